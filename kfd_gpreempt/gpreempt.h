@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gpreempt.h - the hooks that amdkfd calls, and nothing else
+ *
+ * Included by kfd_priv.h. Every hook is one line where it is called; without CONFIG_KFD_GPREEMPT each expands to nothing and the
+ * objects of amdkfd are those of the stock driver. With it, and gpreempt_enable=0, a hook is a static branch not taken.
+ */
+#ifndef KFD_GPREEMPT_H_INCLUDED
+#define KFD_GPREEMPT_H_INCLUDED
+
+#include "gpreempt_config.h"	/* written by the build: CONFIG_KFD_GPREEMPT, HAVE_* */
+
+struct kfd_dev;
+struct kfd_node;
+struct queue;
+
+#ifdef CONFIG_KFD_GPREEMPT
+
+#include <linux/jump_label.h>
+
+struct gpreempt_node;
+struct gpreempt_queue;
+
+/* Members of amdkfd's structures. is_preempted: under dqm_lock; the pointers: see core.h. */
+#define KFD_GPREEMPT_PROPERTIES		bool is_preempted;
+#define KFD_GPREEMPT_QUEUE		struct gpreempt_queue *gpreempt;
+#define KFD_GPREEMPT_NODE		struct gpreempt_node *gpreempt;
+#define KFD_GPREEMPT_RUNNABLE(q)	&& !(q).is_preempted
+
+DECLARE_STATIC_KEY_FALSE(kfd_gpreempt_key);
+
+void __kfd_gpreempt_queue_created(struct queue *q);
+void __kfd_gpreempt_queue_destroyed(struct queue *q);
+void __kfd_gpreempt_queue_updated(struct queue *q);
+
+/* Context: p->mutex held; may sleep. @q is on its dqm and visible in procfs. */
+static inline void kfd_gpreempt_queue_created(struct queue *q)
+{
+	if (static_branch_unlikely(&kfd_gpreempt_key))
+		__kfd_gpreempt_queue_created(q);
+}
+
+/*
+ * Context: p->mutex held, or the process is being torn down; may sleep. @q has left its dqm; its buffers are still referenced.
+ * No static branch: what was registered while enabled must go also after disabling.
+ */
+static inline void kfd_gpreempt_queue_destroyed(struct queue *q)
+{
+	__kfd_gpreempt_queue_destroyed(q);
+}
+
+/* Context: p->mutex held; may sleep. */
+static inline void kfd_gpreempt_queue_updated(struct queue *q)
+{
+	if (static_branch_unlikely(&kfd_gpreempt_key))
+		__kfd_gpreempt_queue_updated(q);
+}
+
+void kfd_gpreempt_node_init(struct kfd_node *node);
+void kfd_gpreempt_node_fini(struct kfd_node *node);
+void kfd_gpreempt_pause(struct kfd_dev *kfd);
+void kfd_gpreempt_unpause(struct kfd_dev *kfd);
+void kfd_gpreempt_init(void);
+void kfd_gpreempt_exit(void);
+
+#else
+
+#define KFD_GPREEMPT_PROPERTIES
+#define KFD_GPREEMPT_QUEUE
+#define KFD_GPREEMPT_NODE
+#define KFD_GPREEMPT_RUNNABLE(q)
+
+static inline void kfd_gpreempt_queue_created(struct queue *q) { }
+static inline void kfd_gpreempt_queue_destroyed(struct queue *q) { }
+static inline void kfd_gpreempt_queue_updated(struct queue *q) { }
+static inline void kfd_gpreempt_node_init(struct kfd_node *node) { }
+static inline void kfd_gpreempt_node_fini(struct kfd_node *node) { }
+static inline void kfd_gpreempt_pause(struct kfd_dev *kfd) { }
+static inline void kfd_gpreempt_unpause(struct kfd_dev *kfd) { }
+static inline void kfd_gpreempt_init(void) { }
+static inline void kfd_gpreempt_exit(void) { }
+
+#endif /* CONFIG_KFD_GPREEMPT */
+#endif /* KFD_GPREEMPT_H_INCLUDED */
