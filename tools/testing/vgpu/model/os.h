@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os.h - the few things the device model takes from where it runs: the kernel (vgpu.ko) or user space (unit tests)
+ *
+ * Nothing else in model/ includes a system header. Text is built with vgpu_snprintf(), memory comes zeroed from vgpu_alloc(); a
+ * lock protects what registers and the command processor share, and may be taken with interrupts off.
+ */
+#ifndef VGPU_OS_H
+#define VGPU_OS_H
+
+#ifdef __KERNEL__
+
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/mm.h>
+#include <linux/printk.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+typedef spinlock_t vgpu_lock_t;
+
+#define vgpu_lock_init(l)		spin_lock_init(l)
+#define vgpu_lock(l, flags)		spin_lock_irqsave((l), (flags))
+#define vgpu_unlock(l, flags)		spin_unlock_irqrestore((l), (flags))
+
+#define vgpu_alloc(bytes)		kvzalloc((bytes), GFP_KERNEL)
+#define vgpu_free(p)			kvfree(p)
+#define vgpu_snprintf			scnprintf
+#define vgpu_err(fmt, ...)		pr_err_ratelimited("vgpu: " fmt "\n", ##__VA_ARGS__)
+#define vgpu_info(fmt, ...)		pr_info("vgpu: " fmt "\n", ##__VA_ARGS__)
+
+#else /* user space */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef unsigned long long u64;
+typedef int32_t s32;
+typedef long long s64;
+
+#define U32_MAX				0xffffffffu
+#define U64_MAX				(~0ULL)
+#define ARRAY_SIZE(a)			(sizeof(a) / sizeof((a)[0]))
+#define READ_ONCE(x)			(*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, v)		(*(volatile __typeof__(x) *)&(x) = (v))
+#define xchg(p, v)			__atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
+#define smp_mb()			__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define smp_wmb()			__atomic_thread_fence(__ATOMIC_RELEASE)
+#define smp_rmb()			__atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define container_of(p, type, member)	((type *)((char *)(p) - offsetof(type, member)))
+
+/* The unit tests have one thread: the lock only checks that it is not taken twice. */
+typedef int vgpu_lock_t;
+
+#define vgpu_lock_init(l)		(*(l) = 0)
+#define vgpu_lock(l, flags)		do { (flags) = 1; if ((*(l))++) abort(); } while (0)
+#define vgpu_unlock(l, flags)		do { (void)(flags); if (--(*(l))) abort(); } while (0)
+
+/* At least that many bytes: the model never writes beyond what snprintf() reports as written. */
+#define vgpu_alloc(bytes)		calloc(1, (bytes))
+#define vgpu_free(p)			free(p)
+static inline int vgpu_clamp_written(int n, size_t size)
+{
+	return n < 0 || !size ? 0 : (size_t)n < size ? n : (int)size - 1;
+}
+#define vgpu_snprintf(buf, size, ...)	vgpu_clamp_written(snprintf((buf), (size), __VA_ARGS__), (size))
+
+/* Tests that provoke errors on purpose switch the messages off. */
+extern bool vgpu_quiet;
+#define vgpu_err(fmt, ...)		((void)(vgpu_quiet || fprintf(stderr, "# vgpu: " fmt "\n", ##__VA_ARGS__)))
+#define vgpu_info(fmt, ...)		vgpu_err(fmt, ##__VA_ARGS__)
+
+#endif
+
+#endif /* VGPU_OS_H */

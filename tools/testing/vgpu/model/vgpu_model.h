@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vgpu_model.h - interface between the device model and what surrounds it
+ *
+ * The model is plain C: it sees memory, time and interrupts only through struct vgpu_platform_ops, and is driven by register
+ * accesses and by vgpu_model_run(). The same objects are compiled into vgpu.ko and into the unit tests in user space; os.h is the
+ * only file that knows which of the two it is.
+ */
+#ifndef VGPU_MODEL_H
+#define VGPU_MODEL_H
+
+#include "os.h"		/* u8..u64, bool, memcpy, allocation, spinlock, logging */
+
+struct vgpu_model;
+
+/**
+ * struct vgpu_platform_ops - what the device needs from its surroundings
+ * @sys_ptr: CPU pointer to @len bytes of system memory at a bus address (never crosses a page), NULL if there is none.
+ *	BAR2 (doorbells) counts as system memory here, so that the GPU can ring its own doorbells.
+ * @vram_ptr: CPU pointer to @len bytes of VRAM at an offset (never crosses a page), NULL beyond its end
+ * @now_ns: device time, monotonic; virtual time under -icount
+ * @raise_irq: the IH ring has entries; called from vgpu_model_run() only, without the model's lock
+ */
+struct vgpu_platform_ops {
+	void *(*sys_ptr)(void *ctx, u64 bus_addr, u32 len);
+	void *(*vram_ptr)(void *ctx, u64 offset, u32 len);
+	u64 (*now_ns)(void *ctx);
+	void (*raise_irq)(void *ctx);
+};
+
+/**
+ * struct vgpu_config - what is built; all of it is fixed for the life of the device
+ * @vram_bytes: size of VRAM
+ * @doorbells: the doorbell BAR as the model reads it
+ * @doorbell_bytes: its size
+ * @cus: compute units
+ * @simds_per_cu: SIMDs of a CU
+ * @waves_per_simd: wave slots of a SIMD
+ * @se: shader engines
+ * @trap_ns: fixed cost of entering or leaving the context-save trap handler
+ * @runlist_ns: cost of processing a runlist or an unmap request, beside saving
+ * @dispatch_ns: from a packet at the head of a mapped queue to its first waves
+ * @hbm_bytes_per_us: memory bandwidth of saving and restoring
+ * @quantum_ns: time slice when queues or processes are oversubscribed
+ * @faults: VGPU_FAULT_* mutations
+ */
+struct vgpu_config {
+	u64 vram_bytes;
+	void *doorbells;
+	u32 doorbell_bytes;
+	u32 cus;
+	u32 simds_per_cu;
+	u32 waves_per_simd;
+	u32 se;
+	u64 trap_ns;
+	u64 runlist_ns;
+	u64 dispatch_ns;
+	u64 hbm_bytes_per_us;
+	u64 quantum_ns;
+	u32 faults;
+};
+
+#define VGPU_FAULT_STALE_MQD		(1u << 0)	/* dequeue leaves the MQD's rptr and offsets as they were at map */
+#define VGPU_FAULT_STALE_CTL_STACK	(1u << 1)	/* dequeue writes no control stack */
+
+struct vgpu_model *vgpu_model_create(const struct vgpu_config *config, const struct vgpu_platform_ops *ops, void *ctx);
+void vgpu_model_destroy(struct vgpu_model *m);
+
+/* Registers, by dword index in BAR5. Any context, also with interrupts off; never calls back into @ops. */
+u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index);
+void vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value);
+
+/**
+ * vgpu_model_run() - do everything that is due
+ *
+ * Processes doorbells, kernel queues (KIQ, HIQ, compute and SDMA rings), runlists, user queues, wave completions. One caller at
+ * a time, process context.
+ *
+ * Return: device time of the next thing that will happen by itself, U64_MAX if nothing is pending.
+ */
+u64 vgpu_model_run(struct vgpu_model *m);
+
+/* Text for debugfs: returns the bytes written, never more than @size. */
+u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size);
+u32 vgpu_model_print_queues(struct vgpu_model *m, char *buf, u32 size);
+
+#endif /* VGPU_MODEL_H */
