@@ -2,9 +2,8 @@
 /*
  * model.h - the device's state and the calls between the parts of the model; nothing outside model/ includes it
  *
- * Two worlds meet here. Register accesses come from any CPU at any time and are short: they touch regs[], hqd[] and ih under
- * @lock and call nothing. Everything else belongs to the one thread in vgpu_model_run(), which takes @lock only around what the
- * registers can see.
+ * Register accesses come from any CPU at any time; they stay inside regs.c. Everything else belongs to the one thread in
+ * vgpu_model_run() and needs no lock.
  *
  *   regs.c   register file, GRBM banking, indirect registers, invalidation engines
  *   ih.c     interrupt ring
@@ -21,53 +20,18 @@
 #define VGPU_MODEL_INTERNAL_H
 
 #include "vgpu_model.h"
-#include "gfx90a.h"
+#include "regs.h"
+#include "ih.h"
 
-#define VGPU_REGS		0x20000		/* 512 KiB BAR5; everything above is reached indirectly */
 #define VGPU_VMIDS		16
 #define VGPU_FIRST_KFD_VMID	8
-#define VGPU_MES		3		/* me 0 is graphics and stays unused, 1 and 2 are the compute micro engines */
-#define VGPU_PIPES		4
-#define VGPU_QUEUES		8
 #define VGPU_MAX_CUS		128
 #define VGPU_MAX_SIMDS		(VGPU_MAX_CUS * 4)
 #define VGPU_PAGE		4096u
 
 struct vgpu_queue;
 
-/**
- * struct vgpu_hqd - one bank of hardware queue descriptor registers
- * @r: CP_MQD_BASE_ADDR .. CP_HQD_PQ_WPTR_HI (index HQD_*); written by the driver and by the command processor, under lock
- * @waves: waves in flight of the queue in this slot; written by the command processor, read for SPI_CSQ_WF_ACTIVE_*
- * @owner: the mapped queue, NULL when the slot is free; command processor only
- */
-struct vgpu_hqd {
-	u32 r[HQD_REGS];
-	u32 waves;
-	struct vgpu_queue *owner;
-};
-
-/**
- * struct vgpu_ih_entry - an interrupt on its way to the driver
- * @client: IH_CLIENT_*
- * @src: IH_SRC_*
- * @ring_id: for the command processor pipe 1:0, me 3:2, queue 6:4; for SDMA the ring's number
- * @vmid: VMID of the queue, 0 for the kernel's
- * @mmhub: the VMID is the memory hub's
- * @pasid: of the process, 0 for the kernel's
- * @data: context ids
- */
-struct vgpu_ih_entry {
-	u8 client;
-	u8 src;
-	u8 ring_id;
-	u8 vmid;
-	bool mmhub;
-	u16 pasid;
-	u32 data[4];
-};
-
-/** struct vgpu_stats - counters; written by the thread in vgpu_model_run() only (irqs: ih.c) */
+/** struct vgpu_stats - counters; written in vgpu_model_run() only */
 struct vgpu_stats {
 	u64 runlists;
 	u64 unmaps;
@@ -84,13 +48,6 @@ struct vgpu_stats {
 	u64 bad_packets;
 	u64 bad_records;
 	u64 doorbells;
-	u64 irqs;
-};
-
-/** struct vgpu_ih - state of ih.c, under lock; registers keep base, size and pointers */
-struct vgpu_ih {
-	bool pending;		/* entries were written since raise_irq was last called */
-	u64 dropped;
 };
 
 /**
@@ -113,8 +70,7 @@ struct vgpu_dispatch;
  * struct vgpu_queue - a mapped queue
  * @link: in vgpu_model.queues
  * @kind: how the ring is read
- * @hqd: its slot, NULL for SDMA
- * @me: micro engine of the slot; @pipe: pipe of it; @slot: queue of it
+ * @me: micro engine of its slot (0: SDMA); @pipe: pipe of it; @slot: queue of it
  * @from_runlist: mapped by the scheduler (HIQ), not by the driver through registers or KIQ
  * @is_static: not touched by an unmap of the non-static queues
  * @vmid: of its memory accesses; @pasid: of its interrupts
@@ -138,7 +94,6 @@ struct vgpu_dispatch;
 struct vgpu_queue {
 	struct vgpu_list link;
 	enum vgpu_queue_kind kind;
-	struct vgpu_hqd *hqd;
 	u8 me, pipe, slot;
 	bool from_runlist;
 	bool is_static;
@@ -225,10 +180,7 @@ struct vgpu_simd {
 /**
  * struct vgpu_model - the device
  * @config, @ops, @ctx: as given to vgpu_model_create()
- * @lock: guards regs, hqd[].r, ih and hqd_event between register accesses and the command processor
- * @regs: register file by dword index; REG_HQD_* live in hqd[] instead, chosen by REG_GRBM_GFX_CNTL
- * @hqd: banks, by me, pipe and queue
- * @hqd_event: regs.c wrote CP_HQD_ACTIVE or CP_HQD_DEQUEUE_REQUEST: the command processor has to look at the banks
+ * @regs: register file (its own lock; see regs.h)
  * @ih: interrupt ring
  * @now_ns: device time of the event being handled
  */
@@ -237,10 +189,7 @@ struct vgpu_model {
 	const struct vgpu_platform_ops *ops;
 	void *ctx;
 
-	vgpu_lock_t lock;
-	u32 *regs;
-	struct vgpu_hqd hqd[VGPU_MES][VGPU_PIPES][VGPU_QUEUES];
-	bool hqd_event;
+	struct vgpu_regs regs;
 	struct vgpu_ih ih;
 
 	/* command processor only */
@@ -258,15 +207,5 @@ struct vgpu_model {
 	u32 next_queue;
 	struct vgpu_stats stats;
 };
-
-/* regs.c: implements vgpu_model_reg_read() and vgpu_model_reg_write() of vgpu_model.h too */
-void vgpu_regs_reset(struct vgpu_model *m);
-
-/* ih.c: from the command processor, without the lock */
-void vgpu_ih_push(struct vgpu_model *m, const struct vgpu_ih_entry *entry);
-
-/* waves.c: for regs.c, with the lock held; @se counts from 0, its share of the queue's waves */
-u32 vgpu_csq_active_status(struct vgpu_model *m, u32 me, u32 se);
-u32 vgpu_csq_active_count(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, u32 se);
 
 #endif /* VGPU_MODEL_INTERNAL_H */

@@ -2,8 +2,8 @@
 /*
  * os.h - the few things the device model takes from where it runs: the kernel (vgpu.ko) or user space (unit tests)
  *
- * Nothing else in model/ includes a system header. Text is built with vgpu_snprintf(), memory comes zeroed from vgpu_alloc(); a
- * lock protects what registers and the command processor share, and may be taken with interrupts off.
+ * Nothing else in model/ includes a system header. Text is built with vgpu_snprintf() (returns what it wrote), memory comes zeroed
+ * from vgpu_zalloc(); a lock may be taken with interrupts off.
  */
 #ifndef VGPU_OS_H
 #define VGPU_OS_H
@@ -20,13 +20,15 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-typedef spinlock_t vgpu_lock_t;
+typedef raw_spinlock_t vgpu_lock_t;
 
-#define vgpu_lock_init(l)		spin_lock_init(l)
-#define vgpu_lock(l, flags)		spin_lock_irqsave((l), (flags))
-#define vgpu_unlock(l, flags)		spin_unlock_irqrestore((l), (flags))
+#define vgpu_lock_init(l)		raw_spin_lock_init(l)
+#define vgpu_lock(l)			({ unsigned long flags_; raw_spin_lock_irqsave((l), flags_); flags_; })
+#define vgpu_unlock(l, flags)		raw_spin_unlock_irqrestore((l), (flags))
 
-#define vgpu_alloc(bytes)		kvzalloc((bytes), GFP_KERNEL)
+#define vgpu_wmb()			smp_wmb()
+#define vgpu_rmb()			smp_rmb()
+#define vgpu_zalloc(bytes)		kvzalloc((bytes), GFP_KERNEL)
 #define vgpu_free(p)			kvfree(p)
 #define vgpu_snprintf			scnprintf
 #define vgpu_err(fmt, ...)		pr_err_ratelimited("vgpu: " fmt "\n", ##__VA_ARGS__)
@@ -54,20 +56,18 @@ typedef long long s64;
 #define READ_ONCE(x)			(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)		(*(volatile __typeof__(x) *)&(x) = (v))
 #define xchg(p, v)			__atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
-#define smp_mb()			__atomic_thread_fence(__ATOMIC_SEQ_CST)
-#define smp_wmb()			__atomic_thread_fence(__ATOMIC_RELEASE)
-#define smp_rmb()			__atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define vgpu_wmb()			__atomic_thread_fence(__ATOMIC_RELEASE)
+#define vgpu_rmb()			__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define container_of(p, type, member)	((type *)((char *)(p) - offsetof(type, member)))
 
 /* The unit tests have one thread: the lock only checks that it is not taken twice. */
 typedef int vgpu_lock_t;
 
 #define vgpu_lock_init(l)		(*(l) = 0)
-#define vgpu_lock(l, flags)		do { (flags) = 1; if ((*(l))++) abort(); } while (0)
+#define vgpu_lock(l)			({ if ((*(l))++) abort(); 0UL; })
 #define vgpu_unlock(l, flags)		do { (void)(flags); if (--(*(l))) abort(); } while (0)
 
-/* At least that many bytes: the model never writes beyond what snprintf() reports as written. */
-#define vgpu_alloc(bytes)		calloc(1, (bytes))
+#define vgpu_zalloc(bytes)		calloc(1, (bytes))
 #define vgpu_free(p)			free(p)
 static inline int vgpu_clamp_written(int n, size_t size)
 {
