@@ -2,83 +2,77 @@
 /*
  * ih.c - interrupt ring of the virtual GPU
  *
- * Ring 0 in system memory, wptr written back behind it, rptr from its doorbell. Rings 1 and 2 (retry faults) stay empty.
+ * Ring 0 in system memory, wptr written back behind it, rptr from the doorbell. Rings 1 and 2 (retry faults) stay empty.
  */
+#include "vgpu_model.h"
 #include "model.h"
 
-#define REG_IH_RB_CNTL			(OSSSYS_BASE0 + 0x0080)
-#define REG_IH_RB_BASE			(OSSSYS_BASE0 + 0x0081)	/* 39:8 */
-#define REG_IH_RB_BASE_HI		(OSSSYS_BASE0 + 0x0082)
-#define REG_IH_RB_RPTR			(OSSSYS_BASE0 + 0x0083)
-#define REG_IH_RB_WPTR			(OSSSYS_BASE0 + 0x0084)
-#define REG_IH_RB_WPTR_ADDR_HI		(OSSSYS_BASE0 + 0x0085)
-#define REG_IH_RB_WPTR_ADDR_LO		(OSSSYS_BASE0 + 0x0086)
-#define REG_IH_DOORBELL_RPTR		(OSSSYS_BASE0 + 0x0087)
+#define RB_ENABLE		0x00000001u
+#define RB_SIZE(cntl)		(((cntl) >> 1) & 0x1f)		/* log2 of dwords */
+#define RB_ENABLE_INTR		0x00020000u
+#define DOORBELL_ENABLE		0x10000000u
+#define DOORBELL_OFFSET(v)	((v) & 0x03ffffffu)		/* dwords */
 
-#define IH_RB_ENABLE			0x00000001u
-#define IH_RB_BYTES(cntl)		(4u << (((cntl) >> 1) & 0x1f))
-#define IH_RB_ENABLE_INTR		0x00020000u
-#define IH_DOORBELL_ENABLE		0x10000000u
-#define IH_DOORBELL_OFFSET(v)		((v) & 0x03ffffffu)	/* in dwords */
-#define IV_DWORDS			8
-#define IV_BYTES			(IV_DWORDS * 4)
-#define IV_CLOCK_NS			10
-#define IV_VMID_MMHUB			0x80000000u
-
-/* Where the driver is: it rings a doorbell; the register is what it wrote when it set the ring up */
 static u32 ih_rptr(struct vgpu_model *m)
 {
-	u32 doorbell = m->regs[REG_IH_DOORBELL_RPTR];
-	u32 offset = IH_DOORBELL_OFFSET(doorbell) * 4;
+	u32 doorbell = vgpu_reg(m, VGPU_IH_DOORBELL_RPTR);
+	u32 offset = DOORBELL_OFFSET(doorbell) * 4;
 
-	if ((doorbell & IH_DOORBELL_ENABLE) && offset + 4 <= m->config.doorbell_bytes)
-		return READ_ONCE(*(u32 *)((u8 *)m->config.doorbells + offset));
-	return m->regs[REG_IH_RB_RPTR];
-}
-
-static bool push(struct vgpu_model *m, const struct vgpu_ih_entry *e)
-{
-	const u32 *r = m->regs;
-	u32 cntl = r[REG_IH_RB_CNTL];
-	u32 mask = IH_RB_BYTES(cntl) - 1;
-	u32 wptr = r[REG_IH_RB_WPTR] & mask;
-	u64 base = (u64)r[REG_IH_RB_BASE] << 8 | (u64)r[REG_IH_RB_BASE_HI] << 40;
-	u64 clock = m->ops->now_ns(m->ctx) / IV_CLOCK_NS;
-	u32 iv[IV_DWORDS] = {
-		e->client | e->src << 8 | e->ring_id << 16 | (u32)e->vmid << 24 | (e->mmhub ? IV_VMID_MMHUB : 0),
-		(u32)clock, (u32)(clock >> 32) & 0xffff, e->pasid, e->data[0], e->data[1], e->data[2], e->data[3],
-	};
-	void *slot;
-	u32 *writeback;
-
-	if (!(cntl & IH_RB_ENABLE) || ((wptr + IV_BYTES - ih_rptr(m)) & mask) == 0)
-		return false;
-	slot = m->ops->sys_ptr(m->ctx, base + wptr, IV_BYTES);
-	writeback = m->ops->sys_ptr(m->ctx, r[REG_IH_RB_WPTR_ADDR_LO] | (u64)r[REG_IH_RB_WPTR_ADDR_HI] << 32, 4);
-	if (!slot || !writeback)
-		return false;
-	memcpy(slot, iv, IV_BYTES);
-	wptr = (wptr + IV_BYTES) & mask;
-	m->regs[REG_IH_RB_WPTR] = wptr;
-	smp_wmb();
-	WRITE_ONCE(*writeback, wptr);
-	m->ih.pending |= !!(cntl & IH_RB_ENABLE_INTR);
-	return true;
+	if ((doorbell & DOORBELL_ENABLE) && offset + 4 <= m->config.doorbell_bytes)
+		return *(volatile u32 *)((u8 *)m->config.doorbells + offset);
+	return vgpu_reg(m, VGPU_IH_RB_RPTR);
 }
 
 /**
  * vgpu_ih_push() - append an entry to the interrupt ring
  * @m: the device
- * @entry: what happened
+ * @iv: the entry; the timestamp (dwords 1 and 2) is filled in here
  *
- * With the ring off or full the entry is lost, as on the device.
+ * Return: false if the ring is disabled or full; the entry is lost then, as on the device.
  */
-void vgpu_ih_push(struct vgpu_model *m, const struct vgpu_ih_entry *entry)
+bool vgpu_ih_push(struct vgpu_model *m, const u32 iv[VGPU_IV_DWORDS])
 {
-	unsigned long flags;
+	u32 cntl = vgpu_reg(m, VGPU_IH_RB_CNTL);
+	u64 base = (u64)vgpu_reg(m, VGPU_IH_RB_BASE) << 8 | (u64)vgpu_reg(m, VGPU_IH_RB_BASE_HI) << 40;
+	u64 wb = vgpu_reg(m, VGPU_IH_RB_WPTR_ADDR_LO) | (u64)vgpu_reg(m, VGPU_IH_RB_WPTR_ADDR_HI) << 32;
+	u32 bytes = 4u << RB_SIZE(cntl);
+	u32 wptr = vgpu_reg(m, VGPU_IH_RB_WPTR);
+	u64 now = m->ops->now_ns(m->ctx) / 10;		/* 100 MHz */
+	u32 *slot;
 
-	vgpu_lock(&m->lock, flags);
-	if (!push(m, entry))
-		m->ih.dropped++;
-	vgpu_unlock(&m->lock, flags);
+	if (!(cntl & RB_ENABLE) || ((ih_rptr(m) - wptr - 32) & (bytes - 1)) == 0)
+		goto lost;
+	slot = m->ops->sys_ptr(m->ctx, base + wptr, VGPU_IV_DWORDS * 4);
+	if (!slot)
+		goto lost;
+	memcpy(slot, iv, VGPU_IV_DWORDS * 4);
+	slot[1] = (u32)now;
+	slot[2] = (u32)(now >> 32) & 0xffff;
+	wptr = (wptr + VGPU_IV_DWORDS * 4) & (bytes - 1);
+	vgpu_reg_set(m, VGPU_IH_RB_WPTR, wptr);
+	slot = m->ops->sys_ptr(m->ctx, wb, 4);
+	if (slot) {
+		vgpu_wmb();
+		*(volatile u32 *)slot = wptr;
+	}
+	m->ih.pushed++;
+	m->ih.pending |= !!(cntl & RB_ENABLE_INTR);
+	return true;
+lost:
+	m->ih.lost++;
+	return false;
+}
+
+/**
+ * vgpu_ih_take_pending() - is an interrupt due?
+ * @m: the device
+ *
+ * Return: true if entries were pushed since the last call.
+ */
+bool vgpu_ih_take_pending(struct vgpu_model *m)
+{
+	bool pending = m->ih.pending;
+
+	m->ih.pending = false;
+	return pending;
 }

@@ -2,196 +2,199 @@
 /*
  * regs.c - register file of the virtual GPU
  *
- * A register is memory unless it has a case below. Runs in any context, with the model's lock, and never calls into the command
- * processor: a bank that was started or told to stop is flagged in hqd_event.
+ * A register is memory unless it has a case below. Never calls into the command processor: what that has to notice is left in
+ * vgpu_regs and picked up by vgpu_model_run().
  */
+#include "vgpu_model.h"
 #include "model.h"
 
-/* NBIO */
-#define REG_PCIE_INDEX2			0x000e
-#define REG_PCIE_DATA2			0x000f
-#define REG_RCC_CONFIG_MEMSIZE		0x0de3		/* MiB */
-#define REG_GPU_HDP_FLUSH_DONE		0x0e27
-#define BIOS_SCRATCH_7_POSTED		0x200
+#define GFX_CNTL_PIPE(v)	((v) & 3)
+#define GFX_CNTL_ME(v)		(((v) >> 2) & 3)
+#define GFX_CNTL_QUEUE(v)	(((v) >> 8) & 7)
+#define GFX_INDEX_SE(v)		(((v) >> 16) & 0xff)
+#define GFX_INDEX_ALL_SE	0x80000000u
+#define MEC1			1
+#define RLC_SAFE_MODE_CMD	0x1u
+#define HDP_DONE_ALL		0xffffffffu
 
-/* GC; the hubs' invalidation engines are 18 registers in a row each */
-#define REG_GC_USER_SHADER_ARRAY_CONFIG	(GC_BASE0 + 0x0270)
-#define REG_GB_ADDR_CONFIG		(GC_BASE0 + 0x063e)
-#define REG_GCVM_INVALIDATE_ENG0_SEM	(GC_BASE0 + 0x0891)
-#define REG_GCVM_INVALIDATE_ENG0_ACK	(GC_BASE0 + 0x08b5)
-#define REG_RLC_SAFE_MODE		(GC_BASE1 + 0x4c05)
-#define REG_RLC_GPU_CLOCK_COUNT_LSB	(GC_BASE1 + 0x4c24)
-#define REG_RLC_GPU_CLOCK_COUNT_MSB	(GC_BASE1 + 0x4c25)
-#define REG_RLC_CAPTURE_GPU_CLOCK_COUNT	(GC_BASE1 + 0x4c26)
-#define REG_MMVM_INVALIDATE_ENG0_SEM	(MMHUB_BASE0 + 0x0bd1)
-#define REG_MMVM_INVALIDATE_ENG0_ACK	(MMHUB_BASE0 + 0x0bf5)
-#define INVALIDATE_ENGINES		18u
-#define GB_ADDR_CONFIG_DEFAULT		0x2a114042u
-#define RLC_SAFE_MODE_CMD		0x1u
-#define GRBM_GFX_INDEX_ALL_SE		0x80000000u
-#define DEQUEUE_REQUEST			0x7u
-
-/* Clocks of the device tick at 100 MHz */
-#define CLOCK_NS			10
-
-#define GFX_CNTL_PIPE(v)		((v) & 3)
-#define GFX_CNTL_ME(v)			(((v) >> 2) & 3)
-#define GFX_CNTL_QUEUE(v)		(((v) >> 8) & 7)
-#define GFX_INDEX_SE(v)			(((v) >> 16) & 0xff)
-
-static bool within(u32 index, u32 first, u32 count)
+int vgpu_regs_init(struct vgpu_model *m)
 {
-	return index - first < count;
+	struct vgpu_regs *r = &m->regs;
+	u32 hub;
+
+	vgpu_lock_init(&r->lock);
+	r->ram = vgpu_zalloc(VGPU_REG_COUNT * sizeof(u32));
+	r->hqd = vgpu_zalloc(VGPU_MES * sizeof(*r->hqd));
+	r->indirect_key = vgpu_zalloc(VGPU_INDIRECT_SLOTS * sizeof(u32));
+	r->indirect_value = vgpu_zalloc(VGPU_INDIRECT_SLOTS * sizeof(u32));
+	if (!r->ram || !r->hqd || !r->indirect_key || !r->indirect_value) {
+		vgpu_regs_fini(m);
+		return -1;
+	}
+
+	/* What firmware leaves behind: "posted", where VRAM is and how much of it */
+	r->ram[VGPU_BIOS_SCRATCH_0 + 7] = 0x200;
+	r->ram[VGPU_RCC_CONFIG_MEMSIZE] = (u32)(m->config.vram_bytes >> 20);
+	r->ram[VGPU_GB_ADDR_CONFIG] = 0x2a114042;
+	for (hub = 0; hub < VGPU_HUBS; hub++) {
+		r->ram[VGPU_HUB_REG(hub, VGPU_VM_FB_LOCATION_BASE)] = (u32)(VGPU_FB_BASE >> 24);
+		r->ram[VGPU_HUB_REG(hub, VGPU_VM_FB_LOCATION_TOP)] =
+			(u32)((VGPU_FB_BASE + m->config.vram_bytes - 1) >> 24);
+	}
+	return 0;
 }
 
-/**
- * vgpu_regs_reset() - registers as firmware leaves them: posted, VRAM in place
- * @m: the device; its config is set
- */
-void vgpu_regs_reset(struct vgpu_model *m)
+void vgpu_regs_fini(struct vgpu_model *m)
 {
-	u32 *r = m->regs;
+	struct vgpu_regs *r = &m->regs;
 
-	memset(r, 0, VGPU_REGS * sizeof(u32));
-	memset(&m->reg_extra, 0, sizeof(m->reg_extra));
-	r[REG_BIOS_SCRATCH_0 + 7] = BIOS_SCRATCH_7_POSTED;
-	r[REG_RCC_CONFIG_MEMSIZE] = (u32)(m->config.vram_bytes >> 20);
-	r[REG_GB_ADDR_CONFIG] = GB_ADDR_CONFIG_DEFAULT;
-	r[REG_GCMC_FB_LOCATION_BASE] = (u32)(VGPU_FB_BASE >> 24);
-	r[REG_GCMC_FB_LOCATION_TOP] = (u32)((VGPU_FB_BASE + m->config.vram_bytes - 1) >> 24);
-	r[REG_MMMC_FB_LOCATION_BASE] = r[REG_GCMC_FB_LOCATION_BASE];
-	r[REG_MMMC_FB_LOCATION_TOP] = r[REG_GCMC_FB_LOCATION_TOP];
+	vgpu_free(r->ram);
+	vgpu_free(r->hqd);
+	vgpu_free(r->indirect_key);
+	vgpu_free(r->indirect_value);
 }
 
-/* Slot of an indirect register; VGPU_INDIRECT_SLOTS if there is none (and the table is full, with @add) */
-static u32 indirect_slot(struct vgpu_reg_extra *x, u32 address, bool add)
+/* Slot of an indirect register, VGPU_INDIRECT_SLOTS if it was never written and @add is false, or if the table is full */
+static u32 indirect_slot(struct vgpu_regs *r, u32 address, bool add)
 {
 	u32 i, slot = (address >> 2) * 2654435761u % VGPU_INDIRECT_SLOTS;
 
 	for (i = 0; i < VGPU_INDIRECT_SLOTS; i++, slot = (slot + 1) % VGPU_INDIRECT_SLOTS) {
-		if (x->indirect_key[slot] == address + 1)
+		if (r->indirect_key[slot] == address + 1)
 			return slot;
-		if (x->indirect_key[slot])
+		if (r->indirect_key[slot])
 			continue;
 		if (!add)
 			break;
-		x->indirect_key[slot] = address + 1;
+		r->indirect_key[slot] = address + 1;
 		return slot;
 	}
 	return VGPU_INDIRECT_SLOTS;
 }
 
-/* The bank that GRBM_GFX_CNTL selects; NULL beyond the micro engines that exist */
-static struct vgpu_hqd *selected_hqd(struct vgpu_model *m)
+static u32 *hqd_bank(struct vgpu_regs *r, u32 gfx_cntl)
 {
-	u32 cntl = m->regs[REG_GRBM_GFX_CNTL];
-
-	if (GFX_CNTL_ME(cntl) >= VGPU_MES)
-		return NULL;
-	return &m->hqd[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)];
+	return r->hqd[GFX_CNTL_ME(gfx_cntl)][GFX_CNTL_PIPE(gfx_cntl)][GFX_CNTL_QUEUE(gfx_cntl)];
 }
 
-static void hqd_write(struct vgpu_model *m, u32 reg, u32 value)
+static void hqd_write(struct vgpu_regs *r, u32 reg, u32 value)
 {
-	struct vgpu_hqd *hqd = selected_hqd(m);
+	u32 cntl = r->ram[VGPU_GRBM_GFX_CNTL];
+	u32 *bank = hqd_bank(r, cntl);
+	u8 *event = &r->hqd_event[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)];
+	u8 what = 0;
 
-	if (!hqd)
+	if (reg == VGPU_HQD_ACTIVE)
+		what = value & 1 ? VGPU_HQD_EVENT_ACTIVATE : bank[reg] & 1 ? VGPU_HQD_EVENT_DEACTIVATE : 0;
+	else if (reg == VGPU_HQD_DEQUEUE_REQUEST && (value & 7) && (bank[VGPU_HQD_ACTIVE] & 1))
+		what = VGPU_HQD_EVENT_DEQUEUE;
+	bank[reg] = value;
+	if (!what)
 		return;
-	if ((reg == HQD_ACTIVE && ((value ^ hqd->r[reg]) & 1)) ||
-	    (reg == HQD_DEQUEUE_REQUEST && (value & DEQUEUE_REQUEST)))
-		m->hqd_event = true;
-	hqd->r[reg] = value;
+	if (!*event)
+		r->hqd_events++;
+	*event = what;
 }
 
-static u32 csq_read(struct vgpu_model *m, u32 index)
+/* Waves of all queues of the device are spread over the shader engines: what engine @se shows of a queue */
+static u32 waves_on_se(struct vgpu_model *m, u32 waves, u32 se)
 {
-	u32 cntl = m->regs[REG_GRBM_GFX_CNTL];
-	u32 gfx_index = m->regs[REG_GRBM_GFX_INDEX];
-	u32 se = gfx_index & GRBM_GFX_INDEX_ALL_SE ? 0 : GFX_INDEX_SE(gfx_index);
+	return waves / m->config.se + (se < waves % m->config.se);
+}
 
-	if (index == REG_SPI_CSQ_WF_ACTIVE_STATUS)
-		return vgpu_csq_active_status(m, GFX_CNTL_ME(cntl), se);
-	return vgpu_csq_active_count(m, GFX_CNTL_ME(cntl), GFX_CNTL_PIPE(cntl), index - REG_SPI_CSQ_WF_ACTIVE_COUNT_0, se);
+static u32 spi_csq_read(struct vgpu_model *m, u32 index)
+{
+	struct vgpu_regs *r = &m->regs;
+	u32 gfx_index = r->ram[VGPU_GRBM_GFX_INDEX];
+	u32 cntl = r->ram[VGPU_GRBM_GFX_CNTL];
+	u32 se = gfx_index & GFX_INDEX_ALL_SE ? 0 : GFX_INDEX_SE(gfx_index);
+
+	if (GFX_CNTL_ME(cntl) != MEC1 || se >= m->config.se)
+		return 0;
+	if (index == VGPU_SPI_CSQ_STATUS)
+		return r->mapped;
+	return waves_on_se(m, r->waves[GFX_CNTL_PIPE(cntl)][index - VGPU_SPI_CSQ_COUNT_0], se);
 }
 
 static u32 reg_read(struct vgpu_model *m, u32 index)
 {
-	struct vgpu_hqd *hqd;
-	u32 slot;
+	struct vgpu_regs *r = &m->regs;
+	u32 hub, eng, slot;
 
-	if (within(index, REG_HQD_FIRST, HQD_REGS)) {
-		hqd = selected_hqd(m);
-		return hqd ? hqd->r[index - REG_HQD_FIRST] : 0;
+	if (index >= VGPU_HQD_FIRST && index <= VGPU_HQD_LAST)
+		return hqd_bank(r, r->ram[VGPU_GRBM_GFX_CNTL])[index - VGPU_HQD_FIRST];
+	if (index >= VGPU_SPI_CSQ_STATUS && index < VGPU_SPI_CSQ_COUNT_0 + VGPU_QUEUES)
+		return spi_csq_read(m, index);
+	for (hub = 0; hub < VGPU_HUBS; hub++) {
+		eng = index - VGPU_HUB_REG(hub, VGPU_VM_INV_ENG0_ACK);
+		if (eng < VGPU_VM_INV_ENGINES)
+			return 0xffff;			/* invalidation is immediate */
+		eng = index - VGPU_HUB_REG(hub, VGPU_VM_INV_ENG0_SEM);
+		if (eng < VGPU_VM_INV_ENGINES)
+			return 1;			/* nobody else wants the semaphore */
 	}
-	if (within(index, REG_SPI_CSQ_WF_ACTIVE_STATUS, 1 + VGPU_QUEUES))
-		return csq_read(m, index);
-
-	/* Invalidations are complete at once, and nobody else wants the semaphore */
-	if (within(index, REG_GCVM_INVALIDATE_ENG0_ACK, INVALIDATE_ENGINES) ||
-	    within(index, REG_MMVM_INVALIDATE_ENG0_ACK, INVALIDATE_ENGINES))
-		return 0xffff;
-	if (within(index, REG_GCVM_INVALIDATE_ENG0_SEM, INVALIDATE_ENGINES) ||
-	    within(index, REG_MMVM_INVALIDATE_ENG0_SEM, INVALIDATE_ENGINES))
-		return 1;
-
 	switch (index) {
-	case REG_PCIE_DATA2:
-		slot = indirect_slot(&m->reg_extra, m->regs[REG_PCIE_INDEX2], false);
-		return slot < VGPU_INDIRECT_SLOTS ? m->reg_extra.indirect_value[slot] : 0;
-	case REG_GPU_HDP_FLUSH_DONE:
-		return ~0u;
-	case REG_GC_USER_SHADER_ARRAY_CONFIG:
-		slot = GFX_INDEX_SE(m->regs[REG_GRBM_GFX_INDEX]);
-		return slot < VGPU_MAX_SE ? m->reg_extra.user_cu_mask[slot] : 0;
+	case VGPU_PCIE_DATA2:
+		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], false);
+		return slot < VGPU_INDIRECT_SLOTS ? r->indirect_value[slot] : 0;
+	case VGPU_HDP_FLUSH_DONE:
+		return HDP_DONE_ALL;
+	case VGPU_USER_SHADER_ARRAY:
+		slot = GFX_INDEX_SE(r->ram[VGPU_GRBM_GFX_INDEX]);
+		return slot < 8 ? r->user_cu_mask[slot] : 0;
 	default:
-		return m->regs[index];
+		return r->ram[index];
 	}
 }
 
-static void user_cu_write(struct vgpu_model *m, u32 value)
+static void user_cu_write(struct vgpu_regs *r, u32 value)
 {
-	u32 gfx_index = m->regs[REG_GRBM_GFX_INDEX];
+	u32 gfx_index = r->ram[VGPU_GRBM_GFX_INDEX];
 	u32 se;
 
-	for (se = 0; se < VGPU_MAX_SE; se++)
-		if ((gfx_index & GRBM_GFX_INDEX_ALL_SE) || GFX_INDEX_SE(gfx_index) == se)
-			m->reg_extra.user_cu_mask[se] = value;
+	for (se = 0; se < 8; se++)
+		if ((gfx_index & GFX_INDEX_ALL_SE) || GFX_INDEX_SE(gfx_index) == se)
+			r->user_cu_mask[se] = value;
 }
 
 static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
-	u64 clock;
-	u32 slot;
+	struct vgpu_regs *r = &m->regs;
+	u32 hub, slot;
+	u64 now;
 
-	if (within(index, REG_HQD_FIRST, HQD_REGS)) {
-		hqd_write(m, index - REG_HQD_FIRST, value);
+	if (index >= VGPU_HQD_FIRST && index <= VGPU_HQD_LAST) {
+		hqd_write(r, index - VGPU_HQD_FIRST, value);
 		return;
 	}
+	for (hub = 0; hub < VGPU_HUBS; hub++)
+		if (index - VGPU_HUB_REG(hub, VGPU_VM_INV_ENG0_REQ) < VGPU_VM_INV_ENGINES)
+			r->tlb_flush[hub] |= value & 0xffff;
 	switch (index) {
-	case REG_PCIE_DATA2:
-		slot = indirect_slot(&m->reg_extra, m->regs[REG_PCIE_INDEX2], true);
+	case VGPU_PCIE_DATA2:
+		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], true);
 		if (slot < VGPU_INDIRECT_SLOTS)
-			m->reg_extra.indirect_value[slot] = value;
+			r->indirect_value[slot] = value;
 		return;
-	case REG_GC_USER_SHADER_ARRAY_CONFIG:
-		user_cu_write(m, value);
+	case VGPU_USER_SHADER_ARRAY:
+		user_cu_write(r, value);
 		return;
-	case REG_RLC_SAFE_MODE:
-		value &= ~RLC_SAFE_MODE_CMD;		/* the request is taken */
+	case VGPU_RLC_SAFE_MODE:
+		value &= ~RLC_SAFE_MODE_CMD;		/* request taken */
 		break;
-	case REG_RLC_CAPTURE_GPU_CLOCK_COUNT:
-		clock = m->ops->now_ns(m->ctx) / CLOCK_NS;
-		m->regs[REG_RLC_GPU_CLOCK_COUNT_LSB] = (u32)clock;
-		m->regs[REG_RLC_GPU_CLOCK_COUNT_MSB] = (u32)(clock >> 32);
+	case VGPU_RLC_CLOCK_CAPTURE:
+		now = m->ops->now_ns(m->ctx) / 10;	/* 100 MHz */
+		r->ram[VGPU_RLC_CLOCK_LSB] = (u32)now;
+		r->ram[VGPU_RLC_CLOCK_MSB] = (u32)(now >> 32);
 		break;
-	case REG_RCC_CONFIG_MEMSIZE:
+	case VGPU_RCC_CONFIG_MEMSIZE:
 		return;
 	}
-	m->regs[index] = value;
+	r->ram[index] = value;
 }
 
 /**
- * vgpu_model_reg_read() - the driver, or a packet, reads a register
+ * vgpu_model_reg_read() - the driver (or a packet) reads a register
  * @m: the device
  * @index: dword index in BAR5
  *
@@ -202,16 +205,16 @@ u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index)
 	unsigned long flags;
 	u32 value;
 
-	if (index >= VGPU_REGS)
+	if (index >= VGPU_REG_COUNT)
 		return ~0u;
-	vgpu_lock(&m->lock, flags);
+	flags = vgpu_lock(&m->regs.lock);
 	value = reg_read(m, index);
-	vgpu_unlock(&m->lock, flags);
+	vgpu_unlock(&m->regs.lock, flags);
 	return value;
 }
 
 /**
- * vgpu_model_reg_write() - the driver, or a packet, writes a register
+ * vgpu_model_reg_write() - the driver (or a packet) writes a register
  * @m: the device
  * @index: dword index in BAR5
  * @value: what
@@ -220,9 +223,106 @@ void vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	unsigned long flags;
 
-	if (index >= VGPU_REGS)
+	if (index >= VGPU_REG_COUNT)
 		return;
-	vgpu_lock(&m->lock, flags);
+	flags = vgpu_lock(&m->regs.lock);
 	reg_write(m, index, value);
-	vgpu_unlock(&m->lock, flags);
+	vgpu_unlock(&m->regs.lock, flags);
+}
+
+/* Raw content of a register, for the model itself. Aligned words: no lock. */
+u32 vgpu_reg(struct vgpu_model *m, u32 index)
+{
+	return *(volatile u32 *)&m->regs.ram[index];
+}
+
+void vgpu_reg_set(struct vgpu_model *m, u32 index, u32 value)
+{
+	*(volatile u32 *)&m->regs.ram[index] = value;
+}
+
+u32 vgpu_hqd_get(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg)
+{
+	return *(volatile u32 *)&m->regs.hqd[me][pipe][queue][reg];
+}
+
+void vgpu_hqd_set(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value)
+{
+	*(volatile u32 *)&m->regs.hqd[me][pipe][queue][reg] = value;
+}
+
+/**
+ * vgpu_hqd_take() - next thing that a register write asked of a queue slot
+ * @m: the device
+ * @me: out: microengine
+ * @pipe: out: pipe
+ * @queue: out: queue
+ * @event: out: what
+ *
+ * Return: false if there is none.
+ */
+bool vgpu_hqd_take(struct vgpu_model *m, u32 *me, u32 *pipe, u32 *queue, enum vgpu_hqd_event *event)
+{
+	struct vgpu_regs *r = &m->regs;
+	unsigned long flags;
+	bool found = false;
+	u32 i;
+
+	if (!*(volatile u32 *)&r->hqd_events)
+		return false;
+	flags = vgpu_lock(&r->lock);
+	for (i = 0; i < VGPU_MES * VGPU_PIPES * VGPU_QUEUES; i++) {
+		u8 *e = (u8 *)r->hqd_event + i;
+
+		if (!*e)
+			continue;
+		*me = i / (VGPU_PIPES * VGPU_QUEUES);
+		*pipe = i / VGPU_QUEUES % VGPU_PIPES;
+		*queue = i % VGPU_QUEUES;
+		*event = *e;
+		*e = 0;
+		r->hqd_events--;
+		found = true;
+		break;
+	}
+	vgpu_unlock(&r->lock, flags);
+	return found;
+}
+
+/**
+ * vgpu_regs_take_tlb_flush() - VMIDs whose translations were invalidated by register
+ * @m: the device
+ * @hub: VGPU_HUB_*
+ *
+ * Return: bitmap of VMIDs, cleared by this call.
+ */
+u32 vgpu_regs_take_tlb_flush(struct vgpu_model *m, u32 hub)
+{
+	unsigned long flags;
+	u32 vmids;
+
+	if (!*(volatile u32 *)&m->regs.tlb_flush[hub])
+		return 0;
+	flags = vgpu_lock(&m->regs.lock);
+	vmids = m->regs.tlb_flush[hub];
+	m->regs.tlb_flush[hub] = 0;
+	vgpu_unlock(&m->regs.lock, flags);
+	return vmids;
+}
+
+/**
+ * vgpu_regs_set_waves() - what SPI_CSQ_WF_ACTIVE_* shows of a slot of MEC1
+ * @m: the device
+ * @pipe: pipe
+ * @queue: queue
+ * @mapped: a queue occupies the slot
+ * @waves: waves in flight
+ */
+void vgpu_regs_set_waves(struct vgpu_model *m, u32 pipe, u32 queue, bool mapped, u32 waves)
+{
+	struct vgpu_regs *r = &m->regs;
+	u32 bit = 1u << (pipe * VGPU_QUEUES + queue);
+
+	r->waves[pipe][queue] = mapped ? waves : 0;
+	r->mapped = mapped ? r->mapped | bit : r->mapped & ~bit;
 }
