@@ -1,0 +1,868 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kfdlib.c - a small KFD client for tests and demonstrations (see kfdlib.h)
+ *
+ * Touches /dev/kfd, the node's render device, and reads sysfs and debugfs; writes module parameters only when asked to.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/kfd_ioctl.h>
+
+#include "kfdlib.h"
+
+#define TOPOLOGY	"/sys/devices/virtual/kfd/kfd/topology/nodes"
+#define VGPU_STATS	"/sys/kernel/debug/vgpu/stats"
+#define GPREEMPT_SYSFS	"/sys/class/kfd/kfd/gpreempt"
+#define GPREEMPT_QUEUES	"/sys/kernel/debug/kfd/gpreempt"
+#define PARAMETERS	"/sys/module/amdgpu/parameters"
+
+#define DOORBELL_BYTES		8192ull		/* a process's slice on gfx9 and later */
+#define EOP_BYTES		4096u
+#define EVENT_PAGE_BYTES	(KFD_MAX_SIGNALS * 8u)
+#define DEBUGGER_BYTES_PER_WAVE	32u
+#define DEBUGGER_BYTES_ALIGN	64u
+
+#define AQL_PACKET_BYTES	64u
+#define AQL_TYPE_INVALID	1u
+#define AQL_TYPE_DISPATCH	2u
+#define AQL_TYPE_BARRIER_AND	3u
+#define AQL_BARRIER_BIT		(1u << 8)
+#define AQL_SYSTEM_FENCES	((2u << 9) | (2u << 11))	/* acquire and release at system scope */
+#define AQL_BARRIER_DEPS	5u
+
+#define AMD_QUEUE_WPTR		56u		/* write_dispatch_id in amd_queue_t */
+#define AMD_QUEUE_RPTR		128u		/* read_dispatch_id */
+#define AMD_SIGNAL_KIND_USER	1
+#define POLL_NS			(100 * KFD_NS_PER_US)
+#define GUARD_COUNTERS		16u
+
+struct aql_dispatch {
+	uint16_t header;
+	uint16_t setup;
+	uint16_t workgroup_size[3];
+	uint16_t reserved0;
+	uint32_t grid_size[3];
+	uint32_t private_segment_bytes;
+	uint32_t group_segment_bytes;
+	uint64_t kernel_object;
+	uint64_t kernarg_address;
+	uint64_t reserved2;
+	uint64_t completion_signal;
+};
+
+struct aql_barrier {
+	uint16_t header;
+	uint16_t reserved0;
+	uint32_t reserved1;
+	uint64_t dep_signal[AQL_BARRIER_DEPS];
+	uint64_t reserved2;
+	uint64_t completion_signal;
+};
+
+_Static_assert(sizeof(struct aql_dispatch) == AQL_PACKET_BYTES, "AQL packets have 64 bytes");
+_Static_assert(sizeof(struct aql_barrier) == AQL_PACKET_BYTES, "AQL packets have 64 bytes");
+_Static_assert(sizeof(struct kfd_signal) == 64, "amd_signal_t has 64 bytes");
+
+/* ---- time ---- */
+
+uint64_t kfd_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+void kfd_sleep_until_ns(uint64_t deadline_ns)
+{
+	struct timespec ts = {
+		.tv_sec = (time_t)(deadline_ns / 1000000000ull),
+		.tv_nsec = (long)(deadline_ns % 1000000000ull),
+	};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
+void kfd_sleep_ns(uint64_t ns)
+{
+	kfd_sleep_until_ns(kfd_now_ns() + ns);
+}
+
+/* ---- small files ---- */
+
+static int read_text(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	while (used + 1 < size) {
+		n = read(fd, buf + used, size - 1 - used);
+		if (n < 0) {
+			int err = -errno;
+
+			close(fd);
+			return err;
+		}
+		if (n == 0)
+			break;
+		used += (size_t)n;
+	}
+	close(fd);
+	buf[used] = '\0';
+	return (int)used;
+}
+
+static int64_t text_to_number(const char *text)
+{
+	char *end;
+	int64_t value;
+
+	if (text[0] == 'Y')
+		return 1;
+	if (text[0] == 'N')
+		return 0;
+	value = strtoll(text, &end, 0);
+	return end == text ? -1 : value;
+}
+
+int64_t kfd_param_get(const char *name)
+{
+	char path[160], text[64];
+
+	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
+	if (read_text(path, text, sizeof(text)) < 0)
+		return -1;
+	return text_to_number(text);
+}
+
+int kfd_param_set_text(const char *name, const char *value)
+{
+	char path[160];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, value, strlen(value)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+int kfd_param_set(const char *name, int64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	return kfd_param_set_text(name, text);
+}
+
+int kfd_gpreempt_text(uint32_t gpu_id, const char *name, char *buf, size_t size)
+{
+	char path[160];
+	int n;
+
+	snprintf(path, sizeof(path), GPREEMPT_SYSFS "/%u/%s", gpu_id, name);
+	n = read_text(path, buf, size);
+	if (n < 0)
+		return n;
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
+int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name)
+{
+	char text[64];
+
+	if (kfd_gpreempt_text(gpu_id, name, text, sizeof(text)))
+		return -1;
+	return text_to_number(text);
+}
+
+/* Finds "name value" at the start of a line. */
+static int64_t number_in_lines(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (text && *text) {
+		if (!strncmp(text, name, len) && text[len] == ' ')
+			return strtoll(text + len + 1, NULL, 0);
+		text = strchr(text, '\n');
+		if (text)
+			text++;
+	}
+	return -1;
+}
+
+int64_t kfd_vgpu_stat(const char *name)
+{
+	char text[8192];
+
+	if (read_text(VGPU_STATS, text, sizeof(text)) < 0)
+		return -1;
+	return number_in_lines(text, name);
+}
+
+bool kfd_client_is_virtual(void)
+{
+	return access(VGPU_STATS, R_OK) == 0;
+}
+
+int kfd_gpreempt_queue_get(uint32_t gpu_id, int pid, uint32_t qid, struct kfd_gpreempt_queue *q)
+{
+	static char text[65536];
+	char *line, *save = NULL;
+	int err;
+
+	err = read_text(GPREEMPT_QUEUES, text, sizeof(text));
+	if (err < 0)
+		return err;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		unsigned int gpu, line_qid, waves;
+		int line_pid;
+
+		if (sscanf(line, "%u %d %u %d %15s %" SCNu64 " %" SCNu64 " %u %" SCNu64 " %" SCNu64, &gpu, &line_pid, &line_qid,
+			   &q->prio, q->state, &q->rptr, &q->wptr, &waves, &q->preempt_count, &q->preempted_ns) != 10)
+			continue;
+		if (gpu != gpu_id || line_pid != pid || line_qid != qid)
+			continue;
+		q->qid = qid;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* ---- topology ---- */
+
+static int find_gpu(uint32_t *gpu_id, char *properties, size_t size)
+{
+	char path[160], text[32];
+	int node;
+
+	for (node = 0; node < 64; node++) {
+		snprintf(path, sizeof(path), TOPOLOGY "/%d/gpu_id", node);
+		if (read_text(path, text, sizeof(text)) < 0)
+			continue;
+		*gpu_id = (uint32_t)strtoul(text, NULL, 10);
+		if (!*gpu_id)
+			continue;	/* a CPU */
+		snprintf(path, sizeof(path), TOPOLOGY "/%d/properties", node);
+		return read_text(path, properties, size) < 0 ? -ENODEV : 0;
+	}
+	return -ENODEV;
+}
+
+uint32_t kfd_first_gpu_id(void)
+{
+	char properties[4096];
+	uint32_t gpu_id;
+
+	return find_gpu(&gpu_id, properties, sizeof(properties)) ? 0 : gpu_id;
+}
+
+static int read_topology(struct kfd_client *c, int *render_minor)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} wanted[] = {
+		{ "simd_count", offsetof(struct kfd_client, simd_count) },
+		{ "simd_per_cu", offsetof(struct kfd_client, simd_per_cu) },
+		{ "array_count", offsetof(struct kfd_client, array_count) },
+		{ "simd_arrays_per_engine", offsetof(struct kfd_client, simd_arrays_per_engine) },
+		{ "max_waves_per_simd", offsetof(struct kfd_client, max_waves_per_simd) },
+		{ "gfx_target_version", offsetof(struct kfd_client, gfx_target_version) },
+		{ "num_xcc", offsetof(struct kfd_client, num_xcc) },
+		{ "cwsr_size", offsetof(struct kfd_client, cwsr_size) },
+		{ "ctl_stack_size", offsetof(struct kfd_client, ctl_stack_size) },
+	};
+	char properties[4096];
+	size_t i;
+	int err;
+
+	err = find_gpu(&c->gpu_id, properties, sizeof(properties));
+	if (err) {
+		snprintf(c->why, sizeof(c->why), "no GPU node below " TOPOLOGY);
+		return err;
+	}
+	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		int64_t value = number_in_lines(properties, wanted[i].name);
+
+		if (value <= 0) {
+			snprintf(c->why, sizeof(c->why), "topology does not tell %s (a kernel older than 6.12?)", wanted[i].name);
+			return -ENODEV;
+		}
+		*(uint32_t *)((char *)c + wanted[i].offset) = (uint32_t)value;
+	}
+	*render_minor = (int)number_in_lines(properties, "drm_render_minor");
+	return 0;
+}
+
+uint32_t kfd_client_wave_slots(const struct kfd_client *c)
+{
+	int64_t slots = kfd_vgpu_stat("wave_slots");
+
+	return slots > 0 ? (uint32_t)slots : c->simd_count * c->max_waves_per_simd;
+}
+
+/* ---- connection ---- */
+
+static int kfd_call(struct kfd_client *c, unsigned long request, void *args)
+{
+	int ret;
+
+	do {
+		ret = ioctl(c->kfd_fd, request, args);
+	} while (ret < 0 && (errno == EINTR || errno == EAGAIN));
+	return ret < 0 ? -errno : 0;
+}
+
+int kfd_client_open(struct kfd_client *c)
+{
+	struct kfd_ioctl_acquire_vm_args vm = { 0 };
+	struct kfd_ioctl_set_memory_policy_args policy = {
+		.default_policy = KFD_IOC_CACHE_POLICY_COHERENT,
+		.alternate_policy = KFD_IOC_CACHE_POLICY_COHERENT,
+	};
+	struct kfd_buffer events;
+	int err, minor = -1;
+	char path[64];
+
+	memset(c, 0, sizeof(*c));
+	c->drm_fd = -1;
+	c->kfd_fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	if (c->kfd_fd < 0) {
+		err = -errno;
+		snprintf(c->why, sizeof(c->why), "/dev/kfd: %s", strerror(-err));
+		return err;
+	}
+	err = read_topology(c, &minor);
+	if (err)
+		goto fail;
+
+	snprintf(path, sizeof(path), "/dev/dri/renderD%d", minor);
+	c->drm_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (c->drm_fd < 0) {
+		err = -errno;
+		snprintf(c->why, sizeof(c->why), "%s: %s", path, strerror(-err));
+		goto fail;
+	}
+	vm.drm_fd = (uint32_t)c->drm_fd;
+	vm.gpu_id = c->gpu_id;
+	err = kfd_call(c, AMDKFD_IOC_ACQUIRE_VM, &vm);
+	if (err) {
+		snprintf(c->why, sizeof(c->why), "ACQUIRE_VM: %s", strerror(-err));
+		goto fail;
+	}
+	policy.gpu_id = c->gpu_id;
+	err = kfd_call(c, AMDKFD_IOC_SET_MEMORY_POLICY, &policy);
+	if (err) {
+		snprintf(c->why, sizeof(c->why), "SET_MEMORY_POLICY: %s", strerror(-err));
+		goto fail;
+	}
+	/* KFD keeps the event page until the process ends: it is never freed here. */
+	err = kfd_buffer_gtt(c, EVENT_PAGE_BYTES, &events);
+	if (err) {
+		snprintf(c->why, sizeof(c->why), "event page: %s", strerror(-err));
+		goto fail;
+	}
+	c->event_page = events.ptr;
+	c->event_page_handle = events.handle;
+	return 0;
+fail:
+	kfd_client_close(c);
+	return err;
+}
+
+void kfd_client_close(struct kfd_client *c)
+{
+	if (c->doorbells)
+		munmap((void *)c->doorbells, DOORBELL_BYTES);
+	c->doorbells = NULL;
+	if (c->drm_fd >= 0)
+		close(c->drm_fd);
+	if (c->kfd_fd >= 0)
+		close(c->kfd_fd);
+	c->drm_fd = -1;
+	c->kfd_fd = -1;
+}
+
+/* ---- memory ---- */
+
+static int map_to_gpu(struct kfd_client *c, uint64_t handle)
+{
+	struct kfd_ioctl_map_memory_to_gpu_args args = {
+		.handle = handle,
+		.device_ids_array_ptr = (uintptr_t)&c->gpu_id,
+		.n_devices = 1,
+	};
+
+	return kfd_call(c, AMDKFD_IOC_MAP_MEMORY_TO_GPU, &args);
+}
+
+static void free_handle(struct kfd_client *c, uint64_t handle)
+{
+	struct kfd_ioctl_free_memory_of_gpu_args args = { .handle = handle };
+
+	kfd_call(c, AMDKFD_IOC_FREE_MEMORY_OF_GPU, &args);
+}
+
+static int alloc_and_map(struct kfd_client *c, struct kfd_buffer *b, uint32_t flags)
+{
+	struct kfd_ioctl_alloc_memory_of_gpu_args args = {
+		.va_addr = (uintptr_t)b->ptr,
+		.size = b->bytes,
+		.mmap_offset = (uintptr_t)b->ptr,	/* only looked at for user pages */
+		.gpu_id = c->gpu_id,
+		.flags = flags | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE |
+			 KFD_IOC_ALLOC_MEM_FLAGS_COHERENT | KFD_IOC_ALLOC_MEM_FLAGS_NO_SUBSTITUTE,
+	};
+	int err;
+
+	err = kfd_call(c, AMDKFD_IOC_ALLOC_MEMORY_OF_GPU, &args);
+	if (err)
+		return err;
+	b->handle = args.handle;
+	if (flags & KFD_IOC_ALLOC_MEM_FLAGS_GTT) {
+		void *ptr = mmap(b->ptr, b->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, c->drm_fd,
+				 (off_t)args.mmap_offset);
+
+		if (ptr == MAP_FAILED) {
+			err = -errno;
+			goto fail;
+		}
+		/* A child of fork() has no business with it, and could keep the render node's VM alive. */
+		madvise(b->ptr, b->bytes, MADV_DONTFORK);
+	}
+	err = map_to_gpu(c, args.handle);
+	if (err)
+		goto fail;
+	return 0;
+fail:
+	free_handle(c, args.handle);
+	return err;
+}
+
+static size_t page_align(size_t bytes)
+{
+	return (bytes + KFD_PAGE_BYTES - 1) & ~(size_t)(KFD_PAGE_BYTES - 1);
+}
+
+int kfd_buffer_gtt(struct kfd_client *c, size_t bytes, struct kfd_buffer *b)
+{
+	int err;
+
+	b->bytes = page_align(bytes);
+	b->owned = true;
+	b->ptr = mmap(NULL, b->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (b->ptr == MAP_FAILED)
+		return -errno;
+	err = alloc_and_map(c, b, KFD_IOC_ALLOC_MEM_FLAGS_GTT);
+	if (err)
+		munmap(b->ptr, b->bytes);
+	return err;
+}
+
+int kfd_buffer_import(struct kfd_client *c, void *ptr, size_t bytes, struct kfd_buffer *b)
+{
+	b->ptr = ptr;
+	b->bytes = page_align(bytes);
+	b->owned = false;
+	return alloc_and_map(c, b, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR);
+}
+
+int kfd_buffer_userptr(struct kfd_client *c, size_t bytes, struct kfd_buffer *b)
+{
+	size_t size = page_align(bytes);
+	void *ptr;
+	int err;
+
+	ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ptr == MAP_FAILED)
+		return -errno;
+	/* Without this a fork() would write-protect the pages, and KFD would evict the process's queues. */
+	madvise(ptr, size, MADV_DONTFORK);
+	memset(ptr, 0, size);
+	err = kfd_buffer_import(c, ptr, size, b);
+	if (err) {
+		munmap(ptr, size);
+		return err;
+	}
+	b->owned = true;
+	return 0;
+}
+
+int kfd_buffer_alloc(struct kfd_client *c, enum kfd_backing backing, size_t bytes, struct kfd_buffer *b)
+{
+	return backing == KFD_BACKING_GTT ? kfd_buffer_gtt(c, bytes, b) : kfd_buffer_userptr(c, bytes, b);
+}
+
+int kfd_buffer_free(struct kfd_client *c, struct kfd_buffer *b)
+{
+	struct kfd_ioctl_unmap_memory_from_gpu_args unmap = {
+		.handle = b->handle,
+		.device_ids_array_ptr = (uintptr_t)&c->gpu_id,
+		.n_devices = 1,
+	};
+	struct kfd_ioctl_free_memory_of_gpu_args args = { .handle = b->handle };
+	int err;
+
+	if (!b->ptr)
+		return 0;
+	err = kfd_call(c, AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU, &unmap);
+	if (!err)
+		err = kfd_call(c, AMDKFD_IOC_FREE_MEMORY_OF_GPU, &args);
+	if (b->owned)
+		munmap(b->ptr, b->bytes);
+	memset(b, 0, sizeof(*b));
+	return err;
+}
+
+/* ---- queues ---- */
+
+static volatile uint64_t *queue_word(const struct kfd_queue *q, size_t offset)
+{
+	return (volatile uint64_t *)((uint8_t *)q->page.ptr + offset);
+}
+
+uint64_t kfd_queue_rptr(const struct kfd_queue *q)
+{
+	return __atomic_load_n(queue_word(q, AMD_QUEUE_RPTR), __ATOMIC_ACQUIRE);
+}
+
+uint64_t kfd_queue_wptr(const struct kfd_queue *q)
+{
+	return __atomic_load_n(queue_word(q, AMD_QUEUE_WPTR), __ATOMIC_ACQUIRE);
+}
+
+/* The kernel compares the size of the mapping exactly: (save area + debugger memory) for each XCC, in pages. */
+static size_t cwsr_mapping_bytes(const struct kfd_client *c)
+{
+	uint32_t cus = c->simd_count / c->simd_per_cu / c->num_xcc;
+	uint32_t engines = c->array_count / c->num_xcc / c->simd_arrays_per_engine;
+	uint32_t waves = cus * 40 < engines * 512 ? cus * 40 : engines * 512;
+	uint32_t debugger = (waves * DEBUGGER_BYTES_PER_WAVE + DEBUGGER_BYTES_ALIGN - 1) & ~(DEBUGGER_BYTES_ALIGN - 1);
+
+	return page_align(((size_t)c->cwsr_size + debugger) * c->num_xcc);
+}
+
+static void free_queue_buffers(struct kfd_queue *q)
+{
+	kfd_buffer_free(q->client, &q->cwsr);
+	kfd_buffer_free(q->client, &q->eop);
+	kfd_buffer_free(q->client, &q->ring);
+	kfd_buffer_free(q->client, &q->page);
+}
+
+static int map_doorbells(struct kfd_client *c, uint64_t doorbell_offset)
+{
+	void *ptr;
+
+	if (c->doorbells)
+		return 0;
+	ptr = mmap(NULL, DOORBELL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, c->kfd_fd,
+		   (off_t)(doorbell_offset & ~(DOORBELL_BYTES - 1)));
+	if (ptr == MAP_FAILED)
+		return -errno;
+	c->doorbells = ptr;
+	return 0;
+}
+
+int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing backing, uint32_t priority, uint32_t packets)
+{
+	struct kfd_ioctl_create_queue_args args = { 0 };
+	uint32_t i;
+	int err;
+
+	memset(q, 0, sizeof(*q));
+	q->client = c;
+	q->packets = packets;
+	q->priority = priority;
+
+	err = kfd_buffer_alloc(c, backing, KFD_PAGE_BYTES, &q->page);
+	if (!err)
+		err = kfd_buffer_alloc(c, backing, (size_t)packets * AQL_PACKET_BYTES, &q->ring);
+	if (!err)
+		err = kfd_buffer_gtt(c, EOP_BYTES, &q->eop);
+	if (!err)
+		err = kfd_buffer_gtt(c, cwsr_mapping_bytes(c), &q->cwsr);
+	if (err)
+		goto fail;
+
+	memset(q->page.ptr, 0, q->page.bytes);
+	memset(q->ring.ptr, 0, q->ring.bytes);
+	for (i = 0; i < packets; i++)
+		*(volatile uint16_t *)((uint8_t *)q->ring.ptr + (size_t)i * AQL_PACKET_BYTES) = AQL_TYPE_INVALID;
+
+	args.ring_base_address = (uintptr_t)q->ring.ptr;
+	args.ring_size = packets * AQL_PACKET_BYTES;
+	args.write_pointer_address = (uintptr_t)queue_word(q, AMD_QUEUE_WPTR);
+	args.read_pointer_address = (uintptr_t)queue_word(q, AMD_QUEUE_RPTR);
+	args.gpu_id = c->gpu_id;
+	args.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+	args.queue_percentage = KFD_MAX_QUEUE_PERCENTAGE;
+	args.queue_priority = priority;
+	args.eop_buffer_address = (uintptr_t)q->eop.ptr;
+	args.eop_buffer_size = EOP_BYTES;
+	args.ctx_save_restore_address = (uintptr_t)q->cwsr.ptr;
+	args.ctx_save_restore_size = c->cwsr_size;
+	args.ctl_stack_size = c->ctl_stack_size;
+	err = kfd_call(c, AMDKFD_IOC_CREATE_QUEUE, &args);
+	if (err)
+		goto fail;
+	q->id = args.queue_id;
+
+	err = map_doorbells(c, args.doorbell_offset);
+	if (err) {
+		kfd_queue_destroy(q);
+		return err;
+	}
+	q->doorbell = (volatile uint64_t *)(c->doorbells + (args.doorbell_offset & (DOORBELL_BYTES - 1)));
+	return 0;
+fail:
+	free_queue_buffers(q);
+	return err;
+}
+
+int kfd_queue_update(struct kfd_queue *q, uint32_t priority, uint32_t percentage)
+{
+	struct kfd_ioctl_update_queue_args args = {
+		.ring_base_address = (uintptr_t)q->ring.ptr,
+		.queue_id = q->id,
+		.ring_size = q->packets * AQL_PACKET_BYTES,
+		.queue_percentage = percentage,
+		.queue_priority = priority,
+	};
+	int err;
+
+	err = kfd_call(q->client, AMDKFD_IOC_UPDATE_QUEUE, &args);
+	if (!err)
+		q->priority = priority;
+	return err;
+}
+
+int kfd_queue_destroy(struct kfd_queue *q)
+{
+	struct kfd_ioctl_destroy_queue_args args = { .queue_id = q->id };
+	int err;
+
+	err = kfd_call(q->client, AMDKFD_IOC_DESTROY_QUEUE, &args);
+	/* Buffers of a queue that still exists cannot go; the process's end takes them. */
+	if (!err)
+		free_queue_buffers(q);
+	return err;
+}
+
+/* Copies a packet into the ring; its header goes last, because it is what the GPU waits for. */
+static int push_packet(struct kfd_queue *q, const void *packet, uint32_t flags)
+{
+	uint64_t index = kfd_queue_wptr(q);
+	uint8_t *slot = (uint8_t *)q->ring.ptr + (index % q->packets) * AQL_PACKET_BYTES;
+	uint32_t first_word;
+
+	if (index - kfd_queue_rptr(q) >= q->packets)
+		return -EAGAIN;
+	memcpy(slot + 4, (const uint8_t *)packet + 4, AQL_PACKET_BYTES - 4);
+	memcpy(&first_word, packet, 4);
+	__atomic_store_n((uint32_t *)slot, first_word, __ATOMIC_RELEASE);
+	__atomic_store_n(queue_word(q, AMD_QUEUE_WPTR), index + 1, __ATOMIC_RELEASE);
+	if (!(flags & KFD_PACKET_SILENT))
+		__atomic_store_n(q->doorbell, index, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* ---- signals ---- */
+
+void kfd_signal_init(struct kfd_signal *s, int64_t value)
+{
+	memset((void *)s, 0, sizeof(*s));
+	s->kind = AMD_SIGNAL_KIND_USER;
+	__atomic_store_n(&s->value, value, __ATOMIC_RELEASE);
+}
+
+int kfd_signal_init_event(struct kfd_client *c, struct kfd_signal *s, int64_t value)
+{
+	struct kfd_ioctl_create_event_args args = {
+		.event_page_offset = c->event_page_known ? 0 : c->event_page_handle,
+		.event_type = KFD_IOC_EVENT_SIGNAL,
+		.auto_reset = 1,
+	};
+	int tries, err = 0;
+
+	kfd_signal_init(s, value);
+	/* Event 0 cannot be told from "no event" in the interrupt: gfx9 drops it. */
+	for (tries = 0; tries < 2; tries++) {
+		err = kfd_call(c, AMDKFD_IOC_CREATE_EVENT, &args);
+		if (err)
+			return err;
+		c->event_page_known = true;
+		if (args.event_id)
+			break;
+		args.event_page_offset = 0;
+	}
+	s->event_mailbox_ptr = (uintptr_t)&c->event_page[args.event_slot_index];
+	s->event_id = args.event_id;
+	return 0;
+}
+
+void kfd_signal_reset(struct kfd_signal *s, int64_t value)
+{
+	__atomic_store_n(&s->value, value, __ATOMIC_RELEASE);
+}
+
+int kfd_signal_poll(const struct kfd_signal *s, uint64_t timeout_ns)
+{
+	uint64_t deadline = kfd_now_ns() + timeout_ns;
+
+	while (__atomic_load_n(&s->value, __ATOMIC_ACQUIRE) > 0) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(POLL_NS);
+	}
+	return 0;
+}
+
+int kfd_signal_wait(struct kfd_client *c, struct kfd_signal *s, uint64_t timeout_ns)
+{
+	uint64_t deadline = kfd_now_ns() + timeout_ns;
+
+	while (__atomic_load_n(&s->value, __ATOMIC_ACQUIRE) > 0) {
+		struct kfd_event_data data = { .event_id = s->event_id };
+		struct kfd_ioctl_wait_events_args args = {
+			.events_ptr = (uintptr_t)&data,
+			.num_events = 1,
+		};
+		uint64_t now = kfd_now_ns();
+		int err;
+
+		if (now >= deadline)
+			return -ETIME;
+		args.timeout = (uint32_t)((deadline - now + KFD_NS_PER_MS - 1) / KFD_NS_PER_MS);
+		err = kfd_call(c, AMDKFD_IOC_WAIT_EVENTS, &args);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- work ---- */
+
+size_t kfd_work_bytes(uint32_t launches, uint32_t waves, uint32_t steps)
+{
+	return sizeof(struct vgpu_kernel) + launches * sizeof(struct vgpu_kernargs) +
+	       ((size_t)launches * waves * steps + GUARD_COUNTERS) * sizeof(uint32_t);
+}
+
+void kfd_work_init(struct kfd_work *w, void *mem, uint32_t launches, uint32_t waves, uint32_t steps, uint64_t step_ns)
+{
+	uint32_t i;
+
+	memset(mem, 0, kfd_work_bytes(launches, waves, steps));
+	memset(w, 0, sizeof(*w));
+	w->kernel = mem;
+	w->args = (struct vgpu_kernargs *)(w->kernel + 1);
+	w->counters = (volatile uint32_t *)(w->args + launches);
+	w->guard = w->counters + (size_t)launches * waves * steps;
+	w->waves = waves;
+	w->steps = steps;
+	w->launches = launches;
+
+	w->kernel->magic = VGPU_KERNEL_MAGIC;
+	w->kernel->version = VGPU_KERNEL_VERSION;
+	w->kernel->steps = steps;
+	w->kernel->step_ns = step_ns;
+	for (i = 0; i < launches; i++)
+		w->args[i].counters = (uintptr_t)(w->counters + (size_t)i * waves * steps);
+}
+
+void kfd_work_wait_for(struct kfd_work *w, const volatile uint64_t *flag)
+{
+	uint32_t i;
+
+	for (i = w->submitted; i < w->launches; i++)
+		w->args[i].flag = (uintptr_t)flag;
+}
+
+int kfd_work_submit(struct kfd_queue *q, struct kfd_work *w, struct kfd_signal *done, uint32_t flags)
+{
+	struct aql_dispatch packet = {
+		.header = AQL_TYPE_DISPATCH | AQL_SYSTEM_FENCES | (flags & KFD_PACKET_BARRIER ? AQL_BARRIER_BIT : 0),
+		.setup = 1,	/* one dimension */
+		.workgroup_size = { VGPU_WAVE_LANES, 1, 1 },
+		.grid_size = { w->waves * VGPU_WAVE_LANES, 1, 1 },
+		.kernel_object = (uintptr_t)w->kernel,
+		.completion_signal = (uintptr_t)done,
+	};
+	int err;
+
+	if (w->submitted >= w->launches)
+		return -ENOSPC;
+	packet.kernarg_address = (uintptr_t)&w->args[w->submitted];
+	err = push_packet(q, &packet, flags);
+	if (!err)
+		w->submitted++;
+	return err;
+}
+
+int kfd_barrier_submit(struct kfd_queue *q, struct kfd_signal *const *deps, uint32_t ndeps, struct kfd_signal *done,
+		       uint32_t flags)
+{
+	struct aql_barrier packet = {
+		.header = AQL_TYPE_BARRIER_AND | AQL_SYSTEM_FENCES | (flags & KFD_PACKET_BARRIER ? AQL_BARRIER_BIT : 0),
+		.completion_signal = (uintptr_t)done,
+	};
+	uint32_t i;
+
+	if (ndeps > AQL_BARRIER_DEPS)
+		return -EINVAL;
+	for (i = 0; i < ndeps; i++)
+		packet.dep_signal[i] = (uintptr_t)deps[i];
+	return push_packet(q, &packet, flags);
+}
+
+void kfd_work_tally(const struct kfd_work *w, struct kfd_tally *t)
+{
+	size_t due = (size_t)w->submitted * w->waves * w->steps;
+	size_t all = (size_t)w->launches * w->waves * w->steps + GUARD_COUNTERS;
+	size_t i;
+
+	for (i = 0; i < due; i++) {
+		uint32_t n = w->counters[i];
+
+		if (n == 1)
+			t->done++;
+		else if (n == 0)
+			t->lost++;
+		else
+			t->twice++;
+	}
+	for (; i < all; i++)
+		if (w->counters[i])
+			t->twice++;
+}
+
+uint64_t kfd_work_progress(const struct kfd_work *w)
+{
+	size_t due = (size_t)w->submitted * w->waves * w->steps;
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < due; i++)
+		sum += w->counters[i];
+	return sum;
+}

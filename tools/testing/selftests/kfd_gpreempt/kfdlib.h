@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kfdlib.h - a small KFD client for tests and demonstrations
+ *
+ * What an unmodified ROCm program does between opening /dev/kfd and a completed AQL packet, and nothing more: no ROCr, no libdrm,
+ * only <linux/kfd_ioctl.h>, sysfs and a render node. Works on any gfx9 Instinct up to the point where a kernel runs; the kernels
+ * it dispatches are the virtual GPU's model kernels (vgpu_kernel.h), see kfd_client_is_virtual().
+ *
+ * Functions return 0 or a negative errno unless they say otherwise. A client belongs to the process that opened it: open after
+ * fork(), never before. Nothing here is thread-safe except on different queues.
+ */
+#ifndef KFDLIB_H
+#define KFDLIB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vgpu_kernel.h"
+
+#define KFD_PRIORITY_NORMAL	7	/* what every ROCr queue is born with */
+#define KFD_PAGE_BYTES		4096u
+#define KFD_MAX_SIGNALS		4096u	/* event slots of a process */
+#define KFD_NS_PER_MS		1000000ull
+#define KFD_NS_PER_US		1000ull
+
+/**
+ * struct kfd_client - one process's connection to one GPU
+ * @kfd_fd: /dev/kfd
+ * @drm_fd: the render node whose VM KFD takes over
+ * @gpu_id: what ioctls call the GPU
+ * @simd_count: SIMDs of the node
+ * @simd_per_cu: SIMDs per compute unit
+ * @array_count: shader arrays
+ * @simd_arrays_per_engine: shader arrays per shader engine
+ * @max_waves_per_simd: hardware's wave slots per SIMD as topology tells them
+ * @gfx_target_version: 90010 for gfx90a
+ * @num_xcc: compute dies behind the node
+ * @cwsr_size: bytes of a queue's save area per XCC, control stack included
+ * @ctl_stack_size: bytes of the control stack per XCC
+ * @doorbells: this process's doorbell pages, NULL until the first queue exists
+ * @event_page: one u64 per event; the GPU stores the event's id there
+ * @event_page_handle: its KFD handle, passed to the first CREATE_EVENT
+ * @event_page_known: KFD has been told
+ * @why: what went wrong in kfd_client_open(), for skip messages
+ */
+struct kfd_client {
+	int kfd_fd;
+	int drm_fd;
+	uint32_t gpu_id;
+	uint32_t simd_count;
+	uint32_t simd_per_cu;
+	uint32_t array_count;
+	uint32_t simd_arrays_per_engine;
+	uint32_t max_waves_per_simd;
+	uint32_t gfx_target_version;
+	uint32_t num_xcc;
+	uint32_t cwsr_size;
+	uint32_t ctl_stack_size;
+	volatile uint8_t *doorbells;
+	volatile uint64_t *event_page;
+	uint64_t event_page_handle;
+	bool event_page_known;
+	char why[160];
+};
+
+/**
+ * struct kfd_buffer - memory at the same address for CPU and GPU
+ * @ptr: address
+ * @bytes: size, a multiple of the page size
+ * @handle: KFD's handle
+ * @owned: the CPU mapping is ours to remove
+ */
+struct kfd_buffer {
+	void *ptr;
+	size_t bytes;
+	uint64_t handle;
+	bool owned;
+};
+
+/* What backs a queue's page and ring: ROCr 5.2.3 uses user pages; GTT is what a leaner client takes. */
+enum kfd_backing { KFD_BACKING_USERPTR, KFD_BACKING_GTT };
+
+/**
+ * struct kfd_signal - amd_signal_t: 64 bytes that the GPU decrements when a packet completes
+ * @kind: 1 (user signal)
+ * @value: starts at what kfd_signal_init() was given, counts down to 0
+ * @event_mailbox_ptr: slot in the event page, 0 = nobody is woken
+ * @event_id: what the GPU stores there and puts into the interrupt
+ * @reserved1: 0
+ * @start_ts: unused here
+ * @end_ts: unused here
+ * @queue_ptr: unused here
+ * @reserved3: 0
+ */
+struct kfd_signal {
+	int64_t kind;
+	volatile int64_t value;
+	uint64_t event_mailbox_ptr;
+	uint32_t event_id;
+	uint32_t reserved1;
+	uint64_t start_ts;
+	uint64_t end_ts;
+	uint64_t queue_ptr;
+	uint32_t reserved3[2];
+};
+
+/**
+ * struct kfd_queue - an AQL queue
+ * @client: whose
+ * @id: KFD's queue id
+ * @page: amd_queue_t: write index at byte 56, read index at byte 128
+ * @ring: packets of 64 bytes
+ * @eop: end-of-pipe buffer
+ * @cwsr: context save area
+ * @packets: size of the ring
+ * @priority: KFD priority as last set
+ * @doorbell: where to write the index of the last packet
+ */
+struct kfd_queue {
+	struct kfd_client *client;
+	uint32_t id;
+	struct kfd_buffer page;
+	struct kfd_buffer ring;
+	struct kfd_buffer eop;
+	struct kfd_buffer cwsr;
+	uint32_t packets;
+	uint32_t priority;
+	volatile uint64_t *doorbell;
+};
+
+/**
+ * struct kfd_work - a model kernel and the counters that prove what became of it
+ *
+ * One launch is one grid of @waves waves of @steps steps; every launch counts in an own slice of @counters, so each counter
+ * has to end at exactly 1.
+ *
+ * @kernel: what every launch runs
+ * @args: one per launch
+ * @counters: u32[@launches][@waves][@steps]
+ * @guard: counters after the last slice that nothing may touch
+ * @waves: waves per launch
+ * @steps: steps per wave
+ * @launches: how many launches there is room for
+ * @submitted: launches put into a ring
+ */
+struct kfd_work {
+	struct vgpu_kernel *kernel;
+	struct vgpu_kernargs *args;
+	volatile uint32_t *counters;
+	volatile uint32_t *guard;
+	uint32_t waves;
+	uint32_t steps;
+	uint32_t launches;
+	uint32_t submitted;
+};
+
+/**
+ * struct kfd_tally - what became of submitted work items (a step of a wave is an item)
+ * @done: counters that are 1
+ * @lost: counters that are 0
+ * @twice: counters above 1, and any that was never to be touched
+ */
+struct kfd_tally {
+	uint64_t done;
+	uint64_t lost;
+	uint64_t twice;
+};
+
+/* ---- time ---- */
+uint64_t kfd_now_ns(void);			/* CLOCK_MONOTONIC */
+void kfd_sleep_ns(uint64_t ns);
+void kfd_sleep_until_ns(uint64_t deadline_ns);
+
+/* ---- connection ---- */
+int kfd_client_open(struct kfd_client *c);
+void kfd_client_close(struct kfd_client *c);
+bool kfd_client_is_virtual(void);		/* debugfs of the virtual GPU exists: model kernels can run */
+uint32_t kfd_client_wave_slots(const struct kfd_client *c);	/* small waves that fill the device */
+
+/* ---- memory ---- */
+int kfd_buffer_gtt(struct kfd_client *c, size_t bytes, struct kfd_buffer *b);
+int kfd_buffer_userptr(struct kfd_client *c, size_t bytes, struct kfd_buffer *b);
+int kfd_buffer_import(struct kfd_client *c, void *ptr, size_t bytes, struct kfd_buffer *b);	/* existing pages */
+int kfd_buffer_alloc(struct kfd_client *c, enum kfd_backing backing, size_t bytes, struct kfd_buffer *b);
+int kfd_buffer_free(struct kfd_client *c, struct kfd_buffer *b);
+
+/* ---- queues ---- */
+int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing backing, uint32_t priority, uint32_t packets);
+int kfd_queue_update(struct kfd_queue *q, uint32_t priority, uint32_t percentage);	/* a full unmap and map under HWS */
+int kfd_queue_destroy(struct kfd_queue *q);
+uint64_t kfd_queue_rptr(const struct kfd_queue *q);
+uint64_t kfd_queue_wptr(const struct kfd_queue *q);
+
+/* ---- signals; @s lies in memory that the GPU sees ---- */
+void kfd_signal_init(struct kfd_signal *s, int64_t value);
+int kfd_signal_init_event(struct kfd_client *c, struct kfd_signal *s, int64_t value);	/* creates an event to sleep on */
+void kfd_signal_reset(struct kfd_signal *s, int64_t value);				/* keeps the event */
+int kfd_signal_poll(const struct kfd_signal *s, uint64_t timeout_ns);			/* until 0; -ETIME */
+int kfd_signal_wait(struct kfd_client *c, struct kfd_signal *s, uint64_t timeout_ns);	/* the same, asleep in WAIT_EVENTS */
+
+/* ---- work ---- */
+#define KFD_PACKET_BARRIER	(1u << 0)	/* wait for all earlier packets of the queue */
+#define KFD_PACKET_SILENT	(1u << 1)	/* leave the doorbell alone; a later packet rings */
+
+size_t kfd_work_bytes(uint32_t launches, uint32_t waves, uint32_t steps);
+void kfd_work_init(struct kfd_work *w, void *mem, uint32_t launches, uint32_t waves, uint32_t steps, uint64_t step_ns);
+void kfd_work_wait_for(struct kfd_work *w, const volatile uint64_t *flag);	/* launches to come poll *flag first */
+int kfd_work_submit(struct kfd_queue *q, struct kfd_work *w, struct kfd_signal *done, uint32_t flags);
+int kfd_barrier_submit(struct kfd_queue *q, struct kfd_signal *const *deps, uint32_t ndeps, struct kfd_signal *done,
+		       uint32_t flags);
+void kfd_work_tally(const struct kfd_work *w, struct kfd_tally *t);		/* adds to *t */
+uint64_t kfd_work_progress(const struct kfd_work *w);				/* items counted so far */
+
+/* ---- the scheduler's and the virtual GPU's numbers; -1 = not there ---- */
+int64_t kfd_param_get(const char *name);			/* /sys/module/amdgpu/parameters/<name>; Y/N are 1/0 */
+int kfd_param_set(const char *name, int64_t value);
+int kfd_param_set_text(const char *name, const char *value);
+int kfd_gpreempt_text(uint32_t gpu_id, const char *name, char *buf, size_t size);
+int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name);	/* /sys/class/kfd/kfd/gpreempt/<gpu_id>/<name> */
+int64_t kfd_vgpu_stat(const char *name);			/* /sys/kernel/debug/vgpu/stats */
+uint32_t kfd_first_gpu_id(void);				/* 0 = none */
+
+/**
+ * struct kfd_gpreempt_queue - a line of the scheduler's debugfs file
+ * @qid: KFD queue id
+ * @prio: logical priority
+ * @state: active, idle, preempted, blocked, ...
+ * @rptr: packets consumed
+ * @wptr: packets submitted
+ * @preempt_count: how often it was taken off the GPU by the scheduler
+ * @preempted_ns: for how long altogether
+ */
+struct kfd_gpreempt_queue {
+	uint32_t qid;
+	int prio;
+	char state[16];
+	uint64_t rptr;
+	uint64_t wptr;
+	uint64_t preempt_count;
+	uint64_t preempted_ns;
+};
+
+int kfd_gpreempt_queue_get(uint32_t gpu_id, int pid, uint32_t qid, struct kfd_gpreempt_queue *q);	/* -ENOENT */
+
+#endif /* KFDLIB_H */
