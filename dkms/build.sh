@@ -1,0 +1,443 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# build.sh - make an amdgpu.ko with kfd_gpreempt inside, for one kernel
+#
+# Usage: dkms/build.sh [--kver KVER] [--flavour release|test] [--build-dir B] [--src TARBALL_OR_DIR] [--headers DIR]
+#                      [--config-off] [--prepare] [-j N]
+#
+# Finds the linux-source package that matches the headers of KVER, unpacks drivers/gpu/drm/amd into the build folder B, applies
+# the hooks of that kernel series, takes in kfd_gpreempt/, compiles, and verifies in source and objects that every hook is
+# where it has to be. The last line of its output is the path of the module. The first error stops it, with one message.
+#
+# Flavours: release is what users get (this is what dkms.conf calls). test is a reduced driver whose register accesses go to
+# the virtual GPU (tools/testing/vgpu); without one it does not even load.
+#
+# Touches only B. In particular no module of the running system: installing is the business of DKMS.
+#
+# B is kept between runs: files are replaced only where their content differs, so that make sees what really changed.
+# B defaults to $GPREEMPT_CACHE/amdgpu/KVER/FLAVOUR; GPREEMPT_CACHE to $XDG_CACHE_HOME/kfd_gpreempt.
+set -euo pipefail
+export LC_ALL=C
+
+me=kfd_gpreempt
+top=$(cd "$(dirname "$0")/.." && pwd)
+amd=drivers/gpu/drm/amd
+
+say()
+{
+	echo "$me: $*"
+}
+
+# die WHAT WHY REMEDY
+die()
+{
+	{
+		echo "$me: error: $1"
+		echo "  why:    $2"
+		echo "  state:  nothing was installed; the kernel keeps the amdgpu module that it has"
+		echo "  remedy: $3"
+	} >&2
+	exit 1
+}
+
+kver=$(uname -r)
+flavour=release
+build=
+src=
+headers=
+config=y
+prepare_only=
+jobs=$(nproc)
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--kver|--flavour|--build-dir|--src|--headers|-j)
+		[ $# -ge 2 ] || die "$1 needs a value" "it is the last word of the command line" "see the head of dkms/build.sh"
+		;;
+	esac
+	case $1 in
+	--kver)		kver=$2; shift ;;
+	--flavour)	flavour=$2; shift ;;
+	--build-dir)	build=$2; shift ;;
+	--src)		src=$2; shift ;;
+	--headers)	headers=$2; shift ;;
+	-j)		jobs=$2; shift ;;
+	--config-off)	config= ;;
+	--prepare)	prepare_only=1 ;;
+	-h|--help)	sed -n '4,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
+	*)		die "unknown argument '$1'" "it is no option of this script" "see dkms/build.sh --help" ;;
+	esac
+	shift
+done
+
+case $flavour in
+release|test) ;;
+*)	die "unknown flavour '$flavour'" "there are two: release and test" "use --flavour release" ;;
+esac
+
+# What is missing is a question for apt; ask it once, at the start.
+for tool in make patch rsync xz tar readelf nm flock sha256sum; do
+	case $tool in
+	readelf|nm)	package=binutils ;;
+	xz)		package=xz-utils ;;
+	flock)		package=util-linux ;;
+	sha256sum)	package=coreutils ;;
+	*)		package=$tool ;;
+	esac
+	command -v $tool >/dev/null ||
+		die "the program '$tool' is missing" "the build needs it" "apt-get install $package"
+done
+
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$top/dkms.conf" 2>/dev/null || true)
+[ -n "$version" ] ||
+	die "no PACKAGE_VERSION in $top/dkms.conf" "the version of the module comes from there" "restore dkms.conf from the package"
+
+#
+# The headers of the kernel
+#
+series=$(echo "$kver" | sed -n 's/^\([0-9][0-9]*\.[0-9][0-9]*\)\..*/\1/p')
+[ -n "$series" ] || die "'$kver' is no kernel version" "it does not begin with three numbers" "give --kver what 'uname -r' prints"
+
+supported=$(cd "$top/dkms/series" 2>/dev/null && echo *)
+if [ ! -e "$top/dkms/series/$series/hooks.patch" ] || [ ! -e "$top/dkms/series/$series/hooks.table" ]; then
+	die "kernel $kver: no hooks for the $series series" \
+	    "the hooks into amdkfd fit a kernel series, and there are hooks for: $supported" \
+	    "boot a kernel of a supported series; on Debian 12: apt-get install -t bookworm-security linux-image-6.12-amd64 linux-headers-6.12-amd64 linux-source-6.12" # version-ok
+fi
+
+[ -n "$headers" ] || headers=/lib/modules/$kver/build
+[ -e "$headers/include/config/auto.conf" ] ||
+	die "kernel $kver: its headers are not installed" "there is no $headers/include/config/auto.conf" \
+	    "apt-get install linux-headers-$kver"
+
+auto_conf()
+{
+	sed -n "s/^$1=//p" "$headers/include/config/auto.conf" | tr -d '"'
+}
+
+[ "$(auto_conf CONFIG_DRM_AMDGPU)" = m ] && [ "$(auto_conf CONFIG_HSA_AMD)" = y ] ||
+	die "kernel $kver has no amdgpu module with compute" \
+	    "its configuration lacks CONFIG_DRM_AMDGPU=m or CONFIG_HSA_AMD=y (cloud kernels do)" \
+	    "boot a kernel that has both, as linux-image-amd64 does"
+
+# numbers MAKEFILE: prints VERSION.PATCHLEVEL.SUBLEVEL of a kernel's top Makefile, following the one include of the headers'
+numbers()
+{
+	local f=$1 inc
+
+	inc=$(sed -n '/^include \/.*Makefile$/{s/^include //p;q}' "$f")
+	[ -z "$inc" ] || f=$inc
+	awk -F' *= *' '$1 == "VERSION" { v = $2 } $1 == "PATCHLEVEL" { p = $2 } $1 == "SUBLEVEL" { s = $2 }
+		       END { print v "." p "." s }' "$f"
+}
+
+headers_numbers=$(numbers "$headers/Makefile")
+
+#
+# The source that matches them
+#
+source_package=linux-source-$series
+if [ -z "$src" ]; then
+	want=$(dpkg-query -W -f '${source:Version}' "linux-headers-$kver" 2>/dev/null || true)
+	[ -n "$want" ] ||
+		die "kernel $kver: cannot tell which source it was made from" \
+		    "its headers do not come from a Debian package linux-headers-$kver" \
+		    "give the kernel's own source with --src TARBALL_OR_DIR"
+	have=$(dpkg-query -W -f '${db:Status-Status} ${source:Version}' "$source_package" 2>/dev/null | sed -n 's/^installed //p' || true)
+	[ -n "$have" ] ||
+		die "kernel $kver: its source is not installed" \
+		    "the package $source_package $want is needed to build amdgpu" \
+		    "apt-get install $source_package=$want"
+	[ "$want" = "$have" ] ||
+		die "kernel $kver: the installed source is of another version" \
+		    "linux-headers-$kver is $want, $source_package is $have" \
+		    "apt-get install $source_package=$want (or install and boot the kernel $have)"
+	src=$(dpkg-query -L "$source_package" | grep '/linux-source-[^/]*\.tar\.[a-z0-9]*$' | head -n 1 || true)
+	[ -n "$src" ] && [ -e "$src" ] ||
+		die "kernel $kver: $source_package is installed but its tarball is gone" \
+		    "'${src:-/usr/src/$source_package.tar.xz}' does not exist" "apt-get install --reinstall $source_package=$want"
+fi
+[ -e "$src" ] || die "there is no '$src'" "--src names the kernel's source, as a folder or tarball" "give an existing path"
+src=$(readlink -f "$src")
+
+#
+# The build folder
+#
+cache=${GPREEMPT_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kfd_gpreempt}
+use_ccache=
+if [ -z "$build" ]; then
+	build=$cache/amdgpu/$kver/$flavour
+	use_ccache=1
+fi
+[ -z "${CCACHE_DIR:-}${GPREEMPT_CACHE:-}" ] || use_ccache=1
+mkdir -p "$build/$amd" "$build/include/trace"
+build=$(cd "$build" && pwd)
+case $build in
+*[[:space:]\"\'\$]*)
+	die "the build folder '$build' has a blank, quote or dollar in its name" "make cannot work there" "use another --build-dir" ;;
+esac
+
+# Several people may build in the same folder.
+exec 9>"$build/.lock"
+flock 9
+
+ko=$build/$amd/amdgpu/amdgpu.ko
+objects=(--exclude='*.o' --exclude='*.cmd' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='*.order'
+	 --exclude='*.symvers' --exclude='*.ur-safe')
+
+# refresh FROM/ TO/: make TO the same as FROM, leaving alone what make put there and every file whose content is the same
+refresh()
+{
+	mkdir -p "$2"
+	rsync -rlp --checksum --delete "${objects[@]}" "$1" "$2"
+}
+
+# check_numbers DIR: the source must be the one that the headers were made from
+check_numbers()
+{
+	local n
+
+	[ -e "$1/Makefile" ] && [ -d "$1/$amd/amdkfd" ] ||
+		die "'$src' is no kernel source" "it lacks Makefile or $amd/amdkfd" "give the source of $headers_numbers"
+	n=$(numbers "$1/Makefile")
+	[ "$n" = "$headers_numbers" ] ||
+		die "kernel $kver: the source is of another version" "'$src' is $n, the headers are $headers_numbers" \
+		    "apt-get install the $source_package of the same version as linux-headers-$kver"
+}
+
+# The stock driver, unpacked once per source. $build/stock keeps what the hooks will change.
+if [ -d "$src" ]; then
+	check_numbers "$src"
+	source_id="dir $src"
+	rm -f "$build/.source"
+	refresh "$src/$amd/amdkfd/" "$build/stock/amdkfd/"
+	rsync -rlp --checksum --exclude=/amdkfd --exclude=/kfd_gpreempt "${objects[@]}" "$src/$amd/" "$build/$amd/"
+else
+	source_id="$src $(stat -c '%s %Y' "$src") $headers_numbers"
+	if [ "$source_id" != "$(cat "$build/.source" 2>/dev/null || true)" ]; then
+		say "unpacking amdgpu from $src"
+		rm -rf "$build/unpack" "$build/.source"
+		mkdir "$build/unpack"
+		root=$(tar -tf "$src" 2>/dev/null | head -n 1 | cut -d/ -f1 || true)
+		tar -C "$build/unpack" --strip-components=1 -xf "$src" "$root/Makefile" "$root/$amd" 2>"$build/unpack/log" ||
+			die "cannot unpack '$src'" "tar says: $(head -n 1 "$build/unpack/log")" \
+			    "apt-get install --reinstall $source_package (or give another --src)"
+		check_numbers "$build/unpack"
+		refresh "$build/unpack/$amd/amdkfd/" "$build/stock/amdkfd/"
+		rsync -rlp --checksum --exclude=/amdkfd --exclude=/kfd_gpreempt "${objects[@]}" "$build/unpack/$amd/" "$build/$amd/"
+		rm -rf "$build/unpack"
+		echo "$source_id" >"$build/.source"
+	fi
+fi
+
+#
+# Hooks: on a copy, so that a failure leaves nothing half done
+#
+stage=$build/stage
+hooks=$top/dkms/series/$series
+
+# check_hooks DIR TABLE: prints a line for each hook that is not where it has to be, or more than once
+check_hooks()
+{
+	awk -v dir="$1" '
+	function trim(s) { gsub(/^[ \t]+|[ \t]+$/, "", s); return s }
+	# enter(), leave(): keep the place up to date while a file is read
+	function enter(line,    t) {
+		if (place == "" && line ~ /^struct [a-z0-9_]+ \{$/) {
+			t = line; sub(/ \{$/, "", t); place = t
+		} else if (place == "" && line ~ /^#[ \t]*define[ \t]+[A-Za-z0-9_]+/ && line ~ /\\$/) {
+			t = line; sub(/^#[ \t]*define[ \t]+/, "", t); sub(/[^A-Za-z0-9_].*$/, "", t); place = "define " t
+		} else if (place == "" && line ~ /^[A-Za-z_].*[A-Za-z0-9_]+\(/ && line !~ /;[ \t]*$/) {
+			t = line; sub(/\(.*$/, "", t); sub(/^.*[^A-Za-z0-9_]/, "", t); name = t
+		} else if (place == "" && line ~ /^\{/)
+			place = name "()"
+	}
+	function leave(line) {
+		if (place ~ /^define /) {
+			if (line !~ /\\$/)
+				place = ""
+		} else if (line ~ /^\}/)
+			place = ""
+	}
+	function read(file,    path, line, depth, r, at, mk) {
+		path = dir "/" file
+		mk = file ~ /Makefile$/
+		place = name = ""
+		depth = 0
+		while ((r = (getline line < path)) > 0) {
+			enter(line)
+			if (mk ? line ~ /^endif/ : line ~ /^#[ \t]*endif/)
+				depth--
+			at = place == "" ? "file " depth : place
+			for (i = 0; i < n; i++)
+				if (f[i] == file && at == p[i] && index(line, h[i]))
+					hits[i]++
+			if (line ~ /[Gg][Pp][Rr][Ee][Ee][Mm][Pp][Tt]/)
+				lines[file]++
+			if (mk ? line ~ /^if(n?eq|n?def)/ : line ~ /^#[ \t]*if/)
+				depth++
+			leave(line)
+		}
+		close(path)
+		if (r < 0)
+			print file ": no such file"
+	}
+	BEGIN { n = 0 }
+	/^[ \t]*(#|$)/ { next }
+	{
+		split($0, c, "|")
+		f[n] = trim(c[1]); p[n] = trim(c[2]); h[n] = trim(c[3])
+		rows[f[n]]++
+		n++
+	}
+	END {
+		for (file in rows)
+			read(file)
+		for (i = 0; i < n; i++)
+			if (hits[i] != 1)
+				printf "%s, %s: \"%s\" is there %d times instead of once\n", f[i], p[i], h[i], hits[i]
+		for (file in rows)
+			if (lines[file] > rows[file])
+				printf "%s: %d lines of hooks instead of %d\n", file, lines[file], rows[file]
+	}' "$2"
+}
+
+refresh "$build/stock/amdkfd/" "$stage/$amd/amdkfd/"
+if grep -qri gpreempt "$stage/$amd/amdkfd"; then
+	die "kernel $kver: its source has hooks of $me already" "'$src' is not the stock source" \
+	    "apt-get install --reinstall $source_package"
+fi
+patched=1
+patch -d "$stage" -p1 -F0 -f -s --no-backup-if-mismatch -r - <"$hooks/hooks.patch" >"$build/patch.log" 2>&1 || patched=
+wrong=$(check_hooks "$stage/$amd/amdkfd" "$hooks/hooks.table")
+if [ -z "$patched" ] || [ -n "$wrong" ]; then
+	rm -rf "$stage"
+	die "kernel $kver: a hook does not fit the source of amdkfd" \
+	    "${wrong:-$(head -n 1 "$build/patch.log")}" \
+	    "report it with the kernel version; until then boot a kernel that built before (dkms status)"
+fi
+refresh "$stage/$amd/amdkfd/" "$build/$amd/amdkfd/"
+
+#
+# Our own files
+#
+gpreempt=$build/$amd/kfd_gpreempt
+own=$build/own
+rm -rf "$own"
+mkdir "$own"
+cp "$top"/kfd_gpreempt/Kbuild "$top"/kfd_gpreempt/*.[ch] "$top/dkms/package.c" "$own/"
+cat >"$own/gpreempt_config.h" <<EOF
+/* SPDX-License-Identifier: MIT */
+/* Written by dkms/build.sh. */
+${config:+#define CONFIG_KFD_GPREEMPT 1}
+EOF
+cat >"$own/gpreempt_config.mk" <<EOF
+# Written by dkms/build.sh.
+CONFIG_KFD_GPREEMPT := $config
+EOF
+cat >"$own/gpreempt_version.h" <<EOF
+/* SPDX-License-Identifier: MIT */
+/* Written by dkms/build.sh. */
+#define GPREEMPT_VERSION "$version"
+EOF
+refresh "$own/" "$gpreempt/"
+rm -rf "$own"
+
+if [ -n "$prepare_only" ]; then
+	say "prepared"
+	echo "$build"
+	exit 0
+fi
+
+#
+# Compile
+#
+cc=$(auto_conf CONFIG_CC_VERSION_TEXT | cut -d' ' -f1)
+! command -v "${cc#*-linux-gnu-}" >/dev/null || cc=${cc#*-linux-gnu-}
+command -v "$cc" >/dev/null ||
+	die "kernel $kver: its compiler '$cc' is missing" "modules are built by the compiler that built the kernel" \
+	    "apt-get install ${cc#*-linux-gnu-}"
+if [ -n "$use_ccache" ] && command -v ccache >/dev/null; then
+	export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
+	cc="ccache $cc"
+fi
+
+make_args=(-C "$headers" "M=$build/$amd/amdgpu" "CC=$cc")
+case $flavour in
+release)
+	# Without debug information, which DKMS strips anyway; file names in messages as in the stock module.
+	make_args+=("KCFLAGS=-g0 -I$build/include/trace -fmacro-prefix-map=$build/=" CONFIG_DEBUG_INFO_BTF_MODULES=)
+	;;
+test)
+	refresh "$top/tools/testing/vgpu/intercept.h" "$build/"
+	# vgpu.ko exports the register accessors; check_undefined looks at the rest.
+	make_args+=("KCFLAGS=-g0 -I$build/include/trace -include $build/intercept.h" CONFIG_DEBUG_INFO_BTF_MODULES=
+		    CONFIG_DRM_AMD_DC= CONFIG_DRM_AMD_DC_FP= CONFIG_DRM_AMD_DC_SI= CONFIG_DRM_AMD_ACP= CONFIG_DRM_AMDGPU_SI=
+		    CONFIG_DRM_AMDGPU_CIK= KBUILD_MODPOST_WARN=1)
+	;;
+esac
+
+# What went in and what came out. The same inputs need no second run of make, which takes seconds to find nothing to do.
+inputs=$( {
+	printf '%s\n' "${make_args[@]}" "$source_id" "$(stat -L -c '%s %Y' "$headers/include/config/auto.conf" "$headers/Module.symvers")"
+	cat "$0" "$hooks"/* "$gpreempt"/Kbuild "$gpreempt"/*.[ch] "$gpreempt"/*.mk
+	[ $flavour = release ] || cat "$build/intercept.h"
+	[ ! -d "$src" ] || find "$src/$amd" -type f -printf '%p %s %T@\n' | sort
+} | sha256sum)
+if [ -e "$ko" ] && [ "$inputs $(stat -c '%s %Y' "$ko")" = "$(cat "$build/.built" 2>/dev/null || true)" ]; then
+	say "nothing changed since the last build"
+	echo "$ko"
+	exit 0
+fi
+rm -f "$build/.built"
+
+say "compiling amdgpu for $kver ($flavour, $jobs jobs)"
+if ! make "${make_args[@]}" "-j$jobs" modules 2>&1 9>&- | tee "$build/build.log" |
+	awk '/^  CC / { if (++n % 100 == 0) { print "kfd_gpreempt: " n " files"; fflush() } }
+	     /(error|warning|Error [0-9]+)/ && !/modpost: "vgpu_(read|write)[lq]"/ { print; fflush() }'; then
+	die "kernel $kver: amdgpu does not compile" "$(grep -m 1 -E 'error|Error' "$build/build.log" || tail -n 1 "$build/build.log")" \
+	    "read $build/build.log"
+fi
+
+#
+# Verify
+#
+proof_failed()
+{
+	rm -f "$ko"
+	die "kernel $kver: a hook is not in the compiled amdgpu" "$1" "report it with the kernel version and $build/build.log"
+}
+
+if [ -n "$config" ]; then
+	# Rows with the same file and proof count together: two hooks that call one function need two references.
+	while read -r count file kind what; do
+		object=$build/$amd/amdkfd/${file%.c}.o
+		case $kind in
+		calls)
+			n=$(readelf -rW "$object" | awk -v s="$what" '$5 == s' | wc -l)
+			[ "$n" -ge "$count" ] || proof_failed "$file refers $n times to $what, not $count times"
+			;;
+		defines)
+			nm "$object" | awk '$2 != "U" { print $NF }' | grep -- "$what" >/dev/null || proof_failed "$file defines no symbol like $what"
+			;;
+		esac
+	done <<EOF
+$(awk -F'|' '!/^[ \t]*(#|$)/ { gsub(/[ \t]/, "", $1); print $1, $4 }' "$hooks/hooks.table" | sort | uniq -c)
+EOF
+	nm "$ko" | grep ' T kfd_gpreempt_init$' >/dev/null || proof_failed "amdgpu.ko lacks kfd_gpreempt_init"
+	[ "$(modinfo -F version "$ko")" = "$version" ] ||
+		proof_failed "its version is '$(modinfo -F version "$ko")', not $version"
+fi
+
+# The test flavour links with warnings only, so look here: nothing but the accessors of vgpu.ko may be missing.
+missing=$(nm -u "$ko" | awk 'NR == FNR { known[$2] = 1; next } !($2 in known) && $2 !~ /^vgpu_(read|write)[lq]$/ { print $2 }' \
+	"$headers/Module.symvers" - | tr '\n' ' ')
+if [ -n "$missing" ]; then
+	rm -f "$ko"
+	die "kernel $kver: amdgpu.ko would not load" "nothing defines: $missing" "define or export what is missing"
+fi
+
+echo "$inputs $(stat -c '%s %Y' "$ko")" >"$build/.built"
+say "built $version for $kver"
+echo "$ko"

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+#
+# dkms.mk - building and installing the kernel module; included by the top Makefile, whose folder is $(TOP)
+#
+#   make modules [FLAVOUR=release|test] [KVER=...]   build amdgpu.ko, print its path
+#   make install [KVER=...]                          hand the package to DKMS: build and install for one kernel
+#   make uninstall                                   the reverse
+TOP ?= $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))..))
+KVER ?= $(shell uname -r)
+FLAVOUR ?= release
+
+.PHONY: modules install uninstall
+
+modules:
+	@$(TOP)/dkms/build.sh --kver $(KVER) --flavour $(FLAVOUR)
+
+install:
+	@$(TOP)/dkms/install.sh $(if $(filter command line environment,$(origin KVER)),--kver $(KVER))
+
+uninstall:
+	@$(TOP)/dkms/install.sh --remove

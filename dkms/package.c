@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+/*
+ * package.c - version of the module, and proof at compile time that kfd_priv.h has our hooks; no code remains of it
+ *
+ * Copied beside kfd_gpreempt's own files by dkms/build.sh. The version is what lets DKMS install this amdgpu beside the stock
+ * one, which has none.
+ */
+#include <linux/build_bug.h>
+#include <linux/module.h>
+
+#include "../amdkfd/kfd_priv.h"
+#include "gpreempt_version.h"
+
+MODULE_VERSION(GPREEMPT_VERSION);
+
+static_assert(__same_type(((struct kfd_node *)0)->gpreempt, struct gpreempt_node *));
+static_assert(__same_type(((struct queue *)0)->gpreempt, struct gpreempt_queue *));
+static_assert(__same_type(((struct queue_properties *)0)->is_preempted, bool));
+
+static void __maybe_unused gpreempt_check_runnable(void)
+{
+	struct queue_properties q = { .queue_size = 1, .queue_address = 1, .queue_percent = 1 };
+
+	BUILD_BUG_ON(!QUEUE_IS_ACTIVE(q));
+	q.is_preempted = true;
+	BUILD_BUG_ON(QUEUE_IS_ACTIVE(q));
+}
