@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+/*
+ * main.c - the module vgpu.ko: parameters, the thread that drives the model, interrupt, debugfs
+ *
+ * Touches nothing but the memory in vgpu.h, its own PCI domain and debugfs/vgpu.
+ */
+#define pr_fmt(fmt) "vgpu: " fmt
+
+#include <linux/debugfs.h>
+#include <linux/hrtimer.h>
+#include <linux/io.h>
+#include <linux/irq.h>
+#include <linux/irqdesc.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <uapi/linux/sched/types.h>
+
+#include "vgpu.h"
+
+/* CPU of the command processor; the guest is booted with isolcpus=1 so that nothing else runs there */
+#define VGPU_CPU		1
+#define VGPU_SIMDS_PER_CU	4
+#define VGPU_WAVES_PER_SIMD	8
+#define DEBUGFS_TEXT_BYTES	65536u
+
+struct vgpu vgpu;
+
+static char *front = "intercept";
+module_param(front, charp, 0444);
+MODULE_PARM_DESC(front, "how register accesses arrive: intercept (test build of amdgpu), kmmio (any amdgpu), none (no device)");
+
+static char *fault = "";
+module_param(fault, charp, 0444);
+MODULE_PARM_DESC(fault, "comma list of mutations: stale_mqd, stale_ctl_stack");
+
+static unsigned int cus = 8;
+module_param(cus, uint, 0444);
+MODULE_PARM_DESC(cus, "compute units, 1..128, a multiple of the shader engines (default 8)");
+
+static unsigned int se = 4;
+module_param(se, uint, 0444);
+MODULE_PARM_DESC(se, "shader engines, 1..8 (default 4)");
+
+static unsigned int poll_ns = 20000;
+module_param(poll_ns, uint, 0444);
+MODULE_PARM_DESC(poll_ns, "time between looks at the doorbells, 1000..10000000 ns (default 20000)");
+
+/*
+ * Costs. The bandwidth is the published figure of one die of an MI250X (1.6 TB/s); the others are of the order that the driver's own
+ * timeouts and published measurements of context switches suggest. They are the model's, not claims about a product.
+ */
+static unsigned int hbm_bytes_per_us = 1600000;
+module_param(hbm_bytes_per_us, uint, 0444);
+MODULE_PARM_DESC(hbm_bytes_per_us, "bandwidth of saving and restoring waves, 1..100000000 bytes/us (default 1600000)");
+
+static unsigned int trap_ns = 10000;
+module_param(trap_ns, uint, 0444);
+MODULE_PARM_DESC(trap_ns, "fixed cost of saving or restoring a queue, 0..1000000000 ns (default 10000)");
+
+static unsigned int runlist_ns = 20000;
+module_param(runlist_ns, uint, 0444);
+MODULE_PARM_DESC(runlist_ns, "cost of a runlist or an unmap request, 0..1000000000 ns (default 20000)");
+
+static unsigned int dispatch_ns = 2000;
+module_param(dispatch_ns, uint, 0444);
+MODULE_PARM_DESC(dispatch_ns, "from a packet to its first waves, 0..1000000000 ns (default 2000)");
+
+static unsigned int quantum_ns = 10000000;
+module_param(quantum_ns, uint, 0444);
+MODULE_PARM_DESC(quantum_ns, "time slice when processes or queues are oversubscribed, 100000..1000000000 ns (default 10000000)");
+
+static const struct vgpu_front vgpu_front_none = { .name = "none" };
+static const struct vgpu_front *const fronts[] = { &vgpu_front_intercept, &vgpu_front_kmmio, &vgpu_front_none };
+static const struct vgpu_front *current_front;
+static struct task_struct *cp_thread;
+static struct dentry *debugfs;
+
+static bool valid(const char *name, unsigned int value, unsigned int low, unsigned int high)
+{
+	if (value >= low && value <= high)
+		return true;
+	pr_err("%s=%u is out of range %u..%u\n", name, value, low, high);
+	return false;
+}
+
+static bool parse_faults(u32 *faults)
+{
+	static const struct { const char *name; u32 bit; } known[] = {
+		{ "stale_mqd", VGPU_FAULT_STALE_MQD },
+		{ "stale_ctl_stack", VGPU_FAULT_STALE_CTL_STACK },
+	};
+	const char *at = fault;
+	size_t len;
+	u32 i;
+
+	*faults = 0;
+	for (; *at; at += len + (at[len] == ',')) {
+		len = strcspn(at, ",\n");
+		for (i = 0; i < ARRAY_SIZE(known); i++)
+			if (strlen(known[i].name) == len && !strncmp(at, known[i].name, len))
+				break;
+		if (i == ARRAY_SIZE(known)) {
+			pr_err("fault=%s: '%.*s' is not one of stale_mqd, stale_ctl_stack\n", fault, (int)len, at);
+			return false;
+		}
+		*faults |= known[i].bit;
+		if (at[len] == '\n')
+			break;
+	}
+	return true;
+}
+
+static int parse_parameters(struct vgpu_config *c)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(fronts); i++)
+		if (!strcmp(front, fronts[i]->name))
+			current_front = fronts[i];
+	if (!current_front) {
+		pr_err("front=%s is not one of intercept, kmmio, none\n", front);
+		return -EINVAL;
+	}
+	if (!valid("se", se, 1, 8) || !valid("cus", cus, 1, 128) ||
+	    !valid("poll_ns", poll_ns, 1000, 10000000) ||
+	    !valid("hbm_bytes_per_us", hbm_bytes_per_us, 1, 100000000) ||
+	    !valid("trap_ns", trap_ns, 0, 1000000000) || !valid("runlist_ns", runlist_ns, 0, 1000000000) ||
+	    !valid("dispatch_ns", dispatch_ns, 0, 1000000000) ||
+	    !valid("quantum_ns", quantum_ns, 100000, 1000000000) || !parse_faults(&c->faults))
+		return -EINVAL;
+	if (cus % se || cus / se > 16) {
+		pr_err("cus=%u cannot be spread over se=%u shader engines: a multiple of se, at most 16 each\n", cus, se);
+		return -EINVAL;
+	}
+	c->vram_bytes = VGPU_VRAM_BYTES;
+	c->doorbell_bytes = VGPU_DOORBELL_BYTES;
+	c->cus = cus;
+	c->simds_per_cu = VGPU_SIMDS_PER_CU;
+	c->waves_per_simd = VGPU_WAVES_PER_SIMD;
+	c->se = se;
+	c->trap_ns = trap_ns;
+	c->runlist_ns = runlist_ns;
+	c->dispatch_ns = dispatch_ns;
+	c->hbm_bytes_per_us = hbm_bytes_per_us;
+	c->quantum_ns = quantum_ns;
+	return 0;
+}
+
+/* System memory as the device sees it. There is no IOMMU: a bus address is a physical one. */
+static void *sys_ptr(void *ctx, u64 bus_addr, u32 len)
+{
+	unsigned long pfn = PHYS_PFN(bus_addr);
+
+	if (bus_addr - VGPU_DOORBELL_PHYS < VGPU_DOORBELL_BYTES)
+		return (u8 *)vgpu.doorbells + (bus_addr - VGPU_DOORBELL_PHYS);
+	if (bus_addr - VGPU_VRAM_PHYS < VGPU_VRAM_BYTES)
+		return (u8 *)vgpu.vram + (bus_addr - VGPU_VRAM_PHYS);
+	if (!pfn_valid(pfn) || PageReserved(pfn_to_page(pfn)))
+		return NULL;
+	return phys_to_virt(bus_addr);
+}
+
+static void *vram_ptr(void *ctx, u64 offset, u32 len)
+{
+	return offset < VGPU_VRAM_BYTES && len <= VGPU_VRAM_BYTES - offset ? (u8 *)vgpu.vram + offset : NULL;
+}
+
+static u64 now_ns(void *ctx)
+{
+	return ktime_get_ns();
+}
+
+static void raise_irq(void *ctx)
+{
+	generic_handle_irq_safe(vgpu.irq);
+}
+
+static const struct vgpu_platform_ops platform_ops = {
+	.sys_ptr = sys_ptr,
+	.vram_ptr = vram_ptr,
+	.now_ns = now_ns,
+	.raise_irq = raise_irq,
+};
+
+/* The command processor: run what is due, sleep until the next event but no longer than doorbells may wait */
+static int cp_main(void *unused)
+{
+	while (!kthread_should_stop()) {
+		u64 next = vgpu_model_run(vgpu.model);
+		u64 now = ktime_get_ns();
+		ktime_t sleep = ns_to_ktime(min_t(u64, next > now ? next - now : 0, poll_ns));
+
+		set_current_state(TASK_IDLE);
+		if (kthread_should_stop())
+			__set_current_state(TASK_RUNNING);
+		else if (sleep)
+			schedule_hrtimeout(&sleep, HRTIMER_MODE_REL);
+		else {
+			__set_current_state(TASK_RUNNING);
+			cond_resched();
+		}
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+static int cp_start(void)
+{
+	if (!cpu_online(VGPU_CPU)) {
+		pr_err("CPU %u is needed for the command processor: start the guest with two CPUs\n", VGPU_CPU);
+		return -ENODEV;
+	}
+	cp_thread = kthread_create(cp_main, NULL, "vgpu_cp");
+	if (IS_ERR(cp_thread))
+		return PTR_ERR(cp_thread);
+	kthread_bind(cp_thread, VGPU_CPU);
+	wake_up_process(cp_thread);
+	return 0;
+}
+
+/* A new driver instance maps the registers anew */
+static int bus_event(struct notifier_block *nb, unsigned long action, void *dev)
+{
+	if (action == BUS_NOTIFY_BIND_DRIVER && vgpu.pdev && dev == &vgpu.pdev->dev && current_front->bind)
+		current_front->bind();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block bus_notifier = { .notifier_call = bus_event };
+
+static ssize_t debugfs_read(struct file *file, char __user *to, size_t count, loff_t *pos,
+			    u32 (*print)(struct vgpu_model *m, char *buf, u32 size))
+{
+	char *text = kvmalloc(DEBUGFS_TEXT_BYTES, GFP_KERNEL);
+	ssize_t ret;
+
+	if (!text)
+		return -ENOMEM;
+	ret = simple_read_from_buffer(to, count, pos, text, print(vgpu.model, text, DEBUGFS_TEXT_BYTES));
+	kvfree(text);
+	return ret;
+}
+
+static ssize_t stats_read(struct file *file, char __user *to, size_t count, loff_t *pos)
+{
+	return debugfs_read(file, to, count, pos, vgpu_model_print_stats);
+}
+
+static ssize_t queues_read(struct file *file, char __user *to, size_t count, loff_t *pos)
+{
+	return debugfs_read(file, to, count, pos, vgpu_model_print_queues);
+}
+
+static const struct file_operations stats_fops = { .owner = THIS_MODULE, .read = stats_read, .llseek = default_llseek };
+static const struct file_operations queues_fops = { .owner = THIS_MODULE, .read = queues_read, .llseek = default_llseek };
+
+static int rom_write(void)
+{
+	u8 *image = kzalloc(VGPU_ROM_BYTES, GFP_KERNEL);
+	void __iomem *rom = ioremap(VGPU_ROM_PHYS, VGPU_ROM_BYTES);
+	int ret = image && rom ? 0 : -ENOMEM;
+
+	if (!ret) {
+		vgpu_vbios_build(image, VGPU_ROM_BYTES, se, cus);
+		memcpy_toio(rom, image, VGPU_ROM_BYTES);
+	}
+	if (rom)
+		iounmap(rom);
+	kfree(image);
+	return ret;
+}
+
+static void teardown(void)
+{
+	debugfs_remove_recursive(debugfs);
+	debugfs = NULL;
+	if (vgpu.pdev)
+		vgpu_pci_remove();
+	bus_unregister_notifier(&pci_bus_type, &bus_notifier);
+	if (!IS_ERR_OR_NULL(cp_thread))
+		kthread_stop(cp_thread);
+	if (current_front->exit)
+		current_front->exit();
+	if (vgpu.model)
+		vgpu_model_destroy(vgpu.model);
+	vgpu_pci_unmap();
+}
+
+static int __init vgpu_init(void)
+{
+	struct vgpu_config config = {};
+	int ret = parse_parameters(&config);
+
+	if (ret)
+		return ret;
+	if (current_front == &vgpu_front_none)
+		return 0;
+	ret = vgpu_pci_map();
+	if (ret)
+		return ret;
+	ret = bus_register_notifier(&pci_bus_type, &bus_notifier);
+	if (ret) {
+		vgpu_pci_unmap();
+		return ret;
+	}
+	config.doorbells = vgpu.doorbells;
+	vgpu.model = vgpu_model_create(&config, &platform_ops, &vgpu);
+	ret = vgpu.model ? rom_write() : -ENOMEM;
+	if (!ret && current_front->init) {
+		ret = current_front->init();
+		if (ret)
+			current_front = &vgpu_front_none;	/* nothing to undo */
+	}
+	if (!ret)
+		ret = cp_start();
+	if (!ret) {
+		debugfs = debugfs_create_dir("vgpu", NULL);
+		debugfs_create_file("stats", 0444, debugfs, NULL, &stats_fops);
+		debugfs_create_file("queues", 0444, debugfs, NULL, &queues_fops);
+		ret = vgpu_pci_add();
+	}
+	if (ret) {
+		pr_err("no device: error %d\n", ret);
+		teardown();
+		return ret;
+	}
+	pr_info("%s: %u CUs in %u shader engines, %llu MiB, front end %s\n", pci_name(vgpu.pdev), cus, se,
+		VGPU_VRAM_BYTES >> 20, current_front->name);
+	return 0;
+}
+
+static void __exit vgpu_exit(void)
+{
+	if (current_front != &vgpu_front_none)
+		teardown();
+}
+
+module_init(vgpu_init);
+module_exit(vgpu_exit);
+MODULE_DESCRIPTION("Virtual GPU (gfx90a): a test instrument for amdgpu and amdkfd");
+MODULE_LICENSE("Dual MIT/GPL");
