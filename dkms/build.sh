@@ -4,11 +4,14 @@
 # build.sh - make an amdgpu.ko with kfd_gpreempt inside, for one kernel
 #
 # Usage: dkms/build.sh [--kver KVER] [--flavour release|test] [--build-dir B] [--src TARBALL_OR_DIR] [--headers DIR]
-#                      [--config-off] [--prepare] [-j N]
+#                      [--config-off] [--check] [--prepare] [-j N]
 #
 # Finds the linux-source package that matches the headers of KVER, unpacks drivers/gpu/drm/amd into the build folder B, applies
 # the hooks of that kernel series, takes in kfd_gpreempt/, compiles, and verifies in source and objects that every hook is
 # where it has to be. The last line of its output is the path of the module. The first error stops it, with one message.
+#
+# --check only says whether headers and source are there; --prepare stops before compiling; --config-off leaves
+# CONFIG_KFD_GPREEMPT unset (then amdkfd is what it was: tools/testing/package looks at that).
 #
 # Flavours: release is what users get (this is what dkms.conf calls). test is a reduced driver whose register accesses go to
 # the virtual GPU (tools/testing/vgpu); without one it does not even load.
@@ -47,6 +50,7 @@ build=
 src=
 headers=
 config=y
+check_only=
 prepare_only=
 jobs=$(nproc)
 
@@ -64,6 +68,7 @@ while [ $# -gt 0 ]; do
 	--headers)	headers=$2; shift ;;
 	-j)		jobs=$2; shift ;;
 	--config-off)	config= ;;
+	--check)	check_only=1 ;;
 	--prepare)	prepare_only=1 ;;
 	-h|--help)	sed -n '4,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
 	*)		die "unknown argument '$1'" "it is no option of this script" "see dkms/build.sh --help" ;;
@@ -99,11 +104,20 @@ version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$top/dkms.conf" 2>/dev/nul
 series=$(echo "$kver" | sed -n 's/^\([0-9][0-9]*\.[0-9][0-9]*\)\..*/\1/p')
 [ -n "$series" ] || die "'$kver' is no kernel version" "it does not begin with three numbers" "give --kver what 'uname -r' prints"
 
+# meta_packages SERIES: the packages that bring kernel, headers and source of a series, whatever its point release is today
+meta_packages()
+{
+	local arch
+
+	arch=$(dpkg --print-architecture 2>/dev/null || echo amd64)
+	echo "linux-image-$1-$arch linux-headers-$1-$arch linux-source-$1"
+}
+
 supported=$(cd "$top/dkms/series" 2>/dev/null && echo *)
 if [ ! -e "$top/dkms/series/$series/hooks.patch" ] || [ ! -e "$top/dkms/series/$series/hooks.table" ]; then
 	die "kernel $kver: no hooks for the $series series" \
 	    "the hooks into amdkfd fit a kernel series, and there are hooks for: $supported" \
-	    "boot a kernel of a supported series; on Debian 12: apt-get install -t bookworm-security linux-image-6.12-amd64 linux-headers-6.12-amd64 linux-source-6.12" # version-ok
+	    "install and boot a kernel of a supported series: apt-get install $(meta_packages "${supported##* }")"
 fi
 
 [ -n "$headers" ] || headers=/lib/modules/$kver/build
@@ -160,6 +174,11 @@ if [ -z "$src" ]; then
 fi
 [ -e "$src" ] || die "there is no '$src'" "--src names the kernel's source, as a folder or tarball" "give an existing path"
 src=$(readlink -f "$src")
+
+if [ -n "$check_only" ]; then
+	say "kernel $kver: headers and source are there"
+	exit 0
+fi
 
 #
 # The build folder
@@ -225,6 +244,9 @@ else
 			    "apt-get install --reinstall $source_package (or give another --src)"
 		check_numbers "$build/unpack"
 		refresh "$build/unpack/$amd/amdkfd/" "$build/stock/amdkfd/"
+		# In a new build folder there is nothing to compare with.
+		[ -e "$build/$amd/amdgpu" ] || mv "$build/unpack/$amd"/* "$build/$amd/"
+		mkdir -p "$build/unpack/$amd"
 		rsync -rlp --checksum --exclude=/amdkfd --exclude=/kfd_gpreempt "${objects[@]}" "$build/unpack/$amd/" "$build/$amd/"
 		rm -rf "$build/unpack"
 		echo "$source_id" >"$build/.source"
