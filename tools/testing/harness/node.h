@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node.h - one node: its queues, a clock, and the caller that policy.h asks for
+ *
+ * A queue here is what the policy knows of it (->policy) and what is true on the device (rptr, wptr, waves). Tests move the truth by
+ * hand with submit(), launch() and finish(), the simulation moves it by itself; pass() is the monitor's pass for both.
+ */
+#ifndef HARNESS_NODE_H
+#define HARNESS_NODE_H
+
+#include "policy.h"
+
+#define US	1000ULL
+#define MS	1000000ULL
+#define SEC	1000000000ULL
+
+#define NR_QUEUES_MAX	16
+
+/* Two levels that most tests need: nice 10, and unmodified. */
+#define LOW		(-3)
+#define MIDDLE		2
+#define HIGH		GPREEMPT_PRIORITY_NORMAL
+
+struct process {
+	struct gpreempt_policy_process policy;
+};
+
+/**
+ * struct queue - a queue as it is, and as the policy sees it
+ * @policy: what the policy sees
+ * @process: owner
+ * @rptr: packets launched
+ * @wptr: packets submitted
+ * @waves: waves of launched packets, in flight or saved
+ * @invisible: the device does not show the waves, as while a runlist change is carried out
+ * @preempted: how often it was
+ */
+struct queue {
+	struct gpreempt_policy_queue policy;
+	struct process *process;
+	u64 rptr;
+	u64 wptr;
+	u32 waves;
+	bool invisible;
+	u32 preempted;
+};
+
+/**
+ * struct node - the node under test; there is one
+ * @params: tunables; node_reset() sets what README.md gives as defaults
+ * @now_ns: clock
+ * @decision: of the last pass
+ * @asked: the last pass asked for waves in flight
+ * @nr_asked: passes that did
+ * @nr_acting: passes that preempted or resumed
+ * @nr_passes: all passes
+ * @nr_preempted: queues preempted
+ * @nr_relief: reliefs given
+ */
+struct node {
+	struct gpreempt_policy_params params;
+	u64 now_ns;
+	struct gpreempt_decision decision;
+	bool asked;
+	u32 nr_asked;
+	u32 nr_acting;
+	u32 nr_passes;
+	u32 nr_preempted;
+	u32 nr_relief;
+
+	u32 nr_processes;
+	struct process processes[NR_QUEUES_MAX];
+	u32 nr_created;
+	struct queue queues[NR_QUEUES_MAX];
+	u32 nr_queues;
+	struct gpreempt_policy_queue *policies[NR_QUEUES_MAX];
+};
+
+extern struct node node;
+
+void node_reset(void);
+struct process *new_process(void);
+struct queue *new_queue(struct process *process, s32 priority);
+struct queue *new_explicit_queue(struct process *process, s32 priority);
+
+/* What programs and the device do. */
+void submit(struct queue *q, u32 packets);
+void launch(struct queue *q, u32 packets, u32 waves);
+void finish(struct queue *q);
+void start_hog(struct queue *q);
+
+/* What the monitor does: look() decides, act() carries out, pass() is both. */
+void look(void);
+void act(void);
+void pass(void);
+void pass_after(u64 ns);
+void passes_for(u64 ns, u64 every_ns);
+void drop_queue(struct queue *q);
+
+static inline u64 pending(const struct queue *q)
+{
+	return q->wptr - q->rptr;
+}
+
+static inline bool on_device(const struct queue *q)
+{
+	return !q->policy.preempted;
+}
+
+static inline bool has_work(const struct queue *q)
+{
+	return pending(q) || q->waves;
+}
+
+#endif /* HARNESS_NODE_H */

@@ -1,0 +1,892 @@
+// SPDX-License-Identifier: MIT
+/*
+ * rules.c - the decision rules, one test each
+ *
+ * Every test is a short story on one node: queues are made, programs and the device do something, passes follow, and somebody runs or
+ * does not. Documentation/design.rst ("Demand and level", "Priorities") is the specification.
+ */
+#include <limits.h>
+
+#include "node.h"
+#include "tap.h"
+
+#define POLL	(200 * US)
+
+/* The two processes that most stories are about. */
+static struct queue *low, *high;
+
+static void two_processes(void)
+{
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+}
+
+/* Low fills the device, then high submits: low has been preempted in the middle of a kernel. */
+static void low_is_held(void)
+{
+	two_processes();
+	start_hog(low);
+	pass();
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+}
+
+/* What a program does that waits: all packets launched, all waves done. */
+static void drain(struct queue *q)
+{
+	launch(q, pending(q), 0);
+	finish(q);
+}
+
+/* ---- level ---- */
+
+TEST(low_hog_yields_to_late_high, "a low queue that fills the device is preempted for a high one that comes later, then continues")
+{
+	two_processes();
+	start_hog(low);
+	pass();
+	CHECK(on_device(low));
+	CHECK(!node.decision.inversion);
+
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK(node.decision.inversion);
+	CHECK_EQ(node.decision.level, HIGH);
+	CHECK(!on_device(low));
+	CHECK(on_device(high));
+
+	launch(high, 1, 8);
+	passes_for(20 * MS, POLL);
+	CHECK(!on_device(low));
+
+	finish(high);
+	pass_after(POLL);
+	CHECK(on_device(low));
+	CHECK_EQ(node.nr_acting, 2);
+}
+
+TEST(equal_priorities_are_left_alone, "no queue is preempted for another of the same priority")
+{
+	struct queue *a = new_queue(new_process(), LOW), *b = new_queue(new_process(), LOW);
+
+	start_hog(a);
+	start_hog(b);
+	passes_for(2 * SEC, 5 * MS);
+	CHECK_EQ(node.nr_preempted, 0);
+	CHECK_EQ(node.nr_asked, 0);
+}
+
+TEST(a_higher_queue_is_never_a_victim, "a high queue that fills the device stays, whatever comes below it")
+{
+	two_processes();
+	start_hog(high);
+	start_hog(low);
+	high->waves = 64;
+	low->waves = 0;
+	pass();
+	passes_for(100 * MS, POLL);
+	CHECK_EQ(high->preempted, 0);
+	CHECK_EQ(low->preempted, 1);
+}
+
+TEST(three_levels, "each level waits for the ones above, and returns in their order")
+{
+	struct queue *middle;
+
+	two_processes();
+	middle = new_queue(new_process(), MIDDLE);
+	start_hog(low);
+	start_hog(middle);
+	pass();
+	CHECK(!on_device(low));
+	CHECK(on_device(middle));
+
+	start_hog(high);
+	pass_after(POLL);
+	CHECK(!on_device(middle));
+	CHECK(!on_device(low));
+	CHECK(on_device(high));
+
+	drain(high);
+	pass_after(POLL);
+	CHECK(on_device(middle));
+	CHECK(!on_device(low));
+
+	drain(middle);
+	pass_after(POLL);
+	CHECK(on_device(low));
+}
+
+TEST(raised_while_held_returns, "a held queue whose priority is raised to the level is resumed by the next pass")
+{
+	low_is_held();
+	low->policy.priority = HIGH;
+	pass_after(POLL);
+	CHECK(on_device(low));
+}
+
+TEST(level_falls_when_the_high_queue_goes, "a held queue is resumed when the queue that it yielded to is destroyed")
+{
+	low_is_held();
+	drop_queue(high);
+	look();
+	CHECK(!node.decision.park);
+	act();
+	CHECK(on_device(low));
+	pass_after(POLL);
+	CHECK(node.decision.park);
+}
+
+/* ---- idle queues ---- */
+
+TEST(idle_lower_queues_alone_cause_no_pass, "a busy high queue beside idle lower ones preempts nothing")
+{
+	two_processes();
+	new_queue(new_process(), LOW);
+	start_hog(high);
+	passes_for(100 * MS, POLL);
+	CHECK_EQ(node.nr_acting, 0);
+	CHECK(!node.decision.inversion);
+}
+
+TEST(idle_high_queues_hold_nothing, "a high queue without work takes nothing from a busy lower one")
+{
+	two_processes();
+	submit(high, 1);
+	drain(high);
+	start_hog(low);
+	passes_for(100 * MS, POLL);
+	CHECK_EQ(node.nr_acting, 0);
+}
+
+TEST(a_pass_takes_idle_lower_queues_along, "when something is preempted, idle lower queues go in the same pass, and return in one")
+{
+	struct queue *idle;
+
+	two_processes();
+	idle = new_queue(new_process(), LOW);
+	start_hog(low);
+	submit(high, 2);
+	pass();
+	CHECK_EQ(node.decision.nr_preempt, 2);
+	CHECK(!on_device(idle));
+	launch(high, 1, 8);
+
+	/* Its next packet costs no pass. */
+	submit(idle, 1);
+	passes_for(10 * MS, POLL);
+	CHECK_EQ(node.nr_acting, 1);
+
+	drain(high);
+	pass_after(POLL);
+	CHECK_EQ(node.decision.nr_resume, 2);
+	CHECK_EQ(node.nr_acting, 2);
+}
+
+/* ---- demand ---- */
+
+TEST(pending_zero_with_waves_is_demand, "a mapped queue whose last kernel still runs, with an empty ring, keeps the level")
+{
+	low_is_held();
+	launch(high, 1, 8);
+	CHECK_EQ(pending(high), 0);
+	passes_for(50 * MS, POLL);
+	CHECK(!on_device(low));
+	finish(high);
+	pass_after(POLL);
+	CHECK(on_device(low));
+}
+
+TEST(a_lower_last_kernel_is_an_inversion, "a low queue with an empty ring whose last kernel still runs is preempted")
+{
+	two_processes();
+	submit(low, 1);
+	launch(low, 1, 64);
+	pass();
+	passes_for(20 * MS, POLL);
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+}
+
+TEST(saved_waves_are_demand, "a queue taken in the middle of its last kernel holds the level for its saved waves")
+{
+	struct queue *middle;
+
+	two_processes();
+	middle = new_queue(new_process(), MIDDLE);
+	submit(middle, 1);
+	launch(middle, 1, 64);
+	start_hog(low);
+	start_hog(high);
+	pass();
+	CHECK(!on_device(middle) && !on_device(low));
+
+	/* Middle has nothing but saved waves, and it returns alone. */
+	drain(high);
+	pass_after(POLL);
+	CHECK(on_device(middle));
+	CHECK(!on_device(low));
+	CHECK_EQ(node.decision.level, MIDDLE);
+}
+
+TEST(saved_waves_get_relief, "saved waves alone are work that the maximum hold counts for")
+{
+	two_processes();
+	submit(low, 1);
+	launch(low, 1, 64);
+	start_hog(high);
+	pass();
+	CHECK(!on_device(low));
+	pass_after(node.params.max_hold_ns);
+	CHECK(on_device(low));
+}
+
+TEST(without_wave_counts_packets_decide, "where waves in flight cannot be read, they are not asked for and pending packets alone are demand")
+{
+	node.params.waves_known = false;
+	two_processes();
+	start_hog(low);
+	submit(high, 1);
+	passes_for(50 * MS, POLL);
+	CHECK(!on_device(low));
+	launch(high, 1, 8);
+	pass_after(POLL);
+	CHECK(on_device(low));
+	CHECK_EQ(node.nr_asked, 0);
+}
+
+/* ---- asking for waves ---- */
+
+TEST(waves_are_asked_only_when_they_matter, "an idle high queue beside a busy low one is not asked about at every pass")
+{
+	two_processes();
+	submit(high, 1);
+	launch(high, 1, 0);
+	start_hog(low);
+	passes_for(100 * MS, POLL);
+	CHECK(node.nr_asked >= 1);
+	node.nr_asked = 0;
+	passes_for(100 * MS, POLL);
+	CHECK_EQ(node.nr_asked, 0);
+}
+
+TEST(idle_nodes_are_not_asked, "when all queues have been idle for a while, passes read no waves")
+{
+	two_processes();
+	submit(high, 1);
+	launch(high, 1, 0);
+	submit(low, 1);
+	launch(low, 1, 0);
+	passes_for(100 * MS, POLL);
+	node.nr_asked = 0;
+	passes_for(100 * MS, POLL);
+	CHECK_EQ(node.nr_asked, 0);
+}
+
+TEST(waves_are_asked_when_they_decide, "an empty ring of the high queue decides nothing until its waves are known")
+{
+	low_is_held();
+	launch(high, 1, 8);
+	pass_after(POLL);
+	CHECK(node.asked);
+	pass_after(POLL);
+	CHECK(node.asked);
+}
+
+TEST(pending_packets_need_no_waves, "while packets wait on both sides, waves in flight are not asked for")
+{
+	two_processes();
+	start_hog(low);
+	submit(high, 100);
+	pass();
+	launch(high, 1, 8);
+	pass_after(POLL);
+	CHECK_EQ(node.nr_asked, 0);
+}
+
+TEST(no_waves_seen_once_is_not_final,
+     "waves that a runlist change hid from one pass are found again: the queue keeps the device and its level")
+{
+	u32 i;
+
+	/* High's last kernel runs with an empty ring; the driver changes the runlist and for one pass its waves are not there. */
+	low_is_held();
+	launch(high, 1, 8);
+	pass_after(POLL);
+	high->invisible = true;
+	pass_after(POLL);
+	high->invisible = false;
+	for (i = 0; i < 100 && on_device(low); i++)
+		pass_after(POLL);
+	CHECK(!on_device(low));
+}
+
+TEST(no_waves_right_after_a_resume_is_not_final, "a low queue whose waves were not back at the first look after its resume can be preempted again")
+{
+	two_processes();
+	submit(low, 1);
+	launch(low, 1, 64);
+	submit(high, 1);
+	pass();
+	CHECK(!on_device(low));
+	drain(high);
+	pass_after(POLL);
+	CHECK(on_device(low));
+
+	low->invisible = true;
+	passes_for(400 * US, POLL);
+	low->invisible = false;
+	passes_for(5 * MS, POLL);
+	submit(high, 1);
+	passes_for(5 * MS, POLL);
+	CHECK(!on_device(low));
+}
+
+/* ---- the own process ---- */
+
+TEST(own_process_is_never_a_victim, "a queue of the process that works at the level stays, unless both priorities were asked for")
+{
+	struct process *p = new_process();
+	struct queue *compute = new_explicit_queue(p, 10), *copy = new_queue(p, HIGH);
+
+	low = new_queue(new_process(), LOW);
+	start_hog(copy);
+	start_hog(low);
+	submit(compute, 1);
+	pass();
+	CHECK(!on_device(low));
+	CHECK(on_device(copy));
+	passes_for(100 * MS, POLL);
+	CHECK_EQ(copy->preempted, 0);
+}
+
+TEST(own_low_queue_stays_beside_a_default_one, "an explicitly low queue does not yield to a default queue of the same process")
+{
+	struct process *p = new_process();
+	struct queue *compute = new_queue(p, HIGH), *background = new_explicit_queue(p, LOW);
+
+	low = new_queue(new_process(), LOW);
+	start_hog(background);
+	start_hog(low);
+	submit(compute, 1);
+	pass();
+	CHECK(!on_device(low));
+	CHECK(on_device(background));
+}
+
+TEST(own_process_counts_only_at_the_level, "a process with an idle high queue has no privilege for its low one")
+{
+	struct process *p = new_process();
+
+	new_queue(p, HIGH);
+	low = new_explicit_queue(p, LOW);
+	high = new_queue(new_process(), HIGH);
+	start_hog(low);
+	submit(high, 1);
+	pass();
+	CHECK(!on_device(low));
+}
+
+TEST(explicit_own_priorities_order_a_process, "of two queues whose priorities were both asked for, the lower yields, in one process too")
+{
+	struct process *p = new_process();
+	struct queue *urgent = new_explicit_queue(p, HIGH), *background = new_explicit_queue(p, HIGH);
+
+	/* Untrusted: equal against others, ordered among themselves. */
+	urgent->policy.own_priority = 15;
+	background->policy.own_priority = 11;
+	start_hog(background);
+	pass();
+	CHECK(on_device(background));
+	submit(urgent, 1);
+	pass_after(POLL);
+	CHECK(!on_device(background));
+	CHECK(on_device(urgent));
+	drain(urgent);
+	pass_after(POLL);
+	CHECK(on_device(background));
+}
+
+TEST(own_priority_means_nothing_to_others, "an untrusted claim orders a process, and preempts nobody else")
+{
+	struct queue *urgent = new_explicit_queue(new_process(), HIGH), *other = new_queue(new_process(), HIGH);
+
+	urgent->policy.own_priority = 15;
+	start_hog(other);
+	start_hog(urgent);
+	passes_for(100 * MS, POLL);
+	CHECK_EQ(node.nr_preempted, 0);
+}
+
+/* ---- blocked queues ---- */
+
+/* High waits on a barrier until it is taken for blocked, and low runs. */
+static void high_is_blocked(void)
+{
+	low_is_held();
+	passes_for(node.params.blocked_ns + 2 * POLL, POLL);
+	CHECK(high->policy.blocked);
+	CHECK(on_device(low));
+}
+
+TEST(blocked_high_lets_low_run, "a high queue that has the device and stands still without waves gives the level away")
+{
+	low_is_held();
+	passes_for(node.params.blocked_ns - 2 * POLL, POLL);
+	CHECK(!on_device(low));
+	passes_for(4 * POLL, POLL);
+	CHECK(on_device(low));
+	CHECK_EQ(node.decision.level, LOW);
+	CHECK(on_device(high));
+	passes_for(100 * MS, POLL);
+	CHECK_EQ(node.nr_acting, 2);
+}
+
+TEST(blocked_ends_when_rptr_moves, "a blocked queue has demand again as soon as its read pointer moves")
+{
+	high_is_blocked();
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK(on_device(low));
+	launch(high, 1, 0);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+}
+
+TEST(blocked_ends_when_waves_appear, "a blocked queue has demand again when waves appear, though its read pointer stands")
+{
+	high_is_blocked();
+	high->waves = 8;
+	passes_for(node.params.blocked_ns + POLL, POLL);
+	CHECK(!on_device(low));
+	passes_for(10 * MS, POLL);
+	CHECK(!on_device(low));
+}
+
+TEST(blocked_is_asked_now_and_then, "a blocked queue is asked about once per gpreempt_blocked_us, not at every pass")
+{
+	high_is_blocked();
+	node.nr_asked = 0;
+	passes_for(100 * MS, POLL);
+	CHECK(node.nr_asked >= 20);
+	CHECK(node.nr_asked <= 51);
+}
+
+TEST(waves_are_not_blocked, "a queue whose kernel runs long in front of a waiting packet is not blocked")
+{
+	low_is_held();
+	submit(high, 1);
+	launch(high, 1, 8);
+	passes_for(100 * MS, POLL);
+	CHECK(!on_device(low));
+	CHECK(!high->policy.blocked);
+}
+
+TEST(stalled_behind_a_lower_is_not_blocked, "time in which a lower queue had work on the device does not make a queue blocked")
+{
+	struct queue *held = new_queue(new_process(), LOW);
+
+	two_processes();
+	low->policy.immovable = true;
+	start_hog(low);
+	start_hog(held);
+	submit(high, 1);
+	passes_for(100 * MS, POLL);
+	CHECK(!high->policy.blocked);
+	CHECK(!on_device(held));
+}
+
+TEST(a_stall_ends_where_a_relief_begins, "a queue that stood still before a relief, and stands behind the relieved queue now, is not blocked")
+{
+	struct queue *held;
+
+	node.params.max_hold_ns = 4 * MS;
+	low_is_held();
+	held = new_queue(new_process(), LOW);
+	launch(high, 1, 8);
+	submit(high, 1);
+	passes_for(1 * MS, POLL);
+	start_hog(held);
+	passes_for(1 * MS, POLL);
+	CHECK(!on_device(held));
+
+	/* High's waves leave 1 ms before low's relief, and low fills the device then. */
+	passes_for(800 * US, POLL);
+	high->waves = 0;
+	passes_for(1200 * US, POLL);
+	CHECK(on_device(low));
+	passes_for(1400 * US, POLL);
+	CHECK(!high->policy.blocked);
+	CHECK(!on_device(held));
+}
+
+TEST(an_idle_bystander_does_not_hide_a_blocked_queue,
+     "an idle lower queue that must stay (own process, immovable) does not keep a waiting queue from being blocked")
+{
+	struct process *p = new_process();
+	struct queue *bystander = new_explicit_queue(p, LOW);
+
+	high = new_queue(p, HIGH);
+	low = new_queue(new_process(), LOW);
+	submit(bystander, 1);
+	launch(bystander, 1, 0);
+	start_hog(low);
+	submit(high, 1);
+	pass();
+	CHECK(!on_device(low));
+	passes_for(50 * MS, POLL);
+	CHECK(high->policy.blocked);
+	CHECK(on_device(low));
+}
+
+TEST(blocked_can_be_switched_off, "with gpreempt_blocked_us=0 a waiting queue keeps its level")
+{
+	node.params.blocked_ns = 0;
+	low_is_held();
+	passes_for(100 * MS, POLL);
+	CHECK(!on_device(low));
+}
+
+/* ---- hold and relief ---- */
+
+/* Low has been held for the maximum and is in relief, high has work without end. */
+static void low_is_relieved(void)
+{
+	low_is_held();
+	submit(high, 1000);
+	launch(high, 1, 8);
+	pass_after(node.params.max_hold_ns - POLL);
+	CHECK(!on_device(low));
+	pass_after(POLL);
+	CHECK(on_device(low));
+}
+
+TEST(hold_expires_into_relief, "a queue with work that has been held for gpreempt_max_hold_ms runs, whoever else wants to")
+{
+	low_is_relieved();
+	CHECK_EQ(node.decision.nr_relief, 1);
+	CHECK(on_device(high));
+}
+
+TEST(relief_is_unpreemptable_and_ends, "a relief lasts gpreempt_relief_ms, then the queue yields and the hold starts anew")
+{
+	low_is_relieved();
+	passes_for(node.params.relief_ns - POLL, POLL);
+	CHECK(on_device(low));
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	pass_after(node.params.max_hold_ns - POLL);
+	CHECK(!on_device(low));
+	pass_after(POLL);
+	CHECK(on_device(low));
+	CHECK_EQ(node.nr_relief, 2);
+}
+
+TEST(relief_does_not_shield_others, "during a relief, lower queues that have not been held so long stay held")
+{
+	struct queue *later;
+
+	low_is_held();
+	later = new_queue(new_process(), LOW);
+	submit(high, 1000);
+	launch(high, 1, 8);
+	passes_for(10 * MS, POLL);
+	start_hog(later);
+	pass_after(POLL);
+	CHECK(!on_device(later));
+	pass_after(node.params.max_hold_ns - 10 * MS);
+	CHECK(on_device(low));
+	CHECK(!on_device(later));
+}
+
+TEST(idle_held_queues_get_no_relief, "a held queue without work waits for nothing and gets no relief")
+{
+	struct queue *idle = new_queue(new_process(), LOW);
+
+	low_is_held();
+	CHECK(!on_device(idle));
+	submit(high, 1000);
+	launch(high, 1, 8);
+	pass_after(node.params.max_hold_ns);
+	CHECK(on_device(low));
+	CHECK(!on_device(idle));
+	CHECK_EQ(node.nr_relief, 1);
+}
+
+TEST(relief_can_be_switched_off, "with gpreempt_max_hold_ms=0 a queue is held as long as the level lasts")
+{
+	node.params.max_hold_ns = 0;
+	low_is_held();
+	submit(high, 1000);
+	launch(high, 1, 8);
+	passes_for(10 * SEC, 100 * MS);
+	CHECK(!on_device(low));
+	CHECK_EQ(node.nr_relief, 0);
+}
+
+/* ---- queues that the driver does not let go ---- */
+
+TEST(immovable_queue_is_never_a_victim, "a queue that the driver holds on to is not preempted, and alone causes no pass")
+{
+	two_processes();
+	low->policy.immovable = true;
+	start_hog(low);
+	submit(high, 1);
+	passes_for(10 * MS, POLL);
+	CHECK_EQ(node.nr_acting, 0);
+}
+
+TEST(immovable_held_queue_is_resumed, "a queue that becomes immovable while it is held is resumed at once")
+{
+	low_is_held();
+	low->policy.immovable = true;
+	pass_after(POLL);
+	CHECK(on_device(low));
+}
+
+/* ---- when to look again ---- */
+
+TEST(parks_without_two_priorities, "no pass is needed while no queue could outrank another")
+{
+	struct process *p = new_process();
+
+	pass();
+	CHECK(node.decision.park);
+
+	new_queue(p, HIGH);
+	pass();
+	CHECK(node.decision.park);
+
+	new_queue(p, HIGH);
+	new_queue(new_process(), HIGH);
+	pass();
+	CHECK(node.decision.park);
+
+	new_queue(new_process(), LOW);
+	pass();
+	CHECK(!node.decision.park);
+}
+
+TEST(parks_with_one_process, "a process alone parks, unless two of its queues were explicitly given different priorities")
+{
+	struct process *p = new_process();
+
+	new_queue(p, HIGH);
+	new_explicit_queue(p, LOW);
+	pass();
+	CHECK(node.decision.park);
+	new_explicit_queue(p, MIDDLE);
+	pass();
+	CHECK(!node.decision.park);
+}
+
+TEST(never_parks_while_something_is_held, "a node with a held queue does not park before the queue is back")
+{
+	low_is_held();
+	low->policy.priority = HIGH;
+	look();
+	CHECK_EQ(node.decision.nr_resume, 1);
+	CHECK(!node.decision.park);
+	act();
+	pass_after(POLL);
+	CHECK(node.decision.park);
+}
+
+TEST(contended_polls_otherwise_interval, "the poll time rules while a lower and a higher queue have had work within the last second")
+{
+	two_processes();
+	start_hog(low);
+	pass();
+	CHECK(!node.decision.contended);
+	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+
+	submit(high, 1);
+	pass_after(5 * MS);
+	CHECK(node.decision.contended);
+	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+
+	drain(high);
+	passes_for(990 * MS, 5 * MS);
+	CHECK(node.decision.contended);
+	passes_for(20 * MS, 5 * MS);
+	CHECK(!node.decision.contended);
+	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+}
+
+TEST(equal_priorities_are_not_contended, "busy queues of one priority do not make the node poll")
+{
+	struct queue *a = new_queue(new_process(), HIGH), *b = new_queue(new_process(), HIGH);
+
+	new_queue(new_process(), LOW);
+	start_hog(a);
+	start_hog(b);
+	passes_for(10 * MS, POLL);
+	CHECK(!node.decision.contended);
+	CHECK(!node.decision.park);
+}
+
+TEST(without_poll_the_interval_rules, "gpreempt_poll_us=0 leaves the interval, contended or not")
+{
+	node.params.poll_ns = 0;
+	low_is_held();
+	CHECK(node.decision.contended);
+	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+}
+
+TEST(idle_bystanders_do_not_keep_a_node_polling, "when all queues have been idle for a second the node is not contended, with immovable ones too")
+{
+	two_processes();
+	low->policy.immovable = true;
+	submit(high, 1);
+	drain(high);
+	submit(low, 1);
+	drain(low);
+	passes_for(2 * SEC, 5 * MS);
+	CHECK(!node.decision.contended);
+	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+}
+
+TEST(deadlines_shorten_the_sleep, "the end of a hold and the end of a relief come before poll and interval")
+{
+	node.params.poll_ns = 0;
+	low_is_held();
+	submit(high, 1000);
+	launch(high, 1, 8);
+	pass_after(node.params.max_hold_ns - 3 * MS);
+	CHECK_EQ(node.decision.next_ns, 3 * MS);
+	pass_after(3 * MS);
+	CHECK(on_device(low));
+	pass_after(node.params.relief_ns - 2 * MS);
+	CHECK_EQ(node.decision.next_ns, 2 * MS);
+	/* Nobody sleeps for less than a sleep costs. */
+	pass_after(2 * MS - 1);
+	CHECK_EQ(node.decision.next_ns, 10 * US);
+}
+
+TEST(a_hold_shorter_than_the_interval_is_kept, "the sleep after the pass that preempts is not longer than the maximum hold")
+{
+	node.params.poll_ns = 0;
+	node.params.max_hold_ns = 1 * MS;
+	two_processes();
+	start_hog(low);
+	submit(high, 1);
+	pass();
+	CHECK(!on_device(low));
+	CHECK(node.decision.next_ns <= 1 * MS);
+}
+
+/* ---- switching off ---- */
+
+TEST(resume_all, "switching off resumes every held queue and nothing else, whatever the level")
+{
+	struct gpreempt_decision d;
+	struct queue *immovable = new_queue(new_process(), LOW);
+
+	low_is_held();
+	immovable->policy.immovable = true;
+	gpreempt_policy_resume_all(node.policies, node.nr_queues, &d);
+	CHECK_EQ(d.nr_resume, 2);
+	CHECK_EQ(d.nr_preempt, 0);
+	CHECK(d.park);
+	CHECK_EQ(low->policy.action, GPREEMPT_RESUME);
+	CHECK_EQ(immovable->policy.action, GPREEMPT_RESUME);
+	CHECK_EQ(high->policy.action, GPREEMPT_KEEP);
+	node.decision = d;
+	act();
+	CHECK(on_device(low));
+}
+
+TEST(an_unconfirmed_action_is_decided_again, "what the backend did not carry out and confirm is asked for by the next pass")
+{
+	two_processes();
+	start_hog(low);
+	submit(high, 1);
+	look();
+	CHECK_EQ(low->policy.action, GPREEMPT_PREEMPT);
+	CHECK(on_device(low));
+	node.now_ns += POLL;
+	look();
+	CHECK_EQ(low->policy.action, GPREEMPT_PREEMPT);
+}
+
+/* ---- priorities ---- */
+
+TEST(priority_derivation, "logical priority is KFD's minus nice; above normal counts against others only for the trusted")
+{
+	static const struct {
+		u32 kfd;
+		int nice;
+		bool trusted;
+		s32 priority, own;
+		bool is_explicit;
+	} table[] = {
+		{  7,   0, false,    7,    7, false },
+		{  7,  10, false,   -3,   -3, false },
+		{  7,  19, true,   -12,  -12, false },
+		{  7, -20, false,   27,   27, false },
+		{  0,   0, false,    0,    0, true },
+		{  0,  19, false,  -19,  -19, true },
+		{ 15,   0, true,    15,   15, true },
+		{ 15,   0, false,    7,   15, true },
+		{ 15,  10, false,   -3,    5, true },
+		{ 15, -20, false,   27,   35, true },
+		{  8,   0, false,    7,    8, true },
+		{ UINT_MAX,       0, true,  1023,  1023, true },
+		{ UINT_MAX,       0, false,    7,  1023, true },
+		{ UINT_MAX, INT_MIN, true,  1023,  1023, true },
+		{        0, INT_MAX, true, -1023, -1023, true },
+		{        7, INT_MIN, false, 1023,  1023, false },
+	};
+	u32 i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct gpreempt_policy_queue q = { .priority = 99, .own_priority = 99, .explicit_priority = !table[i].is_explicit };
+
+		gpreempt_policy_priority(table[i].kfd, table[i].nice, table[i].trusted, &q);
+		if (q.priority != table[i].priority || q.own_priority != table[i].own ||
+		    q.explicit_priority != table[i].is_explicit)
+			tap_fail(__FILE__, __LINE__, "kfd %u nice %d trusted %d: priority %d own %d explicit %d",
+				 table[i].kfd, table[i].nice, table[i].trusted, q.priority, q.own_priority,
+				 q.explicit_priority);
+	}
+}
+
+/* ---- extremes ---- */
+
+TEST(largest_values_do_not_overflow, "priorities, pointers and tunables at their limits decide as ordinary ones do")
+{
+	/* Tunables are 32 bit in the user's unit; a clock of 64 bit nanoseconds lasts for centuries. */
+	node.params.interval_ns = UINT_MAX * MS;
+	node.params.poll_ns = UINT_MAX * US;
+	node.params.max_hold_ns = UINT_MAX * MS;
+	node.params.relief_ns = UINT_MAX * MS;
+	node.params.blocked_ns = UINT_MAX * US;
+	node.now_ns = 200ULL * 365 * 86400 * SEC;
+
+	low = new_queue(new_process(), GPREEMPT_PRIORITY_MIN);
+	high = new_queue(new_process(), GPREEMPT_PRIORITY_MAX);
+	low->rptr = UINT64_MAX - 1;
+	low->wptr = UINT64_MAX;
+	low->waves = UINT_MAX;
+	high->wptr = UINT64_MAX;
+	pass();
+	CHECK_EQ(node.decision.level, GPREEMPT_PRIORITY_MAX);
+	CHECK(!on_device(low));
+	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+	pass_after(UINT_MAX * MS - 1);
+	CHECK(!on_device(low));
+	high->waves = 1;
+	pass_after(1);
+	CHECK(on_device(low));
+}
+
+TEST(rings_wrap, "a read pointer that wraps to a smaller number is a launch like any other")
+{
+	high_is_blocked();
+	high->rptr = 100;
+	high->wptr = 101;
+	pass_after(POLL);
+	CHECK(!on_device(low));
+}
