@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fixture.h - what all tests of this folder start from and leave behind
+ *
+ * Include after kselftest_harness.h. Sets the scheduler's parameters to their defaults before each test and looks afterwards that
+ * nothing leaked and the device saw no fault. A test that cannot run says why (skip).
+ */
+#ifndef FIXTURE_H
+#define FIXTURE_H
+
+#include "actor.h"
+
+#define MS		KFD_NS_PER_MS
+#define US		KFD_NS_PER_US
+#define SECOND		(1000 * MS)
+#define LONG		(30 * SECOND)	/* a wait that only a hang exceeds; device time is cheap in the VM */
+#define ARENA		(4u << 20)
+#define LOW_NICE	10
+
+/* ASSERT on an actor that must exist, with its reason. */
+#define ASSERT_ACTOR(a) ASSERT_NE(NULL, a) { TH_LOG("actor: %s", actor_why()); }
+/* Every item done, none lost, none twice. */
+#define EXPECT_EXACTLY_ONCE(a, items) do { \
+	struct kfd_tally tally_ = actor_tally(a); \
+	EXPECT_EQ((uint64_t)(items), tally_.done); \
+	EXPECT_EQ(0, tally_.lost); \
+	EXPECT_EQ(0, tally_.twice); \
+} while (0)
+
+struct gpreempt_default {
+	const char *name;
+	int64_t value;
+};
+
+static const struct gpreempt_default gpreempt_defaults[] = {
+	{ "gpreempt_interval_ms", 5 },
+	{ "gpreempt_poll_us", 200 },
+	{ "gpreempt_max_hold_ms", 1000 },
+	{ "gpreempt_relief_ms", 20 },
+	{ "gpreempt_blocked_us", 2000 },
+	{ "gpreempt_nice", 1 },
+	{ "gpreempt_trust_kfd_priority", 0 },
+};
+
+/* NULL, or why no model kernel can run here. */
+static inline const char *device_missing(void)
+{
+	if (access("/dev/kfd", F_OK))
+		return "/dev/kfd is absent";
+	if (!kfd_first_gpu_id())
+		return "KFD has no GPU node";
+	if (!kfd_client_is_virtual())
+		return "model kernels need the virtual GPU, and /sys/kernel/debug/vgpu is absent";
+	return NULL;
+}
+
+static inline const char *scheduler_missing(void)
+{
+	const char *why = device_missing();
+
+	if (why)
+		return why;
+	if (kfd_param_get("gpreempt_enable") < 0)
+		return "this amdgpu has no gpreempt_enable parameter";
+	return NULL;
+}
+
+static inline int scheduler_defaults(void)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < sizeof(gpreempt_defaults) / sizeof(gpreempt_defaults[0]) && !err; i++)
+		err = kfd_param_set(gpreempt_defaults[i].name, gpreempt_defaults[i].value);
+	return err;
+}
+
+static inline int64_t counter(const char *name)
+{
+	return kfd_gpreempt_get(kfd_first_gpu_id(), name);
+}
+
+/* Waits until a counter of the scheduler has at least this value. */
+static inline int wait_counter(const char *name, int64_t least, uint64_t timeout_ns)
+{
+	uint64_t deadline = kfd_now_ns() + timeout_ns;
+
+	while (counter(name) < least) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(200 * US);
+	}
+	return 0;
+}
+
+/* KFD tears down a dead process from a work queue: wait for its end before looking for leaks. */
+static inline int wait_no_queues(void)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	while (counter("queues") > 0) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(2 * MS);
+	}
+	return 0;
+}
+
+static inline bool state_is(const struct actor *a, int queue, const char *state)
+{
+	struct kfd_gpreempt_queue q;
+
+	return !kfd_gpreempt_queue_get(a->client.gpu_id, a->pid, a->queue[queue].id, &q) && !strcmp(q.state, state);
+}
+
+static inline int wait_state(const struct actor *a, int queue, const char *state, uint64_t timeout_ns)
+{
+	uint64_t deadline = kfd_now_ns() + timeout_ns;
+
+	while (!state_is(a, queue, state)) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(200 * US);
+	}
+	return 0;
+}
+
+static inline int64_t preempt_count(const struct actor *a, int queue)
+{
+	struct kfd_gpreempt_queue q;
+
+	if (kfd_gpreempt_queue_get(a->client.gpu_id, a->pid, a->queue[queue].id, &q))
+		return -1;
+	return (int64_t)q.preempt_count;
+}
+
+/* What the device itself would complain about. */
+struct device_health {
+	int64_t gpuvm_faults;
+	int64_t bad_packets;
+};
+
+static inline struct device_health device_health(void)
+{
+	return (struct device_health){ kfd_vgpu_stat("gpuvm_faults"), kfd_vgpu_stat("bad_packets") };
+}
+
+#endif /* FIXTURE_H */

@@ -1,0 +1,623 @@
+// SPDX-License-Identifier: MIT
+/*
+ * preempt.c - the scheduler: who yields, who does not, and that nothing is lost
+ *
+ * Assertions are about order, counters and work items. Only high_waiting_on_low_completes compares times: of two runs on the same
+ * device, meaningful in virtual time (the VM's --icount).
+ */
+#include <sys/klog.h>
+
+#include "kselftest_harness.h"
+
+#include "fixture.h"
+
+FIXTURE(scheduler) {
+	struct device_health health;
+	int64_t failures;
+	int64_t preemptions;
+	int64_t resumes;
+	int64_t runlists;
+	uint32_t slots;
+};
+
+FIXTURE_SETUP(scheduler)
+{
+	const char *missing = scheduler_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_EQ(0, scheduler_defaults());
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	self->health = device_health();
+	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	ASSERT_GT((int)self->slots, 0);
+	self->failures = counter("failures");
+	self->preemptions = counter("preemptions");
+	self->resumes = counter("resumes");
+	self->runlists = counter("runlists");
+	ASSERT_GE(self->failures, 0) TH_LOG("/sys/class/kfd/kfd/gpreempt is absent");
+}
+
+FIXTURE_TEARDOWN(scheduler)
+{
+	actor_forget_all();
+	EXPECT_EQ(0, wait_no_queues());
+	EXPECT_EQ(self->failures, counter("failures"));
+	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
+	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	kfd_param_set("gpreempt_enable", 0);
+}
+
+/* A process with one queue and one work; @launches grids of @waves waves that each run @steps of @step_ns. */
+static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves, uint32_t steps,
+			    uint64_t step_ns)
+{
+	struct actor *a = actor_start(nice, ARENA);
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(a, launches, waves, steps, step_ns));
+	return a;
+}
+
+/* One grid that fills the device for 2 s. */
+static struct actor *hog(struct __test_metadata *_metadata, uint32_t slots, int nice)
+{
+	return worker(_metadata, nice, 1, slots, 200, 10 * MS);
+}
+
+static void start_hog(struct __test_metadata *_metadata, struct actor *a)
+{
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+}
+
+static void late_high_beats_hog(struct __test_metadata *_metadata, uint32_t slots, enum kfd_backing backing)
+{
+	struct actor *low = actor_start(LOW_NICE, ARENA);
+	struct actor *high = actor_start(0, ARENA);
+	int64_t preemptions = counter("preemptions"), inversions = counter("inversions");
+	int64_t resumes = counter("resumes");
+	uint64_t rptr, wptr;
+
+	ASSERT_ACTOR(low);
+	ASSERT_ACTOR(high);
+	ASSERT_EQ(0, actor_queue(low, backing, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_queue(high, backing, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(low, 1, slots, 200, 10 * MS));
+	ASSERT_EQ(0, actor_work(high, 5, slots, 1, 4 * MS));
+	start_hog(_metadata, low);
+
+	ASSERT_EQ(0, actor_pointers(high, 0, &rptr, &wptr));
+	EXPECT_EQ(0, rptr);
+	EXPECT_EQ(0, wptr);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 5, KFD_PACKET_BARRIER));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_FALSE(actor_done(low, 0));
+	ASSERT_EQ(0, actor_pointers(high, 0, &rptr, &wptr));
+	EXPECT_EQ(5, rptr);
+	EXPECT_EQ(5, wptr);
+	EXPECT_GT(counter("preemptions"), preemptions);
+	EXPECT_GT(counter("inversions"), inversions);
+	EXPECT_GE(preempt_count(low, 0), 1);
+	EXPECT_EQ(0, preempt_count(high, 0));
+
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(high, 5 * slots);
+	EXPECT_EXACTLY_ONCE(low, slots * 200);
+	EXPECT_EQ(counter("preemptions") - preemptions, counter("resumes") - resumes);
+	EXPECT_EQ(0, actor_stop(low));
+	EXPECT_EQ(0, actor_stop(high));
+}
+
+/* User pages, as ROCr's queues have them: the scheduler sees their pointers through pinned pages. */
+TEST_F(scheduler, low_hog_yields_to_late_high)
+{
+	late_high_beats_hog(_metadata, self->slots, KFD_BACKING_USERPTR);
+}
+
+/* The same for queues in GTT buffers. */
+TEST_F(scheduler, gtt_queues_are_sampled_too)
+{
+	late_high_beats_hog(_metadata, self->slots, KFD_BACKING_GTT);
+}
+
+TEST_F(scheduler, preempted_queue_stands_still)
+{
+	struct actor *low = hog(_metadata, self->slots, LOW_NICE);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 40, 10 * MS);
+	struct kfd_gpreempt_queue before, after;
+	uint64_t progress;
+
+	start_hog(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, kfd_gpreempt_queue_get(low->client.gpu_id, low->pid, low->queue[0].id, &before));
+	progress = kfd_work_progress(&low->work[0]);
+	/* The driver's own runlists must not bring it back either. */
+	ASSERT_EQ(0, actor_queue_update(high, 0, KFD_PRIORITY_NORMAL, 100));
+	kfd_sleep_ns(100 * MS);
+	EXPECT_EQ(progress, kfd_work_progress(&low->work[0]));
+	EXPECT_FALSE(actor_done(high, 0));
+	ASSERT_EQ(0, kfd_gpreempt_queue_get(low->client.gpu_id, low->pid, low->queue[0].id, &after));
+	EXPECT_STREQ("preempted", after.state);
+	EXPECT_EQ(before.rptr, after.rptr);
+	EXPECT_EQ(before.wptr, after.wptr);
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 40);
+}
+
+TEST_F(scheduler, packets_submitted_while_preempted_run_later)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 8, self->slots, 10, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 20, 10 * MS);
+
+	start_hog(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	/* Doorbells of a queue that is off the device must not be forgotten. */
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 7, 0));
+	EXPECT_FALSE(actor_done(high, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, 8 * self->slots * 10);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
+}
+
+TEST_F(scheduler, equal_priorities_are_left_alone)
+{
+	struct actor *a = worker(_metadata, 0, 4, self->slots, 4, 10 * MS);
+	struct actor *b = worker(_metadata, 0, 4, self->slots, 4, 10 * MS);
+	int64_t runlists = kfd_vgpu_stat("runlists");
+
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 4, 0));
+	ASSERT_EQ(0, actor_submit(b, 0, 0, 4, 0));
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	ASSERT_EQ(0, actor_wait(b, 0, LONG));
+	EXPECT_EQ(self->preemptions, counter("preemptions"));
+	EXPECT_EQ(self->runlists, counter("runlists"));
+	EXPECT_EQ(runlists, kfd_vgpu_stat("runlists"));
+	EXPECT_EXACTLY_ONCE(a, 4 * self->slots * 4);
+	EXPECT_EXACTLY_ONCE(b, 4 * self->slots * 4);
+}
+
+TEST_F(scheduler, equal_priorities_park_the_monitor)
+{
+	struct actor *a = worker(_metadata, 0, 1, self->slots, 10, 10 * MS);
+	struct actor *b = worker(_metadata, 0, 1, 8, 1, MS);
+	int64_t checks;
+	char state[32];
+
+	start_hog(_metadata, a);
+	kfd_sleep_ns(20 * MS);
+	ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
+	EXPECT_STREQ("parked", state);
+	checks = counter("checks");
+	kfd_sleep_ns(50 * MS);
+	EXPECT_EQ(checks, counter("checks"));
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_EQ(0, actor_stop(a));
+	EXPECT_EQ(0, actor_stop(b));
+}
+
+/* Both directions: an idle high queue keeps nobody away, and idle low queues are not worth a runlist. */
+TEST_F(scheduler, idle_queues_hold_nothing)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 2, self->slots, 10, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 2, self->slots, 10, 10 * MS);
+	int64_t runlists = kfd_vgpu_stat("runlists");
+
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EQ(self->preemptions, counter("preemptions"));
+	EXPECT_EQ(self->runlists, counter("runlists"));
+	EXPECT_EQ(runlists, kfd_vgpu_stat("runlists"));
+	EXPECT_EXACTLY_ONCE(low, 2 * self->slots * 10);
+	EXPECT_EXACTLY_ONCE(high, 2 * self->slots * 10);
+}
+
+/*
+ * A process must not freeze its own queues. Its urgent queue (priority 15) makes it the level; its own hog (7) is lower, and so is another
+ * process's hog: only the latter yields.
+ */
+TEST_F(scheduler, own_process_is_never_a_victim)
+{
+	struct actor *other = worker(_metadata, LOW_NICE, 1, self->slots / 2, 100, 10 * MS);
+	struct actor *own = worker(_metadata, 0, 1, self->slots / 2, 100, 10 * MS);
+
+	ASSERT_EQ(1, actor_queue(own, KFD_BACKING_USERPTR, 15));
+	ASSERT_EQ(1, actor_work(own, 1, self->slots / 4, 20, 10 * MS));
+	ASSERT_EQ(0, actor_submit(own, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(own, 0, 1, LONG));
+	ASSERT_EQ(0, actor_submit(other, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_submit(own, 1, 1, 1, 0));
+	ASSERT_EQ(0, actor_wait(own, 1, LONG));
+	EXPECT_EQ(0, preempt_count(own, 0));
+	EXPECT_EQ(0, preempt_count(own, 1));
+	EXPECT_GE(preempt_count(other, 0), 1);
+	ASSERT_EQ(0, actor_wait(own, 0, LONG));
+	ASSERT_EQ(0, actor_wait(other, 0, LONG));
+	EXPECT_EXACTLY_ONCE(own, self->slots / 2 * 100 + self->slots / 4 * 20);
+	EXPECT_EXACTLY_ONCE(other, self->slots / 2 * 100);
+}
+
+/* high waits in a barrier packet for the end of low's work, which takes three maximum holds. Returns how long high took. */
+static uint64_t dependency_inversion(struct __test_metadata *_metadata, uint32_t slots, uint64_t hold_ns)
+{
+	struct kfd_signal *gate;
+	struct actor *low, *high;
+	uint64_t start, took;
+
+	low = actor_start(LOW_NICE, ARENA);
+	ASSERT_ACTOR(low);
+	ASSERT_EQ(0, actor_queue(low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(low, 3, slots, 10, hold_ns / 10));
+	gate = actor_common_signal(0, 3);
+	low->done[0] = gate;
+	kfd_signal_init(gate, 0);	/* actor_submit() counts it up */
+	high = worker(_metadata, 0, 1, 8, 1, MS);
+
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 3, KFD_PACKET_BARRIER));
+	start = kfd_now_ns();
+	ASSERT_EQ(0, actor_barrier(high, 0, gate));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, KFD_PACKET_BARRIER));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	took = kfd_now_ns() - start;
+	EXPECT_EXACTLY_ONCE(low, 3 * slots * 10);
+	EXPECT_EXACTLY_ONCE(high, 8);
+	EXPECT_EQ(0, actor_stop(low));
+	EXPECT_EQ(0, actor_stop(high));
+	return took;
+}
+
+TEST_F_TIMEOUT(scheduler, high_waiting_on_low_completes, 120)
+{
+	const uint64_t hold_ms = 100;
+	uint64_t stock_ns, scheduled_ns;
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", (int64_t)hold_ms));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	stock_ns = dependency_inversion(_metadata, self->slots, hold_ms * MS);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	scheduled_ns = dependency_inversion(_metadata, self->slots, hold_ms * MS);
+	TH_LOG("stock %llu us, scheduled %llu us", (unsigned long long)stock_ns / 1000, (unsigned long long)scheduled_ns / 1000);
+	EXPECT_GE(stock_ns, 3 * hold_ms * MS);
+	EXPECT_LE(scheduled_ns * 10, stock_ns * 12);
+}
+
+/* high's waves spin until low has set a flag: no rule can tell that from work, so only relief ends it. */
+TEST_F_TIMEOUT(scheduler, maximum_hold_ends_a_wait_that_looks_like_work, 120)
+{
+	struct actor *low, *high;
+	volatile uint64_t *flag = actor_common_flag();
+	int64_t slices;
+
+	*flag = 0;
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 50));
+	low = worker(_metadata, LOW_NICE, 1, self->slots / 2, 10, 5 * MS);
+	high = actor_start(0, ARENA);
+	ASSERT_ACTOR(high);
+	ASSERT_EQ(0, actor_queue(high, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(high, 1, 8, 1, MS));
+	kfd_work_wait_for(&high->work[0], flag);
+	slices = counter("relief_slices");
+
+	start_hog(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_FALSE(actor_done(high, 0));
+	*flag = 1;
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_GT(counter("relief_slices"), slices);
+	EXPECT_EXACTLY_ONCE(low, self->slots / 2 * 10);
+	EXPECT_EXACTLY_ONCE(high, 8);
+}
+
+/* low's ring is empty and its waves are saved: they are work, and a maximum hold is due to them. */
+TEST_F_TIMEOUT(scheduler, saved_waves_count_as_work, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 10, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 300, 10 * MS);
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 50));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_relief_ms", 50));
+	start_hog(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_FALSE(actor_done(high, 0));
+	EXPECT_GE(preempt_count(low, 0), 1);
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 10);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 300);
+}
+
+TEST_F_TIMEOUT(scheduler, three_levels_finish_in_order, 120)
+{
+	struct actor *low = worker(_metadata, 10, 1, self->slots, 40, 10 * MS);
+	struct actor *mid = worker(_metadata, 5, 1, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 40, 10 * MS);
+
+	start_hog(_metadata, low);
+	ASSERT_EQ(0, actor_submit(mid, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(mid, 0, 1, LONG));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_FALSE(actor_done(mid, 0));
+	EXPECT_FALSE(actor_done(low, 0));
+	ASSERT_EQ(0, actor_wait(mid, 0, LONG));
+	EXPECT_FALSE(actor_done(low, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	EXPECT_EXACTLY_ONCE(mid, self->slots * 40);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 40);
+}
+
+/* More processes than the device has VMIDs for KFD. */
+TEST_F_TIMEOUT(scheduler, twelve_processes, 240)
+{
+	struct actor *a[12];
+	int i;
+
+	for (i = 0; i < 12; i++)
+		a[i] = worker(_metadata, 11 - i, 3, self->slots / 2, 4, 5 * MS);
+	for (i = 0; i < 12; i++)
+		ASSERT_EQ(0, actor_submit(a[i], 0, 0, 3, KFD_PACKET_BARRIER));
+	/* The most urgent one came last, and does not wait for the eleven others. */
+	ASSERT_EQ(0, actor_wait(a[11], 0, LONG));
+	EXPECT_FALSE(actor_done(a[0], 0));
+	for (i = 0; i < 12; i++) {
+		EXPECT_EQ(0, actor_wait(a[i], 0, LONG));
+		EXPECT_EXACTLY_ONCE(a[i], 3 * (self->slots / 2) * 4);
+	}
+	EXPECT_GT(counter("preemptions"), self->preemptions);
+	EXPECT_EQ(counter("preemptions") - self->preemptions, counter("resumes") - self->resumes);
+	for (i = 0; i < 12; i++)
+		EXPECT_EQ(0, actor_stop(a[i]));
+}
+
+TEST_F_TIMEOUT(scheduler, switching_off_resumes_all, 120)
+{
+	struct actor *low[3];
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 100, 10 * MS);
+	uint64_t progress[3];
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		low[i] = worker(_metadata, LOW_NICE, 1, self->slots / 8, 40, 10 * MS);
+		start_hog(_metadata, low[i]);
+	}
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, wait_state(low[i], 0, "preempted", LONG));
+	for (i = 0; i < 3; i++)
+		progress[i] = kfd_work_progress(&low[i]->work[0]);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	/* high occupies half of the device: all of them can run beside it, and must, before it is done. */
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, actor_wait_progress(low[i], 0, progress[i] + self->slots / 8, LONG));
+	EXPECT_FALSE(actor_done(high, 0));
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(0, actor_wait(low[i], 0, LONG));
+		EXPECT_EXACTLY_ONCE(low[i], self->slots / 8 * 40);
+	}
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 100);
+	EXPECT_EQ(counter("preemptions") - self->preemptions, counter("resumes") - self->resumes);
+}
+
+/* Queues that exist when the scheduler is switched on take part. */
+TEST_F(scheduler, switching_on_adopts_existing_queues)
+{
+	struct actor *low, *high;
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	low = hog(_metadata, self->slots, LOW_NICE);
+	high = worker(_metadata, 0, 1, self->slots, 1, 5 * MS);
+	start_hog(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	kfd_sleep_ns(20 * MS);
+	EXPECT_FALSE(actor_done(high, 0));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_FALSE(actor_done(low, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+	EXPECT_EXACTLY_ONCE(high, self->slots);
+}
+
+TEST_F(scheduler, off_means_no_monitor_and_no_preemption)
+{
+	struct actor *low, *high;
+	char state[32];
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
+	EXPECT_STREQ("off", state);
+	EXPECT_LE(counter("monitor_pid"), 0);
+	low = worker(_metadata, LOW_NICE, 1, self->slots, 20, 10 * MS);
+	high = worker(_metadata, 0, 1, self->slots, 1, MS);
+	EXPECT_EQ(0, counter("queues"));
+	start_hog(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_TRUE(actor_done(low, 0));
+	EXPECT_EQ(self->preemptions, counter("preemptions"));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 20);
+	EXPECT_EXACTLY_ONCE(high, self->slots);
+}
+
+TEST_F(scheduler, killing_the_victim_leaves_the_beneficiary_running)
+{
+	struct actor *low = hog(_metadata, self->slots, LOW_NICE);
+	struct actor *high = worker(_metadata, 0, 2, self->slots, 20, 10 * MS);
+
+	start_hog(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	actor_kill(low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(high, 2 * self->slots * 20);
+	EXPECT_EQ(0, actor_tally(low).twice);
+
+	/* And the device is there for the next process. */
+	low = worker(_metadata, LOW_NICE, 1, self->slots, 2, MS);
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 2);
+}
+
+TEST_F(scheduler, killing_the_beneficiary_resumes_the_victim)
+{
+	struct actor *low = hog(_metadata, self->slots, LOW_NICE);
+	struct actor *high = hog(_metadata, self->slots, 0);
+
+	start_hog(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	actor_kill(high);
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+	EXPECT_EQ(0, actor_tally(high).twice);
+}
+
+TEST_F(scheduler, preempted_queue_can_be_destroyed)
+{
+	struct actor *low = hog(_metadata, self->slots, LOW_NICE);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 20, 10 * MS);
+	int w;
+
+	start_hog(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	EXPECT_EQ(0, actor_queue_destroy(low, 0));
+	EXPECT_FALSE(actor_done(high, 0));
+	EXPECT_EQ(0, actor_tally(low).twice);
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
+
+	/* The process goes on with a new queue. */
+	ASSERT_EQ(0, actor_queue(low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	w = actor_work(low, 1, 8, 2, MS);
+	ASSERT_EQ(1, w);
+	ASSERT_EQ(0, actor_submit(low, 0, w, 1, 0));
+	ASSERT_EQ(0, actor_wait(low, w, LONG));
+}
+
+TEST_F(scheduler, preempted_queue_can_be_updated)
+{
+	struct actor *low = hog(_metadata, self->slots, LOW_NICE);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 20, 10 * MS);
+
+	start_hog(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	EXPECT_EQ(0, actor_queue_update(low, 0, 3, 100));
+	kfd_sleep_ns(20 * MS);
+	EXPECT_TRUE(state_is(low, 0, "preempted"));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
+}
+
+/* ---- settings; no device work ---- */
+
+FIXTURE(settings) {
+};
+
+FIXTURE_SETUP(settings)
+{
+	if (kfd_param_get("gpreempt_enable") < 0)
+		SKIP(return, "this amdgpu has no gpreempt_enable parameter");
+	ASSERT_EQ(0, scheduler_defaults());
+}
+
+FIXTURE_TEARDOWN(settings)
+{
+	scheduler_defaults();
+	kfd_param_set("gpreempt_enable", 0);
+}
+
+static bool log_mentions_since(const char *text, size_t since)
+{
+	static char log[1 << 20];
+	int n = klogctl(3 /* read all */, log, sizeof(log) - 1);
+
+	if (n < 0)
+		return false;
+	log[n] = '\0';
+	return (size_t)n > since && strstr(log + since, text);
+}
+
+static size_t log_size(void)
+{
+	static char log[1 << 20];
+	int n = klogctl(3, log, sizeof(log) - 1);
+
+	return n < 0 ? 0 : (size_t)n;
+}
+
+TEST_F(settings, bad_values_are_refused_and_said)
+{
+	static const struct {
+		const char *name;
+		const char *value;
+	} bad[] = {
+		{ "gpreempt_enable", "7" },
+		{ "gpreempt_interval_ms", "0" },
+		{ "gpreempt_interval_ms", "4000000000" },
+		{ "gpreempt_interval_ms", "-1" },
+		{ "gpreempt_interval_ms", "soon" },
+		{ "gpreempt_poll_us", "1" },
+		{ "gpreempt_poll_us", "4000000000" },
+		{ "gpreempt_max_hold_ms", "4000000000" },
+		{ "gpreempt_relief_ms", "4000000000" },
+		{ "gpreempt_blocked_us", "4000000000" },
+		{ "gpreempt_nice", "7" },
+		{ "gpreempt_trust_kfd_priority", "7" },
+	};
+	size_t i, said;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int64_t before = kfd_param_get(bad[i].name);
+
+		said = log_size();
+		EXPECT_GT(0, kfd_param_set_text(bad[i].name, bad[i].value))
+			TH_LOG("%s accepted %s", bad[i].name, bad[i].value);
+		EXPECT_EQ(before, kfd_param_get(bad[i].name))
+			TH_LOG("%s lost its value to %s", bad[i].name, bad[i].value);
+		EXPECT_TRUE(log_mentions_since(bad[i].name, said))
+			TH_LOG("no message about %s=%s", bad[i].name, bad[i].value);
+	}
+}
+
+TEST_F(settings, good_values_are_kept)
+{
+	static const struct gpreempt_default good[] = {
+		{ "gpreempt_interval_ms", 1 }, { "gpreempt_interval_ms", 100 }, { "gpreempt_poll_us", 0 },
+		{ "gpreempt_poll_us", 50 }, { "gpreempt_poll_us", 1000 }, { "gpreempt_max_hold_ms", 0 },
+		{ "gpreempt_max_hold_ms", 5000 }, { "gpreempt_relief_ms", 1 }, { "gpreempt_blocked_us", 0 },
+		{ "gpreempt_nice", 0 }, { "gpreempt_trust_kfd_priority", 1 }, { "gpreempt_enable", 1 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		EXPECT_EQ(0, kfd_param_set(good[i].name, good[i].value))
+			TH_LOG("%s refused %lld", good[i].name, (long long)good[i].value);
+		EXPECT_EQ(good[i].value, kfd_param_get(good[i].name));
+	}
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+/*
+ * queues.c - what the driver and the device do without the scheduler: the ground that the other tests stand on
+ *
+ * Runs on the virtual GPU with gpreempt_enable=0, or on a stock amdgpu.
+ */
+#include "kselftest_harness.h"
+
+#include "fixture.h"
+
+FIXTURE(device) {
+	struct device_health health;
+	uint32_t slots;
+};
+
+FIXTURE_SETUP(device)
+{
+	const char *missing = device_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (kfd_param_get("gpreempt_enable") > 0)
+		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	self->health = device_health();
+	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	ASSERT_GT((int)self->slots, 0);
+}
+
+FIXTURE_TEARDOWN(device)
+{
+	actor_forget_all();
+	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
+	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+}
+
+static void run_one_grid(struct __test_metadata *_metadata, enum kfd_backing backing)
+{
+	struct actor *a = actor_start(0, ARENA);
+	uint64_t rptr, wptr;
+	int q, w;
+
+	ASSERT_ACTOR(a);
+	q = actor_queue(a, backing, KFD_PRIORITY_NORMAL);
+	ASSERT_EQ(0, q);
+	w = actor_work(a, 1, 8, 4, 100 * US);
+	ASSERT_EQ(0, actor_submit(a, q, w, 1, 0));
+	ASSERT_EQ(0, actor_wait(a, w, LONG));
+	EXPECT_EXACTLY_ONCE(a, 8 * 4);
+	ASSERT_EQ(0, actor_pointers(a, q, &rptr, &wptr));
+	EXPECT_EQ(1, rptr);
+	EXPECT_EQ(1, wptr);
+	EXPECT_EQ(0, actor_stop(a));
+}
+
+TEST_F(device, userptr_queue_runs_kernel)
+{
+	run_one_grid(_metadata, KFD_BACKING_USERPTR);
+}
+
+TEST_F(device, gtt_queue_runs_kernel)
+{
+	run_one_grid(_metadata, KFD_BACKING_GTT);
+}
+
+static int64_t wait_by_event(struct actor *a, const int64_t *args)
+{
+	int err = kfd_signal_init_event(&a->client, a->done[args[1]], 1);
+
+	if (!err)
+		err = kfd_work_submit(&a->queue[args[0]], &a->work[args[1]], a->done[args[1]], 0);
+	if (!err)
+		err = kfd_signal_wait(&a->client, a->done[args[1]], LONG);
+	return err;
+}
+
+TEST_F(device, completion_event_wakes_sleeper)
+{
+	struct actor *a = actor_start(0, ARENA);
+	uint64_t start, took;
+	int q, w;
+
+	ASSERT_ACTOR(a);
+	q = actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL);
+	ASSERT_EQ(0, q);
+	w = actor_work(a, 1, 8, 1, 20 * MS);
+	start = kfd_now_ns();
+	ASSERT_EQ(0, actor_call(a, wait_by_event, q, w, 0, 0));
+	took = kfd_now_ns() - start;
+	/* It slept while the kernel ran; and an event woke it, not the end of WAIT_EVENTS' time. */
+	EXPECT_GE(took, 20 * MS);
+	EXPECT_LT(took, LONG);
+	EXPECT_EXACTLY_ONCE(a, 8);
+}
+
+TEST_F(device, packet_is_consumed_at_launch)
+{
+	struct actor *a = actor_start(0, ARENA);
+	uint64_t rptr = 0, wptr = 0, deadline = kfd_now_ns() + LONG;
+	int q, w;
+
+	ASSERT_ACTOR(a);
+	q = actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL);
+	ASSERT_EQ(0, q);
+	w = actor_work(a, 1, 8, 1, 500 * MS);
+	ASSERT_EQ(0, actor_submit(a, q, w, 1, 0));
+	while (rptr == 0 && kfd_now_ns() < deadline) {
+		ASSERT_EQ(0, actor_pointers(a, q, &rptr, &wptr));
+		kfd_sleep_ns(MS);
+	}
+	/* An empty ring does not mean an idle queue. */
+	EXPECT_EQ(1, rptr);
+	EXPECT_EQ(1, wptr);
+	EXPECT_FALSE(actor_done(a, w));
+	EXPECT_EQ(0, actor_wait(a, w, LONG));
+	EXPECT_EXACTLY_ONCE(a, 8);
+}
+
+TEST_F(device, barrier_packet_waits_for_its_signal)
+{
+	struct kfd_signal *gate = actor_common_signal(0, 1);
+	struct actor *a = actor_start(0, ARENA);
+	uint64_t rptr, wptr;
+	int q, w;
+
+	ASSERT_ACTOR(a);
+	q = actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL);
+	ASSERT_EQ(0, q);
+	w = actor_work(a, 1, 8, 1, MS);
+	ASSERT_EQ(0, actor_barrier(a, q, gate));
+	ASSERT_EQ(0, actor_submit(a, q, w, 1, KFD_PACKET_BARRIER));
+	kfd_sleep_ns(50 * MS);
+	EXPECT_FALSE(actor_done(a, w));
+	ASSERT_EQ(0, actor_pointers(a, q, &rptr, &wptr));
+	EXPECT_EQ(0, rptr);
+	EXPECT_EQ(2, wptr);
+	kfd_signal_reset(gate, 0);
+	EXPECT_EQ(0, actor_wait(a, w, LONG));
+	EXPECT_EXACTLY_ONCE(a, 8);
+}
+
+TEST_F(device, two_processes_share)
+{
+	struct actor *a[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		a[i] = actor_start(0, ARENA);
+		ASSERT_ACTOR(a[i]);
+		ASSERT_EQ(0, actor_queue(a[i], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+		ASSERT_EQ(0, actor_work(a[i], 20, self->slots / 2, 2, MS));
+	}
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, actor_submit(a[i], 0, 0, 20, 0));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(0, actor_wait(a[i], 0, LONG));
+		EXPECT_EXACTLY_ONCE(a[i], 20 * (self->slots / 2) * 2);
+		EXPECT_EQ(0, actor_stop(a[i]));
+	}
+}
+
+/* The inversion itself: without it there is nothing to schedule. */
+TEST_F(device, full_device_makes_later_work_wait)
+{
+	struct actor *hog = actor_start(LOW_NICE, ARENA);
+	struct actor *late;
+
+	ASSERT_ACTOR(hog);
+	ASSERT_EQ(0, actor_queue(hog, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(hog, 1, self->slots, 10, 40 * MS));
+	late = actor_start(0, ARENA);
+	ASSERT_ACTOR(late);
+	ASSERT_EQ(0, actor_queue(late, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(late, 1, 8, 1, MS));
+
+	ASSERT_EQ(0, actor_submit(hog, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(hog, 0, 1, LONG));
+	ASSERT_EQ(0, actor_submit(late, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(late, 0, LONG));
+	EXPECT_TRUE(actor_done(hog, 0));
+	EXPECT_EXACTLY_ONCE(hog, self->slots * 10);
+	EXPECT_EXACTLY_ONCE(late, 8);
+}
+
+/* Under HWS every UPDATE_QUEUE unmaps and maps everything: the stock driver's own use of save and restore. */
+TEST_F_TIMEOUT(device, unmap_remap_is_exactly_once, 120)
+{
+	struct actor *hog = actor_start(0, ARENA);
+	struct actor *other = actor_start(0, ARENA);
+	int64_t saved, restored;
+	int i;
+
+	ASSERT_ACTOR(hog);
+	ASSERT_ACTOR(other);
+	ASSERT_EQ(0, actor_queue(hog, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_queue(other, KFD_BACKING_GTT, KFD_PRIORITY_NORMAL));
+	/* More waves than slots: the packet itself is interrupted half launched. */
+	ASSERT_EQ(0, actor_work(hog, 4, self->slots * 3 / 2, 20, 3 * MS));
+	saved = kfd_vgpu_stat("waves_saved");
+	restored = kfd_vgpu_stat("waves_restored");
+	ASSERT_EQ(0, actor_submit(hog, 0, 0, 4, 0));
+	ASSERT_EQ(0, actor_wait_progress(hog, 0, 1, LONG));
+	for (i = 0; i < 20 && !actor_done(hog, 0); i++) {
+		ASSERT_EQ(0, actor_queue_update(other, 0, (uint32_t)(i & 1 ? 7 : 6), 100));
+		kfd_sleep_ns(7 * MS);
+	}
+	ASSERT_EQ(0, actor_wait(hog, 0, LONG));
+	EXPECT_EXACTLY_ONCE(hog, 4 * (self->slots * 3 / 2) * 20);
+	EXPECT_GT(kfd_vgpu_stat("waves_saved"), saved);
+	EXPECT_EQ(kfd_vgpu_stat("waves_saved") - saved, kfd_vgpu_stat("waves_restored") - restored);
+}
+
+TEST_F(device, destroying_a_running_queue_harms_nobody)
+{
+	struct actor *a = actor_start(0, ARENA);
+	struct actor *b = actor_start(0, ARENA);
+
+	ASSERT_ACTOR(a);
+	ASSERT_ACTOR(b);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_queue(b, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(a, 1, self->slots / 2, 100, 20 * MS));
+	ASSERT_EQ(0, actor_work(b, 1, self->slots / 2, 20, 10 * MS));
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_submit(b, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	EXPECT_EQ(0, actor_queue_destroy(a, 0));
+	EXPECT_FALSE(actor_done(a, 0));
+	ASSERT_EQ(0, actor_wait(b, 0, LONG));
+	EXPECT_EXACTLY_ONCE(b, (self->slots / 2) * 20);
+	/* What was destroyed stays where it was. */
+	EXPECT_EQ(0, actor_tally(a).twice);
+	EXPECT_GT(actor_tally(a).lost, 0);
+}
+
+TEST_F(device, killed_process_leaves_the_device_usable)
+{
+	struct actor *a = actor_start(0, ARENA);
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(a, 1, self->slots, 100, 50 * MS));
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	actor_kill(a);
+	run_one_grid(_metadata, KFD_BACKING_USERPTR);
+}
+
+TEST_F(device, queues_of_one_process_are_independent)
+{
+	struct actor *a = actor_start(0, ARENA);
+	struct kfd_signal *gate = actor_common_signal(0, 1);
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(1, actor_queue(a, KFD_BACKING_GTT, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(a, 1, 8, 1, MS));
+	ASSERT_EQ(1, actor_work(a, 1, 8, 1, MS));
+	ASSERT_EQ(0, actor_barrier(a, 0, gate));
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, KFD_PACKET_BARRIER));
+	ASSERT_EQ(0, actor_submit(a, 1, 1, 1, 0));
+	EXPECT_EQ(0, actor_wait(a, 1, LONG));
+	EXPECT_FALSE(actor_done(a, 0));
+	kfd_signal_reset(gate, 0);
+	EXPECT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_EXACTLY_ONCE(a, 16);
+}
+
+TEST_HARNESS_MAIN
