@@ -92,7 +92,7 @@ fi
 "$top/dkms/build.sh" --check --kver "$kver"
 
 take_back
-mkdir -p "$source_tree/$me-$version"
+mkdir -p "$dkms_tree" "$source_tree/$me-$version"
 (cd "$top" && cp -a --parents dkms.conf Kconfig kfd_gpreempt dkms "$source_tree/$me-$version/")
 dkms add "$me/$version" "${args[@]}"
 if ! dkms build "$me/$version" -k "$kver" "${args[@]}"; then
