@@ -88,6 +88,7 @@ static void config_init(void)
 	config_set(PCIE_CAP + PCI_EXP_LNKSTA, 2, PCI_EXP_LNKSTA_CLS_16_0GB | 16 << PCI_EXP_LNKSTA_NLW_SHIFT);
 	config_set(PCIE_CAP + PCI_EXP_LNKCAP2, 4, PCI_EXP_LNKCAP2_SLS_16_0GB);
 	config_set(PCIE_CAP + PCI_EXP_DEVCTL2, 2, PCI_EXP_DEVCTL2_ATOMIC_REQ);
+	config_set(PCI_CFG_SPACE_SIZE, 4, PCI_EXT_CAP_ID_VNDR | 1 << 16);
 }
 
 static int config_read(struct pci_bus *b, unsigned int devfn, int where, int size, u32 *value)
