@@ -54,6 +54,14 @@ void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted, struct g
 	q->explicit_priority = kfd_priority != GPREEMPT_PRIORITY_NORMAL;
 }
 
+/* What was known of the queue's waves is void. */
+static void forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->waves_ns = 0;
+	q->zero_ns = 0;
+	q->moved_ns = now_ns;
+}
+
 /**
  * gpreempt_policy_sample() - take in a queue's pointers
  * @q: the queue
@@ -65,10 +73,10 @@ void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted, struct g
 void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending, u64 now_ns)
 {
 	if (rptr != q->rptr) {
-		/* A launch: what was known of its waves is void, and it does not wait. */
+		/* A launch: it does not wait. */
 		q->stalled_ns = 0;
 		q->blocked = false;
-		q->waves_ns = 0;
+		forget_waves(q, now_ns);
 	}
 	if (rptr != q->rptr || wptr != q->wptr || pending)
 		q->active_ns = now_ns;
@@ -93,8 +101,12 @@ void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 {
 	q->waves = waves;
 	q->waves_ns = now_ns;
-	if (!waves)
+	if (!waves) {
+		if (!q->zero_ns)
+			q->zero_ns = now_ns;
 		return;
+	}
+	q->zero_ns = 0;
 	q->active_ns = now_ns;
 	q->blocked = false;
 	if (q->stalled_ns)
@@ -125,7 +137,8 @@ static bool stall_expired(const struct gpreempt_policy_queue *q, const struct gp
 
 /*
  * Is the answer to "has this mapped queue waves in flight?" still the one that was read? No waves and no packets stay so until
- * the rptr moves; a blocked queue is asked again now and then; everything else is true only for the pass that read it.
+ * the rptr moves, once they have settled; a blocked queue is asked again now and then; everything else is true only for the pass that
+ * read it.
  */
 static bool waves_fresh(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
@@ -134,8 +147,14 @@ static bool waves_fresh(const struct gpreempt_policy_queue *q, const struct gpre
 	if (!q->waves_ns || q->waves)
 		return false;
 	if (!q->pending)
-		return true;
+		return q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
 	return q->blocked && now_ns - q->waves_ns < params->blocked_ns;
+}
+
+/* It read as without waves for long enough to be more than a runlist in progress. */
+static bool zero_settled(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->zero_ns && now_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
 }
 
 static bool has_waves(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns,
@@ -152,9 +171,13 @@ static bool has_demand(const struct gpreempt_policy_queue *q, const struct gpree
 {
 	if (q->preempted)
 		return has_work_held(q);
-	if (q->pending && !q->blocked && !stall_expired(q, params, now_ns))
+	if (!q->pending)
+		return has_waves(q, params, now_ns, assume);
+	if (!q->blocked && !stall_expired(q, params, now_ns))
 		return true;
-	return has_waves(q, params, now_ns, assume);
+	if (!waves_fresh(q, params, now_ns))
+		return assume;
+	return q->waves || !(q->blocked || zero_settled(q, now_ns));
 }
 
 static bool waves_matter(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
@@ -236,43 +259,6 @@ static enum gpreempt_action choose(const struct gpreempt_policy_queue *q, const 
 	return yields && inversion ? GPREEMPT_PREEMPT : GPREEMPT_KEEP;
 }
 
-/**
- * gpreempt_policy_needs_waves() - would waves in flight change the decision?
- * @queues: all queues of the node, sampled
- * @nr: how many
- * @params: tunables
- * @now_ns: time of the samples
- *
- * Reading waves in flight costs register accesses and locks, so it is asked for only when the decisions under "none" and under "some"
- * differ.
- *
- * Return: true if the caller should give gpreempt_policy_set_waves() for each mapped queue before it lets decide.
- */
-bool gpreempt_policy_needs_waves(struct gpreempt_policy_queue *const *queues, u32 nr,
-				 const struct gpreempt_policy_params *params, u64 now_ns)
-{
-	bool inversion, matter = false;
-	struct level level;
-	u32 i;
-
-	for (i = 0; i < nr && !matter; i++)
-		matter = waves_matter(queues[i], params, now_ns);
-	if (!matter)
-		return false;
-
-	level = find_level(queues, nr, params, now_ns, false);
-	inversion = find_inversion(queues, nr, &level, params, now_ns, false);
-	for (i = 0; i < nr; i++)
-		queues[i]->action = choose(queues[i], &level, inversion, params, now_ns);
-
-	level = find_level(queues, nr, params, now_ns, true);
-	inversion = find_inversion(queues, nr, &level, params, now_ns, true);
-	for (i = 0; i < nr; i++)
-		if (queues[i]->action != choose(queues[i], &level, inversion, params, now_ns))
-			return true;
-	return false;
-}
-
 static bool recently_active(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	return q->active_ns && now_ns - q->active_ns < GPREEMPT_CONTENDED_NS;
@@ -318,6 +304,91 @@ static bool can_outrank(struct gpreempt_policy_queue *const *queues, u32 nr, u64
 	return false;
 }
 
+/* Has a queue below the level work on the device, or gets it by the actions chosen? */
+static bool lower_runs(struct gpreempt_policy_queue *const *queues, u32 nr, const struct level *level,
+		       const struct gpreempt_policy_params *params, u64 now_ns, bool assume)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		const struct gpreempt_policy_queue *q = queues[i];
+
+		if (level->valid && q->priority < level->priority &&
+		    (!q->preempted || q->action == GPREEMPT_RESUME) && has_demand(q, params, now_ns, assume))
+			return true;
+	}
+	return false;
+}
+
+/* Does somebody at the level stand still, so that it matters whether a lower queue is in its way? */
+static bool level_stalls(struct gpreempt_policy_queue *const *queues, u32 nr, const struct level *level,
+			 const struct gpreempt_policy_params *params)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		const struct gpreempt_policy_queue *q = queues[i];
+
+		if (params->blocked_ns && level->valid && q->priority == level->priority && q->stalled_ns && !q->blocked)
+			return true;
+	}
+	return false;
+}
+
+static bool unknown_for_long(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params,
+			     u64 now_ns)
+{
+	u64 since_ns = q->waves_ns > q->moved_ns ? q->waves_ns : q->moved_ns;
+
+	return !q->preempted && !q->pending && !waves_fresh(q, params, now_ns) &&
+	       now_ns - since_ns >= GPREEMPT_WAVES_UNKNOWN_NS;
+}
+
+/**
+ * gpreempt_policy_needs_waves() - would waves in flight change the decision?
+ * @queues: all queues of the node, sampled
+ * @nr: how many
+ * @params: tunables
+ * @now_ns: time of the samples
+ *
+ * Reading waves in flight costs register accesses and locks, so it is asked for only when the decisions under "none" and under "some"
+ * differ, when it decides whether a stalled queue waits for the device, or when it has been unknown for long.
+ *
+ * Return: true if the caller should give gpreempt_policy_set_waves() for each mapped queue before it lets decide.
+ */
+bool gpreempt_policy_needs_waves(struct gpreempt_policy_queue *const *queues, u32 nr,
+				 const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	bool inversion, in_the_way, matter = false, unknown = false;
+	struct level level;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		matter |= waves_matter(queues[i], params, now_ns);
+		unknown |= unknown_for_long(queues[i], params, now_ns);
+	}
+	if (!matter)
+		return false;
+	if (unknown && can_outrank(queues, nr, now_ns, false))
+		return true;
+
+	level = find_level(queues, nr, params, now_ns, false);
+	inversion = find_inversion(queues, nr, &level, params, now_ns, false);
+	for (i = 0; i < nr; i++)
+		queues[i]->action = choose(queues[i], &level, inversion, params, now_ns);
+	in_the_way = lower_runs(queues, nr, &level, params, now_ns, false);
+
+	level = find_level(queues, nr, params, now_ns, true);
+	inversion = find_inversion(queues, nr, &level, params, now_ns, true);
+	if (level_stalls(queues, nr, &level, params) &&
+	    in_the_way != lower_runs(queues, nr, &level, params, now_ns, true))
+		return true;
+	for (i = 0; i < nr; i++)
+		if (queues[i]->action != choose(queues[i], &level, inversion, params, now_ns))
+			return true;
+	return false;
+}
+
 static u64 earlier(u64 a, u64 b)
 {
 	return a < b ? a : b;
@@ -330,6 +401,8 @@ static u64 next_deadline(const struct gpreempt_policy_queue *q, const struct gpr
 
 	if (now_ns < q->relief_until_ns)
 		end = q->relief_until_ns;
+	else if (params->max_hold_ns && q->action == GPREEMPT_PREEMPT)
+		end = now_ns + params->max_hold_ns;
 	else if (params->max_hold_ns && has_work_held(q))
 		end = q->held_ns + params->max_hold_ns;
 	else
@@ -337,25 +410,20 @@ static u64 next_deadline(const struct gpreempt_policy_queue *q, const struct gpr
 	return end > now_ns ? end - now_ns : 0;
 }
 
-/* A queue that stands behind a lower one has not had the device: it waits for us, not for somebody else. */
+/*
+ * A queue that stands behind a lower one has not had the device: it waits for us, not for somebody else. The next sample starts the stall
+ * anew, if it still is one.
+ */
 static void forget_stalls(struct gpreempt_policy_queue *const *queues, u32 nr, const struct level *level,
 			  const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	bool lower_runs = false;
 	u32 i;
 
-	for (i = 0; i < nr && !lower_runs; i++) {
-		const struct gpreempt_policy_queue *q = queues[i];
-
-		lower_runs = level->valid && !q->preempted && q->priority < level->priority &&
-			     has_demand(q, params, now_ns, true);
-	}
-	if (!lower_runs)
+	if (!lower_runs(queues, nr, level, params, now_ns, true))
 		return;
 	for (i = 0; i < nr; i++) {
 		struct gpreempt_policy_queue *q = queues[i];
 
-		/* The next sample starts the stall anew, if it still is one. */
 		if (q->priority == level->priority && !q->blocked)
 			q->stalled_ns = 0;
 	}
@@ -386,7 +454,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_queue *const *queues, u32 nr,
 			q->relief_until_ns = now_ns + params->relief_ns;
 			decision->nr_relief++;
 		}
-		if (stall_expired(q, params, now_ns) && q->waves_ns == now_ns && !q->waves)
+		if (stall_expired(q, params, now_ns) && q->waves_ns == now_ns && zero_settled(q, now_ns))
 			q->blocked = true;
 		if (has_demand(q, params, now_ns, true))
 			q->active_ns = now_ns;
@@ -447,8 +515,8 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->relief_until_ns = 0;
 	q->stalled_ns = 0;
 	q->blocked = false;
-	q->waves_ns = 0;
 	q->action = GPREEMPT_KEEP;
+	forget_waves(q, now_ns);
 }
 
 /**
@@ -462,6 +530,6 @@ void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 	q->saved_waves = false;
 	q->active_ns = now_ns;
 	q->stalled_ns = q->pending ? now_ns : 0;
-	q->waves_ns = 0;
 	q->action = GPREEMPT_KEEP;
+	forget_waves(q, now_ns);
 }

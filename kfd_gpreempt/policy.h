@@ -26,6 +26,13 @@
 
 /* Queues that had work this long ago still make a node contended. */
 #define GPREEMPT_CONTENDED_NS		1000000000ULL
+/*
+ * "No waves" is believed for good only when it is read again this much later: a runlist takes waves off and brings them back behind our
+ * back, in tens of microseconds for a full device.
+ */
+#define GPREEMPT_WAVES_SETTLE_NS	1000000ULL
+/* Whether an empty ring still has waves does not stay unknown for longer, even while no decision depends on it. */
+#define GPREEMPT_WAVES_UNKNOWN_NS	100000000ULL
 
 /**
  * enum gpreempt_action - what a decision asks for
@@ -75,7 +82,9 @@ struct gpreempt_policy_process {
  * @rptr: last sampled read pointer
  * @wptr: last sampled write pointer
  * @waves: waves in flight at @waves_ns
- * @waves_ns: when @waves was read; 0: never since the pointers last moved
+ * @waves_ns: when @waves was read; 0: never since @moved_ns
+ * @zero_ns: when @waves was first read as 0 and has been 0 since; 0: it is not 0
+ * @moved_ns: when what was known of its waves became void: @rptr moved, or the queue was preempted or resumed
  * @stalled_ns: since when @rptr has not moved while the queue had the device and packets; 0: not stalled
  * @blocked: stalled for long without waves: waits for something else than the device
  * @active_ns: when it last had work; 0: never
@@ -101,6 +110,8 @@ struct gpreempt_policy_queue {
 	u64 wptr;
 	u32 waves;
 	u64 waves_ns;
+	u64 zero_ns;
+	u64 moved_ns;
 	u64 stalled_ns;
 	u64 active_ns;
 	u64 held_ns;
