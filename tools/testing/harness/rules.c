@@ -32,11 +32,18 @@ static void low_is_held(void)
 	CHECK(!on_device(low));
 }
 
-/* What a program does that waits: all packets launched, all waves done. */
+/* All packets launched, all waves done. */
 static void drain(struct queue *q)
 {
 	launch(q, pending(q), 0);
 	finish(q);
+}
+
+/* The same, and the time that "no waves" takes to be believed. */
+static void drain_and_settle(struct queue *q)
+{
+	drain(q);
+	passes_for(GPREEMPT_WAVES_SETTLE_NS + POLL, POLL);
 }
 
 /* ---- level ---- */
@@ -60,6 +67,7 @@ TEST(low_hog_yields_to_late_high, "a low queue that fills the device is preempte
 	passes_for(20 * MS, POLL);
 	CHECK(!on_device(low));
 
+	/* Its end is seen by the next pass. */
 	finish(high);
 	pass_after(POLL);
 	CHECK(on_device(low));
@@ -108,13 +116,11 @@ TEST(three_levels, "each level waits for the ones above, and returns in their or
 	CHECK(!on_device(low));
 	CHECK(on_device(high));
 
-	drain(high);
-	pass_after(POLL);
+	drain_and_settle(high);
 	CHECK(on_device(middle));
 	CHECK(!on_device(low));
 
-	drain(middle);
-	pass_after(POLL);
+	drain_and_settle(middle);
 	CHECK(on_device(low));
 }
 
@@ -178,9 +184,8 @@ TEST(a_pass_takes_idle_lower_queues_along, "when something is preempted, idle lo
 	passes_for(10 * MS, POLL);
 	CHECK_EQ(node.nr_acting, 1);
 
-	drain(high);
-	pass_after(POLL);
-	CHECK_EQ(node.decision.nr_resume, 2);
+	drain_and_settle(high);
+	CHECK(on_device(low) && on_device(idle));
 	CHECK_EQ(node.nr_acting, 2);
 }
 
@@ -224,8 +229,7 @@ TEST(saved_waves_are_demand, "a queue taken in the middle of its last kernel hol
 	CHECK(!on_device(middle) && !on_device(low));
 
 	/* Middle has nothing but saved waves, and it returns alone. */
-	drain(high);
-	pass_after(POLL);
+	drain_and_settle(high);
 	CHECK(on_device(middle));
 	CHECK(!on_device(low));
 	CHECK_EQ(node.decision.level, MIDDLE);
@@ -323,7 +327,8 @@ TEST(no_waves_seen_once_is_not_final,
 	CHECK(!on_device(low));
 }
 
-TEST(no_waves_right_after_a_resume_is_not_final, "a low queue whose waves were not back at the first look after its resume can be preempted again")
+TEST(no_waves_right_after_a_resume_is_not_final,
+     "a low queue whose waves were not back at the first look after its resume can be preempted again")
 {
 	two_processes();
 	submit(low, 1);
@@ -331,8 +336,7 @@ TEST(no_waves_right_after_a_resume_is_not_final, "a low queue whose waves were n
 	submit(high, 1);
 	pass();
 	CHECK(!on_device(low));
-	drain(high);
-	pass_after(POLL);
+	drain_and_settle(high);
 	CHECK(on_device(low));
 
 	low->invisible = true;
@@ -342,6 +346,56 @@ TEST(no_waves_right_after_a_resume_is_not_final, "a low queue whose waves were n
 	submit(high, 1);
 	passes_for(5 * MS, POLL);
 	CHECK(!on_device(low));
+}
+
+TEST(a_pass_does_not_undo_itself, "high's waves, hidden by the runlist that preempted low, are not taken for the end of high's work")
+{
+	low_is_held();
+	launch(high, 1, 8);
+	high->invisible = true;
+	passes_for(400 * US, POLL);
+	CHECK(!on_device(low));
+	high->invisible = false;
+	passes_for(10 * MS, POLL);
+	CHECK(!on_device(low));
+	CHECK_EQ(node.nr_acting, 1);
+}
+
+TEST(a_resume_does_not_undo_itself, "a resumed queue keeps the level for its saved waves until they are back")
+{
+	struct queue *middle;
+
+	two_processes();
+	middle = new_queue(new_process(), MIDDLE);
+	submit(middle, 1);
+	launch(middle, 1, 64);
+	start_hog(low);
+	start_hog(high);
+	pass();
+	drain_and_settle(high);
+	CHECK(on_device(middle) && !on_device(low));
+	middle->invisible = true;
+	passes_for(400 * US, POLL);
+	CHECK(!on_device(low));
+}
+
+TEST(known_idle_queues_stay_idle, "a pass does not make a high queue that was idle before look busy")
+{
+	struct queue *middle;
+
+	two_processes();
+	middle = new_queue(new_process(), MIDDLE);
+	submit(high, 1);
+	drain_and_settle(high);
+	start_hog(low);
+	submit(middle, 1);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	CHECK(on_device(middle));
+	CHECK_EQ(node.decision.level, MIDDLE);
+	pass_after(POLL);
+	CHECK(on_device(middle));
+	CHECK_EQ(node.decision.level, MIDDLE);
 }
 
 /* ---- the own process ---- */
@@ -389,6 +443,22 @@ TEST(own_process_counts_only_at_the_level, "a process with an idle high queue ha
 	CHECK(!on_device(low));
 }
 
+TEST(an_idle_own_queue_shields_nobody, "when a process's queue at the level has ended, its low queue yields to others, busy as it may be")
+{
+	struct process *p = new_process();
+	struct queue *compute = new_queue(p, HIGH), *background = new_explicit_queue(p, LOW);
+
+	high = new_queue(new_process(), HIGH);
+	start_hog(background);
+	start_hog(high);
+	submit(compute, 1);
+	passes_for(10 * MS, POLL);
+	CHECK(on_device(background));
+	drain_and_settle(compute);
+	passes_for(node.params.blocked_ns, POLL);
+	CHECK(!on_device(background));
+}
+
 TEST(explicit_own_priorities_order_a_process, "of two queues whose priorities were both asked for, the lower yields, in one process too")
 {
 	struct process *p = new_process();
@@ -404,8 +474,7 @@ TEST(explicit_own_priorities_order_a_process, "of two queues whose priorities we
 	pass_after(POLL);
 	CHECK(!on_device(background));
 	CHECK(on_device(urgent));
-	drain(urgent);
-	pass_after(POLL);
+	drain_and_settle(urgent);
 	CHECK(on_device(background));
 }
 
