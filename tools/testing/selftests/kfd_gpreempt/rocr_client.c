@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/*
+ * rocr_client.c - a program on Debian's unmodified ROCr (libhsa-runtime64) as the victim
+ *
+ * Linked dynamically: what runs is the library from the distribution, with its own idea of queue pages, signals and utility queues.
+ * Only the kernel that it dispatches is a model kernel.
+ */
+#include <sys/resource.h>
+
+#include <hsa/hsa.h>
+
+#include "kselftest_harness.h"
+
+#include "fixture.h"
+
+static hsa_status_t find_gpu_agent(hsa_agent_t agent, void *data)
+{
+	hsa_device_type_t type;
+
+	if (!hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type) && type == HSA_DEVICE_TYPE_GPU) {
+		*(hsa_agent_t *)data = agent;
+		return HSA_STATUS_INFO_BREAK;
+	}
+	return HSA_STATUS_SUCCESS;
+}
+
+static hsa_status_t find_cpu_agent(hsa_agent_t agent, void *data)
+{
+	hsa_device_type_t type;
+
+	if (!hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type) && type == HSA_DEVICE_TYPE_CPU) {
+		*(hsa_agent_t *)data = agent;
+		return HSA_STATUS_INFO_BREAK;
+	}
+	return HSA_STATUS_SUCCESS;
+}
+
+/* System memory that CPU and GPU see coherently. */
+static hsa_status_t find_shared_region(hsa_region_t region, void *data)
+{
+	hsa_region_global_flag_t flags;
+	hsa_region_segment_t segment;
+	bool allowed = false;
+
+	hsa_region_get_info(region, HSA_REGION_INFO_SEGMENT, &segment);
+	hsa_region_get_info(region, HSA_REGION_INFO_GLOBAL_FLAGS, &flags);
+	hsa_region_get_info(region, HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED, &allowed);
+	if (segment != HSA_REGION_SEGMENT_GLOBAL || !allowed || !(flags & HSA_REGION_GLOBAL_FLAG_FINE_GRAINED))
+		return HSA_STATUS_SUCCESS;
+	*(hsa_region_t *)data = region;
+	return HSA_STATUS_INFO_BREAK;
+}
+
+/* What kfd_work_submit() does, in ROCr's terms. */
+static void dispatch(hsa_queue_t *queue, struct kfd_work *w, hsa_signal_t done)
+{
+	uint64_t index = hsa_queue_add_write_index_screlease(queue, 1);
+	hsa_kernel_dispatch_packet_t *packet = (hsa_kernel_dispatch_packet_t *)queue->base_address + index % queue->size;
+	uint16_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER |
+			  HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+			  HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+
+	memset((uint8_t *)packet + 4, 0, sizeof(*packet) - 4);
+	packet->workgroup_size_x = VGPU_WAVE_LANES;
+	packet->workgroup_size_y = 1;
+	packet->workgroup_size_z = 1;
+	packet->grid_size_x = w->waves * VGPU_WAVE_LANES;
+	packet->grid_size_y = 1;
+	packet->grid_size_z = 1;
+	packet->kernel_object = (uintptr_t)w->kernel;
+	packet->kernarg_address = &w->args[w->submitted];
+	packet->completion_signal = done;
+	w->submitted++;
+	__atomic_store_n((uint32_t *)packet, header | 1u << 16 /* one dimension */, __ATOMIC_RELEASE);
+	hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
+}
+
+FIXTURE(rocr) {
+	struct device_health health;
+};
+
+FIXTURE_SETUP(rocr)
+{
+	const char *missing = scheduler_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_EQ(0, scheduler_defaults());
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	self->health = device_health();
+}
+
+FIXTURE_TEARDOWN(rocr)
+{
+	actor_forget_all();
+	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
+	kfd_param_set("gpreempt_enable", 0);
+}
+
+TEST_F_TIMEOUT(rocr, unmodified_client_is_preempted_and_completes, 240)
+{
+	uint32_t slots = (uint32_t)kfd_vgpu_stat("wave_slots"), launches = 4, steps = 20;
+	struct actor *high = actor_start(0, ARENA);
+	struct kfd_tally tally = { 0 };
+	hsa_agent_t gpu = { 0 }, cpu = { 0 };
+	hsa_region_t region = { 0 };
+	int64_t preemptions, resumes;
+	struct kfd_work work;
+	hsa_queue_t *queue;
+	hsa_signal_t done;
+	void *memory;
+	uint32_t i;
+
+	ASSERT_ACTOR(high);
+	ASSERT_EQ(0, actor_queue(high, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(high, 5, slots, 1, 4 * MS));
+
+	ASSERT_EQ(0, setpriority(PRIO_PROCESS, 0, LOW_NICE));
+	ASSERT_EQ(HSA_STATUS_SUCCESS, hsa_init());
+	ASSERT_EQ(HSA_STATUS_INFO_BREAK, hsa_iterate_agents(find_gpu_agent, &gpu));
+	ASSERT_EQ(HSA_STATUS_INFO_BREAK, hsa_iterate_agents(find_cpu_agent, &cpu));
+	ASSERT_EQ(HSA_STATUS_INFO_BREAK, hsa_agent_iterate_regions(cpu, find_shared_region, &region));
+	ASSERT_EQ(HSA_STATUS_SUCCESS, hsa_memory_allocate(region, kfd_work_bytes(launches, slots, steps), &memory));
+	kfd_work_init(&work, memory, launches, slots, steps, 5 * MS);
+	ASSERT_EQ(HSA_STATUS_SUCCESS, hsa_signal_create(launches, 0, NULL, &done));
+	ASSERT_EQ(HSA_STATUS_SUCCESS, hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX, &queue));
+	preemptions = counter("preemptions");
+	resumes = counter("resumes");
+
+	for (i = 0; i < launches; i++)
+		dispatch(queue, &work, done);
+	while (!kfd_work_progress(&work))
+		kfd_sleep_ns(MS);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 5, KFD_PACKET_BARRIER));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_GT(hsa_signal_load_scacquire(done), 0);
+	EXPECT_GT(counter("preemptions"), preemptions);
+	EXPECT_EQ(0, hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_EQ, 0, UINT64_MAX, HSA_WAIT_STATE_BLOCKED));
+	kfd_work_tally(&work, &tally);
+	EXPECT_EQ(launches * slots * steps, tally.done);
+	EXPECT_EQ(0, tally.lost);
+	EXPECT_EQ(0, tally.twice);
+	EXPECT_EXACTLY_ONCE(high, 5 * slots);
+	EXPECT_EQ(counter("preemptions") - preemptions, counter("resumes") - resumes);
+
+	EXPECT_EQ(HSA_STATUS_SUCCESS, hsa_queue_destroy(queue));
+	EXPECT_EQ(HSA_STATUS_SUCCESS, hsa_signal_destroy(done));
+	EXPECT_EQ(HSA_STATUS_SUCCESS, hsa_memory_free(memory));
+	EXPECT_EQ(HSA_STATUS_SUCCESS, hsa_shut_down());
+}
+
+TEST_HARNESS_MAIN
