@@ -13,6 +13,7 @@
 #include <linux/irqdesc.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -77,6 +78,9 @@ static const struct vgpu_front *const fronts[] = { &vgpu_front_intercept, &vgpu_
 static const struct vgpu_front *current_front;
 static struct task_struct *cp_thread;
 static struct dentry *debugfs;
+
+/* Held while the model runs, so that debugfs sees it between two steps. Registers have a lock of their own. */
+static DEFINE_MUTEX(model_mutex);
 
 static bool valid(const char *name, unsigned int value, unsigned int low, unsigned int high)
 {
@@ -189,10 +193,14 @@ static const struct vgpu_platform_ops platform_ops = {
 static int cp_main(void *unused)
 {
 	while (!kthread_should_stop()) {
-		u64 next = vgpu_model_run(vgpu.model);
-		u64 now = ktime_get_ns();
-		ktime_t sleep = ns_to_ktime(min_t(u64, next > now ? next - now : 0, poll_ns));
+		u64 next, now;
+		ktime_t sleep;
 
+		mutex_lock(&model_mutex);
+		next = vgpu_model_run(vgpu.model);
+		mutex_unlock(&model_mutex);
+		now = ktime_get_ns();
+		sleep = ns_to_ktime(min_t(u64, next > now ? next - now : 0, poll_ns));
 		set_current_state(TASK_IDLE);
 		if (kthread_should_stop())
 			__set_current_state(TASK_RUNNING);
@@ -236,10 +244,14 @@ static ssize_t debugfs_read(struct file *file, char __user *to, size_t count, lo
 {
 	char *text = kvmalloc(DEBUGFS_TEXT_BYTES, GFP_KERNEL);
 	ssize_t ret;
+	u32 bytes;
 
 	if (!text)
 		return -ENOMEM;
-	ret = simple_read_from_buffer(to, count, pos, text, print(vgpu.model, text, DEBUGFS_TEXT_BYTES));
+	mutex_lock(&model_mutex);
+	bytes = print(vgpu.model, text, DEBUGFS_TEXT_BYTES);
+	mutex_unlock(&model_mutex);
+	ret = simple_read_from_buffer(to, count, pos, text, bytes);
 	kvfree(text);
 	return ret;
 }
