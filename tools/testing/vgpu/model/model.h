@@ -22,10 +22,14 @@
 #include "vgpu_model.h"
 #include "regs.h"
 #include "ih.h"
+#include "stream.h"
 
 #define VGPU_VMIDS		16
 #define VGPU_FIRST_KFD_VMID	8
 #define VGPU_MAX_CUS		128
+#define VGPU_MAX_INFLIGHT	32		/* dispatches of a queue; their records have to fit into the control stack */
+#define VGPU_SDMA_ENGINES	5
+#define VGPU_SDMA_RINGS		2
 #define VGPU_MAX_SIMDS		(VGPU_MAX_CUS * 4)
 #define VGPU_PAGE		4096u
 
@@ -57,6 +61,12 @@ struct vgpu_list {
 	struct vgpu_list *next, *prev;
 };
 
+/* An address space: the hub that an access goes through and the VMID */
+#define VGPU_AS(hub, vmid)	((u32)(hub) << 8 | (vmid))
+#define VGPU_AS_HUB(as)		((as) >> 8)
+#define VGPU_AS_VMID(as)	((as) & 0xff)
+#define VGPU_AS_KERNEL		VGPU_AS(VGPU_HUB_GFX, 0)
+
 /** enum vgpu_queue_kind - how a queue's ring is read */
 enum vgpu_queue_kind {
 	VGPU_QUEUE_PM4,
@@ -64,7 +74,63 @@ enum vgpu_queue_kind {
 	VGPU_QUEUE_SDMA,
 };
 
-struct vgpu_dispatch;
+struct vgpu_queue;
+
+/**
+ * struct vgpu_dispatch - a kernel dispatch whose waves are not all done
+ * @link: in vgpu_queue.inflight
+ * @q: its queue
+ * @index: of the packet
+ * @signal: completion signal, 0: none
+ * @counters, @flag: kernel arguments
+ * @step_ns, @steps, @vgprs, @lds_bytes: the kernel; @vgprs as allocated
+ * @workgroups: of the grid; @wg_waves: waves of each, @last_wg_waves: of the last
+ * @next_wg: first workgroup that was not launched
+ * @waves_done: waves that ended
+ * @open: group that takes further workgroups of the same instant, valid in pass @open_pass
+ */
+struct vgpu_dispatch {
+	struct vgpu_list link;
+	struct vgpu_queue *q;
+	u64 index;
+	u64 signal;
+	u64 counters;
+	u64 flag;
+	u64 step_ns;
+	u32 steps;
+	u32 vgprs;
+	u32 lds_bytes;
+	u32 workgroups;
+	u32 wg_waves;
+	u32 last_wg_waves;
+	u32 next_wg;
+	u32 waves_done;
+	struct vgpu_group *open;
+	u64 open_pass;
+};
+
+/**
+ * struct vgpu_group - neighbouring waves of a dispatch in lockstep, whole workgroups
+ * @link: in vgpu_model.groups (by @end_ns), vgpu_model.waiting, or vgpu_queue.pending (without slots)
+ * @d: their dispatch
+ * @first: first wave; @waves: how many
+ * @step: step they are in
+ * @left_ns: of it when they got their slots
+ * @end_ns: when it ends
+ * @waiting: for the flag
+ * @simd: SIMD of each wave, by number in the device; there is room for all slots of the device
+ */
+struct vgpu_group {
+	struct vgpu_list link;
+	struct vgpu_dispatch *d;
+	u32 first;
+	u32 waves;
+	u32 step;
+	bool waiting;
+	u64 left_ns;
+	u64 end_ns;
+	u16 simd[];
+};
 
 /**
  * struct vgpu_queue - a mapped queue
@@ -78,6 +144,7 @@ struct vgpu_dispatch;
  * @doorbell: byte offset in the doorbell BAR, @has_doorbell: there is one
  * @ring: GPU address of the ring; @ring_bytes: its size
  * @rptr_addr: where rptr is reported; @wptr_addr: where wptr is fetched at map
+ * @ib: indirect buffer being read; @in_ib: there is one
  * @rptr: consumed so far, in the ring's unit (PM4: dwords, AQL: packets, SDMA: bytes)
  * @wptr: written so far
  * @busy_until_ns: the engine works on a packet (unmap, runlist) until then
@@ -86,9 +153,9 @@ struct vgpu_dispatch;
  * @stuck: reads no more packets after an error
  * @inflight: dispatches whose waves are not all done, oldest first
  * @head: dispatch of the packet at rptr that is not completely launched, also in @inflight
- * @pending: saved workgroups that wait for slots, see cwsr.c; they precede everything else
+ * @inflight_count: how many
+ * @pending: saved waves that wait for slots; they precede everything else
  * @waves: waves in slots
- * @save_base: save area in the process; @save_size, @stack_size: sizes of it and of the control stack
  * @engine: SDMA engine; @ring_id: interrupt ring id of it; @regs: first register of a kernel ring, 0 for user queues
  */
 struct vgpu_queue {
@@ -106,6 +173,8 @@ struct vgpu_queue {
 	u32 ring_bytes;
 	u64 rptr_addr;
 	u64 wptr_addr;
+	struct vgpu_stream ib;
+	bool in_ib;
 	u64 rptr;
 	u64 wptr;
 	u64 busy_until_ns;
@@ -113,15 +182,38 @@ struct vgpu_queue {
 	u64 ready_ns;
 	bool stuck;
 	struct vgpu_list inflight;
+	u32 inflight_count;
 	struct vgpu_dispatch *head;
 	struct vgpu_list pending;
 	u32 waves;
-	u64 save_base;
-	u32 save_size;
-	u32 stack_size;
 	u32 engine;
 	u32 ring_id;
 	u32 regs;
+};
+
+/**
+ * struct vgpu_map_request - what a queue is mapped with
+ * @me: micro engine, @pipe: pipe, @slot: queue of the slot (compute)
+ * @from_runlist: by the scheduler
+ * @is_static: static queue of the runlist
+ * @from_registers: the bank holds everything (KIQ); otherwise the MQD is loaded into it
+ * @vmid: VMID; @pasid: process
+ * @mqd: GPU address of the MQD
+ * @wptr_addr: where the write pointer is, in the queue's address space
+ * @doorbell: byte offset in the doorbell BAR
+ * @engine: SDMA engine
+ */
+struct vgpu_map_request {
+	u8 me, pipe, slot;
+	bool from_runlist;
+	bool is_static;
+	bool from_registers;
+	u8 vmid;
+	u16 pasid;
+	u64 mqd;
+	u64 wptr_addr;
+	u32 doorbell;
+	u32 engine;
 };
 
 /** struct vgpu_vmid - a process on the device */
@@ -137,7 +229,7 @@ struct vgpu_rl_queue {
 	u64 wptr_addr;
 	u32 doorbell;
 	u32 process;		/* index in the runlist's processes */
-	u8 engine_sel;
+	u8 engine;
 	bool sdma;
 	bool is_static;
 };
@@ -183,6 +275,17 @@ struct vgpu_simd {
  * @regs: register file (its own lock; see regs.h)
  * @ih: interrupt ring
  * @now_ns: device time of the event being handled
+ * @queues: mapped queues and rings; the one that launched last is at the end
+ * @vmid: who has the VMIDs
+ * @hws_vmid_mask, @hws_queue_mask: what the scheduler may use (SET_RESOURCES)
+ * @runlist: what it is to run
+ * @groups: waves in slots, by end of their step; @waiting: waves that wait for their flag
+ * @free_groups: unused group objects
+ * @pass: number of the launch pass; @place: there may be something to launch
+ * @sdma_ring: the kernel's rings
+ * @simd, @lds_free: free resources; @slots: wave slots of the device, @slots_busy: in use; @next_cu: where the search begins
+ * @last_fault_page, @last_fault_vmid: a repeated fault is counted but reported once
+ * @stats: counters
  */
 struct vgpu_model {
 	struct vgpu_config config;
@@ -200,12 +303,98 @@ struct vgpu_model {
 	u64 hws_queue_mask;
 	struct vgpu_runlist runlist;
 	struct vgpu_list groups;
+	struct vgpu_list waiting;
+	struct vgpu_list free_groups;
+	u64 pass;
+	bool place;
+	struct vgpu_queue *sdma_ring[VGPU_SDMA_ENGINES][VGPU_SDMA_RINGS];
 	struct vgpu_simd simd[VGPU_MAX_SIMDS];
 	u32 lds_free[VGPU_MAX_CUS];
-	u32 slots_free;
+	u32 slots;
+	u32 slots_busy;
 	u32 next_cu;
-	u32 next_queue;
+	u64 last_fault_page;
+	u32 last_fault_vmid;
 	struct vgpu_stats stats;
 };
+
+static inline void vgpu_list_init(struct vgpu_list *head)
+{
+	head->next = head;
+	head->prev = head;
+}
+
+static inline bool vgpu_list_empty(const struct vgpu_list *head)
+{
+	return head->next == head;
+}
+
+/* Before @pos; at the end of the list if @pos is its head */
+static inline void vgpu_list_add(struct vgpu_list *entry, struct vgpu_list *pos)
+{
+	entry->next = pos;
+	entry->prev = pos->prev;
+	pos->prev->next = entry;
+	pos->prev = entry;
+}
+
+static inline void vgpu_list_del(struct vgpu_list *entry)
+{
+	entry->prev->next = entry->next;
+	entry->next->prev = entry->prev;
+}
+
+/* gpuvm.c */
+void *vgpu_vm_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, bool write);
+bool vgpu_vm_read(struct vgpu_model *m, u32 as, u64 va, void *buf, u64 len);
+bool vgpu_vm_write(struct vgpu_model *m, u32 as, u64 va, const void *buf, u64 len);
+bool vgpu_vm_write32(struct vgpu_model *m, u32 as, u64 va, u32 value);
+bool vgpu_vm_read64(struct vgpu_model *m, u32 as, u64 va, u64 *value);
+bool vgpu_vm_write64(struct vgpu_model *m, u32 as, u64 va, u64 value);
+
+/* cp.c */
+u32 vgpu_queue_as(const struct vgpu_queue *q);
+struct vgpu_queue *vgpu_queue_alloc(struct vgpu_model *m, enum vgpu_queue_kind kind);
+void vgpu_queue_free(struct vgpu_model *m, struct vgpu_queue *q);
+struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_request *request);
+u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save);
+void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, const char *what, u64 detail);
+void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 context_id);
+
+/* aql.c */
+bool vgpu_aql_run(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_aql_launched(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal);
+
+/* waves.c */
+bool vgpu_waves_init(struct vgpu_model *m);
+void vgpu_waves_fini(struct vgpu_model *m);
+bool vgpu_waves_expire(struct vgpu_model *m);
+bool vgpu_waves_place(struct vgpu_model *m);
+void vgpu_waves_release(struct vgpu_model *m, struct vgpu_group *g);
+bool vgpu_workgroup_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_bytes);
+struct vgpu_group *vgpu_group_get(struct vgpu_model *m);
+void vgpu_group_put(struct vgpu_model *m, struct vgpu_group *g);
+void vgpu_waves_kill(struct vgpu_model *m, struct vgpu_queue *q);
+
+/* cwsr.c */
+u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q);
+u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q);
+
+/* pm4.c */
+bool vgpu_pm4_run(struct vgpu_model *m, struct vgpu_queue *q);
+bool vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p);
+
+/* sdma.c */
+bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_sdma_poll_registers(struct vgpu_model *m);
+struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_request *request);
+void vgpu_sdma_save(struct vgpu_model *m, struct vgpu_queue *q);
+
+/* hws.c */
+void vgpu_hws_set_resources(struct vgpu_model *m, u32 vmid_mask, u64 queue_mask);
+bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 dwords, u32 process_count);
+void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_too, bool by_pasid, u16 pasid, bool save);
+void vgpu_hws_quantum(struct vgpu_model *m);
 
 #endif /* VGPU_MODEL_INTERNAL_H */

@@ -26,6 +26,7 @@ typedef raw_spinlock_t vgpu_lock_t;
 #define vgpu_lock(l)			({ unsigned long flags_; raw_spin_lock_irqsave((l), flags_); flags_; })
 #define vgpu_unlock(l, flags)		raw_spin_unlock_irqrestore((l), (flags))
 
+#define vgpu_atomic64_add(p, v)		atomic64_add((v), (atomic64_t *)(p))
 #define vgpu_wmb()			smp_wmb()
 #define vgpu_rmb()			smp_rmb()
 #define vgpu_zalloc(bytes)		kvzalloc((bytes), GFP_KERNEL)
@@ -56,6 +57,7 @@ typedef long long s64;
 #define READ_ONCE(x)			(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)		(*(volatile __typeof__(x) *)&(x) = (v))
 #define xchg(p, v)			__atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
+#define vgpu_atomic64_add(p, v)		((void)__atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST))
 #define vgpu_wmb()			__atomic_thread_fence(__ATOMIC_RELEASE)
 #define vgpu_rmb()			__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define container_of(p, type, member)	((type *)((char *)(p) - offsetof(type, member)))

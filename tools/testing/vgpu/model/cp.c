@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: MIT
+/*
+ * cp.c - the command processor: device, queues, doorbells, and the loop over device time
+ *
+ * Time passes from event to event: the end of a step of some waves, a queue that becomes ready, an engine that finished a packet,
+ * the end of a quantum. vgpu_model_run() handles what is due in that order, each at its own time even if the caller is late, and then
+ * looks at registers, doorbells and polled memory once.
+ */
+#include "model.h"
+
+#define DOORBELL_IDLE		(~0ULL)		/* what a doorbell holds after it was taken; no write pointer is that large */
+#define EVENTS_PER_RUN		4096		/* then the caller gets a chance to ring */
+#define AQL_PACKET_DWORDS	16
+#define DEQUEUE_RESET_WAVES	2
+#define HQD_IN_MQD		0x200		/* byte offset of the HQD registers in an MQD */
+
+/** vgpu_queue_as() - address space of a queue's ring, buffers and signals */
+u32 vgpu_queue_as(const struct vgpu_queue *q)
+{
+	return VGPU_AS(q->kind == VGPU_QUEUE_SDMA ? VGPU_HUB_MM : VGPU_HUB_GFX, q->vmid);
+}
+
+struct vgpu_queue *vgpu_queue_alloc(struct vgpu_model *m, enum vgpu_queue_kind kind)
+{
+	struct vgpu_queue *q = vgpu_zalloc(sizeof(*q));
+
+	if (!q)
+		return NULL;
+	q->kind = kind;
+	vgpu_list_init(&q->inflight);
+	vgpu_list_init(&q->pending);
+	vgpu_list_add(&q->link, &m->queues);
+	return q;
+}
+
+void vgpu_queue_free(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	vgpu_waves_kill(m, q);
+	vgpu_list_del(&q->link);
+	vgpu_free(q);
+}
+
+/* The queue reads no more packets: what the hardware would report as a fault, and what the driver's tests run into. */
+void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, const char *what, u64 detail)
+{
+	if (q->stuck)
+		return;
+	m->stats.bad_packets++;
+	q->stuck = true;
+	vgpu_err("queue me %u pipe %u slot %u vmid %u pasid %u doorbell %#x: %s (%#llx) at rptr %llu, wptr %llu", q->me, q->pipe,
+		 q->slot, q->vmid, q->pasid, q->doorbell, what, (unsigned long long)detail, (unsigned long long)q->rptr,
+		 (unsigned long long)q->wptr);
+}
+
+/* An interrupt from a compute queue */
+void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 context_id)
+{
+	u32 iv[VGPU_IV_DWORDS];
+
+	vgpu_iv_fill(iv, VGPU_CLIENT_GRBM_CP, source, q->pipe | (u32)q->me << 2 | (u32)q->slot << 4, q->vmid, q->pasid);
+	iv[4] = context_id;
+	vgpu_ih_push(m, iv);
+}
+
+static u32 hqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg)
+{
+	return vgpu_hqd_get(m, q->me, q->pipe, q->slot, reg);
+}
+
+static u64 *doorbell_ptr(struct vgpu_model *m, const struct vgpu_queue *q)
+{
+	if (!q->has_doorbell || (u64)q->doorbell + 8 > m->config.doorbell_bytes || (q->doorbell & 7))
+		return NULL;
+	return (u64 *)((u8 *)m->config.doorbells + q->doorbell);
+}
+
+/* Takes what was written since the last time. Doorbells are edges: the same value twice is two of them. */
+static bool poll_doorbell(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u64 *p = doorbell_ptr(m, q), value;
+
+	if (!p || READ_ONCE(*p) == DOORBELL_IDLE)
+		return false;
+	value = xchg(p, DOORBELL_IDLE);
+	vgpu_rmb();
+	if (value == DOORBELL_IDLE)
+		return false;
+	m->stats.doorbells++;
+	if (value >> 32 == DOORBELL_IDLE >> 32)		/* only the low half was written */
+		value = (value & 0xffffffff) | (q->wptr & ~0xffffffffULL);
+	if (q->kind == VGPU_QUEUE_AQL)
+		value++;				/* the index of the last packet */
+	if (value > q->wptr)
+		q->wptr = value;
+	return true;
+}
+
+/*
+ * The read pointer that hardware keeps is 32 bits of dwords; what lies above follows from the write pointer, which is at most a ring
+ * ahead.
+ */
+static void set_pointers(struct vgpu_queue *q, u64 wptr, u32 rptr_dwords)
+{
+	u64 unit = q->kind == VGPU_QUEUE_AQL ? AQL_PACKET_DWORDS : 1;
+	u64 behind;
+
+	q->wptr = wptr;
+	behind = q->kind == VGPU_QUEUE_AQL ? (u32)(wptr * unit - rptr_dwords) / unit :
+					     (wptr - rptr_dwords) & (q->ring_bytes / 4 - 1);
+	q->rptr = behind <= wptr ? wptr - behind : 0;
+}
+
+/**
+ * vgpu_queue_map() - give a compute queue its slot and everything that memory says about it
+ * @m: the device
+ * @request: what to map, and where
+ *
+ * Return: the queue, NULL if the MQD cannot be read.
+ */
+struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_request *request)
+{
+	u32 r[VGPU_HQD_REGS], i, rptr;
+	struct vgpu_queue *q;
+	bool from_memory;
+	u64 wptr, *p;
+
+	if (request->from_registers) {
+		for (i = 0; i < VGPU_HQD_REGS; i++)
+			r[i] = vgpu_hqd_get(m, request->me, request->pipe, request->slot, i);
+	} else {
+		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, request->mqd + HQD_IN_MQD, r, sizeof(r)))
+			return NULL;
+		r[VGPU_HQD_VMID] = request->vmid;
+		r[VGPU_HQD_DEQUEUE_REQUEST] = 0;
+		for (i = 0; i < VGPU_HQD_REGS; i++)
+			if (i != VGPU_HQD_ACTIVE)
+				vgpu_hqd_set(m, request->me, request->pipe, request->slot, i, r[i]);
+		vgpu_hqd_set(m, request->me, request->pipe, request->slot, VGPU_HQD_ACTIVE, 1);
+	}
+	q = vgpu_queue_alloc(m, r[VGPU_HQD_AQL_CONTROL] & 1 ? VGPU_QUEUE_AQL : VGPU_QUEUE_PM4);
+	if (!q)
+		return NULL;
+	q->me = request->me;
+	q->pipe = request->pipe;
+	q->slot = request->slot;
+	q->from_runlist = request->from_runlist;
+	q->is_static = request->is_static;
+	q->vmid = r[VGPU_HQD_VMID] & 0xf;
+	q->pasid = request->pasid;
+	if (request->from_registers && q->vmid)
+		q->pasid = (u16)vgpu_reg(m, VGPU_ATC_VMID0_PASID + q->vmid);
+	q->mqd = r[VGPU_HQD_MQD_BASE_LO] | (u64)r[VGPU_HQD_MQD_BASE_HI] << 32;
+	if (!request->from_registers)
+		q->mqd = request->mqd;
+	q->doorbell = request->from_registers ? r[VGPU_HQD_PQ_DOORBELL] & 0x0ffffffc : request->doorbell;
+	q->has_doorbell = true;
+	q->ring = (u64)r[VGPU_HQD_PQ_BASE_LO] << 8 | (u64)r[VGPU_HQD_PQ_BASE_HI] << 40;
+	q->ring_bytes = 8u << (r[VGPU_HQD_PQ_CONTROL] & 0x1f);
+	q->rptr_addr = r[VGPU_HQD_PQ_RPTR_REPORT_LO] | (u64)r[VGPU_HQD_PQ_RPTR_REPORT_HI] << 32;
+	q->wptr_addr = request->wptr_addr ? request->wptr_addr :
+		       (r[VGPU_HQD_PQ_WPTR_POLL_LO] & ~3u) | (u64)r[VGPU_HQD_PQ_WPTR_POLL_HI] << 32;
+	q->ready_ns = m->now_ns;
+
+	/* First make the doorbell an edge, then fetch: a ring in between is seen twice, never missed. */
+	from_memory = (!request->from_registers || q->vmid) && q->wptr_addr;
+	p = doorbell_ptr(m, q);
+	if (p && from_memory)
+		xchg(p, DOORBELL_IDLE);
+	rptr = r[VGPU_HQD_PQ_RPTR];
+	wptr = r[VGPU_HQD_PQ_WPTR_LO] | (u64)r[VGPU_HQD_PQ_WPTR_HI] << 32;
+	if (q->kind == VGPU_QUEUE_AQL)
+		wptr /= AQL_PACKET_DWORDS;
+	if (from_memory)
+		vgpu_vm_read64(m, vgpu_queue_as(q), q->wptr_addr, &wptr);
+	set_pointers(q, wptr, rptr);
+	if (q->me == 1)
+		vgpu_regs_set_waves(m, q->pipe, q->slot, true, 0);
+	m->place = true;
+	return q;
+}
+
+/**
+ * vgpu_queue_unmap() - take a queue off the hardware
+ * @m: the device
+ * @q: the queue, freed here
+ * @save: preempt (its state goes to memory); otherwise its waves are killed
+ *
+ * Return: bytes that were saved.
+ */
+u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save)
+{
+	u64 bytes = 0;
+
+	if (q->kind == VGPU_QUEUE_SDMA) {
+		vgpu_sdma_save(m, q);
+		vgpu_queue_free(m, q);
+		return 0;
+	}
+	if (save && q->kind == VGPU_QUEUE_AQL)
+		bytes = vgpu_cwsr_save(m, q);
+	else if (!vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + VGPU_HQD_PQ_RPTR * 4,
+				  hqd(m, q, VGPU_HQD_PQ_RPTR)))
+		vgpu_err("MQD %#llx is not mapped", (unsigned long long)q->mqd);
+	vgpu_hqd_set(m, q->me, q->pipe, q->slot, VGPU_HQD_DEQUEUE_REQUEST, 0);
+	vgpu_hqd_set(m, q->me, q->pipe, q->slot, VGPU_HQD_ACTIVE, 0);
+	if (q->me == 1)
+		vgpu_regs_set_waves(m, q->pipe, q->slot, false, 0);
+	vgpu_queue_free(m, q);
+	m->place = true;
+	return bytes;
+}
+
+static struct vgpu_queue *queue_in_slot(struct vgpu_model *m, u32 me, u32 pipe, u32 slot)
+{
+	struct vgpu_list *l;
+
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
+		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		if (q->kind != VGPU_QUEUE_SDMA && q->me == me && q->pipe == pipe && q->slot == slot)
+			return q;
+	}
+	return NULL;
+}
+
+/* What the driver asked of queue slots by writing registers */
+static void poll_registers(struct vgpu_model *m)
+{
+	struct vgpu_map_request request = { .from_registers = true };
+	u32 me, pipe, slot;
+	enum vgpu_hqd_event event;
+
+	while (vgpu_hqd_take(m, &me, &pipe, &slot, &event)) {
+		struct vgpu_queue *q = queue_in_slot(m, me, pipe, slot);
+
+		if (q)
+			vgpu_queue_unmap(m, q, event == VGPU_HQD_EVENT_DEQUEUE &&
+					 (hqd(m, q, VGPU_HQD_DEQUEUE_REQUEST) & 7) != DEQUEUE_RESET_WAVES);
+		if (event != VGPU_HQD_EVENT_ACTIVATE) {
+			vgpu_hqd_set(m, me, pipe, slot, VGPU_HQD_ACTIVE, 0);
+			continue;
+		}
+		vgpu_hqd_set(m, me, pipe, slot, VGPU_HQD_ACTIVE, 1);
+		request.me = me;
+		request.pipe = pipe;
+		request.slot = slot;
+		q = vgpu_queue_map(m, &request);
+		if (q && q->kind == VGPU_QUEUE_AQL)
+			vgpu_cwsr_restore(m, q);
+	}
+	vgpu_sdma_poll_registers(m);
+}
+
+/* Everything that can be done at m->now_ns */
+static void work(struct vgpu_model *m)
+{
+	struct vgpu_list *l;
+	bool progress;
+
+	do {
+		progress = vgpu_waves_expire(m);
+		/* A packet may map and unmap queues, but never its own: the next pointer is only good if it did not. */
+restart:
+		for (l = m->queues.next; l != &m->queues; l = l->next) {
+			struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+			if (q->stuck || m->now_ns < q->ready_ns || m->now_ns < q->busy_until_ns)
+				continue;
+			if (q->kind == VGPU_QUEUE_AQL) {
+				progress |= vgpu_aql_run(m, q);
+			} else if (q->kind == VGPU_QUEUE_SDMA) {
+				progress |= vgpu_sdma_run(m, q);
+			} else if (vgpu_pm4_run(m, q)) {
+				progress = true;
+				goto restart;
+			}
+		}
+		if (m->place)
+			progress |= vgpu_waves_place(m);
+		vgpu_hws_quantum(m);
+	} while (progress);
+}
+
+/* When something happens by itself, after m->now_ns */
+static u64 next_event(struct vgpu_model *m)
+{
+	u64 next = U64_MAX;
+	struct vgpu_list *l;
+
+	if (!vgpu_list_empty(&m->groups))
+		next = container_of(m->groups.next, struct vgpu_group, link)->end_ns;
+	if (m->runlist.oversubscribed && m->runlist.quantum_end_ns < next)
+		next = m->runlist.quantum_end_ns;
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
+		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		if (q->ready_ns > m->now_ns && q->ready_ns < next)
+			next = q->ready_ns;
+		if (q->busy_until_ns > m->now_ns && q->busy_until_ns < next)
+			next = q->busy_until_ns;
+		if (q->head && q->head_ready_ns > m->now_ns && q->head_ready_ns < next)
+			next = q->head_ready_ns;
+	}
+	return next;
+}
+
+u64 vgpu_model_run(struct vgpu_model *m)
+{
+	u64 wall = m->ops->now_ns(m->ctx), next;
+	u32 budget = EVENTS_PER_RUN;
+	struct vgpu_list *l;
+
+	for (next = next_event(m); next <= wall && budget; next = next_event(m), budget--) {
+		if (next > m->now_ns)
+			m->now_ns = next;
+		m->place = true;
+		work(m);
+	}
+	if (wall > m->now_ns)
+		m->now_ns = wall;
+	poll_registers(m);
+	for (l = m->queues.next; l != &m->queues; l = l->next)
+		poll_doorbell(m, container_of(l, struct vgpu_queue, link));
+	work(m);
+	if (vgpu_ih_take_pending(m))
+		m->ops->raise_irq(m->ctx);
+	return next_event(m);
+}
+
+struct vgpu_model *vgpu_model_create(const struct vgpu_config *config, const struct vgpu_platform_ops *ops, void *ctx)
+{
+	struct vgpu_model *m = vgpu_zalloc(sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->config = *config;
+	m->ops = ops;
+	m->ctx = ctx;
+	vgpu_list_init(&m->queues);
+	m->last_fault_page = U64_MAX;
+	if (!vgpu_waves_init(m))
+		goto free;
+	if (vgpu_regs_init(m))
+		goto free;
+	m->now_ns = ops->now_ns(ctx);
+	return m;
+free:
+	vgpu_waves_fini(m);
+	vgpu_free(m);
+	return NULL;
+}
+
+void vgpu_model_destroy(struct vgpu_model *m)
+{
+	while (!vgpu_list_empty(&m->queues))
+		vgpu_queue_free(m, container_of(m->queues.next, struct vgpu_queue, link));
+	vgpu_waves_fini(m);
+	vgpu_regs_fini(m);
+	vgpu_free(m);
+}
+
+u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
+{
+	const struct vgpu_stats *s = &m->stats;
+	const struct {
+		const char *name;
+		u64 value;
+	} line[] = {
+		{ "runlists", s->runlists },
+		{ "unmaps", s->unmaps },
+		{ "rotations", s->rotations },
+		{ "cwsr_saves", s->cwsr_saves },
+		{ "cwsr_restores", s->cwsr_restores },
+		{ "saved_bytes", s->saved_bytes },
+		{ "waves_saved", s->waves_saved },
+		{ "waves_restored", s->waves_restored },
+		{ "waves_launched", s->waves_launched },
+		{ "waves_done", s->waves_done },
+		{ "dispatches_done", s->dispatches_done },
+		{ "gpuvm_faults", s->gpuvm_faults },
+		{ "bad_packets", s->bad_packets },
+		{ "bad_records", s->bad_records },
+		{ "doorbells", s->doorbells },
+		{ "irqs", m->ih.pushed },
+		{ "irqs_lost", m->ih.lost },
+		{ "wave_slots", m->slots },
+		{ "slots_busy", m->slots_busy },
+	};
+	u32 n = 0, i;
+
+	for (i = 0; i < ARRAY_SIZE(line); i++)
+		n += vgpu_snprintf(buf + n, size - n, "%s %llu\n", line[i].name, (unsigned long long)line[i].value);
+	return n;
+}
+
+u32 vgpu_model_print_queues(struct vgpu_model *m, char *buf, u32 size)
+{
+	struct vgpu_list *l;
+	u32 n = 0;
+
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
+		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		n += vgpu_snprintf(buf + n, size - n, "%u %u 0x%x 0x%llx %llu %llu %u\n", q->pasid, q->vmid, q->doorbell,
+				   (unsigned long long)q->mqd, (unsigned long long)q->rptr, (unsigned long long)q->wptr,
+				   q->waves);
+	}
+	return n;
+}

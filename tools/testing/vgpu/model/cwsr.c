@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+/*
+ * cwsr.c - compute wave save and restore
+ *
+ * At dequeue everything that is in flight goes to memory, and nothing else survives: the control stack one page behind the MQD, which
+ * grows down from its size and has an entry of eight bytes per saved dispatch or wave; the save area in the process, where the
+ * records lie behind the space of the control stack, each as large as what it stands for (registers and LDS of a wave) although
+ * only its head is written; and the MQD with read pointer and the ends of both. At map the queue continues with what is there.
+ *
+ * Entries are pushed in the order dispatch, its waves, next dispatch, ...
+ */
+#include "model.h"
+
+#define HQD_IN_MQD		0x200
+#define ENTRY_BYTES		8
+#define ENTRY_DISPATCH		0xd15b0000u	/* a dispatch record at that offset of the save area */
+#define ENTRY_WAVE		0x3a7e0000u	/* a wave record */
+#define RECORD_MAGIC		0x72737763u	/* "cwsr" */
+#define WAVE_SGPR_BYTES		512
+#define WAVE_HWREG_BYTES	128
+#define BYTES_PER_VGPR		256
+
+/* Sizes are a multiple of eight: records may cross pages but their words do not. */
+struct saved_dispatch {
+	u32 magic;
+	u32 inflight_index;
+	u64 index;
+	u64 signal;
+	u64 counters;
+	u64 flag;
+	u64 step_ns;
+	u32 steps;
+	u32 vgprs;
+	u32 lds_bytes;
+	u32 workgroups;
+	u32 wg_waves;
+	u32 last_wg_waves;
+	u32 next_wg;
+	u32 waves_done;
+};
+
+struct saved_wave {
+	u32 magic;
+	u32 inflight_index;	/* of its dispatch */
+	u32 wave;
+	u32 step;
+	u64 left_ns;
+	u32 waiting;
+	u32 bytes;
+};
+
+/* Where saving or restoring has arrived */
+struct cursor {
+	u32 as;
+	u64 stack;		/* address of the control stack */
+	u32 stack_size;
+	u32 stack_offset;
+	u64 area;		/* address of the save area */
+	u32 area_size;
+	u32 area_offset;
+	bool failed;
+};
+
+static u32 hqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg)
+{
+	return vgpu_hqd_get(m, q->me, q->pipe, q->slot, reg);
+}
+
+static struct cursor cursor_of(struct vgpu_model *m, const struct vgpu_queue *q)
+{
+	return (struct cursor) {
+		.as = vgpu_queue_as(q),
+		.stack = q->mqd + VGPU_PAGE,
+		.stack_size = hqd(m, q, VGPU_HQD_CNTL_STACK_SIZE),
+		.area = hqd(m, q, VGPU_HQD_CTX_SAVE_LO) | (u64)hqd(m, q, VGPU_HQD_CTX_SAVE_HI) << 32,
+		.area_size = hqd(m, q, VGPU_HQD_CTX_SAVE_SIZE),
+	};
+}
+
+static void push(struct vgpu_model *m, struct cursor *c, u32 kind, const void *record, u32 record_bytes, u32 bytes)
+{
+	u32 entry[2] = { kind, c->area_offset };
+
+	if (c->failed || c->stack_offset < ENTRY_BYTES || c->area_size - c->area_offset < bytes) {
+		c->failed = true;
+		return;
+	}
+	c->stack_offset -= ENTRY_BYTES;
+	if (!vgpu_vm_write(m, c->as, c->area + c->area_offset, record, record_bytes))
+		c->failed = true;
+	if (!(m->config.faults & VGPU_FAULT_STALE_CTL_STACK) &&
+	    !vgpu_vm_write(m, VGPU_AS_KERNEL, c->stack + c->stack_offset, entry, sizeof(entry)))
+		c->failed = true;
+	c->area_offset += bytes;
+}
+
+static u64 left_of_step(struct vgpu_model *m, const struct vgpu_group *g, bool resident)
+{
+	if (!resident || g->waiting)
+		return g->left_ns;
+	return g->end_ns > m->now_ns ? g->end_ns - m->now_ns : 0;
+}
+
+static void save_groups(struct vgpu_model *m, struct cursor *c, const struct vgpu_dispatch *d, u32 inflight_index,
+			struct vgpu_list *list, bool resident)
+{
+	struct vgpu_list *l;
+	u32 i;
+
+	for (l = list->next; l != list; l = l->next) {
+		const struct vgpu_group *g = container_of(l, struct vgpu_group, link);
+		struct saved_wave r = {
+			.magic = RECORD_MAGIC,
+			.inflight_index = inflight_index,
+			.step = g->step,
+			.left_ns = left_of_step(m, g, resident),
+			.waiting = g->waiting,
+		};
+
+		if (g->d != d)
+			continue;
+		for (i = 0; i < g->waves; i++) {
+			r.wave = g->first + i;
+			r.bytes = d->vgprs * BYTES_PER_VGPR + WAVE_SGPR_BYTES + WAVE_HWREG_BYTES;
+			if (!(r.wave % d->wg_waves))
+				r.bytes += (d->lds_bytes + 7) & ~7u;
+			push(m, c, ENTRY_WAVE, &r, sizeof(r), r.bytes);
+		}
+		m->stats.waves_saved += g->waves;
+	}
+}
+
+static void write_mqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg, u32 value)
+{
+	vgpu_hqd_set(m, q->me, q->pipe, q->slot, reg, value);
+	if (!(m->config.faults & VGPU_FAULT_STALE_MQD))
+		vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + reg * 4, value);
+}
+
+/**
+ * vgpu_cwsr_save() - write the state of a queue to memory, at dequeue
+ * @m: the device
+ * @q: an AQL queue; the caller frees it and its waves afterwards
+ *
+ * Return: bytes of resident state that were saved.
+ */
+u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	struct cursor c = cursor_of(m, q);
+	struct vgpu_list *l;
+	u32 i = 0;
+	u64 bytes;
+
+	c.stack_offset = c.stack_size;
+	c.area_offset = c.stack_size;
+	for (l = q->inflight.next; l != &q->inflight; l = l->next, i++) {
+		const struct vgpu_dispatch *d = container_of(l, struct vgpu_dispatch, link);
+		struct saved_dispatch r = {
+			.magic = RECORD_MAGIC,
+			.inflight_index = i,
+			.index = d->index,
+			.signal = d->signal,
+			.counters = d->counters,
+			.flag = d->flag,
+			.step_ns = d->step_ns,
+			.steps = d->steps,
+			.vgprs = d->vgprs,
+			.lds_bytes = d->lds_bytes,
+			.workgroups = d->workgroups,
+			.wg_waves = d->wg_waves,
+			.last_wg_waves = d->last_wg_waves,
+			.next_wg = d->next_wg,
+			.waves_done = d->waves_done,
+		};
+
+		if (d == q->head && !d->next_wg)
+			continue;			/* nothing of it has started: it is read again */
+		push(m, &c, ENTRY_DISPATCH, &r, sizeof(r), sizeof(r));
+		save_groups(m, &c, d, i, &m->groups, true);
+		save_groups(m, &c, d, i, &m->waiting, true);
+		save_groups(m, &c, d, i, &q->pending, false);
+	}
+	if (c.failed)
+		vgpu_err("save area of queue %#x (pasid %u) is too small or not mapped: %u of %u, stack %u of %u", q->doorbell,
+			 q->pasid, c.area_offset, c.area_size, c.stack_size - c.stack_offset, c.stack_size);
+	write_mqd(m, q, VGPU_HQD_PQ_RPTR, (u32)q->rptr * 16);
+	write_mqd(m, q, VGPU_HQD_PQ_WPTR_LO, (u32)(q->wptr * 16));
+	write_mqd(m, q, VGPU_HQD_PQ_WPTR_HI, (u32)(q->wptr * 16 >> 32));
+	write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, c.stack_offset);
+	write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, c.area_offset);
+
+	bytes = (c.stack_size - c.stack_offset) + (c.area_offset - c.stack_size);
+	if (bytes)
+		m->stats.cwsr_saves++;
+	m->stats.saved_bytes += bytes;
+	return bytes;
+}
+
+static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_queue *q, const struct saved_dispatch *r)
+{
+	struct vgpu_dispatch *d;
+
+	if (r->magic != RECORD_MAGIC || !r->steps || !r->workgroups || !r->wg_waves || !r->last_wg_waves ||
+	    r->last_wg_waves > r->wg_waves || !r->vgprs || !vgpu_workgroup_fits(m, r->wg_waves, r->vgprs, r->lds_bytes))
+		return NULL;
+	d = vgpu_zalloc(sizeof(*d));
+	if (!d)
+		return NULL;
+	d->q = q;
+	d->index = r->index;
+	d->signal = r->signal;
+	d->counters = r->counters;
+	d->flag = r->flag;
+	d->step_ns = r->step_ns;
+	d->steps = r->steps;
+	d->vgprs = r->vgprs;
+	d->lds_bytes = r->lds_bytes;
+	d->workgroups = r->workgroups;
+	d->wg_waves = r->wg_waves;
+	d->last_wg_waves = r->last_wg_waves;
+	d->next_wg = r->next_wg;
+	d->waves_done = r->waves_done;
+	vgpu_list_add(&d->link, &q->inflight);
+	q->inflight_count++;
+	if (d->index == q->rptr && d->next_wg < d->workgroups)
+		q->head = d;
+	return d;
+}
+
+/* Waves of a workgroup were saved one behind the other: they become one group again. */
+static bool restore_wave(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_dispatch *d, const struct saved_wave *r)
+{
+	u32 waves = d ? (d->workgroups - 1) * d->wg_waves + d->last_wg_waves : 0;
+	struct vgpu_group *g;
+
+	if (r->magic != RECORD_MAGIC || !d || r->wave >= waves || r->step >= d->steps)
+		return false;
+	if (!vgpu_list_empty(&q->pending)) {
+		g = container_of(q->pending.prev, struct vgpu_group, link);
+		if (g->d == d && g->first + g->waves == r->wave && g->step == r->step && g->left_ns == r->left_ns &&
+		    g->waiting == r->waiting) {
+			g->waves++;
+			return true;
+		}
+	}
+	if (r->wave % d->wg_waves)			/* its workgroup's first wave is missing */
+		return false;
+	g = vgpu_group_get(m);
+	if (!g)
+		return false;
+	g->d = d;
+	g->first = r->wave;
+	g->waves = 1;
+	g->step = r->step;
+	g->left_ns = r->left_ns;
+	g->waiting = r->waiting;
+	vgpu_list_add(&g->link, &q->pending);
+	return true;
+}
+
+/**
+ * vgpu_cwsr_restore() - continue with what memory says, at map
+ * @m: the device
+ * @q: an AQL queue that was just mapped
+ *
+ * The waves get their slots from q->ready_ns on.
+ *
+ * Return: bytes to be restored.
+ */
+u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	struct cursor c = cursor_of(m, q);
+	struct vgpu_dispatch *d = NULL;
+	u32 at, inflight_index = 0;
+	u64 bytes;
+
+	c.stack_offset = hqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET);
+	c.area_offset = hqd(m, q, VGPU_HQD_WG_STATE_OFFSET);
+	if (!c.stack_size || c.stack_offset >= c.stack_size || c.area_offset < c.stack_size)
+		return 0;
+	bytes = (c.stack_size - c.stack_offset) + (c.area_offset - c.stack_size);
+	for (at = c.stack_size; at >= c.stack_offset + ENTRY_BYTES; at -= ENTRY_BYTES) {
+		struct saved_dispatch sd;
+		struct saved_wave sw;
+		u32 entry[2];
+		bool ok = false;
+
+		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, c.stack + at - ENTRY_BYTES, entry, sizeof(entry)))
+			break;
+		if (entry[0] == ENTRY_DISPATCH && entry[1] < c.area_size &&
+		    vgpu_vm_read(m, c.as, c.area + entry[1], &sd, sizeof(sd))) {
+			d = restore_dispatch(m, q, &sd);
+			inflight_index = sd.inflight_index;
+			ok = d;
+		} else if (entry[0] == ENTRY_WAVE && entry[1] < c.area_size &&
+			   vgpu_vm_read(m, c.as, c.area + entry[1], &sw, sizeof(sw))) {
+			ok = sw.inflight_index == inflight_index && restore_wave(m, q, d, &sw);
+		}
+		if (!ok && !m->stats.bad_records++)
+			vgpu_err("bad control stack entry %#x %#x of queue %#x (pasid %u)", entry[0], entry[1], q->doorbell,
+				 q->pasid);
+	}
+	m->stats.cwsr_restores++;
+	m->place = true;
+	return bytes;
+}

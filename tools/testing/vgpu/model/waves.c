@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: MIT
+/*
+ * waves.c - wave slots and the progress of waves
+ *
+ * A workgroup needs slots and registers for all its waves, and its LDS, on one compute unit. Queues take turns, a workgroup each; a
+ * queue whose saved waves wait for slots gives these precedence. Neighbouring waves that start together stay together: a group
+ * costs one event per step, whatever its size.
+ */
+#include "model.h"
+
+#define LDS_BYTES_PER_CU	65536
+#define VGPRS_PER_SIMD		512
+
+bool vgpu_waves_init(struct vgpu_model *m)
+{
+	const struct vgpu_config *c = &m->config;
+	u32 i;
+
+	vgpu_list_init(&m->groups);
+	vgpu_list_init(&m->waiting);
+	vgpu_list_init(&m->free_groups);
+	if (!c->cus || c->cus > VGPU_MAX_CUS || !c->simds_per_cu || c->cus * c->simds_per_cu > VGPU_MAX_SIMDS || !c->se ||
+	    !c->waves_per_simd || !c->hbm_bytes_per_us)
+		return false;
+	for (i = 0; i < c->cus * c->simds_per_cu; i++) {
+		m->simd[i].waves = (u16)c->waves_per_simd;
+		m->simd[i].vgprs = VGPRS_PER_SIMD;
+	}
+	for (i = 0; i < c->cus; i++)
+		m->lds_free[i] = LDS_BYTES_PER_CU;
+	m->slots = c->cus * c->simds_per_cu * c->waves_per_simd;
+	return true;
+}
+
+void vgpu_waves_fini(struct vgpu_model *m)
+{
+	while (m->free_groups.next && !vgpu_list_empty(&m->free_groups)) {
+		struct vgpu_group *g = container_of(m->free_groups.next, struct vgpu_group, link);
+
+		vgpu_list_del(&g->link);
+		vgpu_free(g);
+	}
+}
+
+/* An unlinked group object, NULL without memory */
+struct vgpu_group *vgpu_group_get(struct vgpu_model *m)
+{
+	struct vgpu_group *g;
+
+	if (vgpu_list_empty(&m->free_groups))
+		return vgpu_zalloc(sizeof(*g) + m->slots * sizeof(g->simd[0]));
+	g = container_of(m->free_groups.next, struct vgpu_group, link);
+	vgpu_list_del(&g->link);
+	return g;
+}
+
+void vgpu_group_put(struct vgpu_model *m, struct vgpu_group *g)
+{
+	vgpu_list_add(&g->link, &m->free_groups);
+}
+
+static void show_waves(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	if (q->me == 1)
+		vgpu_regs_set_waves(m, q->pipe, q->slot, true, q->waves);
+}
+
+static u32 waves_of(const struct vgpu_dispatch *d, u32 workgroup)
+{
+	return workgroup + 1 == d->workgroups ? d->last_wg_waves : d->wg_waves;
+}
+
+/* Return: does a workgroup fit on an empty compute unit? */
+bool vgpu_workgroup_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_bytes)
+{
+	u32 per_simd = vgprs > VGPRS_PER_SIMD ? 0 : VGPRS_PER_SIMD / vgprs;
+
+	if (per_simd > m->config.waves_per_simd)
+		per_simd = m->config.waves_per_simd;
+	return lds_bytes <= LDS_BYTES_PER_CU && waves <= per_simd * m->config.simds_per_cu;
+}
+
+/* Takes slots for a workgroup on compute unit @cu. Return: false, and nothing is taken, if there is no room. */
+static bool take_slots(struct vgpu_model *m, u32 cu, u32 waves, u32 vgprs, u32 lds_bytes, u16 *simd)
+{
+	u32 per_cu = m->config.simds_per_cu, first = cu * per_cu, i, s, tries;
+
+	if (m->lds_free[cu] < lds_bytes)
+		return false;
+	for (i = 0, s = 0; i < waves; i++) {
+		for (tries = 0; tries < per_cu; tries++, s = (s + 1) % per_cu)
+			if (m->simd[first + s].waves && m->simd[first + s].vgprs >= vgprs)
+				break;
+		if (tries == per_cu)
+			break;
+		m->simd[first + s].waves--;
+		m->simd[first + s].vgprs -= (u16)vgprs;
+		simd[i] = (u16)(first + s);
+		s = (s + 1) % per_cu;
+	}
+	if (i == waves) {
+		m->lds_free[cu] -= lds_bytes;
+		m->slots_busy += waves;
+		return true;
+	}
+	while (i--) {
+		m->simd[simd[i]].waves++;
+		m->simd[simd[i]].vgprs += (u16)vgprs;
+	}
+	return false;
+}
+
+/** vgpu_waves_release() - give back the slots of a group */
+void vgpu_waves_release(struct vgpu_model *m, struct vgpu_group *g)
+{
+	const struct vgpu_dispatch *d = g->d;
+	u32 i;
+
+	for (i = 0; i < g->waves; i++) {
+		m->simd[g->simd[i]].waves++;
+		m->simd[g->simd[i]].vgprs += (u16)d->vgprs;
+		if (!((g->first + i) % d->wg_waves))		/* a group begins with a whole workgroup */
+			m->lds_free[g->simd[i] / m->config.simds_per_cu] += d->lds_bytes;
+	}
+	m->slots_busy -= g->waves;
+	d->q->waves -= g->waves;
+	show_waves(m, d->q);
+	m->place = true;
+}
+
+/* Into the list by end of the step; new ends are mostly the latest */
+static void insert_by_end(struct vgpu_model *m, struct vgpu_group *g)
+{
+	struct vgpu_list *l = m->groups.prev;
+
+	while (l != &m->groups && container_of(l, struct vgpu_group, link)->end_ns > g->end_ns)
+		l = l->prev;
+	vgpu_list_add(&g->link, l->next);
+}
+
+/*
+ * Starts workgroup @workgroup of @d somewhere, in step @step with @left_ns of it left. Return: false if there is no room.
+ */
+static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 workgroup, u32 step, u64 left_ns, bool waiting)
+{
+	u32 waves = waves_of(d, workgroup), first = workgroup * d->wg_waves, i, cu;
+	struct vgpu_group *g = d->open_pass == m->pass ? d->open : NULL;
+	bool fresh;
+
+	if (m->slots - m->slots_busy < waves)
+		return false;
+	if (g && (g->first + g->waves != first || g->step != step || g->left_ns != left_ns || g->waiting != waiting))
+		g = NULL;
+	fresh = !g;
+	if (fresh) {
+		g = vgpu_group_get(m);
+		if (!g)
+			return false;
+		g->waves = 0;
+	}
+	for (i = 0; i < m->config.cus; i++) {
+		cu = (m->next_cu + i) % m->config.cus;
+		if (take_slots(m, cu, waves, d->vgprs, d->lds_bytes, g->simd + g->waves))
+			break;
+	}
+	if (i == m->config.cus) {
+		if (fresh)
+			vgpu_group_put(m, g);
+		return false;
+	}
+	m->next_cu = (cu + 1) % m->config.cus;
+	g->waves += waves;
+	d->q->waves += waves;
+	if (fresh) {
+		g->d = d;
+		g->first = first;
+		g->step = step;
+		g->left_ns = left_ns;
+		g->end_ns = m->now_ns + left_ns;
+		g->waiting = waiting;
+		if (waiting)
+			vgpu_list_add(&g->link, &m->waiting);
+		else
+			insert_by_end(m, g);
+		d->open = g;
+		d->open_pass = m->pass;
+	}
+	return true;
+}
+
+/* One workgroup of a queue, saved ones first. Return: false if it has none, or there is no room. */
+static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	struct vgpu_dispatch *d = q->head;
+
+	if (m->now_ns < q->ready_ns)
+		return false;
+	if (!vgpu_list_empty(&q->pending)) {
+		struct vgpu_group *g = container_of(q->pending.next, struct vgpu_group, link);
+		u32 workgroup = g->first / g->d->wg_waves, waves = waves_of(g->d, workgroup);
+
+		if (!start_workgroup(m, g->d, workgroup, g->step, g->left_ns, g->waiting))
+			return false;
+		m->stats.waves_restored += waves;
+		g->first += waves;
+		g->waves -= waves;
+		if (!g->waves) {
+			vgpu_list_del(&g->link);
+			vgpu_group_put(m, g);
+		}
+		return true;
+	}
+	if (!d || m->now_ns < q->head_ready_ns || !start_workgroup(m, d, d->next_wg, 0, d->step_ns, d->flag))
+		return false;
+	m->stats.waves_launched += waves_of(d, d->next_wg);
+	if (++d->next_wg == d->workgroups)
+		vgpu_aql_launched(m, q);
+	return true;
+}
+
+/**
+ * vgpu_waves_place() - start what there is room for
+ * @m: the device
+ *
+ * Return: true if anything was started.
+ */
+bool vgpu_waves_place(struct vgpu_model *m)
+{
+	bool progress = false, served;
+	struct vgpu_list *l, *next, *last;
+
+	m->pass++;
+	do {
+		served = false;
+		last = m->queues.prev;
+		for (l = m->queues.next; l != &m->queues; l = next) {
+			struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+			next = l == last ? &m->queues : l->next;
+			if (q->kind != VGPU_QUEUE_AQL || q->stuck || !place_one(m, q))
+				continue;
+			/* Whoever was served waits for the others. */
+			vgpu_list_del(&q->link);
+			vgpu_list_add(&q->link, &m->queues);
+			served = true;
+		}
+		progress |= served;
+	} while (served);
+	m->place = false;
+	if (progress)
+		for (l = m->queues.next; l != &m->queues; l = l->next)
+			show_waves(m, container_of(l, struct vgpu_queue, link));
+	return progress;
+}
+
+/* The waves of a group finished a step: each adds one to its counter. */
+static void count(struct vgpu_model *m, const struct vgpu_group *g)
+{
+	const struct vgpu_dispatch *d = g->d;
+	u64 va, page = U64_MAX;
+	u8 *base = NULL;
+	u32 i, *p;
+
+	if (!d->counters)
+		return;
+	for (i = 0; i < g->waves; i++) {
+		va = (d->counters & ~3ULL) + ((u64)(g->first + i) * d->steps + g->step) * 4;
+		if (va / VGPU_PAGE != page) {
+			page = va / VGPU_PAGE;
+			base = vgpu_vm_ptr(m, vgpu_queue_as(d->q), page * VGPU_PAGE, VGPU_PAGE, true);
+		}
+		if (!base)
+			continue;
+		p = (u32 *)(base + (va & (VGPU_PAGE - 1)));
+		WRITE_ONCE(*p, READ_ONCE(*p) + 1);
+	}
+}
+
+static void dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d)
+{
+	m->stats.dispatches_done++;
+	vgpu_list_del(&d->link);
+	d->q->inflight_count--;
+	vgpu_aql_signal(m, d->q, d->signal);
+	vgpu_free(d);
+}
+
+static void step_done(struct vgpu_model *m, struct vgpu_group *g)
+{
+	struct vgpu_dispatch *d = g->d;
+
+	vgpu_list_del(&g->link);
+	count(m, g);
+	if (++g->step < d->steps) {
+		g->end_ns += d->step_ns;
+		insert_by_end(m, g);
+		return;
+	}
+	m->stats.waves_done += g->waves;
+	d->waves_done += g->waves;
+	vgpu_waves_release(m, g);
+	if (d->open == g)
+		d->open = NULL;
+	vgpu_group_put(m, g);
+	if (d->waves_done == (d->workgroups - 1) * d->wg_waves + d->last_wg_waves)
+		dispatch_done(m, d);
+}
+
+static bool flag_set(struct vgpu_model *m, const struct vgpu_group *g)
+{
+	u64 value;
+
+	return vgpu_vm_read64(m, vgpu_queue_as(g->d->q), g->d->flag, &value) && value;
+}
+
+/**
+ * vgpu_waves_expire() - end the steps that are over, start the waves whose flag was set
+ * @m: the device
+ *
+ * Return: true if slots became free.
+ */
+bool vgpu_waves_expire(struct vgpu_model *m)
+{
+	struct vgpu_list *l, *next;
+	bool progress = false;
+
+	for (l = m->waiting.next; l != &m->waiting; l = next) {
+		struct vgpu_group *g = container_of(l, struct vgpu_group, link);
+
+		next = l->next;
+		if (!flag_set(m, g))
+			continue;
+		vgpu_list_del(&g->link);
+		g->waiting = false;
+		g->end_ns = m->now_ns + g->left_ns;
+		insert_by_end(m, g);
+	}
+	while (!vgpu_list_empty(&m->groups)) {
+		struct vgpu_group *g = container_of(m->groups.next, struct vgpu_group, link);
+
+		if (g->end_ns > m->now_ns)
+			break;
+		step_done(m, g);
+		progress = true;
+	}
+	return progress;
+}
+
+static void kill_list(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_list *list, bool resident)
+{
+	struct vgpu_list *l, *next;
+
+	for (l = list->next; l != list; l = next) {
+		struct vgpu_group *g = container_of(l, struct vgpu_group, link);
+
+		next = l->next;
+		if (g->d->q != q)
+			continue;
+		vgpu_list_del(&g->link);
+		if (resident)
+			vgpu_waves_release(m, g);
+		vgpu_group_put(m, g);
+	}
+}
+
+/** vgpu_waves_kill() - forget the waves and dispatches of a queue */
+void vgpu_waves_kill(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	kill_list(m, q, &m->groups, true);
+	kill_list(m, q, &m->waiting, true);
+	kill_list(m, q, &q->pending, false);
+	while (!vgpu_list_empty(&q->inflight)) {
+		struct vgpu_dispatch *d = container_of(q->inflight.next, struct vgpu_dispatch, link);
+
+		vgpu_list_del(&d->link);
+		vgpu_free(d);
+	}
+	q->inflight_count = 0;
+	q->head = NULL;
+}
+
