@@ -46,6 +46,15 @@ static void drain_and_settle(struct queue *q)
 	passes_for(GPREEMPT_WAVES_SETTLE_NS + POLL, POLL);
 }
 
+static void passes_until_resumed(const struct queue *q)
+{
+	u32 i;
+
+	for (i = 0; !on_device(q) && i < 10; i++)
+		pass_after(POLL);
+	CHECK(on_device(q));
+}
+
 /* ---- level ---- */
 
 TEST(low_hog_yields_to_late_high, "a low queue that fills the device is preempted for a high one that comes later, then continues")
@@ -233,6 +242,7 @@ TEST(saved_waves_are_demand, "a queue taken in the middle of its last kernel hol
 	CHECK(on_device(middle));
 	CHECK(!on_device(low));
 	CHECK_EQ(node.decision.level, MIDDLE);
+	CHECK_EQ(node.nr_acting, 2);
 }
 
 TEST(saved_waves_get_relief, "saved waves alone are work that the maximum hold counts for")
@@ -336,15 +346,19 @@ TEST(no_waves_right_after_a_resume_is_not_final,
 	submit(high, 1);
 	pass();
 	CHECK(!on_device(low));
-	drain_and_settle(high);
+	low->invisible = true;
+	drain(high);
+	passes_until_resumed(low);
+	/* A short request makes the next pass look. */
+	submit(high, 1);
+	drain(high);
+	passes_for(400 * US, POLL);
 	CHECK(on_device(low));
 
-	low->invisible = true;
-	passes_for(400 * US, POLL);
 	low->invisible = false;
 	passes_for(5 * MS, POLL);
 	submit(high, 1);
-	passes_for(5 * MS, POLL);
+	pass_after(POLL);
 	CHECK(!on_device(low));
 }
 
@@ -447,15 +461,21 @@ TEST(an_idle_own_queue_shields_nobody, "when a process's queue at the level has 
 {
 	struct process *p = new_process();
 	struct queue *compute = new_queue(p, HIGH), *background = new_explicit_queue(p, LOW);
+	u32 i;
 
+	/* A long last kernel; and two that move on, so that nothing stalls. */
 	high = new_queue(new_process(), HIGH);
+	submit(high, 1);
+	launch(high, 1, 8);
 	start_hog(background);
-	start_hog(high);
-	submit(compute, 1);
-	passes_for(10 * MS, POLL);
+	start_hog(compute);
+	for (i = 0; i < 50; i++) {
+		launch(compute, 1, 0);
+		pass_after(POLL);
+	}
 	CHECK(on_device(background));
 	drain_and_settle(compute);
-	passes_for(node.params.blocked_ns, POLL);
+	passes_for(4 * MS, POLL);
 	CHECK(!on_device(background));
 }
 
@@ -586,7 +606,8 @@ TEST(a_stall_ends_where_a_relief_begins, "a queue that stood still before a reli
 	high->waves = 0;
 	passes_for(1200 * US, POLL);
 	CHECK(on_device(low));
-	passes_for(1400 * US, POLL);
+	/* Held's own relief is not due yet. */
+	passes_for(1000 * US, POLL);
 	CHECK(!high->policy.blocked);
 	CHECK(!on_device(held));
 }

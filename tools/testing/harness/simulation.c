@@ -571,6 +571,7 @@ static void simulate(u64 seed)
 	u64 end_ns;
 
 	make_node(seed);
+	snprintf(tap_case, sizeof(tap_case), "SEED=%llu COUNT=1: ", (unsigned long long)seed);
 	while (work_left() && node.now_ns - sim.start_ns < HORIZON_NS)
 		tick();
 	end_ns = node.now_ns + 10 * node.params.interval_ns;
@@ -597,6 +598,7 @@ static void must_hold(enum property property)
 		for (; seed < end; seed++)
 			simulate(seed);
 		done = true;
+		tap_case[0] = 0;
 	}
 	if (violations[property][0])
 		tap_fail(__FILE__, __LINE__, "%s", violations[property]);

@@ -19,6 +19,7 @@ enum outcome { PASSED, FAILED, SKIPPED };
 
 static struct test *first, **last = &first;
 static jmp_buf out;
+char tap_case[64];
 static const char *skipped;
 
 void tap_register(struct test *test)
@@ -31,7 +32,7 @@ void tap_fail(const char *file, int line, const char *format, ...)
 {
 	va_list args;
 
-	printf("# %s:%d: ", file, line);
+	printf("# %s:%d: %s", file, line, tap_case);
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
@@ -89,6 +90,7 @@ int main(int argc, char **argv)
 			continue;
 		number++;
 		node_reset();
+		tap_case[0] = 0;
 		switch (outcome(test)) {
 		case PASSED:
 			printf("ok %d %s\n", number, test->name);

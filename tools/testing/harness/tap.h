@@ -21,6 +21,9 @@ struct test {
 	struct test *next;
 };
 
+/* Where in a test with many cases; printed with a failure. */
+extern char tap_case[64];
+
 void tap_register(struct test *test);
 void tap_fail(const char *file, int line, const char *format, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
