@@ -1,0 +1,291 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# refuse.sh - the build stops with one message, and changes nothing, where it cannot be right
+#
+# Works on copies in a scratch folder; compiles nothing.
+. "$(dirname "$0")/lib.sh"
+
+build=$TOP/dkms/build.sh
+series=${KVER%%.*}.$(echo "$KVER" | cut -d. -f2)
+foreign=6.1.0-40-amd64
+out=$scratch/out
+src=$scratch/src
+
+# A dpkg-query that knows the versions it is told: HEADERS_VERSION, SOURCE_VERSION ("" is not installed), SOURCE_FILE
+mkdir "$scratch/bin"
+cat >"$scratch/bin/dpkg-query" <<'EOF'
+#!/bin/sh
+case "$*" in
+*-W*linux-headers-*) [ -n "$HEADERS_VERSION" ] && echo "$HEADERS_VERSION" ;;
+*-W*linux-source-*) [ -n "$SOURCE_VERSION" ] && echo "installed $SOURCE_VERSION" ;;
+*-L*linux-source-*) echo "$SOURCE_FILE" ;;
+esac
+EOF
+chmod +x "$scratch/bin/dpkg-query"
+
+with_packages()
+{
+	HEADERS_VERSION=$1 SOURCE_VERSION=$2 SOURCE_FILE=$3 PATH=$scratch/bin:$PATH "${@:4}"
+}
+
+matching()
+{
+	"$build" --check --kver "$KVER"
+}
+
+no_series()
+{
+	refused "$out" "$build" --kver $foreign --build-dir "$scratch/b"
+	has "$out" "no hooks for the 6.1 series"
+	has "$out" "linux-image-$series-"
+	has "$out" "linux-headers-$series-"
+	has "$out" "linux-source-$series"
+}
+
+install_on_foreign()
+{
+	refused "$out" "$TOP/dkms/install.sh" --kver $foreign --root "$scratch/root"
+	has "$out" "apt-get install linux-image-$series-"
+	[ ! -e "$scratch/root" ]
+}
+
+series_removed()
+{
+	package_copy "$scratch/no-series"
+	rm -r "$scratch/no-series/dkms/series/$series"
+	refused "$out" "$scratch/no-series/dkms/build.sh" --kver "$KVER" --build-dir "$scratch/b"
+	has "$out" "no hooks for the $series series"
+}
+
+no_headers()
+{
+	refused "$out" "$build" --kver "$series.0-nobody" --build-dir "$scratch/b"
+	has "$out" "apt-get install linux-headers-$series.0-nobody"
+}
+
+no_amdgpu()
+{
+	mkdir -p "$scratch/headers/include/config"
+	echo 'CONFIG_HSA_AMD=y' >"$scratch/headers/include/config/auto.conf"
+	refused "$out" "$build" --kver "$KVER" --headers "$scratch/headers" --build-dir "$scratch/b"
+	has "$out" "CONFIG_DRM_AMDGPU=m"
+}
+
+no_source()
+{
+	refused "$out" with_packages 6.12.9-1 "" "" "$build" --kver "$KVER" --build-dir "$scratch/b"
+	has "$out" "apt-get install linux-source-$series=6.12.9-1"
+}
+
+other_package()
+{
+	refused "$out" with_packages 6.12.9-1 6.12.8-2 "" "$build" --kver "$KVER" --build-dir "$scratch/b"
+	has "$out" "6.12.9-1"
+	has "$out" "6.12.8-2"
+	has "$out" "apt-get install linux-source-$series=6.12.9-1"
+}
+
+tarball_gone()
+{
+	refused "$out" with_packages 6.12.9-1 6.12.9-1 "$scratch/linux-source-6.12.tar.xz" "$build" --kver "$KVER" --build-dir "$scratch/b"
+	has "$out" "apt-get install --reinstall linux-source-$series=6.12.9-1"
+}
+
+tarball_broken()
+{
+	head -c 4096 /dev/urandom >"$scratch/linux-source-6.12.tar.xz"
+	refused "$out" "$build" --kver "$KVER" --src "$scratch/linux-source-6.12.tar.xz" --build-dir "$scratch/b"
+	has "$out" "cannot unpack"
+}
+
+unknown_kernel()
+{
+	refused "$out" with_packages "" 6.12.8-2 "" "$build" --kver "$KVER" --build-dir "$scratch/b"
+	has "$out" "--src"
+}
+
+no_tree()
+{
+	mkdir "$scratch/empty"
+	refused "$out" "$build" --kver "$KVER" --src "$scratch/empty" --build-dir "$scratch/b"
+	has "$out" "is no kernel source"
+}
+
+other_sublevel()
+{
+	cp -r "$src" "$scratch/other"
+	sed -i 's/^SUBLEVEL = .*/SUBLEVEL = 9999/' "$scratch/other/Makefile"
+	refused "$out" "$build" --kver "$KVER" --src "$scratch/other" --build-dir "$scratch/b"
+	has "$out" "$series.9999"
+}
+
+fits()
+{
+	"$build" --kver "$KVER" --src "$src" --build-dir "$scratch/good" --prepare
+	grep -q kfd_gpreempt_init "$scratch/good/$AMD/amdkfd/kfd_module.c"
+}
+
+# A line that a hook leans on is gone.
+hook_without_place()
+{
+	cp -r "$src" "$scratch/mutant1"
+	sed -i '/^\tkfd_smi_init(node);$/d' "$scratch/mutant1/$AMD/amdkfd/kfd_device.c"
+	refused "$out" "$build" --kver "$KVER" --src "$scratch/mutant1" --build-dir "$scratch/b1" --prepare
+	has "$out" 'kfd_device.c, kfd_init_node(): "kfd_gpreempt_node_init(node);" is there 0 times instead of once'
+	has "$out" "$KVER"
+	# Neither half patched sources nor ours.
+	is "files with hooks" "$(grep -rls gpreempt "$scratch/b1/$AMD/amdkfd")" ""
+}
+
+# The diff applies, but to a function of another name.
+hook_elsewhere()
+{
+	cp -r "$src" "$scratch/mutant2"
+	sed -i 's/kfd_cleanup_nodes(/kfd_drop_nodes(/' "$scratch/mutant2/$AMD/amdkfd/kfd_device.c"
+	refused "$out" "$build" --kver "$KVER" --src "$scratch/mutant2" --build-dir "$scratch/b2" --prepare
+	has "$out" 'kfd_cleanup_nodes(): "kfd_gpreempt_node_fini(knode);" is there 0 times'
+}
+
+# The diff applies, but inside the conditional block: the hook would vanish with CONFIG_DEBUG_FS.
+hook_in_conditional()
+{
+	cp -r "$src" "$scratch/mutant3"
+	sed -i '1i #ifdef CONFIG_HSA_AMD' "$scratch/mutant3/$AMD/amdkfd/kfd_device_queue_manager.c"
+	refused "$out" "$build" --kver "$KVER" --src "$scratch/mutant3" --build-dir "$scratch/b3" --prepare
+	has "$out" 'kfd_device_queue_manager.c, file 0:'
+}
+
+hook_twice()
+{
+	package_copy "$scratch/twice"
+	sed -i 's/^+\tkfd_gpreempt_exit();$/&\n&/; s/^@@ -78,4 +80,5 @@/@@ -78,4 +80,6 @@/' "$scratch/twice/dkms/series/$series/hooks.patch"
+	refused "$out" "$scratch/twice/dkms/build.sh" --kver "$KVER" --src "$src" --build-dir "$scratch/b4" --prepare
+	has "$out" 'kfd_module.c, kfd_exit(): "kfd_gpreempt_exit();" is there 2 times instead of once'
+}
+
+hook_unknown()
+{
+	package_copy "$scratch/unknown"
+	sed -i '/kfd_gpreempt_pause/d' "$scratch/unknown/dkms/series/$series/hooks.table"
+	refused "$out" "$scratch/unknown/dkms/build.sh" --kver "$KVER" --src "$src" --build-dir "$scratch/b5" --prepare
+	has "$out" 'kfd_device.c: 5 lines of hooks instead of 4'
+}
+
+patched_already()
+{
+	cp -r "$scratch/good/$AMD/amdkfd" "$scratch/patched"
+	mkdir -p "$scratch/src6/$AMD"
+	cp "$src/Makefile" "$scratch/src6/"
+	mv "$scratch/patched" "$scratch/src6/$AMD/amdkfd"
+	refused "$out" "$build" --kver "$KVER" --src "$scratch/src6" --build-dir "$scratch/b6" --prepare
+	has "$out" "already"
+}
+
+blank_in_path()
+{
+	refused "$out" "$build" --kver "$KVER" --src "$src" --build-dir "$scratch/a b" --prepare
+	has "$out" "blank"
+}
+
+# Traps of DKMS 3.0: PATCH comes before the source is unpacked, and a PRE_BUILD that fails is ignored.
+one_script()
+{
+	is "traps" "$(grep -E '^(PATCH|PRE_BUILD|POST_|REMAKE_INITRD|BUILD_EXCLUSIVE_KERNEL_MIN)' "$TOP/dkms.conf")" ""
+	grep -q '^MAKE\[0\]="dkms/build.sh ' "$TOP/dkms.conf"
+	is "versions written down" "$(grep -rE '[0-9]+\.[0-9]+\.[0-9]+' "$TOP/dkms.conf" | grep -vc '^PACKAGE_VERSION=')" 0
+}
+
+# conf VARIABLE: its value in dkms.conf, as DKMS reads it
+conf()
+{
+	kernelver=$KVER bash -c '. "$0"; eval "echo \"\$$1\""' "$TOP/dkms.conf" "$1"
+}
+
+autoinstall_value()
+{
+	is "with the source" "$(conf AUTOINSTALL)" yes
+	is "without the source" "$(with_packages 6.12.9-1 "" "" conf AUTOINSTALL)" ""
+	is "with another source" "$(with_packages 6.12.9-1 6.12.8-2 "" conf AUTOINSTALL)" ""
+	is "on another series" "$(KVER=$foreign conf AUTOINSTALL)" ""
+}
+
+throw_away_dkms()
+{
+	mkdir -p "$1/var/lib/dkms" "$1/usr/src" "$1/lib/modules/$KVER"
+	dkms_args=(--dkmstree "$1/var/lib/dkms" --sourcetree "$1/usr/src" --installtree "$1/lib/modules" --no-depmod)
+	export mok_signing_key=$1/key mok_certificate=$1/certificate
+}
+
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
+
+# "dkms autoinstall" runs when a kernel is upgraded: it must succeed, and say why there is no module.
+autoinstall()
+{
+	command -v dkms >/dev/null || skip "dkms is not installed"
+	throw_away_dkms "$scratch/auto"
+	package_copy "$scratch/auto/usr/src/kfd_gpreempt-$version"
+	dkms add "kfd_gpreempt/$version" "${dkms_args[@]}"
+	with_packages 6.12.9-1 "" "" dkms autoinstall -k "$KVER" "${dkms_args[@]}" >"$out" 2>&1
+	has "$out" "apt-get install linux-source-$series=6.12.9-1"
+	[ ! -e "$scratch/auto/lib/modules/$KVER/updates" ]
+	is "kernels in the tree" "$(find "$scratch/auto/var/lib/dkms" -name '*.ko*')" ""
+}
+
+# With it, the build is tried: also before anything was ever built, when DKMS asks for no kernel in particular.
+autoinstall_with_source()
+{
+	command -v dkms >/dev/null || skip "dkms is not installed"
+	throw_away_dkms "$scratch/try"
+	package_copy "$scratch/try/usr/src/kfd_gpreempt-$version"
+	sed -i 's/^MAKE.*/MAKE[0]="touch tried; false"/' "$scratch/try/usr/src/kfd_gpreempt-$version/dkms.conf"
+	dkms add "kfd_gpreempt/$version" "${dkms_args[@]}"
+	dkms autoinstall -k "$KVER" "${dkms_args[@]}" || true
+	[ -e "$scratch/try/var/lib/dkms/kfd_gpreempt/$version/build/tried" ]
+}
+
+# A build that fails inside DKMS installs nothing and reports no module.
+dkms_failure()
+{
+	command -v dkms >/dev/null || skip "dkms is not installed"
+	throw_away_dkms "$scratch/fail"
+	package_copy "$scratch/fail/usr/src/kfd_gpreempt-$version"
+	rm -r "$scratch/fail/usr/src/kfd_gpreempt-$version/dkms/series/$series"
+	dkms add "kfd_gpreempt/$version" "${dkms_args[@]}"
+	! dkms install "kfd_gpreempt/$version" -k "$KVER" "${dkms_args[@]}" || { echo "it did not fail"; return 1; }
+	has "$scratch/fail/var/lib/dkms/kfd_gpreempt/$version/build/make.log" "no hooks for the $series series"
+	dkms status "${dkms_args[@]}" >"$out"
+	has "$out" "added"
+	is "built or installed" "$(grep -E 'built|installed' "$out")" ""
+	is "files installed" "$(find "$scratch/fail/lib" -name '*.ko*')" ""
+}
+
+plan 26
+tap "headers and source of $KVER are accepted" matching
+tap "a series without hooks is refused, with the packages that bring one that has" no_series
+tap "install on such a kernel says the same and touches nothing" install_on_foreign
+tap "a missing series folder is refused" series_removed
+tap "missing headers are refused" no_headers
+tap "a kernel without amdgpu is refused" no_amdgpu
+tap "a missing source package is refused" no_source
+tap "a source package of another version is refused, with both versions" other_package
+tap "a missing tarball is refused" tarball_gone
+tap "a broken tarball is refused" tarball_broken
+tap "headers that are no package are refused without --src" unknown_kernel
+tap "a folder that is no kernel source is refused" no_tree
+stock_source "$src" || echo "# no stock source"
+tap "a source of another SUBLEVEL is refused" other_sublevel
+tap "the stock source takes all hooks" fits
+tap "a hook that does not match is named, and nothing is half patched" hook_without_place
+tap "a hook in another function is named" hook_elsewhere
+tap "a hook inside a conditional block is named" hook_in_conditional
+tap "a hook that is there twice is named" hook_twice
+tap "a hook that the table does not know is named" hook_unknown
+tap "a source that has hooks already is refused" patched_already
+tap "a build folder that make cannot work in is refused" blank_in_path
+tap "DKMS runs one script, without PATCH and PRE_BUILD" one_script
+tap "AUTOINSTALL is empty unless the matching source is there" autoinstall_value
+tap "dkms autoinstall without source succeeds, says why, builds nothing" autoinstall
+tap "dkms autoinstall with source builds" autoinstall_with_source
+tap "a build that fails in DKMS installs nothing" dkms_failure
+finish
