@@ -13,6 +13,8 @@
 struct kfd_dev;
 struct kfd_node;
 struct queue;
+struct device_queue_manager;
+struct qcm_process_device;
 
 #ifdef CONFIG_KFD_GPREEMPT
 
@@ -56,12 +58,21 @@ static inline void kfd_gpreempt_queue_updated(struct queue *q)
 		__kfd_gpreempt_queue_updated(q);
 }
 
+/* Context: init and fini of a node; no queue exists on it yet, or new ones are locked out. May sleep. */
 void kfd_gpreempt_node_init(struct kfd_node *node);
 void kfd_gpreempt_node_fini(struct kfd_node *node);
+
+/* Context: suspend, reset and back; may sleep, waits for at most one pass of the monitor. Not counted: the last call rules. */
 void kfd_gpreempt_pause(struct kfd_dev *kfd);
 void kfd_gpreempt_unpause(struct kfd_dev *kfd);
+
+/* Context: module init and exit; may sleep. */
 void kfd_gpreempt_init(void);
 void kfd_gpreempt_exit(void);
+
+/* Context: dqm_lock held. Both look at the same state: no key in between, or a runlist might be built with two answers. */
+bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd);
+unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm);
 
 #else
 
@@ -79,6 +90,8 @@ static inline void kfd_gpreempt_pause(struct kfd_dev *kfd) { }
 static inline void kfd_gpreempt_unpause(struct kfd_dev *kfd) { }
 static inline void kfd_gpreempt_init(void) { }
 static inline void kfd_gpreempt_exit(void) { }
+static inline bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd) { return false; }
+static inline unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm) { return 0; }
 
 #endif /* CONFIG_KFD_GPREEMPT */
 #endif /* KFD_GPREEMPT_H_INCLUDED */

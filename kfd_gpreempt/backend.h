@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * backend.h - what a way of preempting promises
+ *
+ * A backend carries out a whole decision at once: it finds the queues whose policy.action asks for something through dqm->queues under
+ * dqm_lock, does what can be done, and confirms each queue to the policy before it drops the lock. Queues that went away meanwhile are not
+ * found and need nothing.
+ */
+#ifndef GPREEMPT_BACKEND_H
+#define GPREEMPT_BACKEND_H
+
+#include <linux/types.h>
+
+struct gpreempt_node;
+
+/**
+ * struct gpreempt_outcome - what became of a decision
+ * @error: 0, or why the hardware pass failed
+ * @stop: the device did not acknowledge: nothing may be preempted until it was reset
+ * @map_again: a runlist is missing on the device: call again, even without an action
+ */
+struct gpreempt_outcome {
+	int error;
+	bool stop;
+	bool map_again;
+};
+
+/**
+ * struct gpreempt_backend - a way of preempting
+ * @name: as shown in sysfs
+ * @apply: carry out the actions of all queues of a node. Returns with every resume that can be done done, also after an error; a
+ *	preemption is confirmed or undone, never in between, unless &gpreempt_outcome.stop. Context: the monitor; no lock held; takes
+ *	dqm_lock and sleeps as long as the hardware takes, up to amdgpu.queue_preemption_timeout_ms.
+ */
+struct gpreempt_backend {
+	const char *name;
+	void (*apply)(struct gpreempt_node *gn, struct gpreempt_outcome *outcome);
+};
+
+/* backend_hws.c, compiled as part of kfd_device_queue_manager.c */
+extern const struct gpreempt_backend gpreempt_backend_hws;
+
+#endif /* GPREEMPT_BACKEND_H */

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+/*
+ * core.c - the node object and its life: switching on and off, suspend and reset, and back
+ *
+ * Starting flips the static key, lets hooks register new queues, starts the monitors and adopts the queues that exist. Stopping goes the
+ * other way: nothing new is registered, each monitor resumes everything in its last pass, then the queues are unregistered and
+ * unmapped. While the device is suspended or reset the monitors are parked, with everything resumed.
+ */
+#include <linux/kthread.h>
+#include <linux/sched.h>
+
+#include "core.h"
+#include "amdgpu.h"
+#include "kfd_device_queue_manager.h"
+
+DEFINE_STATIC_KEY_FALSE(kfd_gpreempt_key);
+
+/* Registration of queues and everything that is said to be under it in core.h. */
+DEFINE_MUTEX(gpreempt_lock);
+/* Readers of the lists of queues: passes, dumps. They may sleep, but not wait for the GPU. */
+DEFINE_SRCU(gpreempt_srcu);
+
+/* Outermost lock: serialises everything that starts, stops, adds or removes nodes. */
+static DEFINE_MUTEX(gpreempt_lifecycle);
+static LIST_HEAD(gpreempt_nodes);
+static bool enabled;
+static bool ready;
+
+#define ADOPT_RETRY_MS	10
+#define RENICE_MS	1000
+
+/**
+ * gpreempt_core_kick_locked() - have the monitor look at once, with priorities derived anew
+ * @gn: the node
+ *
+ * Context: gpreempt_lock or the node's thread_lock held.
+ */
+void gpreempt_core_kick_locked(struct gpreempt_node *gn)
+{
+	/* Pairs with the monitor's set_current_state(): either it sees the kick, or we see it asleep. */
+	smp_store_mb(gn->kick, true);
+	if (gn->thread)
+		wake_up_process(gn->thread);
+}
+
+/**
+ * gpreempt_core_for_each() - call a function for each node
+ * @fn: the function; gpreempt_lifecycle is held while it runs
+ * @arg: passed through
+ *
+ * Context: no lock of the scheduler held; may sleep.
+ */
+void gpreempt_core_for_each(void (*fn)(struct gpreempt_node *gn, void *arg), void *arg)
+{
+	struct gpreempt_node *gn;
+
+	mutex_lock(&gpreempt_lifecycle);
+	list_for_each_entry(gn, &gpreempt_nodes, link)
+		fn(gn, arg);
+	mutex_unlock(&gpreempt_lifecycle);
+}
+
+static void kick_one(struct gpreempt_node *gn, void *arg)
+{
+	mutex_lock(&gpreempt_lock);
+	gpreempt_core_kick_locked(gn);
+	mutex_unlock(&gpreempt_lock);
+}
+
+/**
+ * gpreempt_core_kick_all() - have every monitor look at once: a tunable changed
+ *
+ * Context: no lock of the scheduler held; may sleep.
+ */
+void gpreempt_core_kick_all(void)
+{
+	gpreempt_core_for_each(kick_one, NULL);
+}
+
+static void adopt_work(struct work_struct *work)
+{
+	struct gpreempt_node *gn = container_of(to_delayed_work(work), struct gpreempt_node, adopt);
+
+	if (!gpreempt_queue_adopt(gn))
+		schedule_delayed_work(&gn->adopt, msecs_to_jiffies(ADOPT_RETRY_MS));
+}
+
+/* setpriority() tells nobody, and a parked monitor does not look: look for it, at a rate and in a way that wakes no sleeping CPU. */
+static void renice_work(struct work_struct *work)
+{
+	struct gpreempt_node *gn = container_of(to_delayed_work(work), struct gpreempt_node, renice);
+
+	mutex_lock(&gpreempt_lock);
+	if (READ_ONCE(gn->state) == GPREEMPT_STATE_PARKED && gn->nr_processes > 1 && gpreempt_monitor_reniced(gn))
+		gpreempt_core_kick_locked(gn);
+	gpreempt_core_watch_nice(gn);
+	mutex_unlock(&gpreempt_lock);
+}
+
+/**
+ * gpreempt_core_watch_nice() - look for changed nice values from now on, if there is somebody to outrank
+ * @gn: the node
+ *
+ * Context: gpreempt_lock held.
+ */
+void gpreempt_core_watch_nice(struct gpreempt_node *gn)
+{
+	if (gn->accepting && gn->nr_processes > 1)
+		schedule_delayed_work(&gn->renice, msecs_to_jiffies(RENICE_MS));
+}
+
+static void node_start(struct gpreempt_node *gn)
+{
+	struct task_struct *thread;
+
+	if (!gn->backend) {
+		if (!gn->told)
+			dev_info(gn->node->adev->dev, "gpreempt: gpu %u is not scheduled: %s\n", gn->node->id,
+				 gn->reason);
+		gn->told = true;
+		return;
+	}
+	if (gn->thread)
+		return;
+
+	thread = kthread_create(gpreempt_monitor, gn, "kfd_gpreempt_%u", gn->node->id);
+	if (IS_ERR(thread)) {
+		dev_err(gn->node->adev->dev, "gpreempt: gpu %u is not scheduled: no thread (%ld)\n", gn->node->id,
+			PTR_ERR(thread));
+		return;
+	}
+	/*
+	 * Waiting for a preemption spins on a fence with schedule() in between, under dqm_lock: a real-time thread would not let the
+	 * others run, so the best of the normal ones it is.
+	 */
+	set_user_nice(thread, MIN_NICE);
+
+	mutex_lock(&gn->thread_lock);
+	mutex_lock(&gpreempt_lock);
+	gn->errors = 0;
+	gn->map_again = false;
+	gn->state = GPREEMPT_STATE_IDLE;
+	gn->thread = thread;
+	gn->accepting = true;
+	mutex_unlock(&gpreempt_lock);
+	if (gn->paused)
+		kthread_park(thread);
+	else
+		wake_up_process(thread);
+	mutex_unlock(&gn->thread_lock);
+
+	schedule_delayed_work(&gn->adopt, 0);
+}
+
+static void node_stop(struct gpreempt_node *gn)
+{
+	struct task_struct *thread;
+
+	mutex_lock(&gpreempt_lock);
+	gn->accepting = false;
+	mutex_unlock(&gpreempt_lock);
+	cancel_delayed_work_sync(&gn->adopt);
+	cancel_delayed_work_sync(&gn->renice);
+
+	mutex_lock(&gn->thread_lock);
+	mutex_lock(&gpreempt_lock);
+	thread = gn->thread;
+	gn->thread = NULL;
+	mutex_unlock(&gpreempt_lock);
+	/* Its last pass resumes everything. */
+	if (thread)
+		kthread_stop(thread);
+	mutex_unlock(&gn->thread_lock);
+
+	gpreempt_queue_unregister_all(gn);
+}
+
+/**
+ * gpreempt_core_enable() - switch the scheduler on or off, on all nodes
+ * @on: on or off
+ *
+ * When it returns after switching off, every queue has been resumed and nothing is registered. Switching on returns before existing
+ * queues have been adopted.
+ *
+ * Context: no lock of the scheduler held; may sleep, as long as a pass takes.
+ */
+void gpreempt_core_enable(bool on)
+{
+	struct gpreempt_node *gn;
+
+	mutex_lock(&gpreempt_lifecycle);
+	if (on != enabled) {
+		enabled = on;
+		/* Key first: a queue that is created now is registered by its hook, one that was before is adopted. */
+		if (on)
+			static_branch_enable(&kfd_gpreempt_key);
+		else
+			static_branch_disable(&kfd_gpreempt_key);
+		list_for_each_entry(gn, &gpreempt_nodes, link) {
+			if (on)
+				node_start(gn);
+			else
+				node_stop(gn);
+		}
+	}
+	mutex_unlock(&gpreempt_lifecycle);
+}
+
+static void choose_backend(struct gpreempt_node *gn)
+{
+	struct kfd_node *node = gn->node;
+	u32 gc = KFD_GC_VERSION(node);
+
+	if (node->kfd->shared_resources.enable_mes)
+		gn->reason = "queues are scheduled by MES, which is not supported yet";
+	else if (node->dqm->sched_policy == KFD_SCHED_POLICY_NO_HWS)
+		gn->reason = "the hardware scheduler is off (sched_policy=2), which is not supported yet";
+	else if (!node->kfd->cwsr_enabled)
+		gn->reason = "waves cannot be saved (no CWSR, or amdgpu.cwsr_enable=0)";
+	else if (gc < IP_VERSION(9, 0, 1) || gc >= IP_VERSION(10, 0, 0))
+		gn->reason = "this generation of GPUs is not supported yet";
+	else
+		gn->backend = &gpreempt_backend_hws;
+}
+
+/**
+ * kfd_gpreempt_node_init() - a node has come up
+ * @node: the node; it is in the topology and has its id
+ *
+ * Context: probe or a change of partitions; may sleep.
+ */
+void kfd_gpreempt_node_init(struct kfd_node *node)
+{
+	struct gpreempt_node *gn = kzalloc(sizeof(*gn), GFP_KERNEL);
+
+	if (!gn)
+		return;
+	gn->node = node;
+	gn->reason = "-";
+	INIT_LIST_HEAD(&gn->queues);
+	INIT_LIST_HEAD(&gn->processes);
+	mutex_init(&gn->thread_lock);
+	INIT_DELAYED_WORK(&gn->adopt, adopt_work);
+	INIT_DEFERRABLE_WORK(&gn->renice, renice_work);
+	choose_backend(gn);
+	gn->tun.params.waves_known = !!node->kfd2kgd->get_cu_occupancy;
+	if (gn->backend && gn->tun.params.waves_known) {
+		gn->occupancy = kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->occupancy), GFP_KERNEL);
+		if (!gn->occupancy)
+			goto free;
+	}
+
+	mutex_lock(&gpreempt_lifecycle);
+	if (ready)
+		gpreempt_sysfs_add(gn);
+	list_add_tail(&gn->link, &gpreempt_nodes);
+	node->gpreempt = gn;
+	if (enabled)
+		node_start(gn);
+	mutex_unlock(&gpreempt_lifecycle);
+	return;
+
+free:
+	mutex_destroy(&gn->thread_lock);
+	kfree(gn);
+}
+
+/**
+ * kfd_gpreempt_node_fini() - a node is going down
+ * @node: the node; its queue manager still works
+ *
+ * Context: removal or a change of partitions; may sleep.
+ */
+void kfd_gpreempt_node_fini(struct kfd_node *node)
+{
+	struct gpreempt_node *gn = node->gpreempt;
+
+	if (!gn)
+		return;
+	mutex_lock(&gpreempt_lifecycle);
+	if (gn->backend)
+		node_stop(gn);
+	list_del(&gn->link);
+	gpreempt_sysfs_del(gn);
+	node->gpreempt = NULL;
+	mutex_unlock(&gpreempt_lifecycle);
+
+	kvfree(gn->sampled);
+	kfree(gn->occupancy);
+	mutex_destroy(&gn->thread_lock);
+	kfree(gn);
+}
+
+/**
+ * kfd_gpreempt_pause() - the device is about to be suspended or reset
+ * @kfd: the device
+ *
+ * When it returns, nothing is preempted and the monitors sleep.
+ *
+ * Context: suspend or reset; may sleep, as long as a pass takes.
+ */
+void kfd_gpreempt_pause(struct kfd_dev *kfd)
+{
+	unsigned int i;
+
+	for (i = 0; i < kfd->num_nodes; i++) {
+		struct gpreempt_node *gn = kfd->nodes[i]->gpreempt;
+
+		if (!gn)
+			continue;
+		mutex_lock(&gn->thread_lock);
+		if (!gn->paused && gn->thread)
+			kthread_park(gn->thread);
+		gn->paused = true;
+		mutex_unlock(&gn->thread_lock);
+	}
+}
+
+/**
+ * kfd_gpreempt_unpause() - the device is back
+ * @kfd: the device
+ *
+ * Context: resume or the end of a reset; may sleep.
+ */
+void kfd_gpreempt_unpause(struct kfd_dev *kfd)
+{
+	unsigned int i;
+
+	for (i = 0; i < kfd->num_nodes; i++) {
+		struct gpreempt_node *gn = kfd->nodes[i]->gpreempt;
+
+		if (!gn)
+			continue;
+		mutex_lock(&gn->thread_lock);
+		if (gn->paused && gn->thread) {
+			/* Whatever was wrong before: the device has been set up anew. */
+			gn->errors = 0;
+			gn->map_again = false;
+			gn->state = GPREEMPT_STATE_IDLE;
+			gpreempt_core_kick_locked(gn);
+			kthread_unpark(gn->thread);
+		}
+		gn->paused = false;
+		mutex_unlock(&gn->thread_lock);
+	}
+}
+
+/**
+ * kfd_gpreempt_init() - amdkfd is there, no device yet
+ *
+ * Context: module init.
+ */
+void kfd_gpreempt_init(void)
+{
+	gpreempt_sysfs_init();
+	gpreempt_debugfs_init();
+	mutex_lock(&gpreempt_lifecycle);
+	ready = true;
+	mutex_unlock(&gpreempt_lifecycle);
+	gpreempt_params_ready(true);
+}
+
+static void sysfs_del_one(struct gpreempt_node *gn, void *arg)
+{
+	gpreempt_sysfs_del(gn);
+}
+
+/**
+ * kfd_gpreempt_exit() - amdkfd is about to go; the nodes go later
+ *
+ * Context: module exit; no file of /dev/kfd is open.
+ */
+void kfd_gpreempt_exit(void)
+{
+	gpreempt_params_ready(false);
+	gpreempt_debugfs_exit();
+	mutex_lock(&gpreempt_lifecycle);
+	ready = false;
+	mutex_unlock(&gpreempt_lifecycle);
+	gpreempt_core_for_each(sysfs_del_one, NULL);
+	gpreempt_sysfs_exit();
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * core.h - objects of the scheduler and what its files offer each other
+ *
+ * Lock order: p->mutex > gpreempt_lock > { BO reservation, dqm_lock }. Everything that starts and stops monitors holds
+ * gpreempt_lifecycle (core.c), which is outermost and never taken by a hook that runs under p->mutex. The monitor takes dqm_lock only,
+ * and reads the list of queues under gpreempt_srcu.
+ */
+#ifndef GPREEMPT_CORE_H
+#define GPREEMPT_CORE_H
+
+#include <linux/completion.h>
+#include <linux/kobject.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/srcu.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "kfd_priv.h"
+#include "backend.h"
+#include "policy.h"
+#include "stats.h"
+
+#include <drm/ttm/ttm_bo.h>
+
+extern struct mutex gpreempt_lock;
+extern struct srcu_struct gpreempt_srcu;
+
+/**
+ * struct gpreempt_tunables - copy of the module parameters that a pass works with
+ * @params: times, in the policy's units; @params.waves_known is the node's
+ * @nice: the process's nice value lowers its priority
+ * @trust: KFD priorities above normal count without CAP_SYS_NICE
+ */
+struct gpreempt_tunables {
+	struct gpreempt_policy_params params;
+	bool nice;
+	bool trust;
+};
+
+/**
+ * struct gpreempt_map - kernel view of one ring pointer
+ * @bo: buffer object that was pinned and mapped (GTT, visible VRAM); NULL for user pages
+ * @kmap: its mapping
+ * @page: user page under a long-term pin (USERPTR); NULL for buffer objects
+ * @addr: where the pointer is; NULL: not mapped
+ */
+struct gpreempt_map {
+	struct amdgpu_bo *bo;
+	struct ttm_bo_kmap_obj kmap;
+	struct page *page;
+	const void *addr;
+};
+
+/**
+ * struct gpreempt_process - a process on one node; lives as long as it has registered queues
+ * @link: in &gpreempt_node.processes, under gpreempt_lock
+ * @p: the process; valid as long as one of its queues is registered
+ * @pdd: its side on the node; same lifetime
+ * @nr_queues: registered queues, under gpreempt_lock
+ * @nice: nice value that the priorities were derived from; written by the monitor
+ * @policy: for the policy
+ */
+struct gpreempt_process {
+	struct list_head link;
+	struct kfd_process *p;
+	struct kfd_process_device *pdd;
+	u32 nr_queues;
+	int nice;
+	struct gpreempt_policy_process policy;
+};
+
+/**
+ * struct gpreempt_queue - a registered compute queue
+ * @link: in &gpreempt_node.queues; added and removed under gpreempt_lock, read under gpreempt_srcu
+ * @gn: its node
+ * @q: the driver's queue; valid as long as this is on the list, and until the grace period after
+ * @process: owner
+ * @policy: what the policy knows; the monitor's alone
+ * @kfd_priority: last priority given to KFD; written under p->mutex
+ * @trusted: the caller who gave it had CAP_SYS_NICE; written under p->mutex
+ * @ring_mask: PM4: ring size in dwords, less one; written under p->mutex
+ * @aql: pointers count packets in 64 bits; otherwise dwords, the read pointer wrapping in the ring
+ * @sampled: the pointers are mapped. A queue without is never scheduled.
+ * @rptr: kernel view of the read pointer
+ * @wptr: kernel view of the write pointer
+ * @dead: the process has been taken off the device; the monitor's alone
+ * @waves_sum: scratch of the monitor while it reads waves in flight
+ * @done: scratch of the backend, under dqm_lock: what it did about the action
+ * @preempt_count: preemptions so far; written by the monitor
+ * @preempted_ns: time spent preempted, without the current hold; written by the monitor
+ */
+struct gpreempt_queue {
+	struct list_head link;
+	struct gpreempt_node *gn;
+	struct queue *q;
+	struct gpreempt_process *process;
+	struct gpreempt_policy_queue policy;
+
+	u32 kfd_priority;
+	bool trusted;
+	u32 ring_mask;
+	bool aql;
+	bool sampled;
+	struct gpreempt_map rptr;
+	struct gpreempt_map wptr;
+
+	bool dead;
+	u32 waves_sum;
+	enum gpreempt_action done;
+	u64 preempt_count;
+	u64 preempted_ns;
+};
+
+/**
+ * enum gpreempt_state - what the monitor of a node does, as shown in sysfs
+ * @GPREEMPT_STATE_PARKED: sleeps until something changes: nobody could outrank anybody
+ * @GPREEMPT_STATE_IDLE: looks every gpreempt_interval_ms
+ * @GPREEMPT_STATE_POLLING: looks every gpreempt_poll_us
+ * @GPREEMPT_STATE_FAILED: gave up; everything that could be resumed is. A reset of the GPU or switching off and on ends it.
+ */
+enum gpreempt_state {
+	GPREEMPT_STATE_PARKED,
+	GPREEMPT_STATE_IDLE,
+	GPREEMPT_STATE_POLLING,
+	GPREEMPT_STATE_FAILED,
+};
+
+/**
+ * struct gpreempt_node - the scheduler's side of a KFD node
+ * @link: in the list of nodes, under gpreempt_lifecycle
+ * @node: the driver's node
+ * @backend: how to preempt on it; NULL: not possible
+ * @reason: why not
+ * @told: the reason has been logged
+ * @kobj: its directory in sysfs
+ * @kobj_released: the last user of the directory is gone
+ * @kobj_added: the directory exists
+ *
+ * @queues: registered queues
+ * @processes: their processes, under gpreempt_lock
+ * @nr_queues: length of @queues, written under gpreempt_lock
+ * @nr_processes: length of @processes, written under gpreempt_lock
+ * @accepting: new queues are registered, under gpreempt_lock
+ *
+ * @thread_lock: protects @thread and @paused. Taken by suspend and reset, so nothing that waits for the GPU happens under it,
+ *	other than a pass of the monitor.
+ * @thread: the monitor; NULL while switched off. Changed under @thread_lock and gpreempt_lock, so either is enough to wake it.
+ * @paused: the driver suspended the device or resets it
+ * @adopt: registers queues that were there before switching on
+ * @renice: looks for changed nice values while the monitor is parked
+ * @kick: something changed: derive priorities anew and decide
+ * @state: what the monitor does; written by it
+ *
+ * @sampled: the monitor's array of queues
+ * @nr_sampled: how many there are in this pass
+ * @max_sampled: how many fit
+ * @occupancy: buffer for waves in flight, one entry per hardware queue
+ * @tun: tunables of this pass
+ * @derived_ns: when priorities were derived last
+ * @map_again: a runlist could not be sent: the next pass has to, even without an action
+ * @errors: failed passes in a row
+ *
+ * @stats: counters
+ */
+struct gpreempt_node {
+	struct list_head link;
+	struct kfd_node *node;
+	const struct gpreempt_backend *backend;
+	const char *reason;
+	bool told;
+	struct kobject kobj;
+	struct completion kobj_released;
+	bool kobj_added;
+
+	struct list_head queues;
+	struct list_head processes;
+	u32 nr_queues;
+	u32 nr_processes;
+	bool accepting;
+
+	struct mutex thread_lock;
+	struct task_struct *thread;
+	bool paused;
+	struct delayed_work adopt;
+	struct delayed_work renice;
+	bool kick;
+	enum gpreempt_state state;
+
+	struct gpreempt_policy_queue **sampled;
+	u32 nr_sampled;
+	u32 max_sampled;
+	struct kfd_cu_occupancy *occupancy;
+	struct gpreempt_tunables tun;
+	u64 derived_ns;
+	bool map_again;
+	u32 errors;
+
+	struct gpreempt_stats stats;
+};
+
+static inline struct gpreempt_queue *gpreempt_queue_of(struct gpreempt_policy_queue *pq)
+{
+	return container_of(pq, struct gpreempt_queue, policy);
+}
+
+/* core.c */
+void gpreempt_core_enable(bool on);
+void gpreempt_core_kick_all(void);
+void gpreempt_core_for_each(void (*fn)(struct gpreempt_node *gn, void *arg), void *arg);
+void gpreempt_core_kick_locked(struct gpreempt_node *gn);
+void gpreempt_core_watch_nice(struct gpreempt_node *gn);
+
+/* monitor.c */
+int gpreempt_monitor(void *data);
+bool gpreempt_monitor_reniced(struct gpreempt_node *gn);
+
+/* queue.c */
+bool gpreempt_queue_adopt(struct gpreempt_node *gn);
+void gpreempt_queue_unregister_all(struct gpreempt_node *gn);
+void gpreempt_queue_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, u64 *pending);
+
+/* params.c */
+void gpreempt_params_get(struct gpreempt_tunables *tun);
+void gpreempt_params_ready(bool ready);
+
+/* sysfs.c */
+void gpreempt_sysfs_init(void);
+void gpreempt_sysfs_exit(void);
+void gpreempt_sysfs_add(struct gpreempt_node *gn);
+void gpreempt_sysfs_del(struct gpreempt_node *gn);
+
+/* debugfs.c */
+void gpreempt_debugfs_init(void);
+void gpreempt_debugfs_exit(void);
+
+#endif /* GPREEMPT_CORE_H */

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+/*
+ * debugfs.c - /sys/kernel/debug/kfd/gpreempt: a line per registered queue
+ *
+ * gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns
+ *
+ * prio is the logical priority against other processes. state: active (has work), idle, preempted, blocked (waits for something else
+ * than the GPU), unmapped (cannot be scheduled). The pointers are read now, everything else is from the monitor's last pass.
+ */
+#include <linux/debugfs.h>
+#include <linux/ktime.h>
+#include <linux/seq_file.h>
+
+#include "core.h"
+
+#ifdef CONFIG_DEBUG_FS
+
+static struct dentry *file;
+
+static const char *state_of(const struct gpreempt_queue *gq, u64 pending)
+{
+	if (!gq->sampled)
+		return "unmapped";
+	if (READ_ONCE(gq->policy.preempted))
+		return "preempted";
+	if (READ_ONCE(gq->policy.blocked))
+		return "blocked";
+	return pending || (READ_ONCE(gq->policy.waves) && READ_ONCE(gq->policy.waves_ns)) ? "active" : "idle";
+}
+
+static void show_queue(struct seq_file *m, const struct gpreempt_queue *gq)
+{
+	u64 rptr = 0, wptr = 0, pending = 0;
+	u64 preempted_ns = READ_ONCE(gq->preempted_ns);
+
+	if (gq->sampled)
+		gpreempt_queue_read(gq, &rptr, &wptr, &pending);
+	if (READ_ONCE(gq->policy.preempted))
+		preempted_ns += ktime_get_ns() - READ_ONCE(gq->policy.held_ns);
+	seq_printf(m, "%u %d %u %d %s %llu %llu %u %llu %llu\n", gq->gn->node->id,
+		   gq->process->p->lead_thread->pid, gq->q->properties.queue_id, READ_ONCE(gq->policy.priority),
+		   state_of(gq, pending), rptr, wptr, READ_ONCE(gq->policy.waves), READ_ONCE(gq->preempt_count),
+		   preempted_ns);
+}
+
+static void show_node(struct gpreempt_node *gn, void *arg)
+{
+	struct gpreempt_queue *gq;
+	int idx;
+
+	idx = srcu_read_lock(&gpreempt_srcu);
+	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gpreempt_srcu))
+		show_queue(arg, gq);
+	srcu_read_unlock(&gpreempt_srcu, idx);
+}
+
+static int gpreempt_show(struct seq_file *m, void *unused)
+{
+	gpreempt_core_for_each(show_node, m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(gpreempt);
+
+/**
+ * gpreempt_debugfs_init() - add the file to KFD's directory
+ *
+ * Context: module init.
+ */
+void gpreempt_debugfs_init(void)
+{
+	struct dentry *dir = debugfs_lookup("kfd", NULL);
+
+	if (!dir)
+		return;
+	file = debugfs_create_file("gpreempt", 0444, dir, NULL, &gpreempt_fops);
+	dput(dir);
+}
+
+/**
+ * gpreempt_debugfs_exit() - remove the file
+ *
+ * Context: module exit, before amdkfd removes its directory.
+ */
+void gpreempt_debugfs_exit(void)
+{
+	debugfs_remove(file);
+	file = NULL;
+}
+
+#else
+
+void gpreempt_debugfs_init(void)
+{
+}
+
+void gpreempt_debugfs_exit(void)
+{
+}
+
+#endif /* CONFIG_DEBUG_FS */

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+/*
+ * monitor.c - the thread of a node: sample, decide, act, sleep
+ *
+ * The common pass reads two user cache lines per queue and takes no lock. dqm_lock is taken only to act, registers are read only when the
+ * policy says that waves in flight would change its decision.
+ */
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "core.h"
+#include "amdgpu.h"
+#include "amdgpu_reset.h"
+
+/* After so many failed hardware passes in a row, the node is left alone. */
+#define MAX_ERRORS	3
+/* Slack of a sleep: a 16th of it, but no more than this. */
+#define MAX_SLACK_NS	50000ULL
+
+/**
+ * gpreempt_monitor_reniced() - has a process changed its nice value since priorities were derived?
+ * @gn: the node
+ *
+ * Context: gpreempt_lock held.
+ *
+ * Return: true if one has
+ */
+bool gpreempt_monitor_reniced(struct gpreempt_node *gn)
+{
+	struct gpreempt_process *process;
+
+	list_for_each_entry(process, &gn->processes, link)
+		if (READ_ONCE(process->nice) != task_nice(process->p->lead_thread))
+			return true;
+	return false;
+}
+
+/* What the driver will not let us touch. Only a hint: the backend looks again, under dqm_lock. */
+static bool immovable(const struct gpreempt_queue *gq)
+{
+	const struct queue_properties *properties = &gq->q->properties;
+
+	return READ_ONCE(properties->is_gws) || READ_ONCE(properties->is_being_destroyed) ||
+	       READ_ONCE(gq->process->p->debug_trap_enabled) || READ_ONCE(gq->process->pdd->qpd.is_debug) ||
+	       READ_ONCE(gq->process->pdd->has_reset_queue) || !properties->ctx_save_restore_area_address;
+}
+
+static void derive(struct gpreempt_node *gn, struct gpreempt_queue *gq)
+{
+	struct gpreempt_process *process = gq->process;
+
+	WRITE_ONCE(process->nice, task_nice(process->p->lead_thread));
+	gpreempt_policy_priority(READ_ONCE(gq->kfd_priority), gn->tun.nice ? process->nice : 0,
+				 READ_ONCE(gq->trusted) || gn->tun.trust, &gq->policy);
+	gq->policy.immovable = immovable(gq);
+	/* Its queues stay registered until the process is released, which other references may delay. */
+	gq->dead = READ_ONCE(process->pdd->already_dequeued);
+}
+
+/* Make room for all queues; sleeps, so outside of the read section. */
+static void make_room(struct gpreempt_node *gn)
+{
+	u32 want = READ_ONCE(gn->nr_queues);
+	struct gpreempt_policy_queue **sampled;
+
+	if (want <= gn->max_sampled)
+		return;
+	want = roundup_pow_of_two(want + 8);
+	sampled = kvmalloc_array(want, sizeof(*sampled), GFP_KERNEL);
+	if (!sampled)
+		return;
+	kvfree(gn->sampled);
+	gn->sampled = sampled;
+	gn->max_sampled = want;
+}
+
+/* Read section held. Queues that do not fit are looked at in the next pass. */
+static void sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
+{
+	struct gpreempt_queue *gq;
+
+	gn->nr_sampled = 0;
+	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gpreempt_srcu)) {
+		u64 rptr, wptr, pending;
+
+		if (!gq->sampled || gn->nr_sampled == gn->max_sampled)
+			continue;
+		if (anew)
+			derive(gn, gq);
+		if (gq->dead)
+			continue;
+		gpreempt_queue_read(gq, &rptr, &wptr, &pending);
+		/* Evicted, suspended or disabled: it cannot use the device, whatever its ring holds. */
+		if (!gq->policy.preempted && !READ_ONCE(gq->q->properties.is_active))
+			pending = 0;
+		gpreempt_policy_sample(&gq->policy, rptr, wptr, pending, now_ns);
+		gn->sampled[gn->nr_sampled++] = &gq->policy;
+	}
+}
+
+static void add_waves(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy)
+{
+	u32 i;
+
+	for (i = 0; i < gn->nr_sampled; i++) {
+		struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
+
+		if (gq->q->properties.doorbell_off == occupancy->doorbell_off)
+			gq->waves_sum += occupancy->wave_cnt;
+	}
+}
+
+/*
+ * Read section held. Takes the srbm and grbm mutexes for a few register accesses per XCC. False: the GPU is being reset, registers are
+ * out of bounds.
+ */
+static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
+{
+	struct kfd_node *node = gn->node;
+	u32 xcc_mask = node->xcc_mask;
+	int xcc, max_waves_per_cu;
+	u32 i;
+
+	if (!down_read_trylock(&node->adev->reset_domain->sem))
+		return false;
+	for (i = 0; i < gn->nr_sampled; i++)
+		gpreempt_queue_of(gn->sampled[i])->waves_sum = 0;
+	for_each_inst(xcc, xcc_mask) {
+		memset(gn->occupancy, 0, AMDGPU_MAX_QUEUES * sizeof(*gn->occupancy));
+		node->kfd2kgd->get_cu_occupancy(node->adev, gn->occupancy, &max_waves_per_cu, xcc);
+		for (i = 0; i < AMDGPU_MAX_QUEUES; i++)
+			if (gn->occupancy[i].wave_cnt)
+				add_waves(gn, &gn->occupancy[i]);
+	}
+	up_read(&node->adev->reset_domain->sem);
+
+	for (i = 0; i < gn->nr_sampled; i++)
+		if (!gn->sampled[i]->preempted)
+			gpreempt_policy_set_waves(gn->sampled[i], gpreempt_queue_of(gn->sampled[i])->waves_sum,
+						  now_ns);
+	return true;
+}
+
+static void give_up(struct gpreempt_node *gn, int error)
+{
+	dev_err(gn->node->adev->dev,
+		"gpreempt: gpu %u is no longer scheduled: preempting failed (%d). It is again after a reset of the GPU, or after writing 0 and 1 to gpreempt_enable\n",
+		gn->node->id, error);
+	WRITE_ONCE(gn->state, GPREEMPT_STATE_FAILED);
+}
+
+/* No read section: this waits for the hardware. */
+static void act(struct gpreempt_node *gn)
+{
+	struct gpreempt_outcome outcome = { 0 };
+
+	gn->backend->apply(gn, &outcome);
+	gn->map_again = outcome.map_again;
+	if (outcome.stop)
+		gn->errors = MAX_ERRORS;
+	else
+		gn->errors = outcome.error ? gn->errors + 1 : 0;
+	if (gn->errors == MAX_ERRORS)
+		give_up(gn, outcome.error);
+}
+
+static void resume_all(struct gpreempt_node *gn)
+{
+	struct gpreempt_decision decision;
+	int tries, idx;
+
+	make_room(gn);
+	idx = srcu_read_lock(&gpreempt_srcu);
+	sample(gn, true, ktime_get_ns());
+	gpreempt_policy_resume_all(gn->sampled, gn->nr_sampled, &decision);
+	srcu_read_unlock(&gpreempt_srcu, idx);
+
+	if (!decision.nr_resume && !gn->map_again)
+		return;
+	for (tries = 0; tries < MAX_ERRORS; tries++) {
+		act(gn);
+		if (!gn->map_again)
+			break;
+	}
+}
+
+/* One pass. Receives in @decision when to look again. */
+static void pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
+{
+	u64 now_ns = ktime_get_ns();
+	bool anew, acting = false;
+	int idx;
+
+	gpreempt_params_get(&gn->tun);
+	/* Whoever changes something kicks, except for nice values and the driver's own obstacles. */
+	anew = xchg(&gn->kick, false) || now_ns - gn->derived_ns >= gn->tun.params.interval_ns;
+	if (anew)
+		gn->derived_ns = now_ns;
+
+	make_room(gn);
+	idx = srcu_read_lock(&gpreempt_srcu);
+	sample(gn, anew, now_ns);
+	if (gpreempt_policy_needs_waves(gn->sampled, gn->nr_sampled, &gn->tun.params, now_ns) &&
+	    !read_waves(gn, now_ns)) {
+		srcu_read_unlock(&gpreempt_srcu, idx);
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
+		*decision = (struct gpreempt_decision){ .next_ns = gn->tun.params.interval_ns };
+		return;
+	}
+	gpreempt_policy_decide(gn->sampled, gn->nr_sampled, &gn->tun.params, now_ns, decision);
+	acting = decision->nr_preempt || decision->nr_resume || gn->map_again;
+	srcu_read_unlock(&gpreempt_srcu, idx);
+
+	gpreempt_stats_pass(gn, decision->inversion, decision->level, decision->nr_relief);
+	if (acting)
+		act(gn);
+}
+
+static bool stay_awake(struct gpreempt_node *gn)
+{
+	return READ_ONCE(gn->kick) || kthread_should_stop() || kthread_should_park();
+}
+
+/* @ns: U64_MAX sleeps until kicked. */
+static void nap(struct gpreempt_node *gn, u64 ns)
+{
+	/* Idle, not interruptible: a sleeping monitor is no load. */
+	set_current_state(TASK_IDLE);
+	if (!stay_awake(gn)) {
+		if (ns == U64_MAX) {
+			schedule();
+		} else {
+			ktime_t expires = ns_to_ktime(ns);
+
+			schedule_hrtimeout_range(&expires, min(ns / 16, MAX_SLACK_NS), HRTIMER_MODE_REL);
+		}
+	}
+	__set_current_state(TASK_RUNNING);
+}
+
+static u64 look(struct gpreempt_node *gn)
+{
+	struct gpreempt_decision decision;
+
+	if (gn->state == GPREEMPT_STATE_FAILED) {
+		WRITE_ONCE(gn->kick, false);
+		return U64_MAX;
+	}
+
+	pass(gn, &decision);
+	if (gn->state == GPREEMPT_STATE_FAILED) {
+		resume_all(gn);
+		return U64_MAX;
+	}
+	if (gn->map_again)
+		return gn->tun.params.interval_ns;
+	WRITE_ONCE(gn->state, decision.park ? GPREEMPT_STATE_PARKED :
+		   decision.contended && gn->tun.params.poll_ns ? GPREEMPT_STATE_POLLING : GPREEMPT_STATE_IDLE);
+	return decision.park ? U64_MAX : decision.next_ns;
+}
+
+/**
+ * gpreempt_monitor() - the thread of a node
+ * @data: struct gpreempt_node
+ *
+ * Return: 0
+ */
+int gpreempt_monitor(void *data)
+{
+	struct gpreempt_node *gn = data;
+
+	while (!kthread_should_stop()) {
+		if (kthread_should_park()) {
+			resume_all(gn);
+			kthread_parkme();
+			continue;
+		}
+		nap(gn, look(gn));
+	}
+	resume_all(gn);
+	return 0;
+}

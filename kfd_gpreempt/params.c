@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/*
+ * params.c - module parameters gpreempt_* of amdgpu: ranges, reading, writing at run time
+ *
+ * A value out of range is refused with one line that says what was wrong and what stays. While the module loads it is only reported:
+ * a bad tunable must not cost the user the GPU driver.
+ */
+#include <linux/moduleparam.h>
+#include <linux/string.h>
+
+#include "core.h"
+
+/**
+ * struct uint_param - a number with a range
+ * @value: current value
+ * @min: smallest value
+ * @max: largest value
+ * @zero: 0 is allowed as well and means "never" or "not at all"
+ */
+struct uint_param {
+	unsigned int value;
+	unsigned int min;
+	unsigned int max;
+	bool zero;
+};
+
+static bool ready;
+static bool enable;
+static bool nice = true;
+static bool trust_kfd_priority;
+
+static const char *short_name(const struct kernel_param *kp)
+{
+	const char *name = strstr(kp->name, "gpreempt_");
+
+	return name ? name + strlen("gpreempt_") : kp->name;
+}
+
+static int refused(void)
+{
+	return ready ? -EINVAL : 0;
+}
+
+static int uint_set(const char *val, const struct kernel_param *kp)
+{
+	struct uint_param *u = kp->arg;
+	int len = strcspn(val, "\n");
+	unsigned int value;
+
+	if (kstrtouint(val, 0, &value)) {
+		pr_err("gpreempt: %s=%.*s is not a number; kept %u\n", short_name(kp), len, val, u->value);
+		return refused();
+	}
+	if (value < u->min && !(u->zero && !value)) {
+		pr_err("gpreempt: %s=%u is below %u; kept %u\n", short_name(kp), value, u->min, u->value);
+		return refused();
+	}
+	if (value > u->max) {
+		pr_err("gpreempt: %s=%u is above %u; kept %u\n", short_name(kp), value, u->max, u->value);
+		return refused();
+	}
+	WRITE_ONCE(u->value, value);
+	gpreempt_core_kick_all();
+	return 0;
+}
+
+static int uint_get(char *buffer, const struct kernel_param *kp)
+{
+	const struct uint_param *u = kp->arg;
+
+	return sysfs_emit(buffer, "%u\n", READ_ONCE(u->value));
+}
+
+static const struct kernel_param_ops uint_ops = {
+	.set = uint_set,
+	.get = uint_get,
+};
+
+static int parse_bool(const char *val, const struct kernel_param *kp, bool *value)
+{
+	/* As for every other parameter of a module, the name alone means yes. */
+	if (!val) {
+		*value = true;
+		return 0;
+	}
+	if (!kstrtobool(val, value))
+		return 0;
+	pr_err("gpreempt: %s=%.*s is neither 0 nor 1; kept %d\n", short_name(kp), (int)strcspn(val, "\n"), val,
+	       *(bool *)kp->arg);
+	return -EINVAL;
+}
+
+static int bool_set(const char *val, const struct kernel_param *kp)
+{
+	bool value;
+
+	if (parse_bool(val, kp, &value))
+		return refused();
+	WRITE_ONCE(*(bool *)kp->arg, value);
+	gpreempt_core_kick_all();
+	return 0;
+}
+
+static const struct kernel_param_ops bool_ops = {
+	.flags = KERNEL_PARAM_OPS_FL_NOARG,
+	.set = bool_set,
+	.get = param_get_bool,
+};
+
+static int enable_set(const char *val, const struct kernel_param *kp)
+{
+	bool value;
+
+	if (parse_bool(val, kp, &value))
+		return refused();
+	if (ready)
+		gpreempt_core_enable(value);
+	enable = value;
+	return 0;
+}
+
+static const struct kernel_param_ops enable_ops = {
+	.flags = KERNEL_PARAM_OPS_FL_NOARG,
+	.set = enable_set,
+	.get = param_get_bool,
+};
+
+#define UINT_PARAM(_name, _value, _min, _max, _zero, _desc)						\
+	static struct uint_param _name = { .value = _value, .min = _min, .max = _max, .zero = _zero };	\
+	module_param_cb(gpreempt_##_name, &uint_ops, &_name, 0644);					\
+	__MODULE_PARM_TYPE(gpreempt_##_name, "uint");							\
+	MODULE_PARM_DESC(gpreempt_##_name, _desc)
+
+#define BOOL_PARAM(_name, _ops, _desc)									\
+	module_param_cb(gpreempt_##_name, _ops, &_name, 0644);						\
+	__MODULE_PARM_TYPE(gpreempt_##_name, "bool");							\
+	MODULE_PARM_DESC(gpreempt_##_name, _desc)
+
+BOOL_PARAM(enable, &enable_ops, "Preempt compute queues by software priority (0 = off, default; 1 = on)");
+UINT_PARAM(interval_ms, 5, 1, 10000, false,
+	   "Milliseconds between looks at the queues while nothing is contended (1..10000, default 5)");
+UINT_PARAM(poll_us, 200, 50, 1000000, true,
+	   "Microseconds between looks while a lower and a higher process both had work within the last second (50..1000000, default 200; 0 = gpreempt_interval_ms rules alone)");
+UINT_PARAM(max_hold_ms, 1000, 1, 3600000, true,
+	   "Milliseconds after which a preempted queue with work runs although a higher one has work (1..3600000, default 1000; 0 = never)");
+UINT_PARAM(relief_ms, 20, 1, 10000, false,
+	   "Milliseconds that such a queue runs before it may be preempted again (1..10000, default 20)");
+UINT_PARAM(blocked_us, 2000, 100, 10000000, true,
+	   "Microseconds without progress and without waves after which a queue is taken to wait for something else than the GPU (100..10000000, default 2000; 0 = never)");
+BOOL_PARAM(nice, &bool_ops, "A process's nice value lowers the priority of its queues (default 1)");
+BOOL_PARAM(trust_kfd_priority, &bool_ops,
+	   "Queue priorities above 7 count against other processes even if their owner has no CAP_SYS_NICE (default 0)");
+
+/**
+ * gpreempt_params_get() - take a copy of the tunables
+ * @tun: receives it; params.waves_known is left alone
+ *
+ * Context: any.
+ */
+void gpreempt_params_get(struct gpreempt_tunables *tun)
+{
+	tun->params.interval_ns = (u64)READ_ONCE(interval_ms.value) * NSEC_PER_MSEC;
+	tun->params.poll_ns = (u64)READ_ONCE(poll_us.value) * NSEC_PER_USEC;
+	tun->params.max_hold_ns = (u64)READ_ONCE(max_hold_ms.value) * NSEC_PER_MSEC;
+	tun->params.relief_ns = (u64)READ_ONCE(relief_ms.value) * NSEC_PER_MSEC;
+	tun->params.blocked_ns = (u64)READ_ONCE(blocked_us.value) * NSEC_PER_USEC;
+	tun->nice = READ_ONCE(nice);
+	tun->trust = READ_ONCE(trust_kfd_priority);
+}
+
+/**
+ * gpreempt_params_ready() - from now on a write to gpreempt_enable acts at once, or no more
+ * @is_ready: the core can be switched; it is, to what the parameter says
+ *
+ * Context: module init and exit; may sleep.
+ */
+void gpreempt_params_ready(bool is_ready)
+{
+	/* Under the lock that a write holds: parameter and core always agree. */
+	kernel_param_lock(THIS_MODULE);
+	ready = is_ready;
+	gpreempt_core_enable(is_ready && enable);
+	kernel_param_unlock(THIS_MODULE);
+}
