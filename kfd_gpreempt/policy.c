@@ -72,7 +72,7 @@ static void forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
  */
 void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending, u64 now_ns)
 {
-	if (rptr != q->rptr) {
+	if (rptr != q->rptr || !q->moved_ns) {
 		/* A launch: it does not wait. */
 		q->stalled_ns = 0;
 		q->blocked = false;
@@ -162,7 +162,10 @@ static bool has_waves(const struct gpreempt_policy_queue *q, const struct gpreem
 {
 	if (!params->waves_known)
 		return false;
-	return waves_fresh(q, params, now_ns) ? q->waves && q->waves_ns : assume;
+	if (!waves_fresh(q, params, now_ns))
+		return assume;
+	return (q->waves && q->waves_ns) ||
+	       (q->disturbed_ns && now_ns - q->disturbed_ns < GPREEMPT_WAVES_RESTORE_NS);
 }
 
 /* @assume: the answer where waves in flight decide and are not known. */
@@ -194,8 +197,6 @@ static struct level find_level(struct gpreempt_policy_queue *const *queues, u32 
 	for (i = 0; i < nr; i++) {
 		const struct gpreempt_policy_queue *q = queues[i];
 
-		q->process->demand_at_level = false;
-		q->process->own_top_valid = false;
 		if (!has_demand(q, params, now_ns, assume))
 			continue;
 		if (!level.valid || q->priority > level.priority) {
@@ -203,12 +204,24 @@ static struct level find_level(struct gpreempt_policy_queue *const *queues, u32 
 			level.priority = q->priority;
 		}
 	}
+	return level;
+}
 
+/* Which processes work at the level, and with which of their own priorities? */
+static void mark_processes(struct gpreempt_policy_queue *const *queues, u32 nr, const struct level *level,
+			   const struct gpreempt_policy_params *params, u64 now_ns, bool assume)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		queues[i]->process->demand_at_level = false;
+		queues[i]->process->own_top_valid = false;
+	}
 	for (i = 0; i < nr; i++) {
 		const struct gpreempt_policy_queue *q = queues[i];
 		struct gpreempt_policy_process *p = q->process;
 
-		if (!level.valid || q->priority != level.priority || !has_demand(q, params, now_ns, assume))
+		if (!level->valid || q->priority != level->priority || !has_demand(q, params, now_ns, assume))
 			continue;
 		p->demand_at_level = true;
 		if (q->explicit_priority && (!p->own_top_valid || q->own_priority > p->own_top)) {
@@ -216,7 +229,6 @@ static struct level find_level(struct gpreempt_policy_queue *const *queues, u32 
 			p->own_top = q->own_priority;
 		}
 	}
-	return level;
 }
 
 /* Has the queue to stay off the device while this level lasts? */
@@ -344,6 +356,18 @@ static bool unknown_for_long(const struct gpreempt_policy_queue *q, const struct
 	       now_ns - since_ns >= GPREEMPT_WAVES_UNKNOWN_NS;
 }
 
+/* Would these assumptions lead to other actions than those chosen? */
+static bool differs(struct gpreempt_policy_queue *const *queues, u32 nr, const struct level *level, bool inversion,
+		    const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (queues[i]->action != choose(queues[i], level, inversion, params, now_ns))
+			return true;
+	return false;
+}
+
 /**
  * gpreempt_policy_needs_waves() - would waves in flight change the decision?
  * @queues: all queues of the node, sampled
@@ -373,20 +397,25 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_queue *const *queues, u3
 		return true;
 
 	level = find_level(queues, nr, params, now_ns, false);
+	mark_processes(queues, nr, &level, params, now_ns, false);
 	inversion = find_inversion(queues, nr, &level, params, now_ns, false);
 	for (i = 0; i < nr; i++)
 		queues[i]->action = choose(queues[i], &level, inversion, params, now_ns);
 	in_the_way = lower_runs(queues, nr, &level, params, now_ns, false);
 
 	level = find_level(queues, nr, params, now_ns, true);
+	mark_processes(queues, nr, &level, params, now_ns, true);
 	inversion = find_inversion(queues, nr, &level, params, now_ns, true);
+	if (differs(queues, nr, &level, inversion, params, now_ns))
+		return true;
 	if (level_stalls(queues, nr, &level, params) &&
 	    in_the_way != lower_runs(queues, nr, &level, params, now_ns, true))
 		return true;
-	for (i = 0; i < nr; i++)
-		if (queues[i]->action != choose(queues[i], &level, inversion, params, now_ns))
-			return true;
-	return false;
+
+	/* An own queue without waves exempts nobody while a lower one with waves still is in the way. */
+	mark_processes(queues, nr, &level, params, now_ns, false);
+	inversion = find_inversion(queues, nr, &level, params, now_ns, true);
+	return differs(queues, nr, &level, inversion, params, now_ns);
 }
 
 static u64 earlier(u64 a, u64 b)
@@ -429,6 +458,17 @@ static void forget_stalls(struct gpreempt_policy_queue *const *queues, u32 nr, c
 	}
 }
 
+/* The runlist that carries these actions out takes all waves off and brings those of mapped queues back. */
+static void mark_disturbed(struct gpreempt_policy_queue *const *queues, u32 nr,
+			   const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (has_demand(queues[i], params, now_ns, true))
+			queues[i]->disturbed_ns = now_ns;
+}
+
 /**
  * gpreempt_policy_decide() - who yields, who returns, when to look again
  * @queues: all queues of the node, sampled
@@ -461,6 +501,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_queue *const *queues, u32 nr,
 	}
 
 	level = find_level(queues, nr, params, now_ns, true);
+	mark_processes(queues, nr, &level, params, now_ns, true);
 	decision->level_valid = level.valid;
 	decision->level = level.priority;
 	decision->inversion = find_inversion(queues, nr, &level, params, now_ns, true);
@@ -476,6 +517,8 @@ void gpreempt_policy_decide(struct gpreempt_policy_queue *const *queues, u32 nr,
 		next_ns = earlier(next_ns, next_deadline(q, params, now_ns));
 	}
 	forget_stalls(queues, nr, &level, params, now_ns);
+	if (decision->nr_preempt || decision->nr_resume)
+		mark_disturbed(queues, nr, params, now_ns);
 
 	decision->park = !any_preempted && !can_outrank(queues, nr, now_ns, false);
 	if (decision->contended && params->poll_ns)

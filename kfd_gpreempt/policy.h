@@ -31,6 +31,8 @@
  * back, in tens of microseconds for a full device.
  */
 #define GPREEMPT_WAVES_SETTLE_NS	1000000ULL
+/* After a runlist of our own, for so long, a queue that shows no waves may still be about to get them back. */
+#define GPREEMPT_WAVES_RESTORE_NS	500000ULL
 /* Whether an empty ring still has waves does not stay unknown for longer, even while no decision depends on it. */
 #define GPREEMPT_WAVES_UNKNOWN_NS	100000000ULL
 
@@ -85,6 +87,7 @@ struct gpreempt_policy_process {
  * @waves_ns: when @waves was read; 0: never since @moved_ns
  * @zero_ns: when @waves was first read as 0 and has been 0 since; 0: it is not 0
  * @moved_ns: when what was known of its waves became void: @rptr moved, or the queue was preempted or resumed
+ * @disturbed_ns: when a decision last took its waves off the device or left them to be restored; 0: never
  * @stalled_ns: since when @rptr has not moved while the queue had the device and packets; 0: not stalled
  * @blocked: stalled for long without waves: waits for something else than the device
  * @active_ns: when it last had work; 0: never
@@ -112,6 +115,7 @@ struct gpreempt_policy_queue {
 	u64 waves_ns;
 	u64 zero_ns;
 	u64 moved_ns;
+	u64 disturbed_ns;
 	u64 stalled_ns;
 	u64 active_ns;
 	u64 held_ns;
