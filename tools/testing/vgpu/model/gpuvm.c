@@ -13,6 +13,8 @@
 #define PTE_READABLE		(1ULL << 5)
 #define PTE_WRITEABLE		(1ULL << 6)
 #define PDE_IS_PTE		(1ULL << 54)
+#define PTE_FURTHER		(1ULL << 56)	/* not a page but a table of smaller ones */
+#define PDE_FRAGMENT(e)		((e) >> 59)	/* log2 of the pages that an entry of the table below stands for */
 #define PDE_ADDR(e)		((e) & 0x0000ffffffffffc0ULL)
 #define PTE_ADDR(e)		((e) & 0x0000fffffffff000ULL)
 #define VA_MASK			((1ULL << 48) - 1)
@@ -56,29 +58,37 @@ static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool write, bo
 	u64 end = reg64(m, VGPU_HUB_REG(hub, VGPU_VM_PT_END_LO) + 2 * vmid);
 	u32 level = (cntl >> 1) & 3;
 	u32 ptb_bits = 9 + ((cntl >> 3) & 0xf);
-	u64 page = va >> 12;
-	bool top = true;
-	u32 shift;
+	u64 page = va >> 12, index;
+	bool top = true, further;
+	u32 shift, fragment = 0;
 	u64 *p;
 
 	if (!(cntl & 1) || !(entry & PTE_VALID) || page < start || page > end)
 		return false;
 	page -= start;
-	for (;; level--, top = false) {
-		u64 index;
-
-		shift = level ? ptb_bits + 9 * (level - 1) : 0;
+	for (;; top = false) {
+		shift = level ? ptb_bits + 9 * (level - 1) : fragment;
 		index = page >> shift;
 		if (!top)
-			index &= (1ULL << (level ? 9 : ptb_bits)) - 1;
+			index &= (1ULL << (level ? 9 : ptb_bits - fragment)) - 1;
 		p = phys_ptr(m, entry & PTE_SYSTEM, PDE_ADDR(entry) + index * 8, 8);
 		if (!p)
 			return false;
 		entry = READ_ONCE(*p);
 		if (!(entry & PTE_VALID))
 			return false;
-		if (!level || (entry & PDE_IS_PTE))
+		if (level && (entry & PDE_IS_PTE))
 			break;
+		if (level) {
+			level--;
+			fragment = PDE_FRAGMENT(entry) < ptb_bits ? (u32)PDE_FRAGMENT(entry) : 0;
+			continue;
+		}
+		further = fragment && (entry & PTE_FURTHER);
+		if (!further)
+			break;
+		ptb_bits = fragment;
+		fragment = 0;
 	}
 	if (vmid && !(entry & (write ? PTE_WRITEABLE : PTE_READABLE)))
 		return false;
@@ -87,7 +97,7 @@ static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool write, bo
 	return true;
 }
 
-static void fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool write)
+static void report_fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool write)
 {
 	u32 iv[VGPU_IV_DWORDS];
 
@@ -126,11 +136,11 @@ void *vgpu_vm_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, bool write)
 	    ((!vmid && vmid0_aperture(m, hub, va, &system, &phys)) || walk(m, hub, vmid, va, write, &system, &phys)))
 		p = phys_ptr(m, system, phys, len);
 	if (!p)
-		fault(m, hub, vmid, va, write);
+		report_fault(m, hub, vmid, va, write);
 	return p;
 }
 
-static bool copy(struct vgpu_model *m, u32 as, u64 va, u8 *buf, u64 len, bool write)
+static bool copy_pages(struct vgpu_model *m, u32 as, u64 va, u8 *buf, u64 len, bool write)
 {
 	while (len) {
 		u32 n = VGPU_PAGE - (va & (VGPU_PAGE - 1));
@@ -155,13 +165,13 @@ static bool copy(struct vgpu_model *m, u32 as, u64 va, u8 *buf, u64 len, bool wr
 /** vgpu_vm_read() - read @len bytes at @va. Return: false after a fault. */
 bool vgpu_vm_read(struct vgpu_model *m, u32 as, u64 va, void *buf, u64 len)
 {
-	return copy(m, as, va, buf, len, false);
+	return copy_pages(m, as, va, buf, len, false);
 }
 
 /** vgpu_vm_write() - write @len bytes at @va. Return: false after a fault; what precedes the bad page is written then. */
 bool vgpu_vm_write(struct vgpu_model *m, u32 as, u64 va, const void *buf, u64 len)
 {
-	return copy(m, as, va, (u8 *)buf, len, true);
+	return copy_pages(m, as, va, (u8 *)buf, len, true);
 }
 
 /** vgpu_vm_write32() - write a dword that others may poll. Return: false after a fault. */

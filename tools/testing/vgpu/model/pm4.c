@@ -230,7 +230,7 @@ static enum packet_result map_queues(struct vgpu_model *m, const u32 *p)
 		.wptr_addr = addr64(p + 5),
 	};
 
-	if ((p[1] >> 26) & 7)			/* not a compute queue */
+	if (((p[1] >> 26) & 7) > 1)		/* 0 compute, 1 HIQ; the rest is not on this device */
 		return PACKET_BAD;
 	return vgpu_queue_map(m, &request) ? PACKET_DONE : PACKET_BAD;
 }
