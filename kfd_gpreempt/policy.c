@@ -465,7 +465,7 @@ static void mark_disturbed(struct gpreempt_policy_queue *const *queues, u32 nr,
 	u32 i;
 
 	for (i = 0; i < nr; i++)
-		if (has_demand(queues[i], params, now_ns, true))
+		if (has_demand(queues[i], params, now_ns, false))
 			queues[i]->disturbed_ns = now_ns;
 }
 
