@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+#
+# Makefile - the front door. `make` alone prints help; nothing here changes the system except install, uninstall and the
+# Debian packages that check and demo add (tools/testing/deps).
+
+TOP := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+BUILD ?= $(TOP)/build
+GPREEMPT_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kfd_gpreempt
+export BUILD GPREEMPT_CACHE
+
+.DEFAULT_GOAL := help
+.PHONY: help check demo testbed clean
+
+help:
+	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
+	@echo
+	@echo "No AMD GPU needed, as root on Debian 12 (adds Debian packages, runs everything else in a virtual machine):"
+	@echo "  make demo  [OUT=dir]               two programs on a virtual GPU, without and with scheduling; table, demo.json"
+	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
+	@echo
+	@echo "For a machine with an Instinct GPU:"
+	@echo "  make modules [KVER=..]             build amdgpu.ko with the scheduler, print its path"
+	@echo "  make install [KVER=..]             hand the package to DKMS: build and install (root)"
+	@echo "  make uninstall                     remove it; the stock driver is back (root)"
+	@echo
+	@echo "Others:"
+	@echo "  make testbed                       what a test VM needs except amdgpu.ko (tools/testing/vm/vm --help)"
+	@echo "  make clean                         remove build/; kernel builds stay in \$$GPREEMPT_CACHE"
+	@echo
+	@echo "README.md says more."
+
+# Tests and demo run on the kernel of linux-headers-6.12-amd64, whatever this machine runs.
+ifeq ($(FLAVOUR),test)
+KVER ?= $(shell $(TOP)/tools/testing/vm/vm kver)
+endif
+include $(TOP)/dkms/dkms.mk
+
+check:
+	@$(TOP)/tools/testing/check $(if $(OUT),--out $(OUT)) $(SUITE)
+
+demo:
+	@$(TOP)/tools/testing/deps
+	@$(TOP)/tools/testing/demo/run $(if $(OUT),--out $(OUT))
+
+testbed:
+	@$(TOP)/tools/testing/deps
+	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/vgpu KVER=$$($(TOP)/tools/testing/vm/vm kver) O=$(BUILD)/vgpu
+	@$(TOP)/tools/testing/vgpu/firmware/generate.py $(BUILD)/firmware
+	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/selftests/kfd_gpreempt BUILD=$(BUILD)
+
+clean:
+	rm -rf $(BUILD)
