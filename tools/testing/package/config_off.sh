@@ -65,7 +65,7 @@ commands()
 {
 	local cmd object out
 
-	rm -rf "$scratch/$1"
+	rm -rf "${scratch:?}/$1"
 	mkdir "$scratch/$1"
 	for cmd in "$built/$AMD/amdkfd"/.*.o.cmd "$built/$AMD/amdgpu/.amdgpu_amdkfd_gpuvm.o.cmd"; do
 		object=$(basename "$cmd" .cmd)

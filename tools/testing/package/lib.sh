@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 #
 # lib.sh - what the package tests share: TAP on stdout, a scratch folder, the kernel to test with; sourced by the suites here
 #

@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# source.sh - the scheduler's source is clean: checkpatch, sparse, kernel-doc, gcc with W=1; shellcheck for the scripts
+#
+# Reads the tree and the test build (its recorded commands); writes to a scratch folder and, once per kernel source,
+# $GPREEMPT_CACHE/scripts.
+. "$(dirname "$0")/lib.sh"
+
+built=$GPREEMPT_CACHE/amdgpu/$KVER/test
+series=${KVER%%.*}.$(echo "$KVER" | cut -d. -f2)
+tarball=/usr/src/linux-source-$series.tar.xz
+scripts=$GPREEMPT_CACHE/scripts/$(stat -c %s-%Y "$tarball" 2>/dev/null || true)
+
+# backend_hws.c is part of kfd_device_queue_manager.c.
+units=()
+for f in "$TOP"/kfd_gpreempt/*.c; do
+	f=$(basename "$f" .c)
+	[ "$f" = backend_hws ] && units+=("$built/$AMD/amdkfd/.kfd_device_queue_manager.o.cmd") ||
+		units+=("$built/$AMD/kfd_gpreempt/.$f.o.cmd")
+done
+
+fetch_scripts()
+{
+	[ -e "$tarball" ] || skip "$tarball is not installed"
+	if [ ! -e "$scripts/checkpatch.pl" ]; then
+		mkdir -p "$scripts.new"
+		tar -C "$scripts.new" --strip-components=2 -xf "$tarball" "linux-source-$series"/scripts/{checkpatch.pl,spelling.txt,const_structs.checkpatch,kernel-doc}
+		rm -rf "$scripts"
+		mv "$scripts.new" "$scripts"
+	fi
+	[ -x "$scripts/checkpatch.pl" ]
+}
+
+# none FILE: prints it and fails unless it is empty
+none()
+{
+	[ ! -s "$1" ] || { sed "s|$TOP/||; s|$built/$AMD/amdgpu/../||" "$1"; return 1; }
+}
+
+# run_checkpatch IGNORE FILE...
+run_checkpatch()
+{
+	local ignore=$1
+
+	shift
+	perl "$scripts/checkpatch.pl" --no-tree --no-summary --terse --max-line-length=132 --ignore "$ignore" -f "$@" || true
+}
+
+# EMBEDDED_FILENAME: files here say first what they are. In gpreempt.h: macros that are members or conditions, or nothing.
+checkpatch()
+{
+	fetch_scripts
+	command -v perl >/dev/null || skip "perl is not installed"
+	{
+		for f in "$TOP"/kfd_gpreempt/*.[ch] "$TOP"/dkms/*.c; do
+			[ "$(basename "$f")" = gpreempt.h ] || run_checkpatch EMBEDDED_FILENAME "$f"
+		done
+		run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO,TRAILING_SEMICOLON,MACRO_ARG_UNUSED,SPACING \
+			"$TOP/kfd_gpreempt/gpreempt.h"
+	} >"$scratch/checkpatch" 2>&1
+	none "$scratch/checkpatch"
+}
+
+checkpatch_hooks()
+{
+	fetch_scripts
+	command -v perl >/dev/null || skip "perl is not installed"
+	perl "$scripts/checkpatch.pl" --no-tree --no-summary --terse --no-signoff "$TOP/dkms/series/$series/hooks.patch" \
+		>"$scratch/checkpatch" 2>&1 || true
+	none "$scratch/checkpatch"
+}
+
+kernel_doc()
+{
+	fetch_scripts
+	command -v perl >/dev/null || skip "perl is not installed"
+	perl "$scripts/kernel-doc" -none "$TOP"/kfd_gpreempt/*.[ch] >"$scratch/kernel-doc" 2>&1 || true
+	none "$scratch/kernel-doc"
+}
+
+# arguments CMD: what the compiler got for an object, without the output and the dependencies
+arguments()
+{
+	sed -n '1s/^savedcmd_[^ ]* := //p' "$1" | sed 's/^ccache //; s/^[^ ]* //; s/ ;.*//; s/ -Wp,-MMD,[^ ]*//; s/ -c -o [^ ]*//'
+}
+
+# ours FILE: the warnings about our files
+ours()
+{
+	grep -E '(\.\./|/amd/)kfd_gpreempt/[^/]*: (warning|error):' "$1" || true
+}
+
+sparse_clean()
+{
+	local cmd
+
+	command -v sparse >/dev/null || skip "sparse is not installed"
+	cd "/lib/modules/$KVER/build"
+	for cmd in "${units[@]}"; do
+		eval "set -- $(arguments "$cmd")"
+		# As kbuild calls it. What follows is what sparse cannot read, or what kbuild turns off.
+		sparse -D__linux__ -Dlinux -D__STDC__ -Dunix -D__unix__ -Wbitwise -Wno-return-void -Wno-unknown-attribute -m64 \
+			--arch=x86 "$@" 2>&1
+	done >"$scratch/sparse" || true
+	[ "${#units[@]}" -gt 0 ]
+	ours "$scratch/sparse" | sort -u >"$scratch/sparse.ours"
+	none "$scratch/sparse.ours"
+}
+
+# That the checks can fail: a file with one mistake for each goes the same way.
+sparse_sees()
+{
+	command -v sparse >/dev/null || skip "sparse is not installed"
+	cd "/lib/modules/$KVER/build"
+	mkdir -p "$scratch/amd/kfd_gpreempt"
+	printf '#include <linux/types.h>\nint *gpreempt_mistake(int __user *p);\nint *gpreempt_mistake(int __user *p)\n{\n\treturn p;\n}\n' \
+		>"$scratch/amd/kfd_gpreempt/mistake.c"
+	eval "set -- $(arguments "${units[0]}" | sed 's| [^ ]*\.c *$||')"
+	sparse -D__linux__ -Wbitwise -m64 --arch=x86 "$@" "$scratch/amd/kfd_gpreempt/mistake.c" >"$scratch/sparse" 2>&1 || true
+	[ -n "$(ours "$scratch/sparse")" ]
+}
+
+# W=1 as scripts/Makefile.extrawarn has it: kbuild itself would compile all of amdgpu again.
+w1()
+{
+	local cmd
+
+	cd "/lib/modules/$KVER/build"
+	for cmd in "${units[@]}"; do
+		eval "set -- $(arguments "$cmd" | sed -E 's/ -Wno-(unused-but-set-variable|unused-const-variable|packed-not-aligned|format-overflow|format-truncation|stringop-truncation)//g')"
+		"${cc:-gcc}" "$@" -Wmissing-format-attribute -Wmissing-include-dirs -Wunused-const-variable -c -o "$scratch/w1.o" 2>&1
+	done >"$scratch/w1" || true
+	ours "$scratch/w1" | sort -u >"$scratch/w1.ours"
+	none "$scratch/w1.ours"
+	! grep -q 'fatal error' "$scratch/w1" || { cat "$scratch/w1"; return 1; }
+}
+
+shell_clean()
+{
+	command -v shellcheck >/dev/null || skip "shellcheck is not installed"
+	cd "$TOP"
+	shellcheck -S warning -x -P tools/testing/package dkms/*.sh tools/testing/package/*.sh
+}
+
+built_now()
+{
+	"$TOP/dkms/build.sh" --kver "$KVER" --flavour test
+	for cmd in "${units[@]}"; do
+		[ -e "$cmd" ] || { echo "never compiled: $cmd"; return 1; }
+	done
+	cc=$(sed -n '1s/^savedcmd_[^ ]* := //p' "${units[0]}" | sed 's/^ccache //; s/ .*//')
+	is "compiler" "$(command -v "$cc" >/dev/null && echo there)" there
+}
+
+plan 8
+tap "checkpatch finds nothing in the scheduler" checkpatch
+tap "checkpatch finds nothing in the hooks" checkpatch_hooks
+tap "kernel-doc finds nothing" kernel_doc
+tap "shellcheck finds nothing" shell_clean
+must "every source of the scheduler is compiled" built_now
+cc=$(sed -n '1s/^savedcmd_[^ ]* := //p' "${units[0]}" | sed 's/^ccache //; s/ .*//')
+tap "sparse finds nothing" sparse_clean
+tap "sparse would find a mistake" sparse_sees
+tap "gcc finds nothing with W=1" w1
+finish
