@@ -114,6 +114,7 @@ struct actor *actor_start(int nice, size_t arena_bytes)
 {
 	struct actor *a;
 	int64_t err;
+	pid_t pid;
 
 	if (nr_actors == MAX_ACTORS || !common_memory()) {
 		snprintf(why, sizeof(why), "too many actors");
@@ -129,11 +130,13 @@ struct actor *actor_start(int nice, size_t arena_bytes)
 	a->nice = nice;
 	sem_init(&a->request, 1, 0);
 	sem_init(&a->reply, 1, 0);
-	a->pid = fork();
-	if (a->pid < 0)
+	/* Not straight into the shared structure: the child would store its 0 there. */
+	pid = fork();
+	if (pid < 0)
 		goto fail_errno;
-	if (a->pid == 0)
+	if (pid == 0)
 		actor_main(a);
+	a->pid = pid;
 	arena_sizes[nr_actors] = arena_bytes;
 	actors[nr_actors++] = a;
 
@@ -162,7 +165,7 @@ void actor_begin(struct actor *a, actor_fn *fn, int64_t a0, int64_t a1, int64_t 
 
 static bool has_ended(struct actor *a)
 {
-	if (!a->reaped && waitpid(a->pid, NULL, WNOHANG) == a->pid)
+	if (!a->reaped && waitpid(a->pid, &a->status, WNOHANG) == a->pid)
 		a->reaped = true;
 	return a->reaped;
 }
@@ -180,8 +183,12 @@ int64_t actor_end(struct actor *a)
 
 		if (!sem_clockwait(&a->reply, CLOCK_MONOTONIC, &ts))
 			return a->result;
-		if (has_ended(a))
-			return sem_trywait(&a->reply) ? -ESRCH : a->result;
+		if (has_ended(a)) {
+			if (!sem_trywait(&a->reply))
+				return a->result;
+			fprintf(stderr, "# actor %d ended in the middle of a call, wait status %#x\n", a->pid, a->status);
+			return -ESRCH;
+		}
 	}
 	return -ETIME;
 }
@@ -204,7 +211,6 @@ void actor_kill(struct actor *a)
 int actor_stop(struct actor *a)
 {
 	int64_t err;
-	int status;
 
 	if (a->reaped)
 		return -ESRCH;
@@ -213,10 +219,10 @@ int actor_stop(struct actor *a)
 		actor_kill(a);
 		return (int)err;
 	}
-	if (waitpid(a->pid, &status, 0) != a->pid)
+	if (!a->reaped && waitpid(a->pid, &a->status, 0) != a->pid)
 		return -errno;
 	a->reaped = true;
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ECHILD;
+	return WIFEXITED(a->status) && !WEXITSTATUS(a->status) ? 0 : -ECHILD;
 }
 
 void actor_kill_all(void)

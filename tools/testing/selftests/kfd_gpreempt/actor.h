@@ -37,6 +37,7 @@ typedef int64_t actor_fn(struct actor *a, const int64_t *args);
  * @works: used entries of @work
  * @arena: shared memory that the GPU sees
  * @arena_used: bytes given out
+ * @status: of waitpid(), when @reaped
  * @reaped: waitpid() has seen its end
  */
 struct actor {
@@ -54,6 +55,7 @@ struct actor {
 	uint32_t works;
 	uint8_t *arena;
 	size_t arena_used;
+	int status;
 	bool reaped;
 };
 
