@@ -396,12 +396,13 @@ test)
 	make_args+=("KCFLAGS=-g0 -I$build/include/trace -include $build/intercept.h" CONFIG_DEBUG_INFO_BTF_MODULES=
 		    CONFIG_DRM_AMD_DC= CONFIG_DRM_AMD_DC_FP= CONFIG_DRM_AMD_DC_SI= CONFIG_DRM_AMD_ACP= CONFIG_DRM_AMDGPU_SI=
 		    CONFIG_DRM_AMDGPU_CIK= "KBUILD_EXTRA_SYMBOLS=$build/symvers/Module.symvers")
-	# vgpu.ko exports the register accessors. Their checksums follow from the prototypes alone, so this needs no vgpu.ko.
-	if [ ! -e "$build/symvers/Module.symvers" ] || [ "$build/intercept.h" -nt "$build/symvers/Module.symvers" ]; then
+	# vgpu.ko exports the register accessors. Their checksums follow from the prototypes alone, so this needs no vgpu.ko;
+	# the name of the module becomes a dependency.
+	if ! grep -qs symvers/vgpu "$build/symvers/Module.symvers" || [ "$build/intercept.h" -nt "$build/symvers/Module.symvers" ]; then
 		rm -rf "$build/symvers"
 		mkdir "$build/symvers"
-		echo 'obj-m := accessors.o' >"$build/symvers/Kbuild"
-		cat >"$build/symvers/accessors.c" <<EOF
+		echo 'obj-m := vgpu.o' >"$build/symvers/Kbuild"
+		cat >"$build/symvers/vgpu.c" <<EOF
 #include <linux/module.h>
 #include "../intercept.h"
 u32 vgpu_readl(const volatile void __iomem *addr) { return 0; }
