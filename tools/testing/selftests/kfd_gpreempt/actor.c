@@ -97,11 +97,14 @@ static void actor_main(struct actor *a)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpriority(PRIO_PROCESS, 0, a->nice);
 	for (;;) {
+		actor_fn *fn;
+
 		while (sem_wait(&a->request) && errno == EINTR)
 			;
-		a->result = a->fn(a, a->args);
-		sem_post(&a->reply);
-		if (a->fn == do_exit) {
+		fn = a->fn;
+		a->result = fn(a, a->args);
+		sem_post(&a->reply);	/* from here on the test may write its next call */
+		if (fn == do_exit) {
 			kfd_client_close(&a->client);
 			_exit(0);
 		}
