@@ -57,8 +57,10 @@ make_root()
 	state >"$scratch/before"
 }
 
+# No object of an earlier tree must be taken for one of this.
 install()
 {
+	rm -f "$release/amdgpu.ko"
 	"$TOP/dkms/install.sh" --kver "$KVER" --root "$root"
 }
 
@@ -121,8 +123,10 @@ stock_untouched()
 	sha256sum -c --quiet "$scratch/stock"
 }
 
-uninstall()
+un# No object of an earlier tree must be taken for one of this.
+install()
 {
+	rm -f "$release/amdgpu.ko"
 	"$TOP/dkms/install.sh" --remove --root "$root"
 	is "what modprobe finds" "$(resolved)" "kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko"
 }

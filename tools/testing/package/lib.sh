@@ -3,7 +3,7 @@
 #
 # lib.sh - what the package tests share: TAP on stdout, a scratch folder, the kernel to test with; sourced by the suites here
 #
-# A test is a function whose output is shown when it fails: "tap NAME FUNCTION [ARGS...]"; "plan N" comes first. A function may
+# A test is a function whose output is shown, before the result, when it fails: "tap NAME FUNCTION [ARGS...]"; "plan N" comes first. A function may
 # call "skip REASON", which ends it.
 set -u
 export LC_ALL=C
@@ -57,8 +57,8 @@ tap()
 		echo "ok $count $name"
 	else
 		failed=$((failed + 1))
-		echo "not ok $count $name"
 		head -n 40 "$scratch/.out" | sed 's/^/# /'
+		echo "not ok $count $name"
 		return 1
 	fi
 }
