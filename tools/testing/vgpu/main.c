@@ -16,6 +16,7 @@
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/uaccess.h>
 #include <uapi/linux/sched/types.h>
 
@@ -23,6 +24,9 @@
 
 /* CPU of the command processor; the guest is booted with isolcpus=1 so that nothing else runs there */
 #define VGPU_CPU		1
+
+/* CPU that takes the interrupts, and with them the work that the driver's handler queues */
+#define VGPU_IRQ_CPU		0
 #define VGPU_SIMDS_PER_CU	4
 #define VGPU_WAVES_PER_SIMD	8
 #define DEBUGFS_TEXT_BYTES	65536u
@@ -177,9 +181,27 @@ static u64 now_ns(void *ctx)
 	return ktime_get_ns();
 }
 
+static void interrupt(void *unused)
+{
+	generic_handle_irq(vgpu.irq);
+}
+
+static call_single_data_t irq_call = CSD_INIT(interrupt, NULL);
+
+/* One that is still on its way will find the new entries, too */
 static void raise_irq(void *ctx)
 {
-	generic_handle_irq_safe(vgpu.irq);
+	smp_call_function_single_async(VGPU_IRQ_CPU, &irq_call);
+}
+
+static void nothing(void *unused)
+{
+}
+
+/* Calls to a CPU are carried out in order: when this one is, no interrupt is on its way */
+static void sync_irq(void)
+{
+	smp_call_function_single(VGPU_IRQ_CPU, nothing, NULL, true);
 }
 
 static const struct vgpu_platform_ops platform_ops = {
@@ -225,6 +247,7 @@ static int cp_start(void)
 	if (IS_ERR(cp_thread))
 		return PTR_ERR(cp_thread);
 	kthread_bind(cp_thread, VGPU_CPU);
+	set_user_nice(cp_thread, MIN_NICE);
 	wake_up_process(cp_thread);
 	return 0;
 }
@@ -294,6 +317,7 @@ static void teardown(void)
 	bus_unregister_notifier(&pci_bus_type, &bus_notifier);
 	if (!IS_ERR_OR_NULL(cp_thread))
 		kthread_stop(cp_thread);
+	sync_irq();
 	if (current_front->exit)
 		current_front->exit();
 	if (vgpu.model)

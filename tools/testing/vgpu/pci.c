@@ -144,8 +144,12 @@ int vgpu_pci_map(void)
 	return 0;
 }
 
+/* The command processor has stopped and no interrupt is on its way */
 void vgpu_pci_unmap(void)
 {
+	if (vgpu.irq > 0)
+		irq_free_desc(vgpu.irq);
+	vgpu.irq = 0;
 	if (vgpu.vram)
 		iounmap((void __iomem *)vgpu.vram);
 	if (vgpu.doorbells)
@@ -236,7 +240,4 @@ void vgpu_pci_remove(void)
 	}
 	platform_device_unregister(parent);
 	parent = NULL;
-	if (vgpu.irq > 0)
-		irq_free_desc(vgpu.irq);
-	vgpu.irq = 0;
 }
