@@ -80,6 +80,9 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 	}
 	if (rptr != q->rptr || wptr != q->wptr || pending)
 		q->active_ns = now_ns;
+	/* Being held costs a queue nothing before it has work. */
+	if (q->preempted && !q->saved_waves && !q->pending && pending)
+		q->starved_ns = now_ns;
 	if (q->preempted || !pending) {
 		q->stalled_ns = 0;
 		q->blocked = false;
@@ -121,7 +124,7 @@ static bool has_work_held(const struct gpreempt_policy_queue *q)
 /* Held for so long that it must run, whoever else wants to. */
 static bool hold_expired(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return params->max_hold_ns && has_work_held(q) && now_ns - q->held_ns >= params->max_hold_ns;
+	return params->max_hold_ns && has_work_held(q) && now_ns - q->starved_ns >= params->max_hold_ns;
 }
 
 static bool in_relief(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
@@ -136,9 +139,9 @@ static bool stall_expired(const struct gpreempt_policy_queue *q, const struct gp
 }
 
 /*
- * Is the answer to "has this mapped queue waves in flight?" still the one that was read? No waves and no packets stay so until
- * the rptr moves, once they have settled; a blocked queue is asked again now and then; everything else is true only for the pass that
- * read it.
+ * Is the answer to "has this mapped queue waves in flight?" still the one that was read? No waves and no packets are believed for as long
+ * again as they have been read, since waves can hide for as long as they wait for slots; a blocked queue is asked again now and
+ * then; everything else is true only for the pass that read it.
  */
 static bool waves_fresh(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
@@ -146,8 +149,11 @@ static bool waves_fresh(const struct gpreempt_policy_queue *q, const struct gpre
 		return true;
 	if (!q->waves_ns || q->waves)
 		return false;
-	if (!q->pending)
-		return q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
+	if (!q->pending) {
+		u64 zero_for_ns = q->waves_ns - q->zero_ns;
+
+		return zero_for_ns >= GPREEMPT_WAVES_SETTLE_NS && now_ns - q->waves_ns < zero_for_ns;
+	}
 	return q->blocked && now_ns - q->waves_ns < params->blocked_ns;
 }
 
@@ -433,7 +439,7 @@ static u64 next_deadline(const struct gpreempt_policy_queue *q, const struct gpr
 	else if (params->max_hold_ns && q->action == GPREEMPT_PREEMPT)
 		end = now_ns + params->max_hold_ns;
 	else if (params->max_hold_ns && has_work_held(q))
-		end = q->held_ns + params->max_hold_ns;
+		end = q->starved_ns + params->max_hold_ns;
 	else
 		return GPREEMPT_FOREVER_NS;
 	return end > now_ns ? end - now_ns : 0;
@@ -555,6 +561,7 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->preempted = true;
 	q->saved_waves = saved_waves;
 	q->held_ns = now_ns;
+	q->starved_ns = now_ns;
 	q->relief_until_ns = 0;
 	q->stalled_ns = 0;
 	q->blocked = false;

@@ -27,8 +27,8 @@
 /* Queues that had work this long ago still make a node contended. */
 #define GPREEMPT_CONTENDED_NS		1000000000ULL
 /*
- * "No waves" is believed for good only when it is read again this much later: a runlist takes waves off and brings them back behind our
- * back, in tens of microseconds for a full device.
+ * "No waves" is believed beyond the pass only when it is read again this much later: a runlist takes waves off and brings them back behind
+ * our back, in tens of microseconds for a full device.
  */
 #define GPREEMPT_WAVES_SETTLE_NS	1000000ULL
 /* After a runlist of our own, for so long, a queue that shows no waves may still be about to get them back. */
@@ -92,6 +92,7 @@ struct gpreempt_policy_process {
  * @blocked: stalled for long without waves: waits for something else than the device
  * @active_ns: when it last had work; 0: never
  * @held_ns: when it was preempted, while @preempted
+ * @starved_ns: since when it has been held and had work, while @preempted
  * @relief_until_ns: until when it may not be preempted; 0: no relief
  * @action: result of the last decision
  *
@@ -119,6 +120,7 @@ struct gpreempt_policy_queue {
 	u64 stalled_ns;
 	u64 active_ns;
 	u64 held_ns;
+	u64 starved_ns;
 	u64 relief_until_ns;
 };
 
