@@ -61,6 +61,13 @@ static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_
 	return a;
 }
 
+/* The driver does not wait for the runlist that it sends last: let the device read it before counting. */
+static int64_t settled_runlists(void)
+{
+	kfd_sleep_ns(10 * MS);
+	return kfd_vgpu_stat("runlists");
+}
+
 /* One grid that fills the device for 2 s. */
 static struct actor *hog(struct __test_metadata *_metadata, uint32_t slots, int nice)
 {
@@ -171,7 +178,7 @@ TEST_F(scheduler, equal_priorities_are_left_alone)
 {
 	struct actor *a = worker(_metadata, 0, 4, self->slots, 4, 10 * MS);
 	struct actor *b = worker(_metadata, 0, 4, self->slots, 4, 10 * MS);
-	int64_t runlists = kfd_vgpu_stat("runlists");
+	int64_t runlists = settled_runlists();
 
 	ASSERT_EQ(0, actor_submit(a, 0, 0, 4, 0));
 	ASSERT_EQ(0, actor_submit(b, 0, 0, 4, 0));
@@ -179,7 +186,7 @@ TEST_F(scheduler, equal_priorities_are_left_alone)
 	ASSERT_EQ(0, actor_wait(b, 0, LONG));
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 	EXPECT_EQ(self->runlists, counter("runlists"));
-	EXPECT_EQ(runlists, kfd_vgpu_stat("runlists"));
+	EXPECT_EQ(runlists, settled_runlists());
 	EXPECT_EXACTLY_ONCE(a, 4 * self->slots * 4);
 	EXPECT_EXACTLY_ONCE(b, 4 * self->slots * 4);
 }
@@ -208,7 +215,7 @@ TEST_F(scheduler, idle_queues_hold_nothing)
 {
 	struct actor *low = worker(_metadata, LOW_NICE, 2, self->slots, 10, 10 * MS);
 	struct actor *high = worker(_metadata, 0, 2, self->slots, 10, 10 * MS);
-	int64_t runlists = kfd_vgpu_stat("runlists");
+	int64_t runlists = settled_runlists();
 
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait(low, 0, LONG));
@@ -220,7 +227,7 @@ TEST_F(scheduler, idle_queues_hold_nothing)
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 	EXPECT_EQ(self->runlists, counter("runlists"));
-	EXPECT_EQ(runlists, kfd_vgpu_stat("runlists"));
+	EXPECT_EQ(runlists, settled_runlists());
 	EXPECT_EXACTLY_ONCE(low, 2 * self->slots * 10);
 	EXPECT_EXACTLY_ONCE(high, 2 * self->slots * 10);
 }
@@ -323,11 +330,14 @@ TEST_F_TIMEOUT(scheduler, maximum_hold_ends_a_wait_that_looks_like_work, 120)
 	EXPECT_EXACTLY_ONCE(high, 8);
 }
 
-/* low's ring is empty and its waves are saved: they are work, and a maximum hold is due to them. */
+/*
+ * low's ring is empty and its waves are saved: they are work, and a maximum hold is due to them. high leaves room for them, so that relief
+ * means progress.
+ */
 TEST_F_TIMEOUT(scheduler, saved_waves_count_as_work, 120)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 10, 10 * MS);
-	struct actor *high = worker(_metadata, 0, 1, self->slots, 300, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 2, 10, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 300, 10 * MS);
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 50));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_relief_ms", 50));
@@ -338,8 +348,8 @@ TEST_F_TIMEOUT(scheduler, saved_waves_count_as_work, 120)
 	EXPECT_FALSE(actor_done(high, 0));
 	EXPECT_GE(preempt_count(low, 0), 1);
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 10);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 300);
+	EXPECT_EXACTLY_ONCE(low, self->slots / 2 * 10);
+	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 300);
 }
 
 TEST_F_TIMEOUT(scheduler, three_levels_finish_in_order, 120)
@@ -550,23 +560,23 @@ FIXTURE_TEARDOWN(settings)
 	kfd_param_set("gpreempt_enable", 0);
 }
 
-static bool log_mentions_since(const char *text, size_t since)
-{
-	static char log[1 << 20];
-	int n = klogctl(3 /* read all */, log, sizeof(log) - 1);
+static char kernel_log[1 << 20];
 
-	if (n < 0)
-		return false;
-	log[n] = '\0';
-	return (size_t)n > since && strstr(log + since, text);
+static size_t read_kernel_log(void)
+{
+	int n = klogctl(3 /* read all */, kernel_log, sizeof(kernel_log) - 1);
+
+	kernel_log[n < 0 ? 0 : n] = '\0';
+	return n < 0 ? 0 : (size_t)n;
 }
 
-static size_t log_size(void)
+/* "gpreempt: poll_us=5 is below 50; kept 200" */
+static bool refusal_is_logged(const char *parameter, const char *value, size_t since)
 {
-	static char log[1 << 20];
-	int n = klogctl(3, log, sizeof(log) - 1);
+	char text[96];
 
-	return n < 0 ? 0 : (size_t)n;
+	snprintf(text, sizeof(text), "gpreempt: %s=%s ", parameter + strlen("gpreempt_"), value);
+	return read_kernel_log() > since && strstr(kernel_log + since, text);
 }
 
 TEST_F(settings, bad_values_are_refused_and_said)
@@ -593,12 +603,12 @@ TEST_F(settings, bad_values_are_refused_and_said)
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		int64_t before = kfd_param_get(bad[i].name);
 
-		said = log_size();
+		said = read_kernel_log();
 		EXPECT_GT(0, kfd_param_set_text(bad[i].name, bad[i].value))
 			TH_LOG("%s accepted %s", bad[i].name, bad[i].value);
 		EXPECT_EQ(before, kfd_param_get(bad[i].name))
 			TH_LOG("%s lost its value to %s", bad[i].name, bad[i].value);
-		EXPECT_TRUE(log_mentions_since(bad[i].name, said))
+		EXPECT_TRUE(refusal_is_logged(bad[i].name, bad[i].value, said))
 			TH_LOG("no message about %s=%s", bad[i].name, bad[i].value);
 	}
 }
