@@ -4,14 +4,14 @@
 # build.sh - make an amdgpu.ko with kfd_gpreempt inside, for one kernel
 #
 # Usage: dkms/build.sh [--kver KVER] [--flavour release|test] [--build-dir B] [--src TARBALL_OR_DIR] [--headers DIR]
-#                      [--config-off] [--check] [--prepare] [-j N]
+#                      [--config-off] [--check] [--prepare] [--verify] [-j N]
 #
 # Finds the linux-source package that matches the headers of KVER, unpacks drivers/gpu/drm/amd into the build folder B, applies
 # the hooks of that kernel series, takes in kfd_gpreempt/, compiles, and verifies in source and objects that every hook is
 # where it has to be. The last line of its output is the path of the module. The first error stops it, with one message.
 #
-# --check only says whether headers and source are there; --prepare stops before compiling; --config-off leaves
-# CONFIG_KFD_GPREEMPT unset (then amdkfd is what it was: tools/testing/package looks at that).
+# --check only says whether headers and source are there; --prepare stops before compiling; --verify only looks for the hooks
+# in the objects of B; --config-off leaves CONFIG_KFD_GPREEMPT unset (then amdkfd is what it was, and a test compares).
 #
 # Flavours: release is what users get (this is what dkms.conf calls). test is a reduced driver whose register accesses go to
 # the virtual GPU (tools/testing/vgpu); without one it does not even load.
@@ -52,6 +52,7 @@ headers=
 config=y
 check_only=
 prepare_only=
+verify_only=
 jobs=$(nproc)
 
 while [ $# -gt 0 ]; do
@@ -69,6 +70,7 @@ while [ $# -gt 0 ]; do
 	-j)		jobs=$2; shift ;;
 	--config-off)	config= ;;
 	--check)	check_only=1 ;;
+	--verify)	verify_only=1 ;;
 	--prepare)	prepare_only=1 ;;
 	-h|--help)	sed -n '4,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
 	*)		die "unknown argument '$1'" "it is no option of this script" "see dkms/build.sh --help" ;;
@@ -202,6 +204,7 @@ exec 9>"$build/.lock"
 flock 9
 
 ko=$build/$amd/amdgpu/amdgpu.ko
+hooks=$top/dkms/series/$series
 objects=(--exclude='*.o' --exclude='*.cmd' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='*.order'
 	 --exclude='*.symvers' --exclude='*.ur-safe')
 
@@ -224,6 +227,47 @@ check_numbers()
 		die "kernel $kver: the source is of another version" "'$src' is $n, the headers are $headers_numbers" \
 		    "apt-get install the $source_package of the same version as linux-headers-$kver"
 }
+
+#
+# Verification of the result
+#
+proof_failed()
+{
+	[ -n "$verify_only" ] || rm -f "$ko"
+	die "kernel $kver: a hook is not in the compiled amdgpu" "$1" "report it with the kernel version and $build/build.log"
+}
+
+# verify: every hook of the table is in the objects, and the module is ours
+verify()
+{
+	local count file kind what object n
+
+	# Rows with the same file and proof count together: two hooks that call one function need two references.
+	while read -r count file kind what; do
+		object=$build/$amd/amdkfd/${file%.c}.o
+		case $kind in
+		calls)
+			n=$(readelf -rW "$object" | awk -v s="$what" '$5 == s' | wc -l)
+			[ "$n" -ge "$count" ] || proof_failed "$file refers $n times to $what, not $count times"
+			;;
+		defines)
+			nm "$object" | awk '$2 != "U" { print $NF }' | grep -- "$what" >/dev/null ||
+				proof_failed "$file defines no symbol like $what"
+			;;
+		esac
+	done <<EOF
+$(awk -F'|' '!/^[ \t]*(#|$)/ { gsub(/[ \t]/, "", $1); print $1, $4 }' "$hooks/hooks.table" | sort | uniq -c)
+EOF
+	nm "$ko" | grep ' T kfd_gpreempt_init$' >/dev/null || proof_failed "amdgpu.ko lacks kfd_gpreempt_init"
+	[ "$(modinfo -F version "$ko")" = "$version" ] ||
+		proof_failed "its version is '$(modinfo -F version "$ko")', not $version"
+}
+
+if [ -n "$verify_only" ]; then
+	verify
+	say "every hook is in $ko"
+	exit 0
+fi
 
 # The stock driver, unpacked once per source. $build/stock keeps what the hooks will change.
 if [ -d "$src" ]; then
@@ -257,7 +301,6 @@ fi
 # Hooks: on a copy, so that a failure leaves nothing half done
 #
 stage=$build/stage
-hooks=$top/dkms/series/$series
 
 # check_hooks DIR TABLE: prints a line for each hook that is not where it has to be, or more than once
 check_hooks()
@@ -444,36 +487,7 @@ if ! make "${make_args[@]}" "-j$jobs" modules 2>&1 9>&- | tee "$build/build.log"
 	    "read $build/build.log"
 fi
 
-#
-# Verify
-#
-proof_failed()
-{
-	rm -f "$ko"
-	die "kernel $kver: a hook is not in the compiled amdgpu" "$1" "report it with the kernel version and $build/build.log"
-}
-
-if [ -n "$config" ]; then
-	# Rows with the same file and proof count together: two hooks that call one function need two references.
-	while read -r count file kind what; do
-		object=$build/$amd/amdkfd/${file%.c}.o
-		case $kind in
-		calls)
-			n=$(readelf -rW "$object" | awk -v s="$what" '$5 == s' | wc -l)
-			[ "$n" -ge "$count" ] || proof_failed "$file refers $n times to $what, not $count times"
-			;;
-		defines)
-			nm "$object" | awk '$2 != "U" { print $NF }' | grep -- "$what" >/dev/null || proof_failed "$file defines no symbol like $what"
-			;;
-		esac
-	done <<EOF
-$(awk -F'|' '!/^[ \t]*(#|$)/ { gsub(/[ \t]/, "", $1); print $1, $4 }' "$hooks/hooks.table" | sort | uniq -c)
-EOF
-	nm "$ko" | grep ' T kfd_gpreempt_init$' >/dev/null || proof_failed "amdgpu.ko lacks kfd_gpreempt_init"
-	[ "$(modinfo -F version "$ko")" = "$version" ] ||
-		proof_failed "its version is '$(modinfo -F version "$ko")', not $version"
-fi
-
+[ -z "$config" ] || verify
 echo "$inputs $(stat -c '%s %Y' "$ko")" >"$build/.built"
 say "built $version for $kver"
 echo "$ko"

@@ -109,11 +109,20 @@ differs_when_on()
 	done
 }
 
-plan 6
+# The build script looks at the objects for the hooks; here it must miss them.
+missed()
+{
+	"$TOP/dkms/build.sh" --kver "$KVER" --verify --build-dir "$built"
+	refused "$scratch/out" "$TOP/dkms/build.sh" --kver "$KVER" --verify --build-dir "$place/stock"
+	has "$scratch/out" "refers 0 times to"
+}
+
+plan 7
 must "both variants can be prepared" prepare
 tap "the stock variant is the stock source, but for empty lines" same_source
 must "amdkfd of the stock driver compiles" compile stock
 must "amdkfd with hooks and CONFIG_KFD_GPREEMPT off compiles" compile off
 tap "with CONFIG_KFD_GPREEMPT off every object of amdkfd is that of the stock driver" same_objects
+tap "the build script misses the hooks in objects that lack them" missed
 tap "with CONFIG_KFD_GPREEMPT on they differ" differs_when_on
 finish
