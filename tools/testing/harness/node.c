@@ -2,7 +2,8 @@
 /*
  * node.c - the node under test and the caller's side of policy.h
  *
- * look() and act() follow the pass described in policy.h to the letter; whatever a caller may rely on is checked at every pass.
+ * look() and act() follow the pass described in policy.h to the letter. What a caller may rely on is
+ * checked at every pass.
  */
 #include <string.h>
 

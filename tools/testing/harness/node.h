@@ -2,8 +2,9 @@
 /*
  * node.h - one node: its queues, a clock, and the caller that policy.h asks for
  *
- * A queue here is what the policy knows of it (->policy) and what is true on the device (rptr, wptr, waves). Tests move the truth by
- * hand with submit(), launch() and finish(), the simulation moves it by itself; pass() is the monitor's pass for both.
+ * A queue here is what the policy knows of it (->policy) and what is true on the device (rptr, wptr, waves). Tests move
+ * the truth by hand with submit(), launch() and finish(), the simulation moves it by itself; pass() is the monitor's
+ * pass for both.
  */
 #ifndef HARNESS_NODE_H
 #define HARNESS_NODE_H

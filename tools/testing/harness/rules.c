@@ -2,8 +2,8 @@
 /*
  * rules.c - the decision rules, one test each
  *
- * Every test is a short story on one node: queues are made, programs and the device do something, passes follow, and somebody runs or
- * does not. Documentation/design.rst ("Demand and level", "Priorities") is the specification.
+ * Every test is a short story on one node: queues are made, programs and the device do something, passes follow, and
+ * somebody runs or does not. Documentation/design.rst ("Demand and level", "Priorities") is the specification.
  */
 #include <limits.h>
 
@@ -57,7 +57,8 @@ static void passes_until_resumed(const struct queue *q)
 
 /* ---- level ---- */
 
-TEST(low_hog_yields_to_late_high, "a low queue that fills the device is preempted for a high one that comes later, then continues")
+TEST(low_hog_yields_to_late_high,
+     "a low queue that fills the device is preempted for a high one that comes later, then continues")
 {
 	two_processes();
 	start_hog(low);
@@ -175,7 +176,8 @@ TEST(idle_high_queues_hold_nothing, "a high queue without work takes nothing fro
 	CHECK_EQ(node.nr_acting, 0);
 }
 
-TEST(a_pass_takes_idle_lower_queues_along, "when something is preempted, idle lower queues go in the same pass, and return in one")
+TEST(a_pass_takes_idle_lower_queues_along,
+     "when something is preempted, idle lower queues go in the same pass, and return in one")
 {
 	struct queue *idle;
 
@@ -200,7 +202,8 @@ TEST(a_pass_takes_idle_lower_queues_along, "when something is preempted, idle lo
 
 /* ---- demand ---- */
 
-TEST(pending_zero_with_waves_is_demand, "a mapped queue whose last kernel still runs, with an empty ring, keeps the level")
+TEST(pending_zero_with_waves_is_demand,
+     "a mapped queue whose last kernel still runs, with an empty ring, keeps the level")
 {
 	low_is_held();
 	launch(high, 1, 8);
@@ -257,7 +260,8 @@ TEST(saved_waves_get_relief, "saved waves alone are work that the maximum hold c
 	CHECK(on_device(low));
 }
 
-TEST(without_wave_counts_packets_decide, "where waves in flight cannot be read, they are not asked for and pending packets alone are demand")
+TEST(without_wave_counts_packets_decide,
+     "where waves in flight cannot be read, they are not asked for and pending packets alone are demand")
 {
 	node.params.waves_known = false;
 	two_processes();
@@ -273,7 +277,8 @@ TEST(without_wave_counts_packets_decide, "where waves in flight cannot be read, 
 
 /* ---- asking for waves ---- */
 
-TEST(waves_are_asked_only_when_they_matter, "an idle high queue beside a busy low one is not asked about at every pass")
+TEST(waves_are_asked_only_when_they_matter,
+     "an idle high queue beside a busy low one is not asked about at every pass")
 {
 	two_processes();
 	submit(high, 1);
@@ -325,7 +330,7 @@ TEST(no_waves_seen_once_is_not_final,
 {
 	u32 i;
 
-	/* High's last kernel runs with an empty ring; the driver changes the runlist and for one pass its waves are not there. */
+	/* High's last kernel runs with an empty ring. The driver changes the runlist; a pass does not see its waves. */
 	low_is_held();
 	launch(high, 1, 8);
 	pass_after(POLL);
@@ -362,7 +367,8 @@ TEST(no_waves_right_after_a_resume_is_not_final,
 	CHECK(!on_device(low));
 }
 
-TEST(a_slow_restore_is_found, "a high queue whose saved waves waited for slots behind a relieved lower one gets its level back")
+TEST(a_slow_restore_is_found,
+     "a high queue whose saved waves waited for slots behind a relieved lower one gets its level back")
 {
 	struct queue *held;
 
@@ -382,7 +388,8 @@ TEST(a_slow_restore_is_found, "a high queue whose saved waves waited for slots b
 	CHECK(!on_device(low));
 }
 
-TEST(a_pass_does_not_undo_itself, "high's waves, hidden by the runlist that preempted low, are not taken for the end of high's work")
+TEST(a_pass_does_not_undo_itself,
+     "high's waves, hidden by the runlist that preempted low, are not taken for the end of high's work")
 {
 	low_is_held();
 	launch(high, 1, 8);
@@ -448,7 +455,8 @@ TEST(idle_held_queues_return_idle, "a queue that was taken along idle does not l
 
 /* ---- the own process ---- */
 
-TEST(own_process_is_never_a_victim, "a queue of the process that works at the level stays, unless both priorities were asked for")
+TEST(own_process_is_never_a_victim,
+     "a queue of the process that works at the level stays, unless both priorities were asked for")
 {
 	struct process *p = new_process();
 	struct queue *compute = new_explicit_queue(p, 10), *copy = new_queue(p, HIGH);
@@ -464,7 +472,8 @@ TEST(own_process_is_never_a_victim, "a queue of the process that works at the le
 	CHECK_EQ(copy->preempted, 0);
 }
 
-TEST(own_low_queue_stays_beside_a_default_one, "an explicitly low queue does not yield to a default queue of the same process")
+TEST(own_low_queue_stays_beside_a_default_one,
+     "an explicitly low queue does not yield to a default queue of the same process")
 {
 	struct process *p = new_process();
 	struct queue *compute = new_queue(p, HIGH), *background = new_explicit_queue(p, LOW);
@@ -491,7 +500,8 @@ TEST(own_process_counts_only_at_the_level, "a process with an idle high queue ha
 	CHECK(!on_device(low));
 }
 
-TEST(an_idle_own_queue_shields_nobody, "when a process's queue at the level has ended, its low queue yields to others, busy as it may be")
+TEST(an_idle_own_queue_shields_nobody,
+     "when a process's queue at the level has ended, its low queue yields to others, busy as it may be")
 {
 	struct process *p = new_process();
 	struct queue *compute = new_queue(p, HIGH), *background = new_explicit_queue(p, LOW);
@@ -513,7 +523,8 @@ TEST(an_idle_own_queue_shields_nobody, "when a process's queue at the level has 
 	CHECK(!on_device(background));
 }
 
-TEST(explicit_own_priorities_order_a_process, "of two queues whose priorities were both asked for, the lower yields, in one process too")
+TEST(explicit_own_priorities_order_a_process,
+     "of two queues whose priorities were both asked for, the lower yields, in one process too")
 {
 	struct process *p = new_process();
 	struct queue *urgent = new_explicit_queue(p, HIGH), *background = new_explicit_queue(p, HIGH);
@@ -554,7 +565,8 @@ static void high_is_blocked(void)
 	CHECK(on_device(low));
 }
 
-TEST(blocked_high_lets_low_run, "a high queue that has the device and stands still without waves gives the level away")
+TEST(blocked_high_lets_low_run,
+     "a high queue that has the device and stands still without waves gives the level away")
 {
 	low_is_held();
 	passes_for(node.params.blocked_ns - 2 * POLL, POLL);
@@ -578,7 +590,8 @@ TEST(blocked_ends_when_rptr_moves, "a blocked queue has demand again as soon as 
 	CHECK(!on_device(low));
 }
 
-TEST(blocked_ends_when_waves_appear, "a blocked queue has demand again when waves appear, though its read pointer stands")
+TEST(blocked_ends_when_waves_appear,
+     "a blocked queue has demand again when waves appear, though its read pointer stands")
 {
 	high_is_blocked();
 	high->waves = 8;
@@ -607,7 +620,8 @@ TEST(waves_are_not_blocked, "a queue whose kernel runs long in front of a waitin
 	CHECK(!high->policy.blocked);
 }
 
-TEST(stalled_behind_a_lower_is_not_blocked, "time in which a lower queue had work on the device does not make a queue blocked")
+TEST(stalled_behind_a_lower_is_not_blocked,
+     "time in which a lower queue had work on the device does not make a queue blocked")
 {
 	struct queue *held = new_queue(new_process(), LOW);
 
@@ -621,7 +635,8 @@ TEST(stalled_behind_a_lower_is_not_blocked, "time in which a lower queue had wor
 	CHECK(!on_device(held));
 }
 
-TEST(a_stall_ends_where_a_relief_begins, "a queue that stood still before a relief, and stands behind the relieved queue now, is not blocked")
+TEST(a_stall_ends_where_a_relief_begins,
+     "a queue that stood still before a relief, and stands behind the relieved queue now, is not blocked")
 {
 	struct queue *held;
 
@@ -687,14 +702,16 @@ static void low_is_relieved(void)
 	CHECK(on_device(low));
 }
 
-TEST(hold_expires_into_relief, "a queue with work that has been held for gpreempt_max_hold_ms runs, whoever else wants to")
+TEST(hold_expires_into_relief,
+     "a queue with work that has been held for gpreempt_max_hold_ms runs, whoever else wants to")
 {
 	low_is_relieved();
 	CHECK_EQ(node.decision.nr_relief, 1);
 	CHECK(on_device(high));
 }
 
-TEST(relief_is_unpreemptable_and_ends, "a relief lasts gpreempt_relief_ms, then the queue yields and the hold starts anew")
+TEST(relief_is_unpreemptable_and_ends,
+     "a relief lasts gpreempt_relief_ms, then the queue yields and the hold starts anew")
 {
 	low_is_relieved();
 	passes_for(node.params.relief_ns - POLL, POLL);
@@ -739,6 +756,22 @@ TEST(idle_held_queues_get_no_relief, "a held queue without work waits for nothin
 	CHECK_EQ(node.nr_relief, 1);
 }
 
+TEST(a_hold_begins_with_work, "a queue that was taken along idle has waited only since its first packet")
+{
+	struct queue *idle = new_queue(new_process(), LOW);
+
+	low_is_held();
+	submit(high, 1000);
+	launch(high, 1, 8);
+	pass_after(node.params.max_hold_ns / 2);
+	submit(idle, 1);
+	pass_after(POLL);
+	pass_after(node.params.max_hold_ns - POLL);
+	CHECK(!on_device(idle));
+	pass_after(POLL);
+	CHECK(on_device(idle));
+}
+
 TEST(relief_can_be_switched_off, "with gpreempt_max_hold_ms=0 a queue is held as long as the level lasts")
 {
 	node.params.max_hold_ns = 0;
@@ -752,7 +785,8 @@ TEST(relief_can_be_switched_off, "with gpreempt_max_hold_ms=0 a queue is held as
 
 /* ---- queues that the driver does not let go ---- */
 
-TEST(immovable_queue_is_never_a_victim, "a queue that the driver holds on to is not preempted, and alone causes no pass")
+TEST(immovable_queue_is_never_a_victim,
+     "a queue that the driver holds on to is not preempted, and alone causes no pass")
 {
 	two_processes();
 	low->policy.immovable = true;
@@ -793,7 +827,8 @@ TEST(parks_without_two_priorities, "no pass is needed while no queue could outra
 	CHECK(!node.decision.park);
 }
 
-TEST(parks_with_one_process, "a process alone parks, unless two of its queues were explicitly given different priorities")
+TEST(parks_with_one_process,
+     "a process alone parks, unless two of its queues were explicitly given different priorities")
 {
 	struct process *p = new_process();
 
@@ -818,7 +853,8 @@ TEST(never_parks_while_something_is_held, "a node with a held queue does not par
 	CHECK(node.decision.park);
 }
 
-TEST(contended_polls_otherwise_interval, "the poll time rules while a lower and a higher queue have had work within the last second")
+TEST(contended_polls_otherwise_interval,
+     "the poll time rules while a lower and a higher queue have had work within the last second")
 {
 	two_processes();
 	start_hog(low);
@@ -859,7 +895,8 @@ TEST(without_poll_the_interval_rules, "gpreempt_poll_us=0 leaves the interval, c
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
 }
 
-TEST(idle_bystanders_do_not_keep_a_node_polling, "when all queues have been idle for a second the node is not contended, with immovable ones too")
+TEST(idle_bystanders_do_not_keep_a_node_polling,
+     "when all queues have been idle for a second the node is not contended, with immovable ones too")
 {
 	two_processes();
 	low->policy.immovable = true;
@@ -889,7 +926,8 @@ TEST(deadlines_shorten_the_sleep, "the end of a hold and the end of a relief com
 	CHECK_EQ(node.decision.next_ns, 10 * US);
 }
 
-TEST(a_hold_shorter_than_the_interval_is_kept, "the sleep after the pass that preempts is not longer than the maximum hold")
+TEST(a_hold_shorter_than_the_interval_is_kept,
+     "the sleep after the pass that preempts is not longer than the maximum hold")
 {
 	node.params.poll_ns = 0;
 	node.params.max_hold_ns = 1 * MS;
@@ -922,7 +960,8 @@ TEST(resume_all, "switching off resumes every held queue and nothing else, whate
 	CHECK(on_device(low));
 }
 
-TEST(an_unconfirmed_action_is_decided_again, "what the backend did not carry out and confirm is asked for by the next pass")
+TEST(an_unconfirmed_action_is_decided_again,
+     "what the backend did not carry out and confirm is asked for by the next pass")
 {
 	two_processes();
 	start_hog(low);
@@ -937,7 +976,8 @@ TEST(an_unconfirmed_action_is_decided_again, "what the backend did not carry out
 
 /* ---- priorities ---- */
 
-TEST(priority_derivation, "logical priority is KFD's minus nice; above normal counts against others only for the trusted")
+TEST(priority_derivation,
+     "logical priority is KFD's minus nice; above normal counts against others only for the trusted")
 {
 	static const struct {
 		u32 kfd;
@@ -966,7 +1006,11 @@ TEST(priority_derivation, "logical priority is KFD's minus nice; above normal co
 	u32 i;
 
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		struct gpreempt_policy_queue q = { .priority = 99, .own_priority = 99, .explicit_priority = !table[i].is_explicit };
+		struct gpreempt_policy_queue q = {
+			.priority = 99,
+			.own_priority = 99,
+			.explicit_priority = !table[i].is_explicit,
+		};
 
 		gpreempt_policy_priority(table[i].kfd, table[i].nice, table[i].trusted, &q);
 		if (q.priority != table[i].priority || q.own_priority != table[i].own ||

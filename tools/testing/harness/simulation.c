@@ -2,9 +2,9 @@
 /*
  * simulation.c - random nodes with random work, and what must hold on all of them
  *
- * A device with a few wave slots, queues with kernels and barriers, a virtual clock, and the monitor's passes around policy.c. A runlist
- * change takes all waves off and brings them back a little later, as the hardware does. Nothing here knows how the policy
- * decides; the properties look at what is true on the device.
+ * A device with a few wave slots, queues with kernels and barriers, a virtual clock, and the monitor's passes around
+ * policy.c. A runlist change takes all waves off and brings them back a little later, as the hardware does. Nothing
+ * here knows how the policy decides; the properties look at what is true on the device.
  *
  * Each seed is one node. Seeds SEED..SEED+COUNT-1 run (1..500 unless set); a violated property names its seed:
  *
@@ -414,7 +414,7 @@ static bool process_works_at(const struct program *p, s32 level, bool seen)
 
 /* ---- properties ---- */
 
-/* What may change a decision: work comes, ends or is hidden, a queue becomes or is no longer blocked, a relief begins or ends. */
+/* What may change a decision: work comes, ends or hides, a queue is found blocked or not, a relief begins or ends. */
 static void find_cause(void)
 {
 	u32 i;
@@ -447,7 +447,7 @@ static void check_decision(void)
 		bool spared = process_works_at(p, level, true) && !q->explicit_priority;
 
 		if (q->action == GPREEMPT_RESUME && has_work(p->q) &&
-		    node.now_ns - q->held_ns >= node.params.max_hold_ns) {
+		    node.now_ns - q->starved_ns >= node.params.max_hold_ns) {
 			p->relief_end_ns = node.now_ns + node.params.relief_ns;
 			p->was_in_relief = true;
 		}
@@ -496,22 +496,25 @@ static void check_queue(struct program *p, s32 level)
 
 static void check_end(void)
 {
-	u64 looks, shortest_ns = node.params.poll_ns ? node.params.poll_ns : node.params.interval_ns;
-	u32 i, n;
+	u64 shortest_ns = node.params.poll_ns ? node.params.poll_ns : node.params.interval_ns;
+	u32 i, n, looks;
 
 	for (i = 0; i < node.nr_queues; i++) {
 		struct program *p = program_of(i);
 
-		for (n = 0; n < NR_PACKETS; n++)
-			if (p->packets[n].completed != 1 || p->packets[n].done != p->packets[n].waves)
-				violated(ALL_WORK_IS_DONE_ONCE, "packet %u of queue %d completed %u times, %u of %u waves",
-					 n, number(p), p->packets[n].completed, p->packets[n].done, p->packets[n].waves);
+		for (n = 0; n < NR_PACKETS; n++) {
+			const struct packet *packet = &p->packets[n];
+
+			if (packet->completed != 1 || packet->done != packet->waves)
+				violated(ALL_WORK_IS_DONE_ONCE, "packet %u of queue %d: %u times, %u of %u waves",
+					 n, number(p), packet->completed, packet->done, packet->waves);
+		}
 		if (!on_device(p->q))
 			violated(ALL_IS_RESUMED, "queue %d is still held", number(p));
 	}
 	looks = (node.now_ns - sim.start_ns) / shortest_ns + 2 * node.nr_preempted + 2 * node.nr_relief + sim.kicks + 2;
 	if (node.nr_passes > looks)
-		violated(LOOKS_ARE_BOUNDED, "%u looks, at most %llu expected", node.nr_passes, (unsigned long long)looks);
+		violated(LOOKS_ARE_BOUNDED, "%u looks, at most %u expected", node.nr_passes, looks);
 	if (sim.equal && node.nr_preempted)
 		violated(EQUALS_ARE_LEFT_ALONE, "%u preemptions", node.nr_preempted);
 }
@@ -654,7 +657,8 @@ TEST(relief_is_kept, "a queue that was held for too long is not preempted again 
 	must_hold(RELIEF_IS_KEPT);
 }
 
-TEST(passes_have_a_cause, "the hardware is disturbed only after work came or ended, a queue got blocked, or a relief began or ended")
+TEST(passes_have_a_cause,
+     "the hardware is disturbed only after work came or ended, a queue got blocked, or a relief began or ended")
 {
 	must_hold(PASSES_HAVE_A_CAUSE);
 }
@@ -669,7 +673,8 @@ TEST(equals_are_left_alone, "where all priorities are equal, nothing is preempte
 	must_hold(EQUALS_ARE_LEFT_ALONE);
 }
 
-TEST(own_process_is_spared, "no queue is preempted while its own process works at the level, unless it was given its priority")
+TEST(own_process_is_spared,
+     "no queue is preempted while its own process works at the level, unless it was given its priority")
 {
 	must_hold(OWN_PROCESS_IS_SPARED);
 }
