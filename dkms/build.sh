@@ -160,7 +160,9 @@ if [ -z "$src" ]; then
 		die "kernel $kver: cannot tell which source it was made from" \
 		    "its headers do not come from a Debian package linux-headers-$kver" \
 		    "give the kernel's own source with --src TARBALL_OR_DIR"
-	have=$(dpkg-query -W -f '${db:Status-Status} ${source:Version}' "$source_package" 2>/dev/null | sed -n 's/^installed //p' || true)
+	# While a kernel is upgraded DKMS asks before everything is configured; unpacked is enough.
+	have=$(dpkg-query -W -f '${db:Status-Status} ${source:Version}' "$source_package" 2>/dev/null |
+		sed -nE 's/^(installed|unpacked|half-configured|triggers-[a-z]*) //p' || true)
 	[ -n "$have" ] ||
 		die "kernel $kver: its source is not installed" \
 		    "the package $source_package $want is needed to build amdgpu" \

@@ -12,13 +12,13 @@ foreign=6.1.0-40-amd64
 out=$scratch/out
 src=$scratch/src
 
-# A dpkg-query that knows the versions it is told: HEADERS_VERSION, SOURCE_VERSION ("" is not installed), SOURCE_FILE
+# A dpkg-query that knows what it is told: HEADERS_VERSION, SOURCE_VERSION ("" is not installed), SOURCE_FILE, SOURCE_STATUS
 mkdir "$scratch/bin"
 cat >"$scratch/bin/dpkg-query" <<'EOF'
 #!/bin/sh
 case "$*" in
 *-W*linux-headers-*) [ -n "$HEADERS_VERSION" ] && echo "$HEADERS_VERSION" ;;
-*-W*linux-source-*) [ -n "$SOURCE_VERSION" ] && echo "installed $SOURCE_VERSION" ;;
+*-W*linux-source-*) [ -n "$SOURCE_VERSION" ] && echo "${SOURCE_STATUS:-installed} $SOURCE_VERSION" ;;
 *-L*linux-source-*) echo "$SOURCE_FILE" ;;
 esac
 EOF
@@ -76,6 +76,17 @@ no_source()
 {
 	refused "$out" with_packages 6.12.9-1 "" "" "$build" --kver "$KVER" --build-dir "$scratch/b"
 	has "$out" "apt-get install linux-source-$series=6.12.9-1"
+}
+
+# In the middle of an upgrade the source is there but not configured; a removed package has a version, too.
+source_status()
+{
+	touch "$scratch/linux-source-6.tar.xz"
+	SOURCE_STATUS=unpacked with_packages 6.12.9-1 6.12.9-1 "$scratch/linux-source-6.tar.xz" \
+		"$build" --check --kver "$KVER"
+	export SOURCE_STATUS=config-files
+	refused "$out" with_packages 6.12.9-1 6.12.9-1 "$scratch/linux-source-6.tar.xz" "$build" --check --kver "$KVER"
+	has "$out" "is not installed"
 }
 
 other_package()
@@ -260,7 +271,7 @@ dkms_failure()
 	is "files installed" "$(find "$scratch/fail/lib" -name '*.ko*')" ""
 }
 
-plan 26
+plan 27
 tap "headers and source of $KVER are accepted" matching
 tap "a series without hooks is refused, with the packages that bring one that has" no_series
 tap "install on such a kernel says the same and touches nothing" install_on_foreign
@@ -268,6 +279,7 @@ tap "a missing series folder is refused" series_removed
 tap "missing headers are refused" no_headers
 tap "a kernel without amdgpu is refused" no_amdgpu
 tap "a missing source package is refused" no_source
+tap "a source package that is just unpacked is accepted, a removed one is not" source_status
 tap "a source package of another version is refused, with both versions" other_package
 tap "a missing tarball is refused" tarball_gone
 tap "a broken tarball is refused" tarball_broken
