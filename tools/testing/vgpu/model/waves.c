@@ -143,7 +143,7 @@ static void insert_by_end(struct vgpu_model *m, struct vgpu_group *g)
  */
 static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 workgroup, u32 step, u64 left_ns, bool waiting)
 {
-	u32 waves = waves_of(d, workgroup), first = workgroup * d->wg_waves, i, cu;
+	u32 waves = waves_of(d, workgroup), first = workgroup * d->wg_waves, i, cu = 0;
 	struct vgpu_group *g = d->open_pass == m->pass ? d->open : NULL;
 	bool fresh;
 

@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: MIT
+/*
+ * bed.c - memory, time, driver and processes around the device model (see bed.h)
+ */
+#include <sys/mman.h>
+
+#include "bed.h"
+
+bool vgpu_quiet;
+
+#define KIQ_ME		2
+#define KIQ_PIPE	1
+#define HIQ_ME		2
+#define HIQ_PIPE	0
+#define KIQ_DOORBELL	0x0
+#define HIQ_DOORBELL	0x400
+#define USER_DOORBELLS	0x1000
+#define KERNEL_RING	4096u		/* dwords */
+#define MQD_BYTES	8192u		/* the MQD and the control stack */
+#define PM4(op, n)	(0xc0000000u | ((n) - 2) << 16 | (op) << 8)
+#define LO(v)		((u32)(v))
+#define HI(v)		((u32)((u64)(v) >> 32))
+
+static void *sys_ptr(void *ctx, u64 addr, u32 len)
+{
+	struct bed *b = ctx;
+
+	if (addr < BED_SYSTEM_BASE || addr + len > BED_SYSTEM_BASE + BED_SYSTEM_BYTES)
+		return NULL;
+	return b->system + (addr - BED_SYSTEM_BASE);
+}
+
+static void *vram_ptr(void *ctx, u64 offset, u32 len)
+{
+	struct bed *b = ctx;
+
+	return offset + len <= BED_VRAM_BYTES && offset + len >= offset ? b->vram + offset : NULL;
+}
+
+static u64 now_ns(void *ctx)
+{
+	return ((struct bed *)ctx)->now;
+}
+
+static void raise_irq(void *ctx)
+{
+	((struct bed *)ctx)->irqs++;
+}
+
+static const struct vgpu_platform_ops ops = { sys_ptr, vram_ptr, now_ns, raise_irq };
+
+static void *must(void *p)
+{
+	if (!p) {
+		fprintf(stderr, "out of memory\n");
+		exit(2);
+	}
+	return p;
+}
+
+/* Zeroed pages that cost nothing until they are touched, and that the address sanitizer need not shadow */
+static void *pages(u64 bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return must(p == MAP_FAILED ? NULL : p);
+}
+
+struct bed *bed_new(void (*configure)(struct vgpu_config *c))
+{
+	struct bed *b = must(calloc(1, sizeof(*b)));
+
+	b->vram = pages(BED_VRAM_BYTES);
+	b->system = pages(BED_SYSTEM_BYTES);
+	b->doorbells = must(calloc(1, BED_DOORBELL_BYTES));
+	b->now = 1000000;
+	b->next_doorbell = USER_DOORBELLS;
+	b->next_pasid = 100;
+	b->config = (struct vgpu_config) {
+		.vram_bytes = BED_VRAM_BYTES, .doorbells = b->doorbells, .doorbell_bytes = BED_DOORBELL_BYTES,
+		.cus = 8, .simds_per_cu = 4, .waves_per_simd = 8, .se = 4,
+		.trap_ns = 10000, .runlist_ns = 20000, .dispatch_ns = 2000, .hbm_bytes_per_us = 1600000, .quantum_ns = 1000000,
+	};
+	if (configure)
+		configure(&b->config);
+	b->m = must(vgpu_model_create(&b->config, &ops, b));
+	return b;
+}
+
+void bed_free(struct bed *b)
+{
+	vgpu_model_destroy(b->m);
+	munmap(b->vram, BED_VRAM_BYTES);
+	munmap(b->system, BED_SYSTEM_BYTES);
+	free(b->doorbells);
+	free(b);
+}
+
+/* Runs the model at every event, and at least every 20 us as the module does. */
+bool bed_run_until(struct bed *b, bool (*done)(void *), void *arg, u64 ns)
+{
+	u64 end = b->now + ns, next;
+
+	for (;;) {
+		next = vgpu_model_run(b->m);
+		if (done && done(arg))
+			return true;
+		if (b->now >= end)
+			return !done;
+		if (next <= b->now)
+			next = b->now + 1;
+		if (next > b->now + 20000)
+			next = b->now + 20000;
+		b->now = next < end ? next : end;
+	}
+}
+
+void bed_run_for(struct bed *b, u64 ns)
+{
+	bed_run_until(b, NULL, NULL, ns);
+}
+
+u64 bed_vram(struct bed *b, u64 bytes)
+{
+	u64 offset = b->vram_used;
+
+	b->vram_used += (bytes + VGPU_PAGE - 1) & ~(u64)(VGPU_PAGE - 1);
+	if (b->vram_used > BED_VRAM_BYTES) {
+		fprintf(stderr, "bed: VRAM is used up\n");
+		exit(2);
+	}
+	return offset;
+}
+
+u64 bed_system(struct bed *b, u64 bytes)
+{
+	u64 offset = b->system_used;
+
+	b->system_used += (bytes + VGPU_PAGE - 1) & ~(u64)(VGPU_PAGE - 1);
+	if (b->system_used > BED_SYSTEM_BYTES) {
+		fprintf(stderr, "bed: system memory is used up\n");
+		exit(2);
+	}
+	return offset;
+}
+
+u64 bed_kernel_va(struct bed *b, u64 vram_offset)
+{
+	(void)b;
+	return VGPU_FB_BASE + vram_offset;
+}
+
+static void reg(struct bed *b, u32 index, u32 value)
+{
+	vgpu_model_reg_write(b->m, index, value);
+}
+
+void bed_write_reg(struct bed *b, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg r, u32 value)
+{
+	reg(b, VGPU_GRBM_GFX_CNTL, pipe | me << 2 | queue << 8);
+	reg(b, VGPU_HQD_FIRST + r, value);
+	reg(b, VGPU_GRBM_GFX_CNTL, 0);
+}
+
+static void ring_write(u32 *ring, u64 *wptr, const u32 *dwords, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		ring[(*wptr)++ % KERNEL_RING] = dwords[i];
+}
+
+void bed_kiq(struct bed *b, const u32 *dwords, u32 count)
+{
+	ring_write(b->kiq, &b->kiq_wptr, dwords, count);
+	*(u64 *)((u8 *)b->doorbells + KIQ_DOORBELL) = b->kiq_wptr;
+	bed_run_for(b, 0);
+}
+
+void bed_hiq(struct bed *b, const u32 *dwords, u32 count)
+{
+	ring_write(b->hiq, &b->hiq_wptr, dwords, count);
+	*b->hiq_wptr_memory = b->hiq_wptr;
+	*(u64 *)((u8 *)b->doorbells + HIQ_DOORBELL) = b->hiq_wptr;
+	bed_run_for(b, 0);
+}
+
+static void hubs_up(struct bed *b)
+{
+	u64 gart = bed_vram(b, BED_GART_BYTES / VGPU_PAGE * 8);
+	u32 hub, vmid;
+
+	for (hub = 0; hub < VGPU_HUBS; hub++) {
+		reg(b, VGPU_HUB_REG(hub, VGPU_VM_CONTEXT0_CNTL), 1);
+		reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_BASE_LO), LO(gart | PTE_V));
+		reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_BASE_LO) + 1, HI(gart));
+		reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_END_LO), BED_GART_BYTES / VGPU_PAGE - 1);
+		for (vmid = 1; vmid < 16; vmid++) {
+			/* As amdgpu sets it up for this device: three levels, tables of 2^18 pages */
+			reg(b, VGPU_HUB_REG(hub, VGPU_VM_CONTEXT0_CNTL) + vmid, 1 | 2 << 1 | 9 << 3);
+			reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_END_LO) + 2 * vmid, 0xffffffff);
+			reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_END_LO) + 2 * vmid + 1, 0xf);
+		}
+	}
+	/* GART: all of it is mapped to the beginning of system memory */
+	for (vmid = 0; vmid < BED_GART_BYTES / VGPU_PAGE; vmid++)
+		((u64 *)(b->vram + gart))[vmid] = (BED_SYSTEM_BASE + vmid * (u64)VGPU_PAGE) | PTE_V | PTE_S | PTE_RW;
+}
+
+static void ih_up(struct bed *b)
+{
+	u64 ring = bed_system(b, 65536), wb = bed_system(b, 4096);
+
+	reg(b, VGPU_IH_RB_BASE, LO((BED_SYSTEM_BASE + ring) >> 8));
+	reg(b, VGPU_IH_RB_BASE_HI, HI((BED_SYSTEM_BASE + ring) >> 8));
+	reg(b, VGPU_IH_RB_WPTR_ADDR_LO, LO(BED_SYSTEM_BASE + wb));
+	reg(b, VGPU_IH_RB_WPTR_ADDR_HI, HI(BED_SYSTEM_BASE + wb));
+	reg(b, VGPU_IH_RB_CNTL, 1 | 14 << 1 | 0x00020000);
+	b->ih_rptr = 0;
+}
+
+bool bed_interrupt(struct bed *b, u32 iv[VGPU_IV_DWORDS])
+{
+	u64 ring = (u64)vgpu_model_reg_read(b->m, VGPU_IH_RB_BASE) << 8;
+
+	if (b->ih_rptr == vgpu_model_reg_read(b->m, VGPU_IH_RB_WPTR))
+		return false;
+	memcpy(iv, b->system + (ring - BED_SYSTEM_BASE) + b->ih_rptr, VGPU_IV_DWORDS * 4);
+	b->ih_rptr = (b->ih_rptr + VGPU_IV_DWORDS * 4) & 0xffff;
+	reg(b, VGPU_IH_RB_RPTR, b->ih_rptr);
+	return true;
+}
+
+void bed_driver_up(struct bed *b)
+{
+	u64 kiq, hiq, page, mqd;
+	u32 *w;
+
+	hubs_up(b);
+	ih_up(b);
+
+	/* KIQ: by registers */
+	kiq = bed_vram(b, KERNEL_RING * 4);
+	page = bed_vram(b, VGPU_PAGE);
+	b->kiq = (u32 *)(b->vram + kiq);
+	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_MQD_BASE_LO, LO(bed_kernel_va(b, bed_vram(b, MQD_BYTES))));
+	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_MQD_BASE_HI, HI(VGPU_FB_BASE));
+	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_BASE_LO, LO(bed_kernel_va(b, kiq) >> 8));
+	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_BASE_HI, HI(bed_kernel_va(b, kiq) >> 8));
+	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_CONTROL, 11);
+	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_RPTR_REPORT_LO, LO(bed_kernel_va(b, page)));
+	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_RPTR_REPORT_HI, HI(VGPU_FB_BASE));
+	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_DOORBELL, KIQ_DOORBELL | 1u << 30);
+	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_ACTIVE, 1);
+
+	/* HIQ: by KIQ */
+	hiq = bed_vram(b, KERNEL_RING * 4);
+	page = bed_vram(b, VGPU_PAGE);
+	mqd = bed_vram(b, MQD_BYTES);
+	b->hiq = (u32 *)(b->vram + hiq);
+	b->hiq_wptr_memory = (u64 *)(b->vram + page + 64);
+	b->fence = (u64 *)(b->vram + page + 128);
+	w = (u32 *)(b->vram + mqd) + 0x80;
+	w[VGPU_HQD_MQD_BASE_LO] = LO(bed_kernel_va(b, mqd));
+	w[VGPU_HQD_MQD_BASE_HI] = HI(VGPU_FB_BASE);
+	w[VGPU_HQD_PQ_BASE_LO] = LO(bed_kernel_va(b, hiq) >> 8);
+	w[VGPU_HQD_PQ_BASE_HI] = HI(bed_kernel_va(b, hiq) >> 8);
+	w[VGPU_HQD_PQ_CONTROL] = 11;
+	w[VGPU_HQD_PQ_RPTR_REPORT_LO] = LO(bed_kernel_va(b, page));
+	w[VGPU_HQD_PQ_RPTR_REPORT_HI] = HI(VGPU_FB_BASE);
+	bed_kiq(b, (u32[]) { PM4(0xa2, 7), 1u << 26 | 1u << 29 | 1u << 18 | HIQ_PIPE << 16, HIQ_DOORBELL,
+			     LO(bed_kernel_va(b, mqd)), HI(VGPU_FB_BASE), LO(bed_kernel_va(b, page + 64)), HI(VGPU_FB_BASE) }, 7);
+
+	/* slots: two queues of each pipe are the kernel's */
+	bed_hiq(b, (u32[]) { PM4(0xa0, 8), BED_VMIDS | 1u << 29, 0xfcfcfcfc, 0, 0, 0, 0, 0 }, 8);
+}
+
+bool bed_hiq_fence(struct bed *b)
+{
+	u64 va = bed_kernel_va(b, (u64)((u8 *)b->fence - b->vram)), deadline = b->now + 100000000;
+
+	b->fence_value++;
+	bed_hiq(b, (u32[]) { PM4(0xa4, 7), 2u << 30, 0, LO(va), HI(va), LO(b->fence_value), HI(b->fence_value) }, 7);
+	while (*b->fence != b->fence_value && b->now < deadline)
+		bed_run_for(b, 1000);
+	return *b->fence == b->fence_value;
+}
+
+/* ---- processes ---- */
+
+struct bed_process *bed_process(struct bed *b)
+{
+	/* Objects of the test's own live in a corner of the simulated memory: they go away with the bed. */
+	struct bed_process *p = (void *)(b->system + bed_system(b, sizeof(*p)));
+
+	p->root = bed_vram(b, 8 << 9);
+	p->pasid = b->next_pasid++;
+	p->next_va = 0x7f0000000000ULL;
+	return p;
+}
+
+static u64 *entry(struct bed *b, u64 table, u32 index)
+{
+	return (u64 *)(b->vram + (table & 0x0000fffffffff000ULL)) + index;
+}
+
+/* Maps one page with three tables: the last but one has entries of 2 MiB that point at tables of pages ("translate further"). */
+void bed_map(struct bed *b, struct bed_process *p, u64 va, u64 phys, u64 flags)
+{
+	u64 *e = entry(b, p->root, (va >> 39) & 511);
+
+	if (!*e)
+		*e = bed_vram(b, 4096) | PTE_V;
+	e = entry(b, *e, (va >> 30) & 511);
+	if (!*e)
+		*e = bed_vram(b, 4096) | PTE_V | 9ULL << 59;
+	e = entry(b, *e, (va >> 21) & 511);
+	if (!*e)
+		*e = bed_vram(b, 4096) | PTE_V | PTE_TF;
+	*entry(b, *e, (va >> 12) & 511) = phys | flags;
+}
+
+u64 bed_alloc(struct bed *b, struct bed_process *p, u64 bytes, void **cpu)
+{
+	u64 va = p->next_va, offset = bed_system(b, bytes), i;
+
+	for (i = 0; i < bytes; i += VGPU_PAGE)
+		bed_map(b, p, va + i, BED_SYSTEM_BASE + offset + i, PTE_V | PTE_S | PTE_RW);
+	p->next_va += i + VGPU_PAGE;		/* a hole behind everything */
+	if (cpu)
+		*cpu = b->system + offset;
+	return va;
+}
+
+/* ---- queues and work ---- */
+
+struct bed_queue *bed_queue(struct bed *b, struct bed_process *p)
+{
+	struct bed_queue *q = (void *)(b->system + bed_system(b, sizeof(*q)));
+	u64 mqd = bed_vram(b, MQD_BYTES), i;
+	void *page, *ring;
+	u32 *w;
+
+	q->p = p;
+	q->mqd = bed_kernel_va(b, mqd);
+	q->mqd_words = (u32 *)(b->vram + mqd);
+	q->stack = b->vram + mqd + 4096;
+	q->ring_va = bed_alloc(b, p, BED_RING_PACKETS * 64, &ring);
+	q->ring = ring;
+	for (i = 0; i < BED_RING_PACKETS; i++)
+		q->ring[64 * i] = 1;
+	q->page_va = bed_alloc(b, p, 4096, &page);
+	q->write_index = (u64 *)((u8 *)page + 56);
+	q->read_index = (u64 *)((u8 *)page + 128);
+	/* The save area is large and only its records are looked at: VRAM pages on demand would do, all of it is simpler. */
+	q->save_va = p->next_va;
+	for (i = 0; i < BED_SAVE_BYTES; i += VGPU_PAGE)
+		bed_map(b, p, q->save_va + i, bed_vram(b, VGPU_PAGE), PTE_V | PTE_RW);
+	p->next_va += BED_SAVE_BYTES + VGPU_PAGE;
+	q->doorbell = b->next_doorbell;
+	b->next_doorbell += 8;
+
+	w = q->mqd_words + 0x80;
+	w[VGPU_HQD_MQD_BASE_LO] = LO(q->mqd);
+	w[VGPU_HQD_MQD_BASE_HI] = HI(q->mqd);
+	w[VGPU_HQD_PERSISTENT_STATE] = 1u << 30;
+	w[VGPU_HQD_PQ_BASE_LO] = LO(q->ring_va >> 8);
+	w[VGPU_HQD_PQ_BASE_HI] = HI(q->ring_va >> 8);
+	w[VGPU_HQD_PQ_CONTROL] = __builtin_ctz(BED_RING_PACKETS * 16) - 1;
+	w[VGPU_HQD_PQ_RPTR_REPORT_LO] = LO(q->page_va + 128);
+	w[VGPU_HQD_PQ_RPTR_REPORT_HI] = HI(q->page_va);
+	w[VGPU_HQD_PQ_WPTR_POLL_LO] = LO(q->page_va + 56);
+	w[VGPU_HQD_PQ_WPTR_POLL_HI] = HI(q->page_va);
+	w[VGPU_HQD_PQ_DOORBELL] = q->doorbell;
+	w[VGPU_HQD_CTX_SAVE_LO] = LO(q->save_va);
+	w[VGPU_HQD_CTX_SAVE_HI] = HI(q->save_va);
+	w[VGPU_HQD_CTX_SAVE_SIZE] = BED_SAVE_BYTES;
+	w[VGPU_HQD_CNTL_STACK_SIZE] = BED_STACK_BYTES;
+	w[VGPU_HQD_CNTL_STACK_OFFSET] = BED_STACK_BYTES;
+	w[VGPU_HQD_WG_STATE_OFFSET] = BED_STACK_BYTES;
+	w[VGPU_HQD_AQL_CONTROL] = 1;
+	return q;
+}
+
+struct bed_queue *bed_sdma_queue(struct bed *b, struct bed_process *p, u32 engine)
+{
+	struct bed_queue *q = (void *)(b->system + bed_system(b, sizeof(*q)));
+	u64 mqd = bed_vram(b, MQD_BYTES);
+	void *page, *ring;
+
+	q->p = p;
+	q->sdma = true;
+	q->engine = engine;
+	q->mqd = bed_kernel_va(b, mqd);
+	q->mqd_words = (u32 *)(b->vram + mqd);
+	q->ring_va = bed_alloc(b, p, 4096, &ring);
+	q->ring = ring;
+	q->page_va = bed_alloc(b, p, 4096, &page);
+	q->write_index = (u64 *)((u8 *)page + 56);
+	q->read_index = (u64 *)((u8 *)page + 128);
+	q->doorbell = b->next_doorbell;
+	b->next_doorbell += 8;
+	q->mqd_words[0] = 10 << 1;
+	q->mqd_words[1] = LO(q->ring_va >> 8);
+	q->mqd_words[2] = HI(q->ring_va >> 8);
+	q->mqd_words[8] = HI(q->page_va + 128);
+	q->mqd_words[9] = LO(q->page_va + 128);
+	q->mqd_words[22] = q->doorbell;
+	return q;
+}
+
+void bed_submit_raw(struct bed *b, struct bed_queue *q, const void *packet, bool ring)
+{
+	u8 *slot = q->ring + *q->write_index % BED_RING_PACKETS * 64;
+	u16 header;
+
+	memcpy(&header, packet, 2);
+	memcpy(slot + 2, (const u8 *)packet + 2, 62);
+	(*q->write_index)++;
+	memcpy(slot, &header, 2);
+	if (ring)
+		b->doorbells[q->doorbell / 8] = *q->write_index - 1;
+}
+
+struct bed_work *bed_work(struct bed *b, struct bed_process *p, u32 waves, u32 wg_waves, u32 steps, u64 step_ns)
+{
+	struct bed_work *w = (void *)(b->system + bed_system(b, sizeof(*w)));
+	struct vgpu_kernel *k;
+	struct vgpu_kernargs *a;
+	void *cpu;
+	u8 *s;
+
+	w->p = p;
+	w->waves = waves;
+	w->wg_waves = wg_waves;
+	w->steps = steps;
+	w->kernel_va = bed_alloc(b, p, 4096, &cpu);
+	k = cpu;
+	w->args_va = w->kernel_va + 256;
+	a = (void *)((u8 *)cpu + 256);
+	w->signal_va = w->kernel_va + 512;
+	s = (u8 *)cpu + 512;
+	w->flag_va = w->kernel_va + 1024;
+	w->flag = (u64 *)((u8 *)cpu + 1024);
+	w->mailbox = (u64 *)((u8 *)cpu + 1032);
+	w->signal = (s64 *)(s + 8);
+	*w->signal = 1;
+	w->counters_va = bed_alloc(b, p, (u64)waves * steps * 4, &cpu);
+	w->counters = cpu;
+	k->magic = VGPU_KERNEL_MAGIC;
+	k->version = VGPU_KERNEL_VERSION;
+	k->steps = steps;
+	k->step_ns = step_ns;
+	k->vgprs = 32;
+	a->counters = w->counters_va;
+	return w;
+}
+
+void bed_submit(struct bed *b, struct bed_queue *q, struct bed_work *w, bool barrier)
+{
+	u8 p[64] = { 0 };
+	u16 header = 2 | (barrier ? 0x100 : 0), one = 1, lanes = (u16)(w->wg_waves * 64);
+	u32 grid = w->waves * 64, unit = 1;
+
+	memcpy(p, &header, 2);
+	memcpy(p + 4, &lanes, 2);
+	memcpy(p + 6, &one, 2);
+	memcpy(p + 8, &one, 2);
+	memcpy(p + 12, &grid, 4);
+	memcpy(p + 16, &unit, 4);
+	memcpy(p + 20, &unit, 4);
+	memcpy(p + 32, &w->kernel_va, 8);
+	memcpy(p + 40, &w->args_va, 8);
+	memcpy(p + 56, &w->signal_va, 8);
+	bed_submit_raw(b, q, p, true);
+}
+
+bool bed_work_done(void *work)
+{
+	return *((struct bed_work *)work)->signal <= 0;
+}
+
+u32 bed_work_lost(const struct bed_work *w)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < w->waves * w->steps; i++)
+		n += !w->counters[i];
+	return n;
+}
+
+u32 bed_work_twice(const struct bed_work *w)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < w->waves * w->steps; i++)
+		n += w->counters[i] > 1;
+	return n;
+}
+
+bool bed_runlist(struct bed *b, struct bed_queue **queues, u32 count)
+{
+	u32 list[8192], n = 0, i, j, processes = 0;
+	u64 ib;
+
+	for (i = 0; i < count; i++) {
+		for (j = 0; j < i; j++)
+			if (queues[j]->p == queues[i]->p)
+				break;
+		if (j < i)
+			continue;
+		processes++;
+		memcpy(list + n, (u32[21]) { PM4(0xa1, 21), queues[i]->p->pasid, LO(queues[i]->p->root | PTE_V),
+					     HI(queues[i]->p->root) }, 84);
+		n += 21;
+		for (j = i; j < count; j++) {
+			const struct bed_queue *q = queues[j];
+			u32 engine = q->sdma ? q->engine < 2 ? (q->engine + 2) << 26 : q->engine << 26 | 1 << 2 : 0;
+
+			if (q->p != queues[i]->p)
+				continue;
+			memcpy(list + n, (u32[7]) { PM4(0xa2, 7), 1 << 4 | (q->is_static ? 2u << 21 : 0) | engine | 1u << 29,
+						    q->doorbell, LO(q->mqd), HI(q->mqd), LO(q->page_va + 56), HI(q->page_va) }, 28);
+			n += 7;
+		}
+	}
+	ib = bed_vram(b, n * 4);
+	memcpy(b->vram + ib, list, n * 4);
+	ib = bed_kernel_va(b, ib);
+	bed_hiq(b, (u32[]) { PM4(0xa5, 4), LO(ib), HI(ib), n | 1u << 23 | (processes < 13 ? processes : 13) << 24 }, 4);
+	return bed_hiq_fence(b);
+}
+
+bool bed_unmap(struct bed *b, bool reset)
+{
+	bed_hiq(b, (u32[]) { PM4(0xa3, 6), reset | 3 << 4, 0, 0, 0, 0 }, 6);
+	return bed_hiq_fence(b);
+}
+
+bool bed_unmap_pasid(struct bed *b, u16 pasid)
+{
+	bed_hiq(b, (u32[]) { PM4(0xa3, 6), 1 << 4, pasid, 0, 0, 0 }, 6);
+	return bed_hiq_fence(b);
+}
+
+u64 bed_stat(struct bed *b, const char *name)
+{
+	char text[4096], *at;
+	size_t len = strlen(name);
+
+	vgpu_model_print_stats(b->m, text, sizeof(text));
+	for (at = text; at && *at; at = strchr(at, '\n'), at = at ? at + 1 : NULL)
+		if (!strncmp(at, name, len) && at[len] == ' ')
+			return strtoull(at + len, NULL, 10);
+	fprintf(stderr, "no statistic %s\n", name);
+	exit(2);
+}
+
+/* What the driver's get_cu_occupancy adds up for a queue */
+u32 bed_waves_by_register(struct bed *b, u32 doorbell)
+{
+	u32 se, q, map, n = 0, waves;
+
+	for (se = 0; se < b->config.se; se++) {
+		reg(b, VGPU_GRBM_GFX_CNTL, 1 << 2);
+		reg(b, VGPU_GRBM_GFX_INDEX, se << 16 | 1u << 30);
+		map = vgpu_model_reg_read(b->m, VGPU_SPI_CSQ_STATUS);
+		for (q = 0; q < 32; q++) {
+			if (!(map >> q & 1))
+				continue;
+			reg(b, VGPU_GRBM_GFX_CNTL, 1 << 2 | q / 8 | q % 8 << 8);
+			waves = vgpu_model_reg_read(b->m, VGPU_SPI_CSQ_COUNT_0 + q % 8) & 0xffff;
+			if ((vgpu_model_reg_read(b->m, VGPU_HQD_FIRST + VGPU_HQD_PQ_DOORBELL) & 0x0ffffffc) == doorbell)
+				n += waves;
+		}
+	}
+	reg(b, VGPU_GRBM_GFX_INDEX, 0xe0000000);
+	reg(b, VGPU_GRBM_GFX_CNTL, 0);
+	return n;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bed.h - a computer around the device model: memory, time, what the driver programs, and processes with page tables and queues
+ *
+ * Everything the model sees goes through the same formats that amdgpu and amdkfd use. Time stands still except in bed_run().
+ */
+#ifndef BED_H
+#define BED_H
+
+#include "../model/model.h"
+#include "../vgpu_kernel.h"
+
+#define BED_VRAM_BYTES		(512u << 20)
+#define BED_SYSTEM_BYTES	(64u << 20)
+#define BED_SYSTEM_BASE		0x40000000ULL	/* bus address of the system memory */
+#define BED_DOORBELL_BYTES	(64u << 10)
+#define BED_GART_BYTES		(4u << 20)
+#define BED_VMIDS		0xfff8u		/* of the scheduler */
+#define BED_RING_PACKETS	64u
+#define BED_STACK_BYTES		4096u
+#define BED_SAVE_BYTES		(5u << 20)
+
+#define PTE_V			1ULL
+#define PTE_S			2ULL
+#define PTE_R			(1ULL << 5)
+#define PTE_W			(1ULL << 6)
+#define PTE_RW			(PTE_R | PTE_W)
+#define PDE_P			(1ULL << 54)
+#define PTE_TF			(1ULL << 56)
+
+/* A process: its root table in VRAM, as MAP_PROCESS names it */
+struct bed_process {
+	u64 root;
+	u16 pasid;
+	u64 next_va;
+};
+
+/* A user AQL queue */
+struct bed_queue {
+	struct bed_process *p;
+	u64 mqd;		/* address in VMID 0 */
+	u32 *mqd_words;
+	u8 *stack;
+	u64 ring_va;
+	u8 *ring;
+	u64 page_va;		/* write index at 56, read index at 128 */
+	u64 *write_index;
+	u64 *read_index;
+	u64 save_va;
+	u32 doorbell;
+	u32 engine;
+	bool sdma;
+	bool is_static;
+};
+
+/* A kernel, its arguments and its counters in a process */
+struct bed_work {
+	struct bed_process *p;
+	u64 kernel_va, args_va, counters_va, signal_va, flag_va;
+	u32 *counters;
+	s64 *signal;
+	u64 *mailbox;
+	u64 *flag;
+	u32 waves, steps, wg_waves;
+};
+
+struct bed {
+	struct vgpu_config config;
+	struct vgpu_model *m;
+	u8 *vram;
+	u8 *system;
+	u64 *doorbells;
+	u64 now;
+	u64 next;
+	u32 irqs;
+	u64 vram_used, system_used;
+	u32 next_doorbell;
+	u16 next_pasid;
+	u32 ih_rptr;
+	/* kernel rings */
+	u32 *kiq, *hiq;
+	u64 kiq_wptr, hiq_wptr;
+	u64 *hiq_wptr_memory;
+	u64 *fence;
+	u64 fence_value;
+};
+
+struct bed *bed_new(void (*configure)(struct vgpu_config *c));
+void bed_free(struct bed *b);
+void bed_run_for(struct bed *b, u64 ns);
+bool bed_run_until(struct bed *b, bool (*done)(void *), void *arg, u64 ns);
+
+u64 bed_vram(struct bed *b, u64 bytes);			/* offset in VRAM, page aligned, zeroed */
+u64 bed_system(struct bed *b, u64 bytes);		/* offset in system memory */
+u64 bed_kernel_va(struct bed *b, u64 vram_offset);	/* in VMID 0 */
+
+void bed_driver_up(struct bed *b);			/* hubs, IH, KIQ, HIQ, scheduler's resources */
+void bed_kiq(struct bed *b, const u32 *dwords, u32 count);
+void bed_hiq(struct bed *b, const u32 *dwords, u32 count);
+void bed_write_reg(struct bed *b, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value);
+
+struct bed_process *bed_process(struct bed *b);
+void bed_map(struct bed *b, struct bed_process *p, u64 va, u64 phys, u64 flags);
+u64 bed_alloc(struct bed *b, struct bed_process *p, u64 bytes, void **cpu);
+
+struct bed_queue *bed_queue(struct bed *b, struct bed_process *p);
+struct bed_queue *bed_sdma_queue(struct bed *b, struct bed_process *p, u32 engine);
+void bed_submit_raw(struct bed *b, struct bed_queue *q, const void *packet, bool ring);
+struct bed_work *bed_work(struct bed *b, struct bed_process *p, u32 waves, u32 wg_waves, u32 steps, u64 step_ns);
+void bed_submit(struct bed *b, struct bed_queue *q, struct bed_work *w, bool barrier);
+bool bed_work_done(void *work);
+u32 bed_work_lost(const struct bed_work *w);
+u32 bed_work_twice(const struct bed_work *w);
+
+/* Runlist of all of @queues; processes in order of their first queue. Returns when the fence was written, false if it never is. */
+bool bed_runlist(struct bed *b, struct bed_queue **queues, u32 count);
+bool bed_unmap(struct bed *b, bool reset);		/* non-static queues */
+bool bed_unmap_pasid(struct bed *b, u16 pasid);
+bool bed_hiq_fence(struct bed *b);
+
+/* Next entry of the interrupt ring, false if there is none */
+bool bed_interrupt(struct bed *b, u32 iv[VGPU_IV_DWORDS]);
+u64 bed_stat(struct bed *b, const char *name);
+u32 bed_waves_by_register(struct bed *b, u32 doorbell);
+
+#endif /* BED_H */

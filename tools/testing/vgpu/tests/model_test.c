@@ -1,0 +1,1223 @@
+// SPDX-License-Identifier: MIT
+/*
+ * model_test.c - unit tests of the device model, TAP on stdout
+ *
+ * model_test [NAME...] runs these tests only. SEED=n COUNT=m: the random ones from seed n on, m of them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "bed.h"
+
+static jmp_buf give_up;
+static char why[256];
+
+static void __attribute__((noreturn, format(printf, 3, 4))) fail(const char *file, int line, const char *format, ...)
+{
+	va_list args;
+	int n = snprintf(why, sizeof(why), "%s:%d: ", file, line);
+
+	va_start(args, format);
+	vsnprintf(why + n, sizeof(why) - n, format, args);
+	va_end(args);
+	longjmp(give_up, 1);
+}
+
+#define CHECK(c)	do { if (!(c)) fail(__FILE__, __LINE__, "%s", #c); } while (0)
+#define CHECK_EQ(a, b)	do { long long a_ = (long long)(a), b_ = (long long)(b); if (a_ != b_) \
+				fail(__FILE__, __LINE__, "%s is %lld, not %lld", #a, a_, b_); } while (0)
+
+#define US		1000ULL
+#define MS		1000000ULL
+#define LONG		(10000 * MS)
+
+static struct bed *b;
+
+static void up(void)
+{
+	b = bed_new(NULL);
+	bed_driver_up(b);
+}
+
+#define CHECK_ONCE(w)	do { CHECK_EQ(bed_work_lost(w), 0); CHECK_EQ(bed_work_twice(w), 0); } while (0)
+#define CHECK_DONE(w)	do { CHECK(bed_run_until(b, bed_work_done, (w), LONG)); CHECK_EQ(*(w)->signal, 0); CHECK_ONCE(w); } while (0)
+
+/* ---- GPUVM ---- */
+
+static void gpuvm_system_and_vram_pages(void)
+{
+	struct bed_process *p;
+	u64 page, value = 0x1122334455667788ULL, got = 0;
+	u32 as = VGPU_AS(VGPU_HUB_GFX, 3);
+
+	up();
+	p = bed_process(b);
+	vgpu_reg_set(b->m, VGPU_VM_PT_BASE_LO + 6, (u32)(p->root | PTE_V));
+	page = bed_vram(b, 4096);
+	bed_map(b, p, 0x7f1234567000ULL, page, PTE_V | PTE_RW);
+	bed_map(b, p, 0x7f1234568000ULL, BED_SYSTEM_BASE + 0x5000, PTE_V | PTE_S | PTE_RW);
+	/* across the two pages */
+	CHECK(vgpu_vm_write(b->m, as, 0x7f1234567ffcULL, &value, 8));
+	CHECK_EQ(*(u32 *)(b->vram + page + 0xffc), 0x55667788);
+	CHECK_EQ(*(u32 *)(b->system + 0x5000), 0x11223344);
+	CHECK(vgpu_vm_read(b->m, as, 0x7f1234567ffcULL, &got, 8));
+	CHECK(got == value);
+	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 0);
+}
+
+static void gpuvm_large_pages(void)
+{
+	struct bed_process *p;
+	u32 as = VGPU_AS(VGPU_HUB_GFX, 3), got;
+	u64 tables;
+
+	up();
+	p = bed_process(b);
+	vgpu_reg_set(b->m, VGPU_VM_PT_BASE_LO + 6, (u32)(p->root | PTE_V));
+	/* a page entry of 2 MiB in the table whose entries stand for 512 pages, as amdgpu writes it for large buffers */
+	tables = bed_vram(b, 3 * 4096);
+	((u64 *)(b->vram + p->root))[1] = tables | PTE_V;
+	((u64 *)(b->vram + tables))[2] = (tables + 4096) | PTE_V | 9ULL << 59;
+	((u64 *)(b->vram + tables + 4096))[3] = 0x600000 | PTE_V | PTE_RW;
+	*(u32 *)(b->vram + 0x600000 + 0x123454) = 77;
+	CHECK(vgpu_vm_read(b->m, as, 1ULL << 39 | 2ULL << 30 | 3ULL << 21 | 0x123454, &got, 4));
+	CHECK_EQ(got, 77);
+	/* a page entry of 1 GiB one level higher */
+	((u64 *)(b->vram + tables))[5] = 0 | PTE_V | PTE_RW | PDE_P;
+	CHECK(vgpu_vm_read(b->m, as, 1ULL << 39 | 5ULL << 30 | 0x600000 | 0x123454, &got, 4));
+	CHECK_EQ(got, 77);
+	/* four levels without fragments: the other geometry of this generation */
+	vgpu_reg_set(b->m, VGPU_VM_CONTEXT0_CNTL + 4, 1 | 3 << 1);
+	vgpu_reg_set(b->m, VGPU_VM_PT_BASE_LO + 8, (u32)(p->root | PTE_V));
+	((u64 *)(b->vram + tables))[2] = (tables + 4096) | PTE_V;
+	((u64 *)(b->vram + tables + 4096))[3] = (tables + 8192) | PTE_V;
+	((u64 *)(b->vram + tables + 8192))[4] = 0x700000 | PTE_V | PTE_RW;
+	*(u32 *)(b->vram + 0x700010) = 78;
+	CHECK(vgpu_vm_read(b->m, VGPU_AS(VGPU_HUB_GFX, 4), 1ULL << 39 | 2ULL << 30 | 3ULL << 21 | 4 << 12 | 0x10, &got, 4));
+	CHECK_EQ(got, 78);
+}
+
+static void gpuvm_faults(void)
+{
+	struct bed_process *p;
+	u32 as = VGPU_AS(VGPU_HUB_GFX, 3), value = 1, iv[8];
+
+	up();
+	p = bed_process(b);
+	vgpu_reg_set(b->m, VGPU_VM_PT_BASE_LO + 6, (u32)(p->root | PTE_V));
+	bed_map(b, p, 0x10000, BED_SYSTEM_BASE + 0x5000, PTE_V | PTE_S | PTE_R);
+	CHECK(vgpu_vm_read(b->m, as, 0x10000, &value, 4));
+	while (bed_interrupt(b, iv))
+		;
+	vgpu_quiet = true;
+	CHECK(!vgpu_vm_write(b->m, as, 0x10010, &value, 4));		/* read only */
+	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 1);
+	CHECK(bed_interrupt(b, iv));
+	CHECK_EQ(iv[0] & 0xffff, VGPU_CLIENT_UTCL2);
+	CHECK_EQ(iv[4], 0x10);
+	CHECK_EQ(iv[5], 0x20);
+	CHECK(!vgpu_vm_read(b->m, as, 0x11000, &value, 4));		/* no entry */
+	CHECK(!vgpu_vm_read(b->m, as, 0x7f0000000000ULL, &value, 4));	/* no table */
+	bed_map(b, p, 0x12000, BED_SYSTEM_BASE + BED_SYSTEM_BYTES, PTE_V | PTE_S | PTE_RW);
+	CHECK(!vgpu_vm_read(b->m, as, 0x12000, &value, 4));		/* no memory */
+	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 4);
+	CHECK(!vgpu_vm_read(b->m, VGPU_AS_KERNEL, 0xfffffffff000ULL, &value, 4));
+}
+
+static void gpuvm_kernel_apertures(void)
+{
+	u32 got;
+
+	up();
+	*(u32 *)(b->vram + 0x4560) = 11;
+	*(u32 *)(b->system + 0x7890) = 12;
+	CHECK(vgpu_vm_read(b->m, VGPU_AS_KERNEL, VGPU_FB_BASE + 0x4560, &got, 4));
+	CHECK_EQ(got, 11);
+	CHECK(vgpu_vm_read(b->m, VGPU_AS_KERNEL, 0x7890, &got, 4));	/* through GART */
+	CHECK_EQ(got, 12);
+	CHECK(vgpu_vm_read(b->m, VGPU_AS(VGPU_HUB_MM, 0), 0x7890, &got, 4));
+	CHECK_EQ(got, 12);
+	/* the hubs have tables of their own */
+	vgpu_quiet = true;
+	vgpu_reg_set(b->m, VGPU_HUB_REG(VGPU_HUB_MM, VGPU_VM_CONTEXT0_CNTL), 0);
+	CHECK(vgpu_vm_read(b->m, VGPU_AS_KERNEL, 0x7890, &got, 4));
+	CHECK(!vgpu_vm_read(b->m, VGPU_AS(VGPU_HUB_MM, 0), 0x7890, &got, 4));
+}
+
+/* ---- PM4 ---- */
+
+#define PM4(op, n)	(0xc0000000u | ((n) - 2) << 16 | (op) << 8)
+
+static void pm4_registers_and_memory(void)
+{
+	u64 page, va;
+	u32 *mem;
+
+	up();
+	page = bed_vram(b, 4096);
+	va = bed_kernel_va(b, page);
+	mem = (u32 *)(b->vram + page);
+	/* SET_UCONFIG_REG is the driver's ring test */
+	bed_kiq(b, (u32[]) { PM4(0x79, 3), VGPU_SCRATCH_REG0 - 0xc000, 0xdeadbeef }, 3);
+	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_SCRATCH_REG0), 0xdeadbeef);
+	/* WRITE_DATA to memory, to a register; COPY_DATA register to memory */
+	bed_kiq(b, (u32[]) { PM4(0x37, 6), 5 << 8, (u32)va, (u32)(va >> 32), 1, 2,
+			     PM4(0x37, 5), 1 << 16, VGPU_SCRATCH_REG0, 0, 3,
+			     PM4(0x40, 6), 5 << 8, VGPU_SCRATCH_REG0, 0, (u32)(va + 8), (u32)(va >> 32) }, 17);
+	CHECK_EQ(mem[0], 1);
+	CHECK_EQ(mem[1], 2);
+	CHECK_EQ(mem[2], 3);
+	/* NOPs: with a body, and the one that is a single dword */
+	bed_kiq(b, (u32[]) { PM4(0x10, 4), ~0u, ~0u, ~0u, 0xffff1000, PM4(0x79, 3), VGPU_SCRATCH_REG0 - 0xc000, 4 }, 8);
+	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_SCRATCH_REG0), 4);
+	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
+}
+
+static void pm4_waits_and_buffers(void)
+{
+	u64 page, va;
+	u32 *mem, iv[8];
+
+	up();
+	page = bed_vram(b, 4096);
+	va = bed_kernel_va(b, page);
+	mem = (u32 *)(b->vram + page);
+	memcpy(mem + 64, (u32[]) { PM4(0x37, 5), 5 << 8, (u32)(va + 4), (u32)(va >> 32), 42 }, 20);
+	bed_kiq(b, (u32[]) { PM4(0x3c, 7), 3 | 1 << 4, (u32)va, (u32)(va >> 32), 5, 0xff, 4,
+			     PM4(0x3f, 4), (u32)(va + 256), (u32)(va >> 32), 5,
+			     PM4(0x49, 8), 0, 2u << 29 | 2 << 24, (u32)(va + 8), (u32)(va >> 32), 6, 7, 0x99 }, 19);
+	bed_run_for(b, 100 * US);
+	CHECK_EQ(mem[1], 0);				/* it waits */
+	while (bed_interrupt(b, iv))
+		;
+	mem[0] = 0x1105;
+	bed_run_for(b, 100 * US);
+	CHECK_EQ(mem[1], 42);				/* the indirect buffer was executed */
+	CHECK_EQ(mem[2], 6);
+	CHECK_EQ(mem[3], 7);
+	CHECK(bed_interrupt(b, iv));
+	CHECK_EQ(iv[0], VGPU_CLIENT_GRBM_CP | 181 << 8 | (1 | 2 << 2) << 16);
+	CHECK_EQ(iv[4], 0x99);
+	CHECK(b->irqs > 0);
+}
+
+static void pm4_ring_wraps(void)
+{
+	u64 page, va;
+	u32 i;
+
+	up();
+	page = bed_vram(b, 4096);
+	va = bed_kernel_va(b, page);
+	for (i = 1; i <= 3000; i++)
+		bed_kiq(b, (u32[]) { PM4(0x37, 5), 5 << 8, (u32)va, (u32)(va >> 32), i }, 5);
+	CHECK_EQ(*(u32 *)(b->vram + page), 3000);
+	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
+}
+
+static void pm4_garbage_is_refused(void)
+{
+	u32 seed, i, dwords[64];
+
+	vgpu_quiet = true;
+	for (seed = 1; seed <= 200; seed++) {
+		srand(seed);
+		up();
+		for (i = 0; i < 64; i++)
+			dwords[i] = (u32)rand() << 16 ^ (u32)rand();
+		for (i = 0; i < 64; i += 8)
+			dwords[i] = 0xc0000000 | (rand() % 12) << 16 | (rand() % 4 ? 0xa0 + rand() % 6 : rand() % 256) << 8;
+		if (seed & 1)
+			bed_kiq(b, dwords, 64);
+		else
+			bed_hiq(b, dwords, 64);
+		bed_run_for(b, 100 * US);
+		bed_free(b);
+	}
+	up();
+	bed_kiq(b, (u32[]) { 0x40000000 }, 1);
+	CHECK_EQ(bed_stat(b, "bad_packets"), 1);
+}
+
+/* ---- SDMA ---- */
+
+#define SDMA0_GFX	(VGPU_BASE_SDMA0 + 0x80)
+#define SDMA_DOORBELL	0x800
+
+static void sdma_kernel_ring(void)
+{
+	u64 ring_page, page, va, ring_va;
+	u32 *ring, *mem, iv[8], n = 0;
+
+	up();
+	ring_page = bed_vram(b, 4096);
+	page = bed_vram(b, 8192);
+	va = bed_kernel_va(b, page);
+	ring_va = bed_kernel_va(b, ring_page);
+	ring = (u32 *)(b->vram + ring_page);
+	mem = (u32 *)(b->vram + page);
+	vgpu_model_reg_write(b->m, SDMA0_GFX + 1, (u32)(ring_va >> 8));
+	vgpu_model_reg_write(b->m, SDMA0_GFX + 2, (u32)(ring_va >> 40));
+	vgpu_model_reg_write(b->m, SDMA0_GFX + 0x12, 1 << 28);
+	vgpu_model_reg_write(b->m, SDMA0_GFX + 0x2b, SDMA_DOORBELL);
+	vgpu_model_reg_write(b->m, SDMA0_GFX, 1 | 10 << 1);
+#define EMIT(...)	do { u32 d_[] = { __VA_ARGS__ }; memcpy(ring + n, d_, sizeof(d_)); n += sizeof(d_) / 4; } while (0)
+	EMIT(2, (u32)va, (u32)(va >> 32), 1, 11, 12);						/* WRITE */
+	EMIT(1, 8 - 1, 0, (u32)va, (u32)(va >> 32), (u32)(va + 4096), (u32)(va >> 32));		/* COPY */
+	EMIT(11, (u32)(va + 64), (u32)(va >> 32), 0xabababab, 16 - 1);				/* CONST_FILL */
+	EMIT(12, (u32)(va + 128), (u32)(va >> 32), 0x71, 0, 0x100000, 0, 0x1000, 0, 2 - 1);	/* PTEPDE */
+	EMIT(0 | 2 << 16, ~0u, ~0u);								/* NOP */
+	EMIT(8 | 1u << 31 | 3 << 28, (u32)(va + 256), (u32)(va >> 32), 9, 0xff, 0);		/* POLL_REGMEM */
+	EMIT(10 | 47 << 25, (u32)(va + 512), (u32)(va >> 32), 3, 0, 0, 0, 0);			/* ATOMIC add */
+	EMIT(14, VGPU_SCRATCH_REG0, 0x77);							/* SRBM_WRITE */
+	EMIT(5, (u32)(va + 260), (u32)(va >> 32), 0x5e9);					/* FENCE */
+	EMIT(6, 0x123);										/* TRAP */
+	bed_run_for(b, 0);
+	while (bed_interrupt(b, iv))
+		;
+	*(u64 *)((u8 *)b->doorbells + SDMA_DOORBELL) = n * 4;
+	bed_run_for(b, 100 * US);
+	CHECK_EQ(mem[1], 12);
+	CHECK_EQ(mem[1025], 12);
+	CHECK_EQ(mem[19], 0xabababab);
+	CHECK_EQ(mem[20], 0);
+	CHECK_EQ(mem[32], 0x100071);
+	CHECK_EQ(mem[34], 0x101071);
+	CHECK_EQ(mem[65], 0);				/* it waits */
+	mem[64] = 9;
+	bed_run_for(b, 100 * US);
+	CHECK_EQ(mem[128], 3);
+	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_SCRATCH_REG0), 0x77);
+	CHECK_EQ(mem[65], 0x5e9);
+	CHECK(bed_interrupt(b, iv));
+	CHECK_EQ(iv[0], VGPU_CLIENT_SDMA0 | 224 << 8);
+	CHECK_EQ(iv[4], 0x123);
+	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
+}
+
+static void sdma_user_queue(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	void *cpu;
+	u64 va;
+	u32 engine, *ring;
+
+	for (engine = 0; engine < 5; engine++) {
+		up();
+		p = bed_process(b);
+		q = bed_sdma_queue(b, p, engine);
+		va = bed_alloc(b, p, 4096, &cpu);
+		CHECK(bed_runlist(b, &q, 1));
+		ring = (u32 *)q->ring;
+		memcpy(ring, (u32[]) { 5, (u32)va, (u32)(va >> 32), 1 }, 16);
+		*q->write_index = 16;
+		b->doorbells[q->doorbell / 8] = 16;
+		bed_run_for(b, 100 * US);
+		CHECK_EQ(*(u32 *)cpu, 1);
+		CHECK_EQ(*q->read_index, 16);
+		/* written while it is not mapped: seen at map, and nothing is repeated */
+		CHECK(bed_unmap(b, false));
+		*(u32 *)cpu = 0;
+		memcpy(ring + 4, (u32[]) { 5, (u32)(va + 4), (u32)(va >> 32), 2 }, 16);
+		*q->write_index = 32;
+		bed_run_for(b, 100 * US);
+		CHECK_EQ(((u32 *)cpu)[1], 0);
+		CHECK(bed_runlist(b, &q, 1));
+		bed_run_for(b, 100 * US);
+		CHECK_EQ(((u32 *)cpu)[0], 0);
+		CHECK_EQ(((u32 *)cpu)[1], 2);
+		bed_free(b);
+	}
+	up();
+}
+
+/* ---- queues and AQL ---- */
+
+static void aql_dispatch_runs_once(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	u64 start;
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 100, 3, 7, 10 * US);
+	CHECK(bed_runlist(b, &q, 1));
+	start = b->now;
+	bed_submit(b, q, w, false);
+	CHECK_DONE(w);
+	/* 70 us of steps, the dispatch latency, and what the runlist still took */
+	CHECK(b->now - start >= 72 * US && b->now - start < 72 * US + 20 * US);
+	CHECK_EQ(*q->read_index, 1);
+	CHECK_EQ(q->ring[0], 1);			/* the packet was given back */
+	CHECK_EQ(bed_stat(b, "waves_launched"), 100);
+	CHECK_EQ(bed_stat(b, "waves_done"), 100);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 0);
+}
+
+static void read_index_runs_ahead_of_completion(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 8, 1, 1, 5 * MS);
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w, false);
+	bed_run_for(b, 1 * MS);
+	CHECK_EQ(*q->read_index, 1);
+	CHECK_EQ(*w->signal, 1);
+	CHECK_EQ(bed_waves_by_register(b, q->doorbell), 8);
+	CHECK_DONE(w);
+	CHECK_EQ(bed_waves_by_register(b, q->doorbell), 0);
+}
+
+static void completion_raises_the_event(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	u32 iv[8];
+	u64 *signal;
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 1, 1, 1, US);
+	signal = (u64 *)w->signal;
+	signal[1] = w->flag_va + 8;			/* event mailbox */
+	signal[2] = 0x1234567800000042ULL;		/* event id, 32 bits of it */
+	CHECK(bed_runlist(b, &q, 1));
+	while (bed_interrupt(b, iv))
+		;
+	bed_submit(b, q, w, false);
+	CHECK_DONE(w);
+	CHECK_EQ(*w->mailbox, 0x42);
+	CHECK(bed_interrupt(b, iv));
+	CHECK_EQ(iv[0] & 0xffff, VGPU_CLIENT_GRBM_CP | 181 << 8);
+	CHECK_EQ(iv[0] >> 24 & 0xf, 3);			/* VMID */
+	CHECK_EQ(iv[3] & 0xffff, p->pasid);
+	CHECK_EQ(iv[4], 0x42);
+	CHECK(!bed_interrupt(b, iv));
+}
+
+static void doorbells_are_edges(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q, *r;
+	struct bed_work *w, *v;
+	u8 invalid[64] = { 1 };
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 1, 1, 1, US);
+	/* written before the queue is mapped: found at map, without a ring */
+	bed_submit(b, q, w, false);
+	b->doorbells[q->doorbell / 8] = ~0ULL;
+	CHECK(bed_runlist(b, &q, 1));
+	CHECK_DONE(w);
+	/* a new queue with the doorbell of an old one, whose first ring is the value that the old one left */
+	CHECK(bed_unmap(b, false));
+	r = bed_queue(b, p);
+	r->doorbell = q->doorbell;
+	r->mqd_words[0x80 + VGPU_HQD_PQ_DOORBELL] = q->doorbell;
+	b->doorbells[q->doorbell / 8] = 0;
+	CHECK(bed_runlist(b, &r, 1));
+	bed_run_for(b, 100 * US);
+	CHECK_EQ(*r->read_index, 0);			/* the old value is no ring */
+	v = bed_work(b, p, 1, 1, 1, US);
+	bed_submit(b, r, v, false);			/* rings 0 */
+	CHECK_DONE(v);
+	/* a slot that was announced but not filled stops the queue; filling it is enough */
+	bed_submit_raw(b, r, invalid, true);
+	bed_run_for(b, 100 * US);
+	CHECK_EQ(*r->read_index, 1);
+	(*r->write_index)--;
+	v = bed_work(b, p, 1, 1, 1, US);
+	bed_submit(b, r, v, false);
+	b->doorbells[r->doorbell / 8] = ~0ULL;
+	CHECK_DONE(v);
+}
+
+static void barrier_packet(u16 type, u64 s0, u64 s1, u64 completion, u8 *p)
+{
+	u16 header = type;
+
+	memset(p, 0, 64);
+	memcpy(p, &header, 2);
+	memcpy(p + 8, &s0, 8);
+	memcpy(p + 16, &s1, 8);
+	memcpy(p + 56, &completion, 8);
+}
+
+static void barriers(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *g0, *g1, *w, *first, *second, *end;
+	u8 packet[64];
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	g0 = bed_work(b, p, 1, 1, 1, US);
+	g1 = bed_work(b, p, 1, 1, 1, US);
+	w = bed_work(b, p, 1, 1, 1, US);
+	end = bed_work(b, p, 1, 1, 1, US);
+	CHECK(bed_runlist(b, &q, 1));
+	barrier_packet(3, g0->signal_va, g1->signal_va, 0, packet);
+	bed_submit_raw(b, q, packet, true);
+	bed_submit(b, q, w, false);
+	bed_run_for(b, MS);
+	CHECK_EQ(*w->signal, 1);
+	CHECK_EQ(*q->read_index, 0);
+	*g0->signal = 0;
+	bed_run_for(b, MS);
+	CHECK_EQ(*w->signal, 1);			/* and: all of them */
+	*g1->signal = 0;
+	CHECK_DONE(w);
+	/* or: one is enough; its completion signal is decremented at once */
+	*g0->signal = 1;
+	barrier_packet(5, g0->signal_va, g1->signal_va, end->signal_va, packet);
+	bed_submit_raw(b, q, packet, true);
+	bed_run_for(b, MS);
+	CHECK_EQ(*end->signal, 0);
+	/* the barrier bit: nothing starts before everything earlier is complete */
+	first = bed_work(b, p, 1, 1, 1, MS);
+	second = bed_work(b, p, 1, 1, 1, US);
+	bed_submit(b, q, first, false);
+	bed_submit(b, q, second, true);
+	bed_run_for(b, MS / 2);
+	CHECK_EQ(*second->signal, 1);
+	CHECK_EQ(*q->read_index, 4);
+	CHECK_DONE(second);
+	CHECK_EQ(*first->signal, 0);
+	/* without it they overlap */
+	first = bed_work(b, p, 1, 1, 1, MS);
+	second = bed_work(b, p, 1, 1, 1, US);
+	bed_submit(b, q, first, false);
+	bed_submit(b, q, second, false);
+	bed_run_for(b, MS / 2);
+	CHECK_EQ(*second->signal, 0);
+	CHECK_EQ(*first->signal, 1);
+	CHECK_DONE(first);
+}
+
+static void pm4_buffer_in_an_aql_queue(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	void *cpu;
+	u64 va;
+	u32 command[4];
+	u8 packet[64] = { 0 };
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 1, 1, 1, US);
+	va = bed_alloc(b, p, 4096, &cpu);
+	memcpy(cpu, (u32[]) { PM4(0x58, 7), 0, 0, 0, 0, 0, 0, PM4(0x37, 5), 5 << 8, (u32)(va + 2048), (u32)(va >> 32), 5 }, 48);
+	CHECK(bed_runlist(b, &q, 1));
+	packet[2] = 1;
+	memcpy(command, (u32[]) { PM4(0x3f, 4), (u32)va, (u32)(va >> 32), 12 }, 16);
+	memcpy(packet + 4, command, 16);
+	memcpy(packet + 56, &w->signal_va, 8);
+	bed_submit_raw(b, q, packet, true);
+	CHECK(bed_run_until(b, bed_work_done, w, MS));
+	CHECK_EQ(((u32 *)cpu)[512], 5);
+	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
+}
+
+static void aql_garbage_is_refused(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	u32 seed, i, n;
+	u8 packet[64];
+
+	vgpu_quiet = true;
+	for (seed = 1; seed <= 200; seed++) {
+		srand(seed);
+		up();
+		p = bed_process(b);
+		q = bed_queue(b, p);
+		CHECK(bed_runlist(b, &q, 1));
+		w = bed_work(b, p, 4, 1, 2, US);
+		for (n = 0; n < 3; n++) {
+			for (i = 0; i < 64; i++)
+				packet[i] = (u8)rand();
+			packet[0] = (u8)(rand() % 7);
+			if (seed & 1)
+				memcpy(packet + 32, &w->kernel_va, 8);
+			if (seed & 2)
+				memset(packet + 16, 0, 8);
+			bed_submit_raw(b, q, packet, true);
+		}
+		bed_run_for(b, MS);
+		CHECK(bed_unmap(b, false));
+		bed_free(b);
+	}
+	up();
+}
+
+/* ---- slots ---- */
+
+static void full_device_makes_others_wait(void)
+{
+	struct bed_process *p0, *p1;
+	struct bed_queue *q[2];
+	struct bed_work *big, *small;
+	u64 start;
+
+	up();
+	p0 = bed_process(b);
+	p1 = bed_process(b);
+	q[0] = bed_queue(b, p0);
+	q[1] = bed_queue(b, p1);
+	big = bed_work(b, p0, 256, 4, 1, 5 * MS);
+	small = bed_work(b, p1, 1, 1, 1, 100 * US);
+	CHECK(bed_runlist(b, q, 2));
+	CHECK_EQ(bed_stat(b, "wave_slots"), 256);
+	bed_submit(b, q[0], big, false);
+	bed_run_for(b, MS);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 256);
+	start = b->now;
+	bed_submit(b, q[1], small, false);
+	CHECK_DONE(small);
+	CHECK(b->now - start > 3 * MS);
+	CHECK_DONE(big);
+}
+
+static void queues_share_freed_slots(void)
+{
+	struct bed_process *p[2];
+	struct bed_queue *q[2];
+	struct bed_work *w[2];
+	u32 i, waves[2];
+
+	up();
+	for (i = 0; i < 2; i++) {
+		p[i] = bed_process(b);
+		q[i] = bed_queue(b, p[i]);
+		w[i] = bed_work(b, p[i], 2048, 1, 1, 100 * US);
+	}
+	CHECK(bed_runlist(b, q, 2));
+	bed_run_for(b, 50 * US);
+	bed_submit(b, q[0], w[0], false);
+	bed_submit(b, q[1], w[1], false);
+	bed_run_for(b, 550 * US);
+	for (i = 0; i < 2; i++)
+		waves[i] = bed_waves_by_register(b, q[i]->doorbell);
+	CHECK_EQ(waves[0] + waves[1], 256);
+	CHECK_EQ(waves[0], waves[1]);
+	for (i = 0; i < 2; i++)
+		CHECK_DONE(w[i]);
+}
+
+static void registers_and_lds_limit_occupancy(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	struct vgpu_kernel *k;
+
+	/* 128 registers of 512: four waves on a SIMD */
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 256, 1, 1, MS);
+	k = (void *)((u8 *)w->signal - 8 - 512);
+	k->vgprs = 128;
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w, false);
+	bed_run_for(b, MS / 2);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 8 * 4 * 4);
+	CHECK_DONE(w);
+	bed_free(b);
+	/* 40 KiB of LDS: one workgroup of four waves on a compute unit */
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 64, 4, 1, MS);
+	k = (void *)((u8 *)w->signal - 8 - 512);
+	k->lds_bytes = 40960;
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w, false);
+	bed_run_for(b, MS / 2);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 8 * 4);
+	/* saving and restoring keeps the account */
+	CHECK(bed_unmap(b, false));
+	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+	CHECK(bed_runlist(b, &q, 1));
+	CHECK_DONE(w);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+	bed_free(b);
+	/* a workgroup that fits nowhere is an error, not an endless wait */
+	vgpu_quiet = true;
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 16, 16, 1, MS);
+	k = (void *)((u8 *)w->signal - 8 - 512);
+	k->vgprs = 256;
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w, false);
+	bed_run_for(b, MS);
+	CHECK_EQ(bed_stat(b, "bad_packets"), 1);
+}
+
+static void waves_wait_for_their_flag(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	struct vgpu_kernargs *a;
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 16, 4, 2, 10 * US);
+	a = (void *)((u8 *)w->signal - 8 - 256);
+	a->flag = w->flag_va;
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w, false);
+	bed_run_for(b, MS);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 16);
+	CHECK_EQ(bed_work_lost(w), 32);
+	/* also when it was saved meanwhile */
+	CHECK(bed_unmap(b, false));
+	CHECK(bed_runlist(b, &q, 1));
+	bed_run_for(b, MS);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 16);
+	CHECK_EQ(bed_work_lost(w), 32);
+	*w->flag = 1;
+	CHECK_DONE(w);
+}
+
+/* ---- save and restore ---- */
+
+static void preempted_work_is_done_once(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w[3];
+	u64 at;
+	u32 i;
+
+	/* unmapped once, at every moment of its life: before, while it is launched in parts, in each step, after */
+	for (at = 1; at < 1400 * US; at += 7919) {
+		up();
+		p = bed_process(b);
+		q = bed_queue(b, p);
+		w[0] = bed_work(b, p, 400, 2, 5, 100 * US);	/* more than fits at once */
+		w[1] = bed_work(b, p, 7, 3, 3, 33 * US);
+		w[2] = bed_work(b, p, 30, 1, 1, 50 * US);
+		CHECK(bed_runlist(b, &q, 1));
+		for (i = 0; i < 3; i++)
+			bed_submit(b, q, w[i], i == 2);
+		bed_run_for(b, at);
+		CHECK(bed_unmap(b, false));
+		CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+		bed_run_for(b, MS);
+		CHECK(bed_runlist(b, &q, 1));
+		for (i = 0; i < 3; i++)
+			CHECK_DONE(w[i]);
+		CHECK_EQ(*q->read_index, 3);
+		CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
+		CHECK_EQ(bed_stat(b, "waves_launched"), 437);
+		CHECK_EQ(bed_stat(b, "bad_records"), 0);
+		CHECK_EQ(bed_stat(b, "gpuvm_faults"), 0);
+		bed_free(b);
+	}
+	up();
+}
+
+static void nothing_runs_while_unmapped(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	u32 before;
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 256, 1, 100, 10 * US);
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w, false);
+	bed_run_for(b, 300 * US);
+	CHECK(bed_unmap(b, false));
+	before = bed_work_lost(w);
+	CHECK(before > 0 && before < 25600);
+	bed_run_for(b, 10 * MS);
+	CHECK_EQ(bed_work_lost(w), before);
+	CHECK_EQ(bed_waves_by_register(b, q->doorbell), 0);
+	CHECK(bed_runlist(b, &q, 1));
+	CHECK_DONE(w);
+}
+
+static void saved_sizes_are_true(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	u32 *r, stack, area;
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	r = q->mqd_words + 0x80;
+	w = bed_work(b, p, 100, 1, 1, 5 * MS);
+	CHECK(bed_runlist(b, &q, 1));
+	/* nothing resident: nothing saved */
+	CHECK(bed_unmap(b, false));
+	CHECK_EQ(r[VGPU_HQD_CNTL_STACK_OFFSET], BED_STACK_BYTES);
+	CHECK_EQ(r[VGPU_HQD_WG_STATE_OFFSET], BED_STACK_BYTES);
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w, false);
+	bed_run_for(b, MS);
+	CHECK(bed_unmap(b, false));
+	stack = BED_STACK_BYTES - r[VGPU_HQD_CNTL_STACK_OFFSET];
+	area = r[VGPU_HQD_WG_STATE_OFFSET] - BED_STACK_BYTES;
+	CHECK_EQ(stack, 101 * 8);
+	/* 32 registers of 64 lanes and some scalars each */
+	CHECK(area >= 100 * 32 * 256 && area < 100 * 34 * 256 + 100 * 256);
+	CHECK_EQ(r[VGPU_HQD_PQ_RPTR], 16);		/* the packet was launched */
+	CHECK_EQ(bed_stat(b, "saved_bytes"), stack + area);
+	CHECK(bed_runlist(b, &q, 1));
+	CHECK_DONE(w);
+	/* the whole device fits into the save area of 8 compute units and its control stack */
+	w = bed_work(b, p, 256, 1, 1, 5 * MS);
+	bed_submit(b, q, w, false);
+	bed_run_for(b, MS);
+	CHECK(bed_unmap(b, false));
+	CHECK_EQ(bed_stat(b, "waves_saved"), 356);
+	CHECK(bed_runlist(b, &q, 1));
+	CHECK_DONE(w);
+}
+
+static void saving_takes_device_time(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	u64 start, bytes, took;
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 256, 1, 1, 5 * MS);
+	CHECK(bed_runlist(b, &q, 1));
+	bed_run_for(b, MS);
+	start = b->now;
+	CHECK(bed_unmap(b, false));
+	CHECK(b->now - start >= 20 * US && b->now - start < 25 * US);
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w, false);
+	bed_run_for(b, MS);
+	start = b->now;
+	CHECK(bed_unmap(b, false));
+	bytes = bed_stat(b, "saved_bytes");
+	took = 20 * US + 10 * US + bytes * 1000 / 1600000;
+	CHECK(b->now - start >= took && b->now - start < took + 5 * US);
+}
+
+/* What memory holds is what continues: the state is moved to another MQD, and edited there. */
+static void memory_alone_is_the_state(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q, *r;
+	struct bed_work *w;
+	u32 *words;
+	u64 offset;
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 64, 1, 4, MS);
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w, false);
+	bed_run_for(b, 1500 * US);
+	CHECK(bed_unmap(b, false));
+	offset = bed_vram(b, 8192);
+	memcpy(b->vram + offset, q->mqd_words, 8192);
+	memset(q->mqd_words, 0xee, 8192);
+	r = (void *)(b->system + bed_system(b, sizeof(*r)));
+	*r = *q;
+	r->mqd = bed_kernel_va(b, offset);
+	r->mqd_words = (u32 *)(b->vram + offset);
+	r->mqd_words[0x80] = (u32)r->mqd;
+	CHECK(bed_runlist(b, &r, 1));
+	CHECK_DONE(w);
+	/* a control stack that ends early loses the waves beyond: 10 of 64 */
+	w = bed_work(b, p, 64, 1, 4, MS);
+	bed_submit(b, r, w, false);
+	bed_run_for(b, 1500 * US);
+	CHECK(bed_unmap(b, false));
+	words = r->mqd_words + 0x80;
+	words[VGPU_HQD_CNTL_STACK_OFFSET] += 10 * 8;
+	CHECK(bed_runlist(b, &r, 1));
+	CHECK(!bed_run_until(b, bed_work_done, w, 20 * MS));
+	CHECK_EQ(bed_work_lost(w), 10 * 3);
+}
+
+static void stale(u32 fault, u32 *lost, u32 *undone)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w[2];
+	u32 i;
+
+	up();
+	b->m->config.faults = fault;
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	for (i = 0; i < 2; i++)
+		w[i] = bed_work(b, p, 128, 1, 4, MS);
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w[0], false);
+	bed_run_for(b, 1500 * US);
+	CHECK(bed_unmap(b, false));
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w[1], false);
+	bed_run_for(b, 30 * MS);
+	for (*lost = *undone = i = 0; i < 2; i++) {
+		*lost += bed_work_lost(w[i]);
+		*undone += *w[i]->signal != 0;
+	}
+	bed_free(b);
+}
+
+static void stale_state_loses_work(void)
+{
+	u32 lost, undone;
+
+	vgpu_quiet = true;
+	stale(0, &lost, &undone);
+	CHECK_EQ(lost, 0);
+	CHECK_EQ(undone, 0);
+	stale(VGPU_FAULT_STALE_CTL_STACK, &lost, &undone);
+	CHECK(lost >= 128 * 3);
+	CHECK(undone >= 1);
+	stale(VGPU_FAULT_STALE_MQD, &lost, &undone);
+	CHECK(lost >= 128 * 3);
+	CHECK(undone >= 1);
+	up();
+}
+
+static void restored_waves_come_first(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w[2];
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w[0] = bed_work(b, p, 256, 1, 2, MS);
+	w[1] = bed_work(b, p, 256, 1, 2, MS);
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w[0], false);
+	bed_submit(b, q, w[1], false);
+	bed_run_for(b, 500 * US);
+	CHECK(bed_unmap(b, false));
+	CHECK(bed_runlist(b, &q, 1));
+	bed_run_for(b, 500 * US);
+	CHECK_EQ(bed_stat(b, "waves_restored"), 256);
+	CHECK_EQ(bed_stat(b, "waves_launched"), 256);
+	CHECK_DONE(w[1]);
+	CHECK_DONE(w[0]);
+}
+
+static void unmap_filters(void)
+{
+	struct bed_process *p[2];
+	struct bed_queue *q[3];
+	struct bed_work *w[3];
+	u32 i;
+
+	up();
+	p[0] = bed_process(b);
+	p[1] = bed_process(b);
+	for (i = 0; i < 3; i++) {
+		q[i] = bed_queue(b, p[i / 2]);
+		w[i] = bed_work(b, p[i / 2], 16, 1, 10, 100 * US);
+	}
+	q[1]->is_static = true;
+	CHECK(bed_runlist(b, q, 3));
+	for (i = 0; i < 3; i++)
+		bed_submit(b, q[i], w[i], false);
+	bed_run_for(b, 300 * US);
+	/* by process */
+	CHECK(bed_unmap_pasid(b, p[1]->pasid));
+	CHECK_EQ(bed_waves_by_register(b, q[0]->doorbell), 16);
+	CHECK_EQ(bed_waves_by_register(b, q[1]->doorbell), 16);
+	CHECK_EQ(bed_waves_by_register(b, q[2]->doorbell), 0);
+	/* all but the static ones */
+	CHECK(bed_unmap(b, false));
+	CHECK_EQ(bed_waves_by_register(b, q[0]->doorbell), 0);
+	CHECK_EQ(bed_waves_by_register(b, q[1]->doorbell), 16);
+	CHECK(bed_runlist(b, q, 3));
+	for (i = 0; i < 3; i++)
+		CHECK_DONE(w[i]);
+	/* reset kills the waves: this work never completes */
+	w[0] = bed_work(b, p[0], 16, 1, 10, 100 * US);
+	bed_submit(b, q[0], w[0], false);
+	bed_run_for(b, 300 * US);
+	CHECK(bed_unmap(b, true));
+	CHECK_EQ(bed_stat(b, "waves_saved") + 16 * 4, bed_stat(b, "waves_restored") + 16 * 4);
+	CHECK(bed_runlist(b, q, 3));
+	CHECK(!bed_run_until(b, bed_work_done, w[0], 10 * MS));
+}
+
+/* ---- oversubscription ---- */
+
+static void no_copy_costs(struct vgpu_config *c)
+{
+	c->quantum_ns = 200 * US;
+}
+
+static void more_processes_than_vmids(void)
+{
+	enum { N = 20 };
+	struct bed_queue *q[N];
+	struct bed_work *w[N];
+	struct bed_process *p;
+	u32 i;
+
+	b = bed_new(no_copy_costs);
+	bed_driver_up(b);
+	for (i = 0; i < N; i++) {
+		p = bed_process(b);
+		q[i] = bed_queue(b, p);
+		w[i] = bed_work(b, p, 64, 2, 10, 100 * US);
+	}
+	CHECK(bed_runlist(b, q, N));
+	for (i = 0; i < N; i++)
+		bed_submit(b, q[i], w[i], false);
+	for (i = 0; i < N; i++)
+		CHECK_DONE(w[i]);
+	CHECK(bed_stat(b, "rotations") > 2);
+	CHECK(bed_stat(b, "waves_saved") > 0);
+	/* after the unmap nothing comes back by itself */
+	CHECK(bed_unmap(b, false));
+	i = (u32)bed_stat(b, "rotations");
+	bed_run_for(b, 10 * MS);
+	CHECK_EQ(bed_stat(b, "rotations"), i);
+}
+
+static void more_queues_than_slots(void)
+{
+	enum { N = 60 };
+	struct bed_queue *q[N];
+	struct bed_work *w[N];
+	struct bed_process *p = NULL;
+	u32 i;
+
+	b = bed_new(no_copy_costs);
+	bed_driver_up(b);
+	for (i = 0; i < N; i++) {
+		if (!(i % 40))
+			p = bed_process(b);
+		q[i] = bed_queue(b, p);
+		w[i] = bed_work(b, p, 16, 2, 3, 100 * US);
+	}
+	CHECK(bed_runlist(b, q, N));
+	for (i = 0; i < N; i++)
+		bed_submit(b, q[i], w[i], false);
+	for (i = 0; i < N; i++)
+		CHECK_DONE(w[i]);
+	CHECK(bed_stat(b, "rotations") > 1);
+}
+
+static void what_fits_does_not_rotate(void)
+{
+	enum { N = 12 };
+	struct bed_queue *q[N];
+	struct bed_work *w[N];
+	struct bed_process *p;
+	u32 i;
+
+	up();
+	for (i = 0; i < N; i++) {
+		p = bed_process(b);
+		q[i] = bed_queue(b, p);
+		w[i] = bed_work(b, p, 64, 2, 10, 100 * US);
+	}
+	CHECK(bed_runlist(b, q, N));
+	for (i = 0; i < N; i++)
+		bed_submit(b, q[i], w[i], false);
+	for (i = 0; i < N; i++)
+		CHECK_DONE(w[i]);
+	CHECK_EQ(bed_stat(b, "rotations"), 0);
+	CHECK_EQ(bed_stat(b, "waves_saved"), 0);
+}
+
+/* ---- queues loaded by registers, without the scheduler ---- */
+
+static void queue_loaded_by_registers(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	u32 i, round;
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 64, 1, 10, 100 * US);
+	vgpu_model_reg_write(b->m, VGPU_VM_PT_BASE_LO + 2 * 9, (u32)(p->root | PTE_V));
+	vgpu_model_reg_write(b->m, VGPU_ATC_VMID0_PASID + 9, 0x80000000 | p->pasid);
+	bed_submit(b, q, w, false);
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < VGPU_HQD_REGS; i++)
+			if (i != VGPU_HQD_ACTIVE && i != VGPU_HQD_VMID)
+				bed_write_reg(b, 1, 2, 3, i, q->mqd_words[0x80 + i]);
+		bed_write_reg(b, 1, 2, 3, VGPU_HQD_VMID, 9);
+		bed_write_reg(b, 1, 2, 3, VGPU_HQD_ACTIVE, 1);
+		bed_run_for(b, 300 * US);
+		CHECK_EQ(bed_waves_by_register(b, q->doorbell), 64);
+		if (round == 2)
+			break;
+		bed_write_reg(b, 1, 2, 3, VGPU_HQD_DEQUEUE_REQUEST, 3);
+		bed_run_for(b, 0);
+		CHECK_EQ(vgpu_hqd_get(b->m, 1, 2, 3, VGPU_HQD_ACTIVE), 0);
+	}
+	CHECK_DONE(w);
+	CHECK_EQ(bed_stat(b, "waves_saved"), 128);
+}
+
+/* ---- anything, at any time ---- */
+
+static void random_life(u32 seed)
+{
+	enum { N = 6, WORKS = 24 };
+	struct bed_queue *q[N], *some[N];
+	struct bed_work *w[WORKS];
+	struct bed_process *p[3];
+	u32 i, n = 0, count, wg;
+	bool submitted[WORKS] = { 0 };
+
+	srand(seed);
+	b = bed_new(seed & 1 ? no_copy_costs : NULL);
+	bed_driver_up(b);
+	if (seed & 2)			/* two VMIDs, so that processes rotate */
+		bed_hiq(b, (u32[]) { PM4(0xa0, 8), 0x18 | 1u << 29, 0x14, 0, 0, 0, 0, 0 }, 8);
+	for (i = 0; i < 3; i++)
+		p[i] = bed_process(b);
+	for (i = 0; i < N; i++)
+		q[i] = bed_queue(b, p[i % 3]);
+	for (i = 0; i < WORKS; i++) {
+		wg = 1 + (u32)rand() % 16;
+		w[i] = bed_work(b, p[i % 3], 1 + (u32)rand() % 300, wg, 1 + (u32)rand() % 6, 1 + (u32)rand() % (300 * US));
+	}
+	while (n < WORKS || rand() % 20) {
+		switch (rand() % 6) {
+		case 0:
+			if (n < WORKS) {
+				i = n % 3 + 3 * ((u32)rand() % 2);
+				bed_submit(b, q[i], w[n], rand() % 3 == 0);
+				submitted[n++] = true;
+			}
+			break;
+		case 1:
+			CHECK(bed_unmap(b, false));
+			break;
+		case 2:
+			CHECK(bed_unmap_pasid(b, p[rand() % 3]->pasid));
+			break;
+		case 3:
+			for (i = count = 0; i < N; i++)
+				if (rand() % 2)
+					some[count++] = q[i];
+			CHECK(bed_unmap(b, false));
+			CHECK(bed_runlist(b, some, count));
+			break;
+		default:
+			bed_run_for(b, (u32)rand() % (400 * US));
+		}
+	}
+	CHECK(bed_unmap(b, false));
+	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+	CHECK(bed_runlist(b, q, N));
+	for (i = 0; i < WORKS; i++)
+		if (submitted[i])
+			CHECK_DONE(w[i]);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
+	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
+}
+
+static void random_lives(void)
+{
+	u32 seed = getenv("SEED") ? (u32)atoi(getenv("SEED")) : 1;
+	u32 count = getenv("COUNT") ? (u32)atoi(getenv("COUNT")) : 60;
+
+	for (; count; count--, seed++) {
+		random_life(seed);
+		bed_free(b);
+		b = NULL;
+	}
+	up();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+#define T(name) { #name, name }
+	T(gpuvm_system_and_vram_pages), T(gpuvm_large_pages), T(gpuvm_faults), T(gpuvm_kernel_apertures),
+	T(pm4_registers_and_memory), T(pm4_waits_and_buffers), T(pm4_ring_wraps), T(pm4_garbage_is_refused),
+	T(sdma_kernel_ring), T(sdma_user_queue),
+	T(aql_dispatch_runs_once), T(read_index_runs_ahead_of_completion), T(completion_raises_the_event),
+	T(doorbells_are_edges), T(barriers), T(pm4_buffer_in_an_aql_queue), T(aql_garbage_is_refused),
+	T(full_device_makes_others_wait), T(queues_share_freed_slots), T(registers_and_lds_limit_occupancy),
+	T(waves_wait_for_their_flag),
+	T(preempted_work_is_done_once), T(nothing_runs_while_unmapped), T(saved_sizes_are_true), T(saving_takes_device_time),
+	T(memory_alone_is_the_state), T(stale_state_loses_work), T(restored_waves_come_first), T(unmap_filters),
+	T(more_processes_than_vmids), T(more_queues_than_slots), T(what_fits_does_not_rotate),
+	T(queue_loaded_by_registers), T(random_lives),
+};
+
+int main(int argc, char **argv)
+{
+	static u32 i, n, failed;		/* kept across longjmp() */
+	int a;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc < 2)
+		printf("1..%zu\n", ARRAY_SIZE(tests));
+	else
+		printf("1..%d\n", argc - 1);
+	for (i = 0; i < ARRAY_SIZE(tests); i++) {
+		for (a = 1; a < argc && strcmp(argv[a], tests[i].name); a++)
+			;
+		if (argc > 1 && a == argc)
+			continue;
+		vgpu_quiet = false;
+		why[0] = 0;
+		n++;
+		if (!setjmp(give_up)) {
+			tests[i].run();
+			printf("ok %u %s\n", n, tests[i].name);
+		} else {
+			printf("not ok %u %s\n# %s\n", n, tests[i].name, why);
+			failed++;
+		}
+		if (b)
+			bed_free(b);
+		b = NULL;
+	}
+	return failed ? 1 : 0;
+}
