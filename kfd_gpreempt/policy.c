@@ -194,6 +194,12 @@ static bool waves_matter(const struct gpreempt_policy_queue *q, const struct gpr
 	return has_demand(q, params, now_ns, true) != has_demand(q, params, now_ns, false);
 }
 
+/* What a queue with work counts for. In relief it is above all others: beside waves that fill the device it would not run. */
+static s32 rank(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	return in_relief(q, params, now_ns) ? GPREEMPT_PRIORITY_RELIEF : q->priority;
+}
+
 static struct level find_level(struct gpreempt_policy_queue *const *queues, u32 nr,
 			       const struct gpreempt_policy_params *params, u64 now_ns, bool assume)
 {
@@ -205,9 +211,9 @@ static struct level find_level(struct gpreempt_policy_queue *const *queues, u32 
 
 		if (!has_demand(q, params, now_ns, assume))
 			continue;
-		if (!level.valid || q->priority > level.priority) {
+		if (!level.valid || rank(q, params, now_ns) > level.priority) {
 			level.valid = true;
-			level.priority = q->priority;
+			level.priority = rank(q, params, now_ns);
 		}
 	}
 	return level;
@@ -227,7 +233,8 @@ static void mark_processes(struct gpreempt_policy_queue *const *queues, u32 nr, 
 		const struct gpreempt_policy_queue *q = queues[i];
 		struct gpreempt_policy_process *p = q->process;
 
-		if (!level->valid || q->priority != level->priority || !has_demand(q, params, now_ns, assume))
+		if (!level->valid || rank(q, params, now_ns) != level->priority ||
+		    !has_demand(q, params, now_ns, assume))
 			continue;
 		p->demand_at_level = true;
 		if (q->explicit_priority && (!p->own_top_valid || q->own_priority > p->own_top)) {
@@ -331,7 +338,7 @@ static bool lower_runs(struct gpreempt_policy_queue *const *queues, u32 nr, cons
 	for (i = 0; i < nr; i++) {
 		const struct gpreempt_policy_queue *q = queues[i];
 
-		if (level->valid && q->priority < level->priority &&
+		if (level->valid && rank(q, params, now_ns) < level->priority &&
 		    (!q->preempted || q->action == GPREEMPT_RESUME) && has_demand(q, params, now_ns, assume))
 			return true;
 	}
@@ -340,14 +347,15 @@ static bool lower_runs(struct gpreempt_policy_queue *const *queues, u32 nr, cons
 
 /* Does somebody at the level stand still, so that it matters whether a lower queue is in its way? */
 static bool level_stalls(struct gpreempt_policy_queue *const *queues, u32 nr, const struct level *level,
-			 const struct gpreempt_policy_params *params)
+			 const struct gpreempt_policy_params *params, u64 now_ns)
 {
 	u32 i;
 
 	for (i = 0; i < nr; i++) {
 		const struct gpreempt_policy_queue *q = queues[i];
 
-		if (params->blocked_ns && level->valid && q->priority == level->priority && q->stalled_ns && !q->blocked)
+		if (params->blocked_ns && level->valid && rank(q, params, now_ns) == level->priority &&
+		    q->stalled_ns && !q->blocked)
 			return true;
 	}
 	return false;
@@ -372,6 +380,27 @@ static bool differs(struct gpreempt_policy_queue *const *queues, u32 nr, const s
 		if (queues[i]->action != choose(queues[i], level, inversion, params, now_ns))
 			return true;
 	return false;
+}
+
+/**
+ * gpreempt_policy_disturbed() - the driver may have changed the runlist by itself
+ * @queues: all queues of the node, sampled
+ * @nr: how many
+ * @now_ns: time of the samples
+ *
+ * Creating, changing and destroying a queue takes all waves off and brings them back, as our own passes do.
+ */
+void gpreempt_policy_disturbed(struct gpreempt_policy_queue *const *queues, u32 nr, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		struct gpreempt_policy_queue *q = queues[i];
+		bool had_waves = q->waves_ns ? q->waves : now_ns - q->moved_ns < GPREEMPT_WAVES_UNKNOWN_NS;
+
+		if (!q->preempted && (q->pending || had_waves))
+			q->disturbed_ns = now_ns;
+	}
 }
 
 /**
@@ -414,7 +443,7 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_queue *const *queues, u3
 	inversion = find_inversion(queues, nr, &level, params, now_ns, true);
 	if (differs(queues, nr, &level, inversion, params, now_ns))
 		return true;
-	if (level_stalls(queues, nr, &level, params) &&
+	if (level_stalls(queues, nr, &level, params, now_ns) &&
 	    in_the_way != lower_runs(queues, nr, &level, params, now_ns, true))
 		return true;
 
@@ -459,7 +488,7 @@ static void forget_stalls(struct gpreempt_policy_queue *const *queues, u32 nr, c
 	for (i = 0; i < nr; i++) {
 		struct gpreempt_policy_queue *q = queues[i];
 
-		if (q->priority == level->priority && !q->blocked)
+		if (rank(q, params, now_ns) == level->priority && !q->blocked)
 			q->stalled_ns = 0;
 	}
 }

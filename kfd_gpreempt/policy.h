@@ -8,6 +8,7 @@
  * A pass of the caller:
  *
  *	gpreempt_policy_sample() for each queue
+ *	gpreempt_policy_disturbed() if the driver may have changed the runlist by itself
  *	if (gpreempt_policy_needs_waves())
  *		gpreempt_policy_set_waves() for each mapped queue
  *	gpreempt_policy_decide()
@@ -21,6 +22,8 @@
 
 #define GPREEMPT_PRIORITY_MIN		(-1023)
 #define GPREEMPT_PRIORITY_MAX		1023
+/* What a queue with work counts as while it is in relief: above everybody, so that it really runs. */
+#define GPREEMPT_PRIORITY_RELIEF	(GPREEMPT_PRIORITY_MAX + 1)
 /* KFD_PRIORITY NORMAL: every ROCr compute queue is born with it. */
 #define GPREEMPT_PRIORITY_NORMAL	7
 
@@ -87,7 +90,7 @@ struct gpreempt_policy_process {
  * @waves_ns: when @waves was read; 0: never since @moved_ns
  * @zero_ns: when @waves was first read as 0 and has been 0 since; 0: it is not 0
  * @moved_ns: when what was known of its waves became void: @rptr moved, or the queue was preempted or resumed
- * @disturbed_ns: when a decision last took its waves off the device or left them to be restored; 0: never
+ * @disturbed_ns: when a runlist last took its waves off the device or left them to be restored; 0: never
  * @stalled_ns: since when @rptr has not moved while the queue had the device and packets; 0: not stalled
  * @blocked: stalled for long without waves: waits for something else than the device
  * @active_ns: when it last had work; 0: never
@@ -149,7 +152,7 @@ struct gpreempt_policy_params {
  * @nr_relief: queues that were given relief by this decision
  * @inversion: a lower queue held the device while a higher one had work
  * @level_valid: some queue has work, @level is set
- * @level: the highest priority with work
+ * @level: the highest priority with work; GPREEMPT_PRIORITY_RELIEF while a queue is in relief
  * @park: no queue could outrank another, none is preempted: no further pass is needed until the set of queues or a
  *	priority changes
  * @contended: a lower and a higher queue have both had work within GPREEMPT_CONTENDED_NS
@@ -169,6 +172,7 @@ struct gpreempt_decision {
 
 void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted, struct gpreempt_policy_queue *q);
 void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending, u64 now_ns);
+void gpreempt_policy_disturbed(struct gpreempt_policy_queue *const *queues, u32 nr, u64 now_ns);
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_queue *const *queues, u32 nr,
 				 const struct gpreempt_policy_params *params, u64 now_ns);
 void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns);

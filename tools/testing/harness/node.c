@@ -106,6 +106,9 @@ void look(void)
 
 		gpreempt_policy_sample(&q->policy, q->rptr, q->wptr, pending(q), node.now_ns);
 	}
+	if (node.disturbed)
+		gpreempt_policy_disturbed(node.policies, node.nr_queues, node.now_ns);
+	node.disturbed = false;
 	node.asked = gpreempt_policy_needs_waves(node.policies, node.nr_queues, &node.params, node.now_ns);
 	for (i = 0; node.asked && i < node.nr_queues; i++) {
 		struct queue *q = queue_of(node.policies[i]);

@@ -51,6 +51,7 @@ struct queue {
  * @params: tunables; node_reset() sets what README.md gives as defaults
  * @now_ns: clock
  * @decision: of the last pass
+ * @disturbed: the driver changes the runlist before the next pass
  * @asked: the last pass asked for waves in flight
  * @nr_asked: passes that did
  * @nr_acting: passes that preempted or resumed
@@ -62,6 +63,7 @@ struct node {
 	struct gpreempt_policy_params params;
 	u64 now_ns;
 	struct gpreempt_decision decision;
+	bool disturbed;
 	bool asked;
 	u32 nr_asked;
 	u32 nr_acting;

@@ -368,24 +368,33 @@ TEST(no_waves_right_after_a_resume_is_not_final,
 }
 
 TEST(a_slow_restore_is_found,
-     "a high queue whose saved waves waited for slots behind a relieved lower one gets its level back")
+     "a high queue whose saved waves waited long for their slots gets its level back")
 {
-	struct queue *held;
-
 	low_is_held();
 	launch(high, 1, 8);
-	passes_for(500 * MS, POLL);
-	held = new_queue(new_process(), LOW);
-	start_hog(held);
-	passes_for(500 * MS, POLL);
-	CHECK(on_device(low));
+	passes_for(1 * MS, POLL);
 
-	/* Low's relief: its waves fill the device, and high's are not back for 10 ms. */
+	/* A runlist saved high's waves, and somebody else's got the slots first: they are not back for 10 ms. */
 	high->invisible = true;
 	passes_for(10 * MS, POLL);
+	CHECK(on_device(low));
 	high->invisible = false;
 	passes_for(40 * MS, POLL);
 	CHECK(!on_device(low));
+}
+
+TEST(the_drivers_runlists_hide_nobody, "waves that a runlist of the driver's own takes off for a moment are not taken for finished")
+{
+	low_is_held();
+	launch(high, 1, 8);
+	passes_for(10 * MS, POLL);
+	node.disturbed = true;
+	high->invisible = true;
+	passes_for(400 * US, POLL);
+	high->invisible = false;
+	passes_for(10 * MS, POLL);
+	CHECK(!on_device(low));
+	CHECK_EQ(node.nr_acting, 1);
 }
 
 TEST(a_pass_does_not_undo_itself,
@@ -707,6 +716,17 @@ TEST(hold_expires_into_relief,
 {
 	low_is_relieved();
 	CHECK_EQ(node.decision.nr_relief, 1);
+}
+
+TEST(relief_has_the_device,
+     "in a relief the higher queue yields, or its waves would fill the device; it returns when the relieved queue has no more work")
+{
+	low_is_relieved();
+	CHECK(!on_device(high));
+	passes_for(node.params.relief_ns / 2, POLL);
+	CHECK(!on_device(high));
+	drain(low);
+	passes_for(2 * GPREEMPT_WAVES_SETTLE_NS, POLL);
 	CHECK(on_device(high));
 }
 

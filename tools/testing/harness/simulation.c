@@ -367,12 +367,18 @@ static bool seems_busy(const struct program *p)
 	return demands(p) || (p->worked_ns && node.now_ns - p->worked_ns <= GPREEMPT_WAVES_RESTORE_NS);
 }
 
+/* A queue in relief is above all others as long as it has work. */
+static s32 rank_of(const struct program *p)
+{
+	return node.now_ns < p->relief_end_ns ? GPREEMPT_PRIORITY_RELIEF : p->q->policy.priority;
+}
+
 static bool may_order(const struct program *above, const struct program *below)
 {
 	const struct gpreempt_policy_queue *a = &above->q->policy, *b = &below->q->policy;
 
 	if (a->process != b->process)
-		return a->priority > b->priority;
+		return rank_of(above) > rank_of(below);
 	return a->explicit_priority && b->explicit_priority && a->own_priority > b->own_priority;
 }
 
@@ -392,8 +398,8 @@ static s32 true_level(void)
 	u32 i;
 
 	for (i = 0; i < node.nr_queues; i++)
-		if (demands(program_of(i)) && program_of(i)->q->policy.priority > level)
-			level = program_of(i)->q->policy.priority;
+		if (demands(program_of(i)) && rank_of(program_of(i)) > level)
+			level = rank_of(program_of(i));
 	return level;
 }
 
@@ -405,7 +411,7 @@ static bool process_works_at(const struct program *p, s32 level, bool seen)
 	for (i = 0; i < node.nr_queues; i++) {
 		const struct program *other = program_of(i);
 
-		if (other->q->process == p->q->process && other->q->policy.priority == level && demands(other) &&
+		if (other->q->process == p->q->process && rank_of(other) == level && demands(other) &&
 		    (!seen || pending(other->q) || !other->q->invisible))
 			return true;
 	}
@@ -444,13 +450,18 @@ static void check_decision(void)
 	for (i = 0; i < node.nr_queues; i++) {
 		struct program *p = program_of(i);
 		const struct gpreempt_policy_queue *q = &p->q->policy;
-		bool spared = process_works_at(p, level, true) && !q->explicit_priority;
 
 		if (q->action == GPREEMPT_RESUME && has_work(p->q) &&
 		    node.now_ns - q->starved_ns >= node.params.max_hold_ns) {
 			p->relief_end_ns = node.now_ns + node.params.relief_ns;
 			p->was_in_relief = true;
 		}
+	}
+	for (i = 0; i < node.nr_queues; i++) {
+		struct program *p = program_of(i);
+		const struct gpreempt_policy_queue *q = &p->q->policy;
+		bool spared = process_works_at(p, level, true) && !q->explicit_priority;
+
 		if (q->action != GPREEMPT_PREEMPT)
 			continue;
 		inversion |= (has_work(p->q) || seems_busy(p)) && yields_to_somebody(p);
@@ -482,8 +493,8 @@ static void check_queue(struct program *p, s32 level)
 		violated(NO_STARVATION, "queue %d has been held with work since %llu us", number(p),
 			 (unsigned long long)((p->held_since_ns - sim.start_ns) / US));
 
-	inverted = on_device(p->q) && p->q->waves && q->priority < level && !q->immovable &&
-		   node.now_ns >= p->relief_end_ns && !process_works_at(p, level, false);
+	inverted = on_device(p->q) && p->q->waves && rank_of(p) < level && !q->immovable &&
+		   !process_works_at(p, level, false);
 	if (!inverted)
 		p->inverted_since_ns = 0;
 	else if (!p->inverted_since_ns)
