@@ -123,10 +123,8 @@ stock_untouched()
 	sha256sum -c --quiet "$scratch/stock"
 }
 
-un# No object of an earlier tree must be taken for one of this.
-install()
+uninstall()
 {
-	rm -f "$release/amdgpu.ko"
 	"$TOP/dkms/install.sh" --remove --root "$root"
 	is "what modprobe finds" "$(resolved)" "kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko"
 }
