@@ -15,7 +15,6 @@
 #define GFX_INDEX_ALL_SE	0x80000000u
 #define MEC1			1
 #define RLC_SAFE_MODE_CMD	0x1u
-#define HDP_DONE_ALL		0xffffffffu
 
 int vgpu_regs_init(struct vgpu_model *m)
 {
@@ -138,7 +137,8 @@ static u32 reg_read(struct vgpu_model *m, u32 index)
 		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], false);
 		return slot < VGPU_INDIRECT_SLOTS ? r->indirect_value[slot] : 0;
 	case VGPU_HDP_FLUSH_DONE:
-		return HDP_DONE_ALL;
+	case VGPU_ATC_PASID_STATUS:
+		return ~0u;				/* all of it, at once */
 	case VGPU_USER_SHADER_ARRAY:
 		slot = GFX_INDEX_SE(r->ram[VGPU_GRBM_GFX_INDEX]);
 		return slot < 8 ? r->user_cu_mask[slot] : 0;

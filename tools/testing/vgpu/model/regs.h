@@ -40,6 +40,7 @@ struct vgpu_model;
 #define VGPU_HDP_FLUSH_DONE	(VGPU_BASE_NBIO2 + 0x0107u)
 
 /* ATHUB and OSSSYS: which process a VMID belongs to */
+#define VGPU_ATC_PASID_STATUS	(VGPU_BASE_ATHUB + 0x000bu)	/* bit per VMID: its mapping took effect */
 #define VGPU_ATC_VMID0_PASID	(VGPU_BASE_ATHUB + 0x000cu)	/* + vmid; bit 31: valid */
 #define VGPU_IH_VMID_0_LUT	(VGPU_BASE_OSSSYS + 0x0000u)	/* + vmid */
 #define VGPU_IH_VMID_0_LUT_MM	(VGPU_BASE_OSSSYS + 0x0010u)
