@@ -126,7 +126,8 @@ static void save_groups(struct vgpu_model *m, struct cursor *c, const struct vgp
 				r.bytes += (d->lds_bytes + 7) & ~7u;
 			push(m, c, ENTRY_WAVE, &r, sizeof(r), r.bytes);
 		}
-		m->stats.waves_saved += g->waves;
+		if (resident)			/* the others never got their slots back: saved again, counted once */
+			m->stats.waves_saved += g->waves;
 	}
 }
 

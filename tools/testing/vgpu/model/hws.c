@@ -93,12 +93,13 @@ static u64 state_ns(struct vgpu_model *m, u64 bytes)
 }
 
 /*
- * Maps queues of the runlist from its position on, until VMIDs or slots run out. The queues run from @start_ns on, those that have
- * state to restore later by what that takes.
+ * Maps queues of the runlist from its position on, until VMIDs or slots run out. They run from @start_ns on, those that have state to
+ * restore later by what that takes.
  */
 static void map_window(struct vgpu_model *m, u64 start_ns)
 {
 	struct vgpu_runlist *rl = &m->runlist;
+	struct vgpu_list *l;
 	u64 restored = 0;
 
 	for (rl->mapped = 0; rl->mapped < rl->queues; rl->mapped++) {
@@ -115,7 +116,6 @@ static void map_window(struct vgpu_model *m, u64 start_ns)
 			.engine = e->engine,
 		};
 		struct vgpu_queue *q;
-		u64 bytes;
 
 		if (!e->sdma && !find_slot(m, &request.pipe, &request.slot))
 			break;
@@ -129,10 +129,15 @@ static void map_window(struct vgpu_model *m, u64 start_ns)
 			continue;
 		}
 		q->ready_ns = start_ns;
-		bytes = q->kind == VGPU_QUEUE_AQL ? vgpu_cwsr_restore(m, q) : 0;
-		restored += bytes;
-		if (bytes)
-			q->ready_ns = start_ns + state_ns(m, restored);
+		if (q->kind == VGPU_QUEUE_AQL)
+			restored += vgpu_cwsr_restore(m, q);
+	}
+	/* They are restored side by side and share the slots: none has its waves back long before another. */
+	for (l = m->queues.next; restored && l != &m->queues; l = l->next) {
+		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		if (q->inflight_count && q->ready_ns == start_ns)
+			q->ready_ns += state_ns(m, restored);
 		if (q->head)
 			q->head_ready_ns = q->ready_ns;
 	}
@@ -157,13 +162,12 @@ static u64 unmap_queues(struct vgpu_model *m, bool statics_too, bool by_pasid, u
 	return bytes;
 }
 
-static void free_vmids(struct vgpu_model *m, bool by_pasid, u16 pasid)
+static void free_vmids(struct vgpu_model *m)
 {
 	u32 vmid;
 
 	for (vmid = 1; vmid < VGPU_VMIDS; vmid++)
-		if (!by_pasid || m->vmid[vmid].pasid == pasid)
-			m->vmid[vmid].used = false;
+		m->vmid[vmid].used = false;
 }
 
 /**
@@ -182,7 +186,6 @@ void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_t
 	u32 i, kept = 0;
 
 	m->stats.unmaps++;
-	free_vmids(m, by_pasid, pasid);
 	/* What was unmapped is not to come back by rotation. */
 	if (by_pasid) {
 		for (i = 0; i < rl->queues; i++)
@@ -258,7 +261,7 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 	u64 start;
 
 	m->stats.runlists++;
-	free_vmids(m, false, 0);
+	free_vmids(m);
 	rl->processes = 0;
 	rl->queues = 0;
 	rl->pos = 0;
@@ -286,7 +289,7 @@ void vgpu_hws_quantum(struct vgpu_model *m)
 		return;
 	m->stats.rotations++;
 	bytes = unmap_queues(m, true, false, 0, true);
-	free_vmids(m, false, 0);
+	free_vmids(m);
 	rl->pos = (rl->pos + (rl->mapped ? rl->mapped : 1)) % rl->queues;
 	map_window(m, m->now_ns + m->config.runlist_ns + state_ns(m, bytes));
 }

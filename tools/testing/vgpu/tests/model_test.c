@@ -10,12 +10,12 @@
 #include "bed.h"
 
 static jmp_buf give_up;
-static char why[256];
+static char why[256], context[32];
 
 static void __attribute__((noreturn, format(printf, 3, 4))) fail(const char *file, int line, const char *format, ...)
 {
 	va_list args;
-	int n = snprintf(why, sizeof(why), "%s:%d: ", file, line);
+	int n = snprintf(why, sizeof(why), "%s%s:%d: ", context, file, line);
 
 	va_start(args, format);
 	vsnprintf(why + n, sizeof(why) - n, format, args);
@@ -139,6 +139,13 @@ static void gpuvm_kernel_apertures(void)
 	CHECK_EQ(got, 12);
 	/* the hubs have tables of their own */
 	vgpu_quiet = true;
+	*(u64 *)(b->vram + bed_vram(b, 4096)) = (BED_SYSTEM_BASE + 0x9000) | PTE_V | PTE_S | PTE_RW;
+	*(u32 *)(b->system + 0x9004) = 13;
+	vgpu_reg_set(b->m, VGPU_HUB_REG(VGPU_HUB_MM, VGPU_VM_PT_BASE_LO), (u32)(bed_vram(b, 4096) - 4096) | PTE_V);
+	CHECK(vgpu_vm_read(b->m, VGPU_AS(VGPU_HUB_MM, 0), 4, &got, 4));
+	CHECK_EQ(got, 13);
+	CHECK(vgpu_vm_read(b->m, VGPU_AS_KERNEL, 0x7890, &got, 4));
+	CHECK_EQ(got, 12);
 	vgpu_reg_set(b->m, VGPU_HUB_REG(VGPU_HUB_MM, VGPU_VM_CONTEXT0_CNTL), 0);
 	CHECK(vgpu_vm_read(b->m, VGPU_AS_KERNEL, 0x7890, &got, 4));
 	CHECK(!vgpu_vm_read(b->m, VGPU_AS(VGPU_HUB_MM, 0), 0x7890, &got, 4));
@@ -408,6 +415,17 @@ static void completion_raises_the_event(void)
 	CHECK(!bed_interrupt(b, iv));
 }
 
+/* As the device sees it */
+static u64 write_pointer(const struct bed_queue *q)
+{
+	struct vgpu_list *l;
+
+	for (l = b->m->queues.next; l != &b->m->queues; l = l->next)
+		if (container_of(l, struct vgpu_queue, link)->mqd == q->mqd)
+			return container_of(l, struct vgpu_queue, link)->wptr;
+	return U64_MAX;
+}
+
 static void doorbells_are_edges(void)
 {
 	struct bed_process *p;
@@ -432,7 +450,7 @@ static void doorbells_are_edges(void)
 	b->doorbells[q->doorbell / 8] = 0;
 	CHECK(bed_runlist(b, &r, 1));
 	bed_run_for(b, 100 * US);
-	CHECK_EQ(*r->read_index, 0);			/* the old value is no ring */
+	CHECK_EQ(write_pointer(r), 0);			/* the old value is no ring */
 	v = bed_work(b, p, 1, 1, 1, US);
 	bed_submit(b, r, v, false);			/* rings 0 */
 	CHECK_DONE(v);
@@ -622,6 +640,33 @@ static void queues_share_freed_slots(void)
 	CHECK_EQ(waves[0] + waves[1], 256);
 	CHECK_EQ(waves[0], waves[1]);
 	for (i = 0; i < 2; i++)
+		CHECK_DONE(w[i]);
+}
+
+static void single_slots_go_round(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q[3];
+	struct bed_work *w[3];
+	u32 i;
+
+	up();
+	p = bed_process(b);
+	for (i = 0; i < 3; i++)
+		q[i] = bed_queue(b, p);
+	w[0] = bed_work(b, p, 255, 1, 1, 10 * MS);
+	w[1] = bed_work(b, p, 200, 1, 1, 10 * US);
+	w[2] = bed_work(b, p, 200, 1, 1, 10 * US);
+	CHECK(bed_runlist(b, q, 3));
+	bed_submit(b, q[0], w[0], false);
+	bed_run_for(b, 50 * US);
+	bed_submit(b, q[1], w[1], false);
+	bed_submit(b, q[2], w[2], false);
+	bed_run_for(b, MS);
+	/* about a hundred waves had the only slot, one after the other */
+	CHECK(bed_work_lost(w[1]) < 160 && bed_work_lost(w[1]) > 140);
+	CHECK(bed_work_lost(w[2]) < 160 && bed_work_lost(w[2]) > 140);
+	for (i = 0; i < 3; i++)
 		CHECK_DONE(w[i]);
 }
 
@@ -938,6 +983,42 @@ static void restored_waves_come_first(void)
 	CHECK_EQ(bed_stat(b, "waves_launched"), 256);
 	CHECK_DONE(w[1]);
 	CHECK_DONE(w[0]);
+	/* also before the rest of their own grid */
+	w[0] = bed_work(b, p, 400, 1, 2, MS);
+	bed_submit(b, q, w[0], false);
+	bed_run_for(b, 500 * US);
+	CHECK(bed_unmap(b, false));
+	CHECK(bed_runlist(b, &q, 1));
+	bed_run_for(b, 500 * US);
+	CHECK_EQ(bed_stat(b, "waves_restored"), 512);
+	CHECK_EQ(bed_stat(b, "waves_launched"), 768);
+	CHECK_DONE(w[0]);
+}
+
+static void restored_queues_share(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q[2];
+	struct bed_work *w[2];
+	u32 i;
+
+	/* the first filled the device, then the second; both were preempted with everything they had */
+	up();
+	p = bed_process(b);
+	for (i = 0; i < 2; i++) {
+		q[i] = bed_queue(b, p);
+		w[i] = bed_work(b, p, 256, 1, 1, MS);
+		CHECK(bed_runlist(b, &q[i], 1));
+		bed_submit(b, q[i], w[i], false);
+		bed_run_for(b, 500 * US);
+		CHECK(bed_unmap(b, false));
+	}
+	CHECK(bed_runlist(b, q, 2));
+	bed_run_for(b, 200 * US);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(bed_waves_by_register(b, q[i]->doorbell), 128);
+	for (i = 0; i < 2; i++)
+		CHECK_DONE(w[i]);
 }
 
 static void unmap_filters(void)
@@ -1010,6 +1091,15 @@ static void more_processes_than_vmids(void)
 		CHECK_DONE(w[i]);
 	CHECK(bed_stat(b, "rotations") > 2);
 	CHECK(bed_stat(b, "waves_saved") > 0);
+	/* a process that was unmapped does not come back when the others go round */
+	w[3] = bed_work(b, q[3]->p, 64, 2, 10, 100 * US);
+	CHECK(bed_unmap_pasid(b, q[3]->p->pasid));
+	bed_submit(b, q[3], w[3], false);
+	CHECK(!bed_run_until(b, bed_work_done, w[3], 20 * MS));
+	CHECK_EQ(*q[3]->read_index, 1);
+	CHECK(bed_unmap(b, false));
+	CHECK(bed_runlist(b, q, N));
+	CHECK_DONE(w[3]);
 	/* after the unmap nothing comes back by itself */
 	CHECK(bed_unmap(b, false));
 	i = (u32)bed_stat(b, "rotations");
@@ -1159,12 +1249,19 @@ static void random_life(u32 seed)
 	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
 }
 
+static u32 number(const char *variable, u32 otherwise)
+{
+	const char *text = getenv(variable);
+
+	return text && *text ? (u32)atoi(text) : otherwise;
+}
+
 static void random_lives(void)
 {
-	u32 seed = getenv("SEED") ? (u32)atoi(getenv("SEED")) : 1;
-	u32 count = getenv("COUNT") ? (u32)atoi(getenv("COUNT")) : 60;
+	u32 seed = number("SEED", 1), count = number("COUNT", 60);
 
 	for (; count; count--, seed++) {
+		snprintf(context, sizeof(context), "SEED=%u ", seed);
 		random_life(seed);
 		bed_free(b);
 		b = NULL;
@@ -1182,10 +1279,10 @@ static const struct {
 	T(sdma_kernel_ring), T(sdma_user_queue),
 	T(aql_dispatch_runs_once), T(read_index_runs_ahead_of_completion), T(completion_raises_the_event),
 	T(doorbells_are_edges), T(barriers), T(pm4_buffer_in_an_aql_queue), T(aql_garbage_is_refused),
-	T(full_device_makes_others_wait), T(queues_share_freed_slots), T(registers_and_lds_limit_occupancy),
+	T(full_device_makes_others_wait), T(queues_share_freed_slots), T(single_slots_go_round), T(registers_and_lds_limit_occupancy),
 	T(waves_wait_for_their_flag),
 	T(preempted_work_is_done_once), T(nothing_runs_while_unmapped), T(saved_sizes_are_true), T(saving_takes_device_time),
-	T(memory_alone_is_the_state), T(stale_state_loses_work), T(restored_waves_come_first), T(unmap_filters),
+	T(memory_alone_is_the_state), T(stale_state_loses_work), T(restored_waves_come_first), T(restored_queues_share), T(unmap_filters),
 	T(more_processes_than_vmids), T(more_queues_than_slots), T(what_fits_does_not_rotate),
 	T(queue_loaded_by_registers), T(random_lives),
 };
@@ -1207,6 +1304,7 @@ int main(int argc, char **argv)
 			continue;
 		vgpu_quiet = false;
 		why[0] = 0;
+		context[0] = 0;
 		n++;
 		if (!setjmp(give_up)) {
 			tests[i].run();
