@@ -8,6 +8,9 @@ BUILD ?= $(TOP)/build
 GPREEMPT_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kfd_gpreempt
 export BUILD GPREEMPT_CACHE
 
+# OUT= and the like are meant for this file; the makes below it have variables of the same names.
+MAKEOVERRIDES :=
+
 .DEFAULT_GOAL := help
 .PHONY: help check demo testbed clean
 
