@@ -54,8 +54,8 @@ module_param(poll_ns, uint, 0444);
 MODULE_PARM_DESC(poll_ns, "time between looks at the doorbells, 1000..10000000 ns (default 20000)");
 
 /*
- * Costs. The bandwidth is the published figure of one die of an MI250X (1.6 TB/s); the others are of the order that the driver's own
- * timeouts and published measurements of context switches suggest. They are the model's, not claims about a product.
+ * Costs. The bandwidth is the published figure of one die of an MI250X (1.6 TB/s); the others are orders of magnitude for a trap handler
+ * and for firmware that handles a packet. They are the model's, not claims about a product.
  */
 static unsigned int hbm_bytes_per_us = 1600000;
 module_param(hbm_bytes_per_us, uint, 0444);

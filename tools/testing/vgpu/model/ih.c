@@ -4,7 +4,6 @@
  *
  * Ring 0 in system memory, wptr written back behind it, rptr from the doorbell. Rings 1 and 2 (retry faults) stay empty.
  */
-#include "vgpu_model.h"
 #include "model.h"
 
 #define RB_ENABLE		0x00000001u
@@ -19,7 +18,7 @@ static u32 ih_rptr(struct vgpu_model *m)
 	u32 offset = DOORBELL_OFFSET(doorbell) * 4;
 
 	if ((doorbell & DOORBELL_ENABLE) && offset + 4 <= m->config.doorbell_bytes)
-		return *(volatile u32 *)((u8 *)m->config.doorbells + offset);
+		return READ_ONCE(*(u32 *)((u8 *)m->config.doorbells + offset));
 	return vgpu_reg(m, VGPU_IH_RB_RPTR);
 }
 
@@ -53,7 +52,7 @@ bool vgpu_ih_push(struct vgpu_model *m, const u32 iv[VGPU_IV_DWORDS])
 	slot = m->ops->sys_ptr(m->ctx, wb, 4);
 	if (slot) {
 		vgpu_wmb();
-		*(volatile u32 *)slot = wptr;
+		WRITE_ONCE(*slot, wptr);
 	}
 	m->ih.pushed++;
 	m->ih.pending |= !!(cntl & RB_ENABLE_INTR);

@@ -12,7 +12,6 @@ struct vgpu_model;
 #define VGPU_IV_DWORDS		8
 
 /* Client ids (SOC15) that the model raises interrupts for */
-#define VGPU_CLIENT_IH		0x00
 #define VGPU_CLIENT_SDMA0	0x08
 #define VGPU_CLIENT_SDMA1	0x09
 #define VGPU_CLIENT_VMC		0x12

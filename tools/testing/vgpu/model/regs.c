@@ -5,7 +5,6 @@
  * A register is memory unless it has a case below. Never calls into the command processor: what that has to notice is left in
  * vgpu_regs and picked up by vgpu_model_run().
  */
-#include "vgpu_model.h"
 #include "model.h"
 
 #define GFX_CNTL_PIPE(v)	((v) & 3)
@@ -160,16 +159,13 @@ static void user_cu_write(struct vgpu_regs *r, u32 value)
 static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	struct vgpu_regs *r = &m->regs;
-	u32 hub, slot;
+	u32 slot;
 	u64 now;
 
 	if (index >= VGPU_HQD_FIRST && index <= VGPU_HQD_LAST) {
 		hqd_write(r, index - VGPU_HQD_FIRST, value);
 		return;
 	}
-	for (hub = 0; hub < VGPU_HUBS; hub++)
-		if (index - VGPU_HUB_REG(hub, VGPU_VM_INV_ENG0_REQ) < VGPU_VM_INV_ENGINES)
-			r->tlb_flush[hub] |= value & 0xffff;
 	switch (index) {
 	case VGPU_PCIE_DATA2:
 		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], true);
@@ -233,22 +229,22 @@ void vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value)
 /* Raw content of a register, for the model itself. Aligned words: no lock. */
 u32 vgpu_reg(struct vgpu_model *m, u32 index)
 {
-	return *(volatile u32 *)&m->regs.ram[index];
+	return READ_ONCE(m->regs.ram[index]);
 }
 
 void vgpu_reg_set(struct vgpu_model *m, u32 index, u32 value)
 {
-	*(volatile u32 *)&m->regs.ram[index] = value;
+	WRITE_ONCE(m->regs.ram[index], value);
 }
 
 u32 vgpu_hqd_get(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg)
 {
-	return *(volatile u32 *)&m->regs.hqd[me][pipe][queue][reg];
+	return READ_ONCE(m->regs.hqd[me][pipe][queue][reg]);
 }
 
 void vgpu_hqd_set(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value)
 {
-	*(volatile u32 *)&m->regs.hqd[me][pipe][queue][reg] = value;
+	WRITE_ONCE(m->regs.hqd[me][pipe][queue][reg], value);
 }
 
 /**
@@ -268,7 +264,7 @@ bool vgpu_hqd_take(struct vgpu_model *m, u32 *me, u32 *pipe, u32 *queue, enum vg
 	bool found = false;
 	u32 i;
 
-	if (!*(volatile u32 *)&r->hqd_events)
+	if (!READ_ONCE(r->hqd_events))
 		return false;
 	flags = vgpu_lock(&r->lock);
 	for (i = 0; i < VGPU_MES * VGPU_PIPES * VGPU_QUEUES; i++) {
@@ -290,27 +286,6 @@ bool vgpu_hqd_take(struct vgpu_model *m, u32 *me, u32 *pipe, u32 *queue, enum vg
 }
 
 /**
- * vgpu_regs_take_tlb_flush() - VMIDs whose translations were invalidated by register
- * @m: the device
- * @hub: VGPU_HUB_*
- *
- * Return: bitmap of VMIDs, cleared by this call.
- */
-u32 vgpu_regs_take_tlb_flush(struct vgpu_model *m, u32 hub)
-{
-	unsigned long flags;
-	u32 vmids;
-
-	if (!*(volatile u32 *)&m->regs.tlb_flush[hub])
-		return 0;
-	flags = vgpu_lock(&m->regs.lock);
-	vmids = m->regs.tlb_flush[hub];
-	m->regs.tlb_flush[hub] = 0;
-	vgpu_unlock(&m->regs.lock, flags);
-	return vmids;
-}
-
-/**
  * vgpu_regs_set_waves() - what SPI_CSQ_WF_ACTIVE_* shows of a slot of MEC1
  * @m: the device
  * @pipe: pipe
@@ -323,6 +298,6 @@ void vgpu_regs_set_waves(struct vgpu_model *m, u32 pipe, u32 queue, bool mapped,
 	struct vgpu_regs *r = &m->regs;
 	u32 bit = 1u << (pipe * VGPU_QUEUES + queue);
 
-	r->waves[pipe][queue] = mapped ? waves : 0;
-	r->mapped = mapped ? r->mapped | bit : r->mapped & ~bit;
+	WRITE_ONCE(r->waves[pipe][queue], mapped ? waves : 0);
+	WRITE_ONCE(r->mapped, mapped ? r->mapped | bit : r->mapped & ~bit);
 }

@@ -21,7 +21,6 @@ struct vgpu_model;
 #define VGPU_BASE_OSSSYS	0x10a0u
 #define VGPU_BASE_ATHUB		0x0c20u
 #define VGPU_BASE_MMHUB		0x1a000u
-#define VGPU_BASE_SMUIO		0x16800u
 #define VGPU_BASE_SDMA0		0x1260u
 #define VGPU_BASE_SDMA1		0x1860u
 #define VGPU_BASE_SDMA2		0x1e000u	/* segment 1 of its bases */
@@ -29,14 +28,10 @@ struct vgpu_model;
 #define VGPU_BASE_SDMA4		0x1e800u
 
 /* NBIO */
-#define VGPU_MM_INDEX		0x0000u
-#define VGPU_MM_DATA		0x0001u
-#define VGPU_MM_INDEX_HI	0x0006u
 #define VGPU_PCIE_INDEX2	0x000eu
 #define VGPU_PCIE_DATA2		0x000fu
 #define VGPU_BIOS_SCRATCH_0	0x004cu
 #define VGPU_RCC_CONFIG_MEMSIZE	(VGPU_BASE_NBIO2 + 0x00c3u)
-#define VGPU_HDP_FLUSH_REQ	(VGPU_BASE_NBIO2 + 0x0106u)
 #define VGPU_HDP_FLUSH_DONE	(VGPU_BASE_NBIO2 + 0x0107u)
 
 /* ATHUB and OSSSYS: which process a VMID belongs to */
@@ -66,41 +61,32 @@ struct vgpu_model;
 #define VGPU_HUB_REG(hub, reg)	((reg) + ((hub) == VGPU_HUB_MM ? VGPU_MMHUB_DELTA : 0))
 #define VGPU_VM_CONTEXT0_CNTL	(VGPU_BASE_GC0 + 0x0880u)	/* + vmid; bit 0: enabled, 2:1 depth, 6:3 block size */
 #define VGPU_VM_INV_ENG0_SEM	(VGPU_BASE_GC0 + 0x0891u)	/* + engine */
-#define VGPU_VM_INV_ENG0_REQ	(VGPU_BASE_GC0 + 0x08a3u)	/* 15:0 bitmap of VMIDs */
 #define VGPU_VM_INV_ENG0_ACK	(VGPU_BASE_GC0 + 0x08b5u)
 #define VGPU_VM_INV_ENGINES	18u
 #define VGPU_VM_PT_BASE_LO	(VGPU_BASE_GC0 + 0x08ebu)	/* + 2 * vmid; HI follows */
 #define VGPU_VM_PT_START_LO	(VGPU_BASE_GC0 + 0x090bu)	/* + 2 * vmid; in 4 KiB pages */
 #define VGPU_VM_PT_END_LO	(VGPU_BASE_GC0 + 0x092bu)
-#define VGPU_VM_FAULT_STATUS	(VGPU_BASE_GC0 + 0x084bu)
-#define VGPU_VM_FAULT_ADDR_LO	(VGPU_BASE_GC0 + 0x084cu)
 #define VGPU_VM_FB_LOCATION_BASE (VGPU_BASE_GC0 + 0x0980u)	/* in 16 MiB */
 #define VGPU_VM_FB_LOCATION_TOP	(VGPU_BASE_GC0 + 0x0981u)
 #define VGPU_VM_AGP_TOP		(VGPU_BASE_GC0 + 0x0982u)
 #define VGPU_VM_AGP_BOT		(VGPU_BASE_GC0 + 0x0983u)
 #define VGPU_VM_AGP_BASE	(VGPU_BASE_GC0 + 0x0984u)
-#define VGPU_VM_SYS_LOW		(VGPU_BASE_GC0 + 0x0985u)	/* in 256 KiB */
-#define VGPU_VM_SYS_HIGH	(VGPU_BASE_GC0 + 0x0986u)
 
 /* Address of VRAM in the device's own address space */
 #define VGPU_FB_BASE		0x8000000000ull
 
 /* GC */
-#define VGPU_GRBM_STATUS	(VGPU_BASE_GC0 + 0x0004u)
 #define VGPU_GRBM_GFX_CNTL	(VGPU_BASE_GC0 + 0x0022u)	/* 1:0 pipe, 3:2 me, 7:4 vmid, 10:8 queue */
-#define VGPU_GRBM_GFX_INDEX	(VGPU_BASE_GC1 + 0x2200u)	/* 7:0 instance, 15:8 sh, 23:16 se, 29/30/31 broadcast sh/instance/se */
-#define VGPU_CC_SHADER_ARRAY	(VGPU_BASE_GC0 + 0x026fu)
+#define VGPU_GRBM_GFX_INDEX	(VGPU_BASE_GC1 + 0x2200u)	/* 23:16 shader engine, 31: all of them */
 #define VGPU_USER_SHADER_ARRAY	(VGPU_BASE_GC0 + 0x0270u)
 #define VGPU_SPI_CSQ_STATUS	(VGPU_BASE_GC0 + 0x04dbu)
 #define VGPU_SPI_CSQ_COUNT_0	(VGPU_BASE_GC0 + 0x04dcu)	/* + queue; of the pipe in GRBM_GFX_CNTL */
 #define VGPU_GB_ADDR_CONFIG	(VGPU_BASE_GC0 + 0x063eu)
-#define VGPU_CP_IQ_WAIT_TIME2	(VGPU_BASE_GC0 + 0x10b0u)
 #define VGPU_SCRATCH_REG0	(VGPU_BASE_GC1 + 0x2040u)
 #define VGPU_RLC_SAFE_MODE	(VGPU_BASE_GC1 + 0x4c05u)
 #define VGPU_RLC_CLOCK_LSB	(VGPU_BASE_GC1 + 0x4c24u)
 #define VGPU_RLC_CLOCK_MSB	(VGPU_BASE_GC1 + 0x4c25u)
 #define VGPU_RLC_CLOCK_CAPTURE	(VGPU_BASE_GC1 + 0x4c26u)
-#define VGPU_RLC_CP_SCHEDULERS	(VGPU_BASE_GC1 + 0x4caau)	/* 6:5 me, 4:3 pipe, 2:0 queue of KIQ; 7: valid */
 
 /* Banked by me, pipe and queue in GRBM_GFX_CNTL: the hardware queue descriptor, in the order of its copy in the MQD */
 #define VGPU_HQD_FIRST		(VGPU_BASE_GC0 + 0x1245u)
@@ -117,9 +103,6 @@ enum vgpu_hqd_reg {
 	VGPU_HQD_ACTIVE			= 0x02,
 	VGPU_HQD_VMID			= 0x03,
 	VGPU_HQD_PERSISTENT_STATE	= 0x04,
-	VGPU_HQD_PIPE_PRIORITY		= 0x05,
-	VGPU_HQD_QUEUE_PRIORITY		= 0x06,
-	VGPU_HQD_QUANTUM		= 0x07,
 	VGPU_HQD_PQ_BASE_LO		= 0x08,
 	VGPU_HQD_PQ_BASE_HI		= 0x09,
 	VGPU_HQD_PQ_RPTR		= 0x0a,
@@ -130,14 +113,8 @@ enum vgpu_hqd_reg {
 	VGPU_HQD_PQ_DOORBELL		= 0x0f,
 	VGPU_HQD_PQ_CONTROL		= 0x11,
 	VGPU_HQD_DEQUEUE_REQUEST	= 0x18,
-	VGPU_HQD_EOP_BASE_LO		= 0x25,
-	VGPU_HQD_EOP_BASE_HI		= 0x26,
-	VGPU_HQD_EOP_CONTROL		= 0x27,
-	VGPU_HQD_EOP_RPTR		= 0x28,
-	VGPU_HQD_EOP_WPTR		= 0x29,
 	VGPU_HQD_CTX_SAVE_LO		= 0x2b,
 	VGPU_HQD_CTX_SAVE_HI		= 0x2c,
-	VGPU_HQD_CTX_SAVE_CONTROL	= 0x2d,
 	VGPU_HQD_CNTL_STACK_OFFSET	= 0x2e,
 	VGPU_HQD_CNTL_STACK_SIZE	= 0x2f,
 	VGPU_HQD_WG_STATE_OFFSET	= 0x30,
@@ -166,7 +143,6 @@ enum vgpu_hqd_event {
  * @waves: waves in flight by MEC1 pipe and queue, set by the command processor
  * @mapped: queues that occupy a slot of MEC1, a bit each (pipe * 8 + queue)
  * @user_cu_mask: GC_USER_SHADER_ARRAY_CONFIG by shader engine
- * @tlb_flush: VMIDs invalidated since the command processor last asked, by hub
  * @indirect_key: address + 1 of registers reached through PCIE_INDEX2/DATA2
  * @indirect_value: their values
  */
@@ -179,7 +155,6 @@ struct vgpu_regs {
 	u32 waves[VGPU_PIPES][VGPU_QUEUES];
 	u32 mapped;
 	u32 user_cu_mask[8];
-	u32 tlb_flush[VGPU_HUBS];
 	u32 *indirect_key;
 	u32 *indirect_value;
 };
@@ -192,7 +167,6 @@ void vgpu_reg_set(struct vgpu_model *m, u32 index, u32 value);
 u32 vgpu_hqd_get(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg);
 void vgpu_hqd_set(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value);
 bool vgpu_hqd_take(struct vgpu_model *m, u32 *me, u32 *pipe, u32 *queue, enum vgpu_hqd_event *event);
-u32 vgpu_regs_take_tlb_flush(struct vgpu_model *m, u32 hub);
 void vgpu_regs_set_waves(struct vgpu_model *m, u32 pipe, u32 queue, bool mapped, u32 waves);
 
 #endif /* VGPU_REGS_H */
