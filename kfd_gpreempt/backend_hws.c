@@ -44,25 +44,31 @@ bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd)
  * kfd_gpreempt_left_out() - how many processes stay out of the runlist
  * @dqm: the queue manager
  *
+ * Is called once for each runlist that is built, ours and the driver's own, so it is here that they are counted.
+ *
  * Context: dqm_lock held.
  *
  * Return: their number
  */
 unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm)
 {
+	struct gpreempt_node *gn = dqm->dev->gpreempt;
 	struct device_process_node *cur;
 	unsigned int n = 0;
 
+	if (gn)
+		WRITE_ONCE(gn->runlists_built, gn->runlists_built + 1);
 	list_for_each_entry(cur, &dqm->queues, list)
 		n += kfd_gpreempt_leaves_out(cur->qpd);
 	return n;
 }
 
-/* The acquire pairs with the release at registration. What is on the list under dqm_lock is not destroyed yet. */
-#define hws_for_each_queue(cur, q, gq, dqm)								\
-	list_for_each_entry(cur, &(dqm)->queues, list)							\
-		list_for_each_entry(q, &(cur)->qpd->queues_list, list)					\
-			for_each_if((gq = smp_load_acquire(&(q)->gpreempt)))
+/* What is found on a list under dqm_lock is not destroyed yet, and so is what was registered for it. */
+static struct gpreempt_queue *hws_registered(struct queue *q)
+{
+	/* Pairs with the release at registration. */
+	return smp_load_acquire(&q->gpreempt);
+}
 
 /* Why the queue may not be taken off the device; GPREEMPT_NR_SKIPS: it may. */
 static enum gpreempt_skip hws_obstacle(struct device_queue_manager *dqm, struct qcm_process_device *qpd,
@@ -85,24 +91,6 @@ static enum gpreempt_skip hws_obstacle(struct device_queue_manager *dqm, struct 
 	return GPREEMPT_NR_SKIPS;
 }
 
-static void hws_deactivate(struct device_queue_manager *dqm, struct qcm_process_device *qpd, struct queue *q)
-{
-	q->properties.is_preempted = true;
-	q->properties.is_active = false;
-	decrement_queue_count(dqm, qpd, q);
-}
-
-/* Returns whether the queue is to be mapped again. Never after a reset: its state is gone, and QUEUE_IS_ACTIVE does not know. */
-static bool hws_activate(struct device_queue_manager *dqm, struct qcm_process_device *qpd, struct queue *q)
-{
-	q->properties.is_preempted = false;
-	if (!QUEUE_IS_ACTIVE(q->properties) || qpd_to_pdd(qpd)->has_reset_queue)
-		return false;
-	q->properties.is_active = true;
-	increment_queue_count(dqm, qpd, q);
-	return true;
-}
-
 /* Was it stopped in the middle of a kernel? The CP writes the offsets when it unmaps; the control stack grows down from its end. */
 static bool hws_saved_waves(struct device_queue_manager *dqm, struct queue *q)
 {
@@ -118,74 +106,108 @@ static bool hws_saved_waves(struct device_queue_manager *dqm, struct queue *q)
 	return false;
 }
 
-/* Set the flags of a decision. Returns whether the hardware has to follow. */
-static bool hws_flag(struct gpreempt_node *gn, struct device_queue_manager *dqm, bool *preempting)
+/**
+ * struct hws_pass - a decision that is being carried out
+ * @gn: the node
+ * @dqm: its queue manager, locked
+ * @now_ns: when the hardware was done
+ * @changed: the hardware has to follow
+ * @preempting: a queue is taken off the device
+ */
+struct hws_pass {
+	struct gpreempt_node *gn;
+	struct device_queue_manager *dqm;
+	u64 now_ns;
+	bool changed;
+	bool preempting;
+};
+
+typedef void (*hws_fn)(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+		       struct gpreempt_queue *gq);
+
+static void hws_for_each(struct hws_pass *pass, hws_fn fn)
 {
 	struct device_process_node *cur;
 	struct gpreempt_queue *gq;
-	enum gpreempt_skip skip;
-	bool changed = false;
 	struct queue *q;
 
-	*preempting = false;
-	hws_for_each_queue(cur, q, gq, dqm) {
-		gq->done = GPREEMPT_KEEP;
-		if (gq->policy.action == GPREEMPT_PREEMPT && !q->properties.is_preempted) {
-			skip = hws_obstacle(dqm, cur->qpd, q);
-			if (skip != GPREEMPT_NR_SKIPS) {
-				/* Until the next time that obstacles are looked for: not again in each pass. */
-				gq->policy.immovable = true;
-				gq->policy.action = GPREEMPT_KEEP;
-				gpreempt_stats_skip(gn, gq, skip);
-				continue;
-			}
-			hws_deactivate(dqm, cur->qpd, q);
-			gq->done = GPREEMPT_PREEMPT;
-			changed = true;
-			*preempting = true;
-		} else if (gq->policy.action == GPREEMPT_RESUME && q->properties.is_preempted) {
-			changed |= hws_activate(dqm, cur->qpd, q);
-			gq->done = GPREEMPT_RESUME;
+	list_for_each_entry(cur, &pass->dqm->queues, list) {
+		list_for_each_entry(q, &cur->qpd->queues_list, list) {
+			gq = hws_registered(q);
+			if (gq)
+				fn(pass, cur->qpd, q, gq);
 		}
 	}
-	return changed;
+}
+
+static void hws_flag_preemption(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+				struct gpreempt_queue *gq)
+{
+	enum gpreempt_skip skip = hws_obstacle(pass->dqm, qpd, q);
+
+	if (skip != GPREEMPT_NR_SKIPS) {
+		/* Until the next time that obstacles are looked for: not again in each pass. */
+		gq->policy.immovable = true;
+		gq->policy.action = GPREEMPT_KEEP;
+		gpreempt_stats_skip(pass->gn, gq, skip);
+		return;
+	}
+	q->properties.is_preempted = true;
+	q->properties.is_active = false;
+	decrement_queue_count(pass->dqm, qpd, q);
+	gq->done = GPREEMPT_PREEMPT;
+	pass->changed = true;
+	pass->preempting = true;
+}
+
+/* Not mapped again after a reset: its state is gone, and QUEUE_IS_ACTIVE does not know. */
+static void hws_unflag(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q)
+{
+	q->properties.is_preempted = false;
+	if (!QUEUE_IS_ACTIVE(q->properties) || qpd_to_pdd(qpd)->has_reset_queue)
+		return;
+	q->properties.is_active = true;
+	increment_queue_count(pass->dqm, qpd, q);
+	pass->changed = true;
+}
+
+static void hws_flag(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+		     struct gpreempt_queue *gq)
+{
+	gq->done = GPREEMPT_KEEP;
+	if (gq->policy.action == GPREEMPT_PREEMPT && !q->properties.is_preempted) {
+		hws_flag_preemption(pass, qpd, q, gq);
+	} else if (gq->policy.action == GPREEMPT_RESUME && q->properties.is_preempted) {
+		hws_unflag(pass, qpd, q);
+		gq->done = GPREEMPT_RESUME;
+	}
 }
 
 /* Nothing was saved: the victims are where they were. */
-static void hws_undo_preemptions(struct device_queue_manager *dqm)
+static void hws_undo_preemption(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+				struct gpreempt_queue *gq)
 {
-	struct device_process_node *cur;
-	struct gpreempt_queue *gq;
-	struct queue *q;
-
-	hws_for_each_queue(cur, q, gq, dqm) {
-		if (gq->done != GPREEMPT_PREEMPT)
-			continue;
-		hws_activate(dqm, cur->qpd, q);
-		gq->done = GPREEMPT_KEEP;
-		gq->policy.action = GPREEMPT_KEEP;
-	}
+	if (gq->done != GPREEMPT_PREEMPT)
+		return;
+	hws_unflag(pass, qpd, q);
+	gq->done = GPREEMPT_KEEP;
+	gq->policy.action = GPREEMPT_KEEP;
 }
 
-static void hws_confirm(struct gpreempt_node *gn, struct device_queue_manager *dqm, u64 now_ns)
+static void hws_confirm(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+			struct gpreempt_queue *gq)
 {
-	struct device_process_node *cur;
-	struct gpreempt_queue *gq;
-	struct queue *q;
-
-	hws_for_each_queue(cur, q, gq, dqm) {
-		if (gq->done == GPREEMPT_PREEMPT) {
-			gpreempt_policy_preempted(&gq->policy, hws_saved_waves(dqm, q), now_ns);
-			gpreempt_stats_preempted(gq);
-			/* The CP may have abandoned a queue, and the driver reset it and still returned 0. */
-			if (qpd_to_pdd(cur->qpd)->has_reset_queue) {
-				gq->policy.immovable = true;
-				gpreempt_stats_failure(gn, -EIO);
-			}
-		} else if (gq->done == GPREEMPT_RESUME) {
-			gpreempt_stats_resumed(gq, now_ns);
-			gpreempt_policy_resumed(&gq->policy, now_ns);
+	if (gq->done == GPREEMPT_PREEMPT) {
+		gpreempt_policy_preempted(&gq->policy, hws_saved_waves(pass->dqm, q), pass->now_ns);
+		gpreempt_stats_preempted(gq);
+		/* The CP may have abandoned a queue, and the driver reset it and still returned 0. */
+		if (qpd_to_pdd(qpd)->has_reset_queue) {
+			gq->policy.immovable = true;
+			gpreempt_stats_failure(pass->gn, -EIO);
 		}
+	} else if (gq->done == GPREEMPT_RESUME) {
+		gpreempt_stats_resumed(gq, pass->now_ns);
+		gpreempt_policy_resumed(&gq->policy, pass->now_ns);
 	}
 }
 
@@ -195,17 +217,16 @@ static void hws_confirm(struct gpreempt_node *gn, struct device_queue_manager *d
  * - -ETIME: unmapping was not acknowledged; the driver has scheduled a reset. The victims stay as they are.
  * - else: a reset is under way or the packets did not get out. Nothing was saved, so nothing was preempted.
  */
-static void hws_error(struct gpreempt_node *gn, struct device_queue_manager *dqm, int error,
-		      struct gpreempt_outcome *outcome)
+static void hws_error(struct hws_pass *pass, int error, struct gpreempt_outcome *outcome)
 {
 	outcome->error = error;
-	gpreempt_stats_failure(gn, error);
-	if (!dqm->active_runlist) {
+	gpreempt_stats_failure(pass->gn, error);
+	if (!pass->dqm->active_runlist) {
 		outcome->map_again = true;
 	} else if (error == -ETIME) {
 		outcome->stop = true;
 	} else {
-		hws_undo_preemptions(dqm);
+		hws_for_each(pass, hws_undo_preemption);
 		outcome->map_again = true;
 	}
 }
@@ -213,30 +234,48 @@ static void hws_error(struct gpreempt_node *gn, struct device_queue_manager *dqm
 static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
-	bool changed, preempting;
-	u64 start_ns, now_ns;
-	int r = 0;
+	struct hws_pass pass = { .gn = gn, .dqm = dqm };
+	u64 start_ns;
+	int r;
 
 	dqm_lock(dqm);
 	start_ns = ktime_get_ns();
-	now_ns = start_ns;
-	changed = hws_flag(gn, dqm, &preempting);
+	pass.now_ns = start_ns;
+	hws_for_each(&pass, hws_flag);
 	/* While the driver's scheduler is stopped the flags are enough: it maps what is active when it starts. */
-	if ((changed || gn->map_again) && dqm->sched_running && !dqm->is_hws_hang) {
+	if ((pass.changed || gn->map_again) && dqm->sched_running && !dqm->is_hws_hang) {
 		r = execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0,
-					 preempting ? HWS_GRACE_PERIOD : USE_DEFAULT_GRACE_PERIOD);
-		now_ns = ktime_get_ns();
-		gpreempt_stats_runlist(gn, now_ns - start_ns, preempting);
+					 pass.preempting ? HWS_GRACE_PERIOD : USE_DEFAULT_GRACE_PERIOD);
+		pass.now_ns = ktime_get_ns();
+		gpreempt_stats_runlist(gn, pass.now_ns - start_ns, pass.preempting);
 		if (r)
-			hws_error(gn, dqm, r, outcome);
+			hws_error(&pass, r, outcome);
 	}
-	hws_confirm(gn, dqm, now_ns);
+	hws_for_each(&pass, hws_confirm);
 	dqm_unlock(dqm);
+}
+
+/*
+ * Whoever touches the runlist holds dqm_lock while waves are saved. Afterwards it takes the CP until it has read all packets of the HIQ to
+ * bring them back. The HIQ lives as long as the driver's scheduler runs, and we are parked while it does not.
+ */
+static bool hws_disturbed(struct gpreempt_node *gn)
+{
+	struct device_queue_manager *dqm = gn->node->dqm;
+	const struct kernel_queue *hiq = dqm->packet_mgr.priv_queue;
+	u32 size_dw = hiq->queue->properties.queue_size / sizeof(u32);
+	u32 built = READ_ONCE(gn->runlists_built);
+	bool changed = built != gn->runlists_seen;
+
+	gn->runlists_seen = built;
+	return changed || mutex_is_locked(&dqm->lock_hidden) ||
+	       READ_ONCE(*hiq->rptr_kernel) % size_dw != READ_ONCE(hiq->pending_wptr) % size_dw;
 }
 
 const struct gpreempt_backend gpreempt_backend_hws = {
 	.name = "hws",
 	.apply = hws_apply,
+	.disturbed = hws_disturbed,
 };
 
 #endif /* CONFIG_KFD_GPREEMPT */

@@ -161,6 +161,8 @@ enum gpreempt_state {
  * @derived_ns: when priorities were derived last
  * @map_again: a runlist could not be sent: the next pass has to, even without an action
  * @errors: failed passes in a row
+ * @runlists_built: runlists sent to the device by anybody, written under dqm_lock
+ * @runlists_seen: @runlists_built when the backend was last asked whether waves were disturbed
  *
  * @stats: counters
  */
@@ -196,6 +198,8 @@ struct gpreempt_node {
 	u64 derived_ns;
 	bool map_again;
 	u32 errors;
+	u32 runlists_built;
+	u32 runlists_seen;
 
 	struct gpreempt_stats stats;
 };

@@ -112,6 +112,13 @@ static void add_waves(struct gpreempt_node *gn, const struct kfd_cu_occupancy *o
 	}
 }
 
+/* Read section held. */
+static void note_disturbance(struct gpreempt_node *gn, u64 now_ns)
+{
+	if (gn->backend->disturbed(gn))
+		gpreempt_policy_disturbed(gn->sampled, gn->nr_sampled, now_ns);
+}
+
 /*
  * Read section held. Takes the srbm and grbm mutexes for a few register accesses per XCC. False: the GPU is being reset, registers are
  * out of bounds.
@@ -136,6 +143,8 @@ static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 	}
 	up_read(&node->adev->reset_domain->sem);
 
+	/* Again, in case it began while registers were read: while the policy still has the last waves that could be believed. */
+	note_disturbance(gn, now_ns);
 	for (i = 0; i < gn->nr_sampled; i++)
 		if (!gn->sampled[i]->preempted)
 			gpreempt_policy_set_waves(gn->sampled[i], gpreempt_queue_of(gn->sampled[i])->waves_sum,
@@ -202,6 +211,7 @@ static void pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	make_room(gn);
 	idx = srcu_read_lock(&gpreempt_srcu);
 	sample(gn, anew, now_ns);
+	note_disturbance(gn, now_ns);
 	if (gpreempt_policy_needs_waves(gn->sampled, gn->nr_sampled, &gn->tun.params, now_ns) &&
 	    !read_waves(gn, now_ns)) {
 		srcu_read_unlock(&gpreempt_srcu, idx);
