@@ -81,8 +81,12 @@ take_back()
 }
 
 if [ -n "$remove" ]; then
+	if [ ! -e "$dkms_tree/$me" ] && [ ! -e "$source_tree/$me-$version" ]; then
+		say "is not installed; nothing to do"
+		exit 0
+	fi
 	take_back
-	rm -rf "$source_tree/$me-$version"
+	rm -rf "${source_tree:?}/$me-$version"
 	say "removed; the stock amdgpu is what modprobe finds now, from the next load on"
 	say "if an initramfs was made in the meantime, make it again: update-initramfs -u -k all"
 	exit 0
@@ -91,14 +95,36 @@ fi
 # Says by itself what is missing: a kernel that has hooks, its headers, its source.
 "$top/dkms/build.sh" --check --kver "$kver"
 
-take_back
-mkdir -p "$dkms_tree" "$source_tree/$me-$version"
-(cd "$top" && cp -a --parents dkms.conf Kconfig kfd_gpreempt dkms "$source_tree/$me-$version/")
-dkms add "$me/$version" "${args[@]}"
+# same_package: what DKMS has already is this package; then other kernels keep what was built for them
+same_package()
+{
+	local f
+
+	[ -L "$dkms_tree/$me/$version/source" ] || return 1
+	for f in $package; do
+		diff -rq "$top/$f" "$source_tree/$me-$version/$f" >/dev/null 2>&1 || return 1
+	done
+}
+
+package="dkms.conf Kconfig kfd_gpreempt dkms"
+fresh=
+earlier=
+if ! same_package; then
+	fresh=1
+	[ ! -e "$dkms_tree/$me" ] || earlier=1
+	take_back
+	mkdir -p "$dkms_tree" "$source_tree/$me-$version"
+	# shellcheck disable=SC2086 # a list
+	(cd "$top" && cp -a $package "$source_tree/$me-$version/")
+	dkms add "$me/$version" "${args[@]}"
+fi
 if ! dkms build "$me/$version" -k "$kver" "${args[@]}"; then
 	sed -n "/^$me: error/,/^  remedy/p" "$dkms_tree/$me/$version/build/make.log" >&2 || true
-	take_back >/dev/null 2>&1
-	rm -rf "$source_tree/$me-$version"
+	if [ -n "$fresh" ]; then
+		take_back >/dev/null 2>&1
+		rm -rf "${source_tree:?}/$me-$version"
+	fi
+	[ -z "$earlier" ] || say "an earlier $me was removed before; the kernel has its stock amdgpu" >&2
 	exit 1
 fi
 
