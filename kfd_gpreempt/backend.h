@@ -2,9 +2,9 @@
 /*
  * backend.h - what a way of preempting promises
  *
- * A backend carries out a whole decision at once: it finds the queues whose policy.action asks for something through dqm->queues under
- * dqm_lock, does what can be done, and confirms each queue to the policy before it drops the lock. Queues that went away meanwhile are not
- * found and need nothing.
+ * A backend carries out a whole decision at once: it finds the queues whose policy.action asks for something
+ * through dqm->queues under dqm_lock, does what can be done, and confirms each queue to the policy before it drops
+ * the lock. Queues that went away meanwhile are not found and need nothing.
  */
 #ifndef GPREEMPT_BACKEND_H
 #define GPREEMPT_BACKEND_H
@@ -28,11 +28,12 @@ struct gpreempt_outcome {
 /**
  * struct gpreempt_backend - a way of preempting
  * @name: as shown in sysfs
- * @apply: carry out the actions of all queues of a node. Every resume that is possible is made, also after an error; a
- *	preemption is confirmed or undone, never in between, unless &gpreempt_outcome.stop. Context: the monitor; no lock
- *	held; takes dqm_lock and sleeps as long as the hardware takes, up to amdgpu.queue_preemption_timeout_ms.
- * @disturbed: has somebody taken waves off the device and brought them back since the last call, or is about to? Waves in
- *	flight tell little then. Context: the monitor; no lock needed, takes none.
+ * @apply: carry out the actions of all queues of a node. Every resume that is possible is made, also after an
+ *	error; a preemption is confirmed or undone, never in between, unless &gpreempt_outcome.stop. Context: the
+ *	monitor; no lock held; takes dqm_lock and sleeps as long as the hardware takes, up to
+ *	amdgpu.queue_preemption_timeout_ms.
+ * @disturbed: has somebody taken waves off the device and brought them back since the last call, or is about
+ *	to? Waves in flight tell little then. Context: the monitor; no lock needed, takes none.
  */
 struct gpreempt_backend {
 	const char *name;

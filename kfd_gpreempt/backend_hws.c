@@ -2,9 +2,9 @@
 /*
  * backend_hws.c - preempting through the hardware scheduler's runlist
  *
- * Included at the end of kfd_device_queue_manager.c, for its static functions; uses what that file includes. A queue is preempted by
- * leaving it out of the runlist: unmapping saves its waves (CWSR), mapping it again continues them. Each pass unmaps every queue of
- * every process once, so a whole decision is carried out by one pass.
+ * Included at the end of kfd_device_queue_manager.c, for its static functions; uses what that file includes. A
+ * queue is preempted by leaving it out of the runlist: unmapping saves its waves (CWSR), mapping it again continues
+ * them. Each pass unmaps every queue of every process once, so a whole decision is carried out by one pass.
  */
 #ifdef CONFIG_KFD_GPREEMPT
 
@@ -18,8 +18,9 @@
  * kfd_gpreempt_leaves_out() - must a process stay out of the runlist?
  * @qpd: the process on the node
  *
- * A process in the runlist takes one of few VMIDs even if none of its queues is mapped. With more processes than VMIDs the beneficiary of
- * a preemption would go on waiting for its turn. Only processes that we emptied are left out.
+ * A process in the runlist takes one of few VMIDs even if none of its queues is mapped. With more processes than
+ * VMIDs the beneficiary of a preemption would go on waiting for its turn. Only processes that we emptied are left
+ * out.
  *
  * Context: dqm_lock held.
  *
@@ -91,7 +92,10 @@ static enum gpreempt_skip hws_obstacle(struct device_queue_manager *dqm, struct 
 	return GPREEMPT_NR_SKIPS;
 }
 
-/* Was it stopped in the middle of a kernel? The CP writes the offsets when it unmaps; the control stack grows down from its end. */
+/*
+ * Was it stopped in the middle of a kernel? The CP writes the offsets when it unmaps; the control stack grows down
+ * from its end.
+ */
 static bool hws_saved_waves(struct device_queue_manager *dqm, struct queue *q)
 {
 	struct mqd_manager *mm = dqm->mqd_mgrs[KFD_MQD_TYPE_CP];
@@ -256,8 +260,9 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 }
 
 /*
- * Whoever touches the runlist holds dqm_lock while waves are saved. Afterwards it takes the CP until it has read all packets of the HIQ to
- * bring them back. The HIQ lives as long as the driver's scheduler runs, and we are parked while it does not.
+ * Whoever touches the runlist holds dqm_lock while waves are saved. Afterwards it takes the CP until it has read
+ * all packets of the HIQ to bring them back. The HIQ lives as long as the driver's scheduler runs, and we are
+ * parked while it does not.
  */
 static bool hws_disturbed(struct gpreempt_node *gn)
 {

@@ -2,9 +2,10 @@
 /*
  * core.c - the node object and its life: switching on and off, suspend and reset, and back
  *
- * Starting flips the static key, lets hooks register new queues, starts the monitors and adopts the queues that exist. Stopping goes the
- * other way: nothing new is registered, each monitor resumes everything in its last pass, then the queues are unregistered and
- * unmapped. While the device is suspended or reset the monitors are parked, with everything resumed.
+ * Starting flips the static key, lets hooks register new queues, starts the monitors and adopts the queues that
+ * exist. Stopping goes the other way: nothing new is registered, each monitor resumes everything in its last pass,
+ * then the queues are unregistered and unmapped. While the device is suspended or reset the monitors are parked,
+ * with everything resumed.
  */
 #include <linux/kthread.h>
 #include <linux/sched.h>
@@ -85,7 +86,10 @@ static void adopt_work(struct work_struct *work)
 		schedule_delayed_work(&gn->adopt, msecs_to_jiffies(ADOPT_RETRY_MS));
 }
 
-/* setpriority() tells nobody, and a parked monitor does not look: look for it, at a rate and in a way that wakes no sleeping CPU. */
+/*
+ * setpriority() tells nobody, and a parked monitor does not look: look for it, at a rate and in a way that wakes no
+ * sleeping CPU.
+ */
 static void renice_work(struct work_struct *work)
 {
 	struct gpreempt_node *gn = container_of(to_delayed_work(work), struct gpreempt_node, renice);
@@ -130,8 +134,8 @@ static void node_start(struct gpreempt_node *gn)
 		return;
 	}
 	/*
-	 * Waiting for a preemption spins on a fence with schedule() in between, under dqm_lock: a real-time thread would not let the
-	 * others run, so the best of the normal ones it is.
+	 * Waiting for a preemption spins on a fence with schedule() in between, under dqm_lock: a real-time thread
+	 * would not let the others run, so the best of the normal ones it is.
 	 */
 	set_user_nice(thread, MIN_NICE);
 
@@ -179,8 +183,8 @@ static void node_stop(struct gpreempt_node *gn)
  * gpreempt_core_enable() - switch the scheduler on or off, on all nodes
  * @on: on or off
  *
- * When it returns after switching off, every queue has been resumed and nothing is registered. Switching on returns before existing
- * queues have been adopted.
+ * When it returns after switching off, every queue has been resumed and nothing is registered. Switching on returns
+ * before existing queues have been adopted.
  *
  * Context: no lock of the scheduler held; may sleep, as long as a pass takes.
  */

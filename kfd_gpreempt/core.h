@@ -2,9 +2,9 @@
 /*
  * core.h - objects of the scheduler and what its files offer each other
  *
- * Lock order: p->mutex > gpreempt_lock > { BO reservation, dqm_lock }. Everything that starts and stops monitors holds
- * gpreempt_lifecycle (core.c), which is outermost and never taken by a hook that runs under p->mutex. The monitor takes dqm_lock only,
- * and reads the list of queues under gpreempt_srcu.
+ * Lock order: p->mutex > gpreempt_lock > { BO reservation, dqm_lock }. Everything that starts and stops monitors
+ * holds gpreempt_lifecycle (core.c), which is outermost and never taken by a hook that runs under p->mutex. The
+ * monitor takes dqm_lock only, and reads the list of queues under gpreempt_srcu.
  */
 #ifndef GPREEMPT_CORE_H
 #define GPREEMPT_CORE_H
@@ -118,7 +118,8 @@ struct gpreempt_queue {
  * @GPREEMPT_STATE_PARKED: sleeps until something changes: nobody could outrank anybody
  * @GPREEMPT_STATE_IDLE: looks every gpreempt_interval_ms
  * @GPREEMPT_STATE_POLLING: looks every gpreempt_poll_us
- * @GPREEMPT_STATE_FAILED: gave up; everything that could be resumed is. A reset of the GPU or switching off and on ends it.
+ * @GPREEMPT_STATE_FAILED: gave up; everything that could be resumed is. A reset of the GPU or switching off
+ *	and on ends it.
  */
 enum gpreempt_state {
 	GPREEMPT_STATE_PARKED,
@@ -144,9 +145,10 @@ enum gpreempt_state {
  * @nr_processes: length of @processes, written under gpreempt_lock
  * @accepting: new queues are registered, under gpreempt_lock
  *
- * @thread_lock: protects @thread and @paused. Taken by suspend and reset, so nothing that waits for the GPU happens under it,
- *	other than a pass of the monitor.
- * @thread: the monitor; NULL while switched off. Changed under @thread_lock and gpreempt_lock, so either is enough to wake it.
+ * @thread_lock: protects @thread and @paused. Taken by suspend and reset, so nothing that waits for the GPU
+ *	happens under it, other than a pass of the monitor.
+ * @thread: the monitor; NULL while switched off. Changed under @thread_lock and gpreempt_lock, so either is
+ *	enough to wake it.
  * @paused: the driver suspended the device or resets it
  * @adopt: registers queues that were there before switching on
  * @renice: looks for changed nice values while the monitor is parked

@@ -4,8 +4,9 @@
  *
  * gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns
  *
- * prio is the logical priority against other processes. state: active (has work), idle, preempted, blocked (waits for something else
- * than the GPU), unmapped (cannot be scheduled). The pointers are read now, everything else is from the monitor's last pass.
+ * prio is the logical priority against other processes. state: active (has work), idle, preempted, blocked (waits
+ * for something else than the GPU), unmapped (cannot be scheduled). The pointers are read now, everything else is
+ * from the monitor's last pass.
  */
 #include <linux/debugfs.h>
 #include <linux/ktime.h>

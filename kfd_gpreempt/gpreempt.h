@@ -2,8 +2,9 @@
 /*
  * gpreempt.h - the hooks that amdkfd calls, and nothing else
  *
- * Included by kfd_priv.h. Every hook is one line where it is called; without CONFIG_KFD_GPREEMPT each expands to nothing and the
- * objects of amdkfd are those of the stock driver. With it, and gpreempt_enable=0, a hook is a static branch not taken.
+ * Included by kfd_priv.h. Every hook is one line where it is called; without CONFIG_KFD_GPREEMPT each expands to
+ * nothing and the objects of amdkfd are those of the stock driver. With it, and gpreempt_enable=0, a hook is a
+ * static branch not taken.
  */
 #ifndef KFD_GPREEMPT_H_INCLUDED
 #define KFD_GPREEMPT_H_INCLUDED
@@ -43,8 +44,8 @@ static inline void kfd_gpreempt_queue_created(struct queue *q)
 }
 
 /*
- * Context: p->mutex held, or the process is being torn down; may sleep. @q has left its dqm; its buffers are still referenced.
- * No static branch: what was registered while enabled must go also after disabling.
+ * Context: p->mutex held, or the process is being torn down; may sleep. @q has left its dqm; its buffers are still
+ * referenced. No static branch: what was registered while enabled must go also after disabling.
  */
 static inline void kfd_gpreempt_queue_destroyed(struct queue *q)
 {
@@ -62,7 +63,10 @@ static inline void kfd_gpreempt_queue_updated(struct queue *q)
 void kfd_gpreempt_node_init(struct kfd_node *node);
 void kfd_gpreempt_node_fini(struct kfd_node *node);
 
-/* Context: suspend, reset and back; may sleep, waits for at most one pass of the monitor. Not counted: the last call rules. */
+/*
+ * Context: suspend, reset and back; may sleep, waits for at most one pass of the monitor. Not counted: the last
+ * call rules.
+ */
 void kfd_gpreempt_pause(struct kfd_dev *kfd);
 void kfd_gpreempt_unpause(struct kfd_dev *kfd);
 
@@ -70,7 +74,10 @@ void kfd_gpreempt_unpause(struct kfd_dev *kfd);
 void kfd_gpreempt_init(void);
 void kfd_gpreempt_exit(void);
 
-/* Context: dqm_lock held. Both look at the same state: no key in between, or a runlist might be built with two answers. */
+/*
+ * Context: dqm_lock held. Both look at the same state: no key in between, or a runlist might be built with two
+ * answers.
+ */
 bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd);
 unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm);
 

@@ -2,8 +2,8 @@
 /*
  * monitor.c - the thread of a node: sample, decide, act, sleep
  *
- * The common pass reads two user cache lines per queue and takes no lock. dqm_lock is taken only to act, registers are read only when the
- * policy says that waves in flight would change its decision.
+ * The common pass reads two user cache lines per queue and takes no lock. dqm_lock is taken only to act, registers
+ * are read only when the policy says that waves in flight would change its decision.
  */
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -120,8 +120,8 @@ static void note_disturbance(struct gpreempt_node *gn, u64 now_ns)
 }
 
 /*
- * Read section held. Takes the srbm and grbm mutexes for a few register accesses per XCC. False: the GPU is being reset, registers are
- * out of bounds.
+ * Read section held. Takes the srbm and grbm mutexes for a few register accesses per XCC. False: the GPU is being
+ * reset, registers are out of bounds.
  */
 static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 {
@@ -143,7 +143,10 @@ static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 	}
 	up_read(&node->adev->reset_domain->sem);
 
-	/* Again, in case it began while registers were read: while the policy still has the last waves that could be believed. */
+	/*
+	 * Again, in case it began while registers were read: while the policy still has the last waves that could
+	 * be believed.
+	 */
 	note_disturbance(gn, now_ns);
 	for (i = 0; i < gn->nr_sampled; i++)
 		if (!gn->sampled[i]->preempted)

@@ -2,8 +2,8 @@
 /*
  * params.c - module parameters gpreempt_* of amdgpu: ranges, reading, writing at run time
  *
- * A value out of range is refused with one line that says what was wrong and what stays. While the module loads it is only reported:
- * a bad tunable must not cost the user the GPU driver.
+ * A value out of range is refused with one line that says what was wrong and what stays. While the module loads it
+ * is only reported: a bad tunable must not cost the user the GPU driver.
  */
 #include <linux/moduleparam.h>
 #include <linux/string.h>

@@ -2,9 +2,10 @@
 /*
  * queue.c - registration of compute queues and the kernel's view of their ring pointers
  *
- * rptr and wptr are user memory that the application and the GPU write. They are pinned and mapped once, when the queue is
- * registered, so that reading them later is a load. Both always lie in a buffer object of the process's GPU address space: either
- * an ordinary one (pinned where it is), or a wrapper of user pages (the page itself is pinned).
+ * rptr and wptr are user memory that the application and the GPU write. They are pinned and mapped once, when the
+ * queue is registered, so that reading them later is a load. Both always lie in a buffer object of the process's
+ * GPU address space: either an ordinary one (pinned where it is), or a wrapper of user pages (the page itself is
+ * pinned).
  *
  * The mapping goes before the driver drops its buffers: unlink, wait for the readers, unmap.
  */
@@ -34,7 +35,10 @@ static void map_release(struct gpreempt_map *map)
 	memset(map, 0, sizeof(*map));
 }
 
-/* A page that the GPU reaches through an MMU notifier. If the owner replaces it, what we read stands still; that hurts only him. */
+/*
+ * A page that the GPU reaches through an MMU notifier. If the owner replaces it, what we read stands still; that
+ * hurts only him.
+ */
 static int map_user_page(struct gpreempt_map *map, struct mm_struct *mm, unsigned long addr)
 {
 	struct page *page;
@@ -79,7 +83,8 @@ static int map_reserved_bo(struct gpreempt_map *map, struct amdgpu_bo *bo, unsig
 }
 
 /*
- * Context: p->mutex held, which keeps @bo. @ptr: the pointer's address for the GPU; the BO is mapped there at exactly one page.
+ * Context: p->mutex held, which keeps @bo. @ptr: the pointer's address for the GPU; the BO is mapped there at
+ * exactly one page.
  * @mm: the owner's, where user pages are; NULL if it is gone.
  */
 static int map_pointer(struct gpreempt_map *map, struct amdgpu_bo *bo, const void __user *ptr, struct mm_struct *mm)
@@ -220,7 +225,10 @@ static void register_queue(struct gpreempt_node *gn, struct queue *q, struct mm_
 		free_queue(gq, false);
 }
 
-/* KFD takes any priority from anybody. Above normal it counts against others only with the right that nice(2) asks for. */
+/*
+ * KFD takes any priority from anybody. Above normal it counts against others only with the right that nice(2) asks
+ * for.
+ */
 static bool caller_is_trusted(const struct queue *q)
 {
 	return q->properties.priority > GPREEMPT_PRIORITY_NORMAL && capable(CAP_SYS_NICE);
