@@ -78,6 +78,7 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		q->blocked = false;
 		forget_waves(q, now_ns);
 	}
+	q->used |= rptr || pending;
 	if (rptr != q->rptr || wptr != q->wptr || pending)
 		q->active_ns = now_ns;
 	/* Being held costs a queue nothing before it has work. */
@@ -145,7 +146,7 @@ static bool stall_expired(const struct gpreempt_policy_queue *q, const struct gp
  */
 static bool waves_fresh(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	if (!params->waves_known || q->waves_ns == now_ns)
+	if (!params->waves_known || !q->used || q->waves_ns == now_ns)
 		return true;
 	if (!q->waves_ns || q->waves)
 		return false;
@@ -163,15 +164,20 @@ static bool zero_settled(const struct gpreempt_policy_queue *q, u64 now_ns)
 	return q->zero_ns && now_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
 }
 
+/* A runlist took its waves off, and they may not be back yet. */
+static bool restoring(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->disturbed_ns && now_ns - q->disturbed_ns < GPREEMPT_WAVES_RESTORE_NS;
+}
+
 static bool has_waves(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns,
 		      bool assume)
 {
-	if (!params->waves_known)
+	if (!params->waves_known || !q->used)
 		return false;
 	if (!waves_fresh(q, params, now_ns))
 		return assume;
-	return (q->waves && q->waves_ns) ||
-	       (q->disturbed_ns && now_ns - q->disturbed_ns < GPREEMPT_WAVES_RESTORE_NS);
+	return (q->waves && q->waves_ns) || restoring(q, now_ns);
 }
 
 /* @assume: the answer where waves in flight decide and are not known. */
@@ -396,7 +402,8 @@ void gpreempt_policy_disturbed(struct gpreempt_policy_queue *const *queues, u32 
 
 	for (i = 0; i < nr; i++) {
 		struct gpreempt_policy_queue *q = queues[i];
-		bool had_waves = q->waves_ns ? q->waves : now_ns - q->moved_ns < GPREEMPT_WAVES_UNKNOWN_NS;
+		bool maybe = q->used && !q->waves_ns && now_ns - q->moved_ns < GPREEMPT_WAVES_UNKNOWN_NS;
+		bool had_waves = maybe || (q->waves && q->waves_ns) || restoring(q, now_ns);
 
 		if (!q->preempted && (q->pending || had_waves))
 			q->disturbed_ns = now_ns;

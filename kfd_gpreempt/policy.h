@@ -92,6 +92,7 @@ struct gpreempt_policy_process {
  * @moved_ns: when what was known of its waves became void: @rptr moved, or the queue was preempted or resumed
  * @disturbed_ns: when a runlist last took its waves off the device or left them to be restored; 0: never
  * @stalled_ns: since when @rptr has not moved while the queue had the device and packets; 0: not stalled
+ * @used: it has had packets; before that it has no waves, without asking
  * @blocked: stalled for long without waves: waits for something else than the device
  * @active_ns: when it last had work; 0: never
  * @held_ns: when it was preempted, while @preempted
@@ -110,6 +111,7 @@ struct gpreempt_policy_queue {
 
 	bool preempted;
 	bool saved_waves;
+	bool used;
 	bool blocked;
 	enum gpreempt_action action;
 	u64 pending;
@@ -133,7 +135,7 @@ struct gpreempt_policy_queue {
  * @poll_ns: time between passes while contended; 0: @interval_ns rules alone
  * @max_hold_ns: a queue with work that has been held this long gets relief; 0: never
  * @relief_ns: length of a relief
- * @blocked_ns: see &gpreempt_policy_queue.blocked; 0: queues are never taken for blocked
+ * @blocked_ns: a stall this long makes a queue blocked, once GPREEMPT_WAVES_SETTLE_NS more have shown no waves; 0: never
  * @waves_known: the device can tell waves in flight
  */
 struct gpreempt_policy_params {

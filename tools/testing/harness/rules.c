@@ -397,6 +397,19 @@ TEST(the_drivers_runlists_hide_nobody, "waves that a runlist of the driver's own
 	CHECK_EQ(node.nr_acting, 1);
 }
 
+TEST(a_new_queue_without_a_launch_has_no_waves, "creating an idle high queue, a runlist of the driver's own, preempts nobody")
+{
+	two_processes();
+	start_hog(low);
+	passes_for(10 * MS, POLL);
+	new_queue(new_process(), HIGH);
+	node.disturbed = true;
+	passes_for(10 * MS, POLL);
+	CHECK(on_device(low));
+	CHECK_EQ(node.nr_preempted, 0);
+	CHECK_EQ(node.nr_asked, 0);
+}
+
 TEST(a_pass_does_not_undo_itself,
      "high's waves, hidden by the runlist that preempted low, are not taken for the end of high's work")
 {
@@ -569,7 +582,7 @@ TEST(own_priority_means_nothing_to_others, "an untrusted claim orders a process,
 static void high_is_blocked(void)
 {
 	low_is_held();
-	passes_for(node.params.blocked_ns + 2 * POLL, POLL);
+	passes_for(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS + 2 * POLL, POLL);
 	CHECK(high->policy.blocked);
 	CHECK(on_device(low));
 }
@@ -580,7 +593,7 @@ TEST(blocked_high_lets_low_run,
 	low_is_held();
 	passes_for(node.params.blocked_ns - 2 * POLL, POLL);
 	CHECK(!on_device(low));
-	passes_for(4 * POLL, POLL);
+	passes_for(GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, POLL);
 	CHECK(on_device(low));
 	CHECK_EQ(node.decision.level, LOW);
 	CHECK(on_device(high));
