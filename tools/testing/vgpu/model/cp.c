@@ -14,12 +14,13 @@
 #define DEQUEUE_RESET_WAVES	2
 #define HQD_IN_MQD		0x200		/* byte offset of the HQD registers in an MQD */
 
-/** vgpu_queue_as() - address space of a queue's ring, buffers and signals */
+/* Address space of a queue's ring, buffers and signals */
 u32 vgpu_queue_as(const struct vgpu_queue *q)
 {
 	return VGPU_AS(q->kind == VGPU_QUEUE_SDMA ? VGPU_HUB_MM : VGPU_HUB_GFX, q->vmid);
 }
 
+/* A queue in the list, of which only the kind is known; NULL without memory */
 struct vgpu_queue *vgpu_queue_alloc(struct vgpu_model *m, enum vgpu_queue_kind kind)
 {
 	struct vgpu_queue *q = vgpu_zalloc(sizeof(*q));
@@ -33,6 +34,7 @@ struct vgpu_queue *vgpu_queue_alloc(struct vgpu_model *m, enum vgpu_queue_kind k
 	return q;
 }
 
+/* Forgets a queue and everything that it has on the device */
 void vgpu_queue_free(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	vgpu_waves_kill(m, q);
@@ -304,6 +306,7 @@ static u64 next_event(struct vgpu_model *m)
 	return next;
 }
 
+/* See vgpu_model.h. */
 u64 vgpu_model_run(struct vgpu_model *m)
 {
 	u64 wall = m->ops->now_ns(m->ctx), next;
@@ -327,6 +330,14 @@ u64 vgpu_model_run(struct vgpu_model *m)
 	return next_event(m);
 }
 
+/**
+ * vgpu_model_create() - a device that has just been powered on
+ * @config: what is built
+ * @ops: its surroundings
+ * @ctx: for @ops
+ *
+ * Return: the device, NULL without memory or if the configuration is impossible.
+ */
 struct vgpu_model *vgpu_model_create(const struct vgpu_config *config, const struct vgpu_platform_ops *ops, void *ctx)
 {
 	struct vgpu_model *m = vgpu_zalloc(sizeof(*m));
@@ -350,6 +361,7 @@ free:
 	return NULL;
 }
 
+/** vgpu_model_destroy() - forget a device; nobody uses it any more */
 void vgpu_model_destroy(struct vgpu_model *m)
 {
 	while (!vgpu_list_empty(&m->queues))
@@ -359,6 +371,7 @@ void vgpu_model_destroy(struct vgpu_model *m)
 	vgpu_free(m);
 }
 
+/* See vgpu_model.h. Lines "name value". */
 u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 {
 	const struct vgpu_stats *s = &m->stats;
@@ -393,6 +406,7 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 	return n;
 }
 
+/* See vgpu_model.h. Lines "pasid vmid doorbell mqd rptr wptr waves", kernel rings included. */
 u32 vgpu_model_print_queues(struct vgpu_model *m, char *buf, u32 size)
 {
 	struct vgpu_list *l;

@@ -25,7 +25,6 @@
 #include "stream.h"
 
 #define VGPU_VMIDS		16
-#define VGPU_FIRST_KFD_VMID	8
 #define VGPU_MAX_CUS		128
 #define VGPU_MAX_INFLIGHT	32		/* dispatches of a queue; their records have to fit into the control stack */
 #define VGPU_SDMA_ENGINES	5
@@ -33,9 +32,7 @@
 #define VGPU_MAX_SIMDS		(VGPU_MAX_CUS * 4)
 #define VGPU_PAGE		4096u
 
-struct vgpu_queue;
-
-/** struct vgpu_stats - counters; written in vgpu_model_run() only */
+/* Counters, shown by vgpu_model_print_stats() under these names */
 struct vgpu_stats {
 	u64 runlists;
 	u64 unmaps;
@@ -54,9 +51,7 @@ struct vgpu_stats {
 	u64 doorbells;
 };
 
-/**
- * struct vgpu_list - doubly linked list, as the kernel's
- */
+/* Doubly linked list, as the kernel's */
 struct vgpu_list {
 	struct vgpu_list *next, *prev;
 };
@@ -67,7 +62,7 @@ struct vgpu_list {
 #define VGPU_AS_VMID(as)	((as) & 0xff)
 #define VGPU_AS_KERNEL		VGPU_AS(VGPU_HUB_GFX, 0)
 
-/** enum vgpu_queue_kind - how a queue's ring is read */
+/* How a queue's ring is read */
 enum vgpu_queue_kind {
 	VGPU_QUEUE_PM4,
 	VGPU_QUEUE_AQL,
@@ -82,12 +77,19 @@ struct vgpu_queue;
  * @q: its queue
  * @index: of the packet
  * @signal: completion signal, 0: none
- * @counters, @flag: kernel arguments
- * @step_ns, @steps, @vgprs, @lds_bytes: the kernel; @vgprs as allocated
- * @workgroups: of the grid; @wg_waves: waves of each, @last_wg_waves: of the last
+ * @counters: kernel argument
+ * @flag: kernel argument
+ * @step_ns: duration of a step of the kernel
+ * @steps: of each wave
+ * @vgprs: of each lane, as allocated
+ * @lds_bytes: of each workgroup
+ * @workgroups: of the grid
+ * @wg_waves: waves of each workgroup
+ * @last_wg_waves: waves of the last one
  * @next_wg: first workgroup that was not launched
  * @waves_done: waves that ended
- * @open: group that takes further workgroups of the same instant, valid in pass @open_pass
+ * @open: group that takes further workgroups of the same instant
+ * @open_pass: launch pass in which @open is valid
  */
 struct vgpu_dispatch {
 	struct vgpu_list link;
@@ -113,7 +115,8 @@ struct vgpu_dispatch {
  * struct vgpu_group - neighbouring waves of a dispatch in lockstep, whole workgroups
  * @link: in vgpu_model.groups (by @end_ns), vgpu_model.waiting, or vgpu_queue.pending (without slots)
  * @d: their dispatch
- * @first: first wave; @waves: how many
+ * @first: first wave
+ * @waves: how many
  * @step: step they are in
  * @left_ns: of it when they got their slots
  * @end_ns: when it ends
@@ -136,15 +139,22 @@ struct vgpu_group {
  * struct vgpu_queue - a mapped queue
  * @link: in vgpu_model.queues
  * @kind: how the ring is read
- * @me: micro engine of its slot (0: SDMA); @pipe: pipe of it; @slot: queue of it
+ * @me: micro engine of its slot (0: SDMA)
+ * @pipe: pipe of the micro engine
+ * @slot: queue of the pipe
  * @from_runlist: mapped by the scheduler (HIQ), not by the driver through registers or KIQ
  * @is_static: not touched by an unmap of the non-static queues
- * @vmid: of its memory accesses; @pasid: of its interrupts
+ * @vmid: of its memory accesses
+ * @pasid: of its interrupts
  * @mqd: GPU address of the MQD in VMID 0, 0 for a ring that registers describe
- * @doorbell: byte offset in the doorbell BAR, @has_doorbell: there is one
- * @ring: GPU address of the ring; @ring_bytes: its size
- * @rptr_addr: where rptr is reported; @wptr_addr: where wptr is fetched at map
- * @ib: indirect buffer being read; @in_ib: there is one
+ * @doorbell: byte offset in the doorbell BAR
+ * @has_doorbell: it has one
+ * @ring: GPU address of the ring
+ * @ring_bytes: its size
+ * @rptr_addr: where rptr is reported
+ * @wptr_addr: where wptr is fetched at map
+ * @ib: indirect buffer being read
+ * @in_ib: there is one
  * @rptr: consumed so far, in the ring's unit (PM4: dwords, AQL: packets, SDMA: bytes)
  * @wptr: written so far
  * @busy_until_ns: the engine works on a packet (unmap, runlist) until then
@@ -152,16 +162,20 @@ struct vgpu_group {
  * @ready_ns: no packet is looked at before (mapping, restore)
  * @stuck: reads no more packets after an error
  * @inflight: dispatches whose waves are not all done, oldest first
- * @head: dispatch of the packet at rptr that is not completely launched, also in @inflight
  * @inflight_count: how many
+ * @head: dispatch of the packet at rptr that is not completely launched, also in @inflight
  * @pending: saved waves that wait for slots; they precede everything else
  * @waves: waves in slots
- * @engine: SDMA engine; @ring_id: interrupt ring id of it; @regs: first register of a kernel ring, 0 for user queues
+ * @engine: SDMA engine
+ * @ring_id: of its interrupts (SDMA)
+ * @regs: first register of a kernel's SDMA ring, 0 for user queues
  */
 struct vgpu_queue {
 	struct vgpu_list link;
 	enum vgpu_queue_kind kind;
-	u8 me, pipe, slot;
+	u8 me;
+	u8 pipe;
+	u8 slot;
 	bool from_runlist;
 	bool is_static;
 	u8 vmid;
@@ -193,18 +207,23 @@ struct vgpu_queue {
 
 /**
  * struct vgpu_map_request - what a queue is mapped with
- * @me: micro engine, @pipe: pipe, @slot: queue of the slot (compute)
+ * @me: micro engine of the slot (compute)
+ * @pipe: pipe of the micro engine
+ * @slot: queue of the pipe
  * @from_runlist: by the scheduler
  * @is_static: static queue of the runlist
  * @from_registers: the bank holds everything (KIQ); otherwise the MQD is loaded into it
- * @vmid: VMID; @pasid: process
+ * @vmid: VMID
+ * @pasid: process
  * @mqd: GPU address of the MQD
  * @wptr_addr: where the write pointer is, in the queue's address space
  * @doorbell: byte offset in the doorbell BAR
  * @engine: SDMA engine
  */
 struct vgpu_map_request {
-	u8 me, pipe, slot;
+	u8 me;
+	u8 pipe;
+	u8 slot;
 	bool from_runlist;
 	bool is_static;
 	bool from_registers;
@@ -216,14 +235,13 @@ struct vgpu_map_request {
 	u32 engine;
 };
 
-/** struct vgpu_vmid - a process on the device */
+/* A process on the device */
 struct vgpu_vmid {
-	u64 pt_base;
 	u16 pasid;
 	bool used;
 };
 
-/** struct vgpu_rl_queue - a queue of the runlist, as its packet said */
+/* A queue of the runlist, as its packet said */
 struct vgpu_rl_queue {
 	u64 mqd;
 	u64 wptr_addr;
@@ -234,7 +252,7 @@ struct vgpu_rl_queue {
 	bool is_static;
 };
 
-/** struct vgpu_rl_process - a process of the runlist */
+/* A process of the runlist */
 struct vgpu_rl_process {
 	u64 pt_base;
 	u16 pasid;
@@ -245,8 +263,12 @@ struct vgpu_rl_process {
 
 /**
  * struct vgpu_runlist - what HIQ's last RUN_LIST asked for
- * @process: processes; @queue: queues in order, those of a process are neighbours
- * @pos: first queue of the window that is mapped; @mapped: queues of the window
+ * @process: processes
+ * @processes: how many
+ * @queue: queues in order, those of a process are neighbours
+ * @queues: how many
+ * @pos: first queue of the window that is mapped
+ * @mapped: queues of the window
  * @max_processes: processes that may be mapped together
  * @oversubscribed: not everything fits, the window moves every quantum
  * @quantum_end_ns: when
@@ -263,7 +285,7 @@ struct vgpu_runlist {
 	u64 quantum_end_ns;
 };
 
-/** struct vgpu_simd - what is free on a SIMD */
+/* What is free on a SIMD */
 struct vgpu_simd {
 	u16 waves;
 	u16 vgprs;
@@ -271,20 +293,30 @@ struct vgpu_simd {
 
 /**
  * struct vgpu_model - the device
- * @config, @ops, @ctx: as given to vgpu_model_create()
+ * @config: as given to vgpu_model_create()
+ * @ops: as given to vgpu_model_create()
+ * @ctx: as given to vgpu_model_create()
  * @regs: register file (its own lock; see regs.h)
  * @ih: interrupt ring
  * @now_ns: device time of the event being handled
  * @queues: mapped queues and rings; the one that launched last is at the end
  * @vmid: who has the VMIDs
- * @hws_vmid_mask, @hws_queue_mask: what the scheduler may use (SET_RESOURCES)
+ * @hws_vmid_mask: VMIDs that the scheduler may use
+ * @hws_queue_mask: slots that it may use, by pipe * 8 + queue of MEC1
  * @runlist: what it is to run
- * @groups: waves in slots, by end of their step; @waiting: waves that wait for their flag
+ * @groups: waves in slots, by end of their step
+ * @waiting: waves in slots that wait for their flag
  * @free_groups: unused group objects
- * @pass: number of the launch pass; @place: there may be something to launch
+ * @pass: number of the launch pass
+ * @place: there may be something to launch
  * @sdma_ring: the kernel's rings
- * @simd, @lds_free: free resources; @slots: wave slots of the device, @slots_busy: in use; @next_cu: where the search begins
- * @last_fault_page, @last_fault_vmid: a repeated fault is counted but reported once
+ * @simd: what is free on each SIMD
+ * @lds_free: what is free on each compute unit, in bytes
+ * @slots: wave slots of the device
+ * @slots_busy: those in use
+ * @next_cu: where the next search for room begins
+ * @last_fault_page: a repeated fault is counted but reported once
+ * @last_fault_vmid: VMID of it
  * @stats: counters
  */
 struct vgpu_model {

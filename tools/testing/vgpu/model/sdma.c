@@ -240,7 +240,11 @@ static u32 step(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_st
 	if (dwords > left)
 		return 0;
 	ok = vgpu_stream_read(m, s, 0, p, dwords < SDMA_MAX_DWORDS ? dwords : SDMA_MAX_DWORDS);
-	if (ok) switch (SDMA_OP(p[0])) {
+	if (!ok) {
+		vgpu_queue_error(m, q, "ring is not mapped", s->base);
+		return 0;
+	}
+	switch (SDMA_OP(p[0])) {
 	case SDMA_COPY:
 		ok = copy_linear(m, s->as, addr64(p + 3), addr64(p + 5), (u64)(p[1] & 0x3fffffff) + 1);
 		break;

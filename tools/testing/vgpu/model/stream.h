@@ -12,7 +12,8 @@
  * @as: address space
  * @base: its address
  * @mask: dwords of the ring - 1; all ones for an indirect buffer
- * @pos: next dword to read; @end: one behind the last
+ * @pos: next dword to read
+ * @end: one behind the last
  */
 struct vgpu_stream {
 	u32 as;

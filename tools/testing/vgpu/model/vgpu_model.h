@@ -72,15 +72,17 @@ void vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value);
 
 /**
  * vgpu_model_run() - do everything that is due
+ * @m: the device
  *
  * Processes doorbells, kernel queues (KIQ, HIQ, compute and SDMA rings), runlists, user queues, wave completions. One caller at
- * a time, process context.
+ * a time, process context. To be called at the time it returned, and often enough in between: doorbells, registers, and memory that a
+ * packet or a wave waits for, are looked at once in each call.
  *
  * Return: device time of the next thing that will happen by itself, U64_MAX if nothing is pending.
  */
 u64 vgpu_model_run(struct vgpu_model *m);
 
-/* Text for debugfs: returns the bytes written, never more than @size. */
+/* Text for debugfs: returns the bytes written, never more than @size. Not while vgpu_model_run() runs. */
 u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size);
 u32 vgpu_model_print_queues(struct vgpu_model *m, char *buf, u32 size);
 
