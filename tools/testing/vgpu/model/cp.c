@@ -9,7 +9,8 @@
 #include "model.h"
 
 #define DOORBELL_IDLE		(~0ULL)		/* what a doorbell holds after it was taken; no write pointer is that large */
-#define EVENTS_PER_RUN		4096		/* then the caller gets a chance to ring */
+#define WAVE_STEPS_PER_RUN	65536		/* then the caller gets a chance to ring and to sleep; device time slips */
+#define EVENT_WAVE_STEPS	16		/* what any other event counts */
 #define AQL_PACKET_DWORDS	16
 #define DEQUEUE_RESET_WAVES	2
 #define HQD_IN_MQD		0x200		/* byte offset of the HQD registers in an MQD */
@@ -310,12 +311,13 @@ static u64 next_event(struct vgpu_model *m)
 u64 vgpu_model_run(struct vgpu_model *m)
 {
 	u64 wall = m->ops->now_ns(m->ctx), next;
-	u32 budget = EVENTS_PER_RUN;
 	struct vgpu_list *l;
 
-	for (next = next_event(m); next <= wall && budget; next = next_event(m), budget--) {
+	m->budget = WAVE_STEPS_PER_RUN;
+	for (next = next_event(m); next <= wall && m->budget; next = next_event(m)) {
 		if (next > m->now_ns)
 			m->now_ns = next;
+		m->budget -= m->budget < EVENT_WAVE_STEPS ? m->budget : EVENT_WAVE_STEPS;
 		m->place = true;
 		work(m);
 	}

@@ -307,6 +307,7 @@ struct vgpu_simd {
  * @groups: waves in slots, by end of their step
  * @waiting: waves in slots that wait for their flag
  * @free_groups: unused group objects
+ * @budget: wave steps that this run may still end
  * @pass: number of the launch pass
  * @place: there may be something to launch
  * @sdma_ring: the kernel's rings
@@ -337,6 +338,7 @@ struct vgpu_model {
 	struct vgpu_list groups;
 	struct vgpu_list waiting;
 	struct vgpu_list free_groups;
+	u32 budget;
 	u64 pass;
 	bool place;
 	struct vgpu_queue *sdma_ring[VGPU_SDMA_ENGINES][VGPU_SDMA_RINGS];

@@ -335,11 +335,12 @@ bool vgpu_waves_expire(struct vgpu_model *m)
 		g->end_ns = m->now_ns + g->left_ns;
 		insert_by_end(m, g);
 	}
-	while (!vgpu_list_empty(&m->groups)) {
+	while (!vgpu_list_empty(&m->groups) && m->budget) {
 		struct vgpu_group *g = container_of(m->groups.next, struct vgpu_group, link);
 
 		if (g->end_ns > m->now_ns)
 			break;
+		m->budget = m->budget > g->waves ? m->budget - g->waves : 0;
 		step_done(m, g);
 		progress = true;
 	}
