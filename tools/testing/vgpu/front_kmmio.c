@@ -6,8 +6,8 @@
  * against the memory behind it. Before the step of a read that memory gets the register's value; after the step of a write it
  * holds what was written. Only the register BAR is treated so: doorbells and VRAM are memory for both sides.
  *
- * While an access is stepped, the page is open to the other CPU. Its accesses would go unseen, which is why the guest is
- * booted with isolcpus=1 and this is the slow way to run.
+ * While an access is stepped, the page is open to the other CPU. Its accesses would go unseen, which is why the guest
+ * has one of its two CPUs isolated for the command processor.
  */
 #define pr_fmt(fmt) "vgpu: " fmt
 

@@ -15,6 +15,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/sched/isolation.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/uaccess.h>
@@ -22,11 +23,6 @@
 
 #include "vgpu.h"
 
-/* CPU of the command processor; the guest is booted with isolcpus=1 so that nothing else runs there */
-#define VGPU_CPU		1
-
-/* CPU that takes the interrupts, and with them the work that the driver's handler queues */
-#define VGPU_IRQ_CPU		0
 #define VGPU_SIMDS_PER_CU	4
 #define VGPU_WAVES_PER_SIMD	8
 #define DEBUGFS_TEXT_BYTES	65536u
@@ -49,9 +45,9 @@ static unsigned int se = 4;
 module_param(se, uint, 0444);
 MODULE_PARM_DESC(se, "shader engines, 1..8 (default 4)");
 
-static unsigned int poll_ns = 20000;
+static unsigned int poll_ns = 50000;
 module_param(poll_ns, uint, 0444);
-MODULE_PARM_DESC(poll_ns, "time between looks at the doorbells, 1000..10000000 ns (default 20000)");
+MODULE_PARM_DESC(poll_ns, "time between looks at the doorbells, 1000..10000000 ns (default 50000)");
 
 /*
  * Costs. The bandwidth is the published figure of one die of an MI250X (1.6 TB/s); the others are orders of magnitude for a trap handler
@@ -81,6 +77,14 @@ static const struct vgpu_front vgpu_front_none = { .name = "none" };
 static const struct vgpu_front *const fronts[] = { &vgpu_front_intercept, &vgpu_front_kmmio, &vgpu_front_none };
 static const struct vgpu_front *current_front;
 static struct task_struct *cp_thread;
+
+/*
+ * The command processor has the CPU that the guest was told to isolate; the other takes the interrupts, and with them the work that the
+ * driver's handler queues. It should be CPU 0: with -icount QEMU gives every slice of time to CPU 0 first, and the driver waits for
+ * the device in loops that would use it up.
+ */
+static unsigned int cp_cpu, irq_cpu;
+
 static struct dentry *debugfs;
 
 /* Held while the model runs, so that debugfs sees it between two steps. Registers have a lock of their own. */
@@ -191,7 +195,7 @@ static call_single_data_t irq_call = CSD_INIT(interrupt, NULL);
 /* One that is still on its way will find the new entries, too */
 static void raise_irq(void *ctx)
 {
-	smp_call_function_single_async(VGPU_IRQ_CPU, &irq_call);
+	smp_call_function_single_async(irq_cpu, &irq_call);
 }
 
 static void nothing(void *unused)
@@ -201,7 +205,7 @@ static void nothing(void *unused)
 /* Calls to a CPU are carried out in order: when this one is, no interrupt is on its way */
 static void sync_irq(void)
 {
-	smp_call_function_single(VGPU_IRQ_CPU, nothing, NULL, true);
+	smp_call_function_single(irq_cpu, nothing, NULL, true);
 }
 
 static const struct vgpu_platform_ops platform_ops = {
@@ -237,16 +241,24 @@ static int cp_main(void *unused)
 	return 0;
 }
 
+static int choose_cpus(void)
+{
+	const struct cpumask *others = housekeeping_cpumask(HK_TYPE_DOMAIN);
+
+	irq_cpu = cpumask_any_and(others, cpu_online_mask);
+	for_each_online_cpu(cp_cpu)
+		if (!cpumask_test_cpu(cp_cpu, others))
+			return 0;
+	pr_err("no CPU for the command processor: boot with two CPUs and isolcpus=0\n");
+	return -ENODEV;
+}
+
 static int cp_start(void)
 {
-	if (!cpu_online(VGPU_CPU)) {
-		pr_err("CPU %u is needed for the command processor: start the guest with two CPUs\n", VGPU_CPU);
-		return -ENODEV;
-	}
 	cp_thread = kthread_create(cp_main, NULL, "vgpu_cp");
 	if (IS_ERR(cp_thread))
 		return PTR_ERR(cp_thread);
-	kthread_bind(cp_thread, VGPU_CPU);
+	kthread_bind(cp_thread, cp_cpu);
 	set_user_nice(cp_thread, MIN_NICE);
 	wake_up_process(cp_thread);
 	return 0;
@@ -334,7 +346,9 @@ static int __init vgpu_init(void)
 		return ret;
 	if (current_front == &vgpu_front_none)
 		return 0;
-	ret = vgpu_pci_map();
+	ret = choose_cpus();
+	if (!ret)
+		ret = vgpu_pci_map();
 	if (ret)
 		return ret;
 	ret = bus_register_notifier(&pci_bus_type, &bus_notifier);
