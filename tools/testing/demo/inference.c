@@ -4,7 +4,7 @@
  *
  *	inference <requests> [<training's pid> <address of its queue page>]
  *
- * A request is a chain of 10 kernels of 2 ms, each filling the device: 20 ms of own work, as the layers of a network. One arrives
+ * A request is a chain of 12 kernels of 1.67 ms, each filling the device: 20 ms of own work, as the layers of a network. One arrives
  * every 100 ms, whether or not the one before is done; its latency counts from its arrival. The program sleeps in KFD's
  * WAIT_EVENTS. Of one request in the middle it shows the ring pointers of both programs before, during and after. Prints progress, then
  * one line of results; judging is the caller's.
@@ -18,8 +18,9 @@
 
 #include "demo.h"
 
-#define KERNELS		10u
-#define KERNEL_NS	(2 * KFD_NS_PER_MS)
+#define KERNELS		12u
+#define REQUEST_NS	(20 * KFD_NS_PER_MS)
+#define KERNEL_NS	(REQUEST_NS / KERNELS)
 #define STEPS		2u
 #define PERIOD_NS	(100 * KFD_NS_PER_MS)
 #define DURING_NS	(10 * KFD_NS_PER_MS)
