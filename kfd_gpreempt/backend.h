@@ -32,13 +32,13 @@ struct gpreempt_outcome {
  *	error; a preemption is confirmed or undone, never in between, unless &gpreempt_outcome.stop. Context: the
  *	monitor; no lock held; takes dqm_lock and sleeps as long as the hardware takes, up to
  *	amdgpu.queue_preemption_timeout_ms.
- * @disturbed: has somebody taken waves off the device and brought them back since the last call, or is about
- *	to? Waves in flight tell little then. Context: the monitor; no lock needed, takes none.
+ * @settled: is nobody taking waves off the device or bringing them back right now? Waves in flight tell little
+ *	otherwise. Context: the monitor; no lock needed, takes none.
  */
 struct gpreempt_backend {
 	const char *name;
 	void (*apply)(struct gpreempt_node *gn, struct gpreempt_outcome *outcome);
-	bool (*disturbed)(struct gpreempt_node *gn);
+	bool (*settled)(struct gpreempt_node *gn);
 };
 
 /* backend_hws.c, compiled as part of kfd_device_queue_manager.c */

@@ -264,23 +264,20 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
  * all packets of the HIQ to bring them back. The HIQ lives as long as the driver's scheduler runs, and we are
  * parked while it does not.
  */
-static bool hws_disturbed(struct gpreempt_node *gn)
+static bool hws_settled(struct gpreempt_node *gn)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
 	const struct kernel_queue *hiq = dqm->packet_mgr.priv_queue;
 	u32 size_dw = hiq->queue->properties.queue_size / sizeof(u32);
-	u32 built = READ_ONCE(gn->runlists_built);
-	bool changed = built != gn->runlists_seen;
 
-	gn->runlists_seen = built;
-	return changed || mutex_is_locked(&dqm->lock_hidden) ||
-	       READ_ONCE(*hiq->rptr_kernel) % size_dw != READ_ONCE(hiq->pending_wptr) % size_dw;
+	return !mutex_is_locked(&dqm->lock_hidden) &&
+	       READ_ONCE(*hiq->rptr_kernel) % size_dw == READ_ONCE(hiq->pending_wptr) % size_dw;
 }
 
 const struct gpreempt_backend gpreempt_backend_hws = {
 	.name = "hws",
 	.apply = hws_apply,
-	.disturbed = hws_disturbed,
+	.settled = hws_settled,
 };
 
 #endif /* CONFIG_KFD_GPREEMPT */

@@ -160,11 +160,12 @@ enum gpreempt_state {
  * @max_sampled: how many fit
  * @occupancy: buffer for waves in flight, one entry per hardware queue
  * @tun: tunables of this pass
- * @derived_ns: when priorities were derived last
+ * @derived_ns: when priorities were derived last; 0: they have to be
  * @map_again: a runlist could not be sent: the next pass has to, even without an action
  * @errors: failed passes in a row
  * @runlists_built: runlists sent to the device by anybody, written under dqm_lock
- * @runlists_seen: @runlists_built when the backend was last asked whether waves were disturbed
+ * @runlists_seen: @runlists_built when waves in flight could last be believed
+ * @unsettled_ns: since when they cannot; 0: they can
  *
  * @stats: counters
  */
@@ -202,6 +203,7 @@ struct gpreempt_node {
 	u32 errors;
 	u32 runlists_built;
 	u32 runlists_seen;
+	u64 unsettled_ns;
 
 	struct gpreempt_stats stats;
 };

@@ -18,6 +18,10 @@
 #define MAX_ERRORS	3
 /* Slack of a sleep: a 16th of it, but no more than this. */
 #define MAX_SLACK_NS	50000ULL
+/* A pass that finds the runlist in motion is tried again after this. */
+#define RETRY_NS	50000ULL
+/* So long does it wait for the runlist to come to rest; a runlist takes milliseconds at worst. */
+#define MAX_UNSETTLED_NS	100000000ULL
 
 /**
  * gpreempt_monitor_reniced() - has a process changed its nice value since priorities were derived?
@@ -112,16 +116,23 @@ static void add_waves(struct gpreempt_node *gn, const struct kfd_cu_occupancy *o
 	}
 }
 
-/* Read section held. */
-static void note_disturbance(struct gpreempt_node *gn, u64 now_ns)
+/*
+ * Is no runlist being changed, by us or by the driver? If one is, a decision could not be carried out yet anyway,
+ * and waves in flight are not to be believed. But not for ever: somebody may be changing it all the time.
+ */
+static bool settled(struct gpreempt_node *gn, u64 now_ns)
 {
-	if (gn->backend->disturbed(gn))
-		gpreempt_policy_disturbed(gn->sampled, gn->nr_sampled, now_ns);
+	if (gn->backend->settled(gn)) {
+		gn->unsettled_ns = 0;
+		return true;
+	}
+	if (!gn->unsettled_ns)
+		gn->unsettled_ns = now_ns;
+	return now_ns - gn->unsettled_ns >= MAX_UNSETTLED_NS;
 }
 
 /*
- * Read section held. Takes the srbm and grbm mutexes for a few register accesses per XCC. False: the GPU is being
- * reset, registers are out of bounds.
+ * Read section held. Takes the srbm and grbm mutexes for a few register accesses per XCC. False: not now.
  */
 static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 {
@@ -130,8 +141,11 @@ static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 	int xcc, max_waves_per_cu;
 	u32 i;
 
-	if (!down_read_trylock(&node->adev->reset_domain->sem))
+	/* Registers are out of bounds while the GPU is being reset. */
+	if (!down_read_trylock(&node->adev->reset_domain->sem)) {
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
 		return false;
+	}
 	for (i = 0; i < gn->nr_sampled; i++)
 		gpreempt_queue_of(gn->sampled[i])->waves_sum = 0;
 	for_each_inst(xcc, xcc_mask) {
@@ -143,11 +157,9 @@ static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 	}
 	up_read(&node->adev->reset_domain->sem);
 
-	/*
-	 * Again, in case it began while registers were read: while the policy still has the last waves that could
-	 * be believed.
-	 */
-	note_disturbance(gn, now_ns);
+	/* In case it began while registers were read. */
+	if (!settled(gn, now_ns) || READ_ONCE(gn->runlists_built) != gn->runlists_seen)
+		return false;
 	for (i = 0; i < gn->nr_sampled; i++)
 		if (!gn->sampled[i]->preempted)
 			gpreempt_policy_set_waves(gn->sampled[i], gpreempt_queue_of(gn->sampled[i])->waves_sum,
@@ -198,37 +210,51 @@ static void resume_all(struct gpreempt_node *gn)
 	}
 }
 
-/* One pass. Receives in @decision when to look again. */
-static void pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
+/* Read section held. False: try again soon. */
+static bool decide(struct gpreempt_node *gn, u64 now_ns, struct gpreempt_decision *decision)
+{
+	const struct gpreempt_policy_params *params = &gn->tun.params;
+	u32 built = READ_ONCE(gn->runlists_built);
+
+	if (gn->runlists_seen != built) {
+		gpreempt_policy_disturbed(gn->sampled, gn->nr_sampled, now_ns);
+		gn->runlists_seen = built;
+	}
+	if (gpreempt_policy_needs_waves(gn->sampled, gn->nr_sampled, params, now_ns) && !read_waves(gn, now_ns))
+		return false;
+	gpreempt_policy_decide(gn->sampled, gn->nr_sampled, params, now_ns, decision);
+	return true;
+}
+
+/* One pass. Receives in @decision when to look again. False: it could not decide, try again soon. */
+static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 {
 	u64 now_ns = ktime_get_ns();
-	bool anew, acting = false;
+	bool anew, decided;
 	int idx;
 
-	gpreempt_params_get(&gn->tun);
 	/* Whoever changes something kicks, except for nice values and the driver's own obstacles. */
-	anew = xchg(&gn->kick, false) || now_ns - gn->derived_ns >= gn->tun.params.interval_ns;
+	if (xchg(&gn->kick, false))
+		gn->derived_ns = 0;
+	if (!settled(gn, now_ns))
+		return false;
+	gpreempt_params_get(&gn->tun);
+	anew = now_ns - gn->derived_ns >= gn->tun.params.interval_ns;
 	if (anew)
 		gn->derived_ns = now_ns;
 
 	make_room(gn);
 	idx = srcu_read_lock(&gpreempt_srcu);
 	sample(gn, anew, now_ns);
-	note_disturbance(gn, now_ns);
-	if (gpreempt_policy_needs_waves(gn->sampled, gn->nr_sampled, &gn->tun.params, now_ns) &&
-	    !read_waves(gn, now_ns)) {
-		srcu_read_unlock(&gpreempt_srcu, idx);
-		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
-		*decision = (struct gpreempt_decision){ .next_ns = gn->tun.params.interval_ns };
-		return;
-	}
-	gpreempt_policy_decide(gn->sampled, gn->nr_sampled, &gn->tun.params, now_ns, decision);
-	acting = decision->nr_preempt || decision->nr_resume || gn->map_again;
+	decided = decide(gn, now_ns, decision);
 	srcu_read_unlock(&gpreempt_srcu, idx);
+	if (!decided)
+		return false;
 
 	gpreempt_stats_pass(gn, decision->inversion, decision->level, decision->nr_relief);
-	if (acting)
+	if (decision->nr_preempt || decision->nr_resume || gn->map_again)
 		act(gn);
+	return true;
 }
 
 static bool stay_awake(struct gpreempt_node *gn)
@@ -262,7 +288,8 @@ static u64 look(struct gpreempt_node *gn)
 		return U64_MAX;
 	}
 
-	pass(gn, &decision);
+	if (!pass(gn, &decision))
+		return RETRY_NS;
 	if (gn->state == GPREEMPT_STATE_FAILED) {
 		resume_all(gn);
 		return U64_MAX;
