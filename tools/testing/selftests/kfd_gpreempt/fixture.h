@@ -8,6 +8,8 @@
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
+#include <errno.h>
+
 #include "actor.h"
 
 #define MS		KFD_NS_PER_MS
@@ -89,6 +91,22 @@ static inline int wait_counter(const char *name, int64_t least, uint64_t timeout
 		if (kfd_now_ns() >= deadline)
 			return -ETIME;
 		kfd_sleep_ns(200 * US);
+	}
+	return 0;
+}
+
+/*
+ * Waits until everything that was preempted since then has been resumed. Idle queues that were taken along come back a moment after the last
+ * kernel's end.
+ */
+static inline int wait_all_resumed(int64_t preemptions, int64_t resumes)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	while (counter("preemptions") - preemptions != counter("resumes") - resumes) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(MS);
 	}
 	return 0;
 }

@@ -113,7 +113,7 @@ static void late_high_beats_hog(struct __test_metadata *_metadata, uint32_t slot
 	ASSERT_EQ(0, actor_wait(low, 0, LONG));
 	EXPECT_EXACTLY_ONCE(high, 5 * slots);
 	EXPECT_EXACTLY_ONCE(low, slots * 200);
-	EXPECT_EQ(counter("preemptions") - preemptions, counter("resumes") - resumes);
+	EXPECT_EQ(0, wait_all_resumed(preemptions, resumes));
 	EXPECT_EQ(0, actor_stop(low));
 	EXPECT_EQ(0, actor_stop(high));
 }
@@ -391,7 +391,7 @@ TEST_F_TIMEOUT(scheduler, twelve_processes, 240)
 		EXPECT_EXACTLY_ONCE(a[i], 3 * (self->slots / 2) * 4);
 	}
 	EXPECT_GT(counter("preemptions"), self->preemptions);
-	EXPECT_EQ(counter("preemptions") - self->preemptions, counter("resumes") - self->resumes);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	for (i = 0; i < 12; i++)
 		EXPECT_EQ(0, actor_stop(a[i]));
 }
@@ -399,12 +399,12 @@ TEST_F_TIMEOUT(scheduler, twelve_processes, 240)
 TEST_F_TIMEOUT(scheduler, switching_off_resumes_all, 120)
 {
 	struct actor *low[3];
-	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 100, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 300, 10 * MS);
 	uint64_t progress[3];
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		low[i] = worker(_metadata, LOW_NICE, 1, self->slots / 8, 40, 10 * MS);
+		low[i] = worker(_metadata, LOW_NICE, 1, self->slots / 8, 300, 10 * MS);
 		start_hog(_metadata, low[i]);
 	}
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
@@ -419,11 +419,11 @@ TEST_F_TIMEOUT(scheduler, switching_off_resumes_all, 120)
 	EXPECT_FALSE(actor_done(high, 0));
 	for (i = 0; i < 3; i++) {
 		EXPECT_EQ(0, actor_wait(low[i], 0, LONG));
-		EXPECT_EXACTLY_ONCE(low[i], self->slots / 8 * 40);
+		EXPECT_EXACTLY_ONCE(low[i], self->slots / 8 * 300);
 	}
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 100);
-	EXPECT_EQ(counter("preemptions") - self->preemptions, counter("resumes") - self->resumes);
+	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 300);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
 /* Queues that exist when the scheduler is switched on take part. */

@@ -142,7 +142,7 @@ TEST_F_TIMEOUT(rocr, unmodified_client_is_preempted_and_completes, 240)
 	EXPECT_EQ(0, tally.lost);
 	EXPECT_EQ(0, tally.twice);
 	EXPECT_EXACTLY_ONCE(high, 5 * slots);
-	EXPECT_EQ(counter("preemptions") - preemptions, counter("resumes") - resumes);
+	EXPECT_EQ(0, wait_all_resumed(preemptions, resumes));
 
 	EXPECT_EQ(HSA_STATUS_SUCCESS, hsa_queue_destroy(queue));
 	EXPECT_EQ(HSA_STATUS_SUCCESS, hsa_signal_destroy(done));
