@@ -39,6 +39,7 @@ endif
 include $(TOP)/dkms/dkms.mk
 
 check:
+	@$(TOP)/tools/testing/deps
 	@$(TOP)/tools/testing/check $(if $(OUT),--out $(OUT)) $(SUITE)
 
 demo:
