@@ -187,7 +187,6 @@ static void hws_flag(struct hws_pass *pass, struct qcm_process_device *qpd, stru
 	}
 }
 
-/* Nothing was saved: the victims are where they were. */
 static void hws_undo_preemption(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 				struct gpreempt_queue *gq)
 {
@@ -218,21 +217,20 @@ static void hws_confirm(struct hws_pass *pass, struct qcm_process_device *qpd, s
 /*
  * What an error of a hardware pass means:
  * - there is no runlist on the device: the unmap was acknowledged, everything is saved, mapping failed. Try again.
- * - -ETIME: unmapping was not acknowledged; the driver has scheduled a reset. The victims stay as they are.
- * - else: a reset is under way or the packets did not get out. Nothing was saved, so nothing was preempted.
+ * - -ETIME: unmapping was not acknowledged. The driver has marked every process as reset, so the victims are neither
+ *   preempted any more nor mapped: they belong to its recovery.
+ * - else: a reset is under way or the packets did not get out. Nothing was saved, the victims are where they were.
  */
 static void hws_error(struct hws_pass *pass, int error, struct gpreempt_outcome *outcome)
 {
 	outcome->error = error;
 	gpreempt_stats_failure(pass->gn, error);
-	if (!pass->dqm->active_runlist) {
-		outcome->map_again = true;
-	} else if (error == -ETIME) {
-		outcome->stop = true;
-	} else {
+	if (pass->dqm->active_runlist)
 		hws_for_each(pass, hws_undo_preemption);
+	if (error == -ETIME)
+		outcome->stop = true;
+	else
 		outcome->map_again = true;
-	}
 }
 
 static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
