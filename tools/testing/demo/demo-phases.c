@@ -4,9 +4,9 @@
  *
  *	demo-phases <requests>
  *
- * alone: inference by itself. off: training beside it, scheduling off. on: the same with gpreempt_enable=1. Starts both programs as
- * ordinary processes (training with nice 10), passes on what they print with the phase's name in front, and adds a line
- * with the scheduler's numbers. Sets gpreempt_enable and nothing else.
+ * alone: inference by itself. off: training beside it, scheduling off. on: the same with gpreempt_enable=1. Starts
+ * both programs as ordinary processes (training with nice 10), passes on what they print with the phase's name in
+ * front, and adds a line with the scheduler's numbers. Sets gpreempt_enable and nothing else.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -4,10 +4,10 @@
  *
  *	inference <requests> [<training's pid> <address of its queue page>]
  *
- * A request is a chain of 12 kernels of 1.67 ms, each filling the device: 20 ms of own work, as the layers of a network. One arrives
- * every 100 ms, whether or not the one before is done; its latency counts from its arrival. The program sleeps in KFD's
- * WAIT_EVENTS. Of one request in the middle it shows the ring pointers of both programs before, during and after. Prints progress, then
- * one line of results; judging is the caller's.
+ * A request is a chain of 12 kernels of 1.67 ms, each filling the device: 20 ms of own work, as the layers of a
+ * network. One arrives every 100 ms, whether or not the one before is done; its latency counts from its arrival. The
+ * program sleeps in KFD's WAIT_EVENTS. Of one request in the middle it shows the ring pointers of both programs
+ * before, during and after. Prints progress, then one line of results; judging is the caller's.
  *
  * Knows nothing of the scheduler: KFD priority 7, nice value as inherited.
  */
@@ -48,7 +48,8 @@ static void show_pointers(const char *when, const struct kfd_queue *q, const str
 	printf("pointers %s inference=%llu/%llu", when, (unsigned long long)kfd_queue_rptr(q),
 	       (unsigned long long)kfd_queue_wptr(q));
 	if (w->pid)
-		printf(" training=%llu/%llu", (unsigned long long)peek(w, RPTR_OFFSET), (unsigned long long)peek(w, WPTR_OFFSET));
+		printf(" training=%llu/%llu", (unsigned long long)peek(w, RPTR_OFFSET),
+		       (unsigned long long)peek(w, WPTR_OFFSET));
 	printf("\n");
 }
 
@@ -72,9 +73,11 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	demo_check(kfd_client_open(&client), "inference: open", client.why);
 	slots = kfd_client_wave_slots(&client);
-	demo_check(kfd_buffer_userptr(&client, kfd_work_bytes(launches, slots, STEPS), &memory), "inference: memory", NULL);
+	demo_check(kfd_buffer_userptr(&client, kfd_work_bytes(launches, slots, STEPS), &memory),
+		   "inference: memory", NULL);
 	demo_check(kfd_buffer_userptr(&client, KFD_PAGE_BYTES, &signals), "inference: signals", NULL);
-	demo_check(kfd_queue_create(&client, &queue, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL, 256), "inference: queue", NULL);
+	demo_check(kfd_queue_create(&client, &queue, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL, 256),
+		   "inference: queue", NULL);
 	kfd_work_init(&work, memory.ptr, launches, slots, STEPS, KERNEL_NS / STEPS);
 	done = signals.ptr;
 	demo_check(kfd_signal_init_event(&client, done, 0), "inference: event", NULL);
@@ -113,7 +116,8 @@ int main(int argc, char **argv)
 	p50 = demo_percentile(latency, requests, 50);
 	p99 = demo_percentile(latency, requests, 99);
 	printf("inference done=%llu lost=%llu twice=%llu requests=%u p50_us=%llu p99_us=%llu max_us=%llu\n",
-	       (unsigned long long)tally.done, (unsigned long long)tally.lost, (unsigned long long)tally.twice, requests,
+	       (unsigned long long)tally.done, (unsigned long long)tally.lost, (unsigned long long)tally.twice,
+	       requests,
 	       (unsigned long long)p50 / KFD_NS_PER_US, (unsigned long long)p99 / KFD_NS_PER_US,
 	       (unsigned long long)max / KFD_NS_PER_US);
 	return 0;

@@ -4,9 +4,10 @@
  *
  *	training <seconds-at-most>
  *
- * A grid has as many waves as the device has slots; each wave works 5 ms. An iteration is 8 grids in order (40 ms of device time); two
- * iterations are in flight, as a framework that runs ahead keeps them. Prints "ready <pid> <address of its queue page>" once the
- * first iteration is done; on SIGTERM finishes what it submitted, checks every work item and prints one line of results.
+ * A grid has as many waves as the device has slots; each wave works 5 ms. An iteration is 8 grids in order (40 ms of
+ * device time); two iterations are in flight, as a framework that runs ahead keeps them. Prints "ready <pid>
+ * <address of its queue page>" once the first iteration is done; on SIGTERM finishes what it submitted, checks every
+ * work item and prints one line of results.
  *
  * Knows nothing of the scheduler: KFD priority 7, nice value as inherited.
  */
@@ -59,9 +60,11 @@ int main(int argc, char **argv)
 	demo_check(kfd_client_open(&client), "training: open", client.why);
 	slots = kfd_client_wave_slots(&client);
 	launches = iterations * GRIDS;
-	demo_check(kfd_buffer_userptr(&client, kfd_work_bytes(launches, slots, STEPS), &memory), "training: memory", NULL);
+	demo_check(kfd_buffer_userptr(&client, kfd_work_bytes(launches, slots, STEPS), &memory),
+		   "training: memory", NULL);
 	demo_check(kfd_buffer_userptr(&client, KFD_PAGE_BYTES, &signals), "training: signals", NULL);
-	demo_check(kfd_queue_create(&client, &queue, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL, 256), "training: queue", NULL);
+	demo_check(kfd_queue_create(&client, &queue, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL, 256),
+		   "training: queue", NULL);
 	kfd_work_init(&work, memory.ptr, launches, slots, STEPS, GRID_NS / STEPS);
 	done = signals.ptr;
 	for (i = 0; i < IN_FLIGHT; i++)

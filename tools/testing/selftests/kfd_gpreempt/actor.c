@@ -189,7 +189,8 @@ int64_t actor_end(struct actor *a)
 		if (has_ended(a)) {
 			if (!sem_trywait(&a->reply))
 				return a->result;
-			fprintf(stderr, "# actor %d ended in the middle of a call, wait status %#x\n", a->pid, a->status);
+			fprintf(stderr, "# actor %d ended in the middle of a call, wait status %#x\n", a->pid,
+				a->status);
 			return -ESRCH;
 		}
 	}
@@ -252,7 +253,8 @@ void actor_forget_all(void)
 
 static int64_t do_queue(struct actor *a, const int64_t *args)
 {
-	return kfd_queue_create(&a->client, &a->queue[args[0]], (enum kfd_backing)args[1], (uint32_t)args[2], RING_PACKETS);
+	return kfd_queue_create(&a->client, &a->queue[args[0]], (enum kfd_backing)args[1], (uint32_t)args[2],
+				RING_PACKETS);
 }
 
 int actor_queue(struct actor *a, enum kfd_backing backing, uint32_t priority)

@@ -2,9 +2,10 @@
 /*
  * actor.h - real processes with GPU queues, directed step by step from a test
  *
- * An actor is a fork()ed child that opens KFD by itself and then does what the test asks, one call at a time. Kernels, counters
- * and signals lie in memory that test and actor share (user pages to the GPU), so a test sees progress and completion without
- * asking, and also after the actor was killed. Queue pages are private to the actor, as those of a ROCm program are.
+ * An actor is a fork()ed child that opens KFD by itself and then does what the test asks, one call at a time.
+ * Kernels, counters and signals lie in memory that test and actor share (user pages to the GPU), so a test sees
+ * progress and completion without asking, and also after the actor was killed. Queue pages are private to the actor,
+ * as those of a ROCm program are.
  */
 #ifndef ACTOR_H
 #define ACTOR_H

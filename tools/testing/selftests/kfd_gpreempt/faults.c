@@ -2,8 +2,8 @@
 /*
  * faults.c - negative controls: a device that saves wrongly must be noticed
  *
- * The exactly-once checks of the other tests prove something only if they fail on a device that forgets. Each test needs a virtual GPU
- * that was loaded with the mutation it names (vgpu.ko fault=...), and is skipped on any other.
+ * The exactly-once checks of the other tests prove something only if they fail on a device that forgets. Each test
+ * needs a virtual GPU that was loaded with the mutation it names (vgpu.ko fault=...), and is skipped on any other.
  */
 #include <fcntl.h>
 

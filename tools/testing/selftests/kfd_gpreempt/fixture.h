@@ -2,8 +2,8 @@
 /*
  * fixture.h - what all tests of this folder start from and leave behind
  *
- * Include after kselftest_harness.h. Sets the scheduler's parameters to their defaults before each test and looks afterwards that
- * nothing leaked and the device saw no fault. A test that cannot run says why (skip).
+ * Include after kselftest_harness.h. Sets the scheduler's parameters to their defaults before each test and looks
+ * afterwards that nothing leaked and the device saw no fault. A test that cannot run says why (skip).
  */
 #ifndef FIXTURE_H
 #define FIXTURE_H
@@ -96,8 +96,8 @@ static inline int wait_counter(const char *name, int64_t least, uint64_t timeout
 }
 
 /*
- * Waits until everything that was preempted since then has been resumed. Idle queues that were taken along come back a moment after the last
- * kernel's end.
+ * Waits until everything that was preempted since then has been resumed. Idle queues that were taken along come back
+ * a moment after the last kernel's end.
  */
 static inline int wait_all_resumed(int64_t preemptions, int64_t resumes)
 {

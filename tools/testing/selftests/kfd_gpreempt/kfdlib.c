@@ -2,7 +2,8 @@
 /*
  * kfdlib.c - a small KFD client for tests and demonstrations (see kfdlib.h)
  *
- * Touches /dev/kfd, the node's render device, and reads sysfs and debugfs; writes module parameters only when asked to.
+ * Touches /dev/kfd, the node's render device, and reads sysfs and debugfs; writes module parameters only when asked
+ * to.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -227,7 +228,7 @@ int kfd_gpreempt_queue_get(uint32_t gpu_id, int pid, uint32_t qid, struct kfd_gp
 {
 	static char text[65536];
 	char *line, *save = NULL;
-	int err;
+	int err, found;
 
 	err = read_text(GPREEMPT_QUEUES, text, sizeof(text));
 	if (err < 0)
@@ -236,8 +237,10 @@ int kfd_gpreempt_queue_get(uint32_t gpu_id, int pid, uint32_t qid, struct kfd_gp
 		unsigned int gpu, line_qid, waves;
 		int line_pid;
 
-		if (sscanf(line, "%u %d %u %d %15s %" SCNu64 " %" SCNu64 " %u %" SCNu64 " %" SCNu64, &gpu, &line_pid, &line_qid,
-			   &q->prio, q->state, &q->rptr, &q->wptr, &waves, &q->preempt_count, &q->preempted_ns) != 10)
+		found = sscanf(line, "%u %d %u %d %15s %" SCNu64 " %" SCNu64 " %u %" SCNu64 " %" SCNu64, &gpu, &line_pid,
+			       &line_qid, &q->prio, q->state, &q->rptr, &q->wptr, &waves, &q->preempt_count,
+			       &q->preempted_ns);
+		if (found != 10)
 			continue;
 		if (gpu != gpu_id || line_pid != pid || line_qid != qid)
 			continue;
@@ -304,7 +307,8 @@ static int read_topology(struct kfd_client *c, int *render_minor)
 		int64_t value = number_in_lines(properties, wanted[i].name);
 
 		if (value <= 0) {
-			snprintf(c->why, sizeof(c->why), "topology does not tell %s (a kernel older than 6.12?)", wanted[i].name);
+			snprintf(c->why, sizeof(c->why), "topology does not tell %s (a kernel older than 6.12?)",
+				 wanted[i].name);
 			return -ENODEV;
 		}
 		*(uint32_t *)((char *)c + wanted[i].offset) = (uint32_t)value;
@@ -583,7 +587,8 @@ static int map_doorbells(struct kfd_client *c, uint64_t doorbell_offset)
 	return 0;
 }
 
-int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing backing, uint32_t priority, uint32_t packets)
+int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing backing, uint32_t priority,
+		     uint32_t packets)
 {
 	struct kfd_ioctl_create_queue_args args = { 0 };
 	uint32_t i;

@@ -2,12 +2,13 @@
 /*
  * kfdlib.h - a small KFD client for tests and demonstrations
  *
- * What an unmodified ROCm program does between opening /dev/kfd and a completed AQL packet, and nothing more: no ROCr, no libdrm,
- * only <linux/kfd_ioctl.h>, sysfs and a render node. Works on any gfx9 Instinct up to the point where a kernel runs; the kernels
- * it dispatches are the virtual GPU's model kernels (vgpu_kernel.h), see kfd_client_is_virtual().
+ * What an unmodified ROCm program does between opening /dev/kfd and a completed AQL packet, and nothing more: no
+ * ROCr, no libdrm, only <linux/kfd_ioctl.h>, sysfs and a render node. Works on any gfx9 Instinct up to the point
+ * where a kernel runs; the kernels it dispatches are the virtual GPU's model kernels (vgpu_kernel.h), see
+ * kfd_client_is_virtual().
  *
- * Functions return 0 or a negative errno unless they say otherwise. A client belongs to the process that opened it: open after
- * fork(), never before. Nothing here is thread-safe except on different queues.
+ * Functions return 0 or a negative errno unless they say otherwise. A client belongs to the process that opened it:
+ * open after fork(), never before. Nothing here is thread-safe except on different queues.
  */
 #ifndef KFDLIB_H
 #define KFDLIB_H
@@ -132,8 +133,8 @@ struct kfd_queue {
 /**
  * struct kfd_work - a model kernel and the counters that prove what became of it
  *
- * One launch is one grid of @waves waves of @steps steps; every launch counts in an own slice of @counters, so each counter
- * has to end at exactly 1.
+ * One launch is one grid of @waves waves of @steps steps; every launch counts in an own slice of @counters, so each
+ * counter has to end at exactly 1.
  *
  * @kernel: what every launch runs
  * @args: one per launch
@@ -186,18 +187,19 @@ int kfd_buffer_alloc(struct kfd_client *c, enum kfd_backing backing, size_t byte
 int kfd_buffer_free(struct kfd_client *c, struct kfd_buffer *b);
 
 /* ---- queues ---- */
-int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing backing, uint32_t priority, uint32_t packets);
-int kfd_queue_update(struct kfd_queue *q, uint32_t priority, uint32_t percentage);	/* a full unmap and map under HWS */
+int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing backing, uint32_t priority,
+		     uint32_t packets);
+int kfd_queue_update(struct kfd_queue *q, uint32_t priority, uint32_t percentage);	/* unmaps and maps everything */
 int kfd_queue_destroy(struct kfd_queue *q);
 uint64_t kfd_queue_rptr(const struct kfd_queue *q);
 uint64_t kfd_queue_wptr(const struct kfd_queue *q);
 
 /* ---- signals; @s lies in memory that the GPU sees ---- */
 void kfd_signal_init(struct kfd_signal *s, int64_t value);
-int kfd_signal_init_event(struct kfd_client *c, struct kfd_signal *s, int64_t value);	/* creates an event to sleep on */
+int kfd_signal_init_event(struct kfd_client *c, struct kfd_signal *s, int64_t value);	/* with an event */
 void kfd_signal_reset(struct kfd_signal *s, int64_t value);				/* keeps the event */
 int kfd_signal_poll(const struct kfd_signal *s, uint64_t timeout_ns);			/* until 0; -ETIME */
-int kfd_signal_wait(struct kfd_client *c, struct kfd_signal *s, uint64_t timeout_ns);	/* the same, asleep in WAIT_EVENTS */
+int kfd_signal_wait(struct kfd_client *c, struct kfd_signal *s, uint64_t timeout_ns);	/* by the event */
 
 /* ---- work ---- */
 #define KFD_PACKET_BARRIER	(1u << 0)	/* wait for all earlier packets of the queue */

@@ -2,8 +2,8 @@
 /*
  * preempt.c - the scheduler: who yields, who does not, and that nothing is lost
  *
- * Assertions are about order, counters and work items. Only high_waiting_on_low_completes compares times: of two runs on the same
- * device, meaningful in virtual time (the VM's --icount).
+ * Assertions are about order, counters and work items. Only high_waiting_on_low_completes compares times: of two
+ * runs on the same device, meaningful in virtual time (the VM's --icount).
  */
 #include <sys/klog.h>
 
@@ -50,8 +50,8 @@ FIXTURE_TEARDOWN(scheduler)
 }
 
 /* A process with one queue and one work; @launches grids of @waves waves that each run @steps of @step_ns. */
-static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves, uint32_t steps,
-			    uint64_t step_ns)
+static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves,
+			    uint32_t steps, uint64_t step_ns)
 {
 	struct actor *a = actor_start(nice, ARENA);
 
@@ -233,8 +233,8 @@ TEST_F(scheduler, idle_queues_hold_nothing)
 }
 
 /*
- * A process must not freeze its own queues. Its urgent queue (priority 15) makes it the level; its own hog (7) is lower, and so is another
- * process's hog: only the latter yields.
+ * A process must not freeze its own queues. Its urgent queue (priority 15) makes it the level; its own hog (7) is
+ * lower, and so is another process's hog: only the latter yields.
  */
 TEST_F(scheduler, own_process_is_never_a_victim)
 {
@@ -257,7 +257,7 @@ TEST_F(scheduler, own_process_is_never_a_victim)
 	EXPECT_EXACTLY_ONCE(other, self->slots / 2 * 100);
 }
 
-/* high waits in a barrier packet for the end of low's work, which takes three maximum holds. Returns how long high took. */
+/* high waits in a barrier packet for the end of low's work: three maximum holds. Returns how long high took. */
 static uint64_t dependency_inversion(struct __test_metadata *_metadata, uint32_t slots, uint64_t hold_ns)
 {
 	struct kfd_signal *gate;
@@ -296,7 +296,8 @@ TEST_F_TIMEOUT(scheduler, high_waiting_on_low_completes, 120)
 	stock_ns = dependency_inversion(_metadata, self->slots, hold_ms * MS);
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	scheduled_ns = dependency_inversion(_metadata, self->slots, hold_ms * MS);
-	TH_LOG("stock %llu us, scheduled %llu us", (unsigned long long)stock_ns / 1000, (unsigned long long)scheduled_ns / 1000);
+	TH_LOG("stock %llu us, scheduled %llu us", (unsigned long long)stock_ns / 1000,
+	       (unsigned long long)scheduled_ns / 1000);
 	EXPECT_GE(stock_ns, 3 * hold_ms * MS);
 	EXPECT_LE(scheduled_ns * 10, stock_ns * 12);
 }
@@ -331,8 +332,8 @@ TEST_F_TIMEOUT(scheduler, maximum_hold_ends_a_wait_that_looks_like_work, 120)
 }
 
 /*
- * low's ring is empty and its waves are saved: they are work, and a maximum hold is due to them. high leaves room for them, so that relief
- * means progress.
+ * low's ring is empty and its waves are saved: they are work, and a maximum hold is due to them. high leaves room
+ * for them, so that relief means progress.
  */
 TEST_F_TIMEOUT(scheduler, saved_waves_count_as_work, 120)
 {

@@ -2,8 +2,8 @@
 /*
  * rocr_client.c - a program on Debian's unmodified ROCr (libhsa-runtime64) as the victim
  *
- * Linked dynamically: what runs is the library from the distribution, with its own idea of queue pages, signals and utility queues.
- * Only the kernel that it dispatches is a model kernel.
+ * Linked dynamically: what runs is the library from the distribution, with its own idea of queue pages, signals and
+ * utility queues. Only the kernel that it dispatches is a model kernel.
  */
 #include <sys/resource.h>
 
@@ -55,11 +55,12 @@ static hsa_status_t find_shared_region(hsa_region_t region, void *data)
 static void dispatch(hsa_queue_t *queue, struct kfd_work *w, hsa_signal_t done)
 {
 	uint64_t index = hsa_queue_add_write_index_screlease(queue, 1);
-	hsa_kernel_dispatch_packet_t *packet = (hsa_kernel_dispatch_packet_t *)queue->base_address + index % queue->size;
+	hsa_kernel_dispatch_packet_t *packet = queue->base_address;
 	uint16_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER |
 			  HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
 			  HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
 
+	packet += index % queue->size;
 	memset((uint8_t *)packet + 4, 0, sizeof(*packet) - 4);
 	packet->workgroup_size_x = VGPU_WAVE_LANES;
 	packet->workgroup_size_y = 1;
@@ -124,7 +125,8 @@ TEST_F_TIMEOUT(rocr, unmodified_client_is_preempted_and_completes, 240)
 	ASSERT_EQ(HSA_STATUS_SUCCESS, hsa_memory_allocate(region, kfd_work_bytes(launches, slots, steps), &memory));
 	kfd_work_init(&work, memory, launches, slots, steps, 5 * MS);
 	ASSERT_EQ(HSA_STATUS_SUCCESS, hsa_signal_create(launches, 0, NULL, &done));
-	ASSERT_EQ(HSA_STATUS_SUCCESS, hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX, &queue));
+	ASSERT_EQ(HSA_STATUS_SUCCESS, hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX,
+							 UINT32_MAX, &queue));
 	preemptions = counter("preemptions");
 	resumes = counter("resumes");
 

@@ -46,8 +46,9 @@ FIXTURE_TEARDOWN(stress)
 }
 
 /*
- * args: rounds. Each round: a new queue, one grid, and the end of the queue; every fourth time in the middle of the grid, which may
- * then be unfinished but never done twice. args[4..6] return done, lost, twice of the finished grids.
+ * args: rounds. Each round: a new queue, one grid, and the end of the queue; every fourth time in the middle of the
+ * grid, which may then be unfinished but never done twice. args[4..6] return done, lost, twice of the finished
+ * grids.
  */
 static int64_t storm(struct actor *a, const int64_t *args)
 {
