@@ -15,7 +15,7 @@ struct gpreempt_node;
 
 /**
  * struct gpreempt_outcome - what became of a decision
- * @error: 0, or why the hardware pass failed
+ * @error: 0, or why the hardware pass failed; a reset under way is no failure
  * @stop: the device did not acknowledge: nothing may be preempted until it was reset
  * @map_again: a runlist is missing on the device: call again, even without an action
  */

@@ -219,18 +219,22 @@ static void hws_confirm(struct hws_pass *pass, struct qcm_process_device *qpd, s
  * - there is no runlist on the device: the unmap was acknowledged, everything is saved, mapping failed. Try again.
  * - -ETIME: unmapping was not acknowledged. The driver has marked every process as reset, so the victims are neither
  *   preempted any more nor mapped: they belong to its recovery.
- * - else: a reset is under way or the packets did not get out. Nothing was saved, the victims are where they were.
+ * - -EIO: the GPU is being reset, or about to. No failure: the driver pauses us when it comes to its queues.
+ * - else: the packets did not get out.
+ * In the last two cases nothing was saved, and the victims are where they were.
  */
 static void hws_error(struct hws_pass *pass, int error, struct gpreempt_outcome *outcome)
 {
-	outcome->error = error;
-	gpreempt_stats_failure(pass->gn, error);
 	if (pass->dqm->active_runlist)
 		hws_for_each(pass, hws_undo_preemption);
-	if (error == -ETIME)
-		outcome->stop = true;
-	else
-		outcome->map_again = true;
+	outcome->stop = error == -ETIME;
+	outcome->map_again = !outcome->stop;
+	if (error == -EIO) {
+		gpreempt_stats_skip(pass->gn, NULL, GPREEMPT_SKIP_RESETTING);
+		return;
+	}
+	outcome->error = error;
+	gpreempt_stats_failure(pass->gn, error);
 }
 
 static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)

@@ -258,7 +258,9 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	if (ready)
 		gpreempt_sysfs_add(gn);
 	list_add_tail(&gn->link, &gpreempt_nodes);
+	dqm_lock(node->dqm);
 	node->gpreempt = gn;
+	dqm_unlock(node->dqm);
 	if (enabled)
 		node_start(gn);
 	mutex_unlock(&gpreempt_lifecycle);
@@ -286,7 +288,10 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
 		node_stop(gn);
 	list_del(&gn->link);
 	gpreempt_sysfs_del(gn);
+	/* Runlists that are still sent until the queue manager goes look at it. */
+	dqm_lock(node->dqm);
 	node->gpreempt = NULL;
+	dqm_unlock(node->dqm);
 	mutex_unlock(&gpreempt_lifecycle);
 
 	kvfree(gn->sampled);
