@@ -101,7 +101,7 @@ FIXTURE_TEARDOWN(rocr)
 
 TEST_F_TIMEOUT(rocr, unmodified_client_is_preempted_and_completes, 240)
 {
-	uint32_t slots = (uint32_t)kfd_vgpu_stat("wave_slots"), launches = 4, steps = 20;
+	uint32_t slots = (uint32_t)kfd_vgpu_stat("wave_slots"), launches = 4, steps = 100;
 	struct actor *high = actor_start(0, ARENA);
 	struct kfd_tally tally = { 0 };
 	hsa_agent_t gpu = { 0 }, cpu = { 0 };
