@@ -48,6 +48,7 @@ demo:
 
 testbed:
 	@$(TOP)/tools/testing/deps
+	@$(TOP)/tools/testing/vm/vm fetch
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/vgpu KVER=$$($(TOP)/tools/testing/vm/vm kver) O=$(BUILD)/vgpu
 	@$(TOP)/tools/testing/vgpu/firmware/generate.py $(BUILD)/firmware
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/selftests/kfd_gpreempt BUILD=$(BUILD)
