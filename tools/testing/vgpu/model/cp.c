@@ -12,7 +12,10 @@
 #define WAVE_STEPS_PER_RUN	65536		/* then the caller gets a chance to ring and to sleep; device time slips */
 #define EVENT_WAVE_STEPS	16		/* what any other event counts */
 #define AQL_PACKET_DWORDS	16
+#define DEQUEUE_DRAIN		1
 #define DEQUEUE_RESET_WAVES	2
+#define DOORBELL_EN		0x40000000u	/* CP_HQD_PQ_DOORBELL_CONTROL */
+#define ATC_PASID_VALID		0x80000000u
 #define HQD_IN_MQD		0x200		/* byte offset of the HQD registers in an MQD */
 
 /* Address space of a queue's ring, buffers and signals */
@@ -31,6 +34,7 @@ struct vgpu_queue *vgpu_queue_alloc(struct vgpu_model *m, enum vgpu_queue_kind k
 	q->kind = kind;
 	vgpu_list_init(&q->inflight);
 	vgpu_list_init(&q->pending);
+	vgpu_list_init(&q->frozen);
 	vgpu_list_add(&q->link, &m->queues);
 	return q;
 }
@@ -60,7 +64,8 @@ void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 
 {
 	u32 iv[VGPU_IV_DWORDS];
 
-	vgpu_iv_fill(iv, VGPU_CLIENT_GRBM_CP, source, q->pipe | (u32)q->me << 2 | (u32)q->slot << 4, q->vmid, q->pasid);
+	vgpu_iv_fill(iv, VGPU_CLIENT_GRBM_CP, source, q->pipe | (u32)q->me << 2 | (u32)q->slot << 4, q->vmid,
+		     vgpu_ih_pasid(m, VGPU_HUB_GFX, q->vmid));
 	iv[4] = context_id;
 	vgpu_ih_push(m, iv);
 }
@@ -126,6 +131,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	struct vgpu_queue *q;
 	bool from_memory;
 	u64 wptr, *p;
+	u32 atc;
 
 	if (request->from_registers) {
 		for (i = 0; i < VGPU_HQD_REGS; i++)
@@ -150,13 +156,15 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	q->is_static = request->is_static;
 	q->vmid = r[VGPU_HQD_VMID] & 0xf;
 	q->pasid = request->pasid;
-	if (request->from_registers && q->vmid)
-		q->pasid = (u16)vgpu_reg(m, VGPU_ATC_VMID0_PASID + q->vmid);
+	if (request->from_registers) {
+		atc = vgpu_reg(m, VGPU_ATC_VMID0_PASID + q->vmid);
+		q->pasid = atc & ATC_PASID_VALID ? (u16)atc : 0;
+	}
 	q->mqd = r[VGPU_HQD_MQD_BASE_LO] | (u64)r[VGPU_HQD_MQD_BASE_HI] << 32;
 	if (!request->from_registers)
 		q->mqd = request->mqd;
 	q->doorbell = request->from_registers ? r[VGPU_HQD_PQ_DOORBELL] & 0x0ffffffc : request->doorbell;
-	q->has_doorbell = true;
+	q->has_doorbell = !request->from_registers || (r[VGPU_HQD_PQ_DOORBELL] & DOORBELL_EN);
 	q->ring = (u64)r[VGPU_HQD_PQ_BASE_LO] << 8 | (u64)r[VGPU_HQD_PQ_BASE_HI] << 40;
 	q->ring_bytes = 8u << (r[VGPU_HQD_PQ_CONTROL] & 0x1f);
 	q->rptr_addr = r[VGPU_HQD_PQ_RPTR_REPORT_LO] | (u64)r[VGPU_HQD_PQ_RPTR_REPORT_HI] << 32;
@@ -165,7 +173,8 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	q->ready_ns = m->now_ns;
 
 	/* First make the doorbell an edge, then fetch: a ring in between is seen twice, never missed. */
-	from_memory = (!request->from_registers || q->vmid) && q->wptr_addr;
+	from_memory = q->wptr_addr && (!request->from_registers ||
+				       vgpu_wptr_poll_take(m, request->me, request->pipe, request->slot));
 	p = doorbell_ptr(m, q);
 	if (p && from_memory)
 		xchg(p, DOORBELL_IDLE);
@@ -192,6 +201,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
  */
 u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save)
 {
+	u32 me = q->me, pipe = q->pipe, slot = q->slot;
 	u64 bytes = 0;
 
 	if (q->kind == VGPU_QUEUE_SDMA) {
@@ -199,16 +209,20 @@ u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save)
 		vgpu_queue_free(m, q);
 		return 0;
 	}
-	if (save && q->kind == VGPU_QUEUE_AQL)
-		bytes = vgpu_cwsr_save(m, q);
-	else if (!vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + VGPU_HQD_PQ_RPTR * 4,
-				  hqd(m, q, VGPU_HQD_PQ_RPTR)))
+	if (save && q->kind == VGPU_QUEUE_AQL) {
+		if (q->leaving != VGPU_SAVES)		/* otherwise memory has it already */
+			bytes = vgpu_cwsr_save(m, q);
+	} else if (!vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + VGPU_HQD_PQ_RPTR * 4,
+				    hqd(m, q, VGPU_HQD_PQ_RPTR))) {
 		vgpu_err("MQD %#llx is not mapped", (unsigned long long)q->mqd);
-	vgpu_hqd_set(m, q->me, q->pipe, q->slot, VGPU_HQD_DEQUEUE_REQUEST, 0);
-	vgpu_hqd_set(m, q->me, q->pipe, q->slot, VGPU_HQD_ACTIVE, 0);
-	if (q->me == 1)
-		vgpu_regs_set_waves(m, q->pipe, q->slot, false, 0);
+	} else if (q->kind == VGPU_QUEUE_AQL) {
+		vgpu_cwsr_discard(m, q);
+	}
 	vgpu_queue_free(m, q);
+	if (me == 1)
+		vgpu_regs_set_waves(m, pipe, slot, false, 0);
+	vgpu_hqd_set(m, me, pipe, slot, VGPU_HQD_DEQUEUE_REQUEST, 0);
+	vgpu_hqd_set(m, me, pipe, slot, VGPU_HQD_ACTIVE, 0);	/* last: the driver reads the MQD then */
 	m->place = true;
 	return bytes;
 }
@@ -226,6 +240,53 @@ static struct vgpu_queue *queue_in_slot(struct vgpu_model *m, u32 me, u32 pipe, 
 	return NULL;
 }
 
+/* CP_HQD_DEQUEUE_REQUEST: the queue stops taking packets and goes, at once or when its waves are out of the way */
+static void dequeue(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u32 type = hqd(m, q, VGPU_HQD_DEQUEUE_REQUEST) & 7;
+
+	if (type == DEQUEUE_RESET_WAVES || q->kind != VGPU_QUEUE_AQL) {
+		vgpu_queue_unmap(m, q, false);
+		return;
+	}
+	if (q->leaving == VGPU_SAVES)
+		return;
+	if (type == DEQUEUE_DRAIN) {
+		struct vgpu_dispatch *d = q->head;
+
+		q->leaving = VGPU_DRAINS;
+		if (d && !d->next_wg) {			/* nothing of it has started: it is read again */
+			vgpu_list_del(&d->link);
+			vgpu_free(d);
+			q->inflight_count--;
+			q->head = NULL;
+		}
+		return;
+	}
+	q->leave_ns = m->now_ns + vgpu_cwsr_ns(m, vgpu_cwsr_save(m, q));
+	vgpu_waves_freeze(m, q);
+	q->leaving = VGPU_SAVES;
+}
+
+/* Queues whose waves are done, or copied, become inactive. Return: true if there was one. */
+static bool leave(struct vgpu_model *m)
+{
+	struct vgpu_list *l, *next;
+	bool progress = false;
+
+	for (l = m->queues.next; l != &m->queues; l = next) {
+		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		next = l->next;
+		if (q->leaving == VGPU_STAYS || (q->leaving == VGPU_DRAINS && q->inflight_count) ||
+		    (q->leaving == VGPU_SAVES && m->now_ns < q->leave_ns))
+			continue;
+		vgpu_queue_unmap(m, q, true);
+		progress = true;
+	}
+	return progress;
+}
+
 /* What the driver asked of queue slots by writing registers */
 static void poll_registers(struct vgpu_model *m)
 {
@@ -236,9 +297,16 @@ static void poll_registers(struct vgpu_model *m)
 	while (vgpu_hqd_take(m, &me, &pipe, &slot, &event)) {
 		struct vgpu_queue *q = queue_in_slot(m, me, pipe, slot);
 
-		if (q)
-			vgpu_queue_unmap(m, q, event == VGPU_HQD_EVENT_DEQUEUE &&
-					 (hqd(m, q, VGPU_HQD_DEQUEUE_REQUEST) & 7) != DEQUEUE_RESET_WAVES);
+		if (q && event == VGPU_HQD_EVENT_DEQUEUE) {
+			dequeue(m, q);
+			continue;
+		}
+		if (q) {			/* the bank may be another's by now: nothing is written back */
+			vgpu_queue_free(m, q);
+			if (me == 1)
+				vgpu_regs_set_waves(m, pipe, slot, false, 0);
+			m->place = true;
+		}
 		if (event != VGPU_HQD_EVENT_ACTIVATE) {
 			vgpu_hqd_set(m, me, pipe, slot, VGPU_HQD_ACTIVE, 0);
 			continue;
@@ -248,8 +316,11 @@ static void poll_registers(struct vgpu_model *m)
 		request.pipe = pipe;
 		request.slot = slot;
 		q = vgpu_queue_map(m, &request);
-		if (q && q->kind == VGPU_QUEUE_AQL)
-			vgpu_cwsr_restore(m, q);
+		if (q && q->kind == VGPU_QUEUE_AQL) {
+			q->ready_ns = m->now_ns + vgpu_cwsr_ns(m, vgpu_cwsr_restore(m, q));
+			if (q->head)
+				q->head_ready_ns = q->ready_ns;
+		}
 	}
 	vgpu_sdma_poll_registers(m);
 }
@@ -262,12 +333,13 @@ static void work(struct vgpu_model *m)
 
 	do {
 		progress = vgpu_waves_expire(m);
+		progress |= leave(m);
 		/* A packet may map and unmap queues, but never its own: the next pointer is only good if it did not. */
 restart:
 		for (l = m->queues.next; l != &m->queues; l = l->next) {
 			struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
-			if (q->stuck || m->now_ns < q->ready_ns || m->now_ns < q->busy_until_ns)
+			if (q->stuck || q->leaving || m->now_ns < q->ready_ns || m->now_ns < q->busy_until_ns)
 				continue;
 			if (q->kind == VGPU_QUEUE_AQL) {
 				progress |= vgpu_aql_run(m, q);
@@ -297,6 +369,8 @@ static u64 next_event(struct vgpu_model *m)
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
 		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
+		if (q->leaving == VGPU_SAVES && q->leave_ns > m->now_ns && q->leave_ns < next)
+			next = q->leave_ns;
 		if (q->ready_ns > m->now_ns && q->ready_ns < next)
 			next = q->ready_ns;
 		if (q->busy_until_ns > m->now_ns && q->busy_until_ns < next)

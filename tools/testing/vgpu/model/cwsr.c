@@ -138,6 +138,21 @@ static void write_mqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgp
 		vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + reg * 4, value);
 }
 
+/* Device time of moving @bytes of wave state in or out */
+u64 vgpu_cwsr_ns(struct vgpu_model *m, u64 bytes)
+{
+	return bytes ? m->config.trap_ns + bytes * 1000 / m->config.hbm_bytes_per_us : 0;
+}
+
+/* The waves of a queue are lost: the MQD must not lead to those that were saved at an earlier time. */
+void vgpu_cwsr_discard(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u32 empty = hqd(m, q, VGPU_HQD_CNTL_STACK_SIZE);
+
+	write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, empty);
+	write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, empty);
+}
+
 /**
  * vgpu_cwsr_save() - write the state of a queue to memory, at dequeue
  * @m: the device

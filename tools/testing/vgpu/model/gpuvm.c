@@ -99,7 +99,7 @@ static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool write, bo
 
 static void report_fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool write)
 {
-	u32 iv[VGPU_IV_DWORDS];
+	u32 iv[VGPU_IV_DWORDS], pasid = vgpu_ih_pasid(m, hub, vmid);
 
 	m->stats.gpuvm_faults++;
 	if (m->last_fault_page == va >> 12 && m->last_fault_vmid == vmid)
@@ -107,8 +107,8 @@ static void report_fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool w
 	m->last_fault_page = va >> 12;
 	m->last_fault_vmid = vmid;
 	vgpu_err("GPUVM fault: %s %#llx, hub %u, vmid %u, pasid %u", write ? "write" : "read", (unsigned long long)va, hub,
-		 vmid, m->vmid[vmid].pasid);
-	vgpu_iv_fill(iv, hub == VGPU_HUB_MM ? VGPU_CLIENT_VMC : VGPU_CLIENT_UTCL2, 0, 0, vmid, m->vmid[vmid].pasid);
+		 vmid, pasid);
+	vgpu_iv_fill(iv, hub == VGPU_HUB_MM ? VGPU_CLIENT_VMC : VGPU_CLIENT_UTCL2, 0, 0, vmid, pasid);
 	iv[4] = (u32)(va >> 12);
 	iv[5] = ((va >> 44) & 0xf) | (write ? 0x20 : 0);
 	vgpu_ih_push(m, iv);

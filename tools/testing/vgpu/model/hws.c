@@ -86,12 +86,6 @@ static bool find_slot(struct vgpu_model *m, u8 *pipe, u8 *slot)
 	return best <= VGPU_QUEUES;
 }
 
-/* Device time of moving @bytes of wave state in or out */
-static u64 state_ns(struct vgpu_model *m, u64 bytes)
-{
-	return bytes ? m->config.trap_ns + bytes * 1000 / m->config.hbm_bytes_per_us : 0;
-}
-
 /*
  * Maps queues of the runlist from its position on, until VMIDs or slots run out. They run from @start_ns on, those that have state to
  * restore later by what that takes.
@@ -137,7 +131,7 @@ static void map_window(struct vgpu_model *m, u64 start_ns)
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
 		if (q->inflight_count && q->ready_ns == start_ns)
-			q->ready_ns += state_ns(m, restored);
+			q->ready_ns += vgpu_cwsr_ns(m, restored);
 		if (q->head)
 			q->head_ready_ns = q->ready_ns;
 	}
@@ -195,7 +189,7 @@ void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_t
 	}
 	rl->queues = kept;
 	rl->oversubscribed &= kept > 0;
-	hiq->busy_until_ns = m->now_ns + m->config.runlist_ns + state_ns(m, bytes);
+	hiq->busy_until_ns = m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes);
 }
 
 static bool parse_runlist(struct vgpu_model *m, u64 ib, u32 dwords)
@@ -272,7 +266,7 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 		rl->queues = 0;
 		return false;
 	}
-	start = m->now_ns + m->config.runlist_ns + state_ns(m, bytes);
+	start = m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes);
 	if (rl->queues)
 		map_window(m, start);
 	hiq->busy_until_ns = start;
@@ -291,5 +285,5 @@ void vgpu_hws_quantum(struct vgpu_model *m)
 	bytes = unmap_queues(m, true, false, 0, true);
 	free_vmids(m);
 	rl->pos = (rl->pos + (rl->mapped ? rl->mapped : 1)) % rl->queues;
-	map_window(m, m->now_ns + m->config.runlist_ns + state_ns(m, bytes));
+	map_window(m, m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes));
 }

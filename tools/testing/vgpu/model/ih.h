@@ -36,6 +36,7 @@ struct vgpu_ih {
 /* Both from vgpu_model_run() only. */
 bool vgpu_ih_push(struct vgpu_model *m, const u32 iv[VGPU_IV_DWORDS]);
 bool vgpu_ih_take_pending(struct vgpu_model *m);
+u32 vgpu_ih_pasid(struct vgpu_model *m, u32 hub, u32 vmid);
 
 /* Dwords of an entry; the timestamp is filled in by vgpu_ih_push(). */
 static inline void vgpu_iv_fill(u32 iv[VGPU_IV_DWORDS], u32 client, u32 source, u32 ring, u32 vmid, u32 pasid)

@@ -71,6 +71,13 @@ enum vgpu_queue_kind {
 
 struct vgpu_queue;
 
+/* What a queue does after CP_HQD_DEQUEUE_REQUEST, until CP_HQD_ACTIVE is 0; it takes no packets in the meantime */
+enum vgpu_leaving {
+	VGPU_STAYS,
+	VGPU_DRAINS,		/* what has begun runs to its end */
+	VGPU_SAVES,		/* memory has everything; the waves hold their slots until the copy is over */
+};
+
 /**
  * struct vgpu_dispatch - a kernel dispatch whose waves are not all done
  * @link: in vgpu_queue.inflight
@@ -113,7 +120,7 @@ struct vgpu_dispatch {
 
 /**
  * struct vgpu_group - neighbouring waves of a dispatch in lockstep, whole workgroups
- * @link: in vgpu_model.groups (by @end_ns), vgpu_model.waiting, or vgpu_queue.pending (without slots)
+ * @link: in vgpu_model.groups (by @end_ns), vgpu_model.waiting, vgpu_queue.frozen, or vgpu_queue.pending (no slots)
  * @d: their dispatch
  * @first: first wave
  * @waves: how many
@@ -161,10 +168,13 @@ struct vgpu_group {
  * @head_ready_ns: first waves of the packet at the head may start then; 0: the head was not looked at yet
  * @ready_ns: no packet is looked at before (mapping, restore)
  * @stuck: reads no more packets after an error
+ * @leaving: on its way off the hardware by request of a register
+ * @leave_ns: end of the copy, if it saves
  * @inflight: dispatches whose waves are not all done, oldest first
  * @inflight_count: how many
  * @head: dispatch of the packet at rptr that is not completely launched, also in @inflight
  * @pending: saved waves that wait for slots; they precede everything else
+ * @frozen: waves that were saved and still hold their slots
  * @waves: waves in slots
  * @engine: SDMA engine
  * @ring_id: of its interrupts (SDMA)
@@ -195,10 +205,13 @@ struct vgpu_queue {
 	u64 head_ready_ns;
 	u64 ready_ns;
 	bool stuck;
+	enum vgpu_leaving leaving;
+	u64 leave_ns;
 	struct vgpu_list inflight;
 	u32 inflight_count;
 	struct vgpu_dispatch *head;
 	struct vgpu_list pending;
+	struct vgpu_list frozen;
 	u32 waves;
 	u32 engine;
 	u32 ring_id;
@@ -409,9 +422,12 @@ void vgpu_waves_release(struct vgpu_model *m, struct vgpu_group *g);
 bool vgpu_workgroup_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_bytes);
 struct vgpu_group *vgpu_group_get(struct vgpu_model *m);
 void vgpu_group_put(struct vgpu_model *m, struct vgpu_group *g);
+void vgpu_waves_freeze(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_waves_kill(struct vgpu_model *m, struct vgpu_queue *q);
 
 /* cwsr.c */
+u64 vgpu_cwsr_ns(struct vgpu_model *m, u64 bytes);
+void vgpu_cwsr_discard(struct vgpu_model *m, struct vgpu_queue *q);
 u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q);
 u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q);
 

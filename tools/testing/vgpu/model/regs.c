@@ -136,7 +136,6 @@ static u32 reg_read(struct vgpu_model *m, u32 index)
 		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], false);
 		return slot < VGPU_INDIRECT_SLOTS ? r->indirect_value[slot] : 0;
 	case VGPU_HDP_FLUSH_DONE:
-	case VGPU_ATC_PASID_STATUS:
 		return ~0u;				/* all of it, at once */
 	case VGPU_USER_SHADER_ARRAY:
 		slot = GFX_INDEX_SE(r->ram[VGPU_GRBM_GFX_INDEX]);
@@ -166,7 +165,18 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 		hqd_write(r, index - VGPU_HQD_FIRST, value);
 		return;
 	}
+	/* A mapping takes effect at once, and says so. */
+	if (index - VGPU_ATC_VMID0_PASID < VGPU_VMIDS)
+		r->ram[VGPU_ATC_PASID_STATUS] |= 1u << (index - VGPU_ATC_VMID0_PASID);
+	if (index - VGPU_ATC_VMID16_PASID < VGPU_VMIDS)
+		r->ram[VGPU_ATC_PASID_STATUS] |= 0x10000u << (index - VGPU_ATC_VMID16_PASID);
 	switch (index) {
+	case VGPU_ATC_PASID_STATUS:
+		value = r->ram[index] & ~value;
+		break;
+	case VGPU_CP_PQ_WPTR_POLL:
+		r->wptr_poll |= value;			/* the next queue's request must not take back this one's */
+		break;
 	case VGPU_PCIE_DATA2:
 		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], true);
 		if (slot < VGPU_INDIRECT_SLOTS)
@@ -283,6 +293,27 @@ bool vgpu_hqd_take(struct vgpu_model *m, u32 *me, u32 *pipe, u32 *queue, enum vg
 	}
 	vgpu_unlock(&r->lock, flags);
 	return found;
+}
+
+/**
+ * vgpu_wptr_poll_take() - did the driver ask for the write pointer of a queue from memory?
+ * @m: the device
+ * @me: microengine
+ * @pipe: pipe
+ * @queue: queue
+ *
+ * Return: true once per request.
+ */
+bool vgpu_wptr_poll_take(struct vgpu_model *m, u32 me, u32 pipe, u32 queue)
+{
+	struct vgpu_regs *r = &m->regs;
+	u32 bit = me == MEC1 ? 1u << (pipe * VGPU_QUEUES + queue) : 0;
+	unsigned long flags = vgpu_lock(&r->lock);
+	bool asked = r->wptr_poll & bit;
+
+	r->wptr_poll &= ~bit;
+	vgpu_unlock(&r->lock, flags);
+	return asked;
 }
 
 /**

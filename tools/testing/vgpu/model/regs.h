@@ -35,8 +35,9 @@ struct vgpu_model;
 #define VGPU_HDP_FLUSH_DONE	(VGPU_BASE_NBIO2 + 0x0107u)
 
 /* ATHUB and OSSSYS: which process a VMID belongs to */
-#define VGPU_ATC_PASID_STATUS	(VGPU_BASE_ATHUB + 0x000bu)	/* bit per VMID: its mapping took effect */
+#define VGPU_ATC_PASID_STATUS	(VGPU_BASE_ATHUB + 0x000bu)	/* bit per mapping: took effect; cleared by writing 1 */
 #define VGPU_ATC_VMID0_PASID	(VGPU_BASE_ATHUB + 0x000cu)	/* + vmid; bit 31: valid */
+#define VGPU_ATC_VMID16_PASID	(VGPU_BASE_ATHUB + 0x003du)	/* + vmid, for the MM hub; bits 31:16 of the status */
 #define VGPU_IH_VMID_0_LUT	(VGPU_BASE_OSSSYS + 0x0000u)	/* + vmid */
 #define VGPU_IH_VMID_0_LUT_MM	(VGPU_BASE_OSSSYS + 0x0010u)
 
@@ -87,6 +88,8 @@ struct vgpu_model;
 #define VGPU_RLC_CLOCK_LSB	(VGPU_BASE_GC1 + 0x4c24u)
 #define VGPU_RLC_CLOCK_MSB	(VGPU_BASE_GC1 + 0x4c25u)
 #define VGPU_RLC_CLOCK_CAPTURE	(VGPU_BASE_GC1 + 0x4c26u)
+
+#define VGPU_CP_PQ_WPTR_POLL	(VGPU_BASE_GC0 + 0x1084u)	/* CNTL1, bit pipe * 8 + queue: fetch once */
 
 /* Banked by me, pipe and queue in GRBM_GFX_CNTL: the hardware queue descriptor, in the order of its copy in the MQD */
 #define VGPU_HQD_FIRST		(VGPU_BASE_GC0 + 0x1245u)
@@ -140,6 +143,7 @@ enum vgpu_hqd_event {
  * @hqd: banks of the queue registers
  * @hqd_event: pending event of a bank (enum vgpu_hqd_event, 0: none)
  * @hqd_events: number of banks with a pending event
+ * @wptr_poll: slots of MEC1 whose write pointer is to be fetched from memory, by pipe * 8 + queue
  * @waves: waves in flight by MEC1 pipe and queue, set by the command processor
  * @mapped: queues that occupy a slot of MEC1, a bit each (pipe * 8 + queue)
  * @user_cu_mask: GC_USER_SHADER_ARRAY_CONFIG by shader engine
@@ -152,6 +156,7 @@ struct vgpu_regs {
 	u32 (*hqd)[VGPU_PIPES][VGPU_QUEUES][VGPU_HQD_REGS];
 	u8 hqd_event[VGPU_MES][VGPU_PIPES][VGPU_QUEUES];
 	u32 hqd_events;
+	u32 wptr_poll;
 	u32 waves[VGPU_PIPES][VGPU_QUEUES];
 	u32 mapped;
 	u32 user_cu_mask[8];
@@ -167,6 +172,7 @@ void vgpu_reg_set(struct vgpu_model *m, u32 index, u32 value);
 u32 vgpu_hqd_get(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg);
 void vgpu_hqd_set(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value);
 bool vgpu_hqd_take(struct vgpu_model *m, u32 *me, u32 *pipe, u32 *queue, enum vgpu_hqd_event *event);
+bool vgpu_wptr_poll_take(struct vgpu_model *m, u32 me, u32 pipe, u32 queue);
 void vgpu_regs_set_waves(struct vgpu_model *m, u32 pipe, u32 queue, bool mapped, u32 waves);
 
 #endif /* VGPU_REGS_H */

@@ -181,7 +181,8 @@ static void raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)
 {
 	u32 iv[VGPU_IV_DWORDS];
 
-	vgpu_iv_fill(iv, sdma_engine[q->engine].client, SDMA_SRC_TRAP, q->ring_id, q->vmid, q->pasid);
+	vgpu_iv_fill(iv, sdma_engine[q->engine].client, SDMA_SRC_TRAP, q->ring_id, q->vmid,
+		     vgpu_ih_pasid(m, VGPU_HUB_MM, q->vmid));
 	iv[4] = context;
 	vgpu_ih_push(m, iv);
 }

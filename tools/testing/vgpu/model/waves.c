@@ -364,11 +364,34 @@ static void kill_list(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_li
 	}
 }
 
+static void freeze_list(struct vgpu_queue *q, struct vgpu_list *list)
+{
+	struct vgpu_list *l, *next;
+
+	for (l = list->next; l != list; l = next) {
+		next = l->next;
+		if (container_of(l, struct vgpu_group, link)->d->q != q)
+			continue;
+		vgpu_list_del(l);
+		vgpu_list_add(l, &q->frozen);
+	}
+}
+
+/** vgpu_waves_freeze() - stop the waves of a queue where they are; they keep their slots, and nothing new is started */
+void vgpu_waves_freeze(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	freeze_list(q, &m->groups);
+	freeze_list(q, &m->waiting);
+	kill_list(m, q, &q->pending, false);
+	q->head = NULL;
+}
+
 /** vgpu_waves_kill() - forget the waves and dispatches of a queue */
 void vgpu_waves_kill(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	kill_list(m, q, &m->groups, true);
 	kill_list(m, q, &m->waiting, true);
+	kill_list(m, q, &q->frozen, true);
 	kill_list(m, q, &q->pending, false);
 	while (!vgpu_list_empty(&q->inflight)) {
 		struct vgpu_dispatch *d = container_of(q->inflight.next, struct vgpu_dispatch, link);

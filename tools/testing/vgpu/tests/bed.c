@@ -162,6 +162,53 @@ void bed_write_reg(struct bed *b, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg
 	reg(b, VGPU_GRBM_GFX_CNTL, 0);
 }
 
+static void vmid_mapping(struct bed *b, u32 atc, u32 status, u32 lut, u32 vmid, u32 mapping)
+{
+	reg(b, atc + vmid, mapping);
+	while (!(vgpu_model_reg_read(b->m, VGPU_ATC_PASID_STATUS) & status << vmid))
+		;
+	reg(b, VGPU_ATC_PASID_STATUS, status << vmid);
+	reg(b, lut + vmid, mapping);
+}
+
+void bed_vmid(struct bed *b, u32 vmid, const struct bed_process *p)
+{
+	u32 mapping = p ? 1u << 31 | p->pasid : 0, hub;
+
+	vmid_mapping(b, VGPU_ATC_VMID0_PASID, 1, VGPU_IH_VMID_0_LUT, vmid, mapping);
+	vmid_mapping(b, VGPU_ATC_VMID16_PASID, 1u << 16, VGPU_IH_VMID_0_LUT_MM, vmid, mapping);
+	for (hub = 0; p && hub < VGPU_HUBS; hub++) {
+		reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_BASE_LO) + 2 * vmid, LO(p->root | PTE_V));
+		reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_BASE_LO) + 2 * vmid + 1, HI(p->root));
+	}
+}
+
+void bed_hqd_load(struct bed *b, const struct bed_queue *q, u32 pipe, u32 queue, u32 vmid)
+{
+	u32 i, *w = q->mqd_words + 0x80;
+
+	w[VGPU_HQD_VMID] = vmid;
+	reg(b, VGPU_GRBM_GFX_CNTL, pipe | 1 << 2 | queue << 8);
+	for (i = 0; i < VGPU_HQD_REGS; i++)
+		reg(b, VGPU_HQD_FIRST + i, w[i]);
+	reg(b, VGPU_HQD_FIRST + VGPU_HQD_PQ_DOORBELL, w[VGPU_HQD_PQ_DOORBELL] | 1u << 30);
+	reg(b, VGPU_HQD_FIRST + VGPU_HQD_PQ_WPTR_LO, w[VGPU_HQD_PQ_RPTR]);	/* empty until fetched */
+	reg(b, VGPU_CP_PQ_WPTR_POLL, 1u << (pipe * VGPU_QUEUES + queue));
+	reg(b, VGPU_HQD_FIRST + VGPU_HQD_ACTIVE, 1);
+	reg(b, VGPU_GRBM_GFX_CNTL, 0);
+}
+
+void bed_hqd_dequeue(struct bed *b, u32 pipe, u32 queue, u32 type)
+{
+	bed_write_reg(b, 1, pipe, queue, VGPU_HQD_DEQUEUE_REQUEST, type);
+	bed_run_for(b, 0);
+}
+
+bool bed_hqd_active(struct bed *b, u32 pipe, u32 queue)
+{
+	return vgpu_hqd_get(b->m, 1, pipe, queue, VGPU_HQD_ACTIVE) & 1;
+}
+
 static void ring_write(u32 *ring, u64 *wptr, const u32 *dwords, u32 count)
 {
 	u32 i;

@@ -18,6 +18,9 @@
 #define BED_VMIDS		0xfff8u		/* of the scheduler */
 #define BED_RING_PACKETS	64u
 #define BED_STACK_BYTES		4096u
+#define BED_DRAIN		1u		/* CP_HQD_DEQUEUE_REQUEST */
+#define BED_RESET		2u
+#define BED_SAVE		3u
 #define BED_SAVE_BYTES		(5u << 20)
 
 #define PTE_V			1ULL
@@ -98,6 +101,12 @@ void bed_driver_up(struct bed *b);			/* hubs, IH, KIQ, HIQ, scheduler's resource
 void bed_kiq(struct bed *b, const u32 *dwords, u32 count);
 void bed_hiq(struct bed *b, const u32 *dwords, u32 count);
 void bed_write_reg(struct bed *b, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value);
+
+/* Without the scheduler, as the driver does it: a VMID for a process; a queue into a slot of MEC1, and out of it */
+void bed_vmid(struct bed *b, u32 vmid, const struct bed_process *p);
+void bed_hqd_load(struct bed *b, const struct bed_queue *q, u32 pipe, u32 queue, u32 vmid);
+void bed_hqd_dequeue(struct bed *b, u32 pipe, u32 queue, u32 type);
+bool bed_hqd_active(struct bed *b, u32 pipe, u32 queue);
 
 struct bed_process *bed_process(struct bed *b);
 void bed_map(struct bed *b, struct bed_process *p, u64 va, u64 phys, u64 flags);

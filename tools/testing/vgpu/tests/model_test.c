@@ -1179,36 +1179,322 @@ static void what_fits_does_not_rotate(void)
 
 /* ---- queues loaded by registers, without the scheduler ---- */
 
-static void queue_loaded_by_registers(void)
+#define VMID	9u
+
+static u32 mqd_word(const struct bed_queue *q, enum vgpu_hqd_reg r)
+{
+	return q->mqd_words[0x80 + r];
+}
+
+static bool inactive(void *slot)
+{
+	const u32 *at = slot;
+
+	return !bed_hqd_active(b, at[0], at[1]);
+}
+
+#define CHECK_LEAVES(pipe, queue)	CHECK(bed_run_until(b, inactive, (u32[]) { (pipe), (queue) }, LONG))
+
+/* A process in VMID 9 with a queue and a grid that has been submitted */
+static struct bed_queue *hqd_up(struct bed_work **w, u32 waves, u32 steps, u64 step_ns)
 {
 	struct bed_process *p;
 	struct bed_queue *q;
-	struct bed_work *w;
-	u32 i, round;
 
 	up();
 	p = bed_process(b);
+	bed_vmid(b, VMID, p);
 	q = bed_queue(b, p);
-	w = bed_work(b, p, 64, 1, 10, 100 * US);
-	vgpu_model_reg_write(b->m, VGPU_VM_PT_BASE_LO + 2 * 9, (u32)(p->root | PTE_V));
-	vgpu_model_reg_write(b->m, VGPU_ATC_VMID0_PASID + 9, 0x80000000 | p->pasid);
-	bed_submit(b, q, w, false);
+	*w = bed_work(b, p, waves, 1, steps, step_ns);
+	bed_submit(b, q, *w, false);
+	return q;
+}
+
+static void queue_loaded_by_registers(void)
+{
+	struct bed_work *w;
+	struct bed_queue *q = hqd_up(&w, 64, 10, 100 * US);
+	u32 round;
+
 	for (round = 0; round < 3; round++) {
-		for (i = 0; i < VGPU_HQD_REGS; i++)
-			if (i != VGPU_HQD_ACTIVE && i != VGPU_HQD_VMID)
-				bed_write_reg(b, 1, 2, 3, i, q->mqd_words[0x80 + i]);
-		bed_write_reg(b, 1, 2, 3, VGPU_HQD_VMID, 9);
-		bed_write_reg(b, 1, 2, 3, VGPU_HQD_ACTIVE, 1);
+		bed_hqd_load(b, q, 2, 3, VMID);
 		bed_run_for(b, 300 * US);
 		CHECK_EQ(bed_waves_by_register(b, q->doorbell), 64);
 		if (round == 2)
 			break;
-		bed_write_reg(b, 1, 2, 3, VGPU_HQD_DEQUEUE_REQUEST, 3);
-		bed_run_for(b, 0);
-		CHECK_EQ(vgpu_hqd_get(b->m, 1, 2, 3, VGPU_HQD_ACTIVE), 0);
+		bed_hqd_dequeue(b, 2, 3, BED_SAVE);
+		CHECK_LEAVES(2, 3);
+		CHECK_EQ(bed_waves_by_register(b, q->doorbell), 0);
+		CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+		/* the packet, its dispatch and 64 waves */
+		CHECK_EQ(mqd_word(q, VGPU_HQD_PQ_RPTR), 16);
+		CHECK_EQ(mqd_word(q, VGPU_HQD_PQ_WPTR_LO), 16);
+		CHECK_EQ(mqd_word(q, VGPU_HQD_CNTL_STACK_OFFSET), BED_STACK_BYTES - 65 * 8);
+		CHECK(mqd_word(q, VGPU_HQD_WG_STATE_OFFSET) > BED_STACK_BYTES + 64 * 32 * 256);
 	}
 	CHECK_DONE(w);
 	CHECK_EQ(bed_stat(b, "waves_saved"), 128);
+	CHECK_EQ(bed_stat(b, "waves_restored"), 128);
+}
+
+static void slot_is_active_until_all_is_saved(void)
+{
+	struct bed_work *w, *other;
+	struct bed_queue *q = hqd_up(&w, 256, 10, 50 * US), *q2;
+	u64 bytes, start;
+	u32 left;
+
+	q2 = bed_queue(b, q->p);
+	other = bed_work(b, q->p, 1, 1, 1, US);
+	bed_hqd_load(b, q, 0, 2, VMID);
+	bed_hqd_load(b, q2, 1, 2, VMID);
+	bed_run_for(b, 120 * US);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 256);
+	left = bed_work_lost(w);
+	bed_submit(b, q2, other, false);
+	start = b->now;
+	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
+	bytes = bed_stat(b, "saved_bytes");
+	CHECK(bytes > 256 * 32 * 256);
+	/* The registers of the waves are where they were until they are copied: nobody else gets their slots. */
+	bed_run_for(b, b->config.trap_ns + bytes * 1000 / b->config.hbm_bytes_per_us - 1);
+	CHECK(bed_hqd_active(b, 0, 2));
+	CHECK_EQ(bed_stat(b, "slots_busy"), 256);
+	CHECK_LEAVES(0, 2);
+	CHECK_EQ(b->now - start, b->config.trap_ns + bytes * 1000 / b->config.hbm_bytes_per_us);
+	CHECK_DONE(other);
+	CHECK_EQ(bed_work_lost(w), left);
+	/* An idle queue has nothing to copy, and the others do not notice. */
+	bed_hqd_dequeue(b, 1, 2, BED_SAVE);
+	CHECK(!bed_hqd_active(b, 1, 2));
+	start = b->now;
+	bed_hqd_load(b, q, 0, 2, VMID);
+	bed_run_for(b, b->config.trap_ns);
+	CHECK_EQ(bed_stat(b, "waves_restored"), 0);	/* bringing them back takes as long */
+	CHECK_DONE(w);
+	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
+}
+
+static void drained_queue_finishes_what_it_began(void)
+{
+	struct bed_work *w, *next;
+	struct bed_queue *q = hqd_up(&w, 400, 4, 100 * US);
+
+	next = bed_work(b, q->p, 8, 1, 1, US);
+	bed_submit(b, q, next, false);
+	bed_hqd_load(b, q, 3, 7, VMID);
+	bed_run_for(b, 150 * US);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 256);
+	bed_hqd_dequeue(b, 3, 7, BED_DRAIN);
+	bed_run_for(b, 100 * US);
+	CHECK(bed_hqd_active(b, 3, 7));
+	CHECK_LEAVES(3, 7);
+	CHECK_EQ(*w->signal, 0);
+	CHECK_ONCE(w);
+	CHECK_EQ(bed_stat(b, "waves_saved"), 0);
+	CHECK_EQ(bed_work_lost(next), 8);		/* not begun */
+	CHECK_EQ(mqd_word(q, VGPU_HQD_PQ_RPTR), 16);
+	CHECK_EQ(mqd_word(q, VGPU_HQD_CNTL_STACK_OFFSET), BED_STACK_BYTES);
+	/* whoever cannot wait for the end may still ask for a save */
+	bed_hqd_load(b, q, 3, 7, VMID);
+	CHECK_DONE(next);
+	w = bed_work(b, q->p, 16, 1, 100, 100 * US);
+	bed_submit(b, q, w, false);
+	bed_run_for(b, 150 * US);
+	bed_hqd_dequeue(b, 3, 7, BED_DRAIN);
+	bed_run_for(b, MS);
+	CHECK(bed_hqd_active(b, 3, 7));
+	bed_hqd_dequeue(b, 3, 7, BED_SAVE);
+	CHECK_LEAVES(3, 7);
+	CHECK_EQ(bed_stat(b, "waves_saved"), 16);
+	bed_hqd_load(b, q, 3, 7, VMID);
+	CHECK_DONE(w);
+}
+
+static void reset_queue_comes_back_with_nothing(void)
+{
+	struct bed_work *w, *next;
+	struct bed_queue *q = hqd_up(&w, 64, 10, 100 * US);
+
+	bed_hqd_load(b, q, 0, 3, VMID);
+	bed_run_for(b, 150 * US);
+	bed_hqd_dequeue(b, 0, 3, BED_SAVE);
+	CHECK_LEAVES(0, 3);
+	bed_hqd_load(b, q, 0, 3, VMID);
+	bed_run_for(b, 150 * US);
+	CHECK_EQ(bed_stat(b, "waves_restored"), 64);
+	bed_hqd_dequeue(b, 0, 3, BED_RESET);
+	CHECK(!bed_hqd_active(b, 0, 3));		/* nothing to copy */
+	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+	CHECK_EQ(bed_stat(b, "waves_saved"), 64);
+	/* What was saved before the reset is not there any more. */
+	bed_hqd_load(b, q, 0, 3, VMID);
+	next = bed_work(b, q->p, 8, 1, 1, US);
+	bed_submit(b, q, next, false);
+	CHECK_DONE(next);
+	bed_run_for(b, 10 * MS);
+	CHECK_EQ(bed_stat(b, "waves_restored"), 64);
+	CHECK_EQ(*w->signal, 1);
+	CHECK_EQ(bed_work_twice(w), 0);
+	CHECK(bed_work_lost(w) > 0);
+}
+
+static void pipes_and_queues_are_separate(void)
+{
+	enum { PROCESSES = 3, PIPES = 4, QUEUES = 6 };
+	struct bed_queue *q[PIPES * QUEUES];
+	struct bed_work *w[PIPES * QUEUES];
+	struct bed_process *p[PROCESSES];
+	u32 i;
+
+	up();
+	for (i = 0; i < PROCESSES; i++) {
+		p[i] = bed_process(b);
+		bed_vmid(b, 8 + i, p[i]);
+	}
+	/* as the driver allocates them: pipe by pipe */
+	for (i = 0; i < PIPES * QUEUES; i++) {
+		q[i] = bed_queue(b, p[i % PROCESSES]);
+		w[i] = bed_work(b, p[i % PROCESSES], 1 + i % 10, 1, 10, 100 * US);
+		bed_submit(b, q[i], w[i], false);
+		bed_hqd_load(b, q[i], i % PIPES, 2 + i / PIPES, 8 + i % PROCESSES);
+	}
+	bed_run_for(b, 150 * US);
+	for (i = 0; i < PIPES * QUEUES; i++)
+		CHECK_EQ(bed_waves_by_register(b, q[i]->doorbell), 1 + i % 10);
+	for (i = 0; i < PIPES * QUEUES; i += 2) {
+		bed_hqd_dequeue(b, i % PIPES, 2 + i / PIPES, BED_SAVE);
+		CHECK_LEAVES(i % PIPES, 2 + i / PIPES);
+	}
+	for (i = 0; i < PIPES * QUEUES; i++) {
+		CHECK_EQ(bed_hqd_active(b, i % PIPES, 2 + i / PIPES), i % 2);
+		CHECK_EQ(bed_waves_by_register(b, q[i]->doorbell), i % 2 ? 1 + i % 10 : 0);
+	}
+	for (i = 1; i < PIPES * QUEUES; i += 2)
+		CHECK_DONE(w[i]);
+	/* Another slot and another VMID are as good. */
+	bed_vmid(b, 8, NULL);
+	bed_vmid(b, 12, p[0]);
+	for (i = 0; i < PIPES * QUEUES; i += 2)
+		bed_hqd_load(b, q[i], (i + 2) % PIPES, 2 + i / PIPES, i % PROCESSES ? 8 + i % PROCESSES : 12);
+	for (i = 0; i < PIPES * QUEUES; i += 2)
+		CHECK_DONE(w[i]);
+	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
+	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
+}
+
+static void vmids_are_programmed_by_registers(void)
+{
+	struct bed_work *w;
+	struct bed_queue *q = hqd_up(&w, 4, 1, US);
+	u32 iv[VGPU_IV_DWORDS], value = 0;
+	u64 mailbox = w->flag_va + 8;
+
+	/* Status bits: of the mappings that took effect, until they are cleared one by one */
+	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_ATC_PASID_STATUS), 0);
+	vgpu_model_reg_write(b->m, VGPU_ATC_VMID0_PASID + 3, 0);
+	vgpu_model_reg_write(b->m, VGPU_ATC_VMID16_PASID + 15, 0);
+	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_ATC_PASID_STATUS), 1u << 3 | 1u << 31);
+	vgpu_model_reg_write(b->m, VGPU_ATC_PASID_STATUS, 1u << 3);
+	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_ATC_PASID_STATUS), 1u << 31);
+	/* Interrupts carry the process of IH's table */
+	memcpy((u8 *)w->signal + 8, &mailbox, 8);
+	bed_hqd_load(b, q, 1, 4, VMID);
+	CHECK_DONE(w);
+	CHECK(bed_interrupt(b, iv));
+	CHECK_EQ(iv[0] >> 24 & 0xf, VMID);
+	CHECK_EQ(iv[0] >> 16 & 0xff, 1 | 1 << 2 | 4 << 4);
+	CHECK_EQ(iv[3] & 0xffff, q->p->pasid);
+	vgpu_quiet = true;
+	CHECK(!vgpu_vm_read(b->m, VGPU_AS(VGPU_HUB_GFX, VMID), 0x1000, &value, 4));
+	CHECK(bed_interrupt(b, iv));
+	CHECK_EQ(iv[3] & 0xffff, q->p->pasid);
+	bed_vmid(b, VMID, NULL);
+	CHECK(!vgpu_vm_read(b->m, VGPU_AS(VGPU_HUB_GFX, VMID), 0x2000, &value, 4));
+	CHECK(bed_interrupt(b, iv));
+	CHECK_EQ(iv[3] & 0xffff, 0);
+}
+
+static void write_pointer_is_fetched_when_asked_for(void)
+{
+	struct bed_work *w;
+	struct bed_queue *q = hqd_up(&w, 4, 1, US);
+	u32 i;
+
+	/* Loaded without asking: the registers say that the ring is empty, and nobody rings. */
+	b->doorbells[q->doorbell / 8] = ~0ULL;
+	for (i = 0; i < VGPU_HQD_REGS; i++)
+		bed_write_reg(b, 1, 0, 2, i, mqd_word(q, i));
+	bed_write_reg(b, 1, 0, 2, VGPU_HQD_VMID, VMID);
+	bed_write_reg(b, 1, 0, 2, VGPU_HQD_PQ_DOORBELL, q->doorbell | 1u << 30);
+	bed_write_reg(b, 1, 0, 2, VGPU_HQD_ACTIVE, 1);
+	bed_run_for(b, MS);
+	CHECK_EQ(*w->signal, 1);
+	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
+	CHECK_LEAVES(0, 2);
+	/* Two are loaded before the device looks: neither request may take back the other. */
+	bed_hqd_load(b, q, 0, 2, VMID);
+	bed_hqd_load(b, bed_queue(b, q->p), 0, 3, VMID);
+	CHECK_DONE(w);
+}
+
+static void random_life_by_registers(u32 seed)
+{
+	enum { N = 8, WORKS = 24 };
+	struct bed_process *p[2];
+	struct bed_queue *q[N];
+	struct bed_work *w[WORKS];
+	u32 i, n = 0;
+
+	srand(seed);
+	b = bed_new(seed & 1 ? no_copy_costs : NULL);
+	bed_driver_up(b);
+	for (i = 0; i < 2; i++) {
+		p[i] = bed_process(b);
+		bed_vmid(b, 8 + i, p[i]);
+	}
+	for (i = 0; i < N; i++)
+		q[i] = bed_queue(b, p[i % 2]);
+	for (i = 0; i < WORKS; i++)
+		w[i] = bed_work(b, p[i % 2], 1 + (u32)rand() % 300, 1 + (u32)rand() % 16, 1 + (u32)rand() % 6,
+				1 + (u32)rand() % (300 * US));
+	while (n < WORKS || rand() % 20) {
+		i = (u32)rand() % N;
+		switch (rand() % 4) {
+		case 0:
+			if (n < WORKS) {
+				bed_submit(b, q[n % 2 + 2 * (i / 2)], w[n], rand() % 3 == 0);
+				n++;
+			}
+			break;
+		case 1:
+			if (!bed_hqd_active(b, i % 4, 2 + i / 4)) {
+				bed_hqd_load(b, q[i], i % 4, 2 + i / 4, 8 + i % 2);
+				break;
+			}
+			bed_hqd_dequeue(b, i % 4, 2 + i / 4, rand() % 4 ? BED_SAVE : BED_DRAIN);
+			if (rand() % 2)
+				CHECK_LEAVES(i % 4, 2 + i / 4);
+			break;
+		default:
+			bed_run_for(b, (u32)rand() % (400 * US));
+		}
+	}
+	for (i = 0; i < N; i++) {
+		bed_run_for(b, 0);
+		if (bed_hqd_active(b, i % 4, 2 + i / 4)) {
+			bed_hqd_dequeue(b, i % 4, 2 + i / 4, BED_SAVE);
+			CHECK_LEAVES(i % 4, 2 + i / 4);
+		}
+	}
+	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+	for (i = 0; i < N; i++)
+		bed_hqd_load(b, q[i], i % 4, 2 + i / 4, 8 + i % 2);
+	for (i = 0; i < WORKS; i++)
+		CHECK_DONE(w[i]);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
+	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
 }
 
 /* ---- anything, at any time ---- */
@@ -1279,17 +1565,27 @@ static u32 number(const char *variable, u32 otherwise)
 	return text && *text ? (u32)atoi(text) : otherwise;
 }
 
-static void random_lives(void)
+static void lives(void (*life)(u32 seed))
 {
 	u32 seed = number("SEED", 1), count = number("COUNT", 60);
 
 	for (; count; count--, seed++) {
 		snprintf(context, sizeof(context), "SEED=%u ", seed);
-		random_life(seed);
+		life(seed);
 		bed_free(b);
 		b = NULL;
 	}
 	up();
+}
+
+static void random_lives(void)
+{
+	lives(random_life);
+}
+
+static void random_lives_by_registers(void)
+{
+	lives(random_life_by_registers);
 }
 
 static const struct {
@@ -1307,7 +1603,9 @@ static const struct {
 	T(preempted_work_is_done_once), T(nothing_runs_while_unmapped), T(saved_sizes_are_true), T(saving_takes_device_time),
 	T(memory_alone_is_the_state), T(stale_state_loses_work), T(restored_waves_come_first), T(restored_queues_share), T(unmap_filters),
 	T(more_processes_than_vmids), T(more_queues_than_slots), T(what_fits_does_not_rotate),
-	T(queue_loaded_by_registers), T(random_lives),
+	T(queue_loaded_by_registers), T(slot_is_active_until_all_is_saved), T(drained_queue_finishes_what_it_began),
+	T(reset_queue_comes_back_with_nothing), T(pipes_and_queues_are_separate), T(vmids_are_programmed_by_registers),
+	T(write_pointer_is_fetched_when_asked_for), T(random_lives), T(random_lives_by_registers),
 };
 
 int main(int argc, char **argv)
