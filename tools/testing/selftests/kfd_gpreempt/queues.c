@@ -2,11 +2,14 @@
 /*
  * queues.c - what the driver and the device do without the scheduler: the ground that the other tests stand on
  *
- * Runs on the virtual GPU with gpreempt_enable=0, or on a stock amdgpu.
+ * Runs on the virtual GPU with gpreempt_enable=0, or on a stock amdgpu. The tests of no_hws need amdgpu.sched_policy=2;
+ * all others hold with and without the hardware scheduler.
  */
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+
+#define NO_HWS	2	/* amdgpu.sched_policy */
 
 FIXTURE(device) {
 	struct device_health health;
@@ -181,11 +184,15 @@ TEST_F(device, full_device_makes_later_work_wait)
 	EXPECT_EXACTLY_ONCE(late, 8);
 }
 
-/* Under HWS every UPDATE_QUEUE unmaps and maps everything: the stock driver's own use of save and restore. */
+/*
+ * The stock driver's own use of save and restore. Under HWS every UPDATE_QUEUE unmaps and maps everything, so that of a
+ * bystander will do; without, the driver takes the queue itself off its slot, and only that one.
+ */
 TEST_F_TIMEOUT(device, unmap_remap_is_exactly_once, 120)
 {
 	struct actor *hog = actor_start(0, ARENA);
 	struct actor *other = actor_start(0, ARENA);
+	struct actor *updated = kfd_param_get("sched_policy") == NO_HWS ? hog : other;
 	int64_t saved, restored;
 	int i;
 
@@ -200,7 +207,7 @@ TEST_F_TIMEOUT(device, unmap_remap_is_exactly_once, 120)
 	ASSERT_EQ(0, actor_submit(hog, 0, 0, 4, 0));
 	ASSERT_EQ(0, actor_wait_progress(hog, 0, 1, LONG));
 	for (i = 0; i < 20 && !actor_done(hog, 0); i++) {
-		ASSERT_EQ(0, actor_queue_update(other, 0, (uint32_t)(i & 1 ? 7 : 6), 100));
+		ASSERT_EQ(0, actor_queue_update(updated, 0, (uint32_t)(i & 1 ? 7 : 6), 100));
 		kfd_sleep_ns(7 * MS);
 	}
 	ASSERT_EQ(0, actor_wait(hog, 0, LONG));
@@ -263,6 +270,115 @@ TEST_F(device, queues_of_one_process_are_independent)
 	kfd_signal_reset(gate, 0);
 	EXPECT_EQ(0, actor_wait(a, 0, LONG));
 	EXPECT_EXACTLY_ONCE(a, 16);
+}
+
+/* Without the hardware scheduler: the driver writes the registers of the slots itself */
+FIXTURE(no_hws) {
+	struct device_health health;
+	uint32_t slots;
+};
+
+FIXTURE_SETUP(no_hws)
+{
+	const char *missing = device_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (kfd_param_get("sched_policy") != NO_HWS)
+		SKIP(return, "the hardware scheduler is on: amdgpu.sched_policy is not %d", NO_HWS);
+	self->health = device_health();
+	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	ASSERT_GT((int)self->slots, 0);
+}
+
+FIXTURE_TEARDOWN(no_hws)
+{
+	actor_forget_all();
+	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
+	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+}
+
+TEST_F(no_hws, scheduler_says_that_it_is_unsupported)
+{
+	uint32_t gpu = kfd_first_gpu_id();
+	char text[256];
+
+	if (kfd_param_get("gpreempt_enable") < 0)
+		SKIP(return, "this amdgpu has no gpreempt_enable parameter");
+	/* Switching it on is no error: there may be other devices. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	ASSERT_EQ(0, kfd_gpreempt_text(gpu, "state", text, sizeof(text)));
+	EXPECT_STREQ("unsupported", text);
+	ASSERT_EQ(0, kfd_gpreempt_text(gpu, "backend", text, sizeof(text)));
+	EXPECT_STREQ("none", text);
+	ASSERT_EQ(0, kfd_gpreempt_text(gpu, "reason", text, sizeof(text)));
+	EXPECT_NE(NULL, strstr(text, "sched_policy=2"));
+	EXPECT_LE(counter("monitor_pid"), 0);
+	run_one_grid(_metadata, KFD_BACKING_USERPTR);
+	EXPECT_LE(counter("preemptions"), 0);
+	EXPECT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+}
+
+/* The queues lie on all pipes and on several queues of each; saving one must not touch the others. */
+TEST_F_TIMEOUT(no_hws, each_queue_is_saved_in_its_own_slot, 120)
+{
+	enum { ACTORS = 3, QUEUES = ACTOR_QUEUES, WAVES = 16, STEPS = 40 };
+	struct actor *a[ACTORS];
+	int64_t saved, restored, before;
+	int i, j, round;
+
+	for (i = 0; i < ACTORS; i++) {
+		a[i] = actor_start(0, ARENA);
+		ASSERT_ACTOR(a[i]);
+		for (j = 0; j < QUEUES; j++) {
+			ASSERT_EQ(j, actor_queue(a[i], j & 1 ? KFD_BACKING_GTT : KFD_BACKING_USERPTR,
+						 KFD_PRIORITY_NORMAL));
+			ASSERT_EQ(j, actor_work(a[i], 1, WAVES, STEPS, 20 * MS));
+		}
+	}
+	saved = kfd_vgpu_stat("waves_saved");
+	restored = kfd_vgpu_stat("waves_restored");
+	for (i = 0; i < ACTORS; i++)
+		for (j = 0; j < QUEUES; j++) {
+			ASSERT_EQ(0, actor_submit(a[i], j, j, 1, 0));
+			ASSERT_EQ(0, actor_wait_progress(a[i], j, 1, LONG));
+		}
+	for (round = 0; round < 2; round++)
+		for (i = 0; i < ACTORS; i++)
+			for (j = 0; j < QUEUES; j++) {
+				before = kfd_vgpu_stat("waves_saved");
+				ASSERT_EQ(0, actor_queue_update(a[i], j, (uint32_t)(round ? 7 : 6), 100));
+				EXPECT_EQ(WAVES, kfd_vgpu_stat("waves_saved") - before);
+			}
+	for (i = 0; i < ACTORS; i++) {
+		for (j = 0; j < QUEUES; j++)
+			ASSERT_EQ(0, actor_wait(a[i], j, LONG));
+		EXPECT_EXACTLY_ONCE(a[i], QUEUES * WAVES * STEPS);
+		EXPECT_EQ(0, actor_stop(a[i]));
+	}
+	EXPECT_EQ(kfd_vgpu_stat("waves_saved") - saved, kfd_vgpu_stat("waves_restored") - restored);
+}
+
+TEST_F(no_hws, disabled_queue_lives_in_memory_alone)
+{
+	struct actor *a = actor_start(0, ARENA);
+	uint64_t done;
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(a, 1, self->slots, 10, 20 * MS));
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	ASSERT_EQ(0, actor_queue_update(a, 0, KFD_PRIORITY_NORMAL, 0));
+	/* Its slot was inactive when the call returned: the waves are off the device. */
+	EXPECT_EQ(0, kfd_vgpu_stat("slots_busy"));
+	done = actor_tally(a).done;
+	kfd_sleep_ns(100 * MS);
+	EXPECT_EQ(done, actor_tally(a).done);
+	EXPECT_FALSE(actor_done(a, 0));
+	ASSERT_EQ(0, actor_queue_update(a, 0, KFD_PRIORITY_NORMAL, 100));
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_EXACTLY_ONCE(a, self->slots * 10);
 }
 
 TEST_HARNESS_MAIN
