@@ -37,41 +37,62 @@ static char *fault = "";
 module_param(fault, charp, 0444);
 MODULE_PARM_DESC(fault, "comma list of mutations: stale_mqd, stale_ctl_stack");
 
-static unsigned int cus = 8;
-module_param(cus, uint, 0444);
-MODULE_PARM_DESC(cus, "compute units, 1..128, a multiple of the shader engines (default 8)");
-
-static unsigned int se = 4;
-module_param(se, uint, 0444);
-MODULE_PARM_DESC(se, "shader engines, 1..8 (default 4)");
-
 static unsigned int poll_ns = 50000;
 module_param(poll_ns, uint, 0444);
 MODULE_PARM_DESC(poll_ns, "time between looks at the doorbells, 1000..10000000 ns (default 50000)");
 
+static char *preset = "small";
+module_param(preset, charp, 0444);
+MODULE_PARM_DESC(preset, "what the parameters below are if they are not given: small (default), mi210, mi300x");
+
+/* A number that the preset decides unless it is given */
+struct tunable {
+	unsigned int value;
+	bool given;
+};
+
+static int tunable_set(const char *text, const struct kernel_param *kp)
+{
+	struct tunable *t = kp->arg;
+
+	t->given = true;
+	return kstrtouint(text, 0, &t->value);
+}
+
+static int tunable_get(char *buf, const struct kernel_param *kp)
+{
+	return sysfs_emit(buf, "%u\n", ((const struct tunable *)kp->arg)->value);
+}
+
+static const struct kernel_param_ops tunable_ops = { .set = tunable_set, .get = tunable_get };
+
+#define TUNABLE(_name, _text)						\
+	static struct tunable _name;					\
+	module_param_cb(_name, &tunable_ops, &_name, 0444);		\
+	__MODULE_PARM_TYPE(_name, "uint");				\
+	MODULE_PARM_DESC(_name, _text)
+
+TUNABLE(cus, "compute units, 1..128, at least one and at most 16 on a shader engine");
+TUNABLE(se, "shader engines, 1..8");
+TUNABLE(hbm_bytes_per_us, "bandwidth of saving and restoring waves, 1..100000000 bytes/us");
+TUNABLE(trap_ns, "fixed cost of saving or restoring a queue, 0..1000000000 ns");
+TUNABLE(runlist_ns, "cost of a runlist or an unmap request, 0..1000000000 ns");
+TUNABLE(dispatch_ns, "from a packet to its first waves, 0..1000000000 ns");
+TUNABLE(quantum_ns, "time slice when processes or queues are oversubscribed, 100000..1000000000 ns");
+
 /*
- * Costs. The bandwidth is the published figure of one die of an MI250X (1.6 TB/s); the others are orders of magnitude for a trap handler
- * and for firmware that handles a packet. They are the model's, not claims about a product.
+ * Documentation/virtual-gpu.rst derives the numbers. In short: units and bandwidth are published figures; the costs are
+ * orders of magnitude for a trap handler and for firmware that handles a packet. They are the model's, not claims about
+ * a product.
  */
-static unsigned int hbm_bytes_per_us = 1600000;
-module_param(hbm_bytes_per_us, uint, 0444);
-MODULE_PARM_DESC(hbm_bytes_per_us, "bandwidth of saving and restoring waves, 1..100000000 bytes/us (default 1600000)");
-
-static unsigned int trap_ns = 10000;
-module_param(trap_ns, uint, 0444);
-MODULE_PARM_DESC(trap_ns, "fixed cost of saving or restoring a queue, 0..1000000000 ns (default 10000)");
-
-static unsigned int runlist_ns = 20000;
-module_param(runlist_ns, uint, 0444);
-MODULE_PARM_DESC(runlist_ns, "cost of a runlist or an unmap request, 0..1000000000 ns (default 20000)");
-
-static unsigned int dispatch_ns = 2000;
-module_param(dispatch_ns, uint, 0444);
-MODULE_PARM_DESC(dispatch_ns, "from a packet to its first waves, 0..1000000000 ns (default 2000)");
-
-static unsigned int quantum_ns = 10000000;
-module_param(quantum_ns, uint, 0444);
-MODULE_PARM_DESC(quantum_ns, "time slice when processes or queues are oversubscribed, 100000..1000000000 ns (default 10000000)");
+static const struct preset {
+	const char *name;
+	unsigned int cus, se, hbm_bytes_per_us, trap_ns, runlist_ns, dispatch_ns, quantum_ns;
+} presets[] = {
+	{ "small", 8, 4, 1600000, 10000, 20000, 2000, 10000000 },
+	{ "mi210", 104, 8, 1638400, 10000, 20000, 2000, 10000000 },
+	{ "mi300x", 38, 4, 662500, 10000, 20000, 2000, 10000000 },
+};
 
 static const struct vgpu_front vgpu_front_none = { .name = "none" };
 static const struct vgpu_front *const fronts[] = { &vgpu_front_intercept, &vgpu_front_kmmio, &vgpu_front_none };
@@ -125,6 +146,32 @@ static bool parse_faults(u32 *faults)
 	return true;
 }
 
+static void choose(struct tunable *t, unsigned int value)
+{
+	if (!t->given)
+		t->value = value;
+}
+
+static bool apply_preset(void)
+{
+	const struct preset *p;
+
+	for (p = presets; p < presets + ARRAY_SIZE(presets); p++) {
+		if (strcmp(preset, p->name))
+			continue;
+		choose(&cus, p->cus);
+		choose(&se, p->se);
+		choose(&hbm_bytes_per_us, p->hbm_bytes_per_us);
+		choose(&trap_ns, p->trap_ns);
+		choose(&runlist_ns, p->runlist_ns);
+		choose(&dispatch_ns, p->dispatch_ns);
+		choose(&quantum_ns, p->quantum_ns);
+		return true;
+	}
+	pr_err("preset=%s is not one of small, mi210, mi300x\n", preset);
+	return false;
+}
+
 static int parse_parameters(struct vgpu_config *c)
 {
 	u32 i;
@@ -136,28 +183,30 @@ static int parse_parameters(struct vgpu_config *c)
 		pr_err("front=%s is not one of intercept, kmmio, none\n", front);
 		return -EINVAL;
 	}
-	if (!valid("se", se, 1, 8) || !valid("cus", cus, 1, 128) ||
+	if (!apply_preset() ||
+	    !valid("se", se.value, 1, 8) || !valid("cus", cus.value, 1, 128) ||
 	    !valid("poll_ns", poll_ns, 1000, 10000000) ||
-	    !valid("hbm_bytes_per_us", hbm_bytes_per_us, 1, 100000000) ||
-	    !valid("trap_ns", trap_ns, 0, 1000000000) || !valid("runlist_ns", runlist_ns, 0, 1000000000) ||
-	    !valid("dispatch_ns", dispatch_ns, 0, 1000000000) ||
-	    !valid("quantum_ns", quantum_ns, 100000, 1000000000) || !parse_faults(&c->faults))
+	    !valid("hbm_bytes_per_us", hbm_bytes_per_us.value, 1, 100000000) ||
+	    !valid("trap_ns", trap_ns.value, 0, 1000000000) || !valid("runlist_ns", runlist_ns.value, 0, 1000000000) ||
+	    !valid("dispatch_ns", dispatch_ns.value, 0, 1000000000) ||
+	    !valid("quantum_ns", quantum_ns.value, 100000, 1000000000) || !parse_faults(&c->faults))
 		return -EINVAL;
-	if (cus % se || cus / se > 16) {
-		pr_err("cus=%u cannot be spread over se=%u shader engines: a multiple of se, at most 16 each\n", cus, se);
+	if (cus.value < se.value || DIV_ROUND_UP(cus.value, se.value) > 16) {
+		pr_err("cus=%u cannot be spread over se=%u shader engines: at least one and at most 16 each\n",
+		       cus.value, se.value);
 		return -EINVAL;
 	}
 	c->vram_bytes = VGPU_VRAM_BYTES;
 	c->doorbell_bytes = VGPU_DOORBELL_BYTES;
-	c->cus = cus;
+	c->cus = cus.value;
 	c->simds_per_cu = VGPU_SIMDS_PER_CU;
 	c->waves_per_simd = VGPU_WAVES_PER_SIMD;
-	c->se = se;
-	c->trap_ns = trap_ns;
-	c->runlist_ns = runlist_ns;
-	c->dispatch_ns = dispatch_ns;
-	c->hbm_bytes_per_us = hbm_bytes_per_us;
-	c->quantum_ns = quantum_ns;
+	c->se = se.value;
+	c->trap_ns = trap_ns.value;
+	c->runlist_ns = runlist_ns.value;
+	c->dispatch_ns = dispatch_ns.value;
+	c->hbm_bytes_per_us = hbm_bytes_per_us.value;
+	c->quantum_ns = quantum_ns.value;
 	return 0;
 }
 
@@ -311,7 +360,7 @@ static int rom_write(void)
 	int ret = image && rom ? 0 : -ENOMEM;
 
 	if (!ret) {
-		vgpu_vbios_build(image, VGPU_ROM_BYTES, se, cus);
+		vgpu_vbios_build(image, VGPU_ROM_BYTES, se.value, cus.value);
 		memcpy_toio(rom, image, VGPU_ROM_BYTES);
 	}
 	if (rom)
@@ -377,7 +426,7 @@ static int __init vgpu_init(void)
 		teardown();
 		return ret;
 	}
-	pr_info("%s: %u CUs in %u shader engines, %llu MiB, front end %s\n", pci_name(vgpu.pdev), cus, se,
+	pr_info("%s: %u CUs in %u shader engines, %llu MiB, front end %s\n", pci_name(vgpu.pdev), cus.value, se.value,
 		VGPU_VRAM_BYTES >> 20, current_front->name);
 	return 0;
 }

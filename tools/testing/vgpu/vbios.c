@@ -61,11 +61,11 @@ static void gfx_info(u8 *t, u32 se, u32 cus)
 	t[4] = 9;					/* gfxip_min_ver */
 	t[5] = 9;					/* gfxip_max_ver */
 	t[6] = se;					/* max_shader_engines */
-	t[8] = cus / se;				/* max_cu_per_sh */
+	t[8] = (cus + se - 1) / se;				/* max_cu_per_sh */
 	t[9] = 1;					/* max_sh_per_se */
 	t[10] = 4;					/* max_backends_per_se */
 	t[11] = 16;					/* max_texture_channel_caches */
-	t[44] = cus / se;				/* active_cu_per_sh */
+	t[44] = (cus + se - 1) / se;				/* active_cu_per_sh */
 	t[45] = 4;					/* active_rb_per_se */
 	put_unaligned_le16(512, t + 48);		/* gc_num_gprs */
 	put_unaligned_le16(64, t + 54);			/* gc_wave_size */
@@ -79,7 +79,7 @@ static void gfx_info(u8 *t, u32 se, u32 cus)
  * @rom: where
  * @size: its size, at least 4 KiB
  * @se: shader engines
- * @cus: compute units, a multiple of @se
+ * @cus: compute units; registers say which engines have one less than the others
  */
 void vgpu_vbios_build(u8 *rom, u32 size, u32 se, u32 cus)
 {

@@ -100,6 +100,15 @@ static u32 waves_on_se(struct vgpu_model *m, u32 waves, u32 se)
 	return waves / m->config.se + (se < waves % m->config.se);
 }
 
+/* All engines are built alike; the last ones may lack a compute unit */
+static u32 fused_off(struct vgpu_model *m)
+{
+	u32 built = (m->config.cus + m->config.se - 1) / m->config.se, whole = m->config.cus % m->config.se;
+	u32 se = GFX_INDEX_SE(m->regs.ram[VGPU_GRBM_GFX_INDEX]);
+
+	return whole && se >= whole && se < m->config.se ? 0x10000u << (built - 1) : 0;
+}
+
 static u32 spi_csq_read(struct vgpu_model *m, u32 index)
 {
 	struct vgpu_regs *r = &m->regs;
@@ -137,6 +146,8 @@ static u32 reg_read(struct vgpu_model *m, u32 index)
 		return slot < VGPU_INDIRECT_SLOTS ? r->indirect_value[slot] : 0;
 	case VGPU_HDP_FLUSH_DONE:
 		return ~0u;				/* all of it, at once */
+	case VGPU_CC_SHADER_ARRAY:
+		return fused_off(m);
 	case VGPU_USER_SHADER_ARRAY:
 		slot = GFX_INDEX_SE(r->ram[VGPU_GRBM_GFX_INDEX]);
 		return slot < 8 ? r->user_cu_mask[slot] : 0;

@@ -79,6 +79,7 @@ struct vgpu_model;
 /* GC */
 #define VGPU_GRBM_GFX_CNTL	(VGPU_BASE_GC0 + 0x0022u)	/* 1:0 pipe, 3:2 me, 7:4 vmid, 10:8 queue */
 #define VGPU_GRBM_GFX_INDEX	(VGPU_BASE_GC1 + 0x2200u)	/* 23:16 shader engine, 31: all of them */
+#define VGPU_CC_SHADER_ARRAY	(VGPU_BASE_GC0 + 0x026fu)	/* 31:16 CUs of the engine that are off */
 #define VGPU_USER_SHADER_ARRAY	(VGPU_BASE_GC0 + 0x0270u)
 #define VGPU_SPI_CSQ_STATUS	(VGPU_BASE_GC0 + 0x04dbu)
 #define VGPU_SPI_CSQ_COUNT_0	(VGPU_BASE_GC0 + 0x04dcu)	/* + queue; of the pipe in GRBM_GFX_CNTL */

@@ -722,6 +722,35 @@ static void registers_and_lds_limit_occupancy(void)
 	CHECK_EQ(bed_stat(b, "bad_packets"), 1);
 }
 
+static void uneven(struct vgpu_config *c)
+{
+	c->cus = 38;
+}
+
+static void uneven_engines_lack_a_compute_unit(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	u32 se, off;
+
+	b = bed_new(uneven);
+	bed_driver_up(b);
+	for (se = 0; se < 4; se++) {
+		vgpu_model_reg_write(b->m, VGPU_GRBM_GFX_INDEX, se << 16);
+		off = vgpu_model_reg_read(b->m, VGPU_CC_SHADER_ARRAY);
+		CHECK_EQ(off, se < 2 ? 0 : 1u << (16 + 9));	/* of ten */
+	}
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 38 * 32 + 1, 1, 1, 100 * US);
+	bed_submit(b, q, w, false);
+	CHECK(bed_runlist(b, &q, 1));
+	bed_run_for(b, 50 * US);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 38 * 32);
+	CHECK_DONE(w);
+}
+
 static void a_late_caller_gets_control_back(void)
 {
 	struct bed_process *p;
@@ -1599,7 +1628,7 @@ static const struct {
 	T(aql_dispatch_runs_once), T(read_index_runs_ahead_of_completion), T(completion_raises_the_event),
 	T(doorbells_are_edges), T(barriers), T(pm4_buffer_in_an_aql_queue), T(aql_garbage_is_refused),
 	T(full_device_makes_others_wait), T(queues_share_freed_slots), T(single_slots_go_round), T(registers_and_lds_limit_occupancy),
-	T(waves_wait_for_their_flag), T(a_late_caller_gets_control_back),
+	T(uneven_engines_lack_a_compute_unit), T(waves_wait_for_their_flag), T(a_late_caller_gets_control_back),
 	T(preempted_work_is_done_once), T(nothing_runs_while_unmapped), T(saved_sizes_are_true), T(saving_takes_device_time),
 	T(memory_alone_is_the_state), T(stale_state_loses_work), T(restored_waves_come_first), T(restored_queues_share), T(unmap_filters),
 	T(more_processes_than_vmids), T(more_queues_than_slots), T(what_fits_does_not_rotate),
