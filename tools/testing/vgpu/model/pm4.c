@@ -160,26 +160,6 @@ static enum packet_result copy_data(struct vgpu_model *m, struct vgpu_queue *q, 
 	return PACKET_DONE;
 }
 
-static bool compare(u32 function, u32 value, u32 reference)
-{
-	switch (function) {
-	case 0:
-		return true;
-	case 1:
-		return value < reference;
-	case 2:
-		return value <= reference;
-	case 3:
-		return value == reference;
-	case 4:
-		return value != reference;
-	case 5:
-		return value >= reference;
-	default:
-		return value > reference;
-	}
-}
-
 static enum packet_result wait_reg_mem(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
 {
 	u32 function = p[1] & 7, operation = (p[1] >> 6) & 3, reference = p[4], mask = p[5], value;
@@ -196,7 +176,7 @@ static enum packet_result wait_reg_mem(struct vgpu_model *m, struct vgpu_queue *
 	} else {
 		value = vgpu_model_reg_read(m, p[2]);
 	}
-	return compare(function, value & mask, reference) ? PACKET_DONE : PACKET_WAIT;
+	return vgpu_compare(function, value & mask, reference) ? PACKET_DONE : PACKET_WAIT;
 }
 
 static enum packet_result release_mem(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)

@@ -158,23 +158,7 @@ static int poll_packet(struct vgpu_model *m, u32 as, const u32 *p)
 			vgpu_model_reg_write(m, p[2] >> 2, reference);
 		value = vgpu_model_reg_read(m, p[1] >> 2);
 	}
-	value &= mask;
-	switch (function) {
-	case 0:
-		return 1;
-	case 1:
-		return value < reference;
-	case 2:
-		return value <= reference;
-	case 3:
-		return value == reference;
-	case 4:
-		return value != reference;
-	case 5:
-		return value >= reference;
-	default:
-		return value > reference;
-	}
+	return vgpu_compare(function, value & mask, reference);
 }
 
 static void raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)

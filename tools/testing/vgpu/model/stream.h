@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream.h - dwords of a ring or of an indirect buffer, as PM4 and SDMA packets are read from them
+ * stream.h - what PM4 and SDMA packets have in common: how they are read, how they wait
  */
 #ifndef VGPU_STREAM_H
 #define VGPU_STREAM_H
@@ -24,5 +24,26 @@ struct vgpu_stream {
 };
 
 bool vgpu_stream_read(struct vgpu_model *m, const struct vgpu_stream *s, u64 offset, u32 *buf, u32 dwords);
+
+/* Wait packets: does @value hold against @reference under the function that both packet formats encode alike? */
+static inline bool vgpu_compare(u32 function, u32 value, u32 reference)
+{
+	switch (function) {
+	case 0:
+		return true;
+	case 1:
+		return value < reference;
+	case 2:
+		return value <= reference;
+	case 3:
+		return value == reference;
+	case 4:
+		return value != reference;
+	case 5:
+		return value >= reference;
+	default:
+		return value > reference;
+	}
+}
 
 #endif /* VGPU_STREAM_H */
