@@ -562,7 +562,8 @@ void gpreempt_policy_decide(struct gpreempt_policy_queue *const *queues, u32 nr,
 	if (decision->nr_preempt || decision->nr_resume)
 		mark_disturbed(queues, nr, params, now_ns);
 
-	decision->park = !any_preempted && !can_outrank(queues, nr, now_ns, false);
+	/* Contended says already that somebody can. */
+	decision->park = !any_preempted && !decision->contended && !can_outrank(queues, nr, now_ns, false);
 	if (decision->contended && params->poll_ns)
 		next_ns = earlier(next_ns, params->poll_ns);
 	decision->next_ns = next_ns < GPREEMPT_SLEEP_MIN_NS ? GPREEMPT_SLEEP_MIN_NS : next_ns;
