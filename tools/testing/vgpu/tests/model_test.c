@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * model_test.c - unit tests of the device model, TAP on stdout
+ * model_test.c - unit tests of the device model, TAP on stdout; see check.h for more files of them
  *
  * model_test [NAME...] runs these tests only. SEED=n COUNT=m: the random ones from seed n on, m of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "bed.h"
+#include "check.h"
 
 static jmp_buf give_up;
 static char why[256], context[32];
 
-static void __attribute__((noreturn, format(printf, 3, 4))) fail(const char *file, int line, const char *format, ...)
+struct bed *b;
+
+void check_failed(const char *file, int line, const char *format, ...)
 {
 	va_list args;
 	int n = snprintf(why, sizeof(why), "%s%s:%d: ", context, file, line);
@@ -23,24 +25,11 @@ static void __attribute__((noreturn, format(printf, 3, 4))) fail(const char *fil
 	longjmp(give_up, 1);
 }
 
-#define CHECK(c)	do { if (!(c)) fail(__FILE__, __LINE__, "%s", #c); } while (0)
-#define CHECK_EQ(a, b)	do { long long a_ = (long long)(a), b_ = (long long)(b); if (a_ != b_) \
-				fail(__FILE__, __LINE__, "%s is %lld, not %lld", #a, a_, b_); } while (0)
-
-#define US		1000ULL
-#define MS		1000000ULL
-#define LONG		(10000 * MS)
-
-static struct bed *b;
-
-static void up(void)
+void up(void)
 {
 	b = bed_new(NULL);
 	bed_driver_up(b);
 }
-
-#define CHECK_ONCE(w)	do { CHECK_EQ(bed_work_lost(w), 0); CHECK_EQ(bed_work_twice(w), 0); } while (0)
-#define CHECK_DONE(w)	do { CHECK(bed_run_until(b, bed_work_done, (w), LONG)); CHECK_EQ(*(w)->signal, 0); CHECK_ONCE(w); } while (0)
 
 /* ---- GPUVM ---- */
 
@@ -152,8 +141,6 @@ static void gpuvm_kernel_apertures(void)
 }
 
 /* ---- PM4 ---- */
-
-#define PM4(op, n)	(0xc0000000u | ((n) - 2) << 16 | (op) << 8)
 
 static void pm4_registers_and_memory(void)
 {
@@ -1617,11 +1604,7 @@ static void random_lives_by_registers(void)
 	lives(random_life_by_registers);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} tests[] = {
-#define T(name) { #name, name }
+const struct model_test model_tests[] = {
 	T(gpuvm_system_and_vram_pages), T(gpuvm_large_pages), T(gpuvm_faults), T(gpuvm_kernel_apertures),
 	T(pm4_registers_and_memory), T(pm4_waits_and_buffers), T(pm4_ring_wraps), T(pm4_garbage_is_refused),
 	T(sdma_kernel_ring), T(sdma_user_queue),
@@ -1635,37 +1618,51 @@ static const struct {
 	T(queue_loaded_by_registers), T(slot_is_active_until_all_is_saved), T(drained_queue_finishes_what_it_began),
 	T(reset_queue_comes_back_with_nothing), T(pipes_and_queues_are_separate), T(vmids_are_programmed_by_registers),
 	T(write_pointer_is_fetched_when_asked_for), T(random_lives), T(random_lives_by_registers),
+	{ 0 }
 };
+
+/* A file of tests, a table. Those that draw lots come last. */
+static const struct model_test *const tables[] = { model_tests };
+
+static bool wanted(const char *name, int argc, char **argv)
+{
+	int a;
+
+	for (a = 1; a < argc; a++)
+		if (!strcmp(argv[a], name))
+			return true;
+	return argc < 2;
+}
 
 int main(int argc, char **argv)
 {
+	static const struct model_test *t;
 	static u32 i, n, failed;		/* kept across longjmp() */
-	int a;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc < 2)
-		printf("1..%zu\n", ARRAY_SIZE(tests));
-	else
-		printf("1..%d\n", argc - 1);
-	for (i = 0; i < ARRAY_SIZE(tests); i++) {
-		for (a = 1; a < argc && strcmp(argv[a], tests[i].name); a++)
-			;
-		if (argc > 1 && a == argc)
-			continue;
-		vgpu_quiet = false;
-		why[0] = 0;
-		context[0] = 0;
-		n++;
-		if (!setjmp(give_up)) {
-			tests[i].run();
-			printf("ok %u %s\n", n, tests[i].name);
-		} else {
-			printf("not ok %u %s\n# %s\n", n, tests[i].name, why);
-			failed++;
+	for (i = 0; i < ARRAY_SIZE(tables); i++)
+		for (t = tables[i]; t->name; t++)
+			n += wanted(t->name, argc, argv);
+	printf("1..%u\n", n);
+	n = 0;
+	for (i = 0; i < ARRAY_SIZE(tables); i++)
+		for (t = tables[i]; t->name; t++) {
+			if (!wanted(t->name, argc, argv))
+				continue;
+			vgpu_quiet = false;
+			why[0] = 0;
+			context[0] = 0;
+			n++;
+			if (!setjmp(give_up)) {
+				t->run();
+				printf("ok %u %s\n", n, t->name);
+			} else {
+				printf("not ok %u %s\n# %s\n", n, t->name, why);
+				failed++;
+			}
+			if (b)
+				bed_free(b);
+			b = NULL;
 		}
-		if (b)
-			bed_free(b);
-		b = NULL;
-	}
 	return failed ? 1 : 0;
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check.h - what the files of unit tests share
+ *
+ * A test starts with up(), which puts a device into b, and fails by leaving through CHECK(). Each file has a table of its tests,
+ * named below and in the list of model_test.c; the end of a table is an entry without a name.
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include "bed.h"
+
+#define CHECK(c)	do { if (!(c)) check_failed(__FILE__, __LINE__, "%s", #c); } while (0)
+#define CHECK_EQ(a, b)	do { long long a_ = (long long)(a), b_ = (long long)(b); if (a_ != b_) \
+				check_failed(__FILE__, __LINE__, "%s is %lld, not %lld", #a, a_, b_); } while (0)
+#define CHECK_ONCE(w)	do { CHECK_EQ(bed_work_lost(w), 0); CHECK_EQ(bed_work_twice(w), 0); } while (0)
+#define CHECK_DONE(w)	do { CHECK(bed_run_until(b, bed_work_done, (w), LONG)); CHECK_EQ(*(w)->signal, 0); CHECK_ONCE(w); } while (0)
+
+#define US		1000ULL
+#define MS		1000000ULL
+#define LONG		(10000 * MS)
+
+#define PM4(op, n)	(0xc0000000u | ((n) - 2) << 16 | (op) << 8)
+
+struct model_test {
+	const char *name;
+	void (*run)(void);
+};
+
+#define T(name)		{ #name, name }
+
+extern struct bed *b;			/* the device of the test that runs; freed behind it */
+extern const struct model_test model_tests[];
+
+void __attribute__((noreturn, format(printf, 3, 4))) check_failed(const char *file, int line, const char *format, ...);
+void up(void);
+
+#endif /* CHECK_H */
