@@ -198,6 +198,8 @@ static int parse_parameters(struct vgpu_config *c)
 	}
 	c->vram_bytes = VGPU_VRAM_BYTES;
 	c->doorbell_bytes = VGPU_DOORBELL_BYTES;
+	c->asic = vgpu_asic_find("gfx90a");
+	c->xccs = 1;
 	c->cus = cus.value;
 	c->simds_per_cu = VGPU_SIMDS_PER_CU;
 	c->waves_per_simd = VGPU_WAVES_PER_SIMD;

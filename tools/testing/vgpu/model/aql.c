@@ -79,7 +79,7 @@ static void consume(struct vgpu_model *m, struct vgpu_queue *q)
 	q->head_ready_ns = 0;
 	if (q->rptr_addr)
 		vgpu_vm_write64(m, as, q->rptr_addr, q->rptr);
-	vgpu_hqd_set(m, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, (u32)q->rptr * (AQL_BYTES / 4));
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, (u32)q->rptr * (AQL_BYTES / 4));
 }
 
 /** vgpu_aql_launched() - all workgroups of the dispatch at the head of @q have their slots */

@@ -21,7 +21,7 @@
 /* Address space of a queue's ring, buffers and signals */
 u32 vgpu_queue_as(const struct vgpu_queue *q)
 {
-	return VGPU_AS(q->kind == VGPU_QUEUE_SDMA ? VGPU_HUB_MM : VGPU_HUB_GFX, q->vmid);
+	return VGPU_AS(q->hub, q->vmid);
 }
 
 /* A queue in the list, of which only the kind is known; NULL without memory */
@@ -65,14 +65,14 @@ void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 
 	u32 iv[VGPU_IV_DWORDS];
 
 	vgpu_iv_fill(iv, VGPU_CLIENT_GRBM_CP, source, q->pipe | (u32)q->me << 2 | (u32)q->slot << 4, q->vmid,
-		     vgpu_ih_pasid(m, VGPU_HUB_GFX, q->vmid));
+		     vgpu_ih_pasid(m, q->hub, q->vmid));
 	iv[4] = context_id;
 	vgpu_ih_push(m, iv);
 }
 
 static u32 hqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg)
 {
-	return vgpu_hqd_get(m, q->me, q->pipe, q->slot, reg);
+	return vgpu_hqd_get(m, q->xcc, q->me, q->pipe, q->slot, reg);
 }
 
 static u64 *doorbell_ptr(struct vgpu_model *m, const struct vgpu_queue *q)
@@ -135,7 +135,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 
 	if (request->from_registers) {
 		for (i = 0; i < VGPU_HQD_REGS; i++)
-			r[i] = vgpu_hqd_get(m, request->me, request->pipe, request->slot, i);
+			r[i] = vgpu_hqd_get(m, request->xcc, request->me, request->pipe, request->slot, i);
 	} else {
 		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, request->mqd + HQD_IN_MQD, r, sizeof(r)))
 			return NULL;
@@ -143,12 +143,14 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 		r[VGPU_HQD_DEQUEUE_REQUEST] = 0;
 		for (i = 0; i < VGPU_HQD_REGS; i++)
 			if (i != VGPU_HQD_ACTIVE)
-				vgpu_hqd_set(m, request->me, request->pipe, request->slot, i, r[i]);
-		vgpu_hqd_set(m, request->me, request->pipe, request->slot, VGPU_HQD_ACTIVE, 1);
+				vgpu_hqd_set(m, request->xcc, request->me, request->pipe, request->slot, i, r[i]);
+		vgpu_hqd_set(m, request->xcc, request->me, request->pipe, request->slot, VGPU_HQD_ACTIVE, 1);
 	}
 	q = vgpu_queue_alloc(m, r[VGPU_HQD_AQL_CONTROL] & 1 ? VGPU_QUEUE_AQL : VGPU_QUEUE_PM4);
 	if (!q)
 		return NULL;
+	q->hub = (u8)(VGPU_HUB_GFX + request->xcc);
+	q->xcc = request->xcc;
 	q->me = request->me;
 	q->pipe = request->pipe;
 	q->slot = request->slot;
@@ -174,7 +176,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 
 	/* First make the doorbell an edge, then fetch: a ring in between is seen twice, never missed. */
 	from_memory = q->wptr_addr && (!request->from_registers ||
-				       vgpu_wptr_poll_take(m, request->me, request->pipe, request->slot));
+				       vgpu_wptr_poll_take(m, request->xcc, request->me, request->pipe, request->slot));
 	p = doorbell_ptr(m, q);
 	if (p && from_memory)
 		xchg(p, DOORBELL_IDLE);
@@ -186,7 +188,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 		vgpu_vm_read64(m, vgpu_queue_as(q), q->wptr_addr, &wptr);
 	set_pointers(q, wptr, rptr);
 	if (q->me == 1)
-		vgpu_regs_set_waves(m, q->pipe, q->slot, true, 0);
+		vgpu_regs_set_waves(m, q->xcc, q->pipe, q->slot, true, 0);
 	m->place = true;
 	return q;
 }
@@ -201,7 +203,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
  */
 u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save)
 {
-	u32 me = q->me, pipe = q->pipe, slot = q->slot;
+	u32 xcc = q->xcc, me = q->me, pipe = q->pipe, slot = q->slot;
 	u64 bytes = 0;
 
 	if (q->kind == VGPU_QUEUE_SDMA) {
@@ -220,21 +222,21 @@ u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save)
 	}
 	vgpu_queue_free(m, q);
 	if (me == 1)
-		vgpu_regs_set_waves(m, pipe, slot, false, 0);
-	vgpu_hqd_set(m, me, pipe, slot, VGPU_HQD_DEQUEUE_REQUEST, 0);
-	vgpu_hqd_set(m, me, pipe, slot, VGPU_HQD_ACTIVE, 0);	/* last: the driver reads the MQD then */
+		vgpu_regs_set_waves(m, xcc, pipe, slot, false, 0);
+	vgpu_hqd_set(m, xcc, me, pipe, slot, VGPU_HQD_DEQUEUE_REQUEST, 0);
+	vgpu_hqd_set(m, xcc, me, pipe, slot, VGPU_HQD_ACTIVE, 0);	/* last: the driver reads the MQD then */
 	m->place = true;
 	return bytes;
 }
 
-static struct vgpu_queue *queue_in_slot(struct vgpu_model *m, u32 me, u32 pipe, u32 slot)
+static struct vgpu_queue *queue_in_slot(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 slot)
 {
 	struct vgpu_list *l;
 
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
-		if (q->kind != VGPU_QUEUE_SDMA && q->me == me && q->pipe == pipe && q->slot == slot)
+		if (q->kind != VGPU_QUEUE_SDMA && q->xcc == xcc && q->me == me && q->pipe == pipe && q->slot == slot)
 			return q;
 	}
 	return NULL;
@@ -291,11 +293,11 @@ static bool leave(struct vgpu_model *m)
 static void poll_registers(struct vgpu_model *m)
 {
 	struct vgpu_map_request request = { .from_registers = true };
-	u32 me, pipe, slot;
+	u32 xcc, me, pipe, slot;
 	enum vgpu_hqd_event event;
 
-	while (vgpu_hqd_take(m, &me, &pipe, &slot, &event)) {
-		struct vgpu_queue *q = queue_in_slot(m, me, pipe, slot);
+	while (vgpu_hqd_take(m, &xcc, &me, &pipe, &slot, &event)) {
+		struct vgpu_queue *q = queue_in_slot(m, xcc, me, pipe, slot);
 
 		if (q && event == VGPU_HQD_EVENT_DEQUEUE) {
 			dequeue(m, q);
@@ -304,14 +306,15 @@ static void poll_registers(struct vgpu_model *m)
 		if (q) {			/* the bank may be another's by now: nothing is written back */
 			vgpu_queue_free(m, q);
 			if (me == 1)
-				vgpu_regs_set_waves(m, pipe, slot, false, 0);
+				vgpu_regs_set_waves(m, xcc, pipe, slot, false, 0);
 			m->place = true;
 		}
 		if (event != VGPU_HQD_EVENT_ACTIVATE) {
-			vgpu_hqd_set(m, me, pipe, slot, VGPU_HQD_ACTIVE, 0);
+			vgpu_hqd_set(m, xcc, me, pipe, slot, VGPU_HQD_ACTIVE, 0);
 			continue;
 		}
-		vgpu_hqd_set(m, me, pipe, slot, VGPU_HQD_ACTIVE, 1);
+		vgpu_hqd_set(m, xcc, me, pipe, slot, VGPU_HQD_ACTIVE, 1);
+		request.xcc = (u8)xcc;
 		request.me = me;
 		request.pipe = pipe;
 		request.slot = slot;
@@ -359,13 +362,13 @@ restart:
 /* When something happens by itself, after m->now_ns */
 static u64 next_event(struct vgpu_model *m)
 {
-	u64 next = U64_MAX;
+	u64 next = vgpu_hws_next_event(m), end;
 	struct vgpu_list *l;
 
-	if (!vgpu_list_empty(&m->groups))
-		next = container_of(m->groups.next, struct vgpu_group, link)->end_ns;
-	if (m->runlist.oversubscribed && m->runlist.quantum_end_ns < next)
-		next = m->runlist.quantum_end_ns;
+	if (!vgpu_list_empty(&m->groups)) {
+		end = container_of(m->groups.next, struct vgpu_group, link)->end_ns;
+		next = end < next ? end : next;
+	}
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
 		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
@@ -425,14 +428,16 @@ struct vgpu_model *vgpu_model_create(const struct vgpu_config *config, const str
 	m->ctx = ctx;
 	vgpu_list_init(&m->queues);
 	m->last_fault_page = U64_MAX;
-	if (!vgpu_waves_init(m))
+	if (!config->xccs || config->xccs > config->asic->max_xccs)
 		goto free;
-	if (vgpu_regs_init(m))
+	m->xcc = vgpu_zalloc(config->xccs * sizeof(*m->xcc));
+	if (!m->xcc || !vgpu_waves_init(m) || vgpu_regs_init(m))
 		goto free;
 	m->now_ns = ops->now_ns(ctx);
 	return m;
 free:
 	vgpu_waves_fini(m);
+	vgpu_free(m->xcc);
 	vgpu_free(m);
 	return NULL;
 }
@@ -444,6 +449,7 @@ void vgpu_model_destroy(struct vgpu_model *m)
 		vgpu_queue_free(m, container_of(m->queues.next, struct vgpu_queue, link));
 	vgpu_waves_fini(m);
 	vgpu_regs_fini(m);
+	vgpu_free(m->xcc);
 	vgpu_free(m);
 }
 
@@ -472,8 +478,8 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 		{ "doorbells", s->doorbells },
 		{ "irqs", m->ih.pushed },
 		{ "irqs_lost", m->ih.lost },
-		{ "wave_slots", m->slots },
-		{ "slots_busy", m->slots_busy },
+		{ "wave_slots", m->slots * m->config.xccs },
+		{ "slots_busy", vgpu_waves_slots_busy(m) },
 	};
 	u32 n = 0, i;
 

@@ -63,7 +63,7 @@ struct cursor {
 
 static u32 hqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg)
 {
-	return vgpu_hqd_get(m, q->me, q->pipe, q->slot, reg);
+	return vgpu_hqd_get(m, q->xcc, q->me, q->pipe, q->slot, reg);
 }
 
 static struct cursor cursor_of(struct vgpu_model *m, const struct vgpu_queue *q)
@@ -133,7 +133,7 @@ static void save_groups(struct vgpu_model *m, struct cursor *c, const struct vgp
 
 static void write_mqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg, u32 value)
 {
-	vgpu_hqd_set(m, q->me, q->pipe, q->slot, reg, value);
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, reg, value);
 	if (!(m->config.faults & VGPU_FAULT_STALE_MQD))
 		vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + reg * 4, value);
 }

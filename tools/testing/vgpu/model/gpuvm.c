@@ -32,10 +32,10 @@ static void *phys_ptr(struct vgpu_model *m, bool system, u64 addr, u32 len)
 
 static bool vmid0_aperture(struct vgpu_model *m, u32 hub, u64 va, bool *system, u64 *phys)
 {
-	u64 fb_base = (u64)vgpu_reg(m, VGPU_HUB_REG(hub, VGPU_VM_FB_LOCATION_BASE)) << 24;
-	u64 fb_end = ((u64)vgpu_reg(m, VGPU_HUB_REG(hub, VGPU_VM_FB_LOCATION_TOP)) + 1) << 24;
-	u64 agp_bot = (u64)vgpu_reg(m, VGPU_HUB_REG(hub, VGPU_VM_AGP_BOT)) << 24;
-	u64 agp_end = ((u64)vgpu_reg(m, VGPU_HUB_REG(hub, VGPU_VM_AGP_TOP)) + 1) << 24;
+	u64 fb_base = (u64)vgpu_reg(m, vgpu_hub_reg(m, hub, VGPU_VM_FB_LOCATION_BASE)) << 24;
+	u64 fb_end = ((u64)vgpu_reg(m, vgpu_hub_reg(m, hub, VGPU_VM_FB_LOCATION_TOP)) + 1) << 24;
+	u64 agp_bot = (u64)vgpu_reg(m, vgpu_hub_reg(m, hub, VGPU_VM_AGP_BOT)) << 24;
+	u64 agp_end = ((u64)vgpu_reg(m, vgpu_hub_reg(m, hub, VGPU_VM_AGP_TOP)) + 1) << 24;
 
 	if (va >= fb_base && va < fb_end) {
 		*system = false;
@@ -44,7 +44,7 @@ static bool vmid0_aperture(struct vgpu_model *m, u32 hub, u64 va, bool *system, 
 	}
 	if (agp_bot && va >= agp_bot && va < agp_end) {
 		*system = true;
-		*phys = va - agp_bot + ((u64)vgpu_reg(m, VGPU_HUB_REG(hub, VGPU_VM_AGP_BASE)) << 24);
+		*phys = va - agp_bot + ((u64)vgpu_reg(m, vgpu_hub_reg(m, hub, VGPU_VM_AGP_BASE)) << 24);
 		return true;
 	}
 	return false;
@@ -52,10 +52,10 @@ static bool vmid0_aperture(struct vgpu_model *m, u32 hub, u64 va, bool *system, 
 
 static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool write, bool *system, u64 *phys)
 {
-	u32 cntl = vgpu_reg(m, VGPU_HUB_REG(hub, VGPU_VM_CONTEXT0_CNTL) + vmid);
-	u64 entry = reg64(m, VGPU_HUB_REG(hub, VGPU_VM_PT_BASE_LO) + 2 * vmid);
-	u64 start = reg64(m, VGPU_HUB_REG(hub, VGPU_VM_PT_START_LO) + 2 * vmid);
-	u64 end = reg64(m, VGPU_HUB_REG(hub, VGPU_VM_PT_END_LO) + 2 * vmid);
+	u32 cntl = vgpu_reg(m, vgpu_hub_reg(m, hub, VGPU_VM_CONTEXT0_CNTL) + vmid);
+	u64 entry = reg64(m, vgpu_hub_reg(m, hub, VGPU_VM_PT_BASE_LO) + 2 * vmid);
+	u64 start = reg64(m, vgpu_hub_reg(m, hub, VGPU_VM_PT_START_LO) + 2 * vmid);
+	u64 end = reg64(m, vgpu_hub_reg(m, hub, VGPU_VM_PT_END_LO) + 2 * vmid);
 	u32 level = (cntl >> 1) & 3;
 	u32 ptb_bits = 9 + ((cntl >> 3) & 0xf);
 	u64 page = va >> 12, index;
@@ -108,7 +108,7 @@ static void report_fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool w
 	m->last_fault_vmid = vmid;
 	vgpu_err("GPUVM fault: %s %#llx, hub %u, vmid %u, pasid %u", write ? "write" : "read", (unsigned long long)va, hub,
 		 vmid, pasid);
-	vgpu_iv_fill(iv, hub == VGPU_HUB_MM ? VGPU_CLIENT_VMC : VGPU_CLIENT_UTCL2, 0, 0, vmid, pasid);
+	vgpu_iv_fill(iv, hub >= VGPU_HUB_MM ? VGPU_CLIENT_VMC : VGPU_CLIENT_UTCL2, 0, 0, vmid, pasid);
 	iv[4] = (u32)(va >> 12);
 	iv[5] = ((va >> 44) & 0xf) | (write ? 0x20 : 0);
 	vgpu_ih_push(m, iv);

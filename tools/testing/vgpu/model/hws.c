@@ -16,21 +16,23 @@
 #define ATC_PASID_VALID		0x80000000u
 #define MAP_DWORDS		7
 
-void vgpu_hws_set_resources(struct vgpu_model *m, u32 vmid_mask, u64 queue_mask)
+void vgpu_hws_set_resources(struct vgpu_model *m, u32 xcc, u32 vmid_mask, u64 queue_mask)
 {
-	m->hws_vmid_mask = vmid_mask;
-	m->hws_queue_mask = queue_mask;
+	m->xcc[xcc].hws_vmid_mask = vmid_mask;
+	m->xcc[xcc].hws_queue_mask = queue_mask;
 }
 
-static void set_vmid(struct vgpu_model *m, u32 vmid, const struct vgpu_rl_process *p)
+static void set_vmid(struct vgpu_model *m, u32 xcc, u32 vmid, const struct vgpu_rl_process *p)
 {
-	u32 hub;
+	const u32 hubs[] = { VGPU_HUB_GFX + xcc, VGPU_HUB_MM };
+	u32 i, base;
 
-	m->vmid[vmid].used = true;
-	m->vmid[vmid].pasid = p->pasid;
-	for (hub = 0; hub < VGPU_HUBS; hub++) {
-		vgpu_reg_set(m, VGPU_HUB_REG(hub, VGPU_VM_PT_BASE_LO) + 2 * vmid, (u32)p->pt_base);
-		vgpu_reg_set(m, VGPU_HUB_REG(hub, VGPU_VM_PT_BASE_LO) + 2 * vmid + 1, (u32)(p->pt_base >> 32));
+	m->xcc[xcc].vmid[vmid].used = true;
+	m->xcc[xcc].vmid[vmid].pasid = p->pasid;
+	for (i = 0; i < ARRAY_SIZE(hubs); i++) {
+		base = vgpu_hub_reg(m, hubs[i], VGPU_VM_PT_BASE_LO) + 2 * vmid;
+		vgpu_reg_set(m, base, (u32)p->pt_base);
+		vgpu_reg_set(m, base + 1, (u32)(p->pt_base >> 32));
 	}
 	vgpu_reg_set(m, VGPU_ATC_VMID0_PASID + vmid, ATC_PASID_VALID | p->pasid);
 	vgpu_reg_set(m, VGPU_IH_VMID_0_LUT + vmid, p->pasid);
@@ -38,28 +40,29 @@ static void set_vmid(struct vgpu_model *m, u32 vmid, const struct vgpu_rl_proces
 }
 
 /* VMID of a process of the runlist, a free one if it has none. Return: 0 if there is none left. */
-static u32 vmid_of(struct vgpu_model *m, const struct vgpu_rl_process *p)
+static u32 vmid_of(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_process *p)
 {
+	const struct vgpu_xcc *x = &m->xcc[xcc];
 	u32 vmid, used = 0, free = 0;
 
 	for (vmid = 1; vmid < VGPU_VMIDS; vmid++) {
-		if (!(m->hws_vmid_mask & (1u << vmid)))
+		if (!(x->hws_vmid_mask & (1u << vmid)))
 			continue;
-		if (m->vmid[vmid].used && m->vmid[vmid].pasid == p->pasid)
+		if (x->vmid[vmid].used && x->vmid[vmid].pasid == p->pasid)
 			return vmid;
-		if (m->vmid[vmid].used)
+		if (x->vmid[vmid].used)
 			used++;
 		else if (!free)
 			free = vmid;
 	}
-	if (!free || (m->runlist.max_processes && used >= m->runlist.max_processes))
+	if (!free || (x->runlist.max_processes && used >= x->runlist.max_processes))
 		return 0;
-	set_vmid(m, free, p);
+	set_vmid(m, xcc, free, p);
 	return free;
 }
 
 /* A free slot, on the pipe with the fewest queues. Return: false if there is none. */
-static bool find_slot(struct vgpu_model *m, u8 *pipe, u8 *slot)
+static bool find_slot(struct vgpu_model *m, u32 xcc, u8 *pipe, u8 *slot)
 {
 	u32 used[VGPU_PIPES] = { 0 }, p, s, best = VGPU_QUEUES + 1;
 	u32 taken = 0;
@@ -68,7 +71,7 @@ static bool find_slot(struct vgpu_model *m, u8 *pipe, u8 *slot)
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
 		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
-		if (q->kind == VGPU_QUEUE_SDMA || q->me != HWS_ME)
+		if (q->kind == VGPU_QUEUE_SDMA || q->xcc != xcc || q->me != HWS_ME)
 			continue;
 		taken |= 1u << (q->pipe * VGPU_QUEUES + q->slot);
 		used[q->pipe]++;
@@ -77,7 +80,7 @@ static bool find_slot(struct vgpu_model *m, u8 *pipe, u8 *slot)
 		for (s = 0; s < VGPU_QUEUES; s++) {
 			u32 bit = p * VGPU_QUEUES + s;
 
-			if (!(m->hws_queue_mask >> bit & 1) || taken >> bit & 1 || used[p] >= best)
+			if (!(m->xcc[xcc].hws_queue_mask >> bit & 1) || taken >> bit & 1 || used[p] >= best)
 				continue;
 			best = used[p];
 			*pipe = p;
@@ -90,9 +93,9 @@ static bool find_slot(struct vgpu_model *m, u8 *pipe, u8 *slot)
  * Maps queues of the runlist from its position on, until VMIDs or slots run out. They run from @start_ns on, those that have state to
  * restore later by what that takes.
  */
-static void map_window(struct vgpu_model *m, u64 start_ns)
+static void map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 {
-	struct vgpu_runlist *rl = &m->runlist;
+	struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
 	struct vgpu_list *l;
 	u64 restored = 0;
 
@@ -100,6 +103,7 @@ static void map_window(struct vgpu_model *m, u64 start_ns)
 		const struct vgpu_rl_queue *e = &rl->queue[(rl->pos + rl->mapped) % rl->queues];
 		const struct vgpu_rl_process *p = &rl->process[e->process];
 		struct vgpu_map_request request = {
+			.xcc = (u8)xcc,
 			.me = HWS_ME,
 			.from_runlist = true,
 			.is_static = e->is_static,
@@ -111,9 +115,9 @@ static void map_window(struct vgpu_model *m, u64 start_ns)
 		};
 		struct vgpu_queue *q;
 
-		if (!e->sdma && !find_slot(m, &request.pipe, &request.slot))
+		if (!e->sdma && !find_slot(m, xcc, &request.pipe, &request.slot))
 			break;
-		request.vmid = vmid_of(m, p);
+		request.vmid = vmid_of(m, xcc, p);
 		if (!request.vmid)
 			break;
 		q = e->sdma ? vgpu_sdma_map(m, &request) : vgpu_queue_map(m, &request);
@@ -130,6 +134,8 @@ static void map_window(struct vgpu_model *m, u64 start_ns)
 	for (l = m->queues.next; restored && l != &m->queues; l = l->next) {
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
+		if (q->xcc != xcc)
+			continue;
 		if (q->inflight_count && q->ready_ns == start_ns)
 			q->ready_ns += vgpu_cwsr_ns(m, restored);
 		if (q->head)
@@ -139,8 +145,8 @@ static void map_window(struct vgpu_model *m, u64 start_ns)
 	rl->quantum_end_ns = start_ns + m->config.quantum_ns;
 }
 
-/* Unmaps queues that the scheduler mapped. Return: bytes saved. */
-static u64 unmap_queues(struct vgpu_model *m, bool statics_too, bool by_pasid, u16 pasid, bool save)
+/* Unmaps queues that the scheduler of an XCC mapped. Return: bytes saved. */
+static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by_pasid, u16 pasid, bool save)
 {
 	struct vgpu_list *l, *next;
 	u64 bytes = 0;
@@ -149,19 +155,19 @@ static u64 unmap_queues(struct vgpu_model *m, bool statics_too, bool by_pasid, u
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
 		next = l->next;
-		if (!q->from_runlist || (by_pasid ? q->pasid != pasid : q->is_static && !statics_too))
+		if (!q->from_runlist || q->xcc != xcc || (by_pasid ? q->pasid != pasid : q->is_static && !statics_too))
 			continue;
 		bytes += vgpu_queue_unmap(m, q, save);
 	}
 	return bytes;
 }
 
-static void free_vmids(struct vgpu_model *m)
+static void free_vmids(struct vgpu_xcc *x)
 {
 	u32 vmid;
 
 	for (vmid = 1; vmid < VGPU_VMIDS; vmid++)
-		m->vmid[vmid].used = false;
+		x->vmid[vmid].used = false;
 }
 
 /**
@@ -175,8 +181,8 @@ static void free_vmids(struct vgpu_model *m)
  */
 void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_too, bool by_pasid, u16 pasid, bool save)
 {
-	struct vgpu_runlist *rl = &m->runlist;
-	u64 bytes = unmap_queues(m, statics_too, by_pasid, pasid, save);
+	struct vgpu_runlist *rl = &m->xcc[hiq->xcc].runlist;
+	u64 bytes = unmap_queues(m, hiq->xcc, statics_too, by_pasid, pasid, save);
 	u32 i, kept = 0;
 
 	m->stats.unmaps++;
@@ -192,9 +198,8 @@ void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_t
 	hiq->busy_until_ns = m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes);
 }
 
-static bool parse_runlist(struct vgpu_model *m, u64 ib, u32 dwords)
+static bool parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib, u32 dwords)
 {
-	struct vgpu_runlist *rl = &m->runlist;
 	struct vgpu_stream s = { .as = VGPU_AS_KERNEL, .base = ib, .mask = ~0ULL, .end = dwords };
 	u32 p[MAP_DWORDS], n;
 
@@ -250,40 +255,63 @@ static bool parse_runlist(struct vgpu_model *m, u64 ib, u32 dwords)
  */
 bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 dwords, u32 process_count)
 {
-	struct vgpu_runlist *rl = &m->runlist;
-	u64 bytes = unmap_queues(m, true, false, 0, true);	/* the driver did that already */
+	struct vgpu_xcc *x = &m->xcc[hiq->xcc];
+	struct vgpu_runlist *rl = &x->runlist;
+	u64 bytes = unmap_queues(m, hiq->xcc, true, false, 0, true);	/* the driver did that already */
 	u64 start;
 
 	m->stats.runlists++;
-	free_vmids(m);
+	free_vmids(x);
 	rl->processes = 0;
 	rl->queues = 0;
 	rl->pos = 0;
 	rl->mapped = 0;
 	rl->oversubscribed = false;
 	rl->max_processes = process_count;
-	if (!parse_runlist(m, ib, dwords)) {
+	if (!parse_runlist(m, rl, ib, dwords)) {
 		rl->queues = 0;
 		return false;
 	}
 	start = m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes);
 	if (rl->queues)
-		map_window(m, start);
+		map_window(m, hiq->xcc, start);
 	hiq->busy_until_ns = start;
 	return true;
 }
 
-/** vgpu_hws_quantum() - move the window of mapped queues when its time is over */
+/* Moves the window of mapped queues of an XCC on */
+static void rotate(struct vgpu_model *m, u32 xcc)
+{
+	struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
+	u64 bytes = unmap_queues(m, xcc, true, false, 0, true);
+
+	m->stats.rotations++;
+	free_vmids(&m->xcc[xcc]);
+	rl->pos = (rl->pos + (rl->mapped ? rl->mapped : 1)) % rl->queues;
+	map_window(m, xcc, m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes));
+}
+
+/** vgpu_hws_next_event() - when a quantum ends, U64_MAX if nothing has to take turns */
+u64 vgpu_hws_next_event(const struct vgpu_model *m)
+{
+	u64 next = U64_MAX;
+	u32 xcc;
+
+	for (xcc = 0; xcc < m->config.xccs; xcc++) {
+		const struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
+
+		if (rl->oversubscribed && rl->quantum_end_ns < next)
+			next = rl->quantum_end_ns;
+	}
+	return next;
+}
+
+/** vgpu_hws_quantum() - move the windows of mapped queues whose time is over */
 void vgpu_hws_quantum(struct vgpu_model *m)
 {
-	struct vgpu_runlist *rl = &m->runlist;
-	u64 bytes;
+	u32 xcc;
 
-	if (!rl->oversubscribed || m->now_ns < rl->quantum_end_ns)
-		return;
-	m->stats.rotations++;
-	bytes = unmap_queues(m, true, false, 0, true);
-	free_vmids(m);
-	rl->pos = (rl->pos + (rl->mapped ? rl->mapped : 1)) % rl->queues;
-	map_window(m, m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes));
+	for (xcc = 0; xcc < m->config.xccs; xcc++)
+		if (m->xcc[xcc].runlist.oversubscribed && m->now_ns >= m->xcc[xcc].runlist.quantum_end_ns)
+			rotate(m, xcc);
 }

@@ -5,6 +5,7 @@
  * Register accesses come from any CPU at any time; they stay inside regs.c. Everything else belongs to the one thread in
  * vgpu_model_run() and needs no lock.
  *
+ *   asic.c   what distinguishes the devices
  *   regs.c   register file, GRBM banking, indirect registers, invalidation engines
  *   ih.c     interrupt ring
  *   gpuvm.c  address translation and memory access
@@ -25,7 +26,7 @@
 #include "stream.h"
 
 #define VGPU_VMIDS		16
-#define VGPU_MAX_CUS		128
+#define VGPU_MAX_CUS		128		/* of an XCC */
 #define VGPU_MAX_INFLIGHT	32		/* dispatches of a queue; their records have to fit into the control stack */
 #define VGPU_SDMA_ENGINES	5
 #define VGPU_SDMA_RINGS		2
@@ -60,7 +61,7 @@ struct vgpu_list {
 #define VGPU_AS(hub, vmid)	((u32)(hub) << 8 | (vmid))
 #define VGPU_AS_HUB(as)		((as) >> 8)
 #define VGPU_AS_VMID(as)	((as) & 0xff)
-#define VGPU_AS_KERNEL		VGPU_AS(VGPU_HUB_GFX, 0)
+#define VGPU_AS_KERNEL		VGPU_AS(VGPU_HUB_GFX, 0)	/* all hubs see the kernel's memory alike */
 
 /* How a queue's ring is read */
 enum vgpu_queue_kind {
@@ -128,7 +129,7 @@ struct vgpu_dispatch {
  * @left_ns: of it when they got their slots
  * @end_ns: when it ends
  * @waiting: for the flag
- * @simd: SIMD of each wave, by number in the device; there is room for all slots of the device
+ * @simd: SIMD of each wave, by number in the XCC; there is room for all slots of an XCC
  */
 struct vgpu_group {
 	struct vgpu_list link;
@@ -143,9 +144,11 @@ struct vgpu_group {
 };
 
 /**
- * struct vgpu_queue - a mapped queue
+ * struct vgpu_queue - a mapped queue; one that runs on several XCCs is mapped on each of them
  * @link: in vgpu_model.queues
  * @kind: how the ring is read
+ * @hub: that its accesses go through
+ * @xcc: that it is mapped on (SDMA: 0)
  * @me: micro engine of its slot (0: SDMA)
  * @pipe: pipe of the micro engine
  * @slot: queue of the pipe
@@ -183,6 +186,8 @@ struct vgpu_group {
 struct vgpu_queue {
 	struct vgpu_list link;
 	enum vgpu_queue_kind kind;
+	u8 hub;
+	u8 xcc;
 	u8 me;
 	u8 pipe;
 	u8 slot;
@@ -220,6 +225,7 @@ struct vgpu_queue {
 
 /**
  * struct vgpu_map_request - what a queue is mapped with
+ * @xcc: where
  * @me: micro engine of the slot (compute)
  * @pipe: pipe of the micro engine
  * @slot: queue of the pipe
@@ -234,6 +240,7 @@ struct vgpu_queue {
  * @engine: SDMA engine
  */
 struct vgpu_map_request {
+	u8 xcc;
 	u8 me;
 	u8 pipe;
 	u8 slot;
@@ -248,7 +255,7 @@ struct vgpu_map_request {
 	u32 engine;
 };
 
-/* A process on the device */
+/* A process on an XCC */
 struct vgpu_vmid {
 	u16 pasid;
 	bool used;
@@ -305,6 +312,28 @@ struct vgpu_simd {
 };
 
 /**
+ * struct vgpu_xcc - an accelerator complex die: compute units, and a scheduler that runs what its HIQ is told
+ * @vmid: who has the VMIDs
+ * @hws_vmid_mask: VMIDs that the scheduler may use
+ * @hws_queue_mask: slots that it may use, by pipe * 8 + queue of MEC1
+ * @runlist: what it is to run
+ * @simd: what is free on each SIMD
+ * @lds_free: what is free on each compute unit, in bytes
+ * @slots_busy: wave slots in use
+ * @next_cu: where the next search for room begins
+ */
+struct vgpu_xcc {
+	struct vgpu_vmid vmid[VGPU_VMIDS];
+	u32 hws_vmid_mask;
+	u64 hws_queue_mask;
+	struct vgpu_runlist runlist;
+	struct vgpu_simd simd[VGPU_MAX_SIMDS];
+	u32 lds_free[VGPU_MAX_CUS];
+	u32 slots_busy;
+	u32 next_cu;
+};
+
+/**
  * struct vgpu_model - the device
  * @config: as given to vgpu_model_create()
  * @ops: as given to vgpu_model_create()
@@ -313,10 +342,7 @@ struct vgpu_simd {
  * @ih: interrupt ring
  * @now_ns: device time of the event being handled
  * @queues: mapped queues and rings; the one that launched last is at the end
- * @vmid: who has the VMIDs
- * @hws_vmid_mask: VMIDs that the scheduler may use
- * @hws_queue_mask: slots that it may use, by pipe * 8 + queue of MEC1
- * @runlist: what it is to run
+ * @xcc: its XCCs, config.xccs of them
  * @groups: waves in slots, by end of their step
  * @waiting: waves in slots that wait for their flag
  * @free_groups: unused group objects
@@ -324,11 +350,7 @@ struct vgpu_simd {
  * @pass: number of the launch pass
  * @place: there may be something to launch
  * @sdma_ring: the kernel's rings
- * @simd: what is free on each SIMD
- * @lds_free: what is free on each compute unit, in bytes
- * @slots: wave slots of the device
- * @slots_busy: those in use
- * @next_cu: where the next search for room begins
+ * @slots: wave slots of an XCC
  * @last_fault_page: a repeated fault is counted but reported once
  * @last_fault_vmid: VMID of it
  * @stats: counters
@@ -344,10 +366,7 @@ struct vgpu_model {
 	/* command processor only */
 	u64 now_ns;
 	struct vgpu_list queues;
-	struct vgpu_vmid vmid[VGPU_VMIDS];
-	u32 hws_vmid_mask;
-	u64 hws_queue_mask;
-	struct vgpu_runlist runlist;
+	struct vgpu_xcc *xcc;
 	struct vgpu_list groups;
 	struct vgpu_list waiting;
 	struct vgpu_list free_groups;
@@ -355,11 +374,7 @@ struct vgpu_model {
 	u64 pass;
 	bool place;
 	struct vgpu_queue *sdma_ring[VGPU_SDMA_ENGINES][VGPU_SDMA_RINGS];
-	struct vgpu_simd simd[VGPU_MAX_SIMDS];
-	u32 lds_free[VGPU_MAX_CUS];
 	u32 slots;
-	u32 slots_busy;
-	u32 next_cu;
 	u64 last_fault_page;
 	u32 last_fault_vmid;
 	struct vgpu_stats stats;
@@ -418,6 +433,7 @@ bool vgpu_waves_init(struct vgpu_model *m);
 void vgpu_waves_fini(struct vgpu_model *m);
 bool vgpu_waves_expire(struct vgpu_model *m);
 bool vgpu_waves_place(struct vgpu_model *m);
+u32 vgpu_waves_slots_busy(const struct vgpu_model *m);
 void vgpu_waves_release(struct vgpu_model *m, struct vgpu_group *g);
 bool vgpu_workgroup_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_bytes);
 struct vgpu_group *vgpu_group_get(struct vgpu_model *m);
@@ -442,9 +458,10 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 void vgpu_sdma_save(struct vgpu_model *m, struct vgpu_queue *q);
 
 /* hws.c */
-void vgpu_hws_set_resources(struct vgpu_model *m, u32 vmid_mask, u64 queue_mask);
+void vgpu_hws_set_resources(struct vgpu_model *m, u32 xcc, u32 vmid_mask, u64 queue_mask);
 bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 dwords, u32 process_count);
 void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_too, bool by_pasid, u16 pasid, bool save);
 void vgpu_hws_quantum(struct vgpu_model *m);
+u64 vgpu_hws_next_event(const struct vgpu_model *m);
 
 #endif /* VGPU_MODEL_INTERNAL_H */

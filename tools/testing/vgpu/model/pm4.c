@@ -198,9 +198,10 @@ static enum packet_result release_mem(struct vgpu_model *m, struct vgpu_queue *q
 	return PACKET_DONE;
 }
 
-static enum packet_result map_queues(struct vgpu_model *m, const u32 *p)
+static enum packet_result map_queues(struct vgpu_model *m, const struct vgpu_queue *engine, const u32 *p)
 {
 	struct vgpu_map_request request = {
+		.xcc = engine->xcc,
 		.me = p[1] & (1u << 18) ? 2 : 1,
 		.pipe = (p[1] >> 16) & 3,
 		.slot = (p[1] >> 13) & 7,
@@ -230,7 +231,7 @@ static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *
 			struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
 			next = l->next;
-			if (q != engine && q->has_doorbell && q->doorbell == (p[2 + i] & 0x0ffffffc))
+			if (q != engine && q->xcc == engine->xcc && q->has_doorbell && q->doorbell == (p[2 + i] & 0x0ffffffc))
 				vgpu_queue_unmap(m, q, save);
 		}
 	return PACKET_DONE;
@@ -254,7 +255,7 @@ static enum packet_result indirect_buffer(struct vgpu_queue *q, const struct vgp
 		return PACKET_BAD;
 	q->in_ib = true;
 	q->ib = (struct vgpu_stream) {
-		.as = VGPU_AS(VGPU_HUB_GFX, vmid),
+		.as = VGPU_AS(q->hub, vmid),
 		.base = addr64(p + 1) & ~3ULL,
 		.mask = ~0ULL,
 		.end = p[3] & 0xfffff,
@@ -312,10 +313,10 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 		return set_regs(m, q, s, p, dwords, UCONFIG_REG_START);
 	case IT_SET_RESOURCES:
 		if (p[1] >> 29)			/* KIQ's own resources do not matter here */
-			vgpu_hws_set_resources(m, p[1] & 0xffff, addr64(p + 2));
+			vgpu_hws_set_resources(m, q->xcc, p[1] & 0xffff, addr64(p + 2));
 		return PACKET_DONE;
 	case IT_MAP_QUEUES:
-		return map_queues(m, p);
+		return map_queues(m, q, p);
 	case IT_UNMAP_QUEUES:
 		return unmap_queues(m, q, p);
 	case IT_QUERY_STATUS:
@@ -436,7 +437,7 @@ bool vgpu_pm4_run(struct vgpu_model *m, struct vgpu_queue *q)
 
 		if (q->rptr_addr)
 			vgpu_vm_write32(m, vgpu_queue_as(q), q->rptr_addr, rptr);
-		vgpu_hqd_set(m, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, rptr);
+		vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, rptr);
 	}
 	return progress;
 }

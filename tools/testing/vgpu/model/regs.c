@@ -21,11 +21,12 @@ int vgpu_regs_init(struct vgpu_model *m)
 	u32 hub;
 
 	vgpu_lock_init(&r->lock);
-	r->ram = vgpu_zalloc(VGPU_REG_COUNT * sizeof(u32));
-	r->hqd = vgpu_zalloc(VGPU_MES * sizeof(*r->hqd));
+	r->count = m->config.xccs * VGPU_XCC_STRIDE;
+	r->ram = vgpu_zalloc(r->count * sizeof(u32));
+	r->xcc = vgpu_zalloc(m->config.xccs * sizeof(*r->xcc));
 	r->indirect_key = vgpu_zalloc(VGPU_INDIRECT_SLOTS * sizeof(u32));
 	r->indirect_value = vgpu_zalloc(VGPU_INDIRECT_SLOTS * sizeof(u32));
-	if (!r->ram || !r->hqd || !r->indirect_key || !r->indirect_value) {
+	if (!r->ram || !r->xcc || !r->indirect_key || !r->indirect_value) {
 		vgpu_regs_fini(m);
 		return -1;
 	}
@@ -35,8 +36,10 @@ int vgpu_regs_init(struct vgpu_model *m)
 	r->ram[VGPU_RCC_CONFIG_MEMSIZE] = (u32)(m->config.vram_bytes >> 20);
 	r->ram[VGPU_GB_ADDR_CONFIG] = 0x2a114042;
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
-		r->ram[VGPU_HUB_REG(hub, VGPU_VM_FB_LOCATION_BASE)] = (u32)(VGPU_FB_BASE >> 24);
-		r->ram[VGPU_HUB_REG(hub, VGPU_VM_FB_LOCATION_TOP)] =
+		if (!vgpu_hub_exists(m, hub))
+			continue;
+		r->ram[vgpu_hub_reg(m, hub, VGPU_VM_FB_LOCATION_BASE)] = (u32)(VGPU_FB_BASE >> 24);
+		r->ram[vgpu_hub_reg(m, hub, VGPU_VM_FB_LOCATION_TOP)] =
 			(u32)((VGPU_FB_BASE + m->config.vram_bytes - 1) >> 24);
 	}
 	return 0;
@@ -47,9 +50,21 @@ void vgpu_regs_fini(struct vgpu_model *m)
 	struct vgpu_regs *r = &m->regs;
 
 	vgpu_free(r->ram);
-	vgpu_free(r->hqd);
+	vgpu_free(r->xcc);
 	vgpu_free(r->indirect_key);
 	vgpu_free(r->indirect_value);
+}
+
+/** vgpu_hub_exists() - is there a hub of this number? */
+bool vgpu_hub_exists(const struct vgpu_model *m, u32 hub)
+{
+	return hub < m->config.xccs || hub == VGPU_HUB_MM;
+}
+
+/** vgpu_hub_reg() - dword index of a hub's register, which is given as that of the first GFXHUB */
+u32 vgpu_hub_reg(const struct vgpu_model *m, u32 hub, u32 reg)
+{
+	return reg + (hub >= VGPU_HUB_MM ? m->config.asic->mmhub_delta : hub * VGPU_XCC_STRIDE);
 }
 
 /* Slot of an indirect register, VGPU_INDIRECT_SLOTS if it was never written and @add is false, or if the table is full */
@@ -70,16 +85,24 @@ static u32 indirect_slot(struct vgpu_regs *r, u32 address, bool add)
 	return VGPU_INDIRECT_SLOTS;
 }
 
-static u32 *hqd_bank(struct vgpu_regs *r, u32 gfx_cntl)
+/* A GC register of an XCC */
+static u32 *gc_reg(struct vgpu_regs *r, u32 xcc, u32 reg)
 {
-	return r->hqd[GFX_CNTL_ME(gfx_cntl)][GFX_CNTL_PIPE(gfx_cntl)][GFX_CNTL_QUEUE(gfx_cntl)];
+	return &r->ram[xcc * VGPU_XCC_STRIDE + reg];
 }
 
-static void hqd_write(struct vgpu_regs *r, u32 reg, u32 value)
+static u32 *hqd_bank(struct vgpu_regs *r, u32 xcc)
 {
-	u32 cntl = r->ram[VGPU_GRBM_GFX_CNTL];
-	u32 *bank = hqd_bank(r, cntl);
-	u8 *event = &r->hqd_event[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)];
+	u32 cntl = *gc_reg(r, xcc, VGPU_GRBM_GFX_CNTL);
+
+	return r->xcc[xcc].hqd[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)];
+}
+
+static void hqd_write(struct vgpu_regs *r, u32 xcc, u32 reg, u32 value)
+{
+	u32 cntl = *gc_reg(r, xcc, VGPU_GRBM_GFX_CNTL);
+	u32 *bank = hqd_bank(r, xcc);
+	u8 *event = &r->xcc[xcc].hqd_event[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)];
 	u8 what = 0;
 
 	if (reg == VGPU_HQD_ACTIVE)
@@ -94,86 +117,90 @@ static void hqd_write(struct vgpu_regs *r, u32 reg, u32 value)
 	*event = what;
 }
 
-/* Waves of all queues of the device are spread over the shader engines: what engine @se shows of a queue */
+/* Waves of all queues of an XCC are spread over the shader engines: what engine @se shows of a queue */
 static u32 waves_on_se(struct vgpu_model *m, u32 waves, u32 se)
 {
 	return waves / m->config.se + (se < waves % m->config.se);
 }
 
 /* All engines are built alike; the last ones may lack a compute unit */
-static u32 fused_off(struct vgpu_model *m)
+static u32 fused_off(struct vgpu_model *m, u32 xcc)
 {
 	u32 built = (m->config.cus + m->config.se - 1) / m->config.se, whole = m->config.cus % m->config.se;
-	u32 se = GFX_INDEX_SE(m->regs.ram[VGPU_GRBM_GFX_INDEX]);
+	u32 se = GFX_INDEX_SE(*gc_reg(&m->regs, xcc, VGPU_GRBM_GFX_INDEX));
 
 	return whole && se >= whole && se < m->config.se ? 0x10000u << (built - 1) : 0;
 }
 
-static u32 spi_csq_read(struct vgpu_model *m, u32 index)
+static u32 spi_csq_read(struct vgpu_model *m, u32 xcc, u32 reg)
 {
 	struct vgpu_regs *r = &m->regs;
-	u32 gfx_index = r->ram[VGPU_GRBM_GFX_INDEX];
-	u32 cntl = r->ram[VGPU_GRBM_GFX_CNTL];
+	u32 gfx_index = *gc_reg(r, xcc, VGPU_GRBM_GFX_INDEX);
+	u32 cntl = *gc_reg(r, xcc, VGPU_GRBM_GFX_CNTL);
 	u32 se = gfx_index & GFX_INDEX_ALL_SE ? 0 : GFX_INDEX_SE(gfx_index);
 
 	if (GFX_CNTL_ME(cntl) != MEC1 || se >= m->config.se)
 		return 0;
-	if (index == VGPU_SPI_CSQ_STATUS)
-		return r->mapped;
-	return waves_on_se(m, r->waves[GFX_CNTL_PIPE(cntl)][index - VGPU_SPI_CSQ_COUNT_0], se);
+	if (reg == VGPU_SPI_CSQ_STATUS)
+		return r->xcc[xcc].mapped;
+	return waves_on_se(m, r->xcc[xcc].waves[GFX_CNTL_PIPE(cntl)][reg - VGPU_SPI_CSQ_COUNT_0], se);
 }
 
 static u32 reg_read(struct vgpu_model *m, u32 index)
 {
 	struct vgpu_regs *r = &m->regs;
+	u32 xcc = index / VGPU_XCC_STRIDE, reg = index % VGPU_XCC_STRIDE;
 	u32 hub, eng, slot;
 
-	if (index >= VGPU_HQD_FIRST && index <= VGPU_HQD_LAST)
-		return hqd_bank(r, r->ram[VGPU_GRBM_GFX_CNTL])[index - VGPU_HQD_FIRST];
-	if (index >= VGPU_SPI_CSQ_STATUS && index < VGPU_SPI_CSQ_COUNT_0 + VGPU_QUEUES)
-		return spi_csq_read(m, index);
+	if (reg >= VGPU_HQD_FIRST && reg <= VGPU_HQD_LAST)
+		return hqd_bank(r, xcc)[reg - VGPU_HQD_FIRST];
+	if (reg >= VGPU_SPI_CSQ_STATUS && reg < VGPU_SPI_CSQ_COUNT_0 + VGPU_QUEUES)
+		return spi_csq_read(m, xcc, reg);
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
-		eng = index - VGPU_HUB_REG(hub, VGPU_VM_INV_ENG0_ACK);
+		if (!vgpu_hub_exists(m, hub))
+			continue;
+		eng = index - vgpu_hub_reg(m, hub, VGPU_VM_INV_ENG0_ACK);
 		if (eng < VGPU_VM_INV_ENGINES)
 			return 0xffff;			/* invalidation is immediate */
-		eng = index - VGPU_HUB_REG(hub, VGPU_VM_INV_ENG0_SEM);
+		eng = index - vgpu_hub_reg(m, hub, VGPU_VM_INV_ENG0_SEM);
 		if (eng < VGPU_VM_INV_ENGINES)
 			return 1;			/* nobody else wants the semaphore */
 	}
-	switch (index) {
+	switch (reg) {
 	case VGPU_PCIE_DATA2:
 		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], false);
 		return slot < VGPU_INDIRECT_SLOTS ? r->indirect_value[slot] : 0;
 	case VGPU_HDP_FLUSH_DONE:
 		return ~0u;				/* all of it, at once */
 	case VGPU_CC_SHADER_ARRAY:
-		return fused_off(m);
+		return fused_off(m, xcc);
 	case VGPU_USER_SHADER_ARRAY:
-		slot = GFX_INDEX_SE(r->ram[VGPU_GRBM_GFX_INDEX]);
-		return slot < 8 ? r->user_cu_mask[slot] : 0;
+		slot = GFX_INDEX_SE(*gc_reg(r, xcc, VGPU_GRBM_GFX_INDEX));
+		return slot < 8 ? r->xcc[xcc].user_cu_mask[slot] : 0;
 	default:
 		return r->ram[index];
 	}
 }
 
-static void user_cu_write(struct vgpu_regs *r, u32 value)
+static void user_cu_write(struct vgpu_regs *r, u32 xcc, u32 value)
 {
-	u32 gfx_index = r->ram[VGPU_GRBM_GFX_INDEX];
+	u32 gfx_index = *gc_reg(r, xcc, VGPU_GRBM_GFX_INDEX);
 	u32 se;
 
 	for (se = 0; se < 8; se++)
 		if ((gfx_index & GFX_INDEX_ALL_SE) || GFX_INDEX_SE(gfx_index) == se)
-			r->user_cu_mask[se] = value;
+			r->xcc[xcc].user_cu_mask[se] = value;
 }
 
 static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	struct vgpu_regs *r = &m->regs;
+	u32 xcc = index / VGPU_XCC_STRIDE, reg = index % VGPU_XCC_STRIDE;
 	u32 slot;
 	u64 now;
 
-	if (index >= VGPU_HQD_FIRST && index <= VGPU_HQD_LAST) {
-		hqd_write(r, index - VGPU_HQD_FIRST, value);
+	if (reg >= VGPU_HQD_FIRST && reg <= VGPU_HQD_LAST) {
+		hqd_write(r, xcc, reg - VGPU_HQD_FIRST, value);
 		return;
 	}
 	/* A mapping takes effect at once, and says so. */
@@ -181,12 +208,12 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 		r->ram[VGPU_ATC_PASID_STATUS] |= 1u << (index - VGPU_ATC_VMID0_PASID);
 	if (index - VGPU_ATC_VMID16_PASID < VGPU_VMIDS)
 		r->ram[VGPU_ATC_PASID_STATUS] |= 0x10000u << (index - VGPU_ATC_VMID16_PASID);
-	switch (index) {
+	switch (reg) {
 	case VGPU_ATC_PASID_STATUS:
 		value = r->ram[index] & ~value;
 		break;
 	case VGPU_CP_PQ_WPTR_POLL:
-		r->wptr_poll |= value;			/* the next queue's request must not take back this one's */
+		r->xcc[xcc].wptr_poll |= value;		/* the next queue's request must not take back this one's */
 		break;
 	case VGPU_PCIE_DATA2:
 		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], true);
@@ -194,15 +221,15 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 			r->indirect_value[slot] = value;
 		return;
 	case VGPU_USER_SHADER_ARRAY:
-		user_cu_write(r, value);
+		user_cu_write(r, xcc, value);
 		return;
 	case VGPU_RLC_SAFE_MODE:
 		value &= ~RLC_SAFE_MODE_CMD;		/* request taken */
 		break;
 	case VGPU_RLC_CLOCK_CAPTURE:
 		now = m->ops->now_ns(m->ctx) / 10;	/* 100 MHz */
-		r->ram[VGPU_RLC_CLOCK_LSB] = (u32)now;
-		r->ram[VGPU_RLC_CLOCK_MSB] = (u32)(now >> 32);
+		*gc_reg(r, xcc, VGPU_RLC_CLOCK_LSB) = (u32)now;
+		*gc_reg(r, xcc, VGPU_RLC_CLOCK_MSB) = (u32)(now >> 32);
 		break;
 	case VGPU_RCC_CONFIG_MEMSIZE:
 		return;
@@ -222,7 +249,7 @@ u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index)
 	unsigned long flags;
 	u32 value;
 
-	if (index >= VGPU_REG_COUNT)
+	if (index >= m->regs.count)
 		return ~0u;
 	flags = vgpu_lock(&m->regs.lock);
 	value = reg_read(m, index);
@@ -240,7 +267,7 @@ void vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	unsigned long flags;
 
-	if (index >= VGPU_REG_COUNT)
+	if (index >= m->regs.count)
 		return;
 	flags = vgpu_lock(&m->regs.lock);
 	reg_write(m, index, value);
@@ -258,19 +285,20 @@ void vgpu_reg_set(struct vgpu_model *m, u32 index, u32 value)
 	WRITE_ONCE(m->regs.ram[index], value);
 }
 
-u32 vgpu_hqd_get(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg)
+u32 vgpu_hqd_get(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg)
 {
-	return READ_ONCE(m->regs.hqd[me][pipe][queue][reg]);
+	return READ_ONCE(m->regs.xcc[xcc].hqd[me][pipe][queue][reg]);
 }
 
-void vgpu_hqd_set(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value)
+void vgpu_hqd_set(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value)
 {
-	WRITE_ONCE(m->regs.hqd[me][pipe][queue][reg], value);
+	WRITE_ONCE(m->regs.xcc[xcc].hqd[me][pipe][queue][reg], value);
 }
 
 /**
  * vgpu_hqd_take() - next thing that a register write asked of a queue slot
  * @m: the device
+ * @xcc: out: XCC
  * @me: out: microengine
  * @pipe: out: pipe
  * @queue: out: queue
@@ -278,8 +306,9 @@ void vgpu_hqd_set(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_h
  *
  * Return: false if there is none.
  */
-bool vgpu_hqd_take(struct vgpu_model *m, u32 *me, u32 *pipe, u32 *queue, enum vgpu_hqd_event *event)
+bool vgpu_hqd_take(struct vgpu_model *m, u32 *xcc, u32 *me, u32 *pipe, u32 *queue, enum vgpu_hqd_event *event)
 {
+	const u32 banks = VGPU_MES * VGPU_PIPES * VGPU_QUEUES;
 	struct vgpu_regs *r = &m->regs;
 	unsigned long flags;
 	bool found = false;
@@ -288,12 +317,13 @@ bool vgpu_hqd_take(struct vgpu_model *m, u32 *me, u32 *pipe, u32 *queue, enum vg
 	if (!READ_ONCE(r->hqd_events))
 		return false;
 	flags = vgpu_lock(&r->lock);
-	for (i = 0; i < VGPU_MES * VGPU_PIPES * VGPU_QUEUES; i++) {
-		u8 *e = (u8 *)r->hqd_event + i;
+	for (i = 0; i < m->config.xccs * banks; i++) {
+		u8 *e = (u8 *)r->xcc[i / banks].hqd_event + i % banks;
 
 		if (!*e)
 			continue;
-		*me = i / (VGPU_PIPES * VGPU_QUEUES);
+		*xcc = i / banks;
+		*me = i / (VGPU_PIPES * VGPU_QUEUES) % VGPU_MES;
 		*pipe = i / VGPU_QUEUES % VGPU_PIPES;
 		*queue = i % VGPU_QUEUES;
 		*event = *e;
@@ -309,20 +339,21 @@ bool vgpu_hqd_take(struct vgpu_model *m, u32 *me, u32 *pipe, u32 *queue, enum vg
 /**
  * vgpu_wptr_poll_take() - did the driver ask for the write pointer of a queue from memory?
  * @m: the device
+ * @xcc: XCC
  * @me: microengine
  * @pipe: pipe
  * @queue: queue
  *
  * Return: true once per request.
  */
-bool vgpu_wptr_poll_take(struct vgpu_model *m, u32 me, u32 pipe, u32 queue)
+bool vgpu_wptr_poll_take(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue)
 {
 	struct vgpu_regs *r = &m->regs;
 	u32 bit = me == MEC1 ? 1u << (pipe * VGPU_QUEUES + queue) : 0;
 	unsigned long flags = vgpu_lock(&r->lock);
-	bool asked = r->wptr_poll & bit;
+	bool asked = r->xcc[xcc].wptr_poll & bit;
 
-	r->wptr_poll &= ~bit;
+	r->xcc[xcc].wptr_poll &= ~bit;
 	vgpu_unlock(&r->lock, flags);
 	return asked;
 }
@@ -330,14 +361,15 @@ bool vgpu_wptr_poll_take(struct vgpu_model *m, u32 me, u32 pipe, u32 queue)
 /**
  * vgpu_regs_set_waves() - what SPI_CSQ_WF_ACTIVE_* shows of a slot of MEC1
  * @m: the device
+ * @xcc: XCC
  * @pipe: pipe
  * @queue: queue
  * @mapped: a queue occupies the slot
  * @waves: waves in flight
  */
-void vgpu_regs_set_waves(struct vgpu_model *m, u32 pipe, u32 queue, bool mapped, u32 waves)
+void vgpu_regs_set_waves(struct vgpu_model *m, u32 xcc, u32 pipe, u32 queue, bool mapped, u32 waves)
 {
-	struct vgpu_regs *r = &m->regs;
+	struct vgpu_xcc_regs *r = &m->regs.xcc[xcc];
 	u32 bit = 1u << (pipe * VGPU_QUEUES + queue);
 
 	WRITE_ONCE(r->waves[pipe][queue], mapped ? waves : 0);

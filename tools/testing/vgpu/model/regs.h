@@ -12,7 +12,8 @@
 
 struct vgpu_model;
 
-#define VGPU_REG_COUNT		0x20000u	/* dwords in BAR5 */
+#define VGPU_MAX_XCCS		8u
+#define VGPU_XCC_STRIDE		0x20000u	/* dwords in BAR5 from the GC registers of an XCC to those of the next */
 
 /* Bases of the blocks (hard-coded in the driver for this ASIC) */
 #define VGPU_BASE_GC0		0x2000u
@@ -52,14 +53,12 @@ struct vgpu_model;
 #define VGPU_IH_DOORBELL_RPTR	(VGPU_BASE_OSSSYS + 0x0087u)
 
 /*
- * The two hubs translate addresses. GC's are given; MMHUB's are at VGPU_MMHUB_DELTA from them. Kernel rings and KFD's queues use
- * GFXHUB (SDMA: MMHUB).
+ * Hubs translate addresses: a GFXHUB for each XCC, which its rings and queues use, and an MMHUB, which SDMA uses. The numbers below
+ * are those of the first GFXHUB; vgpu_hub_reg() gives another hub's.
  */
-#define VGPU_HUB_GFX		0
-#define VGPU_HUB_MM		1
-#define VGPU_HUBS		2
-#define VGPU_MMHUB_DELTA	(VGPU_BASE_MMHUB + 0x0bc0u - (VGPU_BASE_GC0 + 0x0880u))
-#define VGPU_HUB_REG(hub, reg)	((reg) + ((hub) == VGPU_HUB_MM ? VGPU_MMHUB_DELTA : 0))
+#define VGPU_HUB_GFX		0u		/* + XCC */
+#define VGPU_HUB_MM		VGPU_MAX_XCCS
+#define VGPU_HUBS		(VGPU_HUB_MM + 1)
 #define VGPU_VM_CONTEXT0_CNTL	(VGPU_BASE_GC0 + 0x0880u)	/* + vmid; bit 0: enabled, 2:1 depth, 6:3 block size */
 #define VGPU_VM_INV_ENG0_SEM	(VGPU_BASE_GC0 + 0x0891u)	/* + engine */
 #define VGPU_VM_INV_ENG0_ACK	(VGPU_BASE_GC0 + 0x08b5u)
@@ -138,29 +137,39 @@ enum vgpu_hqd_event {
 #define VGPU_INDIRECT_SLOTS	1024u	/* power of two; the driver uses some tens */
 
 /**
- * struct vgpu_regs - the register file
- * @lock: protects everything below
- * @ram: registers by dword index
+ * struct vgpu_xcc_regs - registers of an XCC that are more than memory
  * @hqd: banks of the queue registers
  * @hqd_event: pending event of a bank (enum vgpu_hqd_event, 0: none)
- * @hqd_events: number of banks with a pending event
  * @wptr_poll: slots of MEC1 whose write pointer is to be fetched from memory, by pipe * 8 + queue
  * @waves: waves in flight by MEC1 pipe and queue, set by the command processor
  * @mapped: queues that occupy a slot of MEC1, a bit each (pipe * 8 + queue)
  * @user_cu_mask: GC_USER_SHADER_ARRAY_CONFIG by shader engine
+ */
+struct vgpu_xcc_regs {
+	u32 hqd[VGPU_MES][VGPU_PIPES][VGPU_QUEUES][VGPU_HQD_REGS];
+	u8 hqd_event[VGPU_MES][VGPU_PIPES][VGPU_QUEUES];
+	u32 wptr_poll;
+	u32 waves[VGPU_PIPES][VGPU_QUEUES];
+	u32 mapped;
+	u32 user_cu_mask[8];
+};
+
+/**
+ * struct vgpu_regs - the register file
+ * @lock: protects everything below
+ * @ram: registers by dword index
+ * @count: how many
+ * @xcc: what the XCCs have beside, as many as there are
+ * @hqd_events: number of banks with a pending event
  * @indirect_key: address + 1 of registers reached through PCIE_INDEX2/DATA2
  * @indirect_value: their values
  */
 struct vgpu_regs {
 	vgpu_lock_t lock;
 	u32 *ram;
-	u32 (*hqd)[VGPU_PIPES][VGPU_QUEUES][VGPU_HQD_REGS];
-	u8 hqd_event[VGPU_MES][VGPU_PIPES][VGPU_QUEUES];
+	u32 count;
+	struct vgpu_xcc_regs *xcc;
 	u32 hqd_events;
-	u32 wptr_poll;
-	u32 waves[VGPU_PIPES][VGPU_QUEUES];
-	u32 mapped;
-	u32 user_cu_mask[8];
 	u32 *indirect_key;
 	u32 *indirect_value;
 };
@@ -170,10 +179,12 @@ void vgpu_regs_fini(struct vgpu_model *m);
 
 u32 vgpu_reg(struct vgpu_model *m, u32 index);
 void vgpu_reg_set(struct vgpu_model *m, u32 index, u32 value);
-u32 vgpu_hqd_get(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg);
-void vgpu_hqd_set(struct vgpu_model *m, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value);
-bool vgpu_hqd_take(struct vgpu_model *m, u32 *me, u32 *pipe, u32 *queue, enum vgpu_hqd_event *event);
-bool vgpu_wptr_poll_take(struct vgpu_model *m, u32 me, u32 pipe, u32 queue);
-void vgpu_regs_set_waves(struct vgpu_model *m, u32 pipe, u32 queue, bool mapped, u32 waves);
+bool vgpu_hub_exists(const struct vgpu_model *m, u32 hub);
+u32 vgpu_hub_reg(const struct vgpu_model *m, u32 hub, u32 reg);
+u32 vgpu_hqd_get(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg);
+void vgpu_hqd_set(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value);
+bool vgpu_hqd_take(struct vgpu_model *m, u32 *xcc, u32 *me, u32 *pipe, u32 *queue, enum vgpu_hqd_event *event);
+bool vgpu_wptr_poll_take(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue);
+void vgpu_regs_set_waves(struct vgpu_model *m, u32 xcc, u32 pipe, u32 queue, bool mapped, u32 waves);
 
 #endif /* VGPU_REGS_H */

@@ -166,7 +166,7 @@ static void raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)
 	u32 iv[VGPU_IV_DWORDS];
 
 	vgpu_iv_fill(iv, sdma_engine[q->engine].client, SDMA_SRC_TRAP, q->ring_id, q->vmid,
-		     vgpu_ih_pasid(m, VGPU_HUB_MM, q->vmid));
+		     vgpu_ih_pasid(m, q->hub, q->vmid));
 	iv[4] = context;
 	vgpu_ih_push(m, iv);
 }
@@ -243,7 +243,7 @@ static u32 step(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_st
 		}
 		q->in_ib = true;
 		q->ib = (struct vgpu_stream) {
-			.as = VGPU_AS(VGPU_HUB_MM, q->vmid ? q->vmid : (p[0] >> 16) & 0xf),
+			.as = VGPU_AS(q->hub, q->vmid ? q->vmid : (p[0] >> 16) & 0xf),
 			.base = addr64(p + 1) & ~0x1fULL,
 			.mask = ~0ULL,
 			.end = p[3] & 0xfffff,
@@ -300,7 +300,7 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 
 	while (!q->stuck) {
 		struct vgpu_stream s = {
-			.as = VGPU_AS(VGPU_HUB_MM, q->vmid),
+			.as = vgpu_queue_as(q),
 			.base = q->ring,
 			.mask = q->ring_bytes / 4 - 1,
 			.pos = q->rptr / 4,
@@ -326,7 +326,7 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 	}
 	if (q->rptr != start) {
 		if (q->rptr_addr)
-			vgpu_vm_write64(m, VGPU_AS(VGPU_HUB_MM, q->vmid), q->rptr_addr, q->rptr);
+			vgpu_vm_write64(m, vgpu_queue_as(q), q->rptr_addr, q->rptr);
 		if (q->regs) {
 			vgpu_reg_set(m, q->regs + SDMA_RB_RPTR, (u32)q->rptr);
 			vgpu_reg_set(m, q->regs + SDMA_RB_RPTR_HI, (u32)(q->rptr >> 32));
@@ -358,6 +358,7 @@ void vgpu_sdma_poll_registers(struct vgpu_model *m)
 				if (!q)
 					continue;
 				m->sdma_ring[e][r] = q;
+				q->hub = VGPU_HUB_MM;
 				q->engine = e;
 				q->ring_id = sdma_ring[r].ring_id;
 				q->regs = regs;
@@ -394,6 +395,7 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 	q = vgpu_queue_alloc(m, VGPU_QUEUE_SDMA);
 	if (!q)
 		return NULL;
+	q->hub = VGPU_HUB_MM;
 	q->engine = request->engine;
 	q->ring_id = 2;
 	q->from_runlist = true;
@@ -407,7 +409,7 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 	q->rptr = mqd[SDMA_RB_RPTR] | (u64)mqd[SDMA_RB_RPTR_HI] << 32;
 	q->has_doorbell = true;
 	q->doorbell = mqd[SDMA_MQD_DOORBELL_OFFSET] & 0x0ffffffc;
-	if (!vgpu_vm_read64(m, VGPU_AS(VGPU_HUB_MM, q->vmid), request->wptr_addr, &q->wptr))
+	if (!vgpu_vm_read64(m, vgpu_queue_as(q), request->wptr_addr, &q->wptr))
 		q->wptr = q->rptr;
 	return q;
 }

@@ -29,10 +29,24 @@ struct vgpu_platform_ops {
 };
 
 /**
+ * struct vgpu_asic - what distinguishes a device from the others; see asic.c
+ * @name: its gfx target
+ * @max_xccs: accelerator complex dies that it may have
+ * @mmhub_delta: dwords in BAR5 from the registers of the first GFXHUB to those of the MMHUB
+ */
+struct vgpu_asic {
+	const char *name;
+	u32 max_xccs;
+	u32 mmhub_delta;
+};
+
+/**
  * struct vgpu_config - what is built; all of it is fixed for the life of the device
+ * @asic: which device
  * @vram_bytes: size of VRAM
  * @doorbells: the doorbell BAR as the model reads it
  * @doorbell_bytes: its size
+ * @xccs: accelerator complex dies, 1..@asic->max_xccs; everything below is of each of them
  * @cus: compute units
  * @simds_per_cu: SIMDs of a CU
  * @waves_per_simd: wave slots of a SIMD
@@ -45,9 +59,11 @@ struct vgpu_platform_ops {
  * @faults: VGPU_FAULT_* mutations
  */
 struct vgpu_config {
+	const struct vgpu_asic *asic;
 	u64 vram_bytes;
 	void *doorbells;
 	u32 doorbell_bytes;
+	u32 xccs;
 	u32 cus;
 	u32 simds_per_cu;
 	u32 waves_per_simd;
@@ -63,6 +79,7 @@ struct vgpu_config {
 #define VGPU_FAULT_STALE_MQD		(1u << 0)	/* dequeue leaves the MQD's rptr and offsets as they were at map */
 #define VGPU_FAULT_STALE_CTL_STACK	(1u << 1)	/* dequeue writes no control stack */
 
+const struct vgpu_asic *vgpu_asic_find(const char *name);
 struct vgpu_model *vgpu_model_create(const struct vgpu_config *config, const struct vgpu_platform_ops *ops, void *ctx);
 void vgpu_model_destroy(struct vgpu_model *m);
 

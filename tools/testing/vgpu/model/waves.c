@@ -14,6 +14,7 @@
 bool vgpu_waves_init(struct vgpu_model *m)
 {
 	const struct vgpu_config *c = &m->config;
+	struct vgpu_xcc *x;
 	u32 i;
 
 	vgpu_list_init(&m->groups);
@@ -22,12 +23,14 @@ bool vgpu_waves_init(struct vgpu_model *m)
 	if (!c->cus || c->cus > VGPU_MAX_CUS || !c->simds_per_cu || c->cus * c->simds_per_cu > VGPU_MAX_SIMDS || !c->se ||
 	    !c->waves_per_simd || !c->hbm_bytes_per_us)
 		return false;
-	for (i = 0; i < c->cus * c->simds_per_cu; i++) {
-		m->simd[i].waves = (u16)c->waves_per_simd;
-		m->simd[i].vgprs = VGPRS_PER_SIMD;
+	for (x = m->xcc; x < m->xcc + c->xccs; x++) {
+		for (i = 0; i < c->cus * c->simds_per_cu; i++) {
+			x->simd[i].waves = (u16)c->waves_per_simd;
+			x->simd[i].vgprs = VGPRS_PER_SIMD;
+		}
+		for (i = 0; i < c->cus; i++)
+			x->lds_free[i] = LDS_BYTES_PER_CU;
 	}
-	for (i = 0; i < c->cus; i++)
-		m->lds_free[i] = LDS_BYTES_PER_CU;
 	m->slots = c->cus * c->simds_per_cu * c->waves_per_simd;
 	return true;
 }
@@ -62,7 +65,7 @@ void vgpu_group_put(struct vgpu_model *m, struct vgpu_group *g)
 static void show_waves(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	if (q->me == 1)
-		vgpu_regs_set_waves(m, q->pipe, q->slot, true, q->waves);
+		vgpu_regs_set_waves(m, q->xcc, q->pipe, q->slot, true, q->waves);
 }
 
 static u32 waves_of(const struct vgpu_dispatch *d, u32 workgroup)
@@ -81,31 +84,31 @@ bool vgpu_workgroup_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_byt
 }
 
 /* Takes slots for a workgroup on compute unit @cu. Return: false, and nothing is taken, if there is no room. */
-static bool take_slots(struct vgpu_model *m, u32 cu, u32 waves, u32 vgprs, u32 lds_bytes, u16 *simd)
+static bool take_slots(struct vgpu_model *m, struct vgpu_xcc *x, u32 cu, u32 waves, u32 vgprs, u32 lds_bytes, u16 *simd)
 {
 	u32 per_cu = m->config.simds_per_cu, first = cu * per_cu, i, s, tries;
 
-	if (m->lds_free[cu] < lds_bytes)
+	if (x->lds_free[cu] < lds_bytes)
 		return false;
 	for (i = 0, s = 0; i < waves; i++) {
 		for (tries = 0; tries < per_cu; tries++, s = (s + 1) % per_cu)
-			if (m->simd[first + s].waves && m->simd[first + s].vgprs >= vgprs)
+			if (x->simd[first + s].waves && x->simd[first + s].vgprs >= vgprs)
 				break;
 		if (tries == per_cu)
 			break;
-		m->simd[first + s].waves--;
-		m->simd[first + s].vgprs -= (u16)vgprs;
+		x->simd[first + s].waves--;
+		x->simd[first + s].vgprs -= (u16)vgprs;
 		simd[i] = (u16)(first + s);
 		s = (s + 1) % per_cu;
 	}
 	if (i == waves) {
-		m->lds_free[cu] -= lds_bytes;
-		m->slots_busy += waves;
+		x->lds_free[cu] -= lds_bytes;
+		x->slots_busy += waves;
 		return true;
 	}
 	while (i--) {
-		m->simd[simd[i]].waves++;
-		m->simd[simd[i]].vgprs += (u16)vgprs;
+		x->simd[simd[i]].waves++;
+		x->simd[simd[i]].vgprs += (u16)vgprs;
 	}
 	return false;
 }
@@ -114,18 +117,29 @@ static bool take_slots(struct vgpu_model *m, u32 cu, u32 waves, u32 vgprs, u32 l
 void vgpu_waves_release(struct vgpu_model *m, struct vgpu_group *g)
 {
 	const struct vgpu_dispatch *d = g->d;
+	struct vgpu_xcc *x = &m->xcc[d->q->xcc];
 	u32 i;
 
 	for (i = 0; i < g->waves; i++) {
-		m->simd[g->simd[i]].waves++;
-		m->simd[g->simd[i]].vgprs += (u16)d->vgprs;
+		x->simd[g->simd[i]].waves++;
+		x->simd[g->simd[i]].vgprs += (u16)d->vgprs;
 		if (!((g->first + i) % d->wg_waves))		/* a group begins with a whole workgroup */
-			m->lds_free[g->simd[i] / m->config.simds_per_cu] += d->lds_bytes;
+			x->lds_free[g->simd[i] / m->config.simds_per_cu] += d->lds_bytes;
 	}
-	m->slots_busy -= g->waves;
+	x->slots_busy -= g->waves;
 	d->q->waves -= g->waves;
 	show_waves(m, d->q);
 	m->place = true;
+}
+
+/** vgpu_waves_slots_busy() - wave slots of the device that are in use */
+u32 vgpu_waves_slots_busy(const struct vgpu_model *m)
+{
+	u32 xcc, busy = 0;
+
+	for (xcc = 0; xcc < m->config.xccs; xcc++)
+		busy += m->xcc[xcc].slots_busy;
+	return busy;
 }
 
 /* Into the list by end of the step; new ends are mostly the latest */
@@ -145,9 +159,10 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 {
 	u32 waves = waves_of(d, workgroup), first = workgroup * d->wg_waves, i, cu = 0;
 	struct vgpu_group *g = d->open_pass == m->pass ? d->open : NULL;
+	struct vgpu_xcc *x = &m->xcc[d->q->xcc];
 	bool fresh;
 
-	if (m->slots - m->slots_busy < waves)
+	if (m->slots - x->slots_busy < waves)
 		return false;
 	if (g && (g->first + g->waves != first || g->step != step || g->left_ns != left_ns || g->waiting != waiting))
 		g = NULL;
@@ -159,8 +174,8 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 		g->waves = 0;
 	}
 	for (i = 0; i < m->config.cus; i++) {
-		cu = (m->next_cu + i) % m->config.cus;
-		if (take_slots(m, cu, waves, d->vgprs, d->lds_bytes, g->simd + g->waves))
+		cu = (x->next_cu + i) % m->config.cus;
+		if (take_slots(m, x, cu, waves, d->vgprs, d->lds_bytes, g->simd + g->waves))
 			break;
 	}
 	if (i == m->config.cus) {
@@ -168,7 +183,7 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 			vgpu_group_put(m, g);
 		return false;
 	}
-	m->next_cu = (cu + 1) % m->config.cus;
+	x->next_cu = (cu + 1) % m->config.cus;
 	g->waves += waves;
 	d->q->waves += waves;
 	if (fresh) {

@@ -77,8 +77,9 @@ struct bed *bed_new(void (*configure)(struct vgpu_config *c))
 	b->next_doorbell = USER_DOORBELLS;
 	b->next_pasid = 100;
 	b->config = (struct vgpu_config) {
+		.asic = vgpu_asic_find("gfx90a"),
 		.vram_bytes = BED_VRAM_BYTES, .doorbells = b->doorbells, .doorbell_bytes = BED_DOORBELL_BYTES,
-		.cus = 8, .simds_per_cu = 4, .waves_per_simd = 8, .se = 4,
+		.xccs = 1, .cus = 8, .simds_per_cu = 4, .waves_per_simd = 8, .se = 4,
 		.trap_ns = 10000, .runlist_ns = 20000, .dispatch_ns = 2000, .hbm_bytes_per_us = 1600000, .quantum_ns = 1000000,
 	};
 	if (configure)
@@ -178,8 +179,10 @@ void bed_vmid(struct bed *b, u32 vmid, const struct bed_process *p)
 	vmid_mapping(b, VGPU_ATC_VMID0_PASID, 1, VGPU_IH_VMID_0_LUT, vmid, mapping);
 	vmid_mapping(b, VGPU_ATC_VMID16_PASID, 1u << 16, VGPU_IH_VMID_0_LUT_MM, vmid, mapping);
 	for (hub = 0; p && hub < VGPU_HUBS; hub++) {
-		reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_BASE_LO) + 2 * vmid, LO(p->root | PTE_V));
-		reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_BASE_LO) + 2 * vmid + 1, HI(p->root));
+		if (!vgpu_hub_exists(b->m, hub))
+			continue;
+		reg(b, vgpu_hub_reg(b->m, hub, VGPU_VM_PT_BASE_LO) + 2 * vmid, LO(p->root | PTE_V));
+		reg(b, vgpu_hub_reg(b->m, hub, VGPU_VM_PT_BASE_LO) + 2 * vmid + 1, HI(p->root));
 	}
 }
 
@@ -206,7 +209,7 @@ void bed_hqd_dequeue(struct bed *b, u32 pipe, u32 queue, u32 type)
 
 bool bed_hqd_active(struct bed *b, u32 pipe, u32 queue)
 {
-	return vgpu_hqd_get(b->m, 1, pipe, queue, VGPU_HQD_ACTIVE) & 1;
+	return vgpu_hqd_get(b->m, 0, 1, pipe, queue, VGPU_HQD_ACTIVE) & 1;
 }
 
 static void ring_write(u32 *ring, u64 *wptr, const u32 *dwords, u32 count)
@@ -238,15 +241,17 @@ static void hubs_up(struct bed *b)
 	u32 hub, vmid;
 
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
-		reg(b, VGPU_HUB_REG(hub, VGPU_VM_CONTEXT0_CNTL), 1);
-		reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_BASE_LO), LO(gart | PTE_V));
-		reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_BASE_LO) + 1, HI(gart));
-		reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_END_LO), BED_GART_BYTES / VGPU_PAGE - 1);
+		if (!vgpu_hub_exists(b->m, hub))
+			continue;
+		reg(b, vgpu_hub_reg(b->m, hub, VGPU_VM_CONTEXT0_CNTL), 1);
+		reg(b, vgpu_hub_reg(b->m, hub, VGPU_VM_PT_BASE_LO), LO(gart | PTE_V));
+		reg(b, vgpu_hub_reg(b->m, hub, VGPU_VM_PT_BASE_LO) + 1, HI(gart));
+		reg(b, vgpu_hub_reg(b->m, hub, VGPU_VM_PT_END_LO), BED_GART_BYTES / VGPU_PAGE - 1);
 		for (vmid = 1; vmid < 16; vmid++) {
 			/* As amdgpu sets it up for this device: three levels, tables of 2^18 pages */
-			reg(b, VGPU_HUB_REG(hub, VGPU_VM_CONTEXT0_CNTL) + vmid, 1 | 2 << 1 | 9 << 3);
-			reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_END_LO) + 2 * vmid, 0xffffffff);
-			reg(b, VGPU_HUB_REG(hub, VGPU_VM_PT_END_LO) + 2 * vmid + 1, 0xf);
+			reg(b, vgpu_hub_reg(b->m, hub, VGPU_VM_CONTEXT0_CNTL) + vmid, 1 | 2 << 1 | 9 << 3);
+			reg(b, vgpu_hub_reg(b->m, hub, VGPU_VM_PT_END_LO) + 2 * vmid, 0xffffffff);
+			reg(b, vgpu_hub_reg(b->m, hub, VGPU_VM_PT_END_LO) + 2 * vmid + 1, 0xf);
 		}
 	}
 	/* GART: all of it is mapped to the beginning of system memory */

@@ -130,12 +130,12 @@ static void gpuvm_kernel_apertures(void)
 	vgpu_quiet = true;
 	*(u64 *)(b->vram + bed_vram(b, 4096)) = (BED_SYSTEM_BASE + 0x9000) | PTE_V | PTE_S | PTE_RW;
 	*(u32 *)(b->system + 0x9004) = 13;
-	vgpu_reg_set(b->m, VGPU_HUB_REG(VGPU_HUB_MM, VGPU_VM_PT_BASE_LO), (u32)(bed_vram(b, 4096) - 4096) | PTE_V);
+	vgpu_reg_set(b->m, vgpu_hub_reg(b->m, VGPU_HUB_MM, VGPU_VM_PT_BASE_LO), (u32)(bed_vram(b, 4096) - 4096) | PTE_V);
 	CHECK(vgpu_vm_read(b->m, VGPU_AS(VGPU_HUB_MM, 0), 4, &got, 4));
 	CHECK_EQ(got, 13);
 	CHECK(vgpu_vm_read(b->m, VGPU_AS_KERNEL, 0x7890, &got, 4));
 	CHECK_EQ(got, 12);
-	vgpu_reg_set(b->m, VGPU_HUB_REG(VGPU_HUB_MM, VGPU_VM_CONTEXT0_CNTL), 0);
+	vgpu_reg_set(b->m, vgpu_hub_reg(b->m, VGPU_HUB_MM, VGPU_VM_CONTEXT0_CNTL), 0);
 	CHECK(vgpu_vm_read(b->m, VGPU_AS_KERNEL, 0x7890, &got, 4));
 	CHECK(!vgpu_vm_read(b->m, VGPU_AS(VGPU_HUB_MM, 0), 0x7890, &got, 4));
 }
