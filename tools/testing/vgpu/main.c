@@ -78,7 +78,7 @@ TUNABLE(hbm_bytes_per_us, "bandwidth of saving and restoring waves, 1..100000000
 TUNABLE(trap_ns, "fixed cost of saving or restoring a queue, 0..1000000000 ns");
 TUNABLE(runlist_ns, "cost of a runlist or an unmap request, 0..1000000000 ns");
 TUNABLE(dispatch_ns, "from a packet to its first waves, 0..1000000000 ns");
-TUNABLE(quantum_ns, "time slice when processes or queues are oversubscribed, 100000..1000000000 ns");
+TUNABLE(quantum_ns, "unit of the time slice that amdkfd asks for, when processes or queues are oversubscribed, 10000..100000000 ns");
 
 /*
  * Documentation/virtual-gpu.rst derives the numbers. In short: units and bandwidth are published figures; the costs are
@@ -89,9 +89,9 @@ static const struct preset {
 	const char *name;
 	unsigned int cus, se, hbm_bytes_per_us, trap_ns, runlist_ns, dispatch_ns, quantum_ns;
 } presets[] = {
-	{ "small", 8, 4, 1600000, 10000, 20000, 2000, 10000000 },
-	{ "mi210", 104, 8, 1638400, 10000, 20000, 2000, 10000000 },
-	{ "mi300x", 38, 4, 662500, 10000, 20000, 2000, 10000000 },
+	{ "small", 8, 4, 1600000, 10000, 20000, 2000, 1000000 },
+	{ "mi210", 104, 8, 1638400, 10000, 20000, 2000, 1000000 },
+	{ "mi300x", 38, 4, 662500, 10000, 20000, 2000, 1000000 },
 };
 
 static const struct vgpu_front vgpu_front_none = { .name = "none" };
@@ -189,7 +189,7 @@ static int parse_parameters(struct vgpu_config *c)
 	    !valid("hbm_bytes_per_us", hbm_bytes_per_us.value, 1, 100000000) ||
 	    !valid("trap_ns", trap_ns.value, 0, 1000000000) || !valid("runlist_ns", runlist_ns.value, 0, 1000000000) ||
 	    !valid("dispatch_ns", dispatch_ns.value, 0, 1000000000) ||
-	    !valid("quantum_ns", quantum_ns.value, 100000, 1000000000) || !parse_faults(&c->faults))
+	    !valid("quantum_ns", quantum_ns.value, 10000, 100000000) || !parse_faults(&c->faults))
 		return -EINVAL;
 	if (cus.value < se.value || DIV_ROUND_UP(cus.value, se.value) > 16) {
 		pr_err("cus=%u cannot be spread over se=%u shader engines: at least one and at most 16 each\n",
@@ -352,8 +352,15 @@ static ssize_t queues_read(struct file *file, char __user *to, size_t count, lof
 	return debugfs_read(file, to, count, pos, vgpu_model_print_queues);
 }
 
+static ssize_t cus_read(struct file *file, char __user *to, size_t count, loff_t *pos)
+{
+	return debugfs_read(file, to, count, pos, vgpu_model_print_cus);
+}
+
 static const struct file_operations stats_fops = { .owner = THIS_MODULE, .read = stats_read, .llseek = default_llseek };
 static const struct file_operations queues_fops = { .owner = THIS_MODULE, .read = queues_read, .llseek = default_llseek };
+
+static const struct file_operations cus_fops = { .owner = THIS_MODULE, .read = cus_read, .llseek = default_llseek };
 
 static int rom_write(void)
 {
@@ -421,6 +428,7 @@ static int __init vgpu_init(void)
 		debugfs = debugfs_create_dir("vgpu", NULL);
 		debugfs_create_file("stats", 0444, debugfs, NULL, &stats_fops);
 		debugfs_create_file("queues", 0444, debugfs, NULL, &queues_fops);
+		debugfs_create_file("cus", 0444, debugfs, NULL, &cus_fops);
 		ret = vgpu_pci_add();
 	}
 	if (ret) {

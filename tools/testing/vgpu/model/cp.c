@@ -17,6 +17,7 @@
 #define DOORBELL_EN		0x40000000u	/* CP_HQD_PQ_DOORBELL_CONTROL */
 #define ATC_PASID_VALID		0x80000000u
 #define HQD_IN_MQD		0x200		/* byte offset of the HQD registers in an MQD */
+#define PIPE_PRIORITY_HIGH	2
 
 /* Address space of a queue's ring, buffers and signals */
 u32 vgpu_queue_as(const struct vgpu_queue *q)
@@ -118,6 +119,18 @@ static void set_pointers(struct vgpu_queue *q, u64 wptr, u32 rptr_dwords)
 	q->rptr = behind <= wptr ? wptr - behind : 0;
 }
 
+/* COMPUTE_STATIC_THREAD_MGMT_SEn: not among the registers of the slot, the CP takes them from the MQD. */
+static bool read_cu_mask(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	static const u8 word[VGPU_MAX_SE] = { 23, 24, 26, 27, 39, 40, 41, 42 };
+	u32 se;
+
+	for (se = 0; se < VGPU_MAX_SE; se++)
+		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + word[se] * 4, &q->cu_mask[se], 4))
+			return false;
+	return true;
+}
+
 /**
  * vgpu_queue_map() - give a compute queue its slot and everything that memory says about it
  * @m: the device
@@ -156,6 +169,10 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	q->slot = request->slot;
 	q->from_runlist = request->from_runlist;
 	q->is_static = request->is_static;
+	q->pipe_priority = (u8)(r[VGPU_HQD_PIPE_PRIORITY] & 3);
+	if (q->pipe_priority > PIPE_PRIORITY_HIGH)
+		q->pipe_priority = PIPE_PRIORITY_HIGH;
+	q->queue_priority = (u8)(r[VGPU_HQD_QUEUE_PRIORITY] & 0xf);
 	q->vmid = r[VGPU_HQD_VMID] & 0xf;
 	q->pasid = request->pasid;
 	if (request->from_registers) {
@@ -165,6 +182,10 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	q->mqd = r[VGPU_HQD_MQD_BASE_LO] | (u64)r[VGPU_HQD_MQD_BASE_HI] << 32;
 	if (!request->from_registers)
 		q->mqd = request->mqd;
+	if (q->kind == VGPU_QUEUE_AQL && !read_cu_mask(m, q)) {
+		vgpu_queue_free(m, q);
+		return NULL;
+	}
 	q->doorbell = request->from_registers ? r[VGPU_HQD_PQ_DOORBELL] & 0x0ffffffc : request->doorbell;
 	q->has_doorbell = !request->from_registers || (r[VGPU_HQD_PQ_DOORBELL] & DOORBELL_EN);
 	q->ring = (u64)r[VGPU_HQD_PQ_BASE_LO] << 8 | (u64)r[VGPU_HQD_PQ_BASE_HI] << 40;
@@ -464,6 +485,9 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 		{ "runlists", s->runlists },
 		{ "unmaps", s->unmaps },
 		{ "rotations", s->rotations },
+		{ "runlist_processes", m->xcc[0].runlist.processes },
+		{ "runlist_queues", m->xcc[0].runlist.queues },
+		{ "runlist_chained", m->xcc[0].runlist.chained },
 		{ "cwsr_saves", s->cwsr_saves },
 		{ "cwsr_restores", s->cwsr_restores },
 		{ "saved_bytes", s->saved_bytes },
@@ -501,5 +525,20 @@ u32 vgpu_model_print_queues(struct vgpu_model *m, char *buf, u32 size)
 				   (unsigned long long)q->mqd, (unsigned long long)q->rptr, (unsigned long long)q->wptr,
 				   q->waves);
 	}
+	return n;
+}
+
+/* See vgpu_model.h. Lines "xcc cu engine waves started": waves in slots now, and ever. */
+u32 vgpu_model_print_cus(struct vgpu_model *m, char *buf, u32 size)
+{
+	u32 n = 0, xcc, cu, i, busy, per_cu = m->config.simds_per_cu;
+
+	for (xcc = 0; xcc < m->config.xccs; xcc++)
+		for (cu = 0; cu < m->config.cus; cu++) {
+			for (i = 0, busy = 0; i < per_cu; i++)
+				busy += m->config.waves_per_simd - m->xcc[xcc].simd[cu * per_cu + i].waves;
+			n += vgpu_snprintf(buf + n, size - n, "%u %u %u %u %llu\n", xcc, cu, cu % m->config.se, busy,
+					   (unsigned long long)m->xcc[xcc].cu_started[cu]);
+		}
 	return n;
 }

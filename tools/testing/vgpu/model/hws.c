@@ -2,16 +2,23 @@
 /*
  * hws.c - the hardware scheduler: what HIQ's packets ask for
  *
- * A runlist names processes and their queues. As many as there are VMIDs and slots for are mapped together; if that is not all, the
- * window of mapped queues moves on every quantum, with wave save and restore as for any other unmap.
+ * A runlist names processes and their queues. As many as there are VMIDs, slots and GWS for are mapped together, in the order of the
+ * list. A list that leads back to its beginning (RUN_LIST with the chain bit at its end) goes round: the window of mapped entries
+ * moves on every quantum, with wave save and restore as for any other unmap. Of a list that ends, what does not fit is never
+ * mapped; no driver wants that, so it is reported.
  */
 #include "model.h"
 
 #define IT_MAP_PROCESS		0xa1
 #define IT_MAP_QUEUES		0xa2
 #define IT_RUN_LIST		0xa5
+#define PACKET_TYPE(h)		((h) >> 30)
 #define PACKET_DWORDS(h)	((((h) >> 16) & 0x3fff) + 2)
 #define PACKET_OPCODE(h)	(((h) >> 8) & 0xff)
+#define RUN_LIST_DWORDS		4
+#define RUN_LIST_SIZE(p)	((p)[3] & 0xfffff)
+#define RUN_LIST_CHAIN		(1u << 20)
+#define MAX_CHAINED		16		/* lists in a chain before it is taken for an endless one */
 #define HWS_ME			1
 #define ATC_PASID_VALID		0x80000000u
 #define MAP_DWORDS		7
@@ -89,46 +96,76 @@ static bool find_slot(struct vgpu_model *m, u32 xcc, u8 *pipe, u8 *slot)
 	return best <= VGPU_QUEUES;
 }
 
+/* Is the global wave sync another process's? */
+static bool gws_taken(struct vgpu_model *m, u32 xcc, u16 pasid)
+{
+	struct vgpu_list *l;
+
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
+		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		if (q->gws && q->xcc == xcc && q->pasid != pasid)
+			return true;
+	}
+	return false;
+}
+
+/* Return: false if there is no room for the entry now. */
+static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry *e, u64 start_ns, u64 *restored)
+{
+	const struct vgpu_rl_process *p = &m->xcc[xcc].runlist.process[e->process];
+	struct vgpu_map_request request = {
+		.xcc = (u8)xcc,
+		.me = HWS_ME,
+		.from_runlist = true,
+		.is_static = e->is_static,
+		.pasid = p->pasid,
+		.mqd = e->mqd,
+		.wptr_addr = e->wptr_addr,
+		.doorbell = e->doorbell,
+		.engine = e->engine,
+	};
+	struct vgpu_queue *q;
+
+	if (e->is_queue && !e->sdma && !find_slot(m, xcc, &request.pipe, &request.slot))
+		return false;
+	if (e->gws && gws_taken(m, xcc, p->pasid))
+		return false;
+	request.vmid = vmid_of(m, xcc, p);
+	if (!request.vmid)
+		return false;
+	if (!e->is_queue)
+		return true;
+	q = e->sdma ? vgpu_sdma_map(m, &request) : vgpu_queue_map(m, &request);
+	if (!q) {
+		m->stats.bad_packets++;
+		vgpu_err("queue with MQD %#llx cannot be mapped", (unsigned long long)e->mqd);
+		return true;
+	}
+	q->gws = e->gws;
+	q->ready_ns = start_ns;
+	if (q->kind == VGPU_QUEUE_AQL)
+		*restored += vgpu_cwsr_restore(m, q);
+	return true;
+}
+
 /*
- * Maps queues of the runlist from its position on, until VMIDs or slots run out. They run from @start_ns on, those that have state to
- * restore later by what that takes.
+ * Maps entries of the runlist from its position on, until VMIDs, slots or GWS run out. Queues run from @start_ns on, those that have
+ * state to restore later by what that takes. The longest quantum of the processes counts for all.
  */
 static void map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 {
 	struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
+	u64 restored = 0, quantum = 1;
 	struct vgpu_list *l;
-	u64 restored = 0;
 
-	for (rl->mapped = 0; rl->mapped < rl->queues; rl->mapped++) {
-		const struct vgpu_rl_queue *e = &rl->queue[(rl->pos + rl->mapped) % rl->queues];
-		const struct vgpu_rl_process *p = &rl->process[e->process];
-		struct vgpu_map_request request = {
-			.xcc = (u8)xcc,
-			.me = HWS_ME,
-			.from_runlist = true,
-			.is_static = e->is_static,
-			.pasid = p->pasid,
-			.mqd = e->mqd,
-			.wptr_addr = e->wptr_addr,
-			.doorbell = e->doorbell,
-			.engine = e->engine,
-		};
-		struct vgpu_queue *q;
+	for (rl->mapped = 0; rl->mapped < rl->entries; rl->mapped++) {
+		const struct vgpu_rl_entry *e = &rl->entry[(rl->pos + rl->mapped) % rl->entries];
 
-		if (!e->sdma && !find_slot(m, xcc, &request.pipe, &request.slot))
+		if (!map_entry(m, xcc, e, start_ns, &restored))
 			break;
-		request.vmid = vmid_of(m, xcc, p);
-		if (!request.vmid)
-			break;
-		q = e->sdma ? vgpu_sdma_map(m, &request) : vgpu_queue_map(m, &request);
-		if (!q) {
-			m->stats.bad_packets++;
-			vgpu_err("queue with MQD %#llx cannot be mapped", (unsigned long long)e->mqd);
-			continue;
-		}
-		q->ready_ns = start_ns;
-		if (q->kind == VGPU_QUEUE_AQL)
-			restored += vgpu_cwsr_restore(m, q);
+		if (rl->process[e->process].quantum > quantum)
+			quantum = rl->process[e->process].quantum;
 	}
 	/* They are restored side by side and share the slots: none has its waves back long before another. */
 	for (l = m->queues.next; restored && l != &m->queues; l = l->next) {
@@ -141,8 +178,13 @@ static void map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 		if (q->head)
 			q->head_ready_ns = q->ready_ns;
 	}
-	rl->oversubscribed = rl->mapped < rl->queues;
-	rl->quantum_end_ns = start_ns + m->config.quantum_ns;
+	rl->oversubscribed = rl->chained && rl->mapped < rl->entries;
+	rl->quantum_end_ns = start_ns + quantum * m->config.quantum_ns;
+	if (rl->mapped < rl->entries && !rl->chained) {
+		m->stats.bad_packets++;
+		vgpu_err("runlist of %u processes and %u queues does not fit and is not chained: entry %u has no room",
+			 rl->processes, rl->queues, rl->mapped);
+	}
 }
 
 /* Unmaps queues that the scheduler of an XCC mapped. Return: bytes saved. */
@@ -188,56 +230,89 @@ void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_t
 	m->stats.unmaps++;
 	/* What was unmapped is not to come back by rotation. */
 	if (by_pasid) {
-		for (i = 0; i < rl->queues; i++)
-			if (rl->process[rl->queue[i].process].pasid != pasid)
-				rl->queue[kept++] = rl->queue[i];
+		for (i = 0; i < rl->entries; i++)
+			if (rl->process[rl->entry[i].process].pasid != pasid)
+				rl->entry[kept++] = rl->entry[i];
 		rl->pos = 0;
 	}
-	rl->queues = kept;
+	rl->entries = kept;
 	rl->oversubscribed &= kept > 0;
 	hiq->busy_until_ns = m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes);
 }
 
+/* Return: false if that is no process, or there are too many. */
+static bool parse_process(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
+{
+	if (dwords < 4 || rl->processes == VGPU_RL_PROCESSES || rl->entries == VGPU_RL_ENTRIES)
+		return false;
+	rl->entry[rl->entries++] = (struct vgpu_rl_entry) { .process = rl->processes };
+	rl->process[rl->processes++] = (struct vgpu_rl_process) {
+		.pasid = (u16)p[1],
+		.quantum = p[1] >> 25,
+		.pt_base = p[2] | (u64)p[3] << 32,
+	};
+	return true;
+}
+
+static bool parse_queue(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
+{
+	u32 engine = (p[1] >> 26) & 7, extended = (p[1] >> 2) & 3, type = (p[1] >> 21) & 7;
+
+	if (dwords < MAP_DWORDS || rl->entries == VGPU_RL_ENTRIES || !rl->processes)
+		return false;
+	rl->queues++;
+	rl->entry[rl->entries++] = (struct vgpu_rl_entry) {
+		.process = rl->processes - 1,
+		.is_queue = true,
+		.sdma = extended || engine,
+		.engine = extended ? engine : engine - 2,
+		.is_static = type == 2 || type == 3,
+		.gws = p[1] >> 12 & 1,
+		.doorbell = p[2] & 0x0ffffffc,
+		.mqd = p[3] | (u64)p[4] << 32,
+		.wptr_addr = p[5] | (u64)p[6] << 32,
+	};
+	return true;
+}
+
+/*
+ * Packets follow each other without a gap: a driver that counts processes and queues otherwise than it writes them is found out. A
+ * chained RUN_LIST is the last packet: the list goes on there, or begins anew.
+ */
 static bool parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib, u32 dwords)
 {
 	struct vgpu_stream s = { .as = VGPU_AS_KERNEL, .base = ib, .mask = ~0ULL, .end = dwords };
-	u32 p[MAP_DWORDS], n;
+	u32 p[MAP_DWORDS], n, chained = 0;
 
-	for (s.pos = 0; s.pos < dwords; s.pos += n) {
+	for (s.pos = 0; s.pos < s.end; s.pos += n) {
 		if (!vgpu_stream_read(m, &s, 0, p, 1))
 			return false;
 		n = PACKET_DWORDS(p[0]);
-		if (n > dwords - s.pos || !vgpu_stream_read(m, &s, 0, p, n < MAP_DWORDS ? n : MAP_DWORDS))
+		if (PACKET_TYPE(p[0]) != 3 || n > s.end - s.pos || !vgpu_stream_read(m, &s, 0, p, n < MAP_DWORDS ? n : MAP_DWORDS))
 			return false;
 		switch (PACKET_OPCODE(p[0])) {
 		case IT_MAP_PROCESS:
-			if (n < 4 || rl->processes == VGPU_RL_PROCESSES)
+			if (!parse_process(rl, p, n))
 				return false;
-			rl->process[rl->processes++] = (struct vgpu_rl_process) {
-				.pasid = (u16)p[1],
-				.pt_base = p[2] | (u64)p[3] << 32,
-			};
 			break;
-		case IT_MAP_QUEUES: {
-			u32 engine = (p[1] >> 26) & 7, extended = (p[1] >> 2) & 3, type = (p[1] >> 21) & 7;
-
-			if (n < MAP_DWORDS || rl->queues == VGPU_RL_QUEUES || !rl->processes)
+		case IT_MAP_QUEUES:
+			if (!parse_queue(rl, p, n))
 				return false;
-			rl->queue[rl->queues++] = (struct vgpu_rl_queue) {
-				.process = rl->processes - 1,
-				.sdma = extended || engine,
-				.engine = extended ? engine : engine - 2,
-				.is_static = type == 2 || type == 3,
-				.doorbell = p[2] & 0x0ffffffc,
-				.mqd = p[3] | (u64)p[4] << 32,
-				.wptr_addr = p[5] | (u64)p[6] << 32,
-			};
 			break;
-		}
-		case IT_RUN_LIST:		/* chained to itself: the driver knows that it is oversubscribed */
-			return true;
+		case IT_RUN_LIST:
+			if (n != RUN_LIST_DWORDS || !(p[3] & RUN_LIST_CHAIN) || s.pos + n != s.end || chained++ == MAX_CHAINED)
+				return false;
+			s.base = (p[1] & ~3u) | (u64)p[2] << 32;
+			if (s.base == ib) {
+				rl->chained = true;
+				return true;
+			}
+			s.end = RUN_LIST_SIZE(p);
+			s.pos = 0;
+			n = 0;
+			break;
 		default:
-			break;
+			return false;
 		}
 	}
 	return true;
@@ -263,23 +338,25 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 	m->stats.runlists++;
 	free_vmids(x);
 	rl->processes = 0;
+	rl->entries = 0;
 	rl->queues = 0;
 	rl->pos = 0;
 	rl->mapped = 0;
+	rl->chained = false;
 	rl->oversubscribed = false;
 	rl->max_processes = process_count;
 	if (!parse_runlist(m, rl, ib, dwords)) {
-		rl->queues = 0;
+		rl->entries = 0;
 		return false;
 	}
 	start = m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes);
-	if (rl->queues)
+	if (rl->entries)
 		map_window(m, hiq->xcc, start);
 	hiq->busy_until_ns = start;
 	return true;
 }
 
-/* Moves the window of mapped queues of an XCC on */
+/* Moves the window of mapped entries of an XCC on */
 static void rotate(struct vgpu_model *m, u32 xcc)
 {
 	struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
@@ -287,7 +364,7 @@ static void rotate(struct vgpu_model *m, u32 xcc)
 
 	m->stats.rotations++;
 	free_vmids(&m->xcc[xcc]);
-	rl->pos = (rl->pos + (rl->mapped ? rl->mapped : 1)) % rl->queues;
+	rl->pos = (rl->pos + (rl->mapped ? rl->mapped : 1)) % rl->entries;
 	map_window(m, xcc, m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes));
 }
 
@@ -306,7 +383,7 @@ u64 vgpu_hws_next_event(const struct vgpu_model *m)
 	return next;
 }
 
-/** vgpu_hws_quantum() - move the windows of mapped queues whose time is over */
+/** vgpu_hws_quantum() - move the windows of mapped entries whose time is over */
 void vgpu_hws_quantum(struct vgpu_model *m)
 {
 	u32 xcc;

@@ -27,6 +27,7 @@
 
 #define VGPU_VMIDS		16
 #define VGPU_MAX_CUS		128		/* of an XCC */
+#define VGPU_MAX_SE		8
 #define VGPU_MAX_INFLIGHT	32		/* dispatches of a queue; their records have to fit into the control stack */
 #define VGPU_SDMA_ENGINES	5
 #define VGPU_SDMA_RINGS		2
@@ -154,6 +155,10 @@ struct vgpu_group {
  * @slot: queue of the pipe
  * @from_runlist: mapped by the scheduler (HIQ), not by the driver through registers or KIQ
  * @is_static: not touched by an unmap of the non-static queues
+ * @gws: it has the global wave sync, which only one process has at a time
+ * @pipe_priority: pipes that have more dispatch first: 0 low, 1 medium, 2 high
+ * @queue_priority: queues of the same pipe that have more dispatch first: 0..15
+ * @cu_mask: CUs that its waves may have, a bit each by shader engine
  * @vmid: of its memory accesses
  * @pasid: of its interrupts
  * @mqd: GPU address of the MQD in VMID 0, 0 for a ring that registers describe
@@ -193,6 +198,10 @@ struct vgpu_queue {
 	u8 slot;
 	bool from_runlist;
 	bool is_static;
+	bool gws;
+	u8 pipe_priority;
+	u8 queue_priority;
+	u32 cu_mask[VGPU_MAX_SE];
 	u8 vmid;
 	u16 pasid;
 	u64 mqd;
@@ -261,46 +270,69 @@ struct vgpu_vmid {
 	bool used;
 };
 
-/* A queue of the runlist, as its packet said */
-struct vgpu_rl_queue {
+/**
+ * struct vgpu_rl_entry - a packet of the runlist: MAP_PROCESS, or MAP_QUEUES with one queue
+ * @process: index in the runlist's processes
+ * @is_queue: a queue; otherwise only the process, which takes a VMID whether or not queues follow
+ * @mqd: GPU address of the queue's MQD
+ * @wptr_addr: where its write pointer is
+ * @doorbell: byte offset in the doorbell BAR
+ * @engine: SDMA engine
+ * @sdma: SDMA queue
+ * @is_static: static queue
+ * @gws: it uses the global wave sync
+ */
+struct vgpu_rl_entry {
+	u32 process;
+	bool is_queue;
 	u64 mqd;
 	u64 wptr_addr;
 	u32 doorbell;
-	u32 process;		/* index in the runlist's processes */
 	u8 engine;
 	bool sdma;
 	bool is_static;
+	bool gws;
 };
 
-/* A process of the runlist */
+/**
+ * struct vgpu_rl_process - a process of the runlist
+ * @pt_base: root of its page tables, as PAGE_TABLE_BASE takes it
+ * @pasid: process
+ * @quantum: time slice, in units of vgpu_config.quantum_ns
+ */
 struct vgpu_rl_process {
 	u64 pt_base;
 	u16 pasid;
+	u8 quantum;
 };
 
-#define VGPU_RL_QUEUES		1024
+#define VGPU_RL_ENTRIES		2048
 #define VGPU_RL_PROCESSES	256
 
 /**
  * struct vgpu_runlist - what HIQ's last RUN_LIST asked for
  * @process: processes
  * @processes: how many
- * @queue: queues in order, those of a process are neighbours
- * @queues: how many
- * @pos: first queue of the window that is mapped
- * @mapped: queues of the window
+ * @entry: processes, each followed by its queues
+ * @entries: how many
+ * @queues: how many of them are queues
+ * @pos: first entry of the window that is mapped
+ * @mapped: entries of the window
  * @max_processes: processes that may be mapped together
- * @oversubscribed: not everything fits, the window moves every quantum
+ * @chained: the list leads back to its beginning: what does not fit gets its turn
+ * @oversubscribed: the window moves every quantum
  * @quantum_end_ns: when
  */
 struct vgpu_runlist {
 	struct vgpu_rl_process process[VGPU_RL_PROCESSES];
 	u32 processes;
-	struct vgpu_rl_queue queue[VGPU_RL_QUEUES];
+	struct vgpu_rl_entry entry[VGPU_RL_ENTRIES];
+	u32 entries;
 	u32 queues;
 	u32 pos;
 	u32 mapped;
 	u32 max_processes;
+	bool chained;
 	bool oversubscribed;
 	u64 quantum_end_ns;
 };
@@ -319,6 +351,7 @@ struct vgpu_simd {
  * @runlist: what it is to run
  * @simd: what is free on each SIMD
  * @lds_free: what is free on each compute unit, in bytes
+ * @cu_started: waves that each compute unit was given, restored ones included
  * @slots_busy: wave slots in use
  * @next_cu: where the next search for room begins
  */
@@ -329,6 +362,7 @@ struct vgpu_xcc {
 	struct vgpu_runlist runlist;
 	struct vgpu_simd simd[VGPU_MAX_SIMDS];
 	u32 lds_free[VGPU_MAX_CUS];
+	u64 cu_started[VGPU_MAX_CUS];
 	u32 slots_busy;
 	u32 next_cu;
 };

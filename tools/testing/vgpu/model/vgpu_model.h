@@ -55,7 +55,7 @@ struct vgpu_asic {
  * @runlist_ns: cost of processing a runlist or an unmap request, beside saving
  * @dispatch_ns: from a packet at the head of a mapped queue to its first waves
  * @hbm_bytes_per_us: memory bandwidth of saving and restoring
- * @quantum_ns: time slice when queues or processes are oversubscribed
+ * @quantum_ns: unit of the time slice that a process is mapped with, when queues or processes are oversubscribed
  * @faults: VGPU_FAULT_* mutations
  */
 struct vgpu_config {
@@ -102,5 +102,6 @@ u64 vgpu_model_run(struct vgpu_model *m);
 /* Text for debugfs: returns the bytes written, never more than @size. Not while vgpu_model_run() runs. */
 u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size);
 u32 vgpu_model_print_queues(struct vgpu_model *m, char *buf, u32 size);
+u32 vgpu_model_print_cus(struct vgpu_model *m, char *buf, u32 size);
 
 #endif /* VGPU_MODEL_H */

@@ -2,7 +2,8 @@
 /*
  * waves.c - wave slots and the progress of waves
  *
- * A workgroup needs slots and registers for all its waves, and its LDS, on one compute unit. Queues take turns, a workgroup each; a
+ * A workgroup needs slots and registers for all its waves, and its LDS, on one compute unit that its queue may use. Pipes with a
+ * higher priority start theirs first, and within a pipe queues with a higher priority; equal ones take turns, a workgroup each. A
  * queue whose saved waves wait for slots gives these precedence. Neighbouring waves that start together stay together: a group
  * costs one event per step, whatever its size.
  */
@@ -10,6 +11,7 @@
 
 #define LDS_BYTES_PER_CU	65536
 #define VGPRS_PER_SIMD		512
+#define PIPE_PRIORITIES		3
 
 bool vgpu_waves_init(struct vgpu_model *m)
 {
@@ -21,7 +23,7 @@ bool vgpu_waves_init(struct vgpu_model *m)
 	vgpu_list_init(&m->waiting);
 	vgpu_list_init(&m->free_groups);
 	if (!c->cus || c->cus > VGPU_MAX_CUS || !c->simds_per_cu || c->cus * c->simds_per_cu > VGPU_MAX_SIMDS || !c->se ||
-	    !c->waves_per_simd || !c->hbm_bytes_per_us)
+	    c->se > VGPU_MAX_SE || !c->waves_per_simd || !c->hbm_bytes_per_us)
 		return false;
 	for (x = m->xcc; x < m->xcc + c->xccs; x++) {
 		for (i = 0; i < c->cus * c->simds_per_cu; i++) {
@@ -104,6 +106,7 @@ static bool take_slots(struct vgpu_model *m, struct vgpu_xcc *x, u32 cu, u32 wav
 	if (i == waves) {
 		x->lds_free[cu] -= lds_bytes;
 		x->slots_busy += waves;
+		x->cu_started[cu] += waves;
 		return true;
 	}
 	while (i--) {
@@ -152,6 +155,12 @@ static void insert_by_end(struct vgpu_model *m, struct vgpu_group *g)
 	vgpu_list_add(&g->link, l->next);
 }
 
+/* Compute units are numbered round the shader engines, as the bits of KFD's CU masks are */
+static bool may_use(struct vgpu_model *m, const struct vgpu_queue *q, u32 cu)
+{
+	return q->cu_mask[cu % m->config.se] >> (cu / m->config.se) & 1;
+}
+
 /*
  * Starts workgroup @workgroup of @d somewhere, in step @step with @left_ns of it left. Return: false if there is no room.
  */
@@ -175,7 +184,7 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 	}
 	for (i = 0; i < m->config.cus; i++) {
 		cu = (x->next_cu + i) % m->config.cus;
-		if (take_slots(m, x, cu, waves, d->vgprs, d->lds_bytes, g->simd + g->waves))
+		if (may_use(m, d->q, cu) && take_slots(m, x, cu, waves, d->vgprs, d->lds_bytes, g->simd + g->waves))
 			break;
 	}
 	if (i == m->config.cus) {
@@ -203,13 +212,19 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 	return true;
 }
 
-/* One workgroup of a queue, saved ones first. Return: false if it has none, or there is no room. */
+/* Has it a workgroup to start, if there were room? */
+static bool wants_slots(const struct vgpu_model *m, const struct vgpu_queue *q)
+{
+	if (q->kind != VGPU_QUEUE_AQL || q->stuck || m->now_ns < q->ready_ns)
+		return false;
+	return !vgpu_list_empty(&q->pending) || (q->head && m->now_ns >= q->head_ready_ns);
+}
+
+/* One workgroup of a queue that wants slots, saved ones first. Return: false if there is no room. */
 static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	struct vgpu_dispatch *d = q->head;
 
-	if (m->now_ns < q->ready_ns)
-		return false;
 	if (!vgpu_list_empty(&q->pending)) {
 		struct vgpu_group *g = container_of(q->pending.next, struct vgpu_group, link);
 		u32 workgroup = g->first / g->d->wg_waves, waves = waves_of(g->d, workgroup);
@@ -225,12 +240,42 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 		}
 		return true;
 	}
-	if (!d || m->now_ns < q->head_ready_ns || !start_workgroup(m, d, d->next_wg, 0, d->step_ns, d->flag))
+	if (!start_workgroup(m, d, d->next_wg, 0, d->step_ns, d->flag))
 		return false;
 	m->stats.waves_launched += waves_of(d, d->next_wg);
 	if (++d->next_wg == d->workgroups)
 		vgpu_aql_launched(m, q);
 	return true;
+}
+
+/*
+ * One workgroup of each queue on pipes of @priority, unless another queue of its pipe wants slots more. Return: false if there is none,
+ * or no room.
+ */
+static bool place_round(struct vgpu_model *m, u32 priority)
+{
+	struct vgpu_list *l, *next, *last = m->queues.prev;
+	int highest[VGPU_PIPES] = { -1, -1, -1, -1 };
+	bool served = false;
+
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
+		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		if (q->pipe_priority == priority && wants_slots(m, q) && q->queue_priority > highest[q->pipe])
+			highest[q->pipe] = q->queue_priority;
+	}
+	for (l = m->queues.next; l != &m->queues; l = next) {
+		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		next = l == last ? &m->queues : l->next;
+		if (q->pipe_priority != priority || q->queue_priority < highest[q->pipe] || !wants_slots(m, q) || !place_one(m, q))
+			continue;
+		/* Whoever was served waits for the others. */
+		vgpu_list_del(&q->link);
+		vgpu_list_add(&q->link, &m->queues);
+		served = true;
+	}
+	return served;
 }
 
 /**
@@ -241,26 +286,14 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
  */
 bool vgpu_waves_place(struct vgpu_model *m)
 {
-	bool progress = false, served;
-	struct vgpu_list *l, *next, *last;
+	u32 priority = PIPE_PRIORITIES;
+	bool progress = false;
+	struct vgpu_list *l;
 
 	m->pass++;
-	do {
-		served = false;
-		last = m->queues.prev;
-		for (l = m->queues.next; l != &m->queues; l = next) {
-			struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
-
-			next = l == last ? &m->queues : l->next;
-			if (q->kind != VGPU_QUEUE_AQL || q->stuck || !place_one(m, q))
-				continue;
-			/* Whoever was served waits for the others. */
-			vgpu_list_del(&q->link);
-			vgpu_list_add(&q->link, &m->queues);
-			served = true;
-		}
-		progress |= served;
-	} while (served);
+	while (priority--)
+		while (place_round(m, priority))
+			progress = true;
 	m->place = false;
 	if (progress)
 		for (l = m->queues.next; l != &m->queues; l = l->next)

@@ -80,7 +80,7 @@ struct bed *bed_new(void (*configure)(struct vgpu_config *c))
 		.asic = vgpu_asic_find("gfx90a"),
 		.vram_bytes = BED_VRAM_BYTES, .doorbells = b->doorbells, .doorbell_bytes = BED_DOORBELL_BYTES,
 		.xccs = 1, .cus = 8, .simds_per_cu = 4, .waves_per_simd = 8, .se = 4,
-		.trap_ns = 10000, .runlist_ns = 20000, .dispatch_ns = 2000, .hbm_bytes_per_us = 1600000, .quantum_ns = 1000000,
+		.trap_ns = 10000, .runlist_ns = 20000, .dispatch_ns = 2000, .hbm_bytes_per_us = 1600000, .quantum_ns = 100000,
 	};
 	if (configure)
 		configure(&b->config);
@@ -347,6 +347,7 @@ struct bed_process *bed_process(struct bed *b)
 
 	p->root = bed_vram(b, 8 << 9);
 	p->pasid = b->next_pasid++;
+	p->quantum = 10;
 	p->next_va = 0x7f0000000000ULL;
 	return p;
 }
@@ -386,6 +387,15 @@ u64 bed_alloc(struct bed *b, struct bed_process *p, u64 bytes, void **cpu)
 
 /* ---- queues and work ---- */
 
+/* compute_static_thread_mgmt_se0..7 */
+static const u8 cu_mask_word[8] = { 23, 24, 26, 27, 39, 40, 41, 42 };
+
+void bed_cu_mask(struct bed_queue *q, const u32 *mask, u32 engines)
+{
+	while (engines--)
+		q->mqd_words[cu_mask_word[engines]] = mask[engines];
+}
+
 struct bed_queue *bed_queue(struct bed *b, struct bed_process *p)
 {
 	struct bed_queue *q = (void *)(b->system + bed_system(b, sizeof(*q)));
@@ -412,6 +422,8 @@ struct bed_queue *bed_queue(struct bed *b, struct bed_process *p)
 	q->doorbell = b->next_doorbell;
 	b->next_doorbell += 8;
 
+	for (i = 0; i < ARRAY_SIZE(cu_mask_word); i++)
+		q->mqd_words[cu_mask_word[i]] = ~0u;
 	w = q->mqd_words + 0x80;
 	w[VGPU_HQD_MQD_BASE_LO] = LO(q->mqd);
 	w[VGPU_HQD_MQD_BASE_HI] = HI(q->mqd);
@@ -550,10 +562,9 @@ u32 bed_work_twice(const struct bed_work *w)
 	return n;
 }
 
-bool bed_runlist(struct bed *b, struct bed_queue **queues, u32 count)
+u32 bed_list(struct bed_queue **queues, u32 count, u32 *list)
 {
-	u32 list[8192], n = 0, i, j, processes = 0;
-	u64 ib;
+	u32 n = 0, i, j;
 
 	for (i = 0; i < count; i++) {
 		for (j = 0; j < i; j++)
@@ -561,25 +572,62 @@ bool bed_runlist(struct bed *b, struct bed_queue **queues, u32 count)
 				break;
 		if (j < i)
 			continue;
-		processes++;
-		memcpy(list + n, (u32[21]) { PM4(0xa1, 21), queues[i]->p->pasid, LO(queues[i]->p->root | PTE_V),
-					     HI(queues[i]->p->root) }, 84);
+		memcpy(list + n, (u32[21]) { PM4(0xa1, 21), queues[i]->p->pasid | queues[i]->p->quantum << 25,
+					     LO(queues[i]->p->root | PTE_V), HI(queues[i]->p->root) }, 84);
 		n += 21;
 		for (j = i; j < count; j++) {
 			const struct bed_queue *q = queues[j];
 			u32 engine = q->sdma ? q->engine < 2 ? (q->engine + 2) << 26 : q->engine << 26 | 1 << 2 : 0;
 
-			if (q->p != queues[i]->p)
+			if (q->p != queues[i]->p || q->inactive)
 				continue;
-			memcpy(list + n, (u32[7]) { PM4(0xa2, 7), 1 << 4 | (q->is_static ? 2u << 21 : 0) | engine | 1u << 29,
-						    q->doorbell, LO(q->mqd), HI(q->mqd), LO(q->page_va + 56), HI(q->page_va) }, 28);
+			memcpy(list + n, (u32[7]) { PM4(0xa2, 7), 1 << 4 | q->gws << 12 | (q->is_static ? 2u << 21 : 0) | engine |
+						    1u << 29, q->doorbell, LO(q->mqd), HI(q->mqd), LO(q->page_va + 56),
+						    HI(q->page_va) }, 28);
 			n += 7;
 		}
 	}
-	ib = bed_vram(b, n * 4);
-	memcpy(b->vram + ib, list, n * 4);
-	ib = bed_kernel_va(b, ib);
-	bed_hiq(b, (u32[]) { PM4(0xa5, 4), LO(ib), HI(ib), n | 1u << 23 | (processes < 13 ? processes : 13) << 24 }, 4);
+	return n;
+}
+
+u32 bed_chain(u32 *packet, u64 va, u32 dwords)
+{
+	memcpy(packet, (u32[]) { PM4(0xa5, 4), LO(va), HI(va), dwords | 1u << 20 }, 16);
+	return 4;
+}
+
+void bed_send_runlist(struct bed *b, u64 va, const u32 *list, u32 dwords)
+{
+	u32 vmids = (u32)__builtin_popcount(b->m->xcc[0].hws_vmid_mask);
+
+	memcpy(b->vram + (va - VGPU_FB_BASE), list, dwords * 4);
+	bed_hiq(b, (u32[]) { PM4(0xa5, 4), LO(va), HI(va), dwords | 1u << 23 | vmids << 24 }, 4);
+}
+
+/* What amdkfd calls over-subscribed */
+static bool oversubscribed(struct bed *b, struct bed_queue **queues, u32 count)
+{
+	u32 i, j, processes = 0, compute = 0, gws = 0;
+
+	for (i = 0; i < count; i++) {
+		for (j = 0; j < i && queues[j]->p != queues[i]->p; j++)
+			;
+		processes += j == i;
+		compute += !queues[i]->sdma && !queues[i]->inactive;
+		gws += queues[i]->gws;
+	}
+	return processes > (u32)__builtin_popcount(b->m->xcc[0].hws_vmid_mask) || gws > 1 ||
+	       compute > (u32)__builtin_popcountll(b->m->xcc[0].hws_queue_mask);
+}
+
+bool bed_runlist(struct bed *b, struct bed_queue **queues, u32 count)
+{
+	u32 list[BED_LIST_DWORDS], n = bed_list(queues, count, list);
+	u64 va = bed_kernel_va(b, bed_vram(b, (n + 4) * 4));
+
+	if (oversubscribed(b, queues, count) && !b->never_chain)
+		n += bed_chain(list + n, va, n + 4);
+	bed_send_runlist(b, va, list, n);
 	return bed_hiq_fence(b);
 }
 

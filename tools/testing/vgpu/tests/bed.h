@@ -22,6 +22,7 @@
 #define BED_RESET		2u
 #define BED_SAVE		3u
 #define BED_SAVE_BYTES		(5u << 20)
+#define BED_LIST_DWORDS		8192u
 
 #define PTE_V			1ULL
 #define PTE_S			2ULL
@@ -35,6 +36,7 @@
 struct bed_process {
 	u64 root;
 	u16 pasid;
+	u8 quantum;		/* 10, as amdkfd asks for */
 	u64 next_va;
 };
 
@@ -54,6 +56,8 @@ struct bed_queue {
 	u32 engine;
 	bool sdma;
 	bool is_static;
+	bool gws;
+	bool inactive;		/* not in the runlist, only its process is */
 };
 
 /* A kernel, its arguments and its counters in a process */
@@ -86,6 +90,7 @@ struct bed {
 	u64 *hiq_wptr_memory;
 	u64 *fence;
 	u64 fence_value;
+	bool never_chain;	/* a driver that does not see that it is oversubscribed */
 };
 
 struct bed *bed_new(void (*configure)(struct vgpu_config *c));
@@ -113,6 +118,7 @@ void bed_map(struct bed *b, struct bed_process *p, u64 va, u64 phys, u64 flags);
 u64 bed_alloc(struct bed *b, struct bed_process *p, u64 bytes, void **cpu);
 
 struct bed_queue *bed_queue(struct bed *b, struct bed_process *p);
+void bed_cu_mask(struct bed_queue *q, const u32 *mask, u32 engines);	/* before it is mapped; a word per engine */
 struct bed_queue *bed_sdma_queue(struct bed *b, struct bed_process *p, u32 engine);
 void bed_submit_raw(struct bed *b, struct bed_queue *q, const void *packet, bool ring);
 struct bed_work *bed_work(struct bed *b, struct bed_process *p, u32 waves, u32 wg_waves, u32 steps, u64 step_ns);
@@ -121,8 +127,15 @@ bool bed_work_done(void *work);
 u32 bed_work_lost(const struct bed_work *w);
 u32 bed_work_twice(const struct bed_work *w);
 
-/* Runlist of all of @queues; processes in order of their first queue. Returns when the fence was written, false if it never is. */
+/*
+ * Runlist of all of @queues; processes in order of their first queue; chained to itself if that is more than the scheduler has
+ * VMIDs, slots or GWS for. Returns when the fence was written, false if it never is.
+ */
 bool bed_runlist(struct bed *b, struct bed_queue **queues, u32 count);
+/* Its parts: the list, a RUN_LIST with the chain bit (both return dwords), and RUN_LIST for a list that goes to @va, without fence */
+u32 bed_list(struct bed_queue **queues, u32 count, u32 *list);
+u32 bed_chain(u32 *packet, u64 va, u32 dwords);
+void bed_send_runlist(struct bed *b, u64 va, const u32 *list, u32 dwords);
 bool bed_unmap(struct bed *b, bool reset);		/* non-static queues */
 bool bed_unmap_pasid(struct bed *b, u16 pasid);
 bool bed_hiq_fence(struct bed *b);

@@ -31,6 +31,7 @@ struct model_test {
 
 extern struct bed *b;			/* the device of the test that runs; freed behind it */
 extern const struct model_test model_tests[];
+extern const struct model_test oversub_tests[];
 
 void __attribute__((noreturn, format(printf, 3, 4))) check_failed(const char *file, int line, const char *format, ...);
 void up(void);

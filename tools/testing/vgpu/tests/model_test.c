@@ -1101,96 +1101,9 @@ static void unmap_filters(void)
 	CHECK(!bed_run_until(b, bed_work_done, w[0], 10 * MS));
 }
 
-/* ---- oversubscription ---- */
-
-static void no_copy_costs(struct vgpu_config *c)
+static void short_quantum(struct vgpu_config *c)
 {
-	c->quantum_ns = 200 * US;
-}
-
-static void more_processes_than_vmids(void)
-{
-	enum { N = 20 };
-	struct bed_queue *q[N];
-	struct bed_work *w[N];
-	struct bed_process *p;
-	u32 i;
-
-	b = bed_new(no_copy_costs);
-	bed_driver_up(b);
-	for (i = 0; i < N; i++) {
-		p = bed_process(b);
-		q[i] = bed_queue(b, p);
-		w[i] = bed_work(b, p, 64, 2, 10, 100 * US);
-	}
-	CHECK(bed_runlist(b, q, N));
-	for (i = 0; i < N; i++)
-		bed_submit(b, q[i], w[i], false);
-	for (i = 0; i < N; i++)
-		CHECK_DONE(w[i]);
-	CHECK(bed_stat(b, "rotations") > 2);
-	CHECK(bed_stat(b, "waves_saved") > 0);
-	/* a process that was unmapped does not come back when the others go round */
-	w[3] = bed_work(b, q[3]->p, 64, 2, 10, 100 * US);
-	CHECK(bed_unmap_pasid(b, q[3]->p->pasid));
-	bed_submit(b, q[3], w[3], false);
-	CHECK(!bed_run_until(b, bed_work_done, w[3], 20 * MS));
-	CHECK_EQ(*q[3]->read_index, 1);
-	CHECK(bed_unmap(b, false));
-	CHECK(bed_runlist(b, q, N));
-	CHECK_DONE(w[3]);
-	/* after the unmap nothing comes back by itself */
-	CHECK(bed_unmap(b, false));
-	i = (u32)bed_stat(b, "rotations");
-	bed_run_for(b, 10 * MS);
-	CHECK_EQ(bed_stat(b, "rotations"), i);
-}
-
-static void more_queues_than_slots(void)
-{
-	enum { N = 60 };
-	struct bed_queue *q[N];
-	struct bed_work *w[N];
-	struct bed_process *p = NULL;
-	u32 i;
-
-	b = bed_new(no_copy_costs);
-	bed_driver_up(b);
-	for (i = 0; i < N; i++) {
-		if (!(i % 40))
-			p = bed_process(b);
-		q[i] = bed_queue(b, p);
-		w[i] = bed_work(b, p, 16, 2, 3, 100 * US);
-	}
-	CHECK(bed_runlist(b, q, N));
-	for (i = 0; i < N; i++)
-		bed_submit(b, q[i], w[i], false);
-	for (i = 0; i < N; i++)
-		CHECK_DONE(w[i]);
-	CHECK(bed_stat(b, "rotations") > 1);
-}
-
-static void what_fits_does_not_rotate(void)
-{
-	enum { N = 12 };
-	struct bed_queue *q[N];
-	struct bed_work *w[N];
-	struct bed_process *p;
-	u32 i;
-
-	up();
-	for (i = 0; i < N; i++) {
-		p = bed_process(b);
-		q[i] = bed_queue(b, p);
-		w[i] = bed_work(b, p, 64, 2, 10, 100 * US);
-	}
-	CHECK(bed_runlist(b, q, N));
-	for (i = 0; i < N; i++)
-		bed_submit(b, q[i], w[i], false);
-	for (i = 0; i < N; i++)
-		CHECK_DONE(w[i]);
-	CHECK_EQ(bed_stat(b, "rotations"), 0);
-	CHECK_EQ(bed_stat(b, "waves_saved"), 0);
+	c->quantum_ns = 20 * US;		/* ten of them */
 }
 
 /* ---- queues loaded by registers, without the scheduler ---- */
@@ -1463,7 +1376,7 @@ static void random_life_by_registers(u32 seed)
 	u32 i, n = 0;
 
 	srand(seed);
-	b = bed_new(seed & 1 ? no_copy_costs : NULL);
+	b = bed_new(seed & 1 ? short_quantum : NULL);
 	bed_driver_up(b);
 	for (i = 0; i < 2; i++) {
 		p[i] = bed_process(b);
@@ -1525,7 +1438,7 @@ static void random_life(u32 seed)
 	bool submitted[WORKS] = { 0 };
 
 	srand(seed);
-	b = bed_new(seed & 1 ? no_copy_costs : NULL);
+	b = bed_new(seed & 1 ? short_quantum : NULL);
 	bed_driver_up(b);
 	if (seed & 2)			/* two VMIDs, so that processes rotate */
 		bed_hiq(b, (u32[]) { PM4(0xa0, 8), 0x18 | 1u << 29, 0x14, 0, 0, 0, 0, 0 }, 8);
@@ -1614,7 +1527,6 @@ const struct model_test model_tests[] = {
 	T(uneven_engines_lack_a_compute_unit), T(waves_wait_for_their_flag), T(a_late_caller_gets_control_back),
 	T(preempted_work_is_done_once), T(nothing_runs_while_unmapped), T(saved_sizes_are_true), T(saving_takes_device_time),
 	T(memory_alone_is_the_state), T(stale_state_loses_work), T(restored_waves_come_first), T(restored_queues_share), T(unmap_filters),
-	T(more_processes_than_vmids), T(more_queues_than_slots), T(what_fits_does_not_rotate),
 	T(queue_loaded_by_registers), T(slot_is_active_until_all_is_saved), T(drained_queue_finishes_what_it_began),
 	T(reset_queue_comes_back_with_nothing), T(pipes_and_queues_are_separate), T(vmids_are_programmed_by_registers),
 	T(write_pointer_is_fetched_when_asked_for), T(random_lives), T(random_lives_by_registers),
@@ -1622,7 +1534,7 @@ const struct model_test model_tests[] = {
 };
 
 /* A file of tests, a table. Those that draw lots come last. */
-static const struct model_test *const tables[] = { model_tests };
+static const struct model_test *const tables[] = { oversub_tests, model_tests };
 
 static bool wanted(const char *name, int argc, char **argv)
 {

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: MIT
+/*
+ * oversub_test.c - more than fits: runlists that go round, VMIDs, slots, GWS; hardware priorities and CU masks
+ */
+#include "check.h"
+
+#define PIPE_PRIORITY(q)	((q)->mqd_words[0x80 + VGPU_HQD_PIPE_PRIORITY])
+#define QUEUE_PRIORITY(q)	((q)->mqd_words[0x80 + VGPU_HQD_QUEUE_PRIORITY])
+
+static void short_quantum(struct vgpu_config *c)
+{
+	c->quantum_ns = 20 * US;		/* ten of them */
+}
+
+/* A device whose scheduler has these VMIDs and slots (MEC1, pipe * 8 + queue) */
+static void up_with(u32 vmids, u32 slots)
+{
+	b = bed_new(short_quantum);
+	bed_driver_up(b);
+	bed_hiq(b, (u32[]) { PM4(0xa0, 8), vmids | 1u << 29, slots, 0, 0, 0, 0, 0 }, 8);
+}
+
+static u32 items_done(const struct bed_work *w)
+{
+	return w->waves * w->steps - bed_work_lost(w);
+}
+
+static void more_processes_than_vmids(void)
+{
+	enum { N = 20 };
+	struct bed_queue *q[N];
+	struct bed_work *w[N];
+	struct bed_process *p;
+	u32 i;
+
+	b = bed_new(short_quantum);
+	bed_driver_up(b);
+	for (i = 0; i < N; i++) {
+		p = bed_process(b);
+		q[i] = bed_queue(b, p);
+		w[i] = bed_work(b, p, 64, 2, 10, 100 * US);
+	}
+	CHECK(bed_runlist(b, q, N));
+	for (i = 0; i < N; i++)
+		bed_submit(b, q[i], w[i], false);
+	for (i = 0; i < N; i++)
+		CHECK_DONE(w[i]);
+	CHECK(bed_stat(b, "rotations") > 2);
+	CHECK(bed_stat(b, "waves_saved") > 0);
+	/* a process that was unmapped does not come back when the others go round */
+	w[3] = bed_work(b, q[3]->p, 64, 2, 10, 100 * US);
+	CHECK(bed_unmap_pasid(b, q[3]->p->pasid));
+	bed_submit(b, q[3], w[3], false);
+	CHECK(!bed_run_until(b, bed_work_done, w[3], 20 * MS));
+	CHECK_EQ(*q[3]->read_index, 1);
+	CHECK(bed_unmap(b, false));
+	CHECK(bed_runlist(b, q, N));
+	CHECK_DONE(w[3]);
+	/* after the unmap nothing comes back by itself */
+	CHECK(bed_unmap(b, false));
+	i = (u32)bed_stat(b, "rotations");
+	bed_run_for(b, 10 * MS);
+	CHECK_EQ(bed_stat(b, "rotations"), i);
+}
+
+static void more_queues_than_slots(void)
+{
+	enum { N = 60 };
+	struct bed_queue *q[N];
+	struct bed_work *w[N];
+	struct bed_process *p = NULL;
+	u32 i;
+
+	b = bed_new(short_quantum);
+	bed_driver_up(b);
+	for (i = 0; i < N; i++) {
+		if (!(i % 40))
+			p = bed_process(b);
+		q[i] = bed_queue(b, p);
+		w[i] = bed_work(b, p, 16, 2, 3, 100 * US);
+	}
+	CHECK(bed_runlist(b, q, N));
+	for (i = 0; i < N; i++)
+		bed_submit(b, q[i], w[i], false);
+	for (i = 0; i < N; i++)
+		CHECK_DONE(w[i]);
+	CHECK(bed_stat(b, "rotations") > 1);
+}
+
+static void what_fits_does_not_rotate(void)
+{
+	enum { N = 12 };
+	struct bed_queue *q[N];
+	struct bed_work *w[N];
+	struct bed_process *p;
+	u32 i;
+
+	up();
+	for (i = 0; i < N; i++) {
+		p = bed_process(b);
+		q[i] = bed_queue(b, p);
+		w[i] = bed_work(b, p, 64, 2, 10, 100 * US);
+	}
+	CHECK(bed_runlist(b, q, N));
+	for (i = 0; i < N; i++)
+		bed_submit(b, q[i], w[i], false);
+	for (i = 0; i < N; i++)
+		CHECK_DONE(w[i]);
+	CHECK_EQ(bed_stat(b, "rotations"), 0);
+	CHECK_EQ(bed_stat(b, "waves_saved"), 0);
+	CHECK_EQ(bed_stat(b, "runlist_chained"), 0);
+	CHECK_EQ(bed_stat(b, "runlist_processes"), N);
+	CHECK_EQ(bed_stat(b, "runlist_queues"), N);
+}
+
+/* Seven processes with endless work on three VMIDs: after a while all have got about the same. */
+static void turns_are_fair(void)
+{
+	enum { N = 7 };
+	struct bed_queue *q[N];
+	struct bed_work *w[N];
+	struct bed_process *p;
+	u32 i, least = ~0u, most = 0;
+
+	up_with(0x38, 0xfcfcfcfc);
+	for (i = 0; i < N; i++) {
+		p = bed_process(b);
+		q[i] = bed_queue(b, p);
+		w[i] = bed_work(b, p, 8, 1, 1000, 20 * US);
+	}
+	CHECK(bed_runlist(b, q, N));
+	for (i = 0; i < N; i++)
+		bed_submit(b, q[i], w[i], false);
+	bed_run_for(b, 20 * MS);
+	for (i = 0; i < N; i++) {
+		u32 done = items_done(w[i]);
+
+		least = done < least ? done : least;
+		most = done > most ? done : most;
+	}
+	CHECK(least * 5 >= most * 4);
+	CHECK(bed_stat(b, "rotations") > 50);
+}
+
+/* A list that ends is not gone round: what does not fit is never mapped, and the device says so. */
+static void only_a_chained_list_goes_round(void)
+{
+	struct bed_queue *q[3];
+	struct bed_work *w[3];
+	struct bed_process *p;
+	u32 i;
+
+	up_with(0x18, 0xfcfcfcfc);
+	vgpu_quiet = true;
+	b->never_chain = true;
+	for (i = 0; i < 3; i++) {
+		p = bed_process(b);
+		q[i] = bed_queue(b, p);
+		w[i] = bed_work(b, p, 8, 1, 10, 100 * US);
+	}
+	CHECK(bed_runlist(b, q, 3));
+	CHECK_EQ(bed_stat(b, "bad_packets"), 1);
+	for (i = 0; i < 3; i++)
+		bed_submit(b, q[i], w[i], false);
+	CHECK_DONE(w[0]);
+	CHECK_DONE(w[1]);
+	CHECK(!bed_run_until(b, bed_work_done, w[2], 20 * MS));
+	CHECK_EQ(bed_stat(b, "rotations"), 0);
+	b->never_chain = false;
+	CHECK(bed_unmap(b, false));
+	CHECK(bed_runlist(b, q, 3));
+	CHECK_DONE(w[2]);
+}
+
+/* The chain bit leads to another list first, and from there back. */
+static void a_chain_may_lead_through_other_lists(void)
+{
+	struct bed_queue *q[4];
+	struct bed_work *w[4];
+	struct bed_process *p;
+	u32 i, list[BED_LIST_DWORDS], n;
+	u64 first, second;
+
+	up_with(0x18, 0xfcfcfcfc);
+	for (i = 0; i < 4; i++) {
+		p = bed_process(b);
+		q[i] = bed_queue(b, p);
+		w[i] = bed_work(b, p, 8, 1, 10, 100 * US);
+	}
+	first = bed_kernel_va(b, bed_vram(b, 4096));
+	second = bed_kernel_va(b, bed_vram(b, 4096));
+	n = bed_list(q + 2, 2, list);
+	n += bed_chain(list + n, first, 2 * (21 + 7) + 4);
+	memcpy(b->vram + (second - VGPU_FB_BASE), list, n * 4);
+	n = bed_list(q, 2, list);
+	n += bed_chain(list + n, second, n + 4);
+	bed_send_runlist(b, first, list, n);
+	CHECK(bed_hiq_fence(b));
+	CHECK_EQ(bed_stat(b, "runlist_processes"), 4);
+	CHECK_EQ(bed_stat(b, "runlist_chained"), 1);
+	for (i = 0; i < 4; i++)
+		bed_submit(b, q[i], w[i], false);
+	for (i = 0; i < 4; i++)
+		CHECK_DONE(w[i]);
+	CHECK(bed_stat(b, "rotations") > 1);
+	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
+}
+
+/* Lists that no firmware could follow. */
+static void malformed_lists_are_refused(void)
+{
+	u32 list[BED_LIST_DWORDS] = { 0 }, n, kind;
+	struct bed_queue *q;
+	u64 va;
+
+	for (kind = 0; kind < 4; kind++) {
+		up();
+		vgpu_quiet = true;
+		q = bed_queue(b, bed_process(b));
+		va = bed_kernel_va(b, bed_vram(b, 4096));
+		n = bed_list(&q, 1, list);
+		switch (kind) {
+		case 0:			/* longer than what was written: zeroes are no packet */
+			memset(list + n, 0, 84);
+			n += 21;
+			break;
+		case 1:			/* RUN_LIST that does not say that it is chained */
+			n += bed_chain(list + n, va, n + 4);
+			list[n - 1] &= ~(1u << 20);
+			break;
+		case 2:			/* something behind the end */
+			n += bed_chain(list + n, va, n + 4);
+			n += bed_list(&q, 1, list + n);
+			break;
+		case 3:			/* two lists that lead to each other, but never back */
+			n = bed_chain(list, va, 4);
+			memcpy(b->vram + (va - VGPU_FB_BASE), list, n * 4);
+			n = bed_chain(list, va, 4);
+			va = bed_kernel_va(b, bed_vram(b, 4096));
+			break;
+		}
+		bed_send_runlist(b, va, list, n);
+		CHECK(!bed_hiq_fence(b));
+		CHECK_EQ(bed_stat(b, "bad_packets"), 1);
+		if (kind < 3)
+			bed_free(b);
+	}
+}
+
+/* A process in the list takes a VMID even if it has no queue there: the others wait for it. */
+static void processes_without_queues_take_vmids(void)
+{
+	struct bed_queue *q[5];
+	struct bed_work *w;
+	u32 i;
+
+	up_with(0x18, 0xfcfcfcfc);
+	for (i = 0; i < 5; i++) {
+		q[i] = bed_queue(b, bed_process(b));
+		q[i]->inactive = i < 4;
+	}
+	w = bed_work(b, q[4]->p, 8, 1, 10, 100 * US);
+	CHECK(bed_runlist(b, q, 5));
+	CHECK_EQ(bed_stat(b, "runlist_queues"), 1);
+	bed_submit(b, q[4], w, false);
+	/* two turns of the others, then its own */
+	bed_run_for(b, 350 * US);
+	CHECK_EQ(bed_waves_by_register(b, q[4]->doorbell), 0);
+	bed_run_for(b, 150 * US);
+	CHECK_EQ(bed_waves_by_register(b, q[4]->doorbell), 8);
+	CHECK_DONE(w);
+	CHECK(bed_stat(b, "rotations") > 4);
+	/* alone in the list it keeps the device */
+	w = bed_work(b, q[4]->p, 8, 1, 10, 100 * US);
+	CHECK(bed_unmap(b, false));
+	CHECK(bed_runlist(b, q + 4, 1));
+	i = (u32)bed_stat(b, "rotations");
+	bed_submit(b, q[4], w, false);
+	CHECK_DONE(w);
+	CHECK_EQ(bed_stat(b, "rotations"), i);
+}
+
+/* MAP_PROCESS names the time slice; of those that are mapped together the longest counts. */
+static void the_quantum_is_the_processes(void)
+{
+	struct bed_queue *q[3];
+	u32 i, rotations[2];
+
+	up_with(0x08, 0xfcfcfcfc);
+	for (i = 0; i < 3; i++)
+		q[i] = bed_queue(b, bed_process(b));
+	CHECK(bed_runlist(b, q, 3));
+	bed_run_for(b, 10 * MS);
+	rotations[0] = (u32)bed_stat(b, "rotations");
+	for (i = 0; i < 3; i++)
+		q[i]->p->quantum = 40;
+	CHECK(bed_unmap(b, false));
+	CHECK(bed_runlist(b, q, 3));
+	bed_run_for(b, 10 * MS);
+	rotations[1] = (u32)bed_stat(b, "rotations") - rotations[0];
+	/* 200 us and 800 us, and 20 us for each new window */
+	CHECK(rotations[0] >= 40 && rotations[0] <= 50);
+	CHECK(rotations[1] >= 11 && rotations[1] <= 13);
+}
+
+/* The global wave sync has one owner: queues of two processes that use it are never on the device together. */
+static void gws_has_one_owner(void)
+{
+	struct bed_queue *q[4];
+	struct bed_work *w[4];
+	bool alone[2] = { false, false };
+	u32 i, a, c;
+
+	b = bed_new(short_quantum);
+	bed_driver_up(b);
+	for (i = 0; i < 4; i++) {
+		q[i] = bed_queue(b, bed_process(b));
+		q[i]->gws = i == 1 || i == 2;
+		w[i] = bed_work(b, q[i]->p, 16, 1, 20, 100 * US);
+	}
+	CHECK(bed_runlist(b, q, 4));
+	for (i = 0; i < 4; i++)
+		bed_submit(b, q[i], w[i], false);
+	while (!bed_work_done(w[1]) || !bed_work_done(w[2])) {
+		bed_run_for(b, 50 * US);
+		a = bed_waves_by_register(b, q[1]->doorbell);
+		c = bed_waves_by_register(b, q[2]->doorbell);
+		CHECK(!a || !c);
+		alone[0] |= a;
+		alone[1] |= c;
+		CHECK(b->now < LONG);
+	}
+	CHECK(alone[0] && alone[1]);
+	for (i = 0; i < 4; i++)
+		CHECK_DONE(w[i]);
+	CHECK(bed_stat(b, "rotations") > 1);
+	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
+}
+
+/* Two queues whose grids are eight times the device: what each has done when the first of them is through */
+static void race(struct bed_queue *const q[2], u32 done[2])
+{
+	struct bed_work *w[2];
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		w[i] = bed_work(b, q[i]->p, 2048, 1, 1, 100 * US);
+	CHECK(bed_runlist(b, (struct bed_queue **)q, 2));
+	bed_run_for(b, 50 * US);
+	for (i = 0; i < 2; i++)
+		bed_submit(b, q[i], w[i], false);
+	for (i = 0; !bed_work_done(w[0]) && !bed_work_done(w[1]) && i < 10000; i++)
+		bed_run_for(b, 10 * US);
+	done[0] = items_done(w[0]);
+	done[1] = items_done(w[1]);
+	CHECK_DONE(w[0]);
+	CHECK_DONE(w[1]);
+	CHECK(bed_unmap(b, false));
+}
+
+static void pipes_of_higher_priority_dispatch_first(void)
+{
+	struct bed_queue *q[2];
+	u32 done[2], i;
+
+	up();
+	for (i = 0; i < 2; i++)
+		q[i] = bed_queue(b, bed_process(b));
+	for (i = 0; i < 2; i++) {
+		PIPE_PRIORITY(q[i]) = 2;
+		PIPE_PRIORITY(q[!i]) = 1;
+		race(q, done);
+		CHECK_EQ(done[i], 2048);
+		CHECK_EQ(done[!i], 0);
+		PIPE_PRIORITY(q[i]) = 1;
+		PIPE_PRIORITY(q[!i]) = 0;
+		race(q, done);
+		CHECK_EQ(done[i], 2048);
+		CHECK_EQ(done[!i], 0);
+	}
+	/* equal ones share */
+	PIPE_PRIORITY(q[0]) = PIPE_PRIORITY(q[1]) = 2;
+	race(q, done);
+	CHECK(done[0] > 1500 && done[1] > 1500);
+}
+
+/* CP_HQD_QUEUE_PRIORITY orders the queues of one pipe, and says nothing to other pipes. */
+static void queue_priority_counts_within_a_pipe(void)
+{
+	struct bed_queue *q[2];
+	u32 done[2], i;
+
+	up_with(0x18, 0xfc);
+	for (i = 0; i < 2; i++) {
+		q[i] = bed_queue(b, bed_process(b));
+		QUEUE_PRIORITY(q[i]) = i ? 10 : 7;
+	}
+	race(q, done);
+	CHECK_EQ(done[0], 0);
+	CHECK_EQ(done[1], 2048);
+	QUEUE_PRIORITY(q[0]) = 11;
+	race(q, done);
+	CHECK_EQ(done[0], 2048);
+	CHECK_EQ(done[1], 0);
+	bed_hiq(b, (u32[]) { PM4(0xa0, 8), 0x18 | 1u << 29, 0xfcfc, 0, 0, 0, 0, 0 }, 8);
+	race(q, done);
+	CHECK(done[0] > 1500 && done[1] > 1500);
+}
+
+/* Waves that CUs were given since the last call, as a bit for each CU */
+static u32 cus_used(void)
+{
+	static u64 before[VGPU_MAX_CUS];
+	char text[4096], *at = text;
+	u32 xcc, cu, engine, busy, used = 0;
+	unsigned long long started;
+
+	vgpu_model_print_cus(b->m, text, sizeof(text));
+	for (; sscanf(at, "%u %u %u %u %llu\n", &xcc, &cu, &engine, &busy, &started) == 5; at = strchr(at, '\n') + 1) {
+		CHECK_EQ(engine, cu % b->config.se);
+		used |= started > before[cu] ? 1u << cu : 0;
+		before[cu] = started;
+	}
+	return used;
+}
+
+static void cu_masks_confine_waves(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q[2];
+	struct bed_work *w[2];
+
+	up();
+	p = bed_process(b);
+	q[0] = bed_queue(b, p);
+	q[1] = bed_queue(b, p);
+	bed_cu_mask(q[0], (u32[]) { 1, 0, 2, 0 }, 4);	/* first CU of engine 0, second one of engine 2 */
+	w[0] = bed_work(b, p, 256, 4, 10, 100 * US);
+	w[1] = bed_work(b, p, 6 * 32, 4, 10, 100 * US);
+	CHECK(bed_runlist(b, q, 2));
+	cus_used();
+	bed_submit(b, q[0], w[0], false);
+	bed_run_for(b, 300 * US);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 2 * 32);
+	CHECK_EQ(cus_used(), 1u << 0 | 1u << 6);
+	/* the others are free for whoever may use them */
+	bed_submit(b, q[1], w[1], false);
+	bed_run_for(b, 300 * US);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 256);
+	CHECK_EQ(cus_used(), 0xff & ~(1u << 0 | 1u << 6));
+	/* what was saved comes back to where the mask then points, without what it ran on before */
+	CHECK(bed_unmap(b, false));
+	bed_cu_mask(q[0], (u32[]) { 0, 3, 0, 0 }, 4);
+	CHECK(bed_runlist(b, q, 1));
+	CHECK_DONE(w[0]);
+	CHECK_EQ(cus_used(), 1u << 1 | 1u << 5);
+	CHECK(bed_unmap(b, false));
+	CHECK(bed_runlist(b, q, 2));
+	CHECK_DONE(w[1]);
+	/* no CU at all: the queue hangs, nobody else does */
+	bed_cu_mask(q[0], (u32[]) { 0, 0, 0, 0 }, 4);
+	w[0] = bed_work(b, p, 4, 4, 1, 100 * US);
+	w[1] = bed_work(b, p, 4, 4, 1, 100 * US);
+	CHECK(bed_unmap(b, false));
+	CHECK(bed_runlist(b, q, 2));
+	bed_submit(b, q[0], w[0], false);
+	bed_submit(b, q[1], w[1], false);
+	CHECK_DONE(w[1]);
+	CHECK(!bed_run_until(b, bed_work_done, w[0], 10 * MS));
+}
+
+const struct model_test oversub_tests[] = {
+	T(more_processes_than_vmids), T(more_queues_than_slots), T(what_fits_does_not_rotate), T(turns_are_fair),
+	T(only_a_chained_list_goes_round), T(a_chain_may_lead_through_other_lists), T(malformed_lists_are_refused),
+	T(processes_without_queues_take_vmids), T(the_quantum_is_the_processes), T(gws_has_one_owner),
+	T(pipes_of_higher_priority_dispatch_first), T(queue_priority_counts_within_a_pipe), T(cu_masks_confine_waves),
+	{ 0 }
+};
