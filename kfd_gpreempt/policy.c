@@ -250,18 +250,24 @@ static void mark_processes(struct gpreempt_policy_queue *const *queues, u32 nr, 
 	}
 }
 
-/* Has the queue to stay off the device while this level lasts? */
-static bool outranked(const struct gpreempt_policy_queue *q, const struct level *level,
-		      const struct gpreempt_policy_params *params, u64 now_ns)
+/* Would the queue have to stay off the device while this level lasts, if the driver allows it? */
+static bool has_to_yield(const struct gpreempt_policy_queue *q, const struct level *level,
+			 const struct gpreempt_policy_params *params, u64 now_ns)
 {
 	const struct gpreempt_policy_process *p = q->process;
 
-	if (!level->valid || q->immovable || in_relief(q, params, now_ns))
+	if (!level->valid || in_relief(q, params, now_ns))
 		return false;
 	/* A process must not freeze its own copy or utility queue: both sides have to have asked for it. */
 	if (p->demand_at_level)
 		return q->explicit_priority && p->own_top_valid && q->own_priority < p->own_top;
 	return q->priority < level->priority;
+}
+
+static bool outranked(const struct gpreempt_policy_queue *q, const struct level *level,
+		      const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	return !q->immovable && has_to_yield(q, level, params, now_ns);
 }
 
 /* Lower queues without work take nothing from anybody: only one with work causes a pass. */
@@ -553,6 +559,8 @@ void gpreempt_policy_decide(struct gpreempt_policy_queue *const *queues, u32 nr,
 		struct gpreempt_policy_queue *q = queues[i];
 
 		q->action = choose(q, &level, decision->inversion, params, now_ns);
+		q->in_the_way = q->immovable && !q->preempted && has_to_yield(q, &level, params, now_ns) &&
+				has_demand(q, params, now_ns, true);
 		decision->nr_preempt += q->action == GPREEMPT_PREEMPT;
 		decision->nr_resume += q->action == GPREEMPT_RESUME;
 		any_preempted |= q->preempted || q->action == GPREEMPT_PREEMPT;

@@ -98,6 +98,7 @@ struct gpreempt_policy_process {
  * @held_ns: when it was preempted, while @preempted
  * @starved_ns: since when it has been held and had work, while @preempted
  * @relief_until_ns: until when it may not be preempted; 0: no relief
+ * @in_the_way: result of the last decision: has work on the device and would have to yield if it were not @immovable
  * @action: result of the last decision
  *
  * All times are in nanoseconds of the caller's clock. Members after @immovable belong to the policy; reading them is fine.
@@ -113,6 +114,7 @@ struct gpreempt_policy_queue {
 	bool saved_waves;
 	bool used;
 	bool blocked;
+	bool in_the_way;
 	enum gpreempt_action action;
 	u64 pending;
 	u64 rptr;

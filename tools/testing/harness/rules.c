@@ -829,6 +829,25 @@ TEST(immovable_queue_is_never_a_victim,
 	CHECK_EQ(node.nr_acting, 0);
 }
 
+TEST(immovable_queue_in_the_way_is_named,
+     "a queue that the driver holds on to is in the way while it has work and a higher one has, and not otherwise")
+{
+	two_processes();
+	low->policy.immovable = true;
+	high->policy.immovable = true;
+	submit(high, 1);
+	pass();
+	CHECK(!low->policy.in_the_way);
+	start_hog(low);
+	pass_after(POLL);
+	CHECK(low->policy.in_the_way);
+	CHECK(!high->policy.in_the_way);
+	low->policy.immovable = false;
+	pass_after(POLL);
+	CHECK(!low->policy.in_the_way);
+	CHECK(!on_device(low));
+}
+
 TEST(immovable_held_queue_is_resumed, "a queue that becomes immovable while it is held is resumed at once")
 {
 	low_is_held();
