@@ -117,6 +117,7 @@ static bool hws_saved_waves(struct device_queue_manager *dqm, struct queue *q)
  * @now_ns: when the hardware was done
  * @changed: the hardware has to follow
  * @preempting: a queue is taken off the device
+ * @victim: the first such queue, to name in messages
  */
 struct hws_pass {
 	struct gpreempt_node *gn;
@@ -124,6 +125,7 @@ struct hws_pass {
 	u64 now_ns;
 	bool changed;
 	bool preempting;
+	struct gpreempt_queue *victim;
 };
 
 typedef void (*hws_fn)(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q,
@@ -156,12 +158,15 @@ static void hws_flag_preemption(struct hws_pass *pass, struct qcm_process_device
 		gpreempt_stats_skip(pass->gn, gq, skip);
 		return;
 	}
+	gpreempt_stats_preempting(gq);
 	q->properties.is_preempted = true;
 	q->properties.is_active = false;
 	decrement_queue_count(pass->dqm, qpd, q);
 	gq->done = GPREEMPT_PREEMPT;
 	pass->changed = true;
 	pass->preempting = true;
+	if (!pass->victim)
+		pass->victim = gq;
 }
 
 /* Not mapped again after a reset: its state is gone, and QUEUE_IS_ACTIVE does not know. */
@@ -202,11 +207,11 @@ static void hws_confirm(struct hws_pass *pass, struct qcm_process_device *qpd, s
 {
 	if (gq->done == GPREEMPT_PREEMPT) {
 		gpreempt_policy_preempted(&gq->policy, hws_saved_waves(pass->dqm, q), pass->now_ns);
-		gpreempt_stats_preempted(gq);
+		gpreempt_stats_preempted(gq, pass->now_ns);
 		/* The CP may have abandoned a queue, and the driver reset it and still returned 0. */
 		if (qpd_to_pdd(qpd)->has_reset_queue) {
 			gq->policy.immovable = true;
-			gpreempt_stats_failure(pass->gn, -EIO);
+			gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VICTIM_RESET, -EIO);
 		}
 	} else if (gq->done == GPREEMPT_RESUME) {
 		gpreempt_stats_resumed(gq, pass->now_ns);
@@ -225,8 +230,12 @@ static void hws_confirm(struct hws_pass *pass, struct qcm_process_device *qpd, s
  */
 static void hws_error(struct hws_pass *pass, int error, struct gpreempt_outcome *outcome)
 {
-	if (pass->dqm->active_runlist)
+	enum gpreempt_failure cause = GPREEMPT_FAILURE_MAP;
+
+	if (pass->dqm->active_runlist) {
 		hws_for_each(pass, hws_undo_preemption);
+		cause = error == -ETIME ? GPREEMPT_FAILURE_UNMAP_TIMEOUT : GPREEMPT_FAILURE_SEND;
+	}
 	outcome->stop = error == -ETIME;
 	outcome->map_again = !outcome->stop;
 	if (error == -EIO) {
@@ -234,7 +243,7 @@ static void hws_error(struct hws_pass *pass, int error, struct gpreempt_outcome 
 		return;
 	}
 	outcome->error = error;
-	gpreempt_stats_failure(pass->gn, error);
+	gpreempt_stats_failure(pass->gn, pass->victim, cause, error);
 }
 
 static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)

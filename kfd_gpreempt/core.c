@@ -61,6 +61,32 @@ void gpreempt_core_for_each(void (*fn)(struct gpreempt_node *gn, void *arg), voi
 	mutex_unlock(&gpreempt_lifecycle);
 }
 
+/**
+ * gpreempt_core_state() - what a node does, in a word
+ * @gn: the node
+ *
+ * Context: any.
+ *
+ * Return: the word, as in sysfs
+ */
+const char *gpreempt_core_state(const struct gpreempt_node *gn)
+{
+	static const char *const names[] = {
+		[GPREEMPT_STATE_PARKED] = "parked",
+		[GPREEMPT_STATE_IDLE] = "idle",
+		[GPREEMPT_STATE_POLLING] = "polling",
+		[GPREEMPT_STATE_FAILED] = "failed",
+	};
+
+	if (!gn->backend)
+		return "unsupported";
+	if (!READ_ONCE(gn->thread))
+		return "off";
+	if (READ_ONCE(gn->paused))
+		return "paused";
+	return names[READ_ONCE(gn->state)];
+}
+
 static void kick_one(struct gpreempt_node *gn, void *arg)
 {
 	mutex_lock(&gpreempt_lock);
@@ -143,10 +169,14 @@ static void node_start(struct gpreempt_node *gn)
 	mutex_lock(&gpreempt_lock);
 	gn->errors = 0;
 	gn->map_again = false;
+	gn->revive = false;
+	gn->resuming_ns = 0;
+	gn->clear_ns = ktime_get_ns();
 	gn->state = GPREEMPT_STATE_IDLE;
 	gn->thread = thread;
 	gn->accepting = true;
 	mutex_unlock(&gpreempt_lock);
+	gpreempt_stats_state(gn);
 	if (gn->paused)
 		kthread_park(thread);
 	else
@@ -175,8 +205,21 @@ static void node_stop(struct gpreempt_node *gn)
 	if (thread)
 		kthread_stop(thread);
 	mutex_unlock(&gn->thread_lock);
+	if (thread)
+		gpreempt_stats_state(gn);
 
 	gpreempt_queue_unregister_all(gn);
+}
+
+/* The monitor writes its state itself. */
+static void node_revive(struct gpreempt_node *gn)
+{
+	mutex_lock(&gpreempt_lock);
+	if (READ_ONCE(gn->state) == GPREEMPT_STATE_FAILED) {
+		WRITE_ONCE(gn->revive, true);
+		gpreempt_core_kick_locked(gn);
+	}
+	mutex_unlock(&gpreempt_lock);
 }
 
 /**
@@ -184,7 +227,7 @@ static void node_stop(struct gpreempt_node *gn)
  * @on: on or off
  *
  * When it returns after switching off, every queue has been resumed and nothing is registered. Switching on returns
- * before existing queues have been adopted.
+ * before existing queues have been adopted. Switching on what is on gives nodes that gave up another try.
  *
  * Context: no lock of the scheduler held; may sleep, as long as a pass takes.
  */
@@ -206,6 +249,9 @@ void gpreempt_core_enable(bool on)
 			else
 				node_stop(gn);
 		}
+	} else if (on) {
+		list_for_each_entry(gn, &gpreempt_nodes, link)
+			node_revive(gn);
 	}
 	mutex_unlock(&gpreempt_lifecycle);
 }
@@ -244,6 +290,7 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	INIT_LIST_HEAD(&gn->queues);
 	INIT_LIST_HEAD(&gn->processes);
 	mutex_init(&gn->thread_lock);
+	mutex_init(&gn->pass_lock);
 	INIT_DELAYED_WORK(&gn->adopt, adopt_work);
 	INIT_DEFERRABLE_WORK(&gn->renice, renice_work);
 	choose_backend(gn);
@@ -267,6 +314,7 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	return;
 
 free:
+	mutex_destroy(&gn->pass_lock);
 	mutex_destroy(&gn->thread_lock);
 	kfree(gn);
 }
@@ -296,6 +344,7 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
 
 	kvfree(gn->sampled);
 	kfree(gn->occupancy);
+	mutex_destroy(&gn->pass_lock);
 	mutex_destroy(&gn->thread_lock);
 	kfree(gn);
 }
@@ -321,6 +370,7 @@ void kfd_gpreempt_pause(struct kfd_dev *kfd)
 		if (!gn->paused && gn->thread)
 			kthread_park(gn->thread);
 		gn->paused = true;
+		gpreempt_stats_state(gn);
 		mutex_unlock(&gn->thread_lock);
 	}
 }
@@ -345,11 +395,14 @@ void kfd_gpreempt_unpause(struct kfd_dev *kfd)
 			/* Whatever was wrong before: the device has been set up anew. */
 			gn->errors = 0;
 			gn->map_again = false;
+			gn->resuming_ns = 0;
+			gn->clear_ns = ktime_get_ns();
 			gn->state = GPREEMPT_STATE_IDLE;
 			gpreempt_core_kick_locked(gn);
 			kthread_unpark(gn->thread);
 		}
 		gn->paused = false;
+		gpreempt_stats_state(gn);
 		mutex_unlock(&gn->thread_lock);
 	}
 }

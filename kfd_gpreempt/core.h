@@ -4,7 +4,8 @@
  *
  * Lock order: p->mutex > gpreempt_lock > { BO reservation, dqm_lock }. Everything that starts and stops monitors
  * holds gpreempt_lifecycle (core.c), which is outermost and never taken by a hook that runs under p->mutex. The
- * monitor takes dqm_lock only, and reads the list of queues under gpreempt_srcu.
+ * monitor reads the list of queues under gpreempt_srcu and holds its own pass_lock during a pass, under which it takes
+ * dqm_lock. Whoever wants to see a node at rest takes pass_lock > gpreempt_lock > dqm_lock.
  */
 #ifndef GPREEMPT_CORE_H
 #define GPREEMPT_CORE_H
@@ -24,8 +25,13 @@
 
 #include <drm/ttm/ttm_bo.h>
 
+struct drm_printer;
+
 extern struct mutex gpreempt_lock;
 extern struct srcu_struct gpreempt_srcu;
+
+/* What is shown for a level while nobody has work. */
+#define GPREEMPT_LEVEL_NONE	(GPREEMPT_PRIORITY_MIN - 1)
 
 /**
  * struct gpreempt_tunables - copy of the module parameters that a pass works with
@@ -86,6 +92,7 @@ struct gpreempt_process {
  * @rptr: kernel view of the read pointer
  * @wptr: kernel view of the write pointer
  * @dead: the process has been taken off the device; the monitor's alone
+ * @skipped: counted as a skip; not again while it lasts. The monitor's alone
  * @waves_sum: scratch of the monitor while it reads waves in flight
  * @done: scratch of the backend, under dqm_lock: what it did about the action
  * @preempt_count: preemptions so far; written by the monitor
@@ -107,6 +114,7 @@ struct gpreempt_queue {
 	struct gpreempt_map wptr;
 
 	bool dead;
+	bool skipped;
 	u32 waves_sum;
 	enum gpreempt_action done;
 	u64 preempt_count;
@@ -150,9 +158,11 @@ enum gpreempt_state {
  * @thread: the monitor; NULL while switched off. Changed under @thread_lock and gpreempt_lock, so either is
  *	enough to wake it.
  * @paused: the driver suspended the device or resets it
+ * @pass_lock: held by the monitor during a pass: what only it writes stands still for whoever else holds it
  * @adopt: registers queues that were there before switching on
  * @renice: looks for changed nice values while the monitor is parked
  * @kick: something changed: derive priorities anew and decide
+ * @revive: somebody asks for another try after GPREEMPT_STATE_FAILED
  * @state: what the monitor does; written by it
  *
  * @sampled: the monitor's array of queues
@@ -166,6 +176,10 @@ enum gpreempt_state {
  * @runlists_built: runlists sent to the device by anybody, written under dqm_lock
  * @runlists_seen: @runlists_built when waves in flight could last be believed
  * @unsettled_ns: since when they cannot; 0: they can
+ * @level: of the last decision; GPREEMPT_LEVEL_NONE: nobody had work
+ * @clear_ns: beginning of the last pass that found no inversion, or when the monitor was woken from parking
+ * @decided_ns: when what is being carried out was decided
+ * @resuming_ns: when the resumes that the device has not been seen to have taken in were decided; 0: none
  *
  * @stats: counters
  */
@@ -185,12 +199,14 @@ struct gpreempt_node {
 	u32 nr_processes;
 	bool accepting;
 
+	struct mutex pass_lock;
 	struct mutex thread_lock;
 	struct task_struct *thread;
 	bool paused;
 	struct delayed_work adopt;
 	struct delayed_work renice;
 	bool kick;
+	bool revive;
 	enum gpreempt_state state;
 
 	struct gpreempt_policy_queue **sampled;
@@ -204,6 +220,10 @@ struct gpreempt_node {
 	u32 runlists_built;
 	u32 runlists_seen;
 	u64 unsettled_ns;
+	s32 level;
+	u64 clear_ns;
+	u64 decided_ns;
+	u64 resuming_ns;
 
 	struct gpreempt_stats stats;
 };
@@ -213,12 +233,24 @@ static inline struct gpreempt_queue *gpreempt_queue_of(struct gpreempt_policy_qu
 	return container_of(pq, struct gpreempt_queue, policy);
 }
 
+static inline pid_t gpreempt_queue_pid(const struct gpreempt_queue *gq)
+{
+	return gq->process->p->lead_thread->pid;
+}
+
+/* Waves in flight, -1: not known. */
+static inline s32 gpreempt_queue_waves(const struct gpreempt_queue *gq)
+{
+	return READ_ONCE(gq->policy.waves_ns) ? READ_ONCE(gq->policy.waves) : -1;
+}
+
 /* core.c */
 void gpreempt_core_enable(bool on);
 void gpreempt_core_kick_all(void);
 void gpreempt_core_for_each(void (*fn)(struct gpreempt_node *gn, void *arg), void *arg);
 void gpreempt_core_kick_locked(struct gpreempt_node *gn);
 void gpreempt_core_watch_nice(struct gpreempt_node *gn);
+const char *gpreempt_core_state(const struct gpreempt_node *gn);
 
 /* monitor.c */
 int gpreempt_monitor(void *data);
@@ -228,6 +260,7 @@ bool gpreempt_monitor_reniced(struct gpreempt_node *gn);
 bool gpreempt_queue_adopt(struct gpreempt_node *gn);
 void gpreempt_queue_unregister_all(struct gpreempt_node *gn);
 void gpreempt_queue_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, u64 *pending);
+const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending);
 
 /* params.c */
 void gpreempt_params_get(struct gpreempt_tunables *tun);
@@ -238,6 +271,10 @@ void gpreempt_sysfs_init(void);
 void gpreempt_sysfs_exit(void);
 void gpreempt_sysfs_add(struct gpreempt_node *gn);
 void gpreempt_sysfs_del(struct gpreempt_node *gn);
+
+/* dump.c */
+void gpreempt_dump(struct gpreempt_node *gn, struct drm_printer *p, u32 max_queues);
+void gpreempt_dump_log(struct gpreempt_node *gn);
 
 /* debugfs.c */
 void gpreempt_debugfs_init(void);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * debugfs.c - /sys/kernel/debug/kfd/gpreempt: a line per registered queue
+ * debugfs.c - /sys/kernel/debug/kfd/gpreempt and gpreempt_dump
+ *
+ * gpreempt_dump is all that is known of each node, see dump.c. gpreempt is a line per registered queue:
  *
  * gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns
  *
@@ -12,22 +14,14 @@
 #include <linux/ktime.h>
 #include <linux/seq_file.h>
 
+#include <drm/drm_print.h>
+
 #include "core.h"
 
 #ifdef CONFIG_DEBUG_FS
 
-static struct dentry *file;
-
-static const char *state_of(const struct gpreempt_queue *gq, u64 pending)
-{
-	if (!gq->sampled)
-		return "unmapped";
-	if (READ_ONCE(gq->policy.preempted))
-		return "preempted";
-	if (READ_ONCE(gq->policy.blocked))
-		return "blocked";
-	return pending || (READ_ONCE(gq->policy.waves) && READ_ONCE(gq->policy.waves_ns)) ? "active" : "idle";
-}
+static struct dentry *queues_file;
+static struct dentry *dump_file;
 
 static void show_queue(struct seq_file *m, const struct gpreempt_queue *gq)
 {
@@ -39,8 +33,8 @@ static void show_queue(struct seq_file *m, const struct gpreempt_queue *gq)
 	if (READ_ONCE(gq->policy.preempted))
 		preempted_ns += ktime_get_ns() - READ_ONCE(gq->policy.held_ns);
 	seq_printf(m, "%u %d %u %d %s %llu %llu %u %llu %llu\n", gq->gn->node->id,
-		   gq->process->p->lead_thread->pid, gq->q->properties.queue_id, READ_ONCE(gq->policy.priority),
-		   state_of(gq, pending), rptr, wptr, READ_ONCE(gq->policy.waves), READ_ONCE(gq->preempt_count),
+		   gpreempt_queue_pid(gq), gq->q->properties.queue_id, READ_ONCE(gq->policy.priority),
+		   gpreempt_queue_state(gq, pending), rptr, wptr, READ_ONCE(gq->policy.waves), READ_ONCE(gq->preempt_count),
 		   preempted_ns);
 }
 
@@ -62,8 +56,22 @@ static int gpreempt_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(gpreempt);
 
+static void dump_node(struct gpreempt_node *gn, void *arg)
+{
+	gpreempt_dump(gn, arg, U32_MAX);
+}
+
+static int gpreempt_dump_show(struct seq_file *m, void *unused)
+{
+	struct drm_printer p = drm_seq_file_printer(m);
+
+	gpreempt_core_for_each(dump_node, &p);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(gpreempt_dump);
+
 /**
- * gpreempt_debugfs_init() - add the file to KFD's directory
+ * gpreempt_debugfs_init() - add the files to KFD's directory
  *
  * Context: module init.
  */
@@ -73,19 +81,22 @@ void gpreempt_debugfs_init(void)
 
 	if (!dir)
 		return;
-	file = debugfs_create_file("gpreempt", 0444, dir, NULL, &gpreempt_fops);
+	queues_file = debugfs_create_file("gpreempt", 0444, dir, NULL, &gpreempt_fops);
+	dump_file = debugfs_create_file("gpreempt_dump", 0444, dir, NULL, &gpreempt_dump_fops);
 	dput(dir);
 }
 
 /**
- * gpreempt_debugfs_exit() - remove the file
+ * gpreempt_debugfs_exit() - remove the files
  *
  * Context: module exit, before amdkfd removes its directory.
  */
 void gpreempt_debugfs_exit(void)
 {
-	debugfs_remove(file);
-	file = NULL;
+	debugfs_remove(dump_file);
+	debugfs_remove(queues_file);
+	dump_file = NULL;
+	queues_file = NULL;
 }
 
 #else

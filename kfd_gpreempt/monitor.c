@@ -41,14 +41,25 @@ bool gpreempt_monitor_reniced(struct gpreempt_node *gn)
 	return false;
 }
 
-/* What the driver will not let us touch. Only a hint: the backend looks again, under dqm_lock. */
-static bool immovable(const struct gpreempt_queue *gq)
+/*
+ * Why the driver will not let us touch it; GPREEMPT_NR_SKIPS: it will. Only a hint: the backend looks again, under
+ * dqm_lock.
+ */
+static enum gpreempt_skip obstacle(const struct gpreempt_queue *gq)
 {
 	const struct queue_properties *properties = &gq->q->properties;
 
-	return READ_ONCE(properties->is_gws) || READ_ONCE(properties->is_being_destroyed) ||
-	       READ_ONCE(gq->process->p->debug_trap_enabled) || READ_ONCE(gq->process->pdd->qpd.is_debug) ||
-	       READ_ONCE(gq->process->pdd->has_reset_queue) || !properties->ctx_save_restore_area_address;
+	if (READ_ONCE(properties->is_being_destroyed))
+		return GPREEMPT_SKIP_DESTROYED;
+	if (READ_ONCE(properties->is_gws))
+		return GPREEMPT_SKIP_GWS;
+	if (READ_ONCE(gq->process->p->debug_trap_enabled) || READ_ONCE(gq->process->pdd->qpd.is_debug))
+		return GPREEMPT_SKIP_DEBUGGED;
+	if (READ_ONCE(gq->process->pdd->has_reset_queue))
+		return GPREEMPT_SKIP_RESET;
+	if (!properties->ctx_save_restore_area_address)
+		return GPREEMPT_SKIP_SAVE_AREA;
+	return GPREEMPT_NR_SKIPS;
 }
 
 static void derive(struct gpreempt_node *gn, struct gpreempt_queue *gq)
@@ -58,7 +69,7 @@ static void derive(struct gpreempt_node *gn, struct gpreempt_queue *gq)
 	WRITE_ONCE(process->nice, task_nice(process->p->lead_thread));
 	gpreempt_policy_priority(READ_ONCE(gq->kfd_priority), gn->tun.nice ? process->nice : 0,
 				 READ_ONCE(gq->trusted) || gn->tun.trust, &gq->policy);
-	gq->policy.immovable = immovable(gq);
+	gq->policy.immovable = obstacle(gq) != GPREEMPT_NR_SKIPS;
 	/* Its queues stay registered until the process is released, which other references may delay. */
 	gq->dead = READ_ONCE(process->pdd->already_dequeued);
 }
@@ -73,8 +84,10 @@ static void make_room(struct gpreempt_node *gn)
 		return;
 	want = roundup_pow_of_two(want + 8);
 	sampled = kvmalloc_array(want, sizeof(*sampled), GFP_KERNEL);
-	if (!sampled)
+	if (!sampled) {
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
 		return;
+	}
 	kvfree(gn->sampled);
 	gn->sampled = sampled;
 	gn->max_sampled = want;
@@ -100,6 +113,7 @@ static void sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 		if (!gq->policy.preempted && !READ_ONCE(gq->q->properties.is_active))
 			pending = 0;
 		gpreempt_policy_sample(&gq->policy, rptr, wptr, pending, now_ns);
+		gpreempt_stats_sample(gq);
 		gn->sampled[gn->nr_sampled++] = &gq->policy;
 	}
 }
@@ -158,8 +172,10 @@ static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 	up_read(&node->adev->reset_domain->sem);
 
 	/* In case it began while registers were read. */
-	if (!settled(gn, now_ns) || READ_ONCE(gn->runlists_built) != gn->runlists_seen)
+	if (!settled(gn, now_ns) || READ_ONCE(gn->runlists_built) != gn->runlists_seen) {
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
 		return false;
+	}
 	for (i = 0; i < gn->nr_sampled; i++)
 		if (!gn->sampled[i]->preempted)
 			gpreempt_policy_set_waves(gn->sampled[i], gpreempt_queue_of(gn->sampled[i])->waves_sum,
@@ -167,12 +183,25 @@ static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 	return true;
 }
 
+static void set_state(struct gpreempt_node *gn, enum gpreempt_state state)
+{
+	if (gn->state == state)
+		return;
+	WRITE_ONCE(gn->state, state);
+	gpreempt_stats_state(gn);
+}
+
 static void give_up(struct gpreempt_node *gn, int error)
 {
+	/* Resuming what is left may fail as well. */
+	if (gn->state == GPREEMPT_STATE_FAILED)
+		return;
+	atomic64_inc(&gn->stats.disabled);
+	set_state(gn, GPREEMPT_STATE_FAILED);
 	dev_err(gn->node->adev->dev,
-		"gpreempt: gpu %u is no longer scheduled: preempting failed (%d). It is again after a reset of the GPU, or after writing 0 and 1 to gpreempt_enable\n",
+		"gpreempt: gpu %u is no longer scheduled: preempting failed (%d). It is again after a reset of the GPU, or after writing 1 to gpreempt_enable\n",
 		gn->node->id, error);
-	WRITE_ONCE(gn->state, GPREEMPT_STATE_FAILED);
+	gpreempt_dump_log(gn);
 }
 
 /* No read section: this waits for the hardware. */
@@ -180,7 +209,11 @@ static void act(struct gpreempt_node *gn)
 {
 	struct gpreempt_outcome outcome = { 0 };
 
+	gn->decided_ns = ktime_get_ns();
 	gn->backend->apply(gn, &outcome);
+	/* Otherwise the next look finds it so. */
+	if (gn->backend->settled(gn))
+		gpreempt_stats_running(gn, ktime_get_ns());
 	gn->map_again = outcome.map_again;
 	if (outcome.stop)
 		gn->errors = MAX_ERRORS;
@@ -190,6 +223,7 @@ static void act(struct gpreempt_node *gn)
 		give_up(gn, outcome.error);
 }
 
+/* pass_lock held. */
 static void resume_all(struct gpreempt_node *gn)
 {
 	struct gpreempt_decision decision;
@@ -200,6 +234,7 @@ static void resume_all(struct gpreempt_node *gn)
 	sample(gn, true, ktime_get_ns());
 	gpreempt_policy_resume_all(gn->sampled, gn->nr_sampled, &decision);
 	srcu_read_unlock(&gpreempt_srcu, idx);
+	gn->level = GPREEMPT_LEVEL_NONE;
 
 	if (!decision.nr_resume && !gn->map_again)
 		return;
@@ -226,6 +261,25 @@ static bool decide(struct gpreempt_node *gn, u64 now_ns, struct gpreempt_decisio
 	return true;
 }
 
+/* Read section held. What was in the way and could not be moved, once for as long as it lasts. */
+static void count_immovable(struct gpreempt_node *gn)
+{
+	u32 i;
+
+	for (i = 0; i < gn->nr_sampled; i++) {
+		struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
+		enum gpreempt_skip reason;
+
+		if (!gq->policy.in_the_way) {
+			gq->skipped = false;
+		} else if (!gq->skipped) {
+			reason = obstacle(gq);
+			if (reason != GPREEMPT_NR_SKIPS)
+				gpreempt_stats_skip(gn, gq, reason);
+		}
+	}
+}
+
 /* One pass. Receives in @decision when to look again. False: it could not decide, try again soon. */
 static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 {
@@ -236,8 +290,12 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	/* Whoever changes something kicks, except for nice values and the driver's own obstacles. */
 	if (xchg(&gn->kick, false))
 		gn->derived_ns = 0;
-	if (!settled(gn, now_ns))
+	if (!settled(gn, now_ns)) {
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
 		return false;
+	}
+	if (!gn->unsettled_ns)
+		gpreempt_stats_running(gn, now_ns);
 	gpreempt_params_get(&gn->tun);
 	anew = now_ns - gn->derived_ns >= gn->tun.params.interval_ns;
 	if (anew)
@@ -247,11 +305,13 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	idx = srcu_read_lock(&gpreempt_srcu);
 	sample(gn, anew, now_ns);
 	decided = decide(gn, now_ns, decision);
+	if (decided)
+		count_immovable(gn);
 	srcu_read_unlock(&gpreempt_srcu, idx);
 	if (!decided)
 		return false;
 
-	gpreempt_stats_pass(gn, decision->inversion, decision->level, decision->nr_relief);
+	gpreempt_stats_pass(gn, decision, now_ns, ktime_get_ns());
 	if (decision->nr_preempt || decision->nr_resume || gn->map_again)
 		act(gn);
 	return true;
@@ -277,6 +337,10 @@ static void nap(struct gpreempt_node *gn, u64 ns)
 		}
 	}
 	__set_current_state(TASK_RUNNING);
+	atomic64_inc(&gn->stats.wakeups);
+	/* While it was parked nobody could have outranked anybody. */
+	if (ns == U64_MAX)
+		gn->clear_ns = ktime_get_ns();
 }
 
 static u64 look(struct gpreempt_node *gn)
@@ -284,8 +348,14 @@ static u64 look(struct gpreempt_node *gn)
 	struct gpreempt_decision decision;
 
 	if (gn->state == GPREEMPT_STATE_FAILED) {
+		/* In this order: who asks sets them in the other. */
 		WRITE_ONCE(gn->kick, false);
-		return U64_MAX;
+		if (!xchg(&gn->revive, false))
+			return U64_MAX;
+		gn->errors = 0;
+		gn->map_again = false;
+		gn->derived_ns = 0;
+		set_state(gn, GPREEMPT_STATE_IDLE);
 	}
 
 	if (!pass(gn, &decision))
@@ -296,9 +366,16 @@ static u64 look(struct gpreempt_node *gn)
 	}
 	if (gn->map_again)
 		return gn->tun.params.interval_ns;
-	WRITE_ONCE(gn->state, decision.park ? GPREEMPT_STATE_PARKED :
-		   decision.contended && gn->tun.params.poll_ns ? GPREEMPT_STATE_POLLING : GPREEMPT_STATE_IDLE);
+	set_state(gn, decision.park ? GPREEMPT_STATE_PARKED :
+		  decision.contended && gn->tun.params.poll_ns ? GPREEMPT_STATE_POLLING : GPREEMPT_STATE_IDLE);
 	return decision.park ? U64_MAX : decision.next_ns;
+}
+
+static void last_pass(struct gpreempt_node *gn)
+{
+	mutex_lock(&gn->pass_lock);
+	resume_all(gn);
+	mutex_unlock(&gn->pass_lock);
 }
 
 /**
@@ -310,15 +387,19 @@ static u64 look(struct gpreempt_node *gn)
 int gpreempt_monitor(void *data)
 {
 	struct gpreempt_node *gn = data;
+	u64 nap_ns;
 
 	while (!kthread_should_stop()) {
 		if (kthread_should_park()) {
-			resume_all(gn);
+			last_pass(gn);
 			kthread_parkme();
 			continue;
 		}
-		nap(gn, look(gn));
+		mutex_lock(&gn->pass_lock);
+		nap_ns = look(gn);
+		mutex_unlock(&gn->pass_lock);
+		nap(gn, nap_ns);
 	}
-	resume_all(gn);
+	last_pass(gn);
 	return 0;
 }

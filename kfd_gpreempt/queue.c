@@ -197,8 +197,10 @@ static void register_queue(struct gpreempt_node *gn, struct queue *q, struct mm_
 	if (q->properties.type != KFD_QUEUE_TYPE_COMPUTE || READ_ONCE(q->gpreempt))
 		return;
 	gq = kzalloc(sizeof(*gq), GFP_KERNEL);
-	if (!gq)
+	if (!gq) {
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
 		return;
+	}
 	gq->gn = gn;
 	gq->q = q;
 	gq->aql = q->properties.format == KFD_QUEUE_FORMAT_AQL;
@@ -218,6 +220,8 @@ static void register_queue(struct gpreempt_node *gn, struct queue *q, struct mm_
 				gpreempt_stats_skip(gn, gq, GPREEMPT_SKIP_UNMAPPED);
 			gpreempt_core_kick_locked(gn);
 			linked = true;
+		} else {
+			gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
 		}
 	}
 	mutex_unlock(&gpreempt_lock);
@@ -315,6 +319,27 @@ void gpreempt_queue_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, 
 		*wptr = READ_ONCE(*(const u32 *)gq->wptr.addr);
 		*pending = (*wptr - *rptr) & READ_ONCE(gq->ring_mask);
 	}
+}
+
+/**
+ * gpreempt_queue_state() - what a queue does, in a word
+ * @gq: the queue
+ * @pending: packets or dwords between its pointers
+ *
+ * Context: the queue is on its list.
+ *
+ * Return: active (has work), idle, preempted, blocked (waits for something else than the GPU) or unmapped (cannot be
+ * scheduled)
+ */
+const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending)
+{
+	if (!gq->sampled)
+		return "unmapped";
+	if (READ_ONCE(gq->policy.preempted))
+		return "preempted";
+	if (READ_ONCE(gq->policy.blocked))
+		return "blocked";
+	return pending || gpreempt_queue_waves(gq) > 0 ? "active" : "idle";
 }
 
 /* p->mutex held. */

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * stats.c - counting and tracing: each event in one place, so that no counter lacks its tracepoint
+ * stats.c - counting, tracing and telling: each event in one place, so that no counter lacks its tracepoint
  */
 #include <linux/ktime.h>
+#include <linux/log2.h>
+#include <linux/math64.h>
+#include <linux/ratelimit.h>
 
 #include "core.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-/* Names in sysfs (skipped_<name>) and in traces. */
+/* What a bucket boundary of 2^n us is called; larger ones than that of the last bucket do not occur. */
+#define BUCKET_END_US(i)	BIT_ULL(i)
+
+/* Names in sysfs (skipped_<name>), in traces and dumps. */
 const char *const gpreempt_skip_names[GPREEMPT_NR_SKIPS] = {
 	[GPREEMPT_SKIP_STOPPED] = "stopped",
 	[GPREEMPT_SKIP_INACTIVE] = "inactive",
@@ -20,29 +26,127 @@ const char *const gpreempt_skip_names[GPREEMPT_NR_SKIPS] = {
 	[GPREEMPT_SKIP_SAVE_AREA] = "save_area",
 	[GPREEMPT_SKIP_UNMAPPED] = "unmapped",
 	[GPREEMPT_SKIP_RESETTING] = "resetting",
+	[GPREEMPT_SKIP_UNSETTLED] = "unsettled",
+	[GPREEMPT_SKIP_NO_MEMORY] = "no_memory",
 };
 
-static pid_t pid_of(const struct gpreempt_queue *gq)
+/* The same for failed_<name>. */
+const char *const gpreempt_failure_names[GPREEMPT_NR_FAILURES] = {
+	[GPREEMPT_FAILURE_UNMAP_TIMEOUT] = "unmap_timeout",
+	[GPREEMPT_FAILURE_VICTIM_RESET] = "victim_reset",
+	[GPREEMPT_FAILURE_SEND] = "send",
+	[GPREEMPT_FAILURE_MAP] = "map",
+	[GPREEMPT_FAILURE_VERIFY] = "verify",
+};
+
+/* And for latency/<name>_*. */
+const char *const gpreempt_latency_names[GPREEMPT_NR_LATENCIES] = {
+	[GPREEMPT_LATENCY_DETECT] = "detect",
+	[GPREEMPT_LATENCY_SAVE] = "save",
+	[GPREEMPT_LATENCY_RESUME] = "resume",
+	[GPREEMPT_LATENCY_HOLD] = "hold",
+	[GPREEMPT_LATENCY_PASS] = "pass",
+};
+
+/* For the kernel log: what an administrator is told happened. */
+static const char *const failure_texts[GPREEMPT_NR_FAILURES] = {
+	[GPREEMPT_FAILURE_UNMAP_TIMEOUT] = "the device did not acknowledge a preemption",
+	[GPREEMPT_FAILURE_VICTIM_RESET] = "the driver reset a queue while it was preempted",
+	[GPREEMPT_FAILURE_SEND] = "a request to the device could not be sent",
+	[GPREEMPT_FAILURE_MAP] = "queues could not be given back to the device",
+	[GPREEMPT_FAILURE_VERIFY] = "a saved queue was changed by somebody",
+};
+
+static void add_latency(struct gpreempt_node *gn, enum gpreempt_latency kind, u64 ns)
 {
-	return gq->process->p->lead_thread->pid;
+	struct gpreempt_histogram *h = &gn->stats.latency[kind];
+	u64 us = div_u64(ns, NSEC_PER_USEC);
+	u32 bucket = us ? min_t(u32, ilog2(us) + 1, GPREEMPT_NR_BUCKETS - 1) : 0;
+
+	atomic64_inc(&h->bucket[bucket]);
+	atomic64_add(ns, &h->sum_ns);
+	if (ns > atomic64_read(&h->max_ns))
+		atomic64_set(&h->max_ns, ns);
+	/* Last: whoever divides by it finds the others complete, or one ahead. */
+	atomic64_inc(&h->count);
+}
+
+/**
+ * gpreempt_stats_failures() - failures of all causes
+ * @stats: counters
+ *
+ * Return: their number
+ */
+u64 gpreempt_stats_failures(const struct gpreempt_stats *stats)
+{
+	u64 sum = 0;
+	int i;
+
+	for (i = 0; i < GPREEMPT_NR_FAILURES; i++)
+		sum += atomic64_read(&stats->failed[i]);
+	return sum;
+}
+
+/**
+ * gpreempt_stats_quantile_us() - an upper bound of the shortest so many percent
+ * @h: durations
+ * @percent: 1 to 100
+ *
+ * Return: end of the bucket that holds that duration, in microseconds; 0 if there is none
+ */
+u64 gpreempt_stats_quantile_us(const struct gpreempt_histogram *h, unsigned int percent)
+{
+	u64 total = 0, seen = 0, want;
+	int i;
+
+	for (i = 0; i < GPREEMPT_NR_BUCKETS; i++)
+		total += atomic64_read(&h->bucket[i]);
+	want = div_u64(total * percent + 99, 100);
+	for (i = 0; want && i < GPREEMPT_NR_BUCKETS; i++) {
+		seen += atomic64_read(&h->bucket[i]);
+		if (seen >= want)
+			return BUCKET_END_US(i);
+	}
+	return 0;
+}
+
+/**
+ * gpreempt_stats_sample() - trace what a pass saw of a queue
+ * @gq: the queue, sampled
+ *
+ * Context: the monitor.
+ */
+void gpreempt_stats_sample(const struct gpreempt_queue *gq)
+{
+	trace_gpreempt_sample(gq);
 }
 
 /**
  * gpreempt_stats_pass() - count a pass
  * @gn: the node
- * @inversion: it found a lower queue in the way of a higher one
- * @level: the priority that should have the device
- * @nr_relief: reliefs that it gave
+ * @decision: what was decided
+ * @began_ns: when it began
+ * @now_ns: when the decision was made
+ *
+ * Context: the monitor.
  */
-void gpreempt_stats_pass(struct gpreempt_node *gn, bool inversion, int level, unsigned int nr_relief)
+void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decision *decision, u64 began_ns, u64 now_ns)
 {
 	atomic64_inc(&gn->stats.checks);
-	if (nr_relief)
-		atomic64_add(nr_relief, &gn->stats.relief_slices);
-	if (!inversion)
+	atomic64_set(&gn->stats.pass_ns_last, now_ns - began_ns);
+	add_latency(gn, GPREEMPT_LATENCY_PASS, now_ns - began_ns);
+	gn->level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
+	trace_gpreempt_pass(gn, decision, now_ns - began_ns);
+	if (decision->nr_relief)
+		atomic64_add(decision->nr_relief, &gn->stats.relief_slices);
+	if (!decision->inversion) {
+		gn->clear_ns = began_ns;
 		return;
+	}
 	atomic64_inc(&gn->stats.inversions);
-	trace_gpreempt_inversion(gn->node->id, level);
+	trace_gpreempt_inversion(gn, decision->nr_preempt, now_ns - gn->clear_ns);
+	if (decision->nr_preempt)
+		add_latency(gn, GPREEMPT_LATENCY_DETECT, now_ns - gn->clear_ns);
 }
 
 /**
@@ -51,22 +155,35 @@ void gpreempt_stats_pass(struct gpreempt_node *gn, bool inversion, int level, un
  * @gq: the queue that it was about; NULL: all
  * @reason: why it was not done
  */
-void gpreempt_stats_skip(struct gpreempt_node *gn, const struct gpreempt_queue *gq, enum gpreempt_skip reason)
+void gpreempt_stats_skip(struct gpreempt_node *gn, struct gpreempt_queue *gq, enum gpreempt_skip reason)
 {
 	atomic64_inc(&gn->stats.skipped[reason]);
-	trace_gpreempt_skip(gn->node->id, gq ? pid_of(gq) : 0, gq ? gq->q->properties.queue_id : 0,
-			    gpreempt_skip_names[reason]);
+	if (gq)
+		gq->skipped = true;
+	trace_gpreempt_skip(gn, gq, gpreempt_skip_names[reason]);
 }
 
 /**
- * gpreempt_stats_failure() - count a failed hardware pass or a victim that the driver had to reset
+ * gpreempt_stats_failure() - count something that went wrong, and say it
  * @gn: the node
+ * @gq: the queue that it was about; NULL: all
+ * @cause: what
  * @error: negative error code
  */
-void gpreempt_stats_failure(struct gpreempt_node *gn, int error)
+void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queue *gq, enum gpreempt_failure cause,
+			    int error)
 {
-	atomic64_inc(&gn->stats.failures);
-	trace_gpreempt_failure(gn->node->id, error);
+	struct device *dev = gn->node->adev->dev;
+
+	atomic64_inc(&gn->stats.failed[cause]);
+	trace_gpreempt_error(gn, gq, gpreempt_failure_names[cause], error);
+	if (gq)
+		dev_err_ratelimited(dev, "gpreempt: gpu %u pid %d queue %u: %s (%s, %d)\n", gn->node->id,
+				    gpreempt_queue_pid(gq), gq->q->properties.queue_id, failure_texts[cause],
+				    gpreempt_failure_names[cause], error);
+	else
+		dev_err_ratelimited(dev, "gpreempt: gpu %u: %s (%s, %d)\n", gn->node->id, failure_texts[cause],
+				    gpreempt_failure_names[cause], error);
 }
 
 /**
@@ -80,6 +197,7 @@ void gpreempt_stats_failure(struct gpreempt_node *gn, int error)
 void gpreempt_stats_runlist(struct gpreempt_node *gn, u64 elapsed_ns, bool preempted)
 {
 	atomic64_inc(&gn->stats.runlists);
+	trace_gpreempt_runlist(gn, preempted, elapsed_ns);
 	if (!preempted)
 		return;
 	atomic64_set(&gn->stats.preempt_ns_last, elapsed_ns);
@@ -88,17 +206,31 @@ void gpreempt_stats_runlist(struct gpreempt_node *gn, u64 elapsed_ns, bool preem
 }
 
 /**
- * gpreempt_stats_preempted() - count a preempted queue
- * @gq: the queue, after gpreempt_policy_preempted()
+ * gpreempt_stats_preempting() - trace that a queue is about to leave the device
+ * @gq: the queue
  *
  * Context: the monitor.
  */
-void gpreempt_stats_preempted(struct gpreempt_queue *gq)
+void gpreempt_stats_preempting(const struct gpreempt_queue *gq)
 {
+	trace_gpreempt_preempt_begin(gq);
+}
+
+/**
+ * gpreempt_stats_preempted() - count a preempted queue
+ * @gq: the queue, after gpreempt_policy_preempted()
+ * @now_ns: when it was saved
+ *
+ * Context: the monitor.
+ */
+void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns)
+{
+	u64 elapsed_ns = now_ns - gq->gn->decided_ns;
+
 	atomic64_inc(&gq->gn->stats.preemptions);
 	WRITE_ONCE(gq->preempt_count, gq->preempt_count + 1);
-	trace_gpreempt_preempt(gq->gn->node->id, pid_of(gq), gq->q->properties.queue_id, gq->policy.priority,
-			       gq->policy.saved_waves);
+	add_latency(gq->gn, GPREEMPT_LATENCY_SAVE, elapsed_ns);
+	trace_gpreempt_preempt_end(gq, elapsed_ns);
 }
 
 /**
@@ -114,5 +246,33 @@ void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns)
 
 	atomic64_inc(&gq->gn->stats.resumes);
 	WRITE_ONCE(gq->preempted_ns, gq->preempted_ns + held_ns);
-	trace_gpreempt_resume(gq->gn->node->id, pid_of(gq), gq->q->properties.queue_id, held_ns);
+	gq->gn->resuming_ns = gq->gn->decided_ns;
+	add_latency(gq->gn, GPREEMPT_LATENCY_HOLD, held_ns);
+	trace_gpreempt_resume(gq, held_ns, now_ns - gq->gn->decided_ns);
+}
+
+/**
+ * gpreempt_stats_running() - the device is seen to have taken in everything it was given
+ * @gn: the node
+ * @now_ns: when it was seen
+ *
+ * Context: the monitor.
+ */
+void gpreempt_stats_running(struct gpreempt_node *gn, u64 now_ns)
+{
+	if (!gn->resuming_ns)
+		return;
+	add_latency(gn, GPREEMPT_LATENCY_RESUME, now_ns - gn->resuming_ns);
+	gn->resuming_ns = 0;
+}
+
+/**
+ * gpreempt_stats_state() - trace the node's state, which has changed
+ * @gn: the node
+ *
+ * Context: any.
+ */
+void gpreempt_stats_state(struct gpreempt_node *gn)
+{
+	trace_gpreempt_state(gn, gpreempt_core_state(gn));
 }

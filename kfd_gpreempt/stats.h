@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats.h - counters of a node
+ * stats.h - counters and latencies of a node
  */
 #ifndef GPREEMPT_STATS_H
 #define GPREEMPT_STATS_H
@@ -19,6 +19,8 @@
  * @GPREEMPT_SKIP_SAVE_AREA: it has no area to save waves to
  * @GPREEMPT_SKIP_UNMAPPED: its ring pointers cannot be mapped: it is not scheduled at all
  * @GPREEMPT_SKIP_RESETTING: a pass was given up because the GPU is being reset
+ * @GPREEMPT_SKIP_UNSETTLED: a pass was put off because the runlist is being changed
+ * @GPREEMPT_SKIP_NO_MEMORY: a queue was not registered, or not looked at in a pass, for want of memory
  * @GPREEMPT_NR_SKIPS: number of reasons
  */
 enum gpreempt_skip {
@@ -31,45 +33,125 @@ enum gpreempt_skip {
 	GPREEMPT_SKIP_SAVE_AREA,
 	GPREEMPT_SKIP_UNMAPPED,
 	GPREEMPT_SKIP_RESETTING,
+	GPREEMPT_SKIP_UNSETTLED,
+	GPREEMPT_SKIP_NO_MEMORY,
 	GPREEMPT_NR_SKIPS,
 };
 
 /**
- * struct gpreempt_stats - counters of a node, since the driver was loaded
- * @checks: passes
+ * enum gpreempt_failure - what went wrong
+ * @GPREEMPT_FAILURE_UNMAP_TIMEOUT: the device did not acknowledge that queues left it
+ * @GPREEMPT_FAILURE_VICTIM_RESET: the driver reset a queue of a victim's process while the victim was unmapped
+ * @GPREEMPT_FAILURE_SEND: the request to the device could not be sent; nothing was preempted
+ * @GPREEMPT_FAILURE_MAP: queues could not be mapped again after they had been saved
+ * @GPREEMPT_FAILURE_VERIFY: a saved queue was not what it had been when it was to continue
+ * @GPREEMPT_NR_FAILURES: number of causes
+ */
+enum gpreempt_failure {
+	GPREEMPT_FAILURE_UNMAP_TIMEOUT,
+	GPREEMPT_FAILURE_VICTIM_RESET,
+	GPREEMPT_FAILURE_SEND,
+	GPREEMPT_FAILURE_MAP,
+	GPREEMPT_FAILURE_VERIFY,
+	GPREEMPT_NR_FAILURES,
+};
+
+/**
+ * enum gpreempt_latency - what is measured
+ * @GPREEMPT_LATENCY_DETECT: inversion to decision, at most: from the last look that found none
+ * @GPREEMPT_LATENCY_SAVE: decision to saved, per victim
+ * @GPREEMPT_LATENCY_RESUME: decision to resume to the device having taken it in, per decision. Where the backend is
+ *	not told it is the first look that finds it so, so in steps of the time between looks.
+ * @GPREEMPT_LATENCY_HOLD: how long a queue was held, per resume
+ * @GPREEMPT_LATENCY_PASS: reading the queues and deciding, per pass; without carrying out
+ * @GPREEMPT_NR_LATENCIES: number of kinds
+ */
+enum gpreempt_latency {
+	GPREEMPT_LATENCY_DETECT,
+	GPREEMPT_LATENCY_SAVE,
+	GPREEMPT_LATENCY_RESUME,
+	GPREEMPT_LATENCY_HOLD,
+	GPREEMPT_LATENCY_PASS,
+	GPREEMPT_NR_LATENCIES,
+};
+
+/* Bucket 0: below 1 us; bucket n: 2^(n-1) us and more, below 2^n us; the last one is open: from 9 minutes. */
+#define GPREEMPT_NR_BUCKETS	31
+
+/**
+ * struct gpreempt_histogram - durations of one kind
+ * @count: how many
+ * @sum_ns: all together
+ * @max_ns: the longest
+ * @bucket: how many of each length, see GPREEMPT_NR_BUCKETS
+ *
+ * Written by the monitor.
+ */
+struct gpreempt_histogram {
+	atomic64_t count;
+	atomic64_t sum_ns;
+	atomic64_t max_ns;
+	atomic64_t bucket[GPREEMPT_NR_BUCKETS];
+};
+
+/**
+ * struct gpreempt_stats - counters of a node, since the driver was loaded or the node came up
+ * @checks: passes that came to a decision
+ * @wakeups: times that the monitor woke up, for whatever reason
  * @inversions: passes that found a lower queue in the way of a higher one
  * @preemptions: queues preempted
  * @resumes: queues resumed
- * @failures: hardware passes that failed, and victims that the driver reset
  * @runlists: hardware passes caused by us
  * @preempt_ns_last: duration of the last hardware pass that preempted
  * @preempt_ns_max: longest such duration
+ * @pass_ns_last: last value of GPREEMPT_LATENCY_PASS
  * @relief_slices: reliefs given to queues held for too long
+ * @disabled: times that the node was given up
  * @skipped: by &enum gpreempt_skip
+ * @failed: by &enum gpreempt_failure
+ * @latency: by &enum gpreempt_latency
+ *
+ * Nothing but atomic64_t in here: it is copied as such.
  */
 struct gpreempt_stats {
 	atomic64_t checks;
+	atomic64_t wakeups;
 	atomic64_t inversions;
 	atomic64_t preemptions;
 	atomic64_t resumes;
-	atomic64_t failures;
 	atomic64_t runlists;
 	atomic64_t preempt_ns_last;
 	atomic64_t preempt_ns_max;
+	atomic64_t pass_ns_last;
 	atomic64_t relief_slices;
+	atomic64_t disabled;
 	atomic64_t skipped[GPREEMPT_NR_SKIPS];
+	atomic64_t failed[GPREEMPT_NR_FAILURES];
+	struct gpreempt_histogram latency[GPREEMPT_NR_LATENCIES];
 };
 
+struct gpreempt_decision;
 struct gpreempt_node;
 struct gpreempt_queue;
+enum gpreempt_state;
 
 extern const char *const gpreempt_skip_names[GPREEMPT_NR_SKIPS];
+extern const char *const gpreempt_failure_names[GPREEMPT_NR_FAILURES];
+extern const char *const gpreempt_latency_names[GPREEMPT_NR_LATENCIES];
 
-void gpreempt_stats_pass(struct gpreempt_node *gn, bool inversion, int level, unsigned int nr_relief);
-void gpreempt_stats_skip(struct gpreempt_node *gn, const struct gpreempt_queue *gq, enum gpreempt_skip reason);
-void gpreempt_stats_failure(struct gpreempt_node *gn, int error);
+u64 gpreempt_stats_failures(const struct gpreempt_stats *stats);
+u64 gpreempt_stats_quantile_us(const struct gpreempt_histogram *h, unsigned int percent);
+
+void gpreempt_stats_sample(const struct gpreempt_queue *gq);
+void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decision *decision, u64 began_ns, u64 now_ns);
+void gpreempt_stats_skip(struct gpreempt_node *gn, struct gpreempt_queue *gq, enum gpreempt_skip reason);
+void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queue *gq, enum gpreempt_failure cause,
+			    int error);
 void gpreempt_stats_runlist(struct gpreempt_node *gn, u64 elapsed_ns, bool preempted);
-void gpreempt_stats_preempted(struct gpreempt_queue *gq);
+void gpreempt_stats_preempting(const struct gpreempt_queue *gq);
+void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns);
 void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns);
+void gpreempt_stats_running(struct gpreempt_node *gn, u64 now_ns);
+void gpreempt_stats_state(struct gpreempt_node *gn);
 
 #endif /* GPREEMPT_STATS_H */

@@ -16,21 +16,7 @@ static struct gpreempt_node *node_of(struct kobject *kobj)
 
 static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	static const char *const names[] = {
-		[GPREEMPT_STATE_PARKED] = "parked",
-		[GPREEMPT_STATE_IDLE] = "idle",
-		[GPREEMPT_STATE_POLLING] = "polling",
-		[GPREEMPT_STATE_FAILED] = "failed",
-	};
-	struct gpreempt_node *gn = node_of(kobj);
-
-	if (!gn->backend)
-		return sysfs_emit(buf, "unsupported\n");
-	if (!READ_ONCE(gn->thread))
-		return sysfs_emit(buf, "off\n");
-	if (READ_ONCE(gn->paused))
-		return sysfs_emit(buf, "paused\n");
-	return sysfs_emit(buf, "%s\n", names[READ_ONCE(gn->state)]);
+	return sysfs_emit(buf, "%s\n", gpreempt_core_state(node_of(kobj)));
 }
 
 static ssize_t backend_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -61,12 +47,18 @@ static ssize_t queues_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 	return sysfs_emit(buf, "%u\n", READ_ONCE(node_of(kobj)->nr_queues));
 }
 
+static ssize_t failures_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", gpreempt_stats_failures(&node_of(kobj)->stats));
+}
+
 #define NODE_ATTR(_name) static struct kobj_attribute attr_##_name = __ATTR_RO(_name)
 NODE_ATTR(state);
 NODE_ATTR(backend);
 NODE_ATTR(reason);
 NODE_ATTR(monitor_pid);
 NODE_ATTR(queues);
+NODE_ATTR(failures);
 
 /**
  * struct counter_attribute - a file that shows a counter
@@ -86,20 +78,24 @@ static ssize_t counter_show(struct kobject *kobj, struct kobj_attribute *attr, c
 	return sysfs_emit(buf, "%lld\n", atomic64_read((const atomic64_t *)(stats + offset)));
 }
 
-#define COUNTER(_name)							\
+#define COUNTER_OF(_name, _member)					\
 	static struct counter_attribute counter_##_name = {		\
 		.attr = __ATTR(_name, 0444, counter_show, NULL),	\
-		.offset = offsetof(struct gpreempt_stats, _name),	\
+		.offset = offsetof(struct gpreempt_stats, _member),	\
 	}
+#define COUNTER(_name) COUNTER_OF(_name, _name)
 COUNTER(checks);
+COUNTER(wakeups);
 COUNTER(inversions);
 COUNTER(preemptions);
 COUNTER(resumes);
-COUNTER(failures);
 COUNTER(runlists);
 COUNTER(preempt_ns_last);
 COUNTER(preempt_ns_max);
 COUNTER(relief_slices);
+COUNTER(disabled);
+COUNTER(pass_ns_last);
+COUNTER_OF(pass_ns_max, latency[GPREEMPT_LATENCY_PASS].max_ns);
 
 static struct attribute *node_attrs[] = {
 	&attr_state.attr,
@@ -107,15 +103,19 @@ static struct attribute *node_attrs[] = {
 	&attr_reason.attr,
 	&attr_monitor_pid.attr,
 	&attr_queues.attr,
+	&attr_failures.attr,
 	&counter_checks.attr.attr,
+	&counter_wakeups.attr.attr,
 	&counter_inversions.attr.attr,
 	&counter_preemptions.attr.attr,
 	&counter_resumes.attr.attr,
-	&counter_failures.attr.attr,
 	&counter_runlists.attr.attr,
 	&counter_preempt_ns_last.attr.attr,
 	&counter_preempt_ns_max.attr.attr,
 	&counter_relief_slices.attr.attr,
+	&counter_disabled.attr.attr,
+	&counter_pass_ns_last.attr.attr,
+	&counter_pass_ns_max.attr.attr,
 	NULL
 };
 
@@ -134,14 +134,113 @@ static struct counter_attribute skipped[GPREEMPT_NR_SKIPS] = {
 	SKIPPED(GPREEMPT_SKIP_SAVE_AREA, save_area),
 	SKIPPED(GPREEMPT_SKIP_UNMAPPED, unmapped),
 	SKIPPED(GPREEMPT_SKIP_RESETTING, resetting),
+	SKIPPED(GPREEMPT_SKIP_UNSETTLED, unsettled),
+	SKIPPED(GPREEMPT_SKIP_NO_MEMORY, no_memory),
+};
+
+#define FAILED(_cause, _name)								\
+	[_cause] = {									\
+		.attr = __ATTR(failed_##_name, 0444, counter_show, NULL),		\
+		.offset = offsetof(struct gpreempt_stats, failed[_cause]),		\
+	}
+static struct counter_attribute failed[GPREEMPT_NR_FAILURES] = {
+	FAILED(GPREEMPT_FAILURE_UNMAP_TIMEOUT, unmap_timeout),
+	FAILED(GPREEMPT_FAILURE_VICTIM_RESET, victim_reset),
+	FAILED(GPREEMPT_FAILURE_SEND, send),
+	FAILED(GPREEMPT_FAILURE_MAP, map),
+	FAILED(GPREEMPT_FAILURE_VERIFY, verify),
+};
+
+/**
+ * struct quantile_attribute - a file that shows how long most of a kind took at most, in microseconds
+ * @attr: the file
+ * @kind: which
+ * @percent: how many of them
+ */
+struct quantile_attribute {
+	struct kobj_attribute attr;
+	enum gpreempt_latency kind;
+	unsigned int percent;
+};
+
+static ssize_t quantile_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	const struct quantile_attribute *q = container_of(attr, struct quantile_attribute, attr);
+
+	return sysfs_emit(buf, "%llu\n",
+			  gpreempt_stats_quantile_us(&node_of(kobj)->stats.latency[q->kind], q->percent));
+}
+
+#define LATENCY(_kind, _name)									\
+	static struct counter_attribute _name##_count = {					\
+		.attr = __ATTR(_name##_count, 0444, counter_show, NULL),			\
+		.offset = offsetof(struct gpreempt_stats, latency[_kind].count),		\
+	};											\
+	static struct counter_attribute _name##_ns_sum = {					\
+		.attr = __ATTR(_name##_ns_sum, 0444, counter_show, NULL),			\
+		.offset = offsetof(struct gpreempt_stats, latency[_kind].sum_ns),		\
+	};											\
+	static struct counter_attribute _name##_ns_max = {					\
+		.attr = __ATTR(_name##_ns_max, 0444, counter_show, NULL),			\
+		.offset = offsetof(struct gpreempt_stats, latency[_kind].max_ns),		\
+	};											\
+	static struct quantile_attribute _name##_us_p50 = {					\
+		.attr = __ATTR(_name##_us_p50, 0444, quantile_show, NULL),			\
+		.kind = _kind,									\
+		.percent = 50,									\
+	};											\
+	static struct quantile_attribute _name##_us_p99 = {					\
+		.attr = __ATTR(_name##_us_p99, 0444, quantile_show, NULL),			\
+		.kind = _kind,									\
+		.percent = 99,									\
+	}
+LATENCY(GPREEMPT_LATENCY_DETECT, detect);
+LATENCY(GPREEMPT_LATENCY_SAVE, save);
+LATENCY(GPREEMPT_LATENCY_RESUME, resume);
+LATENCY(GPREEMPT_LATENCY_HOLD, hold);
+LATENCY(GPREEMPT_LATENCY_PASS, pass);
+
+static struct attribute *latency_attrs[] = {
+	&detect_count.attr.attr,
+	&detect_ns_sum.attr.attr,
+	&detect_ns_max.attr.attr,
+	&detect_us_p50.attr.attr,
+	&detect_us_p99.attr.attr,
+	&save_count.attr.attr,
+	&save_ns_sum.attr.attr,
+	&save_ns_max.attr.attr,
+	&save_us_p50.attr.attr,
+	&save_us_p99.attr.attr,
+	&resume_count.attr.attr,
+	&resume_ns_sum.attr.attr,
+	&resume_ns_max.attr.attr,
+	&resume_us_p50.attr.attr,
+	&resume_us_p99.attr.attr,
+	&hold_count.attr.attr,
+	&hold_ns_sum.attr.attr,
+	&hold_ns_max.attr.attr,
+	&hold_us_p50.attr.attr,
+	&hold_us_p99.attr.attr,
+	&pass_count.attr.attr,
+	&pass_ns_sum.attr.attr,
+	&pass_ns_max.attr.attr,
+	&pass_us_p50.attr.attr,
+	&pass_us_p99.attr.attr,
+	NULL
 };
 
 static const struct attribute_group node_group = {
 	.attrs = node_attrs,
 };
 
+static const struct attribute_group latency_group = {
+	.name = "latency",
+	.attrs = latency_attrs,
+};
+
 static const struct attribute_group *node_groups[] = {
 	&node_group,
+	&latency_group,
 	NULL
 };
 
@@ -173,6 +272,8 @@ void gpreempt_sysfs_add(struct gpreempt_node *gn)
 	gn->kobj_added = true;
 	for (i = 0; !r && i < GPREEMPT_NR_SKIPS; i++)
 		r = sysfs_create_file(&gn->kobj, &skipped[i].attr.attr);
+	for (i = 0; !r && i < GPREEMPT_NR_FAILURES; i++)
+		r = sysfs_create_file(&gn->kobj, &failed[i].attr.attr);
 	if (r)
 		pr_warn("gpreempt: files of gpu %u in sysfs are missing (%d)\n", gn->node->id, r);
 }

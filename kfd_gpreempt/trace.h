@@ -1,73 +1,215 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace.h - tracepoints of the scheduler (events/gpreempt)
+ *
+ * Field names are an interface, used by tools/trace and by whatever else reads them:
+ *
+ * gpu_id	the node, as in /sys/class/kfd/kfd/gpreempt/
+ * pid		process that owns the queue, in the initial namespace; not common_pid, which is the monitor. 0: all
+ * qid		KFD's queue id within the process
+ * priority	logical priority against other processes
+ * level	highest priority with work; -1024: nobody has work; 1024: a queue in relief
+ * pending	packets (AQL) or dwords (PM4) between the read and the write pointer
+ * waves	waves in flight when they were asked for last; -1: not known
+ * *_ns		durations in nanoseconds
  */
 #if !defined(GPREEMPT_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
 #define GPREEMPT_TRACE_H
 
 #include <linux/tracepoint.h>
 
+#include "core.h"
+
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM gpreempt
 #define TRACE_INCLUDE_FILE trace
 
+/* A queue as a pass sees it: one event per queue and pass. */
+TRACE_EVENT(gpreempt_sample,
+	TP_PROTO(const struct gpreempt_queue *gq),
+	TP_ARGS(gq),
+	TP_STRUCT__entry(
+		__field(u32, gpu_id)
+		__field(pid_t, pid)
+		__field(u32, qid)
+		__field(s32, priority)
+		__field(u64, rptr)
+		__field(u64, wptr)
+		__field(u64, pending)
+		__field(s32, waves)
+		__field(bool, preempted)
+		__field(bool, blocked)
+	),
+	TP_fast_assign(
+		__entry->gpu_id = gq->gn->node->id;
+		__entry->pid = gpreempt_queue_pid(gq);
+		__entry->qid = gq->q->properties.queue_id;
+		__entry->priority = gq->policy.priority;
+		__entry->rptr = gq->policy.rptr;
+		__entry->wptr = gq->policy.wptr;
+		__entry->pending = gq->policy.pending;
+		__entry->waves = gpreempt_queue_waves(gq);
+		__entry->preempted = gq->policy.preempted;
+		__entry->blocked = gq->policy.blocked;
+	),
+	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d rptr=%llu wptr=%llu pending=%llu waves=%d preempted=%d blocked=%d",
+		  __entry->gpu_id, __entry->pid, __entry->qid, __entry->priority, __entry->rptr, __entry->wptr,
+		  __entry->pending, __entry->waves, __entry->preempted, __entry->blocked)
+);
+
+/* A pass has decided. elapsed_ns: reading the queues and deciding. next_ns: until the next pass; 0: parks. */
+TRACE_EVENT(gpreempt_pass,
+	TP_PROTO(const struct gpreempt_node *gn, const struct gpreempt_decision *decision, u64 elapsed_ns),
+	TP_ARGS(gn, decision, elapsed_ns),
+	TP_STRUCT__entry(
+		__field(u32, gpu_id)
+		__field(s32, level)
+		__field(u32, nr_preempt)
+		__field(u32, nr_resume)
+		__field(u64, elapsed_ns)
+		__field(u64, next_ns)
+	),
+	TP_fast_assign(
+		__entry->gpu_id = gn->node->id;
+		__entry->level = gn->level;
+		__entry->nr_preempt = decision->nr_preempt;
+		__entry->nr_resume = decision->nr_resume;
+		__entry->elapsed_ns = elapsed_ns;
+		__entry->next_ns = decision->park ? 0 : decision->next_ns;
+	),
+	TP_printk("gpu_id=%u level=%d nr_preempt=%u nr_resume=%u elapsed_ns=%llu next_ns=%llu", __entry->gpu_id,
+		  __entry->level, __entry->nr_preempt, __entry->nr_resume, __entry->elapsed_ns, __entry->next_ns)
+);
+
+/*
+ * A lower queue is in the way of a higher one. nr_preempt: victims of this decision; 0 if something forbids it for now.
+ * since_ns: time from the last look that found none, so at most so long it has lasted.
+ */
 TRACE_EVENT(gpreempt_inversion,
-	TP_PROTO(u32 gpu_id, int level),
-	TP_ARGS(gpu_id, level),
+	TP_PROTO(const struct gpreempt_node *gn, u32 nr_preempt, u64 since_ns),
+	TP_ARGS(gn, nr_preempt, since_ns),
 	TP_STRUCT__entry(
 		__field(u32, gpu_id)
-		__field(int, level)
+		__field(s32, level)
+		__field(u32, nr_preempt)
+		__field(u64, since_ns)
 	),
 	TP_fast_assign(
-		__entry->gpu_id = gpu_id;
-		__entry->level = level;
+		__entry->gpu_id = gn->node->id;
+		__entry->level = gn->level;
+		__entry->nr_preempt = nr_preempt;
+		__entry->since_ns = since_ns;
 	),
-	TP_printk("gpu_id=%u level=%d", __entry->gpu_id, __entry->level)
+	TP_printk("gpu_id=%u level=%d nr_preempt=%u since_ns=%llu", __entry->gpu_id, __entry->level,
+		  __entry->nr_preempt, __entry->since_ns)
 );
 
-TRACE_EVENT(gpreempt_preempt,
-	TP_PROTO(u32 gpu_id, pid_t pid, u32 qid, int priority, bool saved_waves),
-	TP_ARGS(gpu_id, pid, qid, priority, saved_waves),
+/* A queue begins to be taken off the device. One gpreempt_preempt_end follows, or a gpreempt_error for the node. */
+TRACE_EVENT(gpreempt_preempt_begin,
+	TP_PROTO(const struct gpreempt_queue *gq),
+	TP_ARGS(gq),
 	TP_STRUCT__entry(
 		__field(u32, gpu_id)
 		__field(pid_t, pid)
 		__field(u32, qid)
-		__field(int, priority)
+		__field(s32, priority)
+		__field(s32, level)
+		__field(u64, pending)
+		__field(s32, waves)
+	),
+	TP_fast_assign(
+		__entry->gpu_id = gq->gn->node->id;
+		__entry->pid = gpreempt_queue_pid(gq);
+		__entry->qid = gq->q->properties.queue_id;
+		__entry->priority = gq->policy.priority;
+		__entry->level = gq->gn->level;
+		__entry->pending = gq->policy.pending;
+		__entry->waves = gpreempt_queue_waves(gq);
+	),
+	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d level=%d pending=%llu waves=%d", __entry->gpu_id, __entry->pid,
+		  __entry->qid, __entry->priority, __entry->level, __entry->pending, __entry->waves)
+);
+
+/*
+ * A queue has left the device and is saved. saved_waves: it was in the middle of a kernel. elapsed_ns: since the
+ * decision.
+ */
+TRACE_EVENT(gpreempt_preempt_end,
+	TP_PROTO(const struct gpreempt_queue *gq, u64 elapsed_ns),
+	TP_ARGS(gq, elapsed_ns),
+	TP_STRUCT__entry(
+		__field(u32, gpu_id)
+		__field(pid_t, pid)
+		__field(u32, qid)
+		__field(s32, priority)
+		__field(s32, level)
 		__field(bool, saved_waves)
+		__field(u64, elapsed_ns)
 	),
 	TP_fast_assign(
-		__entry->gpu_id = gpu_id;
-		__entry->pid = pid;
-		__entry->qid = qid;
-		__entry->priority = priority;
-		__entry->saved_waves = saved_waves;
+		__entry->gpu_id = gq->gn->node->id;
+		__entry->pid = gpreempt_queue_pid(gq);
+		__entry->qid = gq->q->properties.queue_id;
+		__entry->priority = gq->policy.priority;
+		__entry->level = gq->gn->level;
+		__entry->saved_waves = gq->policy.saved_waves;
+		__entry->elapsed_ns = elapsed_ns;
 	),
-	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d saved_waves=%d", __entry->gpu_id, __entry->pid,
-		  __entry->qid, __entry->priority, __entry->saved_waves)
+	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d level=%d saved_waves=%d elapsed_ns=%llu", __entry->gpu_id,
+		  __entry->pid, __entry->qid, __entry->priority, __entry->level, __entry->saved_waves,
+		  __entry->elapsed_ns)
 );
 
+/* A queue was given back to the device. held_ns: for so long it was off. elapsed_ns: since the decision. */
 TRACE_EVENT(gpreempt_resume,
-	TP_PROTO(u32 gpu_id, pid_t pid, u32 qid, u64 held_ns),
-	TP_ARGS(gpu_id, pid, qid, held_ns),
+	TP_PROTO(const struct gpreempt_queue *gq, u64 held_ns, u64 elapsed_ns),
+	TP_ARGS(gq, held_ns, elapsed_ns),
 	TP_STRUCT__entry(
 		__field(u32, gpu_id)
 		__field(pid_t, pid)
 		__field(u32, qid)
+		__field(s32, priority)
+		__field(s32, level)
+		__field(u64, pending)
 		__field(u64, held_ns)
+		__field(u64, elapsed_ns)
 	),
 	TP_fast_assign(
-		__entry->gpu_id = gpu_id;
-		__entry->pid = pid;
-		__entry->qid = qid;
+		__entry->gpu_id = gq->gn->node->id;
+		__entry->pid = gpreempt_queue_pid(gq);
+		__entry->qid = gq->q->properties.queue_id;
+		__entry->priority = gq->policy.priority;
+		__entry->level = gq->gn->level;
+		__entry->pending = gq->policy.pending;
 		__entry->held_ns = held_ns;
+		__entry->elapsed_ns = elapsed_ns;
 	),
-	TP_printk("gpu_id=%u pid=%d qid=%u held_ns=%llu", __entry->gpu_id, __entry->pid, __entry->qid,
-		  __entry->held_ns)
+	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d level=%d pending=%llu held_ns=%llu elapsed_ns=%llu",
+		  __entry->gpu_id, __entry->pid, __entry->qid, __entry->priority, __entry->level, __entry->pending,
+		  __entry->held_ns, __entry->elapsed_ns)
 );
 
+/* One request to the hardware is done: unmapping everything and mapping a new runlist. elapsed_ns: all of it. */
+TRACE_EVENT(gpreempt_runlist,
+	TP_PROTO(const struct gpreempt_node *gn, bool preempted, u64 elapsed_ns),
+	TP_ARGS(gn, preempted, elapsed_ns),
+	TP_STRUCT__entry(
+		__field(u32, gpu_id)
+		__field(bool, preempted)
+		__field(u64, elapsed_ns)
+	),
+	TP_fast_assign(
+		__entry->gpu_id = gn->node->id;
+		__entry->preempted = preempted;
+		__entry->elapsed_ns = elapsed_ns;
+	),
+	TP_printk("gpu_id=%u preempted=%d elapsed_ns=%llu", __entry->gpu_id, __entry->preempted, __entry->elapsed_ns)
+);
+
+/* Something that was wanted was not done. reason: as in skipped_<reason> in sysfs. */
 TRACE_EVENT(gpreempt_skip,
-	TP_PROTO(u32 gpu_id, pid_t pid, u32 qid, const char *reason),
-	TP_ARGS(gpu_id, pid, qid, reason),
+	TP_PROTO(const struct gpreempt_node *gn, const struct gpreempt_queue *gq, const char *reason),
+	TP_ARGS(gn, gq, reason),
 	TP_STRUCT__entry(
 		__field(u32, gpu_id)
 		__field(pid_t, pid)
@@ -75,27 +217,50 @@ TRACE_EVENT(gpreempt_skip,
 		__string(reason, reason)
 	),
 	TP_fast_assign(
-		__entry->gpu_id = gpu_id;
-		__entry->pid = pid;
-		__entry->qid = qid;
+		__entry->gpu_id = gn->node->id;
+		__entry->pid = gq ? gpreempt_queue_pid(gq) : 0;
+		__entry->qid = gq ? gq->q->properties.queue_id : 0;
 		__assign_str(reason);
 	),
 	TP_printk("gpu_id=%u pid=%d qid=%u reason=%s", __entry->gpu_id, __entry->pid, __entry->qid,
 		  __get_str(reason))
 );
 
-TRACE_EVENT(gpreempt_failure,
-	TP_PROTO(u32 gpu_id, int error),
-	TP_ARGS(gpu_id, error),
+/* Something failed. cause: as in failed_<cause> in sysfs. error: negative error code. */
+TRACE_EVENT(gpreempt_error,
+	TP_PROTO(const struct gpreempt_node *gn, const struct gpreempt_queue *gq, const char *cause, int error),
+	TP_ARGS(gn, gq, cause, error),
 	TP_STRUCT__entry(
 		__field(u32, gpu_id)
+		__field(pid_t, pid)
+		__field(u32, qid)
+		__string(cause, cause)
 		__field(int, error)
 	),
 	TP_fast_assign(
-		__entry->gpu_id = gpu_id;
+		__entry->gpu_id = gn->node->id;
+		__entry->pid = gq ? gpreempt_queue_pid(gq) : 0;
+		__entry->qid = gq ? gq->q->properties.queue_id : 0;
+		__assign_str(cause);
 		__entry->error = error;
 	),
-	TP_printk("gpu_id=%u error=%d", __entry->gpu_id, __entry->error)
+	TP_printk("gpu_id=%u pid=%d qid=%u cause=%s error=%d", __entry->gpu_id, __entry->pid, __entry->qid,
+		  __get_str(cause), __entry->error)
+);
+
+/* The node's state has changed. state: as in sysfs. */
+TRACE_EVENT(gpreempt_state,
+	TP_PROTO(const struct gpreempt_node *gn, const char *state),
+	TP_ARGS(gn, state),
+	TP_STRUCT__entry(
+		__field(u32, gpu_id)
+		__string(state, state)
+	),
+	TP_fast_assign(
+		__entry->gpu_id = gn->node->id;
+		__assign_str(state);
+	),
+	TP_printk("gpu_id=%u state=%s", __entry->gpu_id, __get_str(state))
 );
 
 #endif /* GPREEMPT_TRACE_H */

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT
+/*
+ * dump.c - everything that is known of a node, at one moment, as text
+ *
+ * For debugfs, and for the kernel log when a node is given up. What the monitor, the hooks and the driver write is copied
+ * between two passes with their locks held, and printed without: a slow reader delays nobody.
+ */
+#include <linux/ktime.h>
+#include <linux/seq_buf.h>
+#include <linux/slab.h>
+
+#include <drm/drm_print.h>
+
+#include "core.h"
+#include "amdgpu.h"
+#include "kfd_device_queue_manager.h"
+
+/* Queues in the kernel log: so many lines twice. The file in debugfs has all of them. */
+#define MAX_LOGGED_QUEUES	16
+
+/**
+ * struct queue_copy - a queue at the moment of the dump
+ * @policy: what the policy knows
+ * @process: what it knows of the owner
+ * @pid: of the owner
+ * @qid: KFD's number
+ * @doorbell: its doorbell, in dwords from the beginning of the device's
+ * @nice: of the owner, as priorities were derived from
+ * @state: in a word
+ * @rptr: read pointer, now
+ * @wptr: write pointer, now
+ * @pending: what lies between them
+ * @kfd_priority: last priority given to KFD
+ * @trusted: see &struct gpreempt_queue
+ * @aql: see &struct gpreempt_queue
+ * @dead: see &struct gpreempt_queue
+ * @skipped: see &struct gpreempt_queue
+ * @is_active: KFD maps it
+ * @is_preempted: we keep it off the device
+ * @is_evicted: memory management does
+ * @is_suspended: the debugger does
+ * @is_gws: runs cooperative groups
+ * @debugged: its process is under the debugger
+ * @reset: its process has a queue that was reset
+ * @preempt_count: see &struct gpreempt_queue
+ * @preempted_ns: see &struct gpreempt_queue
+ */
+struct queue_copy {
+	struct gpreempt_policy_queue policy;
+	struct gpreempt_policy_process process;
+	pid_t pid;
+	u32 qid;
+	u32 doorbell;
+	int nice;
+	const char *state;
+	u64 rptr;
+	u64 wptr;
+	u64 pending;
+	u32 kfd_priority;
+	bool trusted;
+	bool aql;
+	bool dead;
+	bool skipped;
+	bool is_active;
+	bool is_preempted;
+	bool is_evicted;
+	bool is_suspended;
+	bool is_gws;
+	bool debugged;
+	bool reset;
+	u64 preempt_count;
+	u64 preempted_ns;
+};
+
+/**
+ * struct node_copy - a node at the moment of the dump
+ * @now_ns: that moment
+ * @state: in a word
+ * @stats: counters
+ * @tun: tunables of the last pass
+ * @level: see &struct gpreempt_node
+ * @errors: see &struct gpreempt_node
+ * @map_again: see &struct gpreempt_node
+ * @accepting: see &struct gpreempt_node
+ * @kick: see &struct gpreempt_node
+ * @nr_processes: see &struct gpreempt_node
+ * @nr_registered: registered queues
+ * @runlists_built: see &struct gpreempt_node
+ * @unsettled_ns: see &struct gpreempt_node
+ * @decided_ns: see &struct gpreempt_node
+ * @sched_running: the driver's scheduler runs
+ * @sched_halt: it is halted
+ * @hws_hang: it waits for a reset
+ * @active_queues: queues that the driver maps
+ * @active_processes: processes that the driver knows of on this node
+ * @nr_queues: entries of @queue
+ * @queue: registered queues
+ */
+struct node_copy {
+	u64 now_ns;
+	const char *state;
+	struct gpreempt_stats stats;
+	struct gpreempt_tunables tun;
+	s32 level;
+	u32 errors;
+	bool map_again;
+	bool accepting;
+	bool kick;
+	u32 nr_processes;
+	u32 nr_registered;
+	u32 runlists_built;
+	u64 unsettled_ns;
+	u64 decided_ns;
+	bool sched_running;
+	bool sched_halt;
+	bool hws_hang;
+	u32 active_queues;
+	u32 active_processes;
+	u32 nr_queues;
+	struct queue_copy queue[] __counted_by(nr_queues);
+};
+
+static void copy_stats(struct gpreempt_stats *to, const struct gpreempt_stats *from)
+{
+	const atomic64_t *source = (const atomic64_t *)from;
+	atomic64_t *target = (atomic64_t *)to;
+	size_t i;
+
+	BUILD_BUG_ON(sizeof(*to) % sizeof(atomic64_t));
+	for (i = 0; i < sizeof(*to) / sizeof(atomic64_t); i++)
+		atomic64_set(&target[i], atomic64_read(&source[i]));
+}
+
+static void copy_queue(struct queue_copy *c, const struct gpreempt_queue *gq)
+{
+	const struct queue_properties *properties = &gq->q->properties;
+
+	c->policy = gq->policy;
+	c->process = gq->process->policy;
+	c->pid = gpreempt_queue_pid(gq);
+	c->qid = properties->queue_id;
+	c->doorbell = properties->doorbell_off;
+	c->nice = gq->process->nice;
+	if (gq->sampled)
+		gpreempt_queue_read(gq, &c->rptr, &c->wptr, &c->pending);
+	c->state = gpreempt_queue_state(gq, c->pending);
+	c->kfd_priority = gq->kfd_priority;
+	c->trusted = gq->trusted;
+	c->aql = gq->aql;
+	c->dead = gq->dead;
+	c->skipped = gq->skipped;
+	c->is_active = properties->is_active;
+	c->is_preempted = properties->is_preempted;
+	c->is_evicted = properties->is_evicted;
+	c->is_suspended = properties->is_suspended;
+	c->is_gws = properties->is_gws;
+	c->debugged = gq->process->p->debug_trap_enabled || gq->process->pdd->qpd.is_debug;
+	c->reset = gq->process->pdd->has_reset_queue;
+	c->preempt_count = gq->preempt_count;
+	c->preempted_ns = gq->preempted_ns;
+}
+
+static void copy_node(struct node_copy *c, struct gpreempt_node *gn)
+{
+	const struct device_queue_manager *dqm = gn->node->dqm;
+	struct gpreempt_queue *gq;
+	u32 n = 0;
+
+	c->now_ns = ktime_get_ns();
+	c->state = gpreempt_core_state(gn);
+	copy_stats(&c->stats, &gn->stats);
+	c->tun = gn->tun;
+	c->level = gn->level;
+	c->errors = gn->errors;
+	c->map_again = gn->map_again;
+	c->accepting = gn->accepting;
+	c->kick = READ_ONCE(gn->kick);
+	c->nr_processes = gn->nr_processes;
+	c->nr_registered = gn->nr_queues;
+	c->runlists_built = gn->runlists_built;
+	c->unsettled_ns = gn->unsettled_ns;
+	c->decided_ns = gn->decided_ns;
+	c->sched_running = dqm->sched_running;
+	c->sched_halt = dqm->sched_halt;
+	c->hws_hang = dqm->is_hws_hang;
+	c->active_queues = dqm->active_queue_count;
+	c->active_processes = dqm->processes_count;
+	list_for_each_entry(gq, &gn->queues, link) {
+		if (n == c->nr_queues)
+			break;
+		copy_queue(&c->queue[n++], gq);
+	}
+	c->nr_queues = n;
+}
+
+/* pass_lock held. NULL: no memory. */
+static struct node_copy *take_copy(struct gpreempt_node *gn, u32 max_queues)
+{
+	/* A few more than there are: one may be registered before the lock is taken. */
+	u32 room = min(READ_ONCE(gn->nr_queues), max_queues - 4) + 4;
+	struct node_copy *c = kvzalloc(struct_size(c, queue, room), GFP_KERNEL);
+
+	if (!c)
+		return NULL;
+	c->nr_queues = room;
+	mutex_lock(&gpreempt_lock);
+	dqm_lock(gn->node->dqm);
+	copy_node(c, gn);
+	dqm_unlock(gn->node->dqm);
+	mutex_unlock(&gpreempt_lock);
+	return c;
+}
+
+/* Times that have passed are shown as ages: the reader has no clock to compare with. -1: never. */
+static s64 age_us(u64 then_ns, u64 now_ns)
+{
+	return then_ns ? div_s64((s64)(now_ns - then_ns), NSEC_PER_USEC) : -1;
+}
+
+static void print_tunables(struct drm_printer *p, const struct gpreempt_tunables *tun)
+{
+	drm_printf(p, "tunables: interval_us=%llu poll_us=%llu max_hold_us=%llu relief_us=%llu blocked_us=%llu waves_known=%d nice=%d trust_kfd_priority=%d\n",
+		   div_u64(tun->params.interval_ns, NSEC_PER_USEC), div_u64(tun->params.poll_ns, NSEC_PER_USEC),
+		   div_u64(tun->params.max_hold_ns, NSEC_PER_USEC), div_u64(tun->params.relief_ns, NSEC_PER_USEC),
+		   div_u64(tun->params.blocked_ns, NSEC_PER_USEC), tun->params.waves_known, tun->nice, tun->trust);
+}
+
+static void print_names(struct drm_printer *p, const char *what, const char *const *names, const atomic64_t *counters,
+			u32 nr)
+{
+	char text[256];
+	struct seq_buf s;
+	u32 i;
+
+	seq_buf_init(&s, text, sizeof(text));
+	for (i = 0; i < nr; i++)
+		seq_buf_printf(&s, " %s=%lld", names[i], atomic64_read(&counters[i]));
+	drm_printf(p, "%s:%s\n", what, seq_buf_str(&s));
+}
+
+/* Buckets as <end in us>:<count>, empty ones left out. */
+static void print_latency(struct drm_printer *p, const char *name, const struct gpreempt_histogram *h)
+{
+	char text[512];
+	struct seq_buf s;
+	u32 i;
+
+	seq_buf_init(&s, text, sizeof(text));
+	for (i = 0; i < GPREEMPT_NR_BUCKETS; i++)
+		if (atomic64_read(&h->bucket[i]))
+			seq_buf_printf(&s, " %llu:%lld", BIT_ULL(i), atomic64_read(&h->bucket[i]));
+	drm_printf(p, "latency %s: count=%lld sum_ns=%lld max_ns=%lld below_us:%s\n", name, atomic64_read(&h->count),
+		   atomic64_read(&h->sum_ns), atomic64_read(&h->max_ns), seq_buf_str(&s));
+}
+
+static void print_stats(struct drm_printer *p, const struct gpreempt_stats *stats)
+{
+	u32 i;
+
+	drm_printf(p, "counters: checks=%lld wakeups=%lld inversions=%lld preemptions=%lld resumes=%lld failures=%llu disabled=%lld runlists=%lld relief_slices=%lld preempt_ns_last=%lld preempt_ns_max=%lld pass_ns_last=%lld\n",
+		   atomic64_read(&stats->checks), atomic64_read(&stats->wakeups), atomic64_read(&stats->inversions),
+		   atomic64_read(&stats->preemptions), atomic64_read(&stats->resumes), gpreempt_stats_failures(stats),
+		   atomic64_read(&stats->disabled), atomic64_read(&stats->runlists),
+		   atomic64_read(&stats->relief_slices), atomic64_read(&stats->preempt_ns_last),
+		   atomic64_read(&stats->preempt_ns_max), atomic64_read(&stats->pass_ns_last));
+	print_names(p, "skipped", gpreempt_skip_names, stats->skipped, GPREEMPT_NR_SKIPS);
+	print_names(p, "failed", gpreempt_failure_names, stats->failed, GPREEMPT_NR_FAILURES);
+	for (i = 0; i < GPREEMPT_NR_LATENCIES; i++)
+		print_latency(p, gpreempt_latency_names[i], &stats->latency[i]);
+}
+
+static void print_queue_copy(struct drm_printer *p, const struct queue_copy *c, u64 now_ns)
+{
+	static const char *const actions[] = {
+		[GPREEMPT_KEEP] = "keep",
+		[GPREEMPT_PREEMPT] = "preempt",
+		[GPREEMPT_RESUME] = "resume",
+	};
+	const struct gpreempt_policy_queue *q = &c->policy;
+
+	drm_printf(p, "queue: pid=%d qid=%u state=%s format=%s doorbell=%#x priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
+		   c->pid, c->qid, c->state, c->aql ? "aql" : "pm4", c->doorbell, q->priority, q->own_priority,
+		   q->explicit_priority, c->kfd_priority, c->nice, c->trusted, c->rptr, c->wptr, c->pending,
+		   c->is_active, c->is_preempted, c->is_evicted, c->is_suspended, c->is_gws, c->debugged, c->reset,
+		   c->dead, c->preempt_count, c->preempted_ns);
+	drm_printf(p, "  policy: action=%s preempted=%d saved_waves=%d used=%d blocked=%d immovable=%d in_the_way=%d skipped=%d demand_at_level=%d rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld disturbed=%lld stalled=%lld active=%lld held=%lld starved=%lld relief_left_us=%lld\n",
+		   actions[q->action], q->preempted, q->saved_waves, q->used, q->blocked, q->immovable, q->in_the_way,
+		   c->skipped, c->process.demand_at_level, q->rptr, q->wptr, q->pending, q->waves,
+		   age_us(q->waves_ns, now_ns), age_us(q->zero_ns, now_ns), age_us(q->moved_ns, now_ns),
+		   age_us(q->disturbed_ns, now_ns), age_us(q->stalled_ns, now_ns), age_us(q->active_ns, now_ns),
+		   q->preempted ? age_us(q->held_ns, now_ns) : -1, q->preempted ? age_us(q->starved_ns, now_ns) : -1,
+		   q->relief_until_ns > now_ns ? div_u64(q->relief_until_ns - now_ns, NSEC_PER_USEC) : 0);
+}
+
+static void print_node(struct drm_printer *p, const struct gpreempt_node *gn, const struct node_copy *c)
+{
+	u32 i;
+
+	drm_printf(p, "node: gpu_id=%u state=%s backend=%s level=%d errors=%u map_again=%d accepting=%d kick=%d processes=%u queues=%u runlists_built=%u\n",
+		   gn->node->id, c->state, gn->backend ? gn->backend->name : "none", c->level, c->errors, c->map_again,
+		   c->accepting, c->kick, c->nr_processes, c->nr_registered, c->runlists_built);
+	if (!gn->backend)
+		drm_printf(p, "reason: %s\n", gn->reason);
+	drm_printf(p, "driver: running=%d halted=%d hung=%d queues=%u processes=%u age_us: unsettled=%lld decided=%lld\n",
+		   c->sched_running, c->sched_halt, c->hws_hang, c->active_queues, c->active_processes,
+		   age_us(c->unsettled_ns, c->now_ns), age_us(c->decided_ns, c->now_ns));
+	print_tunables(p, &c->tun);
+	print_stats(p, &c->stats);
+	for (i = 0; i < c->nr_queues; i++)
+		print_queue_copy(p, &c->queue[i], c->now_ns);
+	if (c->nr_registered > c->nr_queues)
+		drm_printf(p, "queues not shown: %u\n", c->nr_registered - c->nr_queues);
+}
+
+static void print_copy(struct gpreempt_node *gn, struct drm_printer *p, struct node_copy *c)
+{
+	if (c)
+		print_node(p, gn, c);
+	else
+		drm_printf(p, "node: gpu_id=%u: no memory for a dump\n", gn->node->id);
+	kvfree(c);
+}
+
+/**
+ * gpreempt_dump() - print all that is known of a node
+ * @gn: the node
+ * @p: where to
+ * @max_queues: print no more queues than that, at least 4
+ *
+ * Waits for a pass to end: with a device that does not answer up to amdgpu.queue_preemption_timeout_ms.
+ *
+ * Context: gpreempt_lifecycle held; may sleep.
+ */
+void gpreempt_dump(struct gpreempt_node *gn, struct drm_printer *p, u32 max_queues)
+{
+	struct node_copy *c;
+
+	mutex_lock(&gn->pass_lock);
+	c = take_copy(gn, max_queues);
+	mutex_unlock(&gn->pass_lock);
+	print_copy(gn, p, c);
+}
+
+/**
+ * gpreempt_dump_log() - the same into the kernel log, with a bounded number of queues
+ * @gn: the node
+ *
+ * Context: the monitor, in a pass; may sleep.
+ */
+void gpreempt_dump_log(struct gpreempt_node *gn)
+{
+	struct drm_printer p = drm_info_printer(gn->node->adev->dev);
+
+	print_copy(gn, &p, take_copy(gn, MAX_LOGGED_QUEUES));
+}
