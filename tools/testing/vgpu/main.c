@@ -35,7 +35,7 @@ MODULE_PARM_DESC(front, "how register accesses arrive: intercept (test build of 
 
 static char *fault = "";
 module_param(fault, charp, 0444);
-MODULE_PARM_DESC(fault, "comma list of mutations: stale_mqd, stale_ctl_stack");
+MODULE_PARM_DESC(fault, "comma list of what always goes wrong: names of the files in debugfs vgpu/fault");
 
 static unsigned int poll_ns = 50000;
 module_param(poll_ns, uint, 0444);
@@ -119,12 +119,9 @@ static bool valid(const char *name, unsigned int value, unsigned int low, unsign
 	return false;
 }
 
+/* Parameter fault= into a bit for each */
 static bool parse_faults(u32 *faults)
 {
-	static const struct { const char *name; u32 bit; } known[] = {
-		{ "stale_mqd", VGPU_FAULT_STALE_MQD },
-		{ "stale_ctl_stack", VGPU_FAULT_STALE_CTL_STACK },
-	};
 	const char *at = fault;
 	size_t len;
 	u32 i;
@@ -132,14 +129,17 @@ static bool parse_faults(u32 *faults)
 	*faults = 0;
 	for (; *at; at += len + (at[len] == ',')) {
 		len = strcspn(at, ",\n");
-		for (i = 0; i < ARRAY_SIZE(known); i++)
-			if (strlen(known[i].name) == len && !strncmp(at, known[i].name, len))
+		for (i = 0; i < VGPU_FAULTS; i++)
+			if (strlen(vgpu_fault_name(i)) == len && !strncmp(at, vgpu_fault_name(i), len))
 				break;
-		if (i == ARRAY_SIZE(known)) {
-			pr_err("fault=%s: '%.*s' is not one of stale_mqd, stale_ctl_stack\n", fault, (int)len, at);
+		if (i == VGPU_FAULTS) {
+			pr_err("fault=%s: '%.*s' is not one of", fault, (int)len, at);
+			for (i = 0; i < VGPU_FAULTS; i++)
+				pr_cont("%s %s", i ? "," : "", vgpu_fault_name(i));
+			pr_cont("\n");
 			return false;
 		}
-		*faults |= known[i].bit;
+		*faults |= BIT(i);
 		if (at[len] == '\n')
 			break;
 	}
@@ -172,7 +172,7 @@ static bool apply_preset(void)
 	return false;
 }
 
-static int parse_parameters(struct vgpu_config *c)
+static int parse_parameters(struct vgpu_config *c, u32 *faults)
 {
 	u32 i;
 
@@ -189,7 +189,7 @@ static int parse_parameters(struct vgpu_config *c)
 	    !valid("hbm_bytes_per_us", hbm_bytes_per_us.value, 1, 100000000) ||
 	    !valid("trap_ns", trap_ns.value, 0, 1000000000) || !valid("runlist_ns", runlist_ns.value, 0, 1000000000) ||
 	    !valid("dispatch_ns", dispatch_ns.value, 0, 1000000000) ||
-	    !valid("quantum_ns", quantum_ns.value, 10000, 100000000) || !parse_faults(&c->faults))
+	    !valid("quantum_ns", quantum_ns.value, 10000, 100000000) || !parse_faults(faults))
 		return -EINVAL;
 	if (cus.value < se.value || DIV_ROUND_UP(cus.value, se.value) > 16) {
 		pr_err("cus=%u cannot be spread over se=%u shader engines: at least one and at most 16 each\n",
@@ -274,6 +274,10 @@ static int cp_main(void *unused)
 		ktime_t sleep;
 
 		mutex_lock(&model_mutex);
+		if (vgpu_pci_reset_wanted()) {
+			vgpu_model_reset(vgpu.model);
+			vgpu_pci_reset_done();
+		}
 		next = vgpu_model_run(vgpu.model);
 		mutex_unlock(&model_mutex);
 		now = ktime_get_ns();
@@ -362,6 +366,89 @@ static const struct file_operations queues_fops = { .owner = THIS_MODULE, .read 
 
 static const struct file_operations cus_fops = { .owner = THIS_MODULE, .read = cus_read, .llseek = default_llseek };
 
+static int left_get(void *data, u64 *value)
+{
+	mutex_lock(&model_mutex);
+	*value = *vgpu_model_fault_left(vgpu.model, (unsigned long)data);
+	mutex_unlock(&model_mutex);
+	return 0;
+}
+
+static int left_set(void *data, u64 value)
+{
+	if (value > U32_MAX)
+		return -EINVAL;
+	mutex_lock(&model_mutex);
+	*vgpu_model_fault_left(vgpu.model, (unsigned long)data) = value;
+	mutex_unlock(&model_mutex);
+	return 0;
+}
+
+static int value_get(void *data, u64 *value)
+{
+	mutex_lock(&model_mutex);
+	*value = *vgpu_model_fault_value(vgpu.model, (unsigned long)data);
+	mutex_unlock(&model_mutex);
+	return 0;
+}
+
+static int value_set(void *data, u64 value)
+{
+	mutex_lock(&model_mutex);
+	*vgpu_model_fault_value(vgpu.model, (unsigned long)data) = value;
+	mutex_unlock(&model_mutex);
+	return 0;
+}
+
+static int xcc_get(void *data, u64 *value)
+{
+	*value = *vgpu_model_fault_xcc(vgpu.model);
+	return 0;
+}
+
+static int xcc_set(void *data, u64 value)
+{
+	if (value > U32_MAX)
+		return -EINVAL;
+	mutex_lock(&model_mutex);
+	*vgpu_model_fault_xcc(vgpu.model) = value;
+	mutex_unlock(&model_mutex);
+	return 0;
+}
+
+/* The device forgets everything, and nobody asked the driver */
+static int reset_set(void *data, u64 value)
+{
+	mutex_lock(&model_mutex);
+	vgpu_model_reset(vgpu.model);
+	mutex_unlock(&model_mutex);
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(left_fops, left_get, left_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(value_fops, value_get, value_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(xcc_fops, xcc_get, xcc_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(reset_fops, NULL, reset_set, "%llu\n");
+
+static void debugfs_add(void)
+{
+	struct dentry *faults;
+	unsigned long i;
+
+	debugfs = debugfs_create_dir("vgpu", NULL);
+	debugfs_create_file("stats", 0444, debugfs, NULL, &stats_fops);
+	debugfs_create_file("queues", 0444, debugfs, NULL, &queues_fops);
+	debugfs_create_file("cus", 0444, debugfs, NULL, &cus_fops);
+	debugfs_create_file("reset", 0200, debugfs, NULL, &reset_fops);
+	faults = debugfs_create_dir("fault", debugfs);
+	debugfs_create_file("xcc", 0644, faults, NULL, &xcc_fops);
+	for (i = 0; i < VGPU_FAULTS; i++) {
+		debugfs_create_file(vgpu_fault_name(i), 0644, faults, (void *)i, &left_fops);
+		if (vgpu_fault_value_name(i))
+			debugfs_create_file(vgpu_fault_value_name(i), 0644, faults, (void *)i, &value_fops);
+	}
+}
+
 static int rom_write(void)
 {
 	u8 *image = kzalloc(VGPU_ROM_BYTES, GFP_KERNEL);
@@ -398,7 +485,8 @@ static void teardown(void)
 static int __init vgpu_init(void)
 {
 	struct vgpu_config config = {};
-	int ret = parse_parameters(&config);
+	u32 faults, i;
+	int ret = parse_parameters(&config, &faults);
 
 	if (ret)
 		return ret;
@@ -417,6 +505,9 @@ static int __init vgpu_init(void)
 	config.doorbells = vgpu.doorbells;
 	vgpu.model = vgpu_model_create(&config, &platform_ops, &vgpu);
 	ret = vgpu.model ? rom_write() : -ENOMEM;
+	for (i = 0; !ret && i < VGPU_FAULTS; i++)
+		if (faults & BIT(i))
+			*vgpu_model_fault_left(vgpu.model, i) = U32_MAX;
 	if (!ret && current_front->init) {
 		ret = current_front->init();
 		if (ret)
@@ -425,10 +516,7 @@ static int __init vgpu_init(void)
 	if (!ret)
 		ret = cp_start();
 	if (!ret) {
-		debugfs = debugfs_create_dir("vgpu", NULL);
-		debugfs_create_file("stats", 0444, debugfs, NULL, &stats_fops);
-		debugfs_create_file("queues", 0444, debugfs, NULL, &queues_fops);
-		debugfs_create_file("cus", 0444, debugfs, NULL, &cus_fops);
+		debugfs_add();
 		ret = vgpu_pci_add();
 	}
 	if (ret) {

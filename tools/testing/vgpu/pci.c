@@ -27,6 +27,10 @@
 static u8 config_space[CONFIG_BYTES];
 static struct platform_device *parent;
 static struct pci_bus *bus;
+
+/* A function level reset was asked for: until it is done, configuration space reads as all ones */
+static atomic_t reset_wanted;
+
 static struct pci_sysdata sysdata = { .domain = VGPU_DOMAIN, .node = NUMA_NO_NODE };
 
 static struct resource window_vram = {
@@ -83,6 +87,7 @@ static void config_init(void)
 
 	/* PCI Express endpoint, gen 4 x16. Atomics to the root are on: there is no port above that could refuse them. */
 	config_set(PCIE_CAP, 2, PCI_CAP_ID_EXP);
+	config_set(PCIE_CAP + PCI_EXP_DEVCAP, 4, PCI_EXP_DEVCAP_FLR);
 	config_set(PCIE_CAP + PCI_EXP_FLAGS, 2, 2 | PCI_EXP_TYPE_ENDPOINT << 4);
 	config_set(PCIE_CAP + PCI_EXP_LNKCAP, 4, PCI_EXP_LNKCAP_SLS_16_0GB | 16 << 4);
 	config_set(PCIE_CAP + PCI_EXP_LNKSTA, 2, PCI_EXP_LNKSTA_CLS_16_0GB | 16 << PCI_EXP_LNKSTA_NLW_SHIFT);
@@ -96,6 +101,8 @@ static int config_read(struct pci_bus *b, unsigned int devfn, int where, int siz
 	*value = ~0u;
 	if (devfn || where + size > CONFIG_BYTES)
 		return PCIBIOS_DEVICE_NOT_FOUND;
+	if (atomic_read(&reset_wanted))
+		return PCIBIOS_SUCCESSFUL;
 	*value = 0;
 	memcpy(value, config_space + where, size);
 	return PCIBIOS_SUCCESSFUL;
@@ -112,10 +119,24 @@ static int config_write(struct pci_bus *b, unsigned int devfn, int where, int si
 		value = value == ~0u ? bars[bar].size_mask | (bars[bar].address & 0xf & ~(bar & 1 ? 0xf : 0)) :
 			bars[bar].address;
 		config_set(where, 4, value);
+	} else if (where == PCIE_CAP + PCI_EXP_DEVCTL && (value & PCI_EXP_DEVCTL_BCR_FLR)) {
+		config_init();
+		atomic_set(&reset_wanted, 1);
 	} else if (where == PCI_COMMAND || where >= 0x40) {
 		config_set(where, size, value);
 	}
 	return PCIBIOS_SUCCESSFUL;
+}
+
+/* The command processor looks for it */
+bool vgpu_pci_reset_wanted(void)
+{
+	return atomic_read(&reset_wanted);
+}
+
+void vgpu_pci_reset_done(void)
+{
+	atomic_set(&reset_wanted, 0);
 }
 
 static struct pci_ops config_ops = { .read = config_read, .write = config_write };

@@ -3,7 +3,8 @@
  * vbios.c - the VBIOS of the virtual GPU, generated
  *
  * An ATOM image with the tables that amdgpu reads on this ASIC without SMU and display: firmwareinfo (clocks, scratch
- * registers) and gfx_info (shader engines and CUs). There is no code in it: the scratch registers say that it already ran.
+ * registers) and gfx_info (shader engines and CUs). The scratch registers say that its code already ran; the one piece that the driver
+ * runs after a reset, ASIC_Init, ends at once.
  */
 #include <linux/string.h>
 #include <linux/unaligned.h>
@@ -27,8 +28,11 @@
 #define ROM_FIRMWARE_INFO	0x400
 #define ROM_GFX_INFO		0x500
 #define ROM_IIO			0x600
+#define ROM_ASIC_INIT		0x700
 
-/* Positions in the master data table */
+/* Positions in the master tables */
+#define COMMAND_ASIC_INIT	0
+#define ATOM_END_OF_TABLE	0x5b	/* opcode */
 #define DATA_FIRMWARE_INFO	4
 #define DATA_GFX_INFO		14
 #define DATA_INDIRECT_IO	23
@@ -97,6 +101,9 @@ void vgpu_vbios_build(u8 *rom, u32 size, u32 se, u32 cus)
 	put_unaligned_le16(ROM_COMMAND_TABLE, rom + ROM_HEADER + 0x1e);
 	put_unaligned_le16(ROM_DATA_TABLE, rom + ROM_HEADER + 0x20);
 	table_header(rom + ROM_COMMAND_TABLE, 0xa4, 2, 1);
+	put_unaligned_le16(ROM_ASIC_INIT, rom + ROM_COMMAND_TABLE + 4 + 2 * COMMAND_ASIC_INIT);
+	table_header(rom + ROM_ASIC_INIT, 8, 2, 1);
+	rom[ROM_ASIC_INIT + 6] = ATOM_END_OF_TABLE;
 	table_header(rom + ROM_DATA_TABLE, 4 + 2 * DATA_TABLES, 2, 1);
 	data_table(rom, DATA_FIRMWARE_INFO, ROM_FIRMWARE_INFO);
 	data_table(rom, DATA_GFX_INFO, ROM_GFX_INFO);

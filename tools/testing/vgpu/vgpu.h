@@ -54,6 +54,8 @@ int vgpu_pci_map(void);
 void vgpu_pci_unmap(void);
 int vgpu_pci_add(void);
 void vgpu_pci_remove(void);
+bool vgpu_pci_reset_wanted(void);
+void vgpu_pci_reset_done(void);
 
 /* vbios.c */
 void vgpu_vbios_build(u8 *rom, u32 size, u32 se, u32 cus);

@@ -78,7 +78,8 @@ static void consume(struct vgpu_model *m, struct vgpu_queue *q)
 	q->rptr++;
 	q->head_ready_ns = 0;
 	if (q->rptr_addr)
-		vgpu_vm_write64(m, as, q->rptr_addr, q->rptr);
+		vgpu_vm_write64(m, as, q->rptr_addr, vgpu_fault(m, VGPU_FAULT_RPTR_GARBAGE) ?
+				m->fault_value[VGPU_FAULT_RPTR_GARBAGE] : q->rptr);
 	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, (u32)q->rptr * (AQL_BYTES / 4));
 }
 
@@ -177,6 +178,7 @@ static struct vgpu_dispatch *new_dispatch(struct vgpu_model *m, struct vgpu_queu
 		vgpu_free(d);
 		return NULL;
 	}
+	d->hung = vgpu_fault(m, VGPU_FAULT_HUNG_WAVE);
 	vgpu_list_add(&d->link, &q->inflight);
 	q->inflight_count++;
 	return d;

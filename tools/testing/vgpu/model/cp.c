@@ -48,6 +48,17 @@ void vgpu_queue_free(struct vgpu_model *m, struct vgpu_queue *q)
 	vgpu_free(q);
 }
 
+/* Are there waves that do not let themselves be saved? */
+bool vgpu_queue_hung(const struct vgpu_queue *q)
+{
+	struct vgpu_list *l;
+
+	for (l = q->inflight.next; l != &q->inflight; l = l->next)
+		if (container_of(l, struct vgpu_dispatch, link)->hung)
+			return true;
+	return false;
+}
+
 /* The queue reads no more packets: what the hardware would report as a fault, and what the driver's tests run into. */
 void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, const char *what, u64 detail)
 {
@@ -274,6 +285,10 @@ static void dequeue(struct vgpu_model *m, struct vgpu_queue *q)
 	}
 	if (q->leaving == VGPU_SAVES)
 		return;
+	if (vgpu_queue_hung(q)) {
+		q->leaving = VGPU_HANGS;
+		return;
+	}
 	if (type == DEQUEUE_DRAIN) {
 		struct vgpu_dispatch *d = q->head;
 
@@ -301,7 +316,7 @@ static bool leave(struct vgpu_model *m)
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
 		next = l->next;
-		if (q->leaving == VGPU_STAYS || (q->leaving == VGPU_DRAINS && q->inflight_count) ||
+		if (q->leaving == VGPU_STAYS || q->leaving == VGPU_HANGS || (q->leaving == VGPU_DRAINS && q->inflight_count) ||
 		    (q->leaving == VGPU_SAVES && m->now_ns < q->leave_ns))
 			continue;
 		vgpu_queue_unmap(m, q, true);
@@ -322,6 +337,14 @@ static void poll_registers(struct vgpu_model *m)
 
 		if (q && event == VGPU_HQD_EVENT_DEQUEUE) {
 			dequeue(m, q);
+			continue;
+		}
+		if (event == VGPU_HQD_EVENT_RESET || event == VGPU_HQD_EVENT_PIPE_RESET) {
+			if (!q || vgpu_fault(m, event == VGPU_HQD_EVENT_RESET ? VGPU_FAULT_QUEUE_RESET_FAIL :
+									      VGPU_FAULT_PIPE_RESET_FAIL))
+				continue;
+			m->stats.queue_resets++;
+			vgpu_queue_unmap(m, q, false);
 			continue;
 		}
 		if (q) {			/* the bank may be another's by now: nothing is written back */
@@ -425,7 +448,9 @@ u64 vgpu_model_run(struct vgpu_model *m)
 	for (l = m->queues.next; l != &m->queues; l = l->next)
 		poll_doorbell(m, container_of(l, struct vgpu_queue, link));
 	work(m);
-	if (vgpu_ih_take_pending(m))
+	if (m->state_lost)
+		vgpu_model_reset(m);
+	if (vgpu_ih_take_pending(m) && !vgpu_fault(m, VGPU_FAULT_IRQ_LOST))
 		m->ops->raise_irq(m->ctx);
 	return next_event(m);
 }
@@ -449,6 +474,7 @@ struct vgpu_model *vgpu_model_create(const struct vgpu_config *config, const str
 	m->ctx = ctx;
 	vgpu_list_init(&m->queues);
 	m->last_fault_page = U64_MAX;
+	vgpu_fault_init(m);
 	if (!config->xccs || config->xccs > config->asic->max_xccs)
 		goto free;
 	m->xcc = vgpu_zalloc(config->xccs * sizeof(*m->xcc));
@@ -472,6 +498,30 @@ void vgpu_model_destroy(struct vgpu_model *m)
 	vgpu_regs_fini(m);
 	vgpu_free(m->xcc);
 	vgpu_free(m);
+}
+
+/* See vgpu_model.h. */
+void vgpu_model_reset(struct vgpu_model *m)
+{
+	u32 xcc;
+
+	while (!vgpu_list_empty(&m->queues))
+		vgpu_queue_free(m, container_of(m->queues.next, struct vgpu_queue, link));
+	memset(m->sdma_ring, 0, sizeof(m->sdma_ring));
+	for (xcc = 0; xcc < m->config.xccs; xcc++) {
+		struct vgpu_xcc *x = &m->xcc[xcc];
+
+		memset(x->vmid, 0, sizeof(x->vmid));
+		memset(&x->runlist, 0, sizeof(x->runlist));
+		x->hws_vmid_mask = 0;
+		x->hws_queue_mask = 0;
+	}
+	m->last_fault_page = U64_MAX;
+	m->state_lost = false;
+	vgpu_ih_take_pending(m);
+	vgpu_regs_reset(m);
+	memset(m->config.doorbells, 0, m->config.doorbell_bytes);
+	m->stats.resets++;
 }
 
 /* See vgpu_model.h. Lines "name value". */
@@ -500,6 +550,9 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 		{ "bad_packets", s->bad_packets },
 		{ "bad_records", s->bad_records },
 		{ "doorbells", s->doorbells },
+		{ "faults", s->faults },
+		{ "queue_resets", s->queue_resets },
+		{ "resets", s->resets },
 		{ "irqs", m->ih.pushed },
 		{ "irqs_lost", m->ih.lost },
 		{ "wave_slots", m->slots * m->config.xccs },

@@ -58,6 +58,7 @@ struct cursor {
 	u64 area;		/* address of the save area */
 	u32 area_size;
 	u32 area_offset;
+	bool stale_stack;
 	bool failed;
 };
 
@@ -88,7 +89,7 @@ static void push(struct vgpu_model *m, struct cursor *c, u32 kind, const void *r
 	c->stack_offset -= ENTRY_BYTES;
 	if (!vgpu_vm_write(m, c->as, c->area + c->area_offset, record, record_bytes))
 		c->failed = true;
-	if (!(m->config.faults & VGPU_FAULT_STALE_CTL_STACK) &&
+	if (!c->stale_stack &&
 	    !vgpu_vm_write(m, VGPU_AS_KERNEL, c->stack + c->stack_offset, entry, sizeof(entry)))
 		c->failed = true;
 	c->area_offset += bytes;
@@ -134,8 +135,7 @@ static void save_groups(struct vgpu_model *m, struct cursor *c, const struct vgp
 static void write_mqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg, u32 value)
 {
 	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, reg, value);
-	if (!(m->config.faults & VGPU_FAULT_STALE_MQD))
-		vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + reg * 4, value);
+	vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + reg * 4, value);
 }
 
 /* Device time of moving @bytes of wave state in or out */
@@ -153,6 +153,34 @@ void vgpu_cwsr_discard(struct vgpu_model *m, struct vgpu_queue *q)
 	write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, empty);
 }
 
+/* Words that look like anything, the same ones in each run */
+static u32 garbage(u32 *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state ^ *state >> 16;
+}
+
+/*
+ * All that the MQD says about the queue, except what bounds the control stack: that one lies in the kernel's memory, and hardware that
+ * writes where it wants is not what is tested.
+ */
+static void scribble_mqd(struct vgpu_model *m, const struct vgpu_queue *q)
+{
+	u32 state = q->doorbell, reg;
+
+	for (reg = VGPU_HQD_PQ_BASE_LO; reg < VGPU_HQD_REGS; reg++)
+		if (reg != VGPU_HQD_CNTL_STACK_SIZE)
+			vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + reg * 4, garbage(&state));
+}
+
+static void scribble_stack(struct vgpu_model *m, const struct vgpu_queue *q, const struct cursor *c)
+{
+	u32 state = q->doorbell, at;
+
+	for (at = c->stack_offset; at < c->stack_size; at += 4)
+		vgpu_vm_write32(m, VGPU_AS_KERNEL, c->stack + at, garbage(&state));
+}
+
 /**
  * vgpu_cwsr_save() - write the state of a queue to memory, at dequeue
  * @m: the device
@@ -163,12 +191,14 @@ void vgpu_cwsr_discard(struct vgpu_model *m, struct vgpu_queue *q)
 u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	struct cursor c = cursor_of(m, q);
+	bool busy = q->inflight_count;
 	struct vgpu_list *l;
 	u32 i = 0;
 	u64 bytes;
 
 	c.stack_offset = c.stack_size;
 	c.area_offset = c.stack_size;
+	c.stale_stack = busy && vgpu_fault(m, VGPU_FAULT_STALE_CTL_STACK);
 	for (l = q->inflight.next; l != &q->inflight; l = l->next, i++) {
 		const struct vgpu_dispatch *d = container_of(l, struct vgpu_dispatch, link);
 		struct saved_dispatch r = {
@@ -199,11 +229,17 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 	if (c.failed)
 		vgpu_err("save area of queue %#x (pasid %u) is too small or not mapped: %u of %u, stack %u of %u", q->doorbell,
 			 q->pasid, c.area_offset, c.area_size, c.stack_size - c.stack_offset, c.stack_size);
-	write_mqd(m, q, VGPU_HQD_PQ_RPTR, (u32)q->rptr * 16);
-	write_mqd(m, q, VGPU_HQD_PQ_WPTR_LO, (u32)(q->wptr * 16));
-	write_mqd(m, q, VGPU_HQD_PQ_WPTR_HI, (u32)(q->wptr * 16 >> 32));
-	write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, c.stack_offset);
-	write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, c.area_offset);
+	if (!busy || !vgpu_fault(m, VGPU_FAULT_STALE_MQD)) {
+		write_mqd(m, q, VGPU_HQD_PQ_RPTR, (u32)q->rptr * 16);
+		write_mqd(m, q, VGPU_HQD_PQ_WPTR_LO, (u32)(q->wptr * 16));
+		write_mqd(m, q, VGPU_HQD_PQ_WPTR_HI, (u32)(q->wptr * 16 >> 32));
+		write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, c.stack_offset);
+		write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, c.area_offset);
+	}
+	if (busy && vgpu_fault(m, VGPU_FAULT_MQD_GARBAGE))
+		scribble_mqd(m, q);
+	if (c.stack_offset < c.stack_size && vgpu_fault(m, VGPU_FAULT_CTL_STACK_GARBAGE))
+		scribble_stack(m, q, &c);
 
 	bytes = (c.stack_size - c.stack_offset) + (c.area_offset - c.stack_size);
 	if (bytes)

@@ -22,6 +22,8 @@
 #define HWS_ME			1
 #define ATC_PASID_VALID		0x80000000u
 #define MAP_DWORDS		7
+#define FAILED_DOORBELL_IN_MQD	0x3c0		/* queue_doorbell_id0 in the MQD of the HIQ */
+#define PREEMPTION_TIMEOUT_NS	10000000ull	/* then the scheduler gives up on a queue */
 
 void vgpu_hws_set_resources(struct vgpu_model *m, u32 xcc, u32 vmid_mask, u64 queue_mask)
 {
@@ -66,6 +68,20 @@ static u32 vmid_of(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_process *
 		return 0;
 	set_vmid(m, xcc, free, p);
 	return free;
+}
+
+/* Is a queue of the runlist still in a slot, because it could not be preempted? */
+static bool is_mapped(struct vgpu_model *m, u32 xcc, u64 mqd)
+{
+	struct vgpu_list *l;
+
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
+		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		if (q->from_runlist && q->xcc == xcc && q->mqd == mqd)
+			return true;
+	}
+	return false;
 }
 
 /* A free slot, on the pipe with the fewest queues. Return: false if there is none. */
@@ -127,6 +143,8 @@ static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry 
 	};
 	struct vgpu_queue *q;
 
+	if (e->is_queue && is_mapped(m, xcc, e->mqd))
+		return true;
 	if (e->is_queue && !e->sdma && !find_slot(m, xcc, &request.pipe, &request.slot))
 		return false;
 	if (e->gws && gws_taken(m, xcc, p->pasid))
@@ -187,11 +205,31 @@ static void map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 	}
 }
 
-/* Unmaps queues that the scheduler of an XCC mapped. Return: bytes saved. */
-static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by_pasid, u16 pasid, bool save)
+/* Why queues are unmapped */
+enum cause {
+	BY_REQUEST,
+	BY_RUNLIST,		/* what the driver left mapped */
+	BY_QUANTUM,
+};
+
+/* Does a queue that is to be saved stay? Its doorbell is what the driver finds in the MQD of the HIQ. */
+static bool fails(struct vgpu_model *m, const struct vgpu_queue *q, enum cause cause)
+{
+	if (q->kind != VGPU_QUEUE_AQL)
+		return false;
+	if (!vgpu_queue_hung(q) && (cause != BY_REQUEST || !vgpu_fault_on(m, VGPU_FAULT_PREEMPT_FAIL, q->xcc)))
+		return false;
+	if (cause != BY_RUNLIST)
+		vgpu_vm_write32(m, VGPU_AS_KERNEL, m->xcc[q->xcc].runlist.hiq_mqd + FAILED_DOORBELL_IN_MQD, q->doorbell / 4);
+	return true;
+}
+
+/* Unmaps queues that the scheduler of an XCC mapped. Return: device time that it takes. */
+static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by_pasid, u16 pasid, bool save,
+			enum cause cause)
 {
 	struct vgpu_list *l, *next;
-	u64 bytes = 0;
+	u64 bytes = 0, ns = 0;
 
 	for (l = m->queues.next; l != &m->queues; l = next) {
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
@@ -199,17 +237,29 @@ static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by
 		next = l->next;
 		if (!q->from_runlist || q->xcc != xcc || (by_pasid ? q->pasid != pasid : q->is_static && !statics_too))
 			continue;
+		if (save && fails(m, q, cause)) {
+			ns += PREEMPTION_TIMEOUT_NS;
+			continue;
+		}
 		bytes += vgpu_queue_unmap(m, q, save);
 	}
-	return bytes;
+	return ns + vgpu_cwsr_ns(m, bytes);
 }
 
-static void free_vmids(struct vgpu_xcc *x)
+static void free_vmids(struct vgpu_model *m, u32 xcc)
 {
+	struct vgpu_xcc *x = &m->xcc[xcc];
+	struct vgpu_list *l;
 	u32 vmid;
 
 	for (vmid = 1; vmid < VGPU_VMIDS; vmid++)
 		x->vmid[vmid].used = false;
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
+		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		if (q->from_runlist && q->xcc == xcc)
+			x->vmid[q->vmid].used = true;
+	}
 }
 
 /**
@@ -224,7 +274,7 @@ static void free_vmids(struct vgpu_xcc *x)
 void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_too, bool by_pasid, u16 pasid, bool save)
 {
 	struct vgpu_runlist *rl = &m->xcc[hiq->xcc].runlist;
-	u64 bytes = unmap_queues(m, hiq->xcc, statics_too, by_pasid, pasid, save);
+	u64 ns = unmap_queues(m, hiq->xcc, statics_too, by_pasid, pasid, save, BY_REQUEST);
 	u32 i, kept = 0;
 
 	m->stats.unmaps++;
@@ -237,7 +287,9 @@ void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_t
 	}
 	rl->entries = kept;
 	rl->oversubscribed &= kept > 0;
-	hiq->busy_until_ns = m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes);
+	if (vgpu_fault_on(m, VGPU_FAULT_UNMAP_LATE, hiq->xcc))
+		ns += m->fault_value[VGPU_FAULT_UNMAP_LATE] * 1000;
+	hiq->busy_until_ns = m->now_ns + m->config.runlist_ns + ns;
 }
 
 /* Return: false if that is no process, or there are too many. */
@@ -332,11 +384,11 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 {
 	struct vgpu_xcc *x = &m->xcc[hiq->xcc];
 	struct vgpu_runlist *rl = &x->runlist;
-	u64 bytes = unmap_queues(m, hiq->xcc, true, false, 0, true);	/* the driver did that already */
+	u64 ns = unmap_queues(m, hiq->xcc, true, false, 0, true, BY_RUNLIST);	/* the driver did that already */
 	u64 start;
 
 	m->stats.runlists++;
-	free_vmids(x);
+	free_vmids(m, hiq->xcc);
 	rl->processes = 0;
 	rl->entries = 0;
 	rl->queues = 0;
@@ -345,11 +397,12 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 	rl->chained = false;
 	rl->oversubscribed = false;
 	rl->max_processes = process_count;
+	rl->hiq_mqd = hiq->mqd;
 	if (!parse_runlist(m, rl, ib, dwords)) {
 		rl->entries = 0;
 		return false;
 	}
-	start = m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes);
+	start = m->now_ns + m->config.runlist_ns + ns;
 	if (rl->entries)
 		map_window(m, hiq->xcc, start);
 	hiq->busy_until_ns = start;
@@ -360,12 +413,12 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 static void rotate(struct vgpu_model *m, u32 xcc)
 {
 	struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
-	u64 bytes = unmap_queues(m, xcc, true, false, 0, true);
+	u64 ns = unmap_queues(m, xcc, true, false, 0, true, BY_QUANTUM);
 
 	m->stats.rotations++;
-	free_vmids(&m->xcc[xcc]);
+	free_vmids(m, xcc);
 	rl->pos = (rl->pos + (rl->mapped ? rl->mapped : 1)) % rl->entries;
-	map_window(m, xcc, m->now_ns + m->config.runlist_ns + vgpu_cwsr_ns(m, bytes));
+	map_window(m, xcc, m->now_ns + m->config.runlist_ns + ns);
 }
 
 /** vgpu_hws_next_event() - when a quantum ends, U64_MAX if nothing has to take turns */

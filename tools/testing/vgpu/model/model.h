@@ -16,6 +16,7 @@
  *   waves.c  wave slots and the progress of waves
  *   cwsr.c   saving waves at dequeue, restoring them at map
  *   sdma.c   SDMA rings and queues
+ *   fault.c  what goes wrong on demand
  */
 #ifndef VGPU_MODEL_INTERNAL_H
 #define VGPU_MODEL_INTERNAL_H
@@ -51,6 +52,9 @@ struct vgpu_stats {
 	u64 bad_packets;
 	u64 bad_records;
 	u64 doorbells;
+	u64 faults;
+	u64 queue_resets;
+	u64 resets;
 };
 
 /* Doubly linked list, as the kernel's */
@@ -78,6 +82,7 @@ enum vgpu_leaving {
 	VGPU_STAYS,
 	VGPU_DRAINS,		/* what has begun runs to its end */
 	VGPU_SAVES,		/* memory has everything; the waves hold their slots until the copy is over */
+	VGPU_HANGS,		/* its waves do not let themselves be saved */
 };
 
 /**
@@ -97,6 +102,7 @@ enum vgpu_leaving {
  * @last_wg_waves: waves of the last one
  * @next_wg: first workgroup that was not launched
  * @waves_done: waves that ended
+ * @hung: its waves never end
  * @open: group that takes further workgroups of the same instant
  * @open_pass: launch pass in which @open is valid
  */
@@ -116,6 +122,7 @@ struct vgpu_dispatch {
 	u32 last_wg_waves;
 	u32 next_wg;
 	u32 waves_done;
+	bool hung;
 	struct vgpu_group *open;
 	u64 open_pass;
 };
@@ -129,7 +136,7 @@ struct vgpu_dispatch {
  * @step: step they are in
  * @left_ns: of it when they got their slots
  * @end_ns: when it ends
- * @waiting: for the flag
+ * @waiting: for the flag, or for ever
  * @simd: SIMD of each wave, by number in the XCC; there is room for all slots of an XCC
  */
 struct vgpu_group {
@@ -320,6 +327,7 @@ struct vgpu_rl_process {
  * @mapped: entries of the window
  * @max_processes: processes that may be mapped together
  * @chained: the list leads back to its beginning: what does not fit gets its turn
+ * @hiq_mqd: MQD of the HIQ
  * @oversubscribed: the window moves every quantum
  * @quantum_end_ns: when
  */
@@ -332,6 +340,7 @@ struct vgpu_runlist {
 	u32 pos;
 	u32 mapped;
 	u32 max_processes;
+	u64 hiq_mqd;
 	bool chained;
 	bool oversubscribed;
 	u64 quantum_end_ns;
@@ -387,6 +396,10 @@ struct vgpu_xcc {
  * @slots: wave slots of an XCC
  * @last_fault_page: a repeated fault is counted but reported once
  * @last_fault_vmid: VMID of it
+ * @fault_left: how many more times a fault happens
+ * @fault_value: numbers that belong to faults
+ * @fault_xcc: where faults of a scheduler happen
+ * @state_lost: the device resets itself at the end of this run
  * @stats: counters
  */
 struct vgpu_model {
@@ -411,6 +424,10 @@ struct vgpu_model {
 	u32 slots;
 	u64 last_fault_page;
 	u32 last_fault_vmid;
+	u32 fault_left[VGPU_FAULTS];
+	u64 fault_value[VGPU_FAULTS];
+	u32 fault_xcc;
+	bool state_lost;
 	struct vgpu_stats stats;
 };
 
@@ -448,12 +465,18 @@ bool vgpu_vm_write32(struct vgpu_model *m, u32 as, u64 va, u32 value);
 bool vgpu_vm_read64(struct vgpu_model *m, u32 as, u64 va, u64 *value);
 bool vgpu_vm_write64(struct vgpu_model *m, u32 as, u64 va, u64 value);
 
+/* fault.c */
+void vgpu_fault_init(struct vgpu_model *m);
+bool vgpu_fault(struct vgpu_model *m, enum vgpu_fault fault);
+bool vgpu_fault_on(struct vgpu_model *m, enum vgpu_fault fault, u32 xcc);
+
 /* cp.c */
 u32 vgpu_queue_as(const struct vgpu_queue *q);
 struct vgpu_queue *vgpu_queue_alloc(struct vgpu_model *m, enum vgpu_queue_kind kind);
 void vgpu_queue_free(struct vgpu_model *m, struct vgpu_queue *q);
 struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_request *request);
 u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save);
+bool vgpu_queue_hung(const struct vgpu_queue *q);
 void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, const char *what, u64 detail);
 void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 context_id);
 

@@ -223,6 +223,15 @@ static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *
 	struct vgpu_list *l, *next;
 
 	if (sel) {
+		if (vgpu_fault_on(m, VGPU_FAULT_UNMAP_LOST, engine->xcc)) {
+			engine->stuck = true;
+			return PACKET_WAIT;
+		}
+		if (vgpu_fault_on(m, VGPU_FAULT_STATE_LOST, engine->xcc)) {
+			engine->stuck = true;
+			m->state_lost = true;
+			return PACKET_WAIT;
+		}
 		vgpu_hws_unmap(m, engine, sel == 2, sel == 1, (u16)p[2], save);
 		return PACKET_DONE;
 	}
@@ -239,6 +248,8 @@ static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *
 
 static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
 {
+	if (vgpu_fault_on(m, VGPU_FAULT_FENCE_LOST, q->xcc))
+		return PACKET_DONE;
 	/* Whatever was asked before is complete when this packet is reached. */
 	if ((p[1] >> 30) == 0)
 		vgpu_queue_eop(m, q, SRC_CP_EOP, p[1] & 0x0fffffff);

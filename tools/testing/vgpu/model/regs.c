@@ -13,12 +13,12 @@
 #define GFX_INDEX_SE(v)		(((v) >> 16) & 0xff)
 #define GFX_INDEX_ALL_SE	0x80000000u
 #define MEC1			1
+#define MEC1_PIPE0_RESET_SHIFT	16
 #define RLC_SAFE_MODE_CMD	0x1u
 
 int vgpu_regs_init(struct vgpu_model *m)
 {
 	struct vgpu_regs *r = &m->regs;
-	u32 hub;
 
 	vgpu_lock_init(&r->lock);
 	r->count = m->config.xccs * VGPU_XCC_STRIDE;
@@ -30,6 +30,22 @@ int vgpu_regs_init(struct vgpu_model *m)
 		vgpu_regs_fini(m);
 		return -1;
 	}
+	vgpu_regs_reset(m);
+	return 0;
+}
+
+/* Power-on values, and no request of the driver pending */
+void vgpu_regs_reset(struct vgpu_model *m)
+{
+	struct vgpu_regs *r = &m->regs;
+	unsigned long flags = vgpu_lock(&r->lock);
+	u32 hub;
+
+	memset(r->ram, 0, r->count * sizeof(u32));
+	memset(r->xcc, 0, m->config.xccs * sizeof(*r->xcc));
+	r->hqd_events = 0;
+	memset(r->indirect_key, 0, VGPU_INDIRECT_SLOTS * sizeof(u32));
+	memset(r->indirect_value, 0, VGPU_INDIRECT_SLOTS * sizeof(u32));
 
 	/* What firmware leaves behind: "posted", where VRAM is and how much of it */
 	r->ram[VGPU_BIOS_SCRATCH_0 + 7] = 0x200;
@@ -42,7 +58,7 @@ int vgpu_regs_init(struct vgpu_model *m)
 		r->ram[vgpu_hub_reg(m, hub, VGPU_VM_FB_LOCATION_TOP)] =
 			(u32)((VGPU_FB_BASE + m->config.vram_bytes - 1) >> 24);
 	}
-	return 0;
+	vgpu_unlock(&r->lock, flags);
 }
 
 void vgpu_regs_fini(struct vgpu_model *m)
@@ -91,6 +107,14 @@ static u32 *gc_reg(struct vgpu_regs *r, u32 xcc, u32 reg)
 	return &r->ram[xcc * VGPU_XCC_STRIDE + reg];
 }
 
+/* The latest request counts. */
+static void hqd_event(struct vgpu_regs *r, u8 *event, u8 what)
+{
+	if (!*event)
+		r->hqd_events++;
+	*event = what;
+}
+
 static u32 *hqd_bank(struct vgpu_regs *r, u32 xcc)
 {
 	u32 cntl = *gc_reg(r, xcc, VGPU_GRBM_GFX_CNTL);
@@ -110,11 +134,30 @@ static void hqd_write(struct vgpu_regs *r, u32 xcc, u32 reg, u32 value)
 	else if (reg == VGPU_HQD_DEQUEUE_REQUEST && (value & 7) && (bank[VGPU_HQD_ACTIVE] & 1))
 		what = VGPU_HQD_EVENT_DEQUEUE;
 	bank[reg] = value;
-	if (!what)
-		return;
-	if (!*event)
-		r->hqd_events++;
-	*event = what;
+	if (what)
+		hqd_event(r, event, what);
+}
+
+/* The queues of MEC1 whose pipes are in @pipes, a bit each */
+static void pipe_reset(struct vgpu_regs *r, u32 xcc, u32 pipes)
+{
+	struct vgpu_xcc_regs *x = &r->xcc[xcc];
+	u32 pipe, queue;
+
+	for (pipe = 0; pipe < VGPU_PIPES; pipe++)
+		for (queue = 0; pipes >> pipe & 1 && queue < VGPU_QUEUES; queue++)
+			if (x->hqd[MEC1][pipe][queue][VGPU_HQD_ACTIVE] & 1)
+				hqd_event(r, &x->hqd_event[MEC1][pipe][queue], VGPU_HQD_EVENT_PIPE_RESET);
+}
+
+/* The queue in GRBM_GFX_CNTL */
+static void queue_reset(struct vgpu_regs *r, u32 xcc)
+{
+	u32 cntl = *gc_reg(r, xcc, VGPU_GRBM_GFX_CNTL);
+
+	if (hqd_bank(r, xcc)[VGPU_HQD_ACTIVE] & 1)
+		hqd_event(r, &r->xcc[xcc].hqd_event[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)],
+			  VGPU_HQD_EVENT_RESET);
 }
 
 /* Waves of all queues of an XCC are spread over the shader engines: what engine @se shows of a queue */
@@ -211,6 +254,13 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 	switch (reg) {
 	case VGPU_ATC_PASID_STATUS:
 		value = r->ram[index] & ~value;
+		break;
+	case VGPU_SPI_QUEUE_RESET:
+		if (value & 1)
+			queue_reset(r, xcc);
+		return;					/* clears itself */
+	case VGPU_CP_MEC_CNTL:
+		pipe_reset(r, xcc, value >> MEC1_PIPE0_RESET_SHIFT & 0xf);
 		break;
 	case VGPU_CP_PQ_WPTR_POLL:
 		r->xcc[xcc].wptr_poll |= value;		/* the next queue's request must not take back this one's */

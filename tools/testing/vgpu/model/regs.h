@@ -89,6 +89,9 @@ struct vgpu_model;
 #define VGPU_RLC_CLOCK_MSB	(VGPU_BASE_GC1 + 0x4c25u)
 #define VGPU_RLC_CLOCK_CAPTURE	(VGPU_BASE_GC1 + 0x4c26u)
 
+#define VGPU_CP_MEC_CNTL	(VGPU_BASE_GC0 + 0x008du)	/* bit 16 + pipe: reset the pipe of MEC1 */
+#define VGPU_SPI_QUEUE_RESET	(VGPU_BASE_GC0 + 0x11dbu)	/* bit 0: kill the waves of the queue in GRBM_GFX_CNTL */
+
 #define VGPU_CP_PQ_WPTR_POLL	(VGPU_BASE_GC0 + 0x1084u)	/* CNTL1, bit pipe * 8 + queue: fetch once */
 
 /* Banked by me, pipe and queue in GRBM_GFX_CNTL: the hardware queue descriptor, in the order of its copy in the MQD */
@@ -134,6 +137,8 @@ enum vgpu_hqd_event {
 	VGPU_HQD_EVENT_ACTIVATE = 1,	/* CP_HQD_ACTIVE was written 1: the queue starts with what the bank holds */
 	VGPU_HQD_EVENT_DEQUEUE,		/* CP_HQD_DEQUEUE_REQUEST: stop, then clear CP_HQD_ACTIVE */
 	VGPU_HQD_EVENT_DEACTIVATE,	/* CP_HQD_ACTIVE was written 0: forget the queue at once */
+	VGPU_HQD_EVENT_RESET,		/* SPI_COMPUTE_QUEUE_RESET: kill its waves, then clear CP_HQD_ACTIVE */
+	VGPU_HQD_EVENT_PIPE_RESET,	/* CP_MEC_CNTL: the same for all queues of the pipe */
 };
 
 #define VGPU_INDIRECT_SLOTS	1024u	/* power of two; the driver uses some tens */
@@ -177,6 +182,7 @@ struct vgpu_regs {
 };
 
 int vgpu_regs_init(struct vgpu_model *m);
+void vgpu_regs_reset(struct vgpu_model *m);
 void vgpu_regs_fini(struct vgpu_model *m);
 
 u32 vgpu_reg(struct vgpu_model *m, u32 index);

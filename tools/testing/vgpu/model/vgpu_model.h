@@ -56,7 +56,6 @@ struct vgpu_asic {
  * @dispatch_ns: from a packet at the head of a mapped queue to its first waves
  * @hbm_bytes_per_us: memory bandwidth of saving and restoring
  * @quantum_ns: unit of the time slice that a process is mapped with, when queues or processes are oversubscribed
- * @faults: VGPU_FAULT_* mutations
  */
 struct vgpu_config {
 	const struct vgpu_asic *asic;
@@ -73,15 +72,60 @@ struct vgpu_config {
 	u64 dispatch_ns;
 	u64 hbm_bytes_per_us;
 	u64 quantum_ns;
-	u32 faults;
 };
 
-#define VGPU_FAULT_STALE_MQD		(1u << 0)	/* dequeue leaves the MQD's rptr and offsets as they were at map */
-#define VGPU_FAULT_STALE_CTL_STACK	(1u << 1)	/* dequeue writes no control stack */
+/**
+ * enum vgpu_fault - what can be made to go wrong
+ * @VGPU_FAULT_STALE_MQD: saving a queue leaves the MQD's rptr and offsets as they were at map
+ * @VGPU_FAULT_STALE_CTL_STACK: saving a queue writes no control stack
+ * @VGPU_FAULT_MQD_GARBAGE: saving a queue leaves garbage in the MQD
+ * @VGPU_FAULT_CTL_STACK_GARBAGE: saving a queue that has waves leaves garbage in the control stack
+ * @VGPU_FAULT_RPTR_GARBAGE: an AQL queue reports its value instead of the read index
+ * @VGPU_FAULT_UNMAP_LATE: an unmap request of the scheduler takes its value, in microseconds, longer
+ * @VGPU_FAULT_UNMAP_LOST: the HIQ stops for good at an unmap request
+ * @VGPU_FAULT_FENCE_LOST: a fence that HIQ is asked for is not written
+ * @VGPU_FAULT_PREEMPT_FAIL: an unmap request gives up on a queue, which stays mapped, and logs its doorbell in the HIQ's MQD
+ * @VGPU_FAULT_QUEUE_RESET_FAIL: SPI_COMPUTE_QUEUE_RESET has no effect
+ * @VGPU_FAULT_PIPE_RESET_FAIL: a pipe reset by CP_MEC_CNTL has no effect
+ * @VGPU_FAULT_HUNG_WAVE: the waves of a dispatch never end and cannot be saved; only a reset gets rid of them
+ * @VGPU_FAULT_IRQ_LOST: entries of the interrupt ring raise no interrupt
+ * @VGPU_FAULT_STATE_LOST: at an unmap request the device resets itself
+ * @VGPU_FAULTS: how many there are
+ */
+enum vgpu_fault {
+	VGPU_FAULT_STALE_MQD,
+	VGPU_FAULT_STALE_CTL_STACK,
+	VGPU_FAULT_MQD_GARBAGE,
+	VGPU_FAULT_CTL_STACK_GARBAGE,
+	VGPU_FAULT_RPTR_GARBAGE,
+	VGPU_FAULT_UNMAP_LATE,
+	VGPU_FAULT_UNMAP_LOST,
+	VGPU_FAULT_FENCE_LOST,
+	VGPU_FAULT_PREEMPT_FAIL,
+	VGPU_FAULT_QUEUE_RESET_FAIL,
+	VGPU_FAULT_PIPE_RESET_FAIL,
+	VGPU_FAULT_HUNG_WAVE,
+	VGPU_FAULT_IRQ_LOST,
+	VGPU_FAULT_STATE_LOST,
+	VGPU_FAULTS,
+};
 
 const struct vgpu_asic *vgpu_asic_find(const char *name);
 struct vgpu_model *vgpu_model_create(const struct vgpu_config *config, const struct vgpu_platform_ops *ops, void *ctx);
 void vgpu_model_destroy(struct vgpu_model *m);
+
+/* Power-on state, as after a function level reset; memory and counters stay. Not while vgpu_model_run() runs. */
+void vgpu_model_reset(struct vgpu_model *m);
+
+/*
+ * Faults: the name, how many more times it happens (U32_MAX: always), and a number that some have (no name: has none). To be read and
+ * written while vgpu_model_run() does not run.
+ */
+const char *vgpu_fault_name(enum vgpu_fault fault);
+const char *vgpu_fault_value_name(enum vgpu_fault fault);
+u32 *vgpu_model_fault_left(struct vgpu_model *m, enum vgpu_fault fault);
+u32 *vgpu_model_fault_xcc(struct vgpu_model *m);		/* where faults of a scheduler happen, 0 at first */
+u64 *vgpu_model_fault_value(struct vgpu_model *m, enum vgpu_fault fault);
 
 /* Registers, by dword index in BAR5. Any context, also with interrupts off; never calls back into @ops. */
 u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index);

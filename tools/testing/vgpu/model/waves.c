@@ -240,7 +240,7 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 		}
 		return true;
 	}
-	if (!start_workgroup(m, d, d->next_wg, 0, d->step_ns, d->flag))
+	if (!start_workgroup(m, d, d->next_wg, 0, d->step_ns, d->flag || d->hung))
 		return false;
 	m->stats.waves_launched += waves_of(d, d->next_wg);
 	if (++d->next_wg == d->workgroups)
@@ -358,7 +358,7 @@ static bool flag_set(struct vgpu_model *m, const struct vgpu_group *g)
 {
 	u64 value;
 
-	return vgpu_vm_read64(m, vgpu_queue_as(g->d->q), g->d->flag, &value) && value;
+	return !g->d->hung && vgpu_vm_read64(m, vgpu_queue_as(g->d->q), g->d->flag, &value) && value;
 }
 
 /**

@@ -312,7 +312,10 @@ void bed_driver_up(struct bed *b)
 	b->hiq = (u32 *)(b->vram + hiq);
 	b->hiq_wptr_memory = (u64 *)(b->vram + page + 64);
 	b->fence = (u64 *)(b->vram + page + 128);
-	w = (u32 *)(b->vram + mqd) + 0x80;
+	b->hiq_mqd_words = (u32 *)(b->vram + mqd);
+	b->kiq_wptr = 0;
+	b->hiq_wptr = 0;
+	w = b->hiq_mqd_words + 0x80;
 	w[VGPU_HQD_MQD_BASE_LO] = LO(bed_kernel_va(b, mqd));
 	w[VGPU_HQD_MQD_BASE_HI] = HI(VGPU_FB_BASE);
 	w[VGPU_HQD_PQ_BASE_LO] = LO(bed_kernel_va(b, hiq) >> 8);

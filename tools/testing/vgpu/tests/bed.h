@@ -88,6 +88,7 @@ struct bed {
 	u32 *kiq, *hiq;
 	u64 kiq_wptr, hiq_wptr;
 	u64 *hiq_wptr_memory;
+	u32 *hiq_mqd_words;
 	u64 *fence;
 	u64 fence_value;
 	bool never_chain;	/* a driver that does not see that it is oversubscribed */

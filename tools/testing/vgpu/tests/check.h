@@ -30,6 +30,7 @@ struct model_test {
 #define T(name)		{ #name, name }
 
 extern struct bed *b;			/* the device of the test that runs; freed behind it */
+extern const struct model_test fault_tests[];
 extern const struct model_test model_tests[];
 extern const struct model_test oversub_tests[];
 

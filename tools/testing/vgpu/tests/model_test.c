@@ -956,7 +956,7 @@ static void memory_alone_is_the_state(void)
 	CHECK_EQ(bed_work_lost(w), 10 * 3);
 }
 
-static void stale(u32 fault, u32 *lost, u32 *undone)
+static void stale(enum vgpu_fault fault, u32 times, u32 *lost, u32 *undone)
 {
 	struct bed_process *p;
 	struct bed_queue *q;
@@ -964,7 +964,7 @@ static void stale(u32 fault, u32 *lost, u32 *undone)
 	u32 i;
 
 	up();
-	b->m->config.faults = fault;
+	*vgpu_model_fault_left(b->m, fault) = times;
 	p = bed_process(b);
 	q = bed_queue(b, p);
 	for (i = 0; i < 2; i++)
@@ -988,13 +988,13 @@ static void stale_state_loses_work(void)
 	u32 lost, undone;
 
 	vgpu_quiet = true;
-	stale(0, &lost, &undone);
+	stale(VGPU_FAULT_STALE_MQD, 0, &lost, &undone);
 	CHECK_EQ(lost, 0);
 	CHECK_EQ(undone, 0);
-	stale(VGPU_FAULT_STALE_CTL_STACK, &lost, &undone);
+	stale(VGPU_FAULT_STALE_CTL_STACK, U32_MAX, &lost, &undone);
 	CHECK(lost >= 128 * 3);
 	CHECK(undone >= 1);
-	stale(VGPU_FAULT_STALE_MQD, &lost, &undone);
+	stale(VGPU_FAULT_STALE_MQD, U32_MAX, &lost, &undone);
 	CHECK(lost >= 128 * 3);
 	CHECK(undone >= 1);
 	up();
@@ -1534,7 +1534,7 @@ const struct model_test model_tests[] = {
 };
 
 /* A file of tests, a table. Those that draw lots come last. */
-static const struct model_test *const tables[] = { oversub_tests, model_tests };
+static const struct model_test *const tables[] = { oversub_tests, fault_tests, model_tests };
 
 static bool wanted(const char *name, int argc, char **argv)
 {
