@@ -416,6 +416,16 @@ static int xcc_set(void *data, u64 value)
 	return 0;
 }
 
+static int scribble_set(void *data, u64 value)
+{
+	bool done;
+
+	mutex_lock(&model_mutex);
+	done = vgpu_model_scribble(vgpu.model);
+	mutex_unlock(&model_mutex);
+	return done ? 0 : -ENOENT;
+}
+
 /* The device forgets everything, and nobody asked the driver */
 static int reset_set(void *data, u64 value)
 {
@@ -428,6 +438,7 @@ static int reset_set(void *data, u64 value)
 DEFINE_DEBUGFS_ATTRIBUTE(left_fops, left_get, left_set, "%llu\n");
 DEFINE_DEBUGFS_ATTRIBUTE(value_fops, value_get, value_set, "%llu\n");
 DEFINE_DEBUGFS_ATTRIBUTE(xcc_fops, xcc_get, xcc_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(scribble_fops, NULL, scribble_set, "%llu\n");
 DEFINE_DEBUGFS_ATTRIBUTE(reset_fops, NULL, reset_set, "%llu\n");
 
 static void debugfs_add(void)
@@ -439,6 +450,7 @@ static void debugfs_add(void)
 	debugfs_create_file("stats", 0444, debugfs, NULL, &stats_fops);
 	debugfs_create_file("queues", 0444, debugfs, NULL, &queues_fops);
 	debugfs_create_file("cus", 0444, debugfs, NULL, &cus_fops);
+	debugfs_create_file("scribble", 0200, debugfs, NULL, &scribble_fops);
 	debugfs_create_file("reset", 0200, debugfs, NULL, &reset_fops);
 	faults = debugfs_create_dir("fault", debugfs);
 	debugfs_create_file("xcc", 0644, faults, NULL, &xcc_fops);

@@ -279,13 +279,17 @@ static void dequeue(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u32 type = hqd(m, q, VGPU_HQD_DEQUEUE_REQUEST) & 7;
 
+	if (q->kind == VGPU_QUEUE_AQL && (q->leaving == VGPU_DEAD || vgpu_fault_on(m, VGPU_FAULT_DEQUEUE_DEAD, q->xcc))) {
+		q->leaving = VGPU_DEAD;
+		return;
+	}
 	if (type == DEQUEUE_RESET_WAVES || q->kind != VGPU_QUEUE_AQL) {
 		vgpu_queue_unmap(m, q, false);
 		return;
 	}
 	if (q->leaving == VGPU_SAVES)
 		return;
-	if (vgpu_queue_hung(q)) {
+	if (vgpu_queue_hung(q) || vgpu_fault_on(m, VGPU_FAULT_DEQUEUE_LOST, q->xcc)) {
 		q->leaving = VGPU_HANGS;
 		return;
 	}
@@ -302,6 +306,8 @@ static void dequeue(struct vgpu_model *m, struct vgpu_queue *q)
 		return;
 	}
 	q->leave_ns = m->now_ns + vgpu_cwsr_ns(m, vgpu_cwsr_save(m, q));
+	if (vgpu_fault_on(m, VGPU_FAULT_DEQUEUE_LATE, q->xcc))
+		q->leave_ns += m->fault_value[VGPU_FAULT_DEQUEUE_LATE] * 1000;
 	vgpu_waves_freeze(m, q);
 	q->leaving = VGPU_SAVES;
 }
@@ -316,7 +322,8 @@ static bool leave(struct vgpu_model *m)
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
 		next = l->next;
-		if (q->leaving == VGPU_STAYS || q->leaving == VGPU_HANGS || (q->leaving == VGPU_DRAINS && q->inflight_count) ||
+		if (q->leaving == VGPU_STAYS || q->leaving == VGPU_HANGS || q->leaving == VGPU_DEAD ||
+		    (q->leaving == VGPU_DRAINS && q->inflight_count) ||
 		    (q->leaving == VGPU_SAVES && m->now_ns < q->leave_ns))
 			continue;
 		vgpu_queue_unmap(m, q, true);
@@ -518,6 +525,7 @@ void vgpu_model_reset(struct vgpu_model *m)
 	}
 	m->last_fault_page = U64_MAX;
 	m->state_lost = false;
+	m->saved_mqd = 0;
 	vgpu_ih_take_pending(m);
 	vgpu_regs_reset(m);
 	memset(m->config.doorbells, 0, m->config.doorbell_bytes);

@@ -164,13 +164,23 @@ static u32 garbage(u32 *state)
  * All that the MQD says about the queue, except what bounds the control stack: that one lies in the kernel's memory, and hardware that
  * writes where it wants is not what is tested.
  */
-static void scribble_mqd(struct vgpu_model *m, const struct vgpu_queue *q)
+static void scribble_mqd(struct vgpu_model *m, u64 mqd)
 {
-	u32 state = q->doorbell, reg;
+	u32 state = (u32)(mqd >> 12), reg;
 
 	for (reg = VGPU_HQD_PQ_BASE_LO; reg < VGPU_HQD_REGS; reg++)
 		if (reg != VGPU_HQD_CNTL_STACK_SIZE)
-			vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + reg * 4, garbage(&state));
+			vgpu_vm_write32(m, VGPU_AS_KERNEL, mqd + HQD_IN_MQD + reg * 4, garbage(&state));
+}
+
+/* See vgpu_model.h. */
+bool vgpu_model_scribble(struct vgpu_model *m)
+{
+	if (!m->saved_mqd)
+		return false;
+	m->stats.faults++;
+	scribble_mqd(m, m->saved_mqd);
+	return true;
 }
 
 static void scribble_stack(struct vgpu_model *m, const struct vgpu_queue *q, const struct cursor *c)
@@ -236,8 +246,9 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 		write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, c.stack_offset);
 		write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, c.area_offset);
 	}
+	m->saved_mqd = q->mqd;
 	if (busy && vgpu_fault(m, VGPU_FAULT_MQD_GARBAGE))
-		scribble_mqd(m, q);
+		scribble_mqd(m, q->mqd);
 	if (c.stack_offset < c.stack_size && vgpu_fault(m, VGPU_FAULT_CTL_STACK_GARBAGE))
 		scribble_stack(m, q, &c);
 
@@ -326,6 +337,8 @@ u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q)
 	u32 at, inflight_index = 0;
 	u64 bytes;
 
+	if (m->saved_mqd == q->mqd)
+		m->saved_mqd = 0;
 	c.stack_offset = hqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET);
 	c.area_offset = hqd(m, q, VGPU_HQD_WG_STATE_OFFSET);
 	if (!c.stack_size || c.stack_offset >= c.stack_size || c.area_offset < c.stack_size)

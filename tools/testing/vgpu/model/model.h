@@ -82,7 +82,8 @@ enum vgpu_leaving {
 	VGPU_STAYS,
 	VGPU_DRAINS,		/* what has begun runs to its end */
 	VGPU_SAVES,		/* memory has everything; the waves hold their slots until the copy is over */
-	VGPU_HANGS,		/* its waves do not let themselves be saved */
+	VGPU_HANGS,		/* its waves do not let themselves be saved; a reset of the queue gets rid of them */
+	VGPU_DEAD,		/* nothing but a reset of the device does */
 };
 
 /**
@@ -399,6 +400,7 @@ struct vgpu_xcc {
  * @fault_left: how many more times a fault happens
  * @fault_value: numbers that belong to faults
  * @fault_xcc: where faults of a scheduler happen
+ * @saved_mqd: of the queue that was saved last, 0: none, or it is mapped again
  * @state_lost: the device resets itself at the end of this run
  * @stats: counters
  */
@@ -427,6 +429,7 @@ struct vgpu_model {
 	u32 fault_left[VGPU_FAULTS];
 	u64 fault_value[VGPU_FAULTS];
 	u32 fault_xcc;
+	u64 saved_mqd;
 	bool state_lost;
 	struct vgpu_stats stats;
 };

@@ -81,6 +81,9 @@ struct vgpu_config {
  * @VGPU_FAULT_MQD_GARBAGE: saving a queue leaves garbage in the MQD
  * @VGPU_FAULT_CTL_STACK_GARBAGE: saving a queue that has waves leaves garbage in the control stack
  * @VGPU_FAULT_RPTR_GARBAGE: an AQL queue reports its value instead of the read index
+ * @VGPU_FAULT_DEQUEUE_LATE: a queue that CP_HQD_DEQUEUE_REQUEST asks to save takes its value, in microseconds, longer
+ * @VGPU_FAULT_DEQUEUE_LOST: such a queue, or one that is asked to drain, stays active until it is reset
+ * @VGPU_FAULT_DEQUEUE_DEAD: a queue stays active whatever CP_HQD_DEQUEUE_REQUEST asks for
  * @VGPU_FAULT_UNMAP_LATE: an unmap request of the scheduler takes its value, in microseconds, longer
  * @VGPU_FAULT_UNMAP_LOST: the HIQ stops for good at an unmap request
  * @VGPU_FAULT_FENCE_LOST: a fence that HIQ is asked for is not written
@@ -98,6 +101,9 @@ enum vgpu_fault {
 	VGPU_FAULT_MQD_GARBAGE,
 	VGPU_FAULT_CTL_STACK_GARBAGE,
 	VGPU_FAULT_RPTR_GARBAGE,
+	VGPU_FAULT_DEQUEUE_LATE,
+	VGPU_FAULT_DEQUEUE_LOST,
+	VGPU_FAULT_DEQUEUE_DEAD,
 	VGPU_FAULT_UNMAP_LATE,
 	VGPU_FAULT_UNMAP_LOST,
 	VGPU_FAULT_FENCE_LOST,
@@ -121,6 +127,9 @@ void vgpu_model_reset(struct vgpu_model *m);
  * Faults: the name, how many more times it happens (U32_MAX: always), and a number that some have (no name: has none). To be read and
  * written while vgpu_model_run() does not run.
  */
+/* Garbage into the MQD of the queue that was saved last and is not mapped again. Return: false if there is none. */
+bool vgpu_model_scribble(struct vgpu_model *m);
+
 const char *vgpu_fault_name(enum vgpu_fault fault);
 const char *vgpu_fault_value_name(enum vgpu_fault fault);
 u32 *vgpu_model_fault_left(struct vgpu_model *m, enum vgpu_fault fault);

@@ -333,6 +333,65 @@ static void hung_wave_holds_its_slot_by_registers(void)
 	CHECK_EQ(bed_work_lost(w), 640);
 }
 
+/* CP_HQD_DEQUEUE_REQUEST: late, only by reset, not at all */
+static void dequeue_fails_in_three_ways(void)
+{
+	static const enum vgpu_fault kinds[] = { VGPU_FAULT_DEQUEUE_LATE, VGPU_FAULT_DEQUEUE_LOST, VGPU_FAULT_DEQUEUE_DEAD };
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		up();
+		p = bed_process(b);
+		bed_vmid(b, VMID, p);
+		q = bed_queue(b, p);
+		w = bed_work(b, p, 64, 1, 10, 100 * US);
+		bed_submit(b, q, w, false);
+		fault(kinds[i], 1);
+		bed_hqd_load(b, q, 0, 3, VMID);
+		bed_run_for(b, 150 * US);
+		bed_hqd_dequeue(b, 0, 3, BED_SAVE);
+		bed_run_for(b, 15 * MS);
+		CHECK(bed_hqd_active(b, 0, 3));
+		bed_run_for(b, 10 * MS);
+		CHECK_EQ(bed_hqd_active(b, 0, 3), i > 0);
+		CHECK_EQ(bed_stat(b, "waves_saved"), i ? 0 : 64);
+		bed_hqd_dequeue(b, 0, 3, BED_RESET);
+		bed_run_for(b, 10 * MS);
+		CHECK_EQ(bed_hqd_active(b, 0, 3), i > 1);
+		CHECK_EQ(bed_stat(b, "faults"), 1);
+		vgpu_model_reset(b->m);
+		CHECK(!bed_hqd_active(b, 0, 3));
+		bed_free(b);
+		b = NULL;
+	}
+	up();
+}
+
+static void scribbling_hits_the_queue_saved_last(void)
+{
+	struct bed_queue *q[2];
+	struct bed_work *w[2];
+	u32 before[2], i, hit;
+
+	two_queues(q, w);
+	CHECK(!vgpu_model_scribble(b->m));
+	CHECK(bed_unmap(b, false));
+	for (i = 0; i < 2; i++)
+		before[i] = q[i]->mqd_words[0x80 + VGPU_HQD_PQ_BASE_LO];
+	CHECK(vgpu_model_scribble(b->m));
+	hit = q[1]->mqd_words[0x80 + VGPU_HQD_PQ_BASE_LO] != before[1];
+	CHECK_EQ(q[!hit]->mqd_words[0x80 + VGPU_HQD_PQ_BASE_LO], before[!hit]);
+	CHECK(q[hit]->mqd_words[0x80 + VGPU_HQD_PQ_BASE_LO] != before[hit]);
+	vgpu_quiet = true;
+	CHECK(bed_runlist(b, q, 2));
+	CHECK(!vgpu_model_scribble(b->m));
+	CHECK_DONE(w[!hit]);
+	CHECK(bed_work_lost(w[hit]) > 0);
+}
+
 static void lost_state_needs_the_driver(void)
 {
 	struct bed_queue *q[2];
@@ -444,6 +503,7 @@ const struct model_test fault_tests[] = {
 	T(faults_have_names), T(reset_is_power_on), T(late_unmap_is_late), T(lost_unmap_stops_the_scheduler),
 	T(lost_fence_is_only_a_lost_fence), T(failed_preemption_is_logged), T(hung_wave_needs_a_queue_reset),
 	T(hung_wave_may_need_a_pipe_reset), T(unmap_with_reset_kills), T(hung_wave_holds_its_slot_by_registers),
+	T(dequeue_fails_in_three_ways), T(scribbling_hits_the_queue_saved_last),
 	T(lost_state_needs_the_driver), T(lost_interrupt_is_seen_with_the_next_one),
 	T(garbage_stays_in_its_process), T(garbage_read_index_is_reported_once),
 	{ 0 }
