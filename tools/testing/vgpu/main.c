@@ -37,6 +37,14 @@ static char *fault = "";
 module_param(fault, charp, 0444);
 MODULE_PARM_DESC(fault, "comma list of what always goes wrong: names of the files in debugfs vgpu/fault");
 
+static char *tlb = "checked";
+module_param(tlb, charp, 0444);
+MODULE_PARM_DESC(tlb, "cached translations: checked (default; a stale one is counted and not used), cached (it is used), off (none)");
+
+static unsigned int vram_mb = VGPU_VRAM_BYTES >> 20;
+module_param(vram_mb, uint, 0444);
+MODULE_PARM_DESC(vram_mb, "VRAM, 64..1024 MiB (default 1024); the BAR has always 1024");
+
 static unsigned int poll_ns = 50000;
 module_param(poll_ns, uint, 0444);
 MODULE_PARM_DESC(poll_ns, "time between looks at the doorbells, 1000..10000000 ns (default 50000)");
@@ -172,6 +180,21 @@ static bool apply_preset(void)
 	return false;
 }
 
+static bool parse_tlb(enum vgpu_tlb_mode *mode)
+{
+	static const char *const modes[] = {
+		[VGPU_TLB_CHECKED] = "checked", [VGPU_TLB_CACHED] = "cached", [VGPU_TLB_OFF] = "off",
+	};
+	int i = match_string(modes, ARRAY_SIZE(modes), tlb);
+
+	if (i < 0) {
+		pr_err("tlb=%s is not one of checked, cached, off\n", tlb);
+		return false;
+	}
+	*mode = i;
+	return true;
+}
+
 static int parse_parameters(struct vgpu_config *c, u32 *faults)
 {
 	u32 i;
@@ -185,18 +208,18 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 	}
 	if (!apply_preset() ||
 	    !valid("se", se.value, 1, 8) || !valid("cus", cus.value, 1, 128) ||
-	    !valid("poll_ns", poll_ns, 1000, 10000000) ||
+	    !valid("poll_ns", poll_ns, 1000, 10000000) || !valid("vram_mb", vram_mb, 64, VGPU_VRAM_BYTES >> 20) ||
 	    !valid("hbm_bytes_per_us", hbm_bytes_per_us.value, 1, 100000000) ||
 	    !valid("trap_ns", trap_ns.value, 0, 1000000000) || !valid("runlist_ns", runlist_ns.value, 0, 1000000000) ||
 	    !valid("dispatch_ns", dispatch_ns.value, 0, 1000000000) ||
-	    !valid("quantum_ns", quantum_ns.value, 10000, 100000000) || !parse_faults(faults))
+	    !valid("quantum_ns", quantum_ns.value, 10000, 100000000) || !parse_tlb(&c->tlb) || !parse_faults(faults))
 		return -EINVAL;
 	if (cus.value < se.value || DIV_ROUND_UP(cus.value, se.value) > 16) {
 		pr_err("cus=%u cannot be spread over se=%u shader engines: at least one and at most 16 each\n",
 		       cus.value, se.value);
 		return -EINVAL;
 	}
-	c->vram_bytes = VGPU_VRAM_BYTES;
+	c->vram_bytes = (u64)vram_mb << 20;
 	c->doorbell_bytes = VGPU_DOORBELL_BYTES;
 	c->asic = vgpu_asic_find("gfx90a");
 	c->xccs = 1;
@@ -228,7 +251,9 @@ static void *sys_ptr(void *ctx, u64 bus_addr, u32 len)
 
 static void *vram_ptr(void *ctx, u64 offset, u32 len)
 {
-	return offset < VGPU_VRAM_BYTES && len <= VGPU_VRAM_BYTES - offset ? (u8 *)vgpu.vram + offset : NULL;
+	u64 bytes = (u64)vram_mb << 20;
+
+	return offset < bytes && len <= bytes - offset ? (u8 *)vgpu.vram + offset : NULL;
 }
 
 static u64 now_ns(void *ctx)
@@ -536,8 +561,8 @@ static int __init vgpu_init(void)
 		teardown();
 		return ret;
 	}
-	pr_info("%s: %u CUs in %u shader engines, %llu MiB, front end %s\n", pci_name(vgpu.pdev), cus.value, se.value,
-		VGPU_VRAM_BYTES >> 20, current_front->name);
+	pr_info("%s: %u CUs in %u shader engines, %u MiB, front end %s\n", pci_name(vgpu.pdev), cus.value, se.value, vram_mb,
+		current_front->name);
 	return 0;
 }
 

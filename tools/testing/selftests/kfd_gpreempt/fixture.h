@@ -18,6 +18,7 @@
 #define LONG		(30 * SECOND)	/* a wait that only a hang exceeds; device time is cheap in the VM */
 #define ARENA		(4u << 20)
 #define LOW_NICE	10
+#define NO_HWS		2		/* amdgpu.sched_policy */
 
 /* ASSERT on an actor that must exist, with its reason. */
 #define ASSERT_ACTOR(a) ASSERT_NE(NULL, a) { TH_LOG("actor: %s", actor_why()); }
@@ -156,11 +157,21 @@ static inline int64_t preempt_count(const struct actor *a, int queue)
 struct device_health {
 	int64_t gpuvm_faults;
 	int64_t bad_packets;
+	int64_t stale_translations;
 };
 
 static inline struct device_health device_health(void)
 {
-	return (struct device_health){ kfd_vgpu_stat("gpuvm_faults"), kfd_vgpu_stat("bad_packets") };
+	struct device_health h = {
+		.gpuvm_faults = kfd_vgpu_stat("gpuvm_faults"),
+		.bad_packets = kfd_vgpu_stat("bad_packets"),
+		.stale_translations = kfd_vgpu_stat("stale_translations"),
+	};
+
+	/* Without HWS the driver hands VMIDs on as they are: Documentation/driver-notes.rst. */
+	if (kfd_param_get("sched_policy") != NO_HWS)
+		h.stale_translations += kfd_vgpu_stat("stale_vmids");
+	return h;
 }
 
 #endif /* FIXTURE_H */

@@ -46,6 +46,7 @@ FIXTURE_TEARDOWN(scheduler)
 	EXPECT_EQ(self->failures, counter("failures"));
 	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
 	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	EXPECT_EQ(self->health.stale_translations, device_health().stale_translations);
 	kfd_param_set("gpreempt_enable", 0);
 }
 

@@ -9,8 +9,6 @@
 
 #include "fixture.h"
 
-#define NO_HWS	2	/* amdgpu.sched_policy */
-
 FIXTURE(device) {
 	struct device_health health;
 	uint32_t slots;
@@ -34,6 +32,7 @@ FIXTURE_TEARDOWN(device)
 	actor_forget_all();
 	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
 	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	EXPECT_EQ(self->health.stale_translations, device_health().stale_translations);
 }
 
 static void run_one_grid(struct __test_metadata *_metadata, enum kfd_backing backing)
@@ -296,6 +295,7 @@ FIXTURE_TEARDOWN(no_hws)
 	actor_forget_all();
 	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
 	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	EXPECT_EQ(self->health.stale_translations, device_health().stale_translations);
 }
 
 TEST_F(no_hws, scheduler_says_that_it_is_unsupported)

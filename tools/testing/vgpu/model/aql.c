@@ -136,10 +136,6 @@ static struct vgpu_dispatch *new_dispatch(struct vgpu_model *m, struct vgpu_queu
 		return NULL;
 	}
 	kernarg = get64(p + DISPATCH_KERNARG);
-	if (kernarg && !vgpu_vm_read(m, as, kernarg, &args, sizeof(args))) {
-		vgpu_queue_error(m, q, "kernel arguments are not mapped", kernarg);
-		return NULL;
-	}
 	for (i = 0; i < 3; i++) {
 		u32 wg = get16(p + DISPATCH_WORKGROUP + 2 * i), grid = get32(p + DISPATCH_GRID + 4 * i);
 
@@ -162,6 +158,13 @@ static struct vgpu_dispatch *new_dispatch(struct vgpu_model *m, struct vgpu_queu
 	d->q = q;
 	d->index = q->rptr;
 	d->signal = get64(p + COMPLETION_SIGNAL);
+	/* It is the waves that fetch instructions and read arguments. */
+	m->client = VGPU_UTCL2_SQC_INST;
+	d->halted = !vgpu_vm_executable(m, as, get64(p + DISPATCH_KERNEL));
+	m->client = VGPU_UTCL2_SQC_DATA;
+	if (!d->halted && kernarg)
+		d->halted = !vgpu_vm_read(m, as, kernarg, &args, sizeof(args));
+	m->client = VGPU_UTCL2_CPC;
 	d->counters = args.counters;
 	d->flag = args.flag;
 	d->step_ns = k.step_ns;

@@ -15,7 +15,6 @@
 #define DEQUEUE_DRAIN		1
 #define DEQUEUE_RESET_WAVES	2
 #define DOORBELL_EN		0x40000000u	/* CP_HQD_PQ_DOORBELL_CONTROL */
-#define ATC_PASID_VALID		0x80000000u
 #define HQD_IN_MQD		0x200		/* byte offset of the HQD registers in an MQD */
 #define PIPE_PRIORITY_HIGH	2
 
@@ -188,7 +187,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	q->pasid = request->pasid;
 	if (request->from_registers) {
 		atc = vgpu_reg(m, VGPU_ATC_VMID0_PASID + q->vmid);
-		q->pasid = atc & ATC_PASID_VALID ? (u16)atc : 0;
+		q->pasid = atc & VGPU_ATC_PASID_VALID ? (u16)atc : 0;
 	}
 	q->mqd = r[VGPU_HQD_MQD_BASE_LO] | (u64)r[VGPU_HQD_MQD_BASE_HI] << 32;
 	if (!request->from_registers)
@@ -480,16 +479,16 @@ struct vgpu_model *vgpu_model_create(const struct vgpu_config *config, const str
 	m->ops = ops;
 	m->ctx = ctx;
 	vgpu_list_init(&m->queues);
-	m->last_fault_page = U64_MAX;
 	vgpu_fault_init(m);
 	if (!config->xccs || config->xccs > config->asic->max_xccs)
 		goto free;
 	m->xcc = vgpu_zalloc(config->xccs * sizeof(*m->xcc));
-	if (!m->xcc || !vgpu_waves_init(m) || vgpu_regs_init(m))
+	if (!m->xcc || !vgpu_tlb_init(m) || !vgpu_waves_init(m) || vgpu_regs_init(m))
 		goto free;
 	m->now_ns = ops->now_ns(ctx);
 	return m;
 free:
+	vgpu_tlb_fini(m);
 	vgpu_waves_fini(m);
 	vgpu_free(m->xcc);
 	vgpu_free(m);
@@ -502,6 +501,7 @@ void vgpu_model_destroy(struct vgpu_model *m)
 	while (!vgpu_list_empty(&m->queues))
 		vgpu_queue_free(m, container_of(m->queues.next, struct vgpu_queue, link));
 	vgpu_waves_fini(m);
+	vgpu_tlb_fini(m);
 	vgpu_regs_fini(m);
 	vgpu_free(m->xcc);
 	vgpu_free(m);
@@ -523,7 +523,6 @@ void vgpu_model_reset(struct vgpu_model *m)
 		x->hws_vmid_mask = 0;
 		x->hws_queue_mask = 0;
 	}
-	m->last_fault_page = U64_MAX;
 	m->state_lost = false;
 	m->saved_mqd = 0;
 	vgpu_ih_take_pending(m);
@@ -555,6 +554,11 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 		{ "waves_done", s->waves_done },
 		{ "dispatches_done", s->dispatches_done },
 		{ "gpuvm_faults", s->gpuvm_faults },
+		{ "tlb_hits", s->tlb_hits },
+		{ "tlb_misses", s->tlb_misses },
+		{ "tlb_invalidations", m->regs.tlb_invalidations },
+		{ "stale_translations", s->stale_translations },
+		{ "stale_vmids", s->stale_vmids },
 		{ "bad_packets", s->bad_packets },
 		{ "bad_records", s->bad_records },
 		{ "doorbells", s->doorbells },

@@ -16,6 +16,8 @@
 #define ENTRY_DISPATCH		0xd15b0000u	/* a dispatch record at that offset of the save area */
 #define ENTRY_WAVE		0x3a7e0000u	/* a wave record */
 #define RECORD_MAGIC		0x72737763u	/* "cwsr" */
+#define WAVE_WAITS		1u
+#define WAVE_HALTED		2u
 #define WAVE_SGPR_BYTES		512
 #define WAVE_HWREG_BYTES	128
 #define BYTES_PER_VGPR		256
@@ -37,6 +39,8 @@ struct saved_dispatch {
 	u32 last_wg_waves;
 	u32 next_wg;
 	u32 waves_done;
+	u32 halted;
+	u32 reserved;
 };
 
 struct saved_wave {
@@ -45,7 +49,7 @@ struct saved_wave {
 	u32 wave;
 	u32 step;
 	u64 left_ns;
-	u32 waiting;
+	u32 state;
 	u32 bytes;
 };
 
@@ -97,7 +101,7 @@ static void push(struct vgpu_model *m, struct cursor *c, u32 kind, const void *r
 
 static u64 left_of_step(struct vgpu_model *m, const struct vgpu_group *g, bool resident)
 {
-	if (!resident || g->waiting)
+	if (!resident || g->waiting || g->halted)
 		return g->left_ns;
 	return g->end_ns > m->now_ns ? g->end_ns - m->now_ns : 0;
 }
@@ -115,7 +119,7 @@ static void save_groups(struct vgpu_model *m, struct cursor *c, const struct vgp
 			.inflight_index = inflight_index,
 			.step = g->step,
 			.left_ns = left_of_step(m, g, resident),
-			.waiting = g->waiting,
+			.state = (g->waiting ? WAVE_WAITS : 0) | (g->halted ? WAVE_HALTED : 0),
 		};
 
 		if (g->d != d)
@@ -227,6 +231,7 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 			.last_wg_waves = d->last_wg_waves,
 			.next_wg = d->next_wg,
 			.waves_done = d->waves_done,
+			.halted = d->halted,
 		};
 
 		if (d == q->head && !d->next_wg)
@@ -234,6 +239,7 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 		push(m, &c, ENTRY_DISPATCH, &r, sizeof(r), sizeof(r));
 		save_groups(m, &c, d, i, &m->groups, true);
 		save_groups(m, &c, d, i, &m->waiting, true);
+		save_groups(m, &c, d, i, &m->halted, true);
 		save_groups(m, &c, d, i, &q->pending, false);
 	}
 	if (c.failed)
@@ -283,6 +289,7 @@ static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_
 	d->last_wg_waves = r->last_wg_waves;
 	d->next_wg = r->next_wg;
 	d->waves_done = r->waves_done;
+	d->halted = r->halted;
 	vgpu_list_add(&d->link, &q->inflight);
 	q->inflight_count++;
 	if (d->index == q->rptr && d->next_wg < d->workgroups)
@@ -294,6 +301,7 @@ static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_
 static bool restore_wave(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_dispatch *d, const struct saved_wave *r)
 {
 	u32 waves = d ? (d->workgroups - 1) * d->wg_waves + d->last_wg_waves : 0;
+	bool waiting = r->state & WAVE_WAITS, halted = r->state & WAVE_HALTED;
 	struct vgpu_group *g;
 
 	if (r->magic != RECORD_MAGIC || !d || r->wave >= waves || r->step >= d->steps)
@@ -301,7 +309,7 @@ static bool restore_wave(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu
 	if (!vgpu_list_empty(&q->pending)) {
 		g = container_of(q->pending.prev, struct vgpu_group, link);
 		if (g->d == d && g->first + g->waves == r->wave && g->step == r->step && g->left_ns == r->left_ns &&
-		    g->waiting == r->waiting) {
+		    g->waiting == waiting && g->halted == halted) {
 			g->waves++;
 			return true;
 		}
@@ -316,7 +324,8 @@ static bool restore_wave(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu
 	g->waves = 1;
 	g->step = r->step;
 	g->left_ns = r->left_ns;
-	g->waiting = r->waiting;
+	g->waiting = waiting;
+	g->halted = halted;
 	vgpu_list_add(&g->link, &q->pending);
 	return true;
 }

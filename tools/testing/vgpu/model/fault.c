@@ -27,6 +27,7 @@ static const struct {
 	[VGPU_FAULT_QUEUE_RESET_FAIL]	= { "queue_reset_fail" },
 	[VGPU_FAULT_PIPE_RESET_FAIL]	= { "pipe_reset_fail" },
 	[VGPU_FAULT_HUNG_WAVE]		= { "hung_wave" },
+	[VGPU_FAULT_INVALIDATION_LOST]	= { "invalidation_lost" },
 	[VGPU_FAULT_IRQ_LOST]		= { "irq_lost" },
 	[VGPU_FAULT_STATE_LOST]		= { "state_lost" },
 };

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * gpuvm.c - address translation of the virtual GPU and its accesses to memory
+ * gpuvm.c - address translation of the virtual GPU, its TLBs, its faults, and its accesses to memory
  *
  * VMID 0 sees VRAM through the FB aperture, system memory through the flat GART table. The other VMIDs see what their page tables
- * map. The walk starts at the registers of the hub that the access goes through. Nothing is cached: an invalidation that the
- * driver forgets is invisible here.
+ * map. The walk starts at the registers of the hub that the access goes through.
+ *
+ * Each hub keeps what it found in a TLB, by VMID and page; what maps nothing is not kept. Entries go away when an invalidation of
+ * their VMID arrives, or when another page takes their place. With VGPU_TLB_CHECKED every hit is compared with the page tables:
+ * one that differs is an invalidation that nobody sent. It is counted and reported, and the access goes where the tables say, so that
+ * a test lives to tell; with VGPU_TLB_CACHED it goes where it would on the device.
  */
 #include "model.h"
 
 #define PTE_VALID		(1ULL << 0)
 #define PTE_SYSTEM		(1ULL << 1)
+#define PTE_EXECUTABLE		(1ULL << 4)
 #define PTE_READABLE		(1ULL << 5)
 #define PTE_WRITEABLE		(1ULL << 6)
 #define PDE_IS_PTE		(1ULL << 54)
@@ -18,6 +23,21 @@
 #define PDE_ADDR(e)		((e) & 0x0000ffffffffffc0ULL)
 #define PTE_ADDR(e)		((e) & 0x0000fffffffff000ULL)
 #define VA_MASK			((1ULL << 48) - 1)
+
+/* VM_L2_PROTECTION_FAULT_STATUS; the permission bits are those of the interrupt's ring id, too */
+#define FAULT_INVALID		0x1u
+#define FAULT_READ		0x2u
+#define FAULT_WRITE		0x4u
+#define FAULT_EXECUTE		0x8u
+#define STATUS_PERMISSION(v)	((v) << 4)
+#define STATUS_MAPPING_ERROR	0x100u
+#define STATUS_CLIENT(v)	((v) << 9)
+#define STATUS_WRITE		0x40000u
+#define STATUS_VMID(v)		((v) << 20)
+#define IV_RING_PERMISSION(v)	((v) << 3)
+#define IV_WRITE		0x20u		/* in dword 5, beside bits 47:44 of the address */
+#define IV_SOURCE_MM_HUB	0x80000000u
+#define SRC_VM_FAULT		0
 
 static u64 reg64(struct vgpu_model *m, u32 index)
 {
@@ -50,7 +70,8 @@ static bool vmid0_aperture(struct vgpu_model *m, u32 hub, u64 va, bool *system, 
 	return false;
 }
 
-static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool write, bool *system, u64 *phys)
+/* What the page tables say of a page now. Return: false if they map nothing there. */
+static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct vgpu_translation *t)
 {
 	u32 cntl = vgpu_reg(m, vgpu_hub_reg(m, hub, VGPU_VM_CONTEXT0_CNTL) + vmid);
 	u64 entry = reg64(m, vgpu_hub_reg(m, hub, VGPU_VM_PT_BASE_LO) + 2 * vmid);
@@ -58,11 +79,11 @@ static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool write, bo
 	u64 end = reg64(m, vgpu_hub_reg(m, hub, VGPU_VM_PT_END_LO) + 2 * vmid);
 	u32 level = (cntl >> 1) & 3;
 	u32 ptb_bits = 9 + ((cntl >> 3) & 0xf);
-	u64 page = va >> 12, index;
 	bool top = true, further;
 	u32 shift, fragment = 0;
-	u64 *p;
+	u64 index, *p;
 
+	t->access = 0;
 	if (!(cntl & 1) || !(entry & PTE_VALID) || page < start || page > end)
 		return false;
 	page -= start;
@@ -90,28 +111,120 @@ static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool write, bo
 		ptb_bits = fragment;
 		fragment = 0;
 	}
-	if (vmid && !(entry & (write ? PTE_WRITEABLE : PTE_READABLE)))
-		return false;
-	*system = entry & PTE_SYSTEM;
-	*phys = PTE_ADDR(entry) + ((page & ((1ULL << shift) - 1)) << 12) + (va & (VGPU_PAGE - 1));
+	t->access = (entry & PTE_READABLE ? VGPU_READ : 0) | (entry & PTE_WRITEABLE ? VGPU_WRITE : 0) |
+		    (entry & PTE_EXECUTABLE ? VGPU_EXECUTE : 0);
+	t->system = entry & PTE_SYSTEM;
+	t->phys = PTE_ADDR(entry) + ((page & ((1ULL << shift) - 1)) << 12);
 	return true;
 }
 
-static void report_fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool write)
+static bool same_translation(const struct vgpu_translation *a, const struct vgpu_translation *b)
+{
+	return a->phys == b->phys && a->system == b->system && a->access == b->access;
+}
+
+static void report_stale(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, const struct vgpu_tlb_entry *e,
+			 const struct vgpu_translation *now)
+{
+	u32 pasid = vgpu_ih_pasid(m, hub, vmid);
+
+	/* A VMID that was handed on with what was in it is another matter than tables that were changed. */
+	if (e->pasid != pasid)
+		m->stats.stale_vmids++;
+	else
+		m->stats.stale_translations++;
+	vgpu_err("stale translation: page %#llx, hub %u, vmid %u: TLB %#llx%s access %u pasid %u, tables %#llx%s access %u pasid %u",
+		 (unsigned long long)page << 12, hub, vmid, (unsigned long long)e->t.phys, e->t.system ? " system" : "",
+		 e->t.access, e->pasid, (unsigned long long)now->phys, now->system ? " system" : "", now->access, pasid);
+}
+
+/* Where a page is: what the TLB holds, else what the tables say. Return: false if nothing maps it. */
+static bool translate(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct vgpu_translation *t)
+{
+	u32 generation = vgpu_tlb_generation(m, hub, vmid);
+	/* A page has an entry for each VMID. */
+	struct vgpu_tlb_entry *e = &m->tlb[hub][(page ^ (u64)vmid << 8) % VGPU_TLB_ENTRIES];
+	bool found;
+
+	if (m->config.tlb == VGPU_TLB_OFF)
+		return walk(m, hub, vmid, page, t);
+	if (e->generation == generation && e->page == page) {
+		m->stats.tlb_hits++;
+		*t = e->t;
+		if (m->config.tlb == VGPU_TLB_CACHED)
+			return true;
+		found = walk(m, hub, vmid, page, t);
+		if (!found)
+			t->phys = 0;
+		if (found && same_translation(t, &e->t))
+			return true;
+		report_stale(m, hub, vmid, page, e, t);
+		e->generation = 0;
+	} else {
+		m->stats.tlb_misses++;
+		found = walk(m, hub, vmid, page, t);
+	}
+	if (found)
+		*e = (struct vgpu_tlb_entry) {
+			.page = page,
+			.t = *t,
+			.generation = generation,
+			.pasid = (u16)vgpu_ih_pasid(m, hub, vmid),
+		};
+	return found;
+}
+
+/* Several accesses to a page at the same instant are one interrupt; the status register keeps the first until it is cleared. */
+static void fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, u32 access, u32 permission)
 {
 	u32 iv[VGPU_IV_DWORDS], pasid = vgpu_ih_pasid(m, hub, vmid);
+	bool write = access == VGPU_WRITE;
+	u64 page = va >> 12;
 
 	m->stats.gpuvm_faults++;
-	if (m->last_fault_page == va >> 12 && m->last_fault_vmid == vmid)
+	vgpu_regs_fault(m, hub, page, STATUS_PERMISSION(permission) | (permission ? 0 : STATUS_MAPPING_ERROR) |
+			STATUS_CLIENT(m->client) | (write ? STATUS_WRITE : 0) | STATUS_VMID(vmid));
+	if (m->last_fault.page == page && m->last_fault.hub == hub && m->last_fault.vmid == vmid &&
+	    m->last_fault.ns == m->now_ns)
 		return;
-	m->last_fault_page = va >> 12;
-	m->last_fault_vmid = vmid;
-	vgpu_err("GPUVM fault: %s %#llx, hub %u, vmid %u, pasid %u", write ? "write" : "read", (unsigned long long)va, hub,
-		 vmid, pasid);
-	vgpu_iv_fill(iv, hub >= VGPU_HUB_MM ? VGPU_CLIENT_VMC : VGPU_CLIENT_UTCL2, 0, 0, vmid, pasid);
-	iv[4] = (u32)(va >> 12);
-	iv[5] = ((va >> 44) & 0xf) | (write ? 0x20 : 0);
+	m->last_fault.page = page;
+	m->last_fault.hub = hub;
+	m->last_fault.vmid = vmid;
+	m->last_fault.ns = m->now_ns;
+	vgpu_err("GPUVM fault: %s %#llx, hub %u, vmid %u, pasid %u, permission %#x", write ? "write" :
+		 access == VGPU_READ ? "read" : "fetch", (unsigned long long)va, hub, vmid, pasid, permission);
+	vgpu_iv_fill(iv, hub >= VGPU_HUB_MM ? VGPU_CLIENT_VMC : VGPU_CLIENT_UTCL2, SRC_VM_FAULT, IV_RING_PERMISSION(permission),
+		     vmid, pasid);
+	if (hub >= VGPU_HUB_MM)
+		iv[0] |= IV_SOURCE_MM_HUB;
+	iv[4] = (u32)page;
+	iv[5] = ((page >> 32) & 0xf) | (write ? IV_WRITE : 0);
 	vgpu_ih_push(m, iv);
+}
+
+/* Memory behind @len bytes of a page; NULL after a fault */
+static void *access_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, u32 access)
+{
+	u32 hub = VGPU_AS_HUB(as), vmid = VGPU_AS_VMID(as), permission = 0;
+	struct vgpu_translation t;
+	void *p = NULL;
+
+	va &= VA_MASK;
+	if (!vmid && vmid0_aperture(m, hub, va, &t.system, &t.phys)) {
+		p = phys_ptr(m, t.system, t.phys, len);
+	} else {
+		if (!translate(m, hub, vmid, va >> 12, &t))
+			permission |= FAULT_INVALID;
+		if (!(t.access & access))
+			permission |= access == VGPU_WRITE ? FAULT_WRITE : access == VGPU_READ ? FAULT_READ : FAULT_EXECUTE;
+		if (!permission)
+			p = phys_ptr(m, t.system, t.phys + (va & (VGPU_PAGE - 1)), len);
+	}
+	if (!p || (va & (VGPU_PAGE - 1)) + len > VGPU_PAGE) {
+		fault(m, hub, vmid, va, access, permission);
+		return NULL;
+	}
+	return p;
 }
 
 /**
@@ -122,22 +235,60 @@ static void report_fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, bool w
  * @len: bytes; they must not cross a page
  * @write: the access writes
  *
- * Return: CPU pointer; NULL after a fault, which is counted and reported here.
+ * Return: CPU pointer, good until the next packet or wave; NULL after a fault, which is counted and reported here.
  */
 void *vgpu_vm_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, bool write)
 {
-	u32 hub = VGPU_AS_HUB(as), vmid = VGPU_AS_VMID(as);
-	bool system;
-	void *p = NULL;
-	u64 phys;
+	return access_ptr(m, as, va, len, write ? VGPU_WRITE : VGPU_READ);
+}
 
-	va &= VA_MASK;
-	if ((va & (VGPU_PAGE - 1)) + len <= VGPU_PAGE &&
-	    ((!vmid && vmid0_aperture(m, hub, va, &system, &phys)) || walk(m, hub, vmid, va, write, &system, &phys)))
-		p = phys_ptr(m, system, phys, len);
-	if (!p)
-		report_fault(m, hub, vmid, va, write);
-	return p;
+/** vgpu_vm_executable() - may waves fetch instructions from @va? Return: false after a fault. */
+bool vgpu_vm_executable(struct vgpu_model *m, u32 as, u64 va)
+{
+	return access_ptr(m, as, va, 1, VGPU_EXECUTE);
+}
+
+/**
+ * vgpu_tlb_invalidate_pasid() - forget the translations of a process: INVALIDATE_TLBS
+ * @m: the device
+ * @hub: graphics hub of the engine that got the packet
+ * @all_hubs: the memory hub's as well
+ * @pasid: process
+ */
+void vgpu_tlb_invalidate_pasid(struct vgpu_model *m, u32 hub, bool all_hubs, u16 pasid)
+{
+	u32 vmid, vmids = 0;
+
+	for (vmid = 1; vmid < VGPU_VMIDS; vmid++)
+		if (vgpu_reg(m, VGPU_ATC_VMID0_PASID + vmid) == (VGPU_ATC_PASID_VALID | pasid))
+			vmids |= 1u << vmid;
+	vgpu_tlb_invalidate(m, hub, vmids);
+	if (all_hubs)
+		vgpu_tlb_invalidate(m, VGPU_HUB_MM, vmids);
+}
+
+bool vgpu_tlb_init(struct vgpu_model *m)
+{
+	u32 hub;
+
+	for (hub = 0; hub < VGPU_HUBS; hub++) {
+		if (!vgpu_hub_exists(m, hub))
+			continue;
+		m->tlb[hub] = vgpu_zalloc(VGPU_TLB_ENTRIES * sizeof(*m->tlb[hub]));
+		if (!m->tlb[hub])
+			return false;
+	}
+	m->client = VGPU_UTCL2_CPC;
+	m->last_fault.ns = U64_MAX;
+	return true;
+}
+
+void vgpu_tlb_fini(struct vgpu_model *m)
+{
+	u32 hub;
+
+	for (hub = 0; hub < VGPU_HUBS; hub++)
+		vgpu_free(m->tlb[hub]);
 }
 
 static bool copy_pages(struct vgpu_model *m, u32 as, u64 va, u8 *buf, u64 len, bool write)

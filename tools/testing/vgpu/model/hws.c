@@ -20,7 +20,6 @@
 #define RUN_LIST_CHAIN		(1u << 20)
 #define MAX_CHAINED		16		/* lists in a chain before it is taken for an endless one */
 #define HWS_ME			1
-#define ATC_PASID_VALID		0x80000000u
 #define MAP_DWORDS		7
 #define FAILED_DOORBELL_IN_MQD	0x3c0		/* queue_doorbell_id0 in the MQD of the HIQ */
 #define PREEMPTION_TIMEOUT_NS	10000000ull	/* then the scheduler gives up on a queue */
@@ -43,7 +42,7 @@ static void set_vmid(struct vgpu_model *m, u32 xcc, u32 vmid, const struct vgpu_
 		vgpu_reg_set(m, base, (u32)p->pt_base);
 		vgpu_reg_set(m, base + 1, (u32)(p->pt_base >> 32));
 	}
-	vgpu_reg_set(m, VGPU_ATC_VMID0_PASID + vmid, ATC_PASID_VALID | p->pasid);
+	vgpu_reg_set(m, VGPU_ATC_VMID0_PASID + vmid, VGPU_ATC_PASID_VALID | p->pasid);
 	vgpu_reg_set(m, VGPU_IH_VMID_0_LUT + vmid, p->pasid);
 	vgpu_reg_set(m, VGPU_IH_VMID_0_LUT_MM + vmid, p->pasid);
 }
@@ -224,12 +223,17 @@ static bool fails(struct vgpu_model *m, const struct vgpu_queue *q, enum cause c
 	return true;
 }
 
-/* Unmaps queues that the scheduler of an XCC mapped. Return: device time that it takes. */
+/*
+ * Unmaps queues that the scheduler of an XCC mapped, and forgets the translations of their processes. The driver leaves that to the
+ * scheduler: it may move the memory of the process now, and it does not know when the VMID becomes another's. Return: device time
+ * that it takes.
+ */
 static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by_pasid, u16 pasid, bool save,
 			enum cause cause)
 {
 	struct vgpu_list *l, *next;
 	u64 bytes = 0, ns = 0;
+	u32 vmids = 0;
 
 	for (l = m->queues.next; l != &m->queues; l = next) {
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
@@ -241,8 +245,11 @@ static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by
 			ns += PREEMPTION_TIMEOUT_NS;
 			continue;
 		}
+		vmids |= 1u << q->vmid;
 		bytes += vgpu_queue_unmap(m, q, save);
 	}
+	vgpu_tlb_invalidate(m, VGPU_HUB_GFX + xcc, vmids);
+	vgpu_tlb_invalidate(m, VGPU_HUB_MM, vmids);
 	return ns + vgpu_cwsr_ns(m, bytes);
 }
 

@@ -26,7 +26,6 @@
 #include "ih.h"
 #include "stream.h"
 
-#define VGPU_VMIDS		16
 #define VGPU_MAX_CUS		128		/* of an XCC */
 #define VGPU_MAX_SE		8
 #define VGPU_MAX_INFLIGHT	32		/* dispatches of a queue; their records have to fit into the control stack */
@@ -49,6 +48,10 @@ struct vgpu_stats {
 	u64 waves_done;
 	u64 dispatches_done;
 	u64 gpuvm_faults;
+	u64 tlb_hits;
+	u64 tlb_misses;
+	u64 stale_translations;
+	u64 stale_vmids;
 	u64 bad_packets;
 	u64 bad_records;
 	u64 doorbells;
@@ -67,6 +70,35 @@ struct vgpu_list {
 #define VGPU_AS_HUB(as)		((as) >> 8)
 #define VGPU_AS_VMID(as)	((as) & 0xff)
 #define VGPU_AS_KERNEL		VGPU_AS(VGPU_HUB_GFX, 0)	/* all hubs see the kernel's memory alike */
+
+/* Who a fault names: the client ids of the graphics hub; SDMA engine n of the memory hub is VGPU_UTCL2_SDMA0 + n */
+#define VGPU_UTCL2_CPC		5
+#define VGPU_UTCL2_TCP		8
+#define VGPU_UTCL2_SQC_INST	9
+#define VGPU_UTCL2_SQC_DATA	10
+#define VGPU_UTCL2_SDMA0	256
+
+/* What a page allows */
+#define VGPU_READ		1u
+#define VGPU_WRITE		2u
+#define VGPU_EXECUTE		4u
+
+/* Where a page is: a bus address or an offset in VRAM, and what may be done there */
+struct vgpu_translation {
+	u64 phys;
+	bool system;
+	u8 access;
+};
+
+#define VGPU_TLB_ENTRIES	(VGPU_VMIDS * 256u)
+
+/* An entry of a TLB, void unless its generation is that of its VMID; the process had the VMID when the entry was made */
+struct vgpu_tlb_entry {
+	u64 page;
+	struct vgpu_translation t;
+	u32 generation;
+	u16 pasid;
+};
 
 /* How a queue's ring is read */
 enum vgpu_queue_kind {
@@ -104,6 +136,7 @@ enum vgpu_leaving {
  * @next_wg: first workgroup that was not launched
  * @waves_done: waves that ended
  * @hung: its waves never end
+ * @halted: its waves halt as they start: they cannot read their arguments or fetch their instructions
  * @open: group that takes further workgroups of the same instant
  * @open_pass: launch pass in which @open is valid
  */
@@ -124,13 +157,14 @@ struct vgpu_dispatch {
 	u32 next_wg;
 	u32 waves_done;
 	bool hung;
+	bool halted;
 	struct vgpu_group *open;
 	u64 open_pass;
 };
 
 /**
  * struct vgpu_group - neighbouring waves of a dispatch in lockstep, whole workgroups
- * @link: in vgpu_model.groups (by @end_ns), vgpu_model.waiting, vgpu_queue.frozen, or vgpu_queue.pending (no slots)
+ * @link: in vgpu_model.groups (by @end_ns), vgpu_model.waiting, vgpu_model.halted, vgpu_queue.frozen, or vgpu_queue.pending (no slots)
  * @d: their dispatch
  * @first: first wave
  * @waves: how many
@@ -138,6 +172,7 @@ struct vgpu_dispatch {
  * @left_ns: of it when they got their slots
  * @end_ns: when it ends
  * @waiting: for the flag, or for ever
+ * @halted: for ever, after a memory violation; it keeps its slots
  * @simd: SIMD of each wave, by number in the XCC; there is room for all slots of an XCC
  */
 struct vgpu_group {
@@ -147,6 +182,7 @@ struct vgpu_group {
 	u32 waves;
 	u32 step;
 	bool waiting;
+	bool halted;
 	u64 left_ns;
 	u64 end_ns;
 	u16 simd[];
@@ -389,14 +425,16 @@ struct vgpu_xcc {
  * @xcc: its XCCs, config.xccs of them
  * @groups: waves in slots, by end of their step
  * @waiting: waves in slots that wait for their flag
+ * @halted: waves in slots that do nothing any more
  * @free_groups: unused group objects
  * @budget: wave steps that this run may still end
  * @pass: number of the launch pass
  * @place: there may be something to launch
  * @sdma_ring: the kernel's rings
  * @slots: wave slots of an XCC
- * @last_fault_page: a repeated fault is counted but reported once
- * @last_fault_vmid: VMID of it
+ * @tlb: translations of each hub, VGPU_TLB_ENTRIES of them
+ * @client: who accesses memory now, as a fault tells it (VGPU_UTCL2_*)
+ * @last_fault: a fault that repeats at the same instant is counted but reported once
  * @fault_left: how many more times a fault happens
  * @fault_value: numbers that belong to faults
  * @fault_xcc: where faults of a scheduler happen
@@ -418,14 +456,21 @@ struct vgpu_model {
 	struct vgpu_xcc *xcc;
 	struct vgpu_list groups;
 	struct vgpu_list waiting;
+	struct vgpu_list halted;
 	struct vgpu_list free_groups;
 	u32 budget;
 	u64 pass;
 	bool place;
 	struct vgpu_queue *sdma_ring[VGPU_SDMA_ENGINES][VGPU_SDMA_RINGS];
 	u32 slots;
-	u64 last_fault_page;
-	u32 last_fault_vmid;
+	struct vgpu_tlb_entry *tlb[VGPU_HUBS];
+	u32 client;
+	struct {
+		u64 page;
+		u64 ns;
+		u32 hub;
+		u32 vmid;
+	} last_fault;
 	u32 fault_left[VGPU_FAULTS];
 	u64 fault_value[VGPU_FAULTS];
 	u32 fault_xcc;
@@ -461,6 +506,10 @@ static inline void vgpu_list_del(struct vgpu_list *entry)
 }
 
 /* gpuvm.c */
+bool vgpu_tlb_init(struct vgpu_model *m);
+void vgpu_tlb_fini(struct vgpu_model *m);
+void vgpu_tlb_invalidate_pasid(struct vgpu_model *m, u32 hub, bool all_hubs, u16 pasid);
+bool vgpu_vm_executable(struct vgpu_model *m, u32 as, u64 va);
 void *vgpu_vm_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, bool write);
 bool vgpu_vm_read(struct vgpu_model *m, u32 as, u64 va, void *buf, u64 len);
 bool vgpu_vm_write(struct vgpu_model *m, u32 as, u64 va, const void *buf, u64 len);

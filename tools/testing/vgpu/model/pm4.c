@@ -302,7 +302,10 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 	case IT_ACQUIRE_MEM:
 	case IT_SWITCH_BUFFER:
 	case IT_FRAME_CONTROL:
-	case IT_INVALIDATE_TLBS:		/* nothing is cached */
+		return PACKET_DONE;
+	case IT_INVALIDATE_TLBS:
+		if (!vgpu_fault_on(m, VGPU_FAULT_INVALIDATION_LOST, q->xcc))
+			vgpu_tlb_invalidate_pasid(m, VGPU_AS_HUB(s->as), p[1] & (1u << 4), (u16)(p[1] >> 5));
 		return PACKET_DONE;
 	case IT_WRITE_DATA:
 		return write_data(m, q, s, p, dwords);

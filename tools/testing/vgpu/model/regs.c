@@ -12,6 +12,11 @@
 #define GFX_CNTL_QUEUE(v)	(((v) >> 8) & 7)
 #define GFX_INDEX_SE(v)		(((v) >> 16) & 0xff)
 #define GFX_INDEX_ALL_SE	0x80000000u
+#define FAULT_CLEAR		0x1u		/* of VM_L2_PROTECTION_FAULT_CNTL */
+#define FAULT_MORE		0x1u		/* of VM_L2_PROTECTION_FAULT_STATUS */
+#define INV_VMIDS(v)		((v) & 0xffff)
+#define INV_PTES		0x00440000u	/* of the L2 and of the L1s */
+#define INV_CLEAR_FAULT		0x00800000u
 #define MEC1			1
 #define MEC1_PIPE0_RESET_SHIFT	16
 #define RLC_SAFE_MODE_CMD	0x1u
@@ -39,7 +44,7 @@ void vgpu_regs_reset(struct vgpu_model *m)
 {
 	struct vgpu_regs *r = &m->regs;
 	unsigned long flags = vgpu_lock(&r->lock);
-	u32 hub;
+	u32 hub, vmid;
 
 	memset(r->ram, 0, r->count * sizeof(u32));
 	memset(r->xcc, 0, m->config.xccs * sizeof(*r->xcc));
@@ -54,6 +59,8 @@ void vgpu_regs_reset(struct vgpu_model *m)
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
 		if (!vgpu_hub_exists(m, hub))
 			continue;
+		for (vmid = 0; vmid < VGPU_VMIDS; vmid++)
+			r->tlb_generation[hub][vmid]++;		/* nothing that was found before is good */
 		r->ram[vgpu_hub_reg(m, hub, VGPU_VM_FB_LOCATION_BASE)] = (u32)(VGPU_FB_BASE >> 24);
 		r->ram[vgpu_hub_reg(m, hub, VGPU_VM_FB_LOCATION_TOP)] =
 			(u32)((VGPU_FB_BASE + m->config.vram_bytes - 1) >> 24);
@@ -202,9 +209,6 @@ static u32 reg_read(struct vgpu_model *m, u32 index)
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
 		if (!vgpu_hub_exists(m, hub))
 			continue;
-		eng = index - vgpu_hub_reg(m, hub, VGPU_VM_INV_ENG0_ACK);
-		if (eng < VGPU_VM_INV_ENGINES)
-			return 0xffff;			/* invalidation is immediate */
 		eng = index - vgpu_hub_reg(m, hub, VGPU_VM_INV_ENG0_SEM);
 		if (eng < VGPU_VM_INV_ENGINES)
 			return 1;			/* nobody else wants the semaphore */
@@ -235,6 +239,55 @@ static void user_cu_write(struct vgpu_regs *r, u32 xcc, u32 value)
 			r->xcc[xcc].user_cu_mask[se] = value;
 }
 
+static void clear_fault(struct vgpu_model *m, u32 hub)
+{
+	u32 *ram = m->regs.ram;
+
+	ram[vgpu_hub_reg(m, hub, VGPU_VM_FAULT_STATUS)] = 0;
+	ram[vgpu_hub_reg(m, hub, VGPU_VM_FAULT_ADDR_LO)] = 0;
+	ram[vgpu_hub_reg(m, hub, VGPU_VM_FAULT_ADDR_HI)] = 0;
+}
+
+static void invalidate(struct vgpu_regs *r, u32 hub, u32 vmids)
+{
+	u32 vmid;
+
+	for (vmid = 0; vmid < VGPU_VMIDS; vmid++)
+		if (vmids >> vmid & 1) {
+			WRITE_ONCE(r->tlb_generation[hub][vmid], r->tlb_generation[hub][vmid] + 1);
+			r->tlb_invalidations++;
+		}
+}
+
+/* Registers that each hub has. Return: false if it is none of them. */
+static bool hub_write(struct vgpu_model *m, u32 index, u32 value)
+{
+	struct vgpu_regs *r = &m->regs;
+	u32 hub, eng;
+
+	for (hub = 0; hub < VGPU_HUBS; hub++) {
+		if (!vgpu_hub_exists(m, hub))
+			continue;
+		eng = index - vgpu_hub_reg(m, hub, VGPU_VM_INV_ENG0_REQ);
+		if (eng < VGPU_VM_INV_ENGINES) {
+			if (value & INV_CLEAR_FAULT)
+				clear_fault(m, hub);
+			if (value & INV_PTES)
+				invalidate(r, hub, INV_VMIDS(value));
+			r->ram[vgpu_hub_reg(m, hub, VGPU_VM_INV_ENG0_ACK) + eng] = INV_VMIDS(value);
+			r->ram[index] = value;
+			return true;
+		}
+		if (index == vgpu_hub_reg(m, hub, VGPU_VM_FAULT_CNTL)) {
+			if (value & FAULT_CLEAR)
+				clear_fault(m, hub);
+			r->ram[index] = value & ~FAULT_CLEAR;
+			return true;
+		}
+	}
+	return false;
+}
+
 static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	struct vgpu_regs *r = &m->regs;
@@ -246,6 +299,8 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 		hqd_write(r, xcc, reg - VGPU_HQD_FIRST, value);
 		return;
 	}
+	if (hub_write(m, index, value))
+		return;
 	/* A mapping takes effect at once, and says so. */
 	if (index - VGPU_ATC_VMID0_PASID < VGPU_VMIDS)
 		r->ram[VGPU_ATC_PASID_STATUS] |= 1u << (index - VGPU_ATC_VMID0_PASID);
@@ -406,6 +461,48 @@ bool vgpu_wptr_poll_take(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 qu
 	r->xcc[xcc].wptr_poll &= ~bit;
 	vgpu_unlock(&r->lock, flags);
 	return asked;
+}
+
+/**
+ * vgpu_regs_fault() - what VM_L2_PROTECTION_FAULT_* show: the first fault until the driver clears it
+ * @m: the device
+ * @hub: that found it
+ * @page: of the address
+ * @status: not 0
+ */
+void vgpu_regs_fault(struct vgpu_model *m, u32 hub, u64 page, u32 status)
+{
+	u32 *ram = m->regs.ram, *now = &ram[vgpu_hub_reg(m, hub, VGPU_VM_FAULT_STATUS)];
+	unsigned long flags = vgpu_lock(&m->regs.lock);
+
+	if (*now) {
+		*now |= FAULT_MORE;
+	} else {
+		*now = status;
+		ram[vgpu_hub_reg(m, hub, VGPU_VM_FAULT_ADDR_LO)] = (u32)page;
+		ram[vgpu_hub_reg(m, hub, VGPU_VM_FAULT_ADDR_HI)] = (u32)(page >> 32) & 0xf;
+	}
+	vgpu_unlock(&m->regs.lock, flags);
+}
+
+/**
+ * vgpu_tlb_invalidate() - forget all translations of some VMIDs, at once
+ * @m: the device
+ * @hub: whose
+ * @vmids: a bit each
+ */
+void vgpu_tlb_invalidate(struct vgpu_model *m, u32 hub, u32 vmids)
+{
+	unsigned long flags = vgpu_lock(&m->regs.lock);
+
+	invalidate(&m->regs, hub, vmids);
+	vgpu_unlock(&m->regs.lock, flags);
+}
+
+/* Generation of the translations that are good now, never 0 */
+u32 vgpu_tlb_generation(struct vgpu_model *m, u32 hub, u32 vmid)
+{
+	return READ_ONCE(m->regs.tlb_generation[hub][vmid]);
 }
 
 /**

@@ -12,6 +12,7 @@
 
 struct vgpu_model;
 
+#define VGPU_VMIDS		16
 #define VGPU_MAX_XCCS		8u
 #define VGPU_XCC_STRIDE		0x20000u	/* dwords in BAR5 from the GC registers of an XCC to those of the next */
 
@@ -38,6 +39,7 @@ struct vgpu_model;
 /* ATHUB and OSSSYS: which process a VMID belongs to */
 #define VGPU_ATC_PASID_STATUS	(VGPU_BASE_ATHUB + 0x000bu)	/* bit per mapping: took effect; cleared by writing 1 */
 #define VGPU_ATC_VMID0_PASID	(VGPU_BASE_ATHUB + 0x000cu)	/* + vmid; bit 31: valid */
+#define VGPU_ATC_PASID_VALID	0x80000000u
 #define VGPU_ATC_VMID16_PASID	(VGPU_BASE_ATHUB + 0x003du)	/* + vmid, for the MM hub; bits 31:16 of the status */
 #define VGPU_IH_VMID_0_LUT	(VGPU_BASE_OSSSYS + 0x0000u)	/* + vmid */
 #define VGPU_IH_VMID_0_LUT_MM	(VGPU_BASE_OSSSYS + 0x0010u)
@@ -59,9 +61,14 @@ struct vgpu_model;
 #define VGPU_HUB_GFX		0u		/* + XCC */
 #define VGPU_HUB_MM		VGPU_MAX_XCCS
 #define VGPU_HUBS		(VGPU_HUB_MM + 1)
+#define VGPU_VM_FAULT_CNTL	(VGPU_BASE_GC0 + 0x0847u)	/* VM_L2_PROTECTION_FAULT_CNTL, bit 0: forget the fault */
+#define VGPU_VM_FAULT_STATUS	(VGPU_BASE_GC0 + 0x084bu)	/* of the first fault since; bit 0: there were more */
+#define VGPU_VM_FAULT_ADDR_LO	(VGPU_BASE_GC0 + 0x084cu)	/* its page */
+#define VGPU_VM_FAULT_ADDR_HI	(VGPU_BASE_GC0 + 0x084du)
 #define VGPU_VM_CONTEXT0_CNTL	(VGPU_BASE_GC0 + 0x0880u)	/* + vmid; bit 0: enabled, 2:1 depth, 6:3 block size */
 #define VGPU_VM_INV_ENG0_SEM	(VGPU_BASE_GC0 + 0x0891u)	/* + engine */
-#define VGPU_VM_INV_ENG0_ACK	(VGPU_BASE_GC0 + 0x08b5u)
+#define VGPU_VM_INV_ENG0_REQ	(VGPU_BASE_GC0 + 0x08a3u)	/* 15:0 VMIDs, 22:18 what of them, 23: forget the fault */
+#define VGPU_VM_INV_ENG0_ACK	(VGPU_BASE_GC0 + 0x08b5u)	/* 15:0 VMIDs of the last request that are done */
 #define VGPU_VM_INV_ENGINES	18u
 #define VGPU_VM_PT_BASE_LO	(VGPU_BASE_GC0 + 0x08ebu)	/* + 2 * vmid; HI follows */
 #define VGPU_VM_PT_START_LO	(VGPU_BASE_GC0 + 0x090bu)	/* + 2 * vmid; in 4 KiB pages */
@@ -168,6 +175,8 @@ struct vgpu_xcc_regs {
  * @count: how many
  * @xcc: what the XCCs have beside, as many as there are
  * @hqd_events: number of banks with a pending event
+ * @tlb_generation: by hub and VMID: counts invalidations; a TLB's entry of another generation is void
+ * @tlb_invalidations: of a VMID
  * @indirect_key: address + 1 of registers reached through PCIE_INDEX2/DATA2
  * @indirect_value: their values
  */
@@ -177,6 +186,8 @@ struct vgpu_regs {
 	u32 count;
 	struct vgpu_xcc_regs *xcc;
 	u32 hqd_events;
+	u32 tlb_generation[VGPU_HUBS][VGPU_VMIDS];
+	u64 tlb_invalidations;
 	u32 *indirect_key;
 	u32 *indirect_value;
 };
@@ -193,6 +204,9 @@ u32 vgpu_hqd_get(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue, enu
 void vgpu_hqd_set(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value);
 bool vgpu_hqd_take(struct vgpu_model *m, u32 *xcc, u32 *me, u32 *pipe, u32 *queue, enum vgpu_hqd_event *event);
 bool vgpu_wptr_poll_take(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue);
+void vgpu_regs_fault(struct vgpu_model *m, u32 hub, u64 page, u32 status);
+void vgpu_tlb_invalidate(struct vgpu_model *m, u32 hub, u32 vmids);
+u32 vgpu_tlb_generation(struct vgpu_model *m, u32 hub, u32 vmid);
 void vgpu_regs_set_waves(struct vgpu_model *m, u32 xcc, u32 pipe, u32 queue, bool mapped, u32 waves);
 
 #endif /* VGPU_REGS_H */

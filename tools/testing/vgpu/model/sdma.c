@@ -298,6 +298,7 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 	bool progress = false;
 	u32 n;
 
+	m->client = VGPU_UTCL2_SDMA0 + q->engine;
 	while (!q->stuck) {
 		struct vgpu_stream s = {
 			.as = vgpu_queue_as(q),
@@ -332,6 +333,7 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 			vgpu_reg_set(m, q->regs + SDMA_RB_RPTR_HI, (u32)(q->rptr >> 32));
 		}
 	}
+	m->client = VGPU_UTCL2_CPC;
 	return progress;
 }
 

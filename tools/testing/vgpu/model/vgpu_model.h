@@ -28,6 +28,12 @@ struct vgpu_platform_ops {
 	void (*raise_irq)(void *ctx);
 };
 
+enum vgpu_tlb_mode {
+	VGPU_TLB_CHECKED,	/* each hit is compared with the page tables; one that differs is counted and not used */
+	VGPU_TLB_CACHED,	/* a hit is used, as on the device */
+	VGPU_TLB_OFF,		/* every access walks the page tables */
+};
+
 /**
  * struct vgpu_asic - what distinguishes a device from the others; see asic.c
  * @name: its gfx target
@@ -56,6 +62,7 @@ struct vgpu_asic {
  * @dispatch_ns: from a packet at the head of a mapped queue to its first waves
  * @hbm_bytes_per_us: memory bandwidth of saving and restoring
  * @quantum_ns: unit of the time slice that a process is mapped with, when queues or processes are oversubscribed
+ * @tlb: what becomes of cached translations
  */
 struct vgpu_config {
 	const struct vgpu_asic *asic;
@@ -72,6 +79,7 @@ struct vgpu_config {
 	u64 dispatch_ns;
 	u64 hbm_bytes_per_us;
 	u64 quantum_ns;
+	enum vgpu_tlb_mode tlb;
 };
 
 /**
@@ -91,6 +99,7 @@ struct vgpu_config {
  * @VGPU_FAULT_QUEUE_RESET_FAIL: SPI_COMPUTE_QUEUE_RESET has no effect
  * @VGPU_FAULT_PIPE_RESET_FAIL: a pipe reset by CP_MEC_CNTL has no effect
  * @VGPU_FAULT_HUNG_WAVE: the waves of a dispatch never end and cannot be saved; only a reset gets rid of them
+ * @VGPU_FAULT_INVALIDATION_LOST: INVALIDATE_TLBS is acknowledged and does nothing
  * @VGPU_FAULT_IRQ_LOST: entries of the interrupt ring raise no interrupt
  * @VGPU_FAULT_STATE_LOST: at an unmap request the device resets itself
  * @VGPU_FAULTS: how many there are
@@ -111,6 +120,7 @@ enum vgpu_fault {
 	VGPU_FAULT_QUEUE_RESET_FAIL,
 	VGPU_FAULT_PIPE_RESET_FAIL,
 	VGPU_FAULT_HUNG_WAVE,
+	VGPU_FAULT_INVALIDATION_LOST,
 	VGPU_FAULT_IRQ_LOST,
 	VGPU_FAULT_STATE_LOST,
 	VGPU_FAULTS,

@@ -21,6 +21,7 @@ bool vgpu_waves_init(struct vgpu_model *m)
 
 	vgpu_list_init(&m->groups);
 	vgpu_list_init(&m->waiting);
+	vgpu_list_init(&m->halted);
 	vgpu_list_init(&m->free_groups);
 	if (!c->cus || c->cus > VGPU_MAX_CUS || !c->simds_per_cu || c->cus * c->simds_per_cu > VGPU_MAX_SIMDS || !c->se ||
 	    c->se > VGPU_MAX_SE || !c->waves_per_simd || !c->hbm_bytes_per_us)
@@ -164,7 +165,8 @@ static bool may_use(struct vgpu_model *m, const struct vgpu_queue *q, u32 cu)
 /*
  * Starts workgroup @workgroup of @d somewhere, in step @step with @left_ns of it left. Return: false if there is no room.
  */
-static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 workgroup, u32 step, u64 left_ns, bool waiting)
+static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 workgroup, u32 step, u64 left_ns, bool waiting,
+			    bool halted)
 {
 	u32 waves = waves_of(d, workgroup), first = workgroup * d->wg_waves, i, cu = 0;
 	struct vgpu_group *g = d->open_pass == m->pass ? d->open : NULL;
@@ -173,7 +175,8 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 
 	if (m->slots - x->slots_busy < waves)
 		return false;
-	if (g && (g->first + g->waves != first || g->step != step || g->left_ns != left_ns || g->waiting != waiting))
+	if (g && (g->first + g->waves != first || g->step != step || g->left_ns != left_ns || g->waiting != waiting ||
+		  g->halted != halted))
 		g = NULL;
 	fresh = !g;
 	if (fresh) {
@@ -202,7 +205,10 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 		g->left_ns = left_ns;
 		g->end_ns = m->now_ns + left_ns;
 		g->waiting = waiting;
-		if (waiting)
+		g->halted = halted;
+		if (halted)
+			vgpu_list_add(&g->link, &m->halted);
+		else if (waiting)
 			vgpu_list_add(&g->link, &m->waiting);
 		else
 			insert_by_end(m, g);
@@ -229,7 +235,7 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 		struct vgpu_group *g = container_of(q->pending.next, struct vgpu_group, link);
 		u32 workgroup = g->first / g->d->wg_waves, waves = waves_of(g->d, workgroup);
 
-		if (!start_workgroup(m, g->d, workgroup, g->step, g->left_ns, g->waiting))
+		if (!start_workgroup(m, g->d, workgroup, g->step, g->left_ns, g->waiting, g->halted))
 			return false;
 		m->stats.waves_restored += waves;
 		g->first += waves;
@@ -240,7 +246,7 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 		}
 		return true;
 	}
-	if (!start_workgroup(m, d, d->next_wg, 0, d->step_ns, d->flag || d->hung))
+	if (!start_workgroup(m, d, d->next_wg, 0, d->step_ns, d->flag || d->hung, d->halted))
 		return false;
 	m->stats.waves_launched += waves_of(d, d->next_wg);
 	if (++d->next_wg == d->workgroups)
@@ -301,8 +307,8 @@ bool vgpu_waves_place(struct vgpu_model *m)
 	return progress;
 }
 
-/* The waves of a group finished a step: each adds one to its counter. */
-static void count(struct vgpu_model *m, const struct vgpu_group *g)
+/* The waves of a group finished a step: each adds one to its counter. Return: the first that could not, @g->waves if all could. */
+static u32 count(struct vgpu_model *m, const struct vgpu_group *g)
 {
 	const struct vgpu_dispatch *d = g->d;
 	u64 va, page = U64_MAX;
@@ -310,7 +316,8 @@ static void count(struct vgpu_model *m, const struct vgpu_group *g)
 	u32 i, *p;
 
 	if (!d->counters)
-		return;
+		return g->waves;
+	m->client = VGPU_UTCL2_TCP;
 	for (i = 0; i < g->waves; i++) {
 		va = (d->counters & ~3ULL) + ((u64)(g->first + i) * d->steps + g->step) * 4;
 		if (va / VGPU_PAGE != page) {
@@ -318,10 +325,61 @@ static void count(struct vgpu_model *m, const struct vgpu_group *g)
 			base = vgpu_vm_ptr(m, vgpu_queue_as(d->q), page * VGPU_PAGE, VGPU_PAGE, true);
 		}
 		if (!base)
-			continue;
+			break;
 		p = (u32 *)(base + (va & (VGPU_PAGE - 1)));
 		WRITE_ONCE(*p, READ_ONCE(*p) + 1);
 	}
+	m->client = VGPU_UTCL2_CPC;
+	return i;
+}
+
+/* Divides a group before its wave @at, the first of a workgroup. Return: the second part, in no list; NULL without memory. */
+static struct vgpu_group *split(struct vgpu_model *m, struct vgpu_group *g, u32 at)
+{
+	struct vgpu_group *rest = vgpu_group_get(m);
+
+	if (!rest)
+		return NULL;
+	rest->d = g->d;
+	rest->first = g->first + at;
+	rest->waves = g->waves - at;
+	rest->step = g->step;
+	rest->waiting = g->waiting;
+	rest->halted = g->halted;
+	rest->left_ns = g->left_ns;
+	rest->end_ns = g->end_ns;
+	memcpy(rest->simd, g->simd + at, rest->waves * sizeof(g->simd[0]));
+	g->waves = at;
+	if (g->d->open == g)
+		g->d->open = NULL;
+	return rest;
+}
+
+/* A memory violation without a debugger: the trap handler halts the wave. The group is in no list. */
+static void halt_group(struct vgpu_model *m, struct vgpu_group *g)
+{
+	g->halted = true;
+	g->left_ns = 0;
+	vgpu_list_add(&g->link, &m->halted);
+}
+
+/*
+ * Wave @bad of a group could not do its step: its workgroup halts, those before it go on, those behind it are yet to try. Return: what
+ * goes on, NULL if that is nothing.
+ */
+static struct vgpu_group *halt_workgroup(struct vgpu_model *m, struct vgpu_group *g, u32 bad)
+{
+	u32 first = bad - bad % g->d->wg_waves, last = first + g->d->wg_waves;
+	struct vgpu_group *tail = last < g->waves ? split(m, g, last) : NULL;
+	struct vgpu_group *wg = first ? split(m, g, first) : NULL;
+
+	if (tail)
+		insert_by_end(m, tail);
+	if (wg)
+		halt_group(m, wg);
+	else
+		halt_group(m, g);
+	return wg ? g : NULL;
 }
 
 static void dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d)
@@ -336,9 +394,15 @@ static void dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d)
 static void step_done(struct vgpu_model *m, struct vgpu_group *g)
 {
 	struct vgpu_dispatch *d = g->d;
+	u32 counted;
 
 	vgpu_list_del(&g->link);
-	count(m, g);
+	counted = count(m, g);
+	if (counted < g->waves) {
+		g = halt_workgroup(m, g, counted);
+		if (!g)
+			return;
+	}
 	if (++g->step < d->steps) {
 		g->end_ns += d->step_ns;
 		insert_by_end(m, g);
@@ -354,11 +418,27 @@ static void step_done(struct vgpu_model *m, struct vgpu_group *g)
 		dispatch_done(m, d);
 }
 
-static bool flag_set(struct vgpu_model *m, const struct vgpu_group *g)
+/* A group that waits for its flag leaves the list when it is set, or cannot be read. */
+static void poll_flag(struct vgpu_model *m, struct vgpu_group *g)
 {
 	u64 value;
+	bool ok;
 
-	return !g->d->hung && vgpu_vm_read64(m, vgpu_queue_as(g->d->q), g->d->flag, &value) && value;
+	if (g->d->hung)
+		return;
+	m->client = VGPU_UTCL2_TCP;
+	ok = vgpu_vm_read64(m, vgpu_queue_as(g->d->q), g->d->flag, &value);
+	m->client = VGPU_UTCL2_CPC;
+	if (ok && !value)
+		return;
+	vgpu_list_del(&g->link);
+	if (!ok) {
+		halt_group(m, g);
+		return;
+	}
+	g->waiting = false;
+	g->end_ns = m->now_ns + g->left_ns;
+	insert_by_end(m, g);
 }
 
 /**
@@ -373,15 +453,8 @@ bool vgpu_waves_expire(struct vgpu_model *m)
 	bool progress = false;
 
 	for (l = m->waiting.next; l != &m->waiting; l = next) {
-		struct vgpu_group *g = container_of(l, struct vgpu_group, link);
-
 		next = l->next;
-		if (!flag_set(m, g))
-			continue;
-		vgpu_list_del(&g->link);
-		g->waiting = false;
-		g->end_ns = m->now_ns + g->left_ns;
-		insert_by_end(m, g);
+		poll_flag(m, container_of(l, struct vgpu_group, link));
 	}
 	while (!vgpu_list_empty(&m->groups) && m->budget) {
 		struct vgpu_group *g = container_of(m->groups.next, struct vgpu_group, link);
@@ -430,6 +503,7 @@ void vgpu_waves_freeze(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	freeze_list(q, &m->groups);
 	freeze_list(q, &m->waiting);
+	freeze_list(q, &m->halted);
 	kill_list(m, q, &q->pending, false);
 	q->head = NULL;
 }
@@ -439,6 +513,7 @@ void vgpu_waves_kill(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	kill_list(m, q, &m->groups, true);
 	kill_list(m, q, &m->waiting, true);
+	kill_list(m, q, &m->halted, true);
 	kill_list(m, q, &q->frozen, true);
 	kill_list(m, q, &q->pending, false);
 	while (!vgpu_list_empty(&q->inflight)) {

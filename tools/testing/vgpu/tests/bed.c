@@ -381,7 +381,7 @@ u64 bed_alloc(struct bed *b, struct bed_process *p, u64 bytes, void **cpu)
 	u64 va = p->next_va, offset = bed_system(b, bytes), i;
 
 	for (i = 0; i < bytes; i += VGPU_PAGE)
-		bed_map(b, p, va + i, BED_SYSTEM_BASE + offset + i, PTE_V | PTE_S | PTE_RW);
+		bed_map(b, p, va + i, BED_SYSTEM_BASE + offset + i, PTE_V | PTE_S | PTE_RW | PTE_X);
 	p->next_va += i + VGPU_PAGE;		/* a hole behind everything */
 	if (cpu)
 		*cpu = b->system + offset;

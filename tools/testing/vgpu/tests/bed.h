@@ -26,6 +26,7 @@
 
 #define PTE_V			1ULL
 #define PTE_S			2ULL
+#define PTE_X			(1ULL << 4)
 #define PTE_R			(1ULL << 5)
 #define PTE_W			(1ULL << 6)
 #define PTE_RW			(PTE_R | PTE_W)

@@ -1310,6 +1310,7 @@ static void pipes_and_queues_are_separate(void)
 		CHECK_DONE(w[i]);
 	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
 	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
+	CHECK_EQ(bed_stat(b, "stale_translations") + bed_stat(b, "stale_vmids"), 0);
 }
 
 static void vmids_are_programmed_by_registers(void)
@@ -1424,6 +1425,7 @@ static void random_life_by_registers(u32 seed)
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
 	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
 	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
+	CHECK_EQ(bed_stat(b, "stale_translations") + bed_stat(b, "stale_vmids"), 0);
 }
 
 /* ---- anything, at any time ---- */
@@ -1485,6 +1487,7 @@ static void random_life(u32 seed)
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
 	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
 	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
+	CHECK_EQ(bed_stat(b, "stale_translations") + bed_stat(b, "stale_vmids"), 0);
 }
 
 static u32 number(const char *variable, u32 otherwise)
@@ -1534,7 +1537,7 @@ const struct model_test model_tests[] = {
 };
 
 /* A file of tests, a table. Those that draw lots come last. */
-static const struct model_test *const tables[] = { oversub_tests, fault_tests, model_tests };
+static const struct model_test *const tables[] = { memory_tests, oversub_tests, fault_tests, model_tests };
 
 static bool wanted(const char *name, int argc, char **argv)
 {
