@@ -45,7 +45,8 @@ bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd)
  * kfd_gpreempt_left_out() - how many processes stay out of the runlist
  * @dqm: the queue manager
  *
- * Is called once for each runlist that is built, ours and the driver's own, so it is here that they are counted.
+ * Is called once for each runlist that is built, ours and the driver's own, so it is here that they are counted, and
+ * that MQDs get their hardware priority.
  *
  * Context: dqm_lock held.
  *
@@ -57,8 +58,11 @@ unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm)
 	struct device_process_node *cur;
 	unsigned int n = 0;
 
-	if (gn)
+	if (gn) {
 		WRITE_ONCE(gn->runlists_built, gn->runlists_built + 1);
+		/* Everything has been unmapped: the only moment at which an MQD may be written. */
+		gpreempt_hw_priority_apply(gn);
+	}
 	list_for_each_entry(cur, &dqm->queues, list)
 		n += kfd_gpreempt_leaves_out(cur->qpd);
 	return n;

@@ -34,15 +34,27 @@ extern struct srcu_struct gpreempt_srcu;
 #define GPREEMPT_LEVEL_NONE	(GPREEMPT_PRIORITY_MIN - 1)
 
 /**
+ * enum gpreempt_hw_priority - gpreempt_hw_priority: the hardware priority of queues under software scheduling
+ * @GPREEMPT_HW_PRIORITY_NORMAL: the normal one, whatever their program asked for
+ * @GPREEMPT_HW_PRIORITY_FOLLOW: that of the logical priority, 0 to 15 as KFD counts
+ */
+enum gpreempt_hw_priority {
+	GPREEMPT_HW_PRIORITY_NORMAL,
+	GPREEMPT_HW_PRIORITY_FOLLOW,
+};
+
+/**
  * struct gpreempt_tunables - copy of the module parameters that a pass works with
  * @params: times, in the policy's units; @params.waves_known is the node's
  * @nice: the process's nice value lowers its priority
  * @trust: KFD priorities above normal count without CAP_SYS_NICE
+ * @hw_priority: what the hardware is told
  */
 struct gpreempt_tunables {
 	struct gpreempt_policy_params params;
 	bool nice;
 	bool trust;
+	enum gpreempt_hw_priority hw_priority;
 };
 
 /**
@@ -176,6 +188,7 @@ enum gpreempt_state {
  * @runlists_built: runlists sent to the device by anybody, written under dqm_lock
  * @runlists_seen: @runlists_built when waves in flight could last be believed
  * @unsettled_ns: since when they cannot; 0: they can
+ * @hw_priorities: queues whose MQD has another priority than their program asked for, written under dqm_lock
  * @level: of the last decision; GPREEMPT_LEVEL_NONE: nobody had work
  * @clear_ns: beginning of the last pass that found no inversion, or when the monitor was woken from parking
  * @decided_ns: when what is being carried out was decided
@@ -220,6 +233,7 @@ struct gpreempt_node {
 	u32 runlists_built;
 	u32 runlists_seen;
 	u64 unsettled_ns;
+	u32 hw_priorities;
 	s32 level;
 	u64 clear_ns;
 	u64 decided_ns;
@@ -271,6 +285,9 @@ void gpreempt_sysfs_init(void);
 void gpreempt_sysfs_exit(void);
 void gpreempt_sysfs_add(struct gpreempt_node *gn);
 void gpreempt_sysfs_del(struct gpreempt_node *gn);
+
+/* hw_priority.c */
+void gpreempt_hw_priority_apply(struct gpreempt_node *gn);
 
 /* dump.c */
 void gpreempt_dump(struct gpreempt_node *gn, struct drm_printer *p, u32 max_queues);

@@ -86,6 +86,7 @@ struct queue_copy {
  * @nr_processes: see &struct gpreempt_node
  * @nr_registered: registered queues
  * @runlists_built: see &struct gpreempt_node
+ * @hw_priorities: see &struct gpreempt_node
  * @unsettled_ns: see &struct gpreempt_node
  * @decided_ns: see &struct gpreempt_node
  * @sched_running: the driver's scheduler runs
@@ -109,6 +110,7 @@ struct node_copy {
 	u32 nr_processes;
 	u32 nr_registered;
 	u32 runlists_built;
+	u32 hw_priorities;
 	u64 unsettled_ns;
 	u64 decided_ns;
 	bool sched_running;
@@ -178,6 +180,7 @@ static void copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->nr_processes = gn->nr_processes;
 	c->nr_registered = gn->nr_queues;
 	c->runlists_built = gn->runlists_built;
+	c->hw_priorities = gn->hw_priorities;
 	c->unsettled_ns = gn->unsettled_ns;
 	c->decided_ns = gn->decided_ns;
 	c->sched_running = dqm->sched_running;
@@ -219,10 +222,11 @@ static s64 age_us(u64 then_ns, u64 now_ns)
 
 static void print_tunables(struct drm_printer *p, const struct gpreempt_tunables *tun)
 {
-	drm_printf(p, "tunables: interval_us=%llu poll_us=%llu max_hold_us=%llu relief_us=%llu blocked_us=%llu waves_known=%d nice=%d trust_kfd_priority=%d\n",
+	drm_printf(p, "tunables: interval_us=%llu poll_us=%llu max_hold_us=%llu relief_us=%llu blocked_us=%llu waves_known=%d nice=%d trust_kfd_priority=%d hw_priority=%s\n",
 		   div_u64(tun->params.interval_ns, NSEC_PER_USEC), div_u64(tun->params.poll_ns, NSEC_PER_USEC),
 		   div_u64(tun->params.max_hold_ns, NSEC_PER_USEC), div_u64(tun->params.relief_ns, NSEC_PER_USEC),
-		   div_u64(tun->params.blocked_ns, NSEC_PER_USEC), tun->params.waves_known, tun->nice, tun->trust);
+		   div_u64(tun->params.blocked_ns, NSEC_PER_USEC), tun->params.waves_known, tun->nice, tun->trust,
+		   tun->hw_priority == GPREEMPT_HW_PRIORITY_NORMAL ? "normal" : "follow");
 }
 
 static void print_names(struct drm_printer *p, const char *what, const char *const *names, const atomic64_t *counters,
@@ -296,9 +300,10 @@ static void print_node(struct drm_printer *p, const struct gpreempt_node *gn, co
 {
 	u32 i;
 
-	drm_printf(p, "node: gpu_id=%u state=%s backend=%s level=%d errors=%u map_again=%d accepting=%d kick=%d processes=%u queues=%u runlists_built=%u\n",
+	drm_printf(p, "node: gpu_id=%u state=%s backend=%s level=%d errors=%u map_again=%d accepting=%d kick=%d processes=%u queues=%u runlists_built=%u hw_priorities=%u\n",
 		   gn->node->id, c->state, gn->backend ? gn->backend->name : "none", c->level, c->errors, c->map_again,
-		   c->accepting, c->kick, c->nr_processes, c->nr_registered, c->runlists_built);
+		   c->accepting, c->kick, c->nr_processes, c->nr_registered, c->runlists_built,
+		   c->hw_priorities);
 	if (!gn->backend)
 		drm_printf(p, "reason: %s\n", gn->reason);
 	drm_printf(p, "driver: running=%d halted=%d hung=%d queues=%u processes=%u age_us: unsettled=%lld decided=%lld\n",

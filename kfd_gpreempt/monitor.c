@@ -235,6 +235,9 @@ static void resume_all(struct gpreempt_node *gn)
 	gpreempt_policy_resume_all(gn->sampled, gn->nr_sampled, &decision);
 	srcu_read_unlock(&gpreempt_srcu, idx);
 	gn->level = GPREEMPT_LEVEL_NONE;
+	/* Switched off for good, not for a reset: MQDs get back what their programs asked for. */
+	if (!READ_ONCE(gn->thread) && READ_ONCE(gn->hw_priorities))
+		gn->map_again = true;
 
 	if (!decision.nr_resume && !gn->map_again)
 		return;

@@ -28,6 +28,7 @@ static bool ready;
 static bool enable;
 static bool nice = true;
 static bool trust_kfd_priority;
+static int hw_priority = GPREEMPT_HW_PRIORITY_NORMAL;
 
 static const char *short_name(const struct kernel_param *kp)
 {
@@ -125,6 +126,35 @@ static const struct kernel_param_ops enable_ops = {
 	.get = param_get_bool,
 };
 
+static const char *const hw_priority_names[] = {
+	[GPREEMPT_HW_PRIORITY_NORMAL] = "normal",
+	[GPREEMPT_HW_PRIORITY_FOLLOW] = "follow",
+};
+
+static int hw_priority_set(const char *val, const struct kernel_param *kp)
+{
+	int value = sysfs_match_string(hw_priority_names, val);
+
+	if (value < 0) {
+		pr_err("gpreempt: %s=%.*s is neither normal nor follow; kept %s\n", short_name(kp),
+		       (int)strcspn(val, "\n"), val, hw_priority_names[hw_priority]);
+		return refused();
+	}
+	WRITE_ONCE(hw_priority, value);
+	gpreempt_core_kick_all();
+	return 0;
+}
+
+static int hw_priority_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%s\n", hw_priority_names[READ_ONCE(hw_priority)]);
+}
+
+static const struct kernel_param_ops hw_priority_ops = {
+	.set = hw_priority_set,
+	.get = hw_priority_get,
+};
+
 #define UINT_PARAM(_name, _value, _min, _max, _zero, _desc)						\
 	static struct uint_param _name = { .value = _value, .min = _min, .max = _max, .zero = _zero };	\
 	module_param_cb(gpreempt_##_name, &uint_ops, &_name, 0644);					\
@@ -150,6 +180,10 @@ UINT_PARAM(blocked_us, 2000, 100, 10000000, true,
 BOOL_PARAM(nice, &bool_ops, "A process's nice value lowers the priority of its queues (default 1)");
 BOOL_PARAM(trust_kfd_priority, &bool_ops,
 	   "Queue priorities above 7 count against other processes even if their owner has no CAP_SYS_NICE (default 0)");
+module_param_cb(gpreempt_hw_priority, &hw_priority_ops, &hw_priority, 0644);
+__MODULE_PARM_TYPE(gpreempt_hw_priority, "charp");
+MODULE_PARM_DESC(gpreempt_hw_priority,
+		 "Hardware priority of scheduled queues: normal (default), or follow the logical priority");
 
 /**
  * gpreempt_params_get() - take a copy of the tunables
@@ -166,6 +200,7 @@ void gpreempt_params_get(struct gpreempt_tunables *tun)
 	tun->params.blocked_ns = (u64)READ_ONCE(blocked_us.value) * NSEC_PER_USEC;
 	tun->nice = READ_ONCE(nice);
 	tun->trust = READ_ONCE(trust_kfd_priority);
+	tun->hw_priority = READ_ONCE(hw_priority);
 }
 
 /**
