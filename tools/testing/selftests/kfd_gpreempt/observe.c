@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: MIT
+/*
+ * observe.c - what the scheduler tells: tracepoints, histograms, dump, scripts
+ *
+ * Order, counts and fields are asserted, durations only against each other.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <glob.h>
+
+#include "kselftest_harness.h"
+
+#include "fixture.h"
+
+#define TRACING		"/sys/kernel/tracing"
+#define EVENTS		TRACING "/events/gpreempt"
+#define DUMP		"/sys/kernel/debug/kfd/gpreempt_dump"
+#define MQDS		"/sys/kernel/debug/kfd/mqds"
+#define SCRIPTS		"/opt/gpreempt/*.bt"
+#define TRACE_KB	"4096"
+
+static char text[4 << 20];
+
+/* Bytes read, or -errno; @text is terminated. */
+static ssize_t slurp(const char *path)
+{
+	ssize_t n, sum = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, text + sum, sizeof(text) - 1 - (size_t)sum)) > 0)
+		sum += n;
+	text[sum] = '\0';
+	close(fd);
+	return n < 0 ? -errno : sum;
+}
+
+static int put(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, value, strlen(value));
+	close(fd);
+	return n < 0 ? -errno : 0;
+}
+
+static int trace_on(const char *event)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), EVENTS "/%s/enable", event);
+	return put(path, "1");
+}
+
+static void trace_off(void)
+{
+	put(EVENTS "/enable", "0");
+	put(TRACING "/trace", "");
+}
+
+/**
+ * struct event - a line of the trace
+ * @name: without "gpreempt_"
+ * @fields: "name=value name=value ..."
+ */
+struct event {
+	char name[32];
+	const char *fields;
+};
+
+/* Cuts what slurp() read from TRACING/trace into events; returns how many. */
+static int parse_trace(struct event *events, int max)
+{
+	char *line, *save = NULL;
+	int n = 0;
+
+	for (line = strtok_r(text, "\n", &save); line && n < max; line = strtok_r(NULL, "\n", &save)) {
+		char *at = strstr(line, ": gpreempt_");
+
+		if (*line == '#' || !at || sscanf(at, ": gpreempt_%31[a-z_]:", events[n].name) != 1)
+			continue;
+		events[n++].fields = strchr(at + 2, ':') + 1;
+	}
+	return n;
+}
+
+/* Value of "name=" among fields; INT64_MIN: there is none. */
+static int64_t field(const char *fields, const char *name)
+{
+	char key[48];
+	const char *at;
+
+	snprintf(key, sizeof(key), " %s=", name);
+	at = strstr(fields, key);
+	return at ? strtoll(at + strlen(key), NULL, 0) : INT64_MIN;
+}
+
+static bool field_is(const char *fields, const char *name, const char *value)
+{
+	char pair[96];
+	const char *at;
+
+	snprintf(pair, sizeof(pair), " %s=%s", name, value);
+	at = strstr(fields, pair);
+	return at && (at[strlen(pair)] == ' ' || at[strlen(pair)] == '\0' || at[strlen(pair)] == '\n');
+}
+
+static int64_t latency(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "latency/%s", name);
+	return counter(path);
+}
+
+FIXTURE(observe) {
+	int64_t failures;
+	int64_t preemptions;
+	int64_t resumes;
+	uint32_t slots;
+};
+
+FIXTURE_SETUP(observe)
+{
+	const char *missing = scheduler_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (access(EVENTS, F_OK))
+		SKIP(return, "no tracepoints in " EVENTS);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_EQ(0, scheduler_defaults());
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	ASSERT_EQ(0, put(TRACING "/buffer_size_kb", TRACE_KB));
+	trace_off();
+	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	ASSERT_GT((int)self->slots, 0);
+	self->failures = counter("failures");
+	self->preemptions = counter("preemptions");
+	self->resumes = counter("resumes");
+}
+
+FIXTURE_TEARDOWN(observe)
+{
+	trace_off();
+	actor_forget_all();
+	EXPECT_EQ(0, wait_no_queues());
+	EXPECT_EQ(self->failures, counter("failures"));
+	kfd_param_set("gpreempt_enable", 0);
+	kfd_param_set_text("gpreempt_hw_priority", "normal");
+}
+
+static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves,
+			    uint32_t steps, uint64_t step_ns)
+{
+	struct actor *a = actor_start(nice, ARENA);
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(a, launches, waves, steps, step_ns));
+	return a;
+}
+
+/* One preemption and one resume: a grid that fills the device, and one of a process that comes before it. */
+static void preempt_once(struct __test_metadata *_metadata, uint32_t slots, struct actor **low, struct actor **high)
+{
+	*low = worker(_metadata, LOW_NICE, 1, slots, 20, 5 * MS);
+	*high = worker(_metadata, 0, 1, slots, 4, 5 * MS);
+	ASSERT_EQ(0, actor_submit(*low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(*low, 0, 1, LONG));
+	ASSERT_EQ(0, actor_submit(*high, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(*high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(*low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(*low, slots * 20);
+	EXPECT_EXACTLY_ONCE(*high, slots * 4);
+}
+
+TEST_F(observe, events_of_a_preemption_come_in_order)
+{
+	static struct event events[256];
+	struct actor *low, *high;
+	int i, n, inversion = -1, begin = -1, end = -1, resume = -1;
+	struct kfd_gpreempt_queue q;
+	const char *f;
+
+	ASSERT_EQ(0, trace_on("gpreempt_inversion"));
+	ASSERT_EQ(0, trace_on("gpreempt_preempt_begin"));
+	ASSERT_EQ(0, trace_on("gpreempt_preempt_end"));
+	ASSERT_EQ(0, trace_on("gpreempt_resume"));
+	ASSERT_EQ(0, trace_on("gpreempt_runlist"));
+	preempt_once(_metadata, self->slots, &low, &high);
+	ASSERT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	ASSERT_EQ(self->preemptions + 1, counter("preemptions"));
+
+	ASSERT_GT(slurp(TRACING "/trace"), 0);
+	n = parse_trace(events, 256);
+	for (i = 0; i < n; i++) {
+		if (!strcmp(events[i].name, "inversion") && inversion < 0)
+			inversion = i;
+		else if (!strcmp(events[i].name, "preempt_begin"))
+			begin = i;
+		else if (!strcmp(events[i].name, "preempt_end"))
+			end = i;
+		else if (!strcmp(events[i].name, "resume"))
+			resume = i;
+	}
+	EXPECT_GE(inversion, 0);
+	ASSERT_LT(inversion, begin);
+	ASSERT_LT(begin, end);
+	ASSERT_LT(end, resume);
+
+	f = events[inversion].fields;
+	EXPECT_EQ(kfd_first_gpu_id(), field(f, "gpu_id"));
+	EXPECT_EQ(KFD_PRIORITY_NORMAL, field(f, "level"));
+	EXPECT_EQ(1, field(f, "nr_preempt"));
+	EXPECT_GT(field(f, "since_ns"), 0);
+	f = events[begin].fields;
+	EXPECT_EQ(low->pid, field(f, "pid"));
+	EXPECT_EQ(low->queue[0].id, field(f, "qid"));
+	EXPECT_EQ(KFD_PRIORITY_NORMAL - LOW_NICE, field(f, "priority"));
+	EXPECT_EQ(KFD_PRIORITY_NORMAL, field(f, "level"));
+	EXPECT_EQ(0, field(f, "pending"));
+	EXPECT_EQ(self->slots, field(f, "waves"));
+	f = events[end].fields;
+	EXPECT_EQ(low->pid, field(f, "pid"));
+	EXPECT_EQ(1, field(f, "saved_waves"));
+	EXPECT_GT(field(f, "elapsed_ns"), 0);
+	f = events[resume].fields;
+	EXPECT_EQ(low->pid, field(f, "pid"));
+	EXPECT_EQ(low->queue[0].id, field(f, "qid"));
+	/* The hold lasted as long as the other's grid at least, whose steps take virtual time. */
+	EXPECT_GE(field(f, "held_ns"), (int64_t)(20 * MS));
+	ASSERT_EQ(0, kfd_gpreempt_queue_get(kfd_first_gpu_id(), low->pid, low->queue[0].id, &q));
+	EXPECT_EQ((int64_t)q.preempted_ns, field(f, "held_ns"));
+}
+
+/* Each counter has its event: with everything traced, both say the same. */
+TEST_F(observe, traces_and_counters_agree)
+{
+	static struct event events[65536];
+	int64_t checks, inversions, runlists, preemptions, resumes, skipped;
+	int64_t seen[6] = { 0 };
+	struct actor *low, *high;
+	int i, n;
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	checks = counter("checks");
+	inversions = counter("inversions");
+	runlists = counter("runlists");
+	preemptions = counter("preemptions");
+	resumes = counter("resumes");
+	skipped = counter("skipped_unsettled");
+	for (i = 0; i < 6; i++) {
+		static const char *const names[] = { "pass", "inversion", "runlist", "preempt_end", "resume", "skip" };
+		char name[48];
+
+		snprintf(name, sizeof(name), "gpreempt_%s", names[i]);
+		ASSERT_EQ(0, trace_on(name));
+	}
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	preempt_once(_metadata, self->slots, &low, &high);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_GT(slurp(TRACING "/trace"), 0);
+	n = parse_trace(events, 65536);
+	for (i = 0; i < n; i++) {
+		seen[0] += !strcmp(events[i].name, "pass");
+		seen[1] += !strcmp(events[i].name, "inversion");
+		seen[2] += !strcmp(events[i].name, "runlist");
+		seen[3] += !strcmp(events[i].name, "preempt_end");
+		seen[4] += !strcmp(events[i].name, "resume");
+		seen[5] += !strcmp(events[i].name, "skip") && field_is(events[i].fields, "reason", "unsettled");
+	}
+	EXPECT_EQ(counter("checks") - checks, seen[0]);
+	EXPECT_EQ(counter("inversions") - inversions, seen[1]);
+	EXPECT_EQ(counter("runlists") - runlists, seen[2]);
+	EXPECT_EQ(counter("preemptions") - preemptions, seen[3]);
+	EXPECT_EQ(counter("resumes") - resumes, seen[4]);
+	EXPECT_EQ(counter("skipped_unsettled") - skipped, seen[5]);
+	EXPECT_GT(seen[3], 0);
+}
+
+/* A sample shows what the queue is like, and is there for each queue and pass. */
+TEST_F(observe, samples_show_each_queue)
+{
+	static struct event events[65536];
+	int i, n, of_low = 0, held = 0, waves = 0;
+	struct actor *low, *high;
+
+	ASSERT_EQ(0, trace_on("gpreempt_sample"));
+	preempt_once(_metadata, self->slots, &low, &high);
+	ASSERT_GT(slurp(TRACING "/trace"), 0);
+	n = parse_trace(events, 65536);
+	for (i = 0; i < n; i++) {
+		const char *f = events[i].fields;
+
+		if (field(f, "pid") != low->pid)
+			continue;
+		of_low++;
+		held += field(f, "preempted") == 1;
+		waves += field(f, "waves") == (int64_t)self->slots;
+		EXPECT_EQ(KFD_PRIORITY_NORMAL - LOW_NICE, field(f, "priority"));
+		EXPECT_EQ(field(f, "wptr") - field(f, "rptr"), field(f, "pending"));
+	}
+	EXPECT_GT(held, 0);
+	EXPECT_GT(of_low, held);
+	EXPECT_GT(waves, 0);
+}
+
+/* The state is told when it changes, and is the one in sysfs. */
+TEST_F(observe, state_changes_are_traced)
+{
+	static const char *const expected[] = { "off", "idle", "parked", "polling", "off" };
+	static struct event events[256];
+	struct actor *low, *high;
+	int i, n, at = 0;
+
+	ASSERT_EQ(0, trace_on("gpreempt_state"));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	low = worker(_metadata, LOW_NICE, 1, self->slots, 4, 5 * MS);
+	high = worker(_metadata, 0, 1, self->slots, 4, 5 * MS);
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_GT(slurp(TRACING "/trace"), 0);
+	n = parse_trace(events, 256);
+	for (i = 0; i < n && at < 5; i++)
+		if (field_is(events[i].fields, "state", expected[at]))
+			at++;
+	EXPECT_EQ(5, at) TH_LOG("of %d changes of state, this did not come: %s", n, at < 5 ? expected[at] : "");
+}
+
+/* Each preemption is in the histograms once, with durations that are those of the work. */
+TEST_F(observe, histograms_count_what_happened)
+{
+	int64_t detect = latency("detect_count"), save = latency("save_count"), hold = latency("hold_count");
+	int64_t resume = latency("resume_count"), hold_sum = latency("hold_ns_sum"), resumes = counter("resumes");
+	struct actor *low, *high;
+
+	ASSERT_GE(detect, 0);
+	preempt_once(_metadata, self->slots, &low, &high);
+	ASSERT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	EXPECT_EQ(detect + 1, latency("detect_count"));
+	EXPECT_EQ(save + 1, latency("save_count"));
+	EXPECT_EQ(hold + counter("resumes") - resumes, latency("hold_count"));
+	EXPECT_EQ(resume + 1, latency("resume_count"));
+	EXPECT_GE(latency("hold_ns_sum") - hold_sum, (int64_t)(20 * MS));
+	EXPECT_GE(latency("hold_ns_max"), (int64_t)(20 * MS));
+	EXPECT_GE(latency("hold_us_p99") * 1000, latency("hold_ns_max"));
+	EXPECT_LT(latency("save_ns_max"), latency("hold_ns_max"));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	EXPECT_EQ(counter("checks"), latency("pass_count"));
+	EXPECT_EQ(counter("pass_ns_max"), latency("pass_ns_max"));
+	EXPECT_LE(counter("pass_ns_last"), counter("pass_ns_max"));
+	EXPECT_LE(latency("pass_us_p50"), latency("pass_us_p99"));
+	EXPECT_GE(counter("wakeups"), counter("inversions"));
+}
+
+/* How many lines of the dump begin with @start and have @pair in them. */
+static int dump_lines(const char *dump, const char *start, const char *pair)
+{
+	const char *line;
+	int n = 0;
+
+	for (line = dump; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+		size_t len = strcspn(line, "\n");
+		const char *at = memmem(line, len, pair, strlen(pair));
+
+		n += !strncmp(line, start, strlen(start)) && at;
+	}
+	return n;
+}
+
+/*
+ * Taken at any moment while queues are preempted and resumed, a dump fits together: it is a state that existed, not
+ * pieces of several.
+ */
+TEST_F_TIMEOUT(observe, dumps_are_consistent, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 30, 5 * MS);
+	struct actor *high = worker(_metadata, 0, 25, self->slots / 2, 1, 2 * MS);
+	int64_t base = self->preemptions - self->resumes;
+	int held_seen = 0, free_seen = 0, dumps = 0, i;
+
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	for (i = 0; i < 25; i++) {
+		uint64_t until = kfd_now_ns() + 5 * MS;
+
+		ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+		while (kfd_now_ns() < until) {
+			int held;
+
+			ASSERT_GT(slurp(DUMP), 0);
+			held = dump_lines(text, "queue:", " is_preempted=1 ");
+			dumps++;
+			held_seen += held;
+			free_seen += !held;
+			ASSERT_EQ(held, dump_lines(text, "  policy:", " preempted=1 "));
+			ASSERT_EQ(held, dump_lines(text, "queue:", " state=preempted "));
+			ASSERT_EQ(dump_lines(text, "  policy:", ""), dump_lines(text, "  policy:", " action=keep "));
+			ASSERT_EQ(2, dump_lines(text, "queue:", ""));
+			ASSERT_EQ(held, field(strstr(text, "counters:"), "preemptions") -
+				  field(strstr(text, "counters:"), "resumes") - base);
+			ASSERT_EQ(2 - held, field(strstr(text, "driver:"), "queues"));
+		}
+	}
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	TH_LOG("%d dumps, %d with a held queue", dumps, held_seen);
+	EXPECT_GT(held_seen, 0);
+	EXPECT_GT(free_seen, 0);
+	EXPECT_EXACTLY_ONCE(low, self->slots * 30);
+	EXPECT_EXACTLY_ONCE(high, 25 * (self->slots / 2));
+}
+
+TEST_F(observe, dump_has_tunables_and_queues)
+{
+	struct actor *a = actor_start(0, ARENA);
+	char pid[32];
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, 9));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_interval_ms", 7));
+	kfd_sleep_ns(20 * MS);
+	ASSERT_GT(slurp(DUMP), 0);
+	snprintf(pid, sizeof(pid), "queue: pid=%d ", a->pid);
+	EXPECT_EQ(1, dump_lines(text, "tunables:", " interval_us=7000 "));
+	EXPECT_EQ(1, dump_lines(text, pid, " kfd_priority=9 "));
+	EXPECT_EQ(1, dump_lines(text, pid, " state=idle "));
+	EXPECT_EQ(kfd_first_gpu_id(), field(strstr(text, "node:"), "gpu_id"));
+}
+
+/* Does the event's format have the field? */
+static bool format_has(const char *event, const char *name)
+{
+	static char format[8192];
+	char path[160], key[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), EVENTS "/%s/format", event);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, format, sizeof(format) - 1);
+	close(fd);
+	format[n < 0 ? 0 : n] = '\0';
+	snprintf(key, sizeof(key), " %s;", name);
+	return strstr(format, key);
+}
+
+/* Every tracepoint and field that the scripts use exists. */
+TEST_F(observe, scripts_use_fields_that_exist)
+{
+	glob_t scripts;
+	size_t i;
+
+	if (glob(SCRIPTS, 0, NULL, &scripts))
+		SKIP(return, "no scripts in the guest");
+	for (i = 0; i < scripts.gl_pathc; i++) {
+		char event[64] = "", name[64];
+		int events = 0, fields = 0;
+		const char *at;
+
+		ASSERT_GT(slurp(scripts.gl_pathv[i]), 0);
+		for (at = text; *at; at++) {
+			if (sscanf(at, "tracepoint:gpreempt:%63[a-z_]", event) == 1) {
+				events++;
+				EXPECT_TRUE(format_has(event, "gpu_id"))
+					TH_LOG("%s: no tracepoint %s", scripts.gl_pathv[i], event);
+			} else if (sscanf(at, "args->%63[a-z_]", name) == 1) {
+				fields++;
+				EXPECT_TRUE(format_has(event, name))
+					TH_LOG("%s: %s has no %s", scripts.gl_pathv[i], event, name);
+			}
+		}
+		EXPECT_GE(events, 3);
+		EXPECT_GE(fields, 5);
+	}
+	EXPECT_GE(scripts.gl_pathc, 2);
+	globfree(&scripts);
+}
+
+/* ---- the priority that the hardware is told ---- */
+
+/* Dwords of a gfx9 MQD, as KFD's debugfs file dumps them. */
+#define MQD_PIPE_PRIORITY	133
+#define MQD_QUEUE_PRIORITY	134
+/* CP_HQD_PIPE_PRIORITY */
+#define PIPE_LOW		0
+#define PIPE_MEDIUM		1
+#define PIPE_HIGH		2
+
+/* A dword of the MQD of a process's first compute queue; -1: not found. */
+static int64_t mqd_dword(pid_t pid, unsigned int dword)
+{
+	char start[32], line[16];
+	unsigned int words[8];
+	char *at;
+
+	if (slurp(MQDS) <= 0)
+		return -1;
+	snprintf(start, sizeof(start), "Process %d ", pid);
+	snprintf(line, sizeof(line), "    %08x: ", dword / 8 * 32);
+	at = strstr(text, start);
+	at = at ? strstr(at, "  Compute queue") : NULL;
+	at = at ? strstr(at, line) : NULL;
+	if (!at || sscanf(at + strlen(line), "%x %x %x %x %x %x %x %x", &words[0], &words[1], &words[2], &words[3],
+			  &words[4], &words[5], &words[6], &words[7]) != 8)
+		return -1;
+	return words[dword % 8];
+}
+
+#define EXPECT_HW_PRIORITY(_a, _priority, _pipe) do { \
+	EXPECT_EQ(_priority, mqd_dword((_a)->pid, MQD_QUEUE_PRIORITY)); \
+	EXPECT_EQ(_pipe, mqd_dword((_a)->pid, MQD_PIPE_PRIORITY)); \
+} while (0)
+
+static const char *mqds_missing(void)
+{
+	return access(MQDS, R_OK) ? "no " MQDS : NULL;
+}
+
+/* Whatever the program asks for, when it asks; and what it asked for is back when the scheduler is switched off. */
+TEST_F(observe, hardware_priority_is_normal_while_scheduled)
+{
+	struct actor *a, *b;
+	int64_t runlists;
+
+	if (mqds_missing())
+		SKIP(return, "%s", mqds_missing());
+	a = actor_start(0, ARENA);
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, 15));
+	EXPECT_HW_PRIORITY(a, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
+	ASSERT_EQ(0, actor_queue_update(a, 0, 2, 100));
+	EXPECT_HW_PRIORITY(a, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	EXPECT_HW_PRIORITY(a, 2, PIPE_LOW);
+	ASSERT_EQ(0, actor_queue_update(a, 0, 15, 100));
+	EXPECT_HW_PRIORITY(a, 15, PIPE_HIGH);
+	/* No change of its own: it comes with the next runlist. */
+	runlists = counter("runlists");
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	kfd_sleep_ns(20 * MS);
+	EXPECT_HW_PRIORITY(a, 15, PIPE_HIGH);
+	b = actor_start(0, ARENA);
+	ASSERT_ACTOR(b);
+	ASSERT_EQ(0, actor_queue(b, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	EXPECT_HW_PRIORITY(a, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
+	EXPECT_EQ(runlists, counter("runlists"));
+}
+
+TEST_F(observe, hardware_priority_can_follow_the_logical_one)
+{
+	struct actor *low, *normal, *high, *other;
+
+	if (mqds_missing())
+		SKIP(return, "%s", mqds_missing());
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow"));
+	low = actor_start(LOW_NICE, ARENA);
+	normal = actor_start(0, ARENA);
+	high = actor_start(0, ARENA);
+	ASSERT_ACTOR(low);
+	ASSERT_ACTOR(normal);
+	ASSERT_ACTOR(high);
+	ASSERT_EQ(0, actor_queue(low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_queue(normal, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_queue(high, KFD_BACKING_USERPTR, 13));
+	/* Priorities have been derived; now a runlist. */
+	kfd_sleep_ns(20 * MS);
+	other = actor_start(0, ARENA);
+	ASSERT_ACTOR(other);
+	ASSERT_EQ(0, actor_queue(other, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	EXPECT_HW_PRIORITY(low, 0, PIPE_LOW);
+	EXPECT_HW_PRIORITY(normal, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
+	EXPECT_HW_PRIORITY(high, 13, PIPE_HIGH);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	EXPECT_HW_PRIORITY(low, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
+}
+
+TEST_F(observe, unknown_hardware_priority_is_refused)
+{
+	EXPECT_GT(0, kfd_param_set_text("gpreempt_hw_priority", "highest"));
+	EXPECT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow\n"));
+	EXPECT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "normal"));
+}
+
+TEST_HARNESS_MAIN
