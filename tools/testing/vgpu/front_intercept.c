@@ -33,9 +33,9 @@ static long mmio_offset(const volatile void __iomem *addr)
 	phys_addr_t phys;
 
 	if (base)
-		return va - base < VGPU_MMIO_BYTES ? (long)(va - base) : -1;
+		return va - base < vgpu_model_reg_bytes(vgpu.model) ? (long)(va - base) : -1;
 	phys = slow_virt_to_phys((void *)va);
-	if (phys - VGPU_MMIO_PHYS >= VGPU_MMIO_BYTES)
+	if (phys - VGPU_MMIO_PHYS >= vgpu_model_reg_bytes(vgpu.model))
 		return -1;
 	WRITE_ONCE(mmio_base, va - (unsigned long)(phys - VGPU_MMIO_PHYS));
 	return phys - VGPU_MMIO_PHYS;

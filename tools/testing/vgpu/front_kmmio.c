@@ -39,7 +39,6 @@ static void (*do_kmmio_cleanup)(void);
 static void before_step(struct kmmio_probe *probe, struct pt_regs *regs, unsigned long addr);
 static void after_step(struct kmmio_probe *probe, unsigned long condition, struct pt_regs *regs);
 static struct kmmio_probe mmio_probe = {
-	.len = VGPU_MMIO_BYTES,
 	.pre_handler = before_step,
 	.post_handler = after_step,
 };
@@ -80,7 +79,7 @@ static void after_step(struct kmmio_probe *probe, unsigned long condition, struc
 
 static int ioremap_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	return regs->di == VGPU_MMIO_PHYS && regs->si == VGPU_MMIO_BYTES ? 0 : 1;
+	return regs->di == VGPU_MMIO_PHYS && regs->si == vgpu_model_reg_bytes(vgpu.model) ? 0 : 1;
 }
 
 static int ioremap_return(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -88,6 +87,7 @@ static int ioremap_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 	if (armed || !regs_return_value(regs))
 		return 0;
 	mmio_probe.addr = regs_return_value(regs);
+	mmio_probe.len = vgpu_model_reg_bytes(vgpu.model);
 	armed = !register_kmmio_probe(&mmio_probe);
 	if (!armed)
 		pr_err("cannot catch accesses to the registers\n");

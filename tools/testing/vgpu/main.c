@@ -12,6 +12,7 @@
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/kthread.h>
+#include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -26,6 +27,8 @@
 #define VGPU_SIMDS_PER_CU	4
 #define VGPU_WAVES_PER_SIMD	8
 #define DEBUGFS_TEXT_BYTES	65536u
+#define DISCOVERY_OFFSET	65536u		/* from the end of VRAM */
+#define DISCOVERY_BYTES		10240u		/* what the driver reads */
 
 struct vgpu vgpu;
 
@@ -48,6 +51,14 @@ MODULE_PARM_DESC(vram_mb, "VRAM, 64..1024 MiB (default 1024); the BAR has always
 static unsigned int poll_ns = 50000;
 module_param(poll_ns, uint, 0444);
 MODULE_PARM_DESC(poll_ns, "time between looks at the doorbells, 1000..10000000 ns (default 50000)");
+
+static char *asic = "gfx90a";
+module_param(asic, charp, 0444);
+MODULE_PARM_DESC(asic, "which device: gfx90a (default), gfx942");
+
+static unsigned int xccs = 1;
+module_param(xccs, uint, 0444);
+MODULE_PARM_DESC(xccs, "accelerator complex dies of a gfx942: 1 (default), 2, 4, 8");
 
 static char *preset = "small";
 module_param(preset, charp, 0444);
@@ -80,9 +91,9 @@ static const struct kernel_param_ops tunable_ops = { .set = tunable_set, .get = 
 	__MODULE_PARM_TYPE(_name, "uint");				\
 	MODULE_PARM_DESC(_name, _text)
 
-TUNABLE(cus, "compute units, 1..128, at least one and at most 16 on a shader engine");
-TUNABLE(se, "shader engines, 1..8");
-TUNABLE(hbm_bytes_per_us, "bandwidth of saving and restoring waves, 1..100000000 bytes/us");
+TUNABLE(cus, "compute units of an XCC, 1..128, at least one and at most 16 on a shader engine");
+TUNABLE(se, "shader engines of an XCC, 1..8");
+TUNABLE(hbm_bytes_per_us, "bandwidth of saving and restoring waves that an XCC has, 1..100000000 bytes/us");
 TUNABLE(trap_ns, "fixed cost of saving or restoring a queue, 0..1000000000 ns");
 TUNABLE(runlist_ns, "cost of a runlist or an unmap request, 0..1000000000 ns");
 TUNABLE(dispatch_ns, "from a packet to its first waves, 0..1000000000 ns");
@@ -206,7 +217,12 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 		pr_err("front=%s is not one of intercept, kmmio, none\n", front);
 		return -EINVAL;
 	}
-	if (!apply_preset() ||
+	c->asic = vgpu_asic_find(asic);
+	if (!c->asic) {
+		pr_err("asic=%s is not one of gfx90a, gfx942\n", asic);
+		return -EINVAL;
+	}
+	if (!apply_preset() || !valid("xccs", xccs, 1, c->asic->max_xccs) ||
 	    !valid("se", se.value, 1, 8) || !valid("cus", cus.value, 1, 128) ||
 	    !valid("poll_ns", poll_ns, 1000, 10000000) || !valid("vram_mb", vram_mb, 64, VGPU_VRAM_BYTES >> 20) ||
 	    !valid("hbm_bytes_per_us", hbm_bytes_per_us.value, 1, 100000000) ||
@@ -214,6 +230,10 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 	    !valid("dispatch_ns", dispatch_ns.value, 0, 1000000000) ||
 	    !valid("quantum_ns", quantum_ns.value, 10000, 100000000) || !parse_tlb(&c->tlb) || !parse_faults(faults))
 		return -EINVAL;
+	if (!is_power_of_2(xccs)) {
+		pr_err("xccs=%u is not a power of two\n", xccs);
+		return -EINVAL;
+	}
 	if (cus.value < se.value || DIV_ROUND_UP(cus.value, se.value) > 16) {
 		pr_err("cus=%u cannot be spread over se=%u shader engines: at least one and at most 16 each\n",
 		       cus.value, se.value);
@@ -221,8 +241,7 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 	}
 	c->vram_bytes = (u64)vram_mb << 20;
 	c->doorbell_bytes = VGPU_DOORBELL_BYTES;
-	c->asic = vgpu_asic_find("gfx90a");
-	c->xccs = 1;
+	c->xccs = xccs;
 	c->cus = cus.value;
 	c->simds_per_cu = VGPU_SIMDS_PER_CU;
 	c->waves_per_simd = VGPU_WAVES_PER_SIMD;
@@ -493,13 +512,25 @@ static int rom_write(void)
 	int ret = image && rom ? 0 : -ENOMEM;
 
 	if (!ret) {
-		vgpu_vbios_build(image, VGPU_ROM_BYTES, se.value, cus.value);
+		vgpu_vbios_build(image, VGPU_ROM_BYTES, &vgpu.config);
 		memcpy_toio(rom, image, VGPU_ROM_BYTES);
 	}
 	if (rom)
 		iounmap(rom);
 	kfree(image);
 	return ret;
+}
+
+/* Where the driver looks for it: at the end of VRAM, which it leaves alone for that reason */
+static int discovery_write(void)
+{
+	void *table = kzalloc(DISCOVERY_BYTES, GFP_KERNEL);
+	u32 bytes = table ? vgpu_discovery_build(&vgpu.config, table, DISCOVERY_BYTES) : 0;
+
+	if (bytes)
+		memcpy_toio((void __iomem *)vgpu.vram + vgpu.config.vram_bytes - DISCOVERY_OFFSET, table, bytes);
+	kfree(table);
+	return bytes ? 0 : -ENOMEM;
 }
 
 static void teardown(void)
@@ -521,9 +552,8 @@ static void teardown(void)
 
 static int __init vgpu_init(void)
 {
-	struct vgpu_config config = {};
 	u32 faults, i;
-	int ret = parse_parameters(&config, &faults);
+	int ret = parse_parameters(&vgpu.config, &faults);
 
 	if (ret)
 		return ret;
@@ -539,9 +569,11 @@ static int __init vgpu_init(void)
 		vgpu_pci_unmap();
 		return ret;
 	}
-	config.doorbells = vgpu.doorbells;
-	vgpu.model = vgpu_model_create(&config, &platform_ops, &vgpu);
+	vgpu.config.doorbells = vgpu.doorbells;
+	vgpu.model = vgpu_model_create(&vgpu.config, &platform_ops, &vgpu);
 	ret = vgpu.model ? rom_write() : -ENOMEM;
+	if (!ret && vgpu.config.asic->discovery)
+		ret = discovery_write();
 	for (i = 0; !ret && i < VGPU_FAULTS; i++)
 		if (faults & BIT(i))
 			*vgpu_model_fault_left(vgpu.model, i) = U32_MAX;
@@ -561,8 +593,8 @@ static int __init vgpu_init(void)
 		teardown();
 		return ret;
 	}
-	pr_info("%s: %u CUs in %u shader engines, %u MiB, front end %s\n", pci_name(vgpu.pdev), cus.value, se.value, vram_mb,
-		current_front->name);
+	pr_info("%s: %s, %u XCCs of %u CUs in %u shader engines, %u MiB, front end %s\n", pci_name(vgpu.pdev),
+		vgpu.config.asic->name, xccs, cus.value, se.value, vram_mb, current_front->name);
 	return 0;
 }
 
@@ -574,5 +606,5 @@ static void __exit vgpu_exit(void)
 
 module_init(vgpu_init);
 module_exit(vgpu_exit);
-MODULE_DESCRIPTION("Virtual GPU (gfx90a): a test instrument for amdgpu and amdkfd");
+MODULE_DESCRIPTION("Virtual GPU (gfx90a, gfx942): a test instrument for amdgpu and amdkfd");
 MODULE_LICENSE("Dual MIT/GPL");

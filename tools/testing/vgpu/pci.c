@@ -18,9 +18,7 @@
 
 #define VGPU_DOMAIN		0x1000
 #define VGPU_VENDOR		0x1002
-#define VGPU_DEVICE		0x740f
 #define VGPU_CLASS		0x038000	/* display controller, other */
-#define VGPU_REVISION		0x02
 #define CONFIG_BYTES		4096
 #define PCIE_CAP		0x64
 
@@ -57,12 +55,12 @@ struct vgpu_bar {
 #define BAR_LOW(start, size, type) { (u32)(start) | (type), (u32)~((size) - 1ull) }
 #define BAR_HIGH(start, size)	{ (u32)((u64)(start) >> 32), (u32)(~((size) - 1ull) >> 32) }
 
-static const struct vgpu_bar bars[PCI_STD_NUM_BARS] = {
+static struct vgpu_bar bars[PCI_STD_NUM_BARS] = {
 	[0] = BAR_LOW(VGPU_VRAM_PHYS, VGPU_VRAM_BYTES, BAR64),
 	[1] = BAR_HIGH(VGPU_VRAM_PHYS, VGPU_VRAM_BYTES),
 	[2] = BAR_LOW(VGPU_DOORBELL_PHYS, VGPU_DOORBELL_BYTES, BAR64),
 	[3] = BAR_HIGH(VGPU_DOORBELL_PHYS, VGPU_DOORBELL_BYTES),
-	[5] = BAR_LOW(VGPU_MMIO_PHYS, VGPU_MMIO_BYTES, 0),
+	[5] = BAR_LOW(VGPU_MMIO_PHYS, VGPU_MMIO_BYTES, 0),	/* config_init() knows the size */
 };
 
 static void config_set(u32 where, u32 size, u32 value)
@@ -76,12 +74,13 @@ static void config_init(void)
 
 	memset(config_space, 0, sizeof(config_space));
 	config_set(PCI_VENDOR_ID, 2, VGPU_VENDOR);
-	config_set(PCI_DEVICE_ID, 2, VGPU_DEVICE);
+	config_set(PCI_DEVICE_ID, 2, vgpu.config.asic->device);
 	config_set(PCI_STATUS, 2, PCI_STATUS_CAP_LIST);
-	config_set(PCI_CLASS_REVISION, 4, VGPU_CLASS << 8 | VGPU_REVISION);
+	config_set(PCI_CLASS_REVISION, 4, VGPU_CLASS << 8 | vgpu.config.asic->revision);
 	config_set(PCI_SUBSYSTEM_VENDOR_ID, 2, VGPU_VENDOR);
 	config_set(PCI_SUBSYSTEM_ID, 2, 0x0c34);
 	config_set(PCI_CAPABILITY_LIST, 1, PCIE_CAP);
+	bars[VGPU_BAR_MMIO].size_mask = ~(vgpu_model_reg_bytes(vgpu.model) - 1);
 	for (i = 0; i < PCI_STD_NUM_BARS; i++)
 		config_set(PCI_BASE_ADDRESS_0 + 4 * i, 4, bars[i].address);
 

@@ -82,10 +82,9 @@ static void gfx_info(u8 *t, u32 se, u32 cus)
  * vgpu_vbios_build() - write the image
  * @rom: where
  * @size: its size, at least 4 KiB
- * @se: shader engines
- * @cus: compute units; registers say which engines have one less than the others
+ * @c: the device; registers say which of its shader engines have a compute unit less than the others
  */
-void vgpu_vbios_build(u8 *rom, u32 size, u32 se, u32 cus)
+void vgpu_vbios_build(u8 *rom, u32 size, const struct vgpu_config *c)
 {
 	memset(rom, 0, size);
 	put_unaligned_le16(0xaa55, rom + ROM_SIGNATURE);
@@ -93,7 +92,7 @@ void vgpu_vbios_build(u8 *rom, u32 size, u32 se, u32 cus)
 	memcpy(rom + ROM_ATI_MAGIC, " 761295520", 10);
 	put_unaligned_le16(ROM_HEADER, rom + ROM_HEADER_POINTER);
 	memcpy(rom + ROM_DATE, "01/01/26 00:00", 14);
-	memcpy(rom + ROM_PART_NUMBER, "VGPU-GFX90A", 11);
+	memcpy(rom + ROM_PART_NUMBER, c->asic->bios_part, strlen(c->asic->bios_part));
 	memcpy(rom + ROM_VERSION, "ATOMBIOSBK-AMD VER000.000.000.001.000000", 40);
 
 	table_header(rom + ROM_HEADER, 0x28, 2, 2);
@@ -109,6 +108,6 @@ void vgpu_vbios_build(u8 *rom, u32 size, u32 se, u32 cus)
 	data_table(rom, DATA_GFX_INFO, ROM_GFX_INFO);
 	data_table(rom, DATA_INDIRECT_IO, ROM_IIO);
 	firmware_info(rom + ROM_FIRMWARE_INFO);
-	gfx_info(rom + ROM_GFX_INFO, se, cus);
+	gfx_info(rom + ROM_GFX_INFO, c->se, c->cus);
 	table_header(rom + ROM_IIO, 8, 1, 1);
 }

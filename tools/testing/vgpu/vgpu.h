@@ -22,8 +22,8 @@
 #define VGPU_DOORBELL_PHYS	0xa0000000ull
 #define VGPU_DOORBELL_BYTES	0x200000u
 #define VGPU_MMIO_PHYS		0xa0400000ull
-#define VGPU_MMIO_BYTES		0x80000u
-#define VGPU_ROM_PHYS		0xa0600000ull
+#define VGPU_MMIO_BYTES		(8 * 0x80000u)	/* the most XCCs; the BAR is what the device has */
+#define VGPU_ROM_PHYS		0xa0800000ull
 #define VGPU_ROM_BYTES		0x10000u
 #define VGPU_LOW_BYTES		0x1000000u
 
@@ -33,6 +33,7 @@
 
 /**
  * struct vgpu - the device
+ * @config: what it is
  * @model: what it does
  * @vram: VRAM
  * @doorbells: doorbell BAR
@@ -40,6 +41,7 @@
  * @irq: interrupt line of @pdev
  */
 struct vgpu {
+	struct vgpu_config config;
 	struct vgpu_model *model;
 	void *vram;
 	void *doorbells;
@@ -58,7 +60,7 @@ bool vgpu_pci_reset_wanted(void);
 void vgpu_pci_reset_done(void);
 
 /* vbios.c */
-void vgpu_vbios_build(u8 *rom, u32 size, u32 se, u32 cus);
+void vgpu_vbios_build(u8 *rom, u32 size, const struct vgpu_config *c);
 
 /**
  * struct vgpu_front - how the driver's register accesses reach the model

@@ -4,6 +4,12 @@
  *
  * A kernel dispatch is taken when its packet reaches the head, launched workgroup by workgroup as slots become free, and consumed (header
  * invalid, read index advanced) when its last workgroup has started, possibly long before it is complete.
+ *
+ * On several XCCs each has its part of the queue: slot, MQD, save area and waves. The parts take packets together, that is when
+ * all of them are mapped and ready; the first one's command processor reads them. A dispatch is spread over the XCCs, consumed when
+ * the last of them has launched its share, and complete when all shares are. What one XCC knows of that is in its own saved
+ * state: a share that is done stays in flight until the others are, so that nothing is lost or done twice whatever order they
+ * leave and come back in.
  */
 #include "model.h"
 #include "../vgpu_kernel.h"
@@ -67,27 +73,176 @@ static u64 packet_va(const struct vgpu_queue *q, u64 index)
 	return q->ring + (index * AQL_BYTES & (q->ring_bytes - 1));
 }
 
+/* The packet that comes next: some part may be ahead of another if its MQD was tampered with */
+static u64 head_index(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u64 index = q->rptr;
+	u32 i;
+
+	for (i = 0; i < q->parts; i++) {
+		struct vgpu_queue *part = vgpu_queue_part(m, q, i);
+
+		if (part && part->rptr < index)
+			index = part->rptr;
+	}
+	return index;
+}
+
+static bool all_mapped(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u32 i;
+
+	for (i = 0; i < q->parts; i++)
+		if (!vgpu_queue_part(m, q, i))
+			return false;
+	return true;
+}
+
 /* The packet at the head is consumed. */
 static void consume(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	u32 as = vgpu_queue_as(q);
-	u16 *header = vgpu_vm_ptr(m, as, packet_va(q, q->rptr), 2, true);
+	u64 index = head_index(m, q);
+	u32 as = vgpu_queue_as(q), i;
+	u16 *header = vgpu_vm_ptr(m, as, packet_va(q, index), 2, true);
 
 	if (header)
 		WRITE_ONCE(*header, AQL_INVALID);
-	q->rptr++;
-	q->head_ready_ns = 0;
+	for (i = 0; i < q->parts; i++) {
+		struct vgpu_queue *part = vgpu_queue_part(m, q, i);
+
+		if (part->rptr == index)
+			part->rptr++;
+		part->head_ready_ns = 0;
+		vgpu_hqd_set(m, part->xcc, part->me, part->pipe, part->slot, VGPU_HQD_PQ_RPTR,
+			     (u32)part->rptr * (AQL_BYTES / 4));
+	}
 	if (q->rptr_addr)
 		vgpu_vm_write64(m, as, q->rptr_addr, vgpu_fault(m, VGPU_FAULT_RPTR_GARBAGE) ?
-				m->fault_value[VGPU_FAULT_RPTR_GARBAGE] : q->rptr);
-	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, (u32)q->rptr * (AQL_BYTES / 4));
+				m->fault_value[VGPU_FAULT_RPTR_GARBAGE] : index + 1);
 }
 
-/** vgpu_aql_launched() - all workgroups of the dispatch at the head of @q have their slots */
+static struct vgpu_dispatch *find_dispatch(struct vgpu_queue *q, u64 index)
+{
+	struct vgpu_list *l;
+
+	for (l = q->inflight.next; l != &q->inflight; l = l->next)
+		if (container_of(l, struct vgpu_dispatch, link)->index == index)
+			return container_of(l, struct vgpu_dispatch, link);
+	return NULL;
+}
+
+static void drop(struct vgpu_queue *q, struct vgpu_dispatch *d)
+{
+	vgpu_list_del(&d->link);
+	q->inflight_count--;
+	if (q->head == d)
+		q->head = NULL;
+	vgpu_free(d);
+}
+
+static bool has_head(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u32 i;
+
+	for (i = 0; i < q->parts; i++)
+		if (vgpu_queue_part(m, q, i)->head)
+			return true;
+	return false;
+}
+
+/** vgpu_aql_launched() - all workgroups of the dispatch at the head of @q that are this part's have their slots */
 void vgpu_aql_launched(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	q->head = NULL;
-	consume(m, q);
+	if (all_mapped(m, q) && !has_head(m, q))
+		consume(m, q);
+}
+
+static bool part_complete(const struct vgpu_dispatch *d)
+{
+	return d->waves_done == (d->workgroups - 1) * d->wg_waves + d->last_wg_waves;
+}
+
+/** vgpu_aql_part_done() - all waves of @d, a dispatch or a part of one, are done; @d may be gone afterwards */
+void vgpu_aql_part_done(struct vgpu_model *m, struct vgpu_dispatch *d)
+{
+	struct vgpu_queue *q = d->q;
+	u64 index = d->index, signal = d->signal;
+	struct vgpu_dispatch *share;
+	u32 i;
+
+	if (!all_mapped(m, q))
+		return;
+	for (i = 0; i < q->parts; i++) {
+		share = find_dispatch(vgpu_queue_part(m, q, i), index);
+		if (share && !part_complete(share))
+			return;
+	}
+	for (i = 0; i < q->parts; i++) {
+		struct vgpu_queue *part = vgpu_queue_part(m, q, i);
+
+		share = find_dispatch(part, index);
+		if (share)
+			drop(part, share);
+	}
+	m->stats.dispatches_done++;
+	vgpu_aql_signal(m, q, signal);
+}
+
+/** vgpu_aql_unread() - forget that the packet at the head was read, unless some of it has started: it will be read again */
+void vgpu_aql_unread(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u64 index;
+	u32 i;
+
+	if (!q->head || !all_mapped(m, q))
+		return;
+	index = q->head->index;
+	for (i = 0; i < q->parts; i++) {
+		const struct vgpu_dispatch *d = find_dispatch(vgpu_queue_part(m, q, i), index);
+
+		if (d && d->next_wg)
+			return;
+	}
+	for (i = 0; i < q->parts; i++) {
+		struct vgpu_queue *part = vgpu_queue_part(m, q, i);
+		struct vgpu_dispatch *d = find_dispatch(part, index);
+
+		if (d)
+			drop(part, d);
+	}
+}
+
+/**
+ * vgpu_aql_joined() - a part of a queue was mapped and has its saved state back
+ * @m: the device
+ * @q: the part
+ *
+ * What had to wait for it is done once all parts are there.
+ */
+void vgpu_aql_joined(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	struct vgpu_list *l, *next;
+	u32 i;
+
+	if (q->parts == 1 || !all_mapped(m, q))
+		return;
+	for (i = 0; i < q->parts && !has_head(m, q); i++)
+		if (find_dispatch(vgpu_queue_part(m, q, i), head_index(m, q))) {
+			consume(m, q);
+			break;
+		}
+	for (i = 0; i < q->parts; i++) {
+		struct vgpu_queue *part = vgpu_queue_part(m, q, i);
+
+		for (l = part->inflight.next; l != &part->inflight; l = next) {
+			struct vgpu_dispatch *d = container_of(l, struct vgpu_dispatch, link);
+
+			next = l->next;
+			if (part_complete(d))
+				vgpu_aql_part_done(m, d);
+		}
+	}
 }
 
 /**
@@ -121,19 +276,18 @@ void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal)
 	}
 }
 
-/* The dispatch that a packet describes; the queue is in error if it describes none. */
-static struct vgpu_dispatch *new_dispatch(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p)
+/* What a packet says of a dispatch. Return: false, and the queue is in error, if it describes none. */
+static bool parse_dispatch(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p, struct vgpu_dispatch *d)
 {
 	u32 as = vgpu_queue_as(q), i, workgroup = 1, last = 1;
 	struct vgpu_kernargs args = { 0 };
 	u64 groups = 1, kernarg;
 	struct vgpu_kernel k;
-	struct vgpu_dispatch *d;
 
 	if (!vgpu_vm_read(m, as, get64(p + DISPATCH_KERNEL), &k, sizeof(k)) || k.magic != VGPU_KERNEL_MAGIC ||
 	    k.version != VGPU_KERNEL_VERSION || !k.steps) {
 		vgpu_queue_error(m, q, "kernel_object is no model kernel", get64(p + DISPATCH_KERNEL));
-		return NULL;
+		return false;
 	}
 	kernarg = get64(p + DISPATCH_KERNARG);
 	for (i = 0; i < 3; i++) {
@@ -141,22 +295,17 @@ static struct vgpu_dispatch *new_dispatch(struct vgpu_model *m, struct vgpu_queu
 
 		if (!wg || !grid || workgroup > 1024) {
 			vgpu_queue_error(m, q, "bad grid", grid);
-			return NULL;
+			return false;
 		}
 		workgroup *= wg;
 		last *= grid % wg && !i ? grid % wg : wg;
 		groups *= (grid + (u64)wg - 1) / wg;
 		if (groups >= MAX_DIMENSION) {
 			vgpu_queue_error(m, q, "bad grid", grid);
-			return NULL;
+			return false;
 		}
 	}
 
-	d = vgpu_zalloc(sizeof(*d));
-	if (!d)
-		return NULL;
-	d->q = q;
-	d->index = q->rptr;
 	d->signal = get64(p + COMPLETION_SIGNAL);
 	/* It is the waves that fetch instructions and read arguments. */
 	m->client = VGPU_UTCL2_SQC_INST;
@@ -178,13 +327,85 @@ static struct vgpu_dispatch *new_dispatch(struct vgpu_model *m, struct vgpu_queu
 			   (last + VGPU_WAVE_LANES - 1) / VGPU_WAVE_LANES : d->wg_waves;
 	if (!vgpu_workgroup_fits(m, d->wg_waves, d->vgprs, d->lds_bytes)) {
 		vgpu_queue_error(m, q, "workgroup does not fit on a compute unit", d->wg_waves);
-		vgpu_free(d);
-		return NULL;
+		return false;
 	}
 	d->hung = vgpu_fault(m, VGPU_FAULT_HUNG_WAVE);
+	return true;
+}
+
+/* Gives a part of the queue its share of a dispatch. Return: false without memory. */
+static bool take_share(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_dispatch *whole)
+{
+	u32 chunk = q->chunk ? q->chunk : whole->workgroups, round = chunk * q->parts;
+	u32 first = q->logic_xcc * chunk, rest = whole->workgroups % round, share;
+	struct vgpu_dispatch *d;
+
+	share = whole->workgroups / round * chunk;
+	if (rest > first)
+		share += rest - first < chunk ? rest - first : chunk;
+	if (!share)
+		return true;
+	d = vgpu_zalloc(sizeof(*d));
+	if (!d)
+		return false;
+	*d = *whole;
+	d->q = q;
+	d->xccs = q->parts;
+	d->xcc = q->logic_xcc;
+	d->chunk = chunk;
+	d->workgroups = share;
+	if ((whole->workgroups - 1) / chunk % q->parts != q->logic_xcc % q->parts)
+		d->last_wg_waves = d->wg_waves;
 	vgpu_list_add(&d->link, &q->inflight);
 	q->inflight_count++;
-	return d;
+	q->head = d;
+	q->head_ready_ns = m->now_ns + m->config.dispatch_ns;
+	return true;
+}
+
+/* Takes the dispatch at the head. Return: false if that is not possible (now, or at all). */
+static bool begin_dispatch(struct vgpu_model *m, struct vgpu_queue *q, u64 index, const u8 *p)
+{
+	struct vgpu_dispatch whole = { .index = index };
+	u32 i;
+
+	if (!parse_dispatch(m, q, p, &whole))
+		return false;
+	for (i = 0; i < q->parts; i++) {
+		struct vgpu_queue *part = vgpu_queue_part(m, q, i);
+
+		if (part->rptr == index && !take_share(m, part, &whole))
+			break;
+	}
+	if (i < q->parts) {
+		while (i--) {
+			struct vgpu_queue *part = vgpu_queue_part(m, q, i);
+			struct vgpu_dispatch *d = find_dispatch(part, index);
+
+			if (d)
+				drop(part, d);
+		}
+		return false;
+	}
+	m->place = true;
+	return true;
+}
+
+/* May the next packet be taken? Return: the most dispatches that a part has in flight, or U32_MAX: no */
+static u32 may_begin(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u32 i, inflight = 0;
+
+	for (i = 0; i < q->parts; i++) {
+		const struct vgpu_queue *part = vgpu_queue_part(m, q, i);
+
+		if (!part || part->stuck || part->leaving || m->now_ns < part->ready_ns || part->head ||
+		    !vgpu_list_empty(&part->pending))
+			return U32_MAX;
+		if (part->inflight_count > inflight)
+			inflight = part->inflight_count;
+	}
+	return inflight;
 }
 
 /* Return: 1 met, 0 not yet, -1 the queue is in error */
@@ -220,13 +441,21 @@ static int barrier_met(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p, 
 bool vgpu_aql_run(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	bool progress = false;
-	u32 pm4[4];
+	u32 pm4[4], inflight;
+	u64 index;
 	int met;
 
-	while (!q->stuck && !q->head && vgpu_list_empty(&q->pending) && q->rptr < q->wptr) {
-		u16 *header = vgpu_vm_ptr(m, vgpu_queue_as(q), packet_va(q, q->rptr), AQL_BYTES, false);
+	if (q->part)
+		return false;
+	for (;;) {
 		u8 p[AQL_BYTES];
+		u16 *header;
 
+		inflight = may_begin(m, q);
+		index = head_index(m, q);
+		if (inflight == U32_MAX || index >= q->wptr)
+			break;
+		header = vgpu_vm_ptr(m, vgpu_queue_as(q), packet_va(q, index), AQL_BYTES, false);
 		if (!header) {
 			vgpu_queue_error(m, q, "ring is not mapped", q->ring);
 			break;
@@ -235,18 +464,13 @@ bool vgpu_aql_run(struct vgpu_model *m, struct vgpu_queue *q)
 			break;
 		vgpu_rmb();				/* the header is written last */
 		memcpy(p, header, sizeof(p));
-		if ((get16(p) & AQL_BARRIER) && q->inflight_count)
+		if ((get16(p) & AQL_BARRIER) && inflight)
 			break;
 		switch (AQL_TYPE(get16(p))) {
 		case AQL_DISPATCH:
-			if (q->inflight_count >= VGPU_MAX_INFLIGHT)
+			if (inflight >= VGPU_MAX_INFLIGHT || !begin_dispatch(m, q, index, p))
 				return progress;
-			q->head = new_dispatch(m, q, p);
-			if (q->head) {
-				q->head_ready_ns = m->now_ns + m->config.dispatch_ns;
-				m->place = true;
-				progress = true;
-			}
+			progress = true;
 			break;
 		case AQL_BARRIER_AND:
 		case AQL_BARRIER_OR:

@@ -17,11 +17,31 @@
 #define DOORBELL_EN		0x40000000u	/* CP_HQD_PQ_DOORBELL_CONTROL */
 #define HQD_IN_MQD		0x200		/* byte offset of the HQD registers in an MQD */
 #define PIPE_PRIORITY_HIGH	2
+#define MQD_LOGIC_XCC		(0x27 * 4)	/* compute_current_logic_xcc_id: byte offsets in an MQD of gfx942 */
+#define MQD_CHUNK		(0x29 * 4)	/* compute_tg_chunk_size */
+#define MQD_PM4_TARGET		(0xe1 * 4)	/* pm4_target_xcc_in_xcp */
+#define MQD_STRIDE		(0xe2 * 4)	/* cp_mqd_stride_size: bytes to the MQD of the next XCC */
 
 /* Address space of a queue's ring, buffers and signals */
 u32 vgpu_queue_as(const struct vgpu_queue *q)
 {
 	return VGPU_AS(q->hub, q->vmid);
+}
+
+/* The part of a queue on another XCC; NULL while it is not there, or is not because all of it has been saved */
+struct vgpu_queue *vgpu_queue_part(struct vgpu_model *m, struct vgpu_queue *q, u32 part)
+{
+	struct vgpu_list *l;
+
+	if (q->parts == 1)
+		return q;
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
+		struct vgpu_queue *other = container_of(l, struct vgpu_queue, link);
+
+		if (other->group == q->group && other->kind == q->kind && other->part == part && other->leaving != VGPU_SAVES)
+			return other;
+	}
+	return NULL;
 }
 
 /* A queue in the list, of which only the kind is known; NULL without memory */
@@ -32,6 +52,7 @@ struct vgpu_queue *vgpu_queue_alloc(struct vgpu_model *m, enum vgpu_queue_kind k
 	if (!q)
 		return NULL;
 	q->kind = kind;
+	q->parts = 1;
 	vgpu_list_init(&q->inflight);
 	vgpu_list_init(&q->pending);
 	vgpu_list_init(&q->frozen);
@@ -77,6 +98,7 @@ void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 
 
 	vgpu_iv_fill(iv, VGPU_CLIENT_GRBM_CP, source, q->pipe | (u32)q->me << 2 | (u32)q->slot << 4, q->vmid,
 		     vgpu_ih_pasid(m, q->hub, q->vmid));
+	iv[3] |= vgpu_hub_node(m, q->hub) << 16;
 	iv[4] = context_id;
 	vgpu_ih_push(m, iv);
 }
@@ -93,25 +115,48 @@ static u64 *doorbell_ptr(struct vgpu_model *m, const struct vgpu_queue *q)
 	return (u64 *)((u8 *)m->config.doorbells + q->doorbell);
 }
 
-/* Takes what was written since the last time. Doorbells are edges: the same value twice is two of them. */
-static bool poll_doorbell(struct vgpu_model *m, struct vgpu_queue *q)
+static void ring(struct vgpu_queue *q, u64 value)
 {
-	u64 *p = doorbell_ptr(m, q), value;
-
-	if (!p || READ_ONCE(*p) == DOORBELL_IDLE)
-		return false;
-	value = xchg(p, DOORBELL_IDLE);
-	vgpu_rmb();
-	if (value == DOORBELL_IDLE)
-		return false;
-	m->stats.doorbells++;
 	if (value >> 32 == DOORBELL_IDLE >> 32)		/* only the low half was written */
 		value = (value & 0xffffffff) | (q->wptr & ~0xffffffffULL);
 	if (q->kind == VGPU_QUEUE_AQL)
 		value++;				/* the index of the last packet */
 	if (value > q->wptr)
 		q->wptr = value;
-	return true;
+}
+
+/* All parts of a queue hear its doorbell */
+static void ring_parts(struct vgpu_model *m, struct vgpu_queue *q, u64 value)
+{
+	struct vgpu_list *l;
+
+	if (value == DOORBELL_IDLE)
+		return;
+	if (q->parts == 1) {
+		ring(q, value);
+		return;
+	}
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
+		struct vgpu_queue *other = container_of(l, struct vgpu_queue, link);
+
+		if (other->group == q->group && other->kind == q->kind)
+			ring(other, value);
+	}
+}
+
+/* Takes what was written since the last time. Doorbells are edges: the same value twice is two of them. */
+static void poll_doorbell(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u64 *p = doorbell_ptr(m, q), value;
+
+	if (!p || READ_ONCE(*p) == DOORBELL_IDLE)
+		return;
+	value = xchg(p, DOORBELL_IDLE);
+	vgpu_rmb();
+	if (value == DOORBELL_IDLE)
+		return;
+	m->stats.doorbells++;
+	ring_parts(m, q, value);
 }
 
 /*
@@ -133,12 +178,40 @@ static void set_pointers(struct vgpu_queue *q, u64 wptr, u32 rptr_dwords)
 static bool read_cu_mask(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	static const u8 word[VGPU_MAX_SE] = { 23, 24, 26, 27, 39, 40, 41, 42 };
-	u32 se;
+	u32 se, known = m->config.asic->xcp_ctl ? 4 : VGPU_MAX_SE;	/* the other words have another meaning on gfx942 */
 
-	for (se = 0; se < VGPU_MAX_SE; se++)
-		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + word[se] * 4, &q->cu_mask[se], 4))
+	for (se = 0; se < VGPU_MAX_SE; se++) {
+		q->cu_mask[se] = ~0u;
+		if (se < known && !vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + word[se] * 4, &q->cu_mask[se], 4))
 			return false;
+	}
 	return true;
+}
+
+/* Bytes from the MQD at @mqd to that of the next XCC, 0: the queue runs on one */
+static u32 mqd_stride(struct vgpu_model *m, u64 mqd)
+{
+	u32 stride;
+
+	return m->config.asic->xcp_ctl && mqd && vgpu_vm_read(m, VGPU_AS_KERNEL, mqd + MQD_STRIDE, &stride, 4) ? stride : 0;
+}
+
+/* What the MQD says about the XCCs that the queue runs on */
+static void find_parts(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u32 stride = mqd_stride(m, q->mqd), target = 0, logic = 0;
+
+	q->group = q->mqd;
+	if (!stride)
+		return;
+	q->parts = (u8)vgpu_xccs_in_partition(m, q->xcc);
+	q->part = (u8)vgpu_xcc_in_partition(m, q->xcc);
+	q->group -= (u64)stride * q->part;
+	vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + MQD_LOGIC_XCC, &logic, 4);
+	vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + MQD_CHUNK, &q->chunk, 4);
+	vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + MQD_PM4_TARGET, &target, 4);
+	q->logic_xcc = (u8)(logic % q->parts);
+	q->idle = q->kind == VGPU_QUEUE_PM4 && q->vmid && target != q->part;
 }
 
 /**
@@ -152,15 +225,19 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 {
 	u32 r[VGPU_HQD_REGS], i, rptr;
 	struct vgpu_queue *q;
+	u64 wptr, mqd, *p;
 	bool from_memory;
-	u64 wptr, *p;
 	u32 atc;
 
 	if (request->from_registers) {
 		for (i = 0; i < VGPU_HQD_REGS; i++)
 			r[i] = vgpu_hqd_get(m, request->xcc, request->me, request->pipe, request->slot, i);
+		mqd = r[VGPU_HQD_MQD_BASE_LO] | (u64)r[VGPU_HQD_MQD_BASE_HI] << 32;
 	} else {
-		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, request->mqd + HQD_IN_MQD, r, sizeof(r)))
+		mqd = request->mqd;
+		if (request->from_runlist)
+			mqd += (u64)mqd_stride(m, mqd) * vgpu_xcc_in_partition(m, request->xcc);
+		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, mqd + HQD_IN_MQD, r, sizeof(r)))
 			return NULL;
 		r[VGPU_HQD_VMID] = request->vmid;
 		r[VGPU_HQD_DEQUEUE_REQUEST] = 0;
@@ -186,12 +263,11 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	q->vmid = r[VGPU_HQD_VMID] & 0xf;
 	q->pasid = request->pasid;
 	if (request->from_registers) {
-		atc = vgpu_reg(m, VGPU_ATC_VMID0_PASID + q->vmid);
+		atc = vgpu_reg(m, m->config.asic->atc_mapping + q->vmid);
 		q->pasid = atc & VGPU_ATC_PASID_VALID ? (u16)atc : 0;
 	}
-	q->mqd = r[VGPU_HQD_MQD_BASE_LO] | (u64)r[VGPU_HQD_MQD_BASE_HI] << 32;
-	if (!request->from_registers)
-		q->mqd = request->mqd;
+	q->mqd = mqd;
+	find_parts(m, q);
 	if (q->kind == VGPU_QUEUE_AQL && !read_cu_mask(m, q)) {
 		vgpu_queue_free(m, q);
 		return NULL;
@@ -210,7 +286,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 				       vgpu_wptr_poll_take(m, request->xcc, request->me, request->pipe, request->slot));
 	p = doorbell_ptr(m, q);
 	if (p && from_memory)
-		xchg(p, DOORBELL_IDLE);
+		ring_parts(m, q, xchg(p, DOORBELL_IDLE));	/* other parts of it are mapped already */
 	rptr = r[VGPU_HQD_PQ_RPTR];
 	wptr = r[VGPU_HQD_PQ_WPTR_LO] | (u64)r[VGPU_HQD_PQ_WPTR_HI] << 32;
 	if (q->kind == VGPU_QUEUE_AQL)
@@ -293,15 +369,8 @@ static void dequeue(struct vgpu_model *m, struct vgpu_queue *q)
 		return;
 	}
 	if (type == DEQUEUE_DRAIN) {
-		struct vgpu_dispatch *d = q->head;
-
 		q->leaving = VGPU_DRAINS;
-		if (d && !d->next_wg) {			/* nothing of it has started: it is read again */
-			vgpu_list_del(&d->link);
-			vgpu_free(d);
-			q->inflight_count--;
-			q->head = NULL;
-		}
+		vgpu_aql_unread(m, q);
 		return;
 	}
 	q->leave_ns = m->now_ns + vgpu_cwsr_ns(m, vgpu_cwsr_save(m, q));
@@ -373,6 +442,7 @@ static void poll_registers(struct vgpu_model *m)
 			q->ready_ns = m->now_ns + vgpu_cwsr_ns(m, vgpu_cwsr_restore(m, q));
 			if (q->head)
 				q->head_ready_ns = q->ready_ns;
+			vgpu_aql_joined(m, q);
 		}
 	}
 	vgpu_sdma_poll_registers(m);
@@ -392,7 +462,7 @@ restart:
 		for (l = m->queues.next; l != &m->queues; l = l->next) {
 			struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
-			if (q->stuck || q->leaving || m->now_ns < q->ready_ns || m->now_ns < q->busy_until_ns)
+			if (q->stuck || q->leaving || q->idle || m->now_ns < q->ready_ns || m->now_ns < q->busy_until_ns)
 				continue;
 			if (q->kind == VGPU_QUEUE_AQL) {
 				progress |= vgpu_aql_run(m, q);

@@ -34,13 +34,15 @@ struct saved_dispatch {
 	u32 steps;
 	u32 vgprs;
 	u32 lds_bytes;
+	u32 xccs;
+	u32 xcc;
+	u32 chunk;
 	u32 workgroups;
 	u32 wg_waves;
 	u32 last_wg_waves;
 	u32 next_wg;
 	u32 waves_done;
 	u32 halted;
-	u32 reserved;
 };
 
 struct saved_wave {
@@ -210,6 +212,7 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 	u32 i = 0;
 	u64 bytes;
 
+	vgpu_aql_unread(m, q);
 	c.stack_offset = c.stack_size;
 	c.area_offset = c.stack_size;
 	c.stale_stack = busy && vgpu_fault(m, VGPU_FAULT_STALE_CTL_STACK);
@@ -226,6 +229,9 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 			.steps = d->steps,
 			.vgprs = d->vgprs,
 			.lds_bytes = d->lds_bytes,
+			.xccs = d->xccs,
+			.xcc = d->xcc,
+			.chunk = d->chunk,
 			.workgroups = d->workgroups,
 			.wg_waves = d->wg_waves,
 			.last_wg_waves = d->last_wg_waves,
@@ -234,8 +240,6 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 			.halted = d->halted,
 		};
 
-		if (d == q->head && !d->next_wg)
-			continue;			/* nothing of it has started: it is read again */
 		push(m, &c, ENTRY_DISPATCH, &r, sizeof(r), sizeof(r));
 		save_groups(m, &c, d, i, &m->groups, true);
 		save_groups(m, &c, d, i, &m->waiting, true);
@@ -269,7 +273,7 @@ static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_
 {
 	struct vgpu_dispatch *d;
 
-	if (r->magic != RECORD_MAGIC || !r->steps || !r->workgroups || !r->wg_waves || !r->last_wg_waves ||
+	if (r->magic != RECORD_MAGIC || !r->steps || !r->xccs || !r->chunk || !r->workgroups || !r->wg_waves || !r->last_wg_waves ||
 	    r->last_wg_waves > r->wg_waves || !r->vgprs || !vgpu_workgroup_fits(m, r->wg_waves, r->vgprs, r->lds_bytes))
 		return NULL;
 	d = vgpu_zalloc(sizeof(*d));
@@ -284,6 +288,9 @@ static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_
 	d->steps = r->steps;
 	d->vgprs = r->vgprs;
 	d->lds_bytes = r->lds_bytes;
+	d->xccs = r->xccs;
+	d->xcc = r->xcc;
+	d->chunk = r->chunk;
 	d->workgroups = r->workgroups;
 	d->wg_waves = r->wg_waves;
 	d->last_wg_waves = r->last_wg_waves;

@@ -197,6 +197,7 @@ static void fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, u32 access, u
 		     vmid, pasid);
 	if (hub >= VGPU_HUB_MM)
 		iv[0] |= IV_SOURCE_MM_HUB;
+	iv[3] |= vgpu_hub_node(m, hub) << 16;
 	iv[4] = (u32)page;
 	iv[5] = ((page >> 32) & 0xf) | (write ? IV_WRITE : 0);
 	vgpu_ih_push(m, iv);
@@ -248,11 +249,21 @@ bool vgpu_vm_executable(struct vgpu_model *m, u32 as, u64 va)
 	return access_ptr(m, as, va, 1, VGPU_EXECUTE);
 }
 
+/** vgpu_tlb_invalidate_mm() - forget the translations of VMIDs in the memory hubs */
+void vgpu_tlb_invalidate_mm(struct vgpu_model *m, u32 vmids)
+{
+	u32 hub;
+
+	for (hub = VGPU_HUB_MM; hub < VGPU_HUBS; hub++)
+		if (vgpu_hub_exists(m, hub))
+			vgpu_tlb_invalidate(m, hub, vmids);
+}
+
 /**
  * vgpu_tlb_invalidate_pasid() - forget the translations of a process: INVALIDATE_TLBS
  * @m: the device
  * @hub: graphics hub of the engine that got the packet
- * @all_hubs: the memory hub's as well
+ * @all_hubs: the memory hubs' as well
  * @pasid: process
  */
 void vgpu_tlb_invalidate_pasid(struct vgpu_model *m, u32 hub, bool all_hubs, u16 pasid)
@@ -260,11 +271,11 @@ void vgpu_tlb_invalidate_pasid(struct vgpu_model *m, u32 hub, bool all_hubs, u16
 	u32 vmid, vmids = 0;
 
 	for (vmid = 1; vmid < VGPU_VMIDS; vmid++)
-		if (vgpu_reg(m, VGPU_ATC_VMID0_PASID + vmid) == (VGPU_ATC_PASID_VALID | pasid))
+		if (vgpu_reg(m, m->config.asic->atc_mapping + vmid) == (VGPU_ATC_PASID_VALID | pasid))
 			vmids |= 1u << vmid;
 	vgpu_tlb_invalidate(m, hub, vmids);
 	if (all_hubs)
-		vgpu_tlb_invalidate(m, VGPU_HUB_MM, vmids);
+		vgpu_tlb_invalidate_mm(m, vmids);
 }
 
 bool vgpu_tlb_init(struct vgpu_model *m)

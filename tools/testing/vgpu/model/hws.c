@@ -32,19 +32,19 @@ void vgpu_hws_set_resources(struct vgpu_model *m, u32 xcc, u32 vmid_mask, u64 qu
 
 static void set_vmid(struct vgpu_model *m, u32 xcc, u32 vmid, const struct vgpu_rl_process *p)
 {
-	const u32 hubs[] = { VGPU_HUB_GFX + xcc, VGPU_HUB_MM };
-	u32 i, base;
+	u32 hub, base;
 
 	m->xcc[xcc].vmid[vmid].used = true;
 	m->xcc[xcc].vmid[vmid].pasid = p->pasid;
-	for (i = 0; i < ARRAY_SIZE(hubs); i++) {
-		base = vgpu_hub_reg(m, hubs[i], VGPU_VM_PT_BASE_LO) + 2 * vmid;
+	for (hub = 0; hub < VGPU_HUBS; hub++) {
+		if (!vgpu_hub_exists(m, hub) || (hub < VGPU_HUB_MM && hub != VGPU_HUB_GFX + xcc))
+			continue;
+		base = vgpu_hub_reg(m, hub, VGPU_VM_PT_BASE_LO) + 2 * vmid;
 		vgpu_reg_set(m, base, (u32)p->pt_base);
 		vgpu_reg_set(m, base + 1, (u32)(p->pt_base >> 32));
+		WRITE_ONCE(*vgpu_hub_lut(m, hub, vmid), p->pasid);
 	}
-	vgpu_reg_set(m, VGPU_ATC_VMID0_PASID + vmid, VGPU_ATC_PASID_VALID | p->pasid);
-	vgpu_reg_set(m, VGPU_IH_VMID_0_LUT + vmid, p->pasid);
-	vgpu_reg_set(m, VGPU_IH_VMID_0_LUT_MM + vmid, p->pasid);
+	vgpu_reg_set(m, m->config.asic->atc_mapping + vmid, VGPU_ATC_PASID_VALID | p->pasid);
 }
 
 /* VMID of a process of the runlist, a free one if it has none. Return: 0 if there is none left. */
@@ -70,14 +70,14 @@ static u32 vmid_of(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_process *
 }
 
 /* Is a queue of the runlist still in a slot, because it could not be preempted? */
-static bool is_mapped(struct vgpu_model *m, u32 xcc, u64 mqd)
+static bool is_mapped(struct vgpu_model *m, u32 xcc, bool sdma, u64 mqd)
 {
 	struct vgpu_list *l;
 
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
 		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
-		if (q->from_runlist && q->xcc == xcc && q->mqd == mqd)
+		if (q->from_runlist && q->xcc == xcc && (sdma ? q->mqd : q->group) == mqd)
 			return true;
 	}
 	return false;
@@ -142,7 +142,7 @@ static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry 
 	};
 	struct vgpu_queue *q;
 
-	if (e->is_queue && is_mapped(m, xcc, e->mqd))
+	if (e->is_queue && is_mapped(m, xcc, e->sdma, e->mqd))
 		return true;
 	if (e->is_queue && !e->sdma && !find_slot(m, xcc, &request.pipe, &request.slot))
 		return false;
@@ -151,7 +151,7 @@ static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry 
 	request.vmid = vmid_of(m, xcc, p);
 	if (!request.vmid)
 		return false;
-	if (!e->is_queue)
+	if (!e->is_queue || (e->sdma && vgpu_xcc_in_partition(m, xcc)))	/* the first XCC has the SDMA queues */
 		return true;
 	q = e->sdma ? vgpu_sdma_map(m, &request) : vgpu_queue_map(m, &request);
 	if (!q) {
@@ -194,6 +194,12 @@ static void map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 			q->ready_ns += vgpu_cwsr_ns(m, restored);
 		if (q->head)
 			q->head_ready_ns = q->ready_ns;
+	}
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
+		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		if (q->kind == VGPU_QUEUE_AQL && q->xcc == xcc)
+			vgpu_aql_joined(m, q);
 	}
 	rl->oversubscribed = rl->chained && rl->mapped < rl->entries;
 	rl->quantum_end_ns = start_ns + quantum * m->config.quantum_ns;
@@ -249,7 +255,7 @@ static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by
 		bytes += vgpu_queue_unmap(m, q, save);
 	}
 	vgpu_tlb_invalidate(m, VGPU_HUB_GFX + xcc, vmids);
-	vgpu_tlb_invalidate(m, VGPU_HUB_MM, vmids);
+	vgpu_tlb_invalidate_mm(m, vmids);
 	return ns + vgpu_cwsr_ns(m, bytes);
 }
 
@@ -324,7 +330,7 @@ static bool parse_queue(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
 		.process = rl->processes - 1,
 		.is_queue = true,
 		.sdma = extended || engine,
-		.engine = extended ? engine : engine - 2,
+		.engine = extended ? engine + 8 * (extended - 1) : engine - 2,
 		.is_static = type == 2 || type == 3,
 		.gws = p[1] >> 12 & 1,
 		.doorbell = p[2] & 0x0ffffffc,
@@ -428,17 +434,32 @@ static void rotate(struct vgpu_model *m, u32 xcc)
 	map_window(m, xcc, m->now_ns + m->config.runlist_ns + ns);
 }
 
-/** vgpu_hws_next_event() - when a quantum ends, U64_MAX if nothing has to take turns */
-u64 vgpu_hws_next_event(const struct vgpu_model *m)
+/* The XCCs of a partition take turns together, when the last one's quantum is over. Return: when, U64_MAX: never */
+static u64 partition_quantum_end(const struct vgpu_model *m, u32 first, u32 xccs)
 {
-	u64 next = U64_MAX;
+	u64 end = U64_MAX;
 	u32 xcc;
 
-	for (xcc = 0; xcc < m->config.xccs; xcc++) {
+	for (xcc = first; xcc < first + xccs && xcc < m->config.xccs; xcc++) {
 		const struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
 
-		if (rl->oversubscribed && rl->quantum_end_ns < next)
-			next = rl->quantum_end_ns;
+		if (rl->oversubscribed && (end == U64_MAX || rl->quantum_end_ns > end))
+			end = rl->quantum_end_ns;
+	}
+	return end;
+}
+
+/** vgpu_hws_next_event() - when a quantum ends, U64_MAX if nothing has to take turns */
+u64 vgpu_hws_next_event(struct vgpu_model *m)
+{
+	u64 next = U64_MAX, end;
+	u32 xcc, n;
+
+	for (xcc = 0; xcc < m->config.xccs; xcc += n) {
+		n = vgpu_xccs_in_partition(m, xcc);
+		end = partition_quantum_end(m, xcc, n);
+		if (end < next)
+			next = end;
 	}
 	return next;
 }
@@ -446,9 +467,14 @@ u64 vgpu_hws_next_event(const struct vgpu_model *m)
 /** vgpu_hws_quantum() - move the windows of mapped entries whose time is over */
 void vgpu_hws_quantum(struct vgpu_model *m)
 {
-	u32 xcc;
+	u32 first, xcc, n;
 
-	for (xcc = 0; xcc < m->config.xccs; xcc++)
-		if (m->xcc[xcc].runlist.oversubscribed && m->now_ns >= m->xcc[xcc].runlist.quantum_end_ns)
-			rotate(m, xcc);
+	for (first = 0; first < m->config.xccs; first += n) {
+		n = vgpu_xccs_in_partition(m, first);
+		if (m->now_ns < partition_quantum_end(m, first, n))
+			continue;
+		for (xcc = first; xcc < first + n && xcc < m->config.xccs; xcc++)
+			if (m->xcc[xcc].runlist.oversubscribed)
+				rotate(m, xcc);
+	}
 }

@@ -65,7 +65,7 @@ lost:
 /* The process that an interrupt of a VMID is for: IH_VMID_n_LUT, written by the driver or by the scheduler */
 u32 vgpu_ih_pasid(struct vgpu_model *m, u32 hub, u32 vmid)
 {
-	return vgpu_reg(m, (hub >= VGPU_HUB_MM ? VGPU_IH_VMID_0_LUT_MM : VGPU_IH_VMID_0_LUT) + vmid) & 0xffff;
+	return READ_ONCE(*vgpu_hub_lut(m, hub, vmid)) & 0xffff;
 }
 
 /**

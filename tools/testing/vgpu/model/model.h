@@ -6,6 +6,7 @@
  * vgpu_model_run() and needs no lock.
  *
  *   asic.c   what distinguishes the devices
+ *   discovery.c  the table that tells the driver what a device has
  *   regs.c   register file, GRBM banking, indirect registers, invalidation engines
  *   ih.c     interrupt ring
  *   gpuvm.c  address translation and memory access
@@ -29,7 +30,7 @@
 #define VGPU_MAX_CUS		128		/* of an XCC */
 #define VGPU_MAX_SE		8
 #define VGPU_MAX_INFLIGHT	32		/* dispatches of a queue; their records have to fit into the control stack */
-#define VGPU_SDMA_ENGINES	5
+#define VGPU_SDMA_ENGINES	16
 #define VGPU_SDMA_RINGS		2
 #define VGPU_MAX_SIMDS		(VGPU_MAX_CUS * 4)
 #define VGPU_PAGE		4096u
@@ -119,7 +120,7 @@ enum vgpu_leaving {
 };
 
 /**
- * struct vgpu_dispatch - a kernel dispatch whose waves are not all done
+ * struct vgpu_dispatch - a kernel dispatch whose waves are not all done; on several XCCs, a part of it on each that has one
  * @link: in vgpu_queue.inflight
  * @q: its queue
  * @index: of the packet
@@ -130,7 +131,10 @@ enum vgpu_leaving {
  * @steps: of each wave
  * @vgprs: of each lane, as allocated
  * @lds_bytes: of each workgroup
- * @workgroups: of the grid
+ * @xccs: that the grid is spread over
+ * @xcc: which of them this is
+ * @chunk: neighbouring workgroups that one of them takes before it is the next one's turn
+ * @workgroups: those of this XCC, numbered through
  * @wg_waves: waves of each workgroup
  * @last_wg_waves: waves of the last one
  * @next_wg: first workgroup that was not launched
@@ -151,6 +155,9 @@ struct vgpu_dispatch {
 	u32 steps;
 	u32 vgprs;
 	u32 lds_bytes;
+	u32 xccs;
+	u32 xcc;
+	u32 chunk;
 	u32 workgroups;
 	u32 wg_waves;
 	u32 last_wg_waves;
@@ -206,6 +213,12 @@ struct vgpu_group {
  * @vmid: of its memory accesses
  * @pasid: of its interrupts
  * @mqd: GPU address of the MQD in VMID 0, 0 for a ring that registers describe
+ * @group: MQD of the queue's part on the first XCC of the partition: the same in all parts
+ * @parts: XCCs that it runs on
+ * @part: which of them this is
+ * @logic_xcc: which share of a grid this one takes
+ * @chunk: neighbouring workgroups of a share, 0: all are the first one's
+ * @idle: a PM4 queue, which another XCC executes
  * @doorbell: byte offset in the doorbell BAR
  * @has_doorbell: it has one
  * @ring: GPU address of the ring
@@ -249,6 +262,12 @@ struct vgpu_queue {
 	u8 vmid;
 	u16 pasid;
 	u64 mqd;
+	u64 group;
+	u8 parts;
+	u8 part;
+	u8 logic_xcc;
+	u32 chunk;
+	bool idle;
 	u32 doorbell;
 	bool has_doorbell;
 	u64 ring;
@@ -287,7 +306,7 @@ struct vgpu_queue {
  * @from_registers: the bank holds everything (KIQ); otherwise the MQD is loaded into it
  * @vmid: VMID
  * @pasid: process
- * @mqd: GPU address of the MQD
+ * @mqd: GPU address of the MQD; of the first XCC's if the scheduler maps it
  * @wptr_addr: where the write pointer is, in the queue's address space
  * @doorbell: byte offset in the doorbell BAR
  * @engine: SDMA engine
@@ -508,6 +527,7 @@ static inline void vgpu_list_del(struct vgpu_list *entry)
 /* gpuvm.c */
 bool vgpu_tlb_init(struct vgpu_model *m);
 void vgpu_tlb_fini(struct vgpu_model *m);
+void vgpu_tlb_invalidate_mm(struct vgpu_model *m, u32 vmids);
 void vgpu_tlb_invalidate_pasid(struct vgpu_model *m, u32 hub, bool all_hubs, u16 pasid);
 bool vgpu_vm_executable(struct vgpu_model *m, u32 as, u64 va);
 void *vgpu_vm_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, bool write);
@@ -524,6 +544,7 @@ bool vgpu_fault_on(struct vgpu_model *m, enum vgpu_fault fault, u32 xcc);
 
 /* cp.c */
 u32 vgpu_queue_as(const struct vgpu_queue *q);
+struct vgpu_queue *vgpu_queue_part(struct vgpu_model *m, struct vgpu_queue *q, u32 part);
 struct vgpu_queue *vgpu_queue_alloc(struct vgpu_model *m, enum vgpu_queue_kind kind);
 void vgpu_queue_free(struct vgpu_model *m, struct vgpu_queue *q);
 struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_request *request);
@@ -535,6 +556,9 @@ void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 
 /* aql.c */
 bool vgpu_aql_run(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_aql_launched(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_aql_part_done(struct vgpu_model *m, struct vgpu_dispatch *d);
+void vgpu_aql_unread(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_aql_joined(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal);
 
 /* waves.c */
@@ -571,6 +595,6 @@ void vgpu_hws_set_resources(struct vgpu_model *m, u32 xcc, u32 vmid_mask, u64 qu
 bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 dwords, u32 process_count);
 void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_too, bool by_pasid, u16 pasid, bool save);
 void vgpu_hws_quantum(struct vgpu_model *m);
-u64 vgpu_hws_next_event(const struct vgpu_model *m);
+u64 vgpu_hws_next_event(struct vgpu_model *m);
 
 #endif /* VGPU_MODEL_INTERNAL_H */

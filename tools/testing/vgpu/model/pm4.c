@@ -40,6 +40,10 @@ enum {
 
 #define CONFIG_REG_START	0x2000
 #define SH_REG_START		0x2c00
+#define XCC_REGS_0		0x2000
+#define XCC_REGS_0_END		0x3400
+#define XCC_REGS_1		0xa000
+#define XCC_REGS_1_END		0x10000
 #define CONTEXT_REG_START	0xa000
 #define UCONFIG_REG_START	0xc000
 #define REG_CPC_INT_STATUS	(VGPU_BASE_GC0 + 0x10b5u)
@@ -82,12 +86,25 @@ bool vgpu_stream_read(struct vgpu_model *m, const struct vgpu_stream *s, u64 off
 	return true;
 }
 
+/* Packets name the registers of the XCC that reads them as those of the first one */
+static u32 reg_index(const struct vgpu_queue *q, u32 index)
+{
+	bool own = (index >= XCC_REGS_0 && index < XCC_REGS_0_END) || (index >= XCC_REGS_1 && index < XCC_REGS_1_END);
+
+	return own ? index + q->xcc * VGPU_XCC_STRIDE : index;
+}
+
+static u32 read_reg(struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
+{
+	return vgpu_model_reg_read(m, reg_index(q, index));
+}
+
 /* Registers belong to the kernel: packets of a process have no effect on them. */
 static void write_reg(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u32 index, u32 value)
 {
 	if (VGPU_AS_VMID(as))
 		return;
-	vgpu_model_reg_write(m, index, value);
+	vgpu_model_reg_write(m, reg_index(q, index), value);
 	if (index == REG_CPC_INT_STATUS && (value & CPC_INT_GENERIC))
 		vgpu_queue_eop(m, q, SRC_CP_IB2_INTERRUPT, 0);
 }
@@ -137,7 +154,7 @@ static enum packet_result copy_data(struct vgpu_model *m, struct vgpu_queue *q, 
 
 	switch (src) {
 	case 0:
-		value = vgpu_model_reg_read(m, p[2]);
+		value = read_reg(m, q, p[2]);
 		break;
 	case 1:
 	case 2:
@@ -167,14 +184,14 @@ static enum packet_result wait_reg_mem(struct vgpu_model *m, struct vgpu_queue *
 
 	if (operation == 1) {			/* write the first register, wait for the second */
 		write_reg(m, q, as, p[2], reference);
-		value = vgpu_model_reg_read(m, p[3]);
+		value = read_reg(m, q, p[3]);
 		return (value & mask) == mask ? PACKET_DONE : PACKET_WAIT;
 	}
 	if (memory) {
 		if (!vgpu_vm_read(m, as, addr64(p + 2) & ~3ULL, &value, 4))
 			return PACKET_BAD;
 	} else {
-		value = vgpu_model_reg_read(m, p[2]);
+		value = read_reg(m, q, p[2]);
 	}
 	return vgpu_compare(function, value & mask, reference) ? PACKET_DONE : PACKET_WAIT;
 }
@@ -248,9 +265,20 @@ static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *
 
 static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
 {
-	if (vgpu_fault_on(m, VGPU_FAULT_FENCE_LOST, q->xcc))
+	u32 i;
+
+	/*
+	 * Whatever was asked before is complete when this packet is reached: by all XCCs, which read the same ring. The first one answers
+	 * when the others are past it.
+	 */
+	if (vgpu_fault_on(m, VGPU_FAULT_FENCE_LOST, q->xcc) || q->part)
 		return PACKET_DONE;
-	/* Whatever was asked before is complete when this packet is reached. */
+	for (i = 1; i < q->parts; i++) {
+		const struct vgpu_queue *other = vgpu_queue_part(m, q, i);
+
+		if (!other || other->rptr <= q->rptr)
+			return PACKET_WAIT;
+	}
 	if ((p[1] >> 30) == 0)
 		vgpu_queue_eop(m, q, SRC_CP_EOP, p[1] & 0x0fffffff);
 	else if (!vgpu_vm_write64(m, VGPU_AS_KERNEL, addr64(p + 3), addr64(p + 5)))
@@ -449,7 +477,7 @@ bool vgpu_pm4_run(struct vgpu_model *m, struct vgpu_queue *q)
 	if (q->rptr != start) {
 		u32 rptr = (u32)(q->rptr & (dwords - 1));
 
-		if (q->rptr_addr)
+		if (q->rptr_addr && !q->part)
 			vgpu_vm_write32(m, vgpu_queue_as(q), q->rptr_addr, rptr);
 		vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, rptr);
 	}

@@ -20,13 +20,24 @@
 #define MEC1			1
 #define MEC1_PIPE0_RESET_SHIFT	16
 #define RLC_SAFE_MODE_CMD	0x1u
+#define XCP_CTL(xcc, xccs)	((xcc) | (xccs) << 3)
+#define XCP_CTL_XCC(v)		((v) & 7)
+#define XCP_CTL_XCCS(v)		(((v) >> 3) & 0xf)
+#define MM_INDEX_VRAM		0x80000000u
+
+/* A GC register of an XCC */
+static u32 *gc_reg(struct vgpu_regs *r, u32 xcc, u32 reg)
+{
+	return &r->ram[xcc * VGPU_XCC_STRIDE + reg];
+}
 
 int vgpu_regs_init(struct vgpu_model *m)
 {
 	struct vgpu_regs *r = &m->regs;
 
 	vgpu_lock_init(&r->lock);
-	r->count = m->config.xccs * VGPU_XCC_STRIDE;
+	for (r->count = VGPU_XCC_STRIDE; r->count < m->config.xccs * VGPU_XCC_STRIDE; )
+		r->count *= 2;
 	r->ram = vgpu_zalloc(r->count * sizeof(u32));
 	r->xcc = vgpu_zalloc(m->config.xccs * sizeof(*r->xcc));
 	r->indirect_key = vgpu_zalloc(VGPU_INDIRECT_SLOTS * sizeof(u32));
@@ -44,18 +55,25 @@ void vgpu_regs_reset(struct vgpu_model *m)
 {
 	struct vgpu_regs *r = &m->regs;
 	unsigned long flags = vgpu_lock(&r->lock);
-	u32 hub, vmid;
+	u32 hub, vmid, i;
 
 	memset(r->ram, 0, r->count * sizeof(u32));
 	memset(r->xcc, 0, m->config.xccs * sizeof(*r->xcc));
 	r->hqd_events = 0;
+	memset(r->lut, 0, sizeof(r->lut));
 	memset(r->indirect_key, 0, VGPU_INDIRECT_SLOTS * sizeof(u32));
 	memset(r->indirect_value, 0, VGPU_INDIRECT_SLOTS * sizeof(u32));
 
 	/* What firmware leaves behind: "posted", where VRAM is and how much of it */
 	r->ram[VGPU_BIOS_SCRATCH_0 + 7] = 0x200;
 	r->ram[VGPU_RCC_CONFIG_MEMSIZE] = (u32)(m->config.vram_bytes >> 20);
-	r->ram[VGPU_GB_ADDR_CONFIG] = 0x2a114042;
+	for (i = 0; i < VGPU_POWER_ON && m->config.asic->power_on[i].reg; i++)
+		r->ram[m->config.asic->power_on[i].reg] = m->config.asic->power_on[i].value;
+	for (i = 0; i < m->config.xccs; i++) {
+		*gc_reg(r, i, VGPU_GB_ADDR_CONFIG) = 0x2a114042;
+		if (m->config.asic->xcp_ctl)
+			*gc_reg(r, i, m->config.asic->xcp_ctl) = XCP_CTL(i, m->config.xccs);
+	}
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
 		if (!vgpu_hub_exists(m, hub))
 			continue;
@@ -81,13 +99,74 @@ void vgpu_regs_fini(struct vgpu_model *m)
 /** vgpu_hub_exists() - is there a hub of this number? */
 bool vgpu_hub_exists(const struct vgpu_model *m, u32 hub)
 {
-	return hub < m->config.xccs || hub == VGPU_HUB_MM;
+	return hub < VGPU_HUB_MM ? hub < m->config.xccs : hub - VGPU_HUB_MM < (m->config.xccs + 1) / 2;
 }
 
-/** vgpu_hub_reg() - dword index of a hub's register, which is given as that of the first GFXHUB */
+/** vgpu_hub_reg() - dword index of a hub's register, which is given as that of gfx90a's GFXHUB */
 u32 vgpu_hub_reg(const struct vgpu_model *m, u32 hub, u32 reg)
 {
-	return reg + (hub >= VGPU_HUB_MM ? m->config.asic->mmhub_delta : hub * VGPU_XCC_STRIDE);
+	const struct vgpu_asic *asic = m->config.asic;
+	u32 offset = reg - VGPU_VM_CONTEXT0_CNTL;
+
+	if (reg >= VGPU_VM_FB_LOCATION_BASE)
+		offset -= asic->hub_gap;
+	return offset + (hub < VGPU_HUB_MM ? asic->gfxhub + hub * VGPU_XCC_STRIDE :
+					     asic->mmhub + (hub - VGPU_HUB_MM) * VGPU_AID_STRIDE);
+}
+
+/**
+ * vgpu_hub_node() - who an interrupt comes from
+ * @m: the device
+ * @hub: hub that the source's memory accesses go through
+ *
+ * Nodes are numbered in fours: an AID, its two XCCs, one that is not used.
+ *
+ * Return: node id; 0 on a device that has one XCC and no such number.
+ */
+u32 vgpu_hub_node(const struct vgpu_model *m, u32 hub)
+{
+	if (!m->config.asic->lut_index)
+		return 0;
+	return hub < VGPU_HUB_MM ? hub / 2 * 4 + hub % 2 + 1 : (hub - VGPU_HUB_MM) * 4;
+}
+
+/** vgpu_hub_lut() - IH_VMID_n_LUT of a VMID, for the accesses through a hub. Aligned words: no lock. */
+u32 *vgpu_hub_lut(struct vgpu_model *m, u32 hub, u32 vmid)
+{
+	return &m->regs.lut[vgpu_hub_node(m, hub)][hub < VGPU_HUB_MM ? vmid : VGPU_LUT_REGS / 2 + vmid];
+}
+
+/** vgpu_xccs_in_partition() - XCCs that work on the queues of XCC @xcc together, itself included */
+u32 vgpu_xccs_in_partition(struct vgpu_model *m, u32 xcc)
+{
+	u32 ctl = m->config.asic->xcp_ctl ? vgpu_reg(m, xcc * VGPU_XCC_STRIDE + m->config.asic->xcp_ctl) : 0;
+
+	return XCP_CTL_XCCS(ctl) ? XCP_CTL_XCCS(ctl) : 1;
+}
+
+/** vgpu_xcc_in_partition() - number of XCC @xcc among them; 0 is the first */
+u32 vgpu_xcc_in_partition(struct vgpu_model *m, u32 xcc)
+{
+	return m->config.asic->xcp_ctl ? XCP_CTL_XCC(vgpu_reg(m, xcc * VGPU_XCC_STRIDE + m->config.asic->xcp_ctl)) : 0;
+}
+
+/* The LUT register @index as seen through IH_VMID_LUT_INDEX, NULL if it is none */
+static u32 *lut_reg(struct vgpu_model *m, u32 index)
+{
+	struct vgpu_regs *r = &m->regs;
+	u32 node = m->config.asic->lut_index ? r->ram[m->config.asic->lut_index] % VGPU_NODES : 0;
+
+	return index - VGPU_IH_VMID_0_LUT < VGPU_LUT_REGS ? &r->lut[node][index - VGPU_IH_VMID_0_LUT] : NULL;
+}
+
+/* MM_DATA: the driver's window to VRAM before it has mapped the BAR. NULL: there is nothing behind it. */
+static u32 *mm_data(struct vgpu_model *m)
+{
+	u32 index = m->regs.ram[VGPU_MM_INDEX];
+
+	if (!(index & MM_INDEX_VRAM))
+		return NULL;
+	return m->ops->vram_ptr(m->ctx, (u64)m->regs.ram[VGPU_MM_INDEX_HI] << 31 | (index & ~MM_INDEX_VRAM), 4);
 }
 
 /* Slot of an indirect register, VGPU_INDIRECT_SLOTS if it was never written and @add is false, or if the table is full */
@@ -106,12 +185,6 @@ static u32 indirect_slot(struct vgpu_regs *r, u32 address, bool add)
 		return slot;
 	}
 	return VGPU_INDIRECT_SLOTS;
-}
-
-/* A GC register of an XCC */
-static u32 *gc_reg(struct vgpu_regs *r, u32 xcc, u32 reg)
-{
-	return &r->ram[xcc * VGPU_XCC_STRIDE + reg];
 }
 
 /* The latest request counts. */
@@ -200,8 +273,13 @@ static u32 reg_read(struct vgpu_model *m, u32 index)
 {
 	struct vgpu_regs *r = &m->regs;
 	u32 xcc = index / VGPU_XCC_STRIDE, reg = index % VGPU_XCC_STRIDE;
-	u32 hub, eng, slot;
+	u32 hub, eng, slot, *p;
 
+	if (xcc >= m->config.xccs)
+		return r->ram[index];
+	p = lut_reg(m, index);
+	if (p)
+		return *p;
 	if (reg >= VGPU_HQD_FIRST && reg <= VGPU_HQD_LAST)
 		return hqd_bank(r, xcc)[reg - VGPU_HQD_FIRST];
 	if (reg >= VGPU_SPI_CSQ_STATUS && reg < VGPU_SPI_CSQ_COUNT_0 + VGPU_QUEUES)
@@ -214,6 +292,9 @@ static u32 reg_read(struct vgpu_model *m, u32 index)
 			return 1;			/* nobody else wants the semaphore */
 	}
 	switch (reg) {
+	case VGPU_MM_DATA:
+		p = mm_data(m);
+		return p ? *p : ~0u;
 	case VGPU_PCIE_DATA2:
 		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], false);
 		return slot < VGPU_INDIRECT_SLOTS ? r->indirect_value[slot] : 0;
@@ -292,24 +373,38 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	struct vgpu_regs *r = &m->regs;
 	u32 xcc = index / VGPU_XCC_STRIDE, reg = index % VGPU_XCC_STRIDE;
-	u32 slot;
+	const struct vgpu_asic *asic = m->config.asic;
+	u32 slot, *p;
 	u64 now;
 
+	if (xcc >= m->config.xccs) {
+		r->ram[index] = value;
+		return;
+	}
 	if (reg >= VGPU_HQD_FIRST && reg <= VGPU_HQD_LAST) {
 		hqd_write(r, xcc, reg - VGPU_HQD_FIRST, value);
+		return;
+	}
+	p = lut_reg(m, index);
+	if (p) {
+		*p = value;
 		return;
 	}
 	if (hub_write(m, index, value))
 		return;
 	/* A mapping takes effect at once, and says so. */
-	if (index - VGPU_ATC_VMID0_PASID < VGPU_VMIDS)
-		r->ram[VGPU_ATC_PASID_STATUS] |= 1u << (index - VGPU_ATC_VMID0_PASID);
-	if (index - VGPU_ATC_VMID16_PASID < VGPU_VMIDS)
-		r->ram[VGPU_ATC_PASID_STATUS] |= 0x10000u << (index - VGPU_ATC_VMID16_PASID);
-	switch (reg) {
-	case VGPU_ATC_PASID_STATUS:
+	if (index - asic->atc_mapping < VGPU_VMIDS)
+		r->ram[asic->atc_status] |= 1u << (index - asic->atc_mapping);
+	if (asic->atc_mapping_mm && index - asic->atc_mapping_mm < VGPU_VMIDS)
+		r->ram[asic->atc_status] |= 0x10000u << (index - asic->atc_mapping_mm);
+	if (index == asic->atc_status)
 		value = r->ram[index] & ~value;
-		break;
+	switch (reg) {
+	case VGPU_MM_DATA:
+		p = mm_data(m);
+		if (p)
+			*p = value;
+		return;
 	case VGPU_SPI_QUEUE_RESET:
 		if (value & 1)
 			queue_reset(r, xcc);
@@ -340,6 +435,12 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 		return;
 	}
 	r->ram[index] = value;
+}
+
+/* See vgpu_model.h. */
+u32 vgpu_model_reg_bytes(const struct vgpu_model *m)
+{
+	return m->regs.count * sizeof(u32);
 }
 
 /**

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regs.h - registers of the virtual GPU (gfx90a), by dword index in BAR5, and the register file
+ * regs.h - registers of the virtual GPU by dword index in BAR5, and the register file; those that differ between devices are in asic.c
  *
  * Every register is plain memory unless regs.c gives it a meaning. The register file has its own lock: the driver reaches it from
  * any context, the command processor from vgpu_model_run(); neither waits for the other.
@@ -14,35 +14,36 @@ struct vgpu_model;
 
 #define VGPU_VMIDS		16
 #define VGPU_MAX_XCCS		8u
+#define VGPU_MAX_AIDS		(VGPU_MAX_XCCS / 2)
 #define VGPU_XCC_STRIDE		0x20000u	/* dwords in BAR5 from the GC registers of an XCC to those of the next */
+#define VGPU_AID_STRIDE		(2 * VGPU_XCC_STRIDE)
 
-/* Bases of the blocks (hard-coded in the driver for this ASIC) */
+/* Bases of the blocks */
 #define VGPU_BASE_GC0		0x2000u
 #define VGPU_BASE_GC1		0xa000u
 #define VGPU_BASE_NBIO2		0x0d20u
 #define VGPU_BASE_OSSSYS	0x10a0u
 #define VGPU_BASE_ATHUB		0x0c20u
-#define VGPU_BASE_MMHUB		0x1a000u
-#define VGPU_BASE_SDMA0		0x1260u
-#define VGPU_BASE_SDMA1		0x1860u
-#define VGPU_BASE_SDMA2		0x1e000u	/* segment 1 of its bases */
-#define VGPU_BASE_SDMA3		0x1e400u
-#define VGPU_BASE_SDMA4		0x1e800u
+#define VGPU_BASE_MMHUB_942	0x14000u
+#define VGPU_BASE_SDMA_942(n)	(0x4000u + 0x600u * (n))
 
 /* NBIO */
+#define VGPU_MM_INDEX		0x0000u		/* bit 31: DATA is VRAM, not a register */
+#define VGPU_MM_DATA		0x0001u
+#define VGPU_MM_INDEX_HI	0x0006u
 #define VGPU_PCIE_INDEX2	0x000eu
 #define VGPU_PCIE_DATA2		0x000fu
 #define VGPU_BIOS_SCRATCH_0	0x004cu
 #define VGPU_RCC_CONFIG_MEMSIZE	(VGPU_BASE_NBIO2 + 0x00c3u)
 #define VGPU_HDP_FLUSH_DONE	(VGPU_BASE_NBIO2 + 0x0107u)
 
-/* ATHUB and OSSSYS: which process a VMID belongs to */
-#define VGPU_ATC_PASID_STATUS	(VGPU_BASE_ATHUB + 0x000bu)	/* bit per mapping: took effect; cleared by writing 1 */
-#define VGPU_ATC_VMID0_PASID	(VGPU_BASE_ATHUB + 0x000cu)	/* + vmid; bit 31: valid */
-#define VGPU_ATC_PASID_VALID	0x80000000u
-#define VGPU_ATC_VMID16_PASID	(VGPU_BASE_ATHUB + 0x003du)	/* + vmid, for the MM hub; bits 31:16 of the status */
+#define VGPU_ATC_PASID_VALID	0x80000000u	/* in ATC_VMIDn_PASID_MAPPING, which asic.c knows the place of */
+
+/* OSSSYS: which process a VMID belongs to */
 #define VGPU_IH_VMID_0_LUT	(VGPU_BASE_OSSSYS + 0x0000u)	/* + vmid */
 #define VGPU_IH_VMID_0_LUT_MM	(VGPU_BASE_OSSSYS + 0x0010u)
+#define VGPU_LUT_REGS		32u
+#define VGPU_NODES		(4 * VGPU_MAX_AIDS)
 
 /* Interrupt ring 0 */
 #define VGPU_IH_RB_CNTL		(VGPU_BASE_OSSSYS + 0x0080u)
@@ -55,12 +56,12 @@ struct vgpu_model;
 #define VGPU_IH_DOORBELL_RPTR	(VGPU_BASE_OSSSYS + 0x0087u)
 
 /*
- * Hubs translate addresses: a GFXHUB for each XCC, which its rings and queues use, and an MMHUB, which SDMA uses. The numbers below
- * are those of the first GFXHUB; vgpu_hub_reg() gives another hub's.
+ * Hubs translate addresses: a GFXHUB for each XCC, which its rings and queues use, and an MMHUB for each I/O die (AID), which SDMA
+ * uses. The numbers below are those of gfx90a's GFXHUB; vgpu_hub_reg() gives those of any hub.
  */
 #define VGPU_HUB_GFX		0u		/* + XCC */
-#define VGPU_HUB_MM		VGPU_MAX_XCCS
-#define VGPU_HUBS		(VGPU_HUB_MM + 1)
+#define VGPU_HUB_MM		VGPU_MAX_XCCS	/* + AID */
+#define VGPU_HUBS		(VGPU_HUB_MM + VGPU_MAX_AIDS)
 #define VGPU_VM_FAULT_CNTL	(VGPU_BASE_GC0 + 0x0847u)	/* VM_L2_PROTECTION_FAULT_CNTL, bit 0: forget the fault */
 #define VGPU_VM_FAULT_STATUS	(VGPU_BASE_GC0 + 0x084bu)	/* of the first fault since; bit 0: there were more */
 #define VGPU_VM_FAULT_ADDR_LO	(VGPU_BASE_GC0 + 0x084cu)	/* its page */
@@ -175,6 +176,7 @@ struct vgpu_xcc_regs {
  * @count: how many
  * @xcc: what the XCCs have beside, as many as there are
  * @hqd_events: number of banks with a pending event
+ * @lut: IH_VMID_n_LUT, then IH_VMID_n_LUT_MM, by node (vgpu_hub_node())
  * @tlb_generation: by hub and VMID: counts invalidations; a TLB's entry of another generation is void
  * @tlb_invalidations: of a VMID
  * @indirect_key: address + 1 of registers reached through PCIE_INDEX2/DATA2
@@ -186,6 +188,7 @@ struct vgpu_regs {
 	u32 count;
 	struct vgpu_xcc_regs *xcc;
 	u32 hqd_events;
+	u32 lut[VGPU_NODES][VGPU_LUT_REGS];
 	u32 tlb_generation[VGPU_HUBS][VGPU_VMIDS];
 	u64 tlb_invalidations;
 	u32 *indirect_key;
@@ -200,6 +203,10 @@ u32 vgpu_reg(struct vgpu_model *m, u32 index);
 void vgpu_reg_set(struct vgpu_model *m, u32 index, u32 value);
 bool vgpu_hub_exists(const struct vgpu_model *m, u32 hub);
 u32 vgpu_hub_reg(const struct vgpu_model *m, u32 hub, u32 reg);
+u32 vgpu_hub_node(const struct vgpu_model *m, u32 hub);
+u32 *vgpu_hub_lut(struct vgpu_model *m, u32 hub, u32 vmid);
+u32 vgpu_xccs_in_partition(struct vgpu_model *m, u32 xcc);
+u32 vgpu_xcc_in_partition(struct vgpu_model *m, u32 xcc);
 u32 vgpu_hqd_get(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg);
 void vgpu_hqd_set(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value);
 bool vgpu_hqd_take(struct vgpu_model *m, u32 *xcc, u32 *me, u32 *pipe, u32 *queue, enum vgpu_hqd_event *event);

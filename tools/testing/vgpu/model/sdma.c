@@ -51,24 +51,26 @@ enum {
 
 #define SDMA_SRC_TRAP		224
 
-static const struct {
-	u32 regs;
-	u8 client;
-} sdma_engine[VGPU_SDMA_ENGINES] = {
-	{ VGPU_BASE_SDMA0, VGPU_CLIENT_SDMA0 },
-	{ VGPU_BASE_SDMA1, VGPU_CLIENT_SDMA1 },
-	{ VGPU_BASE_SDMA2, VGPU_CLIENT_SDMA2 },
-	{ VGPU_BASE_SDMA3, VGPU_CLIENT_SDMA3 },
-	{ VGPU_BASE_SDMA4, VGPU_CLIENT_SDMA4 },
-};
+/* The kernel's rings of an engine: buffer moves and everything else; page tables, if the firmware is new enough */
+#define SDMA_GFX_RING		0x80
+#define SDMA_GFX_RING_ID	0
+#define SDMA_PAGE_RING_ID	3
 
-static const struct {
-	u32 first;
-	u8 ring_id;
-} sdma_ring[VGPU_SDMA_RINGS] = {
-	{ 0x80, 0 },				/* buffer moves and everything else */
-	{ 0xe0, 3 },				/* page tables, if the firmware is new enough */
-};
+static u32 engines(const struct vgpu_model *m)
+{
+	return (m->config.xccs + 1) / 2 * m->config.asic->sdma_per_aid;
+}
+
+static u32 aid_of(const struct vgpu_model *m, u32 engine)
+{
+	return engine / m->config.asic->sdma_per_aid;
+}
+
+/* Packets name registers of the I/O die that their engine is on */
+static u32 reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
+{
+	return (index & (VGPU_AID_STRIDE - 1)) + aid_of(m, q->engine) * VGPU_AID_STRIDE;
+}
 
 static u64 addr64(const u32 *p)
 {
@@ -145,7 +147,7 @@ static bool atomic_op(struct vgpu_model *m, u32 as, const u32 *p)
 }
 
 /* Return: 1 it holds, 0 wait, -1 fault */
-static int poll_packet(struct vgpu_model *m, u32 as, const u32 *p)
+static int poll_packet(struct vgpu_model *m, const struct vgpu_queue *q, u32 as, const u32 *p)
 {
 	bool memory = p[0] >> 31, hdp = p[0] & (1u << 26);
 	u32 function = (p[0] >> 28) & 7, value, reference = p[3], mask = p[4];
@@ -155,8 +157,8 @@ static int poll_packet(struct vgpu_model *m, u32 as, const u32 *p)
 			return -1;
 	} else {
 		if (hdp && !VGPU_AS_VMID(as))
-			vgpu_model_reg_write(m, p[2] >> 2, reference);
-		value = vgpu_model_reg_read(m, p[1] >> 2);
+			vgpu_model_reg_write(m, reg_index(m, q, p[2] >> 2), reference);
+		value = vgpu_model_reg_read(m, reg_index(m, q, p[1] >> 2));
 	}
 	return vgpu_compare(function, value & mask, reference);
 }
@@ -165,8 +167,9 @@ static void raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)
 {
 	u32 iv[VGPU_IV_DWORDS];
 
-	vgpu_iv_fill(iv, sdma_engine[q->engine].client, SDMA_SRC_TRAP, q->ring_id, q->vmid,
+	vgpu_iv_fill(iv, m->config.asic->sdma[q->engine % m->config.asic->sdma_per_aid].client, SDMA_SRC_TRAP, q->ring_id, q->vmid,
 		     vgpu_ih_pasid(m, q->hub, q->vmid));
+	iv[3] |= vgpu_hub_node(m, q->hub) << 16;
 	iv[4] = context;
 	vgpu_ih_push(m, iv);
 }
@@ -256,7 +259,7 @@ static u32 step(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_st
 		raise_trap(m, q, p[1] & 0x0fffffff);
 		break;
 	case SDMA_POLL:
-		holds = poll_packet(m, s->as, p);
+		holds = poll_packet(m, q, s->as, p);
 		if (!holds)
 			return 0;
 		ok = holds > 0;
@@ -275,7 +278,7 @@ static u32 step(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_st
 		break;
 	case SDMA_SRBM_WRITE:
 		if (!VGPU_AS_VMID(s->as))
-			vgpu_model_reg_write(m, p[1] & 0x3ffff, p[2]);
+			vgpu_model_reg_write(m, reg_index(m, q, p[1]), p[2]);
 		break;
 	}
 	if (!ok) {
@@ -340,11 +343,13 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 /* Starts and stops the kernel's rings as their registers say. */
 void vgpu_sdma_poll_registers(struct vgpu_model *m)
 {
+	const struct vgpu_asic *asic = m->config.asic;
 	u32 e, r;
 
-	for (e = 0; e < VGPU_SDMA_ENGINES; e++)
+	for (e = 0; e < engines(m); e++)
 		for (r = 0; r < VGPU_SDMA_RINGS; r++) {
-			u32 regs = sdma_engine[e].regs + sdma_ring[r].first;
+			u32 regs = asic->sdma[e % asic->sdma_per_aid].regs + aid_of(m, e) * VGPU_AID_STRIDE +
+				   (r ? asic->sdma_page_ring : SDMA_GFX_RING);
 			u32 cntl = vgpu_reg(m, regs + SDMA_RB_CNTL);
 			struct vgpu_queue *q = m->sdma_ring[e][r];
 
@@ -360,9 +365,9 @@ void vgpu_sdma_poll_registers(struct vgpu_model *m)
 				if (!q)
 					continue;
 				m->sdma_ring[e][r] = q;
-				q->hub = VGPU_HUB_MM;
+				q->hub = (u8)(VGPU_HUB_MM + aid_of(m, e));
 				q->engine = e;
-				q->ring_id = sdma_ring[r].ring_id;
+				q->ring_id = r ? SDMA_PAGE_RING_ID : SDMA_GFX_RING_ID;
 				q->regs = regs;
 				q->vmid = SDMA_RB_VMID(cntl);
 				q->ring = (u64)vgpu_reg(m, regs + SDMA_RB_BASE) << 8 |
@@ -392,12 +397,12 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 	u32 mqd[SDMA_MQD_DOORBELL_OFFSET + 1];
 	struct vgpu_queue *q;
 
-	if (request->engine >= VGPU_SDMA_ENGINES || !vgpu_vm_read(m, VGPU_AS_KERNEL, request->mqd, mqd, sizeof(mqd)))
+	if (request->engine >= engines(m) || !vgpu_vm_read(m, VGPU_AS_KERNEL, request->mqd, mqd, sizeof(mqd)))
 		return NULL;
 	q = vgpu_queue_alloc(m, VGPU_QUEUE_SDMA);
 	if (!q)
 		return NULL;
-	q->hub = VGPU_HUB_MM;
+	q->hub = (u8)(VGPU_HUB_MM + aid_of(m, request->engine));
 	q->engine = request->engine;
 	q->ring_id = 2;
 	q->from_runlist = true;

@@ -19,6 +19,7 @@ struct vgpu_model;
  *	BAR2 (doorbells) counts as system memory here, so that the GPU can ring its own doorbells.
  * @vram_ptr: CPU pointer to @len bytes of VRAM at an offset (never crosses a page), NULL beyond its end
  * @now_ns: device time, monotonic; virtual time under -icount
+ *	Called under the lock of the registers, too.
  * @raise_irq: the IH ring has entries; called from vgpu_model_run() only, without the model's lock
  */
 struct vgpu_platform_ops {
@@ -33,17 +34,58 @@ enum vgpu_tlb_mode {
 	VGPU_TLB_CACHED,	/* a hit is used, as on the device */
 	VGPU_TLB_OFF,		/* every access walks the page tables */
 };
+#define VGPU_AID_ENGINES	5		/* SDMA engines of an I/O die */
+#define VGPU_POWER_ON		4
 
 /**
  * struct vgpu_asic - what distinguishes a device from the others; see asic.c
  * @name: its gfx target
- * @max_xccs: accelerator complex dies that it may have
- * @mmhub_delta: dwords in BAR5 from the registers of the first GFXHUB to those of the MMHUB
+ * @device: PCI device id
+ * @revision: PCI revision
+ * @bios_part: part number in the VBIOS
+ * @max_xccs: accelerator complex dies that it may have; more than one share I/O dies (AIDs), two each
+ * @gfxhub: VM_CONTEXT0_CNTL of the first GFXHUB, dword index in BAR5 as all registers here
+ * @mmhub: VM_CONTEXT0_CNTL of the first MMHUB
+ * @hub_gap: registers that gfx90a's hubs have more before MC_VM_FB_LOCATION_BASE
+ * @atc_status: ATC_VMID_PASID_MAPPING_UPDATE_STATUS
+ * @atc_mapping: ATC_VMID0_PASID_MAPPING
+ * @atc_mapping_mm: ATC_VMID16_PASID_MAPPING, for the MMHUB; 0: it has none
+ * @lut_index: IH_VMID_LUT_INDEX, which selects whose IH_VMID_n_LUT is seen; 0: there is one
+ * @xcp_ctl: CP_HYP_XCP_CTL of the first XCC (3:0 its number in the partition, 6:3 how many those are); 0: no partitions
+ * @sdma_per_aid: SDMA engines of each I/O die
+ * @sdma: those of the first one
+ * @sdma.regs: base of their registers
+ * @sdma.client: of their interrupts
+ * @sdma_page_ring: offset of the ring for page tables
+ * @power_on: registers that are not 0 after power-on
+ * @power_on.reg: dword index, 0: end
+ * @power_on.value: what it holds
+ * @discovery: a table in VRAM tells the driver what is where
  */
 struct vgpu_asic {
 	const char *name;
+	u16 device;
+	u8 revision;
+	const char *bios_part;
 	u32 max_xccs;
-	u32 mmhub_delta;
+	u32 gfxhub;
+	u32 mmhub;
+	u32 hub_gap;
+	u32 atc_status;
+	u32 atc_mapping;
+	u32 atc_mapping_mm;
+	u32 lut_index;
+	u32 xcp_ctl;
+	u32 sdma_per_aid;
+	struct {
+		u32 regs;
+		u8 client;
+	} sdma[VGPU_AID_ENGINES];
+	u32 sdma_page_ring;
+	struct {
+		u32 reg, value;
+	} power_on[VGPU_POWER_ON];
+	bool discovery;
 };
 
 /**
@@ -127,24 +169,28 @@ enum vgpu_fault {
 };
 
 const struct vgpu_asic *vgpu_asic_find(const char *name);
+u32 vgpu_discovery_build(const struct vgpu_config *config, u8 *table, u32 size);
 struct vgpu_model *vgpu_model_create(const struct vgpu_config *config, const struct vgpu_platform_ops *ops, void *ctx);
 void vgpu_model_destroy(struct vgpu_model *m);
 
 /* Power-on state, as after a function level reset; memory and counters stay. Not while vgpu_model_run() runs. */
 void vgpu_model_reset(struct vgpu_model *m);
 
+/* Garbage into the MQD of the queue that was saved last and is not mapped again. Return: false if there is none. */
+bool vgpu_model_scribble(struct vgpu_model *m);
+
 /*
  * Faults: the name, how many more times it happens (U32_MAX: always), and a number that some have (no name: has none). To be read and
  * written while vgpu_model_run() does not run.
  */
-/* Garbage into the MQD of the queue that was saved last and is not mapped again. Return: false if there is none. */
-bool vgpu_model_scribble(struct vgpu_model *m);
-
 const char *vgpu_fault_name(enum vgpu_fault fault);
 const char *vgpu_fault_value_name(enum vgpu_fault fault);
 u32 *vgpu_model_fault_left(struct vgpu_model *m, enum vgpu_fault fault);
 u32 *vgpu_model_fault_xcc(struct vgpu_model *m);		/* where faults of a scheduler happen, 0 at first */
 u64 *vgpu_model_fault_value(struct vgpu_model *m, enum vgpu_fault fault);
+
+/* Size of BAR5: a power of two that all registers fit in */
+u32 vgpu_model_reg_bytes(const struct vgpu_model *m);
 
 /* Registers, by dword index in BAR5. Any context, also with interrupts off; never calls back into @ops. */
 u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index);

@@ -307,6 +307,17 @@ bool vgpu_waves_place(struct vgpu_model *m)
 	return progress;
 }
 
+/* Number in the whole grid of a wave of this XCC's part */
+static u32 wave_in_grid(const struct vgpu_dispatch *d, u32 wave)
+{
+	u32 workgroup = wave / d->wg_waves;
+
+	if (d->xccs == 1)
+		return wave;
+	workgroup = workgroup / d->chunk * d->chunk * d->xccs + d->xcc * d->chunk + workgroup % d->chunk;
+	return workgroup * d->wg_waves + wave % d->wg_waves;
+}
+
 /* The waves of a group finished a step: each adds one to its counter. Return: the first that could not, @g->waves if all could. */
 static u32 count(struct vgpu_model *m, const struct vgpu_group *g)
 {
@@ -319,7 +330,7 @@ static u32 count(struct vgpu_model *m, const struct vgpu_group *g)
 		return g->waves;
 	m->client = VGPU_UTCL2_TCP;
 	for (i = 0; i < g->waves; i++) {
-		va = (d->counters & ~3ULL) + ((u64)(g->first + i) * d->steps + g->step) * 4;
+		va = (d->counters & ~3ULL) + ((u64)wave_in_grid(d, g->first + i) * d->steps + g->step) * 4;
 		if (va / VGPU_PAGE != page) {
 			page = va / VGPU_PAGE;
 			base = vgpu_vm_ptr(m, vgpu_queue_as(d->q), page * VGPU_PAGE, VGPU_PAGE, true);
@@ -382,15 +393,6 @@ static struct vgpu_group *halt_workgroup(struct vgpu_model *m, struct vgpu_group
 	return wg ? g : NULL;
 }
 
-static void dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d)
-{
-	m->stats.dispatches_done++;
-	vgpu_list_del(&d->link);
-	d->q->inflight_count--;
-	vgpu_aql_signal(m, d->q, d->signal);
-	vgpu_free(d);
-}
-
 static void step_done(struct vgpu_model *m, struct vgpu_group *g)
 {
 	struct vgpu_dispatch *d = g->d;
@@ -415,7 +417,7 @@ static void step_done(struct vgpu_model *m, struct vgpu_group *g)
 		d->open = NULL;
 	vgpu_group_put(m, g);
 	if (d->waves_done == (d->workgroups - 1) * d->wg_waves + d->last_wg_waves)
-		dispatch_done(m, d);
+		vgpu_aql_part_done(m, d);
 }
 
 /* A group that waits for its flag leaves the list when it is set, or cannot be read. */

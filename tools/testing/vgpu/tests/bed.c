@@ -166,9 +166,9 @@ void bed_write_reg(struct bed *b, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg
 static void vmid_mapping(struct bed *b, u32 atc, u32 status, u32 lut, u32 vmid, u32 mapping)
 {
 	reg(b, atc + vmid, mapping);
-	while (!(vgpu_model_reg_read(b->m, VGPU_ATC_PASID_STATUS) & status << vmid))
+	while (!(vgpu_model_reg_read(b->m, b->config.asic->atc_status) & status << vmid))
 		;
-	reg(b, VGPU_ATC_PASID_STATUS, status << vmid);
+	reg(b, b->config.asic->atc_status, status << vmid);
 	reg(b, lut + vmid, mapping);
 }
 
@@ -176,8 +176,8 @@ void bed_vmid(struct bed *b, u32 vmid, const struct bed_process *p)
 {
 	u32 mapping = p ? 1u << 31 | p->pasid : 0, hub;
 
-	vmid_mapping(b, VGPU_ATC_VMID0_PASID, 1, VGPU_IH_VMID_0_LUT, vmid, mapping);
-	vmid_mapping(b, VGPU_ATC_VMID16_PASID, 1u << 16, VGPU_IH_VMID_0_LUT_MM, vmid, mapping);
+	vmid_mapping(b, b->config.asic->atc_mapping, 1, VGPU_IH_VMID_0_LUT, vmid, mapping);
+	vmid_mapping(b, b->config.asic->atc_mapping_mm, 1u << 16, VGPU_IH_VMID_0_LUT_MM, vmid, mapping);
 	for (hub = 0; p && hub < VGPU_HUBS; hub++) {
 		if (!vgpu_hub_exists(b->m, hub))
 			continue;

@@ -235,7 +235,7 @@ static void pm4_garbage_is_refused(void)
 
 /* ---- SDMA ---- */
 
-#define SDMA0_GFX	(VGPU_BASE_SDMA0 + 0x80)
+#define SDMA0_GFX	(b->config.asic->sdma[0].regs + 0x80)
 #define SDMA_DOORBELL	0x800
 
 static void sdma_kernel_ring(void)
@@ -1321,12 +1321,12 @@ static void vmids_are_programmed_by_registers(void)
 	u64 mailbox = w->flag_va + 8;
 
 	/* Status bits: of the mappings that took effect, until they are cleared one by one */
-	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_ATC_PASID_STATUS), 0);
-	vgpu_model_reg_write(b->m, VGPU_ATC_VMID0_PASID + 3, 0);
-	vgpu_model_reg_write(b->m, VGPU_ATC_VMID16_PASID + 15, 0);
-	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_ATC_PASID_STATUS), 1u << 3 | 1u << 31);
-	vgpu_model_reg_write(b->m, VGPU_ATC_PASID_STATUS, 1u << 3);
-	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_ATC_PASID_STATUS), 1u << 31);
+	CHECK_EQ(vgpu_model_reg_read(b->m, b->config.asic->atc_status), 0);
+	vgpu_model_reg_write(b->m, b->config.asic->atc_mapping + 3, 0);
+	vgpu_model_reg_write(b->m, b->config.asic->atc_mapping_mm + 15, 0);
+	CHECK_EQ(vgpu_model_reg_read(b->m, b->config.asic->atc_status), 1u << 3 | 1u << 31);
+	vgpu_model_reg_write(b->m, b->config.asic->atc_status, 1u << 3);
+	CHECK_EQ(vgpu_model_reg_read(b->m, b->config.asic->atc_status), 1u << 31);
 	/* Interrupts carry the process of IH's table */
 	memcpy((u8 *)w->signal + 8, &mailbox, 8);
 	bed_hqd_load(b, q, 1, 4, VMID);

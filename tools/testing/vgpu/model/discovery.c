@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/*
+ * discovery.c - the IP discovery table: which blocks of which version a device has, and where their registers are
+ *
+ * The driver reads it from the last 64 KiB of VRAM before it knows anything else. The layout is that of its include/discovery.h.
+ */
+#include "model.h"
+
+#define BINARY_SIGNATURE	0x28211407u
+#define TABLE_SIGNATURE		0x53445049u	/* "IPDS" */
+#define GC_SIGNATURE		0x4347u		/* "GC" */
+#define HARVEST_SIGNATURE	0x56524148u	/* "HARV" */
+#define BINARY_HEADER		60		/* with six tables of 8 bytes */
+#define BINARY_CHECKSUM		8
+#define BINARY_SIZE		10
+#define BINARY_TABLES		12
+#define TABLE_HEADER		80		/* with places for 16 dies */
+#define TABLE_VERSION		3
+#define HARVEST_BYTES		136
+
+enum table { TABLE_IP, TABLE_GC, TABLE_HARVEST };
+
+/* Blocks by hardware id */
+enum {
+	HW_MP1		= 1,
+	HW_THM		= 3,
+	HW_SMUIO	= 4,
+	HW_GC		= 11,
+	HW_VCN		= 12,
+	HW_MMHUB	= 34,
+	HW_ATHUB	= 35,
+	HW_OSSSYS	= 40,
+	HW_HDP		= 41,
+	HW_SDMA0	= 42,
+	HW_DF		= 46,
+	HW_NBIF		= 108,
+	HW_MP0		= 255,
+};
+
+/* How often a block is there */
+enum each { ONCE, EACH_XCC, EACH_AID, EACH_ENGINE };
+
+#define MAX_BASES		9
+
+static const struct block {
+	u16 hw;
+	enum each each;
+	u8 major, minor, revision;
+	u32 base[MAX_BASES];		/* of the first instance, 0 behind the first one: end; instances are a stride apart */
+} blocks[] = {
+	{ HW_NBIF, EACH_AID, 7, 9, 0, { 0x0, 0x14, VGPU_BASE_NBIO2, 0x10400, 0x1a000, 0x11c00, 0x1c000, 0x1d000, 0xb300 } },
+	{ HW_GC, EACH_XCC, 9, 4, 3, { VGPU_BASE_GC0, VGPU_BASE_GC1 } },
+	{ HW_SDMA0, EACH_ENGINE, 4, 4, 2, { 0 } },
+	{ HW_MMHUB, EACH_AID, 1, 8, 0, { VGPU_BASE_MMHUB_942 } },
+	{ HW_ATHUB, ONCE, 1, 8, 0, { VGPU_BASE_ATHUB } },
+	{ HW_OSSSYS, ONCE, 4, 4, 2, { VGPU_BASE_OSSSYS } },
+	{ HW_HDP, ONCE, 4, 4, 2, { 0x0f20 } },
+	{ HW_DF, ONCE, 4, 6, 2, { 0x7000 } },
+	{ HW_MP0, ONCE, 13, 0, 6, { 0x16000 } },
+	{ HW_MP1, ONCE, 13, 0, 6, { 0x16000 } },
+	{ HW_THM, ONCE, 13, 0, 6, { 0x16600 } },
+	{ HW_SMUIO, ONCE, 13, 0, 3, { 0x16800, 0x16a00 } },
+	{ HW_VCN, EACH_AID, 4, 0, 3, { 0x7800, 0x7e00 } },
+};
+
+/* The table under construction */
+struct writer {
+	u8 *at;
+	u32 pos;
+	u32 size;
+	bool full;
+};
+
+static void put(struct writer *w, u32 value, u32 bytes)
+{
+	for (; bytes; bytes--, value >>= 8) {
+		w->full |= w->pos >= w->size;
+		if (!w->full)
+			w->at[w->pos++] = (u8)value;
+	}
+}
+
+static void put_at(struct writer *w, u32 pos, u32 value, u32 bytes)
+{
+	struct writer there = { .at = w->at, .pos = pos, .size = w->size };
+
+	put(&there, value, bytes);
+	w->full |= there.full;
+}
+
+static u16 checksum(const struct writer *w, u32 from, u32 to)
+{
+	u16 sum = 0;
+
+	for (; from < to && from < w->size; from++)
+		sum += w->at[from];
+	return sum;
+}
+
+/* Enters a table, which ends here, in the list at the beginning. @checked: bytes of it that the checksum is of */
+static void finish_table(struct writer *w, enum table table, u32 start, u32 checked)
+{
+	put_at(w, BINARY_TABLES + 8 * table, start, 2);
+	put_at(w, BINARY_TABLES + 8 * table + 2, checksum(w, start, start + checked), 2);
+	put_at(w, BINARY_TABLES + 8 * table + 4, w->pos - start, 2);
+}
+
+static u32 instances(const struct vgpu_config *c, enum each each)
+{
+	u32 aids = (c->xccs + 1) / 2;
+
+	return each == EACH_XCC ? c->xccs : each == EACH_AID ? aids : each == EACH_ENGINE ? aids * c->asic->sdma_per_aid : 1;
+}
+
+static void put_instance(struct writer *w, const struct vgpu_config *c, const struct block *b, u32 instance)
+{
+	u32 n = 1, i, base, shift = 0;
+
+	while (n < MAX_BASES && b->base[n])
+		n++;
+	if (b->each == EACH_XCC)
+		shift = instance * VGPU_XCC_STRIDE;
+	else if (b->each == EACH_AID)
+		shift = instance * VGPU_AID_STRIDE;
+	else if (b->each == EACH_ENGINE)
+		shift = instance / c->asic->sdma_per_aid * VGPU_AID_STRIDE;
+	put(w, b->hw, 2);
+	put(w, instance, 1);
+	put(w, n, 1);
+	put(w, b->major, 1);
+	put(w, b->minor, 1);
+	put(w, b->revision, 1);
+	put(w, 0, 1);
+	for (i = 0; i < n; i++) {
+		base = b->each == EACH_ENGINE ? c->asic->sdma[instance % c->asic->sdma_per_aid].regs : b->base[i];
+		put(w, base + shift, 4);
+	}
+}
+
+static void put_blocks(struct writer *w, const struct vgpu_config *c)
+{
+	u32 start = w->pos, die = start + TABLE_HEADER, n = 0, b, i;
+
+	put(w, TABLE_SIGNATURE, 4);
+	put(w, TABLE_VERSION, 2);
+	put(w, 0, 2);				/* size: below */
+	put(w, 0, 4);
+	put(w, 1, 2);				/* dies */
+	put(w, 0, 2);
+	put(w, die, 2);
+	for (; w->pos < die && !w->full; )
+		put(w, 0, 1);
+	put(w, 0, 2);				/* this is die 0 */
+	put(w, 0, 2);				/* blocks: below */
+	for (b = 0; b < ARRAY_SIZE(blocks); b++)
+		for (i = 0; i < instances(c, blocks[b].each); i++, n++)
+			put_instance(w, c, &blocks[b], i);
+	put_at(w, die + 2, n, 2);
+	put_at(w, start + 6, w->pos - start, 2);
+	finish_table(w, TABLE_IP, start, w->pos - start);
+}
+
+/* What one XCC is made of; fuses say which of its CUs are missing */
+static void put_gc(struct writer *w, const struct vgpu_config *c)
+{
+	const u32 info[] = {
+		c->se, (c->cus + c->se - 1) / c->se, 1, 4, 16, 512, 32, 32, 16, 0, 1, 64, c->waves_per_simd, 32, 64, 1, 4,
+	};
+	u32 start = w->pos, i, bytes = 12 + sizeof(info);
+
+	put(w, GC_SIGNATURE, 4);
+	put(w, 2, 2);				/* version 2.0 */
+	put(w, 0, 2);
+	put(w, bytes, 4);
+	for (i = 0; i < ARRAY_SIZE(info); i++)
+		put(w, info[i], 4);
+	finish_table(w, TABLE_GC, start, bytes);
+}
+
+static void put_harvest(struct writer *w)
+{
+	u32 start = w->pos;
+
+	put(w, HARVEST_SIGNATURE, 4);
+	put(w, 0, 4);
+	while (w->pos < start + HARVEST_BYTES && !w->full)
+		put(w, 0, 4);
+	finish_table(w, TABLE_HARVEST, start, HARVEST_BYTES);
+}
+
+/**
+ * vgpu_discovery_build() - write the discovery table of a device
+ * @config: the device; one whose ASIC has such a table
+ * @table: where to
+ * @size: bytes of room
+ *
+ * Return: its size, 0 if it does not fit.
+ */
+u32 vgpu_discovery_build(const struct vgpu_config *config, u8 *table, u32 size)
+{
+	struct writer w = { .at = table, .size = size };
+
+	memset(table, 0, size);
+	put(&w, BINARY_SIGNATURE, 4);
+	put(&w, 1, 2);
+	while (w.pos < BINARY_HEADER && !w.full)
+		put(&w, 0, 2);
+	put_blocks(&w, config);
+	put_gc(&w, config);
+	put_harvest(&w);
+	put_at(&w, BINARY_SIZE, w.pos, 2);
+	put_at(&w, BINARY_CHECKSUM, checksum(&w, BINARY_CHECKSUM + 2, w.pos), 2);
+	return w.full ? 0 : w.pos;
+}
