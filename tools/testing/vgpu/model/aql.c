@@ -12,15 +12,12 @@
  * leave and come back in.
  */
 #include "model.h"
-#include "../vgpu_kernel.h"
 
 #define AQL_BYTES		64
 #define AQL_TYPE(h)		((h) & 0xff)
 #define AQL_BARRIER		0x100
 #define AQL_BARRIER_SIGNALS	5
 #define SRC_CP_EOP		181
-#define VENDOR_PM4_IB		1
-#define MAX_DIMENSION		(1ULL << 32)
 
 enum {
 	AQL_VENDOR	= 0,
@@ -31,18 +28,44 @@ enum {
 	AQL_BARRIER_OR	= 5,
 };
 
+/* Formats of vendor packets */
+enum {
+	VENDOR_PM4_IB		= 1,
+	VENDOR_BARRIER_VALUE	= 2,
+};
+
+/* Conditions of barrier-value packets */
+enum {
+	CONDITION_EQ	= 0,
+	CONDITION_NE	= 1,
+	CONDITION_LT	= 2,
+	CONDITION_GTE	= 3,
+};
+
 /* Byte offsets in packets and signals */
+#define DISPATCH_SETUP		2		/* u16, dimensions 1:0 */
 #define DISPATCH_WORKGROUP	4		/* u16 x, y, z */
 #define DISPATCH_GRID		12		/* u32 x, y, z */
 #define DISPATCH_LDS		28
 #define DISPATCH_KERNEL		32
 #define DISPATCH_KERNARG	40
 #define BARRIER_SIGNALS		8
+#define BARRIER_VALUE		16		/* of a barrier-value packet, whose signal is at 8 */
+#define BARRIER_MASK		24
+#define BARRIER_CONDITION	32
+#define VENDOR_FORMAT		2
 #define PM4_IB_COMMAND		4
 #define COMPLETION_SIGNAL	56
 #define SIGNAL_VALUE		8
 #define SIGNAL_MAILBOX		16
 #define SIGNAL_EVENT_ID		24
+
+/* Byte offsets in amd_queue_t */
+#define QUEUE_RPTR		128		/* read_dispatch_id */
+#define QUEUE_RPTR_OFFSET	136		/* u32, what the line above says */
+#define QUEUE_INACTIVE		192		/* queue_inactive_signal */
+#define INACTIVE_FIRST_CODE	15		/* the code that would have bit 0 */
+#define INACTIVE_BAD_FORMAT	32
 
 static u64 get64(const u8 *p)
 {
@@ -98,7 +121,7 @@ static bool all_mapped(struct vgpu_model *m, struct vgpu_queue *q)
 	return true;
 }
 
-/* The packet at the head is consumed. */
+/* The packet at the head is done with: its slot is free for the next one. */
 static void consume(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u64 index = head_index(m, q);
@@ -131,15 +154,6 @@ static struct vgpu_dispatch *find_dispatch(struct vgpu_queue *q, u64 index)
 	return NULL;
 }
 
-static void drop(struct vgpu_queue *q, struct vgpu_dispatch *d)
-{
-	vgpu_list_del(&d->link);
-	q->inflight_count--;
-	if (q->head == d)
-		q->head = NULL;
-	vgpu_free(d);
-}
-
 static bool has_head(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u32 i;
@@ -158,11 +172,6 @@ void vgpu_aql_launched(struct vgpu_model *m, struct vgpu_queue *q)
 		consume(m, q);
 }
 
-static bool part_complete(const struct vgpu_dispatch *d)
-{
-	return d->waves_done == (d->workgroups - 1) * d->wg_waves + d->last_wg_waves;
-}
-
 /** vgpu_aql_part_done() - all waves of @d, a dispatch or a part of one, are done; @d may be gone afterwards */
 void vgpu_aql_part_done(struct vgpu_model *m, struct vgpu_dispatch *d)
 {
@@ -175,21 +184,19 @@ void vgpu_aql_part_done(struct vgpu_model *m, struct vgpu_dispatch *d)
 		return;
 	for (i = 0; i < q->parts; i++) {
 		share = find_dispatch(vgpu_queue_part(m, q, i), index);
-		if (share && !part_complete(share))
+		if (share && !vgpu_dispatch_complete(share))
 			return;
 	}
 	for (i = 0; i < q->parts; i++) {
-		struct vgpu_queue *part = vgpu_queue_part(m, q, i);
-
-		share = find_dispatch(part, index);
+		share = find_dispatch(vgpu_queue_part(m, q, i), index);
 		if (share)
-			drop(part, share);
+			vgpu_dispatch_drop(share);
 	}
 	m->stats.dispatches_done++;
 	vgpu_aql_signal(m, q, signal);
 }
 
-/** vgpu_aql_unread() - forget that the packet at the head was read, unless some of it has started: it will be read again */
+/** vgpu_aql_unread() - forget that the packet at the head, AQL or PM4, was read unless some of it has started: it will be read again */
 void vgpu_aql_unread(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u64 index;
@@ -197,6 +204,11 @@ void vgpu_aql_unread(struct vgpu_model *m, struct vgpu_queue *q)
 
 	if (!q->head || !all_mapped(m, q))
 		return;
+	if (q->head->index == VGPU_NO_INDEX) {
+		if (!q->head->next_wg)
+			vgpu_dispatch_drop(q->head);
+		return;
+	}
 	index = q->head->index;
 	for (i = 0; i < q->parts; i++) {
 		const struct vgpu_dispatch *d = find_dispatch(vgpu_queue_part(m, q, i), index);
@@ -205,11 +217,10 @@ void vgpu_aql_unread(struct vgpu_model *m, struct vgpu_queue *q)
 			return;
 	}
 	for (i = 0; i < q->parts; i++) {
-		struct vgpu_queue *part = vgpu_queue_part(m, q, i);
-		struct vgpu_dispatch *d = find_dispatch(part, index);
+		struct vgpu_dispatch *d = find_dispatch(vgpu_queue_part(m, q, i), index);
 
 		if (d)
-			drop(part, d);
+			vgpu_dispatch_drop(d);
 	}
 }
 
@@ -239,7 +250,7 @@ void vgpu_aql_joined(struct vgpu_model *m, struct vgpu_queue *q)
 			struct vgpu_dispatch *d = container_of(l, struct vgpu_dispatch, link);
 
 			next = l->next;
-			if (part_complete(d))
+			if (vgpu_dispatch_complete(d))
 				vgpu_aql_part_done(m, d);
 		}
 	}
@@ -260,7 +271,7 @@ void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal)
 		return;
 	value = vgpu_vm_ptr(m, as, signal + SIGNAL_VALUE, 8, true);
 	if (!value) {
-		vgpu_queue_error(m, q, "completion signal is not mapped", signal);
+		vgpu_queue_error(m, q, VGPU_EC_NONE, "completion signal is not mapped", signal);
 		return;
 	}
 	vgpu_wmb();
@@ -276,61 +287,51 @@ void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal)
 	}
 }
 
+/**
+ * vgpu_aql_report() - tell the runtime why its queue has stopped
+ * @m: the device
+ * @q: an AQL queue
+ * @code: the reason, not VGPU_EC_NONE
+ *
+ * The runtime waits for a bit in amd_queue_t.queue_inactive_signal, one for each reason (the numbers are ROCr's). Where amd_queue_t
+ * begins follows from the place of the read index, if the runtime wrote that there; else nobody waits.
+ */
+void vgpu_aql_report(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code)
+{
+	u64 bit = code == VGPU_EC_PACKET_RESERVED ? INACTIVE_BAD_FORMAT : 1ULL << (code - INACTIVE_FIRST_CODE);
+	u32 as = vgpu_queue_as(q), offset = 0;
+	u64 signal, mailbox, event;
+
+	if (!q->rptr_addr || !vgpu_vm_read(m, as, q->rptr_addr + QUEUE_RPTR_OFFSET - QUEUE_RPTR, &offset, sizeof(offset)) ||
+	    offset != QUEUE_RPTR || !vgpu_vm_read64(m, as, q->rptr_addr + QUEUE_INACTIVE - QUEUE_RPTR, &signal) || !signal ||
+	    !vgpu_vm_read64(m, as, signal + SIGNAL_MAILBOX, &mailbox) ||
+	    !vgpu_vm_read64(m, as, signal + SIGNAL_EVENT_ID, &event) || !vgpu_vm_write64(m, as, signal + SIGNAL_VALUE, bit))
+		return;
+	event &= 0xffffffff;
+	if (mailbox && vgpu_vm_write64(m, as, mailbox, event))
+		vgpu_queue_eop(m, q, SRC_CP_EOP, (u32)event);
+}
+
 /* What a packet says of a dispatch. Return: false, and the queue is in error, if it describes none. */
 static bool parse_dispatch(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p, struct vgpu_dispatch *d)
 {
-	u32 as = vgpu_queue_as(q), i, workgroup = 1, last = 1;
-	struct vgpu_kernargs args = { 0 };
-	u64 groups = 1, kernarg;
-	struct vgpu_kernel k;
+	struct vgpu_launch launch = {
+		.kernel = get64(p + DISPATCH_KERNEL),
+		.kernargs = get64(p + DISPATCH_KERNARG),
+		.signal = get64(p + COMPLETION_SIGNAL),
+		.lds_bytes = get32(p + DISPATCH_LDS),
+	};
+	u32 i;
 
-	if (!vgpu_vm_read(m, as, get64(p + DISPATCH_KERNEL), &k, sizeof(k)) || k.magic != VGPU_KERNEL_MAGIC ||
-	    k.version != VGPU_KERNEL_VERSION || !k.steps) {
-		vgpu_queue_error(m, q, "kernel_object is no model kernel", get64(p + DISPATCH_KERNEL));
+	if (!(get16(p + DISPATCH_SETUP) & 3)) {
+		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_DIM, "grid without dimensions", get16(p + DISPATCH_SETUP));
 		return false;
 	}
-	kernarg = get64(p + DISPATCH_KERNARG);
 	for (i = 0; i < 3; i++) {
-		u32 wg = get16(p + DISPATCH_WORKGROUP + 2 * i), grid = get32(p + DISPATCH_GRID + 4 * i);
-
-		if (!wg || !grid || workgroup > 1024) {
-			vgpu_queue_error(m, q, "bad grid", grid);
-			return false;
-		}
-		workgroup *= wg;
-		last *= grid % wg && !i ? grid % wg : wg;
-		groups *= (grid + (u64)wg - 1) / wg;
-		if (groups >= MAX_DIMENSION) {
-			vgpu_queue_error(m, q, "bad grid", grid);
-			return false;
-		}
+		launch.workgroup[i] = get16(p + DISPATCH_WORKGROUP + 2 * i);
+		launch.grid[i] = get32(p + DISPATCH_GRID + 4 * i);
 	}
-
-	d->signal = get64(p + COMPLETION_SIGNAL);
-	/* It is the waves that fetch instructions and read arguments. */
-	m->client = VGPU_UTCL2_SQC_INST;
-	d->halted = !vgpu_vm_executable(m, as, get64(p + DISPATCH_KERNEL));
-	m->client = VGPU_UTCL2_SQC_DATA;
-	if (!d->halted && kernarg)
-		d->halted = !vgpu_vm_read(m, as, kernarg, &args, sizeof(args));
-	m->client = VGPU_UTCL2_CPC;
-	d->counters = args.counters;
-	d->flag = args.flag;
-	d->step_ns = k.step_ns;
-	d->steps = k.steps;
-	d->vgprs = ((k.vgprs ? k.vgprs : 32) + 7) & ~7u;
-	d->lds_bytes = k.lds_bytes > get32(p + DISPATCH_LDS) ? k.lds_bytes : get32(p + DISPATCH_LDS);
-	d->workgroups = (u32)groups;
-	d->wg_waves = (workgroup + VGPU_WAVE_LANES - 1) / VGPU_WAVE_LANES;
-	/* Waves are numbered through; only the last workgroup of a grid in one dimension may be smaller. */
-	d->last_wg_waves = get32(p + DISPATCH_GRID + 4) == 1 && get32(p + DISPATCH_GRID + 8) == 1 ?
-			   (last + VGPU_WAVE_LANES - 1) / VGPU_WAVE_LANES : d->wg_waves;
-	if (!vgpu_workgroup_fits(m, d->wg_waves, d->vgprs, d->lds_bytes)) {
-		vgpu_queue_error(m, q, "workgroup does not fit on a compute unit", d->wg_waves);
-		return false;
-	}
-	d->hung = vgpu_fault(m, VGPU_FAULT_HUNG_WAVE);
-	return true;
+	return vgpu_dispatch_parse(m, q, &launch, d);
 }
 
 /* Gives a part of the queue its share of a dispatch. Return: false without memory. */
@@ -338,29 +339,20 @@ static bool take_share(struct vgpu_model *m, struct vgpu_queue *q, const struct 
 {
 	u32 chunk = q->chunk ? q->chunk : whole->workgroups, round = chunk * q->parts;
 	u32 first = q->logic_xcc * chunk, rest = whole->workgroups % round, share;
-	struct vgpu_dispatch *d;
+	struct vgpu_dispatch d = *whole;
 
 	share = whole->workgroups / round * chunk;
 	if (rest > first)
 		share += rest - first < chunk ? rest - first : chunk;
 	if (!share)
 		return true;
-	d = vgpu_zalloc(sizeof(*d));
-	if (!d)
-		return false;
-	*d = *whole;
-	d->q = q;
-	d->xccs = q->parts;
-	d->xcc = q->logic_xcc;
-	d->chunk = chunk;
-	d->workgroups = share;
+	d.xccs = q->parts;
+	d.xcc = q->logic_xcc;
+	d.chunk = chunk;
+	d.workgroups = share;
 	if ((whole->workgroups - 1) / chunk % q->parts != q->logic_xcc % q->parts)
-		d->last_wg_waves = d->wg_waves;
-	vgpu_list_add(&d->link, &q->inflight);
-	q->inflight_count++;
-	q->head = d;
-	q->head_ready_ns = m->now_ns + m->config.dispatch_ns;
-	return true;
+		d.last_wg_waves = d.wg_waves;
+	return vgpu_dispatch_put(m, q, &d);
 }
 
 /* Takes the dispatch at the head. Return: false if that is not possible (now, or at all). */
@@ -379,15 +371,13 @@ static bool begin_dispatch(struct vgpu_model *m, struct vgpu_queue *q, u64 index
 	}
 	if (i < q->parts) {
 		while (i--) {
-			struct vgpu_queue *part = vgpu_queue_part(m, q, i);
-			struct vgpu_dispatch *d = find_dispatch(part, index);
+			struct vgpu_dispatch *d = find_dispatch(vgpu_queue_part(m, q, i), index);
 
 			if (d)
-				drop(part, d);
+				vgpu_dispatch_drop(d);
 		}
 		return false;
 	}
-	m->place = true;
 	return true;
 }
 
@@ -420,7 +410,7 @@ static int barrier_met(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p, 
 		if (!signal)
 			continue;
 		if (!vgpu_vm_read64(m, vgpu_queue_as(q), signal + SIGNAL_VALUE, &value)) {
-			vgpu_queue_error(m, q, "barrier signal is not mapped", signal);
+			vgpu_queue_error(m, q, VGPU_EC_NONE, "barrier signal is not mapped", signal);
 			return -1;
 		}
 		one = true;
@@ -429,6 +419,51 @@ static int barrier_met(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p, 
 			return 0;
 	}
 	return !any || !one || zero;
+}
+
+/* AMD's barrier-value packet: a condition on some bits of one signal. Return: as barrier_met() */
+static int barrier_value_met(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p)
+{
+	u64 signal = get64(p + BARRIER_SIGNALS), raw;
+	s64 value, reference = (s64)get64(p + BARRIER_VALUE);
+
+	if (!signal)
+		return 1;
+	if (!vgpu_vm_read64(m, vgpu_queue_as(q), signal + SIGNAL_VALUE, &raw)) {
+		vgpu_queue_error(m, q, VGPU_EC_NONE, "barrier signal is not mapped", signal);
+		return -1;
+	}
+	value = (s64)(raw & get64(p + BARRIER_MASK));
+	switch (get32(p + BARRIER_CONDITION)) {
+	case CONDITION_EQ:
+		return value == reference;
+	case CONDITION_NE:
+		return value != reference;
+	case CONDITION_LT:
+		return value < reference;
+	case CONDITION_GTE:
+		return value >= reference;
+	default:
+		vgpu_queue_error(m, q, VGPU_EC_VENDOR_UNSUPPORTED, "condition", get32(p + BARRIER_CONDITION));
+		return -1;
+	}
+}
+
+/* Return: 1 done, 0 not yet, -1 the queue is in error */
+static int run_vendor(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p)
+{
+	u32 pm4[4];
+
+	switch (get16(p + VENDOR_FORMAT) & 0xff) {
+	case VENDOR_PM4_IB:
+		memcpy(pm4, p + PM4_IB_COMMAND, sizeof(pm4));
+		return vgpu_pm4_ib(m, q, pm4);
+	case VENDOR_BARRIER_VALUE:
+		return barrier_value_met(m, q, p);
+	default:
+		vgpu_queue_error(m, q, VGPU_EC_VENDOR_UNSUPPORTED, "vendor packet", get16(p + VENDOR_FORMAT));
+		return -1;
+	}
 }
 
 /**
@@ -441,9 +476,9 @@ static int barrier_met(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p, 
 bool vgpu_aql_run(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	bool progress = false;
-	u32 pm4[4], inflight;
+	u32 inflight;
 	u64 index;
-	int met;
+	int done;
 
 	if (q->part)
 		return false;
@@ -453,49 +488,45 @@ bool vgpu_aql_run(struct vgpu_model *m, struct vgpu_queue *q)
 
 		inflight = may_begin(m, q);
 		index = head_index(m, q);
-		if (inflight == U32_MAX || index >= q->wptr)
+		if (inflight == U32_MAX || index >= q->wptr || m->now_ns < q->busy_until_ns)
 			break;
 		header = vgpu_vm_ptr(m, vgpu_queue_as(q), packet_va(q, index), AQL_BYTES, false);
 		if (!header) {
-			vgpu_queue_error(m, q, "ring is not mapped", q->ring);
+			vgpu_queue_error(m, q, VGPU_EC_NONE, "ring is not mapped", q->ring);
 			break;
 		}
 		if (AQL_TYPE(READ_ONCE(*header)) == AQL_INVALID)
 			break;
 		vgpu_rmb();				/* the header is written last */
 		memcpy(p, header, sizeof(p));
-		if ((get16(p) & AQL_BARRIER) && inflight)
+		/* A buffer that has begun does not wait for its own waves. */
+		if ((get16(p) & AQL_BARRIER) && inflight && !q->ib_depth)
 			break;
 		switch (AQL_TYPE(get16(p))) {
 		case AQL_DISPATCH:
 			if (inflight >= VGPU_MAX_INFLIGHT || !begin_dispatch(m, q, index, p))
 				return progress;
 			progress = true;
-			break;
+			continue;
 		case AQL_BARRIER_AND:
 		case AQL_BARRIER_OR:
-			met = barrier_met(m, q, p, AQL_TYPE(get16(p)) == AQL_BARRIER_OR);
-			if (met <= 0)
-				return progress;
-			consume(m, q);
-			vgpu_aql_signal(m, q, get64(p + COMPLETION_SIGNAL));
-			progress = true;
+			done = barrier_met(m, q, p, AQL_TYPE(get16(p)) == AQL_BARRIER_OR);
 			break;
 		case AQL_VENDOR:
-			if (get16(p + 2) != VENDOR_PM4_IB) {
-				vgpu_queue_error(m, q, "unknown vendor packet", get16(p + 2));
-				break;
-			}
-			memcpy(pm4, p + PM4_IB_COMMAND, sizeof(pm4));
-			if (!vgpu_pm4_ib(m, q, pm4))
-				return progress;
-			consume(m, q);
-			vgpu_aql_signal(m, q, get64(p + COMPLETION_SIGNAL));
-			progress = true;
+			done = run_vendor(m, q, p);
 			break;
+		case AQL_AGENT:				/* for queues that a program serves */
+			vgpu_queue_error(m, q, VGPU_EC_PACKET_UNSUPPORTED, "agent dispatch", get16(p));
+			return progress;
 		default:
-			vgpu_queue_error(m, q, "unknown AQL packet", get16(p));
+			vgpu_queue_error(m, q, VGPU_EC_PACKET_RESERVED, "type of AQL packet", get16(p));
+			return progress;
 		}
+		if (done <= 0)
+			break;
+		consume(m, q);
+		vgpu_aql_signal(m, q, get64(p + COMPLETION_SIGNAL));
+		progress = true;
 	}
 	return progress;
 }

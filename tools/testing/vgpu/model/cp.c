@@ -15,6 +15,11 @@
 #define DEQUEUE_DRAIN		1
 #define DEQUEUE_RESET_WAVES	2
 #define DOORBELL_EN		0x40000000u	/* CP_HQD_PQ_DOORBELL_CONTROL */
+#define HQD_ERROR_AQL		0x20u		/* CP_HQD_ERROR: a packet was refused */
+#define HQD_ERROR_PQ_UTCL1	0x100u		/* or something that it refers to is not mapped */
+#define SRC_CP_BAD_OPCODE	183
+#define BAD_OPCODE_CODE		10		/* context id: exception code above the index of the process's doorbell */
+#define PROCESS_DOORBELLS	8192u		/* bytes of a process's slice of the doorbell BAR */
 #define HQD_IN_MQD		0x200		/* byte offset of the HQD registers in an MQD */
 #define PIPE_PRIORITY_HIGH	2
 #define MQD_LOGIC_XCC		(0x27 * 4)	/* compute_current_logic_xcc_id: byte offsets in an MQD of gfx942 */
@@ -79,18 +84,6 @@ bool vgpu_queue_hung(const struct vgpu_queue *q)
 	return false;
 }
 
-/* The queue reads no more packets: what the hardware would report as a fault, and what the driver's tests run into. */
-void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, const char *what, u64 detail)
-{
-	if (q->stuck)
-		return;
-	m->stats.bad_packets++;
-	q->stuck = true;
-	vgpu_err("queue me %u pipe %u slot %u vmid %u pasid %u doorbell %#x: %s (%#llx) at rptr %llu, wptr %llu", q->me, q->pipe,
-		 q->slot, q->vmid, q->pasid, q->doorbell, what, (unsigned long long)detail, (unsigned long long)q->rptr,
-		 (unsigned long long)q->wptr);
-}
-
 /* An interrupt from a compute queue */
 void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 context_id)
 {
@@ -103,16 +96,65 @@ void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 
 	vgpu_ih_push(m, iv);
 }
 
+/* Read pointer as the hardware keeps it and the MQD has it */
+u32 vgpu_queue_rptr_dwords(const struct vgpu_queue *q)
+{
+	return q->kind == VGPU_QUEUE_AQL ? (u32)q->rptr * AQL_PACKET_DWORDS : (u32)(q->rptr & (q->ring_bytes / 4 - 1));
+}
+
+/**
+ * vgpu_queue_error() - a queue reads no more packets
+ * @m: the device
+ * @q: the queue
+ * @code: what the driver is told; of kernel queues and SDMA it is told nothing
+ * @what: for the log
+ * @detail: for the log
+ *
+ * Waves in flight go on. CP_HQD_ERROR goes into the MQD with everything else, so the queue is as stopped when it is mapped again.
+ */
+void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code, const char *what, u64 detail)
+{
+	if (q->stuck)
+		return;
+	m->stats.bad_packets++;
+	q->stuck = true;
+	vgpu_err("queue me %u pipe %u slot %u vmid %u pasid %u doorbell %#x: %s (%#llx) at rptr %llu, wptr %llu", q->me, q->pipe,
+		 q->slot, q->vmid, q->pasid, q->doorbell, what, (unsigned long long)detail, (unsigned long long)q->rptr,
+		 (unsigned long long)q->wptr);
+	if (!vgpu_queue_is_user_compute(q))
+		return;
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_ERROR, code ? HQD_ERROR_AQL : HQD_ERROR_PQ_UTCL1);
+	if (!code)
+		return;
+	vgpu_queue_eop(m, q, SRC_CP_BAD_OPCODE, (u32)code << BAD_OPCODE_CODE | q->doorbell % PROCESS_DOORBELLS / 8);
+	if (q->kind == VGPU_QUEUE_AQL)
+		vgpu_aql_report(m, q, code);
+}
+
 static u32 hqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg)
 {
 	return vgpu_hqd_get(m, q->xcc, q->me, q->pipe, q->slot, reg);
 }
 
+static u64 *doorbell_at(struct vgpu_model *m, u32 doorbell)
+{
+	if ((u64)doorbell + 8 > m->config.doorbell_bytes || (doorbell & 7))
+		return NULL;
+	return (u64 *)((u8 *)m->config.doorbells + doorbell);
+}
+
 static u64 *doorbell_ptr(struct vgpu_model *m, const struct vgpu_queue *q)
 {
-	if (!q->has_doorbell || (u64)q->doorbell + 8 > m->config.doorbell_bytes || (q->doorbell & 7))
-		return NULL;
-	return (u64 *)((u8 *)m->config.doorbells + q->doorbell);
+	return q->has_doorbell ? doorbell_at(m, q->doorbell) : NULL;
+}
+
+/** vgpu_doorbell_drop() - whatever was rung so far was for nobody; any context */
+void vgpu_doorbell_drop(struct vgpu_model *m, u32 doorbell)
+{
+	u64 *p = doorbell_at(m, doorbell);
+
+	if (p)
+		xchg(p, DOORBELL_IDLE);
 }
 
 static void ring(struct vgpu_queue *q, u64 value)
@@ -142,6 +184,29 @@ static void ring_parts(struct vgpu_model *m, struct vgpu_queue *q, u64 value)
 		if (other->group == q->group && other->kind == q->kind)
 			ring(other, value);
 	}
+}
+
+/**
+ * vgpu_queue_fetch_wptr() - take the write pointer of a queue from memory, at map
+ * @m: the device
+ * @q: the queue
+ * @va: where it is, in the queue's address space
+ *
+ * First makes the doorbell an edge, then fetches: a ring in between is seen twice, never missed, and what an earlier queue left there is
+ * no ring.
+ *
+ * Return: false after a GPUVM fault; the queue is empty then.
+ */
+bool vgpu_queue_fetch_wptr(struct vgpu_model *m, struct vgpu_queue *q, u64 va)
+{
+	u64 *p = doorbell_ptr(m, q);
+
+	if (p)
+		ring_parts(m, q, xchg(p, DOORBELL_IDLE));	/* other parts of it are mapped already */
+	if (vgpu_vm_read64(m, vgpu_queue_as(q), va, &q->wptr))
+		return true;
+	q->wptr = q->rptr;
+	return false;
 }
 
 /* Takes what was written since the last time. Doorbells are edges: the same value twice is two of them. */
@@ -223,11 +288,10 @@ static void find_parts(struct vgpu_model *m, struct vgpu_queue *q)
  */
 struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_request *request)
 {
-	u32 r[VGPU_HQD_REGS], i, rptr;
+	u32 r[VGPU_HQD_REGS], i, atc;
 	struct vgpu_queue *q;
-	u64 wptr, mqd, *p;
 	bool from_memory;
-	u32 atc;
+	u64 wptr, mqd;
 
 	if (request->from_registers) {
 		for (i = 0; i < VGPU_HQD_REGS; i++)
@@ -268,7 +332,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	}
 	q->mqd = mqd;
 	find_parts(m, q);
-	if (q->kind == VGPU_QUEUE_AQL && !read_cu_mask(m, q)) {
+	if (vgpu_queue_is_user_compute(q) && !read_cu_mask(m, q)) {
 		vgpu_queue_free(m, q);
 		return NULL;
 	}
@@ -280,20 +344,18 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	q->wptr_addr = request->wptr_addr ? request->wptr_addr :
 		       (r[VGPU_HQD_PQ_WPTR_POLL_LO] & ~3u) | (u64)r[VGPU_HQD_PQ_WPTR_POLL_HI] << 32;
 	q->ready_ns = m->now_ns;
+	q->stuck = r[VGPU_HQD_ERROR];
+	if (vgpu_queue_is_user_compute(q))
+		vgpu_pm4_load(m, q);
 
-	/* First make the doorbell an edge, then fetch: a ring in between is seen twice, never missed. */
-	from_memory = q->wptr_addr && (!request->from_registers ||
-				       vgpu_wptr_poll_take(m, request->xcc, request->me, request->pipe, request->slot));
-	p = doorbell_ptr(m, q);
-	if (p && from_memory)
-		ring_parts(m, q, xchg(p, DOORBELL_IDLE));	/* other parts of it are mapped already */
-	rptr = r[VGPU_HQD_PQ_RPTR];
 	wptr = r[VGPU_HQD_PQ_WPTR_LO] | (u64)r[VGPU_HQD_PQ_WPTR_HI] << 32;
 	if (q->kind == VGPU_QUEUE_AQL)
 		wptr /= AQL_PACKET_DWORDS;
-	if (from_memory)
-		vgpu_vm_read64(m, vgpu_queue_as(q), q->wptr_addr, &wptr);
-	set_pointers(q, wptr, rptr);
+	from_memory = q->wptr_addr && (!request->from_registers ||
+				       vgpu_wptr_poll_take(m, request->xcc, request->me, request->pipe, request->slot));
+	if (from_memory && vgpu_queue_fetch_wptr(m, q, q->wptr_addr))
+		wptr = q->wptr;
+	set_pointers(q, wptr, r[VGPU_HQD_PQ_RPTR]);
 	if (q->me == 1)
 		vgpu_regs_set_waves(m, q->xcc, q->pipe, q->slot, true, 0);
 	m->place = true;
@@ -318,13 +380,13 @@ u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save)
 		vgpu_queue_free(m, q);
 		return 0;
 	}
-	if (save && q->kind == VGPU_QUEUE_AQL) {
+	if (save && vgpu_queue_is_user_compute(q)) {
 		if (q->leaving != VGPU_SAVES)		/* otherwise memory has it already */
 			bytes = vgpu_cwsr_save(m, q);
 	} else if (!vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + VGPU_HQD_PQ_RPTR * 4,
 				    hqd(m, q, VGPU_HQD_PQ_RPTR))) {
 		vgpu_err("MQD %#llx is not mapped", (unsigned long long)q->mqd);
-	} else if (q->kind == VGPU_QUEUE_AQL) {
+	} else if (vgpu_queue_is_user_compute(q)) {
 		vgpu_cwsr_discard(m, q);
 	}
 	vgpu_queue_free(m, q);
@@ -354,11 +416,11 @@ static void dequeue(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u32 type = hqd(m, q, VGPU_HQD_DEQUEUE_REQUEST) & 7;
 
-	if (q->kind == VGPU_QUEUE_AQL && (q->leaving == VGPU_DEAD || vgpu_fault_on(m, VGPU_FAULT_DEQUEUE_DEAD, q->xcc))) {
+	if (vgpu_queue_is_user_compute(q) && (q->leaving == VGPU_DEAD || vgpu_fault_on(m, VGPU_FAULT_DEQUEUE_DEAD, q->xcc))) {
 		q->leaving = VGPU_DEAD;
 		return;
 	}
-	if (type == DEQUEUE_RESET_WAVES || q->kind != VGPU_QUEUE_AQL) {
+	if (type == DEQUEUE_RESET_WAVES || !vgpu_queue_is_user_compute(q)) {
 		vgpu_queue_unmap(m, q, false);
 		return;
 	}
@@ -438,7 +500,7 @@ static void poll_registers(struct vgpu_model *m)
 		request.pipe = pipe;
 		request.slot = slot;
 		q = vgpu_queue_map(m, &request);
-		if (q && q->kind == VGPU_QUEUE_AQL) {
+		if (q && vgpu_queue_is_user_compute(q)) {
 			q->ready_ns = m->now_ns + vgpu_cwsr_ns(m, vgpu_cwsr_restore(m, q));
 			if (q->head)
 				q->head_ready_ns = q->ready_ns;
@@ -585,6 +647,8 @@ void vgpu_model_reset(struct vgpu_model *m)
 	while (!vgpu_list_empty(&m->queues))
 		vgpu_queue_free(m, container_of(m->queues.next, struct vgpu_queue, link));
 	memset(m->sdma_ring, 0, sizeof(m->sdma_ring));
+	memset(m->sdma_rlc, 0, sizeof(m->sdma_rlc));
+	m->sdma_rlcs = 0;
 	for (xcc = 0; xcc < m->config.xccs; xcc++) {
 		struct vgpu_xcc *x = &m->xcc[xcc];
 

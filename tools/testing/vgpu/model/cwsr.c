@@ -200,7 +200,7 @@ static void scribble_stack(struct vgpu_model *m, const struct vgpu_queue *q, con
 /**
  * vgpu_cwsr_save() - write the state of a queue to memory, at dequeue
  * @m: the device
- * @q: an AQL queue; the caller frees it and its waves afterwards
+ * @q: a compute queue of a process; the caller frees it and its waves afterwards
  *
  * Return: bytes of resident state that were saved.
  */
@@ -209,8 +209,8 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 	struct cursor c = cursor_of(m, q);
 	bool busy = q->inflight_count;
 	struct vgpu_list *l;
+	u64 bytes, wptr;
 	u32 i = 0;
-	u64 bytes;
 
 	vgpu_aql_unread(m, q);
 	c.stack_offset = c.stack_size;
@@ -249,12 +249,15 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 	if (c.failed)
 		vgpu_err("save area of queue %#x (pasid %u) is too small or not mapped: %u of %u, stack %u of %u", q->doorbell,
 			 q->pasid, c.area_offset, c.area_size, c.stack_size - c.stack_offset, c.stack_size);
+	wptr = q->kind == VGPU_QUEUE_AQL ? q->wptr * 16 : q->wptr;
 	if (!busy || !vgpu_fault(m, VGPU_FAULT_STALE_MQD)) {
-		write_mqd(m, q, VGPU_HQD_PQ_RPTR, (u32)q->rptr * 16);
-		write_mqd(m, q, VGPU_HQD_PQ_WPTR_LO, (u32)(q->wptr * 16));
-		write_mqd(m, q, VGPU_HQD_PQ_WPTR_HI, (u32)(q->wptr * 16 >> 32));
+		write_mqd(m, q, VGPU_HQD_PQ_RPTR, vgpu_queue_rptr_dwords(q));
+		write_mqd(m, q, VGPU_HQD_PQ_WPTR_LO, (u32)wptr);
+		write_mqd(m, q, VGPU_HQD_PQ_WPTR_HI, (u32)(wptr >> 32));
+		write_mqd(m, q, VGPU_HQD_ERROR, hqd(m, q, VGPU_HQD_ERROR));
 		write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, c.stack_offset);
 		write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, c.area_offset);
+		vgpu_pm4_save(m, q);
 	}
 	m->saved_mqd = q->mqd;
 	if (busy && vgpu_fault(m, VGPU_FAULT_MQD_GARBAGE))
@@ -299,7 +302,7 @@ static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_
 	d->halted = r->halted;
 	vgpu_list_add(&d->link, &q->inflight);
 	q->inflight_count++;
-	if (d->index == q->rptr && d->next_wg < d->workgroups)
+	if ((d->index == q->rptr || d->index == VGPU_NO_INDEX) && d->next_wg < d->workgroups)
 		q->head = d;
 	return d;
 }
@@ -340,7 +343,7 @@ static bool restore_wave(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu
 /**
  * vgpu_cwsr_restore() - continue with what memory says, at map
  * @m: the device
- * @q: an AQL queue that was just mapped
+ * @q: a compute queue of a process that was just mapped
  *
  * The waves get their slots from q->ready_ns on.
  *

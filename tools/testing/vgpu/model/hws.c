@@ -161,7 +161,7 @@ static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry 
 	}
 	q->gws = e->gws;
 	q->ready_ns = start_ns;
-	if (q->kind == VGPU_QUEUE_AQL)
+	if (!e->sdma)
 		*restored += vgpu_cwsr_restore(m, q);
 	return true;
 }
@@ -220,7 +220,7 @@ enum cause {
 /* Does a queue that is to be saved stay? Its doorbell is what the driver finds in the MQD of the HIQ. */
 static bool fails(struct vgpu_model *m, const struct vgpu_queue *q, enum cause cause)
 {
-	if (q->kind != VGPU_QUEUE_AQL)
+	if (!vgpu_queue_is_user_compute(q))
 		return false;
 	if (!vgpu_queue_hung(q) && (cause != BY_REQUEST || !vgpu_fault_on(m, VGPU_FAULT_PREEMPT_FAIL, q->xcc)))
 		return false;

@@ -14,6 +14,7 @@
  *   cp.c     vgpu_model_run(), hardware queues, doorbells, mapping and unmapping
  *   hws.c    runlist, process and queue slots, rotation
  *   aql.c    AQL packets
+ *   dispatch.c  dispatches, from packets of either kind
  *   waves.c  wave slots and the progress of waves
  *   cwsr.c   saving waves at dequeue, restoring them at map
  *   sdma.c   SDMA rings and queues
@@ -34,6 +35,9 @@
 #define VGPU_SDMA_RINGS		2
 #define VGPU_MAX_SIMDS		(VGPU_MAX_CUS * 4)
 #define VGPU_PAGE		4096u
+#define VGPU_NO_INDEX		U64_MAX
+#define VGPU_IB_LEVELS		2u		/* an indirect buffer may refer to another one */
+#define VGPU_COMPUTE_REGS	80u		/* COMPUTE_DISPATCH_INITIATOR to COMPUTE_USER_DATA_15 */
 
 /* Counters, shown by vgpu_model_print_stats() under these names */
 struct vgpu_stats {
@@ -110,6 +114,39 @@ enum vgpu_queue_kind {
 
 struct vgpu_queue;
 
+/* Why a packet was refused, as amdkfd numbers the exceptions of a queue (enum kfd_dbg_trap_exception_code) */
+enum vgpu_exception {
+	VGPU_EC_NONE			= 0,	/* reported in another way, as a GPUVM fault is */
+	VGPU_EC_DISPATCH_DIM		= 16,
+	VGPU_EC_DISPATCH_GROUP_SEGMENT	= 17,
+	VGPU_EC_DISPATCH_CODE		= 18,
+	VGPU_EC_PACKET_RESERVED		= 19,	/* no such packet */
+	VGPU_EC_PACKET_UNSUPPORTED	= 20,	/* not in this queue */
+	VGPU_EC_DISPATCH_WORK_GROUP	= 21,
+	VGPU_EC_DISPATCH_REGISTER	= 22,
+	VGPU_EC_VENDOR_UNSUPPORTED	= 23,
+};
+
+/**
+ * struct vgpu_launch - a dispatch as its packet describes it
+ * @kernel: address of struct vgpu_kernel
+ * @kernargs: address of struct vgpu_kernargs, 0: none
+ * @signal: completion signal, 0: none
+ * @grid: work-items
+ * @workgroup: work-items of a workgroup
+ * @vgprs: of each lane, at least
+ * @lds_bytes: of each workgroup, at least
+ */
+struct vgpu_launch {
+	u64 kernel;
+	u64 kernargs;
+	u64 signal;
+	u64 grid[3];
+	u32 workgroup[3];
+	u32 vgprs;
+	u32 lds_bytes;
+};
+
 /* What a queue does after CP_HQD_DEQUEUE_REQUEST, until CP_HQD_ACTIVE is 0; it takes no packets in the meantime */
 enum vgpu_leaving {
 	VGPU_STAYS,
@@ -123,7 +160,7 @@ enum vgpu_leaving {
  * struct vgpu_dispatch - a kernel dispatch whose waves are not all done; on several XCCs, a part of it on each that has one
  * @link: in vgpu_queue.inflight
  * @q: its queue
- * @index: of the packet
+ * @index: of its AQL packet; VGPU_NO_INDEX: a PM4 packet, which only the XCC that read it knows of
  * @signal: completion signal, 0: none
  * @counters: kernel argument
  * @flag: kernel argument
@@ -225,8 +262,9 @@ struct vgpu_group {
  * @ring_bytes: its size
  * @rptr_addr: where rptr is reported
  * @wptr_addr: where wptr is fetched at map
- * @ib: indirect buffer being read
- * @in_ib: there is one
+ * @ib: indirect buffers being read, the innermost last; their packets are not consumed yet
+ * @ib_depth: how many
+ * @compute: COMPUTE_* registers, set by packets and used by PM4 dispatches
  * @rptr: consumed so far, in the ring's unit (PM4: dwords, AQL: packets, SDMA: bytes)
  * @wptr: written so far
  * @busy_until_ns: the engine works on a packet (unmap, runlist) until then
@@ -243,7 +281,8 @@ struct vgpu_group {
  * @waves: waves in slots
  * @engine: SDMA engine
  * @ring_id: of its interrupts (SDMA)
- * @regs: first register of a kernel's SDMA ring, 0 for user queues
+ * @closing: SDMA: finishes the indirect buffer that it is in and takes nothing more from its ring
+ * @regs: first register of an SDMA ring or queue that registers describe, 0: an MQD does
  */
 struct vgpu_queue {
 	struct vgpu_list link;
@@ -274,8 +313,9 @@ struct vgpu_queue {
 	u32 ring_bytes;
 	u64 rptr_addr;
 	u64 wptr_addr;
-	struct vgpu_stream ib;
-	bool in_ib;
+	struct vgpu_stream ib[VGPU_IB_LEVELS];
+	u32 ib_depth;
+	u32 compute[VGPU_COMPUTE_REGS];
 	u64 rptr;
 	u64 wptr;
 	u64 busy_until_ns;
@@ -292,6 +332,7 @@ struct vgpu_queue {
 	u32 waves;
 	u32 engine;
 	u32 ring_id;
+	bool closing;
 	u32 regs;
 };
 
@@ -450,6 +491,8 @@ struct vgpu_xcc {
  * @pass: number of the launch pass
  * @place: there may be something to launch
  * @sdma_ring: the kernel's rings
+ * @sdma_rlc: user queues that the driver wrote into registers
+ * @sdma_rlcs: how many
  * @slots: wave slots of an XCC
  * @tlb: translations of each hub, VGPU_TLB_ENTRIES of them
  * @client: who accesses memory now, as a fault tells it (VGPU_UTCL2_*)
@@ -481,6 +524,8 @@ struct vgpu_model {
 	u64 pass;
 	bool place;
 	struct vgpu_queue *sdma_ring[VGPU_SDMA_ENGINES][VGPU_SDMA_RINGS];
+	struct vgpu_queue *sdma_rlc[VGPU_SDMA_ENGINES][VGPU_SDMA_RLCS];
+	u32 sdma_rlcs;
 	u32 slots;
 	struct vgpu_tlb_entry *tlb[VGPU_HUBS];
 	u32 client;
@@ -524,6 +569,12 @@ static inline void vgpu_list_del(struct vgpu_list *entry)
 	entry->next->prev = entry->prev;
 }
 
+/* A queue whose state is saved with its waves: the kernel's rings have none */
+static inline bool vgpu_queue_is_user_compute(const struct vgpu_queue *q)
+{
+	return q->kind != VGPU_QUEUE_SDMA && q->vmid;
+}
+
 /* gpuvm.c */
 bool vgpu_tlb_init(struct vgpu_model *m);
 void vgpu_tlb_fini(struct vgpu_model *m);
@@ -548,9 +599,12 @@ struct vgpu_queue *vgpu_queue_part(struct vgpu_model *m, struct vgpu_queue *q, u
 struct vgpu_queue *vgpu_queue_alloc(struct vgpu_model *m, enum vgpu_queue_kind kind);
 void vgpu_queue_free(struct vgpu_model *m, struct vgpu_queue *q);
 struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_request *request);
+bool vgpu_queue_fetch_wptr(struct vgpu_model *m, struct vgpu_queue *q, u64 va);
+void vgpu_doorbell_drop(struct vgpu_model *m, u32 doorbell);
 u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save);
 bool vgpu_queue_hung(const struct vgpu_queue *q);
-void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, const char *what, u64 detail);
+void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code, const char *what, u64 detail);
+u32 vgpu_queue_rptr_dwords(const struct vgpu_queue *q);
 void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 context_id);
 
 /* aql.c */
@@ -560,6 +614,15 @@ void vgpu_aql_part_done(struct vgpu_model *m, struct vgpu_dispatch *d);
 void vgpu_aql_unread(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_aql_joined(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal);
+void vgpu_aql_report(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code);
+
+/* dispatch.c */
+bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d);
+bool vgpu_dispatch_put(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_dispatch *from);
+void vgpu_dispatch_drop(struct vgpu_dispatch *d);
+bool vgpu_dispatch_complete(const struct vgpu_dispatch *d);
+void vgpu_dispatch_launched(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d);
 
 /* waves.c */
 bool vgpu_waves_init(struct vgpu_model *m);
@@ -582,11 +645,16 @@ u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q);
 
 /* pm4.c */
 bool vgpu_pm4_run(struct vgpu_model *m, struct vgpu_queue *q);
-bool vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p);
+int vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p);
+void vgpu_pm4_launched(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_pm4_load(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_pm4_save(struct vgpu_model *m, struct vgpu_queue *q);
 
 /* sdma.c */
 bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_sdma_poll_registers(struct vgpu_model *m);
+u32 vgpu_sdma_rlc_of(const struct vgpu_model *m, u32 index);
+void vgpu_sdma_reset(struct vgpu_model *m);
 struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_request *request);
 void vgpu_sdma_save(struct vgpu_model *m, struct vgpu_queue *q);
 

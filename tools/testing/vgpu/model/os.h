@@ -57,6 +57,7 @@ typedef long long s64;
 #define READ_ONCE(x)			(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)		(*(volatile __typeof__(x) *)&(x) = (v))
 #define xchg(p, v)			__atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
+#define cmpxchg(p, old, new)		__sync_val_compare_and_swap((p), (old), (new))
 #define vgpu_atomic64_add(p, v)		((void)__atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST))
 #define vgpu_wmb()			__atomic_thread_fence(__ATOMIC_RELEASE)
 #define vgpu_rmb()			__atomic_thread_fence(__ATOMIC_ACQUIRE)

@@ -2,7 +2,8 @@
 /*
  * pm4.c - PM4 packets: kernel rings, KIQ, HIQ, user PM4 queues and the indirect buffers of AQL's vendor packets
  *
- * A packet is executed at once or not at all: one that has to wait stays at the head and is tried again in the next run.
+ * A packet is executed at once or not at all: one that has to wait stays at the head and is tried again in the next run. The packet
+ * that refers to an indirect buffer, and a dispatch that is being launched, stay at the head until that is over.
  */
 #include "model.h"
 
@@ -11,10 +12,17 @@
 #define PM4_COUNT(h)		(((h) >> 16) & 0x3fff)
 #define PM4_NOP_SINGLE		0x3fff			/* this count of a NOP means: nothing follows */
 #define PM4_MAX_DWORDS		32			/* of a packet other than NOP and WRITE_DATA */
+#define PM4_IB_DWORDS		4
+#define PM4_DISPATCH_DWORDS	5
+#define PM4_IB_CHAIN		(1u << 20)		/* goes on in the other buffer and does not come back */
+#define CHAIN_NS		1000			/* fetching it; so even a chain that has no end lets time pass */
+#define EVENT_CS_PARTIAL_FLUSH	7
 
 enum {
 	IT_NOP			= 0x10,
 	IT_CLEAR_STATE		= 0x12,
+	IT_DISPATCH_DIRECT	= 0x15,
+	IT_ATOMIC_MEM		= 0x1e,
 	IT_COND_EXEC		= 0x22,
 	IT_WRITE_DATA		= 0x37,
 	IT_WAIT_REG_MEM		= 0x3c,
@@ -46,14 +54,36 @@ enum {
 #define XCC_REGS_1_END		0x10000
 #define CONTEXT_REG_START	0xa000
 #define UCONFIG_REG_START	0xc000
+#define COMPUTE_REG_START	0x2e00			/* what a process may set: the registers of its own dispatches */
 #define REG_CPC_INT_STATUS	(VGPU_BASE_GC0 + 0x10b5u)
 #define CPC_INT_GENERIC		0x20000000u
 #define SRC_CP_IB2_INTERRUPT	178
 #define SRC_CP_EOP		181
 
+/* COMPUTE_* registers, from the first; the MQD has them in the same order behind its header */
+enum {
+	COMPUTE_NUM_THREAD_X	= 0x07,
+	COMPUTE_PGM_LO		= 0x0c,			/* address >> 8 */
+	COMPUTE_PGM_HI		= 0x0d,
+	COMPUTE_PGM_RSRC1	= 0x12,			/* granules of 8 VGPRs - 1: 5:0 */
+	COMPUTE_PGM_RSRC2	= 0x13,			/* granules of 512 bytes of LDS: 23:15 */
+	COMPUTE_USER_DATA_0	= 0x40,			/* address of the kernel's arguments, by the convention of AQL */
+};
+#define COMPUTE_SHADER_EN	(1u << 0)
+#define USE_THREAD_DIMENSIONS	(1u << 5)		/* the grid counts work-items, not workgroups */
+
+/*
+ * Dwords of the MQD. The indirect buffers are in a part that the driver leaves to the firmware: it rewrites CP_HQD_IB_CONTROL with
+ * every update.
+ */
+#define MQD_COMPUTE		1
+#define MQD_IB_DEPTH		48
+#define MQD_IB			49			/* four of each level: address, position, end */
+
 enum packet_result {
 	PACKET_DONE,
 	PACKET_WAIT,
+	PACKET_STAYS,		/* begun; it is left behind when what it began is over */
 	PACKET_BAD,
 };
 
@@ -86,6 +116,79 @@ bool vgpu_stream_read(struct vgpu_model *m, const struct vgpu_stream *s, u64 off
 	return true;
 }
 
+/* Opcodes of the atomic units; those of 64 bits are 0x20 above, those that return nothing 0x40 */
+enum {
+	ATOMIC_SWAP	= 0x07,
+	ATOMIC_CMPSWAP	= 0x08,
+	ATOMIC_ADD	= 0x0f,
+	ATOMIC_SUB	= 0x10,
+	ATOMIC_AND	= 0x15,
+	ATOMIC_OR	= 0x16,
+	ATOMIC_XOR	= 0x17,
+};
+
+static bool atomic_result(u32 op, u64 old, u64 operand, u64 compare, u64 *result)
+{
+	switch (op & 0x1f) {
+	case ATOMIC_SWAP:
+		*result = operand;
+		return true;
+	case ATOMIC_CMPSWAP:
+		*result = old == compare ? operand : old;
+		return true;
+	case ATOMIC_ADD:
+		*result = old + operand;
+		return true;
+	case ATOMIC_SUB:
+		*result = old - operand;
+		return true;
+	case ATOMIC_AND:
+		*result = old & operand;
+		return true;
+	case ATOMIC_OR:
+		*result = old | operand;
+		return true;
+	case ATOMIC_XOR:
+		*result = old ^ operand;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/**
+ * vgpu_atomic() - the atomic operation of a packet
+ * @m: the device
+ * @as: address space
+ * @op: opcode of the atomic units
+ * @va: where
+ * @operand: second operand
+ * @compare: what a compare-and-swap expects
+ * @matched: out: it found that
+ *
+ * Return: false if the operation is unknown, and after a GPUVM fault.
+ */
+bool vgpu_atomic(struct vgpu_model *m, u32 as, u32 op, u64 va, u64 operand, u64 compare, bool *matched)
+{
+	u32 bytes = op & 0x20 ? 8 : 4;
+	u64 old, new;
+	void *ptr;
+
+	if (!atomic_result(op, 0, 0, 0, &new))
+		return false;
+	ptr = vgpu_vm_ptr(m, as, va & ~(u64)(bytes - 1), bytes, true);
+	if (!ptr)
+		return false;
+	if (bytes == 4)
+		compare = (u32)compare;
+	do {
+		old = bytes == 8 ? READ_ONCE(*(u64 *)ptr) : READ_ONCE(*(u32 *)ptr);
+		*matched = old == compare;
+		atomic_result(op, old, operand, compare, &new);
+	} while (bytes == 8 ? cmpxchg((u64 *)ptr, old, new) != old : cmpxchg((u32 *)ptr, (u32)old, (u32)new) != (u32)old);
+	return true;
+}
+
 /* Packets name the registers of the XCC that reads them as those of the first one */
 static u32 reg_index(const struct vgpu_queue *q, u32 index)
 {
@@ -99,11 +202,16 @@ static u32 read_reg(struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 	return vgpu_model_reg_read(m, reg_index(q, index));
 }
 
-/* Registers belong to the kernel: packets of a process have no effect on them. */
+/* Registers belong to the kernel: packets of a process have no effect on them, beside those that describe its own dispatches. */
 static void write_reg(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u32 index, u32 value)
 {
-	if (VGPU_AS_VMID(as))
+	if (VGPU_AS_VMID(as)) {
+		index -= COMPUTE_REG_START;
+		if (index <= COMPUTE_PGM_HI || index == COMPUTE_PGM_RSRC1 || index == COMPUTE_PGM_RSRC2 ||
+		    (index >= COMPUTE_USER_DATA_0 && index < VGPU_COMPUTE_REGS))
+			q->compute[index] = value;
 		return;
+	}
 	vgpu_model_reg_write(m, reg_index(q, index), value);
 	if (index == REG_CPC_INT_STATUS && (value & CPC_INT_GENERIC))
 		vgpu_queue_eop(m, q, SRC_CP_IB2_INTERRUPT, 0);
@@ -145,6 +253,15 @@ static enum packet_result write_data(struct vgpu_model *m, struct vgpu_queue *q,
 			addr += dst ? 4 : 1;
 	}
 	return PACKET_DONE;
+}
+
+static enum packet_result atomic_mem(struct vgpu_model *m, u32 as, const u32 *p)
+{
+	bool loop = ((p[1] >> 8) & 0xf) == 1, swapped;
+
+	if (!vgpu_atomic(m, as, p[1] & 0x7f, addr64(p + 2), addr64(p + 4), addr64(p + 6), &swapped))
+		return PACKET_BAD;
+	return loop && !swapped ? PACKET_WAIT : PACKET_DONE;
 }
 
 static enum packet_result copy_data(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
@@ -202,6 +319,8 @@ static enum packet_result release_mem(struct vgpu_model *m, struct vgpu_queue *q
 	u64 addr = addr64(p + 3);
 	bool ok = true;
 
+	if (q->inflight_count)			/* the end of the pipe: behind all waves that were launched before */
+		return PACKET_WAIT;
 	if (data_sel == 1)
 		ok = vgpu_vm_write32(m, as, addr, p[5]);
 	else if (data_sel == 2)
@@ -286,20 +405,53 @@ static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *
 	return PACKET_DONE;
 }
 
-static enum packet_result indirect_buffer(struct vgpu_queue *q, const struct vgpu_stream *s, const u32 *p)
+/* Enters a buffer: the next packets come from there. A chained one takes the place of the buffer that is being read. */
+static bool indirect_buffer(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p)
 {
-	u32 vmid = VGPU_AS_VMID(s->as) ? VGPU_AS_VMID(s->as) : (p[3] >> 24) & 0xf;
+	u32 vmid = VGPU_AS_VMID(as) ? VGPU_AS_VMID(as) : (p[3] >> 24) & 0xf;
 
-	if (q->in_ib)
-		return PACKET_BAD;
-	q->in_ib = true;
-	q->ib = (struct vgpu_stream) {
+	if (p[3] & PM4_IB_CHAIN) {
+		if (!q->ib_depth)
+			return false;
+		q->ib_depth--;
+		q->busy_until_ns = m->now_ns + CHAIN_NS;
+	}
+	if (q->ib_depth == VGPU_IB_LEVELS)
+		return false;
+	q->ib[q->ib_depth++] = (struct vgpu_stream) {
 		.as = VGPU_AS(q->hub, vmid),
 		.base = addr64(p + 1) & ~3ULL,
 		.mask = ~0ULL,
 		.end = p[3] & 0xfffff,
 	};
-	return PACKET_DONE;
+	return true;
+}
+
+static enum packet_result dispatch_direct(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p, u32 dwords)
+{
+	const u32 *r = q->compute;
+	struct vgpu_dispatch d = { .index = VGPU_NO_INDEX, .xccs = 1, .chunk = 1 };
+	struct vgpu_launch launch = {
+		.kernel = (u64)r[COMPUTE_PGM_LO] << 8 | (u64)(r[COMPUTE_PGM_HI] & 0xff) << 40,
+		.kernargs = addr64(r + COMPUTE_USER_DATA_0),
+		.vgprs = ((r[COMPUTE_PGM_RSRC1] & 0x3f) + 1) * 8,
+		.lds_bytes = ((r[COMPUTE_PGM_RSRC2] >> 15) & 0x1ff) * 512,
+	};
+	u32 i;
+
+	if (dwords != PM4_DISPATCH_DWORDS || !vgpu_queue_is_user_compute(q))
+		return PACKET_BAD;
+	if (!(p[4] & COMPUTE_SHADER_EN) || !p[1] || !p[2] || !p[3])
+		return PACKET_DONE;			/* nothing to launch */
+	if (q->inflight_count >= VGPU_MAX_INFLIGHT)
+		return PACKET_WAIT;
+	for (i = 0; i < 3; i++) {
+		launch.workgroup[i] = r[COMPUTE_NUM_THREAD_X + i] & 0xffff;
+		launch.grid[i] = p[4] & USE_THREAD_DIMENSIONS ? p[1 + i] : (u64)p[1 + i] * launch.workgroup[i];
+		if (!launch.workgroup[i])
+			launch.grid[i] = 1;		/* refused for the workgroup */
+	}
+	return vgpu_dispatch_parse(m, q, &launch, &d) && vgpu_dispatch_put(m, q, &d) ? PACKET_STAYS : PACKET_WAIT;
 }
 
 static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_stream *s, const u32 *p,
@@ -310,7 +462,8 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 	static const struct {
 		u8 op, dwords;
 	} shortest[] = {
-		{ IT_WRITE_DATA, 5 }, { IT_WAIT_REG_MEM, 7 }, { IT_INDIRECT_BUFFER, 4 }, { IT_COPY_DATA, 6 },
+		{ IT_WRITE_DATA, 5 }, { IT_WAIT_REG_MEM, 7 }, { IT_COND_EXEC, 5 }, { IT_ATOMIC_MEM, 9 }, { IT_EVENT_WRITE, 2 },
+		 { IT_INDIRECT_BUFFER, 4 }, { IT_COPY_DATA, 6 },
 		{ IT_RELEASE_MEM, 8 }, { IT_SET_RESOURCES, 8 }, { IT_MAP_QUEUES, 7 }, { IT_UNMAP_QUEUES, 6 },
 		{ IT_QUERY_STATUS, 7 }, { IT_RUN_LIST, 4 }, { IT_INVALIDATE_TLBS, 2 },
 	};
@@ -325,8 +478,7 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 	switch (op) {
 	case IT_NOP:
 	case IT_CLEAR_STATE:
-	case IT_COND_EXEC:
-	case IT_EVENT_WRITE:
+	case IT_COND_EXEC:			/* step() skips what it says */
 	case IT_ACQUIRE_MEM:
 	case IT_SWITCH_BUFFER:
 	case IT_FRAME_CONTROL:
@@ -341,8 +493,14 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 		return copy_data(m, q, s->as, p);
 	case IT_WAIT_REG_MEM:
 		return wait_reg_mem(m, q, s->as, p);
+	case IT_EVENT_WRITE:
+		return (p[1] & 0x3f) == EVENT_CS_PARTIAL_FLUSH && q->inflight_count ? PACKET_WAIT : PACKET_DONE;
+	case IT_ATOMIC_MEM:
+		return atomic_mem(m, s->as, p);
+	case IT_DISPATCH_DIRECT:
+		return dispatch_direct(m, q, p, dwords);
 	case IT_INDIRECT_BUFFER:
-		return indirect_buffer(q, s, p);
+		return dwords == PM4_IB_DWORDS && indirect_buffer(m, q, s->as, p) ? PACKET_STAYS : PACKET_BAD;
 	case IT_RELEASE_MEM:
 		return release_mem(m, q, s->as, p);
 	case IT_SET_CONFIG_REG:
@@ -371,54 +529,122 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 	}
 }
 
-/* One packet of a stream. Return: its dwords, 0 if it has to wait, or is not complete, or the queue is stuck. */
-static u32 step(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_stream *s)
+/* Where the next packet comes from: the innermost buffer, or the ring of a PM4 queue */
+static struct vgpu_stream stream_of(const struct vgpu_queue *q)
 {
-	u32 p[PM4_MAX_DWORDS], dwords, head;
+	if (q->ib_depth)
+		return q->ib[q->ib_depth - 1];
+	return (struct vgpu_stream) {
+		.as = vgpu_queue_as(q),
+		.base = q->ring,
+		.mask = q->ring_bytes / 4 - 1,
+		.pos = q->rptr,
+		.end = q->wptr,
+	};
+}
+
+static void advance(struct vgpu_queue *q, u32 dwords)
+{
+	if (q->ib_depth)
+		q->ib[q->ib_depth - 1].pos += dwords;
+	else
+		q->rptr += dwords;
+}
+
+/* How much of what follows a COND_EXEC is left out. Return: dwords, U32_MAX after a fault */
+static u32 left_out(struct vgpu_model *m, u32 as, const u32 *p)
+{
+	u32 value;
+
+	if (!vgpu_vm_read(m, as, addr64(p + 1) & ~3ULL, &value, 4))
+		return U32_MAX;
+	return value ? 0 : p[4] & 0x3fff;
+}
+
+/* One packet. Return: false if it has to wait, or is not complete, or the queue is stuck. */
+static bool step(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	const struct vgpu_stream s = stream_of(q);
+	u32 p[PM4_MAX_DWORDS], dwords, head, skip = 0;
 	enum packet_result result;
 
-	if (!vgpu_stream_read(m, s, 0, p, 1)) {
-		vgpu_queue_error(m, q, "ring not mapped", s->base);
-		return 0;
+	if (!vgpu_stream_read(m, &s, 0, p, 1)) {
+		vgpu_queue_error(m, q, VGPU_EC_NONE, "packets are not mapped", s.base);
+		return false;
 	}
 	switch (PM4_TYPE(p[0])) {
 	case 2:
-		return 1;
+		advance(q, 1);
+		return true;
 	case 3:
 		break;
 	default:
-		vgpu_queue_error(m, q, "bad PM4 header", p[0]);
-		return 0;
+		vgpu_queue_error(m, q, VGPU_EC_PACKET_RESERVED, "bad PM4 header", p[0]);
+		return false;
 	}
 	dwords = PM4_COUNT(p[0]) + 2;
 	if (PM4_OPCODE(p[0]) == IT_NOP && PM4_COUNT(p[0]) == PM4_NOP_SINGLE)
 		dwords = 1;
-	if (dwords > s->end - s->pos)
-		return 0;
+	if (dwords > s.end - s.pos) {
+		if (q->ib_depth)		/* a buffer does not grow */
+			vgpu_queue_error(m, q, VGPU_EC_PACKET_RESERVED, "packet is cut off", p[0]);
+		return false;
+	}
 	head = dwords < PM4_MAX_DWORDS ? dwords : PM4_MAX_DWORDS;
-	if (PM4_OPCODE(p[0]) != IT_NOP && !vgpu_stream_read(m, s, 0, p, head))
+	if (PM4_OPCODE(p[0]) != IT_NOP && !vgpu_stream_read(m, &s, 0, p, head))
 		result = PACKET_BAD;
 	else
-		result = execute(m, q, s, p, dwords);
-	if (result == PACKET_BAD) {
-		vgpu_queue_error(m, q, "bad PM4 packet", p[0]);
-		return 0;
+		result = execute(m, q, &s, p, dwords);
+	if (result == PACKET_DONE && PM4_OPCODE(p[0]) == IT_COND_EXEC) {
+		skip = left_out(m, s.as, p);
+		if (skip == U32_MAX)
+			result = PACKET_BAD;
+		else if (skip > s.end - s.pos - dwords)
+			result = PACKET_WAIT;
 	}
-	return result == PACKET_DONE ? dwords : 0;
+	if (result == PACKET_BAD)
+		vgpu_queue_error(m, q, VGPU_EC_PACKET_UNSUPPORTED, "bad PM4 packet", p[0]);
+	if (result == PACKET_DONE)
+		advance(q, dwords + skip);
+	return result == PACKET_DONE || result == PACKET_STAYS;
 }
 
-/* Reads the indirect buffer to its end. Return: true when it is finished. */
-static bool run_ib(struct vgpu_model *m, struct vgpu_queue *q)
+/* Waves that buffers of an AQL queue launched are not all done */
+static bool buffer_waves(const struct vgpu_queue *q)
 {
-	while (q->ib.pos < q->ib.end) {
-		u32 dwords = step(m, q, &q->ib);
+	struct vgpu_list *l;
 
-		if (!dwords)
-			return false;
-		q->ib.pos += dwords;
+	for (l = q->inflight.next; l != &q->inflight; l = l->next)
+		if (container_of(l, struct vgpu_dispatch, link)->index == VGPU_NO_INDEX)
+			return true;
+	return false;
+}
+
+/*
+ * Reads packets, from the innermost buffer outwards, while anything is due; of an AQL queue the buffer of its packet only, whose end
+ * comes after its waves. Return: true if there was anything.
+ */
+static bool run(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	bool aql = q->kind == VGPU_QUEUE_AQL, progress = false;
+
+	while (!q->stuck && !q->head && vgpu_list_empty(&q->pending) && m->now_ns >= q->busy_until_ns) {
+		if (q->ib_depth && q->ib[q->ib_depth - 1].pos >= q->ib[q->ib_depth - 1].end) {
+			if (aql && q->ib_depth == 1) {
+				if (buffer_waves(q))
+					break;
+				q->ib_depth = 0;
+				progress = true;
+				break;
+			}
+			q->ib_depth--;
+			advance(q, PM4_IB_DWORDS);
+		} else if ((!q->ib_depth && q->rptr >= q->wptr) || !step(m, q)) {
+			break;
+		}
+		progress = true;
 	}
-	q->in_ib = false;
-	return true;
+	return progress;
 }
 
 /**
@@ -427,15 +653,35 @@ static bool run_ib(struct vgpu_model *m, struct vgpu_queue *q)
  * @q: AQL queue
  * @p: the four dwords of an INDIRECT_BUFFER packet; looked at when no buffer is in progress
  *
- * Return: true when it is finished.
+ * Return: 1 when it is finished, 0 if it is not yet, -1 if the queue is in error.
  */
-bool vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
+int vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
 {
-	const struct vgpu_stream s = { .as = vgpu_queue_as(q) };
+	if (!q->ib_depth && (PM4_TYPE(p[0]) != 3 || PM4_OPCODE(p[0]) != IT_INDIRECT_BUFFER ||
+			     PM4_COUNT(p[0]) + 2 != PM4_IB_DWORDS || !indirect_buffer(m, q, vgpu_queue_as(q), p))) {
+		vgpu_queue_error(m, q, VGPU_EC_VENDOR_UNSUPPORTED, "not an indirect buffer", p[0]);
+		return -1;
+	}
+	run(m, q);
+	return q->stuck ? -1 : !q->ib_depth;
+}
 
-	if (!q->in_ib)
-		indirect_buffer(q, &s, p);
-	return run_ib(m, q);
+static void report_rptr(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u32 rptr = vgpu_queue_rptr_dwords(q);
+
+	if (q->rptr_addr && (q->vmid || !q->part))	/* of the kernel's, one XCC reports for all */
+		vgpu_vm_write32(m, vgpu_queue_as(q), q->rptr_addr, rptr);
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, rptr);
+}
+
+/** vgpu_pm4_launched() - the dispatch at the head has launched all its waves: on to the next packet */
+void vgpu_pm4_launched(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	q->head = NULL;
+	advance(q, PM4_DISPATCH_DWORDS);
+	if (!q->ib_depth)
+		report_rptr(m, q);
 }
 
 /**
@@ -447,39 +693,54 @@ bool vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
  */
 bool vgpu_pm4_run(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	u64 dwords = q->ring_bytes / 4, start = q->rptr;
-	bool progress = false;
-	u32 n;
+	u64 start = q->rptr;
+	bool progress = run(m, q);
 
-	while (!q->stuck && m->now_ns >= q->busy_until_ns) {
-		struct vgpu_stream s = {
-			.as = vgpu_queue_as(q),
-			.base = q->ring,
-			.mask = dwords - 1,
-			.pos = q->rptr,
-			.end = q->wptr,
-		};
-
-		if (q->in_ib) {
-			if (!run_ib(m, q))
-				break;
-			progress = true;
-			continue;
-		}
-		if (q->rptr >= q->wptr)
-			break;
-		n = step(m, q, &s);
-		if (!n)
-			break;
-		q->rptr += n;
-		progress = true;
-	}
-	if (q->rptr != start) {
-		u32 rptr = (u32)(q->rptr & (dwords - 1));
-
-		if (q->rptr_addr && !q->part)
-			vgpu_vm_write32(m, vgpu_queue_as(q), q->rptr_addr, rptr);
-		vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, rptr);
-	}
+	if (q->rptr != start)
+		report_rptr(m, q);
 	return progress;
+}
+
+/**
+ * vgpu_pm4_load() - what the MQD says about registers and indirect buffers, at map
+ * @m: the device
+ * @q: a compute queue of a process
+ */
+void vgpu_pm4_load(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u32 p[1 + 4 * VGPU_IB_LEVELS], i;
+
+	vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + MQD_COMPUTE * 4, q->compute, sizeof(q->compute));
+	if (!vgpu_vm_read(m, VGPU_AS_KERNEL, q->mqd + MQD_IB_DEPTH * 4, p, sizeof(p)) || p[0] > VGPU_IB_LEVELS)
+		return;
+	for (i = 0; i < p[0]; i++)
+		q->ib[i] = (struct vgpu_stream) {
+			.as = vgpu_queue_as(q),
+			.base = addr64(p + 1 + 4 * i),
+			.mask = ~0ULL,
+			.pos = p[3 + 4 * i],
+			.end = p[4 + 4 * i],
+		};
+	q->ib_depth = p[0];
+}
+
+/**
+ * vgpu_pm4_save() - registers and indirect buffers into the MQD, at dequeue
+ * @m: the device
+ * @q: a compute queue of a process
+ */
+void vgpu_pm4_save(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u32 p[1 + 4 * VGPU_IB_LEVELS] = { q->ib_depth }, i;
+
+	for (i = 0; i < q->ib_depth; i++) {
+		p[1 + 4 * i] = (u32)q->ib[i].base;
+		p[2 + 4 * i] = (u32)(q->ib[i].base >> 32);
+		p[3 + 4 * i] = (u32)q->ib[i].pos;
+		p[4 + 4 * i] = (u32)q->ib[i].end;
+	}
+	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + MQD_COMPUTE * 4, q->compute, (COMPUTE_PGM_RSRC2 + 1) * 4);
+	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + (MQD_COMPUTE + COMPUTE_USER_DATA_0) * 4, q->compute + COMPUTE_USER_DATA_0,
+		      (VGPU_COMPUTE_REGS - COMPUTE_USER_DATA_0) * 4);
+	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + MQD_IB_DEPTH * 4, p, sizeof(p));
 }

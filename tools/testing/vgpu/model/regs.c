@@ -83,6 +83,7 @@ void vgpu_regs_reset(struct vgpu_model *m)
 		r->ram[vgpu_hub_reg(m, hub, VGPU_VM_FB_LOCATION_TOP)] =
 			(u32)((VGPU_FB_BASE + m->config.vram_bytes - 1) >> 24);
 	}
+	vgpu_sdma_reset(m);
 	vgpu_unlock(&r->lock, flags);
 }
 
@@ -369,12 +370,27 @@ static bool hub_write(struct vgpu_model *m, u32 index, u32 value)
 	return false;
 }
 
+/*
+ * User queues of SDMA. The driver waits for "idle" right after it has switched a queue off: it has to be gone from the moment it
+ * was switched on. Before a queue has its doorbell nobody hears it.
+ */
+static void sdma_rlc_write(struct vgpu_model *m, u32 rlc, u32 reg, u32 value)
+{
+	struct vgpu_regs *r = &m->regs;
+
+	r->sdma_rlc_written = true;
+	if (reg == VGPU_SDMA_RB_CNTL && (value & VGPU_SDMA_RB_ENABLE))
+		r->ram[rlc + VGPU_SDMA_CONTEXT_STATUS] &= ~VGPU_SDMA_CONTEXT_IDLE;
+	if (reg == VGPU_SDMA_DOORBELL && (value & ~r->ram[rlc + reg] & VGPU_SDMA_DOORBELL_ENABLE))
+		vgpu_doorbell_drop(m, r->ram[rlc + VGPU_SDMA_DOORBELL_OFFSET] & 0x0ffffffc);
+}
+
 static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	struct vgpu_regs *r = &m->regs;
 	u32 xcc = index / VGPU_XCC_STRIDE, reg = index % VGPU_XCC_STRIDE;
 	const struct vgpu_asic *asic = m->config.asic;
-	u32 slot, *p;
+	u32 slot, rlc, *p;
 	u64 now;
 
 	if (xcc >= m->config.xccs) {
@@ -397,6 +413,9 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 		r->ram[asic->atc_status] |= 1u << (index - asic->atc_mapping);
 	if (asic->atc_mapping_mm && index - asic->atc_mapping_mm < VGPU_VMIDS)
 		r->ram[asic->atc_status] |= 0x10000u << (index - asic->atc_mapping_mm);
+	rlc = vgpu_sdma_rlc_of(m, index);
+	if (rlc)
+		sdma_rlc_write(m, rlc, index - rlc, value);
 	if (index == asic->atc_status)
 		value = r->ram[index] & ~value;
 	switch (reg) {

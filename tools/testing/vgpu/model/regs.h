@@ -27,6 +27,21 @@ struct vgpu_model;
 #define VGPU_BASE_MMHUB_942	0x14000u
 #define VGPU_BASE_SDMA_942(n)	(0x4000u + 0x600u * (n))
 
+/*
+ * Eight user queues of each SDMA engine (RLC0 to RLC7), described by the same registers as the engine's rings, which the driver
+ * writes without the hardware scheduler. (KFD's offsets on this ASIC; amdgpu has others for its second ring.)
+ */
+#define VGPU_SDMA_RLCS		8u
+#define VGPU_SDMA_RLC_FIRST	0x130u		/* from the engine's base */
+#define VGPU_SDMA_RLC_REGS	0x58u		/* from one queue to the next */
+#define VGPU_SDMA_RB_CNTL	0x00u		/* enable 0, log2 of dwords 6:1, vmid 27:24 */
+#define VGPU_SDMA_CONTEXT_STATUS 0x11u		/* idle 2, exception 6:4 */
+#define VGPU_SDMA_DOORBELL	0x12u		/* enable 28 */
+#define VGPU_SDMA_DOORBELL_OFFSET 0x2bu		/* in bytes, 27:2 */
+#define VGPU_SDMA_RB_ENABLE	0x00000001u
+#define VGPU_SDMA_CONTEXT_IDLE	0x00000004u
+#define VGPU_SDMA_DOORBELL_ENABLE 0x10000000u
+
 /* NBIO */
 #define VGPU_MM_INDEX		0x0000u		/* bit 31: DATA is VRAM, not a register */
 #define VGPU_MM_DATA		0x0001u
@@ -135,6 +150,7 @@ enum vgpu_hqd_reg {
 	VGPU_HQD_CNTL_STACK_SIZE	= 0x2f,
 	VGPU_HQD_WG_STATE_OFFSET	= 0x30,
 	VGPU_HQD_CTX_SAVE_SIZE		= 0x31,
+	VGPU_HQD_ERROR			= 0x33,
 	VGPU_HQD_AQL_CONTROL		= 0x35,
 	VGPU_HQD_PQ_WPTR_LO		= 0x36,
 	VGPU_HQD_PQ_WPTR_HI		= 0x37,
@@ -179,6 +195,7 @@ struct vgpu_xcc_regs {
  * @lut: IH_VMID_n_LUT, then IH_VMID_n_LUT_MM, by node (vgpu_hub_node())
  * @tlb_generation: by hub and VMID: counts invalidations; a TLB's entry of another generation is void
  * @tlb_invalidations: of a VMID
+ * @sdma_rlc_written: the driver wrote a register of a user queue of SDMA, and nobody looked since then
  * @indirect_key: address + 1 of registers reached through PCIE_INDEX2/DATA2
  * @indirect_value: their values
  */
@@ -191,6 +208,7 @@ struct vgpu_regs {
 	u32 lut[VGPU_NODES][VGPU_LUT_REGS];
 	u32 tlb_generation[VGPU_HUBS][VGPU_VMIDS];
 	u64 tlb_invalidations;
+	bool sdma_rlc_written;
 	u32 *indirect_key;
 	u32 *indirect_value;
 };

@@ -27,10 +27,7 @@ enum {
 	SDMA_SRBM_WRITE	= 14,
 };
 
-#define SDMA_ATOMIC_ADD64	47		/* opcode of the atomic units, as the shaders' */
-
-/* A ring's registers, from its first one */
-#define SDMA_RB_CNTL		0x00		/* enable 0, log2 of dwords 6:1, vmid 27:24 */
+/* A ring's registers, from its first one; those that regs.c knows too are in regs.h */
 #define SDMA_RB_BASE		0x01
 #define SDMA_RB_BASE_HI		0x02
 #define SDMA_RB_RPTR		0x03
@@ -39,15 +36,22 @@ enum {
 #define SDMA_RB_WPTR_HI		0x06
 #define SDMA_RB_RPTR_ADDR_HI	0x08
 #define SDMA_RB_RPTR_ADDR_LO	0x09
-#define SDMA_RB_DOORBELL	0x12		/* enable 28 */
-#define SDMA_RB_DOORBELL_OFFSET	0x2b		/* in bytes, 27:2 */
-#define SDMA_RB_ENABLE		1u
+#define SDMA_RB_IB_CNTL		0x0a		/* enable 0 */
+#define SDMA_RB_IB_OFFSET	0x0c		/* in dwords, of what is read next */
+#define SDMA_RB_IB_BASE_LO	0x0d
+#define SDMA_RB_IB_BASE_HI	0x0e
+#define SDMA_RB_IB_SIZE		0x0f
 #define SDMA_RB_BYTES(cntl)	(4u << (((cntl) >> 1) & 0x3f))
 #define SDMA_RB_VMID(cntl)	(((cntl) >> 24) & 0xf)
-#define SDMA_DOORBELL_ENABLE	(1u << 28)
+#define SDMA_IB_ENABLE		1u
+#define SDMA_CONTEXT_EXCEPTION	0x10u		/* one of 6:4 */
 
 /* Dwords of the SDMA MQD that differ from the order of the registers */
+#define SDMA_MQD_CONTEXT_STATUS	 17
 #define SDMA_MQD_DOORBELL_OFFSET 22
+
+#define SDMA_USER_RING_ID	2
+#define SDMA_INDIRECT_DWORDS	6
 
 #define SDMA_SRC_TRAP		224
 
@@ -64,6 +68,19 @@ static u32 engines(const struct vgpu_model *m)
 static u32 aid_of(const struct vgpu_model *m, u32 engine)
 {
 	return engine / m->config.asic->sdma_per_aid;
+}
+
+static u32 engine_regs(const struct vgpu_model *m, u32 engine)
+{
+	const struct vgpu_asic *asic = m->config.asic;
+
+	return asic->sdma[engine % asic->sdma_per_aid].regs + aid_of(m, engine) * VGPU_AID_STRIDE;
+}
+
+/* First register of user queue @n of an engine */
+static u32 rlc_regs(const struct vgpu_model *m, u32 engine, u32 n)
+{
+	return engine_regs(m, engine) + VGPU_SDMA_RLC_FIRST + n * VGPU_SDMA_RLC_REGS;
 }
 
 /* Packets name registers of the I/O die that their engine is on */
@@ -132,18 +149,24 @@ static bool write_ptes(struct vgpu_model *m, u32 as, const u32 *p)
 	return true;
 }
 
-static bool atomic_op(struct vgpu_model *m, u32 as, const u32 *p)
+/* Return: 1 done, 0 the comparison failed and is to be repeated, -1 fault or unknown */
+static int atomic_packet(struct vgpu_model *m, u32 as, const u32 *p)
 {
-	u32 op = (p[0] >> 25) & 0x7f;
-	u64 value = addr64(p + 3);
-	u64 *ptr;
+	bool loop = p[0] & (1u << 16), matched;
 
-	if (op != SDMA_ATOMIC_ADD64)
-		return false;
-	ptr = vgpu_vm_ptr(m, as, addr64(p + 1) & ~7ULL, 8, true);
-	if (ptr)
-		vgpu_atomic64_add(ptr, value);
-	return ptr;
+	if (!vgpu_atomic(m, as, (p[0] >> 25) & 0x7f, addr64(p + 1), addr64(p + 3), addr64(p + 5), &matched))
+		return -1;
+	return !loop || matched;
+}
+
+/* How much of what follows a COND_EXE is left out. Return: dwords, U32_MAX after a fault */
+static u32 left_out(struct vgpu_model *m, u32 as, const u32 *p)
+{
+	u32 value;
+
+	if (!vgpu_vm_read(m, as, addr64(p + 1) & ~3ULL, &value, 4))
+		return U32_MAX;
+	return value == p[3] ? 0 : p[4] & 0x3fff;
 }
 
 /* Return: 1 it holds, 0 wait, -1 fault */
@@ -209,83 +232,128 @@ static u32 packet_dwords(const u32 *p)
 	}
 }
 
-/* One packet. Return: its dwords, 0 if it has to wait, or is not complete, or the queue is stuck. */
-static u32 step(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_stream *s)
+/* Where the next packet comes from: the indirect buffer, or the ring. User VMIDs and the kernel's alike go through the memory hub. */
+static struct vgpu_stream stream_of(const struct vgpu_queue *q)
 {
-	u64 left = s->end - s->pos;
-	u32 p[SDMA_MAX_DWORDS] = { 0 }, dwords;
-	bool ok = true;
-	int holds;
+	if (q->ib_depth)
+		return q->ib[0];
+	return (struct vgpu_stream) {
+		.as = vgpu_queue_as(q),
+		.base = q->ring,
+		.mask = q->ring_bytes / 4 - 1,
+		.pos = q->rptr / 4,
+		.end = q->wptr / 4,
+	};
+}
 
-	ok = vgpu_stream_read(m, s, 0, p, left < 4 ? (u32)left : 4);
-	dwords = ok ? packet_dwords(p) : 0;
-	if (!dwords) {
-		vgpu_queue_error(m, q, "bad SDMA packet", p[0]);
-		return 0;
+static void advance(struct vgpu_queue *q, u32 dwords)
+{
+	if (q->ib_depth)
+		q->ib[0].pos += dwords;
+	else
+		q->rptr += dwords * 4ULL;
+}
+
+/* Not to be continued, also not after it is mapped again: SDMA has no way to tell a process */
+static void failed(struct vgpu_model *m, struct vgpu_queue *q, const char *what, u64 detail)
+{
+	vgpu_queue_error(m, q, VGPU_EC_NONE, what, detail);
+	if (q->regs)
+		vgpu_reg_set(m, q->regs + VGPU_SDMA_CONTEXT_STATUS,
+			     vgpu_reg(m, q->regs + VGPU_SDMA_CONTEXT_STATUS) | SDMA_CONTEXT_EXCEPTION);
+}
+
+/* One packet. Return: false if it has to wait, or is not complete, or the queue is stuck. */
+static bool step(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	const struct vgpu_stream s = stream_of(q);
+	u64 left = s.end - s.pos;
+	u32 p[SDMA_MAX_DWORDS] = { 0 }, dwords, skip = 0;
+	bool ok = true;
+	int holds = 1;
+
+	if (!vgpu_stream_read(m, &s, 0, p, left < 4 ? (u32)left : 4)) {
+		failed(m, q, "packets are not mapped", s.base);
+		return false;
 	}
-	if (SDMA_OP(p[0]) == SDMA_NOP)
-		return dwords < left ? dwords : (u32)left;
-	if (dwords > left)
-		return 0;
-	ok = vgpu_stream_read(m, s, 0, p, dwords < SDMA_MAX_DWORDS ? dwords : SDMA_MAX_DWORDS);
-	if (!ok) {
-		vgpu_queue_error(m, q, "ring is not mapped", s->base);
-		return 0;
+	dwords = packet_dwords(p);
+	if (!dwords) {
+		failed(m, q, "bad SDMA packet", p[0]);
+		return false;
+	}
+	if (SDMA_OP(p[0]) == SDMA_NOP) {
+		advance(q, dwords < left ? dwords : (u32)left);
+		return true;
+	}
+	if (dwords > left) {
+		if (q->ib_depth)			/* a buffer does not grow */
+			failed(m, q, "packet is cut off", p[0]);
+		return false;
+	}
+	if (!vgpu_stream_read(m, &s, 0, p, dwords < SDMA_MAX_DWORDS ? dwords : SDMA_MAX_DWORDS)) {
+		failed(m, q, "packets are not mapped", s.base);
+		return false;
 	}
 	switch (SDMA_OP(p[0])) {
 	case SDMA_COPY:
-		ok = copy_linear(m, s->as, addr64(p + 3), addr64(p + 5), (u64)(p[1] & 0x3fffffff) + 1);
+		ok = copy_linear(m, s.as, addr64(p + 3), addr64(p + 5), (u64)(p[1] & 0x3fffffff) + 1);
 		break;
 	case SDMA_WRITE:
-		ok = write_linear(m, s, addr64(p + 1), (p[3] & 0xfffff) + 1);
+		ok = write_linear(m, &s, addr64(p + 1), (p[3] & 0xfffff) + 1);
 		break;
 	case SDMA_INDIRECT:
-		if (q->in_ib) {
+		if (q->ib_depth) {
 			ok = false;
 			break;
 		}
-		q->in_ib = true;
-		q->ib = (struct vgpu_stream) {
+		q->ib_depth = 1;
+		q->ib[0] = (struct vgpu_stream) {
 			.as = VGPU_AS(q->hub, q->vmid ? q->vmid : (p[0] >> 16) & 0xf),
 			.base = addr64(p + 1) & ~0x1fULL,
 			.mask = ~0ULL,
 			.end = p[3] & 0xfffff,
 		};
-		break;
+		return true;				/* the packet is left behind at the buffer's end */
 	case SDMA_FENCE:
-		ok = vgpu_vm_write32(m, s->as, addr64(p + 1), p[3]);
+		ok = vgpu_vm_write32(m, s.as, addr64(p + 1), p[3]);
 		break;
 	case SDMA_TRAP:
 		raise_trap(m, q, p[1] & 0x0fffffff);
 		break;
 	case SDMA_POLL:
-		holds = poll_packet(m, q, s->as, p);
-		if (!holds)
-			return 0;
-		ok = holds > 0;
+		holds = poll_packet(m, q, s.as, p);
+		break;
+	case SDMA_COND_EXE:
+		skip = left_out(m, s.as, p);
+		ok = skip != U32_MAX;
+		if (ok && skip > left - dwords)
+			return false;
 		break;
 	case SDMA_ATOMIC:
-		ok = atomic_op(m, s->as, p);
+		holds = atomic_packet(m, s.as, p);
 		break;
 	case SDMA_FILL:
-		ok = const_fill(m, s->as, addr64(p + 1), p[3], (u64)(p[4] & 0x3fffffff) + 1);
+		ok = const_fill(m, s.as, addr64(p + 1), p[3], (u64)(p[4] & 0x3fffffff) + 1);
 		break;
 	case SDMA_PTEPDE:
-		ok = write_ptes(m, s->as, p);
+		ok = write_ptes(m, s.as, p);
 		break;
 	case SDMA_TIMESTAMP:
-		ok = vgpu_vm_write64(m, s->as, addr64(p + 1), m->now_ns / 10);
+		ok = vgpu_vm_write64(m, s.as, addr64(p + 1), m->now_ns / 10);
 		break;
 	case SDMA_SRBM_WRITE:
-		if (!VGPU_AS_VMID(s->as))
+		if (!VGPU_AS_VMID(s.as))
 			vgpu_model_reg_write(m, reg_index(m, q, p[1]), p[2]);
 		break;
 	}
-	if (!ok) {
-		vgpu_queue_error(m, q, "SDMA packet failed", p[0]);
-		return 0;
+	if (!ok || holds < 0) {
+		failed(m, q, "SDMA packet failed", p[0]);
+		return false;
 	}
-	return dwords;
+	if (!holds)
+		return false;
+	advance(q, dwords + skip);
+	return true;
 }
 
 /**
@@ -299,33 +367,15 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u64 start = q->rptr;
 	bool progress = false;
-	u32 n;
 
 	m->client = VGPU_UTCL2_SDMA0 + q->engine;
 	while (!q->stuck) {
-		struct vgpu_stream s = {
-			.as = vgpu_queue_as(q),
-			.base = q->ring,
-			.mask = q->ring_bytes / 4 - 1,
-			.pos = q->rptr / 4,
-			.end = q->wptr / 4,
-		};
-
-		if (q->in_ib) {
-			if (q->ib.pos >= q->ib.end) {
-				q->in_ib = false;
-				continue;
-			}
-			n = step(m, q, &q->ib);
-			q->ib.pos += n;
-		} else {
-			if (q->rptr >= q->wptr)
-				break;
-			n = step(m, q, &s);
-			q->rptr += n * 4ULL;
-		}
-		if (!n)
+		if (q->ib_depth && q->ib[0].pos >= q->ib[0].end) {
+			q->ib_depth = 0;
+			advance(q, SDMA_INDIRECT_DWORDS);
+		} else if ((!q->ib_depth && (q->rptr >= q->wptr || q->closing)) || !step(m, q)) {
 			break;
+		}
 		progress = true;
 	}
 	if (q->rptr != start) {
@@ -340,49 +390,120 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 	return progress;
 }
 
-/* Starts and stops the kernel's rings as their registers say. */
+static u64 reg64(struct vgpu_model *m, u32 lo, u32 hi)
+{
+	return vgpu_reg(m, lo) | (u64)vgpu_reg(m, hi) << 32;
+}
+
+/* A queue as the registers from @regs on describe it */
+static struct vgpu_queue *map_registers(struct vgpu_model *m, u32 engine, u32 regs, u8 ring_id)
+{
+	struct vgpu_queue *q = vgpu_queue_alloc(m, VGPU_QUEUE_SDMA);
+	u32 cntl = vgpu_reg(m, regs + VGPU_SDMA_RB_CNTL);
+
+	if (!q)
+		return NULL;
+	q->hub = (u8)(VGPU_HUB_MM + aid_of(m, engine));
+	q->engine = engine;
+	q->ring_id = ring_id;
+	q->regs = regs;
+	q->vmid = SDMA_RB_VMID(cntl);
+	q->pasid = q->vmid ? (u16)vgpu_ih_pasid(m, VGPU_HUB_MM, q->vmid) : 0;
+	q->ring = reg64(m, regs + SDMA_RB_BASE, regs + SDMA_RB_BASE_HI) << 8;
+	q->ring_bytes = SDMA_RB_BYTES(cntl);
+	q->rptr_addr = reg64(m, regs + SDMA_RB_RPTR_ADDR_LO, regs + SDMA_RB_RPTR_ADDR_HI);
+	q->rptr = reg64(m, regs + SDMA_RB_RPTR, regs + SDMA_RB_RPTR_HI);
+	q->wptr = reg64(m, regs + SDMA_RB_WPTR, regs + SDMA_RB_WPTR_HI);
+	q->has_doorbell = vgpu_reg(m, regs + VGPU_SDMA_DOORBELL) & VGPU_SDMA_DOORBELL_ENABLE;
+	q->doorbell = vgpu_reg(m, regs + VGPU_SDMA_DOORBELL_OFFSET) & 0x0ffffffc;
+	return q;
+}
+
+/* The kernel's rings stop at once: it has waited for what it cares for. */
+static void poll_kernel_ring(struct vgpu_model *m, u32 engine, u32 ring)
+{
+	u32 regs = engine_regs(m, engine) + (ring ? m->config.asic->sdma_page_ring : SDMA_GFX_RING);
+	struct vgpu_queue **q = &m->sdma_ring[engine][ring];
+
+	if (!(vgpu_reg(m, regs + VGPU_SDMA_RB_CNTL) & VGPU_SDMA_RB_ENABLE)) {
+		if (*q)
+			vgpu_queue_free(m, *q);
+		*q = NULL;
+		return;
+	}
+	if (!*q)
+		*q = map_registers(m, engine, regs, ring ? SDMA_PAGE_RING_ID : SDMA_GFX_RING_ID);
+	if (*q && !(*q)->has_doorbell)
+		(*q)->wptr = reg64(m, regs + SDMA_RB_WPTR, regs + SDMA_RB_WPTR_HI);
+}
+
+/*
+ * A process's queue that the driver wrote into registers runs while it is enabled and has a doorbell; the driver enables it once
+ * more, without one, only to read its pointers. It is idle when the indirect buffer that it was in has ended. Return: it is not.
+ */
+static bool poll_user_queue(struct vgpu_model *m, u32 engine, u32 n)
+{
+	u32 regs = rlc_regs(m, engine, n);
+	u32 status = regs + VGPU_SDMA_CONTEXT_STATUS;
+	struct vgpu_queue **q = &m->sdma_rlc[engine][n];
+
+	if ((vgpu_reg(m, regs + VGPU_SDMA_RB_CNTL) & VGPU_SDMA_RB_ENABLE) && (vgpu_reg(m, regs + VGPU_SDMA_DOORBELL) & VGPU_SDMA_DOORBELL_ENABLE)) {
+		if (!*q)
+			*q = map_registers(m, engine, regs, SDMA_USER_RING_ID);
+		if (*q)
+			(*q)->closing = false;
+		vgpu_reg_set(m, status, vgpu_reg(m, status) & ~VGPU_SDMA_CONTEXT_IDLE);
+		return true;
+	}
+	if (*q && (*q)->ib_depth && !(*q)->stuck) {
+		(*q)->closing = true;
+		return true;
+	}
+	if (*q)
+		vgpu_queue_free(m, *q);
+	*q = NULL;
+	vgpu_reg_set(m, status, VGPU_SDMA_CONTEXT_IDLE);
+	return false;
+}
+
+/* Starts and stops rings and queues as their registers say. */
 void vgpu_sdma_poll_registers(struct vgpu_model *m)
 {
-	const struct vgpu_asic *asic = m->config.asic;
-	u32 e, r;
+	u32 e, i, rlcs = 0;
+	bool written = READ_ONCE(m->regs.sdma_rlc_written);
+
+	WRITE_ONCE(m->regs.sdma_rlc_written, false);
+	for (e = 0; e < engines(m); e++) {
+		for (i = 0; i < VGPU_SDMA_RINGS; i++)
+			poll_kernel_ring(m, e, i);
+		for (i = 0; (written || m->sdma_rlcs) && i < VGPU_SDMA_RLCS; i++)
+			rlcs += poll_user_queue(m, e, i);
+	}
+	if (written || m->sdma_rlcs)
+		m->sdma_rlcs = rlcs;
+}
+
+/* If @index is a register of a user queue: where these begin. Return: 0 if it is not. */
+u32 vgpu_sdma_rlc_of(const struct vgpu_model *m, u32 index)
+{
+	u32 e, offset;
+
+	for (e = 0; e < engines(m); e++) {
+		offset = index - rlc_regs(m, e, 0);
+		if (offset < VGPU_SDMA_RLCS * VGPU_SDMA_RLC_REGS)
+			return index - offset % VGPU_SDMA_RLC_REGS;
+	}
+	return 0;
+}
+
+/** vgpu_sdma_reset() - power-on values of registers; the caller sets all others to zero */
+void vgpu_sdma_reset(struct vgpu_model *m)
+{
+	u32 e, i;
 
 	for (e = 0; e < engines(m); e++)
-		for (r = 0; r < VGPU_SDMA_RINGS; r++) {
-			u32 regs = asic->sdma[e % asic->sdma_per_aid].regs + aid_of(m, e) * VGPU_AID_STRIDE +
-				   (r ? asic->sdma_page_ring : SDMA_GFX_RING);
-			u32 cntl = vgpu_reg(m, regs + SDMA_RB_CNTL);
-			struct vgpu_queue *q = m->sdma_ring[e][r];
-
-			if (!(cntl & SDMA_RB_ENABLE)) {
-				if (q) {
-					vgpu_queue_free(m, q);
-					m->sdma_ring[e][r] = NULL;
-				}
-				continue;
-			}
-			if (!q) {
-				q = vgpu_queue_alloc(m, VGPU_QUEUE_SDMA);
-				if (!q)
-					continue;
-				m->sdma_ring[e][r] = q;
-				q->hub = (u8)(VGPU_HUB_MM + aid_of(m, e));
-				q->engine = e;
-				q->ring_id = r ? SDMA_PAGE_RING_ID : SDMA_GFX_RING_ID;
-				q->regs = regs;
-				q->vmid = SDMA_RB_VMID(cntl);
-				q->ring = (u64)vgpu_reg(m, regs + SDMA_RB_BASE) << 8 |
-					  (u64)vgpu_reg(m, regs + SDMA_RB_BASE_HI) << 40;
-				q->ring_bytes = SDMA_RB_BYTES(cntl);
-				q->rptr_addr = vgpu_reg(m, regs + SDMA_RB_RPTR_ADDR_LO) |
-					       (u64)vgpu_reg(m, regs + SDMA_RB_RPTR_ADDR_HI) << 32;
-				q->rptr = vgpu_reg(m, regs + SDMA_RB_RPTR) | (u64)vgpu_reg(m, regs + SDMA_RB_RPTR_HI) << 32;
-				q->wptr = vgpu_reg(m, regs + SDMA_RB_WPTR) | (u64)vgpu_reg(m, regs + SDMA_RB_WPTR_HI) << 32;
-				q->has_doorbell = vgpu_reg(m, regs + SDMA_RB_DOORBELL) & SDMA_DOORBELL_ENABLE;
-				q->doorbell = vgpu_reg(m, regs + SDMA_RB_DOORBELL_OFFSET) & 0x0ffffffc;
-			}
-			if (!q->has_doorbell)
-				q->wptr = vgpu_reg(m, regs + SDMA_RB_WPTR) | (u64)vgpu_reg(m, regs + SDMA_RB_WPTR_HI) << 32;
-		}
+		for (i = 0; i < VGPU_SDMA_RLCS; i++)
+			vgpu_reg_set(m, rlc_regs(m, e, i) + VGPU_SDMA_CONTEXT_STATUS, VGPU_SDMA_CONTEXT_IDLE);
 }
 
 /**
@@ -404,26 +525,43 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 		return NULL;
 	q->hub = (u8)(VGPU_HUB_MM + aid_of(m, request->engine));
 	q->engine = request->engine;
-	q->ring_id = 2;
+	q->ring_id = SDMA_USER_RING_ID;
 	q->from_runlist = true;
 	q->is_static = request->is_static;
 	q->vmid = request->vmid;
 	q->pasid = request->pasid;
 	q->mqd = request->mqd;
 	q->ring = (u64)mqd[SDMA_RB_BASE] << 8 | (u64)mqd[SDMA_RB_BASE_HI] << 40;
-	q->ring_bytes = SDMA_RB_BYTES(mqd[SDMA_RB_CNTL]);
+	q->ring_bytes = SDMA_RB_BYTES(mqd[VGPU_SDMA_RB_CNTL]);
 	q->rptr_addr = mqd[SDMA_RB_RPTR_ADDR_LO] | (u64)mqd[SDMA_RB_RPTR_ADDR_HI] << 32;
 	q->rptr = mqd[SDMA_RB_RPTR] | (u64)mqd[SDMA_RB_RPTR_HI] << 32;
 	q->has_doorbell = true;
 	q->doorbell = mqd[SDMA_MQD_DOORBELL_OFFSET] & 0x0ffffffc;
-	if (!vgpu_vm_read64(m, vgpu_queue_as(q), request->wptr_addr, &q->wptr))
-		q->wptr = q->rptr;
+	q->stuck = mqd[SDMA_MQD_CONTEXT_STATUS] & SDMA_CONTEXT_EXCEPTION;
+	if (mqd[SDMA_RB_IB_CNTL] & SDMA_IB_ENABLE) {
+		q->ib_depth = 1;
+		q->ib[0] = (struct vgpu_stream) {
+			.as = vgpu_queue_as(q),
+			.base = mqd[SDMA_RB_IB_BASE_LO] | (u64)mqd[SDMA_RB_IB_BASE_HI] << 32,
+			.mask = ~0ULL,
+			.pos = mqd[SDMA_RB_IB_OFFSET],
+			.end = mqd[SDMA_RB_IB_SIZE],
+		};
+	}
+	vgpu_queue_fetch_wptr(m, q, request->wptr_addr);
 	return q;
 }
 
-/* An unmapped user queue continues at the read pointer in its MQD. */
+/** vgpu_sdma_save() - a user queue that is unmapped continues with what its MQD says */
 void vgpu_sdma_save(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + SDMA_RB_RPTR * 4, (u32)q->rptr);
-	vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + SDMA_RB_RPTR_HI * 4, (u32)(q->rptr >> 32));
+	const u32 ib[] = {
+		q->ib_depth ? SDMA_IB_ENABLE : 0, 0, (u32)q->ib[0].pos, (u32)q->ib[0].base, (u32)(q->ib[0].base >> 32),
+		(u32)q->ib[0].end,
+	};
+	const u32 rptr[] = { (u32)q->rptr, (u32)(q->rptr >> 32) };
+
+	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_RB_RPTR * 4, rptr, sizeof(rptr));
+	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_RB_IB_CNTL * 4, ib, sizeof(ib));
+	vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + SDMA_MQD_CONTEXT_STATUS * 4, q->stuck ? SDMA_CONTEXT_EXCEPTION : 0);
 }

@@ -221,7 +221,7 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 /* Has it a workgroup to start, if there were room? */
 static bool wants_slots(const struct vgpu_model *m, const struct vgpu_queue *q)
 {
-	if (q->kind != VGPU_QUEUE_AQL || q->stuck || m->now_ns < q->ready_ns)
+	if (m->now_ns < q->ready_ns)
 		return false;
 	return !vgpu_list_empty(&q->pending) || (q->head && m->now_ns >= q->head_ready_ns);
 }
@@ -250,7 +250,7 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 		return false;
 	m->stats.waves_launched += waves_of(d, d->next_wg);
 	if (++d->next_wg == d->workgroups)
-		vgpu_aql_launched(m, q);
+		vgpu_dispatch_launched(m, q);
 	return true;
 }
 
@@ -416,8 +416,8 @@ static void step_done(struct vgpu_model *m, struct vgpu_group *g)
 	if (d->open == g)
 		d->open = NULL;
 	vgpu_group_put(m, g);
-	if (d->waves_done == (d->workgroups - 1) * d->wg_waves + d->last_wg_waves)
-		vgpu_aql_part_done(m, d);
+	if (vgpu_dispatch_complete(d))
+		vgpu_dispatch_done(m, d);
 }
 
 /* A group that waits for its flag leaves the list when it is set, or cannot be read. */

@@ -530,6 +530,7 @@ void bed_submit(struct bed *b, struct bed_queue *q, struct bed_work *w, bool bar
 	u32 grid = w->waves * 64, unit = 1;
 
 	memcpy(p, &header, 2);
+	memcpy(p + 2, &one, 2);			/* dimensions */
 	memcpy(p + 4, &lanes, 2);
 	memcpy(p + 6, &one, 2);
 	memcpy(p + 8, &one, 2);

@@ -34,8 +34,10 @@ extern const struct model_test fault_tests[];
 extern const struct model_test memory_tests[];
 extern const struct model_test model_tests[];
 extern const struct model_test oversub_tests[];
+extern const struct model_test packet_tests[];
 
 void __attribute__((noreturn, format(printf, 3, 4))) check_failed(const char *file, int line, const char *format, ...);
 void up(void);
+void draw_lots(void (*life)(u32 seed));	/* calls it with many seeds; it leaves the device in b */
 
 #endif /* CHECK_H */

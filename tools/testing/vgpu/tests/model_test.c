@@ -1497,7 +1497,7 @@ static u32 number(const char *variable, u32 otherwise)
 	return text && *text ? (u32)atoi(text) : otherwise;
 }
 
-static void lives(void (*life)(u32 seed))
+void draw_lots(void (*life)(u32 seed))
 {
 	u32 seed = number("SEED", 1), count = number("COUNT", 60);
 
@@ -1512,12 +1512,12 @@ static void lives(void (*life)(u32 seed))
 
 static void random_lives(void)
 {
-	lives(random_life);
+	draw_lots(random_life);
 }
 
 static void random_lives_by_registers(void)
 {
-	lives(random_life_by_registers);
+	draw_lots(random_life_by_registers);
 }
 
 const struct model_test model_tests[] = {
@@ -1537,7 +1537,7 @@ const struct model_test model_tests[] = {
 };
 
 /* A file of tests, a table. Those that draw lots come last. */
-static const struct model_test *const tables[] = { memory_tests, oversub_tests, fault_tests, model_tests };
+static const struct model_test *const tables[] = { memory_tests, oversub_tests, fault_tests, packet_tests, model_tests };
 
 static bool wanted(const char *name, int argc, char **argv)
 {

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/*
+ * dispatch.c - what dispatches have in common, whichever packet they come from
+ *
+ * The queue's head dispatch is launched workgroup by workgroup as slots become free. Its packet is consumed when the last one has
+ * started, possibly long before the dispatch is complete.
+ */
+#include "model.h"
+#include "../vgpu_kernel.h"
+
+#define MAX_WORKGROUPS		(1ULL << 32)
+#define MAX_WORKGROUP_ITEMS	1024u
+#define DEFAULT_VGPRS		32u
+#define VGPR_GRANULE		8u
+
+/**
+ * vgpu_dispatch_parse() - what a packet says of a dispatch
+ * @m: the device
+ * @q: its queue
+ * @launch: the packet's fields
+ * @d: filled in, but for what depends on the queue
+ *
+ * Return: false, and the queue is in error, if the packet describes no dispatch.
+ */
+bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d)
+{
+	u32 as = vgpu_queue_as(q), i, workgroup = 1, last = 1, vgprs;
+	struct vgpu_kernargs args = { 0 };
+	struct vgpu_kernel k;
+	u64 groups = 1;
+
+	if (!vgpu_vm_read(m, as, launch->kernel, &k, sizeof(k))) {
+		vgpu_queue_error(m, q, VGPU_EC_NONE, "kernel is not mapped", launch->kernel);
+		return false;
+	}
+	if (k.magic != VGPU_KERNEL_MAGIC || k.version != VGPU_KERNEL_VERSION || !k.steps) {
+		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_CODE, "no model kernel", launch->kernel);
+		return false;
+	}
+	for (i = 0; i < 3; i++) {
+		u64 grid = launch->grid[i];
+		u32 wg = launch->workgroup[i];
+
+		if (!grid) {
+			vgpu_queue_error(m, q, VGPU_EC_DISPATCH_DIM, "empty grid, dimension", i);
+			return false;
+		}
+		if (!wg || wg > MAX_WORKGROUP_ITEMS || workgroup * wg > MAX_WORKGROUP_ITEMS) {
+			vgpu_queue_error(m, q, VGPU_EC_DISPATCH_WORK_GROUP, "size of workgroup", wg);
+			return false;
+		}
+		workgroup *= wg;
+		last *= !i && grid % wg ? (u32)(grid % wg) : wg;
+		groups *= (grid + wg - 1) / wg;
+		if (groups >= MAX_WORKGROUPS) {
+			vgpu_queue_error(m, q, VGPU_EC_DISPATCH_DIM, "grid is too large", grid);
+			return false;
+		}
+	}
+	vgprs = k.vgprs ? k.vgprs : DEFAULT_VGPRS;
+	if (vgprs < launch->vgprs)
+		vgprs = launch->vgprs;
+
+	d->signal = launch->signal;
+	/* It is the waves that fetch instructions and read arguments. */
+	m->client = VGPU_UTCL2_SQC_INST;
+	d->halted = !vgpu_vm_executable(m, as, launch->kernel);
+	m->client = VGPU_UTCL2_SQC_DATA;
+	if (!d->halted && launch->kernargs)
+		d->halted = !vgpu_vm_read(m, as, launch->kernargs, &args, sizeof(args));
+	m->client = VGPU_UTCL2_CPC;
+	d->counters = args.counters;
+	d->flag = args.flag;
+	d->step_ns = k.step_ns;
+	d->steps = k.steps;
+	d->vgprs = (vgprs + VGPR_GRANULE - 1) & ~(VGPR_GRANULE - 1);
+	d->lds_bytes = k.lds_bytes > launch->lds_bytes ? k.lds_bytes : launch->lds_bytes;
+	d->workgroups = (u32)groups;
+	d->wg_waves = (workgroup + VGPU_WAVE_LANES - 1) / VGPU_WAVE_LANES;
+	/* Waves are numbered through; only the last workgroup of a grid in one dimension may be smaller. */
+	d->last_wg_waves = launch->grid[1] == 1 && launch->grid[2] == 1 ?
+			   (last + VGPU_WAVE_LANES - 1) / VGPU_WAVE_LANES : d->wg_waves;
+	if (!vgpu_workgroup_fits(m, d->wg_waves, d->vgprs, d->lds_bytes)) {
+		bool lds = vgpu_workgroup_fits(m, d->wg_waves, d->vgprs, 0);
+
+		vgpu_queue_error(m, q, lds ? VGPU_EC_DISPATCH_GROUP_SEGMENT : VGPU_EC_DISPATCH_REGISTER,
+				 "workgroup does not fit on a compute unit", lds ? d->lds_bytes : d->vgprs);
+		return false;
+	}
+	d->hung = vgpu_fault(m, VGPU_FAULT_HUNG_WAVE);
+	return true;
+}
+
+/**
+ * vgpu_dispatch_put() - put a dispatch at the head of its queue
+ * @m: the device
+ * @q: a queue with no head and room for another dispatch in flight
+ * @from: what it is a copy of
+ *
+ * Return: false without memory.
+ */
+bool vgpu_dispatch_put(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_dispatch *from)
+{
+	struct vgpu_dispatch *d = vgpu_zalloc(sizeof(*d));
+
+	if (!d)
+		return false;
+	*d = *from;
+	d->q = q;
+	vgpu_list_add(&d->link, &q->inflight);
+	q->inflight_count++;
+	q->head = d;
+	q->head_ready_ns = m->now_ns + m->config.dispatch_ns;
+	m->place = true;
+	return true;
+}
+
+/** vgpu_dispatch_drop() - forget a dispatch that has no waves */
+void vgpu_dispatch_drop(struct vgpu_dispatch *d)
+{
+	struct vgpu_queue *q = d->q;
+
+	vgpu_list_del(&d->link);
+	q->inflight_count--;
+	if (q->head == d)
+		q->head = NULL;
+	vgpu_free(d);
+}
+
+/* All waves of @d, a dispatch or an XCC's share of one, have ended */
+bool vgpu_dispatch_complete(const struct vgpu_dispatch *d)
+{
+	return d->waves_done == (d->workgroups - 1) * d->wg_waves + d->last_wg_waves;
+}
+
+/** vgpu_dispatch_launched() - the dispatch at the head of @q, or an XCC's share of it, has launched all its waves */
+void vgpu_dispatch_launched(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	if (q->head->index == VGPU_NO_INDEX)
+		vgpu_pm4_launched(m, q);
+	else
+		vgpu_aql_launched(m, q);
+}
+
+/** vgpu_dispatch_done() - all waves of @d, a dispatch or an XCC's share of one, have ended; it may be gone afterwards */
+void vgpu_dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d)
+{
+	if (d->index != VGPU_NO_INDEX) {
+		vgpu_aql_part_done(m, d);
+		return;
+	}
+	vgpu_dispatch_drop(d);
+	m->stats.dispatches_done++;
+}
