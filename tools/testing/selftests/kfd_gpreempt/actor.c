@@ -282,6 +282,28 @@ int actor_queue_update(struct actor *a, int queue, uint32_t priority, uint32_t p
 	return (int)actor_call(a, do_update, queue, priority, percentage, 0);
 }
 
+static int64_t do_cu_mask(struct actor *a, const int64_t *args)
+{
+	uint32_t mask = (uint32_t)args[1];
+
+	return kfd_queue_set_cu_mask(&a->queue[args[0]], &mask, 32);
+}
+
+int actor_queue_cu_mask(struct actor *a, int queue, uint32_t mask)
+{
+	return (int)actor_call(a, do_cu_mask, queue, mask, 0, 0);
+}
+
+static int64_t do_gws(struct actor *a, const int64_t *args)
+{
+	return kfd_queue_set_gws(&a->queue[args[0]], args[1]);
+}
+
+int actor_queue_gws(struct actor *a, int queue, bool on)
+{
+	return (int)actor_call(a, do_gws, queue, on, 0, 0);
+}
+
 static int64_t do_destroy(struct actor *a, const int64_t *args)
 {
 	return kfd_queue_destroy(&a->queue[args[0]]);

@@ -15,8 +15,8 @@
 
 #include "kfdlib.h"
 
-#define ACTOR_QUEUES	4
-#define ACTOR_WORKS	16
+#define ACTOR_QUEUES	40
+#define ACTOR_WORKS	40
 #define ACTOR_CALL_NS	(60 * 1000 * KFD_NS_PER_MS)	/* a call that takes longer means that something hangs */
 
 struct actor;
@@ -82,6 +82,8 @@ int64_t actor_call(struct actor *a, actor_fn *fn, int64_t a0, int64_t a1, int64_
 int actor_queue(struct actor *a, enum kfd_backing backing, uint32_t priority);		/* index or -errno */
 int actor_queue_update(struct actor *a, int queue, uint32_t priority, uint32_t percentage);
 int actor_queue_destroy(struct actor *a, int queue);
+int actor_queue_cu_mask(struct actor *a, int queue, uint32_t mask);			/* of the first 32 CUs */
+int actor_queue_gws(struct actor *a, int queue, bool on);
 int actor_pointers(struct actor *a, int queue, uint64_t *rptr, uint64_t *wptr);
 int actor_work(struct actor *a, uint32_t launches, uint32_t waves, uint32_t steps, uint64_t step_ns);	/* index */
 int actor_submit(struct actor *a, int queue, int work, uint32_t launches, uint32_t flags);

@@ -23,6 +23,7 @@
 
 #define TOPOLOGY	"/sys/devices/virtual/kfd/kfd/topology/nodes"
 #define VGPU_STATS	"/sys/kernel/debug/vgpu/stats"
+#define VGPU_CUS	"/sys/kernel/debug/vgpu/cus"
 #define GPREEMPT_SYSFS	"/sys/class/kfd/kfd/gpreempt"
 #define GPREEMPT_QUEUES	"/sys/kernel/debug/kfd/gpreempt"
 #define PARAMETERS	"/sys/module/amdgpu/parameters"
@@ -217,6 +218,22 @@ int64_t kfd_vgpu_stat(const char *name)
 	if (read_text(VGPU_STATS, text, sizeof(text)) < 0)
 		return -1;
 	return number_in_lines(text, name);
+}
+
+int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max)
+{
+	static char text[65536];
+	char *line, *save = NULL;
+	int n = 0, err;
+
+	err = read_text(VGPU_CUS, text, sizeof(text));
+	if (err < 0)
+		return err;
+	for (line = strtok_r(text, "\n", &save); line && n < max; line = strtok_r(NULL, "\n", &save))
+		if (sscanf(line, "%u %u %u %u %llu", &cu[n].xcc, &cu[n].number, &cu[n].engine, &cu[n].waves,
+			   &cu[n].started) == 5)
+			n++;
+	return n;
 }
 
 bool kfd_client_is_virtual(void)
@@ -659,6 +676,24 @@ int kfd_queue_update(struct kfd_queue *q, uint32_t priority, uint32_t percentage
 	if (!err)
 		q->priority = priority;
 	return err;
+}
+
+int kfd_queue_set_cu_mask(struct kfd_queue *q, const uint32_t *mask, uint32_t bits)
+{
+	struct kfd_ioctl_set_cu_mask_args args = {
+		.queue_id = q->id,
+		.num_cu_mask = bits,
+		.cu_mask_ptr = (uintptr_t)mask,
+	};
+
+	return kfd_call(q->client, AMDKFD_IOC_SET_CU_MASK, &args);
+}
+
+int kfd_queue_set_gws(struct kfd_queue *q, bool on)
+{
+	struct kfd_ioctl_alloc_queue_gws_args args = { .queue_id = q->id, .num_gws = on };
+
+	return kfd_call(q->client, AMDKFD_IOC_ALLOC_QUEUE_GWS, &args);
 }
 
 int kfd_queue_destroy(struct kfd_queue *q)

@@ -190,6 +190,8 @@ int kfd_buffer_free(struct kfd_client *c, struct kfd_buffer *b);
 int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing backing, uint32_t priority,
 		     uint32_t packets);
 int kfd_queue_update(struct kfd_queue *q, uint32_t priority, uint32_t percentage);	/* unmaps and maps everything */
+int kfd_queue_set_cu_mask(struct kfd_queue *q, const uint32_t *mask, uint32_t bits);	/* @bits: a multiple of 32 */
+int kfd_queue_set_gws(struct kfd_queue *q, bool on);	/* one queue of a process */
 int kfd_queue_destroy(struct kfd_queue *q);
 uint64_t kfd_queue_rptr(const struct kfd_queue *q);
 uint64_t kfd_queue_wptr(const struct kfd_queue *q);
@@ -214,6 +216,22 @@ int kfd_barrier_submit(struct kfd_queue *q, struct kfd_signal *const *deps, uint
 void kfd_work_tally(const struct kfd_work *w, struct kfd_tally *t);		/* adds to *t */
 uint64_t kfd_work_progress(const struct kfd_work *w);				/* items counted so far */
 
+/**
+ * struct kfd_vgpu_cu - a compute unit of the virtual GPU
+ * @xcc: its XCC
+ * @number: in the XCC
+ * @engine: shader engine
+ * @waves: that it has now
+ * @started: that it was ever given
+ */
+struct kfd_vgpu_cu {
+	unsigned int xcc;
+	unsigned int number;
+	unsigned int engine;
+	unsigned int waves;
+	unsigned long long started;
+};
+
 /* ---- the scheduler's and the virtual GPU's numbers; -1 = not there ---- */
 int64_t kfd_param_get(const char *name);			/* /sys/module/amdgpu/parameters/<name>; Y/N are 1/0 */
 int kfd_param_set(const char *name, int64_t value);
@@ -221,6 +239,7 @@ int kfd_param_set_text(const char *name, const char *value);
 int kfd_gpreempt_text(uint32_t gpu_id, const char *name, char *buf, size_t size);
 int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name);	/* /sys/class/kfd/kfd/gpreempt/<gpu_id>/<name> */
 int64_t kfd_vgpu_stat(const char *name);			/* /sys/kernel/debug/vgpu/stats */
+int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max);		/* /sys/kernel/debug/vgpu/cus; how many, negative errno */
 uint32_t kfd_first_gpu_id(void);				/* 0 = none */
 
 /**
