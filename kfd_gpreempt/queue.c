@@ -170,6 +170,9 @@ static void unlink_queue(struct gpreempt_queue *gq)
 {
 	struct gpreempt_node *gn = gq->gn;
 
+	/* It has left the driver's lists, or the monitor is gone: nobody resumes it any more. */
+	if (gq->policy.preempted)
+		atomic64_inc(&gn->stats.destroyed_preempted);
 	list_del_rcu(&gq->link);
 	WRITE_ONCE(gn->nr_queues, gn->nr_queues - 1);
 	if (!--gq->process->nr_queues) {

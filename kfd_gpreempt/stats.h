@@ -101,6 +101,8 @@ struct gpreempt_histogram {
  * @inversions: passes that found a lower queue in the way of a higher one
  * @preemptions: queues preempted
  * @resumes: queues resumed
+ * @destroyed_preempted: queues that ended while they were preempted. What was preempted and neither resumed nor destroyed
+ *	is preempted now.
  * @runlists: hardware passes caused by us
  * @preempt_ns_last: duration of the last hardware pass that preempted
  * @preempt_ns_max: longest such duration
@@ -119,6 +121,7 @@ struct gpreempt_stats {
 	atomic64_t inversions;
 	atomic64_t preemptions;
 	atomic64_t resumes;
+	atomic64_t destroyed_preempted;
 	atomic64_t runlists;
 	atomic64_t preempt_ns_last;
 	atomic64_t preempt_ns_max;

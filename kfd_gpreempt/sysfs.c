@@ -89,6 +89,7 @@ COUNTER(wakeups);
 COUNTER(inversions);
 COUNTER(preemptions);
 COUNTER(resumes);
+COUNTER(destroyed_preempted);
 COUNTER(runlists);
 COUNTER(preempt_ns_last);
 COUNTER(preempt_ns_max);
@@ -109,6 +110,7 @@ static struct attribute *node_attrs[] = {
 	&counter_inversions.attr.attr,
 	&counter_preemptions.attr.attr,
 	&counter_resumes.attr.attr,
+	&counter_destroyed_preempted.attr.attr,
 	&counter_runlists.attr.attr,
 	&counter_preempt_ns_last.attr.attr,
 	&counter_preempt_ns_max.attr.attr,
