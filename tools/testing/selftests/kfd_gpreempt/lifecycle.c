@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: MIT
+/*
+ * lifecycle.c - what else happens to processes, queues and devices while something is preempted
+ *
+ * Whatever happens, afterwards no queue is stuck and the counters add up: what was preempted was resumed or destroyed.
+ * The tests of errors come last: they leave a device behind that was reset.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/klog.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <linux/kfd_ioctl.h>
+
+#include "kselftest_harness.h"
+
+#include "fixture.h"
+
+#define FAULTS		"/sys/kernel/debug/vgpu/fault"
+#define BLOB_BYTES	(1u << 20)
+
+static int put(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, value, strlen(value));
+	close(fd);
+	return n < 0 ? -errno : 0;
+}
+
+/* Preempted, and neither resumed nor destroyed since. */
+static int64_t held_now(void)
+{
+	return counter("preemptions") - counter("resumes") - counter("destroyed_preempted");
+}
+
+static int wait_none_held(void)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	while (held_now()) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(MS);
+	}
+	return 0;
+}
+
+FIXTURE(lifecycle) {
+	struct device_health health;
+	int64_t failures;
+	uint32_t slots;
+};
+
+FIXTURE_SETUP(lifecycle)
+{
+	const char *missing = scheduler_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_EQ(0, scheduler_defaults());
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	self->health = device_health();
+	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	ASSERT_GT((int)self->slots, 0);
+	self->failures = counter("failures");
+	ASSERT_GE(self->failures, 0) TH_LOG("/sys/class/kfd/kfd/gpreempt is absent");
+	ASSERT_EQ(0, held_now());
+}
+
+FIXTURE_TEARDOWN(lifecycle)
+{
+	actor_forget_all();
+	EXPECT_EQ(0, wait_no_queues());
+	EXPECT_EQ(0, held_now());
+	EXPECT_EQ(self->failures, counter("failures"));
+	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
+	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	kfd_param_set("gpreempt_enable", 0);
+}
+
+static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves,
+			    uint32_t steps, uint64_t step_ns)
+{
+	struct actor *a = actor_start(nice, ARENA);
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(a, launches, waves, steps, step_ns));
+	return a;
+}
+
+/* A low grid of a quarter of the device, preempted by a high one of half of it. */
+struct pair {
+	struct actor *low;
+	struct actor *high;
+	uint32_t low_items;
+	uint32_t high_items;
+};
+
+static struct pair preempted_pair(struct __test_metadata *_metadata, uint32_t slots, uint32_t high_steps)
+{
+	struct pair p = {
+		.low = worker(_metadata, LOW_NICE, 2, slots / 4, 20, 5 * MS),
+		.high = worker(_metadata, 0, 1, slots / 2, high_steps, 5 * MS),
+		.low_items = slots / 4 * 20,
+		.high_items = slots / 2 * high_steps,
+	};
+
+	ASSERT_EQ(0, actor_submit(p.low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(p.low, 0, 1, LONG));
+	ASSERT_EQ(0, actor_submit(p.high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(p.low, 0, "preempted", LONG));
+	return p;
+}
+
+static void finish_pair(struct __test_metadata *_metadata, const struct pair *p)
+{
+	EXPECT_EQ(0, actor_wait(p->high, 0, LONG));
+	EXPECT_EQ(0, actor_wait(p->low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(p->high, p->high_items);
+	EXPECT_EXACTLY_ONCE(p->low, p->low_items);
+	EXPECT_EQ(0, wait_none_held());
+	EXPECT_EQ(0, actor_stop(p->low));
+	EXPECT_EQ(0, actor_stop(p->high));
+}
+
+/* Off means off at any moment: nothing held, nothing registered; and what was interrupted goes on. */
+TEST_F_TIMEOUT(lifecycle, enable_disable_storm, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 80, 2 * MS);
+	struct actor *high = worker(_metadata, 0, 30, self->slots / 2, 1, 2 * MS);
+	int64_t preemptions = counter("preemptions");
+	int i;
+
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	for (i = 0; i < 30; i++) {
+		ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+		/* From before it is noticed until after it is over. */
+		kfd_sleep_ns((uint64_t)i * 300 * US);
+		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+		ASSERT_EQ(0, held_now());
+		ASSERT_EQ(0, counter("queues"));
+		ASSERT_EQ(0, counter("monitor_pid"));
+		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	}
+	EXPECT_GT(counter("preemptions"), preemptions);
+	EXPECT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(high, 30 * (self->slots / 2));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 80);
+}
+
+/* All its queues go, preempted or not; the others do not notice; the books are balanced. */
+TEST_F(lifecycle, kill_of_preempted_process)
+{
+	struct pair p = preempted_pair(_metadata, self->slots, 40);
+	int64_t destroyed = counter("destroyed_preempted");
+
+	ASSERT_EQ(0, actor_queue(p.low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL) - 1);
+	actor_kill(p.low);
+	EXPECT_EQ(0, actor_wait(p.high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(p.high, p.high_items);
+	EXPECT_EQ(0, actor_stop(p.high));
+	EXPECT_EQ(0, wait_no_queues());
+	EXPECT_EQ(destroyed + 1, counter("destroyed_preempted"));
+	EXPECT_EQ(0, held_now());
+}
+
+static int64_t do_fork_exec(struct actor *a, const int64_t *args)
+{
+	int status;
+	pid_t pid;
+
+	signal(SIGCHLD, SIG_DFL);
+	pid = fork();
+	if (!pid) {
+		execl("/bin/true", "true", NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return -errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
+}
+
+/* A child of a preempted process shares pages with it for a while; the scheduler goes on seeing the parent's pointers. */
+TEST_F(lifecycle, fork_exec_keeps_work)
+{
+	struct pair p = preempted_pair(_metadata, self->slots, 20);
+
+	EXPECT_EQ(0, actor_call(p.low, do_fork_exec, 0, 0, 0, 0));
+	ASSERT_EQ(0, actor_submit(p.low, 0, 0, 1, 0));
+	p.low_items *= 2;
+	EXPECT_TRUE(state_is(p.low, 0, "preempted"));
+	/* The new packet is seen: its write pointer is. */
+	{
+		struct kfd_gpreempt_queue q;
+
+		ASSERT_EQ(0, kfd_gpreempt_queue_get(kfd_first_gpu_id(), p.low->pid, p.low->queue[0].id, &q));
+		EXPECT_EQ(2, q.wptr);
+	}
+	finish_pair(_metadata, &p);
+}
+
+static int64_t do_exec(struct actor *a, const int64_t *args)
+{
+	execl("/bin/sleep", "sleep", "1000", NULL);
+	return -errno;
+}
+
+/* The program that had the queues is gone, its process is not. */
+TEST_F(lifecycle, exec_ends_a_preempted_program)
+{
+	struct pair p = preempted_pair(_metadata, self->slots, 40);
+	int64_t destroyed = counter("destroyed_preempted");
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	actor_begin(p.low, do_exec, 0, 0, 0, 0);
+	while (counter("queues") != 1 && kfd_now_ns() < deadline)
+		kfd_sleep_ns(2 * MS);
+	EXPECT_EQ(1, counter("queues"));
+	EXPECT_EQ(destroyed + 1, counter("destroyed_preempted"));
+	EXPECT_EQ(0, actor_wait(p.high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(p.high, p.high_items);
+	actor_kill(p.low);
+	EXPECT_EQ(0, actor_stop(p.high));
+}
+
+/* ---- debugger ---- */
+
+static int debug_trap(int kfd, pid_t pid, uint32_t op, int event_fd)
+{
+	uint8_t runtime_info[256] = { 0 };
+	struct kfd_ioctl_dbg_trap_args args = { .pid = (uint32_t)pid, .op = op };
+
+	if (op == KFD_IOC_DBG_TRAP_ENABLE) {
+		args.enable.rinfo_ptr = (uint64_t)(uintptr_t)runtime_info;
+		args.enable.rinfo_size = sizeof(runtime_info);
+		args.enable.dbg_fd = (uint32_t)event_fd;
+	}
+	return ioctl(kfd, AMDKFD_IOC_DBG_TRAP, &args) ? -errno : 0;
+}
+
+/* A debugger has the queues to itself: they are given back, left alone, and scheduled again when it has gone. */
+TEST_F(lifecycle, debugger_attach_resumes)
+{
+	struct pair p = preempted_pair(_metadata, self->slots, 60);
+	int64_t debugged = counter("skipped_debugged"), taken;
+	int pipes[2], kfd, err;
+	uint64_t progress;
+
+	ASSERT_EQ(0, pipe(pipes));
+	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	ASSERT_GE(kfd, 0);
+	ASSERT_EQ(0, ptrace(PTRACE_SEIZE, p.low->pid, 0, 0));
+	err = debug_trap(kfd, p.low->pid, KFD_IOC_DBG_TRAP_ENABLE, pipes[1]);
+	if (err) {
+		actor_kill(p.low);
+		SKIP(return, "AMDKFD_IOC_DBG_TRAP: %s", strerror(-err));
+	}
+	EXPECT_EQ(0, wait_none_held());
+	EXPECT_FALSE(state_is(p.low, 0, "preempted"));
+	taken = preempt_count(p.low, 0);
+	progress = kfd_work_progress(&p.low->work[0]);
+	EXPECT_EQ(0, actor_wait_progress(p.low, 0, progress + self->slots / 4, LONG));
+	EXPECT_FALSE(actor_done(p.high, 0));
+	EXPECT_EQ(debugged + 1, counter("skipped_debugged"));
+	EXPECT_EQ(taken, preempt_count(p.low, 0));
+
+	EXPECT_EQ(0, debug_trap(kfd, p.low->pid, KFD_IOC_DBG_TRAP_DISABLE, -1));
+	EXPECT_EQ(0, wait_state(p.low, 0, "preempted", LONG));
+	EXPECT_FALSE(actor_done(p.high, 0));
+	close(kfd);
+	finish_pair(_metadata, &p);
+}
+
+/* ---- checkpoint and restore in user space ---- */
+
+/* args[0]: where to put the private data, BLOB_BYTES long. Returns its size or -errno. */
+static int64_t do_checkpoint(struct actor *a, const int64_t *args)
+{
+	struct kfd_ioctl_criu_args c = { .op = KFD_CRIU_OP_PROCESS_INFO };
+	static struct kfd_criu_device_bucket devices[8];
+	static struct kfd_criu_bo_bucket bos[256];
+	uint32_t i;
+	int err = 0;
+
+	if (ioctl(a->client.kfd_fd, AMDKFD_IOC_CRIU_OP, &c))
+		return -errno;
+	if (c.num_devices > 8 || c.num_bos > 256 || c.priv_data_size > BLOB_BYTES) {
+		err = -E2BIG;
+	} else {
+		for (i = 0; i < 8; i++)
+			devices[i].drm_fd = (uint32_t)a->client.drm_fd;
+		c.devices = (uint64_t)(uintptr_t)devices;
+		c.bos = (uint64_t)(uintptr_t)bos;
+		c.priv_data = (uint64_t)args[0];
+		c.op = KFD_CRIU_OP_CHECKPOINT;
+		if (ioctl(a->client.kfd_fd, AMDKFD_IOC_CRIU_OP, &c))
+			err = -errno;
+		for (i = 0; !err && i < c.num_bos; i++)
+			if ((int)bos[i].dmabuf_fd > 0)
+				close((int)bos[i].dmabuf_fd);
+	}
+	c.op = KFD_CRIU_OP_UNPAUSE;
+	if (ioctl(a->client.kfd_fd, AMDKFD_IOC_CRIU_OP, &c) && !err)
+		err = -errno;
+	return err ? err : (int64_t)c.priv_data_size;
+}
+
+/*
+ * A checkpoint does not say that a queue was preempted: restored, it has to run. Taken of an idle queue, it is the same to
+ * the byte as without. The queue stays preempted, and a busy one goes on afterwards where it was.
+ */
+TEST_F(lifecycle, criu_checkpoint_of_preempted_process)
+{
+	struct actor *idle = worker(_metadata, LOW_NICE, 1, 1, 1, MS);
+	uint8_t *blob = mmap(NULL, 2 * BLOB_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int64_t before, during;
+	struct pair p;
+	size_t i;
+
+	ASSERT_NE(MAP_FAILED, blob);
+	actor_kill(idle);	/* its memory did not have the mapping of @blob */
+	idle = worker(_metadata, LOW_NICE, 1, 1, 1, MS);
+	ASSERT_EQ(0, actor_submit(idle, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(idle, 0, LONG));
+	before = actor_call(idle, do_checkpoint, (int64_t)(uintptr_t)blob, 0, 0, 0);
+	if (before == -ENOTTY || before == -EPERM)
+		SKIP(return, "AMDKFD_IOC_CRIU_OP: %s", strerror((int)-before));
+	ASSERT_GT(before, 0) TH_LOG("checkpoint: %s", strerror((int)-before));
+
+	p = preempted_pair(_metadata, self->slots, 60);
+	ASSERT_EQ(0, wait_state(idle, 0, "preempted", LONG));
+	during = actor_call(idle, do_checkpoint, (int64_t)(uintptr_t)(blob + BLOB_BYTES), 0, 0, 0);
+	EXPECT_EQ(before, during);
+	for (i = 0; i < (size_t)before && blob[i] == blob[BLOB_BYTES + i]; i++)
+		;
+	EXPECT_EQ(before, (int64_t)i) TH_LOG("byte %zu is %#x, was %#x", i, blob[BLOB_BYTES + i], blob[i]);
+	EXPECT_TRUE(state_is(idle, 0, "preempted"));
+
+	/* The one with saved waves. */
+	EXPECT_GT(actor_call(p.low, do_checkpoint, (int64_t)(uintptr_t)blob, 0, 0, 0), 0);
+	EXPECT_TRUE(state_is(p.low, 0, "preempted"));
+	EXPECT_FALSE(actor_done(p.high, 0));
+	finish_pair(_metadata, &p);
+}
+
+/* ---- suspend ---- */
+
+TEST_F_TIMEOUT(lifecycle, suspend_resume, 120)
+{
+	struct pair p;
+	char state[32];
+
+	if (access("/sys/power/pm_test", W_OK))
+		SKIP(return, "no /sys/power/pm_test");
+	p = preempted_pair(_metadata, self->slots, 60);
+	put("/sys/module/suspend/parameters/pm_test_delay", "0");
+	ASSERT_EQ(0, put("/sys/power/pm_test", "devices"));
+	EXPECT_EQ(0, put("/sys/power/state", "mem"));
+	put("/sys/power/pm_test", "none");
+	ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
+	EXPECT_STRNE("paused", state);
+	finish_pair(_metadata, &p);
+}
+
+/* ---- errors ---- */
+
+static int arm_fault(const char *name, const char *times)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), FAULTS "/%s", name);
+	return put(path, times);
+}
+
+static char kernel_log[1 << 20];
+
+/* Reads the kernel log; returns its length. */
+static size_t read_kernel_log(void)
+{
+	int n = klogctl(3 /* read all */, kernel_log, sizeof(kernel_log) - 1);
+
+	kernel_log[n < 0 ? 0 : n] = '\0';
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* Lines of the kernel log after the first @since bytes that have @word in them. */
+static int logged(size_t since, const char *word)
+{
+	const char *at;
+	int n = 0;
+
+	if (read_kernel_log() <= since)
+		return 0;
+	for (at = strstr(kernel_log + since, word); at; at = strstr(at + 1, word))
+		n++;
+	return n;
+}
+
+static bool node_is(const char *state)
+{
+	char text[32];
+
+	return !kfd_gpreempt_text(kfd_first_gpu_id(), "state", text, sizeof(text)) && !strcmp(text, state);
+}
+
+/* The driver resets the whole device because somebody reads this. */
+static int reset_device(void)
+{
+	char buf[64];
+	glob_t found;
+	int fd, err = -ENOENT;
+
+	if (glob("/sys/kernel/debug/dri/*/amdgpu_gpu_recover", 0, NULL, &found))
+		return err;
+	fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		err = read(fd, buf, sizeof(buf)) < 0 ? -errno : 0;
+		close(fd);
+	}
+	globfree(&found);
+	return err;
+}
+
+FIXTURE(errors) {
+	int64_t failures;
+	uint32_t slots;
+	size_t log;
+};
+
+FIXTURE_SETUP(errors)
+{
+	const char *missing = scheduler_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (access(FAULTS, W_OK))
+		SKIP(return, "no " FAULTS);
+	if (kfd_param_get("gpu_recovery") != 0 || kfd_param_get("queue_preemption_timeout_ms") > 1000)
+		SKIP(return, "amdgpu was not loaded with gpu_recovery=0 queue_preemption_timeout_ms=200");
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_EQ(0, scheduler_defaults());
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	self->failures = counter("failures");
+	self->log = read_kernel_log();
+}
+
+FIXTURE_TEARDOWN(errors)
+{
+	actor_forget_all();
+	EXPECT_EQ(0, wait_no_queues());
+	EXPECT_EQ(0, held_now());
+	kfd_param_set("gpreempt_enable", 0);
+}
+
+/* The device works, and so does the scheduler. */
+static void works_again(struct __test_metadata *_metadata, uint32_t slots)
+{
+	struct pair p = preempted_pair(_metadata, slots, 10);
+
+	finish_pair(_metadata, &p);
+}
+
+/*
+ * Nothing may be preempted on a device that does not answer: the node is given up, with all that is known of it in the
+ * kernel log. Asking for another try does not make it answer; a reset does.
+ */
+TEST_F_TIMEOUT(errors, device_that_does_not_answer_ends_scheduling_until_it_is_reset, 120)
+{
+	int64_t timeouts = counter("failed_unmap_timeout"), disabled = counter("disabled"), runlists;
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 4, 20, 5 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 10, 5 * MS);
+	struct actor *crowd[5];
+	char name[64];
+	int i, n;
+
+	/* More queues than a dump may have in the log. */
+	for (i = 0; i < 5; i++) {
+		crowd[i] = actor_start(0, ARENA);
+		ASSERT_ACTOR(crowd[i]);
+		for (n = 0; n < 4; n++)
+			ASSERT_EQ(n, actor_queue(crowd[i], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	}
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, arm_fault("unmap_lost", "1"));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_counter("disabled", disabled + 1, LONG));
+	EXPECT_TRUE(node_is("failed"));
+	EXPECT_EQ(timeouts + 1, counter("failed_unmap_timeout"));
+	/* Its last words, and the last queue of the dump. */
+	kfd_sleep_ns(50 * MS);
+	EXPECT_EQ(1, logged(self->log, "is no longer scheduled"));
+	EXPECT_EQ(1, logged(self->log, "node: gpu_id="));
+	EXPECT_EQ(1, logged(self->log, "tunables: "));
+	snprintf(name, sizeof(name), "queue: pid=%d ", low->pid);
+	EXPECT_EQ(1, logged(self->log, name));
+	EXPECT_EQ(16, logged(self->log, "] queue: pid=") + logged(self->log, "amdgpu: queue: pid=") +
+		  logged(self->log, ": queue: pid="));
+	EXPECT_EQ(1, logged(self->log, "queues not shown: 6"));
+	snprintf(name, sizeof(name), "gpreempt: gpu %u pid %d queue %u: ", kfd_first_gpu_id(), low->pid, low->queue[0].id);
+	EXPECT_EQ(1, logged(self->log, name));
+
+	runlists = counter("runlists");
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	kfd_sleep_ns(50 * MS);
+	EXPECT_FALSE(node_is("failed"));
+	EXPECT_EQ(runlists, counter("runlists"));
+	EXPECT_EQ(disabled + 1, counter("disabled"));
+
+	ASSERT_EQ(0, reset_device());
+	actor_forget_all();
+	ASSERT_EQ(0, wait_no_queues());
+	works_again(_metadata, self->slots);
+	EXPECT_EQ(disabled + 1, counter("disabled"));
+}
+
+TEST_HARNESS_MAIN
