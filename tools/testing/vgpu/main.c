@@ -20,7 +20,6 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/uaccess.h>
-#include <uapi/linux/sched/types.h>
 
 #include "vgpu.h"
 
@@ -358,7 +357,11 @@ static int cp_start(void)
 	if (IS_ERR(cp_thread))
 		return PTR_ERR(cp_thread);
 	kthread_bind(cp_thread, cp_cpu);
-	set_user_nice(cp_thread, MIN_NICE);
+	/*
+	 * Hardware does not wait for its driver. Kernel threads, the driver's own among them, end up on an isolated CPU as on any
+	 * other, and wait for the device there in loops.
+	 */
+	sched_set_fifo(cp_thread);
 	wake_up_process(cp_thread);
 	return 0;
 }
