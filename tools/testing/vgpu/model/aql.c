@@ -287,6 +287,17 @@ void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal)
 	}
 }
 
+/** vgpu_aql_drained() - is everything done that a part of a queue has begun? It does not wait for parts that are not there. */
+bool vgpu_aql_drained(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	struct vgpu_list *l;
+
+	for (l = q->inflight.next; l != &q->inflight; l = l->next)
+		if (!vgpu_dispatch_complete(container_of(l, struct vgpu_dispatch, link)) || all_mapped(m, q))
+			return false;
+	return true;
+}
+
 /**
  * vgpu_aql_report() - tell the runtime why its queue has stopped
  * @m: the device

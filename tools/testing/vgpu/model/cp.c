@@ -453,7 +453,7 @@ static bool leave(struct vgpu_model *m)
 
 		next = l->next;
 		if (q->leaving == VGPU_STAYS || q->leaving == VGPU_HANGS || q->leaving == VGPU_DEAD ||
-		    (q->leaving == VGPU_DRAINS && q->inflight_count) ||
+		    (q->leaving == VGPU_DRAINS && !vgpu_aql_drained(m, q)) ||
 		    (q->leaving == VGPU_SAVES && m->now_ns < q->leave_ns))
 			continue;
 		vgpu_queue_unmap(m, q, true);

@@ -613,6 +613,7 @@ void vgpu_aql_launched(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_aql_part_done(struct vgpu_model *m, struct vgpu_dispatch *d);
 void vgpu_aql_unread(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_aql_joined(struct vgpu_model *m, struct vgpu_queue *q);
+bool vgpu_aql_drained(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal);
 void vgpu_aql_report(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code);
 

@@ -16,7 +16,6 @@ bool vgpu_quiet;
 #define HIQ_DOORBELL	0x400
 #define USER_DOORBELLS	0x1000
 #define KERNEL_RING	4096u		/* dwords */
-#define MQD_BYTES	8192u		/* the MQD and the control stack */
 #define PM4(op, n)	(0xc0000000u | ((n) - 2) << 16 | (op) << 8)
 #define LO(v)		((u32)(v))
 #define HI(v)		((u32)((u64)(v) >> 32))
@@ -64,6 +63,22 @@ static void *pages(u64 bytes)
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return must(p == MAP_FAILED ? NULL : p);
+}
+
+static void gfx942(struct vgpu_config *c, u32 xccs)
+{
+	c->asic = vgpu_asic_find("gfx942");
+	c->xccs = xccs;
+}
+
+void bed_xccs_2(struct vgpu_config *c)
+{
+	gfx942(c, 2);
+}
+
+void bed_xccs_4(struct vgpu_config *c)
+{
+	gfx942(c, 4);
 }
 
 struct bed *bed_new(void (*configure)(struct vgpu_config *c))
@@ -156,11 +171,27 @@ static void reg(struct bed *b, u32 index, u32 value)
 	vgpu_model_reg_write(b->m, index, value);
 }
 
+static void gc_reg(struct bed *b, u32 index, u32 value)
+{
+	reg(b, index + b->xcc * VGPU_XCC_STRIDE, value);
+}
+
+static u32 gc_read(struct bed *b, u32 index)
+{
+	return vgpu_model_reg_read(b->m, index + b->xcc * VGPU_XCC_STRIDE);
+}
+
 void bed_write_reg(struct bed *b, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg r, u32 value)
 {
-	reg(b, VGPU_GRBM_GFX_CNTL, pipe | me << 2 | queue << 8);
-	reg(b, VGPU_HQD_FIRST + r, value);
-	reg(b, VGPU_GRBM_GFX_CNTL, 0);
+	gc_reg(b, VGPU_GRBM_GFX_CNTL, pipe | me << 2 | queue << 8);
+	gc_reg(b, VGPU_HQD_FIRST + r, value);
+	gc_reg(b, VGPU_GRBM_GFX_CNTL, 0);
+}
+
+u32 *bed_part(const struct bed *b, const struct bed_queue *q, u32 xcc)
+{
+	(void)b;
+	return q->mqd_words + xcc * (BED_MQD_BYTES / 4);
 }
 
 static void vmid_mapping(struct bed *b, u32 atc, u32 status, u32 lut, u32 vmid, u32 mapping)
@@ -174,10 +205,21 @@ static void vmid_mapping(struct bed *b, u32 atc, u32 status, u32 lut, u32 vmid, 
 
 void bed_vmid(struct bed *b, u32 vmid, const struct bed_process *p)
 {
+	const struct vgpu_asic *asic = b->config.asic;
 	u32 mapping = p ? 1u << 31 | p->pasid : 0, hub;
 
-	vmid_mapping(b, b->config.asic->atc_mapping, 1, VGPU_IH_VMID_0_LUT, vmid, mapping);
-	vmid_mapping(b, b->config.asic->atc_mapping_mm, 1u << 16, VGPU_IH_VMID_0_LUT_MM, vmid, mapping);
+	if (asic->lut_index) {
+		for (hub = 0; hub < b->config.xccs; hub++) {
+			reg(b, asic->lut_index, hub / 2 * 4 + hub % 2 + 1);
+			vmid_mapping(b, asic->atc_mapping, 1, VGPU_IH_VMID_0_LUT, vmid, mapping);
+			reg(b, asic->lut_index, hub / 2 * 4);
+			reg(b, VGPU_IH_VMID_0_LUT_MM + vmid, mapping);
+		}
+		reg(b, asic->lut_index, 0);
+	} else {
+		vmid_mapping(b, asic->atc_mapping, 1, VGPU_IH_VMID_0_LUT, vmid, mapping);
+		vmid_mapping(b, asic->atc_mapping_mm, 1u << 16, VGPU_IH_VMID_0_LUT_MM, vmid, mapping);
+	}
 	for (hub = 0; p && hub < VGPU_HUBS; hub++) {
 		if (!vgpu_hub_exists(b->m, hub))
 			continue;
@@ -188,17 +230,17 @@ void bed_vmid(struct bed *b, u32 vmid, const struct bed_process *p)
 
 void bed_hqd_load(struct bed *b, const struct bed_queue *q, u32 pipe, u32 queue, u32 vmid)
 {
-	u32 i, *w = q->mqd_words + 0x80;
+	u32 i, *w = bed_part(b, q, b->xcc) + 0x80;
 
 	w[VGPU_HQD_VMID] = vmid;
-	reg(b, VGPU_GRBM_GFX_CNTL, pipe | 1 << 2 | queue << 8);
+	gc_reg(b, VGPU_GRBM_GFX_CNTL, pipe | 1 << 2 | queue << 8);
 	for (i = 0; i < VGPU_HQD_REGS; i++)
-		reg(b, VGPU_HQD_FIRST + i, w[i]);
-	reg(b, VGPU_HQD_FIRST + VGPU_HQD_PQ_DOORBELL, w[VGPU_HQD_PQ_DOORBELL] | 1u << 30);
-	reg(b, VGPU_HQD_FIRST + VGPU_HQD_PQ_WPTR_LO, w[VGPU_HQD_PQ_RPTR]);	/* empty until fetched */
-	reg(b, VGPU_CP_PQ_WPTR_POLL, 1u << (pipe * VGPU_QUEUES + queue));
-	reg(b, VGPU_HQD_FIRST + VGPU_HQD_ACTIVE, 1);
-	reg(b, VGPU_GRBM_GFX_CNTL, 0);
+		gc_reg(b, VGPU_HQD_FIRST + i, w[i]);
+	gc_reg(b, VGPU_HQD_FIRST + VGPU_HQD_PQ_DOORBELL, w[VGPU_HQD_PQ_DOORBELL] | 1u << 30);
+	gc_reg(b, VGPU_HQD_FIRST + VGPU_HQD_PQ_WPTR_LO, w[VGPU_HQD_PQ_RPTR]);	/* empty until fetched */
+	gc_reg(b, VGPU_CP_PQ_WPTR_POLL, 1u << (pipe * VGPU_QUEUES + queue));
+	gc_reg(b, VGPU_HQD_FIRST + VGPU_HQD_ACTIVE, 1);
+	gc_reg(b, VGPU_GRBM_GFX_CNTL, 0);
 }
 
 void bed_hqd_dequeue(struct bed *b, u32 pipe, u32 queue, u32 type)
@@ -209,7 +251,7 @@ void bed_hqd_dequeue(struct bed *b, u32 pipe, u32 queue, u32 type)
 
 bool bed_hqd_active(struct bed *b, u32 pipe, u32 queue)
 {
-	return vgpu_hqd_get(b->m, 0, 1, pipe, queue, VGPU_HQD_ACTIVE) & 1;
+	return vgpu_hqd_get(b->m, b->xcc, 1, pipe, queue, VGPU_HQD_ACTIVE) & 1;
 }
 
 static void ring_write(u32 *ring, u64 *wptr, const u32 *dwords, u32 count)
@@ -222,8 +264,8 @@ static void ring_write(u32 *ring, u64 *wptr, const u32 *dwords, u32 count)
 
 void bed_kiq(struct bed *b, const u32 *dwords, u32 count)
 {
-	ring_write(b->kiq, &b->kiq_wptr, dwords, count);
-	*(u64 *)((u8 *)b->doorbells + KIQ_DOORBELL) = b->kiq_wptr;
+	ring_write(b->kiq[b->xcc], &b->kiq_wptr[b->xcc], dwords, count);
+	*(u64 *)((u8 *)b->doorbells + KIQ_DOORBELL + 8 * b->xcc) = b->kiq_wptr[b->xcc];
 	bed_run_for(b, 0);
 }
 
@@ -286,45 +328,54 @@ bool bed_interrupt(struct bed *b, u32 iv[VGPU_IV_DWORDS])
 void bed_driver_up(struct bed *b)
 {
 	u64 kiq, hiq, page, mqd;
-	u32 *w;
+	u32 *w, i;
 
 	hubs_up(b);
 	ih_up(b);
 
-	/* KIQ: by registers */
-	kiq = bed_vram(b, KERNEL_RING * 4);
-	page = bed_vram(b, VGPU_PAGE);
-	b->kiq = (u32 *)(b->vram + kiq);
-	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_MQD_BASE_LO, LO(bed_kernel_va(b, bed_vram(b, MQD_BYTES))));
-	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_MQD_BASE_HI, HI(VGPU_FB_BASE));
-	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_BASE_LO, LO(bed_kernel_va(b, kiq) >> 8));
-	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_BASE_HI, HI(bed_kernel_va(b, kiq) >> 8));
-	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_CONTROL, 11);
-	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_RPTR_REPORT_LO, LO(bed_kernel_va(b, page)));
-	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_RPTR_REPORT_HI, HI(VGPU_FB_BASE));
-	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_DOORBELL, KIQ_DOORBELL | 1u << 30);
-	bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_ACTIVE, 1);
+	/* KIQs: by registers */
+	for (b->xcc = 0; b->xcc < b->config.xccs; b->xcc++) {
+		kiq = bed_vram(b, KERNEL_RING * 4);
+		page = bed_vram(b, VGPU_PAGE);
+		b->kiq[b->xcc] = (u32 *)(b->vram + kiq);
+		b->kiq_wptr[b->xcc] = 0;
+		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_MQD_BASE_LO, LO(bed_kernel_va(b, bed_vram(b, BED_MQD_BYTES))));
+		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_MQD_BASE_HI, HI(VGPU_FB_BASE));
+		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_BASE_LO, LO(bed_kernel_va(b, kiq) >> 8));
+		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_BASE_HI, HI(bed_kernel_va(b, kiq) >> 8));
+		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_CONTROL, 11);
+		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_RPTR_REPORT_LO, LO(bed_kernel_va(b, page)));
+		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_RPTR_REPORT_HI, HI(VGPU_FB_BASE));
+		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_PQ_DOORBELL, (KIQ_DOORBELL + 8 * b->xcc) | 1u << 30);
+		bed_write_reg(b, KIQ_ME, KIQ_PIPE, 0, VGPU_HQD_ACTIVE, 1);
+	}
 
 	/* HIQ: by KIQ */
 	hiq = bed_vram(b, KERNEL_RING * 4);
 	page = bed_vram(b, VGPU_PAGE);
-	mqd = bed_vram(b, MQD_BYTES);
+	mqd = bed_vram(b, BED_MQD_BYTES * b->config.xccs);
 	b->hiq = (u32 *)(b->vram + hiq);
 	b->hiq_wptr_memory = (u64 *)(b->vram + page + 64);
 	b->fence = (u64 *)(b->vram + page + 128);
 	b->hiq_mqd_words = (u32 *)(b->vram + mqd);
-	b->kiq_wptr = 0;
 	b->hiq_wptr = 0;
-	w = b->hiq_mqd_words + 0x80;
-	w[VGPU_HQD_MQD_BASE_LO] = LO(bed_kernel_va(b, mqd));
-	w[VGPU_HQD_MQD_BASE_HI] = HI(VGPU_FB_BASE);
-	w[VGPU_HQD_PQ_BASE_LO] = LO(bed_kernel_va(b, hiq) >> 8);
-	w[VGPU_HQD_PQ_BASE_HI] = HI(bed_kernel_va(b, hiq) >> 8);
-	w[VGPU_HQD_PQ_CONTROL] = 11;
-	w[VGPU_HQD_PQ_RPTR_REPORT_LO] = LO(bed_kernel_va(b, page));
-	w[VGPU_HQD_PQ_RPTR_REPORT_HI] = HI(VGPU_FB_BASE);
-	bed_kiq(b, (u32[]) { PM4(0xa2, 7), 1u << 26 | 1u << 29 | 1u << 18 | HIQ_PIPE << 16, HIQ_DOORBELL,
-			     LO(bed_kernel_va(b, mqd)), HI(VGPU_FB_BASE), LO(bed_kernel_va(b, page + 64)), HI(VGPU_FB_BASE) }, 7);
+	for (i = 0; i < b->config.xccs; i++, mqd += BED_MQD_BYTES) {
+		w = (u32 *)(b->vram + mqd);
+		if (b->config.asic->xcp_ctl)
+			w[BED_MQD_STRIDE] = BED_MQD_BYTES;
+		w += 0x80;
+		w[VGPU_HQD_MQD_BASE_LO] = LO(bed_kernel_va(b, mqd));
+		w[VGPU_HQD_MQD_BASE_HI] = HI(VGPU_FB_BASE);
+		w[VGPU_HQD_PQ_BASE_LO] = LO(bed_kernel_va(b, hiq) >> 8);
+		w[VGPU_HQD_PQ_BASE_HI] = HI(bed_kernel_va(b, hiq) >> 8);
+		w[VGPU_HQD_PQ_CONTROL] = 11;
+		w[VGPU_HQD_PQ_RPTR_REPORT_LO] = LO(bed_kernel_va(b, page));
+		w[VGPU_HQD_PQ_RPTR_REPORT_HI] = HI(VGPU_FB_BASE);
+		b->xcc = i;
+		bed_kiq(b, (u32[]) { PM4(0xa2, 7), 1u << 26 | 1u << 29 | 1u << 18 | HIQ_PIPE << 16, HIQ_DOORBELL,
+				     LO(bed_kernel_va(b, mqd)), HI(VGPU_FB_BASE), LO(bed_kernel_va(b, page + 64)), HI(VGPU_FB_BASE) }, 7);
+	}
+	b->xcc = 0;
 
 	/* slots: two queues of each pipe are the kernel's */
 	bed_hiq(b, (u32[]) { PM4(0xa0, 8), BED_VMIDS | 1u << 29, 0xfcfcfcfc, 0, 0, 0, 0, 0 }, 8);
@@ -402,9 +453,9 @@ void bed_cu_mask(struct bed_queue *q, const u32 *mask, u32 engines)
 struct bed_queue *bed_queue(struct bed *b, struct bed_process *p)
 {
 	struct bed_queue *q = (void *)(b->system + bed_system(b, sizeof(*q)));
-	u64 mqd = bed_vram(b, MQD_BYTES), i;
+	u64 mqd = bed_vram(b, BED_MQD_BYTES * b->config.xccs), i;
 	void *page, *ring;
-	u32 *w;
+	u32 *w, xcc;
 
 	q->p = p;
 	q->mqd = bed_kernel_va(b, mqd);
@@ -419,40 +470,48 @@ struct bed_queue *bed_queue(struct bed *b, struct bed_process *p)
 	q->read_index = (u64 *)((u8 *)page + 128);
 	/* The save area is large and only its records are looked at: VRAM pages on demand would do, all of it is simpler. */
 	q->save_va = p->next_va;
-	for (i = 0; i < BED_SAVE_BYTES; i += VGPU_PAGE)
+	for (i = 0; i < BED_SAVE_BYTES * b->config.xccs; i += VGPU_PAGE)
 		bed_map(b, p, q->save_va + i, bed_vram(b, VGPU_PAGE), PTE_V | PTE_RW);
-	p->next_va += BED_SAVE_BYTES + VGPU_PAGE;
+	p->next_va += i + VGPU_PAGE;
 	q->doorbell = b->next_doorbell;
 	b->next_doorbell += 8;
 
-	for (i = 0; i < ARRAY_SIZE(cu_mask_word); i++)
-		q->mqd_words[cu_mask_word[i]] = ~0u;
-	w = q->mqd_words + 0x80;
-	w[VGPU_HQD_MQD_BASE_LO] = LO(q->mqd);
-	w[VGPU_HQD_MQD_BASE_HI] = HI(q->mqd);
-	w[VGPU_HQD_PERSISTENT_STATE] = 1u << 30;
-	w[VGPU_HQD_PQ_BASE_LO] = LO(q->ring_va >> 8);
-	w[VGPU_HQD_PQ_BASE_HI] = HI(q->ring_va >> 8);
-	w[VGPU_HQD_PQ_CONTROL] = __builtin_ctz(BED_RING_PACKETS * 16) - 1;
-	w[VGPU_HQD_PQ_RPTR_REPORT_LO] = LO(q->page_va + 128);
-	w[VGPU_HQD_PQ_RPTR_REPORT_HI] = HI(q->page_va);
-	w[VGPU_HQD_PQ_WPTR_POLL_LO] = LO(q->page_va + 56);
-	w[VGPU_HQD_PQ_WPTR_POLL_HI] = HI(q->page_va);
-	w[VGPU_HQD_PQ_DOORBELL] = q->doorbell;
-	w[VGPU_HQD_CTX_SAVE_LO] = LO(q->save_va);
-	w[VGPU_HQD_CTX_SAVE_HI] = HI(q->save_va);
-	w[VGPU_HQD_CTX_SAVE_SIZE] = BED_SAVE_BYTES;
-	w[VGPU_HQD_CNTL_STACK_SIZE] = BED_STACK_BYTES;
-	w[VGPU_HQD_CNTL_STACK_OFFSET] = BED_STACK_BYTES;
-	w[VGPU_HQD_WG_STATE_OFFSET] = BED_STACK_BYTES;
-	w[VGPU_HQD_AQL_CONTROL] = 1;
+	for (xcc = 0; xcc < b->config.xccs; xcc++) {
+		w = bed_part(b, q, xcc);
+		for (i = 0; i < ARRAY_SIZE(cu_mask_word); i++)
+			w[cu_mask_word[i]] = ~0u;
+		if (b->config.asic->xcp_ctl) {
+			w[BED_MQD_LOGIC_XCC] = xcc;
+			w[BED_MQD_CHUNK] = 1;
+			w[BED_MQD_STRIDE] = BED_MQD_BYTES;
+		}
+		w += 0x80;
+		w[VGPU_HQD_MQD_BASE_LO] = LO(q->mqd + xcc * BED_MQD_BYTES);
+		w[VGPU_HQD_MQD_BASE_HI] = HI(q->mqd);
+		w[VGPU_HQD_PERSISTENT_STATE] = 1u << 30;
+		w[VGPU_HQD_PQ_BASE_LO] = LO(q->ring_va >> 8);
+		w[VGPU_HQD_PQ_BASE_HI] = HI(q->ring_va >> 8);
+		w[VGPU_HQD_PQ_CONTROL] = __builtin_ctz(BED_RING_PACKETS * 16) - 1;
+		w[VGPU_HQD_PQ_RPTR_REPORT_LO] = LO(q->page_va + 128);
+		w[VGPU_HQD_PQ_RPTR_REPORT_HI] = HI(q->page_va);
+		w[VGPU_HQD_PQ_WPTR_POLL_LO] = LO(q->page_va + 56);
+		w[VGPU_HQD_PQ_WPTR_POLL_HI] = HI(q->page_va);
+		w[VGPU_HQD_PQ_DOORBELL] = q->doorbell;
+		w[VGPU_HQD_CTX_SAVE_LO] = LO(q->save_va + xcc * BED_SAVE_BYTES);
+		w[VGPU_HQD_CTX_SAVE_HI] = HI(q->save_va + xcc * BED_SAVE_BYTES);
+		w[VGPU_HQD_CTX_SAVE_SIZE] = BED_SAVE_BYTES;
+		w[VGPU_HQD_CNTL_STACK_SIZE] = BED_STACK_BYTES;
+		w[VGPU_HQD_CNTL_STACK_OFFSET] = BED_STACK_BYTES;
+		w[VGPU_HQD_WG_STATE_OFFSET] = BED_STACK_BYTES;
+		w[VGPU_HQD_AQL_CONTROL] = 1;
+	}
 	return q;
 }
 
 struct bed_queue *bed_sdma_queue(struct bed *b, struct bed_process *p, u32 engine)
 {
 	struct bed_queue *q = (void *)(b->system + bed_system(b, sizeof(*q)));
-	u64 mqd = bed_vram(b, MQD_BYTES);
+	u64 mqd = bed_vram(b, BED_MQD_BYTES);
 	void *page, *ring;
 
 	q->p = p;
@@ -663,22 +722,25 @@ u64 bed_stat(struct bed *b, const char *name)
 /* What the driver's get_cu_occupancy adds up for a queue */
 u32 bed_waves_by_register(struct bed *b, u32 doorbell)
 {
-	u32 se, q, map, n = 0, waves;
+	u32 se, q, map, n = 0, waves, xcc = b->xcc;
 
-	for (se = 0; se < b->config.se; se++) {
-		reg(b, VGPU_GRBM_GFX_CNTL, 1 << 2);
-		reg(b, VGPU_GRBM_GFX_INDEX, se << 16 | 1u << 30);
-		map = vgpu_model_reg_read(b->m, VGPU_SPI_CSQ_STATUS);
-		for (q = 0; q < 32; q++) {
-			if (!(map >> q & 1))
-				continue;
-			reg(b, VGPU_GRBM_GFX_CNTL, 1 << 2 | q / 8 | q % 8 << 8);
-			waves = vgpu_model_reg_read(b->m, VGPU_SPI_CSQ_COUNT_0 + q % 8) & 0xffff;
-			if ((vgpu_model_reg_read(b->m, VGPU_HQD_FIRST + VGPU_HQD_PQ_DOORBELL) & 0x0ffffffc) == doorbell)
-				n += waves;
+	for (b->xcc = 0; b->xcc < b->config.xccs; b->xcc++) {
+		for (se = 0; se < b->config.se; se++) {
+			gc_reg(b, VGPU_GRBM_GFX_CNTL, 1 << 2);
+			gc_reg(b, VGPU_GRBM_GFX_INDEX, se << 16 | 1u << 30);
+			map = gc_read(b, VGPU_SPI_CSQ_STATUS);
+			for (q = 0; q < 32; q++) {
+				if (!(map >> q & 1))
+					continue;
+				gc_reg(b, VGPU_GRBM_GFX_CNTL, 1 << 2 | q / 8 | q % 8 << 8);
+				waves = gc_read(b, VGPU_SPI_CSQ_COUNT_0 + q % 8) & 0xffff;
+				if ((gc_read(b, VGPU_HQD_FIRST + VGPU_HQD_PQ_DOORBELL) & 0x0ffffffc) == doorbell)
+					n += waves;
+			}
 		}
+		gc_reg(b, VGPU_GRBM_GFX_INDEX, 0xe0000000);
+		gc_reg(b, VGPU_GRBM_GFX_CNTL, 0);
 	}
-	reg(b, VGPU_GRBM_GFX_INDEX, 0xe0000000);
-	reg(b, VGPU_GRBM_GFX_CNTL, 0);
+	b->xcc = xcc;
 	return n;
 }

@@ -23,6 +23,10 @@
 #define BED_SAVE		3u
 #define BED_SAVE_BYTES		(5u << 20)
 #define BED_LIST_DWORDS		8192u
+#define BED_MQD_BYTES		8192u		/* the MQD and the control stack */
+#define BED_MQD_LOGIC_XCC	0x27		/* words of an MQD */
+#define BED_MQD_CHUNK		0x29
+#define BED_MQD_STRIDE		0xe2
 
 #define PTE_V			1ULL
 #define PTE_S			2ULL
@@ -41,7 +45,7 @@ struct bed_process {
 	u64 next_va;
 };
 
-/* A user AQL queue */
+/* A user AQL queue; on several XCCs there are as many MQDs, control stacks and save areas, one behind the other */
 struct bed_queue {
 	struct bed_process *p;
 	u64 mqd;		/* address in VMID 0 */
@@ -86,15 +90,18 @@ struct bed {
 	u16 next_pasid;
 	u32 ih_rptr;
 	/* kernel rings */
-	u32 *kiq, *hiq;
-	u64 kiq_wptr, hiq_wptr;
+	u32 *kiq[VGPU_MAX_XCCS], *hiq;
+	u64 kiq_wptr[VGPU_MAX_XCCS], hiq_wptr;
 	u64 *hiq_wptr_memory;
 	u32 *hiq_mqd_words;
 	u64 *fence;
 	u64 fence_value;
+	u32 xcc;		/* whose KIQ, registers and parts of queues are meant below */
 	bool never_chain;	/* a driver that does not see that it is oversubscribed */
 };
 
+void bed_xccs_2(struct vgpu_config *c);		/* gfx942 with this many */
+void bed_xccs_4(struct vgpu_config *c);
 struct bed *bed_new(void (*configure)(struct vgpu_config *c));
 void bed_free(struct bed *b);
 void bed_run_for(struct bed *b, u64 ns);
@@ -145,6 +152,7 @@ bool bed_hiq_fence(struct bed *b);
 /* Next entry of the interrupt ring, false if there is none */
 bool bed_interrupt(struct bed *b, u32 iv[VGPU_IV_DWORDS]);
 u64 bed_stat(struct bed *b, const char *name);
-u32 bed_waves_by_register(struct bed *b, u32 doorbell);
+u32 bed_waves_by_register(struct bed *b, u32 doorbell);	/* on all XCCs */
+u32 *bed_part(const struct bed *b, const struct bed_queue *q, u32 xcc);	/* its MQD on an XCC */
 
 #endif /* BED_H */

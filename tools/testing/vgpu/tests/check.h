@@ -35,6 +35,7 @@ extern const struct model_test memory_tests[];
 extern const struct model_test model_tests[];
 extern const struct model_test oversub_tests[];
 extern const struct model_test packet_tests[];
+extern const struct model_test xcc_tests[];
 
 void __attribute__((noreturn, format(printf, 3, 4))) check_failed(const char *file, int line, const char *format, ...);
 void up(void);

@@ -1368,6 +1368,16 @@ static void write_pointer_is_fetched_when_asked_for(void)
 	CHECK_DONE(w);
 }
 
+/* Every other life is spent on several XCCs */
+static void draw_device(u32 seed)
+{
+	static void (*const device[])(struct vgpu_config *c) = { NULL, bed_xccs_2, short_quantum, bed_xccs_4 };
+
+	srand(seed);
+	b = bed_new(device[seed % 4]);
+	bed_driver_up(b);
+}
+
 static void random_life_by_registers(u32 seed)
 {
 	enum { N = 8, WORKS = 24 };
@@ -1376,9 +1386,7 @@ static void random_life_by_registers(u32 seed)
 	struct bed_work *w[WORKS];
 	u32 i, n = 0;
 
-	srand(seed);
-	b = bed_new(seed & 1 ? short_quantum : NULL);
-	bed_driver_up(b);
+	draw_device(seed);
 	for (i = 0; i < 2; i++) {
 		p[i] = bed_process(b);
 		bed_vmid(b, 8 + i, p[i]);
@@ -1390,6 +1398,7 @@ static void random_life_by_registers(u32 seed)
 				1 + (u32)rand() % (300 * US));
 	while (n < WORKS || rand() % 20) {
 		i = (u32)rand() % N;
+		b->xcc = (u32)rand() % b->config.xccs;
 		switch (rand() % 4) {
 		case 0:
 			if (n < WORKS) {
@@ -1410,16 +1419,18 @@ static void random_life_by_registers(u32 seed)
 			bed_run_for(b, (u32)rand() % (400 * US));
 		}
 	}
-	for (i = 0; i < N; i++) {
-		bed_run_for(b, 0);
-		if (bed_hqd_active(b, i % 4, 2 + i / 4)) {
-			bed_hqd_dequeue(b, i % 4, 2 + i / 4, BED_SAVE);
-			CHECK_LEAVES(i % 4, 2 + i / 4);
+	for (b->xcc = 0; b->xcc < b->config.xccs; b->xcc++)
+		for (i = 0; i < N; i++) {
+			bed_run_for(b, 0);
+			if (bed_hqd_active(b, i % 4, 2 + i / 4)) {
+				bed_hqd_dequeue(b, i % 4, 2 + i / 4, BED_SAVE);
+				CHECK_LEAVES(i % 4, 2 + i / 4);
+			}
 		}
-	}
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
-	for (i = 0; i < N; i++)
-		bed_hqd_load(b, q[i], i % 4, 2 + i / 4, 8 + i % 2);
+	for (b->xcc = 0; b->xcc < b->config.xccs; b->xcc++)
+		for (i = 0; i < N; i++)
+			bed_hqd_load(b, q[i], i % 4, 2 + i / 4, 8 + i % 2);
 	for (i = 0; i < WORKS; i++)
 		CHECK_DONE(w[i]);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
@@ -1439,10 +1450,8 @@ static void random_life(u32 seed)
 	u32 i, n = 0, count, wg;
 	bool submitted[WORKS] = { 0 };
 
-	srand(seed);
-	b = bed_new(seed & 1 ? short_quantum : NULL);
-	bed_driver_up(b);
-	if (seed & 2)			/* two VMIDs, so that processes rotate */
+	draw_device(seed);
+	if (rand() % 2)			/* two VMIDs, so that processes rotate */
 		bed_hiq(b, (u32[]) { PM4(0xa0, 8), 0x18 | 1u << 29, 0x14, 0, 0, 0, 0, 0 }, 8);
 	for (i = 0; i < 3; i++)
 		p[i] = bed_process(b);
@@ -1537,7 +1546,9 @@ const struct model_test model_tests[] = {
 };
 
 /* A file of tests, a table. Those that draw lots come last. */
-static const struct model_test *const tables[] = { memory_tests, oversub_tests, fault_tests, packet_tests, model_tests };
+static const struct model_test *const tables[] = {
+	memory_tests, oversub_tests, fault_tests, packet_tests, xcc_tests, model_tests,
+};
 
 static bool wanted(const char *name, int argc, char **argv)
 {
