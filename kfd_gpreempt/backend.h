@@ -17,11 +17,15 @@ struct gpreempt_node;
  * struct gpreempt_outcome - what became of a decision
  * @error: 0, or why the hardware pass failed; a reset under way is no failure
  * @stop: the device did not acknowledge: nothing may be preempted until it was reset
+ * @preempted: queues were taken off the device, or should have been
+ * @elapsed_ns: how long the hardware pass took; 0: there was none
  * @map_again: a runlist is missing on the device: call again, even without an action
  */
 struct gpreempt_outcome {
 	int error;
 	bool stop;
+	bool preempted;
+	u64 elapsed_ns;
 	bool map_again;
 };
 

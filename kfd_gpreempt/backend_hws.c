@@ -266,7 +266,9 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 		r = execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0,
 					 pass.preempting ? HWS_GRACE_PERIOD : USE_DEFAULT_GRACE_PERIOD);
 		pass.now_ns = ktime_get_ns();
-		gpreempt_stats_runlist(gn, pass.now_ns - start_ns, pass.preempting);
+		outcome->elapsed_ns = pass.now_ns - start_ns;
+		outcome->preempted = pass.preempting;
+		gpreempt_stats_runlist(gn, outcome->elapsed_ns, pass.preempting);
 		if (r)
 			hws_error(&pass, r, outcome);
 	}

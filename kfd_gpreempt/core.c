@@ -294,6 +294,7 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	INIT_DELAYED_WORK(&gn->adopt, adopt_work);
 	INIT_DEFERRABLE_WORK(&gn->renice, renice_work);
 	choose_backend(gn);
+	gn->policy_wanted = gpreempt_params_policy();
 	gn->tun.params.waves_known = !!node->kfd2kgd->get_cu_occupancy;
 	if (gn->backend && gn->tun.params.waves_known) {
 		gn->occupancy = kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->occupancy), GFP_KERNEL);

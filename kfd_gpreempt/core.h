@@ -78,7 +78,10 @@ struct gpreempt_map {
  * @pdd: its side on the node; same lifetime
  * @nr_queues: registered queues, under gpreempt_lock
  * @nice: nice value that the priorities were derived from; written by the monitor
- * @policy: for the policy
+ * @opt_out: its queues are never preempted; written under gpreempt_lock
+ * @weight: its share under the policy wfq, 0: by its priority; written under gpreempt_lock
+ * @deadline_us: deadline of its work under the policy edf, 0: none; written under gpreempt_lock
+ * @policy: for the policy; the monitor's alone
  */
 struct gpreempt_process {
 	struct list_head link;
@@ -86,6 +89,9 @@ struct gpreempt_process {
 	struct kfd_process_device *pdd;
 	u32 nr_queues;
 	int nice;
+	bool opt_out;
+	u32 weight;
+	u32 deadline_us;
 	struct gpreempt_policy_process policy;
 };
 
@@ -180,6 +186,8 @@ enum gpreempt_state {
  * @sampled: the monitor's array of queues
  * @nr_sampled: how many there are in this pass
  * @max_sampled: how many fit
+ * @policy: what the policy knows; the monitor's alone
+ * @policy_wanted: the policy that decides from the next pass on
  * @occupancy: buffer for waves in flight, one entry per hardware queue
  * @tun: tunables of this pass
  * @derived_ns: when priorities were derived last; 0: they have to be
@@ -225,6 +233,8 @@ struct gpreempt_node {
 	struct gpreempt_policy_queue **sampled;
 	u32 nr_sampled;
 	u32 max_sampled;
+	struct gpreempt_policy_node policy;
+	const struct gpreempt_policy_ops *policy_wanted;
 	struct kfd_cu_occupancy *occupancy;
 	struct gpreempt_tunables tun;
 	u64 derived_ns;
@@ -278,6 +288,8 @@ const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending);
 
 /* params.c */
 void gpreempt_params_get(struct gpreempt_tunables *tun);
+const struct gpreempt_policy_ops *gpreempt_params_policy(void);
+const struct gpreempt_policy_ops *gpreempt_params_find_policy(const char *name, const struct gpreempt_policy_ops *kept);
 void gpreempt_params_ready(bool ready);
 
 /* sysfs.c */

@@ -21,11 +21,13 @@
 /**
  * struct queue_copy - a queue at the moment of the dump
  * @policy: what the policy knows
- * @process: what it knows of the owner
  * @pid: of the owner
  * @qid: KFD's number
  * @doorbell: its doorbell, in dwords from the beginning of the device's
  * @nice: of the owner, as priorities were derived from
+ * @opt_out: of the owner
+ * @weight: of the owner
+ * @deadline_us: of the owner
  * @state: in a word
  * @rptr: read pointer, now
  * @wptr: write pointer, now
@@ -47,11 +49,13 @@
  */
 struct queue_copy {
 	struct gpreempt_policy_queue policy;
-	struct gpreempt_policy_process process;
 	pid_t pid;
 	u32 qid;
 	u32 doorbell;
 	int nice;
+	bool opt_out;
+	u32 weight;
+	u32 deadline_us;
 	const char *state;
 	u64 rptr;
 	u64 wptr;
@@ -78,6 +82,7 @@ struct queue_copy {
  * @state: in a word
  * @stats: counters
  * @tun: tunables of the last pass
+ * @policy: name of the one that decided last
  * @level: see &struct gpreempt_node
  * @errors: see &struct gpreempt_node
  * @map_again: see &struct gpreempt_node
@@ -102,6 +107,7 @@ struct node_copy {
 	const char *state;
 	struct gpreempt_stats stats;
 	struct gpreempt_tunables tun;
+	const char *policy;
 	s32 level;
 	u32 errors;
 	bool map_again;
@@ -138,7 +144,9 @@ static void copy_queue(struct queue_copy *c, const struct gpreempt_queue *gq)
 	const struct queue_properties *properties = &gq->q->properties;
 
 	c->policy = gq->policy;
-	c->process = gq->process->policy;
+	c->opt_out = gq->process->opt_out;
+	c->weight = gq->process->weight;
+	c->deadline_us = gq->process->deadline_us;
 	c->pid = gpreempt_queue_pid(gq);
 	c->qid = properties->queue_id;
 	c->doorbell = properties->doorbell_off;
@@ -172,6 +180,7 @@ static void copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->state = gpreempt_core_state(gn);
 	copy_stats(&c->stats, &gn->stats);
 	c->tun = gn->tun;
+	c->policy = gn->policy.ops ? gn->policy.ops->name : "none";
 	c->level = gn->level;
 	c->errors = gn->errors;
 	c->map_again = gn->map_again;
@@ -222,10 +231,12 @@ static s64 age_us(u64 then_ns, u64 now_ns)
 
 static void print_tunables(struct drm_printer *p, const struct gpreempt_tunables *tun)
 {
-	drm_printf(p, "tunables: interval_us=%llu poll_us=%llu max_hold_us=%llu relief_us=%llu blocked_us=%llu waves_known=%d nice=%d trust_kfd_priority=%d hw_priority=%s\n",
+	drm_printf(p, "tunables: interval_us=%llu poll_us=%llu max_hold_us=%llu relief_us=%llu blocked_us=%llu aging_us=%llu min_run_us=%llu resume_delay_us=%llu slice_us=%llu overhead_pct=%u waves_known=%d nice=%d trust_kfd_priority=%d hw_priority=%s\n",
 		   div_u64(tun->params.interval_ns, NSEC_PER_USEC), div_u64(tun->params.poll_ns, NSEC_PER_USEC),
 		   div_u64(tun->params.max_hold_ns, NSEC_PER_USEC), div_u64(tun->params.relief_ns, NSEC_PER_USEC),
-		   div_u64(tun->params.blocked_ns, NSEC_PER_USEC), tun->params.waves_known, tun->nice, tun->trust,
+		   div_u64(tun->params.blocked_ns, NSEC_PER_USEC), div_u64(tun->params.aging_ns, NSEC_PER_USEC),
+		   div_u64(tun->params.min_run_ns, NSEC_PER_USEC), div_u64(tun->params.resume_delay_ns, NSEC_PER_USEC),
+		   div_u64(tun->params.slice_ns, NSEC_PER_USEC), tun->params.overhead_pct, tun->params.waves_known, tun->nice, tun->trust,
 		   tun->hw_priority == GPREEMPT_HW_PRIORITY_NORMAL ? "normal" : "follow");
 }
 
@@ -283,14 +294,14 @@ static void print_queue_copy(struct drm_printer *p, const struct queue_copy *c, 
 	};
 	const struct gpreempt_policy_queue *q = &c->policy;
 
-	drm_printf(p, "queue: pid=%d qid=%u state=%s format=%s doorbell=%#x priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
+	drm_printf(p, "queue: pid=%d qid=%u state=%s format=%s doorbell=%#x priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d opt_out=%d weight=%u deadline_us=%u trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
 		   c->pid, c->qid, c->state, c->aql ? "aql" : "pm4", c->doorbell, q->priority, q->own_priority,
-		   q->explicit_priority, c->kfd_priority, c->nice, c->trusted, c->rptr, c->wptr, c->pending,
+		   q->explicit_priority, c->kfd_priority, c->nice, c->opt_out, c->weight, c->deadline_us, c->trusted, c->rptr, c->wptr, c->pending,
 		   c->is_active, c->is_preempted, c->is_evicted, c->is_suspended, c->is_gws, c->debugged, c->reset,
 		   c->dead, c->preempt_count, c->preempted_ns);
-	drm_printf(p, "  policy: action=%s preempted=%d saved_waves=%d used=%d blocked=%d immovable=%d in_the_way=%d skipped=%d demand_at_level=%d rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld disturbed=%lld stalled=%lld active=%lld held=%lld starved=%lld relief_left_us=%lld\n",
+	drm_printf(p, "  policy: action=%s preempted=%d saved_waves=%d used=%d blocked=%d immovable=%d in_the_way=%d skipped=%d effective_priority=%d rank=%lld missing_rank=%lld hold=%d missed_deadlines=%llu rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld disturbed=%lld stalled=%lld active=%lld held=%lld starved=%lld relief_left_us=%lld\n",
 		   actions[q->action], q->preempted, q->saved_waves, q->used, q->blocked, q->immovable, q->in_the_way,
-		   c->skipped, c->process.demand_at_level, q->rptr, q->wptr, q->pending, q->waves,
+		   c->skipped, q->effective_priority, q->rank, q->missing, q->hold, q->missed, q->rptr, q->wptr, q->pending, q->waves,
 		   age_us(q->waves_ns, now_ns), age_us(q->zero_ns, now_ns), age_us(q->moved_ns, now_ns),
 		   age_us(q->disturbed_ns, now_ns), age_us(q->stalled_ns, now_ns), age_us(q->active_ns, now_ns),
 		   q->preempted ? age_us(q->held_ns, now_ns) : -1, q->preempted ? age_us(q->starved_ns, now_ns) : -1,
@@ -301,8 +312,8 @@ static void print_node(struct drm_printer *p, const struct gpreempt_node *gn, co
 {
 	u32 i;
 
-	drm_printf(p, "node: gpu_id=%u state=%s backend=%s level=%d errors=%u map_again=%d accepting=%d kick=%d processes=%u queues=%u runlists_built=%u hw_priorities=%u\n",
-		   gn->node->id, c->state, gn->backend ? gn->backend->name : "none", c->level, c->errors, c->map_again,
+	drm_printf(p, "node: gpu_id=%u state=%s backend=%s policy=%s level=%d errors=%u map_again=%d accepting=%d kick=%d processes=%u queues=%u runlists_built=%u hw_priorities=%u\n",
+		   gn->node->id, c->state, gn->backend ? gn->backend->name : "none", c->policy, c->level, c->errors, c->map_again,
 		   c->accepting, c->kick, c->nr_processes, c->nr_registered, c->runlists_built,
 		   c->hw_priorities);
 	if (!gn->backend)

@@ -70,6 +70,9 @@ static void derive(struct gpreempt_node *gn, struct gpreempt_queue *gq)
 	gpreempt_policy_priority(READ_ONCE(gq->kfd_priority), gn->tun.nice ? process->nice : 0,
 				 READ_ONCE(gq->trusted) || gn->tun.trust, &gq->policy);
 	gq->policy.immovable = obstacle(gq) != GPREEMPT_NR_SKIPS;
+	process->policy.opt_out = READ_ONCE(process->opt_out);
+	process->policy.weight = READ_ONCE(process->weight);
+	process->policy.deadline_ns = (u64)READ_ONCE(process->deadline_us) * NSEC_PER_USEC;
 	/* Its queues stay registered until the process is released, which other references may delay. */
 	gq->dead = READ_ONCE(process->pdd->already_dequeued);
 }
@@ -116,6 +119,8 @@ static void sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 		gpreempt_stats_sample(gq);
 		gn->sampled[gn->nr_sampled++] = &gq->policy;
 	}
+	gn->policy.queues = gn->sampled;
+	gn->policy.nr = gn->nr_sampled;
 }
 
 static void add_waves(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy)
@@ -211,6 +216,7 @@ static void act(struct gpreempt_node *gn)
 
 	gn->decided_ns = ktime_get_ns();
 	gn->backend->apply(gn, &outcome);
+	gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted, ktime_get_ns());
 	/* Otherwise the next look finds it so. */
 	if (gn->backend->settled(gn))
 		gpreempt_stats_running(gn, ktime_get_ns());
@@ -232,7 +238,7 @@ static void resume_all(struct gpreempt_node *gn)
 	make_room(gn);
 	idx = srcu_read_lock(&gpreempt_srcu);
 	sample(gn, true, ktime_get_ns());
-	gpreempt_policy_resume_all(gn->sampled, gn->nr_sampled, &decision);
+	gpreempt_policy_resume_all(&gn->policy, &decision);
 	srcu_read_unlock(&gpreempt_srcu, idx);
 	gn->level = GPREEMPT_LEVEL_NONE;
 	/* Switched off for good, not for a reset: MQDs get back what their programs asked for. */
@@ -251,16 +257,21 @@ static void resume_all(struct gpreempt_node *gn)
 /* Read section held. False: try again soon. */
 static bool decide(struct gpreempt_node *gn, u64 now_ns, struct gpreempt_decision *decision)
 {
-	const struct gpreempt_policy_params *params = &gn->tun.params;
+	const struct gpreempt_policy_ops *ops = READ_ONCE(gn->policy_wanted);
 	u32 built = READ_ONCE(gn->runlists_built);
 
+	gn->policy.params = gn->tun.params;
+	if (gn->policy.ops != ops)
+		gpreempt_policy_use(&gn->policy, ops);
 	if (gn->runlists_seen != built) {
-		gpreempt_policy_disturbed(gn->sampled, gn->nr_sampled, now_ns);
+		gpreempt_policy_disturbed(&gn->policy, now_ns);
 		gn->runlists_seen = built;
 	}
-	if (gpreempt_policy_needs_waves(gn->sampled, gn->nr_sampled, params, now_ns) && !read_waves(gn, now_ns))
+	if (gpreempt_policy_needs_waves(&gn->policy, now_ns) && !read_waves(gn, now_ns))
 		return false;
-	gpreempt_policy_decide(gn->sampled, gn->nr_sampled, params, now_ns, decision);
+	gpreempt_policy_decide(&gn->policy, now_ns, decision);
+	if (decision->over_budget)
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_BUDGET);
 	return true;
 }
 

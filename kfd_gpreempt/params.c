@@ -120,6 +120,74 @@ static int enable_set(const char *val, const struct kernel_param *kp)
 	return 0;
 }
 
+static const struct gpreempt_policy_ops *policy;
+
+/**
+ * gpreempt_params_find_policy() - the policy with this name
+ * @name: the name; a newline may follow
+ * @kept: what stays in place if there is none; for the message
+ *
+ * Context: any that may print.
+ *
+ * Return: the policy; NULL: there is none, and the kernel log says so, with the names that there are.
+ */
+const struct gpreempt_policy_ops *gpreempt_params_find_policy(const char *name, const struct gpreempt_policy_ops *kept)
+{
+	char known[64] = "";
+	int i;
+
+	for (i = 0; gpreempt_policies[i]; i++) {
+		if (sysfs_streq(name, gpreempt_policies[i]->name))
+			return gpreempt_policies[i];
+		if (i)
+			strlcat(known, ", ", sizeof(known));
+		strlcat(known, gpreempt_policies[i]->name, sizeof(known));
+	}
+	pr_err("gpreempt: policy=%.*s is none of %s; kept %s\n", (int)strcspn(name, "\n"), name, known, kept->name);
+	return NULL;
+}
+
+/**
+ * gpreempt_params_policy() - the policy of nodes that have not been given one of their own
+ *
+ * Context: any.
+ *
+ * Return: the policy
+ */
+const struct gpreempt_policy_ops *gpreempt_params_policy(void)
+{
+	const struct gpreempt_policy_ops *chosen = READ_ONCE(policy);
+
+	return chosen ? chosen : gpreempt_policies[0];
+}
+
+static void use_policy(struct gpreempt_node *gn, void *arg)
+{
+	WRITE_ONCE(gn->policy_wanted, arg);
+}
+
+static int policy_set(const char *val, const struct kernel_param *kp)
+{
+	const struct gpreempt_policy_ops *chosen = gpreempt_params_find_policy(val, gpreempt_params_policy());
+
+	if (!chosen)
+		return refused();
+	WRITE_ONCE(policy, chosen);
+	gpreempt_core_for_each(use_policy, (void *)chosen);
+	gpreempt_core_kick_all();
+	return 0;
+}
+
+static int policy_get(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%s\n", gpreempt_params_policy()->name);
+}
+
+static const struct kernel_param_ops policy_ops = {
+	.set = policy_set,
+	.get = policy_get,
+};
+
 static const struct kernel_param_ops enable_ops = {
 	.flags = KERNEL_PARAM_OPS_FL_NOARG,
 	.set = enable_set,
@@ -177,6 +245,19 @@ UINT_PARAM(relief_ms, 20, 1, 10000, false,
 	   "Milliseconds that such a queue runs before it may be preempted again (1..10000, default 20)");
 UINT_PARAM(blocked_us, 2000, 100, 10000000, true,
 	   "Microseconds without progress and without waves after which a queue is taken to wait for something else than the GPU (100..10000000, default 2000; 0 = never)");
+UINT_PARAM(overhead_pct, 10, 1, 50, true,
+	   "Percent of time that saving and restoring may take before preemptions are spaced out (1..50, default 10; 0 = any)");
+UINT_PARAM(aging_ms, 0, 1, 3600000, true,
+	   "Milliseconds after which a preempted queue with work gains a step of priority, up to equality with those above (1..3600000, default 0 = never)");
+UINT_PARAM(min_run_us, 0, 10, 1000000, true,
+	   "Microseconds that a queue runs at least before it may be preempted (10..1000000, default 0 = it may be at once)");
+UINT_PARAM(resume_delay_us, 0, 10, 1000000, true,
+	   "Microseconds between the end of higher work and the return of what it preempted (10..1000000, default 0)");
+UINT_PARAM(slice_us, 5000, 500, 1000000, false,
+	   "Microseconds that a process has the device under the policy wfq before one that is behind gets it (500..1000000, default 5000)");
+module_param_cb(gpreempt_policy, &policy_ops, NULL, 0644);
+__MODULE_PARM_TYPE(gpreempt_policy, "string");
+MODULE_PARM_DESC(gpreempt_policy, "Who comes first: hpf = highest priority (default), wfq = by weights, edf = earliest deadline");
 BOOL_PARAM(nice, &bool_ops, "A process's nice value lowers the priority of its queues (default 1)");
 BOOL_PARAM(trust_kfd_priority, &bool_ops,
 	   "Queue priorities above 7 count against other processes even if their owner has no CAP_SYS_NICE (default 0)");
@@ -198,6 +279,11 @@ void gpreempt_params_get(struct gpreempt_tunables *tun)
 	tun->params.max_hold_ns = (u64)READ_ONCE(max_hold_ms.value) * NSEC_PER_MSEC;
 	tun->params.relief_ns = (u64)READ_ONCE(relief_ms.value) * NSEC_PER_MSEC;
 	tun->params.blocked_ns = (u64)READ_ONCE(blocked_us.value) * NSEC_PER_USEC;
+	tun->params.aging_ns = (u64)READ_ONCE(aging_ms.value) * NSEC_PER_MSEC;
+	tun->params.min_run_ns = (u64)READ_ONCE(min_run_us.value) * NSEC_PER_USEC;
+	tun->params.resume_delay_ns = (u64)READ_ONCE(resume_delay_us.value) * NSEC_PER_USEC;
+	tun->params.slice_ns = (u64)READ_ONCE(slice_us.value) * NSEC_PER_USEC;
+	tun->params.overhead_pct = READ_ONCE(overhead_pct.value);
 	tun->nice = READ_ONCE(nice);
 	tun->trust = READ_ONCE(trust_kfd_priority);
 	tun->hw_priority = READ_ONCE(hw_priority);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * policy.c - highest priority first, with the rules that make it safe
+ * policy.c - who is more urgent runs, with the rules that make it safe
  *
- * A queue has *demand* when it could use the device now. The *level* is the highest priority with demand. Queues below it yield, unless
- * their own process works at the level, the driver forbids it, or they are in a relief. The rules and their reasons are in
- * Documentation/design.rst.
+ * A queue has *demand* when it could use the device now. Its *rank* says how urgent it is; what that means is the business of a policy in
+ * policies.c. The *level* is the highest rank with demand. Queues below it yield, unless their own process works at the level, the
+ * driver forbids it, or they are in a relief. The rules, their order and their reasons are in Documentation/design.rst.
  *
  * Pure code: see policy.h for what may be used here.
  */
@@ -15,14 +15,23 @@
 
 #define GPREEMPT_FOREVER_NS	(~0ULL)
 
+/* More steps than there are between two priorities: as old as can be. */
+#define AGE_MAX			(2 * (GPREEMPT_PRIORITY_MAX + 1))
+
 /**
  * struct level - what the queues together say
  * @valid: some queue has demand
- * @priority: highest priority with demand
+ * @rank: highest rank with demand
+ * @priority: of the queues that have both, the highest priority
+ * @inversion: a queue below has demand and the device
+ * @preempts: one of these may be taken off now
  */
 struct level {
 	bool valid;
+	s64 rank;
 	s32 priority;
+	bool inversion;
+	bool preempts;
 };
 
 static s32 clamp_priority(s64 priority)
@@ -79,6 +88,8 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		forget_waves(q, now_ns);
 	}
 	q->used |= rptr || pending;
+	if (pending && !q->preempted && !q->had_demand)
+		q->run_ns = now_ns;
 	if (rptr != q->rptr || wptr != q->wptr || pending)
 		q->active_ns = now_ns;
 	/* Being held costs a queue nothing before it has work. */
@@ -170,130 +181,202 @@ static bool restoring(const struct gpreempt_policy_queue *q, u64 now_ns)
 	return q->disturbed_ns && now_ns - q->disturbed_ns < GPREEMPT_WAVES_RESTORE_NS;
 }
 
-static bool has_waves(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns,
-		      bool assume)
+/* Could it use the device now? MAYBE: it could if it has waves in flight, and that is not known. */
+enum demand { NONE, MAYBE, SURE };
+
+static enum demand demand_of_waves(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
 	if (!params->waves_known || !q->used)
-		return false;
+		return NONE;
 	if (!waves_fresh(q, params, now_ns))
-		return assume;
-	return (q->waves && q->waves_ns) || restoring(q, now_ns);
+		return MAYBE;
+	return (q->waves && q->waves_ns) || restoring(q, now_ns) ? SURE : NONE;
 }
 
-/* @assume: the answer where waves in flight decide and are not known. */
-static bool has_demand(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns,
-		       bool assume)
+static enum demand demand_of(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
 	if (q->preempted)
-		return has_work_held(q);
+		return has_work_held(q) ? SURE : NONE;
 	if (!q->pending)
-		return has_waves(q, params, now_ns, assume);
+		return demand_of_waves(q, params, now_ns);
 	if (!q->blocked && !stall_expired(q, params, now_ns))
-		return true;
+		return SURE;
 	if (!waves_fresh(q, params, now_ns))
-		return assume;
-	return q->waves || !(q->blocked || zero_settled(q, now_ns));
+		return MAYBE;
+	return q->waves || !(q->blocked || zero_settled(q, now_ns)) ? SURE : NONE;
 }
 
-static bool waves_matter(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+/* Neither by the driver nor by its owner's leave may it be taken off. */
+static bool fixed(const struct gpreempt_policy_queue *q)
 {
-	return has_demand(q, params, now_ns, true) != has_demand(q, params, now_ns, false);
+	return q->immovable || q->process->opt_out;
 }
 
-/* What a queue with work counts for. In relief it is above all others: beside waves that fill the device it would not run. */
-static s32 rank(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+/* Kept off by request. It has no demand: whoever is below it need not wait for somebody who may not run. */
+static bool kept_off(const struct gpreempt_policy_queue *q)
 {
-	return in_relief(q, params, now_ns) ? GPREEMPT_PRIORITY_RELIEF : q->priority;
+	return q->hold && !q->relieved && !fixed(q);
 }
 
-static struct level find_level(struct gpreempt_policy_queue *const *queues, u32 nr,
-			       const struct gpreempt_policy_params *params, u64 now_ns, bool assume)
+static s32 age_of(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	u64 steps;
+
+	if (now_ns < q->aged_until_ns)
+		return AGE_MAX;
+	if (!params->aging_ns || !has_work_held(q))
+		return 0;
+	steps = (now_ns - q->starved_ns) / params->aging_ns;
+	return steps < AGE_MAX ? (s32)steps : AGE_MAX;
+}
+
+/* What all rules ask for, once per pass. */
+static enum demand look_at(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	enum demand demand = demand_of(q, &pn->params, now_ns);
+
+	q->relieved = in_relief(q, &pn->params, now_ns);
+	q->age = pn->ops->ages ? age_of(q, &pn->params, now_ns) : 0;
+	if (kept_off(q))
+		demand = NONE;
+	q->demand[0] = demand == SURE;
+	q->demand[1] = demand != NONE;
+	return demand;
+}
+
+/* In relief a queue is above all others: beside waves that fill the device it would not run. */
+static s64 rank(const struct gpreempt_policy_queue *q)
+{
+	return q->relieved ? GPREEMPT_RANK_RELIEF : q->rank;
+}
+
+/* @assume: the demand that counts. */
+static struct level find_level(const struct gpreempt_policy_node *pn, bool assume)
 {
 	struct level level = { 0 };
 	u32 i;
 
-	for (i = 0; i < nr; i++) {
-		const struct gpreempt_policy_queue *q = queues[i];
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (!has_demand(q, params, now_ns, assume))
+		if (!q->demand[assume] || (level.valid && rank(q) < level.rank))
 			continue;
-		if (!level.valid || rank(q, params, now_ns) > level.priority) {
-			level.valid = true;
-			level.priority = rank(q, params, now_ns);
-		}
+		if (!level.valid || rank(q) > level.rank || q->priority > level.priority)
+			level.priority = q->priority;
+		level.valid = true;
+		level.rank = rank(q);
 	}
 	return level;
 }
 
-/* Which processes work at the level, and with which of their own priorities? */
-static void mark_processes(struct gpreempt_policy_queue *const *queues, u32 nr, const struct level *level,
-			   const struct gpreempt_policy_params *params, u64 now_ns, bool assume)
+/* Which processes work at the level, and with which of their own ranks? Marks count only as long as they are the last ones. */
+static void mark_processes(struct gpreempt_policy_node *pn, const struct level *level, bool assume)
 {
-	u32 i;
+	u32 i, mark = ++pn->mark;
 
-	for (i = 0; i < nr; i++) {
-		queues[i]->process->demand_at_level = false;
-		queues[i]->process->own_top_valid = false;
-	}
-	for (i = 0; i < nr; i++) {
-		const struct gpreempt_policy_queue *q = queues[i];
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_process *p = q->process;
 
-		if (!level->valid || rank(q, params, now_ns) != level->priority ||
-		    !has_demand(q, params, now_ns, assume))
+		if (!q->demand[assume] || rank(q) != level->rank)
 			continue;
-		p->demand_at_level = true;
-		if (q->explicit_priority && (!p->own_top_valid || q->own_priority > p->own_top)) {
-			p->own_top_valid = true;
-			p->own_top = q->own_priority;
+		p->level_mark = mark;
+		if (q->orders && (p->top_mark != mark || q->own_rank > p->own_top)) {
+			p->top_mark = mark;
+			p->own_top = q->own_rank;
 		}
 	}
 }
 
-/* Would the queue have to stay off the device while this level lasts, if the driver allows it? */
-static bool has_to_yield(const struct gpreempt_policy_queue *q, const struct level *level,
-			 const struct gpreempt_policy_params *params, u64 now_ns)
+/* How much rank it lacks to run while this level lasts, if it may be taken off at all; 0 or less: nothing. */
+static s64 missing_rank(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, const struct level *level)
 {
 	const struct gpreempt_policy_process *p = q->process;
 
-	if (!level->valid || in_relief(q, params, now_ns))
-		return false;
+	if (!level->valid || q->relieved)
+		return 0;
 	/* A process must not freeze its own copy or utility queue: both sides have to have asked for it. */
-	if (p->demand_at_level)
-		return q->explicit_priority && p->own_top_valid && q->own_priority < p->own_top;
-	return q->priority < level->priority;
+	if (p->level_mark == pn->mark)
+		return q->orders && p->top_mark == pn->mark ? p->own_top - q->own_rank : 0;
+	return level->rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_RANK_RELIEF : level->rank - q->rank;
 }
 
-static bool outranked(const struct gpreempt_policy_queue *q, const struct level *level,
-		      const struct gpreempt_policy_params *params, u64 now_ns)
+/* Has it to stay off the device while the level lasts? Age counts up to equality: the level is that of ranks without. */
+static bool outranked(const struct gpreempt_policy_queue *q)
 {
-	return !q->immovable && has_to_yield(q, level, params, now_ns);
+	return q->missing > q->age && !fixed(q);
 }
 
-/* Lower queues without work take nothing from anybody: only one with work causes a pass. */
-static bool find_inversion(struct gpreempt_policy_queue *const *queues, u32 nr, const struct level *level,
-			   const struct gpreempt_policy_params *params, u64 now_ns, bool assume)
+/* It has not had the device for the time that it was promised. A relief does not wait for that. */
+static bool in_min_run(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params,
+		       const struct level *level, u64 now_ns)
+{
+	return params->min_run_ns && q->demand[1] && level->rank != GPREEMPT_RANK_RELIEF &&
+	       now_ns - q->run_ns < params->min_run_ns;
+}
+
+/* Overhead that time has not paid for yet. */
+static u64 overhead_left(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 paid_ns = (now_ns - pn->overhead_at_ns) / 100 * pn->params.overhead_pct;
+
+	return pn->overhead_ns > paid_ns ? pn->overhead_ns - paid_ns : 0;
+}
+
+/* Time until the budget has room for a preemption. */
+static u64 budget_wait(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 pct = pn->params.overhead_pct;
+	u64 left_ns = overhead_left(pn, now_ns);
+	u64 window_ns = GPREEMPT_OVERHEAD_WINDOW_NS / 100 * pct;
+
+	if (!pct || left_ns <= window_ns)
+		return 0;
+	return (left_ns - window_ns) * 100 / pct + 100;
+}
+
+/*
+ * Who lacks what, and is somebody in the way? Lower queues without work take nothing from anybody: only one with work causes a pass. Call
+ * mark_processes() first.
+ */
+static void find_inversion(const struct gpreempt_policy_node *pn, struct level *level, u64 now_ns, bool assume)
 {
 	u32 i;
 
-	for (i = 0; i < nr; i++) {
-		const struct gpreempt_policy_queue *q = queues[i];
+	level->inversion = false;
+	level->preempts = false;
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (!q->preempted && outranked(q, level, params, now_ns) && has_demand(q, params, now_ns, assume))
-			return true;
+		q->missing = missing_rank(pn, q, level);
+		if (!outranked(q) || q->preempted || !q->demand[assume])
+			continue;
+		level->inversion = true;
+		level->preempts |= !in_min_run(q, &pn->params, level, now_ns);
 	}
-	return false;
+	/* Safety is not for sale. */
+	if (level->preempts && level->rank != GPREEMPT_RANK_RELIEF && budget_wait(pn, now_ns))
+		level->preempts = false;
+}
+
+/* Those above it have only just gone idle, and may be back. */
+static bool resume_delayed(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return pn->params.resume_delay_ns && !pn->ops->rotates && !q->relieved && !fixed(q) && q->missing <= 0 &&
+	       now_ns - q->outranked_ns < pn->params.resume_delay_ns;
 }
 
 /* When something is preempted at all, idle lower queues go along: their next packet shall not cost another pass. */
-static enum gpreempt_action choose(const struct gpreempt_policy_queue *q, const struct level *level, bool inversion,
-				   const struct gpreempt_policy_params *params, u64 now_ns)
+static enum gpreempt_action choose(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
+				   const struct level *level, u64 now_ns)
 {
-	bool yields = outranked(q, level, params, now_ns);
+	bool yields = outranked(q);
 
+	if (kept_off(q))
+		return q->preempted ? GPREEMPT_KEEP : GPREEMPT_PREEMPT;
 	if (q->preempted)
 		return yields ? GPREEMPT_KEEP : GPREEMPT_RESUME;
-	return yields && inversion ? GPREEMPT_PREEMPT : GPREEMPT_KEEP;
+	return yields && level->preempts && !in_min_run(q, &pn->params, level, now_ns) ? GPREEMPT_PREEMPT : GPREEMPT_KEEP;
 }
 
 static bool recently_active(const struct gpreempt_policy_queue *q, u64 now_ns)
@@ -302,72 +385,61 @@ static bool recently_active(const struct gpreempt_policy_queue *q, u64 now_ns)
 }
 
 /* Could one of these queues (all, or the recently active ones) ever outrank another? */
-static bool can_outrank(struct gpreempt_policy_queue *const *queues, u32 nr, u64 now_ns, bool active_only)
+static bool can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, bool active_only)
 {
 	s32 min = GPREEMPT_PRIORITY_MAX, max = GPREEMPT_PRIORITY_MIN;
-	u32 i, processes = 0;
+	bool rotates = pn->ops->rotates;
+	u32 i, processes = 0, mark = ++pn->mark;
 
-	for (i = 0; i < nr; i++) {
-		queues[i]->process->counted = false;
-		queues[i]->process->spread_valid = false;
-	}
-
-	for (i = 0; i < nr; i++) {
-		const struct gpreempt_policy_queue *q = queues[i];
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_process *p = q->process;
 
 		if (active_only && !recently_active(q, now_ns))
 			continue;
-		if (!p->counted) {
-			p->counted = true;
+		if (p->level_mark != mark) {
+			p->level_mark = mark;
 			processes++;
 		}
-		min = q->priority < min ? q->priority : min;
-		max = q->priority > max ? q->priority : max;
-		if (processes > 1 && min < max)
+		min = q->standing < min ? q->standing : min;
+		max = q->standing > max ? q->standing : max;
+		if (processes > 1 && (min < max || (rotates && max > 0)))
 			return true;
-		if (!q->explicit_priority)
+		if (!q->orders)
 			continue;
-		if (!p->spread_valid) {
-			p->spread_valid = true;
-			p->own_min = q->own_priority;
-			p->own_max = q->own_priority;
-		}
-		p->own_min = q->own_priority < p->own_min ? q->own_priority : p->own_min;
-		p->own_max = q->own_priority > p->own_max ? q->own_priority : p->own_max;
-		if (p->own_min < p->own_max)
+		/* The second one that asked for its place, and another one. */
+		if (p->top_mark == mark && (rotates || q->own_rank != p->own_top))
 			return true;
+		p->top_mark = mark;
+		p->own_top = q->own_rank;
 	}
 	return false;
 }
 
 /* Has a queue below the level work on the device, or gets it by the actions chosen? */
-static bool lower_runs(struct gpreempt_policy_queue *const *queues, u32 nr, const struct level *level,
-		       const struct gpreempt_policy_params *params, u64 now_ns, bool assume)
+static bool lower_runs(const struct gpreempt_policy_node *pn, const struct level *level, bool assume)
 {
 	u32 i;
 
-	for (i = 0; i < nr; i++) {
-		const struct gpreempt_policy_queue *q = queues[i];
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (level->valid && rank(q, params, now_ns) < level->priority &&
-		    (!q->preempted || q->action == GPREEMPT_RESUME) && has_demand(q, params, now_ns, assume))
+		if (level->valid && q->demand[assume] && rank(q) < level->rank &&
+		    (!q->preempted || q->action == GPREEMPT_RESUME))
 			return true;
 	}
 	return false;
 }
 
 /* Does somebody at the level stand still, so that it matters whether a lower queue is in its way? */
-static bool level_stalls(struct gpreempt_policy_queue *const *queues, u32 nr, const struct level *level,
-			 const struct gpreempt_policy_params *params, u64 now_ns)
+static bool level_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
 {
 	u32 i;
 
-	for (i = 0; i < nr; i++) {
-		const struct gpreempt_policy_queue *q = queues[i];
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (params->blocked_ns && level->valid && rank(q, params, now_ns) == level->priority &&
-		    q->stalled_ns && !q->blocked)
+		if (level->valid && q->stalled_ns && !q->blocked && rank(q) == level->rank)
 			return true;
 	}
 	return false;
@@ -382,32 +454,52 @@ static bool unknown_for_long(const struct gpreempt_policy_queue *q, const struct
 	       now_ns - since_ns >= GPREEMPT_WAVES_UNKNOWN_NS;
 }
 
-/* Would these assumptions lead to other actions than those chosen? */
-static bool differs(struct gpreempt_policy_queue *const *queues, u32 nr, const struct level *level, bool inversion,
-		    const struct gpreempt_policy_params *params, u64 now_ns)
+/* Would this level lead to other actions than those chosen? */
+static bool differs(const struct gpreempt_policy_node *pn, const struct level *level, u64 now_ns)
 {
 	u32 i;
 
-	for (i = 0; i < nr; i++)
-		if (queues[i]->action != choose(queues[i], level, inversion, params, now_ns))
+	for (i = 0; i < pn->nr; i++)
+		if (pn->queues[i]->action != choose(pn, pn->queues[i], level, now_ns))
 			return true;
 	return false;
 }
 
 /**
+ * gpreempt_policy_use() - decide by this policy from now on
+ * @pn: the node, with its queues
+ * @ops: the policy
+ *
+ * The first thing for a new node. Later, what is held stays held until the next decision finds that it need not be.
+ */
+void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_policy_ops *ops)
+{
+	u32 i;
+
+	pn->ops = ops;
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		q->share = (struct gpreempt_policy_share){ 0 };
+		q->process->share = (struct gpreempt_policy_share){ 0 };
+		q->due_ns = 0;
+		q->aged_until_ns = 0;
+	}
+}
+
+/**
  * gpreempt_policy_disturbed() - the driver may have changed the runlist by itself
- * @queues: all queues of the node, sampled
- * @nr: how many
+ * @pn: the node, with its queues sampled
  * @now_ns: time of the samples
  *
  * Creating, changing and destroying a queue takes all waves off and brings them back, as our own passes do.
  */
-void gpreempt_policy_disturbed(struct gpreempt_policy_queue *const *queues, u32 nr, u64 now_ns)
+void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u32 i;
 
-	for (i = 0; i < nr; i++) {
-		struct gpreempt_policy_queue *q = queues[i];
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
 		bool maybe = q->used && !q->waves_ns && now_ns - q->moved_ns < GPREEMPT_WAVES_UNKNOWN_NS;
 		bool had_waves = maybe || (q->waves && q->waves_ns) || restoring(q, now_ns);
 
@@ -418,9 +510,7 @@ void gpreempt_policy_disturbed(struct gpreempt_policy_queue *const *queues, u32 
 
 /**
  * gpreempt_policy_needs_waves() - would waves in flight change the decision?
- * @queues: all queues of the node, sampled
- * @nr: how many
- * @params: tunables
+ * @pn: the node, with its queues sampled
  * @now_ns: time of the samples
  *
  * Reading waves in flight costs register accesses and locks, so it is asked for only when the decisions under "none" and under "some"
@@ -428,42 +518,44 @@ void gpreempt_policy_disturbed(struct gpreempt_policy_queue *const *queues, u32 
  *
  * Return: true if the caller should give gpreempt_policy_set_waves() for each mapped queue before it lets decide.
  */
-bool gpreempt_policy_needs_waves(struct gpreempt_policy_queue *const *queues, u32 nr,
-				 const struct gpreempt_policy_params *params, u64 now_ns)
+bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	bool inversion, in_the_way, matter = false, unknown = false;
+	bool in_the_way, matter = false, unknown = false;
 	struct level level;
 	u32 i;
 
-	for (i = 0; i < nr; i++) {
-		matter |= waves_matter(queues[i], params, now_ns);
-		unknown |= unknown_for_long(queues[i], params, now_ns);
+	pn->looked_ns = now_ns;
+	for (i = 0; i < pn->nr; i++) {
+		if (look_at(pn, pn->queues[i], now_ns) != MAYBE)
+			continue;
+		matter = true;
+		unknown |= unknown_for_long(pn->queues[i], &pn->params, now_ns);
 	}
 	if (!matter)
 		return false;
-	if (unknown && can_outrank(queues, nr, now_ns, false))
+	pn->ops->rank(pn, now_ns);
+	if (unknown && can_outrank(pn, now_ns, false))
 		return true;
 
-	level = find_level(queues, nr, params, now_ns, false);
-	mark_processes(queues, nr, &level, params, now_ns, false);
-	inversion = find_inversion(queues, nr, &level, params, now_ns, false);
-	for (i = 0; i < nr; i++)
-		queues[i]->action = choose(queues[i], &level, inversion, params, now_ns);
-	in_the_way = lower_runs(queues, nr, &level, params, now_ns, false);
+	level = find_level(pn, false);
+	mark_processes(pn, &level, false);
+	find_inversion(pn, &level, now_ns, false);
+	for (i = 0; i < pn->nr; i++)
+		pn->queues[i]->action = choose(pn, pn->queues[i], &level, now_ns);
+	in_the_way = lower_runs(pn, &level, false);
 
-	level = find_level(queues, nr, params, now_ns, true);
-	mark_processes(queues, nr, &level, params, now_ns, true);
-	inversion = find_inversion(queues, nr, &level, params, now_ns, true);
-	if (differs(queues, nr, &level, inversion, params, now_ns))
+	level = find_level(pn, true);
+	mark_processes(pn, &level, true);
+	find_inversion(pn, &level, now_ns, true);
+	if (differs(pn, &level, now_ns))
 		return true;
-	if (level_stalls(queues, nr, &level, params, now_ns) &&
-	    in_the_way != lower_runs(queues, nr, &level, params, now_ns, true))
+	if (pn->params.blocked_ns && level_stalls(pn, &level) && in_the_way != lower_runs(pn, &level, true))
 		return true;
 
 	/* An own queue without waves exempts nobody while a lower one with waves still is in the way. */
-	mark_processes(queues, nr, &level, params, now_ns, false);
-	inversion = find_inversion(queues, nr, &level, params, now_ns, true);
-	return differs(queues, nr, &level, inversion, params, now_ns);
+	mark_processes(pn, &level, false);
+	find_inversion(pn, &level, now_ns, true);
+	return differs(pn, &level, now_ns);
 }
 
 static u64 earlier(u64 a, u64 b)
@@ -471,127 +563,201 @@ static u64 earlier(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-/* Time until a hold or a relief of this queue ends. */
-static u64 next_deadline(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+/* When a time of this queue ends that may change what becomes of it. */
+static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
+			 const struct level *level, u64 now_ns)
 {
-	u64 end = GPREEMPT_FOREVER_NS;
+	const struct gpreempt_policy_params *params = &pn->params;
+	u64 end_ns = GPREEMPT_FOREVER_NS;
 
 	if (now_ns < q->relief_until_ns)
-		end = q->relief_until_ns;
-	else if (params->max_hold_ns && q->action == GPREEMPT_PREEMPT)
-		end = now_ns + params->max_hold_ns;
-	else if (params->max_hold_ns && has_work_held(q))
-		end = q->starved_ns + params->max_hold_ns;
-	else
-		return GPREEMPT_FOREVER_NS;
-	return end > now_ns ? end - now_ns : 0;
+		return q->relief_until_ns;
+	if (now_ns < q->aged_until_ns)
+		end_ns = q->aged_until_ns;
+	if (!gpreempt_policy_stays(q)) {
+		u64 since_ns = q->preempted ? q->starved_ns : now_ns;
+		bool starves = q->preempted ? has_work_held(q) : q->demand[1];
+
+		if (starves && params->max_hold_ns)
+			end_ns = earlier(end_ns, since_ns + params->max_hold_ns);
+		if (starves && params->aging_ns && pn->ops->ages && q->missing > 0 && q->missing < AGE_MAX)
+			end_ns = earlier(end_ns, since_ns + params->aging_ns * q->missing);
+		if (q->preempted && resume_delayed(pn, q, now_ns))
+			end_ns = earlier(end_ns, q->outranked_ns + params->resume_delay_ns);
+	} else if (outranked(q) && in_min_run(q, params, level, now_ns)) {
+		end_ns = earlier(end_ns, q->run_ns + params->min_run_ns);
+	}
+	return end_ns;
 }
 
 /*
  * A queue that stands behind a lower one has not had the device: it waits for us, not for somebody else. The next sample starts the stall
  * anew, if it still is one.
  */
-static void forget_stalls(struct gpreempt_policy_queue *const *queues, u32 nr, const struct level *level,
-			  const struct gpreempt_policy_params *params, u64 now_ns)
+static void forget_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
 {
 	u32 i;
 
-	if (!lower_runs(queues, nr, level, params, now_ns, true))
+	if (!level_stalls(pn, level) || !lower_runs(pn, level, true))
 		return;
-	for (i = 0; i < nr; i++) {
-		struct gpreempt_policy_queue *q = queues[i];
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (rank(q, params, now_ns) == level->priority && !q->blocked)
+		if (rank(q) == level->rank && !q->blocked)
 			q->stalled_ns = 0;
 	}
 }
 
 /* The runlist that carries these actions out takes all waves off and brings those of mapped queues back. */
-static void mark_disturbed(struct gpreempt_policy_queue *const *queues, u32 nr,
-			   const struct gpreempt_policy_params *params, u64 now_ns)
+static void mark_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u32 i;
 
-	for (i = 0; i < nr; i++)
-		if (has_demand(queues[i], params, now_ns, false))
-			queues[i]->disturbed_ns = now_ns;
+	for (i = 0; i < pn->nr; i++)
+		if (pn->queues[i]->demand[0])
+			pn->queues[i]->disturbed_ns = now_ns;
+}
+
+/*
+ * Where ranks move by themselves, a held queue without work would come and go with them. It waits for the next runlist that has a better
+ * reason.
+ */
+static void drop_idle_resumes(const struct gpreempt_policy_node *pn, struct gpreempt_decision *decision)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++)
+		if (pn->queues[i]->action == GPREEMPT_RESUME && (has_work_held(pn->queues[i]) || fixed(pn->queues[i])))
+			return;
+	for (i = 0; i < pn->nr; i++)
+		if (pn->queues[i]->action == GPREEMPT_RESUME)
+			pn->queues[i]->action = GPREEMPT_KEEP;
+	decision->nr_resume = 0;
+}
+
+/* The action is chosen: what it means for the queue's own state. */
+static void note_action(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, const struct level *level,
+			u64 now_ns)
+{
+	s32 aged;
+
+	q->had_demand = q->demand[1];
+	q->effective_priority = q->priority;
+	q->in_the_way = q->immovable && !q->preempted && q->demand[1] && q->missing > q->age;
+	if (q->missing <= 0)
+		return;
+	if (q->missing > q->age)
+		q->outranked_ns = now_ns;
+	/* Only its age lets it in: it has the time of a relief, beside the level, and is young again. */
+	else if (q->action == GPREEMPT_RESUME)
+		q->aged_until_ns = now_ns + pn->params.relief_ns;
+	aged = q->priority + q->age;
+	if (aged > q->priority)
+		q->effective_priority = aged < level->priority ? aged : level->priority;
+}
+
+static u64 time_to_next(const struct gpreempt_policy_node *pn, const struct level *level, bool contended, u64 now_ns)
+{
+	u64 end_ns = now_ns + pn->params.interval_ns, next_ns;
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++)
+		end_ns = earlier(end_ns, next_deadline(pn, pn->queues[i], level, now_ns));
+	next_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+	if (pn->saving)
+		next_ns = earlier(next_ns, budget_wait(pn, now_ns));
+	if (pn->ops->next_ns)
+		next_ns = earlier(next_ns, pn->ops->next_ns(pn, now_ns));
+	if (contended && pn->params.poll_ns)
+		next_ns = earlier(next_ns, pn->params.poll_ns);
+	return next_ns < GPREEMPT_SLEEP_MIN_NS ? GPREEMPT_SLEEP_MIN_NS : next_ns;
 }
 
 /**
  * gpreempt_policy_decide() - who yields, who returns, when to look again
- * @queues: all queues of the node, sampled
- * @nr: how many
- * @params: tunables
+ * @pn: the node, with its queues sampled
  * @now_ns: time of the samples
  * @decision: result; each queue's action is in the queue
  */
-void gpreempt_policy_decide(struct gpreempt_policy_queue *const *queues, u32 nr,
-			    const struct gpreempt_policy_params *params, u64 now_ns, struct gpreempt_decision *decision)
+void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct gpreempt_decision *decision)
 {
-	u64 next_ns = params->interval_ns;
+	const struct gpreempt_policy_params *params = &pn->params;
+	bool any_preempted = false, saving;
 	struct level level;
-	bool any_preempted = false;
 	u32 i;
 
 	*decision = (struct gpreempt_decision){ 0 };
 
-	for (i = 0; i < nr; i++) {
-		struct gpreempt_policy_queue *q = queues[i];
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		bool asked = q->waves_ns == now_ns;
 
-		if (hold_expired(q, params, now_ns) && now_ns >= q->relief_until_ns) {
+		if (asked && stall_expired(q, params, now_ns) && zero_settled(q, now_ns))
+			q->blocked = true;
+		/* What needs_waves() has seen still holds for those that nobody has asked. */
+		if (asked || pn->looked_ns != now_ns)
+			look_at(pn, q, now_ns);
+		if (q->relieved && now_ns >= q->relief_until_ns) {
 			q->relief_until_ns = now_ns + params->relief_ns;
 			decision->nr_relief++;
 		}
-		if (stall_expired(q, params, now_ns) && q->waves_ns == now_ns && zero_settled(q, now_ns))
-			q->blocked = true;
-		if (has_demand(q, params, now_ns, true))
+		if (q->demand[1])
 			q->active_ns = now_ns;
 	}
+	pn->ops->rank(pn, now_ns);
 
-	level = find_level(queues, nr, params, now_ns, true);
-	mark_processes(queues, nr, &level, params, now_ns, true);
+	level = find_level(pn, true);
+	mark_processes(pn, &level, true);
+	find_inversion(pn, &level, now_ns, true);
+	pn->level_valid = level.valid;
+	pn->level_rank = level.rank;
 	decision->level_valid = level.valid;
-	decision->level = level.priority;
-	decision->inversion = find_inversion(queues, nr, &level, params, now_ns, true);
-	decision->contended = can_outrank(queues, nr, now_ns, true);
+	decision->level = level.rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_PRIORITY_RELIEF : level.priority;
+	decision->inversion = level.inversion;
+	decision->contended = can_outrank(pn, now_ns, true);
+	saving = level.inversion && !level.preempts && budget_wait(pn, now_ns);
+	decision->over_budget = saving && !pn->saving;
+	pn->saving = saving;
 
-	for (i = 0; i < nr; i++) {
-		struct gpreempt_policy_queue *q = queues[i];
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
 
-		q->action = choose(q, &level, decision->inversion, params, now_ns);
-		q->in_the_way = q->immovable && !q->preempted && has_to_yield(q, &level, params, now_ns) &&
-				has_demand(q, params, now_ns, true);
+		q->action = choose(pn, q, &level, now_ns);
+		if (q->action == GPREEMPT_RESUME && resume_delayed(pn, q, now_ns))
+			q->action = GPREEMPT_KEEP;
 		decision->nr_preempt += q->action == GPREEMPT_PREEMPT;
 		decision->nr_resume += q->action == GPREEMPT_RESUME;
 		any_preempted |= q->preempted || q->action == GPREEMPT_PREEMPT;
-		next_ns = earlier(next_ns, next_deadline(q, params, now_ns));
+		note_action(pn, q, &level, now_ns);
 	}
-	forget_stalls(queues, nr, &level, params, now_ns);
+	if (pn->ops->rotates && level.valid && decision->nr_resume && !decision->nr_preempt)
+		drop_idle_resumes(pn, decision);
+	forget_stalls(pn, &level);
 	if (decision->nr_preempt || decision->nr_resume)
-		mark_disturbed(queues, nr, params, now_ns);
+		mark_disturbed(pn, now_ns);
+	if (pn->ops->decided)
+		pn->ops->decided(pn, now_ns);
 
 	/* Contended says already that somebody can. */
-	decision->park = !any_preempted && !decision->contended && !can_outrank(queues, nr, now_ns, false);
-	if (decision->contended && params->poll_ns)
-		next_ns = earlier(next_ns, params->poll_ns);
-	decision->next_ns = next_ns < GPREEMPT_SLEEP_MIN_NS ? GPREEMPT_SLEEP_MIN_NS : next_ns;
+	decision->park = !any_preempted && !decision->contended && !can_outrank(pn, now_ns, false);
+	decision->next_ns = time_to_next(pn, &level, decision->contended, now_ns);
 }
 
 /**
  * gpreempt_policy_resume_all() - the decision that switches off
- * @queues: all queues of the node
- * @nr: how many
+ * @pn: the node, with all its queues
  * @decision: result; each queue's action is in the queue
  */
-void gpreempt_policy_resume_all(struct gpreempt_policy_queue *const *queues, u32 nr,
-				struct gpreempt_decision *decision)
+void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gpreempt_decision *decision)
 {
 	u32 i;
 
 	*decision = (struct gpreempt_decision){ .park = true };
-	for (i = 0; i < nr; i++) {
-		queues[i]->action = queues[i]->preempted ? GPREEMPT_RESUME : GPREEMPT_KEEP;
-		decision->nr_resume += queues[i]->preempted;
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		q->action = q->preempted ? GPREEMPT_RESUME : GPREEMPT_KEEP;
+		decision->nr_resume += q->preempted;
 	}
 }
 
@@ -607,7 +773,9 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->saved_waves = saved_waves;
 	q->held_ns = now_ns;
 	q->starved_ns = now_ns;
+	q->outranked_ns = now_ns;
 	q->relief_until_ns = 0;
+	q->aged_until_ns = 0;
 	q->stalled_ns = 0;
 	q->blocked = false;
 	q->action = GPREEMPT_KEEP;
@@ -624,7 +792,26 @@ void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 	q->preempted = false;
 	q->saved_waves = false;
 	q->active_ns = now_ns;
+	q->run_ns = now_ns;
 	q->stalled_ns = q->pending ? now_ns : 0;
 	q->action = GPREEMPT_KEEP;
 	forget_waves(q, now_ns);
+}
+
+/**
+ * gpreempt_policy_overhead() - account a hardware pass to the overhead budget
+ * @pn: the node
+ * @elapsed_ns: how long it took
+ * @preempted: it took queues off the device
+ * @now_ns: when it was done
+ *
+ * Saving is a part of the pass, restoring comes after the next one: it moves the same bytes the other way and is taken to cost the same.
+ */
+void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted, u64 now_ns)
+{
+	u64 overhead_ns = overhead_left(pn, now_ns) + (preempted ? 2 * elapsed_ns : elapsed_ns);
+
+	/* One pass that waited for a device in trouble must not cost minutes of service. */
+	pn->overhead_ns = pn->params.overhead_pct ? earlier(overhead_ns, GPREEMPT_OVERHEAD_WINDOW_NS) : 0;
+	pn->overhead_at_ns = now_ns;
 }

@@ -8,12 +8,17 @@
  * A pass of the caller:
  *
  *	gpreempt_policy_sample() for each queue
+ *	gpreempt_policy_use() if another policy shall decide from now on
  *	gpreempt_policy_disturbed() if the driver may have changed the runlist by itself
  *	if (gpreempt_policy_needs_waves())
  *		gpreempt_policy_set_waves() for each mapped queue
  *	gpreempt_policy_decide()
  *	carry out each queue's ->action in one hardware pass, and confirm it with
- *	gpreempt_policy_preempted() or gpreempt_policy_resumed()
+ *	gpreempt_policy_preempted() or gpreempt_policy_resumed();
+ *	gpreempt_policy_overhead() with the time that it took
+ *
+ * policy.c has the rules that hold for every policy. Which of two queues is the more urgent one is the business of a struct
+ * gpreempt_policy_ops; those that exist are in policies.c.
  */
 #ifndef GPREEMPT_POLICY_H
 #define GPREEMPT_POLICY_H
@@ -39,6 +44,17 @@
 /* Whether an empty ring still has waves does not stay unknown for longer, even while no decision depends on it. */
 #define GPREEMPT_WAVES_UNKNOWN_NS	100000000ULL
 
+/* The overhead budget is a share of this long: a burst of preemptions within it is not slowed down. */
+#define GPREEMPT_OVERHEAD_WINDOW_NS	100000000ULL
+
+/* Weights of wfq; what a process of normal priority has. */
+#define GPREEMPT_WEIGHT_MIN		1
+#define GPREEMPT_WEIGHT_MAX		10000
+#define GPREEMPT_WEIGHT_NORMAL		100
+
+/* Rank of a queue in relief: above whatever a policy gives. */
+#define GPREEMPT_RANK_RELIEF		((s64)(~0ULL >> 1))
+
 /**
  * enum gpreempt_action - what a decision asks for
  * @GPREEMPT_KEEP: leave the queue as it is
@@ -52,25 +68,47 @@ enum gpreempt_action {
 };
 
 /**
+ * struct gpreempt_policy_share - what wfq accounts device time to: a process, or a queue with a weight of its own
+ * @vtime_ns: time on the device with work, times GPREEMPT_WEIGHT_NORMAL, over the weight
+ * @weight: its weight in this pass
+ * @index: its place in this pass, which decides between equal times
+ * @listed: scratch: seen in this pass
+ * @wanted: it had demand at the last decision
+ * @ran: it had demand and the device since the last decision
+ * @turn: it is the one that has the device
+ */
+struct gpreempt_policy_share {
+	u64 vtime_ns;
+	u32 weight;
+	u32 index;
+	bool listed;
+	bool wanted;
+	bool ran;
+	bool turn;
+};
+
+/**
  * struct gpreempt_policy_process - a process on one node, as the policy sees it
- * @demand_at_level: scratch: owns a demanding queue at the level
- * @own_top_valid: scratch: @own_top is set
- * @own_top: scratch: highest own_priority of its explicit queues that demand at the level
- * @spread_valid: scratch: @own_min and @own_max are set
- * @own_min: scratch: lowest own_priority of its explicit queues
- * @own_max: scratch: highest own_priority of its explicit queues
- * @counted: scratch: seen by the running count of processes
+ * @opt_out: its queues are never taken off the device. Set by the caller.
+ * @weight: wfq: its weight; 0: from the priority of its most urgent queue. Set by the caller.
+ * @deadline_ns: edf: deadline of its queues' work; 0: none. Set by the caller.
  *
- * The caller provides the storage and leaves the content alone.
+ * @level_mark: scratch: it owns a demanding queue at the level, if this is &gpreempt_policy_node.mark
+ * @top_mark: scratch: the same for @own_top
+ * @own_top: scratch: highest own_rank of its ordering queues that demand at the level
+ * @share: wfq: its account
+ *
+ * The caller provides the storage, zeroed, and leaves what is after @deadline_ns alone.
  */
 struct gpreempt_policy_process {
-	bool demand_at_level;
-	bool own_top_valid;
-	s32 own_top;
-	bool spread_valid;
-	s32 own_min;
-	s32 own_max;
-	bool counted;
+	bool opt_out;
+	u32 weight;
+	u64 deadline_ns;
+
+	u32 level_mark;
+	u32 top_mark;
+	s64 own_top;
+	struct gpreempt_policy_share share;
 };
 
 /**
@@ -80,6 +118,9 @@ struct gpreempt_policy_process {
  * @own_priority: logical priority against queues of the same process. Set by the caller.
  * @explicit_priority: somebody asked for this priority, it is not the one the queue was born with. Set by the caller.
  * @immovable: the driver does not allow to preempt it now. Set by the caller.
+ * @hold: somebody asked to keep it off the device; it is, except for reliefs. Set by the caller.
+ * @weight: wfq: a weight of its own; 0: it belongs to its process's share. Set by the caller.
+ * @deadline_ns: edf: a deadline of its own; 0: its process's. Set by the caller.
  *
  * @preempted: off the device, by gpreempt_policy_preempted()
  * @saved_waves: it was taken in the middle of a kernel (control stack in use)
@@ -94,14 +135,33 @@ struct gpreempt_policy_process {
  * @stalled_ns: since when @rptr has not moved while the queue had the device and packets; 0: not stalled
  * @used: it has had packets; before that it has no waves, without asking
  * @blocked: stalled for long without waves: waits for something else than the device
+ * @had_demand: it had demand at the last decision
  * @active_ns: when it last had work; 0: never
+ * @run_ns: when it last got the device, or work while it had the device; 0: never
  * @held_ns: when it was preempted, while @preempted
  * @starved_ns: since when it has been held and had work, while @preempted
+ * @outranked_ns: when it last had to stay off for somebody, while @preempted
  * @relief_until_ns: until when it may not be preempted; 0: no relief
+ * @aged_until_ns: until when ageing keeps it beside the level; 0: not at all
  * @in_the_way: result of the last decision: has work on the device and would have to yield if it were not @immovable
+ * @effective_priority: priority with ageing, of the last decision
  * @action: result of the last decision
  *
- * All times are in nanoseconds of the caller's clock. Members after @immovable belong to the policy; reading them is fine.
+ * @demand: of this pass: it could use the device now; [0] if waves that are not known are none, [1] if they are some
+ * @relieved: of this pass: it is in relief
+ * @orders: of this pass, by the policy: within its process it was asked to come before or after others
+ * @rank: of this pass, by the policy: larger is more urgent; against other processes
+ * @own_rank: of this pass, by the policy: the same against queues of its own process
+ * @standing: of this pass, by the policy: see &gpreempt_policy_ops.rotates
+ * @age: of this pass: what ageing adds to both ranks
+ * @missing: of this pass: what it lacks in rank to run beside the level; 0 or less: nothing
+ *
+ * @share: wfq: its account, if it has a weight of its own
+ * @due_ns: edf: when the work that it has, or had in this period, is due; 0: never had any
+ * @missed: edf: deadlines that passed while it had work
+ *
+ * All times are in nanoseconds of the caller's clock. The caller provides the storage, zeroed. Members after @deadline_ns belong to the
+ * policy; reading them is fine.
  */
 struct gpreempt_policy_queue {
 	struct gpreempt_policy_process *process;
@@ -109,26 +169,47 @@ struct gpreempt_policy_queue {
 	s32 own_priority;
 	bool explicit_priority;
 	bool immovable;
+	bool hold;
+	u32 weight;
+	u64 deadline_ns;
 
 	bool preempted;
 	bool saved_waves;
 	bool used;
 	bool blocked;
+	bool had_demand;
 	bool in_the_way;
 	enum gpreempt_action action;
 	u64 pending;
 	u64 rptr;
 	u64 wptr;
 	u32 waves;
+	s32 effective_priority;
 	u64 waves_ns;
 	u64 zero_ns;
 	u64 moved_ns;
 	u64 disturbed_ns;
 	u64 stalled_ns;
 	u64 active_ns;
+	u64 run_ns;
 	u64 held_ns;
 	u64 starved_ns;
+	u64 outranked_ns;
 	u64 relief_until_ns;
+	u64 aged_until_ns;
+
+	bool demand[2];
+	bool relieved;
+	bool orders;
+	s32 standing;
+	s32 age;
+	s64 rank;
+	s64 own_rank;
+	s64 missing;
+
+	struct gpreempt_policy_share share;
+	u64 due_ns;
+	u64 missed;
 };
 
 /**
@@ -138,6 +219,11 @@ struct gpreempt_policy_queue {
  * @max_hold_ns: a queue with work that has been held this long gets relief; 0: never
  * @relief_ns: length of a relief
  * @blocked_ns: a stall this long makes a queue blocked, once GPREEMPT_WAVES_SETTLE_NS more have shown no waves; 0: never
+ * @aging_ns: a held queue with work gains a priority step each time this has passed; 0: never
+ * @min_run_ns: a queue that got the device or work is not preempted before; 0: at once
+ * @resume_delay_ns: a held queue stays held for so long after nobody outranks it any more; 0: not at all
+ * @slice_ns: wfq: how long a share has the device before another one that is behind gets it
+ * @overhead_pct: saving and restoring may take this share of time, in percent; 0: any
  * @waves_known: the device can tell waves in flight
  */
 struct gpreempt_policy_params {
@@ -146,7 +232,73 @@ struct gpreempt_policy_params {
 	u64 max_hold_ns;
 	u64 relief_ns;
 	u64 blocked_ns;
+	u64 aging_ns;
+	u64 min_run_ns;
+	u64 resume_delay_ns;
+	u64 slice_ns;
+	u32 overhead_pct;
 	bool waves_known;
+};
+
+struct gpreempt_policy_node;
+
+/**
+ * struct gpreempt_policy_ops - a policy: which queue is the more urgent one
+ * @name: by which it is chosen
+ * @rotates: who comes first changes with time: queues with the same standing above 0 come before each other by turns. Otherwise the
+ *	standing is the order: equals are equal for ever, and a node that has only equals needs no passes.
+ * @ages: ranks are priorities, and ageing adds to them
+ * @rank: give every queue its rank, own_rank, orders and standing. demand is known; may be called more than once for the same time,
+ *	with more known of demand.
+ * @decided: take in a decision: actions are chosen; may be NULL
+ * @next_ns: time until ranks may change their order while nothing else happens, after @decided; may be NULL: never
+ */
+struct gpreempt_policy_ops {
+	const char *name;
+	bool rotates;
+	bool ages;
+	void (*rank)(struct gpreempt_policy_node *pn, u64 now_ns);
+	void (*decided)(struct gpreempt_policy_node *pn, u64 now_ns);
+	u64 (*next_ns)(const struct gpreempt_policy_node *pn, u64 now_ns);
+};
+
+/* All policies; NULL ends the list, the first is the default. */
+extern const struct gpreempt_policy_ops *const gpreempt_policies[];
+
+/**
+ * struct gpreempt_policy_node - a node, as the policy sees it
+ * @queues: all queues, sampled. Set by the caller before each pass.
+ * @nr: how many. Set by the caller before each pass.
+ * @params: tunables. Set by the caller before each pass.
+ * @ops: who ranks, by gpreempt_policy_use(); read it freely
+ *
+ * @looked_ns: when the queues were last looked at
+ * @mark: see &gpreempt_policy_process
+ * @level_valid: of the last decision: some queue has demand
+ * @level_rank: of the last decision: the highest rank with demand
+ * @overhead_ns: time spent saving and restoring that the budget has not yet paid for at @overhead_at_ns
+ * @overhead_at_ns: see @overhead_ns
+ * @saving: the budget makes a preemption wait
+ * @ranked_ns: wfq: until when device time has been accounted
+ * @vtime_ns: wfq: the least that a share with demand has had; where those begin that come
+ *
+ * The caller provides the storage, zeroed.
+ */
+struct gpreempt_policy_node {
+	struct gpreempt_policy_queue *const *queues;
+	u32 nr;
+	struct gpreempt_policy_params params;
+	const struct gpreempt_policy_ops *ops;
+
+	u64 looked_ns;
+	u32 mark;
+	bool level_valid;
+	s64 level_rank;
+	u64 overhead_ns;
+	u64 overhead_at_ns;
+	bool saving;
+	u64 ranked_ns;
+	u64 vtime_ns;
 };
 
 /**
@@ -154,9 +306,10 @@ struct gpreempt_policy_params {
  * @nr_preempt: queues with GPREEMPT_PREEMPT
  * @nr_resume: queues with GPREEMPT_RESUME
  * @nr_relief: queues that were given relief by this decision
+ * @over_budget: from this decision on a preemption waits for the overhead budget
  * @inversion: a lower queue held the device while a higher one had work
  * @level_valid: some queue has work, @level is set
- * @level: the highest priority with work; GPREEMPT_PRIORITY_RELIEF while a queue is in relief
+ * @level: the highest priority of a queue with work that has the highest rank; GPREEMPT_PRIORITY_RELIEF while a queue is in relief
  * @park: no queue could outrank another, none is preempted: no further pass is needed until the set of queues or a
  *	priority changes
  * @contended: a lower and a higher queue have both had work within GPREEMPT_CONTENDED_NS
@@ -166,6 +319,7 @@ struct gpreempt_decision {
 	u32 nr_preempt;
 	u32 nr_resume;
 	u32 nr_relief;
+	bool over_budget;
 	bool inversion;
 	bool level_valid;
 	s32 level;
@@ -175,16 +329,21 @@ struct gpreempt_decision {
 };
 
 void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted, struct gpreempt_policy_queue *q);
+void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_policy_ops *ops);
 void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending, u64 now_ns);
-void gpreempt_policy_disturbed(struct gpreempt_policy_queue *const *queues, u32 nr, u64 now_ns);
-bool gpreempt_policy_needs_waves(struct gpreempt_policy_queue *const *queues, u32 nr,
-				 const struct gpreempt_policy_params *params, u64 now_ns);
+void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns);
+bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns);
-void gpreempt_policy_decide(struct gpreempt_policy_queue *const *queues, u32 nr,
-			    const struct gpreempt_policy_params *params, u64 now_ns, struct gpreempt_decision *decision);
-void gpreempt_policy_resume_all(struct gpreempt_policy_queue *const *queues, u32 nr,
-				struct gpreempt_decision *decision);
+void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct gpreempt_decision *decision);
+void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gpreempt_decision *decision);
 void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves, u64 now_ns);
 void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
+void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted, u64 now_ns);
+
+/* Does it run, once the actions of the decision have been carried out? */
+static inline bool gpreempt_policy_stays(const struct gpreempt_policy_queue *q)
+{
+	return q->preempted ? q->action == GPREEMPT_RESUME : q->action != GPREEMPT_PREEMPT;
+}
 
 #endif /* GPREEMPT_POLICY_H */

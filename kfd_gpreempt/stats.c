@@ -28,6 +28,7 @@ const char *const gpreempt_skip_names[GPREEMPT_NR_SKIPS] = {
 	[GPREEMPT_SKIP_RESETTING] = "resetting",
 	[GPREEMPT_SKIP_UNSETTLED] = "unsettled",
 	[GPREEMPT_SKIP_NO_MEMORY] = "no_memory",
+	[GPREEMPT_SKIP_BUDGET] = "budget",
 };
 
 /* The same for failed_<name>. */

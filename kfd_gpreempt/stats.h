@@ -21,6 +21,7 @@
  * @GPREEMPT_SKIP_RESETTING: a pass was given up because the GPU is being reset
  * @GPREEMPT_SKIP_UNSETTLED: a pass was put off because the runlist is being changed
  * @GPREEMPT_SKIP_NO_MEMORY: a queue was not registered, or not looked at in a pass, for want of memory
+ * @GPREEMPT_SKIP_BUDGET: a preemption had to wait, for gpreempt_overhead_pct
  * @GPREEMPT_NR_SKIPS: number of reasons
  */
 enum gpreempt_skip {
@@ -35,6 +36,7 @@ enum gpreempt_skip {
 	GPREEMPT_SKIP_RESETTING,
 	GPREEMPT_SKIP_UNSETTLED,
 	GPREEMPT_SKIP_NO_MEMORY,
+	GPREEMPT_SKIP_BUDGET,
 	GPREEMPT_NR_SKIPS,
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * sysfs.c - /sys/class/kfd/kfd/gpreempt/<gpu_id>/: state and counters of each node, one value per file, read-only
+ * sysfs.c - /sys/class/kfd/kfd/gpreempt/<gpu_id>/: state and counters of each node, one value per file; all but policy
+ * are read-only
  */
 #include <linux/kobject.h>
 #include <linux/sysfs.h>
@@ -52,6 +53,27 @@ static ssize_t failures_show(struct kobject *kobj, struct kobj_attribute *attr, 
 	return sysfs_emit(buf, "%llu\n", gpreempt_stats_failures(&node_of(kobj)->stats));
 }
 
+static ssize_t policy_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", READ_ONCE(node_of(kobj)->policy_wanted)->name);
+}
+
+/* From the next pass on; what is held and need not be under the new policy is resumed by it. */
+static ssize_t policy_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf, size_t count)
+{
+	struct gpreempt_node *gn = node_of(kobj);
+	const struct gpreempt_policy_ops *ops = gpreempt_params_find_policy(buf, READ_ONCE(gn->policy_wanted));
+
+	if (!ops)
+		return -EINVAL;
+	WRITE_ONCE(gn->policy_wanted, ops);
+	mutex_lock(&gpreempt_lock);
+	gpreempt_core_kick_locked(gn);
+	mutex_unlock(&gpreempt_lock);
+	return count;
+}
+
+static struct kobj_attribute attr_policy = __ATTR_RW(policy);
 #define NODE_ATTR(_name) static struct kobj_attribute attr_##_name = __ATTR_RO(_name)
 NODE_ATTR(state);
 NODE_ATTR(backend);
@@ -100,6 +122,7 @@ COUNTER_OF(pass_ns_max, latency[GPREEMPT_LATENCY_PASS].max_ns);
 
 static struct attribute *node_attrs[] = {
 	&attr_state.attr,
+	&attr_policy.attr,
 	&attr_backend.attr,
 	&attr_reason.attr,
 	&attr_monitor_pid.attr,
@@ -138,6 +161,7 @@ static struct counter_attribute skipped[GPREEMPT_NR_SKIPS] = {
 	SKIPPED(GPREEMPT_SKIP_RESETTING, resetting),
 	SKIPPED(GPREEMPT_SKIP_UNSETTLED, unsettled),
 	SKIPPED(GPREEMPT_SKIP_NO_MEMORY, no_memory),
+	SKIPPED(GPREEMPT_SKIP_BUDGET, budget),
 };
 
 #define FAILED(_cause, _name)								\

@@ -7,7 +7,7 @@
 #include "node.h"
 #include "tap.h"
 
-TEST(mutations_are_noticed, "each way of breaking policy.c that mutate lists turns some other test red")
+TEST(mutations_are_noticed, "each way of breaking policy.c and policies.c that mutate lists turns some other test red")
 {
 	const char *command = getenv("MUTATE");
 

@@ -23,8 +23,11 @@ void node_reset(void)
 		.max_hold_ns = SEC,
 		.relief_ns = 20 * MS,
 		.blocked_ns = 2 * MS,
+		.slice_ns = 5 * MS,
+		.overhead_pct = 10,
 		.waves_known = true,
 	};
+	gpreempt_policy_use(&node.policy, gpreempt_policies[0]);
 }
 
 struct process *new_process(void)
@@ -100,23 +103,29 @@ void look(void)
 {
 	struct gpreempt_decision *d = &node.decision;
 	u32 i, nr_preempt = 0, nr_resume = 0;
+	bool held = false;
 
 	for (i = 0; i < node.nr_queues; i++) {
 		struct queue *q = queue_of(node.policies[i]);
 
 		gpreempt_policy_sample(&q->policy, q->rptr, q->wptr, pending(q), node.now_ns);
 	}
+	node.policy.queues = node.policies;
+	node.policy.nr = node.nr_queues;
+	node.policy.params = node.params;
+	if (node.use && node.use != node.policy.ops)
+		gpreempt_policy_use(&node.policy, node.use);
 	if (node.disturbed)
-		gpreempt_policy_disturbed(node.policies, node.nr_queues, node.now_ns);
+		gpreempt_policy_disturbed(&node.policy, node.now_ns);
 	node.disturbed = false;
-	node.asked = gpreempt_policy_needs_waves(node.policies, node.nr_queues, &node.params, node.now_ns);
+	node.asked = gpreempt_policy_needs_waves(&node.policy, node.now_ns);
 	for (i = 0; node.asked && i < node.nr_queues; i++) {
 		struct queue *q = queue_of(node.policies[i]);
 
 		if (on_device(q))
 			gpreempt_policy_set_waves(&q->policy, q->invisible ? 0 : q->waves, node.now_ns);
 	}
-	gpreempt_policy_decide(node.policies, node.nr_queues, &node.params, node.now_ns, d);
+	gpreempt_policy_decide(&node.policy, node.now_ns, d);
 
 	node.nr_passes++;
 	node.nr_asked += node.asked;
@@ -125,14 +134,15 @@ void look(void)
 	for (i = 0; i < node.nr_queues; i++) {
 		const struct gpreempt_policy_queue *q = node.policies[i];
 
-		CHECK(q->action != GPREEMPT_PREEMPT || (!q->preempted && !q->immovable));
+		CHECK(q->action != GPREEMPT_PREEMPT || (!q->preempted && !q->immovable && !q->process->opt_out));
+		held |= q->hold;
 		CHECK(q->action != GPREEMPT_RESUME || q->preempted);
 		nr_preempt += q->action == GPREEMPT_PREEMPT;
 		nr_resume += q->action == GPREEMPT_RESUME;
 	}
 	CHECK_EQ(d->nr_preempt, nr_preempt);
 	CHECK_EQ(d->nr_resume, nr_resume);
-	CHECK(!d->nr_preempt || d->inversion);
+	CHECK(!d->nr_preempt || d->inversion || held);
 	CHECK(!(d->park && d->nr_preempt));
 	CHECK(d->next_ns >= 10 * US);
 	CHECK(d->next_ns <= node.params.interval_ns);
@@ -158,7 +168,10 @@ void act(void)
 			break;
 		}
 	}
-	node.nr_acting += node.decision.nr_preempt || node.decision.nr_resume;
+	if (!node.decision.nr_preempt && !node.decision.nr_resume)
+		return;
+	node.nr_acting++;
+	gpreempt_policy_overhead(&node.policy, node.pass_takes_ns, node.decision.nr_preempt, node.now_ns);
 }
 
 void pass(void)

@@ -48,6 +48,9 @@ struct queue {
 
 /**
  * struct node - the node under test; there is one
+ * @policy: what the policy knows of it; pass() hands over the rest
+ * @use: the policy that shall decide from the next pass on; NULL: as before
+ * @pass_takes_ns: what a hardware pass takes, for the overhead budget; the clock does not move
  * @params: tunables; node_reset() sets what README.md gives as defaults
  * @now_ns: clock
  * @decision: of the last pass
@@ -60,6 +63,9 @@ struct queue {
  * @nr_relief: reliefs given
  */
 struct node {
+	struct gpreempt_policy_node policy;
+	const struct gpreempt_policy_ops *use;
+	u64 pass_takes_ns;
 	struct gpreempt_policy_params params;
 	u64 now_ns;
 	struct gpreempt_decision decision;

@@ -1000,7 +1000,7 @@ TEST(resume_all, "switching off resumes every held queue and nothing else, whate
 
 	low_is_held();
 	immovable->policy.immovable = true;
-	gpreempt_policy_resume_all(node.policies, node.nr_queues, &d);
+	gpreempt_policy_resume_all(&node.policy, &d);
 	CHECK_EQ(d.nr_resume, 2);
 	CHECK_EQ(d.nr_preempt, 0);
 	CHECK(d.park);

@@ -41,6 +41,11 @@ static const struct gpreempt_default gpreempt_defaults[] = {
 	{ "gpreempt_max_hold_ms", 1000 },
 	{ "gpreempt_relief_ms", 20 },
 	{ "gpreempt_blocked_us", 2000 },
+	{ "gpreempt_overhead_pct", 10 },
+	{ "gpreempt_aging_ms", 0 },
+	{ "gpreempt_min_run_us", 0 },
+	{ "gpreempt_resume_delay_us", 0 },
+	{ "gpreempt_slice_us", 5000 },
 	{ "gpreempt_nice", 1 },
 	{ "gpreempt_trust_kfd_priority", 0 },
 };
@@ -75,7 +80,7 @@ static inline int scheduler_defaults(void)
 
 	for (i = 0; i < sizeof(gpreempt_defaults) / sizeof(gpreempt_defaults[0]) && !err; i++)
 		err = kfd_param_set(gpreempt_defaults[i].name, gpreempt_defaults[i].value);
-	return err;
+	return err ? err : kfd_param_set_text("gpreempt_policy", "hpf");
 }
 
 static inline int64_t counter(const char *name)

@@ -26,6 +26,7 @@
 #define VGPU_CUS	"/sys/kernel/debug/vgpu/cus"
 #define GPREEMPT_SYSFS	"/sys/class/kfd/kfd/gpreempt"
 #define GPREEMPT_QUEUES	"/sys/kernel/debug/kfd/gpreempt"
+#define GPREEMPT_PROCESSES	GPREEMPT_QUEUES "_processes"
 #define PARAMETERS	"/sys/module/amdgpu/parameters"
 
 #define DOORBELL_BYTES		8192ull		/* a process's slice on gfx9 and later */
@@ -151,12 +152,10 @@ int64_t kfd_param_get(const char *name)
 	return text_to_number(text);
 }
 
-int kfd_param_set_text(const char *name, const char *value)
+static int write_text(const char *path, const char *value)
 {
-	char path[160];
 	int fd, err = 0;
 
-	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -164,6 +163,27 @@ int kfd_param_set_text(const char *name, const char *value)
 		err = -errno;
 	close(fd);
 	return err;
+}
+
+int kfd_param_set_text(const char *name, const char *value)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
+	return write_text(path, value);
+}
+
+int kfd_param_get_text(const char *name, char *buf, size_t size)
+{
+	char path[160];
+	int n;
+
+	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
+	n = read_text(path, buf, size);
+	if (n < 0)
+		return n;
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
 }
 
 int kfd_param_set(const char *name, int64_t value)
@@ -185,6 +205,22 @@ int kfd_gpreempt_text(uint32_t gpu_id, const char *name, char *buf, size_t size)
 		return n;
 	buf[strcspn(buf, "\n")] = '\0';
 	return 0;
+}
+
+int kfd_gpreempt_set_text(uint32_t gpu_id, const char *name, const char *value)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), GPREEMPT_SYSFS "/%u/%s", gpu_id, name);
+	return write_text(path, value);
+}
+
+int kfd_gpreempt_process_set(int pid, const char *settings)
+{
+	char line[160];
+
+	snprintf(line, sizeof(line), "%d %s", pid, settings);
+	return write_text(GPREEMPT_PROCESSES, line);
 }
 
 int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name)
@@ -254,10 +290,10 @@ int kfd_gpreempt_queue_get(uint32_t gpu_id, int pid, uint32_t qid, struct kfd_gp
 		unsigned int gpu, line_qid, waves;
 		int line_pid;
 
-		found = sscanf(line, "%u %d %u %d %15s %" SCNu64 " %" SCNu64 " %u %" SCNu64 " %" SCNu64, &gpu, &line_pid,
+		found = sscanf(line, "%u %d %u %d %15s %" SCNu64 " %" SCNu64 " %u %" SCNu64 " %" SCNu64 " %d", &gpu, &line_pid,
 			       &line_qid, &q->prio, q->state, &q->rptr, &q->wptr, &waves, &q->preempt_count,
-			       &q->preempted_ns);
-		if (found != 10)
+			       &q->preempted_ns, &q->effective_prio);
+		if (found != 11)
 			continue;
 		if (gpu != gpu_id || line_pid != pid || line_qid != qid)
 			continue;

@@ -236,7 +236,10 @@ struct kfd_vgpu_cu {
 int64_t kfd_param_get(const char *name);			/* /sys/module/amdgpu/parameters/<name>; Y/N are 1/0 */
 int kfd_param_set(const char *name, int64_t value);
 int kfd_param_set_text(const char *name, const char *value);
+int kfd_param_get_text(const char *name, char *buf, size_t size);
 int kfd_gpreempt_text(uint32_t gpu_id, const char *name, char *buf, size_t size);
+int kfd_gpreempt_set_text(uint32_t gpu_id, const char *name, const char *value);
+int kfd_gpreempt_process_set(int pid, const char *settings);	/* "weight=75 deadline_us=0 opt_out=1", any of them */
 int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name);	/* /sys/class/kfd/kfd/gpreempt/<gpu_id>/<name> */
 int64_t kfd_vgpu_stat(const char *name);			/* /sys/kernel/debug/vgpu/stats */
 int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max);		/* /sys/kernel/debug/vgpu/cus; how many, negative errno */
@@ -251,6 +254,7 @@ uint32_t kfd_first_gpu_id(void);				/* 0 = none */
  * @wptr: packets submitted
  * @preempt_count: how often it was taken off the GPU by the scheduler
  * @preempted_ns: for how long altogether
+ * @effective_prio: @prio with ageing
  */
 struct kfd_gpreempt_queue {
 	uint32_t qid;
@@ -260,6 +264,7 @@ struct kfd_gpreempt_queue {
 	uint64_t wptr;
 	uint64_t preempt_count;
 	uint64_t preempted_ns;
+	int effective_prio;
 };
 
 int kfd_gpreempt_queue_get(uint32_t gpu_id, int pid, uint32_t qid, struct kfd_gpreempt_queue *q);	/* -ENOENT */

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+/*
+ * policies.c - which queue is the more urgent one: strict priority, weighted shares, deadlines
+ *
+ * Pure code: see policy.h for what may be used here.
+ */
+#include "policy.h"
+
+#define GPREEMPT_FOREVER_NS	(~0ULL)
+
+/* ---- hpf: highest priority first ---- */
+
+static void hpf_rank(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		q->rank = q->priority;
+		q->own_rank = q->own_priority;
+		q->orders = q->explicit_priority;
+		q->standing = q->priority;
+	}
+}
+
+static const struct gpreempt_policy_ops hpf = {
+	.name = "hpf",
+	.ages = true,
+	.rank = hpf_rank,
+};
+
+/* ---- wfq: weighted fair queueing of device time ---- */
+
+/* Differences of virtual time that count; more is as good as for ever, and fits into a rank. */
+#define WFQ_FAR_NS		(1LL << 50)
+/* Ranks between two virtual times, for shares that have had the same. */
+#define WFQ_PLACES		1024
+
+static struct gpreempt_policy_share *share_of(const struct gpreempt_policy_queue *q)
+{
+	return q->weight ? (struct gpreempt_policy_share *)&q->share : &q->process->share;
+}
+
+/* Three steps of priority double the weight: about what three steps of nice(2) do to a share of the CPU. */
+static u32 weight_of_priority(s32 priority)
+{
+	static const u32 steps[] = {
+		GPREEMPT_WEIGHT_NORMAL, GPREEMPT_WEIGHT_NORMAL * 126 / 100, GPREEMPT_WEIGHT_NORMAL * 159 / 100
+	};
+	s32 above = priority - GPREEMPT_PRIORITY_NORMAL + 18;
+
+	if (above < 0)
+		above = 0;
+	if (above > 36)
+		above = 36;
+	return (steps[above % 3] << (above / 3)) >> 6;
+}
+
+static u64 virtual_ns(u64 ns, const struct gpreempt_policy_share *s)
+{
+	return ns * GPREEMPT_WEIGHT_NORMAL / s->weight;
+}
+
+/* Lists the shares, and finds their weights: set, or that of the most urgent queue's priority. */
+static void wfq_list(struct gpreempt_policy_node *pn)
+{
+	u32 i, weight;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_share *s = share_of(pn->queues[i]);
+
+		s->listed = false;
+		s->weight = 0;
+	}
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+		struct gpreempt_policy_share *s = share_of(q);
+
+		weight = q->weight ? q->weight : q->process->weight;
+		if (!weight)
+			weight = weight_of_priority(q->priority);
+		s->weight = weight > s->weight ? weight : s->weight;
+	}
+}
+
+/* Accounts the time that has passed, and moves the line from which shares start that have been away. */
+static void wfq_account(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 passed_ns = pn->ranked_ns ? now_ns - pn->ranked_ns : 0, least_ns = GPREEMPT_FOREVER_NS;
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_share *s = share_of(pn->queues[i]);
+
+		if (s->listed)
+			continue;
+		s->listed = true;
+		s->index = i % WFQ_PLACES;
+		if (s->ran)
+			s->vtime_ns += virtual_ns(passed_ns, s);
+		if (s->wanted && s->vtime_ns < least_ns)
+			least_ns = s->vtime_ns;
+	}
+	if (least_ns != GPREEMPT_FOREVER_NS && least_ns > pn->vtime_ns)
+		pn->vtime_ns = least_ns;
+	pn->ranked_ns = now_ns;
+}
+
+/*
+ * Whoever has had least for its weight comes first. The one that has the device has to be a slice ahead of the others before it yields, or
+ * they would take turns with every pass. Idle time is no credit.
+ */
+static s64 wfq_rank_of(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_share *s)
+{
+	s64 ahead_ns = (s64)(s->vtime_ns - pn->vtime_ns);
+
+	if (ahead_ns < 0)
+		ahead_ns = 0;
+	if (s->turn)
+		ahead_ns -= (s64)virtual_ns(pn->params.slice_ns, s);
+	if (ahead_ns > WFQ_FAR_NS)
+		ahead_ns = WFQ_FAR_NS;
+	if (ahead_ns < -WFQ_FAR_NS)
+		ahead_ns = -WFQ_FAR_NS;
+	return -(ahead_ns * WFQ_PLACES + s->index);
+}
+
+static void wfq_rank(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	wfq_list(pn);
+	wfq_account(pn, now_ns);
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		q->rank = wfq_rank_of(pn, share_of(q));
+		q->own_rank = q->rank;
+		q->orders = q->weight;
+		q->standing = 1;
+	}
+}
+
+static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	bool keep_turn = !pn->level_valid || pn->level_rank == GPREEMPT_RANK_RELIEF;
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_share *s = share_of(pn->queues[i]);
+
+		s->wanted = false;
+		s->ran = false;
+		s->turn &= keep_turn;
+	}
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+		struct gpreempt_policy_share *s = share_of(q);
+
+		if (!q->demand[1])
+			continue;
+		if (s->vtime_ns < pn->vtime_ns)
+			s->vtime_ns = pn->vtime_ns;
+		s->wanted = true;
+		s->ran |= gpreempt_policy_stays(q);
+		s->turn |= !keep_turn && q->rank == pn->level_rank;
+	}
+}
+
+/* When the one that has the device is a slice ahead of the next. */
+static u64 wfq_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	const struct gpreempt_policy_share *running = NULL;
+	s64 first = 0, second = -GPREEMPT_RANK_RELIEF;
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+		const struct gpreempt_policy_share *s = share_of(q);
+
+		if (!s->wanted)
+			continue;
+		if (s->turn && s->ran) {
+			running = s;
+			first = wfq_rank_of(pn, s);
+		} else if (!s->turn && q->rank > second) {
+			second = q->rank;
+		}
+	}
+	if (!running || second == -GPREEMPT_RANK_RELIEF || second > first)
+		return GPREEMPT_FOREVER_NS;
+	return (u64)(first - second) / WFQ_PLACES * running->weight / GPREEMPT_WEIGHT_NORMAL + 1;
+}
+
+static const struct gpreempt_policy_ops wfq = {
+	.name = "wfq",
+	.rotates = true,
+	.rank = wfq_rank,
+	.decided = wfq_decided,
+	.next_ns = wfq_next_ns,
+};
+
+/* ---- edf: earliest deadline first ---- */
+
+static u64 deadline_of(const struct gpreempt_policy_queue *q)
+{
+	return q->deadline_ns ? q->deadline_ns : q->process->deadline_ns;
+}
+
+/*
+ * A deadline counts from the first work after the last one has passed, so that it is a period as well. Work starts with packets, so what is
+ * only assumed of waves is none. Work that is not done in time is due
+ * again a period later: one that is always late must not keep the device for ever.
+ */
+static u64 due(struct gpreempt_policy_queue *q, u64 deadline_ns, u64 now_ns)
+{
+	if (q->due_ns > now_ns)
+		return q->due_ns;
+	if (!q->demand[0])
+		return now_ns + deadline_ns;
+	if (q->due_ns && q->had_demand) {
+		q->missed++;
+		q->due_ns += ((now_ns - q->due_ns) / deadline_ns + 1) * deadline_ns;
+	} else {
+		q->due_ns = now_ns + deadline_ns;
+	}
+	return q->due_ns;
+}
+
+static void edf_rank(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		u64 deadline_ns = deadline_of(q);
+
+		q->rank = deadline_ns ? -(s64)due(q, deadline_ns, now_ns) : -GPREEMPT_RANK_RELIEF;
+		q->own_rank = q->rank;
+		q->orders = q->deadline_ns;
+		q->standing = !!deadline_ns;
+	}
+}
+
+/* When the first deadline passes. */
+static u64 edf_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 next_ns = GPREEMPT_FOREVER_NS;
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->demand[1] && q->due_ns > now_ns && q->due_ns - now_ns < next_ns)
+			next_ns = q->due_ns - now_ns;
+	}
+	return next_ns;
+}
+
+static const struct gpreempt_policy_ops edf = {
+	.name = "edf",
+	.rotates = true,
+	.rank = edf_rank,
+	.next_ns = edf_next_ns,
+};
+
+const struct gpreempt_policy_ops *const gpreempt_policies[] = { &hpf, &wfq, &edf, NULL };

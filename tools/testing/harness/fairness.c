@@ -1,0 +1,946 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fairness.c - the rules around the decision (budget, ageing, minimum run, resume delay, opt-out, hold) and the policies
+ *
+ * Stories as in rules.c. Documentation/design.rst ("Precedence", "Policies") is the specification.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "node.h"
+#include "tap.h"
+
+#define POLL	(200 * US)
+
+static struct queue *low, *high;
+
+static void use(const char *name)
+{
+	u32 i;
+
+	for (i = 0; gpreempt_policies[i]; i++)
+		if (!strcmp(gpreempt_policies[i]->name, name))
+			node.use = gpreempt_policies[i];
+	CHECK(node.use && !strcmp(node.use->name, name));
+}
+
+/* High has work without end, low was in the middle of a kernel and is held. */
+static void low_is_held(void)
+{
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	start_hog(low);
+	pass();
+	start_hog(high);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+}
+
+static void drain(struct queue *q)
+{
+	launch(q, pending(q), 0);
+	finish(q);
+}
+
+/* Passes until @q has the device, or until it has not; returns how long that took. */
+static u64 time_until(const struct queue *q, bool there, u64 at_most_ns)
+{
+	u64 start_ns = node.now_ns;
+
+	while (on_device(q) != there && node.now_ns - start_ns < at_most_ns)
+		pass_after(POLL);
+	CHECK_EQ(on_device(q), there);
+	return node.now_ns - start_ns;
+}
+
+/* ---- opt-out ---- */
+
+TEST(opt_out_is_never_a_victim, "queues of a process that opted out stay on the device, and alone cause no pass")
+{
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	low->process->policy.opt_out = true;
+	start_hog(low);
+	start_hog(high);
+	passes_for(3 * SEC, 5 * MS);
+	CHECK_EQ(node.nr_preempted, 0);
+}
+
+TEST(opt_out_while_held_resumes, "a process that opts out gets its held queues back with the next pass")
+{
+	low_is_held();
+	low->process->policy.opt_out = true;
+	pass_after(POLL);
+	CHECK(on_device(low));
+}
+
+TEST(opt_out_does_not_shield_others, "a queue that opted out keeps its place, other lower queues yield")
+{
+	struct queue *out = new_queue(new_process(), LOW);
+
+	out->process->policy.opt_out = true;
+	start_hog(out);
+	low_is_held();
+	CHECK(on_device(out));
+	CHECK(!out->policy.in_the_way);
+}
+
+TEST(opt_out_comes_before_relief, "not even for a relief is a queue that opted out taken off")
+{
+	low_is_held();
+	high->process->policy.opt_out = true;
+	time_until(low, true, 2 * SEC);
+	CHECK(on_device(high));
+	passes_for(100 * MS, POLL);
+	CHECK_EQ(high->preempted, 0);
+}
+
+/* ---- explicit holds ---- */
+
+TEST(a_hold_takes_off, "a queue that is asked to hold is taken off, whoever else has work, and stays off")
+{
+	high = new_queue(new_process(), HIGH);
+	start_hog(high);
+	pass();
+	high->policy.hold = true;
+	pass_after(POLL);
+	CHECK(!on_device(high));
+	passes_for(100 * MS, POLL);
+	CHECK(!on_device(high));
+	CHECK_EQ(node.nr_acting, 1);
+	CHECK(!node.decision.park);
+}
+
+TEST(a_hold_takes_nobody_along, "a hold is no reason to preempt lower queues, and gives them the level")
+{
+	low_is_held();
+	high->policy.hold = true;
+	pass_after(POLL);
+	CHECK(!on_device(high));
+	CHECK(on_device(low));
+	CHECK_EQ(node.decision.level, LOW);
+}
+
+TEST(a_hold_ends, "a queue that is not asked to hold any more comes back with the next pass")
+{
+	high = new_queue(new_process(), HIGH);
+	start_hog(high);
+	high->policy.hold = true;
+	pass();
+	CHECK(!on_device(high));
+	high->policy.hold = false;
+	pass_after(POLL);
+	CHECK(on_device(high));
+}
+
+TEST(a_hold_is_bounded, "after the maximum hold a queue that is asked to hold has its relief, then it holds again")
+{
+	high = new_queue(new_process(), HIGH);
+	start_hog(high);
+	high->policy.hold = true;
+	pass();
+	CHECK(!on_device(high));
+	CHECK(time_until(high, true, 2 * SEC) >= node.params.max_hold_ns);
+	CHECK_EQ(node.nr_relief, 1);
+	CHECK(time_until(high, false, SEC) >= node.params.relief_ns);
+}
+
+TEST(a_hold_yields_to_the_driver, "a queue that the driver does not let go is not held, and one that opted out neither")
+{
+	high = new_queue(new_process(), HIGH);
+	low = new_queue(new_process(), LOW);
+	high->policy.hold = true;
+	high->policy.immovable = true;
+	low->policy.hold = true;
+	low->process->policy.opt_out = true;
+	start_hog(high);
+	start_hog(low);
+	passes_for(10 * MS, POLL);
+	CHECK_EQ(node.nr_preempted, 0);
+}
+
+/* ---- overhead budget ---- */
+
+/* High has a short kernel each @period_ns, low works all the time; returns how often low was preempted in @ns. */
+static u32 preemptions_of_a_bursty_high(u64 ns, u64 period_ns)
+{
+	u64 end_ns = node.now_ns + ns;
+	u32 before;
+
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	start_hog(low);
+	pass();
+	before = low->preempted;
+	while (node.now_ns < end_ns) {
+		u64 request_ns = node.now_ns;
+
+		submit(high, 1);
+		pass_after(POLL);
+		time_until(low, false, 5 * SEC);
+		launch(high, 1, 8);
+		pass_after(POLL);
+		finish(high);
+		time_until(low, true, 10 * MS);
+		if (node.now_ns - request_ns < period_ns)
+			passes_for(request_ns + period_ns - node.now_ns, POLL);
+	}
+	return low->preempted - before;
+}
+
+TEST(overhead_budget_stretches_preemptions,
+     "saving and restoring takes no more than its share of time, and all of that share where there is enough to do")
+{
+	u64 start_ns, took_ns;
+	u32 n;
+
+	/* 2 ms to save and as much to restore, 2 ms to map: 6 ms of overhead each. */
+	node.pass_takes_ns = 2 * MS;
+	node.params.overhead_pct = 20;
+	start_ns = node.now_ns;
+	n = preemptions_of_a_bursty_high(3 * SEC, 2 * MS);
+	took_ns = node.now_ns - start_ns;
+	CHECK(n * 6 * MS <= took_ns * 20 / 100 + 20 * MS + 6 * MS);
+	CHECK(n * 6 * MS >= took_ns * 18 / 100);
+}
+
+TEST(budget_allows_bursts, "as long as little was preempted before, nothing waits for the budget")
+{
+	node.pass_takes_ns = 100 * US;
+	CHECK_EQ(preemptions_of_a_bursty_high(20 * MS, 2 * MS), 10);
+	CHECK(!node.policy.saving);
+}
+
+TEST(no_budget_no_wait, "gpreempt_overhead_pct=0 lets saving and restoring take any share of time")
+{
+	node.pass_takes_ns = 50 * MS;
+	node.params.overhead_pct = 0;
+	CHECK_EQ(preemptions_of_a_bursty_high(40 * MS, 2 * MS), 20);
+	/* And leaves nothing to pay for later. */
+	node.params.overhead_pct = 10;
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+}
+
+/* The budget is used up, low runs, high waits. */
+static void budget_is_used_up(void)
+{
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	start_hog(low);
+	pass();
+	gpreempt_policy_overhead(&node.policy, 20 * MS, false, node.now_ns);
+	start_hog(high);
+	pass_after(POLL);
+	CHECK(on_device(low));
+	CHECK(node.decision.inversion);
+	CHECK(node.decision.over_budget);
+}
+
+TEST(budget_is_told_once, "that a preemption waits for the budget is told once, and the wait ends when it says")
+{
+	u64 start_ns;
+
+	node.params.poll_ns = 0;
+	node.params.interval_ns = SEC;
+	budget_is_used_up();
+	start_ns = node.now_ns - POLL;
+	pass_after(POLL);
+	CHECK(!node.decision.over_budget);
+	while (on_device(low)) {
+		CHECK(node.decision.next_ns <= 100 * MS);
+		CHECK(node.now_ns - start_ns < SEC);
+		pass_after(node.decision.next_ns);
+		CHECK(!node.decision.over_budget);
+	}
+	/* 10 ms more than 10 % of 100 ms: paid for in 100 ms. */
+	CHECK(node.now_ns - start_ns >= 100 * MS);
+	CHECK(node.now_ns - start_ns <= 101 * MS);
+}
+
+TEST(one_slow_pass_does_not_stop_service, "a hardware pass of seconds is not held against the node for minutes")
+{
+	budget_is_used_up();
+	gpreempt_policy_overhead(&node.policy, 4 * SEC, true, node.now_ns);
+	CHECK(time_until(low, false, 10 * SEC) <= SEC);
+}
+
+TEST(relief_does_not_wait_for_the_budget, "a queue held for too long gets the device, whatever that costs")
+{
+	low_is_held();
+	pass_after(node.params.max_hold_ns - POLL);
+	gpreempt_policy_overhead(&node.policy, 100 * MS, false, node.now_ns);
+	pass_after(POLL);
+	CHECK(on_device(low));
+	CHECK(!on_device(high));
+}
+
+TEST(resumes_do_not_wait_for_the_budget, "what need not be held comes back at once, budget or not")
+{
+	low_is_held();
+	gpreempt_policy_overhead(&node.policy, 100 * MS, false, node.now_ns);
+	drain(high);
+	CHECK(time_until(low, true, 10 * MS) <= 2 * GPREEMPT_WAVES_SETTLE_NS);
+}
+
+/* ---- ageing ---- */
+
+TEST(aging_raises_to_equality_at_most,
+     "a held queue that ages comes to run beside the level, never instead of it, and is young again afterwards")
+{
+	node.params.aging_ns = 5 * MS;
+	low_is_held();
+	CHECK_EQ(low->policy.effective_priority, LOW);
+	passes_for(25 * MS, POLL);
+	CHECK_EQ(low->policy.effective_priority, LOW + 5);
+	CHECK(!on_device(low));
+	/* Ten steps. */
+	passes_for(25 * MS, POLL);
+	CHECK_EQ(low->policy.effective_priority, HIGH);
+	CHECK(on_device(low));
+	CHECK(on_device(high));
+	CHECK_EQ(node.decision.level, HIGH);
+	CHECK_EQ(node.nr_relief, 0);
+	passes_for(node.params.relief_ns - POLL, POLL);
+	CHECK(on_device(low));
+	passes_for(2 * POLL, POLL);
+	CHECK(!on_device(low));
+	CHECK_EQ(low->policy.effective_priority, LOW);
+	CHECK_EQ(high->preempted, 0);
+}
+
+TEST(age_outranks_nobody, "an aged queue is no reason to take off one that it was below when it was young")
+{
+	struct queue *middle = new_queue(new_process(), MIDDLE);
+
+	node.params.aging_ns = 5 * MS;
+	low_is_held();
+	passes_for(40 * MS, POLL);
+	CHECK(low->policy.effective_priority > MIDDLE);
+	submit(middle, 1000);
+	drain(high);
+	time_until(middle, true, 10 * MS);
+	CHECK_EQ(node.decision.level, MIDDLE);
+	CHECK_EQ(low->policy.effective_priority, MIDDLE);
+	passes_for(15 * MS, POLL);
+	CHECK(on_device(middle));
+}
+
+TEST(age_is_for_work, "a held queue without work does not age")
+{
+	struct queue *idle = new_queue(new_process(), LOW);
+
+	node.params.aging_ns = 5 * MS;
+	low_is_held();
+	passes_for(55 * MS, POLL);
+	CHECK(on_device(low));
+	CHECK(!on_device(idle));
+	CHECK_EQ(idle->policy.effective_priority, LOW);
+}
+
+TEST(age_is_seen_in_time, "the end of the wait for equality, and of the time beside the level, shorten the sleep")
+{
+	node.params.aging_ns = 1 * MS;
+	node.params.interval_ns = 100 * MS;
+	node.params.poll_ns = 0;
+	low_is_held();
+	CHECK_EQ(node.decision.next_ns, 10 * MS);
+	pass_after(node.decision.next_ns);
+	CHECK(on_device(low));
+	CHECK_EQ(node.decision.next_ns, node.params.relief_ns);
+	pass_after(node.decision.next_ns);
+	CHECK(!on_device(low));
+}
+
+TEST(aging_orders_a_process_too, "ageing counts between queues of one process whose priorities were asked for")
+{
+	struct process *p = new_process();
+
+	node.params.aging_ns = 5 * MS;
+	low = new_explicit_queue(p, LOW);
+	high = new_explicit_queue(p, HIGH);
+	start_hog(low);
+	start_hog(high);
+	pass();
+	CHECK(!on_device(low));
+	passes_for(51 * MS, POLL);
+	CHECK(on_device(low));
+	CHECK(on_device(high));
+}
+
+TEST(age_does_not_wait_for_a_resume_delay, "a queue that comes to run beside the level by its age has waited for long enough")
+{
+	node.params.aging_ns = 1 * MS;
+	node.params.resume_delay_ns = 500 * MS;
+	low_is_held();
+	CHECK_EQ(time_until(low, true, 100 * MS), 10 * MS);
+}
+
+TEST(aging_is_off_by_default, "without gpreempt_aging_ms the effective priority is the logical one")
+{
+	low_is_held();
+	passes_for(900 * MS, MS);
+	CHECK(!on_device(low));
+	CHECK_EQ(low->policy.effective_priority, LOW);
+}
+
+/* ---- minimum run ---- */
+
+TEST(min_run_is_kept_after_a_resume, "a queue that was just resumed runs for gpreempt_min_run_us before it yields again")
+{
+	low_is_held();
+	node.params.min_run_ns = 3 * MS;
+	drain(high);
+	time_until(low, true, 10 * MS);
+	start_hog(high);
+	CHECK(time_until(low, false, 10 * MS) >= 3 * MS - POLL);
+	CHECK_EQ(low->preempted, 2);
+}
+
+TEST(min_run_is_kept_by_new_work, "a queue that begins to work on the device is not interrupted before it ran its minimum")
+{
+	node.params.min_run_ns = 3 * MS;
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	pass();
+	start_hog(low);
+	start_hog(high);
+	pass_after(POLL);
+	CHECK(on_device(low));
+	CHECK(node.decision.inversion);
+	CHECK_EQ(time_until(low, false, 10 * MS), 3 * MS);
+}
+
+TEST(min_run_takes_no_idle_ones_meanwhile, "as long as the queue in the way runs its minimum, nobody is taken off for nothing")
+{
+	struct queue *idle = new_queue(new_process(), LOW);
+
+	node.params.min_run_ns = 3 * MS;
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	pass();
+	start_hog(low);
+	start_hog(high);
+	passes_for(2 * MS, POLL);
+	CHECK(on_device(idle));
+	CHECK_EQ(node.nr_acting, 0);
+	passes_for(2 * MS, POLL);
+	CHECK(!on_device(idle));
+	CHECK_EQ(node.nr_acting, 1);
+}
+
+TEST(min_run_is_seen_in_time, "the end of a minimum run shortens the sleep")
+{
+	node.params.min_run_ns = 3 * MS;
+	node.params.poll_ns = 0;
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	pass();
+	start_hog(low);
+	pass_after(POLL);
+	start_hog(high);
+	pass_after(MS);
+	CHECK_EQ(node.decision.next_ns, 2 * MS);
+}
+
+TEST(relief_does_not_wait_for_a_minimum_run, "a queue held for too long gets the device though another one has it only now")
+{
+	low_is_held();
+	node.params.min_run_ns = 100 * MS;
+	pass_after(node.params.max_hold_ns - POLL);
+	high->policy.run_ns = node.now_ns;
+	pass_after(POLL);
+	CHECK(on_device(low));
+	CHECK(!on_device(high));
+}
+
+/* ---- resume delay ---- */
+
+TEST(resume_delay_spans_a_gap, "with a resume delay a short gap of the high queue costs no resume and no second preemption")
+{
+	node.params.resume_delay_ns = 5 * MS;
+	low_is_held();
+	drain(high);
+	passes_for(3 * MS, POLL);
+	CHECK(!on_device(low));
+	start_hog(high);
+	passes_for(10 * MS, POLL);
+	CHECK_EQ(node.nr_acting, 1);
+}
+
+TEST(resume_delay_ends, "a gap longer than the resume delay gives the device back, no later than it says")
+{
+	u64 waited_ns;
+
+	node.params.resume_delay_ns = 5 * MS;
+	low_is_held();
+	passes_for(20 * MS, POLL);
+	drain(high);
+	waited_ns = time_until(low, true, 20 * MS);
+	CHECK(waited_ns >= 5 * MS);
+	CHECK(waited_ns <= 5 * MS + 2 * POLL);
+	CHECK_EQ(node.nr_acting, 2);
+}
+
+TEST(resume_delay_is_seen_in_time, "the end of a resume delay shortens the sleep, and the node does not park before")
+{
+	node.params.resume_delay_ns = 3 * MS;
+	node.params.poll_ns = 0;
+	low_is_held();
+	drop_queue(high);
+	pass_after(MS);
+	CHECK(!on_device(low));
+	CHECK(!node.decision.park);
+	CHECK_EQ(node.decision.next_ns, 2 * MS);
+	pass_after(2 * MS);
+	CHECK(on_device(low));
+}
+
+TEST(safety_does_not_wait_for_a_resume_delay, "relief, and what the driver asks for, resume at once")
+{
+	struct queue *fixed = new_queue(new_process(), LOW);
+
+	node.params.resume_delay_ns = 500 * MS;
+	low_is_held();
+	drain(high);
+	passes_for(10 * MS, POLL);
+	CHECK(!on_device(fixed));
+	fixed->policy.immovable = true;
+	pass_after(POLL);
+	CHECK(on_device(fixed));
+	CHECK(!on_device(low));
+	node.params.resume_delay_ns = 2 * SEC;
+	CHECK(time_until(low, true, 2 * SEC) <= node.params.max_hold_ns);
+}
+
+/* ---- policies ---- */
+
+TEST(policies_have_names, "hpf comes first, every policy has a name and ranks")
+{
+	u32 i;
+
+	CHECK(!strcmp(gpreempt_policies[0]->name, "hpf"));
+	for (i = 0; gpreempt_policies[i]; i++)
+		CHECK(gpreempt_policies[i]->name && gpreempt_policies[i]->rank);
+	CHECK_EQ(i, 3);
+}
+
+TEST(switching_resumes_what_should_run, "what the new policy does not hold is resumed by the first pass under it, and back again")
+{
+	low_is_held();
+	use("edf");
+	pass_after(POLL);
+	CHECK(on_device(low));
+	CHECK(on_device(high));
+	pass_after(POLL);
+	CHECK(node.decision.park);
+	use("hpf");
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	use("wfq");
+	passes_for(50 * MS, POLL);
+	CHECK(on_device(low) != on_device(high));
+	CHECK(low->preempted + high->preempted >= 3);
+}
+
+/* Time on the device of the two queues that @share was set for, in passes, while all of @q have work without end. */
+static void run_shares(struct queue **q, u32 nr, u64 ns, u64 *ran_ns)
+{
+	u64 end_ns = node.now_ns + ns;
+	u32 i;
+
+	memset(ran_ns, 0, nr * sizeof(*ran_ns));
+	for (i = 0; i < nr; i++)
+		start_hog(q[i]);
+	while (node.now_ns < end_ns) {
+		pass();
+		for (i = 0; i < nr; i++)
+			ran_ns[i] += on_device(q[i]) ? POLL : 0;
+		node.now_ns += POLL;
+	}
+}
+
+/* Is a : b = x : y, within 2 % of the whole? */
+static bool shares_are(u64 a, u64 b, u32 x, u32 y)
+{
+	s64 is = (s64)(a * 1000 / (a + b)), should = 1000 * x / (x + y);
+
+	return llabs(is - should) <= 20;
+}
+
+TEST(wfq_shares_by_weight, "weights of 75 and 25 give three quarters and one quarter of the device, within 2 %")
+{
+	struct queue *q[2] = { new_queue(new_process(), HIGH), new_queue(new_process(), HIGH) };
+	u64 ran_ns[2];
+
+	use("wfq");
+	q[0]->process->policy.weight = 75;
+	q[1]->process->policy.weight = 25;
+	run_shares(q, 2, 5 * SEC, ran_ns);
+	CHECK(shares_are(ran_ns[0], ran_ns[1], 75, 25));
+	/* One at a time, after the first pass. */
+	CHECK(ran_ns[0] + ran_ns[1] <= 5 * SEC + 2 * POLL);
+	CHECK(ran_ns[0] + ran_ns[1] >= 5 * SEC - 2 * POLL);
+	/* A turn of each is a slice at least. */
+	CHECK(q[0]->preempted + q[1]->preempted <= 5 * SEC / node.params.slice_ns);
+	CHECK_EQ(node.nr_relief, 0);
+}
+
+TEST(wfq_shares_among_many, "five processes of different weights get their shares, whatever the order of their queues")
+{
+	static const u32 weights[] = { 10, 400, 50, 100, 40 };
+	struct queue *q[5];
+	u64 ran_ns[5], sum = 0;
+	u32 i;
+
+	use("wfq");
+	node.params.max_hold_ns = 0;
+	for (i = 0; i < 5; i++) {
+		q[i] = new_queue(new_process(), HIGH);
+		q[i]->process->policy.weight = weights[i];
+	}
+	run_shares(q, 5, 20 * SEC, ran_ns);
+	for (i = 0; i < 5; i++)
+		sum += ran_ns[i];
+	for (i = 0; i < 5; i++)
+		CHECK(shares_are(ran_ns[i], sum - ran_ns[i], weights[i], 600 - weights[i]));
+}
+
+TEST(wfq_weighs_by_priority, "without weights, three steps of priority double the share, and equals share equally")
+{
+	struct queue *q[3] = {
+		new_queue(new_process(), HIGH), new_queue(new_process(), HIGH - 3), new_queue(new_process(), HIGH)
+	};
+	u64 ran_ns[3];
+
+	use("wfq");
+	run_shares(q, 3, 10 * SEC, ran_ns);
+	CHECK(shares_are(ran_ns[0], ran_ns[1], 2, 1));
+	CHECK(shares_are(ran_ns[0], ran_ns[2], 1, 1));
+}
+
+TEST(wfq_is_work_conserving, "a share without work leaves the device to the others, and has saved nothing when it comes back")
+{
+	struct queue *q[2] = { new_queue(new_process(), HIGH), new_queue(new_process(), HIGH) };
+	u64 ran_ns[2];
+
+	use("wfq");
+	start_hog(q[0]);
+	passes_for(2 * SEC, POLL);
+	CHECK_EQ(q[0]->preempted, 0);
+	run_shares(q, 2, 2 * SEC, ran_ns);
+	CHECK(shares_are(ran_ns[0], ran_ns[1], 1, 1));
+}
+
+TEST(wfq_starts_anew, "what a share had before another policy ruled does not count any more")
+{
+	struct queue *q[2] = { new_queue(new_process(), HIGH), new_queue(new_process(), HIGH) };
+	u64 ran_ns[2];
+
+	use("wfq");
+	start_hog(q[0]);
+	start_hog(q[1]);
+	q[0]->process->policy.weight = 1;
+	passes_for(100 * MS, POLL);
+	use("hpf");
+	pass_after(POLL);
+	use("wfq");
+	q[0]->process->policy.weight = 0;
+	run_shares(q, 2, 2 * SEC, ran_ns);
+	CHECK(shares_are(ran_ns[0], ran_ns[1], 1, 1));
+}
+
+TEST(wfq_accounts_processes, "two queues of one process share one weight, and do not yield to each other")
+{
+	struct process *p = new_process();
+	struct queue *q[3] = { new_queue(p, HIGH), new_queue(p, HIGH), new_queue(new_process(), HIGH) };
+	u64 ran_ns[3];
+
+	use("wfq");
+	run_shares(q, 3, 2 * SEC, ran_ns);
+	CHECK_EQ(ran_ns[0], ran_ns[1]);
+	CHECK(shares_are(ran_ns[0], ran_ns[2], 1, 1));
+}
+
+TEST(wfq_weighs_queues_of_a_process, "queues of one process with weights of their own share by them")
+{
+	struct process *p = new_process();
+	struct queue *q[2] = { new_queue(p, HIGH), new_queue(p, HIGH) };
+	u64 ran_ns[2];
+
+	use("wfq");
+	q[0]->policy.weight = 300;
+	q[1]->policy.weight = 100;
+	run_shares(q, 2, 2 * SEC, ran_ns);
+	CHECK(shares_are(ran_ns[0], ran_ns[1], 3, 1));
+}
+
+TEST(wfq_ends_turns_in_time, "without polling too, a turn ends when the slice does")
+{
+	struct queue *q[2] = { new_queue(new_process(), HIGH), new_queue(new_process(), HIGH) };
+	u64 start_ns;
+
+	use("wfq");
+	node.params.poll_ns = 0;
+	node.params.interval_ns = 100 * MS;
+	start_hog(q[0]);
+	start_hog(q[1]);
+	pass();
+	start_ns = node.now_ns;
+	CHECK(on_device(q[0]) && !on_device(q[1]));
+	while (on_device(q[0]) && node.now_ns - start_ns < SEC)
+		pass_after(node.decision.next_ns);
+	CHECK(node.now_ns - start_ns >= node.params.slice_ns);
+	CHECK(node.now_ns - start_ns <= node.params.slice_ns + 20 * US);
+}
+
+TEST(wfq_parks_alone, "a process alone needs no passes, two with equal weights do while both work")
+{
+	high = new_queue(new_process(), HIGH);
+	use("wfq");
+	start_hog(high);
+	pass();
+	CHECK(node.decision.park);
+	low = new_queue(new_process(), HIGH);
+	pass_after(POLL);
+	CHECK(!node.decision.park);
+	CHECK(!node.decision.contended);
+	start_hog(low);
+	pass_after(POLL);
+	CHECK(node.decision.contended);
+}
+
+/* Work of one kernel; returns whether it was done by @due_ns. One kernel after the other has the device for @left_ns. */
+struct job {
+	struct queue *q;
+	u64 period_ns;
+	u64 work_ns;
+	u64 released_ns;
+	u64 left_ns;
+	u32 done;
+	u32 late;
+};
+
+static void release_and_finish(struct job *j)
+{
+	if (j->left_ns && on_device(j->q)) {
+		j->left_ns = j->left_ns > POLL ? j->left_ns - POLL : 0;
+		if (!j->left_ns) {
+			drain(j->q);
+			j->done++;
+			j->late += node.now_ns > j->released_ns + j->period_ns;
+		}
+	}
+	if (!j->left_ns && node.now_ns >= j->released_ns + j->period_ns) {
+		j->released_ns += j->period_ns;
+		j->left_ns = j->work_ns;
+		submit(j->q, 2);
+		j->q->rptr++;
+		j->q->waves = 64;
+	}
+}
+
+TEST(edf_meets_deadlines, "two periodic processes that need 85 % of the device together are never late, beside one without deadline")
+{
+	struct job jobs[2] = {
+		{ .q = new_queue(new_process(), LOW), .period_ns = 40 * MS, .work_ns = 16 * MS },
+		{ .q = new_queue(new_process(), HIGH), .period_ns = 100 * MS, .work_ns = 45 * MS },
+	};
+	u64 end_ns = node.now_ns + 4 * SEC;
+	struct queue *background = new_queue(new_process(), HIGH);
+	u64 ran_ns = 0;
+	u32 i;
+
+	use("edf");
+	for (i = 0; i < 2; i++) {
+		jobs[i].q->process->policy.deadline_ns = jobs[i].period_ns;
+		jobs[i].released_ns = node.now_ns - jobs[i].period_ns;
+	}
+	start_hog(background);
+	while (node.now_ns < end_ns) {
+		for (i = 0; i < 2; i++)
+			release_and_finish(&jobs[i]);
+		pass();
+		ran_ns += on_device(background) ? POLL : 0;
+		node.now_ns += POLL;
+	}
+	for (i = 0; i < 2; i++) {
+		CHECK(jobs[i].done >= 4 * SEC / jobs[i].period_ns - 1);
+		CHECK_EQ(jobs[i].late, 0);
+		CHECK_EQ(jobs[i].q->policy.missed, 0);
+	}
+	CHECK(ran_ns >= 4 * SEC * 5 / 100);
+	CHECK(ran_ns <= 4 * SEC * 20 / 100);
+}
+
+TEST(edf_earliest_first, "of two that work, the one whose deadline comes first has the device; a later one waits for its end")
+{
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	use("edf");
+	high->process->policy.deadline_ns = 50 * MS;
+	low->process->policy.deadline_ns = 20 * MS;
+	start_hog(high);
+	pass();
+	start_hog(low);
+	pass_after(POLL);
+	CHECK(!on_device(high));
+	CHECK(on_device(low));
+	drain(low);
+	time_until(high, true, 10 * MS);
+	/* The later one is released again 40 ms after: 60 ms, and high's is 50. */
+	passes_for(35 * MS, POLL);
+	start_hog(low);
+	passes_for(5 * MS, POLL);
+	CHECK(on_device(high));
+	CHECK(!on_device(low));
+}
+
+TEST(edf_without_deadline_is_last, "whoever has no deadline yields to whoever has one, and to nobody else")
+{
+	struct queue *other = new_queue(new_process(), HIGH);
+
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	use("edf");
+	low->process->policy.deadline_ns = SEC;
+	start_hog(high);
+	start_hog(other);
+	passes_for(20 * MS, POLL);
+	CHECK_EQ(node.nr_preempted, 0);
+	start_hog(low);
+	pass_after(POLL);
+	CHECK(!on_device(high));
+	CHECK(!on_device(other));
+	drain(low);
+	time_until(high, true, 10 * MS);
+	CHECK(on_device(other));
+}
+
+TEST(edf_late_work_is_due_again, "one that never ends is due again each period: it misses, and does not keep others off for ever")
+{
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	use("edf");
+	low->process->policy.deadline_ns = 20 * MS;
+	high->process->policy.deadline_ns = 50 * MS;
+	start_hog(low);
+	start_hog(high);
+	passes_for(400 * MS, POLL);
+	CHECK(high->preempted >= 3);
+	CHECK(low->preempted >= 3);
+	CHECK_EQ(low->policy.missed, 19);
+	CHECK(high->policy.missed >= 7);
+	CHECK_EQ(node.nr_relief, 0);
+}
+
+TEST(edf_queues_of_a_process, "a queue with a deadline of its own comes before another one of its process that has a later one")
+{
+	struct process *p = new_process();
+
+	use("edf");
+	low = new_queue(p, HIGH);
+	high = new_queue(p, HIGH);
+	low->policy.deadline_ns = 50 * MS;
+	high->policy.deadline_ns = 10 * MS;
+	start_hog(low);
+	start_hog(high);
+	pass();
+	CHECK(on_device(high));
+	CHECK(!on_device(low));
+	CHECK(!node.decision.park);
+}
+
+TEST(edf_equal_queues_of_a_process_need_passes,
+     "two queues of a process with the same deadline come before each other by turns: the node does not park")
+{
+	struct process *p = new_process();
+
+	use("edf");
+	low = new_queue(p, HIGH);
+	high = new_queue(p, HIGH);
+	low->policy.deadline_ns = 10 * MS;
+	high->policy.deadline_ns = 10 * MS;
+	pass();
+	CHECK(!node.decision.park);
+}
+
+TEST(edf_deadlines_count_from_the_work, "a deadline counts from the first work after idle time, however long that was")
+{
+	use("edf");
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	high->process->policy.deadline_ns = 20 * MS;
+	start_hog(low);
+	passes_for(55 * MS, POLL);
+	start_hog(high);
+	pass_after(POLL);
+	CHECK_EQ(high->policy.due_ns - node.now_ns, 20 * MS);
+	drain(high);
+	passes_for(75 * MS, POLL);
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK_EQ(high->policy.due_ns - node.now_ns, 20 * MS);
+	CHECK_EQ(high->policy.missed, 0);
+}
+
+TEST(edf_parks_without_deadlines, "where nobody has a deadline, no passes are needed")
+{
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	use("edf");
+	start_hog(low);
+	start_hog(high);
+	pass();
+	CHECK(node.decision.park);
+	low->process->policy.deadline_ns = SEC;
+	pass_after(POLL);
+	CHECK(!node.decision.park);
+	CHECK(!on_device(high));
+}
+
+TEST(idle_queues_do_not_come_and_go, "where ranks move by themselves, a held queue without work is no reason for a runlist")
+{
+	struct queue *idle;
+
+	use("edf");
+	idle = new_queue(new_process(), HIGH);
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	idle->process->policy.deadline_ns = 10 * MS;
+	high->process->policy.deadline_ns = 20 * MS;
+	start_hog(high);
+	pass();
+	/* High is due in 5 ms: idle could be due in 10 at the earliest. */
+	pass_after(15 * MS);
+	start_hog(low);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	CHECK(!on_device(idle));
+	/* High is due again in 20. */
+	passes_for(500 * MS, POLL);
+	CHECK(!on_device(idle));
+	CHECK_EQ(node.nr_acting, 1);
+	/* When it has work, it has its place. */
+	idle->process->policy.deadline_ns = 1 * MS;
+	submit(idle, 1);
+	pass_after(POLL);
+	CHECK(on_device(idle));
+}
+
+TEST(relief_is_above_every_policy, "a queue held for too long runs under each policy, and its rank is not asked for")
+{
+	use("edf");
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	high->process->policy.deadline_ns = 20 * MS;
+	start_hog(low);
+	start_hog(high);
+	pass();
+	CHECK(!on_device(low));
+	CHECK_EQ(time_until(low, true, 2 * SEC), node.params.max_hold_ns);
+	CHECK(!on_device(high));
+	CHECK_EQ(node.decision.level, GPREEMPT_PRIORITY_RELIEF);
+	CHECK_EQ(time_until(low, false, SEC), node.params.relief_ns);
+}
