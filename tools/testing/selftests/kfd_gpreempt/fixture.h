@@ -179,4 +179,49 @@ static inline struct device_health device_health(void)
 	return h;
 }
 
+/* What a fixture starts from, to be compared with at its end */
+struct before {
+	struct device_health health;
+	uint32_t slots;				/* of waves on the device */
+	int64_t failures, preemptions, resumes, runlists;	/* the scheduler's counters; below 0 without it */
+};
+
+static inline struct before before_test(void)
+{
+	return (struct before){
+		.health = device_health(),
+		.slots = (uint32_t)kfd_vgpu_stat("wave_slots"),
+		.failures = counter("failures"),
+		.preemptions = counter("preemptions"),
+		.resumes = counter("resumes"),
+		.runlists = counter("runlists"),
+	};
+}
+
+/* The device alone */
+static inline int scheduler_off(void)
+{
+	return kfd_param_get("gpreempt_enable") > 0 ? kfd_param_set("gpreempt_enable", 0) : 0;
+}
+
+/* A scheduler that has just been switched on, with its default settings but for the one named, if one is */
+static inline int scheduler_fresh(const char *name, int64_t value)
+{
+	int err = scheduler_off();
+
+	if (!err)
+		err = scheduler_defaults();
+	if (!err && name)
+		err = kfd_param_set(name, value);
+	return err ? err : kfd_param_set("gpreempt_enable", 1);
+}
+
+/* The device has nothing to complain about that was not there before. */
+#define EXPECT_DEVICE_UNHARMED(before) do { \
+	struct device_health health_ = device_health(); \
+	EXPECT_EQ((before).health.gpuvm_faults, health_.gpuvm_faults); \
+	EXPECT_EQ((before).health.bad_packets, health_.bad_packets); \
+	EXPECT_EQ((before).health.stale_translations, health_.stale_translations); \
+} while (0)
+
 #endif /* FIXTURE_H */

@@ -640,46 +640,60 @@ static int map_doorbells(struct kfd_client *c, uint64_t doorbell_offset)
 	return 0;
 }
 
-int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing backing, uint32_t priority,
-		     uint32_t packets)
+static bool is_compute(const struct kfd_queue *q)
 {
+	return q->kind == KFD_QUEUE_AQL || q->kind == KFD_QUEUE_PM4;
+}
+
+int kfd_queue_create_kind(struct kfd_client *c, struct kfd_queue *q, enum kfd_queue_kind kind, enum kfd_backing backing,
+			  uint32_t priority, uint32_t ring_bytes)
+{
+	static const uint32_t types[] = {
+		[KFD_QUEUE_AQL] = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL,
+		[KFD_QUEUE_PM4] = KFD_IOC_QUEUE_TYPE_COMPUTE,
+		[KFD_QUEUE_SDMA] = KFD_IOC_QUEUE_TYPE_SDMA,
+		[KFD_QUEUE_SDMA_XGMI] = KFD_IOC_QUEUE_TYPE_SDMA_XGMI,
+	};
 	struct kfd_ioctl_create_queue_args args = { 0 };
 	uint32_t i;
 	int err;
 
 	memset(q, 0, sizeof(*q));
 	q->client = c;
-	q->packets = packets;
+	q->kind = kind;
+	q->packets = ring_bytes / AQL_PACKET_BYTES;
 	q->priority = priority;
 
 	err = kfd_buffer_alloc(c, backing, KFD_PAGE_BYTES, &q->page);
 	if (!err)
-		err = kfd_buffer_alloc(c, backing, (size_t)packets * AQL_PACKET_BYTES, &q->ring);
-	if (!err)
+		err = kfd_buffer_alloc(c, backing, ring_bytes, &q->ring);
+	if (!err && is_compute(q))
 		err = kfd_buffer_gtt(c, EOP_BYTES, &q->eop);
-	if (!err)
+	if (!err && is_compute(q))
 		err = kfd_buffer_gtt(c, cwsr_mapping_bytes(c), &q->cwsr);
 	if (err)
 		goto fail;
 
 	memset(q->page.ptr, 0, q->page.bytes);
 	memset(q->ring.ptr, 0, q->ring.bytes);
-	for (i = 0; i < packets; i++)
+	for (i = 0; kind == KFD_QUEUE_AQL && i < q->packets; i++)
 		*(volatile uint16_t *)((uint8_t *)q->ring.ptr + (size_t)i * AQL_PACKET_BYTES) = AQL_TYPE_INVALID;
 
 	args.ring_base_address = (uintptr_t)q->ring.ptr;
-	args.ring_size = packets * AQL_PACKET_BYTES;
+	args.ring_size = ring_bytes;
 	args.write_pointer_address = (uintptr_t)queue_word(q, AMD_QUEUE_WPTR);
 	args.read_pointer_address = (uintptr_t)queue_word(q, AMD_QUEUE_RPTR);
 	args.gpu_id = c->gpu_id;
-	args.queue_type = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL;
+	args.queue_type = types[kind];
 	args.queue_percentage = KFD_MAX_QUEUE_PERCENTAGE;
 	args.queue_priority = priority;
-	args.eop_buffer_address = (uintptr_t)q->eop.ptr;
-	args.eop_buffer_size = EOP_BYTES;
-	args.ctx_save_restore_address = (uintptr_t)q->cwsr.ptr;
-	args.ctx_save_restore_size = c->cwsr_size;
-	args.ctl_stack_size = c->ctl_stack_size;
+	if (is_compute(q)) {
+		args.eop_buffer_address = (uintptr_t)q->eop.ptr;
+		args.eop_buffer_size = EOP_BYTES;
+		args.ctx_save_restore_address = (uintptr_t)q->cwsr.ptr;
+		args.ctx_save_restore_size = c->cwsr_size;
+		args.ctl_stack_size = c->ctl_stack_size;
+	}
 	err = kfd_call(c, AMDKFD_IOC_CREATE_QUEUE, &args);
 	if (err)
 		goto fail;
@@ -695,6 +709,12 @@ int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing
 fail:
 	free_queue_buffers(q);
 	return err;
+}
+
+int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing backing, uint32_t priority,
+		     uint32_t packets)
+{
+	return kfd_queue_create_kind(c, q, KFD_QUEUE_AQL, backing, priority, packets * AQL_PACKET_BYTES);
 }
 
 int kfd_queue_update(struct kfd_queue *q, uint32_t priority, uint32_t percentage)
@@ -745,7 +765,7 @@ int kfd_queue_destroy(struct kfd_queue *q)
 }
 
 /* Copies a packet into the ring; its header goes last, because it is what the GPU waits for. */
-static int push_packet(struct kfd_queue *q, const void *packet, uint32_t flags)
+int kfd_packet_submit(struct kfd_queue *q, const void *packet, uint32_t flags)
 {
 	uint64_t index = kfd_queue_wptr(q);
 	uint8_t *slot = (uint8_t *)q->ring.ptr + (index % q->packets) * AQL_PACKET_BYTES;
@@ -760,6 +780,50 @@ static int push_packet(struct kfd_queue *q, const void *packet, uint32_t flags)
 	if (!(flags & KFD_PACKET_SILENT))
 		__atomic_store_n(q->doorbell, index, __ATOMIC_RELEASE);
 	return 0;
+}
+
+uint32_t kfd_ring_space(const struct kfd_queue *q)
+{
+	uint32_t dwords = q->packets * (AQL_PACKET_BYTES / 4);
+
+	/* A PM4 ring whose pointers are equal is empty: one dword stays free. */
+	if (q->kind == KFD_QUEUE_PM4)
+		return dwords - 1 - (uint32_t)((kfd_queue_wptr(q) - kfd_queue_rptr(q)) % dwords);
+	return dwords - (uint32_t)(kfd_queue_wptr(q) - kfd_queue_rptr(q)) / 4;
+}
+
+int kfd_ring_submit(struct kfd_queue *q, const uint32_t *words, uint32_t count, uint32_t flags)
+{
+	uint32_t unit = q->kind == KFD_QUEUE_PM4 ? 1 : 4, dwords = q->packets * (AQL_PACKET_BYTES / 4), i;
+	uint64_t wptr = kfd_queue_wptr(q);
+
+	if (count > kfd_ring_space(q))
+		return -EAGAIN;
+	for (i = 0; i < count; i++)
+		((volatile uint32_t *)q->ring.ptr)[(wptr / unit + i) % dwords] = words[i];
+	wptr += (uint64_t)count * unit;
+	__atomic_store_n(queue_word(q, AMD_QUEUE_WPTR), wptr, __ATOMIC_RELEASE);
+	if (!(flags & KFD_PACKET_SILENT))
+		__atomic_store_n(q->doorbell, wptr, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* ---- exceptions ---- */
+
+int kfd_runtime_enable(struct kfd_client *c)
+{
+	struct kfd_ioctl_runtime_enable_args args = { .mode_mask = KFD_RUNTIME_ENABLE_MODE_ENABLE_MASK };
+
+	return kfd_call(c, AMDKFD_IOC_RUNTIME_ENABLE, &args);
+}
+
+void kfd_queue_catch(struct kfd_queue *q, uint64_t *status, uint32_t event_id)
+{
+	struct kfd_context_save_area_header *header = q->cwsr.ptr;
+
+	*status = 0;
+	header->err_payload_addr = (uintptr_t)status;
+	header->err_event_id = event_id;
 }
 
 /* ---- signals ---- */
@@ -813,24 +877,31 @@ int kfd_signal_poll(const struct kfd_signal *s, uint64_t timeout_ns)
 	return 0;
 }
 
+int kfd_event_wait(struct kfd_client *c, uint32_t event_id, uint64_t timeout_ns)
+{
+	struct kfd_event_data data = { .event_id = event_id };
+	struct kfd_ioctl_wait_events_args args = {
+		.events_ptr = (uintptr_t)&data,
+		.num_events = 1,
+		.timeout = (uint32_t)((timeout_ns + KFD_NS_PER_MS - 1) / KFD_NS_PER_MS),
+	};
+	int err = kfd_call(c, AMDKFD_IOC_WAIT_EVENTS, &args);
+
+	return !err && args.wait_result != KFD_IOC_WAIT_RESULT_COMPLETE ? -ETIME : err;
+}
+
 int kfd_signal_wait(struct kfd_client *c, struct kfd_signal *s, uint64_t timeout_ns)
 {
 	uint64_t deadline = kfd_now_ns() + timeout_ns;
 
 	while (__atomic_load_n(&s->value, __ATOMIC_ACQUIRE) > 0) {
-		struct kfd_event_data data = { .event_id = s->event_id };
-		struct kfd_ioctl_wait_events_args args = {
-			.events_ptr = (uintptr_t)&data,
-			.num_events = 1,
-		};
 		uint64_t now = kfd_now_ns();
 		int err;
 
 		if (now >= deadline)
 			return -ETIME;
-		args.timeout = (uint32_t)((deadline - now + KFD_NS_PER_MS - 1) / KFD_NS_PER_MS);
-		err = kfd_call(c, AMDKFD_IOC_WAIT_EVENTS, &args);
-		if (err)
+		err = kfd_event_wait(c, s->event_id, deadline - now);
+		if (err && err != -ETIME)
 			return err;
 	}
 	return 0;
@@ -889,7 +960,7 @@ int kfd_work_submit(struct kfd_queue *q, struct kfd_work *w, struct kfd_signal *
 	if (w->submitted >= w->launches)
 		return -ENOSPC;
 	packet.kernarg_address = (uintptr_t)&w->args[w->submitted];
-	err = push_packet(q, &packet, flags);
+	err = kfd_packet_submit(q, &packet, flags);
 	if (!err)
 		w->submitted++;
 	return err;
@@ -908,7 +979,7 @@ int kfd_barrier_submit(struct kfd_queue *q, struct kfd_signal *const *deps, uint
 		return -EINVAL;
 	for (i = 0; i < ndeps; i++)
 		packet.dep_signal[i] = (uintptr_t)deps[i];
-	return push_packet(q, &packet, flags);
+	return kfd_packet_submit(q, &packet, flags);
 }
 
 void kfd_work_tally(const struct kfd_work *w, struct kfd_tally *t)

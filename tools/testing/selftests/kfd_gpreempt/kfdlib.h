@@ -106,20 +106,26 @@ struct kfd_signal {
 	uint32_t reserved3[2];
 };
 
+/* How a ring is read, and by whom: the command processor, SDMA engines, those SDMA engines that XGMI traffic prefers */
+enum kfd_queue_kind { KFD_QUEUE_AQL, KFD_QUEUE_PM4, KFD_QUEUE_SDMA, KFD_QUEUE_SDMA_XGMI };
+
 /**
- * struct kfd_queue - an AQL queue
+ * struct kfd_queue - a queue
  * @client: whose
+ * @kind: of its packets
  * @id: KFD's queue id
- * @page: amd_queue_t: write index at byte 56, read index at byte 128
- * @ring: packets of 64 bytes
- * @eop: end-of-pipe buffer
- * @cwsr: context save area
- * @packets: size of the ring
+ * @page: amd_queue_t: write index at byte 56, read index at byte 128 (PM4: write pointer and, as 32 bits that wrap with
+ *	the ring, read pointer in dwords; SDMA: both in bytes)
+ * @ring: AQL: packets of 64 bytes; otherwise dwords
+ * @eop: end-of-pipe buffer (compute)
+ * @cwsr: context save area (compute)
+ * @packets: size of the ring in units of 64 bytes
  * @priority: KFD priority as last set
- * @doorbell: where to write the index of the last packet
+ * @doorbell: AQL: takes the index of the last packet; otherwise the write pointer
  */
 struct kfd_queue {
 	struct kfd_client *client;
+	enum kfd_queue_kind kind;
 	uint32_t id;
 	struct kfd_buffer page;
 	struct kfd_buffer ring;
@@ -189,6 +195,8 @@ int kfd_buffer_free(struct kfd_client *c, struct kfd_buffer *b);
 /* ---- queues ---- */
 int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing backing, uint32_t priority,
 		     uint32_t packets);
+int kfd_queue_create_kind(struct kfd_client *c, struct kfd_queue *q, enum kfd_queue_kind kind, enum kfd_backing backing,
+			  uint32_t priority, uint32_t ring_bytes);
 int kfd_queue_update(struct kfd_queue *q, uint32_t priority, uint32_t percentage);	/* unmaps and maps everything */
 int kfd_queue_set_cu_mask(struct kfd_queue *q, const uint32_t *mask, uint32_t bits);	/* @bits: a multiple of 32 */
 int kfd_queue_set_gws(struct kfd_queue *q, bool on);	/* one queue of a process */
@@ -196,12 +204,23 @@ int kfd_queue_destroy(struct kfd_queue *q);
 uint64_t kfd_queue_rptr(const struct kfd_queue *q);
 uint64_t kfd_queue_wptr(const struct kfd_queue *q);
 
+/* ---- packets as they are: -EAGAIN while the ring has no room. PM4 and SDMA: whole packets, counted in dwords ---- */
+int kfd_packet_submit(struct kfd_queue *q, const void *packet, uint32_t flags);		/* AQL, 64 bytes */
+uint32_t kfd_ring_space(const struct kfd_queue *q);					/* free dwords */
+int kfd_ring_submit(struct kfd_queue *q, const uint32_t *words, uint32_t count, uint32_t flags);
+
+/* ---- exceptions of queues, as a runtime asks for them: before the first queue exists, then for each compute queue ---- */
+int kfd_runtime_enable(struct kfd_client *c);
+void kfd_queue_catch(struct kfd_queue *q, uint64_t *status, uint32_t event_id);		/* *status gets a bit for each */
+
 /* ---- signals; @s lies in memory that the GPU sees ---- */
 void kfd_signal_init(struct kfd_signal *s, int64_t value);
 int kfd_signal_init_event(struct kfd_client *c, struct kfd_signal *s, int64_t value);	/* with an event */
 void kfd_signal_reset(struct kfd_signal *s, int64_t value);				/* keeps the event */
 int kfd_signal_poll(const struct kfd_signal *s, uint64_t timeout_ns);			/* until 0; -ETIME */
 int kfd_signal_wait(struct kfd_client *c, struct kfd_signal *s, uint64_t timeout_ns);	/* by the event */
+
+int kfd_event_wait(struct kfd_client *c, uint32_t event_id, uint64_t timeout_ns);	/* -ETIME */
 
 /* ---- work ---- */
 #define KFD_PACKET_BARRIER	(1u << 0)	/* wait for all earlier packets of the queue */
