@@ -20,6 +20,7 @@ help:
 	@echo "No AMD GPU needed, as root on Debian 12 (adds Debian packages, runs everything else in a virtual machine):"
 	@echo "  make demo  [OUT=dir]               two programs on a virtual GPU, without and with scheduling; table, demo.json"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
+	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
 	@echo
 	@echo "For a machine with an Instinct GPU:"
 	@echo "  make modules [KVER=..]             build amdgpu.ko with the scheduler, print its path"
@@ -40,7 +41,7 @@ include $(TOP)/dkms/dkms.mk
 
 check:
 	@$(TOP)/tools/testing/deps
-	@$(TOP)/tools/testing/check $(if $(OUT),--out $(OUT)) $(SUITE)
+	@$(TOP)/tools/testing/check $(if $(OUT),--out $(OUT)) $(if $(GPU),--gpu $(GPU)) $(SUITE)
 
 demo:
 	@$(TOP)/tools/testing/deps

@@ -373,7 +373,8 @@ void bed_driver_up(struct bed *b)
 		w[VGPU_HQD_PQ_RPTR_REPORT_HI] = HI(VGPU_FB_BASE);
 		b->xcc = i;
 		bed_kiq(b, (u32[]) { PM4(0xa2, 7), 1u << 26 | 1u << 29 | 1u << 18 | HIQ_PIPE << 16, HIQ_DOORBELL,
-				     LO(bed_kernel_va(b, mqd)), HI(VGPU_FB_BASE), LO(bed_kernel_va(b, page + 64)), HI(VGPU_FB_BASE) }, 7);
+				     LO(bed_kernel_va(b, mqd)), HI(VGPU_FB_BASE), LO(bed_kernel_va(b, page + 64)),
+				     HI(VGPU_FB_BASE) }, 7);
 	}
 	b->xcc = 0;
 
