@@ -322,7 +322,7 @@ TEST_F(no_hws, scheduler_says_that_it_is_unsupported)
 /* The queues lie on all pipes and on several queues of each; saving one must not touch the others. */
 TEST_F_TIMEOUT(no_hws, each_queue_is_saved_in_its_own_slot, 120)
 {
-	enum { ACTORS = 3, QUEUES = ACTOR_QUEUES, WAVES = 16, STEPS = 40 };
+	enum { ACTORS = 3, QUEUES = 4, WAVES = 16, STEPS = 40 };
 	struct actor *a[ACTORS];
 	int64_t saved, restored, before;
 	int i, j, round;
