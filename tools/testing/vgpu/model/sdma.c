@@ -116,11 +116,19 @@ static bool copy_linear(struct vgpu_model *m, u32 as, u64 src, u64 dst, u64 byte
 
 static bool const_fill(struct vgpu_model *m, u32 as, u64 dst, u32 value, u64 bytes)
 {
-	u64 i;
+	for (dst &= ~3ULL, bytes &= ~3ULL; bytes;) {
+		u32 n = VGPU_PAGE - (dst & (VGPU_PAGE - 1)), i;
+		u32 *to;
 
-	for (i = 0; i + 4 <= bytes; i += 4)
-		if (!vgpu_vm_write(m, as, dst + i, &value, 4))
+		n = n < bytes ? n : (u32)bytes;
+		to = vgpu_vm_ptr(m, as, dst, n, true);
+		if (!to)
 			return false;
+		for (i = 0; i < n / 4; i++)
+			to[i] = value;
+		dst += n;
+		bytes -= n;
+	}
 	return true;
 }
 
