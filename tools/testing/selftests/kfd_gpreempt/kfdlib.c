@@ -323,6 +323,22 @@ static int find_gpu(uint32_t *gpu_id, char *properties, size_t size)
 	return -ENODEV;
 }
 
+int kfd_first_render_minor(void)
+{
+	char properties[4096];
+	uint32_t gpu_id;
+
+	return find_gpu(&gpu_id, properties, sizeof(properties)) ? -1 : (int)number_in_lines(properties, "drm_render_minor");
+}
+
+int64_t kfd_proc_stat(int pid, uint32_t gpu_id, const char *name)
+{
+	char path[160], text[32];
+
+	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/stats_%u/%s", pid, gpu_id, name);
+	return read_text(path, text, sizeof(text)) < 0 ? -1 : strtoll(text, NULL, 10);
+}
+
 uint32_t kfd_first_gpu_id(void)
 {
 	char properties[4096];
@@ -479,15 +495,16 @@ static void free_handle(struct kfd_client *c, uint64_t handle)
 	kfd_call(c, AMDKFD_IOC_FREE_MEMORY_OF_GPU, &args);
 }
 
-static int alloc_and_map(struct kfd_client *c, struct kfd_buffer *b, uint32_t flags)
+static int alloc_and_map(struct kfd_client *c, struct kfd_buffer *b, uint32_t flags, uint32_t access)
 {
 	struct kfd_ioctl_alloc_memory_of_gpu_args args = {
 		.va_addr = (uintptr_t)b->ptr,
 		.size = b->bytes,
 		.mmap_offset = (uintptr_t)b->ptr,	/* only looked at for user pages */
 		.gpu_id = c->gpu_id,
-		.flags = flags | KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE | KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE |
-			 KFD_IOC_ALLOC_MEM_FLAGS_COHERENT | KFD_IOC_ALLOC_MEM_FLAGS_NO_SUBSTITUTE,
+		.flags = flags | KFD_IOC_ALLOC_MEM_FLAGS_COHERENT | KFD_IOC_ALLOC_MEM_FLAGS_NO_SUBSTITUTE |
+			 (access & KFD_ACCESS_WRITE ? KFD_IOC_ALLOC_MEM_FLAGS_WRITABLE : 0) |
+			 (access & KFD_ACCESS_EXECUTE ? KFD_IOC_ALLOC_MEM_FLAGS_EXECUTABLE : 0),
 	};
 	int err;
 
@@ -495,7 +512,7 @@ static int alloc_and_map(struct kfd_client *c, struct kfd_buffer *b, uint32_t fl
 	if (err)
 		return err;
 	b->handle = args.handle;
-	if (flags & KFD_IOC_ALLOC_MEM_FLAGS_GTT) {
+	if (!(flags & KFD_IOC_ALLOC_MEM_FLAGS_USERPTR)) {
 		void *ptr = mmap(b->ptr, b->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, c->drm_fd,
 				 (off_t)args.mmap_offset);
 
@@ -520,19 +537,27 @@ static size_t page_align(size_t bytes)
 	return (bytes + KFD_PAGE_BYTES - 1) & ~(size_t)(KFD_PAGE_BYTES - 1);
 }
 
-int kfd_buffer_gtt(struct kfd_client *c, size_t bytes, struct kfd_buffer *b)
+int kfd_buffer_place(struct kfd_client *c, enum kfd_domain domain, void *at, size_t bytes, uint32_t access,
+		     struct kfd_buffer *b)
 {
+	uint32_t flags = domain == KFD_IN_VRAM ? KFD_IOC_ALLOC_MEM_FLAGS_VRAM | KFD_IOC_ALLOC_MEM_FLAGS_PUBLIC :
+						 KFD_IOC_ALLOC_MEM_FLAGS_GTT;
 	int err;
 
 	b->bytes = page_align(bytes);
 	b->owned = true;
-	b->ptr = mmap(NULL, b->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	b->ptr = mmap(at, b->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED : 0), -1, 0);
 	if (b->ptr == MAP_FAILED)
 		return -errno;
-	err = alloc_and_map(c, b, KFD_IOC_ALLOC_MEM_FLAGS_GTT);
+	err = alloc_and_map(c, b, flags, access);
 	if (err)
 		munmap(b->ptr, b->bytes);
 	return err;
+}
+
+int kfd_buffer_gtt(struct kfd_client *c, size_t bytes, struct kfd_buffer *b)
+{
+	return kfd_buffer_place(c, KFD_IN_GTT, NULL, bytes, KFD_ACCESS_ALL, b);
 }
 
 int kfd_buffer_import(struct kfd_client *c, void *ptr, size_t bytes, struct kfd_buffer *b)
@@ -540,7 +565,7 @@ int kfd_buffer_import(struct kfd_client *c, void *ptr, size_t bytes, struct kfd_
 	b->ptr = ptr;
 	b->bytes = page_align(bytes);
 	b->owned = false;
-	return alloc_and_map(c, b, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR);
+	return alloc_and_map(c, b, KFD_IOC_ALLOC_MEM_FLAGS_USERPTR, KFD_ACCESS_ALL);
 }
 
 int kfd_buffer_userptr(struct kfd_client *c, size_t bytes, struct kfd_buffer *b)
@@ -569,19 +594,25 @@ int kfd_buffer_alloc(struct kfd_client *c, enum kfd_backing backing, size_t byte
 	return backing == KFD_BACKING_GTT ? kfd_buffer_gtt(c, bytes, b) : kfd_buffer_userptr(c, bytes, b);
 }
 
-int kfd_buffer_free(struct kfd_client *c, struct kfd_buffer *b)
+int kfd_buffer_unmap(struct kfd_client *c, struct kfd_buffer *b)
 {
 	struct kfd_ioctl_unmap_memory_from_gpu_args unmap = {
 		.handle = b->handle,
 		.device_ids_array_ptr = (uintptr_t)&c->gpu_id,
 		.n_devices = 1,
 	};
+
+	return kfd_call(c, AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU, &unmap);
+}
+
+int kfd_buffer_free(struct kfd_client *c, struct kfd_buffer *b)
+{
 	struct kfd_ioctl_free_memory_of_gpu_args args = { .handle = b->handle };
 	int err;
 
 	if (!b->ptr)
 		return 0;
-	err = kfd_call(c, AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU, &unmap);
+	err = kfd_buffer_unmap(c, b);
 	if (!err)
 		err = kfd_call(c, AMDKFD_IOC_FREE_MEMORY_OF_GPU, &args);
 	if (b->owned)
@@ -905,6 +936,78 @@ int kfd_signal_wait(struct kfd_client *c, struct kfd_signal *s, uint64_t timeout
 			return err;
 	}
 	return 0;
+}
+
+/* ---- memory violations ---- */
+
+int kfd_fault_event(struct kfd_client *c, uint32_t *event_id)
+{
+	struct kfd_ioctl_create_event_args args = { .event_type = KFD_IOC_EVENT_MEMORY };
+	int err = kfd_call(c, AMDKFD_IOC_CREATE_EVENT, &args);
+
+	*event_id = args.event_id;
+	return err;
+}
+
+int kfd_fault_wait(struct kfd_client *c, uint32_t event_id, uint64_t timeout_ns, struct kfd_memory_fault *f)
+{
+	struct kfd_event_data data = { .event_id = event_id };
+	struct kfd_ioctl_wait_events_args args = {
+		.events_ptr = (uintptr_t)&data,
+		.num_events = 1,
+		.timeout = (uint32_t)(timeout_ns / KFD_NS_PER_MS),
+	};
+	int err = kfd_call(c, AMDKFD_IOC_WAIT_EVENTS, &args);
+
+	if (!err && args.wait_result == KFD_IOC_WAIT_RESULT_TIMEOUT)
+		err = -ETIME;
+	if (err)
+		return err;
+	*f = (struct kfd_memory_fault){
+		.va = data.memory_exception_data.va,
+		.gpu_id = data.memory_exception_data.gpu_id,
+		.not_present = data.memory_exception_data.failure.NotPresent,
+		.read_only = data.memory_exception_data.failure.ReadOnly,
+		.no_execute = data.memory_exception_data.failure.NoExecute,
+	};
+	return 0;
+}
+
+/* ---- evictions ---- */
+
+int kfd_evictions_watch(struct kfd_client *c, struct kfd_evictions *e)
+{
+	struct kfd_ioctl_smi_events_args args = { .gpuid = c->gpu_id };
+	uint64_t mask = KFD_SMI_EVENT_MASK_FROM_INDEX(KFD_SMI_EVENT_QUEUE_EVICTION) |
+			KFD_SMI_EVENT_MASK_FROM_INDEX(KFD_SMI_EVENT_QUEUE_RESTORE);
+	int err = kfd_call(c, AMDKFD_IOC_SMI_EVENTS, &args);
+
+	*e = (struct kfd_evictions){ .fd = err ? -1 : (int)args.anon_fd };
+	if (!err && write(e->fd, &mask, sizeof(mask)) != sizeof(mask))
+		err = -errno;
+	return err;
+}
+
+/* Lines "event time -pid node reason" in hexadecimal; a restore for the reason R is one that is put off */
+int kfd_evictions_update(struct kfd_evictions *e)
+{
+	char text[4096], *line, *save = NULL;
+	ssize_t n;
+
+	while ((n = read(e->fd, text, sizeof(text) - 1)) > 0) {
+		text[n] = 0;
+		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+			unsigned long event = strtoul(line, NULL, 16);
+
+			if (event == KFD_SMI_EVENT_QUEUE_EVICTION)
+				e->evictions++;
+			else if (event == KFD_SMI_EVENT_QUEUE_RESTORE && line[strlen(line) - 1] == 'R')
+				e->retries++;
+			else if (event == KFD_SMI_EVENT_QUEUE_RESTORE)
+				e->restores++;
+		}
+	}
+	return n < 0 && errno != EAGAIN ? -errno : 0;
 }
 
 /* ---- work ---- */

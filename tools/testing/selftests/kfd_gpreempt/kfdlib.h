@@ -79,6 +79,29 @@ struct kfd_buffer {
 	bool owned;
 };
 
+/* Where a buffer lies that is neither of these: what ROCr uses for data */
+enum kfd_domain { KFD_IN_GTT, KFD_IN_VRAM };
+
+#define KFD_ACCESS_WRITE	(1u << 0)	/* of the GPU; it may always read */
+#define KFD_ACCESS_EXECUTE	(1u << 1)
+#define KFD_ACCESS_ALL		(KFD_ACCESS_WRITE | KFD_ACCESS_EXECUTE)
+
+/**
+ * struct kfd_memory_fault - what KFD tells a process about a memory violation
+ * @va: the page
+ * @gpu_id: the GPU
+ * @not_present: nothing valid is mapped there
+ * @read_only: it was a write, and the page allows none
+ * @no_execute: it was an instruction fetch, and the page allows none (amdkfd never says so on gfx9)
+ */
+struct kfd_memory_fault {
+	uint64_t va;
+	uint32_t gpu_id;
+	bool not_present;
+	bool read_only;
+	bool no_execute;
+};
+
 /* What backs a queue's page and ring: ROCr 5.2.3 uses user pages; GTT is what a leaner client takes. */
 enum kfd_backing { KFD_BACKING_USERPTR, KFD_BACKING_GTT };
 
@@ -190,6 +213,10 @@ int kfd_buffer_gtt(struct kfd_client *c, size_t bytes, struct kfd_buffer *b);
 int kfd_buffer_userptr(struct kfd_client *c, size_t bytes, struct kfd_buffer *b);
 int kfd_buffer_import(struct kfd_client *c, void *ptr, size_t bytes, struct kfd_buffer *b);	/* existing pages */
 int kfd_buffer_alloc(struct kfd_client *c, enum kfd_backing backing, size_t bytes, struct kfd_buffer *b);
+/* In a given domain with given access, at @at (page aligned; what is mapped there goes) or, with NULL, anywhere */
+int kfd_buffer_place(struct kfd_client *c, enum kfd_domain domain, void *at, size_t bytes, uint32_t access,
+		     struct kfd_buffer *b);
+int kfd_buffer_unmap(struct kfd_client *c, struct kfd_buffer *b);	/* from the GPU; it stays allocated */
 int kfd_buffer_free(struct kfd_client *c, struct kfd_buffer *b);
 
 /* ---- queues ---- */
@@ -221,6 +248,27 @@ int kfd_signal_poll(const struct kfd_signal *s, uint64_t timeout_ns);			/* until
 int kfd_signal_wait(struct kfd_client *c, struct kfd_signal *s, uint64_t timeout_ns);	/* by the event */
 
 int kfd_event_wait(struct kfd_client *c, uint32_t event_id, uint64_t timeout_ns);	/* -ETIME */
+
+/* ---- memory violations of this process ---- */
+int kfd_fault_event(struct kfd_client *c, uint32_t *event_id);
+int kfd_fault_wait(struct kfd_client *c, uint32_t event_id, uint64_t timeout_ns, struct kfd_memory_fault *f);
+
+/**
+ * struct kfd_evictions - how often amdkfd took the queues of this process off the device because of their memory
+ * @fd: event stream
+ * @evictions: times that it began
+ * @restores: times that it ended
+ * @retries: times that it could not end yet
+ */
+struct kfd_evictions {
+	int fd;
+	uint32_t evictions;
+	uint32_t restores;
+	uint32_t retries;
+};
+
+int kfd_evictions_watch(struct kfd_client *c, struct kfd_evictions *e);
+int kfd_evictions_update(struct kfd_evictions *e);
 
 /* ---- work ---- */
 #define KFD_PACKET_BARRIER	(1u << 0)	/* wait for all earlier packets of the queue */
@@ -263,6 +311,8 @@ int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name);	/* /sys/class/kfd/k
 int64_t kfd_vgpu_stat(const char *name);			/* /sys/kernel/debug/vgpu/stats */
 int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max);		/* /sys/kernel/debug/vgpu/cus; how many, negative errno */
 uint32_t kfd_first_gpu_id(void);				/* 0 = none */
+int kfd_first_render_minor(void);				/* -1 = none */
+int64_t kfd_proc_stat(int pid, uint32_t gpu_id, const char *name);	/* /sys/class/kfd/kfd/proc/<pid>/stats_<gpu_id>/ */
 
 /**
  * struct kfd_gpreempt_queue - a line of the scheduler's debugfs file

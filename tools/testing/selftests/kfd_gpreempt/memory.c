@@ -1,0 +1,743 @@
+// SPDX-License-Identifier: MIT
+/*
+ * memory.c - memory that goes away, comes back or was never there, under queues that run and under queues that are preempted
+ *
+ * amdkfd takes the queues of a process off the device when its user pages change or its VRAM is needed for something else, and puts
+ * them back when the memory is there again. A memory violation it answers by taking them off for good, and with an event.
+ * Everything holds with the scheduler off and on; what needs preempted queues is in the fixture of that name.
+ *
+ * Fills VRAM: on a device with more than 4 GiB of it the tests of eviction are skipped.
+ */
+#include <drm/amdgpu_drm.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+
+#include "fixture.h"
+
+#define NOWHERE		0x200000000000ull	/* no program has anything there */
+#define WAVES		8
+#define STEPS		64			/* WAVES * STEPS counters are half a page */
+#define LOSE_FILE	"/sys/kernel/debug/vgpu/fault/invalidation_lost"
+#define VRAM_LIMIT	(4ull << 30)
+#define MIB		(1ull << 20)
+#define MAX_CHUNKS	64
+
+/* ---- inside an actor ---- */
+
+enum place { PRIVATE_PAGES, IN_GTT, IN_VRAM, READ_ONLY, NOT_EXECUTABLE };
+
+/* An actor is a process of its own: these are its own */
+static struct kfd_buffer buffer[4];
+static uint32_t fault_event;
+static struct kfd_evictions watched;
+
+/* Returns the address, or a negative errno. Unlike kfdlib's user pages these are inherited by children. */
+static int64_t do_buffer(struct actor *a, const int64_t *args)
+{
+	struct kfd_buffer *b = &buffer[args[0]];
+	size_t bytes = (size_t)args[2];
+	void *at = (void *)(uintptr_t)args[3];
+	int err;
+
+	switch ((enum place)args[1]) {
+	case PRIVATE_PAGES:
+		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (at == MAP_FAILED)
+			return -errno;
+		memset(at, 0, bytes);
+		err = kfd_buffer_import(&a->client, at, bytes, b);
+		break;
+	case IN_VRAM:
+		err = kfd_buffer_place(&a->client, KFD_IN_VRAM, at, bytes, KFD_ACCESS_ALL, b);
+		break;
+	case READ_ONLY:
+		err = kfd_buffer_place(&a->client, KFD_IN_GTT, at, bytes, KFD_ACCESS_EXECUTE, b);
+		break;
+	case NOT_EXECUTABLE:
+		err = kfd_buffer_place(&a->client, KFD_IN_GTT, at, bytes, KFD_ACCESS_WRITE, b);
+		break;
+	default:
+		err = kfd_buffer_place(&a->client, KFD_IN_GTT, at, bytes, KFD_ACCESS_ALL, b);
+	}
+	return err ? err : (int64_t)(uintptr_t)b->ptr;
+}
+
+static int64_t do_unmap_buffer(struct actor *a, const int64_t *args)
+{
+	return kfd_buffer_unmap(&a->client, &buffer[args[0]]);
+}
+
+/* Page i of a buffer holds i + a seed in its first word */
+static int64_t do_fill(struct actor *a, const int64_t *args)
+{
+	struct kfd_buffer *b = &buffer[args[0]];
+	size_t at;
+
+	for (at = (size_t)args[1]; at < b->bytes; at += KFD_PAGE_BYTES)
+		*(volatile uint64_t *)((uint8_t *)b->ptr + at) = (uint64_t)args[2] + at / KFD_PAGE_BYTES;
+	return 0;
+}
+
+/* How many pages do not */
+static int64_t do_compare(struct actor *a, const int64_t *args)
+{
+	struct kfd_buffer *b = &buffer[args[0]];
+	int64_t wrong = 0;
+	size_t at;
+
+	for (at = (size_t)args[1]; at < b->bytes; at += KFD_PAGE_BYTES)
+		wrong += *(volatile uint64_t *)((uint8_t *)b->ptr + at) != (uint64_t)args[2] + at / KFD_PAGE_BYTES;
+	return wrong;
+}
+
+/* The counters of a work's only launch lie at the beginning of a buffer; args[4..6]: done, lost, twice */
+static int64_t do_tally(struct actor *a, const int64_t *args)
+{
+	struct kfd_work w = a->work[args[0]];
+	struct kfd_tally t = { 0 };
+
+	w.counters = buffer[args[1]].ptr;
+	w.guard = w.counters + (size_t)w.waves * w.steps;
+	kfd_work_tally(&w, &t);
+	a->args[4] = (int64_t)t.done;
+	a->args[5] = (int64_t)t.lost;
+	a->args[6] = (int64_t)t.twice;
+	return 0;
+}
+
+/* Access flags are the GPU's: the CPU may put a kernel where the GPU may not run it */
+static int64_t do_move_kernel(struct actor *a, const int64_t *args)
+{
+	memcpy(buffer[args[1]].ptr, a->work[args[0]].kernel, sizeof(*a->work[args[0]].kernel));
+	return 0;
+}
+
+static int64_t do_fault_event(struct actor *a, const int64_t *args)
+{
+	return kfd_fault_event(&a->client, &fault_event);
+}
+
+/* args[4..7]: address, not present, read only, GPU */
+static int64_t do_fault_wait(struct actor *a, const int64_t *args)
+{
+	struct kfd_memory_fault f = { 0 };
+	int err = kfd_fault_wait(&a->client, fault_event, LONG, &f);
+
+	a->args[4] = (int64_t)f.va;
+	a->args[5] = f.not_present;
+	a->args[6] = f.read_only;
+	a->args[7] = f.gpu_id;
+	return err;
+}
+
+static int64_t do_watch(struct actor *a, const int64_t *args)
+{
+	return kfd_evictions_watch(&a->client, &watched);
+}
+
+/* args[4..6]: evictions, restores, retries */
+static int64_t do_count(struct actor *a, const int64_t *args)
+{
+	int err = kfd_evictions_update(&watched);
+
+	a->args[4] = watched.evictions;
+	a->args[5] = watched.restores;
+	a->args[6] = watched.retries;
+	return err;
+}
+
+enum change { UNMAP, PROTECT, UNPROTECT, DROP, FORK };
+
+static int64_t do_change(struct actor *a, const int64_t *args)
+{
+	struct kfd_buffer *b = &buffer[args[0]];
+	int status;
+	pid_t pid;
+
+	switch ((enum change)args[1]) {
+	case UNMAP:
+		return munmap(b->ptr, b->bytes) ? -errno : 0;
+	case PROTECT:
+		return mprotect(b->ptr, b->bytes, PROT_READ) ? -errno : 0;
+	case UNPROTECT:
+		return mprotect(b->ptr, b->bytes, PROT_READ | PROT_WRITE) ? -errno : 0;
+	case DROP:
+		return madvise(b->ptr, b->bytes, MADV_DONTNEED) ? -errno : 0;
+	default:
+		pid = fork();
+		if (pid < 0)
+			return -errno;
+		if (!pid)
+			_exit(*(volatile uint8_t *)b->ptr & 0);
+		return waitpid(pid, &status, 0) == pid && !status ? 0 : -ECHILD;
+	}
+}
+
+/* ---- from outside ---- */
+
+/* Work whose counters are at the beginning of a buffer, an index; the arena keeps kernel, arguments and signal */
+static int work_in(struct actor *a, int64_t address, uint32_t waves, uint32_t steps, uint64_t step_ns)
+{
+	int w = actor_work(a, 1, waves, steps, step_ns);
+
+	if (w >= 0)
+		a->work[w].args[0].counters = (uint64_t)address;
+	return w;
+}
+
+#define EXPECT_ONCE_IN(a, w, b, items) do { \
+	EXPECT_EQ(0, actor_call(a, do_tally, w, b, 0, 0)); \
+	EXPECT_EQ((int64_t)(items), (a)->args[4]); \
+	EXPECT_EQ(0, (a)->args[5]); \
+	EXPECT_EQ(0, (a)->args[6]); \
+} while (0)
+
+enum count { EVICTIONS = 4, RESTORES, RETRIES };
+
+/* Of an actor that does do_watch(); a negative errno if it cannot tell */
+static int64_t count(struct actor *a, enum count what)
+{
+	int64_t err = actor_call(a, do_count, 0, 0, 0, 0);
+
+	return err ? err : a->args[what];
+}
+
+static int wait_count(struct actor *a, enum count what, int64_t least)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	while (count(a, what) < least) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(MS);
+	}
+	return 0;
+}
+
+/* Until every eviction has ended */
+static int wait_at_rest(struct actor *a)
+{
+	return wait_count(a, RESTORES, count(a, EVICTIONS));
+}
+
+static int wait_waves(const struct actor *a, bool some)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	while ((kfd_proc_stat(a->pid, a->client.gpu_id, "cu_occupancy") > 0) != some) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(MS);
+	}
+	return 0;
+}
+
+/* ---- VRAM that somebody else wants ---- */
+
+/**
+ * struct hog - buffers of the graphics side of the driver, which may push those of KFD out of VRAM
+ * @fd: render node
+ * @ptr: each buffer as the CPU sees it
+ * @chunk: size of each
+ * @chunks: how many
+ */
+struct hog {
+	int fd;
+	uint64_t *ptr[MAX_CHUNKS];
+	size_t chunk;
+	int chunks;
+};
+
+static uint64_t vram_bytes(void)
+{
+	char path[96], text[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/drm/renderD%d/device/mem_info_vram_total", kfd_first_render_minor());
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		return 0;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return strtoull(text, NULL, 10);
+}
+
+static int hog_open(struct hog *h, size_t chunk)
+{
+	char path[64];
+
+	memset(h, 0, sizeof(*h));
+	h->chunk = chunk;
+	snprintf(path, sizeof(path), "/dev/dri/renderD%d", kfd_first_render_minor());
+	h->fd = open(path, O_RDWR | O_CLOEXEC);
+	return h->fd < 0 ? -errno : 0;
+}
+
+/* One more buffer, with its number in each page */
+static int hog_more(struct hog *h)
+{
+	union drm_amdgpu_gem_create create = { .in = {
+		.bo_size = h->chunk, .alignment = KFD_PAGE_BYTES, .domains = AMDGPU_GEM_DOMAIN_VRAM,
+		.domain_flags = AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED,
+	} };
+	union drm_amdgpu_gem_mmap map = { 0 };
+	size_t at;
+	void *ptr;
+
+	if (h->chunks == MAX_CHUNKS)
+		return -ENOSPC;
+	if (ioctl(h->fd, DRM_IOCTL_AMDGPU_GEM_CREATE, &create))
+		return -errno;
+	map.in.handle = create.out.handle;
+	if (ioctl(h->fd, DRM_IOCTL_AMDGPU_GEM_MMAP, &map))
+		return -errno;
+	ptr = mmap(NULL, h->chunk, PROT_READ | PROT_WRITE, MAP_SHARED, h->fd, (off_t)map.out.addr_ptr);
+	if (ptr == MAP_FAILED)
+		return -errno;
+	madvise(ptr, h->chunk, MADV_DONTFORK);
+	h->ptr[h->chunks] = ptr;
+	for (at = 0; at < h->chunk / 8; at += KFD_PAGE_BYTES / 8)
+		h->ptr[h->chunks][at] = (uint64_t)h->chunks << 32 | at;
+	h->chunks++;
+	return 0;
+}
+
+/* Pages that do not hold what was written; gives everything back */
+static uint64_t hog_close(struct hog *h)
+{
+	uint64_t wrong = 0;
+	size_t at;
+	int i;
+
+	for (i = 0; i < h->chunks; i++) {
+		for (at = 0; at < h->chunk / 8; at += KFD_PAGE_BYTES / 8)
+			wrong += h->ptr[i][at] != ((uint64_t)i << 32 | at);
+		munmap(h->ptr[i], h->chunk);
+	}
+	close(h->fd);
+	return wrong;
+}
+
+/* ---- with the scheduler off and on ---- */
+
+FIXTURE(memory) {
+	struct device_health health;
+	bool faults;		/* of the device are what the test is about */
+};
+
+FIXTURE_VARIANT(memory) {
+	bool scheduler;
+};
+
+FIXTURE_VARIANT_ADD(memory, unscheduled) {
+	.scheduler = false,
+};
+
+FIXTURE_VARIANT_ADD(memory, scheduled) {
+	.scheduler = true,
+};
+
+FIXTURE_SETUP(memory)
+{
+	const char *missing = variant->scheduler ? scheduler_missing() : device_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (variant->scheduler)
+		ASSERT_EQ(0, scheduler_defaults());
+	if (kfd_param_get("gpreempt_enable") >= 0)
+		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", variant->scheduler));
+	self->health = device_health();
+}
+
+FIXTURE_TEARDOWN(memory)
+{
+	actor_forget_all();
+	if (!self->faults)
+		EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
+	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	EXPECT_EQ(self->health.stale_translations, device_health().stale_translations);
+	if (variant->scheduler) {
+		EXPECT_EQ(0, wait_no_queues());
+		EXPECT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	}
+}
+
+/*
+ * One process does what it must not: with counters where they cannot be, or a kernel where it cannot run. It is told, and stopped;
+ * others are not disturbed, and the device is good for the next.
+ */
+static void violation(struct __test_metadata *_metadata, enum place place, bool not_present, bool read_only)
+{
+	struct actor *bad = actor_start(0, ARENA), *good = actor_start(0, ARENA), *next;
+	int64_t at = NOWHERE;
+
+	ASSERT_ACTOR(bad);
+	ASSERT_ACTOR(good);
+	ASSERT_EQ(0, actor_queue(bad, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_queue(good, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_call(bad, do_fault_event, 0, 0, 0, 0));
+	if (place != IN_GTT) {
+		at = actor_call(bad, do_buffer, 0, place, KFD_PAGE_BYTES, 0);
+		ASSERT_GT(at, 0);
+	}
+	ASSERT_EQ(0, actor_work(bad, 1, WAVES, STEPS, 100 * US));
+	if (place == NOT_EXECUTABLE) {
+		ASSERT_EQ(0, actor_call(bad, do_move_kernel, 0, 0, 0, 0));
+		bad->work[0].kernel = (void *)(uintptr_t)at;
+	} else {
+		bad->work[0].args[0].counters = (uint64_t)at;
+	}
+	ASSERT_EQ(0, actor_work(good, 1, WAVES, STEPS, 2 * MS));
+	ASSERT_EQ(0, actor_submit(good, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(good, 0, WAVES, LONG));
+	ASSERT_EQ(0, actor_submit(bad, 0, 0, 1, 0));
+
+	ASSERT_EQ(0, actor_call(bad, do_fault_wait, 0, 0, 0, 0));
+	EXPECT_EQ(at, bad->args[4]);
+	EXPECT_EQ(not_present, bad->args[5]);
+	EXPECT_EQ(read_only, bad->args[6]);
+	EXPECT_EQ((int64_t)bad->client.gpu_id, bad->args[7]);
+	EXPECT_EQ(0, wait_waves(bad, false));
+	EXPECT_FALSE(actor_done(bad, 0));
+	EXPECT_EQ(0, actor_wait(good, 0, LONG));
+	EXPECT_EXACTLY_ONCE(good, WAVES * STEPS);
+	EXPECT_EQ(0, actor_stop(bad));
+
+	next = actor_start(0, ARENA);
+	ASSERT_ACTOR(next);
+	ASSERT_EQ(0, actor_queue(next, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(next, 1, WAVES, STEPS, 10 * US));
+	ASSERT_EQ(0, actor_submit(next, 0, 0, 1, 0));
+	EXPECT_EQ(0, actor_wait(next, 0, LONG));
+	EXPECT_EXACTLY_ONCE(next, WAVES * STEPS);
+}
+
+TEST_F(memory, missing_page_is_reported_and_stops_its_process_alone)
+{
+	self->faults = true;
+	violation(_metadata, IN_GTT, true, true);	/* a page that is not there may not be written, either */
+	EXPECT_GT(device_health().gpuvm_faults, self->health.gpuvm_faults);
+}
+
+TEST_F(memory, write_to_read_only_memory_is_reported)
+{
+	self->faults = true;
+	violation(_metadata, READ_ONLY, false, true);
+}
+
+TEST_F(memory, fetch_from_data_memory_is_reported)
+{
+	self->faults = true;
+	violation(_metadata, NOT_EXECUTABLE, false, false);	/* amdkfd has no name for it on gfx9 */
+}
+
+/*
+ * A process replaces what is behind an address while its queue is mapped: the device must see the new pages. Returns the device's
+ * count of translations that it used although they were wrong.
+ */
+static int64_t replace_memory(struct __test_metadata *_metadata)
+{
+	struct actor *a = actor_start(0, ARENA);
+	int64_t before = device_health().stale_translations, at;
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	at = actor_call(a, do_buffer, 0, IN_GTT, KFD_PAGE_BYTES, 0);
+	ASSERT_GT(at, 0);
+	ASSERT_EQ(0, work_in(a, at, WAVES, STEPS, 10 * US));
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_ONCE_IN(a, 0, 0, WAVES * STEPS);
+	/* The first buffer stays allocated: the second cannot get its pages. */
+	ASSERT_EQ(0, actor_call(a, do_unmap_buffer, 0, 0, 0, 0));
+	ASSERT_EQ(at, actor_call(a, do_buffer, 1, IN_GTT, KFD_PAGE_BYTES, at));
+	ASSERT_EQ(1, work_in(a, at, WAVES, STEPS, 10 * US));
+	ASSERT_EQ(0, actor_submit(a, 0, 1, 1, 0));
+	ASSERT_EQ(0, actor_wait(a, 1, LONG));
+	EXPECT_ONCE_IN(a, 1, 1, WAVES * STEPS);
+	EXPECT_EQ(0, actor_stop(a));
+	return device_health().stale_translations - before;
+}
+
+TEST_F(memory, replaced_memory_is_seen)
+{
+	EXPECT_EQ(0, replace_memory(_metadata));
+}
+
+static int lose_invalidations(const char *how_many)
+{
+	int fd = open(LOSE_FILE, O_WRONLY), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, how_many, strlen(how_many)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+/* Negative control of the test before, and of what all others look at in the end */
+TEST_F(memory, lost_invalidation_is_noticed)
+{
+	int err = lose_invalidations("1000000");
+
+	if (err)
+		SKIP(return, "no " LOSE_FILE ": only the virtual GPU can be told to lose invalidations");
+	EXPECT_GT(replace_memory(_metadata), 0);
+	EXPECT_EQ(0, lose_invalidations("0"));
+	self->health.stale_translations = device_health().stale_translations;
+}
+
+/* User pages that nothing uses change under a queue that runs: it is interrupted, and nothing else. */
+static void change_under_work(struct __test_metadata *_metadata, enum change change)
+{
+	struct actor *a = actor_start(0, ARENA);
+	int64_t at;
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_call(a, do_watch, 0, 0, 0, 0));
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	at = actor_call(a, do_buffer, 0, PRIVATE_PAGES, KFD_PAGE_BYTES, 0);
+	ASSERT_GT(at, 0);
+	ASSERT_EQ(0, actor_work(a, 1, WAVES, STEPS, 5 * MS));
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, WAVES, LONG));
+	EXPECT_EQ(0, count(a, EVICTIONS));
+	ASSERT_EQ(0, actor_call(a, do_change, 0, change, 0, 0));
+	EXPECT_EQ(1, count(a, EVICTIONS));
+	if (change == PROTECT) {
+		/* amdkfd wants to write to them and tries again until it may: nothing runs in the meantime. */
+		uint64_t items = kfd_work_progress(&a->work[0]);
+
+		EXPECT_EQ(0, wait_count(a, RETRIES, 3));
+		EXPECT_EQ(0, count(a, RESTORES));
+		EXPECT_EQ(items, kfd_work_progress(&a->work[0]));
+		EXPECT_EQ(0, wait_waves(a, false));
+		ASSERT_EQ(0, actor_call(a, do_change, 0, UNPROTECT, 0, 0));
+	}
+	EXPECT_EQ(0, wait_count(a, RESTORES, 1));
+	EXPECT_EQ(0, wait_waves(a, true));
+	if (change != UNMAP) {
+		ASSERT_EQ(1, work_in(a, at, WAVES, STEPS, 10 * US));
+		ASSERT_EQ(0, actor_submit(a, 0, 1, 1, 0));
+		EXPECT_EQ(0, actor_wait(a, 1, LONG));
+		EXPECT_ONCE_IN(a, 1, 0, WAVES * STEPS);
+	}
+	EXPECT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_EQ(0, wait_at_rest(a));
+	a->works = 1;
+	EXPECT_EXACTLY_ONCE(a, WAVES * STEPS);
+	EXPECT_EQ(0, actor_stop(a));
+}
+
+TEST_F(memory, munmap_behind_a_running_queue_interrupts_it_only)
+{
+	change_under_work(_metadata, UNMAP);
+}
+
+TEST_F(memory, dropped_pages_are_replaced_under_a_running_queue)
+{
+	change_under_work(_metadata, DROP);
+}
+
+TEST_F(memory, write_protected_pages_can_come_back)
+{
+	change_under_work(_metadata, PROTECT);
+}
+
+/* After fork() the pages belong to both; the parent's next write copies them, and the GPU's are the parent's. */
+TEST_F(memory, fork_under_a_running_queue_keeps_its_work)
+{
+	struct actor *a = actor_start(0, ARENA);
+	int64_t at;
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_call(a, do_watch, 0, 0, 0, 0));
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	at = actor_call(a, do_buffer, 0, PRIVATE_PAGES, KFD_PAGE_BYTES, 0);
+	ASSERT_GT(at, 0);
+	ASSERT_EQ(0, work_in(a, at, WAVES, STEPS, 5 * MS));
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_waves(a, true));
+	ASSERT_EQ(0, actor_call(a, do_change, 0, FORK, 0, 0));
+	EXPECT_EQ(0, wait_count(a, RESTORES, 1));
+	EXPECT_EQ(0, wait_waves(a, true));
+	EXPECT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_ONCE_IN(a, 0, 0, WAVES * STEPS);
+	EXPECT_EQ(0, actor_stop(a));
+}
+
+/* Three processes have three quarters of VRAM, somebody else wants half of it: whoever loses it waits, and gets it back whole. */
+TEST_F(memory, evicted_processes_come_back_whole)
+{
+	uint64_t vram = vram_bytes(), half = vram / 2;
+	struct actor *a[3];
+	struct hog hog;
+	int i, evicted = 0;
+
+	if (!vram || vram > VRAM_LIMIT)
+		SKIP(return, "it would have to move half of %llu MiB of VRAM", (unsigned long long)(vram / MIB));
+	for (i = 0; i < 3; i++) {
+		int64_t at;
+
+		a[i] = actor_start(0, ARENA);
+		ASSERT_ACTOR(a[i]);
+		ASSERT_EQ(0, actor_call(a[i], do_watch, 0, 0, 0, 0));
+		at = actor_call(a[i], do_buffer, 0, IN_VRAM, (int64_t)(vram / 4), 0);
+		ASSERT_GT(at, 0) { TH_LOG("actor %d: %s", i, strerror((int)-at)); }
+		ASSERT_EQ(0, actor_queue(a[i], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+		ASSERT_EQ(0, actor_call(a[i], do_fill, 0, KFD_PAGE_BYTES, i << 20, 0));
+		ASSERT_EQ(0, work_in(a[i], at, WAVES, STEPS, 5 * MS));
+	}
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, actor_submit(a[i], 0, 0, 1, 0));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, wait_waves(a[i], true));
+	ASSERT_EQ(0, hog_open(&hog, half / 8));
+	while ((uint64_t)hog.chunks * hog.chunk < half)
+		ASSERT_EQ(0, hog_more(&hog));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, actor_wait(a[i], 0, LONG));
+	for (i = 0; i < 3; i++) {
+		evicted += count(a[i], EVICTIONS) > 0;
+		EXPECT_EQ(0, wait_at_rest(a[i]));
+		EXPECT_ONCE_IN(a[i], 0, 0, WAVES * STEPS);
+		EXPECT_EQ(0, actor_call(a[i], do_compare, 0, KFD_PAGE_BYTES, i << 20, 0));
+	}
+	EXPECT_GE(evicted, 1);
+	EXPECT_EQ(0, hog_close(&hog));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, actor_stop(a[i]));
+}
+
+/* ---- while the scheduler holds a queue ---- */
+
+FIXTURE(preempted) {
+	struct device_health health;
+	bool faults;
+	uint32_t slots;
+	int64_t preemptions;
+	int64_t resumes;
+	struct actor *low;
+	struct actor *high;
+};
+
+/* A low-priority process is in the middle of a grid, preempted, because a high-priority one runs */
+FIXTURE_SETUP(preempted)
+{
+	const char *missing = scheduler_missing();
+	uint64_t vram = vram_bytes();
+	int64_t at;
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_EQ(0, scheduler_defaults());
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 60000));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	self->health = device_health();
+	self->preemptions = counter("preemptions");
+	self->resumes = counter("resumes");
+	self->low = actor_start(LOW_NICE, ARENA);
+	self->high = actor_start(0, ARENA);
+	ASSERT_ACTOR(self->low);
+	ASSERT_ACTOR(self->high);
+	ASSERT_EQ(0, actor_call(self->low, do_watch, 0, 0, 0, 0));
+	ASSERT_EQ(0, actor_call(self->high, do_watch, 0, 0, 0, 0));
+	self->slots = kfd_client_wave_slots(&self->low->client);
+	ASSERT_EQ(0, actor_queue(self->low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_queue(self->high, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	at = actor_call(self->low, do_buffer, 0, IN_VRAM, (int64_t)(vram && vram <= VRAM_LIMIT ? vram / 4 : MIB), 0);
+	ASSERT_GT(at, 0);
+	ASSERT_GT(actor_call(self->low, do_buffer, 1, PRIVATE_PAGES, KFD_PAGE_BYTES, 0), 0);
+	ASSERT_GT(actor_call(self->high, do_buffer, 1, PRIVATE_PAGES, KFD_PAGE_BYTES, 0), 0);
+	ASSERT_EQ(0, actor_work(self->low, 1, self->slots, 20, 5 * MS));
+	ASSERT_EQ(0, actor_work(self->high, 1, self->slots, 60, 10 * MS));
+	ASSERT_EQ(0, actor_submit(self->low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(self->low, 0, self->slots, LONG));
+	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(self->low, 0, "preempted", LONG));
+}
+
+/* Both finish, each item once, and everything that was taken off has been put back */
+FIXTURE_TEARDOWN(preempted)
+{
+	EXPECT_EQ(0, actor_wait(self->low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(self->low, self->slots * 20);
+	if (!self->faults) {
+		EXPECT_EQ(0, actor_wait(self->high, 0, LONG));
+		EXPECT_EXACTLY_ONCE(self->high, self->slots * 60);
+		EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
+	}
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	EXPECT_EQ(0, actor_stop(self->low));
+	EXPECT_EQ(0, actor_stop(self->high));
+	EXPECT_EQ(0, wait_no_queues());
+	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	EXPECT_EQ(self->health.stale_translations, device_health().stale_translations);
+	actor_forget_all();
+	EXPECT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	EXPECT_EQ(0, scheduler_defaults());
+}
+
+/* The low one's memory goes and comes back: that must not put it back on the device. */
+static void stays_preempted(struct __test_metadata *_metadata, FIXTURE_DATA(preempted) *self, uint64_t items)
+{
+	EXPECT_EQ(0, wait_count(self->low, RESTORES, 1));
+	kfd_sleep_ns(20 * MS);
+	EXPECT_FALSE(actor_done(self->high, 0));
+	EXPECT_TRUE(state_is(self->low, 0, "preempted"));
+	EXPECT_EQ(items, kfd_work_progress(&self->low->work[0]));
+}
+
+TEST_F(preempted, user_pages_change_and_it_stays_off)
+{
+	uint64_t items = kfd_work_progress(&self->low->work[0]);
+
+	ASSERT_EQ(0, actor_call(self->low, do_change, 1, DROP, 0, 0));
+	stays_preempted(_metadata, self, items);
+}
+
+TEST_F(preempted, evicted_vram_comes_back_and_it_stays_off)
+{
+	uint64_t vram = vram_bytes();
+	uint64_t items = kfd_work_progress(&self->low->work[0]);
+	struct hog hog;
+
+	if (!vram || vram > VRAM_LIMIT)
+		SKIP(return, "it would have to move most of %llu MiB of VRAM", (unsigned long long)(vram / MIB));
+	ASSERT_EQ(0, actor_call(self->low, do_fill, 0, 0, 7, 0));
+	ASSERT_EQ(0, hog_open(&hog, vram / 16));
+	/* Until the process has been thrown out once */
+	while (!count(self->low, EVICTIONS) && hog.chunks < 15)
+		ASSERT_EQ(0, hog_more(&hog));
+	stays_preempted(_metadata, self, items);
+	EXPECT_EQ(0, hog_close(&hog));
+	EXPECT_EQ(0, actor_call(self->low, do_compare, 0, 0, 7, 0));
+}
+
+/* The one that is to run is off the device for a while itself: neither is stuck. */
+TEST_F(preempted, user_pages_of_the_other_change)
+{
+	ASSERT_EQ(0, actor_call(self->high, do_change, 1, DROP, 0, 0));
+	EXPECT_EQ(0, wait_count(self->high, RESTORES, 1));
+}
+
+/* amdkfd stops the one that is to run for good: what it held goes on. */
+TEST_F(preempted, violation_of_the_other_releases_it)
+{
+	self->faults = true;
+	ASSERT_EQ(0, actor_call(self->high, do_fault_event, 0, 0, 0, 0));
+	ASSERT_EQ(1, work_in(self->high, NOWHERE, 1, 1, 10 * US));
+	ASSERT_EQ(0, actor_submit(self->high, 0, 1, 1, 0));
+	ASSERT_EQ(0, actor_call(self->high, do_fault_wait, 0, 0, 0, 0));
+	EXPECT_EQ((int64_t)NOWHERE, self->high->args[4]);
+	EXPECT_EQ(0, wait_waves(self->high, false));
+}
+
+TEST_HARNESS_MAIN
