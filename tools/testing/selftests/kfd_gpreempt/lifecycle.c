@@ -379,6 +379,9 @@ TEST_F_TIMEOUT(lifecycle, suspend_resume, 120)
 	put("/sys/power/pm_test", "none");
 	ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
 	EXPECT_STRNE("paused", state);
+	/* For the suspend it was resumed, whoever was busy; now it is preempted anew. */
+	EXPECT_EQ(0, wait_state(p.low, 0, "preempted", LONG));
+	EXPECT_EQ(2, preempt_count(p.low, 0));
 	finish_pair(_metadata, &p);
 }
 
