@@ -216,7 +216,9 @@ static void act(struct gpreempt_node *gn)
 
 	gn->decided_ns = ktime_get_ns();
 	gn->backend->apply(gn, &outcome);
-	gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted, ktime_get_ns());
+	/* A device that does not answer has wasted time, not spent it on preempting: it is not to be preempted more rarely after. */
+	if (!outcome.error)
+		gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted, ktime_get_ns());
 	/* Otherwise the next look finds it so. */
 	if (gn->backend->settled(gn))
 		gpreempt_stats_running(gn, ktime_get_ns());

@@ -149,6 +149,7 @@ TEST_F_TIMEOUT(lifecycle, enable_disable_storm, 120)
 	int64_t preemptions = counter("preemptions");
 	int i;
 
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
 	for (i = 0; i < 30; i++) {
