@@ -974,7 +974,9 @@ static void victim_is_preempted(struct __test_metadata *_metadata, struct host *
 {
 	struct kfd_queue *q = host_queue(h, kind);
 	struct kfd_signal *done = host_signal(h, 1);
-	uint64_t items = (uint64_t)(slots * 3 / 2) * VICTIM_STEPS;
+	/* what PM4 packets dispatch runs on the XCC that reads them */
+	uint32_t reach = launch == launch_aql ? slots : slots / h->client.num_xcc;
+	uint64_t items = (uint64_t)(reach * 3 / 2) * VICTIM_STEPS;
 	int64_t saved = kfd_vgpu_stat("waves_saved"), restored = kfd_vgpu_stat("waves_restored");
 	struct kfd_gpreempt_queue state;
 	struct kfd_work w;
@@ -982,7 +984,7 @@ static void victim_is_preempted(struct __test_metadata *_metadata, struct host *
 
 	ASSERT_NE(NULL, q);
 	/* more waves than slots: the dispatch is half launched when it is taken off */
-	host_work(h, &w, 1, slots * 3 / 2, VICTIM_STEPS, MS);
+	host_work(h, &w, 1, reach * 3 / 2, VICTIM_STEPS, MS);
 	ASSERT_EQ(0, actor_work(urgent, 4, slots, 2, MS));
 	ASSERT_EQ(0, launch(h, q, &w, done));
 	for (round = 1; round <= 3; round++) {
@@ -997,7 +999,7 @@ static void victim_is_preempted(struct __test_metadata *_metadata, struct host *
 	ASSERT_EQ(0, kfd_signal_poll(done, LONG));
 	EXPECT_WORK_ONCE(&w);
 	EXPECT_EXACTLY_ONCE(urgent, 3 * slots * 2);
-	EXPECT_GE(kfd_vgpu_stat("waves_saved"), saved + 3 * (int64_t)slots);
+	EXPECT_GE(kfd_vgpu_stat("waves_saved"), saved + 3 * (int64_t)reach);
 	EXPECT_EQ(kfd_vgpu_stat("waves_saved") - saved, kfd_vgpu_stat("waves_restored") - restored);
 }
 
