@@ -48,8 +48,10 @@ static u32 interrupts(u32 source, u32 *iv)
 static struct bed_queue *pm4_queue(struct bed_process *p)
 {
 	struct bed_queue *q = bed_queue(b, p);
+	u32 xcc;
 
-	q->mqd_words[0x80 + VGPU_HQD_AQL_CONTROL] = 0;
+	for (xcc = 0; xcc < b->config.xccs; xcc++)
+		bed_part(b, q, xcc)[0x80 + VGPU_HQD_AQL_CONTROL] = 0;
 	return q;
 }
 
@@ -1200,19 +1202,21 @@ static void submit_victim(struct victim *v)
 
 static void preempted_life(u32 seed)
 {
+	static void (*const device[])(struct vgpu_config *c) = { NULL, bed_xccs_2, bed_xccs_4 };
 	struct victim v[VICTIMS] = { { 0 } };
 	struct bed_queue *queues[VICTIMS];
 	u32 i, j, action, open;
 	struct bed_process *p[2];
 
 	srand(seed);
-	up();
+	b = bed_new(device[seed % ARRAY_SIZE(device)]);
+	bed_driver_up(b);
 	p[0] = bed_process(b);
 	p[1] = bed_process(b);
 	for (i = 0; i < VICTIMS; i++) {
 		struct bed_process *owner = p[i & 1];
 
-		v[i].q = i == VICTIMS - 1 ? bed_sdma_queue(b, owner, (u32)rand() % 5) : i < 2 ? bed_queue(b, owner) : pm4_queue(owner);
+		v[i].q = i == VICTIMS - 1 ? bed_sdma_queue(b, owner, (u32)rand() % 4) : i < 2 ? bed_queue(b, owner) : pm4_queue(owner);
 		queues[i] = v[i].q;
 		v[i].m = page_of(owner, 4096);
 		for (j = 0; j < 2; j++)
