@@ -216,7 +216,7 @@ static void act(struct gpreempt_node *gn)
 
 	gn->decided_ns = ktime_get_ns();
 	gn->backend->apply(gn, &outcome);
-	/* A device that does not answer has wasted time, not spent it on preempting: it is not to be preempted more rarely after. */
+	/* A device that does not answer has wasted time, not spent it on preempting. */
 	if (!outcome.error)
 		gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted, ktime_get_ns());
 	/* Otherwise the next look finds it so. */
