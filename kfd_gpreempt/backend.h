@@ -19,14 +19,14 @@ struct gpreempt_node;
  * @stop: the device did not acknowledge: nothing may be preempted until it was reset
  * @preempted: queues were taken off the device, or should have been
  * @elapsed_ns: how long the hardware pass took; 0: there was none
- * @map_again: a runlist is missing on the device: call again, even without an action
+ * @again: something is unfinished: call again, even without an action
  */
 struct gpreempt_outcome {
 	int error;
 	bool stop;
 	bool preempted;
 	u64 elapsed_ns;
-	bool map_again;
+	bool again;
 };
 
 /**
@@ -45,7 +45,7 @@ struct gpreempt_backend {
 	bool (*settled)(struct gpreempt_node *gn);
 };
 
-/* backend_hws.c, compiled as part of kfd_device_queue_manager.c */
+/* backend_hws.c, compiled as part of kfd_device_queue_manager.c through backend.c */
 extern const struct gpreempt_backend gpreempt_backend_hws;
 
 #endif /* GPREEMPT_BACKEND_H */

@@ -2,15 +2,10 @@
 /*
  * backend_hws.c - preempting through the hardware scheduler's runlist
  *
- * Included at the end of kfd_device_queue_manager.c, for its static functions; uses what that file includes. A
- * queue is preempted by leaving it out of the runlist: unmapping saves its waves (CWSR), mapping it again continues
- * them. Each pass unmaps every queue of every process once, so a whole decision is carried out by one pass.
+ * Part of backend.c. A queue is preempted by leaving it out of the runlist: unmapping saves its waves (CWSR), mapping
+ * it again continues them. Each pass unmaps every queue of every process once, so a whole decision is carried out by
+ * one pass.
  */
-#ifdef CONFIG_KFD_GPREEMPT
-
-#include "../kfd_gpreempt/core.h"
-#include "v9_structs.h"
-
 /* The CP takes this many times 1000 clocks for waves to end by themselves before it saves them; 0 means for ever. */
 #define HWS_GRACE_PERIOD	1
 
@@ -68,92 +63,10 @@ unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm)
 	return n;
 }
 
-/* What is found on a list under dqm_lock is not destroyed yet, and so is what was registered for it. */
-static struct gpreempt_queue *hws_registered(struct queue *q)
-{
-	/* Pairs with the release at registration. */
-	return smp_load_acquire(&q->gpreempt);
-}
-
-/* Why the queue may not be taken off the device; GPREEMPT_NR_SKIPS: it may. */
-static enum gpreempt_skip hws_obstacle(struct device_queue_manager *dqm, struct qcm_process_device *qpd,
-				       struct queue *q)
-{
-	if (!dqm->sched_running || dqm->sched_halt || dqm->is_hws_hang)
-		return GPREEMPT_SKIP_STOPPED;
-	if (!q->properties.is_active)
-		return GPREEMPT_SKIP_INACTIVE;
-	if (q->properties.is_being_destroyed)
-		return GPREEMPT_SKIP_DESTROYED;
-	if (q->properties.is_gws)
-		return GPREEMPT_SKIP_GWS;
-	if (qpd->is_debug || q->process->debug_trap_enabled)
-		return GPREEMPT_SKIP_DEBUGGED;
-	if (qpd_to_pdd(qpd)->has_reset_queue)
-		return GPREEMPT_SKIP_RESET;
-	if (!q->properties.ctx_save_restore_area_address)
-		return GPREEMPT_SKIP_SAVE_AREA;
-	return GPREEMPT_NR_SKIPS;
-}
-
-/*
- * Was it stopped in the middle of a kernel? The CP writes the offsets when it unmaps; the control stack grows down
- * from its end.
- */
-static bool hws_saved_waves(struct device_queue_manager *dqm, struct queue *q)
-{
-	struct mqd_manager *mm = dqm->mqd_mgrs[KFD_MQD_TYPE_CP];
-	u32 xcc;
-
-	for (xcc = 0; xcc < NUM_XCC(dqm->dev->xcc_mask); xcc++) {
-		const struct v9_mqd *m = q->mqd + mm->mqd_stride(mm, &q->properties) * xcc;
-
-		if (READ_ONCE(m->cp_hqd_cntl_stack_offset) < READ_ONCE(m->cp_hqd_cntl_stack_size))
-			return true;
-	}
-	return false;
-}
-
-/**
- * struct hws_pass - a decision that is being carried out
- * @gn: the node
- * @dqm: its queue manager, locked
- * @now_ns: when the hardware was done
- * @changed: the hardware has to follow
- * @preempting: a queue is taken off the device
- * @victim: the first such queue, to name in messages
- */
-struct hws_pass {
-	struct gpreempt_node *gn;
-	struct device_queue_manager *dqm;
-	u64 now_ns;
-	bool changed;
-	bool preempting;
-	struct gpreempt_queue *victim;
-};
-
-typedef void (*hws_fn)(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q,
-		       struct gpreempt_queue *gq);
-
-static void hws_for_each(struct hws_pass *pass, hws_fn fn)
-{
-	struct device_process_node *cur;
-	struct gpreempt_queue *gq;
-	struct queue *q;
-
-	list_for_each_entry(cur, &pass->dqm->queues, list) {
-		list_for_each_entry(q, &cur->qpd->queues_list, list) {
-			gq = hws_registered(q);
-			if (gq)
-				fn(pass, cur->qpd, q, gq);
-		}
-	}
-}
-
-static void hws_flag_preemption(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+static void hws_flag_preemption(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 				struct gpreempt_queue *gq)
 {
-	enum gpreempt_skip skip = hws_obstacle(pass->dqm, qpd, q);
+	enum gpreempt_skip skip = backend_obstacle(pass->dqm, qpd, q);
 
 	if (skip != GPREEMPT_NR_SKIPS) {
 		/* Until the next time that obstacles are looked for: not again in each pass. */
@@ -174,7 +87,7 @@ static void hws_flag_preemption(struct hws_pass *pass, struct qcm_process_device
 }
 
 /* Not mapped again after a reset: its state is gone, and QUEUE_IS_ACTIVE does not know. */
-static void hws_unflag(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q)
+static void hws_unflag(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q)
 {
 	q->properties.is_preempted = false;
 	if (!QUEUE_IS_ACTIVE(q->properties) || qpd_to_pdd(qpd)->has_reset_queue)
@@ -184,7 +97,7 @@ static void hws_unflag(struct hws_pass *pass, struct qcm_process_device *qpd, st
 	pass->changed = true;
 }
 
-static void hws_flag(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+static void hws_flag(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 		     struct gpreempt_queue *gq)
 {
 	gq->done = GPREEMPT_KEEP;
@@ -196,7 +109,7 @@ static void hws_flag(struct hws_pass *pass, struct qcm_process_device *qpd, stru
 	}
 }
 
-static void hws_undo_preemption(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+static void hws_undo_preemption(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 				struct gpreempt_queue *gq)
 {
 	if (gq->done != GPREEMPT_PREEMPT)
@@ -206,11 +119,11 @@ static void hws_undo_preemption(struct hws_pass *pass, struct qcm_process_device
 	gq->policy.action = GPREEMPT_KEEP;
 }
 
-static void hws_confirm(struct hws_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 			struct gpreempt_queue *gq)
 {
 	if (gq->done == GPREEMPT_PREEMPT) {
-		gpreempt_policy_preempted(&gq->policy, hws_saved_waves(pass->dqm, q), pass->now_ns);
+		gpreempt_policy_preempted(&gq->policy, backend_saved_waves(pass->dqm, q), pass->now_ns);
 		gpreempt_stats_preempted(gq, pass->now_ns);
 		/* The CP may have abandoned a queue, and the driver reset it and still returned 0. */
 		if (qpd_to_pdd(qpd)->has_reset_queue) {
@@ -232,16 +145,16 @@ static void hws_confirm(struct hws_pass *pass, struct qcm_process_device *qpd, s
  * - else: the packets did not get out.
  * In the last two cases nothing was saved, and the victims are where they were.
  */
-static void hws_error(struct hws_pass *pass, int error, struct gpreempt_outcome *outcome)
+static void hws_error(struct backend_pass *pass, int error, struct gpreempt_outcome *outcome)
 {
 	enum gpreempt_failure cause = GPREEMPT_FAILURE_MAP;
 
 	if (pass->dqm->active_runlist) {
-		hws_for_each(pass, hws_undo_preemption);
+		backend_for_each(pass, hws_undo_preemption);
 		cause = error == -ETIME ? GPREEMPT_FAILURE_UNMAP_TIMEOUT : GPREEMPT_FAILURE_SEND;
 	}
 	outcome->stop = error == -ETIME;
-	outcome->map_again = !outcome->stop;
+	outcome->again = !outcome->stop;
 	if (error == -EIO) {
 		gpreempt_stats_skip(pass->gn, NULL, GPREEMPT_SKIP_RESETTING);
 		return;
@@ -253,16 +166,16 @@ static void hws_error(struct hws_pass *pass, int error, struct gpreempt_outcome 
 static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
-	struct hws_pass pass = { .gn = gn, .dqm = dqm };
+	struct backend_pass pass = { .gn = gn, .dqm = dqm };
 	u64 start_ns;
 	int r;
 
 	dqm_lock(dqm);
 	start_ns = ktime_get_ns();
 	pass.now_ns = start_ns;
-	hws_for_each(&pass, hws_flag);
+	backend_for_each(&pass, hws_flag);
 	/* While the driver's scheduler is stopped the flags are enough: it maps what is active when it starts. */
-	if ((pass.changed || gn->map_again) && dqm->sched_running && !dqm->is_hws_hang) {
+	if ((pass.changed || gn->again) && dqm->sched_running && !dqm->is_hws_hang) {
 		r = execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0,
 					 pass.preempting ? HWS_GRACE_PERIOD : USE_DEFAULT_GRACE_PERIOD);
 		pass.now_ns = ktime_get_ns();
@@ -272,7 +185,7 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 		if (r)
 			hws_error(&pass, r, outcome);
 	}
-	hws_for_each(&pass, hws_confirm);
+	backend_for_each(&pass, hws_confirm);
 	dqm_unlock(dqm);
 }
 
@@ -296,5 +209,3 @@ const struct gpreempt_backend gpreempt_backend_hws = {
 	.apply = hws_apply,
 	.settled = hws_settled,
 };
-
-#endif /* CONFIG_KFD_GPREEMPT */

@@ -168,7 +168,7 @@ static void node_start(struct gpreempt_node *gn)
 	mutex_lock(&gn->thread_lock);
 	mutex_lock(&gpreempt_lock);
 	gn->errors = 0;
-	gn->map_again = false;
+	gn->again = false;
 	gn->revive = false;
 	gn->resuming_ns = 0;
 	gn->clear_ns = ktime_get_ns();
@@ -395,7 +395,7 @@ void kfd_gpreempt_unpause(struct kfd_dev *kfd)
 		if (gn->paused && gn->thread) {
 			/* Whatever was wrong before: the device has been set up anew. */
 			gn->errors = 0;
-			gn->map_again = false;
+			gn->again = false;
 			gn->resuming_ns = 0;
 			gn->clear_ns = ktime_get_ns();
 			gn->state = GPREEMPT_STATE_IDLE;

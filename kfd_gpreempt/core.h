@@ -191,7 +191,7 @@ enum gpreempt_state {
  * @occupancy: buffer for waves in flight, one entry per hardware queue
  * @tun: tunables of this pass
  * @derived_ns: when priorities were derived last; 0: they have to be
- * @map_again: a runlist could not be sent: the next pass has to, even without an action
+ * @again: the backend left something unfinished: the next pass calls it, even without an action
  * @errors: failed passes in a row
  * @runlists_built: runlists sent to the device by anybody, written under dqm_lock
  * @runlists_seen: @runlists_built when waves in flight could last be believed
@@ -238,7 +238,7 @@ struct gpreempt_node {
 	struct kfd_cu_occupancy *occupancy;
 	struct gpreempt_tunables tun;
 	u64 derived_ns;
-	bool map_again;
+	bool again;
 	u32 errors;
 	u32 runlists_built;
 	u32 runlists_seen;

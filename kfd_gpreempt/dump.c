@@ -85,7 +85,7 @@ struct queue_copy {
  * @policy: name of the one that decided last
  * @level: see &struct gpreempt_node
  * @errors: see &struct gpreempt_node
- * @map_again: see &struct gpreempt_node
+ * @again: see &struct gpreempt_node
  * @accepting: see &struct gpreempt_node
  * @kick: see &struct gpreempt_node
  * @nr_processes: see &struct gpreempt_node
@@ -110,7 +110,7 @@ struct node_copy {
 	const char *policy;
 	s32 level;
 	u32 errors;
-	bool map_again;
+	bool again;
 	bool accepting;
 	bool kick;
 	u32 nr_processes;
@@ -183,7 +183,7 @@ static void copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->policy = gn->policy.ops ? gn->policy.ops->name : "none";
 	c->level = gn->level;
 	c->errors = gn->errors;
-	c->map_again = gn->map_again;
+	c->again = gn->again;
 	c->accepting = gn->accepting;
 	c->kick = READ_ONCE(gn->kick);
 	c->nr_processes = gn->nr_processes;
@@ -312,8 +312,8 @@ static void print_node(struct drm_printer *p, const struct gpreempt_node *gn, co
 {
 	u32 i;
 
-	drm_printf(p, "node: gpu_id=%u state=%s backend=%s policy=%s level=%d errors=%u map_again=%d accepting=%d kick=%d processes=%u queues=%u runlists_built=%u hw_priorities=%u\n",
-		   gn->node->id, c->state, gn->backend ? gn->backend->name : "none", c->policy, c->level, c->errors, c->map_again,
+	drm_printf(p, "node: gpu_id=%u state=%s backend=%s policy=%s level=%d errors=%u again=%d accepting=%d kick=%d processes=%u queues=%u runlists_built=%u hw_priorities=%u\n",
+		   gn->node->id, c->state, gn->backend ? gn->backend->name : "none", c->policy, c->level, c->errors, c->again,
 		   c->accepting, c->kick, c->nr_processes, c->nr_registered, c->runlists_built,
 		   c->hw_priorities);
 	if (!gn->backend)

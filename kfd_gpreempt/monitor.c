@@ -222,7 +222,7 @@ static void act(struct gpreempt_node *gn)
 	/* Otherwise the next look finds it so. */
 	if (gn->backend->settled(gn))
 		gpreempt_stats_running(gn, ktime_get_ns());
-	gn->map_again = outcome.map_again;
+	gn->again = outcome.again;
 	if (outcome.stop)
 		gn->errors = MAX_ERRORS;
 	else
@@ -245,13 +245,13 @@ static void resume_all(struct gpreempt_node *gn)
 	gn->level = GPREEMPT_LEVEL_NONE;
 	/* Switched off for good, not for a reset: MQDs get back what their programs asked for. */
 	if (!READ_ONCE(gn->thread) && READ_ONCE(gn->hw_priorities))
-		gn->map_again = true;
+		gn->again = true;
 
-	if (!decision.nr_resume && !gn->map_again)
+	if (!decision.nr_resume && !gn->again)
 		return;
 	for (tries = 0; tries < MAX_ERRORS; tries++) {
 		act(gn);
-		if (!gn->map_again)
+		if (!gn->again)
 			break;
 	}
 }
@@ -328,7 +328,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 		return false;
 
 	gpreempt_stats_pass(gn, decision, now_ns, ktime_get_ns());
-	if (decision->nr_preempt || decision->nr_resume || gn->map_again)
+	if (decision->nr_preempt || decision->nr_resume || gn->again)
 		act(gn);
 	return true;
 }
@@ -369,7 +369,7 @@ static u64 look(struct gpreempt_node *gn)
 		if (!xchg(&gn->revive, false))
 			return U64_MAX;
 		gn->errors = 0;
-		gn->map_again = false;
+		gn->again = false;
 		gn->derived_ns = 0;
 		set_state(gn, GPREEMPT_STATE_IDLE);
 	}
@@ -380,7 +380,7 @@ static u64 look(struct gpreempt_node *gn)
 		resume_all(gn);
 		return U64_MAX;
 	}
-	if (gn->map_again)
+	if (gn->again)
 		return gn->tun.params.interval_ns;
 	set_state(gn, decision.park ? GPREEMPT_STATE_PARKED :
 		  decision.contended && gn->tun.params.poll_ns ? GPREEMPT_STATE_POLLING : GPREEMPT_STATE_IDLE);

@@ -12,11 +12,11 @@ series=${KVER%%.*}.$(echo "$KVER" | cut -d. -f2)
 tarball=/usr/src/linux-source-$series.tar.xz
 scripts=$GPREEMPT_CACHE/scripts/$(stat -c %s-%Y "$tarball" 2>/dev/null || true)
 
-# backend_hws.c is part of kfd_device_queue_manager.c.
+# backend*.c are part of kfd_device_queue_manager.c.
 units=()
 for f in "$TOP"/kfd_gpreempt/*.c; do
 	f=$(basename "$f" .c)
-	[ "$f" = backend_hws ] && units+=("$built/$AMD/amdkfd/.kfd_device_queue_manager.o.cmd") ||
+	[ "${f#backend}" != "$f" ] && units+=("$built/$AMD/amdkfd/.kfd_device_queue_manager.o.cmd") ||
 		units+=("$built/$AMD/kfd_gpreempt/.$f.o.cmd")
 done
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+/*
+ * backend.c - what the ways of preempting share
+ *
+ * Included at the end of kfd_device_queue_manager.c, for its static functions; uses what that file includes, and
+ * includes the backends.
+ */
+#ifdef CONFIG_KFD_GPREEMPT
+
+#include "../kfd_gpreempt/core.h"
+#include "v9_structs.h"
+
+/* What is found on a list under dqm_lock is not destroyed yet, and so is what was registered for it. */
+static struct gpreempt_queue *backend_registered(struct queue *q)
+{
+	/* Pairs with the release at registration. */
+	return smp_load_acquire(&q->gpreempt);
+}
+
+/* Why the queue may not be taken off the device; GPREEMPT_NR_SKIPS: it may. */
+static enum gpreempt_skip backend_obstacle(struct device_queue_manager *dqm, struct qcm_process_device *qpd,
+					   struct queue *q)
+{
+	if (!dqm->sched_running || dqm->sched_halt || dqm->is_hws_hang)
+		return GPREEMPT_SKIP_STOPPED;
+	if (!q->properties.is_active)
+		return GPREEMPT_SKIP_INACTIVE;
+	if (q->properties.is_being_destroyed)
+		return GPREEMPT_SKIP_DESTROYED;
+	if (q->properties.is_gws)
+		return GPREEMPT_SKIP_GWS;
+	if (qpd->is_debug || q->process->debug_trap_enabled)
+		return GPREEMPT_SKIP_DEBUGGED;
+	if (qpd_to_pdd(qpd)->has_reset_queue)
+		return GPREEMPT_SKIP_RESET;
+	if (!q->properties.ctx_save_restore_area_address)
+		return GPREEMPT_SKIP_SAVE_AREA;
+	return GPREEMPT_NR_SKIPS;
+}
+
+/*
+ * Was it stopped in the middle of a kernel? The CP writes the offsets when it unmaps; the control stack grows down
+ * from its end.
+ */
+static bool backend_saved_waves(struct device_queue_manager *dqm, struct queue *q)
+{
+	struct mqd_manager *mm = dqm->mqd_mgrs[KFD_MQD_TYPE_CP];
+	u32 xcc;
+
+	for (xcc = 0; xcc < NUM_XCC(dqm->dev->xcc_mask); xcc++) {
+		const struct v9_mqd *m = q->mqd + mm->mqd_stride(mm, &q->properties) * xcc;
+
+		if (READ_ONCE(m->cp_hqd_cntl_stack_offset) < READ_ONCE(m->cp_hqd_cntl_stack_size))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * struct backend_pass - a decision that is being carried out
+ * @gn: the node
+ * @dqm: its queue manager, locked
+ * @now_ns: when the hardware was done
+ * @changed: the hardware has to follow
+ * @preempting: a queue is taken off the device
+ * @victim: the first such queue, to name in messages
+ */
+struct backend_pass {
+	struct gpreempt_node *gn;
+	struct device_queue_manager *dqm;
+	u64 now_ns;
+	bool changed;
+	bool preempting;
+	struct gpreempt_queue *victim;
+};
+
+typedef void (*backend_fn)(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+			   struct gpreempt_queue *gq);
+
+static void backend_for_each(struct backend_pass *pass, backend_fn fn)
+{
+	struct device_process_node *cur;
+	struct gpreempt_queue *gq;
+	struct queue *q;
+
+	list_for_each_entry(cur, &pass->dqm->queues, list) {
+		list_for_each_entry(q, &cur->qpd->queues_list, list) {
+			gq = backend_registered(q);
+			if (gq)
+				fn(pass, cur->qpd, q, gq);
+		}
+	}
+}
+
+#include "../kfd_gpreempt/backend_hws.c"
+
+#endif /* CONFIG_KFD_GPREEMPT */
