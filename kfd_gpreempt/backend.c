@@ -61,9 +61,13 @@ static bool backend_saved_waves(struct device_queue_manager *dqm, struct queue *
  * @gn: the node
  * @dqm: its queue manager, locked
  * @now_ns: when the hardware was done
- * @changed: the hardware has to follow
+ * @changed: the hardware has to follow, or did
  * @preempting: a queue is taken off the device
  * @victim: the first such queue, to name in messages
+ * @parking: the driver is about to suspend or reset the device (mqd)
+ * @again: see &gpreempt_outcome (mqd)
+ * @stop: see &gpreempt_outcome (mqd)
+ * @error: see &gpreempt_outcome (mqd)
  */
 struct backend_pass {
 	struct gpreempt_node *gn;
@@ -72,7 +76,19 @@ struct backend_pass {
 	bool changed;
 	bool preempting;
 	struct gpreempt_queue *victim;
+	bool parking;
+	bool again;
+	bool stop;
+	int error;
 };
+
+/* Until the next time that obstacles are looked for: it is not asked again in each pass. */
+static void backend_refuse(struct backend_pass *pass, struct gpreempt_queue *gq, enum gpreempt_skip skip)
+{
+	gq->policy.immovable = true;
+	gq->policy.action = GPREEMPT_KEEP;
+	gpreempt_stats_skip(pass->gn, gq, skip);
+}
 
 typedef void (*backend_fn)(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 			   struct gpreempt_queue *gq);
@@ -93,5 +109,6 @@ static void backend_for_each(struct backend_pass *pass, backend_fn fn)
 }
 
 #include "../kfd_gpreempt/backend_hws.c"
+#include "../kfd_gpreempt/backend_mqd.c"
 
 #endif /* CONFIG_KFD_GPREEMPT */

@@ -32,20 +32,24 @@ struct gpreempt_outcome {
 /**
  * struct gpreempt_backend - a way of preempting
  * @name: as shown in sysfs
+ * @snapshots: it needs a snapshot of each queue that it preempts
  * @apply: carry out the actions of all queues of a node. Every resume that is possible is made, also after an
- *	error; a preemption is confirmed or undone, never in between, unless &gpreempt_outcome.stop. Context: the
- *	monitor; no lock held; takes dqm_lock and sleeps as long as the hardware takes, up to
+ *	error; a preemption is confirmed or undone, never in between, unless &gpreempt_outcome.stop. A queue that the
+ *	device has been asked for and still holds is confirmed, and resumed only after the device has let go. Context:
+ *	the monitor; no lock held; takes dqm_lock and sleeps as long as the hardware takes, up to
  *	amdgpu.queue_preemption_timeout_ms.
  * @settled: is nobody taking waves off the device or bringing them back right now? Waves in flight tell little
  *	otherwise. Context: the monitor; no lock needed, takes none.
  */
 struct gpreempt_backend {
 	const char *name;
+	bool snapshots;
 	void (*apply)(struct gpreempt_node *gn, struct gpreempt_outcome *outcome);
 	bool (*settled)(struct gpreempt_node *gn);
 };
 
-/* backend_hws.c, compiled as part of kfd_device_queue_manager.c through backend.c */
+/* backend_hws.c and backend_mqd.c, compiled as part of kfd_device_queue_manager.c through backend.c */
 extern const struct gpreempt_backend gpreempt_backend_hws;
+extern const struct gpreempt_backend gpreempt_backend_mqd;
 
 #endif /* GPREEMPT_BACKEND_H */

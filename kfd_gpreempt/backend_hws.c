@@ -69,10 +69,7 @@ static void hws_flag_preemption(struct backend_pass *pass, struct qcm_process_de
 	enum gpreempt_skip skip = backend_obstacle(pass->dqm, qpd, q);
 
 	if (skip != GPREEMPT_NR_SKIPS) {
-		/* Until the next time that obstacles are looked for: not again in each pass. */
-		gq->policy.immovable = true;
-		gq->policy.action = GPREEMPT_KEEP;
-		gpreempt_stats_skip(pass->gn, gq, skip);
+		backend_refuse(pass, gq, skip);
 		return;
 	}
 	gpreempt_stats_preempting(gq);
@@ -104,6 +101,10 @@ static void hws_flag(struct backend_pass *pass, struct qcm_process_device *qpd, 
 	if (gq->policy.action == GPREEMPT_PREEMPT && !q->properties.is_preempted) {
 		hws_flag_preemption(pass, qpd, q, gq);
 	} else if (gq->policy.action == GPREEMPT_RESUME && q->properties.is_preempted) {
+		/* For diagnosis only: firmware may know better than a copy. */
+		if (!gpreempt_snapshot_matches(gq))
+			gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VERIFY, -EUCLEAN);
+		gpreempt_snapshot_forget(gq);
 		hws_unflag(pass, qpd, q);
 		gq->done = GPREEMPT_RESUME;
 	}
@@ -123,6 +124,8 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 			struct gpreempt_queue *gq)
 {
 	if (gq->done == GPREEMPT_PREEMPT) {
+		if (pass->gn->tun.verify)
+			gpreempt_snapshot_take(gq);
 		gpreempt_policy_preempted(&gq->policy, backend_saved_waves(pass->dqm, q), pass->now_ns);
 		gpreempt_stats_preempted(gq, pass->now_ns);
 		/* The CP may have abandoned a queue, and the driver reset it and still returned 0. */

@@ -263,14 +263,16 @@ static void choose_backend(struct gpreempt_node *gn)
 
 	if (node->kfd->shared_resources.enable_mes)
 		gn->reason = "queues are scheduled by MES, which is not supported yet";
-	else if (node->dqm->sched_policy == KFD_SCHED_POLICY_NO_HWS)
-		gn->reason = "the hardware scheduler is off (sched_policy=2), which is not supported yet";
 	else if (!node->kfd->cwsr_enabled)
 		gn->reason = "waves cannot be saved (no CWSR, or amdgpu.cwsr_enable=0)";
 	else if (gc < IP_VERSION(9, 0, 1) || gc >= IP_VERSION(10, 0, 0))
 		gn->reason = "this generation of GPUs is not supported yet";
-	else
+	else if (node->dqm->sched_policy != KFD_SCHED_POLICY_NO_HWS)
 		gn->backend = &gpreempt_backend_hws;
+	else if (amdgpu_sriov_vf(node->adev))
+		gn->reason = "the hardware scheduler is off (sched_policy=2), and queue slots are not a virtual function's to write";
+	else
+		gn->backend = &gpreempt_backend_mqd;
 }
 
 /**

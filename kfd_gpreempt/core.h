@@ -49,12 +49,14 @@ enum gpreempt_hw_priority {
  * @nice: the process's nice value lowers its priority
  * @trust: KFD priorities above normal count without CAP_SYS_NICE
  * @hw_priority: what the hardware is told
+ * @verify: MQDs of preempted queues are compared with snapshots, where the backend does not need that anyway
  */
 struct gpreempt_tunables {
 	struct gpreempt_policy_params params;
 	bool nice;
 	bool trust;
 	enum gpreempt_hw_priority hw_priority;
+	bool verify;
 };
 
 /**
@@ -113,6 +115,12 @@ struct gpreempt_process {
  * @skipped: counted as a skip; not again while it lasts. The monitor's alone
  * @waves_sum: scratch of the monitor while it reads waves in flight
  * @done: scratch of the backend, under dqm_lock: what it did about the action
+ * @snapshot: of its MQDs; NULL: none are made. Set once; the content under dqm_lock
+ * @leaving: preempted, but the device was seen to hold it still (mqd backend, as the four below; under dqm_lock)
+ * @leaving_ring: address of its ring when it was asked to leave
+ * @leaving_ns: when that was
+ * @killed: its waves have been reset, and it still did not leave
+ * @lost: its waves have been reset; it never runs again
  * @preempt_count: preemptions so far; written by the monitor
  * @preempted_ns: time spent preempted, without the current hold; written by the monitor
  */
@@ -135,6 +143,12 @@ struct gpreempt_queue {
 	bool skipped;
 	u32 waves_sum;
 	enum gpreempt_action done;
+	struct gpreempt_snapshot *snapshot;
+	bool leaving;
+	bool killed;
+	bool lost;
+	u64 leaving_ring;
+	u64 leaving_ns;
 	u64 preempt_count;
 	u64 preempted_ns;
 };
@@ -283,10 +297,21 @@ bool gpreempt_monitor_reniced(struct gpreempt_node *gn);
 /* queue.c */
 bool gpreempt_queue_adopt(struct gpreempt_node *gn);
 void gpreempt_queue_unregister_all(struct gpreempt_node *gn);
+void gpreempt_queue_add_snapshots(struct gpreempt_node *gn);
 void gpreempt_queue_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, u64 *pending);
 const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending);
 
+/* snapshot.c */
+struct gpreempt_snapshot *gpreempt_snapshot_alloc(struct queue *q);
+void gpreempt_snapshot_take(struct gpreempt_queue *gq);
+void gpreempt_snapshot_update(struct gpreempt_queue *gq, struct mqd_update_info *minfo);
+void *gpreempt_snapshot_mqds(struct gpreempt_queue *gq);
+void gpreempt_snapshot_forget(struct gpreempt_queue *gq);
+bool gpreempt_snapshot_matches(const struct gpreempt_queue *gq);
+void gpreempt_snapshot_restore(struct gpreempt_queue *gq);
+
 /* params.c */
+bool gpreempt_params_verify(void);
 void gpreempt_params_get(struct gpreempt_tunables *tun);
 const struct gpreempt_policy_ops *gpreempt_params_policy(void);
 const struct gpreempt_policy_ops *gpreempt_params_find_policy(const char *name, const struct gpreempt_policy_ops *kept);

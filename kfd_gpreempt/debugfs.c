@@ -6,9 +6,8 @@
  *
  * gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns effective_prio
  *
- * prio is the logical priority against other processes, effective_prio the same with ageing. state: active (has work), idle, preempted, blocked (waits
- * for something else than the GPU), unmapped (cannot be scheduled). The pointers are read now, everything else is
- * from the monitor's last pass.
+ * prio is the logical priority against other processes, effective_prio the same with ageing. state: see
+ * gpreempt_queue_state(). The pointers are read now, everything else is from the monitor's last pass.
  *
  * gpreempt_processes is a line per process with registered queues, for each node:
  *

@@ -16,6 +16,7 @@ struct kfd_node;
 struct queue;
 struct device_queue_manager;
 struct qcm_process_device;
+struct mqd_update_info;
 
 #ifdef CONFIG_KFD_GPREEMPT
 
@@ -35,6 +36,7 @@ DECLARE_STATIC_KEY_FALSE(kfd_gpreempt_key);
 void __kfd_gpreempt_queue_created(struct queue *q);
 void __kfd_gpreempt_queue_destroyed(struct queue *q);
 void __kfd_gpreempt_queue_updated(struct queue *q);
+void __kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo);
 
 /* Context: p->mutex held; may sleep. @q is on its dqm and visible in procfs. */
 static inline void kfd_gpreempt_queue_created(struct queue *q)
@@ -57,6 +59,13 @@ static inline void kfd_gpreempt_queue_updated(struct queue *q)
 {
 	if (static_branch_unlikely(&kfd_gpreempt_key))
 		__kfd_gpreempt_queue_updated(q);
+}
+
+/* Context: p->mutex and dqm_lock held. The MQDs of @q, which is not on the device, have been written. */
+static inline void kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo)
+{
+	if (static_branch_unlikely(&kfd_gpreempt_key))
+		__kfd_gpreempt_mqd_updated(q, minfo);
 }
 
 /* Context: init and fini of a node; no queue exists on it yet, or new ones are locked out. May sleep. */
@@ -91,6 +100,7 @@ unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm);
 static inline void kfd_gpreempt_queue_created(struct queue *q) { }
 static inline void kfd_gpreempt_queue_destroyed(struct queue *q) { }
 static inline void kfd_gpreempt_queue_updated(struct queue *q) { }
+static inline void kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo) { }
 static inline void kfd_gpreempt_node_init(struct kfd_node *node) { }
 static inline void kfd_gpreempt_node_fini(struct kfd_node *node) { }
 static inline void kfd_gpreempt_pause(struct kfd_dev *kfd) { }

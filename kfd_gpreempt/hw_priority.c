@@ -36,13 +36,13 @@ static u32 wanted(const struct gpreempt_node *gn, struct queue *q)
 	return gq ? clamp(READ_ONCE(gq->policy.priority), 0, KFD_PRIORITY_MAX) : q->properties.priority;
 }
 
-static void write_mqd(struct device_queue_manager *dqm, struct queue *q, u32 priority)
+static void write_mqds(struct device_queue_manager *dqm, struct queue *q, void *mqds, u32 priority)
 {
 	struct mqd_manager *mm = dqm->mqd_mgrs[KFD_MQD_TYPE_CP];
 	u32 xcc;
 
-	for (xcc = 0; xcc < NUM_XCC(dqm->dev->xcc_mask); xcc++) {
-		struct v9_mqd *m = q->mqd + mm->mqd_stride(mm, &q->properties) * xcc;
+	for (xcc = 0; mqds && xcc < NUM_XCC(dqm->dev->xcc_mask); xcc++) {
+		struct v9_mqd *m = mqds + mm->mqd_stride(mm, &q->properties) * xcc;
 
 		m->cp_hqd_pipe_priority = pipe_priority_map[priority];
 		m->cp_hqd_queue_priority = priority;
@@ -75,8 +75,10 @@ void gpreempt_hw_priority_apply(struct gpreempt_node *gn)
 				continue;
 			priority = wanted(gn, q);
 			altered += priority != q->properties.priority;
-			if (m->cp_hqd_queue_priority != priority)
-				write_mqd(dqm, q, priority);
+			if (m->cp_hqd_queue_priority == priority)
+				continue;
+			write_mqds(dqm, q, q->mqd, priority);
+			write_mqds(dqm, q, gpreempt_snapshot_mqds(q->gpreempt), priority);
 		}
 	}
 	WRITE_ONCE(gn->hw_priorities, altered);

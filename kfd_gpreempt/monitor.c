@@ -22,6 +22,8 @@
 #define RETRY_NS	50000ULL
 /* So long does it wait for the runlist to come to rest; a runlist takes milliseconds at worst. */
 #define MAX_UNSETTLED_NS	100000000ULL
+/* When everything has to be resumed, queues that the device still holds are waited for, for so long. */
+#define MAX_LEAVING_NS		10000000000ULL
 
 /**
  * gpreempt_monitor_reniced() - has a process changed its nice value since priorities were derived?
@@ -210,7 +212,7 @@ static void give_up(struct gpreempt_node *gn, int error)
 }
 
 /* No read section: this waits for the hardware. */
-static void act(struct gpreempt_node *gn)
+static int act(struct gpreempt_node *gn)
 {
 	struct gpreempt_outcome outcome = { 0 };
 
@@ -225,16 +227,20 @@ static void act(struct gpreempt_node *gn)
 	gn->again = outcome.again;
 	if (outcome.stop)
 		gn->errors = MAX_ERRORS;
-	else
-		gn->errors = outcome.error ? gn->errors + 1 : 0;
-	if (gn->errors == MAX_ERRORS)
+	else if (outcome.error)
+		gn->errors++;
+	else if (!outcome.again)
+		gn->errors = 0;
+	if (gn->errors >= MAX_ERRORS)
 		give_up(gn, outcome.error);
+	return outcome.error;
 }
 
 /* pass_lock held. */
 static void resume_all(struct gpreempt_node *gn)
 {
 	struct gpreempt_decision decision;
+	u64 deadline_ns;
 	int tries, idx;
 
 	make_room(gn);
@@ -249,8 +255,11 @@ static void resume_all(struct gpreempt_node *gn)
 
 	if (!decision.nr_resume && !gn->again)
 		return;
+	/* Errors are not waited for, queues that are on their way off the device are: the backend sees to their end. */
+	deadline_ns = ktime_get_ns() + MAX_LEAVING_NS;
 	for (tries = 0; tries < MAX_ERRORS; tries++) {
-		act(gn);
+		while (!act(gn) && gn->again && !kthread_should_park() && ktime_get_ns() < deadline_ns)
+			fsleep(1000);
 		if (!gn->again)
 			break;
 	}
@@ -366,24 +375,28 @@ static u64 look(struct gpreempt_node *gn)
 	if (gn->state == GPREEMPT_STATE_FAILED) {
 		/* In this order: who asks sets them in the other. */
 		WRITE_ONCE(gn->kick, false);
-		if (!xchg(&gn->revive, false))
-			return U64_MAX;
-		gn->errors = 0;
-		gn->again = false;
-		gn->derived_ns = 0;
-		set_state(gn, GPREEMPT_STATE_IDLE);
+		if (xchg(&gn->revive, false)) {
+			gn->errors = 0;
+			gn->derived_ns = 0;
+			set_state(gn, GPREEMPT_STATE_IDLE);
+		} else {
+			if (gn->again)
+				act(gn);
+			return gn->again ? gn->tun.params.interval_ns : U64_MAX;
+		}
 	}
 
 	if (!pass(gn, &decision))
 		return RETRY_NS;
 	if (gn->state == GPREEMPT_STATE_FAILED) {
 		resume_all(gn);
-		return U64_MAX;
+		return gn->again ? gn->tun.params.interval_ns : U64_MAX;
 	}
-	if (gn->again)
-		return gn->tun.params.interval_ns;
 	set_state(gn, decision.park ? GPREEMPT_STATE_PARKED :
 		  decision.contended && gn->tun.params.poll_ns ? GPREEMPT_STATE_POLLING : GPREEMPT_STATE_IDLE);
+	if (gn->again)
+		return decision.park ? gn->tun.params.interval_ns :
+		       min(decision.next_ns, gn->tun.params.interval_ns);
 	return decision.park ? U64_MAX : decision.next_ns;
 }
 

@@ -29,6 +29,7 @@ static bool enable;
 static bool nice = true;
 static bool trust_kfd_priority;
 static int hw_priority = GPREEMPT_HW_PRIORITY_NORMAL;
+static bool verify;
 
 static const char *short_name(const struct kernel_param *kp)
 {
@@ -105,6 +106,26 @@ static int bool_set(const char *val, const struct kernel_param *kp)
 static const struct kernel_param_ops bool_ops = {
 	.flags = KERNEL_PARAM_OPS_FL_NOARG,
 	.set = bool_set,
+	.get = param_get_bool,
+};
+
+static void add_snapshots(struct gpreempt_node *gn, void *arg)
+{
+	gpreempt_queue_add_snapshots(gn);
+}
+
+static int verify_set(const char *val, const struct kernel_param *kp)
+{
+	int r = bool_set(val, kp);
+
+	if (!r && verify)
+		gpreempt_core_for_each(add_snapshots, NULL);
+	return r;
+}
+
+static const struct kernel_param_ops verify_ops = {
+	.flags = KERNEL_PARAM_OPS_FL_NOARG,
+	.set = verify_set,
 	.get = param_get_bool,
 };
 
@@ -265,6 +286,8 @@ module_param_cb(gpreempt_hw_priority, &hw_priority_ops, &hw_priority, 0644);
 __MODULE_PARM_TYPE(gpreempt_hw_priority, "charp");
 MODULE_PARM_DESC(gpreempt_hw_priority,
 		 "Hardware priority of scheduled queues: normal (default), or follow the logical priority");
+BOOL_PARAM(verify, &verify_ops,
+	   "Look whether anything writes to the MQDs of preempted queues, and report it (default 0; without the hardware scheduler always on)");
 
 /**
  * gpreempt_params_get() - take a copy of the tunables
@@ -287,6 +310,19 @@ void gpreempt_params_get(struct gpreempt_tunables *tun)
 	tun->nice = READ_ONCE(nice);
 	tun->trust = READ_ONCE(trust_kfd_priority);
 	tun->hw_priority = READ_ONCE(hw_priority);
+	tun->verify = READ_ONCE(verify);
+}
+
+/**
+ * gpreempt_params_verify() - are preempted queues to be verified?
+ *
+ * Context: any.
+ *
+ * Return: gpreempt_verify
+ */
+bool gpreempt_params_verify(void)
+{
+	return READ_ONCE(verify);
 }
 
 /**

@@ -783,6 +783,16 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 }
 
 /**
+ * gpreempt_policy_saved() - what a preempted queue had is known now: confirming it could not wait for that
+ * @q: the queue
+ * @saved_waves: waves were saved, it stopped in the middle of a kernel
+ */
+void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves)
+{
+	q->saved_waves = saved_waves;
+}
+
+/**
  * gpreempt_policy_resumed() - confirm that a queue may run again
  * @q: the queue
  * @now_ns: when

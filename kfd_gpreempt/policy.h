@@ -337,6 +337,7 @@ void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct gpreempt_decision *decision);
 void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gpreempt_decision *decision);
 void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves, u64 now_ns);
+void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves);
 void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted, u64 now_ns);
 

@@ -18,6 +18,7 @@
 #include "amdgpu.h"
 #include "amdgpu_object.h"
 #include "amdgpu_ttm.h"
+#include "kfd_device_queue_manager.h"
 
 static void map_release(struct gpreempt_map *map)
 {
@@ -188,6 +189,7 @@ static void free_queue(struct gpreempt_queue *gq, bool last)
 	map_release(&gq->wptr);
 	if (last)
 		kfree(gq->process);
+	kvfree(gq->snapshot);
 	kfree(gq);
 }
 
@@ -207,8 +209,12 @@ static void register_queue(struct gpreempt_node *gn, struct queue *q, struct mm_
 	gq->gn = gn;
 	gq->q = q;
 	gq->aql = q->properties.format == KFD_QUEUE_FORMAT_AQL;
+	/* That flag is left over only where nothing may load the queue any more. */
+	gq->lost = q->properties.is_preempted;
 	read_properties(gq, trusted);
 	map_pointers(gq, mm);
+	if (gn->backend->snapshots || gpreempt_params_verify())
+		gq->snapshot = gpreempt_snapshot_alloc(q);
 
 	mutex_lock(&gpreempt_lock);
 	if (gn->accepting && !q->gpreempt) {
@@ -331,15 +337,17 @@ void gpreempt_queue_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, 
  *
  * Context: the queue is on its list.
  *
- * Return: active (has work), idle, preempted, blocked (waits for something else than the GPU) or unmapped (cannot be
- * scheduled)
+ * Return: active (has work), idle, preempted, leaving (preempted, but the device still holds it), lost (had to be reset
+ * to make it leave, never runs again), blocked (waits for something else than the GPU) or unmapped (cannot be scheduled)
  */
 const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending)
 {
 	if (!gq->sampled)
 		return "unmapped";
+	if (READ_ONCE(gq->lost))
+		return "lost";
 	if (READ_ONCE(gq->policy.preempted))
-		return "preempted";
+		return READ_ONCE(gq->leaving) ? "leaving" : "preempted";
 	if (READ_ONCE(gq->policy.blocked))
 		return "blocked";
 	return pending || gpreempt_queue_waves(gq) > 0 ? "active" : "idle";
@@ -444,9 +452,35 @@ void gpreempt_queue_unregister_all(struct gpreempt_node *gn)
 			/* Unmap first: a hook that finds q->gpreempt empty goes on to release the buffers. */
 			map_release(&gq->rptr);
 			map_release(&gq->wptr);
+			/* Hooks under dqm_lock have finished with it after this. */
+			dqm_lock(gn->node->dqm);
 			WRITE_ONCE(gq->q->gpreempt, NULL);
+			dqm_unlock(gn->node->dqm);
 			free_queue(gq, last);
 		}
 		mutex_unlock(&gpreempt_lock);
 	} while (gq);
+}
+
+/**
+ * gpreempt_queue_add_snapshots() - give each queue room for a snapshot: it was not needed when it was registered
+ * @gn: the node
+ *
+ * Context: gpreempt_lifecycle held; may sleep.
+ */
+void gpreempt_queue_add_snapshots(struct gpreempt_node *gn)
+{
+	struct gpreempt_snapshot *snapshot;
+	struct gpreempt_queue *gq;
+
+	mutex_lock(&gpreempt_lock);
+	list_for_each_entry(gq, &gn->queues, link) {
+		snapshot = gq->snapshot ? NULL : gpreempt_snapshot_alloc(gq->q);
+		if (!snapshot)
+			continue;
+		dqm_lock(gn->node->dqm);
+		gq->snapshot = snapshot;
+		dqm_unlock(gn->node->dqm);
+	}
+	mutex_unlock(&gpreempt_lock);
 }

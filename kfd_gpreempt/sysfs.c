@@ -119,6 +119,7 @@ COUNTER(relief_slices);
 COUNTER(disabled);
 COUNTER(pass_ns_last);
 COUNTER_OF(pass_ns_max, latency[GPREEMPT_LATENCY_PASS].max_ns);
+COUNTER_OF(verify_mismatches, failed[GPREEMPT_FAILURE_VERIFY]);
 
 static struct attribute *node_attrs[] = {
 	&attr_state.attr,
@@ -141,6 +142,7 @@ static struct attribute *node_attrs[] = {
 	&counter_disabled.attr.attr,
 	&counter_pass_ns_last.attr.attr,
 	&counter_pass_ns_max.attr.attr,
+	&counter_verify_mismatches.attr.attr,
 	NULL
 };
 

@@ -48,6 +48,7 @@ static const struct gpreempt_default gpreempt_defaults[] = {
 	{ "gpreempt_slice_us", 5000 },
 	{ "gpreempt_nice", 1 },
 	{ "gpreempt_trust_kfd_priority", 0 },
+	{ "gpreempt_verify", 0 },
 };
 
 /* NULL, or why no model kernel can run here. */

@@ -599,6 +599,7 @@ TEST_F(settings, bad_values_are_refused_and_said)
 		{ "gpreempt_blocked_us", "4000000000" },
 		{ "gpreempt_nice", "7" },
 		{ "gpreempt_trust_kfd_priority", "7" },
+		{ "gpreempt_verify", "7" },
 	};
 	size_t i, said;
 
@@ -621,7 +622,7 @@ TEST_F(settings, good_values_are_kept)
 		{ "gpreempt_interval_ms", 1 }, { "gpreempt_interval_ms", 100 }, { "gpreempt_poll_us", 0 },
 		{ "gpreempt_poll_us", 50 }, { "gpreempt_poll_us", 1000 }, { "gpreempt_max_hold_ms", 0 },
 		{ "gpreempt_max_hold_ms", 5000 }, { "gpreempt_relief_ms", 1 }, { "gpreempt_blocked_us", 0 },
-		{ "gpreempt_nice", 0 }, { "gpreempt_trust_kfd_priority", 1 }, { "gpreempt_enable", 1 },
+		{ "gpreempt_nice", 0 }, { "gpreempt_trust_kfd_priority", 1 }, { "gpreempt_verify", 1 }, { "gpreempt_enable", 1 },
 	};
 	size_t i;
 

@@ -298,24 +298,21 @@ FIXTURE_TEARDOWN(no_hws)
 	EXPECT_EQ(self->health.stale_translations, device_health().stale_translations);
 }
 
-TEST_F(no_hws, scheduler_says_that_it_is_unsupported)
+TEST_F(no_hws, scheduler_takes_queues_one_by_one)
 {
 	uint32_t gpu = kfd_first_gpu_id();
 	char text[256];
 
 	if (kfd_param_get("gpreempt_enable") < 0)
 		SKIP(return, "this amdgpu has no gpreempt_enable parameter");
-	/* Switching it on is no error: there may be other devices. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	ASSERT_EQ(0, kfd_gpreempt_text(gpu, "state", text, sizeof(text)));
-	EXPECT_STREQ("unsupported", text);
 	ASSERT_EQ(0, kfd_gpreempt_text(gpu, "backend", text, sizeof(text)));
-	EXPECT_STREQ("none", text);
+	EXPECT_STREQ("mqd", text);
 	ASSERT_EQ(0, kfd_gpreempt_text(gpu, "reason", text, sizeof(text)));
-	EXPECT_NE(NULL, strstr(text, "sched_policy=2"));
-	EXPECT_LE(counter("monitor_pid"), 0);
+	EXPECT_STREQ("-", text);
+	EXPECT_GT(counter("monitor_pid"), 0);
 	run_one_grid(_metadata, KFD_BACKING_USERPTR);
-	EXPECT_LE(counter("preemptions"), 0);
+	EXPECT_EQ(0, counter("preemptions"));
 	EXPECT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 }
 

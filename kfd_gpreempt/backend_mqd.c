@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+/*
+ * backend_mqd.c - preempting without the hardware scheduler, queue by queue
+ *
+ * Part of backend.c. With amdgpu.sched_policy=2 the driver chooses the hardware slot of each queue and writes it by
+ * itself, and so do we: a victim is asked to save its waves and leave its slot, and loaded into the same slot later.
+ * Nobody else is disturbed. Slot and VMID stay the queue's own meanwhile.
+ *
+ * A queue that does not leave in time is still running, on some XCCs or on all. It counts as preempted
+ * (is_preempted, so that nobody loads it) and is_active stays true, which is what the driver goes by: whoever evicts
+ * or destroys it asks and waits once more. Later passes look for its end, and bring one about if it does not come.
+ */
+
+/*
+ * Saving takes microseconds to some milliseconds. dqm_lock and the lock of the slot registers are held for so long,
+ * so no more than that at first.
+ */
+#define MQD_SAVE_MS	100
+/* For how long the driver itself waits before it calls a queue lost. */
+#define MQD_PATIENCE_MS	KFD_UNMAP_LATENCY_MS
+/* Waves that are reset need no time. */
+#define MQD_RESET_MS	100
+
+/*
+ * Each XCC has a slot of its own, and all of them are asked even if one fails: the driver's own function stops at the
+ * first error and would leave the others running.
+ */
+static int mqd_unload(struct device_queue_manager *dqm, struct queue *q, enum kfd_preempt_type type, u32 timeout_ms)
+{
+	struct mqd_manager *mm = dqm->mqd_mgrs[KFD_MQD_TYPE_CP];
+	u64 stride = mm->mqd_stride(mm, &q->properties);
+	u32 xcc_mask = dqm->dev->xcc_mask;
+	void *mqd = q->mqd;
+	int xcc, r, error = 0;
+
+	for_each_inst(xcc, xcc_mask) {
+		r = dqm->dev->kfd2kgd->hqd_destroy(dqm->dev->adev, mqd, type, timeout_ms, q->pipe, q->queue, xcc);
+		if (r && error != -ETIME)
+			error = r;
+		mqd += stride;
+	}
+	return error;
+}
+
+/* Does any XCC still run it? By the ring's address at that time: the queue may have been given another one since. */
+static bool mqd_on_device(struct device_queue_manager *dqm, struct queue *q, struct gpreempt_queue *gq)
+{
+	u32 xcc_mask = dqm->dev->xcc_mask;
+	int xcc;
+
+	for_each_inst(xcc, xcc_mask)
+		if (dqm->dev->kfd2kgd->hqd_is_occupied(dqm->dev->adev, gq->leaving_ring, q->pipe, q->queue, xcc))
+			return true;
+	return false;
+}
+
+static void mqd_deactivate(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q)
+{
+	if (!q->properties.is_active)
+		return;
+	q->properties.is_active = false;
+	decrement_queue_count(pass->dqm, qpd, q);
+}
+
+/* Queues that keep the device from others first: each takes the driver half a millisecond or more. */
+static bool mqd_has_work(const struct gpreempt_queue *gq)
+{
+	return gq->policy.pending || (gq->policy.used && (gq->policy.waves || !gq->policy.waves_ns));
+}
+
+static void mqd_preempt(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+			struct gpreempt_queue *gq)
+{
+	enum gpreempt_skip skip;
+	int r;
+
+	if (gq->policy.action != GPREEMPT_PREEMPT || q->properties.is_preempted)
+		return;
+	skip = gq->snapshot ? backend_obstacle(pass->dqm, qpd, q) : GPREEMPT_SKIP_NO_MEMORY;
+	if (skip != GPREEMPT_NR_SKIPS) {
+		backend_refuse(pass, gq, skip);
+		return;
+	}
+	gpreempt_stats_preempting(gq);
+	gq->leaving_ring = q->properties.queue_address;
+	r = mqd_unload(pass->dqm, q, KFD_PREEMPT_TYPE_WAVEFRONT_SAVE, MQD_SAVE_MS);
+	if (r && r != -ETIME) {		/* -EIO: a reset has begun, nothing was asked of it */
+		gq->policy.action = GPREEMPT_KEEP;
+		gpreempt_stats_skip(pass->gn, gq, GPREEMPT_SKIP_RESETTING);
+		return;
+	}
+	q->properties.is_preempted = true;
+	gq->leaving = r;
+	gq->done = GPREEMPT_PREEMPT;
+	pass->changed = true;
+	pass->preempting = true;
+	pass->now_ns = ktime_get_ns();
+	if (r) {
+		gq->leaving_ns = pass->now_ns;
+		gq->killed = false;
+		pass->again = true;
+		pass->error = r;
+		gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_UNMAP_TIMEOUT, r);
+		return;
+	}
+	mqd_deactivate(pass, qpd, q);
+}
+
+static void mqd_preempt_busy(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+			     struct gpreempt_queue *gq)
+{
+	gq->done = GPREEMPT_KEEP;
+	if (mqd_has_work(gq))
+		mqd_preempt(pass, qpd, q, gq);
+}
+
+/* After all of them are off the device: copying is for later, the beneficiary is not to wait for it. */
+static void mqd_preempted(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+			  struct gpreempt_queue *gq)
+{
+	if (gq->done != GPREEMPT_PREEMPT)
+		return;
+	if (!gq->leaving)
+		gpreempt_snapshot_take(gq);
+	/* What is still on the device may have waves. */
+	gpreempt_policy_preempted(&gq->policy, gq->leaving || backend_saved_waves(pass->dqm, q), pass->now_ns);
+	gpreempt_stats_preempted(gq, pass->now_ns);
+}
+
+/* The last resort before the whole GPU is reset: the queue's own waves, then those of the whole process. */
+static bool mqd_kill(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
+{
+	struct device_queue_manager *dqm = pass->dqm;
+
+	mqd_unload(dqm, q, KFD_PREEMPT_TYPE_WAVEFRONT_RESET, MQD_RESET_MS);
+	if (!mqd_on_device(dqm, q, gq))
+		return true;
+	dbgdev_wave_reset_wavefronts(dqm->dev, q->process);
+	mqd_unload(dqm, q, KFD_PREEMPT_TYPE_WAVEFRONT_RESET, MQD_RESET_MS);
+	return !mqd_on_device(dqm, q, gq);
+}
+
+/* Its state is gone: nobody may load it again, so is_preempted stays. The process is told as the driver tells it. */
+static void mqd_lost(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+		     struct gpreempt_queue *gq)
+{
+	gq->leaving = false;
+	gq->lost = true;
+	gq->policy.immovable = true;
+	gpreempt_snapshot_forget(gq);
+	set_queue_as_reset(pass->dqm, q, qpd);
+	/* With a count it tells only processes with has_reset_queue. */
+	pass->dqm->detect_hang_count++;
+	kfd_signal_reset_event(pass->dqm->dev);
+	pass->dqm->detect_hang_count--;
+	gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VICTIM_RESET, -EIO);
+}
+
+/* What has become of a queue that did not leave in time? */
+static void mqd_look_after(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+			   struct gpreempt_queue *gq)
+{
+	if (!gq->leaving)
+		return;
+	if (!mqd_on_device(pass->dqm, q, gq)) {
+		gq->leaving = false;
+		mqd_deactivate(pass, qpd, q);
+		gpreempt_snapshot_take(gq);
+		gpreempt_policy_saved(&gq->policy, backend_saved_waves(pass->dqm, q));
+		return;
+	}
+	pass->again = true;
+	if (gq->killed || ktime_get_ns() - gq->leaving_ns < (u64)MQD_PATIENCE_MS * NSEC_PER_MSEC)
+		return;
+	gq->killed = true;
+	if (mqd_kill(pass, q, gq))
+		mqd_lost(pass, qpd, q, gq);
+	else
+		pass->stop = true;
+}
+
+/* Everything that it takes to run again is in memory: is it still what was saved? */
+static void mqd_verify(struct backend_pass *pass, struct gpreempt_queue *gq)
+{
+	if (gpreempt_snapshot_matches(gq))
+		return;
+	gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VERIFY, -EUCLEAN);
+	gpreempt_snapshot_restore(gq);
+}
+
+static void mqd_load(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+		     struct gpreempt_queue *gq)
+{
+	struct mqd_manager *mm = pass->dqm->mqd_mgrs[KFD_MQD_TYPE_CP];
+	int r;
+
+	/* No mm: this generation's CP fetches the write pointer by itself. */
+	r = mm->load_mqd(mm, q->mqd, q->pipe, q->queue, &q->properties, NULL);
+	q->properties.is_active = true;
+	increment_queue_count(pass->dqm, qpd, q);
+	pass->changed = true;
+	if (!r)
+		return;
+	/* Some XCCs may run it. It leaves them again, and what they save is newer than the snapshot. */
+	pass->again = true;
+	pass->error = r;
+	gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_MAP, r);
+	q->properties.is_preempted = true;
+	gq->leaving_ring = q->properties.queue_address;
+	gq->leaving_ns = ktime_get_ns();
+	gq->killed = false;
+	gq->leaving = mqd_unload(pass->dqm, q, KFD_PREEMPT_TYPE_WAVEFRONT_SAVE, MQD_SAVE_MS);
+	if (gq->leaving)
+		return;
+	mqd_deactivate(pass, qpd, q);
+	gpreempt_snapshot_take(gq);
+}
+
+static void mqd_resume(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+		       struct gpreempt_queue *gq)
+{
+	if (gq->policy.action != GPREEMPT_RESUME || !q->properties.is_preempted)
+		return;
+	if (gq->leaving && !pass->parking)
+		return;			/* never loaded while the device has it: mqd_look_after() goes on */
+	gq->done = GPREEMPT_RESUME;
+	if (gq->lost)
+		return;
+	if (!gq->leaving)
+		mqd_verify(pass, gq);
+	gpreempt_snapshot_forget(gq);
+	q->properties.is_preempted = false;
+	if (gq->leaving) {
+		gq->leaving = false;	/* still active: the driver, which is about to evict it, goes on asking */
+		return;
+	}
+	if (!QUEUE_IS_ACTIVE(q->properties) || qpd_to_pdd(qpd)->has_reset_queue)
+		return;
+	if (!pass->parking) {
+		mqd_load(pass, qpd, q, gq);
+		if (q->properties.is_preempted)
+			gq->done = GPREEMPT_KEEP;
+		return;
+	}
+	q->properties.is_active = true;
+	increment_queue_count(pass->dqm, qpd, q);
+}
+
+static void mqd_resumed(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+			struct gpreempt_queue *gq)
+{
+	if (gq->done != GPREEMPT_RESUME)
+		return;
+	gpreempt_stats_resumed(gq, pass->now_ns);
+	gpreempt_policy_resumed(&gq->policy, pass->now_ns);
+}
+
+static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
+{
+	struct device_queue_manager *dqm = gn->node->dqm;
+	struct backend_pass pass = { .gn = gn, .dqm = dqm };
+	u64 start_ns, saved_ns;
+
+	/* The driver is about to take all queues off, maybe of a device that does not answer: flags are enough. */
+	pass.parking = kthread_should_park();
+
+	dqm_lock(dqm);
+	if (!pass.parking && !down_read_trylock(&dqm->dev->adev->reset_domain->sem)) {
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
+		outcome->again = true;
+		dqm_unlock(dqm);
+		return;
+	}
+	start_ns = ktime_get_ns();
+	pass.now_ns = start_ns;
+	if (!pass.parking)
+		backend_for_each(&pass, mqd_look_after);
+	backend_for_each(&pass, mqd_preempt_busy);
+	backend_for_each(&pass, mqd_preempt);
+	saved_ns = pass.now_ns;
+	backend_for_each(&pass, mqd_preempted);
+	backend_for_each(&pass, mqd_resume);
+	if (pass.preempting)
+		gpreempt_stats_runlist(gn, saved_ns - start_ns, true);
+	else if (pass.changed)
+		gpreempt_stats_runlist(gn, ktime_get_ns() - start_ns, false);
+	pass.now_ns = ktime_get_ns();
+	backend_for_each(&pass, mqd_resumed);
+	if (!pass.parking)
+		up_read(&dqm->dev->adev->reset_domain->sem);
+	dqm_unlock(dqm);
+
+	if (pass.stop)
+		amdgpu_amdkfd_gpu_reset(dqm->dev->adev);
+	outcome->error = pass.stop ? -ETIME : pass.error;
+	outcome->stop = pass.stop;
+	outcome->again = pass.again;
+	outcome->preempted = pass.preempting;
+	outcome->elapsed_ns = pass.changed ? pass.now_ns - start_ns : 0;
+}
+
+/* Whoever takes waves off or waits for that holds dqm_lock. Afterwards they come back in tens of microseconds. */
+static bool mqd_settled(struct gpreempt_node *gn)
+{
+	return !mutex_is_locked(&gn->node->dqm->lock_hidden);
+}
+
+const struct gpreempt_backend gpreempt_backend_mqd = {
+	.name = "mqd",
+	.snapshots = true,
+	.apply = mqd_apply,
+	.settled = mqd_settled,
+};

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+/*
+ * direct.c - preempting without the hardware scheduler: one queue at a time, and what can go wrong with one
+ *
+ * What both ways of preempting have in common is in preempt.c, which runs in both modes.
+ */
+#include "kselftest_harness.h"
+
+#include "fixture.h"
+
+FIXTURE(direct) {
+	struct device_health health;
+	int64_t preemptions;
+	int64_t resumes;
+	int64_t failures;
+	int64_t timeouts;
+	int64_t lost;
+	int64_t mismatches;
+	int64_t disabled;
+	uint32_t slots;
+};
+
+static void no_faults(void)
+{
+	static const char *const names[] = { "fault/dequeue_late", "fault/dequeue_lost", "fault/dequeue_dead", "fault/hung_wave" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		kfd_vgpu_set(names[i], 0);
+}
+
+FIXTURE_SETUP(direct)
+{
+	const char *missing = scheduler_missing();
+	char backend[16];
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (kfd_gpreempt_text(kfd_first_gpu_id(), "backend", backend, sizeof(backend)) || strcmp(backend, "mqd"))
+		SKIP(return, "the hardware scheduler is on: needs amdgpu.sched_policy=2");
+	no_faults();
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_EQ(0, scheduler_defaults());
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	self->health = device_health();
+	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	ASSERT_GT((int)self->slots, 0);
+	self->preemptions = counter("preemptions");
+	self->resumes = counter("resumes");
+	self->failures = counter("failures");
+	self->timeouts = counter("failed_unmap_timeout");
+	self->lost = counter("failed_victim_reset");
+	self->mismatches = counter("verify_mismatches");
+	self->disabled = counter("disabled");
+}
+
+FIXTURE_TEARDOWN(direct)
+{
+	no_faults();
+	actor_forget_all();
+	EXPECT_EQ(0, wait_no_queues());
+	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
+	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	kfd_param_set("gpreempt_enable", 0);
+}
+
+/* What went wrong since the test began, by cause, and nothing else. */
+#define EXPECT_FAILURES(_timeouts, _lost, _mismatches) do { \
+	EXPECT_EQ(self->timeouts + (_timeouts), counter("failed_unmap_timeout")); \
+	EXPECT_EQ(self->lost + (_lost), counter("failed_victim_reset")); \
+	EXPECT_EQ(self->mismatches + (_mismatches), counter("verify_mismatches")); \
+	EXPECT_EQ(self->failures + (_timeouts) + (_lost) + (_mismatches), counter("failures")); \
+	EXPECT_EQ(self->disabled, counter("disabled")); \
+} while (0)
+
+static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t waves, uint32_t steps, uint64_t step_ns)
+{
+	struct actor *a = actor_start(nice, ARENA);
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(a, 1, waves, steps, step_ns));
+	return a;
+}
+
+static void start(struct __test_metadata *_metadata, struct actor *a)
+{
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+}
+
+/* low fills the device until high comes; then low's queue is asked to leave, and reaches a state. */
+static void inversion(struct __test_metadata *_metadata, struct actor *low, struct actor *high, const char *state)
+{
+	start(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, state, LONG));
+}
+
+/* Half of the device belongs to queues of the highest level, and none of their waves moves when the others yield. */
+TEST_F(direct, victims_are_taken_surgically)
+{
+	enum { STEPS = 60 };
+	struct actor *low[2], *third, *high;
+	int64_t saves, saved, restored, runlists, unmaps;
+	uint32_t waves = self->slots / 8;
+	int i;
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	for (i = 0; i < 2; i++) {
+		low[i] = worker(_metadata, LOW_NICE, waves, STEPS, 10 * MS);
+		start(_metadata, low[i]);
+	}
+	third = worker(_metadata, 0, waves, STEPS, 10 * MS);
+	high = worker(_metadata, 0, waves, STEPS / 2, 10 * MS);
+	start(_metadata, third);
+	start(_metadata, high);
+	saves = kfd_vgpu_stat("cwsr_saves");
+	saved = kfd_vgpu_stat("waves_saved");
+	restored = kfd_vgpu_stat("waves_restored");
+	runlists = kfd_vgpu_stat("runlists");
+	unmaps = kfd_vgpu_stat("unmaps");
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, wait_state(low[i], 0, "preempted", LONG));
+	EXPECT_EQ(saves + 2, kfd_vgpu_stat("cwsr_saves"));
+	EXPECT_EQ(saved + 2 * waves, kfd_vgpu_stat("waves_saved"));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_FALSE(actor_done(third, 0));
+	ASSERT_EQ(0, actor_wait(third, 0, LONG));
+	for (i = 0; i < 2; i++) {
+		EXPECT_FALSE(actor_done(low[i], 0));
+		ASSERT_EQ(0, actor_wait(low[i], 0, LONG));
+		EXPECT_EQ(1, preempt_count(low[i], 0));
+		EXPECT_EXACTLY_ONCE(low[i], waves * STEPS);
+	}
+	EXPECT_EXACTLY_ONCE(third, waves * STEPS);
+	EXPECT_EXACTLY_ONCE(high, waves * STEPS / 2);
+	EXPECT_EQ(saves + 2, kfd_vgpu_stat("cwsr_saves"));
+	EXPECT_EQ(restored + 2 * waves, kfd_vgpu_stat("waves_restored"));
+	EXPECT_EQ(runlists, kfd_vgpu_stat("runlists"));
+	EXPECT_EQ(unmaps, kfd_vgpu_stat("unmaps"));
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	EXPECT_FAILURES(0, 0, 0);
+}
+
+/* Idle queues of lower processes are taken along; they come back to the same slot and find what was submitted meanwhile. */
+TEST_F(direct, idle_victims_come_back_with_their_packets)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 20, 10 * MS);
+	struct actor *idle = worker(_metadata, LOW_NICE, 8, 2, MS);
+	struct actor *high = worker(_metadata, 0, self->slots, 20, 10 * MS);
+
+	inversion(_metadata, low, high, "preempted");
+	EXPECT_EQ(0, wait_state(idle, 0, "preempted", LONG));
+	ASSERT_EQ(0, actor_submit(idle, 0, 0, 1, 0));
+	kfd_sleep_ns(20 * MS);
+	EXPECT_EQ(0, kfd_work_progress(&idle->work[0]));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(idle, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 20);
+	EXPECT_EXACTLY_ONCE(idle, 16);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
+	EXPECT_FAILURES(0, 0, 0);
+}
+
+/* Somebody writes garbage over the MQD; what was saved is still known. */
+TEST_F(direct, mqd_scribbled_while_preempted_is_repaired)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+
+	inversion(_metadata, low, high, "preempted");
+	kfd_sleep_ns(5 * MS);
+	ASSERT_EQ(0, kfd_vgpu_set("scribble", 1));
+	/* What the driver writes by right is not mistaken for it, nor lost in the repair. */
+	ASSERT_EQ(0, actor_queue_update(low, 0, 5, 100));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	EXPECT_FAILURES(0, 0, 1);
+}
+
+/* ... and there is no false alarm when only the driver writes. */
+TEST_F(direct, update_of_a_preempted_queue_is_no_mismatch)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+
+	inversion(_metadata, low, high, "preempted");
+	ASSERT_EQ(0, actor_queue_update(low, 0, 3, 100));
+	ASSERT_EQ(0, actor_queue_update(low, 0, 3, 0));
+	kfd_sleep_ns(5 * MS);
+	ASSERT_EQ(0, actor_queue_update(low, 0, 6, 100));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	EXPECT_FAILURES(0, 0, 0);
+}
+
+/* Saving takes three times what a pass waits for. The queue is loaded no earlier than it has left. */
+TEST_F(direct, late_victim_is_waited_for)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 300000));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late", 1));
+	inversion(_metadata, low, high, "leaving");
+	EXPECT_EQ(0, kfd_work_progress(&high->work[0]));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_FALSE(actor_done(low, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	EXPECT_FAILURES(1, 0, 0);
+}
+
+/* The reason for the preemption is gone before the victim has left. */
+TEST_F(direct, late_victim_is_not_loaded_before_it_has_left)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+	uint64_t progress;
+
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 400000));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late", 1));
+	inversion(_metadata, low, high, "leaving");
+	actor_kill(high);
+	progress = kfd_work_progress(&low->work[0]);
+	kfd_sleep_ns(100 * MS);
+	EXPECT_TRUE(state_is(low, 0, "leaving"));
+	EXPECT_EQ(progress, kfd_work_progress(&low->work[0]));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	EXPECT_FAILURES(1, 0, 0);
+}
+
+/* The driver's own paths meet a queue that has not left yet: they wait for it, and do not load it. */
+TEST_F(direct, late_victim_can_be_updated_and_destroyed)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, self->slots, 20, 10 * MS);
+
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 400000));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late", 1));
+	inversion(_metadata, low, high, "leaving");
+	EXPECT_EQ(0, actor_queue_update(low, 0, 5, 100));
+	EXPECT_FALSE(actor_done(high, 0));
+	EXPECT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
+	EXPECT_FAILURES(1, 0, 0);
+
+	/* The same again, and this time it goes. */
+	ASSERT_EQ(1, actor_work(low, 1, self->slots, 40, 10 * MS));
+	ASSERT_EQ(1, actor_work(high, 1, self->slots, 2, 10 * MS));
+	ASSERT_EQ(0, actor_submit(low, 0, 1, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 1, 1, LONG));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late", 1));
+	ASSERT_EQ(0, actor_submit(high, 0, 1, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "leaving", LONG));
+	EXPECT_EQ(0, actor_queue_destroy(low, 0));
+	ASSERT_EQ(0, actor_wait(high, 1, LONG));
+	EXPECT_EQ(0, actor_tally(low).twice);
+	EXPECT_FAILURES(2, 0, 0);
+}
+
+/*
+ * The victim never leaves: after the driver's own limit its waves are reset. It never runs again, its process lives and may
+ * have new queues, and everybody else goes on.
+ */
+TEST_F_TIMEOUT(direct, timeout_is_driven_to_an_end, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
+	struct actor *other = worker(_metadata, LOW_NICE, 8, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+	uint64_t progress;
+
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_lost", 1));
+	start(_metadata, low);
+	ASSERT_EQ(0, actor_submit(other, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(other, 0, LONG));
+	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	EXPECT_FAILURES(1, 1, 0);
+	progress = kfd_work_progress(&low->work[0]);
+	kfd_sleep_ns(100 * MS);
+	EXPECT_EQ(progress, kfd_work_progress(&low->work[0]));
+	EXPECT_FALSE(actor_done(low, 0));
+	EXPECT_TRUE(state_is(low, 0, "lost"));
+	EXPECT_EQ(0, actor_tally(low).twice);
+	EXPECT_EQ(0, kfd_vgpu_stat("slots_busy"));
+	/* Not by the driver either. */
+	EXPECT_EQ(0, actor_queue_update(low, 0, 6, 100));
+	kfd_sleep_ns(50 * MS);
+	EXPECT_EQ(progress, kfd_work_progress(&low->work[0]));
+
+	EXPECT_EQ(0, actor_queue_destroy(low, 0));
+	ASSERT_EQ(0, actor_queue(low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(1, actor_work(low, 1, 8, 2, MS));
+	ASSERT_EQ(0, actor_submit(low, 0, 1, 1, 0));
+	EXPECT_EQ(0, actor_wait(low, 1, LONG));
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+/* Switching off waits for the end as well, whatever it is. */
+TEST_F_TIMEOUT(direct, switching_off_outlasts_a_lost_victim, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_lost", 1));
+	inversion(_metadata, low, high, "leaving");
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	EXPECT_FAILURES(1, 1, 0);
+	EXPECT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	EXPECT_EQ(0, wait_state(low, 0, "lost", LONG));
+	EXPECT_FALSE(actor_done(low, 0));
+	EXPECT_EQ(0, actor_tally(low).twice);
+}
+
+TEST_F_TIMEOUT(direct, victim_that_does_not_leave_can_be_killed, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_lost", 1));
+	inversion(_metadata, low, high, "leaving");
+	actor_kill(low);
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	EXPECT_EQ(0, actor_tally(low).twice);
+	EXPECT_FAILURES(1, 0, 0);
+}
+
+TEST_HARNESS_MAIN
