@@ -22,8 +22,9 @@
 #include "kfdlib.h"
 
 #define TOPOLOGY	"/sys/devices/virtual/kfd/kfd/topology/nodes"
-#define VGPU_STATS	"/sys/kernel/debug/vgpu/stats"
-#define VGPU_CUS	"/sys/kernel/debug/vgpu/cus"
+#define VGPU_DEBUGFS	"/sys/kernel/debug/vgpu"
+#define VGPU_STATS	VGPU_DEBUGFS "/stats"
+#define VGPU_CUS	VGPU_DEBUGFS "/cus"
 #define GPREEMPT_SYSFS	"/sys/class/kfd/kfd/gpreempt"
 #define GPREEMPT_QUEUES	"/sys/kernel/debug/kfd/gpreempt"
 #define GPREEMPT_PROCESSES	GPREEMPT_QUEUES "_processes"
@@ -152,14 +153,13 @@ int64_t kfd_param_get(const char *name)
 	return text_to_number(text);
 }
 
-static int write_text(const char *path, const char *value)
+static int write_text(const char *path, const char *text)
 {
-	int fd, err = 0;
+	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
 
-	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (write(fd, value, strlen(value)) < 0)
+	if (write(fd, text, strlen(text)) < 0)
 		err = -errno;
 	close(fd);
 	return err;
@@ -270,6 +270,30 @@ int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max)
 			   &cu[n].started) == 5)
 			n++;
 	return n;
+}
+
+static void vgpu_path(char *path, size_t size, const char *name)
+{
+	snprintf(path, size, VGPU_DEBUGFS "/%s", name);
+}
+
+int64_t kfd_vgpu_get(const char *name)
+{
+	char path[128], text[32];
+	int n;
+
+	vgpu_path(path, sizeof(path), name);
+	n = read_text(path, text, sizeof(text));
+	return n < 0 ? -1 : text_to_number(text);
+}
+
+int kfd_vgpu_set(const char *name, int64_t value)
+{
+	char path[128], text[32];
+
+	vgpu_path(path, sizeof(path), name);
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	return write_text(path, text);
 }
 
 bool kfd_client_is_virtual(void)

@@ -310,6 +310,8 @@ int kfd_gpreempt_process_set(int pid, const char *settings);	/* "weight=75 deadl
 int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name);	/* /sys/class/kfd/kfd/gpreempt/<gpu_id>/<name> */
 int64_t kfd_vgpu_stat(const char *name);			/* /sys/kernel/debug/vgpu/stats */
 int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max);		/* /sys/kernel/debug/vgpu/cus; how many, negative errno */
+int kfd_vgpu_set(const char *name, int64_t value);		/* a file of /sys/kernel/debug/vgpu, say fault/unmap_lost */
+int64_t kfd_vgpu_get(const char *name);
 uint32_t kfd_first_gpu_id(void);				/* 0 = none */
 int kfd_first_render_minor(void);				/* -1 = none */
 int64_t kfd_proc_stat(int pid, uint32_t gpu_id, const char *name);	/* /sys/class/kfd/kfd/proc/<pid>/stats_<gpu_id>/ */
