@@ -279,15 +279,15 @@ TEST_F(direct, late_victim_can_be_updated_and_destroyed)
  */
 TEST_F_TIMEOUT(direct, timeout_is_driven_to_an_end, 120)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 20, 500 * MS);
 	struct actor *other = worker(_metadata, LOW_NICE, 8, 40, 10 * MS);
 	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
 	uint64_t progress;
 
+	/* Its waves run on until they are reset: 10 s of work. */
 	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_lost", 1));
-	start(_metadata, low);
+	inversion(_metadata, low, high, "leaving");
 	ASSERT_EQ(0, actor_submit(other, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	ASSERT_EQ(0, actor_wait(other, 0, LONG));
 	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
@@ -315,7 +315,7 @@ TEST_F_TIMEOUT(direct, timeout_is_driven_to_an_end, 120)
 /* Switching off waits for the end as well, whatever it is. */
 TEST_F_TIMEOUT(direct, switching_off_outlasts_a_lost_victim, 120)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 20, 500 * MS);
 	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
 
 	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_lost", 1));
@@ -332,7 +332,7 @@ TEST_F_TIMEOUT(direct, switching_off_outlasts_a_lost_victim, 120)
 
 TEST_F_TIMEOUT(direct, victim_that_does_not_leave_can_be_killed, 120)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 20, 500 * MS);
 	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
 
 	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_lost", 1));
