@@ -17,6 +17,7 @@
 #define DUMP		"/sys/kernel/debug/kfd/gpreempt_dump"
 #define MQDS		"/sys/kernel/debug/kfd/mqds"
 #define SCRIPTS		"/opt/gpreempt/*.bt"
+#define VGPU_POLL_NS	"/sys/module/vgpu/parameters/poll_ns"
 #define TRACE_KB	"4096"
 
 static char text[4 << 20];
@@ -360,6 +361,33 @@ TEST_F(observe, histograms_count_what_happened)
 	EXPECT_LE(counter("pass_ns_last"), counter("pass_ns_max"));
 	EXPECT_LE(latency("pass_us_p50"), latency("pass_us_p99"));
 	EXPECT_GE(counter("wakeups"), counter("inversions"));
+}
+
+/* Ten seconds of work that nobody competes with: the monitor is not there. */
+TEST_F_TIMEOUT(observe, busy_queue_alone_wakes_nobody, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 101, 100 * MS);
+	int64_t wakeups;
+	uint64_t deadline = kfd_now_ns() + LONG;
+	char state[32] = "";
+
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	while (strcmp(state, "parked") && kfd_now_ns() < deadline) {
+		kfd_sleep_ns(5 * MS);
+		ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
+	}
+	ASSERT_STREQ("parked", state);
+	/* The device's own looking around is most of what this costs. */
+	put(VGPU_POLL_NS, "5000000");
+	wakeups = counter("wakeups");
+	kfd_sleep_ns(10 * SECOND);
+	put(VGPU_POLL_NS, "50000");
+	EXPECT_EQ(wakeups, counter("wakeups"));
+	EXPECT_EQ(self->preemptions, counter("preemptions"));
+	EXPECT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EQ(wakeups, counter("wakeups"));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 101);
 }
 
 /* How many lines of the dump begin with @start and have @pair in them. */
