@@ -85,8 +85,11 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		/* A launch: it does not wait. */
 		q->stalled_ns = 0;
 		q->blocked = false;
+		q->launched_ns = now_ns;
 		forget_waves(q, now_ns);
 	}
+	if (pending || rptr != q->rptr)
+		q->expected_met_ns = q->expected_until_ns;
 	q->used |= rptr || pending;
 	if (pending && !q->preempted && !q->had_demand)
 		q->run_ns = now_ns;
@@ -136,7 +139,8 @@ static bool has_work_held(const struct gpreempt_policy_queue *q)
 /* Held for so long that it must run, whoever else wants to. */
 static bool hold_expired(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return params->max_hold_ns && has_work_held(q) && now_ns - q->starved_ns >= params->max_hold_ns;
+	return params->max_hold_ns && has_work_held(q) && now_ns - q->starved_ns >= params->max_hold_ns &&
+	       !(q->hold && q->hold_unbounded);
 }
 
 static bool in_relief(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
@@ -186,15 +190,25 @@ enum demand { NONE, MAYBE, SURE };
 
 static enum demand demand_of_waves(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	if (!params->waves_known || !q->used)
+	if (!q->used)
 		return NONE;
+	if (!params->waves_known)
+		return q->launched_ns && now_ns - q->launched_ns < GPREEMPT_LAUNCHED_NS ? SURE : NONE;
 	if (!waves_fresh(q, params, now_ns))
 		return MAYBE;
 	return (q->waves && q->waves_ns) || restoring(q, now_ns) ? SURE : NONE;
 }
 
+/* Work that somebody announced, and that has not come yet. */
+static bool expected(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return now_ns < q->expected_until_ns && q->expected_until_ns != q->expected_met_ns;
+}
+
 static enum demand demand_of(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
+	if (expected(q, now_ns))
+		return SURE;
 	if (q->preempted)
 		return has_work_held(q) ? SURE : NONE;
 	if (!q->pending)
@@ -574,11 +588,13 @@ static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpr
 		return q->relief_until_ns;
 	if (now_ns < q->aged_until_ns)
 		end_ns = q->aged_until_ns;
+	if (expected(q, now_ns))
+		end_ns = earlier(end_ns, q->expected_until_ns);
 	if (!gpreempt_policy_stays(q)) {
 		u64 since_ns = q->preempted ? q->starved_ns : now_ns;
 		bool starves = q->preempted ? has_work_held(q) : q->demand[1];
 
-		if (starves && params->max_hold_ns)
+		if (starves && params->max_hold_ns && !(q->hold && q->hold_unbounded))
 			end_ns = earlier(end_ns, since_ns + params->max_hold_ns);
 		if (starves && params->aging_ns && pn->ops->ages && q->missing > 0 && q->missing < AGE_MAX)
 			end_ns = earlier(end_ns, since_ns + params->aging_ns * q->missing);
@@ -614,7 +630,7 @@ static void mark_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns)
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++)
-		if (pn->queues[i]->demand[0])
+		if (pn->queues[i]->demand[0] && !expected(pn->queues[i], now_ns))
 			pn->queues[i]->disturbed_ns = now_ns;
 }
 
@@ -799,6 +815,8 @@ void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves)
  */
 void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 {
+	if (q->saved_waves)
+		q->launched_ns = now_ns;
 	q->preempted = false;
 	q->saved_waves = false;
 	q->active_ns = now_ns;

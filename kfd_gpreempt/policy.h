@@ -44,6 +44,12 @@
 /* Whether an empty ring still has waves does not stay unknown for longer, even while no decision depends on it. */
 #define GPREEMPT_WAVES_UNKNOWN_NS	100000000ULL
 
+/*
+ * Where waves in flight cannot be read, a queue with an empty ring counts as busy for so long after its last launch: long enough for the
+ * host's gap between two kernels and for most kernels, short enough that the end of a request does not cost others much.
+ */
+#define GPREEMPT_LAUNCHED_NS		2000000ULL
+
 /* The overhead budget is a share of this long: a burst of preemptions within it is not slowed down. */
 #define GPREEMPT_OVERHEAD_WINDOW_NS	100000000ULL
 
@@ -119,6 +125,9 @@ struct gpreempt_policy_process {
  * @explicit_priority: somebody asked for this priority, it is not the one the queue was born with. Set by the caller.
  * @immovable: the driver does not allow to preempt it now. Set by the caller.
  * @hold: somebody asked to keep it off the device; it is, except for reliefs. Set by the caller.
+ * @hold_unbounded: with @hold: no relief either. Set by the caller.
+ * @expected_until_ns: somebody announced work: it has demand until then, or until the work came; 0: nobody did. Set by the caller, a
+ *	new announcement to a new time.
  * @weight: wfq: a weight of its own; 0: it belongs to its process's share. Set by the caller.
  * @deadline_ns: edf: a deadline of its own; 0: its process's. Set by the caller.
  *
@@ -130,6 +139,8 @@ struct gpreempt_policy_process {
  * @waves: waves in flight at @waves_ns
  * @waves_ns: when @waves was read; 0: never since @moved_ns
  * @zero_ns: when @waves was first read as 0 and has been 0 since; 0: it is not 0
+ * @expected_met_ns: the @expected_until_ns whose work has come
+ * @launched_ns: when @rptr last moved, or saved waves came back; 0: never
  * @moved_ns: when what was known of its waves became void: @rptr moved, or the queue was preempted or resumed
  * @disturbed_ns: when a runlist last took its waves off the device or left them to be restored; 0: never
  * @stalled_ns: since when @rptr has not moved while the queue had the device and packets; 0: not stalled
@@ -160,8 +171,8 @@ struct gpreempt_policy_process {
  * @due_ns: edf: when the work that it has, or had in this period, is due; 0: never had any
  * @missed: edf: deadlines that passed while it had work
  *
- * All times are in nanoseconds of the caller's clock. The caller provides the storage, zeroed. Members after @deadline_ns belong to the
- * policy; reading them is fine.
+ * All times are in nanoseconds of the caller's clock. The caller provides the storage, zeroed. Members after @expected_until_ns belong to
+ * the policy; reading them is fine.
  */
 struct gpreempt_policy_queue {
 	struct gpreempt_policy_process *process;
@@ -170,8 +181,10 @@ struct gpreempt_policy_queue {
 	bool explicit_priority;
 	bool immovable;
 	bool hold;
+	bool hold_unbounded;
 	u32 weight;
 	u64 deadline_ns;
+	u64 expected_until_ns;
 
 	bool preempted;
 	bool saved_waves;
@@ -187,6 +200,8 @@ struct gpreempt_policy_queue {
 	s32 effective_priority;
 	u64 waves_ns;
 	u64 zero_ns;
+	u64 expected_met_ns;
+	u64 launched_ns;
 	u64 moved_ns;
 	u64 disturbed_ns;
 	u64 stalled_ns;

@@ -159,6 +159,104 @@ TEST(a_hold_yields_to_the_driver, "a queue that the driver does not let go is no
 	CHECK_EQ(node.nr_preempted, 0);
 }
 
+TEST(an_unbounded_hold_has_no_relief, "a queue that is asked to hold without bound stays off, however long its work waits")
+{
+	high = new_queue(new_process(), HIGH);
+	start_hog(high);
+	high->policy.hold = true;
+	high->policy.hold_unbounded = true;
+	pass();
+	passes_for(5 * SEC, 5 * MS);
+	CHECK(!on_device(high));
+	CHECK_EQ(node.nr_relief, 0);
+	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+	high->policy.hold = false;
+	pass_after(POLL);
+	CHECK(on_device(high));
+}
+
+TEST(an_unbounded_hold_is_a_hold, "a queue that is held for its rank has its relief, whatever was said about holds")
+{
+	low_is_held();
+	low->policy.hold_unbounded = true;
+	time_until(low, true, 2 * SEC);
+}
+
+/* ---- announced work ---- */
+
+TEST(announced_work_clears_the_device, "a queue whose work was announced has demand before the work comes, and keeps it for the work")
+{
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	start_hog(low);
+	pass();
+	high->policy.expected_until_ns = node.now_ns + 10 * MS;
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	passes_for(5 * MS, POLL);
+	CHECK(!on_device(low));
+	submit(high, 1);
+	pass_after(POLL);
+	launch(high, 1, 8);
+	passes_for(20 * MS, POLL);
+	CHECK(!on_device(low));
+	finish(high);
+	CHECK(time_until(low, true, 10 * MS) <= 2 * GPREEMPT_WAVES_SETTLE_NS);
+	CHECK_EQ(node.nr_acting, 2);
+}
+
+TEST(announced_work_that_does_not_come, "an announcement ends when it says, and the sleep before that is no longer")
+{
+	u64 start_ns;
+
+	node.params.poll_ns = 0;
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	start_hog(low);
+	pass();
+	start_ns = node.now_ns;
+	high->policy.expected_until_ns = start_ns + 4 * MS;
+	pass_after(MS);
+	CHECK(!on_device(low));
+	CHECK_EQ(node.decision.next_ns, 3 * MS);
+	pass_after(3 * MS);
+	CHECK(on_device(low));
+}
+
+TEST(announced_work_ends_with_the_work, "an announcement does not outlive the work that it announced, a new one counts")
+{
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	start_hog(low);
+	pass();
+	high->policy.expected_until_ns = node.now_ns + 500 * MS;
+	pass_after(POLL);
+	submit(high, 1);
+	pass_after(POLL);
+	drain(high);
+	time_until(low, true, 10 * MS);
+	passes_for(10 * MS, POLL);
+	CHECK(on_device(low));
+	high->policy.expected_until_ns = node.now_ns + 400 * MS;
+	pass_after(POLL);
+	CHECK(!on_device(low));
+}
+
+TEST(announced_work_of_a_held_queue, "a queue that was taken along idle comes back when its work is announced")
+{
+	struct queue *idle = new_queue(new_process(), HIGH - 1);
+
+	low_is_held();
+	CHECK(!on_device(idle));
+	drain(high);
+	idle->policy.priority = HIGH + 1;
+	idle->policy.expected_until_ns = node.now_ns + 10 * MS;
+	pass_after(POLL);
+	CHECK(on_device(idle));
+	CHECK(!on_device(low));
+	CHECK_EQ(node.decision.level, HIGH + 1);
+}
+
 /* ---- overhead budget ---- */
 
 /* High has a short kernel each @period_ns, low works all the time; returns how often low was preempted in @ns. */

@@ -50,7 +50,7 @@ static void passes_until_resumed(const struct queue *q)
 {
 	u32 i;
 
-	for (i = 0; !on_device(q) && i < 10; i++)
+	for (i = 0; !on_device(q) && i < 20; i++)
 		pass_after(POLL);
 	CHECK(on_device(q));
 }
@@ -260,8 +260,8 @@ TEST(saved_waves_get_relief, "saved waves alone are work that the maximum hold c
 	CHECK(on_device(low));
 }
 
-TEST(without_wave_counts_packets_decide,
-     "where waves in flight cannot be read, they are not asked for and pending packets alone are demand")
+TEST(without_wave_counts_launches_decide,
+     "where waves in flight cannot be read, they are not asked for, and a queue is busy for a while after its last launch")
 {
 	node.params.waves_known = false;
 	two_processes();
@@ -270,9 +270,34 @@ TEST(without_wave_counts_packets_decide,
 	passes_for(50 * MS, POLL);
 	CHECK(!on_device(low));
 	launch(high, 1, 8);
+	passes_for(GPREEMPT_LAUNCHED_NS, POLL);
+	CHECK(!on_device(low));
 	pass_after(POLL);
 	CHECK(on_device(low));
 	CHECK_EQ(node.nr_asked, 0);
+}
+
+TEST(without_wave_counts_saved_waves_count,
+     "where waves in flight cannot be read, a queue that returns with saved waves is busy for a while")
+{
+	struct queue *middle;
+
+	node.params.waves_known = false;
+	two_processes();
+	middle = new_queue(new_process(), MIDDLE);
+	submit(middle, 1);
+	launch(middle, 1, 64);
+	start_hog(low);
+	start_hog(high);
+	pass();
+	CHECK(!on_device(middle) && !on_device(low));
+	drain(high);
+	passes_until_resumed(middle);
+	CHECK(!on_device(low));
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	pass_after(GPREEMPT_LAUNCHED_NS);
+	CHECK(on_device(low));
 }
 
 /* ---- asking for waves ---- */
