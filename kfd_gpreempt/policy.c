@@ -88,11 +88,12 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		q->launched_ns = now_ns;
 		forget_waves(q, now_ns);
 	}
-	if (pending || rptr != q->rptr)
+	if (pending || rptr != q->rptr) {
 		q->expected_met_ns = q->expected_until_ns;
+		if (!q->preempted && !q->had_demand)
+			q->run_ns = now_ns;
+	}
 	q->used |= rptr || pending;
-	if (pending && !q->preempted && !q->had_demand)
-		q->run_ns = now_ns;
 	if (rptr != q->rptr || wptr != q->wptr || pending)
 		q->active_ns = now_ns;
 	/* Being held costs a queue nothing before it has work. */

@@ -510,6 +510,19 @@ TEST(min_run_is_kept_by_new_work, "a queue that begins to work on the device is 
 	CHECK_EQ(time_until(low, false, 10 * MS), 3 * MS);
 }
 
+TEST(min_run_is_kept_by_a_single_kernel, "a kernel that was launched before anybody looked has its minimum run as well")
+{
+	node.params.min_run_ns = 3 * MS;
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	pass();
+	submit(low, 1);
+	launch(low, 1, 64);
+	pass_after(POLL);
+	start_hog(high);
+	CHECK_EQ(time_until(low, false, 10 * MS), 3 * MS);
+}
+
 TEST(min_run_takes_no_idle_ones_meanwhile, "as long as the queue in the way runs its minimum, nobody is taken off for nothing")
 {
 	struct queue *idle = new_queue(new_process(), LOW);

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+/*
+ * policies.c - who comes first under each policy, and what is fair
+ *
+ * Assertions are about order, counters and work items. Where shares or times are compared, then within one run on the
+ * same device: meaningful in virtual time (the VM's --icount).
+ */
+#include <sys/klog.h>
+
+#include "kselftest_harness.h"
+
+#include "fixture.h"
+
+FIXTURE(policies) {
+	struct device_health health;
+	int64_t failures;
+	int64_t preemptions;
+	int64_t resumes;
+	uint32_t slots;
+};
+
+FIXTURE_SETUP(policies)
+{
+	const char *missing = scheduler_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_EQ(0, scheduler_defaults());
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	self->health = device_health();
+	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	ASSERT_GT((int)self->slots, 0);
+	self->failures = counter("failures");
+	self->preemptions = counter("preemptions");
+	self->resumes = counter("resumes");
+	ASSERT_GE(self->failures, 0) TH_LOG("/sys/class/kfd/kfd/gpreempt is absent");
+}
+
+FIXTURE_TEARDOWN(policies)
+{
+	actor_forget_all();
+	EXPECT_EQ(0, wait_no_queues());
+	EXPECT_EQ(self->failures, counter("failures"));
+	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
+	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	scheduler_defaults();
+	kfd_param_set("gpreempt_enable", 0);
+}
+
+/* A process with one queue and one work; @launches grids of @waves waves that each run @steps of @step_ns. */
+static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves,
+			    uint32_t steps, uint64_t step_ns)
+{
+	struct actor *a = actor_start(nice, ARENA);
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(a, launches, waves, steps, step_ns));
+	return a;
+}
+
+static void start(struct __test_metadata *_metadata, struct actor *a)
+{
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+}
+
+/* Settings of a process are there from its first queue on. */
+static void set(struct __test_metadata *_metadata, const struct actor *a, const char *settings)
+{
+	ASSERT_EQ(0, kfd_gpreempt_process_set(a->pid, settings)) TH_LOG("%d %s is refused", a->pid, settings);
+}
+
+TEST_F_TIMEOUT(policies, weights_share_the_device, 120)
+{
+	struct actor *heavy = worker(_metadata, 0, 1, self->slots, 600, MS);
+	struct actor *light = worker(_metadata, 0, 1, self->slots, 600, MS);
+	uint64_t done[2];
+
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_policy", "wfq"));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_slice_us", 10000));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	set(_metadata, heavy, "weight=75");
+	set(_metadata, light, "weight=25");
+	ASSERT_EQ(0, actor_submit(heavy, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_submit(light, 0, 0, 1, 0));
+	/* Saving and restoring goes at the cost of whoever's turn it is: a bit more of the shorter turn. */
+	ASSERT_EQ(0, actor_wait_progress(heavy, 0, self->slots * 450, LONG));
+	done[0] = kfd_work_progress(&heavy->work[0]);
+	done[1] = kfd_work_progress(&light->work[0]);
+	TH_LOG("%llu : %llu steps", (unsigned long long)done[0] / self->slots, (unsigned long long)done[1] / self->slots);
+	EXPECT_GE(done[1] * 100, (done[0] + done[1]) * 20);
+	EXPECT_LE(done[1] * 100, (done[0] + done[1]) * 29);
+	EXPECT_GE(preempt_count(heavy, 0), 4);
+	EXPECT_GE(preempt_count(light, 0), 4);
+	ASSERT_EQ(0, actor_wait(heavy, 0, LONG));
+	ASSERT_EQ(0, actor_wait(light, 0, LONG));
+	EXPECT_EXACTLY_ONCE(heavy, self->slots * 600);
+	EXPECT_EXACTLY_ONCE(light, self->slots * 600);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+TEST_F_TIMEOUT(policies, earliest_deadline_first, 120)
+{
+	struct actor *none = worker(_metadata, 0, 1, self->slots, 20, 10 * MS);
+	struct actor *later = worker(_metadata, LOW_NICE, 1, self->slots, 20, 10 * MS);
+	struct actor *sooner = worker(_metadata, LOW_NICE, 1, self->slots, 20, 10 * MS);
+
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_policy", "edf"));
+	set(_metadata, later, "deadline_us=5000000");
+	set(_metadata, sooner, "deadline_us=1000000");
+	start(_metadata, none);
+	start(_metadata, later);
+	start(_metadata, sooner);
+	ASSERT_EQ(0, actor_wait(sooner, 0, LONG));
+	EXPECT_FALSE(actor_done(later, 0));
+	EXPECT_FALSE(actor_done(none, 0));
+	ASSERT_EQ(0, actor_wait(later, 0, LONG));
+	EXPECT_FALSE(actor_done(none, 0));
+	ASSERT_EQ(0, actor_wait(none, 0, LONG));
+	EXPECT_EQ(0, preempt_count(sooner, 0));
+	EXPECT_EXACTLY_ONCE(none, self->slots * 20);
+	EXPECT_EXACTLY_ONCE(later, self->slots * 20);
+	EXPECT_EXACTLY_ONCE(sooner, self->slots * 20);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+/* Whoever is held when the policy changes and need not be under the new one runs; nothing is lost. */
+TEST_F_TIMEOUT(policies, switching_policies_loses_nothing, 120)
+{
+	static const char *const names[] = { "wfq", "edf", "hpf" };
+	struct actor *a[3];
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		a[i] = worker(_metadata, 5 * i, 1, self->slots / 2, 60, 10 * MS);
+		ASSERT_EQ(0, actor_submit(a[i], 0, 0, 1, 0));
+	}
+	set(_metadata, a[2], "deadline_us=50000 weight=300");
+	/* So many preemptions are not what the budget is for. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	for (i = 0; i < 15; i++) {
+		ASSERT_EQ(0, kfd_gpreempt_set_text(kfd_first_gpu_id(), "policy", names[i % 3]));
+		kfd_sleep_ns(17 * MS);
+	}
+	EXPECT_GT(counter("preemptions"), self->preemptions);
+	/* Without deadlines edf holds nobody. */
+	ASSERT_EQ(0, kfd_gpreempt_set_text(kfd_first_gpu_id(), "policy", "hpf"));
+	ASSERT_EQ(0, wait_state(a[1], 0, "preempted", LONG));
+	set(_metadata, a[2], "deadline_us=0");
+	ASSERT_EQ(0, kfd_gpreempt_set_text(kfd_first_gpu_id(), "policy", "edf"));
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	EXPECT_FALSE(actor_done(a[1], 0));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, actor_wait(a[i], 0, LONG));
+		EXPECT_EXACTLY_ONCE(a[i], self->slots / 2 * 60);
+	}
+}
+
+/* @n short requests of high beside low, each after the last one's end and @gap_ns more. Returns how long they took. */
+static uint64_t requests(struct __test_metadata *_metadata, struct actor *high, int work, uint32_t n, uint64_t gap_ns)
+{
+	uint64_t began = kfd_now_ns();
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		ASSERT_EQ(0, actor_submit(high, 0, work, 1, 0));
+		ASSERT_EQ(0, actor_wait(high, work, LONG));
+		kfd_sleep_ns(gap_ns);
+	}
+	return kfd_now_ns() - began;
+}
+
+TEST_F_TIMEOUT(policies, overhead_budget_stretches_preemptions, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 200, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 8, self->slots, 1, MS);
+	uint64_t free_ns, budget_ns;
+	int64_t waits;
+
+	ASSERT_EQ(1, actor_work(high, 8, self->slots, 1, MS));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	start(_metadata, low);
+	waits = counter("skipped_budget");
+	free_ns = requests(_metadata, high, 0, 8, 5 * MS);
+	EXPECT_EQ(waits, counter("skipped_budget"));
+	EXPECT_GE(preempt_count(low, 0), 8);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 1));
+	budget_ns = requests(_metadata, high, 1, 8, 5 * MS);
+	EXPECT_GT(counter("skipped_budget"), waits);
+	TH_LOG("8 requests: %llu us, with a budget of 1 %%: %llu us", (unsigned long long)free_ns / 1000,
+	       (unsigned long long)budget_ns / 1000);
+	EXPECT_GE(budget_ns, 2 * free_ns);
+	EXPECT_FALSE(actor_done(low, 0));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 10));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+	EXPECT_EXACTLY_ONCE(high, 16 * self->slots);
+}
+
+/* Half of the device each: equality means progress for both. */
+TEST_F_TIMEOUT(policies, aging_raises_to_equality_at_most, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 2, 20, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 60, 10 * MS);
+	int64_t reliefs = counter("relief_slices");
+	struct kfd_gpreempt_queue q;
+	bool aged = false;
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_aging_ms", 3));
+	start(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	while (!actor_done(low, 0) && !actor_done(high, 0)) {
+		ASSERT_EQ(0, kfd_gpreempt_queue_get(low->client.gpu_id, low->pid, low->queue[0].id, &q));
+		EXPECT_GE(q.effective_prio, q.prio);
+		EXPECT_LE(q.effective_prio, KFD_PRIORITY_NORMAL);
+		aged |= q.effective_prio > q.prio;
+		kfd_sleep_ns(MS);
+	}
+	EXPECT_TRUE(aged);
+	/* By turns of a relief's length beside high, after 30 ms off the device each. */
+	EXPECT_TRUE(actor_done(low, 0));
+	EXPECT_FALSE(actor_done(high, 0));
+	EXPECT_GE(preempt_count(low, 0), 2);
+	EXPECT_EQ(0, preempt_count(high, 0));
+	EXPECT_EQ(reliefs, counter("relief_slices"));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots / 2 * 20);
+	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 60);
+}
+
+TEST_F(policies, minimum_run_comes_before_a_preemption)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 5, 10 * MS);
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_min_run_us", 100000));
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	/* Ten steps in 100 ms, less what the monitor saw late. */
+	EXPECT_GE(kfd_work_progress(&low->work[0]), self->slots * 8);
+	EXPECT_FALSE(actor_done(low, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 5);
+}
+
+TEST_F_TIMEOUT(policies, resume_delay_spans_gaps, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 60, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 6, self->slots, 1, MS);
+	int64_t before;
+
+	ASSERT_EQ(1, actor_work(high, 6, self->slots, 1, MS));
+	start(_metadata, low);
+	requests(_metadata, high, 0, 6, 10 * MS);
+	before = preempt_count(low, 0);
+	EXPECT_GE(before, 4);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_resume_delay_us", 100000));
+	requests(_metadata, high, 1, 6, 10 * MS);
+	EXPECT_LE(preempt_count(low, 0), before + 1);
+	EXPECT_FALSE(actor_done(low, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 60);
+	EXPECT_EXACTLY_ONCE(high, 12 * self->slots);
+}
+
+TEST_F_TIMEOUT(policies, opt_out_process_is_never_a_victim, 120)
+{
+	struct actor *out = worker(_metadata, LOW_NICE, 1, self->slots / 4, 60, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 4, 60, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 40, 10 * MS);
+	uint64_t progress;
+
+	set(_metadata, out, "opt_out=1");
+	start(_metadata, out);
+	start(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	progress = kfd_work_progress(&out->work[0]);
+	EXPECT_EQ(0, actor_wait_progress(out, 0, progress + self->slots / 2, LONG));
+	EXPECT_FALSE(actor_done(high, 0));
+	/* A held process that opts out gets its queues back while higher work goes on. */
+	set(_metadata, low, "opt_out=1");
+	progress = kfd_work_progress(&low->work[0]);
+	EXPECT_EQ(0, actor_wait_progress(low, 0, progress + self->slots / 4, LONG));
+	EXPECT_FALSE(actor_done(high, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(out, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EQ(0, preempt_count(out, 0));
+	EXPECT_EQ(1, preempt_count(low, 0));
+	EXPECT_EXACTLY_ONCE(out, self->slots / 4 * 60);
+	EXPECT_EXACTLY_ONCE(low, self->slots / 4 * 60);
+	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 40);
+}
+
+/* ---- settings ---- */
+
+static char kernel_log[1 << 20];
+
+static size_t read_kernel_log(void)
+{
+	int n = klogctl(3 /* read all */, kernel_log, sizeof(kernel_log) - 1);
+
+	kernel_log[n < 0 ? 0 : n] = '\0';
+	return n < 0 ? 0 : (size_t)n;
+}
+
+static bool is_logged(const char *text, size_t since)
+{
+	return read_kernel_log() > since && strstr(kernel_log + since, text);
+}
+
+static bool node_policy_is(const char *name)
+{
+	char text[32];
+
+	return !kfd_gpreempt_text(kfd_first_gpu_id(), "policy", text, sizeof(text)) && !strcmp(text, name);
+}
+
+static bool default_policy_is(const char *name)
+{
+	char text[32];
+
+	return !kfd_param_get_text("gpreempt_policy", text, sizeof(text)) && !strcmp(text, name);
+}
+
+TEST_F(policies, unknown_policy_is_refused)
+{
+	size_t said = read_kernel_log();
+
+	EXPECT_EQ(-EINVAL, kfd_param_set_text("gpreempt_policy", "cfs"));
+	EXPECT_TRUE(is_logged("gpreempt: policy=cfs is none of hpf, wfq, edf; kept hpf", said));
+	EXPECT_TRUE(default_policy_is("hpf"));
+	EXPECT_EQ(0, kfd_gpreempt_set_text(kfd_first_gpu_id(), "policy", "wfq\n"));
+	said = read_kernel_log();
+	EXPECT_EQ(-EINVAL, kfd_gpreempt_set_text(kfd_first_gpu_id(), "policy", "lottery\n"));
+	EXPECT_TRUE(is_logged("gpreempt: policy=lottery is none of hpf, wfq, edf; kept wfq", said));
+	EXPECT_TRUE(node_policy_is("wfq"));
+	EXPECT_TRUE(default_policy_is("hpf"));
+	/* The parameter is for all nodes. */
+	EXPECT_EQ(0, kfd_param_set_text("gpreempt_policy", "edf"));
+	EXPECT_TRUE(node_policy_is("edf"));
+	EXPECT_TRUE(default_policy_is("edf"));
+}
+
+TEST_F(policies, bad_process_settings_are_refused)
+{
+	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
+
+	EXPECT_EQ(-EINVAL, kfd_gpreempt_process_set(a->pid, "weight=10001"));
+	EXPECT_EQ(-EINVAL, kfd_gpreempt_process_set(a->pid, "weight=heavy"));
+	EXPECT_EQ(-EINVAL, kfd_gpreempt_process_set(a->pid, "opt_out=2"));
+	EXPECT_EQ(-EINVAL, kfd_gpreempt_process_set(a->pid, "deadline_us=-1"));
+	EXPECT_EQ(-EINVAL, kfd_gpreempt_process_set(a->pid, "colour=1"));
+	EXPECT_EQ(-ESRCH, kfd_gpreempt_process_set(getpid(), "weight=1"));
+	EXPECT_EQ(0, kfd_gpreempt_process_set(a->pid, "weight=10000 deadline_us=1000 opt_out=1"));
+	EXPECT_EQ(0, actor_stop(a));
+}
+
+TEST_F(policies, new_tunables_have_ranges)
+{
+	static const struct {
+		const char *name;
+		const char *bad;
+		const char *message;
+		int64_t good;
+	} tunables[] = {
+		{ "gpreempt_overhead_pct", "51", "gpreempt: overhead_pct=51 is above 50; kept 10", 50 },
+		{ "gpreempt_aging_ms", "3600001", "gpreempt: aging_ms=3600001 is above 3600000; kept 0", 1 },
+		{ "gpreempt_min_run_us", "5", "gpreempt: min_run_us=5 is below 10; kept 0", 1000000 },
+		{ "gpreempt_resume_delay_us", "1000001", "gpreempt: resume_delay_us=1000001 is above 1000000; kept 0", 10 },
+		{ "gpreempt_slice_us", "0", "gpreempt: slice_us=0 is below 500; kept 5000", 500 },
+	};
+	size_t i, said;
+
+	for (i = 0; i < sizeof(tunables) / sizeof(tunables[0]); i++) {
+		said = read_kernel_log();
+		EXPECT_EQ(-EINVAL, kfd_param_set_text(tunables[i].name, tunables[i].bad))
+			TH_LOG("%s accepted %s", tunables[i].name, tunables[i].bad);
+		EXPECT_TRUE(is_logged(tunables[i].message, said)) TH_LOG("not said: %s", tunables[i].message);
+		EXPECT_EQ(0, kfd_param_set(tunables[i].name, tunables[i].good));
+		EXPECT_EQ(tunables[i].good, kfd_param_get(tunables[i].name));
+	}
+}
+
+TEST_HARNESS_MAIN
