@@ -251,6 +251,34 @@ TEST_F(device, killed_process_leaves_the_device_usable)
 	run_one_grid(_metadata, KFD_BACKING_USERPTR);
 }
 
+/* KFD adds up what it finds in the registers of the slots; of several XCCs it asks the first and multiplies. */
+TEST_F(device, cu_occupancy_is_that_of_the_process)
+{
+	struct actor *hog = actor_start(0, ARENA);
+	struct actor *idle = actor_start(0, ARENA);
+	uint32_t waves_per_cu;
+
+	ASSERT_ACTOR(hog);
+	ASSERT_ACTOR(idle);
+	waves_per_cu = hog->client.simd_per_cu * hog->client.max_waves_per_simd;
+	ASSERT_EQ(0, actor_queue(hog, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_queue(idle, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	EXPECT_EQ(0, kfd_proc_stat(hog->pid, hog->client.gpu_id, "cu_occupancy"));
+	ASSERT_EQ(0, actor_work(hog, 1, self->slots, 2, 50 * MS));
+	ASSERT_EQ(1, actor_work(hog, 1, self->slots / 2, 2, 50 * MS));
+	ASSERT_EQ(0, actor_submit(hog, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(hog, 0, 1, LONG));
+	EXPECT_EQ(self->slots / waves_per_cu, kfd_proc_stat(hog->pid, hog->client.gpu_id, "cu_occupancy"));
+	EXPECT_EQ(0, kfd_proc_stat(idle->pid, idle->client.gpu_id, "cu_occupancy"));
+	ASSERT_EQ(0, actor_wait(hog, 0, LONG));
+	ASSERT_EQ(0, actor_submit(hog, 0, 1, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(hog, 1, 1, LONG));
+	EXPECT_EQ(self->slots / 2 / waves_per_cu, kfd_proc_stat(hog->pid, hog->client.gpu_id, "cu_occupancy"));
+	ASSERT_EQ(0, actor_wait(hog, 1, LONG));
+	EXPECT_EQ(0, kfd_proc_stat(hog->pid, hog->client.gpu_id, "cu_occupancy"));
+	EXPECT_EXACTLY_ONCE(hog, self->slots * 3);
+}
+
 TEST_F(device, queues_of_one_process_are_independent)
 {
 	struct actor *a = actor_start(0, ARENA);
