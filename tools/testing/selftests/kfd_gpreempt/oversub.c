@@ -61,6 +61,7 @@ FIXTURE_TEARDOWN(oversub)
 	if (!scheduler_missing()) {
 		EXPECT_EQ(0, wait_no_queues());
 		EXPECT_EQ(self->failures, counter("failures"));
+		kfd_param_set_text("gpreempt_hw_priority", "normal");
 		kfd_param_set("gpreempt_enable", 0);
 	}
 	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
@@ -204,6 +205,9 @@ TEST_F_TIMEOUT(oversub, high_hardware_priority_first, 120)
 {
 	uint64_t done[2];
 
+	/* The scheduler's own default is that all are alike. */
+	if (variant->scheduler)
+		ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow"));
 	race(_metadata, self->slots, (const uint32_t[2]){ 15, KFD_PRIORITY_NORMAL }, done);
 	EXPECT_EQ(4 * self->slots, done[0]);
 	EXPECT_EQ(0, done[1]);
@@ -235,8 +239,9 @@ static uint32_t cus_used(void)
 
 TEST_F_TIMEOUT(oversub, cu_mask_confines_waves, 120)
 {
-	const uint32_t mask = 0x5;
 	struct actor *a = process(_metadata, LOW_NICE), *b = process(_metadata, 0);
+	/* The first and the third CU of each XCC: one that has none would keep the others waiting. */
+	const uint32_t each = (1u << a->client.num_xcc) - 1, mask = each | each << 2 * a->client.num_xcc;
 	uint64_t progress;
 
 	add_queue(_metadata, a, KFD_PRIORITY_NORMAL, self->slots, 4, 10 * MS);

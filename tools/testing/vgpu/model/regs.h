@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regs.h - registers of the virtual GPU by dword index in BAR5, and the register file; those that differ between devices are in asic.c
+ * regs.h - registers of the virtual GPU by dword index in BAR5, and the register file
+ *
+ * Registers that are not at the same place on all devices are in asic.c.
  *
  * Every register is plain memory unless regs.c gives it a meaning. The register file has its own lock: the driver reaches it from
  * any context, the command processor from vgpu_model_run(); neither waits for the other.
