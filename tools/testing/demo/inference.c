@@ -62,26 +62,11 @@ int main(int argc, char **argv)
 	};
 	uint64_t *latency = calloc(requests, sizeof(*latency)), arrival, max = 0;
 	struct kfd_tally tally = { 0 };
-	struct kfd_signal *done;
-	struct kfd_client client;
-	struct kfd_buffer memory, signals;
-	struct kfd_queue queue;
-	struct kfd_work work;
-	uint32_t slots, launches = requests * KERNELS, i, k;
 	uint64_t p50, p99;
+	struct demo demo;
+	uint32_t i, k;
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	demo_check(kfd_client_open(&client), "inference: open", client.why);
-	slots = kfd_client_wave_slots(&client);
-	demo_check(kfd_buffer_userptr(&client, kfd_work_bytes(launches, slots, STEPS), &memory),
-		   "inference: memory", NULL);
-	demo_check(kfd_buffer_userptr(&client, KFD_PAGE_BYTES, &signals), "inference: signals", NULL);
-	demo_check(kfd_queue_create(&client, &queue, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL, 256),
-		   "inference: queue", NULL);
-	kfd_work_init(&work, memory.ptr, launches, slots, STEPS, KERNEL_NS / STEPS);
-	done = signals.ptr;
-	demo_check(kfd_signal_init_event(&client, done, 0), "inference: event", NULL);
-
+	demo_open(&demo, requests * KERNELS, STEPS, KERNEL_NS / STEPS, 1);
 	arrival = kfd_now_ns() + PERIOD_NS;
 	for (i = 0; i < requests; i++, arrival += PERIOD_NS) {
 		bool shown = i == requests / 2;
@@ -89,30 +74,30 @@ int main(int argc, char **argv)
 		if (kfd_now_ns() < arrival)
 			kfd_sleep_until_ns(arrival);
 		if (shown)
-			show_pointers("before", &queue, &watched);
-		kfd_signal_reset(done, 1);
+			show_pointers("before", &demo.queue, &watched);
+		kfd_signal_reset(demo.done, 1);
 		for (k = 0; k < KERNELS; k++)
-			demo_check(kfd_work_submit(&queue, &work, k == KERNELS - 1 ? done : NULL,
+			demo_check(kfd_work_submit(&demo.queue, &demo.work, k == KERNELS - 1 ? demo.done : NULL,
 						   KFD_PACKET_BARRIER | (k == KERNELS - 1 ? 0 : KFD_PACKET_SILENT)),
 				   "inference: submit", NULL);
 		if (shown) {
 			kfd_sleep_ns(DURING_NS);
-			show_pointers("during", &queue, &watched);
+			show_pointers("during", &demo.queue, &watched);
 		}
-		demo_check(kfd_signal_wait(&client, done, PATIENCE_NS), "inference: wait", NULL);
+		demo_check(kfd_signal_wait(&demo.client, demo.done, PATIENCE_NS), "inference: wait", NULL);
 		latency[i] = kfd_now_ns() - arrival;
 		if (latency[i] > max)
 			max = latency[i];
 		if (shown) {
 			kfd_sleep_ns(AFTER_NS);
-			show_pointers("after", &queue, &watched);
+			show_pointers("after", &demo.queue, &watched);
 		}
 		if ((i + 1) % 50 == 0)
 			printf("progress %u/%u requests, last %llu us\n", i + 1, requests,
 			       (unsigned long long)latency[i] / KFD_NS_PER_US);
 	}
-	kfd_work_tally(&work, &tally);
-	demo_check(kfd_queue_destroy(&queue), "inference: destroy", NULL);
+	kfd_work_tally(&demo.work, &tally);
+	demo_check(kfd_queue_destroy(&demo.queue), "inference: destroy", NULL);
 	p50 = demo_percentile(latency, requests, 50);
 	p99 = demo_percentile(latency, requests, 99);
 	printf("inference done=%llu lost=%llu twice=%llu requests=%u p50_us=%llu p99_us=%llu max_us=%llu\n",

@@ -48,46 +48,29 @@ int main(int argc, char **argv)
 	uint64_t *latency = calloc(iterations, sizeof(*latency)), submitted[IN_FLIGHT] = { 0 }, start, end;
 	struct sigaction action = { .sa_handler = on_term, .sa_flags = SA_RESTART };
 	struct kfd_tally tally = { 0 };
-	struct kfd_signal *done;
-	struct kfd_client client;
-	struct kfd_buffer memory, signals;
-	struct kfd_queue queue;
-	struct kfd_work work;
-	uint32_t slots, launches, begun = 0, ended = 0, i;
+	uint32_t begun = 0, ended = 0;
+	struct demo demo;
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
 	sigaction(SIGTERM, &action, NULL);
-	demo_check(kfd_client_open(&client), "training: open", client.why);
-	slots = kfd_client_wave_slots(&client);
-	launches = iterations * GRIDS;
-	demo_check(kfd_buffer_userptr(&client, kfd_work_bytes(launches, slots, STEPS), &memory),
-		   "training: memory", NULL);
-	demo_check(kfd_buffer_userptr(&client, KFD_PAGE_BYTES, &signals), "training: signals", NULL);
-	demo_check(kfd_queue_create(&client, &queue, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL, 256),
-		   "training: queue", NULL);
-	kfd_work_init(&work, memory.ptr, launches, slots, STEPS, GRID_NS / STEPS);
-	done = signals.ptr;
-	for (i = 0; i < IN_FLIGHT; i++)
-		demo_check(kfd_signal_init_event(&client, &done[i], 0), "training: event", NULL);
-
+	demo_open(&demo, iterations * GRIDS, STEPS, GRID_NS / STEPS, IN_FLIGHT);
 	start = kfd_now_ns();
 	while (!stop || ended < begun) {
 		while (!stop && begun < iterations && begun - ended < IN_FLIGHT) {
 			submitted[begun % IN_FLIGHT] = kfd_now_ns();
-			submit_iteration(&queue, &work, &done[begun % IN_FLIGHT]);
+			submit_iteration(&demo.queue, &demo.work, &demo.done[begun % IN_FLIGHT]);
 			begun++;
 		}
 		if (ended == begun)
 			break;		/* out of room: the caller asked for too few seconds */
-		demo_check(kfd_signal_wait(&client, &done[ended % IN_FLIGHT], PATIENCE_NS), "training: wait", NULL);
+		demo_check(kfd_signal_wait(&demo.client, &demo.done[ended % IN_FLIGHT], PATIENCE_NS), "training: wait", NULL);
 		latency[ended] = kfd_now_ns() - submitted[ended % IN_FLIGHT];
 		ended++;
 		if (ended == 1)
-			printf("ready %d %llx\n", getpid(), (unsigned long long)(uintptr_t)queue.page.ptr);
+			printf("ready %d %llx\n", getpid(), (unsigned long long)(uintptr_t)demo.queue.page.ptr);
 	}
 	end = kfd_now_ns();
-	kfd_work_tally(&work, &tally);
-	demo_check(kfd_queue_destroy(&queue), "training: destroy", NULL);
+	kfd_work_tally(&demo.work, &tally);
+	demo_check(kfd_queue_destroy(&demo.queue), "training: destroy", NULL);
 	printf("training done=%llu lost=%llu twice=%llu elapsed_us=%llu iterations=%u p50_us=%llu\n",
 	       (unsigned long long)tally.done, (unsigned long long)tally.lost, (unsigned long long)tally.twice,
 	       (unsigned long long)(end - start) / KFD_NS_PER_US, ended,

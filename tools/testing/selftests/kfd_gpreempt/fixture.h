@@ -180,25 +180,6 @@ static inline struct device_health device_health(void)
 	return h;
 }
 
-/* What a fixture starts from, to be compared with at its end */
-struct before {
-	struct device_health health;
-	uint32_t slots;				/* of waves on the device */
-	int64_t failures, preemptions, resumes, runlists;	/* the scheduler's counters; below 0 without it */
-};
-
-static inline struct before before_test(void)
-{
-	return (struct before){
-		.health = device_health(),
-		.slots = (uint32_t)kfd_vgpu_stat("wave_slots"),
-		.failures = counter("failures"),
-		.preemptions = counter("preemptions"),
-		.resumes = counter("resumes"),
-		.runlists = counter("runlists"),
-	};
-}
-
 /* The device alone */
 static inline int scheduler_off(void)
 {
@@ -217,12 +198,57 @@ static inline int scheduler_fresh(const char *name, int64_t value)
 	return err ? err : kfd_param_set("gpreempt_enable", 1);
 }
 
+/*
+ * Members of a fixture: what is true before a test, and what its end is compared with (the scheduler's counters are below 0 without it).
+ * The macros below use them.
+ */
+#define BEFORE_TEST \
+	struct device_health health; \
+	uint32_t slots;			/* of waves on the device */ \
+	int64_t failures, preemptions, resumes, runlists
+
+#define REMEMBER_BEFORE_TEST() do { \
+	self->health = device_health(); \
+	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots"); \
+	self->failures = counter("failures"); \
+	self->preemptions = counter("preemptions"); \
+	self->resumes = counter("resumes"); \
+	self->runlists = counter("runlists"); \
+} while (0)
+
+/* Fixture setup without the scheduler, and with one that is fresh; see scheduler_fresh(). */
+#define SETUP_DEVICE() do { \
+	const char *missing_ = device_missing(); \
+	if (missing_) \
+		SKIP(return, "%s", missing_); \
+	ASSERT_EQ(0, scheduler_off()); \
+	REMEMBER_BEFORE_TEST(); \
+	ASSERT_GT((int)self->slots, 0); \
+} while (0)
+
+#define SETUP_SCHEDULER(name, value) do { \
+	const char *missing_ = scheduler_missing(); \
+	if (missing_) \
+		SKIP(return, "%s", missing_); \
+	ASSERT_EQ(0, scheduler_fresh(name, value)); \
+	REMEMBER_BEFORE_TEST(); \
+	ASSERT_GT((int)self->slots, 0); \
+	ASSERT_GE(self->failures, 0) TH_LOG("/sys/class/kfd/kfd/gpreempt is absent"); \
+} while (0)
+
 /* The device has nothing to complain about that was not there before. */
-#define EXPECT_DEVICE_UNHARMED(before) do { \
+#define EXPECT_DEVICE_UNHARMED() do { \
 	struct device_health health_ = device_health(); \
-	EXPECT_EQ((before).health.gpuvm_faults, health_.gpuvm_faults); \
-	EXPECT_EQ((before).health.bad_packets, health_.bad_packets); \
-	EXPECT_EQ((before).health.stale_translations, health_.stale_translations); \
+	EXPECT_EQ(self->health.gpuvm_faults, health_.gpuvm_faults); \
+	EXPECT_EQ(self->health.bad_packets, health_.bad_packets); \
+	EXPECT_EQ(self->health.stale_translations, health_.stale_translations); \
+} while (0)
+
+/* Nor has the scheduler, and nothing is left of the test's queues. The actors have ended. */
+#define EXPECT_NOTHING_LEFT() do { \
+	EXPECT_EQ(0, wait_no_queues()); \
+	EXPECT_EQ(self->failures, counter("failures")); \
+	EXPECT_DEVICE_UNHARMED(); \
 } while (0)
 
 #endif /* FIXTURE_H */

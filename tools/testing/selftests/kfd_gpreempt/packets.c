@@ -280,7 +280,7 @@ static int wait_work(const struct kfd_work *w, uint64_t items)
 
 FIXTURE(ring) {
 	struct host host;
-	struct before before;
+	BEFORE_TEST;
 };
 
 FIXTURE_SETUP(ring)
@@ -288,14 +288,14 @@ FIXTURE_SETUP(ring)
 	if (access("/dev/kfd", F_OK) || !kfd_first_gpu_id())
 		SKIP(return, "KFD has no GPU node");
 	ASSERT_EQ(0, scheduler_off());
-	self->before = before_test();
+	REMEMBER_BEFORE_TEST();
 	ASSERT_EQ(0, host_open(&self->host)) TH_LOG("%s", self->host.client.why);
 }
 
 FIXTURE_TEARDOWN(ring)
 {
 	host_close(&self->host);
-	EXPECT_DEVICE_UNHARMED(self->before);
+	EXPECT_DEVICE_UNHARMED();
 }
 
 /* An announced slot that is not filled yet stops the queue; filling it is enough. */
@@ -650,24 +650,19 @@ TEST_F(ring, buffers_survive_a_remap)
 
 FIXTURE(device) {
 	struct host host;
-	struct before before;
+	BEFORE_TEST;
 };
 
 FIXTURE_SETUP(device)
 {
-	const char *missing = device_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
-	ASSERT_EQ(0, scheduler_off());
-	self->before = before_test();
+	SETUP_DEVICE();
 }
 
 FIXTURE_TEARDOWN(device)
 {
 	actor_forget_all();
 	host_close(&self->host);
-	EXPECT_DEVICE_UNHARMED(self->before);
+	EXPECT_DEVICE_UNHARMED();
 }
 
 TEST_F(device, pm4_queue_runs_kernels)
@@ -835,7 +830,7 @@ TEST_F(device, bad_aql_packets_stop_their_queue)
 		ASSERT_EQ(0, submit_aql(q, aql_barrier(BARRIER_AND, NULL, behind)));
 		EXPECT_EQ(0, kfd_event_wait(&h->client, event->event_id, LONG)) TH_LOG("packet %d", i);
 		EXPECT_EQ(EXCEPTION(bad[i].exception), *status) TH_LOG("packet %d", i);
-		self->before.health.bad_packets++;
+		self->health.bad_packets++;
 		ASSERT_NE(NULL, host_queue(h, KFD_QUEUE_AQL));		/* everything is unmapped and mapped */
 		EXPECT_EQ(0, kfd_signal_poll(earlier, LONG));
 		EXPECT_EQ(1, behind->value);
@@ -887,8 +882,8 @@ TEST_F(device, bad_streams_stop_their_queue)
 		} else {
 			kfd_sleep_ns(SHORTLY);
 		}
-		self->before.health.bad_packets++;
-		EXPECT_EQ(self->before.health.bad_packets, device_health().bad_packets);
+		self->health.bad_packets++;
+		EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
 		ASSERT_NE(NULL, host_queue(h, KFD_QUEUE_AQL));
 		kfd_sleep_ns(SHORTLY);
 		EXPECT_EQ(1, (uint32_t)m[0]);
@@ -903,20 +898,15 @@ TEST_F(device, bad_streams_stop_their_queue)
 
 FIXTURE(scheduled) {
 	struct host host;
-	struct before before;
+	BEFORE_TEST;
 	struct actor *urgent;
 };
 
 FIXTURE_SETUP(scheduled)
 {
-	const char *missing = scheduler_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
+	SETUP_SCHEDULER("gpreempt_poll_us", 50);
 	if (kfd_param_get("sched_policy") == NO_HWS && counter("monitor_pid") <= 0)
 		SKIP(return, "the scheduler does not run without the hardware scheduler");
-	ASSERT_EQ(0, scheduler_fresh("gpreempt_poll_us", 50));
-	self->before = before_test();
 	self->urgent = actor_start(0, ARENA);
 	ASSERT_ACTOR(self->urgent);
 	ASSERT_EQ(0, actor_queue(self->urgent, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
@@ -928,9 +918,7 @@ FIXTURE_TEARDOWN(scheduled)
 {
 	host_close(&self->host);
 	actor_forget_all();
-	EXPECT_EQ(0, wait_no_queues());
-	EXPECT_EQ(self->before.failures, counter("failures"));
-	EXPECT_DEVICE_UNHARMED(self->before);
+	EXPECT_NOTHING_LEFT();
 	scheduler_off();
 }
 
@@ -1005,17 +993,17 @@ static void victim_is_preempted(struct __test_metadata *_metadata, struct host *
 
 TEST_F(scheduled, aql_queue_is_preempted_in_the_middle_of_a_kernel)
 {
-	victim_is_preempted(_metadata, &self->host, self->urgent, self->before.slots, KFD_QUEUE_AQL, launch_aql);
+	victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_AQL, launch_aql);
 }
 
 TEST_F(scheduled, pm4_queue_is_preempted_in_the_middle_of_a_kernel)
 {
-	victim_is_preempted(_metadata, &self->host, self->urgent, self->before.slots, KFD_QUEUE_PM4, launch_pm4);
+	victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_PM4, launch_pm4);
 }
 
 TEST_F(scheduled, buffers_of_an_aql_packet_are_preempted_in_the_middle_of_a_kernel)
 {
-	victim_is_preempted(_metadata, &self->host, self->urgent, self->before.slots, KFD_QUEUE_AQL, launch_in_buffers);
+	victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_AQL, launch_in_buffers);
 }
 
 /* An urgent PM4 queue preempts as an AQL queue does: it is the low process's turn to be urgent. */
@@ -1028,17 +1016,17 @@ TEST_F(scheduled, pm4_queue_preempts_others)
 
 	ASSERT_NE(NULL, q);
 	ASSERT_EQ(0, setpriority(PRIO_PROCESS, 0, -LOW_NICE));
-	ASSERT_EQ(0, actor_work(self->urgent, 1, self->before.slots, 40, MS));
+	ASSERT_EQ(0, actor_work(self->urgent, 1, self->slots, 40, MS));
 	ASSERT_EQ(0, actor_submit(self->urgent, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(self->urgent, 0, 1, LONG));
 	kfd_sleep_ns(6 * MS);			/* a change of nice(1) tells nobody: the monitor looks now and then */
-	host_work(h, &w, 1, self->before.slots, 2, MS);
+	host_work(h, &w, 1, self->slots, 2, MS);
 	ASSERT_EQ(0, launch_pm4(h, q, &w, done));
 	ASSERT_EQ(0, kfd_signal_poll(done, LONG));
 	EXPECT_FALSE(actor_done(self->urgent, 0));
 	EXPECT_EQ(1, preempt_count(self->urgent, 0));
 	ASSERT_EQ(0, actor_wait(self->urgent, 0, LONG));
-	EXPECT_EXACTLY_ONCE(self->urgent, self->before.slots * 40);
+	EXPECT_EXACTLY_ONCE(self->urgent, self->slots * 40);
 	EXPECT_WORK_ONCE(&w);
 }
 
@@ -1056,8 +1044,8 @@ TEST_F(scheduled, sdma_queue_is_never_preempted)
 
 	ASSERT_NE(NULL, compute);
 	ASSERT_NE(NULL, copy);
-	host_work(h, &w, 1, self->before.slots, 20, MS);
-	ASSERT_EQ(0, actor_work(self->urgent, 1, self->before.slots, 50, MS));
+	host_work(h, &w, 1, self->slots, 20, MS);
+	ASSERT_EQ(0, actor_work(self->urgent, 1, self->slots, 50, MS));
 	ASSERT_EQ(0, launch_aql(h, compute, &w, done));
 	ASSERT_EQ(0, wait_work(&w, 1));
 	ASSERT_EQ(0, actor_submit(self->urgent, 0, 0, 1, 0));
@@ -1073,7 +1061,7 @@ TEST_F(scheduled, sdma_queue_is_never_preempted)
 	EXPECT_EQ(-ENOENT, kfd_gpreempt_queue_get(h->client.gpu_id, getpid(), copy->id, &state));
 	ASSERT_EQ(0, kfd_signal_poll(done, LONG));
 	EXPECT_WORK_ONCE(&w);
-	EXPECT_EXACTLY_ONCE(self->urgent, self->before.slots * 50);
+	EXPECT_EXACTLY_ONCE(self->urgent, self->slots * 50);
 }
 
 /* Nor does it ask for anything: an urgent process that only copies takes nobody off. */
@@ -1086,7 +1074,7 @@ TEST_F(scheduled, sdma_queue_preempts_nobody)
 
 	ASSERT_NE(NULL, copy);
 	ASSERT_EQ(0, setpriority(PRIO_PROCESS, 0, -LOW_NICE));
-	ASSERT_EQ(0, actor_work(self->urgent, 1, self->before.slots, 20, MS));
+	ASSERT_EQ(0, actor_work(self->urgent, 1, self->slots, 20, MS));
 	ASSERT_EQ(0, actor_submit(self->urgent, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(self->urgent, 0, 1, LONG));
 	sdma_wait(&s, gate, 1);			/* pending for as long as the kernel runs */
@@ -1096,7 +1084,7 @@ TEST_F(scheduled, sdma_queue_preempts_nobody)
 	EXPECT_EQ(0, preempt_count(self->urgent, 0));
 	*gate = 1;
 	EXPECT_EQ(0, wait_equal(sum, 1, LONG));
-	EXPECT_EXACTLY_ONCE(self->urgent, self->before.slots * 20);
+	EXPECT_EXACTLY_ONCE(self->urgent, self->slots * 20);
 }
 
 TEST_HARNESS_MAIN

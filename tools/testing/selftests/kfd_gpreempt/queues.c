@@ -10,29 +10,18 @@
 #include "fixture.h"
 
 FIXTURE(device) {
-	struct device_health health;
-	uint32_t slots;
+	BEFORE_TEST;
 };
 
 FIXTURE_SETUP(device)
 {
-	const char *missing = device_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
-	if (kfd_param_get("gpreempt_enable") > 0)
-		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	self->health = device_health();
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
-	ASSERT_GT((int)self->slots, 0);
+	SETUP_DEVICE();
 }
 
 FIXTURE_TEARDOWN(device)
 {
 	actor_forget_all();
-	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
-	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
-	EXPECT_EQ(self->health.stale_translations, device_health().stale_translations);
+	EXPECT_DEVICE_UNHARMED();
 }
 
 static void run_one_grid(struct __test_metadata *_metadata, enum kfd_backing backing)
@@ -301,29 +290,20 @@ TEST_F(device, queues_of_one_process_are_independent)
 
 /* Without the hardware scheduler: the driver writes the registers of the slots itself */
 FIXTURE(no_hws) {
-	struct device_health health;
-	uint32_t slots;
+	BEFORE_TEST;
 };
 
 FIXTURE_SETUP(no_hws)
 {
-	const char *missing = device_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
+	SETUP_DEVICE();
 	if (kfd_param_get("sched_policy") != NO_HWS)
 		SKIP(return, "the hardware scheduler is on: amdgpu.sched_policy is not %d", NO_HWS);
-	self->health = device_health();
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
-	ASSERT_GT((int)self->slots, 0);
 }
 
 FIXTURE_TEARDOWN(no_hws)
 {
 	actor_forget_all();
-	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
-	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
-	EXPECT_EQ(self->health.stale_translations, device_health().stale_translations);
+	EXPECT_DEVICE_UNHARMED();
 }
 
 TEST_F(no_hws, scheduler_takes_queues_one_by_one)

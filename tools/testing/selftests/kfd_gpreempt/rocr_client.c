@@ -77,26 +77,19 @@ static void dispatch(hsa_queue_t *queue, struct kfd_work *w, hsa_signal_t done)
 }
 
 FIXTURE(rocr) {
-	struct device_health health;
+	BEFORE_TEST;
 };
 
 FIXTURE_SETUP(rocr)
 {
-	const char *missing = scheduler_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	self->health = device_health();
+	SETUP_SCHEDULER(NULL, 0);
 }
 
 FIXTURE_TEARDOWN(rocr)
 {
 	actor_forget_all();
-	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
-	kfd_param_set("gpreempt_enable", 0);
+	EXPECT_DEVICE_UNHARMED();
+	scheduler_off();
 }
 
 TEST_F_TIMEOUT(rocr, unmodified_client_is_preempted_and_completes, 240)

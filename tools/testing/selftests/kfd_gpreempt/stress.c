@@ -11,37 +11,19 @@
 #include "fixture.h"
 
 FIXTURE(stress) {
-	struct device_health health;
-	int64_t failures;
-	uint32_t slots;
+	BEFORE_TEST;
 };
 
 FIXTURE_SETUP(stress)
 {
-	const char *missing = scheduler_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_poll_us", 50));
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	self->health = device_health();
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
-	ASSERT_GT((int)self->slots, 0);
-	self->failures = counter("failures");
-	ASSERT_GE(self->failures, 0) TH_LOG("/sys/class/kfd/kfd/gpreempt is absent");
+	SETUP_SCHEDULER("gpreempt_poll_us", 50);
 }
 
 FIXTURE_TEARDOWN(stress)
 {
 	actor_forget_all();
 	kfd_param_set("gpreempt_enable", 1);
-	EXPECT_EQ(0, wait_no_queues());
-	EXPECT_EQ(self->failures, counter("failures"));
-	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
-	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
-	EXPECT_EQ(self->health.stale_translations, device_health().stale_translations);
+	EXPECT_NOTHING_LEFT();
 	scheduler_defaults();
 	kfd_param_set("gpreempt_enable", 0);
 }
