@@ -27,6 +27,7 @@ static void no_faults(void)
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		kfd_vgpu_set(names[i], 0);
+	kfd_vgpu_set("fault/xcc", 0);
 }
 
 FIXTURE_SETUP(direct)
@@ -89,6 +90,13 @@ static void start(struct __test_metadata *_metadata, struct actor *a)
 	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
 }
 
+/* A fault of the last XCC alone: the others let go of the queue. */
+static void fault_on_last_xcc(struct __test_metadata *_metadata, const struct actor *a, const char *name)
+{
+	ASSERT_EQ(0, kfd_vgpu_set("fault/xcc", a->client.num_xcc - 1));
+	ASSERT_EQ(0, kfd_vgpu_set(name, 1));
+}
+
 /* low fills the device until high comes; then low's queue is asked to leave, and reaches a state. */
 static void inversion(struct __test_metadata *_metadata, struct actor *low, struct actor *high, const char *state)
 {
@@ -104,13 +112,14 @@ TEST_F(direct, victims_are_taken_surgically)
 	struct actor *low[2], *third, *high;
 	int64_t saves, saved, restored, runlists, unmaps;
 	uint32_t waves = self->slots / 8;
-	int i;
+	int i, xccs;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	for (i = 0; i < 2; i++) {
 		low[i] = worker(_metadata, LOW_NICE, waves, STEPS, 10 * MS);
 		start(_metadata, low[i]);
 	}
+	xccs = (int)low[0]->client.num_xcc;
 	third = worker(_metadata, 0, waves, STEPS, 10 * MS);
 	high = worker(_metadata, 0, waves, STEPS / 2, 10 * MS);
 	start(_metadata, third);
@@ -124,7 +133,7 @@ TEST_F(direct, victims_are_taken_surgically)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, wait_state(low[i], 0, "preempted", LONG));
-	EXPECT_EQ(saves + 2, kfd_vgpu_stat("cwsr_saves"));
+	EXPECT_EQ(saves + 2 * xccs, kfd_vgpu_stat("cwsr_saves"));
 	EXPECT_EQ(saved + 2 * waves, kfd_vgpu_stat("waves_saved"));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_FALSE(actor_done(third, 0));
@@ -137,7 +146,7 @@ TEST_F(direct, victims_are_taken_surgically)
 	}
 	EXPECT_EXACTLY_ONCE(third, waves * STEPS);
 	EXPECT_EXACTLY_ONCE(high, waves * STEPS / 2);
-	EXPECT_EQ(saves + 2, kfd_vgpu_stat("cwsr_saves"));
+	EXPECT_EQ(saves + 2 * xccs, kfd_vgpu_stat("cwsr_saves"));
 	EXPECT_EQ(restored + 2 * waves, kfd_vgpu_stat("waves_restored"));
 	EXPECT_EQ(runlists, kfd_vgpu_stat("runlists"));
 	EXPECT_EQ(unmaps, kfd_vgpu_stat("unmaps"));
@@ -209,9 +218,11 @@ TEST_F(direct, late_victim_is_waited_for)
 	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
 
 	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 300000));
-	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late", 1));
+	fault_on_last_xcc(_metadata, low, "fault/dequeue_late");
 	inversion(_metadata, low, high, "leaving");
-	EXPECT_EQ(0, kfd_work_progress(&high->work[0]));
+	if (low->client.num_xcc == 1)
+		EXPECT_EQ(0, kfd_work_progress(&high->work[0]));
+	EXPECT_FALSE(actor_done(high, 0));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_FALSE(actor_done(low, 0));
 	ASSERT_EQ(0, actor_wait(low, 0, LONG));
@@ -229,7 +240,7 @@ TEST_F(direct, late_victim_is_not_loaded_before_it_has_left)
 	uint64_t progress;
 
 	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 400000));
-	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late", 1));
+	fault_on_last_xcc(_metadata, low, "fault/dequeue_late");
 	inversion(_metadata, low, high, "leaving");
 	actor_kill(high);
 	progress = kfd_work_progress(&low->work[0]);
@@ -248,7 +259,7 @@ TEST_F(direct, late_victim_can_be_updated_and_destroyed)
 	struct actor *high = worker(_metadata, 0, self->slots, 20, 10 * MS);
 
 	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 400000));
-	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late", 1));
+	fault_on_last_xcc(_metadata, low, "fault/dequeue_late");
 	inversion(_metadata, low, high, "leaving");
 	EXPECT_EQ(0, actor_queue_update(low, 0, 5, 100));
 	EXPECT_FALSE(actor_done(high, 0));
@@ -264,7 +275,7 @@ TEST_F(direct, late_victim_can_be_updated_and_destroyed)
 	ASSERT_EQ(1, actor_work(high, 1, self->slots, 2, 10 * MS));
 	ASSERT_EQ(0, actor_submit(low, 0, 1, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(low, 1, 1, LONG));
-	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late", 1));
+	fault_on_last_xcc(_metadata, low, "fault/dequeue_late");
 	ASSERT_EQ(0, actor_submit(high, 0, 1, 1, 0));
 	ASSERT_EQ(0, wait_state(low, 0, "leaving", LONG));
 	EXPECT_EQ(0, actor_queue_destroy(low, 0));
@@ -285,7 +296,7 @@ TEST_F_TIMEOUT(direct, timeout_is_driven_to_an_end, 120)
 	uint64_t progress;
 
 	/* Its waves run on until they are reset: 10 s of work. */
-	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_lost", 1));
+	fault_on_last_xcc(_metadata, low, "fault/dequeue_lost");
 	inversion(_metadata, low, high, "leaving");
 	ASSERT_EQ(0, actor_submit(other, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
@@ -318,7 +329,7 @@ TEST_F_TIMEOUT(direct, switching_off_outlasts_a_lost_victim, 120)
 	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 20, 500 * MS);
 	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
 
-	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_lost", 1));
+	fault_on_last_xcc(_metadata, low, "fault/dequeue_lost");
 	inversion(_metadata, low, high, "leaving");
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
@@ -335,13 +346,40 @@ TEST_F_TIMEOUT(direct, victim_that_does_not_leave_can_be_killed, 120)
 	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 20, 500 * MS);
 	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
 
-	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_lost", 1));
+	fault_on_last_xcc(_metadata, low, "fault/dequeue_lost");
 	inversion(_metadata, low, high, "leaving");
 	actor_kill(low);
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
 	EXPECT_EQ(0, actor_tally(low).twice);
 	EXPECT_FAILURES(1, 0, 0);
+}
+
+/*
+ * Not even a reset of its waves makes it leave: the GPU would be reset (gpu_recovery=0 forbids it here). The node is given up,
+ * nothing is loaded, and neither switching off nor the end of the process hangs. Last test: the slot stays dead.
+ */
+TEST_F_TIMEOUT(direct, victim_that_survives_its_reset_ends_scheduling, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 8, 2, MS);
+	uint64_t deadline = kfd_now_ns() + LONG;
+	char state[32] = "";
+
+	fault_on_last_xcc(_metadata, low, "fault/dequeue_dead");
+	inversion(_metadata, low, high, "leaving");
+	while (strcmp(state, "failed") && kfd_now_ns() < deadline) {
+		kfd_sleep_ns(20 * MS);
+		ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
+	}
+	EXPECT_STREQ("failed", state);
+	EXPECT_EQ(self->disabled + 1, counter("disabled"));
+	EXPECT_TRUE(state_is(low, 0, "leaving"));
+	EXPECT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	EXPECT_EQ(0, actor_tally(low).twice);
+	actor_kill(low);
+	actor_kill(high);
+	EXPECT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 }
 
 TEST_HARNESS_MAIN

@@ -521,6 +521,87 @@ TEST_F(scheduler, preempted_queue_can_be_updated)
 	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
 }
 
+/* ---- gpreempt_verify: whether somebody else writes to the MQDs of preempted queues ---- */
+
+FIXTURE(verify) {
+	int64_t mismatches;
+	uint32_t slots;
+};
+
+FIXTURE_SETUP(verify)
+{
+	const char *missing = scheduler_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_EQ(0, scheduler_defaults());
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	ASSERT_GT((int)self->slots, 0);
+	self->mismatches = counter("verify_mismatches");
+}
+
+FIXTURE_TEARDOWN(verify)
+{
+	actor_forget_all();
+	EXPECT_EQ(0, wait_no_queues());
+	kfd_param_set("gpreempt_verify", 0);
+	kfd_param_set("gpreempt_enable", 0);
+}
+
+/* The parameter is set when the queues are there already, and they are preempted three times, changed by the driver meanwhile. */
+TEST_F(verify, what_the_driver_writes_is_no_mismatch)
+{
+	struct actor *low = hog(_metadata, self->slots, LOW_NICE);
+	struct actor *high = worker(_metadata, 0, 3, self->slots, 4, 10 * MS);
+	int i;
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_verify", 1));
+	start_hog(_metadata, low);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+		ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+		ASSERT_EQ(0, actor_queue_update(low, 0, (uint32_t)(3 + i), 100));
+		ASSERT_EQ(0, actor_wait(high, 0, LONG));
+		ASSERT_EQ(0, actor_wait_progress(low, 0, kfd_work_progress(&low->work[0]) + 1, LONG));
+	}
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_GE(preempt_count(low, 0), 3);
+	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+	EXPECT_EXACTLY_ONCE(high, 3 * self->slots * 4);
+	EXPECT_EQ(self->mismatches, counter("verify_mismatches"));
+}
+
+/* It is told; under the hardware scheduler it is only told: the queue continues with what is there, which is garbage. */
+TEST_F(verify, somebody_elses_writing_is_told)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 20, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 4, 10 * MS);
+	char backend[16];
+
+	if (kfd_vgpu_get("fault/xcc") < 0)
+		SKIP(return, "this virtual GPU has no faults");
+	ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "backend", backend, sizeof(backend)));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_verify", 1));
+	start_hog(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, kfd_vgpu_set("scribble", 1));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(high, self->slots * 4);
+	ASSERT_EQ(0, wait_counter("verify_mismatches", self->mismatches + 1, LONG));
+	if (!strcmp(backend, "mqd")) {
+		ASSERT_EQ(0, actor_wait(low, 0, LONG));
+		EXPECT_EXACTLY_ONCE(low, self->slots * 20);
+	} else {
+		EXPECT_NE(0, actor_wait(low, 0, SECOND));
+		EXPECT_GT(actor_tally(low).lost, 0);
+		EXPECT_EQ(0, actor_tally(low).twice);
+	}
+	EXPECT_EQ(self->mismatches + 1, counter("verify_mismatches"));
+}
+
 /* ---- settings; no device work ---- */
 
 FIXTURE(settings) {
