@@ -9,6 +9,9 @@
  * Each seed is one node. Seeds SEED..SEED+COUNT-1 run (1..500 unless set); a violated property names its seed:
  *
  *	make -s check SEED=17 COUNT=1 TESTS=no_lasting_inversion
+ *
+ * The same seeds run a second time as wild nodes: any policy, changed at any time, with random weights, deadlines and tunables, queues that
+ * are asked to hold, processes that opt out, announcements. What must hold there does not depend on who comes first.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -36,6 +39,7 @@ enum property {
 	LOOKS_ARE_BOUNDED,
 	EQUALS_ARE_LEFT_ALONE,
 	OWN_PROCESS_IS_SPARED,
+	OPT_OUT_IS_KEPT,
 	NR_PROPERTIES,
 };
 
@@ -108,24 +112,26 @@ static struct {
 	bool cause;
 	u32 kicks;
 	bool equal;
+	bool wild;
+	bool calm;
 	struct program programs[NR_QUEUES_MAX];
 } sim;
 
-/* First violation of each property, over all seeds. */
-static char violations[NR_PROPERTIES][200];
+/* First violation of each property, over all seeds; [1] of wild nodes. */
+static char violations[2][NR_PROPERTIES][200];
 
 static void __attribute__((format(printf, 2, 3))) violated(enum property property, const char *format, ...)
 {
-	char *text = violations[property];
+	char *text = violations[sim.wild][property];
 	va_list args;
 	int n;
 
 	if (text[0])
 		return;
-	n = snprintf(text, sizeof(violations[0]), "SEED=%llu COUNT=1, at %llu us: ", (unsigned long long)sim.seed,
+	n = snprintf(text, sizeof(violations[0][0]), "SEED=%llu COUNT=1, at %llu us: ", (unsigned long long)sim.seed,
 		     (unsigned long long)((node.now_ns - sim.start_ns) / US));
 	va_start(args, format);
-	vsnprintf(text + n, sizeof(violations[0]) - n, format, args);
+	vsnprintf(text + n, sizeof(violations[0][0]) - n, format, args);
 	va_end(args);
 }
 
@@ -205,9 +211,38 @@ static void make_packets(void)
 	}
 }
 
-static void make_node(u64 seed)
+static const struct gpreempt_policy_ops *random_policy(void)
+{
+	return gpreempt_policies[random_below(3)];
+}
+
+static void make_wild(void)
+{
+	u32 i;
+
+	node.use = random_policy();
+	node.params.aging_ns = one_in(2) ? random_below(3 * MS) : 0;
+	node.params.min_run_ns = one_in(2) ? random_below(3 * MS) : 0;
+	node.params.resume_delay_ns = one_in(2) ? random_below(3 * MS) : 0;
+	node.params.slice_ns = 500 * US + random_below(5 * MS);
+	node.params.overhead_pct = one_in(3) ? 0 : 1 + random_below(50);
+	node.params.waves_known = !one_in(5);
+	node.pass_takes_ns = random_below(MS);
+	for (i = 0; i < node.nr_processes; i++) {
+		node.processes[i].policy.weight = one_in(2) ? 0 : 1 + random_below(300);
+		node.processes[i].policy.deadline_ns = one_in(2) ? 0 : 1 + random_below(50 * MS);
+		node.processes[i].policy.opt_out = one_in(8);
+	}
+	for (i = 0; i < node.nr_queues; i++) {
+		program_of(i)->q->policy.weight = one_in(5) ? 1 + random_below(300) : 0;
+		program_of(i)->q->policy.deadline_ns = one_in(5) ? 1 + random_below(50 * MS) : 0;
+	}
+}
+
+static void make_node(u64 seed, bool wild)
 {
 	memset(&sim, 0, sizeof(sim));
+	sim.wild = wild;
 	sim.seed = seed;
 	sim.random = seed;
 	sim.free_slots = NR_SLOTS;
@@ -223,6 +258,8 @@ static void make_node(u64 seed)
 	sim.next_pass_ns = node.now_ns;
 	make_queues();
 	make_packets();
+	if (wild)
+		make_wild();
 }
 
 /* ---- the device ---- */
@@ -420,6 +457,11 @@ static bool process_works_at(const struct program *p, s32 level, bool seen)
 
 /* ---- properties ---- */
 
+static bool now_in_relief(const struct program *p)
+{
+	return node.now_ns < p->relief_end_ns;
+}
+
 /* What may change a decision: work comes, ends or hides, a queue is found blocked or not, a relief begins or ends. */
 static void find_cause(void)
 {
@@ -441,6 +483,23 @@ static void find_cause(void)
 	}
 }
 
+/* Of wild nodes: what no policy and no tunable may change. */
+static void check_safety(void)
+{
+	u32 i;
+
+	for (i = 0; i < node.nr_queues; i++) {
+		const struct gpreempt_policy_queue *q = &program_of(i)->q->policy;
+
+		if (q->action == GPREEMPT_PREEMPT && q->process->opt_out)
+			violated(OPT_OUT_IS_KEPT, "queue %u of a process that opted out is preempted", i);
+		if (q->preempted && q->process->opt_out && q->action != GPREEMPT_RESUME)
+			violated(OPT_OUT_IS_KEPT, "queue %u of a process that opted out stays off", i);
+		if (q->action == GPREEMPT_PREEMPT && now_in_relief(program_of(i)) && !q->hold)
+			violated(RELIEF_IS_KEPT, "queue %u is preempted in its relief", i);
+	}
+}
+
 static void check_decision(void)
 {
 	s32 level = node.decision.level;
@@ -456,6 +515,10 @@ static void check_decision(void)
 			p->relief_end_ns = node.now_ns + node.params.relief_ns;
 			p->was_in_relief = true;
 		}
+	}
+	if (sim.wild) {
+		check_safety();
+		return;
 	}
 	for (i = 0; i < node.nr_queues; i++) {
 		struct program *p = program_of(i);
@@ -492,6 +555,8 @@ static void check_queue(struct program *p, s32 level)
 	else if (node.now_ns - p->held_since_ns > node.params.max_hold_ns + late_ns)
 		violated(NO_STARVATION, "queue %d has been held with work since %llu us", number(p),
 			 (unsigned long long)((p->held_since_ns - sim.start_ns) / US));
+	if (sim.wild)
+		return;
 
 	inverted = on_device(p->q) && p->q->waves && rank_of(p) < level && !q->immovable &&
 		   !process_works_at(p, level, false);
@@ -523,6 +588,8 @@ static void check_end(void)
 		if (!on_device(p->q))
 			violated(ALL_IS_RESUMED, "queue %d is still held", number(p));
 	}
+	if (sim.wild)
+		return;
 	looks = (node.now_ns - sim.start_ns) / shortest_ns + 2 * node.nr_preempted + 2 * node.nr_relief + sim.kicks + 2;
 	if (node.nr_passes > looks)
 		violated(LOOKS_ARE_BOUNDED, "%u looks, at most %u expected", node.nr_passes, looks);
@@ -541,7 +608,7 @@ static void monitor(void)
 	check_decision();
 	act();
 	if (node.decision.nr_preempt || node.decision.nr_resume) {
-		if (!sim.cause)
+		if (!sim.cause && !sim.wild)
 			violated(PASSES_HAVE_A_CAUSE, "nothing has changed since the last hardware pass");
 		sim.cause = false;
 		change_runlist();
@@ -549,15 +616,35 @@ static void monitor(void)
 	sim.next_pass_ns = node.decision.park ? ~0ULL : node.now_ns + node.decision.next_ns;
 }
 
+static void disturb_wild(struct program *p)
+{
+	switch (random_below(5)) {
+	case 0:
+		node.use = random_policy();
+		break;
+	case 1:
+		p->q->process->policy.opt_out = !p->q->process->policy.opt_out;
+		break;
+	case 2:
+		p->q->policy.expected_until_ns = node.now_ns + random_below(20 * MS);
+		break;
+	default:
+		p->q->policy.hold = !p->q->policy.hold;
+		break;
+	}
+}
+
 /* renice, or the driver takes or leaves its hold on a queue: the caller starts a pass. */
 static void disturb(void)
 {
 	struct program *p;
 
-	if (sim.equal || !one_in(2000))
+	if (sim.equal || sim.calm || !one_in(2000))
 		return;
 	p = program_of(random_below(node.nr_queues));
-	if (one_in(3))
+	if (sim.wild && one_in(2))
+		disturb_wild(p);
+	else if (one_in(3))
 		p->q->policy.immovable = !p->q->policy.immovable;
 	else
 		p->q->policy.priority = p->q->policy.own_priority = random_priority();
@@ -600,14 +687,21 @@ static void tick(void)
 		check_queue(program_of(i), level);
 }
 
-static void simulate(u64 seed)
+static void simulate(u64 seed, bool wild)
 {
 	u64 end_ns;
+	u32 i;
 
-	make_node(seed);
+	make_node(seed, wild);
 	snprintf(tap_case, sizeof(tap_case), "SEED=%llu COUNT=1: ", (unsigned long long)seed);
 	while (work_left() && node.now_ns - sim.start_ns < HORIZON_NS)
 		tick();
+	/* Nobody asks for a hold any more, announcements and delays end. */
+	for (i = 0; i < node.nr_queues; i++)
+		program_of(i)->q->policy.hold = false;
+	sim.calm = true;
+	if (wild)
+		sim.next_pass_ns = node.now_ns;
 	end_ns = node.now_ns + 10 * node.params.interval_ns;
 	while (node.now_ns < end_ns)
 		tick();
@@ -622,20 +716,31 @@ static u64 setting(const char *name, u64 otherwise)
 }
 
 /* All seeds run once, whichever property asks first. */
-static void must_hold(enum property property)
+static void must_hold_on(bool wild, enum property property)
 {
-	static bool done;
+	static bool done[2];
 	u64 seed = setting("SEED", 1), end = seed + setting("COUNT", 500);
 
-	if (!done) {
-		printf("# seeds %llu..%llu\n", (unsigned long long)seed, (unsigned long long)end - 1);
+	if (!done[wild]) {
+		printf("# %sseeds %llu..%llu\n", wild ? "wild nodes, " : "", (unsigned long long)seed,
+		       (unsigned long long)end - 1);
 		for (; seed < end; seed++)
-			simulate(seed);
-		done = true;
+			simulate(seed, wild);
+		done[wild] = true;
 		tap_case[0] = 0;
 	}
-	if (violations[property][0])
-		tap_fail(__FILE__, __LINE__, "%s", violations[property]);
+	if (violations[wild][property][0])
+		tap_fail(__FILE__, __LINE__, "%s", violations[wild][property]);
+}
+
+static void must_hold(enum property property)
+{
+	must_hold_on(false, property);
+}
+
+static void must_hold_wild(enum property property)
+{
+	must_hold_on(true, property);
 }
 
 TEST(all_work_is_done_once, "every packet completes, once, with all its waves, whoever was preempted meanwhile")
@@ -688,4 +793,29 @@ TEST(own_process_is_spared,
      "no queue is preempted while its own process works at the level, unless it was given its priority")
 {
 	must_hold(OWN_PROCESS_IS_SPARED);
+}
+
+TEST(wild_work_is_done_once, "every packet completes, once, with all its waves, whatever policies and tunables do meanwhile")
+{
+	must_hold_wild(ALL_WORK_IS_DONE_ONCE);
+}
+
+TEST(wild_nodes_end_with_nobody_held, "when the work is done and nobody asks for a hold, nobody is held, under every policy")
+{
+	must_hold_wild(ALL_IS_RESUMED);
+}
+
+TEST(wild_nodes_starve_nobody, "under every policy no queue with work is held longer than the maximum hold and a pass")
+{
+	must_hold_wild(NO_STARVATION);
+}
+
+TEST(wild_nodes_keep_reliefs, "under every policy a relief is not cut short")
+{
+	must_hold_wild(RELIEF_IS_KEPT);
+}
+
+TEST(wild_nodes_keep_opt_outs, "under every policy a process that opted out keeps its queues on the device")
+{
+	must_hold_wild(OPT_OUT_IS_KEPT);
 }
