@@ -12,40 +12,19 @@
 #include "fixture.h"
 
 FIXTURE(policies) {
-	struct device_health health;
-	int64_t failures;
-	int64_t preemptions;
-	int64_t resumes;
-	uint32_t slots;
+	BEFORE_TEST;
 };
 
 FIXTURE_SETUP(policies)
 {
-	const char *missing = scheduler_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	self->health = device_health();
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
-	ASSERT_GT((int)self->slots, 0);
-	self->failures = counter("failures");
-	self->preemptions = counter("preemptions");
-	self->resumes = counter("resumes");
-	ASSERT_GE(self->failures, 0) TH_LOG("/sys/class/kfd/kfd/gpreempt is absent");
+	SETUP_SCHEDULER(NULL, 0);
 }
 
 FIXTURE_TEARDOWN(policies)
 {
 	actor_forget_all();
-	EXPECT_EQ(0, wait_no_queues());
-	EXPECT_EQ(self->failures, counter("failures"));
-	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
-	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
-	scheduler_defaults();
-	kfd_param_set("gpreempt_enable", 0);
+	EXPECT_NOTHING_LEFT();
+	scheduler_off();
 }
 
 /* A process with one queue and one work; @launches grids of @waves waves that each run @steps of @step_ns. */
