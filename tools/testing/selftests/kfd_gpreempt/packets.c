@@ -905,8 +905,6 @@ FIXTURE(scheduled) {
 FIXTURE_SETUP(scheduled)
 {
 	SETUP_SCHEDULER("gpreempt_poll_us", 50);
-	if (kfd_param_get("sched_policy") == NO_HWS && counter("monitor_pid") <= 0)
-		SKIP(return, "the scheduler does not run without the hardware scheduler");
 	self->urgent = actor_start(0, ARENA);
 	ASSERT_ACTOR(self->urgent);
 	ASSERT_EQ(0, actor_queue(self->urgent, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));

@@ -145,4 +145,35 @@ TEST_F_TIMEOUT(rocr, unmodified_client_is_preempted_and_completes, 240)
 	EXPECT_EQ(HSA_STATUS_SUCCESS, hsa_shut_down());
 }
 
+static hsa_status_t queue_error;
+
+static void note_error(hsa_status_t status, hsa_queue_t *source, void *data)
+{
+	__atomic_store_n(&queue_error, status, __ATOMIC_RELEASE);
+}
+
+/* The command processor tells ROCr itself, through a signal in amd_queue_t. */
+TEST_F(rocr, bad_packet_reaches_the_error_callback)
+{
+	uint64_t deadline = kfd_now_ns() + LONG / 2;
+	hsa_agent_dispatch_packet_t *packet;
+	hsa_agent_t gpu = { 0 };
+	hsa_queue_t *queue;
+
+	ASSERT_EQ(HSA_STATUS_SUCCESS, hsa_init());
+	ASSERT_EQ(HSA_STATUS_INFO_BREAK, hsa_iterate_agents(find_gpu_agent, &gpu));
+	ASSERT_EQ(HSA_STATUS_SUCCESS, hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, note_error, NULL, UINT32_MAX,
+							 UINT32_MAX, &queue));
+	packet = queue->base_address;
+	__atomic_store_n((uint32_t *)packet, HSA_PACKET_TYPE_AGENT_DISPATCH, __ATOMIC_RELEASE);
+	hsa_queue_add_write_index_screlease(queue, 1);
+	hsa_signal_store_screlease(queue->doorbell_signal, 0);
+	while (!__atomic_load_n(&queue_error, __ATOMIC_ACQUIRE) && kfd_now_ns() < deadline)
+		kfd_sleep_ns(MS);
+	EXPECT_EQ(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, queue_error);
+	self->health.bad_packets++;
+	EXPECT_EQ(HSA_STATUS_SUCCESS, hsa_queue_destroy(queue));
+	EXPECT_EQ(HSA_STATUS_SUCCESS, hsa_shut_down());
+}
+
 TEST_HARNESS_MAIN
