@@ -298,7 +298,6 @@ bool gpreempt_monitor_reniced(struct gpreempt_node *gn);
 bool gpreempt_queue_adopt(struct gpreempt_node *gn);
 void gpreempt_queue_unregister_all(struct gpreempt_node *gn);
 void gpreempt_queue_add_snapshots(struct gpreempt_node *gn);
-void gpreempt_queue_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, u64 *pending);
 const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending);
 
 /* snapshot.c */
@@ -333,5 +332,27 @@ void gpreempt_dump_log(struct gpreempt_node *gn);
 /* debugfs.c */
 void gpreempt_debugfs_init(void);
 void gpreempt_debugfs_exit(void);
+
+/**
+ * gpreempt_queue_read() - read a queue's ring pointers
+ * @gq: a sampled queue
+ * @rptr: receives the read pointer
+ * @wptr: receives the write pointer
+ * @pending: receives what lies between them: packets (AQL) or dwords (PM4)
+ *
+ * Context: gpreempt_srcu held.
+ */
+static inline void gpreempt_queue_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, u64 *pending)
+{
+	if (gq->aql) {
+		*rptr = READ_ONCE(*(const u64 *)gq->rptr.addr);
+		*wptr = READ_ONCE(*(const u64 *)gq->wptr.addr);
+		*pending = (s64)(*wptr - *rptr) > 0 ? *wptr - *rptr : 0;
+	} else {
+		*rptr = READ_ONCE(*(const u32 *)gq->rptr.addr);
+		*wptr = READ_ONCE(*(const u32 *)gq->wptr.addr);
+		*pending = (*wptr - *rptr) & READ_ONCE(gq->ring_mask);
+	}
+}
 
 #endif /* GPREEMPT_CORE_H */

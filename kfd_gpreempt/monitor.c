@@ -118,11 +118,11 @@ static void sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 		if (!gq->policy.preempted && !READ_ONCE(gq->q->properties.is_active))
 			pending = 0;
 		gpreempt_policy_sample(&gq->policy, rptr, wptr, pending, now_ns);
-		gpreempt_stats_sample(gq);
 		gn->sampled[gn->nr_sampled++] = &gq->policy;
 	}
 	gn->policy.queues = gn->sampled;
 	gn->policy.nr = gn->nr_sampled;
+	gpreempt_stats_samples(gn);
 }
 
 static void add_waves(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy)

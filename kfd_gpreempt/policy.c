@@ -259,6 +259,12 @@ static enum demand look_at(const struct gpreempt_policy_node *pn, struct gpreemp
 	return demand;
 }
 
+static void make_busy(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q)
+{
+	q->next_busy = pn->busy;
+	pn->busy = q;
+}
+
 /* In relief a queue is above all others: beside waves that fill the device it would not run. */
 static s64 rank(const struct gpreempt_policy_queue *q)
 {
@@ -268,12 +274,10 @@ static s64 rank(const struct gpreempt_policy_queue *q)
 /* @assume: the demand that counts. */
 static struct level find_level(const struct gpreempt_policy_node *pn, bool assume)
 {
+	const struct gpreempt_policy_queue *q;
 	struct level level = { 0 };
-	u32 i;
 
-	for (i = 0; i < pn->nr; i++) {
-		const struct gpreempt_policy_queue *q = pn->queues[i];
-
+	for (q = pn->busy; q; q = q->next_busy) {
 		if (!q->demand[assume] || (level.valid && rank(q) < level.rank))
 			continue;
 		if (!level.valid || rank(q) > level.rank || q->priority > level.priority)
@@ -287,10 +291,10 @@ static struct level find_level(const struct gpreempt_policy_node *pn, bool assum
 /* Which processes work at the level, and with which of their own ranks? Marks count only as long as they are the last ones. */
 static void mark_processes(struct gpreempt_policy_node *pn, const struct level *level, bool assume)
 {
-	u32 i, mark = ++pn->mark;
+	const struct gpreempt_policy_queue *q;
+	u32 mark = ++pn->mark;
 
-	for (i = 0; i < pn->nr; i++) {
-		const struct gpreempt_policy_queue *q = pn->queues[i];
+	for (q = pn->busy; q; q = q->next_busy) {
 		struct gpreempt_policy_process *p = q->process;
 
 		if (!q->demand[assume] || rank(q) != level->rank)
@@ -434,13 +438,11 @@ static bool can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, bool active
 /* Has a queue below the level work on the device, or gets it by the actions chosen? */
 static bool lower_runs(const struct gpreempt_policy_node *pn, const struct level *level, bool assume)
 {
-	u32 i;
+	const struct gpreempt_policy_queue *q;
 
-	for (i = 0; i < pn->nr; i++) {
-		const struct gpreempt_policy_queue *q = pn->queues[i];
-
-		if (level->valid && q->demand[assume] && rank(q) < level->rank &&
-		    (!q->preempted || q->action == GPREEMPT_RESUME))
+	for (q = pn->busy; q; q = q->next_busy) {
+		if ((!q->preempted || q->action == GPREEMPT_RESUME) && level->valid && q->demand[assume] &&
+		    rank(q) < level->rank)
 			return true;
 	}
 	return false;
@@ -454,7 +456,7 @@ static bool level_stalls(const struct gpreempt_policy_node *pn, const struct lev
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (level->valid && q->stalled_ns && !q->blocked && rank(q) == level->rank)
+		if (q->stalled_ns && level->valid && !q->blocked && rank(q) == level->rank)
 			return true;
 	}
 	return false;
@@ -535,22 +537,33 @@ void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns
  */
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	bool in_the_way, matter = false, unknown = false;
+	bool in_the_way, matter = false, unknown = false, held = false;
 	struct level level;
 	u32 i;
 
 	pn->looked_ns = now_ns;
+	pn->busy = NULL;
 	for (i = 0; i < pn->nr; i++) {
-		if (look_at(pn, pn->queues[i], now_ns) != MAYBE)
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		enum demand demand = look_at(pn, q, now_ns);
+
+		held |= q->preempted || q->hold;
+		if (demand == NONE)
+			continue;
+		make_busy(pn, q);
+		if (demand != MAYBE)
 			continue;
 		matter = true;
-		unknown |= unknown_for_long(pn->queues[i], &pn->params, now_ns);
+		unknown |= unknown_for_long(q, &pn->params, now_ns);
 	}
 	if (!matter)
 		return false;
 	pn->ops->rank(pn, now_ns);
 	if (unknown && can_outrank(pn, now_ns, false))
 		return true;
+	/* Alone it is in nobody's way. */
+	if (!held && !pn->busy->next_busy)
+		return false;
 
 	level = find_level(pn, false);
 	mark_processes(pn, &level, false);
@@ -599,7 +612,7 @@ static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpr
 			end_ns = earlier(end_ns, since_ns + params->max_hold_ns);
 		if (starves && params->aging_ns && pn->ops->ages && q->missing > 0 && q->missing < AGE_MAX)
 			end_ns = earlier(end_ns, since_ns + params->aging_ns * q->missing);
-		if (q->preempted && resume_delayed(pn, q, now_ns))
+		if (params->resume_delay_ns && q->preempted && resume_delayed(pn, q, now_ns))
 			end_ns = earlier(end_ns, q->outranked_ns + params->resume_delay_ns);
 	} else if (outranked(q) && in_min_run(q, params, level, now_ns)) {
 		end_ns = earlier(end_ns, q->run_ns + params->min_run_ns);
@@ -628,11 +641,11 @@ static void forget_stalls(const struct gpreempt_policy_node *pn, const struct le
 /* The runlist that carries these actions out takes all waves off and brings those of mapped queues back. */
 static void mark_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	u32 i;
+	struct gpreempt_policy_queue *q;
 
-	for (i = 0; i < pn->nr; i++)
-		if (pn->queues[i]->demand[0] && !expected(pn->queues[i], now_ns))
-			pn->queues[i]->disturbed_ns = now_ns;
+	for (q = pn->busy; q; q = q->next_busy)
+		if (q->demand[0] && !expected(q, now_ns))
+			q->disturbed_ns = now_ns;
 }
 
 /*
@@ -712,6 +725,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 
 	*decision = (struct gpreempt_decision){ 0 };
 
+	pn->busy = NULL;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		bool asked = q->waves_ns == now_ns;
@@ -725,8 +739,10 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 			q->relief_until_ns = now_ns + params->relief_ns;
 			decision->nr_relief++;
 		}
-		if (q->demand[1])
-			q->active_ns = now_ns;
+		if (!q->demand[1])
+			continue;
+		q->active_ns = now_ns;
+		make_busy(pn, q);
 	}
 	pn->ops->rank(pn, now_ns);
 

@@ -158,6 +158,7 @@ struct gpreempt_policy_process {
  * @effective_priority: priority with ageing, of the last decision
  * @action: result of the last decision
  *
+ * @next_busy: of this pass: see &gpreempt_policy_node.busy
  * @demand: of this pass: it could use the device now; [0] if waves that are not known are none, [1] if they are some
  * @relieved: of this pass: it is in relief
  * @orders: of this pass, by the policy: within its process it was asked to come before or after others
@@ -213,6 +214,7 @@ struct gpreempt_policy_queue {
 	u64 relief_until_ns;
 	u64 aged_until_ns;
 
+	struct gpreempt_policy_queue *next_busy;
 	bool demand[2];
 	bool relieved;
 	bool orders;
@@ -287,6 +289,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @params: tunables. Set by the caller before each pass.
  * @ops: who ranks, by gpreempt_policy_use(); read it freely
  *
+ * @busy: queues that may have demand (@demand[1]), linked by next_busy: what most rules are about
  * @looked_ns: when the queues were last looked at
  * @mark: see &gpreempt_policy_process
  * @level_valid: of the last decision: some queue has demand
@@ -305,6 +308,7 @@ struct gpreempt_policy_node {
 	struct gpreempt_policy_params params;
 	const struct gpreempt_policy_ops *ops;
 
+	struct gpreempt_policy_queue *busy;
 	u64 looked_ns;
 	u32 mark;
 	bool level_valid;

@@ -309,28 +309,6 @@ void __kfd_gpreempt_queue_updated(struct queue *q)
 }
 
 /**
- * gpreempt_queue_read() - read a queue's ring pointers
- * @gq: a sampled queue
- * @rptr: receives the read pointer
- * @wptr: receives the write pointer
- * @pending: receives what lies between them: packets (AQL) or dwords (PM4)
- *
- * Context: gpreempt_srcu held.
- */
-void gpreempt_queue_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, u64 *pending)
-{
-	if (gq->aql) {
-		*rptr = READ_ONCE(*(const u64 *)gq->rptr.addr);
-		*wptr = READ_ONCE(*(const u64 *)gq->wptr.addr);
-		*pending = (s64)(*wptr - *rptr) > 0 ? *wptr - *rptr : 0;
-	} else {
-		*rptr = READ_ONCE(*(const u32 *)gq->rptr.addr);
-		*wptr = READ_ONCE(*(const u32 *)gq->wptr.addr);
-		*pending = (*wptr - *rptr) & READ_ONCE(gq->ring_mask);
-	}
-}
-
-/**
  * gpreempt_queue_state() - what a queue does, in a word
  * @gq: the queue
  * @pending: packets or dwords between its pointers

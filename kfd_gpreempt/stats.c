@@ -112,14 +112,19 @@ u64 gpreempt_stats_quantile_us(const struct gpreempt_histogram *h, unsigned int 
 }
 
 /**
- * gpreempt_stats_sample() - trace what a pass saw of a queue
- * @gq: the queue, sampled
+ * gpreempt_stats_samples() - trace what a pass saw of its queues
+ * @gn: the node, sampled
  *
  * Context: the monitor.
  */
-void gpreempt_stats_sample(const struct gpreempt_queue *gq)
+void gpreempt_stats_samples(const struct gpreempt_node *gn)
 {
-	trace_gpreempt_sample(gq);
+	u32 i;
+
+	if (!trace_gpreempt_sample_enabled())
+		return;
+	for (i = 0; i < gn->nr_sampled; i++)
+		trace_gpreempt_sample(gpreempt_queue_of(gn->sampled[i]));
 }
 
 /**

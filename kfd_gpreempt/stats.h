@@ -147,7 +147,7 @@ extern const char *const gpreempt_latency_names[GPREEMPT_NR_LATENCIES];
 u64 gpreempt_stats_failures(const struct gpreempt_stats *stats);
 u64 gpreempt_stats_quantile_us(const struct gpreempt_histogram *h, unsigned int percent);
 
-void gpreempt_stats_sample(const struct gpreempt_queue *gq);
+void gpreempt_stats_samples(const struct gpreempt_node *gn);
 void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decision *decision, u64 began_ns, u64 now_ns);
 void gpreempt_stats_skip(struct gpreempt_node *gn, struct gpreempt_queue *gq, enum gpreempt_skip reason);
 void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queue *gq, enum gpreempt_failure cause,
