@@ -538,7 +538,7 @@ void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	bool in_the_way, matter = false, unknown = false, held = false;
-	struct level level;
+	struct level level, sure;
 	u32 i;
 
 	pn->looked_ns = now_ns;
@@ -565,7 +565,18 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 	if (!held && !pn->busy->next_busy)
 		return false;
 
-	level = find_level(pn, false);
+	/* Two short cuts. Whoever is held would come back or not, unless something else keeps him. */
+	sure = find_level(pn, false);
+	level = find_level(pn, true);
+	if (held && (sure.valid != level.valid || sure.rank != level.rank))
+		return true;
+	/* Nobody is held, and with the most waves and the fewest exemptions nobody yields: so nobody does with less of them. */
+	mark_processes(pn, &level, false);
+	find_inversion(pn, &level, now_ns, true);
+	if (!held && !level.inversion && !(pn->params.blocked_ns && level_stalls(pn, &level)))
+		return false;
+
+	level = sure;
 	mark_processes(pn, &level, false);
 	find_inversion(pn, &level, now_ns, false);
 	for (i = 0; i < pn->nr; i++)
