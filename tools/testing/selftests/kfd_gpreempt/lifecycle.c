@@ -20,6 +20,8 @@
 #include "fixture.h"
 
 #define FAULTS		"/sys/kernel/debug/vgpu/fault"
+#define EVENTS		"/sys/kernel/tracing/events/gpreempt"
+#define TRACE		"/sys/kernel/tracing/trace"
 #define BLOB_BYTES	(1u << 20)
 
 static int put(const char *path, const char *value)
@@ -366,23 +368,46 @@ TEST_F(lifecycle, criu_checkpoint_of_preempted_process)
 
 /* ---- suspend ---- */
 
+/* Before the device is suspended everything is resumed, whoever is busy; afterwards it is preempted anew. */
 TEST_F_TIMEOUT(lifecycle, suspend_resume, 120)
 {
+	static char trace[1 << 16];
+	const char *resumed, *paused;
 	struct pair p;
 	char state[32];
+	ssize_t n;
+	int fd;
 
 	if (access("/sys/power/pm_test", W_OK))
 		SKIP(return, "no /sys/power/pm_test");
 	p = preempted_pair(_metadata, self->slots, 60);
 	put("/sys/module/suspend/parameters/pm_test_delay", "0");
+	put(EVENTS "/gpreempt_resume/enable", "1");
+	put(EVENTS "/gpreempt_state/enable", "1");
 	ASSERT_EQ(0, put("/sys/power/pm_test", "devices"));
 	EXPECT_EQ(0, put("/sys/power/state", "mem"));
 	put("/sys/power/pm_test", "none");
 	ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
 	EXPECT_STRNE("paused", state);
-	/* For the suspend it was resumed, whoever was busy; now it is preempted anew. */
 	EXPECT_EQ(0, wait_state(p.low, 0, "preempted", LONG));
 	EXPECT_EQ(2, preempt_count(p.low, 0));
+	put(EVENTS "/enable", "0");
+	fd = open(TRACE, O_RDONLY | O_CLOEXEC);
+	ASSERT_GE(fd, 0);
+	for (n = 0; (size_t)n < sizeof(trace) - 1; ) {
+		ssize_t more = read(fd, trace + n, sizeof(trace) - 1 - (size_t)n);
+
+		if (more <= 0)
+			break;
+		n += more;
+	}
+	close(fd);
+	put(TRACE, "");
+	resumed = strstr(trace, "gpreempt_resume:");
+	paused = strstr(trace, " state=paused");
+	ASSERT_NE(NULL, resumed);
+	ASSERT_NE(NULL, paused);
+	EXPECT_LT((uintptr_t)resumed, (uintptr_t)paused);
 	finish_pair(_metadata, &p);
 }
 
