@@ -47,8 +47,32 @@ static unsigned int vram_mb = VGPU_VRAM_BYTES >> 20;
 module_param(vram_mb, uint, 0444);
 MODULE_PARM_DESC(vram_mb, "VRAM, 64..1024 MiB (default 1024); the BAR has always 1024");
 
+static bool valid(const char *name, unsigned int value, unsigned int low, unsigned int high)
+{
+	if (value >= low && value <= high)
+		return true;
+	pr_err("%s=%u is out of range %u..%u\n", name, value, low, high);
+	return false;
+}
+
 static unsigned int poll_ns = 50000;
-module_param(poll_ns, uint, 0444);
+
+static int poll_set(const char *text, const struct kernel_param *kp)
+{
+	unsigned int value;
+	int ret = kstrtouint(text, 0, &value);
+
+	if (ret)
+		return ret;
+	if (!valid("poll_ns", value, 1000, 10000000))
+		return -EINVAL;
+	WRITE_ONCE(poll_ns, value);
+	return 0;
+}
+
+static const struct kernel_param_ops poll_ops = { .set = poll_set, .get = param_get_uint };
+module_param_cb(poll_ns, &poll_ops, &poll_ns, 0644);
+__MODULE_PARM_TYPE(poll_ns, "uint");
 MODULE_PARM_DESC(poll_ns, "time between looks at the doorbells, 1000..10000000 ns (default 50000)");
 
 static char *asic = "gfx90a";
@@ -128,14 +152,6 @@ static struct dentry *debugfs;
 
 /* Held while the model runs, so that debugfs sees it between two steps. Registers have a lock of their own. */
 static DEFINE_MUTEX(model_mutex);
-
-static bool valid(const char *name, unsigned int value, unsigned int low, unsigned int high)
-{
-	if (value >= low && value <= high)
-		return true;
-	pr_err("%s=%u is out of range %u..%u\n", name, value, low, high);
-	return false;
-}
 
 /* Parameter fault= into a bit for each */
 static bool parse_faults(u32 *faults)
@@ -223,7 +239,7 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 	}
 	if (!apply_preset() || !valid("xccs", xccs, 1, c->asic->max_xccs) ||
 	    !valid("se", se.value, 1, 8) || !valid("cus", cus.value, 1, 128) ||
-	    !valid("poll_ns", poll_ns, 1000, 10000000) || !valid("vram_mb", vram_mb, 64, VGPU_VRAM_BYTES >> 20) ||
+	    !valid("vram_mb", vram_mb, 64, VGPU_VRAM_BYTES >> 20) ||
 	    !valid("hbm_bytes_per_us", hbm_bytes_per_us.value, 1, 100000000) ||
 	    !valid("trap_ns", trap_ns.value, 0, 1000000000) || !valid("runlist_ns", runlist_ns.value, 0, 1000000000) ||
 	    !valid("dispatch_ns", dispatch_ns.value, 0, 1000000000) ||
@@ -324,7 +340,7 @@ static int cp_main(void *unused)
 		next = vgpu_model_run(vgpu.model);
 		mutex_unlock(&model_mutex);
 		now = ktime_get_ns();
-		sleep = ns_to_ktime(min_t(u64, next > now ? next - now : 0, poll_ns));
+		sleep = ns_to_ktime(min_t(u64, next > now ? next - now : 0, READ_ONCE(poll_ns)));
 		set_current_state(TASK_IDLE);
 		if (kthread_should_stop())
 			__set_current_state(TASK_RUNNING);
@@ -351,6 +367,27 @@ static int choose_cpus(void)
 	return -ENODEV;
 }
 
+/*
+ * QEMU's -icount takes the turn away from a CPU that arms its timer as the next one to expire, and lets the other run until then. The
+ * command processor loses its turn so in the interrupt that wakes it, and would have to wait for the next tick. A timer that
+ * expires on the other CPU gives it back.
+ */
+#define METRONOME_NS	200000
+static struct hrtimer metronome;
+
+static enum hrtimer_restart metronome_tick(struct hrtimer *timer)
+{
+	hrtimer_forward_now(timer, ns_to_ktime(METRONOME_NS));
+	return HRTIMER_RESTART;
+}
+
+static void metronome_start(void *unused)
+{
+	hrtimer_init(&metronome, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	metronome.function = metronome_tick;
+	hrtimer_start(&metronome, ns_to_ktime(METRONOME_NS), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
 static int cp_start(void)
 {
 	cp_thread = kthread_create(cp_main, NULL, "vgpu_cp");
@@ -363,6 +400,7 @@ static int cp_start(void)
 	 */
 	sched_set_fifo(cp_thread);
 	wake_up_process(cp_thread);
+	smp_call_function_single(irq_cpu, metronome_start, NULL, true);
 	return 0;
 }
 
@@ -543,8 +581,10 @@ static void teardown(void)
 	if (vgpu.pdev)
 		vgpu_pci_remove();
 	bus_unregister_notifier(&pci_bus_type, &bus_notifier);
-	if (!IS_ERR_OR_NULL(cp_thread))
+	if (!IS_ERR_OR_NULL(cp_thread)) {
+		hrtimer_cancel(&metronome);
 		kthread_stop(cp_thread);
+	}
 	sync_irq();
 	if (current_front->exit)
 		current_front->exit();
