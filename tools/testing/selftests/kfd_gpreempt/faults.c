@@ -1,99 +1,667 @@
 // SPDX-License-Identifier: MIT
 /*
- * faults.c - negative controls: a device that saves wrongly must be noticed
+ * faults.c - the error paths of the driver and of the scheduler, each one provoked
  *
- * The exactly-once checks of the other tests prove something only if they fail on a device that forgets. Each test
- * needs a virtual GPU that was loaded with the mutation it names (vgpu.ko fault=...), and is skipped on any other.
+ * The virtual GPU does something wrong once (debugfs vgpu/fault). What the driver makes of it is checked first as it does it by
+ * itself (stock), then with the scheduler, which must leave it to the driver's recovery, count it, and go on afterwards. After
+ * each test a new process finds a usable device.
+ *
+ * Most tests need amdgpu.gpu_recovery=1 and, on the virtual GPU, reset_method=5 (PCI). sched_policy=2 has tests of its own.
  */
 #include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/klog.h>
+
+#include <linux/kfd_ioctl.h>
 
 #include "kselftest_harness.h"
 
 #include "fixture.h"
 
-#define FAULT_PARAMETER	"/sys/module/vgpu/parameters/fault"
+#define RECOVER		"/sys/kernel/debug/dri/0/amdgpu_gpu_recover"
+#define TEST_RINGS	"/sys/kernel/debug/dri/0/amdgpu_test_ib"
+#define TIMEOUT_MS	20		/* of a preemption, in tests that wait for it */
+#define DEFAULT_TIMEOUT_MS 9000
+#define DEFAULT_POLL_NS	50000
+#define POLL_NS		200000		/* nothing here depends on how soon the device looks */
+#define HOG_STEPS	100
+#define HW_EXCEPTION_RESET_CAUSE_HANG 0
 
-static bool fault_loaded(const char *name)
+static char kernel_log[1 << 20];
+static char mark[48];
+
+/* From here on said() looks. The kernel's log is a ring: positions in it do not last. */
+static void mark_kernel_log(void)
 {
-	char text[128] = "";
-	int fd = open(FAULT_PARAMETER, O_RDONLY);
+	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+
+	snprintf(mark, sizeof(mark), "faults: mark %llu\n", (unsigned long long)kfd_now_ns());
+	if (fd < 0 || write(fd, mark, strlen(mark)) < 0)
+		mark[0] = '\0';
+	close(fd);
+}
+
+static bool said(const char *text)
+{
+	int n = klogctl(3 /* read all */, kernel_log, sizeof(kernel_log) - 1);
+	char *from;
+
+	kernel_log[n < 0 ? 0 : n] = '\0';
+	from = mark[0] ? strstr(kernel_log, mark) : NULL;
+	return from && strstr(from, text);
+}
+
+static int read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
+		return -errno;
+	n = read(fd, text, size - 1);
 	close(fd);
-	return n > 0 && strstr(text, name);
+	text[n < 0 ? 0 : n] = '\0';
+	return n < 0 ? -errno : 0;
 }
 
-/* A grid is interrupted by the driver (an update of another queue) or by the scheduler; returns what its items say. */
-static struct kfd_tally interrupted_grid(struct __test_metadata *_metadata, bool by_scheduler)
+/* Ends when no reset is under way any more. */
+static int test_rings(void)
 {
-	struct actor *low = actor_start(LOW_NICE, ARENA);
-	struct actor *high = actor_start(0, ARENA);
-	uint32_t slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	char text[128];
+	int err = read_file(TEST_RINGS, text, sizeof(text));
 
-	ASSERT_ACTOR(low);
-	ASSERT_ACTOR(high);
-	ASSERT_EQ(0, actor_queue(low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_queue(high, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(low, 2, slots, 20, 10 * MS));
-	ASSERT_EQ(0, actor_work(high, 1, slots, 2, 5 * MS));
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 2, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, slots, LONG));
-	if (by_scheduler) {
-		ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-		EXPECT_EQ(0, actor_wait(high, 0, LONG));
-	} else {
+	return err ? err : strstr(text, "passed") ? 0 : -EIO;
+}
+
+/* A reset as an administrator asks for it */
+static int recover(void)
+{
+	char text[32];
+	int err = read_file(RECOVER, text, sizeof(text));
+
+	return err ? err : test_rings();
+}
+
+/* The device has been reset @resets times, and the driver is done with it. */
+static int wait_reset(int64_t resets)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	while (kfd_vgpu_stat("resets") < resets) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(5 * MS);
+	}
+	return test_rings();
+}
+
+/* How often the virtual GPU looks at what is written, if it lets itself be told */
+static void set_poll_ns(uint64_t ns)
+{
+	FILE *f = fopen("/sys/module/vgpu/parameters/poll_ns", "w");
+
+	if (!f)
+		return;
+	fprintf(f, "%llu", (unsigned long long)ns);
+	fclose(f);
+}
+
+static int wait_stat(const char *name, int64_t value)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	while (kfd_vgpu_stat(name) != value) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(MS);
+	}
+	return 0;
+}
+
+static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t waves, uint32_t steps, uint64_t step_ns)
+{
+	struct actor *a = actor_start(nice, ARENA);
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(a, 1, waves, steps, step_ns));
+	return a;
+}
+
+/* A new process gets its work done, exactly once; with the scheduler, against another one's. */
+static void device_works(struct __test_metadata *_metadata, bool scheduled)
+{
+	uint32_t slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	struct actor *low = worker(_metadata, LOW_NICE, slots, 50, MS);
+	struct actor *high = worker(_metadata, 0, slots, 4, MS);
+	int64_t preemptions = counter("preemptions");
+
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	if (!scheduled) {
 		ASSERT_EQ(0, actor_queue_update(high, 0, 6, 100));
 	}
-	/* It may never complete. Work that is lost is lost after three times its duration. */
-	actor_wait(low, 0, 1200 * MS);
-	return actor_tally(low);
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	if (scheduled) {
+		EXPECT_FALSE(actor_done(low, 0));
+		EXPECT_GT(counter("preemptions"), preemptions);
+	}
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, slots * 50);
+	EXPECT_EXACTLY_ONCE(high, slots * 4);
+	EXPECT_EQ(0, actor_stop(low));
+	EXPECT_EQ(0, actor_stop(high));
 }
 
-FIXTURE(fault) {
-};
-
-FIXTURE_SETUP(fault)
+static const char *faults_missing(void)
 {
 	const char *missing = scheduler_missing();
 
 	if (missing)
-		SKIP(return, "%s", missing);
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+		return missing;
+	if (kfd_vgpu_get("fault/xcc") < 0)
+		return "this virtual GPU has no faults";
+	if (kfd_param_get("gpu_recovery") != 1 || kfd_param_get("reset_method") != 5)
+		return "the driver does not reset the device: load it with gpu_recovery=1, then write 5 to reset_method";
+	return NULL;
 }
 
-FIXTURE_TEARDOWN(fault)
+static void no_faults(void)
 {
+	static const char *const names[] = {
+		"stale_mqd", "stale_ctl_stack", "mqd_garbage", "ctl_stack_garbage", "rptr_garbage", "dequeue_late",
+		"dequeue_lost", "dequeue_dead", "unmap_late", "unmap_lost", "fence_lost", "preempt_fail",
+		"queue_reset_fail", "pipe_reset_fail", "hung_wave", "irq_lost", "state_lost",
+	};
+	char path[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "fault/%s", names[i]);
+		kfd_vgpu_set(path, 0);
+	}
+}
+
+/* ---- a process of low priority fills the device; then another one's queue makes the driver unmap it ---- */
+
+FIXTURE(error) {
+	struct actor *low;
+	struct actor *high;
+	uint32_t slots;
+	int64_t resets;
+	int64_t queue_resets;
+	int64_t failures;
+	int64_t disabled;
+};
+
+FIXTURE_VARIANT(error) {
+	bool scheduled;
+};
+
+FIXTURE_VARIANT_ADD(error, stock) {
+	.scheduled = false,
+};
+
+FIXTURE_VARIANT_ADD(error, scheduled) {
+	.scheduled = true,
+};
+
+FIXTURE_SETUP(error)
+{
+	const char *missing = faults_missing();
+
+	if (!missing && kfd_param_get("sched_policy") == 2)
+		missing = "the hardware scheduler is off (sched_policy=2)";
+	if (missing)
+		SKIP(return, "%s", missing);
+	no_faults();
+	set_poll_ns(POLL_NS);
+	ASSERT_EQ(0, scheduler_defaults());
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", variant->scheduled));
+	ASSERT_EQ(0, kfd_param_set("queue_preemption_timeout_ms", DEFAULT_TIMEOUT_MS));
+	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	mark_kernel_log();
+	self->resets = kfd_vgpu_stat("resets");
+	self->queue_resets = kfd_vgpu_stat("queue_resets");
+	self->failures = counter("failures");
+	self->disabled = counter("disabled");
+	self->low = worker(_metadata, LOW_NICE, self->slots, HOG_STEPS, 5 * MS);
+	self->high = worker(_metadata, 0, self->slots, 4, MS);
+}
+
+FIXTURE_TEARDOWN(error)
+{
+	set_poll_ns(DEFAULT_POLL_NS);
+	no_faults();
 	actor_forget_all();
+	if (variant->scheduled) {
+		EXPECT_EQ(0, wait_no_queues());
+		EXPECT_EQ(counter("preemptions"), counter("resumes"));
+	}
+	device_works(_metadata, variant->scheduled);
+	actor_forget_all();
+	kfd_param_set("queue_preemption_timeout_ms", DEFAULT_TIMEOUT_MS);
 	kfd_param_set("gpreempt_enable", 0);
 }
 
-#define FAULT_TEST(_fault) \
-TEST_F(fault, _fault##_under_the_driver_is_noticed) \
-{ \
-	struct kfd_tally t; \
-	if (!fault_loaded(#_fault)) \
-		SKIP(return, "vgpu.ko was not loaded with fault=" #_fault); \
-	t = interrupted_grid(_metadata, false); \
-	TH_LOG("done %llu lost %llu twice %llu", (unsigned long long)t.done, (unsigned long long)t.lost, \
-	       (unsigned long long)t.twice); \
-	EXPECT_GT(t.lost + t.twice, 0); \
-} \
-TEST_F(fault, _fault##_under_the_scheduler_is_noticed) \
-{ \
-	struct kfd_tally t; \
-	if (!fault_loaded(#_fault)) \
-		SKIP(return, "vgpu.ko was not loaded with fault=" #_fault); \
-	t = interrupted_grid(_metadata, true); \
-	TH_LOG("done %llu lost %llu twice %llu", (unsigned long long)t.done, (unsigned long long)t.lost, \
-	       (unsigned long long)t.twice); \
-	EXPECT_GT(t.lost + t.twice, 0); \
+#define START(self) do { \
+	ASSERT_EQ(0, actor_submit((self)->low, 0, 0, 1, 0)); \
+	ASSERT_EQ(0, actor_wait_progress((self)->low, 0, 1, LONG)); \
+} while (0)
+
+/* The driver's own unmap is that of an update of a queue; the scheduler's is a preemption. Returns what the update says. */
+static int interrupt(const FIXTURE_DATA(error) *self, bool scheduled)
+{
+	return scheduled ? actor_submit(self->high, 0, 0, 1, 0) : actor_queue_update(self->high, 0, 6, 100);
 }
 
-FAULT_TEST(stale_mqd)
-FAULT_TEST(stale_ctl_stack)
+/* High's work, which the stock driver's interruption did not need */
+#define FINISH_HIGH(self, variant) do { \
+	if (!(variant)->scheduled) \
+		ASSERT_EQ(0, actor_submit((self)->high, 0, 0, 1, 0)); \
+	ASSERT_EQ(0, actor_wait((self)->high, 0, LONG)); \
+	EXPECT_EXACTLY_ONCE((self)->high, 4 * (self)->slots); \
+} while (0)
+
+#define EXPECT_RESETS(self, devices, queues) do { \
+	EXPECT_EQ((self)->resets + (devices), kfd_vgpu_stat("resets")); \
+	EXPECT_EQ((self)->queue_resets + (queues), kfd_vgpu_stat("queue_resets")); \
+} while (0)
+
+/* Late is not lost: the driver waits. */
+TEST_F(error, late_unmap_loses_nothing)
+{
+	START(self);
+	ASSERT_EQ(0, kfd_vgpu_set("fault/unmap_late_us", 50000));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/unmap_late", 1));
+	ASSERT_EQ(0, interrupt(self, variant->scheduled));
+	FINISH_HIGH(self, variant);
+	EXPECT_EQ(0, kfd_vgpu_get("fault/unmap_late"));
+	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(self->low, HOG_STEPS * self->slots);
+	EXPECT_RESETS(self, 0, 0);
+	if (variant->scheduled)
+		EXPECT_EQ(self->failures, counter("failures"));
+}
+
+/*
+ * The driver waited in vain, resets the device, and the processes that were there get nothing more. What they had done
+ * is not done again.
+ */
+static void device_is_reset(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self, bool scheduled, int resets)
+{
+	uint64_t progress;
+
+	ASSERT_EQ(0, wait_reset(self->resets + resets));
+	EXPECT_RESETS(self, resets, 0);
+	EXPECT_TRUE(said("succeeded!"));
+	progress = kfd_work_progress(&self->low->work[0]);
+	kfd_sleep_ns(50 * MS);
+	EXPECT_EQ(progress, kfd_work_progress(&self->low->work[0]));
+	EXPECT_EQ(0, actor_tally(self->low).twice);
+	EXPECT_EQ(0, actor_tally(self->high).twice);
+	if (scheduled) {
+		char state[32] = "";
+
+		EXPECT_LT(self->failures, counter("failures"));
+		EXPECT_EQ(self->disabled + 1, counter("disabled"));
+		/* The reset has made it work again. */
+		EXPECT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
+		EXPECT_STRNE("failed", state);
+	}
+}
+
+static void unanswered(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self, bool scheduled, const char *fault,
+		       int resets)
+{
+	int64_t timeouts = counter("failed_unmap_timeout");
+
+	START(self);
+	ASSERT_EQ(0, kfd_param_set("queue_preemption_timeout_ms", TIMEOUT_MS));
+	if (fault)
+		ASSERT_EQ(0, kfd_vgpu_set(fault, 1));
+	EXPECT_EQ(scheduled ? 0 : -EACCES, interrupt(self, scheduled));
+	device_is_reset(_metadata, self, scheduled, resets);
+	EXPECT_TRUE(said("qcm fence wait loop timeout expired"));
+	if (fault)
+		EXPECT_EQ(0, kfd_vgpu_get(fault));
+	if (scheduled)
+		EXPECT_EQ(timeouts + 1, counter("failed_unmap_timeout"));
+}
+
+TEST_F(error, lost_unmap_resets_the_device)
+{
+	unanswered(_metadata, self, variant->scheduled, "fault/unmap_lost", 1);
+}
+
+TEST_F(error, lost_fence_resets_the_device)
+{
+	unanswered(_metadata, self, variant->scheduled, "fault/fence_lost", 1);
+}
+
+/* The answer comes when nobody waits any more, in the middle of the reset or after it. */
+TEST_F(error, unmap_later_than_the_timeout_resets_the_device)
+{
+	ASSERT_EQ(0, kfd_vgpu_set("fault/unmap_late_us", 60000));
+	unanswered(_metadata, self, variant->scheduled, "fault/unmap_late", 1);
+}
+
+/* The device forgets everything while it is asked to unmap ... */
+TEST_F(error, device_lost_in_an_unmap_is_reset)
+{
+	unanswered(_metadata, self, variant->scheduled, "fault/state_lost", 2);
+}
+
+/* ... or while waves run. */
+TEST_F(error, device_lost_between_two_unmaps_is_reset)
+{
+	START(self);
+	ASSERT_EQ(0, kfd_vgpu_set("reset", 1));
+	ASSERT_EQ(0, kfd_param_set("queue_preemption_timeout_ms", TIMEOUT_MS));
+	interrupt(self, variant->scheduled);
+	/* The scheduler sees no waves and no inversion on a dead device: the driver's own unmap finds out. */
+	actor_queue_update(self->high, 0, 6, 100);
+	ASSERT_EQ(0, wait_reset(self->resets + 2));
+	EXPECT_RESETS(self, 2, 0);
+	EXPECT_EQ(0, actor_tally(self->low).twice);
+}
+
+/* The queue that did not yield is reset, alone: its process may not use its queues any more, everybody else goes on. */
+static void queue_is_reset(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self, const FIXTURE_VARIANT(error) *variant)
+{
+	int64_t victims = counter("failed_victim_reset"), skipped = counter("skipped_reset");
+
+	EXPECT_EQ(0, interrupt(self, variant->scheduled));
+	FINISH_HIGH(self, variant);
+	EXPECT_RESETS(self, 0, 1);
+	EXPECT_TRUE(said("Queue preemption failed for queue with doorbell_id"));
+	EXPECT_TRUE(said("is reset"));
+	EXPECT_EQ(-EACCES, actor_queue_update(self->low, 0, 6, 100));
+	EXPECT_EQ(0, actor_tally(self->low).twice);
+	EXPECT_FALSE(actor_done(self->low, 0));
+	if (variant->scheduled) {
+		EXPECT_EQ(victims + 1, counter("failed_victim_reset"));
+		EXPECT_EQ(self->disabled, counter("disabled"));
+		EXPECT_LE(skipped, counter("skipped_reset"));
+	}
+	/* Its other queues, and new ones, are not for it either; destroying is. */
+	EXPECT_EQ(0, actor_queue_destroy(self->low, 0));
+}
+
+TEST_F(error, queue_that_fails_to_yield_is_reset)
+{
+	START(self);
+	ASSERT_EQ(0, kfd_vgpu_set("fault/preempt_fail", 1));
+	queue_is_reset(_metadata, self, variant);
+}
+
+/* The driver waits 4 s for what does not come: the device need not look for its registers every 50 us. */
+static void look_rarely(void)
+{
+	set_poll_ns(2 * MS);
+}
+
+static void hang(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self)
+{
+	ASSERT_EQ(0, kfd_vgpu_set("fault/hung_wave", 1));
+	ASSERT_EQ(0, actor_submit(self->low, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_stat("slots_busy", self->slots));
+}
+
+TEST_F(error, queue_with_a_hung_wave_is_reset)
+{
+	hang(_metadata, self);
+	queue_is_reset(_metadata, self, variant);
+}
+
+TEST_F(error, pipe_is_reset_if_the_queue_cannot_be)
+{
+	if (variant->scheduled)
+		SKIP(return, "the same for the scheduler as queue_with_a_hung_wave_is_reset, four seconds later");
+	look_rarely();
+	hang(_metadata, self);
+	ASSERT_EQ(0, kfd_vgpu_set("fault/queue_reset_fail", 1));
+	queue_is_reset(_metadata, self, variant);
+	EXPECT_EQ(0, kfd_vgpu_get("fault/queue_reset_fail"));
+}
+
+TEST_F(error, device_is_reset_if_the_pipe_cannot_be)
+{
+	if (variant->scheduled)
+		SKIP(return, "the same for the scheduler as lost_unmap_resets_the_device, eight seconds later");
+	look_rarely();
+	hang(_metadata, self);
+	ASSERT_EQ(0, kfd_vgpu_set("fault/queue_reset_fail", 1));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/pipe_reset_fail", 1));
+	EXPECT_EQ(-EACCES, interrupt(self, false));
+	device_is_reset(_metadata, self, false, 1);
+	EXPECT_EQ(0, kfd_vgpu_get("fault/pipe_reset_fail"));
+}
+
+/* ---- garbage: what was saved is not what comes back; only its owner suffers ---- */
+
+static void garbage(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self, const FIXTURE_VARIANT(error) *variant,
+		    const char *fault)
+{
+	int64_t preemptions = counter("preemptions"), resumes = counter("resumes");
+
+	START(self);
+	ASSERT_EQ(0, kfd_vgpu_set(fault, 1));
+	ASSERT_EQ(0, interrupt(self, variant->scheduled));
+	FINISH_HIGH(self, variant);
+	EXPECT_EQ(0, kfd_vgpu_get(fault));
+	if (variant->scheduled) {
+		EXPECT_EQ(0, wait_all_resumed(preemptions, resumes));
+		EXPECT_EQ(self->disabled, counter("disabled"));
+	}
+	kfd_sleep_ns(2 * HOG_STEPS * 5 * MS);
+	EXPECT_GT(actor_tally(self->low).lost, 0);
+	EXPECT_FALSE(actor_done(self->low, 0));
+	EXPECT_RESETS(self, 0, 0);
+}
+
+TEST_F(error, garbage_in_an_mqd_hurts_its_queue_only)
+{
+	garbage(_metadata, self, variant, "fault/mqd_garbage");
+}
+
+TEST_F(error, garbage_in_a_control_stack_hurts_its_queue_only)
+{
+	garbage(_metadata, self, variant, "fault/ctl_stack_garbage");
+}
+
+/*
+ * A read index far ahead of the write index, and one far behind it: no work is lost, nobody is held for good. The garbage is high's:
+ * the scheduler may take it for work that waits.
+ */
+static void bad_read_index(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self,
+			   const FIXTURE_VARIANT(error) *variant, uint64_t value)
+{
+	if (!variant->scheduled)
+		SKIP(return, "the driver does not look at read indices");
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 20));
+	START(self);
+	ASSERT_EQ(0, kfd_vgpu_set("fault/rptr_value", (int64_t)value));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/rptr_garbage", 1));
+	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_queue_update(self->low, 0, 6, 100));
+	ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(self->high, 4 * self->slots);
+	EXPECT_EQ(0, kfd_vgpu_get("fault/rptr_garbage"));
+	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(self->low, HOG_STEPS * self->slots);
+	EXPECT_EQ(self->disabled, counter("disabled"));
+	EXPECT_RESETS(self, 0, 0);
+}
+
+TEST_F(error, read_index_far_ahead_holds_nobody)
+{
+	bad_read_index(_metadata, self, variant, 1ull << 40);
+}
+
+TEST_F(error, read_index_far_behind_holds_nobody)
+{
+	bad_read_index(_metadata, self, variant, 0);
+}
+
+/* ---- interrupts ---- */
+
+static int64_t do_wait_event(struct actor *a, const int64_t *args)
+{
+	struct kfd_event_data data = { .event_id = (uint32_t)args[0] };
+	struct kfd_ioctl_wait_events_args wait = { .events_ptr = (uintptr_t)&data, .num_events = 1, .timeout = (uint32_t)args[1] };
+
+	if (ioctl(a->client.kfd_fd, AMDKFD_IOC_WAIT_EVENTS, &wait))
+		return -errno;
+	if (wait.wait_result == KFD_IOC_WAIT_RESULT_COMPLETE) {
+		a->args[4] = data.hw_exception_data.reset_cause;
+		a->args[5] = data.hw_exception_data.memory_lost;
+		return 0;
+	}
+	return wait.wait_result == KFD_IOC_WAIT_RESULT_TIMEOUT ? -ETIME : -EIO;
+}
+
+static int64_t do_event_signal(struct actor *a, const int64_t *args)
+{
+	int err = kfd_signal_init_event(&a->client, a->done[args[0]], 0);
+
+	return err ? err : (int64_t)a->done[args[0]]->event_id;
+}
+
+/* Nobody is woken, although memory says that the work is done; the next interrupt makes up for it. */
+TEST_F(error, lost_interrupt_is_made_up_for_by_the_next)
+{
+	int64_t event[2];
+	int i;
+
+	ASSERT_EQ(1, actor_work(self->high, 1, 1, 1, MS));
+	for (i = 0; i < 2; i++) {
+		event[i] = actor_call(self->high, do_event_signal, i, 0, 0, 0);
+		ASSERT_GT(event[i], 0);
+	}
+	ASSERT_EQ(0, kfd_vgpu_set("fault/irq_lost", 1));
+	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
+	EXPECT_EQ(0, kfd_vgpu_get("fault/irq_lost"));
+	EXPECT_EQ(-ETIME, actor_call(self->high, do_wait_event, event[0], 100, 0, 0));
+	ASSERT_EQ(0, actor_submit(self->high, 0, 1, 1, 0));
+	EXPECT_EQ(0, actor_call(self->high, do_wait_event, event[1], 30000, 0, 0));
+	EXPECT_EQ(0, actor_call(self->high, do_wait_event, event[0], 30000, 0, 0));
+	EXPECT_EXACTLY_ONCE(self->high, 4 * self->slots + 1);
+}
+
+/* ---- resets that somebody asks for ---- */
+
+static int64_t do_hw_exception_event(struct actor *a, const int64_t *args)
+{
+	struct kfd_ioctl_create_event_args create = { .event_type = KFD_IOC_EVENT_HW_EXCEPTION, .auto_reset = 0 };
+
+	return ioctl(a->client.kfd_fd, AMDKFD_IOC_CREATE_EVENT, &create) ? -errno : (int64_t)create.event_id;
+}
+
+/* Processes are told; their queues stay, but are not run any more. */
+TEST_F(error, requested_reset_is_told_to_processes)
+{
+	int64_t event = actor_call(self->low, do_hw_exception_event, 0, 0, 0, 0);
+	uint64_t progress;
+
+	ASSERT_GT(event, 0);
+	START(self);
+	ASSERT_EQ(0, recover());
+	EXPECT_RESETS(self, 1, 0);
+	EXPECT_EQ(0, actor_call(self->low, do_wait_event, event, 1000, 0, 0));
+	EXPECT_EQ(HW_EXCEPTION_RESET_CAUSE_HANG, self->low->args[4]);
+	EXPECT_EQ(1, self->low->args[5]);
+	progress = kfd_work_progress(&self->low->work[0]);
+	EXPECT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
+	kfd_sleep_ns(100 * MS);
+	EXPECT_EQ(progress, kfd_work_progress(&self->low->work[0]));
+	EXPECT_FALSE(actor_done(self->high, 0));
+	EXPECT_EQ(0, actor_queue_destroy(self->low, 0));
+	EXPECT_EQ(0, actor_stop(self->low));
+	if (variant->scheduled)
+		EXPECT_EQ(self->failures, counter("failures"));
+}
+
+static int64_t do_update_priority(struct actor *a, const int64_t *args)
+{
+	return kfd_queue_update(&a->queue[args[0]], (uint32_t)args[1], 100);
+}
+
+/* While the hardware is in the middle of taking waves off, the reset waits for it. */
+TEST_F(error, reset_waits_for_an_unmap)
+{
+	START(self);
+	ASSERT_EQ(0, kfd_vgpu_set("fault/unmap_late_us", 100000));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/unmap_late", 1));
+	if (!variant->scheduled)
+		actor_begin(self->high, do_update_priority, 0, 6, 0, 0);
+	else
+		ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
+	while (kfd_vgpu_get("fault/unmap_late"))
+		kfd_sleep_ns(MS);
+	ASSERT_EQ(0, recover());
+	if (!variant->scheduled)
+		actor_end(self->high);
+	EXPECT_RESETS(self, 1, 0);
+	EXPECT_FALSE(said("timeout expired"));
+	EXPECT_EQ(0, actor_tally(self->low).twice);
+	EXPECT_EQ(0, actor_tally(self->high).twice);
+	EXPECT_EQ(self->disabled, counter("disabled"));
+}
+
+/* With low preempted and high on the device */
+TEST_F(error, reset_forgets_preempted_queues)
+{
+	if (!variant->scheduled)
+		SKIP(return, "nothing is preempted without the scheduler");
+	ASSERT_EQ(1, actor_work(self->high, 1, self->slots, HOG_STEPS, 5 * MS));
+	START(self);
+	ASSERT_EQ(0, actor_submit(self->high, 0, 1, 1, 0));
+	ASSERT_EQ(0, wait_state(self->low, 0, "preempted", LONG));
+	ASSERT_EQ(0, recover());
+	EXPECT_RESETS(self, 1, 0);
+	EXPECT_FALSE(state_is(self->low, 0, "preempted"));
+	EXPECT_EQ(counter("preemptions"), counter("resumes"));
+	EXPECT_EQ(self->failures, counter("failures"));
+	EXPECT_EQ(0, actor_tally(self->low).twice);
+}
+
+/* ---- negative controls: a device that saves wrongly must be noticed ---- */
+
+/*
+ * The exactly-once checks of the other tests prove something only if they fail on a device that forgets.
+ */
+static void wrongly_saved(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self,
+			  const FIXTURE_VARIANT(error) *variant, const char *fault)
+{
+	struct kfd_tally t;
+
+	ASSERT_EQ(1, actor_work(self->low, 2, self->slots, 20, 4 * MS));
+	ASSERT_EQ(0, actor_submit(self->low, 0, 1, 2, 0));
+	ASSERT_EQ(0, actor_wait_progress(self->low, 1, self->slots, LONG));
+	ASSERT_EQ(0, kfd_vgpu_set(fault, 0xffffffff));
+	ASSERT_EQ(0, interrupt(self, variant->scheduled));
+	if (variant->scheduled)
+		EXPECT_EQ(0, actor_wait(self->high, 0, LONG));
+	/* It may never complete. Work that is lost is lost after three times its duration. */
+	actor_wait(self->low, 1, 480 * MS);
+	t = (struct kfd_tally){ 0 };
+	kfd_work_tally(&self->low->work[1], &t);
+	TH_LOG("done %llu lost %llu twice %llu", (unsigned long long)t.done, (unsigned long long)t.lost,
+	       (unsigned long long)t.twice);
+	EXPECT_GT(t.lost + t.twice, 0);
+}
+
+TEST_F(error, stale_mqd_is_noticed)
+{
+	wrongly_saved(_metadata, self, variant, "fault/stale_mqd");
+}
+
+TEST_F(error, stale_control_stack_is_noticed)
+{
+	wrongly_saved(_metadata, self, variant, "fault/stale_ctl_stack");
+}
 
 TEST_HARNESS_MAIN

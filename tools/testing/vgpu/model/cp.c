@@ -462,6 +462,17 @@ static bool leave(struct vgpu_model *m)
 	return progress;
 }
 
+/* The waves of a queue are killed. If it was asked to leave before, now it can. */
+static void reset_queue(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	if (q->abandoned || q->leaving) {
+		vgpu_queue_unmap(m, q, false);
+		return;
+	}
+	vgpu_waves_kill(m, q);
+	m->place = true;
+}
+
 /* What the driver asked of queue slots by writing registers */
 static void poll_registers(struct vgpu_model *m)
 {
@@ -477,11 +488,12 @@ static void poll_registers(struct vgpu_model *m)
 			continue;
 		}
 		if (event == VGPU_HQD_EVENT_RESET || event == VGPU_HQD_EVENT_PIPE_RESET) {
-			if (!q || vgpu_fault(m, event == VGPU_HQD_EVENT_RESET ? VGPU_FAULT_QUEUE_RESET_FAIL :
+			if (!q || (event == VGPU_HQD_EVENT_PIPE_RESET && !q->abandoned) ||
+			    vgpu_fault(m, event == VGPU_HQD_EVENT_RESET ? VGPU_FAULT_QUEUE_RESET_FAIL :
 									      VGPU_FAULT_PIPE_RESET_FAIL))
 				continue;
 			m->stats.queue_resets++;
-			vgpu_queue_unmap(m, q, false);
+			reset_queue(m, q);
 			continue;
 		}
 		if (q) {			/* the bank may be another's by now: nothing is written back */

@@ -207,7 +207,7 @@ static void scribble_stack(struct vgpu_model *m, const struct vgpu_queue *q, con
 u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	struct cursor c = cursor_of(m, q);
-	bool busy = q->inflight_count;
+	bool busy = q->waves || !vgpu_list_empty(&q->pending);
 	struct vgpu_list *l;
 	u64 bytes, wptr;
 	u32 i = 0;
@@ -360,7 +360,8 @@ u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q)
 		m->saved_mqd = 0;
 	c.stack_offset = hqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET);
 	c.area_offset = hqd(m, q, VGPU_HQD_WG_STATE_OFFSET);
-	if (!c.stack_size || c.stack_offset >= c.stack_size || c.area_offset < c.stack_size)
+	if (!c.stack_size || c.stack_offset >= c.stack_size || c.area_offset < c.stack_size ||
+	    c.area_offset > c.area_size)
 		return 0;
 	bytes = (c.stack_size - c.stack_offset) + (c.area_offset - c.stack_size);
 	for (at = c.stack_size; at >= c.stack_offset + ENTRY_BYTES; at -= ENTRY_BYTES) {

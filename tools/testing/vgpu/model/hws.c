@@ -218,12 +218,13 @@ enum cause {
 };
 
 /* Does a queue that is to be saved stay? Its doorbell is what the driver finds in the MQD of the HIQ. */
-static bool fails(struct vgpu_model *m, const struct vgpu_queue *q, enum cause cause)
+static bool fails(struct vgpu_model *m, struct vgpu_queue *q, enum cause cause)
 {
 	if (!vgpu_queue_is_user_compute(q))
 		return false;
-	if (!vgpu_queue_hung(q) && (cause != BY_REQUEST || !vgpu_fault_on(m, VGPU_FAULT_PREEMPT_FAIL, q->xcc)))
+	if (!vgpu_queue_hung(q) && (cause != BY_REQUEST || !q->waves || !vgpu_fault_on(m, VGPU_FAULT_PREEMPT_FAIL, q->xcc)))
 		return false;
+	q->abandoned = true;
 	if (cause != BY_RUNLIST)
 		vgpu_vm_write32(m, VGPU_AS_KERNEL, m->xcc[q->xcc].runlist.hiq_mqd + FAILED_DOORBELL_IN_MQD, q->doorbell / 4);
 	return true;

@@ -273,6 +273,7 @@ struct vgpu_group {
  * @stuck: reads no more packets after an error
  * @leaving: on its way off the hardware by request of a register
  * @leave_ns: end of the copy, if it saves
+ * @abandoned: the scheduler tried to preempt it and gave up
  * @inflight: dispatches whose waves are not all done, oldest first
  * @inflight_count: how many
  * @head: dispatch of the packet at rptr that is not completely launched, also in @inflight
@@ -324,6 +325,7 @@ struct vgpu_queue {
 	bool stuck;
 	enum vgpu_leaving leaving;
 	u64 leave_ns;
+	bool abandoned;
 	struct vgpu_list inflight;
 	u32 inflight_count;
 	struct vgpu_dispatch *head;

@@ -163,8 +163,8 @@ enum vgpu_hqd_event {
 	VGPU_HQD_EVENT_ACTIVATE = 1,	/* CP_HQD_ACTIVE was written 1: the queue starts with what the bank holds */
 	VGPU_HQD_EVENT_DEQUEUE,		/* CP_HQD_DEQUEUE_REQUEST: stop, then clear CP_HQD_ACTIVE */
 	VGPU_HQD_EVENT_DEACTIVATE,	/* CP_HQD_ACTIVE was written 0: forget the queue at once */
-	VGPU_HQD_EVENT_RESET,		/* SPI_COMPUTE_QUEUE_RESET: kill its waves, then clear CP_HQD_ACTIVE */
-	VGPU_HQD_EVENT_PIPE_RESET,	/* CP_MEC_CNTL: the same for all queues of the pipe */
+	VGPU_HQD_EVENT_RESET,		/* SPI_COMPUTE_QUEUE_RESET: kill its waves; if it was asked to leave, it does */
+	VGPU_HQD_EVENT_PIPE_RESET,	/* CP_MEC_CNTL: the same for all queues of the pipe that were asked to leave */
 };
 
 #define VGPU_INDIRECT_SLOTS	1024u	/* power of two; the driver uses some tens */

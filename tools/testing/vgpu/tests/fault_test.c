@@ -255,6 +255,37 @@ static void hung_wave_needs_a_queue_reset(void)
 	CHECK_EQ(failed_doorbell(), 0);
 }
 
+/* Nobody asked the queue to leave: it goes on with its next packet. A reset of its pipe has no effect at all. */
+static void queue_reset_kills_waves(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w[3];
+	u32 i;
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	for (i = 0; i < 3; i++)
+		w[i] = bed_work(b, p, 64, 1, 4, MS);
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w[0], false);
+	bed_run_for(b, 1500 * US);
+	CHECK_EQ(active_slots(), 1);
+	vgpu_model_reg_write(b->m, VGPU_CP_MEC_CNTL, 0xf0000);
+	CHECK_DONE(w[0]);
+	bed_submit(b, q, w[1], false);
+	bed_run_for(b, 1500 * US);
+	CHECK_EQ(active_slots(), 1);
+	vgpu_model_reg_write(b->m, VGPU_SPI_QUEUE_RESET, 1);
+	bed_run_for(b, 0);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+	CHECK_EQ(active_slots(), 1);
+	bed_submit(b, q, w[2], false);
+	CHECK_DONE(w[2]);
+	CHECK(bed_work_lost(w[1]) > 0);
+}
+
 static void hung_wave_may_need_a_pipe_reset(void)
 {
 	struct bed_queue *q[2];
@@ -502,7 +533,7 @@ static void faults_have_names(void)
 const struct model_test fault_tests[] = {
 	T(faults_have_names), T(reset_is_power_on), T(late_unmap_is_late), T(lost_unmap_stops_the_scheduler),
 	T(lost_fence_is_only_a_lost_fence), T(failed_preemption_is_logged), T(hung_wave_needs_a_queue_reset),
-	T(hung_wave_may_need_a_pipe_reset), T(unmap_with_reset_kills), T(hung_wave_holds_its_slot_by_registers),
+	T(queue_reset_kills_waves), T(hung_wave_may_need_a_pipe_reset), T(unmap_with_reset_kills), T(hung_wave_holds_its_slot_by_registers),
 	T(dequeue_fails_in_three_ways), T(scribbling_hits_the_queue_saved_last),
 	T(lost_state_needs_the_driver), T(lost_interrupt_is_seen_with_the_next_one),
 	T(garbage_stays_in_its_process), T(garbage_read_index_is_reported_once),
