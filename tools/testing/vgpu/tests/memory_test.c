@@ -239,6 +239,43 @@ static void unmapped_processes_leave_no_translations(void)
 	CHECK_EQ(bed_stat(b, "stale_translations"), 0);
 }
 
+/* UNMAP_QUEUES with a PASID: the other process keeps its slots, its VMID and its translations. */
+static void unmap_by_pasid_leaves_others_alone(void)
+{
+	struct bed_process *p[2];
+	struct bed_queue *q[2];
+	struct bed_work *w[2];
+	u32 i, vmid, generation[VGPU_VMIDS], changed = 0;
+	u64 saves;
+
+	up();
+	for (i = 0; i < 2; i++) {
+		p[i] = bed_process(b);
+		q[i] = bed_queue(b, p[i]);
+		w[i] = bed_work(b, p[i], 8, 1, 100, 10 * US);
+	}
+	CHECK(bed_runlist(b, q, 2));
+	for (i = 0; i < 2; i++)
+		bed_submit(b, q[i], w[i], false);
+	bed_run_for(b, 300 * US);
+	for (vmid = 0; vmid < VGPU_VMIDS; vmid++)
+		generation[vmid] = vgpu_tlb_generation(b->m, VGPU_HUB_GFX, vmid);
+	saves = bed_stat(b, "cwsr_saves");
+	CHECK(bed_unmap_pasid(b, p[0]->pasid));
+	CHECK_EQ(bed_stat(b, "cwsr_saves") - saves, 1);
+	for (vmid = 0; vmid < VGPU_VMIDS; vmid++)
+		if (vgpu_tlb_generation(b->m, VGPU_HUB_GFX, vmid) != generation[vmid]) {
+			CHECK_EQ(vgpu_ih_pasid(b->m, VGPU_HUB_GFX, vmid), p[0]->pasid);
+			changed++;
+		}
+	CHECK_EQ(changed, 1);
+	CHECK_DONE(w[1]);
+	CHECK(*w[0]->signal == 1);
+	CHECK(bed_runlist(b, q, 2));
+	CHECK_DONE(w[0]);
+	CHECK_EQ(bed_stat(b, "stale_translations"), 0);
+}
+
 /* ---- faults ---- */
 
 #define FAULT_STATUS(hub)	vgpu_model_reg_read(b->m, vgpu_hub_reg(b->m, hub, VGPU_VM_FAULT_STATUS))
@@ -443,6 +480,7 @@ const struct model_test memory_tests[] = {
 	T(tlb_holds_until_invalidated), T(packets_invalidate), T(missing_invalidation_is_counted), T(vmid_handed_on_is_told_apart),
 	T(no_tlb_holds_nothing),
 	T(replaced_memory_is_seen), T(lost_invalidation_is_noticed), T(unmapped_processes_leave_no_translations),
+	T(unmap_by_pasid_leaves_others_alone),
 	T(faults_tell_what_was_wrong), T(first_fault_stays_until_cleared), T(faulting_waves_halt), T(waves_that_cannot_start_halt),
 	T(sdma_fault_names_the_engine),
 	{ 0 }
