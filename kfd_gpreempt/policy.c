@@ -661,11 +661,10 @@ static void mark_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns)
 
 /*
  * Where ranks move by themselves, a held queue without work would come and go with them. It waits for the next runlist that has a better
- * reason, as long as somebody surely uses the device.
+ * reason. That somebody uses the device meanwhile is known: whether a level is there is never left to assumption while something is held.
  */
 static void drop_idle_resumes(const struct gpreempt_policy_node *pn, struct gpreempt_decision *decision)
 {
-	bool used = false;
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
@@ -673,10 +672,7 @@ static void drop_idle_resumes(const struct gpreempt_policy_node *pn, struct gpre
 
 		if (q->action == GPREEMPT_RESUME && (has_work_held(q) || fixed(q)))
 			return;
-		used |= q->demand[0];
 	}
-	if (!used)
-		return;
 	for (i = 0; i < pn->nr; i++)
 		if (pn->queues[i]->action == GPREEMPT_RESUME)
 			pn->queues[i]->action = GPREEMPT_KEEP;
