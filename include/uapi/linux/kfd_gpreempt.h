@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT WITH Linux-syscall-note */
+/*
+ * kfd_gpreempt.h - the ABI of preemptive scheduling of compute queues
+ *
+ * Two devices speak it. /dev/kfd_gpreempt (misc device) has everything: who runs what, priorities, preemption on request, events.
+ * /dev/kfd has two commands more, for a program's own queues.
+ *
+ * Layout is the same for 32 and 64 bits: fixed-size members at their natural alignment, pointers as __u64. Members that are
+ * named reserved must be 0 and flags that are not defined must be clear, otherwise the call fails with EINVAL: they are how the
+ * ABI grows. Nothing defined here ever changes its meaning; GPREEMPT_ABI_VERSION counts additions.
+ *
+ * A pid is one of the caller's pid namespace, of a process's leader. 0 means the caller's own process. Processes that the caller's
+ * namespace does not see do not exist for it.
+ *
+ * Errors that every command can give: EFAULT (a pointer), EINVAL (flags, reserved members, a value out of its bounds), ENOTTY (no such
+ * command). The others stand beside the command.
+ */
+#ifndef _UAPI_LINUX_KFD_GPREEMPT_H
+#define _UAPI_LINUX_KFD_GPREEMPT_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define GPREEMPT_ABI_VERSION		1
+
+#define GPREEMPT_PRIORITY_MIN		(-1023)
+#define GPREEMPT_PRIORITY_MAX		1023
+/* what an ordinary queue of a process with nice value 0 has */
+#define GPREEMPT_PRIORITY_NORMAL	7
+
+#define GPREEMPT_NAME_LEN		16
+
+/**
+ * enum gpreempt_feature - bits of &struct gpreempt_info.features
+ * @GPREEMPT_FEATURE_PREEMPT: GPREEMPT_IOC_PREEMPT and GPREEMPT_IOC_RESUME
+ * @GPREEMPT_FEATURE_CGROUP: priorities of cgroups
+ * @GPREEMPT_FEATURE_EVENTS: read() and poll()
+ * @GPREEMPT_FEATURE_HINT: GPREEMPT_IOC_HINT
+ */
+enum gpreempt_feature {
+	GPREEMPT_FEATURE_PREEMPT	= 1 << 0,
+	GPREEMPT_FEATURE_CGROUP		= 1 << 1,
+	GPREEMPT_FEATURE_EVENTS		= 1 << 2,
+	GPREEMPT_FEATURE_HINT		= 1 << 3,
+};
+
+/**
+ * enum gpreempt_node_state - what the scheduler does on a node
+ * @GPREEMPT_NODE_OFF: switched off (gpreempt_enable=0)
+ * @GPREEMPT_NODE_PARKED: sleeps: no queue could outrank another
+ * @GPREEMPT_NODE_IDLE: looks every gpreempt_interval_ms
+ * @GPREEMPT_NODE_POLLING: looks every gpreempt_poll_us
+ * @GPREEMPT_NODE_PAUSED: the device is suspended or being reset
+ * @GPREEMPT_NODE_FAILED: gave up after errors; everything was resumed
+ * @GPREEMPT_NODE_UNSUPPORTED: cannot be scheduled
+ */
+enum gpreempt_node_state {
+	GPREEMPT_NODE_OFF,
+	GPREEMPT_NODE_PARKED,
+	GPREEMPT_NODE_IDLE,
+	GPREEMPT_NODE_POLLING,
+	GPREEMPT_NODE_PAUSED,
+	GPREEMPT_NODE_FAILED,
+	GPREEMPT_NODE_UNSUPPORTED,
+};
+
+/**
+ * struct gpreempt_node_info - a KFD node
+ * @gpu_id: as in the KFD topology
+ * @state: &enum gpreempt_node_state
+ * @nr_queues: queues under scheduling
+ * @nr_preempted: how many of them are off the device
+ * @backend: way of preempting, NUL-terminated: "hws" or "mqd"; empty if there is none
+ * @policy: name of the policy, NUL-terminated
+ * @preemptions: queues preempted since the driver was loaded
+ * @resumes: queues resumed
+ * @failures: hardware passes that failed
+ * @reserved: 0
+ */
+struct gpreempt_node_info {
+	__u32 gpu_id;
+	__u32 state;
+	__u32 nr_queues;
+	__u32 nr_preempted;
+	char backend[GPREEMPT_NAME_LEN];
+	char policy[GPREEMPT_NAME_LEN];
+	__u64 preemptions;
+	__u64 resumes;
+	__u64 failures;
+	__u64 reserved[3];
+};
+
+/**
+ * struct gpreempt_info - GPREEMPT_IOC_INFO
+ * @abi_version: out: GPREEMPT_ABI_VERSION of the module
+ * @flags: in: 0
+ * @features: out: bits of &enum gpreempt_feature
+ * @nodes: in: array of &struct gpreempt_node_info; may be 0 if @nr_nodes is
+ * @nr_nodes: in: length of the array; out: nodes there are, which may be more than were filled in
+ * @event_size: out: size of &struct gpreempt_event as read() delivers it
+ * @reserved: 0
+ */
+struct gpreempt_info {
+	__u32 abi_version;
+	__u32 flags;
+	__u64 features;
+	__u64 nodes;
+	__u32 nr_nodes;
+	__u32 event_size;
+	__u64 reserved[4];
+};
+
+/**
+ * enum gpreempt_source - where a queue's logical priority comes from; a larger number outranks a smaller one
+ * @GPREEMPT_SOURCE_KFD: the priority that the program gave to the queue, less the process's nice value
+ * @GPREEMPT_SOURCE_CGROUP: the nearest cgroup above the process that has one
+ * @GPREEMPT_SOURCE_PROCESS: set for the process
+ * @GPREEMPT_SOURCE_QUEUE: set for the queue
+ */
+enum gpreempt_source {
+	GPREEMPT_SOURCE_KFD,
+	GPREEMPT_SOURCE_CGROUP,
+	GPREEMPT_SOURCE_PROCESS,
+	GPREEMPT_SOURCE_QUEUE,
+};
+
+/**
+ * enum gpreempt_queue_state - what became of a queue
+ * @GPREEMPT_QUEUE_IDLE: it may run and has no work
+ * @GPREEMPT_QUEUE_ACTIVE: it may run and has work
+ * @GPREEMPT_QUEUE_PREEMPTED: it is off the device
+ */
+enum gpreempt_queue_state {
+	GPREEMPT_QUEUE_IDLE,
+	GPREEMPT_QUEUE_ACTIVE,
+	GPREEMPT_QUEUE_PREEMPTED,
+};
+
+/**
+ * enum gpreempt_queue_flag - bits of &struct gpreempt_queue_info.flags
+ * @GPREEMPT_QUEUE_HELD: somebody asked for its preemption (GPREEMPT_IOC_PREEMPT)
+ * @GPREEMPT_QUEUE_BLOCKED: its packets wait for something else than the device
+ * @GPREEMPT_QUEUE_EXEMPT: its process is never a victim
+ * @GPREEMPT_QUEUE_UNSCHEDULED: its ring pointers cannot be seen: it is left alone
+ */
+enum gpreempt_queue_flag {
+	GPREEMPT_QUEUE_HELD		= 1 << 0,
+	GPREEMPT_QUEUE_BLOCKED		= 1 << 1,
+	GPREEMPT_QUEUE_EXEMPT		= 1 << 2,
+	GPREEMPT_QUEUE_UNSCHEDULED	= 1 << 3,
+};
+
+/**
+ * struct gpreempt_queue_info - a compute queue under scheduling
+ * @pid: its process in the caller's namespace
+ * @gpu_id: its node
+ * @queue_id: KFD's number of the queue within the process
+ * @state: &enum gpreempt_queue_state
+ * @flags: bits of &enum gpreempt_queue_flag
+ * @logical_priority: what counts against other processes
+ * @effective_priority: the same with ageing
+ * @source: &enum gpreempt_source of @logical_priority
+ * @kfd_priority: what the program asked KFD for, 0..15
+ * @waves: waves in flight when last asked; ~0: not known
+ * @ring_base: GPU virtual address of the ring, by which a runtime's queue is recognised
+ * @pending: AQL packets or PM4 dwords not yet read
+ * @preempt_count: preemptions so far
+ * @preempted_us: time spent preempted, with the current hold
+ * @weight: share under the policy "wfq"
+ * @reserved1: 0
+ * @deadline_us: relative deadline under the policy "edf"; 0: none
+ * @reserved: 0
+ */
+struct gpreempt_queue_info {
+	__s32 pid;
+	__u32 gpu_id;
+	__u32 queue_id;
+	__u32 state;
+	__u32 flags;
+	__s32 logical_priority;
+	__s32 effective_priority;
+	__u32 source;
+	__u32 kfd_priority;
+	__u32 waves;
+	__u64 ring_base;
+	__u64 pending;
+	__u64 preempt_count;
+	__u64 preempted_us;
+	__u32 weight;
+	__u32 reserved1;
+	__u64 deadline_us;
+	__u64 reserved[3];
+};
+
+/**
+ * enum gpreempt_scope - what a command is about
+ * @GPREEMPT_SCOPE_QUEUE: the queue @queue_id of the process @pid on @gpu_id
+ * @GPREEMPT_SCOPE_PROCESS: all queues of the process @pid, also later ones; on @gpu_id, or on all nodes if that is 0
+ * @GPREEMPT_SCOPE_CGROUP: all queues of processes in the cgroup whose directory is open as @cgroup_fd, and below it
+ * @GPREEMPT_SCOPE_ALL: all queues that the caller may see
+ */
+enum gpreempt_scope {
+	GPREEMPT_SCOPE_QUEUE,
+	GPREEMPT_SCOPE_PROCESS,
+	GPREEMPT_SCOPE_CGROUP,
+	GPREEMPT_SCOPE_ALL,
+};
+
+/**
+ * struct gpreempt_target - which queues
+ * @scope: &enum gpreempt_scope; tells which of the other members count. The rest is 0.
+ * @pid: 0: the caller's process
+ * @gpu_id: 0: any, except with GPREEMPT_SCOPE_QUEUE
+ * @queue_id: KFD's number of the queue
+ * @cgroup_fd: a directory of the cgroup v2 file system
+ * @reserved: 0
+ *
+ * Errors: ESRCH (no such process, or not one of KFD's), ENODEV (no such node), ENOENT (no such queue), EBADF (not a cgroup),
+ * EACCES (another user's, without CAP_SYS_ADMIN).
+ */
+struct gpreempt_target {
+	__u32 scope;
+	__s32 pid;
+	__u32 gpu_id;
+	__u32 queue_id;
+	__s32 cgroup_fd;
+	__u32 reserved;
+};
+
+/**
+ * struct gpreempt_list - GPREEMPT_IOC_LIST: which queues there are
+ * @target: in: any scope
+ * @queues: in: array of &struct gpreempt_queue_info; may be 0 if @nr_queues is
+ * @nr_queues: in: length of the array; out: queues there are, which may be more than were filled in
+ * @flags: in: 0
+ * @reserved: 0
+ *
+ * Without CAP_SYS_ADMIN only queues of the caller's user are listed, others are not mentioned.
+ */
+struct gpreempt_list {
+	struct gpreempt_target target;
+	__u64 queues;
+	__u32 nr_queues;
+	__u32 flags;
+	__u64 reserved[2];
+};
+
+#define GPREEMPT_PRIORITY_CLEAR		(1 << 0)
+
+/**
+ * struct gpreempt_priority - GPREEMPT_IOC_SET_PRIORITY
+ * @target: in: a queue, a process or a cgroup
+ * @priority: in: GPREEMPT_PRIORITY_MIN..GPREEMPT_PRIORITY_MAX; 0 with GPREEMPT_PRIORITY_CLEAR
+ * @flags: in: GPREEMPT_PRIORITY_CLEAR: forget what was set; sources of lower rank count again
+ * @reserved: 0
+ *
+ * Of a process it stays until cleared or until the process ends; children do not inherit it. Of a cgroup it stays until cleared or until
+ * the cgroup goes, and holds for whoever is in it. A process need not have queues yet.
+ *
+ * Errors: those of the target; ERANGE (out of bounds); EPERM (above GPREEMPT_PRIORITY_NORMAL, or above what it is
+ * now, without CAP_SYS_NICE; a cgroup's without CAP_SYS_ADMIN); ENOMEM.
+ */
+struct gpreempt_priority {
+	struct gpreempt_target target;
+	__s32 priority;
+	__u32 flags;
+	__u64 reserved[2];
+};
+
+/**
+ * enum gpreempt_param - parameters of policies, of a queue or a process
+ * @GPREEMPT_PARAM_WEIGHT: share under "wfq", 1..10000; 0: by priority
+ * @GPREEMPT_PARAM_DEADLINE_US: relative deadline under "edf", up to an hour; 0: none
+ * @GPREEMPT_PARAM_EXEMPT: 1: never a victim; of a process only; needs CAP_SYS_NICE. 0: like everybody
+ */
+enum gpreempt_param {
+	GPREEMPT_PARAM_WEIGHT,
+	GPREEMPT_PARAM_DEADLINE_US,
+	GPREEMPT_PARAM_EXEMPT,
+};
+
+/**
+ * struct gpreempt_set_param - GPREEMPT_IOC_SET_PARAM
+ * @target: in: a queue or a process
+ * @param: in: &enum gpreempt_param
+ * @flags: in: 0
+ * @value: in: in the parameter's unit and bounds
+ * @reserved: 0
+ *
+ * Errors: those of the target; ERANGE (out of bounds); EPERM (a privilege that the parameter asks for).
+ */
+struct gpreempt_set_param {
+	struct gpreempt_target target;
+	__u32 param;
+	__u32 flags;
+	__u64 value;
+	__u64 reserved[2];
+};
+
+#define GPREEMPT_HOLD_UNBOUNDED		(1 << 0)
+#define GPREEMPT_HOLD_EVERYBODYS	(1 << 1)
+
+/**
+ * struct gpreempt_hold - GPREEMPT_IOC_PREEMPT, GPREEMPT_IOC_RESUME
+ * @target: in: a queue or a process
+ * @timeout_ms: in: PREEMPT: how long to wait until the state is saved; 0: the driver's own timeout. RESUME: 0
+ * @flags: in: PREEMPT: GPREEMPT_HOLD_UNBOUNDED: not bounded by gpreempt_max_hold_ms; needs CAP_SYS_ADMIN.
+ *	RESUME: GPREEMPT_HOLD_EVERYBODYS: end the holds of all descriptors, not only of this one
+ * @nr_queues: out: queues that are off the device on behalf of this descriptor (PREEMPT), or that were given back (RESUME)
+ * @reserved1: 0
+ * @reserved: 0
+ *
+ * PREEMPT returns when the state of every queue is saved. Holds belong to the descriptor: one each per queue, however often it is asked
+ * for; they end with RESUME, with close(), and after gpreempt_max_hold_ms. A queue runs again when nobody holds it
+ * and its priority allows.
+ *
+ * Errors: those of the target; EBUSY (the driver does not let a queue go now: debugger, cooperative groups, reset);
+ * EOPNOTSUPP (the node cannot preempt, or scheduling is switched off); ETIME (not saved in time; the hold stays, and the state is saved
+ * when it is); EINTR (a signal; as ETIME); EIO (the device is being reset); EPERM (GPREEMPT_HOLD_UNBOUNDED).
+ */
+struct gpreempt_hold {
+	struct gpreempt_target target;
+	__u32 timeout_ms;
+	__u32 flags;
+	__u32 nr_queues;
+	__u32 reserved1;
+	__u64 reserved[2];
+};
+
+/**
+ * struct gpreempt_hint - GPREEMPT_IOC_HINT: work that must not wait comes soon
+ * @target: in: a queue or a process, which must have more than the lowest priority on its node to have any effect
+ * @within_us: in: how soon, 1..1000000. The queues below it are preempted now; if the work has not come after this
+ *	time, they are resumed.
+ * @flags: in: 0
+ * @reserved: 0
+ *
+ * Errors: those of the target; ERANGE (@within_us); EOPNOTSUPP (as for holds).
+ */
+struct gpreempt_hint {
+	struct gpreempt_target target;
+	__u32 within_us;
+	__u32 flags;
+	__u64 reserved[2];
+};
+
+/**
+ * enum gpreempt_event_type - what happened
+ * @GPREEMPT_EVENT_INVERSION: on the node, somebody has work and somebody lower has the device; value: the priority that should have it
+ * @GPREEMPT_EVENT_PREEMPTED: the queue was saved; value: nanoseconds it took
+ * @GPREEMPT_EVENT_RESUMED: the queue may run again; value: nanoseconds it was off the device
+ * @GPREEMPT_EVENT_FAILED: the node (queue_id ~0) or the queue; value: errno
+ * @GPREEMPT_EVENT_PRIORITY: the queue's logical priority changed; value: the old one
+ */
+enum gpreempt_event_type {
+	GPREEMPT_EVENT_INVERSION,
+	GPREEMPT_EVENT_PREEMPTED,
+	GPREEMPT_EVENT_RESUMED,
+	GPREEMPT_EVENT_FAILED,
+	GPREEMPT_EVENT_PRIORITY,
+};
+
+/**
+ * struct gpreempt_event - a record that read() delivers; whole records only
+ * @time_ns: CLOCK_MONOTONIC
+ * @type: &enum gpreempt_event_type
+ * @missed: events lost before this one because nobody read them
+ * @pid: its process in the reader's namespace; 0 for a node
+ * @gpu_id: its node
+ * @queue_id: KFD's number of the queue; ~0 for a node
+ * @priority: its logical priority
+ * @value: by type
+ * @reserved: 0
+ *
+ * A descriptor gets the events of queues that GPREEMPT_IOC_LIST would show it with GPREEMPT_SCOPE_ALL, from its first read() or poll() on.
+ * read() of less than a record fails with EINVAL.
+ */
+struct gpreempt_event {
+	__u64 time_ns;
+	__u32 type;
+	__u32 missed;
+	__s32 pid;
+	__u32 gpu_id;
+	__u32 queue_id;
+	__s32 priority;
+	__s64 value;
+	__u64 reserved[2];
+};
+
+#define GPREEMPT_IOC_INFO		_IOWR('Y', 0x00, struct gpreempt_info)
+#define GPREEMPT_IOC_LIST		_IOWR('Y', 0x01, struct gpreempt_list)
+#define GPREEMPT_IOC_SET_PRIORITY	_IOW('Y', 0x02, struct gpreempt_priority)
+#define GPREEMPT_IOC_SET_PARAM		_IOW('Y', 0x03, struct gpreempt_set_param)
+#define GPREEMPT_IOC_PREEMPT		_IOWR('Y', 0x04, struct gpreempt_hold)
+#define GPREEMPT_IOC_RESUME		_IOWR('Y', 0x05, struct gpreempt_hold)
+#define GPREEMPT_IOC_HINT		_IOW('Y', 0x06, struct gpreempt_hint)
+
+/*
+ * On /dev/kfd, for queues of the caller's own process. Other drivers use the same numbers with other sizes: the whole
+ * command word decides.
+ */
+
+/**
+ * struct kfd_ioctl_preempt_queue_args - AMDKFD_IOC_PREEMPT_QUEUE
+ * @queue_id: in: KFD's number of the queue
+ * @preempt_type: in: 2 (wavefront save); 0 and 1 (drain, reset) fail with EOPNOTSUPP
+ * @timeout_ms: in: 0: the driver's own timeout
+ * @pad: in: 0
+ *
+ * As GPREEMPT_IOC_PREEMPT; the hold is the process's.
+ */
+struct kfd_ioctl_preempt_queue_args {
+	__u32 queue_id;
+	__u32 preempt_type;
+	__u32 timeout_ms;
+	__u32 pad;
+};
+
+/**
+ * struct kfd_ioctl_resume_queue_args - AMDKFD_IOC_RESUME_QUEUE
+ * @queue_id: in: KFD's number of the queue
+ * @pad: in: 0
+ */
+struct kfd_ioctl_resume_queue_args {
+	__u32 queue_id;
+	__u32 pad;
+};
+
+#define AMDKFD_IOC_PREEMPT_QUEUE	_IOWR('K', 0x87, struct kfd_ioctl_preempt_queue_args)
+#define AMDKFD_IOC_RESUME_QUEUE		_IOWR('K', 0x88, struct kfd_ioctl_resume_queue_args)
+
+#endif /* _UAPI_LINUX_KFD_GPREEMPT_H */

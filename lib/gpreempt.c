@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+/*
+ * gpreempt.c - libgpreempt: one function per command of /dev/kfd_gpreempt
+ */
+#include "gpreempt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+struct gpreempt {
+	int fd;
+};
+
+static int command(const struct gpreempt *handle, unsigned long request, void *argument)
+{
+	return ioctl(handle->fd, request, argument) < 0 ? -errno : 0;
+}
+
+int gpreempt_open(struct gpreempt **handle)
+{
+	struct gpreempt_info info = { 0 };
+	struct gpreempt *g;
+	int error;
+
+	*handle = NULL;
+	g = malloc(sizeof(*g));
+	if (!g)
+		return -ENOMEM;
+	g->fd = open("/dev/kfd_gpreempt", O_RDWR | O_CLOEXEC);
+	if (g->fd < 0) {
+		error = -errno;
+		free(g);
+		return error;
+	}
+	error = command(g, GPREEMPT_IOC_INFO, &info);
+	/* Versions only add: a newer module understands everything that is asked for here. */
+	if (error == -ENOTTY || (!error && info.abi_version < GPREEMPT_ABI_VERSION))
+		error = -EPROTO;
+	if (error) {
+		gpreempt_close(g);
+		return error;
+	}
+	*handle = g;
+	return 0;
+}
+
+void gpreempt_close(struct gpreempt *handle)
+{
+	if (!handle)
+		return;
+	close(handle->fd);
+	free(handle);
+}
+
+int gpreempt_fd(const struct gpreempt *handle)
+{
+	return handle->fd;
+}
+
+struct gpreempt_target gpreempt_target_queue(pid_t pid, uint32_t gpu_id, uint32_t queue_id)
+{
+	return (struct gpreempt_target){
+		.scope = GPREEMPT_SCOPE_QUEUE, .pid = pid, .gpu_id = gpu_id, .queue_id = queue_id,
+	};
+}
+
+struct gpreempt_target gpreempt_target_process(pid_t pid, uint32_t gpu_id)
+{
+	return (struct gpreempt_target){ .scope = GPREEMPT_SCOPE_PROCESS, .pid = pid, .gpu_id = gpu_id };
+}
+
+struct gpreempt_target gpreempt_target_cgroup(int fd)
+{
+	return (struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = fd };
+}
+
+struct gpreempt_target gpreempt_target_all(void)
+{
+	return (struct gpreempt_target){ .scope = GPREEMPT_SCOPE_ALL };
+}
+
+int gpreempt_list_nodes(struct gpreempt *handle, struct gpreempt_info *info, struct gpreempt_node_info **nodes)
+{
+	struct gpreempt_info arg = { 0 };
+	struct gpreempt_node_info *array = NULL, *grown;
+	unsigned int room;
+	int error;
+
+	*nodes = NULL;
+	do {
+		room = arg.nr_nodes;
+		grown = realloc(array, (room ? room : 1) * sizeof(*array));
+		if (!grown) {
+			error = -ENOMEM;
+			goto out;
+		}
+		array = grown;
+		arg = (struct gpreempt_info){ .nodes = (uintptr_t)array, .nr_nodes = room };
+		error = command(handle, GPREEMPT_IOC_INFO, &arg);
+		if (error)
+			goto out;
+	} while (arg.nr_nodes > room);
+
+	arg.nodes = 0;
+	if (info)
+		*info = arg;
+	if (!arg.nr_nodes)
+		goto out;
+	*nodes = array;
+	return arg.nr_nodes;
+out:
+	free(array);
+	return error;
+}
+
+int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues)
+{
+	struct gpreempt_list arg = { .nr_queues = 0 };
+	struct gpreempt_queue_info *array = NULL, *grown;
+	unsigned int room;
+	int error;
+
+	*queues = NULL;
+	do {
+		/* A few more than there were: others open queues meanwhile. */
+		room = arg.nr_queues + 8;
+		grown = realloc(array, room * sizeof(*array));
+		if (!grown) {
+			error = -ENOMEM;
+			goto out;
+		}
+		array = grown;
+		arg = (struct gpreempt_list){ .target = *target, .queues = (uintptr_t)array, .nr_queues = room };
+		error = command(handle, GPREEMPT_IOC_LIST, &arg);
+		if (error)
+			goto out;
+	} while (arg.nr_queues > room);
+
+	if (!arg.nr_queues)
+		goto out;
+	*queues = array;
+	return arg.nr_queues;
+out:
+	free(array);
+	return error;
+}
+
+int gpreempt_find_queue(struct gpreempt *handle, pid_t pid, uint64_t ring_base, struct gpreempt_queue_info *queue)
+{
+	struct gpreempt_target target = gpreempt_target_process(pid, 0);
+	struct gpreempt_queue_info *queues;
+	int nr, i, error = -ENOENT;
+
+	nr = gpreempt_list_queues(handle, &target, &queues);
+	if (nr < 0)
+		return nr;
+	for (i = 0; i < nr; i++) {
+		if (queues[i].ring_base == ring_base) {
+			*queue = queues[i];
+			error = 0;
+			break;
+		}
+	}
+	free(queues);
+	return error;
+}
+
+int gpreempt_set_priority(struct gpreempt *handle, const struct gpreempt_target *target, int priority)
+{
+	struct gpreempt_priority arg = { .target = *target, .priority = priority };
+
+	return command(handle, GPREEMPT_IOC_SET_PRIORITY, &arg);
+}
+
+int gpreempt_clear_priority(struct gpreempt *handle, const struct gpreempt_target *target)
+{
+	struct gpreempt_priority arg = { .target = *target, .flags = GPREEMPT_PRIORITY_CLEAR };
+
+	return command(handle, GPREEMPT_IOC_SET_PRIORITY, &arg);
+}
+
+int gpreempt_set_param(struct gpreempt *handle, const struct gpreempt_target *target, enum gpreempt_param param, uint64_t value)
+{
+	struct gpreempt_set_param arg = { .target = *target, .param = param, .value = value };
+
+	return command(handle, GPREEMPT_IOC_SET_PARAM, &arg);
+}
+
+int gpreempt_preempt(struct gpreempt *handle, const struct gpreempt_target *target, unsigned int timeout_ms, unsigned int flags)
+{
+	struct gpreempt_hold arg = { .target = *target, .timeout_ms = timeout_ms, .flags = flags };
+	int error = command(handle, GPREEMPT_IOC_PREEMPT, &arg);
+
+	return error ? error : (int)arg.nr_queues;
+}
+
+static int resume(struct gpreempt *handle, const struct gpreempt_target *target, unsigned int flags)
+{
+	struct gpreempt_hold arg = { .target = *target, .flags = flags };
+	int error = command(handle, GPREEMPT_IOC_RESUME, &arg);
+
+	return error ? error : (int)arg.nr_queues;
+}
+
+int gpreempt_resume(struct gpreempt *handle, const struct gpreempt_target *target)
+{
+	return resume(handle, target, 0);
+}
+
+int gpreempt_resume_all(struct gpreempt *handle, const struct gpreempt_target *target)
+{
+	return resume(handle, target, GPREEMPT_HOLD_EVERYBODYS);
+}
+
+int gpreempt_hint(struct gpreempt *handle, const struct gpreempt_target *target, unsigned int within_us)
+{
+	struct gpreempt_hint arg = { .target = *target, .within_us = within_us };
+
+	return command(handle, GPREEMPT_IOC_HINT, &arg);
+}
+
+int gpreempt_read_events(struct gpreempt *handle, struct gpreempt_event *events, unsigned int nr)
+{
+	ssize_t got = read(handle->fd, events, (size_t)nr * sizeof(*events));
+
+	return got < 0 ? -errno : (int)(got / sizeof(*events));
+}
+
+#define NAME(array, i)	((i) < sizeof(array) / sizeof((array)[0]) ? (array)[i] : "?")
+
+const char *gpreempt_node_state_name(uint32_t state)
+{
+	static const char *const names[] = {
+		[GPREEMPT_NODE_OFF] = "off",
+		[GPREEMPT_NODE_PARKED] = "parked",
+		[GPREEMPT_NODE_IDLE] = "idle",
+		[GPREEMPT_NODE_POLLING] = "polling",
+		[GPREEMPT_NODE_PAUSED] = "paused",
+		[GPREEMPT_NODE_FAILED] = "failed",
+		[GPREEMPT_NODE_UNSUPPORTED] = "unsupported",
+	};
+
+	return NAME(names, state);
+}
+
+const char *gpreempt_queue_state_name(uint32_t state)
+{
+	static const char *const names[] = {
+		[GPREEMPT_QUEUE_IDLE] = "idle",
+		[GPREEMPT_QUEUE_ACTIVE] = "active",
+		[GPREEMPT_QUEUE_PREEMPTED] = "preempted",
+	};
+
+	return NAME(names, state);
+}
+
+const char *gpreempt_source_name(uint32_t source)
+{
+	static const char *const names[] = {
+		[GPREEMPT_SOURCE_KFD] = "kfd",
+		[GPREEMPT_SOURCE_CGROUP] = "cgroup",
+		[GPREEMPT_SOURCE_PROCESS] = "process",
+		[GPREEMPT_SOURCE_QUEUE] = "queue",
+	};
+
+	return NAME(names, source);
+}
+
+const char *gpreempt_event_name(uint32_t type)
+{
+	static const char *const names[] = {
+		[GPREEMPT_EVENT_INVERSION] = "inversion",
+		[GPREEMPT_EVENT_PREEMPTED] = "preempted",
+		[GPREEMPT_EVENT_RESUMED] = "resumed",
+		[GPREEMPT_EVENT_FAILED] = "failed",
+		[GPREEMPT_EVENT_PRIORITY] = "priority",
+	};
+
+	return NAME(names, type);
+}
