@@ -394,6 +394,7 @@ own=$build/own
 rm -rf "$own"
 mkdir "$own"
 cp "$top"/kfd_gpreempt/Kbuild "$top"/kfd_gpreempt/*.[ch] "$top/dkms/package.c" "$own/"
+cp -r "$top/include/uapi" "$own/"
 cat >"$own/gpreempt_config.h" <<EOF
 /* SPDX-License-Identifier: MIT */
 /* Written by dkms/build.sh. */

@@ -106,7 +106,7 @@ same_package()
 	done
 }
 
-package="dkms.conf Kconfig kfd_gpreempt dkms"
+package="dkms.conf Kconfig kfd_gpreempt include dkms"
 fresh=
 earlier=
 if ! same_package; then

@@ -21,6 +21,10 @@ DEFINE_MUTEX(gpreempt_lock);
 /* Readers of the lists of queues: passes, dumps. They may sleep, but not wait for the GPU. */
 DEFINE_SRCU(gpreempt_srcu);
 
+/* Woken when a monitor has acted, or has nothing to act on any more; gpreempt_core_passes() tells that it was. */
+DECLARE_WAIT_QUEUE_HEAD(gpreempt_acted);
+static atomic_t passes;
+
 /* Outermost lock: serialises everything that starts, stops, adds or removes nodes. */
 static DEFINE_MUTEX(gpreempt_lifecycle);
 static LIST_HEAD(gpreempt_nodes);
@@ -87,6 +91,61 @@ const char *gpreempt_core_state(const struct gpreempt_node *gn)
 	return names[READ_ONCE(gn->state)];
 }
 
+/**
+ * gpreempt_core_find_locked() - call a function for each node until it returns something
+ * @fn: the function; gpreempt_lock is held while it runs
+ * @arg: passed through
+ *
+ * Context: gpreempt_lifecycle and gpreempt_lock not held; may sleep.
+ *
+ * Return: what @fn returned last; 0 without nodes
+ */
+int gpreempt_core_find_locked(gpreempt_node_fn fn, void *arg)
+{
+	struct gpreempt_node *gn;
+	int r = 0;
+
+	mutex_lock(&gpreempt_lock);
+	list_for_each_entry(gn, &gpreempt_nodes, link) {
+		r = fn(gn, arg);
+		if (r)
+			break;
+	}
+	mutex_unlock(&gpreempt_lock);
+	return r;
+}
+
+/**
+ * gpreempt_core_enabled() - is the scheduler switched on?
+ *
+ * Return: true if it is
+ */
+bool gpreempt_core_enabled(void)
+{
+	return READ_ONCE(enabled);
+}
+
+/**
+ * gpreempt_core_acted() - wake whoever waits for a monitor to act
+ *
+ * Context: any.
+ */
+void gpreempt_core_acted(void)
+{
+	atomic_inc(&passes);
+	wake_up_all(&gpreempt_acted);
+}
+
+/**
+ * gpreempt_core_passes() - how often gpreempt_core_acted() was called
+ *
+ * Return: their number, which may wrap
+ */
+unsigned int gpreempt_core_passes(void)
+{
+	return atomic_read(&passes);
+}
+
 static void kick_one(struct gpreempt_node *gn, void *arg)
 {
 	mutex_lock(&gpreempt_lock);
@@ -121,21 +180,21 @@ static void renice_work(struct work_struct *work)
 	struct gpreempt_node *gn = container_of(to_delayed_work(work), struct gpreempt_node, renice);
 
 	mutex_lock(&gpreempt_lock);
-	if (READ_ONCE(gn->state) == GPREEMPT_STATE_PARKED && gn->nr_processes > 1 && gpreempt_monitor_reniced(gn))
+	if (READ_ONCE(gn->state) == GPREEMPT_STATE_PARKED && gpreempt_monitor_reniced(gn))
 		gpreempt_core_kick_locked(gn);
 	gpreempt_core_watch_nice(gn);
 	mutex_unlock(&gpreempt_lock);
 }
 
 /**
- * gpreempt_core_watch_nice() - look for changed nice values from now on, if there is somebody to outrank
+ * gpreempt_core_watch_nice() - look for changed nice values and cgroups from now on
  * @gn: the node
  *
  * Context: gpreempt_lock held.
  */
 void gpreempt_core_watch_nice(struct gpreempt_node *gn)
 {
-	if (gn->accepting && gn->nr_processes > 1)
+	if (gn->accepting && gn->nr_processes)
 		schedule_delayed_work(&gn->renice, msecs_to_jiffies(RENICE_MS));
 }
 
@@ -237,7 +296,7 @@ void gpreempt_core_enable(bool on)
 
 	mutex_lock(&gpreempt_lifecycle);
 	if (on != enabled) {
-		enabled = on;
+		WRITE_ONCE(enabled, on);
 		/* Key first: a queue that is created now is registered by its hook, one that was before is adopted. */
 		if (on)
 			static_branch_enable(&kfd_gpreempt_key);
@@ -307,7 +366,9 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	mutex_lock(&gpreempt_lifecycle);
 	if (ready)
 		gpreempt_sysfs_add(gn);
+	mutex_lock(&gpreempt_lock);
 	list_add_tail(&gn->link, &gpreempt_nodes);
+	mutex_unlock(&gpreempt_lock);
 	dqm_lock(node->dqm);
 	node->gpreempt = gn;
 	dqm_unlock(node->dqm);
@@ -337,7 +398,9 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
 	mutex_lock(&gpreempt_lifecycle);
 	if (gn->backend)
 		node_stop(gn);
+	mutex_lock(&gpreempt_lock);
 	list_del(&gn->link);
+	mutex_unlock(&gpreempt_lock);
 	gpreempt_sysfs_del(gn);
 	/* Runlists that are still sent until the queue manager goes look at it. */
 	dqm_lock(node->dqm);
@@ -419,6 +482,7 @@ void kfd_gpreempt_init(void)
 {
 	gpreempt_sysfs_init();
 	gpreempt_debugfs_init();
+	gpreempt_uapi_init();
 	mutex_lock(&gpreempt_lifecycle);
 	ready = true;
 	mutex_unlock(&gpreempt_lifecycle);
@@ -437,6 +501,7 @@ static void sysfs_del_one(struct gpreempt_node *gn, void *arg)
  */
 void kfd_gpreempt_exit(void)
 {
+	gpreempt_uapi_exit();
 	gpreempt_params_ready(false);
 	gpreempt_debugfs_exit();
 	mutex_lock(&gpreempt_lifecycle);

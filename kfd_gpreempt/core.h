@@ -20,6 +20,7 @@
 
 #include "kfd_priv.h"
 #include "backend.h"
+#include "outside.h"
 #include "policy.h"
 #include "stats.h"
 
@@ -28,6 +29,7 @@
 struct drm_printer;
 
 extern struct mutex gpreempt_lock;
+extern wait_queue_head_t gpreempt_acted;
 extern struct srcu_struct gpreempt_srcu;
 
 /* What is shown for a level while nobody has work. */
@@ -80,9 +82,7 @@ struct gpreempt_map {
  * @pdd: its side on the node; same lifetime
  * @nr_queues: registered queues, under gpreempt_lock
  * @nice: nice value that the priorities were derived from; written by the monitor
- * @opt_out: its queues are never preempted; written under gpreempt_lock
- * @weight: its share under the policy wfq, 0: by its priority; written under gpreempt_lock
- * @deadline_us: deadline of its work under the policy edf, 0: none; written under gpreempt_lock
+ * @outside: what was set for it when they were; written by the monitor
  * @policy: for the policy; the monitor's alone
  */
 struct gpreempt_process {
@@ -91,9 +91,7 @@ struct gpreempt_process {
 	struct kfd_process_device *pdd;
 	u32 nr_queues;
 	int nice;
-	bool opt_out;
-	u32 weight;
-	u32 deadline_us;
+	struct gpreempt_outside outside;
 	struct gpreempt_policy_process policy;
 };
 
@@ -123,6 +121,14 @@ struct gpreempt_process {
  * @lost: its waves have been reset; it never runs again
  * @preempt_count: preemptions so far; written by the monitor
  * @preempted_ns: time spent preempted, without the current hold; written by the monitor
+ * @source: where its priority comes from; written by the monitor
+ * @derived: its priority has been derived; the monitor's alone
+ *
+ * @setting: what was set for it from outside, under gpreempt_lock
+ * @holds: who asked for its preemption, under gpreempt_lock
+ * @held: there are any; written under gpreempt_lock
+ * @held_unbounded: and one of them without end; written under gpreempt_lock
+ * @expected_until_ns: its work was announced, for so long; 0: it was not. Written under gpreempt_lock
  */
 struct gpreempt_queue {
 	struct list_head link;
@@ -151,6 +157,14 @@ struct gpreempt_queue {
 	u64 leaving_ns;
 	u64 preempt_count;
 	u64 preempted_ns;
+	enum gpreempt_source source;
+	bool derived;
+
+	struct gpreempt_setting setting;
+	struct list_head holds;
+	bool held;
+	bool held_unbounded;
+	u64 expected_until_ns;
 };
 
 /**
@@ -170,7 +184,7 @@ enum gpreempt_state {
 
 /**
  * struct gpreempt_node - the scheduler's side of a KFD node
- * @link: in the list of nodes, under gpreempt_lifecycle
+ * @link: in the list of nodes; changed under gpreempt_lifecycle and gpreempt_lock, so either is enough to read it
  * @node: the driver's node
  * @backend: how to preempt on it; NULL: not possible
  * @reason: why not
@@ -282,10 +296,18 @@ static inline s32 gpreempt_queue_waves(const struct gpreempt_queue *gq)
 	return READ_ONCE(gq->policy.waves_ns) ? READ_ONCE(gq->policy.waves) : -1;
 }
 
+/* Called for each node or queue until one returns something else than 0. */
+typedef int (*gpreempt_node_fn)(struct gpreempt_node *gn, void *arg);
+typedef int (*gpreempt_queue_fn)(struct gpreempt_queue *gq, void *arg);
+
 /* core.c */
 void gpreempt_core_enable(bool on);
 void gpreempt_core_kick_all(void);
 void gpreempt_core_for_each(void (*fn)(struct gpreempt_node *gn, void *arg), void *arg);
+int gpreempt_core_find_locked(gpreempt_node_fn fn, void *arg);
+bool gpreempt_core_enabled(void);
+void gpreempt_core_acted(void);
+unsigned int gpreempt_core_passes(void);
 void gpreempt_core_kick_locked(struct gpreempt_node *gn);
 void gpreempt_core_watch_nice(struct gpreempt_node *gn);
 const char *gpreempt_core_state(const struct gpreempt_node *gn);
@@ -293,12 +315,15 @@ const char *gpreempt_core_state(const struct gpreempt_node *gn);
 /* monitor.c */
 int gpreempt_monitor(void *data);
 bool gpreempt_monitor_reniced(struct gpreempt_node *gn);
+enum gpreempt_skip gpreempt_monitor_obstacle(const struct gpreempt_queue *gq);
 
 /* queue.c */
 bool gpreempt_queue_adopt(struct gpreempt_node *gn);
 void gpreempt_queue_unregister_all(struct gpreempt_node *gn);
 void gpreempt_queue_add_snapshots(struct gpreempt_node *gn);
 const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending);
+u64 gpreempt_queue_preempted_ns(const struct gpreempt_queue *gq);
+int gpreempt_queue_walk(gpreempt_queue_fn fn, void *arg);
 
 /* snapshot.c */
 struct gpreempt_snapshot *gpreempt_snapshot_alloc(struct queue *q);
@@ -321,6 +346,9 @@ void gpreempt_sysfs_init(void);
 void gpreempt_sysfs_exit(void);
 void gpreempt_sysfs_add(struct gpreempt_node *gn);
 void gpreempt_sysfs_del(struct gpreempt_node *gn);
+
+/* procfs.c */
+void gpreempt_procfs_add(struct queue *q);
 
 /* hw_priority.c */
 void gpreempt_hw_priority_apply(struct gpreempt_node *gn);

@@ -144,9 +144,9 @@ static void copy_queue(struct queue_copy *c, const struct gpreempt_queue *gq)
 	const struct queue_properties *properties = &gq->q->properties;
 
 	c->policy = gq->policy;
-	c->opt_out = gq->process->opt_out;
-	c->weight = gq->process->weight;
-	c->deadline_us = gq->process->deadline_us;
+	c->opt_out = gq->process->policy.opt_out;
+	c->weight = gq->process->policy.weight;
+	c->deadline_us = div_u64(gq->process->policy.deadline_ns, NSEC_PER_USEC);
 	c->pid = gpreempt_queue_pid(gq);
 	c->qid = properties->queue_id;
 	c->doorbell = properties->doorbell_off;

@@ -11,8 +11,11 @@
 
 #include "gpreempt_config.h"	/* written by the build: CONFIG_KFD_GPREEMPT, HAVE_* */
 
+struct attribute;
 struct kfd_dev;
 struct kfd_node;
+struct kfd_process;
+struct kobject;
 struct queue;
 struct device_queue_manager;
 struct qcm_process_device;
@@ -25,9 +28,10 @@ struct mqd_update_info;
 struct gpreempt_node;
 struct gpreempt_queue;
 
-/* Members of amdkfd's structures. is_preempted: under dqm_lock; the pointers: see core.h. */
+/* Members of amdkfd's structures. is_preempted: under dqm_lock; the pointers: see core.h; gpreempt_files: under p->mutex. */
 #define KFD_GPREEMPT_PROPERTIES		bool is_preempted;
-#define KFD_GPREEMPT_QUEUE		struct gpreempt_queue *gpreempt;
+#define KFD_GPREEMPT_QUEUE		struct gpreempt_queue *gpreempt; bool gpreempt_files;
+#define KFD_GPREEMPT_QUEUE_STORE	.store = kfd_gpreempt_queue_store,
 #define KFD_GPREEMPT_NODE		struct gpreempt_node *gpreempt;
 #define KFD_GPREEMPT_RUNNABLE(q)	&& !(q).is_preempted
 
@@ -90,10 +94,20 @@ void kfd_gpreempt_exit(void);
 bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd);
 unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm);
 
+/* Context: sysfs, no lock held; may sleep. The folder of a queue goes under p->mutex, so none of them takes that. */
+bool kfd_gpreempt_owns(const struct attribute *attr);
+ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf);
+ssize_t kfd_gpreempt_queue_store(struct kobject *kobj, struct attribute *attr, const char *buf, size_t size);
+
+/* Context: an ioctl on /dev/kfd, before its number is looked at; no lock held; may sleep. */
+bool kfd_gpreempt_owns_ioctl(unsigned int cmd);
+long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned long arg);
+
 #else
 
 #define KFD_GPREEMPT_PROPERTIES
 #define KFD_GPREEMPT_QUEUE
+#define KFD_GPREEMPT_QUEUE_STORE
 #define KFD_GPREEMPT_NODE
 #define KFD_GPREEMPT_RUNNABLE(q)
 
@@ -109,6 +123,10 @@ static inline void kfd_gpreempt_init(void) { }
 static inline void kfd_gpreempt_exit(void) { }
 static inline bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd) { return false; }
 static inline unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm) { return 0; }
+static inline bool kfd_gpreempt_owns(const struct attribute *attr) { return false; }
+static inline ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf) { return 0; }
+static inline bool kfd_gpreempt_owns_ioctl(unsigned int cmd) { return false; }
+static inline long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned long arg) { return 0; }
 
 #endif /* CONFIG_KFD_GPREEMPT */
 #endif /* KFD_GPREEMPT_H_INCLUDED */

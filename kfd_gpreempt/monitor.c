@@ -26,7 +26,7 @@
 #define MAX_LEAVING_NS		10000000000ULL
 
 /**
- * gpreempt_monitor_reniced() - has a process changed its nice value since priorities were derived?
+ * gpreempt_monitor_reniced() - has a process changed its nice value or its cgroup since priorities were derived?
  * @gn: the node
  *
  * Context: gpreempt_lock held.
@@ -36,18 +36,30 @@
 bool gpreempt_monitor_reniced(struct gpreempt_node *gn)
 {
 	struct gpreempt_process *process;
+	struct gpreempt_outside outside;
 
-	list_for_each_entry(process, &gn->processes, link)
+	list_for_each_entry(process, &gn->processes, link) {
 		if (READ_ONCE(process->nice) != task_nice(process->p->lead_thread))
 			return true;
+		gpreempt_settings_get(process->p->lead_thread, &outside);
+		/* The monitor may be writing: then it looks right now. */
+		if (data_race(memcmp(&outside, &process->outside, sizeof(outside))))
+			return true;
+	}
 	return false;
 }
 
-/*
- * Why the driver will not let us touch it; GPREEMPT_NR_SKIPS: it will. Only a hint: the backend looks again, under
- * dqm_lock.
+/**
+ * gpreempt_monitor_obstacle() - why the driver does not let a queue go
+ * @gq: the queue
+ *
+ * Only a hint: the backend looks again, under dqm_lock.
+ *
+ * Context: the queue is on its list.
+ *
+ * Return: the reason; GPREEMPT_NR_SKIPS: it does
  */
-static enum gpreempt_skip obstacle(const struct gpreempt_queue *gq)
+enum gpreempt_skip gpreempt_monitor_obstacle(const struct gpreempt_queue *gq)
 {
 	const struct queue_properties *properties = &gq->q->properties;
 
@@ -64,17 +76,46 @@ static enum gpreempt_skip obstacle(const struct gpreempt_queue *gq)
 	return GPREEMPT_NR_SKIPS;
 }
 
+/* What was set from outside; what was set for a queue may be changed meanwhile, and is then derived anew. */
+static void derive_outside(struct gpreempt_process *process, struct gpreempt_queue *gq,
+			   struct gpreempt_policy_queue *derived)
+{
+	const struct gpreempt_setting *setting = &gq->setting;
+	struct gpreempt_policy_process *pp = &process->policy;
+	struct gpreempt_policy_queue *pq = &gq->policy;
+	s32 before;
+
+	gpreempt_settings_get(process->p->lead_thread, &process->outside);
+	WRITE_ONCE(gq->source, gpreempt_settings_apply(&process->outside, setting, &derived->priority,
+						       &derived->own_priority, &derived->explicit_priority));
+	before = pq->priority;
+	WRITE_ONCE(pq->priority, derived->priority);
+	pq->own_priority = derived->own_priority;
+	pq->explicit_priority = derived->explicit_priority;
+	if (gq->derived && before != pq->priority)
+		gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PRIORITY, before);
+	gq->derived = true;
+	pp->opt_out = process->outside.process.exempt;
+	pp->weight = process->outside.process.weight;
+	pp->deadline_ns = process->outside.process.deadline_us * NSEC_PER_USEC;
+	pq->weight = READ_ONCE(setting->weight);
+	pq->deadline_ns = READ_ONCE(setting->deadline_us) * NSEC_PER_USEC;
+	pq->hold = READ_ONCE(gq->held);
+	pq->hold_unbounded = READ_ONCE(gq->held_unbounded);
+	pq->expected_until_ns = READ_ONCE(gq->expected_until_ns);
+}
+
 static void derive(struct gpreempt_node *gn, struct gpreempt_queue *gq)
 {
 	struct gpreempt_process *process = gq->process;
+	/* Others read priorities meanwhile: they see the old one or the new one. */
+	struct gpreempt_policy_queue derived = { 0 };
 
 	WRITE_ONCE(process->nice, task_nice(process->p->lead_thread));
 	gpreempt_policy_priority(READ_ONCE(gq->kfd_priority), gn->tun.nice ? process->nice : 0,
-				 READ_ONCE(gq->trusted) || gn->tun.trust, &gq->policy);
-	gq->policy.immovable = obstacle(gq) != GPREEMPT_NR_SKIPS;
-	process->policy.opt_out = READ_ONCE(process->opt_out);
-	process->policy.weight = READ_ONCE(process->weight);
-	process->policy.deadline_ns = (u64)READ_ONCE(process->deadline_us) * NSEC_PER_USEC;
+				 READ_ONCE(gq->trusted) || gn->tun.trust, &derived);
+	derive_outside(process, gq, &derived);
+	gq->policy.immovable = gpreempt_monitor_obstacle(gq) != GPREEMPT_NR_SKIPS;
 	/* Its queues stay registered until the process is released, which other references may delay. */
 	gq->dead = READ_ONCE(process->pdd->already_dequeued);
 }
@@ -233,6 +274,7 @@ static int act(struct gpreempt_node *gn)
 		gn->errors = 0;
 	if (gn->errors >= MAX_ERRORS)
 		give_up(gn, outcome.error);
+	gpreempt_core_acted();
 	return outcome.error;
 }
 
@@ -298,7 +340,7 @@ static void count_immovable(struct gpreempt_node *gn)
 		if (!gq->policy.in_the_way) {
 			gq->skipped = false;
 		} else if (!gq->skipped) {
-			reason = obstacle(gq);
+			reason = gpreempt_monitor_obstacle(gq);
 			if (reason != GPREEMPT_NR_SKIPS)
 				gpreempt_stats_skip(gn, gq, reason);
 		}

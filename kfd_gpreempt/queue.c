@@ -176,6 +176,8 @@ static void unlink_queue(struct gpreempt_queue *gq)
 		atomic64_inc(&gn->stats.destroyed_preempted);
 	list_del_rcu(&gq->link);
 	WRITE_ONCE(gn->nr_queues, gn->nr_queues - 1);
+	gpreempt_hold_forget_locked(gq);
+	gpreempt_core_acted();
 	if (!--gq->process->nr_queues) {
 		list_del(&gq->process->link);
 		WRITE_ONCE(gn->nr_processes, gn->nr_processes - 1);
@@ -211,10 +213,15 @@ static void register_queue(struct gpreempt_node *gn, struct queue *q, struct mm_
 	gq->aql = q->properties.format == KFD_QUEUE_FORMAT_AQL;
 	/* That flag is left over only where nothing may load the queue any more. */
 	gq->lost = q->properties.is_preempted;
+	INIT_LIST_HEAD(&gq->holds);
 	read_properties(gq, trusted);
+	/* To be shown until the monitor has derived it. */
+	gq->policy.priority = gq->kfd_priority;
+	gq->policy.effective_priority = gq->kfd_priority;
 	map_pointers(gq, mm);
 	if (gn->backend->snapshots || gpreempt_params_verify())
 		gq->snapshot = gpreempt_snapshot_alloc(q);
+	gpreempt_procfs_add(q);
 
 	mutex_lock(&gpreempt_lock);
 	if (gn->accepting && !q->gpreempt) {
@@ -306,6 +313,63 @@ void __kfd_gpreempt_queue_updated(struct queue *q)
 		gpreempt_core_kick_locked(q->gpreempt->gn);
 	}
 	mutex_unlock(&gpreempt_lock);
+}
+
+/**
+ * struct queue_walk - a walk over all queues
+ * @fn: called for each
+ * @arg: passed through
+ */
+struct queue_walk {
+	gpreempt_queue_fn fn;
+	void *arg;
+};
+
+static int walk_node(struct gpreempt_node *gn, void *arg)
+{
+	const struct queue_walk *walk = arg;
+	struct gpreempt_queue *gq;
+	int r;
+
+	list_for_each_entry(gq, &gn->queues, link) {
+		r = walk->fn(gq, walk->arg);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/**
+ * gpreempt_queue_walk() - call a function for each registered queue until it returns something
+ * @fn: the function; gpreempt_lock is held while it runs
+ * @arg: passed through
+ *
+ * Context: no lock of the scheduler held; may sleep.
+ *
+ * Return: what @fn returned last; 0 without queues
+ */
+int gpreempt_queue_walk(gpreempt_queue_fn fn, void *arg)
+{
+	struct queue_walk walk = { .fn = fn, .arg = arg };
+
+	return gpreempt_core_find_locked(walk_node, &walk);
+}
+
+/**
+ * gpreempt_queue_preempted_ns() - how long a queue has been off the device in its life
+ * @gq: the queue
+ *
+ * Context: gpreempt_lock held.
+ *
+ * Return: nanoseconds, with the current hold
+ */
+u64 gpreempt_queue_preempted_ns(const struct gpreempt_queue *gq)
+{
+	u64 ns = READ_ONCE(gq->preempted_ns);
+
+	if (READ_ONCE(gq->policy.preempted))
+		ns += ktime_get_ns() - READ_ONCE(gq->policy.held_ns);
+	return ns;
 }
 
 /**

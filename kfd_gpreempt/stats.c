@@ -151,8 +151,10 @@ void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decisio
 	}
 	atomic64_inc(&gn->stats.inversions);
 	trace_gpreempt_inversion(gn, decision->nr_preempt, now_ns - gn->clear_ns);
-	if (decision->nr_preempt)
-		add_latency(gn, GPREEMPT_LATENCY_DETECT, now_ns - gn->clear_ns);
+	if (!decision->nr_preempt)
+		return;
+	add_latency(gn, GPREEMPT_LATENCY_DETECT, now_ns - gn->clear_ns);
+	gpreempt_event(gn, NULL, GPREEMPT_EVENT_INVERSION, decision->level);
 }
 
 /**
@@ -183,6 +185,7 @@ void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queu
 
 	atomic64_inc(&gn->stats.failed[cause]);
 	trace_gpreempt_error(gn, gq, gpreempt_failure_names[cause], error);
+	gpreempt_event(gn, gq, GPREEMPT_EVENT_FAILED, -error);
 	if (gq)
 		dev_err_ratelimited(dev, "gpreempt: gpu %u pid %d queue %u: %s (%s, %d)\n", gn->node->id,
 				    gpreempt_queue_pid(gq), gq->q->properties.queue_id, failure_texts[cause],
@@ -237,6 +240,7 @@ void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns)
 	WRITE_ONCE(gq->preempt_count, gq->preempt_count + 1);
 	add_latency(gq->gn, GPREEMPT_LATENCY_SAVE, elapsed_ns);
 	trace_gpreempt_preempt_end(gq, elapsed_ns);
+	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PREEMPTED, elapsed_ns);
 }
 
 /**
@@ -255,6 +259,7 @@ void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns)
 	gq->gn->resuming_ns = gq->gn->decided_ns;
 	add_latency(gq->gn, GPREEMPT_LATENCY_HOLD, held_ns);
 	trace_gpreempt_resume(gq, held_ns, now_ns - gq->gn->decided_ns);
+	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_RESUMED, held_ns);
 }
 
 /**

@@ -119,5 +119,5 @@ stock_source()
 package_copy()
 {
 	mkdir -p "$1"
-	(cd "$TOP" && cp -a --parents dkms.conf Kconfig kfd_gpreempt dkms "$1/")
+	(cd "$TOP" && cp -a --parents dkms.conf Kconfig kfd_gpreempt include dkms "$1/")
 }

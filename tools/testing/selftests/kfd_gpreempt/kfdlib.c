@@ -27,7 +27,6 @@
 #define VGPU_CUS	VGPU_DEBUGFS "/cus"
 #define GPREEMPT_SYSFS	"/sys/class/kfd/kfd/gpreempt"
 #define GPREEMPT_QUEUES	"/sys/kernel/debug/kfd/gpreempt"
-#define GPREEMPT_PROCESSES	GPREEMPT_QUEUES "_processes"
 #define PARAMETERS	"/sys/module/amdgpu/parameters"
 
 #define DOORBELL_BYTES		8192ull		/* a process's slice on gfx9 and later */
@@ -213,14 +212,6 @@ int kfd_gpreempt_set_text(uint32_t gpu_id, const char *name, const char *value)
 
 	snprintf(path, sizeof(path), GPREEMPT_SYSFS "/%u/%s", gpu_id, name);
 	return write_text(path, value);
-}
-
-int kfd_gpreempt_process_set(int pid, const char *settings)
-{
-	char line[160];
-
-	snprintf(line, sizeof(line), "%d %s", pid, settings);
-	return write_text(GPREEMPT_PROCESSES, line);
 }
 
 int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name)

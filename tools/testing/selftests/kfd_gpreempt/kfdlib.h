@@ -306,7 +306,6 @@ int kfd_param_set_text(const char *name, const char *value);
 int kfd_param_get_text(const char *name, char *buf, size_t size);
 int kfd_gpreempt_text(uint32_t gpu_id, const char *name, char *buf, size_t size);
 int kfd_gpreempt_set_text(uint32_t gpu_id, const char *name, const char *value);
-int kfd_gpreempt_process_set(int pid, const char *settings);	/* "weight=75 deadline_us=0 opt_out=1", any of them */
 int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name);	/* /sys/class/kfd/kfd/gpreempt/<gpu_id>/<name> */
 int64_t kfd_vgpu_stat(const char *name);			/* /sys/kernel/debug/vgpu/stats */
 int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max);		/* /sys/kernel/debug/vgpu/cus; how many, negative errno */

@@ -10,6 +10,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "gpreempt.h"
 
 FIXTURE(policies) {
 	BEFORE_TEST;
@@ -45,10 +46,14 @@ static void start(struct __test_metadata *_metadata, struct actor *a)
 	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
 }
 
-/* Settings of a process are there from its first queue on. */
-static void set(struct __test_metadata *_metadata, const struct actor *a, const char *settings)
+static void set(struct __test_metadata *_metadata, const struct actor *a, enum gpreempt_param param, uint64_t value)
 {
-	ASSERT_EQ(0, kfd_gpreempt_process_set(a->pid, settings)) TH_LOG("%d %s is refused", a->pid, settings);
+	struct gpreempt_target target = gpreempt_target_process(a->pid, 0);
+	struct gpreempt *g;
+
+	ASSERT_EQ(0, gpreempt_open(&g));
+	ASSERT_EQ(0, gpreempt_set_param(g, &target, param, value));
+	gpreempt_close(g);
 }
 
 TEST_F_TIMEOUT(policies, weights_share_the_device, 120)
@@ -60,8 +65,8 @@ TEST_F_TIMEOUT(policies, weights_share_the_device, 120)
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_policy", "wfq"));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_slice_us", 10000));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
-	set(_metadata, heavy, "weight=75");
-	set(_metadata, light, "weight=25");
+	set(_metadata, heavy, GPREEMPT_PARAM_WEIGHT, 75);
+	set(_metadata, light, GPREEMPT_PARAM_WEIGHT, 25);
 	ASSERT_EQ(0, actor_submit(heavy, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_submit(light, 0, 0, 1, 0));
 	/* Saving and restoring goes at the cost of whoever's turn it is: a bit more of the shorter turn. */
@@ -87,8 +92,8 @@ TEST_F_TIMEOUT(policies, earliest_deadline_first, 120)
 	struct actor *sooner = worker(_metadata, LOW_NICE, 1, self->slots, 20, 10 * MS);
 
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_policy", "edf"));
-	set(_metadata, later, "deadline_us=5000000");
-	set(_metadata, sooner, "deadline_us=1000000");
+	set(_metadata, later, GPREEMPT_PARAM_DEADLINE_US, 5000000);
+	set(_metadata, sooner, GPREEMPT_PARAM_DEADLINE_US, 1000000);
 	start(_metadata, none);
 	start(_metadata, later);
 	start(_metadata, sooner);
@@ -116,7 +121,8 @@ TEST_F_TIMEOUT(policies, switching_policies_loses_nothing, 120)
 		a[i] = worker(_metadata, 5 * i, 1, self->slots / 2, 60, 10 * MS);
 		ASSERT_EQ(0, actor_submit(a[i], 0, 0, 1, 0));
 	}
-	set(_metadata, a[2], "deadline_us=50000 weight=300");
+	set(_metadata, a[2], GPREEMPT_PARAM_DEADLINE_US, 50000);
+	set(_metadata, a[2], GPREEMPT_PARAM_WEIGHT, 300);
 	/* So many preemptions are not what the budget is for. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	for (i = 0; i < 15; i++) {
@@ -127,7 +133,7 @@ TEST_F_TIMEOUT(policies, switching_policies_loses_nothing, 120)
 	/* Without deadlines edf holds nobody. */
 	ASSERT_EQ(0, kfd_gpreempt_set_text(kfd_first_gpu_id(), "policy", "hpf"));
 	ASSERT_EQ(0, wait_state(a[1], 0, "preempted", LONG));
-	set(_metadata, a[2], "deadline_us=0");
+	set(_metadata, a[2], GPREEMPT_PARAM_DEADLINE_US, 0);
 	ASSERT_EQ(0, kfd_gpreempt_set_text(kfd_first_gpu_id(), "policy", "edf"));
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	EXPECT_FALSE(actor_done(a[1], 0));
@@ -256,7 +262,7 @@ TEST_F_TIMEOUT(policies, opt_out_process_is_never_a_victim, 120)
 	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 40, 10 * MS);
 	uint64_t progress;
 
-	set(_metadata, out, "opt_out=1");
+	set(_metadata, out, GPREEMPT_PARAM_EXEMPT, 1);
 	start(_metadata, out);
 	start(_metadata, low);
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
@@ -265,7 +271,7 @@ TEST_F_TIMEOUT(policies, opt_out_process_is_never_a_victim, 120)
 	EXPECT_EQ(0, actor_wait_progress(out, 0, progress + self->slots / 2, LONG));
 	EXPECT_FALSE(actor_done(high, 0));
 	/* A held process that opts out gets its queues back while higher work goes on. */
-	set(_metadata, low, "opt_out=1");
+	set(_metadata, low, GPREEMPT_PARAM_EXEMPT, 1);
 	progress = kfd_work_progress(&low->work[0]);
 	EXPECT_EQ(0, actor_wait_progress(low, 0, progress + self->slots / 4, LONG));
 	EXPECT_FALSE(actor_done(high, 0));
@@ -327,20 +333,6 @@ TEST_F(policies, unknown_policy_is_refused)
 	EXPECT_EQ(0, kfd_param_set_text("gpreempt_policy", "edf"));
 	EXPECT_TRUE(node_policy_is("edf"));
 	EXPECT_TRUE(default_policy_is("edf"));
-}
-
-TEST_F(policies, bad_process_settings_are_refused)
-{
-	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
-
-	EXPECT_EQ(-EINVAL, kfd_gpreempt_process_set(a->pid, "weight=10001"));
-	EXPECT_EQ(-EINVAL, kfd_gpreempt_process_set(a->pid, "weight=heavy"));
-	EXPECT_EQ(-EINVAL, kfd_gpreempt_process_set(a->pid, "opt_out=2"));
-	EXPECT_EQ(-EINVAL, kfd_gpreempt_process_set(a->pid, "deadline_us=-1"));
-	EXPECT_EQ(-EINVAL, kfd_gpreempt_process_set(a->pid, "colour=1"));
-	EXPECT_EQ(-ESRCH, kfd_gpreempt_process_set(getpid(), "weight=1"));
-	EXPECT_EQ(0, kfd_gpreempt_process_set(a->pid, "weight=10000 deadline_us=1000 opt_out=1"));
-	EXPECT_EQ(0, actor_stop(a));
 }
 
 TEST_F(policies, new_tunables_have_ranges)

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+/*
+ * hold.c - preemption on request
+ *
+ * A hold joins a holder and a queue. A queue that has any is kept off the device by the policy; the monitor does the work, as for every
+ * other preemption, and whoever asked waits for it. All lists are under gpreempt_lock, which a queue's end takes as well.
+ */
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+
+#include "core.h"
+#include "outside.h"
+#include "kfd_device_queue_manager.h"
+
+/**
+ * struct hold - a holder's hold of a queue
+ * @of_holder: in &gpreempt_holder.holds
+ * @of_queue: in &gpreempt_queue.holds
+ * @holder: the holder
+ * @gq: the queue
+ * @unbounded: it lasts, whatever gpreempt_max_hold_ms says
+ */
+struct hold {
+	struct list_head of_holder;
+	struct list_head of_queue;
+	struct gpreempt_holder *holder;
+	struct gpreempt_queue *gq;
+	bool unbounded;
+};
+
+/* Processes that hold their own queues through /dev/kfd: a queue has one process, so one holder does for all of them. */
+struct gpreempt_holder gpreempt_own_holder = {
+	.holds = LIST_HEAD_INIT(gpreempt_own_holder.holds),
+};
+
+/**
+ * gpreempt_holder_init() - somebody who holds nothing yet
+ * @holder: the holder
+ */
+void gpreempt_holder_init(struct gpreempt_holder *holder)
+{
+	INIT_LIST_HEAD(&holder->holds);
+}
+
+/* What the monitor takes in with its next pass. */
+static void count_holds_locked(struct gpreempt_queue *gq)
+{
+	bool unbounded = false;
+	struct hold *hold;
+
+	lockdep_assert_held(&gpreempt_lock);
+	list_for_each_entry(hold, &gq->holds, of_queue)
+		unbounded |= hold->unbounded;
+	WRITE_ONCE(gq->held, !list_empty(&gq->holds));
+	WRITE_ONCE(gq->held_unbounded, unbounded);
+	gpreempt_core_kick_locked(gq->gn);
+}
+
+static void end_hold_locked(struct hold *hold)
+{
+	lockdep_assert_held(&gpreempt_lock);
+	list_del(&hold->of_holder);
+	list_del(&hold->of_queue);
+	count_holds_locked(hold->gq);
+	kfree(hold);
+}
+
+/**
+ * gpreempt_hold_forget_locked() - end all holds of a queue that goes
+ * @gq: the queue
+ *
+ * Context: gpreempt_lock held.
+ */
+void gpreempt_hold_forget_locked(struct gpreempt_queue *gq)
+{
+	struct hold *hold, *next;
+
+	lockdep_assert_held(&gpreempt_lock);
+	list_for_each_entry_safe(hold, next, &gq->holds, of_queue)
+		end_hold_locked(hold);
+}
+
+static struct hold *find_locked(const struct gpreempt_holder *holder, const struct gpreempt_queue *gq)
+{
+	struct hold *hold;
+
+	list_for_each_entry(hold, &gq->holds, of_queue)
+		if (hold->holder == holder)
+			return hold;
+	return NULL;
+}
+
+/**
+ * struct request - a walk over the queues that a command is about
+ * @holder: who asks; NULL: ends everybody's holds
+ * @match: which queues
+ * @unbounded: of a new hold
+ * @found: queues that match
+ * @done: queues that are off the device, or whose hold was ended
+ */
+struct request {
+	struct gpreempt_holder *holder;
+	const struct gpreempt_target_match *match;
+	bool unbounded;
+	u32 found;
+	u32 done;
+};
+
+/* Only a hint: the backend looks again, and whoever waits then waits until the timeout. */
+static int may_be_held(const struct gpreempt_queue *gq)
+{
+	if (!gq->gn->backend || !gq->sampled)
+		return -EOPNOTSUPP;
+	if (READ_ONCE(gq->gn->paused))
+		return -EIO;
+	if (READ_ONCE(gq->gn->state) == GPREEMPT_STATE_FAILED)
+		return -EOPNOTSUPP;
+	return gpreempt_monitor_obstacle(gq) == GPREEMPT_NR_SKIPS ? 0 : -EBUSY;
+}
+
+static int check_one(struct gpreempt_queue *gq, void *arg)
+{
+	struct request *request = arg;
+
+	if (!gpreempt_target_has(request->match, gq))
+		return 0;
+	request->found++;
+	return may_be_held(gq);
+}
+
+static int hold_one(struct gpreempt_queue *gq, void *arg)
+{
+	struct request *request = arg;
+	struct hold *hold;
+
+	if (!gpreempt_target_has(request->match, gq))
+		return 0;
+	hold = find_locked(request->holder, gq);
+	if (!hold) {
+		hold = kzalloc(sizeof(*hold), GFP_KERNEL);
+		if (!hold)
+			return -ENOMEM;
+		hold->holder = request->holder;
+		hold->gq = gq;
+		list_add_tail(&hold->of_holder, &request->holder->holds);
+		list_add_tail(&hold->of_queue, &gq->holds);
+	}
+	hold->unbounded |= request->unbounded;
+	count_holds_locked(gq);
+	return 0;
+}
+
+static int count_one(struct gpreempt_queue *gq, void *arg)
+{
+	struct request *request = arg;
+
+	if (gpreempt_target_has(request->match, gq) && find_locked(request->holder, gq)) {
+		request->found++;
+		request->done += READ_ONCE(gq->policy.preempted);
+	}
+	return 0;
+}
+
+/* Until every queue is saved. Looking takes a mutex, so it is not done as the condition of a wait. */
+static int wait_until_off(struct request *request, u32 timeout_ms)
+{
+	long left = msecs_to_jiffies(timeout_ms);
+
+	for (;;) {
+		unsigned int passes = gpreempt_core_passes();
+
+		request->found = 0;
+		request->done = 0;
+		gpreempt_queue_walk(count_one, request);
+		if (request->found == request->done)
+			return request->found ? 0 : -ENOENT;
+		if (!left)
+			return -ETIME;
+		left = wait_event_interruptible_timeout(gpreempt_acted, gpreempt_core_passes() != passes, left);
+		if (left < 0)
+			return left;
+	}
+}
+
+/**
+ * gpreempt_hold() - take queues off the device and keep them off
+ * @holder: who asks
+ * @match: which queues: one, or those of a process
+ * @unbounded: whatever gpreempt_max_hold_ms says
+ * @timeout_ms: how long to wait until they are saved; 0: the driver's own timeout
+ * @nr_queues: receives how many are off the device on behalf of @holder
+ *
+ * Context: may sleep; no lock of the scheduler held.
+ *
+ * Return: 0; -ENOENT: there is none; -EBUSY, -EOPNOTSUPP, -EIO, -ENOMEM: nothing is held that was not before; -ETIME, -ERESTARTSYS: not
+ * saved yet, the hold stays
+ */
+int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match, bool unbounded, u32 timeout_ms,
+		  u32 *nr_queues)
+{
+	struct request request = { .holder = holder, .match = match, .unbounded = unbounded };
+	int r;
+
+	if (!gpreempt_core_enabled())
+		return -EOPNOTSUPP;
+	/* All or nothing, as far as one can know. */
+	r = gpreempt_queue_walk(check_one, &request);
+	if (r)
+		return r;
+	if (!request.found)
+		return -ENOENT;
+	r = gpreempt_queue_walk(hold_one, &request);
+	if (r) {
+		gpreempt_unhold(holder, match, nr_queues);
+		return r;
+	}
+	r = wait_until_off(&request, timeout_ms ? timeout_ms : queue_preemption_timeout_ms);
+	*nr_queues = request.done;
+	return r;
+}
+
+static int unhold_one(struct gpreempt_queue *gq, void *arg)
+{
+	struct request *request = arg;
+	struct hold *hold;
+
+	if (!gpreempt_target_has(request->match, gq))
+		return 0;
+	request->found++;
+	if (!request->holder) {
+		request->done += !list_empty(&gq->holds);
+		gpreempt_hold_forget_locked(gq);
+		return 0;
+	}
+	hold = find_locked(request->holder, gq);
+	if (hold) {
+		end_hold_locked(hold);
+		request->done++;
+	}
+	return 0;
+}
+
+/**
+ * gpreempt_unhold() - end holds
+ * @holder: whose; NULL: everybody's
+ * @match: of which queues
+ * @nr_queues: receives of how many
+ *
+ * Context: may sleep; no lock of the scheduler held.
+ *
+ * Return: 0; -ENOENT: there is no such queue
+ */
+int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match, u32 *nr_queues)
+{
+	struct request request = { .holder = holder, .match = match };
+
+	gpreempt_queue_walk(unhold_one, &request);
+	*nr_queues = request.done;
+	return request.found ? 0 : -ENOENT;
+}
+
+/**
+ * gpreempt_holder_release() - end everything that somebody holds
+ * @holder: the holder
+ *
+ * Context: may sleep; no lock of the scheduler held.
+ */
+void gpreempt_holder_release(struct gpreempt_holder *holder)
+{
+	struct hold *hold, *next;
+
+	mutex_lock(&gpreempt_lock);
+	list_for_each_entry_safe(hold, next, &holder->holds, of_holder)
+		end_hold_locked(hold);
+	mutex_unlock(&gpreempt_lock);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+/*
+ * procfs.c - a queue's files in /sys/class/kfd/kfd/proc/<pid>/queues/<queue id>/
+ *
+ * The folder is the driver's and goes with the queue, under p->mutex: nothing here may take that. The files stay when scheduling is
+ * switched off, and have no data then.
+ */
+#include <linux/kstrtox.h>
+#include <linux/sysfs.h>
+
+#include "core.h"
+#include "outside.h"
+
+/**
+ * struct queue_attribute - a file of a queue
+ * @attr: the file
+ * @show: prints the value; gpreempt_lock held
+ * @store: changes it; the same; NULL: read-only
+ */
+struct queue_attribute {
+	struct attribute attr;
+	ssize_t (*show)(const struct gpreempt_queue *gq, char *buf);
+	ssize_t (*store)(struct gpreempt_queue *gq, const char *buf, size_t size);
+};
+
+static ssize_t logical_priority_show(const struct gpreempt_queue *gq, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(gq->policy.priority));
+}
+
+static ssize_t logical_priority_store(struct gpreempt_queue *gq, const char *buf, size_t size)
+{
+	struct gpreempt_setting *setting = &gq->setting;
+	int priority = 0;
+
+	if (!sysfs_streq(buf, "clear")) {
+		if (kstrtoint(buf, 0, &priority) || priority < GPREEMPT_PRIORITY_MIN || priority > GPREEMPT_PRIORITY_MAX) {
+			pr_err("gpreempt: logical_priority=%.*s is neither a number from %d to %d nor clear; kept %d\n",
+			       (int)strcspn(buf, "\n"), buf, GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX,
+			       READ_ONCE(gq->policy.priority));
+			return -EINVAL;
+		}
+	}
+	/* The file is root's. */
+	setting->privileged = true;
+	setting->priority = priority;
+	setting->has_priority = !sysfs_streq(buf, "clear");
+	gpreempt_core_kick_locked(gq->gn);
+	return size;
+}
+
+static ssize_t effective_priority_show(const struct gpreempt_queue *gq, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(gq->policy.effective_priority));
+}
+
+static ssize_t gpreempt_state_show(const struct gpreempt_queue *gq, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", gpreempt_queue_state(gq, READ_ONCE(gq->policy.pending)));
+}
+
+static ssize_t preempt_count_show(const struct gpreempt_queue *gq, char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", READ_ONCE(gq->preempt_count));
+}
+
+static ssize_t preempted_ms_show(const struct gpreempt_queue *gq, char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", gpreempt_queue_preempted_ns(gq) / NSEC_PER_MSEC);
+}
+
+#define QUEUE_ATTRIBUTE(_name, _mode, _store)		\
+	static struct queue_attribute attr_##_name = {	\
+		.attr = { .name = #_name, .mode = _mode },	\
+		.show = _name##_show,			\
+		.store = _store,			\
+	}
+QUEUE_ATTRIBUTE(logical_priority, 0644, logical_priority_store);
+QUEUE_ATTRIBUTE(effective_priority, 0444, NULL);
+QUEUE_ATTRIBUTE(gpreempt_state, 0444, NULL);
+QUEUE_ATTRIBUTE(preempt_count, 0444, NULL);
+QUEUE_ATTRIBUTE(preempted_ms, 0444, NULL);
+
+static struct attribute *attrs[] = {
+	&attr_logical_priority.attr,
+	&attr_effective_priority.attr,
+	&attr_gpreempt_state.attr,
+	&attr_preempt_count.attr,
+	&attr_preempted_ms.attr,
+	NULL
+};
+
+static const struct attribute_group group = {
+	.attrs = attrs,
+};
+
+/**
+ * kfd_gpreempt_owns() - is a file of a queue one of ours?
+ * @attr: the file
+ *
+ * Return: true if it is
+ */
+bool kfd_gpreempt_owns(const struct attribute *attr)
+{
+	unsigned int i;
+
+	for (i = 0; attrs[i]; i++)
+		if (attrs[i] == attr)
+			return true;
+	return false;
+}
+
+/**
+ * kfd_gpreempt_queue_show() - print one of our files of a queue
+ * @q: the queue
+ * @attr: the file
+ * @buf: a page
+ *
+ * Context: sysfs; no lock held; may sleep.
+ *
+ * Return: length; -ENODATA: scheduling is switched off
+ */
+ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf)
+{
+	const struct queue_attribute *qa = container_of(attr, struct queue_attribute, attr);
+	ssize_t r = -ENODATA;
+
+	mutex_lock(&gpreempt_lock);
+	if (q->gpreempt)
+		r = qa->show(q->gpreempt, buf);
+	mutex_unlock(&gpreempt_lock);
+	return r;
+}
+
+/**
+ * kfd_gpreempt_queue_store() - store method of a queue's files
+ * @kobj: the queue's
+ * @attr: the file
+ * @buf: what was written
+ * @size: its length
+ *
+ * Context: sysfs; no lock held; may sleep.
+ *
+ * Return: @size; -EIO: the file is not ours or read-only; -ENODATA: scheduling is switched off; -EINVAL
+ */
+ssize_t kfd_gpreempt_queue_store(struct kobject *kobj, struct attribute *attr, const char *buf, size_t size)
+{
+	struct queue *q = container_of(kobj, struct queue, kobj);
+	const struct queue_attribute *qa = container_of(attr, struct queue_attribute, attr);
+	ssize_t r = -ENODATA;
+
+	if (!kfd_gpreempt_owns(attr) || !qa->store)
+		return -EIO;
+	mutex_lock(&gpreempt_lock);
+	if (q->gpreempt)
+		r = qa->store(q->gpreempt, buf, size);
+	mutex_unlock(&gpreempt_lock);
+	return r;
+}
+
+/**
+ * gpreempt_procfs_add() - add our files to a queue's folder, once in its life
+ * @q: the queue, whose folder exists
+ *
+ * Context: p->mutex held; may sleep.
+ */
+void gpreempt_procfs_add(struct queue *q)
+{
+	if (q->gpreempt_files)
+		return;
+	q->gpreempt_files = !sysfs_create_group(&q->kobj, &group);
+	if (!q->gpreempt_files)
+		pr_warn_once("gpreempt: files of a queue in sysfs are missing\n");
+}

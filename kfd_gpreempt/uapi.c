@@ -1,0 +1,816 @@
+// SPDX-License-Identifier: MIT
+/*
+ * uapi.c - /dev/kfd_gpreempt: commands checked, resolved and passed on
+ *
+ * Every structure is copied in whole, its reserved members are compared with 0, and what is given back is copied out whole. Nothing is
+ * copied from or to user space under a lock. Rights are those of the initial user namespace: a container's root is a user like any other.
+ */
+#include <linux/capability.h>
+#include <linux/cgroup.h>
+#include <linux/cred.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "core.h"
+#include "outside.h"
+
+/* Longest deadline that makes sense: an hour. */
+#define MAX_DEADLINE_US		3600000000ULL
+/* A hint keeps others off the device without any work being there: a second at most. */
+#define MAX_HINT_US		1000000U
+/* The design's numbers of the types; 0 and 1 (drain, reset) lose work or time. */
+#define PREEMPT_TYPE_SAVE	2
+
+/**
+ * struct client - an open file
+ * @lock: for the creation of @listener
+ * @listener: made by the first read() or poll()
+ * @holder: what it holds
+ */
+struct client {
+	struct mutex lock;
+	struct gpreempt_listener *listener;
+	struct gpreempt_holder holder;
+};
+
+/* Targets. */
+
+static bool is_zero(const void *p, size_t size)
+{
+	return !memchr_inv(p, 0, size);
+}
+
+/* Its leader is the caller's user's, or the caller may everything. */
+static int check_owner(struct task_struct *leader, const struct gpreempt_target_match *match)
+{
+	return match->sees_all || uid_eq(match->viewer_uid, task_euid(leader)) ? 0 : -EACCES;
+}
+
+static int resolve_process(const struct gpreempt_target *target, struct gpreempt_target_match *match)
+{
+	struct task_struct *leader;
+	int r = -ESRCH;
+
+	if (target->pid < 0)
+		return -EINVAL;
+	rcu_read_lock();
+	match->pid = get_pid(target->pid ? find_vpid(target->pid) : task_tgid(current));
+	leader = match->pid ? pid_task(match->pid, PIDTYPE_TGID) : NULL;
+	if (leader)
+		r = check_owner(leader, match);
+	rcu_read_unlock();
+	return r;
+}
+
+static int resolve_cgroup(const struct gpreempt_target *target, struct gpreempt_target_match *match)
+{
+	struct cgroup *cgroup = cgroup_get_from_fd(target->cgroup_fd);
+
+	if (IS_ERR(cgroup))
+		return -EBADF;
+	match->cgroup_id = cgroup_id(cgroup);
+	cgroup_put(cgroup);
+	return 0;
+}
+
+static int is_node(struct gpreempt_node *gn, void *arg)
+{
+	return gn->node->id == *(const u32 *)arg;
+}
+
+/* To be released with release_target(), also after an error. */
+static int resolve(const struct gpreempt_target *target, struct gpreempt_target_match *match)
+{
+	/* What the scope does not use has to be 0. */
+	struct gpreempt_target rest = *target;
+	int r = 0;
+
+	*match = (struct gpreempt_target_match){
+		.scope = target->scope,
+		.gpu_id = target->gpu_id,
+		.queue_id = target->queue_id,
+		.viewer_ns = task_active_pid_ns(current),
+		.viewer_uid = current_euid(),
+		.sees_all = capable(CAP_SYS_ADMIN),
+	};
+	rest.scope = 0;
+	switch (target->scope) {
+	case GPREEMPT_SCOPE_QUEUE:
+		rest.queue_id = 0;
+		fallthrough;
+	case GPREEMPT_SCOPE_PROCESS:
+		rest.pid = 0;
+		rest.gpu_id = 0;
+		break;
+	case GPREEMPT_SCOPE_CGROUP:
+		rest.cgroup_fd = 0;
+		break;
+	case GPREEMPT_SCOPE_ALL:
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (!is_zero(&rest, sizeof(rest)))
+		return -EINVAL;
+
+	if (target->scope == GPREEMPT_SCOPE_QUEUE && !target->gpu_id)
+		return -EINVAL;
+	if (target->gpu_id && !gpreempt_core_find_locked(is_node, &match->gpu_id))
+		return -ENODEV;
+	if (target->scope == GPREEMPT_SCOPE_CGROUP)
+		r = resolve_cgroup(target, match);
+	else if (target->scope != GPREEMPT_SCOPE_ALL)
+		r = resolve_process(target, match);
+	return r;
+}
+
+static void release_target(struct gpreempt_target_match *match)
+{
+	put_pid(match->pid);
+}
+
+static bool is_below(struct task_struct *leader, u64 id)
+{
+	struct cgroup *cgroup;
+
+	for (cgroup = task_dfl_cgroup(leader); cgroup; cgroup = cgroup_parent(cgroup))
+		if (cgroup_id(cgroup) == id)
+			return true;
+	return false;
+}
+
+/**
+ * gpreempt_target_has() - is a queue among those that a command is about?
+ * @match: the command's target
+ * @gq: the queue
+ *
+ * Context: gpreempt_lock held, which keeps the queue.
+ *
+ * Return: true if it is
+ */
+bool gpreempt_target_has(const struct gpreempt_target_match *match, const struct gpreempt_queue *gq)
+{
+	struct task_struct *leader = gq->process->p->lead_thread;
+	bool has;
+
+	if (match->gpu_id && match->gpu_id != gq->gn->node->id)
+		return false;
+	if (match->scope == GPREEMPT_SCOPE_QUEUE && match->queue_id != gq->q->properties.queue_id)
+		return false;
+	rcu_read_lock();
+	has = match->pid ? task_tgid(leader) == match->pid :
+	      /* Not among what the caller was allowed to name one by one, so each is looked at. */
+	      task_tgid_nr_ns(leader, match->viewer_ns) && !check_owner(leader, match) &&
+	      (match->scope == GPREEMPT_SCOPE_ALL || is_below(leader, match->cgroup_id));
+	rcu_read_unlock();
+	return has;
+}
+
+/* Commands. */
+
+/**
+ * struct node_list - nodes being listed
+ * @nodes: array
+ * @max: its length
+ * @nr: nodes there are
+ */
+struct node_list {
+	struct gpreempt_node_info *nodes;
+	u32 max;
+	u32 nr;
+};
+
+static enum gpreempt_node_state state_of(const struct gpreempt_node *gn)
+{
+	static const enum gpreempt_node_state states[] = {
+		[GPREEMPT_STATE_PARKED] = GPREEMPT_NODE_PARKED,
+		[GPREEMPT_STATE_IDLE] = GPREEMPT_NODE_IDLE,
+		[GPREEMPT_STATE_POLLING] = GPREEMPT_NODE_POLLING,
+		[GPREEMPT_STATE_FAILED] = GPREEMPT_NODE_FAILED,
+	};
+
+	if (!gn->backend)
+		return GPREEMPT_NODE_UNSUPPORTED;
+	if (!gn->thread)
+		return GPREEMPT_NODE_OFF;
+	return READ_ONCE(gn->paused) ? GPREEMPT_NODE_PAUSED : states[READ_ONCE(gn->state)];
+}
+
+static int list_node(struct gpreempt_node *gn, void *arg)
+{
+	struct node_list *list = arg;
+	struct gpreempt_node_info *info;
+	struct gpreempt_queue *gq;
+
+	if (list->nr++ >= list->max)
+		return 0;
+	info = &list->nodes[list->nr - 1];
+	info->gpu_id = gn->node->id;
+	info->state = state_of(gn);
+	info->nr_queues = gn->nr_queues;
+	list_for_each_entry(gq, &gn->queues, link)
+		info->nr_preempted += READ_ONCE(gq->policy.preempted);
+	if (gn->backend)
+		strscpy(info->backend, gn->backend->name, sizeof(info->backend));
+	strscpy(info->policy, READ_ONCE(gn->policy_wanted)->name, sizeof(info->policy));
+	info->preemptions = atomic64_read(&gn->stats.preemptions);
+	info->resumes = atomic64_read(&gn->stats.resumes);
+	info->failures = gpreempt_stats_failures(&gn->stats);
+	return 0;
+}
+
+static int do_info(struct client *client, void *argument)
+{
+	struct gpreempt_info *info = argument;
+	struct node_list list = { 0 };
+	void __user *to = u64_to_user_ptr(info->nodes);
+	int r = 0;
+
+	if (info->abi_version || info->flags || info->features || info->event_size ||
+	    !is_zero(info->reserved, sizeof(info->reserved)))
+		return -EINVAL;
+	/* No machine has more nodes than KFD's topology has entries for. */
+	list.max = min(info->nr_nodes, 256U);
+	if (list.max) {
+		list.nodes = kvcalloc(list.max, sizeof(*list.nodes), GFP_KERNEL);
+		if (!list.nodes)
+			return -ENOMEM;
+	}
+	gpreempt_core_find_locked(list_node, &list);
+	if (copy_to_user(to, list.nodes, min(list.nr, list.max) * sizeof(*list.nodes)))
+		r = -EFAULT;
+	kvfree(list.nodes);
+
+	info->abi_version = GPREEMPT_ABI_VERSION;
+	info->features = GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP | GPREEMPT_FEATURE_EVENTS |
+			 GPREEMPT_FEATURE_HINT;
+	info->nr_nodes = list.nr;
+	info->event_size = sizeof(struct gpreempt_event);
+	return r;
+}
+
+/**
+ * struct queue_list - queues being listed
+ * @match: which
+ * @queues: array
+ * @max: its length
+ * @nr: queues there are
+ */
+struct queue_list {
+	const struct gpreempt_target_match *match;
+	struct gpreempt_queue_info *queues;
+	u32 max;
+	u32 nr;
+};
+
+static void describe(const struct gpreempt_queue *gq, const struct gpreempt_target_match *match, struct gpreempt_queue_info *info)
+{
+	const struct gpreempt_policy_queue *pq = &gq->policy;
+
+	info->pid = task_tgid_nr_ns(gq->process->p->lead_thread, match->viewer_ns);
+	info->gpu_id = gq->gn->node->id;
+	info->queue_id = gq->q->properties.queue_id;
+	info->state = READ_ONCE(pq->preempted) ? GPREEMPT_QUEUE_PREEMPTED :
+		      READ_ONCE(pq->pending) || READ_ONCE(pq->waves) ? GPREEMPT_QUEUE_ACTIVE : GPREEMPT_QUEUE_IDLE;
+	if (READ_ONCE(gq->held))
+		info->flags |= GPREEMPT_QUEUE_HELD;
+	if (READ_ONCE(pq->blocked))
+		info->flags |= GPREEMPT_QUEUE_BLOCKED;
+	if (READ_ONCE(pq->process->opt_out))
+		info->flags |= GPREEMPT_QUEUE_EXEMPT;
+	if (!gq->sampled)
+		info->flags |= GPREEMPT_QUEUE_UNSCHEDULED;
+	info->logical_priority = READ_ONCE(pq->priority);
+	info->effective_priority = READ_ONCE(pq->effective_priority);
+	info->source = READ_ONCE(gq->source);
+	info->kfd_priority = READ_ONCE(gq->kfd_priority);
+	info->waves = READ_ONCE(pq->waves_ns) ? READ_ONCE(pq->waves) : ~0U;
+	info->ring_base = gq->q->properties.queue_address;
+	info->pending = READ_ONCE(pq->pending);
+	info->preempt_count = READ_ONCE(gq->preempt_count);
+	info->preempted_us = gpreempt_queue_preempted_ns(gq) / NSEC_PER_USEC;
+	info->weight = READ_ONCE(pq->weight) ?: READ_ONCE(pq->process->weight);
+	info->deadline_us = (READ_ONCE(pq->deadline_ns) ?: READ_ONCE(pq->process->deadline_ns)) / NSEC_PER_USEC;
+}
+
+static int list_queue(struct gpreempt_queue *gq, void *arg)
+{
+	struct queue_list *list = arg;
+
+	if (gpreempt_target_has(list->match, gq) && list->nr++ < list->max)
+		describe(gq, list->match, &list->queues[list->nr - 1]);
+	return 0;
+}
+
+static int count_queue(struct gpreempt_queue *gq, void *arg)
+{
+	(*(u32 *)arg)++;
+	return 0;
+}
+
+static int do_list(struct client *client, void *argument)
+{
+	struct gpreempt_list *cmd = argument;
+	struct gpreempt_target_match match;
+	struct queue_list list = { .match = &match };
+	u32 nr = 0;
+	int r;
+
+	if (cmd->flags || !is_zero(cmd->reserved, sizeof(cmd->reserved)))
+		return -EINVAL;
+	r = resolve(&cmd->target, &match);
+	if (r)
+		goto out;
+	/* A length is no reason to allocate: no more than there are. */
+	gpreempt_queue_walk(count_queue, &nr);
+	list.max = min(cmd->nr_queues, nr);
+	if (list.max) {
+		list.queues = kvcalloc(list.max, sizeof(*list.queues), GFP_KERNEL);
+		if (!list.queues) {
+			r = -ENOMEM;
+			goto out;
+		}
+	}
+	gpreempt_queue_walk(list_queue, &list);
+	if (copy_to_user(u64_to_user_ptr(cmd->queues), list.queues, min(list.nr, list.max) * sizeof(*list.queues)))
+		r = -EFAULT;
+	kvfree(list.queues);
+	cmd->nr_queues = list.nr;
+	if (!r && !list.nr && match.scope == GPREEMPT_SCOPE_QUEUE)
+		r = -ENOENT;
+out:
+	release_target(&match);
+	return r;
+}
+
+/**
+ * struct setting_change - a change of what is set
+ * @priority: the new priority
+ * @clear: forget it instead
+ * @param: a parameter instead of the priority; -1: none
+ * @value: of the parameter
+ * @may_raise: the caller has CAP_SYS_NICE
+ */
+struct setting_change {
+	s32 priority;
+	bool clear;
+	int param;
+	u64 value;
+	bool may_raise;
+};
+
+/* What the privileged set is changed by the privileged only. */
+static int change_setting(struct gpreempt_setting *setting, void *arg)
+{
+	const struct setting_change *change = arg;
+
+	if (change->param < 0) {
+		if (setting->has_priority && setting->privileged && !change->may_raise)
+			return -EPERM;
+		setting->has_priority = !change->clear;
+		setting->priority = change->priority;
+		setting->privileged = change->may_raise && !change->clear;
+		return 0;
+	}
+	switch (change->param) {
+	case GPREEMPT_PARAM_WEIGHT:
+		setting->weight = change->value;
+		break;
+	case GPREEMPT_PARAM_DEADLINE_US:
+		setting->deadline_us = change->value;
+		break;
+	case GPREEMPT_PARAM_EXEMPT:
+		setting->exempt = change->value;
+		break;
+	}
+	return 0;
+}
+
+/**
+ * struct queue_change - the same for a queue
+ * @match: which
+ * @change: the change
+ * @found: it is there
+ */
+struct queue_change {
+	const struct gpreempt_target_match *match;
+	struct setting_change *change;
+	bool found;
+};
+
+static int change_queue(struct gpreempt_queue *gq, void *arg)
+{
+	struct queue_change *qc = arg;
+	int r;
+
+	if (!gpreempt_target_has(qc->match, gq))
+		return 0;
+	qc->found = true;
+	r = change_setting(&gq->setting, qc->change);
+	if (!r)
+		gpreempt_core_kick_locked(gq->gn);
+	return r;
+}
+
+static int change_target(const struct gpreempt_target *target, struct setting_change *change)
+{
+	struct gpreempt_target_match match;
+	struct queue_change qc = { .match = &match, .change = change };
+	int r;
+
+	r = resolve(target, &match);
+	if (r)
+		goto out;
+	switch (match.scope) {
+	case GPREEMPT_SCOPE_QUEUE:
+		r = gpreempt_queue_walk(change_queue, &qc);
+		if (!r && !qc.found)
+			r = -ENOENT;
+		break;
+	case GPREEMPT_SCOPE_PROCESS:
+		/* Priorities are the process's, wherever its queues are. */
+		r = match.gpu_id ? -EINVAL : gpreempt_settings_change_process(match.pid, change_setting, change);
+		break;
+	case GPREEMPT_SCOPE_CGROUP:
+		if (change->param >= 0)
+			r = -EINVAL;
+		else if (!match.sees_all)
+			r = -EPERM;
+		else
+			r = gpreempt_settings_change_cgroup(match.cgroup_id, change_setting, change);
+		break;
+	default:
+		r = -EINVAL;
+	}
+out:
+	release_target(&match);
+	return r;
+}
+
+static int do_set_priority(struct client *client, void *argument)
+{
+	struct gpreempt_priority *cmd = argument;
+	struct setting_change change = { .priority = cmd->priority, .param = -1 };
+
+	if (cmd->flags & ~GPREEMPT_PRIORITY_CLEAR || !is_zero(cmd->reserved, sizeof(cmd->reserved)))
+		return -EINVAL;
+	change.clear = cmd->flags & GPREEMPT_PRIORITY_CLEAR;
+	if (change.clear && cmd->priority)
+		return -EINVAL;
+	if (cmd->priority < GPREEMPT_PRIORITY_MIN || cmd->priority > GPREEMPT_PRIORITY_MAX)
+		return -ERANGE;
+	change.may_raise = capable(CAP_SYS_NICE);
+	if (!change.may_raise && cmd->priority > GPREEMPT_PRIORITY_NORMAL)
+		return -EPERM;
+	return change_target(&cmd->target, &change);
+}
+
+static int do_set_param(struct client *client, void *argument)
+{
+	struct gpreempt_set_param *cmd = argument;
+	struct setting_change change = { .param = cmd->param, .value = cmd->value };
+
+	if (cmd->flags || !is_zero(cmd->reserved, sizeof(cmd->reserved)))
+		return -EINVAL;
+	switch (cmd->param) {
+	case GPREEMPT_PARAM_WEIGHT:
+		if (cmd->value > GPREEMPT_WEIGHT_MAX)
+			return -ERANGE;
+		break;
+	case GPREEMPT_PARAM_DEADLINE_US:
+		if (cmd->value > MAX_DEADLINE_US)
+			return -ERANGE;
+		break;
+	case GPREEMPT_PARAM_EXEMPT:
+		if (cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
+			return -EINVAL;
+		if (cmd->value > 1)
+			return -ERANGE;
+		break;
+	default:
+		return -EINVAL;
+	}
+	/* A share, a deadline and an exemption are taken from the others. */
+	if (cmd->value && !capable(CAP_SYS_NICE))
+		return -EPERM;
+	return change_target(&cmd->target, &change);
+}
+
+static int resolve_hold(const struct gpreempt_hold *cmd, struct gpreempt_target_match *match)
+{
+	if (cmd->nr_queues || cmd->reserved1 || !is_zero(cmd->reserved, sizeof(cmd->reserved)))
+		return -EINVAL;
+	if (cmd->target.scope != GPREEMPT_SCOPE_QUEUE && cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
+		return -EINVAL;
+	return resolve(&cmd->target, match);
+}
+
+static int do_preempt(struct client *client, void *argument)
+{
+	struct gpreempt_target_match match = { 0 };
+	struct gpreempt_hold *cmd = argument;
+	int r;
+
+	if (cmd->flags & ~GPREEMPT_HOLD_UNBOUNDED)
+		return -EINVAL;
+	r = resolve_hold(cmd, &match);
+	if (!r && cmd->flags & GPREEMPT_HOLD_UNBOUNDED && !capable(CAP_SYS_ADMIN))
+		r = -EPERM;
+	if (!r)
+		r = gpreempt_hold(&client->holder, &match, cmd->flags & GPREEMPT_HOLD_UNBOUNDED, cmd->timeout_ms, &cmd->nr_queues);
+	release_target(&match);
+	return r;
+}
+
+static int do_resume(struct client *client, void *argument)
+{
+	struct gpreempt_target_match match = { 0 };
+	struct gpreempt_hold *cmd = argument;
+	int r;
+
+	if (cmd->flags & ~GPREEMPT_HOLD_EVERYBODYS || cmd->timeout_ms)
+		return -EINVAL;
+	r = resolve_hold(cmd, &match);
+	if (!r)
+		r = gpreempt_unhold(cmd->flags & GPREEMPT_HOLD_EVERYBODYS ? NULL : &client->holder, &match, &cmd->nr_queues);
+	release_target(&match);
+	return r;
+}
+
+/**
+ * struct expectation - work that was announced
+ * @match: of which queues
+ * @until_ns: it comes before this
+ * @found: how many they are
+ */
+struct expectation {
+	const struct gpreempt_target_match *match;
+	u64 until_ns;
+	u32 found;
+};
+
+static int expect_one(struct gpreempt_queue *gq, void *arg)
+{
+	struct expectation *e = arg;
+
+	if (!gpreempt_target_has(e->match, gq))
+		return 0;
+	e->found++;
+	WRITE_ONCE(gq->expected_until_ns, e->until_ns);
+	gpreempt_core_kick_locked(gq->gn);
+	return 0;
+}
+
+static int do_hint(struct client *client, void *argument)
+{
+	struct gpreempt_target_match match = { 0 };
+	struct expectation e = { .match = &match };
+	struct gpreempt_hint *cmd = argument;
+	int r;
+
+	if (cmd->flags || !is_zero(cmd->reserved, sizeof(cmd->reserved)))
+		return -EINVAL;
+	if (cmd->target.scope != GPREEMPT_SCOPE_QUEUE && cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
+		return -EINVAL;
+	if (!cmd->within_us || cmd->within_us > MAX_HINT_US)
+		return -ERANGE;
+	r = resolve(&cmd->target, &match);
+	if (!r && !gpreempt_core_enabled())
+		r = -EOPNOTSUPP;
+	if (!r) {
+		e.until_ns = ktime_get_ns() + (u64)cmd->within_us * NSEC_PER_USEC;
+		gpreempt_queue_walk(expect_one, &e);
+		r = e.found ? 0 : -ENOENT;
+	}
+	release_target(&match);
+	return r;
+}
+
+/**
+ * struct command - a command
+ * @cmd: its whole word
+ * @run: carries it out, on a copy of its structure; what it leaves there goes back to the caller if _IOC_READ is set
+ */
+struct command {
+	unsigned int cmd;
+	int (*run)(struct client *client, void *argument);
+};
+
+static const struct command commands[] = {
+	{ GPREEMPT_IOC_INFO, do_info },
+	{ GPREEMPT_IOC_LIST, do_list },
+	{ GPREEMPT_IOC_SET_PRIORITY, do_set_priority },
+	{ GPREEMPT_IOC_SET_PARAM, do_set_param },
+	{ GPREEMPT_IOC_PREEMPT, do_preempt },
+	{ GPREEMPT_IOC_RESUME, do_resume },
+	{ GPREEMPT_IOC_HINT, do_hint },
+};
+
+static long gpreempt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	union {
+		struct gpreempt_info info;
+		struct gpreempt_list list;
+		struct gpreempt_priority priority;
+		struct gpreempt_set_param set_param;
+		struct gpreempt_hold hold;
+		struct gpreempt_hint hint;
+	} copy;
+	void __user *user = (void __user *)arg;
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (commands[i].cmd == cmd)
+			break;
+	if (i == ARRAY_SIZE(commands))
+		return -ENOTTY;
+	if (copy_from_user(&copy, user, _IOC_SIZE(cmd)))
+		return -EFAULT;
+	r = commands[i].run(file->private_data, &copy);
+	/* Also after an error: how many were held is told when not all are saved in time. */
+	if (_IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, &copy, _IOC_SIZE(cmd)) && !r)
+		r = -EFAULT;
+	/* Done again it would start from the beginning, with what came out as what goes in. */
+	return r == -ERESTARTSYS ? -EINTR : r;
+}
+
+static struct gpreempt_target_match own_queue(u32 queue_id)
+{
+	return (struct gpreempt_target_match){
+		.scope = GPREEMPT_SCOPE_QUEUE,
+		.pid = task_tgid(current),
+		/* KFD numbers the queues of a process without regard to nodes. */
+		.queue_id = queue_id,
+	};
+}
+
+static int kfd_preempt(void __user *user)
+{
+	struct kfd_ioctl_preempt_queue_args args;
+	struct gpreempt_target_match match;
+	u32 nr;
+
+	if (copy_from_user(&args, user, sizeof(args)))
+		return -EFAULT;
+	if (args.pad || args.preempt_type > PREEMPT_TYPE_SAVE)
+		return -EINVAL;
+	if (args.preempt_type != PREEMPT_TYPE_SAVE)
+		return -EOPNOTSUPP;
+	match = own_queue(args.queue_id);
+	return gpreempt_hold(&gpreempt_own_holder, &match, false, args.timeout_ms, &nr);
+}
+
+static int kfd_resume(void __user *user)
+{
+	struct kfd_ioctl_resume_queue_args args;
+	struct gpreempt_target_match match;
+	u32 nr;
+
+	if (copy_from_user(&args, user, sizeof(args)))
+		return -EFAULT;
+	if (args.pad)
+		return -EINVAL;
+	match = own_queue(args.queue_id);
+	return gpreempt_unhold(&gpreempt_own_holder, &match, &nr);
+}
+
+/**
+ * kfd_gpreempt_ioctl() - carry out one of our commands on /dev/kfd
+ * @process: who opened the file
+ * @cmd: whole command word, one that kfd_gpreempt_owns_ioctl() knows
+ * @arg: its argument
+ *
+ * Context: an ioctl; no lock held; may sleep.
+ *
+ * Return: what the ioctl returns
+ */
+long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned long arg)
+{
+	void __user *user = (void __user *)arg;
+	int r;
+
+	/* As for every command: a descriptor that was inherited or passed on is not for another process's queues. */
+	if (process->lead_thread != current->group_leader)
+		return -EBADF;
+	r = cmd == AMDKFD_IOC_PREEMPT_QUEUE ? kfd_preempt(user) : kfd_resume(user);
+	return r == -ERESTARTSYS ? -EINTR : r;
+}
+
+/**
+ * kfd_gpreempt_owns_ioctl() - is a command on /dev/kfd one of ours?
+ * @cmd: whole command word: another driver has the same numbers with other sizes
+ *
+ * Return: true if it is
+ */
+bool kfd_gpreempt_owns_ioctl(unsigned int cmd)
+{
+	return cmd == AMDKFD_IOC_PREEMPT_QUEUE || cmd == AMDKFD_IOC_RESUME_QUEUE;
+}
+
+static struct gpreempt_listener *listener_of(struct file *file)
+{
+	struct client *client = file->private_data;
+
+	mutex_lock(&client->lock);
+	if (!client->listener)
+		client->listener = gpreempt_listener_create(task_active_pid_ns(current), current_euid(),
+							    file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN));
+	mutex_unlock(&client->lock);
+	return client->listener;
+}
+
+static ssize_t gpreempt_read(struct file *file, char __user *buffer, size_t size, loff_t *offset)
+{
+	struct gpreempt_listener *listener = listener_of(file);
+
+	return listener ? gpreempt_listener_read(listener, buffer, size, file->f_flags & O_NONBLOCK) : -ENOMEM;
+}
+
+static __poll_t gpreempt_poll(struct file *file, poll_table *wait)
+{
+	struct gpreempt_listener *listener = listener_of(file);
+
+	if (!listener)
+		return EPOLLERR;
+	poll_wait(file, gpreempt_listener_wait(listener), wait);
+	return gpreempt_listener_ready(listener) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+static int gpreempt_open(struct inode *inode, struct file *file)
+{
+	struct client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+
+	if (!client)
+		return -ENOMEM;
+	mutex_init(&client->lock);
+	gpreempt_holder_init(&client->holder);
+	file->private_data = client;
+	return nonseekable_open(inode, file);
+}
+
+static int gpreempt_release(struct inode *inode, struct file *file)
+{
+	struct client *client = file->private_data;
+
+	gpreempt_holder_release(&client->holder);
+	if (client->listener)
+		gpreempt_listener_destroy(client->listener);
+	mutex_destroy(&client->lock);
+	kfree(client);
+	return 0;
+}
+
+static const struct file_operations gpreempt_fops = {
+	.owner = THIS_MODULE,
+	.open = gpreempt_open,
+	.release = gpreempt_release,
+	.read = gpreempt_read,
+	.poll = gpreempt_poll,
+	.unlocked_ioctl = gpreempt_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+/* As /dev/kfd: whoever may use a GPU may say how urgent its own work is. */
+static struct miscdevice gpreempt_device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "kfd_gpreempt",
+	.mode = 0660,
+	.fops = &gpreempt_fops,
+};
+
+static bool registered;
+
+/**
+ * gpreempt_uapi_init() - make /dev/kfd_gpreempt
+ *
+ * Context: module init.
+ */
+void gpreempt_uapi_init(void)
+{
+	int r = misc_register(&gpreempt_device);
+
+	registered = !r;
+	if (r)
+		pr_warn("gpreempt: no /dev/kfd_gpreempt (%d)\n", r);
+}
+
+/**
+ * gpreempt_uapi_exit() - remove /dev/kfd_gpreempt
+ *
+ * Context: module exit; no file of it is open.
+ */
+void gpreempt_uapi_exit(void)
+{
+	if (registered)
+		misc_deregister(&gpreempt_device);
+	registered = false;
+	gpreempt_settings_exit();
+}
