@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+/*
+ * doctor.c - gpreemptctl doctor: is everything in place, and what to do if it is not
+ *
+ * Each question has an answer and, if that is a bad one, a remedy. Reads, never changes anything.
+ */
+#include "gpreemptctl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/**
+ * struct report - what has been found out
+ * @checks: JSON array
+ * @json: print nothing meanwhile
+ * @bad: answers that keep the scheduler from working
+ */
+struct report {
+	json_object *checks;
+	bool json;
+	int bad;
+};
+
+static void answer(struct report *r, bool good, const char *question, const char *found, const char *remedy)
+{
+	json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "check", json_object_new_string(question));
+	json_object_object_add(o, "ok", json_object_new_boolean(good));
+	json_object_object_add(o, "found", json_object_new_string(found));
+	if (!good)
+		json_object_object_add(o, "remedy", json_object_new_string(remedy));
+	json_object_array_add(r->checks, o);
+	if (!good)
+		r->bad++;
+	if (r->json)
+		return;
+	printf("%-4s %s: %s\n", good ? "ok" : "BAD", question, found);
+	if (!good)
+		printf("     -> %s\n", remedy);
+}
+
+static bool check_module(struct report *r)
+{
+	char text[256];
+	bool loaded = !access("/sys/module/amdgpu", F_OK);
+
+	answer(r, loaded, "amdgpu is loaded", loaded ? "yes" : "no",
+	       "modprobe amdgpu; if that fails, the kernel log says why (an unsigned module under Secure Boot, for instance)");
+	if (!loaded)
+		return false;
+	loaded = read_text("/sys/module/amdgpu/parameters/gpreempt_enable", text, sizeof(text)) >= 0;
+	answer(r, loaded, "it is the one with kfd_gpreempt", loaded ? "yes" : "no, the distribution's own",
+	       "install the DKMS package for this kernel (dkms status), then reload amdgpu or restart; the initramfs must have the new one too");
+	return loaded;
+}
+
+static void check_version(struct report *r)
+{
+	char version[64] = "unknown", found[256];
+	struct utsname kernel;
+
+	uname(&kernel);
+	read_text("/sys/module/amdgpu/version", version, sizeof(version));
+	snprintf(found, sizeof(found), "amdgpu %s on %s", version, kernel.release);
+	answer(r, true, "versions", found, "");
+}
+
+static void check_rights(struct report *r)
+{
+	bool usable = !access("/dev/kfd_gpreempt", R_OK | W_OK);
+
+	answer(r, usable, "/dev/kfd_gpreempt can be opened", usable ? "yes" : strerror(errno),
+	       "join the group render (the package's udev rule gives it to that group), or be root");
+}
+
+static void check_enabled(struct report *r)
+{
+	char text[16] = "";
+	bool on;
+
+	read_text("/sys/module/amdgpu/parameters/gpreempt_enable", text, sizeof(text));
+	on = !strcmp(text, "Y") || !strcmp(text, "1");
+	answer(r, on, "scheduling is switched on", on ? "yes" : "no",
+	       "gpreemptctl tune enable=1; for good: options amdgpu gpreempt_enable=1 in /etc/modprobe.d");
+}
+
+static void check_cwsr(struct report *r)
+{
+	char text[16];
+	bool on = read_text("/sys/module/amdgpu/parameters/cwsr_enable", text, sizeof(text)) < 0 || strcmp(text, "0");
+
+	answer(r, on, "waves can be saved (cwsr_enable)", on ? "yes" : "no", "remove cwsr_enable=0 from amdgpu's options");
+}
+
+static void check_node(struct report *r, const struct gpreempt_node_info *n)
+{
+	char question[64], found[512], reason[256] = "";
+	const char *remedy;
+
+	node_attribute(n->gpu_id, "reason", reason, sizeof(reason));
+	snprintf(question, sizeof(question), "gpu %u is scheduled", n->gpu_id);
+	snprintf(found, sizeof(found), "%s%s%s", gpreempt_node_state_name(n->state), reason[0] ? ": " : "", reason);
+	switch (n->state) {
+	case GPREEMPT_NODE_UNSUPPORTED:
+		remedy = "nothing: this GPU stays with the driver's own scheduling";
+		break;
+	case GPREEMPT_NODE_FAILED:
+		remedy = "look at the kernel log; gpreemptctl tune enable=0 enable=1 tries again, so does a reset of the GPU";
+		break;
+	case GPREEMPT_NODE_OFF:
+		remedy = "gpreemptctl tune enable=1";
+		break;
+	default:
+		answer(r, true, question, found, "");
+		return;
+	}
+	answer(r, false, question, found, remedy);
+}
+
+static void check_nodes(struct report *r)
+{
+	struct gpreempt_node_info *nodes = NULL;
+	struct gpreempt *g;
+	int i, nr, error;
+
+	error = gpreempt_open(&g);
+	if (error)
+		return;
+	nr = gpreempt_list_nodes(g, NULL, &nodes);
+	answer(r, nr > 0, "there is a GPU for compute", nr > 0 ? "yes" : "no", "look for amdgpu and kfd in the kernel log");
+	for (i = 0; i < nr; i++)
+		check_node(r, &nodes[i]);
+	free(nodes);
+	gpreempt_close(g);
+}
+
+int cmd_doctor(const struct options *o)
+{
+	struct report r = { .checks = json_object_new_array(), .json = o->json };
+	json_object *document;
+	bool ours;
+
+	ours = check_module(&r);
+	if (ours) {
+		check_version(&r);
+		check_cwsr(&r);
+		check_enabled(&r);
+		check_rights(&r);
+		check_nodes(&r);
+	}
+	if (o->json) {
+		document = new_document();
+		json_object_object_add(document, "checks", r.checks);
+		print_json(document);
+	} else {
+		json_object_put(r.checks);
+	}
+	if (!ours)
+		return EXIT_NO_MODULE;
+	return r.bad ? EXIT_FAILED : EXIT_DONE;
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+/*
+ * main.c - gpreemptctl: command line, errors, exit statuses
+ */
+#include "gpreemptctl.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *argp_program_version = "gpreemptctl (kfd_gpreempt) ABI 1";
+
+static const char doc[] =
+	"Shows and steers the preemptive scheduling of GPU compute queues.\v"
+	"Commands:\n"
+	"  list                            queues: whose, how urgent, what they do\n"
+	"  status                          nodes: what the scheduler does\n"
+	"  set -p PID [-g GPU -q QUEUE] PRIORITY|CLASS|clear\n"
+	"  set --cgroup DIR PRIORITY|CLASS|clear\n"
+	"  run --priority N|--class C -- COMMAND...   with all its children\n"
+	"  preempt -p PID [-g GPU -q QUEUE] [--for SECONDS] [-- COMMAND...]\n"
+	"  resume -p PID [-g GPU -q QUEUE]  whoever holds it\n"
+	"  policy [NAME]                   show or choose how nodes decide\n"
+	"  tune [NAME[=VALUE]...]          show or change tunables\n"
+	"  top                             live view (keys: q, p priority, w work, t time off)\n"
+	"  events                          what happens, line by line\n"
+	"  stats                           counters of all nodes\n"
+	"  apply [FILE] [--follow]         do what /etc/gpreempt.conf says\n"
+	"  doctor                          is everything in place? what to do?\n"
+	"\n"
+	"PRIORITY is -1023..1023, larger is more urgent, 7 is normal. CLASS is latency (100), normal (7) or batch (-100).\n"
+	"\n"
+	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the module is missing or not ours, 4 not allowed; run: that of COMMAND.";
+
+enum {
+	OPT_CGROUP = 256,
+	OPT_JSON,
+	OPT_PROMETHEUS,
+	OPT_PRIORITY,
+	OPT_CLASS,
+	OPT_FOR,
+	OPT_UNBOUNDED,
+	OPT_FOLLOW,
+};
+
+static const struct argp_option argp_options[] = {
+	{ "pid", 'p', "PID", 0, "The process", 0 },
+	{ "gpu", 'g', "GPU", 0, "The node, by its gpu_id", 0 },
+	{ "queue", 'q', "QUEUE", 0, "The queue, by its number within the process", 0 },
+	{ "cgroup", OPT_CGROUP, "DIR", 0, "The cgroup: its directory, or its path below /sys/fs/cgroup", 0 },
+	{ "priority", OPT_PRIORITY, "N", 0, "run: the priority", 0 },
+	{ "class", OPT_CLASS, "C", 0, "run: the class", 0 },
+	{ "for", OPT_FOR, "SECONDS", 0, "preempt: how long; events, top: between two looks", 0 },
+	{ "interval", 'i', "SECONDS", OPTION_ALIAS, NULL, 0 },
+	{ "unbounded", OPT_UNBOUNDED, NULL, 0, "preempt: longer than gpreempt_max_hold_ms", 0 },
+	{ "follow", OPT_FOLLOW, NULL, 0, "apply: go on for processes to come", 0 },
+	{ "count", 'n', "N", 0, "top, events: stop after N", 0 },
+	{ "json", OPT_JSON, NULL, 0, "For programs; schema_version counts incompatible changes", 0 },
+	{ "prometheus", OPT_PROMETHEUS, NULL, 0, "stats: for Prometheus' textfile collector", 0 },
+	{ 0 }
+};
+
+static const struct command {
+	const char *name;
+	int (*run)(const struct options *o);
+} commands[] = {
+	{ "list", cmd_list },
+	{ "status", cmd_status },
+	{ "set", cmd_set },
+	{ "run", cmd_run },
+	{ "preempt", cmd_preempt },
+	{ "resume", cmd_resume },
+	{ "policy", cmd_policy },
+	{ "tune", cmd_tune },
+	{ "top", cmd_top },
+	{ "events", cmd_events },
+	{ "stats", cmd_stats },
+	{ "apply", cmd_apply },
+	{ "doctor", cmd_doctor },
+};
+
+static const struct command *find_command(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+/**
+ * fail() - say what went wrong
+ * @status: exit status
+ *
+ * Return: @status.
+ */
+int fail(int status, const char *format, ...)
+{
+	va_list args;
+
+	fputs("gpreemptctl: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return status;
+}
+
+/**
+ * fail_errno() - say what went wrong and why
+ * @error: negative errno
+ *
+ * Return: the exit status that belongs to @error.
+ */
+int fail_errno(int error, const char *format, ...)
+{
+	const char *why;
+	va_list args;
+
+	switch (error) {
+	case -ESRCH:
+		why = "no such process, or it does not use a GPU";
+		break;
+	case -ENOENT:
+		why = "no such queue";
+		break;
+	case -ENODEV:
+		why = "no such GPU";
+		break;
+	case -EBADF:
+		why = "not a directory of the cgroup v2 file system";
+		break;
+	case -EACCES:
+		why = "another user's; this takes CAP_SYS_ADMIN";
+		break;
+	case -EPERM:
+		why = "not allowed; raising takes CAP_SYS_NICE, cgroups and unbounded holds take CAP_SYS_ADMIN";
+		break;
+	case -EBUSY:
+		why = "the driver does not let it go now (debugger, cooperative groups or a reset)";
+		break;
+	case -EOPNOTSUPP:
+		why = "scheduling is switched off or not possible on this node";
+		break;
+	case -ETIME:
+		why = "not saved in time";
+		break;
+	case -EIO:
+		why = "the GPU is being reset";
+		break;
+	default:
+		why = strerror(-error);
+	}
+	fputs("gpreemptctl: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, ": %s\n", why);
+	return error == -EPERM || error == -EACCES ? EXIT_DENIED : EXIT_FAILED;
+}
+
+/**
+ * open_scheduler() - connect, or say why not
+ * @g: out: to be closed by the caller
+ *
+ * Return: 0, or the exit status.
+ */
+int open_scheduler(struct gpreempt **g)
+{
+	int error = gpreempt_open(g);
+
+	switch (error) {
+	case 0:
+		return 0;
+	case -ENOENT:
+	case -ENODEV:
+	case -ENXIO:
+		return fail(EXIT_NO_MODULE, "no /dev/kfd_gpreempt: amdgpu is not loaded, or without kfd_gpreempt; try: gpreemptctl doctor");
+	case -EPROTO:
+		return fail(EXIT_NO_MODULE, "/dev/kfd_gpreempt speaks an older ABI than this program; update the module");
+	case -EACCES:
+	case -EPERM:
+		return fail(EXIT_DENIED, "/dev/kfd_gpreempt: %s; members of the group render may open it", strerror(-error));
+	}
+	return fail(EXIT_FAILED, "/dev/kfd_gpreempt: %s", strerror(-error));
+}
+
+/** parse_number() - a number from 0 to @max, in decimal or with 0x. Return: is it one? */
+bool parse_number(const char *text, unsigned long long max, unsigned long long *value)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return !errno && !*end && *value <= max;
+}
+
+/** parse_priority() - a number in bounds or the name of a class. Return: is it one? */
+bool parse_priority(const char *text, int *priority)
+{
+	char *end;
+	long value;
+
+	if (!strcmp(text, "latency"))
+		value = CLASS_LATENCY;
+	else if (!strcmp(text, "normal"))
+		value = GPREEMPT_PRIORITY_NORMAL;
+	else if (!strcmp(text, "batch"))
+		value = CLASS_BATCH;
+	else {
+		errno = 0;
+		value = strtol(text, &end, 10);
+		if (errno || end == text || *end)
+			return false;
+	}
+	if (value < GPREEMPT_PRIORITY_MIN || value > GPREEMPT_PRIORITY_MAX)
+		return false;
+	*priority = value;
+	return true;
+}
+
+static void need_number(struct argp_state *state, const char *what, const char *text, unsigned long long max,
+			unsigned long long *value)
+{
+	if (!parse_number(text, max, value))
+		argp_error(state, "%s=%s is not a number from 0 to %llu", what, text, max);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	unsigned long long value;
+	char *end;
+
+	switch (key) {
+	case 'p':
+		need_number(state, "pid", arg, INT_MAX, &value);
+		if (!value)
+			argp_error(state, "pid=0 is no process");
+		o->pid = value;
+		break;
+	case 'g':
+		need_number(state, "gpu", arg, UINT_MAX, &value);
+		o->gpu_id = value;
+		break;
+	case 'q':
+		need_number(state, "queue", arg, UINT_MAX, &value);
+		o->queue_id = value;
+		o->have_queue = true;
+		break;
+	case OPT_CGROUP:
+		o->cgroup = arg;
+		break;
+	case OPT_PRIORITY:
+	case OPT_CLASS:
+		if (!parse_priority(arg, &o->priority))
+			argp_error(state, "%s is neither a priority (%d..%d) nor a class (latency, normal, batch)", arg,
+				   GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
+		o->have_priority = true;
+		break;
+	case OPT_FOR:
+	case 'i':
+		o->seconds = strtod(arg, &end);
+		if (end == arg || *end || !(o->seconds > 0 && o->seconds <= 86400))
+			argp_error(state, "seconds=%s is not above 0 and up to 86400", arg);
+		break;
+	case OPT_UNBOUNDED:
+		o->unbounded = true;
+		break;
+	case OPT_FOLLOW:
+		o->follow = true;
+		break;
+	case 'n':
+		need_number(state, "count", arg, ULONG_MAX, &value);
+		o->count = value;
+		break;
+	case OPT_JSON:
+		o->json = true;
+		break;
+	case OPT_PROMETHEUS:
+		o->prometheus = true;
+		break;
+	case ARGP_KEY_ARGS:
+		o->args = state->argv + state->next;
+		o->nr_args = state->argc - state->next;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = { argp_options, parse_option, "COMMAND", doc, NULL, NULL, NULL };
+	const struct command *command;
+	struct options o = { 0 };
+	char *words[argc + 1];
+	int i, nr = 0, split = argc, argc_options;
+	char *negative = NULL;
+
+	argp_err_exit_status = EXIT_USAGE;
+	/* What follows "--" is another program's command line. Before it, options and words mix freely. */
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--")) {
+			split = i;
+			break;
+		}
+	}
+	argv[split] = NULL;
+	argc_options = split;
+	/* A negative priority is no option; the one after --priority is that option's own. */
+	for (i = 1; i < split; i++) {
+		if (argv[i][0] == '-' && argv[i][1] >= '0' && argv[i][1] <= '9' && strcmp(argv[i - 1], "--priority")) {
+			negative = argv[i];
+			memmove(&argv[i], &argv[i + 1], (split - i) * sizeof(*argv));
+			argc_options--;
+			break;
+		}
+	}
+	if (argp_parse(&argp, argc_options, argv, 0, NULL, &o))
+		return EXIT_USAGE;
+	for (i = 0; i < o.nr_args; i++)
+		words[nr++] = o.args[i];
+	if (!nr) {
+		argp_help(&argp, stderr, ARGP_HELP_STD_USAGE, argv[0]);
+		return EXIT_USAGE;
+	}
+	command = find_command(words[0]);
+	if (!command)
+		return fail(EXIT_USAGE, "unknown command %s; try: gpreemptctl --help", words[0]);
+	if (negative)
+		words[nr++] = negative;
+	for (i = split + 1; i < argc; i++)
+		words[nr++] = argv[i];
+	words[nr] = NULL;
+	o.args = words + 1;
+	o.nr_args = nr - 1;
+	return command->run(&o);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+/*
+ * output.c - JSON of queues and nodes
+ */
+#include "gpreemptctl.h"
+
+/** print_json() - print and free @object */
+void print_json(json_object *object)
+{
+	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY));
+	json_object_put(object);
+}
+
+/** new_document() - an object with the schema's version; the caller's */
+json_object *new_document(void)
+{
+	json_object *document = json_object_new_object();
+
+	json_object_object_add(document, "schema_version", json_object_new_int(SCHEMA_VERSION));
+	return document;
+}
+
+static void add_number(json_object *o, const char *name, uint64_t value)
+{
+	json_object_object_add(o, name, json_object_new_uint64(value));
+}
+
+static void add_signed(json_object *o, const char *name, int64_t value)
+{
+	json_object_object_add(o, name, json_object_new_int64(value));
+}
+
+static void add_text(json_object *o, const char *name, const char *value)
+{
+	json_object_object_add(o, name, json_object_new_string(value));
+}
+
+static void add_flag(json_object *o, const char *name, bool value)
+{
+	json_object_object_add(o, name, json_object_new_boolean(value));
+}
+
+/** json_of_queue() - a queue; the caller's */
+json_object *json_of_queue(const struct gpreempt_queue_info *q)
+{
+	json_object *o = json_object_new_object();
+	char command[64];
+
+	add_signed(o, "pid", q->pid);
+	add_text(o, "command", command_of(q->pid, command, sizeof(command)));
+	add_number(o, "gpu_id", q->gpu_id);
+	add_number(o, "queue_id", q->queue_id);
+	add_number(o, "ring_base", q->ring_base);
+	add_text(o, "state", gpreempt_queue_state_name(q->state));
+	add_signed(o, "logical_priority", q->logical_priority);
+	add_signed(o, "effective_priority", q->effective_priority);
+	add_text(o, "source", gpreempt_source_name(q->source));
+	add_number(o, "kfd_priority", q->kfd_priority);
+	add_number(o, "pending", q->pending);
+	if (q->waves != ~0U)
+		add_number(o, "waves", q->waves);
+	add_number(o, "preempt_count", q->preempt_count);
+	add_number(o, "preempted_us", q->preempted_us);
+	add_number(o, "weight", q->weight);
+	add_number(o, "deadline_us", q->deadline_us);
+	add_flag(o, "held", q->flags & GPREEMPT_QUEUE_HELD);
+	add_flag(o, "blocked", q->flags & GPREEMPT_QUEUE_BLOCKED);
+	add_flag(o, "exempt", q->flags & GPREEMPT_QUEUE_EXEMPT);
+	add_flag(o, "unscheduled", q->flags & GPREEMPT_QUEUE_UNSCHEDULED);
+	return o;
+}
+
+/** json_of_node() - a node; the caller's */
+json_object *json_of_node(const struct gpreempt_node_info *n)
+{
+	json_object *o = json_object_new_object();
+
+	add_number(o, "gpu_id", n->gpu_id);
+	add_text(o, "state", gpreempt_node_state_name(n->state));
+	add_text(o, "backend", n->backend);
+	add_text(o, "policy", n->policy);
+	add_number(o, "queues", n->nr_queues);
+	add_number(o, "preempted", n->nr_preempted);
+	add_number(o, "preemptions", n->preemptions);
+	add_number(o, "resumes", n->resumes);
+	add_number(o, "failures", n->failures);
+	return o;
+}
