@@ -221,7 +221,8 @@ enum gpreempt_state {
  * @derived_ns: when priorities were derived last; 0: they have to be
  * @again: the backend left something unfinished: the next pass calls it, even without an action
  * @errors: failed passes in a row
- * @runlists_built: runlists sent to the device by anybody, written under dqm_lock
+ * @runlists_built: runlists sent to the device by anybody, or without HWS queues that the driver took off and loads again;
+ *	written under dqm_lock
  * @runlists_seen: @runlists_built when waves in flight could last be believed
  * @unsettled_ns: since when they cannot; 0: they can
  * @hw_priorities: queues whose MQD has another priority than their program asked for, written under dqm_lock

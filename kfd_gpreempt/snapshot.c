@@ -140,8 +140,12 @@ void __kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo)
 	/* Pairs with the release at registration. */
 	struct gpreempt_queue *gq = smp_load_acquire(&q->gpreempt);
 
-	if (gq)
-		gpreempt_snapshot_update(gq, minfo);
+	if (!gq)
+		return;
+	gpreempt_snapshot_update(gq, minfo);
+	/* Without runlists it is here that its waves are off the device, and come back a little later. */
+	if (gq->gn->backend->snapshots)
+		WRITE_ONCE(gq->gn->runlists_built, gq->gn->runlists_built + 1);
 }
 
 /**
