@@ -218,6 +218,8 @@ FIXTURE_SETUP(error)
 	no_faults();
 	set_poll_ns(POLL_NS);
 	ASSERT_EQ(0, scheduler_defaults());
+	/* A preemption that was made slow is not to put off the next one. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", variant->scheduled));
 	ASSERT_EQ(0, kfd_param_set("queue_preemption_timeout_ms", DEFAULT_TIMEOUT_MS));
 	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
