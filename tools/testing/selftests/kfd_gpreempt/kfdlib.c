@@ -28,6 +28,7 @@
 #define GPREEMPT_SYSFS	"/sys/class/kfd/kfd/gpreempt"
 #define GPREEMPT_QUEUES	"/sys/kernel/debug/kfd/gpreempt"
 #define PARAMETERS	"/sys/module/amdgpu/parameters"
+#define VGPU_PARAMETERS	"/sys/module/vgpu/parameters"
 
 #define DOORBELL_BYTES		8192ull		/* a process's slice on gfx9 and later */
 #define EOP_BYTES		4096u
@@ -183,6 +184,15 @@ int kfd_param_get_text(const char *name, char *buf, size_t size)
 		return n;
 	buf[strcspn(buf, "\n")] = '\0';
 	return 0;
+}
+
+int kfd_vgpu_param_set(const char *name, int64_t value)
+{
+	char path[160], text[32];
+
+	snprintf(path, sizeof(path), VGPU_PARAMETERS "/%s", name);
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	return write_text(path, text);
 }
 
 int kfd_param_set(const char *name, int64_t value)

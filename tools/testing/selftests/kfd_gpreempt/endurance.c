@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+/*
+ * endurance.c - what the scheduler costs, and what is left after thousands of preemptions
+ *
+ * Durations are guest time: in the VM with --icount a nanosecond is an instruction, and limits are numbers of
+ * instructions. On hardware the tests that compare with such a limit skip.
+ *
+ * CYCLES=n in the environment: preempt/resume cycles of thousands_of_cycles_lose_nothing (default 10000).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "kselftest_harness.h"
+
+#include "fixture.h"
+
+#define PASS_LIMIT_NS	25000
+#define HOG_STEP_NS	(20 * MS)
+
+FIXTURE(endurance) {
+	struct device_health health;
+	int64_t failures;
+	int64_t preemptions;
+	int64_t resumes;
+	uint32_t slots;
+};
+
+FIXTURE_SETUP(endurance)
+{
+	const char *missing = scheduler_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	ASSERT_EQ(0, scheduler_defaults());
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	self->health = device_health();
+	self->failures = counter("failures");
+	self->preemptions = counter("preemptions");
+	self->resumes = counter("resumes");
+	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	ASSERT_GT((int)self->slots, 0);
+}
+
+FIXTURE_TEARDOWN(endurance)
+{
+	actor_forget_all();
+	EXPECT_EQ(0, wait_no_queues());
+	EXPECT_EQ(self->failures, counter("failures"));
+	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
+	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	kfd_vgpu_param_set("poll_ns", 50000);
+	kfd_param_set("gpreempt_enable", 0);
+}
+
+static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves,
+			    uint32_t steps, uint64_t step_ns)
+{
+	struct actor *a = actor_start(nice, ARENA);
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_work(a, launches, waves, steps, step_ns));
+	return a;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * Median of what passes take, looked at every millisecond; passes happen more often than that. Guest time goes on with
+ * the instructions of both CPUs: meanwhile the device looks at its doorbells less often.
+ */
+static int64_t pass_median_ns(struct __test_metadata *_metadata, const char *what)
+{
+	enum { SAMPLES = 51 };
+	int64_t ns[SAMPLES], checks;
+	int i;
+
+	kfd_sleep_ns(5 * MS);
+	ASSERT_EQ(0, kfd_vgpu_param_set("poll_ns", 10 * MS));
+	checks = counter("checks");
+	for (i = 0; i < SAMPLES; i++) {
+		kfd_sleep_ns(MS);
+		ns[i] = counter("pass_ns_last");
+	}
+	EXPECT_GE(counter("checks") - checks, SAMPLES);
+	ASSERT_EQ(0, kfd_vgpu_param_set("poll_ns", 50000));
+	qsort(ns, SAMPLES, sizeof(ns[0]), ascending);
+	TH_LOG("%s: %lld ns, 90 %% below %lld ns", what, (long long)ns[SAMPLES / 2], (long long)ns[SAMPLES * 9 / 10]);
+	return ns[SAMPLES / 2];
+}
+
+/*
+ * 64 queues of 8 processes, each with its own importance. First one hog and one that came and went: the monitor polls
+ * and finds nothing to do. Then all queues have work, and 56 of them are held. Rings tell all that there is to know;
+ * what it costs to read waves in flight, where a ring is empty and its last kernel may still run, is only shown.
+ */
+TEST_F_TIMEOUT(endurance, pass_over_64_queues_takes_25_us, 120)
+{
+	enum { PROCESSES = 8, QUEUES = 8, TOP = PROCESSES - 1, GRIDS = 120 };
+	uint32_t waves = self->slots / 16;
+	struct actor *a[PROCESSES];
+	int i, q;
+
+	if (kfd_vgpu_param_set("poll_ns", 50000))
+		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount");
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
+	for (i = 0; i < PROCESSES; i++) {
+		a[i] = actor_start(PROCESSES - 1 - i, ARENA);
+		ASSERT_ACTOR(a[i]);
+		for (q = 0; q < QUEUES; q++) {
+			ASSERT_EQ(q, actor_queue(a[i], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+			ASSERT_EQ(q, actor_work(a[i], GRIDS, waves, 1, MS));
+		}
+	}
+	ASSERT_EQ(0, actor_submit(a[0], 0, 0, GRIDS, KFD_PACKET_BARRIER));
+	ASSERT_EQ(0, actor_submit(a[TOP], 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(a[TOP], 0, LONG));
+	EXPECT_EQ(PROCESSES * QUEUES, counter("queues"));
+	EXPECT_LT(pass_median_ns(_metadata, "one busy queue"), PASS_LIMIT_NS);
+	EXPECT_FALSE(actor_done(a[0], 0));
+
+	for (i = 0; i < PROCESSES; i++)
+		for (q = !i; q < QUEUES; q++)
+			ASSERT_EQ(0, actor_submit(a[i], q, q, i == TOP ? GRIDS - 1 : 2, KFD_PACKET_BARRIER));
+	for (i = 0; i < TOP; i++)
+		ASSERT_EQ(0, wait_state(a[i], 0, "preempted", LONG));
+	EXPECT_LT(pass_median_ns(_metadata, "64 queues with work"), PASS_LIMIT_NS);
+	for (q = 0; q < QUEUES; q++)
+		EXPECT_FALSE(actor_done(a[TOP], q));
+
+	for (i = 0; i < PROCESSES; i++)
+		for (q = 0; q < QUEUES; q++)
+			ASSERT_EQ(0, actor_wait(a[i], q, LONG));
+	ASSERT_EQ(QUEUES, actor_work(a[0], 1, waves, 1, 100 * MS));
+	ASSERT_EQ(0, actor_submit(a[0], 0, QUEUES, 1, 0));
+	pass_median_ns(_metadata, "one long kernel");
+	ASSERT_EQ(0, actor_wait(a[0], QUEUES, LONG));
+	EXPECT_EXACTLY_ONCE(a[TOP], QUEUES * GRIDS * waves - (QUEUES - 1) * waves);
+	EXPECT_EXACTLY_ONCE(a[1], QUEUES * 2 * waves);
+}
+
+/* Times that the monitor slept and was woken */
+static int64_t monitor_switches(void)
+{
+	char path[64], line[128];
+	int64_t sum = 0, n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%lld/status", (long long)counter("monitor_pid"));
+	f = fopen(path, "r");
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "voluntary_ctxt_switches: %" SCNd64, &n) == 1 ||
+		    sscanf(line, "nonvoluntary_ctxt_switches: %" SCNd64, &n) == 1)
+			sum += n;
+	fclose(f);
+	return sum;
+}
+
+/* Nobody else is there: nothing to decide, nothing to look at. */
+TEST_F_TIMEOUT(endurance, lone_busy_queue_costs_nothing_for_10_s, 240)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 12, 1000 * MS);
+	uint64_t deadline = kfd_now_ns() + LONG;
+	int64_t checks, switches, runlists;
+	char state[32] = "";
+
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	while (strcmp(state, "parked")) {
+		ASSERT_LT(kfd_now_ns(), deadline);
+		kfd_sleep_ns(MS);
+		ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
+	}
+	ASSERT_EQ(0, kfd_vgpu_param_set("poll_ns", 10 * MS));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	checks = counter("checks");
+	runlists = counter("runlists");
+	switches = monitor_switches();
+	ASSERT_GT(switches, 0);
+	kfd_sleep_ns(10 * SECOND);
+	EXPECT_FALSE(actor_done(low, 0));
+	EXPECT_EQ(checks, counter("checks"));
+	EXPECT_EQ(switches, monitor_switches());
+	EXPECT_EQ(runlists, counter("runlists"));
+	EXPECT_EQ(self->preemptions, counter("preemptions"));
+	EXPECT_EQ(0, preempt_count(low, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 12);
+}
+
+/*
+ * args: rounds, resumes so far. Each round is a short kernel; it runs when the hog is off, and the next one comes when
+ * the hog is back.
+ */
+static int64_t rounds(struct actor *a, const int64_t *args)
+{
+	struct kfd_work *w = &a->work[0];
+	int64_t i;
+	int err = 0;
+
+	for (i = 0; i < args[0] && !err; i++) {
+		kfd_signal_init(a->done[0], 1);
+		err = kfd_work_submit(&a->queue[0], w, a->done[0], 0);
+		if (!err)
+			err = kfd_signal_poll(a->done[0], LONG);
+		if (!err)
+			err = wait_counter("resumes", args[1] + i + 1, LONG);
+	}
+	return err;
+}
+
+TEST_F_TIMEOUT(endurance, thousands_of_cycles_lose_nothing, 1200)
+{
+	enum { BATCH = 100 };
+	const char *text = getenv("CYCLES");
+	int64_t cycles = text ? atoll(text) : 10000, left = cycles, start;
+	uint32_t grids = (uint32_t)(cycles / 20 + 10);
+	struct actor *low, *high;
+
+	ASSERT_LT(0, cycles);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_poll_us", 50));
+	/* The budget would space them out. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	/* A hog of as many grids as it takes: it is told to stop by no more being submitted. */
+	low = worker(_metadata, LOW_NICE, grids, self->slots, 1, HOG_STEP_NS);
+	high = worker(_metadata, 0, (uint32_t)cycles, 1, 1, 20 * US);
+	start = preempt_count(low, 0);
+	while (left) {
+		int64_t n = left < BATCH ? left : BATCH;
+
+		while (low->work[0].submitted < grids && *(volatile int64_t *)&low->done[0]->value < 20)
+			ASSERT_EQ(0, actor_submit(low, 0, 0, 1, KFD_PACKET_BARRIER));
+		ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+		ASSERT_EQ(0, actor_call(high, rounds, n, counter("resumes"), 0, 0));
+		left -= n;
+	}
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_GE(preempt_count(low, 0) - start, cycles);
+	EXPECT_EXACTLY_ONCE(low, (uint64_t)low->work[0].submitted * self->slots);
+	EXPECT_EXACTLY_ONCE(high, cycles);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+TEST_HARNESS_MAIN
