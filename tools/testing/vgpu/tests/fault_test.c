@@ -241,6 +241,7 @@ static void hung_wave_needs_a_queue_reset(void)
 
 	hung(q, w);
 	CHECK(bed_runlist(b, q, 2));
+	CHECK_EQ(active_slots(), 2);			/* and not a second time */
 	CHECK_DONE(w[1]);
 	CHECK(bed_unmap(b, false));
 	CHECK_EQ(failed_doorbell() * 4, q[0]->doorbell);
