@@ -244,7 +244,8 @@ TEST_F_TIMEOUT(oversub, cu_mask_confines_waves, 120)
 	const uint32_t each = (1u << a->client.num_xcc) - 1, mask = each | each << 2 * a->client.num_xcc;
 	uint64_t progress;
 
-	add_queue(_metadata, a, KFD_PRIORITY_NORMAL, self->slots, 4, 10 * MS);
+	/* Enough to go on launching long after the other has gone. */
+	add_queue(_metadata, a, KFD_PRIORITY_NORMAL, self->slots * 4, 4, 10 * MS);
 	add_queue(_metadata, b, KFD_PRIORITY_NORMAL, self->slots, 1, 10 * MS);
 	ASSERT_EQ(0, actor_queue_cu_mask(a, 0, mask));
 	ASSERT_LT(3, kfd_vgpu_cus(cus_before, MAX_CUS));
@@ -262,7 +263,7 @@ TEST_F_TIMEOUT(oversub, cu_mask_confines_waves, 120)
 	ASSERT_EQ(0, actor_wait_progress(a, 0, progress + 1, LONG));
 	ASSERT_EQ(0, actor_wait(a, 0, LONG));
 	EXPECT_EQ(mask, cus_used());
-	EXPECT_EXACTLY_ONCE(a, self->slots * 4);
+	EXPECT_EXACTLY_ONCE(a, self->slots * 4 * 4);
 }
 
 /* Two processes with cooperative groups, on a device with one global wave sync. */
