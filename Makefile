@@ -12,7 +12,7 @@ export BUILD GPREEMPT_CACHE
 MAKEOVERRIDES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help check demo testbed clean
+.PHONY: help check check-full demo testbed clean
 
 help:
 	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
@@ -21,6 +21,7 @@ help:
 	@echo "  make demo  [OUT=dir]               two programs on a virtual GPU, without and with scheduling; table, demo.json"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
+	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well"
 	@echo
 	@echo "For a machine with an Instinct GPU:"
 	@echo "  make modules [KVER=..]             build amdgpu.ko with the scheduler, print its path"
@@ -42,6 +43,10 @@ include $(TOP)/dkms/dkms.mk
 check:
 	@$(TOP)/tools/testing/deps
 	@$(TOP)/tools/testing/check $(if $(OUT),--out $(OUT)) $(if $(GPU),--gpu $(GPU)) $(SUITE)
+
+check-full:
+	@$(TOP)/tools/testing/deps
+	@$(TOP)/tools/testing/check --all $(if $(OUT),--out $(OUT))
 
 demo:
 	@$(TOP)/tools/testing/deps
