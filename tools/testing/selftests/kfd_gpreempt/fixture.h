@@ -131,23 +131,34 @@ static inline int wait_no_queues(void)
 	return 0;
 }
 
-static inline bool state_is(const struct actor *a, int queue, const char *state)
+/* A queue of whatever process, as the scheduler's file in /sys/kernel/debug says it */
+static inline bool queue_state_is(uint32_t gpu_id, int pid, uint32_t queue_id, const char *state)
 {
 	struct kfd_gpreempt_queue q;
 
-	return !kfd_gpreempt_queue_get(a->client.gpu_id, a->pid, a->queue[queue].id, &q) && !strcmp(q.state, state);
+	return !kfd_gpreempt_queue_get(gpu_id, pid, queue_id, &q) && !strcmp(q.state, state);
 }
 
-static inline int wait_state(const struct actor *a, int queue, const char *state, uint64_t timeout_ns)
+static inline int wait_queue_state(uint32_t gpu_id, int pid, uint32_t queue_id, const char *state, uint64_t timeout_ns)
 {
 	uint64_t deadline = kfd_now_ns() + timeout_ns;
 
-	while (!state_is(a, queue, state)) {
+	while (!queue_state_is(gpu_id, pid, queue_id, state)) {
 		if (kfd_now_ns() >= deadline)
 			return -ETIME;
 		kfd_sleep_ns(200 * US);
 	}
 	return 0;
+}
+
+static inline bool state_is(const struct actor *a, int queue, const char *state)
+{
+	return queue_state_is(a->client.gpu_id, a->pid, a->queue[queue].id, state);
+}
+
+static inline int wait_state(const struct actor *a, int queue, const char *state, uint64_t timeout_ns)
+{
+	return wait_queue_state(a->client.gpu_id, a->pid, a->queue[queue].id, state, timeout_ns);
 }
 
 static inline int64_t preempt_count(const struct actor *a, int queue)
