@@ -18,39 +18,20 @@
 #define HOG_STEP_NS	(20 * MS)
 
 FIXTURE(endurance) {
-	struct device_health health;
-	int64_t failures;
-	int64_t preemptions;
-	int64_t resumes;
-	uint32_t slots;
+	BEFORE_TEST;
 };
 
 FIXTURE_SETUP(endurance)
 {
-	const char *missing = scheduler_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	self->health = device_health();
-	self->failures = counter("failures");
-	self->preemptions = counter("preemptions");
-	self->resumes = counter("resumes");
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
-	ASSERT_GT((int)self->slots, 0);
+	SETUP_SCHEDULER(NULL, 0);
 }
 
 FIXTURE_TEARDOWN(endurance)
 {
 	actor_forget_all();
-	EXPECT_EQ(0, wait_no_queues());
-	EXPECT_EQ(self->failures, counter("failures"));
-	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
-	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	EXPECT_NOTHING_LEFT();
 	kfd_vgpu_param_set("poll_ns", 50000);
-	kfd_param_set("gpreempt_enable", 0);
+	scheduler_off();
 }
 
 static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves,

@@ -297,38 +297,19 @@ TEST_F_TIMEOUT(oversub, gws_queues_take_turns, 120)
 /* ---- with the scheduler ---- */
 
 FIXTURE(preempting) {
-	struct device_health health;
-	int64_t failures;
-	int64_t preemptions;
-	int64_t resumes;
-	uint32_t slots;
+	BEFORE_TEST;
 };
 
 FIXTURE_SETUP(preempting)
 {
-	const char *missing = scheduler_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	self->health = device_health();
-	self->failures = counter("failures");
-	self->preemptions = counter("preemptions");
-	self->resumes = counter("resumes");
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
-	ASSERT_GT((int)self->slots, 0);
+	SETUP_SCHEDULER(NULL, 0);
 }
 
 FIXTURE_TEARDOWN(preempting)
 {
 	actor_forget_all();
-	EXPECT_EQ(0, wait_no_queues());
-	EXPECT_EQ(self->failures, counter("failures"));
-	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
-	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
-	kfd_param_set("gpreempt_enable", 0);
+	EXPECT_NOTHING_LEFT();
+	scheduler_off();
 }
 
 static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t waves, uint32_t steps,

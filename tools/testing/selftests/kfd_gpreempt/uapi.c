@@ -21,40 +21,26 @@
 #define NOBODY	65534
 
 FIXTURE(uapi) {
+	BEFORE_TEST;
 	struct gpreempt *g;
-	struct device_health health;
-	int64_t failures;
-	uint32_t slots;
 	uint32_t gpu_id;
 	int fd;
 };
 
 FIXTURE_SETUP(uapi)
 {
-	const char *missing = scheduler_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	SETUP_SCHEDULER(NULL, 0);
 	ASSERT_EQ(0, gpreempt_open(&self->g));
 	self->fd = gpreempt_fd(self->g);
 	self->gpu_id = kfd_first_gpu_id();
-	self->health = device_health();
-	self->failures = counter("failures");
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
 }
 
 FIXTURE_TEARDOWN(uapi)
 {
 	gpreempt_close(self->g);
 	actor_forget_all();
-	EXPECT_EQ(0, wait_no_queues());
-	EXPECT_EQ(self->failures, counter("failures"));
-	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
-	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
-	kfd_param_set("gpreempt_enable", 0);
+	EXPECT_NOTHING_LEFT();
+	scheduler_off();
 }
 
 /* A process with one queue and @launches grids of @waves waves that each run @steps of @step_ns. */
