@@ -948,6 +948,19 @@ static int launch_in_buffers(struct host *h, struct kfd_queue *q, struct kfd_wor
 	return submit_aql(q, aql_buffer(host_stream(h, &outer), outer.used, done));
 }
 
+/* One XCC may be at work again before the other one has its waves back. */
+static int wait_all_restored(int64_t saved, int64_t restored)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	while (kfd_vgpu_stat("waves_saved") - saved != kfd_vgpu_stat("waves_restored") - restored) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(200 * US);
+	}
+	return 0;
+}
+
 static void victim_is_preempted(struct __test_metadata *_metadata, struct host *h, struct actor *urgent, uint32_t slots,
 				enum kfd_queue_kind kind, launch_fn *launch)
 {
@@ -967,6 +980,7 @@ static void victim_is_preempted(struct __test_metadata *_metadata, struct host *
 	ASSERT_EQ(0, actor_work(urgent, 4, slots, 2, MS));
 	ASSERT_EQ(0, launch(h, q, &w, done));
 	for (round = 1; round <= 3; round++) {
+		ASSERT_EQ(0, wait_all_restored(saved, restored));
 		ASSERT_EQ(0, wait_work(&w, kfd_work_progress(&w) + 1));
 		ASSERT_EQ(0, actor_submit(urgent, 0, 0, 1, 0));
 		ASSERT_EQ(0, actor_wait(urgent, 0, LONG));
