@@ -18,24 +18,13 @@ static struct gpreempt_queue *backend_registered(struct queue *q)
 }
 
 /* Why the queue may not be taken off the device; GPREEMPT_NR_SKIPS: it may. */
-static enum gpreempt_skip backend_obstacle(struct device_queue_manager *dqm, struct qcm_process_device *qpd,
-					   struct queue *q)
+static enum gpreempt_skip backend_obstacle(struct device_queue_manager *dqm, const struct gpreempt_queue *gq)
 {
 	if (!dqm->sched_running || dqm->sched_halt || dqm->is_hws_hang)
 		return GPREEMPT_SKIP_STOPPED;
-	if (!q->properties.is_active)
+	if (!gq->q->properties.is_active)
 		return GPREEMPT_SKIP_INACTIVE;
-	if (q->properties.is_being_destroyed)
-		return GPREEMPT_SKIP_DESTROYED;
-	if (q->properties.is_gws)
-		return GPREEMPT_SKIP_GWS;
-	if (qpd->is_debug || q->process->debug_trap_enabled)
-		return GPREEMPT_SKIP_DEBUGGED;
-	if (qpd_to_pdd(qpd)->has_reset_queue)
-		return GPREEMPT_SKIP_RESET;
-	if (!q->properties.ctx_save_restore_area_address)
-		return GPREEMPT_SKIP_SAVE_AREA;
-	return GPREEMPT_NR_SKIPS;
+	return gpreempt_monitor_obstacle(gq);
 }
 
 /*

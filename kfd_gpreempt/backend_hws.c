@@ -66,7 +66,7 @@ unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm)
 static void hws_flag_preemption(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 				struct gpreempt_queue *gq)
 {
-	enum gpreempt_skip skip = backend_obstacle(pass->dqm, qpd, q);
+	enum gpreempt_skip skip = backend_obstacle(pass->dqm, gq);
 
 	if (skip != GPREEMPT_NR_SKIPS) {
 		backend_refuse(pass, gq, skip);

@@ -76,7 +76,7 @@ static void mqd_preempt(struct backend_pass *pass, struct qcm_process_device *qp
 
 	if (gq->policy.action != GPREEMPT_PREEMPT || q->properties.is_preempted)
 		return;
-	skip = gq->snapshot ? backend_obstacle(pass->dqm, qpd, q) : GPREEMPT_SKIP_NO_MEMORY;
+	skip = gq->snapshot ? backend_obstacle(pass->dqm, gq) : GPREEMPT_SKIP_NO_MEMORY;
 	if (skip != GPREEMPT_NR_SKIPS) {
 		backend_refuse(pass, gq, skip);
 		return;
