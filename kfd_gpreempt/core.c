@@ -66,29 +66,52 @@ void gpreempt_core_for_each(void (*fn)(struct gpreempt_node *gn, void *arg), voi
 }
 
 /**
- * gpreempt_core_state() - what a node does, in a word
+ * gpreempt_core_state() - what a node does
+ * @gn: the node
+ *
+ * Context: any.
+ *
+ * Return: its state, as user space knows it
+ */
+enum gpreempt_node_state gpreempt_core_state(const struct gpreempt_node *gn)
+{
+	static const enum gpreempt_node_state states[] = {
+		[GPREEMPT_STATE_PARKED] = GPREEMPT_NODE_PARKED,
+		[GPREEMPT_STATE_IDLE] = GPREEMPT_NODE_IDLE,
+		[GPREEMPT_STATE_POLLING] = GPREEMPT_NODE_POLLING,
+		[GPREEMPT_STATE_FAILED] = GPREEMPT_NODE_FAILED,
+	};
+
+	if (!gn->backend)
+		return GPREEMPT_NODE_UNSUPPORTED;
+	if (!READ_ONCE(gn->thread))
+		return GPREEMPT_NODE_OFF;
+	if (READ_ONCE(gn->paused))
+		return GPREEMPT_NODE_PAUSED;
+	return states[READ_ONCE(gn->state)];
+}
+
+/**
+ * gpreempt_core_state_name() - what a node does, in a word
  * @gn: the node
  *
  * Context: any.
  *
  * Return: the word, as in sysfs
  */
-const char *gpreempt_core_state(const struct gpreempt_node *gn)
+const char *gpreempt_core_state_name(const struct gpreempt_node *gn)
 {
 	static const char *const names[] = {
-		[GPREEMPT_STATE_PARKED] = "parked",
-		[GPREEMPT_STATE_IDLE] = "idle",
-		[GPREEMPT_STATE_POLLING] = "polling",
-		[GPREEMPT_STATE_FAILED] = "failed",
+		[GPREEMPT_NODE_OFF] = "off",
+		[GPREEMPT_NODE_PARKED] = "parked",
+		[GPREEMPT_NODE_IDLE] = "idle",
+		[GPREEMPT_NODE_POLLING] = "polling",
+		[GPREEMPT_NODE_PAUSED] = "paused",
+		[GPREEMPT_NODE_FAILED] = "failed",
+		[GPREEMPT_NODE_UNSUPPORTED] = "unsupported",
 	};
 
-	if (!gn->backend)
-		return "unsupported";
-	if (!READ_ONCE(gn->thread))
-		return "off";
-	if (READ_ONCE(gn->paused))
-		return "paused";
-	return names[READ_ONCE(gn->state)];
+	return names[gpreempt_core_state(gn)];
 }
 
 /**
@@ -146,11 +169,10 @@ unsigned int gpreempt_core_passes(void)
 	return atomic_read(&passes);
 }
 
-static void kick_one(struct gpreempt_node *gn, void *arg)
+static int kick_one(struct gpreempt_node *gn, void *arg)
 {
-	mutex_lock(&gpreempt_lock);
 	gpreempt_core_kick_locked(gn);
-	mutex_unlock(&gpreempt_lock);
+	return 0;
 }
 
 /**
@@ -160,7 +182,7 @@ static void kick_one(struct gpreempt_node *gn, void *arg)
  */
 void gpreempt_core_kick_all(void)
 {
-	gpreempt_core_for_each(kick_one, NULL);
+	gpreempt_core_find_locked(kick_one, NULL);
 }
 
 static void adopt_work(struct work_struct *work)

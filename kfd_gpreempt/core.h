@@ -311,7 +311,8 @@ void gpreempt_core_acted(void);
 unsigned int gpreempt_core_passes(void);
 void gpreempt_core_kick_locked(struct gpreempt_node *gn);
 void gpreempt_core_watch_nice(struct gpreempt_node *gn);
-const char *gpreempt_core_state(const struct gpreempt_node *gn);
+enum gpreempt_node_state gpreempt_core_state(const struct gpreempt_node *gn);
+const char *gpreempt_core_state_name(const struct gpreempt_node *gn);
 
 /* monitor.c */
 int gpreempt_monitor(void *data);

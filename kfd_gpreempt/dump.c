@@ -177,7 +177,7 @@ static void copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	u32 n = 0;
 
 	c->now_ns = ktime_get_ns();
-	c->state = gpreempt_core_state(gn);
+	c->state = gpreempt_core_state_name(gn);
 	copy_stats(&c->stats, &gn->stats);
 	c->tun = gn->tun;
 	c->policy = gn->policy.ops ? gn->policy.ops->name : "none";

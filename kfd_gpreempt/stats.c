@@ -285,5 +285,5 @@ void gpreempt_stats_running(struct gpreempt_node *gn, u64 now_ns)
  */
 void gpreempt_stats_state(struct gpreempt_node *gn)
 {
-	trace_gpreempt_state(gn, gpreempt_core_state(gn));
+	trace_gpreempt_state(gn, gpreempt_core_state_name(gn));
 }

@@ -17,7 +17,7 @@ static struct gpreempt_node *node_of(struct kobject *kobj)
 
 static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", gpreempt_core_state(node_of(kobj)));
+	return sysfs_emit(buf, "%s\n", gpreempt_core_state_name(node_of(kobj)));
 }
 
 static ssize_t backend_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)

@@ -187,22 +187,6 @@ struct node_list {
 	u32 nr;
 };
 
-static enum gpreempt_node_state state_of(const struct gpreempt_node *gn)
-{
-	static const enum gpreempt_node_state states[] = {
-		[GPREEMPT_STATE_PARKED] = GPREEMPT_NODE_PARKED,
-		[GPREEMPT_STATE_IDLE] = GPREEMPT_NODE_IDLE,
-		[GPREEMPT_STATE_POLLING] = GPREEMPT_NODE_POLLING,
-		[GPREEMPT_STATE_FAILED] = GPREEMPT_NODE_FAILED,
-	};
-
-	if (!gn->backend)
-		return GPREEMPT_NODE_UNSUPPORTED;
-	if (!gn->thread)
-		return GPREEMPT_NODE_OFF;
-	return READ_ONCE(gn->paused) ? GPREEMPT_NODE_PAUSED : states[READ_ONCE(gn->state)];
-}
-
 static int list_node(struct gpreempt_node *gn, void *arg)
 {
 	struct node_list *list = arg;
@@ -213,7 +197,7 @@ static int list_node(struct gpreempt_node *gn, void *arg)
 		return 0;
 	info = &list->nodes[list->nr - 1];
 	info->gpu_id = gn->node->id;
-	info->state = state_of(gn);
+	info->state = gpreempt_core_state(gn);
 	info->nr_queues = gn->nr_queues;
 	list_for_each_entry(gq, &gn->queues, link)
 		info->nr_preempted += READ_ONCE(gq->policy.preempted);
