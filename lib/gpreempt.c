@@ -216,6 +216,27 @@ int gpreempt_resume_all(struct gpreempt *handle, const struct gpreempt_target *t
 	return resume(handle, target, GPREEMPT_HOLD_EVERYBODYS);
 }
 
+static struct gpreempt_target target_of(const struct gpreempt_queue_info *queue)
+{
+	return gpreempt_target_queue(queue->pid, queue->gpu_id, queue->queue_id);
+}
+
+int gpreempt_interrupt(struct gpreempt *handle, const struct gpreempt_queue_info *queue)
+{
+	struct gpreempt_target target = target_of(queue);
+	int nr = gpreempt_preempt(handle, &target, 0, 0);
+
+	return nr < 0 ? nr : 0;
+}
+
+int gpreempt_restore(struct gpreempt *handle, const struct gpreempt_queue_info *queue)
+{
+	struct gpreempt_target target = target_of(queue);
+	int nr = gpreempt_resume(handle, &target);
+
+	return nr < 0 ? nr : 0;
+}
+
 int gpreempt_hint(struct gpreempt *handle, const struct gpreempt_target *target, unsigned int within_us)
 {
 	struct gpreempt_hint arg = { .target = *target, .within_us = within_us };

@@ -116,6 +116,27 @@ int gpreempt_resume(struct gpreempt *handle, const struct gpreempt_target *targe
 int gpreempt_resume_all(struct gpreempt *handle, const struct gpreempt_target *target);
 
 /**
+ * gpreempt_interrupt() - stop a queue in the middle of whatever it does; a pair with gpreempt_restore()
+ * @queue: as gpreempt_find_queue() found it
+ *
+ * What a scheduler in user space needs: gpreempt_preempt() of one queue, with the driver's timeout and bounded by gpreempt_max_hold_ms.
+ * Returns when the queue's waves are saved.
+ *
+ * Return: 0, or as gpreempt_preempt().
+ */
+int gpreempt_interrupt(struct gpreempt *handle, const struct gpreempt_queue_info *queue);
+
+/**
+ * gpreempt_restore() - let a queue go on at the instruction where it was stopped
+ * @queue: as it was given to gpreempt_interrupt()
+ *
+ * It runs when nobody else holds it and its priority allows. Without gpreempt_interrupt() before it does nothing.
+ *
+ * Return: 0, or as gpreempt_resume().
+ */
+int gpreempt_restore(struct gpreempt *handle, const struct gpreempt_queue_info *queue);
+
+/**
  * gpreempt_hint() - say that urgent work of @target comes soon, so that the device is free when it does
  * @within_us: how soon, 1..1000000; the device is given back if nothing came
  *

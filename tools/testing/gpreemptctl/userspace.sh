@@ -1,0 +1,422 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# userspace.sh - gpreemptctl and libgpreempt as far as they go without a GPU, with address and undefined-behaviour sanitizers: command line,
+# errors, configuration file, manual pages, completion, what is installed, what is exported. TAP on stdout
+#
+# Builds into $BUILD/gpreemptctl-asan and $BUILD/lib; installs into a scratch folder.
+. "$(dirname "$0")/../package/lib.sh"
+
+built=$BUILD/gpreemptctl-asan
+lib=$BUILD/lib
+prefix=$scratch/prefix
+err=$scratch/err
+conf=$scratch/gpreempt.conf
+commands="list status set run preempt resume policy tune top events stats apply doctor"
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
+
+builds_without_warnings()
+{
+	local sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
+
+	make -s -C "$TOP/tools/gpreemptctl" O="$built" CFLAGS="-O1 -g -Werror $sanitize"
+	make -s -C "$TOP/lib" O="$lib" CFLAGS="-O2 -g -Werror"
+}
+
+# ctl ARGUMENTS: its messages in $err
+ctl()
+{
+	"$built/gpreemptctl" "$@" 2>"$err"
+}
+
+# status WANTED ARGUMENTS: the exit status
+status()
+{
+	local wanted=$1 got=0
+
+	shift
+	ctl "$@" || got=$?
+	[ "$got" = "$wanted" ] || { echo "gpreemptctl $*: exit status $got, not $wanted"; cat "$err"; return 1; }
+}
+
+# wrong TEXT ARGUMENTS: wrong usage, which a message with TEXT says, and nothing else
+wrong()
+{
+	local text=$1
+
+	shift
+	status 2 "$@" >"$scratch/out"
+	has "$err" "$text"
+	is "output of gpreemptctl $*" "$(cat "$scratch/out")" ""
+}
+
+wrong_usage_is_told()
+{
+	wrong 'Usage: '
+	wrong 'unknown command lits' lits
+	wrong '--nonsense' list --nonsense
+	wrong 'pid=0 is not a number from 1' list -p 0
+	wrong 'pid=x is not a number' list -p x
+	wrong 'pid=1x is not a number' list -p 1x
+	wrong 'pid=4294967297 is not a number' list -p 4294967297
+	wrong 'gpu=0 is not a number from 1' list -p 1 -g 0 -q 0
+	wrong 'queue=-1 is not a number' set -p 1 -g 1 --queue=-1 5
+	wrong 'list takes no word more' list more
+	wrong 'status takes no word more' status more
+	wrong 'policy takes no word b' policy a b
+	wrong 'apply takes no word b' apply a b
+	wrong 'list does not take --priority or --class' list --class batch
+	wrong 'top does not take --json' top --json
+	wrong 'status does not take --pid' status -p 1
+	wrong 'set does not take --json' set -p 1 5 --json
+	wrong 'preempt does not take --interval' preempt -p 1 -i 1
+	wrong 'list runs no program' list -- true
+	wrong '-p PID -g GPU -q QUEUE' list -q 1
+	wrong '-p PID -g GPU -q QUEUE' list -p 1 -q 1
+	wrong '-g goes with -p' list -g 1
+	wrong '--cgroup goes without' list --cgroup / -p 1
+	wrong 'set what?' set -p 1
+	wrong 'set needs -p PID or --cgroup DIR' set 5
+	wrong '-g goes with -q' set -p 1 -g 1 5
+	wrong '1024 is neither a priority (-1023..1023) nor a class' set -p 1 1024
+	wrong '-1024 is neither a priority' set -p 1 -1024
+	wrong 'fast is neither a priority' set -p 1 fast
+	wrong 'weight=x is neither' set -p 1 5 weight=x
+	wrong 'wait=5 is neither' set -p 1 wait=5
+	wrong 'a cgroup has a priority only' set --cgroup / weight=5
+	wrong 'for a process, not for one of its queues' set -p 1 -g 1 -q 1 exempt=1
+	wrong 'run --priority N|--class C -- COMMAND' run -- true
+	wrong 'run --priority N|--class C -- COMMAND' run --class batch
+	wrong 'fast is neither a priority' run --class fast -- true
+	wrong '5000 is neither a priority' run --priority 5000 -- true
+	wrong 'which one?' preempt
+	wrong 'which one?' resume
+	wrong 'not both' preempt -p 1 --for 1 -- true
+	wrong 'for=0 is not from 0.001' preempt -p 1 --for 0
+	wrong 'for=nan is not from' preempt -p 1 --for nan
+	wrong 'interval=86401 is not from' top -i 86401
+	wrong 'count=0 is not a number from 1' events -n 0
+	wrong 'not both' stats --json --prometheus
+	wrong 'not both' apply --check --follow
+}
+
+without_module()
+{
+	[ ! -e /dev/kfd_gpreempt ] && [ ! -e /sys/module/amdgpu ] || skip "this machine has amdgpu loaded"
+}
+
+a_missing_module_has_a_status_and_a_remedy()
+{
+	local args
+
+	without_module
+	for args in list "list --json" status "set -p 1 -5" "set -p 1 latency" "run --class batch -- true" "run --priority=-5 true" "run --priority -5 true" \
+		"preempt -p 1" "preempt -p 1 -- true" "resume -p 1" policy "policy wfq" tune "tune poll_us=200" top "events -n 1" stats "apply $conf"; do
+		# shellcheck disable=SC2086 # words
+		status 3 $args >"$scratch/out"
+		has "$err" "try: gpreemptctl doctor"
+		is "output of $args" "$(cat "$scratch/out")" ""
+	done
+	status 3 doctor >"$scratch/out"
+	has "$scratch/out" "BAD  amdgpu is loaded: no"
+	has "$scratch/out" "-> modprobe amdgpu"
+	is "messages" "$(cat "$err")" ""
+	status 3 doctor --json >"$scratch/out"
+	python3 -c 'import json, sys; d = json.load(sys.stdin); assert d["schema_version"] == 1 and d["checks"][0]["ok"] is False and d["checks"][0]["remedy"]' \
+		<"$scratch/out"
+}
+
+help_names_everything()
+{
+	local command
+
+	status 0 --help >"$scratch/help"
+	for command in $commands; do
+		grep -qE "^  $command( |\$)" "$scratch/help" || { echo "no $command in --help"; return 1; }
+	done
+	is "commands in --help" "$(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$scratch/help" | sort -u | wc -w)" "$(echo "$commands" | wc -w)"
+	is "version" "$(ctl --version)" "gpreemptctl $version (kfd_gpreempt)"
+}
+
+# config STATUS MESSAGE...: what apply --check says of the file on stdin; all it says
+config()
+{
+	local wanted=$1 message
+
+	shift
+	cat >"$conf"
+	status "$wanted" apply --check "$conf" >"$scratch/out"
+	for message; do
+		has "$err" "$conf:$message"
+	done
+	is "number of messages" "$(grep -c . "$err")" $#
+	is "output" "$(cat "$scratch/out")" ""
+}
+
+a_good_configuration_is_not_mentioned()
+{
+	config 0 <"$TOP/dist/gpreempt.conf"
+	# With all that it suggests, for a user that is here.
+	sed -E 's/^#([a-z])/\1/; s/^user training/user root/' "$TOP/dist/gpreempt.conf" >"$scratch/all"
+	is "suggestions" "$(grep -cE '^(poll_us|cgroup|exe|user) ' "$scratch/all")" 4
+	config 0 <"$scratch/all"
+	config 0 </dev/null
+	printf '\t[classes]  \n\n  exe   /opt/a b=c/train =  -5 \n\tuser\t12345 = latency\n#x\n[tunables]\ngpreempt_enable=Y\npolicy = edf' | config 0
+}
+
+bad_lines_are_told_one_by_one()
+{
+	config 1 "1: before the first section: poll_us = 5; the line is ignored" \
+		"3: poll_us=5 is not 0 or a number from 50 to 1000000" \
+		"4: relief_ms=0 is not a number from 1 to 10000" \
+		"5: there is no tunable nonsense" \
+		"6: there is no = in: poll_us 200; the line is ignored" \
+		"7: policy=best is not one of hpf wfq edf" \
+		"8: enable= is not one of 0 1 Y N" \
+		"10: neither a priority (-1023..1023) nor a class (latency, normal, batch): 1024; the line is ignored" \
+		"11: neither a priority (-1023..1023) nor a class (latency, normal, batch): fast; the line is ignored" \
+		"12: there is no user nosuchuser; the line is ignored" \
+		"13: neither exe nor user nor cgroup: group; the line is ignored" \
+		"14: not \`exe PATH\`, \`user NAME\` or \`cgroup DIR\`: exe; the line is ignored" \
+		"15: a program is named by its whole path, not: train; the line is ignored" \
+		"16: neither [tunables] nor [classes]: [class]; all of the section is ignored" <<-'END'
+		poll_us = 5
+		[tunables]
+		poll_us = 5
+		relief_ms = 0
+		nonsense = 1
+		poll_us 200
+		policy = best
+		enable =
+		[classes]
+		exe /bin/a = 1024
+		exe /bin/a = fast
+		user nosuchuser = 5
+		group video = 5
+		exe = 5
+		exe train = 5
+		[class]
+		anything
+	END
+	# A line that is longer than any buffer, without an end.
+	{ printf '[classes]\nexe /'; head -c 100000 /dev/zero | tr '\0' x; printf ' = 5\n[tunables]\n'; head -c 100000 /dev/zero | tr '\0' =; } >"$scratch/long"
+	config 1 "4: there is no tunable" <"$scratch/long"
+	head -c 20000 /dev/urandom >"$conf"
+	status 1 apply --check "$conf"
+}
+
+a_configuration_that_cannot_be_read_is_told()
+{
+	status 1 apply --check "$scratch/nowhere"
+	has "$err" "$scratch/nowhere: No such file"
+	status 1 apply --check "$scratch"
+	has "$err" "$scratch: Is a directory"
+}
+
+# Name, smallest, largest, 0 too: out of the source of the module.
+bounds_are_those_of_the_module()
+{
+	local name min max zero parameters
+
+	sed -n 's/^UINT_PARAM(\([a-z_]*\), [0-9]*, \([0-9]*\), \([0-9]*\), \([a-z]*\),.*/\1 \2 \3 \4/p' "$TOP/kfd_gpreempt/params.c" >"$scratch/bounds"
+	while read -r name min max zero; do
+		printf '[tunables]\n%s = %s\n%s = %s\n' "$name" "$min" "$name" "$max" | config 0
+		printf '[tunables]\n%s = %s\n' "$name" $((max + 1)) | config 1 "2: $name=$((max + 1)) is not"
+		[ "$min" = 1 ] || printf '[tunables]\n%s = %s\n' "$name" $((min - 1)) | config 1 "2: $name=$((min - 1)) is not"
+		printf '[tunables]\n%s = 0\n' "$name" >"$conf"
+		status "$([ "$zero" = true ] && echo 0 || echo 1)" apply --check "$conf"
+	done <"$scratch/bounds"
+	parameters=$(grep -ohE '^(UINT_PARAM|BOOL_PARAM)\([a-z_]+|module_param_cb\(gpreempt_[a-z_]+' "$TOP/kfd_gpreempt/params.c" |
+		sed 's/.*(\(gpreempt_\)*//' | sort -u)
+	[ "$(echo "$parameters" | wc -l)" -ge 16 ]
+	for name in $parameters; do
+		printf '[tunables]\n%s = \n' "$name" | config 1 "2: $name= is not"
+	done
+}
+
+manual_pages_are_clean_and_complete()
+{
+	local page word
+
+	command -v man >/dev/null || skip "man is not installed"
+	for page in "$built/gpreemptctl.1" "$built/gpreempt.conf.5" "$lib/libgpreempt.3"; do
+		[ -s "$page" ]
+		MANWIDTH=100 man --warnings -l "$page" >"$scratch/page" 2>"$err"
+		is "warnings of $page" "$(cat "$err")" ""
+		col -b <"$scratch/page" >"$scratch/$(basename "$page").txt"
+	done
+	for word in $commands $(ctl --help | grep -oE -- '--[a-z]+' | grep -vE -- '--(help|usage|version)' | sort -u); do
+		grep -qE -- "(^|[ ,[])$word\>" "$scratch/gpreemptctl.1.txt" || { echo "gpreemptctl(1) does not mention $word"; return 1; }
+	done
+	for word in $(sed -n 's/^\t\(gpreempt_[a-z_]*\);/\1/p' "$TOP/lib/libgpreempt.map"); do
+		grep -q "\<$word\>" "$scratch/libgpreempt.3.txt" || { echo "libgpreempt(3) does not mention $word"; return 1; }
+	done
+}
+
+# complete WORDS...: what bash would offer for the last of them
+complete_words()
+{
+	bash --norc -c '. /usr/share/bash-completion/bash_completion; . "$1"; shift
+		COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; _gpreemptctl; printf "%s\n" "${COMPREPLY[@]}"' \
+		bash "$TOP/dist/gpreemptctl.bash-completion" gpreemptctl "$@" 2>"$err" | sort
+}
+
+completion_offers_what_there_is()
+{
+	[ -e /usr/share/bash-completion/bash_completion ] || skip "bash-completion is not installed"
+	# shellcheck disable=SC2086 # words
+	is "commands" "$(complete_words '')" "$(printf '%s\n' $commands | sort)"
+	is "st" "$(complete_words st | tr '\n' ' ')" "stats status "
+	is "classes" "$(complete_words run --class '' | tr '\n' ' ')" "batch latency normal "
+	is "policies" "$(complete_words policy '' | tr '\n' ' ')" "edf hpf wfq "
+	is "words of set" "$(complete_words set -p 1 '' | tr '\n' ' ')" "batch clear deadline_us= exempt= latency normal weight= "
+	is "options" "$(complete_words list -- | grep -v '^--\(help\|version\|usage\)$' | tr '\n' ' ')" \
+		"$(ctl --help | grep -oE -- '--[a-z]+' | grep -vE -- '--(help|usage|version)' | sort -u | tr '\n' ' ')"
+	complete_words -p '' | grep -qx $$
+	is "messages" "$(cat "$err")" ""
+	! command -v shellcheck >/dev/null || shellcheck -s bash "$TOP/dist/gpreemptctl.bash-completion"
+}
+
+installed_files()
+{
+	(cd "$prefix" && find . ! -type d | sort)
+}
+
+install_puts_everything_in_place()
+{
+	make -s -C "$TOP" install-tools BUILD="$BUILD" DESTDIR="$prefix" PREFIX=/usr
+	is "files" "$(installed_files)" "$(sort <<-END
+		./etc/gpreempt.conf
+		./usr/bin/gpreemptctl
+		./usr/include/gpreempt.h
+		./usr/include/linux/kfd_gpreempt.h
+		./usr/lib/libgpreempt.a
+		./usr/lib/libgpreempt.so
+		./usr/lib/libgpreempt.so.1
+		./usr/lib/libgpreempt.so.1.$version
+		./usr/lib/pkgconfig/libgpreempt.pc
+		./usr/lib/systemd/system/gpreempt.service
+		./usr/lib/udev/rules.d/70-kfd-gpreempt.rules
+		./usr/share/bash-completion/completions/gpreemptctl
+		./usr/share/doc/kfd_gpreempt/gpreempt-modprobe.conf
+		./usr/share/doc/kfd_gpreempt/gpreempt.conf
+		./usr/share/man/man1/gpreemptctl.1
+		./usr/share/man/man3/libgpreempt.3
+		./usr/share/man/man5/gpreempt.conf.5
+	END
+	)"
+	! grep -rl '@[A-Z]*@' "$prefix"
+	grep -qx 'ExecStart=/usr/bin/gpreemptctl apply --follow /etc/gpreempt.conf' "$prefix/usr/lib/systemd/system/gpreempt.service"
+	# The administrator's file is left alone, at the next installation too, and is what an uninstallation leaves.
+	echo "# mine" >"$prefix/etc/gpreempt.conf"
+	make -s -C "$TOP" install-tools BUILD="$BUILD" DESTDIR="$prefix" PREFIX=/usr
+	is "configuration" "$(cat "$prefix/etc/gpreempt.conf")" "# mine"
+}
+
+uninstall_takes_it_away_again()
+{
+	make -s -C "$TOP" uninstall-tools BUILD="$BUILD" DESTDIR="$prefix" PREFIX=/usr
+	is "files" "$(installed_files)" ./etc/gpreempt.conf
+}
+
+unit_is_what_systemd_expects()
+{
+	command -v systemd-analyze >/dev/null || skip "systemd-analyze is not installed"
+	# The program has to be where the unit says.
+	sed "s|=/usr/bin|=$prefix/usr/bin|" "$prefix/usr/lib/systemd/system/gpreempt.service" >"$scratch/gpreempt.service"
+	systemd-analyze verify --man=no "$scratch/gpreempt.service" >"$scratch/out" 2>&1 || { cat "$scratch/out"; return 1; }
+	! grep gpreempt.service "$scratch/out"
+	sed -i 's/^RestartSec=/RestartSeconds=/' "$scratch/gpreempt.service"
+	systemd-analyze verify --man=no "$scratch/gpreempt.service" 2>&1 | grep -q RestartSeconds
+}
+
+exported()
+{
+	nm -D --defined-only "$prefix/usr/lib/libgpreempt.so" | sed -n 's/.* T \([^@]*\).*/\1/p' | sort
+}
+
+library_exports_what_its_map_and_header_say()
+{
+	is "symbols" "$(exported)" "$(sed -n 's/^\t\(gpreempt_[a-z_]*\);/\1/p' "$TOP/lib/libgpreempt.map" | sort)"
+	is "functions of the header" "$(grep -v '^ \*' "$prefix/usr/include/gpreempt.h" | grep -oE '\<gpreempt_[a-z_]+\(' | tr -d '(' | sort -u)" "$(exported)"
+	is "other symbols" "$(nm -D --defined-only "$prefix/usr/lib/libgpreempt.so" | grep -cv -e ' T ' -e ' A ')" 0
+	readelf -d "$prefix/usr/lib/libgpreempt.so" | grep -q 'SONAME.*\[libgpreempt.so.1\]'
+	is "static library" "$(nm --defined-only -g "$prefix/usr/lib/libgpreempt.a" | sed -n 's/.* T //p' | sort)" "$(exported)"
+}
+
+# Nothing that two threads could both write to: neither in the library nor, of that kind, in what it calls.
+library_has_no_state()
+{
+	is "writable data" "$(size -A "$lib/gpreempt.o" | awk '$1 ~ /^\.(data|bss|tdata|tbss)$/ { n += $2 } END { print n + 0 }')" 0
+	! nm -u "$lib/gpreempt.o" | grep -E ' (strerror|strtok|getpwnam|setenv|signal|localtime)$'
+}
+
+external_program()
+{
+	cat <<-'END'
+		#include <gpreempt.h>
+		#include <stdio.h>
+		int main(void)
+		{
+			struct gpreempt *g;
+			int r = gpreempt_open(&g);
+
+			printf("%d %s\n", r, gpreempt_node_state_name(GPREEMPT_NODE_PARKED));
+			gpreempt_close(g);
+			return 0;
+		}
+	END
+}
+
+# pc ARGUMENTS: pkg-config that knows the installed prefix only
+pc()
+{
+	PKG_CONFIG_LIBDIR=$prefix/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$prefix pkg-config "$@" libgpreempt
+}
+
+programs_build_against_what_is_installed()
+{
+	command -v pkg-config >/dev/null || skip "pkg-config is not installed"
+	is "version" "$(pc --modversion)" "$version"
+	external_program >"$scratch/program.c"
+	cp "$scratch/program.c" "$scratch/program.cc"
+	cd "$scratch"
+	# shellcheck disable=SC2046 # words
+	gcc -std=c99 -pedantic -Wall -Wextra -Werror -o c program.c $(pc --cflags --libs)
+	# shellcheck disable=SC2046
+	g++ -std=c++11 -pedantic -Wall -Wextra -Werror -o cc program.cc $(pc --cflags --libs)
+	# shellcheck disable=SC2046
+	gcc -static -o static program.c $(pc --cflags) "$prefix/usr/lib/libgpreempt.a"
+	is "needs" "$(readelf -d c | grep -o 'libgpreempt[^]]*')" libgpreempt.so.1
+	without_module
+	for program in ./c ./cc ./static; do
+		is "$program" "$(LD_LIBRARY_PATH=$prefix/usr/lib $program)" "-2 parked"
+	done
+}
+
+scripts_are_clean()
+{
+	command -v shellcheck >/dev/null || skip "shellcheck is not installed"
+	cd "$TOP"
+	shellcheck -S warning -x -P tools/testing/package tools/testing/gpreemptctl/*.sh tools/testing/gpreemptctl/guest tools/testing/deps
+}
+
+plan 17
+must builds_without_warnings builds_without_warnings
+tap wrong_usage_is_told wrong_usage_is_told
+tap a_missing_module_has_a_status_and_a_remedy a_missing_module_has_a_status_and_a_remedy
+tap help_names_everything help_names_everything
+tap a_good_configuration_is_not_mentioned a_good_configuration_is_not_mentioned
+tap bad_lines_are_told_one_by_one bad_lines_are_told_one_by_one
+tap a_configuration_that_cannot_be_read_is_told a_configuration_that_cannot_be_read_is_told
+tap bounds_are_those_of_the_module bounds_are_those_of_the_module
+tap manual_pages_are_clean_and_complete manual_pages_are_clean_and_complete
+tap completion_offers_what_there_is completion_offers_what_there_is
+must install_puts_everything_in_place install_puts_everything_in_place
+tap unit_is_what_systemd_expects unit_is_what_systemd_expects
+tap library_exports_what_its_map_and_header_say library_exports_what_its_map_and_header_say
+tap library_has_no_state library_has_no_state
+tap programs_build_against_what_is_installed programs_build_against_what_is_installed
+tap uninstall_takes_it_away_again uninstall_takes_it_away_again
+tap scripts_are_clean scripts_are_clean
+finish

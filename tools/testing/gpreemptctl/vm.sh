@@ -1,0 +1,170 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# vm.sh - gpreemptctl against the driver in a VM, then what came out of it: JSON, metrics, screens, the demonstration. TAP on stdout
+#
+# Builds gpreemptctl into $BUILD/gpreemptctl; what the guest gave is left in $BUILD/gpreemptctl/out.
+. "$(dirname "$0")/../package/lib.sh"
+
+here=$TOP/tools/testing/gpreemptctl
+built=$BUILD/gpreemptctl
+out=$built/out
+
+# promtool is Debian's, see tools/testing/deps.
+promtool=$(command -v promtool || echo "$GPREEMPT_CACHE/unpacked/prometheus/usr/bin/promtool")
+
+build()
+{
+	make -s -C "$TOP/tools/gpreemptctl" O="$built" "$built/gpreemptctl"
+	gcc -O2 -Wall -Wextra -static -o "$built/terminal" "$here/terminal.c" -lutil
+}
+
+# The guest's tests come first, under its numbers.
+run_guest()
+{
+	local terminfo=/lib/terminfo/l/linux
+
+	rm -rf "$out"
+	"${VM:-$TOP/tools/testing/vm/vm}" run --gpu fast --icount --timeout 600 --out "$out" --add "$built/gpreemptctl" \
+		--add "$built/terminal" --add "$here/guest:opt/gpreempt/gpreemptctl-guest" --add "$terminfo:$terminfo" -- \
+		gpreemptctl-guest | tee "$scratch/guest" | grep --line-buffered -v '^1\.\.'
+	[ "${PIPESTATUS[0]}" = 0 ] || { echo "Bail out! the guest did not end well"; exit 1; }
+	count=$(sed -n 's/^1\.\.//p' "$scratch/guest")
+	! grep -q '^not ok' "$scratch/guest" || failed=1
+}
+
+# json FILE EXPRESSION: each line of the file, or all of it, is an object d of schema version 1 of which the expression holds
+json()
+{
+	python3 - "$out/$1" "$2" <<-'END'
+		import json, sys
+		text = open(sys.argv[1]).read()
+		documents = text.splitlines() if text.startswith('{ "') or text.startswith('{"') else [text]
+		assert documents
+		for d in map(json.loads, documents):
+		    assert d["schema_version"] == 1, d
+		    assert eval(sys.argv[2]), (sys.argv[2], d)
+	END
+}
+
+json_has_what_the_manual_says()
+{
+	json list.json 'len(d["queues"]) == 1 and {k: type(v) for k, v in d["queues"][0].items() if k != "waves"} == dict(pid=int, command=str,
+		gpu_id=int, queue_id=int, ring_base=int, state=str, logical_priority=int, effective_priority=int, source=str,
+		kfd_priority=int, pending=int, preempt_count=int, preempted_us=int, weight=int, deadline_us=int, held=bool, blocked=bool,
+		exempt=bool, unscheduled=bool) and d["queues"][0]["command"] == "training" and d["queues"][0]["kfd_priority"] == 7'
+	json status.json 'd["abi_version"] == 1 and len(d["nodes"]) == 1 and d["nodes"][0]["backend"] == "hws" and d["nodes"][0]["queues"] == 1'
+	json doctor.json 'all(c["ok"] is True and c["check"] and c["found"] and "remedy" not in c for c in d["checks"]) and len(d["checks"]) > 5'
+	json tune.json 'd["tunables"]["interval_ms"] == "5" and d["tunables"]["policy"] == "hpf"'
+	json policy.json 'len(d["nodes"]) == 1 and d["nodes"][0]["policy"] == "hpf" and d["nodes"][0]["gpu_id"] > 0'
+	json resume.json 'd["resumed"] == 0'
+	json stats.json 'd["nodes"][0]["preemptions"] > 0 and d["nodes"][0]["latency"]["save_count"] > 0 and d["nodes"][0]["failed_unmap_timeout"] == 0'
+	json events.json 'd["event"] in ("inversion", "preempted", "resumed", "priority") and d["time_ns"] > 0 and d["missed"] >= 0'
+	is "events" "$(wc -l <"$out/events.json")" 40
+}
+
+metrics_are_what_prometheus_expects()
+{
+	local name
+
+	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps"
+	"$promtool" check metrics <"$out/stats.prom"
+	for name in preemptions_total resumes_total failures_total skipped_total save_seconds_count node_info queues; do
+		grep -qE "^gpreempt_$name\{gpu_id=\"[0-9]+\"" "$out/stats.prom" || { echo "no gpreempt_$name"; return 1; }
+	done
+}
+
+# That the check can fail.
+metrics_that_are_wrong_are_refused()
+{
+	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps"
+	sed 's/^# TYPE gpreempt_queues gauge/# TYPE gpreempt_queues gage/' "$out/stats.prom" >"$scratch/wrong"
+	! "$promtool" check metrics <"$scratch/wrong"
+}
+
+# screen FILE ROWS COLUMNS: what a terminal shows after these bytes
+screen()
+{
+	local socket=$scratch/tmux-$1
+
+	tmux -f /dev/null -S "$socket" new-session -d -x "$3" -y "$2" "cat '$out/$1'; touch '$scratch/shown'; exec sleep 60"
+	for _ in $(seq 100); do
+		[ ! -e "$scratch/shown" ] || break
+		sleep 0.1
+	done
+	# The bytes are in the terminal's queue when cat has ended, and on the screen a little later.
+	sleep 0.3
+	tmux -S "$socket" capture-pane -p
+	tmux -S "$socket" kill-server
+	rm -f "$scratch/shown"
+}
+
+# The last row is the shell's once the program has ended.
+top_is_a_table_sorted_by_priority()
+{
+	local first second gpu
+
+	read -r first second gpu <"$out/top.pids"
+	screen top.priority 12 100 >"$built/top.txt"
+	cat "$built/top.txt"
+	sed -n 1p "$built/top.txt" | grep -qE "^gpu $gpu  (polling|idle)  hws/hpf  queues 2  off 1  preemptions [1-9][0-9]*  failures 0$"
+	sed -n 2p "$built/top.txt" | grep -qE '^ +PID COMMAND +GPU QUEUE +PRIO STATE +PENDING +WAVES PREEMPTED +OFF_MS$'
+	sed -n 3p "$built/top.txt" | grep -qE "^ *$second training +$gpu +0 +7 active +[1-9][0-9]* "
+	sed -n 4p "$built/top.txt" | grep -qE "^ *$first training +$gpu +0 +-100 preempted +[1-9][0-9]* +[0-9-]+ +[1-9][0-9]* +[1-9][0-9]*$"
+}
+
+top_sorts_by_time_off_on_request()
+{
+	local first second gpu
+
+	read -r first second gpu <"$out/top.pids"
+	screen top.time_off 12 100 >"$scratch/top"
+	cat "$scratch/top"
+	sed -n 3p "$scratch/top" | grep -qE "^ *$first training "
+	sed -n 4p "$scratch/top" | grep -qE "^ *$second training "
+}
+
+top_cuts_what_does_not_fit()
+{
+	screen top.narrow 12 40 >"$scratch/top"
+	cat "$scratch/top"
+	is "rows" "$(grep -c . "$scratch/top")" 4
+	screen top.low 2 100 >"$scratch/top"
+	cat "$scratch/top"
+	is "rows" "$(grep -c . "$scratch/top")" 2
+}
+
+# number VARIANT PHASE PROGRAM NAME: from what demo-phases said
+number()
+{
+	sed -n "s/^$2 $3 .*\<$4=\([0-9]*\).*/\1/p" "$out/demo.$1"
+}
+
+classes_give_what_nice_gives()
+{
+	local by alone off on
+
+	for by in nice class; do
+		alone=$(number $by alone inference p99_us) off=$(number $by off inference p99_us) on=$(number $by on inference p99_us)
+		echo "$by: p99 of inference in us: alone $alone, off $off, on $on; preemptions $(number $by on scheduler preemptions)"
+		[ $((on * 3)) -le "$off" ] && [ $((on * 2)) -le $((alone * 3)) ] && [ "$(number $by on scheduler preemptions)" -ge 6 ]
+		is "items lost or done twice by $by" "$(grep -cE 'lost=[1-9]|twice=[1-9]' "$out/demo.$by")" 0
+		is "results by $by" "$(grep -c 'lost=0 twice=0' "$out/demo.$by")" 5
+	done
+	# The same within a tenth: by what a priority is set makes no difference to what it does.
+	[ $(($(number class on inference p50_us) * 10)) -le $(($(number nice on inference p50_us) * 11)) ] &&
+		[ $(($(number nice on inference p50_us) * 10)) -le $(($(number class on inference p50_us) * 11)) ]
+}
+
+echo "TAP version 13"
+build >"$scratch/build" 2>&1 || { sed 's/^/# /' "$scratch/build"; echo "Bail out! gpreemptctl does not build"; exit 1; }
+run_guest
+tap json_has_what_the_manual_says json_has_what_the_manual_says
+tap metrics_are_what_prometheus_expects metrics_are_what_prometheus_expects
+tap metrics_that_are_wrong_are_refused metrics_that_are_wrong_are_refused
+tap top_is_a_table_sorted_by_priority top_is_a_table_sorted_by_priority
+tap top_sorts_by_time_off_on_request top_sorts_by_time_off_on_request
+tap top_cuts_what_does_not_fit top_cuts_what_does_not_fit
+tap classes_give_what_nice_gives classes_give_what_nice_gives
+echo "1..$count"
+finish
