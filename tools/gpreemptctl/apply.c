@@ -1,57 +1,133 @@
 // SPDX-License-Identifier: MIT
 /*
- * apply.c - gpreemptctl apply: what /etc/gpreempt.conf says
+ * apply.c - gpreemptctl apply: what /etc/gpreempt.conf says, see gpreempt.conf(5)
  *
- * Tunables and cgroups are set once. Programs and users are looked for among the processes that have queues; with --follow again and
- * again, since processes come and go. A process that was given a priority by somebody else keeps it.
+ * Tunables are set once. Cgroups, and processes that have queues, are looked for; with --follow again and again, since they come and go.
+ * A process that was given a priority by somebody else keeps it. What --follow gave it takes back when it ends.
  */
 #include "gpreemptctl.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_FILE	"/etc/gpreempt.conf"
-#define MAX_RULES	256
 /* A process that starts is noticed within this time. */
 #define FOLLOW_S	1.0
 
-/**
- * struct rule - whose priority
- * @exe: path of the program; empty: not by program
- * @uid: the user, if @exe is empty
- * @priority: the priority
- */
-struct rule {
-	char exe[PATH_MAX];
-	uid_t uid;
-	int priority;
+enum kind {
+	KIND_TUNABLE,
+	KIND_CGROUP,
+	KIND_EXE,
+	KIND_USER,
 };
 
 /**
- * struct config - what the file says about processes
+ * struct rule - a line of the file
+ * @kind: what it is about
+ * @line: its number
+ * @name: of the tunable; directory of the cgroup; path of the program. Allocated
+ * @value: of the tunable. Allocated
+ * @uid: the user
+ * @priority: of a class
+ * @device: file system of the cgroup that has it, with @inode
+ * @inode: of that cgroup; 0: none has it yet
+ */
+struct rule {
+	enum kind kind;
+	unsigned int line;
+	char *name;
+	char *value;
+	uid_t uid;
+	int priority;
+	dev_t device;
+	ino_t inode;
+};
+
+/**
+ * struct given - a process that got its priority from a rule
+ * @pid: the process
+ * @priority: what it got
+ * @refused: it was not given: no need to try, and to complain, again
+ */
+struct given {
+	pid_t pid;
+	int priority;
+	bool refused;
+};
+
+/**
+ * struct config - what the file says, and what has been done about it
  * @path: the file
  * @line: where the reader is
- * @rules: in the order of the file; the first that fits counts
+ * @section: in which section
+ * @rules: in the order of the file; of classes the first that fits counts
  * @nr_rules: their number
+ * @given: processes
+ * @nr_given: their number
  */
 struct config {
 	const char *path;
 	unsigned int line;
+	enum { SECTION_NONE, SECTION_TUNABLES, SECTION_CLASSES, SECTION_UNKNOWN } section;
 	struct rule *rules;
 	unsigned int nr_rules;
+	struct given *given;
+	unsigned int nr_given;
 };
 
-static int complain(const struct config *c, const char *what, const char *word)
+static int complain(const struct config *c, unsigned int line, const char *what, const char *word, const char *kept)
 {
-	return fail(EXIT_FAILED, "%s:%u: %s %s", c->path, c->line, what, word);
+	return fail(EXIT_FAILED, "%s:%u: %s%s%s%s", c->path, line, what, word, *kept ? "; " : "", kept);
+}
+
+#define IGNORED	"the line is ignored"
+
+static void *grow(void *array, unsigned int nr, size_t size)
+{
+	void *grown = reallocarray(array, nr + 1, size);
+
+	if (!grown)
+		exit(fail_system(-ENOMEM, "apply"));
+	return grown;
+}
+
+static char *copy(const char *text)
+{
+	char *copied = strdup(text);
+
+	if (!copied)
+		exit(fail_system(-ENOMEM, "apply"));
+	return copied;
+}
+
+static struct rule *add_rule(struct config *c, enum kind kind, const char *name)
+{
+	struct rule *rule;
+
+	c->rules = grow(c->rules, c->nr_rules, sizeof(*c->rules));
+	rule = &c->rules[c->nr_rules++];
+	*rule = (struct rule){ .kind = kind, .line = c->line, .name = copy(name) };
+	return rule;
+}
+
+static void forget_rules(struct config *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_rules; i++) {
+		free(c->rules[i].name);
+		free(c->rules[i].value);
+	}
+	free(c->rules);
+	c->rules = NULL;
+	c->nr_rules = 0;
 }
 
 static char *trim(char *text)
@@ -66,89 +142,168 @@ static char *trim(char *text)
 	return text;
 }
 
-static int add_rule(struct config *c, const char *exe, uid_t uid, int priority)
+static int find_user(const char *name, uid_t *uid)
 {
-	struct rule *rule;
+	const struct passwd *user = getpwnam(name);
+	unsigned long long number;
 
-	if (c->nr_rules == MAX_RULES)
-		return complain(c, "too many rules, the most are", "256");
-	rule = &c->rules[c->nr_rules++];
-	snprintf(rule->exe, sizeof(rule->exe), "%s", exe);
+	if (user)
+		*uid = user->pw_uid;
+	else if (parse_number(name, UINT_MAX - 1, &number))
+		*uid = number;
+	else
+		return -ENOENT;
+	return 0;
+}
+
+/* KIND NAME = PRIORITY */
+static int read_class(struct config *c, char *left, const char *right)
+{
+	char *name = strpbrk(left, " \t");
+	struct rule *rule;
+	enum kind kind;
+	int priority;
+	uid_t uid = 0;
+
+	if (!name)
+		return complain(c, c->line, "not `exe PATH`, `user NAME` or `cgroup DIR`: ", left, IGNORED);
+	*name++ = '\0';
+	name = trim(name);
+	if (!strcmp(left, "exe"))
+		kind = KIND_EXE;
+	else if (!strcmp(left, "user"))
+		kind = KIND_USER;
+	else if (!strcmp(left, "cgroup"))
+		kind = KIND_CGROUP;
+	else
+		return complain(c, c->line, "neither exe nor user nor cgroup: ", left, IGNORED);
+	if (kind == KIND_EXE && *name != '/')
+		return complain(c, c->line, "a program is named by its whole path, not: ", name, IGNORED);
+	if (kind == KIND_USER && find_user(name, &uid))
+		return complain(c, c->line, "there is no user ", name, IGNORED);
+	if (!parse_priority(right, &priority))
+		return complain(c, c->line, "neither a priority (-1023..1023) nor a class (latency, normal, batch): ", right, IGNORED);
+	rule = add_rule(c, kind, name);
 	rule->uid = uid;
 	rule->priority = priority;
 	return 0;
 }
 
-/* KIND NAME = PRIORITY */
-static int read_class(struct config *c, char *left, const char *right, struct gpreempt *g)
+static int read_line(struct config *c, char *line)
 {
-	char *name = strpbrk(left, " \t");
-	struct gpreempt_target target;
-	struct options o = { 0 };
-	const struct passwd *user;
-	int priority, r;
+	char *equals;
 
-	if (!name)
-		return complain(c, "expected `exe PATH`, `user NAME` or `cgroup DIR` before the =, found", left);
-	*name++ = '\0';
-	name = trim(name);
-	if (!parse_priority(right, &priority))
-		return complain(c, "neither a priority (-1023..1023) nor a class (latency, normal, batch):", right);
-	if (!strcmp(left, "exe"))
-		return add_rule(c, name, 0, priority);
-	if (!strcmp(left, "user")) {
-		user = getpwnam(name);
-		return user ? add_rule(c, "", user->pw_uid, priority) : complain(c, "no user", name);
+	if (!*line || *line == '#')
+		return 0;
+	if (*line == '[') {
+		c->section = !strcmp(line, "[tunables]") ? SECTION_TUNABLES : !strcmp(line, "[classes]") ? SECTION_CLASSES : SECTION_UNKNOWN;
+		return c->section == SECTION_UNKNOWN ?
+		       complain(c, c->line, "neither [tunables] nor [classes]: ", line, "all of the section is ignored") : 0;
 	}
-	if (strcmp(left, "cgroup"))
-		return complain(c, "neither exe nor user nor cgroup:", left);
-	o.cgroup = name;
-	r = get_target(&o, &target);
-	if (r)
-		return r;
-	r = gpreempt_set_priority(g, &target, priority);
-	close(target.cgroup_fd);
-	return r ? fail_errno(r, "%s:%u: %s", c->path, c->line, name) : 0;
+	if (c->section == SECTION_UNKNOWN)
+		return 0;
+	if (c->section == SECTION_NONE)
+		return complain(c, c->line, "before the first section: ", line, IGNORED);
+	/* A path may have one in it, a priority has not. */
+	equals = c->section == SECTION_CLASSES ? strrchr(line, '=') : strchr(line, '=');
+	if (!equals)
+		return complain(c, c->line, "there is no = in: ", line, IGNORED);
+	*equals = '\0';
+	if (c->section == SECTION_CLASSES)
+		return read_class(c, trim(line), trim(equals + 1));
+	add_rule(c, KIND_TUNABLE, trim(line))->value = copy(trim(equals + 1));
+	return 0;
 }
 
-/* A line that is wrong does not keep the others from being applied. */
-static int read_config(struct config *c, struct gpreempt *g)
+/* A line that is wrong does not keep the others from being applied. Return: the exit status, said. */
+static int read_config(struct config *c)
 {
 	FILE *file = fopen(c->path, "re");
-	char text[PATH_MAX + 256], section[32] = "";
-	int r, status = EXIT_DONE;
-	char *line, *equals;
+	int status = EXIT_DONE;
+	char *text = NULL;
+	size_t room = 0;
 
 	if (!file)
-		return fail(EXIT_FAILED, "%s: %s", c->path, strerror(errno));
-	while (fgets(text, sizeof(text), file)) {
+		return fail_system(-errno, "%s", c->path);
+	c->line = 0;
+	c->section = SECTION_NONE;
+	errno = 0;
+	while (getline(&text, &room, file) >= 0) {
 		c->line++;
-		line = trim(text);
-		if (!*line || *line == '#')
-			continue;
-		if (*line == '[') {
-			snprintf(section, sizeof(section), "%s", line);
-			if (strcmp(section, "[tunables]") && strcmp(section, "[classes]"))
-				status = complain(c, "neither [tunables] nor [classes]:", line);
-			continue;
-		}
-		equals = strchr(line, '=');
-		if (!equals) {
-			status = complain(c, "no = in", line);
-			continue;
-		}
-		*equals = '\0';
-		r = 0;
-		if (!strcmp(section, "[tunables]"))
-			r = change_tunable(trim(line), trim(equals + 1));
-		else if (!strcmp(section, "[classes]"))
-			r = read_class(c, trim(line), trim(equals + 1), g);
-		else if (!*section)
-			r = complain(c, "before the first section:", line);
-		if (r)
-			status = r;
+		if (read_line(c, trim(text)))
+			status = EXIT_FAILED;
 	}
+	if (ferror(file))
+		status = fail_system(-errno, "%s", c->path);
+	free(text);
 	fclose(file);
+	return status;
+}
+
+static int check_tunables(const struct config *c)
+{
+	int status = EXIT_DONE;
+	unsigned int i;
+	char why[512];
+
+	for (i = 0; i < c->nr_rules; i++)
+		if (c->rules[i].kind == KIND_TUNABLE && !check_tunable(c->rules[i].name, c->rules[i].value, why, sizeof(why)))
+			status = complain(c, c->rules[i].line, why, "", "");
+	return status;
+}
+
+static int apply_tunables(const struct config *c)
+{
+	int status = EXIT_DONE;
+	unsigned int i;
+	char why[512];
+
+	for (i = 0; i < c->nr_rules; i++) {
+		const struct rule *rule = &c->rules[i];
+
+		if (rule->kind != KIND_TUNABLE || !change_tunable(rule->name, rule->value, why, sizeof(why)))
+			continue;
+		status = complain(c, rule->line, why, "", "");
+	}
+	return status;
+}
+
+/* Another cgroup in the same place is another cgroup, and has nothing yet. */
+static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreempt *g, bool wait_for_it)
+{
+	struct gpreempt_target target;
+	struct stat now;
+	int fd, r;
+
+	fd = open_cgroup(rule->name);
+	if (fd < 0) {
+		rule->inode = 0;
+		return fd == -ENOENT && wait_for_it ? 0 : fail_system(fd, "%s:%u: %s", c->path, rule->line, rule->name);
+	}
+	r = 0;
+	if (fstat(fd, &now)) {
+		r = fail_system(-errno, "%s:%u: %s", c->path, rule->line, rule->name);
+	} else if (now.st_ino != rule->inode || now.st_dev != rule->device) {
+		target = gpreempt_target_cgroup(fd);
+		r = gpreempt_set_priority(g, &target, rule->priority);
+		if (r)
+			r = fail_errno(r, "%s:%u: %s", c->path, rule->line, rule->name);
+		/* Also after an error: it would be the same again. */
+		rule->device = now.st_dev;
+		rule->inode = now.st_ino;
+	}
+	close(fd);
+	return r;
+}
+
+static int apply_cgroups(struct config *c, struct gpreempt *g, bool wait_for_them)
+{
+	int status = EXIT_DONE;
+	unsigned int i;
+
+	for (i = 0; i < c->nr_rules; i++)
+		if (c->rules[i].kind == KIND_CGROUP && apply_cgroup(c, &c->rules[i], g, wait_for_them))
+			status = EXIT_FAILED;
 	return status;
 }
 
@@ -161,67 +316,194 @@ static const struct rule *find_rule(const struct config *c, pid_t pid)
 
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
 	length = readlink(link, exe, sizeof(exe) - 1);
-	if (length > 0)
-		exe[length] = '\0';
+	exe[length > 0 ? length : 0] = '\0';
 	snprintf(link, sizeof(link), "/proc/%d", (int)pid);
 	if (stat(link, &owner))
 		return NULL;
-	for (i = 0; i < c->nr_rules; i++)
-		if (*c->rules[i].exe ? !strcmp(c->rules[i].exe, exe) : c->rules[i].uid == owner.st_uid)
-			return &c->rules[i];
+	for (i = 0; i < c->nr_rules; i++) {
+		const struct rule *rule = &c->rules[i];
+
+		if (rule->kind == KIND_EXE ? !strcmp(rule->name, exe) : rule->kind == KIND_USER && rule->uid == owner.st_uid)
+			return rule;
+	}
 	return NULL;
 }
 
-static int apply_rules(const struct config *c, struct gpreempt *g)
+static struct given *find_given(const struct config *c, pid_t pid)
 {
-	struct gpreempt_target target = gpreempt_target_all();
-	struct gpreempt_queue_info *queues;
-	const struct rule *rule;
-	int i, nr, r;
+	unsigned int i;
 
-	nr = gpreempt_list_queues(g, &target, &queues);
+	for (i = 0; i < c->nr_given; i++)
+		if (c->given[i].pid == pid)
+			return &c->given[i];
+	return NULL;
+}
+
+static void forget_the_dead(struct config *c)
+{
+	unsigned int i, kept = 0;
+
+	for (i = 0; i < c->nr_given; i++)
+		if (!kill(c->given[i].pid, 0) || errno != ESRCH)
+			c->given[kept++] = c->given[i];
+	c->nr_given = kept;
+}
+
+/* Return: the exit status, said. */
+static int apply_process(struct config *c, struct gpreempt *g, pid_t pid)
+{
+	struct gpreempt_target target = gpreempt_target_process(pid, 0);
+	struct given *given = find_given(c, pid);
+	const struct rule *rule;
+	int r;
+
+	if (given && given->refused)
+		return EXIT_DONE;
+	rule = find_rule(c, pid);
+	if (!rule)
+		return EXIT_DONE;
+	r = gpreempt_set_priority(g, &target, rule->priority);
+	/* It may have ended meanwhile. */
+	if (r == -ESRCH)
+		return EXIT_DONE;
+	if (!given) {
+		c->given = grow(c->given, c->nr_given, sizeof(*c->given));
+		given = &c->given[c->nr_given++];
+	}
+	*given = (struct given){ .pid = pid, .priority = rule->priority, .refused = r };
+	return r ? fail_errno(r, "%s:%u: pid %d", c->path, rule->line, (int)pid) : EXIT_DONE;
+}
+
+static int apply_processes(struct config *c, struct gpreempt *g)
+{
+	struct gpreempt_target all = gpreempt_target_all();
+	struct gpreempt_queue_info *queues;
+	int i, nr, status = EXIT_DONE;
+
+	nr = gpreempt_list_queues(g, &all, &queues);
 	if (nr < 0)
 		return fail_errno(nr, "apply");
 	for (i = 0; i < nr; i++) {
-		if (queues[i].source >= GPREEMPT_SOURCE_PROCESS)
+		/* What is set for a process shows with its next pass, and for all of its queues. */
+		if (queues[i].source >= GPREEMPT_SOURCE_PROCESS || (i && queues[i].pid == queues[i - 1].pid))
 			continue;
-		rule = find_rule(c, queues[i].pid);
-		if (!rule)
-			continue;
-		target = gpreempt_target_process(queues[i].pid, 0);
-		r = gpreempt_set_priority(g, &target, rule->priority);
-		/* It may have ended meanwhile. */
-		if (r && r != -ESRCH)
-			fail_errno(r, "apply: pid %d", queues[i].pid);
+		if (apply_process(c, g, queues[i].pid))
+			status = EXIT_FAILED;
 	}
 	free(queues);
+	forget_the_dead(c);
+	return status;
+}
+
+/* The device is open only meanwhile: nobody should have to stop a service before the driver can be unloaded. */
+static int apply_rules(struct config *c, bool follow)
+{
+	struct gpreempt *g;
+	int cgroups, status;
+
+	status = open_scheduler(&g);
+	if (status)
+		return status;
+	cgroups = apply_cgroups(c, g, follow);
+	status = apply_processes(c, g);
+	gpreempt_close(g);
+	return cgroups ? cgroups : status;
+}
+
+static void take_back_cgroup(const struct rule *rule, struct gpreempt *g)
+{
+	struct gpreempt_target target;
+	struct stat now;
+	int fd = open_cgroup(rule->name);
+
+	if (fd < 0)
+		return;
+	target = gpreempt_target_cgroup(fd);
+	if (!fstat(fd, &now) && now.st_ino == rule->inode && now.st_dev == rule->device)
+		gpreempt_clear_priority(g, &target);
+	close(fd);
+}
+
+/* What somebody else changed meanwhile stays. */
+static void take_back_process(const struct config *c, struct gpreempt *g, const struct gpreempt_queue_info *q)
+{
+	struct gpreempt_target target = gpreempt_target_process(q->pid, 0);
+	const struct given *given = find_given(c, q->pid);
+
+	if (given && !given->refused && q->source == GPREEMPT_SOURCE_PROCESS && q->logical_priority == given->priority)
+		gpreempt_clear_priority(g, &target);
+}
+
+static void take_back(struct config *c)
+{
+	struct gpreempt_target all = gpreempt_target_all();
+	struct gpreempt_queue_info *queues;
+	struct gpreempt *g;
+	unsigned int r;
+	int i, nr;
+
+	if (!gpreempt_open(&g)) {
+		for (r = 0; r < c->nr_rules; r++)
+			if (c->rules[r].kind == KIND_CGROUP && c->rules[r].inode)
+				take_back_cgroup(&c->rules[r], g);
+		nr = gpreempt_list_queues(g, &all, &queues);
+		for (i = 0; i < nr; i++)
+			take_back_process(c, g, &queues[i]);
+		free(queues);
+		gpreempt_close(g);
+	}
+	c->nr_given = 0;
+}
+
+/* Until SIGINT or SIGTERM; SIGHUP has the file read again. */
+static int follow(struct config *c, const struct options *o)
+{
+	int number, status;
+
+	block_signals();
+	do {
+		forget_rules(c);
+		read_config(c);
+		apply_tunables(c);
+		do {
+			status = apply_rules(c, true);
+			/* Anything else has been said and may be different next time. */
+			if (status == EXIT_NO_MODULE || status == EXIT_DENIED)
+				return status;
+			number = wait_for_signal(o->given & GIVEN_INTERVAL ? o->interval_s : FOLLOW_S);
+		} while (!number);
+		take_back(c);
+	} while (number == SIGHUP);
 	return EXIT_DONE;
 }
 
 int cmd_apply(const struct options *o)
 {
-	double seconds = o->seconds > 0 ? o->seconds : FOLLOW_S;
-	struct timespec pause = { .tv_sec = seconds, .tv_nsec = (seconds - (time_t)seconds) * 1e9 };
 	struct config c = { .path = o->nr_args ? o->args[0] : DEFAULT_FILE };
 	struct gpreempt *g;
-	int status;
+	int r, status;
 
-	if (o->nr_args > 1)
-		return fail(EXIT_USAGE, "apply takes one word, the file");
-	status = open_scheduler(&g);
-	if (status)
-		return status;
-	c.rules = calloc(MAX_RULES, sizeof(*c.rules));
-	if (!c.rules) {
+	if (o->check && o->follow)
+		return fail(EXIT_USAGE, "apply: --check or --follow, not both");
+	if (!o->check) {
+		/* Before anything is changed. */
+		status = open_scheduler(&g);
+		if (status)
+			return status;
 		gpreempt_close(g);
-		return fail(EXIT_FAILED, "%s", strerror(ENOMEM));
 	}
-	status = read_config(&c, g);
-	do {
-		if (apply_rules(&c, g))
-			status = EXIT_FAILED;
-	} while (o->follow && c.nr_rules && !nanosleep(&pause, NULL));
-	free(c.rules);
-	gpreempt_close(g);
+	if (o->follow) {
+		status = follow(&c, o);
+	} else {
+		status = read_config(&c);
+		r = o->check ? check_tunables(&c) : apply_tunables(&c);
+		status = status ? status : r;
+		if (!o->check) {
+			r = apply_rules(&c, false);
+			status = status ? status : r;
+		}
+	}
+	forget_rules(&c);
+	free(c.given);
 	return status;
 }

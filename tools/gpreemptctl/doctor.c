@@ -58,15 +58,40 @@ static bool check_module(struct report *r)
 	return loaded;
 }
 
+/* What modinfo says of the file that would be loaded next. Return: is there an answer? */
+static bool installed(const char *field, char *text, size_t size)
+{
+	char command[64];
+	bool said;
+	FILE *out;
+
+	snprintf(command, sizeof(command), "modinfo -F %s amdgpu 2>/dev/null", field);
+	out = popen(command, "re");
+	if (!out)
+		return false;
+	said = fgets(text, size, out);
+	pclose(out);
+	text[said ? strcspn(text, "\n") : 0] = '\0';
+	return *text;
+}
+
 static void check_version(struct report *r)
 {
-	char version[64] = "unknown", found[256];
+	char version[64] = "unknown", loaded[64] = "", file[64] = "", found[512];
 	struct utsname kernel;
 
 	uname(&kernel);
 	read_text("/sys/module/amdgpu/version", version, sizeof(version));
-	snprintf(found, sizeof(found), "amdgpu %s on %s", version, kernel.release);
-	answer(r, true, "versions", found, "");
+	snprintf(found, sizeof(found), "module %s, gpreemptctl %s", version, VERSION);
+	answer(r, !strcmp(version, VERSION), "module and gpreemptctl are of one version", found,
+	       "install both from the same source, then reload amdgpu or restart");
+
+	/* The kernel itself refuses a module that was built for another one. */
+	if (read_text("/sys/module/amdgpu/srcversion", loaded, sizeof(loaded)) < 0 || !installed("srcversion", file, sizeof(file)))
+		return;
+	snprintf(found, sizeof(found), "loaded %s, installed for %s %s", loaded, kernel.release, file);
+	answer(r, !strcmp(loaded, file), "the loaded module is the installed one", found,
+	       "reload amdgpu or restart; if it stays so, the initramfs has an old one: update-initramfs -u");
 }
 
 static void check_rights(struct report *r)
@@ -88,6 +113,14 @@ static void check_enabled(struct report *r)
 	       "gpreemptctl tune enable=1; for good: options amdgpu gpreempt_enable=1 in /etc/modprobe.d");
 }
 
+static void check_cgroups(struct report *r)
+{
+	bool there = !access("/sys/fs/cgroup/cgroup.procs", F_OK);
+
+	answer(r, there, "cgroup v2 is at /sys/fs/cgroup (for run and --cgroup)", there ? "yes" : "no",
+	       "boot with systemd.unified_cgroup_hierarchy=1; in a container, mount it");
+}
+
 static void check_cwsr(struct report *r)
 {
 	char text[16];
@@ -103,7 +136,11 @@ static void check_node(struct report *r, const struct gpreempt_node_info *n)
 
 	node_attribute(n->gpu_id, "reason", reason, sizeof(reason));
 	snprintf(question, sizeof(question), "gpu %u is scheduled", n->gpu_id);
-	snprintf(found, sizeof(found), "%s%s%s", gpreempt_node_state_name(n->state), reason[0] ? ": " : "", reason);
+	if (reason[0] && n->state >= GPREEMPT_NODE_FAILED)
+		snprintf(found, sizeof(found), "%s: %s", gpreempt_node_state_name(n->state), reason);
+	else
+		snprintf(found, sizeof(found), "%s, backend %s, policy %s", gpreempt_node_state_name(n->state),
+			 n->backend[0] ? n->backend : "none", n->policy);
 	switch (n->state) {
 	case GPREEMPT_NODE_UNSUPPORTED:
 		remedy = "nothing: this GPU stays with the driver's own scheduling";
@@ -128,6 +165,8 @@ static void check_nodes(struct report *r)
 	int i, nr, error;
 
 	error = gpreempt_open(&g);
+	if (error == -EPROTO)
+		answer(r, false, "/dev/kfd_gpreempt speaks our ABI", "no, an older one", "update the module");
 	if (error)
 		return;
 	nr = gpreempt_list_nodes(g, NULL, &nodes);
@@ -150,6 +189,7 @@ int cmd_doctor(const struct options *o)
 		check_cwsr(&r);
 		check_enabled(&r);
 		check_rights(&r);
+		check_cgroups(&r);
 		check_nodes(&r);
 	}
 	if (o->json) {

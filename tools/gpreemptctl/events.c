@@ -6,36 +6,62 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
-static void print_event(const struct options *o, const struct gpreempt_event *e)
+/* One object a line, so that a reader need not wait for the end. */
+static void print_json_line(const struct gpreempt_event *e)
 {
-	json_object *object;
+	json_object *object = new_document();
 
-	if (o->json) {
-		/* One object a line, so that a reader need not wait for the end. */
-		object = new_document();
-		json_object_object_add(object, "time_ns", json_object_new_uint64(e->time_ns));
-		json_object_object_add(object, "event", json_object_new_string(gpreempt_event_name(e->type)));
-		json_object_object_add(object, "missed", json_object_new_int64(e->missed));
-		json_object_object_add(object, "gpu_id", json_object_new_int64(e->gpu_id));
-		if (e->queue_id != ~0U) {
-			json_object_object_add(object, "pid", json_object_new_int(e->pid));
-			json_object_object_add(object, "queue_id", json_object_new_int64(e->queue_id));
-			json_object_object_add(object, "priority", json_object_new_int(e->priority));
-		}
-		json_object_object_add(object, "value", json_object_new_int64(e->value));
-		puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
-		json_object_put(object);
-	} else {
-		if (e->missed)
-			printf("... %u missed\n", e->missed);
-		printf("%" PRIu64 ".%06" PRIu64 " %-10s gpu %u", (uint64_t)e->time_ns / 1000000000, (uint64_t)e->time_ns % 1000000000 / 1000,
-		       gpreempt_event_name(e->type), e->gpu_id);
-		if (e->queue_id != ~0U)
-			printf(" pid %d queue %u priority %d", e->pid, e->queue_id, e->priority);
-		printf(" value %" PRId64 "\n", (int64_t)e->value);
+	add_number(object, "time_ns", e->time_ns);
+	add_text(object, "event", gpreempt_event_name(e->type));
+	add_number(object, "missed", e->missed);
+	add_number(object, "gpu_id", e->gpu_id);
+	if (e->queue_id != ~0U) {
+		add_signed(object, "pid", e->pid);
+		add_number(object, "queue_id", e->queue_id);
+		add_signed(object, "priority", e->priority);
 	}
-	fflush(stdout);
+	add_signed(object, "value", e->value);
+	puts(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
+	json_object_put(object);
+}
+
+static void print_value(const struct gpreempt_event *e)
+{
+	int64_t value = e->value;
+
+	switch (e->type) {
+	case GPREEMPT_EVENT_INVERSION:
+		printf(" for priority %" PRId64, value);
+		break;
+	case GPREEMPT_EVENT_PREEMPTED:
+		printf(" in %" PRId64 ".%03d us", value / 1000, (int)(value % 1000));
+		break;
+	case GPREEMPT_EVENT_RESUMED:
+		printf(" after %" PRId64 ".%03d ms", value / 1000000, (int)(value / 1000 % 1000));
+		break;
+	case GPREEMPT_EVENT_FAILED:
+		printf(" %s", strerror((int)(value < 0 ? -value : value)));
+		break;
+	case GPREEMPT_EVENT_PRIORITY:
+		printf(" was %" PRId64, value);
+		break;
+	default:
+		printf(" value %" PRId64, value);
+	}
+}
+
+static void print_line(const struct gpreempt_event *e)
+{
+	if (e->missed)
+		printf("... %u missed\n", e->missed);
+	printf("%" PRIu64 ".%06" PRIu64 " %-10s gpu %u", (uint64_t)e->time_ns / 1000000000, (uint64_t)e->time_ns % 1000000000 / 1000,
+	       gpreempt_event_name(e->type), e->gpu_id);
+	if (e->queue_id != ~0U)
+		printf(" pid %d queue %u priority %d", e->pid, e->queue_id, e->priority);
+	print_value(e);
+	putchar('\n');
 }
 
 int cmd_events(const struct options *o)
@@ -45,12 +71,10 @@ int cmd_events(const struct options *o)
 	struct gpreempt *g;
 	int i, nr, status;
 
-	if (o->nr_args)
-		return fail(EXIT_USAGE, "events takes no words");
 	status = open_scheduler(&g);
 	if (status)
 		return status;
-	while (!o->count || seen < o->count) {
+	while (!status && (!o->count || seen < o->count)) {
 		nr = gpreempt_read_events(g, events, 64);
 		if (nr == -EINTR)
 			continue;
@@ -58,8 +82,14 @@ int cmd_events(const struct options *o)
 			status = fail_errno(nr, "events");
 			break;
 		}
-		for (i = 0; i < nr && (!o->count || seen < o->count); i++, seen++)
-			print_event(o, &events[i]);
+		for (i = 0; i < nr && (!o->count || seen < o->count); i++, seen++) {
+			if (o->json)
+				print_json_line(&events[i]);
+			else
+				print_line(&events[i]);
+		}
+		if (fflush(stdout))
+			status = fail_system(-errno, "events");
 	}
 	gpreempt_close(g);
 	return status;

@@ -20,6 +20,8 @@ enum {
 	EXIT_USAGE = 2,
 	EXIT_NO_MODULE = 3,
 	EXIT_DENIED = 4,
+	EXIT_NOT_RUNNABLE = 126,
+	EXIT_NO_PROGRAM = 127,
 };
 
 /* Of the JSON output; counts incompatible changes. */
@@ -29,37 +31,56 @@ enum {
 #define CLASS_LATENCY	100
 #define CLASS_BATCH	(-100)
 
+/* Options, as bits: which were given, which a command takes. */
+enum {
+	GIVEN_PID		= 1 << 0,
+	GIVEN_GPU		= 1 << 1,
+	GIVEN_QUEUE		= 1 << 2,
+	GIVEN_CGROUP		= 1 << 3,
+	GIVEN_PRIORITY		= 1 << 4,
+	GIVEN_FOR		= 1 << 5,
+	GIVEN_INTERVAL		= 1 << 6,
+	GIVEN_UNBOUNDED		= 1 << 7,
+	GIVEN_FOLLOW		= 1 << 8,
+	GIVEN_CHECK		= 1 << 9,
+	GIVEN_COUNT		= 1 << 10,
+	GIVEN_JSON		= 1 << 11,
+	GIVEN_PROMETHEUS	= 1 << 12,
+};
+
 /**
  * struct options - what the command line says beside the command's own words
- * @json: print JSON
- * @prometheus: print Prometheus' text format
- * @pid: -p; 0: not given
- * @gpu_id: -g; 0: not given
+ * @given: bits GIVEN_*; what was not given is 0
+ * @json: --json
+ * @prometheus: --prometheus
+ * @pid: -p
+ * @gpu_id: -g
  * @queue_id: -q
- * @have_queue: -q was given
- * @cgroup: --cgroup; NULL: not given
+ * @cgroup: --cgroup
  * @priority: --priority, --class
- * @have_priority: one of them was given
- * @seconds: --for, --interval; 0: not given
+ * @for_s: --for
+ * @interval_s: --interval
  * @unbounded: --unbounded
  * @follow: --follow
+ * @check: --check
  * @count: --count; 0: without end
  * @args: the command's words
  * @nr_args: their number
  */
 struct options {
+	unsigned int given;
 	bool json;
 	bool prometheus;
 	pid_t pid;
 	unsigned int gpu_id;
 	unsigned int queue_id;
-	bool have_queue;
 	const char *cgroup;
 	int priority;
-	bool have_priority;
-	double seconds;
+	double for_s;
+	double interval_s;
 	bool unbounded;
 	bool follow;
+	bool check;
 	unsigned long count;
 	char **args;
 	int nr_args;
@@ -68,26 +89,42 @@ struct options {
 /* main.c: messages go to stderr with the program's name in front; the functions return what they were given or found */
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fail_errno(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int fail_system(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int open_scheduler(struct gpreempt **g);
 bool parse_priority(const char *text, int *priority);
 bool parse_number(const char *text, unsigned long long max, unsigned long long *value);
 
-/* target.c: the queues that -p, -g, -q and --cgroup name; a cgroup's descriptor stays open until the program ends */
+/* target.c: the queues that -p, -g, -q and --cgroup name */
+int open_cgroup(const char *name);
 int get_target(const struct options *o, struct gpreempt_target *target);
+void put_target(const struct gpreempt_target *target);
 const char *command_of(pid_t pid, char *buffer, size_t size);
 
+/* process.c */
+pid_t start_child(char **args, const int *gate);
+int wait_for_child(pid_t pid);
+void block_signals(void);
+int wait_for_signal(double seconds);
+
 /* sysfs.c: text is without its newline; sizes include the terminating NUL */
+#define NODES	"/sys/class/kfd/kfd/gpreempt"
+typedef int (*attribute_fn)(const char *name, const char *value, void *arg);
 int read_text(const char *path, char *buffer, size_t size);
 int write_text(const char *path, const char *text);
 int node_attribute(unsigned int gpu_id, const char *name, char *buffer, size_t size);
-int node_attributes(unsigned int gpu_id, int (*fn)(const char *name, const char *value, void *arg), void *arg);
+int node_attributes(unsigned int gpu_id, const char *directory, attribute_fn fn, void *arg);
 
-/* tune.c: 0, or the exit status, said */
-int change_tunable(const char *name, const char *value);
+/* tune.c: true, or false and in @why, which takes a line, what is wrong */
+bool check_tunable(const char *name, const char *value, char *why, size_t size);
+int change_tunable(const char *name, const char *value, char *why, size_t size);
 
 /* output.c */
 void print_json(json_object *object);
 json_object *new_document(void);
+void add_number(json_object *o, const char *name, uint64_t value);
+void add_signed(json_object *o, const char *name, int64_t value);
+void add_text(json_object *o, const char *name, const char *value);
+void add_flag(json_object *o, const char *name, bool value);
 json_object *json_of_queue(const struct gpreempt_queue_info *q);
 json_object *json_of_node(const struct gpreempt_node_info *n);
 

@@ -35,17 +35,18 @@ int cmd_list(const struct options *o)
 	struct gpreempt_queue_info *queues;
 	struct gpreempt *g;
 	json_object *document, *array;
-	int i, nr, status;
+	int i, nr = 0, status;
 
-	if (o->nr_args)
-		return fail(EXIT_USAGE, "list takes no words, only -p, -g, -q, --cgroup");
 	status = get_target(o, &target);
-	if (!status)
-		status = open_scheduler(&g);
 	if (status)
 		return status;
-	nr = gpreempt_list_queues(g, &target, &queues);
+	status = open_scheduler(&g);
+	if (!status)
+		nr = gpreempt_list_queues(g, &target, &queues);
 	gpreempt_close(g);
+	put_target(&target);
+	if (status)
+		return status;
 	if (nr < 0)
 		return fail_errno(nr, "list");
 	if (o->json) {

@@ -11,24 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *argp_program_version = "gpreemptctl (kfd_gpreempt) ABI 1";
+const char *argp_program_version = "gpreemptctl " VERSION " (kfd_gpreempt)";
 
 static const char doc[] =
 	"Shows and steers the preemptive scheduling of GPU compute queues.\v"
 	"Commands:\n"
-	"  list                            queues: whose, how urgent, what they do\n"
+	"  list [-p PID [-g GPU -q QUEUE]|--cgroup DIR]\n"
+	"                                  queues: whose, how urgent, what they do\n"
 	"  status                          nodes: what the scheduler does\n"
 	"  set -p PID [-g GPU -q QUEUE] PRIORITY|CLASS|clear\n"
 	"  set --cgroup DIR PRIORITY|CLASS|clear\n"
+	"  set -p PID [-g GPU -q QUEUE] weight=N|deadline_us=N|exempt=0|1...\n"
 	"  run --priority N|--class C -- COMMAND...   with all its children\n"
-	"  preempt -p PID [-g GPU -q QUEUE] [--for SECONDS] [-- COMMAND...]\n"
-	"  resume -p PID [-g GPU -q QUEUE]  whoever holds it\n"
-	"  policy [NAME]                   show or choose how nodes decide\n"
+	"  preempt -p PID [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]\n"
+	"  resume -p PID [-g GPU -q QUEUE] whoever holds it\n"
+	"  policy [NAME] [-g GPU]          show or choose how nodes decide\n"
 	"  tune [NAME[=VALUE]...]          show or change tunables\n"
 	"  top                             live view (keys: q, p priority, w work, t time off)\n"
-	"  events                          what happens, line by line\n"
+	"  events [-n N]                   what happens, line by line\n"
 	"  stats                           counters of all nodes\n"
-	"  apply [FILE] [--follow]         do what /etc/gpreempt.conf says\n"
+	"  apply [FILE] [--follow|--check] do what /etc/gpreempt.conf says\n"
 	"  doctor                          is everything in place? what to do?\n"
 	"\n"
 	"PRIORITY is -1023..1023, larger is more urgent, 7 is normal. CLASS is latency (100), normal (7) or batch (-100).\n"
@@ -44,6 +46,7 @@ enum {
 	OPT_FOR,
 	OPT_UNBOUNDED,
 	OPT_FOLLOW,
+	OPT_CHECK,
 };
 
 static const struct argp_option argp_options[] = {
@@ -53,33 +56,53 @@ static const struct argp_option argp_options[] = {
 	{ "cgroup", OPT_CGROUP, "DIR", 0, "The cgroup: its directory, or its path below /sys/fs/cgroup", 0 },
 	{ "priority", OPT_PRIORITY, "N", 0, "run: the priority", 0 },
 	{ "class", OPT_CLASS, "C", 0, "run: the class", 0 },
-	{ "for", OPT_FOR, "SECONDS", 0, "preempt: how long; events, top: between two looks", 0 },
-	{ "interval", 'i', "SECONDS", OPTION_ALIAS, NULL, 0 },
+	{ "for", OPT_FOR, "SECONDS", 0, "preempt: how long", 0 },
+	{ "interval", 'i', "SECONDS", 0, "top, apply --follow: between two looks", 0 },
 	{ "unbounded", OPT_UNBOUNDED, NULL, 0, "preempt: longer than gpreempt_max_hold_ms", 0 },
 	{ "follow", OPT_FOLLOW, NULL, 0, "apply: go on for processes to come", 0 },
+	{ "check", OPT_CHECK, NULL, 0, "apply: only say what is wrong with the file", 0 },
 	{ "count", 'n', "N", 0, "top, events: stop after N", 0 },
 	{ "json", OPT_JSON, NULL, 0, "For programs; schema_version counts incompatible changes", 0 },
 	{ "prometheus", OPT_PROMETHEUS, NULL, 0, "stats: for Prometheus' textfile collector", 0 },
 	{ 0 }
 };
 
+/* Names of the bits GIVEN_*, in their order. */
+static const char *const option_names[] = {
+	"--pid", "--gpu", "--queue", "--cgroup", "--priority or --class", "--for", "--interval", "--unbounded", "--follow", "--check",
+	"--count", "--json", "--prometheus",
+};
+
+#define TARGET	(GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE)
+
+/**
+ * struct command - a command
+ * @name: its name
+ * @run: carries it out
+ * @takes: options, bits GIVEN_*
+ * @most: words that it takes at most
+ * @program: its words are another program's command line, which may stand after "--"
+ */
 static const struct command {
 	const char *name;
 	int (*run)(const struct options *o);
+	unsigned int takes;
+	int most;
+	bool program;
 } commands[] = {
-	{ "list", cmd_list },
-	{ "status", cmd_status },
-	{ "set", cmd_set },
-	{ "run", cmd_run },
-	{ "preempt", cmd_preempt },
-	{ "resume", cmd_resume },
-	{ "policy", cmd_policy },
-	{ "tune", cmd_tune },
-	{ "top", cmd_top },
-	{ "events", cmd_events },
-	{ "stats", cmd_stats },
-	{ "apply", cmd_apply },
-	{ "doctor", cmd_doctor },
+	{ "list", cmd_list, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, false },
+	{ "status", cmd_status, GIVEN_JSON, 0, false },
+	{ "set", cmd_set, TARGET | GIVEN_CGROUP, INT_MAX, false },
+	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },
+	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true },
+	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false },
+	{ "policy", cmd_policy, GIVEN_GPU | GIVEN_JSON, 1, false },
+	{ "tune", cmd_tune, GIVEN_JSON, INT_MAX, false },
+	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT, 0, false },
+	{ "events", cmd_events, GIVEN_COUNT | GIVEN_JSON, 0, false },
+	{ "stats", cmd_stats, GIVEN_JSON | GIVEN_PROMETHEUS, 0, false },
+	{ "apply", cmd_apply, GIVEN_FOLLOW | GIVEN_CHECK | GIVEN_INTERVAL, 1, false },
+	{ "doctor", cmd_doctor, GIVEN_JSON, 0, false },
 };
 
 static const struct command *find_command(const char *name)
@@ -110,9 +133,17 @@ int fail(int status, const char *format, ...)
 	return status;
 }
 
+static int fail_because(int error, const char *why, const char *format, va_list args)
+{
+	fputs("gpreemptctl: ", stderr);
+	vfprintf(stderr, format, args);
+	fprintf(stderr, ": %s\n", why);
+	return error == -EPERM || error == -EACCES ? EXIT_DENIED : EXIT_FAILED;
+}
+
 /**
- * fail_errno() - say what went wrong and why
- * @error: negative errno
+ * fail_errno() - say what went wrong with the scheduler and why
+ * @error: negative errno, as libgpreempt gives it
  *
  * Return: the exit status that belongs to @error.
  */
@@ -120,16 +151,17 @@ int fail_errno(int error, const char *format, ...)
 {
 	const char *why;
 	va_list args;
+	int status;
 
 	switch (error) {
 	case -ESRCH:
-		why = "no such process, or it does not use a GPU";
+		why = "no such process";
 		break;
 	case -ENOENT:
 		why = "no such queue";
 		break;
 	case -ENODEV:
-		why = "no such GPU";
+		why = "no such GPU; gpreemptctl status lists them";
 		break;
 	case -EBADF:
 		why = "not a directory of the cgroup v2 file system";
@@ -138,13 +170,16 @@ int fail_errno(int error, const char *format, ...)
 		why = "another user's; this takes CAP_SYS_ADMIN";
 		break;
 	case -EPERM:
-		why = "not allowed; raising takes CAP_SYS_NICE, cgroups and unbounded holds take CAP_SYS_ADMIN";
+		why = "not allowed; raising above 7 or above what an administrator set, weights, deadlines and exemptions take CAP_SYS_NICE, cgroups and unbounded holds CAP_SYS_ADMIN";
+		break;
+	case -ERANGE:
+		why = "out of bounds";
 		break;
 	case -EBUSY:
 		why = "the driver does not let it go now (debugger, cooperative groups or a reset)";
 		break;
 	case -EOPNOTSUPP:
-		why = "scheduling is switched off or not possible on this node";
+		why = "scheduling is switched off or not possible on this node; try: gpreemptctl doctor";
 		break;
 	case -ETIME:
 		why = "not saved in time";
@@ -155,12 +190,27 @@ int fail_errno(int error, const char *format, ...)
 	default:
 		why = strerror(-error);
 	}
-	fputs("gpreemptctl: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	status = fail_because(error, why, format, args);
 	va_end(args);
-	fprintf(stderr, ": %s\n", why);
-	return error == -EPERM || error == -EACCES ? EXIT_DENIED : EXIT_FAILED;
+	return status;
+}
+
+/**
+ * fail_system() - say what went wrong with a file or a process and why
+ * @error: negative errno, of the system
+ *
+ * Return: the exit status that belongs to @error.
+ */
+int fail_system(int error, const char *format, ...)
+{
+	va_list args;
+	int status;
+
+	va_start(args, format);
+	status = fail_because(error, strerror(-error), format, args);
+	va_end(args);
+	return status;
 }
 
 /**
@@ -192,12 +242,13 @@ int open_scheduler(struct gpreempt **g)
 /** parse_number() - a number from 0 to @max, in decimal or with 0x. Return: is it one? */
 bool parse_number(const char *text, unsigned long long max, unsigned long long *value)
 {
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 	char *end;
 
 	if (*text < '0' || *text > '9')
 		return false;
 	errno = 0;
-	*value = strtoull(text, &end, 0);
+	*value = strtoull(text, &end, hex ? 16 : 10);
 	return !errno && !*end && *value <= max;
 }
 
@@ -225,65 +276,85 @@ bool parse_priority(const char *text, int *priority)
 	return true;
 }
 
-static void need_number(struct argp_state *state, const char *what, const char *text, unsigned long long max,
-			unsigned long long *value)
+static unsigned long long need_number(struct argp_state *state, const char *what, const char *text, unsigned long long min,
+				      unsigned long long max)
 {
-	if (!parse_number(text, max, value))
-		argp_error(state, "%s=%s is not a number from 0 to %llu", what, text, max);
+	unsigned long long value;
+
+	if (!parse_number(text, max, &value) || value < min)
+		argp_error(state, "%s=%s is not a number from %llu to %llu", what, text, min, max);
+	return value;
+}
+
+static double need_seconds(struct argp_state *state, const char *what, const char *text)
+{
+	double value;
+	char *end;
+
+	value = strtod(text, &end);
+	if (end == text || *end || !(value >= 0.001 && value <= 86400))
+		argp_error(state, "%s=%s is not from 0.001 to 86400 seconds", what, text);
+	return value;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
-	unsigned long long value;
-	char *end;
 
 	switch (key) {
 	case 'p':
-		need_number(state, "pid", arg, INT_MAX, &value);
-		if (!value)
-			argp_error(state, "pid=0 is no process");
-		o->pid = value;
+		o->given |= GIVEN_PID;
+		o->pid = need_number(state, "pid", arg, 1, INT_MAX);
 		break;
 	case 'g':
-		need_number(state, "gpu", arg, UINT_MAX, &value);
-		o->gpu_id = value;
+		o->given |= GIVEN_GPU;
+		o->gpu_id = need_number(state, "gpu", arg, 1, UINT_MAX);
 		break;
 	case 'q':
-		need_number(state, "queue", arg, UINT_MAX, &value);
-		o->queue_id = value;
-		o->have_queue = true;
+		o->given |= GIVEN_QUEUE;
+		o->queue_id = need_number(state, "queue", arg, 0, UINT_MAX);
 		break;
 	case OPT_CGROUP:
+		o->given |= GIVEN_CGROUP;
 		o->cgroup = arg;
 		break;
 	case OPT_PRIORITY:
 	case OPT_CLASS:
+		o->given |= GIVEN_PRIORITY;
 		if (!parse_priority(arg, &o->priority))
 			argp_error(state, "%s is neither a priority (%d..%d) nor a class (latency, normal, batch)", arg,
 				   GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
-		o->have_priority = true;
 		break;
 	case OPT_FOR:
+		o->given |= GIVEN_FOR;
+		o->for_s = need_seconds(state, "for", arg);
+		break;
 	case 'i':
-		o->seconds = strtod(arg, &end);
-		if (end == arg || *end || !(o->seconds > 0 && o->seconds <= 86400))
-			argp_error(state, "seconds=%s is not above 0 and up to 86400", arg);
+		o->given |= GIVEN_INTERVAL;
+		o->interval_s = need_seconds(state, "interval", arg);
 		break;
 	case OPT_UNBOUNDED:
+		o->given |= GIVEN_UNBOUNDED;
 		o->unbounded = true;
 		break;
 	case OPT_FOLLOW:
+		o->given |= GIVEN_FOLLOW;
 		o->follow = true;
 		break;
+	case OPT_CHECK:
+		o->given |= GIVEN_CHECK;
+		o->check = true;
+		break;
 	case 'n':
-		need_number(state, "count", arg, ULONG_MAX, &value);
-		o->count = value;
+		o->given |= GIVEN_COUNT;
+		o->count = need_number(state, "count", arg, 1, ULONG_MAX);
 		break;
 	case OPT_JSON:
+		o->given |= GIVEN_JSON;
 		o->json = true;
 		break;
 	case OPT_PROMETHEUS:
+		o->given |= GIVEN_PROMETHEUS;
 		o->prometheus = true;
 		break;
 	case ARGP_KEY_ARGS:
@@ -296,10 +367,33 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+/* An option that is not for the command is a mistake somewhere: it is not passed over. */
+static int run_command(const struct options *o, const char *name, bool with_program)
+{
+	const struct command *command = find_command(name);
+	unsigned int bad;
+	size_t i;
+	int status;
+
+	if (!command)
+		return fail(EXIT_USAGE, "unknown command %s; try: gpreemptctl --help", name);
+	bad = o->given & ~command->takes;
+	for (i = 0; i < sizeof(option_names) / sizeof(option_names[0]); i++)
+		if (bad & 1U << i)
+			return fail(EXIT_USAGE, "%s does not take %s; try: gpreemptctl --help", name, option_names[i]);
+	if (with_program && !command->program)
+		return fail(EXIT_USAGE, "%s runs no program: nothing may follow --", name);
+	if (o->nr_args > command->most)
+		return fail(EXIT_USAGE, "%s takes no word %s; try: gpreemptctl --help", name, o->args[command->most]);
+	status = command->run(o);
+	if ((fflush(stdout) || ferror(stdout)) && !status)
+		return fail(EXIT_FAILED, "output: %s", strerror(errno));
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { argp_options, parse_option, "COMMAND", doc, NULL, NULL, NULL };
-	const struct command *command;
 	struct options o = { 0 };
 	char *words[argc + 1];
 	int i, nr = 0, split = argc, argc_options;
@@ -332,9 +426,6 @@ int main(int argc, char **argv)
 		argp_help(&argp, stderr, ARGP_HELP_STD_USAGE, argv[0]);
 		return EXIT_USAGE;
 	}
-	command = find_command(words[0]);
-	if (!command)
-		return fail(EXIT_USAGE, "unknown command %s; try: gpreemptctl --help", words[0]);
 	if (negative)
 		words[nr++] = negative;
 	for (i = split + 1; i < argc; i++)
@@ -342,5 +433,5 @@ int main(int argc, char **argv)
 	words[nr] = NULL;
 	o.args = words + 1;
 	o.nr_args = nr - 1;
-	return command->run(&o);
+	return run_command(&o, words[0], split < argc);
 }

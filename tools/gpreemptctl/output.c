@@ -20,22 +20,23 @@ json_object *new_document(void)
 	return document;
 }
 
-static void add_number(json_object *o, const char *name, uint64_t value)
+/* A member of an object; the text is copied. */
+void add_number(json_object *o, const char *name, uint64_t value)
 {
 	json_object_object_add(o, name, json_object_new_uint64(value));
 }
 
-static void add_signed(json_object *o, const char *name, int64_t value)
+void add_signed(json_object *o, const char *name, int64_t value)
 {
 	json_object_object_add(o, name, json_object_new_int64(value));
 }
 
-static void add_text(json_object *o, const char *name, const char *value)
+void add_text(json_object *o, const char *name, const char *value)
 {
 	json_object_object_add(o, name, json_object_new_string(value));
 }
 
-static void add_flag(json_object *o, const char *name, bool value)
+void add_flag(json_object *o, const char *name, bool value)
 {
 	json_object_object_add(o, name, json_object_new_boolean(value));
 }

@@ -1,47 +1,132 @@
 // SPDX-License-Identifier: MIT
 /*
- * set.c - gpreemptctl set, run: priorities
+ * set.c - gpreemptctl set, run: priorities, parameters of policies
  */
 #include "gpreemptctl.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+/* Larger ones are refused by the kernel, which knows the bounds. */
+#define MAX_VALUE	~0ULL
+
+/**
+ * struct change - what a word of set asks for
+ * @kind: what is changed
+ * @priority: the priority
+ * @param: the parameter
+ * @value: its value
+ */
+struct change {
+	enum { CHANGE_PRIORITY, CHANGE_CLEAR, CHANGE_PARAM } kind;
+	int priority;
+	enum gpreempt_param param;
+	unsigned long long value;
+};
+
+static const struct {
+	const char *name;
+	enum gpreempt_param param;
+} params[] = {
+	{ "weight", GPREEMPT_PARAM_WEIGHT },
+	{ "deadline_us", GPREEMPT_PARAM_DEADLINE_US },
+	{ "exempt", GPREEMPT_PARAM_EXEMPT },
+};
+
+static bool parse_change(const char *word, struct change *change)
+{
+	const char *equals = strchr(word, '=');
+	size_t i, length;
+
+	if (!strcmp(word, "clear")) {
+		change->kind = CHANGE_CLEAR;
+		return true;
+	}
+	if (!equals) {
+		change->kind = CHANGE_PRIORITY;
+		return parse_priority(word, &change->priority);
+	}
+	change->kind = CHANGE_PARAM;
+	length = equals - word;
+	for (i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
+		if (strlen(params[i].name) == length && !strncmp(params[i].name, word, length)) {
+			change->param = params[i].param;
+			return parse_number(equals + 1, MAX_VALUE, &change->value);
+		}
+	}
+	return false;
+}
+
+static int carry_out(struct gpreempt *g, const struct gpreempt_target *target, const struct change *change)
+{
+	switch (change->kind) {
+	case CHANGE_CLEAR:
+		return gpreempt_clear_priority(g, target);
+	case CHANGE_PARAM:
+		return gpreempt_set_param(g, target, change->param, change->value);
+	default:
+		return gpreempt_set_priority(g, target, change->priority);
+	}
+}
+
+/* All words are looked at before the first of them changes something. */
+static int check_words(const struct options *o)
+{
+	struct change change;
+	int i;
+
+	if (!o->nr_args)
+		return fail(EXIT_USAGE, "set what? a priority (%d..%d), a class (latency, normal, batch), clear, weight=N, deadline_us=N or exempt=0|1",
+			    GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
+	if (!(o->given & (GIVEN_PID | GIVEN_CGROUP)))
+		return fail(EXIT_USAGE, "set needs -p PID or --cgroup DIR");
+	if (o->given & GIVEN_GPU && !(o->given & GIVEN_QUEUE))
+		return fail(EXIT_USAGE, "set: a process has its settings on all GPUs; -g goes with -q");
+	for (i = 0; i < o->nr_args; i++) {
+		if (!parse_change(o->args[i], &change))
+			return fail(EXIT_USAGE,
+				    "%s is neither a priority (%d..%d) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N or exempt=0|1; nothing changed",
+				    o->args[i], GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
+		if (change.kind == CHANGE_PARAM && o->given & GIVEN_CGROUP)
+			return fail(EXIT_USAGE, "%s is for a process or a queue: a cgroup has a priority only; nothing changed",
+				    o->args[i]);
+		if (change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_EXEMPT && o->given & GIVEN_QUEUE)
+			return fail(EXIT_USAGE, "%s is for a process, not for one of its queues; nothing changed", o->args[i]);
+	}
+	return 0;
+}
 
 int cmd_set(const struct options *o)
 {
 	struct gpreempt_target target;
+	struct change change;
 	struct gpreempt *g;
-	int error, priority, status;
-	bool clear;
+	int i, error = 0, status;
 
-	if (o->nr_args != 1)
-		return fail(EXIT_USAGE, "set takes one word: a priority (%d..%d), a class (latency, normal, batch), or clear",
-			    GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
-	clear = !strcmp(o->args[0], "clear");
-	if (!clear && !parse_priority(o->args[0], &priority))
-		return fail(EXIT_USAGE, "%s is neither a priority (%d..%d) nor a class (latency, normal, batch) nor clear; nothing changed",
-			    o->args[0], GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
-	status = get_target(o, &target);
+	status = check_words(o);
+	if (!status)
+		status = get_target(o, &target);
 	if (status)
 		return status;
-	if (target.scope == GPREEMPT_SCOPE_ALL)
-		return fail(EXIT_USAGE, "set needs -p PID or --cgroup DIR");
 	status = open_scheduler(&g);
-	if (status)
-		return status;
-	error = clear ? gpreempt_clear_priority(g, &target) : gpreempt_set_priority(g, &target, priority);
+	for (i = 0; !status && i < o->nr_args; i++) {
+		parse_change(o->args[i], &change);
+		error = carry_out(g, &target, &change);
+		if (error)
+			status = fail_errno(error, "set %s", o->args[i]);
+	}
 	gpreempt_close(g);
-	return error ? fail_errno(error, "set %s", o->args[0]) : EXIT_DONE;
+	put_target(&target);
+	return status;
 }
 
-/*
- * The cgroup that this process is in, from /proc/self/cgroup. Return: 0, or a negative errno.
- */
+/* The cgroup that this process is in, from /proc/self/cgroup. Return: 0, or a negative errno. */
 static int own_cgroup(char *path, size_t size)
 {
 	char text[4096], *line, *end;
@@ -54,6 +139,8 @@ static int own_cgroup(char *path, size_t size)
 	if (!line)
 		return -ENOENT;
 	line = strchr(line, '/');
+	if (!line)
+		return -ENOENT;
 	end = strchr(line, '\n');
 	if (end)
 		*end = '\0';
@@ -61,101 +148,118 @@ static int own_cgroup(char *path, size_t size)
 	return 0;
 }
 
-static pid_t child;
+#define OURS	"gpreempt-"
 
-static void pass_on(int number)
+static int is_ours(const struct dirent *entry)
 {
-	if (child > 0)
-		kill(child, number);
+	return !strncmp(entry->d_name, OURS, strlen(OURS));
 }
 
-static int wait_for(pid_t pid)
+/* Cgroups of earlier runs whose grandchildren lived longer: those that are empty now go, which the kernel sees to. */
+static void remove_leftovers(const char *parent)
 {
-	int status;
+	struct dirent **entries;
+	int i, nr = scandir(parent, &entries, is_ours, NULL);
+	char path[4400];
+	pid_t pid;
 
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	for (i = 0; i < nr; i++) {
+		pid = atoi(entries[i]->d_name + strlen(OURS));
+		snprintf(path, sizeof(path), "%s/%s", parent, entries[i]->d_name);
+		if (pid > 0 && kill(pid, 0) && errno == ESRCH)
+			rmdir(path);
+		free(entries[i]);
+	}
+	if (nr >= 0)
+		free(entries);
 }
 
-/* The command's process: waits until it may go on, so that all of its life is in the cgroup. */
-static void become(char **args, int gate)
+/* Return: 0, or the exit status, said. */
+static int make_cgroup(char *path, size_t size)
 {
-	char byte;
+	char parent[4096];
+	int i, error;
 
-	if (read(gate, &byte, 1) != 1)
-		_exit(EXIT_FAILED);
-	close(gate);
-	execvp(args[0], args);
-	fail(127, "%s: %s", args[0], strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
+	if (own_cgroup(parent, sizeof(parent)) || access("/sys/fs/cgroup/cgroup.procs", F_OK))
+		return fail(EXIT_FAILED, "run: no cgroup v2 hierarchy at /sys/fs/cgroup");
+	remove_leftovers(parent);
+	/* Descendants of an earlier process with this pid may still be in the first one. */
+	for (i = 0; i < 100; i++) {
+		snprintf(path, size, "%s/" OURS "%d-%d", parent, (int)getpid(), i);
+		if (!mkdir(path, 0755))
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	error = errno;
+	if (error == EACCES || error == EPERM)
+		return fail(EXIT_DENIED, "run: %s: %s; a cgroup takes root. For a program that runs: gpreemptctl set -p PID; or start it with nice",
+			    path, strerror(error));
+	return fail(EXIT_FAILED, "run: %s: %s", path, strerror(error));
+}
+
+static int set_cgroup_priority(struct gpreempt *g, const char *path, int priority)
+{
+	struct gpreempt_target target;
+	int fd, error;
+
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return fail_system(-errno, "run: %s", path);
+	target = gpreempt_target_cgroup(fd);
+	error = gpreempt_set_priority(g, &target, priority);
+	close(fd);
+	return error ? fail_errno(error, "run: priority %d", priority) : 0;
+}
+
+/* The program waits until its process is in the cgroup, so that all of its life is. Return: its exit status, or ours. */
+static int run_in(const char *path, char **args)
+{
+	char file[4400], number[16];
+	int error, gate[2];
+	pid_t pid;
+
+	if (pipe2(gate, O_CLOEXEC))
+		return fail_system(-errno, "run: pipe");
+	pid = start_child(args, gate);
+	close(gate[0]);
+	if (pid < 0) {
+		close(gate[1]);
+		return fail_system(pid, "run: fork");
+	}
+	snprintf(file, sizeof(file), "%s/cgroup.procs", path);
+	snprintf(number, sizeof(number), "%d", (int)pid);
+	error = write_text(file, number);
+	if (error)
+		fail_system(error, "run: %s", file);
+	else if (write(gate[1], "", 1) != 1)
+		fail_system(-errno, "run: pipe");
+	close(gate[1]);
+	return wait_for_child(pid);
 }
 
 int cmd_run(const struct options *o)
 {
-	char parent[4096], path[4200], file[4300], number[16];
-	struct gpreempt_target target;
 	struct gpreempt *g;
-	int error, fd, gate[2], status;
+	char path[4300];
+	int status;
 
-	if (!o->nr_args || !o->have_priority)
+	if (!o->nr_args || !(o->given & GIVEN_PRIORITY))
 		return fail(EXIT_USAGE, "run --priority N|--class C -- COMMAND...");
 	status = open_scheduler(&g);
 	if (status)
 		return status;
-	error = own_cgroup(parent, sizeof(parent));
-	if (error)
-		return fail(EXIT_FAILED, "no cgroup v2 hierarchy at /sys/fs/cgroup");
-	snprintf(path, sizeof(path), "%s/gpreempt-%d", parent, (int)getpid());
-	if (mkdir(path, 0755))
-		return fail(errno == EACCES || errno == EPERM ? EXIT_DENIED : EXIT_FAILED, "%s: %s", path, strerror(errno));
-
-	status = EXIT_FAILED;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0) {
-		fail(status, "%s: %s", path, strerror(errno));
-		goto out;
+	status = make_cgroup(path, sizeof(path));
+	if (!status) {
+		status = set_cgroup_priority(g, path, o->priority);
+		/* The program may be one that unloads the driver. */
+		gpreempt_close(g);
+		g = NULL;
+		if (!status)
+			status = run_in(path, o->args);
+		/* Left alone while grandchildren live: it is what makes them what they are. */
+		rmdir(path);
 	}
-	target = gpreempt_target_cgroup(fd);
-	error = gpreempt_set_priority(g, &target, o->priority);
-	close(fd);
-	if (error) {
-		status = fail_errno(error, "run: priority %d", o->priority);
-		goto out;
-	}
-	if (pipe2(gate, O_CLOEXEC)) {
-		fail(status, "%s", strerror(errno));
-		goto out;
-	}
-	child = fork();
-	if (!child)
-		become(o->args, gate[0]);
-	close(gate[0]);
-	if (child < 0) {
-		fail(status, "fork: %s", strerror(errno));
-		goto out_gate;
-	}
-	signal(SIGTERM, pass_on);
-	signal(SIGHUP, pass_on);
-	/* The terminal gives these two to the command itself. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
-	snprintf(file, sizeof(file), "%s/cgroup.procs", path);
-	snprintf(number, sizeof(number), "%d", (int)child);
-	error = write_text(file, number);
-	if (error)
-		fail(status, "%s: %s", file, strerror(-error));
-	else if (write(gate[1], "", 1) != 1)
-		fail(status, "%s", strerror(errno));
-	close(gate[1]);
-	status = wait_for(child);
-	goto out;
-
-out_gate:
-	close(gate[1]);
-out:
-	/* Left alone while grandchildren live: it is what makes them what they are. */
-	rmdir(path);
 	gpreempt_close(g);
 	return status;
 }

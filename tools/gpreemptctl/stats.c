@@ -8,32 +8,53 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LATENCY	"latency"
+
 /**
  * struct sink - where an attribute goes
  * @object: JSON; NULL: to stdout
  * @gpu_id: the node
- * @want: print this attribute only, as a sample; NULL: all, as lines
+ * @directory: of the attribute, with a slash if there is any
  */
 struct sink {
 	json_object *object;
 	unsigned int gpu_id;
-	const char *want;
+	const char *directory;
 };
 
 static int add(const char *name, const char *value, void *arg)
 {
-	struct sink *sink = arg;
+	const struct sink *sink = arg;
 	unsigned long long number;
 
-	if (sink->object) {
-		if (parse_number(value, ~0ULL, &number))
-			json_object_object_add(sink->object, name, json_object_new_uint64(number));
-		else
-			json_object_object_add(sink->object, name, json_object_new_string(value));
-	} else {
-		printf("%u %s %s\n", sink->gpu_id, name, value);
-	}
+	if (!sink->object)
+		printf("%u %s%s %s\n", sink->gpu_id, sink->directory, name, value);
+	else if (parse_number(value, ~0ULL, &number))
+		add_number(sink->object, name, number);
+	else
+		add_text(sink->object, name, value);
 	return 0;
+}
+
+static void print_text(const struct gpreempt_node_info *node)
+{
+	struct sink sink = { .gpu_id = node->gpu_id, .directory = "" };
+
+	node_attributes(node->gpu_id, "", add, &sink);
+	sink.directory = LATENCY "/";
+	node_attributes(node->gpu_id, LATENCY, add, &sink);
+}
+
+static json_object *make_json(const struct gpreempt_node_info *node)
+{
+	struct sink sink = { .object = json_of_node(node), .gpu_id = node->gpu_id };
+	json_object *all = sink.object;
+
+	node_attributes(node->gpu_id, "", add, &sink);
+	sink.object = json_object_new_object();
+	node_attributes(node->gpu_id, LATENCY, add, &sink);
+	json_object_object_add(all, LATENCY, sink.object);
+	return all;
 }
 
 /**
@@ -51,47 +72,119 @@ static const struct metric {
 } metrics[] = {
 	{ "queues", "gpreempt_queues", "gauge", "Compute queues under scheduling." },
 	{ "checks", "gpreempt_checks_total", "counter", "Passes of the scheduler." },
+	{ "wakeups", "gpreempt_wakeups_total", "counter", "Wake-ups of the scheduler's thread." },
 	{ "inversions", "gpreempt_inversions_total", "counter", "Passes that found a lower queue in the way of a higher one." },
 	{ "preemptions", "gpreempt_preemptions_total", "counter", "Queues preempted." },
 	{ "resumes", "gpreempt_resumes_total", "counter", "Queues resumed." },
-	{ "failures", "gpreempt_failures_total", "counter", "Hardware passes that failed." },
+	{ "destroyed_preempted", "gpreempt_destroyed_preempted_total", "counter", "Queues destroyed while they were preempted." },
 	{ "runlists", "gpreempt_runlists_total", "counter", "Hardware passes caused by the scheduler." },
 	{ "relief_slices", "gpreempt_relief_slices_total", "counter", "Reliefs given to queues held for too long." },
+	{ "disabled", "gpreempt_disabled_total", "counter", "Times that the node was given up after failures." },
 };
 
-#define SKIPPED	"skipped_"
+/**
+ * struct family - attributes with a common prefix, which become one metric with a label
+ * @prefix: of the attributes; the rest of the name is the label's value
+ * @name: of the metric
+ * @label: name of the label
+ * @help: what it is
+ */
+static const struct family {
+	const char *prefix;
+	const char *name;
+	const char *label;
+	const char *help;
+} families[] = {
+	{ "skipped_", "gpreempt_skipped_total", "reason", "What was wanted and not done, by reason." },
+	{ "failed_", "gpreempt_failures_total", "cause", "Failures, by cause." },
+};
 
-static int skipped_sample(const char *name, const char *value, void *arg)
+/* Summaries: how long each step of a preemption takes. */
+static const struct {
+	const char *kind;
+	const char *help;
+} latencies[] = {
+	{ "detect", "From an inversion to the decision, at most." },
+	{ "save", "From the decision to the saved state." },
+	{ "resume", "From the decision to resume to the device having taken it in." },
+	{ "hold", "Time that queues were held." },
+	{ "pass", "Reading the queues and deciding." },
+};
+
+/**
+ * struct samples - where a family's attributes go
+ * @family: the family
+ * @gpu_id: the node
+ */
+struct samples {
+	const struct family *family;
+	unsigned int gpu_id;
+};
+
+static int print_sample(const char *name, const char *value, void *arg)
 {
-	const struct sink *sink = arg;
+	const struct samples *s = arg;
+	size_t length = strlen(s->family->prefix);
 
-	if (!strncmp(name, SKIPPED, strlen(SKIPPED)))
-		printf("gpreempt_skipped_total{gpu_id=\"%u\",reason=\"%s\"} %s\n", sink->gpu_id, name + strlen(SKIPPED), value);
+	if (!strncmp(name, s->family->prefix, length))
+		printf("%s{gpu_id=\"%u\",%s=\"%s\"} %s\n", s->family->name, s->gpu_id, s->family->label, name + length, value);
 	return 0;
+}
+
+static void print_head(const char *name, const char *help, const char *type)
+{
+	printf("# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static bool latency_value(unsigned int gpu_id, const char *kind, const char *what, unsigned long long *value)
+{
+	char name[64], text[64];
+
+	snprintf(name, sizeof(name), LATENCY "/%s_%s", kind, what);
+	return node_attribute(gpu_id, name, text, sizeof(text)) > 0 && parse_number(text, ~0ULL, value);
+}
+
+static void print_latency(unsigned int gpu_id, const char *kind)
+{
+	unsigned long long p50, p99, sum, count;
+
+	if (!latency_value(gpu_id, kind, "us_p50", &p50) || !latency_value(gpu_id, kind, "us_p99", &p99) ||
+	    !latency_value(gpu_id, kind, "ns_sum", &sum) || !latency_value(gpu_id, kind, "count", &count))
+		return;
+	printf("gpreempt_%s_seconds{gpu_id=\"%u\",quantile=\"0.5\"} %llu.%06llu\n", kind, gpu_id, p50 / 1000000, p50 % 1000000);
+	printf("gpreempt_%s_seconds{gpu_id=\"%u\",quantile=\"0.99\"} %llu.%06llu\n", kind, gpu_id, p99 / 1000000, p99 % 1000000);
+	printf("gpreempt_%s_seconds_sum{gpu_id=\"%u\"} %llu.%09llu\n", kind, gpu_id, sum / 1000000000, sum % 1000000000);
+	printf("gpreempt_%s_seconds_count{gpu_id=\"%u\"} %llu\n", kind, gpu_id, count);
 }
 
 static void print_prometheus(const struct gpreempt_node_info *nodes, int nr)
 {
-	struct sink sink = { 0 };
-	char value[64];
+	char value[64], name[64];
 	size_t m;
 	int i;
 
 	for (m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++) {
-		printf("# HELP %s %s\n# TYPE %s %s\n", metrics[m].name, metrics[m].help, metrics[m].name, metrics[m].type);
+		print_head(metrics[m].name, metrics[m].help, metrics[m].type);
 		for (i = 0; i < nr; i++)
 			if (node_attribute(nodes[i].gpu_id, metrics[m].attribute, value, sizeof(value)) > 0)
 				printf("%s{gpu_id=\"%u\"} %s\n", metrics[m].name, nodes[i].gpu_id, value);
 	}
-	puts("# HELP gpreempt_skipped_total What was wanted and not done, by reason.\n# TYPE gpreempt_skipped_total counter");
-	for (i = 0; i < nr; i++) {
-		sink.gpu_id = nodes[i].gpu_id;
-		node_attributes(nodes[i].gpu_id, skipped_sample, &sink);
+	for (m = 0; m < sizeof(families) / sizeof(families[0]); m++) {
+		print_head(families[m].name, families[m].help, "counter");
+		for (i = 0; i < nr; i++)
+			node_attributes(nodes[i].gpu_id, "", print_sample,
+					&(struct samples){ .family = &families[m], .gpu_id = nodes[i].gpu_id });
 	}
-	puts("# HELP gpreempt_preempted_queues Queues off the device.\n# TYPE gpreempt_preempted_queues gauge");
+	for (m = 0; m < sizeof(latencies) / sizeof(latencies[0]); m++) {
+		snprintf(name, sizeof(name), "gpreempt_%s_seconds", latencies[m].kind);
+		print_head(name, latencies[m].help, "summary");
+		for (i = 0; i < nr; i++)
+			print_latency(nodes[i].gpu_id, latencies[m].kind);
+	}
+	print_head("gpreempt_preempted_queues", "Queues off the device.", "gauge");
 	for (i = 0; i < nr; i++)
 		printf("gpreempt_preempted_queues{gpu_id=\"%u\"} %u\n", nodes[i].gpu_id, nodes[i].nr_preempted);
-	puts("# HELP gpreempt_node_info State, backend and policy of a node.\n# TYPE gpreempt_node_info gauge");
+	print_head("gpreempt_node_info", "State, backend and policy of a node.", "gauge");
 	for (i = 0; i < nr; i++)
 		printf("gpreempt_node_info{gpu_id=\"%u\",state=\"%s\",backend=\"%s\",policy=\"%s\"} 1\n", nodes[i].gpu_id,
 		       gpreempt_node_state_name(nodes[i].state), nodes[i].backend, nodes[i].policy);
@@ -101,7 +194,6 @@ int cmd_stats(const struct options *o)
 {
 	struct gpreempt_node_info *nodes;
 	json_object *document, *list;
-	struct sink sink = { 0 };
 	struct gpreempt *g;
 	int i, nr, status;
 
@@ -120,17 +212,12 @@ int cmd_stats(const struct options *o)
 		document = new_document();
 		list = json_object_new_array();
 		json_object_object_add(document, "nodes", list);
-		for (i = 0; i < nr; i++) {
-			sink.object = json_of_node(&nodes[i]);
-			node_attributes(nodes[i].gpu_id, add, &sink);
-			json_object_array_add(list, sink.object);
-		}
+		for (i = 0; i < nr; i++)
+			json_object_array_add(list, make_json(&nodes[i]));
 		print_json(document);
 	} else {
-		for (i = 0; i < nr; i++) {
-			sink.gpu_id = nodes[i].gpu_id;
-			node_attributes(nodes[i].gpu_id, add, &sink);
-		}
+		for (i = 0; i < nr; i++)
+			print_text(&nodes[i]);
 	}
 	free(nodes);
 	return EXIT_DONE;

@@ -31,21 +31,23 @@ int read_text(const char *path, char *buffer, size_t size)
 	return got;
 }
 
-/** write_text() - replace what a file says. Return: 0, or a negative errno. */
+/** write_text() - replace what a file of the kernel says; with an empty text the kernel would not notice. Return: 0, or a negative errno. */
 int write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t length = strlen(text), written;
 	int error = 0;
 
 	if (fd < 0)
 		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
+	written = write(fd, text, length);
+	if (written < 0)
 		error = -errno;
+	else if (written != length || !length)
+		error = -EINVAL;
 	close(fd);
 	return error;
 }
-
-#define NODES	"/sys/class/kfd/kfd/gpreempt"
 
 /** node_attribute() - a file of a node's directory. Return: length of its content, or a negative errno. */
 int node_attribute(unsigned int gpu_id, const char *name, char *buffer, size_t size)
@@ -63,22 +65,24 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 
 /**
  * node_attributes() - call @fn for each readable file of a node's directory, by name
+ * @directory: below the node's; "": its own
  * @fn: a result other than 0 ends it
  *
  * Return: the last result of @fn, or a negative errno.
  */
-int node_attributes(unsigned int gpu_id, int (*fn)(const char *name, const char *value, void *arg), void *arg)
+int node_attributes(unsigned int gpu_id, const char *directory, attribute_fn fn, void *arg)
 {
 	struct dirent **entries;
-	char path[64], value[256];
+	char path[512], value[256];
 	int i, nr, r = 0;
 
-	snprintf(path, sizeof(path), NODES "/%u", gpu_id);
+	snprintf(path, sizeof(path), NODES "/%u/%s", gpu_id, directory);
 	nr = scandir(path, &entries, NULL, by_name);
 	if (nr < 0)
 		return -errno;
 	for (i = 0; i < nr; i++) {
-		if (!r && entries[i]->d_name[0] != '.' && node_attribute(gpu_id, entries[i]->d_name, value, sizeof(value)) >= 0)
+		snprintf(path, sizeof(path), NODES "/%u/%s/%s", gpu_id, directory, entries[i]->d_name);
+		if (!r && entries[i]->d_name[0] != '.' && read_text(path, value, sizeof(value)) >= 0)
 			r = fn(entries[i]->d_name, value, arg);
 		free(entries[i]);
 	}

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <ncurses.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,6 +53,22 @@ static int by_time_off(const void *a, const void *b)
 	return r ? r : by_name(a, b);
 }
 
+/* A line that does not fit is cut, not continued on the next one. */
+static void print_row(int row, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void print_row(int row, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	if (row >= LINES)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	mvaddnstr(row, 0, text, COLS);
+}
+
 static int draw(struct gpreempt *g, int (*compare)(const void *a, const void *b))
 {
 	struct gpreempt_target all = gpreempt_target_all();
@@ -71,15 +88,15 @@ static int draw(struct gpreempt *g, int (*compare)(const void *a, const void *b)
 	qsort(queues, nr, sizeof(*queues), compare);
 
 	erase();
-	for (i = 0; i < nr_nodes && row < LINES; i++)
-		mvprintw(row++, 0, "gpu %u  %s  %s/%s  queues %u  off %u  preemptions %" PRIu64 "  failures %" PRIu64, nodes[i].gpu_id,
+	for (i = 0; i < nr_nodes; i++)
+		print_row(row++, "gpu %u  %s  %s/%s  queues %u  off %u  preemptions %" PRIu64 "  failures %" PRIu64, nodes[i].gpu_id,
 			 gpreempt_node_state_name(nodes[i].state), nodes[i].backend[0] ? nodes[i].backend : "-", nodes[i].policy,
 			 nodes[i].nr_queues, nodes[i].nr_preempted, (uint64_t)nodes[i].preemptions, (uint64_t)nodes[i].failures);
 	attron(A_REVERSE);
-	mvprintw(row++, 0, "%7s %-15s %7s %5s %5s %-10s %9s %6s %9s %9s", "PID", "COMMAND", "GPU", "QUEUE", "PRIO", "STATE", "PENDING",
+	print_row(row++, "%7s %-15s %7s %5s %5s %-10s %9s %6s %9s %9s", "PID", "COMMAND", "GPU", "QUEUE", "PRIO", "STATE", "PENDING",
 		 "WAVES", "PREEMPTED", "OFF_MS");
 	attroff(A_REVERSE);
-	for (i = 0; i < nr && row < LINES; i++, row++) {
+	for (i = 0; i < nr; i++, row++) {
 		const struct gpreempt_queue_info *q = &queues[i];
 		char waves[16] = "-";
 
@@ -89,7 +106,7 @@ static int draw(struct gpreempt *g, int (*compare)(const void *a, const void *b)
 			attron(A_DIM);
 		else if (q->state == GPREEMPT_QUEUE_ACTIVE)
 			attron(A_BOLD);
-		mvprintw(row, 0, "%7d %-15.15s %7u %5u %5d %-10s %9" PRIu64 " %6s %9" PRIu64 " %9" PRIu64, q->pid,
+		print_row(row, "%7d %-15.15s %7u %5u %5d %-10s %9" PRIu64 " %6s %9" PRIu64 " %9" PRIu64, q->pid,
 			 command_of(q->pid, command, sizeof(command)), q->gpu_id, q->queue_id, q->effective_priority,
 			 gpreempt_queue_state_name(q->state), (uint64_t)q->pending, waves, (uint64_t)q->preempt_count,
 			 (uint64_t)q->preempted_us / 1000);
@@ -104,23 +121,24 @@ static int draw(struct gpreempt *g, int (*compare)(const void *a, const void *b)
 int cmd_top(const struct options *o)
 {
 	int (*compare)(const void *a, const void *b) = by_priority;
+	SCREEN *screen = NULL;
 	unsigned long shown = 0;
 	struct gpreempt *g;
 	int error = 0, status;
 
-	if (o->json)
-		return fail(EXIT_USAGE, "top is for people; try: gpreemptctl list --json");
 	status = open_scheduler(&g);
 	if (status)
 		return status;
-	if (!isatty(STDOUT_FILENO) || !initscr()) {
+	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		screen = newterm(NULL, stdout, stdin);
+	if (!screen) {
 		gpreempt_close(g);
-		return fail(EXIT_USAGE, "top needs a terminal; try: gpreemptctl list");
+		return fail(EXIT_USAGE, "top needs a terminal that $TERM describes; try: gpreemptctl list");
 	}
 	cbreak();
 	noecho();
 	curs_set(0);
-	timeout((o->seconds > 0 ? o->seconds : REFRESH_S) * 1000);
+	timeout((o->given & GIVEN_INTERVAL ? o->interval_s : REFRESH_S) * 1000);
 	while (!error) {
 		error = draw(g, compare);
 		if (error || (o->count && ++shown == o->count))
@@ -141,6 +159,7 @@ int cmd_top(const struct options *o)
 	}
 out:
 	endwin();
+	delscreen(screen);
 	gpreempt_close(g);
 	return error ? fail_errno(error, "top") : EXIT_DONE;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * tune.c - gpreemptctl tune, policy: module parameters and the nodes' policy
+ *
+ * What a value may be is the kernel's to say. The table here says it again for messages, and where there is no kernel to ask.
  */
 #include "gpreemptctl.h"
 
@@ -12,17 +14,140 @@
 #define PARAMETERS	"/sys/module/amdgpu/parameters"
 #define PREFIX		"gpreempt_"
 
-static int is_ours(const struct dirent *entry)
+/**
+ * struct tunable - a parameter of the module
+ * @name: without the prefix
+ * @values: words that it takes, with spaces between; NULL: it is a number
+ * @min: smallest number
+ * @max: largest number
+ * @zero: 0 is allowed as well
+ */
+static const struct tunable {
+	const char *name;
+	const char *values;
+	unsigned int min;
+	unsigned int max;
+	bool zero;
+} tunables[] = {
+	{ "enable", "0 1 Y N", 0, 0, false },
+	{ "interval_ms", NULL, 1, 10000, false },
+	{ "poll_us", NULL, 50, 1000000, true },
+	{ "max_hold_ms", NULL, 1, 3600000, true },
+	{ "relief_ms", NULL, 1, 10000, false },
+	{ "blocked_us", NULL, 100, 10000000, true },
+	{ "overhead_pct", NULL, 1, 50, true },
+	{ "aging_ms", NULL, 1, 3600000, true },
+	{ "min_run_us", NULL, 10, 1000000, true },
+	{ "resume_delay_us", NULL, 10, 1000000, true },
+	{ "slice_us", NULL, 500, 1000000, false },
+	{ "policy", "hpf wfq edf", 0, 0, false },
+	{ "nice", "0 1 Y N", 0, 0, false },
+	{ "trust_kfd_priority", "0 1 Y N", 0, 0, false },
+	{ "hw_priority", "normal follow", 0, 0, false },
+	{ "verify", "0 1 Y N", 0, 0, false },
+};
+
+/* With and without the prefix: the kernel's messages leave it out. */
+static const char *short_name(const char *name)
 {
-	return !strncmp(entry->d_name, PREFIX, strlen(PREFIX));
+	return strncmp(name, PREFIX, strlen(PREFIX)) ? name : name + strlen(PREFIX);
+}
+
+static const struct tunable *find_tunable(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(tunables) / sizeof(tunables[0]); i++)
+		if (!strcmp(tunables[i].name, short_name(name)))
+			return &tunables[i];
+	return NULL;
+}
+
+static bool is_word_of(const char *value, const char *words)
+{
+	size_t length = strlen(value);
+	const char *at = words;
+
+	while (length && (at = strstr(at, value))) {
+		if ((at == words || at[-1] == ' ') && (!at[length] || at[length] == ' '))
+			return true;
+		at++;
+	}
+	return false;
+}
+
+static bool fits(const struct tunable *t, const char *value)
+{
+	unsigned long long number;
+
+	if (t->values)
+		return is_word_of(value, t->values);
+	return parse_number(value, t->max, &number) && (number >= t->min || (t->zero && !number));
+}
+
+static void describe(const struct tunable *t, char *text, size_t size)
+{
+	if (t->values)
+		snprintf(text, size, "one of %s", t->values);
+	else
+		snprintf(text, size, "%sa number from %u to %u", t->zero ? "0 or " : "", t->min, t->max);
+}
+
+/**
+ * check_tunable() - would the module take this?
+ * @why: out: if not, what is wrong, in a line
+ *
+ * Return: as far as this program knows.
+ */
+bool check_tunable(const char *name, const char *value, char *why, size_t size)
+{
+	const struct tunable *t = find_tunable(name);
+	char allowed[128];
+
+	if (!t) {
+		snprintf(why, size, "there is no tunable %s", name);
+		return false;
+	}
+	if (fits(t, value))
+		return true;
+	describe(t, allowed, sizeof(allowed));
+	snprintf(why, size, "%s=%s is not %s", t->name, value, allowed);
+	return false;
 }
 
 static void parameter_path(char *path, size_t size, const char *name)
 {
-	/* With and without the prefix: the kernel's messages leave it out. */
-	if (!strncmp(name, PREFIX, strlen(PREFIX)))
-		name += strlen(PREFIX);
-	snprintf(path, size, PARAMETERS "/" PREFIX "%s", name);
+	snprintf(path, size, PARAMETERS "/" PREFIX "%s", short_name(name));
+}
+
+/**
+ * change_tunable() - write a parameter of the module, with or without its prefix
+ * @why: out: if that fails, what is wrong and what stays, in a line
+ *
+ * Return: 0, or the exit status.
+ */
+int change_tunable(const char *name, const char *value, char *why, size_t size)
+{
+	char path[512], kept[256], wrong[256];
+	int r;
+
+	parameter_path(path, sizeof(path), name);
+	if (strchr(name, '/') || read_text(path, kept, sizeof(kept)) < 0) {
+		snprintf(why, size, "there is no tunable %s; gpreemptctl tune lists them", name);
+		return EXIT_USAGE;
+	}
+	r = write_text(path, value);
+	if (!r)
+		return 0;
+	if (r == -EINVAL || r == -ERANGE) {
+		/* A newer module may know values that this program does not. */
+		if (!find_tunable(name) || check_tunable(name, value, wrong, sizeof(wrong)))
+			snprintf(wrong, sizeof(wrong), "%s=%s is refused, the kernel log says why", short_name(name), value);
+		snprintf(why, size, "%s; kept %s", wrong, kept);
+		return EXIT_FAILED;
+	}
+	snprintf(why, size, "%s=%s: %s; kept %s", short_name(name), value, strerror(-r), kept);
+	return r == -EACCES || r == -EPERM ? EXIT_DENIED : EXIT_FAILED;
 }
 
 static int show(const char *name, json_object *object)
@@ -31,81 +156,92 @@ static int show(const char *name, json_object *object)
 	int r;
 
 	parameter_path(path, sizeof(path), name);
-	r = read_text(path, value, sizeof(value));
+	r = strchr(name, '/') ? -ENOENT : read_text(path, value, sizeof(value));
 	if (r == -ENOENT)
-		return fail(EXIT_USAGE, "no tunable %s; try: gpreemptctl tune", name);
+		return fail(EXIT_USAGE, "there is no tunable %s; gpreemptctl tune lists them", name);
 	if (r < 0)
-		return fail_errno(r, "%s", path);
+		return fail_system(r, "%s", path);
 	if (object)
-		json_object_object_add(object, strrchr(path, '/') + 1, json_object_new_string(value));
+		add_text(object, short_name(name), value);
 	else
-		printf("%s=%s\n", strrchr(path, '/') + 1, value);
+		printf("%s=%s\n", short_name(name), value);
 	return EXIT_DONE;
 }
 
-/** change_tunable() - write a parameter of the module, with or without its prefix. Return: 0, or the exit status, said. */
-int change_tunable(const char *name, const char *value)
+static int is_ours(const struct dirent *entry)
 {
-	char path[512], kept[256];
-	int r;
+	return !strncmp(entry->d_name, PREFIX, strlen(PREFIX));
+}
 
-	if (strchr(name, '/'))
-		return fail(EXIT_USAGE, "no tunable %s; try: gpreemptctl tune", name);
-	parameter_path(path, sizeof(path), name);
-	if (read_text(path, kept, sizeof(kept)) < 0)
-		return fail(EXIT_USAGE, "no tunable %s; try: gpreemptctl tune", name);
-	r = write_text(path, value);
-	if (r == -EINVAL || r == -ERANGE)
-		return fail(EXIT_FAILED, "%s=%s refused, the kernel log says why; kept %s", name, value, kept);
-	return r ? fail_errno(r, "%s=%s", name, value) : EXIT_DONE;
+static int show_all(json_object *object)
+{
+	struct dirent **entries;
+	int i, nr, r = EXIT_DONE;
+
+	nr = scandir(PARAMETERS, &entries, is_ours, alphasort);
+	for (i = 0; i < nr; i++) {
+		if (!r)
+			r = show(entries[i]->d_name, object);
+		free(entries[i]);
+	}
+	if (nr >= 0)
+		free(entries);
+	return r;
 }
 
 int cmd_tune(const struct options *o)
 {
-	json_object *document = NULL, *tunables = NULL;
-	struct dirent **entries;
-	int i, nr, r = EXIT_DONE;
-	char *equals;
+	json_object *document, *object = NULL;
+	char *equals, why[512];
+	int i, r = EXIT_DONE;
 
+	if (read_text(PARAMETERS "/" PREFIX "enable", why, sizeof(why)) < 0)
+		return fail(EXIT_NO_MODULE, "amdgpu is not loaded, or without kfd_gpreempt; try: gpreemptctl doctor");
+	document = new_document();
 	if (o->json) {
-		document = new_document();
-		tunables = json_object_new_object();
-		json_object_object_add(document, "tunables", tunables);
+		object = json_object_new_object();
+		json_object_object_add(document, "tunables", object);
 	}
-	if (!o->nr_args) {
-		nr = scandir(PARAMETERS, &entries, is_ours, alphasort);
-		if (nr <= 0)
-			return fail(EXIT_NO_MODULE, "amdgpu is not loaded, or without kfd_gpreempt; try: gpreemptctl doctor");
-		for (i = 0; i < nr; i++) {
-			show(entries[i]->d_name, tunables);
-			free(entries[i]);
-		}
-		free(entries);
-	}
+	if (!o->nr_args)
+		r = show_all(object);
 	for (i = 0; i < o->nr_args && !r; i++) {
 		equals = strchr(o->args[i], '=');
 		if (!equals) {
-			r = show(o->args[i], tunables);
+			r = show(o->args[i], object);
 			continue;
 		}
 		*equals = '\0';
-		r = change_tunable(o->args[i], equals + 1);
+		r = change_tunable(o->args[i], equals + 1, why, sizeof(why));
+		if (r)
+			fail(r, "%s", why);
 	}
-	if (document)
+	if (o->json && !r)
 		print_json(document);
+	else
+		json_object_put(document);
 	return r;
+}
+
+static int change_policy(const struct gpreempt_node_info *node, const char *name)
+{
+	char path[128];
+	int r;
+
+	snprintf(path, sizeof(path), NODES "/%u/policy", node->gpu_id);
+	r = write_text(path, name);
+	if (r == -EINVAL)
+		return fail(EXIT_FAILED, "gpu %u: there is no policy %s (%s); kept %s", node->gpu_id, name, find_tunable("policy")->values,
+			    node->policy);
+	return r ? fail_system(r, "gpu %u: policy %s; kept %s", node->gpu_id, name, node->policy) : EXIT_DONE;
 }
 
 int cmd_policy(const struct options *o)
 {
 	struct gpreempt_node_info *nodes;
-	char path[128], value[256];
 	json_object *document, *list, *node;
+	int i, nr, status, found = 0;
 	struct gpreempt *g;
-	int i, nr, r, status;
 
-	if (o->nr_args > 1)
-		return fail(EXIT_USAGE, "policy takes one word, the policy's name");
 	status = open_scheduler(&g);
 	if (status)
 		return status;
@@ -116,30 +252,24 @@ int cmd_policy(const struct options *o)
 	document = new_document();
 	list = json_object_new_array();
 	json_object_object_add(document, "nodes", list);
-	for (i = 0; i < nr; i++) {
-		if (o->gpu_id && o->gpu_id != nodes[i].gpu_id)
+	for (i = 0; i < nr && !status; i++) {
+		if (o->given & GIVEN_GPU && o->gpu_id != nodes[i].gpu_id)
 			continue;
-		snprintf(path, sizeof(path), "/sys/class/kfd/kfd/gpreempt/%u/policy", nodes[i].gpu_id);
+		found++;
 		if (o->nr_args) {
-			r = write_text(path, o->args[0]);
-			if (r == -EINVAL) {
-				read_text(path, value, sizeof(value));
-				status = fail(EXIT_FAILED, "gpu %u: there is no policy %s; kept: %s", nodes[i].gpu_id, o->args[0], value);
-			} else if (r) {
-				status = fail_errno(r, "gpu %u: policy %s", nodes[i].gpu_id, o->args[0]);
-			}
-			continue;
+			status = change_policy(&nodes[i], o->args[0]);
+			snprintf(nodes[i].policy, sizeof(nodes[i].policy), "%s", o->args[0]);
+		} else if (!o->json) {
+			printf("%u %s\n", nodes[i].gpu_id, nodes[i].policy);
 		}
-		if (read_text(path, value, sizeof(value)) < 0)
-			snprintf(value, sizeof(value), "%s", nodes[i].policy);
-		if (!o->json)
-			printf("%u %s\n", nodes[i].gpu_id, value);
 		node = json_object_new_object();
-		json_object_object_add(node, "gpu_id", json_object_new_int64(nodes[i].gpu_id));
-		json_object_object_add(node, "policy", json_object_new_string(nodes[i].policy));
+		add_number(node, "gpu_id", nodes[i].gpu_id);
+		add_text(node, "policy", nodes[i].policy);
 		json_object_array_add(list, node);
 	}
-	if (o->json && !o->nr_args)
+	if (!found)
+		status = o->given & GIVEN_GPU ? fail_errno(-ENODEV, "gpu %u", o->gpu_id) : fail(EXIT_FAILED, "there is no GPU for compute");
+	if (o->json && !status)
 		print_json(document);
 	else
 		json_object_put(document);
