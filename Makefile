@@ -12,13 +12,13 @@ export BUILD GPREEMPT_CACHE
 MAKEOVERRIDES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help check check-full demo testbed clean
+.PHONY: help check check-full demo testbed tools install-tools uninstall-tools clean
 
 help:
 	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
 	@echo
 	@echo "No AMD GPU needed, as root on Debian 12 (adds Debian packages, runs everything else in a virtual machine):"
-	@echo "  make demo  [OUT=dir]               two programs on a virtual GPU, without and with scheduling; table, demo.json"
+	@echo "  make demo  [OUT=dir] [BY=class]    two programs on a virtual GPU, without and with scheduling; table, demo.json"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
 	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well"
@@ -27,6 +27,11 @@ help:
 	@echo "  make modules [KVER=..]             build amdgpu.ko with the scheduler, print its path"
 	@echo "  make install [KVER=..]             hand the package to DKMS: build and install (root)"
 	@echo "  make uninstall                     remove it; the stock driver is back (root)"
+	@echo
+	@echo "Control from user space (libjson-c-dev, libncurses-dev, scdoc):"
+	@echo "  make tools                         build gpreemptctl, libgpreempt and their manual pages into build/"
+	@echo "  make install-tools [PREFIX=/usr/local] [DESTDIR=]   install them, with a service, a udev rule and completion"
+	@echo "  make uninstall-tools               remove them; /etc/gpreempt.conf stays"
 	@echo
 	@echo "Others:"
 	@echo "  make testbed                       what a test VM needs except amdgpu.ko (tools/testing/vm/vm --help)"
@@ -50,7 +55,7 @@ check-full:
 
 demo:
 	@$(TOP)/tools/testing/deps
-	@$(TOP)/tools/testing/demo/run $(if $(OUT),--out $(OUT))
+	@$(TOP)/tools/testing/demo/run $(if $(OUT),--out $(OUT)) $(if $(BY),--by $(BY))
 
 testbed:
 	@$(TOP)/tools/testing/deps
@@ -58,6 +63,17 @@ testbed:
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/vgpu KVER=$$($(TOP)/tools/testing/vm/vm kver) O=$(BUILD)/vgpu
 	@$(TOP)/tools/testing/vgpu/firmware/generate.py $(BUILD)/firmware
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/selftests/kfd_gpreempt BUILD=$(BUILD)
+
+PREFIX ?= /usr/local
+FOLDERS := DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
+
+tools:
+	@$(MAKE) -s --no-print-directory -C $(TOP)/lib O=$(BUILD)/lib
+	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/gpreemptctl O=$(BUILD)/gpreemptctl
+
+install-tools uninstall-tools: tools
+	@$(MAKE) -s --no-print-directory -C $(TOP)/lib O=$(BUILD)/lib $(FOLDERS) $(@:-tools=)
+	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/gpreemptctl O=$(BUILD)/gpreemptctl $(FOLDERS) $(@:-tools=)
 
 clean:
 	rm -rf $(BUILD)
