@@ -2,11 +2,14 @@
 /*
  * demo-phases.c - runs the three phases of the demonstration inside the guest
  *
- *	demo-phases <requests>
+ *	demo-phases <requests> [nice|class]
  *
  * alone: inference by itself. off: training beside it, scheduling off. on: the same with gpreempt_enable=1. Starts
- * both programs as ordinary processes (training with nice 10), passes on what they print with the phase's name in
- * front, and adds a line with the scheduler's numbers. Sets gpreempt_enable and nothing else.
+ * both programs as ordinary processes, passes on what they print with the phase's name in front, and adds a line with
+ * the scheduler's numbers. Sets gpreempt_enable and nothing else.
+ *
+ * nice: training has nice value 10. class: both have nice value 0 and are grandchildren of `gpreemptctl run --class`,
+ * batch the one, latency the other.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,12 +26,19 @@
 #define PERIOD_MS		100
 #define REGISTER_NS		(50 * KFD_NS_PER_MS)
 
+/**
+ * struct child - a program that was started
+ * @pid: what was started: the program, or what runs it
+ * @out: its output
+ */
 struct child {
 	pid_t pid;
 	FILE *out;
 };
 
-static struct child launch(char *const *argv, int nice_value)
+static bool by_class;
+
+static struct child start(char *const *argv, int nice_value)
 {
 	struct child c;
 	int fds[2];
@@ -50,6 +60,17 @@ static struct child launch(char *const *argv, int nice_value)
 	close(fds[1]);
 	c.out = fdopen(fds[0], "r");
 	return c;
+}
+
+/* The program, told to be urgent or not. What a shell runs before its last command is a child of that shell. */
+static struct child launch(char *const *argv, bool urgent)
+{
+	char *const with_class[] = {
+		"gpreemptctl", "run", "--class", urgent ? "latency" : "batch", "--", "sh", "-c", "sh -c '\"$@\"; exit $?' sh \"$@\"; exit $?",
+		"sh", argv[0], argv[1], argv[1] ? argv[2] : NULL, argv[1] && argv[2] ? argv[3] : NULL, NULL,
+	};
+
+	return by_class ? start(with_class, 0) : start(argv, urgent ? 0 : TRAINING_NICE);
 }
 
 /* Passes on the rest of its output; true if it ended well. */
@@ -106,7 +127,7 @@ static bool run_phase(const char *phase, const char *requests, bool with_trainin
 	}
 	snprintf(seconds, sizeof(seconds), "%d", atoi(requests) * PERIOD_MS / 1000 * 3 / 2 + 5);
 	if (with_training) {
-		t = launch(training, TRAINING_NICE);
+		t = launch(training, false);
 		if (!fgets(line, sizeof(line), t.out) || sscanf(line, "ready %15s %31s", pid, page) != 2) {
 			fprintf(stderr, "training did not start\n");
 			finish(phase, &t);
@@ -119,12 +140,12 @@ static bool run_phase(const char *phase, const char *requests, bool with_trainin
 	failures = counter("failures");
 	cpu = monitor_ns();
 	start = kfd_now_ns();
-	i = launch(inference, 0);
+	i = launch(inference, true);
 	good &= finish(phase, &i);
 	elapsed = kfd_now_ns() - start;
 	cpu = monitor_ns() - cpu;
 	if (with_training) {
-		kill(t.pid, SIGTERM);
+		kill(atoi(pid), SIGTERM);
 		good &= finish(phase, &t);
 	}
 	printf("%s scheduler elapsed_us=%llu preemptions=%lld resumes=%lld failures=%lld monitor_us=%llu\n", phase,
@@ -139,6 +160,7 @@ int main(int argc, char **argv)
 	const char *requests = argc > 1 ? argv[1] : "200";
 	bool good;
 
+	by_class = argc > 2 && !strcmp(argv[2], "class");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!kfd_client_is_virtual() || kfd_param_get("gpreempt_enable") < 0) {
 		fprintf(stderr, "needs the virtual GPU and an amdgpu with gpreempt_enable\n");
