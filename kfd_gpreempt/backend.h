@@ -39,7 +39,7 @@ struct gpreempt_outcome {
  *	the monitor; no lock held; takes dqm_lock and sleeps as long as the hardware takes, up to
  *	amdgpu.queue_preemption_timeout_ms.
  * @settled: is nobody taking waves off the device or bringing them back right now? Waves in flight tell little
- *	otherwise. Context: the monitor; no lock needed, takes none.
+ *	otherwise. Context: the monitor, not paused; no lock needed, takes none.
  */
 struct gpreempt_backend {
 	const char *name;

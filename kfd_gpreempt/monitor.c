@@ -262,8 +262,8 @@ static int act(struct gpreempt_node *gn)
 	/* A device that does not answer has wasted time, not spent it on preempting. */
 	if (!outcome.error)
 		gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted, ktime_get_ns());
-	/* Otherwise the next look finds it so. */
-	if (gn->backend->settled(gn))
+	/* Otherwise the next look finds it so. One that is switched off while paused must not look: the driver's side is down. */
+	if (!READ_ONCE(gn->paused) && gn->backend->settled(gn))
 		gpreempt_stats_running(gn, ktime_get_ns());
 	gn->again = outcome.again;
 	if (outcome.stop)
