@@ -160,13 +160,14 @@ ssize_t kfd_gpreempt_queue_store(struct kobject *kobj, struct attribute *attr, c
 
 /**
  * gpreempt_procfs_add() - add our files to a queue's folder, once in its life
- * @q: the queue, whose folder exists
+ * @q: the queue, whose folder exists if it could be made
  *
  * Context: p->mutex held; may sleep.
  */
 void gpreempt_procfs_add(struct queue *q)
 {
-	if (q->gpreempt_files)
+	/* Without memory the driver goes on without the folder. */
+	if (q->gpreempt_files || !q->kobj.sd)
 		return;
 	q->gpreempt_files = !sysfs_create_group(&q->kobj, &group);
 	if (!q->gpreempt_files)

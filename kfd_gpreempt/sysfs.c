@@ -297,7 +297,11 @@ void gpreempt_sysfs_add(struct gpreempt_node *gn)
 		return;
 	init_completion(&gn->kobj_released);
 	r = kobject_init_and_add(&gn->kobj, &node_type, root, "%u", gn->node->id);
-	gn->kobj_added = true;
+	/* Without a directory there is nothing to delete, only a name to free. */
+	if (r)
+		kobject_put(&gn->kobj);
+	else
+		gn->kobj_added = true;
 	for (i = 0; !r && i < GPREEMPT_NR_SKIPS; i++)
 		r = sysfs_create_file(&gn->kobj, &skipped[i].attr.attr);
 	for (i = 0; !r && i < GPREEMPT_NR_FAILURES; i++)
