@@ -59,7 +59,7 @@ static DEFINE_SPINLOCK(listeners_lock);
  */
 struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kuid_t uid, bool sees_all)
 {
-	struct gpreempt_listener *l = kvzalloc(sizeof(*l), GFP_KERNEL);
+	struct gpreempt_listener *l = kvzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 
 	if (!l)
 		return NULL;

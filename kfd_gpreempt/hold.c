@@ -138,7 +138,7 @@ static int hold_one(struct gpreempt_queue *gq, void *arg)
 		return 0;
 	hold = find_locked(request->holder, gq);
 	if (!hold) {
-		hold = kzalloc(sizeof(*hold), GFP_KERNEL);
+		hold = kzalloc(sizeof(*hold), GFP_KERNEL_ACCOUNT);
 		if (!hold)
 			return -ENOMEM;
 		hold->holder = request->holder;

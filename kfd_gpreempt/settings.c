@@ -112,7 +112,7 @@ static int change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn fn, void *
 	struct entry *old, *new;
 	int r;
 
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
 	if (!new)
 		return -ENOMEM;
 	mutex_lock(&settings_lock);
