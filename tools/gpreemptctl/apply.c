@@ -261,7 +261,7 @@ static int apply_tunables(const struct config *c)
 	for (i = 0; i < c->nr_rules; i++) {
 		const struct rule *rule = &c->rules[i];
 
-		if (rule->kind != KIND_TUNABLE || !change_tunable(rule->name, rule->value, why, sizeof(why)))
+		if (rule->kind != KIND_TUNABLE || !change_tunable(0, rule->name, rule->value, why, sizeof(why)))
 			continue;
 		status = complain(c, rule->line, why, "", "");
 	}

@@ -149,7 +149,7 @@ static void check_node(struct report *r, const struct gpreempt_node_info *n)
 		remedy = "look at the kernel log; gpreemptctl tune enable=0 enable=1 tries again, so does a reset of the GPU";
 		break;
 	case GPREEMPT_NODE_OFF:
-		remedy = "gpreemptctl tune enable=1";
+		remedy = "gpreemptctl tune enable=1, or with -g for this GPU alone";
 		break;
 	default:
 		answer(r, true, question, found, "");

@@ -116,7 +116,7 @@ int node_attributes(unsigned int gpu_id, const char *directory, attribute_fn fn,
 
 /* tune.c: true, or false and in @why, which takes a line, what is wrong */
 bool check_tunable(const char *name, const char *value, char *why, size_t size);
-int change_tunable(const char *name, const char *value, char *why, size_t size);
+int change_tunable(unsigned int gpu_id, const char *name, const char *value, char *why, size_t size);
 
 /* output.c */
 void print_json(json_object *object);

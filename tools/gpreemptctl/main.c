@@ -26,7 +26,7 @@ static const char doc[] =
 	"  preempt -p PID [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]\n"
 	"  resume -p PID [-g GPU -q QUEUE] whoever holds it\n"
 	"  policy [NAME] [-g GPU]          show or choose how nodes decide\n"
-	"  tune [NAME[=VALUE]...]          show or change tunables\n"
+	"  tune [NAME[=VALUE]...] [-g GPU] show or change tunables\n"
 	"  top                             live view (keys: q, p priority, w work, t time off)\n"
 	"  events [-n N]                   what happens, line by line\n"
 	"  stats                           counters of all nodes\n"
@@ -97,7 +97,7 @@ static const struct command {
 	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true },
 	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false },
 	{ "policy", cmd_policy, GIVEN_GPU | GIVEN_JSON, 1, false },
-	{ "tune", cmd_tune, GIVEN_JSON, INT_MAX, false },
+	{ "tune", cmd_tune, GIVEN_GPU | GIVEN_JSON, INT_MAX, false },
 	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT, 0, false },
 	{ "events", cmd_events, GIVEN_COUNT | GIVEN_JSON, 0, false },
 	{ "stats", cmd_stats, GIVEN_JSON | GIVEN_PROMETHEUS, 0, false },

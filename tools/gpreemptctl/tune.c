@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * tune.c - gpreemptctl tune, policy: module parameters and the nodes' policy
+ * tune.c - gpreemptctl tune, policy: parameters of the module, those of a node, policies
  *
  * What a value may be is the kernel's to say. The table here says it again for messages, and where there is no kernel to ask.
  */
@@ -115,24 +115,35 @@ bool check_tunable(const char *name, const char *value, char *why, size_t size)
 	return false;
 }
 
-static void parameter_path(char *path, size_t size, const char *name)
+/* A node has its own, under the same names but for two. Return: is @name one that could be a tunable's? */
+static bool tunable_path(char *path, size_t size, unsigned int gpu_id, const char *name)
 {
-	snprintf(path, size, PARAMETERS "/" PREFIX "%s", short_name(name));
+	name = short_name(name);
+	if (!gpu_id)
+		snprintf(path, size, PARAMETERS "/" PREFIX "%s", name);
+	else if (!strcmp(name, "enable"))
+		snprintf(path, size, NODES "/%u/enabled", gpu_id);
+	else if (!strcmp(name, "policy"))
+		snprintf(path, size, NODES "/%u/policy", gpu_id);
+	else
+		snprintf(path, size, NODES "/%u/tunables/%s", gpu_id, name);
+	return *name && !strchr(name, '/');
 }
 
 /**
- * change_tunable() - write a parameter of the module, with or without its prefix
+ * change_tunable() - write a tunable
+ * @gpu_id: of this node; 0: the parameter of the module, which all nodes take over
+ * @name: with or without the prefix
  * @why: out: if that fails, what is wrong and what stays, in a line
  *
  * Return: 0, or the exit status.
  */
-int change_tunable(const char *name, const char *value, char *why, size_t size)
+int change_tunable(unsigned int gpu_id, const char *name, const char *value, char *why, size_t size)
 {
 	char path[512], kept[256], wrong[256];
 	int r;
 
-	parameter_path(path, sizeof(path), name);
-	if (strchr(name, '/') || read_text(path, kept, sizeof(kept)) < 0) {
+	if (!tunable_path(path, sizeof(path), gpu_id, name) || read_text(path, kept, sizeof(kept)) < 0) {
 		snprintf(why, size, "there is no tunable %s; gpreemptctl tune lists them", name);
 		return EXIT_USAGE;
 	}
@@ -150,13 +161,12 @@ int change_tunable(const char *name, const char *value, char *why, size_t size)
 	return r == -EACCES || r == -EPERM ? EXIT_DENIED : EXIT_FAILED;
 }
 
-static int show(const char *name, json_object *object)
+static int show(unsigned int gpu_id, const char *name, json_object *object)
 {
 	char path[512], value[256];
 	int r;
 
-	parameter_path(path, sizeof(path), name);
-	r = strchr(name, '/') ? -ENOENT : read_text(path, value, sizeof(value));
+	r = tunable_path(path, sizeof(path), gpu_id, name) ? read_text(path, value, sizeof(value)) : -ENOENT;
 	if (r == -ENOENT)
 		return fail(EXIT_USAGE, "there is no tunable %s; gpreemptctl tune lists them", name);
 	if (r < 0)
@@ -173,7 +183,8 @@ static int is_ours(const struct dirent *entry)
 	return !strncmp(entry->d_name, PREFIX, strlen(PREFIX));
 }
 
-static int show_all(json_object *object)
+/* Those of the module are those of a node. */
+static int show_all(unsigned int gpu_id, json_object *object)
 {
 	struct dirent **entries;
 	int i, nr, r = EXIT_DONE;
@@ -181,7 +192,7 @@ static int show_all(json_object *object)
 	nr = scandir(PARAMETERS, &entries, is_ours, alphasort);
 	for (i = 0; i < nr; i++) {
 		if (!r)
-			r = show(entries[i]->d_name, object);
+			r = show(gpu_id, entries[i]->d_name, object);
 		free(entries[i]);
 	}
 	if (nr >= 0)
@@ -197,21 +208,25 @@ int cmd_tune(const struct options *o)
 
 	if (read_text(PARAMETERS "/" PREFIX "enable", why, sizeof(why)) < 0)
 		return fail(EXIT_NO_MODULE, "amdgpu is not loaded, or without kfd_gpreempt; try: gpreemptctl doctor");
+	if (o->given & GIVEN_GPU && node_attribute(o->gpu_id, "state", why, sizeof(why)) < 0)
+		return fail_errno(-ENODEV, "gpu %u", o->gpu_id);
 	document = new_document();
+	if (o->given & GIVEN_GPU)
+		add_number(document, "gpu_id", o->gpu_id);
 	if (o->json) {
 		object = json_object_new_object();
 		json_object_object_add(document, "tunables", object);
 	}
 	if (!o->nr_args)
-		r = show_all(object);
+		r = show_all(o->gpu_id, object);
 	for (i = 0; i < o->nr_args && !r; i++) {
 		equals = strchr(o->args[i], '=');
 		if (!equals) {
-			r = show(o->args[i], object);
+			r = show(o->gpu_id, o->args[i], object);
 			continue;
 		}
 		*equals = '\0';
-		r = change_tunable(o->args[i], equals + 1, why, sizeof(why));
+		r = change_tunable(o->gpu_id, o->args[i], equals + 1, why, sizeof(why));
 		if (r)
 			fail(r, "%s", why);
 	}

@@ -213,25 +213,37 @@ a_configuration_that_cannot_be_read_is_told()
 	has "$err" "$scratch: Is a directory"
 }
 
-# Name, smallest, largest, 0 too: out of the source of the module.
+# names and bounds of the module's parameters, as their descriptions give them: NAME [MIN MAX NEVER], NEVER: 0 is allowed
+module_parameters()
+{
+	python3 - "$TOP/kfd_gpreempt/params.c" <<-'END'
+		import re, sys
+		text = open(sys.argv[1]).read()
+		for found in re.finditer(r'^(?:(\w+_)?PARAM\((?:[A-Z_]+, )?|module_param_cb\(gpreempt_)([a-z_]+),(.*?)\);', text, re.M | re.S):
+		    kind, name, rest = found.groups()
+		    bounds = re.search(r"\((\d+)\.\.(\d+), (.*)\)", rest)
+		    assert bool(bounds) == (kind == "UINT_"), rest
+		    print(name, *bounds.groups()[:2], bool(re.search(r"(default|;) 0\b", bounds[3]))) if bounds else print(name)
+	END
+}
+
 bounds_are_those_of_the_module()
 {
-	local name min max zero parameters
+	local name min max zero
 
-	sed -n 's/^UINT_PARAM(\([a-z_]*\), [0-9]*, \([0-9]*\), \([0-9]*\), \([a-z]*\),.*/\1 \2 \3 \4/p' "$TOP/kfd_gpreempt/params.c" >"$scratch/bounds"
+	module_parameters | sort -u >"$scratch/parameters"
+	cat "$scratch/parameters"
+	is "parameters" "$(wc -l <"$scratch/parameters")" 16
 	while read -r name min max zero; do
+		printf '[tunables]\n%s = \n' "$name" | config 1 "2: $name= is not"
+		[ -n "$min" ] || continue
 		printf '[tunables]\n%s = %s\n%s = %s\n' "$name" "$min" "$name" "$max" | config 0
 		printf '[tunables]\n%s = %s\n' "$name" $((max + 1)) | config 1 "2: $name=$((max + 1)) is not"
 		[ "$min" = 1 ] || printf '[tunables]\n%s = %s\n' "$name" $((min - 1)) | config 1 "2: $name=$((min - 1)) is not"
 		printf '[tunables]\n%s = 0\n' "$name" >"$conf"
-		status "$([ "$zero" = true ] && echo 0 || echo 1)" apply --check "$conf"
-	done <"$scratch/bounds"
-	parameters=$(grep -ohE '^(UINT_PARAM|BOOL_PARAM)\([a-z_]+|module_param_cb\(gpreempt_[a-z_]+' "$TOP/kfd_gpreempt/params.c" |
-		sed 's/.*(\(gpreempt_\)*//' | sort -u)
-	[ "$(echo "$parameters" | wc -l)" -ge 16 ]
-	for name in $parameters; do
-		printf '[tunables]\n%s = \n' "$name" | config 1 "2: $name= is not"
-	done
+		status "$([ "$zero" = True ] && echo 0 || echo 1)" apply --check "$conf"
+	done <"$scratch/parameters"
+	is "numbers" "$(grep -c True "$scratch/parameters")" 7
 }
 
 manual_pages_are_clean_and_complete()
