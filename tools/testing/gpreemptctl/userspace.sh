@@ -36,7 +36,7 @@ status()
 
 	shift
 	ctl "$@" || got=$?
-	[ "$got" = "$wanted" ] || { echo "gpreemptctl $*: exit status $got, not $wanted"; cat "$err"; return 1; }
+	[ "$got" = "$wanted" ] || { { echo "gpreemptctl $*: exit status $got, not $wanted"; cat "$err"; } >&2; return 1; }
 }
 
 # wrong TEXT ARGUMENTS: wrong usage, which a message with TEXT says, and nothing else
@@ -317,7 +317,7 @@ install_puts_everything_in_place()
 		./usr/share/man/man5/gpreempt.conf.5
 	END
 	)"
-	! grep -rl '@[A-Z]*@' "$prefix"
+	not grep -rlI '@[A-Z]*@' "$prefix"
 	grep -qx 'ExecStart=/usr/bin/gpreemptctl apply --follow /etc/gpreempt.conf' "$prefix/usr/lib/systemd/system/gpreempt.service"
 	# The administrator's file is left alone, at the next installation too, and is what an uninstallation leaves.
 	echo "# mine" >"$prefix/etc/gpreempt.conf"
@@ -337,7 +337,7 @@ unit_is_what_systemd_expects()
 	# The program has to be where the unit says.
 	sed "s|=/usr/bin|=$prefix/usr/bin|" "$prefix/usr/lib/systemd/system/gpreempt.service" >"$scratch/gpreempt.service"
 	systemd-analyze verify --man=no "$scratch/gpreempt.service" >"$scratch/out" 2>&1 || { cat "$scratch/out"; return 1; }
-	! grep gpreempt.service "$scratch/out"
+	not grep gpreempt.service "$scratch/out"
 	sed -i 's/^RestartSec=/RestartSeconds=/' "$scratch/gpreempt.service"
 	systemd-analyze verify --man=no "$scratch/gpreempt.service" 2>&1 | grep -q RestartSeconds
 }
@@ -360,7 +360,7 @@ library_exports_what_its_map_and_header_say()
 library_has_no_state()
 {
 	is "writable data" "$(size -A "$lib/gpreempt.o" | awk '$1 ~ /^\.(data|bss|tdata|tbss)$/ { n += $2 } END { print n + 0 }')" 0
-	! nm -u "$lib/gpreempt.o" | grep -E ' (strerror|strtok|getpwnam|setenv|signal|localtime)$'
+	is "calls" "$(nm -u "$lib/gpreempt.o" | grep -E ' (strerror|strtok|getpwnam|setenv|signal|localtime)$' || true)" ""
 }
 
 external_program()

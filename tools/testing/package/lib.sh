@@ -59,14 +59,22 @@ tap()
 		failed=$((failed + 1))
 		head -n 40 "$scratch/.out" | sed 's/^/# /'
 		echo "not ok $count $name"
-		return 1
 	fi
 }
 
-# What the rest needs: no point in going on without it
+# What the rest needs: no point in going on without it. (As the left side of || a test would not end with its first failing command.)
 must()
 {
-	tap "$@" || { echo "Bail out! the rest needs it"; exit 1; }
+	local before=$failed
+
+	tap "$@"
+	[ "$failed" = "$before" ] || { echo "Bail out! the rest needs it"; exit 1; }
+}
+
+# not COMMAND...: for the middle of a test, where a command behind an exclamation mark does not end it
+not()
+{
+	! "$@"
 }
 
 finish()
