@@ -83,6 +83,7 @@ struct gpreempt_map {
  * @nr_queues: registered queues, under gpreempt_lock
  * @nice: nice value that the priorities were derived from; written by the monitor
  * @outside: what was set for it when they were; written by the monitor
+ * @derived_ns: when that was last done; the monitor's alone
  * @policy: for the policy; the monitor's alone
  */
 struct gpreempt_process {
@@ -92,6 +93,7 @@ struct gpreempt_process {
 	u32 nr_queues;
 	int nice;
 	struct gpreempt_outside outside;
+	u64 derived_ns;
 	struct gpreempt_policy_process policy;
 };
 
@@ -219,6 +221,7 @@ enum gpreempt_state {
  * @occupancy: buffer for waves in flight, one entry per hardware queue
  * @tun: tunables of this pass
  * @derived_ns: when priorities were derived last; 0: they have to be
+ * @skipped: a queue may be marked as skipped
  * @again: the backend left something unfinished: the next pass calls it, even without an action
  * @errors: failed passes in a row
  * @runlists_built: runlists sent to the device by anybody, or without HWS queues that the driver took off and loads again;
@@ -267,6 +270,7 @@ struct gpreempt_node {
 	struct kfd_cu_occupancy *occupancy;
 	struct gpreempt_tunables tun;
 	u64 derived_ns;
+	bool skipped;
 	bool again;
 	u32 errors;
 	u32 runlists_built;

@@ -76,16 +76,26 @@ enum gpreempt_skip gpreempt_monitor_obstacle(const struct gpreempt_queue *gq)
 	return GPREEMPT_NR_SKIPS;
 }
 
+/* What is the same for all queues of a process. */
+static void derive_process(struct gpreempt_process *process)
+{
+	struct gpreempt_policy_process *pp = &process->policy;
+
+	WRITE_ONCE(process->nice, task_nice(process->p->lead_thread));
+	gpreempt_settings_get(process->p->lead_thread, &process->outside);
+	pp->opt_out = process->outside.process.exempt;
+	pp->weight = process->outside.process.weight;
+	pp->deadline_ns = process->outside.process.deadline_us * NSEC_PER_USEC;
+}
+
 /* What was set from outside; what was set for a queue may be changed meanwhile, and is then derived anew. */
-static void derive_outside(struct gpreempt_process *process, struct gpreempt_queue *gq,
+static void derive_outside(const struct gpreempt_process *process, struct gpreempt_queue *gq,
 			   struct gpreempt_policy_queue *derived)
 {
 	const struct gpreempt_setting *setting = &gq->setting;
-	struct gpreempt_policy_process *pp = &process->policy;
 	struct gpreempt_policy_queue *pq = &gq->policy;
 	s32 before;
 
-	gpreempt_settings_get(process->p->lead_thread, &process->outside);
 	WRITE_ONCE(gq->source, gpreempt_settings_apply(&process->outside, setting, &derived->priority,
 						       &derived->own_priority, &derived->explicit_priority));
 	before = pq->priority;
@@ -95,9 +105,6 @@ static void derive_outside(struct gpreempt_process *process, struct gpreempt_que
 	if (gq->derived && before != pq->priority)
 		gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PRIORITY, before);
 	gq->derived = true;
-	pp->opt_out = process->outside.process.exempt;
-	pp->weight = process->outside.process.weight;
-	pp->deadline_ns = process->outside.process.deadline_us * NSEC_PER_USEC;
 	pq->weight = READ_ONCE(setting->weight);
 	pq->deadline_ns = READ_ONCE(setting->deadline_us) * NSEC_PER_USEC;
 	pq->hold = READ_ONCE(gq->held);
@@ -105,13 +112,16 @@ static void derive_outside(struct gpreempt_process *process, struct gpreempt_que
 	pq->expected_until_ns = READ_ONCE(gq->expected_until_ns);
 }
 
-static void derive(struct gpreempt_node *gn, struct gpreempt_queue *gq)
+static void derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_ns)
 {
 	struct gpreempt_process *process = gq->process;
 	/* Others read priorities meanwhile: they see the old one or the new one. */
 	struct gpreempt_policy_queue derived = { 0 };
 
-	WRITE_ONCE(process->nice, task_nice(process->p->lead_thread));
+	if (process->derived_ns != now_ns)
+		derive_process(process);
+	process->derived_ns = now_ns;
+	gn->policy.changed = true;
 	gpreempt_policy_priority(READ_ONCE(gq->kfd_priority), gn->tun.nice ? process->nice : 0,
 				 READ_ONCE(gq->trusted) || gn->tun.trust, &derived);
 	derive_outside(process, gq, &derived);
@@ -143,15 +153,16 @@ static void make_room(struct gpreempt_node *gn)
 static void sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 {
 	struct gpreempt_queue *gq;
+	u32 n = 0;
 
-	gn->nr_sampled = 0;
 	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gpreempt_srcu)) {
 		u64 rptr, wptr, pending;
 
-		if (!gq->sampled || gn->nr_sampled == gn->max_sampled)
+		if (!gq->sampled || n == gn->max_sampled)
 			continue;
-		if (anew)
-			derive(gn, gq);
+		/* One that has just been registered, too: whoever registers it kicks a moment later. */
+		if (anew || !gq->derived)
+			derive(gn, gq, now_ns);
 		if (gq->dead)
 			continue;
 		gpreempt_queue_read(gq, &rptr, &wptr, &pending);
@@ -159,8 +170,9 @@ static void sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 		if (!gq->policy.preempted && !READ_ONCE(gq->q->properties.is_active))
 			pending = 0;
 		gpreempt_policy_sample(&gq->policy, rptr, wptr, pending, now_ns);
-		gn->sampled[gn->nr_sampled++] = &gq->policy;
+		gn->sampled[n++] = &gq->policy;
 	}
+	gn->nr_sampled = n;
 	gn->policy.queues = gn->sampled;
 	gn->policy.nr = gn->nr_sampled;
 	gpreempt_stats_samples(gn);
@@ -329,10 +341,14 @@ static bool decide(struct gpreempt_node *gn, u64 now_ns, struct gpreempt_decisio
 }
 
 /* Read section held. What was in the way and could not be moved, once for as long as it lasts. */
-static void count_immovable(struct gpreempt_node *gn)
+static void count_immovable(struct gpreempt_node *gn, const struct gpreempt_decision *decision)
 {
 	u32 i;
 
+	/* Nothing is, and nothing was. */
+	if (!decision->nr_in_the_way && !READ_ONCE(gn->skipped))
+		return;
+	WRITE_ONCE(gn->skipped, decision->nr_in_the_way);
 	for (i = 0; i < gn->nr_sampled; i++) {
 		struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
 		enum gpreempt_skip reason;
@@ -373,7 +389,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	sample(gn, anew, now_ns);
 	decided = decide(gn, now_ns, decision);
 	if (decided)
-		count_immovable(gn);
+		count_immovable(gn, decision);
 	srcu_read_unlock(&gpreempt_srcu, idx);
 	if (!decided)
 		return false;

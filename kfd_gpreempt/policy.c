@@ -6,6 +6,9 @@
  * policies.c. The *level* is the highest rank with demand. Queues below it yield, unless their own process works at the level, the
  * driver forbids it, or they are in a relief. The rules, their order and their reasons are in Documentation/design.rst.
  *
+ * Each pass looks at each queue, most of which are idle or held with nothing new: for those it has to be cheap. What is inline is inline
+ * for that.
+ *
  * Pure code: see policy.h for what may be used here.
  */
 #include "policy.h"
@@ -81,20 +84,32 @@ static void forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
  */
 void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending, u64 now_ns)
 {
-	if (rptr != q->rptr || !q->moved_ns) {
+	bool moved = rptr != q->rptr;
+
+	/* Nothing new of one that is idle or held: what there was to say has been said. */
+	if (!moved && wptr == q->wptr && pending == q->pending && q->moved_ns) {
+		if (!pending)
+			return;
+		if (q->preempted) {
+			q->expected_met_ns = q->expected_until_ns;
+			q->active_ns = now_ns;
+			return;
+		}
+	}
+	if (moved || !q->moved_ns) {
 		/* A launch: it does not wait. */
 		q->stalled_ns = 0;
 		q->blocked = false;
 		q->launched_ns = now_ns;
 		forget_waves(q, now_ns);
 	}
-	if (pending || rptr != q->rptr) {
+	if (pending || moved) {
 		q->expected_met_ns = q->expected_until_ns;
 		if (!q->preempted && !q->had_demand)
 			q->run_ns = now_ns;
 	}
 	q->used |= rptr || pending;
-	if (rptr != q->rptr || wptr != q->wptr || pending)
+	if (pending || moved || wptr != q->wptr)
 		q->active_ns = now_ns;
 	/* Being held costs a queue nothing before it has work. */
 	if (q->preempted && !q->saved_waves && !q->pending && pending)
@@ -140,7 +155,7 @@ static bool has_work_held(const struct gpreempt_policy_queue *q)
 /* Held for so long that it must run, whoever else wants to. */
 static bool hold_expired(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return params->max_hold_ns && has_work_held(q) && now_ns - q->starved_ns >= params->max_hold_ns &&
+	return has_work_held(q) && params->max_hold_ns && now_ns - q->starved_ns >= params->max_hold_ns &&
 	       !(q->hold && q->hold_unbounded);
 }
 
@@ -206,7 +221,7 @@ static bool expected(const struct gpreempt_policy_queue *q, u64 now_ns)
 	return now_ns < q->expected_until_ns && q->expected_until_ns != q->expected_met_ns;
 }
 
-static enum demand demand_of(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+static inline enum demand demand_of(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
 	if (expected(q, now_ns))
 		return SURE;
@@ -233,25 +248,26 @@ static bool kept_off(const struct gpreempt_policy_queue *q)
 	return q->hold && !q->relieved && !fixed(q);
 }
 
-static s32 age_of(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+static s32 age_of(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
 {
+	const struct gpreempt_policy_params *params = &pn->params;
 	u64 steps;
 
 	if (now_ns < q->aged_until_ns)
 		return AGE_MAX;
-	if (!params->aging_ns || !has_work_held(q))
+	if (!params->aging_ns || !pn->ops->ages || !has_work_held(q))
 		return 0;
 	steps = (now_ns - q->starved_ns) / params->aging_ns;
 	return steps < AGE_MAX ? (s32)steps : AGE_MAX;
 }
 
 /* What all rules ask for, once per pass. */
-static enum demand look_at(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns)
+static inline enum demand look_at(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	enum demand demand = demand_of(q, &pn->params, now_ns);
 
 	q->relieved = in_relief(q, &pn->params, now_ns);
-	q->age = pn->ops->ages ? age_of(q, &pn->params, now_ns) : 0;
+	q->age = age_of(pn, q, now_ns);
 	if (kept_off(q))
 		demand = NONE;
 	q->demand[0] = demand == SURE;
@@ -271,44 +287,57 @@ static s64 rank(const struct gpreempt_policy_queue *q)
 	return q->relieved ? GPREEMPT_RANK_RELIEF : q->rank;
 }
 
-/* @assume: the demand that counts. */
-static struct level find_level(const struct gpreempt_policy_node *pn, bool assume)
+/* Its process works at the level, and with which of its own ranks. Marks count only as long as they are the last ones. */
+static void mark_process(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
+{
+	struct gpreempt_policy_process *p = q->process;
+
+	p->level_mark = pn->mark;
+	if (q->orders && (p->top_mark != pn->mark || q->own_rank > p->own_top)) {
+		p->top_mark = pn->mark;
+		p->own_top = q->own_rank;
+	}
+}
+
+/* @assume: the demand that counts. Marks the processes that work at the level. */
+static struct level find_level(struct gpreempt_policy_node *pn, bool assume)
 {
 	const struct gpreempt_policy_queue *q;
 	struct level level = { 0 };
 
+	pn->mark++;
+
 	for (q = pn->busy; q; q = q->next_busy) {
-		if (!q->demand[assume] || (level.valid && rank(q) < level.rank))
+		s64 own = rank(q);
+
+		if (!q->demand[assume] || (level.valid && own < level.rank))
 			continue;
-		if (!level.valid || rank(q) > level.rank || q->priority > level.priority)
+		/* A higher one: whoever is marked is not at the level. */
+		if (level.valid && own > level.rank)
+			pn->mark++;
+		if (!level.valid || own > level.rank || q->priority > level.priority)
 			level.priority = q->priority;
 		level.valid = true;
-		level.rank = rank(q);
+		level.rank = own;
+		mark_process(pn, q);
 	}
 	return level;
 }
 
-/* Which processes work at the level, and with which of their own ranks? Marks count only as long as they are the last ones. */
+/* The same for a level that is known, by another demand. */
 static void mark_processes(struct gpreempt_policy_node *pn, const struct level *level, bool assume)
 {
 	const struct gpreempt_policy_queue *q;
-	u32 mark = ++pn->mark;
 
-	for (q = pn->busy; q; q = q->next_busy) {
-		struct gpreempt_policy_process *p = q->process;
-
-		if (!q->demand[assume] || rank(q) != level->rank)
-			continue;
-		p->level_mark = mark;
-		if (q->orders && (p->top_mark != mark || q->own_rank > p->own_top)) {
-			p->top_mark = mark;
-			p->own_top = q->own_rank;
-		}
-	}
+	pn->mark++;
+	for (q = pn->busy; q; q = q->next_busy)
+		if (q->demand[assume] && rank(q) == level->rank)
+			mark_process(pn, q);
 }
 
 /* How much rank it lacks to run while this level lasts, if it may be taken off at all; 0 or less: nothing. */
-static s64 missing_rank(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, const struct level *level)
+static inline s64 missing_rank(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
+			       const struct level *level)
 {
 	const struct gpreempt_policy_process *p = q->process;
 
@@ -355,20 +384,20 @@ static u64 budget_wait(const struct gpreempt_policy_node *pn, u64 now_ns)
 }
 
 /*
- * Who lacks what, and is somebody in the way? Lower queues without work take nothing from anybody: only one with work causes a pass. Call
- * mark_processes() first.
+ * Is somebody in the way? Lower queues without work take nothing from anybody: only one with work causes a pass. The processes at the
+ * level are marked.
  */
 static void find_inversion(const struct gpreempt_policy_node *pn, struct level *level, u64 now_ns, bool assume)
 {
-	u32 i;
+	struct gpreempt_policy_queue *q;
 
 	level->inversion = false;
 	level->preempts = false;
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-
+	for (q = pn->busy; q; q = q->next_busy) {
+		if (q->preempted || !q->demand[assume])
+			continue;
 		q->missing = missing_rank(pn, q, level);
-		if (!outranked(q) || q->preempted || !q->demand[assume])
+		if (!outranked(q))
 			continue;
 		level->inversion = true;
 		level->preempts |= !in_min_run(q, &pn->params, level, now_ns);
@@ -385,12 +414,17 @@ static bool resume_delayed(const struct gpreempt_policy_node *pn, const struct g
 	       now_ns - q->outranked_ns < pn->params.resume_delay_ns;
 }
 
-/* When something is preempted at all, idle lower queues go along: their next packet shall not cost another pass. */
-static enum gpreempt_action choose(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
-				   const struct level *level, u64 now_ns)
+/*
+ * When something is preempted at all, idle lower queues go along: their next packet shall not cost another pass. Call find_inversion()
+ * first.
+ */
+static inline enum gpreempt_action choose(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+					  const struct level *level, u64 now_ns)
 {
-	bool yields = outranked(q);
+	bool yields;
 
+	q->missing = missing_rank(pn, q, level);
+	yields = outranked(q);
 	if (kept_off(q))
 		return q->preempted ? GPREEMPT_KEEP : GPREEMPT_PREEMPT;
 	if (q->preempted)
@@ -408,7 +442,8 @@ static bool can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, bool active
 {
 	s32 min = GPREEMPT_PRIORITY_MAX, max = GPREEMPT_PRIORITY_MIN;
 	bool rotates = pn->ops->rotates;
-	u32 i, processes = 0, mark = ++pn->mark;
+	u64 mark = ++pn->mark;
+	u32 i, processes = 0;
 
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
@@ -451,14 +486,11 @@ static bool lower_runs(const struct gpreempt_policy_node *pn, const struct level
 /* Does somebody at the level stand still, so that it matters whether a lower queue is in its way? */
 static bool level_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
 {
-	u32 i;
+	const struct gpreempt_policy_queue *q;
 
-	for (i = 0; i < pn->nr; i++) {
-		const struct gpreempt_policy_queue *q = pn->queues[i];
-
+	for (q = pn->busy; q; q = q->next_busy)
 		if (q->stalled_ns && level->valid && !q->blocked && rank(q) == level->rank)
 			return true;
-	}
 	return false;
 }
 
@@ -494,6 +526,7 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 	u32 i;
 
 	pn->ops = ops;
+	pn->changed = true;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
@@ -525,23 +558,19 @@ void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns
 	}
 }
 
-/**
- * gpreempt_policy_needs_waves() - would waves in flight change the decision?
- * @pn: the node, with its queues sampled
- * @now_ns: time of the samples
- *
- * Reading waves in flight costs register accesses and locks, so it is asked for only when the decisions under "none" and under "some"
- * differ, when it decides whether a stalled queue waits for the device, or when it has been unknown for long.
- *
- * Return: true if the caller should give gpreempt_policy_set_waves() for each mapped queue before it lets decide.
- */
-bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
+/* Ranks that do not move by themselves are good until somebody changes what they come from. */
+static void rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	if (pn->changed || pn->ops->rotates)
+		pn->ops->rank(pn, now_ns);
+}
+
+static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	bool in_the_way, matter = false, unknown = false, held = false;
 	struct level level, sure;
 	u32 i;
 
-	pn->looked_ns = now_ns;
 	pn->busy = NULL;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
@@ -558,7 +587,7 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 	if (!matter)
 		return false;
-	pn->ops->rank(pn, now_ns);
+	rank_all(pn, now_ns);
 	if (unknown && can_outrank(pn, now_ns, false))
 		return true;
 	/* Alone it is in nobody's way. */
@@ -584,7 +613,6 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 	in_the_way = lower_runs(pn, &level, false);
 
 	level = find_level(pn, true);
-	mark_processes(pn, &level, true);
 	find_inversion(pn, &level, now_ns, true);
 	if (differs(pn, &level, now_ns))
 		return true;
@@ -595,6 +623,23 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 	mark_processes(pn, &level, false);
 	find_inversion(pn, &level, now_ns, true);
 	return differs(pn, &level, now_ns);
+}
+
+/**
+ * gpreempt_policy_needs_waves() - would waves in flight change the decision?
+ * @pn: the node, with its queues sampled
+ * @now_ns: time of the samples
+ *
+ * Reading waves in flight costs register accesses and locks, so it is asked for only when the decisions under "none" and under "some"
+ * differ, when it decides whether a stalled queue waits for the device, or when it has been unknown for long.
+ *
+ * Return: true if the caller should give gpreempt_policy_set_waves() for each mapped queue before it lets decide.
+ */
+bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	pn->looked_ns = now_ns;
+	pn->asked = waves_matter(pn, now_ns);
+	return pn->asked;
 }
 
 static u64 earlier(u64 a, u64 b)
@@ -637,16 +682,13 @@ static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpr
  */
 static void forget_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
 {
-	u32 i;
+	struct gpreempt_policy_queue *q;
 
 	if (!level_stalls(pn, level) || !lower_runs(pn, level, true))
 		return;
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-
+	for (q = pn->busy; q; q = q->next_busy)
 		if (rank(q) == level->rank && !q->blocked)
 			q->stalled_ns = 0;
-	}
 }
 
 /* The runlist that carries these actions out takes all waves off and brings those of mapped queues back. */
@@ -679,35 +721,40 @@ static void drop_idle_resumes(const struct gpreempt_policy_node *pn, struct gpre
 	decision->nr_resume = 0;
 }
 
+/* What is decided is not about it: it is idle on the device, and nobody is about to be preempted. */
+static bool unconcerned(const struct gpreempt_policy_queue *q, const struct level *level)
+{
+	return !q->demand[1] && !q->preempted && !q->hold && !level->preempts && !q->relieved && !q->age;
+}
+
 /* The action is chosen: what it means for the queue's own state. */
 static void note_action(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, const struct level *level,
 			u64 now_ns)
 {
 	s32 aged;
 
-	q->had_demand = q->demand[1];
-	q->effective_priority = q->priority;
-	q->in_the_way = q->immovable && !q->preempted && q->demand[1] && q->missing > q->age;
 	if (q->missing <= 0)
 		return;
-	if (q->missing > q->age)
+	if (q->missing > q->age) {
 		q->outranked_ns = now_ns;
-	/* Only its age lets it in: it has the time of a relief, beside the level, and is young again. */
-	else if (q->action == GPREEMPT_RESUME)
+		q->in_the_way = q->immovable && !q->preempted && q->demand[1];
+	} else if (q->action == GPREEMPT_RESUME) {
+		/* Only its age lets it in: it has the time of a relief, beside the level, and is young again. */
 		q->aged_until_ns = now_ns + pn->params.relief_ns;
+	}
+	if (!q->age)
+		return;
 	aged = q->priority + q->age;
 	if (aged > q->priority)
 		q->effective_priority = aged < level->priority ? aged : level->priority;
 }
 
-static u64 time_to_next(const struct gpreempt_policy_node *pn, const struct level *level, bool contended, u64 now_ns)
+/* @end_ns: the first deadline of a queue. */
+static u64 time_to_next(const struct gpreempt_policy_node *pn, u64 end_ns, bool contended, u64 now_ns)
 {
-	u64 end_ns = now_ns + pn->params.interval_ns, next_ns;
-	u32 i;
+	u64 next_ns = end_ns > now_ns ? end_ns - now_ns : 0;
 
-	for (i = 0; i < pn->nr; i++)
-		end_ns = earlier(end_ns, next_deadline(pn, pn->queues[i], level, now_ns));
-	next_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+	next_ns = earlier(next_ns, pn->params.interval_ns);
 	if (pn->saving)
 		next_ns = earlier(next_ns, budget_wait(pn, now_ns));
 	if (pn->ops->next_ns)
@@ -715,6 +762,69 @@ static u64 time_to_next(const struct gpreempt_policy_node *pn, const struct leve
 	if (contended && pn->params.poll_ns)
 		next_ns = earlier(next_ns, pn->params.poll_ns);
 	return next_ns < GPREEMPT_SLEEP_MIN_NS ? GPREEMPT_SLEEP_MIN_NS : next_ns;
+}
+
+/* Takes in what was read of waves since needs_waves() looked. */
+static void look_again(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	pn->busy = NULL;
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		bool asked = q->waves_ns == now_ns;
+
+		if (asked && stall_expired(q, &pn->params, now_ns) && zero_settled(q, now_ns))
+			q->blocked = true;
+		/* What needs_waves() has seen still holds for those that nobody has asked. */
+		if (asked || pn->looked_ns != now_ns)
+			look_at(pn, q, now_ns);
+		if (q->demand[1])
+			make_busy(pn, q);
+	}
+}
+
+/* In relief from now on, if it is due. */
+static bool begins_relief(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	if (!q->relieved || now_ns < q->relief_until_ns)
+		return false;
+	q->relief_until_ns = now_ns + pn->params.relief_ns;
+	return true;
+}
+
+/* Chooses and notes what becomes of each queue; counts into @decision. Returns when the first of their deadlines is. */
+static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level, u64 now_ns,
+		      struct gpreempt_decision *decision)
+{
+	struct gpreempt_decision counted = *decision;
+	u64 end_ns = GPREEMPT_FOREVER_NS;
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		q->had_demand = q->demand[1];
+		q->effective_priority = q->priority;
+		q->in_the_way = false;
+		q->action = GPREEMPT_KEEP;
+		if (unconcerned(q, level))
+			continue;
+		if (q->demand[1])
+			q->active_ns = now_ns;
+		counted.nr_relief += begins_relief(pn, q, now_ns);
+		q->action = choose(pn, q, level, now_ns);
+		if (q->action == GPREEMPT_RESUME && resume_delayed(pn, q, now_ns))
+			q->action = GPREEMPT_KEEP;
+		note_action(pn, q, level, now_ns);
+		counted.nr_preempt += q->action == GPREEMPT_PREEMPT;
+		counted.nr_resume += q->action == GPREEMPT_RESUME;
+		counted.nr_held += q->preempted;
+		counted.nr_in_the_way += q->in_the_way;
+		end_ns = earlier(end_ns, next_deadline(pn, q, level, now_ns));
+	}
+	*decision = counted;
+	return end_ns;
 }
 
 /**
@@ -725,58 +835,29 @@ static u64 time_to_next(const struct gpreempt_policy_node *pn, const struct leve
  */
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct gpreempt_decision *decision)
 {
-	const struct gpreempt_policy_params *params = &pn->params;
-	bool any_preempted = false, saving;
 	struct level level;
-	u32 i;
+	bool saving;
+	u64 end_ns;
 
 	*decision = (struct gpreempt_decision){ 0 };
 
-	pn->busy = NULL;
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-		bool asked = q->waves_ns == now_ns;
-
-		if (asked && stall_expired(q, params, now_ns) && zero_settled(q, now_ns))
-			q->blocked = true;
-		/* What needs_waves() has seen still holds for those that nobody has asked. */
-		if (asked || pn->looked_ns != now_ns)
-			look_at(pn, q, now_ns);
-		if (q->relieved && now_ns >= q->relief_until_ns) {
-			q->relief_until_ns = now_ns + params->relief_ns;
-			decision->nr_relief++;
-		}
-		if (!q->demand[1])
-			continue;
-		q->active_ns = now_ns;
-		make_busy(pn, q);
-	}
-	pn->ops->rank(pn, now_ns);
+	if (pn->asked || pn->looked_ns != now_ns)
+		look_again(pn, now_ns);
+	rank_all(pn, now_ns);
+	pn->changed = false;
 
 	level = find_level(pn, true);
-	mark_processes(pn, &level, true);
 	find_inversion(pn, &level, now_ns, true);
 	pn->level_valid = level.valid;
 	pn->level_rank = level.rank;
 	decision->level_valid = level.valid;
 	decision->level = level.rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_PRIORITY_RELIEF : level.priority;
 	decision->inversion = level.inversion;
-	decision->contended = can_outrank(pn, now_ns, true);
 	saving = level.inversion && !level.preempts && budget_wait(pn, now_ns);
 	decision->over_budget = saving && !pn->saving;
 	pn->saving = saving;
 
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-
-		q->action = choose(pn, q, &level, now_ns);
-		if (q->action == GPREEMPT_RESUME && resume_delayed(pn, q, now_ns))
-			q->action = GPREEMPT_KEEP;
-		decision->nr_preempt += q->action == GPREEMPT_PREEMPT;
-		decision->nr_resume += q->action == GPREEMPT_RESUME;
-		any_preempted |= q->preempted || q->action == GPREEMPT_PREEMPT;
-		note_action(pn, q, &level, now_ns);
-	}
+	end_ns = choose_all(pn, &level, now_ns, decision);
 	if (pn->ops->rotates && level.valid && decision->nr_resume && !decision->nr_preempt)
 		drop_idle_resumes(pn, decision);
 	forget_stalls(pn, &level);
@@ -786,8 +867,10 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 		pn->ops->decided(pn, now_ns);
 
 	/* Contended says already that somebody can. */
-	decision->park = !any_preempted && !decision->contended && !can_outrank(pn, now_ns, false);
-	decision->next_ns = time_to_next(pn, &level, decision->contended, now_ns);
+	decision->contended = can_outrank(pn, now_ns, true);
+	decision->park = !decision->nr_held && !decision->nr_preempt && !decision->contended &&
+			 !can_outrank(pn, now_ns, false);
+	decision->next_ns = time_to_next(pn, end_ns, decision->contended, now_ns);
 }
 
 /**

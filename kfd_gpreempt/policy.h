@@ -111,8 +111,8 @@ struct gpreempt_policy_process {
 	u32 weight;
 	u64 deadline_ns;
 
-	u32 level_mark;
-	u32 top_mark;
+	u64 level_mark;
+	u64 top_mark;
 	s64 own_top;
 	struct gpreempt_policy_share share;
 };
@@ -166,7 +166,7 @@ struct gpreempt_policy_process {
  * @own_rank: of this pass, by the policy: the same against queues of its own process
  * @standing: of this pass, by the policy: see &gpreempt_policy_ops.rotates
  * @age: of this pass: what ageing adds to both ranks
- * @missing: of this pass: what it lacks in rank to run beside the level; 0 or less: nothing
+ * @missing: of the last pass that was about it: what it lacked in rank to run beside the level; 0 or less: nothing
  *
  * @share: wfq: its account, if it has a weight of its own
  * @due_ns: edf: when the work that it has, or had in this period, is due; 0: never had any
@@ -266,7 +266,7 @@ struct gpreempt_policy_node;
  *	standing is the order: equals are equal for ever, and a node that has only equals needs no passes.
  * @ages: ranks are priorities, and ageing adds to them
  * @rank: give every queue its rank, own_rank, orders and standing. demand is known; may be called more than once for the same time,
- *	with more known of demand.
+ *	with more known of demand. A policy that does not rotate is asked only after &gpreempt_policy_node.changed.
  * @decided: take in a decision: actions are chosen; may be NULL
  * @next_ns: time until ranks may change their order while nothing else happens, after @decided; may be NULL: never
  */
@@ -287,10 +287,12 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @queues: all queues, sampled. Set by the caller before each pass.
  * @nr: how many. Set by the caller before each pass.
  * @params: tunables. Set by the caller before each pass.
+ * @changed: a queue came, or its priority changed. Set by the caller; a decision clears it.
  * @ops: who ranks, by gpreempt_policy_use(); read it freely
  *
  * @busy: queues that may have demand (@demand[1]), linked by next_busy: what most rules are about
  * @looked_ns: when the queues were last looked at
+ * @asked: waves in flight were asked for then
  * @mark: see &gpreempt_policy_process
  * @level_valid: of the last decision: some queue has demand
  * @level_rank: of the last decision: the highest rank with demand
@@ -306,11 +308,13 @@ struct gpreempt_policy_node {
 	struct gpreempt_policy_queue *const *queues;
 	u32 nr;
 	struct gpreempt_policy_params params;
+	bool changed;
 	const struct gpreempt_policy_ops *ops;
 
 	struct gpreempt_policy_queue *busy;
 	u64 looked_ns;
-	u32 mark;
+	bool asked;
+	u64 mark;
 	bool level_valid;
 	s64 level_rank;
 	u64 overhead_ns;
@@ -324,6 +328,8 @@ struct gpreempt_policy_node {
  * struct gpreempt_decision - result of a pass
  * @nr_preempt: queues with GPREEMPT_PREEMPT
  * @nr_resume: queues with GPREEMPT_RESUME
+ * @nr_held: queues that were preempted when it was made
+ * @nr_in_the_way: queues that would have to yield and cannot: see &gpreempt_policy_queue.in_the_way
  * @nr_relief: queues that were given relief by this decision
  * @over_budget: from this decision on a preemption waits for the overhead budget
  * @inversion: a lower queue held the device while a higher one had work
@@ -337,6 +343,8 @@ struct gpreempt_policy_node {
 struct gpreempt_decision {
 	u32 nr_preempt;
 	u32 nr_resume;
+	u32 nr_held;
+	u32 nr_in_the_way;
 	u32 nr_relief;
 	bool over_budget;
 	bool inversion;

@@ -166,8 +166,10 @@ void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decisio
 void gpreempt_stats_skip(struct gpreempt_node *gn, struct gpreempt_queue *gq, enum gpreempt_skip reason)
 {
 	atomic64_inc(&gn->stats.skipped[reason]);
-	if (gq)
+	if (gq) {
 		gq->skipped = true;
+		WRITE_ONCE(gn->skipped, true);
+	}
 	trace_gpreempt_skip(gn, gq, gpreempt_skip_names[reason]);
 }
 

@@ -99,6 +99,26 @@ void start_hog(struct queue *q)
 	launch(q, 1, 64);
 }
 
+/* Have queues come, gone or got another priority since the last look? */
+static bool order_changed(void)
+{
+	u64 sum = node.nr_queues;
+	bool changed;
+	u32 i;
+
+	for (i = 0; i < node.nr_queues; i++) {
+		const struct gpreempt_policy_queue *q = node.policies[i];
+
+		sum = sum * 1000003 + (u64)((const char *)q - (const char *)&node);
+		sum = sum * 1000003 + (u32)q->priority;
+		sum = sum * 1000003 + (u32)q->own_priority;
+		sum = sum * 1000003 + q->explicit_priority;
+	}
+	changed = sum != node.order;
+	node.order = sum;
+	return changed;
+}
+
 void look(void)
 {
 	struct gpreempt_decision *d = &node.decision;
@@ -113,6 +133,7 @@ void look(void)
 	node.policy.queues = node.policies;
 	node.policy.nr = node.nr_queues;
 	node.policy.params = node.params;
+	node.policy.changed |= order_changed();
 	if (node.use && node.use != node.policy.ops)
 		gpreempt_policy_use(&node.policy, node.use);
 	if (node.disturbed)

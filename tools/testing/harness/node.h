@@ -55,6 +55,7 @@ struct queue {
  * @now_ns: clock
  * @decision: of the last pass
  * @disturbed: the driver changes the runlist before the next pass
+ * @order: of the last pass: a sum over queues and priorities
  * @asked: the last pass asked for waves in flight
  * @nr_asked: passes that did
  * @nr_acting: passes that preempted or resumed
@@ -70,6 +71,7 @@ struct node {
 	u64 now_ns;
 	struct gpreempt_decision decision;
 	bool disturbed;
+	u64 order;
 	bool asked;
 	u32 nr_asked;
 	u32 nr_acting;
