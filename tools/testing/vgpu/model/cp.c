@@ -536,6 +536,7 @@ restart:
 		for (l = m->queues.next; l != &m->queues; l = l->next) {
 			struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
+			vgpu_pm4_expire_full(m, q);
 			if (q->stuck || q->leaving || q->idle || m->now_ns < q->ready_ns || m->now_ns < q->busy_until_ns)
 				continue;
 			if (q->kind == VGPU_QUEUE_AQL) {
@@ -572,6 +573,8 @@ static u64 next_event(struct vgpu_model *m)
 			next = q->ready_ns;
 		if (q->busy_until_ns > m->now_ns && q->busy_until_ns < next)
 			next = q->busy_until_ns;
+		if (q->full_until_ns && q->full_until_ns < next)
+			next = q->full_until_ns;
 		if (q->head && q->head_ready_ns > m->now_ns && q->head_ready_ns < next)
 			next = q->head_ready_ns;
 	}

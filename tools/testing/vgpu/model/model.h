@@ -271,6 +271,7 @@ struct vgpu_group {
  * @head_ready_ns: first waves of the packet at the head may start then; 0: the head was not looked at yet
  * @ready_ns: no packet is looked at before (mapping, restore)
  * @stuck: reads no more packets after an error
+ * @full_until_ns: its ring is reported to be full until then (a fault of the HIQ); 0: it is not
  * @leaving: on its way off the hardware by request of a register
  * @leave_ns: end of the copy, if it saves
  * @abandoned: the scheduler tried to preempt it and gave up
@@ -323,6 +324,7 @@ struct vgpu_queue {
 	u64 head_ready_ns;
 	u64 ready_ns;
 	bool stuck;
+	u64 full_until_ns;
 	enum vgpu_leaving leaving;
 	u64 leave_ns;
 	bool abandoned;
@@ -650,6 +652,7 @@ u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q);
 bool vgpu_pm4_run(struct vgpu_model *m, struct vgpu_queue *q);
 int vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p);
 void vgpu_pm4_launched(struct vgpu_model *m, struct vgpu_queue *q);
+void vgpu_pm4_expire_full(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_pm4_load(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_pm4_save(struct vgpu_model *m, struct vgpu_queue *q);
 

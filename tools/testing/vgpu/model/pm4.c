@@ -352,6 +352,25 @@ static enum packet_result map_queues(struct vgpu_model *m, const struct vgpu_que
 	return vgpu_queue_map(m, &request) ? PACKET_DONE : PACKET_BAD;
 }
 
+static void report_rptr(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	u32 rptr = vgpu_queue_rptr_dwords(q);
+	u32 told = q->full_until_ns ? (u32)(q->wptr + 1) & (q->ring_bytes / 4 - 1) : rptr;
+
+	if (q->rptr_addr && (q->vmid || !q->part))	/* of the kernel's, one XCC reports for all */
+		vgpu_vm_write32(m, vgpu_queue_as(q), q->rptr_addr, told);
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, rptr);
+}
+
+/* The kernel is told so before it hears of anything else. */
+static void report_full(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_fault fault)
+{
+	if (vgpu_fault_on(m, fault, q->xcc))
+		q->full_until_ns = m->now_ns + m->fault_value[fault] * 1000;
+	if (q->full_until_ns)
+		report_rptr(m, q);
+}
+
 static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *engine, const u32 *p)
 {
 	u32 action = p[1] & 3, sel = (p[1] >> 4) & 3, count = p[1] >> 29, i;
@@ -398,6 +417,7 @@ static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *
 		if (!other || other->rptr <= q->rptr)
 			return PACKET_WAIT;
 	}
+	report_full(m, q, VGPU_FAULT_FULL_AFTER_UNMAP);
 	if ((p[1] >> 30) == 0)
 		vgpu_queue_eop(m, q, SRC_CP_EOP, p[1] & 0x0fffffff);
 	else if (!vgpu_vm_write64(m, VGPU_AS_KERNEL, addr64(p + 3), addr64(p + 5)))
@@ -522,8 +542,10 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 	case IT_QUERY_STATUS:
 		return query_status(m, q, p);
 	case IT_RUN_LIST:
-		return vgpu_hws_runlist(m, q, addr64(p + 1) & ~3ULL, p[3] & 0xfffff, (p[3] >> 24) & 0xf) ?
-			PACKET_DONE : PACKET_BAD;
+		if (!vgpu_hws_runlist(m, q, addr64(p + 1) & ~3ULL, p[3] & 0xfffff, (p[3] >> 24) & 0xf))
+			return PACKET_BAD;
+		report_full(m, q, VGPU_FAULT_FULL_AFTER_RUNLIST);
+		return PACKET_DONE;
 	default:
 		return PACKET_BAD;
 	}
@@ -666,13 +688,13 @@ int vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p)
 	return q->stuck ? -1 : !q->ib_depth;
 }
 
-static void report_rptr(struct vgpu_model *m, struct vgpu_queue *q)
+/** vgpu_pm4_expire_full() - tell the truth about a ring that was reported to be full, when it is time */
+void vgpu_pm4_expire_full(struct vgpu_model *m, struct vgpu_queue *q)
 {
-	u32 rptr = vgpu_queue_rptr_dwords(q);
-
-	if (q->rptr_addr && (q->vmid || !q->part))	/* of the kernel's, one XCC reports for all */
-		vgpu_vm_write32(m, vgpu_queue_as(q), q->rptr_addr, rptr);
-	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, rptr);
+	if (!q->full_until_ns || m->now_ns < q->full_until_ns)
+		return;
+	q->full_until_ns = 0;
+	report_rptr(m, q);
 }
 
 /** vgpu_pm4_launched() - the dispatch at the head has launched all its waves: on to the next packet */

@@ -144,6 +144,8 @@ struct vgpu_config {
  * @VGPU_FAULT_INVALIDATION_LOST: INVALIDATE_TLBS is acknowledged and does nothing
  * @VGPU_FAULT_IRQ_LOST: entries of the interrupt ring raise no interrupt
  * @VGPU_FAULT_STATE_LOST: at an unmap request the device resets itself
+ * @VGPU_FAULT_FULL_AFTER_UNMAP: from the end of an unmap request on, the HIQ's ring is reported to be full for its value, in microseconds
+ * @VGPU_FAULT_FULL_AFTER_RUNLIST: the same from a runlist on
  * @VGPU_FAULTS: how many there are
  */
 enum vgpu_fault {
@@ -165,6 +167,8 @@ enum vgpu_fault {
 	VGPU_FAULT_INVALIDATION_LOST,
 	VGPU_FAULT_IRQ_LOST,
 	VGPU_FAULT_STATE_LOST,
+	VGPU_FAULT_FULL_AFTER_UNMAP,
+	VGPU_FAULT_FULL_AFTER_RUNLIST,
 	VGPU_FAULTS,
 };
 

@@ -15,7 +15,6 @@ bool vgpu_quiet;
 #define KIQ_DOORBELL	0x0
 #define HIQ_DOORBELL	0x400
 #define USER_DOORBELLS	0x1000
-#define KERNEL_RING	4096u		/* dwords */
 #define PM4(op, n)	(0xc0000000u | ((n) - 2) << 16 | (op) << 8)
 #define LO(v)		((u32)(v))
 #define HI(v)		((u32)((u64)(v) >> 32))
@@ -259,7 +258,7 @@ static void ring_write(u32 *ring, u64 *wptr, const u32 *dwords, u32 count)
 	u32 i;
 
 	for (i = 0; i < count; i++)
-		ring[(*wptr)++ % KERNEL_RING] = dwords[i];
+		ring[(*wptr)++ % BED_KERNEL_RING] = dwords[i];
 }
 
 void bed_kiq(struct bed *b, const u32 *dwords, u32 count)
@@ -335,7 +334,7 @@ void bed_driver_up(struct bed *b)
 
 	/* KIQs: by registers */
 	for (b->xcc = 0; b->xcc < b->config.xccs; b->xcc++) {
-		kiq = bed_vram(b, KERNEL_RING * 4);
+		kiq = bed_vram(b, BED_KERNEL_RING * 4);
 		page = bed_vram(b, VGPU_PAGE);
 		b->kiq[b->xcc] = (u32 *)(b->vram + kiq);
 		b->kiq_wptr[b->xcc] = 0;
@@ -351,7 +350,7 @@ void bed_driver_up(struct bed *b)
 	}
 
 	/* HIQ: by KIQ */
-	hiq = bed_vram(b, KERNEL_RING * 4);
+	hiq = bed_vram(b, BED_KERNEL_RING * 4);
 	page = bed_vram(b, VGPU_PAGE);
 	mqd = bed_vram(b, BED_MQD_BYTES * b->config.xccs);
 	b->hiq = (u32 *)(b->vram + hiq);

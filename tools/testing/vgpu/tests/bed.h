@@ -24,6 +24,7 @@
 #define BED_SAVE_BYTES		(5u << 20)
 #define BED_LIST_DWORDS		8192u
 #define BED_MQD_BYTES		8192u		/* the MQD and the control stack */
+#define BED_KERNEL_RING		4096u		/* dwords of the rings of KIQ and HIQ */
 #define BED_MQD_LOGIC_XCC	0x27		/* words of an MQD */
 #define BED_MQD_CHUNK		0x29
 #define BED_MQD_STRIDE		0xe2

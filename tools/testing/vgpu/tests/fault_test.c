@@ -198,6 +198,33 @@ static void lost_fence_is_only_a_lost_fence(void)
 	CHECK_DONE(w[1]);
 }
 
+/* Reported, not true: what is put into the ring is executed. The truth comes by itself. */
+static void full_ring_is_a_lie_and_ends(void)
+{
+	struct bed_queue *q[2];
+	struct bed_work *w[2];
+	volatile u32 *told;
+
+	two_queues(q, w);
+	told = (u32 *)(b->hiq_wptr_memory - 8);
+	CHECK_EQ(*told, b->hiq_wptr % BED_KERNEL_RING);
+	fault(VGPU_FAULT_FULL_AFTER_UNMAP, 1);
+	CHECK(bed_unmap(b, false));
+	CHECK_EQ(*told, (b->hiq_wptr + 1) % BED_KERNEL_RING);
+	bed_run_for(b, 25 * MS);
+	CHECK_EQ(*told, b->hiq_wptr % BED_KERNEL_RING);
+	fault(VGPU_FAULT_FULL_AFTER_RUNLIST, 1);
+	CHECK(bed_runlist(b, q, 2));
+	CHECK_EQ(*told, (b->hiq_wptr + 1) % BED_KERNEL_RING);
+	CHECK(bed_unmap(b, false));
+	bed_run_for(b, 25 * MS);
+	CHECK_EQ(*told, b->hiq_wptr % BED_KERNEL_RING);
+	CHECK_EQ(bed_stat(b, "faults"), 2);
+	CHECK(bed_runlist(b, q, 2));
+	CHECK_DONE(w[0]);
+	CHECK_DONE(w[1]);
+}
+
 /* The scheduler gives up on one queue, which goes on; the others are saved. */
 static void failed_preemption_is_logged(void)
 {
@@ -533,7 +560,7 @@ static void faults_have_names(void)
 
 const struct model_test fault_tests[] = {
 	T(faults_have_names), T(reset_is_power_on), T(late_unmap_is_late), T(lost_unmap_stops_the_scheduler),
-	T(lost_fence_is_only_a_lost_fence), T(failed_preemption_is_logged), T(hung_wave_needs_a_queue_reset),
+	T(lost_fence_is_only_a_lost_fence), T(full_ring_is_a_lie_and_ends), T(failed_preemption_is_logged), T(hung_wave_needs_a_queue_reset),
 	T(queue_reset_kills_waves), T(hung_wave_may_need_a_pipe_reset), T(unmap_with_reset_kills), T(hung_wave_holds_its_slot_by_registers),
 	T(dequeue_fails_in_three_ways), T(scribbling_hits_the_queue_saved_last),
 	T(lost_state_needs_the_driver), T(lost_interrupt_is_seen_with_the_next_one),
