@@ -512,6 +512,69 @@ static void works_again(struct __test_metadata *_metadata, uint32_t slots)
 }
 
 /*
+ * The ring through which the device is asked takes nothing: victims run on as if nobody had wanted them. Tried again and again, until the
+ * node is given up; with room in the ring again, another try is all that it takes.
+ */
+TEST_F_TIMEOUT(errors, request_that_cannot_be_sent_changes_nothing, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 4, 30, 50 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 30, 50 * MS);
+	int64_t sends = counter("failed_send"), disabled = counter("disabled");
+	struct actor *other = actor_start(0, ARENA);
+
+	ASSERT_ACTOR(other);
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, arm_fault("full_after_runlist_us", "500000"));
+	ASSERT_EQ(0, arm_fault("full_after_runlist", "1"));
+	ASSERT_EQ(0, actor_queue(other, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_counter("disabled", disabled + 1, LONG));
+	EXPECT_TRUE(node_is("failed"));
+	EXPECT_GE(counter("failed_send"), sends + 3);
+	EXPECT_EQ(self->failures + counter("failed_send") - sends, counter("failures"));
+	EXPECT_EQ(0, held_now());
+	EXPECT_EQ(0, preempt_count(low, 0));
+	EXPECT_EQ(0, actor_wait_progress(low, 0, kfd_work_progress(&low->work[0]) + 1, LONG));
+
+	kfd_sleep_ns(500 * MS);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	EXPECT_FALSE(actor_done(high, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EQ(1, preempt_count(low, 0));
+	EXPECT_EXACTLY_ONCE(low, self->slots / 4 * 30);
+	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 30);
+	EXPECT_EQ(disabled + 1, counter("disabled"));
+}
+
+/* Everybody is off the device and saved, and the runlist cannot be sent: the next pass that can sends it. */
+TEST_F_TIMEOUT(errors, mapping_is_tried_again, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 4, 20, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 20, 10 * MS);
+	int64_t maps = counter("failed_map"), disabled = counter("disabled");
+
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, arm_fault("full_after_unmap_us", "20000"));
+	ASSERT_EQ(0, arm_fault("full_after_unmap", "1"));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_counter("failed_map", maps + 1, LONG));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_FALSE(actor_done(low, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EQ(1, preempt_count(low, 0));
+	EXPECT_EXACTLY_ONCE(low, self->slots / 4 * 20);
+	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 20);
+	EXPECT_EQ(maps + 1, counter("failed_map"));
+	EXPECT_EQ(self->failures + 1, counter("failures"));
+	EXPECT_EQ(disabled, counter("disabled"));
+}
+
+/*
  * Nothing may be preempted on a device that does not answer: the node is given up, with all that is known of it in the
  * kernel log. Asking for another try does not make it answer; a reset does.
  */
