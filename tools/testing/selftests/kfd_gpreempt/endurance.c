@@ -199,10 +199,11 @@ static int64_t rounds(struct actor *a, const int64_t *args)
 
 TEST_F_TIMEOUT(endurance, thousands_of_cycles_lose_nothing, 1200)
 {
-	enum { BATCH = 100 };
+	/* The hog has 20 grids at the beginning of a batch: 80 ms for each cycle. */
+	enum { BATCH = 25, AHEAD = 20 };
 	const char *text = getenv("CYCLES");
 	int64_t cycles = text ? atoll(text) : 10000, left = cycles, start;
-	uint32_t grids = (uint32_t)(cycles / 20 + 10);
+	uint32_t grids = (uint32_t)(cycles / 5 + AHEAD);
 	struct actor *low, *high;
 
 	ASSERT_LT(0, cycles);
@@ -216,7 +217,7 @@ TEST_F_TIMEOUT(endurance, thousands_of_cycles_lose_nothing, 1200)
 	while (left) {
 		int64_t n = left < BATCH ? left : BATCH;
 
-		while (low->work[0].submitted < grids && *(volatile int64_t *)&low->done[0]->value < 20)
+		while (low->work[0].submitted < grids && *(volatile int64_t *)&low->done[0]->value < AHEAD)
 			ASSERT_EQ(0, actor_submit(low, 0, 0, 1, KFD_PACKET_BARRIER));
 		ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
 		ASSERT_EQ(0, actor_call(high, rounds, n, counter("resumes"), 0, 0));

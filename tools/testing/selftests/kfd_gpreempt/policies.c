@@ -58,8 +58,9 @@ static void set(struct __test_metadata *_metadata, const struct actor *a, enum g
 
 TEST_F_TIMEOUT(policies, weights_share_the_device, 120)
 {
-	struct actor *heavy = worker(_metadata, 0, 1, self->slots, 600, MS);
-	struct actor *light = worker(_metadata, 0, 1, self->slots, 600, MS);
+	enum { STEPS = 80 };
+	struct actor *heavy = worker(_metadata, 0, 1, self->slots, STEPS, 10 * MS);
+	struct actor *light = worker(_metadata, 0, 1, self->slots, STEPS, 10 * MS);
 	uint64_t done[2];
 
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_policy", "wfq"));
@@ -70,7 +71,7 @@ TEST_F_TIMEOUT(policies, weights_share_the_device, 120)
 	ASSERT_EQ(0, actor_submit(heavy, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_submit(light, 0, 0, 1, 0));
 	/* Saving and restoring goes at the cost of whoever's turn it is: a bit more of the shorter turn. */
-	ASSERT_EQ(0, actor_wait_progress(heavy, 0, self->slots * 450, LONG));
+	ASSERT_EQ(0, actor_wait_progress(heavy, 0, self->slots * STEPS * 3 / 4, LONG));
 	done[0] = kfd_work_progress(&heavy->work[0]);
 	done[1] = kfd_work_progress(&light->work[0]);
 	TH_LOG("%llu : %llu steps", (unsigned long long)done[0] / self->slots, (unsigned long long)done[1] / self->slots);
@@ -80,8 +81,8 @@ TEST_F_TIMEOUT(policies, weights_share_the_device, 120)
 	EXPECT_GE(preempt_count(light, 0), 4);
 	ASSERT_EQ(0, actor_wait(heavy, 0, LONG));
 	ASSERT_EQ(0, actor_wait(light, 0, LONG));
-	EXPECT_EXACTLY_ONCE(heavy, self->slots * 600);
-	EXPECT_EXACTLY_ONCE(light, self->slots * 600);
+	EXPECT_EXACTLY_ONCE(heavy, self->slots * STEPS);
+	EXPECT_EXACTLY_ONCE(light, self->slots * STEPS);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
