@@ -819,7 +819,8 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
 		note_action(pn, q, level, now_ns);
 		counted.nr_preempt += q->action == GPREEMPT_PREEMPT;
 		counted.nr_resume += q->action == GPREEMPT_RESUME;
-		counted.nr_held += q->preempted;
+		/* A hold may wait for the end of a relief, or until the driver lets the queue go. */
+		counted.nr_held += q->preempted || (q->hold && !q->process->opt_out);
 		counted.nr_in_the_way += q->in_the_way;
 		end_ns = earlier(end_ns, next_deadline(pn, q, level, now_ns));
 	}

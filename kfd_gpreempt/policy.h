@@ -328,7 +328,7 @@ struct gpreempt_policy_node {
  * struct gpreempt_decision - result of a pass
  * @nr_preempt: queues with GPREEMPT_PREEMPT
  * @nr_resume: queues with GPREEMPT_RESUME
- * @nr_held: queues that were preempted when it was made
+ * @nr_held: queues that were preempted when it was made, or that somebody asked to hold
  * @nr_in_the_way: queues that would have to yield and cannot: see &gpreempt_policy_queue.in_the_way
  * @nr_relief: queues that were given relief by this decision
  * @over_budget: from this decision on a preemption waits for the overhead budget

@@ -159,6 +159,31 @@ TEST(a_hold_yields_to_the_driver, "a queue that the driver does not let go is no
 	CHECK_EQ(node.nr_preempted, 0);
 }
 
+TEST(a_hold_that_waits_keeps_the_monitor_awake,
+     "a node does not park while a queue that is asked to hold is on the device: in relief, or because the driver holds on to it")
+{
+	high = new_queue(new_process(), HIGH);
+	start_hog(high);
+	high->policy.hold = true;
+	pass();
+	CHECK(!on_device(high));
+	pass_after(node.params.max_hold_ns);
+	CHECK(on_device(high));
+	pass_after(POLL);
+	CHECK(on_device(high));
+	CHECK(!node.decision.park);
+	pass_after(node.params.relief_ns);
+	CHECK(!on_device(high));
+	high->policy.immovable = true;
+	pass_after(POLL);
+	CHECK(on_device(high));
+	pass_after(POLL);
+	CHECK(!node.decision.park);
+	high->policy.hold = false;
+	pass_after(POLL);
+	CHECK(node.decision.park);
+}
+
 TEST(an_unbounded_hold_has_no_relief, "a queue that is asked to hold without bound stays off, however long its work waits")
 {
 	high = new_queue(new_process(), HIGH);
