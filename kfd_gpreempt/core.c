@@ -7,8 +7,10 @@
  * then the queues are unregistered and unmapped. While the device is suspended or reset the monitors are parked,
  * with everything resumed.
  */
+#include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 
 #include "core.h"
 #include "amdgpu.h"
@@ -25,9 +27,13 @@ DEFINE_SRCU(gpreempt_srcu);
 DECLARE_WAIT_QUEUE_HEAD(gpreempt_acted);
 static atomic_t passes;
 
-/* Outermost lock: serialises everything that starts, stops, adds or removes nodes. */
+/*
+ * Outermost lock: serialises everything that starts, stops, adds or removes nodes. Removing a node waits for the users of its files, so
+ * these must not wait for it.
+ */
 static DEFINE_MUTEX(gpreempt_lifecycle);
 static LIST_HEAD(gpreempt_nodes);
+/* What a new node is told; the others have been told by then, and each may have been told otherwise since. */
 static bool enabled;
 static bool ready;
 
@@ -138,14 +144,24 @@ int gpreempt_core_find_locked(gpreempt_node_fn fn, void *arg)
 	return r;
 }
 
+static int is_on(struct gpreempt_node *gn, void *arg)
+{
+	u32 gpu_id = *(const u32 *)arg;
+
+	return READ_ONCE(gn->wanted) && (!gpu_id || gn->node->id == gpu_id);
+}
+
 /**
- * gpreempt_core_enabled() - is the scheduler switched on?
+ * gpreempt_core_enabled() - is a node scheduled, or would be if it were not failed or paused?
+ * @gpu_id: the node; 0: any
+ *
+ * Context: gpreempt_lifecycle and gpreempt_lock not held; may sleep.
  *
  * Return: true if it is
  */
-bool gpreempt_core_enabled(void)
+bool gpreempt_core_enabled(u32 gpu_id)
 {
-	return READ_ONCE(enabled);
+	return gpreempt_core_find_locked(is_on, &gpu_id);
 }
 
 /**
@@ -176,7 +192,7 @@ static int kick_one(struct gpreempt_node *gn, void *arg)
 }
 
 /**
- * gpreempt_core_kick_all() - have every monitor look at once: a tunable changed
+ * gpreempt_core_kick_all() - have every monitor look at once: something changed that is no node's own
  *
  * Context: no lock of the scheduler held; may sleep.
  */
@@ -220,6 +236,17 @@ void gpreempt_core_watch_nice(struct gpreempt_node *gn)
 		schedule_delayed_work(&gn->renice, msecs_to_jiffies(RENICE_MS));
 }
 
+/* gpreempt_lifecycle held. */
+static bool any_wanted(void)
+{
+	struct gpreempt_node *gn;
+
+	list_for_each_entry(gn, &gpreempt_nodes, link)
+		if (gn->wanted)
+			return true;
+	return false;
+}
+
 static void node_start(struct gpreempt_node *gn)
 {
 	struct task_struct *thread;
@@ -231,8 +258,11 @@ static void node_start(struct gpreempt_node *gn)
 		gn->told = true;
 		return;
 	}
+	WRITE_ONCE(gn->wanted, true);
 	if (gn->thread)
 		return;
+	/* Before anything else: a queue that is created from now on is registered by its hook, one that was before is adopted. */
+	static_branch_enable(&kfd_gpreempt_key);
 
 	thread = kthread_create(gpreempt_monitor, gn, "kfd_gpreempt_%u", gn->node->id);
 	if (IS_ERR(thread)) {
@@ -271,6 +301,7 @@ static void node_stop(struct gpreempt_node *gn)
 {
 	struct task_struct *thread;
 
+	WRITE_ONCE(gn->wanted, false);
 	mutex_lock(&gpreempt_lock);
 	gn->accepting = false;
 	mutex_unlock(&gpreempt_lock);
@@ -290,6 +321,8 @@ static void node_stop(struct gpreempt_node *gn)
 		gpreempt_stats_state(gn);
 
 	gpreempt_queue_unregister_all(gn);
+	if (!any_wanted())
+		static_branch_disable(&kfd_gpreempt_key);
 }
 
 /* The monitor writes its state itself. */
@@ -301,6 +334,17 @@ static void node_revive(struct gpreempt_node *gn)
 		gpreempt_core_kick_locked(gn);
 	}
 	mutex_unlock(&gpreempt_lock);
+}
+
+/* gpreempt_lifecycle held. */
+static void node_switch(struct gpreempt_node *gn, bool on)
+{
+	if (!on && gn->wanted)
+		node_stop(gn);
+	else if (on && !gn->thread)
+		node_start(gn);
+	else if (on)
+		node_revive(gn);
 }
 
 /**
@@ -317,24 +361,33 @@ void gpreempt_core_enable(bool on)
 	struct gpreempt_node *gn;
 
 	mutex_lock(&gpreempt_lifecycle);
-	if (on != enabled) {
-		WRITE_ONCE(enabled, on);
-		/* Key first: a queue that is created now is registered by its hook, one that was before is adopted. */
-		if (on)
-			static_branch_enable(&kfd_gpreempt_key);
-		else
-			static_branch_disable(&kfd_gpreempt_key);
-		list_for_each_entry(gn, &gpreempt_nodes, link) {
-			if (on)
-				node_start(gn);
-			else
-				node_stop(gn);
-		}
-	} else if (on) {
-		list_for_each_entry(gn, &gpreempt_nodes, link)
-			node_revive(gn);
-	}
+	enabled = on;
+	list_for_each_entry(gn, &gpreempt_nodes, link)
+		node_switch(gn, on);
 	mutex_unlock(&gpreempt_lifecycle);
+}
+
+/**
+ * gpreempt_core_enable_node() - switch the scheduler on or off, on one node
+ * @gn: the node
+ * @on: on or off; as gpreempt_core_enable()
+ *
+ * Context: the store method of a file of the node, which keeps it; no lock of the scheduler held; may sleep, as long as a pass takes.
+ *
+ * Return: 0; -EOPNOTSUPP: it cannot be scheduled; -ERESTARTNOINTR: to be called again
+ */
+int gpreempt_core_enable_node(struct gpreempt_node *gn, bool on)
+{
+	if (on && !gn->backend)
+		return -EOPNOTSUPP;
+	/* Whoever holds it may be removing the node, and waits for this file. */
+	if (!mutex_trylock(&gpreempt_lifecycle)) {
+		fsleep(5000);
+		return restart_syscall();
+	}
+	node_switch(gn, on);
+	mutex_unlock(&gpreempt_lifecycle);
+	return 0;
 }
 
 static void choose_backend(struct gpreempt_node *gn)
@@ -377,7 +430,6 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	INIT_DELAYED_WORK(&gn->adopt, adopt_work);
 	INIT_DEFERRABLE_WORK(&gn->renice, renice_work);
 	choose_backend(gn);
-	gn->policy_wanted = gpreempt_params_policy();
 	gn->tun.params.waves_known = !!node->kfd2kgd->get_cu_occupancy;
 	if (gn->backend && gn->tun.params.waves_known) {
 		gn->occupancy = kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->occupancy), GFP_KERNEL);
@@ -386,6 +438,7 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	}
 
 	mutex_lock(&gpreempt_lifecycle);
+	gpreempt_params_init_node(gn);
 	if (ready)
 		gpreempt_sysfs_add(gn);
 	mutex_lock(&gpreempt_lock);

@@ -46,7 +46,43 @@ enum gpreempt_hw_priority {
 };
 
 /**
- * struct gpreempt_tunables - copy of the module parameters that a pass works with
+ * enum gpreempt_tunable - what can be tuned per node: the module parameter gpreempt_<name> is for all of them
+ * @GPREEMPT_TUNABLE_INTERVAL_MS: interval_ms
+ * @GPREEMPT_TUNABLE_POLL_US: poll_us
+ * @GPREEMPT_TUNABLE_MAX_HOLD_MS: max_hold_ms
+ * @GPREEMPT_TUNABLE_RELIEF_MS: relief_ms
+ * @GPREEMPT_TUNABLE_BLOCKED_US: blocked_us
+ * @GPREEMPT_TUNABLE_OVERHEAD_PCT: overhead_pct
+ * @GPREEMPT_TUNABLE_AGING_MS: aging_ms
+ * @GPREEMPT_TUNABLE_MIN_RUN_US: min_run_us
+ * @GPREEMPT_TUNABLE_RESUME_DELAY_US: resume_delay_us
+ * @GPREEMPT_TUNABLE_SLICE_US: slice_us
+ * @GPREEMPT_TUNABLE_NICE: nice
+ * @GPREEMPT_TUNABLE_TRUST_KFD_PRIORITY: trust_kfd_priority
+ * @GPREEMPT_TUNABLE_HW_PRIORITY: hw_priority, an &enum gpreempt_hw_priority
+ * @GPREEMPT_TUNABLE_VERIFY: verify
+ * @GPREEMPT_NR_TUNABLES: how many there are
+ */
+enum gpreempt_tunable {
+	GPREEMPT_TUNABLE_INTERVAL_MS,
+	GPREEMPT_TUNABLE_POLL_US,
+	GPREEMPT_TUNABLE_MAX_HOLD_MS,
+	GPREEMPT_TUNABLE_RELIEF_MS,
+	GPREEMPT_TUNABLE_BLOCKED_US,
+	GPREEMPT_TUNABLE_OVERHEAD_PCT,
+	GPREEMPT_TUNABLE_AGING_MS,
+	GPREEMPT_TUNABLE_MIN_RUN_US,
+	GPREEMPT_TUNABLE_RESUME_DELAY_US,
+	GPREEMPT_TUNABLE_SLICE_US,
+	GPREEMPT_TUNABLE_NICE,
+	GPREEMPT_TUNABLE_TRUST_KFD_PRIORITY,
+	GPREEMPT_TUNABLE_HW_PRIORITY,
+	GPREEMPT_TUNABLE_VERIFY,
+	GPREEMPT_NR_TUNABLES
+};
+
+/**
+ * struct gpreempt_tunables - copy of a node's tunables that a pass works with
  * @params: times, in the policy's units; @params.waves_known is the node's
  * @nice: the process's nice value lowers its priority
  * @trust: KFD priorities above normal count without CAP_SYS_NICE
@@ -201,6 +237,8 @@ enum gpreempt_state {
  * @nr_processes: length of @processes, written under gpreempt_lock
  * @accepting: new queues are registered, under gpreempt_lock
  *
+ * @wanted: switched on; changed under gpreempt_lifecycle. False where there is no backend.
+ *
  * @thread_lock: protects @thread and @paused. Taken by suspend and reset, so nothing that waits for the GPU
  *	happens under it, other than a pass of the monitor.
  * @thread: the monitor; NULL while switched off. Changed under @thread_lock and gpreempt_lock, so either is
@@ -218,6 +256,7 @@ enum gpreempt_state {
  * @max_sampled: how many fit
  * @policy: what the policy knows; the monitor's alone
  * @policy_wanted: the policy that decides from the next pass on
+ * @tuned: its tunables, in the units of their names; written under gpreempt_lock
  * @occupancy: buffer for waves in flight, one entry per hardware queue
  * @tun: tunables of this pass
  * @derived_ns: when priorities were derived last; 0: they have to be
@@ -251,6 +290,7 @@ struct gpreempt_node {
 	u32 nr_queues;
 	u32 nr_processes;
 	bool accepting;
+	bool wanted;
 
 	struct mutex pass_lock;
 	struct mutex thread_lock;
@@ -267,6 +307,7 @@ struct gpreempt_node {
 	u32 max_sampled;
 	struct gpreempt_policy_node policy;
 	const struct gpreempt_policy_ops *policy_wanted;
+	u32 tuned[GPREEMPT_NR_TUNABLES];
 	struct kfd_cu_occupancy *occupancy;
 	struct gpreempt_tunables tun;
 	u64 derived_ns;
@@ -307,10 +348,11 @@ typedef int (*gpreempt_queue_fn)(struct gpreempt_queue *gq, void *arg);
 
 /* core.c */
 void gpreempt_core_enable(bool on);
+int gpreempt_core_enable_node(struct gpreempt_node *gn, bool on);
 void gpreempt_core_kick_all(void);
 void gpreempt_core_for_each(void (*fn)(struct gpreempt_node *gn, void *arg), void *arg);
 int gpreempt_core_find_locked(gpreempt_node_fn fn, void *arg);
-bool gpreempt_core_enabled(void);
+bool gpreempt_core_enabled(u32 gpu_id);
 void gpreempt_core_acted(void);
 unsigned int gpreempt_core_passes(void);
 void gpreempt_core_kick_locked(struct gpreempt_node *gn);
@@ -328,6 +370,7 @@ bool gpreempt_queue_adopt(struct gpreempt_node *gn);
 void gpreempt_queue_unregister_all(struct gpreempt_node *gn);
 void gpreempt_queue_add_snapshots(struct gpreempt_node *gn);
 const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending);
+u64 gpreempt_queue_pending(const struct gpreempt_queue *gq);
 u64 gpreempt_queue_preempted_ns(const struct gpreempt_queue *gq);
 int gpreempt_queue_walk(gpreempt_queue_fn fn, void *arg);
 
@@ -341,10 +384,13 @@ bool gpreempt_snapshot_matches(const struct gpreempt_queue *gq);
 void gpreempt_snapshot_restore(struct gpreempt_queue *gq);
 
 /* params.c */
-bool gpreempt_params_verify(void);
-void gpreempt_params_get(struct gpreempt_tunables *tun);
-const struct gpreempt_policy_ops *gpreempt_params_policy(void);
-const struct gpreempt_policy_ops *gpreempt_params_find_policy(const char *name, const struct gpreempt_policy_ops *kept);
+void gpreempt_params_init_node(struct gpreempt_node *gn);
+bool gpreempt_params_verify(const struct gpreempt_node *gn);
+void gpreempt_params_get(struct gpreempt_node *gn);
+ssize_t gpreempt_params_show(const struct gpreempt_node *gn, enum gpreempt_tunable which, char *buf);
+int gpreempt_params_store(struct gpreempt_node *gn, enum gpreempt_tunable which, const char *buf);
+int gpreempt_params_store_policy(struct gpreempt_node *gn, const char *buf);
+int gpreempt_params_parse_switch(const char *buf, bool kept, bool *on);
 void gpreempt_params_ready(bool ready);
 
 /* sysfs.c */
@@ -374,7 +420,7 @@ void gpreempt_debugfs_exit(void);
  * @wptr: receives the write pointer
  * @pending: receives what lies between them: packets (AQL) or dwords (PM4)
  *
- * Context: gpreempt_srcu held.
+ * Context: gpreempt_srcu or gpreempt_lock held.
  */
 static inline void gpreempt_queue_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, u64 *pending)
 {

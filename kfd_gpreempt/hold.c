@@ -202,7 +202,7 @@ int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_m
 	struct request request = { .holder = holder, .match = match, .unbounded = unbounded };
 	int r;
 
-	if (!gpreempt_core_enabled())
+	if (!gpreempt_core_enabled(match->gpu_id))
 		return -EOPNOTSUPP;
 	/* All or nothing, as far as one can know. */
 	r = gpreempt_queue_walk(check_one, &request);

@@ -379,7 +379,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	}
 	if (!gn->unsettled_ns)
 		gpreempt_stats_running(gn, now_ns);
-	gpreempt_params_get(&gn->tun);
+	gpreempt_params_get(gn);
 	anew = now_ns - gn->derived_ns >= gn->tun.params.interval_ns;
 	if (anew)
 		gn->derived_ns = now_ns;

@@ -219,7 +219,7 @@ static void register_queue(struct gpreempt_node *gn, struct queue *q, struct mm_
 	gq->policy.priority = gq->kfd_priority;
 	gq->policy.effective_priority = gq->kfd_priority;
 	map_pointers(gq, mm);
-	if (gn->backend->snapshots || gpreempt_params_verify())
+	if (gn->backend->snapshots || gpreempt_params_verify(gn))
 		gq->snapshot = gpreempt_snapshot_alloc(q);
 	gpreempt_procfs_add(q);
 
@@ -353,6 +353,23 @@ int gpreempt_queue_walk(gpreempt_queue_fn fn, void *arg)
 	struct queue_walk walk = { .fn = fn, .arg = arg };
 
 	return gpreempt_core_find_locked(walk_node, &walk);
+}
+
+/**
+ * gpreempt_queue_pending() - what is between a queue's pointers now: a parked monitor does not look
+ * @gq: the queue
+ *
+ * Context: gpreempt_lock held.
+ *
+ * Return: packets (AQL) or dwords (PM4); 0 if the pointers cannot be read
+ */
+u64 gpreempt_queue_pending(const struct gpreempt_queue *gq)
+{
+	u64 rptr, wptr, pending = 0;
+
+	if (gq->sampled)
+		gpreempt_queue_read(gq, &rptr, &wptr, &pending);
+	return pending;
 }
 
 /**
@@ -508,7 +525,7 @@ void gpreempt_queue_unregister_all(struct gpreempt_node *gn)
  * gpreempt_queue_add_snapshots() - give each queue room for a snapshot: it was not needed when it was registered
  * @gn: the node
  *
- * Context: gpreempt_lifecycle held; may sleep.
+ * Context: the node is kept by gpreempt_lifecycle or by a user of one of its files; may sleep.
  */
 void gpreempt_queue_add_snapshots(struct gpreempt_node *gn)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * sysfs.c - /sys/class/kfd/kfd/gpreempt/<gpu_id>/: state and counters of each node, one value per file; all but policy
- * are read-only
+ * sysfs.c - /sys/class/kfd/kfd/gpreempt/<gpu_id>/: state, settings and counters of each node, one value per file
+ *
+ * A store method must not take gpreempt_lifecycle: a node that is removed waits for it. Documentation/ABI/testing has each file.
  */
 #include <linux/kobject.h>
 #include <linux/sysfs.h>
@@ -58,21 +59,31 @@ static ssize_t policy_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 	return sysfs_emit(buf, "%s\n", READ_ONCE(node_of(kobj)->policy_wanted)->name);
 }
 
-/* From the next pass on; what is held and need not be under the new policy is resumed by it. */
 static ssize_t policy_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf, size_t count)
 {
-	struct gpreempt_node *gn = node_of(kobj);
-	const struct gpreempt_policy_ops *ops = gpreempt_params_find_policy(buf, READ_ONCE(gn->policy_wanted));
-
-	if (!ops)
-		return -EINVAL;
-	WRITE_ONCE(gn->policy_wanted, ops);
-	mutex_lock(&gpreempt_lock);
-	gpreempt_core_kick_locked(gn);
-	mutex_unlock(&gpreempt_lock);
-	return count;
+	return gpreempt_params_store_policy(node_of(kobj), buf) ?: count;
 }
 
+static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(node_of(kobj)->wanted));
+}
+
+static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf, size_t count)
+{
+	struct gpreempt_node *gn = node_of(kobj);
+	bool on;
+	int r;
+
+	r = gpreempt_params_parse_switch(buf, READ_ONCE(gn->wanted), &on);
+	if (!r)
+		r = gpreempt_core_enable_node(gn, on);
+	if (r == -EOPNOTSUPP)
+		pr_err("gpreempt: enabled=1: gpu %u cannot be scheduled: %s; kept 0\n", gn->node->id, gn->reason);
+	return r ?: count;
+}
+
+static struct kobj_attribute attr_enabled = __ATTR_RW(enabled);
 static struct kobj_attribute attr_policy = __ATTR_RW(policy);
 #define NODE_ATTR(_name) static struct kobj_attribute attr_##_name = __ATTR_RO(_name)
 NODE_ATTR(state);
@@ -122,6 +133,7 @@ COUNTER_OF(pass_ns_max, latency[GPREEMPT_LATENCY_PASS].max_ns);
 COUNTER_OF(verify_mismatches, failed[GPREEMPT_FAILURE_VERIFY]);
 
 static struct attribute *node_attrs[] = {
+	&attr_enabled.attr,
 	&attr_state.attr,
 	&attr_policy.attr,
 	&attr_backend.attr,
@@ -257,6 +269,64 @@ static struct attribute *latency_attrs[] = {
 	NULL
 };
 
+/**
+ * struct tunable_attribute - a file that shows and sets a tunable of the node
+ * @attr: the file
+ * @which: the tunable
+ */
+struct tunable_attribute {
+	struct kobj_attribute attr;
+	enum gpreempt_tunable which;
+};
+
+static ssize_t tunable_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return gpreempt_params_show(node_of(kobj), container_of(attr, struct tunable_attribute, attr)->which, buf);
+}
+
+static ssize_t tunable_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf, size_t count)
+{
+	return gpreempt_params_store(node_of(kobj), container_of(attr, struct tunable_attribute, attr)->which, buf) ?: count;
+}
+
+#define TUNABLE(_which, _name)							\
+	static struct tunable_attribute tunable_##_name = {			\
+		.attr = __ATTR(_name, 0644, tunable_show, tunable_store),	\
+		.which = GPREEMPT_TUNABLE_##_which,				\
+	}
+TUNABLE(INTERVAL_MS, interval_ms);
+TUNABLE(POLL_US, poll_us);
+TUNABLE(MAX_HOLD_MS, max_hold_ms);
+TUNABLE(RELIEF_MS, relief_ms);
+TUNABLE(BLOCKED_US, blocked_us);
+TUNABLE(OVERHEAD_PCT, overhead_pct);
+TUNABLE(AGING_MS, aging_ms);
+TUNABLE(MIN_RUN_US, min_run_us);
+TUNABLE(RESUME_DELAY_US, resume_delay_us);
+TUNABLE(SLICE_US, slice_us);
+TUNABLE(NICE, nice);
+TUNABLE(TRUST_KFD_PRIORITY, trust_kfd_priority);
+TUNABLE(HW_PRIORITY, hw_priority);
+TUNABLE(VERIFY, verify);
+
+static struct attribute *tunable_attrs[] = {
+	&tunable_interval_ms.attr.attr,
+	&tunable_poll_us.attr.attr,
+	&tunable_max_hold_ms.attr.attr,
+	&tunable_relief_ms.attr.attr,
+	&tunable_blocked_us.attr.attr,
+	&tunable_overhead_pct.attr.attr,
+	&tunable_aging_ms.attr.attr,
+	&tunable_min_run_us.attr.attr,
+	&tunable_resume_delay_us.attr.attr,
+	&tunable_slice_us.attr.attr,
+	&tunable_nice.attr.attr,
+	&tunable_trust_kfd_priority.attr.attr,
+	&tunable_hw_priority.attr.attr,
+	&tunable_verify.attr.attr,
+	NULL
+};
+
 static const struct attribute_group node_group = {
 	.attrs = node_attrs,
 };
@@ -266,8 +336,14 @@ static const struct attribute_group latency_group = {
 	.attrs = latency_attrs,
 };
 
+static const struct attribute_group tunable_group = {
+	.name = "tunables",
+	.attrs = tunable_attrs,
+};
+
 static const struct attribute_group *node_groups[] = {
 	&node_group,
+	&tunable_group,
 	&latency_group,
 	NULL
 };

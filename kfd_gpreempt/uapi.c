@@ -566,7 +566,7 @@ static int do_hint(struct client *client, void *argument)
 	if (!cmd->within_us || cmd->within_us > MAX_HINT_US)
 		return -ERANGE;
 	r = resolve(&cmd->target, &match);
-	if (!r && !gpreempt_core_enabled())
+	if (!r && !gpreempt_core_enabled(match.gpu_id))
 		r = -EOPNOTSUPP;
 	if (!r) {
 		e.until_ns = ktime_get_ns() + (u64)cmd->within_us * NSEC_PER_USEC;
