@@ -20,6 +20,7 @@
  * @holder: the holder
  * @gq: the queue
  * @unbounded: it lasts, whatever gpreempt_max_hold_ms says
+ * @privileged: somebody with CAP_SYS_ADMIN asked for it: others do not end it
  */
 struct hold {
 	struct list_head of_holder;
@@ -27,6 +28,7 @@ struct hold {
 	struct gpreempt_holder *holder;
 	struct gpreempt_queue *gq;
 	bool unbounded;
+	bool privileged;
 };
 
 /* Processes that hold their own queues through /dev/kfd: a queue has one process, so one holder does for all of them. */
@@ -97,7 +99,8 @@ static struct hold *find_locked(const struct gpreempt_holder *holder, const stru
  * @match: which queues
  * @unbounded: of a new hold
  * @found: queues that match
- * @done: queues that are off the device, or whose hold was ended
+ * @done: queues that are off the device, or that were held before this and are not any more
+ * @denied: a hold was left that is not the caller's to end
  */
 struct request {
 	struct gpreempt_holder *holder;
@@ -105,6 +108,7 @@ struct request {
 	bool unbounded;
 	u32 found;
 	u32 done;
+	bool denied;
 };
 
 /* Only a hint: the backend looks again, and whoever waits then waits until the timeout. */
@@ -147,6 +151,7 @@ static int hold_one(struct gpreempt_queue *gq, void *arg)
 		list_add_tail(&hold->of_queue, &gq->holds);
 	}
 	hold->unbounded |= request->unbounded;
+	hold->privileged |= request->match->sees_all;
 	count_holds_locked(gq);
 	return 0;
 }
@@ -193,8 +198,8 @@ static int wait_until_off(struct request *request, u32 timeout_ms)
  *
  * Context: may sleep; no lock of the scheduler held.
  *
- * Return: 0; -ENOENT: there is none; -EBUSY, -EOPNOTSUPP, -EIO, -ENOMEM: nothing is held that was not before; -ETIME, -ERESTARTSYS: not
- * saved yet, the hold stays
+ * Return: 0; -ENOENT: there is none; -EBUSY, -EOPNOTSUPP, -EIO: nothing is held that was not before; -ENOMEM: nothing is held;
+ * -ETIME, -ERESTARTSYS: not saved yet, the hold stays
  */
 int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match, bool unbounded, u32 timeout_ms,
 		  u32 *nr_queues)
@@ -223,21 +228,23 @@ int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_m
 static int unhold_one(struct gpreempt_queue *gq, void *arg)
 {
 	struct request *request = arg;
-	struct hold *hold;
+	struct hold *hold, *next;
+	bool ended = false;
 
 	if (!gpreempt_target_has(request->match, gq))
 		return 0;
 	request->found++;
-	if (!request->holder) {
-		request->done += !list_empty(&gq->holds);
-		gpreempt_hold_forget_locked(gq);
-		return 0;
-	}
-	hold = find_locked(request->holder, gq);
-	if (hold) {
+	list_for_each_entry_safe(hold, next, &gq->holds, of_queue) {
+		if (request->holder && hold->holder != request->holder)
+			continue;
+		if (!request->holder && hold->privileged && !request->match->sees_all) {
+			request->denied = true;
+			continue;
+		}
 		end_hold_locked(hold);
-		request->done++;
+		ended = true;
 	}
+	request->done += ended;
 	return 0;
 }
 
@@ -249,7 +256,7 @@ static int unhold_one(struct gpreempt_queue *gq, void *arg)
  *
  * Context: may sleep; no lock of the scheduler held.
  *
- * Return: 0; -ENOENT: there is no such queue
+ * Return: 0; -ENOENT: there is no such queue; -EPERM: one is still held by somebody with CAP_SYS_ADMIN, whom the caller cannot overrule
  */
 int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match, u32 *nr_queues)
 {
@@ -257,6 +264,8 @@ int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target
 
 	gpreempt_queue_walk(unhold_one, &request);
 	*nr_queues = request.done;
+	if (request.denied)
+		return -EPERM;
 	return request.found ? 0 : -ENOENT;
 }
 

@@ -89,15 +89,16 @@ static void derive_process(struct gpreempt_process *process)
 }
 
 /* What was set from outside; what was set for a queue may be changed meanwhile, and is then derived anew. */
-static void derive_outside(const struct gpreempt_process *process, struct gpreempt_queue *gq,
+static void derive_outside(const struct gpreempt_process *process, struct gpreempt_queue *gq, int nice,
 			   struct gpreempt_policy_queue *derived)
 {
 	const struct gpreempt_setting *setting = &gq->setting;
 	struct gpreempt_policy_queue *pq = &gq->policy;
 	s32 before;
 
-	WRITE_ONCE(gq->source, gpreempt_settings_apply(&process->outside, setting, &derived->priority,
-						       &derived->own_priority, &derived->explicit_priority));
+	WRITE_ONCE(gq->source,
+		   gpreempt_settings_apply(&process->outside, setting, GPREEMPT_PRIORITY_NORMAL - nice, &derived->priority,
+					   &derived->own_priority, &derived->explicit_priority));
 	before = pq->priority;
 	WRITE_ONCE(pq->priority, derived->priority);
 	pq->own_priority = derived->own_priority;
@@ -117,14 +118,15 @@ static void derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_
 	struct gpreempt_process *process = gq->process;
 	/* Others read priorities meanwhile: they see the old one or the new one. */
 	struct gpreempt_policy_queue derived = { 0 };
+	int nice;
 
 	if (process->derived_ns != now_ns)
 		derive_process(process);
 	process->derived_ns = now_ns;
 	gn->policy.changed = true;
-	gpreempt_policy_priority(READ_ONCE(gq->kfd_priority), gn->tun.nice ? process->nice : 0,
-				 READ_ONCE(gq->trusted) || gn->tun.trust, &derived);
-	derive_outside(process, gq, &derived);
+	nice = gn->tun.nice ? process->nice : 0;
+	gpreempt_policy_priority(READ_ONCE(gq->kfd_priority), nice, READ_ONCE(gq->trusted) || gn->tun.trust, &derived);
+	derive_outside(process, gq, nice, &derived);
 	gq->policy.immovable = gpreempt_monitor_obstacle(gq) != GPREEMPT_NR_SKIPS;
 	/* Its queues stay registered until the process is released, which other references may delay. */
 	gq->dead = READ_ONCE(process->pdd->already_dequeued);

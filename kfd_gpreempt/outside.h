@@ -26,7 +26,7 @@ struct task_struct;
 /**
  * struct gpreempt_setting - what was set for a queue, a process or a cgroup
  * @has_priority: @priority is set
- * @privileged: by somebody with CAP_SYS_NICE: others do not get around it
+ * @privileged: by somebody with CAP_SYS_NICE or CAP_SYS_ADMIN: others do not get around it
  * @exempt: never a victim; of a process
  * @priority: logical priority
  * @weight: share under wfq; 0: by priority
@@ -58,7 +58,7 @@ void gpreempt_settings_get(struct task_struct *leader, struct gpreempt_outside *
 int gpreempt_settings_change_process(struct pid *pid, gpreempt_setting_fn change, void *arg);
 int gpreempt_settings_change_cgroup(u64 cgroup_id, gpreempt_setting_fn change, void *arg);
 void gpreempt_settings_exit(void);
-enum gpreempt_source gpreempt_settings_apply(const struct gpreempt_outside *outside, const struct gpreempt_setting *queue,
+enum gpreempt_source gpreempt_settings_apply(const struct gpreempt_outside *outside, const struct gpreempt_setting *queue, s32 cap,
 					     s32 *priority, s32 *own_priority, bool *explicit_priority);
 
 /**

@@ -5,6 +5,7 @@
  * The folder is the driver's and goes with the queue, under p->mutex: nothing here may take that. The files stay when scheduling is
  * switched off, and have no data then.
  */
+#include <linux/capability.h>
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
 
@@ -33,6 +34,9 @@ static ssize_t logical_priority_store(struct gpreempt_queue *gq, const char *buf
 	struct gpreempt_setting *setting = &gq->setting;
 	int priority = 0;
 
+	/* The file is root's, but not every root's: a container's may have been left without rights. */
+	if (!capable(CAP_SYS_NICE))
+		return -EPERM;
 	if (!sysfs_streq(buf, "clear")) {
 		if (kstrtoint(buf, 0, &priority) || priority < GPREEMPT_PRIORITY_MIN || priority > GPREEMPT_PRIORITY_MAX) {
 			pr_err("gpreempt: logical_priority=%.*s is neither a number from %d to %d nor clear; kept %d\n",
@@ -41,7 +45,6 @@ static ssize_t logical_priority_store(struct gpreempt_queue *gq, const char *buf
 			return -EINVAL;
 		}
 	}
-	/* The file is root's. */
 	setting->privileged = true;
 	setting->priority = priority;
 	setting->has_priority = !sysfs_streq(buf, "clear");
@@ -56,7 +59,7 @@ static ssize_t effective_priority_show(const struct gpreempt_queue *gq, char *bu
 
 static ssize_t gpreempt_state_show(const struct gpreempt_queue *gq, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", gpreempt_queue_state(gq, READ_ONCE(gq->policy.pending)));
+	return sysfs_emit(buf, "%s\n", gpreempt_queue_state(gq, gpreempt_queue_pending(gq)));
 }
 
 static ssize_t preempt_count_show(const struct gpreempt_queue *gq, char *buf)
@@ -141,7 +144,7 @@ ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *b
  *
  * Context: sysfs; no lock held; may sleep.
  *
- * Return: @size; -EIO: the file is not ours or read-only; -ENODATA: scheduling is switched off; -EINVAL
+ * Return: @size; -EIO: the file is not ours or read-only; -ENODATA: scheduling is switched off; -EINVAL; -EPERM: without CAP_SYS_NICE
  */
 ssize_t kfd_gpreempt_queue_store(struct kobject *kobj, struct attribute *attr, const char *buf, size_t size)
 {

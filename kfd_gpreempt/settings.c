@@ -210,16 +210,17 @@ void gpreempt_settings_get(struct task_struct *leader, struct gpreempt_outside *
  * gpreempt_settings_apply() - let what was set from outside take the place of what the program asked KFD for
  * @outside: of the process
  * @queue: of the queue
+ * @cap: what a setting of the unprivileged is worth at most
  * @priority: against other processes
  * @own_priority: against queues of the same process
  * @explicit_priority: somebody asked for the priority of this queue
  *
  * Queue outranks process, process outranks cgroup. Nobody gets around what the privileged set by setting something of higher rank: what they
- * may still do is to lower it.
+ * may still do is to lower it. The same holds for a nice value, which its process cannot lower again either.
  *
  * Return: where the priority comes from
  */
-enum gpreempt_source gpreempt_settings_apply(const struct gpreempt_outside *outside, const struct gpreempt_setting *queue,
+enum gpreempt_source gpreempt_settings_apply(const struct gpreempt_outside *outside, const struct gpreempt_setting *queue, s32 cap,
 					     s32 *priority, s32 *own_priority, bool *explicit_priority)
 {
 	const struct {
@@ -231,7 +232,6 @@ enum gpreempt_source gpreempt_settings_apply(const struct gpreempt_outside *outs
 		{ queue, GPREEMPT_SOURCE_QUEUE },
 	};
 	enum gpreempt_source source = GPREEMPT_SOURCE_KFD;
-	s32 cap = GPREEMPT_PRIORITY_MAX;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(ranks); i++) {

@@ -33,11 +33,13 @@
  * @lock: for the creation of @listener
  * @listener: made by the first read() or poll()
  * @holder: what it holds
+ * @ns: pid namespace of whoever opened it, in which events tell pids; referenced
  */
 struct client {
 	struct mutex lock;
 	struct gpreempt_listener *listener;
 	struct gpreempt_holder holder;
+	struct pid_namespace *ns;
 };
 
 /* Targets. */
@@ -261,8 +263,9 @@ static void describe(const struct gpreempt_queue *gq, const struct gpreempt_targ
 	info->pid = task_tgid_nr_ns(gq->process->p->lead_thread, match->viewer_ns);
 	info->gpu_id = gq->gn->node->id;
 	info->queue_id = gq->q->properties.queue_id;
+	info->pending = gpreempt_queue_pending(gq);
 	info->state = READ_ONCE(pq->preempted) ? GPREEMPT_QUEUE_PREEMPTED :
-		      READ_ONCE(pq->pending) || READ_ONCE(pq->waves) ? GPREEMPT_QUEUE_ACTIVE : GPREEMPT_QUEUE_IDLE;
+		      info->pending || gpreempt_queue_waves(gq) > 0 ? GPREEMPT_QUEUE_ACTIVE : GPREEMPT_QUEUE_IDLE;
 	if (READ_ONCE(gq->held))
 		info->flags |= GPREEMPT_QUEUE_HELD;
 	if (READ_ONCE(pq->blocked))
@@ -277,7 +280,6 @@ static void describe(const struct gpreempt_queue *gq, const struct gpreempt_targ
 	info->kfd_priority = READ_ONCE(gq->kfd_priority);
 	info->waves = READ_ONCE(pq->waves_ns) ? READ_ONCE(pq->waves) : ~0U;
 	info->ring_base = gq->q->properties.queue_address;
-	info->pending = READ_ONCE(pq->pending);
 	info->preempt_count = READ_ONCE(gq->preempt_count);
 	info->preempted_us = gpreempt_queue_preempted_ns(gq) / NSEC_PER_USEC;
 	info->weight = READ_ONCE(pq->weight) ?: READ_ONCE(pq->process->weight);
@@ -340,14 +342,14 @@ out:
  * @clear: forget it instead
  * @param: a parameter instead of the priority; -1: none
  * @value: of the parameter
- * @may_raise: the caller has CAP_SYS_NICE
+ * @privileged: the caller has CAP_SYS_NICE or CAP_SYS_ADMIN
  */
 struct setting_change {
 	s32 priority;
 	bool clear;
 	int param;
 	u64 value;
-	bool may_raise;
+	bool privileged;
 };
 
 /* What the privileged set is changed by the privileged only. */
@@ -356,11 +358,11 @@ static int change_setting(struct gpreempt_setting *setting, void *arg)
 	const struct setting_change *change = arg;
 
 	if (change->param < 0) {
-		if (setting->has_priority && setting->privileged && !change->may_raise)
+		if (setting->has_priority && setting->privileged && !change->privileged)
 			return -EPERM;
 		setting->has_priority = !change->clear;
 		setting->priority = change->priority;
-		setting->privileged = change->may_raise && !change->clear;
+		setting->privileged = change->privileged && !change->clear;
 		return 0;
 	}
 	switch (change->param) {
@@ -450,9 +452,10 @@ static int do_set_priority(struct client *client, void *argument)
 		return -EINVAL;
 	if (cmd->priority < GPREEMPT_PRIORITY_MIN || cmd->priority > GPREEMPT_PRIORITY_MAX)
 		return -ERANGE;
-	change.may_raise = capable(CAP_SYS_NICE);
-	if (!change.may_raise && cmd->priority > GPREEMPT_PRIORITY_NORMAL)
+	change.privileged = capable(CAP_SYS_NICE);
+	if (!change.privileged && cmd->priority > GPREEMPT_PRIORITY_NORMAL)
 		return -EPERM;
+	change.privileged = change.privileged || capable(CAP_SYS_ADMIN);
 	return change_target(&cmd->target, &change);
 }
 
@@ -481,8 +484,8 @@ static int do_set_param(struct client *client, void *argument)
 	default:
 		return -EINVAL;
 	}
-	/* A share, a deadline and an exemption are taken from the others. */
-	if (cmd->value && !capable(CAP_SYS_NICE))
+	/* A share, a deadline and an exemption are taken from the others; a small share may have been meant as a limit. */
+	if (!capable(CAP_SYS_NICE))
 		return -EPERM;
 	return change_target(&cmd->target, &change);
 }
@@ -704,8 +707,9 @@ static struct gpreempt_listener *listener_of(struct file *file)
 	struct client *client = file->private_data;
 
 	mutex_lock(&client->lock);
+	/* Its opener's rights: whoever reads may be a program that has more of them and was handed the file as its input. */
 	if (!client->listener)
-		client->listener = gpreempt_listener_create(task_active_pid_ns(current), current_euid(),
+		client->listener = gpreempt_listener_create(client->ns, file->f_cred->euid,
 							    file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN));
 	mutex_unlock(&client->lock);
 	return client->listener;
@@ -736,6 +740,7 @@ static int gpreempt_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	mutex_init(&client->lock);
 	gpreempt_holder_init(&client->holder);
+	client->ns = get_pid_ns(task_active_pid_ns(current));
 	file->private_data = client;
 	return nonseekable_open(inode, file);
 }
@@ -747,6 +752,7 @@ static int gpreempt_release(struct inode *inode, struct file *file)
 	gpreempt_holder_release(&client->holder);
 	if (client->listener)
 		gpreempt_listener_destroy(client->listener);
+	put_pid_ns(client->ns);
 	mutex_destroy(&client->lock);
 	kfree(client);
 	return 0;

@@ -46,7 +46,7 @@ enum gpreempt_feature {
 
 /**
  * enum gpreempt_node_state - what the scheduler does on a node
- * @GPREEMPT_NODE_OFF: switched off (gpreempt_enable=0)
+ * @GPREEMPT_NODE_OFF: switched off (gpreempt_enable=0, or its own file says so)
  * @GPREEMPT_NODE_PARKED: sleeps: no queue could outrank another
  * @GPREEMPT_NODE_IDLE: looks every gpreempt_interval_ms
  * @GPREEMPT_NODE_POLLING: looks every gpreempt_poll_us
@@ -215,8 +215,10 @@ enum gpreempt_scope {
  * @cgroup_fd: a directory of the cgroup v2 file system
  * @reserved: 0
  *
- * Errors: ESRCH (no such process, or not one of KFD's), ENODEV (no such node), ENOENT (no such queue), EBADF (not a cgroup),
- * EACCES (another user's, without CAP_SYS_ADMIN).
+ * Errors: EINVAL (a scope that does not exist or that the command does not take, a member set that the scope does not use, a negative
+ * pid, a queue without gpu_id); ESRCH (no such process in the caller's namespace; a thread that is no leader); ENODEV (no such node);
+ * ENOENT (no such queue under scheduling); EBADF (not a directory of the cgroup v2 file system); EACCES (another user's process, without
+ * CAP_SYS_ADMIN). Whose a process is, its effective user id says.
  */
 struct gpreempt_target {
 	__u32 scope;
@@ -255,10 +257,13 @@ struct gpreempt_list {
  * @reserved: 0
  *
  * Of a process it stays until cleared or until the process ends; children do not inherit it. Of a cgroup it stays until cleared or until
- * the cgroup goes, and holds for whoever is in it. A process need not have queues yet.
+ * the cgroup goes, and holds for whoever is in it. A process need not have queues yet; its @target.gpu_id is 0.
  *
- * Errors: those of the target; ERANGE (out of bounds); EPERM (above GPREEMPT_PRIORITY_NORMAL, or above what it is
- * now, without CAP_SYS_NICE; a cgroup's without CAP_SYS_ADMIN); ENOMEM.
+ * What was set without CAP_SYS_NICE and CAP_SYS_ADMIN is worth no more than what somebody with one of them set at a lower rank, and no more
+ * than GPREEMPT_PRIORITY_NORMAL less the nice value: it is a way to yield.
+ *
+ * Errors: those of the target; ERANGE (out of bounds); EPERM (above GPREEMPT_PRIORITY_NORMAL without CAP_SYS_NICE; a change of what somebody
+ * with CAP_SYS_NICE or CAP_SYS_ADMIN set, without either; a cgroup's without CAP_SYS_ADMIN); ENOMEM.
  */
 struct gpreempt_priority {
 	struct gpreempt_target target;
@@ -271,7 +276,7 @@ struct gpreempt_priority {
  * enum gpreempt_param - parameters of policies, of a queue or a process
  * @GPREEMPT_PARAM_WEIGHT: share under "wfq", 1..10000; 0: by priority
  * @GPREEMPT_PARAM_DEADLINE_US: relative deadline under "edf", up to an hour; 0: none
- * @GPREEMPT_PARAM_EXEMPT: 1: never a victim; of a process only; needs CAP_SYS_NICE. 0: like everybody
+ * @GPREEMPT_PARAM_EXEMPT: 1: never a victim; of a process only. 0: like everybody
  */
 enum gpreempt_param {
 	GPREEMPT_PARAM_WEIGHT,
@@ -287,7 +292,7 @@ enum gpreempt_param {
  * @value: in: in the parameter's unit and bounds
  * @reserved: 0
  *
- * Errors: those of the target; ERANGE (out of bounds); EPERM (a privilege that the parameter asks for).
+ * Errors: those of the target; ERANGE (out of bounds); EPERM (without CAP_SYS_NICE); ENOMEM.
  */
 struct gpreempt_set_param {
 	struct gpreempt_target target;
@@ -305,18 +310,21 @@ struct gpreempt_set_param {
  * @target: in: a queue or a process
  * @timeout_ms: in: PREEMPT: how long to wait until the state is saved; 0: the driver's own timeout. RESUME: 0
  * @flags: in: PREEMPT: GPREEMPT_HOLD_UNBOUNDED: not bounded by gpreempt_max_hold_ms; needs CAP_SYS_ADMIN.
- *	RESUME: GPREEMPT_HOLD_EVERYBODYS: end the holds of all descriptors, not only of this one
+ *	RESUME: GPREEMPT_HOLD_EVERYBODYS: end the holds of all descriptors and those made through /dev/kfd, not only of this one
  * @nr_queues: out: queues that are off the device on behalf of this descriptor (PREEMPT), or that were given back (RESUME)
  * @reserved1: 0
  * @reserved: 0
  *
  * PREEMPT returns when the state of every queue is saved. Holds belong to the descriptor: one each per queue, however often it is asked
- * for; they end with RESUME, with close(), and after gpreempt_max_hold_ms. A queue runs again when nobody holds it
- * and its priority allows.
+ * for. They end with RESUME, with the last close() of the descriptor, also by SIGKILL, with the queue, and when scheduling is switched
+ * off. A queue with work that was held for gpreempt_max_hold_ms runs for gpreempt_relief_ms all the same, then the hold counts again, unless
+ * it is unbounded. A queue runs again when nobody holds it and its priority allows.
  *
- * Errors: those of the target; EBUSY (the driver does not let a queue go now: debugger, cooperative groups, reset);
- * EOPNOTSUPP (the node cannot preempt, or scheduling is switched off); ETIME (not saved in time; the hold stays, and the state is saved
- * when it is); EINTR (a signal; as ETIME); EIO (the device is being reset); EPERM (GPREEMPT_HOLD_UNBOUNDED).
+ * Errors: those of the target; EBUSY (the driver does not let a queue go now: debugger, cooperative groups, reset of one of its queues);
+ * EOPNOTSUPP (the node cannot preempt or gave up, or scheduling is switched off); ETIME (not saved in time; the hold stays, and the state
+ * is saved when it is); EINTR (a signal; as ETIME); EIO (the device is suspended or being reset); ENOMEM (nothing is held); EPERM
+ * (GPREEMPT_HOLD_UNBOUNDED without CAP_SYS_ADMIN; GPREEMPT_HOLD_EVERYBODYS, and somebody with CAP_SYS_ADMIN holds one: the others' holds
+ * were ended).
  */
 struct gpreempt_hold {
 	struct gpreempt_target target;
@@ -335,7 +343,7 @@ struct gpreempt_hold {
  * @flags: in: 0
  * @reserved: 0
  *
- * Errors: those of the target; ERANGE (@within_us); EOPNOTSUPP (as for holds).
+ * Errors: those of the target; ERANGE (@within_us); EOPNOTSUPP (scheduling is switched off).
  */
 struct gpreempt_hint {
 	struct gpreempt_target target;
@@ -365,15 +373,17 @@ enum gpreempt_event_type {
  * @time_ns: CLOCK_MONOTONIC
  * @type: &enum gpreempt_event_type
  * @missed: events lost before this one because nobody read them
- * @pid: its process in the reader's namespace; 0 for a node
+ * @pid: its process in the namespace of who opened the descriptor; 0 for a node
  * @gpu_id: its node
  * @queue_id: KFD's number of the queue; ~0 for a node
  * @priority: its logical priority
  * @value: by type
  * @reserved: 0
  *
- * A descriptor gets the events of queues that GPREEMPT_IOC_LIST would show it with GPREEMPT_SCOPE_ALL, from its first read() or poll() on.
- * read() of less than a record fails with EINVAL.
+ * A descriptor gets the events of queues that GPREEMPT_IOC_LIST would show to who opened it with GPREEMPT_SCOPE_ALL, and those of nodes, from
+ * its first read() or poll() on. It keeps 1024 of them unread, then new ones are lost. read() waits for the first, unless O_NONBLOCK.
+ *
+ * Errors of read(): EINVAL (less than a record), EAGAIN, EINTR, EFAULT, ENOMEM.
  */
 struct gpreempt_event {
 	__u64 time_ns;
