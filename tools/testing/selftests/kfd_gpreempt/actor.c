@@ -237,16 +237,25 @@ void actor_kill_all(void)
 		actor_kill(actors[i]);
 }
 
-void actor_forget_all(void)
+void actor_forget(struct actor *a)
 {
 	int i;
 
+	actor_kill(a);
+	for (i = 0; actors[i] != a; i++)
+		;
+	munmap(a->arena, arena_sizes[i]);
+	munmap(a, sizeof(*a));
+	nr_actors--;
+	actors[i] = actors[nr_actors];
+	arena_sizes[i] = arena_sizes[nr_actors];
+}
+
+void actor_forget_all(void)
+{
 	actor_kill_all();
-	for (i = 0; i < nr_actors; i++) {
-		munmap(actors[i]->arena, arena_sizes[i]);
-		munmap(actors[i], sizeof(*actors[i]));
-	}
-	nr_actors = 0;
+	while (nr_actors)
+		actor_forget(actors[nr_actors - 1]);
 }
 
 /* ---- the usual calls ---- */

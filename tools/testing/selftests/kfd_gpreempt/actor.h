@@ -70,7 +70,9 @@ int actor_stop(struct actor *a);
 void actor_kill(struct actor *a);
 /* Ends whatever is left of all actors: for teardown. */
 void actor_kill_all(void);
-/* Forgets all actors and unmaps their memory. */
+/* Ends one, forgets it and unmaps its memory. */
+void actor_forget(struct actor *a);
+/* The same with all. */
 void actor_forget_all(void);
 
 /* Calls: begin and end may lie apart, so that several actors work at the same time. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/klog.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -362,6 +363,34 @@ int64_t kfd_proc_stat(int pid, uint32_t gpu_id, const char *name)
 
 	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/stats_%u/%s", pid, gpu_id, name);
 	return read_text(path, text, sizeof(text)) < 0 ? -1 : strtoll(text, NULL, 10);
+}
+
+long kfd_ioctl_32bit(int fd, unsigned int request, void *argument)
+{
+#ifdef __x86_64__
+	long r = 54;	/* __NR_ioctl of i386 */
+
+	__asm__ volatile("int $0x80" : "+a"(r) : "b"((long)fd), "c"((unsigned long)request), "d"(argument)
+			 : "memory", "r8", "r9", "r10", "r11");
+	return (int)r;
+#else
+	return -ENOSYS;
+#endif
+}
+
+static char kernel_log[1 << 20];
+
+size_t kfd_log_size(void)
+{
+	int n = klogctl(3 /* read all */, kernel_log, sizeof(kernel_log) - 1);
+
+	kernel_log[n < 0 ? 0 : n] = '\0';
+	return n < 0 ? 0 : (size_t)n;
+}
+
+const char *kfd_log_since(size_t since)
+{
+	return kfd_log_size() > since ? kernel_log + since : "";
 }
 
 uint32_t kfd_first_gpu_id(void)

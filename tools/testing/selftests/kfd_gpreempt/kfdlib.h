@@ -312,6 +312,9 @@ int kfd_vgpu_param_set(const char *name, int64_t value);	/* /sys/module/vgpu/par
 int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max);		/* /sys/kernel/debug/vgpu/cus; how many, negative errno */
 int kfd_vgpu_set(const char *name, int64_t value);		/* a file of /sys/kernel/debug/vgpu, say fault/unmap_lost */
 int64_t kfd_vgpu_get(const char *name);
+long kfd_ioctl_32bit(int fd, unsigned int request, void *argument);	/* as a 32-bit program makes it; @argument below 4 GiB */
+size_t kfd_log_size(void);					/* of the kernel log, in bytes */
+const char *kfd_log_since(size_t since);			/* what was added after the first @since bytes; until the next call */
 uint32_t kfd_first_gpu_id(void);				/* 0 = none */
 int kfd_first_render_minor(void);				/* -1 = none */
 int64_t kfd_proc_stat(int pid, uint32_t gpu_id, const char *name);	/* /sys/class/kfd/kfd/proc/<pid>/stats_<gpu_id>/ */

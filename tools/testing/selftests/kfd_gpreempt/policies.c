@@ -5,7 +5,6 @@
  * Assertions are about order, counters and work items. Where shares or times are compared, then within one run on the
  * same device: meaningful in virtual time (the VM's --icount).
  */
-#include <sys/klog.h>
 
 #include "kselftest_harness.h"
 
@@ -288,19 +287,9 @@ TEST_F_TIMEOUT(policies, opt_out_process_is_never_a_victim, 120)
 
 /* ---- settings ---- */
 
-static char kernel_log[1 << 20];
-
-static size_t read_kernel_log(void)
-{
-	int n = klogctl(3 /* read all */, kernel_log, sizeof(kernel_log) - 1);
-
-	kernel_log[n < 0 ? 0 : n] = '\0';
-	return n < 0 ? 0 : (size_t)n;
-}
-
 static bool is_logged(const char *text, size_t since)
 {
-	return read_kernel_log() > since && strstr(kernel_log + since, text);
+	return strstr(kfd_log_since(since), text);
 }
 
 static bool node_policy_is(const char *name)
@@ -319,13 +308,13 @@ static bool default_policy_is(const char *name)
 
 TEST_F(policies, unknown_policy_is_refused)
 {
-	size_t said = read_kernel_log();
+	size_t said = kfd_log_size();
 
 	EXPECT_EQ(-EINVAL, kfd_param_set_text("gpreempt_policy", "cfs"));
 	EXPECT_TRUE(is_logged("gpreempt: policy=cfs is none of hpf, wfq, edf; kept hpf", said));
 	EXPECT_TRUE(default_policy_is("hpf"));
 	EXPECT_EQ(0, kfd_gpreempt_set_text(kfd_first_gpu_id(), "policy", "wfq\n"));
-	said = read_kernel_log();
+	said = kfd_log_size();
 	EXPECT_EQ(-EINVAL, kfd_gpreempt_set_text(kfd_first_gpu_id(), "policy", "lottery\n"));
 	EXPECT_TRUE(is_logged("gpreempt: policy=lottery is none of hpf, wfq, edf; kept wfq", said));
 	EXPECT_TRUE(node_policy_is("wfq"));
@@ -353,7 +342,7 @@ TEST_F(policies, new_tunables_have_ranges)
 	size_t i, said;
 
 	for (i = 0; i < sizeof(tunables) / sizeof(tunables[0]); i++) {
-		said = read_kernel_log();
+		said = kfd_log_size();
 		EXPECT_EQ(-EINVAL, kfd_param_set_text(tunables[i].name, tunables[i].bad))
 			TH_LOG("%s accepted %s", tunables[i].name, tunables[i].bad);
 		EXPECT_TRUE(is_logged(tunables[i].message, said)) TH_LOG("not said: %s", tunables[i].message);

@@ -5,7 +5,6 @@
  * Assertions are about order, counters and work items. Only high_waiting_on_low_completes compares times: of two
  * runs on the same device, meaningful in virtual time (the VM's --icount).
  */
-#include <sys/klog.h>
 
 #include "kselftest_harness.h"
 
@@ -623,23 +622,13 @@ FIXTURE_TEARDOWN(settings)
 	kfd_param_set("gpreempt_enable", 0);
 }
 
-static char kernel_log[1 << 20];
-
-static size_t read_kernel_log(void)
-{
-	int n = klogctl(3 /* read all */, kernel_log, sizeof(kernel_log) - 1);
-
-	kernel_log[n < 0 ? 0 : n] = '\0';
-	return n < 0 ? 0 : (size_t)n;
-}
-
 /* "gpreempt: poll_us=5 is below 50; kept 200" */
 static bool refusal_is_logged(const char *parameter, const char *value, size_t since)
 {
 	char text[96];
 
 	snprintf(text, sizeof(text), "gpreempt: %s=%s ", parameter + strlen("gpreempt_"), value);
-	return read_kernel_log() > since && strstr(kernel_log + since, text);
+	return strstr(kfd_log_since(since), text);
 }
 
 TEST_F(settings, bad_values_are_refused_and_said)
@@ -667,7 +656,7 @@ TEST_F(settings, bad_values_are_refused_and_said)
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		int64_t before = kfd_param_get(bad[i].name);
 
-		said = read_kernel_log();
+		said = kfd_log_size();
 		EXPECT_GT(0, kfd_param_set_text(bad[i].name, bad[i].value))
 			TH_LOG("%s accepted %s", bad[i].name, bad[i].value);
 		EXPECT_EQ(before, kfd_param_get(bad[i].name))

@@ -8,91 +8,39 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
 
-#include "fixture.h"
-#include "gpreempt.h"
-
-#define NOBODY	65534
+#include "outside.h"
 
 FIXTURE(uapi) {
-	BEFORE_TEST;
-	struct gpreempt *g;
-	uint32_t gpu_id;
-	int fd;
+	OUTSIDE;
 };
 
 FIXTURE_SETUP(uapi)
 {
-	SETUP_SCHEDULER(NULL, 0);
-	ASSERT_EQ(0, gpreempt_open(&self->g));
-	self->fd = gpreempt_fd(self->g);
-	self->gpu_id = kfd_first_gpu_id();
+	SETUP_OUTSIDE();
 }
 
 FIXTURE_TEARDOWN(uapi)
 {
-	gpreempt_close(self->g);
-	actor_forget_all();
-	EXPECT_NOTHING_LEFT();
-	scheduler_off();
+	TEARDOWN_OUTSIDE();
 }
 
-/* A process with one queue and @launches grids of @waves waves that each run @steps of @step_ns. */
-static struct actor *worker(struct __test_metadata *_metadata, uint32_t launches, uint32_t waves, uint32_t steps, uint64_t step_ns)
+/* The end of a page of zeroes; nothing is mapped after it. */
+static void *page_end(void)
 {
-	struct actor *a = actor_start(0, ARENA);
+	static uint8_t *pages;
 
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(a, launches, waves, steps, step_ns));
-	return a;
-}
-
-static struct gpreempt_target process_of(const struct actor *a)
-{
-	return gpreempt_target_process(a->pid, 0);
-}
-
-static struct gpreempt_target queue_of(const struct actor *a)
-{
-	return gpreempt_target_queue(a->pid, a->client.gpu_id, a->queue[0].id);
-}
-
-static int one_queue(struct gpreempt *g, const struct actor *a, struct gpreempt_queue_info *info)
-{
-	struct gpreempt_target target = queue_of(a);
-	struct gpreempt_queue_info *queues;
-	int nr = gpreempt_list_queues(g, &target, &queues);
-
-	if (nr > 0)
-		*info = queues[0];
-	free(queues);
-	return nr;
-}
-
-/* A change counts from the next pass. */
-static int wait_priority(struct gpreempt *g, const struct actor *a, int priority)
-{
-	uint64_t deadline = kfd_now_ns() + LONG;
-	struct gpreempt_queue_info info;
-
-	do {
-		if (one_queue(g, a, &info) == 1 && info.logical_priority == priority)
-			return 0;
-		kfd_sleep_ns(MS);
-	} while (kfd_now_ns() < deadline);
-	return -ETIME;
-}
-
-static int raw(int fd, unsigned long request, void *argument)
-{
-	return ioctl(fd, request, argument) < 0 ? -errno : 0;
+	if (!pages) {
+		pages = mmap(NULL, 2 * KFD_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		munmap(pages + KFD_PAGE_BYTES, KFD_PAGE_BYTES);
+	}
+	memset(pages, 0, KFD_PAGE_BYTES);
+	return pages + KFD_PAGE_BYTES;
 }
 
 TEST_F(uapi, info_names_the_node)
@@ -125,17 +73,95 @@ TEST_F(uapi, dirty_input_is_refused_everywhere)
 		{ GPREEMPT_IOC_HINT, sizeof(struct gpreempt_hint) },
 	};
 	uint8_t buffer[256];
-	size_t i;
+	size_t i, at;
 
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		/* The last members of each structure are reserved. */
+		/* The last 16 bytes of each structure are reserved. */
+		for (at = commands[i].size - 16; at < commands[i].size; at++) {
+			memset(buffer, 0, sizeof(buffer));
+			buffer[at] = 1;
+			EXPECT_EQ(-EINVAL, raw(self->fd, commands[i].request, buffer)) TH_LOG("command %zu, byte %zu", i, at);
+		}
 		memset(buffer, 0, sizeof(buffer));
-		buffer[commands[i].size - 1] = 1;
-		EXPECT_EQ(-EINVAL, raw(self->fd, commands[i].request, buffer)) TH_LOG("command %zu", i);
 		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].request, NULL)) TH_LOG("command %zu", i);
 		/* Another size is another command. */
 		EXPECT_EQ(-ENOTTY, raw(self->fd, commands[i].request + (8 << _IOC_SIZESHIFT), buffer)) TH_LOG("command %zu", i);
+		EXPECT_EQ(-ENOTTY, raw(self->fd, commands[i].request - (8 << _IOC_SIZESHIFT), buffer)) TH_LOG("command %zu", i);
+		/* The end of the structure where nothing is mapped. */
+		EXPECT_EQ(-EFAULT, raw(self->fd, commands[i].request, page_end() - commands[i].size + 1)) TH_LOG("command %zu", i);
 	}
+	EXPECT_EQ(-ENOTTY, raw(self->fd, _IOWR('Y', 0x07, struct gpreempt_hint), buffer));
+}
+
+/* Flags that are not defined, and members that are the kernel's to fill. */
+TEST_F(uapi, what_is_not_defined_is_refused)
+{
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct gpreempt_target process = process_of(a);
+	struct gpreempt_set_param param = { .target = process, .flags = 1 };
+	struct gpreempt_hint hint = { .target = process, .within_us = 1000, .flags = 1 };
+	struct gpreempt_list list = { .target = process, .flags = 1 };
+	struct gpreempt_priority priority = { .target = process, .flags = 2 };
+	struct gpreempt_info info = { .flags = 1 };
+	struct gpreempt_hold hold = { .target = process, .flags = 4 };
+
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_INFO, &info));
+	info = (struct gpreempt_info){ .abi_version = 1 };
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_INFO, &info));
+	info = (struct gpreempt_info){ .features = 1 };
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_INFO, &info));
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_LIST, &list));
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_SET_PARAM, &param));
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_HINT, &hint));
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_SET_PRIORITY, &priority));
+	/* To clear is not to set. */
+	priority = (struct gpreempt_priority){ .target = process, .flags = GPREEMPT_PRIORITY_CLEAR, .priority = 1 };
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_SET_PRIORITY, &priority));
+	/* A process's priority is the same on all nodes; everybody has none. */
+	priority = (struct gpreempt_priority){ .target = process };
+	priority.target.gpu_id = self->gpu_id;
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_SET_PRIORITY, &priority));
+	priority.target = gpreempt_target_all();
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_SET_PRIORITY, &priority));
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_PREEMPT, &hold));
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_RESUME, &hold));
+	hold = (struct gpreempt_hold){ .target = process, .nr_queues = 1 };
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_PREEMPT, &hold));
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_RESUME, &hold));
+	hold = (struct gpreempt_hold){ .target = process, .reserved1 = 1 };
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_PREEMPT, &hold));
+	hold = (struct gpreempt_hold){ .target = process, .timeout_ms = 1 };
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_RESUME, &hold));
+	hint.flags = 0;
+	hint.target = gpreempt_target_all();
+	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_HINT, &hint));
+}
+
+/* A length is no promise, and no reason to allocate. */
+TEST_F(uapi, huge_counts_do_no_harm)
+{
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct gpreempt_node_info *nodes = page_end() - sizeof(*nodes);
+	struct gpreempt_queue_info *queue = page_end() - sizeof(*queue);
+	struct gpreempt_info info = { .nodes = (uintptr_t)nodes, .nr_nodes = ~0U };
+	struct gpreempt_list list = { .target = process_of(a), .queues = (uintptr_t)queue, .nr_queues = ~0U };
+
+	EXPECT_EQ(0, raw(self->fd, GPREEMPT_IOC_INFO, &info));
+	EXPECT_EQ(1, info.nr_nodes);
+	EXPECT_EQ(self->gpu_id, nodes->gpu_id);
+	EXPECT_EQ(0, raw(self->fd, GPREEMPT_IOC_LIST, &list));
+	EXPECT_EQ(1, list.nr_queues);
+	EXPECT_EQ(a->queue[0].id, queue->queue_id);
+	/* What does not fit is not written. */
+	list.queues = (uintptr_t)queue + 8;
+	EXPECT_EQ(-EFAULT, raw(self->fd, GPREEMPT_IOC_LIST, &list));
+	list.queues = ~0ull;
+	list.nr_queues = 1;
+	EXPECT_EQ(-EFAULT, raw(self->fd, GPREEMPT_IOC_LIST, &list));
+	list.queues = 0;
+	list.nr_queues = 0;
+	EXPECT_EQ(0, raw(self->fd, GPREEMPT_IOC_LIST, &list));
+	EXPECT_EQ(1, list.nr_queues);
 }
 
 TEST_F(uapi, targets_are_checked)
@@ -194,6 +220,22 @@ TEST_F(uapi, list_shows_queues_and_finds_them_by_ring)
 	EXPECT_EQ(-EFAULT, raw(self->fd, GPREEMPT_IOC_LIST, &cmd));
 }
 
+/* Nobody could outrank it, so the monitor is parked and has not seen its work. */
+TEST_F(uapi, a_lone_busy_queue_is_seen_at_work)
+{
+	struct actor *a = worker(_metadata, 3, self->slots, 20, 5 * MS);
+	struct gpreempt_queue_info info;
+
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 3, KFD_PACKET_BARRIER));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	ASSERT_EQ(1, one_queue(self->g, a, &info));
+	EXPECT_EQ(GPREEMPT_QUEUE_ACTIVE, info.state);
+	EXPECT_LE(1, info.pending);
+	EXPECT_GE(3, info.pending);
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_EXACTLY_ONCE(a, 3 * self->slots * 20);
+}
+
 TEST_F(uapi, priority_of_higher_rank_wins)
 {
 	struct actor *a = worker(_metadata, 1, 1, 1, MS);
@@ -216,43 +258,6 @@ TEST_F(uapi, priority_of_higher_rank_wins)
 
 	EXPECT_EQ(-ERANGE, gpreempt_set_priority(self->g, &process, 1024));
 	EXPECT_EQ(-ERANGE, gpreempt_set_priority(self->g, &process, -1024));
-}
-
-/* What a cgroup has, its processes have, children that come later included, until it is cleared. */
-TEST_F(uapi, cgroup_priority_is_inherited)
-{
-	struct gpreempt_target target;
-	struct actor *a, *b;
-	char text[32];
-	int fd, procs;
-
-	mkdir("/sys/fs/cgroup", 0755);
-	if (mkdir("/sys/fs/cgroup/gpreempt-test", 0755))
-		SKIP(return, "no cgroup v2 file system at /sys/fs/cgroup");
-	fd = open("/sys/fs/cgroup/gpreempt-test", O_RDONLY | O_DIRECTORY);
-	ASSERT_LE(0, fd);
-	procs = open("/sys/fs/cgroup/gpreempt-test/cgroup.procs", O_WRONLY);
-	ASSERT_LE(0, procs);
-	target = gpreempt_target_cgroup(fd);
-	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, 33));
-	a = worker(_metadata, 1, 1, 1, MS);
-	snprintf(text, sizeof(text), "%d", a->pid);
-	ASSERT_LT(0, write(procs, text, strlen(text)));
-	ASSERT_EQ(0, wait_priority(self->g, a, 33));
-	/* A child of a process in the cgroup is born there. */
-	ASSERT_LT(0, write(procs, "0", 1));
-	b = worker(_metadata, 1, 1, 1, MS);
-	ASSERT_EQ(0, wait_priority(self->g, b, 33));
-	ASSERT_EQ(0, gpreempt_clear_priority(self->g, &target));
-	ASSERT_EQ(0, wait_priority(self->g, a, 7));
-	ASSERT_EQ(0, wait_priority(self->g, b, 7));
-	close(procs);
-	close(fd);
-	actor_forget_all();
-	procs = open("/sys/fs/cgroup/cgroup.procs", O_WRONLY);
-	EXPECT_LT(0, write(procs, "0", 1));
-	close(procs);
-	EXPECT_EQ(0, rmdir("/sys/fs/cgroup/gpreempt-test"));
 }
 
 /* All at KFD priority 7 and nice 0: what is set from outside makes the difference. */
@@ -371,6 +376,57 @@ TEST_F(uapi, holds_are_refused_where_they_cannot_be)
 	EXPECT_EQ(-EOPNOTSUPP, gpreempt_preempt(self->g, &target, 0, 0));
 }
 
+/* The driver does not let a queue go that runs cooperative groups. */
+TEST_F(uapi, immovable_queue_is_busy)
+{
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct gpreempt_target target = queue_of(a);
+
+	if (actor_queue_gws(a, 0, true))
+		SKIP(return, "no global wave sync");
+	EXPECT_EQ(-EBUSY, gpreempt_preempt(self->g, &target, 0, 0));
+	EXPECT_EQ(0, gpreempt_resume(self->g, &target));
+	ASSERT_EQ(0, actor_queue_gws(a, 0, false));
+	EXPECT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
+}
+
+/* Who holds too long is passed over now and then, unless it may hold without bound. */
+TEST_F(uapi, maximum_hold_bounds_explicit_ones)
+{
+	struct actor *a = worker(_metadata, 1, self->slots, 100, 5 * MS);
+	struct gpreempt_target target = queue_of(a);
+	uint64_t progress;
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 50));
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
+	progress = kfd_work_progress(&a->work[0]);
+	EXPECT_EQ(0, actor_wait_progress(a, 0, progress + 1, LONG));
+	EXPECT_FALSE(actor_done(a, 0));
+	ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, GPREEMPT_HOLD_UNBOUNDED));
+	progress = kfd_work_progress(&a->work[0]);
+	kfd_sleep_ns(300 * MS);
+	EXPECT_EQ(progress, kfd_work_progress(&a->work[0]));
+	EXPECT_EQ(1, gpreempt_resume(self->g, &target));
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_EXACTLY_ONCE(a, self->slots * 100);
+}
+
+TEST_F(uapi, hints_are_refused_where_they_cannot_be)
+{
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct gpreempt_target process = process_of(a), queue = queue_of(a), nobody = gpreempt_target_process(0, 0);
+
+	EXPECT_EQ(0, gpreempt_hint(self->g, &queue, 1));
+	EXPECT_EQ(0, gpreempt_hint(self->g, &process, 1000000));
+	queue.queue_id = 4711;
+	EXPECT_EQ(-ENOENT, gpreempt_hint(self->g, &queue, 1));
+	EXPECT_EQ(-ENOENT, gpreempt_hint(self->g, &nobody, 1));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	EXPECT_EQ(-EOPNOTSUPP, gpreempt_hint(self->g, &process, 1));
+}
+
 /* Nobody sees the work that was announced; the device is free all the same, and only for as long as was said. */
 TEST_F(uapi, hint_frees_the_device_for_work_to_come)
 {
@@ -429,6 +485,89 @@ TEST_F(uapi, kfd_commands_hold_ones_own_queues)
 	EXPECT_EXACTLY_ONCE(a, self->slots * 50);
 }
 
+static int64_t actor_childs_ioctl(struct actor *a, const int64_t *args)
+{
+	int status, r;
+	pid_t pid = fork();
+
+	if (!pid) {
+		r = actor_kfd_ioctl(a, args);
+		_exit(r > 0 ? 255 : -r);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
+}
+
+TEST_F(uapi, kfd_commands_are_not_for_whoever_inherits_the_descriptor)
+{
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+
+	EXPECT_EQ(-EBADF, actor_call(a, actor_childs_ioctl, 0, a->queue[0].id, 2, 0));
+	EXPECT_EQ(-EBADF, actor_call(a, actor_childs_ioctl, 1, a->queue[0].id, 0, 0));
+	EXPECT_TRUE(state_is(a, 0, "idle"));
+}
+
+/* Whoever holds its own queue by /dev/kfd may be overruled through the other device. */
+TEST_F(uapi, both_devices_hold_the_same_queue)
+{
+	struct actor *a = worker(_metadata, 1, self->slots, 20, 5 * MS);
+	struct gpreempt_target target = queue_of(a);
+
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_call(a, actor_kfd_ioctl, 0, a->queue[0].id, 2, 0));
+	ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
+	ASSERT_EQ(0, actor_call(a, actor_kfd_ioctl, 1, a->queue[0].id, 0, 0));
+	EXPECT_TRUE(state_is(a, 0, "preempted"));
+	ASSERT_EQ(0, actor_call(a, actor_kfd_ioctl, 0, a->queue[0].id, 2, 0));
+	EXPECT_EQ(1, gpreempt_resume_all(self->g, &target));
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_EXACTLY_ONCE(a, self->slots * 20);
+}
+
+TEST_F(uapi, callers_with_32_bits_say_the_same)
+{
+	struct {
+		struct gpreempt_info info;
+		struct gpreempt_node_info node;
+		struct gpreempt_list list;
+		struct gpreempt_queue_info queue;
+		struct gpreempt_priority priority;
+		struct gpreempt_hold hold;
+	} *low = mmap(NULL, KFD_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	int status;
+	pid_t pid;
+
+	ASSERT_NE(MAP_FAILED, (void *)low);
+	low->info = (struct gpreempt_info){ .nodes = (uintptr_t)&low->node, .nr_nodes = 1 };
+	pid = fork();
+	if (!pid)
+		_exit(kfd_ioctl_32bit(self->fd, GPREEMPT_IOC_INFO, &low->info) ? 1 : 0);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	if (!WIFEXITED(status))
+		SKIP(return, "this kernel runs no 32-bit programs");
+	ASSERT_EQ(0, kfd_ioctl_32bit(self->fd, GPREEMPT_IOC_INFO, &low->info));
+	EXPECT_EQ(GPREEMPT_ABI_VERSION, low->info.abi_version);
+	EXPECT_EQ(self->gpu_id, low->node.gpu_id);
+	low->list = (struct gpreempt_list){ .target = process_of(a), .queues = (uintptr_t)&low->queue, .nr_queues = 1 };
+	ASSERT_EQ(0, kfd_ioctl_32bit(self->fd, GPREEMPT_IOC_LIST, &low->list));
+	EXPECT_EQ(1, low->list.nr_queues);
+	EXPECT_EQ(a->queue[0].id, low->queue.queue_id);
+	EXPECT_EQ((uintptr_t)a->queue[0].ring.ptr, low->queue.ring_base);
+	low->priority = (struct gpreempt_priority){ .target = process_of(a), .priority = -77 };
+	EXPECT_EQ(0, kfd_ioctl_32bit(self->fd, GPREEMPT_IOC_SET_PRIORITY, &low->priority));
+	EXPECT_EQ(0, wait_priority(self->g, a, -77));
+	low->hold = (struct gpreempt_hold){ .target = process_of(a) };
+	EXPECT_EQ(0, kfd_ioctl_32bit(self->fd, GPREEMPT_IOC_PREEMPT, &low->hold));
+	EXPECT_EQ(1, low->hold.nr_queues);
+	low->hold.reserved[1] = 1;
+	EXPECT_EQ(-EINVAL, kfd_ioctl_32bit(self->fd, GPREEMPT_IOC_RESUME, &low->hold));
+	low->hold = (struct gpreempt_hold){ .target = process_of(a) };
+	EXPECT_EQ(0, kfd_ioctl_32bit(self->fd, GPREEMPT_IOC_RESUME, &low->hold));
+	EXPECT_EQ(1, low->hold.nr_queues);
+	munmap(low, KFD_PAGE_BYTES);
+}
+
 /* The same number with another size is another driver's command. */
 TEST_F(uapi, kfd_numbers_of_others_are_left_alone)
 {
@@ -439,87 +578,6 @@ TEST_F(uapi, kfd_numbers_of_others_are_left_alone)
 	EXPECT_EQ(-ENOTTY, raw(fd, _IOWR('K', 0x87, char[24]), buffer));
 	EXPECT_EQ(-ENOTTY, raw(fd, _IOWR('K', 0x88, char[16]), buffer));
 	close(fd);
-}
-
-/* Runs @fn in a process of another user without any rights; its result is an errno. */
-static int as_nobody(int (*fn)(const struct actor *a), const struct actor *a)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (!pid) {
-		if (setgid(NOBODY) || setuid(NOBODY))
-			_exit(255);
-		_exit(-fn(a));
-	}
-	waitpid(pid, &status, 0);
-	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
-}
-
-static struct gpreempt *shared;
-
-static int nobody_lists(const struct actor *a)
-{
-	struct gpreempt_target target = gpreempt_target_all();
-	struct gpreempt_queue_info *queues;
-
-	return gpreempt_list_queues(shared, &target, &queues) ? -E2BIG : 0;
-}
-
-static int nobody_sets(const struct actor *a)
-{
-	struct gpreempt_target target = process_of(a);
-
-	return gpreempt_set_priority(shared, &target, 0);
-}
-
-static int nobody_preempts(const struct actor *a)
-{
-	struct gpreempt_target target = process_of(a);
-
-	return gpreempt_preempt(shared, &target, 0, 0);
-}
-
-static int nobody_raises_itself(const struct actor *a)
-{
-	struct gpreempt_target target = gpreempt_target_process(0, 0);
-	int r;
-
-	r = gpreempt_set_priority(shared, &target, -5);
-	if (r)
-		return r == -EPERM ? -EDOM : r;
-	/* Its own setting it may take back, up to normal. */
-	r = gpreempt_set_priority(shared, &target, 7);
-	return r ? -EDOM : gpreempt_set_priority(shared, &target, 8);
-}
-
-static int nobody_sets_a_cgroup(const struct actor *a)
-{
-	int fd = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY);
-	struct gpreempt_target target = gpreempt_target_cgroup(fd);
-
-	return gpreempt_set_priority(shared, &target, 0);
-}
-
-static int nobody_asks_for_a_weight(const struct actor *a)
-{
-	struct gpreempt_target target = gpreempt_target_process(0, 0);
-
-	return gpreempt_set_param(shared, &target, GPREEMPT_PARAM_WEIGHT, 1000);
-}
-
-TEST_F(uapi, other_users_processes_are_out_of_reach)
-{
-	struct actor *a = worker(_metadata, 1, 1, 1, MS);
-
-	shared = self->g;
-	EXPECT_EQ(0, as_nobody(nobody_lists, a));
-	EXPECT_EQ(-EACCES, as_nobody(nobody_sets, a));
-	EXPECT_EQ(-EACCES, as_nobody(nobody_preempts, a));
-	EXPECT_EQ(-EPERM, as_nobody(nobody_raises_itself, a));
-	EXPECT_EQ(-EPERM, as_nobody(nobody_asks_for_a_weight, a));
-	if (access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0)
-		EXPECT_EQ(-EPERM, as_nobody(nobody_sets_a_cgroup, a));
 }
 
 TEST_F(uapi, params_are_checked)
@@ -568,6 +626,58 @@ TEST_F(uapi, events_tell_what_happens)
 	EXPECT_EXACTLY_ONCE(a, self->slots * 20);
 }
 
+TEST_F(uapi, slow_readers_are_told_what_they_missed)
+{
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct gpreempt_target target = process_of(a);
+	struct gpreempt_event *events = calloc(1100, sizeof(*events));
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
+	int i, queues = 1;
+	uint32_t missed;
+
+	ASSERT_NE(NULL, events);
+	while (queues < 32 && actor_queue(a, KFD_BACKING_GTT, KFD_PRIORITY_NORMAL) >= 0)
+		queues++;
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -1));
+	ASSERT_EQ(0, wait_priority(self->g, a, -1));
+	ASSERT_EQ(0, poll(&pfd, 1, 0));
+	/* One event per queue and change. */
+	for (i = 0; i * queues < 1100; i++) {
+		ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, i));
+		ASSERT_EQ(0, wait_priority(self->g, a, i));
+	}
+	EXPECT_EQ(1024, gpreempt_read_events(self->g, events, 1100));
+	EXPECT_EQ(0, events[0].missed);
+	EXPECT_EQ(0, events[1023].missed);
+	EXPECT_EQ(0, poll(&pfd, 1, 0));
+	/* They are told with the next one; the last pass may still have been telling. */
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -2));
+	ASSERT_EQ(1, poll(&pfd, 1, LONG / MS));
+	ASSERT_LE(1, gpreempt_read_events(self->g, events, 1100));
+	missed = events[0].missed;
+	EXPECT_LE(1, missed);
+	EXPECT_GE(i * queues - 1024, missed);
+	free(events);
+}
+
+TEST_F(uapi, reading_is_refused_as_documented)
+{
+	struct gpreempt_event event;
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct gpreempt_target target = process_of(a);
+	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
+
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
+	EXPECT_EQ(-EAGAIN, gpreempt_read_events(self->g, &event, 1));
+	EXPECT_EQ(-1, read(self->fd, &event, sizeof(event) - 1));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(-1, write(self->fd, &event, sizeof(event)));
+	ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
+	ASSERT_EQ(1, poll(&pfd, 1, LONG / MS));
+	EXPECT_EQ(-1, read(self->fd, page_end(), sizeof(event)));
+	EXPECT_EQ(EFAULT, errno);
+}
+
 static void read_queue_file(const struct actor *a, const char *name, char *buffer, size_t size)
 {
 	char path[160];
@@ -594,6 +704,8 @@ TEST_F(uapi, sysfs_shows_and_sets_a_queues_priority)
 	ASSERT_EQ(0, wait_priority(self->g, a, -42));
 	read_queue_file(a, "logical_priority", text, sizeof(text));
 	EXPECT_STREQ("-42", text);
+	read_queue_file(a, "effective_priority", text, sizeof(text));
+	EXPECT_STREQ("-42", text);
 	read_queue_file(a, "gpreempt_state", text, sizeof(text));
 	EXPECT_STREQ("idle", text);
 	read_queue_file(a, "preempt_count", text, sizeof(text));
@@ -607,7 +719,35 @@ TEST_F(uapi, sysfs_shows_and_sets_a_queues_priority)
 	EXPECT_EQ(EINVAL, errno);
 	ASSERT_EQ(5, write(fd, "clear", 5));
 	ASSERT_EQ(0, wait_priority(self->g, a, 7));
+	EXPECT_EQ(-1, write(fd, "high", 4));
+	EXPECT_EQ(EINVAL, errno);
+	/* Switched off, they know nothing. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	EXPECT_EQ(-1, write(fd, "1", 1));
+	EXPECT_EQ(ENODATA, errno);
 	close(fd);
+}
+
+TEST_F(uapi, sysfs_counts_a_queues_preemptions)
+{
+	struct actor *a = worker(_metadata, 1, self->slots, 20, 5 * MS);
+	struct gpreempt_target target = queue_of(a);
+	char text[64];
+
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	read_queue_file(a, "gpreempt_state", text, sizeof(text));
+	ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
+	read_queue_file(a, "gpreempt_state", text, sizeof(text));
+	EXPECT_STREQ("preempted", text);
+	kfd_sleep_ns(20 * MS);
+	ASSERT_EQ(1, gpreempt_resume(self->g, &target));
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	read_queue_file(a, "preempt_count", text, sizeof(text));
+	EXPECT_STREQ("1", text);
+	read_queue_file(a, "preempted_ms", text, sizeof(text));
+	EXPECT_LE(20, atoi(text));
+	EXPECT_EXACTLY_ONCE(a, self->slots * 20);
 }
 
 TEST_HARNESS_MAIN

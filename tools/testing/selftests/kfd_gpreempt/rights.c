@@ -1,0 +1,707 @@
+// SPDX-License-Identifier: MIT
+/*
+ * rights.c - who may do what through /dev/kfd_gpreempt: users, capabilities, containers, cgroups, pids that are used again
+ *
+ * Needs the scheduler and root. Processes of the user nobody get the descriptor from their parent, as udev's group rights would give it.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+
+#include "outside.h"
+
+#define NOBODY	65534
+
+FIXTURE(rights) {
+	OUTSIDE;
+};
+
+FIXTURE_SETUP(rights)
+{
+	SETUP_OUTSIDE();
+}
+
+FIXTURE_TEARDOWN(rights)
+{
+	TEARDOWN_OUTSIDE();
+}
+
+/* What children and actors use; opened by root. */
+static struct gpreempt *shared;
+
+/* ---- other users ---- */
+
+static bool become_nobody(void)
+{
+	return !setgroups(0, NULL) && !setgid(NOBODY) && !setuid(NOBODY);
+}
+
+/* Runs @fn in a process of another user without any rights; its result is an errno. */
+static int as_nobody(int (*fn)(const struct actor *a), const struct actor *a)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		_exit(become_nobody() ? -fn(a) : 255);
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
+}
+
+static int nobody_lists(const struct actor *a)
+{
+	struct gpreempt_target target = gpreempt_target_all();
+	struct gpreempt_queue_info *queues;
+
+	return gpreempt_list_queues(shared, &target, &queues) ? -E2BIG : 0;
+}
+
+static int nobody_lists_it(const struct actor *a)
+{
+	struct gpreempt_target target = queue_of(a);
+	struct gpreempt_queue_info *queues;
+
+	return gpreempt_list_queues(shared, &target, &queues);
+}
+
+static int nobody_sets(const struct actor *a)
+{
+	struct gpreempt_target target = process_of(a);
+
+	return gpreempt_set_priority(shared, &target, 0);
+}
+
+static int nobody_sets_its_queue(const struct actor *a)
+{
+	struct gpreempt_target target = queue_of(a);
+
+	return gpreempt_set_priority(shared, &target, 0);
+}
+
+static int nobody_preempts(const struct actor *a)
+{
+	struct gpreempt_target target = process_of(a);
+
+	return gpreempt_preempt(shared, &target, 0, 0);
+}
+
+static int nobody_resumes(const struct actor *a)
+{
+	struct gpreempt_target target = process_of(a);
+
+	return gpreempt_resume_all(shared, &target);
+}
+
+static int nobody_hints(const struct actor *a)
+{
+	struct gpreempt_target target = process_of(a);
+
+	return gpreempt_hint(shared, &target, 1000);
+}
+
+static int nobody_raises_itself(const struct actor *a)
+{
+	struct gpreempt_target target = gpreempt_target_process(0, 0);
+	int r;
+
+	r = gpreempt_set_priority(shared, &target, -5);
+	if (r)
+		return r == -EPERM ? -EDOM : r;
+	/* Its own setting it may take back, up to normal. */
+	r = gpreempt_set_priority(shared, &target, 7);
+	return r ? -EDOM : gpreempt_set_priority(shared, &target, 8);
+}
+
+static int nobody_sets_a_cgroup(const struct actor *a)
+{
+	int fd = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY);
+	struct gpreempt_target target = gpreempt_target_cgroup(fd);
+
+	return gpreempt_set_priority(shared, &target, 0);
+}
+
+static int nobody_asks_for_a_weight(const struct actor *a)
+{
+	struct gpreempt_target target = gpreempt_target_process(0, 0);
+
+	return gpreempt_set_param(shared, &target, GPREEMPT_PARAM_WEIGHT, 1000);
+}
+
+/* A small weight may have been given to it as a limit. */
+static int nobody_clears_a_weight(const struct actor *a)
+{
+	struct gpreempt_target target = gpreempt_target_process(0, 0);
+
+	return gpreempt_set_param(shared, &target, GPREEMPT_PARAM_WEIGHT, 0);
+}
+
+static int nobody_asks_for_exemption(const struct actor *a)
+{
+	struct gpreempt_target target = gpreempt_target_process(0, 0);
+
+	return gpreempt_set_param(shared, &target, GPREEMPT_PARAM_EXEMPT, 1);
+}
+
+static int nobody_holds_for_ever(const struct actor *a)
+{
+	struct gpreempt_target target = gpreempt_target_process(0, 0);
+
+	return gpreempt_preempt(shared, &target, 0, GPREEMPT_HOLD_UNBOUNDED);
+}
+
+TEST_F(rights, other_users_processes_are_out_of_reach)
+{
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+
+	shared = self->g;
+	EXPECT_EQ(0, as_nobody(nobody_lists, a));
+	EXPECT_EQ(-EACCES, as_nobody(nobody_lists_it, a));
+	EXPECT_EQ(-EACCES, as_nobody(nobody_sets, a));
+	EXPECT_EQ(-EACCES, as_nobody(nobody_sets_its_queue, a));
+	EXPECT_EQ(-EACCES, as_nobody(nobody_preempts, a));
+	EXPECT_EQ(-EACCES, as_nobody(nobody_resumes, a));
+	EXPECT_EQ(-EACCES, as_nobody(nobody_hints, a));
+}
+
+TEST_F(rights, privileges_are_asked_for)
+{
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+
+	shared = self->g;
+	EXPECT_EQ(-EPERM, as_nobody(nobody_raises_itself, a));
+	EXPECT_EQ(-EPERM, as_nobody(nobody_asks_for_a_weight, a));
+	EXPECT_EQ(-EPERM, as_nobody(nobody_clears_a_weight, a));
+	EXPECT_EQ(-EPERM, as_nobody(nobody_asks_for_exemption, a));
+	EXPECT_EQ(-EPERM, as_nobody(nobody_holds_for_ever, a));
+	if (access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0)
+		EXPECT_EQ(-EPERM, as_nobody(nobody_sets_a_cgroup, a));
+}
+
+/* Calls of an actor about itself; INT64_MIN: clear. */
+static int64_t actor_becomes_nobody(struct actor *a, const int64_t *args)
+{
+	return become_nobody() ? 0 : -EPERM;
+}
+
+static int set_or_clear(const struct gpreempt_target *target, int64_t priority)
+{
+	return priority == INT64_MIN ? gpreempt_clear_priority(shared, target) : gpreempt_set_priority(shared, target, priority);
+}
+
+static int64_t actor_sets_itself(struct actor *a, const int64_t *args)
+{
+	struct gpreempt_target target = gpreempt_target_process(0, 0);
+
+	return set_or_clear(&target, args[0]);
+}
+
+static int64_t actor_sets_its_queue(struct actor *a, const int64_t *args)
+{
+	struct gpreempt_target target = gpreempt_target_queue(0, a->client.gpu_id, a->queue[0].id);
+
+	return set_or_clear(&target, args[0]);
+}
+
+static int wait_source(struct gpreempt *g, const struct actor *a, uint32_t source)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+	struct gpreempt_queue_info info;
+
+	do {
+		if (one_queue(g, a, &info) == 1 && info.source == source)
+			return info.logical_priority;
+		kfd_sleep_ns(MS);
+	} while (kfd_now_ns() < deadline);
+	return GPREEMPT_PRIORITY_MAX + 1;
+}
+
+/* A process whose nice value is 10, of the user nobody, with a queue. */
+static struct actor *nice_nobody(struct __test_metadata *_metadata)
+{
+	struct actor *a = actor_start(LOW_NICE, ARENA);
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_call(a, actor_becomes_nobody, 0, 0, 0, 0));
+	return a;
+}
+
+TEST_F(rights, unprivileged_setting_does_not_undo_nice)
+{
+	struct actor *a;
+
+	shared = self->g;
+	a = nice_nobody(_metadata);
+	ASSERT_EQ(0, wait_priority(self->g, a, 7 - LOW_NICE));
+	EXPECT_EQ(0, actor_call(a, actor_sets_itself, -50, 0, 0, 0));
+	EXPECT_EQ(0, wait_priority(self->g, a, -50));
+	EXPECT_EQ(0, actor_call(a, actor_sets_itself, 7, 0, 0, 0));
+	EXPECT_EQ(0, wait_priority(self->g, a, 7 - LOW_NICE));
+	EXPECT_EQ(0, actor_call(a, actor_sets_its_queue, 7, 0, 0, 0));
+	EXPECT_EQ(7 - LOW_NICE, wait_source(self->g, a, GPREEMPT_SOURCE_QUEUE));
+	/* Where the nice value does not count, it is no limit either. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_nice", 0));
+	EXPECT_EQ(0, wait_priority(self->g, a, 7));
+}
+
+TEST_F(rights, owner_does_not_undo_what_an_administrator_set)
+{
+	struct gpreempt_target target;
+	struct actor *a;
+
+	shared = self->g;
+	a = nice_nobody(_metadata);
+	target = process_of(a);
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, 6));
+	ASSERT_EQ(0, wait_priority(self->g, a, 6));
+	EXPECT_EQ(-EPERM, actor_call(a, actor_sets_itself, 5, 0, 0, 0));
+	EXPECT_EQ(-EPERM, actor_call(a, actor_sets_itself, INT64_MIN, 0, 0, 0));
+	/* A queue's setting outranks its process's, but is worth no more. */
+	EXPECT_EQ(0, actor_call(a, actor_sets_its_queue, 7, 0, 0, 0));
+	EXPECT_EQ(6, wait_source(self->g, a, GPREEMPT_SOURCE_QUEUE));
+	EXPECT_EQ(0, actor_call(a, actor_sets_its_queue, -8, 0, 0, 0));
+	EXPECT_EQ(0, wait_priority(self->g, a, -8));
+	EXPECT_EQ(0, actor_call(a, actor_sets_its_queue, INT64_MIN, 0, 0, 0));
+	EXPECT_EQ(6, wait_source(self->g, a, GPREEMPT_SOURCE_PROCESS));
+	target = queue_of(a);
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, 900));
+	EXPECT_EQ(0, wait_priority(self->g, a, 900));
+	EXPECT_EQ(-EPERM, actor_call(a, actor_sets_its_queue, 0, 0, 0, 0));
+}
+
+static int64_t actor_ends_everybodys_holds(struct actor *a, const int64_t *args)
+{
+	struct gpreempt_target target = gpreempt_target_process(0, 0);
+
+	return gpreempt_resume_all(shared, &target);
+}
+
+static int64_t actor_holds_itself(struct actor *a, const int64_t *args)
+{
+	struct gpreempt_target target = gpreempt_target_process(0, 0);
+
+	return gpreempt_preempt(shared, &target, 0, 0);
+}
+
+TEST_F(rights, owner_does_not_end_an_administrators_hold)
+{
+	struct gpreempt_target target;
+	struct gpreempt_queue_info info;
+	struct actor *a;
+
+	ASSERT_EQ(0, gpreempt_open(&shared));
+	a = nice_nobody(_metadata);
+	target = process_of(a);
+	/* Its own it may hold and give back. */
+	EXPECT_EQ(1, actor_call(a, actor_holds_itself, 0, 0, 0, 0));
+	EXPECT_EQ(1, actor_call(a, actor_ends_everybodys_holds, 0, 0, 0, 0));
+	ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
+	EXPECT_EQ(1, actor_call(a, actor_holds_itself, 0, 0, 0, 0));
+	EXPECT_EQ(-EPERM, actor_call(a, actor_ends_everybodys_holds, 0, 0, 0, 0));
+	ASSERT_EQ(1, one_queue(self->g, a, &info));
+	EXPECT_TRUE(info.flags & GPREEMPT_QUEUE_HELD);
+	/* Only that one is left. */
+	EXPECT_EQ(1, gpreempt_resume(self->g, &target));
+	ASSERT_EQ(1, one_queue(self->g, a, &info));
+	EXPECT_FALSE(info.flags & GPREEMPT_QUEUE_HELD);
+	gpreempt_close(shared);
+}
+
+/* A copy of the device that nobody may open: what is heard through it is what its opener may hear, whoever reads. */
+TEST_F(rights, events_are_those_that_the_opener_may_see)
+{
+	struct gpreempt_target target;
+	struct gpreempt_event events[16];
+	struct pollfd pfd = { .events = POLLIN };
+	struct actor *a, *mine;
+	struct stat st;
+	int i, nr;
+
+	shared = self->g;
+	a = worker(_metadata, 1, 1, 1, MS);
+	mine = nice_nobody(_metadata);
+	ASSERT_EQ(0, wait_priority(self->g, mine, 7 - LOW_NICE));
+	ASSERT_EQ(0, fstat(self->fd, &st));
+	unlink("/tmp/kfd_gpreempt");
+	ASSERT_EQ(0, mknod("/tmp/kfd_gpreempt", S_IFCHR | 0666, st.st_rdev));
+	ASSERT_EQ(0, chmod("/tmp/kfd_gpreempt", 0666));
+	ASSERT_EQ(0, seteuid(NOBODY));
+	pfd.fd = open("/tmp/kfd_gpreempt", O_RDWR | O_NONBLOCK);
+	ASSERT_EQ(0, seteuid(0));
+	unlink("/tmp/kfd_gpreempt");
+	ASSERT_LE(0, pfd.fd);
+	ASSERT_EQ(0, poll(&pfd, 1, 0));
+
+	target = process_of(a);
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -10));
+	ASSERT_EQ(0, wait_priority(self->g, a, -10));
+	target = process_of(mine);
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -20));
+	ASSERT_EQ(0, wait_priority(self->g, mine, -20));
+	ASSERT_EQ(1, poll(&pfd, 1, LONG / MS));
+	nr = read(pfd.fd, events, sizeof(events)) / (int)sizeof(events[0]);
+	ASSERT_LE(1, nr);
+	for (i = 0; i < nr; i++)
+		EXPECT_EQ(mine->pid, events[i].pid);
+	close(pfd.fd);
+}
+
+static bool drop_capability(int which)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data))
+		return false;
+	data[which / 32].effective &= ~(1u << (which % 32));
+	return !syscall(SYS_capset, &header, data);
+}
+
+TEST_F(rights, a_root_without_capabilities_is_a_user)
+{
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct gpreempt_target target = process_of(a);
+	struct gpreempt_queue_info *queues;
+	char path[160];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/queues/%u/logical_priority", a->pid, a->queue[0].id);
+	ASSERT_TRUE(drop_capability(CAP_SYS_NICE));
+	fd = open(path, O_WRONLY);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-1, write(fd, "9", 1));
+	EXPECT_EQ(EPERM, errno);
+	close(fd);
+	EXPECT_EQ(-EPERM, gpreempt_set_priority(self->g, &target, 8));
+	ASSERT_TRUE(drop_capability(CAP_SYS_ADMIN));
+	EXPECT_EQ(0, gpreempt_set_priority(self->g, &target, 5));
+	target = gpreempt_target_all();
+	EXPECT_EQ(1, gpreempt_list_queues(self->g, &target, &queues));
+	free(queues);
+}
+
+/* ---- containers ---- */
+
+static int report[2], go_on[2];
+
+static void say(char c)
+{
+	if (write(report[1], &c, 1) != 1)
+		_exit(254);
+}
+
+static char hear(int fd)
+{
+	char c = 0;
+
+	return read(fd, &c, 1) == 1 ? c : 0;
+}
+
+/* First process of a pid namespace. What it sees and does not see; 0, or where it went wrong. */
+static int container(pid_t outside)
+{
+	struct gpreempt_target all = gpreempt_target_all(), target;
+	struct gpreempt_queue_info *queues;
+	struct gpreempt_event event;
+	struct pollfd pfd = { .events = POLLIN };
+	struct gpreempt *g;
+	struct actor *a;
+
+	if (gpreempt_open(&g))
+		return 1;
+	if (gpreempt_list_queues(g, &all, &queues))
+		return 2;
+	target = gpreempt_target_cgroup(open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY));
+	if (target.cgroup_fd >= 0 && gpreempt_list_queues(g, &target, &queues))
+		return 3;
+	target = gpreempt_target_process(outside, 0);
+	if (gpreempt_set_priority(g, &target, 0) != -ESRCH || gpreempt_preempt(g, &target, 0, 0) != -ESRCH)
+		return 4;
+
+	a = actor_start(0, ARENA);
+	if (!a || actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL))
+		return 5;
+	if (gpreempt_list_queues(g, &all, &queues) != 1 || queues[0].pid != a->pid)
+		return 6;
+	free(queues);
+	pfd.fd = gpreempt_fd(g);
+	if (poll(&pfd, 1, 0))
+		return 7;
+	target = process_of(a);
+	if (gpreempt_preempt(g, &target, 0, 0) != 1 || gpreempt_resume(g, &target) != 1)
+		return 8;
+	if (gpreempt_read_events(g, &event, 1) != 1 || event.pid != a->pid)
+		return 9;
+	say('r');
+	hear(go_on[0]);
+	/* Something happens outside meanwhile. The rest of what happened to its own queue, and nothing else: */
+	while (poll(&pfd, 1, 0) == 1)
+		if (gpreempt_read_events(g, &event, 1) != 1 || event.pid != a->pid)
+			return 10;
+	actor_kill(a);
+	return 0;
+}
+
+TEST_F(rights, a_container_sees_and_touches_its_own_only)
+{
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct gpreempt_target all = gpreempt_target_all(), target = process_of(a);
+	struct gpreempt_queue_info *queues;
+	pid_t pid;
+	int status;
+
+	ASSERT_EQ(0, pipe(report));
+	ASSERT_EQ(0, pipe(go_on));
+	pid = fork();
+	if (!pid) {
+		pid_t first;
+
+		if (unshare(CLONE_NEWPID))
+			_exit(253);
+		first = fork();
+		if (!first)
+			_exit(container(a->pid));
+		waitpid(first, &status, 0);
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 252);
+	}
+	close(report[1]);
+	close(go_on[0]);
+	if (hear(report[0]) == 'r') {
+		/* From outside both are seen, with pids of here. */
+		EXPECT_EQ(2, gpreempt_list_queues(self->g, &all, &queues));
+		EXPECT_NE(queues[0].pid, queues[1].pid);
+		EXPECT_TRUE(queues[0].pid == a->pid || queues[1].pid == a->pid);
+		EXPECT_LT(1, queues[0].pid);
+		EXPECT_LT(1, queues[1].pid);
+		free(queues);
+		EXPECT_EQ(0, gpreempt_set_priority(self->g, &target, -9));
+		EXPECT_EQ(0, wait_priority(self->g, a, -9));
+		EXPECT_EQ(1, write(go_on[1], "g", 1));
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 253)
+		SKIP(return, "no pid namespaces");
+	EXPECT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(0, WEXITSTATUS(status));
+	close(report[0]);
+	close(go_on[1]);
+}
+
+/* All capabilities of a user namespace are none here. */
+TEST_F(rights, root_of_a_container_is_a_user)
+{
+	struct gpreempt_target target = gpreempt_target_process(0, 0);
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		if (unshare(CLONE_NEWUSER))
+			_exit(253);
+		if (gpreempt_set_priority(self->g, &target, 8) != -EPERM)
+			_exit(1);
+		if (gpreempt_set_param(self->g, &target, GPREEMPT_PARAM_EXEMPT, 1) != -EPERM)
+			_exit(2);
+		_exit(gpreempt_set_priority(self->g, &target, 3) ? 3 : 0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 253)
+		SKIP(return, "no user namespaces");
+	EXPECT_EQ(0, status);
+}
+
+/* ---- pids ---- */
+
+static int wait_forgotten(pid_t pid)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d", pid);
+	while (!access(path, F_OK)) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(2 * MS);
+	}
+	return 0;
+}
+
+static bool next_pid(pid_t pid)
+{
+	int fd = open("/proc/sys/kernel/ns_last_pid", O_WRONLY);
+	char text[16];
+	bool done;
+
+	snprintf(text, sizeof(text), "%d", pid - 1);
+	done = fd >= 0 && write(fd, text, strlen(text)) > 0;
+	close(fd);
+	return done;
+}
+
+/* What a process has when nothing is set for it, which a pass has to have found; a queue's own setting shows that one has. */
+static void expect_nothing_set(struct __test_metadata *_metadata, struct gpreempt *g, const struct actor *a)
+{
+	struct gpreempt_target target = queue_of(a);
+
+	ASSERT_EQ(0, gpreempt_set_priority(g, &target, 3));
+	ASSERT_EQ(3, wait_source(g, a, GPREEMPT_SOURCE_QUEUE));
+	ASSERT_EQ(0, gpreempt_clear_priority(g, &target));
+	EXPECT_EQ(7, wait_source(g, a, GPREEMPT_SOURCE_KFD));
+}
+
+TEST_F(rights, a_pid_that_is_used_again_inherits_nothing)
+{
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct gpreempt_target target = process_of(a);
+	pid_t pid = a->pid;
+	int tries;
+
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -100));
+	ASSERT_EQ(0, wait_priority(self->g, a, -100));
+	actor_kill(a);
+	ASSERT_EQ(0, wait_forgotten(pid));
+	EXPECT_EQ(-ESRCH, gpreempt_set_priority(self->g, &target, -100));
+	for (tries = 0; tries < 20 && a->reaped; tries++) {
+		if (!next_pid(pid))
+			SKIP(return, "the next pid cannot be chosen");
+		a = worker(_metadata, 1, 1, 1, MS);
+		if (a->pid != pid)
+			actor_kill(a);
+	}
+	if (a->reaped)
+		SKIP(return, "somebody else gets the pid");
+	expect_nothing_set(_metadata, self->g, a);
+}
+
+/* ---- cgroups ---- */
+
+#define CGROUPS	"/sys/fs/cgroup/"
+
+static bool cgroup_make(const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), CGROUPS "%s", name);
+	return !access(CGROUPS "cgroup.procs", F_OK) && !mkdir(path, 0755);
+}
+
+static int cgroup_remove(const char *name)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+	char path[96];
+
+	snprintf(path, sizeof(path), CGROUPS "%s", name);
+	/* Whoever was killed in it leaves it a little later. */
+	while (rmdir(path)) {
+		if (errno != EBUSY || kfd_now_ns() >= deadline)
+			return -errno;
+		kfd_sleep_ns(MS);
+	}
+	return 0;
+}
+
+static int cgroup_move(const char *name, pid_t pid)
+{
+	char path[96], text[16];
+	int fd, r;
+
+	snprintf(path, sizeof(path), CGROUPS "%s/cgroup.procs", name);
+	snprintf(text, sizeof(text), "%d", pid);
+	fd = open(path, O_WRONLY);
+	r = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+/* INT64_MIN clears. */
+static int cgroup_set(struct gpreempt *g, const char *name, int64_t priority)
+{
+	struct gpreempt_target target;
+	char path[96];
+	int r;
+
+	snprintf(path, sizeof(path), CGROUPS "%s", name);
+	target = gpreempt_target_cgroup(open(path, O_RDONLY | O_DIRECTORY));
+	shared = g;
+	r = set_or_clear(&target, priority);
+	close(target.cgroup_fd);
+	return r;
+}
+
+/* What a cgroup has, its processes have, children that come later included, until it is cleared. */
+TEST_F(rights, cgroup_priority_is_inherited)
+{
+	struct gpreempt_target target;
+	struct gpreempt_queue_info *queues;
+	struct actor *a, *b;
+
+	if (!cgroup_make("gpreempt-test"))
+		SKIP(return, "no cgroup v2 file system at " CGROUPS);
+	ASSERT_EQ(0, cgroup_set(self->g, "gpreempt-test", 33));
+	a = worker(_metadata, 1, 1, 1, MS);
+	ASSERT_EQ(0, cgroup_move("gpreempt-test", a->pid));
+	EXPECT_EQ(0, wait_priority(self->g, a, 33));
+	/* A child of a process in the cgroup is born there. */
+	ASSERT_EQ(0, cgroup_move("gpreempt-test", 0));
+	b = worker(_metadata, 1, 1, 1, MS);
+	ASSERT_EQ(0, cgroup_move("", 0));
+	EXPECT_EQ(0, wait_priority(self->g, b, 33));
+	EXPECT_EQ(33, wait_source(self->g, b, GPREEMPT_SOURCE_CGROUP));
+	target = gpreempt_target_cgroup(open(CGROUPS "gpreempt-test", O_RDONLY | O_DIRECTORY));
+	EXPECT_EQ(2, gpreempt_list_queues(self->g, &target, &queues));
+	free(queues);
+	/* Whoever is moved out has it no more. */
+	ASSERT_EQ(0, cgroup_move("", a->pid));
+	EXPECT_EQ(0, wait_priority(self->g, a, 7));
+	EXPECT_EQ(1, gpreempt_list_queues(self->g, &target, &queues));
+	free(queues);
+	/* A process's own setting outranks it. */
+	target = process_of(b);
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, 1));
+	EXPECT_EQ(0, wait_priority(self->g, b, 1));
+	ASSERT_EQ(0, gpreempt_clear_priority(self->g, &target));
+	EXPECT_EQ(0, wait_priority(self->g, b, 33));
+	ASSERT_EQ(0, cgroup_set(self->g, "gpreempt-test", INT64_MIN));
+	EXPECT_EQ(0, wait_priority(self->g, b, 7));
+	actor_forget_all();
+	EXPECT_EQ(0, cgroup_remove("gpreempt-test"));
+}
+
+TEST_F(rights, nearest_cgroup_counts_and_goes_with_its_setting)
+{
+	struct actor *a;
+
+	if (!cgroup_make("gpreempt-outer"))
+		SKIP(return, "no cgroup v2 file system at " CGROUPS);
+	ASSERT_TRUE(cgroup_make("gpreempt-outer/inner"));
+	ASSERT_EQ(0, cgroup_set(self->g, "gpreempt-outer", 20));
+	a = worker(_metadata, 1, 1, 1, MS);
+	ASSERT_EQ(0, cgroup_move("gpreempt-outer/inner", a->pid));
+	EXPECT_EQ(0, wait_priority(self->g, a, 20));
+	ASSERT_EQ(0, cgroup_set(self->g, "gpreempt-outer/inner", -30));
+	EXPECT_EQ(0, wait_priority(self->g, a, -30));
+	/* It goes while it has a setting; its process has gone up before. */
+	ASSERT_EQ(0, cgroup_move("gpreempt-outer", a->pid));
+	ASSERT_EQ(0, cgroup_remove("gpreempt-outer/inner"));
+	EXPECT_EQ(0, wait_priority(self->g, a, 20));
+	/* One of the same name is another one. */
+	ASSERT_TRUE(cgroup_make("gpreempt-outer/inner"));
+	ASSERT_EQ(0, cgroup_move("gpreempt-outer/inner", a->pid));
+	ASSERT_EQ(0, cgroup_set(self->g, "gpreempt-outer", INT64_MIN));
+	EXPECT_EQ(0, wait_priority(self->g, a, 7));
+	expect_nothing_set(_metadata, self->g, a);
+	actor_forget_all();
+	EXPECT_EQ(0, cgroup_remove("gpreempt-outer/inner"));
+	EXPECT_EQ(0, cgroup_remove("gpreempt-outer"));
+}
+
+TEST_HARNESS_MAIN
