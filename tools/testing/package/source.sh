@@ -136,6 +136,71 @@ w1()
 	! grep -q 'fatal error' "$scratch/w1" || { cat "$scratch/w1"; return 1; }
 }
 
+# undocumented FILE NAME...: fails and tells which of the names no line of the file has as a word
+undocumented()
+{
+	local file=$1 name status=0
+
+	shift
+	[ $# -gt 0 ] || { echo "no names for $file"; return 1; }
+	for name; do
+		grep -qw -- "$name" "$TOP/$file" || { echo "$file: nothing about $name"; status=1; }
+	done
+	return "$status"
+}
+
+# Nodes' files and modes are compared on a running system, by suite uapi.
+documented()
+{
+	local abi=Documentation/ABI/testing header=$TOP/include/uapi/linux/kfd_gpreempt.h parameters status=0
+
+	parameters=$(modinfo -F parm "$built/$AMD/amdgpu/amdgpu.ko" | sed -n 's/^\(gpreempt_[a-z_]*\):.*/\1/p' | sort -u)
+	# shellcheck disable=SC2086 # words
+	undocumented $abi/sysfs-module-amdgpu-gpreempt $parameters || status=1
+	# shellcheck disable=SC2086
+	undocumented README.md $parameters || status=1
+	# shellcheck disable=SC2046
+	undocumented Documentation/design.rst $(echo "$parameters" | sed 's/^gpreempt_//') || status=1
+	# shellcheck disable=SC2046
+	undocumented $abi/sysfs-class-kfd-proc-gpreempt \
+		$(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/procfs.c") || status=1
+	# shellcheck disable=SC2046
+	undocumented $abi/sysfs-class-kfd-gpreempt \
+		$(sed -n 's/^TUNABLE([A-Z_]*, \([a-z_]*\));/\1/p' "$TOP/kfd_gpreempt/sysfs.c") || status=1
+	# shellcheck disable=SC2046
+	undocumented Documentation/uapi.rst $(sed -n 's/^#define AMDKFD_IOC_\([A-Z_]*\).*/AMDKFD_IOC_\1/p' "$header") \
+		$(sed -n 's/^#define GPREEMPT_IOC_\([A-Z_]*\).*/GPREEMPT_IOC_\1/p' "$header") \
+		$(grep -oE '^[[:space:]]*(#define )?GPREEMPT_(SCOPE|PARAM|HOLD)_[A-Z_]*' "$header" | grep -oE 'GPREEMPT_[A-Z_]*' | sort -u) ||
+		status=1
+	return "$status"
+}
+
+# Sizes of structures and places of members, for both widths. One more than it is: no zeroes, which compilers sum up.
+same_layout()
+{
+	local m probe=$scratch/layout.c
+
+	{
+		echo '#include <stddef.h>'
+		echo '#include <linux/kfd_gpreempt.h>'
+		echo 'const unsigned long layout[] = {'
+		sed -n 's/^struct \([a-z_]*\) {$/\1/p' "$TOP/include/uapi/linux/kfd_gpreempt.h" |
+			sed 's/.*/\tsizeof(struct &),/'
+		awk '/^struct [a-z_]+ \{$/ { s = $2 }
+			/^};/ { s = "" }
+			s && /^\t.*;/ { name = $0; sub(/;.*/, "", name); sub(/\[.*/, "", name); sub(/.*[ \t]/, "", name)
+				printf "\toffsetof(struct %s, %s) + 1,\n", s, name }' "$TOP/include/uapi/linux/kfd_gpreempt.h"
+		echo '};'
+	} >"$probe"
+	for m in 32 64; do
+		"${cc:-gcc}" -m$m -ffreestanding -fno-pic -I"$TOP/include/uapi" -isystem "/usr/include/$(uname -m)-linux-gnu" -S \
+			-o "$scratch/layout.$m" "$probe" 2>"$scratch/layout.log" || { cat "$scratch/layout.log"; return 1; }
+		sed -n 's/^[[:space:]]*\.\(long\|quad\)[[:space:]]*//p' "$scratch/layout.$m" >"$scratch/numbers.$m"
+	done
+	[ "$(wc -l <"$scratch/numbers.64")" -gt 50 ] || { echo "too few members"; return 1; }
+	diff "$scratch/numbers.32" "$scratch/numbers.64"
+}
+
 shell_clean()
 {
 	command -v shellcheck >/dev/null || skip "shellcheck is not installed"
@@ -153,13 +218,15 @@ built_now()
 	is "compiler" "$(command -v "$cc" >/dev/null && echo there)" there
 }
 
-plan 8
+plan 10
 tap "checkpatch finds nothing in the scheduler" checkpatch
 tap "checkpatch finds nothing in the hooks" checkpatch_hooks
 tap "kernel-doc finds nothing" kernel_doc
 tap "shellcheck finds nothing" shell_clean
+tap "structures are the same for 32 and 64 bits" same_layout
 must "every source of the scheduler is compiled" built_now
 cc=$(sed -n '1s/^savedcmd_[^ ]* := //p' "${units[0]}" | sed 's/^ccache //; s/ .*//')
+tap "every parameter, file and command is documented" documented
 tap "sparse finds nothing" sparse_clean
 tap "sparse would find a mistake" sparse_sees
 tap "gcc finds nothing with W=1" w1
