@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <term.h>
 #include <unistd.h>
 
 #define REFRESH_S	1.0
@@ -85,7 +86,8 @@ static int draw(struct gpreempt *g, int (*compare)(const void *a, const void *b)
 		free(nodes);
 		return nr;
 	}
-	qsort(queues, nr, sizeof(*queues), compare);
+	if (nr)
+		qsort(queues, nr, sizeof(*queues), compare);
 
 	erase();
 	for (i = 0; i < nr_nodes; i++)
@@ -118,6 +120,17 @@ static int draw(struct gpreempt *g, int (*compare)(const void *a, const void *b)
 	return 0;
 }
 
+/* newterm() finds out by itself, but leaks memory then. */
+static bool is_known_terminal(void)
+{
+	int error;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || setupterm(NULL, STDOUT_FILENO, &error) != OK)
+		return false;
+	del_curterm(cur_term);
+	return true;
+}
+
 int cmd_top(const struct options *o)
 {
 	int (*compare)(const void *a, const void *b) = by_priority;
@@ -129,7 +142,7 @@ int cmd_top(const struct options *o)
 	status = open_scheduler(&g);
 	if (status)
 		return status;
-	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+	if (is_known_terminal())
 		screen = newterm(NULL, stdout, stdin);
 	if (!screen) {
 		gpreempt_close(g);

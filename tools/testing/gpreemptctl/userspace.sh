@@ -5,7 +5,7 @@
 # errors, configuration file, manual pages, completion, what is installed, what is exported. TAP on stdout
 #
 # Builds into $BUILD/gpreemptctl-asan and $BUILD/lib; installs into a scratch folder.
-. "$(dirname "$0")/../package/lib.sh"
+. "$(dirname "$0")/lib.sh"
 
 built=$BUILD/gpreemptctl-asan
 lib=$BUILD/lib
@@ -17,9 +17,7 @@ version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 
 builds_without_warnings()
 {
-	local sanitize="-fsanitize=address,undefined -fno-sanitize-recover=all"
-
-	make -s -C "$TOP/tools/gpreemptctl" O="$built" CFLAGS="-O1 -g -Werror $sanitize"
+	build_ctl "$built" sanitized
 	make -s -C "$TOP/lib" O="$lib" CFLAGS="-O2 -g -Werror"
 }
 
@@ -410,7 +408,7 @@ scripts_are_clean()
 {
 	command -v shellcheck >/dev/null || skip "shellcheck is not installed"
 	cd "$TOP"
-	shellcheck -S warning -x -P tools/testing/package tools/testing/gpreemptctl/*.sh tools/testing/gpreemptctl/guest tools/testing/deps
+	shellcheck -S warning -x -P tools/testing/gpreemptctl -P tools/testing/package tools/testing/gpreemptctl/*.sh tools/testing/gpreemptctl/guest tools/testing/deps
 }
 
 plan 17

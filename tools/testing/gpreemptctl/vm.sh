@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# vm.sh - gpreemptctl against the driver in a VM, then what came out of it: JSON, metrics, screens, the demonstration. TAP on stdout
+# vm.sh [sanitized] - gpreemptctl against the driver in a VM, then what came out of it: JSON, metrics, screens, the demonstration. TAP
 #
-# Builds gpreemptctl into $BUILD/gpreemptctl; what the guest gave is left in $BUILD/gpreemptctl/out.
-. "$(dirname "$0")/../package/lib.sh"
+# Builds gpreemptctl into $BUILD/gpreemptctl, or with address and undefined-behaviour sanitizers into $BUILD/gpreemptctl-asan; what the
+# guest gave is left in out below that.
+. "$(dirname "$0")/lib.sh"
 
 here=$TOP/tools/testing/gpreemptctl
-built=$BUILD/gpreemptctl
+built=$BUILD/gpreemptctl${1:+-asan}
+variant=${1:-}
 out=$built/out
 
 # promtool is Debian's, see tools/testing/deps.
@@ -15,7 +17,7 @@ promtool=$(command -v promtool || echo "$GPREEMPT_CACHE/unpacked/prometheus/usr/
 
 build()
 {
-	make -s -C "$TOP/tools/gpreemptctl" O="$built" "$built/gpreemptctl"
+	build_ctl "$built" "$variant"
 	gcc -O2 -Wall -Wextra -static -o "$built/terminal" "$here/terminal.c" -lutil
 }
 
