@@ -26,7 +26,6 @@
 #define VGPU_SIMDS_PER_CU	4
 #define VGPU_WAVES_PER_SIMD	8
 #define DEBUGFS_TEXT_BYTES	65536u
-#define DISCOVERY_OFFSET	65536u		/* from the end of VRAM */
 #define DISCOVERY_BYTES		10240u		/* what the driver reads */
 
 struct vgpu vgpu;
@@ -569,7 +568,7 @@ static int discovery_write(void)
 	u32 bytes = table ? vgpu_discovery_build(&vgpu.config, table, DISCOVERY_BYTES) : 0;
 
 	if (bytes)
-		memcpy_toio((void __iomem *)vgpu.vram + vgpu.config.vram_bytes - DISCOVERY_OFFSET, table, bytes);
+		memcpy_toio((void __iomem *)vgpu.vram + vgpu.config.vram_bytes - VGPU_DISCOVERY_OFFSET, table, bytes);
 	kfree(table);
 	return bytes ? 0 : -ENOMEM;
 }

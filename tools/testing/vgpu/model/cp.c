@@ -22,6 +22,7 @@
 #define PROCESS_DOORBELLS	8192u		/* bytes of a process's slice of the doorbell BAR */
 #define HQD_IN_MQD		0x200		/* byte offset of the HQD registers in an MQD */
 #define PIPE_PRIORITY_HIGH	2
+#define LOST_VRAM		0xa5f00dbaadf00d5aULL	/* no valid page table entry, packet or MQD */
 #define MQD_LOGIC_XCC		(0x27 * 4)	/* compute_current_logic_xcc_id: byte offsets in an MQD of gfx942 */
 #define MQD_CHUNK		(0x29 * 4)	/* compute_tg_chunk_size */
 #define MQD_PM4_TARGET		(0xe1 * 4)	/* pm4_target_xcc_in_xcp */
@@ -654,6 +655,22 @@ void vgpu_model_destroy(struct vgpu_model *m)
 	vgpu_free(m);
 }
 
+/*
+ * Not the end, where the discovery table is: what boots the device writes that anew. Other garbage each time: the driver recognizes the
+ * loss by words that it has seen there before.
+ */
+static void lose_vram(struct vgpu_model *m)
+{
+	u64 garbage = LOST_VRAM ^ m->stats.resets << 32, page, *p;
+	u32 i;
+
+	for (page = 0; page < m->config.vram_bytes - VGPU_DISCOVERY_OFFSET; page += VGPU_PAGE) {
+		p = m->ops->vram_ptr(m->ctx, page, VGPU_PAGE);
+		for (i = 0; p && i < VGPU_PAGE / 8; i++)
+			WRITE_ONCE(p[i], garbage);
+	}
+}
+
 /* See vgpu_model.h. */
 void vgpu_model_reset(struct vgpu_model *m)
 {
@@ -677,6 +694,8 @@ void vgpu_model_reset(struct vgpu_model *m)
 	vgpu_ih_take_pending(m);
 	vgpu_regs_reset(m);
 	memset(m->config.doorbells, 0, m->config.doorbell_bytes);
+	if (vgpu_fault(m, VGPU_FAULT_VRAM_LOST))
+		lose_vram(m);
 	m->stats.resets++;
 }
 

@@ -32,6 +32,7 @@ static const struct {
 	[VGPU_FAULT_STATE_LOST]		= { "state_lost" },
 	[VGPU_FAULT_FULL_AFTER_UNMAP]	= { "full_after_unmap", "full_after_unmap_us", 20000 },
 	[VGPU_FAULT_FULL_AFTER_RUNLIST]	= { "full_after_runlist", "full_after_runlist_us", 20000 },
+	[VGPU_FAULT_VRAM_LOST]		= { "vram_lost" },
 };
 
 /* Sets all numbers to what they are at first */

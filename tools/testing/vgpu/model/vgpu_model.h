@@ -146,6 +146,7 @@ struct vgpu_config {
  * @VGPU_FAULT_STATE_LOST: at an unmap request the device resets itself
  * @VGPU_FAULT_FULL_AFTER_UNMAP: from the end of an unmap request on, the HIQ's ring is reported to be full for its value, in microseconds
  * @VGPU_FAULT_FULL_AFTER_RUNLIST: the same from a runlist on
+ * @VGPU_FAULT_VRAM_LOST: a reset leaves garbage in VRAM
  * @VGPU_FAULTS: how many there are
  */
 enum vgpu_fault {
@@ -169,8 +170,11 @@ enum vgpu_fault {
 	VGPU_FAULT_STATE_LOST,
 	VGPU_FAULT_FULL_AFTER_UNMAP,
 	VGPU_FAULT_FULL_AFTER_RUNLIST,
+	VGPU_FAULT_VRAM_LOST,
 	VGPU_FAULTS,
 };
+
+#define VGPU_DISCOVERY_OFFSET	65536u		/* of the discovery table, from the end of VRAM */
 
 const struct vgpu_asic *vgpu_asic_find(const char *name);
 u32 vgpu_discovery_build(const struct vgpu_config *config, u8 *table, u32 size);

@@ -547,6 +547,32 @@ static void garbage_read_index_is_reported_once(void)
 	CHECK_EQ(*q->read_index, 2);
 }
 
+/* All of VRAM but the discovery table, once; other resets leave it as it is. */
+static void lost_vram_is_garbage(void)
+{
+	const u64 words = (1 << 20) / 8, end = words - VGPU_DISCOVERY_OFFSET / 8;
+	u64 *word, lost;
+
+	up();
+	b->m->config.vram_bytes = words * 8;
+	word = (u64 *)b->vram;
+	word[0] = word[end - 1] = word[end] = word[words] = 0x1234;
+	vgpu_model_reset(b->m);
+	CHECK(word[0] == 0x1234 && word[end - 1] == 0x1234);
+	fault(VGPU_FAULT_VRAM_LOST, 1);
+	vgpu_model_reset(b->m);
+	CHECK(word[0] != 0x1234 && word[end / 2] && word[end - 1] != 0x1234);
+	CHECK(!(word[0] & 1));				/* no valid page table entry */
+	lost = word[0];
+	CHECK(word[end] == 0x1234 && word[words] == 0x1234);
+	word[0] = 0x1234;
+	vgpu_model_reset(b->m);
+	CHECK(word[0] == 0x1234);
+	fault(VGPU_FAULT_VRAM_LOST, 1);
+	vgpu_model_reset(b->m);
+	CHECK(word[0] != 0x1234 && word[0] != lost);	/* which the driver may remember */
+}
+
 static void faults_have_names(void)
 {
 	u32 i, k;
@@ -564,6 +590,6 @@ const struct model_test fault_tests[] = {
 	T(queue_reset_kills_waves), T(hung_wave_may_need_a_pipe_reset), T(unmap_with_reset_kills), T(hung_wave_holds_its_slot_by_registers),
 	T(dequeue_fails_in_three_ways), T(scribbling_hits_the_queue_saved_last),
 	T(lost_state_needs_the_driver), T(lost_interrupt_is_seen_with_the_next_one),
-	T(garbage_stays_in_its_process), T(garbage_read_index_is_reported_once),
+	T(garbage_stays_in_its_process), T(garbage_read_index_is_reported_once), T(lost_vram_is_garbage),
 	{ 0 }
 };
