@@ -218,6 +218,19 @@ static int wait_count(struct actor *a, enum count what, int64_t least)
 	return 0;
 }
 
+/* Until one of two has been evicted once more than they were together */
+static int wait_evicted(struct actor *a, struct actor *b, int64_t before)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	while (count(a, EVICTIONS) + count(b, EVICTIONS) <= before) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(200 * US);
+	}
+	return 0;
+}
+
 /* Until every eviction has ended */
 static int wait_at_rest(struct actor *a)
 {
@@ -573,8 +586,66 @@ TEST_F(memory, fork_under_a_running_queue_keeps_its_work)
 	EXPECT_EQ(0, actor_stop(a));
 }
 
+/* A process with a quarter of VRAM, full of numbers from @seed on, and work whose counters are in it */
+static struct actor *vram_user(struct __test_metadata *_metadata, uint64_t vram, int64_t seed)
+{
+	struct actor *a = actor_start(0, ARENA);
+	int64_t at;
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_call(a, do_watch, 0, 0, 0, 0));
+	at = actor_call(a, do_buffer, 0, IN_VRAM, (int64_t)(vram / 4), 0);
+	ASSERT_GT(at, 0) { TH_LOG("seed %#llx: %s", (unsigned long long)seed, strerror((int)-at)); }
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_call(a, do_fill, 0, KFD_PAGE_BYTES, seed, 0));
+	ASSERT_EQ(0, work_in(a, at, WAVES, STEPS, 5 * MS));
+	return a;
+}
+
+static int64_t do_hog(struct actor *a, const int64_t *args)
+{
+	static struct hog hog;
+	int err = hog_open(&hog, (size_t)args[0]);
+
+	while (!err && hog.chunks < args[1])
+		err = hog_more(&hog);
+	return err;
+}
+
+/* Those who lose their memory and those who take it die while it is being moved, each time a little later. Others keep theirs. */
+TEST_F_TIMEOUT(memory, processes_that_die_while_memory_moves_harm_nobody, 120)
+{
+	enum { ROUNDS = 4 };
+	uint64_t vram = vram_bytes();
+	struct actor *witness, *loser, *taker;
+	int64_t before;
+	int i;
+
+	if (!vram || vram > VRAM_LIMIT)
+		SKIP(return, "it would have to move half of %llu MiB of VRAM", (unsigned long long)(vram / MIB));
+	witness = vram_user(_metadata, vram, 7ll << 32);
+	ASSERT_EQ(0, actor_submit(witness, 0, 0, 1, 0));
+	for (i = 0; i < ROUNDS; i++) {
+		loser = vram_user(_metadata, vram, (int64_t)i << 20);
+		taker = actor_start(0, ARENA);
+		ASSERT_ACTOR(taker);
+		ASSERT_EQ(0, actor_submit(loser, 0, 0, 1, 0));
+		before = count(loser, EVICTIONS) + count(witness, EVICTIONS);
+		actor_begin(taker, do_hog, (int64_t)(vram / 16), 12, 0, 0);
+		EXPECT_EQ(0, wait_evicted(loser, witness, before));
+		kfd_sleep_ns((uint64_t)i * MS);
+		actor_kill(i & 1 ? taker : loser);
+		actor_kill(i & 1 ? loser : taker);
+	}
+	EXPECT_EQ(0, actor_wait(witness, 0, LONG));
+	EXPECT_EQ(0, wait_at_rest(witness));
+	EXPECT_ONCE_IN(witness, 0, 0, WAVES * STEPS);
+	EXPECT_EQ(0, actor_call(witness, do_compare, 0, KFD_PAGE_BYTES, 7ll << 32, 0));
+	EXPECT_EQ(0, actor_stop(witness));
+}
+
 /* Three processes have three quarters of VRAM, somebody else wants half of it: whoever loses it waits, and gets it back whole. */
-TEST_F(memory, evicted_processes_come_back_whole)
+TEST_F_TIMEOUT(memory, evicted_processes_come_back_whole, 120)
 {
 	uint64_t vram = vram_bytes(), half = vram / 2;
 	struct actor *a[3];
@@ -583,18 +654,8 @@ TEST_F(memory, evicted_processes_come_back_whole)
 
 	if (!vram || vram > VRAM_LIMIT)
 		SKIP(return, "it would have to move half of %llu MiB of VRAM", (unsigned long long)(vram / MIB));
-	for (i = 0; i < 3; i++) {
-		int64_t at;
-
-		a[i] = actor_start(0, ARENA);
-		ASSERT_ACTOR(a[i]);
-		ASSERT_EQ(0, actor_call(a[i], do_watch, 0, 0, 0, 0));
-		at = actor_call(a[i], do_buffer, 0, IN_VRAM, (int64_t)(vram / 4), 0);
-		ASSERT_GT(at, 0) { TH_LOG("actor %d: %s", i, strerror((int)-at)); }
-		ASSERT_EQ(0, actor_queue(a[i], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-		ASSERT_EQ(0, actor_call(a[i], do_fill, 0, KFD_PAGE_BYTES, i << 20, 0));
-		ASSERT_EQ(0, work_in(a[i], at, WAVES, STEPS, 5 * MS));
-	}
+	for (i = 0; i < 3; i++)
+		a[i] = vram_user(_metadata, vram, i << 20);
 	for (i = 0; i < 3; i++)
 		ASSERT_EQ(0, actor_submit(a[i], 0, 0, 1, 0));
 	for (i = 0; i < 3; i++)
@@ -628,6 +689,9 @@ FIXTURE(preempted) {
 	struct actor *high;
 };
 
+#define HIGH_STEP	(10 * MS)	/* long enough to fill this much VRAM in 60 of them */
+#define HIGH_STEP_VRAM	(64 * MIB)
+
 /* A low-priority process is in the middle of a grid, preempted, because a high-priority one runs */
 FIXTURE_SETUP(preempted)
 {
@@ -657,7 +721,8 @@ FIXTURE_SETUP(preempted)
 	ASSERT_GT(actor_call(self->low, do_buffer, 1, PRIVATE_PAGES, KFD_PAGE_BYTES, 0), 0);
 	ASSERT_GT(actor_call(self->high, do_buffer, 1, PRIVATE_PAGES, KFD_PAGE_BYTES, 0), 0);
 	ASSERT_EQ(0, actor_work(self->low, 1, self->slots, 20, 5 * MS));
-	ASSERT_EQ(0, actor_work(self->high, 1, self->slots, 60, 10 * MS));
+	ASSERT_EQ(0, actor_work(self->high, 1, self->slots, 60,
+				vram > HIGH_STEP_VRAM && vram <= VRAM_LIMIT ? HIGH_STEP * (vram / HIGH_STEP_VRAM) : HIGH_STEP));
 	ASSERT_EQ(0, actor_submit(self->low, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(self->low, 0, self->slots, LONG));
 	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
