@@ -6,7 +6,8 @@
  * itself (stock), then with the scheduler, which must leave it to the driver's recovery, count it, and go on afterwards. After
  * each test a new process finds a usable device.
  *
- * Most tests need amdgpu.gpu_recovery=1 and, on the virtual GPU, reset_method=5 (PCI). sched_policy=2 has tests of its own.
+ * They need amdgpu.gpu_recovery=1 and, on the virtual GPU, reset_method=5 (PCI). Fixture reset runs in both modes, slot with
+ * sched_policy=2, error without.
  */
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -172,7 +173,7 @@ static void no_faults(void)
 	static const char *const names[] = {
 		"stale_mqd", "stale_ctl_stack", "mqd_garbage", "ctl_stack_garbage", "rptr_garbage", "dequeue_late",
 		"dequeue_lost", "dequeue_dead", "unmap_late", "unmap_lost", "fence_lost", "preempt_fail",
-		"queue_reset_fail", "pipe_reset_fail", "hung_wave", "irq_lost", "state_lost",
+		"queue_reset_fail", "pipe_reset_fail", "hung_wave", "irq_lost", "state_lost", "vram_lost",
 	};
 	char path[64];
 	size_t i;
@@ -181,82 +182,57 @@ static void no_faults(void)
 		snprintf(path, sizeof(path), "fault/%s", names[i]);
 		kfd_vgpu_set(path, 0);
 	}
+	kfd_vgpu_set("fault/xcc", 0);
 }
 
 /* ---- a process of low priority fills the device; then another one's queue makes the driver unmap it ---- */
 
-FIXTURE(error) {
-	struct actor *low;
-	struct actor *high;
-	uint32_t slots;
-	int64_t resets;
-	int64_t queue_resets;
-	int64_t failures;
-	int64_t disabled;
-};
+/* Members of a fixture: the two, and what was true before. The macros below use them. */
+#define STAGE \
+	struct actor *low; \
+	struct actor *high; \
+	uint32_t slots; \
+	int64_t resets; \
+	int64_t queue_resets; \
+	int64_t failures; \
+	int64_t disabled
 
-FIXTURE_VARIANT(error) {
-	bool scheduled;
-};
+#define SET_STAGE(self, scheduled) do { \
+	no_faults(); \
+	set_poll_ns(POLL_NS); \
+	ASSERT_EQ(0, scheduler_defaults()); \
+	/* A preemption that was made slow is not to put off the next one. */ \
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0)); \
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", scheduled)); \
+	ASSERT_EQ(0, kfd_param_set("queue_preemption_timeout_ms", DEFAULT_TIMEOUT_MS)); \
+	(self)->slots = (uint32_t)kfd_vgpu_stat("wave_slots"); \
+	mark_kernel_log(); \
+	(self)->resets = kfd_vgpu_stat("resets"); \
+	(self)->queue_resets = kfd_vgpu_stat("queue_resets"); \
+	(self)->failures = counter("failures"); \
+	(self)->disabled = counter("disabled"); \
+	(self)->low = worker(_metadata, LOW_NICE, (self)->slots, HOG_STEPS, 5 * MS); \
+	(self)->high = worker(_metadata, 0, (self)->slots, 4, MS); \
+} while (0)
 
-FIXTURE_VARIANT_ADD(error, stock) {
-	.scheduled = false,
-};
-
-FIXTURE_VARIANT_ADD(error, scheduled) {
-	.scheduled = true,
-};
-
-FIXTURE_SETUP(error)
-{
-	const char *missing = faults_missing();
-
-	if (!missing && kfd_param_get("sched_policy") == 2)
-		missing = "the hardware scheduler is off (sched_policy=2)";
-	if (missing)
-		SKIP(return, "%s", missing);
-	no_faults();
-	set_poll_ns(POLL_NS);
-	ASSERT_EQ(0, scheduler_defaults());
-	/* A preemption that was made slow is not to put off the next one. */
-	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", variant->scheduled));
-	ASSERT_EQ(0, kfd_param_set("queue_preemption_timeout_ms", DEFAULT_TIMEOUT_MS));
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
-	mark_kernel_log();
-	self->resets = kfd_vgpu_stat("resets");
-	self->queue_resets = kfd_vgpu_stat("queue_resets");
-	self->failures = counter("failures");
-	self->disabled = counter("disabled");
-	self->low = worker(_metadata, LOW_NICE, self->slots, HOG_STEPS, 5 * MS);
-	self->high = worker(_metadata, 0, self->slots, 4, MS);
-}
-
-FIXTURE_TEARDOWN(error)
-{
-	set_poll_ns(DEFAULT_POLL_NS);
-	no_faults();
-	actor_forget_all();
-	if (variant->scheduled) {
-		EXPECT_EQ(0, wait_no_queues());
-		EXPECT_EQ(counter("preemptions"), counter("resumes"));
-	}
-	device_works(_metadata, variant->scheduled);
-	actor_forget_all();
-	kfd_param_set("queue_preemption_timeout_ms", DEFAULT_TIMEOUT_MS);
-	kfd_param_set("gpreempt_enable", 0);
-}
+#define CLEAR_STAGE(scheduled) do { \
+	set_poll_ns(DEFAULT_POLL_NS); \
+	no_faults(); \
+	actor_forget_all(); \
+	if (scheduled) { \
+		EXPECT_EQ(0, wait_no_queues()); \
+		EXPECT_EQ(counter("preemptions"), counter("resumes") + counter("destroyed_preempted")); \
+	} \
+	device_works(_metadata, scheduled); \
+	actor_forget_all(); \
+	kfd_param_set("queue_preemption_timeout_ms", DEFAULT_TIMEOUT_MS); \
+	kfd_param_set("gpreempt_enable", 0); \
+} while (0)
 
 #define START(self) do { \
 	ASSERT_EQ(0, actor_submit((self)->low, 0, 0, 1, 0)); \
 	ASSERT_EQ(0, actor_wait_progress((self)->low, 0, 1, LONG)); \
 } while (0)
-
-/* The driver's own unmap is that of an update of a queue; the scheduler's is a preemption. Returns what the update says. */
-static int interrupt(const FIXTURE_DATA(error) *self, bool scheduled)
-{
-	return scheduled ? actor_submit(self->high, 0, 0, 1, 0) : actor_queue_update(self->high, 0, 6, 100);
-}
 
 /* High's work, which the stock driver's interruption did not need */
 #define FINISH_HIGH(self, variant) do { \
@@ -270,6 +246,55 @@ static int interrupt(const FIXTURE_DATA(error) *self, bool scheduled)
 	EXPECT_EQ((self)->resets + (devices), kfd_vgpu_stat("resets")); \
 	EXPECT_EQ((self)->queue_resets + (queues), kfd_vgpu_stat("queue_resets")); \
 } while (0)
+
+FIXTURE(error) {
+	STAGE;
+};
+
+FIXTURE_VARIANT(error) {
+	bool scheduled;
+	uint32_t xcc;		/* whose scheduler it is that goes wrong; the others do as they are told */
+};
+
+FIXTURE_VARIANT_ADD(error, stock) {
+	.scheduled = false,
+};
+
+FIXTURE_VARIANT_ADD(error, scheduled) {
+	.scheduled = true,
+};
+
+FIXTURE_VARIANT_ADD(error, second_xcc) {
+	.scheduled = true,
+	.xcc = 1,
+};
+
+FIXTURE_SETUP(error)
+{
+	const char *missing = faults_missing();
+
+	if (!missing && kfd_param_get("sched_policy") == 2)
+		missing = "the hardware scheduler is off (sched_policy=2)";
+	if (missing)
+		SKIP(return, "%s", missing);
+	SET_STAGE(self, variant->scheduled);
+	if (variant->xcc >= self->low->client.num_xcc) {
+		actor_forget_all();
+		SKIP(return, "the device has one XCC");
+	}
+	ASSERT_EQ(0, kfd_vgpu_set("fault/xcc", variant->xcc));
+}
+
+FIXTURE_TEARDOWN(error)
+{
+	CLEAR_STAGE(variant->scheduled);
+}
+
+/* The driver's own unmap is that of an update of a queue; the scheduler's is a preemption. Returns what the update says. */
+static int interrupt(const FIXTURE_DATA(error) *self, bool scheduled)
+{
+	return scheduled ? actor_submit(self->high, 0, 0, 1, 0) : actor_queue_update(self->high, 0, 6, 100);
+}
 
 /* Late is not lost: the driver waits. */
 TEST_F(error, late_unmap_loses_nothing)
@@ -291,12 +316,13 @@ TEST_F(error, late_unmap_loses_nothing)
  * The driver waited in vain, resets the device, and the processes that were there get nothing more. What they had done
  * is not done again.
  */
-static void device_is_reset(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self, bool scheduled, int resets)
+static void device_is_reset(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self, bool scheduled, int resets,
+			    uint32_t queue_resets)
 {
 	uint64_t progress;
 
 	ASSERT_EQ(0, wait_reset(self->resets + resets));
-	EXPECT_RESETS(self, resets, 0);
+	EXPECT_RESETS(self, resets, queue_resets);
 	EXPECT_TRUE(said("succeeded!"));
 	progress = kfd_work_progress(&self->low->work[0]);
 	kfd_sleep_ns(50 * MS);
@@ -324,7 +350,7 @@ static void unanswered(struct __test_metadata *_metadata, const FIXTURE_DATA(err
 	if (fault)
 		ASSERT_EQ(0, kfd_vgpu_set(fault, 1));
 	EXPECT_EQ(scheduled ? 0 : -EACCES, interrupt(self, scheduled));
-	device_is_reset(_metadata, self, scheduled, resets);
+	device_is_reset(_metadata, self, scheduled, resets, 0);
 	EXPECT_TRUE(said("qcm fence wait loop timeout expired"));
 	if (fault)
 		EXPECT_EQ(0, kfd_vgpu_get(fault));
@@ -369,14 +395,18 @@ TEST_F(error, device_lost_between_two_unmaps_is_reset)
 	EXPECT_EQ(0, actor_tally(self->low).twice);
 }
 
-/* The queue that did not yield is reset, alone: its process may not use its queues any more, everybody else goes on. */
-static void queue_is_reset(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self, const FIXTURE_VARIANT(error) *variant)
+/*
+ * The queue that did not yield is reset, alone, on those @xccs that still have it: its process may not use its queues any more, everybody
+ * else goes on.
+ */
+static void queue_is_reset(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self,
+			   const FIXTURE_VARIANT(error) *variant, uint32_t xccs)
 {
 	int64_t victims = counter("failed_victim_reset"), skipped = counter("skipped_reset");
 
 	EXPECT_EQ(0, interrupt(self, variant->scheduled));
 	FINISH_HIGH(self, variant);
-	EXPECT_RESETS(self, 0, 1);
+	EXPECT_RESETS(self, 0, xccs);
 	EXPECT_TRUE(said("Queue preemption failed for queue with doorbell_id"));
 	EXPECT_TRUE(said("is reset"));
 	EXPECT_EQ(-EACCES, actor_queue_update(self->low, 0, 6, 100));
@@ -395,7 +425,7 @@ TEST_F(error, queue_that_fails_to_yield_is_reset)
 {
 	START(self);
 	ASSERT_EQ(0, kfd_vgpu_set("fault/preempt_fail", 1));
-	queue_is_reset(_metadata, self, variant);
+	queue_is_reset(_metadata, self, variant, 1);
 }
 
 /* The driver waits 4 s for what does not come: the device need not look for its registers every 50 us. */
@@ -414,7 +444,7 @@ static void hang(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *s
 TEST_F(error, queue_with_a_hung_wave_is_reset)
 {
 	hang(_metadata, self);
-	queue_is_reset(_metadata, self, variant);
+	queue_is_reset(_metadata, self, variant, self->low->client.num_xcc);
 }
 
 TEST_F(error, pipe_is_reset_if_the_queue_cannot_be)
@@ -424,7 +454,7 @@ TEST_F(error, pipe_is_reset_if_the_queue_cannot_be)
 	look_rarely();
 	hang(_metadata, self);
 	ASSERT_EQ(0, kfd_vgpu_set("fault/queue_reset_fail", 1));
-	queue_is_reset(_metadata, self, variant);
+	queue_is_reset(_metadata, self, variant, self->low->client.num_xcc);
 	EXPECT_EQ(0, kfd_vgpu_get("fault/queue_reset_fail"));
 }
 
@@ -437,7 +467,7 @@ TEST_F(error, device_is_reset_if_the_pipe_cannot_be)
 	ASSERT_EQ(0, kfd_vgpu_set("fault/queue_reset_fail", 1));
 	ASSERT_EQ(0, kfd_vgpu_set("fault/pipe_reset_fail", 1));
 	EXPECT_EQ(-EACCES, interrupt(self, false));
-	device_is_reset(_metadata, self, false, 1);
+	device_is_reset(_metadata, self, false, 1, self->low->client.num_xcc - 1);
 	EXPECT_EQ(0, kfd_vgpu_get("fault/pipe_reset_fail"));
 }
 
@@ -449,7 +479,7 @@ static void garbage(struct __test_metadata *_metadata, const FIXTURE_DATA(error)
 	int64_t preemptions = counter("preemptions"), resumes = counter("resumes");
 
 	START(self);
-	ASSERT_EQ(0, kfd_vgpu_set(fault, 1));
+	ASSERT_EQ(0, kfd_vgpu_set(fault, self->low->client.num_xcc));
 	ASSERT_EQ(0, interrupt(self, variant->scheduled));
 	FINISH_HIGH(self, variant);
 	EXPECT_EQ(0, kfd_vgpu_get(fault));
@@ -553,83 +583,6 @@ TEST_F(error, lost_interrupt_is_made_up_for_by_the_next)
 	EXPECT_EXACTLY_ONCE(self->high, 4 * self->slots + 1);
 }
 
-/* ---- resets that somebody asks for ---- */
-
-static int64_t do_hw_exception_event(struct actor *a, const int64_t *args)
-{
-	struct kfd_ioctl_create_event_args create = { .event_type = KFD_IOC_EVENT_HW_EXCEPTION, .auto_reset = 0 };
-
-	return ioctl(a->client.kfd_fd, AMDKFD_IOC_CREATE_EVENT, &create) ? -errno : (int64_t)create.event_id;
-}
-
-/* Processes are told; their queues stay, but are not run any more. */
-TEST_F(error, requested_reset_is_told_to_processes)
-{
-	int64_t event = actor_call(self->low, do_hw_exception_event, 0, 0, 0, 0);
-	uint64_t progress;
-
-	ASSERT_GT(event, 0);
-	START(self);
-	ASSERT_EQ(0, recover());
-	EXPECT_RESETS(self, 1, 0);
-	EXPECT_EQ(0, actor_call(self->low, do_wait_event, event, 1000, 0, 0));
-	EXPECT_EQ(HW_EXCEPTION_RESET_CAUSE_HANG, self->low->args[4]);
-	EXPECT_EQ(1, self->low->args[5]);
-	progress = kfd_work_progress(&self->low->work[0]);
-	EXPECT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
-	kfd_sleep_ns(100 * MS);
-	EXPECT_EQ(progress, kfd_work_progress(&self->low->work[0]));
-	EXPECT_FALSE(actor_done(self->high, 0));
-	EXPECT_EQ(0, actor_queue_destroy(self->low, 0));
-	EXPECT_EQ(0, actor_stop(self->low));
-	if (variant->scheduled)
-		EXPECT_EQ(self->failures, counter("failures"));
-}
-
-static int64_t do_update_priority(struct actor *a, const int64_t *args)
-{
-	return kfd_queue_update(&a->queue[args[0]], (uint32_t)args[1], 100);
-}
-
-/* While the hardware is in the middle of taking waves off, the reset waits for it. */
-TEST_F(error, reset_waits_for_an_unmap)
-{
-	START(self);
-	ASSERT_EQ(0, kfd_vgpu_set("fault/unmap_late_us", 100000));
-	ASSERT_EQ(0, kfd_vgpu_set("fault/unmap_late", 1));
-	if (!variant->scheduled)
-		actor_begin(self->high, do_update_priority, 0, 6, 0, 0);
-	else
-		ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
-	while (kfd_vgpu_get("fault/unmap_late"))
-		kfd_sleep_ns(MS);
-	ASSERT_EQ(0, recover());
-	if (!variant->scheduled)
-		actor_end(self->high);
-	EXPECT_RESETS(self, 1, 0);
-	EXPECT_FALSE(said("timeout expired"));
-	EXPECT_EQ(0, actor_tally(self->low).twice);
-	EXPECT_EQ(0, actor_tally(self->high).twice);
-	EXPECT_EQ(self->disabled, counter("disabled"));
-}
-
-/* With low preempted and high on the device */
-TEST_F(error, reset_forgets_preempted_queues)
-{
-	if (!variant->scheduled)
-		SKIP(return, "nothing is preempted without the scheduler");
-	ASSERT_EQ(1, actor_work(self->high, 1, self->slots, HOG_STEPS, 5 * MS));
-	START(self);
-	ASSERT_EQ(0, actor_submit(self->high, 0, 1, 1, 0));
-	ASSERT_EQ(0, wait_state(self->low, 0, "preempted", LONG));
-	ASSERT_EQ(0, recover());
-	EXPECT_RESETS(self, 1, 0);
-	EXPECT_FALSE(state_is(self->low, 0, "preempted"));
-	EXPECT_EQ(counter("preemptions"), counter("resumes"));
-	EXPECT_EQ(self->failures, counter("failures"));
-	EXPECT_EQ(0, actor_tally(self->low).twice);
-}
-
 /* ---- negative controls: a device that saves wrongly must be noticed ---- */
 
 /*
@@ -664,6 +617,302 @@ TEST_F(error, stale_mqd_is_noticed)
 TEST_F(error, stale_control_stack_is_noticed)
 {
 	wrongly_saved(_metadata, self, variant, "fault/stale_ctl_stack");
+}
+
+/* ---- resets that somebody asks for, with the hardware scheduler and without ---- */
+
+FIXTURE(reset) {
+	STAGE;
+};
+
+FIXTURE_VARIANT(reset) {
+	bool scheduled;
+};
+
+FIXTURE_VARIANT_ADD(reset, stock) {
+	.scheduled = false,
+};
+
+FIXTURE_VARIANT_ADD(reset, scheduled) {
+	.scheduled = true,
+};
+
+FIXTURE_SETUP(reset)
+{
+	const char *missing = faults_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	SET_STAGE(self, variant->scheduled);
+}
+
+/* A new process, and if there is a scheduler a new preemption, finds a device that works. */
+FIXTURE_TEARDOWN(reset)
+{
+	CLEAR_STAGE(variant->scheduled);
+}
+
+static int64_t do_hw_exception_event(struct actor *a, const int64_t *args)
+{
+	struct kfd_ioctl_create_event_args create = { .event_type = KFD_IOC_EVENT_HW_EXCEPTION, .auto_reset = 0 };
+
+	return ioctl(a->client.kfd_fd, AMDKFD_IOC_CREATE_EVENT, &create) ? -errno : (int64_t)create.event_id;
+}
+
+/* Processes are told; their queues stay, but are not run any more. */
+TEST_F(reset, before_a_preemption_is_told_to_processes)
+{
+	int64_t event = actor_call(self->low, do_hw_exception_event, 0, 0, 0, 0);
+	uint64_t progress;
+
+	ASSERT_GT(event, 0);
+	START(self);
+	ASSERT_EQ(0, recover());
+	EXPECT_RESETS(self, 1, 0);
+	EXPECT_EQ(0, actor_call(self->low, do_wait_event, event, 1000, 0, 0));
+	EXPECT_EQ(HW_EXCEPTION_RESET_CAUSE_HANG, self->low->args[4]);
+	EXPECT_EQ(1, self->low->args[5]);
+	progress = kfd_work_progress(&self->low->work[0]);
+	EXPECT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
+	kfd_sleep_ns(100 * MS);
+	EXPECT_EQ(progress, kfd_work_progress(&self->low->work[0]));
+	EXPECT_FALSE(actor_done(self->high, 0));
+	EXPECT_EQ(0, actor_queue_destroy(self->low, 0));
+	EXPECT_EQ(0, actor_stop(self->low));
+	if (variant->scheduled)
+		EXPECT_EQ(self->failures, counter("failures"));
+}
+
+static int64_t do_update_priority(struct actor *a, const int64_t *args)
+{
+	return kfd_queue_update(&a->queue[args[0]], (uint32_t)args[1], 100);
+}
+
+/* While the hardware is in the middle of taking waves off, the reset waits for it. */
+TEST_F(reset, during_an_unmap_waits_for_it)
+{
+	const char *fault = kfd_param_get("sched_policy") == NO_HWS ? "fault/dequeue_late" : "fault/unmap_late";
+
+	START(self);
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 60000));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/unmap_late_us", 60000));
+	ASSERT_EQ(0, kfd_vgpu_set(fault, 1));
+	if (!variant->scheduled)
+		actor_begin(self->low, do_update_priority, 0, 6, 0, 0);
+	else
+		ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
+	while (kfd_vgpu_get(fault))
+		kfd_sleep_ns(MS);
+	ASSERT_EQ(0, recover());
+	if (!variant->scheduled)
+		actor_end(self->low);
+	EXPECT_RESETS(self, 1, 0);
+	EXPECT_FALSE(said("timeout expired"));
+	EXPECT_EQ(0, actor_tally(self->low).twice);
+	EXPECT_EQ(0, actor_tally(self->high).twice);
+	EXPECT_EQ(self->disabled, counter("disabled"));
+}
+
+/* Without the hardware scheduler a queue that does not leave in time is let alone for a while: the reset comes in that. */
+TEST_F(reset, while_a_queue_leaves_ends_that)
+{
+	if (!variant->scheduled || kfd_param_get("sched_policy") != NO_HWS)
+		SKIP(return, "only the scheduler, and only without the hardware scheduler, lets a queue leave in its own time");
+	START(self);
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_lost", 1));
+	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(self->low, 0, "leaving", LONG));
+	ASSERT_EQ(0, recover());
+	EXPECT_RESETS(self, 1, 0);
+	EXPECT_FALSE(state_is(self->low, 0, "leaving"));
+	EXPECT_EQ(counter("preemptions"), counter("resumes"));
+	EXPECT_EQ(self->disabled, counter("disabled"));
+	EXPECT_EQ(0, actor_tally(self->low).twice);
+	EXPECT_EQ(0, actor_tally(self->high).twice);
+}
+
+/* With low preempted and high on the device */
+TEST_F(reset, after_a_preemption_forgets_preempted_queues)
+{
+	if (!variant->scheduled)
+		SKIP(return, "nothing is preempted without the scheduler");
+	ASSERT_EQ(1, actor_work(self->high, 1, self->slots, HOG_STEPS, 5 * MS));
+	START(self);
+	ASSERT_EQ(0, actor_submit(self->high, 0, 1, 1, 0));
+	ASSERT_EQ(0, wait_state(self->low, 0, "preempted", LONG));
+	ASSERT_EQ(0, recover());
+	EXPECT_RESETS(self, 1, 0);
+	EXPECT_FALSE(state_is(self->low, 0, "preempted"));
+	EXPECT_EQ(counter("preemptions"), counter("resumes"));
+	EXPECT_EQ(self->failures, counter("failures"));
+	EXPECT_EQ(0, actor_tally(self->low).twice);
+}
+
+/* Whatever the scheduler is about at that moment: each time two new processes, and a reset some time after the second one came */
+TEST_F_TIMEOUT(reset, at_any_moment_leaves_a_device_that_schedules, 120)
+{
+	enum { ROUNDS = 6, BURSTS = 20 };
+	struct actor *low = self->low, *high = self->high;
+	int i;
+
+	if (!variant->scheduled)
+		SKIP(return, "nothing is preempted without the scheduler");
+	for (i = 0; i < ROUNDS; i++) {
+		if (i) {
+			low = worker(_metadata, LOW_NICE, self->slots, HOG_STEPS, 5 * MS);
+			high = worker(_metadata, 0, self->slots, 4, MS);
+		}
+		ASSERT_EQ(1, actor_work(high, BURSTS, self->slots / 2, 1, 300 * US));
+		ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+		ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+		ASSERT_EQ(0, actor_submit(high, 0, 1, BURSTS, KFD_PACKET_BARRIER));
+		kfd_sleep_ns((uint64_t)i * 700 * US);
+		ASSERT_EQ(0, recover());
+		EXPECT_RESETS(self, i + 1, 0);
+		EXPECT_EQ(0, actor_tally(low).twice);
+		EXPECT_EQ(0, actor_tally(high).twice);
+		EXPECT_EQ(0, actor_stop(low));
+		EXPECT_EQ(0, actor_stop(high));
+	}
+	EXPECT_EQ(self->failures, counter("failures"));
+	EXPECT_EQ(self->disabled, counter("disabled"));
+}
+
+/* Page tables of the kernel, firmware, MQDs: whatever was in VRAM is garbage, as after a reset of the whole ASIC. */
+TEST_F(reset, that_loses_vram_sets_the_device_up_anew)
+{
+	START(self);
+	ASSERT_EQ(0, kfd_vgpu_set("fault/vram_lost", 1));
+	ASSERT_EQ(0, recover());
+	EXPECT_EQ(0, kfd_vgpu_get("fault/vram_lost"));
+	EXPECT_TRUE(said("VRAM is lost"));
+	EXPECT_RESETS(self, 1, 0);
+	EXPECT_EQ(0, actor_tally(self->low).twice);
+	EXPECT_EQ(self->disabled, counter("disabled"));
+}
+
+/* ---- queues that are taken off by register ---- */
+
+FIXTURE(slot) {
+	STAGE;
+};
+
+FIXTURE_VARIANT(slot) {
+	bool scheduled;
+};
+
+FIXTURE_VARIANT_ADD(slot, stock) {
+	.scheduled = false,
+};
+
+FIXTURE_VARIANT_ADD(slot, scheduled) {
+	.scheduled = true,
+};
+
+FIXTURE_SETUP(slot)
+{
+	const char *missing = faults_missing();
+
+	if (!missing && kfd_param_get("sched_policy") != NO_HWS)
+		missing = "the hardware scheduler is on: needs amdgpu.sched_policy=2";
+	if (missing)
+		SKIP(return, "%s", missing);
+	SET_STAGE(self, variant->scheduled);
+	/* The driver waits for seconds for what does not come. */
+	look_rarely();
+}
+
+FIXTURE_TEARDOWN(slot)
+{
+	CLEAR_STAGE(variant->scheduled);
+}
+
+/* The driver's own way is an update of low's queue: that one is taken off and loaded again. */
+static int interrupt_slot(const FIXTURE_DATA(slot) *self, bool scheduled)
+{
+	return scheduled ? actor_submit(self->high, 0, 0, 1, 0) : actor_queue_update(self->low, 0, 6, 100);
+}
+
+/* On the last XCC: where there are several, the others let go of the queue. */
+static void slot_fault(struct __test_metadata *_metadata, const FIXTURE_DATA(slot) *self, const char *fault)
+{
+	ASSERT_EQ(0, kfd_vgpu_set("fault/xcc", self->low->client.num_xcc - 1));
+	ASSERT_EQ(0, kfd_vgpu_set(fault, 1));
+}
+
+TEST_F(slot, that_is_left_late_loses_nothing)
+{
+	START(self);
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 50000));
+	slot_fault(_metadata, self, "fault/dequeue_late");
+	ASSERT_EQ(0, interrupt_slot(self, variant->scheduled));
+	FINISH_HIGH(self, variant);
+	EXPECT_EQ(0, kfd_vgpu_get("fault/dequeue_late"));
+	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(self->low, HOG_STEPS * self->slots);
+	EXPECT_RESETS(self, 0, 0);
+	EXPECT_EQ(self->failures, counter("failures"));
+}
+
+/*
+ * After the driver's limit the update fails, or the scheduler resets the queue's waves. Destroying it resets them in any case, and
+ * nobody else is disturbed.
+ */
+static void slot_is_given_back(struct __test_metadata *_metadata, const FIXTURE_DATA(slot) *self,
+			       const FIXTURE_VARIANT(slot) *variant, int work)
+{
+	EXPECT_EQ(variant->scheduled ? 0 : -ETIME, interrupt_slot(self, variant->scheduled));
+	if (variant->scheduled)
+		EXPECT_EQ(0, wait_state(self->low, 0, "lost", LONG));
+	EXPECT_EQ(0, actor_queue_destroy(self->low, 0));
+	FINISH_HIGH(self, variant);
+	EXPECT_FALSE(actor_done(self->low, work));
+	EXPECT_EQ(0, actor_tally(self->low).twice);
+	EXPECT_EQ(0, kfd_vgpu_stat("slots_busy"));
+	EXPECT_RESETS(self, 0, 0);
+	EXPECT_EQ(self->disabled, counter("disabled"));
+}
+
+TEST_F(slot, that_is_not_left_is_given_back_by_a_reset_of_its_waves)
+{
+	/* Its waves run on until they are reset. */
+	ASSERT_EQ(1, actor_work(self->low, 1, self->slots, 20, 500 * MS));
+	ASSERT_EQ(0, actor_submit(self->low, 0, 1, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(self->low, 1, 1, LONG));
+	slot_fault(_metadata, self, "fault/dequeue_lost");
+	slot_is_given_back(_metadata, self, variant, 1);
+	EXPECT_EQ(0, kfd_vgpu_get("fault/dequeue_lost"));
+}
+
+TEST_F(slot, of_a_hung_wave_is_given_back_by_a_reset_of_its_waves)
+{
+	ASSERT_EQ(0, kfd_vgpu_set("fault/hung_wave", 1));
+	ASSERT_EQ(0, actor_submit(self->low, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_stat("slots_busy", self->slots));
+	slot_is_given_back(_metadata, self, variant, 0);
+}
+
+/* The driver knows no way out; the scheduler resets the device. */
+TEST_F(slot, that_is_never_left_takes_a_reset_of_the_device)
+{
+	START(self);
+	slot_fault(_metadata, self, "fault/dequeue_dead");
+	EXPECT_EQ(variant->scheduled ? 0 : -ETIME, interrupt_slot(self, variant->scheduled));
+	if (variant->scheduled) {
+		char state[32] = "";
+
+		ASSERT_EQ(0, wait_reset(self->resets + 1));
+		EXPECT_EQ(self->disabled + 1, counter("disabled"));
+		EXPECT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
+		EXPECT_STRNE("failed", state);
+	} else {
+		EXPECT_EQ(-ETIME, actor_queue_destroy(self->low, 0));
+		ASSERT_EQ(0, recover());
+	}
+	EXPECT_RESETS(self, 1, 0);
+	EXPECT_EQ(0, kfd_vgpu_stat("slots_busy"));
+	EXPECT_EQ(0, actor_tally(self->low).twice);
+	EXPECT_EQ(0, actor_tally(self->high).twice);
 }
 
 TEST_HARNESS_MAIN
