@@ -19,6 +19,7 @@
 #define GFX942_BOOTED		0x80000000u
 #define GFX942_STRAP0		(VGPU_BASE_NBIO2 + 0x0016u)
 #define GFX942_REVISION(r)	((r) << 24)
+#define GFX942_XCP_STATUS	(VGPU_BASE_NBIO2 + 0x0163u)
 #define GFX942_MEM_CAP		(VGPU_BASE_NBIO2 + 0x0162u)
 #define GFX942_MEM_STATUS	(VGPU_BASE_NBIO2 + 0x0164u)
 #define GFX942_NPS1		1u
@@ -58,6 +59,7 @@ static const struct vgpu_asic asics[] = {
 		.atc_mapping = VGPU_BASE_ATHUB + 0x003fu,
 		.lut_index = VGPU_BASE_OSSSYS + 0x00ecu,
 		.xcp_ctl = VGPU_BASE_GC1 + 0x5828u,
+		.xcp_status = GFX942_XCP_STATUS,
 		.sdma_per_aid = 4,
 		.sdma = {
 			{ VGPU_BASE_SDMA_942(0), VGPU_CLIENT_SDMA0 },

@@ -385,6 +385,16 @@ static void sdma_rlc_write(struct vgpu_model *m, u32 rlc, u32 reg, u32 value)
 		vgpu_doorbell_drop(m, r->ram[rlc + VGPU_SDMA_DOORBELL_OFFSET] & 0x0ffffffc);
 }
 
+/* What the driver calls the division of all XCCs into partitions of so many */
+static u32 partition_mode(u32 xccs, u32 xccs_in_partition)
+{
+	u32 partitions = xccs_in_partition ? xccs / xccs_in_partition : 1;
+
+	if (partitions <= 1)
+		return 0;			/* SPX */
+	return xccs_in_partition > 1 && partitions <= 4 ? partitions - 1 : 4;	/* DPX, TPX, QPX; CPX */
+}
+
 static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	struct vgpu_regs *r = &m->regs;
@@ -418,6 +428,8 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 		sdma_rlc_write(m, rlc, index - rlc, value);
 	if (index == asic->atc_status)
 		value = r->ram[index] & ~value;
+	if (asic->xcp_ctl && !xcc && reg == asic->xcp_ctl)
+		r->ram[asic->xcp_status] = partition_mode(m->config.xccs, XCP_CTL_XCCS(value)) << 4;
 	switch (reg) {
 	case VGPU_MM_DATA:
 		p = mm_data(m);

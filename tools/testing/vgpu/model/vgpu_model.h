@@ -52,6 +52,7 @@ enum vgpu_tlb_mode {
  * @atc_mapping_mm: ATC_VMID16_PASID_MAPPING, for the MMHUB; 0: it has none
  * @lut_index: IH_VMID_LUT_INDEX, which selects whose IH_VMID_n_LUT is seen; 0: there is one
  * @xcp_ctl: CP_HYP_XCP_CTL of the first XCC (3:0 its number in the partition, 6:3 how many those are); 0: no partitions
+ * @xcp_status: PARTITION_COMPUTE_STATUS (7:4: into what the XCCs are divided); firmware has it follow @xcp_ctl
  * @sdma_per_aid: SDMA engines of each I/O die
  * @sdma: those of the first one
  * @sdma.regs: base of their registers
@@ -76,6 +77,7 @@ struct vgpu_asic {
 	u32 atc_mapping_mm;
 	u32 lut_index;
 	u32 xcp_ctl;
+	u32 xcp_status;
 	u32 sdma_per_aid;
 	struct {
 		u32 regs;

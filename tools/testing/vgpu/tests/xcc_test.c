@@ -519,11 +519,35 @@ static void discovery_table_is_what_the_driver_expects(void)
 	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_MM_DATA), ~0u);
 }
 
+/* The driver writes who belongs together, XCC by XCC, and reads a name for it. */
+static void partition_mode_follows_the_xccs(void)
+{
+	static const struct {
+		u32 xccs;
+		u32 mode;
+	} modes[] = { { 4, 0 }, { 2, 1 }, { 1, 4 }, { 4, 0 } };	/* SPX, DPX, CPX, SPX */
+	const struct vgpu_asic *asic;
+	u32 i, xcc;
+
+	up_4();
+	asic = b->config.asic;
+	CHECK_EQ(vgpu_model_reg_read(b->m, asic->xcp_status) >> 4 & 0xf, 0);
+	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		for (xcc = 0; xcc < 4; xcc++)
+			vgpu_model_reg_write(b->m, xcc * VGPU_XCC_STRIDE + asic->xcp_ctl,
+					     xcc % modes[i].xccs | modes[i].xccs << 3);
+		CHECK_EQ(vgpu_model_reg_read(b->m, asic->xcp_status) >> 4 & 0xf, modes[i].mode);
+		CHECK_EQ(vgpu_xccs_in_partition(b->m, 3), modes[i].xccs);
+		CHECK_EQ(vgpu_xcc_in_partition(b->m, 3), 3 % modes[i].xccs);
+	}
+}
+
 const struct model_test xcc_tests[] = {
 	T(grid_is_spread_over_xccs), T(every_grid_is_done_whatever_its_shares), T(shares_go_where_the_mqds_say),
 	T(packets_wait_for_all_shares), T(preempted_parts_are_done_once), T(state_of_one_xcc_counts), T(fence_waits_for_every_xcc),
 	T(parts_may_leave_and_come_back_alone), T(drained_parts_wait_for_each_other), T(doorbell_between_two_loads_is_heard),
 	T(interrupts_name_their_node), T(hubs_are_separate), T(packets_reach_their_own_xcc), T(xccs_take_turns_together),
 	T(sdma_belongs_to_its_io_die), T(discovery_table_is_what_the_driver_expects),
+	T(partition_mode_follows_the_xccs),
 	{ 0 }
 };
