@@ -225,7 +225,12 @@ TEST_F(uapi, a_lone_busy_queue_is_seen_at_work)
 {
 	struct actor *a = worker(_metadata, 3, self->slots, 20, 5 * MS);
 	struct gpreempt_queue_info info;
+	char state[32] = "";
 
+	while (strcmp(state, "parked")) {
+		ASSERT_EQ(0, kfd_gpreempt_text(self->gpu_id, "state", state, sizeof(state)));
+		kfd_sleep_ns(MS);
+	}
 	ASSERT_EQ(0, actor_submit(a, 0, 0, 3, KFD_PACKET_BARRIER));
 	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
 	ASSERT_EQ(1, one_queue(self->g, a, &info));
