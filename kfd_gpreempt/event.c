@@ -6,6 +6,7 @@
  * newest ones and is told how many.
  */
 #include <linux/cred.h>
+#include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/pid_namespace.h>
 #include <linux/slab.h>
@@ -17,6 +18,8 @@
 
 /* Unread events of a listener. A pass over a full node tells one for each of its queues. */
 #define MAX_EVENTS	1024
+/* Of a user who does not see all: every event is offered to every listener, under the driver's locks. */
+#define MAX_LISTENERS_OF_USER	64
 
 /**
  * struct gpreempt_listener - somebody who listens
@@ -47,6 +50,17 @@ struct gpreempt_listener {
 static LIST_HEAD(listeners);
 static DEFINE_SPINLOCK(listeners_lock);
 
+/* listeners_lock held. */
+static bool is_full(kuid_t uid)
+{
+	const struct gpreempt_listener *l;
+	unsigned int nr = 0;
+
+	list_for_each_entry(l, &listeners, link)
+		nr += !l->sees_all && uid_eq(l->uid, uid);
+	return nr >= MAX_LISTENERS_OF_USER;
+}
+
 /**
  * gpreempt_listener_create() - listen from now on
  * @ns: pid namespace of the listener
@@ -55,21 +69,29 @@ static DEFINE_SPINLOCK(listeners_lock);
  *
  * Context: may sleep.
  *
- * Return: the listener, or NULL without memory
+ * Return: the listener; -EMFILE: the user has as many as he may have; -ENOMEM
  */
 struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kuid_t uid, bool sees_all)
 {
 	struct gpreempt_listener *l = kvzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+	bool full;
 
 	if (!l)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	l->ns = get_pid_ns(ns);
 	l->uid = uid;
 	l->sees_all = sees_all;
 	init_waitqueue_head(&l->wait);
 	spin_lock(&listeners_lock);
-	list_add_tail(&l->link, &listeners);
+	full = !sees_all && is_full(uid);
+	if (!full)
+		list_add_tail(&l->link, &listeners);
 	spin_unlock(&listeners_lock);
+	if (full) {
+		put_pid_ns(l->ns);
+		kvfree(l);
+		return ERR_PTR(-EMFILE);
+	}
 	return l;
 }
 

@@ -13,6 +13,9 @@
 #include "outside.h"
 #include "kfd_device_queue_manager.h"
 
+/* Holds of a queue; those with CAP_SYS_ADMIN may add more. They are walked whenever one comes or goes. */
+#define MAX_HOLDS	64
+
 /**
  * struct hold - a holder's hold of a queue
  * @of_holder: in &gpreempt_holder.holds
@@ -142,6 +145,8 @@ static int hold_one(struct gpreempt_queue *gq, void *arg)
 		return 0;
 	hold = find_locked(request->holder, gq);
 	if (!hold) {
+		if (!request->match->sees_all && list_count_nodes(&gq->holds) >= MAX_HOLDS)
+			return -EUSERS;
 		hold = kzalloc(sizeof(*hold), GFP_KERNEL_ACCOUNT);
 		if (!hold)
 			return -ENOMEM;
@@ -198,7 +203,7 @@ static int wait_until_off(struct request *request, u32 timeout_ms)
  *
  * Context: may sleep; no lock of the scheduler held.
  *
- * Return: 0; -ENOENT: there is none; -EBUSY, -EOPNOTSUPP, -EIO: nothing is held that was not before; -ENOMEM: nothing is held;
+ * Return: 0; -ENOENT: there is none; -EBUSY, -EOPNOTSUPP, -EIO: nothing is held that was not before; -ENOMEM, -EUSERS: nothing is held;
  * -ETIME, -ERESTARTSYS: not saved yet, the hold stays
  */
 int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match, bool unbounded, u32 timeout_ms,

@@ -705,28 +705,35 @@ bool kfd_gpreempt_owns_ioctl(unsigned int cmd)
 static struct gpreempt_listener *listener_of(struct file *file)
 {
 	struct client *client = file->private_data;
+	struct gpreempt_listener *listener;
 
 	mutex_lock(&client->lock);
-	/* Its opener's rights: whoever reads may be a program that has more of them and was handed the file as its input. */
-	if (!client->listener)
-		client->listener = gpreempt_listener_create(client->ns, file->f_cred->euid,
-							    file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN));
+	listener = client->listener;
+	if (!listener) {
+		/* Its opener's rights: whoever reads may be a program that has more of them and was handed the file as its input. */
+		listener = gpreempt_listener_create(client->ns, file->f_cred->euid,
+						    file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN));
+		if (!IS_ERR(listener))
+			client->listener = listener;
+	}
 	mutex_unlock(&client->lock);
-	return client->listener;
+	return listener;
 }
 
 static ssize_t gpreempt_read(struct file *file, char __user *buffer, size_t size, loff_t *offset)
 {
 	struct gpreempt_listener *listener = listener_of(file);
 
-	return listener ? gpreempt_listener_read(listener, buffer, size, file->f_flags & O_NONBLOCK) : -ENOMEM;
+	if (IS_ERR(listener))
+		return PTR_ERR(listener);
+	return gpreempt_listener_read(listener, buffer, size, file->f_flags & O_NONBLOCK);
 }
 
 static __poll_t gpreempt_poll(struct file *file, poll_table *wait)
 {
 	struct gpreempt_listener *listener = listener_of(file);
 
-	if (!listener)
+	if (IS_ERR(listener))
 		return EPOLLERR;
 	poll_wait(file, gpreempt_listener_wait(listener), wait);
 	return gpreempt_listener_ready(listener) ? EPOLLIN | EPOLLRDNORM : 0;

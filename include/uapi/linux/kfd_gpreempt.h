@@ -322,7 +322,8 @@ struct gpreempt_set_param {
  *
  * Errors: those of the target; EBUSY (the driver does not let a queue go now: debugger, cooperative groups, reset of one of its queues);
  * EOPNOTSUPP (the node cannot preempt or gave up, or scheduling is switched off); ETIME (not saved in time; the hold stays, and the state
- * is saved when it is); EINTR (a signal; as ETIME); EIO (the device is suspended or being reset); ENOMEM (nothing is held); EPERM
+ * is saved when it is); EINTR (a signal; as ETIME); EIO (the device is suspended or being reset); ENOMEM (nothing is held); EUSERS
+ * (64 descriptors hold a queue, and the caller has no CAP_SYS_ADMIN; nothing is held); EPERM
  * (GPREEMPT_HOLD_UNBOUNDED without CAP_SYS_ADMIN; GPREEMPT_HOLD_EVERYBODYS, and somebody with CAP_SYS_ADMIN holds one: the others' holds
  * were ended).
  */
@@ -383,7 +384,8 @@ enum gpreempt_event_type {
  * A descriptor gets the events of queues that GPREEMPT_IOC_LIST would show to who opened it with GPREEMPT_SCOPE_ALL, and those of nodes, from
  * its first read() or poll() on. It keeps 1024 of them unread, then new ones are lost. read() waits for the first, unless O_NONBLOCK.
  *
- * Errors of read(): EINVAL (less than a record), EAGAIN, EINTR, EFAULT, ENOMEM.
+ * Errors of read(): EINVAL (less than a record), EAGAIN, EINTR, EFAULT, ENOMEM, EMFILE (a user without CAP_SYS_ADMIN listens through 64
+ * descriptors at most).
  */
 struct gpreempt_event {
 	__u64 time_ns;

@@ -317,28 +317,102 @@ TEST_F(rights, owner_does_not_end_an_administrators_hold)
 	gpreempt_close(shared);
 }
 
-/* A copy of the device that nobody may open: what is heard through it is what its opener may hear, whoever reads. */
+/* A copy of the device that everybody may open, opened by nobody; -1. */
+#define OPEN_DEVICE	"/tmp/kfd_gpreempt"
+
+static bool make_open_device(int fd)
+{
+	struct stat st;
+
+	unlink(OPEN_DEVICE);
+	return !fstat(fd, &st) && !mknod(OPEN_DEVICE, S_IFCHR | 0666, st.st_rdev) && !chmod(OPEN_DEVICE, 0666);
+}
+
+static int open_as_nobody(void)
+{
+	int fd;
+
+	if (seteuid(NOBODY))
+		return -1;
+	fd = open(OPEN_DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	return seteuid(0) ? -1 : fd;
+}
+
+#define MANY	64	/* descriptors of a user that may listen, or hold a queue */
+
+TEST_F(rights, a_user_listens_through_so_many_descriptors)
+{
+	struct pollfd pfd[MANY + 2];
+	char byte[128];
+	int i;
+
+	ASSERT_TRUE(make_open_device(self->fd));
+	for (i = 0; i < MANY + 2; i++) {
+		pfd[i] = (struct pollfd){ .fd = open_as_nobody(), .events = POLLIN };
+		ASSERT_LE(0, pfd[i].fd);
+		EXPECT_EQ(i < MANY ? 0 : 1, poll(&pfd[i], 1, 0)) TH_LOG("descriptor %d", i);
+	}
+	EXPECT_EQ(POLLERR, pfd[MANY].revents);
+	EXPECT_EQ(-1, read(pfd[MANY].fd, byte, sizeof(byte)));
+	EXPECT_EQ(EMFILE, errno);
+	/* One who sees all is not concerned, nor is whoever comes when one has gone. */
+	EXPECT_EQ(0, poll(&(struct pollfd){ .fd = self->fd, .events = POLLIN }, 1, 0));
+	close(pfd[0].fd);
+	EXPECT_EQ(0, poll(&pfd[MANY], 1, 0));
+	for (i = 1; i < MANY + 2; i++)
+		close(pfd[i].fd);
+	unlink(OPEN_DEVICE);
+}
+
+/* Returns how many descriptors hold the process, and closes them. */
+static int64_t actor_holds_itself_often(struct actor *a, const int64_t *args)
+{
+	struct gpreempt_hold hold;
+	int fds[MANY + 2], i, r = 0, held;
+
+	for (i = 0; i < MANY + 2 && !r; i++) {
+		hold = (struct gpreempt_hold){ .target = gpreempt_target_process(0, 0) };
+		fds[i] = open(OPEN_DEVICE, O_RDWR | O_CLOEXEC);
+		r = raw(fds[i], GPREEMPT_IOC_PREEMPT, &hold);
+	}
+	held = r ? i - 1 : i;
+	while (i)
+		close(fds[--i]);
+	return r == -EUSERS ? held : r;
+}
+
+TEST_F(rights, a_queue_is_held_by_so_many_descriptors)
+{
+	struct gpreempt_target target;
+	struct gpreempt_queue_info info;
+	struct actor *a;
+
+	ASSERT_TRUE(make_open_device(self->fd));
+	a = nice_nobody(_metadata);
+	EXPECT_EQ(MANY, actor_call(a, actor_holds_itself_often, 0, 0, 0, 0));
+	ASSERT_EQ(1, one_queue(self->g, a, &info));
+	EXPECT_FALSE(info.flags & GPREEMPT_QUEUE_HELD);
+	target = process_of(a);
+	EXPECT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
+	unlink(OPEN_DEVICE);
+}
+
+/* What is heard is what the opener may hear, whoever reads. */
 TEST_F(rights, events_are_those_that_the_opener_may_see)
 {
 	struct gpreempt_target target;
 	struct gpreempt_event events[16];
 	struct pollfd pfd = { .events = POLLIN };
 	struct actor *a, *mine;
-	struct stat st;
 	int i, nr;
 
 	shared = self->g;
 	a = worker(_metadata, 1, 1, 1, MS);
 	mine = nice_nobody(_metadata);
 	ASSERT_EQ(0, wait_priority(self->g, mine, 7 - LOW_NICE));
-	ASSERT_EQ(0, fstat(self->fd, &st));
-	unlink("/tmp/kfd_gpreempt");
-	ASSERT_EQ(0, mknod("/tmp/kfd_gpreempt", S_IFCHR | 0666, st.st_rdev));
-	ASSERT_EQ(0, chmod("/tmp/kfd_gpreempt", 0666));
-	ASSERT_EQ(0, seteuid(NOBODY));
-	pfd.fd = open("/tmp/kfd_gpreempt", O_RDWR | O_NONBLOCK);
-	ASSERT_EQ(0, seteuid(0));
-	unlink("/tmp/kfd_gpreempt");
+	ASSERT_TRUE(make_open_device(self->fd));
+	pfd.fd = open_as_nobody();
+	unlink(OPEN_DEVICE);
 	ASSERT_LE(0, pfd.fd);
 	ASSERT_EQ(0, poll(&pfd, 1, 0));
 
