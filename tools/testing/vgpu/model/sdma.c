@@ -389,6 +389,9 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 	bool progress = false;
 
 	m->client = VGPU_UTCL2_SDMA0 + q->engine;
+	/* Packets of an earlier lap would be executed again, with what is in their buffers by now. */
+	if (!q->stuck && q->wptr > q->rptr && q->wptr - q->rptr > q->ring_bytes)
+		failed(m, q, "write pointer is beyond the ring", q->wptr);
 	while (!q->stuck) {
 		if (q->ib_depth && q->ib[0].pos >= q->ib[0].end) {
 			q->ib_depth = 0;

@@ -937,6 +937,27 @@ static void sdma_doorbells_are_edges(void)
 	CHECK_EQ(*r->read_index, 16);
 }
 
+/* All of the ring may be due, and no more: what lies behind is what was there a lap before. */
+static void sdma_write_pointer_beyond_the_ring_stops_the_queue(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+
+	vgpu_quiet = true;
+	up();
+	p = bed_process(b);
+	q = bed_sdma_queue(b, p, 0);
+	CHECK(bed_runlist(b, &q, 1));
+	b->doorbells[q->doorbell / 8] = RING_DWORDS * 4;	/* zeroes are NOPs */
+	bed_run_for(b, 100 * US);
+	CHECK_EQ(*q->read_index, RING_DWORDS * 4);
+	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
+	b->doorbells[q->doorbell / 8] = 2 * RING_DWORDS * 4 + 4;
+	bed_run_for(b, 100 * US);
+	CHECK_EQ(*q->read_index, RING_DWORDS * 4);
+	CHECK_EQ(bed_stat(b, "bad_packets"), 1);
+}
+
 static void bad_sdma_packets_stop_the_queue(void)
 {
 	static const u32 bad[] = { 0xff, 1 | 5 << 8, 2 | 1 << 8, 10 | 1u << 25, 3 };
@@ -1268,6 +1289,7 @@ const struct model_test packet_tests[] = {
 	T(bad_aql_packets_are_reported), T(bad_pm4_packets_are_reported), T(bad_packets_of_the_kernel),
 	T(full_aql_ring), T(full_pm4_ring), T(full_sdma_ring),
 	T(sdma_atomics_and_conditions), T(sdma_doorbells_are_edges), T(bad_sdma_packets_stop_the_queue),
+	T(sdma_write_pointer_beyond_the_ring_stops_the_queue),
 	T(sdma_queue_loaded_by_registers), T(sdma_queue_stops_between_packets), T(packets_survive_preemption),
 	{ 0 }
 };
