@@ -656,8 +656,8 @@ void vgpu_model_destroy(struct vgpu_model *m)
 }
 
 /*
- * Not the end, where the discovery table is: what boots the device writes that anew. Other garbage each time: the driver recognizes the
- * loss by words that it has seen there before.
+ * Not the end, where the discovery table is: what boots the device writes that anew. Other garbage each time: the driver
+ * recognizes the loss by words that it has seen there before.
  */
 static void lose_vram(struct vgpu_model *m)
 {

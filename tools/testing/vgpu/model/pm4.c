@@ -409,7 +409,7 @@ static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *
 	 * Whatever was asked before is complete when this packet is reached: by all XCCs, which read the same ring. The first one answers
 	 * when the others are past it.
 	 */
-	if (vgpu_fault_on(m, VGPU_FAULT_FENCE_LOST, q->xcc) || q->part)
+	if (q->part || vgpu_fault(m, VGPU_FAULT_FENCE_LOST))
 		return PACKET_DONE;
 	for (i = 1; i < q->parts; i++) {
 		const struct vgpu_queue *other = vgpu_queue_part(m, q, i);
