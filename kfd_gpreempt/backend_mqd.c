@@ -163,14 +163,21 @@ static void mqd_look_after(struct backend_pass *pass, struct qcm_process_device 
 	if (!gq->leaving)
 		return;
 	if (!mqd_on_device(pass->dqm, q, gq)) {
+		if (gq->killed) {		/* late, but without its waves all the same */
+			mqd_lost(pass, qpd, q, gq);
+			return;
+		}
 		gq->leaving = false;
 		mqd_deactivate(pass, qpd, q);
 		gpreempt_snapshot_take(gq);
 		gpreempt_policy_saved(&gq->policy, backend_saved_waves(pass->dqm, q));
 		return;
 	}
+	/* Only a reset of the GPU helps: nobody waits for it. */
+	if (gq->killed)
+		return;
 	pass->again = true;
-	if (gq->killed || ktime_get_ns() - gq->leaving_ns < (u64)MQD_PATIENCE_MS * NSEC_PER_MSEC)
+	if (ktime_get_ns() - gq->leaving_ns < (u64)MQD_PATIENCE_MS * NSEC_PER_MSEC)
 		return;
 	gq->killed = true;
 	if (mqd_kill(pass, q, gq))
