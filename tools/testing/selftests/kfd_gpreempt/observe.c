@@ -623,4 +623,60 @@ TEST_F(observe, unknown_hardware_priority_is_refused)
 	EXPECT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "normal"));
 }
 
+/* Without the hardware scheduler */
+FIXTURE(no_hws) {
+	BEFORE_TEST;
+};
+
+FIXTURE_SETUP(no_hws)
+{
+	SETUP_SCHEDULER(NULL, 0);
+	if (kfd_param_get("sched_policy") != NO_HWS)
+		SKIP(return, "the hardware scheduler is on: amdgpu.sched_policy is not %d", NO_HWS);
+}
+
+FIXTURE_TEARDOWN(no_hws)
+{
+	actor_forget_all();
+	EXPECT_NOTHING_LEFT();
+	scheduler_off();
+	kfd_param_set_text("gpreempt_hw_priority", "normal");
+}
+
+/* There is no moment at which no queue is mapped: MQDs are the driver's alone. Nobody calls its own priority a mismatch. */
+TEST_F(no_hws, hardware_keeps_what_programs_ask_for)
+{
+	static const char *const settings[] = { "normal", "follow" };
+	struct actor *low, *high;
+	int i;
+
+	if (mqds_missing())
+		SKIP(return, "%s", mqds_missing());
+	/* So nice that the priority of its queue does not make up for it. */
+	low = actor_start(19, ARENA);
+	high = actor_start(0, ARENA);
+	ASSERT_ACTOR(low);
+	ASSERT_ACTOR(high);
+	ASSERT_EQ(0, actor_queue(low, KFD_BACKING_USERPTR, 15));
+	ASSERT_EQ(0, actor_queue(high, KFD_BACKING_USERPTR, 2));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", settings[i]));
+		ASSERT_EQ(i, actor_work(low, 1, self->slots, 10, 10 * MS));
+		ASSERT_EQ(i, actor_work(high, 1, self->slots, 2, 10 * MS));
+		ASSERT_EQ(0, actor_submit(low, 0, i, 1, 0));
+		ASSERT_EQ(0, actor_wait_progress(low, i, 1, LONG));
+		ASSERT_EQ(0, actor_submit(high, 0, i, 1, 0));
+		ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+		EXPECT_HW_PRIORITY(low, 15, PIPE_HIGH);
+		EXPECT_HW_PRIORITY(high, 2, PIPE_LOW);
+		ASSERT_EQ(0, actor_wait(high, i, LONG));
+		ASSERT_EQ(0, actor_wait(low, i, LONG));
+		EXPECT_HW_PRIORITY(low, 15, PIPE_HIGH);
+	}
+	EXPECT_EXACTLY_ONCE(low, 2 * self->slots * 10);
+	EXPECT_EXACTLY_ONCE(high, 2 * self->slots * 2);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	EXPECT_EQ(0, counter("verify_mismatches"));
+}
+
 TEST_HARNESS_MAIN
