@@ -288,7 +288,7 @@ static void worker(unsigned long calls, uint64_t seed, int nr)
 
 static struct actor *start_work(uint32_t slots)
 {
-	struct actor *a = actor_start(0, ARENA);
+	struct actor *a = actor_start(0, ARENA + kfd_work_bytes(LAUNCHES, slots, STEPS));
 
 	if (!a || actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL) < 0 || actor_work(a, LAUNCHES, slots, STEPS, 20 * MS) < 0)
 		ksft_exit_fail_msg("no process with work: %s\n", actor_why());
