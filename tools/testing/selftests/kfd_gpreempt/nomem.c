@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+/*
+ * nomem.c - each allocation of the scheduler fails once
+ *
+ * By the kernel's fault injection, which only kernels for debugging have (elsewhere all of it is skipped). Only what is allocated by our
+ * functions, or by what they call, is counted and fails: the first in a first attempt, the second in a second, until an attempt gets by
+ * without. What failed has to say so and leave nothing behind; what went on without has to work.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "fixture.h"
+#include "gpreempt.h"
+
+#define FAULTS		"/sys/kernel/debug/failslab/"
+#define MOST		60	/* allocations of one attempt: more means that nothing ends the loop */
+
+static int put_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY), r = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
+static int put_number(const char *path, unsigned long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lu", value);
+	return put_text(path, text);
+}
+
+/* Of what is in kfd_device_queue_manager.o: the rest lies together. */
+static bool is_elsewhere(const char *name)
+{
+	return !strncmp(name, "kfd_gpreempt_leaves_out", 23) || !strncmp(name, "kfd_gpreempt_left_out", 21);
+}
+
+/* Where the code of the scheduler is: from its first function to the one after its last. */
+static int find_code(unsigned long *start, unsigned long *end)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	unsigned long address, first = ~0ul, last = 0, next = ~0ul;
+	char line[512], type, name[256];
+	int pass;
+
+	if (!f)
+		return -errno;
+	for (pass = 0; pass < 2; pass++) {
+		rewind(f);
+		while (fgets(line, sizeof(line), f)) {
+			if (!strstr(line, "[amdgpu]") || sscanf(line, "%lx %c %255s", &address, &type, name) != 3 ||
+			    (type != 't' && type != 'T'))
+				continue;
+			if (pass) {
+				if (address > last && address < next)
+					next = address;
+			} else if ((!strncmp(name, "gpreempt_", 9) || !strncmp(name, "kfd_gpreempt_", 13)) && !is_elsewhere(name) &&
+				   !strstr(name, ".cold")) {
+				first = address < first ? address : first;
+				last = address > last ? address : last;
+			}
+		}
+	}
+	fclose(f);
+	*start = first;
+	*end = next;
+	return last ? 0 : -ENOENT;
+}
+
+/* Nothing fails yet, but what will is ours. */
+static int choose_ours(void)
+{
+	unsigned long start, end;
+	int err = find_code(&start, &end);
+
+	if (err)
+		return err;
+	if (put_number(FAULTS "probability", 0) || put_number(FAULTS "verbose", 0) || put_number(FAULTS "stacktrace-depth", 32) ||
+	    put_number(FAULTS "require-start", start) || put_number(FAULTS "require-end", end) ||
+	    put_text(FAULTS "ignore-gfp-wait", "N") || put_text(FAULTS "task-filter", "N"))
+		return -EIO;
+	return 0;
+}
+
+/* The @nth allocation of ours by the calling thread fails; 0: none. Lasts until it has. */
+static int fail_nth(unsigned int nth)
+{
+	return put_number("/proc/thread-self/fail-nth", nth);
+}
+
+/* Did it? Otherwise it will not any more. */
+static bool has_failed(void)
+{
+	char text[16] = "";
+	int fd = open("/proc/thread-self/fail-nth", O_RDWR);
+	bool failed = fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && !atoi(text);
+
+	close(fd);
+	fail_nth(0);
+	return failed;
+}
+
+FIXTURE(nomem) {
+	BEFORE_TEST;
+	struct gpreempt *g;
+};
+
+FIXTURE_SETUP(nomem)
+{
+	if (access("/proc/thread-self/fail-nth", F_OK) || access(FAULTS "require-start", F_OK))
+		SKIP(return, "this kernel cannot make allocations of one module fail (CONFIG_FAILSLAB, FAULT_INJECTION_STACKTRACE_FILTER)");
+	SETUP_SCHEDULER(NULL, 0);
+	ASSERT_EQ(0, choose_ours());
+	ASSERT_EQ(0, gpreempt_open(&self->g));
+}
+
+FIXTURE_TEARDOWN(nomem)
+{
+	put_number(FAULTS "probability", 0);
+	fail_nth(0);
+	gpreempt_close(self->g);
+	actor_forget_all();
+	EXPECT_NOTHING_LEFT();
+	scheduler_off();
+}
+
+static struct actor *worker(struct __test_metadata *_metadata, int nice)
+{
+	struct actor *a = actor_start(nice, ARENA);
+
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	return a;
+}
+
+/* One is preempted for the other, and both do their work once. */
+static void expect_preemption(struct __test_metadata *_metadata, uint32_t slots)
+{
+	struct actor *low = worker(_metadata, LOW_NICE), *high = worker(_metadata, 0);
+
+	ASSERT_EQ(0, actor_work(low, 1, slots, 50, 5 * MS));
+	ASSERT_EQ(0, actor_work(high, 1, slots, 4, 5 * MS));
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, slots, LONG));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_FALSE(actor_done(low, 0));
+	EXPECT_LE(1, preempt_count(low, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, slots * 50);
+	EXPECT_EXACTLY_ONCE(high, slots * 4);
+	EXPECT_EQ(0, actor_stop(low));
+	EXPECT_EQ(0, actor_stop(high));
+}
+
+/* A command: 0 or a negative error code */
+typedef int (*command_fn)(struct gpreempt *g, const struct gpreempt_target *target);
+
+static int open_and_close(struct gpreempt *g, const struct gpreempt_target *target)
+{
+	int fd = open("/dev/kfd_gpreempt", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static int list_nodes(struct gpreempt *g, const struct gpreempt_target *target)
+{
+	struct gpreempt_node_info nodes[4] = { 0 };
+	struct gpreempt_info info = { .nodes = (uintptr_t)nodes, .nr_nodes = 4 };
+
+	return ioctl(gpreempt_fd(g), GPREEMPT_IOC_INFO, &info) ? -errno : 0;
+}
+
+static int list_queues(struct gpreempt *g, const struct gpreempt_target *target)
+{
+	struct gpreempt_queue_info queues[4] = { 0 };
+	struct gpreempt_list list = { .target = *target, .queues = (uintptr_t)queues, .nr_queues = 4 };
+
+	return ioctl(gpreempt_fd(g), GPREEMPT_IOC_LIST, &list) ? -errno : 0;
+}
+
+static int set_priority(struct gpreempt *g, const struct gpreempt_target *target)
+{
+	return gpreempt_set_priority(g, target, 3);
+}
+
+static int set_weight(struct gpreempt *g, const struct gpreempt_target *target)
+{
+	return gpreempt_set_param(g, target, GPREEMPT_PARAM_WEIGHT, 200);
+}
+
+static int hold(struct gpreempt *g, const struct gpreempt_target *target)
+{
+	int nr = gpreempt_preempt(g, target, 0, 0);
+
+	return nr < 0 ? nr : nr != 1;
+}
+
+static int listen_to_events(struct gpreempt *g, const struct gpreempt_target *target)
+{
+	struct gpreempt_event event;
+	int fd = open("/dev/kfd_gpreempt", O_RDWR | O_CLOEXEC | O_NONBLOCK), r;
+
+	if (fd < 0)
+		return -errno;
+	r = read(fd, &event, sizeof(event)) < 0 ? -errno : 0;
+	close(fd);
+	return r == -EAGAIN ? 0 : r;
+}
+
+TEST_F(nomem, each_command_says_that_memory_is_missing)
+{
+	static const struct {
+		const char *name;
+		command_fn fn;
+	} commands[] = {
+		{ "open", open_and_close },
+		{ "list nodes", list_nodes },
+		{ "list queues", list_queues },
+		{ "set priority", set_priority },
+		{ "set weight", set_weight },
+		{ "listen", listen_to_events },
+		{ "hold", hold },
+	};
+	struct actor *a = worker(_metadata, 0);
+	struct gpreempt_target target = gpreempt_target_process(a->pid, 0);
+	unsigned int i, n;
+	int r;
+
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		for (n = 1; n < MOST; n++) {
+			ASSERT_EQ(0, fail_nth(n));
+			r = commands[i].fn(self->g, &target);
+			if (!has_failed())
+				break;
+			EXPECT_EQ(-ENOMEM, r) TH_LOG("%s, allocation %u", commands[i].name, n);
+			EXPECT_FALSE(state_is(a, 0, "preempted"));
+		}
+		EXPECT_EQ(0, r) TH_LOG("%s", commands[i].name);
+		EXPECT_LT(1, n) TH_LOG("%s: nothing failed", commands[i].name);
+		EXPECT_GT(MOST, n) TH_LOG("%s", commands[i].name);
+	}
+	EXPECT_EQ(0, wait_state(a, 0, "preempted", LONG));
+	EXPECT_EQ(1, gpreempt_resume(self->g, &target));
+	EXPECT_EQ(0, gpreempt_clear_priority(self->g, &target));
+}
+
+static int64_t call_fail_nth(struct actor *a, const int64_t *args)
+{
+	return fail_nth((unsigned int)args[0]);
+}
+
+static int64_t call_has_failed(struct actor *a, const int64_t *args)
+{
+	return has_failed();
+}
+
+TEST_F(nomem, a_queue_works_without_the_scheduler_knowing_it)
+{
+	struct actor *a = actor_start(0, ARENA);
+	uint64_t done = 0;
+	unsigned int n;
+	bool failed;
+	int w;
+
+	ASSERT_ACTOR(a);
+	for (n = 1; n < MOST; n++) {
+		ASSERT_EQ(0, actor_call(a, call_fail_nth, n, 0, 0, 0));
+		ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL)) TH_LOG("allocation %u", n);
+		failed = actor_call(a, call_has_failed, 0, 0, 0, 0);
+		w = actor_work(a, 1, 4, 2, 10 * US);
+		/* There is room for so many only; each has run the first kernel. */
+		if (w >= 0) {
+			ASSERT_EQ(0, actor_submit(a, 0, w, 1, 0));
+			ASSERT_EQ(0, actor_wait(a, w, LONG));
+			done += 4 * 2;
+		}
+		ASSERT_EQ(0, actor_queue_destroy(a, 0));
+		if (!failed)
+			break;
+	}
+	TH_LOG("%u allocations failed, one after the other", n - 1);
+	EXPECT_LT(1, n);
+	EXPECT_GT(MOST, n);
+	EXPECT_EXACTLY_ONCE(a, done);
+	EXPECT_EQ(0, actor_stop(a));
+	expect_preemption(_metadata, self->slots);
+}
+
+TEST_F(nomem, without_a_thread_the_node_stays_off)
+{
+	char state[32];
+	unsigned int n;
+
+	for (n = 1; n < MOST; n++) {
+		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+		ASSERT_EQ(0, fail_nth(n));
+		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+		if (!has_failed())
+			break;
+		ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
+		EXPECT_STREQ("off", state) TH_LOG("allocation %u", n);
+	}
+	EXPECT_LT(1, n);
+	EXPECT_GT(MOST, n);
+	expect_preemption(_metadata, self->slots);
+}
+
+TEST_F(nomem, the_monitor_goes_on_with_the_queues_it_has_room_for)
+{
+	int64_t skipped = counter("skipped_no_memory"), monitor = counter("monitor_pid");
+	struct actor *a = worker(_metadata, 0);
+	char path[64];
+	int i;
+
+	ASSERT_LT(0, monitor);
+	snprintf(path, sizeof(path), "/proc/%d/make-it-fail", (int)monitor);
+	ASSERT_EQ(0, put_text(path, "1"));
+	ASSERT_EQ(0, put_text(FAULTS "task-filter", "Y"));
+	ASSERT_EQ(0, put_number(FAULTS "times", 1));
+	ASSERT_EQ(0, put_number(FAULTS "interval", 1));
+	ASSERT_EQ(0, put_number(FAULTS "probability", 100));
+	/* Room for 16 is what it begins with, and twice as many as that it has never needed here. */
+	for (i = 1; i < 20; i++)
+		ASSERT_EQ(i, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	EXPECT_EQ(0, wait_counter("skipped_no_memory", skipped + 1, LONG));
+	ASSERT_EQ(0, put_number(FAULTS "probability", 0));
+	ASSERT_EQ(0, put_text(FAULTS "task-filter", "N"));
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(0, wait_state(a, i, "idle", LONG));
+	EXPECT_EQ(0, actor_stop(a));
+	expect_preemption(_metadata, self->slots);
+}
+
+TEST_F(nomem, what_cannot_be_verified_is_preempted_all_the_same)
+{
+	struct actor *a = worker(_metadata, 0);
+	unsigned int n;
+
+	for (n = 1; n < MOST; n++) {
+		ASSERT_EQ(0, kfd_param_set("gpreempt_verify", 0));
+		ASSERT_EQ(0, fail_nth(n));
+		ASSERT_EQ(0, kfd_param_set("gpreempt_verify", 1));
+		if (!has_failed())
+			break;
+	}
+	EXPECT_LT(1, n);
+	EXPECT_GT(MOST, n);
+	EXPECT_EQ(0, actor_stop(a));
+	expect_preemption(_metadata, self->slots);
+}
+
+/* Whoever of the threads involved is the one: the counter of attempts is the kernel's and goes on. */
+TEST_F(nomem, adoption_loses_queues_and_nothing_else)
+{
+	struct actor *a = worker(_metadata, 0), *b = worker(_metadata, 0);
+	unsigned int n;
+
+	ASSERT_EQ(0, actor_work(a, 1, 4, 2, 10 * US));
+	for (n = 1; n <= 12; n++) {
+		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+		ASSERT_EQ(0, put_number(FAULTS "times", 1));
+		ASSERT_EQ(0, put_number(FAULTS "interval", n));
+		ASSERT_EQ(0, put_number(FAULTS "probability", 100));
+		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+		kfd_sleep_ns(30 * MS);
+		ASSERT_EQ(0, put_number(FAULTS "probability", 0));
+	}
+	ASSERT_EQ(0, scheduler_fresh(NULL, 0));
+	EXPECT_EQ(0, wait_state(a, 0, "idle", LONG));
+	EXPECT_EQ(0, wait_state(b, 0, "idle", LONG));
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_EXACTLY_ONCE(a, 4 * 2);
+	EXPECT_EQ(0, actor_stop(a));
+	EXPECT_EQ(0, actor_stop(b));
+	expect_preemption(_metadata, self->slots);
+}
+
+TEST_HARNESS_MAIN
