@@ -12,7 +12,7 @@ export BUILD GPREEMPT_CACHE
 MAKEOVERRIDES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help check check-full demo testbed tools install-tools uninstall-tools clean
+.PHONY: help check check-full check-debug demo testbed tools install-tools uninstall-tools clean
 
 help:
 	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
@@ -22,6 +22,7 @@ help:
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
 	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well"
+	@echo "  make check-debug [OUT=dir] [SUITE='..']  on a kernel that looks for mistakes; the first run builds that kernel"
 	@echo
 	@echo "For a machine with an Instinct GPU:"
 	@echo "  make modules [KVER=..]             build amdgpu.ko with the scheduler, print its path"
@@ -52,6 +53,10 @@ check:
 check-full:
 	@$(TOP)/tools/testing/deps
 	@$(TOP)/tools/testing/check --all $(if $(OUT),--out $(OUT))
+
+check-debug:
+	@$(TOP)/tools/testing/deps
+	@$(TOP)/tools/testing/check --debug $(if $(OUT),--out $(OUT)) $(SUITE)
 
 demo:
 	@$(TOP)/tools/testing/deps
