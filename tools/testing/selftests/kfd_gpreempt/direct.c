@@ -7,6 +7,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "worker.h"
 
 #define POLL_NS		50000		/* the virtual GPU's own */
 #define PATIENT_POLL_NS	(5 * MS)
@@ -78,16 +79,6 @@ FIXTURE_TEARDOWN(direct)
 	EXPECT_EQ(self->disabled, counter("disabled")); \
 } while (0)
 
-static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t waves, uint32_t steps, uint64_t step_ns)
-{
-	struct actor *a = actor_start(nice, ARENA);
-
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(a, 1, waves, steps, step_ns));
-	return a;
-}
-
 static void start(struct __test_metadata *_metadata, struct actor *a)
 {
 	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
@@ -128,12 +119,12 @@ TEST_F(direct, victims_are_taken_surgically)
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	for (i = 0; i < 2; i++) {
-		low[i] = worker(_metadata, LOW_NICE, waves, STEPS, 10 * MS);
+		low[i] = worker(_metadata, LOW_NICE, 1, waves, STEPS, 10 * MS);
 		start(_metadata, low[i]);
 	}
 	xccs = (int)low[0]->client.num_xcc;
-	third = worker(_metadata, 0, waves, STEPS, 10 * MS);
-	high = worker(_metadata, 0, waves, STEPS / 2, 10 * MS);
+	third = worker(_metadata, 0, 1, waves, STEPS, 10 * MS);
+	high = worker(_metadata, 0, 1, waves, STEPS / 2, 10 * MS);
 	start(_metadata, third);
 	start(_metadata, high);
 	saves = kfd_vgpu_stat("cwsr_saves");
@@ -169,9 +160,9 @@ TEST_F(direct, victims_are_taken_surgically)
 /* Idle queues of lower processes are taken along; they come back to the same slot and find what was submitted meanwhile. */
 TEST_F(direct, idle_victims_come_back_with_their_packets)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 20, 10 * MS);
-	struct actor *idle = worker(_metadata, LOW_NICE, 8, 2, MS);
-	struct actor *high = worker(_metadata, 0, self->slots, 20, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 20, 10 * MS);
+	struct actor *idle = worker(_metadata, LOW_NICE, 1, 8, 2, MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 20, 10 * MS);
 
 	inversion(_metadata, low, high, "preempted");
 	EXPECT_EQ(0, wait_state(idle, 0, "preempted", LONG));
@@ -190,8 +181,8 @@ TEST_F(direct, idle_victims_come_back_with_their_packets)
 /* Somebody writes garbage over the MQD; what was saved is still known. */
 TEST_F(direct, mqd_scribbled_while_preempted_is_repaired)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
-	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 10, 10 * MS);
 
 	inversion(_metadata, low, high, "preempted");
 	kfd_sleep_ns(5 * MS);
@@ -208,8 +199,8 @@ TEST_F(direct, mqd_scribbled_while_preempted_is_repaired)
 /* ... and there is no false alarm when only the driver writes. */
 TEST_F(direct, update_of_a_preempted_queue_is_no_mismatch)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
-	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 10, 10 * MS);
 
 	inversion(_metadata, low, high, "preempted");
 	ASSERT_EQ(0, actor_queue_update(low, 0, 3, 100));
@@ -226,8 +217,8 @@ TEST_F(direct, update_of_a_preempted_queue_is_no_mismatch)
 /* Saving takes three times what a pass waits for. The queue is loaded no earlier than it has left. */
 TEST_F(direct, late_victim_is_waited_for)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
-	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 10, 10 * MS);
 
 	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 300000));
 	fault_on_last_xcc(_metadata, low, "fault/dequeue_late");
@@ -247,8 +238,8 @@ TEST_F(direct, late_victim_is_waited_for)
 /* The reason for the preemption is gone before the victim has left. */
 TEST_F(direct, late_victim_is_not_loaded_before_it_has_left)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
-	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 10, 10 * MS);
 	uint64_t progress;
 
 	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 400000));
@@ -267,8 +258,8 @@ TEST_F(direct, late_victim_is_not_loaded_before_it_has_left)
 /* The driver's own paths meet a queue that has not left yet: they wait for it, and do not load it. */
 TEST_F(direct, late_victim_can_be_updated_and_destroyed)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
-	struct actor *high = worker(_metadata, 0, self->slots, 20, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 20, 10 * MS);
 
 	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 400000));
 	fault_on_last_xcc(_metadata, low, "fault/dequeue_late");
@@ -302,9 +293,9 @@ TEST_F(direct, late_victim_can_be_updated_and_destroyed)
  */
 TEST_F_TIMEOUT(direct, timeout_is_driven_to_an_end, 120)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 20, 500 * MS);
-	struct actor *other = worker(_metadata, LOW_NICE, 8, 40, 10 * MS);
-	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 20, 500 * MS);
+	struct actor *other = worker(_metadata, LOW_NICE, 1, 8, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 10, 10 * MS);
 	uint64_t progress;
 
 	/* Its waves run on until they are reset: 10 s of work. */
@@ -338,8 +329,8 @@ TEST_F_TIMEOUT(direct, timeout_is_driven_to_an_end, 120)
 /* Switching off waits for the end as well, whatever it is. */
 TEST_F_TIMEOUT(direct, switching_off_outlasts_a_lost_victim, 120)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 20, 500 * MS);
-	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 20, 500 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 10, 10 * MS);
 
 	fault_on_last_xcc(_metadata, low, "fault/dequeue_lost");
 	long_inversion(_metadata, low, high);
@@ -355,8 +346,8 @@ TEST_F_TIMEOUT(direct, switching_off_outlasts_a_lost_victim, 120)
 
 TEST_F_TIMEOUT(direct, victim_that_does_not_leave_can_be_killed, 120)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 20, 500 * MS);
-	struct actor *high = worker(_metadata, 0, self->slots, 10, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 20, 500 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 10, 10 * MS);
 
 	fault_on_last_xcc(_metadata, low, "fault/dequeue_lost");
 	long_inversion(_metadata, low, high);
@@ -373,8 +364,8 @@ TEST_F_TIMEOUT(direct, victim_that_does_not_leave_can_be_killed, 120)
  */
 TEST_F_TIMEOUT(direct, victim_that_survives_its_reset_ends_scheduling, 120)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, self->slots, 40, 10 * MS);
-	struct actor *high = worker(_metadata, 0, 8, 2, MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, 8, 2, MS);
 	uint64_t deadline = kfd_now_ns() + LONG;
 	char state[32] = "";
 

@@ -13,6 +13,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "worker.h"
 
 #define PASS_LIMIT_NS	20000
 
@@ -31,17 +32,6 @@ FIXTURE_TEARDOWN(endurance)
 	EXPECT_NOTHING_LEFT();
 	kfd_vgpu_param_set("poll_ns", 50000);
 	scheduler_off();
-}
-
-static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves,
-			    uint32_t steps, uint64_t step_ns)
-{
-	struct actor *a = actor_start(nice, ARENA);
-
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(a, launches, waves, steps, step_ns));
-	return a;
 }
 
 static int ascending(const void *a, const void *b)

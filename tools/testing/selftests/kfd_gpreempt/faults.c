@@ -18,6 +18,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "worker.h"
 
 #define RECOVER		"/sys/kernel/debug/dri/0/amdgpu_gpu_recover"
 #define TEST_RINGS	"/sys/kernel/debug/dri/0/amdgpu_test_ib"
@@ -119,22 +120,12 @@ static int wait_stat(const char *name, int64_t value)
 	return 0;
 }
 
-static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t waves, uint32_t steps, uint64_t step_ns)
-{
-	struct actor *a = actor_start(nice, ARENA);
-
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(a, 1, waves, steps, step_ns));
-	return a;
-}
-
 /* A new process gets its work done, exactly once; with the scheduler, against another one's. */
 static void device_works(struct __test_metadata *_metadata, bool scheduled)
 {
 	uint32_t slots = (uint32_t)kfd_vgpu_stat("wave_slots");
-	struct actor *low = worker(_metadata, LOW_NICE, slots, 50, MS);
-	struct actor *high = worker(_metadata, 0, slots, 4, MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, slots, 50, MS);
+	struct actor *high = worker(_metadata, 0, 1, slots, 4, MS);
 	int64_t preemptions = counter("preemptions");
 
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
@@ -211,8 +202,8 @@ static void no_faults(void)
 	(self)->queue_resets = kfd_vgpu_stat("queue_resets"); \
 	(self)->failures = counter("failures"); \
 	(self)->disabled = counter("disabled"); \
-	(self)->low = worker(_metadata, LOW_NICE, (self)->slots, HOG_STEPS, 5 * MS); \
-	(self)->high = worker(_metadata, 0, (self)->slots, 4, MS); \
+	(self)->low = worker(_metadata, LOW_NICE, 1, (self)->slots, HOG_STEPS, 5 * MS); \
+	(self)->high = worker(_metadata, 0, 1, (self)->slots, 4, MS); \
 } while (0)
 
 #define CLEAR_STAGE(scheduled) do { \
@@ -761,8 +752,8 @@ TEST_F_TIMEOUT(reset, at_any_moment_leaves_a_device_that_schedules, 120)
 		SKIP(return, "nothing is preempted without the scheduler");
 	for (i = 0; i < ROUNDS; i++) {
 		if (i) {
-			low = worker(_metadata, LOW_NICE, self->slots, HOG_STEPS, 5 * MS);
-			high = worker(_metadata, 0, self->slots, 4, MS);
+			low = worker(_metadata, LOW_NICE, 1, self->slots, HOG_STEPS, 5 * MS);
+			high = worker(_metadata, 0, 1, self->slots, 4, MS);
 		}
 		ASSERT_EQ(1, actor_work(high, BURSTS, self->slots / 2, 1, 300 * US));
 		ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));

@@ -18,6 +18,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "worker.h"
 
 #define FAULTS		"/sys/kernel/debug/vgpu/fault"
 #define EVENTS		"/sys/kernel/tracing/events/gpreempt"
@@ -95,17 +96,6 @@ FIXTURE_TEARDOWN(lifecycle)
 	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
 	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
 	kfd_param_set("gpreempt_enable", 0);
-}
-
-static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves,
-			    uint32_t steps, uint64_t step_ns)
-{
-	struct actor *a = actor_start(nice, ARENA);
-
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(a, launches, waves, steps, step_ns));
-	return a;
 }
 
 /* A low grid of a quarter of the device, preempted by a high one of half of it. */

@@ -11,6 +11,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "worker.h"
 
 #define TRACING		"/sys/kernel/tracing"
 #define EVENTS		TRACING "/events/gpreempt"
@@ -153,17 +154,6 @@ FIXTURE_TEARDOWN(observe)
 	EXPECT_EQ(self->failures, counter("failures"));
 	kfd_param_set("gpreempt_enable", 0);
 	kfd_param_set_text("gpreempt_hw_priority", "normal");
-}
-
-static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves,
-			    uint32_t steps, uint64_t step_ns)
-{
-	struct actor *a = actor_start(nice, ARENA);
-
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(a, launches, waves, steps, step_ns));
-	return a;
 }
 
 /* One preemption and one resume: a grid that fills the device, and one of a process that comes before it. */

@@ -9,6 +9,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "worker.h"
 #include "gpreempt.h"
 
 FIXTURE(policies) {
@@ -25,18 +26,6 @@ FIXTURE_TEARDOWN(policies)
 	actor_forget_all();
 	EXPECT_NOTHING_LEFT();
 	scheduler_off();
-}
-
-/* A process with one queue and one work; @launches grids of @waves waves that each run @steps of @step_ns. */
-static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves,
-			    uint32_t steps, uint64_t step_ns)
-{
-	struct actor *a = actor_start(nice, ARENA);
-
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(a, launches, waves, steps, step_ns));
-	return a;
 }
 
 static void start(struct __test_metadata *_metadata, struct actor *a)
