@@ -216,25 +216,32 @@ int gpreempt_resume_all(struct gpreempt *handle, const struct gpreempt_target *t
 	return resume(handle, target, GPREEMPT_HOLD_EVERYBODYS);
 }
 
-static struct gpreempt_target target_of(const struct gpreempt_queue_info *queue)
+int gpreempt_level(struct gpreempt *handle, uint32_t gpu_id)
 {
-	return gpreempt_target_queue(queue->pid, queue->gpu_id, queue->queue_id);
-}
+	struct gpreempt_node_info *nodes;
+	struct gpreempt_info info;
+	bool able;
+	int i, nr;
 
-int gpreempt_interrupt(struct gpreempt *handle, const struct gpreempt_queue_info *queue)
-{
-	struct gpreempt_target target = target_of(queue);
-	int nr = gpreempt_preempt(handle, &target, 0, 0);
+	if (!handle)
+		return GPREEMPT_LEVEL_BLOCK;
+	nr = gpreempt_list_nodes(handle, &info, &nodes);
+	able = nr > 0 && info.features & GPREEMPT_FEATURE_PREEMPT;
+	for (i = 0; i < nr; i++) {
+		bool node_able = nodes[i].state != GPREEMPT_NODE_OFF && nodes[i].state != GPREEMPT_NODE_FAILED &&
+				 nodes[i].state != GPREEMPT_NODE_UNSUPPORTED;
 
-	return nr < 0 ? nr : 0;
-}
-
-int gpreempt_restore(struct gpreempt *handle, const struct gpreempt_queue_info *queue)
-{
-	struct gpreempt_target target = target_of(queue);
-	int nr = gpreempt_resume(handle, &target);
-
-	return nr < 0 ? nr : 0;
+		if (nodes[i].gpu_id == gpu_id) {
+			able &= node_able;
+			break;
+		}
+		if (!gpu_id)
+			able &= node_able;
+	}
+	if (gpu_id && i >= nr)
+		able = false;
+	free(nodes);
+	return able ? GPREEMPT_LEVEL_INTERRUPT : GPREEMPT_LEVEL_BLOCK;
 }
 
 int gpreempt_hint(struct gpreempt *handle, const struct gpreempt_target *target, unsigned int within_us)
@@ -302,4 +309,18 @@ const char *gpreempt_event_name(uint32_t type)
 	};
 
 	return NAME(names, type);
+}
+
+const char *gpreempt_unit_state_name(uint32_t state)
+{
+	static const char *const names[] = {
+		[GPREEMPT_UNIT_GONE] = "gone",
+		[GPREEMPT_UNIT_IDLE] = "idle",
+		[GPREEMPT_UNIT_ACTIVE] = "active",
+		[GPREEMPT_UNIT_PREEMPTED] = "preempted",
+		[GPREEMPT_UNIT_STOPPING] = "stopping",
+		[GPREEMPT_UNIT_INTERRUPTED] = "interrupted",
+	};
+
+	return NAME(names, state);
 }

@@ -2,9 +2,9 @@
 /*
  * gpreempt.h - libgpreempt: priorities and preemption of GPU compute queues, from user space
  *
- * A thin layer over /dev/kfd_gpreempt; <linux/kfd_gpreempt.h> says what the structures and values mean. The library has no
- * state of its own: a handle is an open descriptor, any number of threads may use it at once, and what was held through
- * it is given back when it is closed or its process ends.
+ * A thin layer over /dev/kfd_gpreempt; <linux/kfd_gpreempt.h> says what the structures and values mean. A handle is an open
+ * descriptor, any number of threads may use it at once, and what was held through it is given back when it is closed or its process
+ * ends. Units, for schedulers in user space, are all the state that the library has besides.
  *
  * Functions return 0 or a count, or a negative errno. They set errno to nothing in particular.
  */
@@ -115,26 +115,130 @@ int gpreempt_resume(struct gpreempt *handle, const struct gpreempt_target *targe
  */
 int gpreempt_resume_all(struct gpreempt *handle, const struct gpreempt_target *target);
 
-/**
- * gpreempt_interrupt() - stop a queue in the middle of whatever it does; a pair with gpreempt_restore()
- * @queue: as gpreempt_find_queue() found it
- *
- * What a scheduler in user space needs: gpreempt_preempt() of one queue, with the driver's timeout and bounded by gpreempt_max_hold_ms.
- * Returns when the queue's waves are saved.
- *
- * Return: 0, or as gpreempt_preempt().
+/*
+ * Units: what a scheduler in user space stops and lets go on. A unit is one queue, or a process where it is not known which queue a stream
+ * uses. Any number of units may be about the same queue or process, whatever made them; it is stopped as long as one of them is
+ * interrupted. Units are the process's, not a handle's: after fork() the child has none, and what the parent stopped goes on when the
+ * parent ends, whatever the child does.
  */
-int gpreempt_interrupt(struct gpreempt *handle, const struct gpreempt_queue_info *queue);
+
+/** struct gpreempt_unit - see gpreempt_unit_open(); any number of threads may use it at once */
+struct gpreempt_unit;
 
 /**
- * gpreempt_restore() - let a queue go on at the instruction where it was stopped
- * @queue: as it was given to gpreempt_interrupt()
+ * gpreempt_unit_open() - get ready to stop a queue or a process
+ * @target: a queue, which must be there, or a process, which need not have queues yet
+ * @flags: 0, or GPREEMPT_HOLD_UNBOUNDED: not bounded by gpreempt_max_hold_ms; takes CAP_SYS_ADMIN
+ * @unit: out: to be given to gpreempt_unit_close() by the caller; NULL after an error
  *
- * It runs when nobody else holds it and its priority allows. Without gpreempt_interrupt() before it does nothing.
+ * The unit is the numbers in @target: whoever destroys the queue closes its units, for KFD gives numbers again.
  *
- * Return: 0, or as gpreempt_resume().
+ * Return: 0; -EINVAL: another scope or flag; -ENOMEM; as gpreempt_open() and gpreempt_list_queues().
  */
-int gpreempt_restore(struct gpreempt *handle, const struct gpreempt_queue_info *queue);
+int gpreempt_unit_open(const struct gpreempt_target *target, unsigned int flags, struct gpreempt_unit **unit);
+
+/** gpreempt_unit_close() - gpreempt_restore() and free; NULL is allowed */
+void gpreempt_unit_close(struct gpreempt_unit *unit);
+
+/**
+ * gpreempt_interrupt() - stop a unit in the middle of whatever it does
+ *
+ * Returns when the waves of all its queues are saved, or with the reason why not. Twice is the same as once, and a pair with one
+ * gpreempt_restore(); of a process, the second time takes queues along that were made since. Work may be submitted meanwhile. A queue that
+ * has nothing to do is held as well, and does not begin.
+ *
+ * After -ETIME and -EINTR the unit is interrupted, and saved as soon as it can be; after other errors it is as it was before, but
+ * not interrupted any more if its queue is gone (-ENOENT, -ESRCH), if scheduling is switched off (-EOPNOTSUPP), or after -ENOMEM and -EUSERS.
+ *
+ * Return: 0; -EBADF: the unit is the parent's, see fork(2); as gpreempt_preempt().
+ */
+int gpreempt_interrupt(struct gpreempt_unit *unit);
+
+/**
+ * gpreempt_restore() - let a unit go on at the instruction where it was stopped
+ *
+ * Returns when the hold has ended. The device has the queue back with the next pass of the scheduler, which begins at once, if nobody
+ * else holds it and its priority allows. Without gpreempt_interrupt() before, it does nothing. Whatever it returns, the unit is not interrupted.
+ *
+ * Return: 0; -ENOENT, -ESRCH: it was interrupted, and its queue or process is gone; -EBADF.
+ */
+int gpreempt_restore(struct gpreempt_unit *unit);
+
+/**
+ * enum gpreempt_unit_state - what became of a unit
+ * @GPREEMPT_UNIT_GONE: there is no such queue, or no such process any more
+ * @GPREEMPT_UNIT_IDLE: it may run and has no work that is known of. Where no queue can outrank another the scheduler does not ask the
+ *	device for waves: the last packet, once it is read, may run all the same
+ * @GPREEMPT_UNIT_ACTIVE: it may run and has work
+ * @GPREEMPT_UNIT_PREEMPTED: no unit of this process stops it; the scheduler or somebody else does
+ * @GPREEMPT_UNIT_STOPPING: interrupted, and not all of it is off the device: not yet, or not now (gpreempt_max_hold_ms), or, with
+ *	&struct gpreempt_unit_status.nr_held too small, somebody else ended the hold, or a process has made another queue
+ * @GPREEMPT_UNIT_INTERRUPTED: interrupted and saved
+ */
+enum gpreempt_unit_state {
+	GPREEMPT_UNIT_GONE,
+	GPREEMPT_UNIT_IDLE,
+	GPREEMPT_UNIT_ACTIVE,
+	GPREEMPT_UNIT_PREEMPTED,
+	GPREEMPT_UNIT_STOPPING,
+	GPREEMPT_UNIT_INTERRUPTED,
+};
+
+/**
+ * struct gpreempt_unit_status - everything about a unit at one moment
+ * @state: &enum gpreempt_unit_state
+ * @interrupted: this very unit is
+ * @nr_units: interrupted units of this process with the same target
+ * @nr_queues: its queues under scheduling
+ * @nr_off: how many of them are off the device
+ * @nr_held: how many of them somebody holds
+ * @pending: AQL packets or PM4 dwords that they have not read
+ * @preempt_count: preemptions so far
+ * @preempted_us: time spent preempted
+ */
+struct gpreempt_unit_status {
+	uint32_t state;
+	bool interrupted;
+	uint32_t nr_units;
+	uint32_t nr_queues;
+	uint32_t nr_off;
+	uint32_t nr_held;
+	uint64_t pending;
+	uint64_t preempt_count;
+	uint64_t preempted_us;
+};
+
+/** gpreempt_query() - look at a unit. Return: 0, also when it is gone; -EBADF; as gpreempt_list_queues(). */
+int gpreempt_query(struct gpreempt_unit *unit, struct gpreempt_unit_status *status);
+
+#define GPREEMPT_SYNC_DONE		0
+#define GPREEMPT_SYNC_INTERRUPTED	1
+
+/**
+ * gpreempt_synchronize() - wait for work of a unit, but not for what is stopped
+ * @done: whether the work is done; is called now and then from this thread, with longer and longer pauses up to 200 us
+ * @arg: for @done
+ * @timeout_ms: 0: none
+ *
+ * Returns at once when the unit is interrupted or becomes so, by a unit of this process: it would otherwise wait for who waits for it. That
+ * the in-kernel scheduler or another process keeps it off the device is waited for.
+ *
+ * Return: GPREEMPT_SYNC_DONE; GPREEMPT_SYNC_INTERRUPTED: it is not done, and goes on after gpreempt_restore(); -ETIME; -EBADF.
+ */
+int gpreempt_synchronize(struct gpreempt_unit *unit, bool (*done)(void *arg), void *arg, unsigned int timeout_ms);
+
+/* Levels of preemption as XSched counts them: launches are held back; a command is stopped while it runs. */
+#define GPREEMPT_LEVEL_BLOCK		1
+#define GPREEMPT_LEVEL_INTERRUPT	3
+
+/**
+ * gpreempt_level() - what can be done on a node now
+ * @handle: may be NULL: the module is absent
+ * @gpu_id: the node; 0: on all of them
+ *
+ * Return: GPREEMPT_LEVEL_INTERRUPT; GPREEMPT_LEVEL_BLOCK: there is no module or no such node, or one cannot preempt, gave up or is switched off.
+ */
+int gpreempt_level(struct gpreempt *handle, uint32_t gpu_id);
 
 /**
  * gpreempt_hint() - say that urgent work of @target comes soon, so that the device is free when it does
@@ -163,6 +267,7 @@ const char *gpreempt_node_state_name(uint32_t state);
 const char *gpreempt_queue_state_name(uint32_t state);
 const char *gpreempt_source_name(uint32_t source);
 const char *gpreempt_event_name(uint32_t type);
+const char *gpreempt_unit_state_name(uint32_t state);
 
 #ifdef __cplusplus
 }

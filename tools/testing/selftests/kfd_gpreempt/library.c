@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * library.c - libgpreempt where it is more than a command of the device: a queue interrupted and restored, one handle for many threads
+ * library.c - libgpreempt where it is more than a command of the device: one handle for many threads
  *
  * Needs the scheduler and, for work on the device, the virtual GPU.
  */
@@ -30,32 +30,6 @@ static int find(struct gpreempt *g, const struct actor *a, struct gpreempt_queue
 	return gpreempt_find_queue(g, a->pid, (uintptr_t)a->queue[0].ring.ptr, queue);
 }
 
-TEST_F(library, interrupted_queue_goes_on_where_it_stopped)
-{
-	struct actor *a = worker(_metadata, 1, self->slots, 50, 5 * MS);
-	struct gpreempt_queue_info queue;
-	uint64_t progress;
-	int i;
-
-	ASSERT_EQ(0, find(self->g, a, &queue));
-	EXPECT_EQ(0, gpreempt_restore(self->g, &queue));
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
-	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(0, gpreempt_interrupt(self->g, &queue));
-		progress = kfd_work_progress(&a->work[0]);
-		kfd_sleep_ns(20 * MS);
-		EXPECT_EQ(progress, kfd_work_progress(&a->work[0]));
-		ASSERT_EQ(0, gpreempt_restore(self->g, &queue));
-		ASSERT_EQ(0, actor_wait_progress(a, 0, progress + 1, LONG));
-	}
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, self->slots * 50);
-	ASSERT_EQ(0, actor_stop(a));
-	EXPECT_EQ(-ESRCH, gpreempt_interrupt(self->g, &queue));
-	EXPECT_EQ(-ESRCH, gpreempt_restore(self->g, &queue));
-}
-
 #define ROUNDS	30
 
 /**
@@ -78,15 +52,16 @@ static int hold(struct gpreempt *g, const struct gpreempt_queue_info *queue)
 {
 	struct gpreempt_target target = gpreempt_target_queue(queue->pid, queue->gpu_id, queue->queue_id);
 	struct gpreempt_queue_info *seen;
-	int nr, error = gpreempt_interrupt(g, queue);
+	int nr, error = gpreempt_preempt(g, &target, 0, 0);
 
-	if (error)
+	if (error < 0)
 		return error;
 	/* Nobody else lets this one go. */
 	nr = gpreempt_list_queues(g, &target, &seen);
 	error = nr < 0 ? nr : nr != 1 || !(seen[0].flags & GPREEMPT_QUEUE_HELD) ? -EPROTO : 0;
 	free(seen);
-	return error ? error : gpreempt_restore(g, queue);
+	nr = gpreempt_resume(g, &target);
+	return error ? error : nr < 0 ? nr : 0;
 }
 
 static int set(struct gpreempt *g, const struct gpreempt_queue_info *queue)

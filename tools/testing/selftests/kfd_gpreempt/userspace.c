@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT
+/*
+ * userspace.c - what a scheduler in user space relies on: units of libgpreempt, their interrupt and restore
+ *
+ * Needs the scheduler and, for work on the device, the virtual GPU.
+ */
+#define _GNU_SOURCE
+#include <grp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+
+#include "outside.h"
+
+#define NOBODY	65534
+#define STEPS	50
+#define STEP_NS	(5 * MS)
+
+FIXTURE(userspace) {
+	OUTSIDE;
+};
+
+FIXTURE_SETUP(userspace)
+{
+	SETUP_OUTSIDE();
+}
+
+FIXTURE_TEARDOWN(userspace)
+{
+	TEARDOWN_OUTSIDE();
+}
+
+/* A queue that fills the device for a while, and runs. Its second packet waits: that it has work is to be seen although nobody asks for waves. */
+static struct actor *running(struct __test_metadata *_metadata, uint32_t slots)
+{
+	struct actor *a = worker(_metadata, 2, slots, STEPS / 2, STEP_NS);
+
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 2, KFD_PACKET_BARRIER));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	return a;
+}
+
+static struct gpreempt_unit *unit_of(struct __test_metadata *_metadata, struct gpreempt_target target)
+{
+	struct gpreempt_unit *unit;
+
+	ASSERT_EQ(0, gpreempt_unit_open(&target, 0, &unit));
+	return unit;
+}
+
+static int unit_state(struct gpreempt_unit *unit)
+{
+	struct gpreempt_unit_status status;
+	int error = gpreempt_query(unit, &status);
+
+	return error ? error : (int)status.state;
+}
+
+static bool stands_still(const struct actor *a)
+{
+	uint64_t progress = kfd_work_progress(&a->work[0]);
+
+	kfd_sleep_ns(4 * STEP_NS);
+	return progress == kfd_work_progress(&a->work[0]);
+}
+
+static int goes_on(const struct actor *a)
+{
+	return actor_wait_progress(a, 0, kfd_work_progress(&a->work[0]) + 1, LONG);
+}
+
+#define EXPECT_ENDS_WHOLE(a) do { \
+	EXPECT_EQ(0, actor_wait(a, 0, LONG)); \
+	EXPECT_EXACTLY_ONCE(a, self->slots * STEPS); \
+} while (0)
+
+TEST_F(userspace, interrupted_queue_goes_on_where_it_stopped)
+{
+	struct actor *a = running(_metadata, self->slots);
+	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(a));
+	struct gpreempt_unit_status status;
+	int i;
+
+	EXPECT_EQ(GPREEMPT_UNIT_ACTIVE, unit_state(unit));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, gpreempt_interrupt(unit));
+		ASSERT_EQ(0, gpreempt_query(unit, &status));
+		EXPECT_EQ(GPREEMPT_UNIT_INTERRUPTED, status.state);
+		EXPECT_TRUE(status.interrupted);
+		EXPECT_EQ(1, status.nr_units);
+		EXPECT_EQ(1, status.nr_queues);
+		EXPECT_EQ(1, status.nr_off);
+		EXPECT_EQ(1, status.nr_held);
+		EXPECT_EQ(i + 1, status.preempt_count);
+		EXPECT_TRUE(stands_still(a));
+		ASSERT_EQ(0, gpreempt_restore(unit));
+		ASSERT_EQ(0, goes_on(a));
+	}
+	EXPECT_ENDS_WHOLE(a);
+	EXPECT_EQ(0, gpreempt_interrupt(unit));
+	ASSERT_EQ(0, actor_stop(a));
+	EXPECT_EQ(-ESRCH, gpreempt_restore(unit));
+	EXPECT_EQ(0, gpreempt_restore(unit));
+	EXPECT_EQ(-ESRCH, gpreempt_interrupt(unit));
+	EXPECT_EQ(GPREEMPT_UNIT_GONE, unit_state(unit));
+	gpreempt_unit_close(unit);
+}
+
+TEST_F(userspace, second_interrupt_is_no_second_one)
+{
+	struct actor *a = running(_metadata, self->slots);
+	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(a));
+
+	ASSERT_EQ(0, gpreempt_interrupt(unit));
+	ASSERT_EQ(0, gpreempt_interrupt(unit));
+	EXPECT_EQ(1, preempt_count(a, 0));
+	ASSERT_EQ(0, gpreempt_restore(unit));
+	EXPECT_EQ(0, goes_on(a));
+	EXPECT_EQ(0, gpreempt_restore(unit));
+	EXPECT_ENDS_WHOLE(a);
+	gpreempt_unit_close(unit);
+}
+
+/* Of two that stop it, one who lets go is not enough; one who never stopped it lets nothing go. */
+TEST_F(userspace, queue_runs_when_its_last_unit_is_restored)
+{
+	struct actor *a = running(_metadata, self->slots);
+	struct gpreempt_unit *first = unit_of(_metadata, queue_of(a)), *second = unit_of(_metadata, queue_of(a));
+	struct gpreempt_unit *bystander = unit_of(_metadata, queue_of(a)), *process = unit_of(_metadata, process_of(a));
+	struct gpreempt_unit_status status;
+
+	ASSERT_EQ(0, gpreempt_interrupt(first));
+	ASSERT_EQ(0, gpreempt_interrupt(second));
+	ASSERT_EQ(0, gpreempt_interrupt(process));
+	EXPECT_EQ(1, preempt_count(a, 0));
+	EXPECT_EQ(0, gpreempt_restore(bystander));
+	EXPECT_EQ(0, gpreempt_restore(first));
+	EXPECT_EQ(0, gpreempt_restore(first));
+	ASSERT_EQ(0, gpreempt_query(first, &status));
+	EXPECT_FALSE(status.interrupted);
+	EXPECT_EQ(1, status.nr_units);
+	EXPECT_EQ(GPREEMPT_UNIT_INTERRUPTED, status.state);
+	EXPECT_TRUE(stands_still(a));
+	/* The process's stop is another than the queue's. */
+	gpreempt_unit_close(second);
+	EXPECT_TRUE(stands_still(a));
+	EXPECT_EQ(GPREEMPT_UNIT_PREEMPTED, unit_state(bystander));
+	EXPECT_EQ(GPREEMPT_UNIT_INTERRUPTED, unit_state(process));
+	EXPECT_EQ(0, gpreempt_restore(process));
+	EXPECT_EQ(0, goes_on(a));
+	EXPECT_ENDS_WHOLE(a);
+	gpreempt_unit_close(first);
+	gpreempt_unit_close(bystander);
+	gpreempt_unit_close(process);
+}
+
+TEST_F(userspace, process_is_stopped_with_queues_made_since)
+{
+	struct actor *a = running(_metadata, self->slots);
+	struct gpreempt_unit *process = unit_of(_metadata, process_of(a));
+	struct gpreempt_unit_status status;
+
+	ASSERT_EQ(0, gpreempt_interrupt(process));
+	ASSERT_EQ(1, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, gpreempt_query(process, &status));
+	EXPECT_EQ(GPREEMPT_UNIT_STOPPING, status.state);
+	EXPECT_EQ(2, status.nr_queues);
+	EXPECT_EQ(1, status.nr_held);
+	ASSERT_EQ(0, gpreempt_interrupt(process));
+	ASSERT_EQ(0, gpreempt_query(process, &status));
+	EXPECT_EQ(GPREEMPT_UNIT_INTERRUPTED, status.state);
+	EXPECT_EQ(2, status.nr_held);
+	ASSERT_EQ(0, gpreempt_restore(process));
+	EXPECT_ENDS_WHOLE(a);
+	gpreempt_unit_close(process);
+}
+
+/* A queue without work is stopped as well: what is submitted meanwhile does not begin. */
+TEST_F(userspace, finished_queue_is_stopped_before_its_next_work)
+{
+	struct actor *a = worker(_metadata, 1, self->slots, STEPS, STEP_NS);
+	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(a));
+
+	EXPECT_EQ(GPREEMPT_UNIT_IDLE, unit_state(unit));
+	ASSERT_EQ(0, gpreempt_interrupt(unit));
+	EXPECT_EQ(GPREEMPT_UNIT_INTERRUPTED, unit_state(unit));
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	EXPECT_TRUE(stands_still(a));
+	EXPECT_EQ(0, kfd_work_progress(&a->work[0]));
+	ASSERT_EQ(0, gpreempt_restore(unit));
+	EXPECT_ENDS_WHOLE(a);
+	gpreempt_unit_close(unit);
+}
+
+TEST_F(userspace, destroyed_queue_is_gone)
+{
+	struct actor *a = worker(_metadata, 1, self->slots, STEPS, STEP_NS);
+	struct gpreempt_target target = queue_of(a), all = gpreempt_target_all();
+	struct gpreempt_unit *unit = unit_of(_metadata, target), *none;
+
+	ASSERT_EQ(0, gpreempt_interrupt(unit));
+	ASSERT_EQ(0, actor_queue_destroy(a, 0));
+	EXPECT_EQ(GPREEMPT_UNIT_GONE, unit_state(unit));
+	EXPECT_EQ(-ENOENT, gpreempt_restore(unit));
+	EXPECT_EQ(-ENOENT, gpreempt_interrupt(unit));
+	EXPECT_EQ(0, gpreempt_restore(unit));
+	EXPECT_EQ(-ENOENT, gpreempt_unit_open(&target, 0, &none));
+	EXPECT_EQ(NULL, none);
+	EXPECT_EQ(-EINVAL, gpreempt_unit_open(&all, 0, &none));
+	target = process_of(a);
+	EXPECT_EQ(-EINVAL, gpreempt_unit_open(&target, GPREEMPT_HOLD_EVERYBODYS, &none));
+	gpreempt_unit_close(unit);
+	gpreempt_unit_close(NULL);
+}
+
+TEST_F(userspace, foreign_queue_is_refused)
+{
+	struct actor *a = running(_metadata, self->slots);
+	struct gpreempt_target target = queue_of(a);
+	struct gpreempt_unit *unit;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+			_exit(1);
+		_exit(gpreempt_unit_open(&target, 0, &unit) == -EACCES ? 0 : 2);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, preempt_count(a, 0));
+	EXPECT_ENDS_WHOLE(a);
+}
+
+/* A client that is killed while it stops a queue, and leaves a child behind that had no exec() */
+TEST_F(userspace, killed_client_lets_go_although_its_child_lives)
+{
+	struct actor *a = running(_metadata, self->slots);
+	struct gpreempt_target target = queue_of(a);
+	struct gpreempt_unit *unit = unit_of(_metadata, target);
+	volatile pid_t *child = mmap(NULL, sizeof(*child), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t client, pid;
+	int status;
+
+	ASSERT_NE(MAP_FAILED, child);
+	client = fork();
+	if (!client) {
+		/* The parent's unit is not this process's. */
+		if (gpreempt_interrupt(unit) != -EBADF || gpreempt_restore(unit) != -EBADF || unit_state(unit) != -EBADF)
+			_exit(1);
+		gpreempt_unit_close(unit);
+		if (gpreempt_unit_open(&target, 0, &unit) || gpreempt_interrupt(unit))
+			_exit(2);
+		pid = fork();
+		if (!pid)
+			for (;;)
+				pause();
+		*child = pid;
+		raise(SIGSTOP);
+		_exit(3);
+	}
+	ASSERT_EQ(client, waitpid(client, &status, WUNTRACED));
+	ASSERT_TRUE(WIFSTOPPED(status)) { TH_LOG("status 0x%x", status); }
+	EXPECT_TRUE(stands_still(a));
+	kill(client, SIGKILL);
+	ASSERT_EQ(client, waitpid(client, &status, 0));
+	EXPECT_EQ(0, kill(*child, 0));
+	EXPECT_ENDS_WHOLE(a);
+	kill(*child, SIGKILL);
+	gpreempt_unit_close(unit);
+}
+
+static bool work_is_done(void *arg)
+{
+	return actor_done(arg, 0);
+}
+
+struct waiter {
+	pthread_t thread;
+	struct gpreempt_unit *unit;
+	struct actor *actor;
+	int result;
+};
+
+static void *synchronize(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->result = gpreempt_synchronize(w->unit, work_is_done, w->actor, 0);
+	return NULL;
+}
+
+TEST_F(userspace, synchronize_does_not_wait_for_what_is_interrupted)
+{
+	struct actor *a = running(_metadata, self->slots);
+	/* Whoever stops it need not be who waits for it. */
+	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(a)), *other = unit_of(_metadata, queue_of(a));
+	struct waiter w = { .unit = unit, .actor = a };
+
+	EXPECT_EQ(-ETIME, gpreempt_synchronize(unit, work_is_done, a, 1));
+	ASSERT_EQ(0, pthread_create(&w.thread, NULL, synchronize, &w));
+	ASSERT_EQ(0, goes_on(a));
+	ASSERT_EQ(0, gpreempt_interrupt(other));
+	ASSERT_EQ(0, pthread_join(w.thread, NULL));
+	EXPECT_EQ(GPREEMPT_SYNC_INTERRUPTED, w.result);
+	EXPECT_FALSE(actor_done(a, 0));
+	EXPECT_EQ(GPREEMPT_SYNC_INTERRUPTED, gpreempt_synchronize(unit, work_is_done, a, 0));
+	ASSERT_EQ(0, gpreempt_restore(other));
+	EXPECT_EQ(GPREEMPT_SYNC_DONE, gpreempt_synchronize(unit, work_is_done, a, 0));
+	EXPECT_TRUE(actor_done(a, 0));
+	EXPECT_ENDS_WHOLE(a);
+	ASSERT_EQ(0, gpreempt_interrupt(other));
+	EXPECT_EQ(GPREEMPT_SYNC_DONE, gpreempt_synchronize(unit, work_is_done, a, 0));
+	gpreempt_unit_close(unit);
+	gpreempt_unit_close(other);
+}
+
+/* What both stop runs when both let it go, in whatever order; what neither stops is not touched by the other. */
+TEST_F(userspace, both_schedulers_stop_and_let_go)
+{
+	struct actor *low = running(_metadata, self->slots), *other = worker(_metadata, 1, self->slots, STEPS, STEP_NS);
+	struct actor *high = worker(_metadata, 1, self->slots, STEPS, STEP_NS);
+	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(low)), *others = unit_of(_metadata, queue_of(other));
+	struct gpreempt_target target = process_of(low);
+
+	/* The in-kernel scheduler, for the high one; then the one in user space, which lets go first. */
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -100));
+	ASSERT_EQ(0, gpreempt_interrupt(others));
+	ASSERT_EQ(0, actor_submit(other, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	EXPECT_EQ(GPREEMPT_UNIT_PREEMPTED, unit_state(unit));
+	ASSERT_EQ(0, gpreempt_interrupt(unit));
+	EXPECT_EQ(GPREEMPT_UNIT_INTERRUPTED, unit_state(unit));
+	EXPECT_EQ(1, preempt_count(low, 0));
+	ASSERT_EQ(0, gpreempt_restore(unit));
+	if (!actor_done(high, 0))
+		EXPECT_TRUE(state_is(low, 0, "preempted") || actor_done(high, 0));
+	/* And once more, and this time the in-kernel scheduler lets go first. */
+	ASSERT_EQ(0, gpreempt_interrupt(unit));
+	EXPECT_ENDS_WHOLE(high);
+	EXPECT_TRUE(stands_still(low));
+	EXPECT_EQ(0, kfd_work_progress(&other->work[0]));
+	ASSERT_EQ(0, gpreempt_restore(unit));
+	EXPECT_ENDS_WHOLE(low);
+	EXPECT_EQ(0, kfd_work_progress(&other->work[0]));
+	ASSERT_EQ(0, gpreempt_restore(others));
+	EXPECT_ENDS_WHOLE(other);
+	gpreempt_unit_close(unit);
+	gpreempt_unit_close(others);
+}
+
+TEST_F(userspace, level_says_what_can_be_done)
+{
+	struct actor *a = worker(_metadata, 1, self->slots, STEPS, STEP_NS);
+	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(a));
+
+	EXPECT_EQ(GPREEMPT_LEVEL_BLOCK, gpreempt_level(NULL, 0));
+	EXPECT_EQ(GPREEMPT_LEVEL_INTERRUPT, gpreempt_level(self->g, 0));
+	EXPECT_EQ(GPREEMPT_LEVEL_INTERRUPT, gpreempt_level(self->g, self->gpu_id));
+	EXPECT_EQ(GPREEMPT_LEVEL_BLOCK, gpreempt_level(self->g, self->gpu_id + 1));
+	ASSERT_EQ(0, gpreempt_interrupt(unit));
+	ASSERT_EQ(0, scheduler_off());
+	EXPECT_EQ(GPREEMPT_LEVEL_BLOCK, gpreempt_level(self->g, 0));
+	EXPECT_EQ(-EOPNOTSUPP, gpreempt_interrupt(unit));
+	EXPECT_EQ(0, gpreempt_restore(unit));
+	gpreempt_unit_close(unit);
+}
+
+TEST_HARNESS_MAIN
