@@ -12,7 +12,7 @@
 
 struct node node;
 
-void node_reset(void)
+void tap_reset(void)
 {
 	memset(&node, 0, sizeof(node));
 	/* An uptime of 50 days: whatever computes in 32 bits breaks. */

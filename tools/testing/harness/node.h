@@ -51,7 +51,7 @@ struct queue {
  * @policy: what the policy knows of it; pass() hands over the rest
  * @use: the policy that shall decide from the next pass on; NULL: as before
  * @pass_takes_ns: what a hardware pass takes, for the overhead budget; the clock does not move
- * @params: tunables; node_reset() sets what README.md gives as defaults
+ * @params: tunables; tap_reset() sets what README.md gives as defaults
  * @now_ns: clock
  * @decision: of the last pass
  * @disturbed: the driver changes the runlist before the next pass
@@ -89,7 +89,6 @@ struct node {
 
 extern struct node node;
 
-void node_reset(void);
 struct process *new_process(void);
 struct queue *new_queue(struct process *process, s32 priority);
 struct queue *new_explicit_queue(struct process *process, s32 priority);

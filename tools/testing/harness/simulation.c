@@ -248,7 +248,7 @@ static void make_node(u64 seed, bool wild)
 	sim.free_slots = NR_SLOTS;
 	sim.equal = seed % 10 == 0;
 
-	node_reset();
+	tap_reset();
 	node.params.max_hold_ns = (10 + random_below(40)) * MS;
 	node.params.relief_ns = (2 + random_below(6)) * MS;
 	node.params.blocked_ns = (1 + random_below(3)) * MS;
@@ -718,15 +718,17 @@ static u64 setting(const char *name, u64 otherwise)
 /* All seeds run once, whichever property asks first. */
 static void must_hold_on(bool wild, enum property property)
 {
-	static bool done[2];
+	/* Once for each mutant, where there are mutants. */
+	static int done_for[2] = { -1, -1 };
 	u64 seed = setting("SEED", 1), end = seed + setting("COUNT", 500);
 
-	if (!done[wild]) {
+	if (done_for[wild] != mutant) {
+		memset(violations[wild], 0, sizeof(violations[wild]));
 		printf("# %sseeds %llu..%llu\n", wild ? "wild nodes, " : "", (unsigned long long)seed,
 		       (unsigned long long)end - 1);
 		for (; seed < end; seed++)
 			simulate(seed, wild);
-		done[wild] = true;
+		done_for[wild] = mutant;
 		tap_case[0] = 0;
 	}
 	if (violations[wild][property][0])

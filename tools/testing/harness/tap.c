@@ -5,17 +5,26 @@
  *	policytest		all tests, in the order of the source
  *	policytest NAME...	these tests
  *	policytest --list	names and what they say
+ *	policytest --mutants FILE	for each number in FILE: which test notices that mutant; see mutate
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "node.h"
 #include "tap.h"
 
 enum outcome { PASSED, FAILED, SKIPPED };
+
+/* Which mutant runs, where there are any; 0: none. */
+int mutant;
 
 static struct test *first, **last = &first;
 static jmp_buf out;
@@ -60,9 +69,84 @@ static enum outcome outcome(const struct test *test)
 {
 	enum outcome reason = setjmp(out);
 
-	if (reason == PASSED)
+	if (reason == PASSED) {
+		tap_case[0] = 0;
+		tap_reset();
 		test->run();
+	}
 	return reason;
+}
+
+/*
+ * A mutant may loop for ever: each test may use ten times the CPU time that it uses without one, and a little more. One that loops in its
+ * sleep ends by real time, which is generous.
+ */
+#define LIMIT_MIN_US	200000
+#define HANGS_S		60
+
+static void limit(long us)
+{
+	struct itimerval timer = { .it_value = { us / 1000000, us % 1000000 } };
+
+	setitimer(ITIMER_PROF, &timer, NULL);
+	alarm(us ? HANGS_S : 0);
+}
+
+/* Measures each test without a mutant; those that fail say nothing. */
+static void measure(void)
+{
+	struct test *test;
+
+	for (test = first; test; test = test->next) {
+		clock_t began = clock();
+
+		test->fails = outcome(test) != PASSED;
+		test->limit_us = LIMIT_MIN_US + 10 * (clock() - began) * (1000000 / CLOCKS_PER_SEC);
+	}
+}
+
+/* In a process of its own: @noticed receives the name of the first test that fails; it names the one that died if one does. */
+static void try_mutant(char *noticed, size_t size)
+{
+	struct test *test;
+
+	for (test = first; test; test = test->next) {
+		if (test->fails)
+			continue;
+		snprintf(noticed, size, "%s", test->name);
+		limit(test->limit_us);
+		if (outcome(test) == FAILED)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+static int try_mutants(const char *file)
+{
+	char *noticed = mmap(NULL, 256, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	FILE *numbers = fopen(file, "r"), *report = fdopen(dup(STDOUT_FILENO), "w");
+	int null = open("/dev/null", O_WRONLY), status;
+	pid_t pid;
+
+	if (!numbers || !report || noticed == MAP_FAILED || null < 0)
+		return 2;
+	fflush(stdout);
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	measure();
+	while (fscanf(numbers, "%d", &mutant) == 1) {
+		pid = fork();
+		if (!pid)
+			try_mutant(noticed, 256);
+		if (pid < 0 || waitpid(pid, &status, 0) != pid)
+			return 2;
+		if (status)
+			fprintf(report, "mutant %d noticed by %s%s\n", mutant, noticed, WIFSIGNALED(status) ? ", which died" : "");
+		else
+			fprintf(report, "mutant %d survived\n", mutant);
+		fflush(report);
+	}
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -72,6 +156,8 @@ int main(int argc, char **argv)
 	struct test *test;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc == 3 && !strcmp(argv[1], "--mutants"))
+		return try_mutants(argv[2]);
 	for (test = first; test; test = test->next) {
 		if (list)
 			printf("%-50s %s\n", test->name, test->what);
@@ -89,8 +175,6 @@ int main(int argc, char **argv)
 		if (!wanted(test, argc, argv))
 			continue;
 		number++;
-		node_reset();
-		tap_case[0] = 0;
 		switch (outcome(test)) {
 		case PASSED:
 			printf("ok %d %s\n", number, test->name);

@@ -7,11 +7,12 @@
  *		CHECK(condition);
  *	}
  *
- * A failed CHECK() ends its test. A test starts with a node without queues (node_reset()).
+ * A failed CHECK() ends its test. Before each test tap_reset() makes the world new; each program of tests has its own.
  */
 #ifndef HARNESS_TAP_H
 #define HARNESS_TAP_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct test {
@@ -19,11 +20,16 @@ struct test {
 	const char *what;
 	void (*run)(void);
 	struct test *next;
+	bool fails;
+	long limit_us;
 };
 
 /* Where in a test with many cases; printed with a failure. */
 extern char tap_case[64];
 
+extern int mutant;
+
+void tap_reset(void);
 void tap_register(struct test *test);
 void tap_fail(const char *file, int line, const char *format, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
