@@ -30,8 +30,8 @@ help:
 	@echo "  make uninstall                     remove it; the stock driver is back (root)"
 	@echo
 	@echo "Control from user space (libjson-c-dev, libncurses-dev, scdoc):"
-	@echo "  make tools                         build gpreemptctl, libgpreempt and their manual pages into build/"
-	@echo "  make install-tools [PREFIX=/usr/local] [DESTDIR=]   install them, with a service, a udev rule and completion"
+	@echo "  make tools                         build gpreemptctl, gpreemptd, libgpreempt and their manual pages into build/"
+	@echo "  make install-tools [PREFIX=/usr/local] [DESTDIR=]   install them, with services, a udev rule and completion"
 	@echo "  make uninstall-tools               remove them; /etc/gpreempt.conf stays"
 	@echo
 	@echo "Others:"
@@ -75,10 +75,12 @@ FOLDERS := DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
 tools:
 	@$(MAKE) -s --no-print-directory -C $(TOP)/lib O=$(BUILD)/lib
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/gpreemptctl O=$(BUILD)/gpreemptctl
+	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/gpreemptd O=$(BUILD)/gpreemptd
 
 install-tools uninstall-tools: tools
 	@$(MAKE) -s --no-print-directory -C $(TOP)/lib O=$(BUILD)/lib $(FOLDERS) $(@:-tools=)
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/gpreemptctl O=$(BUILD)/gpreemptctl $(FOLDERS) $(@:-tools=)
+	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/gpreemptd O=$(BUILD)/gpreemptd $(FOLDERS) $(@:-tools=)
 
 clean:
 	rm -rf $(BUILD)

@@ -20,6 +20,8 @@ enum {
 	EXIT_USAGE = 2,
 	EXIT_NO_MODULE = 3,
 	EXIT_DENIED = 4,
+	EXIT_UNRESPONSIVE = 5,
+	EXIT_UNKNOWN = 6,
 	EXIT_NOT_RUNNABLE = 126,
 	EXIT_NO_PROGRAM = 127,
 };
@@ -46,6 +48,9 @@ enum {
 	GIVEN_COUNT		= 1 << 10,
 	GIVEN_JSON		= 1 << 11,
 	GIVEN_PROMETHEUS	= 1 << 12,
+	GIVEN_BOUND		= 1 << 13,
+	GIVEN_PREEMPT		= 1 << 14,
+	GIVEN_SOCKET		= 1 << 15,
 };
 
 /**
@@ -64,6 +69,9 @@ enum {
  * @follow: --follow
  * @check: --check
  * @count: --count; 0: without end
+ * @bound_ms: --bound-ms
+ * @preempt: --preempt
+ * @socket: --socket
  * @args: the command's words
  * @nr_args: their number
  */
@@ -82,6 +90,9 @@ struct options {
 	bool follow;
 	bool check;
 	unsigned long count;
+	unsigned int bound_ms;
+	bool preempt;
+	const char *socket;
 	char **args;
 	int nr_args;
 };
@@ -142,5 +153,7 @@ int cmd_events(const struct options *o);
 int cmd_stats(const struct options *o);
 int cmd_apply(const struct options *o);
 int cmd_doctor(const struct options *o);
+int cmd_daemon(const struct options *o);
+int cmd_probe_hang(const struct options *o);
 
 #endif /* GPREEMPTCTL_H */

@@ -32,10 +32,16 @@ static const char doc[] =
 	"  stats                           counters of all nodes\n"
 	"  apply [FILE] [--follow|--check] do what /etc/gpreempt.conf says\n"
 	"  doctor                          is everything in place? what to do?\n"
+	"  daemon status|policy [NAME]|tune NAME=VALUE...   ask gpreemptd\n"
+	"  daemon add -p PID [PRIORITY|CLASS] [weight=N]    have it schedule a process\n"
+	"  daemon remove -p PID\n"
+	"  probe-hang [-p PID [-g GPU -q QUEUE]] [--bound-ms N] [--preempt]\n"
+	"                                  can what is busy be preempted?\n"
 	"\n"
 	"PRIORITY is -1023..1023, larger is more urgent, 7 is normal. CLASS is latency (100), normal (7) or batch (-100).\n"
 	"\n"
-	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the module is missing or not ours, 4 not allowed; run: that of COMMAND.";
+	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 the module is missing or not ours, 4 not allowed; run: that of COMMAND;\n"
+	"probe-hang: 5 a queue does not respond, 6 of one it is not known.";
 
 enum {
 	OPT_CGROUP = 256,
@@ -47,6 +53,9 @@ enum {
 	OPT_UNBOUNDED,
 	OPT_FOLLOW,
 	OPT_CHECK,
+	OPT_BOUND_MS,
+	OPT_PREEMPT,
+	OPT_SOCKET,
 };
 
 static const struct argp_option argp_options[] = {
@@ -62,6 +71,9 @@ static const struct argp_option argp_options[] = {
 	{ "follow", OPT_FOLLOW, NULL, 0, "apply: go on for processes to come", 0 },
 	{ "check", OPT_CHECK, NULL, 0, "apply: only say what is wrong with the file", 0 },
 	{ "count", 'n', "N", 0, "top, events: stop after N", 0 },
+	{ "bound-ms", OPT_BOUND_MS, "N", 0, "probe-hang: how long to watch, and how long a preemption may take", 0 },
+	{ "preempt", OPT_PREEMPT, NULL, 0, "probe-hang: preempt what shows nothing; if it hangs, the driver resets it or the GPU", 0 },
+	{ "socket", OPT_SOCKET, "PATH", 0, "daemon: where gpreemptd listens", 0 },
 	{ "json", OPT_JSON, NULL, 0, "For programs; schema_version counts incompatible changes", 0 },
 	{ "prometheus", OPT_PROMETHEUS, NULL, 0, "stats: for Prometheus' textfile collector", 0 },
 	{ 0 }
@@ -70,7 +82,7 @@ static const struct argp_option argp_options[] = {
 /* Names of the bits GIVEN_*, in their order. */
 static const char *const option_names[] = {
 	"--pid", "--gpu", "--queue", "--cgroup", "--priority or --class", "--for", "--interval", "--unbounded", "--follow", "--check",
-	"--count", "--json", "--prometheus",
+	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--socket",
 };
 
 #define TARGET	(GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE)
@@ -103,6 +115,8 @@ static const struct command {
 	{ "stats", cmd_stats, GIVEN_JSON | GIVEN_PROMETHEUS, 0, false },
 	{ "apply", cmd_apply, GIVEN_FOLLOW | GIVEN_CHECK | GIVEN_INTERVAL, 1, false },
 	{ "doctor", cmd_doctor, GIVEN_JSON, 0, false },
+	{ "daemon", cmd_daemon, GIVEN_PID | GIVEN_JSON | GIVEN_SOCKET, INT_MAX, false },
+	{ "probe-hang", cmd_probe_hang, TARGET | GIVEN_BOUND | GIVEN_PREEMPT | GIVEN_JSON, 0, false },
 };
 
 static const struct command *find_command(const char *name)
@@ -340,6 +354,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_FOLLOW:
 		o->given |= GIVEN_FOLLOW;
 		o->follow = true;
+		break;
+	case OPT_BOUND_MS:
+		o->given |= GIVEN_BOUND;
+		o->bound_ms = need_number(state, "bound-ms", arg, 1, 60000);
+		break;
+	case OPT_PREEMPT:
+		o->given |= GIVEN_PREEMPT;
+		o->preempt = true;
+		break;
+	case OPT_SOCKET:
+		o->given |= GIVEN_SOCKET;
+		o->socket = arg;
 		break;
 	case OPT_CHECK:
 		o->given |= GIVEN_CHECK;

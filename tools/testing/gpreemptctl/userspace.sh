@@ -12,7 +12,7 @@ lib=$BUILD/lib
 prefix=$scratch/prefix
 err=$scratch/err
 conf=$scratch/gpreempt.conf
-commands="list status set run preempt resume policy tune top events stats apply doctor"
+commands="list status set run preempt resume policy tune top events stats apply doctor daemon probe-hang"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 
 builds_without_warnings()
@@ -96,6 +96,21 @@ wrong_usage_is_told()
 	wrong 'count=0 is not a number from 1' events -n 0
 	wrong 'not both' stats --json --prometheus
 	wrong 'not both' apply --check --follow
+	wrong 'daemon what?: status, policy, tune, add or remove' daemon
+	wrong 'daemon stop: status, policy, tune, add or remove' daemon stop
+	wrong 'daemon status takes no word now' daemon status now
+	wrong 'daemon status does not take --pid' daemon status -p 1
+	wrong 'daemon policy does not take --json' daemon policy --json
+	wrong 'daemon add: which one? -p PID' daemon add 5
+	wrong 'daemon remove: which one? -p PID' daemon remove
+	wrong '1024 is neither a priority (-1023..1023) nor a class' daemon add -p 1 1024
+	wrong 'weight=x is neither a priority' daemon add -p 1 weight=x
+	wrong 'daemon tune NAME=VALUE...' daemon tune
+	wrong 'not slice_us; nothing changed' daemon tune poll_us=200 slice_us
+	wrong 'bound-ms=0 is not a number from 1 to 60000' probe-hang --bound-ms 0
+	wrong 'probe-hang does not take --cgroup' probe-hang --cgroup /
+	wrong 'list does not take --preempt' list --preempt
+	wrong 'status does not take --socket' status --socket x
 }
 
 without_module()
@@ -109,7 +124,7 @@ a_missing_module_has_a_status_and_a_remedy()
 
 	without_module
 	for args in list "list --json" status "set -p 1 -5" "set -p 1 latency" "run --class batch -- true" "run --priority=-5 true" "run --priority -5 true" \
-		"preempt -p 1" "preempt -p 1 -- true" "resume -p 1" policy "policy wfq" tune "tune poll_us=200" top "events -n 1" stats "apply $conf"; do
+		"preempt -p 1" "preempt -p 1 -- true" "resume -p 1" probe-hang "probe-hang --preempt -p 1" policy "policy wfq" tune "tune poll_us=200" top "events -n 1" stats "apply $conf"; do
 		# shellcheck disable=SC2086 # words
 		status 3 $args >"$scratch/out"
 		has "$err" "try: gpreemptctl doctor"
@@ -132,7 +147,7 @@ help_names_everything()
 	for command in $commands; do
 		grep -qE "^  $command( |\$)" "$scratch/help" || { echo "no $command in --help"; return 1; }
 	done
-	is "commands in --help" "$(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$scratch/help" | sort -u | wc -w)" "$(echo "$commands" | wc -w)"
+	is "commands in --help" "$(sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' "$scratch/help" | sort -u | wc -w)" "$(echo "$commands" | wc -w)"
 	is "version" "$(ctl --version)" "gpreemptctl $version (kfd_gpreempt)"
 }
 
@@ -255,7 +270,7 @@ manual_pages_are_clean_and_complete()
 		is "warnings of $page" "$(cat "$err")" ""
 		col -b <"$scratch/page" >"$scratch/$(basename "$page").txt"
 	done
-	for word in $commands $(ctl --help | grep -oE -- '--[a-z]+' | grep -vE -- '--(help|usage|version)' | sort -u); do
+	for word in $commands $(ctl --help | grep -oE -- '--[a-z-]+' | grep -vE -- '--(help|usage|version)' | sort -u); do
 		grep -qE -- "(^|[ ,[])$word\>" "$scratch/gpreemptctl.1.txt" || { echo "gpreemptctl(1) does not mention $word"; return 1; }
 	done
 	for word in $(sed -n 's/^\t\(gpreempt_[a-z_]*\);/\1/p' "$TOP/lib/libgpreempt.map"); do
@@ -278,10 +293,13 @@ completion_offers_what_there_is()
 	is "commands" "$(complete_words '')" "$(printf '%s\n' $commands | sort)"
 	is "st" "$(complete_words st | tr '\n' ' ')" "stats status "
 	is "classes" "$(complete_words run --class '' | tr '\n' ' ')" "batch latency normal "
+	is "words of daemon" "$(complete_words daemon '' | tr '\n' ' ')" "add policy remove status tune "
+	is "policies of daemon" "$(complete_words daemon policy '' | tr '\n' ' ')" "fair fifo hpf rr "
+	is "settings of daemon" "$(complete_words daemon tune s | tr '\n' ' ')" "slice_us= "
 	is "policies" "$(complete_words policy '' | tr '\n' ' ')" "edf hpf wfq "
 	is "words of set" "$(complete_words set -p 1 '' | tr '\n' ' ')" "batch clear deadline_us= exempt= latency normal weight= "
 	is "options" "$(complete_words list -- | grep -v '^--\(help\|version\|usage\)$' | tr '\n' ' ')" \
-		"$(ctl --help | grep -oE -- '--[a-z]+' | grep -vE -- '--(help|usage|version)' | sort -u | tr '\n' ' ')"
+		"$(ctl --help | grep -oE -- '--[a-z-]+' | grep -vE -- '--(help|usage|version)' | sort -u | tr '\n' ' ')"
 	complete_words -p '' | grep -qx $$
 	is "messages" "$(cat "$err")" ""
 	! command -v shellcheck >/dev/null || shellcheck -s bash "$TOP/dist/gpreemptctl.bash-completion"
@@ -306,13 +324,16 @@ install_puts_everything_in_place()
 		./usr/lib/libgpreempt.so.1.$version
 		./usr/lib/pkgconfig/libgpreempt.pc
 		./usr/lib/systemd/system/gpreempt.service
+		./usr/lib/systemd/system/gpreemptd.service
 		./usr/lib/udev/rules.d/70-kfd-gpreempt.rules
+		./usr/sbin/gpreemptd
 		./usr/share/bash-completion/completions/gpreemptctl
 		./usr/share/doc/kfd_gpreempt/gpreempt-modprobe.conf
 		./usr/share/doc/kfd_gpreempt/gpreempt.conf
 		./usr/share/man/man1/gpreemptctl.1
 		./usr/share/man/man3/libgpreempt.3
 		./usr/share/man/man5/gpreempt.conf.5
+		./usr/share/man/man8/gpreemptd.8
 	END
 	)"
 	not grep -rlI '@[A-Z]*@' "$prefix"

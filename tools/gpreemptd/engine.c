@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: MIT
+/*
+ * engine.c - looks at the queues of registered processes, lets the policy decide, holds and gives back
+ *
+ * The kernel tells what becomes of queues, not that work comes or is done: that is looked for, as often as it can matter. A process that is
+ * held counts as one with work, since only one with work is ever taken off. A hold is of a process on a node, so that it costs one pass of
+ * the hardware, whatever number of queues it has.
+ */
+#include "gpreemptd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Two that have worked within this time may meet again at any moment. */
+#define RECENT_NS	NS_PER_S
+/* Nobody has a queue beside another one yet. */
+#define SCAN_NS		(50 * NS_PER_MS)
+/* Whoever could not be held is tried again after this. */
+#define RETRY_NS	NS_PER_S
+
+const struct setting_range settings[NR_SETTINGS] = {
+	/* As the kernel's: below it, saving and restoring a full device is too much of a turn. */
+	[SLICE_US] = { "slice_us", 500, 1000000, 5000 },
+	/* A look costs a system call that reads all queues: tens of microseconds. */
+	[POLL_US] = { "poll_us", 100, 1000000, 500 },
+	[INTERVAL_MS] = { "interval_ms", 1, 10000, 5 },
+	/* Nobody else is served meanwhile. */
+	[TIMEOUT_MS] = { "timeout_ms", 1, 60000, 1000 },
+};
+
+/** setting_find() - a setting by its name. Return: &enum setting; -1: there is none */
+int setting_find(const char *name)
+{
+	int i;
+
+	for (i = 0; i < NR_SETTINGS; i++)
+		if (!strcmp(name, settings[i].name))
+			return i;
+	return -1;
+}
+
+/** setting_parse() - a value in bounds. Return: is it one? */
+bool setting_parse(enum setting setting, const char *text, uint64_t *value)
+{
+	unsigned long long number;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (errno || *end || number < settings[setting].least || number > settings[setting].most)
+		return false;
+	*value = number;
+	return true;
+}
+
+void engine_init(struct engine *e)
+{
+	int i;
+
+	*e = (struct engine){ .policy = SCHED_HPF };
+	for (i = 0; i < NR_SETTINGS; i++)
+		e->values[i] = settings[i].normal;
+}
+
+struct process *engine_find(const struct engine *e, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < e->nr_processes; i++)
+		if (e->processes[i]->pid == pid)
+			return e->processes[i];
+	return NULL;
+}
+
+static int connect_kernel(struct engine *e)
+{
+	int error, flags;
+
+	if (e->g)
+		return 0;
+	error = gpreempt_open(&e->g);
+	if (error)
+		return error;
+	flags = fcntl(gpreempt_fd(e->g), F_GETFL);
+	if (flags < 0 || fcntl(gpreempt_fd(e->g), F_SETFL, flags | O_NONBLOCK)) {
+		error = -errno;
+		gpreempt_close(e->g);
+		e->g = NULL;
+	}
+	return error;
+}
+
+/* What is held ends with the descriptor. */
+static void disconnect_kernel(struct engine *e)
+{
+	gpreempt_close(e->g);
+	e->g = NULL;
+	e->list_error = 0;
+}
+
+/**
+ * engine_add() - register a process, or change what was said of it
+ * @e: the engine
+ * @new: what is said; @pidfd passes to the engine if 0 is returned and the process was not registered
+ *
+ * Return: 0; -EUSERS: too many; -ENOMEM; those of gpreempt_open()
+ */
+int engine_add(struct engine *e, const struct process *new)
+{
+	struct process *process;
+	int error;
+
+	if (e->nr_processes == MAX_PROCESSES)
+		return -EUSERS;
+	error = connect_kernel(e);
+	if (error)
+		return error;
+	process = malloc(sizeof(*process));
+	if (!process) {
+		if (!e->nr_processes)
+			disconnect_kernel(e);
+		return -ENOMEM;
+	}
+	*process = *new;
+	e->processes[e->nr_processes++] = process;
+	return 0;
+}
+
+static void give_back(struct engine *e, struct client *c)
+{
+	struct gpreempt_target target = gpreempt_target_process(c->process->pid, c->gpu_id);
+	int nr;
+
+	if (!c->held)
+		return;
+	nr = gpreempt_resume(e->g, &target);
+	/* Whose queues are gone is held no more. */
+	if (nr < 0 && nr != -ESRCH && nr != -ENOENT)
+		say("pid %d gpu %u: resume: %s", c->process->pid, c->gpu_id, strerror(-nr));
+	c->held = false;
+}
+
+static void drop_client(struct node *node, size_t i)
+{
+	sched_forget(&node->sched, &node->clients[i]->sched);
+	free(node->clients[i]);
+	node->nr_clients--;
+	memmove(&node->clients[i], &node->clients[i + 1], (node->nr_clients - i) * sizeof(node->clients[0]));
+}
+
+static void drop_node(struct engine *e, size_t i)
+{
+	free(e->nodes[i]);
+	e->nr_nodes--;
+	memmove(&e->nodes[i], &e->nodes[i + 1], (e->nr_nodes - i) * sizeof(e->nodes[0]));
+}
+
+/**
+ * engine_remove() - a process is scheduled no more
+ * @e: the engine
+ * @process: freed; what is held of it is given back
+ */
+void engine_remove(struct engine *e, struct process *process)
+{
+	size_t i, k;
+
+	for (i = 0; i < e->nr_nodes; i++) {
+		struct node *node = e->nodes[i];
+
+		for (k = node->nr_clients; k-- > 0;) {
+			if (node->clients[k]->process != process)
+				continue;
+			give_back(e, node->clients[k]);
+			drop_client(node, k);
+		}
+	}
+	for (i = 0; e->processes[i] != process; i++)
+		;
+	e->nr_processes--;
+	memmove(&e->processes[i], &e->processes[i + 1], (e->nr_processes - i) * sizeof(e->processes[0]));
+	close(process->pidfd);
+	free(process);
+	if (!e->nr_processes)
+		disconnect_kernel(e);
+}
+
+void engine_exit(struct engine *e)
+{
+	while (e->nr_processes)
+		engine_remove(e, e->processes[0]);
+	while (e->nr_nodes)
+		drop_node(e, 0);
+	free(e->nodes);
+	e->nodes = NULL;
+}
+
+static struct node *node_of(struct engine *e, uint32_t gpu_id)
+{
+	struct node **grown, *node;
+	size_t i;
+
+	for (i = 0; i < e->nr_nodes; i++)
+		if (e->nodes[i]->gpu_id == gpu_id)
+			return e->nodes[i];
+	grown = realloc(e->nodes, (e->nr_nodes + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	e->nodes = grown;
+	node = calloc(1, sizeof(*node));
+	if (!node)
+		return NULL;
+	node->gpu_id = gpu_id;
+	e->nodes[e->nr_nodes++] = node;
+	return node;
+}
+
+static struct client *client_of(struct node *node, struct process *process)
+{
+	struct client *c;
+	size_t i;
+
+	for (i = 0; i < node->nr_clients; i++)
+		if (node->clients[i]->process == process)
+			return node->clients[i];
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->process = process;
+	c->gpu_id = node->gpu_id;
+	node->clients[node->nr_clients++] = c;
+	return c;
+}
+
+static void take_in(struct seen *seen, const struct gpreempt_queue_info *q)
+{
+	bool held = q->flags & GPREEMPT_QUEUE_HELD;
+
+	seen->queues++;
+	seen->held |= held;
+	/* The kernel would wait for it in vain. */
+	seen->fixed |= q->flags & (GPREEMPT_QUEUE_EXEMPT | GPREEMPT_QUEUE_UNSCHEDULED);
+	if (q->state == GPREEMPT_QUEUE_PREEMPTED) {
+		seen->off = true;
+	} else if (q->state == GPREEMPT_QUEUE_ACTIVE && !(q->flags & GPREEMPT_QUEUE_BLOCKED)) {
+		seen->works = true;
+		seen->relieved |= held;
+		seen->loose |= !held;
+	}
+}
+
+/* What was found, for the policy. */
+static void conclude(struct client *c, uint64_t now_ns)
+{
+	/* Somebody else has ended it, or it was switched off. */
+	if (!c->seen.held)
+		c->held = false;
+	/* Whom only somebody else keeps off need not be waited for. */
+	c->sched.wants = c->seen.works || (c->held && c->seen.off);
+	c->sched.relief = c->held && c->seen.relieved;
+	c->sched.priority = c->process->priority;
+	c->sched.weight = c->process->weight;
+	if (c->sched.wants)
+		c->active_ns = now_ns;
+}
+
+static int look_at_queues(struct engine *e, uint64_t now_ns)
+{
+	struct gpreempt_target all = gpreempt_target_all();
+	struct gpreempt_queue_info *queues;
+	size_t n, k;
+	int nr, i;
+
+	nr = gpreempt_list_queues(e->g, &all, &queues);
+	if (nr < 0)
+		return nr;
+	for (n = 0; n < e->nr_nodes; n++)
+		for (k = 0; k < e->nodes[n]->nr_clients; k++)
+			e->nodes[n]->clients[k]->seen = (struct seen){ 0 };
+	for (i = 0; i < nr; i++) {
+		struct process *process = engine_find(e, queues[i].pid);
+		struct node *node = process ? node_of(e, queues[i].gpu_id) : NULL;
+		struct client *c = node ? client_of(node, process) : NULL;
+
+		if (c)
+			take_in(&c->seen, &queues[i]);
+	}
+	free(queues);
+	for (n = e->nr_nodes; n-- > 0;) {
+		struct node *node = e->nodes[n];
+
+		for (k = node->nr_clients; k-- > 0;) {
+			if (node->clients[k]->seen.queues)
+				conclude(node->clients[k], now_ns);
+			else
+				drop_client(node, k);
+		}
+		if (!node->nr_clients)
+			drop_node(e, n);
+	}
+	return 0;
+}
+
+/* It is to be off the device and is not, or not with all queues that work. */
+static bool has_to_be_held(const struct client *c, uint64_t now_ns)
+{
+	return c->sched.off && !c->seen.fixed && (!c->held || c->seen.loose) && now_ns >= c->retry_ns;
+}
+
+static void hold(struct engine *e, struct client *c, uint64_t now_ns)
+{
+	struct gpreempt_target target = gpreempt_target_process(c->process->pid, c->gpu_id);
+	int nr = gpreempt_preempt(e->g, &target, (unsigned int)e->values[TIMEOUT_MS], 0);
+	int error = nr < 0 ? nr : 0;
+
+	/* Late: the hold stays, and counts when the queues are saved. */
+	if (nr >= 0 || nr == -ETIME || nr == -EINTR)
+		c->held = true;
+	/* It ended, or its last queue did. */
+	if (error == -ESRCH || error == -ENOENT || error == -EINTR)
+		error = 0;
+	if (error) {
+		c->retry_ns = now_ns + RETRY_NS;
+		if (error != c->error)
+			say("pid %d gpu %u: it cannot be taken off the device: %s; it runs beside the others", c->process->pid, c->gpu_id,
+			    error == -ETIME ? "not saved in time" : strerror(-error));
+	} else {
+		c->holds++;
+	}
+	c->error = error;
+}
+
+/* First off, then on: otherwise both would be on the device for a moment. */
+static void act(struct engine *e, struct node *node, uint64_t now_ns)
+{
+	size_t i;
+
+	for (i = 0; i < node->nr_clients; i++)
+		if (has_to_be_held(node->clients[i], now_ns))
+			hold(e, node->clients[i], now_ns);
+	for (i = 0; i < node->nr_clients; i++)
+		if (!node->clients[i]->sched.off)
+			give_back(e, node->clients[i]);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How soon a change on this node can matter. */
+static uint64_t pace(const struct engine *e, const struct node *node, uint64_t now_ns)
+{
+	size_t i, recent = 0;
+
+	if (node->nr_clients < 2)
+		return SCHED_NEVER;
+	for (i = 0; i < node->nr_clients; i++)
+		recent += node->clients[i]->active_ns && now_ns - node->clients[i]->active_ns < RECENT_NS;
+	return recent > 1 ? e->values[POLL_US] * NS_PER_US : e->values[INTERVAL_MS] * NS_PER_MS;
+}
+
+static uint64_t look_at_node(struct engine *e, struct node *node, uint64_t now_ns)
+{
+	struct sched_client *clients[MAX_PROCESSES];
+	uint64_t next_ns;
+	size_t i;
+
+	for (i = 0; i < node->nr_clients; i++)
+		clients[i] = &node->clients[i]->sched;
+	node->sched.policy = e->policy;
+	node->sched.slice_ns = e->values[SLICE_US] * NS_PER_US;
+	next_ns = sched_look(&node->sched, clients, node->nr_clients, now_ns);
+	act(e, node, now_ns);
+	return earlier(next_ns, pace(e, node, now_ns));
+}
+
+/**
+ * engine_look() - see who works, decide, act
+ * @e: the engine
+ * @now_ns: CLOCK_MONOTONIC
+ *
+ * Return: after how many nanoseconds to look again; SCHED_NEVER: not before somebody is registered
+ */
+uint64_t engine_look(struct engine *e, uint64_t now_ns)
+{
+	uint64_t next_ns;
+	size_t i;
+	int error;
+
+	/* One that is alone is in nobody's way, and need not be looked for. */
+	if (!e->g || (e->nr_processes < 2 && !e->nr_nodes))
+		return SCHED_NEVER;
+	e->looks++;
+	e->looked_ns = now_ns;
+	error = look_at_queues(e, now_ns);
+	if (error && error != e->list_error)
+		say("queues cannot be listed: %s", strerror(-error));
+	e->list_error = error;
+	next_ns = e->nr_processes < 2 ? SCHED_NEVER : SCAN_NS;
+	if (error)
+		return next_ns;
+	for (i = 0; i < e->nr_nodes; i++)
+		next_ns = earlier(next_ns, look_at_node(e, e->nodes[i], now_ns));
+	return next_ns;
+}
+
+/**
+ * engine_events() - take what the kernel has told
+ * @e: the engine
+ *
+ * Return: is it worth a look?
+ */
+bool engine_events(struct engine *e)
+{
+	struct gpreempt_event events[64];
+	bool look = false;
+	int nr, i;
+
+	while (e->g && (nr = gpreempt_read_events(e->g, events, 64)) > 0) {
+		for (i = 0; i < nr; i++) {
+			bool ours = events[i].pid && engine_find(e, events[i].pid);
+
+			look |= ours || events[i].missed;
+			if (events[i].type != GPREEMPT_EVENT_FAILED)
+				continue;
+			look = true;
+			e->failures++;
+			say("gpu %u: preempting failed: %s", events[i].gpu_id, strerror((int)(events[i].value < 0 ? -events[i].value : events[i].value)));
+		}
+	}
+	return look;
+}

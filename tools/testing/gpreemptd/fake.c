@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fake.c - the functions of libgpreempt that gpreemptd calls, on queues in memory
+ *
+ * A queue that is held is off the device, with relief as the test says; one whose state is preempted without a hold is somebody else's victim.
+ */
+#include "fake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct gpreempt {
+	int fd;
+};
+
+struct fake fake;
+
+struct gpreempt_queue_info *fake_queue(pid_t pid, uint32_t gpu_id, uint32_t queue_id)
+{
+	unsigned int i;
+
+	for (i = 0; i < fake.nr; i++)
+		if (fake.queues[i].pid == pid && fake.queues[i].gpu_id == gpu_id && fake.queues[i].queue_id == queue_id)
+			return &fake.queues[i];
+	fake.queues[fake.nr] = (struct gpreempt_queue_info){ .pid = pid, .gpu_id = gpu_id, .queue_id = queue_id };
+	return &fake.queues[fake.nr++];
+}
+
+int gpreempt_open(struct gpreempt **handle)
+{
+	*handle = NULL;
+	if (fake.open_error)
+		return fake.open_error;
+	*handle = malloc(sizeof(**handle));
+	(*handle)->fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	fake.opened++;
+	return 0;
+}
+
+void gpreempt_close(struct gpreempt *handle)
+{
+	unsigned int i;
+
+	if (!handle)
+		return;
+	for (i = 0; i < fake.nr; i++)
+		if (fake.queues[i].flags & GPREEMPT_QUEUE_HELD)
+			fake.queues[i].state = GPREEMPT_QUEUE_ACTIVE;
+	fake.opened--;
+	close(handle->fd);
+	free(handle);
+}
+
+int gpreempt_fd(const struct gpreempt *handle)
+{
+	return handle->fd;
+}
+
+struct gpreempt_target gpreempt_target_process(pid_t pid, uint32_t gpu_id)
+{
+	return (struct gpreempt_target){ .scope = GPREEMPT_SCOPE_PROCESS, .pid = pid, .gpu_id = gpu_id };
+}
+
+struct gpreempt_target gpreempt_target_all(void)
+{
+	return (struct gpreempt_target){ .scope = GPREEMPT_SCOPE_ALL };
+}
+
+int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues)
+{
+	(void)handle;
+	(void)target;
+	*queues = NULL;
+	if (fake.list_error)
+		return fake.list_error;
+	if (!fake.nr)
+		return 0;
+	*queues = malloc(fake.nr * sizeof(**queues));
+	memcpy(*queues, fake.queues, fake.nr * sizeof(**queues));
+	return (int)fake.nr;
+}
+
+static int each(const struct gpreempt_target *target, bool hold)
+{
+	unsigned int i;
+	int nr = 0;
+
+	for (i = 0; i < fake.nr; i++) {
+		struct gpreempt_queue_info *q = &fake.queues[i];
+
+		if (q->pid != target->pid || q->gpu_id != target->gpu_id)
+			continue;
+		if (hold) {
+			q->flags |= GPREEMPT_QUEUE_HELD;
+			q->state = GPREEMPT_QUEUE_PREEMPTED;
+		} else if (q->flags & GPREEMPT_QUEUE_HELD) {
+			q->flags &= ~GPREEMPT_QUEUE_HELD;
+			q->state = q->pending ? GPREEMPT_QUEUE_ACTIVE : GPREEMPT_QUEUE_IDLE;
+		}
+		nr++;
+	}
+	return nr ? nr : -ENOENT;
+}
+
+int gpreempt_preempt(struct gpreempt *handle, const struct gpreempt_target *target, unsigned int timeout_ms, unsigned int flags)
+{
+	(void)handle;
+	fake.holds++;
+	fake.timeout_ms = timeout_ms;
+	fake.flags = flags;
+	if (fake.hold_error && fake.hold_error != -ETIME)
+		return fake.hold_error;
+	each(target, true);
+	return fake.hold_error ? fake.hold_error : 1;
+}
+
+int gpreempt_resume(struct gpreempt *handle, const struct gpreempt_target *target)
+{
+	(void)handle;
+	fake.resumes++;
+	return each(target, false);
+}
+
+int gpreempt_read_events(struct gpreempt *handle, struct gpreempt_event *events, unsigned int nr)
+{
+	(void)handle;
+	(void)nr;
+	if (!fake.nr_events)
+		return -EAGAIN;
+	fake.nr_events--;
+	events[0] = fake.event;
+	return 1;
+}

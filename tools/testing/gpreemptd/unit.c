@@ -1,0 +1,865 @@
+// SPDX-License-Identifier: MIT
+/*
+ * unit.c - gpreemptd's policies, engine and answers, without a GPU: time is an argument, the kernel's side is fake.c. TAP on stdout
+ *
+ *	unit [NAME...]	these tests only
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake.h"
+#include "gpreemptd.h"
+
+#define STEP_NS		(500 * NS_PER_US)
+#define SLICE_NS	(5 * NS_PER_MS)
+#define MAX_CLIENTS	6
+
+static const char *running;
+static int failed;
+static char said[512];
+
+/* In place of main.c's: kept for the tests. */
+void say(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(said, sizeof(said), format, args);
+	va_end(args);
+}
+
+#define CHECK(condition) check(condition, #condition, __LINE__)
+
+static void check(bool good, const char *text, int line)
+{
+	if (good)
+		return;
+	failed = 1;
+	printf("# %s, line %d: not so: %s\n", running, line, text);
+}
+
+/* ---- policies: clients with work on a device that whoever is not off shares ---- */
+
+/**
+ * struct world - a node and its clients
+ * @sched: the node
+ * @c: the clients
+ * @list: pointers to them
+ * @work_ns: what each has left to do
+ * @nr: their number
+ * @now_ns: the time
+ */
+struct world {
+	struct sched sched;
+	struct sched_client c[MAX_CLIENTS];
+	struct sched_client *list[MAX_CLIENTS];
+	uint64_t work_ns[MAX_CLIENTS];
+	size_t nr;
+	uint64_t now_ns;
+};
+
+static struct world world(enum sched_policy policy, size_t nr)
+{
+	struct world w = { .sched = { .policy = policy, .slice_ns = SLICE_NS }, .nr = nr, .now_ns = NS_PER_S };
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		w.c[i].weight = SCHED_WEIGHT_NORMAL;
+	return w;
+}
+
+/* One look, then the device works until the next one. */
+static void step(struct world *w)
+{
+	size_t i, on = 0;
+
+	for (i = 0; i < w->nr; i++) {
+		w->list[i] = &w->c[i];
+		w->c[i].wants = w->work_ns[i];
+	}
+	sched_look(&w->sched, w->list, w->nr, w->now_ns);
+	for (i = 0; i < w->nr; i++)
+		on += w->c[i].wants && !w->c[i].off;
+	for (i = 0; i < w->nr; i++)
+		if (w->c[i].wants && !w->c[i].off)
+			w->work_ns[i] -= w->work_ns[i] < STEP_NS / on ? w->work_ns[i] : STEP_NS / on;
+	w->now_ns += STEP_NS;
+}
+
+static void run_for(struct world *w, uint64_t ns)
+{
+	uint64_t end_ns = w->now_ns + ns;
+
+	while (w->now_ns < end_ns)
+		step(w);
+}
+
+static void hpf_lower_yields_and_comes_back(void)
+{
+	struct world w = world(SCHED_HPF, 2);
+
+	w.c[1].priority = 1;
+	w.work_ns[0] = NS_PER_S;
+	step(&w);
+	CHECK(!w.c[0].off);
+	w.work_ns[1] = 10 * NS_PER_MS;
+	step(&w);
+	CHECK(w.c[0].off && !w.c[1].off);
+	run_for(&w, 10 * NS_PER_MS);
+	CHECK(!w.work_ns[1] && !w.c[0].off);
+	CHECK(w.c[1].ran_ns == 10 * NS_PER_MS);
+}
+
+static void hpf_equals_share(void)
+{
+	struct world w = world(SCHED_HPF, 3);
+
+	w.c[2].priority = -1;
+	w.work_ns[0] = w.work_ns[1] = w.work_ns[2] = NS_PER_S;
+	step(&w);
+	CHECK(!w.c[0].off && !w.c[1].off && w.c[2].off);
+}
+
+static void one_without_work_neither_holds_nor_is_held(void)
+{
+	int policy;
+
+	for (policy = 0; policy < SCHED_NR_POLICIES; policy++) {
+		struct world w = world((enum sched_policy)policy, 3);
+
+		w.c[0].priority = 5;
+		w.c[2].priority = -5;
+		w.work_ns[1] = NS_PER_S;
+		run_for(&w, 20 * NS_PER_MS);
+		CHECK(!w.c[0].off && !w.c[1].off && !w.c[2].off);
+	}
+}
+
+static void fifo_first_come_is_done_first(void)
+{
+	struct world w = world(SCHED_FIFO, 3);
+
+	w.c[0].priority = 100;
+	w.work_ns[2] = 30 * NS_PER_MS;
+	step(&w);
+	w.work_ns[1] = 30 * NS_PER_MS;
+	step(&w);
+	w.work_ns[0] = 30 * NS_PER_MS;
+	run_for(&w, 29 * NS_PER_MS);
+	CHECK(!w.work_ns[2] && w.work_ns[1] == 30 * NS_PER_MS && w.work_ns[0] == 30 * NS_PER_MS);
+	run_for(&w, 30 * NS_PER_MS);
+	CHECK(!w.work_ns[1] && w.work_ns[0] == 30 * NS_PER_MS);
+	/* Whoever comes back is the last again. */
+	w.work_ns[2] = 10 * NS_PER_MS;
+	run_for(&w, 30 * NS_PER_MS);
+	CHECK(!w.work_ns[0] && w.work_ns[2] == 10 * NS_PER_MS);
+}
+
+static void rr_gives_everybody_the_same(void)
+{
+	struct world w = world(SCHED_RR, 3);
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		w.work_ns[i] = NS_PER_S;
+	step(&w);
+	CHECK(w.c[0].off + w.c[1].off + w.c[2].off == 2);
+	run_for(&w, 300 * NS_PER_MS);
+	for (i = 0; i < 3; i++)
+		CHECK(w.c[i].ran_ns >= 95 * NS_PER_MS && w.c[i].ran_ns <= 106 * NS_PER_MS);
+}
+
+static void rr_turns_are_of_a_slice(void)
+{
+	struct world w = world(SCHED_RR, 2);
+	const struct sched_client *turn;
+	int turns = 0;
+	uint64_t end_ns;
+
+	w.work_ns[0] = w.work_ns[1] = NS_PER_S;
+	step(&w);
+	turn = w.sched.turn;
+	for (end_ns = w.now_ns + 100 * NS_PER_MS; w.now_ns < end_ns; step(&w)) {
+		turns += w.sched.turn != turn;
+		turn = w.sched.turn;
+	}
+	CHECK(turns >= 19 && turns <= 20);
+}
+
+static void a_turn_without_work_is_the_next_ones(void)
+{
+	struct world w = world(SCHED_RR, 2);
+
+	w.work_ns[0] = NS_PER_MS;
+	w.work_ns[1] = NS_PER_S;
+	run_for(&w, 2 * NS_PER_MS);
+	CHECK(!w.work_ns[0] && !w.c[1].off);
+	CHECK(w.c[1].ran_ns > 0);
+}
+
+static void fair_follows_weights(void)
+{
+	struct world w = world(SCHED_FAIR, 2);
+
+	w.c[0].weight = 300;
+	w.work_ns[0] = w.work_ns[1] = 10 * NS_PER_S;
+	run_for(&w, 2 * NS_PER_S);
+	CHECK(w.c[0].ran_ns * 100 >= 2 * NS_PER_S * 74 && w.c[0].ran_ns * 100 <= 2 * NS_PER_S * 76);
+	CHECK(w.c[1].ran_ns * 100 >= 2 * NS_PER_S * 24 && w.c[1].ran_ns * 100 <= 2 * NS_PER_S * 26);
+}
+
+static void time_without_work_is_no_credit(void)
+{
+	struct world w = world(SCHED_FAIR, 2);
+	uint64_t before_ns;
+
+	w.work_ns[0] = 10 * NS_PER_S;
+	run_for(&w, NS_PER_S);
+	w.work_ns[1] = NS_PER_S;
+	step(&w);
+	before_ns = w.c[0].ran_ns;
+	run_for(&w, 200 * NS_PER_MS);
+	CHECK(w.c[0].ran_ns - before_ns >= 90 * NS_PER_MS);
+	CHECK(w.c[1].ran_ns >= 90 * NS_PER_MS);
+}
+
+static uint64_t seed;
+
+static unsigned int random_below(unsigned int n)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (unsigned int)(seed >> 33) % n;
+}
+
+/* What has to hold whatever happens: one that works has the device, one without work is never off, and nobody waits for ever. */
+static void any_history_leaves_nobody_behind(void)
+{
+	unsigned int round, i, steps;
+
+	for (round = 0; round < 200; round++) {
+		struct world w = world(SCHED_HPF, 2 + random_below(MAX_CLIENTS - 1));
+		bool left = true;
+
+		for (i = 0; i < w.nr; i++) {
+			w.c[i].priority = (int)random_below(3);
+			w.c[i].weight = 1 + random_below(300);
+		}
+		for (steps = 0; left && steps < 4000; steps++) {
+			unsigned int on = 0, wants = 0;
+
+			if (steps < 400 && !random_below(10))
+				w.work_ns[random_below((unsigned int)w.nr)] += random_below(20) * NS_PER_MS;
+			if (!random_below(50))
+				w.sched.policy = (enum sched_policy)random_below(SCHED_NR_POLICIES);
+			if (!random_below(100))
+				sched_forget(&w.sched, &w.c[random_below((unsigned int)w.nr)]);
+			step(&w);
+			left = steps < 400;
+			for (i = 0; i < w.nr; i++) {
+				wants += w.c[i].wants;
+				on += w.c[i].wants && !w.c[i].off;
+				left |= w.work_ns[i];
+				CHECK(w.c[i].wants || !w.c[i].off);
+			}
+			CHECK(w.sched.policy == SCHED_HPF ? on >= (wants > 0) : on == (wants > 0));
+		}
+		CHECK(!left);
+	}
+}
+
+static void names_are_ours_and_xscheds(void)
+{
+	CHECK(sched_policy_find("HPF") == SCHED_HPF && sched_policy_find("hpf") == SCHED_HPF);
+	CHECK(sched_policy_find("FIFO") == SCHED_FIFO && sched_policy_find("RR") == SCHED_RR);
+	CHECK(sched_policy_find("CFS") == SCHED_FAIR && sched_policy_find("PUP") == SCHED_FAIR && sched_policy_find("fair") == SCHED_FAIR);
+	CHECK(sched_policy_find("KEDF") == -1 && sched_policy_is_xscheds("KEDF"));
+	CHECK(sched_policy_find("best") == -1 && !sched_policy_is_xscheds("best") && sched_policy_find("") == -1);
+}
+
+/* ---- engine ---- */
+
+static struct engine e;
+static uint64_t now_ns;
+
+static void begin(void)
+{
+	fake = (struct fake){ 0 };
+	engine_init(&e);
+	now_ns = NS_PER_S;
+	said[0] = '\0';
+}
+
+static void end(void)
+{
+	engine_exit(&e);
+	CHECK(!fake.opened);
+}
+
+static void add(pid_t pid, int priority)
+{
+	struct process new = { .pid = pid, .pidfd = open("/dev/null", O_RDONLY | O_CLOEXEC), .priority = priority, .weight = SCHED_WEIGHT_NORMAL };
+
+	CHECK(!engine_add(&e, &new));
+}
+
+/* A queue with work. */
+static struct gpreempt_queue_info *works(pid_t pid, uint32_t queue_id)
+{
+	struct gpreempt_queue_info *q = fake_queue(pid, 1, queue_id);
+
+	q->state = GPREEMPT_QUEUE_ACTIVE;
+	q->pending = 1;
+	return q;
+}
+
+static void idles(struct gpreempt_queue_info *q)
+{
+	q->state = GPREEMPT_QUEUE_IDLE;
+	q->pending = 0;
+}
+
+static uint64_t look(void)
+{
+	now_ns += NS_PER_MS;
+	return engine_look(&e, now_ns);
+}
+
+static bool off(const struct gpreempt_queue_info *q)
+{
+	return q->state == GPREEMPT_QUEUE_PREEMPTED;
+}
+
+/* Low of priority 0 with two queues, high of priority 1 with one; both work. */
+static struct gpreempt_queue_info *low, *high;
+
+static void low_and_high(void)
+{
+	begin();
+	add(10, 0);
+	add(20, 1);
+	works(10, 1);
+	low = works(10, 0);
+	high = works(20, 0);
+}
+
+static void lower_is_held_while_higher_works(void)
+{
+	low_and_high();
+	look();
+	CHECK(off(low) && off(fake_queue(10, 1, 1)) && !off(high));
+	CHECK(fake.holds == 1 && !fake.flags && fake.timeout_ms == settings[TIMEOUT_MS].normal);
+	look();
+	CHECK(fake.holds == 1 && !fake.resumes);
+	idles(high);
+	look();
+	CHECK(!off(low) && fake.resumes == 1);
+	end();
+}
+
+/* Its last kernel may have been taken off in the middle, with nothing left in the ring. */
+static void held_one_has_work_even_with_an_empty_ring(void)
+{
+	low_and_high();
+	e.policy = SCHED_FIFO;
+	idles(high);
+	look();
+	works(20, 0);
+	look();
+	CHECK(off(high));
+	high->pending = 0;
+	look();
+	CHECK(off(high));
+	idles(low);
+	idles(fake_queue(10, 1, 1));
+	look();
+	CHECK(!off(high));
+	end();
+}
+
+static void whom_somebody_else_keeps_off_is_not_waited_for(void)
+{
+	low_and_high();
+	high->state = GPREEMPT_QUEUE_PREEMPTED;
+	look();
+	CHECK(!off(low) && !fake.holds);
+	end();
+}
+
+static void strangers_are_left_alone(void)
+{
+	low_and_high();
+	works(30, 0);
+	look();
+	CHECK(!off(fake_queue(30, 1, 0)) && off(low));
+	end();
+}
+
+static void exempt_one_is_left_alone(void)
+{
+	low_and_high();
+	low->flags = GPREEMPT_QUEUE_EXEMPT;
+	look();
+	CHECK(!fake.holds && !off(low));
+	low->flags = GPREEMPT_QUEUE_UNSCHEDULED;
+	look();
+	CHECK(!fake.holds);
+	end();
+}
+
+static void blocked_one_holds_nobody(void)
+{
+	low_and_high();
+	high->flags = GPREEMPT_QUEUE_BLOCKED;
+	look();
+	CHECK(!off(low));
+	end();
+}
+
+static void refusal_is_told_once_and_tried_again_a_second_later(void)
+{
+	low_and_high();
+	fake.hold_error = -EBUSY;
+	look();
+	CHECK(strstr(said, "pid 10 gpu 1: it cannot be taken off the device: Device or resource busy; it runs beside the others"));
+	said[0] = '\0';
+	look();
+	CHECK(fake.holds == 1);
+	now_ns += NS_PER_S;
+	look();
+	CHECK(fake.holds == 2 && !said[0]);
+	fake.hold_error = 0;
+	now_ns += NS_PER_S;
+	look();
+	CHECK(off(low));
+	end();
+}
+
+static void late_hold_is_a_hold(void)
+{
+	low_and_high();
+	fake.hold_error = -ETIME;
+	look();
+	look();
+	CHECK(fake.holds == 1);
+	idles(high);
+	look();
+	CHECK(fake.resumes == 1 && !off(low));
+	end();
+}
+
+static void hold_that_somebody_ended_is_made_again(void)
+{
+	low_and_high();
+	look();
+	low->flags = fake_queue(10, 1, 1)->flags = 0;
+	low->state = fake_queue(10, 1, 1)->state = GPREEMPT_QUEUE_ACTIVE;
+	look();
+	CHECK(off(low) && fake.holds == 2);
+	end();
+}
+
+static void new_queue_of_a_held_process_is_held(void)
+{
+	low_and_high();
+	look();
+	works(10, 2);
+	look();
+	CHECK(off(fake_queue(10, 1, 2)) && fake.holds == 2);
+	end();
+}
+
+/* The kernel lets it run for a while: no reason to hold it again, and time that it has had. */
+static void relief_is_left_alone_and_counts(void)
+{
+	low_and_high();
+	look();
+	low->state = fake_queue(10, 1, 1)->state = GPREEMPT_QUEUE_ACTIVE;
+	look();
+	look();
+	CHECK(fake.holds == 1 && !fake.resumes);
+	CHECK(e.nodes[0]->clients[0]->sched.ran_ns == NS_PER_MS);
+	end();
+}
+
+static void who_is_removed_gets_its_queues_back(void)
+{
+	low_and_high();
+	look();
+	CHECK(off(low));
+	engine_remove(&e, engine_find(&e, 10));
+	CHECK(!off(low) && fake.opened == 1);
+	engine_remove(&e, engine_find(&e, 20));
+	CHECK(!fake.opened);
+	end();
+}
+
+static void who_remains_gets_its_queues_back(void)
+{
+	low_and_high();
+	look();
+	engine_remove(&e, engine_find(&e, 20));
+	CHECK(look() == SCHED_NEVER);
+	CHECK(!off(low));
+	end();
+}
+
+static void looks_are_as_frequent_as_they_can_matter(void)
+{
+	begin();
+	CHECK(look() == SCHED_NEVER);
+	add(10, 0);
+	low = works(10, 0);
+	CHECK(look() == SCHED_NEVER && !e.looks);
+	add(20, 0);
+	CHECK(look() == 50 * NS_PER_MS);
+	high = fake_queue(20, 1, 0);
+	CHECK(look() == 5 * NS_PER_MS);
+	works(20, 0);
+	CHECK(look() == 500 * NS_PER_US);
+	idles(low);
+	idles(high);
+	CHECK(look() == 500 * NS_PER_US);
+	now_ns += NS_PER_S;
+	CHECK(look() == 5 * NS_PER_MS);
+	fake.nr = 0;
+	CHECK(look() == 50 * NS_PER_MS && !e.nr_nodes);
+	end();
+}
+
+static void a_turn_ends_in_time(void)
+{
+	low_and_high();
+	e.policy = SCHED_RR;
+	e.values[POLL_US] = 1000000;
+	CHECK(look() == SLICE_NS);
+	CHECK(look() == SLICE_NS - NS_PER_MS);
+	end();
+}
+
+static void failed_list_moves_nobody_and_is_told_once(void)
+{
+	low_and_high();
+	look();
+	fake.list_error = -ENOMEM;
+	CHECK(look() == 50 * NS_PER_MS);
+	CHECK(off(low) && fake.holds == 1 && !fake.resumes && strstr(said, "queues cannot be listed: Cannot allocate memory"));
+	said[0] = '\0';
+	look();
+	CHECK(!said[0]);
+	end();
+}
+
+static void nodes_do_not_concern_each_other(void)
+{
+	begin();
+	add(10, 0);
+	add(20, 1);
+	low = works(10, 0);
+	high = fake_queue(20, 2, 0);
+	high->state = GPREEMPT_QUEUE_ACTIVE;
+	look();
+	CHECK(!fake.holds);
+	end();
+}
+
+static void failures_are_told_and_looked_after(void)
+{
+	low_and_high();
+	fake.event = (struct gpreempt_event){ .type = GPREEMPT_EVENT_RESUMED, .pid = 30, .gpu_id = 1 };
+	fake.nr_events = 3;
+	CHECK(!engine_events(&e));
+	fake.event.pid = 20;
+	fake.nr_events = 1;
+	CHECK(engine_events(&e));
+	fake.event = (struct gpreempt_event){ .type = GPREEMPT_EVENT_FAILED, .gpu_id = 1, .queue_id = ~0U, .value = ETIME };
+	fake.nr_events = 2;
+	CHECK(engine_events(&e) && e.failures == 2 && strstr(said, "gpu 1: preempting failed: Timer expired"));
+	end();
+}
+
+static void so_many_processes_and_no_more(void)
+{
+	struct process new = { .pidfd = -1, .weight = SCHED_WEIGHT_NORMAL };
+	pid_t pid;
+
+	begin();
+	for (pid = 1; pid <= MAX_PROCESSES; pid++)
+		add(pid, 0);
+	new.pid = pid;
+	CHECK(engine_add(&e, &new) == -EUSERS);
+	end();
+	begin();
+	fake.open_error = -ENOENT;
+	CHECK(engine_add(&e, &new) == -ENOENT && !e.nr_processes);
+	end();
+}
+
+/* ---- answers ---- */
+
+static pid_t child;
+
+static void start_child(void)
+{
+	begin();
+	child = fork();
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+}
+
+static void end_child(void)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	end();
+}
+
+/* Of user @uid, for the child if the request has a %d. */
+static bool answers(uid_t uid, const char *request, int status, const char *text)
+{
+	char line[512];
+	json_object *reply, *member;
+	const char *error = "";
+	bool good;
+
+	snprintf(line, sizeof(line), request, child);
+	reply = control_answer(&e, uid, getpid(), line);
+	if (json_object_object_get_ex(reply, "error", &member))
+		error = json_object_get_string(member);
+	good = json_object_object_get_ex(reply, "status", &member) && json_object_get_int(member) == status &&
+	       (text ? !!strstr(error, text) : !*error);
+	if (!good)
+		printf("# %s\n# %s\n", line, json_object_to_json_string(reply));
+	json_object_put(reply);
+	return good;
+}
+
+static void requests_that_are_none_are_refused(void)
+{
+	static const char *const bad[] = {
+		"", "x", "[]", "5", "null", "{", "\"status\"", "{\"command\":", "{\"command\":5}", "{}", "{\"command\":\"stop\"}", "{\"command\":null}",
+		"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+	};
+	size_t i;
+
+	begin();
+	child = getpid();
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK(answers(0, bad[i], EXIT_USAGE, i < 8 || i > 11 ? "no JSON object" : "there is no command"));
+	CHECK(answers(0, "{\"command\":\"add\"}", EXIT_USAGE, "pid is a number from 1"));
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":0}", EXIT_USAGE, "pid is a number from 1"));
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":\"%d\"}", EXIT_USAGE, "pid is a number from 1"));
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":99999999999}", EXIT_USAGE, "pid is a number from 1"));
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":2147483647}", EXIT_FAILED, "no such process"));
+	CHECK(answers(0, "{\"command\":\"remove\",\"pid\":%d}", EXIT_FAILED, "not registered"));
+	CHECK(answers(0, "{\"command\":\"policy\"}", EXIT_USAGE, "which policy? hpf fifo rr fair; kept hpf"));
+	CHECK(answers(0, "{\"command\":\"set\",\"value\":\"5\"}", EXIT_USAGE, "there is no setting"));
+	end();
+}
+
+static void bad_values_are_told_with_bound_and_what_stays(void)
+{
+	start_child();
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"priority\":1024}", EXIT_FAILED, "priority=1024 is not a number from -1023 to 1023"));
+	CHECK(!e.nr_processes);
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"priority\":-5,\"weight\":300}", EXIT_DONE, NULL));
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"weight\":0}", EXIT_FAILED, "weight=0 is not a number from 1 to 10000; kept 300"));
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"priority\":\"x\"}", EXIT_FAILED, "is not a number from -1023 to 1023; kept -5"));
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"priority\":null}", EXIT_FAILED, "priority=null is not"));
+	CHECK(engine_find(&e, child)->priority == -5 && engine_find(&e, child)->weight == 300);
+	CHECK(answers(0, "{\"command\":\"policy\",\"name\":\"best\"}", EXIT_FAILED, "there is no policy best (hpf fifo rr fair); kept hpf"));
+	CHECK(answers(0, "{\"command\":\"policy\",\"name\":\"KEDF\"}", EXIT_FAILED, "gpreemptd has not XSched's policy KEDF (hpf fifo rr fair); kept hpf"));
+	CHECK(answers(0, "{\"command\":\"policy\",\"name\":\"RR\"}", EXIT_DONE, NULL) && e.policy == SCHED_RR);
+	CHECK(answers(0, "{\"command\":\"set\",\"name\":\"slice_us\",\"value\":\"499\"}", EXIT_FAILED,
+		      "slice_us=499 is not a number from 500 to 1000000; kept 5000"));
+	CHECK(answers(0, "{\"command\":\"set\",\"name\":\"slice_us\",\"value\":\"500\"}", EXIT_DONE, NULL) && e.values[SLICE_US] == 500);
+	CHECK(answers(0, "{\"command\":\"set\",\"name\":\"poll_us\",\"value\":\"1x\"}", EXIT_FAILED, "poll_us=1x is not a number from 100"));
+	CHECK(answers(0, "{\"command\":\"set\",\"name\":\"poll_us\",\"value\":\"18446744073709551617\"}", EXIT_FAILED, "kept 500"));
+	CHECK(answers(0, "{\"command\":\"set\",\"name\":\"poll_us\"}", EXIT_FAILED, "poll_us= is not"));
+	CHECK(answers(0, "{\"command\":\"set\",\"name\":\"nonsense\",\"value\":\"5\"}", EXIT_USAGE, "there is no setting nonsense"));
+	end_child();
+}
+
+static void settings_have_their_bounds(void)
+{
+	uint64_t value;
+	char text[32];
+	int i;
+
+	for (i = 0; i < NR_SETTINGS; i++) {
+		CHECK(setting_find(settings[i].name) == i);
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)settings[i].least);
+		CHECK(setting_parse(i, text, &value) && value == settings[i].least);
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)settings[i].least - 1);
+		CHECK(!setting_parse(i, text, &value));
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)settings[i].most);
+		CHECK(setting_parse(i, text, &value));
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)settings[i].most + 1);
+		CHECK(!setting_parse(i, text, &value));
+		CHECK(settings[i].normal >= settings[i].least && settings[i].normal <= settings[i].most);
+		CHECK(!setting_parse(i, "-1", &value) && !setting_parse(i, "", &value) && !setting_parse(i, " 5000", &value));
+	}
+	CHECK(setting_find("") == -1);
+}
+
+#define NOBODY	65534
+
+/* The child is root's, as the tests are. */
+static void users_do_nothing_to_others(void)
+{
+	start_child();
+	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d}", EXIT_DENIED, "another user's"));
+	CHECK(answers(NOBODY, "{\"command\":\"policy\",\"name\":\"rr\"}", EXIT_DENIED, "policy=rr: only root chooses the policy; kept hpf"));
+	CHECK(answers(NOBODY, "{\"command\":\"set\",\"name\":\"slice_us\",\"value\":\"9000\"}", EXIT_DENIED, "only root changes settings; kept 5000"));
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_DONE, NULL));
+	CHECK(answers(NOBODY, "{\"command\":\"remove\",\"pid\":%d}", EXIT_DENIED, "another user's"));
+	CHECK(e.nr_processes == 1);
+	end_child();
+}
+
+static bool sees(uid_t uid, size_t processes)
+{
+	json_object *reply = control_answer(&e, uid, getpid(), "{\"command\":\"status\"}"), *list = NULL;
+	bool good = json_object_object_get_ex(reply, "processes", &list) && json_object_array_length(list) == processes;
+
+	json_object_put(reply);
+	return good;
+}
+
+static void users_see_and_register_their_own_at_normal_most(void)
+{
+	int ready[2];
+	char byte;
+
+	begin();
+	if (geteuid()) {
+		printf("# not root: nothing to try\n");
+		end();
+		return;
+	}
+	CHECK(!pipe(ready));
+	child = fork();
+	if (!child) {
+		if (!setuid(NOBODY) && write(ready[1], "", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	CHECK(read(ready[0], &byte, 1) == 1);
+	close(ready[0]);
+	close(ready[1]);
+	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d,\"priority\":8}", EXIT_DENIED, "priority=8 is above 7, which takes root"));
+	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d,\"weight\":101}", EXIT_DENIED, "weight=101 is above 100, which takes root"));
+	CHECK(!e.nr_processes);
+	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d,\"priority\":7,\"weight\":100}", EXIT_DONE, NULL));
+	CHECK(sees(NOBODY, 1) && sees(0, 1) && sees(1, 0));
+	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d,\"priority\":-3}", EXIT_DONE, NULL) && engine_find(&e, child)->priority == -3);
+	/* What an administrator has said stays said. */
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"priority\":-50}", EXIT_DONE, NULL));
+	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d,\"priority\":7}", EXIT_DENIED, "an administrator has registered it"));
+	CHECK(answers(NOBODY, "{\"command\":\"remove\",\"pid\":%d}", EXIT_DENIED, "an administrator has registered it"));
+	CHECK(engine_find(&e, child)->priority == -50);
+	CHECK(answers(0, "{\"command\":\"remove\",\"pid\":%d}", EXIT_DONE, NULL) && !e.nr_processes);
+	end_child();
+}
+
+static void one_that_has_ended_is_not_registered_any_more(void)
+{
+	start_child();
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_DONE, NULL));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_FAILED, "no such process"));
+	end();
+}
+
+static void missing_module_is_told(void)
+{
+	start_child();
+	fake.open_error = -ENOENT;
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_NO_MODULE, "try: gpreemptctl doctor"));
+	fake.open_error = -EPERM;
+	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_FAILED, "Operation not permitted"));
+	end_child();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+#define TEST(name) { #name, name }
+	TEST(hpf_lower_yields_and_comes_back),
+	TEST(hpf_equals_share),
+	TEST(one_without_work_neither_holds_nor_is_held),
+	TEST(fifo_first_come_is_done_first),
+	TEST(rr_gives_everybody_the_same),
+	TEST(rr_turns_are_of_a_slice),
+	TEST(a_turn_without_work_is_the_next_ones),
+	TEST(fair_follows_weights),
+	TEST(time_without_work_is_no_credit),
+	TEST(any_history_leaves_nobody_behind),
+	TEST(names_are_ours_and_xscheds),
+	TEST(lower_is_held_while_higher_works),
+	TEST(held_one_has_work_even_with_an_empty_ring),
+	TEST(whom_somebody_else_keeps_off_is_not_waited_for),
+	TEST(strangers_are_left_alone),
+	TEST(exempt_one_is_left_alone),
+	TEST(blocked_one_holds_nobody),
+	TEST(refusal_is_told_once_and_tried_again_a_second_later),
+	TEST(late_hold_is_a_hold),
+	TEST(hold_that_somebody_ended_is_made_again),
+	TEST(new_queue_of_a_held_process_is_held),
+	TEST(relief_is_left_alone_and_counts),
+	TEST(who_is_removed_gets_its_queues_back),
+	TEST(who_remains_gets_its_queues_back),
+	TEST(looks_are_as_frequent_as_they_can_matter),
+	TEST(a_turn_ends_in_time),
+	TEST(failed_list_moves_nobody_and_is_told_once),
+	TEST(nodes_do_not_concern_each_other),
+	TEST(failures_are_told_and_looked_after),
+	TEST(so_many_processes_and_no_more),
+	TEST(requests_that_are_none_are_refused),
+	TEST(bad_values_are_told_with_bound_and_what_stays),
+	TEST(settings_have_their_bounds),
+	TEST(users_do_nothing_to_others),
+	TEST(users_see_and_register_their_own_at_normal_most),
+	TEST(one_that_has_ended_is_not_registered_any_more),
+	TEST(missing_module_is_told),
+};
+
+static bool wanted(const char *name, char **names)
+{
+	if (!*names)
+		return true;
+	for (; *names; names++)
+		if (!strcmp(*names, name))
+			return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	size_t i;
+	int n = 0, bad = 0;
+
+	(void)argc;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+		if (!wanted(tests[i].name, argv + 1))
+			continue;
+		running = tests[i].name;
+		failed = 0;
+		tests[i].run();
+		bad += failed;
+		printf("%sok %d %s\n", failed ? "not " : "", ++n, running);
+	}
+	printf("1..%d\n", n);
+	return bad ? 1 : 0;
+}
