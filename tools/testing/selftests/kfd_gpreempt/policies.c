@@ -149,28 +149,28 @@ static uint64_t requests(struct __test_metadata *_metadata, struct actor *high, 
 TEST_F_TIMEOUT(policies, overhead_budget_stretches_preemptions, 120)
 {
 	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 200, 10 * MS);
-	struct actor *high = worker(_metadata, 0, 8, self->slots, 1, MS);
+	struct actor *high = worker(_metadata, 0, 4, self->slots, 1, MS);
 	uint64_t free_ns, budget_ns;
 	int64_t waits;
 
-	ASSERT_EQ(1, actor_work(high, 8, self->slots, 1, MS));
+	ASSERT_EQ(1, actor_work(high, 4, self->slots, 1, MS));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	start(_metadata, low);
 	waits = counter("skipped_budget");
-	free_ns = requests(_metadata, high, 0, 8, 5 * MS);
+	free_ns = requests(_metadata, high, 0, 4, 5 * MS);
 	EXPECT_EQ(waits, counter("skipped_budget"));
-	EXPECT_GE(preempt_count(low, 0), 8);
+	EXPECT_GE(preempt_count(low, 0), 4);
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 1));
-	budget_ns = requests(_metadata, high, 1, 8, 5 * MS);
+	budget_ns = requests(_metadata, high, 1, 4, 5 * MS);
 	EXPECT_GT(counter("skipped_budget"), waits);
-	TH_LOG("8 requests: %llu us, with a budget of 1 %%: %llu us", (unsigned long long)free_ns / 1000,
+	TH_LOG("4 requests: %llu us, with a budget of 1 %%: %llu us", (unsigned long long)free_ns / 1000,
 	       (unsigned long long)budget_ns / 1000);
 	EXPECT_GE(budget_ns, 2 * free_ns);
 	EXPECT_FALSE(actor_done(low, 0));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 10));
 	ASSERT_EQ(0, actor_wait(low, 0, LONG));
 	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
-	EXPECT_EXACTLY_ONCE(high, 16 * self->slots);
+	EXPECT_EXACTLY_ONCE(high, 8 * self->slots);
 }
 
 /* Half of the device each: equality means progress for both. */
