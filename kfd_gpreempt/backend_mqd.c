@@ -68,6 +68,32 @@ static bool mqd_has_work(const struct gpreempt_queue *gq)
 	return gq->policy.pending || (gq->policy.used && (gq->policy.waves || !gq->policy.waves_ns));
 }
 
+/* 0: it has left. -ETIME: it is leaving, and preempted until it has. Else: a reset has begun, nothing was asked of it. */
+static int mqd_take_off(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
+{
+	int r;
+
+	gq->leaving_ring = q->properties.queue_address;
+	r = mqd_unload(pass->dqm, q, KFD_PREEMPT_TYPE_WAVEFRONT_SAVE, MQD_SAVE_MS);
+	if (r && r != -ETIME) {
+		gpreempt_stats_skip(pass->gn, gq, GPREEMPT_SKIP_RESETTING);
+		return r;
+	}
+	gq->leaving = r;
+	pass->changed = true;
+	pass->now_ns = ktime_get_ns();
+	if (!r)
+		return 0;
+	q->properties.is_preempted = true;
+	gq->done = GPREEMPT_PREEMPT;
+	gq->leaving_ns = pass->now_ns;
+	gq->killed = false;
+	pass->again = true;
+	pass->error = r;
+	gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_UNMAP_TIMEOUT, r);
+	return r;
+}
+
 static void mqd_preempt(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 			struct gpreempt_queue *gq)
 {
@@ -82,28 +108,16 @@ static void mqd_preempt(struct backend_pass *pass, struct qcm_process_device *qp
 		return;
 	}
 	gpreempt_stats_preempting(gq);
-	gq->leaving_ring = q->properties.queue_address;
-	r = mqd_unload(pass->dqm, q, KFD_PREEMPT_TYPE_WAVEFRONT_SAVE, MQD_SAVE_MS);
-	if (r && r != -ETIME) {		/* -EIO: a reset has begun, nothing was asked of it */
+	r = mqd_take_off(pass, q, gq);
+	if (r && r != -ETIME) {
 		gq->policy.action = GPREEMPT_KEEP;
-		gpreempt_stats_skip(pass->gn, gq, GPREEMPT_SKIP_RESETTING);
 		return;
 	}
 	q->properties.is_preempted = true;
-	gq->leaving = r;
 	gq->done = GPREEMPT_PREEMPT;
-	pass->changed = true;
 	pass->preempting = true;
-	pass->now_ns = ktime_get_ns();
-	if (r) {
-		gq->leaving_ns = pass->now_ns;
-		gq->killed = false;
-		pass->again = true;
-		pass->error = r;
-		gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_UNMAP_TIMEOUT, r);
-		return;
-	}
-	mqd_deactivate(pass, qpd, q);
+	if (!r)
+		mqd_deactivate(pass, qpd, q);
 }
 
 static void mqd_preempt_busy(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
@@ -201,6 +215,7 @@ static void mqd_load(struct backend_pass *pass, struct qcm_process_device *qpd, 
 	struct mqd_manager *mm = pass->dqm->mqd_mgrs[KFD_MQD_TYPE_CP];
 	int r;
 
+	gpreempt_hw_priority_write(gq);
 	/* No mm: this generation's CP fetches the write pointer by itself. */
 	r = mm->load_mqd(mm, q->mqd, q->pipe, q->queue, &q->properties, NULL);
 	q->properties.is_active = true;
@@ -253,6 +268,34 @@ static void mqd_resume(struct backend_pass *pass, struct qcm_process_device *qpd
 	increment_queue_count(pass->dqm, qpd, q);
 }
 
+/*
+ * Its MQDs have another priority than they should. They are the device's while it runs, so it leaves for that once, as it
+ * does for every change that the driver makes. A failed node is left as it is.
+ */
+static void mqd_reprioritize(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
+			     struct gpreempt_queue *gq)
+{
+	if (gq->leaving || gq->lost || !gpreempt_hw_priority_stale(gq) || !gpreempt_hw_priority_differs(gq))
+		return;
+	if (!q->properties.is_active) {
+		gpreempt_hw_priority_write(gq);
+		return;
+	}
+	if (gq->policy.process->opt_out || backend_obstacle(pass->dqm, gq) != GPREEMPT_NR_SKIPS)
+		return;
+	if (!mqd_take_off(pass, q, gq)) {
+		/* What was seen of its waves does not count any more, see __kfd_gpreempt_mqd_updated(). */
+		WRITE_ONCE(pass->gn->runlists_built, pass->gn->runlists_built + 1);
+		mqd_deactivate(pass, qpd, q);
+		mqd_load(pass, qpd, q, gq);
+	}
+	if (!q->properties.is_preempted)
+		return;
+	/* It did not leave, or could not be loaded: a preemption like any other, and resumed like one. */
+	gq->done = GPREEMPT_PREEMPT;
+	mqd_preempted(pass, qpd, q, gq);
+}
+
 static void mqd_resumed(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 			struct gpreempt_queue *gq)
 {
@@ -287,6 +330,9 @@ static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	saved_ns = pass.now_ns;
 	backend_for_each(&pass, mqd_preempted);
 	backend_for_each(&pass, mqd_resume);
+	if (!pass.parking && READ_ONCE(gn->state) != GPREEMPT_STATE_FAILED)
+		backend_for_each(&pass, mqd_reprioritize);
+	gpreempt_hw_priority_count(gn);
 	if (pass.preempting)
 		gpreempt_stats_runlist(gn, saved_ns - start_ns, true);
 	else if (pass.changed)
@@ -315,6 +361,7 @@ static bool mqd_settled(struct gpreempt_node *gn)
 const struct gpreempt_backend gpreempt_backend_mqd = {
 	.name = "mqd",
 	.snapshots = true,
+	.reprioritizes = true,
 	.apply = mqd_apply,
 	.settled = mqd_settled,
 };

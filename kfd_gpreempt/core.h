@@ -157,6 +157,7 @@ struct gpreempt_process {
  * @leaving_ns: when that was
  * @killed: its waves have been reset, and it still did not leave
  * @lost: its waves have been reset; it never runs again
+ * @hw_priority: what its MQDs tell the hardware (mqd backend); written under dqm_lock
  * @preempt_count: preemptions so far; written by the monitor
  * @preempted_ns: time spent preempted, without the current hold; written by the monitor
  * @source: where its priority comes from; written by the monitor
@@ -193,6 +194,7 @@ struct gpreempt_queue {
 	bool lost;
 	u64 leaving_ring;
 	u64 leaving_ns;
+	u32 hw_priority;
 	u64 preempt_count;
 	u64 preempted_ns;
 	enum gpreempt_source source;
@@ -262,6 +264,7 @@ enum gpreempt_state {
  * @derived_ns: when priorities were derived last; 0: they have to be
  * @skipped: a queue may be marked as skipped
  * @again: the backend left something unfinished: the next pass calls it, even without an action
+ * @reprioritize: MQDs may have another priority than they should: the next pass calls the backend for that alone
  * @errors: failed passes in a row
  * @runlists_built: runlists sent to the device by anybody, or without HWS queues that the driver took off and loads again;
  *	written under dqm_lock
@@ -313,6 +316,7 @@ struct gpreempt_node {
 	u64 derived_ns;
 	bool skipped;
 	bool again;
+	bool reprioritize;
 	u32 errors;
 	u32 runlists_built;
 	u32 runlists_seen;
@@ -403,6 +407,11 @@ void gpreempt_sysfs_del(struct gpreempt_node *gn);
 void gpreempt_procfs_add(struct queue *q);
 
 /* hw_priority.c */
+void gpreempt_hw_priority_init(struct gpreempt_queue *gq);
+bool gpreempt_hw_priority_stale(const struct gpreempt_queue *gq);
+bool gpreempt_hw_priority_differs(struct gpreempt_queue *gq);
+void gpreempt_hw_priority_write(struct gpreempt_queue *gq);
+void gpreempt_hw_priority_count(struct gpreempt_node *gn);
 void gpreempt_hw_priority_apply(struct gpreempt_node *gn);
 
 /* dump.c */

@@ -4,7 +4,8 @@
  *
  * The CP and the dispatcher have priorities of their own, per pipe and queue, taken from the MQD when the queue is mapped.
  * They order launches, not waves that run. By default every queue gets the normal one: the order comes from above. MQDs
- * are written only while no queue is mapped, on the way to a runlist that is sent anyway.
+ * are written only while their queue is not on the device: with the hardware scheduler on the way to a runlist that is
+ * sent anyway, without it whenever a queue is about to be loaded, and otherwise by taking it off for that once.
  */
 #include "core.h"
 #include "amdgpu.h"
@@ -14,6 +15,9 @@
 
 /* KFD's priorities: the index of pipe_priority_map. */
 #define KFD_PRIORITY_MAX	15
+
+/* No queue has it: it is not known yet what its MQDs say. */
+#define HW_PRIORITY_UNKNOWN	U32_MAX
 
 /* Is what the program asked for not what the hardware shall know? */
 static bool is_ours(const struct gpreempt_node *gn, const struct gpreempt_queue *gq)
@@ -47,6 +51,87 @@ static void write_mqds(struct device_queue_manager *dqm, struct queue *q, void *
 		m->cp_hqd_pipe_priority = pipe_priority_map[priority];
 		m->cp_hqd_queue_priority = priority;
 	}
+}
+
+/**
+ * gpreempt_hw_priority_init() - a queue is about to be registered
+ * @gq: the queue; what its MQDs say is looked up by the next pass, under dqm_lock
+ *
+ * Context: any.
+ */
+void gpreempt_hw_priority_init(struct gpreempt_queue *gq)
+{
+	gq->hw_priority = HW_PRIORITY_UNKNOWN;
+}
+
+/**
+ * gpreempt_hw_priority_stale() - might the hardware have to be told another priority of a queue?
+ * @gq: the queue
+ *
+ * Context: the queue is on its list; no lock needed.
+ *
+ * Return: true if the backend has to look, under dqm_lock
+ */
+bool gpreempt_hw_priority_stale(const struct gpreempt_queue *gq)
+{
+	return READ_ONCE(gq->hw_priority) != wanted(gq->gn, gq->q);
+}
+
+/**
+ * gpreempt_hw_priority_differs() - do the MQDs of a queue say something else than they should?
+ * @gq: the queue
+ *
+ * Context: dqm_lock held.
+ *
+ * Return: true if they do
+ */
+bool gpreempt_hw_priority_differs(struct gpreempt_queue *gq)
+{
+	const struct v9_mqd *m = gq->q->mqd;
+
+	WRITE_ONCE(gq->hw_priority, m->cp_hqd_queue_priority);
+	return gpreempt_hw_priority_stale(gq);
+}
+
+/**
+ * gpreempt_hw_priority_write() - give a queue's MQDs the priority that it is to be loaded with
+ * @gq: the queue
+ *
+ * Context: dqm_lock held; the queue is not on the device.
+ */
+void gpreempt_hw_priority_write(struct gpreempt_queue *gq)
+{
+	struct device_queue_manager *dqm = gq->gn->node->dqm;
+	u32 priority = wanted(gq->gn, gq->q);
+
+	if (!gpreempt_hw_priority_differs(gq))
+		return;
+	write_mqds(dqm, gq->q, gq->q->mqd, priority);
+	write_mqds(dqm, gq->q, gpreempt_snapshot_mqds(gq), priority);
+	WRITE_ONCE(gq->hw_priority, priority);
+}
+
+/**
+ * gpreempt_hw_priority_count() - how many queues do not have the priority that their program asked for?
+ * @gn: the node, whose MQDs are written one by one
+ *
+ * Context: dqm_lock held.
+ */
+void gpreempt_hw_priority_count(struct gpreempt_node *gn)
+{
+	struct device_process_node *cur;
+	struct queue *q;
+	u32 altered = 0;
+
+	list_for_each_entry(cur, &gn->node->dqm->queues, list) {
+		list_for_each_entry(q, &cur->qpd->queues_list, list) {
+			/* Pairs with the release at registration. */
+			const struct gpreempt_queue *gq = smp_load_acquire(&q->gpreempt);
+
+			altered += gq && gq->hw_priority != HW_PRIORITY_UNKNOWN && gq->hw_priority != q->properties.priority;
+		}
+	}
+	WRITE_ONCE(gn->hw_priorities, altered);
 }
 
 /**

@@ -130,6 +130,10 @@ static void derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_
 	gq->policy.immovable = gpreempt_monitor_obstacle(gq) != GPREEMPT_NR_SKIPS;
 	/* Its queues stay registered until the process is released, which other references may delay. */
 	gq->dead = READ_ONCE(process->pdd->already_dequeued);
+	/* It takes an interruption: not of those that must have none. */
+	if (gn->backend->reprioritizes && !gq->dead && !gq->policy.immovable && !process->policy.opt_out &&
+	    gpreempt_hw_priority_stale(gq))
+		gn->reprioritize = true;
 }
 
 /* Make room for all queues; sleeps, so outside of the read section. */
@@ -272,6 +276,7 @@ static int act(struct gpreempt_node *gn)
 	struct gpreempt_outcome outcome = { 0 };
 
 	gn->decided_ns = ktime_get_ns();
+	gn->reprioritize = false;
 	gn->backend->apply(gn, &outcome);
 	/* A device that does not answer has wasted time, not spent it on preempting. */
 	if (!outcome.error)
@@ -306,10 +311,10 @@ static void resume_all(struct gpreempt_node *gn)
 	srcu_read_unlock(&gpreempt_srcu, idx);
 	gn->level = GPREEMPT_LEVEL_NONE;
 	/* Switched off for good, not for a reset: MQDs get back what their programs asked for. */
-	if (!READ_ONCE(gn->thread) && READ_ONCE(gn->hw_priorities))
+	if (!gn->backend->reprioritizes && !READ_ONCE(gn->thread) && READ_ONCE(gn->hw_priorities))
 		gn->again = true;
 
-	if (!decision.nr_resume && !gn->again)
+	if (!decision.nr_resume && !gn->again && !gn->reprioritize)
 		return;
 	/* Errors are not waited for, queues that are on their way off the device are: the backend sees to their end. */
 	deadline_ns = ktime_get_ns() + MAX_LEAVING_NS;
@@ -397,7 +402,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 		return false;
 
 	gpreempt_stats_pass(gn, decision, now_ns, ktime_get_ns());
-	if (decision->nr_preempt || decision->nr_resume || gn->again)
+	if (decision->nr_preempt || decision->nr_resume || gn->again || gn->reprioritize)
 		act(gn);
 	return true;
 }

@@ -143,9 +143,12 @@ void __kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo)
 	if (!gq)
 		return;
 	gpreempt_snapshot_update(gq, minfo);
+	if (!gq->gn->backend->snapshots)
+		return;
 	/* Without runlists it is here that its waves are off the device, and come back a little later. */
-	if (gq->gn->backend->snapshots)
-		WRITE_ONCE(gq->gn->runlists_built, gq->gn->runlists_built + 1);
+	WRITE_ONCE(gq->gn->runlists_built, gq->gn->runlists_built + 1);
+	gpreempt_hw_priority_write(gq);
+	gpreempt_hw_priority_count(gq->gn);
 }
 
 /**

@@ -17,6 +17,7 @@
 #define EVENTS		TRACING "/events/gpreempt"
 #define DUMP		"/sys/kernel/debug/kfd/gpreempt_dump"
 #define MQDS		"/sys/kernel/debug/kfd/mqds"
+#define HQDS		"/sys/kernel/debug/kfd/hqds"
 #define SCRIPTS		"/opt/gpreempt/*.bt"
 #define VGPU_POLL_NS	"/sys/module/vgpu/parameters/poll_ns"
 #define TRACE_KB	"4096"
@@ -518,8 +519,8 @@ TEST_F(observe, scripts_use_fields_that_exist)
 #define PIPE_MEDIUM		1
 #define PIPE_HIGH		2
 
-/* A dword of the MQD of a process's first compute queue; -1: not found. */
-static int64_t mqd_dword(pid_t pid, unsigned int dword)
+/* A dword of the MQD of a process's first compute queue, on an XCC; -1: not found. */
+static int64_t mqd_dword(pid_t pid, unsigned int xcc, unsigned int dword)
 {
 	char start[32], line[16];
 	unsigned int words[8];
@@ -532,6 +533,8 @@ static int64_t mqd_dword(pid_t pid, unsigned int dword)
 	at = strstr(text, start);
 	at = at ? strstr(at, "  Compute queue") : NULL;
 	at = at ? strstr(at, line) : NULL;
+	while (at && xcc--)
+		at = strstr(at + 1, line);
 	if (!at || sscanf(at + strlen(line), "%x %x %x %x %x %x %x %x", &words[0], &words[1], &words[2], &words[3],
 			  &words[4], &words[5], &words[6], &words[7]) != 8)
 		return -1;
@@ -539,13 +542,15 @@ static int64_t mqd_dword(pid_t pid, unsigned int dword)
 }
 
 #define EXPECT_HW_PRIORITY(_a, _priority, _pipe) do { \
-	EXPECT_EQ(_priority, mqd_dword((_a)->pid, MQD_QUEUE_PRIORITY)); \
-	EXPECT_EQ(_pipe, mqd_dword((_a)->pid, MQD_PIPE_PRIORITY)); \
+	for (unsigned int xcc_ = 0; xcc_ < (_a)->client.num_xcc; xcc_++) { \
+		EXPECT_EQ(_priority, mqd_dword((_a)->pid, xcc_, MQD_QUEUE_PRIORITY)); \
+		EXPECT_EQ(_pipe, mqd_dword((_a)->pid, xcc_, MQD_PIPE_PRIORITY)); \
+	} \
 } while (0)
 
 static const char *mqds_missing(void)
 {
-	return access(MQDS, R_OK) ? "no " MQDS : NULL;
+	return access(MQDS, R_OK) || access(HQDS, R_OK) ? "no " MQDS : NULL;
 }
 
 /* Whatever the program asks for, when it asks; and what it asked for is back when the scheduler is switched off. */
@@ -633,40 +638,128 @@ FIXTURE_TEARDOWN(no_hws)
 	kfd_param_set_text("gpreempt_hw_priority", "normal");
 }
 
-/* There is no moment at which no queue is mapped: MQDs are the driver's alone. Nobody calls its own priority a mismatch. */
-TEST_F(no_hws, hardware_keeps_what_programs_ask_for)
+/* How many slots, of all XCCs, have an active queue with these priorities in the device's own registers? -1: not known. */
+static int slots_with(unsigned int priority, unsigned int pipe_priority)
 {
-	static const char *const settings[] = { "normal", "follow" };
-	struct actor *low, *high;
-	int i;
+	/* The first line of a slot has CP_MQD_BASE_ADDR and what follows it. */
+	enum { ACTIVE = 2, PIPE_PRIORITY = 5, QUEUE_PRIORITY = 6, REGISTERS = 8 };
+	static const char slot[] = "CP Pipe";
+	unsigned int r[REGISTERS];
+	const char *at = text;
+	int n = 0;
+
+	if (slurp(HQDS) <= 0)
+		return -1;
+	while ((at = strstr(at, slot))) {
+		at += sizeof(slot) - 1;
+		if (sscanf(at, "%*u, Queue %*u %*x: %x %x %x %x %x %x %x %x", &r[0], &r[1], &r[2], &r[3], &r[4], &r[5], &r[6],
+			   &r[7]) != REGISTERS)
+			return -1;
+		n += r[ACTIVE] && r[QUEUE_PRIORITY] == priority && r[PIPE_PRIORITY] == pipe_priority;
+	}
+	return n;
+}
+
+/* The only process with a queue on the device: what its MQDs say and what the slots have, when the scheduler has come to it. */
+static int wait_hw_priority(const struct actor *a, unsigned int priority, unsigned int pipe_priority)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	while (slots_with(priority, pipe_priority) != (int)a->client.num_xcc) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(MS);
+	}
+	return 0;
+}
+
+/* Whatever the program asks for; and what it asked for is back when the scheduler is switched off. No preemption is counted for it. */
+TEST_F(no_hws, hardware_priority_is_normal_while_scheduled)
+{
+	struct actor *a;
 
 	if (mqds_missing())
 		SKIP(return, "%s", mqds_missing());
-	/* So nice that the priority of its queue does not make up for it. */
-	low = actor_start(19, ARENA);
-	high = actor_start(0, ARENA);
-	ASSERT_ACTOR(low);
-	ASSERT_ACTOR(high);
-	ASSERT_EQ(0, actor_queue(low, KFD_BACKING_USERPTR, 15));
-	ASSERT_EQ(0, actor_queue(high, KFD_BACKING_USERPTR, 2));
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", settings[i]));
-		ASSERT_EQ(i, actor_work(low, 1, self->slots, 10, 10 * MS));
-		ASSERT_EQ(i, actor_work(high, 1, self->slots, 2, 10 * MS));
-		ASSERT_EQ(0, actor_submit(low, 0, i, 1, 0));
-		ASSERT_EQ(0, actor_wait_progress(low, i, 1, LONG));
-		ASSERT_EQ(0, actor_submit(high, 0, i, 1, 0));
-		ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
-		EXPECT_HW_PRIORITY(low, 15, PIPE_HIGH);
-		EXPECT_HW_PRIORITY(high, 2, PIPE_LOW);
-		ASSERT_EQ(0, actor_wait(high, i, LONG));
-		ASSERT_EQ(0, actor_wait(low, i, LONG));
-		EXPECT_HW_PRIORITY(low, 15, PIPE_HIGH);
-	}
-	EXPECT_EXACTLY_ONCE(low, 2 * self->slots * 10);
-	EXPECT_EXACTLY_ONCE(high, 2 * self->slots * 2);
+	a = actor_start(0, ARENA);
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, 15));
+	EXPECT_EQ(0, wait_hw_priority(a, KFD_PRIORITY_NORMAL, PIPE_MEDIUM));
+	EXPECT_HW_PRIORITY(a, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
+	/* The driver takes it off and loads it, with ours at once. */
+	ASSERT_EQ(0, actor_queue_update(a, 0, 2, 100));
+	EXPECT_EQ((int)a->client.num_xcc, slots_with(KFD_PRIORITY_NORMAL, PIPE_MEDIUM));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	EXPECT_HW_PRIORITY(a, 2, PIPE_LOW);
+	EXPECT_EQ((int)a->client.num_xcc, slots_with(2, PIPE_LOW));
+	ASSERT_EQ(0, actor_queue_update(a, 0, 15, 100));
+	EXPECT_EQ((int)a->client.num_xcc, slots_with(15, PIPE_HIGH));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	EXPECT_EQ(0, wait_hw_priority(a, KFD_PRIORITY_NORMAL, PIPE_MEDIUM));
+	EXPECT_EQ(self->preemptions, counter("preemptions"));
+}
+
+/* While it works, and while it is preempted: nothing is lost, done twice, or taken for somebody else's writing. */
+TEST_F(no_hws, hardware_priority_can_follow_the_logical_one)
+{
+	enum { STEPS = 40 };
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, 10 * MS);
+	struct actor *high;
+	int64_t saves;
+
+	if (mqds_missing())
+		SKIP(return, "%s", mqds_missing());
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	saves = kfd_vgpu_stat("cwsr_saves");
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow"));
+	EXPECT_EQ(0, wait_hw_priority(low, 0, PIPE_LOW));
+	EXPECT_HW_PRIORITY(low, 0, PIPE_LOW);
+	EXPECT_EQ(saves + low->client.num_xcc, kfd_vgpu_stat("cwsr_saves"));
+	EXPECT_EQ(self->preemptions, counter("preemptions"));
+	EXPECT_FALSE(actor_done(low, 0));
+
+	high = worker(_metadata, 0, 1, self->slots, STEPS / 4, 10 * MS);
+	ASSERT_EQ(0, actor_queue_update(high, 0, 13, 100));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	EXPECT_EQ(0, wait_hw_priority(high, 13, PIPE_HIGH));
+	EXPECT_EQ(0, slots_with(0, PIPE_LOW));
+	EXPECT_HW_PRIORITY(low, 0, PIPE_LOW);
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "normal"));
+	EXPECT_EQ(0, wait_hw_priority(high, KFD_PRIORITY_NORMAL, PIPE_MEDIUM));
+	EXPECT_TRUE(state_is(low, 0, "preempted"));
+	EXPECT_HW_PRIORITY(low, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EQ((int)(2 * low->client.num_xcc), slots_with(KFD_PRIORITY_NORMAL, PIPE_MEDIUM));
+	EXPECT_EXACTLY_ONCE(low, self->slots * STEPS);
+	EXPECT_EXACTLY_ONCE(high, self->slots * (STEPS / 4));
+	EXPECT_EQ(1, preempt_count(low, 0));
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	EXPECT_EQ(0, counter("verify_mismatches"));
+}
+
+/* It takes its time to leave for it: then that is a preemption that is late, and ends like one. */
+TEST_F(no_hws, hardware_priority_of_a_queue_that_leaves_late)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
+
+	if (mqds_missing())
+		SKIP(return, "%s", mqds_missing());
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 300000));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/xcc", low->client.num_xcc - 1));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late", 1));
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow"));
+	ASSERT_EQ(0, wait_state(low, 0, "leaving", LONG));
+	ASSERT_EQ(0, kfd_vgpu_set("fault/xcc", 0));
+	EXPECT_EQ(0, wait_hw_priority(low, 0, PIPE_LOW));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	EXPECT_EQ(1, preempt_count(low, 0));
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	EXPECT_EQ(++self->failures, counter("failures"));
 }
 
 TEST_HARNESS_MAIN
