@@ -264,7 +264,7 @@ manual_pages_are_clean_and_complete()
 	local page word
 
 	command -v man >/dev/null || skip "man is not installed"
-	for page in "$built/gpreemptctl.1" "$built/gpreempt.conf.5" "$lib/libgpreempt.3"; do
+	for page in "$built/gpreemptctl.1" "$built/gpreempt.conf.5" "$lib/libgpreempt.3" "$lib/libgpreempt-preload.7"; do
 		[ -s "$page" ]
 		MANWIDTH=100 man --warnings -l "$page" >"$scratch/page" 2>"$err"
 		is "warnings of $page" "$(cat "$err")" ""
@@ -316,8 +316,11 @@ install_puts_everything_in_place()
 	is "files" "$(installed_files)" "$(sort <<-END
 		./etc/gpreempt.conf
 		./usr/bin/gpreemptctl
+		./usr/include/gpreempt-preload.h
 		./usr/include/gpreempt.h
 		./usr/include/linux/kfd_gpreempt.h
+		./usr/lib/libgpreempt-hsa.so
+		./usr/lib/libgpreempt-preload.so
 		./usr/lib/libgpreempt.a
 		./usr/lib/libgpreempt.so
 		./usr/lib/libgpreempt.so.1
@@ -333,6 +336,7 @@ install_puts_everything_in_place()
 		./usr/share/man/man1/gpreemptctl.1
 		./usr/share/man/man3/libgpreempt.3
 		./usr/share/man/man5/gpreempt.conf.5
+		./usr/share/man/man7/libgpreempt-preload.7
 		./usr/share/man/man8/gpreemptd.8
 	END
 	)"

@@ -7,106 +7,18 @@
  */
 #include <sys/resource.h>
 
-#include <hsa/hsa.h>
-
 #include "kselftest_harness.h"
 
 #include "fixture.h"
-
-static hsa_status_t find_gpu_agent(hsa_agent_t agent, void *data)
-{
-	hsa_device_type_t type;
-
-	if (!hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type) && type == HSA_DEVICE_TYPE_GPU) {
-		*(hsa_agent_t *)data = agent;
-		return HSA_STATUS_INFO_BREAK;
-	}
-	return HSA_STATUS_SUCCESS;
-}
-
-static hsa_status_t find_cpu_agent(hsa_agent_t agent, void *data)
-{
-	hsa_device_type_t type;
-
-	if (!hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type) && type == HSA_DEVICE_TYPE_CPU) {
-		*(hsa_agent_t *)data = agent;
-		return HSA_STATUS_INFO_BREAK;
-	}
-	return HSA_STATUS_SUCCESS;
-}
-
-/* System memory that CPU and GPU see coherently. */
-static hsa_status_t find_shared_region(hsa_region_t region, void *data)
-{
-	hsa_region_global_flag_t flags;
-	hsa_region_segment_t segment;
-	bool allowed = false;
-
-	hsa_region_get_info(region, HSA_REGION_INFO_SEGMENT, &segment);
-	hsa_region_get_info(region, HSA_REGION_INFO_GLOBAL_FLAGS, &flags);
-	hsa_region_get_info(region, HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED, &allowed);
-	if (segment != HSA_REGION_SEGMENT_GLOBAL || !allowed || !(flags & HSA_REGION_GLOBAL_FLAG_FINE_GRAINED))
-		return HSA_STATUS_SUCCESS;
-	*(hsa_region_t *)data = region;
-	return HSA_STATUS_INFO_BREAK;
-}
-
-/* What kfd_work_submit() does, in ROCr's terms. */
-static void dispatch(hsa_queue_t *queue, struct kfd_work *w, hsa_signal_t done)
-{
-	uint64_t index = hsa_queue_add_write_index_screlease(queue, 1);
-	hsa_kernel_dispatch_packet_t *packet = queue->base_address;
-	uint16_t header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER |
-			  HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
-			  HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
-
-	packet += index % queue->size;
-	memset((uint8_t *)packet + 4, 0, sizeof(*packet) - 4);
-	packet->workgroup_size_x = VGPU_WAVE_LANES;
-	packet->workgroup_size_y = 1;
-	packet->workgroup_size_z = 1;
-	packet->grid_size_x = w->waves * VGPU_WAVE_LANES;
-	packet->grid_size_y = 1;
-	packet->grid_size_z = 1;
-	packet->kernel_object = (uintptr_t)w->kernel;
-	packet->kernarg_address = &w->args[w->submitted];
-	packet->completion_signal = done;
-	w->submitted++;
-	__atomic_store_n((uint32_t *)packet, header | 1u << 16 /* one dimension */, __ATOMIC_RELEASE);
-	hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
-}
-
-#define GFX942	90402
+#include "rocr.h"
 
 FIXTURE(rocr) {
 	BEFORE_TEST;
 };
 
-/* What KFD calls the GPU; a ROCr that is older than it finds no agent. */
-static long gfx_target_version(void)
-{
-	char path[96], line[128];
-	long version = 0;
-	int node;
-	FILE *f;
-
-	for (node = 0; node < 64 && !version; node++) {
-		snprintf(path, sizeof(path), "/sys/devices/virtual/kfd/kfd/topology/nodes/%d/properties", node);
-		f = fopen(path, "r");
-		if (!f)
-			break;
-		while (fgets(line, sizeof(line), f))
-			if (!strncmp(line, "gfx_target_version ", 19))
-				version = strtol(line + 19, NULL, 10);
-		fclose(f);
-	}
-	return version;
-}
-
 FIXTURE_SETUP(rocr)
 {
-	if (gfx_target_version() == GFX942)
-		SKIP(return, "Debian's ROCr 5.2.3 does not know gfx942");
+	SKIP_WITHOUT_ROCR();
 	SETUP_SCHEDULER(NULL, 0);
 }
 
