@@ -11,6 +11,7 @@
 #ifdef __KERNEL__
 
 #include <linux/atomic.h>
+#include <linux/bitops.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
@@ -35,6 +36,11 @@ typedef raw_spinlock_t vgpu_lock_t;
 #define vgpu_err(fmt, ...)		pr_err_ratelimited("vgpu: " fmt "\n", ##__VA_ARGS__)
 #define vgpu_info(fmt, ...)		pr_info("vgpu: " fmt "\n", ##__VA_ARGS__)
 
+static inline u32 vgpu_popcount(u64 v)
+{
+	return (u32)hweight64(v);
+}
+
 #else /* user space */
 
 #include <stdbool.h>
@@ -48,6 +54,8 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef unsigned long long u64;
+typedef int8_t s8;
+typedef int16_t s16;
 typedef int32_t s32;
 typedef long long s64;
 
@@ -70,6 +78,7 @@ typedef int vgpu_lock_t;
 #define vgpu_lock(l)			({ if ((*(l))++) abort(); 0UL; })
 #define vgpu_unlock(l, flags)		do { (void)(flags); if (--(*(l))) abort(); } while (0)
 
+#define vgpu_popcount(v)		__builtin_popcountll(v)
 #define vgpu_zalloc(bytes)		calloc(1, (bytes))
 #define vgpu_free(p)			free(p)
 static inline int vgpu_clamp_written(int n, size_t size)

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+/*
+ * isa.c - fetching and decoding instructions; branches, barriers, and what else SOPP has
+ */
+#include "model.h"
+#include "isa.h"
+
+#define CYCLES			4u	/* a wave of 64 on a SIMD of 16 lanes */
+#define SLEEP_CYCLES		64u	/* unit of s_sleep */
+
+enum {
+	S_NOP		= 0x00,
+	S_ENDPGM	= 0x01,
+	S_BRANCH	= 0x02,
+	S_CBRANCH_SCC0	= 0x04,
+	S_CBRANCH_SCC1	= 0x05,
+	S_CBRANCH_VCCZ	= 0x06,
+	S_CBRANCH_VCCNZ	= 0x07,
+	S_CBRANCH_EXECZ	= 0x08,
+	S_CBRANCH_EXECNZ = 0x09,
+	S_BARRIER	= 0x0a,
+	S_SETKILL	= 0x0b,
+	S_WAITCNT	= 0x0c,
+	S_SETHALT	= 0x0d,
+	S_SLEEP		= 0x0e,
+	S_SETPRIO	= 0x0f,
+	S_SENDMSG	= 0x10,
+	S_TRAP		= 0x12,
+	S_ICACHE_INV	= 0x13,
+	S_INCPERFLEVEL	= 0x14,
+	S_DECPERFLEVEL	= 0x15,
+	S_TTRACEDATA	= 0x16,
+	S_ENDPGM_SAVED	= 0x1b,
+	S_GPR_IDX_OFF	= 0x1c,
+	S_GPR_IDX_MODE	= 0x1d,
+};
+
+/**
+ * vgpu_isa_raise() - a wave halts
+ * @x: where it executes
+ * @w: the wave; its pc stays where the instruction is
+ * @exception: enum vgpu_wave_exception
+ * @why: for the log
+ */
+void vgpu_isa_raise(struct vgpu_isa *x, struct vgpu_wave *w, u32 exception, const char *why)
+{
+	if (w->state == VGPU_WAVE_HALTED)
+		return;
+	w->state = VGPU_WAVE_HALTED;
+	w->exception = exception;
+	x->why = why;
+}
+
+/**
+ * vgpu_isa_ptr() - memory of the process
+ * @x: where the wave executes
+ * @w: the wave
+ * @va: address
+ * @len: bytes, within a page
+ * @access: VGPU_READ, VGPU_WRITE or VGPU_EXECUTE
+ *
+ * Return: CPU pointer; NULL, and the wave has halted, after a fault.
+ */
+void *vgpu_isa_ptr(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, u32 len, u32 access)
+{
+	u32 kind = access == VGPU_READ ? 0 : access == VGPU_WRITE ? 1 : 2, offset = va & (VGPU_PAGE - 1);
+	u8 *page;
+
+	if (x->page[kind].cpu && x->page[kind].va == va - offset)
+		return x->page[kind].cpu + offset;
+	page = x->ptr(x->ctx, va - offset, VGPU_PAGE, access);
+	if (!page) {
+		vgpu_isa_raise(x, w, VGPU_WAVE_MEMORY_VIOLATION, "memory violation");
+		return NULL;
+	}
+	x->page[kind].va = va - offset;
+	x->page[kind].cpu = page;
+	(void)len;
+	return page + offset;
+}
+
+static bool fetch(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc, u32 *word)
+{
+	const u32 *p = vgpu_isa_ptr(x, w, pc & ~3ULL, 4, VGPU_EXECUTE);
+
+	if (p)
+		*word = READ_ONCE(*p);
+	return p;
+}
+
+enum encoding {
+	ENC_SOP,
+	ENC_SOPP,
+	ENC_SMEM,
+	ENC_VOP,
+	ENC_VOP3P,
+	ENC_DS,
+	ENC_FLAT,
+	ENC_MUBUF,
+	ENC_UNKNOWN,
+};
+
+/* By the highest bits of the first word, the longest ones first */
+static const struct {
+	u32 mask, value;
+	u8 words;
+	u8 encoding;
+} encodings[] = {
+	{ 0xff800000, 0xbe800000, 1, ENC_SOP },		/* SOP1 */
+	{ 0xff800000, 0xbf000000, 1, ENC_SOP },		/* SOPC */
+	{ 0xff800000, 0xbf800000, 1, ENC_SOPP },
+	{ 0xff800000, 0xd3800000, 2, ENC_VOP3P },
+	{ 0xfc000000, 0xd0000000, 2, ENC_VOP },		/* VOP3 */
+	{ 0xfc000000, 0xc0000000, 2, ENC_SMEM },
+	{ 0xfc000000, 0xd8000000, 2, ENC_DS },
+	{ 0xfc000000, 0xdc000000, 2, ENC_FLAT },
+	{ 0xfc000000, 0xe0000000, 2, ENC_MUBUF },
+	{ 0xc0000000, 0x80000000, 1, ENC_SOP },		/* SOP2, SOPK */
+	{ 0x80000000, 0x00000000, 1, ENC_VOP },		/* VOP1, VOP2, VOPC */
+};
+
+#define SRC_SDWA	0xf9u
+#define SRC_DPP		0xfau
+#define SRC_LITERAL	0xffu
+
+static bool has_literal(u32 word)
+{
+	if ((word & 0xff800000) == 0xbe800000)			/* SOP1 */
+		return (word & 0xff) == SRC_LITERAL;
+	if ((word & 0xff800000) == 0xbf800000)			/* SOPP */
+		return false;
+	if ((word & 0xf0000000) == 0xb0000000 && (word & 0xff800000) != 0xbf000000)	/* SOPK: s_setreg_imm32_b32 */
+		return (word >> 23 & 0x1f) == 0x14;
+	if (word & 0x80000000)					/* SOP2, SOPC */
+		return (word & 0xff) == SRC_LITERAL || (word >> 8 & 0xff) == SRC_LITERAL;
+	switch (word >> 25) {
+	case 0x17:						/* v_madmk_f32 and its like */
+	case 0x18:
+	case 0x24:
+	case 0x25:
+		return true;
+	}
+	return (word & 0x1ff) == SRC_LITERAL || (word & 0x1ff) == SRC_SDWA || (word & 0x1ff) == SRC_DPP;
+}
+
+static u32 decode(struct vgpu_isa *x, struct vgpu_wave *w, struct vgpu_inst *i)
+{
+	u32 n, words = 1, encoding = ENC_UNKNOWN;
+
+	if (!fetch(x, w, w->pc, &i->word[0]))
+		return ENC_UNKNOWN;
+	for (n = 0; n < ARRAY_SIZE(encodings); n++)
+		if ((i->word[0] & encodings[n].mask) == encodings[n].value) {
+			words = encodings[n].words;
+			encoding = encodings[n].encoding;
+			break;
+		}
+	if (words == 1 && encoding != ENC_UNKNOWN && has_literal(i->word[0]))
+		words = 2;
+	i->bytes = words * 4;
+	if (words == 2 && !fetch(x, w, w->pc + 4, &i->word[1]))
+		return ENC_UNKNOWN;
+	x->words[0] = i->word[0];
+	x->words[1] = words == 2 ? i->word[1] : 0;
+	return encoding;
+}
+
+static void branch(struct vgpu_wave *w, const struct vgpu_inst *i, bool taken)
+{
+	if (taken)
+		w->pc += (u64)(s64)(s16)i->word[0] * 4;
+}
+
+static void sopp(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+{
+	u32 imm = i->word[0] & 0xffff;
+
+	switch (i->word[0] >> 16 & 0x7f) {
+	case S_NOP:
+		x->cycles += imm & 15;
+		break;
+	case S_ENDPGM:
+		w->state = VGPU_WAVE_ENDED;
+		break;
+	case S_BRANCH:
+		branch(w, i, true);
+		break;
+	case S_CBRANCH_SCC0:
+		branch(w, i, !(w->status & VGPU_STATUS_SCC));
+		break;
+	case S_CBRANCH_SCC1:
+		branch(w, i, w->status & VGPU_STATUS_SCC);
+		break;
+	case S_CBRANCH_VCCZ:
+		branch(w, i, !vgpu_wave_vcc(w));
+		break;
+	case S_CBRANCH_VCCNZ:
+		branch(w, i, vgpu_wave_vcc(w));
+		break;
+	case S_CBRANCH_EXECZ:
+		branch(w, i, !vgpu_wave_exec(w));
+		break;
+	case S_CBRANCH_EXECNZ:
+		branch(w, i, vgpu_wave_exec(w));
+		break;
+	case S_BARRIER:
+		w->state = VGPU_WAVE_BARRIER;
+		break;
+	case S_SLEEP:
+		w->wake_ns = x->now_ns + (u64)(imm & 0x7f) * SLEEP_CYCLES * 10 / 17;
+		break;
+	case S_TRAP:
+		vgpu_isa_raise(x, w, VGPU_WAVE_TRAP, "s_trap");
+		break;
+	case S_SETHALT:
+		if (imm & 1)
+			vgpu_isa_raise(x, w, VGPU_WAVE_TRAP, "s_sethalt");
+		break;
+	case S_GPR_IDX_OFF:
+		w->mode &= ~VGPU_MODE_GPR_IDX;
+		break;
+	case S_GPR_IDX_MODE:
+		w->s[VGPU_S_M0] = (w->s[VGPU_S_M0] & ~0xf000u) | (imm & 15) << 12;
+		break;
+	case S_WAITCNT:				/* memory is accessed at once */
+	case S_SETPRIO:
+	case S_SENDMSG:
+	case S_ICACHE_INV:
+	case S_INCPERFLEVEL:
+	case S_DECPERFLEVEL:
+	case S_TTRACEDATA:
+		break;
+	default:
+		vgpu_isa_unknown(x, w);
+	}
+}
+
+static void step(struct vgpu_isa *x, struct vgpu_wave *w)
+{
+	u64 pc = w->pc;
+	struct vgpu_inst i = { .bytes = 4 };
+	u32 encoding = decode(x, w, &i);
+
+	if (w->state != VGPU_WAVE_RUNS)
+		return;
+	w->pc += i.bytes;
+	switch (encoding) {
+	case ENC_SOP:
+		vgpu_isa_sop(x, w, &i);
+		break;
+	case ENC_SOPP:
+		sopp(x, w, &i);
+		break;
+	case ENC_SMEM:
+		vgpu_isa_smem(x, w, &i);
+		break;
+	case ENC_VOP:
+		vgpu_isa_vop(x, w, &i);
+		break;
+	case ENC_VOP3P:
+		vgpu_isa_vop3p(x, w, &i);
+		break;
+	case ENC_DS:
+		vgpu_isa_ds(x, w, &i);
+		break;
+	case ENC_FLAT:
+		vgpu_isa_flat(x, w, &i);
+		break;
+	case ENC_MUBUF:
+		vgpu_isa_mubuf(x, w, &i);
+		break;
+	default:
+		vgpu_isa_unknown(x, w);
+	}
+	if (w->state == VGPU_WAVE_HALTED)
+		w->pc = pc;
+	x->cycles += CYCLES;
+}
+
+/**
+ * vgpu_isa_run() - execute some of a wave
+ * @x: where
+ * @w: the wave
+ * @count: instructions at most
+ *
+ * It ends early when the wave waits, sleeps, ends or halts.
+ *
+ * Return: instructions that were executed.
+ */
+u32 vgpu_isa_run(struct vgpu_isa *x, struct vgpu_wave *w, u32 count)
+{
+	u32 done = 0;
+
+	while (done < count && w->state == VGPU_WAVE_RUNS && w->wake_ns <= x->now_ns) {
+		step(x, w);
+		done++;
+	}
+	return done;
+}
+
+/** vgpu_isa_barrier() - let the waves of a workgroup go on if all that have not ended are at a barrier */
+void vgpu_isa_barrier(struct vgpu_wave *waves, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (waves[i].state != VGPU_WAVE_BARRIER && waves[i].state != VGPU_WAVE_ENDED)
+			return;
+	for (i = 0; i < count; i++)
+		if (waves[i].state == VGPU_WAVE_BARRIER)
+			waves[i].state = VGPU_WAVE_RUNS;
+}

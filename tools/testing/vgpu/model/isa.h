@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * isa.h - the shader cores: what executes gfx90a machine code, wave by wave
+ *
+ *   isa.c         fetch, decode, branches and messages (SOPP), the workgroup
+ *   isa_scalar.c  SOP1, SOP2, SOPC, SOPK, SMEM
+ *   isa_vector.c  VOP1, VOP2, VOP3, VOPC, VOP3P, with SDWA and DPP
+ *   isa_memory.c  FLAT, GLOBAL, SCRATCH, MUBUF, DS
+ *   isa_object.c  kernel descriptors, and the registers that a wave starts with
+ *   isa_float.c   arithmetic
+ *
+ * Nothing here knows of queues or of time but through struct vgpu_isa. What is not known stops the wave, never gives a wrong result.
+ */
+#ifndef VGPU_ISA_H
+#define VGPU_ISA_H
+
+#include "os.h"
+#include "isa_float.h"
+
+#define VGPU_LANES		64u
+#define VGPU_WAVE_SGPRS		128u		/* by operand code: VCC, M0, EXEC and the trap registers are among them */
+#define VGPU_MAX_WG_WAVES	16u
+#define VGPU_ISA_LDS_BYTES	65536u
+
+#define VGPU_S_FLAT_SCRATCH	102u
+#define VGPU_S_VCC		106u
+#define VGPU_S_TTMP		108u
+#define VGPU_S_M0		124u
+#define VGPU_S_EXEC		126u
+
+/* STATUS, MODE */
+#define VGPU_STATUS_SCC		1u
+#define VGPU_MODE_DX10_CLAMP	0x100u
+#define VGPU_MODE_IEEE		0x200u
+#define VGPU_MODE_GPR_IDX	0x08000000u
+
+enum vgpu_wave_state {
+	VGPU_WAVE_RUNS,
+	VGPU_WAVE_BARRIER,	/* until all waves of its workgroup are there, or have ended */
+	VGPU_WAVE_ENDED,
+	VGPU_WAVE_HALTED,	/* after an exception */
+};
+
+/* Why a wave halted, as amdkfd numbers the exceptions of a queue */
+enum vgpu_wave_exception {
+	VGPU_WAVE_OK			= 0,
+	VGPU_WAVE_ABORT			= 1,
+	VGPU_WAVE_TRAP			= 2,
+	VGPU_WAVE_ILLEGAL_INSTRUCTION	= 4,
+	VGPU_WAVE_MEMORY_VIOLATION	= 5,
+	VGPU_WAVE_APERTURE_VIOLATION	= 6,
+};
+
+/**
+ * struct vgpu_wave - a wave: all of it is architectural state, nothing is kept elsewhere between two instructions
+ * @pc: address of the next instruction
+ * @wake_ns: it sleeps until then
+ * @status: STATUS
+ * @mode: MODE
+ * @state: enum vgpu_wave_state
+ * @exception: enum vgpu_wave_exception
+ * @vgprs: vector registers, accumulation registers included
+ * @acc: number of the first accumulation register
+ * @s: scalar registers
+ * @v: vector registers, VGPU_LANES words each
+ */
+struct vgpu_wave {
+	u64 pc;
+	u64 wake_ns;
+	u32 status;
+	u32 mode;
+	u32 state;
+	u32 exception;
+	u32 vgprs;
+	u32 acc;
+	u32 s[VGPU_WAVE_SGPRS];
+	u32 *v;
+};
+
+/**
+ * struct vgpu_isa - where a wave executes
+ * @ctx: for @ptr
+ * @ptr: CPU pointer to @len bytes at an address of the process, never across a page; NULL after a fault, which it has reported
+ * @now_ns: device time
+ * @clock: shader clocks since a moment in the past
+ * @lds: of the workgroup
+ * @lds_bytes: its size
+ * @shared_base: where LDS is in the flat address space, 4 GiB of it
+ * @private_base: where a lane's scratch memory is in it
+ * @why: what is wrong with the instruction that raised an exception, for the log
+ * @words: that instruction
+ * @cycles: that the instructions so far took, of the SIMD
+ * @page: pages that were used last, of each kind of access
+ */
+struct vgpu_isa {
+	void *ctx;
+	void *(*ptr)(void *ctx, u64 va, u32 len, u32 access);
+	u64 now_ns;
+	u64 clock;
+	u8 *lds;
+	u32 lds_bytes;
+	u64 shared_base;
+	u64 private_base;
+	const char *why;
+	u32 words[2];
+	u64 cycles;
+	struct {
+		u64 va;
+		u8 *cpu;
+	} page[3];
+};
+
+/**
+ * struct vgpu_inst - an instruction
+ * @word: its words, and the literal or the SDWA or DPP word behind them
+ * @bytes: its length
+ */
+struct vgpu_inst {
+	u32 word[3];
+	u32 bytes;
+};
+
+#define VGPU_INST_LITERAL(i)	((i)->word[(i)->bytes / 4 - 1])
+
+/* isa.c */
+u32 vgpu_isa_run(struct vgpu_isa *x, struct vgpu_wave *w, u32 count);
+void vgpu_isa_barrier(struct vgpu_wave *waves, u32 count);
+void vgpu_isa_raise(struct vgpu_isa *x, struct vgpu_wave *w, u32 exception, const char *why);
+void *vgpu_isa_ptr(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, u32 len, u32 access);
+
+static inline void vgpu_isa_unknown(struct vgpu_isa *x, struct vgpu_wave *w)
+{
+	vgpu_isa_raise(x, w, VGPU_WAVE_ILLEGAL_INSTRUCTION, "unknown instruction");
+}
+
+static inline u64 vgpu_wave_exec(const struct vgpu_wave *w)
+{
+	return w->s[VGPU_S_EXEC] | (u64)w->s[VGPU_S_EXEC + 1] << 32;
+}
+
+static inline u64 vgpu_wave_vcc(const struct vgpu_wave *w)
+{
+	return w->s[VGPU_S_VCC] | (u64)w->s[VGPU_S_VCC + 1] << 32;
+}
+
+static inline void vgpu_wave_set_scc(struct vgpu_wave *w, bool scc)
+{
+	w->status = (w->status & ~VGPU_STATUS_SCC) | scc;
+}
+
+/* isa_scalar.c */
+u64 vgpu_isa_scalar(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, u32 code, bool wide);
+void vgpu_isa_set_scalar(struct vgpu_wave *w, u32 code, u64 value, bool wide);
+void vgpu_isa_sop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
+void vgpu_isa_smem(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
+
+/* isa_vector.c */
+u32 *vgpu_isa_vgprs(struct vgpu_isa *x, struct vgpu_wave *w, u32 first, u32 count);
+void vgpu_isa_vop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
+void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
+
+/* isa_memory.c */
+void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
+void vgpu_isa_mubuf(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
+void vgpu_isa_ds(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
+
+/**
+ * struct vgpu_kernel_code - what a kernel descriptor says (AMDHSA code object v3 to v5; the older amd_kernel_code_t has the same at the
+ * same places)
+ * @entry: address of the first instruction
+ * @rsrc1: COMPUTE_PGM_RSRC1
+ * @rsrc2: COMPUTE_PGM_RSRC2
+ * @rsrc3: COMPUTE_PGM_RSRC3
+ * @properties: which registers the kernel wants to find set up
+ */
+struct vgpu_kernel_code {
+	u64 entry;
+	u32 rsrc1;
+	u32 rsrc2;
+	u32 rsrc3;
+	u32 properties;
+};
+
+#define VGPU_DESCRIPTOR_BYTES	64u
+
+/**
+ * struct vgpu_isa_launch - what the registers of a dispatch's waves begin with, beside the kernel's code
+ * @packet: address of the dispatch packet
+ * @queue: address of amd_queue_t
+ * @kernargs: address of the arguments
+ * @dispatch_id: number of the packet
+ * @segment: resource descriptor of the scratch memory
+ * @scratch: address of the scratch memory of the queue
+ * @scratch_bytes: of it that a lane has
+ * @grid: work-items
+ * @workgroup: work-items of a workgroup
+ */
+struct vgpu_isa_launch {
+	u64 packet;
+	u64 queue;
+	u64 kernargs;
+	u64 dispatch_id;
+	u32 segment[4];
+	u64 scratch;
+	u32 scratch_bytes;
+	u32 grid[3];
+	u32 workgroup[3];
+};
+
+/* isa_object.c */
+bool vgpu_isa_descriptor(const void *bytes, u64 va, struct vgpu_kernel_code *code);
+u32 vgpu_isa_vgpr_count(const struct vgpu_kernel_code *code);
+void vgpu_isa_start(struct vgpu_wave *w, const struct vgpu_kernel_code *code, const struct vgpu_isa_launch *launch,
+		    const u32 workgroup[3], u32 wave, u32 scratch_offset);
+
+#endif /* VGPU_ISA_H */

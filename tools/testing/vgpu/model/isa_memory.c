@@ -1,0 +1,651 @@
+// SPDX-License-Identifier: MIT
+/*
+ * isa_memory.c - vector memory instructions and LDS
+ *
+ * Accesses happen at once and in order, lane after lane; nothing is left to wait for.
+ */
+#include "model.h"
+#include "isa.h"
+
+#define MAX_DWORDS		4u
+
+enum atomic {
+	SWAP, CMPSWAP, ADD, SUB, SMIN, UMIN, SMAX, UMAX, AND, OR, XOR, INC, DEC, ADD_F32, PK_ADD_F16, ADD_F64, MIN_F64, MAX_F64,
+	RSUB, MIN_F32, MAX_F32, MSKOR, CMPSWAP_F,
+};
+
+static const struct vgpu_float_mode f16 = { .format = VGPU_F16, .denorm_in = true, .denorm_out = true };
+static const struct vgpu_float_mode f32 = { .format = VGPU_F32, .denorm_in = true, .denorm_out = true };
+static const struct vgpu_float_mode f64 = { .format = VGPU_F64, .denorm_in = true, .denorm_out = true };
+
+/* What is stored when @old was found */
+static u64 combine(enum atomic op, bool wide, u64 old, u64 v, u64 compare)
+{
+	s64 so = wide ? (s64)old : (s32)old, sv = wide ? (s64)v : (s32)v;
+
+	switch (op) {
+	case SWAP:
+		return v;
+	case CMPSWAP:
+		return old == compare ? v : old;
+	case CMPSWAP_F:
+		return !vgpu_float_compare(wide ? &f64 : &f32, old, compare) ? v : old;
+	case ADD:
+		return old + v;
+	case SUB:
+		return old - v;
+	case RSUB:
+		return v - old;
+	case SMIN:
+		return so < sv ? old : v;
+	case UMIN:
+		return old < v ? old : v;
+	case SMAX:
+		return so > sv ? old : v;
+	case UMAX:
+		return old > v ? old : v;
+	case AND:
+		return old & v;
+	case OR:
+		return old | v;
+	case XOR:
+		return old ^ v;
+	case INC:
+		return old >= v ? 0 : old + 1;
+	case DEC:
+		return !old || old > v ? v : old - 1;
+	case MSKOR:
+		return (old & ~v) | compare;
+	case ADD_F32:
+		return vgpu_float_add(&f32, old, v);
+	case PK_ADD_F16:
+		return vgpu_float_add(&f16, old & 0xffff, v & 0xffff) | vgpu_float_add(&f16, old >> 16, v >> 16) << 16;
+	case ADD_F64:
+		return vgpu_float_add(&f64, old, v);
+	case MIN_F64:
+		return vgpu_float_min(&f64, old, v, false);
+	case MAX_F64:
+		return vgpu_float_min(&f64, old, v, true);
+	case MIN_F32:
+		return vgpu_float_min(&f32, old, v, false);
+	default:
+		return vgpu_float_min(&f32, old, v, true);
+	}
+}
+
+static u64 atomic_at(void *p, enum atomic op, bool wide, u64 v, u64 compare)
+{
+	u64 old, seen;
+
+	if (!wide) {
+		v = (u32)v;
+		compare = (u32)compare;
+	}
+	old = wide ? READ_ONCE(*(u64 *)p) : READ_ONCE(*(u32 *)p);
+	for (;;) {
+		u64 new = combine(op, wide, old, v, compare);
+
+		seen = wide ? cmpxchg((u64 *)p, old, new) : cmpxchg((u32 *)p, (u32)old, (u32)new);
+		if (seen == old)
+			return old;
+		old = seen;
+	}
+}
+
+/* ---- where an address leads: memory, LDS, or scratch memory ---- */
+
+#define APERTURE(va)		((va) & 0xffffffff00000000ULL)
+
+/* Lanes' scratch memory lies interleaved, dword by dword */
+static u64 swizzle(u64 base, u32 offset, u32 lane)
+{
+	return base + (u64)(offset / 4) * VGPU_LANES * 4 + lane * 4 + offset % 4;
+}
+
+static u64 scratch_base(const struct vgpu_wave *w)
+{
+	return w->s[VGPU_S_FLAT_SCRATCH] | (u64)w->s[VGPU_S_FLAT_SCRATCH + 1] << 32;
+}
+
+static bool copy(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, void *buf, u32 len, bool write)
+{
+	u32 n;
+	u8 *p;
+
+	for (; len; len -= n, va += n, buf = (u8 *)buf + n) {
+		n = VGPU_PAGE - (va & (VGPU_PAGE - 1));
+		n = n < len ? n : len;
+		p = vgpu_isa_ptr(x, w, va, n, write ? VGPU_WRITE : VGPU_READ);
+		if (!p)
+			return false;
+		if (n == 4 && !(va & 3)) {		/* others may look at it */
+			if (write)
+				WRITE_ONCE(*(u32 *)p, *(u32 *)buf);
+			else
+				*(u32 *)buf = READ_ONCE(*(u32 *)p);
+		} else if (n == 8 && !(va & 7)) {
+			if (write)
+				WRITE_ONCE(*(u64 *)p, *(u64 *)buf);
+			else
+				*(u64 *)buf = READ_ONCE(*(u64 *)p);
+		} else if (write) {
+			memcpy(p, buf, n);
+		} else {
+			memcpy(buf, p, n);
+		}
+	}
+	return true;
+}
+
+/* Beyond its end LDS reads as zero and takes nothing */
+static void copy_lds(struct vgpu_isa *x, u32 offset, void *buf, u32 len, bool write)
+{
+	if (offset > x->lds_bytes || len > x->lds_bytes - offset) {
+		if (!write)
+			memset(buf, 0, len);
+		return;
+	}
+	if (write)
+		memcpy(x->lds + offset, buf, len);
+	else
+		memcpy(buf, x->lds + offset, len);
+}
+
+static bool copy_scratch(struct vgpu_isa *x, struct vgpu_wave *w, u32 offset, u32 lane, void *buf, u32 len, bool write)
+{
+	u32 n;
+
+	for (; len; len -= n, offset += n, buf = (u8 *)buf + n) {
+		n = 4 - offset % 4;
+		n = n < len ? n : len;
+		if (!copy(x, w, swizzle(scratch_base(w), offset, lane), buf, n, write))
+			return false;
+	}
+	return true;
+}
+
+static bool copy_flat(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, u32 lane, void *buf, u32 len, bool write)
+{
+	if (APERTURE(va) == x->shared_base) {
+		copy_lds(x, (u32)va, buf, len, write);
+		return true;
+	}
+	if (APERTURE(va) == x->private_base)
+		return copy_scratch(x, w, (u32)va, lane, buf, len, write);
+	return copy(x, w, va, buf, len, write);
+}
+
+/* ---- loads and stores: what all encodings have in common ---- */
+
+/**
+ * struct access - what an opcode does, by its number in FLAT, GLOBAL, SCRATCH and MUBUF alike
+ * @bytes: of each lane
+ * @store: it writes
+ * @sext: what is read is sign-extended
+ * @d16: 16 bits of the register are written, the others stay: 1 the lower, 2 the upper ones
+ * @high: the upper half of the register is written to memory
+ */
+struct access {
+	u8 bytes;
+	bool store;
+	bool sext;
+	u8 d16;
+	bool high;
+};
+
+static const struct access accesses[] = {
+	[0x10] = { .bytes = 1 }, [0x11] = { .bytes = 1, .sext = true },
+	[0x12] = { .bytes = 2 }, [0x13] = { .bytes = 2, .sext = true },
+	[0x14] = { .bytes = 4 }, [0x15] = { .bytes = 8 }, [0x16] = { .bytes = 12 }, [0x17] = { .bytes = 16 },
+	[0x18] = { .bytes = 1, .store = true }, [0x19] = { .bytes = 1, .store = true, .high = true },
+	[0x1a] = { .bytes = 2, .store = true }, [0x1b] = { .bytes = 2, .store = true, .high = true },
+	[0x1c] = { .bytes = 4, .store = true }, [0x1d] = { .bytes = 8, .store = true },
+	[0x1e] = { .bytes = 12, .store = true }, [0x1f] = { .bytes = 16, .store = true },
+	[0x20] = { .bytes = 1, .d16 = 1 }, [0x21] = { .bytes = 1, .d16 = 2 },
+	[0x22] = { .bytes = 1, .sext = true, .d16 = 1 }, [0x23] = { .bytes = 1, .sext = true, .d16 = 2 },
+	[0x24] = { .bytes = 2, .d16 = 1 }, [0x25] = { .bytes = 2, .d16 = 2 },
+};
+
+static const struct access *access_of(u32 op)
+{
+	return op < ARRAY_SIZE(accesses) && accesses[op].bytes ? &accesses[op] : NULL;
+}
+
+static void get_lane(const struct access *a, const u32 *v, u32 lane, u32 *buf)
+{
+	u32 n;
+
+	for (n = 0; n < (a->bytes + 3u) / 4; n++)
+		buf[n] = v[n * VGPU_LANES + lane];
+	if (a->high)
+		buf[0] >>= 16;
+}
+
+static void put_lane(const struct access *a, u32 *v, u32 lane, const u32 *buf)
+{
+	u32 n, d = buf[0];
+
+	if (a->bytes < 4) {
+		if (a->sext)
+			d = a->bytes == 1 ? (u32)(s32)(s8)d : (u32)(s32)(s16)d;
+		if (a->d16 == 1)
+			d = (v[lane] & 0xffff0000) | (d & 0xffff);
+		else if (a->d16)
+			d = (v[lane] & 0xffff) | d << 16;
+		v[lane] = d;
+		return;
+	}
+	for (n = 0; n < a->bytes / 4u; n++)
+		v[n * VGPU_LANES + lane] = buf[n];
+}
+
+#define ATOMIC_32		0x40u
+#define ATOMIC_64		0x60u
+
+/* Atomics of FLAT, GLOBAL and MUBUF. Return: false if there is no such opcode. */
+static bool atomic_of(u32 op, enum atomic *atomic, bool *wide)
+{
+	if (op < ATOMIC_32 || op > ATOMIC_64 + DEC || (op > ATOMIC_32 + MAX_F64 && op < ATOMIC_64))
+		return false;
+	*atomic = op & 0x1f;
+	*wide = op >= ATOMIC_64 || *atomic == ADD_F64 || *atomic == MIN_F64 || *atomic == MAX_F64;
+	return true;
+}
+
+static u64 lane64(const u32 *v, u32 lane, bool wide)
+{
+	return v[lane] | (wide ? (u64)v[VGPU_LANES + lane] << 32 : 0);
+}
+
+static void set_lane64(u32 *v, u32 lane, u64 value, bool wide)
+{
+	v[lane] = (u32)value;
+	if (wide)
+		v[VGPU_LANES + lane] = (u32)(value >> 32);
+}
+
+/* Memory for an atomic at a flat address; NULL: there is none */
+static void *atomic_ptr(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, u32 bytes)
+{
+	if (va & (bytes - 1)) {
+		vgpu_isa_raise(x, w, VGPU_WAVE_MEMORY_VIOLATION, "atomic is not aligned");
+		return NULL;
+	}
+	if (APERTURE(va) == x->shared_base) {
+		if ((u32)va <= x->lds_bytes && bytes <= x->lds_bytes - (u32)va)
+			return x->lds + (u32)va;
+		vgpu_isa_raise(x, w, VGPU_WAVE_APERTURE_VIOLATION, "atomic behind the end of LDS");
+		return NULL;
+	}
+	return vgpu_isa_ptr(x, w, va, bytes, VGPU_WRITE);
+}
+
+static u32 data_base(const struct vgpu_wave *w, bool acc)
+{
+	return acc ? w->acc : 0;
+}
+
+#define SEG_FLAT		0u
+#define SEG_SCRATCH		1u
+#define SADDR_OFF		0x7fu
+#define GLC			0x10000u
+
+/** vgpu_isa_flat() - execute FLAT, GLOBAL or SCRATCH */
+void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+{
+	u32 word = i->word[0], next = i->word[1], op = word >> 18 & 0x7f, seg = word >> 14 & 3, saddr = next >> 16 & 0x7f;
+	s32 offset = seg == SEG_FLAT ? (s32)(word & 0xfff) : (s32)(word << 19) >> 19;
+	bool acc = next >> 23 & 1, has_saddr = seg != SEG_FLAT && saddr != SADDR_OFF, wide = false, pair;
+	const struct access *a = access_of(op);
+	u32 lane, buf[MAX_DWORDS] = { 0 }, count, *addr = NULL, *data = NULL, *dst = NULL;
+	u64 exec = vgpu_wave_exec(w), va, base = 0;
+	enum atomic atomic = SWAP;
+
+	if ((!a && !atomic_of(op, &atomic, &wide)) || seg == 3 || (!a && seg == SEG_SCRATCH)) {
+		vgpu_isa_unknown(x, w);
+		return;
+	}
+	pair = seg != SEG_SCRATCH && !has_saddr;
+	if (seg != SEG_SCRATCH || !has_saddr) {
+		addr = vgpu_isa_vgprs(x, w, next & 0xff, pair ? 2 : 1);
+		if (!addr)
+			return;
+	}
+	if (has_saddr)
+		base = vgpu_isa_scalar(x, w, i, saddr, seg != SEG_SCRATCH);
+	if (a) {
+		count = (a->bytes + 3u) / 4;
+		if (a->store)
+			data = vgpu_isa_vgprs(x, w, data_base(w, acc) + (next >> 8 & 0xff), count);
+		else
+			dst = vgpu_isa_vgprs(x, w, data_base(w, acc) + (next >> 24), count);
+	} else {
+		count = (atomic == CMPSWAP ? 2 : 1) * (wide ? 2 : 1);
+		data = vgpu_isa_vgprs(x, w, data_base(w, acc) + (next >> 8 & 0xff), count);
+		if (word & GLC)
+			dst = vgpu_isa_vgprs(x, w, data_base(w, acc) + (next >> 24), wide ? 2 : 1);
+	}
+	if (w->state != VGPU_WAVE_RUNS)
+		return;
+	for (lane = 0; lane < VGPU_LANES; lane++) {
+		if (!(exec >> lane & 1))
+			continue;
+		va = base + (u64)(s64)offset + (addr ? lane64(addr, lane, pair) : 0);
+		if (!a) {
+			u64 compare = atomic == CMPSWAP ? lane64(data + (wide ? 2 : 1) * VGPU_LANES, lane, wide) : 0, old;
+			void *p = atomic_ptr(x, w, va, wide ? 8 : 4);
+
+			if (!p)
+				return;
+			old = atomic_at(p, atomic, wide, lane64(data, lane, wide), compare);
+			if (dst)
+				set_lane64(dst, lane, old, wide);
+			continue;
+		}
+		if (a->store)
+			get_lane(a, data, lane, buf);
+		else
+			buf[0] = 0;
+		if (!(seg == SEG_SCRATCH ? copy_scratch(x, w, (u32)va, lane, buf, a->bytes, a->store) :
+		      seg == SEG_FLAT ? copy_flat(x, w, va, lane, buf, a->bytes, a->store) :
+		      copy(x, w, va, buf, a->bytes, a->store)))
+			return;
+		if (!a->store)
+			put_lane(a, dst, lane, buf);
+	}
+}
+
+/* ---- MUBUF ---- */
+
+#define BUF_WBL2		0x28u
+#define BUF_INVL2		0x29u
+#define BUF_WBINVL1		0x3eu
+#define BUF_WBINVL1_VOL		0x3fu
+#define OFFEN			0x1000u
+#define IDXEN			0x2000u
+#define BUF_GLC			0x4000u
+
+struct buffer {
+	u64 base;
+	u32 stride;
+	u32 records;
+	u32 index_stride;
+	bool swizzled;
+	bool add_tid;
+};
+
+/* Where a dword of a lane is. Return: false if it lies outside. */
+static bool buffer_at(const struct buffer *b, u32 lane, u32 index, u32 offset, u32 soffset, u32 bytes, u64 *va)
+{
+	if (b->add_tid)
+		index += lane;
+	if (b->swizzled) {
+		*va = b->base + soffset + ((u64)(index / b->index_stride) * b->stride + offset / 4 * 4) * b->index_stride +
+		      index % b->index_stride * 4 + offset % 4;
+		return true;
+	}
+	*va = b->base + soffset + (u64)index * b->stride + offset;
+	if (!b->stride || b->add_tid)
+		return (u64)offset + bytes <= b->records;
+	return index < b->records && offset + bytes <= b->stride;
+}
+
+/** vgpu_isa_mubuf() - execute MUBUF */
+void vgpu_isa_mubuf(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+{
+	u32 word = i->word[0], next = i->word[1], op = word >> 18 & 0x7f, srsrc = (next >> 16 & 0x1f) * 4, lane, n, soffset;
+	u32 buf[MAX_DWORDS] = { 0 }, count, *addr = NULL, *data, index, offset;
+	const u32 *r = &w->s[srsrc % VGPU_WAVE_SGPRS];
+	const struct access *a = access_of(op);
+	bool acc = next >> 23 & 1, wide = false;
+	u64 exec = vgpu_wave_exec(w), va;
+	enum atomic atomic = SWAP;
+	struct buffer b;
+
+	if (op == BUF_WBL2 || op == BUF_INVL2 || op == BUF_WBINVL1 || op == BUF_WBINVL1_VOL)	/* there are no caches */
+		return;
+	if ((!a && !atomic_of(op, &atomic, &wide)) || (word & 0x10000)) {	/* or to LDS */
+		vgpu_isa_unknown(x, w);
+		return;
+	}
+	b.base = r[0] | (u64)(r[1] & 0xffff) << 32;
+	b.stride = r[1] >> 16 & 0x3fff;
+	b.records = r[2];
+	b.swizzled = r[1] >> 31;
+	b.index_stride = 8u << (r[3] >> 21 & 3);
+	b.add_tid = r[3] >> 23 & 1;
+	soffset = (u32)vgpu_isa_scalar(x, w, i, next >> 24, false);
+	if (word & (OFFEN | IDXEN))
+		addr = vgpu_isa_vgprs(x, w, next & 0xff, (word & OFFEN) && (word & IDXEN) ? 2 : 1);
+	count = a ? (a->bytes + 3u) / 4 : (atomic == CMPSWAP ? 2u : 1u) * (wide ? 2 : 1);
+	data = vgpu_isa_vgprs(x, w, data_base(w, acc) + (next >> 8 & 0xff), count);
+	if (w->state != VGPU_WAVE_RUNS)
+		return;
+	for (lane = 0; lane < VGPU_LANES; lane++) {
+		if (!(exec >> lane & 1))
+			continue;
+		index = word & IDXEN ? addr[lane] : 0;
+		offset = word & 0xfff;
+		if (word & OFFEN)
+			offset += word & IDXEN ? addr[VGPU_LANES + lane] : addr[lane];
+		if (!a) {
+			u64 compare = atomic == CMPSWAP ? lane64(data + (wide ? 2 : 1) * VGPU_LANES, lane, wide) : 0, old;
+			void *p;
+
+			if (!buffer_at(&b, lane, index, offset, soffset, wide ? 8 : 4, &va))
+				continue;
+			p = atomic_ptr(x, w, va, wide ? 8 : 4);
+			if (!p)
+				return;
+			old = atomic_at(p, atomic, wide, lane64(data, lane, wide), compare);
+			if (word & BUF_GLC)
+				set_lane64(data, lane, old, wide);
+			continue;
+		}
+		memset(buf, 0, sizeof(buf));
+		if (a->store)
+			get_lane(a, data, lane, buf);
+		for (n = 0; n < count; n++) {		/* interleaved ones are apart */
+			u32 bytes = a->bytes < 4 ? a->bytes : 4;
+
+			if (buffer_at(&b, lane, index, offset + 4 * n, soffset, bytes, &va) &&
+			    !copy(x, w, va, &buf[n], bytes, a->store))
+				return;
+		}
+		if (!a->store)
+			put_lane(a, data, lane, buf);
+	}
+}
+
+/* ---- DS ---- */
+
+#define DS_NOP			0x14u
+#define DS_SWIZZLE		0x3du
+#define DS_PERMUTE		0x3eu
+#define DS_BPERMUTE		0x3fu
+#define DS_RTN			0x20u
+#define DS_64			0x40u
+#define DS_ADD_F32		0x15u
+#define DS_ADD_F64		0x5cu
+
+/**
+ * struct ds - an LDS instruction that reads or writes
+ * @accesses: 2: at two places, whose offsets count accesses
+ * @st64: those offsets count 64 accesses
+ * @a: the rest
+ */
+struct ds {
+	u8 accesses;
+	bool st64;
+	struct access a;
+};
+
+static const struct ds dss[256] = {
+	[0x0d] = { 1, false, { .bytes = 4, .store = true } }, [0x0e] = { 2, false, { .bytes = 4, .store = true } },
+	[0x0f] = { 2, true, { .bytes = 4, .store = true } },
+	[0x1e] = { 1, false, { .bytes = 1, .store = true } }, [0x1f] = { 1, false, { .bytes = 2, .store = true } },
+	[0x36] = { 1, false, { .bytes = 4 } }, [0x37] = { 2, false, { .bytes = 4 } }, [0x38] = { 2, true, { .bytes = 4 } },
+	[0x39] = { 1, false, { .bytes = 1, .sext = true } }, [0x3a] = { 1, false, { .bytes = 1 } },
+	[0x3b] = { 1, false, { .bytes = 2, .sext = true } }, [0x3c] = { 1, false, { .bytes = 2 } },
+	[0x4d] = { 1, false, { .bytes = 8, .store = true } }, [0x4e] = { 2, false, { .bytes = 8, .store = true } },
+	[0x4f] = { 2, true, { .bytes = 8, .store = true } },
+	[0x54] = { 1, false, { .bytes = 1, .store = true, .high = true } },
+	[0x55] = { 1, false, { .bytes = 2, .store = true, .high = true } },
+	[0x56] = { 1, false, { .bytes = 1, .d16 = 1 } }, [0x57] = { 1, false, { .bytes = 1, .d16 = 2 } },
+	[0x58] = { 1, false, { .bytes = 1, .sext = true, .d16 = 1 } }, [0x59] = { 1, false, { .bytes = 1, .sext = true, .d16 = 2 } },
+	[0x5a] = { 1, false, { .bytes = 2, .d16 = 1 } }, [0x5b] = { 1, false, { .bytes = 2, .d16 = 2 } },
+	[0x76] = { 1, false, { .bytes = 8 } }, [0x77] = { 2, false, { .bytes = 8 } }, [0x78] = { 2, true, { .bytes = 8 } },
+	[0xde] = { 1, false, { .bytes = 12, .store = true } }, [0xdf] = { 1, false, { .bytes = 16, .store = true } },
+	[0xfe] = { 1, false, { .bytes = 12 } }, [0xff] = { 1, false, { .bytes = 16 } },
+};
+
+/* Atomics by the lower five bits of the opcode */
+static bool ds_atomic_of(u32 op, enum atomic *atomic, bool *wide, bool *rtn)
+{
+	static const u8 kinds[] = { ADD, SUB, RSUB, INC, DEC, SMIN, SMAX, UMIN, UMAX, AND, OR, XOR, MSKOR, SWAP };
+	u32 kind = op & 0x1f;
+
+	*rtn = op & DS_RTN;
+	*wide = op & DS_64;
+	if (op >= 0x80)
+		return false;
+	if (op == DS_ADD_F64 || op == (DS_ADD_F64 | DS_RTN)) {
+		*atomic = ADD_F64;
+		return true;
+	}
+	if (kind == DS_ADD_F32 && !*wide) {
+		*atomic = ADD_F32;
+		return true;
+	}
+	if (kind == 13 && !*rtn)			/* a plain write */
+		return false;
+	if (kind < ARRAY_SIZE(kinds)) {
+		*atomic = kinds[kind];
+		return true;
+	}
+	switch (kind) {
+	case 16:
+		*atomic = CMPSWAP;
+		return true;
+	case 17:
+		*atomic = CMPSWAP_F;
+		return true;
+	case 18:
+		*atomic = *wide ? MIN_F64 : MIN_F32;
+		return true;
+	case 19:
+		*atomic = *wide ? MAX_F64 : MAX_F32;
+		return true;
+	}
+	return false;
+}
+
+/* Which lane ds_swizzle_b32 reads */
+static u32 swizzled_lane(u32 pattern, u32 lane)
+{
+	u32 in_half = lane & 31;
+
+	if (pattern & 0x8000)
+		return (lane & ~3u) | (pattern >> 2 * (lane & 3) & 3);
+	return (lane & 32) | (((in_half & (pattern & 31)) | (pattern >> 5 & 31)) ^ (pattern >> 10 & 31));
+}
+
+/* What goes from lane to lane without memory */
+static void ds_lanes(struct vgpu_isa *x, struct vgpu_wave *w, u32 op, u32 offset, const u32 *addr, const u32 *data, u32 *dst)
+{
+	u64 exec = vgpu_wave_exec(w);
+	u32 result[VGPU_LANES] = { 0 }, lane, from;
+
+	(void)x;
+	for (lane = 0; lane < VGPU_LANES; lane++) {
+		if (!(exec >> lane & 1))
+			continue;
+		switch (op) {
+		case DS_SWIZZLE:
+			from = swizzled_lane(offset, lane);
+			result[lane] = exec >> from & 1 ? addr[from] : 0;
+			break;
+		case DS_PERMUTE:
+			result[(addr[lane] + offset) / 4 % VGPU_LANES] = data[lane];
+			break;
+		default:
+			from = (addr[lane] + offset) / 4 % VGPU_LANES;
+			result[lane] = exec >> from & 1 ? data[from] : 0;
+		}
+	}
+	for (lane = 0; lane < VGPU_LANES; lane++)
+		if (exec >> lane & 1)
+			dst[lane] = result[lane];
+}
+
+/** vgpu_isa_ds() - execute DS */
+void vgpu_isa_ds(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+{
+	u32 word = i->word[0], next = i->word[1], op = word >> 17 & 0xff, offset = word & 0xffff, lane, n, from;
+	bool acc = word >> 25 & 1, wide = false, rtn = false;
+	u32 base = data_base(w, acc), dwords, *addr, *data[2] = { NULL, NULL }, *dst = NULL;
+	const struct ds *ds = &dss[op];
+	u64 exec = vgpu_wave_exec(w);
+	enum atomic atomic = SWAP;
+	u32 buf[MAX_DWORDS];
+
+	if (op == DS_NOP)
+		return;
+	if ((!ds->accesses && (op < DS_SWIZZLE || op > DS_BPERMUTE) && !ds_atomic_of(op, &atomic, &wide, &rtn)) || word & 0x10000) {
+		vgpu_isa_unknown(x, w);
+		return;
+	}
+	addr = vgpu_isa_vgprs(x, w, next & 0xff, 1);
+	if (op >= DS_SWIZZLE && op <= DS_BPERMUTE) {
+		if (op != DS_SWIZZLE)
+			data[0] = vgpu_isa_vgprs(x, w, base + (next >> 8 & 0xff), 1);
+		dst = vgpu_isa_vgprs(x, w, base + (next >> 24), 1);
+		if (w->state == VGPU_WAVE_RUNS)
+			ds_lanes(x, w, op, offset, addr, data[0], dst);
+		return;
+	}
+	if (ds->accesses) {
+		dwords = (ds->a.bytes + 3u) / 4;
+		for (n = 0; n < ds->accesses && ds->a.store; n++)
+			data[n] = vgpu_isa_vgprs(x, w, base + (next >> (n ? 16 : 8) & 0xff), dwords);
+		if (!ds->a.store)
+			dst = vgpu_isa_vgprs(x, w, base + (next >> 24), dwords * ds->accesses);
+	} else {
+		dwords = wide ? 2 : 1;
+		data[0] = vgpu_isa_vgprs(x, w, base + (next >> 8 & 0xff), dwords);
+		if (atomic == CMPSWAP || atomic == CMPSWAP_F || atomic == MSKOR)
+			data[1] = vgpu_isa_vgprs(x, w, base + (next >> 16 & 0xff), dwords);
+		if (rtn)
+			dst = vgpu_isa_vgprs(x, w, base + (next >> 24), dwords);
+	}
+	if (w->state != VGPU_WAVE_RUNS)
+		return;
+	for (lane = 0; lane < VGPU_LANES; lane++) {
+		if (!(exec >> lane & 1))
+			continue;
+		if (!ds->accesses) {
+			u32 at = addr[lane] + offset, bytes = wide ? 8 : 4;
+			u64 old = 0, v = lane64(data[0], lane, wide), second = data[1] ? lane64(data[1], lane, wide) : 0;
+
+			/* the comparand comes first here, the value second */
+			if (!(at & (bytes - 1)) && at <= x->lds_bytes && bytes <= x->lds_bytes - at)
+				old = atomic == CMPSWAP || atomic == CMPSWAP_F ? atomic_at(x->lds + at, atomic, wide, second, v) :
+				      atomic_at(x->lds + at, atomic, wide, v, second);
+			if (dst)
+				set_lane64(dst, lane, old, wide);
+			continue;
+		}
+		/* what is read may take the place of the address */
+		for (n = 0, from = addr[lane]; n < ds->accesses; n++) {
+			u32 at = ds->accesses == 1 ? offset :
+				 (offset >> 8 * n & 0xff) * ds->a.bytes * (ds->st64 ? 64 : 1);
+
+			memset(buf, 0, sizeof(buf));
+			if (ds->a.store)
+				get_lane(&ds->a, data[n], lane, buf);
+			copy_lds(x, from + at, buf, ds->a.bytes, ds->a.store);
+			if (!ds->a.store)
+				put_lane(&ds->a, dst + n * dwords * VGPU_LANES, lane, buf);
+		}
+	}
+}

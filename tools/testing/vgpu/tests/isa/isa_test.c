@@ -1,0 +1,669 @@
+// SPDX-License-Identifier: MIT
+/*
+ * isa_test.c - the shader cores of the device model, in user space (TAP)
+ *
+ *	isa_test TABLE TABLE.bin KERNELS.co...
+ *
+ * TABLE holds instructions with what goes in and what must come out (see instructions.table); TABLE.bin is their code. The code objects hold
+ * kernels.cl as LLVM compiled it.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../model/model.h"
+#include "../../model/isa.h"
+#include "arithmetic.h"
+
+bool vgpu_quiet;
+
+#define BASE		0x7f0000000000ULL	/* GPU address of the memory */
+#define MEMORY_BYTES	(16u << 20)
+#define CODE		(BASE + 0x100000)
+#define DATA		(BASE + 0x400000)
+#define SCRATCH		(BASE + 0xc00000)
+#define SCRATCH_LANE	4096u			/* bytes of a lane */
+#define SHARED_BASE	(1ULL << 48)
+#define PRIVATE_BASE	(2ULL << 48)
+#define SLICE		7u			/* instructions at a time: waves take turns in the middle of everything */
+#define VGPRS		64u
+#define ACC		32u
+#define LDS		256u
+
+static u8 *memory;
+static u32 tests, failures;
+
+static void *at(u64 va)
+{
+	return memory + (va - BASE);
+}
+
+static void *ptr(void *ctx, u64 va, u32 len, u32 access)
+{
+	(void)ctx;
+	(void)access;
+	return va >= BASE && va + len <= BASE + MEMORY_BYTES ? at(va) : NULL;
+}
+
+static void ok(bool passed, const char *format, ...)
+{
+	va_list args;
+
+	printf("%sok %u ", passed ? "" : "not ", ++tests);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+	failures += !passed;
+}
+
+static u64 random_state = 88172645463325252ULL;
+
+static u64 random64(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+static void *read_file(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+	void *p;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		perror(path);
+		exit(2);
+	}
+	p = mmap(NULL, (size_t)st.st_size + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		exit(2);
+	close(fd);
+	*size = (size_t)st.st_size;
+	return p;
+}
+
+static struct vgpu_isa machine(u8 *lds, u32 lds_bytes)
+{
+	return (struct vgpu_isa) {
+		.ptr = ptr, .now_ns = 1000000, .clock = 5000, .lds = lds, .lds_bytes = lds_bytes, .shared_base = SHARED_BASE,
+		.private_base = PRIVATE_BASE,
+	};
+}
+
+/* ---- single instructions ---- */
+
+struct state {
+	struct vgpu_wave w;
+	u32 v[VGPRS * VGPU_LANES];
+	u8 lds[LDS];
+	u8 mem[LDS];
+};
+
+/* A number: of any base, "mem" for the address of the memory, or floating point with the suffix h, f or d */
+static u64 number(const char *text)
+{
+	union number n = { .u = 0 };
+	char *end;
+
+	if (!strcmp(text, "mem"))
+		return DATA;
+	if (!strcmp(text, "shared"))
+		return SHARED_BASE;
+	n.u = (u64)strtoll(text, &end, 0);
+	if (text[0] != '-')
+		n.u = strtoull(text, &end, 0);
+	if (!*end)
+		return n.u;
+	n.d = strtod(text, &end);
+	if (*end == 'f' && !end[1]) {
+		n.f = (float)n.d;
+		return n.w;
+	}
+	if (*end == 'h' && !end[1]) {
+		n.h = (f16)n.d;
+		return n.s;
+	}
+	if (*end == 'd' && !end[1])
+		return n.u;
+	fprintf(stderr, "no number: %s\n", text);
+	exit(2);
+}
+
+/* NAME=VALUE. Return: false if there is no such thing. */
+static bool set(struct state *s, const char *name, u64 value)
+{
+	u32 reg, last, lane, n;
+	char kind;
+
+	if (!strcmp(name, "scc")) {
+		vgpu_wave_set_scc(&s->w, value);
+	} else if (!strcmp(name, "mode")) {
+		s->w.mode = (u32)value;
+	} else if (!strcmp(name, "vcc")) {
+		vgpu_isa_set_scalar(&s->w, VGPU_S_VCC, value, true);
+	} else if (!strcmp(name, "exec")) {
+		vgpu_isa_set_scalar(&s->w, VGPU_S_EXEC, value, true);
+	} else if (!strcmp(name, "m0")) {
+		s->w.s[VGPU_S_M0] = (u32)value;
+	} else if (sscanf(name, "lds+%i", (int *)&n) == 1) {
+		memcpy(s->lds + n, &value, 4);
+	} else if (sscanf(name, "mem+%i", (int *)&n) == 1) {
+		memcpy(s->mem + n, &value, 4);
+	} else if (sscanf(name, "s[%u:%u]", &reg, &last) == 2) {
+		vgpu_isa_set_scalar(&s->w, reg, value, true);
+	} else if (sscanf(name, "%c[%u:%u]", &kind, &reg, &last) == 3 && (kind == 'v' || kind == 'a')) {
+		reg += kind == 'a' ? ACC : 0;
+		for (lane = 0; lane < VGPU_LANES; lane++) {
+			s->v[reg * VGPU_LANES + lane] = (u32)value;
+			s->v[(reg + 1) * VGPU_LANES + lane] = (u32)(value >> 32);
+		}
+	} else if (sscanf(name, "%c%u.%u", &kind, &reg, &lane) == 3 && (kind == 'v' || kind == 'a')) {
+		s->v[(reg + (kind == 'a' ? ACC : 0)) * VGPU_LANES + lane] = (u32)value;
+	} else if (sscanf(name, "%c%u", &kind, &reg) == 2 && (kind == 'v' || kind == 'a')) {
+		reg += kind == 'a' ? ACC : 0;
+		for (lane = 0; lane < VGPU_LANES; lane++)
+			if (vgpu_wave_exec(&s->w) >> lane & 1)
+				s->v[reg * VGPU_LANES + lane] = (u32)value;
+	} else if (sscanf(name, "s%u", &reg) == 1) {
+		s->w.s[reg] = (u32)value;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void set_all(struct state *s, char *list)
+{
+	char *item, *save, *value;
+
+	for (item = strtok_r(list, " \t\n", &save); item; item = strtok_r(NULL, " \t\n", &save)) {
+		value = strchr(item, '=');
+		if (value)
+			*value++ = 0;
+		if (!value || !set(s, item, number(value))) {
+			fprintf(stderr, "no register: %s\n", item);
+			exit(2);
+		}
+	}
+}
+
+/* Whatever a line does not name must stay as it is: all registers hold something */
+static void fill(struct state *s)
+{
+	u32 i;
+
+	memset(s, 0, sizeof(*s));
+	s->w.vgprs = VGPRS;
+	s->w.acc = ACC;
+	s->w.mode = 0xf0 | VGPU_MODE_IEEE | VGPU_MODE_DX10_CLAMP;
+	for (i = 0; i < VGPU_WAVE_SGPRS; i++)
+		s->w.s[i] = 0x5c000000 + i;
+	s->w.s[VGPU_S_M0] = 0;
+	vgpu_isa_set_scalar(&s->w, VGPU_S_VCC, 0, true);
+	vgpu_isa_set_scalar(&s->w, VGPU_S_EXEC, U64_MAX, true);
+	for (i = 0; i < VGPRS * VGPU_LANES; i++)
+		s->v[i] = 0xbad00000 + i;
+}
+
+static bool differ(const char *what, u32 number_, u32 lane, u32 got, u32 want)
+{
+	if (got != want)
+		printf("# %s%u lane %u: %#x instead of %#x\n", what, number_, lane, got, want);
+	return got != want;
+}
+
+static bool same(const struct state *got, const struct state *want)
+{
+	u32 i, wrong = 0;
+
+	for (i = 0; i < VGPU_WAVE_SGPRS; i++)
+		wrong += differ("s", i, 0, got->w.s[i], want->w.s[i]);
+	for (i = 0; i < VGPRS * VGPU_LANES && wrong < 4; i++)
+		wrong += differ("v", i / VGPU_LANES, i % VGPU_LANES, got->v[i], want->v[i]);
+	for (i = 0; i < LDS; i++)
+		wrong += differ("lds", i, 0, got->lds[i], want->lds[i]) + differ("mem", i, 0, got->mem[i], want->mem[i]);
+	wrong += differ("scc", 0, 0, got->w.status & VGPU_STATUS_SCC, want->w.status & VGPU_STATUS_SCC);
+	wrong += differ("mode", 0, 0, got->w.mode, want->w.mode);
+	return !wrong;
+}
+
+#define CODE_STRIDE	64u	/* of the lines' code in TABLE.bin */
+
+/* LINE is "instructions | registers | registers": before, and what changed after. The code ends in s_endpgm. */
+static void run_line(char *line, const u32 *code)
+{
+	char *out = strrchr(line, '|'), *in, name[128];
+	static struct state start, got, want;
+	struct vgpu_isa x;
+
+	*out++ = 0;
+	in = strrchr(line, '|');
+	*in++ = 0;
+	snprintf(name, sizeof(name), "%s| %s", line, in);
+	fill(&start);
+	memcpy(at(CODE), code, CODE_STRIDE);
+	start.w.pc = CODE;
+	set_all(&start, in);
+	want = start;
+	got = start;
+	set_all(&want, out);
+	got.w.v = got.v;
+	memcpy(at(DATA), got.mem, LDS);
+	x = machine(got.lds, LDS);
+	vgpu_isa_run(&x, &got.w, 32);
+	memcpy(got.mem, at(DATA), LDS);
+	ok((got.w.state == VGPU_WAVE_ENDED || printf("# state %u: %s %#x %#x\n", got.w.state, x.why, x.words[0], x.words[1]) < 0) &&
+	   same(&got, &want), "%s", name);
+}
+
+static void run_table(const char *table, const char *binary)
+{
+	size_t table_size, code_size;
+	char *text = read_file(table, &table_size), *line, *save;
+	const u8 *code = read_file(binary, &code_size);
+	u32 n = 0;
+
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (*line == '#' || !strchr(line, '|'))
+			continue;
+		if ((n + 1) * CODE_STRIDE > code_size) {
+			fprintf(stderr, "%s is too short\n", binary);
+			exit(2);
+		}
+		run_line(line, (const u32 *)(code + n * CODE_STRIDE));
+		n++;
+	}
+}
+
+/* ---- code objects ---- */
+
+struct program {
+	const char *name;
+	const u8 *file;
+};
+
+/* Loads a code object. There is nothing to relocate in what has no globals. */
+static void load(struct program *p)
+{
+	const Elf64_Ehdr *e = (const void *)p->file;
+	const Elf64_Phdr *h = (const void *)(p->file + e->e_phoff);
+	u32 i;
+
+	memset(at(CODE), 0, DATA - CODE);
+	for (i = 0; i < e->e_phnum; i++)
+		if (h[i].p_type == PT_LOAD)
+			memcpy(at(CODE + h[i].p_vaddr), p->file + h[i].p_offset, h[i].p_filesz);
+}
+
+/* Address of a symbol, 0: there is none */
+static u64 symbol(const struct program *p, const char *name)
+{
+	const Elf64_Ehdr *e = (const void *)p->file;
+	const Elf64_Shdr *h = (const void *)(p->file + e->e_shoff);
+	const char *strings;
+	const Elf64_Sym *s;
+	u32 i, n;
+
+	for (i = 0; i < e->e_shnum; i++) {
+		if (h[i].sh_type != SHT_DYNSYM)
+			continue;
+		s = (const void *)(p->file + h[i].sh_offset);
+		strings = (const char *)p->file + h[h[i].sh_link].sh_offset;
+		for (n = 0; n < h[i].sh_size / sizeof(*s); n++)
+			if (!strcmp(strings + s[n].st_name, name))
+				return CODE + s[n].st_value;
+	}
+	return 0;
+}
+
+static bool run_workgroup(const struct vgpu_kernel_code *code, const struct vgpu_isa_launch *launch, const u32 wg[3], u32 lds_bytes)
+{
+	u32 items = launch->workgroup[0] * launch->workgroup[1] * launch->workgroup[2], waves = (items + 63) / 64, i, running;
+	u32 vgprs = vgpu_isa_vgpr_count(code);
+	struct vgpu_wave w[VGPU_MAX_WG_WAVES] = { 0 };
+	u8 *lds = calloc(1, lds_bytes + 1);
+	bool good = true;
+
+	for (i = 0; i < waves; i++) {
+		w[i].v = calloc(vgprs * VGPU_LANES, 4);
+		vgpu_isa_start(&w[i], code, launch, wg, i, i * SCRATCH_LANE * VGPU_LANES);
+	}
+	do {
+		for (i = 0, running = 0; i < waves; i++) {
+			struct vgpu_isa x = machine(lds, lds_bytes);
+
+			vgpu_isa_run(&x, &w[i], SLICE);
+			running += w[i].state == VGPU_WAVE_RUNS || w[i].state == VGPU_WAVE_BARRIER;
+			if (w[i].state == VGPU_WAVE_HALTED) {
+				printf("# wave %u at %#llx: %s %#x %#x\n", i, w[i].pc - CODE, x.why, x.words[0], x.words[1]);
+				good = false;
+				running = 0;
+				break;
+			}
+		}
+		vgpu_isa_barrier(w, waves);
+	} while (running);
+	for (i = 0; i < waves; i++)
+		free(w[i].v);
+	free(lds);
+	return good;
+}
+
+static bool run(const struct program *p, const char *name, const void *args, u32 args_bytes, const u32 grid[3], const u32 workgroup[3])
+{
+	struct vgpu_isa_launch launch = {
+		.packet = DATA, .kernargs = BASE + 0x2000, .scratch = SCRATCH, .scratch_bytes = SCRATCH_LANE,
+		/* 64 lanes interleaved by dwords */
+		.segment = { (u32)SCRATCH, (u32)(SCRATCH >> 32) | 1u << 31, U32_MAX, 3u << 21 | 1u << 23 },
+		.grid = { grid[0], grid[1], grid[2] }, .workgroup = { workgroup[0], workgroup[1], workgroup[2] },
+	};
+	struct vgpu_kernel_code code;
+	u32 wg[3], lds_bytes;
+	char kd[64];
+	u64 va;
+
+	load((struct program *)p);
+	snprintf(kd, sizeof(kd), "%s.kd", name);
+	va = symbol(p, kd);
+	if (!va || !vgpu_isa_descriptor(at(va), va, &code)) {
+		printf("# no kernel %s\n", kd);
+		return false;
+	}
+	memcpy(&lds_bytes, at(va), 4);
+	memcpy(at(launch.kernargs), args, args_bytes);
+	for (wg[2] = 0; wg[2] < (grid[2] + workgroup[2] - 1) / workgroup[2]; wg[2]++)
+		for (wg[1] = 0; wg[1] < (grid[1] + workgroup[1] - 1) / workgroup[1]; wg[1]++)
+			for (wg[0] = 0; wg[0] < (grid[0] + workgroup[0] - 1) / workgroup[0]; wg[0]++)
+				if (!run_workgroup(&code, &launch, wg, lds_bytes))
+					return false;
+	return true;
+}
+
+#define ITEMS		256u
+#define OUT		(DATA + 0x200000)
+
+static const u32 one_group[3] = { ITEMS, 1, 1 };
+
+/* Operands that are near to each other, small, large, special */
+static u64 operand(u32 i)
+{
+	static const u64 special[] = {
+		0, 1, U64_MAX, 1ULL << 63, 1ULL << 31, 0x7fffffffffffffffULL, 0x3ff0000000000000ULL, 0x7ff0000000000000ULL,
+		0xfff0000000000000ULL, 0x3f800000, 0x7f800000, 0xff800000, 0x80000000, 0x00000001, 0x007fffff, 0x00800000, 0x3c00,
+		0x7c00, 0x0001, 0x8000, 0x000fffffffffffffULL, 0x0010000000000000ULL, 0x4340000000000000ULL, 0x4b000000, 0x4f000000,
+		0x7f7fffff, 0x7fefffffffffffffULL, 0x00000100, 0xbf800000, 0xbff0000000000000ULL,
+	};
+	u64 v = random64();
+
+	switch (i % 6) {
+	case 0:
+		return special[v % ARRAY_SIZE(special)];
+	case 1:		/* doubles of moderate size, and floats in the lower half */
+		return (v & 0x800fffff807fffffULL) | (1000 + (v >> 24) % 50) << 52 | (110 + (v >> 9) % 40) << 23;
+	case 2:
+		return v >> (v & 63);
+	case 3:
+		return (v & 0x8000000080000000ULL) | (1023ULL + v % 3) << 52 | (127 + v % 3) << 23 | (v & 0x7c0000);
+	default:
+		return v;
+	}
+}
+
+static u64 on_host(u32 operation, u64 a, u64 b, u64 c)
+{
+	enum {
+		FIRST = __COUNTER__,
+	};
+#define CASE(expression)	case __COUNTER__ - FIRST - 1: return (expression);
+	switch (operation) {
+	ARITHMETIC(CASE)
+	}
+	return 0;
+}
+
+#define NAME(expression)	#expression,
+static const char *const operations[] = { ARITHMETIC(NAME) };
+
+static void arithmetic(const struct program *p)
+{
+	struct {
+		u64 out, in;
+		u32 operation;
+	} args = { OUT, DATA, 0 };
+	u64 *in = at(DATA), *out = at(OUT), want;
+	u32 i, round;
+
+	for (args.operation = 0; args.operation < ARRAY_SIZE(operations); args.operation++) {
+		bool good = true;
+
+		for (round = 0; round < 2 && good; round++) {
+			for (i = 0; i < 3 * ITEMS; i++)
+				in[i] = operand((u32)random64());
+			good = run(p, "arithmetic", &args, sizeof(args), one_group, one_group);
+			for (i = 0; i < ITEMS && good; i++) {
+				want = on_host(args.operation, in[3 * i], in[3 * i + 1], in[3 * i + 2]);
+				if (out[i] != want) {
+					printf("# a %#llx b %#llx c %#llx: %#llx instead of %#llx\n", in[3 * i], in[3 * i + 1],
+					       in[3 * i + 2], out[i], want);
+					good = false;
+				}
+			}
+		}
+		ok(good, "%s", operations[args.operation]);
+	}
+}
+
+static void vector_add(const struct program *p)
+{
+	const u32 grid[3] = { 1000, 1, 1 }, n = 990;
+	struct {
+		u64 out, x, y;
+		u32 n;
+	} args = { OUT, DATA, DATA + 4096, n };
+	float *x = at(DATA), *y = at(DATA + 4096), *out = at(OUT);
+	bool good;
+	u32 i;
+
+	for (i = 0; i < 1000; i++) {
+		x[i] = (float)i * 0.37f;
+		y[i] = 1e6f / (float)(i + 1);
+		out[i] = -1;
+	}
+	good = run(p, "vector_add", &args, sizeof(args), grid, one_group);
+	for (i = 0; i < 1000 && good; i++)
+		good = out[i] == (i < n ? x[i] + y[i] : -1);
+	ok(good, "%s: vector add, the last workgroup is smaller", p->name);
+}
+
+static void reduce(const struct program *p)
+{
+	const u32 grid[3] = { 1024, 1, 1 };
+	const u64 args[2] = { OUT, DATA };
+	u32 *in = at(DATA), *out = at(OUT), want[4] = { 0 }, i;
+	bool good;
+
+	for (i = 0; i < 1024; i++) {
+		in[i] = (u32)random64();
+		want[i / ITEMS] += in[i];
+	}
+	good = run(p, "reduce", args, sizeof(args), grid, one_group);
+	ok(good && !memcmp(want, out, sizeof(want)), "%s: reduction with LDS and barriers", p->name);
+}
+
+static void matrix_multiply(const struct program *p)
+{
+	const u32 n = 48, grid[3] = { n, n, 1 }, wg[3] = { 16, 16, 1 };
+	struct {
+		u64 out, x, y;
+		u32 n;
+	} args = { OUT, DATA, DATA + 0x10000, n };
+	float *x = at(DATA), *y = at(DATA + 0x10000), *out = at(OUT);
+	u32 i, j, k;
+	bool good;
+
+	for (i = 0; i < n * n; i++) {
+		x[i] = (float)(random64() % 1000) / 7;
+		y[i] = (float)(random64() % 1000) / 11 - 40;
+	}
+	good = run(p, "matrix_multiply", &args, sizeof(args), grid, wg);
+	for (i = 0; i < n && good; i++)
+		for (j = 0; j < n && good; j++) {
+			float sum = 0;
+
+			for (k = 0; k < n; k++)
+				sum += x[i * n + k] * y[k * n + j];
+			good = out[i * n + j] == sum;
+		}
+	ok(good, "%s: matrix multiply", p->name);
+}
+
+static void histogram(const struct program *p)
+{
+	const u32 grid[3] = { 1024, 1, 1 };
+	struct {
+		u64 bins, in;
+		u32 n;
+	} args = { OUT, DATA, 5000 };
+	u32 *bins = at(OUT), want[256] = { 0 }, i;
+	u8 *in = at(DATA);
+	bool good;
+
+	memset(bins, 0, sizeof(want));
+	for (i = 0; i < args.n; i++) {
+		in[i] = (u8)(random64() % 37 * 5);
+		want[in[i]]++;
+	}
+	good = run(p, "histogram", &args, sizeof(args), grid, one_group);
+	ok(good && !memcmp(want, bins, sizeof(want)), "%s: histogram with atomics on LDS and memory", p->name);
+}
+
+static void numbers(const struct program *p)
+{
+	const u32 grid[3] = { 19, 10, 3 }, wg[3] = { 8, 4, 2 };
+	struct {
+		u64 out;
+		u32 width, height;
+	} args = { OUT, grid[0], grid[1] };
+	u32 *out = at(OUT), x, y, z;
+	bool good;
+
+	memset(out, 0, 19 * 10 * 3 * 4);
+	good = run(p, "numbers", &args, sizeof(args), grid, wg);
+	for (z = 0; z < 3; z++)
+		for (y = 0; y < 10; y++)
+			for (x = 0; x < 19 && good; x++)
+				good = out[(z * 10 + y) * 19 + x] == x + y * 100 + z * 10000 + 1;
+	ok(good, "%s: work-items in three dimensions, uneven", p->name);
+}
+
+static void pointers(const struct program *p)
+{
+	struct {
+		u64 out, in;
+		u32 n;
+	} args = { OUT, DATA, 5 };
+	u32 *in = at(DATA), *out = at(OUT), i, k, own[8];
+	bool good;
+
+	for (i = 0; i < ITEMS; i++)
+		in[i] = (u32)random64();
+	good = run(p, "pointers", &args, sizeof(args), one_group, one_group);
+	for (i = 0; i < ITEMS && good; i++) {
+		u32 want = 0;
+
+		for (k = 0; k < 8; k++)
+			own[(k + i) % 8] = i * k;
+		for (k = 0; k < (i & 7); k++)
+			want += in[k];
+		for (k = 0; k < 5; k++)
+			want += own[k] + in[k];
+		good = out[i] == want;
+	}
+	ok(good, "%s: generic pointers to LDS, scratch and memory, a call", p->name);
+}
+
+static void lanes(const struct program *p)
+{
+	const u64 args[2] = { OUT, DATA };
+	u32 *in = at(DATA), *out = at(OUT), i, sum[ITEMS];
+	bool good;
+
+	for (i = 0; i < ITEMS; i++) {
+		in[i] = (u32)random64();
+		sum[i] = in[i] + (i % 64 ? sum[i - 1] : 0);
+	}
+	good = run(p, "lanes", args, sizeof(args), one_group, one_group);
+	for (i = 0; i < ITEMS && good; i++)
+		good = out[2 * i] == sum[i] && out[2 * i + 1] == sum[i | 63] + in[i & ~63u];
+	ok(good, "%s: from lane to lane", p->name);
+}
+
+/* ---- exceptions ---- */
+
+static void exceptions(void)
+{
+	static struct state s;
+	struct vgpu_isa x = machine(s.lds, LDS);
+	u32 *code = at(CODE);
+
+	fill(&s);
+	s.w.v = s.v;
+	s.w.pc = CODE;
+	code[0] = 0xbf800000;			/* s_nop 0 */
+	code[1] = 0xd3ff1234;			/* no VOP3P */
+	code[2] = 0x12345678;
+	vgpu_isa_run(&x, &s.w, 10);
+	ok(s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_ILLEGAL_INSTRUCTION && s.w.pc == CODE + 4 &&
+	   x.words[0] == 0xd3ff1234 && x.words[1] == 0x12345678, "an unknown instruction halts the wave and is named");
+	fill(&s);
+	s.w.v = s.v;
+	s.w.pc = CODE;
+	code[0] = 0x7e000200 | 200u << 17 | 256;	/* v_mov_b32 v200, v0 */
+	vgpu_isa_run(&x, &s.w, 1);
+	ok(s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_ILLEGAL_INSTRUCTION, "a register that was not allocated does too");
+	fill(&s);
+	s.w.v = s.v;
+	s.w.pc = 0x1000;
+	vgpu_isa_run(&x, &s.w, 1);
+	ok(s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_MEMORY_VIOLATION && s.w.pc == 0x1000,
+	   "code that is not mapped is a memory violation");
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	if (argc < 4) {
+		fprintf(stderr, "usage: isa_test TABLE TABLE.bin KERNELS.co...\n");
+		return 2;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return 2;
+	exceptions();
+	run_table(argv[1], argv[2]);
+	for (i = 3; i < argc; i++) {
+		struct program p = { .name = strrchr(argv[i], '/') ? strrchr(argv[i], '/') + 1 : argv[i] };
+		size_t size;
+
+		p.file = read_file(argv[i], &size);
+		vector_add(&p);
+		reduce(&p);
+		matrix_multiply(&p);
+		histogram(&p);
+		numbers(&p);
+		pointers(&p);
+		lanes(&p);
+		if (i == 3)
+			arithmetic(&p);
+	}
+	printf("1..%u\n", tests);
+	return failures ? 1 : 0;
+}

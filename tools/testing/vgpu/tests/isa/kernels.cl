@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kernels.cl - programs for the shader cores, compiled by LLVM for gfx90a; what they compute is checked in isa_test.c
+ */
+#include "arithmetic.h"
+
+#define ID()	(__builtin_amdgcn_workgroup_id_x() * 256 + __builtin_amdgcn_workitem_id_x())
+
+enum {
+	ARITHMETIC_FIRST = __COUNTER__,
+};
+
+#define CASE(expression) case __COUNTER__ - ARITHMETIC_FIRST - 1: r = (expression); break;
+
+/* Three operands for each work-item; what is done with them is uniform */
+kernel void arithmetic(global ulong *out, global const ulong *in, uint operation)
+{
+	uint i = ID();
+	ulong a = in[3 * i], b = in[3 * i + 1], c = in[3 * i + 2], r = 0;
+
+	switch (operation) {
+	ARITHMETIC(CASE)
+	}
+	out[i] = r;
+}
+
+kernel void vector_add(global float *out, global const float *x, global const float *y, uint n)
+{
+	uint i = ID();
+
+	if (i < n)
+		out[i] = x[i] + y[i];
+}
+
+/* Each workgroup of 256 adds up its part */
+kernel void reduce(global uint *sums, global const uint *in)
+{
+	local uint part[256];
+	uint l = __builtin_amdgcn_workitem_id_x(), n;
+
+	part[l] = in[ID()];
+	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+	__builtin_amdgcn_s_barrier();
+	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	for (n = 128; n; n /= 2) {
+		if (l < n)
+			part[l] += part[l + n];
+		__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+		__builtin_amdgcn_s_barrier();
+		__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	}
+	if (!l)
+		sums[__builtin_amdgcn_workgroup_id_x()] = part[0];
+}
+
+#define TILE	16
+
+/* Square matrices, workgroups of 16 by 16 */
+kernel void matrix_multiply(global float *out, global const float *x, global const float *y, uint n)
+{
+	local float a[TILE][TILE], b[TILE][TILE];
+	uint lx = __builtin_amdgcn_workitem_id_x(), ly = __builtin_amdgcn_workitem_id_y(), t, k;
+	uint gx = __builtin_amdgcn_workgroup_id_x() * TILE + lx, gy = __builtin_amdgcn_workgroup_id_y() * TILE + ly;
+	float sum = 0;
+
+	for (t = 0; t < n; t += TILE) {
+		a[ly][lx] = x[gy * n + t + lx];
+		b[ly][lx] = y[(t + ly) * n + gx];
+		__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+		__builtin_amdgcn_s_barrier();
+		__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+		for (k = 0; k < TILE; k++)
+			sum += a[ly][k] * b[k][lx];
+		__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+		__builtin_amdgcn_s_barrier();
+		__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	}
+	out[gy * n + gx] = sum;
+}
+
+/* How often each value of a byte occurs */
+kernel void histogram(global uint *bins, global const uchar *in, uint n)
+{
+	local uint mine[256];
+	uint l = __builtin_amdgcn_workitem_id_x(), i;
+
+	mine[l] = 0;
+	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+	__builtin_amdgcn_s_barrier();
+	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	for (i = ID(); i < n; i += 1024)
+		__atomic_fetch_add(&mine[in[i]], 1, __ATOMIC_RELAXED);
+	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+	__builtin_amdgcn_s_barrier();
+	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	__atomic_fetch_add(&bins[l], mine[l], __ATOMIC_RELAXED);
+}
+
+/* Work-item numbers in three dimensions, of a grid that does not divide evenly */
+kernel void numbers(global uint *out, uint width, uint height)
+{
+	uint x = __builtin_amdgcn_workgroup_id_x() * 8 + __builtin_amdgcn_workitem_id_x();
+	uint y = __builtin_amdgcn_workgroup_id_y() * 4 + __builtin_amdgcn_workitem_id_y();
+	uint z = __builtin_amdgcn_workgroup_id_z() * 2 + __builtin_amdgcn_workitem_id_z();
+
+	__atomic_fetch_add(&out[(z * height + y) * width + x], x + y * 100 + z * 10000 + 1, __ATOMIC_RELAXED);
+}
+
+/* Through a pointer that may be local, private or global */
+static uint __attribute__((noinline)) sum_of(const uint *p, uint n)
+{
+	uint s = 0;
+
+	while (n--)
+		s += p[n];
+	return s;
+}
+
+kernel void pointers(global uint *out, global const uint *in, uint n)
+{
+	local uint shared[256];
+	uint l = __builtin_amdgcn_workitem_id_x(), own[8], i;
+
+	shared[l] = in[ID()];
+	for (i = 0; i < 8; i++)
+		own[(i + l) % 8] = l * i;
+	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+	__builtin_amdgcn_s_barrier();
+	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	out[ID()] = sum_of((const uint *)shared, l & 7) + sum_of(own, n) + sum_of((const uint *)in, n);
+}
+
+/* Across lanes: sum of all, and of those before */
+kernel void lanes(global uint *out, global const uint *in)
+{
+	uint i = ID(), v = in[i], lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)), n, other;
+
+	for (n = 1; n < 64; n *= 2) {
+		other = (uint)__builtin_amdgcn_ds_bpermute((int)((lane - n) * 4), (int)v);
+		if (lane >= n)
+			v += other;
+	}
+	out[2 * i] = v;
+	out[2 * i + 1] = (uint)__builtin_amdgcn_readlane((int)v, 63) + (uint)__builtin_amdgcn_readfirstlane((int)in[i]);
+}
