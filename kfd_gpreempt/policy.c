@@ -889,6 +889,8 @@ void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gp
 
 		q->action = q->preempted ? GPREEMPT_RESUME : GPREEMPT_KEEP;
 		decision->nr_resume += q->preempted;
+		/* Nobody looks from now on: whether a lower one has the device meanwhile will not be known. */
+		q->stalled_ns = 0;
 	}
 }
 
