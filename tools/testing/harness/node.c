@@ -11,6 +11,7 @@
 #include "tap.h"
 
 struct node node;
+const bool tap_forks;
 
 void tap_reset(void)
 {

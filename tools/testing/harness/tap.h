@@ -29,6 +29,8 @@ extern char tap_case[64];
 
 extern int mutant;
 
+/* Each program of tests says whether each of them needs a process of its own, and how the world is made new before it. */
+extern const bool tap_forks;
 void tap_reset(void);
 void tap_register(struct test *test);
 void tap_fail(const char *file, int line, const char *format, ...)

@@ -1,0 +1,745 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kernel.c - tasks, time, locks and what else of the kernel is more than a line; see kernel.h
+ */
+#include <limits.h>
+#include <time.h>
+
+#include "kernel.h"
+
+#define TASK_ENDED	2
+
+/* Protects tasks, works, and the clock. */
+static pthread_mutex_t big = PTHREAD_MUTEX_INITIALIZER;
+bool shim_free_running;
+/* An uptime of 50 days. */
+static u64 now_ns = 50ULL * 86400 * 1000000000;
+
+static struct pid main_pid = { .nr = 1, .references = 1 };
+static struct task_struct main_task;
+static struct task_struct *tasks = &main_task, *running = &main_task;
+__thread struct task_struct *current = &main_task;
+
+static struct work_struct *works;
+static struct task_struct *worker;
+static struct rcu_head *callbacks;
+struct srcu_struct shim_rcu = { .lock = { .real = PTHREAD_MUTEX_INITIALIZER } };
+__thread int shim_rcu_index;
+
+struct pid_namespace init_pid_ns;
+int init_user_ns;
+int shim_fail_alloc;
+char shim_log[4096];
+struct miscdevice *shim_miscdevice;
+static struct shim_param *params;
+
+void shim_bug(const char *file, int line, const char *what)
+{
+	fprintf(stderr, "%s:%d: BUG: %s\n", file, line, what);
+	printf("# %s:%d: BUG: %s\n", file, line, what);
+	fflush(stdout);
+	abort();
+}
+
+/* ---- time and tasks ---- */
+
+static u64 real_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+u64 ktime_get_ns(void)
+{
+	return shim_free_running ? real_ns() : READ_ONCE(now_ns);
+}
+
+static bool may_run(struct task_struct *task)
+{
+	long state = READ_ONCE(task->state);
+
+	return state != TASK_ENDED && (state == TASK_RUNNING || task->wake_ns <= now_ns);
+}
+
+/* Virtual time: gives the CPU to the next one that can use it, in turn; if there is none, time passes. big held. */
+static void give_way(void)
+{
+	struct task_struct *task;
+	u64 first_ns = U64_MAX;
+
+	for (task = current->next ? current->next : tasks; ; task = task->next ? task->next : tasks) {
+		if (may_run(task))
+			break;
+		if (task->wake_ns < first_ns && READ_ONCE(task->state) != TASK_ENDED)
+			first_ns = task->wake_ns;
+		if (task != current)
+			continue;
+		if (first_ns == U64_MAX)
+			shim_bug(__FILE__, __LINE__, "everybody sleeps for ever");
+		WRITE_ONCE(now_ns, first_ns);
+	}
+	running = task;
+	pthread_cond_signal(&task->cond);
+}
+
+static void wait_for_turn(void)
+{
+	while (running != current)
+		pthread_cond_wait(&current->cond, &big);
+}
+
+/* Until somebody wakes the current task, whose state says that it sleeps, or until then. */
+void shim_sleep_until(u64 ns)
+{
+	struct timespec until = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	pthread_mutex_lock(&big);
+	current->wake_ns = ns;
+	if (!shim_free_running && READ_ONCE(current->state) != TASK_RUNNING) {
+		give_way();
+		wait_for_turn();
+	}
+	while (shim_free_running && READ_ONCE(current->state) != TASK_RUNNING && real_ns() < ns) {
+		if (ns == U64_MAX)
+			pthread_cond_wait(&current->cond, &big);
+		else
+			pthread_cond_timedwait(&current->cond, &big, &until);
+	}
+	current->wake_ns = U64_MAX;
+	current->waits_for = NULL;
+	set_current_state(TASK_RUNNING);
+	pthread_mutex_unlock(&big);
+}
+
+/* Between this and shim_sleep_until() look whether there is anything to wait for. */
+void shim_wait_prepare(const void *what)
+{
+	pthread_mutex_lock(&big);
+	current->waits_for = what;
+	set_current_state(TASK_IDLE);
+	pthread_mutex_unlock(&big);
+}
+
+static void wake_locked(struct task_struct *task)
+{
+	if (READ_ONCE(task->state) == TASK_ENDED)
+		return;
+	__atomic_store_n(&task->state, TASK_RUNNING, __ATOMIC_SEQ_CST);
+	if (shim_free_running)
+		pthread_cond_signal(&task->cond);
+}
+
+void shim_wake_waiters(const void *what)
+{
+	struct task_struct *task;
+
+	pthread_mutex_lock(&big);
+	for (task = tasks; task; task = task->next)
+		if (task->waits_for == what)
+			wake_locked(task);
+	pthread_mutex_unlock(&big);
+}
+
+int wake_up_process(struct task_struct *task)
+{
+	pthread_mutex_lock(&big);
+	wake_locked(task);
+	pthread_mutex_unlock(&big);
+	return 1;
+}
+
+void schedule(void)
+{
+	shim_sleep_until(U64_MAX);
+}
+
+void schedule_hrtimeout_range(ktime_t *expires, u64 slack_ns, int mode)
+{
+	shim_sleep_until(ktime_get_ns() + *expires);
+}
+
+void fsleep(unsigned long us)
+{
+	u64 until_ns = ktime_get_ns() + us * 1000;
+
+	while (ktime_get_ns() < until_ns) {
+		set_current_state(TASK_IDLE);
+		shim_sleep_until(until_ns);
+	}
+}
+
+static void init_task(struct task_struct *task)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&task->cond, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	task->wake_ns = U64_MAX;
+}
+
+static void *thread_main(void *task)
+{
+	current = task;
+	pthread_mutex_lock(&big);
+	while (shim_free_running ? READ_ONCE(current->state) != TASK_RUNNING : running != current)
+		pthread_cond_wait(&current->cond, &big);
+	pthread_mutex_unlock(&big);
+
+	if (kthread_should_park())
+		kthread_parkme();
+	if (!kthread_should_stop())
+		current->fn(current->data);
+
+	pthread_mutex_lock(&big);
+	__atomic_store_n(&current->state, TASK_ENDED, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&current->ended, true, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&big);
+	shim_wake_waiters(current);
+	pthread_mutex_lock(&big);
+	if (!shim_free_running)
+		give_way();
+	pthread_mutex_unlock(&big);
+	return NULL;
+}
+
+struct task_struct *kthread_create(int (*fn)(void *data), void *data, const char *name, ...)
+{
+	struct task_struct *task = shim_alloc(sizeof(*task));
+
+	if (!task)
+		return ERR_PTR(-ENOMEM);
+	init_task(task);
+	task->group_leader = task;
+	task->tgid = &main_pid;
+	task->fn = fn;
+	task->data = data;
+	task->state = TASK_IDLE;
+	pthread_mutex_lock(&big);
+	task->next = tasks->next;
+	tasks->next = task;
+	pthread_mutex_unlock(&big);
+	BUG_ON(pthread_create(&task->thread, NULL, thread_main, task));
+	return task;
+}
+
+static void wait_for_flag(struct task_struct *task, const bool *flag)
+{
+	while (shim_wait_prepare(task), !smp_load_acquire(flag))
+		shim_sleep_until(U64_MAX);
+	set_current_state(TASK_RUNNING);
+}
+
+int kthread_stop(struct task_struct *task)
+{
+	struct task_struct **link;
+
+	BUG_ON(task == current || task->should_stop);
+	WRITE_ONCE(task->should_stop, true);
+	WRITE_ONCE(task->should_park, false);
+	wake_up_process(task);
+	wait_for_flag(task, &task->ended);
+	pthread_join(task->thread, NULL);
+	pthread_mutex_lock(&big);
+	for (link = &tasks; *link != task; link = &(*link)->next)
+		;
+	*link = task->next;
+	pthread_mutex_unlock(&big);
+	free(task);
+	return 0;
+}
+
+int kthread_park(struct task_struct *task)
+{
+	BUG_ON(task == current || READ_ONCE(task->should_park));
+	WRITE_ONCE(task->should_park, true);
+	wake_up_process(task);
+	wait_for_flag(task, &task->parked);
+	return 0;
+}
+
+void kthread_unpark(struct task_struct *task)
+{
+	WRITE_ONCE(task->should_park, false);
+	wake_up_process(task);
+}
+
+void kthread_parkme(void)
+{
+	while (kthread_should_park()) {
+		smp_store_release(&current->parked, true);
+		shim_wake_waiters(current);
+		set_current_state(TASK_IDLE);
+		if (kthread_should_park())
+			schedule();
+	}
+	set_current_state(TASK_RUNNING);
+	smp_store_release(&current->parked, false);
+}
+
+bool kthread_should_stop(void)
+{
+	return READ_ONCE(current->should_stop);
+}
+
+bool kthread_should_park(void)
+{
+	return READ_ONCE(current->should_park);
+}
+
+struct pid *find_vpid(int nr)
+{
+	extern struct pid *shim_find_pid(int nr);
+
+	return shim_find_pid(nr);
+}
+
+/* ---- locks ---- */
+
+void mutex_init(struct mutex *lock)
+{
+	*lock = (struct mutex){ .real = PTHREAD_MUTEX_INITIALIZER };
+}
+
+void mutex_destroy(struct mutex *lock)
+{
+	BUG_ON(lock->owner);
+}
+
+void mutex_lock(struct mutex *lock)
+{
+	BUG_ON(READ_ONCE(lock->owner) == current);
+	if (shim_free_running) {
+		pthread_mutex_lock(&lock->real);
+	} else if (lock->owner) {
+		while (shim_wait_prepare(lock), lock->owner)
+			shim_sleep_until(U64_MAX);
+		set_current_state(TASK_RUNNING);
+	}
+	WRITE_ONCE(lock->owner, current);
+}
+
+bool mutex_trylock(struct mutex *lock)
+{
+	BUG_ON(READ_ONCE(lock->owner) == current);
+	if (shim_free_running ? pthread_mutex_trylock(&lock->real) != 0 : lock->owner != NULL)
+		return false;
+	WRITE_ONCE(lock->owner, current);
+	return true;
+}
+
+void mutex_unlock(struct mutex *lock)
+{
+	BUG_ON(READ_ONCE(lock->owner) != current);
+	WRITE_ONCE(lock->owner, NULL);
+	if (shim_free_running)
+		pthread_mutex_unlock(&lock->real);
+	else
+		shim_wake_waiters(lock);
+}
+
+bool down_read_trylock(struct rw_semaphore *sem)
+{
+	bool got;
+
+	mutex_lock(&sem->lock);
+	got = !sem->writer;
+	sem->readers += got;
+	mutex_unlock(&sem->lock);
+	return got;
+}
+
+void up_read(struct rw_semaphore *sem)
+{
+	mutex_lock(&sem->lock);
+	BUG_ON(sem->readers-- <= 0);
+	mutex_unlock(&sem->lock);
+}
+
+int srcu_read_lock(struct srcu_struct *srcu)
+{
+	int index;
+
+	mutex_lock(&srcu->lock);
+	index = srcu->index;
+	srcu->readers[index]++;
+	mutex_unlock(&srcu->lock);
+	return index;
+}
+
+void srcu_read_unlock(struct srcu_struct *srcu, int index)
+{
+	mutex_lock(&srcu->lock);
+	BUG_ON(srcu->readers[index]-- <= 0);
+	mutex_unlock(&srcu->lock);
+	shim_wake_waiters(srcu);
+}
+
+bool srcu_read_lock_held(struct srcu_struct *srcu)
+{
+	return srcu->readers[0] || srcu->readers[1];
+}
+
+static int readers_left(struct srcu_struct *srcu, int index)
+{
+	int n;
+
+	mutex_lock(&srcu->lock);
+	n = srcu->readers[index];
+	mutex_unlock(&srcu->lock);
+	return n;
+}
+
+/* Both halves in turn: whoever else waits may have turned it round. */
+void synchronize_srcu_expedited(struct srcu_struct *srcu)
+{
+	int i, old;
+
+	for (i = 0; i < 2; i++) {
+		mutex_lock(&srcu->lock);
+		old = srcu->index;
+		srcu->index = !old;
+		mutex_unlock(&srcu->lock);
+		while (readers_left(srcu, old)) {
+			shim_wait_prepare(srcu);
+			/* A lock that is taken as the condition of a wait would end the wait. */
+			if (READ_ONCE(srcu->readers[old]))
+				shim_sleep_until(ktime_get_ns() + 100000);
+			set_current_state(TASK_RUNNING);
+		}
+	}
+}
+
+/* ---- work ---- */
+
+void call_rcu(struct rcu_head *head, void (*fn)(struct rcu_head *head))
+{
+	pthread_mutex_lock(&big);
+	head->fn = fn;
+	head->next = callbacks;
+	callbacks = head;
+	wake_locked(worker);
+	pthread_mutex_unlock(&big);
+}
+
+static bool run_callbacks(void)
+{
+	struct rcu_head *list, *next;
+
+	pthread_mutex_lock(&big);
+	list = callbacks;
+	callbacks = NULL;
+	pthread_mutex_unlock(&big);
+	if (!list)
+		return false;
+	synchronize_srcu_expedited(&shim_rcu);
+	for (; list; list = next) {
+		next = list->next;
+		list->fn(list);
+	}
+	return true;
+}
+
+void rcu_barrier(void)
+{
+	while (run_callbacks())
+		;
+}
+
+void shim_schedule_work(struct work_struct *work, u64 delay_ns)
+{
+	pthread_mutex_lock(&big);
+	if (!work->pending) {
+		work->pending = true;
+		work->due_ns = ktime_get_ns() + delay_ns;
+		work->next = works;
+		works = work;
+		wake_locked(worker);
+	}
+	pthread_mutex_unlock(&big);
+}
+
+/* big held. The first work that is due, taken off the list; if none is, @due_ns receives when the next one will be. */
+static struct work_struct *take_work(u64 *due_ns)
+{
+	struct work_struct **link, *work;
+
+	*due_ns = U64_MAX;
+	for (link = &works; *link; link = &(*link)->next) {
+		work = *link;
+		if (work->due_ns <= ktime_get_ns()) {
+			*link = work->next;
+			work->pending = false;
+			work->running = true;
+			return work;
+		}
+		if (work->due_ns < *due_ns)
+			*due_ns = work->due_ns;
+	}
+	return NULL;
+}
+
+static int work_loop(void *unused)
+{
+	struct work_struct *work;
+	u64 due_ns;
+
+	while (!kthread_should_stop()) {
+		if (run_callbacks())
+			continue;
+		pthread_mutex_lock(&big);
+		work = take_work(&due_ns);
+		if (!work && !callbacks)
+			set_current_state(TASK_IDLE);
+		pthread_mutex_unlock(&big);
+		if (!work) {
+			shim_sleep_until(due_ns);
+			continue;
+		}
+		work->fn(work);
+		pthread_mutex_lock(&big);
+		work->running = false;
+		pthread_mutex_unlock(&big);
+		shim_wake_waiters(work);
+	}
+	return 0;
+}
+
+void cancel_work_sync(struct work_struct *work)
+{
+	struct work_struct **link;
+	bool busy;
+
+	do {
+		pthread_mutex_lock(&big);
+		for (link = &works; *link; link = &(*link)->next) {
+			if (*link == work) {
+				*link = work->next;
+				break;
+			}
+		}
+		work->pending = false;
+		busy = work->running;
+		if (busy) {
+			current->waits_for = work;
+			set_current_state(TASK_IDLE);
+		}
+		pthread_mutex_unlock(&big);
+		if (busy)
+			shim_sleep_until(U64_MAX);
+	} while (busy);
+}
+
+/* ---- memory ---- */
+
+void *shim_alloc(size_t size)
+{
+	if (READ_ONCE(shim_fail_alloc) && __atomic_sub_fetch(&shim_fail_alloc, 1, __ATOMIC_RELAXED) == 0)
+		return NULL;
+	return calloc(1, size);
+}
+
+long pin_user_pages_remote(struct mm_struct *mm, unsigned long addr, unsigned long n, unsigned int flags, struct page **page, int *locked)
+{
+	unsigned int i;
+
+	if (mm->refuses)
+		return -EFAULT;
+	for (i = 0; i < ARRAY_SIZE(mm->pages); i++) {
+		if ((unsigned long)mm->pages[i].address != addr)
+			continue;
+		mm->pages[i].pins++;
+		*page = &mm->pages[i];
+		return 1;
+	}
+	return 0;
+}
+
+struct mm_struct *get_task_mm(struct task_struct *task)
+{
+	if (task->mm)
+		__atomic_add_fetch(&task->mm->users, 1, __ATOMIC_RELAXED);
+	return task->mm;
+}
+
+/* ---- text ---- */
+
+void shim_say(const char *format, ...)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	size_t used;
+	va_list args;
+
+	pthread_mutex_lock(&lock);
+	used = strlen(shim_log);
+	if (used > sizeof(shim_log) / 2)
+		used = 0;
+	va_start(args, format);
+	vsnprintf(shim_log + used, sizeof(shim_log) - used, format, args);
+	va_end(args);
+	pthread_mutex_unlock(&lock);
+}
+
+int scnprintf(char *buf, size_t size, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(buf, size, format, args);
+	va_end(args);
+	return n < (int)size ? n : (int)size - 1;
+}
+
+/* A newline at the end does not count. */
+static size_t length(const char *text)
+{
+	size_t n = strlen(text);
+
+	return n && text[n - 1] == '\n' ? n - 1 : n;
+}
+
+bool sysfs_streq(const char *a, const char *b)
+{
+	return length(a) == length(b) && !memcmp(a, b, length(a));
+}
+
+int __sysfs_match_string(const char *const *words, size_t n, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (sysfs_streq(words[i], text))
+			return i;
+	return -EINVAL;
+}
+
+int kstrtobool(const char *text, bool *value)
+{
+	if (strchr("yYtT1", text[0]) && text[0])
+		*value = true;
+	else if (strchr("nNfF0", text[0]) && text[0])
+		*value = false;
+	else if ((text[0] == 'o' || text[0] == 'O') && (text[1] == 'n' || text[1] == 'N'))
+		*value = true;
+	else if ((text[0] == 'o' || text[0] == 'O') && (text[1] == 'f' || text[1] == 'F'))
+		*value = false;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+int kstrtouint(const char *text, unsigned int base, unsigned int *value)
+{
+	const char *digits = text[0] == '+' ? text + 1 : text;
+	unsigned long long n;
+	char *end;
+
+	if (digits[0] < '0' || digits[0] > '9')
+		return -EINVAL;
+	errno = 0;
+	n = strtoull(digits, &end, base);
+	if (*end == '\n')
+		end++;
+	if (*end)
+		return -EINVAL;
+	if (errno || n > UINT_MAX)
+		return -ERANGE;
+	*value = n;
+	return 0;
+}
+
+void *memchr_inv(const void *p, int c, size_t n)
+{
+	const unsigned char *byte = p;
+
+	for (; n; n--, byte++)
+		if (*byte != (unsigned char)c)
+			return (void *)byte;
+	return NULL;
+}
+
+ssize_t strscpy(char *to, const char *from, size_t size)
+{
+	size_t n = strnlen(from, size);
+
+	if (n == size)
+		n--;
+	memcpy(to, from, n);
+	to[n] = 0;
+	return from[n] ? -E2BIG : (ssize_t)n;
+}
+
+size_t strlcat(char *to, const char *from, size_t size)
+{
+	size_t used = strlen(to);
+
+	strscpy(to + used, from, size - used);
+	return used + strlen(from);
+}
+
+/* ---- modules ---- */
+
+void shim_param_register(struct shim_param *param)
+{
+	param->next = params;
+	params = param;
+}
+
+static struct shim_param *find_param(const char *name)
+{
+	struct shim_param *param;
+
+	for (param = params; param; param = param->next)
+		if (!strcmp(param->name, name))
+			return param;
+	shim_bug(__FILE__, __LINE__, name);
+}
+
+int shim_param_set(const char *name, const char *value)
+{
+	struct shim_param *param = find_param(name);
+
+	if (!value && !(param->ops->flags & KERNEL_PARAM_OPS_FL_NOARG))
+		return -EINVAL;
+	return param->ops->set(value, &param->kp);
+}
+
+int shim_param_get(const char *name, char *buffer)
+{
+	struct shim_param *param = find_param(name);
+
+	return param->ops->get(buffer, &param->kp);
+}
+
+int param_get_bool(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%c\n", *(bool *)kp->arg ? 'Y' : 'N');
+}
+
+int misc_register(struct miscdevice *device)
+{
+	BUG_ON(shim_miscdevice);
+	shim_miscdevice = device;
+	return 0;
+}
+
+void misc_deregister(struct miscdevice *device)
+{
+	BUG_ON(shim_miscdevice != device);
+	shim_miscdevice = NULL;
+}
+
+void shim_init(void)
+{
+	init_task(&main_task);
+	main_task.group_leader = &main_task;
+	main_task.tgid = &main_pid;
+	main_task.caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	main_pid.task = &main_task;
+	worker = kthread_create(work_loop, NULL, "worker");
+	wake_up_process(worker);
+}

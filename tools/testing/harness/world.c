@@ -1,0 +1,1004 @@
+// SPDX-License-Identifier: MIT
+/*
+ * world.c - amdkfd and a device, as far as the scheduler's core can tell; see world.h
+ *
+ * The backends are compiled as part of this file, as they are part of the driver's queue manager.
+ */
+#include "world.h"
+#include "tap.h"
+
+struct world world;
+struct srcu_struct kfd_processes_srcu = { .lock = { .real = PTHREAD_MUTEX_INITIALIZER } };
+DECLARE_HASHTABLE(kfd_processes_table, 5);
+const int pipe_priority_map[16] = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2 };
+int queue_preemption_timeout_ms = 9000;
+
+#define UNMAP_US	30
+#define SLOT_US		5
+
+static struct sim_node *sim_of(struct device_queue_manager *dqm)
+{
+	return container_of(dqm, struct sim_node, dqm);
+}
+
+static struct sim_queue *sim_queue_of(struct queue *q)
+{
+	return container_of(q, struct sim_queue, q);
+}
+
+/* ---- buffers ---- */
+
+int amdgpu_bo_reserve(struct amdgpu_bo *bo, bool no_intr)
+{
+	if (bo->fails_reserve)
+		return -EINTR;
+	BUG_ON(bo->reserved);
+	bo->reserved = true;
+	return 0;
+}
+
+void amdgpu_bo_unreserve(struct amdgpu_bo *bo)
+{
+	BUG_ON(!bo->reserved);
+	bo->reserved = false;
+}
+
+int amdgpu_bo_pin(struct amdgpu_bo *bo, u32 domain)
+{
+	BUG_ON(!bo->reserved || !domain);
+	if (bo->fails_pin)
+		return -ENOMEM;
+	bo->pins++;
+	return 0;
+}
+
+void amdgpu_bo_unpin(struct amdgpu_bo *bo)
+{
+	BUG_ON(!bo->reserved || bo->pins-- <= 0);
+}
+
+struct amdgpu_bo *amdgpu_bo_ref(struct amdgpu_bo *bo)
+{
+	bo->references++;
+	return bo;
+}
+
+void amdgpu_bo_unref(struct amdgpu_bo **bo)
+{
+	BUG_ON((*bo)->references-- <= 0);
+	*bo = NULL;
+}
+
+int ttm_bo_kmap(struct ttm_buffer_object *tbo, unsigned long first, unsigned long n, struct ttm_bo_kmap_obj *map)
+{
+	struct amdgpu_bo *bo = container_of(tbo, struct amdgpu_bo, tbo);
+
+	BUG_ON(!bo->pins || first || n != PFN_UP(tbo->base.size));
+	if (bo->fails_kmap)
+		return -ENOMEM;
+	bo->kmaps++;
+	map->virtual = tbo->memory;
+	return 0;
+}
+
+/* A kernel mapping of user memory that outlives its owner would not show: count it. */
+void ttm_bo_kunmap(struct ttm_bo_kmap_obj *map)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++)
+		if (world.queues[i]->bo.tbo.memory == map->virtual)
+			BUG_ON(world.queues[i]->bo.kmaps-- <= 0);
+	map->virtual = NULL;
+}
+
+int amdgpu_ttm_tt_get_userptr(const struct ttm_buffer_object *tbo, uint64_t *userptr)
+{
+	*userptr = tbo->ttm->userptr;
+	return *userptr ? 0 : -EINVAL;
+}
+
+/* ---- MQDs ---- */
+
+static u64 mqd_stride(struct mqd_manager *mm, struct queue_properties *q)
+{
+	return PAGE_SIZE + CTL_STACK_BYTES;
+}
+
+static struct v9_mqd *mqd_of(struct sim_queue *sq, u32 xcc)
+{
+	return (void *)(sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
+}
+
+static void update_mqd(struct mqd_manager *mm, void *mqd, struct queue_properties *q, struct mqd_update_info *minfo)
+{
+	u32 xcc;
+
+	for (xcc = 0; xcc < NUM_XCC(mm->dqm->dev->xcc_mask); xcc++) {
+		struct v9_mqd *m = mqd + mqd_stride(mm, q) * xcc;
+
+		m->cp_hqd_pipe_priority = pipe_priority_map[q->priority];
+		m->cp_hqd_queue_priority = q->priority;
+		m->cp_hqd_pq_doorbell_control = q->doorbell_off | 1U << 31;
+	}
+	q->is_active = QUEUE_IS_ACTIVE(*q);
+}
+
+static void get_checkpoint_info(struct mqd_manager *mm, void *mqd, u32 *ctl_stack_size)
+{
+	*ctl_stack_size = CTL_STACK_BYTES;
+}
+
+void checkpoint_mqd(struct mqd_manager *mm, void *mqd, void *mqd_dst, void *ctl_stack_dst)
+{
+	memcpy(mqd_dst, mqd, sizeof(struct v9_mqd));
+	memcpy(ctl_stack_dst, mqd + PAGE_SIZE, CTL_STACK_BYTES);
+}
+
+static void restore_mqd(struct mqd_manager *mm, void **mqd, struct kfd_mem_obj *mqd_mem_obj, uint64_t *gart_addr, struct queue_properties *p,
+			const void *mqd_src, const void *ctl_stack_src, u32 ctl_stack_size)
+{
+	*mqd = mqd_mem_obj->cpu_ptr;
+	*gart_addr = mqd_mem_obj->gpu_addr;
+	memcpy(*mqd, mqd_src, sizeof(struct v9_mqd));
+	memcpy(*mqd + PAGE_SIZE, ctl_stack_src, ctl_stack_size);
+	((struct v9_mqd *)*mqd)->cp_hqd_pq_doorbell_control &= ~(1U << 31);
+}
+
+/* What the CP writes when a queue leaves: offsets and the control stack. */
+static void save(struct sim_queue *sq)
+{
+	u32 xcc;
+
+	for (xcc = 0; xcc < NUM_XCC(sq->q.device->xcc_mask); xcc++) {
+		struct v9_mqd *m = mqd_of(sq, xcc);
+
+		m->cp_hqd_cntl_stack_size = CTL_STACK_BYTES;
+		/* Waves may have been on one XCC only. */
+		m->cp_hqd_cntl_stack_offset = sq->left_ns && xcc == sq->done % NUM_XCC(sq->q.device->xcc_mask) ? CTL_STACK_BYTES / 2 : CTL_STACK_BYTES;
+		m->cp_hqd_pq_rptr = sq->pointers[0];
+		memset((u8 *)m + PAGE_SIZE + CTL_STACK_BYTES / 2, sq->done, CTL_STACK_BYTES / 2);
+	}
+	sq->in_slot = false;
+}
+
+/* What was saved is what must be loaded, or something was lost. */
+static void restore(struct sim_queue *sq)
+{
+	bool waves = false;
+	u32 xcc;
+
+	BUG_ON(sq->gone || sq->q.properties.is_preempted || sq->q.properties.is_evicted || !sq->q.properties.is_active || sq->mapped);
+	for (xcc = 0; xcc < NUM_XCC(sq->q.device->xcc_mask); xcc++) {
+		const struct v9_mqd *m = mqd_of(sq, xcc);
+
+		BUG_ON(!(m->cp_hqd_pq_doorbell_control & 1U << 31));
+		waves |= m->cp_hqd_cntl_stack_offset < m->cp_hqd_cntl_stack_size;
+		BUG_ON(m->cp_hqd_cntl_stack_size && m->cp_hqd_pq_rptr != (u32)sq->pointers[0]);
+	}
+	BUG_ON(waves != !!sq->left_ns && !sq->reset);
+	sq->mapped = sq->q.device->xcc_mask;
+}
+
+/* ---- the hardware scheduler ---- */
+
+static void __attribute__((unused)) decrement_queue_count(struct device_queue_manager *dqm, struct qcm_process_device *qpd, struct queue *q)
+{
+	BUG_ON(dqm->active_queue_count-- <= 0);
+}
+
+static void increment_queue_count(struct device_queue_manager *dqm, struct qcm_process_device *qpd, struct queue *q)
+{
+	dqm->active_queue_count++;
+}
+
+static void set_queue_as_reset(struct device_queue_manager *dqm, struct queue *q, struct qcm_process_device *qpd)
+{
+	qpd_to_pdd(qpd)->has_reset_queue = true;
+	if (!q->properties.is_active)
+		return;
+	q->properties.is_active = false;
+	decrement_queue_count(dqm, qpd, q);
+}
+
+static void for_each_queue(struct device_queue_manager *dqm, void (*fn)(struct sim_queue *sq))
+{
+	struct device_process_node *cur;
+	struct queue *q;
+
+	list_for_each_entry(cur, &dqm->queues, list)
+		list_for_each_entry(q, &cur->qpd->queues_list, list)
+			fn(sim_queue_of(q));
+}
+
+static void unmap_one(struct sim_queue *sq)
+{
+	if (!sq->mapped)
+		return;
+	sq->mapped = 0;
+	save(sq);
+}
+
+static void forget_one(struct sim_queue *sq)
+{
+	struct kfd_process_device *pdd = kfd_get_process_device_data(sq->q.device, sq->q.process);
+
+	pdd->has_reset_queue = true;
+	sq->reset = true;
+	sq->mapped = 0;
+	sq->in_slot = false;
+	sq->left_ns = 0;
+}
+
+static int take_failure(int *failures)
+{
+	if (!*failures)
+		return 0;
+	--*failures;
+	return 1;
+}
+
+static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap_queues_filter filter, u32 param, u32 grace_period)
+{
+	struct sim_node *sn = sim_of(dqm);
+	struct device_process_node *cur;
+	u32 nr = 0, out = 0;
+	struct queue *q;
+
+	lockdep_assert_held(&dqm->lock_hidden);
+	BUG_ON(!dqm->sched_running || filter != KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES || param);
+	if (dqm->dev->adev->reset_domain->sem.writer)
+		return -EIO;
+	if (sn->error)
+		return sn->error;
+	if (dqm->active_runlist) {
+		if (take_failure(&sn->nr_send_fails))
+			return -ENOMEM;
+		fsleep(UNMAP_US);
+		if (take_failure(&sn->nr_unmap_timeouts)) {
+			dqm->is_hws_hang = true;
+			for_each_queue(dqm, forget_one);
+			return -ETIME;
+		}
+		for_each_queue(dqm, unmap_one);
+		dqm->active_runlist = false;
+	}
+	if (take_failure(&sn->nr_map_fails))
+		return -ENOMEM;
+	list_for_each_entry(cur, &dqm->queues, list)
+		nr++;
+	nr -= kfd_gpreempt_left_out(dqm);
+	list_for_each_entry(cur, &dqm->queues, list) {
+		out++;
+		if (kfd_gpreempt_leaves_out(cur->qpd))
+			continue;
+		nr--;
+		list_for_each_entry(q, &cur->qpd->queues_list, list)
+			if (q->properties.is_active)
+				restore(sim_queue_of(q));
+	}
+	/* The runlist's size was computed from the same. */
+	BUG_ON(nr);
+	dqm->active_runlist = true;
+	sn->runlists++;
+	sn->hiq.pending_wptr += 16;
+	return 0;
+}
+
+/* ---- without it ---- */
+
+static struct sim_queue *slot_queue(struct amdgpu_device *adev, const void *mqd, u32 pipe, u32 queue)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+		u64 size = (PAGE_SIZE + CTL_STACK_BYTES) * NR_XCC_MAX;
+
+		if (!sq->gone && (const u8 *)mqd >= sq->mqds && (const u8 *)mqd < sq->mqds + size) {
+			BUG_ON(sq->q.pipe != pipe || sq->q.queue != queue);
+			return sq;
+		}
+	}
+	shim_bug(__FILE__, __LINE__, "no queue has this MQD");
+}
+
+static void leave_xcc(struct sim_queue *sq, u32 xcc)
+{
+	sq->mapped &= ~(1U << xcc);
+	if (!sq->mapped)
+		save(sq);
+}
+
+static int hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preempt_type type, unsigned int timeout_ms, u32 pipe, u32 queue, u32 xcc)
+{
+	struct sim_queue *sq = slot_queue(adev, mqd, pipe, queue);
+	struct sim_node *sn = sim_of(sq->q.device->dqm);
+
+	lockdep_assert_held(&sn->dqm.lock_hidden);
+	BUG_ON((u8 *)mqd != sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
+	if (take_failure(&sn->nr_refusals))
+		return -EIO;
+	fsleep(SLOT_US);
+	if (!(sq->mapped & 1U << xcc))
+		return 0;
+	if (type == KFD_PREEMPT_TYPE_WAVEFRONT_RESET && !sq->immortal) {
+		sq->reset = true;
+		sq->left_ns = 0;
+		sq->stuck_ns = 0;
+		leave_xcc(sq, xcc);
+		return 0;
+	}
+	if (!sq->stuck_ns) {
+		leave_xcc(sq, xcc);
+		return 0;
+	}
+	if (!sq->stays_until_ns)
+		sq->stays_until_ns = sq->stuck_ns == U64_MAX ? U64_MAX : ktime_get_ns() + sq->stuck_ns;
+	/* Its waves stand still already, but nobody says that they are saved. */
+	sq->in_slot = false;
+	fsleep(timeout_ms * 1000);
+	return sq->mapped & 1U << xcc ? -ETIME : 0;
+}
+
+static bool hqd_is_occupied(struct amdgpu_device *adev, u64 address, u32 pipe, u32 queue, u32 xcc)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (sq->q.properties.queue_address == address && sq->q.pipe == pipe && sq->q.queue == queue && !sq->gone)
+			return sq->mapped & 1U << xcc;
+	}
+	return false;
+}
+
+static int load_mqd(struct mqd_manager *mm, void *mqd, u32 pipe, u32 queue, struct queue_properties *p, struct mm_struct *mms)
+{
+	struct sim_queue *sq = slot_queue(NULL, mqd, pipe, queue);
+	struct sim_node *sn = sim_of(mm->dqm);
+	u32 slot = pipe * 8 + queue;
+
+	lockdep_assert_held(&mm->dqm->lock_hidden);
+	BUG_ON(sn->slots[slot] != sq);
+	fsleep(SLOT_US);
+	sq->q.properties.is_active = true;
+	restore(sq);
+	sq->stays_until_ns = 0;
+	if (!take_failure(&sn->nr_load_fails))
+		return 0;
+	/* The first XCC has it, the others do not. */
+	sq->mapped = 1;
+	return -EIO;
+}
+
+static void get_cu_occupancy(struct amdgpu_device *adev, struct kfd_cu_occupancy *occupancy, int *max_waves_per_cu, u32 xcc)
+{
+	u32 i;
+
+	BUG_ON(!world.reset_domain.sem.readers);
+	*max_waves_per_cu = 8;
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		occupancy[i].doorbell_off = sq->q.properties.doorbell_off;
+		occupancy[i].wave_cnt = sq->mapped & 1U << xcc && sq->in_slot && xcc == sq->done % NUM_XCC(sq->q.device->xcc_mask);
+	}
+}
+
+static const struct kfd2kgd_calls calls = {
+	.get_cu_occupancy = get_cu_occupancy,
+	.hqd_destroy = hqd_destroy,
+	.hqd_is_occupied = hqd_is_occupied,
+};
+
+void dbgdev_wave_reset_wavefronts(struct kfd_node *node, struct kfd_process *p)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (sq->gone || sq->q.device != node || sq->q.process != p)
+			continue;
+		if (sq->left_ns && sq->mapped)
+			sq->reset = true;
+		if (sq->mapped)
+			sq->left_ns = 0;
+	}
+}
+
+void kfd_signal_reset_event(struct kfd_node *node)
+{
+	BUG_ON(!node->dqm->detect_hang_count);
+	world.nr_reset_events++;
+}
+
+void amdgpu_amdkfd_gpu_reset(struct amdgpu_device *adev)
+{
+	BUG_ON(mutex_is_locked(&world.nodes[0].dqm.lock_hidden) && lockdep_is_held(&world.nodes[0].dqm.lock_hidden));
+	world.nr_gpu_resets++;
+}
+
+#include "backend.c"
+
+/* ---- the device ---- */
+
+static void tick_queue(struct sim_queue *sq)
+{
+	if (sq->stays_until_ns && sq->mapped && ktime_get_ns() >= sq->stays_until_ns) {
+		sq->mapped = 0;
+		sq->stays_until_ns = 0;
+		save(sq);
+	}
+	if (!sq->mapped || !sq->in_slot)
+		return;
+	sq->left_ns -= TICK_NS;
+	if (sq->left_ns > 0)
+		return;
+	sq->left_ns = 0;
+	sq->in_slot = false;
+	sq->done++;
+	BUG_ON(sq->done > sq->submitted);
+}
+
+static u32 waves_on(const struct kfd_node *node)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < world.nr_queues; i++)
+		n += world.queues[i]->q.device == node && world.queues[i]->in_slot;
+	return n;
+}
+
+/* Waves that were restored first, then new ones; each queue runs one kernel at a time. */
+static void dispatch(struct sim_node *sn, bool restored)
+{
+	u32 i, free = sn->nr_wave_slots - waves_on(&sn->node);
+
+	for (i = 0; free && i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+		u64 rptr = READ_ONCE(sq->pointers[0]);
+
+		if (sq->q.device != &sn->node || sq->mapped != sn->node.xcc_mask || sq->in_slot || sq->reset ||
+		    sq->stays_until_ns)
+			continue;
+		if (!restored && !sq->left_ns && rptr < READ_ONCE(sq->pointers[1])) {
+			sq->left_ns = sq->kernel_ns;
+			WRITE_ONCE(sq->pointers[0], rptr + 1);
+		}
+		if (sq->left_ns) {
+			sq->in_slot = true;
+			free--;
+		}
+	}
+}
+
+static void tick(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++)
+		tick_queue(world.queues[i]);
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		dispatch(&world.nodes[i], true);
+		dispatch(&world.nodes[i], false);
+		WRITE_ONCE(world.nodes[i].hiq_rptr, READ_ONCE(world.nodes[i].hiq.pending_wptr) % 1024);
+	}
+}
+
+void run(u64 ns)
+{
+	u64 end_ns = ktime_get_ns() + ns;
+
+	while (ktime_get_ns() < end_ns) {
+		fsleep(TICK_NS / US);
+		tick();
+		check_invariants();
+	}
+}
+
+bool idle(const struct sim_queue *sq)
+{
+	return sq->done == sq->submitted;
+}
+
+bool run_until_idle(struct sim_queue *sq, u64 limit_ns)
+{
+	u64 end_ns = ktime_get_ns() + limit_ns;
+
+	while (!idle(sq) && ktime_get_ns() < end_ns)
+		run(TICK_NS);
+	return idle(sq);
+}
+
+u32 nr_preempted(void)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < world.nr_queues; i++)
+		n += !world.queues[i]->gone && preempted(world.queues[i]);
+	return n;
+}
+
+/* What must hold whenever the driver is at rest. */
+void check_invariants(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+		struct gpreempt_queue *gq = sq->q.gpreempt;
+		struct device_queue_manager *dqm = sq->q.device->dqm;
+
+		if (sq->gone || mutex_is_locked(&dqm->lock_hidden))
+			continue;
+		/* Off the device, or known to be on its way. */
+		BUG_ON(preempted(sq) && on_device(sq) && !(gq && gq->leaving));
+		BUG_ON(preempted(sq) && sq->q.properties.is_active && !(gq && gq->leaving));
+		/* Nobody forgets what it took. */
+		BUG_ON(gq && gq->policy.preempted && !preempted(sq) && !gq->lost);
+		BUG_ON(sq->pointers[0] > sq->pointers[1]);
+	}
+}
+
+/* ---- what the driver does for programs ---- */
+
+struct kfd_process_device *kfd_get_process_device_data(struct kfd_node *node, struct kfd_process *p)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(p->pdds); i++)
+		if (p->pdds[i].node == node)
+			return &p->pdds[i];
+	return NULL;
+}
+
+void kfd_unref_process(struct kfd_process *p)
+{
+	BUG_ON(__atomic_sub_fetch(&p->ref.count, 1, __ATOMIC_ACQ_REL) < 0);
+}
+
+struct pid *shim_find_pid(int nr)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_processes; i++)
+		if (world.processes[i]->pid.nr == nr)
+			return &world.processes[i]->pid;
+	return NULL;
+}
+
+static struct cgroup cgroups[] = { { .id = 1 }, { .id = 2, .parent = &cgroups[0] }, { .id = 3, .parent = &cgroups[1] } };
+
+/* A descriptor is the cgroup's id. */
+struct cgroup *cgroup_get_from_fd(int fd)
+{
+	return cgroup_get_from_id(fd);
+}
+
+struct cgroup *cgroup_get_from_id(u64 id)
+{
+	return id >= 1 && id <= ARRAY_SIZE(cgroups) && !cgroups[id - 1].gone ? &cgroups[id - 1] : ERR_PTR(-ENOENT);
+}
+
+struct sim_process *add_process(int nice)
+{
+	struct sim_process *process = calloc(1, sizeof(*process));
+	u32 i;
+
+	BUG_ON(world.nr_processes == NR_QUEUES_MAX);
+	process->pid = (struct pid){ .nr = 100 + world.nr_processes, .task = &process->task, .references = 1 };
+	process->task.pid = process->pid.nr;
+	process->task.group_leader = &process->task;
+	process->task.tgid = &process->pid;
+	process->task.nice = nice;
+	process->task.mm = &process->mm;
+	process->task.cgroup = &cgroups[2];
+	process->p.ref.count = 1;
+	mutex_init(&process->p.mutex);
+	process->p.mm = &process->mm;
+	process->p.lead_thread = &process->task;
+	INIT_LIST_HEAD(&process->p.pqm.queues);
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		struct kfd_process_device *pdd = &process->p.pdds[i];
+
+		pdd->node = &world.nodes[i].node;
+		pdd->process = &process->p;
+		INIT_LIST_HEAD(&pdd->qpd.queues_list);
+		INIT_LIST_HEAD(&pdd->qpd.priv_queue_list);
+		process->dpn[i].qpd = &pdd->qpd;
+	}
+	shim_hlist_add(&process->p.kfd_processes, HASH_BUCKET(kfd_processes_table, process));
+	world.processes[world.nr_processes++] = process;
+	return process;
+}
+
+static bool hws_of(const struct device_queue_manager *dqm)
+{
+	return dqm->sched_policy != KFD_SCHED_POLICY_NO_HWS;
+}
+
+/* dqm_lock held. Whatever the driver changes under HWS ends in a new runlist. */
+static void driver_executes(struct device_queue_manager *dqm)
+{
+	if (hws_of(dqm) && dqm->sched_running && !dqm->is_hws_hang)
+		execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD);
+}
+
+/* dqm_lock held, without HWS: takes a queue off by force, if it is on. */
+static void driver_unloads(struct sim_queue *sq)
+{
+	if (!sq->mapped)
+		return;
+	sq->mapped = 0;
+	sq->stays_until_ns = 0;
+	save(sq);
+}
+
+static void set_active(struct sim_queue *sq, bool active)
+{
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+	struct qcm_process_device *qpd = &kfd_get_process_device_data(sq->q.device, sq->q.process)->qpd;
+
+	if (active == sq->q.properties.is_active)
+		return;
+	sq->q.properties.is_active = active;
+	if (active)
+		increment_queue_count(dqm, qpd, &sq->q);
+	else
+		decrement_queue_count(dqm, qpd, &sq->q);
+}
+
+struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priority)
+{
+	struct sim_queue *sq = calloc(1, sizeof(*sq));
+	struct sim_node *sn = &world.nodes[node];
+	struct device_queue_manager *dqm = &sn->dqm;
+	struct qcm_process_device *qpd = &process->p.pdds[node].qpd;
+	struct task_struct *caller = current;
+	u32 slot;
+
+	BUG_ON(world.nr_queues == NR_QUEUES_MAX);
+	sq->mqds = calloc(NR_XCC_MAX, PAGE_SIZE + CTL_STACK_BYTES);
+	sq->pointers = aligned_alloc(PAGE_SIZE, PAGE_SIZE);
+	memset(sq->pointers, 0, PAGE_SIZE);
+	sq->mem_obj = (struct kfd_mem_obj){ .cpu_ptr = (u32 *)sq->mqds, .gpu_addr = (unsigned long)sq->mqds };
+	sq->bo = (struct amdgpu_bo){
+		.tbo = { .base = { .resv = &sq->bo.resv, .size = PAGE_SIZE }, .memory = sq->pointers, .ttm = &sq->ttm },
+		.preferred_domains = AMDGPU_GEM_DOMAIN_GTT,
+	};
+	sq->kernel_ns = 100 * US;
+	sq->q = (struct queue){
+		.mqd = sq->mqds, .mqd_mem_obj = &sq->mem_obj, .process = &process->p, .device = &sn->node,
+		.properties = {
+			.type = KFD_QUEUE_TYPE_COMPUTE, .format = KFD_QUEUE_FORMAT_AQL, .queue_id = world.nr_queues,
+			.queue_address = 0x100000ULL * (world.nr_queues + 1), .queue_size = RING_PACKETS * 64, .priority = priority,
+			.queue_percent = 100, .read_ptr = &sq->pointers[0], .write_ptr = &sq->pointers[1],
+			.doorbell_off = 0x40 + 2 * world.nr_queues, .ctx_save_restore_area_address = 0x7000000,
+			.rptr_bo = &sq->bo, .wptr_bo = &sq->bo,
+		},
+	};
+	for (slot = 0; slot < NR_SLOTS && sn->slots[slot]; slot++)
+		;
+	BUG_ON(slot == NR_SLOTS);
+	sq->q.pipe = slot / 8;
+	sq->q.queue = slot % 8;
+
+	mutex_lock(&process->p.mutex);
+	dqm_lock(dqm);
+	sn->slots[slot] = sq;
+	world.queues[world.nr_queues] = sq;
+	world.nr_queues++;
+	update_mqd(&sn->mm, sq->mqds, &sq->q.properties, NULL);
+	sq->q.properties.is_active = false;
+	if (!process->listed[node])
+		list_add_tail(&process->dpn[node].list, &dqm->queues);
+	process->listed[node] = true;
+	list_add_tail(&sq->q.list, &qpd->queues_list);
+	set_active(sq, QUEUE_IS_ACTIVE(sq->q.properties) && !process->p.pdds[node].has_reset_queue);
+	if (hws_of(dqm))
+		driver_executes(dqm);
+	else if (sq->q.properties.is_active && dqm->sched_running)
+		restore(sq);
+	dqm_unlock(dqm);
+	sq->pqn.q = &sq->q;
+	list_add_tail(&sq->pqn.process_queue_list, &process->p.pqm.queues);
+	/* The hook runs in the process. */
+	caller->mm = &process->mm;
+	kfd_gpreempt_queue_created(&sq->q);
+	caller->mm = NULL;
+	mutex_unlock(&process->p.mutex);
+	return sq;
+}
+
+struct sim_queue *add_queue(int nice)
+{
+	return add_queue_to(add_process(nice), 0, NORMAL);
+}
+
+void destroy_queue(struct sim_queue *sq)
+{
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+	struct sim_process *process = process_of(sq);
+	u32 node = sq->q.device == &world.nodes[0].node ? 0 : 1;
+
+	BUG_ON(sq->gone);
+	mutex_lock(&process->p.mutex);
+	dqm_lock(dqm);
+	WRITE_ONCE(sq->q.properties.is_being_destroyed, true);
+	if (!hws_of(dqm))
+		driver_unloads(sq);
+	list_del(&sq->q.list);
+	set_active(sq, false);
+	if (list_empty(&process->p.pdds[node].qpd.queues_list)) {
+		list_del(&process->dpn[node].list);
+		process->listed[node] = false;
+	}
+	/* The unmap reaches it no more by the lists: it is mapped until then. */
+	if (hws_of(dqm) && dqm->active_runlist && sq->mapped)
+		unmap_one(sq);
+	driver_executes(dqm);
+	world.nodes[node].slots[sq->q.pipe * 8 + sq->q.queue] = NULL;
+	sq->gone = true;
+	sq->mapped = 0;
+	sq->in_slot = false;
+	sq->left_ns = 0;
+	dqm_unlock(dqm);
+	list_del(&sq->pqn.process_queue_list);
+	kfd_gpreempt_queue_destroyed(&sq->q);
+	mutex_unlock(&process->p.mutex);
+	/* Nobody looks at its memory any more. */
+	BUG_ON(sq->bo.pins || sq->bo.kmaps || sq->bo.references || process->mm.pages[0].pins || sq->q.gpreempt);
+	free(sq->pointers);
+	sq->pointers = calloc(2, sizeof(u64));
+	sq->bo.tbo.memory = NULL;
+	memset(sq->mqds, 0xa5, (PAGE_SIZE + CTL_STACK_BYTES) * NR_XCC_MAX);
+}
+
+void kill_process(struct sim_process *process)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++)
+		if (!world.queues[i]->gone && process_of(world.queues[i]) == process)
+			destroy_queue(world.queues[i]);
+	hash_del_rcu(&process->p.kfd_processes);
+	process->pid.task = NULL;
+}
+
+static void change_queue(struct sim_queue *sq, bool evicted, u32 priority)
+{
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+	bool active;
+
+	dqm_lock(dqm);
+	if (!hws_of(dqm) && sq->q.properties.is_active)
+		driver_unloads(sq);
+	WRITE_ONCE(sq->q.properties.is_evicted, evicted);
+	if (priority != sq->q.properties.priority) {
+		struct queue_properties properties = sq->q.properties;
+
+		WRITE_ONCE(sq->q.properties.priority, priority);
+		properties.priority = priority;
+		if (hws_of(dqm) && dqm->active_runlist && sq->mapped)
+			unmap_one(sq);
+		update_mqd(&world.nodes[0].mm, sq->mqds, &properties, NULL);
+		kfd_gpreempt_mqd_updated(&sq->q, NULL);
+	}
+	active = QUEUE_IS_ACTIVE(sq->q.properties) && !kfd_get_process_device_data(sq->q.device, sq->q.process)->has_reset_queue;
+	set_active(sq, active);
+	if (hws_of(dqm)) {
+		driver_executes(dqm);
+	} else if (active) {
+		restore(sq);
+	}
+	dqm_unlock(dqm);
+}
+
+void update_queue(struct sim_queue *sq, u32 priority)
+{
+	mutex_lock(&sq->q.process->mutex);
+	change_queue(sq, sq->q.properties.is_evicted, priority);
+	kfd_gpreempt_queue_updated(&sq->q);
+	mutex_unlock(&sq->q.process->mutex);
+}
+
+void evict_queue(struct sim_queue *sq, bool evicted)
+{
+	change_queue(sq, evicted, sq->q.properties.priority);
+}
+
+void debug_process(struct sim_process *process, bool on)
+{
+	WRITE_ONCE(process->p.debug_trap_enabled, on);
+}
+
+void submit(struct sim_queue *sq, u32 packets)
+{
+	sq->submitted += packets;
+	__atomic_store_n(&sq->pointers[1], sq->pointers[1] + packets, __ATOMIC_RELEASE);
+}
+
+static void readmit(struct sim_queue *sq)
+{
+	struct queue_properties properties = sq->q.properties;
+
+	sq->reset = false;
+	sq->left_ns = 0;
+	sq->mapped = 0;
+	sq->in_slot = false;
+	sq->stays_until_ns = 0;
+	sq->done = sq->submitted = sq->pointers[0] = sq->pointers[1] = 0;
+	memset(mqd_of(sq, 0), 0, (PAGE_SIZE + CTL_STACK_BYTES) * NR_XCC_MAX);
+	update_mqd(&world.nodes[0].mm, sq->mqds, &properties, NULL);
+}
+
+/* The driver takes everything off the device, and the scheduler is told before. */
+void suspend(void)
+{
+	u32 i;
+
+	kfd_gpreempt_pause(&world.kfd);
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		struct device_queue_manager *dqm = &world.nodes[i].dqm;
+
+		dqm_lock(dqm);
+		dqm->sched_running = false;
+		dqm->active_runlist = false;
+		for_each_queue(dqm, unmap_one);
+		dqm_unlock(dqm);
+	}
+}
+
+static void load_if_active(struct sim_queue *sq)
+{
+	BUG_ON(preempted(sq) && !(sq->q.gpreempt && sq->q.gpreempt->lost));
+	if (sq->q.properties.is_active)
+		restore(sq);
+}
+
+void resume(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		struct device_queue_manager *dqm = &world.nodes[i].dqm;
+
+		dqm_lock(dqm);
+		dqm->sched_running = true;
+		dqm->is_hws_hang = false;
+		driver_executes(dqm);
+		if (!hws_of(dqm))
+			for_each_queue(dqm, load_if_active);
+		dqm_unlock(dqm);
+	}
+	kfd_gpreempt_unpause(&world.kfd);
+}
+
+static void begin_anew(struct sim_queue *sq)
+{
+	kfd_get_process_device_data(sq->q.device, sq->q.process)->has_reset_queue = false;
+	readmit(sq);
+	set_active(sq, QUEUE_IS_ACTIVE(sq->q.properties));
+}
+
+/* Device lost and back. A reset loses what runs; the programs stay, and begin anew. */
+void reset_gpu(void)
+{
+	u32 i;
+
+	mutex_lock(&world.reset_domain.sem.lock);
+	world.reset_domain.sem.writer = true;
+	mutex_unlock(&world.reset_domain.sem.lock);
+	while (READ_ONCE(world.reset_domain.sem.readers))
+		fsleep(10);
+	suspend();
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		dqm_lock(&world.nodes[i].dqm);
+		for_each_queue(&world.nodes[i].dqm, begin_anew);
+		dqm_unlock(&world.nodes[i].dqm);
+	}
+	world.reset_domain.sem.writer = false;
+	resume();
+}
+
+/* ---- beginning and end ---- */
+
+void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
+{
+	u32 i;
+
+	world.adev = (struct amdgpu_device){ .dev = &world.dev, .reset_domain = &world.reset_domain, .gc_version = IP_VERSION(9, 4, 2) };
+	mutex_init(&world.reset_domain.sem.lock);
+	world.kfd = (struct kfd_dev){ .cwsr_enabled = true, .num_nodes = nr_nodes };
+	for (i = 0; i < nr_nodes; i++) {
+		struct sim_node *sn = &world.nodes[i];
+
+		world.kfd.nodes[i] = &sn->node;
+		sn->node = (struct kfd_node){ .id = 1000 + i, .xcc_mask = (1U << nr_xcc) - 1, .adev = &world.adev, .kfd = &world.kfd, .dqm = &sn->dqm,
+					      .kfd2kgd = &calls };
+		sn->mm = (struct mqd_manager){ .mqd_size = sizeof(struct v9_mqd), .mqd_stride = mqd_stride, .load_mqd = load_mqd, .update_mqd = update_mqd,
+					       .get_checkpoint_info = get_checkpoint_info, .checkpoint_mqd = checkpoint_mqd,
+					       .restore_mqd = restore_mqd, .dqm = &sn->dqm };
+		sn->hiq_queue.properties.queue_size = 4096;
+		sn->hiq = (struct kernel_queue){ .queue = &sn->hiq_queue, .rptr_kernel = &sn->hiq_rptr };
+		sn->dqm = (struct device_queue_manager){ .dev = &sn->node, .mqd_mgrs[KFD_MQD_TYPE_CP] = &sn->mm, .packet_mgr.priv_queue = &sn->hiq,
+							 .sched_policy = hws ? KFD_SCHED_POLICY_HWS : KFD_SCHED_POLICY_NO_HWS,
+							 .sched_running = true };
+		mutex_init(&sn->dqm.lock_hidden);
+		INIT_LIST_HEAD(&sn->dqm.queues);
+		sn->nr_wave_slots = 2;
+		kfd_gpreempt_node_init(&sn->node);
+	}
+	kfd_gpreempt_init();
+}
+
+void world_on(bool hws)
+{
+	world_make(hws, 1, 1);
+	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+}
+
+void world_down(void)
+{
+	u32 i;
+
+	kfd_gpreempt_exit();
+	for (i = 0; i < world.kfd.num_nodes; i++)
+		kfd_gpreempt_node_fini(&world.nodes[i].node);
+	rcu_barrier();
+	for (i = 0; i < world.nr_queues; i++) {
+		free(world.queues[i]->pointers);
+		free(world.queues[i]->mqds);
+		free(world.queues[i]);
+	}
+	for (i = 0; i < world.nr_processes; i++) {
+		CHECK_EQ(world.processes[i]->mm.users, 0);
+		CHECK_EQ(world.processes[i]->p.ref.count, 1);
+		CHECK_EQ(world.processes[i]->pid.references, 1);
+		free(world.processes[i]);
+	}
+	memset(&world, 0, sizeof(world));
+}
+
+/* Everybody's work gets done, nobody stays held, nothing stays behind. */
+void world_end(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (!sq->gone && !sq->reset && sq->q.properties.is_active | preempted(sq) && !sq->q.properties.is_evicted)
+			CHECK(run_until_idle(sq, 30 * SEC));
+	}
+	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), 0);
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (sq->gone)
+			continue;
+		CHECK(!sq->q.gpreempt);
+		CHECK(!preempted(sq) || sq->reset);
+		CHECK(sq->reset || on_device(sq) || sq->q.properties.is_evicted || world.nodes[0].dqm.is_hws_hang);
+	}
+	for (i = 0; i < world.nr_processes; i++)
+		if (world.processes[i]->pid.task)
+			kill_process(world.processes[i]);
+	for (i = 0; i < world.kfd.num_nodes; i++)
+		CHECK_EQ(world.nodes[i].dqm.active_queue_count, 0);
+	world_down();
+}
+
+/* ---- what the core offers to look at, which the tests do not need ---- */
+
+void gpreempt_sysfs_init(void) { }
+void gpreempt_sysfs_exit(void) { }
+void gpreempt_sysfs_add(struct gpreempt_node *gn) { }
+void gpreempt_sysfs_del(struct gpreempt_node *gn) { }
+void gpreempt_procfs_add(struct queue *q) { }
+void gpreempt_debugfs_init(void) { }
+void gpreempt_debugfs_exit(void) { }
+void gpreempt_dump_log(struct gpreempt_node *gn) { }

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * world.h - a device, its driver and programs around the scheduler's core, in user space
+ *
+ * The core is compiled unchanged. Below it shims/ stands for the kernel, and world.c for amdkfd and the device: with the hardware scheduler (hws) a
+ * runlist takes all queues off and maps those that are active; without it (mqd) each queue has a slot. Programs are driven by tests.
+ *
+ * A queue's packets are kernels of one wave. The device runs as many at a time as it has slots for waves; each takes some time, on the device only.
+ * world.c looks after what must hold at every moment: a queue that is preempted is never mapped, a slot has one owner, every kernel runs to its
+ * end once and in order.
+ */
+#ifndef HARNESS_WORLD_H
+#define HARNESS_WORLD_H
+
+#include "shims/driver.h"
+#include "core.h"
+
+#define US	1000ULL
+#define MS	1000000ULL
+#define SEC	1000000000ULL
+
+#define LOW	0
+#define NORMAL	7
+#define HIGH	15
+
+#define TICK_NS	(20 * US)
+#define NR_QUEUES_MAX	64
+#define RING_PACKETS	4096
+#define CTL_STACK_BYTES	4096U
+
+/**
+ * struct sim_queue - a queue of a program
+ * @q: the driver's
+ * @pqn: in its process's list
+ * @mem_obj: its MQDs
+ * @mqds: the MQDs themselves, and behind each its control stack
+ * @pointers: page with read and write pointer
+ * @bo: its buffer object
+ * @kernel_ns: time that each of its kernels takes
+ * @mapped: XCCs that have it
+ * @left_ns: of its kernel in flight; 0: none is
+ * @in_slot: that kernel's wave has a slot
+ * @submitted: packets written
+ * @done: kernels completed
+ * @stuck_ns: when asked to leave it stays so much longer; U64_MAX: for ever
+ * @stays_until_ns: it has been asked, and stays until then
+ * @immortal: not even a reset of its waves makes it leave
+ * @reset: its waves were reset
+ * @gone: destroyed
+ */
+struct sim_queue {
+	struct queue q;
+	struct process_queue_node pqn;
+	struct kfd_mem_obj mem_obj;
+	u8 *mqds;
+	u64 *pointers;
+	struct amdgpu_bo bo;
+	struct ttm_tt ttm;
+	u64 kernel_ns;
+	u32 mapped;
+	s64 left_ns;
+	bool in_slot;
+	u64 submitted;
+	u64 done;
+	u64 stuck_ns;
+	u64 stays_until_ns;
+	bool immortal;
+	bool reset;
+	bool gone;
+};
+
+struct sim_process {
+	struct kfd_process p;
+	struct task_struct task;
+	struct pid pid;
+	struct mm_struct mm;
+	struct device_process_node dpn[2];
+	bool listed[2];
+};
+
+/**
+ * struct sim_node - a device
+ * @runlists: how many were sent
+ * @error: of every runlist; 0: none
+ * @nr_send_fails: so many requests to unmap cannot be sent
+ * @nr_unmap_timeouts: so many are not acknowledged
+ * @nr_map_fails: so many runlists cannot be mapped after the unmap
+ * @nr_load_fails: so many load_mqd() reach one XCC only
+ * @nr_refusals: so many hqd_destroy() fail without asking
+ */
+struct sim_node {
+	struct kfd_node node;
+	struct device_queue_manager dqm;
+	struct mqd_manager mm;
+	struct kernel_queue hiq;
+	struct queue hiq_queue;
+	u32 hiq_rptr;
+	struct sim_queue *slots[NR_SLOTS];
+	u32 nr_wave_slots;
+	u64 runlists;
+	int error;
+	int nr_send_fails;
+	int nr_unmap_timeouts;
+	int nr_map_fails;
+	int nr_load_fails;
+	int nr_refusals;
+};
+
+struct world {
+	struct kfd_dev kfd;
+	struct amdgpu_device adev;
+	struct device dev;
+	struct amdgpu_reset_domain reset_domain;
+	struct sim_node nodes[2];
+	struct sim_queue *queues[NR_QUEUES_MAX];
+	u32 nr_queues;
+	struct sim_process *processes[NR_QUEUES_MAX];
+	u32 nr_processes;
+	u32 nr_reset_events;
+	u32 nr_gpu_resets;
+};
+
+extern struct world world;
+
+/* A device with the scheduler switched on; @hws: with the hardware scheduler. */
+void world_make(bool hws, u32 nr_xcc, u32 nr_nodes);
+void world_on(bool hws);
+/* Everything ends, and is checked. */
+void world_end(void);
+void world_down(void);
+
+struct sim_process *add_process(int nice);
+struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priority);
+struct sim_queue *add_queue(int nice);
+void destroy_queue(struct sim_queue *sq);
+void kill_process(struct sim_process *process);
+void update_queue(struct sim_queue *sq, u32 priority);
+void evict_queue(struct sim_queue *sq, bool evicted);
+void debug_process(struct sim_process *process, bool on);
+void submit(struct sim_queue *sq, u32 packets);
+void suspend(void);
+void resume(void);
+void reset_gpu(void);
+
+void checkpoint_mqd(struct mqd_manager *mm, void *mqd, void *mqd_dst, void *ctl_stack_dst);
+
+/* Time passes, on the device too. */
+void run(u64 ns);
+bool idle(const struct sim_queue *sq);
+bool run_until_idle(struct sim_queue *sq, u64 limit_ns);
+u32 nr_preempted(void);
+void check_invariants(void);
+
+static inline struct gpreempt_node *node_of(u32 i)
+{
+	return world.nodes[i].node.gpreempt;
+}
+
+static inline bool preempted(const struct sim_queue *sq)
+{
+	return sq->q.properties.is_preempted;
+}
+
+static inline bool on_device(const struct sim_queue *sq)
+{
+	return sq->mapped;
+}
+
+static inline struct sim_process *process_of(const struct sim_queue *sq)
+{
+	return container_of(sq->q.process, struct sim_process, p);
+}
+
+#endif /* HARNESS_WORLD_H */
