@@ -310,6 +310,16 @@ static void leave_xcc(struct sim_queue *sq, u32 xcc)
 		save(sq);
 }
 
+/* Time passes also while nobody runs the device. */
+static void leave_if_due(struct sim_queue *sq)
+{
+	if (!sq->stays_until_ns || !sq->mapped || ktime_get_ns() < sq->stays_until_ns)
+		return;
+	sq->mapped = 0;
+	sq->stays_until_ns = 0;
+	save(sq);
+}
+
 static int hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preempt_type type, unsigned int timeout_ms, u32 pipe, u32 queue, u32 xcc)
 {
 	struct sim_queue *sq = slot_queue(adev, mqd, pipe, queue);
@@ -338,6 +348,7 @@ static int hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preempt_t
 	/* Its waves stand still already, but nobody says that they are saved. */
 	sq->in_slot = false;
 	fsleep(timeout_ms * 1000);
+	leave_if_due(sq);
 	return sq->mapped & 1U << xcc ? -ETIME : 0;
 }
 
@@ -348,8 +359,10 @@ static bool hqd_is_occupied(struct amdgpu_device *adev, u64 address, u32 pipe, u
 	for (i = 0; i < world.nr_queues; i++) {
 		struct sim_queue *sq = world.queues[i];
 
-		if (sq->q.properties.queue_address == address && sq->q.pipe == pipe && sq->q.queue == queue && !sq->gone)
+		if (sq->q.properties.queue_address == address && sq->q.pipe == pipe && sq->q.queue == queue && !sq->gone) {
+			leave_if_due(sq);
 			return sq->mapped & 1U << xcc;
+		}
 	}
 	return false;
 }
@@ -427,11 +440,7 @@ void amdgpu_amdkfd_gpu_reset(struct amdgpu_device *adev)
 
 static void tick_queue(struct sim_queue *sq)
 {
-	if (sq->stays_until_ns && sq->mapped && ktime_get_ns() >= sq->stays_until_ns) {
-		sq->mapped = 0;
-		sq->stays_until_ns = 0;
-		save(sq);
-	}
+	leave_if_due(sq);
 	if (!sq->mapped || !sq->in_slot)
 		return;
 	sq->left_ns -= TICK_NS;

@@ -65,6 +65,7 @@ static inline bool IS_ERR(const void *p) { return (unsigned long)p >= (unsigned 
 
 /* ---- arithmetic ---- */
 
+#define U32_MAX			(~0U)
 #define U64_MAX			(~0ULL)
 #define PAGE_SIZE		4096UL
 #define PAGE_MASK		(~(PAGE_SIZE - 1))
