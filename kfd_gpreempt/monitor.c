@@ -297,32 +297,44 @@ static int act(struct gpreempt_node *gn)
 	return outcome.error;
 }
 
-/* pass_lock held. */
-static void resume_all(struct gpreempt_node *gn)
+/* Also what an earlier try took off or could not give back. Returns how many are to be resumed. */
+static u32 decide_resumes(struct gpreempt_node *gn)
 {
 	struct gpreempt_decision decision;
-	u64 deadline_ns;
-	int tries, idx;
+	int idx;
 
 	make_room(gn);
 	idx = srcu_read_lock(&gpreempt_srcu);
 	sample(gn, true, ktime_get_ns());
 	gpreempt_policy_resume_all(&gn->policy, &decision);
 	srcu_read_unlock(&gpreempt_srcu, idx);
+	return decision.nr_resume;
+}
+
+/* pass_lock held. */
+static void resume_all(struct gpreempt_node *gn)
+{
+	u32 nr_resume = decide_resumes(gn);
+	u64 deadline_ns;
+	int tries;
+
 	gn->level = GPREEMPT_LEVEL_NONE;
 	/* Switched off for good, not for a reset: MQDs get back what their programs asked for. */
 	if (!gn->backend->reprioritizes && !READ_ONCE(gn->thread) && READ_ONCE(gn->hw_priorities))
 		gn->again = true;
 
-	if (!decision.nr_resume && !gn->again && !gn->reprioritize)
+	if (!nr_resume && !gn->again && !gn->reprioritize)
 		return;
 	/* Errors are not waited for, queues that are on their way off the device are: the backend sees to their end. */
 	deadline_ns = ktime_get_ns() + MAX_LEAVING_NS;
 	for (tries = 0; tries < MAX_ERRORS; tries++) {
-		while (!act(gn) && gn->again && !kthread_should_park() && ktime_get_ns() < deadline_ns)
+		while (!act(gn) && gn->again && !kthread_should_park() && ktime_get_ns() < deadline_ns) {
 			fsleep(1000);
+			decide_resumes(gn);
+		}
 		if (!gn->again)
 			break;
+		decide_resumes(gn);
 	}
 }
 
