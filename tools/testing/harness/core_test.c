@@ -921,6 +921,21 @@ TEST(killed_victim_leaves_late, "a victim whose waves were reset and that leaves
 	world_end();
 }
 
+TEST(late_to_leave_for_its_priority, "a queue that gets its program's priority back when switched off, and leaves late for that, is not left behind")
+{
+	world_on(false);
+	low = add_queue_to(add_process(0), 0, LOW);
+	high = add_queue(0);
+	run(20 * MS);
+	CHECK_EQ(mqd_priority(low), NORMAL);
+	low->stuck_ns = 250 * MS;
+	set("gpreempt_enable", "0");
+	CHECK(!preempted(low) && on_device(low));
+	CHECK_EQ(mqd_priority(low), LOW);
+	low->stuck_ns = 0;
+	world_end();
+}
+
 TEST(load_fails, "a queue that could be loaded on one XCC only is taken off it again, and loaded later")
 {
 	world_make(false, 2, 1);
