@@ -32,6 +32,7 @@ static void no_faults(void)
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		kfd_vgpu_set(names[i], 0);
 	kfd_vgpu_set("fault/xcc", 0);
+	kfd_vgpu_set("fault/dequeue_dead_us", 0);
 	kfd_vgpu_param_set("poll_ns", POLL_NS);
 }
 
@@ -358,14 +359,9 @@ TEST_F_TIMEOUT(direct, victim_that_does_not_leave_can_be_killed, 120)
 	EXPECT_FAILURES(1, 0, 0);
 }
 
-/*
- * Not even a reset of its waves makes it leave: the GPU would be reset (gpu_recovery=0 forbids it here). The node is given up,
- * nothing is loaded, and neither switching off nor the end of the process hangs. Last test: the slot stays dead.
- */
-TEST_F_TIMEOUT(direct, victim_that_survives_its_reset_ends_scheduling, 120)
+/* Not even a reset of its waves makes it leave: the GPU would be reset (gpu_recovery=0 forbids it here). The node is given up. */
+static void node_is_given_up(struct __test_metadata *_metadata, const FIXTURE_DATA(direct) *self, struct actor *low, struct actor *high)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
-	struct actor *high = worker(_metadata, 0, 1, 8, 2, MS);
 	uint64_t deadline = kfd_now_ns() + LONG;
 	char state[32] = "";
 
@@ -378,6 +374,57 @@ TEST_F_TIMEOUT(direct, victim_that_survives_its_reset_ends_scheduling, 120)
 	EXPECT_STREQ("failed", state);
 	EXPECT_EQ(self->disabled + 1, counter("disabled"));
 	EXPECT_TRUE(state_is(low, 0, "leaving"));
+}
+
+/* It leaves when nobody counts on it any more. Its waves were reset: it is not taken for saved when scheduling goes on. */
+TEST_F_TIMEOUT(direct, victim_that_leaves_after_the_node_was_given_up_is_lost, 120)
+{
+	/* The node is given up after 4.4 s. */
+	enum { DEAD_MS = 6000 };
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 20, 500 * MS);
+	struct actor *high = worker(_metadata, 0, 1, 8, 2, MS), *other;
+	uint64_t progress;
+
+	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_dead_us", DEAD_MS * 1000));
+	node_is_given_up(_metadata, self, low, high);
+	kfd_sleep_ns(DEAD_MS * MS);
+	EXPECT_TRUE(state_is(low, 0, "leaving"));
+	progress = kfd_work_progress(&low->work[0]);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	EXPECT_EQ(0, wait_state(low, 0, "lost", LONG));
+	EXPECT_EQ(self->timeouts + 1, counter("failed_unmap_timeout"));
+	EXPECT_EQ(self->lost + 1, counter("failed_victim_reset"));
+	EXPECT_EQ(self->disabled + 1, counter("disabled"));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(high, 16);
+	kfd_sleep_ns(50 * MS);
+	EXPECT_EQ(progress, kfd_work_progress(&low->work[0]));
+	EXPECT_FALSE(actor_done(low, 0));
+	EXPECT_EQ(0, actor_tally(low).twice);
+	EXPECT_EQ(0, kfd_vgpu_stat("slots_busy"));
+
+	/* The process is left alone from then on; others find a free slot and a scheduler. */
+	actor_kill(low);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_poll_us", 200));
+	ASSERT_EQ(0, kfd_vgpu_param_set("poll_ns", POLL_NS));
+	other = worker(_metadata, LOW_NICE, 1, self->slots, 10, 5 * MS);
+	ASSERT_EQ(1, actor_work(high, 1, self->slots, 2, 5 * MS));
+	start(_metadata, other);
+	ASSERT_EQ(0, actor_submit(high, 0, 1, 1, 0));
+	ASSERT_EQ(0, wait_state(other, 0, "preempted", LONG));
+	ASSERT_EQ(0, actor_wait(high, 1, LONG));
+	ASSERT_EQ(0, actor_wait(other, 0, LONG));
+	EXPECT_EXACTLY_ONCE(other, self->slots * 10);
+	EXPECT_EXACTLY_ONCE(high, 16 + self->slots * 2);
+}
+
+/* Nothing is loaded, and neither switching off nor the end of the process hangs. Last test: the slot stays dead. */
+TEST_F_TIMEOUT(direct, victim_that_survives_its_reset_ends_scheduling, 120)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, 8, 2, MS);
+
+	node_is_given_up(_metadata, self, low, high);
 	EXPECT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	EXPECT_EQ(0, actor_tally(low).twice);
 	actor_kill(low);

@@ -418,6 +418,9 @@ static void dequeue(struct vgpu_model *m, struct vgpu_queue *q)
 	u32 type = hqd(m, q, VGPU_HQD_DEQUEUE_REQUEST) & 7;
 
 	if (vgpu_queue_is_user_compute(q) && (q->leaving == VGPU_DEAD || vgpu_fault_on(m, VGPU_FAULT_DEQUEUE_DEAD, q->xcc))) {
+		if (q->leaving != VGPU_DEAD)
+			q->leave_ns = m->fault_value[VGPU_FAULT_DEQUEUE_DEAD] ?
+				      m->now_ns + m->fault_value[VGPU_FAULT_DEQUEUE_DEAD] * 1000 : U64_MAX;
 		q->leaving = VGPU_DEAD;
 		return;
 	}
@@ -453,11 +456,11 @@ static bool leave(struct vgpu_model *m)
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
 		next = l->next;
-		if (q->leaving == VGPU_STAYS || q->leaving == VGPU_HANGS || q->leaving == VGPU_DEAD ||
+		if (q->leaving == VGPU_STAYS || q->leaving == VGPU_HANGS ||
 		    (q->leaving == VGPU_DRAINS && !vgpu_aql_drained(m, q)) ||
-		    (q->leaving == VGPU_SAVES && m->now_ns < q->leave_ns))
+		    ((q->leaving == VGPU_SAVES || q->leaving == VGPU_DEAD) && m->now_ns < q->leave_ns))
 			continue;
-		vgpu_queue_unmap(m, q, true);
+		vgpu_queue_unmap(m, q, q->leaving != VGPU_DEAD);
 		progress = true;
 	}
 	return progress;
@@ -568,7 +571,7 @@ static u64 next_event(struct vgpu_model *m)
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
 		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
-		if (q->leaving == VGPU_SAVES && q->leave_ns > m->now_ns && q->leave_ns < next)
+		if ((q->leaving == VGPU_SAVES || q->leaving == VGPU_DEAD) && q->leave_ns > m->now_ns && q->leave_ns < next)
 			next = q->leave_ns;
 		if (q->ready_ns > m->now_ns && q->ready_ns < next)
 			next = q->ready_ns;

@@ -19,7 +19,7 @@ static const struct {
 	[VGPU_FAULT_RPTR_GARBAGE]	= { "rptr_garbage", "rptr_value", 0xdeadbeefULL },
 	[VGPU_FAULT_DEQUEUE_LATE]	= { "dequeue_late", "dequeue_late_us", 20000 },
 	[VGPU_FAULT_DEQUEUE_LOST]	= { "dequeue_lost" },
-	[VGPU_FAULT_DEQUEUE_DEAD]	= { "dequeue_dead" },
+	[VGPU_FAULT_DEQUEUE_DEAD]	= { "dequeue_dead", "dequeue_dead_us", 0 },
 	[VGPU_FAULT_UNMAP_LATE]		= { "unmap_late", "unmap_late_us", 20000 },
 	[VGPU_FAULT_UNMAP_LOST]		= { "unmap_lost" },
 	[VGPU_FAULT_FENCE_LOST]		= { "fence_lost" },

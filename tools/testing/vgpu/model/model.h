@@ -153,7 +153,7 @@ enum vgpu_leaving {
 	VGPU_DRAINS,		/* what has begun runs to its end */
 	VGPU_SAVES,		/* memory has everything; the waves hold their slots until the copy is over */
 	VGPU_HANGS,		/* its waves do not let themselves be saved; a reset of the queue gets rid of them */
-	VGPU_DEAD,		/* nothing but a reset of the device does */
+	VGPU_DEAD,		/* nothing but a reset of the device does, or time */
 };
 
 /**
@@ -273,7 +273,7 @@ struct vgpu_group {
  * @stuck: reads no more packets after an error
  * @full_until_ns: its ring is reported to be full until then (a fault of the HIQ); 0: it is not
  * @leaving: on its way off the hardware by request of a register
- * @leave_ns: end of the copy, if it saves
+ * @leave_ns: end of the copy, if it saves; when it goes without anything, if it is dead
  * @abandoned: the scheduler tried to preempt it and gave up
  * @inflight: dispatches whose waves are not all done, oldest first
  * @inflight_count: how many

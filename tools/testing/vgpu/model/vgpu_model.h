@@ -135,7 +135,8 @@ struct vgpu_config {
  * @VGPU_FAULT_RPTR_GARBAGE: an AQL queue reports its value instead of the read index
  * @VGPU_FAULT_DEQUEUE_LATE: a queue that CP_HQD_DEQUEUE_REQUEST asks to save takes its value, in microseconds, longer
  * @VGPU_FAULT_DEQUEUE_LOST: such a queue, or one that is asked to drain, stays active until it is reset
- * @VGPU_FAULT_DEQUEUE_DEAD: a queue stays active whatever CP_HQD_DEQUEUE_REQUEST asks for
+ * @VGPU_FAULT_DEQUEUE_DEAD: a queue stays active whatever CP_HQD_DEQUEUE_REQUEST asks for; after its value, in microseconds, it
+ *	goes without its waves. 0: never
  * @VGPU_FAULT_UNMAP_LATE: an unmap request of the scheduler takes its value, in microseconds, longer
  * @VGPU_FAULT_UNMAP_LOST: the HIQ stops for good at an unmap request
  * @VGPU_FAULT_FENCE_LOST: a fence that HIQ is asked for is not written

@@ -429,6 +429,34 @@ static void dequeue_fails_in_three_ways(void)
 	up();
 }
 
+/* ... and later, when nobody counts on it any more, it is gone, with all that it had */
+static void dead_queue_goes_without_its_waves(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+
+	up();
+	p = bed_process(b);
+	bed_vmid(b, VMID, p);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 64, 1, 100, 100 * US);
+	bed_submit(b, q, w, false);
+	*vgpu_model_fault_value(b->m, VGPU_FAULT_DEQUEUE_DEAD) = 3000;
+	fault(VGPU_FAULT_DEQUEUE_DEAD, 1);
+	bed_hqd_load(b, q, 0, 3, VMID);
+	bed_run_for(b, 150 * US);
+	bed_hqd_dequeue(b, 0, 3, BED_SAVE);
+	bed_run_for(b, 2 * MS);
+	bed_hqd_dequeue(b, 0, 3, BED_RESET);
+	CHECK(bed_hqd_active(b, 0, 3));
+	bed_run_for(b, 2 * MS);
+	CHECK(!bed_hqd_active(b, 0, 3));
+	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+	CHECK_EQ(bed_stat(b, "waves_saved"), 0);
+	CHECK(bed_work_lost(w) > 0);
+}
+
 static void scribbling_hits_the_queue_saved_last(void)
 {
 	struct bed_queue *q[2];
@@ -588,7 +616,7 @@ const struct model_test fault_tests[] = {
 	T(faults_have_names), T(reset_is_power_on), T(late_unmap_is_late), T(lost_unmap_stops_the_scheduler),
 	T(lost_fence_is_only_a_lost_fence), T(full_ring_is_a_lie_and_ends), T(failed_preemption_is_logged), T(hung_wave_needs_a_queue_reset),
 	T(queue_reset_kills_waves), T(hung_wave_may_need_a_pipe_reset), T(unmap_with_reset_kills), T(hung_wave_holds_its_slot_by_registers),
-	T(dequeue_fails_in_three_ways), T(scribbling_hits_the_queue_saved_last),
+	T(dequeue_fails_in_three_ways), T(dead_queue_goes_without_its_waves), T(scribbling_hits_the_queue_saved_last),
 	T(lost_state_needs_the_driver), T(lost_interrupt_is_seen_with_the_next_one),
 	T(garbage_stays_in_its_process), T(garbage_read_index_is_reported_once), T(lost_vram_is_garbage),
 	{ 0 }
