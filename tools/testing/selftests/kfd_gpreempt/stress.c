@@ -28,6 +28,9 @@ FIXTURE_TEARDOWN(stress)
 	kfd_param_set("gpreempt_enable", 0);
 }
 
+/* Index of the queue that comes and goes */
+#define STORM_QUEUE	1
+
 /*
  * args: rounds. Each round: a new queue, one grid, and the end of the queue; every fourth time in the middle of the
  * grid, which may then be unfinished but never done twice. args[4..6] return done, lost, twice of the finished
@@ -35,6 +38,7 @@ FIXTURE_TEARDOWN(stress)
  */
 static int64_t storm(struct actor *a, const int64_t *args)
 {
+	struct kfd_queue *q = &a->queue[STORM_QUEUE];
 	struct kfd_work *w = &a->work[0];
 	struct kfd_tally sum = { 0 };
 	int64_t round;
@@ -46,15 +50,15 @@ static int64_t storm(struct actor *a, const int64_t *args)
 
 		kfd_work_init(w, w->kernel, 1, w->waves, w->steps, w->kernel->step_ns);
 		kfd_signal_init(a->done[0], 1);
-		err = kfd_queue_create(&a->client, &a->queue[0], round & 1 ? KFD_BACKING_GTT : KFD_BACKING_USERPTR,
+		err = kfd_queue_create(&a->client, q, round & 1 ? KFD_BACKING_GTT : KFD_BACKING_USERPTR,
 				       KFD_PRIORITY_NORMAL, 16);
 		if (err)
 			break;
-		err = kfd_work_submit(&a->queue[0], w, a->done[0], 0);
+		err = kfd_work_submit(q, w, a->done[0], 0);
 		if (!err)
 			err = cut ? actor_wait_progress(a, 0, 1, LONG) : kfd_signal_poll(a->done[0], LONG);
 		if (!err)
-			err = kfd_queue_destroy(&a->queue[0]);
+			err = kfd_queue_destroy(q);
 		if (err)
 			break;
 		kfd_work_tally(w, &t);
@@ -65,7 +69,7 @@ static int64_t storm(struct actor *a, const int64_t *args)
 		sum.twice += t.twice;
 	}
 	/* The queue of a failed round is the process's to lose. */
-	a->queue[0].client = NULL;
+	q->client = NULL;
 	a->args[4] = (int64_t)sum.done;
 	a->args[5] = (int64_t)sum.lost;
 	a->args[6] = (int64_t)sum.twice;
@@ -77,6 +81,12 @@ static struct actor *stormer(struct __test_metadata *_metadata, int nice, uint32
 	struct actor *a = actor_start(nice, ARENA);
 
 	ASSERT_ACTOR(a);
+	/*
+	 * Without HWS a process has a VMID as long as it has a queue. What it unmaps in between the driver does not invalidate, and the
+	 * device tells (Documentation/driver-notes.rst).
+	 */
+	if (kfd_param_get("sched_policy") == NO_HWS)
+		ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	ASSERT_EQ(0, actor_work(a, 1, waves, 4, 300 * US));
 	return a;
 }
