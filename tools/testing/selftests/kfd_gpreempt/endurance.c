@@ -14,8 +14,10 @@
 
 #include "fixture.h"
 #include "worker.h"
+#include "gpreempt.h"
 
-#define PASS_LIMIT_NS	20000
+#define PASS_LIMIT_NS		20000
+#define ROTATING_PASS_LIMIT_NS	40000
 
 FIXTURE(endurance) {
 	BEFORE_TEST;
@@ -115,6 +117,56 @@ TEST_F_TIMEOUT(endurance, pass_over_64_queues_takes_20_us, 120)
 	ASSERT_EQ(0, actor_wait(a[0], QUEUES, LONG));
 	EXPECT_EXACTLY_ONCE(a[TOP], QUEUES * GRIDS * waves - (QUEUES - 1) * waves);
 	EXPECT_EXACTLY_ONCE(a[1], QUEUES * 2 * waves);
+}
+
+/* The same where ranks move by themselves: each pass works them all out anew. The first process has the device for as long as is looked. */
+TEST_F_TIMEOUT(endurance, pass_of_other_policies_takes_40_us, 120)
+{
+	enum { PROCESSES = 8, QUEUES = 8, POLICIES = 2 };
+	static const char *const policies[POLICIES] = { "wfq", "edf" };
+	uint32_t waves = self->slots / 16, grids[PROCESSES];
+	struct actor *a[PROCESSES];
+	struct gpreempt *g;
+	int i, q, p;
+
+	if (kfd_vgpu_param_set("poll_ns", 50000))
+		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount");
+	if (kfd_param_get("sched_policy") == NO_HWS)
+		SKIP(return, "without HWS the device has fewer than 64 slots for queues");
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_slice_us", 1000000));
+	ASSERT_EQ(0, gpreempt_open(&g));
+	for (i = 0; i < PROCESSES; i++) {
+		struct gpreempt_target target;
+
+		grids[i] = i ? 2 : 120;
+		a[i] = actor_start(0, ARENA);
+		ASSERT_ACTOR(a[i]);
+		for (q = 0; q < QUEUES; q++)
+			ASSERT_EQ(q, actor_queue(a[i], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+		for (q = 0; q < QUEUES * POLICIES; q++)
+			ASSERT_EQ(q, actor_work(a[i], grids[i], waves, 1, MS));
+		target = gpreempt_target_process(a[i]->pid, 0);
+		ASSERT_EQ(0, gpreempt_set_param(g, &target, GPREEMPT_PARAM_WEIGHT, 100 - (uint64_t)i));
+		ASSERT_EQ(0, gpreempt_set_param(g, &target, GPREEMPT_PARAM_DEADLINE_US, 1000000 * (1 + (uint64_t)i)));
+	}
+	gpreempt_close(g);
+	for (p = 0; p < POLICIES; p++) {
+		ASSERT_EQ(0, kfd_param_set_text("gpreempt_policy", policies[p]));
+		for (i = 0; i < PROCESSES; i++)
+			for (q = 0; q < QUEUES; q++)
+				ASSERT_EQ(0, actor_submit(a[i], q, p * QUEUES + q, grids[i], KFD_PACKET_BARRIER));
+		for (i = 1; i < PROCESSES; i++)
+			ASSERT_EQ(0, wait_state(a[i], 0, "preempted", LONG));
+		EXPECT_LT(pass_median_ns(_metadata, policies[p]), ROTATING_PASS_LIMIT_NS);
+		EXPECT_FALSE(actor_done(a[0], p * QUEUES));
+		for (i = 0; i < PROCESSES; i++)
+			for (q = 0; q < QUEUES; q++)
+				ASSERT_EQ(0, actor_wait(a[i], p * QUEUES + q, LONG));
+	}
+	for (i = 0; i < PROCESSES; i++)
+		EXPECT_EXACTLY_ONCE(a[i], POLICIES * QUEUES * grids[i] * waves);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
 /* Times that the monitor slept and was woken */
