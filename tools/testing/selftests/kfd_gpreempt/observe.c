@@ -559,6 +559,8 @@ TEST_F(observe, hardware_priority_is_normal_while_scheduled)
 	struct actor *a, *b;
 	int64_t runlists;
 
+	if (kfd_param_get("sched_policy") == NO_HWS)
+		SKIP(return, "without HWS a change counts at once: no_hws.hardware_priority_is_normal_while_scheduled");
 	if (mqds_missing())
 		SKIP(return, "%s", mqds_missing());
 	a = actor_start(0, ARENA);
@@ -587,6 +589,8 @@ TEST_F(observe, hardware_priority_can_follow_the_logical_one)
 {
 	struct actor *low, *normal, *high, *other;
 
+	if (kfd_param_get("sched_policy") == NO_HWS)
+		SKIP(return, "without HWS a change counts at once: no_hws.hardware_priority_can_follow_the_logical_one");
 	if (mqds_missing())
 		SKIP(return, "%s", mqds_missing());
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow"));
