@@ -46,6 +46,7 @@ enum {
 #define DISPATCH_SETUP		2		/* u16, dimensions 1:0 */
 #define DISPATCH_WORKGROUP	4		/* u16 x, y, z */
 #define DISPATCH_GRID		12		/* u32 x, y, z */
+#define DISPATCH_PRIVATE	24
 #define DISPATCH_LDS		28
 #define DISPATCH_KERNEL		32
 #define DISPATCH_KERNARG	40
@@ -61,11 +62,19 @@ enum {
 #define SIGNAL_EVENT_ID		24
 
 /* Byte offsets in amd_queue_t */
-#define QUEUE_RPTR		128		/* read_dispatch_id */
 #define QUEUE_RPTR_OFFSET	136		/* u32, what the line above says */
+#define QUEUE_TMPRING		140		/* u32 compute_tmpring_size */
+#define QUEUE_SCRATCH_SEGMENT	144		/* u32[4], resource descriptor */
+#define QUEUE_SCRATCH		160		/* scratch_backing_memory_location */
 #define QUEUE_INACTIVE		192		/* queue_inactive_signal */
 #define INACTIVE_FIRST_CODE	15		/* the code that would have bit 0 */
 #define INACTIVE_BAD_FORMAT	32
+#define INACTIVE_SCRATCH	1
+#define INACTIVE_APERTURE	(1ULL << 29)
+#define INACTIVE_ILLEGAL	(1ULL << 30)
+#define INACTIVE_TRAP		(1ULL << 31)
+#define TMPRING_WAVES(t)	((t) & 0xfff)
+#define TMPRING_WAVE_BYTES(t)	(((t) >> 12 & 0x1fff) * 1024)
 
 static u64 get64(const u8 *p)
 {
@@ -298,37 +307,107 @@ bool vgpu_aql_drained(struct vgpu_model *m, struct vgpu_queue *q)
 	return true;
 }
 
+/* Something of amd_queue_t, if the runtime has one. Where it begins follows from the place of the read index. */
+static bool read_queue(struct vgpu_model *m, const struct vgpu_queue *q, u32 field, void *buf, u32 len)
+{
+	u32 as = vgpu_queue_as(q), offset = 0;
+
+	return q->rptr_addr &&
+	       vgpu_vm_read(m, as, q->rptr_addr + QUEUE_RPTR_OFFSET - VGPU_QUEUE_RPTR, &offset, sizeof(offset)) &&
+	       offset == VGPU_QUEUE_RPTR && vgpu_vm_read(m, as, q->rptr_addr + field - VGPU_QUEUE_RPTR, buf, len);
+}
+
+/* The runtime waits for bits in amd_queue_t.queue_inactive_signal. Return: false if it does not. */
+static bool tell_runtime(struct vgpu_model *m, struct vgpu_queue *q, u64 bits)
+{
+	u32 as = vgpu_queue_as(q);
+	u64 signal, mailbox, event;
+
+	if (!read_queue(m, q, QUEUE_INACTIVE, &signal, sizeof(signal)) || !signal ||
+	    !vgpu_vm_read64(m, as, signal + SIGNAL_MAILBOX, &mailbox) ||
+	    !vgpu_vm_read64(m, as, signal + SIGNAL_EVENT_ID, &event) || !vgpu_vm_write64(m, as, signal + SIGNAL_VALUE, bits))
+		return false;
+	event &= 0xffffffff;
+	if (mailbox && vgpu_vm_write64(m, as, mailbox, event))
+		vgpu_queue_eop(m, q, SRC_CP_EOP, (u32)event);
+	return true;
+}
+
 /**
  * vgpu_aql_report() - tell the runtime why its queue has stopped
  * @m: the device
  * @q: an AQL queue
  * @code: the reason, not VGPU_EC_NONE
  *
- * The runtime waits for a bit in amd_queue_t.queue_inactive_signal, one for each reason (the numbers are ROCr's). Where amd_queue_t
- * begins follows from the place of the read index, if the runtime wrote that there; else nobody waits.
+ * There is a bit for each reason; the numbers are ROCr's.
  */
 void vgpu_aql_report(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code)
 {
-	u64 bit = code == VGPU_EC_PACKET_RESERVED ? INACTIVE_BAD_FORMAT : 1ULL << (code - INACTIVE_FIRST_CODE);
-	u32 as = vgpu_queue_as(q), offset = 0;
-	u64 signal, mailbox, event;
-
-	if (!q->rptr_addr || !vgpu_vm_read(m, as, q->rptr_addr + QUEUE_RPTR_OFFSET - QUEUE_RPTR, &offset, sizeof(offset)) ||
-	    offset != QUEUE_RPTR || !vgpu_vm_read64(m, as, q->rptr_addr + QUEUE_INACTIVE - QUEUE_RPTR, &signal) || !signal ||
-	    !vgpu_vm_read64(m, as, signal + SIGNAL_MAILBOX, &mailbox) ||
-	    !vgpu_vm_read64(m, as, signal + SIGNAL_EVENT_ID, &event) || !vgpu_vm_write64(m, as, signal + SIGNAL_VALUE, bit))
-		return;
-	event &= 0xffffffff;
-	if (mailbox && vgpu_vm_write64(m, as, mailbox, event))
-		vgpu_queue_eop(m, q, SRC_CP_EOP, (u32)event);
+	switch (code) {
+	case VGPU_EC_PACKET_RESERVED:
+		tell_runtime(m, q, INACTIVE_BAD_FORMAT);
+		break;
+	case VGPU_EC_WAVE_ILLEGAL:
+		tell_runtime(m, q, INACTIVE_ILLEGAL);
+		break;
+	case VGPU_EC_WAVE_APERTURE:
+		tell_runtime(m, q, INACTIVE_APERTURE);
+		break;
+	case VGPU_EC_WAVE_TRAP:
+		tell_runtime(m, q, INACTIVE_TRAP);
+		break;
+	default:
+		tell_runtime(m, q, 1ULL << (code - INACTIVE_FIRST_CODE));
+	}
 }
 
-/* What a packet says of a dispatch. Return: false, and the queue is in error, if it describes none. */
-static bool parse_dispatch(struct vgpu_model *m, struct vgpu_queue *q, const u8 *p, struct vgpu_dispatch *d)
+/**
+ * vgpu_aql_scratch() - find the scratch memory for a dispatch
+ * @m: the device
+ * @q: its queue
+ * @d: what its waves begin with is filled in
+ * @bytes: that each lane needs
+ *
+ * The runtime is asked for more if the queue has too little; the packet stays at the head until it has answered.
+ *
+ * Return: false if there is not enough now.
+ */
+bool vgpu_aql_scratch(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_dispatch *d, u32 bytes)
+{
+	u64 signal, value;
+	u32 tmpring;
+
+	if (q->scratch_asked) {
+		if (!read_queue(m, q, QUEUE_INACTIVE, &signal, sizeof(signal)) || !signal ||
+		    !vgpu_vm_read64(m, vgpu_queue_as(q), signal + SIGNAL_VALUE, &value) || value)
+			return false;
+		q->scratch_asked = false;
+	}
+	if (!read_queue(m, q, QUEUE_TMPRING, &tmpring, sizeof(tmpring)) ||
+	    !read_queue(m, q, QUEUE_SCRATCH_SEGMENT, d->launch.segment, sizeof(d->launch.segment)) ||
+	    !read_queue(m, q, QUEUE_SCRATCH, &d->launch.scratch, sizeof(d->launch.scratch))) {
+		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_REGISTER, "no scratch memory", bytes);
+		return false;
+	}
+	d->launch.scratch_bytes = bytes;
+	d->scratch_waves = TMPRING_WAVES(tmpring);
+	d->scratch_wave_bytes = TMPRING_WAVE_BYTES(tmpring);
+	if (d->scratch_waves && d->scratch_wave_bytes >= (u64)bytes * VGPU_LANES)
+		return true;
+	q->scratch_asked = tell_runtime(m, q, INACTIVE_SCRATCH);
+	if (!q->scratch_asked)
+		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_REGISTER, "no scratch memory", bytes);
+	return false;
+}
+
+/* What a packet says of a dispatch. Return: false if it cannot be taken now; if it describes none, the queue is in error. */
+static bool parse_dispatch(struct vgpu_model *m, struct vgpu_queue *q, u64 index, const u8 *p, struct vgpu_dispatch *d)
 {
 	struct vgpu_launch launch = {
 		.kernel = get64(p + DISPATCH_KERNEL),
 		.kernargs = get64(p + DISPATCH_KERNARG),
+		.packet = packet_va(q, index),
+		.private_bytes = get32(p + DISPATCH_PRIVATE),
 		.signal = get64(p + COMPLETION_SIGNAL),
 		.lds_bytes = get32(p + DISPATCH_LDS),
 	};
@@ -372,7 +451,7 @@ static bool begin_dispatch(struct vgpu_model *m, struct vgpu_queue *q, u64 index
 	struct vgpu_dispatch whole = { .index = index };
 	u32 i;
 
-	if (!parse_dispatch(m, q, p, &whole))
+	if (!parse_dispatch(m, q, index, p, &whole))
 		return false;
 	for (i = 0; i < q->parts; i++) {
 		struct vgpu_queue *part = vgpu_queue_part(m, q, i);

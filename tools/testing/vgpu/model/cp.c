@@ -10,6 +10,7 @@
 
 #define DOORBELL_IDLE		(~0ULL)		/* what a doorbell holds after it was taken; no write pointer is that large */
 #define WAVE_STEPS_PER_RUN	65536		/* then the caller gets a chance to ring and to sleep; device time slips */
+#define EXECUTION_PAUSE_NS	5000		/* between two runs that execute machine code */
 #define EVENT_WAVE_STEPS	16		/* what any other event counts */
 #define AQL_PACKET_DWORDS	16
 #define DEQUEUE_DRAIN		1
@@ -592,6 +593,7 @@ u64 vgpu_model_run(struct vgpu_model *m)
 	struct vgpu_list *l;
 
 	m->budget = WAVE_STEPS_PER_RUN;
+	m->executed = 0;
 	for (next = next_event(m); next <= wall && m->budget; next = next_event(m)) {
 		if (next > m->now_ns)
 			m->now_ns = next;
@@ -609,7 +611,13 @@ u64 vgpu_model_run(struct vgpu_model *m)
 		vgpu_model_reset(m);
 	if (vgpu_ih_take_pending(m) && !vgpu_fault(m, VGPU_FAULT_IRQ_LOST))
 		m->ops->raise_irq(m->ctx);
-	return next_event(m);
+	next = next_event(m);
+	/* Code is executed on the CPU, which others need as well: whoever submitted it, to begin with. */
+	if (m->executed) {
+		wall = m->ops->now_ns(m->ctx) + EXECUTION_PAUSE_NS;
+		next = next < wall ? wall : next;
+	}
+	return next;
 }
 
 /**
@@ -723,6 +731,8 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 		{ "waves_restored", s->waves_restored },
 		{ "waves_launched", s->waves_launched },
 		{ "waves_done", s->waves_done },
+		{ "instructions", s->instructions },
+		{ "wave_exceptions", s->wave_exceptions },
 		{ "dispatches_done", s->dispatches_done },
 		{ "gpuvm_faults", s->gpuvm_faults },
 		{ "tlb_hits", s->tlb_hits },

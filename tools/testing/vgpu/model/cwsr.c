@@ -5,7 +5,8 @@
  * At dequeue everything that is in flight goes to memory, and nothing else survives: the control stack one page behind the MQD, which
  * grows down from its size and has an entry of eight bytes per saved dispatch or wave; the save area in the process, where the
  * records lie behind the space of the control stack, each as large as what it stands for (registers and LDS of a wave) although
- * only its head is written; and the MQD with read pointer and the ends of both. At map the queue continues with what is there.
+ * only its head is written, unless they execute machine code (isa_waves.c); and the MQD with read pointer and the ends of both. At map the
+ * queue continues with what is there.
  *
  * Entries are pushed in the order dispatch, its waves, next dispatch, ...
  */
@@ -15,6 +16,8 @@
 #define ENTRY_BYTES		8
 #define ENTRY_DISPATCH		0xd15b0000u	/* a dispatch record at that offset of the save area */
 #define ENTRY_WAVE		0x3a7e0000u	/* a wave record */
+#define ENTRY_CODE_WAVE		0x3a7e0001u	/* a wave that executes machine code */
+#define ENTRY_ENDED_WAVE	0x3a7e0002u	/* one that has ended, while others of its workgroup have not */
 #define RECORD_MAGIC		0x72737763u	/* "cwsr" */
 #define WAVE_WAITS		1u
 #define WAVE_HALTED		2u
@@ -43,6 +46,11 @@ struct saved_dispatch {
 	u32 next_wg;
 	u32 waves_done;
 	u32 halted;
+	u32 machine_code;
+	u32 scratch_waves;
+	u32 scratch_wave_bytes;
+	struct vgpu_kernel_code code;
+	struct vgpu_isa_launch launch;
 };
 
 struct saved_wave {
@@ -84,21 +92,42 @@ static struct cursor cursor_of(struct vgpu_model *m, const struct vgpu_queue *q)
 	};
 }
 
-static void push(struct vgpu_model *m, struct cursor *c, u32 kind, const void *record, u32 record_bytes, u32 bytes)
+/* An entry of the control stack for @bytes of the save area. Return: where they are, 0: there is no room. */
+static u64 reserve(struct vgpu_model *m, struct cursor *c, u32 kind, u32 bytes)
 {
 	u32 entry[2] = { kind, c->area_offset };
 
 	if (c->failed || c->stack_offset < ENTRY_BYTES || c->area_size - c->area_offset < bytes) {
 		c->failed = true;
-		return;
+		return 0;
 	}
 	c->stack_offset -= ENTRY_BYTES;
-	if (!vgpu_vm_write(m, c->as, c->area + c->area_offset, record, record_bytes))
-		c->failed = true;
 	if (!c->stale_stack &&
 	    !vgpu_vm_write(m, VGPU_AS_KERNEL, c->stack + c->stack_offset, entry, sizeof(entry)))
 		c->failed = true;
 	c->area_offset += bytes;
+	return c->area + entry[1];
+}
+
+static void push(struct vgpu_model *m, struct cursor *c, u32 kind, const void *record, u32 record_bytes, u32 bytes)
+{
+	u64 va = reserve(m, c, kind, bytes);
+
+	if (va && !vgpu_vm_write(m, c->as, va, record, record_bytes))
+		c->failed = true;
+}
+
+static void push_workgroup(struct vgpu_model *m, struct cursor *c, const struct vgpu_group *g, u32 inflight_index)
+{
+	u32 i, kind;
+	u64 va;
+
+	for (i = 0; i < g->waves; i++) {
+		kind = g->wg->wave[i].state == VGPU_WAVE_ENDED ? ENTRY_ENDED_WAVE : ENTRY_CODE_WAVE;
+		va = reserve(m, c, kind, vgpu_wave_saved_bytes(g->d, g->wg, i));
+		if (va && !vgpu_wave_save(m, c->as, va, g, i, inflight_index))
+			c->failed = true;
+	}
 }
 
 static u64 left_of_step(struct vgpu_model *m, const struct vgpu_group *g, bool resident)
@@ -126,7 +155,9 @@ static void save_groups(struct vgpu_model *m, struct cursor *c, const struct vgp
 
 		if (g->d != d)
 			continue;
-		for (i = 0; i < g->waves; i++) {
+		if (g->wg)
+			push_workgroup(m, c, g, inflight_index);
+		for (i = 0; i < g->waves && !g->wg; i++) {
 			r.wave = g->first + i;
 			r.bytes = d->vgprs * BYTES_PER_VGPR + WAVE_SGPR_BYTES + WAVE_HWREG_BYTES;
 			if (!(r.wave % d->wg_waves))
@@ -238,6 +269,11 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 			.next_wg = d->next_wg,
 			.waves_done = d->waves_done,
 			.halted = d->halted,
+			.machine_code = d->machine_code,
+			.scratch_waves = d->scratch_waves,
+			.scratch_wave_bytes = d->scratch_wave_bytes,
+			.code = d->code,
+			.launch = d->launch,
 		};
 
 		push(m, &c, ENTRY_DISPATCH, &r, sizeof(r), sizeof(r));
@@ -272,12 +308,22 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 	return bytes;
 }
 
+static bool bad_launch(const struct saved_dispatch *r)
+{
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		if (!r->launch.workgroup[i] || !r->launch.grid[i])
+			return true;
+	return vgpu_isa_vgpr_count(&r->code) > r->vgprs;
+}
+
 static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_queue *q, const struct saved_dispatch *r)
 {
 	struct vgpu_dispatch *d;
 
 	if (r->magic != RECORD_MAGIC || !r->steps || !r->xccs || !r->chunk || !r->workgroups || !r->wg_waves || !r->last_wg_waves ||
-	    r->last_wg_waves > r->wg_waves || !r->vgprs || !vgpu_workgroup_fits(m, r->wg_waves, r->vgprs, r->lds_bytes))
+	    r->last_wg_waves > r->wg_waves || !r->vgprs || (r->machine_code && bad_launch(r)) || !vgpu_workgroup_fits(m, r->wg_waves, r->vgprs, r->lds_bytes))
 		return NULL;
 	d = vgpu_zalloc(sizeof(*d));
 	if (!d)
@@ -300,6 +346,11 @@ static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_
 	d->next_wg = r->next_wg;
 	d->waves_done = r->waves_done;
 	d->halted = r->halted;
+	d->machine_code = r->machine_code;
+	d->scratch_waves = r->scratch_waves;
+	d->scratch_wave_bytes = r->scratch_wave_bytes;
+	d->code = r->code;
+	d->launch = r->launch;
 	vgpu_list_add(&d->link, &q->inflight);
 	q->inflight_count++;
 	if ((d->index == q->rptr || d->index == VGPU_NO_INDEX) && d->next_wg < d->workgroups)
@@ -314,7 +365,7 @@ static bool restore_wave(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu
 	bool waiting = r->state & WAVE_WAITS, halted = r->state & WAVE_HALTED;
 	struct vgpu_group *g;
 
-	if (r->magic != RECORD_MAGIC || !d || r->wave >= waves || r->step >= d->steps)
+	if (r->magic != RECORD_MAGIC || !d || d->machine_code || r->wave >= waves || r->step >= d->steps)
 		return false;
 	if (!vgpu_list_empty(&q->pending)) {
 		g = container_of(q->pending.prev, struct vgpu_group, link);
@@ -338,6 +389,39 @@ static bool restore_wave(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu
 	g->halted = halted;
 	vgpu_list_add(&g->link, &q->pending);
 	return true;
+}
+
+/* The same of waves that execute machine code: those of a workgroup make up a group. */
+static bool restore_code_wave(struct vgpu_model *m, struct vgpu_queue *q, const struct cursor *c, struct vgpu_dispatch *d, u32 inflight_index,
+			      const u32 entry[2])
+{
+	struct vgpu_group *last = NULL, *g;
+
+	if (!d || !d->machine_code)
+		return false;
+	if (!vgpu_list_empty(&q->pending))
+		last = container_of(q->pending.prev, struct vgpu_group, link);
+	g = vgpu_wave_restore(m, c->as, c->area + entry[1], d, inflight_index, entry[0] == ENTRY_ENDED_WAVE, last);
+	if (g && g != last)
+		vgpu_list_add(&g->link, &q->pending);
+	return g;
+}
+
+/* A workgroup that is not all there */
+static void drop_incomplete(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	struct vgpu_list *l, *next;
+
+	for (l = q->pending.next; l != &q->pending; l = next) {
+		struct vgpu_group *g = container_of(l, struct vgpu_group, link);
+
+		next = l->next;
+		if (!g->wg || g->waves == g->wg->waves)
+			continue;
+		m->stats.bad_records++;
+		vgpu_list_del(&g->link);
+		vgpu_group_put(m, g);
+	}
 }
 
 /**
@@ -380,11 +464,14 @@ u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q)
 		} else if (entry[0] == ENTRY_WAVE && entry[1] < c.area_size &&
 			   vgpu_vm_read(m, c.as, c.area + entry[1], &sw, sizeof(sw))) {
 			ok = sw.inflight_index == inflight_index && restore_wave(m, q, d, &sw);
+		} else if ((entry[0] == ENTRY_CODE_WAVE || entry[0] == ENTRY_ENDED_WAVE) && entry[1] < c.area_size) {
+			ok = restore_code_wave(m, q, &c, d, inflight_index, entry);
 		}
 		if (!ok && !m->stats.bad_records++)
 			vgpu_err("bad control stack entry %#x %#x of queue %#x (pasid %u)", entry[0], entry[1], q->doorbell,
 				 q->pasid);
 	}
+	drop_incomplete(m, q);
 	m->stats.cwsr_restores++;
 	m->place = true;
 	return bytes;

@@ -12,6 +12,23 @@
 #define MAX_WORKGROUP_ITEMS	1024u
 #define DEFAULT_VGPRS		32u
 #define VGPR_GRANULE		8u
+#define LDS_GRANULE		512u
+
+static void parse_machine_code(const struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d)
+{
+	u32 i;
+
+	d->launch = (struct vgpu_isa_launch) {
+		.packet = launch->packet,
+		.queue = q->rptr_addr - VGPU_QUEUE_RPTR,
+		.kernargs = launch->kernargs,
+		.dispatch_id = d->index,
+	};
+	for (i = 0; i < 3; i++) {
+		d->launch.grid[i] = (u32)launch->grid[i];
+		d->launch.workgroup[i] = launch->workgroup[i];
+	}
+}
 
 /**
  * vgpu_dispatch_parse() - what a packet says of a dispatch
@@ -20,7 +37,7 @@
  * @launch: the packet's fields
  * @d: filled in, but for what depends on the queue
  *
- * Return: false, and the queue is in error, if the packet describes no dispatch.
+ * Return: false if the packet describes no dispatch, and the queue is in error; or if it waits for scratch memory.
  */
 bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d)
 {
@@ -33,8 +50,14 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 		vgpu_queue_error(m, q, VGPU_EC_NONE, "kernel is not mapped", launch->kernel);
 		return false;
 	}
-	if (k.magic != VGPU_KERNEL_MAGIC || k.version != VGPU_KERNEL_VERSION || !k.steps) {
-		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_CODE, "no model kernel", launch->kernel);
+	/* As a kernel descriptor, a model kernel would want 1.8 GB of LDS. */
+	if (k.magic != VGPU_KERNEL_MAGIC && launch->packet && vgpu_isa_descriptor(&k, launch->kernel, &d->code)) {
+		d->machine_code = true;
+		memset(&k, 0, sizeof(k));
+		k.vgprs = vgpu_isa_vgpr_count(&d->code);
+		k.steps = 1;
+	} else if (k.magic != VGPU_KERNEL_MAGIC || k.version != VGPU_KERNEL_VERSION || !k.steps) {
+		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_CODE, "no kernel", launch->kernel);
 		return false;
 	}
 	for (i = 0; i < 3; i++) {
@@ -62,6 +85,13 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 		vgprs = launch->vgprs;
 
 	d->signal = launch->signal;
+	if (d->machine_code) {
+		/* Faults are the waves' own. */
+		parse_machine_code(q, launch, d);
+		if (launch->private_bytes && !vgpu_aql_scratch(m, q, d, launch->private_bytes))
+			return false;
+		goto place;
+	}
 	/* It is the waves that fetch instructions and read arguments. */
 	m->client = VGPU_UTCL2_SQC_INST;
 	d->halted = !vgpu_vm_executable(m, as, launch->kernel);
@@ -71,10 +101,13 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 	m->client = VGPU_UTCL2_CPC;
 	d->counters = args.counters;
 	d->flag = args.flag;
+place:
 	d->step_ns = k.step_ns;
 	d->steps = k.steps;
 	d->vgprs = (vgprs + VGPR_GRANULE - 1) & ~(VGPR_GRANULE - 1);
 	d->lds_bytes = k.lds_bytes > launch->lds_bytes ? k.lds_bytes : launch->lds_bytes;
+	if (d->machine_code)
+		d->lds_bytes = (d->lds_bytes + LDS_GRANULE - 1) & ~(LDS_GRANULE - 1);
 	d->workgroups = (u32)groups;
 	d->wg_waves = (workgroup + VGPU_WAVE_LANES - 1) / VGPU_WAVE_LANES;
 	/* Waves are numbered through; only the last workgroup of a grid in one dimension may be smaller. */

@@ -249,6 +249,12 @@ bool vgpu_vm_executable(struct vgpu_model *m, u32 as, u64 va)
 	return access_ptr(m, as, va, 1, VGPU_EXECUTE);
 }
 
+/** vgpu_vm_fetch() - instructions at @va, as vgpu_vm_ptr() */
+void *vgpu_vm_fetch(struct vgpu_model *m, u32 as, u64 va, u32 len)
+{
+	return access_ptr(m, as, va, len, VGPU_EXECUTE);
+}
+
 /** vgpu_tlb_invalidate_mm() - forget the translations of VMIDs in the memory hubs */
 void vgpu_tlb_invalidate_mm(struct vgpu_model *m, u32 vmids)
 {

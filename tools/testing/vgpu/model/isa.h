@@ -20,6 +20,9 @@
 #define VGPU_LANES		64u
 #define VGPU_WAVE_SGPRS		128u		/* by operand code: VCC, M0, EXEC and the trap registers are among them */
 #define VGPU_MAX_WG_WAVES	16u
+#define VGPU_NO_SLOT		U32_MAX
+#define VGPU_SCRATCH_SLOTS	4096u		/* waves of a queue that have scratch memory at a time */
+#define VGPU_WAVE_HWREG_BYTES	128u		/* of a saved wave */
 #define VGPU_ISA_LDS_BYTES	65536u
 
 #define VGPU_S_FLAT_SCRATCH	102u
@@ -59,6 +62,7 @@ enum vgpu_wave_exception {
  * @mode: MODE
  * @state: enum vgpu_wave_state
  * @exception: enum vgpu_wave_exception
+ * @scratch_slot: which part of the queue's scratch memory it has, VGPU_NO_SLOT: none
  * @vgprs: vector registers, accumulation registers included
  * @acc: number of the first accumulation register
  * @s: scalar registers
@@ -71,6 +75,7 @@ struct vgpu_wave {
 	u32 mode;
 	u32 state;
 	u32 exception;
+	u32 scratch_slot;
 	u32 vgprs;
 	u32 acc;
 	u32 s[VGPU_WAVE_SGPRS];

@@ -16,6 +16,7 @@
  *   aql.c    AQL packets
  *   dispatch.c  dispatches, from packets of either kind
  *   waves.c  wave slots and the progress of waves
+ *   isa_*.c  machine code, see isa.h
  *   cwsr.c   saving waves at dequeue, restoring them at map
  *   sdma.c   SDMA rings and queues
  *   fault.c  what goes wrong on demand
@@ -26,6 +27,7 @@
 #include "vgpu_model.h"
 #include "regs.h"
 #include "ih.h"
+#include "isa.h"
 #include "stream.h"
 
 #define VGPU_MAX_CUS		128		/* of an XCC */
@@ -37,6 +39,7 @@
 #define VGPU_PAGE		4096u
 #define VGPU_NO_INDEX		U64_MAX
 #define VGPU_IB_LEVELS		2u		/* an indirect buffer may refer to another one */
+#define VGPU_QUEUE_RPTR		128u		/* read_dispatch_id in amd_queue_t */
 #define VGPU_COMPUTE_REGS	80u		/* COMPUTE_DISPATCH_INITIATOR to COMPUTE_USER_DATA_15 */
 
 /* Counters, shown by vgpu_model_print_stats() under these names */
@@ -51,6 +54,8 @@ struct vgpu_stats {
 	u64 waves_restored;
 	u64 waves_launched;
 	u64 waves_done;
+	u64 instructions;
+	u64 wave_exceptions;
 	u64 dispatches_done;
 	u64 gpuvm_faults;
 	u64 tlb_hits;
@@ -117,6 +122,9 @@ struct vgpu_queue;
 /* Why a packet was refused, as amdkfd numbers the exceptions of a queue (enum kfd_dbg_trap_exception_code) */
 enum vgpu_exception {
 	VGPU_EC_NONE			= 0,	/* reported in another way, as a GPUVM fault is */
+	VGPU_EC_WAVE_TRAP		= VGPU_WAVE_TRAP,
+	VGPU_EC_WAVE_ILLEGAL		= VGPU_WAVE_ILLEGAL_INSTRUCTION,
+	VGPU_EC_WAVE_APERTURE		= VGPU_WAVE_APERTURE_VIOLATION,
 	VGPU_EC_DISPATCH_DIM		= 16,
 	VGPU_EC_DISPATCH_GROUP_SEGMENT	= 17,
 	VGPU_EC_DISPATCH_CODE		= 18,
@@ -129,8 +137,10 @@ enum vgpu_exception {
 
 /**
  * struct vgpu_launch - a dispatch as its packet describes it
- * @kernel: address of struct vgpu_kernel
- * @kernargs: address of struct vgpu_kernargs, 0: none
+ * @kernel: address of struct vgpu_kernel, or of a kernel descriptor
+ * @kernargs: address of struct vgpu_kernargs, or of the arguments of a kernel in machine code; 0: none
+ * @packet: address of an AQL packet, 0: it is none, and cannot start machine code
+ * @private_bytes: scratch memory of each lane
  * @signal: completion signal, 0: none
  * @grid: work-items
  * @workgroup: work-items of a workgroup
@@ -140,6 +150,8 @@ enum vgpu_exception {
 struct vgpu_launch {
 	u64 kernel;
 	u64 kernargs;
+	u64 packet;
+	u32 private_bytes;
 	u64 signal;
 	u64 grid[3];
 	u32 workgroup[3];
@@ -178,6 +190,11 @@ enum vgpu_leaving {
  * @waves_done: waves that ended
  * @hung: its waves never end
  * @halted: its waves halt as they start: they cannot read their arguments or fetch their instructions
+ * @machine_code: its waves execute @code; the members about steps mean nothing
+ * @code: its kernel
+ * @launch: what the registers of its waves begin with
+ * @scratch_waves: waves of the queue that can have scratch memory, 0: it needs none
+ * @scratch_wave_bytes: scratch memory of each
  * @open: group that takes further workgroups of the same instant
  * @open_pass: launch pass in which @open is valid
  */
@@ -202,12 +219,17 @@ struct vgpu_dispatch {
 	u32 waves_done;
 	bool hung;
 	bool halted;
+	bool machine_code;
+	struct vgpu_kernel_code code;
+	struct vgpu_isa_launch launch;
+	u32 scratch_waves;
+	u32 scratch_wave_bytes;
 	struct vgpu_group *open;
 	u64 open_pass;
 };
 
 /**
- * struct vgpu_group - neighbouring waves of a dispatch in lockstep, whole workgroups
+ * struct vgpu_group - neighbouring waves of a dispatch in lockstep, whole workgroups; one workgroup if it executes machine code
  * @link: in vgpu_model.groups (by @end_ns), vgpu_model.waiting, vgpu_model.halted, vgpu_queue.frozen, or vgpu_queue.pending (no slots)
  * @d: their dispatch
  * @first: first wave
@@ -217,6 +239,7 @@ struct vgpu_dispatch {
  * @end_ns: when it ends
  * @waiting: for the flag, or for ever
  * @halted: for ever, after a memory violation; it keeps its slots
+ * @wg: state of the waves if they execute machine code
  * @simd: SIMD of each wave, by number in the XCC; there is room for all slots of an XCC
  */
 struct vgpu_group {
@@ -229,8 +252,33 @@ struct vgpu_group {
 	bool halted;
 	u64 left_ns;
 	u64 end_ns;
+	struct vgpu_workgroup *wg;
 	u16 simd[];
 };
+
+/**
+ * struct vgpu_workgroup - waves that execute machine code, and what they share
+ * @m: the device
+ * @bytes: size of all this, registers and LDS included
+ * @lds: local data share
+ * @waves: how many
+ * @wave: their state
+ */
+struct vgpu_workgroup {
+	struct vgpu_model *m;
+	u64 bytes;
+	u8 *lds;
+	u32 waves;
+	struct vgpu_wave wave[];
+};
+
+enum vgpu_workgroup_state {
+	VGPU_WORKGROUP_RUNS,
+	VGPU_WORKGROUP_ENDED,
+	VGPU_WORKGROUP_HALTED,
+};
+
+#define VGPU_INSTRUCTION_STEPS	256u		/* what an instruction of a wave counts in vgpu_model.budget */
 
 /**
  * struct vgpu_queue - a mapped queue; one that runs on several XCCs is mapped on each of them
@@ -281,6 +329,8 @@ struct vgpu_group {
  * @pending: saved waves that wait for slots; they precede everything else
  * @frozen: waves that were saved and still hold their slots
  * @waves: waves in slots
+ * @scratch_used: parts of the scratch memory that waves have, a bit each
+ * @scratch_asked: the runtime was asked for more scratch memory and has not answered
  * @engine: SDMA engine
  * @ring_id: of its interrupts (SDMA)
  * @closing: SDMA: finishes the indirect buffer that it is in and takes nothing more from its ring
@@ -334,6 +384,8 @@ struct vgpu_queue {
 	struct vgpu_list pending;
 	struct vgpu_list frozen;
 	u32 waves;
+	u64 scratch_used[VGPU_SCRATCH_SLOTS / 64];
+	bool scratch_asked;
 	u32 engine;
 	u32 ring_id;
 	bool closing;
@@ -492,6 +544,7 @@ struct vgpu_xcc {
  * @halted: waves in slots that do nothing any more
  * @free_groups: unused group objects
  * @budget: wave steps that this run may still end
+ * @executed: instructions of waves in this run
  * @pass: number of the launch pass
  * @place: there may be something to launch
  * @sdma_ring: the kernel's rings
@@ -525,6 +578,7 @@ struct vgpu_model {
 	struct vgpu_list halted;
 	struct vgpu_list free_groups;
 	u32 budget;
+	u32 executed;
 	u64 pass;
 	bool place;
 	struct vgpu_queue *sdma_ring[VGPU_SDMA_ENGINES][VGPU_SDMA_RINGS];
@@ -585,6 +639,7 @@ void vgpu_tlb_fini(struct vgpu_model *m);
 void vgpu_tlb_invalidate_mm(struct vgpu_model *m, u32 vmids);
 void vgpu_tlb_invalidate_pasid(struct vgpu_model *m, u32 hub, bool all_hubs, u16 pasid);
 bool vgpu_vm_executable(struct vgpu_model *m, u32 as, u64 va);
+void *vgpu_vm_fetch(struct vgpu_model *m, u32 as, u64 va, u32 len);
 void *vgpu_vm_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, bool write);
 bool vgpu_vm_read(struct vgpu_model *m, u32 as, u64 va, void *buf, u64 len);
 bool vgpu_vm_write(struct vgpu_model *m, u32 as, u64 va, const void *buf, u64 len);
@@ -620,6 +675,7 @@ void vgpu_aql_joined(struct vgpu_model *m, struct vgpu_queue *q);
 bool vgpu_aql_drained(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal);
 void vgpu_aql_report(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code);
+bool vgpu_aql_scratch(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_dispatch *d, u32 bytes);
 
 /* dispatch.c */
 bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d);
@@ -641,6 +697,15 @@ struct vgpu_group *vgpu_group_get(struct vgpu_model *m);
 void vgpu_group_put(struct vgpu_model *m, struct vgpu_group *g);
 void vgpu_waves_freeze(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_waves_kill(struct vgpu_model *m, struct vgpu_queue *q);
+
+/* isa_waves.c */
+struct vgpu_workgroup *vgpu_workgroup_start(struct vgpu_model *m, struct vgpu_dispatch *d, u32 workgroup, u32 waves);
+void vgpu_workgroup_free(struct vgpu_queue *q, struct vgpu_workgroup *wg);
+enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_group *g);
+u32 vgpu_wave_saved_bytes(const struct vgpu_dispatch *d, const struct vgpu_workgroup *wg, u32 i);
+bool vgpu_wave_save(struct vgpu_model *m, u32 as, u64 va, const struct vgpu_group *g, u32 i, u32 dispatch);
+struct vgpu_group *vgpu_wave_restore(struct vgpu_model *m, u32 as, u64 va, struct vgpu_dispatch *d, u32 dispatch, bool ended,
+				     struct vgpu_group *last);
 
 /* cwsr.c */
 u64 vgpu_cwsr_ns(struct vgpu_model *m, u64 bytes);

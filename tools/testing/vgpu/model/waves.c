@@ -62,6 +62,9 @@ struct vgpu_group *vgpu_group_get(struct vgpu_model *m)
 
 void vgpu_group_put(struct vgpu_model *m, struct vgpu_group *g)
 {
+	if (g->wg)
+		vgpu_workgroup_free(g->d->q, g->wg);
+	g->wg = NULL;
 	vgpu_list_add(&g->link, &m->free_groups);
 }
 
@@ -162,11 +165,23 @@ static bool may_use(struct vgpu_model *m, const struct vgpu_queue *q, u32 cu)
 	return q->cu_mask[cu % m->config.se] >> (cu / m->config.se) & 1;
 }
 
+/* Number in the whole grid of a wave of this XCC's part */
+static u32 wave_in_grid(const struct vgpu_dispatch *d, u32 wave)
+{
+	u32 workgroup = wave / d->wg_waves;
+
+	if (d->xccs == 1)
+		return wave;
+	workgroup = workgroup / d->chunk * d->chunk * d->xccs + d->xcc * d->chunk + workgroup % d->chunk;
+	return workgroup * d->wg_waves + wave % d->wg_waves;
+}
+
 /*
- * Starts workgroup @workgroup of @d somewhere, in step @step with @left_ns of it left. Return: false if there is no room.
+ * Starts workgroup @workgroup of @d somewhere, in step @step with @left_ns of it left, or with the state @wg if it executes machine code and
+ * is not new. Return: false if there is no room.
  */
 static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 workgroup, u32 step, u64 left_ns, bool waiting,
-			    bool halted)
+			    bool halted, struct vgpu_workgroup *wg)
 {
 	u32 waves = waves_of(d, workgroup), first = workgroup * d->wg_waves, i, cu = 0;
 	struct vgpu_group *g = d->open_pass == m->pass ? d->open : NULL;
@@ -184,6 +199,7 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 		if (!g)
 			return false;
 		g->waves = 0;
+		g->d = d;
 	}
 	for (i = 0; i < m->config.cus; i++) {
 		cu = (x->next_cu + i) % m->config.cus;
@@ -195,11 +211,19 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 			vgpu_group_put(m, g);
 		return false;
 	}
-	x->next_cu = (cu + 1) % m->config.cus;
 	g->waves += waves;
 	d->q->waves += waves;
+	if (d->machine_code) {
+		g->wg = wg ? wg : vgpu_workgroup_start(m, d, wave_in_grid(d, first) / d->wg_waves, waves);
+		if (!g->wg) {
+			g->first = first;
+			vgpu_waves_release(m, g);
+			vgpu_group_put(m, g);
+			return false;
+		}
+	}
+	x->next_cu = (cu + 1) % m->config.cus;
 	if (fresh) {
-		g->d = d;
 		g->first = first;
 		g->step = step;
 		g->left_ns = left_ns;
@@ -212,7 +236,7 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 			vgpu_list_add(&g->link, &m->waiting);
 		else
 			insert_by_end(m, g);
-		d->open = g;
+		d->open = d->machine_code ? NULL : g;
 		d->open_pass = m->pass;
 	}
 	return true;
@@ -235,8 +259,9 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 		struct vgpu_group *g = container_of(q->pending.next, struct vgpu_group, link);
 		u32 workgroup = g->first / g->d->wg_waves, waves = waves_of(g->d, workgroup);
 
-		if (!start_workgroup(m, g->d, workgroup, g->step, g->left_ns, g->waiting, g->halted))
+		if (!start_workgroup(m, g->d, workgroup, g->step, g->left_ns, g->waiting, g->halted, g->wg))
 			return false;
+		g->wg = NULL;
 		m->stats.waves_restored += waves;
 		g->first += waves;
 		g->waves -= waves;
@@ -246,7 +271,7 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 		}
 		return true;
 	}
-	if (!start_workgroup(m, d, d->next_wg, 0, d->step_ns, d->flag || d->hung, d->halted))
+	if (!start_workgroup(m, d, d->next_wg, 0, d->step_ns, d->flag || d->hung, d->halted, NULL))
 		return false;
 	m->stats.waves_launched += waves_of(d, d->next_wg);
 	if (++d->next_wg == d->workgroups)
@@ -305,17 +330,6 @@ bool vgpu_waves_place(struct vgpu_model *m)
 		for (l = m->queues.next; l != &m->queues; l = l->next)
 			show_waves(m, container_of(l, struct vgpu_queue, link));
 	return progress;
-}
-
-/* Number in the whole grid of a wave of this XCC's part */
-static u32 wave_in_grid(const struct vgpu_dispatch *d, u32 wave)
-{
-	u32 workgroup = wave / d->wg_waves;
-
-	if (d->xccs == 1)
-		return wave;
-	workgroup = workgroup / d->chunk * d->chunk * d->xccs + d->xcc * d->chunk + workgroup % d->chunk;
-	return workgroup * d->wg_waves + wave % d->wg_waves;
 }
 
 /* The waves of a group finished a step: each adds one to its counter. Return: the first that could not, @g->waves if all could. */
@@ -393,9 +407,38 @@ static struct vgpu_group *halt_workgroup(struct vgpu_model *m, struct vgpu_group
 	return wg ? g : NULL;
 }
 
-static void step_done(struct vgpu_model *m, struct vgpu_group *g)
+/* All waves of a group, which is in no list, have ended */
+static void group_done(struct vgpu_model *m, struct vgpu_group *g)
 {
 	struct vgpu_dispatch *d = g->d;
+
+	m->stats.waves_done += g->waves;
+	d->waves_done += g->waves;
+	vgpu_waves_release(m, g);
+	if (d->open == g)
+		d->open = NULL;
+	vgpu_group_put(m, g);
+	if (vgpu_dispatch_complete(d))
+		vgpu_dispatch_done(m, d);
+}
+
+static void slice_due(struct vgpu_model *m, struct vgpu_group *g)
+{
+	vgpu_list_del(&g->link);
+	switch (vgpu_workgroup_run(m, g)) {
+	case VGPU_WORKGROUP_ENDED:
+		group_done(m, g);
+		break;
+	case VGPU_WORKGROUP_HALTED:
+		halt_group(m, g);
+		break;
+	default:
+		insert_by_end(m, g);
+	}
+}
+
+static void step_done(struct vgpu_model *m, struct vgpu_group *g)
+{
 	u32 counted;
 
 	vgpu_list_del(&g->link);
@@ -405,19 +448,12 @@ static void step_done(struct vgpu_model *m, struct vgpu_group *g)
 		if (!g)
 			return;
 	}
-	if (++g->step < d->steps) {
-		g->end_ns += d->step_ns;
+	if (++g->step < g->d->steps) {
+		g->end_ns += g->d->step_ns;
 		insert_by_end(m, g);
 		return;
 	}
-	m->stats.waves_done += g->waves;
-	d->waves_done += g->waves;
-	vgpu_waves_release(m, g);
-	if (d->open == g)
-		d->open = NULL;
-	vgpu_group_put(m, g);
-	if (vgpu_dispatch_complete(d))
-		vgpu_dispatch_done(m, d);
+	group_done(m, g);
 }
 
 /* A group that waits for its flag leaves the list when it is set, or cannot be read. */
@@ -464,7 +500,10 @@ bool vgpu_waves_expire(struct vgpu_model *m)
 		if (g->end_ns > m->now_ns)
 			break;
 		m->budget = m->budget > g->waves ? m->budget - g->waves : 0;
-		step_done(m, g);
+		if (g->wg)
+			slice_due(m, g);
+		else
+			step_done(m, g);
 		progress = true;
 	}
 	return progress;

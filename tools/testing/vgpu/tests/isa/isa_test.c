@@ -7,18 +7,11 @@
  * TABLE holds instructions with what goes in and what must come out (see instructions.table); TABLE.bin is their code. The code objects hold
  * kernels.cl as LLVM compiled it.
  */
-#include <elf.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "../../model/model.h"
-#include "../../model/isa.h"
 #include "arithmetic.h"
-
-bool vgpu_quiet;
+#include "object.h"
 
 #define BASE		0x7f0000000000ULL	/* GPU address of the memory */
 #define MEMORY_BYTES	(16u << 20)
@@ -68,24 +61,6 @@ static u64 random64(void)
 	random_state ^= random_state >> 7;
 	random_state ^= random_state << 17;
 	return random_state;
-}
-
-static void *read_file(const char *path, size_t *size)
-{
-	int fd = open(path, O_RDONLY);
-	struct stat st;
-	void *p;
-
-	if (fd < 0 || fstat(fd, &st)) {
-		perror(path);
-		exit(2);
-	}
-	p = mmap(NULL, (size_t)st.st_size + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
-		exit(2);
-	close(fd);
-	*size = (size_t)st.st_size;
-	return p;
 }
 
 static struct vgpu_isa machine(u8 *lds, u32 lds_bytes)
@@ -265,8 +240,8 @@ static void run_line(char *line, const u32 *code)
 static void run_table(const char *table, const char *binary)
 {
 	size_t table_size, code_size;
-	char *text = read_file(table, &table_size), *line, *save;
-	const u8 *code = read_file(binary, &code_size);
+	char *text = object_file(table, &table_size), *line, *save;
+	const u8 *code = object_file(binary, &code_size);
 	u32 n = 0;
 
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -287,40 +262,6 @@ struct program {
 	const char *name;
 	const u8 *file;
 };
-
-/* Loads a code object. There is nothing to relocate in what has no globals. */
-static void load(struct program *p)
-{
-	const Elf64_Ehdr *e = (const void *)p->file;
-	const Elf64_Phdr *h = (const void *)(p->file + e->e_phoff);
-	u32 i;
-
-	memset(at(CODE), 0, DATA - CODE);
-	for (i = 0; i < e->e_phnum; i++)
-		if (h[i].p_type == PT_LOAD)
-			memcpy(at(CODE + h[i].p_vaddr), p->file + h[i].p_offset, h[i].p_filesz);
-}
-
-/* Address of a symbol, 0: there is none */
-static u64 symbol(const struct program *p, const char *name)
-{
-	const Elf64_Ehdr *e = (const void *)p->file;
-	const Elf64_Shdr *h = (const void *)(p->file + e->e_shoff);
-	const char *strings;
-	const Elf64_Sym *s;
-	u32 i, n;
-
-	for (i = 0; i < e->e_shnum; i++) {
-		if (h[i].sh_type != SHT_DYNSYM)
-			continue;
-		s = (const void *)(p->file + h[i].sh_offset);
-		strings = (const char *)p->file + h[h[i].sh_link].sh_offset;
-		for (n = 0; n < h[i].sh_size / sizeof(*s); n++)
-			if (!strcmp(strings + s[n].st_name, name))
-				return CODE + s[n].st_value;
-	}
-	return 0;
-}
 
 static bool run_workgroup(const struct vgpu_kernel_code *code, const struct vgpu_isa_launch *launch, const u32 wg[3], u32 lds_bytes)
 {
@@ -368,14 +309,14 @@ static bool run(const struct program *p, const char *name, const void *args, u32
 	char kd[64];
 	u64 va;
 
-	load((struct program *)p);
+	memset(at(CODE), 0, DATA - CODE);
+	object_load(p->file, at(CODE));
 	snprintf(kd, sizeof(kd), "%s.kd", name);
-	va = symbol(p, kd);
-	if (!va || !vgpu_isa_descriptor(at(va), va, &code)) {
+	if (!object_symbol(p->file, kd, &va) || !vgpu_isa_descriptor(at(CODE + va), CODE + va, &code)) {
 		printf("# no kernel %s\n", kd);
 		return false;
 	}
-	memcpy(&lds_bytes, at(va), 4);
+	memcpy(&lds_bytes, at(CODE + va), 4);
 	memcpy(at(launch.kernargs), args, args_bytes);
 	for (wg[2] = 0; wg[2] < (grid[2] + workgroup[2] - 1) / workgroup[2]; wg[2]++)
 		for (wg[1] = 0; wg[1] < (grid[1] + workgroup[1] - 1) / workgroup[1]; wg[1]++)
@@ -653,7 +594,7 @@ int main(int argc, char **argv)
 		struct program p = { .name = strrchr(argv[i], '/') ? strrchr(argv[i], '/') + 1 : argv[i] };
 		size_t size;
 
-		p.file = read_file(argv[i], &size);
+		p.file = object_file(argv[i], &size);
 		vector_add(&p);
 		reduce(&p);
 		matrix_multiply(&p);

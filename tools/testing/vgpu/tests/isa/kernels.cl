@@ -143,3 +143,29 @@ kernel void lanes(global uint *out, global const uint *in)
 	out[2 * i] = v;
 	out[2 * i + 1] = (uint)__builtin_amdgcn_readlane((int)v, 63) + (uint)__builtin_amdgcn_readfirstlane((int)in[i]);
 }
+
+/* Holds a value in a register and another one in LDS until a flag is set */
+kernel void wait(global uint *out, global const uint *in, global volatile ulong *flag)
+{
+	local uint shared[256];
+	uint i = ID(), l = __builtin_amdgcn_workitem_id_x(), v = in[i];
+
+	shared[l] = ~v;
+	while (!*flag)
+		__builtin_amdgcn_s_sleep(10);
+	out[2 * i] = v;
+	out[2 * i + 1] = shared[l];
+}
+
+/* What no gfx90a knows */
+kernel void illegal(global uint *out)
+{
+	out[0] = 1;
+	__asm__ volatile(".long 0xd3ff1234\n.long 0x12345678" ::: "memory");
+	out[1] = 1;
+}
+
+kernel void store(global uint *where)
+{
+	*where = 1;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/*
+ * object.c - code objects, see object.h
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "object.h"
+
+void *object_file(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+	void *p;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		perror(path);
+		exit(2);
+	}
+	p = mmap(NULL, (size_t)st.st_size + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		exit(2);
+	close(fd);
+	*size = (size_t)st.st_size;
+	return p;
+}
+
+void object_load(const void *file, void *memory)
+{
+	const Elf64_Ehdr *e = file;
+	const Elf64_Phdr *h = (const void *)((const u8 *)file + e->e_phoff);
+	u32 i;
+
+	for (i = 0; i < e->e_phnum; i++)
+		if (h[i].p_type == PT_LOAD)
+			memcpy((u8 *)memory + h[i].p_vaddr, (const u8 *)file + h[i].p_offset, h[i].p_filesz);
+}
+
+bool object_symbol(const void *file, const char *name, u64 *value)
+{
+	const Elf64_Ehdr *e = file;
+	const Elf64_Shdr *h = (const void *)((const u8 *)file + e->e_shoff);
+	const char *strings;
+	const Elf64_Sym *s;
+	u32 i, n;
+
+	for (i = 0; i < e->e_shnum; i++) {
+		if (h[i].sh_type != SHT_DYNSYM)
+			continue;
+		s = (const void *)((const u8 *)file + h[i].sh_offset);
+		strings = (const char *)file + h[h[i].sh_link].sh_offset;
+		for (n = 0; n < h[i].sh_size / sizeof(*s); n++)
+			if (!strcmp(strings + s[n].st_name, name)) {
+				*value = s[n].st_value;
+				return true;
+			}
+	}
+	return false;
+}

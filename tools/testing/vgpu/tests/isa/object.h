@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * object.h - code objects, as a loader sees them
+ */
+#ifndef OBJECT_H
+#define OBJECT_H
+
+#include "../../model/model.h"
+
+void *object_file(const char *path, size_t *size);			/* all of a file; exits if there is none */
+void object_load(const void *file, void *memory);			/* what is loaded, from address 0 on; nothing is relocated */
+bool object_symbol(const void *file, const char *name, u64 *value);	/* false: there is none */
+
+#endif /* OBJECT_H */
