@@ -12,7 +12,7 @@ export BUILD GPREEMPT_CACHE
 MAKEOVERRIDES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help check check-full check-debug demo testbed tools install-tools uninstall-tools clean
+.PHONY: help check check-full check-debug check-package deb htmldocs upstream-series demo testbed tools install-tools uninstall-tools clean
 
 help:
 	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
@@ -23,6 +23,7 @@ help:
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
 	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well"
 	@echo "  make check-debug [OUT=dir] [SUITE='..']  on a kernel that looks for mistakes; the first run builds that kernel"
+	@echo "  make check-package [OUT=dir]       Debian packages in throw-away systems, documentation, Slurm, OCI hook"
 	@echo
 	@echo "For a machine with an Instinct GPU:"
 	@echo "  make modules [KVER=..]             build amdgpu.ko with the scheduler, print its path"
@@ -35,6 +36,8 @@ help:
 	@echo "  make uninstall-tools               remove them; /etc/gpreempt.conf stays"
 	@echo
 	@echo "Others:"
+	@echo "  make deb                           Debian packages, into build/deb"
+	@echo "  make upstream-series OUT=dir       the same as patches for a kernel tree"
 	@echo "  make testbed                       what a test VM needs except amdgpu.ko (tools/testing/vm/vm --help)"
 	@echo "  make clean                         remove build/; kernel builds stay in \$$GPREEMPT_CACHE"
 	@echo
@@ -45,6 +48,9 @@ ifeq ($(FLAVOUR),test)
 KVER ?= $(shell $(TOP)/tools/testing/vm/vm kver)
 endif
 include $(TOP)/dkms/dkms.mk
+
+# The suites that need what `deps --package` installs, or take minutes of it
+PACKAGE_SUITES := deb deb-root
 
 check:
 	@$(TOP)/tools/testing/deps
@@ -58,6 +64,17 @@ check-debug:
 	@$(TOP)/tools/testing/deps
 	@$(TOP)/tools/testing/check --debug $(if $(OUT),--out $(OUT)) $(SUITE)
 
+check-package:
+	@$(TOP)/tools/testing/deps --package
+	@$(TOP)/tools/testing/check $(if $(OUT),--out $(OUT)) $(PACKAGE_SUITES)
+
+deb:
+	@$(TOP)/tools/testing/deps --package
+	@$(TOP)/dist/deb
+
+upstream-series:
+	@$(TOP)/dist/upstream-series $(or $(OUT),$(BUILD)/upstream-series)
+
 demo:
 	@$(TOP)/tools/testing/deps
 	@$(TOP)/tools/testing/demo/run $(if $(OUT),--out $(OUT)) $(if $(BY),--by $(BY))
@@ -70,7 +87,7 @@ testbed:
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/selftests/kfd_gpreempt BUILD=$(BUILD)
 
 PREFIX ?= /usr/local
-FOLDERS := DESTDIR=$(DESTDIR) PREFIX=$(PREFIX)
+FOLDERS := DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) $(if $(LIBDIR),LIBDIR=$(LIBDIR))
 
 tools:
 	@$(MAKE) -s --no-print-directory -C $(TOP)/lib O=$(BUILD)/lib

@@ -92,8 +92,9 @@ if [ -n "$remove" ]; then
 	exit 0
 fi
 
-# Says by itself what is missing: a kernel that has hooks, its headers, its source.
+# Each says by itself what is missing: a kernel that has hooks, its headers, its source; a key that the firmware knows.
 "$top/dkms/build.sh" --check --kver "$kver"
+"$top/dkms/secure-boot.sh" --make-key
 
 # same_package: what DKMS has already is this package; then other kernels keep what was built for them
 same_package()
@@ -126,15 +127,6 @@ if ! dkms build "$me/$version" -k "$kver" "${args[@]}"; then
 	fi
 	[ -z "$earlier" ] || say "an earlier $me was removed before; the kernel has its stock amdgpu" >&2
 	exit 1
-fi
-
-# With Secure Boot a module by an unknown key is not loaded, and then there would be no amdgpu at all.
-if [ -z "$root" ] && [ "$(od -An -t u1 -j 4 -N 1 /sys/firmware/efi/efivars/SecureBoot-* 2>/dev/null | tr -d ' ')" = 1 ] &&
-   ! mokutil --test-key /var/lib/dkms/mok.pub 2>/dev/null | grep 'is already enrolled' >/dev/null; then
-	die "Secure Boot is on and DKMS's key is not enrolled" \
-	    "the kernel would refuse the new amdgpu and the machine would have none" \
-	    "the module is built but not installed; the kernel keeps the amdgpu module that it has" \
-	    "apt-get install mokutil && mokutil --import /var/lib/dkms/mok.pub, reboot, enrol the key, then 'make install' again"
 fi
 
 dkms install "$me/$version" -k "$kver" "${args[@]}"

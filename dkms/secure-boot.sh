@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# secure-boot.sh - would a kernel take a module that DKMS signed on this machine?
+#
+# Usage: dkms/secure-boot.sh [--make-key]
+#
+# Exit status 0: yes. 1: no, and then amdgpu could not be loaded at all; says why and what to do, on stderr. --make-key first makes DKMS's
+# key if there is none yet, so that it can be enrolled before anything is built. DKMS calls this before it installs the module (PRE_INSTALL of
+# dkms.conf), so do dkms/settle.sh and dkms/install.sh.
+set -euo pipefail
+export LC_ALL=C
+
+efivars=/sys/firmware/efi/efivars
+
+# flag VARIABLE: value of a one-byte EFI variable; it comes after four bytes of attributes
+flag()
+{
+	local f
+
+	for f in "$efivars/$1"-*; do
+		[ ! -e "$f" ] || od -An -t u1 -j 4 -N 1 "$f" | tr -d ' '
+	done
+}
+
+# Whether modules have to be signed. shim can be told not to validate, then the kernel does not either.
+enforced()
+{
+	[ "$(cat /sys/module/module/parameters/sig_enforce 2>/dev/null)" != Y ] || return 0
+	! grep -qs '\[\(integrity\|confidentiality\)\]' /sys/kernel/security/lockdown || return 0
+	[ "$(flag SecureBoot)" = 1 ] && [ "$(flag MokSBStateRT)" != 1 ]
+}
+
+enforced || exit 0
+
+# Where DKMS has its key, as its configuration says; the files of DKMS 3.0 are shell.
+key=${mok_signing_key:-}
+certificate=${mok_certificate:-}
+for f in /etc/dkms/framework.conf /etc/dkms/framework.conf.d/*.conf; do
+	[ -r "$f" ] || continue
+	# shellcheck disable=SC1090 # the machine's
+	key=$(. "$f" >/dev/null 2>&1; echo "${mok_signing_key:-$key}")
+	# shellcheck disable=SC1090
+	certificate=$(. "$f" >/dev/null 2>&1; echo "${mok_certificate:-$certificate}")
+done
+key=${key:-/var/lib/dkms/mok.key}
+certificate=${certificate:-/var/lib/dkms/mok.pub}
+
+if [ "${1:-}" = --make-key ] && [ ! -e "$certificate" ] && [ ! -e "$key" ]; then
+	(umask 077 && openssl req -new -x509 -nodes -days 36500 -subj "/CN=DKMS module signing key" -newkey rsa:2048 \
+		-keyout "$key" -outform DER -out "$certificate" 2>/dev/null) || rm -f "$key" "$certificate"
+fi
+
+if [ ! -e "$certificate" ]; then
+	why="DKMS has no key yet ($certificate)"
+elif ! command -v mokutil >/dev/null; then
+	why="without mokutil it cannot be told whether the firmware knows DKMS's key"
+elif mokutil --test-key "$certificate" 2>/dev/null | grep -q 'is already enrolled'; then
+	exit 0
+else
+	why="DKMS's key $certificate is not enrolled"
+fi
+cat >&2 <<END
+kfd_gpreempt: error: Secure Boot is on, and $why
+  why:    the kernel would refuse the new amdgpu, and the machine would have none
+  state:  nothing was installed; the kernel keeps the amdgpu module that it has
+  remedy: apt-get install mokutil && mokutil --import $certificate; reboot, enrol the key in the firmware's dialogue;
+          then dpkg-reconfigure amdgpu-gpreempt-dkms (or make install)
+END
+exit 1

@@ -1,0 +1,473 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# root.sh - the Debian packages on a system: installed, upgraded, with new kernels, under Secure Boot, removed; whatever happens, an amdgpu boots
+#
+# dpkg, DKMS, depmod, initramfs-tools and Debian's kernel hooks are the real ones, in a throw-away system. Kernels are packages made here out
+# of Debian's of the same names: the real headers and stock amdgpu, under two version numbers. Their source packages have the real amdkfd and
+# of amdgpu only the headers, and only what has hooks is compiled, so that a build takes seconds (suite dkms builds all of it). Such a module is
+# never loaded, so modpost only warns of what it lacks (KBUILD_MODPOST_WARN).
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/throwaway.sh"
+
+throwaway "dkms gcc-12 gcc libc6-dev make binutils patch rsync xz-utils kmod initramfs-tools openssl mokutil ccache linux-base libjson-c5 libncurses6
+	libncursesw6 libelf1 libssl3 pahole zstd udev pkg-config" "$@"
+
+version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
+newer=$version+1
+series=${KVER%%.*}.$(echo "$KVER" | cut -d. -f2)
+sublevel=$(echo "$KVER" | sed 's/^[0-9]*\.[0-9]*\.\([0-9]*\).*/\1/')
+tail=${KVER#"$series.$sublevel"}
+flavour=${tail%-*}
+old=$KVER
+old_version=$series.$sublevel-1
+new=$series.$((sublevel + 1))$tail
+new_version=$series.$((sublevel + 1))-1
+tarball=/usr/src/linux-source-$series.tar.xz
+out=$scratch/out
+
+#
+# Kernels
+#
+
+# source_tree: the kernel's source as described above, in the cache; prints the folder
+source_tree()
+{
+	local folder wanted
+	folder=$GPREEMPT_CACHE/package-root/source-$(cat "$TOP/dkms/series/$series/hooks.table" <(stat -c '%s-%Y' "$tarball"; declare -f source_tree) | sha256sum | cut -c 1-12)
+
+	if [ ! -e "$folder/done" ]; then
+		rm -rf "$folder" "$folder.full"
+		mkdir -p "$folder/linux-source-$series/$AMD" "$folder.full"
+		tar -C "$folder.full" -xf "$tarball" "linux-source-$series"/{Makefile,"$AMD"/{amdkfd,amdgpu,include,pm,display,acp,amdxcp}}
+		cp "$folder.full/linux-source-$series/Makefile" "$folder/linux-source-$series/"
+		cp -r "$folder.full/linux-source-$series/$AMD/amdkfd" "$folder/linux-source-$series/$AMD/"
+		(
+			cd "$folder.full/linux-source-$series"
+			find "$AMD" -name '*.h' ! -path '*/asic_reg/*' >"$folder.list"
+			# Register headers are most of the bulk; those that are mentioned somewhere are enough.
+			wanted=$(grep -rhoE '#include ["<][^">]*' "$AMD"/amdkfd "$AMD"/amdgpu/*.h "$AMD"/include/*.h "$AMD"/pm/inc "$AMD"/display/include |
+				sed 's/.*["<\/]//' | sort -u)
+			find "$AMD/include/asic_reg" -name '*.h' | grep -F "$(echo "$wanted" | sed 's|^|/|')" >>"$folder.list"
+			tar -cf - -T "$folder.list"
+		) | tar -C "$folder/linux-source-$series" -xf -
+		{
+			sed '/^amdgpu-y := /,$d' "$folder.full/linux-source-$series/$AMD/amdgpu/Makefile"
+			printf '%s\n' 'AMDKFD_PATH := ../amdkfd' 'include $(FULL_AMD_PATH)/amdkfd/Makefile' \
+				"HOOKED := $(sed -n 's|^\([a-z0-9_]*\)\.c .*|../amdkfd/\1.o|p' "$TOP/dkms/series/$series/hooks.table" | sort -u | tr '\n' ' ')" \
+				'amdgpu-y := rest.o $(filter $(HOOKED) ../kfd_gpreempt/%,$(AMDKFD_FILES))' 'obj-$(CONFIG_DRM_AMDGPU) += amdgpu.o'
+		} >"$folder/linux-source-$series/$AMD/amdgpu/Makefile"
+		printf '%s\n' '#include <linux/module.h>' 'MODULE_LICENSE("Dual MIT/GPL");' 'MODULE_IMPORT_NS(DMA_BUF);' \
+			'MODULE_ALIAS("pci:v00001002d000074A1sv*sd*bc*sc*i*");' >"$folder/linux-source-$series/$AMD/amdgpu/rest.c"
+		rm -rf "$folder.full" "$folder.list"
+		touch "$folder/done"
+	fi
+	echo "$folder"
+}
+
+# renamed FILE KVER: replaces names and numbers of the kernel that the headers are of
+renamed()
+{
+	sed -i "s/${KVER//./\\.}/$2/g; s/${series//./\\.}\.$sublevel${flavour/+/\\+}/${2%-*}/g" "$1"
+}
+
+# kernel_packages KVER VERSION: image, headers and source
+kernel_packages()
+{
+	local kver=$1 version=$2 number folder d s f stock
+
+	number=$(echo "$kver" | sed 's/^\([0-9.]*[0-9]\).*/\1/')
+	stock=/lib/modules/$KVER
+	[ -e "$stock/kernel/drivers/gpu" ] || stock=$GPREEMPT_CACHE/kernel/$KVER/lib/modules/$KVER
+
+	control "linux-image-$kver" "$version" "Depends: linux-base, initramfs-tools"
+	d=$scratch/deb
+	mkdir -p "$d/boot" "$d/lib/modules/$kver/kernel/drivers/gpu/drm"
+	cp -r "$stock/kernel/drivers/gpu/drm/amd" "$d/lib/modules/$kver/kernel/drivers/gpu/drm/"
+	cp "$stock"/modules.order "$stock"/modules.builtin "$stock"/modules.builtin.modinfo "$d/lib/modules/$kver/"
+	touch "$d/boot/vmlinuz-$kver"
+	cp "/usr/src/linux-headers-$KVER/.config" "$d/boot/config-$kver"
+	for s in preinst postinst prerm postrm; do
+		{
+			printf '#!/bin/sh -e\n'
+			[ $s != postinst ] || printf 'depmod %s\n' "$kver"
+			printf 'linux-run-hooks image %s %s /boot/vmlinuz-%s -- "$@"\n' $s "$kver" "$kver"
+			[ $s != postrm ] || printf 'rm -f /lib/modules/%s/modules.*; rmdir /lib/modules/%s 2>/dev/null || true\n' "$kver" "$kver"
+		} >"$d/DEBIAN/$s"
+		chmod 755 "$d/DEBIAN/$s"
+	done
+	deb "image-$kver.deb"
+
+	control "linux-headers-$kver" "$version" "Depends: linux-image-$kver, gcc-12"
+	folder=usr/src/linux-headers-$kver
+	mkdir -p "$d/$folder-common" "$d/lib/modules/$kver"
+	cp -a "/usr/src/linux-headers-$KVER" "$d/$folder"
+	for f in Makefile .kernelvariables .config include/generated/utsrelease.h include/config/auto.conf include/config/kernel.release; do
+		renamed "$d/$folder/$f" "$kver"
+	done
+	ln -sfn "/usr/lib/linux-kbuild-${KVER%-*}/scripts" "$d/$folder/scripts"
+	ln -sfn "/usr/lib/linux-kbuild-${KVER%-*}/tools" "$d/$folder/tools"
+	for f in "/usr/src/linux-headers-${KVER%-*}-common"/*; do
+		ln -s "$f" "$d/$folder-common/"
+	done
+	rm "$d/$folder-common/Makefile"
+	sed "s/^SUBLEVEL = .*/SUBLEVEL = ${number##*.}/" "/usr/src/linux-headers-${KVER%-*}-common/Makefile" >"$d/$folder-common/Makefile"
+	echo "include /$folder-common/Makefile" >"$d/$folder/Makefile"
+	ln -s "/$folder" "$d/lib/modules/$kver/build"
+	ln -s "/$folder-common" "$d/lib/modules/$kver/source"
+	printf '#!/bin/sh -e\nlinux-run-hooks headers postinst %s -- "$@"\n' "$kver" >"$d/DEBIAN/postinst"
+	chmod 755 "$d/DEBIAN/postinst"
+	deb "headers-$kver.deb"
+
+	control "linux-source-$series" "$version"
+	mkdir -p "$scratch/source" "$d/usr/src"
+	cp -r "$(source_tree)/linux-source-$series" "$scratch/source/"
+	sed -i "s/^SUBLEVEL = .*/SUBLEVEL = ${number##*.}/" "$scratch/source/linux-source-$series/Makefile"
+	tar -C "$scratch/source" -c "linux-source-$series" | gzip -1 >"$d$tarball"
+	deb "source-$kver.deb"
+	# The same, with an amdkfd that the hooks do not fit.
+	control "linux-source-$series" "$version.1"
+	mkdir -p "$d/usr/src"
+	sed -i '/kfd_chardev_exit\|pm_calc_rlib_size/d' "$scratch/source/linux-source-$series/$AMD/amdkfd"/*.c
+	tar -C "$scratch/source" -c "linux-source-$series" | gzip -1 >"$d$tarball"
+	deb "source-foreign-$kver.deb"
+	rm -rf "$scratch/source"
+}
+
+prepare()
+{
+	[ -e "$tarball" ] || { echo "$tarball is not installed"; return 1; }
+	mkdir -p "$root/usr/lib" "$root/usr/src"
+	# One real copy of what the headers of both kernels refer to.
+	cp -a "/usr/lib/linux-kbuild-${KVER%-*}" "$root/usr/lib/"
+	cp -a "/usr/src/linux-headers-${KVER%-*}-common" "$root/usr/src/"
+	kernel_packages "$old" "$old_version"
+	kernel_packages "$new" "$new_version"
+	"$TOP/dist/deb"
+	"$TOP/dist/deb" --indep --version "$newer"
+	cp "$BUILD"/deb/*.deb "$BUILD/deb-$newer"/*.deb "$root/debs/"
+	# Debian's images have amdgpu only where the GPU drives the console; here it is wanted.
+	echo amdgpu >>"$root/etc/initramfs-tools/modules"
+}
+
+# dpkg COMMAND...: its output in $out
+dpkg()
+{
+	in_root dpkg "$@" >"$out" 2>&1 || { cat "$out"; return 1; }
+}
+
+install()
+{
+	dpkg -i "${@/#//debs/}"
+}
+
+#
+# What boots
+#
+
+# resolved KVER: what modprobe finds
+resolved()
+{
+	in_root modinfo -k "$1" -n amdgpu | sed "s|^/lib/modules/$1/||; s|\.ko\..*|.ko|"
+}
+
+# in_initramfs KVER: version of the amdgpu in it; "stock" has none
+in_initramfs()
+{
+	local n v
+
+	rm -rf "$root/tmp/unpacked"
+	in_root unmkinitramfs "/boot/initrd.img-$1" /tmp/unpacked
+	n=$(find "$root/tmp/unpacked" -name 'amdgpu.ko*' | wc -l)
+	[ "$n" = 1 ] || { echo "$n amdgpu in the initramfs"; return; }
+	v=$(modinfo -F version "$(find "$root/tmp/unpacked" -name 'amdgpu.ko*')")
+	echo "${v:-stock}"
+}
+
+# boots KVER WHAT: stock, or our version
+boots()
+{
+	local path=updates/dkms/amdgpu.ko
+
+	[ "$2" != stock ] || path=kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko
+	is "what modprobe finds for $1" "$(resolved "$1")" "$path"
+	[ "$2" = stock ] || is "its version" "$(in_root modinfo -k "$1" -F version amdgpu)" "$2"
+	is "initramfs of $1" "$(in_initramfs "$1")" "$2"
+	# Never anything but the package's own: ours comes beside it.
+	(cd "$root" && sha256sum -c --quiet "$scratch/stock-$1")
+}
+
+image_installed()
+{
+	(cd "$root" && find "lib/modules/$1/kernel" -type f -exec sha256sum {} + >"$scratch/stock-$1")
+}
+
+old_kernel()
+{
+	install "image-$old.deb" "headers-$old.deb" "source-$old.deb"
+	image_installed "$old"
+	boots "$old" stock
+	in_root find / -xdev \( -path /tmp -o -path /var/log -o -path /ccache -o -path /var/lib/dpkg -o -path /debs -o -path /var/cache \) -prune -o \
+		-printf '%p %y %l\n' | sort >"$scratch/before"
+}
+
+ours="amdgpu-gpreempt-dkms_${version}_all.deb"
+upgraded="amdgpu-gpreempt-dkms_${newer}_all.deb"
+
+status_of()
+{
+	in_root dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null
+}
+
+first_installation()
+{
+	install "$ours"
+	boots "$old" "$version"
+	in_root dkms status >"$out"
+	has "$out" "kfd_gpreempt/$version, $old, $(uname -m): installed"
+}
+
+kernel_without_source()
+{
+	install "image-$new.deb" "headers-$new.deb"
+	image_installed "$new"
+	has "$out" "apt-get install linux-source-$series=$new_version"
+	boots "$new" stock
+	boots "$old" "$version"
+	is "state of the package" "$(status_of amdgpu-gpreempt-dkms)" installed
+}
+
+source_arrives()
+{
+	install "source-$new.deb"
+	boots "$new" "$version"
+	boots "$old" "$version"
+}
+
+kernel_with_source()
+{
+	dpkg -r "linux-headers-$new" "linux-image-$new"
+	install "source-$old.deb"
+	install "image-$new.deb" "headers-$new.deb" "source-$new.deb"
+	boots "$new" "$version"
+	boots "$old" "$version"
+}
+
+kernel_removed()
+{
+	dpkg -r "linux-headers-$old" "linux-image-$old"
+	is "modules left of $old" "$(find "$root/lib/modules/$old" -name '*.ko*' 2>/dev/null)" ""
+	boots "$new" "$version"
+}
+
+upgrade()
+{
+	install "$upgraded"
+	boots "$new" "$newer"
+	is "sources" "$(basename -a "$root"/usr/src/kfd_gpreempt-*)" "kfd_gpreempt-$newer"
+}
+
+downgrade()
+{
+	install "$ours"
+	boots "$new" "$version"
+	is "sources" "$(basename -a "$root"/usr/src/kfd_gpreempt-*)" "kfd_gpreempt-$version"
+}
+
+# A build that fails: the package says so and is not configured, the machine has its stock driver.
+failing_build()
+{
+	control "linux-headers-$new" "$new_version.1"
+	rm -rf "$scratch/deb"
+	mkdir "$scratch/deb"
+	dpkg-deb -R "$root/debs/headers-$new.deb" "$scratch/deb"
+	sed -i "s/^Version: .*/Version: $new_version.1/" "$scratch/deb/DEBIAN/control"
+	deb "headers-foreign-$new.deb"
+	dpkg -r amdgpu-gpreempt-dkms
+	install "headers-foreign-$new.deb" "source-foreign-$new.deb"
+	not install "$ours" >/dev/null
+	has "$out" "a hook does not fit the source of amdkfd"
+	has "$out" "$new keeps its stock amdgpu: the build failed"
+	boots "$new" stock
+	is "state of the package" "$(status_of amdgpu-gpreempt-dkms)" half-configured
+}
+
+# Packages of others are not to fail for it, nor to build for minutes again.
+failing_build_and_others()
+{
+	install "image-$old.deb" "headers-$old.deb"
+	image_installed "$old"
+	boots "$old" stock
+	boots "$new" stock
+}
+
+mended()
+{
+	install "source-$new.deb" "headers-$new.deb"
+	in_root dpkg --configure -a >"$out" 2>&1 || { cat "$out"; return 1; }
+	boots "$new" "$version"
+}
+
+secure_boot()
+{
+	local efi="$root/sys/firmware/efi/efivars"
+
+	mkdir -p "$efi"
+	printf '\006\000\000\000\001' >"$efi/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+}
+
+refused_by_secure_boot()
+{
+	dpkg -P amdgpu-gpreempt-dkms
+	rm -f "$root"/var/lib/dkms/mok.*
+	secure_boot
+	install "$ours"
+	has "$out" "error: Secure Boot is on, and DKMS's key /var/lib/dkms/mok.pub is not enrolled"
+	has "$out" "mokutil --import /var/lib/dkms/mok.pub"
+	[ -s "$root/var/lib/dkms/mok.pub" ] || { echo "there is no key to enrol"; return 1; }
+	boots "$new" stock
+	is "state of the package" "$(status_of amdgpu-gpreempt-dkms)" installed
+	# By hand neither, and a new kernel is not held up.
+	not in_root dkms install "kfd_gpreempt/$version" -k "$new" >"$out" 2>&1
+	has "$out" "Secure Boot is on"
+	in_root dkms autoinstall -k "$new" >"$out" 2>&1 || { cat "$out"; return 1; }
+	boots "$new" stock
+}
+
+# Who is to say that a key is enrolled is the firmware, which is not there: a mokutil that says it of this one.
+allowed_by_secure_boot()
+{
+	cat >"$root/usr/local/bin/mokutil" <<-'END'
+		#!/bin/sh
+		[ "$1" = --test-key ] && [ "$2" = /var/lib/dkms/mok.pub ] && echo "$2 is already enrolled"
+	END
+	chmod +x "$root/usr/local/bin/mokutil"
+	in_root dpkg-reconfigure amdgpu-gpreempt-dkms >"$out" 2>&1 || { cat "$out"; return 1; }
+	boots "$new" "$version"
+	is "signer" "$(in_root modinfo -k "$new" -F signer amdgpu)" "DKMS module signing key"
+	rm -rf "$root/sys/firmware" "$root/usr/local/bin/mokutil"
+}
+
+# What loads modules is no kernel here: stand-ins that refuse ours and note the rest.
+kernel_refuses()
+{
+	mkdir -p "$root/sys/bus/pci/devices/0000:03:00.0"
+	echo 0x1002 >"$root/sys/bus/pci/devices/0000:03:00.0/vendor"
+	echo pci:v00001002d000074A1sv00001002sd000074A1bc12sc00i00 >"$root/sys/bus/pci/devices/0000:03:00.0/modalias"
+	cat >"$root/usr/local/sbin/modprobe" <<-'END'
+		#!/bin/sh
+		case " $* " in
+		*" -R "* | *" -c "*) exec /sbin/modprobe "$@" ;;
+		*" amdgpu "*) echo "modprobe: ERROR: could not insert 'amdgpu': Key was rejected by service" >&2; exit 1 ;;
+		esac
+		echo "modprobe $*" >>/tmp/loaded
+	END
+	printf '#!/bin/sh\necho "insmod $*" >>/tmp/loaded\n' >"$root/usr/local/sbin/insmod"
+	chmod +x "$root/usr/local/sbin"/*
+	rm -f "$root/tmp/loaded"
+	touch "$root/tmp/loaded"
+}
+
+fallback()
+{
+	in_root "/usr/src/kfd_gpreempt-$version/dkms/fallback.sh" "$new" >"$out" 2>&1 || { cat "$out"; return 1; }
+}
+
+fallback_loads_the_stock_module()
+{
+	kernel_refuses
+	echo "options amdgpu cwsr_enable=1" >"$root/etc/modprobe.d/test.conf"
+	fallback
+	has "$out" "Key was rejected by service"
+	is "modules loaded by file" "$(grep -c insmod "$root/tmp/loaded")" 1
+	has "$root/tmp/loaded" "/lib/modules/$new/kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko"
+	has "$root/tmp/loaded" "cwsr_enable=1"
+	has "$root/tmp/loaded" "modprobe -S $new drm_buddy"
+	[ -e "$root/etc/systemd/system/multi-user.target.wants/amdgpu-gpreempt-fallback.service" ] || { echo "the unit is not enabled"; return 1; }
+}
+
+fallback_keeps_out()
+{
+	kernel_refuses
+	echo "blacklist amdgpu" >"$root/etc/modprobe.d/test.conf"
+	fallback
+	rm "$root/etc/modprobe.d/test.conf"
+	mkdir -p "$root/sys/module/amdgpu"
+	fallback
+	rm -r "$root/sys/module"
+	mv "$root/sys/bus/pci/devices/0000:03:00.0" "$root/tmp/"
+	fallback
+	mv "$root/tmp/0000:03:00.0" "$root/sys/bus/pci/devices/"
+	in_root dkms uninstall "kfd_gpreempt/$version" -k "$new" >/dev/null
+	fallback
+	is "what was loaded" "$(cat "$root/tmp/loaded")" ""
+	in_root dkms install "kfd_gpreempt/$version" -k "$new" >/dev/null
+	rm -rf "$root/sys/bus" "$root/usr/local/sbin"/*
+}
+
+removed()
+{
+	dpkg -r amdgpu-gpreempt-dkms
+	boots "$new" stock
+	is "modules left" "$(find "$root/lib/modules" -path '*/updates/*')" ""
+	is "left with DKMS" "$(find "$root/var/lib/dkms" -mindepth 1 -maxdepth 1 ! -name 'mok.*' ! -name dkms_dbversion -printf '%f')" ""
+}
+
+purged()
+{
+	dpkg -P amdgpu-gpreempt-dkms
+	install "source-$old.deb"
+	dpkg -P "linux-headers-$new" "linux-image-$new"
+	rm -f "$root"/var/lib/dkms/mok.*
+	in_root find / -xdev \( -path /tmp -o -path /var/log -o -path /ccache -o -path /var/lib/dpkg -o -path /debs -o -path /var/cache \) -prune -o \
+		-printf '%p %y %l\n' | sort >"$scratch/after"
+	diff "$scratch/before" "$scratch/after"
+}
+
+tools()
+{
+	local all=("libgpreempt1_${version}_$(dpkg-architecture -qDEB_HOST_ARCH).deb" "libgpreempt-dev_${version}_$(dpkg-architecture -qDEB_HOST_ARCH).deb"
+		   "gpreempt-tools_${version}_$(dpkg-architecture -qDEB_HOST_ARCH).deb")
+
+	install "${all[@]}"
+	is "version" "$(in_root gpreemptctl --version)" "gpreemptctl $version (kfd_gpreempt)"
+	printf '#include <gpreempt.h>\nint main(void)\n{\n\treturn !gpreempt_event_name(0);\n}\n' >"$root/tmp/p.c"
+	# shellcheck disable=SC2016 # of the shell there
+	in_root sh -c 'cd /tmp && gcc -o p p.c $(pkg-config --cflags --libs libgpreempt) && ./p && ldd ./p | grep libgpreempt.so.1'
+	[ -e "$root/etc/gpreempt.conf" ] && [ -e "$root/lib/systemd/system/gpreempt.service" ]
+	# Which service runs is for the administrator to say.
+	is "services enabled" "$(find "$root/etc/systemd" -path '*.wants/*gpreempt*' ! -name amdgpu-gpreempt-fallback.service)" ""
+}
+
+tools_removed()
+{
+	dpkg -r gpreempt-tools libgpreempt-dev libgpreempt1
+	[ -e "$root/etc/gpreempt.conf" ] || { echo "the configuration is gone"; return 1; }
+	dpkg -P gpreempt-tools
+	[ ! -e "$root/etc/gpreempt.conf" ] || { echo "the configuration is left"; return 1; }
+	is "left of the tools" "$(find "$root" -xdev -iname '*gpreempt*' -not -path "$root/debs/*" -not -path '*/usr/src/*' -not -path '*/dkms/*' \
+		-not -path '*/dpkg/*' -not -path '*/amdgpu-gpreempt-*' -not -path '*/var/lib/kfd_gpreempt*')" ""
+}
+
+plan 20
+must "packages of ours and of two kernels can be made" prepare
+must "a kernel with headers and source boots its stock amdgpu" old_kernel
+must "install: ours is what boots, the stock module stays" first_installation
+tap "a new kernel without its source boots its stock amdgpu, and the remedy is told" kernel_without_source
+tap "when the source arrives later, ours is built and boots" source_arrives
+tap "a new kernel together with its source boots ours at once" kernel_with_source
+tap "a removed kernel leaves nothing, the other keeps ours" kernel_removed
+tap "upgrade: the new version boots" upgrade
+tap "downgrade: the old version boots" downgrade
+tap "tools and library work once installed" tools
+tap "a build that fails leaves the stock amdgpu, and the package says so" failing_build
+tap "it does not fail other packages" failing_build_and_others
+tap "once mended, configuring goes on where it was" mended
+tap "with Secure Boot and a key that is not enrolled nothing is installed, by nobody" refused_by_secure_boot
+tap "with an enrolled key the signed module boots" allowed_by_secure_boot
+tap "a kernel that refuses ours gets the stock amdgpu from its file" fallback_loads_the_stock_module
+tap "but not where amdgpu is blacklisted, loaded, not asked for, or the stock one anyway" fallback_keeps_out
+tap "remove: the stock amdgpu boots" removed
+tap "tools removed and purged leave nothing" tools_removed
+tap "purge: everything is as before" purged
+finish
