@@ -27,6 +27,9 @@ me=kfd_gpreempt
 top=$(cd "$(dirname "$0")/.." && pwd)
 amd=drivers/gpu/drm/amd
 
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$top/dkms/lib.sh"
+
 say()
 {
 	echo "$me: $*"
@@ -304,72 +307,6 @@ fi
 #
 stage=$build/stage
 
-# check_hooks DIR TABLE: prints a line for each hook that is not where it has to be, or more than once
-check_hooks()
-{
-	awk -v dir="$1" '
-	function trim(s) { gsub(/^[ \t]+|[ \t]+$/, "", s); return s }
-	# enter(), leave(): keep the place up to date while a file is read
-	function enter(line,    t) {
-		if (place == "" && line ~ /^struct [a-z0-9_]+ \{$/) {
-			t = line; sub(/ \{$/, "", t); place = t
-		} else if (place == "" && line ~ /^#[ \t]*define[ \t]+[A-Za-z0-9_]+/ && line ~ /\\$/) {
-			t = line; sub(/^#[ \t]*define[ \t]+/, "", t); sub(/[^A-Za-z0-9_].*$/, "", t); place = "define " t
-		} else if (place == "" && line ~ /^[A-Za-z_].*[A-Za-z0-9_]+\(/ && line !~ /;[ \t]*$/) {
-			t = line; sub(/\(.*$/, "", t); sub(/^.*[^A-Za-z0-9_]/, "", t); name = t
-		} else if (place == "" && line ~ /^\{/)
-			place = name "()"
-	}
-	function leave(line) {
-		if (place ~ /^define /) {
-			if (line !~ /\\$/)
-				place = ""
-		} else if (line ~ /^\}/)
-			place = ""
-	}
-	function read(file,    path, line, depth, r, at, mk) {
-		path = dir "/" file
-		mk = file ~ /Makefile$/
-		place = name = ""
-		depth = 0
-		while ((r = (getline line < path)) > 0) {
-			enter(line)
-			if (mk ? line ~ /^endif/ : line ~ /^#[ \t]*endif/)
-				depth--
-			at = place == "" ? "file " depth : place
-			for (i = 0; i < n; i++)
-				if (f[i] == file && at == p[i] && index(line, h[i]))
-					hits[i]++
-			if (line ~ /[Gg][Pp][Rr][Ee][Ee][Mm][Pp][Tt]/)
-				lines[file]++
-			if (mk ? line ~ /^if(n?eq|n?def)/ : line ~ /^#[ \t]*if/)
-				depth++
-			leave(line)
-		}
-		close(path)
-		if (r < 0)
-			print file ": no such file"
-	}
-	BEGIN { n = 0 }
-	/^[ \t]*(#|$)/ { next }
-	{
-		split($0, c, "|")
-		f[n] = trim(c[1]); p[n] = trim(c[2]); h[n] = trim(c[3])
-		rows[f[n]]++
-		n++
-	}
-	END {
-		for (file in rows)
-			read(file)
-		for (i = 0; i < n; i++)
-			if (hits[i] != 1)
-				printf "%s, %s: \"%s\" is there %d times instead of once\n", f[i], p[i], h[i], hits[i]
-		for (file in rows)
-			if (lines[file] > rows[file])
-				printf "%s: %d lines of hooks instead of %d\n", file, lines[file], rows[file]
-	}' "$2"
-}
-
 refresh "$build/stock/amdkfd/" "$stage/$amd/amdkfd/"
 if grep -qri gpreempt "$stage/$amd/amdkfd"; then
 	die "kernel $kver: its source has hooks of $me already" "'$src' is not the stock source" \
@@ -392,23 +329,7 @@ refresh "$stage/$amd/amdkfd/" "$build/$amd/amdkfd/"
 gpreempt=$build/$amd/kfd_gpreempt
 own=$build/own
 rm -rf "$own"
-mkdir "$own"
-cp "$top"/kfd_gpreempt/Kbuild "$top"/kfd_gpreempt/*.[ch] "$top/dkms/package.c" "$own/"
-cp -r "$top/include/uapi" "$own/"
-cat >"$own/gpreempt_config.h" <<EOF
-/* SPDX-License-Identifier: MIT */
-/* Written by dkms/build.sh. */
-${config:+#define CONFIG_KFD_GPREEMPT 1}
-EOF
-cat >"$own/gpreempt_config.mk" <<EOF
-# Written by dkms/build.sh.
-CONFIG_KFD_GPREEMPT := $config
-EOF
-cat >"$own/gpreempt_version.h" <<EOF
-/* SPDX-License-Identifier: MIT */
-/* Written by dkms/build.sh. */
-#define GPREEMPT_VERSION "$version"
-EOF
+own_files "$own" "$config" "$version"
 refresh "$own/" "$gpreempt/"
 rm -rf "$own"
 
@@ -471,7 +392,7 @@ esac
 # What went in and what came out. The same inputs need no second run of make, which takes seconds to find nothing to do.
 inputs=$( {
 	printf '%s\n' "${make_args[@]}" "$source_id" "$(stat -L -c '%s %Y' "$headers/include/config/auto.conf" "$headers/Module.symvers")"
-	cat "$0" "$hooks"/* "$gpreempt"/Kbuild "$gpreempt"/*.[ch] "$gpreempt"/*.mk
+	cat "$0" "$top/dkms/lib.sh" "$hooks"/* "$gpreempt"/Kbuild "$gpreempt"/*.[ch] "$gpreempt"/*.mk
 	[ $flavour = release ] || cat "$build/intercept.h"
 	[ ! -d "$src" ] || find "$src/$amd" -type f -printf '%p %s %T@\n' | sort
 } | sha256sum)

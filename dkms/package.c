@@ -2,8 +2,8 @@
 /*
  * package.c - version of the module, and proof at compile time that kfd_priv.h has our hooks; no code remains of it
  *
- * Copied beside kfd_gpreempt's own files by dkms/build.sh. The version is what lets DKMS install this amdgpu beside the stock
- * one, which has none.
+ * Copied beside kfd_gpreempt's own files by own_files() of dkms/lib.sh. The version is what lets DKMS install this amdgpu beside the
+ * stock one, which has none; AMD's own driver package has one.
  */
 #include <linux/build_bug.h>
 #include <linux/module.h>
@@ -11,7 +11,9 @@
 #include "../amdkfd/kfd_priv.h"
 #include "gpreempt_version.h"
 
+#ifdef GPREEMPT_VERSION
 MODULE_VERSION(GPREEMPT_VERSION);
+#endif
 
 static_assert(__same_type(((struct kfd_node *)0)->gpreempt, struct gpreempt_node *));
 static_assert(__same_type(((struct queue *)0)->gpreempt, struct gpreempt_queue *));

@@ -1,0 +1,162 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# porting.sh - other trees than DKMS's: the series for a kernel tree applies and compiles, dist/moved says what a new kernel changed,
+# and AMD's source tree takes the hooks or stays as it is
+#
+# Reads the test build (stock source, recorded commands); works in a scratch folder. AMD's tree is made of the kernel's amdkfd in AMD's layout:
+# their own sources are not in Debian.
+. "$(dirname "$0")/lib.sh"
+
+series=${KVER%%.*}.$(echo "$KVER" | cut -d. -f2)
+built=$GPREEMPT_CACHE/amdgpu/$KVER/test
+scripts=$(echo "$GPREEMPT_CACHE/scripts"/*/checkpatch.pl)
+src=$scratch/src
+repo=$scratch/repo
+patches=$scratch/patches
+out=$scratch/out
+export GIT_AUTHOR_NAME=test GIT_AUTHOR_EMAIL=test@localhost GIT_COMMITTER_NAME=test GIT_COMMITTER_EMAIL=test@localhost
+export GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=test GIT_CONFIG_KEY_1=user.email GIT_CONFIG_VALUE_1=test@localhost
+
+sources()
+{
+	stock_source "$src"
+	mkdir -p "$src/$AMD/amdgpu"
+	touch "$src/$AMD/amdkfd/Kconfig"
+	cp "$built/$AMD/amdgpu"/*.h "$src/$AMD/amdgpu/"
+}
+
+makes_series()
+{
+	"$TOP/dist/upstream-series" --src "$src" --series "$series" "$patches"
+	is "patches" "$(find "$patches" -name '*.patch' | wc -l)" 5
+	is "placeholders in the cover letter" "$(grep -c '\*\*\*' "$patches/0000-cover-letter.patch")" 0
+	has "$patches/0000-cover-letter.patch" "Subject: [PATCH 0/4] "
+	is "patches signed off" "$(grep -lx 'Signed-off-by: test <test@localhost>' "$patches"/*.patch | wc -l)" 4
+}
+
+git_am()
+{
+	git init -q "$repo"
+	cp -r "$src"/. "$repo/"
+	git -C "$repo" add -A
+	git -C "$repo" commit -qm base
+	git -C "$repo" am -q "$patches"/000[1-9]*
+	# What DKMS builds: the same hooks, the same scheduler.
+	diff -r -x Kconfig -x '*.o' -x '.*' -x '*.ur-safe' "$built/$AMD/amdkfd" "$repo/$AMD/amdkfd"
+	is "files of the scheduler" "$(cd "$repo/$AMD/kfd_gpreempt" && echo *)" "$(cd "$TOP/kfd_gpreempt" && echo *)"
+	has "$repo/$AMD/amdkfd/Kconfig" "config KFD_GPREEMPT"
+	is "left of the DKMS build" "$(grep -rlE 'gpreempt_(config|version)|dkms' "$repo/$AMD/kfd_gpreempt")" ""
+}
+
+checkpatch()
+{
+	[ -e "$scripts" ] || skip "no checkpatch in the cache (suite source fetches it)"
+	# New files that nobody in MAINTAINERS is for; files say first what they are; macros and lengths as suite source has it.
+	perl "$scripts" --no-tree --no-summary --terse \
+		--ignore FILE_PATH_CHANGES,EMBEDDED_FILENAME,COMPLEX_MACRO,TRAILING_SEMICOLON,MACRO_ARG_UNUSED,SPACING,LONG_LINE,LONG_LINE_COMMENT,LONG_LINE_STRING \
+		"$patches"/000[1-9]* >"$out" 2>&1 || true
+	is "checkpatch" "$(cat "$out")" ""
+}
+
+# compile OBJECT: with the command that the test build recorded, in the tree of the series
+compile()
+{
+	local object=$scratch/tree/$AMD/$1
+
+	sed -n '1s/^savedcmd_[^ ]* := //p' "$(dirname "$built/$AMD/$1")/.$(basename "$1").cmd" | sed 's/^ccache //; s/ ; .*//' |
+		sed "s|$built/drivers|$scratch/tree/drivers|g; s| -c -o | -DCONFIG_KFD_GPREEMPT=1 -I$repo/include -c -o |" >"$scratch/command"
+	(cd "/lib/modules/$KVER/build" && bash "$scratch/command")
+	nm "$object" | grep -q gpreempt || { echo "nothing of the scheduler in $1"; return 1; }
+}
+
+compiles()
+{
+	mkdir -p "$scratch/tree/$AMD/amdgpu"
+	ln -s "$built/$AMD"/{include,pm,display,acp,amdxcp} "$scratch/tree/$AMD/"
+	ln -s "$built/$AMD/amdgpu"/*.h "$scratch/tree/$AMD/amdgpu/"
+	cp -r "$repo/$AMD"/{amdkfd,kfd_gpreempt} "$scratch/tree/$AMD/"
+	compile kfd_gpreempt/core.o
+	compile amdkfd/kfd_device_queue_manager.o
+}
+
+# renamed DIR: the source as a later kernel might have it
+renamed()
+{
+	cp -r "$src" "$1"
+	sed -i 's/pm_calc_rlib_size/pm_calc_size/' "$1/$AMD/amdkfd/kfd_packet_manager.c"
+	sed -i 's/bool is_evicted;/bool is_evicted; bool is_new;/; s/^\(.*\*kfd_lookup_process_by_pid(\)/\1bool new, /' "$1/$AMD/amdkfd/kfd_priv.h"
+}
+
+series_refuses()
+{
+	renamed "$scratch/renamed"
+	! "$TOP/dist/upstream-series" --src "$scratch/renamed" --series "$series" "$scratch/none" >"$out" 2>&1 || { echo "it did not fail"; return 1; }
+	has "$out" "do not fit"
+	is "patches" "$(find "$scratch/none" -name '*.patch')" ""
+}
+
+nothing_moved()
+{
+	"$TOP/dist/moved" --series "$series" "$src" "$src" >"$out"
+	# It looked at something.
+	grep -qE 'nothing moved \(([2-9][0-9]) places with hooks, ([3-9][0-9]|[1-9][0-9][0-9]) declarations\)' "$out" || { cat "$out"; return 1; }
+}
+
+moved()
+{
+	! "$TOP/dist/moved" --series "$series" "$src" "$scratch/renamed" >"$out" || { echo "it found nothing"; return 1; }
+	has "$out" "hooks.patch does not apply"
+	has "$out" "kfd_packet_manager.c: pm_calc_rlib_size() is gone; a hook is in it"
+	has "$out" "kfd_priv.h: struct queue_properties, which has a hook, is another one now"
+	has "$out" "+bool is_evicted; bool is_new;"
+	is "reports" "$(grep -c '^==' "$out")" 4
+}
+
+# amd_tree DIR SOURCE: amdkfd and amdgpu where AMD's package has them
+amd_tree()
+{
+	mkdir -p "$1/amd"
+	cp -r "$2/$AMD"/{amdkfd,amdgpu} "$1/amd/"
+}
+
+tree_takes_hooks()
+{
+	amd_tree "$scratch/amdgpu-1.2.3" "$src"
+	"$TOP/dkms/amd-tree.sh" --series "$series" "$scratch/amdgpu-1.2.3"
+	diff -r -x '*.o' -x '.*' -x Kconfig "$repo/$AMD/amdkfd" "$scratch/amdgpu-1.2.3/amd/amdkfd"
+	diff -r "$src/$AMD/amdkfd" "$scratch/amdgpu-1.2.3/amd/amdkfd.stock"
+	# Its module has AMD's version.
+	is "version" "$(grep -c '#define' "$scratch/amdgpu-1.2.3/amd/kfd_gpreempt/gpreempt_version.h")" 0
+	refused "$out" "$TOP/dkms/amd-tree.sh" --series "$series" "$scratch/amdgpu-1.2.3"
+	has "$out" "has hooks already"
+	"$TOP/dkms/amd-tree.sh" --remove "$scratch/amdgpu-1.2.3"
+	amd_tree "$scratch/as-before" "$src"
+	diff -r "$scratch/as-before" "$scratch/amdgpu-1.2.3"
+}
+
+tree_stays()
+{
+	amd_tree "$scratch/amdgpu-4.5.6" "$scratch/renamed"
+	amd_tree "$scratch/amdgpu-4.5.6.before" "$scratch/renamed"
+	refused "$out" "$TOP/dkms/amd-tree.sh" --series "$series" "$scratch/amdgpu-4.5.6"
+	has "$out" "kfd_packet_manager.c, pm_calc_rlib_size()"
+	diff -r "$scratch/amdgpu-4.5.6.before" "$scratch/amdgpu-4.5.6"
+	refused "$out" "$TOP/dkms/amd-tree.sh" "$scratch"
+	refused "$out" "$TOP/dkms/amd-tree.sh"
+	refused "$out" "$TOP/dkms/amd-tree.sh" --remove "$scratch/amdgpu-4.5.6"
+	refused "$out" "$TOP/dkms/amd-tree.sh" --series 5.4 "$scratch/amdgpu-4.5.6"
+}
+
+plan 10
+must "there is a stock source" sources
+must "the upstream series is made, with a cover letter, signed off" makes_series
+must "git am applies it, and the result is what DKMS builds" git_am
+tap "checkpatch finds nothing in it" checkpatch
+tap "what it touches compiles in a kernel tree" compiles
+tap "no series is made for a source that the hooks do not fit" series_refuses
+tap "of one and the same source nothing has moved" nothing_moved
+tap "what moved in another source is named" moved
+tap "a tree in AMD's layout takes the hooks and gives them back" tree_takes_hooks
+tap "a tree that they do not fit stays as it is" tree_stays
+finish
