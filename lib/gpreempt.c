@@ -169,6 +169,121 @@ int gpreempt_find_queue(struct gpreempt *handle, pid_t pid, uint64_t ring_base, 
 	return error;
 }
 
+/* Queues in which there is more to read than before */
+static unsigned int risen(const struct gpreempt_queue_info *before, int nr_before, const struct gpreempt_queue_info *after, int nr_after,
+			  struct gpreempt_queue_info *result)
+{
+	unsigned int found = 0;
+	int i, j;
+
+	for (i = 0; i < nr_after; i++)
+		for (j = 0; j < nr_before; j++)
+			if (before[j].gpu_id == after[i].gpu_id && before[j].queue_id == after[i].queue_id &&
+			    after[i].pending > before[j].pending)
+				result[found++] = after[i];
+	return found;
+}
+
+/* Those of @kept that are in @seen as well */
+static unsigned int intersect(struct gpreempt_queue_info *kept, unsigned int nr_kept, const struct gpreempt_queue_info *seen,
+			      unsigned int nr_seen)
+{
+	unsigned int i, j, found = 0;
+
+	for (i = 0; i < nr_kept; i++)
+		for (j = 0; j < nr_seen; j++)
+			if (kept[i].gpu_id == seen[j].gpu_id && kept[i].queue_id == seen[j].queue_id)
+				kept[found++] = kept[i];
+	return found;
+}
+
+/* One look: *@result, to be freed by the caller, has the queues that a packet may have gone to. */
+static int look_for_packet(struct gpreempt *handle, const struct gpreempt_target *process, int (*submit)(void *arg), void *arg,
+			   struct gpreempt_queue_info **result)
+{
+	struct gpreempt_queue_info *before = NULL, *after = NULL;
+	int nr, nr_after, found;
+
+	*result = NULL;
+	found = gpreempt_preempt(handle, process, 0, 0);
+	/* No queue yet: the stream's comes with its first packet. */
+	if (found == -ENOENT) {
+		found = submit(arg);
+		return found < 0 ? found : 0;
+	}
+	if (found < 0)
+		goto out;
+	found = gpreempt_list_queues(handle, process, &before);
+	if (found < 0)
+		goto out;
+	nr = found;
+	found = submit(arg);
+	if (found < 0)
+		goto out;
+	found = gpreempt_list_queues(handle, process, &after);
+	if (found <= 0)
+		goto out;
+	nr_after = found;
+	*result = calloc(nr_after, sizeof(**result));
+	found = *result ? (int)risen(before, nr, after, nr_after, *result) : -ENOMEM;
+out:
+	/* Also after an error: holds may have been made. */
+	gpreempt_resume(handle, process);
+	free(before);
+	free(after);
+	return found;
+}
+
+/* The second look tells the packet from what other threads do at the same time; more are for a busy process. */
+#define LOOKS			8
+#define LOOKS_THAT_AGREE	2
+
+int gpreempt_find_stream(uint32_t gpu_id, int (*submit)(void *arg), void *arg, struct gpreempt_queue_info *queue)
+{
+	struct gpreempt_target process = gpreempt_target_process(0, gpu_id);
+	struct gpreempt_queue_info *kept = NULL, *seen;
+	unsigned int nr_kept = 0, agreed = 0;
+	struct gpreempt *handle;
+	int i, found, error;
+
+	/* Its own holds: the caller's stay as they are. */
+	error = gpreempt_open(&handle);
+	if (error)
+		return error;
+	error = -ENOENT;
+	for (i = 0; i < LOOKS && (agreed < LOOKS_THAT_AGREE || nr_kept > 1); i++) {
+		found = look_for_packet(handle, &process, submit, arg, &seen);
+		if (found <= 0) {
+			free(seen);
+			if (found < 0) {
+				error = found;
+				goto out;
+			}
+			continue;
+		}
+		if (nr_kept) {
+			nr_kept = intersect(kept, nr_kept, seen, found);
+			agreed = nr_kept ? agreed + 1 : 0;
+			free(seen);
+		} else {
+			free(kept);
+			kept = seen;
+			nr_kept = found;
+			agreed = 1;
+		}
+	}
+	if (nr_kept == 1 && agreed >= LOOKS_THAT_AGREE) {
+		*queue = kept[0];
+		error = 0;
+	} else if (nr_kept) {
+		error = -EAGAIN;
+	}
+out:
+	free(kept);
+	gpreempt_close(handle);
+	return error;
+}
+
 int gpreempt_set_priority(struct gpreempt *handle, const struct gpreempt_target *target, int priority)
 {
 	struct gpreempt_priority arg = { .target = *target, .priority = priority };

@@ -80,6 +80,22 @@ int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *
 int gpreempt_find_queue(struct gpreempt *handle, pid_t pid, uint64_t ring_base, struct gpreempt_queue_info *queue);
 
 /**
+ * gpreempt_find_stream() - the queue to which a stream's work goes, where the runtime does not tell
+ * @gpu_id: its node; 0: not known
+ * @submit: makes the stream put a packet into its queue, without waiting for it; returns 0 or a negative errno
+ * @arg: for @submit
+ * @queue: out: what is known of the queue
+ *
+ * Takes the queues of the calling process off the device for a moment, has @submit put a packet, and looks where it stays; several times, as
+ * other threads may submit work as well. Whoever makes a stream asks this once: later the runtime may let other streams use the same queue, but
+ * this one keeps it.
+ *
+ * Return: 0; -ENOENT: the packet is in no queue under scheduling; -EAGAIN: it cannot be told from others' work; what @submit returned; as
+ * gpreempt_open() and gpreempt_preempt().
+ */
+int gpreempt_find_stream(uint32_t gpu_id, int (*submit)(void *arg), void *arg, struct gpreempt_queue_info *queue);
+
+/**
  * gpreempt_set_priority() - set the logical priority of a queue, a process or a cgroup
  * @priority: GPREEMPT_PRIORITY_MIN..GPREEMPT_PRIORITY_MAX, larger is more urgent
  *

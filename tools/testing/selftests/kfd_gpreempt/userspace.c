@@ -6,7 +6,9 @@
  */
 #define _GNU_SOURCE
 #include <grp.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -367,6 +369,156 @@ TEST_F(userspace, level_says_what_can_be_done)
 	EXPECT_EQ(GPREEMPT_LEVEL_BLOCK, gpreempt_level(self->g, 0));
 	EXPECT_EQ(-EOPNOTSUPP, gpreempt_interrupt(unit));
 	EXPECT_EQ(0, gpreempt_restore(unit));
+	gpreempt_unit_close(unit);
+}
+
+/* What the scheduler has measured: sum and number since the last call, of latency/@name_* */
+struct measure {
+	int64_t count;
+	int64_t sum_ns;
+};
+
+static int64_t mean_since(const char *name, struct measure *last)
+{
+	char file[64];
+	int64_t count, sum_ns, mean_ns;
+
+	snprintf(file, sizeof(file), "latency/%s_count", name);
+	count = counter(file);
+	snprintf(file, sizeof(file), "latency/%s_ns_sum", name);
+	sum_ns = counter(file);
+	mean_ns = count > last->count ? (sum_ns - last->sum_ns) / (count - last->count) : -1;
+	last->count = count;
+	last->sum_ns = sum_ns;
+	return mean_ns;
+}
+
+/* When the queue was given back to the device, by CLOCK_MONOTONIC */
+static uint64_t resumed_ns(struct gpreempt *g, uint32_t queue_id)
+{
+	struct gpreempt_event event;
+
+	while (gpreempt_read_events(g, &event, 1) == 1)
+		if (event.type == GPREEMPT_EVENT_RESUMED && event.queue_id == queue_id)
+			return event.time_ns;
+	return 0;
+}
+
+/* The scheduler's thread runs where the caller does, and only there. */
+static int bring_scheduler_here(void)
+{
+	char path[32], comm[32] = "";
+	int cpu = sched_getcpu(), pid, error = -ENOENT;
+	cpu_set_t here;
+	FILE *f;
+
+	CPU_ZERO(&here);
+	CPU_SET(cpu, &here);
+	for (pid = 2; pid < 32768 && error; pid++) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (fgets(comm, sizeof(comm), f) && !strncmp(comm, "kfd_gpreempt", 12))
+			error = sched_setaffinity(pid, sizeof(here), &here) || sched_setaffinity(0, sizeof(here), &here) ? -errno : 0;
+		fclose(f);
+	}
+	return error;
+}
+
+#define PRICE_ROUNDS	10
+#define MOST_ADDED_NS	(20 * US)
+
+/**
+ * struct price - what an interrupt and a restore took, means in nanoseconds
+ * @interrupt: call to saved
+ * @pass: of that, what the scheduler needs for a look at the queues and a decision
+ * @save: and from its decision on
+ * @restore: call to given back to the device
+ * @call: of that, until the call returned
+ */
+struct price {
+	int64_t interrupt;
+	int64_t pass;
+	int64_t save;
+	int64_t restore;
+	int64_t call;
+};
+
+static struct price price_of_ioctl_path(struct __test_metadata *_metadata, struct gpreempt *g, struct actor *a, struct gpreempt_unit *unit)
+{
+	struct measure save = { 0 }, pass = { 0 };
+	struct price p = { 0 };
+	uint64_t begin;
+	int i;
+
+	mean_since("save", &save);
+	mean_since("pass", &pass);
+	for (i = 0; i < PRICE_ROUNDS; i++) {
+		begin = kfd_now_ns();
+		ASSERT_EQ(0, gpreempt_interrupt(unit));
+		p.interrupt += kfd_now_ns() - begin;
+		begin = kfd_now_ns();
+		ASSERT_EQ(0, gpreempt_restore(unit));
+		p.call += kfd_now_ns() - begin;
+		p.restore += resumed_ns(g, a->queue[0].id) - begin;
+		ASSERT_EQ(0, goes_on(a));
+	}
+	p.interrupt /= PRICE_ROUNDS;
+	p.restore /= PRICE_ROUNDS;
+	p.call /= PRICE_ROUNDS;
+	p.save = mean_since("save", &save);
+	p.pass = mean_since("pass", &pass);
+	TH_LOG("interrupt %lld ns: deciding %lld, saving %lld, the way there and back %lld; restore %lld ns, of which the call %lld",
+	       (long long)p.interrupt, (long long)p.pass, (long long)p.save, (long long)(p.interrupt - p.pass - p.save),
+	       (long long)p.restore, (long long)p.call);
+	return p;
+}
+
+/*
+ * In virtual time: what a caller in user space waits, against what the scheduler needs by itself from its decision on. Virtual time counts
+ * instructions, of all CPUs: it says what the way through the call adds, and nothing about hardware. CPU 0 is where the virtual GPU is emulated:
+ * what the scheduler's thread waits for it there is not the call's.
+ */
+TEST_F(userspace, ioctl_path_adds_little)
+{
+	struct actor *a = worker(_metadata, 2, 1, 300, STEP_NS), *high = worker(_metadata, PRICE_ROUNDS, 1, 1, STEP_NS);
+	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(a));
+	struct pollfd listen = { .fd = self->fd, .events = POLLIN };
+	struct gpreempt_target target = process_of(a);
+	struct measure save = { 0 }, pass = { 0 };
+	struct price price;
+	int64_t save_ns;
+	int i;
+
+	ASSERT_EQ(0, poll(&listen, 1, 0));
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 2, KFD_PACKET_BARRIER));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	TH_LOG("the scheduler's thread anywhere:");
+	price_of_ioctl_path(_metadata, self->g, a, unit);
+	ASSERT_EQ(0, bring_scheduler_here());
+	TH_LOG("on the caller's CPU:");
+	price = price_of_ioctl_path(_metadata, self->g, a, unit);
+	EXPECT_LT(0, price.save);
+	EXPECT_LT(0, price.pass);
+	EXPECT_LT(price.interrupt - price.pass - price.save, (int64_t)MOST_ADDED_NS);
+	EXPECT_LT(price.call, (int64_t)MOST_ADDED_NS);
+
+	/* The same by itself, for work of a higher priority. */
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -100));
+	mean_since("save", &save);
+	mean_since("pass", &pass);
+	for (i = 0; i < PRICE_ROUNDS; i++) {
+		ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+		ASSERT_EQ(0, actor_wait_progress(high, 0, i + 1, LONG));
+		ASSERT_EQ(0, goes_on(a));
+	}
+	save_ns = mean_since("save", &save);
+	TH_LOG("the scheduler by itself: deciding %lld, saving %lld", (long long)mean_since("pass", &pass), (long long)save_ns);
+	EXPECT_LT(0, save_ns);
+	EXPECT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_EXACTLY_ONCE(a, 2 * 300);
+	EXPECT_EXACTLY_ONCE(high, PRICE_ROUNDS);
 	gpreempt_unit_close(unit);
 }
 
