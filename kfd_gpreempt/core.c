@@ -484,6 +484,7 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
 	mutex_unlock(&gpreempt_lifecycle);
 
 	kvfree(gn->sampled);
+	kvfree(gn->watches);
 	kfree(gn->occupancy);
 	mutex_destroy(&gn->pass_lock);
 	mutex_destroy(&gn->thread_lock);

@@ -208,6 +208,22 @@ struct gpreempt_queue {
 };
 
 /**
+ * struct gpreempt_watch - what is read of a resting queue: two words that do not move while it has nothing to do
+ * @rptr: low word of its read pointer
+ * @wptr: low word of its write pointer
+ * @seen_rptr: what was last there
+ * @seen_wptr: what was last there
+ *
+ * That a pointer moves by a multiple of 2^32 between two passes is not possible.
+ */
+struct gpreempt_watch {
+	const u32 *rptr;
+	const u32 *wptr;
+	u32 seen_rptr;
+	u32 seen_wptr;
+};
+
+/**
  * enum gpreempt_state - what the monitor of a node does, as shown in sysfs
  * @GPREEMPT_STATE_PARKED: sleeps until something changes: nobody could outrank anybody
  * @GPREEMPT_STATE_IDLE: looks every gpreempt_interval_ms
@@ -253,9 +269,12 @@ enum gpreempt_state {
  * @revive: somebody asks for another try after GPREEMPT_STATE_FAILED
  * @state: what the monitor does; written by it
  *
- * @sampled: the monitor's array of queues
- * @nr_sampled: how many there are in this pass
+ * @sampled: the monitor's array of queues: those that are looked at in each pass, then those that rest
+ * @watches: what is read of those that rest; same places as in @sampled
+ * @nr_sampled: how many are looked at in this pass
+ * @nr_resting: how many rest
  * @max_sampled: how many fit
+ * @all_due_ns: when all of them are looked at again, and the arrays are made anew
  * @policy: what the policy knows; the monitor's alone
  * @policy_wanted: the policy that decides from the next pass on
  * @tuned: its tunables, in the units of their names; written under gpreempt_lock
@@ -306,8 +325,11 @@ struct gpreempt_node {
 	enum gpreempt_state state;
 
 	struct gpreempt_policy_queue **sampled;
+	struct gpreempt_watch *watches;
 	u32 nr_sampled;
+	u32 nr_resting;
 	u32 max_sampled;
+	u64 all_due_ns;
 	struct gpreempt_policy_node policy;
 	const struct gpreempt_policy_ops *policy_wanted;
 	u32 tuned[GPREEMPT_NR_TUNABLES];

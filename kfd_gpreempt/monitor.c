@@ -22,6 +22,8 @@
 #define RETRY_NS	50000ULL
 /* So long does it wait for the runlist to come to rest; a runlist takes milliseconds at worst. */
 #define MAX_UNSETTLED_NS	100000000ULL
+/* Queues that rest are looked at so often all the same: nice values and the driver's own obstacles change without a word. */
+#define MAX_REST_NS		1000000000ULL
 /* When everything has to be resumed, queues that the device still holds are waited for, for so long. */
 #define MAX_LEAVING_NS		10000000000ULL
 
@@ -141,47 +143,133 @@ static void make_room(struct gpreempt_node *gn)
 {
 	u32 want = READ_ONCE(gn->nr_queues);
 	struct gpreempt_policy_queue **sampled;
+	struct gpreempt_watch *watches;
 
 	if (want <= gn->max_sampled)
 		return;
 	want = roundup_pow_of_two(want + 8);
 	sampled = kvmalloc_array(want, sizeof(*sampled), GFP_KERNEL);
-	if (!sampled) {
+	watches = kvmalloc_array(want, sizeof(*watches), GFP_KERNEL);
+	if (!sampled || !watches) {
+		kvfree(sampled);
+		kvfree(watches);
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
 		return;
 	}
 	kvfree(gn->sampled);
+	kvfree(gn->watches);
 	gn->sampled = sampled;
+	gn->watches = watches;
 	gn->max_sampled = want;
+	gn->all_due_ns = 0;
+}
+
+static inline void sample_one(struct gpreempt_queue *gq, u64 now_ns)
+{
+	u64 rptr, wptr, pending;
+
+	gpreempt_queue_read(gq, &rptr, &wptr, &pending);
+	/* Evicted, suspended or disabled: it cannot use the device, whatever its ring holds. */
+	if (!gq->policy.preempted && !READ_ONCE(gq->q->properties.is_active))
+		pending = 0;
+	gpreempt_policy_sample(&gq->policy, rptr, wptr, pending, now_ns);
 }
 
 /* Read section held. Queues that do not fit are looked at in the next pass. */
-static void sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
+static void sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 {
 	struct gpreempt_queue *gq;
 	u32 n = 0;
 
+	gn->all_due_ns = now_ns + MAX_REST_NS;
 	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gpreempt_srcu)) {
-		u64 rptr, wptr, pending;
-
-		if (!gq->sampled || n == gn->max_sampled)
+		if (!gq->sampled)
 			continue;
+		if (n == gn->max_sampled) {
+			gn->all_due_ns = 0;
+			break;
+		}
 		/* One that has just been registered, too: whoever registers it kicks a moment later. */
 		if (anew || !gq->derived)
 			derive(gn, gq, now_ns);
 		if (gq->dead)
 			continue;
-		gpreempt_queue_read(gq, &rptr, &wptr, &pending);
-		/* Evicted, suspended or disabled: it cannot use the device, whatever its ring holds. */
-		if (!gq->policy.preempted && !READ_ONCE(gq->q->properties.is_active))
-			pending = 0;
-		gpreempt_policy_sample(&gq->policy, rptr, wptr, pending, now_ns);
+		sample_one(gq, now_ns);
 		gn->sampled[n++] = &gq->policy;
 	}
 	gn->nr_sampled = n;
+	gn->nr_resting = 0;
+}
+
+static void swap_places(struct gpreempt_node *gn, u32 a, u32 b)
+{
+	swap(gn->sampled[a], gn->sampled[b]);
+	swap(gn->watches[a], gn->watches[b]);
+}
+
+/* Read section held. Only those that do not rest, and of the others those whose pointers moved. False: not possible this time. */
+static bool sample_awake(struct gpreempt_node *gn, bool anew, u64 now_ns)
+{
+	u32 i, nr = gn->nr_sampled + gn->nr_resting;
+
+	for (i = gn->nr_sampled; i < nr; i++) {
+		const struct gpreempt_watch *watch = &gn->watches[i];
+
+		if (likely(READ_ONCE(*watch->rptr) == watch->seen_rptr && READ_ONCE(*watch->wptr) == watch->seen_wptr))
+			continue;
+		derive(gn, gpreempt_queue_of(gn->sampled[i]), now_ns);
+		swap_places(gn, i, gn->nr_sampled++);
+		gn->nr_resting--;
+	}
+	for (i = 0; i < gn->nr_sampled; i++) {
+		struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
+
+		if (anew)
+			derive(gn, gq, now_ns);
+		if (gq->dead)
+			return false;
+		sample_one(gq, now_ns);
+	}
+	return true;
+}
+
+/* Read section held. */
+static void sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
+{
+	/*
+	 * Whoever takes a queue off the list kicks before he waits for readers: without a kick to be seen from here, what the arrays point
+	 * to stays there.
+	 */
+	if (READ_ONCE(gn->kick) || now_ns >= gn->all_due_ns || !sample_awake(gn, anew, now_ns))
+		sample_all(gn, anew, now_ns);
 	gn->policy.queues = gn->sampled;
 	gn->policy.nr = gn->nr_sampled;
+	gn->policy.nr_resting = gn->nr_resting;
 	gpreempt_stats_samples(gn);
+}
+
+/* Read section held. Those that need not be looked at go behind the others. */
+static void let_rest(struct gpreempt_node *gn, u64 now_ns)
+{
+	u32 i = 0;
+
+	while (i < gn->nr_sampled) {
+		const struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
+
+		if (gq->policy.had_demand ||
+		    !gpreempt_policy_rests(&gn->policy, &gq->policy, now_ns, &gn->all_due_ns)) {
+			i++;
+			continue;
+		}
+		gn->watches[i] = (struct gpreempt_watch){
+			.rptr = gq->rptr.addr,
+			.wptr = gq->wptr.addr,
+			.seen_rptr = gq->policy.rptr,
+			.seen_wptr = gq->policy.wptr,
+		};
+		swap_places(gn, i, --gn->nr_sampled);
+		gn->nr_resting++;
+	}
 }
 
 static void add_waves(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy)
@@ -304,6 +392,7 @@ static u32 decide_resumes(struct gpreempt_node *gn)
 	int idx;
 
 	make_room(gn);
+	gn->all_due_ns = 0;
 	idx = srcu_read_lock(&gpreempt_srcu);
 	sample(gn, true, ktime_get_ns());
 	gpreempt_policy_resume_all(&gn->policy, &decision);
@@ -390,8 +479,10 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	int idx;
 
 	/* Whoever changes something kicks, except for nice values and the driver's own obstacles. */
-	if (xchg(&gn->kick, false))
+	if (xchg(&gn->kick, false) || gn->policy.ops != READ_ONCE(gn->policy_wanted))
 		gn->derived_ns = 0;
+	if (!gn->derived_ns)
+		gn->all_due_ns = 0;
 	if (!settled(gn, now_ns)) {
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
 		return false;
@@ -407,8 +498,14 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	idx = srcu_read_lock(&gpreempt_srcu);
 	sample(gn, anew, now_ns);
 	decided = decide(gn, now_ns, decision);
-	if (decided)
+	if (decided) {
 		count_immovable(gn, decision);
+		/* What is preempted takes those that rest along. */
+		if (decision->nr_preempt || decision->nr_resume || gn->again)
+			gn->all_due_ns = 0;
+		else
+			let_rest(gn, now_ns);
+	}
 	srcu_read_unlock(&gpreempt_srcu, idx);
 	if (!decided)
 		return false;

@@ -443,9 +443,11 @@ static bool can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, bool active
 	s32 min = GPREEMPT_PRIORITY_MAX, max = GPREEMPT_PRIORITY_MIN;
 	bool rotates = pn->ops->rotates;
 	u64 mark = ++pn->mark;
+	/* What rests has not been active for long. */
+	u32 nr = active_only ? pn->nr : pn->nr + pn->nr_resting;
 	u32 i, processes = 0;
 
-	for (i = 0; i < pn->nr; i++) {
+	for (i = 0; i < nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_process *p = q->process;
 
@@ -503,12 +505,18 @@ static bool unknown_for_long(const struct gpreempt_policy_queue *q, const struct
 	       now_ns - since_ns >= GPREEMPT_WAVES_UNKNOWN_NS;
 }
 
+/* The queues that a decision is about: those that rest have no work, and only go along with others that are preempted. */
+static u32 nr_concerned(const struct gpreempt_policy_node *pn, const struct level *level)
+{
+	return level->preempts ? pn->nr + pn->nr_resting : pn->nr;
+}
+
 /* Would this level lead to other actions than those chosen? */
 static bool differs(const struct gpreempt_policy_node *pn, const struct level *level, u64 now_ns)
 {
-	u32 i;
+	u32 i, nr = nr_concerned(pn, level);
 
-	for (i = 0; i < pn->nr; i++)
+	for (i = 0; i < nr; i++)
 		if (pn->queues[i]->action != choose(pn, pn->queues[i], level, now_ns))
 			return true;
 	return false;
@@ -608,7 +616,8 @@ static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	level = sure;
 	mark_processes(pn, &level, false);
 	find_inversion(pn, &level, now_ns, false);
-	for (i = 0; i < pn->nr; i++)
+	pn->nr_chosen = nr_concerned(pn, &level);
+	for (i = 0; i < pn->nr_chosen; i++)
 		pn->queues[i]->action = choose(pn, pn->queues[i], &level, now_ns);
 	in_the_way = lower_runs(pn, &level, false);
 
@@ -799,9 +808,13 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
 {
 	struct gpreempt_decision counted = *decision;
 	u64 end_ns = GPREEMPT_FOREVER_NS;
-	u32 i;
+	u32 i, nr = nr_concerned(pn, level);
 
-	for (i = 0; i < pn->nr; i++) {
+	/* What was tried out on those that rest is taken back. */
+	if (nr < pn->nr_chosen)
+		nr = pn->nr_chosen;
+	pn->nr_chosen = 0;
+	for (i = 0; i < nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
 		q->had_demand = q->demand[1];
@@ -875,6 +888,34 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 }
 
 /**
+ * gpreempt_policy_rests() - does a queue mean nothing to any decision until its pointers move?
+ * @pn: the node
+ * @q: one of its sampled queues, after the decision has been carried out
+ * @now_ns: time of the samples
+ * @until_ns: lowered to the time from which it has to be sampled again, even if they do not move
+ *
+ * That is so when it has had no work for long, is neither held nor was, and has no waves for as long as that is believed. It has to be
+ * sampled again as well when anything changes that the caller sets: its priority, a hold, announced work.
+ *
+ * Return: true if it may follow the sampled ones as one of &gpreempt_policy_node.nr_resting
+ */
+bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns, u64 *until_ns)
+{
+	u64 believed_until_ns = 2 * q->waves_ns - q->zero_ns;
+
+	/* Whoever has packets is active. */
+	if (pn->ops->rotates || recently_active(q, now_ns) || q->preempted || q->hold || q->demand[1] || q->relieved ||
+	    now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
+		return false;
+	if (!q->used || !pn->params.waves_known)
+		return true;
+	if (believed_until_ns <= now_ns)
+		return false;
+	*until_ns = earlier(*until_ns, believed_until_ns);
+	return true;
+}
+
+/**
  * gpreempt_policy_resume_all() - the decision that switches off
  * @pn: the node, with all its queues
  * @decision: result; each queue's action is in the queue
@@ -884,7 +925,7 @@ void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gp
 	u32 i;
 
 	*decision = (struct gpreempt_decision){ .park = true };
-	for (i = 0; i < pn->nr; i++) {
+	for (i = 0; i < pn->nr + pn->nr_resting; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
 		q->action = q->preempted ? GPREEMPT_RESUME : GPREEMPT_KEEP;
@@ -912,7 +953,8 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->stalled_ns = 0;
 	q->blocked = false;
 	q->action = GPREEMPT_KEEP;
-	forget_waves(q, now_ns);
+	if (saved_waves || q->pending || !q->zero_ns)
+		forget_waves(q, now_ns);
 }
 
 /**
@@ -932,15 +974,22 @@ void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves)
  */
 void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 {
+	bool idle = !q->saved_waves && !q->pending;
+
 	if (q->saved_waves)
 		q->launched_ns = now_ns;
+	if (!idle)
+		q->active_ns = now_ns;
+	/* It was off the device without waves, and had no packets since: it still has none. */
+	if (idle && q->zero_ns)
+		q->waves_ns = now_ns;
+	else
+		forget_waves(q, now_ns);
 	q->preempted = false;
 	q->saved_waves = false;
-	q->active_ns = now_ns;
 	q->run_ns = now_ns;
 	q->stalled_ns = q->pending ? now_ns : 0;
 	q->action = GPREEMPT_KEEP;
-	forget_waves(q, now_ns);
 }
 
 /**

@@ -16,6 +16,7 @@
  *	carry out each queue's ->action in one hardware pass, and confirm it with
  *	gpreempt_policy_preempted() or gpreempt_policy_resumed();
  *	gpreempt_policy_overhead() with the time that it took
+ *	gpreempt_policy_rests() for each queue: what rests need not be sampled again until its pointers move
  *
  * policy.c has the rules that hold for every policy. Which of two queues is the more urgent one is the business of a struct
  * gpreempt_policy_ops; those that exist are in policies.c.
@@ -284,13 +285,16 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
 
 /**
  * struct gpreempt_policy_node - a node, as the policy sees it
- * @queues: all queues, sampled. Set by the caller before each pass.
- * @nr: how many. Set by the caller before each pass.
+ * @queues: all queues, the sampled ones first. Set by the caller before each pass.
+ * @nr: how many are sampled. Set by the caller before each pass.
+ * @nr_resting: how many follow that rest. After a change of the policy, and before &gpreempt_policy_ops.rotates ones, none may. Set by
+ *	the caller before each pass.
  * @params: tunables. Set by the caller before each pass.
  * @changed: a queue came, or its priority changed. Set by the caller; a decision clears it.
  * @ops: who ranks, by gpreempt_policy_use(); read it freely
  *
  * @busy: queues that may have demand (@demand[1]), linked by next_busy: what most rules are about
+ * @nr_chosen: scratch: to how many queues gpreempt_policy_needs_waves() has given an action, to see what becomes of it
  * @looked_ns: when the queues were last looked at
  * @asked: waves in flight were asked for then
  * @mark: see &gpreempt_policy_process
@@ -307,11 +311,13 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
 struct gpreempt_policy_node {
 	struct gpreempt_policy_queue *const *queues;
 	u32 nr;
+	u32 nr_resting;
 	struct gpreempt_policy_params params;
 	bool changed;
 	const struct gpreempt_policy_ops *ops;
 
 	struct gpreempt_policy_queue *busy;
+	u32 nr_chosen;
 	u64 looked_ns;
 	bool asked;
 	u64 mark;
@@ -362,6 +368,8 @@ void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns);
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct gpreempt_decision *decision);
+bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns,
+			   u64 *until_ns);
 void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gpreempt_decision *decision);
 void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves, u64 now_ns);
 void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves);

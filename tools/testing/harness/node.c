@@ -100,54 +100,170 @@ void start_hog(struct queue *q)
 	launch(q, 1, 64);
 }
 
-/* Have queues come, gone or got another priority since the last look? */
+static u64 hashed(u64 sum, u64 value)
+{
+	return (sum ^ value) * 0x9e3779b97f4a7c15ULL + 1;
+}
+
+/* Has one of these sums changed since it was last asked for? */
+static bool moved(u64 *last, u64 sum)
+{
+	bool changed = sum != *last;
+
+	*last = sum;
+	return changed;
+}
+
+/* Have queues come, gone or got another priority since the last look? In which order they are does not count. */
 static bool order_changed(void)
 {
 	u64 sum = node.nr_queues;
-	bool changed;
 	u32 i;
 
 	for (i = 0; i < node.nr_queues; i++) {
 		const struct gpreempt_policy_queue *q = node.policies[i];
+		u64 one = (u64)((const char *)q - (const char *)&node);
 
-		sum = sum * 1000003 + (u64)((const char *)q - (const char *)&node);
-		sum = sum * 1000003 + (u32)q->priority;
-		sum = sum * 1000003 + (u32)q->own_priority;
-		sum = sum * 1000003 + q->explicit_priority;
+		one = hashed(one, (u32)q->priority);
+		one = hashed(one, (u32)q->own_priority);
+		sum += hashed(one, q->explicit_priority);
 	}
-	changed = sum != node.order;
-	node.order = sum;
-	return changed;
+	return moved(&node.order, sum);
 }
 
-void look(void)
+/* What else makes a caller look at all queues: whatever it sets, but for what the driver allows. */
+static bool kicked(void)
 {
-	struct gpreempt_decision *d = &node.decision;
-	u32 i, nr_preempt = 0, nr_resume = 0;
-	bool held = false;
+	const unsigned char *params = (const unsigned char *)&node.params;
+	u64 sum = 0;
+	size_t n;
+	u32 i;
 
 	for (i = 0; i < node.nr_queues; i++) {
-		struct queue *q = queue_of(node.policies[i]);
+		const struct gpreempt_policy_queue *q = node.policies[i];
+		u64 one = (u64)((const char *)q - (const char *)&node);
 
-		gpreempt_policy_sample(&q->policy, q->rptr, q->wptr, pending(q), node.now_ns);
+		one = hashed(one, q->hold + 2 * q->hold_unbounded + 4 * q->process->opt_out);
+		one = hashed(one, q->expected_until_ns);
+		one = hashed(one, q->weight + ((u64)q->process->weight << 32));
+		one = hashed(one, q->deadline_ns);
+		sum += hashed(one, q->process->deadline_ns);
 	}
+	for (n = 0; n < sizeof(node.params); n++)
+		sum = hashed(sum, params[n]);
+	return moved(&node.kicks, sum);
+}
+
+static void sample(struct queue *q)
+{
+	gpreempt_policy_sample(&q->policy, q->rptr, q->wptr, pending(q), node.now_ns);
+}
+
+/* The nr first ones are looked at, the others rest. */
+static void decide(u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		sample(queue_of(node.policies[i]));
 	node.policy.queues = node.policies;
-	node.policy.nr = node.nr_queues;
-	node.policy.params = node.params;
-	node.policy.changed |= order_changed();
+	node.policy.nr = nr;
+	node.policy.nr_resting = node.nr_queues - nr;
 	if (node.use && node.use != node.policy.ops)
 		gpreempt_policy_use(&node.policy, node.use);
 	if (node.disturbed)
 		gpreempt_policy_disturbed(&node.policy, node.now_ns);
-	node.disturbed = false;
 	node.asked = gpreempt_policy_needs_waves(&node.policy, node.now_ns);
-	for (i = 0; node.asked && i < node.nr_queues; i++) {
+	for (i = 0; node.asked && i < nr; i++) {
 		struct queue *q = queue_of(node.policies[i]);
 
 		if (on_device(q))
 			gpreempt_policy_set_waves(&q->policy, q->invisible ? 0 : q->waves, node.now_ns);
 	}
-	gpreempt_policy_decide(&node.policy, node.now_ns, d);
+	gpreempt_policy_decide(&node.policy, node.now_ns, &node.decision);
+}
+
+static void swap_places(u32 a, u32 b)
+{
+	struct gpreempt_policy_queue *q = node.policies[a];
+
+	node.policies[a] = node.policies[b];
+	node.policies[b] = q;
+}
+
+/* How many are to be looked at: those whose pointers moved join them. */
+static u32 nr_awake(bool all)
+{
+	u32 i, nr = node.nr_awake;
+
+	if (all || node.now_ns >= node.all_due_ns) {
+		node.all_due_ns = node.now_ns + SEC;
+		return node.nr_queues;
+	}
+	for (i = nr; i < node.nr_queues; i++) {
+		const struct queue *q = queue_of(node.policies[i]);
+
+		if (q->rptr != q->policy.rptr || q->wptr != q->policy.wptr)
+			swap_places(i, nr++);
+	}
+	return nr;
+}
+
+static void let_rest(u32 nr)
+{
+	const struct gpreempt_decision *d = &node.decision;
+	u32 i = 0;
+
+	if (d->nr_preempt || d->nr_resume)
+		node.all_due_ns = 0;
+	while (node.all_due_ns && i < nr) {
+		if (gpreempt_policy_rests(&node.policy, node.policies[i], node.now_ns, &node.all_due_ns))
+			swap_places(i, --nr);
+		else
+			i++;
+	}
+	node.nr_awake = nr;
+	node.nr_rested += node.nr_queues - nr;
+}
+
+/* Would looking at all queues have decided otherwise than looking at those that do not rest? */
+static void check_resting(const struct node *before)
+{
+	static struct node decided;
+	u32 i;
+
+	decided = node;
+	node = *before;
+	decide(node.nr_queues);
+	for (i = 0; i < node.nr_created; i++)
+		CHECK_EQ(node.queues[i].policy.action, decided.queues[i].policy.action);
+	CHECK_EQ(node.asked, decided.asked);
+	CHECK_EQ(node.decision.next_ns, decided.decision.next_ns);
+	CHECK_EQ(node.decision.contended, decided.decision.contended);
+	CHECK_EQ(node.decision.park, decided.decision.park);
+	CHECK_EQ(node.decision.nr_held, decided.decision.nr_held);
+	node = decided;
+}
+
+void look(void)
+{
+	static struct node before;
+	struct gpreempt_decision *d = &node.decision;
+	u32 i, nr, nr_preempt = 0, nr_resume = 0;
+	bool held = false, all;
+
+	node.policy.params = node.params;
+	all = kicked();
+	if (order_changed()) {
+		node.policy.changed = true;
+		all = true;
+	}
+	nr = nr_awake(all || (node.use && node.use != node.policy.ops));
+	if (nr < node.nr_queues)
+		before = node;
+	decide(nr);
+	if (nr < node.nr_queues)
+		check_resting(&before);
 
 	node.nr_passes++;
 	node.nr_asked += node.asked;
@@ -168,6 +284,8 @@ void look(void)
 	CHECK(!(d->park && d->nr_preempt));
 	CHECK(d->next_ns >= 10 * US);
 	CHECK(d->next_ns <= node.params.interval_ns);
+	node.disturbed = false;
+	let_rest(nr);
 }
 
 void act(void)

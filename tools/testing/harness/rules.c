@@ -329,6 +329,62 @@ TEST(idle_nodes_are_not_asked, "when all queues have been idle for a while, pass
 	CHECK(node.nr_asked <= 2);
 }
 
+/* Two that had work and have none for long, beside a hog that keeps the node awake. */
+static struct queue *two_rest_beside_a_hog(void)
+{
+	struct queue *idle = new_queue(new_process(), LOW);
+
+	two_processes();
+	submit(idle, 1);
+	launch(idle, 1, 0);
+	submit(high, 1);
+	launch(high, 1, 0);
+	start_hog(low);
+	passes_for(1500 * MS, MS);
+	return idle;
+}
+
+TEST(long_idle_queues_rest, "queues without work are looked at for a second after it, then they are spared until their pointers move")
+{
+	two_rest_beside_a_hog();
+	CHECK_EQ(node.nr_awake, 1);
+	submit(high, 1);
+	pass();
+	CHECK_EQ(node.nr_awake, 2);
+	CHECK_EQ(node.decision.nr_preempt, 2);
+}
+
+TEST(resting_queues_go_along, "a queue that rests is taken along by a preemption, and returned by the end of it")
+{
+	struct queue *idle = two_rest_beside_a_hog();
+
+	submit(high, 1);
+	pass();
+	CHECK(!on_device(idle));
+	launch(high, 1, 0);
+	passes_for(10 * MS, POLL);
+	CHECK(on_device(idle) && on_device(low));
+}
+
+TEST(resting_queues_keep_the_node_awake, "a queue that rests can still outrank another: the node does not park")
+{
+	two_rest_beside_a_hog();
+	finish(low);
+	low->rptr = low->wptr;
+	passes_for(1900 * MS, MS);
+	CHECK_EQ(node.nr_awake, 0);
+	CHECK(!node.decision.contended && !node.decision.park);
+}
+
+TEST(rest_ends_with_what_is_believed, "that a resting queue has no waves is asked again when it was asked long enough ago")
+{
+	two_rest_beside_a_hog();
+	high->waves = 8;
+	passes_for(1500 * MS, MS);
+	CHECK(node.nr_awake > 1);
+	CHECK(!on_device(low));
+}
+
 TEST(waves_are_asked_when_they_decide, "an empty ring of the high queue decides nothing until its waves are known")
 {
 	low_is_held();

@@ -74,6 +74,7 @@ static inline bool IS_ERR(const void *p) { return (unsigned long)p >= (unsigned 
 #define ALIGN(n, to)		(((n) + (to) - 1) / (to) * (to))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define BIT_ULL(n)		(1ULL << (n))
+#define swap(a, b) do { __typeof__(a) swapped = (a); (a) = (b); (b) = swapped; } while (0)
 #define min(a, b)		({ __auto_type _a = (a); __auto_type _b = (b); _a < _b ? _a : _b; })
 #define min_t(type, a, b)	((type)(a) < (type)(b) ? (type)(a) : (type)(b))
 #define clamp(n, low, high)	({ __auto_type _n = (n); _n < (low) ? (low) : _n > (high) ? (high) : _n; })
