@@ -16,13 +16,9 @@
 #include "worker.h"
 #include "gpreempt.h"
 
-<<<<<<< HEAD
 #define PASS_LIMIT_NS		20000
 #define ROTATING_PASS_LIMIT_NS	40000
-=======
-#define PASS_LIMIT_NS	20000
-#define MANY_LIMIT_NS	40000
->>>>>>> bce510a (gpreempt: monitor: queues that rest cost two comparisons)
+#define MANY_LIMIT_NS		40000
 
 FIXTURE(endurance) {
 	BEFORE_TEST;
@@ -124,7 +120,6 @@ TEST_F_TIMEOUT(endurance, pass_over_64_queues_takes_20_us, 120)
 	EXPECT_EXACTLY_ONCE(a[1], QUEUES * 2 * waves);
 }
 
-<<<<<<< HEAD
 /* The same where ranks move by themselves: each pass works them all out anew. The first process has the device for as long as is looked. */
 TEST_F_TIMEOUT(endurance, pass_of_other_policies_takes_40_us, 120)
 {
@@ -134,23 +129,10 @@ TEST_F_TIMEOUT(endurance, pass_of_other_policies_takes_40_us, 120)
 	struct actor *a[PROCESSES];
 	struct gpreempt *g;
 	int i, q, p;
-=======
-/*
- * Queues that have nothing to do cost two loads and two comparisons each: a node full of idle programs beside one that works is no reason to look
- * less often.
- */
-TEST_F_TIMEOUT(endurance, pass_over_1024_queues_takes_40_us, 600)
-{
-	enum { PROCESSES = 32, QUEUES = 32, GRIDS = 120 };
-	uint32_t waves = self->slots / 16;
-	struct actor *a[PROCESSES];
-	int i, q;
->>>>>>> bce510a (gpreempt: monitor: queues that rest cost two comparisons)
 
 	if (kfd_vgpu_param_set("poll_ns", 50000))
 		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount");
 	if (kfd_param_get("sched_policy") == NO_HWS)
-<<<<<<< HEAD
 		SKIP(return, "without HWS the device has fewer than 64 slots for queues");
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_slice_us", 1000000));
@@ -186,7 +168,22 @@ TEST_F_TIMEOUT(endurance, pass_over_1024_queues_takes_40_us, 600)
 	for (i = 0; i < PROCESSES; i++)
 		EXPECT_EXACTLY_ONCE(a[i], POLICIES * QUEUES * grids[i] * waves);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
-=======
+}
+
+/*
+ * Queues that have nothing to do cost two loads and two comparisons each: a node full of idle programs beside one that works is no reason to look
+ * less often.
+ */
+TEST_F_TIMEOUT(endurance, pass_over_1024_queues_takes_40_us, 600)
+{
+	enum { PROCESSES = 32, QUEUES = 32, GRIDS = 120 };
+	uint32_t waves = self->slots / 16;
+	struct actor *a[PROCESSES];
+	int i, q;
+
+	if (kfd_vgpu_param_set("poll_ns", 50000))
+		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount");
+	if (kfd_param_get("sched_policy") == NO_HWS)
 		SKIP(return, "without HWS the device has fewer than 1024 slots for queues");
 	for (i = 0; i < PROCESSES; i++) {
 		a[i] = actor_start(i % 8, ARENA / 8);
@@ -203,7 +200,6 @@ TEST_F_TIMEOUT(endurance, pass_over_1024_queues_takes_40_us, 600)
 	ASSERT_EQ(0, actor_wait(a[7], 0, LONG));
 	EXPECT_EXACTLY_ONCE(a[7], GRIDS * waves);
 	EXPECT_EXACTLY_ONCE(a[0], waves);
->>>>>>> bce510a (gpreempt: monitor: queues that rest cost two comparisons)
 }
 
 /* Times that the monitor slept and was woken */
