@@ -2,7 +2,8 @@
 /*
  * vgpu_kernel.h - what the virtual GPU executes (shared by the device model and by guest programs)
  *
- * The model runs no machine code. The kernel_object of an AQL dispatch points, in GPU-visible memory, at a struct vgpu_kernel; its
+ * Machine code is executed (model/isa.h), but tests of the scheduler want kernels of a known duration that cost the host nothing. The
+ * kernel_object of an AQL dispatch points then, in GPU-visible memory, at a struct vgpu_kernel instead of a kernel descriptor; its
  * kernarg_address at a struct vgpu_kernargs. Every wave of the grid (64 work-items) performs @steps steps of @step_ns of GPU
  * time; at the end of step s, wave w adds one to the u32 at counters[w * steps + s]. A step is the unit of work whose
  * "exactly once" the tests check: after completion each counter holds 1; 0 is lost work, 2 and more is work done twice.
@@ -18,7 +19,7 @@
 
 /**
  * struct vgpu_kernel - a model kernel, 64-byte aligned
- * @magic: VGPU_KERNEL_MAGIC; anything else is a bad packet
+ * @magic: VGPU_KERNEL_MAGIC; in a kernel descriptor these eight bytes are sizes, and could not be that large
  * @version: VGPU_KERNEL_VERSION
  * @steps: steps of each wave, at least 1
  * @step_ns: GPU time of a step of a resident wave, in nanoseconds

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+/*
+ * programs.cpp - HIP programs as anybody writes them, on Debian's unmodified HIP and ROCr
+ *
+ *	programs check LABEL		runs each of them, compares with the CPU; TAP lines, LABEL behind their names, no plan
+ *	programs tick PERIOD_US		small kernels for ever: what makes others leave the device
+ *
+ * Nothing here knows of the scheduler or of the virtual GPU.
+ */
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <hip/hip_runtime.h>
+
+#define HIP(call)	do { hipError_t e_ = (call); if (e_ != hipSuccess) { \
+				printf("# %s: %s\n", #call, hipGetErrorString(e_)); return false; } } while (0)
+
+__global__ void vector_add(float *out, const float *x, const float *y, unsigned int n)
+{
+	unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (i < n)
+		out[i] = x[i] + y[i];
+}
+
+/* Counts what it does, so that nothing can be lost or done twice unnoticed */
+__global__ void count_up(unsigned int *counters, unsigned int rounds)
+{
+	unsigned int i = blockIdx.x * blockDim.x + threadIdx.x, r;
+
+	for (r = 0; r < rounds; r++)
+		counters[i] = counters[i] * 3 + r + i;
+}
+
+#define BLOCK	256
+
+__global__ void reduce(unsigned int *sums, const unsigned int *in)
+{
+	__shared__ unsigned int part[BLOCK];
+	unsigned int l = threadIdx.x, n;
+
+	part[l] = in[blockIdx.x * BLOCK + l];
+	__syncthreads();
+	for (n = BLOCK / 2; n; n /= 2) {
+		if (l < n)
+			part[l] += part[l + n];
+		__syncthreads();
+	}
+	if (!l)
+		sums[blockIdx.x] = part[0];
+}
+
+#define TILE	16
+
+__global__ void matrix_multiply(float *out, const float *x, const float *y, unsigned int n)
+{
+	__shared__ float a[TILE][TILE], b[TILE][TILE];
+	unsigned int lx = threadIdx.x, ly = threadIdx.y, gx = blockIdx.x * TILE + lx, gy = blockIdx.y * TILE + ly, t, k;
+	float sum = 0;
+
+	for (t = 0; t < n; t += TILE) {
+		a[ly][lx] = x[gy * n + t + lx];
+		b[ly][lx] = y[(t + ly) * n + gx];
+		__syncthreads();
+		for (k = 0; k < TILE; k++)
+			sum = fmaf(a[ly][k], b[k][lx], sum);
+		__syncthreads();
+	}
+	out[gy * n + gx] = sum;
+}
+
+static bool copies()
+{
+	const size_t bytes = 300 * 1000;
+	std::vector<unsigned char> there(bytes), back(bytes);
+	void *a, *b;
+	size_t i;
+
+	for (i = 0; i < bytes; i++)
+		there[i] = (unsigned char)(i * 7 + i / 251);
+	HIP(hipMalloc(&a, bytes));
+	HIP(hipMalloc(&b, bytes));
+	HIP(hipMemcpy(a, there.data(), bytes, hipMemcpyHostToDevice));
+	HIP(hipMemcpy(b, a, bytes, hipMemcpyDeviceToDevice));
+	HIP(hipMemcpy(back.data(), b, bytes, hipMemcpyDeviceToHost));
+	HIP(hipFree(a));
+	HIP(hipFree(b));
+	return !memcmp(there.data(), back.data(), bytes);
+}
+
+static bool vectors()
+{
+	const unsigned int n = 5000;
+	std::vector<float> x(n), y(n), out(n);
+	float *dx, *dy, *dout;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		x[i] = (float)i * 0.37f;
+		y[i] = 1e6f / (float)(i + 1);
+	}
+	HIP(hipMalloc((void **)&dx, n * 4));
+	HIP(hipMalloc((void **)&dy, n * 4));
+	HIP(hipMalloc((void **)&dout, n * 4));
+	HIP(hipMemcpy(dx, x.data(), n * 4, hipMemcpyHostToDevice));
+	HIP(hipMemcpy(dy, y.data(), n * 4, hipMemcpyHostToDevice));
+	vector_add<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(dout, dx, dy, n);
+	HIP(hipGetLastError());
+	HIP(hipMemcpy(out.data(), dout, n * 4, hipMemcpyDeviceToHost));
+	for (i = 0; i < n; i++)
+		if (out[i] != x[i] + y[i])
+			return false;
+	HIP(hipFree(dx));
+	HIP(hipFree(dy));
+	HIP(hipFree(dout));
+	return true;
+}
+
+static bool sums()
+{
+	const unsigned int blocks = 48, n = blocks * BLOCK;
+	std::vector<unsigned int> in(n), want(blocks), out(blocks);
+	unsigned int *din, *dout, i;
+
+	for (i = 0; i < n; i++) {
+		in[i] = i * 2654435761u;
+		want[i / BLOCK] += in[i];
+	}
+	HIP(hipMalloc((void **)&din, n * 4));
+	HIP(hipMalloc((void **)&dout, blocks * 4));
+	HIP(hipMemcpy(din, in.data(), n * 4, hipMemcpyHostToDevice));
+	reduce<<<blocks, BLOCK>>>(dout, din);
+	HIP(hipGetLastError());
+	HIP(hipMemcpy(out.data(), dout, blocks * 4, hipMemcpyDeviceToHost));
+	HIP(hipFree(din));
+	HIP(hipFree(dout));
+	return out == want;
+}
+
+static bool matrices()
+{
+	const unsigned int n = 64;
+	std::vector<float> x(n * n), y(n * n), out(n * n);
+	float *dx, *dy, *dout, sum;
+	unsigned int i, j, k;
+
+	for (i = 0; i < n * n; i++) {
+		x[i] = (float)(i * 7 % 1000) / 7;
+		y[i] = (float)(i * 13 % 1000) / 11 - 40;
+	}
+	HIP(hipMalloc((void **)&dx, n * n * 4));
+	HIP(hipMalloc((void **)&dy, n * n * 4));
+	HIP(hipMalloc((void **)&dout, n * n * 4));
+	HIP(hipMemcpy(dx, x.data(), n * n * 4, hipMemcpyHostToDevice));
+	HIP(hipMemcpy(dy, y.data(), n * n * 4, hipMemcpyHostToDevice));
+	matrix_multiply<<<dim3(n / TILE, n / TILE), dim3(TILE, TILE)>>>(dout, dx, dy, n);
+	HIP(hipGetLastError());
+	HIP(hipMemcpy(out.data(), dout, n * n * 4, hipMemcpyDeviceToHost));
+	for (i = 0; i < n; i++)
+		for (j = 0; j < n; j++) {
+			for (k = 0, sum = 0; k < n; k++)
+				sum = fmaf(x[i * n + k], y[k * n + j], sum);
+			if (out[i * n + j] != sum)
+				return false;
+		}
+	HIP(hipFree(dx));
+	HIP(hipFree(dy));
+	HIP(hipFree(dout));
+	return true;
+}
+
+/* Two streams, the second waits for the first one's event in the middle */
+static bool streams()
+{
+	const unsigned int n = 2048, rounds = 40;
+	std::vector<unsigned int> out(2 * n);
+	unsigned int *counters, i, s, r, want;
+	hipStream_t stream[2];
+	hipEvent_t event;
+
+	HIP(hipMalloc((void **)&counters, 2 * n * 4));
+	HIP(hipMemset(counters, 0, 2 * n * 4));
+	HIP(hipDeviceSynchronize());
+	HIP(hipEventCreate(&event));
+	for (s = 0; s < 2; s++)
+		HIP(hipStreamCreate(&stream[s]));
+	count_up<<<n / BLOCK, BLOCK, 0, stream[0]>>>(counters, rounds);
+	count_up<<<n / BLOCK, BLOCK, 0, stream[1]>>>(counters + n, rounds);
+	HIP(hipEventRecord(event, stream[0]));
+	HIP(hipStreamWaitEvent(stream[1], event, 0));
+	count_up<<<n / BLOCK, BLOCK, 0, stream[1]>>>(counters, rounds);
+	for (s = 0; s < 2; s++)
+		HIP(hipStreamSynchronize(stream[s]));
+	HIP(hipMemcpy(out.data(), counters, 2 * n * 4, hipMemcpyDeviceToHost));
+	for (i = 0; i < 2 * n; i++) {
+		for (r = 0, want = 0; r < (i < n ? 2 : 1) * rounds; r++)
+			want = want * 3 + r % rounds + i % n;
+		if (out[i] != want)
+			return false;
+	}
+	for (s = 0; s < 2; s++)
+		HIP(hipStreamDestroy(stream[s]));
+	HIP(hipEventDestroy(event));
+	HIP(hipFree(counters));
+	return true;
+}
+
+static int check(const char *label)
+{
+	static const struct {
+		const char *name;
+		bool (*run)();
+	} programs[] = {
+		{ "copies both ways", copies },
+		{ "vector add", vectors },
+		{ "reduction with LDS and barriers", sums },
+		{ "matrix multiply", matrices },
+		{ "two streams and an event", streams },
+	};
+	int failed = 0;
+
+	for (const auto &p : programs) {
+		bool good = p.run();
+
+		printf("%sok - %s, %s\n", good ? "" : "not ", p.name, label);
+		fflush(stdout);
+		failed += !good;
+	}
+	return failed ? 1 : 0;
+}
+
+static bool tick(unsigned int period_us)
+{
+	unsigned int *counters;
+
+	HIP(hipMalloc((void **)&counters, BLOCK * 4));
+	for (;;) {
+		count_up<<<1, BLOCK>>>(counters, 1);
+		HIP(hipDeviceSynchronize());
+		usleep(period_us);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "check"))
+		return check(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "tick"))
+		return !tick((unsigned int)atoi(argv[2]));
+	fprintf(stderr, "usage: programs check LABEL | tick PERIOD_US\n");
+	return 2;
+}
