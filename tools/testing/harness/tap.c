@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tap.h"
@@ -80,6 +80,19 @@ static enum outcome run_here(const struct test *test)
 	return reason;
 }
 
+/*
+ * A mutant may loop for ever: each test may use ten times the CPU time that it uses without one, and a little more.
+ */
+#define LIMIT_MIN_US	200000
+
+static void limit(long us)
+{
+	struct itimerval timer = { .it_value = { us / 1000000, us % 1000000 } };
+
+	setitimer(ITIMER_PROF, &timer, NULL);
+	alarm(us ? HANGS_S : 0);
+}
+
 /* A test with threads leaves more behind than can be made new: it has a process of its own. One that dies has failed. */
 static enum outcome outcome(const struct test *test)
 {
@@ -92,7 +105,11 @@ static enum outcome outcome(const struct test *test)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		alarm(HANGS_S);
+		/* A clock is not inherited. */
+		if (test->limit_us)
+			limit(test->limit_us);
+		else
+			alarm(HANGS_S);
 		reason = run_here(test);
 		if (reason == SKIPPED)
 			printf("# %s\n", skipped);
@@ -111,17 +128,13 @@ static enum outcome outcome(const struct test *test)
 	return WIFSIGNALED(status) || WEXITSTATUS(status) > SKIPPED ? FAILED : WEXITSTATUS(status);
 }
 
-/*
- * A mutant may loop for ever: each test may use ten times the CPU time that it uses without one, and a little more.
- */
-#define LIMIT_MIN_US	200000
-
-static void limit(long us)
+/* CPU time of this process, or of its children if these run the tests. */
+static long used_us(void)
 {
-	struct itimerval timer = { .it_value = { us / 1000000, us % 1000000 } };
+	struct rusage usage;
 
-	setitimer(ITIMER_PROF, &timer, NULL);
-	alarm(us ? HANGS_S : 0);
+	getrusage(tap_forks ? RUSAGE_CHILDREN : RUSAGE_SELF, &usage);
+	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
 }
 
 /* Measures each test without a mutant; those that fail say nothing. */
@@ -130,10 +143,10 @@ static void measure(void)
 	struct test *test;
 
 	for (test = first; test; test = test->next) {
-		clock_t began = clock();
+		long began_us = used_us();
 
 		test->fails = outcome(test) != PASSED;
-		test->limit_us = LIMIT_MIN_US + 10 * (clock() - began) * (1000000 / CLOCKS_PER_SEC);
+		test->limit_us = LIMIT_MIN_US + 10 * (used_us() - began_us);
 	}
 }
 
@@ -146,7 +159,8 @@ static void try_mutant(char *noticed, size_t size)
 		if (test->fails)
 			continue;
 		snprintf(noticed, size, "%s", test->name);
-		limit(test->limit_us);
+		if (!tap_forks)
+			limit(test->limit_us);
 		if (outcome(test) == FAILED)
 			_exit(1);
 	}

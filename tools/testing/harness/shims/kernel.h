@@ -499,7 +499,14 @@ static inline unsigned long copy_from_user(void *to, const void __user *from, si
 		memcpy(to, from, n);
 	return 0;
 }
-#define copy_to_user(to, from, n)	copy_from_user(to, from, n)
+static inline unsigned long copy_to_user(void __user *to, const void *from, size_t n)
+{
+	if (n && (unsigned long)to < PAGE_SIZE)
+		return n;
+	if (n)
+		memcpy(to, from, n);
+	return 0;
+}
 #define u64_to_user_ptr(n)		((void __user *)(unsigned long)(n))
 
 /* ---- text ---- */
