@@ -68,6 +68,14 @@ static int64_t pass_median_ns(struct __test_metadata *_metadata, const char *wha
 	return ns[SAMPLES / 2];
 }
 
+/* Without HWS a device has a few dozen slots for queues, and no more queues than that. */
+#define SKIP_UNLESS_PASSES_CAN_BE_MEASURED() do {									\
+	if (kfd_vgpu_param_set("poll_ns", 50000))									\
+		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount");			\
+	if (kfd_param_get("sched_policy") == NO_HWS)									\
+		SKIP(return, "needs more queues than the device has slots without HWS");				\
+} while (0)
+
 /*
  * 64 queues of 8 processes, each with its own importance. First one hog and one that came and went: the monitor polls
  * and finds nothing to do. Then all queues have work, and 56 of them are held. Rings tell all that there is to know;
@@ -80,10 +88,7 @@ TEST_F_TIMEOUT(endurance, pass_over_64_queues_takes_20_us, 120)
 	struct actor *a[PROCESSES];
 	int i, q;
 
-	if (kfd_vgpu_param_set("poll_ns", 50000))
-		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount");
-	if (kfd_param_get("sched_policy") == NO_HWS)
-		SKIP(return, "without HWS the device has fewer than 64 slots for queues");
+	SKIP_UNLESS_PASSES_CAN_BE_MEASURED();
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
 	for (i = 0; i < PROCESSES; i++) {
 		a[i] = actor_start(PROCESSES - 1 - i, ARENA);
@@ -130,10 +135,7 @@ TEST_F_TIMEOUT(endurance, pass_of_other_policies_takes_40_us, 120)
 	struct gpreempt *g;
 	int i, q, p;
 
-	if (kfd_vgpu_param_set("poll_ns", 50000))
-		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount");
-	if (kfd_param_get("sched_policy") == NO_HWS)
-		SKIP(return, "without HWS the device has fewer than 64 slots for queues");
+	SKIP_UNLESS_PASSES_CAN_BE_MEASURED();
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_slice_us", 1000000));
 	ASSERT_EQ(0, gpreempt_open(&g));
@@ -181,10 +183,7 @@ TEST_F_TIMEOUT(endurance, pass_over_1024_queues_takes_40_us, 600)
 	struct actor *a[PROCESSES];
 	int i, q;
 
-	if (kfd_vgpu_param_set("poll_ns", 50000))
-		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount");
-	if (kfd_param_get("sched_policy") == NO_HWS)
-		SKIP(return, "without HWS the device has fewer than 1024 slots for queues");
+	SKIP_UNLESS_PASSES_CAN_BE_MEASURED();
 	for (i = 0; i < PROCESSES; i++) {
 		a[i] = actor_start(i % 8, ARENA / 8);
 		ASSERT_ACTOR(a[i]);
