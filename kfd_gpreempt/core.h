@@ -149,7 +149,8 @@ struct gpreempt_process {
  * @wptr: kernel view of the write pointer
  * @dead: the process has been taken off the device; the monitor's alone
  * @skipped: counted as a skip; not again while it lasts. The monitor's alone
- * @waves_sum: scratch of the monitor while it reads waves in flight
+ * @waves_sum: scratch of whoever reads waves in flight, under @pass_lock of the node
+ * @seen_waves: waves in flight at @seen_ns of the node, under gpreempt_lock
  * @done: scratch of the backend, under dqm_lock: what it did about the action
  * @snapshot: of its MQDs; NULL: none are made. Set once; the content under dqm_lock
  * @leaving: preempted, but the device was seen to hold it still (mqd backend, as the four below; under dqm_lock)
@@ -187,6 +188,7 @@ struct gpreempt_queue {
 	bool dead;
 	bool skipped;
 	u32 waves_sum;
+	u32 seen_waves;
 	enum gpreempt_action done;
 	struct gpreempt_snapshot *snapshot;
 	bool leaving;
@@ -278,7 +280,8 @@ enum gpreempt_state {
  * @policy: what the policy knows; the monitor's alone
  * @policy_wanted: the policy that decides from the next pass on
  * @tuned: its tunables, in the units of their names; written under gpreempt_lock
- * @occupancy: buffer for waves in flight, one entry per hardware queue
+ * @occupancy: buffer for waves in flight, one entry per hardware queue; under @pass_lock
+ * @seen_ns: when gpreempt_monitor_see() last had an answer, under gpreempt_lock; 0: never
  * @tun: tunables of this pass
  * @derived_ns: when priorities were derived last; 0: they have to be
  * @skipped: a queue may be marked as skipped
@@ -334,6 +337,7 @@ struct gpreempt_node {
 	const struct gpreempt_policy_ops *policy_wanted;
 	u32 tuned[GPREEMPT_NR_TUNABLES];
 	struct kfd_cu_occupancy *occupancy;
+	u64 seen_ns;
 	struct gpreempt_tunables tun;
 	u64 derived_ns;
 	bool skipped;
@@ -390,6 +394,9 @@ const char *gpreempt_core_state_name(const struct gpreempt_node *gn);
 int gpreempt_monitor(void *data);
 bool gpreempt_monitor_reniced(struct gpreempt_node *gn);
 enum gpreempt_skip gpreempt_monitor_obstacle(const struct gpreempt_queue *gq);
+/* A look costs register accesses under locks of the graphics engine. */
+#define GPREEMPT_SEE_NS		100000ULL
+void gpreempt_monitor_see(struct gpreempt_node *gn);
 
 /* queue.c */
 bool gpreempt_queue_adopt(struct gpreempt_node *gn);

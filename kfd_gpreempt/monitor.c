@@ -300,31 +300,41 @@ static bool settled(struct gpreempt_node *gn, u64 now_ns)
 }
 
 /*
- * Read section held. Takes the srbm and grbm mutexes for a few register accesses per XCC. False: not now.
+ * pass_lock held. Takes the srbm and grbm mutexes for a few register accesses per XCC; @add is called for each slot with waves. False: the GPU is
+ * being reset.
  */
-static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
+static bool ask_waves(struct gpreempt_node *gn, void (*add)(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy))
 {
 	struct kfd_node *node = gn->node;
 	u32 xcc_mask = node->xcc_mask;
 	int xcc, max_waves_per_cu;
 	u32 i;
 
-	/* Registers are out of bounds while the GPU is being reset. */
-	if (!down_read_trylock(&node->adev->reset_domain->sem)) {
-		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
+	/* Registers are out of bounds then. */
+	if (!down_read_trylock(&node->adev->reset_domain->sem))
 		return false;
-	}
-	for (i = 0; i < gn->nr_sampled; i++)
-		gpreempt_queue_of(gn->sampled[i])->waves_sum = 0;
 	for_each_inst(xcc, xcc_mask) {
 		memset(gn->occupancy, 0, AMDGPU_MAX_QUEUES * sizeof(*gn->occupancy));
 		node->kfd2kgd->get_cu_occupancy(node->adev, gn->occupancy, &max_waves_per_cu, xcc);
 		for (i = 0; i < AMDGPU_MAX_QUEUES; i++)
 			if (gn->occupancy[i].wave_cnt)
-				add_waves(gn, &gn->occupancy[i]);
+				add(gn, &gn->occupancy[i]);
 	}
 	up_read(&node->adev->reset_domain->sem);
+	return true;
+}
 
+/* Read section held. False: not now. */
+static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < gn->nr_sampled; i++)
+		gpreempt_queue_of(gn->sampled[i])->waves_sum = 0;
+	if (!ask_waves(gn, add_waves)) {
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
+		return false;
+	}
 	/* In case it began while registers were read. */
 	if (!settled(gn, now_ns) || READ_ONCE(gn->runlists_built) != gn->runlists_seen) {
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
@@ -335,6 +345,57 @@ static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 			gpreempt_policy_set_waves(gn->sampled[i], gpreempt_queue_of(gn->sampled[i])->waves_sum,
 						  now_ns);
 	return true;
+}
+
+/* The same for all queues: the last pass need not have looked at them. gpreempt_lock held. */
+static void add_waves_seen(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy)
+{
+	struct gpreempt_queue *gq;
+
+	list_for_each_entry(gq, &gn->queues, link)
+		if (gq->q->properties.doorbell_off == occupancy->doorbell_off)
+			gq->waves_sum += occupancy->wave_cnt;
+}
+
+/* gpreempt_lock and pass_lock held. */
+static void see_waves(struct gpreempt_node *gn, u64 now_ns)
+{
+	struct gpreempt_queue *gq;
+
+	/* While a runlist is on its way they are not to be believed. */
+	if (READ_ONCE(gn->paused) || !gn->backend->settled(gn))
+		return;
+	list_for_each_entry(gq, &gn->queues, link)
+		gq->waves_sum = 0;
+	if (!ask_waves(gn, add_waves_seen) || !gn->backend->settled(gn))
+		return;
+	list_for_each_entry(gq, &gn->queues, link)
+		gq->seen_waves = gq->waves_sum;
+	gn->seen_ns = now_ns;
+}
+
+/**
+ * gpreempt_monitor_see() - ask the device for waves in flight, for somebody who wants to see who works
+ * @gn: the node
+ *
+ * The monitor asks only when it matters to a decision, and not at all while it is parked. @seen_waves of its queues receives the answer;
+ * not while a pass or a runlist is under way, and no more often than every GPREEMPT_SEE_NS: anybody may want to see. Decisions do not
+ * know of it.
+ *
+ * Context: gpreempt_lock held.
+ */
+void gpreempt_monitor_see(struct gpreempt_node *gn)
+{
+	u64 now_ns = ktime_get_ns();
+
+	lockdep_assert_held(&gpreempt_lock);
+	if (!gn->backend || !gn->occupancy || !gn->nr_queues || now_ns - gn->seen_ns < GPREEMPT_SEE_NS)
+		return;
+	/* In this order it can only be tried. A pass may take as long as the device does. */
+	if (!mutex_trylock(&gn->pass_lock))
+		return;
+	see_waves(gn, now_ns);
+	mutex_unlock(&gn->pass_lock);
 }
 
 static void set_state(struct gpreempt_node *gn, enum gpreempt_state state)

@@ -256,6 +256,15 @@ struct queue_list {
 	u32 nr;
 };
 
+/* Waves in flight; ~0: not known. gpreempt_lock held. */
+static u32 waves_of(const struct gpreempt_queue *gq)
+{
+	/* What was asked for this very list, or for one a moment ago. Otherwise, what the monitor asked last. */
+	if (gq->gn->seen_ns && ktime_get_ns() - gq->gn->seen_ns < 2 * GPREEMPT_SEE_NS)
+		return gq->seen_waves;
+	return READ_ONCE(gq->policy.waves_ns) ? READ_ONCE(gq->policy.waves) : ~0U;
+}
+
 static void describe(const struct gpreempt_queue *gq, const struct gpreempt_target_match *match, struct gpreempt_queue_info *info)
 {
 	const struct gpreempt_policy_queue *pq = &gq->policy;
@@ -264,8 +273,9 @@ static void describe(const struct gpreempt_queue *gq, const struct gpreempt_targ
 	info->gpu_id = gq->gn->node->id;
 	info->queue_id = gq->q->properties.queue_id;
 	info->pending = gpreempt_queue_pending(gq);
+	info->waves = waves_of(gq);
 	info->state = READ_ONCE(pq->preempted) ? GPREEMPT_QUEUE_PREEMPTED :
-		      info->pending || gpreempt_queue_waves(gq) > 0 ? GPREEMPT_QUEUE_ACTIVE : GPREEMPT_QUEUE_IDLE;
+		      info->pending || (info->waves && info->waves != ~0U) ? GPREEMPT_QUEUE_ACTIVE : GPREEMPT_QUEUE_IDLE;
 	if (READ_ONCE(gq->held))
 		info->flags |= GPREEMPT_QUEUE_HELD;
 	if (READ_ONCE(pq->blocked))
@@ -278,7 +288,6 @@ static void describe(const struct gpreempt_queue *gq, const struct gpreempt_targ
 	info->effective_priority = READ_ONCE(pq->effective_priority);
 	info->source = READ_ONCE(gq->source);
 	info->kfd_priority = READ_ONCE(gq->kfd_priority);
-	info->waves = READ_ONCE(pq->waves_ns) ? READ_ONCE(pq->waves) : ~0U;
 	info->ring_base = gq->q->properties.queue_address;
 	info->preempt_count = READ_ONCE(gq->preempt_count);
 	info->preempted_us = gpreempt_queue_preempted_ns(gq) / NSEC_PER_USEC;
@@ -292,6 +301,15 @@ static int list_queue(struct gpreempt_queue *gq, void *arg)
 
 	if (gpreempt_target_has(list->match, gq) && list->nr++ < list->max)
 		describe(gq, list->match, &list->queues[list->nr - 1]);
+	return 0;
+}
+
+static int see_node(struct gpreempt_node *gn, void *arg)
+{
+	const struct gpreempt_target_match *match = arg;
+
+	if (!match->gpu_id || match->gpu_id == gn->node->id)
+		gpreempt_monitor_see(gn);
 	return 0;
 }
 
@@ -324,6 +342,9 @@ static int do_list(struct client *client, void *argument)
 			goto out;
 		}
 	}
+	/* The last packet of a ring runs while the ring is empty: only the device knows. */
+	if (list.max)
+		gpreempt_core_find_locked(see_node, &match);
 	gpreempt_queue_walk(list_queue, &list);
 	if (copy_to_user(u64_to_user_ptr(cmd->queues), list.queues, min(list.nr, list.max) * sizeof(*list.queues)))
 		r = -EFAULT;

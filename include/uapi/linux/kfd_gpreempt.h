@@ -161,7 +161,7 @@ enum gpreempt_queue_flag {
  * @effective_priority: the same with ageing
  * @source: &enum gpreempt_source of @logical_priority
  * @kfd_priority: what the program asked KFD for, 0..15
- * @waves: waves in flight when last asked; ~0: not known
+ * @waves: waves in flight; while the device or the scheduler is busy, when they were last asked for; ~0: not known
  * @ring_base: GPU virtual address of the ring, by which a runtime's queue is recognised
  * @pending: AQL packets or PM4 dwords not yet read
  * @preempt_count: preemptions so far

@@ -241,6 +241,29 @@ TEST_F(uapi, a_lone_busy_queue_is_seen_at_work)
 	EXPECT_EXACTLY_ONCE(a, 3 * self->slots * 20);
 }
 
+/* Its ring is empty as soon as the kernel has begun. */
+TEST_F(uapi, a_last_kernel_is_seen_at_work)
+{
+	struct actor *a = worker(_metadata, 1, self->slots, 40, 5 * MS);
+	struct gpreempt_queue_info info;
+
+	ASSERT_EQ(1, one_queue(self->g, a, &info));
+	EXPECT_EQ(GPREEMPT_QUEUE_IDLE, info.state);
+	EXPECT_EQ(0, info.waves);
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, self->slots, LONG));
+	ASSERT_EQ(1, one_queue(self->g, a, &info));
+	EXPECT_EQ(0, info.pending);
+	EXPECT_EQ(GPREEMPT_QUEUE_ACTIVE, info.state);
+	EXPECT_EQ(self->slots, info.waves);
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	kfd_sleep_ns(5 * MS);
+	ASSERT_EQ(1, one_queue(self->g, a, &info));
+	EXPECT_EQ(GPREEMPT_QUEUE_IDLE, info.state);
+	EXPECT_EQ(0, info.waves);
+	EXPECT_EXACTLY_ONCE(a, self->slots * 40);
+}
+
 TEST_F(uapi, priority_of_higher_rank_wins)
 {
 	struct actor *a = worker(_metadata, 1, 1, 1, MS);

@@ -1,0 +1,709 @@
+// SPDX-License-Identifier: MIT
+/*
+ * daemon.c - the scheduler in user space, and preemption as a test for hangs
+ *
+ * Fixture gpreemptd: processes of one priority, which the kernel's scheduler leaves alone, scheduled by the program gpreemptd. Fixture probe:
+ * gpreemptctl probe-hang, of which some tests need the virtual GPU's faults, amdgpu.gpu_recovery=1 and reset_method=5. Both programs have to be
+ * on the PATH. Where times are compared, then within one run: meaningful in virtual time (the VM's --icount).
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+
+#include "fixture.h"
+#include "reset.h"
+#include "worker.h"
+#include "gpreempt.h"
+
+#define SOCKET		"/tmp/gpreemptd.socket"
+#define STEPS		40
+
+static bool is_on_path(const char *program)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "command -v %s >/dev/null", program);
+	return !system(command);
+}
+
+/* ---- the daemon ---- */
+
+static int connect_daemon(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = SOCKET };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static char answer[65536];
+
+/* True: it was done. The answer is in @answer. */
+static bool ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static bool ask(const char *format, ...)
+{
+	int fd = connect_daemon();
+	char request[256];
+	size_t length = 0;
+	va_list args;
+	ssize_t got;
+
+	answer[0] = '\0';
+	va_start(args, format);
+	vsnprintf(request, sizeof(request) - 1, format, args);
+	va_end(args);
+	strcat(request, "\n");
+	if (fd < 0 || send(fd, request, strlen(request), MSG_NOSIGNAL) < 0)
+		return false;
+	while ((got = recv(fd, answer + length, sizeof(answer) - 1 - length, 0)) > 0)
+		length += (size_t)got;
+	answer[length] = '\0';
+	close(fd);
+	return strstr(answer, "\"status\":0");
+}
+
+/* Until it answers; negative errno. */
+static pid_t start_daemon(const char *policy)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+	pid_t pid = fork();
+
+	if (!pid) {
+		execlp("gpreemptd", "gpreemptd", "-S", SOCKET, "-p", policy, NULL);
+		_exit(127);
+	}
+	while (!ask("{\"command\":\"status\"}")) {
+		if (waitpid(pid, NULL, WNOHANG) || kfd_now_ns() >= deadline)
+			return -ESRCH;
+		kfd_sleep_ns(5 * MS);
+	}
+	return pid;
+}
+
+FIXTURE(gpreemptd) {
+	BEFORE_TEST;
+	pid_t daemon;
+};
+
+FIXTURE_SETUP(gpreemptd)
+{
+	SETUP_SCHEDULER(NULL, 0);
+	if (!is_on_path("gpreemptd"))
+		SKIP(return, "there is no program gpreemptd");
+}
+
+static int end_daemon(FIXTURE_DATA(gpreemptd) *self, int signal)
+{
+	int status;
+
+	if (self->daemon <= 0)
+		return 0;
+	kill(self->daemon, signal);
+	waitpid(self->daemon, &status, 0);
+	self->daemon = 0;
+	return status;
+}
+
+FIXTURE_TEARDOWN(gpreemptd)
+{
+	end_daemon(self, SIGKILL);
+	actor_forget_all();
+	EXPECT_NOTHING_LEFT();
+	scheduler_off();
+}
+
+#define DAEMON(policy) do { \
+	self->daemon = start_daemon(policy); \
+	ASSERT_GT(self->daemon, 0); \
+} while (0)
+
+static bool add(const struct actor *a, int priority, unsigned int weight)
+{
+	return ask("{\"command\":\"add\",\"pid\":%d,\"priority\":%d,\"weight\":%u}", a->pid, priority, weight);
+}
+
+static void start(struct __test_metadata *_metadata, struct actor *a)
+{
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+}
+
+static int wait_runs(const struct actor *a)
+{
+	uint64_t progress = kfd_work_progress(&a->work[0]);
+
+	return actor_wait_progress(a, 0, progress + 1, LONG);
+}
+
+TEST_F(gpreemptd, hpf_lower_yields_and_continues)
+{
+	struct actor *low = worker(_metadata, 0, 1, self->slots, STEPS, 5 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 10, 5 * MS);
+
+	DAEMON("HPF");
+	ASSERT_TRUE(add(low, -5, 100));
+	ASSERT_TRUE(add(high, 5, 100));
+	start(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	EXPECT_FALSE(actor_done(high, 0));
+	EXPECT_TRUE(ask("{\"command\":\"status\"}"));
+	EXPECT_NE(NULL, strstr(answer, "\"state\":\"held\""));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_FALSE(actor_done(low, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_LE(1, preempt_count(low, 0));
+	EXPECT_EQ(0, preempt_count(high, 0));
+	EXPECT_EXACTLY_ONCE(low, self->slots * STEPS);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	EXPECT_EQ(0, end_daemon(self, SIGTERM));
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+TEST_F(gpreemptd, fifo_first_come_is_done_first)
+{
+	struct actor *a[3];
+	int i;
+
+	DAEMON("fifo");
+	for (i = 0; i < 3; i++) {
+		a[i] = worker(_metadata, 0, 1, self->slots / 2, 20, 5 * MS);
+		/* What does not count here says the opposite. */
+		ASSERT_TRUE(add(a[i], i, 100));
+	}
+	start(_metadata, a[0]);
+	for (i = 1; i < 3; i++) {
+		ASSERT_EQ(0, actor_submit(a[i], 0, 0, 1, 0));
+		ASSERT_EQ(0, wait_state(a[i], 0, "preempted", LONG));
+	}
+	EXPECT_FALSE(actor_done(a[0], 0));
+	ASSERT_EQ(0, actor_wait(a[0], 0, LONG));
+	EXPECT_FALSE(actor_done(a[1], 0));
+	ASSERT_EQ(0, actor_wait(a[1], 0, LONG));
+	EXPECT_FALSE(actor_done(a[2], 0));
+	ASSERT_EQ(0, actor_wait(a[2], 0, LONG));
+	EXPECT_EQ(0, preempt_count(a[0], 0));
+	for (i = 0; i < 3; i++)
+		EXPECT_EXACTLY_ONCE(a[i], self->slots / 2 * 20);
+}
+
+/* Two that fill the device and begin together: how many of a hundred steps were the first one's, when that had done three quarters of its own? */
+static uint64_t share(struct __test_metadata *_metadata, const FIXTURE_DATA(gpreemptd) *self, struct actor *a, struct actor *b)
+{
+	uint64_t first, second;
+
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_submit(b, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, self->slots * STEPS * 3 / 4, LONG));
+	first = kfd_work_progress(&a->work[0]);
+	second = kfd_work_progress(&b->work[0]);
+	TH_LOG("%llu : %llu steps", (unsigned long long)(first / self->slots), (unsigned long long)(second / self->slots));
+	EXPECT_GE(preempt_count(a, 0), 3);
+	EXPECT_GE(preempt_count(b, 0), 3);
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	ASSERT_EQ(0, actor_wait(b, 0, LONG));
+	EXPECT_EXACTLY_ONCE(a, self->slots * STEPS);
+	EXPECT_EXACTLY_ONCE(b, self->slots * STEPS);
+	return first * 100 / (first + second);
+}
+
+TEST_F_TIMEOUT(gpreemptd, rr_gives_everybody_the_same, 120)
+{
+	struct actor *a = worker(_metadata, 0, 1, self->slots, STEPS, 10 * MS);
+	struct actor *b = worker(_metadata, 0, 1, self->slots, STEPS, 10 * MS);
+	uint64_t percent;
+
+	DAEMON("RR");
+	ASSERT_TRUE(ask("{\"command\":\"set\",\"name\":\"slice_us\",\"value\":\"20000\"}"));
+	ASSERT_TRUE(add(a, 100, 300));
+	ASSERT_TRUE(add(b, 0, 100));
+	percent = share(_metadata, self, a, b);
+	EXPECT_GE(percent, 43);
+	EXPECT_LE(percent, 57);
+}
+
+TEST_F_TIMEOUT(gpreemptd, fair_follows_weights, 120)
+{
+	struct actor *heavy = worker(_metadata, 0, 1, self->slots, STEPS, 10 * MS);
+	struct actor *light = worker(_metadata, 0, 1, self->slots, STEPS, 10 * MS);
+	uint64_t percent;
+
+	DAEMON("fair");
+	ASSERT_TRUE(ask("{\"command\":\"set\",\"name\":\"slice_us\",\"value\":\"15000\"}"));
+	ASSERT_TRUE(add(heavy, 0, 300));
+	ASSERT_TRUE(add(light, 0, 100));
+	percent = share(_metadata, self, heavy, light);
+	EXPECT_GE(percent, 68);
+	EXPECT_LE(percent, 81);
+}
+
+/* Half of the device each, so that the one runs beside the other once nobody holds it. */
+TEST_F(gpreemptd, killed_daemon_holds_nobody)
+{
+	struct actor *low = worker(_metadata, 0, 1, self->slots / 2, STEPS, 5 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 2 * STEPS, 5 * MS);
+
+	DAEMON("hpf");
+	ASSERT_TRUE(add(low, 0, 100));
+	ASSERT_TRUE(add(high, 1, 100));
+	start(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	EXPECT_EQ(SIGKILL, end_daemon(self, SIGKILL));
+	EXPECT_EQ(0, wait_runs(low));
+	EXPECT_FALSE(actor_done(high, 0));
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots / 2 * STEPS);
+	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 2 * STEPS);
+	/* Another one takes over the socket that was left. */
+	DAEMON("hpf");
+	EXPECT_EQ(0, end_daemon(self, SIGTERM));
+}
+
+TEST_F(gpreemptd, killed_client_holds_nobody)
+{
+	struct actor *low = worker(_metadata, 0, 1, self->slots, STEPS, 5 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, 2 * STEPS, 5 * MS);
+	struct actor *held = worker(_metadata, 0, 1, self->slots, STEPS, 5 * MS);
+
+	DAEMON("hpf");
+	ASSERT_TRUE(add(low, 0, 100));
+	ASSERT_TRUE(add(high, 1, 100));
+	ASSERT_TRUE(add(held, 0, 100));
+	start(_metadata, low);
+	ASSERT_EQ(0, actor_submit(held, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, wait_state(held, 0, "preempted", LONG));
+	actor_kill(held);
+	actor_kill(high);
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * STEPS);
+	EXPECT_EQ(0, actor_tally(high).twice);
+	EXPECT_EQ(0, actor_tally(held).twice);
+	EXPECT_TRUE(ask("{\"command\":\"status\"}"));
+	EXPECT_EQ(NULL, strstr(answer, "\"priority\":1"));
+}
+
+TEST_F(gpreemptd, removed_client_runs)
+{
+	struct actor *low = worker(_metadata, 0, 1, self->slots / 2, STEPS, 5 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 2 * STEPS, 5 * MS);
+
+	DAEMON("hpf");
+	ASSERT_TRUE(add(low, 0, 100));
+	ASSERT_TRUE(add(high, 1, 100));
+	start(_metadata, low);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_TRUE(ask("{\"command\":\"remove\",\"pid\":%d}", low->pid));
+	EXPECT_EQ(0, wait_runs(low));
+	EXPECT_FALSE(actor_done(high, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots / 2 * STEPS);
+	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 2 * STEPS);
+}
+
+/* A quarter of the device each. The kernel knows of a nice value, gpreemptd of two processes that are equals to the kernel. */
+TEST_F_TIMEOUT(gpreemptd, both_schedulers_at_once, 120)
+{
+	struct actor *nice = worker(_metadata, LOW_NICE, 1, self->slots / 4, STEPS, 5 * MS);
+	struct actor *other = worker(_metadata, 0, 1, self->slots / 4, 2 * STEPS, 5 * MS);
+	struct actor *low = worker(_metadata, 0, 1, self->slots / 4, STEPS, 5 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 4, 20, 5 * MS);
+
+	DAEMON("hpf");
+	ASSERT_TRUE(add(low, -5, 100));
+	ASSERT_TRUE(add(high, 5, 100));
+	start(_metadata, nice);
+	start(_metadata, low);
+	ASSERT_EQ(0, wait_state(nice, 0, "preempted", LONG));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, actor_submit(other, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	EXPECT_FALSE(actor_done(low, 0));
+	/* Beside other, which has more to do, and before nice, for which there would be room. */
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_FALSE(actor_done(other, 0));
+	EXPECT_FALSE(actor_done(nice, 0));
+	ASSERT_EQ(0, actor_wait(other, 0, LONG));
+	EXPECT_FALSE(actor_done(nice, 0));
+	ASSERT_EQ(0, actor_wait(nice, 0, LONG));
+	EXPECT_EQ(0, preempt_count(high, 0));
+	EXPECT_EQ(0, preempt_count(other, 0));
+	EXPECT_EXACTLY_ONCE(nice, self->slots / 4 * STEPS);
+	EXPECT_EXACTLY_ONCE(low, self->slots / 4 * STEPS);
+	EXPECT_EXACTLY_ONCE(other, self->slots / 4 * 2 * STEPS);
+	EXPECT_EXACTLY_ONCE(high, self->slots / 4 * 20);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+/* ---- a request beside training: what launches held back, gpreemptd and the kernel make of it ---- */
+
+#define KERNELS		12		/* of a request, in order, 20 ms together */
+#define KERNEL_NS	(20 * MS / KERNELS)
+#define PERIOD_NS	(100 * MS)
+#define REQUESTS	5
+#define GRIDS		8		/* of an iteration of training */
+#define GRID_NS		(5 * MS)
+/*
+ * XSched's level 1 by default: 16 commands are in flight at most; then it waits for the first 8 of them. Two iterations of 8 are just that.
+ */
+#define IN_FLIGHT	2
+#define MAX_ITERATIONS	64
+#define MODES		4
+
+/**
+ * struct scene - what requests and training share
+ * @urgent: a request is under way
+ * @hold_back: training launches nothing meanwhile
+ * @stop: training comes to its end
+ * @iterations: that training has done
+ * @latency_ns: of the requests
+ * @iteration_ns: of the iterations: from when the program has it ready until it is done
+ */
+struct scene {
+	volatile bool urgent;
+	volatile bool hold_back;
+	volatile bool stop;
+	volatile uint32_t iterations;
+	uint64_t latency_ns[REQUESTS];
+	uint64_t iteration_ns[MAX_ITERATIONS];
+};
+
+static struct scene *scene;
+
+static int64_t requests(struct actor *a, const int64_t *args)
+{
+	uint64_t arrival = kfd_now_ns() + PERIOD_NS / 2;
+	int work = (int)args[0], i, k, err = 0;
+
+	for (i = 0; i < REQUESTS && !err; i++, arrival += PERIOD_NS) {
+		if (kfd_now_ns() < arrival)
+			kfd_sleep_until_ns(arrival);
+		scene->urgent = true;
+		kfd_signal_reset(a->done[work], KERNELS);
+		for (k = 0; k < KERNELS && !err; k++)
+			err = kfd_work_submit(&a->queue[0], &a->work[work], a->done[work],
+					      KFD_PACKET_BARRIER | (k == KERNELS - 1 ? 0 : KFD_PACKET_SILENT));
+		if (!err)
+			err = kfd_signal_poll(a->done[work], LONG);
+		scene->urgent = false;
+		scene->latency_ns[i] = kfd_now_ns() - arrival;
+	}
+	return err;
+}
+
+static int64_t training(struct actor *a, const int64_t *args)
+{
+	uint64_t ready_ns[IN_FLIGHT];
+	uint32_t begun = 0, ended = 0, k;
+	int err = 0;
+
+	while (!err && (!scene->stop || ended < begun)) {
+		while (!err && !scene->stop && begun < MAX_ITERATIONS && begun - ended < IN_FLIGHT) {
+			uint32_t w = begun % IN_FLIGHT;
+
+			ready_ns[w] = kfd_now_ns();
+			kfd_signal_reset(a->done[args[0] + w], GRIDS);
+			for (k = 0; k < GRIDS && !err; k++) {
+				while (scene->hold_back && scene->urgent)
+					kfd_sleep_ns(100 * US);
+				err = kfd_work_submit(&a->queue[0], &a->work[args[0] + w], a->done[args[0] + w], KFD_PACKET_BARRIER);
+			}
+			begun++;
+		}
+		if (err || ended == begun)
+			break;
+		err = kfd_signal_poll(a->done[args[0] + ended % IN_FLIGHT], LONG);
+		scene->iteration_ns[ended] = kfd_now_ns() - ready_ns[ended % IN_FLIGHT];
+		scene->iterations = ++ended;
+	}
+	return err;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t median(uint64_t *v, uint32_t n)
+{
+	qsort(v, n, sizeof(*v), compare);
+	return v[n / 2];
+}
+
+static const char *const mode_names[MODES] = { "nothing", "launches held back", "gpreemptd, hpf", "kernel, hpf" };
+
+/* Medians of one mode in @low_ns and @high_ns. The actors have work of their own for each. */
+static void play(struct __test_metadata *_metadata, struct actor *low, struct actor *high, int mode, uint64_t *low_ns, uint64_t *high_ns)
+{
+	*scene = (struct scene){ .hold_back = mode == 1 };
+	actor_begin(low, training, mode * IN_FLIGHT, 0, 0, 0);
+	while (!scene->iterations)
+		kfd_sleep_ns(MS);
+	ASSERT_EQ(0, actor_call(high, requests, mode, 0, 0, 0));
+	scene->stop = true;
+	ASSERT_EQ(0, actor_end(low));
+	ASSERT_LT(scene->iterations, MAX_ITERATIONS);
+	*high_ns = median(scene->latency_ns, REQUESTS);
+	/* The last ones had the device alone. */
+	*low_ns = median(scene->iteration_ns, scene->iterations - IN_FLIGHT);
+	TH_LOG("%-18s request %6llu us, iteration of training %6llu us, ratio %llu.%02llu", mode_names[mode],
+	       (unsigned long long)(*high_ns / US), (unsigned long long)(*low_ns / US), (unsigned long long)(*low_ns / *high_ns),
+	       (unsigned long long)(*low_ns * 100 / *high_ns % 100));
+}
+
+TEST_F_TIMEOUT(gpreemptd, requests_gain_what_held_back_launches_do_not_give, 240)
+{
+	uint64_t low_ns[MODES], high_ns[MODES], items = 0;
+	struct gpreempt_target target;
+	struct actor *low, *high;
+	struct gpreempt *g;
+	int mode, i;
+
+	scene = mmap(NULL, sizeof(*scene), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, scene);
+	low = actor_start(0, 2 * MODES * IN_FLIGHT * kfd_work_bytes(MAX_ITERATIONS / IN_FLIGHT * GRIDS, self->slots, 1));
+	high = actor_start(0, ARENA);
+	ASSERT_ACTOR(low);
+	ASSERT_ACTOR(high);
+	ASSERT_EQ(0, actor_queue(low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_queue(high, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	for (mode = 0; mode < MODES; mode++) {
+		for (i = 0; i < IN_FLIGHT; i++)
+			ASSERT_EQ(mode * IN_FLIGHT + i, actor_work(low, MAX_ITERATIONS / IN_FLIGHT * GRIDS, self->slots, 1, GRID_NS));
+		ASSERT_EQ(mode, actor_work(high, REQUESTS * KERNELS, self->slots, 1, KERNEL_NS));
+	}
+
+	play(_metadata, low, high, 0, &low_ns[0], &high_ns[0]);
+	play(_metadata, low, high, 1, &low_ns[1], &high_ns[1]);
+	EXPECT_EQ(self->preemptions, counter("preemptions"));
+
+	DAEMON("hpf");
+	ASSERT_TRUE(add(low, -5, 100));
+	ASSERT_TRUE(add(high, 5, 100));
+	play(_metadata, low, high, 2, &low_ns[2], &high_ns[2]);
+	EXPECT_LE(REQUESTS, preempt_count(low, 0));
+	EXPECT_EQ(0, end_daemon(self, SIGTERM));
+
+	target = gpreempt_target_process(low->pid, 0);
+	ASSERT_EQ(0, gpreempt_open(&g));
+	ASSERT_EQ(0, gpreempt_set_priority(g, &target, -5));
+	gpreempt_close(g);
+	play(_metadata, low, high, 3, &low_ns[3], &high_ns[3]);
+
+	/* Latency of the low task over that of the high one. */
+	EXPECT_LT(low_ns[1] * 2, high_ns[1] * 3);
+	EXPECT_GT(low_ns[2], high_ns[2] * 3);
+	EXPECT_GT(low_ns[3], high_ns[3] * 3);
+	EXPECT_EQ(0, preempt_count(high, 0));
+	for (i = 0; i < (int)low->works; i++)
+		items += low->work[i].submitted;
+	EXPECT_LT(0, items);
+	EXPECT_EXACTLY_ONCE(low, items * self->slots);
+	EXPECT_EXACTLY_ONCE(high, MODES * REQUESTS * KERNELS * self->slots);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+/* ---- probe-hang ---- */
+
+FIXTURE(probe) {
+	BEFORE_TEST;
+	int64_t resets;
+	int64_t queue_resets;
+	bool hangs;
+};
+
+FIXTURE_SETUP(probe)
+{
+	SETUP_SCHEDULER(NULL, 0);
+	if (!is_on_path("gpreemptctl"))
+		SKIP(return, "there is no program gpreemptctl");
+	self->resets = kfd_vgpu_stat("resets");
+	self->queue_resets = kfd_vgpu_stat("queue_resets");
+}
+
+FIXTURE_TEARDOWN(probe)
+{
+	kfd_vgpu_set("fault/hung_wave", 0);
+	kfd_vgpu_set("fault/unmap_lost", 0);
+	kfd_param_set("queue_preemption_timeout_ms", 9000);
+	actor_forget_all();
+	if (!self->hangs)
+		EXPECT_NOTHING_LEFT();
+	else
+		EXPECT_EQ(0, wait_no_queues());
+	scheduler_off();
+}
+
+/* Exit status; what it says is in @answer. */
+static int probe(const char *arguments)
+{
+	char command[256];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "gpreemptctl probe-hang --json %s >/tmp/probe; s=$?; sed 's/^ *//' /tmp/probe | tr -d '\\n'; exit $s", arguments);
+	f = popen(command, "r");
+	if (!f)
+		return -errno;
+	answer[fread(answer, 1, sizeof(answer) - 1, f)] = '\0';
+	return WEXITSTATUS(pclose(f));
+}
+
+/* What it says of a process's only queue. */
+static bool says(const struct actor *a, const char *result, const char *how)
+{
+	char start[32], text[160], *found;
+
+	snprintf(start, sizeof(start), "\"pid\":%d,", a->pid);
+	snprintf(text, sizeof(text), "\"result\":\"%s\",\"how\":\"%s\"", result, how);
+	found = strstr(answer, start);
+	return found && strstr(found, text) && strstr(found, text) < strchr(found, '}');
+}
+
+#define EXPECT_SAYS(a, result, how) EXPECT_TRUE(says(a, result, how)) TH_LOG("it says: %s", answer)
+#define EXPECT_NO_RESETS() do { \
+	EXPECT_EQ(self->resets, kfd_vgpu_stat("resets")); \
+	EXPECT_EQ(self->queue_resets, kfd_vgpu_stat("queue_resets")); \
+} while (0)
+
+static void fault(struct __test_metadata *_metadata, FIXTURE_DATA(probe) *self, const char *name)
+{
+	ASSERT_EQ(0, kfd_vgpu_set(name, 1));
+	self->hangs = true;
+}
+
+/* What is shown here is the hardware scheduler's. */
+static const char *hang_missing(void)
+{
+	const char *missing = recovery_missing();
+
+	if (!missing && kfd_param_get("sched_policy") == NO_HWS)
+		missing = "the hardware scheduler is off (sched_policy=2)";
+	return missing;
+}
+
+TEST_F(probe, what_goes_on_is_responsive_and_left_alone)
+{
+	struct actor *idle = worker(_metadata, 0, 1, 1, 1, MS);
+	struct actor *a = worker(_metadata, 0, 250, self->slots, 1, 5 * MS);
+
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 250, KFD_PACKET_BARRIER));
+	EXPECT_EQ(0, probe("--bound-ms 400"));
+	EXPECT_SAYS(a, "responsive", "goes on");
+	EXPECT_NE(NULL, strstr(answer, "\"responsive\":1,"));
+	EXPECT_FALSE(says(idle, "responsive", "goes on"));
+	EXPECT_FALSE(actor_done(a, 0));
+	EXPECT_EQ(0, preempt_count(a, 0));
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_EXACTLY_ONCE(a, 250 * self->slots);
+	EXPECT_EQ(0, probe(""));
+	EXPECT_NE(NULL, strstr(answer, "\"queues\":[]"));
+	ASSERT_EQ(0, scheduler_off());
+	EXPECT_EQ(1, probe(""));
+}
+
+TEST_F(probe, long_kernel_is_silent_until_it_is_preempted)
+{
+	struct actor *a = worker(_metadata, 0, 1, self->slots, 400, 5 * MS);
+
+	start(_metadata, a);
+	EXPECT_EQ(6, probe("--bound-ms 50"));
+	EXPECT_SAYS(a, "silent", "shows nothing");
+	EXPECT_EQ(0, preempt_count(a, 0));
+	EXPECT_EQ(0, probe("--bound-ms 50 --preempt"));
+	EXPECT_SAYS(a, "responsive", "was preempted for the test");
+	EXPECT_EQ(1, preempt_count(a, 0));
+	EXPECT_FALSE(actor_done(a, 0));
+	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_EXACTLY_ONCE(a, self->slots * 400);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	EXPECT_NO_RESETS();
+}
+
+/* Beside it somebody works who is not to notice. */
+TEST_F(probe, hung_queue_is_not_reset_by_looking)
+{
+	struct actor *well = worker(_metadata, 0, 200, self->slots / 2, 1, 5 * MS);
+	struct actor *hung = worker(_metadata, 0, 1, self->slots / 2, 10, 5 * MS);
+	const char *missing = hang_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	fault(_metadata, self, "fault/hung_wave");
+	ASSERT_EQ(0, actor_submit(hung, 0, 0, 1, 0));
+	while (kfd_vgpu_get("fault/hung_wave"))
+		kfd_sleep_ns(MS);
+	ASSERT_EQ(0, actor_submit(well, 0, 0, 200, KFD_PACKET_BARRIER));
+	EXPECT_EQ(6, probe("--bound-ms 200"));
+	EXPECT_SAYS(well, "responsive", "goes on");
+	EXPECT_SAYS(hung, "silent", "shows nothing");
+	EXPECT_FALSE(actor_done(well, 0));
+	ASSERT_EQ(0, actor_wait(well, 0, LONG));
+	EXPECT_EXACTLY_ONCE(well, self->slots / 2 * 200);
+	EXPECT_NO_RESETS();
+	EXPECT_EQ(self->preemptions, counter("preemptions"));
+}
+
+/* The truth about --preempt. */
+TEST_F(probe, hung_queue_is_unresponsive_and_reset_by_trying)
+{
+	struct actor *hung = worker(_metadata, 0, 1, self->slots, 10, 5 * MS);
+	const char *missing = hang_missing();
+	char arguments[64];
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	fault(_metadata, self, "fault/hung_wave");
+	ASSERT_EQ(0, actor_submit(hung, 0, 0, 1, 0));
+	while (kfd_vgpu_get("fault/hung_wave"))
+		kfd_sleep_ns(MS);
+	snprintf(arguments, sizeof(arguments), "-p %d --bound-ms 100 --preempt", hung->pid);
+	EXPECT_EQ(5, probe(arguments));
+	EXPECT_SAYS(hung, "unresponsive", "preempting failed");
+	EXPECT_EQ(self->resets, kfd_vgpu_stat("resets"));
+	EXPECT_EQ(self->queue_resets + hung->client.num_xcc, kfd_vgpu_stat("queue_resets"));
+	EXPECT_EQ(0, actor_tally(hung).twice);
+}
+
+TEST_F(probe, unmap_that_is_lost_is_unresponsive)
+{
+	struct actor *a = worker(_metadata, 0, 1, self->slots, 400, 5 * MS);
+	const char *missing = hang_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	start(_metadata, a);
+	ASSERT_EQ(0, kfd_param_set("queue_preemption_timeout_ms", 20));
+	fault(_metadata, self, "fault/unmap_lost");
+	EXPECT_EQ(6, probe("--bound-ms 50"));
+	EXPECT_SAYS(a, "silent", "shows nothing");
+	EXPECT_EQ(1, kfd_vgpu_get("fault/unmap_lost"));
+	EXPECT_NO_RESETS();
+	EXPECT_EQ(5, probe("--bound-ms 50 --preempt"));
+	EXPECT_TRUE(strstr(answer, "\"unresponsive\":1,") != NULL) TH_LOG("it says: %s", answer);
+	/* The driver's recovery, which nobody can call off. */
+	EXPECT_EQ(0, wait_reset(self->resets + 1));
+	EXPECT_EQ(self->resets + 1, kfd_vgpu_stat("resets"));
+	EXPECT_EQ(0, actor_tally(a).twice);
+}
+
+TEST_HARNESS_MAIN

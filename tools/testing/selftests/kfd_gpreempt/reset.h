@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reset.h - tests that make the driver reset the device
+ *
+ * Include after fixture.h.
+ */
+#ifndef RESET_H
+#define RESET_H
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TEST_RINGS	"/sys/kernel/debug/dri/0/amdgpu_test_ib"
+
+/* NULL, or why such a test cannot run here. */
+static inline const char *recovery_missing(void)
+{
+	if (kfd_vgpu_get("fault/xcc") < 0)
+		return "this virtual GPU has no faults";
+	if (kfd_param_get("gpu_recovery") != 1 || kfd_param_get("reset_method") != 5)
+		return "the driver does not reset the device: load it with gpu_recovery=1, then write 5 to reset_method";
+	return NULL;
+}
+
+static inline int read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, size - 1);
+	close(fd);
+	text[n < 0 ? 0 : n] = '\0';
+	return n < 0 ? -errno : 0;
+}
+
+/* Ends when no reset is under way any more. */
+static inline int test_rings(void)
+{
+	char text[128];
+	int err = read_file(TEST_RINGS, text, sizeof(text));
+
+	return err ? err : strstr(text, "passed") ? 0 : -EIO;
+}
+
+/* The device has been reset @resets times, and the driver is done with it. */
+static inline int wait_reset(int64_t resets)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	while (kfd_vgpu_stat("resets") < resets) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(5 * MS);
+	}
+	return test_rings();
+}
+
+#endif /* RESET_H */
