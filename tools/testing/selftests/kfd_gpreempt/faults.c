@@ -18,10 +18,10 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "reset.h"
 #include "worker.h"
 
 #define RECOVER		"/sys/kernel/debug/dri/0/amdgpu_gpu_recover"
-#define TEST_RINGS	"/sys/kernel/debug/dri/0/amdgpu_test_ib"
 #define TIMEOUT_MS	20		/* of a preemption, in tests that wait for it */
 #define DEFAULT_TIMEOUT_MS 9000
 #define DEFAULT_POLL_NS	50000
@@ -53,28 +53,6 @@ static bool said(const char *text)
 	return from && strstr(from, text);
 }
 
-static int read_file(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, text, size - 1);
-	close(fd);
-	text[n < 0 ? 0 : n] = '\0';
-	return n < 0 ? -errno : 0;
-}
-
-/* Ends when no reset is under way any more. */
-static int test_rings(void)
-{
-	char text[128];
-	int err = read_file(TEST_RINGS, text, sizeof(text));
-
-	return err ? err : strstr(text, "passed") ? 0 : -EIO;
-}
-
 /* A reset as an administrator asks for it */
 static int recover(void)
 {
@@ -82,19 +60,6 @@ static int recover(void)
 	int err = read_file(RECOVER, text, sizeof(text));
 
 	return err ? err : test_rings();
-}
-
-/* The device has been reset @resets times, and the driver is done with it. */
-static int wait_reset(int64_t resets)
-{
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while (kfd_vgpu_stat("resets") < resets) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(5 * MS);
-	}
-	return test_rings();
 }
 
 /* How often the virtual GPU looks at what is written, if it lets itself be told */
@@ -152,11 +117,7 @@ static const char *faults_missing(void)
 
 	if (missing)
 		return missing;
-	if (kfd_vgpu_get("fault/xcc") < 0)
-		return "this virtual GPU has no faults";
-	if (kfd_param_get("gpu_recovery") != 1 || kfd_param_get("reset_method") != 5)
-		return "the driver does not reset the device: load it with gpu_recovery=1, then write 5 to reset_method";
-	return NULL;
+	return recovery_missing();
 }
 
 static void no_faults(void)
