@@ -18,6 +18,11 @@
 #define RECENT_NS	NS_PER_S
 /* Nobody has a queue beside another one yet. */
 #define SCAN_NS		(50 * NS_PER_MS)
+/*
+ * One that worked is believed to for so long: a runlist takes all waves off and brings them back a moment later, and the host needs one to
+ * submit the next kernel. The kernel's scheduler is as patient with queues of which it cannot know.
+ */
+#define LINGER_NS	(2 * NS_PER_MS)
 /* Whoever could not be held is tried again after this. */
 #define RETRY_NS	NS_PER_S
 
@@ -259,13 +264,13 @@ static void conclude(struct client *c, uint64_t now_ns)
 	/* Somebody else has ended it, or it was switched off. */
 	if (!c->seen.held)
 		c->held = false;
-	/* Whom only somebody else keeps off need not be waited for. */
-	c->sched.wants = c->seen.works || (c->held && c->seen.off);
+	/* Whom only somebody else keeps off need not be waited for. One that was given back is off until the kernel's next pass. */
+	if (c->seen.works || (c->held && c->seen.off))
+		c->active_ns = now_ns;
+	c->sched.wants = c->active_ns && now_ns - c->active_ns < LINGER_NS;
 	c->sched.relief = c->held && c->seen.relieved;
 	c->sched.priority = c->process->priority;
 	c->sched.weight = c->process->weight;
-	if (c->sched.wants)
-		c->active_ns = now_ns;
 }
 
 static int look_at_queues(struct engine *e, uint64_t now_ns)

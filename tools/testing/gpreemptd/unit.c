@@ -331,6 +331,13 @@ static uint64_t look(void)
 	return engine_look(&e, now_ns);
 }
 
+/* When nobody is believed to work any more who does not. */
+static uint64_t look_later(void)
+{
+	now_ns += 2 * NS_PER_MS;
+	return look();
+}
+
 static bool off(const struct gpreempt_queue_info *q)
 {
 	return q->state == GPREEMPT_QUEUE_PREEMPTED;
@@ -359,6 +366,13 @@ static void lower_is_held_while_higher_works(void)
 	CHECK(fake.holds == 1 && !fake.resumes);
 	idles(high);
 	look();
+	CHECK(off(low));
+	works(20, 0);
+	look();
+	idles(high);
+	look();
+	CHECK(off(low) && !fake.resumes);
+	look();
 	CHECK(!off(low) && fake.resumes == 1);
 	end();
 }
@@ -378,7 +392,7 @@ static void held_one_has_work_even_with_an_empty_ring(void)
 	CHECK(off(high));
 	idles(low);
 	idles(fake_queue(10, 1, 1));
-	look();
+	look_later();
 	CHECK(!off(high));
 	end();
 }
@@ -389,6 +403,25 @@ static void whom_somebody_else_keeps_off_is_not_waited_for(void)
 	high->state = GPREEMPT_QUEUE_PREEMPTED;
 	look();
 	CHECK(!off(low) && !fake.holds);
+	end();
+}
+
+/* Given back is not yet back: the other one's turn is not to end for that. */
+static void who_is_on_the_way_back_is_waited_for(void)
+{
+	low_and_high();
+	e.policy = SCHED_RR;
+	look();
+	CHECK(off(high) && !off(low));
+	now_ns += SLICE_NS;
+	look();
+	CHECK(off(low) && !off(high));
+	high->state = GPREEMPT_QUEUE_PREEMPTED;
+	look();
+	CHECK(off(low) && fake.holds == 2);
+	high->state = GPREEMPT_QUEUE_ACTIVE;
+	look();
+	CHECK(off(low) && fake.holds == 2);
 	end();
 }
 
@@ -449,7 +482,7 @@ static void late_hold_is_a_hold(void)
 	look();
 	CHECK(fake.holds == 1);
 	idles(high);
-	look();
+	look_later();
 	CHECK(fake.resumes == 1 && !off(low));
 	end();
 }
@@ -809,6 +842,7 @@ static const struct {
 	TEST(lower_is_held_while_higher_works),
 	TEST(held_one_has_work_even_with_an_empty_ring),
 	TEST(whom_somebody_else_keeps_off_is_not_waited_for),
+	TEST(who_is_on_the_way_back_is_waited_for),
 	TEST(strangers_are_left_alone),
 	TEST(exempt_one_is_left_alone),
 	TEST(blocked_one_holds_nobody),
