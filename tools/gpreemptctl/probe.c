@@ -127,11 +127,26 @@ static int watch(struct gpreempt *g, const struct gpreempt_target *target, struc
 	return silent < 0 ? silent : 0;
 }
 
-/* Taken off the device and given back at once. */
+/* Of the node; ~0: not known. */
+static uint64_t failures_of(struct gpreempt *g, uint32_t gpu_id)
+{
+	struct gpreempt_node_info *nodes;
+	uint64_t failures = ~0ull;
+	int i, nr;
+
+	nr = gpreempt_list_nodes(g, NULL, &nodes);
+	for (i = 0; i < nr; i++)
+		if (nodes[i].gpu_id == gpu_id)
+			failures = nodes[i].failures;
+	free(nodes);
+	return failures;
+}
+
+/* Taken off the device and given back at once. What the driver could get off by a reset only counts as off as well. */
 static void preempt(struct gpreempt *g, struct probed *p, unsigned int bound_ms)
 {
 	struct gpreempt_target target = gpreempt_target_queue(p->queue.pid, p->queue.gpu_id, p->queue.queue_id);
-	uint64_t began_us = now_us();
+	uint64_t began_us, failures;
 	int nr;
 
 	/* It would be waited for in vain. */
@@ -139,6 +154,8 @@ static void preempt(struct gpreempt *g, struct probed *p, unsigned int bound_ms)
 		conclude(p, REFUSED, "its process is exempt from preemption");
 		return;
 	}
+	failures = failures_of(g, p->queue.gpu_id);
+	began_us = now_us();
 	nr = gpreempt_preempt(g, &target, bound_ms, 0);
 	p->took_us = (int64_t)(now_us() - began_us);
 	gpreempt_resume(g, &target);
@@ -157,10 +174,12 @@ static void preempt(struct gpreempt *g, struct probed *p, unsigned int bound_ms)
 		conclude(p, REFUSED, "the driver does not let it go now (debugger, cooperative groups or a reset)");
 		break;
 	default:
-		if (nr >= 0)
-			conclude(p, RESPONSIVE, "was preempted for the test");
-		else
+		if (nr < 0)
 			conclude(p, REFUSED, strerror(-nr));
+		else if (failures_of(g, p->queue.gpu_id) != failures)
+			conclude(p, UNRESPONSIVE, "preempting failed");
+		else
+			conclude(p, RESPONSIVE, "was preempted for the test");
 	}
 	if (nr < 0 && nr != -ETIME)
 		p->took_us = -1;
