@@ -78,13 +78,23 @@ a_missing_module_has_a_status_and_a_remedy()
 	[ ! -e "$socket" ]
 }
 
+# What a test that failed has left.
+stop_leftover()
+{
+	[ ! -e "$scratch/pid" ] || kill "$(cat "$scratch/pid")" 2>/dev/null || true
+	rm -f "$scratch/pid"
+}
+
 # Until it listens.
 start_daemon()
 {
+	stop_leftover
+	rm -f "$scratch/log"
 	"$built/gpreemptd-fake" -S "$socket" "$@" 2>"$scratch/log" &
 	daemon=$!
+	echo "$daemon" >"$scratch/pid"
 	for _ in $(seq 200); do
-		! grep -q 'listens at' "$scratch/log" || return 0
+		! grep -qs 'listens at' "$scratch/log" || return 0
 		sleep 0.05
 	done
 	cat "$scratch/log"
@@ -93,6 +103,7 @@ start_daemon()
 
 stop_daemon()
 {
+	rm -f "$scratch/pid"
 	kill -TERM "$daemon"
 	wait "$daemon"
 	[ ! -e "$socket" ]
@@ -203,6 +214,7 @@ one_daemon_at_a_socket()
 	# One that was killed leaves its socket, which keeps nobody from starting.
 	kill -KILL "$daemon"
 	wait "$daemon" || true
+	rm "$scratch/pid"
 	[ -S "$socket" ]
 	start_daemon
 	stop_daemon
@@ -257,5 +269,6 @@ tap one_daemon_at_a_socket one_daemon_at_a_socket
 tap manual_page_is_clean_and_complete manual_page_is_clean_and_complete
 tap unit_is_what_systemd_expects unit_is_what_systemd_expects
 tap scripts_are_clean scripts_are_clean
+stop_leftover
 echo "1..$count"
 finish
