@@ -369,14 +369,14 @@ static int choose_cpus(void)
 /*
  * QEMU's -icount takes the turn away from a CPU that arms its timer as the next one to expire, and lets the other run until then. The
  * command processor loses its turn so in the interrupt that wakes it, and would have to wait for the next tick. A timer that
- * expires on the other CPU gives it back.
+ * expires on the other CPU gives it back, no more often than doorbells are looked at: it is most of what an idle guest costs.
  */
-#define METRONOME_NS	200000
+#define METRONOME_NS	200000ull
 static struct hrtimer metronome;
 
 static enum hrtimer_restart metronome_tick(struct hrtimer *timer)
 {
-	hrtimer_forward_now(timer, ns_to_ktime(METRONOME_NS));
+	hrtimer_forward_now(timer, ns_to_ktime(max_t(u64, METRONOME_NS, READ_ONCE(poll_ns))));
 	return HRTIMER_RESTART;
 }
 
