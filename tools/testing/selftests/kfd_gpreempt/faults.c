@@ -18,10 +18,9 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
-#include "reset.h"
+#include "disturb.h"
 #include "worker.h"
 
-#define RECOVER		"/sys/kernel/debug/dri/0/amdgpu_gpu_recover"
 #define TIMEOUT_MS	20		/* of a preemption, in tests that wait for it */
 #define DEFAULT_TIMEOUT_MS 9000
 #define DEFAULT_POLL_NS	50000
@@ -51,15 +50,6 @@ static bool said(const char *text)
 	kernel_log[n < 0 ? 0 : n] = '\0';
 	from = mark[0] ? strstr(kernel_log, mark) : NULL;
 	return from && strstr(from, text);
-}
-
-/* A reset as an administrator asks for it */
-static int recover(void)
-{
-	char text[32];
-	int err = read_file(RECOVER, text, sizeof(text));
-
-	return err ? err : test_rings();
 }
 
 /* How often the virtual GPU looks at what is written, if it lets itself be told */
@@ -118,23 +108,6 @@ static const char *faults_missing(void)
 	if (missing)
 		return missing;
 	return recovery_missing();
-}
-
-static void no_faults(void)
-{
-	static const char *const names[] = {
-		"stale_mqd", "stale_ctl_stack", "mqd_garbage", "ctl_stack_garbage", "rptr_garbage", "dequeue_late",
-		"dequeue_lost", "dequeue_dead", "unmap_late", "unmap_lost", "fence_lost", "preempt_fail",
-		"queue_reset_fail", "pipe_reset_fail", "hung_wave", "irq_lost", "state_lost", "vram_lost",
-	};
-	char path[64];
-	size_t i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "fault/%s", names[i]);
-		kfd_vgpu_set(path, 0);
-	}
-	kfd_vgpu_set("fault/xcc", 0);
 }
 
 /* ---- a process of low priority fills the device; then another one's queue makes the driver unmap it ---- */

@@ -24,6 +24,7 @@
 
 #include "kselftest.h"
 
+#include "draw.h"
 #include "fixture.h"
 #include "gpreempt.h"
 
@@ -39,22 +40,6 @@
 #define STEPS		100
 /* What caches may have grown by that are not ours to empty; a byte lost per call would be more in a long run. */
 #define GROWTH_KB	8192
-
-static uint64_t state;
-
-/* xorshift64*: repeatable, and good enough to draw lots. */
-static uint64_t any(void)
-{
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return state * 0x2545f4914f6cdd1dull;
-}
-
-static bool one_in(unsigned int n)
-{
-	return any() % n == 0;
-}
 
 /**
  * struct common - what all workers and their parent see
@@ -259,7 +244,7 @@ static void worker(unsigned long calls, uint64_t seed, int nr)
 	static struct kfd_queue queue;
 	unsigned long i;
 
-	state = seed * 1000003 + nr + 1;
+	draw_seed(seed * 1000003 + nr + 1);
 	is_nobody = nr % 4 == 1;
 	if (nr % 4 == 2) {
 		pid_t first = unshare(CLONE_NEWPID) ? -1 : fork();
@@ -448,7 +433,7 @@ int main(int argc, char **argv)
 		ksft_exit_fail_msg("no device for everybody\n");
 	slots = (uint32_t)kfd_vgpu_stat("wave_slots");
 	gpu_id = kfd_first_gpu_id();
-	state = seed;
+	draw_seed(seed);
 	common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	actors[0] = start_work(slots);
 	actors[1] = start_work(slots);

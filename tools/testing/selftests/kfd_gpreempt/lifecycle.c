@@ -7,7 +7,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <glob.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/klog.h>
@@ -18,24 +17,13 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "disturb.h"
 #include "worker.h"
 
 #define FAULTS		"/sys/kernel/debug/vgpu/fault"
 #define EVENTS		"/sys/kernel/tracing/events/gpreempt"
 #define TRACE		"/sys/kernel/tracing/trace"
 #define BLOB_BYTES	(1u << 20)
-
-static int put(const char *path, const char *value)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = write(fd, value, strlen(value));
-	close(fd);
-	return n < 0 ? -errno : 0;
-}
 
 /* What does not add up from before the test. */
 static int64_t held_before;
@@ -238,19 +226,6 @@ TEST_F(lifecycle, exec_ends_a_preempted_program)
 
 /* ---- debugger ---- */
 
-static int debug_trap(int kfd, pid_t pid, uint32_t op, int event_fd)
-{
-	uint8_t runtime_info[256] = { 0 };
-	struct kfd_ioctl_dbg_trap_args args = { .pid = (uint32_t)pid, .op = op };
-
-	if (op == KFD_IOC_DBG_TRAP_ENABLE) {
-		args.enable.rinfo_ptr = (uint64_t)(uintptr_t)runtime_info;
-		args.enable.rinfo_size = sizeof(runtime_info);
-		args.enable.dbg_fd = (uint32_t)event_fd;
-	}
-	return ioctl(kfd, AMDKFD_IOC_DBG_TRAP, &args) ? -errno : 0;
-}
-
 /* A debugger has the queues to itself: they are given back, left alone, and scheduled again when it has gone. */
 TEST_F(lifecycle, debugger_attach_resumes)
 {
@@ -442,24 +417,6 @@ static bool node_is(const char *state)
 	return !kfd_gpreempt_text(kfd_first_gpu_id(), "state", text, sizeof(text)) && !strcmp(text, state);
 }
 
-/* The driver resets the whole device because somebody reads this. */
-static int reset_device(void)
-{
-	char buf[64];
-	glob_t found;
-	int fd, err = -ENOENT;
-
-	if (glob("/sys/kernel/debug/dri/*/amdgpu_gpu_recover", 0, NULL, &found))
-		return err;
-	fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		err = read(fd, buf, sizeof(buf)) < 0 ? -errno : 0;
-		close(fd);
-	}
-	globfree(&found);
-	return err;
-}
-
 FIXTURE(errors) {
 	int64_t failures;
 	uint32_t slots;
@@ -616,7 +573,7 @@ TEST_F_TIMEOUT(errors, device_that_does_not_answer_ends_scheduling_until_it_is_r
 	EXPECT_EQ(runlists, counter("runlists"));
 	EXPECT_EQ(disabled + 1, counter("disabled"));
 
-	ASSERT_EQ(0, reset_device());
+	ASSERT_EQ(0, recover());
 	actor_forget_all();
 	ASSERT_EQ(0, wait_no_queues());
 	works_again(_metadata, self->slots);

@@ -8,7 +8,6 @@
  *
  * Fills VRAM: on a device with more than 4 GiB of it the tests of eviction are skipped.
  */
-#include <drm/amdgpu_drm.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -17,6 +16,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "disturb.h"
 
 #define NOWHERE		0x200000000000ull	/* no program has anything there */
 #define WAVES		8
@@ -24,7 +24,6 @@
 #define LOSE_FILE	"/sys/kernel/debug/vgpu/fault/invalidation_lost"
 #define VRAM_LIMIT	(4ull << 30)
 #define MIB		(1ull << 20)
-#define MAX_CHUNKS	64
 
 /* ---- inside an actor ---- */
 
@@ -247,93 +246,6 @@ static int wait_waves(const struct actor *a, bool some)
 		kfd_sleep_ns(MS);
 	}
 	return 0;
-}
-
-/* ---- VRAM that somebody else wants ---- */
-
-/**
- * struct hog - buffers of the graphics side of the driver, which may push those of KFD out of VRAM
- * @fd: render node
- * @ptr: each buffer as the CPU sees it
- * @chunk: size of each
- * @chunks: how many
- */
-struct hog {
-	int fd;
-	uint64_t *ptr[MAX_CHUNKS];
-	size_t chunk;
-	int chunks;
-};
-
-static uint64_t vram_bytes(void)
-{
-	char path[96], text[32] = "";
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/class/drm/renderD%d/device/mem_info_vram_total", kfd_first_render_minor());
-	fd = open(path, O_RDONLY);
-	if (fd < 0)
-		return 0;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = 0;
-	close(fd);
-	return strtoull(text, NULL, 10);
-}
-
-static int hog_open(struct hog *h, size_t chunk)
-{
-	char path[64];
-
-	memset(h, 0, sizeof(*h));
-	h->chunk = chunk;
-	snprintf(path, sizeof(path), "/dev/dri/renderD%d", kfd_first_render_minor());
-	h->fd = open(path, O_RDWR | O_CLOEXEC);
-	return h->fd < 0 ? -errno : 0;
-}
-
-/* One more buffer, with its number in each page */
-static int hog_more(struct hog *h)
-{
-	union drm_amdgpu_gem_create create = { .in = {
-		.bo_size = h->chunk, .alignment = KFD_PAGE_BYTES, .domains = AMDGPU_GEM_DOMAIN_VRAM,
-		.domain_flags = AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED,
-	} };
-	union drm_amdgpu_gem_mmap map = { 0 };
-	size_t at;
-	void *ptr;
-
-	if (h->chunks == MAX_CHUNKS)
-		return -ENOSPC;
-	if (ioctl(h->fd, DRM_IOCTL_AMDGPU_GEM_CREATE, &create))
-		return -errno;
-	map.in.handle = create.out.handle;
-	if (ioctl(h->fd, DRM_IOCTL_AMDGPU_GEM_MMAP, &map))
-		return -errno;
-	ptr = mmap(NULL, h->chunk, PROT_READ | PROT_WRITE, MAP_SHARED, h->fd, (off_t)map.out.addr_ptr);
-	if (ptr == MAP_FAILED)
-		return -errno;
-	madvise(ptr, h->chunk, MADV_DONTFORK);
-	h->ptr[h->chunks] = ptr;
-	for (at = 0; at < h->chunk / 8; at += KFD_PAGE_BYTES / 8)
-		h->ptr[h->chunks][at] = (uint64_t)h->chunks << 32 | at;
-	h->chunks++;
-	return 0;
-}
-
-/* Pages that do not hold what was written; gives everything back */
-static uint64_t hog_close(struct hog *h)
-{
-	uint64_t wrong = 0;
-	size_t at;
-	int i;
-
-	for (i = 0; i < h->chunks; i++) {
-		for (at = 0; at < h->chunk / 8; at += KFD_PAGE_BYTES / 8)
-			wrong += h->ptr[i][at] != ((uint64_t)i << 32 | at);
-		munmap(h->ptr[i], h->chunk);
-	}
-	close(h->fd);
-	return wrong;
 }
 
 /* ---- with the scheduler off and on ---- */
