@@ -166,7 +166,7 @@ void actor_begin(struct actor *a, actor_fn *fn, int64_t a0, int64_t a1, int64_t 
 	sem_post(&a->request);
 }
 
-static bool has_ended(struct actor *a)
+bool actor_gone(struct actor *a)
 {
 	if (!a->reaped && waitpid(a->pid, &a->status, WNOHANG) == a->pid)
 		a->reaped = true;
@@ -186,7 +186,7 @@ int64_t actor_end(struct actor *a)
 
 		if (!sem_clockwait(&a->reply, CLOCK_MONOTONIC, &ts))
 			return a->result;
-		if (has_ended(a)) {
+		if (actor_gone(a)) {
 			if (!sem_trywait(&a->reply))
 				return a->result;
 			fprintf(stderr, "# actor %d ended in the middle of a call, wait status %#x\n", a->pid,
@@ -201,6 +201,11 @@ int64_t actor_call(struct actor *a, actor_fn *fn, int64_t a0, int64_t a1, int64_
 {
 	actor_begin(a, fn, a0, a1, a2, a3);
 	return actor_end(a);
+}
+
+bool actor_answered(struct actor *a)
+{
+	return !sem_trywait(&a->reply);
 }
 
 void actor_kill(struct actor *a)
@@ -260,7 +265,7 @@ void actor_forget_all(void)
 
 /* ---- the usual calls ---- */
 
-static int64_t do_queue(struct actor *a, const int64_t *args)
+int64_t actor_do_queue(struct actor *a, const int64_t *args)
 {
 	return kfd_queue_create(&a->client, &a->queue[args[0]], (enum kfd_backing)args[1], (uint32_t)args[2],
 				RING_PACKETS);
@@ -275,20 +280,20 @@ int actor_queue(struct actor *a, enum kfd_backing backing, uint32_t priority)
 		;
 	if (i == ACTOR_QUEUES)
 		return -ENOSPC;
-	err = actor_call(a, do_queue, i, backing, priority, 0);
+	err = actor_call(a, actor_do_queue, i, backing, priority, 0);
 	if (err)
 		a->queue[i].client = NULL;
 	return err ? (int)err : i;
 }
 
-static int64_t do_update(struct actor *a, const int64_t *args)
+int64_t actor_do_update(struct actor *a, const int64_t *args)
 {
 	return kfd_queue_update(&a->queue[args[0]], (uint32_t)args[1], (uint32_t)args[2]);
 }
 
 int actor_queue_update(struct actor *a, int queue, uint32_t priority, uint32_t percentage)
 {
-	return (int)actor_call(a, do_update, queue, priority, percentage, 0);
+	return (int)actor_call(a, actor_do_update, queue, priority, percentage, 0);
 }
 
 static int64_t do_cu_mask(struct actor *a, const int64_t *args)
@@ -313,14 +318,14 @@ int actor_queue_gws(struct actor *a, int queue, bool on)
 	return (int)actor_call(a, do_gws, queue, on, 0, 0);
 }
 
-static int64_t do_destroy(struct actor *a, const int64_t *args)
+int64_t actor_do_destroy(struct actor *a, const int64_t *args)
 {
 	return kfd_queue_destroy(&a->queue[args[0]]);
 }
 
 int actor_queue_destroy(struct actor *a, int queue)
 {
-	int err = (int)actor_call(a, do_destroy, queue, 0, 0, 0);
+	int err = (int)actor_call(a, actor_do_destroy, queue, 0, 0, 0);
 
 	if (!err)
 		a->queue[queue].client = NULL;
@@ -374,7 +379,7 @@ int actor_work(struct actor *a, uint32_t launches, uint32_t waves, uint32_t step
 	return i;
 }
 
-static int64_t do_submit(struct actor *a, const int64_t *args)
+int64_t actor_do_submit(struct actor *a, const int64_t *args)
 {
 	int64_t i;
 	int err = 0;
@@ -387,10 +392,10 @@ static int64_t do_submit(struct actor *a, const int64_t *args)
 int actor_submit(struct actor *a, int queue, int work, uint32_t launches, uint32_t flags)
 {
 	__atomic_fetch_add(&a->done[work]->value, (int64_t)launches, __ATOMIC_SEQ_CST);
-	return (int)actor_call(a, do_submit, queue, work, launches, flags);
+	return (int)actor_call(a, actor_do_submit, queue, work, launches, flags);
 }
 
-static int64_t do_barrier(struct actor *a, const int64_t *args)
+int64_t actor_do_barrier(struct actor *a, const int64_t *args)
 {
 	struct kfd_signal *dep = (struct kfd_signal *)(uintptr_t)args[1];
 
@@ -399,7 +404,7 @@ static int64_t do_barrier(struct actor *a, const int64_t *args)
 
 int actor_barrier(struct actor *a, int queue, struct kfd_signal *dep)
 {
-	return (int)actor_call(a, do_barrier, queue, (int64_t)(uintptr_t)dep, 0, 0);
+	return (int)actor_call(a, actor_do_barrier, queue, (int64_t)(uintptr_t)dep, 0, 0);
 }
 
 /* ---- looking on ---- */

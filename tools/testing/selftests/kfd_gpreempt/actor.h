@@ -79,6 +79,8 @@ void actor_forget_all(void);
 void actor_begin(struct actor *a, actor_fn *fn, int64_t a0, int64_t a1, int64_t a2, int64_t a3);
 int64_t actor_end(struct actor *a);			/* -ETIME, -ESRCH, or what the function returned */
 int64_t actor_call(struct actor *a, actor_fn *fn, int64_t a0, int64_t a1, int64_t a2, int64_t a3);
+bool actor_answered(struct actor *a);			/* without waiting; once, and then a->result holds */
+bool actor_gone(struct actor *a);			/* the process has ended */
 
 /* The usual calls; queue and work are small indices chosen here. */
 int actor_queue(struct actor *a, enum kfd_backing backing, uint32_t priority);		/* index or -errno */
@@ -90,6 +92,9 @@ int actor_pointers(struct actor *a, int queue, uint64_t *rptr, uint64_t *wptr);
 int actor_work(struct actor *a, uint32_t launches, uint32_t waves, uint32_t steps, uint64_t step_ns);	/* index */
 int actor_submit(struct actor *a, int queue, int work, uint32_t launches, uint32_t flags);
 int actor_barrier(struct actor *a, int queue, struct kfd_signal *dep);
+
+/* What some of these call, for actor_begin(); arguments as above, with the index of a free queue before those of a new one. */
+actor_fn actor_do_queue, actor_do_update, actor_do_destroy, actor_do_submit, actor_do_barrier;
 
 /* Without a call, also on dead actors. */
 bool actor_done(const struct actor *a, int work);
