@@ -183,8 +183,7 @@ int gpreempt_restore(struct gpreempt_unit *unit);
 /**
  * enum gpreempt_unit_state - what became of a unit
  * @GPREEMPT_UNIT_GONE: there is no such queue, or no such process any more
- * @GPREEMPT_UNIT_IDLE: it may run and has no work that is known of. While a runlist is under way waves are not, so for a moment the last
- *	packet may run all the same
+ * @GPREEMPT_UNIT_IDLE: it may run and has no work; while a runlist is under way, it may only look so
  * @GPREEMPT_UNIT_ACTIVE: it may run and has work
  * @GPREEMPT_UNIT_PREEMPTED: no unit of this process stops it; the scheduler or somebody else does
  * @GPREEMPT_UNIT_STOPPING: interrupted, and not all of it is off the device: not yet, or not now (gpreempt_max_hold_ms), or, with

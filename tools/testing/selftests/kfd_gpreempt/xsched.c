@@ -234,8 +234,16 @@ TEST_F(xsched, restore_that_comes_first_takes_its_interrupt_back)
 	queue_interrupt(self->xqueue[0]);
 	EXPECT_FALSE(is_off(low));
 	ASSERT_EQ(0, goes_on(low));
+	/* Two such pairs, as late as can be */
+	queue_restore(self->xqueue[0], false);
+	queue_restore(self->xqueue[0], false);
 	queue_interrupt(self->xqueue[0]);
 	queue_interrupt(self->xqueue[0]);
+	EXPECT_FALSE(is_off(low));
+	/* and two interrupts for a restore that is still to come */
+	queue_interrupt(self->xqueue[0]);
+	queue_interrupt(self->xqueue[0]);
+	queue_restore(self->xqueue[0], false);
 	EXPECT_TRUE(is_off(low));
 	queue_restore(self->xqueue[0], false);
 	EXPECT_ENDS_WHOLE(low);

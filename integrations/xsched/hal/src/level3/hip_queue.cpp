@@ -249,23 +249,23 @@ void HipQueueLv3::Stopped(bool stopped)
 }
 
 /*
- * XSched marks a queue as suspended before it calls Interrupt(): a thread that resumes it at that moment may call Restore() first. Each
- * pairs with one of the other, so a restore that comes too early takes its interrupt back.
+ * XSched marks a queue as suspended before it calls Interrupt(): a thread that resumes it at that moment may call Restore() first, and with more
+ * threads several may come late. Whoever changes the mark makes one call, so the mark is what the difference says.
  */
 void HipQueueLv3::Interrupt()
 {
     std::lock_guard<std::mutex> lock(mutex_);
 
-    if (suspended_ < 1) suspended_++;
-    if (suspended_ == 1) Stopped(true);
+    suspended_++;
+    Stopped(suspended_ > 0);
 }
 
 void HipQueueLv3::Restore(const preempt::CommandLog &log)
 {
     {
         std::lock_guard<std::mutex> lock(mutex_);
-        if (suspended_ > -1) suspended_--;
-        if (suspended_ < 1) Stopped(false);
+        suspended_--;
+        Stopped(suspended_ > 0);
     }
     /*
      * An empty log: nothing is in flight, or XSched is going to take what is for dropped. What was saved cannot be dropped, it goes on. So that
