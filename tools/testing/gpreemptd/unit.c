@@ -498,6 +498,27 @@ static void hold_that_somebody_ended_is_made_again(void)
 	end();
 }
 
+/* It is the kernel's victim now, and ours no more. */
+static void hold_that_somebody_ended_says_nothing_of_work(void)
+{
+	low_and_high();
+	e.policy = SCHED_FIFO;
+	idles(high);
+	look();
+	works(20, 0);
+	look();
+	CHECK(off(high));
+	high->flags = 0;
+	look_later();
+	idles(low);
+	idles(fake_queue(10, 1, 1));
+	works(10, 2);
+	look_later();
+	CHECK(!off(low) && fake.holds == 1);
+	CHECK(!e.nodes[0]->clients[1]->sched.wants);
+	end();
+}
+
 static void new_queue_of_a_held_process_is_held(void)
 {
 	low_and_high();
@@ -530,6 +551,20 @@ static void who_is_removed_gets_its_queues_back(void)
 	CHECK(!off(low) && fake.opened == 1);
 	engine_remove(&e, engine_find(&e, 20));
 	CHECK(!fake.opened);
+	end();
+}
+
+static void who_is_removed_has_no_turn_any_more(void)
+{
+	low_and_high();
+	e.policy = SCHED_RR;
+	look();
+	CHECK(off(high));
+	engine_remove(&e, engine_find(&e, 10));
+	add(30, 0);
+	works(30, 0);
+	look();
+	CHECK(off(high) != off(fake_queue(30, 1, 0)));
 	end();
 }
 
@@ -849,9 +884,11 @@ static const struct {
 	TEST(refusal_is_told_once_and_tried_again_a_second_later),
 	TEST(late_hold_is_a_hold),
 	TEST(hold_that_somebody_ended_is_made_again),
+	TEST(hold_that_somebody_ended_says_nothing_of_work),
 	TEST(new_queue_of_a_held_process_is_held),
 	TEST(relief_is_left_alone_and_counts),
 	TEST(who_is_removed_gets_its_queues_back),
+	TEST(who_is_removed_has_no_turn_any_more),
 	TEST(who_remains_gets_its_queues_back),
 	TEST(looks_are_as_frequent_as_they_can_matter),
 	TEST(a_turn_ends_in_time),
