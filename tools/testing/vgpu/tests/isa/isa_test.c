@@ -21,7 +21,7 @@
 #define SCRATCH_LANE	4096u			/* bytes of a lane */
 #define SHARED_BASE	(1ULL << 48)
 #define PRIVATE_BASE	(2ULL << 48)
-#define SLICE		7u			/* instructions at a time: waves take turns in the middle of everything */
+#define SLICE		50u			/* instructions at most: waves take turns in the middle of everything, none like another */
 #define VGPRS		64u
 #define ACC		32u
 #define LDS		256u
@@ -279,7 +279,7 @@ static bool run_workgroup(const struct vgpu_kernel_code *code, const struct vgpu
 		for (i = 0, running = 0; i < waves; i++) {
 			struct vgpu_isa x = machine(lds, lds_bytes);
 
-			vgpu_isa_run(&x, &w[i], SLICE);
+			vgpu_isa_run(&x, &w[i], 1 + (u32)(random64() % SLICE));
 			running += w[i].state == VGPU_WAVE_RUNS || w[i].state == VGPU_WAVE_BARRIER;
 			if (w[i].state == VGPU_WAVE_HALTED) {
 				printf("# wave %u at %#llx: %s %#x %#x\n", i, w[i].pc - CODE, x.why, x.words[0], x.words[1]);
