@@ -26,7 +26,7 @@ wanted()
 
 	for device in /sys/bus/pci/devices/*; do
 		[ "$(cat "$device/vendor" 2>/dev/null)" = 0x1002 ] || continue
-		! modprobe -S "$kver" -q -b -R "$(cat "$device/modalias")" 2>/dev/null | grep -qx amdgpu || return 0
+		! modprobe -S "$kver" -q -b -n -v "$(cat "$device/modalias")" 2>/dev/null | grep -q '/amdgpu\.ko' || return 0
 	done
 	return 1
 }

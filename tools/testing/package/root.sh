@@ -357,7 +357,7 @@ kernel_refuses()
 	cat >"$root/usr/local/sbin/modprobe" <<-'END'
 		#!/bin/sh
 		case " $* " in
-		*" -R "* | *" -c "*) exec /sbin/modprobe "$@" ;;
+		*" -n "* | *" -c "*) exec /sbin/modprobe "$@" ;;
 		*" amdgpu "*) echo "modprobe: ERROR: could not insert 'amdgpu': Key was rejected by service" >&2; exit 1 ;;
 		esac
 		echo "modprobe $*" >>/tmp/loaded
@@ -383,7 +383,7 @@ fallback_loads_the_stock_module()
 	has "$root/tmp/loaded" "/lib/modules/$new/kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko"
 	has "$root/tmp/loaded" "cwsr_enable=1"
 	has "$root/tmp/loaded" "modprobe -S $new drm_buddy"
-	[ -e "$root/etc/systemd/system/multi-user.target.wants/amdgpu-gpreempt-fallback.service" ] || { echo "the unit is not enabled"; return 1; }
+	[ -L "$root/etc/systemd/system/multi-user.target.wants/amdgpu-gpreempt-fallback.service" ] || { echo "the unit is not enabled"; return 1; }
 }
 
 fallback_keeps_out()
