@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+/*
+ * place.c - see place.h
+ */
+#define _GNU_SOURCE
+#include "place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gpreempt.h>
+
+/* Numbers as in gpreemptctl(1), which documents the classes. */
+static const struct {
+	const char *name;
+	int priority;
+} classes[] = {
+	{ "latency", 100 },
+	{ "normal", GPREEMPT_PRIORITY_NORMAL },
+	{ "batch", -100 },
+};
+
+bool place_parse(const char *text, int *priority)
+{
+	char *end;
+	long number;
+	size_t i;
+
+	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		if (!strcmp(text, classes[i].name)) {
+			*priority = classes[i].priority;
+			return true;
+		}
+	}
+	errno = 0;
+	number = strtol(text, &end, 10);
+	if (errno || end == text || *end || number < GPREEMPT_PRIORITY_MIN || number > GPREEMPT_PRIORITY_MAX)
+		return false;
+	*priority = number;
+	return true;
+}
+
+bool place_parse_bounds(const char *text, struct place_bounds *bounds)
+{
+	const char *dots = strstr(text, "..");
+	char floor[16];
+
+	if (!dots || (size_t)(dots - text) >= sizeof(floor))
+		return false;
+	memcpy(floor, text, dots - text);
+	floor[dots - text] = '\0';
+	return place_parse(floor, &bounds->floor) && place_parse(dots + 2, &bounds->ceiling) && bounds->floor <= bounds->ceiling;
+}
+
+struct place_bounds place_narrow(struct place_bounds a, struct place_bounds b)
+{
+	struct place_bounds both;
+
+	both.floor = a.floor > b.floor ? a.floor : b.floor;
+	both.ceiling = a.ceiling < b.ceiling ? a.ceiling : b.ceiling;
+	if (both.floor > both.ceiling)
+		both.floor = both.ceiling;
+	return both;
+}
+
+int place_clamp(struct place_bounds bounds, int priority)
+{
+	if (priority > bounds.ceiling)
+		return bounds.ceiling;
+	return priority < bounds.floor ? bounds.floor : priority;
+}
+
+int place_cgroup_root(char *path, size_t size)
+{
+	char line[4096], where[4096], type[64];
+	int error = -ENOENT;
+	FILE *f;
+
+	f = fopen("/proc/self/mounts", "re");
+	if (!f)
+		return -errno;
+	while (error == -ENOENT && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*s %4095s %63s", where, type) == 2 && !strcmp(type, "cgroup2"))
+			error = (size_t)snprintf(path, size, "%s", where) < size ? 0 : -ENAMETOOLONG;
+	fclose(f);
+	return error;
+}
+
+int place_cgroup_of(pid_t pid, char *path, size_t size)
+{
+	char name[64], line[4096];
+	int error = -ENOENT;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/cgroup", pid);
+	f = fopen(name, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (error == -ENOENT && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "0::", 3))
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		error = (size_t)snprintf(path, size, "%s", line + 3) < size ? 0 : -ENAMETOOLONG;
+	}
+	fclose(f);
+	return error;
+}
+
+int place_available(void)
+{
+	struct gpreempt *g;
+	int error;
+
+	error = gpreempt_open(&g);
+	if (!error)
+		gpreempt_close(g);
+	return error;
+}
+
+int place_set(const char *directory, int priority)
+{
+	struct gpreempt_target target;
+	struct gpreempt *g;
+	int fd, error;
+
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	error = gpreempt_open(&g);
+	if (!error) {
+		target = gpreempt_target_cgroup(fd);
+		error = gpreempt_set_priority(g, &target, priority);
+		gpreempt_close(g);
+	}
+	close(fd);
+	return error;
+}

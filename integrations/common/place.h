@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place.h - giving a process's cgroup its place on the GPU: what the integrations into cluster managers share
+ *
+ * Nothing here is thread-safe or keeps anything open. Errors are negative errno values.
+ */
+#ifndef GPREEMPT_PLACE_H
+#define GPREEMPT_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/** struct place_bounds - what an administrator allows; @floor and @ceiling are logical priorities and allowed themselves */
+struct place_bounds {
+	int floor;
+	int ceiling;
+};
+
+/** place_parse() - "latency", "normal", "batch" (the classes of gpreemptctl(1)) or a number. Return: is it one, within the ABI's bounds? */
+bool place_parse(const char *text, int *priority);
+
+/** place_parse_bounds() - "FLOOR..CEILING", either as for place_parse(). Return: is it that, in this order? */
+bool place_parse_bounds(const char *text, struct place_bounds *bounds);
+
+/** place_narrow() - what two administrators' bounds both allow; if that is nothing, the lower of the ceilings alone */
+struct place_bounds place_narrow(struct place_bounds a, struct place_bounds b);
+
+/** place_clamp() - the allowed priority that is nearest to @priority */
+int place_clamp(struct place_bounds bounds, int priority);
+
+/** place_cgroup_root() - where the cgroup v2 file system is mounted. Return: 0, -ENOENT, -ENAMETOOLONG. */
+int place_cgroup_root(char *path, size_t size);
+
+/** place_cgroup_of() - the cgroup v2 of process @pid, as it stands in /proc/PID/cgroup. Return: 0, -ENOENT, -ESRCH, -ENAMETOOLONG. */
+int place_cgroup_of(pid_t pid, char *path, size_t size);
+
+/** place_available() - is there a scheduler to speak to? Return: 0, -ENOENT (no); as gpreempt_open(). */
+int place_available(void);
+
+/** place_set() - give the cgroup whose folder is @directory, and all below it, a logical priority. Return: 0; as gpreempt_set_priority(). */
+int place_set(const char *directory, int priority);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/*
+ * gpreempt-oci.c - OCI hook: gives a container's cgroup its place on the GPU, by its annotations
+ *
+ * Called by the container runtime (crun, runc) with the container's state on stdin, at createRuntime or later: the process is in its cgroup
+ * then, and has not started the user's program. Annotations, the first that is there counts:
+ *
+ *   kfd-gpreempt/priority         latency, normal, batch or a number
+ *   kfd-gpreempt/priority-class   name of a PriorityClass, which the configuration maps
+ *
+ * Else the kubelet's QoS class by the cgroup's path, if the configuration maps it. Nothing of all this: nothing is done.
+ *
+ * Usage: gpreempt-oci [--config FILE] (default /etc/gpreempt-oci.conf), with lines: bounds FLOOR..CEILING; class NAME = PRIORITY; qos
+ * guaranteed|burstable|besteffort = PRIORITY. A priority beyond the bounds is refused: the container is not started, the reason is on stderr.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "gpreempt.h"
+#include "place.h"
+
+#define ME		"gpreempt-oci: "
+#define MAX_STATE	(1 << 20)	/* bytes; annotations are limited to 256 KiB by Kubernetes */
+
+/**
+ * struct wish - what a container is to have
+ * @priority: that
+ * @from: where it comes from, for messages; "" is nowhere
+ */
+struct wish {
+	int priority;
+	char from[256];
+};
+
+/* The configuration's line "WORD NAME = PRIORITY". Return: 0 found, 1 not there, -1 wrong, which has been said. */
+static int look_up(const char *config, const char *word, const char *name, int *priority)
+{
+	char line[1024], first[64], second[256], third[64];
+	int status = 1, number = 0;
+	FILE *f;
+
+	f = fopen(config, "re");
+	if (!f)
+		return errno == ENOENT ? 1 : (fprintf(stderr, ME "%s: %m\n", config), -1);
+	while (status == 1 && fgets(line, sizeof(line), f)) {
+		number++;
+		line[strcspn(line, "#\n")] = '\0';
+		if (sscanf(line, "%63s", first) != 1 || strcmp(first, word))
+			continue;
+		if (sscanf(line, "%*s %255s = %63s", second, third) != 2 || !place_parse(third, priority)) {
+			fprintf(stderr, ME "%s:%d: not %s NAME = PRIORITY\n", config, number, word);
+			status = -1;
+		} else if (!strcmp(second, name)) {
+			status = 0;
+		}
+	}
+	fclose(f);
+	return status;
+}
+
+/* Its line "bounds FLOOR..CEILING". */
+static bool bounds_of(const char *config, struct place_bounds *bounds)
+{
+	char line[1024], value[64];
+	bool good = true;
+	int number = 0;
+	FILE *f;
+
+	*bounds = (struct place_bounds){ GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX };
+	f = fopen(config, "re");
+	if (!f)
+		return errno == ENOENT;
+	while (good && fgets(line, sizeof(line), f)) {
+		number++;
+		if (sscanf(line, "bounds %63s", value) == 1 && !place_parse_bounds(value, bounds)) {
+			fprintf(stderr, ME "%s:%d: not bounds FLOOR..CEILING\n", config, number);
+			good = false;
+		}
+	}
+	fclose(f);
+	return good;
+}
+
+static const char *annotation(json_object *state, const char *name)
+{
+	json_object *all, *one;
+
+	if (!json_object_object_get_ex(state, "annotations", &all) || !json_object_object_get_ex(all, name, &one))
+		return NULL;
+	return json_object_get_string(one);
+}
+
+/* Names of kubelet's cgroups; guaranteed pods have no folder of their own. */
+static const char *qos_of(const char *cgroup)
+{
+	if (!strstr(cgroup, "kubepods"))
+		return NULL;
+	if (strstr(cgroup, "besteffort"))
+		return "besteffort";
+	return strstr(cgroup, "burstable") ? "burstable" : "guaranteed";
+}
+
+/* Return: 0, or -1 after the reason was said. */
+static int wish_of(json_object *state, const char *config, const char *cgroup, struct wish *wish)
+{
+	const char *text;
+	int status = 1;
+
+	wish->from[0] = '\0';
+	text = annotation(state, "kfd-gpreempt/priority");
+	if (text) {
+		if (!place_parse(text, &wish->priority)) {
+			fprintf(stderr, ME "annotation kfd-gpreempt/priority: %s is not latency, normal, batch or a number from %d to %d\n", text,
+				GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
+			return -1;
+		}
+		snprintf(wish->from, sizeof(wish->from), "annotation kfd-gpreempt/priority");
+		return 0;
+	}
+	text = annotation(state, "kfd-gpreempt/priority-class");
+	if (text) {
+		status = look_up(config, "class", text, &wish->priority);
+		if (!status)
+			snprintf(wish->from, sizeof(wish->from), "PriorityClass %s", text);
+	}
+	text = qos_of(cgroup);
+	if (status == 1 && text) {
+		status = look_up(config, "qos", text, &wish->priority);
+		if (!status)
+			snprintf(wish->from, sizeof(wish->from), "QoS class %s", text);
+	}
+	return status < 0 ? -1 : 0;
+}
+
+static int run(json_object *state, const char *config)
+{
+	char root[PATH_MAX / 2], path[PATH_MAX / 2], directory[PATH_MAX];
+	struct place_bounds bounds;
+	json_object *pid;
+	struct wish wish;
+	int error;
+
+	if (!json_object_object_get_ex(state, "pid", &pid) || json_object_get_int(pid) <= 0) {
+		fprintf(stderr, ME "the container's state has no pid; call this at createRuntime or later\n");
+		return EXIT_FAILURE;
+	}
+	error = place_cgroup_root(root, sizeof(root));
+	if (!error)
+		error = place_cgroup_of(json_object_get_int(pid), path, sizeof(path));
+	if (error) {
+		fprintf(stderr, ME "no cgroup v2 of process %d: %s\n", json_object_get_int(pid), strerror(-error));
+		return EXIT_FAILURE;
+	}
+	if (wish_of(state, config, path, &wish) || !bounds_of(config, &bounds))
+		return EXIT_FAILURE;
+	if (!wish.from[0])
+		return EXIT_SUCCESS;
+	if (wish.priority != place_clamp(bounds, wish.priority)) {
+		fprintf(stderr, ME "%s: %d is beyond the bounds of %s: %d to %d\n", wish.from, wish.priority, config, bounds.floor, bounds.ceiling);
+		return EXIT_FAILURE;
+	}
+	snprintf(directory, sizeof(directory), "%s%s", root, path);
+	error = place_set(directory, wish.priority);
+	if (!error)
+		return EXIT_SUCCESS;
+	fprintf(stderr, ME "%s: priority %d could not be set: %s\n", wish.from, wish.priority,
+		error == -ENOENT ? "there is no amdgpu with kfd_gpreempt" : strerror(-error));
+	return EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *config = "/etc/gpreempt-oci.conf";
+	json_object *state;
+	size_t length;
+	char *text;
+	int status;
+
+	if (argc == 3 && !strcmp(argv[1], "--config")) {
+		config = argv[2];
+	} else if (argc != 1) {
+		fprintf(stderr, "Usage: gpreempt-oci [--config FILE] <STATE\n");
+		return 2;
+	}
+	text = malloc(MAX_STATE);
+	if (!text)
+		return EXIT_FAILURE;
+	length = fread(text, 1, MAX_STATE - 1, stdin);
+	text[length] = '\0';
+	state = json_tokener_parse(text);
+	free(text);
+	if (!json_object_is_type(state, json_type_object)) {
+		fprintf(stderr, ME "what is on stdin is no container's state\n");
+		json_object_put(state);
+		return EXIT_FAILURE;
+	}
+	status = run(state, config);
+	json_object_put(state);
+	return status;
+}

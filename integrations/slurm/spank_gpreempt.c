@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+/*
+ * spank_gpreempt.c - Slurm plugin: srun --gpu-priority=latency|normal|batch|N
+ *
+ * In srun: refuses what cannot be, before anything is started, with the reason. On the node, as root: asks slurmctld for the job's partition and
+ * QOS (the environment is the user's to write), looks at the administrator's bounds, and gives the step's cgroup its priority once its tasks are
+ * in it. Without --gpu-priority a step has normal priority, moved into the bounds.
+ *
+ * With Slurm's cgroup v2 plugin that cgroup is the step's own, and the setting goes with it. Elsewhere the plugin makes a cgroup v2 for the
+ * step below kfd_gpreempt/, moves the tasks there, and removes it when the step ends.
+ *
+ * plugstack.conf: required spank_gpreempt.so [all=FLOOR..CEILING] [partition:NAME=FLOOR..CEILING] [qos:NAME=FLOOR..CEILING]
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
+
+#include "gpreempt.h"
+#include "place.h"
+
+SPANK_PLUGIN(gpreempt, 1);
+
+#define ME		"gpreempt: "
+#define NO_MODULE	"this node has no amdgpu with kfd_gpreempt, or no cgroup v2"
+
+/* Tasks that were killed leave their cgroup a moment later. */
+#define LEAVE_TRIES	500
+#define LEAVE_WAIT_US	10000
+
+/* What was asked for; one step per process in srun and in slurmstepd. */
+static bool requested;
+static int request;
+/* On the node: what the step gets, and our own cgroup for it; "" is Slurm's, or none. */
+static bool placed;
+static int placing;
+static char own_cgroup[PATH_MAX];
+
+static int option(int value, const char *text, int remote)
+{
+	(void)value;
+	(void)remote;
+	if (!text || !place_parse(text, &request)) {
+		slurm_error(ME "--gpu-priority=%s: not latency, normal, batch or a number from %d to %d", text ? text : "",
+			    GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
+		return -1;
+	}
+	requested = true;
+	return 0;
+}
+
+static struct spank_option options[] = {
+	{
+		.name = "gpu-priority",
+		.arginfo = "latency|normal|batch|N",
+		.usage = "place of the job's compute queues on GPUs with kfd_gpreempt: -1023..1023, 7 is normal",
+		.has_arg = 1,
+		.cb = option,
+	},
+	SPANK_OPTIONS_TABLE_END
+};
+
+int slurm_spank_init(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	return spank_option_register(sp, &options[0]) == ESPANK_SUCCESS ? 0 : -1;
+}
+
+/* Does a word of plugstack.conf speak of this: "partition:" and its name? Return: what follows "=", or NULL. */
+static const char *about(const char *word, const char *kind, const char *name)
+{
+	size_t length = strlen(kind);
+
+	if (!name || strncmp(word, kind, length) || strncmp(word + length, name, strlen(name)) || word[length + strlen(name)] != '=')
+		return NULL;
+	return word + length + strlen(name) + 1;
+}
+
+/* Bounds for a job. Return: false if plugstack.conf is wrong, which has been said. */
+static bool bounds_of(const char *partition, const char *qos, int ac, char **av, struct place_bounds *bounds)
+{
+	struct place_bounds these;
+	const char *text;
+	int i;
+
+	*bounds = (struct place_bounds){ GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX };
+	for (i = 0; i < ac; i++) {
+		text = strchr(av[i], '=');
+		if ((strncmp(av[i], "all=", 4) && strncmp(av[i], "partition:", 10) && strncmp(av[i], "qos:", 4)) || !text ||
+		    !place_parse_bounds(text + 1, &these)) {
+			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING", av[i]);
+			return false;
+		}
+		if (about(av[i], "all", "") || about(av[i], "partition:", partition) || about(av[i], "qos:", qos))
+			*bounds = place_narrow(*bounds, these);
+	}
+	return true;
+}
+
+/* What the job's step is to have. Return: 0, or -1 after the reason was said. */
+static int decide(spank_t sp, int ac, char **av, int *priority)
+{
+	struct place_bounds bounds;
+	job_info_msg_t *jobs;
+	const char *partition, *qos;
+	uint32_t job;
+	int status = -1;
+
+	if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS)
+		return -1;
+	if (slurm_load_job(&jobs, job, SHOW_ALL) || !jobs->record_count) {
+		slurm_error(ME "slurmctld does not tell what job %u is", job);
+		return -1;
+	}
+	partition = jobs->job_array[0].partition;
+	qos = jobs->job_array[0].qos;
+	if (!bounds_of(partition, qos, ac, av, &bounds))
+		goto out;
+	*priority = requested ? request : GPREEMPT_PRIORITY_NORMAL;
+	if (requested && request != place_clamp(bounds, request)) {
+		slurm_error(ME "--gpu-priority: %d is %s than what partition %s%s%s allows: %d to %d", request,
+			    request > bounds.ceiling ? "more" : "less", partition ? partition : "(none)", qos ? " and QOS " : "",
+			    qos ? qos : "", bounds.floor, bounds.ceiling);
+		goto out;
+	}
+	*priority = place_clamp(bounds, *priority);
+	status = 0;
+out:
+	slurm_free_job_info_msg(jobs);
+	return status;
+}
+
+/* In srun, once there is a job. */
+int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
+{
+	int priority;
+
+	return decide(sp, ac, av, &priority);
+}
+
+/* In slurmstepd, as root, before the tasks. A batch script has not been through srun. */
+int slurm_spank_user_init(spank_t sp, int ac, char **av)
+{
+	int error;
+
+	if (!spank_remote(sp))
+		return 0;
+	if (decide(sp, ac, av, &placing))
+		return -1;
+	placed = requested || placing != GPREEMPT_PRIORITY_NORMAL;
+	error = requested ? place_available() : 0;
+	if (error)
+		slurm_error(ME "--gpu-priority: %s", error == -ENOENT ? NO_MODULE : strerror(-error));
+	return error ? -1 : 0;
+}
+
+static bool write_pid(const char *directory, pid_t pid)
+{
+	char name[PATH_MAX + 16];
+	bool good;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "%s/cgroup.procs", directory);
+	f = fopen(name, "we");
+	if (!f)
+		return false;
+	good = fprintf(f, "%d\n", pid) > 0;
+	return !fclose(f) && good;
+}
+
+/* The cgroup of the step that the task is in, or one of ours. Return: 0 or a negative errno. */
+static int step_cgroup(spank_t sp, pid_t pid, char *directory, size_t size)
+{
+	char root[PATH_MAX / 2], path[PATH_MAX / 2], *step, *end;
+	uint32_t job, number;
+	int error;
+
+	error = place_cgroup_root(root, sizeof(root));
+	if (!error)
+		error = place_cgroup_of(pid, path, sizeof(path));
+	if (error)
+		return error;
+	/* .../job_5/step_0/user/task_0 */
+	step = strstr(path, "/job_") ? strstr(strstr(path, "/job_"), "/step_") : NULL;
+	if (step) {
+		end = strchr(step + 1, '/');
+		if (end)
+			*end = '\0';
+		return (size_t)snprintf(directory, size, "%s%s", root, path) < size ? 0 : -ENAMETOOLONG;
+	}
+	if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS || spank_get_item(sp, S_JOB_STEPID, &number) != ESPANK_SUCCESS)
+		return -EINVAL;
+	snprintf(own_cgroup, sizeof(own_cgroup), "%s/kfd_gpreempt", root);
+	if (mkdir(own_cgroup, 0755) && errno != EEXIST)
+		return -errno;
+	snprintf(own_cgroup, sizeof(own_cgroup), "%s/kfd_gpreempt/job_%u_step_%u", root, job, number);
+	if (mkdir(own_cgroup, 0755) && errno != EEXIST)
+		return -errno;
+	if (!write_pid(own_cgroup, pid))
+		return -errno;
+	return (size_t)snprintf(directory, size, "%s", own_cgroup) < size ? 0 : -ENAMETOOLONG;
+}
+
+/* Still root, and the task waits until this returns. */
+int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
+{
+	char directory[PATH_MAX];
+	pid_t pid;
+	int error;
+
+	(void)ac;
+	(void)av;
+	if (!placed || spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
+		return 0;
+	error = step_cgroup(sp, pid, directory, sizeof(directory));
+	if (!error)
+		error = place_set(directory, placing);
+	if (!error)
+		return 0;
+	/* A node without the module: who asked for nothing is not to suffer. */
+	if (error == -ENOENT && !requested)
+		return 0;
+	slurm_error(ME "priority %d could not be set: %s", placing, error == -ENOENT ? NO_MODULE : strerror(-error));
+	return requested ? -1 : 0;
+}
+
+int slurm_spank_exit(spank_t sp, int ac, char **av)
+{
+	int tries;
+
+	(void)ac;
+	(void)av;
+	if (!spank_remote(sp) || !own_cgroup[0])
+		return 0;
+	for (tries = 0; tries < LEAVE_TRIES; tries++) {
+		if (!rmdir(own_cgroup) || errno != EBUSY)
+			return 0;
+		usleep(LEAVE_WAIT_US);
+	}
+	slurm_error(ME "%s stays: somebody is in it", own_cgroup);
+	return 0;
+}

@@ -1,0 +1,344 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# cluster.sh - Slurm's and the container runtime's way to a priority: Debian's slurmctld, slurmd, munge and crun on one machine, in a throw-away
+# system
+#
+# There is no GPU: device.c beside this stands for /dev/kfd_gpreempt, for every program in there. The plugin, the hook, libgpreempt
+# and gpreemptctl are the real ones, and so are the cgroups.
+. "$(dirname "$0")/../package/lib.sh"
+. "$(dirname "$0")/../package/throwaway.sh"
+
+throwaway "slurmctld slurmd slurm-client munge libjson-c5 libncurses6 libncursesw6 crun procps" "$@"
+
+out=$scratch/out
+built=$BUILD/integrations
+node=$(hostname -s)
+cgroups=$root/sys/fs/cgroup
+
+# The cgroups are the machine's: a run that was killed leaves its own.
+clear_cgroups()
+{
+	find "$cgroups"/{kfd_gpreempt,test,kubepods} -depth -type d -exec rmdir {} + 2>/dev/null || true
+}
+
+prepare()
+{
+	make -s -C "$TOP/integrations" O="$built" CFLAGS="-O2 -g -Werror"
+	make -s -C "$TOP/tools/gpreemptctl" O="$BUILD/gpreemptctl"
+	gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I"$TOP/include/uapi" -I"$TOP/integrations/common" -I"$TOP/lib" -o "$root/opt/device.so" \
+		"$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/gpreempt.c" -ldl
+	cp "$built/spank_gpreempt.so" "$root/opt/"
+	cp "$built/gpreempt-oci" "$BUILD/gpreemptctl/gpreemptctl" "$root/usr/local/bin/"
+	echo /opt/device.so >"$root/etc/ld.so.preload"
+	mkdir -p "$cgroups" "$root/sys/devices"
+	mount -t cgroup2 cgroup2 "$cgroups"
+	clear_cgroups
+	# Slurm counts processors there.
+	mount --bind /sys/devices "$root/sys/devices"
+	cat >"$root/etc/slurm/slurm.conf" <<-END
+		ClusterName=test
+		SlurmctldHost=$node(127.0.0.1)
+		SlurmctldPort=26817
+		SlurmdPort=26818
+		CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+		AuthType=auth/munge
+		SlurmUser=root
+		ProctrackType=proctrack/linuxproc
+		TaskPlugin=task/none
+		JobAcctGatherType=jobacct_gather/none
+		ReturnToService=2
+		SlurmctldPidFile=/run/slurmctld.pid
+		SlurmdPidFile=/run/slurmd.pid
+		StateSaveLocation=/var/spool/slurmctld
+		SlurmdSpoolDir=/var/spool/slurmd
+		SlurmctldLogFile=/var/log/slurmctld.log
+		SlurmdLogFile=/var/log/slurmd.log
+		SlurmdParameters=config_overrides
+		NodeName=$node NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
+		PartitionName=interactive Nodes=$node Default=YES OverSubscribe=FORCE:4
+		PartitionName=night Nodes=$node OverSubscribe=FORCE:4
+	END
+	# Never used with these plugins, but looked for: a machine with both kinds of cgroups would be refused.
+	echo "CgroupPlugin=cgroup/v1" >"$root/etc/slurm/cgroup.conf"
+	echo "required /opt/spank_gpreempt.so all=-500..500 partition:night=batch..-50 partition:other=0..0" >"$root/etc/slurm/plugstack.conf"
+	printf '127.0.0.1 localhost %s\n' "$node" >"$root/etc/hosts"
+	mkdir -p "$root/var/spool/slurmctld" "$root/var/spool/slurmd" "$root/run/munge" "$root/dev/pts"
+	in_root chown munge:munge /run/munge
+	chmod 755 "$root/run/munge"
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds
+wait_for()
+{
+	local left=$(($1 * 5))
+
+	shift
+	until "$@" >/dev/null 2>&1; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || { echo "never came true: $*"; "$@"; return 1; }
+		sleep 0.2
+	done
+}
+
+no_job()
+{
+	[ -z "$(in_root squeue -h)" ]
+}
+
+ready()
+{
+	[ "$(in_root sinfo -h -p interactive -o %T)" = idle ]
+}
+
+start()
+{
+	in_root runuser -u munge -- /usr/sbin/munged
+	in_root slurmctld || { tail -n 20 "$root/var/log/slurmctld.log"; return 1; }
+	in_root slurmd || { tail -n 20 "$root/var/log/slurmd.log"; return 1; }
+	wait_for 60 ready
+}
+
+stop()
+{
+	local name pid
+
+	for name in slurmd slurmctld munge/munged; do
+		pid=$(cat "$root/run/$name.pid" 2>/dev/null) && kill "$pid" 2>/dev/null
+	done
+	clear_cgroups
+	umount -l "$cgroups" "$root/sys/devices" 2>/dev/null
+	:
+}
+
+# job ARGUMENTS...: srun in the background, of a program that stands for one with a queue; $job is srun
+job()
+{
+	in_root env GPREEMPT_TEST_QUEUE=1 srun "$@" sleep 1000 >"$scratch/job" 2>&1 &
+	job=$!
+	wait_for 60 listed || { cat "$scratch/job"; return 1; }
+}
+
+end_job()
+{
+	in_root scancel -u root
+	wait "$job" 2>/dev/null || true
+	wait_for 60 no_job
+	wait_for 60 not listed
+}
+
+# priorities: of all queues of programs in jobs, as gpreemptctl lists them
+priorities()
+{
+	in_root gpreemptctl list --json >"$out"
+	python3 - "$out" "$root" <<-'END'
+		import json, sys
+		for q in json.load(open(sys.argv[1]))["queues"]:
+		    if open(f"/proc/{q['pid']}/comm").read() == "sleep\n":
+		        print(q["logical_priority"], q["source"])
+	END
+}
+
+listed()
+{
+	[ -n "$(priorities)" ]
+}
+
+nobody_left()
+{
+	[ -z "$(find "$cgroups/kfd_gpreempt" -mindepth 1 -type d 2>/dev/null)" ]
+}
+
+job_has()
+{
+	local want=$1 got
+
+	shift
+	job "$@" || { end_job; return 1; }
+	got=$(priorities)
+	end_job
+	is "queues of srun $*" "$got" "$want"
+	wait_for 20 nobody_left
+}
+
+a_class()
+{
+	job_has "100 cgroup" --gpu-priority=latency
+	job_has "-100 cgroup" --gpu-priority=batch
+}
+
+a_number()
+{
+	job_has "-42 cgroup" --gpu-priority=-42
+	job_has "500 cgroup" --gpu-priority=500
+}
+
+nothing_asked()
+{
+	job_has "7 kfd"
+}
+
+moved_into_bounds()
+{
+	job_has "-50 cgroup" -p night
+}
+
+# not_run REASON COMMAND...: fails with that reason, and its program never ran
+not_run()
+{
+	local reason=$1
+
+	shift
+	rm -f "$root/tmp/ran"
+	! in_root timeout 100 "$@" >"$out" 2>&1 || { echo "it did not fail: $*"; cat "$out"; return 1; }
+	has "$out" "$reason"
+	[ ! -e "$root/tmp/ran" ] || { echo "it ran all the same: $*"; return 1; }
+}
+
+beyond_the_ceiling()
+{
+	not_run "--gpu-priority: 100 is more than what partition night" srun -p night --gpu-priority=latency touch /tmp/ran
+	has "$out" "allows: -100 to -50"
+	not_run "--gpu-priority: -200 is less than what partition night" srun -p night --gpu-priority=-200 touch /tmp/ran
+	not_run "--gpu-priority: 501 is more than what partition interactive" srun --gpu-priority=501 touch /tmp/ran
+}
+
+nonsense()
+{
+	not_run "--gpu-priority=urgent: not latency, normal, batch or a number from -1023 to 1023" srun --gpu-priority=urgent touch /tmp/ran
+	not_run "--gpu-priority=5000: not latency" srun --gpu-priority=5000 touch /tmp/ran
+}
+
+finished()
+{
+	! in_root scontrol -o show job "$1" | grep -qE 'JobState=(PENDING|RUNNING|CONFIGURING|COMPLETING)'
+}
+
+# A batch script does not come through srun, and its environment is its owner's: what counts is what slurmctld says.
+batch_beyond_the_ceiling()
+{
+	local id
+
+	rm -f "$root/tmp/ran"
+	printf '#!/bin/sh\ntouch /tmp/ran\n' >"$root/tmp/script"
+	id=$(in_root env SLURM_JOB_PARTITION=interactive sbatch --parsable -p night --gpu-priority=latency -o /dev/null /tmp/script)
+	wait_for 60 finished "$id"
+	[ ! -e "$root/tmp/ran" ] || { echo "it ran"; return 1; }
+	has "$root/var/log/slurmd.log" "100 is more than what partition night"
+	in_root scontrol update nodename="$node" state=resume 2>/dev/null || true
+	wait_for 60 ready
+	id=$(in_root sbatch --parsable -p night --gpu-priority=batch -o /dev/null /tmp/script)
+	wait_for 60 finished "$id"
+	[ -e "$root/tmp/ran" ] || { echo "one within the bounds did not run"; return 1; }
+}
+
+without_the_module()
+{
+	rm "$root/etc/ld.so.preload"
+	rm -f "$root/tmp/ran"
+	# This srun reports a step that was not launched and exits with 0.
+	in_root timeout 100 srun --gpu-priority=latency touch /tmp/ran >"$out" 2>&1 || true
+	has "$out" "this node has no amdgpu with kfd_gpreempt"
+	[ ! -e "$root/tmp/ran" ] || { echo "it ran all the same"; return 1; }
+	in_root scontrol update nodename="$node" state=resume 2>/dev/null || true
+	wait_for 60 ready
+	in_root srun touch /tmp/ran
+	[ -e "$root/tmp/ran" ]
+	echo /opt/device.so >"$root/etc/ld.so.preload"
+}
+
+#
+# Containers
+#
+
+# container NAME CGROUP ANNOTATIONS [CONFIG]: runs one that waits, with our hook; 0 if it started
+container()
+{
+	local bundle=$root/tmp/bundle-$1
+
+	mkdir -p "$bundle/rootfs"/{bin,dev,proc,sys}
+	cp /bin/busybox "$bundle/rootfs/bin/busybox"
+	printf '%s\n' "${4:-}" >"$root/etc/gpreempt-oci.conf"
+	cat >"$bundle/config.json" <<-END
+		{ "ociVersion": "1.0.0", "root": { "path": "rootfs" }, "annotations": { ${3:+$3, }"run.oci.hooks.stderr": "/tmp/hook.log" },
+		  "process": { "cwd": "/", "args": ["/bin/busybox", "sleep", "1000"], "env": ["GPREEMPT_TEST_QUEUE=1"], "user": { "uid": 0, "gid": 0 } },
+		  "mounts": [ { "destination": "/proc", "type": "proc", "source": "proc" } ],
+		  "hooks": { "createRuntime": [ { "path": "/usr/local/bin/gpreempt-oci" } ] },
+		  "linux": { "cgroupsPath": "$2", "namespaces": [ { "type": "mount" }, { "type": "pid" } ] } }
+	END
+	: >"$root/tmp/gpreempt-device"
+	: >"$root/tmp/hook.log"
+	in_root crun --cgroup-manager=cgroupfs run --no-pivot --detach -b "/tmp/bundle-$1" "$1" >"$out" 2>&1
+}
+
+container_priorities()
+{
+	in_root gpreemptctl list --json | python3 -c 'import json, sys
+for q in json.load(sys.stdin)["queues"]:
+    if "busybox" in open("/proc/%d/cmdline" % q["pid"]).read():
+        print(q["logical_priority"], q["source"])'
+}
+
+container_listed()
+{
+	[ -n "$(container_priorities)" ]
+}
+
+# container_has WANTED NAME CGROUP ANNOTATIONS [CONFIG]
+container_has()
+{
+	local want=$1
+
+	shift
+	container "$@" || { cat "$out"; return 1; }
+	wait_for 60 container_listed
+	is "queues of container $1" "$(container_priorities)" "$want"
+	in_root crun --cgroup-manager=cgroupfs delete -f "$1"
+}
+
+containers()
+{
+	container_has "100 cgroup" a1 /test/a1 '"kfd-gpreempt/priority": "latency"'
+	container_has "-7 cgroup" a2 /test/a2 '"kfd-gpreempt/priority": "-7"'
+	container_has "300 cgroup" a3 /test/a3 '"kfd-gpreempt/priority-class": "urgent"' 'class urgent = 300'
+	container_has "-100 cgroup" a4 /kubepods/besteffort/a4 '' 'qos besteffort = batch'
+	container_has "7 kfd" a5 /kubepods/burstable/a5 '' 'qos besteffort = batch'
+	container_has "7 kfd" a6 /test/a6 ''
+}
+
+# container_refused REASON NAME ...
+container_refused()
+{
+	local reason=$1
+
+	shift
+	! container "$@" || { echo "it runs"; in_root crun --cgroup-manager=cgroupfs delete -f "$1"; return 1; }
+	has "$root/tmp/hook.log" "$reason"
+	is "containers" "$(container_priorities)" ""
+	in_root crun --cgroup-manager=cgroupfs delete -f "$1" >/dev/null 2>&1 || true
+}
+
+containers_refused()
+{
+	container_refused "annotation kfd-gpreempt/priority: 100 is beyond the bounds of /etc/gpreempt-oci.conf: -1023 to 7" b1 /test/b1 \
+		'"kfd-gpreempt/priority": "latency"' 'bounds -1023..normal'
+	container_refused "annotation kfd-gpreempt/priority: fast is not latency" b2 /test/b2 '"kfd-gpreempt/priority": "fast"'
+	container_refused "/etc/gpreempt-oci.conf:1: not class NAME = PRIORITY" b3 /test/b3 '"kfd-gpreempt/priority-class": "x"' 'class x 3'
+	is "state that is none" "$(echo nonsense | chroot "$root" gpreempt-oci 2>&1)" "gpreempt-oci: what is on stdin is no container's state"
+}
+
+plan 12
+must "plugin, hook and stand-in compile without warnings" prepare
+trap 'stop; umount -l "$root/ccache" "$root/proc" "$root/dev" "$root" "$scratch/throwaway"; rm -rf "$scratch"' EXIT
+must "munge, slurmctld and slurmd run with the plugin" start
+tap "srun --gpu-priority=latency and batch change what gpreemptctl lists, and leave no cgroup" a_class
+tap "so does a number" a_number
+tap "without the option nothing changes" nothing_asked
+tap "but where the partition's bounds leave out normal" moved_into_bounds
+tap "beyond ceiling or floor of the partition: refused with the reason, nothing runs" beyond_the_ceiling
+tap "what is no priority is refused" nonsense
+tap "a batch script beyond the ceiling is refused by what slurmctld knows" batch_beyond_the_ceiling
+tap "on a node without the module a request fails and others run" without_the_module
+tap "containers get their place by annotation, PriorityClass or QoS class" containers
+tap "beyond the bounds or with nonsense they are not started, and say why" containers_refused
+finish
