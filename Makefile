@@ -37,6 +37,7 @@ help:
 	@echo
 	@echo "Others:"
 	@echo "  make deb                           Debian packages, into build/deb"
+	@echo "  make htmldocs                      the documentation, into build/htmldocs"
 	@echo "  make upstream-series OUT=dir       the same as patches for a kernel tree"
 	@echo "  make testbed                       what a test VM needs except amdgpu.ko (tools/testing/vm/vm --help)"
 	@echo "  make clean                         remove build/; kernel builds stay in \$$GPREEMPT_CACHE"
@@ -50,7 +51,7 @@ endif
 include $(TOP)/dkms/dkms.mk
 
 # The suites that need what `deps --package` installs, or take minutes of it
-PACKAGE_SUITES := deb deb-root
+PACKAGE_SUITES := deb deb-root cluster documentation
 
 check:
 	@$(TOP)/tools/testing/deps
@@ -71,6 +72,10 @@ check-package:
 deb:
 	@$(TOP)/tools/testing/deps --package
 	@$(TOP)/dist/deb
+
+htmldocs:
+	@$(TOP)/tools/testing/deps --package
+	@$(TOP)/Documentation/build
 
 upstream-series:
 	@$(TOP)/dist/upstream-series $(or $(OUT),$(BUILD)/upstream-series)

@@ -1,0 +1,153 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# documentation.sh - the documentation builds without a warning; it names every tunable, file, command, option and metric; alert rules and
+# dashboard speak of metrics that there are; every file says its licence
+#
+# Builds into $BUILD/htmldocs. Parameters and commands against their own references: suite source.
+. "$(dirname "$0")/lib.sh"
+
+html=$BUILD/htmldocs
+promtool=$(command -v promtool || echo "$GPREEMPT_CACHE/unpacked/prometheus/usr/bin/promtool")
+
+if ! command -v sphinx-build >/dev/null && [ ! -x /usr/share/sphinx/scripts/python3/sphinx-build ]; then
+	echo "1..0 # SKIP Sphinx is not installed: tools/testing/deps --package"
+	exit 0
+fi
+
+builds()
+{
+	"$TOP/Documentation/build" "$html"
+	is "pages" "$(( $(find "$html" -name '*.html' | wc -l) > 20 ))" 1
+}
+
+warnings_count()
+{
+	mkdir -p "$scratch/copy"
+	cp -r "$TOP"/{Documentation,dkms.conf,include,kfd_gpreempt} "$scratch/copy/"
+	printf '\nTitle\n==\n\n:ref:`nowhere`\n' >>"$scratch/copy/Documentation/faq.rst"
+	! "$scratch/copy/Documentation/build" "$scratch/html" >"$scratch/log" 2>&1 || { echo "it builds all the same"; return 1; }
+	has "$scratch/log" "Sphinx found something"
+}
+
+# words: all there are on the pages, one a line
+words()
+{
+	find "$html" -name '*.html' ! -path '*/.doctrees/*' -exec sed 's/<[^>]*>//g' {} + | grep -oE '[A-Za-z_][A-Za-z0-9_-]*|--[a-z][a-z-]*' | sort -u
+}
+
+# all_there KIND NAME...
+all_there()
+{
+	local kind=$1
+
+	shift
+	[ $# -gt 1 ] || { echo "no $kind was found in the source"; return 1; }
+	printf '%s\n' "$@" | sort -u | comm -23 - "$scratch/words" >"$scratch/missing"
+	is "$kind without a word" "$(tr '\n' ' ' <"$scratch/missing")" ""
+}
+
+metrics()
+{
+	{
+		grep -oE '"gpreempt_[a-z_]+"' "$TOP/tools/gpreemptctl/stats.c" | tr -d '"'
+		grep -oE 'gpreempt_(preempted_queues|node_info)' "$TOP/tools/gpreemptctl/stats.c"
+		sed -n '/^} latencies/q; /latencies\[\]/,$p; /^	const char \*kind;/,$p' "$TOP/tools/gpreemptctl/stats.c" |
+			sed -n 's/^	{ "\([a-z]*\)", .*/gpreempt_\1_seconds/p'
+		for kind in detect save resume hold pass; do
+			echo "gpreempt_${kind}_seconds"
+		done
+	} | grep -v 's_$' | sort -u
+}
+
+# shellcheck disable=SC2046 # lists of words
+everything_is_named()
+{
+	local header=$TOP/include/uapi/linux/kfd_gpreempt.h
+
+	words >"$scratch/words"
+	all_there "parameters" $(sed -n 's/^What:.*\/\(gpreempt_[a-z_]*\)$/\1/p' "$TOP/Documentation/ABI/testing/sysfs-module-amdgpu-gpreempt")
+	all_there "tunables" $(sed -n 's/^TUNABLE([A-Z_]*, \([a-z_]*\));/\1/p' "$TOP/kfd_gpreempt/sysfs.c")
+	all_there "files of queues" $(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/procfs.c")
+	all_there "ioctls" $(grep -oE '^#define (GPREEMPT|AMDKFD)_IOC_[A-Z_]*' "$header" | sed 's/.* //')
+	all_there "options of gpreemptctl" $(sed -n 's/^	{ "\([a-z-]*\)", \(OPT_[A-Z_]*\|'"'.'"'\), .*/--\1/p' "$TOP/tools/gpreemptctl/main.c")
+	all_there "functions of the library" $(sed -n 's/^	\(gpreempt_[a-z_]*\);$/\1/p' "$TOP/lib/libgpreempt.map")
+	all_there "metrics" $(metrics)
+	all_there "options of Slurm's commands" --gpu-priority $(sed -n 's/.*\.name = "\(.*\)",/--\1/p' "$TOP/integrations/slurm/spank_gpreempt.c")
+}
+
+# It has to be able to miss something.
+something_is_missed()
+{
+	[ -s "$scratch/words" ] || words >"$scratch/words"
+	not all_there "things" gpreempt_enable gpreempt_no_such_thing >/dev/null
+}
+
+rules()
+{
+	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps"
+	"$promtool" check rules "$TOP/dist/prometheus-rules.yml"
+	cat >"$scratch/rules-test.yml" <<-END
+		rule_files: [ "$TOP/dist/prometheus-rules.yml" ]
+		evaluation_interval: 1m
+		tests:
+		  - interval: 1m
+		    input_series:
+		      - { series: 'gpreempt_node_info{instance="a",gpu_id="1",state="failed"}', values: "1+0x30" }
+		      - { series: 'gpreempt_node_info{instance="a",gpu_id="2",state="idle"}', values: "1+0x30" }
+		      - { series: 'gpreempt_failures_total{instance="a",gpu_id="2",cause="timeout"}', values: "0+0x10 1+0x20" }
+		      - { series: 'gpreempt_preempted_queues{instance="a",gpu_id="3"}', values: "1+0x30" }
+		      - { series: 'gpreempt_resumes_total{instance="a",gpu_id="3"}', values: "5+0x30" }
+		      - { series: 'gpreempt_checks_total{instance="a",gpu_id="3"}', values: "9+0x30" }
+		      - { series: 'gpreempt_preempted_queues{instance="a",gpu_id="4"}', values: "1+0x30" }
+		      - { series: 'gpreempt_resumes_total{instance="a",gpu_id="4"}', values: "5+1x30" }
+		      - { series: 'gpreempt_checks_total{instance="a",gpu_id="4"}', values: "9+9x30" }
+		    promql_expr_test:
+		      - expr: count by (alertname, gpu_id) (ALERTS{alertstate="firing"})
+		        eval_time: 15m
+		        exp_samples:
+		          - { labels: '{alertname="GpreemptNodeFailed", gpu_id="1"}', value: 1 }
+		          - { labels: '{alertname="GpreemptFailures", gpu_id="2"}', value: 1 }
+		          - { labels: '{alertname="GpreemptStuck", gpu_id="3"}', value: 1 }
+	END
+	"$promtool" test rules "$scratch/rules-test.yml"
+}
+
+# Names in rules and dashboard, without what Prometheus adds to summaries.
+known_metrics()
+{
+	metrics >"$scratch/metrics"
+	python3 -c 'import json, sys; assert len(json.load(open(sys.argv[1]))["panels"]) > 5' "$TOP/dist/grafana-dashboard.json"
+	for f in prometheus-rules.yml grafana-dashboard.json; do
+		grep -E '"?(expr|query)"?:' "$TOP/dist/$f" | grep -oE 'gpreempt_[a-z_]+' | sed -E 's/_seconds_(sum|count)$/_seconds/' | sort -u >"$scratch/used"
+		[ "$(wc -l <"$scratch/used")" -gt 5 ]
+		is "unknown metrics in $f" "$(comm -23 "$scratch/used" "$scratch/metrics" | tr '\n' ' ')" ""
+	done
+}
+
+licences()
+{
+	local name
+
+	cd "$TOP"
+	# Formats without comments, patches, samples, and pages of the front.
+	git ls-files 2>/dev/null | grep -vE '\.(md|json|json\.in|table|scd|patch|pc\.in)$|/corpus/|^debian/|^LICENSES/|^\.|^Documentation/ABI/|\.conf$|\.(allow|config|kconfig)$' >"$scratch/files"
+	[ -s "$scratch/files" ] || skip "no git"
+	while read -r f; do
+		[ ! -f "$f" ] || head -n 4 "$f" | grep -q 'SPDX-License-Identifier' || echo "$f"
+	done <"$scratch/files" >"$scratch/without"
+	is "files without a licence" "$(tr '\n' ' ' <"$scratch/without")" ""
+	for name in $(xargs -d '\n' -a "$scratch/files" sed -n 's/.*SPDX-License-Identifier: *\([A-Za-z0-9.-]*\).*/\1/p' | sort -u); do
+		[ -e "LICENSES/$name" ] || { echo "no LICENSES/$name"; return 1; }
+	done
+}
+
+plan 7
+must "the documentation builds without a warning" builds
+tap "a warning fails the build" warnings_count
+tap "every parameter, tunable, file, ioctl, option, function and metric is named in it" everything_is_named
+tap "something that is not would be missed" something_is_missed
+tap "the alert rules are right, and fire when they should" rules
+tap "rules and dashboard use metrics that there are" known_metrics
+tap "every file names a licence whose text is there" licences
+finish
