@@ -1080,3 +1080,81 @@ TEST(relief_is_above_every_policy, "a queue held for too long runs under each po
 	CHECK_EQ(node.decision.level, GPREEMPT_PRIORITY_RELIEF);
 	CHECK_EQ(time_until(low, false, SEC), node.params.relief_ns);
 }
+
+TEST(wfq_weights_of_priorities, "a step of priority is worth a quarter more, three of them the double, between 1 and 6400")
+{
+	static const struct {
+		s32 priority;
+		u32 weight;
+	} cases[] = {
+		{ -1023, 1 }, { -12, 1 }, { -11, 1 }, { -8, 3 }, { -5, 6 }, { 4, 50 }, { 5, 63 }, { 6, 79 }, { 7, 100 }, { 8, 126 }, { 9, 159 },
+		{ 10, 200 }, { 11, 252 }, { 22, 3200 }, { 24, 5088 }, { 25, 6400 }, { 26, 6400 }, { 1023, 6400 },
+	};
+	struct queue *q = new_queue(new_process(), 0);
+	u32 i;
+
+	node.use = gpreempt_policies[1];
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(tap_case, sizeof(tap_case), "priority %d: ", cases[i].priority);
+		q->policy.priority = cases[i].priority;
+		pass_after(MS);
+		CHECK_EQ(q->process->policy.share.weight, cases[i].weight);
+	}
+	/* That of the most urgent queue, or the one that was set. */
+	new_queue(q->process, GPREEMPT_PRIORITY_NORMAL);
+	q->policy.priority = 4;
+	pass_after(MS);
+	CHECK_EQ(q->process->policy.share.weight, 100);
+	q->process->policy.weight = 3;
+	pass_after(MS);
+	CHECK_EQ(q->process->policy.share.weight, 3);
+	q->policy.weight = 9;
+	pass_after(MS);
+	CHECK_EQ(q->policy.share.weight, 9);
+}
+
+TEST(wfq_shares_far_apart, "shares that are further apart than ranks can say keep their order")
+{
+	struct queue *far = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL), *near = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL);
+
+	node.use = gpreempt_policies[1];
+	submit(far, 1);
+	submit(near, 1);
+	pass();
+	far->process->policy.share.vtime_ns = 1ULL << 60;
+	look();
+	CHECK(far->policy.rank < near->policy.rank);
+	CHECK_EQ(far->policy.rank, -((1LL << 60) + far->process->policy.share.index));
+	far->process->policy.share.vtime_ns = near->process->policy.share.vtime_ns;
+	near->process->policy.share.turn = true;
+	near->process->policy.weight = 1;
+	node.params.slice_ns = 1ULL << 49;
+	look();
+	CHECK_EQ(near->policy.rank, (1LL << 60) - near->process->policy.share.index);
+	CHECK(near->policy.rank < GPREEMPT_RANK_RELIEF);
+}
+
+TEST(edf_looks_at_the_next_deadline, "without polling, the next look is when the first deadline of somebody with work is, whichever queue it is of")
+{
+	struct queue *a = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL), *b = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL), *idle = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL);
+	const struct gpreempt_policy_ops *edf = gpreempt_policies[2];
+
+	node.use = edf;
+	a->process->policy.deadline_ns = 3 * MS;
+	b->process->policy.deadline_ns = 2 * MS;
+	idle->process->policy.deadline_ns = MS;
+	submit(a, 1);
+	submit(b, 1);
+	look();
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns), 2 * MS);
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns + MS), MS);
+	/* One that has passed is none to wait for. */
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns + 2 * MS), MS);
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns + 3 * MS), ~0ULL);
+	a->policy.demand[1] = false;
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns + 2 * MS), ~0ULL);
+	b->policy.demand[1] = false;
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns), ~0ULL);
+	a->policy.demand[1] = true;
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns), 3 * MS);
+}

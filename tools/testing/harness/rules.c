@@ -1191,3 +1191,107 @@ TEST(rings_wrap, "a read pointer that wraps to a smaller number is a launch like
 	pass_after(POLL);
 	CHECK(!on_device(low));
 }
+
+TEST(disturbances_are_of_those_with_waves, "a runlist by the driver disturbs who has packets, waves or what may be waves, and nobody else")
+{
+	struct queue *q = new_queue(new_process(), LOW), *second = new_queue(new_process(), LOW);
+	struct gpreempt_policy_queue *pq = &q->policy;
+	u64 now_ns;
+	u32 i;
+
+	static const struct {
+		bool used, preempted;
+		u64 pending, waves, waves_ago_ns, moved_ago_ns, disturbed_ago_ns;
+		bool disturbed;
+	} cases[] = {
+		{ .used = false, .moved_ago_ns = MS },
+		{ .used = true, .moved_ago_ns = MS, .disturbed = true },
+		{ .used = true, .moved_ago_ns = GPREEMPT_WAVES_UNKNOWN_NS - 1, .disturbed = true },
+		{ .used = true, .moved_ago_ns = GPREEMPT_WAVES_UNKNOWN_NS },
+		{ .used = true, .moved_ago_ns = MS, .waves_ago_ns = US },
+		{ .used = true, .moved_ago_ns = MS, .waves_ago_ns = US, .waves = 3, .disturbed = true },
+		{ .used = true, .moved_ago_ns = SEC, .waves = 3 },
+		{ .used = true, .moved_ago_ns = MS, .waves_ago_ns = US, .disturbed_ago_ns = GPREEMPT_WAVES_RESTORE_NS - 1, .disturbed = true },
+		{ .used = true, .moved_ago_ns = MS, .waves_ago_ns = US, .disturbed_ago_ns = GPREEMPT_WAVES_RESTORE_NS },
+		{ .used = true, .moved_ago_ns = SEC, .pending = 1, .disturbed = true },
+		{ .used = true, .moved_ago_ns = SEC, .pending = 1, .preempted = true },
+		{ .used = true, .moved_ago_ns = MS, .preempted = true },
+	};
+
+	pass();
+	now_ns = node.now_ns;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		u64 before_ns = cases[i].disturbed_ago_ns ? now_ns - cases[i].disturbed_ago_ns : 0;
+
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		pq->used = cases[i].used;
+		pq->preempted = cases[i].preempted;
+		pq->pending = cases[i].pending;
+		pq->waves = cases[i].waves;
+		pq->waves_ns = cases[i].waves_ago_ns ? now_ns - cases[i].waves_ago_ns : 0;
+		pq->moved_ns = now_ns - cases[i].moved_ago_ns;
+		pq->disturbed_ns = before_ns;
+		second->policy.pending = 1;
+		second->policy.disturbed_ns = 0;
+		gpreempt_policy_disturbed(&node.policy, now_ns);
+		CHECK_EQ(pq->disturbed_ns, cases[i].disturbed ? now_ns : before_ns);
+		CHECK_EQ(second->policy.disturbed_ns, now_ns);
+	}
+}
+
+TEST(another_policy_begins_anew, "whoever decides from now on finds no accounts, deadlines or ages, in any queue")
+{
+	struct queue *queues[3];
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		queues[i] = new_queue(new_process(), LOW);
+		queues[i]->policy.share.vtime_ns = queues[i]->process->policy.share.vtime_ns = 5;
+		queues[i]->policy.due_ns = 5;
+		queues[i]->policy.aged_until_ns = node.now_ns + SEC;
+	}
+	pass();
+	gpreempt_policy_use(&node.policy, gpreempt_policies[0]);
+	CHECK(node.policy.changed);
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(queues[i]->policy.share.vtime_ns + queues[i]->process->policy.share.vtime_ns, 0);
+		CHECK_EQ(queues[i]->policy.due_ns, 0);
+		CHECK_EQ(queues[i]->policy.aged_until_ns, 0);
+	}
+}
+
+TEST(confirming_makes_a_queue_new, "what is confirmed as preempted or resumed has nothing left of the state before")
+{
+	struct gpreempt_policy_queue *pq;
+	u64 now_ns;
+
+	two_processes();
+	start_hog(low);
+	pass();
+	pq = &low->policy;
+	now_ns = node.now_ns + MS;
+	pq->relief_until_ns = pq->aged_until_ns = pq->stalled_ns = pq->zero_ns = pq->waves_ns = now_ns;
+	pq->blocked = true;
+	pq->action = GPREEMPT_PREEMPT;
+	gpreempt_policy_preempted(pq, true, now_ns);
+	CHECK(pq->preempted && pq->saved_waves && !pq->blocked);
+	CHECK_EQ(pq->relief_until_ns + pq->aged_until_ns + pq->stalled_ns + pq->zero_ns + pq->waves_ns, 0);
+	CHECK(pq->held_ns == now_ns && pq->starved_ns == now_ns && pq->outranked_ns == now_ns && pq->moved_ns == now_ns);
+	CHECK_EQ(pq->action, GPREEMPT_KEEP);
+	gpreempt_policy_saved(pq, false);
+	CHECK(!pq->saved_waves);
+	gpreempt_policy_saved(pq, true);
+
+	now_ns += MS;
+	pq->zero_ns = pq->waves_ns = now_ns;
+	pq->action = GPREEMPT_RESUME;
+	gpreempt_policy_resumed(pq, now_ns);
+	CHECK(!pq->preempted && !pq->saved_waves);
+	CHECK_EQ(pq->zero_ns + pq->waves_ns, 0);
+	CHECK(pq->launched_ns == now_ns && pq->active_ns == now_ns && pq->run_ns == now_ns && pq->moved_ns == now_ns);
+	CHECK_EQ(pq->stalled_ns, now_ns);
+	CHECK_EQ(pq->action, GPREEMPT_KEEP);
+	pq->pending = 0;
+	gpreempt_policy_resumed(pq, now_ns);
+	CHECK_EQ(pq->stalled_ns, 0);
+}
