@@ -743,10 +743,21 @@ static void take_vram(void)
 		;
 }
 
+/*
+ * Without HWS the driver cannot destroy a queue while it resets the device: it frees it and leaves it in its list
+ * (destroy_queue_nocpsch_locked()), with or without a scheduler. Processes that have ended are taken apart a moment later.
+ */
+static void let_the_dead_go(void)
+{
+	if (no_hws)
+		kfd_sleep_ns(500 * MS);
+}
+
 static void reset_device(void)
 {
 	if (one_in(4))
 		kfd_vgpu_set("fault/vram_lost", 1);
+	let_the_dead_go();
 	if (recover())
 		WRONG(unexpected, "the device cannot be reset");
 	kfd_vgpu_set("fault/vram_lost", 0);
@@ -766,15 +777,14 @@ static void hinder(void)
 	kfd_vgpu_set(faults[any() % 3], (int64_t)between(1, 3));
 }
 
-/* From here to the end of a fault nobody is promised anything. */
+/* From here to the end of a fault nobody is promised anything. Without HWS: see let_the_dead_go(), suites faults-no-hws do that in order. */
 static void go_wrong(void)
 {
 	static const char *const hws[] = {
 		"unmap_lost", "fence_lost", "preempt_fail", "state_lost", "hung_wave", "full_after_unmap", "full_after_runlist",
 	};
-	static const char *const slot[] = { "dequeue_lost", "dequeue_dead", "hung_wave", "state_lost" };
 
-	if (in_fault)
+	if (in_fault || no_hws)
 		return;
 	in_fault = true;
 	spoil_all();
@@ -782,7 +792,7 @@ static void go_wrong(void)
 	kfd_vgpu_set("fault/full_after_runlist_us", (int64_t)magnitude(100, 20000));
 	if (one_in(3))
 		kfd_vgpu_set("fault/queue_reset_fail", 1);
-	snprintf(fault_path, sizeof(fault_path), "fault/%s", no_hws ? slot[any() % 4] : hws[any() % 7]);
+	snprintf(fault_path, sizeof(fault_path), "fault/%s", hws[any() % 7]);
 	kfd_vgpu_set(fault_path, 1);
 	fault_until = kfd_now_ns() + magnitude(MS, 300 * MS);
 }
