@@ -3,13 +3,14 @@
 #
 # source.sh - the scheduler's source is clean: checkpatch, sparse, kernel-doc, gcc with W=1; shellcheck for the scripts
 #
-# Reads the tree and the test build (its recorded commands); writes to a scratch folder and, once per kernel source,
-# $GPREEMPT_CACHE/scripts.
+# Reads the tree and the test build (its recorded commands); writes to a scratch folder and $GPREEMPT_CACHE: scripts, once per kernel
+# source; clean, the names of what checkpatch found nothing in; ccache.
 . "$(dirname "$0")/lib.sh"
 
 built=$GPREEMPT_CACHE/amdgpu/$KVER/test
 series=${KVER%%.*}.$(echo "$KVER" | cut -d. -f2)
 tarball=/usr/src/linux-source-$series.tar.xz
+clean=$GPREEMPT_CACHE/clean
 scripts=$GPREEMPT_CACHE/scripts/$(stat -c %s-%Y "$tarball" 2>/dev/null || true)
 
 # backend*.c are part of kfd_device_queue_manager.c.
@@ -38,13 +39,16 @@ none()
 	[ ! -s "$1" ] || { sed "s|$TOP/||; s|$built/$AMD/amdgpu/../||" "$1"; return 1; }
 }
 
-# run_checkpatch IGNORE FILE...
+# run_checkpatch IGNORE FILE: but not twice on the same text, for it takes most of a second
 run_checkpatch()
 {
-	local ignore=$1
+	local key
 
-	shift
-	perl "$scripts/checkpatch.pl" --no-tree --no-summary --terse --max-line-length=132 --ignore "$ignore" -f "$@" || true
+	key=$(cat "$scripts"/* "$2" | sha256sum - <(echo "$1 ${2##*/}") | sha256sum | cut -c1-64)
+	[ ! -e "$clean/$key" ] || return 0
+	perl "$scripts/checkpatch.pl" --no-tree --no-summary --terse --max-line-length=132 --ignore "$1" -f "$2" >"$scratch/found" || true
+	cat "$scratch/found"
+	[ -s "$scratch/found" ] || : >"$clean/$key"
 }
 
 # EMBEDDED_FILENAME: files here say first what they are. In gpreempt.h: macros that are members or conditions, or nothing.
@@ -52,6 +56,8 @@ checkpatch()
 {
 	fetch_scripts
 	command -v perl >/dev/null || skip "perl is not installed"
+	mkdir -p "$clean"
+	find "$clean" -type f -mtime +30 -delete
 	{
 		for f in "$TOP"/kfd_gpreempt/*.[ch] "$TOP"/dkms/*.c; do
 			[ "$(basename "$f")" = gpreempt.h ] || run_checkpatch EMBEDDED_FILENAME "$f"
@@ -124,12 +130,13 @@ sparse_sees()
 # W=1 as scripts/Makefile.extrawarn has it: kbuild itself would compile all of amdgpu again.
 w1()
 {
-	local cmd
+	local cmd ccache=
 
+	! command -v ccache >/dev/null || ccache=ccache
 	cd "/lib/modules/$KVER/build"
 	for cmd in "${units[@]}"; do
 		eval "set -- $(arguments "$cmd" | sed -E 's/ -Wno-(unused-but-set-variable|unused-const-variable|packed-not-aligned|format-overflow|format-truncation|stringop-truncation)//g')"
-		"${cc:-gcc}" "$@" -Wmissing-format-attribute -Wmissing-include-dirs -Wunused-const-variable -c -o "$scratch/w1.o" 2>&1
+		CCACHE_DIR=${CCACHE_DIR:-$GPREEMPT_CACHE/ccache} $ccache "${cc:-gcc}" "$@" -Wmissing-format-attribute -Wmissing-include-dirs -Wunused-const-variable -c -o "$scratch/w1.o" 2>&1
 	done >"$scratch/w1" || true
 	ours "$scratch/w1" | sort -u >"$scratch/w1.ours"
 	none "$scratch/w1.ours"
