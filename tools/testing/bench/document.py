@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""document - bench.json as tables: for the terminal and for Documentation/performance.rst"""
+import re
+
+import results
+
+COLUMNS = ("", "p50", "p99", "p99.9", "max", "p50/alone", "p99/alone", "loss", "CPU", "wake-ups/s")
+PHASES = {"notice": "doorbell to decision", "save": "decision to saved", "end_noticed": "last kernel's end to decision",
+          "resume": "decision to given back"}
+ABSENT = "not in this build"
+GOALS = (
+    ("notice_us_p50", "doorbell to decision, median", "us", 60),
+    ("p99_over_alone", "foreground p99 over alone", "", 1.10),
+    ("be_loss_pct", "background's loss beyond the foreground's share", "%", 5),
+    ("idle_wakeups_per_s", "wake-ups a second, nobody works", "", 0),
+    ("one_level_wakeups_per_s", "the same, nobody outranks anybody", "", 0),
+    ("waiting_wakeups_per_s", "the same, somebody could outrank somebody, nobody works", "", 0),
+    ("background_only_wakeups_per_s", "the same, only the background works", "", 0),
+)
+
+
+def ms(us):
+    return "-" if us is None else f"{us / 1000:.2f}"
+
+
+def ratio(value):
+    return "-" if value is None else f"{value:.3f}" if value < 10 else f"{value:.1f}"
+
+
+def percent(value):
+    return "-" if value is None else f"{value:.1f} %"
+
+
+def rows(scenario):
+    """A row for each competitor."""
+    table = []
+    for competitor, title in results.COMPETITORS.items():
+        r = scenario["competitors"].get(competitor)
+        if r is None:
+            continue
+        if r["absent"]:
+            table.append((title, ABSENT) + ("",) * (len(COLUMNS) - 2))
+            continue
+        latency, s = r["latency"], r["scheduler"]
+        # Of what was never served it is only known that it took longer.
+        least = ">" if r["unserved"] else ""
+        user_space = s["wakeups_per_s"] or s["cpu_pct"]
+        table.append((title, ms(latency["p50_us"]), *(least + ms(latency[k]) for k in ("p99_us", "p99_9_us", "max_us")),
+                      ratio(r["p50_over_alone"]), least + ratio(r["p99_over_alone"]), percent(r["be_loss_pct"]),
+                      f"{s['cpu_pct']:.1f} %" if user_space else "-", f"{s['wakeups_per_s']:.0f}" if user_space else "-"))
+    return table
+
+
+def phase_rows(scenario):
+    table = []
+    for competitor, title in results.COMPETITORS.items():
+        r = scenario["competitors"].get(competitor)
+        if r and not r["absent"] and r["phases"]["notice"]["count"]:
+            cells = []
+            for phase in PHASES:
+                p = r["phases"][phase]
+                cells.append(f"{p['p50_us']:.0f} / {p['p99_us']:.0f}")
+            table.append((title, *cells, str(r["scheduler"]["preemptions"])))
+    return table
+
+
+def goal_rows(summary):
+    table = []
+    for key, name, unit, bound in GOALS:
+        cells = []
+        for of in (summary, summary.get("doorbell")):
+            value = of.get(key) if of else None
+            cells.append("-" if value is None else f"{value:g} {unit}".strip() + ("" if value <= bound else " (missed)"))
+        table.append((name, f"{bound:g} {unit}".strip(), *cells))
+    return table
+
+
+def aligned(head, table, indent="  "):
+    widths = [max(len(str(row[i])) for row in [head, *table]) for i in range(len(head))]
+    return "\n".join(indent + "  ".join(str(c).ljust(w) if i == 0 else str(c).rjust(w) for i, (c, w) in enumerate(zip(row, widths)))
+                     for row in [head, *table])
+
+
+def rst_table(head, table):
+    widths = [max(len(str(row[i])) for row in [head, *table]) or 1 for i in range(len(head))]
+    bar = "  ".join("=" * max(w, 2) for w in widths)
+
+    def row(cells):
+        # An empty first cell would continue the row above.
+        return "  ".join(str(c or "..").ljust(max(w, 2)) if i == 0 else str(c).ljust(max(w, 2))
+                         for i, (c, w) in enumerate(zip(cells, widths))).rstrip()
+    return "\n".join([bar, row(head), bar, *map(row, table), bar])
+
+
+PHASE_HEAD = ("", *PHASES.values(), "preemptions")
+GOAL_HEAD = ("", "goal, at most", "default", "doorbell")
+
+
+def terminal(bench):
+    out = [""]
+    for name, scenario in bench["scenarios"].items():
+        out.append(f"{name}: {scenario['title']} (ms)")
+        out += [aligned(COLUMNS, rows(scenario)), ""]
+        phases = phase_rows(scenario)
+        if phases:
+            out += [aligned(("phases, p50 / p99 in us", *PHASE_HEAD[1:]), phases), ""]
+    if len(bench["summary"]) > 1:
+        out += [aligned(("goals", *GOAL_HEAD[1:]), goal_rows(bench["summary"])), ""]
+    return "\n".join(out)
+
+
+def scenarios(bench):
+    out = []
+    for scenario in bench["scenarios"].values():
+        out += [scenario["title"], "-" * len(scenario["title"]), ""]
+        out += [f"{scenario['follows'][0].upper()}{scenario['follows'][1:]}.", ""]
+        requests = next((r["requests"] for r in scenario["competitors"].values() if not r["absent"]), 0)
+        if requests:
+            out += [f"Milliseconds from arrival until done; {requests} requests.", ""]
+        out += [rst_table(COLUMNS, rows(scenario)), ""]
+        phases = phase_rows(scenario)
+        if phases:
+            out += ["Phases of a preemption, p50 / p99 in microseconds:", "", rst_table(PHASE_HEAD, phases), ""]
+    return "\n".join(out).rstrip()
+
+
+def fill(template, bench):
+    """@NAME@ of the template, each on a line of its own."""
+    parts = {
+        "GOALS": lambda: rst_table(GOAL_HEAD, goal_rows(bench["summary"])),
+        "MODEL": lambda: rst_table(("parameter", "value"), [(k, str(v)) for k, v in bench["model"].items()]),
+        "SCENARIOS": lambda: scenarios(bench),
+    }
+    return re.sub(r"^@([A-Z]+)@$", lambda m: parts[m.group(1)](), template, flags=re.M)

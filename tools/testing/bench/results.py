@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""results - what the guest's program prints, and what follows from it
+
+Nothing here knows of virtual machines. Times are nanoseconds of the guest unless a name says otherwise.
+"""
+import bisect
+import math
+import re
+
+# Order and titles of what is compared; names as in bench.c
+COMPETITORS = {
+    "alone": "alone (bound)",
+    "stock": "stock driver",
+    "kfd-priority": "KFD queue priority",
+    "launch-gap": "launch gap in user space (XSched Lv1)",
+    "suspend-ioctl": "suspend ioctl, polling thread (GPreempt on AMD)",
+    "poll-5ms": "gpreempt, 5 ms",
+    "poll-200us": "gpreempt, 200 us",
+    "poll-50us": "gpreempt, 50 us",
+    "gpreempt": "gpreempt, default",
+    "doorbell": "gpreempt, doorbell",
+}
+OURS = ("gpreempt", "doorbell")
+
+
+def numbers(text):
+    return {k: int(v) for k, v in re.findall(r"(\w+)=(-?\d+)\b", text)}
+
+
+def percentile(values, percent):
+    """Nearest rank."""
+    values = sorted(values)
+    return values[max(0, math.ceil(len(values) * percent / 100) - 1)] if values else None
+
+
+class Run:
+    """One scenario under one competitor."""
+
+    def __init__(self, scenario, competitor):
+        self.scenario, self.competitor = scenario, competitor
+        self.tenants, self.events, self.suspends, self.samples = [], [], [], []
+        self.absent = self.complete = self.good = False
+        self.problems = []
+        self.window, self.scheduler = {}, {}
+
+    def take(self, word, rest):
+        if word == "absent":
+            self.absent = True
+        elif word == "window":
+            self.window = numbers(rest)
+        elif word == "scheduler":
+            self.scheduler = numbers(rest)
+        elif word == "tenant":
+            text = dict(re.findall(r"(\w+)=(\S+)", rest))
+            self.tenants.append(dict(numbers(rest), name=text["name"], arrival=text["arrival"], requests=[]))
+        elif word == "request":
+            index, *times = map(int, rest.split())
+            self.tenants[index]["requests"].append(times)
+        elif word == "suspend":
+            self.suspends.append(tuple(map(int, rest.split())))
+        elif word == "sample":
+            self.samples.append(tuple(map(int, rest.split())))
+        elif word == "event":
+            seconds, name, values = rest.split(" ", 2)
+            self.events.append((round(float(seconds) * 1e6) * 1000, name.rstrip(":"), numbers(values)))
+        elif word == "problem":
+            self.problems.append(rest)
+        elif word == "end":
+            self.complete, self.good = True, rest.endswith(" good")
+
+    # ---- what follows ----
+
+    def level(self, which):
+        found = which(t["level"] for t in self.tenants)
+        return [t for t in self.tenants if t["level"] == found]
+
+    def elapsed(self):
+        return self.window["end"] - self.window["begin"]
+
+    def latencies(self):
+        """Of the highest level's requests, from arrival; of those that were not served, how old they were at the end."""
+        end = self.window["end"]
+        return [(done or max(end, arrival)) - arrival for t in self.level(max) for arrival, _, done in t["requests"]]
+
+    def unserved(self):
+        return sum(not done for t in self.level(max) for _, _, done in t["requests"])
+
+    def used(self, tenants):
+        """Share of the device's waves in the window."""
+        return sum(t["wave_ns"] for t in tenants) / (self.window["slots"] * self.elapsed())
+
+    def items(self):
+        return {k: sum(t[k] for t in self.tenants) for k in ("done", "lost", "twice")}
+
+    def submissions(self):
+        return sorted((submit, done) for t in self.level(max) for _, submit, done in t["requests"] if done)
+
+    def lower_since(self, at):
+        """Since when the lower levels have had work at AT."""
+        top = max(t["level"] for t in self.tenants)
+        lower = [t for t in self.tenants if t["level"] < top]
+        if any(t["arrival"] == "continuous" for t in lower):
+            return 0
+        return min((s for t in lower for _, s, done in t["requests"] if s and s <= at <= (done or at)), default=0)
+
+    def phases(self):
+        """
+        Preemptions for a request of the highest level: from its doorbell (or from when a lower one has work, if that comes later) to the
+        decision; from there to saved. Resumes: from the end of its last kernel to the decision; from there to given back.
+        """
+        submissions = self.submissions()
+        begins = [s for s, _ in submissions]
+        notice, save, give_back, resume = [], [], [], []
+        if self.suspends:
+            decided = [(begin, end - begin) for _, off, begin, end in self.suspends if off]
+            resumed = [(begin, end - begin) for _, off, begin, end in self.suspends if not off]
+        else:
+            decided, resumed, last = [], [], None
+            for ns, name, values in self.events:
+                if name == "gpreempt_inversion" and values["nr_preempt"]:
+                    last = ns
+                elif name == "gpreempt_preempt_end" and last is not None:
+                    decided.append((ns - values["elapsed_ns"], values["elapsed_ns"]))
+                elif name == "gpreempt_resume":
+                    resumed.append((ns - values["elapsed_ns"], values["elapsed_ns"]))
+        for at, took in decided:
+            i = bisect.bisect_right(begins, at) - 1
+            if i >= 0 and at <= submissions[i][1]:
+                notice.append(at - max(begins[i], self.lower_since(at)))
+                save.append(took)
+        ends = sorted(done for _, done in submissions)
+        for at, took in resumed:
+            i = bisect.bisect_right(ends, at) - 1
+            if i >= 0:
+                give_back.append(at - ends[i])
+                resume.append(took)
+        return {"notice": notice, "save": save, "end_noticed": give_back, "resume": resume}
+
+
+def us(ns):
+    return None if ns is None else round(ns / 1000, 1)
+
+
+def spread(values):
+    return {"p50_us": us(percentile(values, 50)), "p99_us": us(percentile(values, 99)),
+            "max_us": us(max(values, default=None)), "count": len(values)}
+
+
+def loss_pct(run, alone, background):
+    """What the lowest level lost beyond what the others used; negative: it gained."""
+    if not background or not background.tenants or run.competitor == "alone":
+        return None
+    lowest = run.level(min)
+    others = run.used([t for t in run.tenants if t not in lowest])
+    possible = background.used(background.tenants)
+    expected = possible * (1 - others) if all(t["arrival"] == "continuous" for t in lowest) else min(possible, 1 - others)
+    return 100 * (1 - run.used(lowest) / expected)
+
+
+def summarise(run, alone, background):
+    """Everything about one run that goes into bench.json."""
+    if run.absent:
+        return {"absent": True}
+    seconds = run.elapsed() / 1e9
+    latencies = run.latencies()
+    reference = alone.latencies() if alone and alone.tenants else []
+    result = {
+        "absent": False,
+        "requests": len(latencies), "unserved": run.unserved(),
+        "latency": {name: us(percentile(latencies, p)) for name, p in
+                    (("p50_us", 50), ("p99_us", 99), ("p99_9_us", 99.9), ("max_us", 100))},
+        "items": run.items(),
+        "used": {"highest": round(run.used(run.level(max)), 4), "lowest": round(run.used(run.level(min)), 4)},
+    }
+    for name, p in (("p50", 50), ("p99", 99)):
+        base = percentile(reference, p)
+        result[f"{name}_over_alone"] = round(percentile(latencies, p) / base, 3) if base and latencies else None
+    loss = loss_pct(run, alone, background)
+    result["be_loss_pct"] = None if loss is None else round(loss, 2)
+    result["phases"] = {k: spread(v) for k, v in run.phases().items()}
+    s = run.scheduler
+    ours = s["checks"] > 0
+    result["scheduler"] = {
+        "cpu_pct": round((s["cpu_ns"] + s["poller_cpu_ns"]) / run.elapsed() * 100, 3),
+        "wakeups_per_s": round((s["wakeups"] + s["poller_looks"]) / seconds, 1),
+        "preemptions": s["preemptions"] if ours else sum(off for _, off, _, _ in run.suspends),
+        "failures": s["failures"],
+    }
+    return result
+
+
+class Reader:
+    """Lines of the guest's program into runs."""
+
+    def __init__(self, tell=None):
+        self.runs, self.tell, self.current = {}, tell, None
+
+    def take(self, line):
+        word, _, rest = line.strip().partition(" ")
+        if word == "run":
+            scenario, competitor = rest.split()
+            self.current = self.runs.setdefault(scenario, {}).setdefault(competitor, Run(scenario, competitor))
+            return
+        if self.current:
+            self.current.take(word, rest)
+            if word in ("end", "absent") and self.tell:
+                self.tell(self.current)
+
+
+def analyse(runs):
+    """{scenario: {competitor: result}}"""
+    return {scenario: {c: summarise(r, of.get("alone"), of.get("background")) for c, r in of.items() if c != "background"}
+            for scenario, of in runs.items()}
+
+
+def headline(figures, competitor):
+    """The figures that the goals are about, of one of ours; None: it was not there."""
+    main = figures.get("foreground-20pct", {}).get(competitor)
+    wakeups = {s: figures.get(s, {}).get(competitor) for s in ("idle", "one-level", "waiting", "background-only")}
+    return {
+        "notice_us_p50": main["phases"]["notice"]["p50_us"],
+        "p99_over_alone": main["p99_over_alone"],
+        "be_loss_pct": main["be_loss_pct"],
+        **{f"{name.replace('-', '_')}_wakeups_per_s": r["scheduler"]["wakeups_per_s"] if r and not r["absent"] else None
+           for name, r in wakeups.items()},
+    }
+
+
+def summary(figures):
+    """What it does by default; what it does with doorbells stands apart."""
+    result = headline(figures, "gpreempt") or {}
+    doorbell = headline(figures, "doorbell")
+    return {"configuration": "as loaded, gpreempt_enable=1", **result, **({"doorbell": doorbell} if doorbell else {})}
