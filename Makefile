@@ -12,13 +12,14 @@ export BUILD GPREEMPT_CACHE
 MAKEOVERRIDES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help check check-full check-debug check-package deb htmldocs upstream-series demo testbed tools install-tools uninstall-tools clean
+.PHONY: help check check-full check-debug check-package deb htmldocs upstream-series demo bench testbed tools install-tools uninstall-tools clean
 
 help:
 	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
 	@echo
 	@echo "No AMD GPU needed, as root on Debian 12 (adds Debian packages, runs everything else in a virtual machine):"
 	@echo "  make demo  [OUT=dir] [BY=class]    two programs on a virtual GPU, without and with scheduling; table, demo.json"
+	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables, bench.json, plots, performance.rst"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
 	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well"
@@ -83,6 +84,10 @@ upstream-series:
 demo:
 	@$(TOP)/tools/testing/deps
 	@$(TOP)/tools/testing/demo/run $(if $(OUT),--out $(OUT)) $(if $(BY),--by $(BY))
+
+bench:
+	@$(TOP)/tools/testing/deps
+	@$(TOP)/tools/testing/bench/run $(if $(OUT),--out $(OUT)) $(if $(DOCUMENT),--document)
 
 testbed:
 	@$(TOP)/tools/testing/deps
