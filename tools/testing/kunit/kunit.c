@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kunit.c - the tests of the policy, as KUnit cases: in the kernel, by its compiler options, under its sanitizers
+ *
+ * The tests are those of tools/testing/harness, unchanged; in user space tap.c runs them, here KUnit does. Each is one parameter of one
+ * case, so that its name is in the report. They register themselves by constructors, hence CONFIG_CONSTRUCTORS.
+ */
+#include <kunit/test-bug.h>
+#include <kunit/test.h>
+#include <linux/module.h>
+
+#include "stdlib.h"
+#include "tap.h"
+
+/* A run in user space has 500; under emulation a few have to do. */
+static char *seed = "1";
+module_param(seed, charp, 0444);
+MODULE_PARM_DESC(seed, "first seed of the random nodes");
+
+static char *count = "10";
+module_param(count, charp, 0444);
+MODULE_PARM_DESC(count, "how many random nodes");
+
+static struct test *first, **last = &first;
+
+int mutant;
+char tap_case[64];
+
+void tap_register(struct test *test)
+{
+	*last = test;
+	last = &test->next;
+}
+
+/* Ends the test: it does not return. */
+void tap_fail(const char *file, int line, const char *format, ...)
+{
+	struct kunit *test = kunit_get_current_test();
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	KUNIT_FAIL_AND_ABORT(test, "%s:%d: %s%s", kbasename(file), line, tap_case, text);
+	unreachable();
+}
+
+void tap_skip(const char *reason)
+{
+	struct kunit *test = kunit_get_current_test();
+
+	kunit_skip(test, "%s", reason);
+	unreachable();
+}
+
+const char *getenv(const char *name)
+{
+	if (!strcmp(name, "SEED"))
+		return seed;
+	return strcmp(name, "COUNT") ? NULL : count;
+}
+
+static const void *next_test(const void *previous, char *name)
+{
+	const struct test *test = previous ? ((const struct test *)previous)->next : first;
+
+	if (test)
+		strscpy(name, test->name, KUNIT_PARAM_DESC_SIZE);
+	return test;
+}
+
+static void holds(struct kunit *kunit)
+{
+	const struct test *test = kunit->param_value;
+
+	tap_case[0] = 0;
+	tap_reset();
+	test->run();
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE_PARAM(holds, next_test),
+	{ }
+};
+
+static struct kunit_suite suite = {
+	.name = "gpreempt_policy",
+	.test_cases = cases,
+};
+kunit_test_suite(suite);
+
+MODULE_DESCRIPTION("KUnit tests of the policy of kfd_gpreempt");
+MODULE_LICENSE("Dual MIT/GPL");
