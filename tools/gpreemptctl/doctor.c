@@ -58,6 +58,63 @@ static bool check_module(struct report *r)
 	return loaded;
 }
 
+/* The program that decides, beside every installation, whether the kernel would take the module; it is installed with this one. */
+static bool secure_boot_program(char *path, size_t size)
+{
+	ssize_t length = readlink("/proc/self/exe", path, size - 1);
+	char *slash;
+	int up;
+
+	for (up = 0; up < 2; up++) {
+		path[length > 0 ? length : 0] = '\0';
+		slash = strrchr(path, '/');
+		if (!slash)
+			return false;
+		length = slash - path;
+	}
+	path[length] = '\0';
+	size -= length;
+	return (size_t)snprintf(path + length, size, "/libexec/gpreempt/secure-boot") < size && !access(path, X_OK);
+}
+
+/* What follows a heading in one of its lines. */
+static bool told(const char *line, const char *heading, char *text, size_t size)
+{
+	size_t length = strlen(heading);
+
+	if (strncmp(line, heading, length))
+		return false;
+	snprintf(text, size, "%s", line + length + strspn(line + length, " "));
+	return true;
+}
+
+static void check_secure_boot(struct report *r)
+{
+	char program[512], command[600], line[512], more[512], found[512] = "", why[512] = "", remedy[1100] = "", all[1100];
+	bool good;
+	FILE *out;
+
+	if (!secure_boot_program(program, sizeof(program)))
+		return;
+	snprintf(command, sizeof(command), "'%s' --tell 2>&1", program);
+	out = popen(command, "re");
+	if (!out)
+		return;
+	while (fgets(line, sizeof(line), out)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (told(line, "kfd_gpreempt: error:", found, sizeof(found)) || told(line, "  why:", why, sizeof(why)) ||
+		    told(line, "  remedy:", remedy, sizeof(remedy)))
+			continue;
+		if (told(line, "    ", more, sizeof(more)))	/* the remedy goes on */
+			snprintf(remedy + strlen(remedy), sizeof(remedy) - strlen(remedy), " %s", more);
+		else if (!found[0])
+			snprintf(found, sizeof(found), "%s", line);
+	}
+	good = !pclose(out);
+	snprintf(all, sizeof(all), "%s%s%s", found, why[0] ? ": " : "", why);
+	answer(r, good, "the kernel takes modules that DKMS signs", all, remedy);
+}
+
 /* What modinfo says of the file that would be loaded next. Return: is there an answer? */
 static bool installed(const char *field, char *text, size_t size)
 {
@@ -184,6 +241,7 @@ int cmd_doctor(const struct options *o)
 	bool ours;
 
 	ours = check_module(&r);
+	check_secure_boot(&r);
 	if (ours) {
 		check_version(&r);
 		check_cwsr(&r);
