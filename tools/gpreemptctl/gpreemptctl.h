@@ -125,6 +125,25 @@ int write_text(const char *path, const char *text);
 int node_attribute(unsigned int gpu_id, const char *name, char *buffer, size_t size);
 int node_attributes(unsigned int gpu_id, const char *directory, attribute_fn fn, void *arg);
 
+/**
+ * struct identity - names of a node's device outside of KFD; what is not known is empty
+ * @bdf: PCI address, as in /sys/bus/pci/devices
+ * @partition: number of the partition, where a device has more than one
+ * @unique_id: of the chip, as in amdgpu's file of that name
+ * @uuid: the same as AMD SMI writes it
+ * @serial_number: of the board
+ */
+struct identity {
+	char bdf[32];
+	unsigned int partition;
+	char unique_id[32];
+	char uuid[48];
+	char serial_number[128];
+};
+
+/* identity.c */
+void identify(unsigned int gpu_id, struct identity *id);
+
 /* tune.c: true, or false and in @why, which takes a line, what is wrong */
 bool check_tunable(const char *name, const char *value, char *why, size_t size);
 int change_tunable(unsigned int gpu_id, const char *name, const char *value, char *why, size_t size);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LATENCY	"latency"
 
@@ -157,6 +158,19 @@ static void print_latency(unsigned int gpu_id, const char *kind)
 	printf("gpreempt_%s_seconds_count{gpu_id=\"%u\"} %llu\n", kind, gpu_id, count);
 }
 
+/* The labels by which AMD's exporter names a device, under its names for them, so that one can be joined with the other. */
+static void print_device(unsigned int gpu_id)
+{
+	char hostname[256] = "";
+	struct identity id;
+
+	identify(gpu_id, &id);
+	if (gethostname(hostname, sizeof(hostname) - 1))
+		hostname[0] = '\0';
+	printf("gpreempt_device_info{gpu_id=\"%u\",bdf=\"%s\",gpu_partition_id=\"%u\",gpu_uuid=\"%s\",hostname=\"%s\",serial_number=\"%s\",unique_id=\"%s\"} 1\n",
+	       gpu_id, id.bdf, id.partition, id.uuid, hostname, id.serial_number, id.unique_id);
+}
+
 static void print_prometheus(const struct gpreempt_node_info *nodes, int nr)
 {
 	char value[64], name[64];
@@ -188,6 +202,9 @@ static void print_prometheus(const struct gpreempt_node_info *nodes, int nr)
 	for (i = 0; i < nr; i++)
 		printf("gpreempt_node_info{gpu_id=\"%u\",state=\"%s\",backend=\"%s\",policy=\"%s\"} 1\n", nodes[i].gpu_id,
 		       gpreempt_node_state_name(nodes[i].state), nodes[i].backend, nodes[i].policy);
+	print_head("gpreempt_device_info", "What the device of a node is called elsewhere.", "gauge");
+	for (i = 0; i < nr; i++)
+		print_device(nodes[i].gpu_id);
 }
 
 int cmd_stats(const struct options *o)

@@ -329,6 +329,7 @@ install_puts_everything_in_place()
 		./usr/lib/systemd/system/gpreempt.service
 		./usr/lib/systemd/system/gpreemptd.service
 		./usr/lib/udev/rules.d/70-kfd-gpreempt.rules
+		./usr/libexec/gpreempt/secure-boot
 		./usr/sbin/gpreemptd
 		./usr/share/bash-completion/completions/gpreemptctl
 		./usr/share/doc/kfd_gpreempt/gpreempt-modprobe.conf
@@ -346,6 +347,100 @@ install_puts_everything_in_place()
 	echo "# mine" >"$prefix/etc/gpreempt.conf"
 	make -s -C "$TOP" install-tools BUILD="$BUILD" DESTDIR="$prefix" PREFIX=/usr
 	is "configuration" "$(cat "$prefix/etc/gpreempt.conf")" "# mine"
+}
+
+# doctor_says ANSWER TEXT...: what doctor says of signatures on the machine in $scratch/machine
+doctor_says()
+{
+	local wanted=$1 text
+
+	shift
+	status=0
+	PATH=$scratch/firmware:$PATH unshare --mount bash -c '
+		set -e
+		mount -t tmpfs fake /sys
+		mount -t tmpfs fake /var/lib/dkms
+		cp -r "$0"/sys/. /sys/
+		cp -r "$0"/dkms/. /var/lib/dkms/
+		exec "$1" doctor' "$scratch/machine" "$prefix/usr/bin/gpreemptctl" >"$scratch/out" 2>"$err" || status=$?
+	is "exit status" "$status" 3
+	grep "takes modules that DKMS signs" -A 1 "$scratch/out" | grep -v ' it is the one with' >"$scratch/answer" || true
+	has "$scratch/answer" "$wanted the kernel takes modules that DKMS signs: "
+	for text; do
+		has "$scratch/answer" "$text"
+	done
+	is "messages" "$(cat "$err")" ""
+}
+
+# Firmware that knows no key but those of a list, whatever mokutil is installed here.
+doctor_knows_secure_boot()
+{
+	local sys=$scratch/machine/sys boot=SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c shim=MokSBStateRT-605dab50-e046-4300-abb6-3dd810dd8b23
+
+	unshare --mount true 2>/dev/null && [ -d /var/lib/dkms ] || skip "no mount namespace can be made here, or there is no DKMS"
+	mkdir -p "$sys/firmware/efi/efivars" "$sys/kernel/security" "$sys/module/module/parameters" "$scratch/machine/dkms" "$scratch/firmware"
+	printf '#!/bin/sh\n[ "$1" = --test-key ] && grep -qx "$2" "%s" && echo "$2 is already enrolled"\n' "$scratch/enrolled" >"$scratch/firmware/mokutil"
+	chmod +x "$scratch/firmware/mokutil"
+	: >"$scratch/enrolled"
+
+	doctor_says "ok  " "modules need no signature"
+	printf '\006\000\000\000\000' >"$sys/firmware/efi/efivars/$boot"
+	doctor_says "ok  " "modules need no signature"
+	printf '\006\000\000\000\001' >"$sys/firmware/efi/efivars/$boot"
+	doctor_says "BAD " "DKMS has no key yet (/var/lib/dkms/mok.pub)" "the kernel would refuse the new amdgpu" "-> apt-get install mokutil"
+	echo key >"$scratch/machine/dkms/mok.pub"
+	doctor_says "BAD " "DKMS's key /var/lib/dkms/mok.pub is not enrolled" "mokutil --import /var/lib/dkms/mok.pub" "dpkg-reconfigure amdgpu-gpreempt-dkms"
+	echo /var/lib/dkms/mok.pub >"$scratch/enrolled"
+	doctor_says "ok  " "DKMS's key /var/lib/dkms/mok.pub is enrolled"
+	: >"$scratch/enrolled"
+	# shim may have been told not to validate; the kernel follows it.
+	printf '\006\000\000\000\001' >"$sys/firmware/efi/efivars/$shim"
+	doctor_says "ok  " "modules need no signature"
+	rm "$sys/firmware/efi/efivars"/*
+	echo "none [integrity] confidentiality" >"$sys/kernel/security/lockdown"
+	doctor_says "BAD " "is not enrolled"
+	echo "[none] integrity confidentiality" >"$sys/kernel/security/lockdown"
+	doctor_says "ok  " "modules need no signature"
+	echo Y >"$sys/module/module/parameters/sig_enforce"
+	doctor_says "BAD " "is not enrolled"
+}
+
+# topology NODE GPU_ID PROPERTIES: a node of KFD's on the machine in $scratch/machine
+topology()
+{
+	local node=$scratch/machine/sys/class/kfd/kfd/topology/nodes/$1
+
+	mkdir -p "$node" "$scratch/machine/sys/class/kfd/kfd/gpreempt"
+	echo "$2" >"$node/gpu_id"
+	echo "$3" | tr ' =' '\n ' >"$node/properties"
+	[ "$2" = 0 ] || mkdir "$scratch/machine/sys/class/kfd/kfd/gpreempt/$2"
+}
+
+metrics_name_the_device_as_others_do()
+{
+	local pci=$scratch/machine/sys/bus/pci/devices host
+
+	unshare --mount true 2>/dev/null || skip "no mount namespace can be made here"
+	host=$(hostname)
+	mkdir -p "$scratch/machine"
+	gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I"$TOP/include/uapi" -I"$TOP/integrations/common" -I"$TOP/lib" -o "$scratch/device.so" \
+		"$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/gpreempt.c" -ldl
+	topology 0 0 "simd_count=0"
+	# Two partitions of one device; what AMD's exporter says of one with this unique id is known.
+	topology 1 51234 "location_id=49408 domain=0 device_id=29857 unique_id=14763018195029396870"
+	topology 2 51235 "location_id=49411 domain=0 device_id=29857 unique_id=14763018195029396870"
+	topology 3 7 "device_id=29710 location_id=9 domain=1"
+	mkdir -p "$pci/0000:c1:00.0" "$pci/0001:00:01.1"
+	echo 692409005408 >"$pci/0000:c1:00.0/serial_number"
+	echo 0 >"$pci/0001:00:01.1/serial_number"
+	unshare --mount bash -c 'mount -t tmpfs fake /sys; cp -r "$0"/sys/. /sys/; LD_PRELOAD=$1 exec "$2" stats --prometheus' \
+		"$scratch/machine" "$scratch/device.so" "$prefix/usr/bin/gpreemptctl" >"$scratch/prom"
+	is "devices" "$(grep '^gpreempt_device_info{' "$scratch/prom" | sort)" "$(sort <<-END
+		gpreempt_device_info{gpu_id="51234",bdf="0000:c1:00.0",gpu_partition_id="0",gpu_uuid="ccff74a1-0000-1000-80e0-c6d49f5b0d86",hostname="$host",serial_number="692409005408",unique_id="cce0c6d49f5b0d86"} 1
+		gpreempt_device_info{gpu_id="51235",bdf="0000:c1:00.0",gpu_partition_id="3",gpu_uuid="ccff74a1-0000-1000-80e0-c6d49f5b0d86",hostname="$host",serial_number="692409005408",unique_id="cce0c6d49f5b0d86"} 1
+		gpreempt_device_info{gpu_id="7",bdf="0001:00:01.1",gpu_partition_id="0",gpu_uuid="",hostname="$host",serial_number="",unique_id=""} 1
+	END
+	)"
 }
 
 uninstall_takes_it_away_again()
@@ -436,7 +531,7 @@ scripts_are_clean()
 	shellcheck -S warning -x -P tools/testing/gpreemptctl -P tools/testing/package tools/testing/gpreemptctl/*.sh tools/testing/gpreemptctl/guest tools/testing/deps
 }
 
-plan 17
+plan 19
 must builds_without_warnings builds_without_warnings
 tap wrong_usage_is_told wrong_usage_is_told
 tap a_missing_module_has_a_status_and_a_remedy a_missing_module_has_a_status_and_a_remedy
@@ -448,6 +543,8 @@ tap bounds_are_those_of_the_module bounds_are_those_of_the_module
 tap manual_pages_are_clean_and_complete manual_pages_are_clean_and_complete
 tap completion_offers_what_there_is completion_offers_what_there_is
 must install_puts_everything_in_place install_puts_everything_in_place
+tap doctor_knows_secure_boot doctor_knows_secure_boot
+tap metrics_name_the_device_as_others_do metrics_name_the_device_as_others_do
 tap unit_is_what_systemd_expects unit_is_what_systemd_expects
 tap library_exports_what_its_map_and_header_say library_exports_what_its_map_and_header_say
 tap library_has_no_state library_has_no_state

@@ -28,7 +28,7 @@ run_guest()
 
 	rm -rf "$out"
 	"${VM:-$TOP/tools/testing/vm/vm}" run --gpu fast --icount --timeout 600 --out "$out" --add "$built/gpreemptctl" \
-		--add "$built/terminal" --add "$here/guest:opt/gpreempt/gpreemptctl-guest" --add "$terminfo:$terminfo" -- \
+		--add "$TOP/dkms/secure-boot.sh:opt/libexec/gpreempt/secure-boot" --add "$built/terminal" --add "$here/guest:opt/gpreempt/gpreemptctl-guest" --add "$terminfo:$terminfo" -- \
 		gpreemptctl-guest | tee "$scratch/guest" | grep --line-buffered -v '^1\.\.'
 	[ "${PIPESTATUS[0]}" = 0 ] || { echo "Bail out! the guest did not end well"; exit 1; }
 	count=$(sed -n 's/^1\.\.//p' "$scratch/guest")
@@ -56,7 +56,8 @@ json_has_what_the_manual_says()
 		kfd_priority=int, pending=int, preempt_count=int, preempted_us=int, weight=int, deadline_us=int, held=bool, blocked=bool,
 		exempt=bool, unscheduled=bool) and d["queues"][0]["command"] == "training" and d["queues"][0]["kfd_priority"] == 7'
 	json status.json 'd["abi_version"] == 1 and len(d["nodes"]) == 1 and d["nodes"][0]["backend"] == "hws" and d["nodes"][0]["queues"] == 1'
-	json doctor.json 'all(c["ok"] is True and c["check"] and c["found"] and "remedy" not in c for c in d["checks"]) and len(d["checks"]) > 5'
+	json doctor.json '(all(c["ok"] is True and c["check"] and c["found"] and "remedy" not in c for c in d["checks"]) and len(d["checks"]) > 5 and
+		{c["check"]: c["found"] for c in d["checks"]}["the kernel takes modules that DKMS signs"] == "modules need no signature")'
 	json tune.json 'd["tunables"]["interval_ms"] == "5" and d["tunables"]["policy"] == "hpf"'
 	json policy.json 'len(d["nodes"]) == 1 and d["nodes"][0]["policy"] == "hpf" and d["nodes"][0]["gpu_id"] > 0'
 	json resume.json 'd["resumed"] == 0'
@@ -71,9 +72,11 @@ metrics_are_what_prometheus_expects()
 
 	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps"
 	"$promtool" check metrics <"$out/stats.prom"
-	for name in preemptions_total resumes_total failures_total skipped_total save_seconds_count node_info queues; do
+	for name in preemptions_total resumes_total failures_total skipped_total save_seconds_count node_info queues device_info; do
 		grep -qE "^gpreempt_$name\{gpu_id=\"[0-9]+\"" "$out/stats.prom" || { echo "no gpreempt_$name"; return 1; }
 	done
+	grep -qE '^gpreempt_device_info\{.*,bdf="[0-9a-f]{4}(:[0-9a-f]{2}){2}\.0",gpu_partition_id="0",' "$out/stats.prom" ||
+		{ echo "no PCI address:"; grep device_info "$out/stats.prom"; return 1; }
 }
 
 # That the check can fail.

@@ -3,7 +3,7 @@
  * device.c - stands for /dev/kfd_gpreempt where there is no GPU: a library to preload, which answers open() and ioctl() of that one device
  *
  * Priorities of cgroups are lines "PATH PRIORITY" of $GPREEMPT_DEVICE. Every process with GPREEMPT_TEST_QUEUE in its environment has one queue, whose
- * priority is that of the nearest cgroup, as in the kernel. Nothing else is known here: ENOTTY.
+ * priority is that of the nearest cgroup, as in the kernel. Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Nothing else is known here: ENOTTY.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -143,6 +143,28 @@ static int list(struct gpreempt_list *l)
 	return 0;
 }
 
+static int info(struct gpreempt_info *i)
+{
+	struct gpreempt_node_info *nodes = (struct gpreempt_node_info *)(uintptr_t)i->nodes;
+	unsigned int n = 0;
+	struct dirent *d;
+	DIR *folder;
+
+	folder = opendir("/sys/class/kfd/kfd/gpreempt");
+	while (folder && (d = readdir(folder))) {
+		if (atoi(d->d_name) <= 0)
+			continue;
+		if (n < i->nr_nodes)
+			nodes[n] = (struct gpreempt_node_info){ .gpu_id = atoi(d->d_name), .state = GPREEMPT_NODE_PARKED };
+		n++;
+	}
+	if (folder)
+		closedir(folder);
+	i->abi_version = GPREEMPT_ABI_VERSION;
+	i->nr_nodes = n;
+	return 0;
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
 	static int (*real)(int, unsigned long, ...);
@@ -161,9 +183,7 @@ int ioctl(int fd, unsigned long request, ...)
 		return real(fd, request, argument);
 	}
 	if (request == GPREEMPT_IOC_INFO) {
-		((struct gpreempt_info *)argument)->abi_version = GPREEMPT_ABI_VERSION;
-		((struct gpreempt_info *)argument)->nr_nodes = 0;
-		error = 0;
+		error = info(argument);
 	} else if (request == GPREEMPT_IOC_SET_PRIORITY) {
 		error = set_priority(argument);
 	} else if (request == GPREEMPT_IOC_LIST) {

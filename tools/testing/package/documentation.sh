@@ -51,7 +51,7 @@ metrics()
 {
 	{
 		grep -oE '"gpreempt_[a-z_]+"' "$TOP/tools/gpreemptctl/stats.c" | tr -d '"'
-		grep -oE 'gpreempt_(preempted_queues|node_info)' "$TOP/tools/gpreemptctl/stats.c"
+		grep -oE 'gpreempt_(preempted_queues|node_info|device_info)' "$TOP/tools/gpreemptctl/stats.c"
 		sed -n '/^} latencies/q; /latencies\[\]/,$p; /^	const char \*kind;/,$p' "$TOP/tools/gpreemptctl/stats.c" |
 			sed -n 's/^	{ "\([a-z]*\)", .*/gpreempt_\1_seconds/p'
 		for kind in detect save resume hold pass; do
@@ -113,6 +113,43 @@ rules()
 	"$promtool" test rules "$scratch/rules-test.yml"
 }
 
+# The queries of Documentation/metrics.rst, beside what AMD's exporter says of the same devices: its gpu_id is no gpu_id of ours.
+joins()
+{
+	local ours='hostname="h",gpu_partition_id="0"' amd='card_model="102-G30211-0C",gpu_compute_partition_type="spx",gpu_partition_id="0",hostname="h"'
+	local queries
+
+	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps"
+	mapfile -t queries < <(awk '/^Beside AMD/ { on = 1 } /^Alerts/ { on = 0 } on && /^    sum by/ { q = "" ; in_q = 1 }
+		on && in_q && /^    / { q = q " " $0 } on && in_q && !/^    / { print q; in_q = 0 }' "$TOP/Documentation/metrics.rst" | tr -s ' ')
+	is "queries" "${#queries[@]}" 2
+	cat >"$scratch/joins.yml" <<-END
+		evaluation_interval: 1m
+		tests:
+		  - interval: 1m
+		    input_series:
+		      - { series: 'gpreempt_preemptions_total{instance="a",gpu_id="51234"}', values: "0+60x30" }
+		      - { series: 'gpreempt_preemptions_total{instance="a",gpu_id="999"}', values: "0+120x30" }
+		      - { series: 'gpreempt_preempted_queues{instance="a",gpu_id="51234"}', values: "3+0x30" }
+		      - { series: 'gpreempt_preempted_queues{instance="a",gpu_id="999"}', values: "5+0x30" }
+		      - { series: 'gpreempt_device_info{instance="a",gpu_id="51234",gpu_uuid="u1",serial_number="s1",$ours}', values: "1+0x30" }
+		      - { series: 'gpreempt_device_info{instance="a",gpu_id="999",gpu_uuid="u2",serial_number="s2",$ours}', values: "1+0x30" }
+		      - { series: 'gpu_gfx_activity{instance="x",gpu_id="0",gpu_uuid="u2",serial_number="s2",$amd}', values: "10+0x30" }
+		      - { series: 'gpu_gfx_activity{instance="x",gpu_id="1",gpu_uuid="u1",serial_number="s1",$amd}', values: "95+0x30" }
+		    promql_expr_test:
+		      - expr: '${queries[0]}'
+		        eval_time: 20m
+		        exp_samples:
+		          - { labels: '{hostname="h",gpu_partition_id="0",serial_number="s1"}', value: 1 }
+		      - expr: '${queries[1]}'
+		        eval_time: 20m
+		        exp_samples:
+		          - { labels: '{instance="x",gpu_id="1",gpu_uuid="u1",serial_number="s1",$amd}', value: 3 }
+		          - { labels: '{instance="x",gpu_id="0",gpu_uuid="u2",serial_number="s2",$amd}', value: 5 }
+	END
+	"$promtool" test rules "$scratch/joins.yml"
+}
+
 # Names in rules and dashboard, without what Prometheus adds to summaries.
 known_metrics()
 {
@@ -142,12 +179,13 @@ licences()
 	done
 }
 
-plan 7
+plan 8
 must "the documentation builds without a warning" builds
 tap "a warning fails the build" warnings_count
 tap "every parameter, tunable, file, ioctl, option, function and metric is named in it" everything_is_named
 tap "something that is not would be missed" something_is_missed
 tap "the alert rules are right, and fire when they should" rules
+tap "queries that join with AMD's exporter find the same device there" joins
 tap "rules and dashboard use metrics that there are" known_metrics
 tap "every file names a licence whose text is there" licences
 finish
