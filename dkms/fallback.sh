@@ -26,7 +26,8 @@ wanted()
 
 	for device in /sys/bus/pci/devices/*; do
 		[ "$(cat "$device/vendor" 2>/dev/null)" = 0x1002 ] || continue
-		! modprobe -S "$kver" -q -b -n -v "$(cat "$device/modalias")" 2>/dev/null | grep -q '/amdgpu\.ko' || return 0
+		# (With -q it would say nothing at all, and grep -q would end before modprobe has.)
+		! modprobe -S "$kver" -b -n -v "$(cat "$device/modalias")" 2>/dev/null | grep '/amdgpu\.ko' >/dev/null || return 0
 	done
 	return 1
 }
