@@ -60,13 +60,16 @@ enum {
 #define SIGNAL_VALUE		8
 #define SIGNAL_MAILBOX		16
 #define SIGNAL_EVENT_ID		24
+#define SIGNAL_START		32		/* u64 start_ts, end_ts */
 
 /* Byte offsets in amd_queue_t */
 #define QUEUE_RPTR_OFFSET	136		/* u32, what the line above says */
 #define QUEUE_TMPRING		140		/* u32 compute_tmpring_size */
 #define QUEUE_SCRATCH_SEGMENT	144		/* u32[4], resource descriptor */
 #define QUEUE_SCRATCH		160		/* scratch_backing_memory_location */
+#define QUEUE_PROPERTIES	180
 #define QUEUE_INACTIVE		192		/* queue_inactive_signal */
+#define ENABLE_PROFILING	0x8		/* of the properties: completion signals get time stamps */
 #define INACTIVE_FIRST_CODE	15		/* the code that would have bit 0 */
 #define INACTIVE_BAD_FORMAT	32
 #define INACTIVE_SCRATCH	1
@@ -185,7 +188,7 @@ void vgpu_aql_launched(struct vgpu_model *m, struct vgpu_queue *q)
 void vgpu_aql_part_done(struct vgpu_model *m, struct vgpu_dispatch *d)
 {
 	struct vgpu_queue *q = d->q;
-	u64 index = d->index, signal = d->signal;
+	u64 index = d->index, signal = d->signal, start_ns = U64_MAX;
 	struct vgpu_dispatch *share;
 	u32 i;
 
@@ -198,11 +201,14 @@ void vgpu_aql_part_done(struct vgpu_model *m, struct vgpu_dispatch *d)
 	}
 	for (i = 0; i < q->parts; i++) {
 		share = find_dispatch(vgpu_queue_part(m, q, i), index);
-		if (share)
-			vgpu_dispatch_drop(share);
+		if (!share)
+			continue;
+		if (share->start_ns < start_ns)
+			start_ns = share->start_ns;
+		vgpu_dispatch_drop(share);
 	}
 	m->stats.dispatches_done++;
-	vgpu_aql_signal(m, q, signal);
+	vgpu_aql_signal(m, q, signal, start_ns);
 }
 
 /** vgpu_aql_unread() - forget that the packet at the head, AQL or PM4, was read unless some of it has started: it will be read again */
@@ -265,13 +271,34 @@ void vgpu_aql_joined(struct vgpu_model *m, struct vgpu_queue *q)
 	}
 }
 
+/* Something of amd_queue_t, if the runtime has one. Where it begins follows from the place of the read index. */
+static bool read_queue(struct vgpu_model *m, const struct vgpu_queue *q, u32 field, void *buf, u32 len)
+{
+	u32 as = vgpu_queue_as(q), offset = 0;
+
+	return q->rptr_addr &&
+	       vgpu_vm_read(m, as, q->rptr_addr + QUEUE_RPTR_OFFSET - VGPU_QUEUE_RPTR, &offset, sizeof(offset)) &&
+	       offset == VGPU_QUEUE_RPTR && vgpu_vm_read(m, as, q->rptr_addr + field - VGPU_QUEUE_RPTR, buf, len);
+}
+
+/* When it began and ended, in ticks of the reference clock, if the runtime asked for it. The signal is not complete yet. */
+static void stamp(struct vgpu_model *m, const struct vgpu_queue *q, u64 signal, u64 start_ns)
+{
+	u64 stamps[2] = { start_ns / VGPU_REFERENCE_NS, vgpu_now_ns(m) / VGPU_REFERENCE_NS };
+	u32 properties;
+
+	if (read_queue(m, q, QUEUE_PROPERTIES, &properties, sizeof(properties)) && (properties & ENABLE_PROFILING))
+		vgpu_vm_write(m, vgpu_queue_as(q), signal + SIGNAL_START, stamps, sizeof(stamps));
+}
+
 /**
  * vgpu_aql_signal() - complete something: decrement its signal, and tell the host if it asked for that
  * @m: the device
  * @q: queue, for the address space and the interrupt
  * @signal: address of the signal; 0: nobody waits
+ * @start_ns: when it began, device time
  */
-void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal)
+void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal, u64 start_ns)
 {
 	u32 as = vgpu_queue_as(q);
 	u64 *value, mailbox, event;
@@ -283,6 +310,7 @@ void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal)
 		vgpu_queue_error(m, q, VGPU_EC_NONE, "completion signal is not mapped", signal);
 		return;
 	}
+	stamp(m, q, signal, start_ns);
 	vgpu_wmb();
 	/* Read first: once the value is written, the owner may free the signal. */
 	if (!vgpu_vm_read64(m, as, signal + SIGNAL_MAILBOX, &mailbox) ||
@@ -305,16 +333,6 @@ bool vgpu_aql_drained(struct vgpu_model *m, struct vgpu_queue *q)
 		if (!vgpu_dispatch_complete(container_of(l, struct vgpu_dispatch, link)) || all_mapped(m, q))
 			return false;
 	return true;
-}
-
-/* Something of amd_queue_t, if the runtime has one. Where it begins follows from the place of the read index. */
-static bool read_queue(struct vgpu_model *m, const struct vgpu_queue *q, u32 field, void *buf, u32 len)
-{
-	u32 as = vgpu_queue_as(q), offset = 0;
-
-	return q->rptr_addr &&
-	       vgpu_vm_read(m, as, q->rptr_addr + QUEUE_RPTR_OFFSET - VGPU_QUEUE_RPTR, &offset, sizeof(offset)) &&
-	       offset == VGPU_QUEUE_RPTR && vgpu_vm_read(m, as, q->rptr_addr + field - VGPU_QUEUE_RPTR, buf, len);
 }
 
 /* The runtime waits for bits in amd_queue_t.queue_inactive_signal. Return: false if it does not. */
@@ -615,7 +633,7 @@ bool vgpu_aql_run(struct vgpu_model *m, struct vgpu_queue *q)
 		if (done <= 0)
 			break;
 		consume(m, q);
-		vgpu_aql_signal(m, q, get64(p + COMPLETION_SIGNAL));
+		vgpu_aql_signal(m, q, get64(p + COMPLETION_SIGNAL), m->now_ns);
 		progress = true;
 	}
 	return progress;

@@ -75,6 +75,7 @@ static const struct vgpu_asic asics[] = {
 			{ GFX942_MEM_STATUS, GFX942_NPS1 << 4 },
 		},
 		.discovery = true,
+		.gfx942 = true,
 	},
 };
 

@@ -34,6 +34,7 @@ struct saved_dispatch {
 	u64 counters;
 	u64 flag;
 	u64 step_ns;
+	u64 start_ns;
 	u32 steps;
 	u32 vgprs;
 	u32 lds_bytes;
@@ -257,6 +258,7 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 			.counters = d->counters,
 			.flag = d->flag,
 			.step_ns = d->step_ns,
+			.start_ns = d->start_ns,
 			.steps = d->steps,
 			.vgprs = d->vgprs,
 			.lds_bytes = d->lds_bytes,
@@ -334,6 +336,7 @@ static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_
 	d->counters = r->counters;
 	d->flag = r->flag;
 	d->step_ns = r->step_ns;
+	d->start_ns = r->start_ns;
 	d->steps = r->steps;
 	d->vgprs = r->vgprs;
 	d->lds_bytes = r->lds_bytes;

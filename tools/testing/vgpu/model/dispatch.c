@@ -14,7 +14,7 @@
 #define VGPR_GRANULE		8u
 #define LDS_GRANULE		512u
 
-static void parse_machine_code(const struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d)
+static void parse_machine_code(const struct vgpu_model *m, const struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d)
 {
 	u32 i;
 
@@ -23,6 +23,7 @@ static void parse_machine_code(const struct vgpu_queue *q, const struct vgpu_lau
 		.queue = q->rptr_addr - VGPU_QUEUE_RPTR,
 		.kernargs = launch->kernargs,
 		.dispatch_id = d->index,
+		.gfx942 = m->config.asic->gfx942,
 	};
 	for (i = 0; i < 3; i++) {
 		d->launch.grid[i] = (u32)launch->grid[i];
@@ -87,7 +88,7 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 	d->signal = launch->signal;
 	if (d->machine_code) {
 		/* Faults are the waves' own. */
-		parse_machine_code(q, launch, d);
+		parse_machine_code(m, q, launch, d);
 		if (launch->private_bytes && !vgpu_aql_scratch(m, q, d, launch->private_bytes))
 			return false;
 		goto place;

@@ -105,18 +105,23 @@ static const struct {
 	u32 mask, value;
 	u8 words;
 	u8 encoding;
+	const char *unknown;
 } encodings[] = {
-	{ 0xff800000, 0xbe800000, 1, ENC_SOP },		/* SOP1 */
-	{ 0xff800000, 0xbf000000, 1, ENC_SOP },		/* SOPC */
-	{ 0xff800000, 0xbf800000, 1, ENC_SOPP },
-	{ 0xff800000, 0xd3800000, 2, ENC_VOP3P },
-	{ 0xfc000000, 0xd0000000, 2, ENC_VOP },		/* VOP3 */
-	{ 0xfc000000, 0xc0000000, 2, ENC_SMEM },
-	{ 0xfc000000, 0xd8000000, 2, ENC_DS },
-	{ 0xfc000000, 0xdc000000, 2, ENC_FLAT },
-	{ 0xfc000000, 0xe0000000, 2, ENC_MUBUF },
-	{ 0xc0000000, 0x80000000, 1, ENC_SOP },		/* SOP2, SOPK */
-	{ 0x80000000, 0x00000000, 1, ENC_VOP },		/* VOP1, VOP2, VOPC */
+	{ 0xff800000, 0xbe800000, 1, ENC_SOP, "unknown SOP1 instruction" },
+	{ 0xff800000, 0xbf000000, 1, ENC_SOP, "unknown SOPC instruction" },
+	{ 0xff800000, 0xbf800000, 1, ENC_SOPP, "unknown SOPP instruction" },
+	{ 0xffc00000, 0xd3c00000, 2, ENC_VOP3P, "unknown VOP3P instruction of the matrix cores (MFMA)" },
+	{ 0xff800000, 0xd3800000, 2, ENC_VOP3P, "unknown VOP3P instruction" },
+	{ 0xfc000000, 0xd0000000, 2, ENC_VOP, "unknown VOP3 instruction" },
+	{ 0xfc000000, 0xc0000000, 2, ENC_SMEM, "unknown SMEM instruction" },
+	{ 0xfc000000, 0xd8000000, 2, ENC_DS, "unknown DS instruction" },
+	{ 0xfc000000, 0xdc000000, 2, ENC_FLAT, "unknown FLAT instruction" },
+	{ 0xfc000000, 0xe0000000, 2, ENC_MUBUF, "unknown MUBUF instruction" },
+	{ 0xfc000000, 0xe8000000, 2, ENC_UNKNOWN, "MTBUF instruction" },
+	{ 0xfc000000, 0xf0000000, 2, ENC_UNKNOWN, "MIMG instruction" },
+	{ 0xf0000000, 0xb0000000, 1, ENC_SOP, "unknown SOPK instruction" },
+	{ 0xc0000000, 0x80000000, 1, ENC_SOP, "unknown SOP2 instruction" },
+	{ 0x80000000, 0x00000000, 1, ENC_VOP, "unknown VOP1, VOP2 or VOPC instruction" },
 };
 
 #define SRC_SDWA	0xf9u
@@ -141,6 +146,17 @@ static bool has_literal(u32 word)
 		return true;
 	}
 	return (word & 0x1ff) == SRC_LITERAL || (word & 0x1ff) == SRC_SDWA || (word & 0x1ff) == SRC_DPP;
+}
+
+/** vgpu_isa_unknown() - a wave halts at an instruction that is in no table; the log names its encoding */
+void vgpu_isa_unknown(struct vgpu_isa *x, struct vgpu_wave *w)
+{
+	u32 n;
+
+	for (n = 0; n < ARRAY_SIZE(encodings) - 1 && (x->words[0] & encodings[n].mask) != encodings[n].value; n++)
+		;
+	vgpu_isa_raise(x, w, VGPU_WAVE_ILLEGAL_INSTRUCTION, (x->words[0] & encodings[n].mask) == encodings[n].value ?
+		       encodings[n].unknown : "unknown encoding");
 }
 
 static u32 decode(struct vgpu_isa *x, struct vgpu_wave *w, struct vgpu_inst *i)

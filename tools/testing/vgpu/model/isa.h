@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * isa.h - the shader cores: what executes gfx90a machine code, wave by wave
+ * isa.h - the shader cores: what executes gfx90a machine code, and what gfx942 has in common with it, wave by wave
  *
  *   isa.c         fetch, decode, branches and messages (SOPP), the workgroup
  *   isa_scalar.c  SOP1, SOP2, SOPC, SOPK, SMEM
@@ -85,6 +85,7 @@ struct vgpu_wave {
 /**
  * struct vgpu_isa - where a wave executes
  * @ctx: for @ptr
+ * @gfx942: the device is one: a few instructions differ
  * @ptr: CPU pointer to @len bytes at an address of the process, never across a page; NULL after a fault, which it has reported
  * @now_ns: device time
  * @clock: shader clocks since a moment in the past
@@ -99,6 +100,7 @@ struct vgpu_wave {
  */
 struct vgpu_isa {
 	void *ctx;
+	bool gfx942;
 	void *(*ptr)(void *ctx, u64 va, u32 len, u32 access);
 	u64 now_ns;
 	u64 clock;
@@ -131,12 +133,8 @@ struct vgpu_inst {
 u32 vgpu_isa_run(struct vgpu_isa *x, struct vgpu_wave *w, u32 count);
 void vgpu_isa_barrier(struct vgpu_wave *waves, u32 count);
 void vgpu_isa_raise(struct vgpu_isa *x, struct vgpu_wave *w, u32 exception, const char *why);
+void vgpu_isa_unknown(struct vgpu_isa *x, struct vgpu_wave *w);
 void *vgpu_isa_ptr(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, u32 len, u32 access);
-
-static inline void vgpu_isa_unknown(struct vgpu_isa *x, struct vgpu_wave *w)
-{
-	vgpu_isa_raise(x, w, VGPU_WAVE_ILLEGAL_INSTRUCTION, "unknown instruction");
-}
 
 static inline u64 vgpu_wave_exec(const struct vgpu_wave *w)
 {
@@ -197,6 +195,7 @@ struct vgpu_kernel_code {
  * @segment: resource descriptor of the scratch memory
  * @scratch: address of the scratch memory of the queue
  * @scratch_bytes: of it that a lane has
+ * @gfx942: the device sets FLAT_SCRATCH itself, and there is no register with the wave's offset
  * @grid: work-items
  * @workgroup: work-items of a workgroup
  */
@@ -208,6 +207,7 @@ struct vgpu_isa_launch {
 	u32 segment[4];
 	u64 scratch;
 	u32 scratch_bytes;
+	u32 gfx942;
 	u32 grid[3];
 	u32 workgroup[3];
 };

@@ -288,7 +288,8 @@ static u32 data_base(const struct vgpu_wave *w, bool acc)
 #define SEG_FLAT		0u
 #define SEG_SCRATCH		1u
 #define SADDR_OFF		0x7fu
-#define GLC			0x10000u
+#define GLC			0x10000u	/* gfx942: SC0 */
+#define SVE			0x2000u		/* gfx942's SCRATCH: there is a vector address */
 
 /** vgpu_isa_flat() - execute FLAT, GLOBAL or SCRATCH */
 void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
@@ -306,7 +307,7 @@ void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 		return;
 	}
 	pair = seg != SEG_SCRATCH && !has_saddr;
-	if (seg != SEG_SCRATCH || !has_saddr) {
+	if (seg != SEG_SCRATCH || (x->gfx942 ? word & SVE : !has_saddr)) {
 		addr = vgpu_isa_vgprs(x, w, next & 0xff, pair ? 2 : 1);
 		if (!addr)
 			return;

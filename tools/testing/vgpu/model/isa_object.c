@@ -150,7 +150,9 @@ void vgpu_isa_start(struct vgpu_wave *w, const struct vgpu_kernel_code *code, co
 			put(w, &n, workgroup[d]);
 	if (code->rsrc2 & TG_SIZE_EN)
 		put(w, &n, (total + VGPU_LANES - 1) / VGPU_LANES | wave << 6 | (wave ? 0 : 0x80000000));
-	if (code->rsrc2 & SCRATCH_EN)
+	if (launch->gfx942)
+		vgpu_isa_set_scalar(w, VGPU_S_FLAT_SCRATCH, launch->scratch + scratch_offset, true);
+	else if (code->rsrc2 & SCRATCH_EN)
 		put(w, &n, scratch_offset);
 
 	/* gfx90a has all three numbers of a work-item in one register. */

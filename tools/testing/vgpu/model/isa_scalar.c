@@ -707,7 +707,6 @@ void vgpu_isa_sop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_ins
 #define SMEM_DCACHE_INV		0x20u
 #define SMEM_MEMTIME		0x24u
 #define SMEM_MEMREALTIME	0x25u
-#define REALTIME_NS		10u	/* of a tick of the reference clock, 100 MHz */
 
 /** vgpu_isa_smem() - execute a scalar memory instruction */
 void vgpu_isa_smem(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
@@ -727,7 +726,7 @@ void vgpu_isa_smem(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 		vgpu_isa_set_scalar(w, data, x->clock + x->cycles, true);
 		return;
 	case SMEM_MEMREALTIME:
-		vgpu_isa_set_scalar(w, data, x->now_ns / REALTIME_NS, true);
+		vgpu_isa_set_scalar(w, data, x->now_ns / VGPU_REFERENCE_NS, true);
 		return;
 	}
 	if (op >= 0x20 || kind > SMEM_LOAD_MAX || ((op & SMEM_STORE) && kind > 2)) {

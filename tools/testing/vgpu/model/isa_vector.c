@@ -22,6 +22,8 @@
 #define CARRY_IN		1u	/* a bit of VCC, or of the third operand in VOP3 */
 #define CARRY_OUT		2u	/* to VCC, or where VOP3B says */
 #define KEEPS_OLD		4u	/* the destination is an operand */
+#define GFX942			8u	/* gfx90a has no such instruction */
+#define GFX90A			16u	/* gfx942 has none */
 
 /* A lane of an instruction: operands and result */
 struct lane {
@@ -412,6 +414,7 @@ FN(bfm_b32, ((1u << (A & 31)) - 1) << (B & 31))
 FN(alignbit_b32, (l->a << 32 | B) >> (C & 31))
 FN(alignbyte_b32, (l->a << 32 | B) >> (C & 3) * 8)
 FN(lshl_add_u32, (A << (B & 31)) + C)
+FN(lshl_add_u64, (l->a << (B & 7)) + l->c)
 FN(add_lshl_u32, (A + B) << (C & 31))
 FN(add3_u32, A + B + C)
 FN(lshl_or_b32, (A << (B & 31)) | C)
@@ -641,9 +644,9 @@ static const struct vop vops[VOPS] = {
 	ROW(VOP2(0x13), "v_and_b32", and, "uuu", 0),
 	ROW(VOP2(0x14), "v_or_b32", or, "uuu", 0),
 	ROW(VOP2(0x15), "v_xor_b32", xor, "uuu", 0),
-	ROW(VOP2(0x16), "v_mac_f32", mac_f32, "fff", KEEPS_OLD),
-	ROW(VOP2(0x17), "v_madmk_f32", mad_f32, "ffff", 0),
-	ROW(VOP2(0x18), "v_madak_f32", mad_f32, "ffff", 0),
+	ROW(VOP2(0x16), "v_mac_f32", mac_f32, "fff", KEEPS_OLD | GFX90A),
+	ROW(VOP2(0x17), "v_madmk_f32", mad_f32, "ffff", GFX90A),
+	ROW(VOP2(0x18), "v_madak_f32", mad_f32, "ffff", GFX90A),
 	ROW(VOP2(0x19), "v_add_co_u32", add_co, "uuu", CARRY_OUT),
 	ROW(VOP2(0x1a), "v_sub_co_u32", sub_co, "uuu", CARRY_OUT),
 	ROW(VOP2(0x1b), "v_subrev_co_u32", subrev_co, "uuu", CARRY_OUT),
@@ -726,6 +729,7 @@ static const struct vop vops[VOPS] = {
 	ROW(VOP1(0x32), "v_fract_f64", fract_f64, "dd", 0),
 	ROW(VOP1(0x33), "v_frexp_exp_i32_f32", exponent_f32, "uf", 0),
 	ROW(VOP1(0x34), "v_frexp_mant_f32", mantissa_f32, "ff", 0),
+	ROW(VOP1(0x38), "v_mov_b64", mov, "qq", GFX942),
 	ROW(VOP1(0x39), "v_cvt_f16_u16", cvt_f16_u16, "hw", 0),
 	ROW(VOP1(0x3a), "v_cvt_f16_i16", cvt_f16_i16, "hw", 0),
 	ROW(VOP1(0x3b), "v_cvt_u16_f16", cvt_u16_f16, "wh", 0),
@@ -747,7 +751,7 @@ static const struct vop vops[VOPS] = {
 	ROW(VOP1(0x52), "v_accvgpr_mov_b32", mov, "uu", 0),
 
 	ROW(0x1c0, "v_mad_legacy_f32", mad_legacy_f32, "ffff", 0),
-	ROW(0x1c1, "v_mad_f32", mad_f32, "ffff", 0),
+	ROW(0x1c1, "v_mad_f32", mad_f32, "ffff", GFX90A),
 	ROW(0x1c2, "v_mad_i32_i24", mad_i32_i24, "uuuu", 0),
 	ROW(0x1c3, "v_mad_u32_u24", mad_u32_u24, "uuuu", 0),
 	ROW(0x1c8, "v_bfe_u32", bfe_u32, "uuuu", 0),
@@ -800,6 +804,7 @@ static const struct vop vops[VOPS] = {
 	ROW(0x205, "v_mad_i16", mad_u16, "wwww", 0),
 	ROW(0x206, "v_fma_f16", fma_f16, "hhhh", 0),
 	ROW(0x207, "v_div_fixup_f16", div_fixup_f16, "hhhh", 0),
+	ROW(0x208, "v_lshl_add_u64", lshl_add_u64, "qquq", GFX942),
 	ROW(0x280, "v_add_f64", add_f64, "ddd", 0),
 	ROW(0x281, "v_mul_f64", mul_f64, "ddd", 0),
 	ROW(0x282, "v_min_f64", min_f64, "ddd", 0),
@@ -1482,7 +1487,7 @@ void vgpu_isa_vop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_ins
 		acc_mov(x, w, w->acc + v.dst, w->acc + v.src[0] - SRC_VGPR);
 		return;
 	}
-	if (!vops[v.op].fn) {
+	if (!vops[v.op].fn || (vops[v.op].flags & (x->gfx942 ? GFX90A : GFX942))) {
 		vgpu_isa_unknown(x, w);
 		return;
 	}

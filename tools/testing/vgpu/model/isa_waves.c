@@ -165,16 +165,14 @@ static void report(struct vgpu_model *m, const struct vgpu_group *g, const struc
  */
 enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_group *g)
 {
-	u64 now = m->ops->now_ns(m->ctx), cost = 0, wake = U64_MAX, ns;
+	u64 now = vgpu_now_ns(m), cost = 0, wake = U64_MAX, ns;
 	struct vgpu_workgroup *wg = g->wg;
 	struct vgpu_isa x = {
-		.ctx = g, .ptr = wave_ptr, .clock = 0, .lds = wg->lds, .lds_bytes = g->d->lds_bytes,
+		.ctx = g, .gfx942 = m->config.asic->gfx942, .ptr = wave_ptr, .clock = 0, .lds = wg->lds, .lds_bytes = g->d->lds_bytes,
 		.shared_base = SHARED_BASE, .private_base = PRIVATE_BASE,
 	};
 	u32 i, done, ended = 0;
 
-	if (now < m->now_ns)
-		now = m->now_ns;
 	x.now_ns = now;
 	for (i = 0; i < wg->waves; i++) {
 		struct vgpu_wave *w = &wg->wave[i];

@@ -38,6 +38,7 @@
 #define VGPU_MAX_SIMDS		(VGPU_MAX_CUS * 4)
 #define VGPU_PAGE		4096u
 #define VGPU_NO_INDEX		U64_MAX
+#define VGPU_REFERENCE_NS	10u		/* of a tick of the reference clock, 100 MHz */
 #define VGPU_IB_LEVELS		2u		/* an indirect buffer may refer to another one */
 #define VGPU_QUEUE_RPTR		128u		/* read_dispatch_id in amd_queue_t */
 #define VGPU_COMPUTE_REGS	80u		/* COMPUTE_DISPATCH_INITIATOR to COMPUTE_USER_DATA_15 */
@@ -188,6 +189,7 @@ enum vgpu_leaving {
  * @last_wg_waves: waves of the last one
  * @next_wg: first workgroup that was not launched
  * @waves_done: waves that ended
+ * @start_ns: when the first one started
  * @hung: its waves never end
  * @halted: its waves halt as they start: they cannot read their arguments or fetch their instructions
  * @machine_code: its waves execute @code; the members about steps mean nothing
@@ -217,6 +219,7 @@ struct vgpu_dispatch {
 	u32 last_wg_waves;
 	u32 next_wg;
 	u32 waves_done;
+	u64 start_ns;
 	bool hung;
 	bool halted;
 	bool machine_code;
@@ -628,6 +631,14 @@ static inline void vgpu_list_del(struct vgpu_list *entry)
 }
 
 /* A queue whose state is saved with its waves: the kernel's rings have none */
+/* What waves see: the host's time may have gone on since the model began to look at what is due */
+static inline u64 vgpu_now_ns(const struct vgpu_model *m)
+{
+	u64 now = m->ops->now_ns(m->ctx);
+
+	return now > m->now_ns ? now : m->now_ns;
+}
+
 static inline bool vgpu_queue_is_user_compute(const struct vgpu_queue *q)
 {
 	return q->kind != VGPU_QUEUE_SDMA && q->vmid;
@@ -673,7 +684,7 @@ void vgpu_aql_part_done(struct vgpu_model *m, struct vgpu_dispatch *d);
 void vgpu_aql_unread(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_aql_joined(struct vgpu_model *m, struct vgpu_queue *q);
 bool vgpu_aql_drained(struct vgpu_model *m, struct vgpu_queue *q);
-void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal);
+void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal, u64 start_ns);
 void vgpu_aql_report(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code);
 bool vgpu_aql_scratch(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_dispatch *d, u32 bytes);
 

@@ -458,7 +458,7 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 		value &= ~RLC_SAFE_MODE_CMD;		/* request taken */
 		break;
 	case VGPU_RLC_CLOCK_CAPTURE:
-		now = m->ops->now_ns(m->ctx) / 10;	/* 100 MHz */
+		now = m->ops->now_ns(m->ctx) / VGPU_REFERENCE_NS;
 		*gc_reg(r, xcc, VGPU_RLC_CLOCK_LSB) = (u32)now;
 		*gc_reg(r, xcc, VGPU_RLC_CLOCK_MSB) = (u32)(now >> 32);
 		break;

@@ -359,7 +359,7 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 		ok = write_ptes(m, s.as, p);
 		break;
 	case SDMA_TIMESTAMP:
-		ok = vgpu_vm_write64(m, s.as, addr64(p + 1), m->now_ns / 10);
+		ok = vgpu_vm_write64(m, s.as, addr64(p + 1), m->now_ns / VGPU_REFERENCE_NS);
 		break;
 	case SDMA_SRBM_WRITE:
 		if (!VGPU_AS_VMID(s.as))

@@ -62,6 +62,7 @@ enum vgpu_tlb_mode {
  * @power_on.reg: dword index, 0: end
  * @power_on.value: what it holds
  * @discovery: a table in VRAM tells the driver what is where
+ * @gfx942: its shader cores have gfx942's instructions
  */
 struct vgpu_asic {
 	const char *name;
@@ -88,6 +89,7 @@ struct vgpu_asic {
 		u32 reg, value;
 	} power_on[VGPU_POWER_ON];
 	bool discovery;
+	bool gfx942;
 };
 
 /**

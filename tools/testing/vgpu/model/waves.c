@@ -273,6 +273,8 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 	}
 	if (!start_workgroup(m, d, d->next_wg, 0, d->step_ns, d->flag || d->hung, d->halted, NULL))
 		return false;
+	if (!d->next_wg)
+		d->start_ns = m->now_ns;
 	m->stats.waves_launched += waves_of(d, d->next_wg);
 	if (++d->next_wg == d->workgroups)
 		vgpu_dispatch_launched(m, q);

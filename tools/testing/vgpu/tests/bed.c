@@ -70,6 +70,11 @@ static void gfx942(struct vgpu_config *c, u32 xccs)
 	c->xccs = xccs;
 }
 
+void bed_gfx942(struct vgpu_config *c)
+{
+	gfx942(c, 1);
+}
+
 void bed_xccs_2(struct vgpu_config *c)
 {
 	gfx942(c, 2);

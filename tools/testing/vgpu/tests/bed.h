@@ -101,6 +101,7 @@ struct bed {
 	bool never_chain;	/* a driver that does not see that it is oversubscribed */
 };
 
+void bed_gfx942(struct vgpu_config *c);		/* with one XCC */
 void bed_xccs_2(struct vgpu_config *c);		/* gfx942 with this many */
 void bed_xccs_4(struct vgpu_config *c);
 struct bed *bed_new(void (*configure)(struct vgpu_config *c));

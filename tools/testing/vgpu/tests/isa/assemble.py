@@ -1,21 +1,46 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""assemble.py TABLE OUT - assembles the instructions of each line of a table; line n's code begins at n * 64 and ends in s_endpgm
+"""assemble.py TABLE OUT gfx90a|gfx942 - assembles the instructions of each line of a table
 
-Prints nothing. Needs llvm-mc-15 and llvm-objcopy-15.
+Line n's code begins at n * 64 and ends in s_endpgm. What only the other device has is assembled for that one. LLVM 15 calls gfx942 gfx940,
+which was its first stepping. Prints nothing. Needs llvm-mc-15 and llvm-objcopy-15.
 """
 import subprocess
 import sys
 
 STRIDE = 64
+CPU = {"gfx90a": "gfx90a", "gfx942": "gfx940"}
 
-table, out = sys.argv[1:]
-source = ".amdgcn_target \"amdgcn-amd-amdhsa--gfx90a\"\n.text\n"
-for n, line in enumerate(l for l in open(table, encoding="ascii") if "|" in l and not l.startswith("#")):
-    # before the last two bars, because an operand may have some: |v0|
-    code = line.rsplit("|", 2)[0]
-    source += f".org {n * STRIDE}\n" + "\n".join(code.split(";")) + "\ns_endpgm\n"
-source += f".org {(n + 1) * STRIDE}\n"
-subprocess.run(["llvm-mc-15", "-triple=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-filetype=obj", "-o", out + ".o"],
-               input=source, text=True, check=True)
-subprocess.run(["llvm-objcopy-15", "-O", "binary", "--only-section=.text", out + ".o", out], check=True)
+table, out, device = sys.argv[1:]
+
+
+def assemble(lines, cpu, path):
+    """LINES: number and code"""
+    source = f".amdgcn_target \"amdgcn-amd-amdhsa--{cpu}\"\n.text\n"
+    for n, code in lines:
+        if cpu == "gfx940":
+            code = code.replace(" glc", " sc0")
+        source += f".org {n * STRIDE}\n" + "\n".join(code.split(";")) + "\ns_endpgm\n"
+    source += f".org {count * STRIDE}\n"
+    subprocess.run(["llvm-mc-15", "-triple=amdgcn-amd-amdhsa", f"-mcpu={cpu}", "-filetype=obj", "-o", path + ".o"],
+                   input=source, text=True, check=True)
+    subprocess.run(["llvm-objcopy-15", "-O", "binary", "--only-section=.text", path + ".o", path], check=True)
+    with open(path, "rb") as f:
+        return f.read()
+
+
+# before the last two bars, because an operand may have some: |v0|
+with open(table, encoding="ascii") as f:
+    codes = [line.rsplit("|", 2)[0] for line in f if "|" in line and not line.startswith("#")]
+count = len(codes)
+code = {d: [] for d in CPU}
+for number, text in enumerate(codes):
+    only, _, rest = text.partition(": ")
+    code[only if only in CPU else device].append((number, rest if only in CPU else text))
+other = "gfx942" if device == "gfx90a" else "gfx90a"
+image = bytearray(assemble(code[device], CPU[device], out))
+theirs = assemble(code[other], CPU[other], out)
+for number, _ in code[other]:
+    image[number * STRIDE:(number + 1) * STRIDE] = theirs[number * STRIDE:(number + 1) * STRIDE]
+with open(out, "wb") as f:
+    f.write(image)

@@ -2,7 +2,7 @@
 /*
  * code_test.c - kernels in machine code on the whole device model: queues, memory, preemption (TAP)
  *
- *	code_test KERNELS.co
+ *	code_test GFX90A.co GFX942.co
  */
 #include <stdarg.h>
 
@@ -304,12 +304,45 @@ static bool faults_halt_the_wave(struct setup *s)
 	return true;
 }
 
-/* amd_queue_t's fields about scratch memory, by offset */
+/* Fields of amd_queue_t and amd_signal_t, by offset */
 #define QUEUE_OFFSET		136
 #define QUEUE_TMPRING		140
 #define QUEUE_SEGMENT		144
 #define QUEUE_SCRATCH		160
+#define QUEUE_PROPERTIES	180
 #define QUEUE_INACTIVE		192
+#define TICK_NS			10
+
+/* Begin and end of a dispatch are in its signal, whether it was preempted in between or not, if the runtime asked for that */
+static bool signals_have_time_stamps(struct setup *s)
+{
+	const u32 n = 64 * WORKGROUP, grid[3] = { n, 1, 1 }, offset = 128, profiling = 8;
+	u64 args[2], preemptions, begin, restored, *stamp = (u64 *)s->signal + 3;		/* start_ts, end_ts */
+	u8 *queue = (u8 *)s->q->write_index - 56;
+
+	args[0] = bed_alloc(s->b, s->p, 4096, NULL);
+	args[1] = bed_alloc(s->b, s->p, n * 4, NULL);
+	memcpy(s->args, args, sizeof(args));
+	CHECK(submit(s, "reduce", grid, group_of_256, 0, 1024));
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(bed_run_until(s->b, is_done, s->signal, LONG));
+	CHECK(!stamp[0] && !stamp[1]);
+
+	memcpy(queue + QUEUE_OFFSET, &offset, 4);
+	memcpy(queue + QUEUE_PROPERTIES, &profiling, 4);
+	begin = s->b->now;
+	CHECK(submit(s, "reduce", grid, group_of_256, 0, 1024));
+	bed_run_for(s->b, RESTORE_NS);
+	restored = s->b->now;
+	CHECK(bed_unmap(s->b, false));
+	CHECK(!stamp[0] && !stamp[1]);
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(preempt_until_done(s, &preemptions));
+	CHECK(preemptions > 3);
+	CHECK(stamp[0] * TICK_NS + TICK_NS > begin && stamp[0] * TICK_NS <= restored);
+	CHECK(stamp[1] * TICK_NS > restored && stamp[1] * TICK_NS <= s->b->now);
+	return true;
+}
 
 static bool asked_for_scratch(void *signal)
 {
@@ -363,40 +396,47 @@ static bool scratch_memory_is_asked_for(struct setup *s)
 	return true;
 }
 
-static void test(const char *file_name, const char *name, bool (*f)(struct setup *s), void (*configure)(struct vgpu_config *c))
+static void test(char *const *files, const char *name, bool (*f)(struct setup *s), void (*configure)(struct vgpu_config *c))
 {
 	size_t bytes;
-	void *file = object_file(file_name, &bytes);
+	void *file = object_file(files[configure ? 2 : 1], &bytes);
 	struct setup s = set_up(file, bytes, configure);
 	bool passed;
 
 	vgpu_quiet = false;
 	passed = f(&s);
-	printf("%sok %u %s%s\n", passed ? "" : "not ", ++tests, name, configure ? " on two XCCs" : "");
+	printf("%sok %u %s%s\n", passed ? "" : "not ", ++tests, name, !configure ? "" : configure == bed_gfx942 ? ", gfx942" : ", gfx942 with two XCCs");
 	if (!passed)
 		printf("# %s\n", why);
 	failures += !passed;
 	bed_free(s.b);
 }
 
-#define TEST(f, configure)	test(argv[1], #f, f, configure)
+#define TEST(f, configure)	test(argv, #f, f, configure)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: code_test KERNELS.co\n");
+	if (argc != 3) {
+		fprintf(stderr, "usage: code_test GFX90A.co GFX942.co\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	TEST(vector_add, NULL);
 	TEST(vector_add, bed_xccs_2);
 	TEST(matrices_survive_preemption, NULL);
+	TEST(matrices_survive_preemption, bed_xccs_2);
 	TEST(sums_survive_preemption, NULL);
 	TEST(sums_survive_preemption, bed_xccs_2);
 	TEST(only_memory_counts, NULL);
+	TEST(only_memory_counts, bed_gfx942);
 	TEST(unknown_instructions_stop_the_queue, NULL);
+	TEST(unknown_instructions_stop_the_queue, bed_xccs_2);
 	TEST(faults_halt_the_wave, NULL);
+	TEST(faults_halt_the_wave, bed_xccs_2);
 	TEST(scratch_memory_is_asked_for, NULL);
+	TEST(scratch_memory_is_asked_for, bed_xccs_2);
+	TEST(signals_have_time_stamps, NULL);
+	TEST(signals_have_time_stamps, bed_xccs_2);
 	printf("1..%u\n", tests);
 	return failures ? 1 : 0;
 }

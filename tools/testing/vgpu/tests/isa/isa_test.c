@@ -2,7 +2,7 @@
 /*
  * isa_test.c - the shader cores of the device model, in user space (TAP)
  *
- *	isa_test TABLE TABLE.bin KERNELS.co...
+ *	isa_test gfx90a|gfx942 TABLE TABLE.bin KERNELS.co...
  *
  * TABLE holds instructions with what goes in and what must come out (see instructions.table); TABLE.bin is their code. The code objects hold
  * kernels.cl as LLVM compiled it.
@@ -28,6 +28,8 @@
 
 static u8 *memory;
 static u32 tests, failures;
+static const char *device;
+static bool gfx942;
 
 static void *at(u64 va)
 {
@@ -66,7 +68,7 @@ static u64 random64(void)
 static struct vgpu_isa machine(u8 *lds, u32 lds_bytes)
 {
 	return (struct vgpu_isa) {
-		.ptr = ptr, .now_ns = 1000000, .clock = 5000, .lds = lds, .lds_bytes = lds_bytes, .shared_base = SHARED_BASE,
+		.gfx942 = gfx942, .ptr = ptr, .now_ns = 1000000, .clock = 5000, .lds = lds, .lds_bytes = lds_bytes, .shared_base = SHARED_BASE,
 		.private_base = PRIVATE_BASE,
 	};
 }
@@ -232,6 +234,11 @@ static void run_line(char *line, const u32 *code)
 	memcpy(at(DATA), got.mem, LDS);
 	x = machine(got.lds, LDS);
 	vgpu_isa_run(&x, &got.w, 32);
+	if (!strncmp(name, "gfx", 3) && strncmp(name, device, strlen(device))) {
+		ok(got.w.state == VGPU_WAVE_HALTED && got.w.exception == VGPU_WAVE_ILLEGAL_INSTRUCTION && !strncmp(x.why, "unknown ", 8),
+		   "not here: %s", name);
+		return;
+	}
 	memcpy(got.mem, at(DATA), LDS);
 	ok((got.w.state == VGPU_WAVE_ENDED || printf("# state %u: %s %#x %#x\n", got.w.state, x.why, x.words[0], x.words[1]) < 0) &&
 	   same(&got, &want), "%s", name);
@@ -299,7 +306,7 @@ static bool run_workgroup(const struct vgpu_kernel_code *code, const struct vgpu
 static bool run(const struct program *p, const char *name, const void *args, u32 args_bytes, const u32 grid[3], const u32 workgroup[3])
 {
 	struct vgpu_isa_launch launch = {
-		.packet = DATA, .kernargs = BASE + 0x2000, .scratch = SCRATCH, .scratch_bytes = SCRATCH_LANE,
+		.gfx942 = gfx942, .packet = DATA, .kernargs = BASE + 0x2000, .scratch = SCRATCH, .scratch_bytes = SCRATCH_LANE,
 		/* 64 lanes interleaved by dwords */
 		.segment = { (u32)SCRATCH, (u32)(SCRATCH >> 32) | 1u << 31, U32_MAX, 3u << 21 | 1u << 23 },
 		.grid = { grid[0], grid[1], grid[2] }, .workgroup = { workgroup[0], workgroup[1], workgroup[2] },
@@ -561,7 +568,22 @@ static void exceptions(void)
 	code[2] = 0x12345678;
 	vgpu_isa_run(&x, &s.w, 10);
 	ok(s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_ILLEGAL_INSTRUCTION && s.w.pc == CODE + 4 &&
-	   x.words[0] == 0xd3ff1234 && x.words[1] == 0x12345678, "an unknown instruction halts the wave and is named");
+	   x.words[0] == 0xd3ff1234 && x.words[1] == 0x12345678 && strstr(x.why, "VOP3P"), "an unknown instruction halts the wave and is named");
+	fill(&s);
+	s.w.v = s.v;
+	s.w.pc = CODE;
+	code[0] = 0xd3c28000;			/* v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3] */
+	code[1] = 0x04020300;
+	vgpu_isa_run(&x, &s.w, 1);
+	ok(s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_ILLEGAL_INSTRUCTION && strstr(x.why, "MFMA"),
+	   "so does one of the matrix cores");
+	fill(&s);
+	s.w.v = s.v;
+	s.w.pc = CODE;
+	code[0] = 0xf0000000;			/* image_load */
+	vgpu_isa_run(&x, &s.w, 1);
+	ok(s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_ILLEGAL_INSTRUCTION && strstr(x.why, "MIMG"),
+	   "and one of an encoding that is not modelled");
 	fill(&s);
 	s.w.v = s.v;
 	s.w.pc = CODE;
@@ -580,17 +602,19 @@ int main(int argc, char **argv)
 {
 	int i;
 
-	if (argc < 4) {
-		fprintf(stderr, "usage: isa_test TABLE TABLE.bin KERNELS.co...\n");
+	if (argc < 5) {
+		fprintf(stderr, "usage: isa_test gfx90a|gfx942 TABLE TABLE.bin KERNELS.co...\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		return 2;
+	device = argv[1];
+	gfx942 = !strcmp(device, "gfx942");
 	exceptions();
-	run_table(argv[1], argv[2]);
-	for (i = 3; i < argc; i++) {
+	run_table(argv[2], argv[3]);
+	for (i = 4; i < argc; i++) {
 		struct program p = { .name = strrchr(argv[i], '/') ? strrchr(argv[i], '/') + 1 : argv[i] };
 		size_t size;
 
@@ -602,7 +626,7 @@ int main(int argc, char **argv)
 		numbers(&p);
 		pointers(&p);
 		lanes(&p);
-		if (i == 3)
+		if (i == 4)
 			arithmetic(&p);
 	}
 	printf("1..%u\n", tests);
