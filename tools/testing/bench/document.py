@@ -6,10 +6,11 @@ import results
 
 COLUMNS = ("", "p50", "p99", "p99.9", "max", "p50/alone", "p99/alone", "loss", "CPU", "wake-ups/s")
 PHASES = {"notice": "doorbell to decision", "save": "decision to saved", "end_noticed": "last kernel's end to decision",
-          "resume": "decision to given back"}
+          "resume": "decision to running"}
 ABSENT = "not in this build"
 GOALS = (
     ("notice_us_p50", "doorbell to decision, median", "us", 60),
+    ("save_overhead_us_p50", "decision to saved, beyond what the model takes, median", "us", 50),
     ("p99_over_alone", "foreground p99 over alone", "", 1.10),
     ("be_loss_pct", "background's loss beyond the foreground's share", "%", 5),
     ("idle_wakeups_per_s", "wake-ups a second, nobody works", "", 0),

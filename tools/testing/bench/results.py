@@ -106,7 +106,7 @@ class Run:
     def phases(self):
         """
         Preemptions for a request of the highest level: from its doorbell (or from when a lower one has work, if that comes later) to the
-        decision; from there to saved. Resumes: from the end of its last kernel to the decision; from there to given back.
+        decision; from there to saved. Resumes: from the end of its last kernel to the decision; from there to running.
         """
         submissions = self.submissions()
         begins = [s for s, _ in submissions]
@@ -115,14 +115,15 @@ class Run:
             decided = [(begin, end - begin) for _, off, begin, end in self.suspends if off]
             resumed = [(begin, end - begin) for _, off, begin, end in self.suspends if not off]
         else:
-            decided, resumed, last = [], [], None
+            decided, resumed, running, last = [], [], [], None
             for ns, name, values in self.events:
                 if name == "gpreempt_inversion" and values["nr_preempt"]:
                     last = ns
                 elif name == "gpreempt_preempt_end" and last is not None:
                     decided.append((ns - values["elapsed_ns"], values["elapsed_ns"]))
-                elif name == "gpreempt_resume":
-                    resumed.append((ns - values["elapsed_ns"], values["elapsed_ns"]))
+                elif name in ("gpreempt_resume", "gpreempt_running"):
+                    (resumed if name == "gpreempt_resume" else running).append((ns - values["elapsed_ns"], values["elapsed_ns"]))
+            resumed = running or resumed
         for at, took in decided:
             i = bisect.bisect_right(begins, at) - 1
             if i >= 0 and at <= submissions[i][1]:
@@ -213,12 +214,15 @@ def analyse(runs):
             for scenario, of in runs.items()}
 
 
-def headline(figures, competitor):
+def headline(figures, competitor, save_model_us):
     """The figures that the goals are about, of one of ours; None: it was not there."""
     main = figures.get("foreground-20pct", {}).get(competitor)
+    if not main or main["absent"] or not main["phases"]["save"]["count"]:
+        return None
     wakeups = {s: figures.get(s, {}).get(competitor) for s in ("idle", "one-level", "waiting", "background-only")}
     return {
         "notice_us_p50": main["phases"]["notice"]["p50_us"],
+        "save_overhead_us_p50": round(main["phases"]["save"]["p50_us"] - save_model_us, 1),
         "p99_over_alone": main["p99_over_alone"],
         "be_loss_pct": main["be_loss_pct"],
         **{f"{name.replace('-', '_')}_wakeups_per_s": r["scheduler"]["wakeups_per_s"] if r and not r["absent"] else None
@@ -226,8 +230,8 @@ def headline(figures, competitor):
     }
 
 
-def summary(figures):
+def summary(figures, save_model_us):
     """What it does by default; what it does with doorbells stands apart."""
-    result = headline(figures, "gpreempt") or {}
-    doorbell = headline(figures, "doorbell")
+    result = headline(figures, "gpreempt", save_model_us) or {}
+    doorbell = headline(figures, "doorbell", save_model_us)
     return {"configuration": "as loaded, gpreempt_enable=1", **result, **({"doorbell": doorbell} if doorbell else {})}
