@@ -140,7 +140,7 @@ static int wish_of(json_object *state, const char *config, const char *cgroup, s
 
 static int run(json_object *state, const char *config)
 {
-	char root[PATH_MAX / 2], path[PATH_MAX / 2], directory[PATH_MAX];
+	char root[PATH_MAX / 2], path[PATH_MAX / 2] = "", directory[PATH_MAX];
 	struct place_bounds bounds;
 	json_object *pid;
 	struct wish wish;
@@ -153,14 +153,15 @@ static int run(json_object *state, const char *config)
 	error = place_cgroup_root(root, sizeof(root));
 	if (!error)
 		error = place_cgroup_of(json_object_get_int(pid), path, sizeof(path));
+	/* Whoever asks for nothing is not to suffer from what this machine lacks. */
+	if (wish_of(state, config, error ? "" : path, &wish) || !bounds_of(config, &bounds))
+		return EXIT_FAILURE;
+	if (!wish.from[0])
+		return EXIT_SUCCESS;
 	if (error) {
 		fprintf(stderr, ME "no cgroup v2 of process %d: %s\n", json_object_get_int(pid), strerror(-error));
 		return EXIT_FAILURE;
 	}
-	if (wish_of(state, config, path, &wish) || !bounds_of(config, &bounds))
-		return EXIT_FAILURE;
-	if (!wish.from[0])
-		return EXIT_SUCCESS;
 	if (wish.priority != place_clamp(bounds, wish.priority)) {
 		fprintf(stderr, ME "%s: %d is beyond the bounds of %s: %d to %d\n", wish.from, wish.priority, config, bounds.floor, bounds.ceiling);
 		return EXIT_FAILURE;

@@ -24,7 +24,8 @@ builds()
 one_version()
 {
 	is "debian/changelog" "$(cd "$TOP" && dpkg-parsechangelog -S Version)" "$version"
-	is "packages" "$(basename -a "$BUILD"/deb/*.deb | grep -v dbgsym | tr '\n' ' ')" "amdgpu-gpreempt-dkms_${version}_all.deb gpreempt-tools_${version}_$arch.deb libgpreempt-dev_${version}_$arch.deb libgpreempt1_${version}_$arch.deb "
+	is "packages" "$(basename -a "$BUILD"/deb/*.deb | grep -v dbgsym)" "$(printf '%s\n' "amdgpu-gpreempt-dkms_${version}_all.deb" \
+		{gpreempt-oci-hook,gpreempt-tools,libgpreempt-dev,libgpreempt1,slurm-gpreempt-plugin}"_${version}_$arch.deb")"
 }
 
 # files PACKAGE: what is in it, without folders
@@ -33,13 +34,14 @@ files()
 	dpkg-deb --fsys-tarfile "$(echo "$BUILD/deb/$1"_*.deb)" | tar -t | grep -v '/$' | sed 's|^\.||' | sort
 }
 
-# What make install-tools installs is in one of the packages, in whichever folder Debian has for it.
+# What make install-tools and the integrations install is in one of the packages, in whichever folder Debian has for it.
 everything_installed_is_packaged()
 {
 	local package
 
 	make -s -C "$TOP" install-tools BUILD="$BUILD" DESTDIR="$scratch/installed" PREFIX=/usr LIBDIR="/usr/lib/$multiarch" >/dev/null
-	for package in gpreempt-tools libgpreempt1 libgpreempt-dev; do
+	make -s -C "$TOP/integrations" install O="$BUILD/integrations" DESTDIR="$scratch/installed" PREFIX=/usr
+	for package in gpreempt-tools libgpreempt1 libgpreempt-dev slurm-gpreempt-plugin gpreempt-oci-hook; do
 		files $package
 	done | sed 's/\.gz$//; s|.*/||' | sort >"$scratch/packaged"
 	[ "$(find "$scratch/installed" ! -type d | wc -l)" -gt 10 ]
@@ -62,6 +64,9 @@ nothing_is_switched_on()
 {
 	files amdgpu-gpreempt-dkms >"$scratch/list"
 	files gpreempt-tools >>"$scratch/list"
+	! files slurm-gpreempt-plugin | grep '/etc/' || { echo "Slurm would be changed"; return 1; }
+	is "lines that say something in /etc/gpreempt-oci.conf" \
+		"$(dpkg-deb --fsys-tarfile "$(echo "$BUILD/deb/gpreempt-oci-hook"_*.deb)" | tar -xO ./etc/gpreempt-oci.conf | grep -cv '^#\|^$')" 0
 	is "modprobe.d, modules" "$(grep -E 'modprobe\.d|\.ko' "$scratch/list")" ""
 }
 
@@ -83,8 +88,8 @@ lintian_sees()
 
 plan 7
 must "make deb builds the packages" builds
-tap "there are four, of the version in dkms.conf" one_version
-tap "what make install-tools installs is in one of them" everything_installed_is_packaged
+tap "there are six, of the version in dkms.conf" one_version
+tap "what make install-tools and the integrations install is in one of them" everything_installed_is_packaged
 tap "DKMS gets the same source as by make install" same_source
 tap "nothing is switched on by installing" nothing_is_switched_on
 tap "lintian finds nothing" lintian_clean

@@ -66,6 +66,18 @@ in_root()
 		CCACHE_DIR=/ccache KBUILD_MODPOST_WARN=1 chroot "$root" "$@" </dev/null
 }
 
+# packaged_tests NAME...: those of debian/tests, as autopkgtest would run them where what they depend on is installed
+packaged_tests()
+{
+	local name
+
+	mkdir -p "$root/tmp/tests"
+	for name; do
+		cp "$TOP/debian/tests/$name" "$root/tmp/tests/"
+		in_root env AUTOPKGTEST_TMP=/tmp/tests "/tmp/tests/$name"
+	done
+}
+
 # deb FILE: puts the folder $scratch/deb, which has a DEBIAN/control, into a package below $root/debs
 deb()
 {
