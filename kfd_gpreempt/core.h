@@ -284,6 +284,7 @@ enum gpreempt_state {
  * @seen_ns: when gpreempt_monitor_see() last had an answer, under gpreempt_lock; 0: never
  * @tun: tunables of this pass
  * @derived_ns: when priorities were derived last; 0: they have to be
+ * @asked_ns: what asking for waves in flight took in this pass; 0: nobody asked
  * @skipped: a queue may be marked as skipped
  * @again: the backend left something unfinished: the next pass calls it, even without an action
  * @reprioritize: MQDs may have another priority than they should: the next pass calls the backend for that alone
@@ -340,6 +341,7 @@ struct gpreempt_node {
 	u64 seen_ns;
 	struct gpreempt_tunables tun;
 	u64 derived_ns;
+	u64 asked_ns;
 	bool skipped;
 	bool again;
 	bool reprioritize;

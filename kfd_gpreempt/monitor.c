@@ -16,7 +16,7 @@
 
 /* After so many failed hardware passes in a row, the node is left alone. */
 #define MAX_ERRORS	3
-/* Slack of a sleep: a 16th of it, but no more than this. */
+/* Slack of a sleep: its last 16th, but no more than this. */
 #define MAX_SLACK_NS	50000ULL
 /* A pass that finds the runlist in motion is tried again after this. */
 #define RETRY_NS	50000ULL
@@ -501,8 +501,14 @@ static bool decide(struct gpreempt_node *gn, u64 now_ns, struct gpreempt_decisio
 		gpreempt_policy_disturbed(&gn->policy, now_ns);
 		gn->runlists_seen = built;
 	}
-	if (gpreempt_policy_needs_waves(&gn->policy, now_ns) && !read_waves(gn, now_ns))
-		return false;
+	gn->asked_ns = 0;
+	if (gpreempt_policy_needs_waves(&gn->policy, now_ns)) {
+		u64 began_ns = ktime_get_ns();
+
+		if (!read_waves(gn, now_ns))
+			return false;
+		gn->asked_ns = ktime_get_ns() - began_ns;
+	}
 	gpreempt_policy_decide(&gn->policy, now_ns, decision);
 	if (decision->over_budget)
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_BUDGET);
@@ -535,7 +541,7 @@ static void count_immovable(struct gpreempt_node *gn, const struct gpreempt_deci
 /* One pass. Receives in @decision when to look again. False: it could not decide, try again soon. */
 static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 {
-	u64 now_ns = ktime_get_ns();
+	u64 now_ns = ktime_get_ns(), took_ns;
 	bool anew, decided;
 	int idx;
 
@@ -571,7 +577,11 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	if (!decided)
 		return false;
 
-	gpreempt_stats_pass(gn, decision, now_ns, ktime_get_ns());
+	took_ns = ktime_get_ns() - now_ns;
+	gpreempt_policy_cost(&gn->policy, took_ns - gn->asked_ns, gn->asked_ns);
+	gpreempt_stats_pass(gn, decision, now_ns, now_ns + took_ns);
+	/* From here on: counted from when the pass began, looks would be that much rarer. */
+	decision->next_ns = max(decision->next_ns, took_ns + GPREEMPT_SLEEP_MIN_NS) - took_ns;
 	if (decision->nr_preempt || decision->nr_resume || gn->again || gn->reprioritize)
 		act(gn);
 	return true;
@@ -591,9 +601,10 @@ static void nap(struct gpreempt_node *gn, u64 ns)
 		if (ns == U64_MAX) {
 			schedule();
 		} else {
-			ktime_t expires = ns_to_ktime(ns);
+			u64 slack_ns = min(ns / 16, MAX_SLACK_NS);
+			ktime_t expires = ns_to_ktime(ns - slack_ns);
 
-			schedule_hrtimeout_range(&expires, min(ns / 16, MAX_SLACK_NS), HRTIMER_MODE_REL);
+			schedule_hrtimeout_range(&expires, slack_ns, HRTIMER_MODE_REL);
 		}
 	}
 	__set_current_state(TASK_RUNNING);

@@ -13,9 +13,6 @@
  */
 #include "policy.h"
 
-/* Below this a sleep costs more than the pass that it delays. */
-#define GPREEMPT_SLEEP_MIN_NS	10000ULL
-
 #define GPREEMPT_FOREVER_NS	(~0ULL)
 
 /* More steps than there are between two priorities: as old as can be. */
@@ -758,6 +755,36 @@ static void note_action(const struct gpreempt_policy_node *pn, struct gpreempt_p
 		q->effective_priority = aged < level->priority ? aged : level->priority;
 }
 
+static u64 later(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+/* While contended: as often as asked for, unless that costs too much, or nobody is there who could be in anybody's way. */
+static u64 time_to_poll(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 poll_ns = pn->params.poll_ns;
+	u64 quiet_ns = (now_ns - pn->worked_ns) / GPREEMPT_QUIET_SHARE;
+
+	return later(later(poll_ns, pn->cost_ns), earlier(quiet_ns, GPREEMPT_QUIET_MAX * poll_ns));
+}
+
+/**
+ * gpreempt_policy_cost() - say what a pass cost the caller: it bounds how often the next ones are
+ * @pn: the node
+ * @look_ns: sampling and deciding
+ * @ask_ns: asking for waves in flight; 0: it did not
+ *
+ * What only one of two passes in a row cost was no cost of its own: something came between.
+ */
+void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_ns)
+{
+	u64 cost_ns = later(GPREEMPT_LOOK_SHARE * look_ns, GPREEMPT_ASK_SHARE * ask_ns);
+
+	pn->cost_ns = earlier(cost_ns, pn->last_cost_ns);
+	pn->last_cost_ns = cost_ns;
+}
+
 /* @end_ns: the first deadline of a queue. */
 static u64 time_to_next(const struct gpreempt_policy_node *pn, u64 end_ns, bool contended, u64 now_ns)
 {
@@ -769,7 +796,7 @@ static u64 time_to_next(const struct gpreempt_policy_node *pn, u64 end_ns, bool 
 	if (pn->ops->next_ns)
 		next_ns = earlier(next_ns, pn->ops->next_ns(pn, now_ns));
 	if (contended && pn->params.poll_ns)
-		next_ns = earlier(next_ns, pn->params.poll_ns);
+		next_ns = earlier(next_ns, time_to_poll(pn, now_ns));
 	return next_ns < GPREEMPT_SLEEP_MIN_NS ? GPREEMPT_SLEEP_MIN_NS : next_ns;
 }
 
@@ -864,6 +891,8 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 	find_inversion(pn, &level, now_ns, true);
 	pn->level_valid = level.valid;
 	pn->level_rank = level.rank;
+	if (level.valid)
+		pn->worked_ns = now_ns;
 	decision->level_valid = level.valid;
 	decision->level = level.rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_PRIORITY_RELIEF : level.priority;
 	decision->inversion = level.inversion;

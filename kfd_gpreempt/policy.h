@@ -13,6 +13,7 @@
  *	if (gpreempt_policy_needs_waves())
  *		gpreempt_policy_set_waves() for each mapped queue
  *	gpreempt_policy_decide()
+ *	gpreempt_policy_cost() with what that took
  *	carry out each queue's ->action in one hardware pass, and confirm it with
  *	gpreempt_policy_preempted() or gpreempt_policy_resumed();
  *	gpreempt_policy_overhead() with the time that it took
@@ -35,6 +36,24 @@
 
 /* Queues that had work this long ago still make a node contended. */
 #define GPREEMPT_CONTENDED_NS		1000000000ULL
+/* Below this a sleep costs more than the pass that it delays. */
+#define GPREEMPT_SLEEP_MIN_NS		10000ULL
+/*
+ * A contended node is looked at every poll_ns, but no more often than every so many times what a look costs: 3 % of a core at most, and with the
+ * wake-up less than 5 %.
+ */
+#define GPREEMPT_LOOK_SHARE		32
+/*
+ * The same for asking for waves in flight, whose cost is the time that register reads take. It is done while the last kernel of a request runs and
+ * others wait for its end: to see that late leaves the device idle, which is worth more than a core.
+ */
+#define GPREEMPT_ASK_SHARE		4
+/*
+ * While nobody has work, nobody can be in the way: the next one to come does not wait for a look, only the one after it. The node is looked at after
+ * this part of the time for which it has lasted, up to so many times poll_ns.
+ */
+#define GPREEMPT_QUIET_SHARE		16
+#define GPREEMPT_QUIET_MAX		10
 /*
  * "No waves" is believed beyond the pass only when it is read again this much later: a runlist takes waves off and brings them back behind
  * our back, in tens of microseconds for a full device.
@@ -233,7 +252,7 @@ struct gpreempt_policy_queue {
 /**
  * struct gpreempt_policy_params - tunables of a pass
  * @interval_ns: time between passes while nothing is contended
- * @poll_ns: time between passes while contended; 0: @interval_ns rules alone
+ * @poll_ns: least time between passes while contended, see time_to_poll(); 0: @interval_ns rules alone
  * @max_hold_ns: a queue with work that has been held this long gets relief; 0: never
  * @relief_ns: length of a relief
  * @blocked_ns: a stall this long makes a queue blocked, once GPREEMPT_WAVES_SETTLE_NS more have shown no waves; 0: never
@@ -300,6 +319,9 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @mark: see &gpreempt_policy_process
  * @level_valid: of the last decision: some queue has demand
  * @level_rank: of the last decision: the highest rank with demand
+ * @worked_ns: when some queue last had demand
+ * @cost_ns: what the last pass cost, as the time until the next one that pays for it
+ * @last_cost_ns: the same, whatever came between
  * @overhead_ns: time spent saving and restoring that the budget has not yet paid for at @overhead_at_ns
  * @overhead_at_ns: see @overhead_ns
  * @saving: the budget makes a preemption wait
@@ -323,6 +345,9 @@ struct gpreempt_policy_node {
 	u64 mark;
 	bool level_valid;
 	s64 level_rank;
+	u64 worked_ns;
+	u64 cost_ns;
+	u64 last_cost_ns;
 	u64 overhead_ns;
 	u64 overhead_at_ns;
 	bool saving;
@@ -344,7 +369,7 @@ struct gpreempt_policy_node {
  * @park: no queue could outrank another, none is preempted: no further pass is needed until the set of queues or a
  *	priority changes
  * @contended: a lower and a higher queue have both had work within GPREEMPT_CONTENDED_NS
- * @next_ns: time until the next pass, unless @park
+ * @next_ns: time from this pass to the next one, unless @park
  */
 struct gpreempt_decision {
 	u32 nr_preempt;
@@ -368,6 +393,7 @@ void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns);
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct gpreempt_decision *decision);
+void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_ns);
 bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns,
 			   u64 *until_ns);
 void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gpreempt_decision *decision);

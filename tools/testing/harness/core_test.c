@@ -134,6 +134,33 @@ BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers sa
 	world_end();
 }
 
+/* Passes while high's last kernel runs, and low waits for its end. */
+static u64 passes_in(u64 ns)
+{
+	u64 checks = atomic64_read(&node_of(0)->stats.checks);
+
+	run(ns);
+	return atomic64_read(&node_of(0)->stats.checks) - checks;
+}
+
+BOTH(looks_are_as_many_as_asked_for, "while contended a look begins every gpreempt_poll_us, unless asking for waves takes more than a quarter of that")
+{
+	low_is_held(hws);
+	CHECK(preempted(low));
+	CHECK(passes_in(20 * MS) >= 199);
+	CHECK(passes_in(10 * MS) <= 101);
+	/* One packet is left, its kernel runs: only waves tell when it ends. */
+	run(20 * MS);
+	CHECK(high->in_slot && !idle(high));
+	world.nodes[0].ask_us = 200;
+	run(5 * MS);
+	CHECK(passes_in(10 * MS) <= 14);
+	CHECK(passes_in(10 * MS) >= 12);
+	CHECK(run_until_idle(high, 100 * MS));
+	CHECK(run_until_idle(low, SEC));
+	world_end();
+}
+
 BOTH(two_xccs, "a queue is saved and continued on all XCCs")
 {
 	world_make(hws, 2, 1);

@@ -1008,6 +1008,85 @@ TEST(contended_polls_otherwise_interval,
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
 }
 
+/* High has worked, and low works without end. */
+static void contended(void)
+{
+	two_processes();
+	start_hog(low);
+	submit(high, 1);
+	pass();
+	drain(high);
+	passes_for(5 * MS, POLL);
+	CHECK(on_device(low));
+	CHECK(node.decision.contended);
+}
+
+/* Two passes of this cost: one alone does not count. */
+static void passes_cost(u64 look_ns, u64 ask_ns)
+{
+	gpreempt_policy_cost(&node.policy, look_ns, ask_ns);
+	gpreempt_policy_cost(&node.policy, look_ns, ask_ns);
+	pass_after(POLL);
+}
+
+TEST(looks_that_cost_much_are_rarer, "looking takes 3 % of the time at most, asking for waves a quarter; the interval is not exceeded")
+{
+	contended();
+	passes_cost(node.params.poll_ns / 32, node.params.poll_ns / 4);
+	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+	passes_cost(20 * US, 0);
+	CHECK_EQ(node.decision.next_ns, 640 * US);
+	passes_cost(US, 150 * US);
+	CHECK_EQ(node.decision.next_ns, 600 * US);
+	passes_cost(SEC, SEC);
+	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+	passes_cost(0, 0);
+	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+}
+
+TEST(a_look_that_was_interrupted_is_forgiven, "one pass that took long among others that do not changes nothing")
+{
+	contended();
+	passes_cost(US, 0);
+	gpreempt_policy_cost(&node.policy, SEC, 0);
+	pass_after(POLL);
+	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+	gpreempt_policy_cost(&node.policy, US, 0);
+	gpreempt_policy_cost(&node.policy, US, 0);
+	pass_after(POLL);
+	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+}
+
+TEST(deadlines_do_not_wait_for_costs, "however much looking costs, the end of a hold is not overslept")
+{
+	node.params.interval_ns = SEC;
+	low_is_held();
+	submit(high, 1000);
+	launch(high, 1, 8);
+	passes_cost(SEC, SEC);
+	pass_after(node.params.max_hold_ns - POLL - 3 * MS);
+	CHECK_EQ(node.decision.next_ns, 3 * MS);
+}
+
+TEST(nobody_at_work_is_looked_at_less, "while nobody has work the looks become rarer, up to ten times; with the first work they are as before")
+{
+	contended();
+	drain(low);
+	/* For some time it may have waves that nobody has asked for. */
+	while (node.decision.next_ns == node.params.poll_ns)
+		pass_after(POLL);
+	CHECK(node.decision.contended);
+	CHECK_EQ(node.decision.next_ns, (node.now_ns - node.policy.worked_ns) / 16);
+	CHECK(node.decision.next_ns < 2 * node.params.poll_ns);
+	CHECK(node.decision.next_ns > node.params.poll_ns);
+	passes_for(500 * MS, MS);
+	CHECK_EQ(node.decision.next_ns, 10 * node.params.poll_ns);
+	submit(low, 1);
+	pass_after(MS);
+	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+	CHECK_EQ(node.policy.worked_ns, node.now_ns);
+}
+
 TEST(equal_priorities_are_not_contended, "busy queues of one priority do not make the node poll")
 {
 	struct queue *a = new_queue(new_process(), HIGH), *b = new_queue(new_process(), HIGH);

@@ -399,6 +399,8 @@ static void get_cu_occupancy(struct amdgpu_device *adev, struct kfd_cu_occupancy
 		occupancy[i].doorbell_off = sq->q.properties.doorbell_off;
 		occupancy[i].wave_cnt = sq->mapped & 1U << xcc && sq->in_slot && xcc == sq->done % NUM_XCC(sq->q.device->xcc_mask);
 	}
+	if (world.nodes[0].ask_us)
+		fsleep(world.nodes[0].ask_us);
 }
 
 static const struct kfd2kgd_calls calls = {

@@ -87,6 +87,7 @@ struct sim_process {
  * @nr_map_fails: so many runlists cannot be mapped after the unmap
  * @nr_load_fails: so many load_mqd() reach one XCC only
  * @nr_refusals: so many hqd_destroy() fail without asking
+ * @ask_us: so long it takes to ask for waves in flight
  */
 struct sim_node {
 	struct kfd_node node;
@@ -104,6 +105,7 @@ struct sim_node {
 	int nr_map_fails;
 	int nr_load_fails;
 	int nr_refusals;
+	u32 ask_us;
 };
 
 struct world {

@@ -157,7 +157,8 @@ void schedule(void)
 
 void schedule_hrtimeout_range(ktime_t *expires, u64 slack_ns, int mode)
 {
-	shim_sleep_until(ktime_get_ns() + *expires);
+	/* As late as it may be: nobody else wakes up earlier. */
+	shim_sleep_until(ktime_get_ns() + *expires + slack_ns);
 }
 
 void fsleep(unsigned long us)
