@@ -169,6 +169,7 @@ struct gpreempt_process {
  * @held: there are any; written under gpreempt_lock
  * @held_unbounded: and one of them without end; written under gpreempt_lock
  * @expected_until_ns: its work was announced, for so long; 0: it was not. Written under gpreempt_lock
+ * @hint_settled_ns: the last @expected_until_ns of which it is known whether the work came; the monitor's alone
  */
 struct gpreempt_queue {
 	struct list_head link;
@@ -207,6 +208,7 @@ struct gpreempt_queue {
 	bool held;
 	bool held_unbounded;
 	u64 expected_until_ns;
+	u64 hint_settled_ns;
 };
 
 /**
@@ -286,6 +288,7 @@ enum gpreempt_state {
  * @derived_ns: when priorities were derived last; 0: they have to be
  * @asked_ns: what asking for waves in flight took in this pass; 0: nobody asked
  * @skipped: a queue may be marked as skipped
+ * @hinted: a queue may have announced work of which it is not known yet whether it came; the monitor's alone
  * @again: the backend left something unfinished: the next pass calls it, even without an action
  * @reprioritize: MQDs may have another priority than they should: the next pass calls the backend for that alone
  * @errors: failed passes in a row
@@ -343,6 +346,7 @@ struct gpreempt_node {
 	u64 derived_ns;
 	u64 asked_ns;
 	bool skipped;
+	bool hinted;
 	bool again;
 	bool reprioritize;
 	u32 errors;

@@ -112,6 +112,7 @@ static void derive_outside(const struct gpreempt_process *process, struct gpreem
 	pq->deadline_ns = READ_ONCE(setting->deadline_us) * NSEC_PER_USEC;
 	pq->hold = READ_ONCE(gq->held);
 	pq->hold_unbounded = READ_ONCE(gq->held_unbounded);
+	gq->gn->hinted |= pq->expected_until_ns != READ_ONCE(gq->expected_until_ns);
 	pq->expected_until_ns = READ_ONCE(gq->expected_until_ns);
 }
 
@@ -538,6 +539,31 @@ static void count_immovable(struct gpreempt_node *gn, const struct gpreempt_deci
 	}
 }
 
+/* Read section held. What became of announced work, once per announcement and queue. */
+static void count_hints(struct gpreempt_node *gn, u64 now_ns)
+{
+	bool open = false;
+	u32 i;
+
+	/* Nobody has announced anything that is not settled. */
+	if (!gn->hinted)
+		return;
+	for (i = 0; i < gn->nr_sampled; i++) {
+		struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
+		u64 until_ns = gq->policy.expected_until_ns;
+
+		if (until_ns == gq->hint_settled_ns)
+			continue;
+		if (!gpreempt_policy_work_came(&gq->policy) && now_ns < until_ns) {
+			open = true;
+			continue;
+		}
+		gq->hint_settled_ns = until_ns;
+		gpreempt_stats_hint(gq, gpreempt_policy_work_came(&gq->policy));
+	}
+	gn->hinted = open;
+}
+
 /* One pass. Receives in @decision when to look again. False: it could not decide, try again soon. */
 static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 {
@@ -564,6 +590,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	make_room(gn);
 	idx = srcu_read_lock(&gpreempt_srcu);
 	sample(gn, anew, now_ns);
+	count_hints(gn, now_ns);
 	decided = decide(gn, now_ns, decision);
 	if (decided) {
 		count_immovable(gn, decision);

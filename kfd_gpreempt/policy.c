@@ -63,6 +63,15 @@ void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted, struct g
 	q->explicit_priority = kfd_priority != GPREEMPT_PRIORITY_NORMAL;
 }
 
+/* Work came: what was announced, for it or for its process, has come true. */
+static void meet(struct gpreempt_policy_queue *q)
+{
+	if (q->expected_met_ns == q->expected_until_ns)
+		return;
+	q->expected_met_ns = q->expected_until_ns;
+	q->process->expected_met_ns = q->expected_until_ns;
+}
+
 /* What was known of the queue's waves is void. */
 static void forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
 {
@@ -88,7 +97,7 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		if (!pending)
 			return;
 		if (q->preempted) {
-			q->expected_met_ns = q->expected_until_ns;
+			meet(q);
 			q->active_ns = now_ns;
 			return;
 		}
@@ -101,7 +110,7 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		forget_waves(q, now_ns);
 	}
 	if (pending || moved) {
-		q->expected_met_ns = q->expected_until_ns;
+		meet(q);
 		if (!q->preempted && !q->had_demand)
 			q->run_ns = now_ns;
 	}
@@ -212,10 +221,21 @@ static enum demand demand_of_waves(const struct gpreempt_policy_queue *q, const 
 	return (q->waves && q->waves_ns) || restoring(q, now_ns) ? SURE : NONE;
 }
 
+/**
+ * gpreempt_policy_work_came() - has announced work come?
+ * @q: the queue
+ *
+ * Return: true if it has, to this queue or, if the same was announced for them, to another one of its process
+ */
+bool gpreempt_policy_work_came(const struct gpreempt_policy_queue *q)
+{
+	return q->expected_until_ns == q->expected_met_ns || q->expected_until_ns == q->process->expected_met_ns;
+}
+
 /* Work that somebody announced, and that has not come yet. */
 static bool expected(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return now_ns < q->expected_until_ns && q->expected_until_ns != q->expected_met_ns;
+	return now_ns < q->expected_until_ns && !gpreempt_policy_work_came(q);
 }
 
 static inline enum demand demand_of(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)

@@ -119,6 +119,7 @@ struct gpreempt_policy_share {
  * @weight: wfq: its weight; 0: from the priority of its most urgent queue. Set by the caller.
  * @deadline_ns: edf: deadline of its queues' work; 0: none. Set by the caller.
  *
+ * @expected_met_ns: the last @expected_until_ns of one of its queues whose work has come
  * @level_mark: scratch: it owns a demanding queue at the level, if this is &gpreempt_policy_node.mark
  * @top_mark: scratch: the same for @own_top
  * @own_top: scratch: highest own_rank of its ordering queues that demand at the level
@@ -131,6 +132,7 @@ struct gpreempt_policy_process {
 	u32 weight;
 	u64 deadline_ns;
 
+	u64 expected_met_ns;
 	u64 level_mark;
 	u64 top_mark;
 	s64 own_top;
@@ -147,7 +149,7 @@ struct gpreempt_policy_process {
  * @hold: somebody asked to keep it off the device; it is, except for reliefs. Set by the caller.
  * @hold_unbounded: with @hold: no relief either. Set by the caller.
  * @expected_until_ns: somebody announced work: it has demand until then, or until the work came; 0: nobody did. Set by the caller, a
- *	new announcement to a new time.
+ *	new announcement to a new time, and one for several queues of a process to the same.
  * @weight: wfq: a weight of its own; 0: it belongs to its process's share. Set by the caller.
  * @deadline_ns: edf: a deadline of its own; 0: its process's. Set by the caller.
  *
@@ -391,6 +393,7 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending, u64 now_ns);
 void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns);
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns);
+bool gpreempt_policy_work_came(const struct gpreempt_policy_queue *q);
 void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns);
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct gpreempt_decision *decision);
 void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_ns);

@@ -280,6 +280,19 @@ void gpreempt_stats_running(struct gpreempt_node *gn, u64 now_ns)
 }
 
 /**
+ * gpreempt_stats_hint() - count what became of announced work
+ * @gq: the queue
+ * @came: it came in time
+ *
+ * Context: the monitor.
+ */
+void gpreempt_stats_hint(const struct gpreempt_queue *gq, bool came)
+{
+	atomic64_inc(came ? &gq->gn->stats.hints_used : &gq->gn->stats.hints_expired);
+	trace_gpreempt_hint(gq, came);
+}
+
+/**
  * gpreempt_stats_state() - trace the node's state, which has changed
  * @gn: the node
  *

@@ -110,6 +110,9 @@ struct gpreempt_histogram {
  * @preempt_ns_max: longest such duration
  * @pass_ns_last: last value of GPREEMPT_LATENCY_PASS
  * @relief_slices: reliefs given to queues held for too long
+ * @hints: announcements of work, per queue
+ * @hints_used: of these, those whose work came in time. Work that came to another queue of the process counts, if it was announced for both.
+ * @hints_expired: of these, those whose work did not come. The others are open, were followed by another one, or went with their queue.
  * @disabled: times that the node was given up
  * @skipped: by &enum gpreempt_skip
  * @failed: by &enum gpreempt_failure
@@ -129,6 +132,9 @@ struct gpreempt_stats {
 	atomic64_t preempt_ns_max;
 	atomic64_t pass_ns_last;
 	atomic64_t relief_slices;
+	atomic64_t hints;
+	atomic64_t hints_used;
+	atomic64_t hints_expired;
 	atomic64_t disabled;
 	atomic64_t skipped[GPREEMPT_NR_SKIPS];
 	atomic64_t failed[GPREEMPT_NR_FAILURES];
@@ -157,6 +163,7 @@ void gpreempt_stats_preempting(const struct gpreempt_queue *gq);
 void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns);
 void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns);
 void gpreempt_stats_running(struct gpreempt_node *gn, u64 now_ns);
+void gpreempt_stats_hint(const struct gpreempt_queue *gq, bool came);
 void gpreempt_stats_state(struct gpreempt_node *gn);
 
 #endif /* GPREEMPT_STATS_H */

@@ -127,6 +127,9 @@ COUNTER(runlists);
 COUNTER(preempt_ns_last);
 COUNTER(preempt_ns_max);
 COUNTER(relief_slices);
+COUNTER(hints);
+COUNTER(hints_used);
+COUNTER(hints_expired);
 COUNTER(disabled);
 COUNTER(pass_ns_last);
 COUNTER_OF(pass_ns_max, latency[GPREEMPT_LATENCY_PASS].max_ns);
@@ -151,6 +154,9 @@ static struct attribute *node_attrs[] = {
 	&counter_preempt_ns_last.attr.attr,
 	&counter_preempt_ns_max.attr.attr,
 	&counter_relief_slices.attr.attr,
+	&counter_hints.attr.attr,
+	&counter_hints_used.attr.attr,
+	&counter_hints_expired.attr.attr,
 	&counter_disabled.attr.attr,
 	&counter_pass_ns_last.attr.attr,
 	&counter_pass_ns_max.attr.attr,

@@ -189,6 +189,28 @@ TRACE_EVENT(gpreempt_resume,
 		  __entry->held_ns, __entry->elapsed_ns)
 );
 
+/* Work was announced: it has come, to this queue or to another one of its process, or the time is over. came: 0 or 1. */
+TRACE_EVENT(gpreempt_hint,
+	TP_PROTO(const struct gpreempt_queue *gq, bool came),
+	TP_ARGS(gq, came),
+	TP_STRUCT__entry(
+		__field(u32, gpu_id)
+		__field(pid_t, pid)
+		__field(u32, qid)
+		__field(s32, priority)
+		__field(bool, came)
+	),
+	TP_fast_assign(
+		__entry->gpu_id = gq->gn->node->id;
+		__entry->pid = gpreempt_queue_pid(gq);
+		__entry->qid = gq->q->properties.queue_id;
+		__entry->priority = gq->policy.priority;
+		__entry->came = came;
+	),
+	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d came=%d", __entry->gpu_id, __entry->pid, __entry->qid, __entry->priority,
+		  __entry->came)
+);
+
 /* One request to the hardware is done: unmapping everything and mapping a new runlist. elapsed_ns: all of it. */
 TRACE_EVENT(gpreempt_runlist,
 	TP_PROTO(const struct gpreempt_node *gn, bool preempted, u64 elapsed_ns),

@@ -571,6 +571,7 @@ static int expect_one(struct gpreempt_queue *gq, void *arg)
 	if (!gpreempt_target_has(e->match, gq))
 		return 0;
 	e->found++;
+	atomic64_inc(&gq->gn->stats.hints);
 	WRITE_ONCE(gq->expected_until_ns, e->until_ns);
 	gpreempt_core_kick_locked(gq->gn);
 	return 0;

@@ -523,6 +523,14 @@ TEST(own_holds, "a program preempts and resumes its own queues through /dev/kfd"
 	end();
 }
 
+static bool hints_are(s64 all, s64 used, s64 expired)
+{
+	struct gpreempt_stats *stats = &node_of(0)->stats;
+
+	return atomic64_read(&stats->hints) == all && atomic64_read(&stats->hints_used) == used &&
+	       atomic64_read(&stats->hints_expired) == expired;
+}
+
 TEST(hints, "announced work keeps others off before it comes, for as long as was said")
 {
 	struct gpreempt_hint hint;
@@ -534,9 +542,25 @@ TEST(hints, "announced work keeps others off before it comes, for as long as was
 	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
 	run(5 * MS);
 	CHECK(preempted(low));
+	CHECK(hints_are(1, 0, 0));
 	run(25 * MS);
 	CHECK(!preempted(low));
-	hint = (struct gpreempt_hint){ .target = queue_target(high), .within_us = 20000 };
+	CHECK(hints_are(1, 0, 1));
+	/* It comes while the next one is open, and the device is its own. */
+	hint.target = queue_target(high);
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	run(5 * MS);
+	submit(high, 1);
+	CHECK(run_until_idle(high, 100 * MS));
+	CHECK(hints_are(2, 1, 1));
+	run(50 * MS);
+	CHECK(hints_are(2, 1, 1));
+	/* One that follows another takes its place. */
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	run(5 * MS);
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	run(50 * MS);
+	CHECK(hints_are(4, 1, 2));
 	hint.target.queue_id = 33;
 	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -ENOENT);
 	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), 0);

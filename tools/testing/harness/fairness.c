@@ -267,6 +267,50 @@ TEST(announced_work_ends_with_the_work, "an announcement does not outlive the wo
 	CHECK(!on_device(low));
 }
 
+TEST(announced_work_of_a_process, "of several queues of a process whose work was announced, the first that gets some has been meant")
+{
+	struct queue *other, *busy, *stranger;
+
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	other = new_queue(high->process, HIGH);
+	busy = new_queue(high->process, HIGH);
+	stranger = new_queue(new_process(), MIDDLE);
+	start_hog(low);
+	busy->policy.expected_until_ns = node.now_ns + 600 * MS;
+	submit(busy, 1);
+	pass();
+	launch(busy, 1, 0);
+	pass_after(POLL);
+	CHECK(gpreempt_policy_work_came(&busy->policy));
+	high->policy.expected_until_ns = other->policy.expected_until_ns = node.now_ns + 500 * MS;
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	CHECK(!gpreempt_policy_work_came(&high->policy) && !gpreempt_policy_work_came(&other->policy));
+	/* Work that was announced before is another matter, now and whenever it goes on. */
+	submit(busy, 1);
+	pass_after(POLL);
+	CHECK(!gpreempt_policy_work_came(&high->policy) && !gpreempt_policy_work_came(&other->policy));
+	submit(other, 1);
+	pass_after(POLL);
+	CHECK(gpreempt_policy_work_came(&high->policy) && gpreempt_policy_work_came(&other->policy));
+	drain(other);
+	pass_after(POLL);
+	drain(busy);
+	pass_after(POLL);
+	CHECK(gpreempt_policy_work_came(&high->policy) && gpreempt_policy_work_came(&other->policy));
+	time_until(low, true, 10 * MS);
+	passes_for(10 * MS, POLL);
+	CHECK(on_device(low));
+	/* Another process's work is none of theirs, and another announcement is another one. */
+	high->policy.expected_until_ns = node.now_ns + 400 * MS;
+	stranger->policy.expected_until_ns = node.now_ns + 300 * MS;
+	submit(stranger, 1);
+	pass_after(POLL);
+	CHECK(!gpreempt_policy_work_came(&high->policy) && gpreempt_policy_work_came(&stranger->policy));
+	CHECK(!on_device(low));
+}
+
 TEST(announced_work_of_a_held_queue, "a queue that was taken along idle comes back when its work is announced")
 {
 	struct queue *idle = new_queue(new_process(), HIGH - 1);
