@@ -780,13 +780,19 @@ static u64 later(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
-/* While contended: as often as asked for, unless that costs too much, or nobody is there who could be in anybody's way. */
-static u64 time_to_poll(const struct gpreempt_policy_node *pn, u64 now_ns)
+/*
+ * While contended: as often as asked for, unless that costs too much, or nobody is there who could be in anybody's way. Afterwards, ever more rarely as
+ * long as somebody works whom those that are gone could outrank.
+ */
+static u64 time_to_poll(const struct gpreempt_policy_node *pn, bool contended, u64 now_ns)
 {
-	u64 poll_ns = pn->params.poll_ns;
-	u64 quiet_ns = (now_ns - pn->worked_ns) / GPREEMPT_QUIET_SHARE;
+	u64 poll_ns = pn->params.poll_ns, slow_ns = GPREEMPT_FOREVER_NS;
 
-	return later(later(poll_ns, pn->cost_ns), earlier(quiet_ns, GPREEMPT_QUIET_MAX * poll_ns));
+	if (contended)
+		slow_ns = earlier((now_ns - pn->worked_ns) / GPREEMPT_QUIET_SHARE, GPREEMPT_QUIET_MAX * poll_ns);
+	else if (pn->level_valid)
+		slow_ns = (now_ns - pn->contended_ns + GPREEMPT_CONTENDED_NS) / GPREEMPT_FADE_SHARE;
+	return later(later(poll_ns, pn->cost_ns), slow_ns);
 }
 
 /**
@@ -815,8 +821,8 @@ static u64 time_to_next(const struct gpreempt_policy_node *pn, u64 end_ns, bool 
 		next_ns = earlier(next_ns, budget_wait(pn, now_ns));
 	if (pn->ops->next_ns)
 		next_ns = earlier(next_ns, pn->ops->next_ns(pn, now_ns));
-	if (contended && pn->params.poll_ns)
-		next_ns = earlier(next_ns, time_to_poll(pn, now_ns));
+	if (pn->params.poll_ns)
+		next_ns = earlier(next_ns, time_to_poll(pn, contended, now_ns));
 	return next_ns < GPREEMPT_SLEEP_MIN_NS ? GPREEMPT_SLEEP_MIN_NS : next_ns;
 }
 
@@ -931,6 +937,8 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 
 	/* Contended says already that somebody can. */
 	decision->contended = can_outrank(pn, now_ns, true);
+	if (decision->contended)
+		pn->contended_ns = now_ns;
 	decision->park = !decision->nr_held && !decision->nr_preempt && !decision->contended &&
 			 !can_outrank(pn, now_ns, false);
 	decision->next_ns = time_to_next(pn, end_ns, decision->contended, now_ns);

@@ -55,6 +55,11 @@
 #define GPREEMPT_QUIET_SHARE		16
 #define GPREEMPT_QUIET_MAX		10
 /*
+ * When one side has been quiet for so long that the node is not contended any more, its next work is still seen after this part of its silence: a
+ * request after two seconds waits for a millisecond at most. After ten seconds the interval alone rules.
+ */
+#define GPREEMPT_FADE_SHARE		2000
+/*
  * "No waves" is believed beyond the pass only when it is read again this much later: a runlist takes waves off and brings them back behind
  * our back, in tens of microseconds for a full device.
  */
@@ -322,6 +327,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @level_valid: of the last decision: some queue has demand
  * @level_rank: of the last decision: the highest rank with demand
  * @worked_ns: when some queue last had demand
+ * @contended_ns: when the node was last found contended
  * @cost_ns: what the last pass cost, as the time until the next one that pays for it
  * @last_cost_ns: the same, whatever came between
  * @overhead_ns: time spent saving and restoring that the budget has not yet paid for at @overhead_at_ns
@@ -348,6 +354,7 @@ struct gpreempt_policy_node {
 	bool level_valid;
 	s64 level_rank;
 	u64 worked_ns;
+	u64 contended_ns;
 	u64 cost_ns;
 	u64 last_cost_ns;
 	u64 overhead_ns;

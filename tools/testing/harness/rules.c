@@ -1005,6 +1005,7 @@ TEST(contended_polls_otherwise_interval,
 	CHECK(node.decision.contended);
 	passes_for(20 * MS, 5 * MS);
 	CHECK(!node.decision.contended);
+	passes_for(10 * SEC, 5 * MS);
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
 }
 
@@ -1066,6 +1067,28 @@ TEST(deadlines_do_not_wait_for_costs, "however much looking costs, the end of a 
 	passes_cost(SEC, SEC);
 	pass_after(node.params.max_hold_ns - POLL - 3 * MS);
 	CHECK_EQ(node.decision.next_ns, 3 * MS);
+}
+
+TEST(looks_become_rarer_with_silence, "after contention looks become rarer in proportion to the silence, while somebody works; never rarer than the interval")
+{
+	contended();
+	while (node.decision.contended)
+		pass_after(MS);
+	CHECK(node.decision.next_ns >= SEC / 2000 && node.decision.next_ns <= SEC / 2000 + 2 * US);
+	passes_for(SEC, MS);
+	CHECK(node.decision.next_ns >= 2 * SEC / 2000 && node.decision.next_ns <= 2 * SEC / 2000 + 2 * US);
+	passes_cost(50 * US, 0);
+	CHECK_EQ(node.decision.next_ns, 1600 * US);
+	passes_cost(0, 0);
+	passes_for(10 * SEC, 5 * MS);
+	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+	node.params.poll_ns = 0;
+	drain(high);
+	passes_for(1500 * MS, 5 * MS);
+	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
 }
 
 TEST(nobody_at_work_is_looked_at_less, "while nobody has work the looks become rarer, up to ten times; with the first work they are as before")
