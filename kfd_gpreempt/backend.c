@@ -50,6 +50,7 @@ static bool backend_saved_waves(struct device_queue_manager *dqm, struct queue *
  * @gn: the node
  * @dqm: its queue manager, locked
  * @now_ns: when the hardware was done
+ * @saved_ns: when the victims were saved (hws)
  * @changed: the hardware has to follow, or did
  * @preempting: a queue is taken off the device
  * @victim: the first such queue, to name in messages
@@ -62,6 +63,7 @@ struct backend_pass {
 	struct gpreempt_node *gn;
 	struct device_queue_manager *dqm;
 	u64 now_ns;
+	u64 saved_ns;
 	bool changed;
 	bool preempting;
 	struct gpreempt_queue *victim;

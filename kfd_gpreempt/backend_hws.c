@@ -6,7 +6,10 @@
  * it again continues them. Each pass unmaps every queue of every process once, so a whole decision is carried out by
  * one pass.
  */
-/* The CP takes this many times 1000 clocks for waves to end by themselves before it saves them; 0 means for ever. */
+/*
+ * The CP takes this many times 1000 clocks for waves to end by themselves before it saves them; 0 means for ever. The least there is: half a
+ * microsecond, against tens for saving a full device, and whoever waits is more urgent. It takes two register writes by the CP, before and after.
+ */
 #define HWS_GRACE_PERIOD	1
 
 /**
@@ -40,8 +43,8 @@ bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd)
  * kfd_gpreempt_left_out() - how many processes stay out of the runlist
  * @dqm: the queue manager
  *
- * Is called once for each runlist that is built, ours and the driver's own, so it is here that they are counted, and
- * that MQDs get their hardware priority.
+ * Is called once for each runlist that is built, ours and the driver's own, so it is here that they are counted, that victims are known to
+ * be saved, and that MQDs get their hardware priority.
  *
  * Context: dqm_lock held.
  *
@@ -55,6 +58,7 @@ unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm)
 
 	if (gn) {
 		WRITE_ONCE(gn->runlists_built, gn->runlists_built + 1);
+		gn->unmapped_ns = ktime_get_ns();
 		/* Everything has been unmapped: the only moment at which an MQD may be written. */
 		gpreempt_hw_priority_apply(gn);
 	}
@@ -126,8 +130,8 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 	if (gq->done == GPREEMPT_PREEMPT) {
 		if (pass->gn->tun.verify)
 			gpreempt_snapshot_take(gq);
-		gpreempt_policy_preempted(&gq->policy, backend_saved_waves(pass->dqm, q), pass->now_ns);
-		gpreempt_stats_preempted(gq, pass->now_ns);
+		gpreempt_policy_preempted(&gq->policy, backend_saved_waves(pass->dqm, q), pass->saved_ns);
+		gpreempt_stats_preempted(gq, pass->saved_ns);
 		/* The CP may have abandoned a queue, and the driver reset it and still returned 0. */
 		if (qpd_to_pdd(qpd)->has_reset_queue) {
 			gq->policy.immovable = true;
@@ -170,21 +174,28 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
 	struct backend_pass pass = { .gn = gn, .dqm = dqm };
-	u64 start_ns;
+	struct gpreempt_request request;
 	int r;
 
 	dqm_lock(dqm);
-	start_ns = ktime_get_ns();
-	pass.now_ns = start_ns;
 	backend_for_each(&pass, hws_flag);
+	request.start_ns = ktime_get_ns();
+	request.preempts = pass.preempting;
+	pass.now_ns = request.start_ns;
+	pass.saved_ns = request.start_ns;
 	/* While the driver's scheduler is stopped the flags are enough: it maps what is active when it starts. */
 	if ((pass.changed || gn->again) && dqm->sched_running && !dqm->is_hws_hang) {
 		r = execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0,
 					 pass.preempting ? HWS_GRACE_PERIOD : USE_DEFAULT_GRACE_PERIOD);
 		pass.now_ns = ktime_get_ns();
-		outcome->elapsed_ns = pass.now_ns - start_ns;
+		/* Nothing is built for a device that nobody is left on. */
+		if (pass.preempting)
+			pass.saved_ns = gn->unmapped_ns >= request.start_ns ? gn->unmapped_ns : pass.now_ns;
+		request.saved_ns = pass.saved_ns;
+		request.done_ns = pass.now_ns;
+		outcome->elapsed_ns = request.done_ns - request.start_ns;
 		outcome->preempted = pass.preempting;
-		gpreempt_stats_runlist(gn, outcome->elapsed_ns, pass.preempting);
+		gpreempt_stats_runlist(gn, &request);
 		if (r)
 			hws_error(&pass, r, outcome);
 	}

@@ -309,7 +309,7 @@ static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
 	struct backend_pass pass = { .gn = gn, .dqm = dqm };
-	u64 start_ns, saved_ns;
+	struct gpreempt_request request;
 
 	/* The driver is about to take all queues off, maybe of a device that does not answer: flags are enough. */
 	pass.parking = kthread_should_park();
@@ -321,23 +321,24 @@ static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 		dqm_unlock(dqm);
 		return;
 	}
-	start_ns = ktime_get_ns();
-	pass.now_ns = start_ns;
+	request.start_ns = ktime_get_ns();
+	pass.now_ns = request.start_ns;
 	if (!pass.parking)
 		backend_for_each(&pass, mqd_look_after);
 	backend_for_each(&pass, mqd_preempt_busy);
 	backend_for_each(&pass, mqd_preempt);
-	saved_ns = pass.now_ns;
+	/* Those that are to have the device have their slots: this is all that they wait for. */
+	request.preempts = pass.preempting;
+	request.saved_ns = pass.preempting ? pass.now_ns : request.start_ns;
 	backend_for_each(&pass, mqd_preempted);
 	backend_for_each(&pass, mqd_resume);
 	if (!pass.parking && READ_ONCE(gn->state) != GPREEMPT_STATE_FAILED)
 		backend_for_each(&pass, mqd_reprioritize);
 	gpreempt_hw_priority_count(gn);
-	if (pass.preempting)
-		gpreempt_stats_runlist(gn, saved_ns - start_ns, true);
-	else if (pass.changed)
-		gpreempt_stats_runlist(gn, ktime_get_ns() - start_ns, false);
 	pass.now_ns = ktime_get_ns();
+	request.done_ns = pass.preempting ? request.saved_ns : pass.now_ns;
+	if (pass.changed)
+		gpreempt_stats_runlist(gn, &request);
 	backend_for_each(&pass, mqd_resumed);
 	if (!pass.parking)
 		up_read(&dqm->dev->adev->reset_domain->sem);
@@ -349,7 +350,7 @@ static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	outcome->stop = pass.stop;
 	outcome->again = pass.again;
 	outcome->preempted = pass.preempting;
-	outcome->elapsed_ns = pass.changed ? pass.now_ns - start_ns : 0;
+	outcome->elapsed_ns = pass.changed ? pass.now_ns - request.start_ns : 0;
 }
 
 /* Whoever takes waves off or waits for that holds dqm_lock. Afterwards they come back in tens of microseconds. */

@@ -294,6 +294,7 @@ enum gpreempt_state {
  * @errors: failed passes in a row
  * @runlists_built: runlists sent to the device by anybody, or without HWS queues that the driver took off and loads again;
  *	written under dqm_lock
+ * @unmapped_ns: when everything was off the device for the last runlist; under dqm_lock
  * @runlists_seen: @runlists_built when waves in flight could last be believed
  * @unsettled_ns: since when they cannot; 0: they can
  * @hw_priorities: queues whose MQD has another priority than their program asked for, written under dqm_lock
@@ -351,6 +352,7 @@ struct gpreempt_node {
 	bool reprioritize;
 	u32 errors;
 	u32 runlists_built;
+	u64 unmapped_ns;
 	u32 runlists_seen;
 	u64 unsettled_ns;
 	u32 hw_priorities;

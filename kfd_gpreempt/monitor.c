@@ -425,7 +425,6 @@ static int act(struct gpreempt_node *gn)
 {
 	struct gpreempt_outcome outcome = { 0 };
 
-	gn->decided_ns = ktime_get_ns();
 	gn->reprioritize = false;
 	gn->backend->apply(gn, &outcome);
 	/* A device that does not answer has wasted time, not spent it on preempting. */
@@ -459,6 +458,7 @@ static u32 decide_resumes(struct gpreempt_node *gn)
 	sample(gn, true, ktime_get_ns());
 	gpreempt_policy_resume_all(&gn->policy, &decision);
 	srcu_read_unlock(&gpreempt_srcu, idx);
+	gn->decided_ns = ktime_get_ns();
 	return decision.nr_resume;
 }
 
@@ -604,9 +604,10 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	if (!decided)
 		return false;
 
-	took_ns = ktime_get_ns() - now_ns;
+	gn->decided_ns = ktime_get_ns();
+	took_ns = gn->decided_ns - now_ns;
 	gpreempt_policy_cost(&gn->policy, took_ns - gn->asked_ns, gn->asked_ns);
-	gpreempt_stats_pass(gn, decision, now_ns, now_ns + took_ns);
+	gpreempt_stats_pass(gn, decision, now_ns, gn->decided_ns);
 	/* From here on: counted from when the pass began, looks would be that much rarer. */
 	decision->next_ns = max(decision->next_ns, took_ns + GPREEMPT_SLEEP_MIN_NS) - took_ns;
 	if (decision->nr_preempt || decision->nr_resume || gn->again || gn->reprioritize)
@@ -653,6 +654,7 @@ static u64 look(struct gpreempt_node *gn)
 			gn->derived_ns = 0;
 			set_state(gn, GPREEMPT_STATE_IDLE);
 		} else {
+			gn->decided_ns = ktime_get_ns();
 			if (gn->again)
 				act(gn);
 			return gn->again ? gn->tun.params.interval_ns : U64_MAX;

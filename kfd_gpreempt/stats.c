@@ -43,6 +43,7 @@ const char *const gpreempt_failure_names[GPREEMPT_NR_FAILURES] = {
 /* And for latency/<name>_*. */
 const char *const gpreempt_latency_names[GPREEMPT_NR_LATENCIES] = {
 	[GPREEMPT_LATENCY_DETECT] = "detect",
+	[GPREEMPT_LATENCY_REQUEST] = "request",
 	[GPREEMPT_LATENCY_SAVE] = "save",
 	[GPREEMPT_LATENCY_RESUME] = "resume",
 	[GPREEMPT_LATENCY_HOLD] = "hold",
@@ -200,17 +201,19 @@ void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queu
 /**
  * gpreempt_stats_runlist() - count a hardware pass
  * @gn: the node
- * @elapsed_ns: how long it took
- * @preempted: it took queues off the device
+ * @request: what was asked for, and when it was done
  *
  * Context: the monitor.
  */
-void gpreempt_stats_runlist(struct gpreempt_node *gn, u64 elapsed_ns, bool preempted)
+void gpreempt_stats_runlist(struct gpreempt_node *gn, const struct gpreempt_request *request)
 {
+	u64 elapsed_ns = request->done_ns - request->start_ns;
+
 	atomic64_inc(&gn->stats.runlists);
-	trace_gpreempt_runlist(gn, preempted, elapsed_ns);
-	if (!preempted)
+	trace_gpreempt_runlist(gn, request);
+	if (!request->preempts)
 		return;
+	add_latency(gn, GPREEMPT_LATENCY_REQUEST, request->start_ns - gn->decided_ns);
 	atomic64_set(&gn->stats.preempt_ns_last, elapsed_ns);
 	if (elapsed_ns > atomic64_read(&gn->stats.preempt_ns_max))
 		atomic64_set(&gn->stats.preempt_ns_max, elapsed_ns);
@@ -276,6 +279,7 @@ void gpreempt_stats_running(struct gpreempt_node *gn, u64 now_ns)
 	if (!gn->resuming_ns)
 		return;
 	add_latency(gn, GPREEMPT_LATENCY_RESUME, now_ns - gn->resuming_ns);
+	trace_gpreempt_running(gn, now_ns - gn->resuming_ns);
 	gn->resuming_ns = 0;
 }
 

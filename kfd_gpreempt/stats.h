@@ -61,6 +61,8 @@ enum gpreempt_failure {
 /**
  * enum gpreempt_latency - what is measured
  * @GPREEMPT_LATENCY_DETECT: inversion to decision, at most: from the last look that found none
+ * @GPREEMPT_LATENCY_REQUEST: decision to its first request to the device, per hardware pass that preempts: what we take
+ *	ourselves, and the wait for the driver's lock
  * @GPREEMPT_LATENCY_SAVE: decision to saved, per victim
  * @GPREEMPT_LATENCY_RESUME: decision to resume to the device having taken it in, per decision. Where the backend is
  *	not told it is the first look that finds it so, so in steps of the time between looks.
@@ -70,6 +72,7 @@ enum gpreempt_failure {
  */
 enum gpreempt_latency {
 	GPREEMPT_LATENCY_DETECT,
+	GPREEMPT_LATENCY_REQUEST,
 	GPREEMPT_LATENCY_SAVE,
 	GPREEMPT_LATENCY_RESUME,
 	GPREEMPT_LATENCY_HOLD,
@@ -141,6 +144,20 @@ struct gpreempt_stats {
 	struct gpreempt_histogram latency[GPREEMPT_NR_LATENCIES];
 };
 
+/**
+ * struct gpreempt_request - what a decision asked of the device
+ * @preempts: to take queues off, if to give back others as well
+ * @start_ns: when it was asked
+ * @saved_ns: when the last victim was saved, or what was seen of it first; @start_ns: there were none
+ * @done_ns: when the device had been given all that belongs to it
+ */
+struct gpreempt_request {
+	bool preempts;
+	u64 start_ns;
+	u64 saved_ns;
+	u64 done_ns;
+};
+
 struct gpreempt_decision;
 struct gpreempt_node;
 struct gpreempt_queue;
@@ -158,7 +175,7 @@ void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decisio
 void gpreempt_stats_skip(struct gpreempt_node *gn, struct gpreempt_queue *gq, enum gpreempt_skip reason);
 void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queue *gq, enum gpreempt_failure cause,
 			    int error);
-void gpreempt_stats_runlist(struct gpreempt_node *gn, u64 elapsed_ns, bool preempted);
+void gpreempt_stats_runlist(struct gpreempt_node *gn, const struct gpreempt_request *request);
 void gpreempt_stats_preempting(const struct gpreempt_queue *gq);
 void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns);
 void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns);

@@ -241,6 +241,7 @@ static ssize_t quantile_show(struct kobject *kobj, struct kobj_attribute *attr, 
 		.percent = 99,									\
 	}
 LATENCY(GPREEMPT_LATENCY_DETECT, detect);
+LATENCY(GPREEMPT_LATENCY_REQUEST, request);
 LATENCY(GPREEMPT_LATENCY_SAVE, save);
 LATENCY(GPREEMPT_LATENCY_RESUME, resume);
 LATENCY(GPREEMPT_LATENCY_HOLD, hold);
@@ -252,6 +253,11 @@ static struct attribute *latency_attrs[] = {
 	&detect_ns_max.attr.attr,
 	&detect_us_p50.attr.attr,
 	&detect_us_p99.attr.attr,
+	&request_count.attr.attr,
+	&request_ns_sum.attr.attr,
+	&request_ns_max.attr.attr,
+	&request_us_p50.attr.attr,
+	&request_us_p99.attr.attr,
 	&save_count.attr.attr,
 	&save_ns_sum.attr.attr,
 	&save_ns_max.attr.attr,

@@ -211,21 +211,44 @@ TRACE_EVENT(gpreempt_hint,
 		  __entry->came)
 );
 
-/* One request to the hardware is done: unmapping everything and mapping a new runlist. elapsed_ns: all of it. */
+/*
+ * One request to the hardware is done: unmapping everything and mapping a new runlist. wait_ns: from the decision to the request. saved_ns: from
+ * there until the last victim was saved; 0 if none was asked for. elapsed_ns: from the request to its end.
+ */
 TRACE_EVENT(gpreempt_runlist,
-	TP_PROTO(const struct gpreempt_node *gn, bool preempted, u64 elapsed_ns),
-	TP_ARGS(gn, preempted, elapsed_ns),
+	TP_PROTO(const struct gpreempt_node *gn, const struct gpreempt_request *request),
+	TP_ARGS(gn, request),
 	TP_STRUCT__entry(
 		__field(u32, gpu_id)
 		__field(bool, preempted)
+		__field(u64, wait_ns)
+		__field(u64, saved_ns)
 		__field(u64, elapsed_ns)
 	),
 	TP_fast_assign(
 		__entry->gpu_id = gn->node->id;
-		__entry->preempted = preempted;
+		__entry->preempted = request->preempts;
+		__entry->wait_ns = request->start_ns - gn->decided_ns;
+		__entry->saved_ns = request->saved_ns - request->start_ns;
+		__entry->elapsed_ns = request->done_ns - request->start_ns;
+	),
+	TP_printk("gpu_id=%u preempted=%d wait_ns=%llu saved_ns=%llu elapsed_ns=%llu", __entry->gpu_id, __entry->preempted,
+		  __entry->wait_ns, __entry->saved_ns, __entry->elapsed_ns)
+);
+
+/* The device has taken in all that it was given back, as far as can be seen. elapsed_ns: since the decision to resume. */
+TRACE_EVENT(gpreempt_running,
+	TP_PROTO(const struct gpreempt_node *gn, u64 elapsed_ns),
+	TP_ARGS(gn, elapsed_ns),
+	TP_STRUCT__entry(
+		__field(u32, gpu_id)
+		__field(u64, elapsed_ns)
+	),
+	TP_fast_assign(
+		__entry->gpu_id = gn->node->id;
 		__entry->elapsed_ns = elapsed_ns;
 	),
-	TP_printk("gpu_id=%u preempted=%d elapsed_ns=%llu", __entry->gpu_id, __entry->preempted, __entry->elapsed_ns)
+	TP_printk("gpu_id=%u elapsed_ns=%llu", __entry->gpu_id, __entry->elapsed_ns)
 );
 
 /* Something that was wanted was not done. reason: as in skipped_<reason> in sysfs. */

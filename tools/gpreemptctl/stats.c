@@ -109,6 +109,7 @@ static const struct {
 	const char *help;
 } latencies[] = {
 	{ "detect", "From an inversion to the decision, at most." },
+	{ "request", "From the decision to the request to the device." },
 	{ "save", "From the decision to the saved state." },
 	{ "resume", "From the decision to resume to the device having taken it in." },
 	{ "hold", "Time that queues were held." },

@@ -121,6 +121,10 @@ BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers sa
 	CHECK_EQ(atomic64_read(&stats->preempt_ns_max), atomic64_read(&stats->preempt_ns_last));
 	CHECK(atomic64_read(&stats->checks) > 10);
 	CHECK(atomic64_read(&stats->wakeups) >= atomic64_read(&stats->checks) - 1);
+	/* Decision, request, saved, done: each takes what the one before took, and more. */
+	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_REQUEST].count), 1);
+	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_REQUEST].sum_ns) < atomic64_read(&stats->latency[GPREEMPT_LATENCY_SAVE].sum_ns));
+	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_SAVE].sum_ns) <= atomic64_read(&stats->preempt_ns_last));
 	CHECK_EQ(node_of(0)->level, NORMAL);
 	CHECK(run_until_idle(high, SEC));
 	run(2 * MS);
