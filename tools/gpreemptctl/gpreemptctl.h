@@ -165,6 +165,7 @@ int cmd_set(const struct options *o);
 int cmd_run(const struct options *o);
 int cmd_preempt(const struct options *o);
 int cmd_resume(const struct options *o);
+int cmd_hint(const struct options *o);
 int cmd_policy(const struct options *o);
 int cmd_tune(const struct options *o);
 int cmd_top(const struct options *o);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * hold.c - gpreemptctl preempt, resume
+ * hold.c - gpreemptctl preempt, resume, hint
  */
 #include "gpreemptctl.h"
 
@@ -67,4 +67,21 @@ int cmd_resume(const struct options *o)
 		printf("%d queue%s given back\n", nr, nr == 1 ? "" : "s");
 	}
 	return EXIT_DONE;
+}
+
+int cmd_hint(const struct options *o)
+{
+	double within_s = o->given & GIVEN_FOR ? o->for_s : 1;
+	struct gpreempt_target target;
+	struct gpreempt *g;
+	int error, status;
+
+	if (within_s > 1)
+		return fail(EXIT_USAGE, "hint: nobody is kept waiting for more than a second");
+	status = open_target(o, &target, &g);
+	if (status)
+		return status;
+	error = gpreempt_hint(g, &target, (unsigned int)(within_s * 1e6));
+	gpreempt_close(g);
+	return error ? fail_errno(error, "hint") : EXIT_DONE;
 }

@@ -25,6 +25,7 @@ static const char doc[] =
 	"  run --priority N|--class C -- COMMAND...   with all its children\n"
 	"  preempt -p PID [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]\n"
 	"  resume -p PID [-g GPU -q QUEUE] whoever holds it\n"
+	"  hint -p PID [-g GPU -q QUEUE] [--for SECONDS]    its work comes soon: clear the device\n"
 	"  policy [NAME] [-g GPU]          show or choose how nodes decide\n"
 	"  tune [NAME[=VALUE]...] [-g GPU] show or change tunables\n"
 	"  top                             live view (keys: q, p priority, w work, t time off)\n"
@@ -65,7 +66,7 @@ static const struct argp_option argp_options[] = {
 	{ "cgroup", OPT_CGROUP, "DIR", 0, "The cgroup: its directory, or its path below /sys/fs/cgroup", 0 },
 	{ "priority", OPT_PRIORITY, "N", 0, "run: the priority", 0 },
 	{ "class", OPT_CLASS, "C", 0, "run: the class", 0 },
-	{ "for", OPT_FOR, "SECONDS", 0, "preempt: how long", 0 },
+	{ "for", OPT_FOR, "SECONDS", 0, "preempt: how long; hint: within which time, 1 at most", 0 },
 	{ "interval", 'i', "SECONDS", 0, "top, apply --follow: between two looks", 0 },
 	{ "unbounded", OPT_UNBOUNDED, NULL, 0, "preempt: longer than gpreempt_max_hold_ms", 0 },
 	{ "follow", OPT_FOLLOW, NULL, 0, "apply: go on for processes to come", 0 },
@@ -108,6 +109,7 @@ static const struct command {
 	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },
 	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true },
 	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false },
+	{ "hint", cmd_hint, TARGET | GIVEN_FOR, 0, false },
 	{ "policy", cmd_policy, GIVEN_GPU | GIVEN_JSON, 1, false },
 	{ "tune", cmd_tune, GIVEN_GPU | GIVEN_JSON, INT_MAX, false },
 	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT, 0, false },

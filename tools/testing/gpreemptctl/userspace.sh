@@ -12,7 +12,7 @@ lib=$BUILD/lib
 prefix=$scratch/prefix
 err=$scratch/err
 conf=$scratch/gpreempt.conf
-commands="list status set run preempt resume policy tune top events stats apply doctor daemon probe-hang"
+commands="list status set run preempt resume hint policy tune top events stats apply doctor daemon probe-hang"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 
 builds_without_warnings()
@@ -89,6 +89,9 @@ wrong_usage_is_told()
 	wrong '5000 is neither a priority' run --priority 5000 -- true
 	wrong 'which one?' preempt
 	wrong 'which one?' resume
+	wrong 'which one?' hint
+	wrong 'more than a second' hint -p 1 --for 1.001
+	wrong 'for=0 is not from' hint -p 1 --for 0
 	wrong 'not both' preempt -p 1 --for 1 -- true
 	wrong 'for=0 is not from 0.001' preempt -p 1 --for 0
 	wrong 'for=nan is not from' preempt -p 1 --for nan
@@ -124,7 +127,7 @@ a_missing_module_has_a_status_and_a_remedy()
 
 	without_module
 	for args in list "list --json" status "set -p 1 -5" "set -p 1 latency" "run --class batch -- true" "run --priority=-5 true" "run --priority -5 true" \
-		"preempt -p 1" "preempt -p 1 -- true" "resume -p 1" probe-hang "probe-hang --preempt -p 1" policy "policy wfq" tune "tune poll_us=200" top "events -n 1" stats "apply $conf"; do
+		"preempt -p 1" "preempt -p 1 -- true" "resume -p 1" "hint -p 1" probe-hang "probe-hang --preempt -p 1" policy "policy wfq" tune "tune poll_us=200" top "events -n 1" stats "apply $conf"; do
 		# shellcheck disable=SC2086 # words
 		status 3 $args >"$scratch/out"
 		has "$err" "try: gpreemptctl doctor"
