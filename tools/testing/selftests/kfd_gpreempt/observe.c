@@ -175,7 +175,7 @@ TEST_F(observe, events_of_a_preemption_come_in_order)
 {
 	static struct event events[256];
 	struct actor *low, *high;
-	int i, n, inversion = -1, begin = -1, end = -1, resume = -1;
+	int i, n, inversion = -1, begin = -1, end = -1, resume = -1, running = -1, runlist = -1;
 	struct kfd_gpreempt_queue q;
 	const char *f;
 
@@ -184,6 +184,7 @@ TEST_F(observe, events_of_a_preemption_come_in_order)
 	ASSERT_EQ(0, trace_on("gpreempt_preempt_end"));
 	ASSERT_EQ(0, trace_on("gpreempt_resume"));
 	ASSERT_EQ(0, trace_on("gpreempt_runlist"));
+	ASSERT_EQ(0, trace_on("gpreempt_running"));
 	preempt_once(_metadata, self->slots, &low, &high);
 	ASSERT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	ASSERT_EQ(self->preemptions + 1, counter("preemptions"));
@@ -199,11 +200,17 @@ TEST_F(observe, events_of_a_preemption_come_in_order)
 			end = i;
 		else if (!strcmp(events[i].name, "resume"))
 			resume = i;
+		else if (!strcmp(events[i].name, "running"))
+			running = i;
+		else if (!strcmp(events[i].name, "runlist") && field(events[i].fields, "preempted"))
+			runlist = i;
 	}
 	EXPECT_GE(inversion, 0);
 	ASSERT_LT(inversion, begin);
 	ASSERT_LT(begin, end);
 	ASSERT_LT(end, resume);
+	EXPECT_LT(resume, running);
+	EXPECT_LT(begin, runlist);
 
 	f = events[inversion].fields;
 	EXPECT_EQ(kfd_first_gpu_id(), field(f, "gpu_id"));
@@ -221,6 +228,11 @@ TEST_F(observe, events_of_a_preemption_come_in_order)
 	EXPECT_EQ(low->pid, field(f, "pid"));
 	EXPECT_EQ(1, field(f, "saved_waves"));
 	EXPECT_GT(field(f, "elapsed_ns"), 0);
+	/* Its phases: to the request, until it was saved; where there is a new runlist, it comes after that. */
+	EXPECT_GT(field(events[runlist].fields, "wait_ns"), 0);
+	EXPECT_EQ(field(events[runlist].fields, "wait_ns") + field(events[runlist].fields, "saved_ns"), field(f, "elapsed_ns"));
+	EXPECT_LE(field(events[runlist].fields, "saved_ns"), field(events[runlist].fields, "elapsed_ns"));
+	EXPECT_GT(field(events[running].fields, "elapsed_ns"), field(events[resume].fields, "elapsed_ns"));
 	f = events[resume].fields;
 	EXPECT_EQ(low->pid, field(f, "pid"));
 	EXPECT_EQ(low->queue[0].id, field(f, "qid"));
@@ -332,6 +344,7 @@ TEST_F(observe, state_changes_are_traced)
 TEST_F(observe, histograms_count_what_happened)
 {
 	int64_t detect = latency("detect_count"), save = latency("save_count"), hold = latency("hold_count");
+	int64_t request = latency("request_count"), request_sum = latency("request_ns_sum"), save_sum = latency("save_ns_sum");
 	int64_t resume = latency("resume_count"), hold_sum = latency("hold_ns_sum"), resumes = counter("resumes");
 	struct actor *low, *high;
 
@@ -339,7 +352,10 @@ TEST_F(observe, histograms_count_what_happened)
 	preempt_once(_metadata, self->slots, &low, &high);
 	ASSERT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	EXPECT_EQ(detect + 1, latency("detect_count"));
+	EXPECT_EQ(request + 1, latency("request_count"));
 	EXPECT_EQ(save + 1, latency("save_count"));
+	/* What comes before the request is a part of it. */
+	EXPECT_LT(latency("request_ns_sum") - request_sum, latency("save_ns_sum") - save_sum);
 	EXPECT_EQ(hold + counter("resumes") - resumes, latency("hold_count"));
 	EXPECT_EQ(resume + 1, latency("resume_count"));
 	EXPECT_GE(latency("hold_ns_sum") - hold_sum, (int64_t)(20 * MS));
@@ -379,6 +395,35 @@ TEST_F_TIMEOUT(observe, busy_queue_alone_wakes_nobody, 120)
 	EXPECT_EQ(0, actor_wait(low, 0, LONG));
 	EXPECT_EQ(wakeups, counter("wakeups"));
 	EXPECT_EXACTLY_ONCE(low, self->slots * 101);
+}
+
+/* Programs of one level, idle or at work: nobody is ahead of anybody. */
+TEST_F(observe, one_level_wakes_nobody)
+{
+	struct actor *a = worker(_metadata, LOW_NICE, 1, self->slots / 2, 10, 100 * MS);
+	struct actor *b = worker(_metadata, LOW_NICE, 1, self->slots / 2, 10, 100 * MS);
+	uint64_t deadline = kfd_now_ns() + LONG;
+	char state[32] = "";
+	int64_t wakeups;
+
+	while (strcmp(state, "parked") && kfd_now_ns() < deadline) {
+		kfd_sleep_ns(5 * MS);
+		ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
+	}
+	ASSERT_STREQ("parked", state);
+	wakeups = counter("wakeups");
+	put(VGPU_POLL_NS, "5000000");
+	kfd_sleep_ns(SECOND);
+	EXPECT_EQ(wakeups, counter("wakeups"));
+	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_submit(b, 0, 0, 1, 0));
+	EXPECT_EQ(0, actor_wait(a, 0, LONG));
+	EXPECT_EQ(0, actor_wait(b, 0, LONG));
+	put(VGPU_POLL_NS, "50000");
+	EXPECT_EQ(wakeups, counter("wakeups"));
+	EXPECT_EQ(self->preemptions, counter("preemptions"));
+	EXPECT_EXACTLY_ONCE(a, self->slots / 2 * 10);
+	EXPECT_EXACTLY_ONCE(b, self->slots / 2 * 10);
 }
 
 /* How many lines of the dump begin with @start and have @pair in them. */

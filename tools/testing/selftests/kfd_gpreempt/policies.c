@@ -295,6 +295,71 @@ static bool default_policy_is(const char *name)
 	return !kfd_param_get_text("gpreempt_policy", text, sizeof(text)) && !strcmp(text, name);
 }
 
+/*
+ * args: how many requests, whether each is announced half a millisecond before. Returns what they took on average, from the doorbell to the signal,
+ * in ns.
+ */
+static int64_t timed_requests(struct actor *a, const int64_t *args)
+{
+	struct gpreempt_target self = gpreempt_target_process(0, 0);
+	struct gpreempt *g;
+	int64_t i, sum = 0;
+	int err;
+
+	err = gpreempt_open(&g);
+	for (i = 0; !err && i < args[0]; i++) {
+		uint64_t start;
+
+		kfd_sleep_ns(4 * MS);
+		if (args[1])
+			err = gpreempt_hint(g, &self, 10000);
+		kfd_sleep_ns(500 * US);
+		kfd_signal_init(a->done[0], 1);
+		start = kfd_now_ns();
+		if (!err)
+			err = kfd_work_submit(&a->queue[0], &a->work[0], a->done[0], 0);
+		while (!err && kfd_signal_poll(a->done[0], 0)) {
+			if (kfd_now_ns() - start > LONG)
+				err = -ETIME;
+			kfd_sleep_ns(2 * US);
+		}
+		sum += (int64_t)(kfd_now_ns() - start);
+	}
+	gpreempt_close(g);
+	return err ? err : sum / args[0];
+}
+
+/* With an announcement the preemption is over when the request comes: what it adds to the request is what remains of noticing and saving. */
+TEST_F_TIMEOUT(policies, hints_take_the_preemption_off_the_request, 120)
+{
+	enum { REQUESTS = 15, STEPS = 250 };
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, MS);
+	struct actor *high = worker(_metadata, 0, 3 * REQUESTS, self->slots, 1, 500 * US);
+	int64_t used = counter("hints_used"), expired = counter("hints_expired"), alone, plain, hinted;
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	alone = actor_call(high, timed_requests, REQUESTS, 0, 0, 0);
+	ASSERT_GT(alone, 0);
+	start(_metadata, low);
+	/* The first one is seen later: see gpreempt_interval_ms. */
+	ASSERT_GT(actor_call(high, timed_requests, 1, 0, 0, 0), 0);
+	plain = actor_call(high, timed_requests, REQUESTS - 1, 0, 0, 0);
+	ASSERT_GT(plain, alone);
+	hinted = actor_call(high, timed_requests, REQUESTS, 1, 0, 0);
+	ASSERT_GT(hinted, 0);
+	TH_LOG("alone %lld us, beside a hog %lld us more, announced %lld us more", (long long)alone / 1000, (long long)(plain - alone) / 1000,
+	       (long long)(hinted - alone) / 1000);
+	EXPECT_LT(hinted, alone + (plain - alone) / 4);
+	EXPECT_EQ(0, wait_counter("hints_used", used + REQUESTS, LONG));
+	EXPECT_EQ(expired, counter("hints_expired"));
+	EXPECT_LE(self->preemptions + 2 * REQUESTS - 2, counter("preemptions"));
+	EXPECT_FALSE(actor_done(low, 0));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * STEPS);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 3 * REQUESTS);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
 TEST_F(policies, unknown_policy_is_refused)
 {
 	size_t said = kfd_log_size();

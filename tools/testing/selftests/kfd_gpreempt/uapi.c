@@ -460,6 +460,7 @@ TEST_F(uapi, hint_frees_the_device_for_work_to_come)
 {
 	struct actor *low = worker(_metadata, 1, self->slots, 100, 10 * MS);
 	struct actor *high = worker(_metadata, 1, self->slots, 1, MS);
+	int64_t hints = counter("hints"), used = counter("hints_used"), expired = counter("hints_expired");
 	struct gpreempt_target target = process_of(low);
 
 	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -100));
@@ -472,8 +473,17 @@ TEST_F(uapi, hint_frees_the_device_for_work_to_come)
 	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
 	/* It does not come: the device is given back. */
 	ASSERT_EQ(0, wait_state(low, 0, "active", LONG));
+	EXPECT_EQ(hints + 1, counter("hints"));
+	EXPECT_EQ(expired + 1, counter("hints_expired"));
+	/* It comes long before the end, and that is the end. */
+	ASSERT_EQ(0, gpreempt_hint(self->g, &target, 1000000));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, wait_state(low, 0, "active", 500 * MS));
+	EXPECT_EQ(hints + 2, counter("hints"));
+	EXPECT_EQ(used + 1, counter("hints_used"));
+	EXPECT_EQ(expired + 1, counter("hints_expired"));
 	ASSERT_EQ(0, actor_wait(low, 0, LONG));
 	EXPECT_EXACTLY_ONCE(low, self->slots * 100);
 	EXPECT_EXACTLY_ONCE(high, self->slots);
