@@ -120,7 +120,8 @@ class Run:
                 if name == "gpreempt_inversion" and values["nr_preempt"]:
                     last = ns
                 elif name == "gpreempt_preempt_end" and last is not None:
-                    decided.append((ns - values["elapsed_ns"], values["elapsed_ns"]))
+                    # The event comes when all of the request is done, its duration ends when the queue was saved.
+                    decided.append((last, values["elapsed_ns"]))
                 elif name in ("gpreempt_resume", "gpreempt_running"):
                     (resumed if name == "gpreempt_resume" else running).append((ns - values["elapsed_ns"], values["elapsed_ns"]))
             resumed = running or resumed
