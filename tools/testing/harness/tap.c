@@ -5,7 +5,8 @@
  *	policytest		all tests, in the order of the source
  *	policytest NAME...	these tests
  *	policytest --list	names and what they say
- *	policytest --mutants FILE	for each number in FILE: which test notices that mutant; see mutate
+ *	policytest --mutants FILE	for each mutant in FILE, a line with its number and those of the functions that it changes: which test
+ *				notices it; see mutate
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -28,6 +29,9 @@ enum outcome { PASSED, FAILED, SKIPPED };
 
 /* Which mutant runs, where there are any; 0: none. */
 int mutant;
+/* Which functions with mutants have been called, by the number that mutate gave each; NULL: nobody wants to know. */
+unsigned char *mutant_calls;
+#define NR_FUNCTIONS	4096
 
 static struct test *first, **last = &first;
 static jmp_buf out;
@@ -137,26 +141,78 @@ static long used_us(void)
 	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
 }
 
-/* Measures each test without a mutant; those that fail say nothing. */
+/* Measures each test without a mutant, and looks what it calls; those that fail say nothing. */
 static void measure(void)
 {
 	struct test *test;
 
+	mutant_calls = mmap(NULL, NR_FUNCTIONS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (test = first; test; test = test->next) {
 		long began_us = used_us();
 
+		memset(mutant_calls, 0, NR_FUNCTIONS);
 		test->fails = outcome(test) != PASSED;
 		test->limit_us = LIMIT_MIN_US + 10 * (used_us() - began_us);
+		test->calls = malloc(NR_FUNCTIONS);
+		memcpy(test->calls, mutant_calls, NR_FUNCTIONS);
+	}
+	mutant_calls = NULL;
+}
+
+/* A mutant: its number, and the functions that it changes. */
+struct change {
+	int number;
+	int nr_functions;
+	int functions[8];
+};
+
+/* The numbers on a line of mutate's list. */
+static struct change read_change(char *line)
+{
+	struct change change = { .number = strtol(line, &line, 10) };
+
+	while (change.nr_functions < 8 && *line == ' ')
+		change.functions[change.nr_functions++] = strtol(line, &line, 10) % NR_FUNCTIONS;
+	return change;
+}
+
+static bool calls_any(const struct test *test, const struct change *change)
+{
+	int i;
+
+	for (i = 0; i < change->nr_functions; i++)
+		if (test->calls[change->functions[i]])
+			return true;
+	return false;
+}
+
+/* The mutants of a function follow each other, and who noticed one is likely to notice the next. */
+static void move_to_front(const char *name)
+{
+	struct test **link, *test;
+
+	for (link = &first; *link; link = &(*link)->next) {
+		test = *link;
+		if (strcmp(test->name, name))
+			continue;
+		*link = test->next;
+		test->next = first;
+		first = test;
+		return;
 	}
 }
 
-/* In a process of its own: @noticed receives the name of the first test that fails; it names the one that died if one does. */
-static void try_mutant(char *noticed, size_t size)
+/*
+ * In a process of its own: @noticed receives the name of the first test that fails; it names the one that died if one does. A test that never
+ * called what is changed goes as it went without.
+ */
+static void try_mutant(const struct change *change, char *noticed, size_t size)
 {
 	struct test *test;
 
+	mutant = change->number;
 	for (test = first; test; test = test->next) {
-		if (test->fails)
+		if (test->fails || !calls_any(test, change))
 			continue;
 		snprintf(noticed, size, "%s", test->name);
 		if (!tap_forks)
@@ -172,8 +228,10 @@ static int try_mutants(const char *file)
 	char *noticed = mmap(NULL, 256, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	FILE *list = fopen(file, "r"), *report = fdopen(dup(STDOUT_FILENO), "w");
 	int null = open("/dev/null", O_WRONLY), status;
-	static int numbers[10000];
+	static struct change changes[10000];
 	unsigned int i, nr = 0;
+	char *line = NULL;
+	size_t size = 0;
 	pid_t pid;
 
 	if (!list || !report || noticed == MAP_FAILED || null < 0)
@@ -182,21 +240,23 @@ static int try_mutants(const char *file)
 	dup2(null, STDOUT_FILENO);
 	dup2(null, STDERR_FILENO);
 	/* All at once: whoever exits with a file half read turns it back, for everybody who has it. */
-	while (nr < 10000 && fscanf(list, "%d", &numbers[nr]) == 1)
-		nr++;
+	while (nr < 10000 && getline(&line, &size, list) > 0)
+		changes[nr++] = read_change(line);
+	free(line);
 	fclose(list);
 	measure();
 	for (i = 0; i < nr; i++) {
-		mutant = numbers[i];
 		pid = fork();
 		if (!pid)
-			try_mutant(noticed, 256);
+			try_mutant(&changes[i], noticed, 256);
 		if (pid < 0 || waitpid(pid, &status, 0) != pid)
 			return 2;
-		if (status)
-			fprintf(report, "mutant %d noticed by %s%s\n", mutant, noticed, WIFSIGNALED(status) ? ", which died" : "");
-		else
-			fprintf(report, "mutant %d survived\n", mutant);
+		if (status) {
+			fprintf(report, "mutant %d noticed by %s%s\n", changes[i].number, noticed, WIFSIGNALED(status) ? ", which died" : "");
+			move_to_front(noticed);
+		} else {
+			fprintf(report, "mutant %d survived\n", changes[i].number);
+		}
 		fflush(report);
 	}
 	return 0;

@@ -22,6 +22,7 @@ struct test {
 	struct test *next;
 	bool fails;
 	long limit_us;
+	unsigned char *calls;
 };
 
 /* Where in a test with many cases; printed with a failure. */
