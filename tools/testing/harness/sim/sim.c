@@ -1,0 +1,832 @@
+// SPDX-License-Identifier: MIT
+/*
+ * sim.c - the simulator; see sim.h
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+
+/* As in the monitor: all queues are looked at so often; a sleep may be late by a sixteenth, but not by more. */
+#define MAX_REST_NS	SEC
+#define MAX_SLACK_NS	(50 * US)
+
+#define NONE		(~0U)
+
+const struct sim_device sim_mi300x = { .slots = 100, .runlist_ns = 20 * US, .trap_ns = 10 * US, .full_save_ns = 44 * US };
+
+void (*sim_passed)(const struct gpreempt_policy_node *pn, u64 now_ns);
+
+/**
+ * struct queue - a queue, its program, and what the policy knows
+ * @policy: what the policy knows
+ * @process: its process; nobody shares it
+ * @class: what it does
+ * @number: of the class
+ * @rptr: kernels that were launched
+ * @wptr: kernels that were submitted
+ * @left_ns: of the kernel in flight; 0: there is none
+ * @length_ns: of that kernel as a whole
+ * @ran_ns: so long it has had its slots
+ * @started_ns: since when it has had them, while @in_slots
+ * @in_slots: it runs
+ * @launching: generation of the event that ends it; others are void
+ * @listed: in the list of ready queues
+ * @next_ready: the next one there
+ * @running_at: place in the list of running queues
+ * @held_ns: since when it has been held with work; 0: it is not
+ * @resting: the monitor does not look at it
+ * @place: where the monitor has it
+ * @arrivals: when the requests came that have not ended: a ring
+ * @first: the oldest one
+ * @nr_waiting: how many there are
+ * @max_waiting: size of the ring, a power of two
+ * @kernels_left: of the oldest one, that have not ended
+ */
+struct queue {
+	struct gpreempt_policy_queue policy;
+	struct gpreempt_policy_process process;
+	const struct sim_class *class;
+	u32 number;
+	u64 rptr;
+	u64 wptr;
+	u64 left_ns;
+	u64 length_ns;
+	u64 ran_ns;
+	u64 started_ns;
+	bool in_slots;
+	bool listed;
+	bool resting;
+	u32 launching;
+	u32 next_ready;
+	u32 running_at;
+	u32 place;
+	u64 held_ns;
+	u64 *arrivals;
+	u32 first;
+	u32 nr_waiting;
+	u32 max_waiting;
+	u32 kernels_left;
+};
+
+enum kind { ARRIVAL, SUBMISSION, END, PASS, CARRY_OUT, CONTINUE };
+
+struct event {
+	u64 at_ns;
+	u64 order;
+	u32 queue;
+	u32 launching;
+	enum kind kind;
+};
+
+/* The node that is simulated. */
+static struct {
+	const struct sim_config *config;
+	struct sim_result *result;
+	u64 now_ns;
+	u64 random;
+	u64 order;
+
+	struct event *events;
+	u32 nr_events;
+	u32 max_events;
+
+	struct queue *queues;
+	u32 nr_queues;
+	u32 ready;
+	u32 last_ready;
+	u32 *running;
+	u32 nr_running;
+	u32 *coming;
+	u32 nr_coming;
+	u32 free;
+	bool stalled;
+
+	struct gpreempt_policy_node policy;
+	struct gpreempt_policy_queue **sampled;
+	struct gpreempt_decision decision;
+	u32 nr_awake;
+	u64 all_due_ns;
+	u64 inverted_ns;
+	bool inverted;
+} sim;
+
+static void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
+{
+	char *text = sim.result->wrong;
+	va_list args;
+	int n;
+
+	if (text[0])
+		return;
+	n = snprintf(text, sizeof(sim.result->wrong), "at %llu us: ", (unsigned long long)(sim.now_ns / US));
+	va_start(args, format);
+	vsnprintf(text + n, sizeof(sim.result->wrong) - n, format, args);
+	va_end(args);
+}
+
+static struct queue *queue_of(struct gpreempt_policy_queue *policy)
+{
+	return (struct queue *)((char *)policy - offsetof(struct queue, policy));
+}
+
+static void *allocate(size_t n, size_t size)
+{
+	void *memory = calloc(n, size);
+
+	if (!memory)
+		abort();
+	return memory;
+}
+
+/* ---- chance ---- */
+
+/* A 64-bit generator of Marsaglia's xorshift family, multiplied. */
+static u64 random_bits(void)
+{
+	sim.random ^= sim.random >> 12;
+	sim.random ^= sim.random << 25;
+	sim.random ^= sim.random >> 27;
+	return sim.random * 2685821657736338717ULL;
+}
+
+/* Above 0, at most 1. */
+static double fraction(void)
+{
+	return ((random_bits() >> 11) + 1) / 9007199254740992.0;
+}
+
+static u64 exponential_ns(u64 mean_ns)
+{
+	return 1 + (u64)(-log(fraction()) * mean_ns);
+}
+
+#define SIGMA	2.0
+
+/* With this mean. */
+static u64 lognormal_ns(u64 mean_ns)
+{
+	double normal = sqrt(-2 * log(fraction())) * cos(2 * M_PI * fraction());
+
+	return 1 + (u64)(mean_ns * exp(SIGMA * normal - SIGMA * SIGMA / 2));
+}
+
+static u64 next_arrival_ns(const struct sim_class *c)
+{
+	switch (c->arrivals) {
+	case POISSON:
+		return exponential_ns(c->period_ns);
+	case LOGNORMAL:
+		return lognormal_ns(c->period_ns);
+	default:
+		return c->period_ns;
+	}
+}
+
+/* ---- times ---- */
+
+static u32 bucket_of(u64 ns)
+{
+	u32 power;
+
+	if (ns < 32)
+		return ns;
+	power = 63 - __builtin_clzll(ns);
+	return (power - 4) * 32 + (ns >> (power - 5)) % 32;
+}
+
+static void count_time(struct sim_times *times, u64 ns)
+{
+	times->buckets[bucket_of(ns)]++;
+	times->count++;
+	if (ns > times->max_ns)
+		times->max_ns = ns;
+}
+
+/**
+ * sim_quantile_ns() - a quantile of times
+ * @times: the times
+ * @quantile: which, from 0 to 1
+ *
+ * Return: the upper end of the bucket that it is in; 0 without times
+ */
+u64 sim_quantile_ns(const struct sim_times *times, double quantile)
+{
+	u64 before = 0, wanted = quantile * times->count;
+	u32 i;
+
+	for (i = 0; i < SIM_BUCKETS; i++) {
+		before += times->buckets[i];
+		if (before > wanted) {
+			u64 end_ns = i < 32 ? i : ((i % 32 + 33ULL) << (i / 32 - 1)) - 1;
+
+			return end_ns < times->max_ns ? end_ns : times->max_ns;
+		}
+	}
+	return times->max_ns;
+}
+
+/* ---- events: a heap, the first one at the top ---- */
+
+static bool before(const struct event *a, const struct event *b)
+{
+	return a->at_ns < b->at_ns || (a->at_ns == b->at_ns && a->order < b->order);
+}
+
+static void push(u64 at_ns, enum kind kind, u32 queue, u32 launching)
+{
+	struct event event = { .at_ns = at_ns, .order = sim.order++, .queue = queue, .launching = launching, .kind = kind };
+	u32 i;
+
+	if (sim.nr_events == sim.max_events) {
+		sim.max_events = sim.max_events ? 2 * sim.max_events : 64;
+		sim.events = realloc(sim.events, sim.max_events * sizeof(event));
+		if (!sim.events)
+			abort();
+	}
+	for (i = sim.nr_events++; i && before(&event, &sim.events[(i - 1) / 2]); i = (i - 1) / 2)
+		sim.events[i] = sim.events[(i - 1) / 2];
+	sim.events[i] = event;
+}
+
+static struct event pop(void)
+{
+	struct event first = sim.events[0], last = sim.events[--sim.nr_events];
+	u32 i = 0, child;
+
+	while ((child = 2 * i + 1) < sim.nr_events) {
+		if (child + 1 < sim.nr_events && before(&sim.events[child + 1], &sim.events[child]))
+			child++;
+		if (!before(&sim.events[child], &last))
+			break;
+		sim.events[i] = sim.events[child];
+		i = child;
+	}
+	sim.events[i] = last;
+	return first;
+}
+
+/* ---- the device ---- */
+
+static bool mapped(const struct queue *q)
+{
+	return !q->policy.preempted;
+}
+
+static bool has_work(const struct queue *q)
+{
+	return q->left_ns || q->rptr != q->wptr;
+}
+
+static void make_ready(struct queue *q)
+{
+	u32 number = q - sim.queues;
+
+	if (q->listed || q->in_slots || !mapped(q) || !has_work(q))
+		return;
+	q->listed = true;
+	q->next_ready = NONE;
+	if (sim.ready == NONE)
+		sim.ready = number;
+	else
+		sim.queues[sim.last_ready].next_ready = number;
+	sim.last_ready = number;
+}
+
+static void run_kernel(struct queue *q)
+{
+	u32 number = q - sim.queues;
+
+	if (sim.free < q->class->units)
+		wrong("queue %u has slots that somebody else has", number);
+	if (!mapped(q))
+		wrong("queue %u runs while it is preempted", number);
+	q->in_slots = true;
+	q->started_ns = sim.now_ns;
+	q->running_at = sim.nr_running;
+	sim.running[sim.nr_running++] = number;
+	sim.free -= q->class->units;
+	push(sim.now_ns + q->left_ns, END, number, ++q->launching);
+}
+
+static void leave_slots(struct queue *q)
+{
+	u64 ran_ns = sim.now_ns - q->started_ns;
+
+	q->in_slots = false;
+	q->ran_ns += ran_ns;
+	q->left_ns -= ran_ns;
+	q->launching++;
+	sim.free += q->class->units;
+	sim.running[q->running_at] = sim.running[--sim.nr_running];
+	sim.queues[sim.running[q->running_at]].running_at = q->running_at;
+}
+
+static void launch(struct queue *q)
+{
+	q->rptr++;
+	q->length_ns = q->class->exponential ? exponential_ns(q->class->kernel_ns) : q->class->kernel_ns;
+	q->left_ns = q->length_ns;
+	q->ran_ns = 0;
+}
+
+/* In the order in which they became ready; who does not fit keeps those behind waiting. */
+static void dispatch(void)
+{
+	while (!sim.stalled && sim.ready != NONE) {
+		struct queue *q = &sim.queues[sim.ready];
+
+		if (mapped(q) && has_work(q)) {
+			if (q->class->units > sim.free)
+				return;
+			if (!q->left_ns)
+				launch(q);
+			run_kernel(q);
+		}
+		sim.ready = q->next_ready;
+		q->listed = false;
+	}
+}
+
+static u64 moved_ns(u32 units)
+{
+	const struct sim_device *device = &sim.config->device;
+
+	return units ? device->trap_ns + device->full_save_ns * units / device->slots : 0;
+}
+
+/* ---- programs ---- */
+
+static void wake(struct queue *q)
+{
+	struct gpreempt_policy_queue *other;
+
+	if (!q->resting)
+		return;
+	q->resting = false;
+	other = sim.sampled[sim.nr_awake];
+	sim.sampled[q->place] = other;
+	queue_of(other)->place = q->place;
+	q->place = sim.nr_awake;
+	sim.sampled[sim.nr_awake++] = &q->policy;
+}
+
+/* Somebody lower is in its way from now on. */
+static void note_inversion(const struct queue *q)
+{
+	u32 i;
+
+	for (i = 0; !sim.inverted && i < sim.nr_running; i++) {
+		if (sim.queues[sim.running[i]].class->priority < q->class->priority) {
+			sim.inverted = true;
+			sim.inverted_ns = sim.now_ns;
+		}
+	}
+}
+
+static void submit(struct queue *q, u32 kernels)
+{
+	q->wptr += kernels;
+	sim.result->classes[q->number].nr_submitted += kernels;
+	wake(q);
+	if (!mapped(q) && !q->held_ns)
+		q->held_ns = sim.now_ns;
+	note_inversion(q);
+	make_ready(q);
+}
+
+static void begin_request(struct queue *q)
+{
+	q->kernels_left = q->class->kernels;
+	if (q->class->gap_ns)
+		submit(q, 1);
+}
+
+static void add_request(struct queue *q)
+{
+	if (q->nr_waiting == q->max_waiting) {
+		u64 *ring = allocate(2 * q->max_waiting, sizeof(*ring));
+		u32 i;
+
+		for (i = 0; i < q->nr_waiting; i++)
+			ring[i] = q->arrivals[(q->first + i) % q->max_waiting];
+		free(q->arrivals);
+		q->arrivals = ring;
+		q->first = 0;
+		q->max_waiting *= 2;
+	}
+	q->arrivals[(q->first + q->nr_waiting++) % q->max_waiting] = sim.now_ns;
+	if (!q->class->gap_ns)
+		submit(q, q->class->kernels);
+	if (q->nr_waiting == 1)
+		begin_request(q);
+}
+
+static void arrive(struct queue *q)
+{
+	add_request(q);
+	push(sim.now_ns + next_arrival_ns(q->class), ARRIVAL, q - sim.queues, 0);
+}
+
+static void end_request(struct queue *q)
+{
+	struct sim_class_result *result = &sim.result->classes[q->number];
+
+	count_time(&result->latency, sim.now_ns - q->arrivals[q->first]);
+	result->nr_requests++;
+	q->first = (q->first + 1) % q->max_waiting;
+	q->nr_waiting--;
+	if (q->nr_waiting)
+		begin_request(q);
+	if (q->class->arrivals == CONTINUOUS)
+		add_request(q);
+}
+
+/* It has left its slots. */
+static void end_kernel(struct queue *q)
+{
+	struct sim_class_result *result = &sim.result->classes[q->number];
+
+	if (q->left_ns || q->ran_ns != q->length_ns)
+		wrong("a kernel of queue %zu ran for %llu ns instead of %llu", q - sim.queues, (unsigned long long)q->ran_ns,
+		      (unsigned long long)q->length_ns);
+	result->nr_done++;
+	result->work += q->length_ns * q->class->units;
+	sim.result->sum = (sim.result->sum ^ (sim.now_ns + (q - sim.queues))) * 0x100000001b3ULL;
+	if (!--q->kernels_left)
+		end_request(q);
+	else if (q->class->gap_ns)
+		push(sim.now_ns + q->class->gap_ns, SUBMISSION, q - sim.queues, 0);
+	make_ready(q);
+}
+
+/* ---- the monitor ---- */
+
+static void sample(void)
+{
+	u32 i;
+
+	if (sim.now_ns >= sim.all_due_ns) {
+		sim.all_due_ns = sim.now_ns + MAX_REST_NS;
+		for (i = sim.nr_awake; i < sim.nr_queues; i++)
+			queue_of(sim.sampled[i])->resting = false;
+		sim.nr_awake = sim.nr_queues;
+	}
+	for (i = 0; i < sim.nr_awake; i++) {
+		struct queue *q = queue_of(sim.sampled[i]);
+
+		gpreempt_policy_sample(&q->policy, q->rptr, q->wptr, q->wptr - q->rptr, sim.now_ns);
+	}
+	sim.result->nr_sampled += sim.nr_awake;
+	sim.policy.queues = sim.sampled;
+	sim.policy.nr = sim.nr_awake;
+	sim.policy.nr_resting = sim.nr_queues - sim.nr_awake;
+}
+
+static void ask_waves(void)
+{
+	u32 i;
+
+	sim.result->nr_asked++;
+	for (i = 0; i < sim.nr_awake; i++) {
+		struct queue *q = queue_of(sim.sampled[i]);
+
+		if (mapped(q))
+			gpreempt_policy_set_waves(&q->policy, q->in_slots ? q->class->units : 0, sim.now_ns);
+	}
+}
+
+static void let_rest(void)
+{
+	u32 i = 0;
+
+	while (i < sim.nr_awake) {
+		struct queue *q = queue_of(sim.sampled[i]);
+		struct gpreempt_policy_queue *last;
+
+		if (q->policy.had_demand || !gpreempt_policy_rests(&sim.policy, &q->policy, sim.now_ns, &sim.all_due_ns)) {
+			i++;
+			continue;
+		}
+		last = sim.sampled[--sim.nr_awake];
+		sim.sampled[i] = last;
+		queue_of(last)->place = i;
+		sim.sampled[sim.nr_awake] = &q->policy;
+		q->place = sim.nr_awake;
+		q->resting = true;
+	}
+}
+
+static void sleep_until_next_pass(u64 from_ns)
+{
+	u64 next_ns = sim.decision.next_ns, slack_ns = next_ns / 16;
+	u64 quiet_until_ns, passes;
+
+	if (sim.decision.park) {
+		sim.result->parked = true;
+		return;
+	}
+	next_ns += slack_ns < MAX_SLACK_NS ? slack_ns : MAX_SLACK_NS;
+	/* Where everybody rests, passes find nothing until something happens: they are counted, not made. */
+	quiet_until_ns = sim.nr_events && sim.events[0].at_ns < sim.all_due_ns ? sim.events[0].at_ns : sim.all_due_ns;
+	if (!sim.nr_awake && !sim.decision.nr_held && quiet_until_ns > from_ns) {
+		passes = (quiet_until_ns - from_ns) / next_ns;
+		sim.result->nr_passes += passes;
+		sim.result->nr_skipped_passes += passes;
+		from_ns += passes * next_ns;
+	}
+	push(from_ns + next_ns, PASS, NONE, 0);
+}
+
+/* Everybody leaves the device. Those that come back do so in this order, before anybody new. Returns how many slots were left. */
+static u32 take_off(void)
+{
+	u32 saved = 0;
+
+	sim.stalled = true;
+	sim.nr_coming = 0;
+	while (sim.nr_running) {
+		struct queue *q = &sim.queues[sim.running[sim.nr_running - 1]];
+
+		leave_slots(q);
+		if (!q->left_ns) {
+			end_kernel(q);
+			continue;
+		}
+		saved += q->class->units;
+		if (q->policy.action != GPREEMPT_PREEMPT)
+			sim.coming[sim.nr_coming++] = q - sim.queues;
+	}
+	return saved;
+}
+
+static void note_hold(const struct queue *q)
+{
+	u64 *longest_ns = &sim.result->classes[q->number].held_ns_max;
+
+	if (q->held_ns && sim.now_ns - q->held_ns > *longest_ns)
+		*longest_ns = sim.now_ns - q->held_ns;
+}
+
+/* The hardware is done with it at @done_ns. */
+static void confirm(struct queue *q, u64 done_ns)
+{
+	if (q->policy.action == GPREEMPT_PREEMPT) {
+		sim.result->nr_preempted++;
+		gpreempt_policy_preempted(&q->policy, q->left_ns, done_ns);
+		q->held_ns = has_work(q) ? sim.now_ns : 0;
+	} else if (q->policy.action == GPREEMPT_RESUME) {
+		gpreempt_policy_resumed(&q->policy, done_ns);
+		note_hold(q);
+		q->held_ns = 0;
+		if (has_work(q))
+			sim.coming[sim.nr_coming++] = q - sim.queues;
+	}
+}
+
+/* Slots of waves that come back; what does not fit waits. */
+static u32 units_coming(void)
+{
+	u32 i, units = 0;
+
+	for (i = 0; i < sim.nr_coming; i++)
+		units += sim.queues[sim.coming[i]].left_ns ? sim.queues[sim.coming[i]].class->units : 0;
+	return units < sim.config->device.slots ? units : sim.config->device.slots;
+}
+
+/* One runlist: everybody is taken off, and those that stay come back. */
+static void carry_out(void)
+{
+	u64 save_ns = sim.config->device.runlist_ns + moved_ns(take_off()), done_ns = sim.now_ns + save_ns, restore_ns;
+	u32 i;
+
+	for (i = 0; i < sim.nr_queues; i++)
+		confirm(&sim.queues[i], done_ns);
+	restore_ns = sim.config->device.runlist_ns + moved_ns(units_coming());
+	gpreempt_policy_overhead(&sim.policy, save_ns, sim.decision.nr_preempt, done_ns);
+	sim.result->nr_acting++;
+	sim.result->overhead_ns += save_ns + restore_ns;
+	sim.result->budgeted_ns += sim.decision.nr_preempt ? 2 * save_ns : save_ns;
+	sim.all_due_ns = 0;
+	push(done_ns + restore_ns, CONTINUE, NONE, 0);
+	/* The monitor does not look while the device works on a runlist. */
+	if (sim.decision.next_ns < restore_ns)
+		sim.decision.next_ns = restore_ns;
+	sleep_until_next_pass(done_ns);
+}
+
+/* In front of those that became ready before. */
+static void go_on(void)
+{
+	u32 i, behind = sim.ready, last = sim.last_ready;
+
+	sim.stalled = false;
+	sim.ready = NONE;
+	for (i = 0; i < sim.nr_coming; i++)
+		make_ready(&sim.queues[sim.coming[i]]);
+	if (behind == NONE)
+		return;
+	if (sim.ready == NONE)
+		sim.ready = behind;
+	else
+		sim.queues[sim.last_ready].next_ready = behind;
+	sim.last_ready = last;
+}
+
+/* Is anybody to be waited for, that may end before its waves have to be saved? */
+static u64 grace_ns(void)
+{
+	u64 longest_ns = 0;
+	u32 i;
+
+	if (!sim.decision.nr_preempt)
+		return 0;
+	for (i = 0; i < sim.nr_running; i++) {
+		const struct queue *q = &sim.queues[sim.running[i]];
+		u64 left_ns = q->left_ns - (sim.now_ns - q->started_ns);
+
+		if (left_ns > longest_ns)
+			longest_ns = left_ns;
+	}
+	return longest_ns < sim.config->device.grace_ns ? longest_ns : sim.config->device.grace_ns;
+}
+
+static void note_noticed(void)
+{
+	if (sim.inverted && sim.decision.nr_preempt)
+		count_time(&sim.result->noticed, sim.now_ns - sim.inverted_ns);
+	if (sim.decision.nr_preempt || !sim.decision.inversion)
+		sim.inverted = false;
+}
+
+static void pass(void)
+{
+	u64 wait_ns;
+
+	sim.result->nr_passes++;
+	sim.policy.params = sim.config->params;
+	sample();
+	if (gpreempt_policy_needs_waves(&sim.policy, sim.now_ns))
+		ask_waves();
+	gpreempt_policy_decide(&sim.policy, sim.now_ns, &sim.decision);
+	sim.result->nr_reliefs += sim.decision.nr_relief;
+	note_noticed();
+	if (sim_passed)
+		sim_passed(&sim.policy, sim.now_ns);
+	if (!sim.decision.nr_preempt && !sim.decision.nr_resume) {
+		let_rest();
+		sleep_until_next_pass(sim.now_ns);
+		return;
+	}
+	wait_ns = grace_ns();
+	if (!wait_ns) {
+		carry_out();
+		return;
+	}
+	/* Nothing new begins meanwhile. */
+	sim.stalled = true;
+	push(sim.now_ns + wait_ns, CARRY_OUT, NONE, 0);
+}
+
+/* ---- the whole ---- */
+
+static const struct gpreempt_policy_ops *policy_named(const char *name)
+{
+	u32 i;
+
+	for (i = 0; gpreempt_policies[i]; i++)
+		if (!strcmp(gpreempt_policies[i]->name, name))
+			return gpreempt_policies[i];
+	abort();
+}
+
+static void make_queue(struct queue *q, const struct sim_class *class, u32 number)
+{
+	q->class = class;
+	q->number = number;
+	q->place = q - sim.queues;
+	q->policy.process = &q->process;
+	q->policy.priority = class->priority;
+	q->policy.own_priority = class->priority;
+	q->max_waiting = 4;
+	q->arrivals = allocate(q->max_waiting, sizeof(*q->arrivals));
+	sim.sampled[q->place] = &q->policy;
+	if (class->arrivals == CONTINUOUS) {
+		add_request(q);
+		add_request(q);
+	} else {
+		push(1 + (u64)(fraction() * class->period_ns), ARRIVAL, q->place, 0);
+	}
+}
+
+static void make_node(const struct sim_config *config, struct sim_result *result)
+{
+	u32 i, k, n = 0;
+
+	memset(&sim, 0, sizeof(sim));
+	memset(result, 0, sizeof(*result));
+	sim.config = config;
+	sim.result = result;
+	sim.random = config->seed * 0x9e3779b97f4a7c15ULL + 1;
+	sim.now_ns = 1;
+	sim.ready = NONE;
+	sim.free = config->device.slots;
+	for (i = 0; i < NR_CLASSES_MAX && config->classes[i].nr_queues; i++)
+		sim.nr_queues += config->classes[i].nr_queues;
+	sim.queues = allocate(sim.nr_queues, sizeof(*sim.queues));
+	sim.sampled = allocate(sim.nr_queues, sizeof(*sim.sampled));
+	sim.running = allocate(sim.nr_queues, sizeof(*sim.running));
+	sim.coming = allocate(sim.nr_queues, sizeof(*sim.coming));
+	sim.nr_awake = sim.nr_queues;
+	for (i = 0; i < NR_CLASSES_MAX && config->classes[i].nr_queues; i++)
+		for (k = 0; k < config->classes[i].nr_queues; k++)
+			make_queue(&sim.queues[n++], &config->classes[i], i);
+	if (!config->policy)
+		return;
+	sim.policy.queues = sim.sampled;
+	sim.policy.nr = sim.nr_queues;
+	gpreempt_policy_use(&sim.policy, policy_named(config->policy));
+	push(sim.now_ns, PASS, NONE, 0);
+}
+
+static void happen(const struct event *event)
+{
+	struct queue *q = event->queue == NONE ? NULL : &sim.queues[event->queue];
+
+	switch (event->kind) {
+	case ARRIVAL:
+		arrive(q);
+		break;
+	case SUBMISSION:
+		submit(q, 1);
+		break;
+	case END:
+		if (event->launching != q->launching)
+			break;
+		leave_slots(q);
+		end_kernel(q);
+		break;
+	case PASS:
+		pass();
+		break;
+	case CARRY_OUT:
+		carry_out();
+		break;
+	case CONTINUE:
+		go_on();
+		break;
+	}
+}
+
+/**
+ * sim_run() - simulate a node
+ * @config: the node
+ * @result: receives what came of it
+ */
+void sim_run(const struct sim_config *config, struct sim_result *result)
+{
+	u32 i;
+
+	make_node(config, result);
+	dispatch();
+	while (sim.nr_events && sim.events[0].at_ns <= config->duration_ns) {
+		struct event event = pop();
+
+		sim.now_ns = event.at_ns;
+		result->nr_events++;
+		happen(&event);
+		dispatch();
+	}
+	sim.now_ns = config->duration_ns;
+	for (i = 0; i < sim.nr_queues; i++) {
+		note_hold(&sim.queues[i]);
+		free(sim.queues[i].arrivals);
+	}
+	free(sim.queues);
+	free(sim.sampled);
+	free(sim.running);
+	free(sim.coming);
+	free(sim.events);
+}
+
+/**
+ * sim_defaults() - a device and tunables
+ * @config: receives them; classes, duration and seed are left alone
+ */
+void sim_defaults(struct sim_config *config)
+{
+	config->device = sim_mi300x;
+	config->policy = "hpf";
+	config->params = (struct gpreempt_policy_params){
+		.interval_ns = 5 * MS,
+		.poll_ns = 200 * US,
+		.max_hold_ns = SEC,
+		.relief_ns = 20 * MS,
+		.blocked_ns = 2 * MS,
+		.slice_ns = 5 * MS,
+		.overhead_pct = 10,
+		.waves_known = true,
+	};
+}

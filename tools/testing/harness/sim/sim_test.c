@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+/*
+ * sim_test.c - what must hold for nodes of any size, over hours
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+#include "tap.h"
+
+const bool tap_forks = true;
+
+void tap_reset(void)
+{
+}
+
+/* How many basic blocks policy.c and policies.c have run: they are compiled so that each calls this. */
+static u64 steps;
+
+void __sanitizer_cov_trace_pc(void);
+void __sanitizer_cov_trace_pc(void)
+{
+	steps++;
+}
+
+static struct sim_config config;
+static struct sim_result result, again;
+
+#define LOW	(-3)
+#define MIDDLE	2
+#define HIGH	7
+
+/* Requests of 20 kernels, as an inference has them, and a training behind it. */
+static const struct sim_class inference = {
+	.name = "inference", .nr_queues = 1, .priority = HIGH, .arrivals = POISSON, .period_ns = 10 * MS, .kernels = 20, .kernel_ns = 100 * US,
+	.units = 100,
+};
+static const struct sim_class training = {
+	.name = "training", .nr_queues = 1, .priority = LOW, .arrivals = CONTINUOUS, .kernels = 100, .kernel_ns = 2 * MS, .units = 100,
+};
+static const struct sim_class batch = {
+	.name = "batch", .nr_queues = 4, .priority = MIDDLE, .arrivals = LOGNORMAL, .period_ns = 400 * MS, .kernels = 10, .kernel_ns = MS,
+	.exponential = true, .units = 60,
+};
+
+static void begin(u64 duration_ns)
+{
+	memset(&config, 0, sizeof(config));
+	sim_defaults(&config);
+	config.duration_ns = duration_ns;
+	config.seed = 1;
+}
+
+static void simulate(void)
+{
+	sim_run(&config, &result);
+	if (result.wrong[0])
+		tap_fail(__FILE__, __LINE__, "%s", result.wrong);
+}
+
+static void two_classes(u64 duration_ns)
+{
+	begin(duration_ns);
+	config.classes[0] = inference;
+	config.classes[1] = training;
+}
+
+static void many_classes(u64 duration_ns)
+{
+	two_classes(duration_ns);
+	config.classes[2] = batch;
+	config.classes[3] = batch;
+	config.classes[3].nr_queues = 40;
+	config.classes[3].priority = LOW;
+	config.classes[3].period_ns = 10 * SEC;
+	config.classes[3].gap_ns = 100 * US;
+}
+
+static u64 latency_us(u32 class, double quantile)
+{
+	return sim_quantile_ns(&result.classes[class].latency, quantile) / US;
+}
+
+/* ---- the simulator ---- */
+
+TEST(quantiles_are_those_of_the_times, "a quantile is within a thirty-second of the value that has this many below it")
+{
+	u32 i;
+
+	begin(100 * SEC);
+	config.policy = NULL;
+	config.classes[0] = inference;
+	config.classes[0].arrivals = PERIODIC;
+	config.classes[0].kernels = 1;
+	config.classes[0].kernel_ns = 3 * MS;
+	simulate();
+	CHECK_EQ(result.classes[0].nr_requests, 10000);
+	for (i = 0; i <= 10; i++)
+		CHECK_EQ(latency_us(0, i / 10.0), 3000);
+	config.classes[0].period_ns = 1000 * MS;
+	config.classes[0].exponential = true;
+	config.duration_ns = 20000 * SEC;
+	simulate();
+	/* Of an exponential distribution: -ln(1 - p). */
+	CHECK(latency_us(0, .5) > 3000 * 0.66 && latency_us(0, .5) < 3000 * 0.73);
+	CHECK(latency_us(0, .99) > 3000 * 4.4 && latency_us(0, .99) < 3000 * 4.8);
+}
+
+TEST(work_is_conserved, "what is submitted is done once, or still waits; the device is not used twice")
+{
+	u64 work = 0;
+	u32 i;
+
+	many_classes(20 * SEC);
+	simulate();
+	for (i = 0; i < 4; i++) {
+		const struct sim_class_result *r = &result.classes[i];
+
+		CHECK(r->nr_done > 0 && r->nr_done <= r->nr_submitted);
+		work += r->work;
+	}
+	CHECK(work + result.overhead_ns * config.device.slots <= config.duration_ns * config.device.slots);
+	CHECK_EQ(result.classes[0].nr_done / 20, result.classes[0].nr_requests);
+}
+
+TEST(same_seed_same_result, "a seed is a run: again the same, event by event; another seed is another one")
+{
+	many_classes(5 * SEC);
+	simulate();
+	sim_run(&config, &again);
+	CHECK(!memcmp(&result, &again, sizeof(result)));
+	config.seed = 2;
+	sim_run(&config, &again);
+	CHECK(result.sum != again.sum);
+}
+
+/* ---- the policy ---- */
+
+static u64 inverted_ns, longest_ns;
+
+/* From what the policy is shown: is anything above it waiting while a lower queue with work is left on the device? */
+static void look_for_inversion(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	s64 top = -2000, lowest = 2000;
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->relief_until_ns > now_ns || q->relieved) {
+			inverted_ns = 0;
+			return;
+		}
+		if (q->pending && q->priority > top)
+			top = q->priority;
+		if (q->pending && gpreempt_policy_stays(q) && q->priority < lowest)
+			lowest = q->priority;
+	}
+	for (i = 0; i < pn->nr + pn->nr_resting; i++)
+		if (pn->queues[i]->action == GPREEMPT_PREEMPT && pn->queues[i]->priority >= top)
+			tap_fail(__FILE__, __LINE__, "a queue of priority %d yields to one of %lld", pn->queues[i]->priority, (long long)top);
+	if (lowest >= top) {
+		inverted_ns = 0;
+		return;
+	}
+	if (!inverted_ns)
+		inverted_ns = now_ns;
+	if (now_ns - inverted_ns > longest_ns)
+		longest_ns = now_ns - inverted_ns;
+}
+
+TEST(the_highest_owns_the_device, "as decided, a queue with work never stays on the device beside a higher one that has work, but in a relief")
+{
+	many_classes(30 * SEC);
+	config.params.overhead_pct = 0;
+	sim_passed = look_for_inversion;
+	simulate();
+	CHECK_EQ(longest_ns, 0);
+	CHECK(result.nr_preempted > 1000);
+}
+
+TEST(inversions_end_within_a_poll, "on a contended node an inversion is noticed within the polling interval and its slack; half of it is the median")
+{
+	two_classes(60 * SEC);
+	simulate();
+	CHECK(result.noticed.count > 1000);
+	CHECK(sim_quantile_ns(&result.noticed, .5) < config.params.poll_ns * 6 / 10);
+	CHECK(sim_quantile_ns(&result.noticed, .999) < config.params.poll_ns * 11 / 10);
+}
+
+TEST(starvation_is_bounded, "no queue with work is held for longer than the maximum, the reliefs of the others, and a look")
+{
+	u32 i;
+
+	many_classes(60 * SEC);
+	/* Above them all there is always somebody. */
+	config.classes[0].arrivals = CONTINUOUS;
+	config.classes[3].nr_queues = 10;
+	simulate();
+	CHECK(result.nr_reliefs > 100);
+	for (i = 1; i < 4; i++) {
+		CHECK(result.classes[i].nr_done > 0);
+		CHECK(result.classes[i].held_ns_max > config.params.max_hold_ns / 2);
+		CHECK(result.classes[i].held_ns_max < config.params.max_hold_ns + 15 * config.params.relief_ns);
+	}
+}
+
+TEST(the_budget_is_kept, "saving and restoring take no more than their share of time, and reliefs")
+{
+	static const u32 pcts[] = { 1, 2, 5, 10 };
+	u64 last_ns = 0;
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		two_classes(20 * SEC);
+		/* Two thousand short requests a second: each would cost a preemption. */
+		config.classes[0].period_ns = 500 * US;
+		config.classes[0].kernels = 1;
+		config.params.overhead_pct = pcts[i];
+		snprintf(tap_case, sizeof(tap_case), "%u %%: ", pcts[i]);
+		simulate();
+		CHECK(result.budgeted_ns < config.duration_ns / 100 * pcts[i] * 11 / 10);
+		CHECK(result.budgeted_ns > last_ns);
+		last_ns = result.budgeted_ns;
+	}
+	CHECK(last_ns > config.duration_ns / 100 * 5);
+}
+
+TEST(a_poll_costs_the_background_little, "with the defaults a background loses at most 5 % beyond the share of a foreground at 20 %")
+{
+	u64 all;
+
+	two_classes(60 * SEC);
+	simulate();
+	all = config.duration_ns * config.device.slots - result.classes[0].work;
+	CHECK(result.classes[1].work > all / 100 * 95);
+	CHECK(latency_us(0, .5) < 2500);
+}
+
+TEST(equals_cost_nothing, "a node whose queues are all equal parks, and stays so")
+{
+	two_classes(HOUR);
+	config.classes[1].priority = HIGH;
+	config.classes[1].kernel_ns = 100 * US;
+	config.classes[0].period_ns = SEC;
+	config.classes[1].arrivals = POISSON;
+	config.classes[1].period_ns = SEC;
+	config.classes[1].kernels = 10;
+	simulate();
+	CHECK(result.parked);
+	CHECK(result.nr_passes < 10);
+	CHECK_EQ(result.nr_preempted, 0);
+	CHECK(result.classes[0].nr_requests > 3000);
+}
+
+TEST(days_cost_what_happens_in_them, "a day with a request each minute is simulated by what happens, not by how long it is")
+{
+	two_classes(DAY);
+	config.classes[0].arrivals = PERIODIC;
+	config.classes[0].period_ns = 60 * SEC;
+	config.classes[1].arrivals = LOGNORMAL;
+	config.classes[1].period_ns = 3600 * SEC;
+	config.classes[1].kernels = 200;
+	simulate();
+	CHECK(result.classes[0].nr_requests >= 1439);
+	CHECK(result.classes[1].nr_requests > 5);
+	CHECK(result.nr_skipped_passes > 10000000);
+	CHECK(result.nr_events < 2000000);
+}
+
+/* ---- how cost grows ---- */
+
+/* Steps of the policy for a pass, with so many queues that always work or rest, beside a few that come and go. */
+static double steps_per_pass(u32 nr_queues, bool work)
+{
+	two_classes(100 * MS);
+	config.classes[0].arrivals = LOGNORMAL;
+	config.classes[0].nr_queues = 4;
+	config.classes[2] = training;
+	config.classes[2].nr_queues = nr_queues;
+	if (!work) {
+		config.classes[2].priority = HIGH;
+		config.classes[2].arrivals = POISSON;
+		config.classes[2].period_ns = DAY;
+	}
+	steps = 0;
+	simulate();
+	return (double)steps / result.nr_passes;
+}
+
+TEST(cost_grows_linearly, "a pass costs so much for each queue with work, however many there are, and little for each that rests")
+{
+	double resting, few = steps_per_pass(100, true), some = steps_per_pass(1000, true), many = steps_per_pass(4000, true);
+
+	CHECK(some < few * 11);
+	CHECK(many < some * 4.4);
+	CHECK(some / 1000 < 300);
+	/* What rests is looked at once a second, and while something is preempted. */
+	resting = steps_per_pass(4000, false);
+	printf("# steps of a pass: %.0f, %.0f, %.0f with 100, 1000, 4000 queues at work; %.0f with 4000 that rest\n", few, some, many, resting);
+	CHECK(resting < many / 4);
+}
+
+TEST(many_nodes, "on a hundred nodes with a hundred queues each, whatever their seed, nobody waits longer for a decision than the idle interval")
+{
+	u64 preempted = 0;
+
+	many_classes(200 * MS);
+	config.classes[3].nr_queues = 94;
+	for (config.seed = 1; config.seed <= 100; config.seed++) {
+		snprintf(tap_case, sizeof(tap_case), "seed %llu: ", (unsigned long long)config.seed);
+		simulate();
+		preempted += result.nr_preempted;
+		CHECK(sim_quantile_ns(&result.noticed, .99) < 6 * MS);
+	}
+	CHECK(preempted > 1000);
+}
