@@ -94,7 +94,7 @@ static int map_pointer(struct gpreempt_map *map, struct amdgpu_bo *bo, const voi
 	uint64_t user_addr;
 	int r;
 
-	if (!bo || addr & (sizeof(u32) - 1))
+	if (!bo)
 		return -EINVAL;
 
 	r = amdgpu_bo_reserve(bo, true);

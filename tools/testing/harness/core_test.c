@@ -2,8 +2,7 @@
 /*
  * core_test.c - the core of the scheduler on a device in user space, one story each; see world.h
  */
-#include "world.h"
-#include "tap.h"
+#include "stories.h"
 
 const bool tap_forks = true;
 
@@ -11,76 +10,6 @@ void tap_reset(void)
 {
 	shim_init();
 }
-
-static struct sim_queue *low, *high;
-
-static u64 skipped(enum gpreempt_skip reason)
-{
-	return atomic64_read(&node_of(0)->stats.skipped[reason]);
-}
-
-static u64 failed(enum gpreempt_failure cause)
-{
-	return atomic64_read(&node_of(0)->stats.failed[cause]);
-}
-
-static u64 preemptions(void)
-{
-	return atomic64_read(&node_of(0)->stats.preemptions);
-}
-
-static u64 resumes(void)
-{
-	return atomic64_read(&node_of(0)->stats.resumes);
-}
-
-static const char *state(void)
-{
-	return gpreempt_core_state_name(node_of(0));
-}
-
-#define CHECK_STATE(word)	CHECK(!strcmp(state(), word))
-
-static void set(const char *name, const char *value)
-{
-	CHECK_EQ(shim_param_set(name, value), 0);
-}
-
-/* Low fills the device for 50 ms; high is idle. */
-static void low_runs(bool hws)
-{
-	world_on(hws);
-	low = add_queue(10);
-	high = add_queue(0);
-	low->kernel_ns = 50 * MS;
-	world.nodes[0].nr_wave_slots = 1;
-	submit(low, 10);
-	run(2 * MS);
-	CHECK(low->in_slot);
-	CHECK_STATE("idle");
-}
-
-/* High has work for 100 ms, which is seen within 5 ms. */
-static void high_comes(void)
-{
-	high->kernel_ns = 50 * MS;
-	submit(high, 2);
-	run(10 * MS);
-}
-
-static void low_is_held(bool hws)
-{
-	low_runs(hws);
-	high_comes();
-	CHECK(preempted(low) && !on_device(low));
-	CHECK(high->in_slot);
-}
-
-#define BOTH(name, what)							\
-	static void name(bool hws);						\
-	TEST(hws_##name, what " (hws)") { name(true); }				\
-	TEST(mqd_##name, what " (mqd)") { name(false); }			\
-	static void name(bool hws)
 
 /* ---- preempting ---- */
 
@@ -493,18 +422,6 @@ BOTH(obstacle_while_held, "a debugger that attaches to a preempted process gets 
 	world_end();
 }
 
-static struct gpreempt_outcome apply(enum gpreempt_action action)
-{
-	struct gpreempt_outcome outcome = { 0 };
-	struct gpreempt_node *gn = node_of(0);
-
-	mutex_lock(&gn->pass_lock);
-	low->q.gpreempt->policy.action = action;
-	gn->backend->apply(gn, &outcome);
-	mutex_unlock(&gn->pass_lock);
-	return outcome;
-}
-
 BOTH(the_backend_looks_again, "what became an obstacle between decision and lock is refused, and said")
 {
 	struct device_queue_manager *dqm;
@@ -796,11 +713,6 @@ TEST(lone_processes_stay_out_of_the_runlist, "a process that was emptied by pree
 	CHECK(!kfd_gpreempt_leaves_out(&process_of(high)->p.pdds[0].qpd));
 	evict_queue(high, false);
 	world_end();
-}
-
-static u32 mqd_priority(const struct sim_queue *sq)
-{
-	return ((const struct v9_mqd *)sq->mqds)->cp_hqd_queue_priority;
 }
 
 TEST(hardware_priorities, "scheduled queues tell the hardware the normal priority, or the logical one; switched off, their program's")

@@ -8,10 +8,14 @@
 #include "tap.h"
 
 struct world world;
+void (*world_prepares)(struct sim_queue *sq);
 struct srcu_struct kfd_processes_srcu = { .lock = { .real = PTHREAD_MUTEX_INITIALIZER } };
 DECLARE_HASHTABLE(kfd_processes_table, 5);
 const int pipe_priority_map[16] = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2 };
 int queue_preemption_timeout_ms = 9000;
+
+/* In the memory behind the MQDs of the XCCs that there are: whoever takes it for one finds waves in it. */
+#define NO_XCC		0xa5a5a5a5U
 
 #define UNMAP_US	30
 #define SLOT_US		5
@@ -32,7 +36,7 @@ int amdgpu_bo_reserve(struct amdgpu_bo *bo, bool no_intr)
 {
 	if (bo->fails_reserve)
 		return -EINTR;
-	BUG_ON(bo->reserved);
+	BUG_ON(bo->reserved || !no_intr);
 	bo->reserved = true;
 	return 0;
 }
@@ -138,11 +142,19 @@ void checkpoint_mqd(struct mqd_manager *mm, void *mqd, void *mqd_dst, void *ctl_
 static void restore_mqd(struct mqd_manager *mm, void **mqd, struct kfd_mem_obj *mqd_mem_obj, uint64_t *gart_addr, struct queue_properties *p,
 			const void *mqd_src, const void *ctl_stack_src, u32 ctl_stack_size)
 {
+	BUG_ON(mqd_mem_obj->gpu_addr != (unsigned long)mqd_mem_obj->cpu_ptr);
+	BUG_ON(((struct v9_mqd *)mqd_mem_obj->cpu_ptr)->cp_hqd_cntl_stack_size == NO_XCC);
 	*mqd = mqd_mem_obj->cpu_ptr;
 	*gart_addr = mqd_mem_obj->gpu_addr;
 	memcpy(*mqd, mqd_src, sizeof(struct v9_mqd));
 	memcpy(*mqd + PAGE_SIZE, ctl_stack_src, ctl_stack_size);
 	((struct v9_mqd *)*mqd)->cp_hqd_pq_doorbell_control &= ~(1U << 31);
+}
+
+static void mark_end_of_mqds(struct sim_queue *sq)
+{
+	memset(mqd_of(sq, NUM_XCC(sq->q.device->xcc_mask)), NO_XCC & 0xff, PAGE_SIZE + CTL_STACK_BYTES);
+	mqd_of(sq, NUM_XCC(sq->q.device->xcc_mask))->cp_hqd_cntl_stack_offset = 0;
 }
 
 /* What the CP writes when a queue leaves: offsets and the control stack. */
@@ -218,6 +230,12 @@ static void unmap_one(struct sim_queue *sq)
 		return;
 	sq->mapped = 0;
 	save(sq);
+	if (!sq->abandoned)
+		return;
+	sq->abandoned = false;
+	sq->reset = true;
+	sq->left_ns = 0;
+	kfd_get_process_device_data(sq->q.device, sq->q.process)->has_reset_queue = true;
 }
 
 static void forget_one(struct sim_queue *sq)
@@ -253,6 +271,7 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 		return -EIO;
 	if (sn->error)
 		return sn->error;
+	sn->grace_period = grace_period;
 	if (dqm->active_runlist) {
 		if (take_failure(&sn->nr_send_fails))
 			return -ENOMEM;
@@ -331,10 +350,13 @@ static int hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preempt_t
 	BUG_ON((u8 *)mqd != sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
 	if (take_failure(&sn->nr_refusals))
 		return -EIO;
+	sq->asked = world.nr_asked++;
+	sq->asked_ms = timeout_ms;
+	world.nr_queue_resets += type == KFD_PREEMPT_TYPE_WAVEFRONT_RESET;
 	fsleep(SLOT_US);
 	if (!(sq->mapped & 1U << xcc))
 		return 0;
-	if (type == KFD_PREEMPT_TYPE_WAVEFRONT_RESET && !sq->immortal) {
+	if (type == KFD_PREEMPT_TYPE_WAVEFRONT_RESET && !sq->immortal && !sq->stubborn) {
 		sq->reset = true;
 		sq->left_ns = 0;
 		sq->stuck_ns = 0;
@@ -374,12 +396,15 @@ static int load_mqd(struct mqd_manager *mm, void *mqd, u32 pipe, u32 queue, stru
 	struct sim_queue *sq = slot_queue(NULL, mqd, pipe, queue);
 	struct sim_node *sn = sim_of(mm->dqm);
 	u32 slot = pipe * 8 + queue;
+	bool was_active = sq->q.properties.is_active;
 
 	lockdep_assert_held(&mm->dqm->lock_hidden);
 	BUG_ON(sn->slots[slot] != sq);
 	fsleep(SLOT_US);
+	/* Whether it is active is not its business. */
 	sq->q.properties.is_active = true;
 	restore(sq);
+	sq->q.properties.is_active = was_active;
 	if (!take_failure(&sn->nr_load_fails))
 		return 0;
 	/* The first XCC has it, the others do not. */
@@ -413,6 +438,7 @@ void dbgdev_wave_reset_wavefronts(struct kfd_node *node, struct kfd_process *p)
 {
 	u32 i;
 
+	world.nr_process_resets++;
 	for (i = 0; i < world.nr_queues; i++) {
 		struct sim_queue *sq = world.queues[i];
 
@@ -422,12 +448,13 @@ void dbgdev_wave_reset_wavefronts(struct kfd_node *node, struct kfd_process *p)
 			sq->reset = true;
 		if (sq->mapped)
 			sq->left_ns = 0;
+		sq->stubborn = false;
 	}
 }
 
 void kfd_signal_reset_event(struct kfd_node *node)
 {
-	BUG_ON(!node->dqm->detect_hang_count);
+	BUG_ON(node->dqm->detect_hang_count != 1);
 	world.nr_reset_events++;
 }
 
@@ -673,7 +700,7 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 	u32 slot;
 
 	BUG_ON(world.nr_queues == NR_QUEUES_MAX);
-	sq->mqds = calloc(NR_XCC_MAX, PAGE_SIZE + CTL_STACK_BYTES);
+	sq->mqds = calloc(NR_XCC_MAX + 1, PAGE_SIZE + CTL_STACK_BYTES);
 	sq->pointers = aligned_alloc(PAGE_SIZE, PAGE_SIZE);
 	memset(sq->pointers, 0, PAGE_SIZE);
 	sq->mem_obj = (struct kfd_mem_obj){ .cpu_ptr = (u32 *)sq->mqds, .gpu_addr = (unsigned long)sq->mqds };
@@ -697,6 +724,7 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 	BUG_ON(slot == NR_SLOTS);
 	sq->q.pipe = slot / 8;
 	sq->q.queue = slot % 8;
+	mark_end_of_mqds(sq);
 
 	mutex_lock(&process->p.mutex);
 	dqm_lock(dqm);
@@ -719,6 +747,8 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 	list_add_tail(&sq->pqn.process_queue_list, &process->p.pqm.queues);
 	/* The hook runs in the process. */
 	caller->mm = &process->mm;
+	if (world_prepares)
+		world_prepares(sq);
 	kfd_gpreempt_queue_created(&sq->q);
 	caller->mm = NULL;
 	mutex_unlock(&process->p.mutex);
@@ -843,7 +873,7 @@ static void readmit(struct sim_queue *sq)
 	sq->in_slot = false;
 	sq->stays_until_ns = 0;
 	sq->done = sq->submitted = sq->pointers[0] = sq->pointers[1] = 0;
-	memset(mqd_of(sq, 0), 0, (PAGE_SIZE + CTL_STACK_BYTES) * NR_XCC_MAX);
+	memset(mqd_of(sq, 0), 0, (PAGE_SIZE + CTL_STACK_BYTES) * NUM_XCC(sq->q.device->xcc_mask));
 	update_mqd(&world.nodes[0].mm, sq->mqds, &properties, NULL);
 }
 
@@ -922,6 +952,8 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 {
 	u32 i;
 
+	world.nr_allocated = shim_allocated;
+	kfd_gpreempt_init();
 	world.adev = (struct amdgpu_device){ .dev = &world.dev, .reset_domain = &world.reset_domain, .gc_version = IP_VERSION(9, 4, 2) };
 	mutex_init(&world.reset_domain.sem.lock);
 	world.kfd = (struct kfd_dev){ .cwsr_enabled = true, .num_nodes = nr_nodes };
@@ -944,7 +976,6 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 		sn->nr_wave_slots = 2;
 		kfd_gpreempt_node_init(&sn->node);
 	}
-	kfd_gpreempt_init();
 }
 
 void world_on(bool hws)
@@ -958,9 +989,16 @@ void world_down(void)
 	u32 i;
 
 	kfd_gpreempt_exit();
-	for (i = 0; i < world.kfd.num_nodes; i++)
+	CHECK(!world.nr_folders && !world.sysfs && !world.debugfs);
+	for (i = 0; i < world.kfd.num_nodes; i++) {
 		kfd_gpreempt_node_fini(&world.nodes[i].node);
+		CHECK_EQ(world.nodes[i].dqm.detect_hang_count, 0);
+	}
+	CHECK(!static_branch_unlikely(&kfd_gpreempt_key));
+	CHECK(!srcu_read_lock_held(&gpreempt_srcu) && !srcu_read_lock_held(&kfd_processes_srcu));
 	rcu_barrier();
+	CHECK(!shim_any_work());
+	CHECK_EQ(shim_allocated, world.nr_allocated);
 	for (i = 0; i < world.nr_queues; i++) {
 		free(world.queues[i]->pointers);
 		free(world.queues[i]->mqds);
@@ -968,6 +1006,7 @@ void world_down(void)
 	}
 	for (i = 0; i < world.nr_processes; i++) {
 		CHECK_EQ(world.processes[i]->mm.users, 0);
+		CHECK_EQ(world.processes[i]->mm.readers, 0);
 		CHECK_EQ(world.processes[i]->p.ref.count, 1);
 		CHECK_EQ(world.processes[i]->pid.references, 1);
 		free(world.processes[i]);
@@ -1010,11 +1049,22 @@ void world_end(void)
 
 /* ---- what the core offers to look at, which the tests do not need ---- */
 
-void gpreempt_sysfs_init(void) { }
-void gpreempt_sysfs_exit(void) { }
-void gpreempt_sysfs_add(struct gpreempt_node *gn) { }
-void gpreempt_sysfs_del(struct gpreempt_node *gn) { }
-void gpreempt_procfs_add(struct queue *q) { }
-void gpreempt_debugfs_init(void) { }
-void gpreempt_debugfs_exit(void) { }
+void gpreempt_sysfs_init(void) { world.sysfs = true; }
+void gpreempt_sysfs_exit(void) { world.sysfs = false; }
+void gpreempt_procfs_add(struct queue *q) { world.nr_procfs++; }
+void gpreempt_debugfs_init(void) { world.debugfs = true; }
+void gpreempt_debugfs_exit(void) { world.debugfs = false; }
 void gpreempt_dump_log(struct gpreempt_node *gn) { }
+
+void gpreempt_sysfs_add(struct gpreempt_node *gn)
+{
+	BUG_ON(gn->kobj_added || !world.sysfs);
+	gn->kobj_added = true;
+	world.nr_folders++;
+}
+
+void gpreempt_sysfs_del(struct gpreempt_node *gn)
+{
+	world.nr_folders -= gn->kobj_added;
+	gn->kobj_added = false;
+}

@@ -47,6 +47,10 @@
  * @immortal: not even a reset of its waves makes it leave
  * @reset: its waves were reset
  * @gone: destroyed
+ * @abandoned: the next unmap loses its waves, which the driver finds out and returns 0
+ * @stubborn: it takes a reset of all waves of its process to make it leave
+ * @asked: how many slots had been asked to leave before its own was
+ * @asked_ms: so long the last request to leave would wait
  */
 struct sim_queue {
 	struct queue q;
@@ -67,6 +71,10 @@ struct sim_queue {
 	bool immortal;
 	bool reset;
 	bool gone;
+	bool abandoned;
+	bool stubborn;
+	u32 asked;
+	u32 asked_ms;
 };
 
 struct sim_process {
@@ -81,6 +89,7 @@ struct sim_process {
 /**
  * struct sim_node - a device
  * @runlists: how many were sent
+ * @grace_period: of the last one
  * @error: of every runlist; 0: none
  * @nr_send_fails: so many requests to unmap cannot be sent
  * @nr_unmap_timeouts: so many are not acknowledged
@@ -99,6 +108,7 @@ struct sim_node {
 	struct sim_queue *slots[NR_SLOTS];
 	u32 nr_wave_slots;
 	u64 runlists;
+	u32 grace_period;
 	int error;
 	int nr_send_fails;
 	int nr_unmap_timeouts;
@@ -120,9 +130,20 @@ struct world {
 	u32 nr_processes;
 	u32 nr_reset_events;
 	u32 nr_gpu_resets;
+	u32 nr_queue_resets;
+	u32 nr_process_resets;
+	u32 nr_asked;
+	u32 nr_folders;
+	u32 nr_procfs;
+	bool sysfs;
+	bool debugfs;
+	int nr_allocated;
 };
 
 extern struct world world;
+
+/* Called for each new queue before the driver's hook; NULL: nothing is. */
+extern void (*world_prepares)(struct sim_queue *sq);
 
 /* A device with the scheduler switched on; @hws: with the hardware scheduler. */
 void world_make(bool hws, u32 nr_xcc, u32 nr_nodes);

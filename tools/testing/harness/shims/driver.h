@@ -71,7 +71,11 @@ void amdgpu_bo_unref(struct amdgpu_bo **bo);
 int ttm_bo_kmap(struct ttm_buffer_object *tbo, unsigned long first, unsigned long n, struct ttm_bo_kmap_obj *map);
 void ttm_bo_kunmap(struct ttm_bo_kmap_obj *map);
 static inline void *ttm_kmap_obj_virtual(struct ttm_bo_kmap_obj *map, bool *iomem) { *iomem = false; return map->virtual; }
-static inline long dma_resv_wait_timeout(struct dma_resv *resv, int usage, bool intr, unsigned long timeout) { return resv->hangs ? -EIO : 1; }
+static inline long dma_resv_wait_timeout(struct dma_resv *resv, int usage, bool intr, unsigned long timeout)
+{
+	BUG_ON(intr);
+	return resv->hangs ? -EIO : 1;
+}
 static inline struct mm_struct *amdgpu_ttm_tt_get_usermm(struct ttm_tt *ttm) { return ttm ? ttm->usermm : NULL; }
 int amdgpu_ttm_tt_get_userptr(const struct ttm_buffer_object *tbo, uint64_t *userptr);
 

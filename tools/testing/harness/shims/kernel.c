@@ -29,6 +29,7 @@ __thread int shim_rcu_index;
 struct pid_namespace init_pid_ns;
 int init_user_ns;
 int shim_fail_alloc;
+int shim_allocated;
 char shim_log[4096];
 struct miscdevice *shim_miscdevice;
 static struct shim_param *params;
@@ -249,7 +250,7 @@ int kthread_stop(struct task_struct *task)
 		;
 	*link = task->next;
 	pthread_mutex_unlock(&big);
-	free(task);
+	shim_free(task);
 	return 0;
 }
 
@@ -262,10 +263,12 @@ int kthread_park(struct task_struct *task)
 	return 0;
 }
 
+/* Wakes only what is parked: a task that has not begun yet does not begin by this. */
 void kthread_unpark(struct task_struct *task)
 {
 	WRITE_ONCE(task->should_park, false);
-	wake_up_process(task);
+	if (smp_load_acquire(&task->parked))
+		wake_up_process(task);
 }
 
 void kthread_parkme(void)
@@ -534,19 +537,39 @@ void cancel_work_sync(struct work_struct *work)
 	} while (busy);
 }
 
+/* Is anything left to do that nobody has cancelled? */
+bool shim_any_work(void)
+{
+	bool any;
+
+	pthread_mutex_lock(&big);
+	any = works != NULL;
+	pthread_mutex_unlock(&big);
+	return any;
+}
+
 /* ---- memory ---- */
 
 void *shim_alloc(size_t size)
 {
 	if (READ_ONCE(shim_fail_alloc) && __atomic_sub_fetch(&shim_fail_alloc, 1, __ATOMIC_RELAXED) == 0)
 		return NULL;
+	__atomic_add_fetch(&shim_allocated, 1, __ATOMIC_RELAXED);
 	return calloc(1, size);
+}
+
+void shim_free(const void *p)
+{
+	if (p)
+		__atomic_sub_fetch(&shim_allocated, 1, __ATOMIC_RELAXED);
+	free((void *)p);
 }
 
 long pin_user_pages_remote(struct mm_struct *mm, unsigned long addr, unsigned long n, unsigned int flags, struct page **page, int *locked)
 {
 	unsigned int i;
 
+	BUG_ON(!mm->readers || n != 1 || addr % PAGE_SIZE);
 	if (mm->refuses)
 		return -EFAULT;
 	for (i = 0; i < ARRAY_SIZE(mm->pages); i++) {

@@ -450,6 +450,7 @@ struct delayed_work {
 #define to_delayed_work(w)		container_of(w, struct delayed_work, work)
 void shim_schedule_work(struct work_struct *work, u64 delay_ns);
 void cancel_work_sync(struct work_struct *work);
+bool shim_any_work(void);
 #define schedule_work(w)		shim_schedule_work(w, 0)
 #define schedule_delayed_work(dw, jiffies)	shim_schedule_work(&(dw)->work, (u64)(jiffies) * NSEC_PER_MSEC)
 #define cancel_delayed_work_sync(dw)	cancel_work_sync(&(dw)->work)
@@ -470,7 +471,10 @@ void *shim_alloc(size_t size);
 #define kcalloc(n, size, gfp)		shim_alloc((n) * (size))
 #define kvcalloc(n, size, gfp)		shim_alloc((n) * (size))
 #define kvmalloc_array(n, size, gfp)	shim_alloc((n) * (size))
-#define kfree(p)			free((void *)(p))
+/* What is allocated and not freed yet. */
+extern int shim_allocated;
+void shim_free(const void *p);
+#define kfree(p)			shim_free(p)
 #define kvfree(p)			kfree(p)
 
 struct page {
@@ -481,10 +485,11 @@ struct mm_struct {
 	struct page pages[2];
 	bool refuses;
 	int users;
+	int readers;
 };
 #define FOLL_LONGTERM	0
-#define mmap_read_lock(mm)	((void)(mm))
-#define mmap_read_unlock(mm)	((void)(mm))
+#define mmap_read_lock(mm)	((void)__atomic_add_fetch(&(mm)->readers, 1, __ATOMIC_RELAXED))
+#define mmap_read_unlock(mm)	((void)__atomic_sub_fetch(&(mm)->readers, 1, __ATOMIC_RELAXED))
 long pin_user_pages_remote(struct mm_struct *mm, unsigned long addr, unsigned long n, unsigned int flags, struct page **page, int *locked);
 static inline void unpin_user_page(struct page *page) { BUG_ON(--page->pins < 0); }
 static inline void *page_address(struct page *page) { return page->address; }
