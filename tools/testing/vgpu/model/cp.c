@@ -601,6 +601,9 @@ u64 vgpu_model_run(struct vgpu_model *m)
 		m->place = true;
 		work(m);
 	}
+	/* What became due while the budget lasted is no event any more: waves that could have started since then start now. */
+	if (next <= wall)
+		m->place = true;
 	if (wall > m->now_ns)
 		m->now_ns = wall;
 	poll_registers(m);

@@ -13,6 +13,7 @@
 #define MS		1000000ULL
 #define LONG		(1000 * MS)
 #define WORKGROUP	256u
+#define BARRIER_BIT	0x100u
 #define MANY		2000u		/* preemptions of a kernel that needs some dozens */
 #define RESTORE_NS	(11 * US)	/* the model's trap handler, and a few kilobytes */
 
@@ -61,7 +62,7 @@ static struct setup set_up(const void *file, size_t bytes, void (*configure)(str
 
 static bool submit(struct setup *s, const char *kernel, const u32 grid[3], const u32 workgroup[3], u32 private_bytes, u32 lds_bytes)
 {
-	u16 head[6] = { 2, 3, (u16)workgroup[0], (u16)workgroup[1], (u16)workgroup[2], 0 };
+	u16 head[6] = { 2 | BARRIER_BIT, 3, (u16)workgroup[0], (u16)workgroup[1], (u16)workgroup[2], 0 };
 	u8 packet[64] = { 0 };
 	char kd[64];
 	u64 va;
@@ -114,6 +115,29 @@ static bool vector_add(struct setup *s)
 	CHECK(*s->q->read_index == 1);
 	CHECK(bed_stat(s->b, "waves_done") == (n + 63) / 64);
 	CHECK(bed_stat(s->b, "slots_busy") == 0);
+	return true;
+}
+
+/* Dispatches that wait for each other: the next one starts when the one before is done, however long the model takes for that */
+static bool dispatches_follow_each_other(struct setup *s)
+{
+	const u32 n = 64 * WORKGROUP, grid[3] = { n, 1, 1 }, launches = 12;
+	u64 args[2], signal = s->signal_va;
+	u32 i, *sums, *in;
+
+	args[0] = bed_alloc(s->b, s->p, 4096, (void **)&sums);
+	args[1] = bed_alloc(s->b, s->p, n * 4, (void **)&in);
+	for (i = 0; i < n; i++)
+		in[i] = i;
+	memcpy(s->args, args, sizeof(args));
+	for (i = 0; i < launches; i++) {
+		s->signal_va = i + 1 == launches ? signal : 0;
+		CHECK(submit(s, "reduce", grid, group_of_256, 0, 1024));
+	}
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(bed_run_until(s->b, is_done, s->signal, LONG));
+	CHECK(bed_stat(s->b, "dispatches_done") == launches);
+	CHECK(sums[63] == WORKGROUP * (63 * WORKGROUP) + WORKGROUP * (WORKGROUP - 1) / 2);
 	return true;
 }
 
@@ -423,6 +447,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	TEST(vector_add, NULL);
 	TEST(vector_add, bed_xccs_2);
+	TEST(dispatches_follow_each_other, NULL);
+	TEST(dispatches_follow_each_other, bed_xccs_2);
 	TEST(matrices_survive_preemption, NULL);
 	TEST(matrices_survive_preemption, bed_xccs_2);
 	TEST(sums_survive_preemption, NULL);
