@@ -329,6 +329,15 @@ static int64_t timed_requests(struct actor *a, const int64_t *args)
 	return err ? err : sum / args[0];
 }
 
+static int64_t average(const char *what)
+{
+	char sum[64], count[64];
+
+	snprintf(sum, sizeof(sum), "latency/%s_ns_sum", what);
+	snprintf(count, sizeof(count), "latency/%s_count", what);
+	return counter(sum) / (counter(count) ? counter(count) : 1);
+}
+
 /* With an announcement the preemption is over when the request comes: what it adds to the request is what remains of noticing and saving. */
 TEST_F_TIMEOUT(policies, hints_take_the_preemption_off_the_request, 120)
 {
@@ -349,6 +358,7 @@ TEST_F_TIMEOUT(policies, hints_take_the_preemption_off_the_request, 120)
 	ASSERT_GT(hinted, 0);
 	TH_LOG("alone %lld us, beside a hog %lld us more, announced %lld us more", (long long)alone / 1000, (long long)(plain - alone) / 1000,
 	       (long long)(hinted - alone) / 1000);
+	TH_LOG("decision to request %lld ns, to saved %lld ns, on average", (long long)average("request"), (long long)average("save"));
 	EXPECT_LT(hinted, alone + (plain - alone) / 4);
 	EXPECT_EQ(0, wait_counter("hints_used", used + REQUESTS, LONG));
 	EXPECT_EQ(expired, counter("hints_expired"));
