@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# cluster.sh - Slurm's and the container runtime's way to a priority: Debian's slurmctld, slurmd, munge and crun on one machine, in a throw-away
-# system
+# cluster.sh - Slurm's and the container runtimes' way to a priority: Debian's slurmctld, slurmd, slurmdbd with MariaDB, munge, crun and runc on one
+# machine, in a throw-away system
 #
-# There is no GPU: device.c beside this stands for /dev/kfd_gpreempt, for every program in there. The plugin, the hook, libgpreempt
-# and gpreemptctl are the real ones, and so are the cgroups.
+# There is no GPU: device.c beside this stands for /dev/kfd_gpreempt, for every program in there. The plugin, the hook and gpreemptctl are the
+# real ones, from our packages, and the cgroups are real as well.
 . "$(dirname "$0")/../package/lib.sh"
 . "$(dirname "$0")/../package/throwaway.sh"
 
-throwaway "slurmctld slurmd slurm-client munge libjson-c5 libncurses6 libncursesw6 crun procps" "$@"
+throwaway "slurmctld slurmd slurmdbd slurm-client munge mariadb-server-core mariadb-client-core libjson-c5 libncurses6 crun runc procps" "$@"
 
 out=$scratch/out
 built=$BUILD/integrations
@@ -19,17 +19,22 @@ cgroups=$root/sys/fs/cgroup
 # The cgroups are the machine's: a run that was killed leaves its own.
 clear_cgroups()
 {
-	find "$cgroups"/{kfd_gpreempt,test,kubepods} -depth -type d -exec rmdir {} + 2>/dev/null || true
+	find "$cgroups"/{kfd_gpreempt,test,kubepods,kubepods.slice} -depth -type d -exec rmdir {} + 2>/dev/null || true
 }
 
 prepare()
 {
+	local arch package
+
 	make -s -C "$TOP/integrations" O="$built" CFLAGS="-O2 -g -Werror"
-	make -s -C "$TOP/tools/gpreemptctl" O="$BUILD/gpreemptctl"
 	gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I"$TOP/include/uapi" -I"$TOP/integrations/common" -I"$TOP/lib" -o "$root/opt/device.so" \
 		"$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/gpreempt.c" -ldl
-	cp "$built/spank_gpreempt.so" "$root/opt/"
-	cp "$built/gpreempt-oci" "$BUILD/gpreemptctl/gpreemptctl" "$root/usr/local/bin/"
+	"$TOP/dist/deb"
+	arch=$(dpkg-architecture -qDEB_HOST_ARCH)
+	for package in slurm-gpreempt-plugin gpreempt-oci-hook gpreempt-tools; do
+		cp "$BUILD/deb/${package}_"*"_$arch.deb" "$root/tmp/$package.deb"
+	done
+	in_root dpkg -i /tmp/slurm-gpreempt-plugin.deb /tmp/gpreempt-oci-hook.deb /tmp/gpreempt-tools.deb
 	echo /opt/device.so >"$root/etc/ld.so.preload"
 	mkdir -p "$cgroups" "$root/sys/devices"
 	mount -t cgroup2 cgroup2 "$cgroups"
@@ -55,13 +60,36 @@ prepare()
 		SlurmctldLogFile=/var/log/slurmctld.log
 		SlurmdLogFile=/var/log/slurmd.log
 		SlurmdParameters=config_overrides
-		NodeName=$node NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
+		AccountingStorageType=accounting_storage/slurmdbd
+		AccountingStorageHost=127.0.0.1
+		AccountingStoragePort=26819
+		AccountingStorageEnforce=associations,qos
+		SelectType=select/cons_tres
+		SelectTypeParameters=CR_Core
+		GresTypes=gpu,shard
+		NodeName=$node NodeAddr=127.0.0.1 CPUs=$(nproc) Gres=gpu:1,shard:4 State=UNKNOWN
 		PartitionName=interactive Nodes=$node Default=YES OverSubscribe=FORCE:4
 		PartitionName=night Nodes=$node OverSubscribe=FORCE:4
 	END
+	cat >"$root/etc/slurm/slurmdbd.conf" <<-END
+		AuthType=auth/munge
+		DbdHost=localhost
+		DbdAddr=127.0.0.1
+		DbdPort=26819
+		SlurmUser=root
+		StorageType=accounting_storage/mysql
+		StorageHost=localhost
+		StorageUser=root
+		StorageLoc=slurm_acct_db
+		PidFile=/run/slurmdbd.pid
+		LogFile=/var/log/slurmdbd.log
+	END
+	chmod 600 "$root/etc/slurm/slurmdbd.conf"
+	printf 'Name=gpu File=/dev/null\nName=shard Count=4\n' >"$root/etc/slurm/gres.conf"
 	# Never used with these plugins, but looked for: a machine with both kinds of cgroups would be refused.
 	echo "CgroupPlugin=cgroup/v1" >"$root/etc/slurm/cgroup.conf"
-	echo "required /opt/spank_gpreempt.so all=-500..500 partition:night=batch..-50 partition:other=0..0" >"$root/etc/slurm/plugstack.conf"
+	echo "required spank_gpreempt.so all=-500..500 partition:night=batch..-50 partition:other=0..0 qos:low=-500..-10 qos:urgent=latency..500" \
+		>"$root/etc/slurm/plugstack.conf"
 	printf '127.0.0.1 localhost %s\n' "$node" >"$root/etc/hosts"
 	mkdir -p "$root/var/spool/slurmctld" "$root/var/spool/slurmd" "$root/run/munge" "$root/dev/pts"
 	in_root chown munge:munge /run/munge
@@ -91,9 +119,26 @@ ready()
 	[ "$(in_root sinfo -h -p interactive -o %T)" = idle ]
 }
 
+# The accounts: without them Slurm knows no QOS. Those of root are there from the beginning.
+database()
+{
+	mkdir -p "$root/run/mysqld" "$root/var/lib/mysql"
+	in_root mariadb-install-db --user=root --datadir=/var/lib/mysql --auth-root-authentication-method=normal --skip-test-db >"$out" 2>&1 ||
+		{ tail -n 20 "$out"; return 1; }
+	in_root mariadbd --user=root --datadir=/var/lib/mysql --socket=/run/mysqld/mysqld.sock --pid-file=/run/mysqld/mysqld.pid --skip-networking \
+		--innodb-flush-method=fsync --innodb-use-native-aio=0 --innodb-buffer-pool-size=64M >"$root/var/log/mariadb.log" 2>&1 &
+	wait_for 100 test -S "$root/run/mysqld/mysqld.sock"
+	in_root slurmdbd || { tail -n 20 "$root/var/log/slurmdbd.log"; return 1; }
+	wait_for 100 in_root sacctmgr -n show cluster
+	in_root sacctmgr -i add cluster test
+	in_root sacctmgr -i add qos low,urgent
+	in_root sacctmgr -i modify user root set qos=normal,low,urgent defaultqos=normal
+}
+
 start()
 {
 	in_root runuser -u munge -- /usr/sbin/munged
+	database
 	in_root slurmctld || { tail -n 20 "$root/var/log/slurmctld.log"; return 1; }
 	in_root slurmd || { tail -n 20 "$root/var/log/slurmd.log"; return 1; }
 	wait_for 60 ready
@@ -103,7 +148,7 @@ stop()
 {
 	local name pid
 
-	for name in slurmd slurmctld munge/munged; do
+	for name in slurmd slurmctld slurmdbd mysqld/mysqld munge/munged; do
 		pid=$(cat "$root/run/$name.pid" 2>/dev/null) && kill "$pid" 2>/dev/null
 	done
 	clear_cgroups
@@ -195,12 +240,49 @@ not_run()
 	[ ! -e "$root/tmp/ran" ] || { echo "it ran all the same: $*"; return 1; }
 }
 
+two_listed()
+{
+	[ "$(priorities | wc -l)" = 2 ]
+}
+
+# Two jobs on one GPU at once, which gres/shard gave to both.
+shared_gpu()
+{
+	local first got
+
+	job --gres=shard:2 --gpu-priority=latency || { end_job; return 1; }
+	first=$job
+	job --gres=shard:2 --gpu-priority=batch || { end_job; return 1; }
+	wait_for 60 two_listed || { in_root squeue -l; end_job; return 1; }
+	got=$(priorities | sort -n | tr '\n' ,)
+	end_job
+	wait "$first" 2>/dev/null || true
+	is "queues" "$got" "-100 cgroup,100 cgroup,"
+	wait_for 20 nobody_left
+}
+
 beyond_the_ceiling()
 {
 	not_run "--gpu-priority: 100 is more than what partition night" srun -p night --gpu-priority=latency touch /tmp/ran
 	has "$out" "allows: -100 to -50"
 	not_run "--gpu-priority: -200 is less than what partition night" srun -p night --gpu-priority=-200 touch /tmp/ran
 	not_run "--gpu-priority: 501 is more than what partition interactive" srun --gpu-priority=501 touch /tmp/ran
+}
+
+bounds_of_a_qos()
+{
+	job_has "-10 cgroup" --qos=low
+	job_has "100 cgroup" --qos=urgent
+	job_has "300 cgroup" --qos=urgent --gpu-priority=300
+	not_run "--gpu-priority: 100 is more than what partition interactive and QOS low allows: -500 to -10" srun --qos=low --gpu-priority=latency touch /tmp/ran
+	not_run "--gpu-priority: 7 is less than what partition interactive and QOS urgent allows: 100 to 500" srun --qos=urgent --gpu-priority=normal touch /tmp/ran
+}
+
+# Partition and QOS that contradict each other: the lower ceiling.
+bounds_that_contradict()
+{
+	job_has "-50 cgroup" -p night --qos=urgent
+	not_run "and QOS urgent allows: -50 to -50" srun -p night --qos=urgent --gpu-priority=latency touch /tmp/ran
 }
 
 nonsense()
@@ -251,11 +333,21 @@ without_the_module()
 # Containers
 #
 
+# runtime COMMAND...: the one under test
+runtime()
+{
+	case $runtime in
+	crun)	in_root crun --cgroup-manager=cgroupfs "$@" ;;
+	runc)	in_root runc "$@" ;;
+	esac
+}
+
 # container NAME CGROUP ANNOTATIONS [CONFIG]: runs one that waits, with our hook; 0 if it started
 container()
 {
-	local bundle=$root/tmp/bundle-$1
+	local bundle=$root/tmp/bundle-$1 hook
 
+	hook=$(sed -n 's/.*"path": "\([^"]*\)".*/\1/p' "$root/usr/share/containers/oci/hooks.d/gpreempt.json")
 	mkdir -p "$bundle/rootfs"/{bin,dev,proc,sys}
 	cp /bin/busybox "$bundle/rootfs/bin/busybox"
 	printf '%s\n' "${4:-}" >"$root/etc/gpreempt-oci.conf"
@@ -263,12 +355,12 @@ container()
 		{ "ociVersion": "1.0.0", "root": { "path": "rootfs" }, "annotations": { ${3:+$3, }"run.oci.hooks.stderr": "/tmp/hook.log" },
 		  "process": { "cwd": "/", "args": ["/bin/busybox", "sleep", "1000"], "env": ["GPREEMPT_TEST_QUEUE=1"], "user": { "uid": 0, "gid": 0 } },
 		  "mounts": [ { "destination": "/proc", "type": "proc", "source": "proc" } ],
-		  "hooks": { "createRuntime": [ { "path": "/usr/local/bin/gpreempt-oci" } ] },
+		  "hooks": { "createRuntime": [ { "path": "$hook" } ] },
 		  "linux": { "cgroupsPath": "$2", "namespaces": [ { "type": "mount" }, { "type": "pid" } ] } }
 	END
 	: >"$root/tmp/gpreempt-device"
 	: >"$root/tmp/hook.log"
-	in_root crun --cgroup-manager=cgroupfs run --no-pivot --detach -b "/tmp/bundle-$1" "$1" >"$out" 2>&1
+	runtime run --no-pivot --detach -b "/tmp/bundle-$1" "$1" >"$out" 2>&1
 }
 
 container_priorities()
@@ -284,61 +376,80 @@ container_listed()
 	[ -n "$(container_priorities)" ]
 }
 
+container_gone()
+{
+	! container_listed
+}
+
 # container_has WANTED NAME CGROUP ANNOTATIONS [CONFIG]
 container_has()
 {
-	local want=$1
+	local want=$1 got
 
 	shift
 	container "$@" || { cat "$out"; return 1; }
 	wait_for 60 container_listed
-	is "queues of container $1" "$(container_priorities)" "$want"
-	in_root crun --cgroup-manager=cgroupfs delete -f "$1"
+	got=$(container_priorities)
+	runtime delete -f "$1"
+	wait_for 60 container_gone
+	is "queues of container $1" "$got" "$want"
 }
 
 containers()
 {
+	runtime=$1
 	container_has "100 cgroup" a1 /test/a1 '"kfd-gpreempt/priority": "latency"'
 	container_has "-7 cgroup" a2 /test/a2 '"kfd-gpreempt/priority": "-7"'
 	container_has "300 cgroup" a3 /test/a3 '"kfd-gpreempt/priority-class": "urgent"' 'class urgent = 300'
 	container_has "-100 cgroup" a4 /kubepods/besteffort/a4 '' 'qos besteffort = batch'
 	container_has "7 kfd" a5 /kubepods/burstable/a5 '' 'qos besteffort = batch'
 	container_has "7 kfd" a6 /test/a6 ''
+	# As the kubelet names them with systemd, and a class that nobody mapped.
+	container_has "-20 cgroup" a7 /kubepods.slice/kubepods-burstable.slice/a7 '"kfd-gpreempt/priority-class": "other"' 'qos burstable = -20'
+	container_has "50 cgroup" a8 /kubepods.slice/kubepods-pod1.slice/a8 '' 'qos guaranteed = 50'
 }
 
-# container_refused REASON NAME ...
+# container_refused REASON NAME ...: crun gives a hook's words to a file, runc to its caller
 container_refused()
 {
 	local reason=$1
 
 	shift
-	! container "$@" || { echo "it runs"; in_root crun --cgroup-manager=cgroupfs delete -f "$1"; return 1; }
+	! container "$@" || { echo "it runs"; runtime delete -f "$1"; return 1; }
+	cat "$out" >>"$root/tmp/hook.log"
 	has "$root/tmp/hook.log" "$reason"
 	is "containers" "$(container_priorities)" ""
-	in_root crun --cgroup-manager=cgroupfs delete -f "$1" >/dev/null 2>&1 || true
+	runtime delete -f "$1" >/dev/null 2>&1 || true
 }
 
 containers_refused()
 {
+	runtime=$1
 	container_refused "annotation kfd-gpreempt/priority: 100 is beyond the bounds of /etc/gpreempt-oci.conf: -1023 to 7" b1 /test/b1 \
 		'"kfd-gpreempt/priority": "latency"' 'bounds -1023..normal'
 	container_refused "annotation kfd-gpreempt/priority: fast is not latency" b2 /test/b2 '"kfd-gpreempt/priority": "fast"'
 	container_refused "/etc/gpreempt-oci.conf:1: not class NAME = PRIORITY" b3 /test/b3 '"kfd-gpreempt/priority-class": "x"' 'class x 3'
-	is "state that is none" "$(echo nonsense | chroot "$root" gpreempt-oci 2>&1)" "gpreempt-oci: what is on stdin is no container's state"
+	is "state that is none" "$(echo nonsense | chroot "$root" /usr/libexec/gpreempt/gpreempt-oci 2>&1)" "gpreempt-oci: what is on stdin is no container's state"
 }
 
-plan 12
-must "plugin, hook and stand-in compile without warnings" prepare
+plan 18
+must "plugin, hook and stand-in compile without warnings, and their packages install" prepare
 trap 'stop; umount -l "$root/ccache" "$root/proc" "$root/dev" "$root" "$scratch/throwaway"; rm -rf "$scratch"' EXIT
-must "munge, slurmctld and slurmd run with the plugin" start
+must "munge, slurmdbd, slurmctld and slurmd run with the plugin" start
 tap "srun --gpu-priority=latency and batch change what gpreemptctl lists, and leave no cgroup" a_class
 tap "so does a number" a_number
 tap "without the option nothing changes" nothing_asked
 tap "but where the partition's bounds leave out normal" moved_into_bounds
+tap "two jobs that share a GPU by gres/shard have each its own" shared_gpu
 tap "beyond ceiling or floor of the partition: refused with the reason, nothing runs" beyond_the_ceiling
+tap "the bounds of a QOS hold as well" bounds_of_a_qos
+tap "bounds that contradict each other leave the lower ceiling" bounds_that_contradict
 tap "what is no priority is refused" nonsense
 tap "a batch script beyond the ceiling is refused by what slurmctld knows" batch_beyond_the_ceiling
 tap "on a node without the module a request fails and others run" without_the_module
-tap "containers get their place by annotation, PriorityClass or QoS class" containers
-tap "beyond the bounds or with nonsense they are not started, and say why" containers_refused
+for runtime in crun runc; do
+	tap "$runtime: containers get their place by annotation, PriorityClass or QoS class" containers $runtime
+	tap "$runtime: beyond the bounds or with nonsense they are not started, and say why" containers_refused $runtime
+done
+tap "the packages' own tests pass" packaged_tests slurm oci
 finish

@@ -68,11 +68,17 @@ everything_is_named()
 	words >"$scratch/words"
 	all_there "parameters" $(sed -n 's/^What:.*\/\(gpreempt_[a-z_]*\)$/\1/p' "$TOP/Documentation/ABI/testing/sysfs-module-amdgpu-gpreempt")
 	all_there "tunables" $(sed -n 's/^TUNABLE([A-Z_]*, \([a-z_]*\));/\1/p' "$TOP/kfd_gpreempt/sysfs.c")
+	all_there "files of nodes" $(sed -nE 's/^COUNTER(_OF)?\(([a-z_]+)[,)].*/\2/p; s/^	(SKIPPED|FAILED)\([A-Z_]+, ([a-z_]+)\),.*/\L\1_\2/p' "$TOP/kfd_gpreempt/sysfs.c") \
+		$(sed -nE 's/^LATENCY\([A-Z_]+, ([a-z]+)\);/\1_count \1_ns_sum \1_ns_max \1_us_p50 \1_us_p99/p' "$TOP/kfd_gpreempt/sysfs.c")
+	all_there "files of debugfs" $(sed -n 's/.*debugfs_create_file("\([a-z_]*\)".*/\1/p' "$TOP/kfd_gpreempt/debugfs.c")
 	all_there "files of queues" $(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/procfs.c")
 	all_there "ioctls" $(grep -oE '^#define (GPREEMPT|AMDKFD)_IOC_[A-Z_]*' "$header" | sed 's/.* //')
 	all_there "options of gpreemptctl" $(sed -n 's/^	{ "\([a-z-]*\)", \(OPT_[A-Z_]*\|'"'.'"'\), .*/--\1/p' "$TOP/tools/gpreemptctl/main.c")
+	all_there "options of gpreemptd" $(sed -n 's/^	{ "\([a-z-]*\)", '"'.'"', .*/--\1/p' "$TOP/tools/gpreemptd/main.c")
 	all_there "functions of the library" $(sed -n 's/^	\(gpreempt_[a-z_]*\);$/\1/p' "$TOP/lib/libgpreempt.map")
 	all_there "metrics" $(metrics)
+	all_there "configuration of the OCI hook" --config $(sed -n 's/^#\([a-z]*\) .*/\1/p' "$TOP/dist/gpreempt-oci.conf")
+	all_there "programs and pages" $(cd "$TOP/Documentation/man" && ls *.scd | sed 's/\.[0-9]\.scd$//' | grep -v '\.')
 	all_there "options of Slurm's commands" --gpu-priority $(sed -n 's/.*\.name = "\(.*\)",/--\1/p' "$TOP/integrations/slurm/spank_gpreempt.c")
 }
 
@@ -109,6 +115,22 @@ rules()
 		          - { labels: '{alertname="GpreemptNodeFailed", gpu_id="1"}', value: 1 }
 		          - { labels: '{alertname="GpreemptFailures", gpu_id="2"}', value: 1 }
 		          - { labels: '{alertname="GpreemptStuck", gpu_id="3"}', value: 1 }
+		  - interval: 1m
+		    input_series:
+		      - { series: 'gpreempt_node_info{instance="a",gpu_id="1",state="off"}', values: "1+0x60" }
+		      - { series: 'gpreempt_save_seconds_sum{instance="a",gpu_id="2"}', values: "0+10x60" }
+		      - { series: 'gpreempt_resume_seconds_sum{instance="a",gpu_id="2"}', values: "0+5x60" }
+		      - { series: 'gpreempt_save_seconds_sum{instance="a",gpu_id="3"}', values: "0+2x60" }
+		      - { series: 'gpreempt_resume_seconds_sum{instance="a",gpu_id="3"}', values: "0+2x60" }
+		      - { series: 'gpreempt_relief_slices_total{instance="a",gpu_id="4"}', values: "0+58x60" }
+		      - { series: 'gpreempt_relief_slices_total{instance="a",gpu_id="5"}', values: "0+10x60" }
+		    promql_expr_test:
+		      - expr: count by (alertname, gpu_id) (ALERTS{alertstate="firing"})
+		        eval_time: 50m
+		        exp_samples:
+		          - { labels: '{alertname="GpreemptNodeOff", gpu_id="1"}', value: 1 }
+		          - { labels: '{alertname="GpreemptExcessive", gpu_id="2"}', value: 1 }
+		          - { labels: '{alertname="GpreemptStarvation", gpu_id="4"}', value: 1 }
 	END
 	"$promtool" test rules "$scratch/rules-test.yml"
 }
