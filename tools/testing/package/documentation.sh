@@ -52,11 +52,7 @@ metrics()
 	{
 		grep -oE '"gpreempt_[a-z_]+"' "$TOP/tools/gpreemptctl/stats.c" | tr -d '"'
 		grep -oE 'gpreempt_(preempted_queues|node_info|device_info)' "$TOP/tools/gpreemptctl/stats.c"
-		sed -n '/^} latencies/q; /latencies\[\]/,$p; /^	const char \*kind;/,$p' "$TOP/tools/gpreemptctl/stats.c" |
-			sed -n 's/^	{ "\([a-z]*\)", .*/gpreempt_\1_seconds/p'
-		for kind in detect save resume hold pass; do
-			echo "gpreempt_${kind}_seconds"
-		done
+		sed -n '/^} latencies\[\]/,/^};/s/^	{ "\([a-z]*\)", .*/gpreempt_\1_seconds/p' "$TOP/tools/gpreemptctl/stats.c"
 	} | grep -v 's_$' | sort -u
 }
 
