@@ -57,7 +57,7 @@ struct gpreempt_snapshot *gpreempt_snapshot_alloc(struct queue *q)
 	u32 offset = ALIGN(mm->mqd_size, PAGE_SIZE);
 	u64 stride;
 
-	if (!mm->get_checkpoint_info || !mm->checkpoint_mqd || !mm->restore_mqd || !mm->mqd_stride)
+	if (!mm->restore_mqd || !mm->mqd_stride)
 		return NULL;
 	stride = mm->mqd_stride(mm, &q->properties);
 	if (stride < offset)
@@ -74,6 +74,9 @@ struct gpreempt_snapshot *gpreempt_snapshot_alloc(struct queue *q)
  * gpreempt_snapshot_take() - copy the MQDs of a queue that has just left the device
  * @gq: the queue
  *
+ * The driver's own functions for this, get_checkpoint_info() and checkpoint_mqd(), take topology_lock. Memory is allocated under that, which may
+ * evict queues, which takes dqm_lock.
+ *
  * Context: dqm_lock held.
  */
 void gpreempt_snapshot_take(struct gpreempt_queue *gq)
@@ -86,16 +89,12 @@ void gpreempt_snapshot_take(struct gpreempt_queue *gq)
 		return;
 	snapshot->valid = true;
 	for (xcc = 0; xcc < nr_xcc(gq->q); xcc++) {
-		void *mqd = gq->q->mqd + snapshot->stride * xcc;
+		const struct v9_mqd *m = gq->q->mqd + snapshot->stride * xcc;
 		u8 *copy = snapshot->mqds + snapshot->stride * xcc;
 
-		/* What it copies depends on the MQD itself. */
-		mm->get_checkpoint_info(mm, mqd, &snapshot->ctl_stack_bytes);
-		if (snapshot->ctl_stack_bytes > snapshot->stride - snapshot->ctl_stack_offset) {
-			snapshot->valid = false;
-			return;
-		}
-		mm->checkpoint_mqd(mm, mqd, copy, copy + snapshot->ctl_stack_offset);
+		snapshot->ctl_stack_bytes = min_t(u64, m->cp_hqd_cntl_stack_size, snapshot->stride - snapshot->ctl_stack_offset);
+		memcpy(copy, m, mm->mqd_size);
+		memcpy(copy + snapshot->ctl_stack_offset, (const u8 *)m + snapshot->ctl_stack_offset, snapshot->ctl_stack_bytes);
 	}
 }
 

@@ -1013,7 +1013,7 @@ TEST(snapshots_need_a_manager_that_makes_them, "without the functions that it ta
 
 	world_make(false, 1, 1);
 	mm = &world.nodes[0].mm;
-	mm->checkpoint_mqd = NULL;
+	mm->restore_mqd = NULL;
 	set("gpreempt_enable", "1");
 	low = add_queue(10);
 	high = add_queue(0);
@@ -1024,7 +1024,7 @@ TEST(snapshots_need_a_manager_that_makes_them, "without the functions that it ta
 	high_comes();
 	CHECK(!preempted(low));
 	CHECK(skipped(GPREEMPT_SKIP_NO_MEMORY) >= 1);
-	mm->checkpoint_mqd = checkpoint_mqd;
+	mm->restore_mqd = restore_mqd;
 	mm->mqd_size = PAGE_SIZE + CTL_STACK_BYTES + 1;
 	CHECK(!gpreempt_snapshot_alloc(&low->q));
 	mm->mqd_size = sizeof(struct v9_mqd);

@@ -128,19 +128,8 @@ static void update_mqd(struct mqd_manager *mm, void *mqd, struct queue_propertie
 	q->is_active = QUEUE_IS_ACTIVE(*q);
 }
 
-static void get_checkpoint_info(struct mqd_manager *mm, void *mqd, u32 *ctl_stack_size)
-{
-	*ctl_stack_size = CTL_STACK_BYTES;
-}
-
-void checkpoint_mqd(struct mqd_manager *mm, void *mqd, void *mqd_dst, void *ctl_stack_dst)
-{
-	memcpy(mqd_dst, mqd, sizeof(struct v9_mqd));
-	memcpy(ctl_stack_dst, mqd + PAGE_SIZE, CTL_STACK_BYTES);
-}
-
-static void restore_mqd(struct mqd_manager *mm, void **mqd, struct kfd_mem_obj *mqd_mem_obj, uint64_t *gart_addr, struct queue_properties *p,
-			const void *mqd_src, const void *ctl_stack_src, u32 ctl_stack_size)
+void restore_mqd(struct mqd_manager *mm, void **mqd, struct kfd_mem_obj *mqd_mem_obj, uint64_t *gart_addr, struct queue_properties *p,
+		 const void *mqd_src, const void *ctl_stack_src, u32 ctl_stack_size)
 {
 	BUG_ON(mqd_mem_obj->gpu_addr != (unsigned long)mqd_mem_obj->cpu_ptr);
 	BUG_ON(((struct v9_mqd *)mqd_mem_obj->cpu_ptr)->cp_hqd_cntl_stack_size == NO_XCC);
@@ -964,7 +953,6 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 		sn->node = (struct kfd_node){ .id = 1000 + i, .xcc_mask = (1U << nr_xcc) - 1, .adev = &world.adev, .kfd = &world.kfd, .dqm = &sn->dqm,
 					      .kfd2kgd = &calls };
 		sn->mm = (struct mqd_manager){ .mqd_size = sizeof(struct v9_mqd), .mqd_stride = mqd_stride, .load_mqd = load_mqd, .update_mqd = update_mqd,
-					       .get_checkpoint_info = get_checkpoint_info, .checkpoint_mqd = checkpoint_mqd,
 					       .restore_mqd = restore_mqd, .dqm = &sn->dqm };
 		sn->hiq_queue.properties.queue_size = 4096;
 		sn->hiq = (struct kernel_queue){ .queue = &sn->hiq_queue, .rptr_kernel = &sn->hiq_rptr };

@@ -165,7 +165,8 @@ void suspend(void);
 void resume(void);
 void reset_gpu(void);
 
-void checkpoint_mqd(struct mqd_manager *mm, void *mqd, void *mqd_dst, void *ctl_stack_dst);
+void restore_mqd(struct mqd_manager *mm, void **mqd, struct kfd_mem_obj *mqd_mem_obj, uint64_t *gart_addr, struct queue_properties *p,
+		 const void *mqd_src, const void *ctl_stack_src, u32 ctl_stack_size);
 
 /* Time passes, on the device too. */
 void run(u64 ns);
