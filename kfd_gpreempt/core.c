@@ -283,9 +283,9 @@ static void node_start(struct gpreempt_node *gn)
 	gn->revive = false;
 	gn->resuming_ns = 0;
 	gn->clear_ns = ktime_get_ns();
-	gn->state = GPREEMPT_STATE_IDLE;
-	gn->thread = thread;
-	gn->accepting = true;
+	WRITE_ONCE(gn->state, GPREEMPT_STATE_IDLE);
+	WRITE_ONCE(gn->thread, thread);
+	WRITE_ONCE(gn->accepting, true);
 	mutex_unlock(&gpreempt_lock);
 	gpreempt_stats_state(gn);
 	if (gn->paused)
@@ -303,7 +303,7 @@ static void node_stop(struct gpreempt_node *gn)
 
 	WRITE_ONCE(gn->wanted, false);
 	mutex_lock(&gpreempt_lock);
-	gn->accepting = false;
+	WRITE_ONCE(gn->accepting, false);
 	mutex_unlock(&gpreempt_lock);
 	cancel_delayed_work_sync(&gn->adopt);
 	cancel_delayed_work_sync(&gn->renice);
@@ -311,7 +311,7 @@ static void node_stop(struct gpreempt_node *gn)
 	mutex_lock(&gn->thread_lock);
 	mutex_lock(&gpreempt_lock);
 	thread = gn->thread;
-	gn->thread = NULL;
+	WRITE_ONCE(gn->thread, NULL);
 	mutex_unlock(&gpreempt_lock);
 	/* Its last pass resumes everything. */
 	if (thread)
@@ -511,7 +511,7 @@ void kfd_gpreempt_pause(struct kfd_dev *kfd)
 		mutex_lock(&gn->thread_lock);
 		if (!gn->paused && gn->thread)
 			kthread_park(gn->thread);
-		gn->paused = true;
+		WRITE_ONCE(gn->paused, true);
 		gpreempt_stats_state(gn);
 		mutex_unlock(&gn->thread_lock);
 	}
@@ -539,11 +539,11 @@ void kfd_gpreempt_unpause(struct kfd_dev *kfd)
 			gn->again = false;
 			gn->resuming_ns = 0;
 			gn->clear_ns = ktime_get_ns();
-			gn->state = GPREEMPT_STATE_IDLE;
+			WRITE_ONCE(gn->state, GPREEMPT_STATE_IDLE);
 			gpreempt_core_kick_locked(gn);
 			kthread_unpark(gn->thread);
 		}
-		gn->paused = false;
+		WRITE_ONCE(gn->paused, false);
 		gpreempt_stats_state(gn);
 		mutex_unlock(&gn->thread_lock);
 	}

@@ -85,9 +85,9 @@ static void derive_process(struct gpreempt_process *process)
 
 	WRITE_ONCE(process->nice, task_nice(process->p->lead_thread));
 	gpreempt_settings_get(process->p->lead_thread, &process->outside);
-	pp->opt_out = process->outside.process.exempt;
-	pp->weight = process->outside.process.weight;
-	pp->deadline_ns = process->outside.process.deadline_us * NSEC_PER_USEC;
+	WRITE_ONCE(pp->opt_out, process->outside.process.exempt);
+	WRITE_ONCE(pp->weight, process->outside.process.weight);
+	WRITE_ONCE(pp->deadline_ns, process->outside.process.deadline_us * NSEC_PER_USEC);
 }
 
 /* What was set from outside; what was set for a queue may be changed meanwhile, and is then derived anew. */
@@ -108,8 +108,8 @@ static void derive_outside(const struct gpreempt_process *process, struct gpreem
 	if (gq->derived && before != pq->priority)
 		gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PRIORITY, before);
 	gq->derived = true;
-	pq->weight = READ_ONCE(setting->weight);
-	pq->deadline_ns = READ_ONCE(setting->deadline_us) * NSEC_PER_USEC;
+	WRITE_ONCE(pq->weight, READ_ONCE(setting->weight));
+	WRITE_ONCE(pq->deadline_ns, READ_ONCE(setting->deadline_us) * NSEC_PER_USEC);
 	pq->hold = READ_ONCE(gq->held);
 	pq->hold_unbounded = READ_ONCE(gq->held_unbounded);
 	gq->gn->hinted |= pq->expected_until_ns != READ_ONCE(gq->expected_until_ns);

@@ -435,7 +435,7 @@ void gpreempt_params_get(struct gpreempt_node *gn)
 	params->overhead_pct = tuned(gn, GPREEMPT_TUNABLE_OVERHEAD_PCT);
 	gn->tun.nice = tuned(gn, GPREEMPT_TUNABLE_NICE);
 	gn->tun.trust = tuned(gn, GPREEMPT_TUNABLE_TRUST_KFD_PRIORITY);
-	gn->tun.hw_priority = tuned(gn, GPREEMPT_TUNABLE_HW_PRIORITY);
+	WRITE_ONCE(gn->tun.hw_priority, tuned(gn, GPREEMPT_TUNABLE_HW_PRIORITY));
 	gn->tun.verify = tuned(gn, GPREEMPT_TUNABLE_VERIFY);
 }
 
