@@ -86,7 +86,7 @@ int ttm_bo_kmap(struct ttm_buffer_object *tbo, unsigned long first, unsigned lon
 }
 
 /* A kernel mapping of user memory that outlives its owner would not show: count it. */
-void ttm_bo_kunmap(struct ttm_bo_kmap_obj *map)
+NO_TSAN void ttm_bo_kunmap(struct ttm_bo_kmap_obj *map)
 {
 	u32 i;
 
@@ -291,13 +291,13 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 	BUG_ON(nr);
 	dqm->active_runlist = true;
 	sn->runlists++;
-	sn->hiq.pending_wptr += 16;
+	WRITE_ONCE(sn->hiq.pending_wptr, sn->hiq.pending_wptr + 16);
 	return 0;
 }
 
 /* ---- without it ---- */
 
-static struct sim_queue *slot_queue(struct amdgpu_device *adev, const void *mqd, u32 pipe, u32 queue)
+static NO_TSAN struct sim_queue *slot_queue(struct amdgpu_device *adev, const void *mqd, u32 pipe, u32 queue)
 {
 	u32 i;
 
@@ -339,9 +339,9 @@ static int hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preempt_t
 	BUG_ON((u8 *)mqd != sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
 	if (take_failure(&sn->nr_refusals))
 		return -EIO;
-	sq->asked = world.nr_asked++;
+	sq->asked = __atomic_fetch_add(&world.nr_asked, 1, __ATOMIC_RELAXED);
 	sq->asked_ms = timeout_ms;
-	world.nr_queue_resets += type == KFD_PREEMPT_TYPE_WAVEFRONT_RESET;
+	__atomic_add_fetch(&world.nr_queue_resets, type == KFD_PREEMPT_TYPE_WAVEFRONT_RESET, __ATOMIC_RELAXED);
 	fsleep(SLOT_US);
 	if (!(sq->mapped & 1U << xcc))
 		return 0;
@@ -365,7 +365,7 @@ static int hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preempt_t
 	return sq->mapped & 1U << xcc ? -ETIME : 0;
 }
 
-static bool hqd_is_occupied(struct amdgpu_device *adev, u64 address, u32 pipe, u32 queue, u32 xcc)
+static NO_TSAN bool hqd_is_occupied(struct amdgpu_device *adev, u64 address, u32 pipe, u32 queue, u32 xcc)
 {
 	u32 i;
 
@@ -401,7 +401,8 @@ static int load_mqd(struct mqd_manager *mm, void *mqd, u32 pipe, u32 queue, stru
 	return -EIO;
 }
 
-static void get_cu_occupancy(struct amdgpu_device *adev, struct kfd_cu_occupancy *occupancy, int *max_waves_per_cu, u32 xcc)
+/* Registers: the device writes them while they are read. */
+static NO_TSAN void get_cu_occupancy(struct amdgpu_device *adev, struct kfd_cu_occupancy *occupancy, int *max_waves_per_cu, u32 xcc)
 {
 	u32 i;
 
@@ -457,12 +458,15 @@ void amdgpu_amdkfd_gpu_reset(struct amdgpu_device *adev)
 
 /* ---- the device ---- */
 
+/* Since the last tick; where time is real it may be late. */
+static u64 ticked_ns = TICK_NS;
+
 static void tick_queue(struct sim_queue *sq)
 {
 	leave_if_due(sq);
 	if (!sq->mapped || !sq->in_slot)
 		return;
-	sq->left_ns -= TICK_NS;
+	sq->left_ns -= ticked_ns;
 	if (sq->left_ns > 0)
 		return;
 	sq->left_ns = 0;
@@ -516,12 +520,30 @@ static void tick(void)
 	}
 }
 
+/* With real threads the device moves under the locks of its driver: what the driver knows of it has no others. */
+static void tick_locked(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.kfd.num_nodes; i++)
+		dqm_lock(&world.nodes[i].dqm);
+	tick();
+	while (i--)
+		dqm_unlock(&world.nodes[i].dqm);
+}
+
 void run(u64 ns)
 {
-	u64 end_ns = ktime_get_ns() + ns;
+	u64 end_ns = ktime_get_ns() + ns, began_ns;
 
 	while (ktime_get_ns() < end_ns) {
+		began_ns = ktime_get_ns();
 		fsleep(TICK_NS / US);
+		if (shim_free_running) {
+			ticked_ns = ktime_get_ns() - began_ns;
+			tick_locked();
+			continue;
+		}
 		tick();
 		check_invariants();
 	}
@@ -672,7 +694,7 @@ static void set_active(struct sim_queue *sq, bool active)
 
 	if (active == sq->q.properties.is_active)
 		return;
-	sq->q.properties.is_active = active;
+	WRITE_ONCE(sq->q.properties.is_active, active);
 	if (active)
 		increment_queue_count(dqm, qpd, &sq->q);
 	else
@@ -1039,7 +1061,7 @@ void world_end(void)
 
 void gpreempt_sysfs_init(void) { world.sysfs = true; }
 void gpreempt_sysfs_exit(void) { world.sysfs = false; }
-void gpreempt_procfs_add(struct queue *q) { world.nr_procfs++; }
+void gpreempt_procfs_add(struct queue *q) { __atomic_add_fetch(&world.nr_procfs, 1, __ATOMIC_RELAXED); }
 void gpreempt_debugfs_init(void) { world.debugfs = true; }
 void gpreempt_debugfs_exit(void) { world.debugfs = false; }
 void gpreempt_dump_log(struct gpreempt_node *gn) { }

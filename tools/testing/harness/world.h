@@ -25,6 +25,8 @@
 
 #define TICK_NS	(20 * US)
 #define NR_QUEUES_MAX	64
+/* What looks at the world's own tables without a lock. */
+#define NO_TSAN		__attribute__((no_sanitize("thread")))
 #define RING_PACKETS	4096
 #define CTL_STACK_BYTES	4096U
 

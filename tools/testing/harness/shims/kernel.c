@@ -266,7 +266,7 @@ int kthread_park(struct task_struct *task)
 /* Wakes only what is parked: a task that has not begun yet does not begin by this. */
 void kthread_unpark(struct task_struct *task)
 {
-	WRITE_ONCE(task->should_park, false);
+	smp_store_release(&task->should_park, false);
 	if (smp_load_acquire(&task->parked))
 		wake_up_process(task);
 }
@@ -286,12 +286,12 @@ void kthread_parkme(void)
 
 bool kthread_should_stop(void)
 {
-	return READ_ONCE(current->should_stop);
+	return smp_load_acquire(&current->should_stop);
 }
 
 bool kthread_should_park(void)
 {
-	return READ_ONCE(current->should_park);
+	return smp_load_acquire(&current->should_park);
 }
 
 struct pid *find_vpid(int nr)
@@ -369,7 +369,7 @@ int srcu_read_lock(struct srcu_struct *srcu)
 
 	mutex_lock(&srcu->lock);
 	index = srcu->index;
-	srcu->readers[index]++;
+	WRITE_ONCE(srcu->readers[index], srcu->readers[index] + 1);
 	mutex_unlock(&srcu->lock);
 	return index;
 }
@@ -377,7 +377,8 @@ int srcu_read_lock(struct srcu_struct *srcu)
 void srcu_read_unlock(struct srcu_struct *srcu, int index)
 {
 	mutex_lock(&srcu->lock);
-	BUG_ON(srcu->readers[index]-- <= 0);
+	BUG_ON(srcu->readers[index] <= 0);
+	WRITE_ONCE(srcu->readers[index], srcu->readers[index] - 1);
 	mutex_unlock(&srcu->lock);
 	shim_wake_waiters(srcu);
 }

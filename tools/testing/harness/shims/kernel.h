@@ -290,9 +290,10 @@ static inline size_t list_count_nodes(const struct list_head *list)
 #define list_add_tail_rcu(entry, list)	list_add_tail(entry, list)
 #define list_first_entry_or_null(list, type, member) \
 	(list_empty(list) ? NULL : container_of((list)->next, type, member))
+/* What the kernel orders by dependency is ordered by acquiring it. */
 #define list_for_each_entry(p, list, member)					\
-	for (p = container_of(READ_ONCE((list)->next), typeof(*p), member); &p->member != (list);	\
-	     p = container_of(READ_ONCE(p->member.next), typeof(*p), member))
+	for (p = container_of(smp_load_acquire(&(list)->next), typeof(*p), member); &p->member != (list);	\
+	     p = container_of(smp_load_acquire(&p->member.next), typeof(*p), member))
 #define list_for_each_entry_srcu(p, list, member, condition)	list_for_each_entry(p, list, member)
 #define list_for_each_entry_safe(p, n, list, member)				\
 	for (p = container_of((list)->next, typeof(*p), member),		\
@@ -321,12 +322,12 @@ static inline void hash_del_rcu(struct hlist_node *node)
 }
 #define hash_add_rcu(table, node, key)	shim_hlist_add(node, HASH_BUCKET(table, key))
 #define hash_for_each_possible_rcu(table, p, member, key, ...)			\
-	for (p = HLIST_ENTRY(READ_ONCE(HASH_BUCKET(table, key)->first), typeof(*p), member); p;	\
-	     p = HLIST_ENTRY(READ_ONCE(p->member.next), typeof(*p), member))
+	for (p = HLIST_ENTRY(smp_load_acquire(&HASH_BUCKET(table, key)->first), typeof(*p), member); p;	\
+	     p = HLIST_ENTRY(smp_load_acquire(&p->member.next), typeof(*p), member))
 #define hash_for_each_rcu(table, bucket, p, member)				\
 	for (bucket = 0; bucket < (int)ARRAY_SIZE(table); bucket++)		\
-		for (p = HLIST_ENTRY(READ_ONCE((table)[bucket].first), typeof(*p), member); p;	\
-		     p = HLIST_ENTRY(READ_ONCE(p->member.next), typeof(*p), member))
+		for (p = HLIST_ENTRY(smp_load_acquire(&(table)[bucket].first), typeof(*p), member); p;	\
+		     p = HLIST_ENTRY(smp_load_acquire(&p->member.next), typeof(*p), member))
 #define hash_for_each_safe(table, bucket, n, p, member)				\
 	for (bucket = 0; bucket < (int)ARRAY_SIZE(table); bucket++)		\
 		for (p = HLIST_ENTRY((table)[bucket].first, typeof(*p), member);	\
