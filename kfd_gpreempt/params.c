@@ -43,7 +43,7 @@ static const char *const hw_priority_words[] = {
 	[GPREEMPT_TUNABLE_##_which] = { .name = _name, .value = _value, .max = 1, .flag = true }
 static struct tunable tunables[GPREEMPT_NR_TUNABLES] = {
 	NUMBER(INTERVAL_MS, "interval_ms", 5, 1, 10000, false),
-	NUMBER(POLL_US, "poll_us", 100, 50, 1000000, true),
+	NUMBER(POLL_US, "poll_us", 80, 50, 1000000, true),
 	NUMBER(MAX_HOLD_MS, "max_hold_ms", 1000, 1, 3600000, true),
 	NUMBER(RELIEF_MS, "relief_ms", 20, 1, 10000, false),
 	NUMBER(BLOCKED_US, "blocked_us", 2000, 100, 10000000, true),
@@ -381,7 +381,7 @@ PARAM(enable, &enable_ops, &enable, "bool", "Preempt compute queues by software 
 UINT_PARAM(INTERVAL_MS, interval_ms,
 	   "Milliseconds between looks at the queues while nothing is contended (1..10000, default 5)");
 UINT_PARAM(POLL_US, poll_us,
-	   "Microseconds between looks while a lower and a higher process both had work within the last second, more where looking costs more than 3 percent of a core (50..1000000, default 100; 0 = gpreempt_interval_ms rules alone)");
+	   "Microseconds between looks while a lower and a higher process both had work within the last second, more where looking costs more than 4 percent of a core (50..1000000, default 80; 0 = gpreempt_interval_ms rules alone)");
 UINT_PARAM(MAX_HOLD_MS, max_hold_ms,
 	   "Milliseconds after which a preempted queue with work runs although a higher one has work (1..3600000, default 1000; 0 = never)");
 UINT_PARAM(RELIEF_MS, relief_ms,

@@ -39,10 +39,10 @@
 /* Below this a sleep costs more than the pass that it delays. */
 #define GPREEMPT_SLEEP_MIN_NS		10000ULL
 /*
- * A contended node is looked at every poll_ns, but no more often than every so many times what a look costs: 3 % of a core at most, and with the
- * wake-up less than 5 %.
+ * A contended node is looked at every poll_ns, but no more often than every so many times what a look costs: 4 % of a core at most, however many
+ * queues there are. Waking up comes on top of that, see Documentation/design.rst.
  */
-#define GPREEMPT_LOOK_SHARE		32
+#define GPREEMPT_LOOK_SHARE		24
 /*
  * The same for asking for waves in flight, whose cost is the time that register reads take. It is done while the last kernel of a request runs and
  * others wait for its end: to see that late leaves the device idle, which is worth more than a core.

@@ -20,7 +20,7 @@ void tap_reset(void)
 	node.now_ns = 50ULL * 86400 * SEC;
 	node.params = (struct gpreempt_policy_params){
 		.interval_ns = 5 * MS,
-		.poll_ns = 100 * US,
+		.poll_ns = 80 * US,
 		.max_hold_ns = SEC,
 		.relief_ns = 20 * MS,
 		.blocked_ns = 2 * MS,

@@ -1030,13 +1030,13 @@ static void passes_cost(u64 look_ns, u64 ask_ns)
 	pass_after(POLL);
 }
 
-TEST(looks_that_cost_much_are_rarer, "looking takes 3 % of the time at most, asking for waves a quarter; the interval is not exceeded")
+TEST(looks_that_cost_much_are_rarer, "looking takes 4 % of the time at most, asking for waves a quarter; the interval is not exceeded")
 {
 	contended();
-	passes_cost(node.params.poll_ns / 32, node.params.poll_ns / 4);
+	passes_cost(node.params.poll_ns / 24, node.params.poll_ns / 4);
 	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
 	passes_cost(20 * US, 0);
-	CHECK_EQ(node.decision.next_ns, 640 * US);
+	CHECK_EQ(node.decision.next_ns, 480 * US);
 	passes_cost(US, 150 * US);
 	CHECK_EQ(node.decision.next_ns, 600 * US);
 	passes_cost(SEC, SEC);
@@ -1078,7 +1078,7 @@ TEST(looks_become_rarer_with_silence, "after contention looks become rarer in pr
 	passes_for(SEC, MS);
 	CHECK(node.decision.next_ns >= 2 * SEC / 2000 && node.decision.next_ns <= 2 * SEC / 2000 + 2 * US);
 	passes_cost(50 * US, 0);
-	CHECK_EQ(node.decision.next_ns, 1600 * US);
+	CHECK_EQ(node.decision.next_ns, 1200 * US);
 	passes_cost(0, 0);
 	passes_for(10 * SEC, 5 * MS);
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);

@@ -405,7 +405,7 @@ TEST_F_TIMEOUT(direct, victim_that_leaves_after_the_node_was_given_up_is_lost, 1
 
 	/* The process is left alone from then on; others find a free slot and a scheduler. */
 	actor_kill(low);
-	ASSERT_EQ(0, kfd_param_set("gpreempt_poll_us", 100));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_poll_us", 80));
 	ASSERT_EQ(0, kfd_vgpu_param_set("poll_ns", POLL_NS));
 	other = worker(_metadata, LOW_NICE, 1, self->slots, 10, 5 * MS);
 	ASSERT_EQ(1, actor_work(high, 1, self->slots, 2, 5 * MS));

@@ -37,7 +37,7 @@ struct gpreempt_default {
 
 static const struct gpreempt_default gpreempt_defaults[] = {
 	{ "gpreempt_interval_ms", 5 },
-	{ "gpreempt_poll_us", 100 },
+	{ "gpreempt_poll_us", 80 },
 	{ "gpreempt_max_hold_ms", 1000 },
 	{ "gpreempt_relief_ms", 20 },
 	{ "gpreempt_blocked_us", 2000 },

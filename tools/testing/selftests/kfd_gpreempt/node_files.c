@@ -119,7 +119,7 @@ static const struct {
 	const char *message;
 } tunables[] = {
 	{ "interval_ms", "7", "6", "5", "0", "gpreempt: interval_ms=0 is below 1; kept 7" },
-	{ "poll_us", "0", "200", "100", "49", "gpreempt: poll_us=49 is below 50; kept 0" },
+	{ "poll_us", "0", "200", "80", "49", "gpreempt: poll_us=49 is below 50; kept 0" },
 	{ "max_hold_ms", "3600000", "2", "1000", "3600001", "gpreempt: max_hold_ms=3600001 is above 3600000; kept 3600000" },
 	{ "relief_ms", "10", "11", "20", "0x", "gpreempt: relief_ms=0x is not a number; kept 10" },
 	{ "blocked_us", "100", "0", "2000", "99", "gpreempt: blocked_us=99 is below 100; kept 100" },

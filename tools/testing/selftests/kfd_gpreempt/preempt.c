@@ -611,7 +611,7 @@ FIXTURE_TEARDOWN(settings)
 	kfd_param_set("gpreempt_enable", 0);
 }
 
-/* "gpreempt: poll_us=5 is below 50; kept 100" */
+/* "gpreempt: poll_us=5 is below 50; kept 80" */
 static bool refusal_is_logged(const char *parameter, const char *value, size_t since)
 {
 	char text[96];
