@@ -45,10 +45,10 @@ def rows(scenario):
         latency, s = r["latency"], r["scheduler"]
         # Of what was never served it is only known that it took longer.
         least = ">" if r["unserved"] else ""
-        user_space = s["wakeups_per_s"] or s["cpu_pct"]
+        nobody = competitor in results.WITHOUT_A_SCHEDULER
         table.append((title, ms(latency["p50_us"]), *(least + ms(latency[k]) for k in ("p99_us", "p99_9_us", "max_us")),
                       ratio(r["p50_over_alone"]), least + ratio(r["p99_over_alone"]), percent(r["be_loss_pct"]),
-                      f"{s['cpu_pct']:.1f} %" if user_space else "-", f"{s['wakeups_per_s']:.0f}" if user_space else "-"))
+                      "-" if nobody else f"{s['cpu_pct']:.1f} %", "-" if nobody else f"{s['wakeups_per_s']:.0f}"))
     return table
 
 
