@@ -9,9 +9,17 @@
 
 #include "sim.h"
 
-/* As in the monitor: all queues are looked at so often; a sleep may be late by a sixteenth, but not by more. */
+/* As in the monitor: all queues are looked at so often. */
 #define MAX_REST_NS	SEC
-#define MAX_SLACK_NS	(50 * US)
+
+/*
+ * What a pass takes, which the policy wants to know: at one instruction per nanosecond what is counted of the driver (design.rst, Cost), and some
+ * register accesses for each XCC where waves are asked for.
+ */
+#define LOOK_NS		2000
+#define LOOK_AWAKE_NS	300
+#define LOOK_RESTING_NS	8
+#define ASK_NS		10000
 
 #define NONE		(~0U)
 
@@ -521,14 +529,12 @@ static void let_rest(void)
 
 static void sleep_until_next_pass(u64 from_ns)
 {
-	u64 next_ns = sim.decision.next_ns, slack_ns = next_ns / 16;
-	u64 quiet_until_ns, passes;
+	u64 next_ns = sim.decision.next_ns, quiet_until_ns, passes;
 
 	if (sim.decision.park) {
 		sim.result->parked = true;
 		return;
 	}
-	next_ns += slack_ns < MAX_SLACK_NS ? slack_ns : MAX_SLACK_NS;
 	/* Where everybody rests, passes find nothing until something happens: they are counted, not made. */
 	quiet_until_ns = sim.nr_events && sim.events[0].at_ns < sim.all_due_ns ? sim.events[0].at_ns : sim.all_due_ns;
 	if (!sim.nr_awake && !sim.decision.nr_held && quiet_until_ns > from_ns) {
@@ -664,12 +670,16 @@ static void note_noticed(void)
 static void pass(void)
 {
 	u64 wait_ns;
+	bool asks;
 
 	sim.result->nr_passes++;
 	sim.policy.params = sim.config->params;
 	sample();
-	if (gpreempt_policy_needs_waves(&sim.policy, sim.now_ns))
+	asks = gpreempt_policy_needs_waves(&sim.policy, sim.now_ns);
+	if (asks)
 		ask_waves();
+	gpreempt_policy_cost(&sim.policy, LOOK_NS + LOOK_AWAKE_NS * sim.nr_awake + LOOK_RESTING_NS * (sim.nr_queues - sim.nr_awake),
+			     asks ? ASK_NS : 0);
 	gpreempt_policy_decide(&sim.policy, sim.now_ns, &sim.decision);
 	sim.result->nr_reliefs += sim.decision.nr_relief;
 	note_noticed();
@@ -821,7 +831,7 @@ void sim_defaults(struct sim_config *config)
 	config->policy = "hpf";
 	config->params = (struct gpreempt_policy_params){
 		.interval_ns = 5 * MS,
-		.poll_ns = 200 * US,
+		.poll_ns = 100 * US,
 		.max_hold_ns = SEC,
 		.relief_ns = 20 * MS,
 		.blocked_ns = 2 * MS,

@@ -179,13 +179,13 @@ TEST(the_highest_owns_the_device, "as decided, a queue with work never stays on 
 	CHECK(result.nr_preempted > 1000);
 }
 
-TEST(inversions_end_within_a_poll, "on a contended node an inversion is noticed within the polling interval and its slack; half of it is the median")
+TEST(inversions_end_within_a_poll, "on a contended node an inversion is noticed within the polling interval; half of it is the median")
 {
 	two_classes(60 * SEC);
 	simulate();
 	CHECK(result.noticed.count > 1000);
 	CHECK(sim_quantile_ns(&result.noticed, .5) < config.params.poll_ns * 6 / 10);
-	CHECK(sim_quantile_ns(&result.noticed, .999) < config.params.poll_ns * 11 / 10);
+	CHECK(sim_quantile_ns(&result.noticed, .999) < config.params.poll_ns * 21 / 20);
 }
 
 TEST(starvation_is_bounded, "no queue with work is held for longer than the maximum, the reliefs of the others, and a look")
