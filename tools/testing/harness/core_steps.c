@@ -52,6 +52,7 @@ BOTH(each_pass_counts_one_runlist, "what the driver sends by itself is counted o
 	before = node_of(0)->runlists_built;
 	update_queue(high, LOW);
 	CHECK_EQ(node_of(0)->runlists_built, before + 1);
+	CHECK_EQ(node_of(0)->hw_priorities, 1);
 	update_queue(high, NORMAL);
 	CHECK_EQ(node_of(0)->runlists_built, before + 2);
 	world_end();
@@ -735,9 +736,9 @@ TEST(user_pages_are_the_callers, "user pages are looked for where the caller is 
 BOTH(new_queues_say_what_they_are, "until the monitor has looked, a new queue shows the priority that it was created with")
 {
 	world_on(hws);
-	low = add_queue_to(add_process(5), 0, LOW);
-	CHECK_EQ(low->q.gpreempt->policy.priority, LOW);
-	CHECK_EQ(low->q.gpreempt->policy.effective_priority, LOW);
+	low = add_queue_to(add_process(5), 0, 3);
+	CHECK_EQ(low->q.gpreempt->policy.priority, 3);
+	CHECK_EQ(low->q.gpreempt->policy.effective_priority, 3);
 	CHECK_EQ(world.nr_procfs, 1);
 	high = add_queue_to(add_process(5), 0, NORMAL);
 	CHECK(!high->q.gpreempt->trusted);
@@ -789,6 +790,13 @@ BOTH(a_hold_is_timed, "how long a queue has been off the device is known while i
 	run(10 * MS);
 	CHECK(gpreempt_queue_preempted_ns(low->q.gpreempt) >= before_ns + 10 * MS);
 	CHECK(gpreempt_queue_preempted_ns(low->q.gpreempt) < before_ns + 11 * MS);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	CHECK(!preempted(low));
+	before_ns = gpreempt_queue_preempted_ns(low->q.gpreempt);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK(gpreempt_queue_preempted_ns(low->q.gpreempt) > before_ns + 5 * MS);
 	world_end();
 }
 
@@ -835,7 +843,9 @@ TEST(snapshots_are_made_room_for, "verification that is switched on later makes 
 
 BOTH(nodes_come_and_go, "a node that comes up while the scheduler is on is on; one that goes lets its queues go; each has its folder meanwhile")
 {
+	CHECK(!gpreempt_core_enabled(0));
 	world_make(hws, 1, 2);
+	CHECK(world.sysfs && world.debugfs);
 	CHECK_EQ(world.nr_folders, 2);
 	CHECK(!strcmp(node_of(0)->reason, "-"));
 	CHECK(!gpreempt_core_enabled(0));

@@ -857,6 +857,7 @@ TEST(killed_victim_leaves_late, "a victim whose waves were reset and that leaves
 	low->left_ns = 0;
 	low->stays_until_ns = 1;
 	run(10 * MS);
+	CHECK(low->q.gpreempt->lost);
 	low->immortal = false;
 	submit(high, 1);
 	run(300 * MS);

@@ -473,6 +473,45 @@ TEST(holds, "a held queue is off the device until everybody who holds it lets it
 	end();
 }
 
+static int destroy_low(void *unused)
+{
+	fsleep(20000);
+	destroy_queue(low);
+	return 0;
+}
+
+TEST(a_held_queue_goes, "whoever waits for a queue to leave is told when it goes instead, and nothing is left of his hold")
+{
+	struct gpreempt_hold hold;
+	struct task_struct *task;
+	u64 began_ns;
+
+	begin();
+	submit(low, 200);
+	run(MS);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	destroy_queue(low);
+	close_file(&file);
+
+	/* One that cannot be carried out before. */
+	open_file(&file);
+	low = add_queue(10);
+	run(10 * MS);
+	world.nodes[0].error = -EIO;
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 5000 };
+	task = kthread_create(destroy_low, NULL, "destroyer");
+	wake_up_process(task);
+	began_ns = ktime_get_ns();
+	command(GPREEMPT_IOC_PREEMPT, &hold);
+	CHECK(ktime_get_ns() - began_ns < SEC);
+	kthread_stop(task);
+	world.nodes[0].error = 0;
+	evict_queue(high, true);
+	evict_queue(high, false);
+	end();
+}
+
 TEST(a_hold_times_out, "a hold that is not carried out in time says so, and stays")
 {
 	struct gpreempt_hold hold;
