@@ -281,7 +281,7 @@ enum vgpu_workgroup_state {
 	VGPU_WORKGROUP_HALTED,
 };
 
-#define VGPU_INSTRUCTION_STEPS	256u		/* what an instruction of a wave counts in vgpu_model.budget */
+#define VGPU_INSTRUCTION_STEPS	1024u		/* what an instruction of a wave counts in vgpu_model.budget */
 
 /**
  * struct vgpu_queue - a mapped queue; one that runs on several XCCs is mapped on each of them
@@ -548,6 +548,7 @@ struct vgpu_xcc {
  * @free_groups: unused group objects
  * @budget: wave steps that this run may still end
  * @executed: instructions of waves in this run
+ * @execute_ns: machine code stands still until then
  * @pass: number of the launch pass
  * @place: there may be something to launch
  * @sdma_ring: the kernel's rings
@@ -582,6 +583,7 @@ struct vgpu_model {
 	struct vgpu_list free_groups;
 	u32 budget;
 	u32 executed;
+	u64 execute_ns;
 	u64 pass;
 	bool place;
 	struct vgpu_queue *sdma_ring[VGPU_SDMA_ENGINES][VGPU_SDMA_RINGS];

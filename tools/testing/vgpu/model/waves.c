@@ -427,6 +427,11 @@ static void group_done(struct vgpu_model *m, struct vgpu_group *g)
 static void slice_due(struct vgpu_model *m, struct vgpu_group *g)
 {
 	vgpu_list_del(&g->link);
+	if (m->now_ns < m->execute_ns) {
+		g->end_ns = m->execute_ns;
+		insert_by_end(m, g);
+		return;
+	}
 	switch (vgpu_workgroup_run(m, g)) {
 	case VGPU_WORKGROUP_ENDED:
 		group_done(m, g);
