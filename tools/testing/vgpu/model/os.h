@@ -61,7 +61,9 @@ typedef long long s64;
 
 #define U32_MAX				0xffffffffu
 #define U64_MAX				(~0ULL)
+#ifndef ARRAY_SIZE			/* test programs may have it from elsewhere */
 #define ARRAY_SIZE(a)			(sizeof(a) / sizeof((a)[0]))
+#endif
 #define READ_ONCE(x)			(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v)		(*(volatile __typeof__(x) *)&(x) = (v))
 #define xchg(p, v)			__atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "arithmetic.h"
+#include "../../model/model.h"
 #include "object.h"
 
 #define BASE		0x7f0000000000ULL	/* GPU address of the memory */

@@ -144,13 +144,15 @@ kernel void lanes(global uint *out, global const uint *in)
 	out[2 * i + 1] = (uint)__builtin_amdgcn_readlane((int)v, 63) + (uint)__builtin_amdgcn_readfirstlane((int)in[i]);
 }
 
-/* Holds a value in a register and another one in LDS until a flag is set */
+/* Holds a value in a register and another one in LDS, says so, and waits until a flag is set */
 kernel void wait(global uint *out, global const uint *in, global volatile ulong *flag)
 {
 	local uint shared[256];
 	uint i = ID(), l = __builtin_amdgcn_workitem_id_x(), v = in[i];
 
 	shared[l] = ~v;
+	__builtin_amdgcn_s_barrier();
+	((global volatile uint *)out)[2 * i] = 1;
 	while (!*flag)
 		__builtin_amdgcn_s_sleep(10);
 	out[2 * i] = v;

@@ -5,7 +5,7 @@
 #ifndef OBJECT_H
 #define OBJECT_H
 
-#include "../../model/model.h"
+#include "../../model/os.h"
 
 void *object_file(const char *path, size_t *size);			/* all of a file; exits if there is none */
 void object_load(const void *file, void *memory);			/* what is loaded, from address 0 on; nothing is relocated */
