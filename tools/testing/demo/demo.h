@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "kfdlib.h"
+#include "percentile.h"
 
 static inline void demo_check(int err, const char *what, const char *why)
 {
@@ -48,25 +49,6 @@ static inline void demo_open(struct demo *d, uint32_t launches, uint32_t steps, 
 	d->done = page.ptr;
 	for (i = 0; i < signals; i++)
 		demo_check(kfd_signal_init_event(&d->client, &d->done[i], 0), "event", NULL);
-}
-
-static int demo_compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Nearest rank; sorts @v. */
-static inline uint64_t demo_percentile(uint64_t *v, size_t n, unsigned int percent)
-{
-	size_t rank;
-
-	if (!n)
-		return 0;
-	qsort(v, n, sizeof(*v), demo_compare);
-	rank = (n * percent + 99) / 100;
-	return v[rank ? rank - 1 : 0];
 }
 
 #endif /* DEMO_H */

@@ -2,15 +2,15 @@
 /*
  * programs.cpp - HIP programs as anybody writes them, on Debian's unmodified HIP and ROCr
  *
- *	programs check LABEL		runs each of them, compares with the CPU; TAP lines, LABEL behind their names, no plan
- *	programs tick PERIOD_US		small kernels for ever: what makes others leave the device
+ *	programs LABEL...
+ *
+ * Runs each of them, compares with the CPU, and prints TAP lines without numbers and plan, LABEL behind their names; then the same for the
+ * next label, once it is told so by a line on its standard input.
  *
  * Nothing here knows of the scheduler or of the virtual GPU.
  */
-#include <unistd.h>
-
+#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -75,7 +75,7 @@ __global__ void matrix_multiply(float *out, const float *x, const float *y, unsi
 
 static bool copies()
 {
-	const size_t bytes = 300 * 1000;
+	const size_t bytes = 70 * 1000;
 	std::vector<unsigned char> there(bytes), back(bytes);
 	void *a, *b;
 	size_t i;
@@ -94,7 +94,7 @@ static bool copies()
 
 static bool vectors()
 {
-	const unsigned int n = 5000;
+	const unsigned int n = 1500;
 	std::vector<float> x(n), y(n), out(n);
 	float *dx, *dy, *dout;
 	unsigned int i;
@@ -122,7 +122,7 @@ static bool vectors()
 
 static bool sums()
 {
-	const unsigned int blocks = 48, n = blocks * BLOCK;
+	const unsigned int blocks = 12, n = blocks * BLOCK;
 	std::vector<unsigned int> in(n), want(blocks), out(blocks);
 	unsigned int *din, *dout, i;
 
@@ -143,7 +143,7 @@ static bool sums()
 
 static bool matrices()
 {
-	const unsigned int n = 64;
+	const unsigned int n = 48;
 	std::vector<float> x(n * n), y(n * n), out(n * n);
 	float *dx, *dy, *dout, sum;
 	unsigned int i, j, k;
@@ -176,7 +176,7 @@ static bool matrices()
 /* Two streams, the second waits for the first one's event in the middle */
 static bool streams()
 {
-	const unsigned int n = 2048, rounds = 40;
+	const unsigned int n = 512, rounds = 100;
 	std::vector<unsigned int> out(2 * n);
 	unsigned int *counters, i, s, r, want;
 	hipStream_t stream[2];
@@ -209,6 +209,37 @@ static bool streams()
 	return true;
 }
 
+/* Times of the device that events have: in order, adding up, and within what the CPU saw */
+static bool times()
+{
+	const unsigned int n = 512;
+	std::chrono::steady_clock::time_point begin;
+	unsigned int *counters, i;
+	float first, second, both, here;
+	hipEvent_t event[3];
+
+	HIP(hipMalloc((void **)&counters, n * 4));
+	for (i = 0; i < 3; i++)
+		HIP(hipEventCreate(&event[i]));
+	HIP(hipDeviceSynchronize());
+	begin = std::chrono::steady_clock::now();
+	HIP(hipEventRecord(event[0], NULL));
+	count_up<<<n / BLOCK, BLOCK>>>(counters, 20);
+	HIP(hipEventRecord(event[1], NULL));
+	count_up<<<n / BLOCK, BLOCK>>>(counters, 60);
+	HIP(hipEventRecord(event[2], NULL));
+	HIP(hipEventSynchronize(event[2]));
+	here = std::chrono::duration<float, std::milli>(std::chrono::steady_clock::now() - begin).count();
+	HIP(hipEventElapsedTime(&first, event[0], event[1]));
+	HIP(hipEventElapsedTime(&second, event[1], event[2]));
+	HIP(hipEventElapsedTime(&both, event[0], event[2]));
+	for (i = 0; i < 3; i++)
+		HIP(hipEventDestroy(event[i]));
+	HIP(hipFree(counters));
+	printf("# events: %.3f ms and %.3f ms, together %.3f ms; on the CPU %.3f ms\n", first, second, both, here);
+	return first > 0 && second > 0 && fabsf(first + second - both) < 0.001f && both <= here;
+}
+
 static int check(const char *label)
 {
 	static const struct {
@@ -220,6 +251,7 @@ static int check(const char *label)
 		{ "reduction with LDS and barriers", sums },
 		{ "matrix multiply", matrices },
 		{ "two streams and an event", streams },
+		{ "times of events", times },
 	};
 	int failed = 0;
 
@@ -227,30 +259,25 @@ static int check(const char *label)
 		bool good = p.run();
 
 		printf("%sok - %s, %s\n", good ? "" : "not ", p.name, label);
-		fflush(stdout);
 		failed += !good;
 	}
-	return failed ? 1 : 0;
-}
-
-static bool tick(unsigned int period_us)
-{
-	unsigned int *counters;
-
-	HIP(hipMalloc((void **)&counters, BLOCK * 4));
-	for (;;) {
-		count_up<<<1, BLOCK>>>(counters, 1);
-		HIP(hipDeviceSynchronize());
-		usleep(period_us);
-	}
+	return failed;
 }
 
 int main(int argc, char **argv)
 {
-	if (argc == 3 && !strcmp(argv[1], "check"))
-		return check(argv[2]);
-	if (argc == 3 && !strcmp(argv[1], "tick"))
-		return !tick((unsigned int)atoi(argv[2]));
-	fprintf(stderr, "usage: programs check LABEL | tick PERIOD_US\n");
-	return 2;
+	int i, failed = 0;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc < 2) {
+		fprintf(stderr, "usage: programs LABEL...\n");
+		return 2;
+	}
+	for (i = 1; i < argc; i++) {
+		if (i > 1 && getchar() != '\n')
+			return 2;
+		failed += check(argv[i]);
+		printf("done %d\n", i);
+	}
+	return failed ? 1 : 0;
 }
