@@ -17,6 +17,7 @@ MODULE_VERSION(GPREEMPT_VERSION);
 
 static_assert(__same_type(((struct kfd_node *)0)->gpreempt, struct gpreempt_node *));
 static_assert(__same_type(((struct queue *)0)->gpreempt, struct gpreempt_queue *));
+static_assert(__same_type(((struct kfd_process *)0)->gpreempt, struct gpreempt_doorbells *));
 static_assert(__same_type(((struct queue_properties *)0)->is_preempted, bool));
 
 static void __maybe_unused gpreempt_check_runnable(void)

@@ -85,6 +85,7 @@ enum gpreempt_node_state gpreempt_core_state(const struct gpreempt_node *gn)
 		[GPREEMPT_STATE_PARKED] = GPREEMPT_NODE_PARKED,
 		[GPREEMPT_STATE_IDLE] = GPREEMPT_NODE_IDLE,
 		[GPREEMPT_STATE_POLLING] = GPREEMPT_NODE_POLLING,
+		[GPREEMPT_STATE_ARMED] = GPREEMPT_NODE_ARMED,
 		[GPREEMPT_STATE_FAILED] = GPREEMPT_NODE_FAILED,
 	};
 
@@ -115,6 +116,7 @@ const char *gpreempt_core_state_name(const struct gpreempt_node *gn)
 		[GPREEMPT_NODE_PAUSED] = "paused",
 		[GPREEMPT_NODE_FAILED] = "failed",
 		[GPREEMPT_NODE_UNSUPPORTED] = "unsupported",
+		[GPREEMPT_NODE_ARMED] = "armed",
 	};
 
 	return names[gpreempt_core_state(gn)];
@@ -210,15 +212,16 @@ static void adopt_work(struct work_struct *work)
 }
 
 /*
- * setpriority() tells nobody, and a parked monitor does not look: look for it, at a rate and in a way that wakes no
+ * setpriority() tells nobody, and a monitor that is parked or waits for doorbells does not look: look for it, at a rate and in a way that wakes no
  * sleeping CPU.
  */
 static void renice_work(struct work_struct *work)
 {
 	struct gpreempt_node *gn = container_of(to_delayed_work(work), struct gpreempt_node, renice);
+	enum gpreempt_state state = READ_ONCE(gn->state);
 
 	mutex_lock(&gpreempt_lock);
-	if (READ_ONCE(gn->state) == GPREEMPT_STATE_PARKED && gpreempt_monitor_reniced(gn))
+	if ((state == GPREEMPT_STATE_PARKED || state == GPREEMPT_STATE_ARMED) && gpreempt_monitor_reniced(gn))
 		gpreempt_core_kick_locked(gn);
 	gpreempt_core_watch_nice(gn);
 	mutex_unlock(&gpreempt_lock);

@@ -46,6 +46,16 @@ enum gpreempt_hw_priority {
 };
 
 /**
+ * enum gpreempt_wakeup - gpreempt_wakeup: how the monitor notices new work
+ * @GPREEMPT_WAKEUP_POLL: it looks for it
+ * @GPREEMPT_WAKEUP_DOORBELL: it is told of a process's first doorbell write after idleness, where that is possible
+ */
+enum gpreempt_wakeup {
+	GPREEMPT_WAKEUP_POLL,
+	GPREEMPT_WAKEUP_DOORBELL,
+};
+
+/**
  * enum gpreempt_tunable - what can be tuned per node: the module parameter gpreempt_<name> is for all of them
  * @GPREEMPT_TUNABLE_INTERVAL_MS: interval_ms
  * @GPREEMPT_TUNABLE_POLL_US: poll_us
@@ -61,6 +71,7 @@ enum gpreempt_hw_priority {
  * @GPREEMPT_TUNABLE_TRUST_KFD_PRIORITY: trust_kfd_priority
  * @GPREEMPT_TUNABLE_HW_PRIORITY: hw_priority, an &enum gpreempt_hw_priority
  * @GPREEMPT_TUNABLE_VERIFY: verify
+ * @GPREEMPT_TUNABLE_WAKEUP: wakeup, an &enum gpreempt_wakeup
  * @GPREEMPT_NR_TUNABLES: how many there are
  */
 enum gpreempt_tunable {
@@ -78,6 +89,7 @@ enum gpreempt_tunable {
 	GPREEMPT_TUNABLE_TRUST_KFD_PRIORITY,
 	GPREEMPT_TUNABLE_HW_PRIORITY,
 	GPREEMPT_TUNABLE_VERIFY,
+	GPREEMPT_TUNABLE_WAKEUP,
 	GPREEMPT_NR_TUNABLES
 };
 
@@ -88,6 +100,7 @@ enum gpreempt_tunable {
  * @trust: KFD priorities above normal count without CAP_SYS_NICE
  * @hw_priority: what the hardware is told
  * @verify: MQDs of preempted queues are compared with snapshots, where the backend does not need that anyway
+ * @wakeup: how new work is noticed
  */
 struct gpreempt_tunables {
 	struct gpreempt_policy_params params;
@@ -95,6 +108,7 @@ struct gpreempt_tunables {
 	bool trust;
 	enum gpreempt_hw_priority hw_priority;
 	bool verify;
+	enum gpreempt_wakeup wakeup;
 };
 
 /**
@@ -114,22 +128,42 @@ struct gpreempt_map {
 /**
  * struct gpreempt_process - a process on one node; lives as long as it has registered queues
  * @link: in &gpreempt_node.processes, under gpreempt_lock
+ * @gn: the node
  * @p: the process; valid as long as one of its queues is registered
  * @pdd: its side on the node; same lifetime
- * @nr_queues: registered queues, under gpreempt_lock
+ * @queues: registered queues; written under gpreempt_lock, read under gpreempt_srcu
+ * @nr_queues: their number, under gpreempt_lock
+ * @doorbells: its doorbells, on all nodes; NULL: it opened /dev/kfd while nobody wanted them withdrawn
+ * @peer: in the list of @doorbells
  * @nice: nice value that the priorities were derived from; written by the monitor
  * @outside: what was set for it when they were; written by the monitor
  * @derived_ns: when that was last done; the monitor's alone
+ * @survey: what follows is of this survey (doorbell.c; as the five below, the monitor's alone)
+ * @idle: it has nothing to do on this node
+ * @handled: it has been looked at for arming
+ * @active_ns: when it last had work, or rang
+ * @standing: the highest of its queues
+ * @told: counted as a GPREEMPT_SKIP_DOORBELL
  * @policy: for the policy; the monitor's alone
  */
 struct gpreempt_process {
 	struct list_head link;
+	struct gpreempt_node *gn;
 	struct kfd_process *p;
 	struct kfd_process_device *pdd;
+	struct list_head queues;
 	u32 nr_queues;
+	struct gpreempt_doorbells *doorbells;
+	struct list_head peer;
 	int nice;
 	struct gpreempt_outside outside;
 	u64 derived_ns;
+	u64 survey;
+	bool idle;
+	bool handled;
+	u64 active_ns;
+	s32 standing;
+	bool told;
 	struct gpreempt_policy_process policy;
 };
 
@@ -139,6 +173,7 @@ struct gpreempt_process {
  * @gn: its node
  * @q: the driver's queue; valid as long as this is on the list, and until the grace period after
  * @process: owner
+ * @sibling: in its list of queues
  * @policy: what the policy knows; the monitor's alone
  * @kfd_priority: last priority given to KFD; written under p->mutex
  * @trusted: the caller who gave it had CAP_SYS_NICE; written under p->mutex
@@ -176,6 +211,7 @@ struct gpreempt_queue {
 	struct gpreempt_node *gn;
 	struct queue *q;
 	struct gpreempt_process *process;
+	struct list_head sibling;
 	struct gpreempt_policy_queue policy;
 
 	u32 kfd_priority;
@@ -232,6 +268,7 @@ struct gpreempt_watch {
  * @GPREEMPT_STATE_PARKED: sleeps until something changes: nobody could outrank anybody
  * @GPREEMPT_STATE_IDLE: looks every gpreempt_interval_ms
  * @GPREEMPT_STATE_POLLING: looks every gpreempt_poll_us
+ * @GPREEMPT_STATE_ARMED: sleeps until a doorbell is written: whoever could outrank another is idle, and armed
  * @GPREEMPT_STATE_FAILED: gave up; everything that could be resumed is. A reset of the GPU or switching off
  *	and on ends it.
  */
@@ -239,6 +276,7 @@ enum gpreempt_state {
 	GPREEMPT_STATE_PARKED,
 	GPREEMPT_STATE_IDLE,
 	GPREEMPT_STATE_POLLING,
+	GPREEMPT_STATE_ARMED,
 	GPREEMPT_STATE_FAILED,
 };
 
@@ -270,6 +308,7 @@ enum gpreempt_state {
  * @adopt: registers queues that were there before switching on
  * @renice: looks for changed nice values while the monitor is parked
  * @kick: something changed: derive priorities anew and decide
+ * @rung_ns: when an armed process first wrote a doorbell that no pass has taken in; 0: none has
  * @revive: somebody asks for another try after GPREEMPT_STATE_FAILED
  * @state: what the monitor does; written by it
  *
@@ -299,6 +338,8 @@ enum gpreempt_state {
  * @unsettled_ns: since when they cannot; 0: they can
  * @hw_priorities: queues whose MQD has another priority than their program asked for, written under dqm_lock
  * @level: of the last decision; GPREEMPT_LEVEL_NONE: nobody had work
+ * @rang_ns: the @rung_ns that this pass takes in; 0: none. The monitor's alone, as @surveys
+ * @surveys: how often doorbell.c looked who is idle
  * @clear_ns: beginning of the last pass that found no inversion, or when the monitor was woken from parking
  * @decided_ns: when what is being carried out was decided
  * @resuming_ns: when the resumes that the device has not been seen to have taken in were decided; 0: none
@@ -329,6 +370,7 @@ struct gpreempt_node {
 	struct delayed_work adopt;
 	struct delayed_work renice;
 	bool kick;
+	u64 rung_ns;
 	bool revive;
 	enum gpreempt_state state;
 
@@ -357,6 +399,8 @@ struct gpreempt_node {
 	u64 unsettled_ns;
 	u32 hw_priorities;
 	s32 level;
+	u64 rang_ns;
+	u64 surveys;
 	u64 clear_ns;
 	u64 decided_ns;
 	u64 resuming_ns;
@@ -427,6 +471,7 @@ void gpreempt_snapshot_restore(struct gpreempt_queue *gq);
 /* params.c */
 void gpreempt_params_init_node(struct gpreempt_node *gn);
 bool gpreempt_params_verify(const struct gpreempt_node *gn);
+bool gpreempt_params_wants_doorbells(void);
 void gpreempt_params_get(struct gpreempt_node *gn);
 ssize_t gpreempt_params_show(const struct gpreempt_node *gn, enum gpreempt_tunable which, char *buf);
 int gpreempt_params_store(struct gpreempt_node *gn, enum gpreempt_tunable which, const char *buf);
@@ -439,6 +484,12 @@ void gpreempt_sysfs_init(void);
 void gpreempt_sysfs_exit(void);
 void gpreempt_sysfs_add(struct gpreempt_node *gn);
 void gpreempt_sysfs_del(struct gpreempt_node *gn);
+
+/* doorbell.c */
+void gpreempt_doorbell_add(struct gpreempt_process *process);
+void gpreempt_doorbell_del(struct gpreempt_process *process);
+const char *gpreempt_doorbell_state(const struct gpreempt_process *process);
+u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision, bool *waits);
 
 /* procfs.c */
 void gpreempt_procfs_add(struct queue *q);

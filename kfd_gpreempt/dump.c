@@ -24,6 +24,7 @@
  * @pid: of the owner
  * @qid: KFD's number
  * @doorbell: its doorbell, in dwords from the beginning of the device's
+ * @doorbells: of the owner: can they be withdrawn, and are they
  * @nice: of the owner, as priorities were derived from
  * @opt_out: of the owner
  * @weight: of the owner
@@ -52,6 +53,7 @@ struct queue_copy {
 	pid_t pid;
 	u32 qid;
 	u32 doorbell;
+	const char *doorbells;
 	int nice;
 	bool opt_out;
 	u32 weight;
@@ -150,6 +152,7 @@ static void copy_queue(struct queue_copy *c, const struct gpreempt_queue *gq)
 	c->pid = gpreempt_queue_pid(gq);
 	c->qid = properties->queue_id;
 	c->doorbell = properties->doorbell_off;
+	c->doorbells = gpreempt_doorbell_state(gq->process);
 	c->nice = gq->process->nice;
 	if (gq->sampled)
 		gpreempt_queue_read(gq, &c->rptr, &c->wptr, &c->pending);
@@ -231,13 +234,14 @@ static s64 age_us(u64 then_ns, u64 now_ns)
 
 static void print_tunables(struct drm_printer *p, const struct gpreempt_tunables *tun)
 {
-	drm_printf(p, "tunables: interval_us=%llu poll_us=%llu max_hold_us=%llu relief_us=%llu blocked_us=%llu aging_us=%llu min_run_us=%llu resume_delay_us=%llu slice_us=%llu overhead_pct=%u waves_known=%d nice=%d trust_kfd_priority=%d hw_priority=%s verify=%d\n",
+	drm_printf(p, "tunables: interval_us=%llu poll_us=%llu max_hold_us=%llu relief_us=%llu blocked_us=%llu aging_us=%llu min_run_us=%llu resume_delay_us=%llu slice_us=%llu overhead_pct=%u waves_known=%d nice=%d trust_kfd_priority=%d hw_priority=%s verify=%d wakeup=%s\n",
 		   div_u64(tun->params.interval_ns, NSEC_PER_USEC), div_u64(tun->params.poll_ns, NSEC_PER_USEC),
 		   div_u64(tun->params.max_hold_ns, NSEC_PER_USEC), div_u64(tun->params.relief_ns, NSEC_PER_USEC),
 		   div_u64(tun->params.blocked_ns, NSEC_PER_USEC), div_u64(tun->params.aging_ns, NSEC_PER_USEC),
 		   div_u64(tun->params.min_run_ns, NSEC_PER_USEC), div_u64(tun->params.resume_delay_ns, NSEC_PER_USEC),
 		   div_u64(tun->params.slice_ns, NSEC_PER_USEC), tun->params.overhead_pct, tun->params.waves_known, tun->nice, tun->trust,
-		   tun->hw_priority == GPREEMPT_HW_PRIORITY_NORMAL ? "normal" : "follow", tun->verify);
+		   tun->hw_priority == GPREEMPT_HW_PRIORITY_NORMAL ? "normal" : "follow", tun->verify,
+		   tun->wakeup == GPREEMPT_WAKEUP_POLL ? "poll" : "doorbell");
 }
 
 static void print_names(struct drm_printer *p, const char *what, const char *const *names, const atomic64_t *counters,
@@ -272,13 +276,14 @@ static void print_stats(struct drm_printer *p, const struct gpreempt_stats *stat
 {
 	u32 i;
 
-	drm_printf(p, "counters: checks=%lld wakeups=%lld inversions=%lld preemptions=%lld resumes=%lld destroyed_preempted=%lld failures=%llu disabled=%lld runlists=%lld relief_slices=%lld hints=%lld hints_used=%lld hints_expired=%lld preempt_ns_last=%lld preempt_ns_max=%lld pass_ns_last=%lld\n",
+	drm_printf(p, "counters: checks=%lld wakeups=%lld inversions=%lld preemptions=%lld resumes=%lld destroyed_preempted=%lld failures=%llu disabled=%lld runlists=%lld relief_slices=%lld hints=%lld hints_used=%lld hints_expired=%lld doorbell_arms=%lld doorbell_late=%lld doorbell_faults=%lld preempt_ns_last=%lld preempt_ns_max=%lld pass_ns_last=%lld\n",
 		   atomic64_read(&stats->checks), atomic64_read(&stats->wakeups), atomic64_read(&stats->inversions),
 		   atomic64_read(&stats->preemptions), atomic64_read(&stats->resumes),
 		   atomic64_read(&stats->destroyed_preempted), gpreempt_stats_failures(stats),
 		   atomic64_read(&stats->disabled), atomic64_read(&stats->runlists),
 		   atomic64_read(&stats->relief_slices), atomic64_read(&stats->hints), atomic64_read(&stats->hints_used),
-		   atomic64_read(&stats->hints_expired), atomic64_read(&stats->preempt_ns_last),
+		   atomic64_read(&stats->hints_expired), atomic64_read(&stats->doorbell_arms), atomic64_read(&stats->doorbell_late),
+		   atomic64_read(&stats->doorbell_faults), atomic64_read(&stats->preempt_ns_last),
 		   atomic64_read(&stats->preempt_ns_max), atomic64_read(&stats->pass_ns_last));
 	print_names(p, "skipped", gpreempt_skip_names, stats->skipped, GPREEMPT_NR_SKIPS);
 	print_names(p, "failed", gpreempt_failure_names, stats->failed, GPREEMPT_NR_FAILURES);
@@ -295,8 +300,8 @@ static void print_queue_copy(struct drm_printer *p, const struct queue_copy *c, 
 	};
 	const struct gpreempt_policy_queue *q = &c->policy;
 
-	drm_printf(p, "queue: pid=%d qid=%u state=%s format=%s doorbell=%#x priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d opt_out=%d weight=%u deadline_us=%u trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
-		   c->pid, c->qid, c->state, c->aql ? "aql" : "pm4", c->doorbell, q->priority, q->own_priority,
+	drm_printf(p, "queue: pid=%d qid=%u state=%s format=%s doorbell=%#x doorbells=%s priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d opt_out=%d weight=%u deadline_us=%u trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
+		   c->pid, c->qid, c->state, c->aql ? "aql" : "pm4", c->doorbell, c->doorbells, q->priority, q->own_priority,
 		   q->explicit_priority, c->kfd_priority, c->nice, c->opt_out, c->weight, c->deadline_us, c->trusted, c->rptr, c->wptr, c->pending,
 		   c->is_active, c->is_preempted, c->is_evicted, c->is_suspended, c->is_gws, c->debugged, c->reset,
 		   c->dead, c->preempt_count, c->preempted_ns);

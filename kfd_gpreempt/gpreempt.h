@@ -17,6 +17,9 @@ struct kfd_node;
 struct kfd_process;
 struct kobject;
 struct queue;
+struct file;
+struct kfd_process_device;
+struct vm_area_struct;
 struct device_queue_manager;
 struct qcm_process_device;
 struct mqd_update_info;
@@ -25,14 +28,19 @@ struct mqd_update_info;
 
 #include <linux/jump_label.h>
 
+struct gpreempt_doorbells;
 struct gpreempt_node;
 struct gpreempt_queue;
 
-/* Members of amdkfd's structures. is_preempted: under dqm_lock; the pointers: see core.h; gpreempt_files: under p->mutex. */
+/*
+ * Members of amdkfd's structures. is_preempted: under dqm_lock; gpreempt_files: under p->mutex; gpreempt_fixed: some mapping of the process's
+ * doorbells cannot be withdrawn, for ever; the pointers: see core.h, and doorbell.c for that of the process, which is set once.
+ */
 #define KFD_GPREEMPT_PROPERTIES		bool is_preempted;
 #define KFD_GPREEMPT_QUEUE		struct gpreempt_queue *gpreempt; bool gpreempt_files;
 #define KFD_GPREEMPT_QUEUE_STORE	.store = kfd_gpreempt_queue_store,
 #define KFD_GPREEMPT_NODE		struct gpreempt_node *gpreempt;
+#define KFD_GPREEMPT_PROCESS		struct gpreempt_doorbells *gpreempt; bool gpreempt_fixed;
 #define KFD_GPREEMPT_RUNNABLE(q)	&& !(q).is_preempted
 
 DECLARE_STATIC_KEY_FALSE(kfd_gpreempt_key);
@@ -103,12 +111,20 @@ ssize_t kfd_gpreempt_queue_store(struct kobject *kobj, struct attribute *attr, c
 bool kfd_gpreempt_owns_ioctl(unsigned int cmd);
 long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned long arg);
 
+/* Context: open() of /dev/kfd, before anything is mapped through the file; may sleep. */
+void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp);
+/* Context: mmap() of doorbells, all checks done; may sleep. True: mapped. */
+bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_struct *vma, phys_addr_t address);
+/* Context: work item that frees the process; may sleep. No file has a reference to it any more. */
+void kfd_gpreempt_released(struct kfd_process *p);
+
 #else
 
 #define KFD_GPREEMPT_PROPERTIES
 #define KFD_GPREEMPT_QUEUE
 #define KFD_GPREEMPT_QUEUE_STORE
 #define KFD_GPREEMPT_NODE
+#define KFD_GPREEMPT_PROCESS
 #define KFD_GPREEMPT_RUNNABLE(q)
 
 static inline void kfd_gpreempt_queue_created(struct queue *q) { }
@@ -127,6 +143,12 @@ static inline bool kfd_gpreempt_owns(const struct attribute *attr) { return fals
 static inline ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf) { return 0; }
 static inline bool kfd_gpreempt_owns_ioctl(unsigned int cmd) { return false; }
 static inline long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned long arg) { return 0; }
+static inline void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp) { }
+static inline bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_struct *vma, phys_addr_t address)
+{
+	return false;
+}
+static inline void kfd_gpreempt_released(struct kfd_process *p) { }
 
 #endif /* CONFIG_KFD_GPREEMPT */
 #endif /* KFD_GPREEMPT_H_INCLUDED */

@@ -583,7 +583,8 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	if (!gn->unsettled_ns)
 		gpreempt_stats_running(gn, now_ns);
 	gpreempt_params_get(gn);
-	anew = now_ns - gn->derived_ns >= gn->tun.params.interval_ns;
+	/* Who rings waits for this pass. The next one is soon enough to look at nice values. */
+	anew = (!gn->rang_ns || !gn->derived_ns) && now_ns - gn->derived_ns >= gn->tun.params.interval_ns;
 	if (anew)
 		gn->derived_ns = now_ns;
 
@@ -617,7 +618,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 
 static bool stay_awake(struct gpreempt_node *gn)
 {
-	return READ_ONCE(gn->kick) || kthread_should_stop() || kthread_should_park();
+	return READ_ONCE(gn->kick) || READ_ONCE(gn->rung_ns) || kthread_should_stop() || kthread_should_park();
 }
 
 /* @ns: U64_MAX sleeps until kicked. */
@@ -628,7 +629,7 @@ static void nap(struct gpreempt_node *gn, u64 ns)
 	if (!stay_awake(gn)) {
 		if (ns == U64_MAX) {
 			schedule();
-		} else {
+		} else if (ns) {
 			u64 slack_ns = min(ns / 16, MAX_SLACK_NS);
 			ktime_t expires = ns_to_ktime(ns - slack_ns);
 
@@ -642,10 +643,24 @@ static void nap(struct gpreempt_node *gn, u64 ns)
 		gn->clear_ns = ktime_get_ns();
 }
 
+/* Somebody who was armed has work. If that is what this slept for, nobody outranked anybody before. */
+static void take_ring(struct gpreempt_node *gn)
+{
+	u64 rung_ns = READ_ONCE(gn->rung_ns) ? xchg(&gn->rung_ns, 0ULL) : 0;
+
+	if (!gn->rang_ns)
+		gn->rang_ns = rung_ns;
+	if (rung_ns && gn->state == GPREEMPT_STATE_ARMED)
+		gn->clear_ns = rung_ns;
+}
+
 static u64 look(struct gpreempt_node *gn)
 {
 	struct gpreempt_decision decision;
+	bool waits = false;
+	u64 nap_ns;
 
+	take_ring(gn);
 	if (gn->state == GPREEMPT_STATE_FAILED) {
 		/* In this order: who asks sets them in the other. */
 		WRITE_ONCE(gn->kick, false);
@@ -657,6 +672,7 @@ static u64 look(struct gpreempt_node *gn)
 			gn->decided_ns = ktime_get_ns();
 			if (gn->again)
 				act(gn);
+			gn->rang_ns = 0;
 			return gn->again ? gn->tun.params.interval_ns : U64_MAX;
 		}
 	}
@@ -667,12 +683,15 @@ static u64 look(struct gpreempt_node *gn)
 		resume_all(gn);
 		return gn->again ? gn->tun.params.interval_ns : U64_MAX;
 	}
-	set_state(gn, decision.park ? GPREEMPT_STATE_PARKED :
+	nap_ns = decision.park ? U64_MAX : decision.next_ns;
+	if (!decision.park && gn->tun.wakeup == GPREEMPT_WAKEUP_DOORBELL)
+		nap_ns = gpreempt_doorbell_wait(gn, &decision, &waits);
+	set_state(gn, decision.park ? GPREEMPT_STATE_PARKED : waits ? GPREEMPT_STATE_ARMED :
 		  decision.contended && gn->tun.params.poll_ns ? GPREEMPT_STATE_POLLING : GPREEMPT_STATE_IDLE);
 	if (gn->again)
 		return decision.park ? gn->tun.params.interval_ns :
 		       min(decision.next_ns, gn->tun.params.interval_ns);
-	return decision.park ? U64_MAX : decision.next_ns;
+	return nap_ns;
 }
 
 static void last_pass(struct gpreempt_node *gn)

@@ -37,6 +37,11 @@ static const char *const hw_priority_words[] = {
 	[GPREEMPT_HW_PRIORITY_FOLLOW] = "follow",
 };
 
+static const char *const wakeup_words[] = {
+	[GPREEMPT_WAKEUP_POLL] = "poll",
+	[GPREEMPT_WAKEUP_DOORBELL] = "doorbell",
+};
+
 #define NUMBER(_which, _name, _value, _min, _max, _zero)	\
 	[GPREEMPT_TUNABLE_##_which] = { .name = _name, .value = _value, .min = _min, .max = _max, .zero = _zero }
 #define FLAG(_which, _name, _value)				\
@@ -58,6 +63,9 @@ static struct tunable tunables[GPREEMPT_NR_TUNABLES] = {
 	[GPREEMPT_TUNABLE_HW_PRIORITY] = {
 		.name = "hw_priority", .words = hw_priority_words, .value = GPREEMPT_HW_PRIORITY_NORMAL,
 		.max = ARRAY_SIZE(hw_priority_words) - 1,
+	},
+	[GPREEMPT_TUNABLE_WAKEUP] = {
+		.name = "wakeup", .words = wakeup_words, .value = GPREEMPT_WAKEUP_POLL, .max = ARRAY_SIZE(wakeup_words) - 1,
 	},
 };
 
@@ -407,6 +415,8 @@ PARAM(hw_priority, &tunable_ops, &tunables[GPREEMPT_TUNABLE_HW_PRIORITY], "charp
 	"Hardware priority of scheduled queues: normal (default), or follow the logical priority");
 FLAG_PARAM(VERIFY, verify,
 	   "Look whether anything writes to the MQDs of preempted queues, and report it (default 0; without the hardware scheduler always on)");
+PARAM(wakeup, &tunable_ops, &tunables[GPREEMPT_TUNABLE_WAKEUP], "charp",
+	"How new work is noticed: poll = by looking for it (default), doorbell = by withdrawing the doorbells of idle processes");
 
 static u64 tuned(const struct gpreempt_node *gn, enum gpreempt_tunable which)
 {
@@ -437,6 +447,7 @@ void gpreempt_params_get(struct gpreempt_node *gn)
 	gn->tun.trust = tuned(gn, GPREEMPT_TUNABLE_TRUST_KFD_PRIORITY);
 	WRITE_ONCE(gn->tun.hw_priority, tuned(gn, GPREEMPT_TUNABLE_HW_PRIORITY));
 	gn->tun.verify = tuned(gn, GPREEMPT_TUNABLE_VERIFY);
+	WRITE_ONCE(gn->tun.wakeup, tuned(gn, GPREEMPT_TUNABLE_WAKEUP));
 }
 
 /**
@@ -450,6 +461,24 @@ void gpreempt_params_get(struct gpreempt_node *gn)
 bool gpreempt_params_verify(const struct gpreempt_node *gn)
 {
 	return tuned(gn, GPREEMPT_TUNABLE_VERIFY);
+}
+
+static int wants_doorbells(struct gpreempt_node *gn, void *arg)
+{
+	return tuned(gn, GPREEMPT_TUNABLE_WAKEUP) == GPREEMPT_WAKEUP_DOORBELL;
+}
+
+/**
+ * gpreempt_params_wants_doorbells() - does any node want to be told of doorbell writes, or would a new one?
+ *
+ * Context: gpreempt_lifecycle and gpreempt_lock not held; may sleep.
+ *
+ * Return: true if one does
+ */
+bool gpreempt_params_wants_doorbells(void)
+{
+	return READ_ONCE(tunables[GPREEMPT_TUNABLE_WAKEUP].value) == GPREEMPT_WAKEUP_DOORBELL ||
+	       gpreempt_core_find_locked(wants_doorbells, NULL);
 }
 
 /**

@@ -454,21 +454,25 @@ static bool recently_active(const struct gpreempt_policy_queue *q, u64 now_ns)
 	return q->active_ns && now_ns - q->active_ns < GPREEMPT_CONTENDED_NS;
 }
 
-/* Could one of these queues (all, or the recently active ones) ever outrank another? */
-static bool can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, bool active_only)
+/* Could one of these queues (all, the recently active ones, or those that nobody tells of) ever outrank another? */
+enum whom { EVERYBODY, ACTIVE, UNARMED };
+
+static bool can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum whom whom)
 {
 	s32 min = GPREEMPT_PRIORITY_MAX, max = GPREEMPT_PRIORITY_MIN;
 	bool rotates = pn->ops->rotates;
 	u64 mark = ++pn->mark;
 	/* What rests has not been active for long. */
-	u32 nr = active_only ? pn->nr : pn->nr + pn->nr_resting;
+	u32 nr = whom == ACTIVE ? pn->nr : pn->nr + pn->nr_resting;
 	u32 i, processes = 0;
 
 	for (i = 0; i < nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_process *p = q->process;
 
-		if (active_only && !recently_active(q, now_ns))
+		if (whom == ACTIVE && !recently_active(q, now_ns))
+			continue;
+		if (whom == UNARMED && p->armed)
 			continue;
 		if (p->level_mark != mark) {
 			p->level_mark = mark;
@@ -613,7 +617,7 @@ static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	if (!matter)
 		return false;
 	rank_all(pn, now_ns);
-	if (unknown && can_outrank(pn, now_ns, false))
+	if (unknown && can_outrank(pn, now_ns, EVERYBODY))
 		return true;
 	/* Alone it is in nobody's way. */
 	if (!held && !pn->busy->next_busy)
@@ -936,11 +940,11 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 		pn->ops->decided(pn, now_ns);
 
 	/* Contended says already that somebody can. */
-	decision->contended = can_outrank(pn, now_ns, true);
+	decision->contended = can_outrank(pn, now_ns, ACTIVE);
 	if (decision->contended)
 		pn->contended_ns = now_ns;
 	decision->park = !decision->nr_held && !decision->nr_preempt && !decision->contended &&
-			 !can_outrank(pn, now_ns, false);
+			 !can_outrank(pn, now_ns, EVERYBODY);
 	decision->next_ns = time_to_next(pn, end_ns, decision->contended, now_ns);
 }
 
@@ -970,6 +974,17 @@ bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, const struct g
 		return false;
 	*until_ns = earlier(*until_ns, believed_until_ns);
 	return true;
+}
+
+/**
+ * gpreempt_policy_can_outrank() - could a queue outrank another before one of an armed process gets work?
+ * @pn: the node, after the decision; &gpreempt_policy_process.armed of each process is set
+ *
+ * Return: false if only the caller's being told of new work can lead to another decision than to leave everything as it is
+ */
+bool gpreempt_policy_can_outrank(struct gpreempt_policy_node *pn)
+{
+	return can_outrank(pn, 0, UNARMED);
 }
 
 /**

@@ -123,6 +123,7 @@ struct gpreempt_policy_share {
  * @opt_out: its queues are never taken off the device. Set by the caller.
  * @weight: wfq: its weight; 0: from the priority of its most urgent queue. Set by the caller.
  * @deadline_ns: edf: deadline of its queues' work; 0: none. Set by the caller.
+ * @armed: none of its queues has work, and the caller is told when one gets some. Set by the caller.
  *
  * @expected_met_ns: the last @expected_until_ns of one of its queues whose work has come
  * @level_mark: scratch: it owns a demanding queue at the level, if this is &gpreempt_policy_node.mark
@@ -130,12 +131,13 @@ struct gpreempt_policy_share {
  * @own_top: scratch: highest own_rank of its ordering queues that demand at the level
  * @share: wfq: its account
  *
- * The caller provides the storage, zeroed, and leaves what is after @deadline_ns alone.
+ * The caller provides the storage, zeroed, and leaves what is after @armed alone.
  */
 struct gpreempt_policy_process {
 	bool opt_out;
 	u32 weight;
 	u64 deadline_ns;
+	bool armed;
 
 	u64 expected_met_ns;
 	u64 level_mark;
@@ -406,6 +408,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_ns);
 bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns,
 			   u64 *until_ns);
+bool gpreempt_policy_can_outrank(struct gpreempt_policy_node *pn);
 void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gpreempt_decision *decision);
 void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves, u64 now_ns);
 void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves);

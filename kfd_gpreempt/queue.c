@@ -156,8 +156,11 @@ static struct gpreempt_process *get_process(struct gpreempt_node *gn, struct kfd
 	process = pdd ? kzalloc(sizeof(*process), GFP_KERNEL) : NULL;
 	if (!process)
 		return NULL;
+	process->gn = gn;
 	process->p = p;
 	process->pdd = pdd;
+	INIT_LIST_HEAD(&process->queues);
+	gpreempt_doorbell_add(process);
 	list_add_tail(&process->link, &gn->processes);
 	WRITE_ONCE(gn->nr_processes, gn->nr_processes + 1);
 	gpreempt_core_watch_nice(gn);
@@ -175,11 +178,13 @@ static void unlink_queue(struct gpreempt_queue *gq)
 	if (gq->policy.preempted)
 		atomic64_inc(&gn->stats.destroyed_preempted);
 	list_del_rcu(&gq->link);
+	list_del_rcu(&gq->sibling);
 	WRITE_ONCE(gn->nr_queues, gn->nr_queues - 1);
 	gpreempt_hold_forget_locked(gq);
 	gpreempt_core_acted();
 	if (!--gq->process->nr_queues) {
 		list_del(&gq->process->link);
+		gpreempt_doorbell_del(gq->process);
 		WRITE_ONCE(gn->nr_processes, gn->nr_processes - 1);
 	}
 	gpreempt_core_kick_locked(gn);
@@ -230,6 +235,7 @@ static void register_queue(struct gpreempt_node *gn, struct queue *q, struct mm_
 		if (gq->process) {
 			gq->policy.process = &gq->process->policy;
 			list_add_tail_rcu(&gq->link, &gn->queues);
+			list_add_tail_rcu(&gq->sibling, &gq->process->queues);
 			WRITE_ONCE(gn->nr_queues, gn->nr_queues + 1);
 			/* Pairs with the backend's smp_load_acquire(). */
 			smp_store_release(&q->gpreempt, gq);

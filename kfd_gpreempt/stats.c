@@ -29,6 +29,7 @@ const char *const gpreempt_skip_names[GPREEMPT_NR_SKIPS] = {
 	[GPREEMPT_SKIP_UNSETTLED] = "unsettled",
 	[GPREEMPT_SKIP_NO_MEMORY] = "no_memory",
 	[GPREEMPT_SKIP_BUDGET] = "budget",
+	[GPREEMPT_SKIP_DOORBELL] = "doorbell",
 };
 
 /* The same for failed_<name>. */
@@ -48,6 +49,7 @@ const char *const gpreempt_latency_names[GPREEMPT_NR_LATENCIES] = {
 	[GPREEMPT_LATENCY_RESUME] = "resume",
 	[GPREEMPT_LATENCY_HOLD] = "hold",
 	[GPREEMPT_LATENCY_PASS] = "pass",
+	[GPREEMPT_LATENCY_NOTICE] = "notice",
 };
 
 /* For the kernel log: what an administrator is told happened. */
@@ -142,6 +144,9 @@ void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decisio
 	atomic64_inc(&gn->stats.checks);
 	atomic64_set(&gn->stats.pass_ns_last, now_ns - began_ns);
 	add_latency(gn, GPREEMPT_LATENCY_PASS, now_ns - began_ns);
+	if (gn->rang_ns)
+		add_latency(gn, GPREEMPT_LATENCY_NOTICE, now_ns - gn->rang_ns);
+	gn->rang_ns = 0;
 	gn->level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
 	trace_gpreempt_pass(gn, decision, now_ns - began_ns);
 	if (decision->nr_relief)
@@ -305,4 +310,31 @@ void gpreempt_stats_hint(const struct gpreempt_queue *gq, bool came)
 void gpreempt_stats_state(struct gpreempt_node *gn)
 {
 	trace_gpreempt_state(gn, gpreempt_core_state_name(gn));
+}
+
+/**
+ * gpreempt_stats_armed() - count that a process's doorbells were withdrawn
+ * @process: the process, on the node whose monitor did it
+ * @late: it had work by then, and is not armed
+ *
+ * Context: the monitor.
+ */
+void gpreempt_stats_armed(const struct gpreempt_process *process, bool late)
+{
+	atomic64_inc(&process->gn->stats.doorbell_arms);
+	if (late)
+		atomic64_inc(&process->gn->stats.doorbell_late);
+	trace_gpreempt_arm(process, late);
+}
+
+/**
+ * gpreempt_stats_rung() - count that an armed process has written a doorbell
+ * @process: the process, on one of its nodes
+ *
+ * Context: page fault.
+ */
+void gpreempt_stats_rung(const struct gpreempt_process *process)
+{
+	atomic64_inc(&process->gn->stats.doorbell_faults);
+	trace_gpreempt_ring(process);
 }

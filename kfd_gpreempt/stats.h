@@ -22,6 +22,8 @@
  * @GPREEMPT_SKIP_UNSETTLED: a pass was put off because the runlist is being changed
  * @GPREEMPT_SKIP_NO_MEMORY: a queue was not registered, or not looked at in a pass, for want of memory
  * @GPREEMPT_SKIP_BUDGET: a preemption had to wait, for gpreempt_overhead_pct
+ * @GPREEMPT_SKIP_DOORBELL: a process is looked at although gpreempt_wakeup is doorbell: it opened /dev/kfd, or mapped its doorbells, in a way
+ *	that does not allow to withdraw them. Once per process.
  * @GPREEMPT_NR_SKIPS: number of reasons
  */
 enum gpreempt_skip {
@@ -37,6 +39,7 @@ enum gpreempt_skip {
 	GPREEMPT_SKIP_UNSETTLED,
 	GPREEMPT_SKIP_NO_MEMORY,
 	GPREEMPT_SKIP_BUDGET,
+	GPREEMPT_SKIP_DOORBELL,
 	GPREEMPT_NR_SKIPS,
 };
 
@@ -68,6 +71,7 @@ enum gpreempt_failure {
  *	not told it is the first look that finds it so, so in steps of the time between looks.
  * @GPREEMPT_LATENCY_HOLD: how long a queue was held, per resume
  * @GPREEMPT_LATENCY_PASS: reading the queues and deciding, per pass; without carrying out
+ * @GPREEMPT_LATENCY_NOTICE: an armed process's doorbell write to decision, per pass that takes one in
  * @GPREEMPT_NR_LATENCIES: number of kinds
  */
 enum gpreempt_latency {
@@ -77,6 +81,7 @@ enum gpreempt_latency {
 	GPREEMPT_LATENCY_RESUME,
 	GPREEMPT_LATENCY_HOLD,
 	GPREEMPT_LATENCY_PASS,
+	GPREEMPT_LATENCY_NOTICE,
 	GPREEMPT_NR_LATENCIES,
 };
 
@@ -117,6 +122,9 @@ struct gpreempt_histogram {
  * @hints_used: of these, those whose work came in time. Work that came to another queue of the process counts, if it was announced for both.
  * @hints_expired: of these, those whose work did not come. The others are open, were followed by another one, or went with their queue.
  * @disabled: times that the node was given up
+ * @doorbell_arms: times that the doorbells of a process were withdrawn
+ * @doorbell_late: times that this came too late: the process had work again, and was looked at instead
+ * @doorbell_faults: first doorbell writes of a process after that
  * @skipped: by &enum gpreempt_skip
  * @failed: by &enum gpreempt_failure
  * @latency: by &enum gpreempt_latency
@@ -139,6 +147,9 @@ struct gpreempt_stats {
 	atomic64_t hints_used;
 	atomic64_t hints_expired;
 	atomic64_t disabled;
+	atomic64_t doorbell_arms;
+	atomic64_t doorbell_late;
+	atomic64_t doorbell_faults;
 	atomic64_t skipped[GPREEMPT_NR_SKIPS];
 	atomic64_t failed[GPREEMPT_NR_FAILURES];
 	struct gpreempt_histogram latency[GPREEMPT_NR_LATENCIES];
@@ -160,6 +171,7 @@ struct gpreempt_request {
 
 struct gpreempt_decision;
 struct gpreempt_node;
+struct gpreempt_process;
 struct gpreempt_queue;
 enum gpreempt_state;
 
@@ -182,5 +194,7 @@ void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns);
 void gpreempt_stats_running(struct gpreempt_node *gn, u64 now_ns);
 void gpreempt_stats_hint(const struct gpreempt_queue *gq, bool came);
 void gpreempt_stats_state(struct gpreempt_node *gn);
+void gpreempt_stats_armed(const struct gpreempt_process *process, bool late);
+void gpreempt_stats_rung(const struct gpreempt_process *process);
 
 #endif /* GPREEMPT_STATS_H */

@@ -131,6 +131,9 @@ COUNTER(hints);
 COUNTER(hints_used);
 COUNTER(hints_expired);
 COUNTER(disabled);
+COUNTER(doorbell_arms);
+COUNTER(doorbell_late);
+COUNTER(doorbell_faults);
 COUNTER(pass_ns_last);
 COUNTER_OF(pass_ns_max, latency[GPREEMPT_LATENCY_PASS].max_ns);
 COUNTER_OF(verify_mismatches, failed[GPREEMPT_FAILURE_VERIFY]);
@@ -158,6 +161,9 @@ static struct attribute *node_attrs[] = {
 	&counter_hints_used.attr.attr,
 	&counter_hints_expired.attr.attr,
 	&counter_disabled.attr.attr,
+	&counter_doorbell_arms.attr.attr,
+	&counter_doorbell_late.attr.attr,
+	&counter_doorbell_faults.attr.attr,
 	&counter_pass_ns_last.attr.attr,
 	&counter_pass_ns_max.attr.attr,
 	&counter_verify_mismatches.attr.attr,
@@ -182,6 +188,7 @@ static struct counter_attribute skipped[GPREEMPT_NR_SKIPS] = {
 	SKIPPED(GPREEMPT_SKIP_UNSETTLED, unsettled),
 	SKIPPED(GPREEMPT_SKIP_NO_MEMORY, no_memory),
 	SKIPPED(GPREEMPT_SKIP_BUDGET, budget),
+	SKIPPED(GPREEMPT_SKIP_DOORBELL, doorbell),
 };
 
 #define FAILED(_cause, _name)								\
@@ -246,6 +253,7 @@ LATENCY(GPREEMPT_LATENCY_SAVE, save);
 LATENCY(GPREEMPT_LATENCY_RESUME, resume);
 LATENCY(GPREEMPT_LATENCY_HOLD, hold);
 LATENCY(GPREEMPT_LATENCY_PASS, pass);
+LATENCY(GPREEMPT_LATENCY_NOTICE, notice);
 
 static struct attribute *latency_attrs[] = {
 	&detect_count.attr.attr,
@@ -278,6 +286,11 @@ static struct attribute *latency_attrs[] = {
 	&pass_ns_max.attr.attr,
 	&pass_us_p50.attr.attr,
 	&pass_us_p99.attr.attr,
+	&notice_count.attr.attr,
+	&notice_ns_sum.attr.attr,
+	&notice_ns_max.attr.attr,
+	&notice_us_p50.attr.attr,
+	&notice_us_p99.attr.attr,
 	NULL
 };
 
@@ -320,6 +333,7 @@ TUNABLE(NICE, nice);
 TUNABLE(TRUST_KFD_PRIORITY, trust_kfd_priority);
 TUNABLE(HW_PRIORITY, hw_priority);
 TUNABLE(VERIFY, verify);
+TUNABLE(WAKEUP, wakeup);
 
 static struct attribute *tunable_attrs[] = {
 	&tunable_interval_ms.attr.attr,
@@ -336,6 +350,7 @@ static struct attribute *tunable_attrs[] = {
 	&tunable_trust_kfd_priority.attr.attr,
 	&tunable_hw_priority.attr.attr,
 	&tunable_verify.attr.attr,
+	&tunable_wakeup.attr.attr,
 	NULL
 };
 

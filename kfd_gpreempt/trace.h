@@ -308,6 +308,38 @@ TRACE_EVENT(gpreempt_state,
 	TP_printk("gpu_id=%u state=%s", __entry->gpu_id, __get_str(state))
 );
 
+/* The doorbells of a process, on all nodes, are withdrawn. late: it had work by then, and is looked at instead. */
+TRACE_EVENT(gpreempt_arm,
+	TP_PROTO(const struct gpreempt_process *process, bool late),
+	TP_ARGS(process, late),
+	TP_STRUCT__entry(
+		__field(u32, gpu_id)
+		__field(pid_t, pid)
+		__field(bool, late)
+	),
+	TP_fast_assign(
+		__entry->gpu_id = process->gn->node->id;
+		__entry->pid = process->p->lead_thread->pid;
+		__entry->late = late;
+	),
+	TP_printk("gpu_id=%u pid=%d late=%d", __entry->gpu_id, __entry->pid, __entry->late)
+);
+
+/* A process whose doorbells were withdrawn writes one of them, or reads. In its own context, before the access; once per node that it uses. */
+TRACE_EVENT(gpreempt_ring,
+	TP_PROTO(const struct gpreempt_process *process),
+	TP_ARGS(process),
+	TP_STRUCT__entry(
+		__field(u32, gpu_id)
+		__field(pid_t, pid)
+	),
+	TP_fast_assign(
+		__entry->gpu_id = process->gn->node->id;
+		__entry->pid = process->p->lead_thread->pid;
+	),
+	TP_printk("gpu_id=%u pid=%d", __entry->gpu_id, __entry->pid)
+);
+
 #endif /* GPREEMPT_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

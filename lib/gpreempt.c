@@ -385,6 +385,7 @@ const char *gpreempt_node_state_name(uint32_t state)
 		[GPREEMPT_NODE_PAUSED] = "paused",
 		[GPREEMPT_NODE_FAILED] = "failed",
 		[GPREEMPT_NODE_UNSUPPORTED] = "unsupported",
+		[GPREEMPT_NODE_ARMED] = "armed",
 	};
 
 	return NAME(names, state);

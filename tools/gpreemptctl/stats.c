@@ -83,6 +83,9 @@ static const struct metric {
 	{ "hints", "gpreempt_hints_total", "counter", "Announcements of work, per queue." },
 	{ "hints_used", "gpreempt_hints_used_total", "counter", "Announcements of work that came in time." },
 	{ "hints_expired", "gpreempt_hints_expired_total", "counter", "Announcements of work that did not come." },
+	{ "doorbell_arms", "gpreempt_doorbell_arms_total", "counter", "Times that doorbells of an idle process were withdrawn." },
+	{ "doorbell_late", "gpreempt_doorbell_late_total", "counter", "Times that this came too late." },
+	{ "doorbell_faults", "gpreempt_doorbell_faults_total", "counter", "Writes to withdrawn doorbells." },
 	{ "disabled", "gpreempt_disabled_total", "counter", "Times that the node was given up after failures." },
 };
 
@@ -114,6 +117,7 @@ static const struct {
 	{ "resume", "From the decision to resume to the device having taken it in." },
 	{ "hold", "Time that queues were held." },
 	{ "pass", "Reading the queues and deciding." },
+	{ "notice", "From a write to withdrawn doorbells to the decision." },
 };
 
 /**

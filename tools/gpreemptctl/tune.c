@@ -45,6 +45,7 @@ static const struct tunable {
 	{ "trust_kfd_priority", "0 1 Y N", 0, 0, false },
 	{ "hw_priority", "normal follow", 0, 0, false },
 	{ "verify", "0 1 Y N", 0, 0, false },
+	{ "wakeup", "poll doorbell", 0, 0, false },
 };
 
 /* With and without the prefix: the kernel's messages leave it out. */

@@ -53,6 +53,7 @@ enum gpreempt_feature {
  * @GPREEMPT_NODE_PAUSED: the device is suspended or being reset
  * @GPREEMPT_NODE_FAILED: gave up after errors; everything was resumed
  * @GPREEMPT_NODE_UNSUPPORTED: cannot be scheduled
+ * @GPREEMPT_NODE_ARMED: sleeps until a doorbell is written (gpreempt_wakeup=doorbell)
  */
 enum gpreempt_node_state {
 	GPREEMPT_NODE_OFF,
@@ -62,6 +63,7 @@ enum gpreempt_node_state {
 	GPREEMPT_NODE_PAUSED,
 	GPREEMPT_NODE_FAILED,
 	GPREEMPT_NODE_UNSUPPORTED,
+	GPREEMPT_NODE_ARMED,
 };
 
 /**

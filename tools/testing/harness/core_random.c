@@ -118,7 +118,7 @@ static void any_trouble(bool hws)
 
 	if (!sq)
 		return;
-	switch (random_below(16)) {
+	switch (random_below(17)) {
 	case 0:
 		if (world.nr_queues < 24)
 			add_queue_to(one_in(2) ? process_of(sq) : add_process(random_below(5) * 5 - 10), 0, NORMAL);
@@ -181,6 +181,9 @@ static void any_trouble(bool hws)
 		break;
 	case 14:
 		CHECK_EQ(shim_param_set("gpreempt_hw_priority", one_in(2) ? "normal" : "follow"), 0);
+		break;
+	case 16:
+		CHECK_EQ(shim_param_set("gpreempt_wakeup", one_in(3) ? "poll" : "doorbell"), 0);
 		break;
 	case 15:
 		shim_fail_alloc = random_below(6);

@@ -39,7 +39,7 @@ BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers sa
 	stats = &node_of(0)->stats;
 	for (i = 0; i < GPREEMPT_NR_LATENCIES; i++) {
 		const struct gpreempt_histogram *h = &stats->latency[i];
-		bool yet = i != GPREEMPT_LATENCY_RESUME && i != GPREEMPT_LATENCY_HOLD;
+		bool yet = i != GPREEMPT_LATENCY_RESUME && i != GPREEMPT_LATENCY_HOLD && i != GPREEMPT_LATENCY_NOTICE;
 
 		CHECK_EQ(atomic64_read(&h->count) != 0, yet);
 		CHECK_EQ(gpreempt_stats_quantile_us(h, 99) != 0, yet);

@@ -28,6 +28,7 @@ static const struct {
 	{ "gpreempt_trust_kfd_priority", { "1", "0" }, { "x" } },
 	{ "gpreempt_verify", { "1", "0" }, { "x" } },
 	{ "gpreempt_hw_priority", { "follow", "normal\n" }, { "", "Normal", "normally" } },
+	{ "gpreempt_wakeup", { "doorbell", "poll\n" }, { "", "Poll", "doorbells" } },
 	{ "gpreempt_policy", { "wfq", "edf\n", "hpf" }, { "", "fifo", "hpf " } },
 	{ "gpreempt_enable", { "0", "1", "N", "Y" }, { "2", "" } },
 };

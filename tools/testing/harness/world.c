@@ -600,7 +600,7 @@ struct kfd_process_device *kfd_get_process_device_data(struct kfd_node *node, st
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(p->pdds); i++)
-		if (p->pdds[i].node == node)
+		if (p->pdds[i].dev == node)
 			return &p->pdds[i];
 	return NULL;
 }
@@ -633,6 +633,72 @@ struct cgroup *cgroup_get_from_id(u64 id)
 	return id >= 1 && id <= ARRAY_SIZE(cgroups) && !cgroups[id - 1].gone ? &cgroups[id - 1] : ERR_PTR(-ENOENT);
 }
 
+#define DOORBELL_PAGES	2
+
+static void open_kfd(struct sim_process *process)
+{
+	process->kfd_inode.i_mapping = &process->kfd_inode.i_data;
+	process->kfd = (struct file){ .private_data = &process->p, .f_inode = &process->kfd_inode, .f_mapping = &process->kfd_inode.i_data };
+	kfd_gpreempt_opened(&process->p, &process->kfd);
+}
+
+static void map_doorbells(struct sim_process *process, u32 node)
+{
+	struct vm_area_struct *vma = &process->doorbells[node];
+	struct kfd_process_device *pdd = &process->p.pdds[node];
+
+	if (vma->vm_end)
+		return;
+	*vma = (struct vm_area_struct){
+		.vm_start = 0x100000, .vm_end = 0x100000 + DOORBELL_PAGES * PAGE_SIZE, .vm_flags = VM_SHARED, .vm_file = &process->kfd,
+		.vm_pgoff = (KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(pdd->dev->id)) >> PAGE_SHIFT,
+	};
+	if (!kfd_gpreempt_maps_doorbells(pdd, vma, 0xd0000000 + 0x100000 * world.nr_processes))
+		process->doorbell_pages[node] = DOORBELL_PAGES;
+}
+
+vm_fault_t vmf_insert_pfn(struct vm_area_struct *vma, unsigned long addr, unsigned long pfn)
+{
+	struct sim_process *process = container_of(vma->vm_file, struct sim_process, kfd);
+	u32 node = vma - process->doorbells;
+
+	if (world.before_mapping)
+		world.before_mapping();
+	BUG_ON(addr < vma->vm_start || addr >= vma->vm_end);
+	BUG_ON(pfn != (unsigned long)vma->vm_private_data + (addr - vma->vm_start) / PAGE_SIZE);
+	if (process->doorbell_pages[node] < DOORBELL_PAGES)
+		process->doorbell_pages[node]++;
+	return VM_FAULT_NOPAGE;
+}
+
+void unmap_mapping_pages(struct address_space *mapping, pgoff_t first, pgoff_t nr, bool even_cows)
+{
+	u32 i, j;
+
+	if (world.before_unmapping)
+		world.before_unmapping();
+	for (i = 0; i < world.nr_processes; i++)
+		for (j = 0; j < world.kfd.num_nodes; j++) {
+			const struct vm_area_struct *vma = &world.processes[i]->doorbells[j];
+
+			if (vma->vm_file && vma->vm_file->f_mapping == mapping && vma->vm_pgoff - first < nr)
+				world.processes[i]->doorbell_pages[j] = 0;
+		}
+}
+
+/* A store to a page without an entry faults, and is done again. */
+void ring_doorbell(struct sim_queue *sq)
+{
+	struct sim_process *process = process_of(sq);
+	u32 node = sq->q.device == &world.nodes[0].node ? 0 : 1;
+	struct vm_fault fault = { .vma = &process->doorbells[node], .address = process->doorbells[node].vm_start };
+
+	while (!process->doorbell_pages[node]) {
+		process->nr_faults++;
+		BUG_ON(fault.vma->vm_ops->fault(&fault) != VM_FAULT_NOPAGE);
+	}
+}
+
 struct sim_process *add_process(int nice)
 {
 	struct sim_process *process = calloc(1, sizeof(*process));
@@ -654,7 +720,7 @@ struct sim_process *add_process(int nice)
 	for (i = 0; i < world.kfd.num_nodes; i++) {
 		struct kfd_process_device *pdd = &process->p.pdds[i];
 
-		pdd->node = &world.nodes[i].node;
+		pdd->dev = &world.nodes[i].node;
 		pdd->process = &process->p;
 		INIT_LIST_HEAD(&pdd->qpd.queues_list);
 		INIT_LIST_HEAD(&pdd->qpd.priv_queue_list);
@@ -662,6 +728,7 @@ struct sim_process *add_process(int nice)
 	}
 	shim_hlist_add(&process->p.kfd_processes, HASH_BUCKET(kfd_processes_table, process));
 	world.processes[world.nr_processes++] = process;
+	open_kfd(process);
 	return process;
 }
 
@@ -761,6 +828,7 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 	if (world_prepares)
 		world_prepares(sq);
 	kfd_gpreempt_queue_created(&sq->q);
+	map_doorbells(process, node);
 	caller->mm = NULL;
 	mutex_unlock(&process->p.mutex);
 	return sq;
@@ -869,6 +937,13 @@ void debug_process(struct sim_process *process, bool on)
 }
 
 void submit(struct sim_queue *sq, u32 packets)
+{
+	write_packets(sq, packets);
+	ring_doorbell(sq);
+}
+
+/* Without the doorbell: as a GPU that rings for the program, or a program just before it does. */
+void write_packets(struct sim_queue *sq, u32 packets)
 {
 	sq->submitted += packets;
 	__atomic_store_n(&sq->pointers[1], sq->pointers[1] + packets, __ATOMIC_RELEASE);
@@ -1008,6 +1083,8 @@ void world_down(void)
 	CHECK(!srcu_read_lock_held(&gpreempt_srcu) && !srcu_read_lock_held(&kfd_processes_srcu));
 	rcu_barrier();
 	CHECK(!shim_any_work());
+	for (i = 0; i < world.nr_processes; i++)
+		kfd_gpreempt_released(&world.processes[i]->p);
 	CHECK_EQ(shim_allocated, world.nr_allocated);
 	for (i = 0; i < world.nr_queues; i++) {
 		free(world.queues[i]->pointers);

@@ -79,6 +79,14 @@ struct sim_queue {
 	u32 asked_ms;
 };
 
+/**
+ * struct sim_process - a program
+ * @kfd: its /dev/kfd
+ * @kfd_inode: of that
+ * @doorbells: its mapping of them, per node
+ * @doorbell_pages: how many of their pages have an entry
+ * @nr_faults: faults on doorbells
+ */
 struct sim_process {
 	struct kfd_process p;
 	struct task_struct task;
@@ -86,6 +94,11 @@ struct sim_process {
 	struct mm_struct mm;
 	struct device_process_node dpn[2];
 	bool listed[2];
+	struct file kfd;
+	struct inode kfd_inode;
+	struct vm_area_struct doorbells[2];
+	u32 doorbell_pages[2];
+	u32 nr_faults;
 };
 
 /**
@@ -140,6 +153,9 @@ struct world {
 	bool sysfs;
 	bool debugfs;
 	int nr_allocated;
+	/* What others do just before entries of doorbells go, and just before they come back. */
+	void (*before_unmapping)(void);
+	void (*before_mapping)(void);
 };
 
 extern struct world world;
@@ -163,6 +179,8 @@ void update_queue(struct sim_queue *sq, u32 priority);
 void evict_queue(struct sim_queue *sq, bool evicted);
 void debug_process(struct sim_process *process, bool on);
 void submit(struct sim_queue *sq, u32 packets);
+void write_packets(struct sim_queue *sq, u32 packets);
+void ring_doorbell(struct sim_queue *sq);
 void suspend(void);
 void resume(void);
 void reset_gpu(void);

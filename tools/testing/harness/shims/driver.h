@@ -138,6 +138,13 @@ struct kfd_node {
 	KFD_GPREEMPT_NODE
 };
 
+/* ---- offsets in /dev/kfd ---- */
+
+#define KFD_MMAP_TYPE_SHIFT	62
+#define KFD_MMAP_TYPE_DOORBELL	(0x3ULL << KFD_MMAP_TYPE_SHIFT)
+#define KFD_MMAP_GPU_ID_SHIFT	46
+#define KFD_MMAP_GPU_ID(id)	((u64)(id) << KFD_MMAP_GPU_ID_SHIFT)
+
 /* ---- queues ---- */
 
 enum kfd_queue_type { KFD_QUEUE_TYPE_COMPUTE, KFD_QUEUE_TYPE_SDMA };
@@ -251,7 +258,7 @@ struct qcm_process_device {
 struct kfd_process_device {
 	struct qcm_process_device qpd;
 	struct kfd_process *process;
-	struct kfd_node *node;
+	struct kfd_node *dev;
 	bool has_reset_queue;
 	bool already_dequeued;
 };
@@ -265,6 +272,7 @@ struct kfd_process {
 	struct process_queue_manager pqm;
 	bool debug_trap_enabled;
 	struct kfd_process_device pdds[2];
+	KFD_GPREEMPT_PROCESS
 };
 
 extern struct srcu_struct kfd_processes_srcu;

@@ -768,3 +768,36 @@ void shim_init(void)
 	worker = kthread_create(work_loop, NULL, "worker");
 	wake_up_process(worker);
 }
+
+/* ---- files ---- */
+
+struct file *anon_inode_create_getfile(const char *name, const struct file_operations *operations, void *data, int flags,
+				       const struct inode *context)
+{
+	struct inode *inode = kzalloc(sizeof(*inode), GFP_KERNEL);
+	struct file *file = kzalloc(sizeof(*file), GFP_KERNEL);
+
+	if (!inode || !file) {
+		kfree(inode);
+		kfree(file);
+		return ERR_PTR(-ENOMEM);
+	}
+	inode->i_mapping = &inode->i_data;
+	inode->i_data.host = inode;
+	inode->i_count = 1;
+	*file = (struct file){ .private_data = data, .f_inode = inode, .f_mapping = inode->i_mapping };
+	return file;
+}
+
+void iput(struct inode *inode)
+{
+	BUG_ON(inode->i_count <= 0);
+	if (!--inode->i_count)
+		kfree(inode);
+}
+
+void fput(struct file *file)
+{
+	iput(file->f_inode);
+	kfree(file);
+}

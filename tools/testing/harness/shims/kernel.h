@@ -67,6 +67,7 @@ static inline bool IS_ERR(const void *p) { return (unsigned long)p >= (unsigned 
 
 #define U32_MAX			(~0U)
 #define U64_MAX			(~0ULL)
+#define PAGE_SHIFT		12
 #define PAGE_SIZE		4096UL
 #define PAGE_MASK		(~(PAGE_SIZE - 1))
 #define PFN_UP(n)		(((n) + PAGE_SIZE - 1) / PAGE_SIZE)
@@ -94,6 +95,10 @@ static inline u32 hweight32(u32 n) { return __builtin_popcount(n); }
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define smp_store_release(p, value)	__atomic_store_n(p, value, __ATOMIC_RELEASE)
 #define smp_store_mb(x, value)	__atomic_store_n(&(x), value, __ATOMIC_SEQ_CST)
+#define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define cmpxchg(p, before, value)						\
+	({ __typeof__(*(p)) _was = (before);					\
+	   __atomic_compare_exchange_n(p, &_was, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); _was; })
 #define xchg(p, value)		__atomic_exchange_n(p, value, __ATOMIC_SEQ_CST)
 
 typedef struct { int counter; } atomic_t;
@@ -579,17 +584,27 @@ int param_get_bool(char *buffer, const struct kernel_param *kp);
 struct cred {
 	kuid_t euid;
 };
+struct address_space {
+	struct inode *host;
+};
 struct inode {
-	int unused;
+	struct address_space *i_mapping;
+	struct address_space i_data;
+	int i_count;
 };
 struct file {
 	void *private_data;
+	struct address_space *f_mapping;
+	struct inode *f_inode;
 	unsigned int f_flags;
 	const struct cred *f_cred;
 	bool opener_is_admin;
 };
 typedef struct { int unused; } poll_table;
 extern int init_user_ns;
+#ifndef O_RDWR
+#define O_RDWR		02
+#endif
 #ifndef O_NONBLOCK
 #define O_NONBLOCK	04000
 #endif
@@ -620,6 +635,44 @@ struct miscdevice {
 extern struct miscdevice *shim_miscdevice;
 int misc_register(struct miscdevice *device);
 void misc_deregister(struct miscdevice *device);
+
+struct file *anon_inode_create_getfile(const char *name, const struct file_operations *operations, void *data, int flags,
+				       const struct inode *context);
+void fput(struct file *file);
+void iput(struct inode *inode);
+static inline void ihold(struct inode *inode) { inode->i_count++; }
+static inline struct inode *file_inode(const struct file *file) { return file->f_inode; }
+
+/* ---- mappings of a device: what is mapped is the world's business ---- */
+
+typedef u64 phys_addr_t;
+typedef unsigned long pgoff_t;
+typedef unsigned int vm_fault_t;
+typedef struct { int unused; } pgprot_t;
+#define VM_SHARED		0x8
+#define VM_FAULT_NOPAGE		0x100
+#define pgprot_decrypted(prot)	(prot)
+struct vm_operations_struct;
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	pgoff_t vm_pgoff;
+	unsigned long vm_flags;
+	pgprot_t vm_page_prot;
+	struct file *vm_file;
+	const struct vm_operations_struct *vm_ops;
+	void *vm_private_data;
+};
+struct vm_fault {
+	struct vm_area_struct *vma;
+	unsigned long address;
+};
+struct vm_operations_struct {
+	vm_fault_t (*fault)(struct vm_fault *vmf);
+	vm_fault_t (*map_pages)(struct vm_fault *vmf, pgoff_t first, pgoff_t last);
+};
+vm_fault_t vmf_insert_pfn(struct vm_area_struct *vma, unsigned long addr, unsigned long pfn);
+void unmap_mapping_pages(struct address_space *mapping, pgoff_t first, pgoff_t nr, bool even_cows);
 
 /* A tracepoint is a function that nobody listens to; its arguments are evaluated. */
 #define TRACE_EVENT(name, proto, ...)						\

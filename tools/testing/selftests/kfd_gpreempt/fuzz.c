@@ -309,9 +309,9 @@ static void write_node_file(void)
 {
 	static const char *const files[] = {
 		"tunables/interval_ms", "tunables/poll_us", "tunables/max_hold_ms", "tunables/aging_ms", "tunables/min_run_us",
-		"tunables/nice", "tunables/verify", "tunables/hw_priority", "policy", "enabled",
+		"tunables/wakeup", "tunables/nice", "tunables/verify", "tunables/hw_priority", "policy", "enabled",
 	};
-	static const char *const values[] = { "0", "1", "10", "200", "1000", "follow", "normal", "wfq", "edf", "hpf", "default", "" };
+	static const char *const values[] = { "0", "1", "10", "200", "1000", "follow", "normal", "doorbell", "poll", "wfq", "edf", "hpf", "default", "" };
 
 	kfd_gpreempt_set_text(gpu_id, files[any() % (sizeof(files) / sizeof(files[0]))],
 			      values[any() % (sizeof(values) / sizeof(values[0]))]);

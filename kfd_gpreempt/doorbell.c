@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: MIT
+/*
+ * doorbell.c - gpreempt_wakeup=doorbell: told of a process's first doorbell write after idleness, instead of looking for it
+ *
+ * While a process has nothing to do, the page table entries of its doorbells are withdrawn: it is armed. The first access faults, the
+ * handler wakes the monitors and puts the entries back, and the CPU repeats the access. Until the process is armed again its doorbells
+ * cost what they always did.
+ *
+ * The entries are found through an address space of the process's own, which /dev/kfd gets instead of its inode's when the process
+ * opens it: no mm, no VMA and no lock of either is needed. Whoever opened /dev/kfd, or mapped doorbells in another way, while the mode
+ * was poll keeps what he has, and is looked at as ever.
+ *
+ * Two races matter. A write that was under way when the entries went is not told: so the pointers are read again after that. And a
+ * handler that is slow may find its process armed once more when it puts the entries back: so it looks at that again after that.
+ *
+ * Zapping calls MMU notifiers, and KFD's take dqm_lock: neither that nor p->mutex may be held while arming.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "core.h"
+#include "amdgpu.h"
+
+/* Polling for a moment is cheaper than a fault: a program's gap between two kernels is not the end of its work. */
+#define ARM_AFTER_NS	100000ULL
+/* What outranks nobody is armed only to let an idle node sleep, so not between two pieces of work. */
+#define REST_AFTER_NS	GPREEMPT_CONTENDED_NS
+/* While lower work runs, work that nobody was told of (a GPU can write doorbells as well) waits at most for so long. */
+#define BACKSTOP_NS	50000000ULL
+
+/* Offsets of doorbells in /dev/kfd, in pages: of all GPUs, and what is left of one for the page within the GPU's. */
+#define FIRST_PAGE	((pgoff_t)(KFD_MMAP_TYPE_DOORBELL >> PAGE_SHIFT))
+#define NR_PAGES	((pgoff_t)1 << (KFD_MMAP_TYPE_SHIFT - PAGE_SHIFT))
+#define PAGE_OF_GPU	(((pgoff_t)1 << (KFD_MMAP_GPU_ID_SHIFT - PAGE_SHIFT)) - 1)
+
+/**
+ * struct gpreempt_doorbells - the doorbells of a process, on all its GPUs
+ * @inode: whose address space all its mappings of /dev/kfd are in
+ * @processes: its side on each node where it has registered queues; written under gpreempt_lock, read under gpreempt_srcu
+ * @armed: no entry is there: the first access will fault. Whoever sets it to 0 wakes the monitors.
+ * @rung_ns: when that last happened: it counts as work, the access itself comes only afterwards
+ *
+ * Lives from the first open() of /dev/kfd to the end of the process.
+ */
+struct gpreempt_doorbells {
+	struct inode *inode;
+	struct list_head processes;
+	int armed;
+	u64 rung_ns;
+};
+
+static const struct file_operations no_operations = { .owner = THIS_MODULE };
+
+/* An address space is part of an inode, and nothing but a file comes with an inode of its own. */
+static struct inode *new_inode_alone(void)
+{
+	struct file *file = anon_inode_create_getfile("[kfd_doorbells]", &no_operations, NULL, O_RDWR, NULL);
+	struct inode *inode;
+
+	if (IS_ERR(file))
+		return NULL;
+	inode = file_inode(file);
+	ihold(inode);
+	fput(file);
+	return inode;
+}
+
+static struct gpreempt_doorbells *new_doorbells(void)
+{
+	struct gpreempt_doorbells *d = kzalloc(sizeof(*d), GFP_KERNEL);
+
+	if (!d)
+		return NULL;
+	INIT_LIST_HEAD(&d->processes);
+	d->inode = new_inode_alone();
+	if (!d->inode) {
+		kfree(d);
+		return NULL;
+	}
+	return d;
+}
+
+static void free_doorbells(struct gpreempt_doorbells *d)
+{
+	if (!d)
+		return;
+	iput(d->inode);
+	kfree(d);
+}
+
+/**
+ * kfd_gpreempt_opened() - a process opened /dev/kfd
+ * @p: the process; the file has a reference to it
+ * @filp: the file; nothing is mapped through it yet
+ *
+ * Context: open(); may sleep.
+ */
+void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp)
+{
+	struct gpreempt_doorbells *d = READ_ONCE(p->gpreempt);
+
+	if (!gpreempt_params_wants_doorbells())
+		return;
+	if (!d) {
+		d = new_doorbells();
+		/* Two threads may open at once. */
+		if (d && cmpxchg(&p->gpreempt, NULL, d)) {
+			free_doorbells(d);
+			d = p->gpreempt;
+		}
+	}
+	/* Without memory it is polled. */
+	if (d)
+		filp->f_mapping = d->inode->i_mapping;
+}
+
+/**
+ * kfd_gpreempt_released() - a process is gone
+ * @p: the process; no file has a reference to it any more, no queue of it is registered
+ *
+ * Context: KFD's work item; may sleep.
+ */
+void kfd_gpreempt_released(struct kfd_process *p)
+{
+	free_doorbells(p->gpreempt);
+}
+
+static void wake(struct gpreempt_node *gn, u64 now_ns)
+{
+	struct task_struct *thread;
+
+	/* The first of several counts: it has waited longest. Pairs with the monitor's set_current_state(), as a kick does. */
+	cmpxchg(&gn->rung_ns, 0ULL, now_ns);
+	rcu_read_lock();
+	thread = READ_ONCE(gn->thread);
+	if (thread)
+		wake_up_process(thread);
+	rcu_read_unlock();
+}
+
+/* Armed no more: whoever relies on it has to look. Context: any that may take an SRCU read section, so also a page fault. */
+static void disarm(struct gpreempt_doorbells *d, bool rung)
+{
+	struct gpreempt_process *process;
+	u64 now_ns;
+	int idx;
+
+	if (!READ_ONCE(d->armed) || !xchg(&d->armed, 0))
+		return;
+	now_ns = ktime_get_ns();
+	WRITE_ONCE(d->rung_ns, now_ns);
+	idx = srcu_read_lock(&gpreempt_srcu);
+	list_for_each_entry_srcu(process, &d->processes, peer, srcu_read_lock_held(&gpreempt_srcu)) {
+		if (rung)
+			gpreempt_stats_rung(process);
+		if (READ_ONCE(process->gn->tun.wakeup) == GPREEMPT_WAKEUP_DOORBELL)
+			wake(process->gn, now_ns);
+	}
+	srcu_read_unlock(&gpreempt_srcu, idx);
+}
+
+/*
+ * Under the mmap lock or the VMA's alone. All pages at once: the process has just one reason to be told. The file keeps the process, and it
+ * keeps what it has of us.
+ */
+static vm_fault_t doorbell_fault(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	const struct kfd_process *p = vma->vm_file->private_data;
+	unsigned long pfn = (unsigned long)vma->vm_private_data + (vma->vm_pgoff & PAGE_OF_GPU);
+	vm_fault_t ret = VM_FAULT_NOPAGE;
+	unsigned long addr;
+
+	disarm(p->gpreempt, true);
+	for (addr = vma->vm_start; addr < vma->vm_end && ret == VM_FAULT_NOPAGE; addr += PAGE_SIZE)
+		ret = vmf_insert_pfn(vma, addr, pfn++);
+	/* Pairs with arm(): either it found the entries, or this finds it armed. */
+	smp_mb();
+	disarm(p->gpreempt, true);
+	return ret;
+}
+
+/* Nothing is mapped around a fault. That this is here lets the handler run without the mmap lock, which others may hold for long. */
+static vm_fault_t doorbell_map_pages(struct vm_fault *vmf, pgoff_t first, pgoff_t last)
+{
+	return 0;
+}
+
+static const struct vm_operations_struct doorbell_ops = {
+	.fault = doorbell_fault,
+	.map_pages = doorbell_map_pages,
+};
+
+/* A copy on write cannot be withdrawn, nor a mapping through the file of another process. */
+static bool can_withdraw(const struct kfd_process_device *pdd, const struct vm_area_struct *vma)
+{
+	const struct gpreempt_doorbells *d = READ_ONCE(pdd->process->gpreempt);
+	const struct gpreempt_node *gn = pdd->dev->gpreempt;
+
+	return gn && READ_ONCE(gn->tuned[GPREEMPT_TUNABLE_WAKEUP]) == GPREEMPT_WAKEUP_DOORBELL && d &&
+	       vma->vm_file->f_mapping == d->inode->i_mapping && (vma->vm_flags & VM_SHARED);
+}
+
+/**
+ * kfd_gpreempt_maps_doorbells() - map a process's doorbells so that they can be withdrawn
+ * @pdd: the process, on the node whose doorbells they are
+ * @vma: the mapping; flags and protection are as for any other
+ * @address: of the doorbells, physical
+ *
+ * Context: mmap(); may sleep.
+ *
+ * Return: true if they are mapped; false: to be mapped as ever
+ */
+bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_struct *vma, phys_addr_t address)
+{
+	struct kfd_process *p = pdd->process;
+
+	if (!can_withdraw(pdd, vma)) {
+		/* From now on it may ring without a fault. Who believes it armed has to look once more. */
+		smp_store_mb(p->gpreempt_fixed, true);
+		if (p->gpreempt)
+			disarm(p->gpreempt, false);
+		/* In an address space of ours, which may be another process's, it must not be where withdrawing would find it. */
+		if (vma->vm_file->f_mapping != file_inode(vma->vm_file)->i_mapping)
+			vma->vm_pgoff = address >> PAGE_SHIFT;
+		return false;
+	}
+	/* KFD takes any offset that has type and GPU in it; here the rest counts pages. */
+	vma->vm_pgoff = (KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(pdd->dev->id)) >> PAGE_SHIFT;
+	vma->vm_private_data = (void *)(unsigned long)(address >> PAGE_SHIFT);
+	vma->vm_page_prot = pgprot_decrypted(vma->vm_page_prot);
+	vma->vm_ops = &doorbell_ops;
+	return true;
+}
+
+/**
+ * gpreempt_doorbell_add() - a process has its first registered queue on a node
+ * @process: its side on the node
+ *
+ * Context: gpreempt_lock held.
+ */
+void gpreempt_doorbell_add(struct gpreempt_process *process)
+{
+	process->doorbells = READ_ONCE(process->p->gpreempt);
+	if (process->doorbells)
+		list_add_tail_rcu(&process->peer, &process->doorbells->processes);
+}
+
+/**
+ * gpreempt_doorbell_del() - a process has lost its last registered queue on a node
+ * @process: its side on the node; freed only after a grace period of gpreempt_srcu
+ *
+ * Context: gpreempt_lock held.
+ */
+void gpreempt_doorbell_del(struct gpreempt_process *process)
+{
+	if (process->doorbells)
+		list_del_rcu(&process->peer);
+}
+
+static bool can_arm(const struct gpreempt_process *process)
+{
+	return process->doorbells && !READ_ONCE(process->p->gpreempt_fixed);
+}
+
+static bool is_armed(const struct gpreempt_process *process)
+{
+	return can_arm(process) && READ_ONCE(process->doorbells->armed);
+}
+
+/**
+ * gpreempt_doorbell_state() - what is known of a process's doorbells, in a word
+ * @process: the process
+ *
+ * Context: the process has registered queues.
+ *
+ * Return: armed, mapped, fixed (they cannot be withdrawn) or plain (/dev/kfd was opened in the mode poll)
+ */
+const char *gpreempt_doorbell_state(const struct gpreempt_process *process)
+{
+	if (READ_ONCE(process->p->gpreempt_fixed))
+		return "fixed";
+	if (!process->doorbells)
+		return "plain";
+	return is_armed(process) ? "armed" : "mapped";
+}
+
+/* Has this queue nothing to do? What it has done so far goes into @moved. Read section held. */
+static bool queue_idle(const struct gpreempt_node *gn, const struct gpreempt_queue *gq, u64 *moved)
+{
+	u64 rptr, wptr, pending;
+
+	if (!gq->sampled)
+		return false;
+	gpreempt_queue_read(gq, &rptr, &wptr, &pending);
+	*moved += rptr + wptr;
+	/* One that the driver keeps off may have been in the middle of a kernel: nobody rings when it may run again. */
+	if (pending || READ_ONCE(gq->policy.preempted) || !READ_ONCE(gq->q->properties.is_active))
+		return false;
+	/* Nobody judges while its monitor is parked. Otherwise what was seen of it is what was judged by. */
+	if (gq->gn != gn && READ_ONCE(gq->gn->state) == GPREEMPT_STATE_PARKED)
+		return true;
+	/* Another monitor may be writing: then it is told of the ring that it writes about. */
+	return !data_race(gq->policy.had_demand) && rptr == READ_ONCE(gq->policy.rptr) && wptr == READ_ONCE(gq->policy.wptr);
+}
+
+/* The same for all queues of a process, on all nodes: work on one GPU can write the doorbells of another. */
+static bool all_idle(const struct gpreempt_node *gn, const struct gpreempt_doorbells *d, u64 *moved)
+{
+	const struct gpreempt_process *process;
+	const struct gpreempt_queue *gq;
+
+	*moved = 0;
+	list_for_each_entry_srcu(process, &d->processes, peer, srcu_read_lock_held(&gpreempt_srcu))
+		list_for_each_entry_srcu(gq, &process->queues, sibling, srcu_read_lock_held(&gpreempt_srcu))
+			if (!queue_idle(gn, gq, moved))
+				return false;
+	return true;
+}
+
+/* Read section held, which keeps the process. @late: it had work, or got some meanwhile, so that nobody may have been told. */
+static bool arm(struct gpreempt_node *gn, struct gpreempt_process *process, bool *late)
+{
+	struct gpreempt_doorbells *d = process->doorbells;
+	u64 before, after;
+
+	if (!all_idle(gn, d, &before))
+		return false;
+	/* A full barrier: a handler that puts entries back after they have been withdrawn here finds it armed. */
+	xchg(&d->armed, 1);
+	unmap_mapping_pages(d->inode->i_mapping, FIRST_PAGE, NR_PAGES, true);
+	/* Who rang up to here had an entry. */
+	if (!all_idle(gn, d, &after) || after != before || !can_arm(process)) {
+		/* Another node's monitor may have found it armed. */
+		disarm(d, false);
+		*late = true;
+	}
+	gpreempt_stats_armed(process, *late);
+	return !*late;
+}
+
+/* What this pass knows of the processes. Returns the lowest standing of all queues. */
+static s32 survey(struct gpreempt_node *gn)
+{
+	u32 i, nr = gn->nr_sampled + gn->nr_resting;
+	s32 lowest = GPREEMPT_PRIORITY_MAX;
+
+	gn->surveys++;
+	for (i = 0; i < nr; i++) {
+		const struct gpreempt_policy_queue *q = gn->sampled[i];
+		struct gpreempt_process *process = gpreempt_queue_of(gn->sampled[i])->process;
+
+		if (process->survey != gn->surveys) {
+			process->survey = gn->surveys;
+			process->idle = true;
+			process->active_ns = process->doorbells ? READ_ONCE(process->doorbells->rung_ns) : 0;
+			process->standing = GPREEMPT_PRIORITY_MIN;
+			process->handled = false;
+		}
+		if (q->had_demand || q->preempted || q->hold || q->pending)
+			process->idle = false;
+		process->active_ns = max(process->active_ns, q->active_ns);
+		process->standing = max(process->standing, q->standing);
+		lowest = min(lowest, q->standing);
+	}
+	return lowest;
+}
+
+/* Counted once for as long as it lasts: it is looked for instead. */
+static void count_fallback(struct gpreempt_node *gn, struct gpreempt_queue *gq)
+{
+	if (!gq->process->told)
+		gpreempt_stats_skip(gn, gq, GPREEMPT_SKIP_DOORBELL);
+	gq->process->told = true;
+}
+
+/**
+ * struct arming - what became of it
+ * @next_ns: time until another process may be armed
+ * @busy: a process has work after all
+ * @all: everybody is armed
+ */
+struct arming {
+	u64 next_ns;
+	bool busy;
+	bool all;
+};
+
+/* Read section held. Arms what is idle, and tells the policy of whom it will be told. */
+static void arm_idle(struct gpreempt_node *gn, u64 now_ns, struct arming *result)
+{
+	s32 lowest = survey(gn);
+	u32 i, nr = gn->nr_sampled + gn->nr_resting;
+
+	*result = (struct arming){ .next_ns = U64_MAX, .all = true };
+	for (i = 0; i < nr; i++) {
+		struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
+		struct gpreempt_process *process = gq->process;
+		bool outranks = gn->policy.ops->rotates || process->standing > lowest;
+		bool late = false;
+		u64 due_ns = process->active_ns + (outranks ? ARM_AFTER_NS : REST_AFTER_NS);
+
+		if (process->handled)
+			continue;
+		process->handled = true;
+		process->policy.armed = false;
+		if (process->idle && !can_arm(process)) {
+			if (outranks)
+				count_fallback(gn, gq);
+		} else if (process->idle && is_armed(process)) {
+			process->policy.armed = true;
+		} else if (process->idle && now_ns < due_ns) {
+			result->next_ns = min(result->next_ns, due_ns - now_ns);
+		} else if (process->idle) {
+			process->policy.armed = arm(gn, process, &late);
+			result->busy |= late;
+		}
+		result->all &= process->policy.armed;
+	}
+}
+
+/**
+ * gpreempt_doorbell_wait() - how long may the monitor sleep in the mode doorbell?
+ * @gn: the node
+ * @decision: that of this pass, carried out
+ * @waits: receives whether it is told of whatever could need a decision: it does not look for work
+ *
+ * Context: the monitor, at the end of a pass; may sleep.
+ *
+ * Return: nanoseconds until the next pass; U64_MAX: until somebody rings or kicks
+ */
+u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision, bool *waits)
+{
+	u64 now_ns = ktime_get_ns(), backstop_ns = max(BACKSTOP_NS, gn->tun.params.interval_ns);
+	struct arming arming;
+	int idx;
+
+	*waits = false;
+	/* The end of higher work is something that nobody tells us. */
+	if (decision->nr_preempt || gn->again || decision->nr_held > decision->nr_resume)
+		return decision->next_ns;
+	if (decision->nr_resume)
+		return min(decision->next_ns, ARM_AFTER_NS);
+	idx = srcu_read_lock(&gpreempt_srcu);
+	/* As in sample(): without a kick, what the arrays point to stays. */
+	if (READ_ONCE(gn->kick)) {
+		srcu_read_unlock(&gpreempt_srcu, idx);
+		return decision->next_ns;
+	}
+	arm_idle(gn, now_ns, &arming);
+	*waits = !arming.busy && !gpreempt_policy_can_outrank(&gn->policy);
+	srcu_read_unlock(&gpreempt_srcu, idx);
+	if (arming.busy)
+		return 0;
+	if (!*waits)
+		return min(decision->next_ns, arming.next_ns);
+	return arming.all ? U64_MAX : min(backstop_ns, arming.next_ns);
+}
