@@ -55,6 +55,87 @@ static void passes_until_resumed(const struct queue *q)
 	CHECK(on_device(q));
 }
 
+/* ---- samples ---- */
+
+TEST(samples_say_what_changed, "what two looks at the pointers say: launches, stalls, work, and since when")
+{
+	struct gpreempt_policy_process process = { 0 };
+	struct gpreempt_policy_queue q = { .process = &process };
+
+	gpreempt_policy_sample(&q, 0, 0, 0, 100);
+	CHECK(q.moved_ns == 100 && !q.used && !q.active_ns && !q.stalled_ns);
+	gpreempt_policy_sample(&q, 0, 0, 0, 200);
+	CHECK(q.moved_ns == 100 && !q.used && !q.active_ns);
+	gpreempt_policy_sample(&q, 0, 2, 2, 300);
+	CHECK(q.moved_ns == 100 && q.used && q.active_ns == 300 && q.stalled_ns == 300 && q.pending == 2);
+	gpreempt_policy_sample(&q, 0, 2, 2, 400);
+	CHECK(q.active_ns == 400 && q.stalled_ns == 300);
+	/* As many came as were launched. */
+	gpreempt_policy_sample(&q, 1, 3, 2, 500);
+	CHECK(q.moved_ns == 500 && q.launched_ns == 500 && q.active_ns == 500 && q.stalled_ns == 500);
+	gpreempt_policy_sample(&q, 3, 3, 0, 600);
+	CHECK(q.launched_ns == 600 && q.active_ns == 600 && !q.stalled_ns && !q.pending);
+	gpreempt_policy_sample(&q, 4, 4, 0, 700);
+	CHECK(q.moved_ns == 700 && q.launched_ns == 700 && q.active_ns == 700 && q.rptr == 4 && q.wptr == 4);
+	gpreempt_policy_sample(&q, 4, 4, 0, 800);
+	CHECK(q.moved_ns == 700 && q.active_ns == 700 && q.used);
+}
+
+TEST(samples_of_held_queues, "being held costs a queue nothing before it has work, and what it waits for meanwhile is no stall")
+{
+	struct gpreempt_policy_process process = { 0 };
+	struct gpreempt_policy_queue q = { .process = &process, .preempted = true, .used = true, .moved_ns = 50, .starved_ns = 60, .expected_until_ns = 7 };
+
+	gpreempt_policy_sample(&q, 0, 2, 2, 100);
+	CHECK(q.starved_ns == 100 && q.active_ns == 100 && !q.stalled_ns);
+	gpreempt_policy_sample(&q, 0, 2, 2, 200);
+	CHECK(q.starved_ns == 100 && q.active_ns == 200 && !q.stalled_ns && q.expected_met_ns == 7);
+	gpreempt_policy_sample(&q, 0, 3, 3, 300);
+	CHECK(q.starved_ns == 100 && q.active_ns == 300);
+	q = (struct gpreempt_policy_queue){ .process = &process, .preempted = true, .saved_waves = true, .used = true, .moved_ns = 50, .starved_ns = 60 };
+	gpreempt_policy_sample(&q, 0, 2, 2, 100);
+	CHECK(q.starved_ns == 60);
+	q = (struct gpreempt_policy_queue){ .process = &process, .used = true, .moved_ns = 50, .starved_ns = 60 };
+	gpreempt_policy_sample(&q, 0, 2, 2, 100);
+	CHECK(q.starved_ns == 60);
+}
+
+TEST(samples_end_what_blocks, "a queue that launches, runs dry or is held is not blocked any more; one that stands still is")
+{
+	struct gpreempt_policy_process process = { 0 };
+	struct gpreempt_policy_queue q = { .process = &process, .used = true, .moved_ns = 50, .wptr = 4, .pending = 4 };
+
+	q.blocked = true;
+	q.stalled_ns = 60;
+	gpreempt_policy_sample(&q, 0, 4, 4, 100);
+	CHECK(q.blocked && q.stalled_ns == 60);
+	gpreempt_policy_sample(&q, 1, 4, 3, 200);
+	CHECK(!q.blocked && q.stalled_ns == 200);
+	q.blocked = true;
+	gpreempt_policy_sample(&q, 4, 4, 0, 300);
+	CHECK(!q.blocked && !q.stalled_ns);
+	q.blocked = true;
+	q.stalled_ns = 60;
+	q.preempted = true;
+	gpreempt_policy_sample(&q, 4, 5, 1, 400);
+	CHECK(!q.blocked && !q.stalled_ns);
+}
+
+TEST(waves_say_what_they_say, "waves end a block and begin a stall anew; that there are none is known since the first look that found none")
+{
+	struct gpreempt_policy_queue q = { .blocked = true, .stalled_ns = 60 };
+
+	gpreempt_policy_set_waves(&q, 0, 100);
+	CHECK(q.zero_ns == 100 && q.waves_ns == 100 && q.blocked && q.stalled_ns == 60 && !q.active_ns);
+	gpreempt_policy_set_waves(&q, 0, 200);
+	CHECK(q.zero_ns == 100 && q.waves_ns == 200);
+	gpreempt_policy_set_waves(&q, 3, 300);
+	CHECK(!q.zero_ns && q.waves == 3 && q.active_ns == 300 && !q.blocked && q.stalled_ns == 300);
+	q.stalled_ns = 0;
+	gpreempt_policy_set_waves(&q, 3, 400);
+	CHECK(!q.stalled_ns);
+}
+
 /* ---- level ---- */
 
 TEST(low_hog_yields_to_late_high,
