@@ -46,6 +46,7 @@
 #define GAP_LOOK_NS	(50 * US)	/* launch-gap: time between looks of a program that must not launch */
 #define POLLER_LOOK_NS	(20 * US)	/* suspend-ioctl: see poller() */
 #define MAX_SUSPENDS	16384
+#define STUCK_NS	(30 * MS)
 
 enum arrival { ARRIVAL_PERIODIC, ARRIVAL_POISSON, ARRIVAL_LOGNORMAL, ARRIVAL_THINK, ARRIVAL_CONTINUOUS, ARRIVAL_ONCE };
 
@@ -698,6 +699,46 @@ static bool write_text(const char *path, const char *text)
 	return !fclose(f);
 }
 
+static void print_file(const char *path)
+{
+	char line[512];
+	FILE *f = fopen(path, "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		printf("stuck %s: %s", path, line);
+	if (f)
+		fclose(f);
+}
+
+/* What the scheduler is at when somebody it should help has waited for so long at the window's end, for whoever looks into it */
+static void print_if_stuck(uint32_t gpu)
+{
+	uint64_t now = kfd_now_ns();
+	static const char *const of_monitor[] = { "stack", "wchan", "schedstat" };
+	int64_t pid = kfd_gpreempt_get(gpu, "monitor_pid");
+	char path[96];
+	uint32_t i;
+
+	for (i = 0; i < shared->nr_tenants; i++) {
+		const struct tenant *t = &shared->tenant[i];
+		const struct request *r = t->nr_requests ? &t->request[t->nr_requests - 1] : NULL;
+
+		if (t->spec.level == LEVELS - 1 && r && r->submit_ns && !r->done_ns && now - r->submit_ns > STUCK_NS)
+			break;
+	}
+	if (i == shared->nr_tenants)
+		return;
+	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/gpreempt/%u/state", gpu);
+	print_file(path);
+	for (i = 0; i < sizeof(of_monitor) / sizeof(of_monitor[0]); i++) {
+		snprintf(path, sizeof(path), "/proc/%lld/%s", (long long)pid, of_monitor[i]);
+		print_file(path);
+	}
+	print_file("/sys/kernel/debug/kfd/gpreempt");
+	print_file("/sys/kernel/debug/kfd/gpreempt_dump");
+	print_file("/sys/kernel/debug/vgpu/queues");
+}
+
 #define TRACING "/sys/kernel/tracing/"
 static const char *const events[] = { "gpreempt_inversion", "gpreempt_preempt_end", "gpreempt_resume", "gpreempt_running" };
 
@@ -941,6 +982,7 @@ static bool run(const struct scenario *sc, uint32_t gpu, uint32_t slots)
 {
 	uint64_t before[MAX_TENANTS], after[MAX_TENANTS];
 	struct numbers n0, n1;
+	int64_t poll_us;
 	bool good;
 	uint32_t i;
 
@@ -967,13 +1009,17 @@ static bool run(const struct scenario *sc, uint32_t gpu, uint32_t slots)
 	n1 = numbers_now(gpu);
 	for (i = 0; i < shared->nr_tenants; i++)
 		after[i] = wave_ns(&shared->tenant[i]);
+	if (competitor->enable)
+		print_if_stuck(gpu);
+	poll_us = kfd_param_get("gpreempt_poll_us");
 	shared->stop = true;
 	good = wait_processes();
 	if (competitor->enable)
 		trace(false);
 	kfd_param_set("gpreempt_enable", 0);
 
-	printf("window begin=%llu end=%llu slots=%u\n", (unsigned long long)shared->begin_ns, (unsigned long long)shared->end_ns, slots);
+	printf("window begin=%llu end=%llu slots=%u poll_us=%lld\n", (unsigned long long)shared->begin_ns,
+	       (unsigned long long)shared->end_ns, slots, (long long)poll_us);
 	printf("scheduler wakeups=%lld checks=%lld preemptions=%lld resumes=%lld failures=%lld runlists=%lld resume_count=%lld resume_ns=%lld "
 	       "cpu_ns=%llu gap_looks=%u poller_looks=%llu poller_cpu_ns=%llu\n",
 	       (long long)(n1.wakeups - n0.wakeups), (long long)(n1.checks - n0.checks), (long long)(n1.preemptions - n0.preemptions),

@@ -32,13 +32,20 @@ def percent(value):
     return "-" if value is None else f"{value:.1f} %"
 
 
+def title_of(competitor, result):
+    """What the default is, it says itself."""
+    poll_us = result.get("poll_us")
+    return f"gpreempt, default ({poll_us} us)" if competitor == "gpreempt" and poll_us else results.COMPETITORS[competitor]
+
+
 def rows(scenario):
     """A row for each competitor."""
     table = []
-    for competitor, title in results.COMPETITORS.items():
+    for competitor in results.COMPETITORS:
         r = scenario["competitors"].get(competitor)
         if r is None:
             continue
+        title = title_of(competitor, r)
         if r["absent"]:
             table.append((title, ABSENT) + ("",) * (len(COLUMNS) - 2))
             continue
@@ -54,14 +61,14 @@ def rows(scenario):
 
 def phase_rows(scenario):
     table = []
-    for competitor, title in results.COMPETITORS.items():
+    for competitor in results.COMPETITORS:
         r = scenario["competitors"].get(competitor)
         if r and not r["absent"] and r["phases"]["notice"]["count"]:
             cells = []
             for phase in PHASES:
                 p = r["phases"][phase]
                 cells.append(f"{p['p50_us']:.0f} / {p['p99_us']:.0f}")
-            table.append((title, *cells, str(r["scheduler"]["preemptions"])))
+            table.append((title_of(competitor, r), *cells, str(r["scheduler"]["preemptions"])))
     return table
 
 

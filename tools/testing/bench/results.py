@@ -169,7 +169,7 @@ def summarise(run, alone, background):
     latencies = run.latencies()
     reference = alone.latencies() if alone and alone.tenants else []
     result = {
-        "absent": False,
+        "absent": False, "poll_us": run.window.get("poll_us"),
         "requests": len(latencies), "unserved": run.unserved(),
         "latency": {name: us(percentile(latencies, p)) for name, p in
                     (("p50_us", 50), ("p99_us", 99), ("p99_9_us", 99.9), ("max_us", 100))},
