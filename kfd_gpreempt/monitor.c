@@ -359,7 +359,7 @@ static void add_waves_seen(struct gpreempt_node *gn, const struct kfd_cu_occupan
 }
 
 /* gpreempt_lock and pass_lock held. */
-static void see_waves(struct gpreempt_node *gn, u64 now_ns)
+static void see_waves(struct gpreempt_node *gn)
 {
 	struct gpreempt_queue *gq;
 
@@ -372,7 +372,8 @@ static void see_waves(struct gpreempt_node *gn, u64 now_ns)
 		return;
 	list_for_each_entry(gq, &gn->queues, link)
 		gq->seen_waves = gq->waves_sum;
-	gn->seen_ns = now_ns;
+	/* Now: on a slow device reading takes longer than an answer is good for. */
+	gn->seen_ns = ktime_get_ns();
 }
 
 /**
@@ -387,15 +388,13 @@ static void see_waves(struct gpreempt_node *gn, u64 now_ns)
  */
 void gpreempt_monitor_see(struct gpreempt_node *gn)
 {
-	u64 now_ns = ktime_get_ns();
-
 	lockdep_assert_held(&gpreempt_lock);
-	if (!gn->backend || !gn->occupancy || !gn->nr_queues || now_ns - gn->seen_ns < GPREEMPT_SEE_NS)
+	if (!gn->backend || !gn->occupancy || !gn->nr_queues || ktime_get_ns() - gn->seen_ns < GPREEMPT_SEE_NS)
 		return;
 	/* In this order it can only be tried. A pass may take as long as the device does. */
 	if (!mutex_trylock(&gn->pass_lock))
 		return;
-	see_waves(gn, now_ns);
+	see_waves(gn);
 	mutex_unlock(&gn->pass_lock);
 }
 
