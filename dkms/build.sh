@@ -211,7 +211,7 @@ flock 9
 ko=$build/$amd/amdgpu/amdgpu.ko
 hooks=$top/dkms/series/$series
 objects=(--exclude='*.o' --exclude='*.cmd' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='*.order'
-	 --exclude='*.symvers' --exclude='*.ur-safe')
+	 --exclude='*.symvers' --exclude='*.ur-safe' --exclude='*.gcno')
 
 # refresh FROM/ TO/: make TO the same as FROM, leaving alone what make put there and every file whose content is the same
 refresh()
