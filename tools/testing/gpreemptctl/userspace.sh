@@ -249,7 +249,7 @@ bounds_are_those_of_the_module()
 
 	module_parameters | sort -u >"$scratch/parameters"
 	cat "$scratch/parameters"
-	is "parameters" "$(wc -l <"$scratch/parameters")" 16
+	is "parameters" "$(wc -l <"$scratch/parameters")" 17
 	while read -r name min max zero; do
 		printf '[tunables]\n%s = \n' "$name" | config 1 "2: $name= is not"
 		[ -n "$min" ] || continue
