@@ -109,11 +109,9 @@ static void ring_is_noticed(struct __test_metadata *_metadata, struct pair *p)
 
 TEST_F(doorbell, first_ring_preempts_without_a_look)
 {
-	int64_t wakeups, faults, notices = counter("latency/notice_count");
 	struct pair p = armed_pair(_metadata, self->slots, 5);
+	int64_t wakeups = counter("wakeups"), faults = counter("doorbell_faults"), notices = counter("latency/notice_count");
 
-	wakeups = counter("wakeups");
-	faults = counter("doorbell_faults");
 	kfd_sleep_ns(200 * MS);
 	EXPECT_EQ(wakeups, counter("wakeups"));
 	ASSERT_EQ(0, actor_submit(p.high, 0, 0, 1, 0));
