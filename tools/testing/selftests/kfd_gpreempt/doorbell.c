@@ -82,6 +82,8 @@ static struct pair armed_pair(struct __test_metadata *_metadata, uint32_t slots,
 	ASSERT_EQ(0, actor_wait_progress(p.low, 0, 1, LONG));
 	ASSERT_EQ(0, wait_node_state("armed"));
 	looks_are_rare(_metadata);
+	/* Each of them is taken in by a pass, before and after which the state is the same. */
+	kfd_sleep_ns(50 * MS);
 	ASSERT_EQ(0, wait_node_state("armed"));
 	return p;
 }
