@@ -5,8 +5,8 @@
  *	policytest		all tests, in the order of the source
  *	policytest NAME...	these tests
  *	policytest --list	names and what they say
- *	policytest --mutants FILE	for each mutant in FILE, a line with its number and those of the functions that it changes: which test
- *				notices it; see mutate
+ *	policytest --mutants FILE	for each mutant in FILE, a line with its number, those of the functions that it changes, and the test that
+ *				noticed it the last time, if one did: which test notices it; see mutate
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -141,6 +141,21 @@ static long used_us(void)
 	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 + usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
 }
 
+/* What notices nothing costs all tests, what is noticed only those before. */
+static void cheap_first(void)
+{
+	struct test *rest = first, *test, **link;
+
+	for (first = NULL; rest;) {
+		test = rest;
+		rest = rest->next;
+		for (link = &first; *link && (*link)->limit_us <= test->limit_us; link = &(*link)->next)
+			;
+		test->next = *link;
+		*link = test;
+	}
+}
+
 /* Measures each test without a mutant, and looks what it calls; those that fail say nothing. */
 static void measure(void)
 {
@@ -157,13 +172,15 @@ static void measure(void)
 		memcpy(test->calls, mutant_calls, NR_FUNCTIONS);
 	}
 	mutant_calls = NULL;
+	cheap_first();
 }
 
-/* A mutant: its number, and the functions that it changes. */
+/* A mutant: its number, the functions that it changes, who noticed it the last time. */
 struct change {
 	int number;
 	int nr_functions;
 	int functions[8];
+	char noticed[64];
 };
 
 /* The numbers on a line of mutate's list. */
@@ -171,8 +188,13 @@ static struct change read_change(char *line)
 {
 	struct change change = { .number = strtol(line, &line, 10) };
 
-	while (change.nr_functions < 8 && *line == ' ')
+	while (change.nr_functions < 8 && *line == ' ') {
+		if (sscanf(line, " %63[a-z]", change.noticed) == 1) {
+			sscanf(line, " %63s", change.noticed);
+			break;
+		}
 		change.functions[change.nr_functions++] = strtol(line, &line, 10) % NR_FUNCTIONS;
+	}
 	return change;
 }
 
@@ -211,6 +233,7 @@ static void try_mutant(const struct change *change, char *noticed, size_t size)
 	struct test *test;
 
 	mutant = change->number;
+	move_to_front(change->noticed);
 	for (test = first; test; test = test->next) {
 		if (test->fails || !calls_any(test, change))
 			continue;

@@ -2,9 +2,9 @@
 /*
  * kernel.h - as much of the kernel as the scheduler's core needs, in user space
  *
- * Every <linux/...> header that the core includes is this one. Tasks are threads. Time is virtual unless shim_free_running is set: then one task
+ * Every <linux/...> header that the core includes is this one. Time is virtual unless shim_free_running is set: then one task
  * runs at a time, until it sleeps, and when all of them sleep the clock jumps to whoever wakes first, so a test runs the same every time.
- * Free running, threads and time are real: for a look at data races.
+ * Free running, tasks are threads and time is real: for a look at data races.
  *
  * What the kernel would only tell with lockdep is an error here: shim_bug() ends the program.
  */
@@ -160,7 +160,6 @@ static inline bool uid_eq(kuid_t a, kuid_t b) { return a.val == b.val; }
  * @euid: its user
  * @caps: capabilities
  * @cgroup: where it is
- * @running: it may go on (virtual time)
  * @wake_ns: when its sleep ends; U64_MAX: not by itself
  * @waits_for: an object whose wakers are to wake it
  */
@@ -177,6 +176,7 @@ struct task_struct {
 	struct task_struct *next;
 	pthread_t thread;
 	pthread_cond_t cond;
+	struct shim_fiber *fiber;
 	int (*fn)(void *data);
 	void *data;
 	long state;
