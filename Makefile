@@ -23,7 +23,7 @@ help:
 	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables, bench.json, plots, performance.rst"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
-	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well"
+	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well, then check-debug"
 	@echo "  make check-debug [OUT=dir] [SUITE='..']  on a kernel that looks for mistakes; the first run builds that kernel"
 	@echo "  make check-package [OUT=dir]       Debian packages in throw-away systems, documentation, Slurm, OCI hook"
 	@echo
@@ -61,7 +61,7 @@ check:
 
 check-full:
 	@$(TOP)/tools/testing/deps
-	@$(TOP)/tools/testing/check --all $(if $(OUT),--out $(OUT))
+	@$(TOP)/tools/testing/check --full $(if $(OUT),--out $(OUT))
 
 check-debug:
 	@$(TOP)/tools/testing/deps
