@@ -53,7 +53,7 @@ endif
 include $(TOP)/dkms/dkms.mk
 
 # The suites that need what `deps --package` installs, or take minutes of it
-PACKAGE_SUITES := deb deb-root cluster documentation
+PACKAGE_SUITES := deb deb-root cluster documentation slurm
 
 check:
 	@$(TOP)/tools/testing/deps
