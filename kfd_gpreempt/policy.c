@@ -183,7 +183,7 @@ static bool stall_expired(const struct gpreempt_policy_queue *q, const struct gp
  */
 static bool waves_fresh(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	if (!params->waves_known || !q->used || q->waves_ns == now_ns)
+	if (q->waves_ns == now_ns)
 		return true;
 	if (!q->waves_ns || q->waves)
 		return false;
@@ -250,7 +250,7 @@ static inline enum demand demand_of(const struct gpreempt_policy_queue *q, const
 		return SURE;
 	if (!waves_fresh(q, params, now_ns))
 		return MAYBE;
-	return q->waves || !(q->blocked || zero_settled(q, now_ns)) ? SURE : NONE;
+	return q->waves || !q->blocked ? SURE : NONE;
 }
 
 /* Neither by the driver nor by its owner's leave may it be taken off. */
@@ -667,7 +667,6 @@ static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
  */
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	pn->looked_ns = now_ns;
 	pn->asked = waves_matter(pn, now_ns);
 	return pn->asked;
 }
@@ -692,13 +691,14 @@ static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpr
 		end_ns = earlier(end_ns, q->expected_until_ns);
 	if (!gpreempt_policy_stays(q)) {
 		u64 since_ns = q->preempted ? q->starved_ns : now_ns;
-		bool starves = q->preempted ? has_work_held(q) : q->demand[1];
+		/* Of one that is taken off on request it is known then. */
+		bool starves = q->preempted ? has_work_held(q) : q->demand[1] || q->hold;
 
 		if (starves && params->max_hold_ns && !(q->hold && q->hold_unbounded))
 			end_ns = earlier(end_ns, since_ns + params->max_hold_ns);
 		if (starves && params->aging_ns && pn->ops->ages && q->missing > 0 && q->missing < AGE_MAX)
 			end_ns = earlier(end_ns, since_ns + params->aging_ns * q->missing);
-		if (params->resume_delay_ns && q->preempted && resume_delayed(pn, q, now_ns))
+		if (q->preempted && resume_delayed(pn, q, now_ns))
 			end_ns = earlier(end_ns, q->outranked_ns + params->resume_delay_ns);
 	} else if (outranked(q) && in_min_run(q, params, level, now_ns)) {
 		end_ns = earlier(end_ns, q->run_ns + params->min_run_ns);
@@ -714,7 +714,7 @@ static void forget_stalls(const struct gpreempt_policy_node *pn, const struct le
 {
 	struct gpreempt_policy_queue *q;
 
-	if (!level_stalls(pn, level) || !lower_runs(pn, level, true))
+	if (!lower_runs(pn, level, true))
 		return;
 	for (q = pn->busy; q; q = q->next_busy)
 		if (rank(q) == level->rank && !q->blocked)
@@ -843,7 +843,7 @@ static void look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 		if (asked && stall_expired(q, &pn->params, now_ns) && zero_settled(q, now_ns))
 			q->blocked = true;
 		/* What needs_waves() has seen still holds for those that nobody has asked. */
-		if (asked || pn->looked_ns != now_ns)
+		if (asked)
 			look_at(pn, q, now_ns);
 		if (q->demand[1])
 			make_busy(pn, q);
@@ -900,7 +900,7 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
 
 /**
  * gpreempt_policy_decide() - who yields, who returns, when to look again
- * @pn: the node, with its queues sampled
+ * @pn: the node, after gpreempt_policy_needs_waves() of this pass
  * @now_ns: time of the samples
  * @decision: result; each queue's action is in the queue
  */
@@ -912,7 +912,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 
 	*decision = (struct gpreempt_decision){ 0 };
 
-	if (pn->asked || pn->looked_ns != now_ns)
+	if (pn->asked)
 		look_again(pn, now_ns);
 	rank_all(pn, now_ns);
 	pn->changed = false;

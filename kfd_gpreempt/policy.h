@@ -323,8 +323,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  *
  * @busy: queues that may have demand (@demand[1]), linked by next_busy: what most rules are about
  * @nr_chosen: scratch: to how many queues gpreempt_policy_needs_waves() has given an action, to see what becomes of it
- * @looked_ns: when the queues were last looked at
- * @asked: waves in flight were asked for then
+ * @asked: waves in flight were asked for in this pass
  * @mark: see &gpreempt_policy_process
  * @level_valid: of the last decision: some queue has demand
  * @level_rank: of the last decision: the highest rank with demand
@@ -350,7 +349,6 @@ struct gpreempt_policy_node {
 
 	struct gpreempt_policy_queue *busy;
 	u32 nr_chosen;
-	u64 looked_ns;
 	bool asked;
 	u64 mark;
 	bool level_valid;
