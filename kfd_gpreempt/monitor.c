@@ -594,6 +594,9 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	decided = decide(gn, now_ns, decision);
 	if (decided) {
 		count_immovable(gn, decision);
+		/* Those for which there was no room have not been heard. */
+		if (READ_ONCE(gn->nr_queues) > gn->max_sampled)
+			decision->park = false;
 		/* What is preempted takes those that rest along. */
 		if (decision->nr_preempt || decision->nr_resume || gn->again)
 			gn->all_due_ns = 0;
