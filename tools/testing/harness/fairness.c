@@ -36,12 +36,6 @@ static void low_is_held(void)
 	CHECK(!on_device(low));
 }
 
-static void drain(struct queue *q)
-{
-	launch(q, pending(q), 0);
-	finish(q);
-}
-
 /* Passes until @q has the device, or until it has not; returns how long that took. */
 static u64 time_until(const struct queue *q, bool there, u64 at_most_ns)
 {

@@ -93,6 +93,13 @@ void finish(struct queue *q)
 	q->waves = 0;
 }
 
+/* All packets launched, all waves done. */
+void drain(struct queue *q)
+{
+	launch(q, pending(q), 0);
+	finish(q);
+}
+
 /* Work without end: a kernel on the device, and more than enough behind it. */
 void start_hog(struct queue *q)
 {
@@ -284,6 +291,7 @@ void look(void)
 	CHECK(!(d->park && d->nr_preempt));
 	CHECK(d->next_ns >= 10 * US);
 	CHECK(d->next_ns <= node.params.interval_ns);
+	CHECK(!node.policy.changed);
 	node.disturbed = false;
 	let_rest(nr);
 }

@@ -105,6 +105,7 @@ struct queue *new_explicit_queue(struct process *process, s32 priority);
 void submit(struct queue *q, u32 packets);
 void launch(struct queue *q, u32 packets, u32 waves);
 void finish(struct queue *q);
+void drain(struct queue *q);
 void start_hog(struct queue *q);
 
 /* What the monitor does: look() decides, act() carries out, pass() is both. */

@@ -32,13 +32,6 @@ static void low_is_held(void)
 	CHECK(!on_device(low));
 }
 
-/* All packets launched, all waves done. */
-static void drain(struct queue *q)
-{
-	launch(q, pending(q), 0);
-	finish(q);
-}
-
 /* The same, and the time that "no waves" takes to be believed. */
 static void drain_and_settle(struct queue *q)
 {

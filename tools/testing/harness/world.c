@@ -412,8 +412,12 @@ static NO_TSAN void get_cu_occupancy(struct amdgpu_device *adev, struct kfd_cu_o
 		struct sim_queue *sq = world.queues[i];
 
 		occupancy[i].doorbell_off = sq->q.properties.doorbell_off;
-		occupancy[i].wave_cnt = sq->mapped & 1U << xcc && sq->in_slot && xcc == sq->done % NUM_XCC(sq->q.device->xcc_mask);
+		/* It adds to what is there. */
+		occupancy[i].wave_cnt += sq->mapped & 1U << xcc && sq->in_slot && xcc == sq->done % NUM_XCC(sq->q.device->xcc_mask);
 	}
+	world.nr_looks++;
+	if (world.while_asking)
+		world.while_asking();
 	if (world.nodes[0].ask_us)
 		fsleep(world.nodes[0].ask_us);
 }

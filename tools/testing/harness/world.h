@@ -148,6 +148,8 @@ struct world {
 	u32 nr_queue_resets;
 	u32 nr_process_resets;
 	u32 nr_asked;
+	/* Times that waves in flight were asked for, of one XCC. */
+	u32 nr_looks;
 	u32 nr_folders;
 	u32 nr_procfs;
 	bool sysfs;
@@ -156,6 +158,8 @@ struct world {
 	/* What others do just before entries of doorbells go, and just before they come back. */
 	void (*before_unmapping)(void);
 	void (*before_mapping)(void);
+	/* While waves in flight are asked for. */
+	void (*while_asking)(void);
 };
 
 extern struct world world;

@@ -117,6 +117,8 @@ typedef struct { s64 counter; } atomic64_t;
 #define MAX_SCHEDULE_TIMEOUT	((long)(~0UL >> 1))
 typedef s64 ktime_t;
 extern bool shim_free_running;
+/* Of the last sleep that had any. */
+extern u64 shim_slack_ns;
 u64 ktime_get_ns(void);
 static inline ktime_t ns_to_ktime(u64 ns) { return ns; }
 /* A jiffy is a millisecond. */

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: MIT
+/*
+ * core_monitor.c - what single passes of the monitor look at, keep and ask for
+ */
+#include "stories.h"
+
+static struct sim_queue *first, *last;
+
+/* High's and last's work is long done, low's never: two rest, before and behind the one that does not. */
+static void two_rest(bool hws)
+{
+	world_on(hws);
+	first = add_queue(0);
+	low = add_queue(10);
+	last = add_queue(0);
+	high = first;
+	world.nodes[0].nr_wave_slots = 1;
+	submit(first, 1);
+	submit(last, 1);
+	run(MS);
+	low->kernel_ns = 30 * SEC;
+	submit(low, 1);
+	run(1500 * MS);
+	CHECK(low->in_slot);
+	CHECK_STATE("idle");
+}
+
+static bool is_sampled(const struct sim_queue *sq)
+{
+	struct gpreempt_node *gn = node_of(0);
+	u32 i;
+
+	for (i = 0; i < gn->nr_sampled; i++)
+		if (gn->sampled[i] == &sq->q.gpreempt->policy)
+			return true;
+	return false;
+}
+
+/* ---- who is looked at ---- */
+
+BOTH(idle_queues_rest, "of queues that have been idle for long two words are read, and nothing else for a second")
+{
+	struct gpreempt_node *gn;
+
+	two_rest(hws);
+	gn = node_of(0);
+	CHECK_EQ(gn->nr_sampled, 1);
+	CHECK_EQ(gn->nr_resting, 2);
+	CHECK(is_sampled(low));
+	CHECK_EQ(gn->policy.nr, 1);
+	CHECK_EQ(gn->policy.nr_resting, 2);
+	CHECK(gn->all_due_ns > ktime_get_ns() && gn->all_due_ns <= ktime_get_ns() + SEC);
+	world_end();
+}
+
+BOTH(either_pointer_wakes, "a queue that rests is looked at as soon as either of its pointers moves, and the others are not")
+{
+	static const struct { u32 r, w; bool last; } cases[] = { { 1, 1, false }, { 0, 1, true }, { 0, 1, false } };
+	struct gpreempt_node *gn;
+	u64 due_ns;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct sim_queue *sq;
+
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		two_rest(hws);
+		gn = node_of(0);
+		sq = cases[i].last ? last : first;
+		due_ns = gn->all_due_ns;
+		sq->pointers[1] += cases[i].w;
+		sq->pointers[0] += cases[i].r;
+		sq->submitted += cases[i].w;
+		sq->done += cases[i].r;
+		CHECK(!is_sampled(sq));
+		run(6 * MS);
+		if (cases[i].r) {
+			CHECK(is_sampled(sq) && is_sampled(low) && !is_sampled(last));
+			CHECK_EQ(gn->nr_sampled, 2);
+			CHECK_EQ(gn->nr_resting, 1);
+			CHECK_EQ(gn->all_due_ns, due_ns);
+		} else {
+			CHECK(sq->done == 2 || sq->in_slot);
+		}
+		low->kernel_ns = MS;
+		kill_process(process_of(low));
+		world_end();
+	}
+}
+
+BOTH(who_wakes_is_looked_at_anew, "a queue that has rested competes with the nice value that its process has now")
+{
+	two_rest(hws);
+	set("gpreempt_interval_ms", "10000");
+	run(2 * MS);
+	CHECK(!is_sampled(high));
+	process_of(high)->task.nice = 10;
+	submit(high, 1);
+	run(12 * MS);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 10);
+	CHECK(!preempted(low));
+	kill_process(process_of(low));
+	world_end();
+}
+
+BOTH(nice_values_are_looked_at_every_interval, "those that do not rest are asked for their nice value every gpreempt_interval_ms, not at every look")
+{
+	low_is_held(hws);
+	set("gpreempt_interval_ms", "20");
+	run(MS);
+	process_of(high)->task.nice = 2;
+	run(15 * MS);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL);
+	run(6 * MS);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 2);
+	CHECK_EQ(high->q.gpreempt->process->nice, 2);
+	CHECK_EQ(high->q.gpreempt->process->derived_ns, node_of(0)->derived_ns);
+	set("gpreempt_nice", "0");
+	run(MS);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL);
+	CHECK_EQ(low->q.gpreempt->policy.priority, NORMAL);
+	world_end();
+}
+
+BOTH(evicted_queues_have_no_work, "packets of a queue that the driver keeps off the device hold nobody; those of one that is preempted count")
+{
+	low_is_held(hws);
+	CHECK(low->q.gpreempt->policy.pending > 0);
+	evict_queue(high, true);
+	run(MS);
+	CHECK_EQ(high->q.gpreempt->policy.pending, 0);
+	run(10 * MS);
+	CHECK(!preempted(low) && low->in_slot);
+	evict_queue(high, false);
+	run(10 * MS);
+	CHECK(preempted(low));
+	world_end();
+}
+
+/* The room that there is seems too small, and allocation @n fails. */
+static void room_is_missing(int n)
+{
+	struct gpreempt_node *gn = node_of(0);
+
+	mutex_lock(&gn->pass_lock);
+	gn->max_sampled = 1;
+	mutex_unlock(&gn->pass_lock);
+	gpreempt_core_kick_all();
+	shim_fail_alloc = n;
+	run(20 * US);
+	shim_fail_alloc = 0;
+}
+
+BOTH(room_for_queues, "without memory for more, as many queues are looked at as there is room for, and it is tried again")
+{
+	struct gpreempt_node *gn;
+	int n;
+	u32 i;
+
+	world_on(hws);
+	gn = node_of(0);
+	add_queue(3);
+	for (i = 0; i < 7; i++)
+		add_queue(0);
+	run(10 * MS);
+	CHECK_EQ(gn->max_sampled, 16);
+	for (n = 1; n <= 2; n++) {
+		snprintf(tap_case, sizeof(tap_case), "allocation %d: ", n);
+		room_is_missing(n);
+		CHECK_EQ(skipped(GPREEMPT_SKIP_NO_MEMORY), n);
+		CHECK_EQ(gn->max_sampled, 1);
+		CHECK_EQ(gn->nr_sampled + gn->nr_resting, 1);
+		CHECK_EQ(gn->all_due_ns, 0);
+		run(6 * MS);
+		CHECK_EQ(gn->max_sampled, 16);
+		CHECK_EQ(gn->nr_sampled + gn->nr_resting, 8);
+	}
+	for (i = 8; i < 16; i++)
+		add_queue(0);
+	run(6 * MS);
+	CHECK_EQ(gn->max_sampled, 16);
+	CHECK_EQ(gn->nr_sampled + gn->nr_resting, 16);
+	add_queue(0);
+	run(6 * MS);
+	CHECK_EQ(gn->max_sampled, 32);
+	world_end();
+}
+
+BOTH(dead_processes_are_left_out, "a process that was taken off the device is looked at no more, wherever its queues stand, and others are")
+{
+	struct gpreempt_node *gn;
+
+	two_rest(hws);
+	gn = node_of(0);
+	submit(last, 100);
+	run(MS);
+	WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, true);
+	run(6 * MS);
+	CHECK(low->q.gpreempt->dead && !is_sampled(low));
+	CHECK(is_sampled(last));
+	WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, false);
+	gpreempt_core_kick_all();
+	run(6 * MS);
+	CHECK(!low->q.gpreempt->dead);
+	CHECK_EQ(gn->nr_sampled + gn->nr_resting, 3);
+	kill_process(process_of(low));
+	world_end();
+}
+
+/* ---- waves in flight ---- */
+
+static void see(void)
+{
+	mutex_lock(&gpreempt_lock);
+	gpreempt_monitor_see(node_of(0));
+	mutex_unlock(&gpreempt_lock);
+}
+
+/* As soon as nobody needs an answer any more. */
+static void see_later(void)
+{
+	fsleep(2 * GPREEMPT_SEE_NS / US);
+	see();
+}
+
+static void driver_is_busy(void)
+{
+	mutex_lock(&world.nodes[0].dqm.lock_hidden);
+	world.while_asking = NULL;
+}
+
+BOTH(seeing_waves, "who wants to see gets the waves of each queue, on all XCCs, as of now, and once in a while only")
+{
+	struct gpreempt_node *gn;
+	u32 looks, xcc;
+
+	for (xcc = 0; xcc < 2; xcc++) {
+		snprintf(tap_case, sizeof(tap_case), "XCC %u: ", xcc);
+		world_make(hws, 2, 1);
+		set("gpreempt_enable", "1");
+		gn = node_of(0);
+		see();
+		CHECK_EQ(gn->seen_ns, 0);
+		low = add_queue(0);
+		high = add_queue(0);
+		low->done = low->submitted = low->pointers[0] = low->pointers[1] = xcc;
+		low->kernel_ns = 50 * MS;
+		submit(low, 1);
+		run(10 * MS);
+		CHECK(low->in_slot);
+		low->q.gpreempt->waves_sum = high->q.gpreempt->waves_sum = 7;
+		looks = world.nr_looks;
+		see();
+		CHECK_EQ(gn->seen_ns, ktime_get_ns());
+		CHECK_EQ(low->q.gpreempt->seen_waves, 1);
+		CHECK_EQ(high->q.gpreempt->seen_waves, 0);
+		CHECK_EQ(world.nr_looks, looks + 2);
+		fsleep(GPREEMPT_SEE_NS / US - 1);
+		see();
+		CHECK_EQ(world.nr_looks, looks + 2);
+		fsleep(1);
+		see();
+		CHECK_EQ(world.nr_looks, looks + 4);
+		CHECK_EQ(gn->seen_ns, ktime_get_ns());
+		world_end();
+	}
+}
+
+BOTH(waves_that_cannot_be_seen, "there is no answer while the node is paused or in a pass, the GPU is reset, or the driver is about to change what runs")
+{
+	struct gpreempt_node *gn;
+	u64 seen_ns;
+
+	low_runs(hws);
+	gn = node_of(0);
+	see();
+	seen_ns = gn->seen_ns;
+	CHECK(seen_ns && low->q.gpreempt->seen_waves);
+	low->q.gpreempt->seen_waves = 55;
+
+	WRITE_ONCE(gn->paused, true);
+	see_later();
+	WRITE_ONCE(gn->paused, false);
+	dqm_lock(&world.nodes[0].dqm);
+	see_later();
+	dqm_unlock(&world.nodes[0].dqm);
+	world.reset_domain.sem.writer = true;
+	see_later();
+	world.reset_domain.sem.writer = false;
+	mutex_lock(&gn->pass_lock);
+	mutex_unlock(&gn->pass_lock);
+	world.while_asking = driver_is_busy;
+	see_later();
+	dqm_unlock(&world.nodes[0].dqm);
+	CHECK_EQ(gn->seen_ns, seen_ns);
+	CHECK_EQ(low->q.gpreempt->seen_waves, 55);
+	CHECK(!mutex_is_locked(&gn->pass_lock));
+	CHECK_EQ(world.reset_domain.sem.readers, 0);
+	see_later();
+	CHECK_EQ(low->q.gpreempt->seen_waves, 1);
+	world_end();
+}
+
+static void runlist_changes(void)
+{
+	world.while_asking = NULL;
+	node_of(0)->runlists_built++;
+}
+
+static struct task_struct somebody;
+
+static void driver_takes_its_lock(void)
+{
+	world.while_asking = NULL;
+	world.nodes[0].dqm.lock_hidden.owner = &somebody;
+}
+
+/* High's last kernel runs, its ring is empty: each pass asks. */
+static void waves_decide(bool hws)
+{
+	low_is_held(hws);
+	run(50 * MS);
+	CHECK(high->in_slot && !gpreempt_queue_pending(high->q.gpreempt) && preempted(low));
+}
+
+BOTH(waves_while_the_runlist_changes, "what was read of waves while the driver changed the runlist is not believed, and the pass is tried again soon")
+{
+	u64 before, checks;
+
+	waves_decide(hws);
+	before = skipped(GPREEMPT_SKIP_UNSETTLED);
+	world.while_asking = runlist_changes;
+	checks = atomic64_read(&node_of(0)->stats.checks);
+	run(80 * US);
+	CHECK(!world.while_asking);
+	CHECK_EQ(skipped(GPREEMPT_SKIP_UNSETTLED), before + 1);
+	CHECK(atomic64_read(&node_of(0)->stats.checks) <= checks + 1);
+	run(MS);
+	CHECK(preempted(low));
+	before = skipped(GPREEMPT_SKIP_UNSETTLED);
+	world.while_asking = driver_takes_its_lock;
+	fsleep(200);
+	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) > before);
+	CHECK(!world.while_asking);
+	world.nodes[0].dqm.lock_hidden.owner = NULL;
+	CHECK(preempted(low));
+	world_end();
+}
+
+BOTH(waves_during_a_reset, "waves are not asked for while the GPU is reset: it is counted, and nothing is decided")
+{
+	u64 before;
+
+	waves_decide(hws);
+	before = skipped(GPREEMPT_SKIP_RESETTING);
+	world.reset_domain.sem.writer = true;
+	run(200 * US);
+	CHECK(skipped(GPREEMPT_SKIP_RESETTING) >= before + 2);
+	CHECK(preempted(low));
+	world.reset_domain.sem.writer = false;
+	world_end();
+}
+
+BOTH(waves_on_the_second_xcc_count, "a low queue whose last waves are on the second XCC is in the way of a high one")
+{
+	world_make(hws, 2, 1);
+	set("gpreempt_enable", "1");
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = 50 * MS;
+	low->done = low->submitted = low->pointers[0] = low->pointers[1] = 1;
+	submit(low, 1);
+	run(20 * MS);
+	submit(high, 1000);
+	run(6 * MS);
+	CHECK(preempted(low));
+	kill_process(process_of(high));
+	world_end();
+}
+
+/* ---- the end of a hold ---- */
+
+BOTH(no_level_while_nobody_decides, "a node that is paused or switched off has no level")
+{
+	low_is_held(hws);
+	CHECK_EQ(node_of(0)->level, NORMAL);
+	suspend();
+	CHECK_EQ(node_of(0)->level, GPREEMPT_LEVEL_NONE);
+	resume();
+	run(10 * MS);
+	CHECK_EQ(node_of(0)->level, NORMAL);
+	set("gpreempt_enable", "0");
+	CHECK_EQ(node_of(0)->level, GPREEMPT_LEVEL_NONE);
+	set("gpreempt_enable", "1");
+	world_end();
+}
+
+static int set_exempt(struct gpreempt_setting *setting, void *exempt)
+{
+	setting->exempt = exempt;
+	return 0;
+}
+
+static void exempts(bool on)
+{
+	CHECK_EQ(gpreempt_settings_change_process(&process_of(low)->pid, set_exempt, on ? (void *)1 : NULL), 0);
+}
+
+static void dies(bool on) { WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, on); }
+static void is_debugged(bool on) { debug_process(process_of(low), on); }
+
+TEST(who_is_not_interrupted_for_a_priority, "for the hardware's priority alone no queue is taken off that may not be: exempt, dead, or the driver's (mqd)")
+{
+	static void (*const reasons[])(bool on) = { exempts, dies, is_debugged };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
+		snprintf(tap_case, sizeof(tap_case), "reason %u: ", i);
+		world_make(false, 1, 1);
+		low = add_queue_to(add_process(0), 0, LOW);
+		reasons[i](true);
+		set("gpreempt_enable", "1");
+		run(30 * MS);
+		CHECK(low->q.gpreempt != NULL);
+		CHECK_EQ(low->asked_ms, 0);
+		CHECK_EQ(mqd_priority(low), LOW);
+		CHECK(!node_of(0)->reprioritize);
+		reasons[i](false);
+		gpreempt_core_kick_all();
+		run(6 * MS);
+		CHECK_EQ(mqd_priority(low), NORMAL);
+		run(6 * MS);
+		CHECK(!node_of(0)->reprioritize);
+		world_end();
+	}
+}
+
+/* ---- sleeping ---- */
+
+BOTH(sleeps_have_little_slack, "a sleep may be late by a 16th of it, and by 50 us at most")
+{
+	low_runs(hws);
+	run(20 * MS);
+	CHECK_EQ(shim_slack_ns, 50 * US);
+	set("gpreempt_poll_us", "160");
+	high->kernel_ns = MS;
+	submit(high, 100);
+	run(20 * MS);
+	CHECK_STATE("polling");
+	CHECK(shim_slack_ns <= 10 * US && shim_slack_ns >= 9 * US);
+	world_end();
+}
+
+BOTH(parked_time_is_nobodys, "an inversion that wakes a parked node began when it was woken, not when it was parked")
+{
+	struct gpreempt_stats *stats;
+
+	world_on(hws);
+	low = add_queue(0);
+	low->kernel_ns = 10 * SEC;
+	world.nodes[0].nr_wave_slots = 1;
+	submit(low, 1);
+	run(3 * SEC);
+	CHECK_STATE("parked");
+	stats = &node_of(0)->stats;
+	high = add_queue(-5);
+	submit(high, 1);
+	run(10 * MS);
+	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].count), 1);
+	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].max_ns) <= 6 * MS);
+	kill_process(process_of(low));
+	world_end();
+}

@@ -1,0 +1,887 @@
+// SPDX-License-Identifier: MIT
+/*
+ * steps.c - what single steps of the policy leave behind, ask for and count, where no story would notice
+ */
+#include <string.h>
+
+#include "node.h"
+#include "tap.h"
+
+#define POLL	(200 * US)
+
+static struct queue *low, *high;
+
+static void two_processes(void)
+{
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+}
+
+static void low_is_held(void)
+{
+	two_processes();
+	start_hog(low);
+	pass();
+	start_hog(high);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+}
+
+/* Its last kernel runs, its ring is empty: only the device knows. */
+static void last_kernel(struct queue *q)
+{
+	submit(q, 1);
+	launch(q, 1, 8);
+}
+
+/* An idle queue that has never worked, taken off as if it had gone along with others. */
+static void take_along(struct queue *q)
+{
+	pass();
+	gpreempt_policy_preempted(&q->policy, false, node.now_ns);
+}
+
+/* How often waves were asked for in that time. */
+static u32 asked_in(u64 ns)
+{
+	u32 before = node.nr_asked;
+
+	passes_for(ns, POLL);
+	return node.nr_asked - before;
+}
+
+/* ---- samples ---- */
+
+TEST(samples_of_queues_that_may_not_run, "pointers and packets of a queue that the driver keeps off the device, and gives back, are taken in one by one")
+{
+	struct gpreempt_policy_process process = { 0 };
+	struct gpreempt_policy_queue q = { .process = &process };
+
+	gpreempt_policy_sample(&q, 0, 0, 0, 100);
+	/* What is written meanwhile is not pending. */
+	gpreempt_policy_sample(&q, 0, 2, 0, 200);
+	CHECK(q.wptr == 2 && q.active_ns == 200 && !q.pending);
+	gpreempt_policy_sample(&q, 0, 2, 2, 300);
+	CHECK(q.pending == 2 && q.stalled_ns == 300 && q.active_ns == 300);
+	gpreempt_policy_sample(&q, 0, 2, 0, 400);
+	CHECK(!q.pending && !q.stalled_ns && q.active_ns == 300);
+	q.preempted = true;
+	gpreempt_policy_sample(&q, 0, 2, 2, 500);
+	CHECK(q.pending == 2 && q.starved_ns == 500);
+	gpreempt_policy_sample(&q, 0, 2, 0, 600);
+	CHECK(!q.pending);
+}
+
+TEST(samples_meet_announcements, "work that waits when it is announced is what was announced, also of a queue that is held")
+{
+	struct gpreempt_policy_process process = { 0 };
+	struct gpreempt_policy_queue q = { .process = &process, .preempted = true };
+
+	gpreempt_policy_sample(&q, 0, 2, 2, 100);
+	q.expected_until_ns = 900;
+	CHECK(!gpreempt_policy_work_came(&q));
+	gpreempt_policy_sample(&q, 0, 2, 2, 200);
+	CHECK_EQ(q.expected_met_ns, 900);
+	CHECK(gpreempt_policy_work_came(&q));
+}
+
+TEST(used_is_for_ever, "a queue whose pointers wrap to 0 has had packets all the same")
+{
+	struct gpreempt_policy_process process = { 0 };
+	struct gpreempt_policy_queue q = { .process = &process };
+
+	gpreempt_policy_sample(&q, 5, 5, 0, 100);
+	gpreempt_policy_sample(&q, 0, 0, 0, 200);
+	CHECK(q.used);
+}
+
+TEST(what_confirming_keeps, "that there were no waves is known on after a preemption and a resume of a queue that had neither waves nor packets")
+{
+	u32 i;
+
+	for (i = 0; i < 8; i++) {
+		bool saved = i & 1, pending = i & 2, zero = i & 4, keeps = !saved && !pending && zero;
+		struct gpreempt_policy_queue q = { .pending = pending, .zero_ns = zero ? 100 : 0, .waves_ns = 200, .moved_ns = 50 };
+
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		gpreempt_policy_preempted(&q, saved, 300);
+		CHECK_EQ(q.waves_ns, keeps ? 200 : 0);
+		CHECK_EQ(q.moved_ns, keeps ? 50 : 300);
+		q = (struct gpreempt_policy_queue){ .preempted = true, .saved_waves = saved, .pending = pending, .zero_ns = zero ? 100 : 0,
+						    .waves_ns = 200, .moved_ns = 50 };
+		gpreempt_policy_resumed(&q, 300);
+		CHECK_EQ(q.waves_ns, keeps ? 300 : 0);
+		CHECK_EQ(q.zero_ns, keeps ? 100 : 0);
+		CHECK_EQ(q.moved_ns, keeps ? 50 : 300);
+		CHECK_EQ(q.active_ns, saved || pending ? 300 : 0);
+	}
+}
+
+/* ---- demand ---- */
+
+TEST(no_waves_are_believed_as_long_as_seen, "that there are no waves has to be seen for 1 ms, and is believed for as long again")
+{
+	static const struct { u64 seen_ns, ago_ns; bool asks; } cases[] = {
+		{ MS, 500 * US, false }, { MS - 1, 500 * US, true }, { 1900 * US, 500 * US, false }, { 2 * MS, 1900 * US, false }, { 2 * MS, 2100 * US, true },
+	};
+	u32 i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gpreempt_policy_queue *pq;
+
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		tap_reset();
+		two_processes();
+		start_hog(low);
+		last_kernel(high);
+		finish(high);
+		pass();
+		pq = &high->policy;
+		pq->waves = 0;
+		pq->waves_ns = node.now_ns + POLL - cases[i].ago_ns;
+		pq->zero_ns = pq->waves_ns - cases[i].seen_ns;
+		pq->disturbed_ns = 0;
+		pass_after(POLL);
+		CHECK_EQ(node.asked, cases[i].asks);
+	}
+}
+
+TEST(whoever_could_use_the_device_is_active, "a queue with packets, with announced work, or with waves for all that is known was active just now; others were not")
+{
+	struct queue *waits, *announced, *maybe, *idle;
+
+	waits = new_queue(new_process(), HIGH);
+	announced = new_queue(new_process(), HIGH);
+	maybe = new_queue(new_process(), HIGH);
+	idle = new_queue(new_process(), HIGH);
+	last_kernel(maybe);
+	pass();
+	submit(waits, 1);
+	announced->policy.expected_until_ns = node.now_ns + 10 * MS;
+	pass_after(POLL);
+	CHECK(!node.asked);
+	CHECK_EQ(waits->policy.active_ns, node.now_ns);
+	CHECK_EQ(announced->policy.active_ns, node.now_ns);
+	CHECK_EQ(maybe->policy.active_ns, node.now_ns);
+	CHECK_EQ(idle->policy.active_ns, 0);
+	CHECK(waits->policy.had_demand && announced->policy.had_demand && maybe->policy.had_demand && !idle->policy.had_demand);
+}
+
+/* ---- level ---- */
+
+TEST(level_has_the_highest_priority_of_its_rank, "where priorities do not rank, the level's is the highest of those who work at it, in whatever order they come")
+{
+	static const s32 priorities[][3] = { { LOW, MIDDLE, HIGH }, { HIGH, MIDDLE, LOW }, { MIDDLE, HIGH, LOW }, { LOW, HIGH, MIDDLE } };
+	u32 i, k;
+
+	for (i = 0; i < sizeof(priorities) / sizeof(priorities[0]); i++) {
+		snprintf(tap_case, sizeof(tap_case), "order %u: ", i);
+		tap_reset();
+		/* edf: without deadlines all are equal. */
+		node.use = gpreempt_policies[2];
+		for (k = 0; k < 3; k++)
+			start_hog(new_queue(new_process(), priorities[i][k]));
+		pass();
+		CHECK(node.decision.level_valid);
+		CHECK_EQ(node.decision.level, HIGH);
+		CHECK_EQ(node.nr_preempted, 0);
+	}
+}
+
+TEST(idle_queues_return_when_nobody_works, "a queue that went along returns when nobody has work any more, whatever its priority")
+{
+	struct queue *idle = new_queue(new_process(), LOW);
+
+	low_is_held();
+	CHECK(!on_device(idle));
+	drop_queue(low);
+	drain(high);
+	passes_for(5 * MS, POLL);
+	CHECK(on_device(idle));
+}
+
+TEST(idle_queues_return_to_a_lower_level, "a queue that went along does not wait for the end of lower work")
+{
+	struct queue *idle = new_queue(new_process(), MIDDLE);
+
+	low_is_held();
+	CHECK(!on_device(idle));
+	low->process->policy.opt_out = true;
+	pass_after(POLL);
+	CHECK(on_device(low));
+	drain(high);
+	passes_for(5 * MS, POLL);
+	CHECK(on_device(idle));
+}
+
+TEST(one_step_is_enough, "a queue one step below is in the way if it cannot be moved, and the end of its hold is known")
+{
+	struct queue *immovable;
+
+	node.params.poll_ns = 0;
+	node.params.resume_delay_ns = MS;
+	high = new_queue(new_process(), HIGH);
+	low = new_queue(new_process(), HIGH - 1);
+	immovable = new_queue(new_process(), HIGH - 1);
+	immovable->policy.immovable = true;
+	start_hog(low);
+	last_kernel(immovable);
+	start_hog(high);
+	pass();
+	CHECK(!on_device(low));
+	CHECK(immovable->policy.in_the_way);
+	CHECK_EQ(node.decision.nr_in_the_way, 1);
+	/* It is held, not delayed. */
+	pass_after(3 * MS);
+	CHECK_EQ(low->policy.outranked_ns, node.now_ns);
+	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+	node.params.aging_ns = 4 * MS;
+	pass_after(500 * US);
+	CHECK_EQ(node.decision.next_ns, 500 * US);
+	pass_after(500 * US);
+	CHECK(on_device(low) && on_device(high));
+}
+
+TEST(counts_of_a_decision, "how many are held and how many are in the way is counted, and no longer than it lasts")
+{
+	struct queue *second, *immovable[2];
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		immovable[i] = new_queue(new_process(), LOW);
+		immovable[i]->policy.immovable = true;
+		start_hog(immovable[i]);
+	}
+	second = new_queue(new_process(), LOW);
+	start_hog(second);
+	low_is_held();
+	pass_after(POLL);
+	CHECK(node.decision.level_valid);
+	CHECK_EQ(node.decision.nr_held, 2);
+	CHECK_EQ(node.decision.nr_in_the_way, 2);
+	drain(immovable[0]);
+	/* Nobody hurries to ask it. */
+	passes_for(250 * MS, POLL);
+	CHECK(!immovable[0]->policy.in_the_way);
+	CHECK_EQ(node.decision.nr_in_the_way, 1);
+	drain(high);
+	passes_for(5 * MS, POLL);
+	CHECK_EQ(node.decision.nr_in_the_way, 0);
+	CHECK_EQ(node.decision.nr_held, 0);
+	CHECK(!immovable[1]->policy.in_the_way);
+}
+
+TEST(a_decision_is_made_anew, "what was decided and not carried out means nothing to the next decision")
+{
+	two_processes();
+	last_kernel(low);
+	submit(high, 1);
+	look();
+	CHECK_EQ(low->policy.action, GPREEMPT_PREEMPT);
+	finish(low);
+	drain(high);
+	node.now_ns += MS;
+	look();
+	CHECK_EQ(low->policy.action, GPREEMPT_KEEP);
+	CHECK_EQ(node.decision.nr_preempt, 0);
+}
+
+/* ---- minimum run ---- */
+
+TEST(a_minimum_run_hides_nobody, "that one queue runs its minimum does not keep another one from being taken off, whichever comes first; it follows in time")
+{
+	struct queue *young, *old;
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		tap_reset();
+		node.params.min_run_ns = 5 * MS;
+		young = i & 1 ? new_queue(new_process(), LOW) : NULL;
+		old = new_queue(new_process(), LOW);
+		if (!young)
+			young = new_queue(new_process(), LOW);
+		high = new_queue(new_process(), HIGH);
+		start_hog(old);
+		passes_for(10 * MS, POLL);
+		/* One has packets, the other one maybe waves. */
+		if (i & 2)
+			start_hog(young);
+		else
+			last_kernel(young);
+		submit(high, 100);
+		pass_after(POLL);
+		CHECK(!on_device(old));
+		CHECK(on_device(young));
+		passes_for(4 * MS, POLL);
+		CHECK(on_device(young));
+		passes_for(2 * MS, POLL);
+		CHECK(!on_device(young));
+	}
+}
+
+TEST(a_minimum_run_of_nobodys_concern, "the end of a minimum run is none to wait for where nobody would take the queue off then")
+{
+	node.params.poll_ns = 0;
+	node.params.min_run_ns = 3 * MS;
+	two_processes();
+	start_hog(low);
+	pass();
+	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+	start_hog(high);
+	pass_after(MS);
+	CHECK(on_device(low));
+	CHECK_EQ(node.decision.next_ns, 2 * MS);
+}
+
+/* ---- when to look again ---- */
+
+TEST(the_budget_says_when, "a preemption that waits for the budget is looked at when there is room for it: the rest, at that percentage")
+{
+	node.params.poll_ns = 0;
+	node.params.interval_ns = SEC;
+	two_processes();
+	start_hog(low);
+	pass();
+	gpreempt_policy_overhead(&node.policy, 20 * MS, false, node.now_ns);
+	start_hog(high);
+	pass();
+	CHECK(on_device(low));
+	/* 10 ms more than 10 % of 100 ms; and what is lost by dividing. */
+	CHECK_EQ(node.decision.next_ns, 100 * MS + 100);
+	node.policy.params.overhead_pct = 0;
+	gpreempt_policy_overhead(&node.policy, MS, false, node.now_ns);
+	CHECK_EQ(node.policy.overhead_ns, 0);
+}
+
+TEST(holds_have_deadlines, "the end of a hold that somebody asked for is known when it begins, unless it has none; age is nothing to it")
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		tap_reset();
+		node.params.poll_ns = 0;
+		node.params.interval_ns = 10 * SEC;
+		node.params.aging_ns = i & 2 ? MS : 0;
+		high = new_queue(new_process(), HIGH);
+		start_hog(high);
+		high->policy.hold = true;
+		high->policy.hold_unbounded = i & 1;
+		pass();
+		CHECK(!on_device(high));
+		CHECK_EQ(node.decision.next_ns, i & 1 ? node.params.interval_ns : node.params.max_hold_ns);
+		pass_after(10 * MS);
+		CHECK_EQ(node.decision.next_ns, i & 1 ? node.params.interval_ns : node.params.max_hold_ns - 10 * MS);
+	}
+}
+
+TEST(sleeps_are_exact, "a deadline is met to the nanosecond where it is further off than the shortest sleep")
+{
+	node.params.poll_ns = 0;
+	low_is_held();
+	pass_after(node.params.max_hold_ns - 15 * US);
+	CHECK_EQ(node.decision.next_ns, 15 * US);
+	pass_after(10 * US);
+	CHECK_EQ(node.decision.next_ns, 10 * US);
+}
+
+/* ---- asking for waves ---- */
+
+TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: beside packets of the level, for the own process, without packets")
+{
+	struct process *p;
+	struct queue *other, *own, *middle;
+	u32 i;
+
+	/* Equals: one has packets, of the other one nobody knows. */
+	node.params.blocked_ns = 0;
+	two_processes();
+	other = new_queue(new_process(), HIGH);
+	last_kernel(other);
+	submit(high, 100000);
+	pass();
+	CHECK_EQ(asked_in(90 * MS), 0);
+	CHECK(on_device(low));
+
+	/* With somebody held. */
+	tap_reset();
+	node.params.blocked_ns = 0;
+	other = new_queue(new_process(), HIGH);
+	low_is_held();
+	last_kernel(other);
+	pass_after(POLL);
+	CHECK_EQ(asked_in(90 * MS), 0);
+	CHECK(!on_device(low));
+
+	/* A lower queue of the process that has the level, where no packets stand still behind it. */
+	tap_reset();
+	p = new_process();
+	own = new_queue(p, LOW);
+	high = new_explicit_queue(p, HIGH);
+	new_queue(new_process(), LOW);
+	high->policy.expected_until_ns = node.now_ns + SEC;
+	last_kernel(own);
+	pass();
+	CHECK_EQ(asked_in(90 * MS), 0);
+	CHECK(on_device(own));
+
+	/* The level stands still behind somebody who cannot be moved: it is known why. */
+	tap_reset();
+	two_processes();
+	other = new_queue(new_process(), HIGH);
+	last_kernel(other);
+	low->policy.immovable = true;
+	start_hog(low);
+	submit(high, 1);
+	for (i = 0; i < 400; i++) {
+		launch(low, 1, 0);
+		pass_after(POLL);
+		CHECK(!node.asked);
+	}
+	CHECK(!high->policy.blocked);
+
+	/* Somebody is taken off anyway, and who is between goes along; whoever is where in the list. */
+	for (i = 0; i < 2; i++) {
+		tap_reset();
+		middle = i ? new_queue(new_process(), MIDDLE) : NULL;
+		two_processes();
+		if (!middle)
+			middle = new_queue(new_process(), MIDDLE);
+		last_kernel(middle);
+		start_hog(low);
+		submit(high, 100);
+		pass();
+		CHECK(!node.asked);
+		CHECK(!on_device(low) && !on_device(middle));
+	}
+}
+
+TEST(what_is_asked_for, "waves are asked for where they decide")
+{
+	struct queue *middle, *own;
+	struct process *p;
+
+	/* Is the only one in the way still there? */
+	two_processes();
+	submit(low, 1);
+	launch(low, 1, 0);
+	pass();
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK(node.asked);
+	CHECK(on_device(low));
+
+	/* Alone, but somebody is held. */
+	tap_reset();
+	new_queue(new_process(), LOW);
+	low_is_held();
+	drop_queue(low);
+	launch(high, pending(high), 8);
+	pass_after(POLL);
+	CHECK(node.asked);
+	CHECK_EQ(node.decision.nr_held, 1);
+
+	/* Whether the level is there decides what becomes of a lower one beside its own process's, which cannot be moved. */
+	tap_reset();
+	high = new_queue(new_process(), HIGH);
+	p = new_process();
+	middle = new_queue(p, MIDDLE);
+	middle->policy.immovable = true;
+	own = new_queue(p, LOW);
+	submit(high, 1);
+	launch(high, 1, 0);
+	submit(middle, 100);
+	start_hog(own);
+	pass();
+	CHECK(node.asked);
+	CHECK(on_device(own));
+}
+
+TEST(asking_for_what_is_long_unknown, "waves that nothing depends on are asked for every 100 ms, of whichever queue, as long as somebody could outrank another")
+{
+	struct queue *moves, *stays;
+	u32 i, k;
+
+	for (i = 0; i < 3; i++) {
+		snprintf(tap_case, sizeof(tap_case), "order %u: ", i);
+		tap_reset();
+		moves = i == 1 ? new_queue(new_process(), HIGH) : NULL;
+		stays = new_queue(new_process(), HIGH);
+		if (!moves)
+			moves = new_queue(new_process(), HIGH);
+		two_processes();
+		node.params.blocked_ns = 0;
+		submit(high, 100000);
+		last_kernel(stays);
+		pass();
+		for (k = 0; k < 50; k++) {
+			if (i < 2)
+				last_kernel(moves);
+			passes_for(20 * MS, POLL);
+		}
+		CHECK(node.nr_asked >= 9 && node.nr_asked <= 10);
+	}
+	/* Nobody could. */
+	tap_reset();
+	stays = new_queue(new_process(), HIGH);
+	last_kernel(stays);
+	start_hog(new_queue(new_process(), HIGH));
+	pass();
+	CHECK_EQ(asked_in(SEC), 0);
+}
+
+TEST(what_was_tried_out_is_taken_back, "what asking showed to be no reason to preempt takes nobody along, neither of those that rest nor of those that have gone")
+{
+	struct queue *rests, *own, *compute, *gone;
+	struct process *p = new_process();
+
+	own = new_queue(p, LOW);
+	compute = new_explicit_queue(p, HIGH);
+	high = new_queue(new_process(), HIGH);
+	gone = new_queue(new_process(), HIGH);
+	rests = new_queue(new_process(), LOW);
+	start_hog(own);
+	last_kernel(compute);
+	passes_for(1100 * MS, MS);
+	CHECK(node.nr_awake < node.nr_queues);
+	/* If compute has no waves, own yields to high, and rests goes along. */
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK(node.asked);
+	CHECK(on_device(own) && on_device(rests));
+	CHECK_EQ(rests->policy.action, GPREEMPT_KEEP);
+	CHECK_EQ(node.policy.nr_chosen, 0);
+	(void)gone;
+}
+
+TEST(disturbed_is_who_works, "our own runlist disturbs who is known to work, not who may have waves, nor who was announced")
+{
+	struct queue *maybe, *announced;
+
+	maybe = new_queue(new_process(), HIGH);
+	announced = new_queue(new_process(), HIGH);
+	two_processes();
+	start_hog(low);
+	pass();
+	last_kernel(maybe);
+	announced->policy.expected_until_ns = node.now_ns + 10 * MS;
+	submit(high, 100);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	CHECK(!node.asked);
+	CHECK_EQ(high->policy.disturbed_ns, node.now_ns);
+	CHECK_EQ(maybe->policy.disturbed_ns, 0);
+	CHECK_EQ(announced->policy.disturbed_ns, 0);
+}
+
+/* ---- blocked queues ---- */
+
+TEST(who_is_in_the_way_may_be_blocked, "that the level stands still does not keep a lower one that stands still as well from being taken for blocked")
+{
+	two_processes();
+	low->policy.immovable = true;
+	submit(low, 1);
+	submit(high, 1);
+	passes_for(30 * MS, POLL);
+	CHECK(low->policy.blocked);
+	CHECK(high->policy.blocked);
+}
+
+/* ---- resting ---- */
+
+TEST(what_keeps_from_resting, "a queue rests when nothing about it can matter before its pointers move, and each thing that can keeps it awake")
+{
+	struct gpreempt_policy_process process = { 0 };
+	struct gpreempt_policy_node pn = { 0 };
+	struct gpreempt_policy_queue idle, q;
+	const u64 now_ns = 100 * SEC;
+	u64 until_ns;
+	u32 i;
+
+	idle = (struct gpreempt_policy_queue){ .process = &process, .used = true, .zero_ns = now_ns - 20 * MS, .waves_ns = now_ns - 5 * MS,
+					       .active_ns = now_ns - SEC };
+	for (i = 0; i < 16; i++) {
+		bool rests = false;
+		u64 expected_ns = ~0ULL;
+
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		gpreempt_policy_use(&pn, gpreempt_policies[0]);
+		pn.params.waves_known = true;
+		q = idle;
+		switch (i) {
+		case 0:
+			rests = true;
+			expected_ns = now_ns + 10 * MS;
+			break;
+		case 1:
+			gpreempt_policy_use(&pn, gpreempt_policies[1]);
+			break;
+		case 2:
+			q.active_ns = now_ns - SEC + 1;
+			break;
+		case 3:
+			q.preempted = true;
+			break;
+		case 4:
+			q.hold = true;
+			break;
+		case 5:
+			q.demand[1] = true;
+			break;
+		case 6:
+			q.relieved = true;
+			break;
+		case 7:
+			q.relief_until_ns = now_ns + 1;
+			break;
+		case 8:
+			q.aged_until_ns = now_ns + 1;
+			break;
+		case 9:
+			q.relief_until_ns = q.aged_until_ns = now_ns;
+			rests = true;
+			expected_ns = now_ns + 10 * MS;
+			break;
+		case 10:
+			q.used = false;
+			q.waves_ns = q.zero_ns = 0;
+			rests = true;
+			break;
+		case 11:
+			pn.params.waves_known = false;
+			q.waves_ns = q.zero_ns = 0;
+			rests = true;
+			break;
+		case 12:
+			q.zero_ns = now_ns - 10 * MS;
+			break;
+		case 13:
+			q.zero_ns = now_ns - 10 * MS - 1;
+			rests = true;
+			expected_ns = now_ns + 1;
+			break;
+		case 14:
+			q.waves_ns = q.zero_ns = 0;
+			break;
+		case 15:
+			q.waves_ns = q.zero_ns = 0;
+			q.active_ns = 0;
+			q.used = false;
+			rests = true;
+			break;
+		}
+		until_ns = ~0ULL;
+		CHECK_EQ(gpreempt_policy_rests(&pn, &q, now_ns, &until_ns), rests);
+		CHECK_EQ(until_ns, expected_ns);
+	}
+	until_ns = now_ns + MS;
+	q = idle;
+	CHECK(gpreempt_policy_rests(&pn, &q, now_ns, &until_ns));
+	CHECK_EQ(until_ns, now_ns + MS);
+}
+
+/* ---- parking ---- */
+
+TEST(equal_wishes_order_nobody, "two queues of a process that were given the same priority need no passes, different ones do")
+{
+	struct process *p = new_process();
+
+	new_explicit_queue(p, LOW);
+	high = new_explicit_queue(p, LOW);
+	pass();
+	CHECK(node.decision.park);
+	high->policy.own_priority = HIGH;
+	pass_after(POLL);
+	CHECK(!node.decision.park);
+}
+
+TEST(who_could_outrank_unannounced, "of armed processes it will be told when they work: only whoever is not armed could outrank another without a word")
+{
+	struct queue *q[3];
+	u32 i, k;
+
+	q[0] = new_queue(new_process(), LOW);
+	q[1] = new_queue(new_process(), HIGH);
+	q[2] = new_queue(new_process(), HIGH);
+	pass();
+	for (i = 0; i < 8; i++) {
+		snprintf(tap_case, sizeof(tap_case), "armed %x: ", i);
+		for (k = 0; k < 3; k++)
+			q[k]->process->policy.armed = i & 1U << k;
+		/* The low one and either high one. */
+		CHECK_EQ(gpreempt_policy_can_outrank(&node.policy), !(i & 1) && (i & 6) != 6);
+	}
+}
+
+/* ---- switching off ---- */
+
+TEST(resuming_all_says_so, "the decision that switches off asks for nothing but resumes, and nobody stands still from then on")
+{
+	struct gpreempt_decision d;
+
+	low_is_held();
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK(high->policy.stalled_ns != 0);
+	memset(&d, 0x55, sizeof(d));
+	gpreempt_policy_resume_all(&node.policy, &d);
+	CHECK_EQ(d.nr_resume, 1);
+	CHECK_EQ(d.nr_preempt + d.nr_held + d.nr_in_the_way + d.nr_relief, 0);
+	CHECK(d.park && !d.inversion && !d.contended && !d.over_budget && !d.level_valid);
+	CHECK_EQ(high->policy.stalled_ns, 0);
+	CHECK_EQ(low->policy.stalled_ns, 0);
+}
+
+/* ---- wfq ---- */
+
+static struct gpreempt_policy_share *share(struct queue *q)
+{
+	return &q->process->policy.share;
+}
+
+TEST(wfq_ranks, "a rank is how far ahead of the line a share is, a slice less for the one whose turn it is; who is behind has no credit")
+{
+	static const struct { s64 ahead_ns; u32 weight; bool turn; s64 virtual_ns; } cases[] = {
+		{ 0, 100, false, 0 }, { 7 * MS, 100, false, 7 * MS }, { -3 * (s64)MS, 100, false, 0 }, { 0, 100, true, -5 * (s64)MS }, { 7 * MS, 100, true, 2 * MS },
+		{ 7 * MS, 50, true, -3 * (s64)MS }, { -1, 200, true, -2500 * (s64)US }, { -1, 100, false, 0 }, { 1, 100, false, 1 },
+	};
+	struct queue *q = new_queue(new_process(), HIGH);
+	u32 i;
+
+	node.use = gpreempt_policies[1];
+	pass();
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		q->process->policy.weight = cases[i].weight;
+		node.policy.vtime_ns = 3 * SEC;
+		share(q)->vtime_ns = 3 * SEC + cases[i].ahead_ns;
+		share(q)->turn = cases[i].turn;
+		pass_after(POLL);
+		CHECK_EQ(q->policy.rank, -cases[i].virtual_ns * 1024);
+	}
+}
+
+TEST(wfq_says_when_a_turn_ends, "a turn ends when its share is a slice ahead of the next one that wants the device, whatever its weight; nobody else counts")
+{
+	static const u32 weights[] = { 100, 50, 400, 1 };
+	struct queue *idle, *third;
+	u32 i;
+
+	for (i = 0; i < sizeof(weights) / sizeof(weights[0]); i++) {
+		snprintf(tap_case, sizeof(tap_case), "weight %u: ", weights[i]);
+		tap_reset();
+		node.use = gpreempt_policies[1];
+		node.params.poll_ns = 0;
+		node.params.interval_ns = SEC;
+		node.params.max_hold_ns = 0;
+		high = new_queue(new_process(), HIGH);
+		idle = new_queue(new_process(), HIGH);
+		high->process->policy.weight = weights[i];
+		start_hog(high);
+		pass();
+		CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+		CHECK(share(high)->turn && share(high)->ran && share(high)->wanted);
+		CHECK(!share(idle)->turn && !share(idle)->ran && !share(idle)->wanted);
+		low = new_queue(new_process(), HIGH);
+		start_hog(low);
+		pass_after(MS);
+		CHECK(on_device(high) && !on_device(low));
+		/* The other one begins where the line is. */
+		CHECK_EQ(share(low)->vtime_ns, node.policy.vtime_ns);
+		CHECK_EQ(node.decision.next_ns, node.params.slice_ns + 1);
+		CHECK(share(low)->wanted && !share(low)->ran && !share(low)->turn);
+		pass_after(2 * MS);
+		CHECK_EQ(node.decision.next_ns, node.params.slice_ns - 2 * MS + 1);
+		third = new_queue(new_process(), HIGH);
+		start_hog(third);
+		pass_after(MS);
+		CHECK_EQ(node.decision.next_ns, node.params.slice_ns - 3 * MS + 1);
+		/* What has no work any more does not want it. */
+		drop_queue(low);
+		drop_queue(third);
+		drain(high);
+		passes_for(250 * MS, MS);
+		CHECK(!share(high)->wanted && !share(high)->ran);
+	}
+}
+
+TEST(wfq_turns_survive, "whose turn it is stays known while nobody works and while somebody is in relief, and is nobody else's then")
+{
+	struct queue *other;
+
+	node.use = gpreempt_policies[1];
+	high = new_queue(new_process(), HIGH);
+	other = new_queue(new_process(), HIGH);
+	start_hog(high);
+	pass();
+	CHECK(share(high)->turn && !share(other)->turn);
+	drain(high);
+	passes_for(250 * MS, MS);
+	CHECK(!node.decision.level_valid);
+	CHECK(share(high)->turn && !share(other)->turn);
+	start_hog(high);
+	start_hog(other);
+	pass_after(POLL);
+	CHECK(on_device(high) && !on_device(other));
+	/* Other's relief. */
+	other->policy.starved_ns = node.now_ns - node.params.max_hold_ns;
+	pass_after(POLL);
+	CHECK(on_device(other) && !on_device(high));
+	CHECK_EQ(node.decision.level, GPREEMPT_PRIORITY_RELIEF);
+	CHECK(share(high)->turn && !share(other)->turn);
+}
+
+TEST(wfq_shares_have_queues, "a share has the device if one of its queues with work has it, whichever is looked at first, and wants it if one has maybe work")
+{
+	struct process *p;
+	struct queue *off, *on;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		snprintf(tap_case, sizeof(tap_case), "order %u: ", i);
+		tap_reset();
+		node.use = gpreempt_policies[1];
+		p = new_process();
+		off = i ? new_queue(p, HIGH) : NULL;
+		on = new_queue(p, HIGH);
+		if (!off)
+			off = new_queue(p, HIGH);
+		start_hog(on);
+		start_hog(off);
+		pass();
+		gpreempt_policy_preempted(&off->policy, true, node.now_ns);
+		off->policy.hold = true;
+		off->policy.hold_unbounded = true;
+		node.now_ns += POLL;
+		look();
+		CHECK(share(on)->ran && share(on)->wanted && share(on)->turn);
+	}
+	tap_reset();
+	node.use = gpreempt_policies[1];
+	on = new_queue(new_process(), HIGH);
+	last_kernel(on);
+	pass();
+	CHECK(!node.asked);
+	CHECK(share(on)->wanted && share(on)->ran);
+}
+
+TEST(idle_queues_return_with_others, "where ranks move by themselves, a held queue without work comes back with the next runlist that is sent for another reason")
+{
+	struct queue *idle;
+
+	node.use = gpreempt_policies[2];
+	idle = new_queue(new_process(), HIGH);
+	two_processes();
+	idle->process->policy.deadline_ns = MS;
+	high->process->policy.deadline_ns = 20 * MS;
+	start_hog(low);
+	take_along(idle);
+	CHECK(on_device(low));
+	pass_after(POLL);
+	CHECK(!on_device(idle));
+	start_hog(high);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	CHECK(on_device(idle));
+}
