@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * waves.c - real waves, that is machine code, on the device: what is saved of them, and what KFD says of it
+ * waves.c - real waves, that is machine code, on the device: what is saved of them, what KFD says of it, and that they go on with that
  *
  * Needs the code object of tools/testing/vgpu/tests/isa/kernels.cl for the device beside the program. Runs on a real gfx90a, too.
  */
@@ -12,6 +12,7 @@
 
 #include "fixture.h"
 #include "../../vgpu/tests/isa/object.h"
+#include "../../vgpu/tests/isa/reader.h"
 
 #define GFX90A		90010u
 #define GFX942		90402u
@@ -20,9 +21,6 @@
 #define ITEMS		(2 * WORKGROUP)
 #define WAVES		(ITEMS / WAVE)
 #define LDS_BYTES	1024u		/* of the kernel "wait" */
-#define SGPR_BYTES	512u
-#define HWREG_BYTES	128u
-#define RECORD_BYTES	4096u		/* what else may be in the save area: of the dispatch */
 #define MARK(i)		(0x5ca1ab00u + (i))
 
 /* Arguments of "wait", and what they point to */
@@ -48,9 +46,11 @@ FIXTURE(waves) {
 	BEFORE_TEST;
 	struct kfd_client client;
 	struct kfd_queue queue;
-	struct kfd_buffer code, data;
+	struct kfd_buffer code_object, data;
 	struct memory *m;
 	uint32_t vgprs;
+	uint64_t code;
+	uint32_t want[2 * ITEMS];
 };
 
 FIXTURE_SETUP(waves)
@@ -59,7 +59,7 @@ FIXTURE_SETUP(waves)
 	const void *file;
 	char path[64];
 	size_t bytes;
-	u64 kernel;
+	u64 kernel, entry;
 	uint32_t i;
 	uint8_t packet[64] = { 0 };
 	uint16_t head[6] = { 2 | 2u << 9 | 2u << 11, 1, WORKGROUP, 1, 1, 0 };
@@ -76,19 +76,24 @@ FIXTURE_SETUP(waves)
 		SKIP(return, "%s is absent", path);
 	file = object_file(path, &bytes);
 	ASSERT_TRUE(object_symbol(file, "wait.kd", &kernel));
-	ASSERT_EQ(0, kfd_buffer_place(&self->client, KFD_IN_GTT, NULL, (bytes + 0x10000) & ~(size_t)4095, KFD_ACCESS_ALL, &self->code));
-	object_load(file, self->code.ptr);
-	kernel += (uintptr_t)self->code.ptr;
+	ASSERT_EQ(0, kfd_buffer_place(&self->client, KFD_IN_GTT, NULL, (bytes + 0x10000) & ~(size_t)4095, KFD_ACCESS_ALL, &self->code_object));
+	object_load(file, self->code_object.ptr);
+	kernel += (uintptr_t)self->code_object.ptr;
 	memcpy(&rsrc1, (const void *)(uintptr_t)(kernel + 48), 4);
 	self->vgprs = ((rsrc1 & 0x3f) + 1) * 8;
+	ASSERT_TRUE(object_symbol(file, "wait", &entry));
+	self->code = entry + (uintptr_t)self->code_object.ptr;
 
 	ASSERT_EQ(0, kfd_buffer_userptr(&self->client, (sizeof(struct memory) + 4095) & ~(size_t)4095, &self->data));
 	self->m = self->data.ptr;
 	self->m->out = (uintptr_t)self->m->results;
 	self->m->in = (uintptr_t)self->m->values;
 	self->m->flag = (uintptr_t)&self->m->set;
-	for (i = 0; i < ITEMS; i++)
+	for (i = 0; i < ITEMS; i++) {
 		self->m->values[i] = MARK(i);
+		self->want[2 * i] = MARK(i);
+		self->want[2 * i + 1] = ~MARK(i);
+	}
 	ASSERT_EQ(0, kfd_queue_create(&self->client, &self->queue, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL, 64));
 	kfd_signal_init(&self->m->done, 1);
 	args = (uintptr_t)self->m;
@@ -113,23 +118,42 @@ FIXTURE_TEARDOWN(waves)
 		return;
 	self->m->set = 1;
 	EXPECT_EQ(0, kfd_signal_poll(&self->m->done, LONG));
-	for (i = 0; i < ITEMS; i++) {
-		ASSERT_EQ(MARK(i), self->m->results[2 * i]);
-		ASSERT_EQ(~MARK(i), self->m->results[2 * i + 1]);
-	}
+	for (i = 0; i < 2 * ITEMS; i++)
+		ASSERT_EQ(self->want[i], self->m->results[i]) TH_LOG("word %u", i);
 	EXPECT_EQ(0, kfd_queue_destroy(&self->queue));
 	kfd_client_close(&self->client);
 	EXPECT_NOTHING_LEFT();
 }
 
-/* KFD gives the state of a queue that is off the device: by the program's own wish here */
-TEST_F(waves, wave_state_is_what_the_save_area_holds)
+/* Items of the workgroup whose value a vector register of @w holds, in order; ITEMS: there is none such. @vgpr: which register */
+static uint32_t items_of(const uint8_t *area, const struct reader_wave *w, uint32_t *vgpr)
+{
+	uint32_t lane, first;
+
+	for (*vgpr = 0; *vgpr < w->vgprs; ++*vgpr) {
+		const uint32_t *v = (const void *)(area + reader_vgpr(w, *vgpr, 0));
+
+		first = v[0] - MARK(0);
+		for (lane = 0; lane < WAVE && v[lane] == MARK(first + lane); lane++)
+			;
+		if (lane == WAVE && first < ITEMS && !(first % WAVE))
+			return first;
+	}
+	return ITEMS;
+}
+
+/*
+ * KFD gives the state of a queue that is off the device: by the program's own wish here. A debugger that reads it finds registers and LDS,
+ * and what it writes there is what the waves go on with.
+ */
+TEST_F(waves, saved_waves_are_read_and_changed_as_by_a_debugger)
 {
 	struct kfd_ioctl_get_queue_wave_state_args args = {
 		.ctl_stack_address = (uintptr_t)self->queue.cwsr.ptr, .queue_id = self->queue.id,
 	};
-	uint32_t per_wave = self->vgprs * WAVE * 4 + SGPR_BYTES + HWREG_BYTES, least = WAVES * per_wave + ITEMS / WORKGROUP * LDS_BYTES;
-	uint32_t stack = 0, area = 0, registers = 0, words = 0, x, n;
+	uint32_t stack = 0, area_bytes = 0, seen = 0, lds = 0, x, n, item, vgpr;
+	struct reader_wave wave[WAVES];
+	int waves;
 
 	errno = 0;
 	EXPECT_EQ(-1, ioctl(self->client.kfd_fd, AMDKFD_IOC_GET_QUEUE_WAVE_STATE, &args));
@@ -137,30 +161,54 @@ TEST_F(waves, wave_state_is_what_the_save_area_holds)
 	ASSERT_EQ(0, kfd_queue_update(&self->queue, KFD_PRIORITY_NORMAL, 0));
 	ASSERT_EQ(0, ioctl(self->client.kfd_fd, AMDKFD_IOC_GET_QUEUE_WAVE_STATE, &args));
 	for (x = 0; x < self->client.num_xcc; x++) {
-		const uint8_t *base = (const uint8_t *)self->queue.cwsr.ptr + (size_t)x * self->client.cwsr_size;
+		uint8_t *base = (uint8_t *)self->queue.cwsr.ptr + (size_t)x * self->client.cwsr_size, *area, *group = NULL;
 		const struct kfd_context_save_area_header *h = (const void *)base;
-		const uint32_t *word = (const void *)(base + h->wave_state.wave_state_offset - h->wave_state.wave_state_size);
+		uint32_t group_first = 0;
 
 		EXPECT_EQ(self->client.ctl_stack_size, h->wave_state.control_stack_offset + h->wave_state.control_stack_size);
-		EXPECT_EQ(self->client.ctl_stack_size, h->wave_state.wave_state_offset - h->wave_state.wave_state_size);
+		ASSERT_EQ(self->client.ctl_stack_size, h->wave_state.wave_state_offset - h->wave_state.wave_state_size);
 		EXPECT_LE(h->wave_state.wave_state_offset, self->client.cwsr_size);
 		EXPECT_GE(h->wave_state.control_stack_offset, sizeof(*h));
 		stack += h->wave_state.control_stack_size;
-		area += h->wave_state.wave_state_size;
-		for (n = 0; n < h->wave_state.wave_state_size / 4; n++) {
-			registers += word[n] - MARK(0) < ITEMS;
-			words += ~word[n] - MARK(0) < ITEMS;
+		area_bytes += h->wave_state.wave_state_size;
+		area = base + self->client.ctl_stack_size;
+		waves = reader_waves((const void *)(base + h->wave_state.control_stack_offset), h->wave_state.control_stack_size / 4,
+				     h->wave_state.wave_state_size, wave, WAVES);
+		ASSERT_GE(waves, 0) TH_LOG("the control stack makes no sense");
+		for (n = 0; n < (uint32_t)waves; n++) {
+			const struct reader_wave *w = &wave[n];
+			uint64_t pc, exec;
+
+			EXPECT_EQ(self->vgprs, w->vgprs + w->acc_vgprs);
+			memcpy(&pc, area + reader_hwreg(w, READER_HWREG_PC), 8);
+			memcpy(&exec, area + reader_hwreg(w, READER_HWREG_EXEC), 8);
+			EXPECT_GT(pc, self->code);
+			EXPECT_LT(pc, self->code + 1024);
+			EXPECT_EQ(UINT64_MAX, exec);
+			item = items_of(area, w, &vgpr);
+			ASSERT_LT(item, ITEMS) TH_LOG("wave %u has lost a register", n);
+			EXPECT_EQ(0, seen & 1u << item / WAVE) TH_LOG("wave %u is there twice", item / WAVE);
+			seen |= 1u << item / WAVE;
+			if (w->first) {
+				ASSERT_EQ(LDS_BYTES, w->lds_bytes);
+				group = area + w->lds;
+				group_first = item / WORKGROUP * WORKGROUP;
+				for (lds = 0; lds < WORKGROUP; lds++)
+					EXPECT_EQ(~MARK(group_first + lds), ((const uint32_t *)group)[lds]);
+			}
+			EXPECT_EQ(group_first, item / WORKGROUP * WORKGROUP);
+			if (item / WAVE != 1 && item / WAVE != WAVES - 1)
+				continue;
+			/* a lane of a register, and the word of LDS of another one */
+			*(uint32_t *)(area + reader_vgpr(w, vgpr, 5)) ^= 0x01000000;
+			self->want[2 * (item + 5)] ^= 0x01000000;
+			((uint32_t *)group)[item % WORKGROUP + 9] ^= 0x02000000;
+			self->want[2 * (item + 9) + 1] ^= 0x02000000;
 		}
 	}
-	EXPECT_EQ(args.ctl_stack_used_size, stack);
-	EXPECT_EQ(args.save_area_used_size, area);
-	/* as large as the waves that were on the device: no more, but for what the device notes of their dispatch */
-	EXPECT_GE(area, least);
-	EXPECT_LE(area, least + self->client.num_xcc * RECORD_BYTES);
-	EXPECT_GE(stack, WAVES * 4);
-	/* a register of each lane, and a word of LDS of each work-item */
-	EXPECT_GE(registers, ITEMS);
-	EXPECT_GE(words, ITEMS);
+	EXPECT_EQ((1u << WAVES) - 1, seen);
+	EXPECT_EQ(args.ctl_stack_used_size, stack / self->client.num_xcc) TH_LOG("of the first XCC");
+	EXPECT_EQ(args.save_area_used_size, area_bytes / self->client.num_xcc);
 	ASSERT_EQ(0, kfd_queue_update(&self->queue, KFD_PRIORITY_NORMAL, 100));
 }
 

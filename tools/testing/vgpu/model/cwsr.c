@@ -2,67 +2,77 @@
 /*
  * cwsr.c - compute wave save and restore
  *
- * At dequeue everything that is in flight goes to memory, and nothing else survives: the control stack one page behind the MQD, which
- * grows down from its size and has an entry of eight bytes per saved dispatch or wave; the save area in the process, where the
- * records lie behind the space of the control stack, each as large as what it stands for (registers and LDS of a wave) although
- * only its head is written, unless they execute machine code (isa_waves.c); and the MQD with read pointer and the ends of both. At map the
- * queue continues with what is there.
+ * At dequeue everything that is in flight goes to memory, and nothing else survives: the control stack one page behind the MQD, the save
+ * area in the process, both as save_area.h says, and the MQD with read pointer and the ends of both. At map the queue continues with what
+ * is there.
  *
- * Entries are pushed in the order dispatch, its waves, next dispatch, ...
+ * What the CP notes of dispatches is published nowhere. Here it is in the part of the control stack's space that the stack does not use,
+ * from its beginning: a record for each dispatch in flight, and what its waves will begin with behind the last one, if one of
+ * them has not launched them all. The control stack refers to the records by events.
+ *
+ * Waves that execute nothing (vgpu_kernel.h) look the same, but only the hardware registers are written, and the four words before them, which
+ * are those of scalar registers that have no number.
  */
 #include "model.h"
+#include "save_area.h"
 
 #define HQD_IN_MQD		0x200
-#define ENTRY_BYTES		8
-#define ENTRY_DISPATCH		0xd15b0000u	/* a dispatch record at that offset of the save area */
-#define ENTRY_WAVE		0x3a7e0000u	/* a wave record */
-#define ENTRY_CODE_WAVE		0x3a7e0001u	/* a wave that executes machine code */
-#define ENTRY_ENDED_WAVE	0x3a7e0002u	/* one that has ended, while others of its workgroup have not */
+#define STACK_HEADER		0xc0001000u	/* a PM4 packet without meaning, with one more word: how many dispatches there are */
 #define RECORD_MAGIC		0x72737763u	/* "cwsr" */
+#define RECORD_HALTED		1u
+#define RECORD_MACHINE_CODE	2u
 #define WAVE_WAITS		1u
-#define WAVE_HALTED		2u
-#define WAVE_SGPR_BYTES		512
-#define WAVE_HWREG_BYTES	128
-#define BYTES_PER_VGPR		256
 
-/* Sizes are a multiple of eight: records may cross pages but their words do not. */
+/* A dispatch; sizes are a multiple of eight */
 struct saved_dispatch {
 	u32 magic;
-	u32 inflight_index;
+	u32 flags;
 	u64 index;
 	u64 signal;
-	u64 counters;
-	u64 flag;
-	u64 step_ns;
 	u64 start_ns;
-	u32 steps;
-	u32 vgprs;
-	u32 lds_bytes;
-	u32 xccs;
-	u32 xcc;
-	u32 chunk;
 	u32 workgroups;
-	u32 wg_waves;
-	u32 last_wg_waves;
 	u32 next_wg;
 	u32 waves_done;
-	u32 halted;
-	u32 machine_code;
-	u32 scratch_waves;
-	u32 scratch_wave_bytes;
+	u32 lds_bytes;
+	u32 groups[2];
+	u16 vgprs;
+	u16 acc;
+	u8 wg_waves;
+	u8 last_wg_waves;
+	u8 xccs;
+	u8 xcc;
+	u32 chunk;
+	u32 reserved;
+	union {
+		struct {
+			u64 counters;
+			u64 flag;
+			u64 step_ns;
+			u32 steps;
+			u32 reserved_steps;
+		};
+		struct {
+			u32 scratch_waves;
+			u32 scratch_wave_bytes;
+		};
+	};
+};
+
+/* What the waves of the one that has not launched all of them begin with */
+struct saved_launch {
 	struct vgpu_kernel_code code;
 	struct vgpu_isa_launch launch;
 };
 
-struct saved_wave {
-	u32 magic;
-	u32 inflight_index;	/* of its dispatch */
-	u32 wave;
+/* A wave that executes nothing, before its hardware registers */
+struct saved_step {
 	u32 step;
+	u32 flags;
 	u64 left_ns;
-	u32 state;
-	u32 bytes;
+	struct vgpu_saved_hwregs r;
 };
+
+#define STEP_BYTES		(sizeof(struct saved_step) - sizeof(struct vgpu_saved_hwregs))
 
 /* Where saving or restoring has arrived */
 struct cursor {
@@ -70,11 +80,20 @@ struct cursor {
 	u64 stack;		/* address of the control stack */
 	u32 stack_size;
 	u32 stack_offset;
+	u32 records_end;
 	u64 area;		/* address of the save area */
 	u32 area_size;
 	u32 area_offset;
 	bool stale_stack;
 	bool failed;
+};
+
+/* A workgroup whose waves are being restored */
+struct restored {
+	struct vgpu_dispatch *d;
+	struct vgpu_group *g;
+	u32 workgroup;
+	u32 waves;		/* of it that are there; of a workgroup that executes machine code, the number of the next one */
 };
 
 static u32 hqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgpu_hqd_reg reg)
@@ -93,42 +112,83 @@ static struct cursor cursor_of(struct vgpu_model *m, const struct vgpu_queue *q)
 	};
 }
 
-/* An entry of the control stack for @bytes of the save area. Return: where they are, 0: there is no room. */
-static u64 reserve(struct vgpu_model *m, struct cursor *c, u32 kind, u32 bytes)
+static void push_word(struct vgpu_model *m, struct cursor *c, u32 word)
 {
-	u32 entry[2] = { kind, c->area_offset };
-
-	if (c->failed || c->stack_offset < ENTRY_BYTES || c->area_size - c->area_offset < bytes) {
+	if (c->failed || c->stack_offset < c->records_end + sizeof(word)) {
 		c->failed = true;
-		return 0;
+		return;
 	}
-	c->stack_offset -= ENTRY_BYTES;
-	if (!c->stale_stack &&
-	    !vgpu_vm_write(m, VGPU_AS_KERNEL, c->stack + c->stack_offset, entry, sizeof(entry)))
+	c->stack_offset -= sizeof(word);
+	if (!c->stale_stack && !vgpu_vm_write32(m, VGPU_AS_KERNEL, c->stack + c->stack_offset, word))
 		c->failed = true;
+}
+
+/* Scratch memory is divided among shader engines. */
+static u32 scratch_per_se(const struct vgpu_model *m, const struct vgpu_dispatch *d)
+{
+	return (d->scratch_waves / d->xccs + m->config.se - 1) / m->config.se;
+}
+
+/* The word of the control stack that stands for wave @i of a group */
+static u32 relaunch_word(const struct vgpu_model *m, const struct vgpu_group *g, u32 i, bool resident)
+{
+	u32 slot = g->wg ? g->wg->wave[i].scratch_slot : VGPU_NO_SLOT;
+
+	if (slot == VGPU_NO_SLOT)
+		return resident ? g->simd[i] / m->config.simds_per_cu % m->config.se << VGPU_WAVE_SE_SHIFT : 0;
+	slot -= g->d->scratch_waves / g->d->xccs * g->d->xcc;
+	return VGPU_WAVE_SCRATCH_EN | slot / scratch_per_se(m, g->d) << VGPU_WAVE_SE_SHIFT | slot % scratch_per_se(m, g->d);
+}
+
+/* Return: false if there is no such part of the scratch memory */
+static bool scratch_slot_of(const struct vgpu_model *m, const struct vgpu_dispatch *d, u32 word, u32 *slot)
+{
+	*slot = VGPU_NO_SLOT;
+	if (!(word & VGPU_WAVE_SCRATCH_EN))
+		return true;
+	*slot = d->scratch_waves / d->xccs * d->xcc + VGPU_WAVE_SE(word) * scratch_per_se(m, d) + VGPU_WAVE_SCRATCH_ID(word);
+	return VGPU_WAVE_SE(word) < m->config.se && VGPU_WAVE_SCRATCH_ID(word) < scratch_per_se(m, d) && *slot < VGPU_SCRATCH_SLOTS;
+}
+
+/* A wave that executes nothing */
+static bool save_step(struct vgpu_model *m, const struct cursor *c, u64 va, const struct vgpu_group *g, u32 wave, u64 left_ns)
+{
+	const struct vgpu_dispatch *d = g->d;
+	struct saved_step r = {
+		.step = g->step,
+		.flags = g->waiting ? WAVE_WAITS : 0,
+		.left_ns = left_ns,
+		.r.exec = { U32_MAX, U32_MAX },
+		.r.status = VGPU_STATUS_VALID | (g->halted ? VGPU_STATUS_HALT : 0),
+		.r.trapsts = g->halted ? VGPU_TRAPSTS_MEM_VIOL : 0,
+	};
+	u32 workgroup[3];
+
+	vgpu_dispatch_workgroup(d, wave / d->wg_waves, workgroup);
+	vgpu_isa_ttmps(r.r.ttmp, m->config.asic->gfx942, vgpu_dispatch_slot(d, d->q), workgroup, wave % d->wg_waves);
+	return vgpu_vm_write(m, c->as, va + vgpu_saved_hwregs_at(d->vgprs) - STEP_BYTES, &r, sizeof(r));
+}
+
+/* Wave @i of a group, the LDS with the first one of a workgroup */
+static void save_wave(struct vgpu_model *m, struct cursor *c, const struct vgpu_group *g, u32 i, u32 flags, u64 left_ns, bool resident)
+{
+	const struct vgpu_dispatch *d = g->d;
+	u32 lds_bytes = flags & VGPU_WAVE_FIRST ? d->lds_bytes : 0, bytes = vgpu_saved_wave_bytes(d->vgprs, lds_bytes);
+	u64 va = c->area + c->area_offset;
+	bool ok;
+
+	if (c->area_size - c->area_offset < bytes)
+		c->failed = true;
+	push_word(m, c, relaunch_word(m, g, i, resident) | flags);
+	if (c->failed)
+		return;
 	c->area_offset += bytes;
-	return c->area + entry[1];
-}
-
-static void push(struct vgpu_model *m, struct cursor *c, u32 kind, const void *record, u32 record_bytes, u32 bytes)
-{
-	u64 va = reserve(m, c, kind, bytes);
-
-	if (va && !vgpu_vm_write(m, c->as, va, record, record_bytes))
-		c->failed = true;
-}
-
-static void push_workgroup(struct vgpu_model *m, struct cursor *c, const struct vgpu_group *g, u32 inflight_index)
-{
-	u32 i, kind;
-	u64 va;
-
-	for (i = 0; i < g->waves; i++) {
-		kind = g->wg->wave[i].state == VGPU_WAVE_ENDED ? ENTRY_ENDED_WAVE : ENTRY_CODE_WAVE;
-		va = reserve(m, c, kind, vgpu_wave_saved_bytes(g->d, g->wg, i));
-		if (va && !vgpu_wave_save(m, c->as, va, g, i, inflight_index))
-			c->failed = true;
-	}
+	if (!g->wg)
+		ok = save_step(m, c, va, g, g->first + i, left_ns);
+	else
+		ok = vgpu_wave_save(m, c->as, va, d, &g->wg->wave[i]) &&
+		     (!lds_bytes || vgpu_vm_write(m, c->as, va + bytes - VGPU_SAVED_GAP_BYTES - lds_bytes, g->wg->lds, lds_bytes));
+	c->failed = !ok;
 }
 
 static u64 left_of_step(struct vgpu_model *m, const struct vgpu_group *g, bool resident)
@@ -138,35 +198,117 @@ static u64 left_of_step(struct vgpu_model *m, const struct vgpu_group *g, bool r
 	return g->end_ns > m->now_ns ? g->end_ns - m->now_ns : 0;
 }
 
-static void save_groups(struct vgpu_model *m, struct cursor *c, const struct vgpu_dispatch *d, u32 inflight_index,
-			struct vgpu_list *list, bool resident)
+static bool is_there(const struct vgpu_group *g, u32 i)
+{
+	return !g->wg || g->wg->wave[i].state != VGPU_WAVE_ENDED;
+}
+
+/* Workgroups and waves from the last to the first: readers begin at the end */
+static void save_group(struct vgpu_model *m, struct cursor *c, const struct vgpu_group *g, bool resident)
+{
+	u64 left_ns = left_of_step(m, g, resident);
+	u32 i = g->waves, n, first, last, flags;
+
+	while (i) {
+		first = (i - 1) / g->d->wg_waves * g->d->wg_waves;
+		for (n = first; !is_there(g, n);)
+			n++;
+		for (last = i - 1; !is_there(g, last);)
+			last--;
+		for (i = last + 1; i-- > n;) {
+			flags = (i == n ? VGPU_WAVE_FIRST : 0) | (i == last ? VGPU_WAVE_LAST : 0);
+			if (is_there(g, i))
+				save_wave(m, c, g, i, flags, left_ns, resident);
+		}
+		i = first;
+	}
+}
+
+/* Return: was there any? */
+static bool save_groups(struct vgpu_model *m, struct cursor *c, const struct vgpu_dispatch *d, struct vgpu_list *list, bool resident)
 {
 	struct vgpu_list *l;
-	u32 i;
+	bool any = false;
 
-	for (l = list->next; l != list; l = l->next) {
+	for (l = list->prev; l != list; l = l->prev) {
 		const struct vgpu_group *g = container_of(l, struct vgpu_group, link);
-		struct saved_wave r = {
-			.magic = RECORD_MAGIC,
-			.inflight_index = inflight_index,
-			.step = g->step,
-			.left_ns = left_of_step(m, g, resident),
-			.state = (g->waiting ? WAVE_WAITS : 0) | (g->halted ? WAVE_HALTED : 0),
-		};
 
 		if (g->d != d)
 			continue;
-		if (g->wg)
-			push_workgroup(m, c, g, inflight_index);
-		for (i = 0; i < g->waves && !g->wg; i++) {
-			r.wave = g->first + i;
-			r.bytes = d->vgprs * BYTES_PER_VGPR + WAVE_SGPR_BYTES + WAVE_HWREG_BYTES;
-			if (!(r.wave % d->wg_waves))
-				r.bytes += (d->lds_bytes + 7) & ~7u;
-			push(m, c, ENTRY_WAVE, &r, sizeof(r), r.bytes);
-		}
+		save_group(m, c, g, resident);
+		any = true;
 		if (resident)			/* the others never got their slots back: saved again, counted once */
 			m->stats.waves_saved += g->waves;
+	}
+	return any;
+}
+
+/* The waves of a dispatch, and what the control stack says of them */
+static void save_waves(struct vgpu_model *m, struct cursor *c, struct vgpu_queue *q, const struct vgpu_dispatch *d, u32 number)
+{
+	bool any = save_groups(m, c, d, &q->pending, false);
+
+	any |= save_groups(m, c, d, &m->halted, true);
+	any |= save_groups(m, c, d, &m->waiting, true);
+	any |= save_groups(m, c, d, &m->groups, true);
+	if (any)
+		push_word(m, c, VGPU_STATE(d->vgprs, d->lds_bytes, d->acc));
+	push_word(m, c, VGPU_RELAUNCH_EVENT | number);
+}
+
+static void save_record(struct vgpu_model *m, struct cursor *c, const void *record, u32 bytes)
+{
+	if (c->records_end + bytes > c->stack_size)
+		c->failed = true;
+	else if (!c->stale_stack && !vgpu_vm_write(m, VGPU_AS_KERNEL, c->stack + c->records_end, record, bytes))
+		c->failed = true;
+	c->records_end += bytes;
+}
+
+static void save_dispatches(struct vgpu_model *m, struct cursor *c, const struct vgpu_queue *q)
+{
+	const struct vgpu_dispatch *head = NULL;
+	struct vgpu_list *l;
+
+	for (l = q->inflight.next; l != &q->inflight; l = l->next) {
+		const struct vgpu_dispatch *d = container_of(l, struct vgpu_dispatch, link);
+		struct saved_dispatch r = {
+			.magic = RECORD_MAGIC,
+			.flags = (d->halted ? RECORD_HALTED : 0) | (d->machine_code ? RECORD_MACHINE_CODE : 0),
+			.index = d->index,
+			.signal = d->signal,
+			.start_ns = d->start_ns,
+			.workgroups = d->workgroups,
+			.next_wg = d->next_wg,
+			.waves_done = d->waves_done,
+			.lds_bytes = d->lds_bytes,
+			.groups = { d->groups[0], d->groups[1] },
+			.vgprs = (u16)d->vgprs,
+			.acc = (u16)d->acc,
+			.wg_waves = (u8)d->wg_waves,
+			.last_wg_waves = (u8)d->last_wg_waves,
+			.xccs = (u8)d->xccs,
+			.xcc = (u8)d->xcc,
+			.chunk = d->chunk,
+		};
+
+		if (d->machine_code) {
+			r.scratch_waves = d->scratch_waves;
+			r.scratch_wave_bytes = d->scratch_wave_bytes;
+		} else {
+			r.counters = d->counters;
+			r.flag = d->flag;
+			r.step_ns = d->step_ns;
+			r.steps = d->steps;
+		}
+		save_record(m, c, &r, sizeof(r));
+		if (d->machine_code && d->next_wg < d->workgroups)
+			head = d;
+	}
+	if (head) {
+		struct saved_launch r = { .code = head->code, .launch = head->launch };
+
+		save_record(m, c, &r, sizeof(r));
 	}
 }
 
@@ -242,47 +384,18 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 	bool busy = q->waves || !vgpu_list_empty(&q->pending);
 	struct vgpu_list *l;
 	u64 bytes, wptr;
-	u32 i = 0;
+	u32 i;
 
 	vgpu_aql_unread(m, q);
 	c.stack_offset = c.stack_size;
 	c.area_offset = c.stack_size;
 	c.stale_stack = busy && vgpu_fault(m, VGPU_FAULT_STALE_CTL_STACK);
-	for (l = q->inflight.next; l != &q->inflight; l = l->next, i++) {
-		const struct vgpu_dispatch *d = container_of(l, struct vgpu_dispatch, link);
-		struct saved_dispatch r = {
-			.magic = RECORD_MAGIC,
-			.inflight_index = i,
-			.index = d->index,
-			.signal = d->signal,
-			.counters = d->counters,
-			.flag = d->flag,
-			.step_ns = d->step_ns,
-			.start_ns = d->start_ns,
-			.steps = d->steps,
-			.vgprs = d->vgprs,
-			.lds_bytes = d->lds_bytes,
-			.xccs = d->xccs,
-			.xcc = d->xcc,
-			.chunk = d->chunk,
-			.workgroups = d->workgroups,
-			.wg_waves = d->wg_waves,
-			.last_wg_waves = d->last_wg_waves,
-			.next_wg = d->next_wg,
-			.waves_done = d->waves_done,
-			.halted = d->halted,
-			.machine_code = d->machine_code,
-			.scratch_waves = d->scratch_waves,
-			.scratch_wave_bytes = d->scratch_wave_bytes,
-			.code = d->code,
-			.launch = d->launch,
-		};
-
-		push(m, &c, ENTRY_DISPATCH, &r, sizeof(r), sizeof(r));
-		save_groups(m, &c, d, i, &m->groups, true);
-		save_groups(m, &c, d, i, &m->waiting, true);
-		save_groups(m, &c, d, i, &m->halted, true);
-		save_groups(m, &c, d, i, &q->pending, false);
+	save_dispatches(m, &c, q);
+	for (l = q->inflight.prev, i = q->inflight_count; l != &q->inflight; l = l->prev)
+		save_waves(m, &c, q, container_of(l, struct vgpu_dispatch, link), --i);
+	if (q->inflight_count) {
+		push_word(m, &c, q->inflight_count);
+		push_word(m, &c, STACK_HEADER);
 	}
 	if (c.failed)
 		vgpu_err("save area of queue %#x (pasid %u) is too small or not mapped: %u of %u, stack %u of %u", q->doorbell,
@@ -310,50 +423,74 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 	return bytes;
 }
 
-static bool bad_launch(const struct saved_dispatch *r)
+static bool bad_dispatch(struct vgpu_model *m, const struct saved_dispatch *r)
+{
+	if (r->magic != RECORD_MAGIC || !r->xccs || r->xccs > VGPU_MAX_XCCS || r->xcc >= r->xccs || !r->chunk || !r->workgroups ||
+	    !r->groups[0] || !r->groups[1] || !r->wg_waves || r->wg_waves > VGPU_MAX_WG_WAVES || !r->last_wg_waves ||
+	    r->last_wg_waves > r->wg_waves || !r->vgprs || r->vgprs % 8 || r->acc % 4 ||
+	    r->lds_bytes % 512 || !vgpu_workgroup_fits(m, r->wg_waves, r->vgprs, r->lds_bytes))
+		return true;
+	return !(r->flags & RECORD_MACHINE_CODE) && !r->steps;
+}
+
+static bool bad_launch(const struct saved_launch *r, const struct vgpu_dispatch *d)
 {
 	u32 i;
 
 	for (i = 0; i < 3; i++)
 		if (!r->launch.workgroup[i] || !r->launch.grid[i])
 			return true;
-	return vgpu_isa_vgpr_count(&r->code) > r->vgprs;
+	return vgpu_isa_vgpr_count(&r->code) > d->vgprs;
 }
 
-static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_queue *q, const struct saved_dispatch *r)
+/* Return: NULL if that is no record of a dispatch. Its launch is at @launch, if it needs one. */
+static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_queue *q, const struct saved_dispatch *r, u64 launch)
 {
+	struct saved_launch l;
 	struct vgpu_dispatch *d;
 
-	if (r->magic != RECORD_MAGIC || !r->steps || !r->xccs || !r->chunk || !r->workgroups || !r->wg_waves || !r->last_wg_waves ||
-	    r->last_wg_waves > r->wg_waves || !r->vgprs || (r->machine_code && bad_launch(r)) || !vgpu_workgroup_fits(m, r->wg_waves, r->vgprs, r->lds_bytes))
+	if (bad_dispatch(m, r))
 		return NULL;
 	d = vgpu_zalloc(sizeof(*d));
 	if (!d)
 		return NULL;
 	d->q = q;
+	d->halted = r->flags & RECORD_HALTED;
+	d->machine_code = r->flags & RECORD_MACHINE_CODE;
 	d->index = r->index;
 	d->signal = r->signal;
-	d->counters = r->counters;
-	d->flag = r->flag;
-	d->step_ns = r->step_ns;
 	d->start_ns = r->start_ns;
-	d->steps = r->steps;
-	d->vgprs = r->vgprs;
+	d->workgroups = r->workgroups;
+	d->next_wg = r->next_wg;
+	d->waves_done = r->waves_done;
 	d->lds_bytes = r->lds_bytes;
+	d->groups[0] = r->groups[0];
+	d->groups[1] = r->groups[1];
+	d->vgprs = r->vgprs;
+	d->acc = r->acc;
+	d->wg_waves = r->wg_waves;
+	d->last_wg_waves = r->last_wg_waves;
 	d->xccs = r->xccs;
 	d->xcc = r->xcc;
 	d->chunk = r->chunk;
-	d->workgroups = r->workgroups;
-	d->wg_waves = r->wg_waves;
-	d->last_wg_waves = r->last_wg_waves;
-	d->next_wg = r->next_wg;
-	d->waves_done = r->waves_done;
-	d->halted = r->halted;
-	d->machine_code = r->machine_code;
-	d->scratch_waves = r->scratch_waves;
-	d->scratch_wave_bytes = r->scratch_wave_bytes;
-	d->code = r->code;
-	d->launch = r->launch;
+	if (d->machine_code) {
+		d->steps = 1;
+		d->scratch_waves = r->scratch_waves;
+		d->scratch_wave_bytes = r->scratch_wave_bytes;
+	} else {
+		d->counters = r->counters;
+		d->flag = r->flag;
+		d->step_ns = r->step_ns;
+		d->steps = r->steps;
+	}
+	if (d->machine_code && d->next_wg < d->workgroups) {
+		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, launch, &l, sizeof(l)) || bad_launch(&l, d)) {
+			vgpu_free(d);
+			return NULL;
+		}
+		d->code = l.code;
+		d->launch = l.launch;
+	}
 	vgpu_list_add(&d->link, &q->inflight);
 	q->inflight_count++;
 	if ((d->index == q->rptr || d->index == VGPU_NO_INDEX) && d->next_wg < d->workgroups)
@@ -361,70 +498,194 @@ static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_
 	return d;
 }
 
-/* Waves of a workgroup were saved one behind the other: they become one group again. */
-static bool restore_wave(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_dispatch *d, const struct saved_wave *r)
+/* Memory says something that was never saved */
+static void bad_record(struct vgpu_model *m, const struct vgpu_queue *q, u32 word)
 {
-	u32 waves = d ? (d->workgroups - 1) * d->wg_waves + d->last_wg_waves : 0;
-	bool waiting = r->state & WAVE_WAITS, halted = r->state & WAVE_HALTED;
-	struct vgpu_group *g;
-
-	if (r->magic != RECORD_MAGIC || !d || d->machine_code || r->wave >= waves || r->step >= d->steps)
-		return false;
-	if (!vgpu_list_empty(&q->pending)) {
-		g = container_of(q->pending.prev, struct vgpu_group, link);
-		if (g->d == d && g->first + g->waves == r->wave && g->step == r->step && g->left_ns == r->left_ns &&
-		    g->waiting == waiting && g->halted == halted) {
-			g->waves++;
-			return true;
-		}
-	}
-	if (r->wave % d->wg_waves)			/* its workgroup's first wave is missing */
-		return false;
-	g = vgpu_group_get(m);
-	if (!g)
-		return false;
-	g->d = d;
-	g->first = r->wave;
-	g->waves = 1;
-	g->step = r->step;
-	g->left_ns = r->left_ns;
-	g->waiting = waiting;
-	g->halted = halted;
-	vgpu_list_add(&g->link, &q->pending);
-	return true;
+	if (!m->stats.bad_records++)
+		vgpu_err("bad control stack of queue %#x (pasid %u): %#x", q->doorbell, q->pasid, word);
 }
 
-/* The same of waves that execute machine code: those of a workgroup make up a group. */
-static bool restore_code_wave(struct vgpu_model *m, struct vgpu_queue *q, const struct cursor *c, struct vgpu_dispatch *d, u32 inflight_index,
-			      const u32 entry[2])
+static struct vgpu_group *new_group(struct vgpu_model *m, const struct restored *w)
 {
-	struct vgpu_group *last = NULL, *g;
+	struct vgpu_dispatch *d = w->d;
+	struct vgpu_group *g = vgpu_group_get(m);
+	u32 i;
 
-	if (!d || !d->machine_code)
-		return false;
-	if (!vgpu_list_empty(&q->pending))
-		last = container_of(q->pending.prev, struct vgpu_group, link);
-	g = vgpu_wave_restore(m, c->as, c->area + entry[1], d, inflight_index, entry[0] == ENTRY_ENDED_WAVE, last);
-	if (g && g != last)
-		vgpu_list_add(&g->link, &q->pending);
+	if (!g)
+		return NULL;
+	g->d = d;
+	g->first = w->workgroup * d->wg_waves;
+	g->waves = vgpu_dispatch_waves_of(d, w->workgroup);
+	g->step = 0;
+	g->left_ns = 0;
+	g->waiting = false;
+	g->halted = false;
+	g->wg = NULL;
+	if (!d->machine_code)
+		return g;
+	g->wg = vgpu_workgroup_alloc(m, d, g->waves);
+	if (!g->wg) {
+		vgpu_group_put(m, g);
+		return NULL;
+	}
+	for (i = 0; i < g->waves; i++)
+		g->wg->wave[i].state = VGPU_WAVE_ENDED;
 	return g;
 }
 
-/* A workgroup that is not all there */
-static void drop_incomplete(struct vgpu_model *m, struct vgpu_queue *q)
+/* What began with a first wave and has no last one */
+static void drop_incomplete(struct vgpu_model *m, const struct vgpu_queue *q, struct restored *w)
 {
-	struct vgpu_list *l, *next;
+	if (!w->g)
+		return;
+	bad_record(m, q, w->workgroup);
+	vgpu_group_put(m, w->g);
+	w->g = NULL;
+}
 
-	for (l = q->pending.next; l != &q->pending; l = next) {
-		struct vgpu_group *g = container_of(l, struct vgpu_group, link);
+/* A workgroup is complete: neighbours in the same state become one group, as they were. */
+static void add_workgroup(struct vgpu_model *m, struct vgpu_queue *q, struct restored *w)
+{
+	struct vgpu_group *g = w->g, *last;
 
-		next = l->next;
-		if (!g->wg || g->waves == g->wg->waves)
-			continue;
-		m->stats.bad_records++;
-		vgpu_list_del(&g->link);
-		vgpu_group_put(m, g);
+	w->g = NULL;
+	if (!g->wg && !vgpu_list_empty(&q->pending)) {
+		last = container_of(q->pending.prev, struct vgpu_group, link);
+		if (!last->wg && last->d == g->d && last->first + last->waves == g->first && last->step == g->step &&
+		    last->left_ns == g->left_ns && last->waiting == g->waiting && last->halted == g->halted) {
+			last->waves += g->waves;
+			vgpu_group_put(m, g);
+			return;
+		}
 	}
+	vgpu_list_add(&g->link, &q->pending);
+}
+
+/* Reads wave @i of w->g, all of whose state is at @va. */
+static bool restore_registers(struct vgpu_model *m, const struct cursor *c, u64 va, u32 word, struct restored *w, u32 i,
+			      const struct saved_step *s)
+{
+	struct vgpu_dispatch *d = w->d;
+	u64 lds = va + vgpu_saved_hwregs_at(d->vgprs) + sizeof(s->r);
+	struct vgpu_group *g = w->g;
+	u32 slot;
+
+	if (d->machine_code) {
+		if ((word & VGPU_WAVE_FIRST) && d->lds_bytes && !vgpu_vm_read(m, c->as, lds, g->wg->lds, d->lds_bytes))
+			return false;
+		if (!scratch_slot_of(m, d, word, &slot))
+			return false;
+		if (slot != VGPU_NO_SLOT) {
+			if (d->q->scratch_used[slot / 64] >> slot % 64 & 1)
+				return false;
+			d->q->scratch_used[slot / 64] |= 1ULL << slot % 64;
+			g->wg->wave[i].scratch_slot = slot;
+		}
+		if (!vgpu_wave_restore(m, c->as, va, d, &s->r, &g->wg->wave[i]))
+			return false;
+	} else if (word & VGPU_WAVE_FIRST) {
+		g->step = s->step;
+		g->left_ns = s->left_ns;
+		g->waiting = s->flags & WAVE_WAITS;
+		if (g->step >= d->steps)
+			return false;
+	} else if (g->step != s->step || g->left_ns != s->left_ns) {
+		return false;
+	}
+	g->halted |= (s->r.status & VGPU_STATUS_HALT) != 0;
+	return true;
+}
+
+/* Return: false if what is at @va is not the wave that the control stack says it is */
+static bool restore_wave(struct vgpu_model *m, struct vgpu_queue *q, const struct cursor *c, u64 va, u32 word, struct restored *w)
+{
+	struct vgpu_dispatch *d = w->d;
+	struct saved_step s;
+	u32 workgroup, i;
+
+	if (!vgpu_vm_read(m, c->as, va + vgpu_saved_hwregs_at(d->vgprs) - STEP_BYTES, &s, sizeof(s)) ||
+	    !vgpu_dispatch_own_workgroup(d, s.r.ttmp + VGPU_TTMP_WORKGROUP, &workgroup))
+		return false;
+	i = s.r.ttmp[VGPU_TTMP_WAVE] & VGPU_TTMP_WAVE_MASK;
+	if (word & VGPU_WAVE_FIRST) {
+		drop_incomplete(m, q, w);
+		w->workgroup = workgroup;
+		w->waves = 0;
+		w->g = new_group(m, w);
+	}
+	if (!w->g || w->workgroup != workgroup || i < w->waves || i >= w->g->waves || (!d->machine_code && i > w->waves) ||
+	    !restore_registers(m, c, va, word, w, i, &s))
+		return false;
+	w->waves = i + 1;
+	if (word & VGPU_WAVE_LAST) {
+		if (!d->machine_code && w->waves < w->g->waves)
+			return false;
+		add_workgroup(m, q, w);
+	}
+	return true;
+}
+
+/* The dispatches, in order. Return: how many, 0 if the control stack says nothing that makes sense. */
+static u32 restore_dispatches(struct vgpu_model *m, struct vgpu_queue *q, const struct cursor *c,
+			      struct vgpu_dispatch *dispatch[VGPU_MAX_INFLIGHT])
+{
+	struct saved_dispatch r;
+	u32 header[2], i;
+
+	if (!vgpu_vm_read(m, VGPU_AS_KERNEL, c->stack + c->stack_offset, header, sizeof(header)))
+		return 0;
+	if (header[0] != STACK_HEADER || !header[1] || header[1] > VGPU_MAX_INFLIGHT || header[1] * sizeof(r) > c->stack_offset) {
+		bad_record(m, q, header[0]);
+		return 0;
+	}
+	for (i = 0; i < header[1]; i++) {
+		dispatch[i] = NULL;
+		if (vgpu_vm_read(m, VGPU_AS_KERNEL, c->stack + i * sizeof(r), &r, sizeof(r)))
+			dispatch[i] = restore_dispatch(m, q, &r, c->stack + header[1] * sizeof(r));
+		if (!dispatch[i])
+			bad_record(m, q, VGPU_RELAUNCH_EVENT | i);
+	}
+	return header[1];
+}
+
+static void restore_waves(struct vgpu_model *m, struct vgpu_queue *q, const struct cursor *c)
+{
+	u32 at = c->stack_offset + VGPU_STACK_HEADER_BYTES, area = c->area_offset, state = 0, count, number, bytes, word;
+	struct vgpu_dispatch *dispatch[VGPU_MAX_INFLIGHT];
+	struct restored w = { NULL };
+
+	count = restore_dispatches(m, q, c, dispatch);
+	for (; count && at + sizeof(word) <= c->stack_size; at += sizeof(word)) {
+		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, c->stack + at, &word, sizeof(word)))
+			break;
+		if (word & (VGPU_RELAUNCH_EVENT | VGPU_RELAUNCH_STATE))
+			drop_incomplete(m, q, &w);
+		if (word & VGPU_RELAUNCH_EVENT) {
+			number = word & ~VGPU_RELAUNCH_EVENT;
+			w.d = number < count ? dispatch[number] : NULL;
+			state = 0;
+			continue;
+		}
+		if (word & VGPU_RELAUNCH_STATE) {
+			state = word;
+			if (w.d && state != VGPU_STATE(w.d->vgprs, w.d->lds_bytes, w.d->acc))
+				w.d = NULL;
+			continue;
+		}
+		bytes = vgpu_saved_wave_bytes(VGPU_STATE_VGPRS(state), word & VGPU_WAVE_FIRST ? VGPU_STATE_LDS_BYTES(state) : 0);
+		if (!state || area - c->stack_size < bytes) {
+			bad_record(m, q, word);
+			break;
+		}
+		area -= bytes;
+		if (!w.d || !restore_wave(m, q, c, c->area + area, word, &w)) {
+			bad_record(m, q, word);
+			drop_incomplete(m, q, &w);
+		}
+	}
+	drop_incomplete(m, q, &w);
+	if (count && area != c->stack_size)
+		bad_record(m, q, area);
 }
 
 /**
@@ -439,43 +700,16 @@ static void drop_incomplete(struct vgpu_model *m, struct vgpu_queue *q)
 u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	struct cursor c = cursor_of(m, q);
-	struct vgpu_dispatch *d = NULL;
-	u32 at, inflight_index = 0;
-	u64 bytes;
 
 	if (m->saved_mqd == q->mqd)
 		m->saved_mqd = 0;
 	c.stack_offset = hqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET);
 	c.area_offset = hqd(m, q, VGPU_HQD_WG_STATE_OFFSET);
-	if (!c.stack_size || c.stack_offset >= c.stack_size || c.area_offset < c.stack_size ||
+	if (!c.stack_size || c.stack_offset % 4 || c.stack_offset >= c.stack_size || c.area_offset < c.stack_size ||
 	    c.area_offset > c.area_size)
 		return 0;
-	bytes = (c.stack_size - c.stack_offset) + (c.area_offset - c.stack_size);
-	for (at = c.stack_size; at >= c.stack_offset + ENTRY_BYTES; at -= ENTRY_BYTES) {
-		struct saved_dispatch sd;
-		struct saved_wave sw;
-		u32 entry[2];
-		bool ok = false;
-
-		if (!vgpu_vm_read(m, VGPU_AS_KERNEL, c.stack + at - ENTRY_BYTES, entry, sizeof(entry)))
-			break;
-		if (entry[0] == ENTRY_DISPATCH && entry[1] < c.area_size &&
-		    vgpu_vm_read(m, c.as, c.area + entry[1], &sd, sizeof(sd))) {
-			d = restore_dispatch(m, q, &sd);
-			inflight_index = sd.inflight_index;
-			ok = d;
-		} else if (entry[0] == ENTRY_WAVE && entry[1] < c.area_size &&
-			   vgpu_vm_read(m, c.as, c.area + entry[1], &sw, sizeof(sw))) {
-			ok = sw.inflight_index == inflight_index && restore_wave(m, q, d, &sw);
-		} else if ((entry[0] == ENTRY_CODE_WAVE || entry[0] == ENTRY_ENDED_WAVE) && entry[1] < c.area_size) {
-			ok = restore_code_wave(m, q, &c, d, inflight_index, entry);
-		}
-		if (!ok && !m->stats.bad_records++)
-			vgpu_err("bad control stack entry %#x %#x of queue %#x (pasid %u)", entry[0], entry[1], q->doorbell,
-				 q->pasid);
-	}
-	drop_incomplete(m, q);
+	restore_waves(m, q, &c);
 	m->stats.cwsr_restores++;
 	m->place = true;
-	return bytes;
+	return (c.stack_size - c.stack_offset) + (c.area_offset - c.stack_size);
 }

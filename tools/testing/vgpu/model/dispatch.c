@@ -12,7 +12,43 @@
 #define MAX_WORKGROUP_ITEMS	1024u
 #define DEFAULT_VGPRS		32u
 #define VGPR_GRANULE		8u
+#define MAX_ARCH_VGPRS		256u
 #define LDS_GRANULE		512u
+#define PACKET_BYTES		64u
+
+/** vgpu_dispatch_slot() - where the packet of a dispatch is in the ring, in packets; a PM4 packet is nowhere */
+u32 vgpu_dispatch_slot(const struct vgpu_dispatch *d, const struct vgpu_queue *q)
+{
+	return d->index == VGPU_NO_INDEX ? 0 : (u32)(d->index % (q->ring_bytes / PACKET_BYTES));
+}
+
+/** vgpu_dispatch_number() - number in the whole grid of workgroup @own of this XCC's share */
+u64 vgpu_dispatch_number(const struct vgpu_dispatch *d, u32 own)
+{
+	return d->xccs == 1 ? own : (u64)own / d->chunk * d->chunk * d->xccs + (u64)d->xcc * d->chunk + own % d->chunk;
+}
+
+/** vgpu_dispatch_workgroup() - the same in each dimension */
+void vgpu_dispatch_workgroup(const struct vgpu_dispatch *d, u32 own, u32 workgroup[3])
+{
+	u64 number = vgpu_dispatch_number(d, own);
+
+	workgroup[0] = (u32)(number % d->groups[0]);
+	workgroup[1] = (u32)(number / d->groups[0] % d->groups[1]);
+	workgroup[2] = (u32)(number / d->groups[0] / d->groups[1]);
+}
+
+/** vgpu_dispatch_own_workgroup() - the reverse; Return: false if it is none of this XCC's */
+bool vgpu_dispatch_own_workgroup(const struct vgpu_dispatch *d, const u32 workgroup[3], u32 *own)
+{
+	u64 number = workgroup[0] + d->groups[0] * (workgroup[1] + (u64)d->groups[1] * workgroup[2]), n;
+
+	if (workgroup[0] >= d->groups[0] || workgroup[1] >= d->groups[1] || workgroup[2] >= MAX_WORKGROUPS / d->groups[0] / d->groups[1])
+		return false;
+	n = d->xccs == 1 ? number : number / d->chunk / d->xccs * d->chunk + number % d->chunk;
+	*own = (u32)n;
+	return n < d->workgroups && vgpu_dispatch_number(d, *own) == number;
+}
 
 static void parse_machine_code(const struct vgpu_model *m, const struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d)
 {
@@ -23,6 +59,7 @@ static void parse_machine_code(const struct vgpu_model *m, const struct vgpu_que
 		.queue = q->rptr_addr - VGPU_QUEUE_RPTR,
 		.kernargs = launch->kernargs,
 		.dispatch_id = d->index,
+		.slot = vgpu_dispatch_slot(d, q),
 		.gfx942 = m->config.asic->gfx942,
 	};
 	for (i = 0; i < 3; i++) {
@@ -57,6 +94,7 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 		memset(&k, 0, sizeof(k));
 		k.vgprs = vgpu_isa_vgpr_count(&d->code);
 		k.steps = 1;
+		d->acc = vgpu_isa_acc_offset(&d->code);
 	} else if (k.magic != VGPU_KERNEL_MAGIC || k.version != VGPU_KERNEL_VERSION || !k.steps) {
 		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_CODE, "no kernel", launch->kernel);
 		return false;
@@ -75,6 +113,8 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 		}
 		workgroup *= wg;
 		last *= !i && grid % wg ? (u32)(grid % wg) : wg;
+		if (i < 2)
+			d->groups[i] = (u32)((grid + wg - 1) / wg);
 		groups *= (grid + wg - 1) / wg;
 		if (groups >= MAX_WORKGROUPS) {
 			vgpu_queue_error(m, q, VGPU_EC_DISPATCH_DIM, "grid is too large", grid);
@@ -106,9 +146,10 @@ place:
 	d->step_ns = k.step_ns;
 	d->steps = k.steps;
 	d->vgprs = (vgprs + VGPR_GRANULE - 1) & ~(VGPR_GRANULE - 1);
+	if (!d->machine_code)
+		d->acc = d->vgprs < MAX_ARCH_VGPRS ? d->vgprs : MAX_ARCH_VGPRS;
 	d->lds_bytes = k.lds_bytes > launch->lds_bytes ? k.lds_bytes : launch->lds_bytes;
-	if (d->machine_code)
-		d->lds_bytes = (d->lds_bytes + LDS_GRANULE - 1) & ~(LDS_GRANULE - 1);
+	d->lds_bytes = (d->lds_bytes + LDS_GRANULE - 1) & ~(LDS_GRANULE - 1);
 	d->workgroups = (u32)groups;
 	d->wg_waves = (workgroup + VGPU_WAVE_LANES - 1) / VGPU_WAVE_LANES;
 	/* Waves are numbered through; only the last workgroup of a grid in one dimension may be smaller. */
@@ -159,6 +200,12 @@ void vgpu_dispatch_drop(struct vgpu_dispatch *d)
 	if (q->head == d)
 		q->head = NULL;
 	vgpu_free(d);
+}
+
+/** vgpu_dispatch_waves_of() - waves of a workgroup */
+u32 vgpu_dispatch_waves_of(const struct vgpu_dispatch *d, u32 workgroup)
+{
+	return workgroup + 1 == d->workgroups ? d->last_wg_waves : d->wg_waves;
 }
 
 /* All waves of @d, a dispatch or an XCC's share of one, have ended */

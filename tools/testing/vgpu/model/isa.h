@@ -22,10 +22,10 @@
 #define VGPU_MAX_WG_WAVES	16u
 #define VGPU_NO_SLOT		U32_MAX
 #define VGPU_SCRATCH_SLOTS	4096u		/* waves of a queue that have scratch memory at a time */
-#define VGPU_WAVE_HWREG_BYTES	128u		/* of a saved wave */
 #define VGPU_ISA_LDS_BYTES	65536u
 
 #define VGPU_S_FLAT_SCRATCH	102u
+#define VGPU_S_XNACK_MASK	104u
 #define VGPU_S_VCC		106u
 #define VGPU_S_TTMP		108u
 #define VGPU_S_M0		124u
@@ -192,6 +192,7 @@ struct vgpu_kernel_code {
  * @queue: address of amd_queue_t
  * @kernargs: address of the arguments
  * @dispatch_id: number of the packet
+ * @slot: of the packet in the ring
  * @segment: resource descriptor of the scratch memory
  * @scratch: address of the scratch memory of the queue
  * @scratch_bytes: of it that a lane has
@@ -204,6 +205,7 @@ struct vgpu_isa_launch {
 	u64 queue;
 	u64 kernargs;
 	u64 dispatch_id;
+	u32 slot;
 	u32 segment[4];
 	u64 scratch;
 	u32 scratch_bytes;
@@ -215,6 +217,8 @@ struct vgpu_isa_launch {
 /* isa_object.c */
 bool vgpu_isa_descriptor(const void *bytes, u64 va, struct vgpu_kernel_code *code);
 u32 vgpu_isa_vgpr_count(const struct vgpu_kernel_code *code);
+u32 vgpu_isa_acc_offset(const struct vgpu_kernel_code *code);
+void vgpu_isa_ttmps(u32 *ttmp, bool gfx942, u32 slot, const u32 workgroup[3], u32 wave);
 void vgpu_isa_start(struct vgpu_wave *w, const struct vgpu_kernel_code *code, const struct vgpu_isa_launch *launch,
 		    const u32 workgroup[3], u32 wave, u32 scratch_offset);
 

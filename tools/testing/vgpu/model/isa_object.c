@@ -4,6 +4,7 @@
  */
 #include "model.h"
 #include "isa.h"
+#include "save_area.h"
 
 /* Byte offsets in a kernel descriptor */
 #define ENTRY_OFFSET		16
@@ -79,6 +80,31 @@ u32 vgpu_isa_vgpr_count(const struct vgpu_kernel_code *code)
 	return (VGPR_BLOCKS(code->rsrc1) + 1) * VGPR_BLOCK;
 }
 
+/** vgpu_isa_acc_offset() - number of the first accumulation register among the vector registers */
+u32 vgpu_isa_acc_offset(const struct vgpu_kernel_code *code)
+{
+	return ACC_OFFSET(code->rsrc3) * ACC_BLOCK;
+}
+
+/**
+ * vgpu_isa_ttmps() - what the trap temporaries of a wave begin with, for a debugger
+ * @ttmp: VGPU_TTMPS words
+ * @gfx942: the device is one
+ * @slot: of its packet in the ring
+ * @workgroup: number of its workgroup in each dimension
+ * @wave: number of the wave in it
+ */
+void vgpu_isa_ttmps(u32 *ttmp, bool gfx942, u32 slot, const u32 workgroup[3], u32 wave)
+{
+	memset(ttmp, 0, VGPU_TTMPS * 4);
+	memcpy(ttmp + VGPU_TTMP_WORKGROUP, workgroup, 12);
+	ttmp[VGPU_TTMP_WAVE] = wave;
+	if (gfx942)
+		ttmp[VGPU_TTMP_WAVE] |= (slot & VGPU_TTMP_PACKET_MASK) << VGPU_TTMP_PACKET_SHIFT;
+	else
+		ttmp[VGPU_TTMP_PACKET] = slot & VGPU_TTMP_PACKET_MASK;
+}
+
 static void put(struct vgpu_wave *w, u32 *n, u32 value)
 {
 	if (*n < VGPU_S_FLAT_SCRATCH)
@@ -119,13 +145,14 @@ void vgpu_isa_start(struct vgpu_wave *w, const struct vgpu_kernel_code *code, co
 
 	w->pc = code->entry;
 	w->vgprs = vgpu_isa_vgpr_count(code);
-	w->acc = ACC_OFFSET(code->rsrc3) * ACC_BLOCK;
+	w->acc = vgpu_isa_acc_offset(code);
 	w->mode = FLOAT_MODE(code->rsrc1) | (code->rsrc1 & DX10_CLAMP ? VGPU_MODE_DX10_CLAMP : 0) |
 		  (code->rsrc1 & IEEE_MODE ? VGPU_MODE_IEEE : 0);
 	w->state = first < total ? VGPU_WAVE_RUNS : VGPU_WAVE_ENDED;
 	exec = total - first >= VGPU_LANES ? U64_MAX : (1ULL << (total - first)) - 1;
 	vgpu_isa_set_scalar(w, VGPU_S_EXEC, exec, true);
 
+	vgpu_isa_ttmps(w->s + VGPU_S_TTMP, launch->gfx942, launch->slot, workgroup, wave);
 	if (code->properties & PRIVATE_SEGMENT_BUFFER)
 		for (d = 0; d < 4; d++)
 			put(w, &n, launch->segment[d]);

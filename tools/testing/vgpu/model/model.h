@@ -17,7 +17,7 @@
  *   dispatch.c  dispatches, from packets of either kind
  *   waves.c  wave slots and the progress of waves
  *   isa_*.c  machine code, see isa.h
- *   cwsr.c   saving waves at dequeue, restoring them at map
+ *   cwsr.c   saving waves at dequeue, restoring them at map; save_area.h says where
  *   sdma.c   SDMA rings and queues
  *   fault.c  what goes wrong on demand
  */
@@ -32,7 +32,7 @@
 
 #define VGPU_MAX_CUS		128		/* of an XCC */
 #define VGPU_MAX_SE		8
-#define VGPU_MAX_INFLIGHT	32		/* dispatches of a queue; their records have to fit into the control stack */
+#define VGPU_MAX_INFLIGHT	20		/* dispatches of a queue; their records have to fit beside the control stack of 12 compute units */
 #define VGPU_SDMA_ENGINES	16
 #define VGPU_SDMA_RINGS		2
 #define VGPU_MAX_SIMDS		(VGPU_MAX_CUS * 4)
@@ -119,6 +119,7 @@ enum vgpu_queue_kind {
 };
 
 struct vgpu_queue;
+struct vgpu_saved_hwregs;
 
 /* Why a packet was refused, as amdkfd numbers the exceptions of a queue (enum kfd_dbg_trap_exception_code) */
 enum vgpu_exception {
@@ -180,7 +181,9 @@ enum vgpu_leaving {
  * @step_ns: duration of a step of the kernel
  * @steps: of each wave
  * @vgprs: of each lane, as allocated
+ * @acc: accumulation registers begin here
  * @lds_bytes: of each workgroup
+ * @groups: workgroups of the whole grid, in the first two dimensions
  * @xccs: that the grid is spread over
  * @xcc: which of them this is
  * @chunk: neighbouring workgroups that one of them takes before it is the next one's turn
@@ -210,7 +213,9 @@ struct vgpu_dispatch {
 	u64 step_ns;
 	u32 steps;
 	u32 vgprs;
+	u32 acc;
 	u32 lds_bytes;
+	u32 groups[2];
 	u32 xccs;
 	u32 xcc;
 	u32 chunk;
@@ -694,6 +699,11 @@ bool vgpu_aql_scratch(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_di
 bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d);
 bool vgpu_dispatch_put(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_dispatch *from);
 void vgpu_dispatch_drop(struct vgpu_dispatch *d);
+u32 vgpu_dispatch_slot(const struct vgpu_dispatch *d, const struct vgpu_queue *q);
+u64 vgpu_dispatch_number(const struct vgpu_dispatch *d, u32 own);
+void vgpu_dispatch_workgroup(const struct vgpu_dispatch *d, u32 own, u32 workgroup[3]);
+bool vgpu_dispatch_own_workgroup(const struct vgpu_dispatch *d, const u32 workgroup[3], u32 *own);
+u32 vgpu_dispatch_waves_of(const struct vgpu_dispatch *d, u32 workgroup);
 bool vgpu_dispatch_complete(const struct vgpu_dispatch *d);
 void vgpu_dispatch_launched(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d);
@@ -712,13 +722,13 @@ void vgpu_waves_freeze(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_waves_kill(struct vgpu_model *m, struct vgpu_queue *q);
 
 /* isa_waves.c */
-struct vgpu_workgroup *vgpu_workgroup_start(struct vgpu_model *m, struct vgpu_dispatch *d, u32 workgroup, u32 waves);
+struct vgpu_workgroup *vgpu_workgroup_alloc(struct vgpu_model *m, const struct vgpu_dispatch *d, u32 waves);
+struct vgpu_workgroup *vgpu_workgroup_start(struct vgpu_model *m, struct vgpu_dispatch *d, u32 own, u32 waves);
 void vgpu_workgroup_free(struct vgpu_queue *q, struct vgpu_workgroup *wg);
 enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_group *g);
-u32 vgpu_wave_saved_bytes(const struct vgpu_dispatch *d, const struct vgpu_workgroup *wg, u32 i);
-bool vgpu_wave_save(struct vgpu_model *m, u32 as, u64 va, const struct vgpu_group *g, u32 i, u32 dispatch);
-struct vgpu_group *vgpu_wave_restore(struct vgpu_model *m, u32 as, u64 va, struct vgpu_dispatch *d, u32 dispatch, bool ended,
-				     struct vgpu_group *last);
+bool vgpu_wave_save(struct vgpu_model *m, u32 as, u64 va, const struct vgpu_dispatch *d, struct vgpu_wave *w);
+bool vgpu_wave_restore(struct vgpu_model *m, u32 as, u64 va, const struct vgpu_dispatch *d, const struct vgpu_saved_hwregs *r,
+		       struct vgpu_wave *w);
 
 /* cwsr.c */
 u64 vgpu_cwsr_ns(struct vgpu_model *m, u64 bytes);

@@ -74,11 +74,6 @@ static void show_waves(struct vgpu_model *m, struct vgpu_queue *q)
 		vgpu_regs_set_waves(m, q->xcc, q->pipe, q->slot, true, q->waves);
 }
 
-static u32 waves_of(const struct vgpu_dispatch *d, u32 workgroup)
-{
-	return workgroup + 1 == d->workgroups ? d->last_wg_waves : d->wg_waves;
-}
-
 /* Return: does a workgroup fit on an empty compute unit? */
 bool vgpu_workgroup_fits(struct vgpu_model *m, u32 waves, u32 vgprs, u32 lds_bytes)
 {
@@ -168,12 +163,7 @@ static bool may_use(struct vgpu_model *m, const struct vgpu_queue *q, u32 cu)
 /* Number in the whole grid of a wave of this XCC's part */
 static u32 wave_in_grid(const struct vgpu_dispatch *d, u32 wave)
 {
-	u32 workgroup = wave / d->wg_waves;
-
-	if (d->xccs == 1)
-		return wave;
-	workgroup = workgroup / d->chunk * d->chunk * d->xccs + d->xcc * d->chunk + workgroup % d->chunk;
-	return workgroup * d->wg_waves + wave % d->wg_waves;
+	return d->xccs == 1 ? wave : (u32)vgpu_dispatch_number(d, wave / d->wg_waves) * d->wg_waves + wave % d->wg_waves;
 }
 
 /*
@@ -183,7 +173,7 @@ static u32 wave_in_grid(const struct vgpu_dispatch *d, u32 wave)
 static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 workgroup, u32 step, u64 left_ns, bool waiting,
 			    bool halted, struct vgpu_workgroup *wg)
 {
-	u32 waves = waves_of(d, workgroup), first = workgroup * d->wg_waves, i, cu = 0;
+	u32 waves = vgpu_dispatch_waves_of(d, workgroup), first = workgroup * d->wg_waves, i, cu = 0;
 	struct vgpu_group *g = d->open_pass == m->pass ? d->open : NULL;
 	struct vgpu_xcc *x = &m->xcc[d->q->xcc];
 	bool fresh;
@@ -214,7 +204,7 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 	g->waves += waves;
 	d->q->waves += waves;
 	if (d->machine_code) {
-		g->wg = wg ? wg : vgpu_workgroup_start(m, d, wave_in_grid(d, first) / d->wg_waves, waves);
+		g->wg = wg ? wg : vgpu_workgroup_start(m, d, workgroup, waves);
 		if (!g->wg) {
 			g->first = first;
 			vgpu_waves_release(m, g);
@@ -257,7 +247,7 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 
 	if (!vgpu_list_empty(&q->pending)) {
 		struct vgpu_group *g = container_of(q->pending.next, struct vgpu_group, link);
-		u32 workgroup = g->first / g->d->wg_waves, waves = waves_of(g->d, workgroup);
+		u32 workgroup = g->first / g->d->wg_waves, waves = vgpu_dispatch_waves_of(g->d, workgroup);
 
 		if (!start_workgroup(m, g->d, workgroup, g->step, g->left_ns, g->waiting, g->halted, g->wg))
 			return false;
@@ -275,7 +265,7 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 		return false;
 	if (!d->next_wg)
 		d->start_ns = m->now_ns;
-	m->stats.waves_launched += waves_of(d, d->next_wg);
+	m->stats.waves_launched += vgpu_dispatch_waves_of(d, d->next_wg);
 	if (++d->next_wg == d->workgroups)
 		vgpu_dispatch_launched(m, q);
 	return true;

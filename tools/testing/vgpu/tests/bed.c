@@ -749,3 +749,12 @@ u32 bed_waves_by_register(struct bed *b, u32 doorbell)
 	b->xcc = xcc;
 	return n;
 }
+
+void bed_forget_waves(u32 *words, u32 count)
+{
+	u32 *hqd = words + 0x80, *top = words + (VGPU_PAGE + hqd[VGPU_HQD_CNTL_STACK_OFFSET]) / 4;
+
+	memmove(top + count, top, BED_STACK_WORDS * 4);
+	hqd[VGPU_HQD_CNTL_STACK_OFFSET] += count * 4;
+	hqd[VGPU_HQD_WG_STATE_OFFSET] -= count * BED_WAVE_BYTES;
+}

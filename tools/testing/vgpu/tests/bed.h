@@ -21,6 +21,8 @@
 #define BED_DRAIN		1u		/* CP_HQD_DEQUEUE_REQUEST */
 #define BED_RESET		2u
 #define BED_SAVE		3u
+#define BED_STACK_WORDS		4u		/* in front of the waves of the first dispatch: two of the header, which dispatch, and its size */
+#define BED_WAVE_BYTES		(32 * 256 + 112 * 4 + 128 + 64)	/* of bed_work(): registers of all kinds, and a gap */
 #define BED_SAVE_BYTES		(5u << 20)
 #define BED_LIST_DWORDS		8192u
 #define BED_MQD_BYTES		8192u		/* the MQD and the control stack */
@@ -155,6 +157,8 @@ bool bed_hiq_fence(struct bed *b);
 bool bed_interrupt(struct bed *b, u32 iv[VGPU_IV_DWORDS]);
 u64 bed_stat(struct bed *b, const char *name);
 u32 bed_waves_by_register(struct bed *b, u32 doorbell);	/* on all XCCs */
+/* The saved state whose MQD is @words has no longer the @count waves of bed_work() that a reader finds first */
+void bed_forget_waves(u32 *words, u32 count);
 u32 *bed_part(const struct bed *b, const struct bed_queue *q, u32 xcc);	/* its MQD on an XCC */
 
 #endif /* BED_H */

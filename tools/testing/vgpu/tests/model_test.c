@@ -874,9 +874,8 @@ static void saved_sizes_are_true(void)
 	CHECK(bed_unmap(b, false));
 	stack = BED_STACK_BYTES - r[VGPU_HQD_CNTL_STACK_OFFSET];
 	area = r[VGPU_HQD_WG_STATE_OFFSET] - BED_STACK_BYTES;
-	CHECK_EQ(stack, 101 * 8);
-	/* 32 registers of 64 lanes and some scalars each */
-	CHECK(area >= 100 * 32 * 256 && area < 100 * 34 * 256 + 100 * 256);
+	CHECK_EQ(stack, (BED_STACK_WORDS + 100) * 4);
+	CHECK_EQ(area, 100 * BED_WAVE_BYTES);
 	CHECK_EQ(r[VGPU_HQD_PQ_RPTR], 16);		/* the packet was launched */
 	CHECK_EQ(bed_stat(b, "saved_bytes"), stack + area);
 	CHECK(bed_runlist(b, &q, 1));
@@ -923,7 +922,6 @@ static void memory_alone_is_the_state(void)
 	struct bed_process *p;
 	struct bed_queue *q, *r;
 	struct bed_work *w;
-	u32 *words;
 	u64 offset;
 
 	up();
@@ -944,13 +942,12 @@ static void memory_alone_is_the_state(void)
 	r->mqd_words[0x80] = (u32)r->mqd;
 	CHECK(bed_runlist(b, &r, 1));
 	CHECK_DONE(w);
-	/* a control stack that ends early loses the waves beyond: 10 of 64 */
+	/* 10 of 64 waves that are no longer in the control stack are lost */
 	w = bed_work(b, p, 64, 1, 4, MS);
 	bed_submit(b, r, w, false);
 	bed_run_for(b, 1500 * US);
 	CHECK(bed_unmap(b, false));
-	words = r->mqd_words + 0x80;
-	words[VGPU_HQD_CNTL_STACK_OFFSET] += 10 * 8;
+	bed_forget_waves(r->mqd_words, 10);
 	CHECK(bed_runlist(b, &r, 1));
 	CHECK(!bed_run_until(b, bed_work_done, w, 20 * MS));
 	CHECK_EQ(bed_work_lost(w), 10 * 3);
@@ -1158,8 +1155,8 @@ static void queue_loaded_by_registers(void)
 		/* the packet, its dispatch and 64 waves */
 		CHECK_EQ(mqd_word(q, VGPU_HQD_PQ_RPTR), 16);
 		CHECK_EQ(mqd_word(q, VGPU_HQD_PQ_WPTR_LO), 16);
-		CHECK_EQ(mqd_word(q, VGPU_HQD_CNTL_STACK_OFFSET), BED_STACK_BYTES - 65 * 8);
-		CHECK(mqd_word(q, VGPU_HQD_WG_STATE_OFFSET) > BED_STACK_BYTES + 64 * 32 * 256);
+		CHECK_EQ(mqd_word(q, VGPU_HQD_CNTL_STACK_OFFSET), BED_STACK_BYTES - (BED_STACK_WORDS + 64) * 4);
+		CHECK_EQ(mqd_word(q, VGPU_HQD_WG_STATE_OFFSET), BED_STACK_BYTES + 64 * BED_WAVE_BYTES);
 	}
 	CHECK_DONE(w);
 	CHECK_EQ(bed_stat(b, "waves_saved"), 128);

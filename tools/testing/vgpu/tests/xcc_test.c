@@ -154,8 +154,8 @@ static void preempted_parts_are_done_once(void)
 		CHECK_EQ(bed_stat(b, "slots_busy"), 0);
 		/* each has saved its own: a dispatch and what was in its slots */
 		for (i = 0; i < 4; i++) {
-			CHECK_EQ(word(i, VGPU_HQD_CNTL_STACK_OFFSET), BED_STACK_BYTES - 257 * 8);
-			CHECK(word(i, VGPU_HQD_WG_STATE_OFFSET) > BED_STACK_BYTES + 256 * 32 * 256);
+			CHECK_EQ(word(i, VGPU_HQD_CNTL_STACK_OFFSET), BED_STACK_BYTES - (BED_STACK_WORDS + 256) * 4);
+			CHECK_EQ(word(i, VGPU_HQD_WG_STATE_OFFSET), BED_STACK_BYTES + 256 * BED_WAVE_BYTES);
 		}
 		CHECK(bed_runlist(b, &q, 1));
 	}
@@ -175,7 +175,7 @@ static void state_of_one_xcc_counts(void)
 	bed_run_for(b, 1500 * US);
 	CHECK(bed_unmap(b, false));
 	/* ten waves of the second one's are forgotten */
-	bed_part(b, q, 1)[0x80 + VGPU_HQD_CNTL_STACK_OFFSET] += 10 * 8;
+	bed_forget_waves(bed_part(b, q, 1), 10);
 	CHECK(bed_runlist(b, &q, 1));
 	CHECK(!bed_run_until(b, bed_work_done, w, 20 * MS));
 	CHECK_EQ(bed_work_lost(w), 10 * 3);
@@ -246,7 +246,7 @@ static void parts_may_leave_and_come_back_alone(void)
 			bed_hqd_dequeue(b, 1, 4, BED_SAVE);
 			bed_run_for(b, 100 * US);
 			CHECK(!bed_hqd_active(b, 1, 4));
-			CHECK_EQ(word(second, VGPU_HQD_CNTL_STACK_OFFSET), BED_STACK_BYTES - 8);
+			CHECK_EQ(word(second, VGPU_HQD_CNTL_STACK_OFFSET), BED_STACK_BYTES - (BED_STACK_WORDS - 1) * 4);
 			bed_hqd_load(b, q, 1, 4, VMID);
 			bed_run_for(b, 100 * US);
 			CHECK_EQ(*w->signal, 1);

@@ -8,6 +8,7 @@
 
 #include "../bed.h"
 #include "object.h"
+#include "reader.h"
 
 #define US		1000ULL
 #define MS		1000000ULL
@@ -15,6 +16,7 @@
 #define WORKGROUP	256u
 #define BARRIER_BIT	0x100u
 #define MANY		2000u		/* preemptions of a kernel that needs some dozens */
+#define S_BARRIER	0xbf8a0000u
 #define RESTORE_NS	(11 * US)	/* the model's trap handler, and a few kilobytes */
 
 static u32 tests, failures;
@@ -26,6 +28,7 @@ struct setup {
 	struct bed_process *p;
 	struct bed_queue *q;
 	const void *file;
+	size_t code_bytes;
 	u64 code;
 	u64 args_va, signal_va;
 	void *args;
@@ -36,6 +39,8 @@ static bool fail(const char *format, ...)
 {
 	va_list args;
 
+	if (*why)			/* of a check inside of this one */
+		return false;
 	va_start(args, format);
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
@@ -46,13 +51,13 @@ static bool fail(const char *format, ...)
 
 static struct setup set_up(const void *file, size_t bytes, void (*configure)(struct vgpu_config *c))
 {
-	struct setup s = { .b = bed_new(configure), .file = file };
+	struct setup s = { .b = bed_new(configure), .file = file, .code_bytes = bytes + 0x10000 };
 	void *cpu;
 
 	bed_driver_up(s.b);
 	s.p = bed_process(s.b);
 	s.q = bed_queue(s.b, s.p);
-	s.code = bed_alloc(s.b, s.p, bytes + 0x10000, &cpu);
+	s.code = bed_alloc(s.b, s.p, s.code_bytes, &cpu);
 	object_load(file, cpu);
 	s.args_va = bed_alloc(s.b, s.p, 4096, &s.args);
 	s.signal_va = s.args_va + 1024;
@@ -113,7 +118,7 @@ static bool vector_add(struct setup *s)
 	for (i = 0; i < n; i++)
 		CHECK(out[i] == x[i] + y[i]);
 	CHECK(*s->q->read_index == 1);
-	CHECK(bed_stat(s->b, "waves_done") == (n + 63) / 64);
+	CHECK(bed_stat(s->b, "waves_done") >= (n + 63) / 64);
 	CHECK(bed_stat(s->b, "slots_busy") == 0);
 	return true;
 }
@@ -216,59 +221,320 @@ static bool sums_survive_preemption(struct setup *s)
 	return true;
 }
 
-/* What the save area holds at @offset, as the process sees it */
-static u32 *saved_word(struct setup *s, u64 offset)
+/* What the process sees at an address */
+static u32 *word_of(struct setup *s, u64 va)
 {
-	u64 va = s->q->save_va + offset, *table = (u64 *)(s->b->vram + s->p->root);
+	u64 *table = (u64 *)(s->b->vram + s->p->root), pte, at;
 
 	table = (u64 *)(s->b->vram + (table[va >> 39 & 511] & 0x0000fffffffff000ULL));
 	table = (u64 *)(s->b->vram + (table[va >> 30 & 511] & 0x0000fffffffff000ULL));
 	table = (u64 *)(s->b->vram + (table[va >> 21 & 511] & 0x0000fffffffff000ULL));
-	return (u32 *)(s->b->vram + (table[va >> 12 & 511] & 0x0000fffffffff000ULL) + (va & 4095));
+	pte = table[va >> 12 & 511];
+	at = (pte & 0x0000fffffffff000ULL) + (va & 4095);
+	return (u32 *)(pte & PTE_S ? s->b->system + at - BED_SYSTEM_BASE : s->b->vram + at);
 }
 
-/* The state is what memory holds: a register and a word of LDS that are changed there are changed when the wave goes on */
-static bool only_memory_counts(struct setup *s)
+static u32 *saved_word(struct setup *s, u64 offset)
 {
-	const u32 n = 2 * WORKGROUP, grid[3] = { n, 1, 1 };
-	u32 *out, *in, i, used, registers = 0, words = 0, *w;
-	u64 args[3], *flag, at;
+	return word_of(s, s->q->save_va + offset);
+}
 
-	args[0] = bed_alloc(s->b, s->p, n * 8, (void **)&out);
-	args[1] = bed_alloc(s->b, s->p, n * 4, (void **)&in);
-	args[2] = bed_alloc(s->b, s->p, 4096, (void **)&flag);
+/* Fields of amd_queue_t and amd_signal_t, by offset */
+#define QUEUE_OFFSET		136
+#define QUEUE_TMPRING		140
+#define QUEUE_SEGMENT		144
+#define QUEUE_SCRATCH		160
+#define QUEUE_PROPERTIES	180
+#define QUEUE_INACTIVE		192
+#define TICK_NS			10
+
+/* Scratch memory for the queue, as the runtime provides it. Return: its address */
+static u64 give_scratch(struct setup *s, u32 waves, u32 wave_kb)
+{
+	u64 scratch = bed_alloc(s->b, s->p, waves * wave_kb * 1024, NULL);
+	u8 *queue = (u8 *)s->q->write_index - 56;
+	u32 tmpring = waves | wave_kb << 12;
+
+	memcpy(queue + QUEUE_TMPRING, &tmpring, 4);
+	memcpy(queue + QUEUE_SEGMENT, (u32[]) { (u32)scratch, (u32)(scratch >> 32) | 1u << 31, U32_MAX, 3u << 21 | 1u << 23 }, 16);
+	memcpy(queue + QUEUE_SCRATCH, &scratch, 8);
+	return scratch;
+}
+
+/* The kernel "hold" */
+#define HELD_WAVES		3u		/* of the four of a workgroup */
+#define SCRATCH_WAVES		16u
+#define SCRATCH_KB		4u
+
+struct held {
+	const u32 *in;
+	u64 flag_va, scratch_va;
+	u64 code;
+	u32 packet;
+	struct reader_wave wave[2 * HELD_WAVES + 1];
+	int waves;
+};
+
+static u32 word_at(struct setup *s, u32 at)
+{
+	return *saved_word(s, BED_STACK_BYTES + at);
+}
+
+static u64 pair_at(struct setup *s, u32 at)
+{
+	return word_at(s, at) | (u64)word_at(s, at + 4) << 32;
+}
+
+/* Number of the vector register that holds the work-items' values, U32_MAX: there is none */
+static u32 vgpr_of(struct setup *s, const struct reader_wave *w, const u32 *values)
+{
+	u32 n, lane;
+
+	for (n = 0; n < w->vgprs; n++) {
+		for (lane = 0; lane < 64 && word_at(s, reader_vgpr(w, n, lane)) == values[lane]; lane++)
+			;
+		if (lane == 64)
+			return n;
+	}
+	return U32_MAX;
+}
+
+static u32 sgprs_of(struct setup *s, const struct reader_wave *w, u64 value)
+{
+	u32 n;
+
+	for (n = 0; n < READER_NAMED_SGPRS; n += 2)
+		if (pair_at(s, reader_sgpr(w, n)) == value)
+			return n;
+	return U32_MAX;
+}
+
+static bool read_waves(struct setup *s, struct held *h)
+{
+	const u32 *hqd = s->q->mqd_words + 0x80, used = hqd[VGPU_HQD_CNTL_STACK_SIZE] - hqd[VGPU_HQD_CNTL_STACK_OFFSET];
+
+	CHECK(used >= 8 && !(used % 4));
+	h->waves = reader_waves(s->q->mqd_words + (VGPU_PAGE + hqd[VGPU_HQD_CNTL_STACK_OFFSET]) / 4, used / 4,
+				hqd[VGPU_HQD_WG_STATE_OFFSET] - BED_STACK_BYTES, h->wave, ARRAY_SIZE(h->wave));
+	return true;
+}
+
+/* All that a debugger shows of wave @number of a workgroup */
+static bool wave_is(struct setup *s, const struct held *h, const struct reader_wave *w, u32 workgroup, u32 number)
+{
+	bool gfx942 = s->b->config.asic->gfx942;
+	const u32 *in = h->in + workgroup * WORKGROUP;
+	u32 lane, packet, n;
+	u64 pc, scratch;
+
+	CHECK(word_at(s, reader_ttmp(w, 8)) == workgroup);
+	CHECK(!word_at(s, reader_ttmp(w, 9)) && !word_at(s, reader_ttmp(w, 10)));
+	CHECK((word_at(s, reader_ttmp(w, 11)) & 0x3f) == number);
+	packet = gfx942 ? word_at(s, reader_ttmp(w, 11)) >> 6 & 0x1ffffff : word_at(s, reader_ttmp(w, 6)) & 0x1ffffff;
+	CHECK(packet == h->packet);
+	pc = pair_at(s, reader_hwreg(w, READER_HWREG_PC));
+	CHECK(pc > h->code && pc < h->code + 1024 && !(pc % 4));
+	CHECK(pair_at(s, reader_hwreg(w, READER_HWREG_EXEC)) == U64_MAX);
+	CHECK(!(word_at(s, reader_hwreg(w, READER_HWREG_STATUS)) & READER_STATUS_HALT));
+	CHECK(!word_at(s, reader_hwreg(w, READER_HWREG_TRAPSTS)));
+	CHECK((word_at(s, reader_hwreg(w, READER_HWREG_MODE)) & 0x3c0) == 0x3c0);	/* denormals, DX10_CLAMP, IEEE: as it was compiled */
+	CHECK(vgpr_of(s, w, in + number * 64) != U32_MAX);
+	CHECK(w->acc_vgprs);
+	for (lane = 0; lane < 64; lane++)
+		CHECK(word_at(s, reader_acc(w, 0, lane)) == (in[number * 64 + lane] ^ 0x80000000));
+	CHECK(sgprs_of(s, w, h->flag_va) != U32_MAX);
+	CHECK(w->scratch && w->se < s->b->config.se && w->scratch_id < SCRATCH_WAVES / s->b->config.se);
+	scratch = h->scratch_va + (SCRATCH_WAVES / s->b->config.se * w->se + w->scratch_id) * SCRATCH_KB * 1024;
+	CHECK(gfx942 ? pair_at(s, reader_flat_scratch(w)) == scratch :
+	      (pair_at(s, reader_sgpr(w, 0)) & 0xffffffffffffULL) == scratch);
+	CHECK(!w->first || w->lds_bytes == 1024);
+	for (n = 0; n < w->lds_bytes / 4; n++)
+		CHECK(word_at(s, w->lds + n * 4) == ~in[n]);
+	return true;
+}
+
+/*
+ * A debugger finds the registers of saved waves where it looks for them. And they are the state: what is changed there is changed when the
+ * wave goes on.
+ */
+static bool saved_waves_are_where_a_debugger_looks(struct setup *s)
+{
+	const u32 n = 2 * WORKGROUP, grid[3] = { n, 1, 1 }, one[3] = { 1, 1, 1 };
+	struct {
+		u64 out, in, flag;
+		u32 gone;
+	} args = { .gone = 4 - HELD_WAVES };
+	u32 *out, *in, i, k, l, vgpr, sgpr, want[4], offset = 128;
+	struct held h = { .packet = 1 };
+	struct reader_wave *w;
+	u64 *flag, lane, bytes;
+
+	args.out = bed_alloc(s->b, s->p, n * 16, (void **)&out);
+	args.in = bed_alloc(s->b, s->p, n * 4, (void **)&in);
+	args.flag = bed_alloc(s->b, s->p, 4096, (void **)&flag);
 	for (i = 0; i < n; i++)
-		in[i] = 0x5ca1ab00 + (i << 8 & 0xf0000) + (i & 0xff);
-	memcpy(s->args, args, sizeof(args));
-	CHECK(submit(s, "wait", grid, group_of_256, 0, 1024));
+		in[i] = 0x5ca1ab00 + i;
+	h.in = in;
+	h.flag_va = args.flag;
+	CHECK(object_symbol(s->file, "hold", &h.code));
+	h.code += s->code;
+	memcpy((u8 *)s->q->write_index - 56 + QUEUE_OFFSET, &offset, 4);
+	h.scratch_va = give_scratch(s, SCRATCH_WAVES, SCRATCH_KB);
+
+	memcpy(s->args, &args.out, 8);
+	CHECK(submit(s, "store", one, group_of_256, 0, 0));
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(bed_run_until(s->b, is_done, s->signal, LONG));
+	memcpy(s->args, &args, sizeof(args));
+	CHECK(submit(s, "hold", grid, group_of_256, 32, 1024));
 	CHECK(bed_runlist(s->b, &s->q, 1));
 	bed_run_for(s->b, 200 * US);
 	CHECK(bed_unmap(s->b, false));
-	/* header-to-end as the driver reports them: an entry for the dispatch and for each wave, the waves as large as they are */
-	used = s->q->mqd_words[0x80 + VGPU_HQD_CNTL_STACK_SIZE] - s->q->mqd_words[0x80 + VGPU_HQD_CNTL_STACK_OFFSET];
-	CHECK(used == (1 + n / 64) * 8);
-	used = s->q->mqd_words[0x80 + VGPU_HQD_WG_STATE_OFFSET] - BED_STACK_BYTES;
-	CHECK((used - 2 * 1024 - n / 64 * (512 + 128)) / (n / 64) / 256 >= 8);
-	for (at = 0; at < used; at += 4) {
-		w = saved_word(s, BED_STACK_BYTES + at);
-		if ((*w & 0xfff00000) == 0x5ca00000) {
-			*w ^= 0x40000000;
-			registers++;
-		} else if ((~*w & 0xfff00000) == 0x5ca00000) {
-			*w ^= 0x20000000;
-			words++;
-		}
+	CHECK(read_waves(s, &h));
+	CHECK(h.waves == 2 * HELD_WAVES);
+	bytes = 0;
+	for (i = 0; i < 2 * HELD_WAVES; i++) {
+		w = &h.wave[i];
+		CHECK(w->first == !(i % HELD_WAVES) && w->last == (i % HELD_WAVES == HELD_WAVES - 1));
+		CHECK(wave_is(s, &h, w, i / HELD_WAVES, args.gone + i % HELD_WAVES));
+		CHECK(h.wave[i].vgprs == h.wave[0].vgprs);
+		for (k = 0; k < i; k++)
+			CHECK(h.wave[k].se != w->se || h.wave[k].scratch_id != w->scratch_id);
+		bytes += (w->vgprs + w->acc_vgprs) * 256 + (w->sgprs + 16) * 4 + 128 + w->lds_bytes;
 	}
-	CHECK(registers >= n);
-	CHECK(words >= n);
+	/* what KFD's topology reserves for it: 512 bytes of scalar registers, 128 of hardware registers */
+	CHECK(s->q->mqd_words[0x80 + VGPU_HQD_WG_STATE_OFFSET] - BED_STACK_BYTES == bytes);
+
+	/* workgroup 1, wave 2: lane 5 of a register, lane 9 of an accumulation register; the word of LDS that lane 7 of wave 3 reads */
+	w = &h.wave[HELD_WAVES + 1];
+	vgpr = vgpr_of(s, w, in + WORKGROUP + 2 * 64);
+	CHECK(vgpr != U32_MAX);
+	*saved_word(s, BED_STACK_BYTES + reader_vgpr(w, vgpr, 5)) ^= 0x10000000;
+	*saved_word(s, BED_STACK_BYTES + reader_acc(w, 0, 9)) ^= 0x20000000;
+	*saved_word(s, BED_STACK_BYTES + h.wave[HELD_WAVES].lds + 7 * 4) ^= 0x40000000;
+	/* workgroup 0, wave 3: waits for another flag, which is set */
+	w = &h.wave[HELD_WAVES - 1];
+	sgpr = sgprs_of(s, w, args.flag);
+	CHECK(sgpr != U32_MAX);
+	*saved_word(s, BED_STACK_BYTES + reader_sgpr(w, sgpr)) += 8;
+	flag[1] = 1;
 	CHECK(bed_runlist(s->b, &s->q, 1));
+	bed_run_for(s->b, 200 * US);
+	CHECK(bed_unmap(s->b, false));
+	CHECK(read_waves(s, &h));
+	CHECK(h.waves == 2 * HELD_WAVES - 1);
+	for (i = 0; i < 2 * HELD_WAVES - 1; i++)
+		CHECK(h.wave[i].first == (i == 0 || i == 2) && h.wave[i].last == (i == 1 || i == 4));
+	for (i = 0; i < n; i++)
+		CHECK(out[4 * i] == (i / 64 == 3 ? in[i] : i % WORKGROUP / 64 ? 1 : i ? 0 : 1));
+
 	*flag = 1;
+	CHECK(bed_runlist(s->b, &s->q, 1));
 	CHECK(bed_run_until(s->b, is_done, s->signal, LONG));
+	CHECK(bed_stat(s->b, "bad_records") == 0);
 	for (i = 0; i < n; i++) {
-		CHECK(out[2 * i] == (in[i] ^ 0x40000000));
-		CHECK(out[2 * i + 1] == (~in[i] ^ 0x20000000));
+		if (i % WORKGROUP / 64 < args.gone)
+			continue;
+		lane = i - WORKGROUP - 2 * 64;
+		l = i / WORKGROUP * WORKGROUP + (i + 64 * args.gone) % WORKGROUP;
+		want[0] = in[i] ^ (lane == 5 ? 0x10000000 : 0);
+		want[1] = ~in[l] ^ (l == WORKGROUP + 7 ? 0x40000000 : 0);
+		want[2] = in[i] ^ 0x80000000 ^ (lane == 9 ? 0x20000000 : 0);
+		want[3] = in[i] + 1;
+		CHECK(!memcmp(out + 4 * i, want, sizeof(want)));
 	}
 	return true;
+}
+
+/* A wave that waits at a barrier is saved in front of it, and comes there again */
+static bool barriers_are_met_again(struct setup *s)
+{
+	const u32 grid[3] = { WORKGROUP, 1, 1 };
+	struct held h = { 0 };
+	u32 round, i, *out;
+	u64 args[2], *flag;
+
+	args[0] = bed_alloc(s->b, s->p, 4096, (void **)&out);
+	args[1] = bed_alloc(s->b, s->p, 4096, (void **)&flag);
+	memcpy(s->args, args, sizeof(args));
+	CHECK(submit(s, "meet", grid, group_of_256, 0, 512));
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	for (round = 0; round < 3; round++) {
+		bed_run_for(s->b, 100 * US);
+		CHECK(bed_unmap(s->b, false));
+		CHECK(read_waves(s, &h));
+		CHECK(h.waves == 4);
+		for (i = 1; i < 4; i++)
+			CHECK(*word_of(s, pair_at(s, reader_hwreg(&h.wave[i], READER_HWREG_PC))) == S_BARRIER);
+		*flag = round == 2 ? 12345 : 0;
+		CHECK(bed_runlist(s->b, &s->q, 1));
+	}
+	CHECK(bed_run_until(s->b, is_done, s->signal, LONG));
+	for (i = 0; i < WORKGROUP; i++)
+		CHECK(out[i] == 12345);
+	return true;
+}
+
+static u32 random_word(u32 *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state ^ *state >> 15;
+}
+
+/* Whatever somebody writes to where the state of waves is: their process suffers, the device lives on */
+static bool garbage_is_survived(struct setup *s)
+{
+	const u32 grid[3] = { 2 * WORKGROUP, 1, 1 };
+	struct setup own = *s;
+	u32 seed, state, round, n, at, offset = 128, *word, *hqd;
+	struct {
+		u64 out, in, flag;
+		u32 gone;
+	} args = { .gone = 1 };
+	u64 *flag;
+
+	vgpu_quiet = true;
+	for (seed = 1; seed <= 60; seed++) {
+		state = seed * 2654435761u;
+		own.p = bed_process(s->b);
+		own.q = bed_queue(s->b, own.p);
+		own.code = bed_alloc(s->b, own.p, s->code_bytes, (void **)&word);
+		object_load(s->file, word);
+		own.args_va = bed_alloc(s->b, own.p, 4096, &own.args);
+		own.signal_va = own.args_va + 1024;
+		own.signal = (s64 *)((u8 *)own.args + 1024 + 8);
+		args.out = bed_alloc(s->b, own.p, 2 * WORKGROUP * 16, NULL);
+		args.in = bed_alloc(s->b, own.p, 2 * WORKGROUP * 4, NULL);
+		args.flag = bed_alloc(s->b, own.p, 4096, (void **)&flag);
+		memcpy(own.args, &args, sizeof(args));
+		memcpy((u8 *)own.q->write_index - 56 + QUEUE_OFFSET, &offset, 4);
+		give_scratch(&own, SCRATCH_WAVES, SCRATCH_KB);
+		CHECK(submit(&own, "hold", grid, group_of_256, 32, 1024));
+		CHECK(bed_runlist(s->b, &own.q, 1));
+		bed_run_for(s->b, 100 * US);
+		hqd = own.q->mqd_words + 0x80;
+		for (round = 0; round < 3; round++) {
+			CHECK(bed_unmap(s->b, false));
+			for (n = random_word(&state) % 4; n < 6; n++) {
+				at = hqd[VGPU_HQD_CNTL_STACK_OFFSET];
+				if (seed % 3 == 0)
+					word = own.q->mqd_words + (VGPU_PAGE + at) / 4 + random_word(&state) % ((BED_STACK_BYTES - at) / 4 + 1);
+				else if (seed % 3 == 1)
+					word = own.q->mqd_words + VGPU_PAGE / 4 + random_word(&state) % 64;
+				else
+					word = saved_word(&own, BED_STACK_BYTES + random_word(&state) % 0x10000 / 4 * 4);
+				*word = n & 1 ? random_word(&state) : *word ^ 1u << random_word(&state) % 32;
+			}
+			CHECK(bed_runlist(s->b, &own.q, 1));
+			bed_run_for(s->b, 50 * US);
+		}
+		*flag = 1;
+		bed_run_for(s->b, 50 * US);
+		CHECK(bed_unmap(s->b, true));
+		CHECK(bed_stat(s->b, "slots_busy") == 0);
+	}
+	CHECK(bed_stat(s->b, "bad_records"));
+	return vector_add(s);
 }
 
 /* Next interrupt of a source, false if there is none */
@@ -328,15 +594,6 @@ static bool faults_halt_the_wave(struct setup *s)
 	return true;
 }
 
-/* Fields of amd_queue_t and amd_signal_t, by offset */
-#define QUEUE_OFFSET		136
-#define QUEUE_TMPRING		140
-#define QUEUE_SEGMENT		144
-#define QUEUE_SCRATCH		160
-#define QUEUE_PROPERTIES	180
-#define QUEUE_INACTIVE		192
-#define TICK_NS			10
-
 /* Begin and end of a dispatch are in its signal, whether it was preempted in between or not, if the runtime asked for that */
 static bool signals_have_time_stamps(struct setup *s)
 {
@@ -377,12 +634,12 @@ static bool scratch_memory_is_asked_for(struct setup *s)
 {
 	const u32 n = 8 * WORKGROUP, grid[3] = { n, 1, 1 }, waves = 16, wave_kb = 64;
 	u8 *queue = (u8 *)s->q->write_index - 56;
-	u32 *out, *in, i, k, offset = 128, tmpring = waves | wave_kb << 12, own[8];
+	u32 *out, *in, i, k, offset = 128, own[8];
 	struct {
 		u64 out, in;
 		u32 n;
 	} args = { .n = 5 };
-	u64 scratch, signal_va, preemptions;
+	u64 signal_va, preemptions;
 	s64 *signal;
 	void *cpu;
 
@@ -399,10 +656,7 @@ static bool scratch_memory_is_asked_for(struct setup *s)
 	CHECK(bed_runlist(s->b, &s->q, 1));
 	CHECK(bed_run_until(s->b, asked_for_scratch, signal, LONG));
 	CHECK(*s->q->read_index == 0);
-	scratch = bed_alloc(s->b, s->p, waves * wave_kb * 1024, NULL);
-	memcpy(queue + QUEUE_TMPRING, &tmpring, 4);
-	memcpy(queue + QUEUE_SEGMENT, (u32[]) { (u32)scratch, (u32)(scratch >> 32) | 1u << 31, U32_MAX, 3u << 21 | 1u << 23 }, 16);
-	memcpy(queue + QUEUE_SCRATCH, &scratch, 8);
+	give_scratch(s, waves, wave_kb);
 	*signal = 0;
 	CHECK(preempt_until_done(s, &preemptions));
 	for (i = 0; i < n; i++) {
@@ -428,6 +682,7 @@ static void test(char *const *files, const char *name, bool (*f)(struct setup *s
 	bool passed;
 
 	vgpu_quiet = false;
+	*why = '\0';
 	passed = f(&s);
 	printf("%sok %u %s%s\n", passed ? "" : "not ", ++tests, name, !configure ? "" : configure == bed_gfx942 ? ", gfx942" : ", gfx942 with two XCCs");
 	if (!passed)
@@ -453,8 +708,12 @@ int main(int argc, char **argv)
 	TEST(matrices_survive_preemption, bed_xccs_2);
 	TEST(sums_survive_preemption, NULL);
 	TEST(sums_survive_preemption, bed_xccs_2);
-	TEST(only_memory_counts, NULL);
-	TEST(only_memory_counts, bed_gfx942);
+	TEST(saved_waves_are_where_a_debugger_looks, NULL);
+	TEST(saved_waves_are_where_a_debugger_looks, bed_gfx942);
+	TEST(barriers_are_met_again, NULL);
+	TEST(barriers_are_met_again, bed_gfx942);
+	TEST(garbage_is_survived, NULL);
+	TEST(garbage_is_survived, bed_gfx942);
 	TEST(unknown_instructions_stop_the_queue, NULL);
 	TEST(unknown_instructions_stop_the_queue, bed_xccs_2);
 	TEST(faults_halt_the_wave, NULL);

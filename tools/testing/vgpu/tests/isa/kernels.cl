@@ -159,6 +159,49 @@ kernel void wait(global uint *out, global const uint *in, global volatile ulong 
 	out[2 * i + 1] = shared[l];
 }
 
+/*
+ * Holds values in a register, in an accumulation register, in private memory and in LDS, says so, and waits until a flag is set. Waves below
+ * @gone of each workgroup only leave theirs in LDS.
+ */
+kernel void hold(global uint *out, global const uint *in, global volatile ulong *flag, uint gone)
+{
+	local uint shared[256];
+	uint i = ID(), l = __builtin_amdgcn_workitem_id_x(), v = in[i], acc;
+	volatile uint own[4];
+
+	shared[l] = ~v;
+	__builtin_amdgcn_s_barrier();
+	if (l / 64 < gone)
+		return;
+	own[l & 3] = v + 1;
+	__asm__ volatile("v_accvgpr_write_b32 %0, %1" : "=a"(acc) : "v"(v ^ 0x80000000u));
+	((global volatile uint *)out)[4 * i] = 1;
+	while (!*flag)
+		__builtin_amdgcn_s_sleep(10);
+	out[4 * i + 1] = shared[(l + 64 * gone) % 256];
+	__asm__ volatile("v_accvgpr_read_b32 %0, %1" : "=v"(out[4 * i + 2]) : "a"(acc));
+	out[4 * i + 3] = own[l & 3];
+	out[4 * i] = v;
+}
+
+/* All waves wait at a barrier for the first one, which waits for the flag */
+kernel void meet(global uint *out, global volatile ulong *flag)
+{
+	local uint shared[1];
+	uint l = __builtin_amdgcn_workitem_id_x();
+
+	out[l] = 1;
+	if (__builtin_amdgcn_readfirstlane((int)l) == 0) {
+		while (!*flag)
+			__builtin_amdgcn_s_sleep(10);
+		shared[0] = (uint)*flag;
+	}
+	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+	__builtin_amdgcn_s_barrier();
+	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	out[l] = shared[0];
+}
+
 /* What no gfx90a knows */
 kernel void illegal(global uint *out)
 {
