@@ -4,13 +4,14 @@
 # build.sh - make an amdgpu.ko with kfd_gpreempt inside, for one kernel
 #
 # Usage: dkms/build.sh [--kver KVER] [--flavour release|test] [--build-dir B] [--src TARBALL_OR_DIR] [--headers DIR]
-#                      [--config-off] [--check] [--prepare] [--verify] [-j N]
+#                      [--config-off] [--check] [--prepare] [--amdkfd] [--verify] [-j N]
 #
 # Finds the linux-source package that matches the headers of KVER, unpacks drivers/gpu/drm/amd into the build folder B, applies
 # the hooks of that kernel series, takes in kfd_gpreempt/, compiles, and verifies in source and objects that every hook is
 # where it has to be. The last line of its output is the path of the module. The first error stops it, with one message.
 #
-# --check only says whether headers and source are there; --prepare stops before compiling; --verify only looks for the hooks
+# --check only says whether headers and source are there; --prepare stops before compiling; --amdkfd compiles only what the hooks
+# are in or change the structures of, into an amdgpu.o that is no module (tools/testing/matrix); --verify only looks for the hooks
 # in the objects of B; --config-off leaves CONFIG_KFD_GPREEMPT unset (then amdkfd is what it was, and a test compares).
 #
 # Flavours: release is what users get (this is what dkms.conf calls). test is a reduced driver whose register accesses go to
@@ -55,6 +56,7 @@ headers=
 config=y
 check_only=
 prepare_only=
+amdkfd_only=
 verify_only=
 jobs=$(nproc)
 
@@ -75,6 +77,7 @@ while [ $# -gt 0 ]; do
 	--check)	check_only=1 ;;
 	--verify)	verify_only=1 ;;
 	--prepare)	prepare_only=1 ;;
+	--amdkfd)	amdkfd_only=1 ;;
 	-h|--help)	sed -n '4,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
 	*)		die "unknown argument '$1'" "it is no option of this script" "see dkms/build.sh --help" ;;
 	esac
@@ -264,7 +267,7 @@ verify()
 $(awk -F'|' '!/^[ \t]*(#|$)/ { gsub(/[ \t]/, "", $1); print $1, $4 }' "$hooks/hooks.table" | sort | uniq -c)
 EOF
 	nm "$ko" | grep ' T kfd_gpreempt_init$' >/dev/null || proof_failed "amdgpu.ko lacks kfd_gpreempt_init"
-	[ "$(modinfo -F version "$ko")" = "$version" ] ||
+	[ -n "$amdkfd_only" ] || [ "$(modinfo -F version "$ko")" = "$version" ] ||
 		proof_failed "its version is '$(modinfo -F version "$ko")', not $version"
 }
 
@@ -390,6 +393,15 @@ EOF
 	;;
 esac
 
+what=modules
+if [ -n "$amdkfd_only" ]; then
+	# What has our structures in it: amdkfd, and whoever includes its header. This is expanded when AMDKFD_FILES is known.
+	users=$(cd "$build/$amd/amdgpu" && grep -l '^#include.*kfd_priv\.h' -- *.c | sed 's/c$/o/' | tr '\n' ' ')
+	make_args+=("amdgpu-y=\$(AMDKFD_FILES) $users")
+	what=amdgpu.o
+	ko=$build/$amd/amdgpu/$what
+fi
+
 # What went in and what came out. The same inputs need no second run of make, which takes seconds to find nothing to do.
 inputs=$( {
 	printf '%s\n' "${make_args[@]}" "$source_id" "$(stat -L -c '%s %Y' "$headers/include/config/auto.conf" "$headers/Module.symvers")"
@@ -405,7 +417,7 @@ fi
 rm -f "$build/.built"
 
 say "compiling amdgpu for $kver ($flavour, $jobs jobs)"
-if ! make "${make_args[@]}" "-j$jobs" modules 2>&1 9>&- | tee "$build/build.log" |
+if ! make "${make_args[@]}" "-j$jobs" "$what" 2>&1 9>&- | tee "$build/build.log" |
 	awk '/^  CC / { if (++n % 100 == 0) { print "kfd_gpreempt: " n " files"; fflush() } }
 	     /(error|warning|Error [0-9]+)/ { print; fflush() }'; then
 	die "kernel $kver: amdgpu does not compile" "$(grep -m 1 -E 'error|Error' "$build/build.log" || tail -n 1 "$build/build.log")" \
