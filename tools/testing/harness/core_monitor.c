@@ -6,13 +6,15 @@
 
 static struct sim_queue *first, *last;
 
-/* High's and last's work is long done, low's never: two rest, before and behind the one that does not. */
-static void two_rest(bool hws)
+/* First's and last's work is long done, low's never: two rest, and where the one that does not is among them. */
+static void two_rest_beside(bool hws, u32 place)
 {
 	world_on(hws);
+	low = place == 0 ? add_queue(10) : NULL;
 	first = add_queue(0);
-	low = add_queue(10);
+	low = place == 1 ? add_queue(10) : low;
 	last = add_queue(0);
+	low = place == 2 ? add_queue(10) : low;
 	high = first;
 	world.nodes[0].nr_wave_slots = 1;
 	submit(first, 1);
@@ -23,6 +25,11 @@ static void two_rest(bool hws)
 	run(1500 * MS);
 	CHECK(low->in_slot);
 	CHECK_STATE("idle");
+}
+
+static void two_rest(bool hws)
+{
+	two_rest_beside(hws, 1);
 }
 
 static bool is_sampled(const struct sim_queue *sq)
@@ -41,15 +48,73 @@ static bool is_sampled(const struct sim_queue *sq)
 BOTH(idle_queues_rest, "of queues that have been idle for long two words are read, and nothing else for a second")
 {
 	struct gpreempt_node *gn;
+	u32 place;
+
+	for (place = 0; place < 3; place++) {
+		snprintf(tap_case, sizeof(tap_case), "place %u: ", place);
+		two_rest_beside(hws, place);
+		gn = node_of(0);
+		CHECK_EQ(gn->nr_sampled, 1);
+		CHECK_EQ(gn->nr_resting, 2);
+		CHECK(is_sampled(low));
+		CHECK_EQ(gn->policy.nr, 1);
+		CHECK_EQ(gn->policy.nr_resting, 2);
+		CHECK(gn->all_due_ns > ktime_get_ns() && gn->all_due_ns <= ktime_get_ns() + SEC);
+		kill_process(process_of(low));
+		world_end();
+	}
+}
+
+BOTH(resting_queues_are_not_left_behind, "a queue that rested and went along with a preemption comes back with it, not a second later")
+{
+	struct sim_queue *along;
+
+	world_on(hws);
+	low = add_queue(10);
+	along = add_queue(10);
+	high = add_queue(0);
+	world.nodes[0].nr_wave_slots = 1;
+	low->kernel_ns = 30 * SEC;
+	submit(low, 1);
+	run(1500 * MS);
+	CHECK(!is_sampled(along) && !is_sampled(high));
+	high->kernel_ns = 10 * MS;
+	submit(high, 1);
+	run(8 * MS);
+	CHECK(preempted(low) && preempted(along));
+	CHECK(run_until_idle(high, SEC));
+	run(2 * MS);
+	CHECK(!preempted(low) && !preempted(along));
+	run(20 * MS);
+	CHECK(!is_sampled(along));
+	kill_process(process_of(low));
+	world_end();
+}
+
+BOTH(arrays_are_made_anew, "larger arrays are filled before they are looked at; a queue of which nothing is known is asked first")
+{
+	struct gpreempt_node *gn;
 
 	two_rest(hws);
 	gn = node_of(0);
-	CHECK_EQ(gn->nr_sampled, 1);
-	CHECK_EQ(gn->nr_resting, 2);
-	CHECK(is_sampled(low));
-	CHECK_EQ(gn->policy.nr, 1);
-	CHECK_EQ(gn->policy.nr_resting, 2);
-	CHECK(gn->all_due_ns > ktime_get_ns() && gn->all_due_ns <= ktime_get_ns() + SEC);
+	mutex_lock(&gn->pass_lock);
+	gn->max_sampled = 1;
+	mutex_unlock(&gn->pass_lock);
+	run(6 * MS);
+	CHECK_EQ(gn->max_sampled, 16);
+	CHECK_EQ(gn->nr_sampled + gn->nr_resting, 3);
+	set("gpreempt_interval_ms", "10000");
+	run(MS);
+	mutex_lock(&gn->pass_lock);
+	gn->all_due_ns = 0;
+	low->q.gpreempt->derived = false;
+	low->q.gpreempt->policy.priority = 99;
+	last->q.gpreempt->policy.priority = 99;
+	mutex_unlock(&gn->pass_lock);
+	run(10 * MS);
+	CHECK_EQ(low->q.gpreempt->policy.priority, NORMAL - 10);
+	CHECK_EQ(last->q.gpreempt->policy.priority, 99);
+	kill_process(process_of(low));
 	world_end();
 }
 
@@ -175,9 +240,11 @@ BOTH(room_for_queues, "without memory for more, as many queues are looked at as 
 		CHECK_EQ(gn->max_sampled, 16);
 		CHECK_EQ(gn->nr_sampled + gn->nr_resting, 8);
 	}
+	process_of(world.queues[0])->task.nice = 0;
 	for (i = 8; i < 16; i++)
 		add_queue(0);
 	run(6 * MS);
+	CHECK_STATE("parked");
 	CHECK_EQ(gn->max_sampled, 16);
 	CHECK_EQ(gn->nr_sampled + gn->nr_resting, 16);
 	add_queue(0);
@@ -221,6 +288,36 @@ static void see_later(void)
 {
 	fsleep(2 * GPREEMPT_SEE_NS / US);
 	see();
+}
+
+/* Somebody else's entry: the same queue in another place. */
+static void more_waves(void)
+{
+	node_of(0)->occupancy[100] = (struct kfd_cu_occupancy){ .wave_cnt = 5, .doorbell_off = low->q.properties.doorbell_off };
+}
+
+BOTH(waves_are_added_up, "a queue's waves are those of all its places on all XCCs, and of no other queue")
+{
+	world_make(hws, 2, 1);
+	set("gpreempt_enable", "1");
+	low = add_queue(10);
+	high = add_queue(0);
+	world.nodes[0].nr_wave_slots = 1;
+	low->kernel_ns = 50 * MS;
+	submit(low, 1);
+	run(10 * MS);
+	world.while_asking = more_waves;
+	see();
+	CHECK_EQ(low->q.gpreempt->seen_waves, 11);
+	CHECK_EQ(high->q.gpreempt->seen_waves, 0);
+	/* Now it decides. */
+	high->kernel_ns = 50 * MS;
+	submit(high, 1);
+	run(6 * MS);
+	CHECK(preempted(low));
+	CHECK_EQ(low->q.gpreempt->policy.waves, 11);
+	world.while_asking = NULL;
+	world_end();
 }
 
 static void driver_is_busy(void)
@@ -331,10 +428,12 @@ BOTH(waves_while_the_runlist_changes, "what was read of waves while the driver c
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
 	world.while_asking = runlist_changes;
 	checks = atomic64_read(&node_of(0)->stats.checks);
-	run(80 * US);
-	CHECK(!world.while_asking);
+	while (world.while_asking)
+		fsleep(5);
 	CHECK_EQ(skipped(GPREEMPT_SKIP_UNSETTLED), before + 1);
-	CHECK(atomic64_read(&node_of(0)->stats.checks) <= checks + 1);
+	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks);
+	fsleep(60);
+	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks + 1);
 	run(MS);
 	CHECK(preempted(low));
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
@@ -349,13 +448,15 @@ BOTH(waves_while_the_runlist_changes, "what was read of waves while the driver c
 
 BOTH(waves_during_a_reset, "waves are not asked for while the GPU is reset: it is counted, and nothing is decided")
 {
-	u64 before;
+	u64 before, checks;
 
 	waves_decide(hws);
 	before = skipped(GPREEMPT_SKIP_RESETTING);
+	checks = atomic64_read(&node_of(0)->stats.checks);
 	world.reset_domain.sem.writer = true;
-	run(200 * US);
-	CHECK(skipped(GPREEMPT_SKIP_RESETTING) >= before + 2);
+	fsleep(300);
+	CHECK(skipped(GPREEMPT_SKIP_RESETTING) >= before + 4);
+	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks);
 	CHECK(preempted(low));
 	world.reset_domain.sem.writer = false;
 	world_end();
@@ -378,6 +479,179 @@ BOTH(waves_on_the_second_xcc_count, "a low queue whose last waves are on the sec
 	world_end();
 }
 
+TEST(unsettled_for_long, "a runlist that does not come to rest is waited for 100 ms, and no longer")
+{
+	low_runs(true);
+	dqm_lock(&world.nodes[0].dqm);
+	submit(high, 1);
+	fsleep(90000);
+	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) >= 1500);
+	fsleep(110000);
+	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) <= 2050);
+	dqm_unlock(&world.nodes[0].dqm);
+	world_end();
+}
+
+BOTH(asking_has_a_cost, "what asking for waves took counts for the pass that asked, not for the next")
+{
+	u32 i;
+
+	waves_decide(hws);
+	world.nodes[0].ask_us = 20;
+	run(MS);
+	/* Not while it is being asked. */
+	for (i = 0; i < 50 && !node_of(0)->asked_ns; i++)
+		fsleep(3);
+	CHECK_EQ(node_of(0)->asked_ns, 20 * US);
+	CHECK(run_until_idle(high, SEC));
+	run(50 * MS);
+	CHECK_EQ(node_of(0)->asked_ns, 0);
+	world_end();
+}
+
+BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself is taken in by the next look: who works has been disturbed")
+{
+	u64 before_ns;
+
+	low_is_held(hws);
+	before_ns = ktime_get_ns();
+	CHECK(high->q.gpreempt->policy.disturbed_ns < before_ns);
+	node_of(0)->runlists_built++;
+	run(MS);
+	CHECK(high->q.gpreempt->policy.disturbed_ns >= before_ns);
+	CHECK_EQ(node_of(0)->runlists_seen, node_of(0)->runlists_built);
+	before_ns = ktime_get_ns();
+	run(MS);
+	CHECK(high->q.gpreempt->policy.disturbed_ns < before_ns);
+	world_end();
+}
+
+/* ---- cost and failure ---- */
+
+BOTH(the_budget_is_counted, "what a pass took is held against the budget, twice if it saved; a preemption that has to wait is counted once")
+{
+	struct gpreempt_node *gn;
+
+	low_is_held(hws);
+	gn = node_of(0);
+	CHECK_EQ(gn->policy.overhead_ns, 2 * atomic64_read(&gn->stats.preempt_ns_last));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_BUDGET), 0);
+	CHECK(run_until_idle(high, SEC));
+	run(10 * MS);
+	CHECK(!preempted(low));
+	mutex_lock(&gn->pass_lock);
+	gpreempt_policy_overhead(&gn->policy, 50 * MS, false, ktime_get_ns());
+	mutex_unlock(&gn->pass_lock);
+	high_comes();
+	CHECK(!preempted(low));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_BUDGET), 1);
+	kill_process(process_of(high));
+	world_end();
+}
+
+TEST(failures_cost_nothing, "what a device in trouble took is not held against the budget")
+{
+	low_runs(true);
+	world.nodes[0].nr_send_fails = 1;
+	CHECK_EQ(node_of(0)->policy.overhead_ns, 0);
+	submit(high, 300);
+	while (world.nodes[0].nr_send_fails)
+		fsleep(10);
+	CHECK_EQ(node_of(0)->policy.overhead_ns, 0);
+	run(10 * MS);
+	CHECK(node_of(0)->policy.overhead_ns > 0);
+	world_end();
+}
+
+TEST(giving_up_is_told_once, "a node that gives up says so once, however long it goes on failing, and begins without errors when it is asked to")
+{
+	struct gpreempt_node *gn;
+	u64 wakeups;
+
+	low_runs(true);
+	gn = node_of(0);
+	world.nodes[0].nr_map_fails = 30;
+	submit(high, 3000);
+	run(300 * MS);
+	CHECK_STATE("failed");
+	CHECK_EQ(world.nr_dumps, 1);
+	CHECK_EQ(atomic64_read(&gn->stats.disabled), 1);
+	/* Nobody spins because of what changes meanwhile. */
+	wakeups = atomic64_read(&gn->stats.wakeups);
+	gpreempt_core_kick_all();
+	run(20 * MS);
+	CHECK(atomic64_read(&gn->stats.wakeups) <= wakeups + 1);
+	CHECK_STATE("failed");
+	kill_process(process_of(high));
+	set("gpreempt_enable", "1");
+	run(MS);
+	CHECK_EQ(gn->errors, 0);
+	CHECK(strcmp(state(), "failed") != 0);
+	world_end();
+}
+
+TEST(switching_off_tries_three_times, "a runlist that is not taken when everything is to be resumed is sent three times, not for ever")
+{
+	low_is_held(true);
+	world.nodes[0].nr_map_fails = 1000;
+	set("gpreempt_enable", "0");
+	CHECK_EQ(1000 - world.nodes[0].nr_map_fails, 3);
+	CHECK_EQ(nr_preempted(), 0);
+	world.nodes[0].nr_map_fails = 0;
+	evict_queue(high, true);
+	evict_queue(high, false);
+	set("gpreempt_enable", "1");
+	world_end();
+}
+
+TEST(suspending_nothing_sends_nothing, "before a suspend a runlist is sent only for what is preempted; MQDs keep the scheduler's priorities (hws)")
+{
+	u64 runlists;
+
+	world_on(true);
+	low = add_queue_to(add_process(0), 0, LOW);
+	run(20 * MS);
+	evict_queue(low, true);
+	evict_queue(low, false);
+	run(20 * MS);
+	CHECK_EQ(node_of(0)->hw_priorities, 1);
+	runlists = world.nodes[0].runlists;
+	suspend();
+	CHECK_EQ(world.nodes[0].runlists, runlists);
+	resume();
+	update_queue(low, NORMAL);
+	run(20 * MS);
+	CHECK_EQ(node_of(0)->hw_priorities, 0);
+	runlists = world.nodes[0].runlists;
+	set("gpreempt_enable", "0");
+	CHECK_EQ(world.nodes[0].runlists, runlists);
+	world_end();
+}
+
+BOTH(several_obstacles, "of several queues that are in the way and cannot be moved each is counted, wherever it stands")
+{
+	struct sim_queue *others[3];
+	u32 i;
+
+	world_on(hws);
+	for (i = 0; i < 3; i++) {
+		others[i] = add_queue(10);
+		others[i]->kernel_ns = 30 * MS;
+		submit(others[i], 10);
+		if (i != 1)
+			debug_process(process_of(others[i]), true);
+	}
+	high = add_queue(0);
+	high->kernel_ns = MS;
+	run(MS);
+	submit(high, 100);
+	run(10 * MS);
+	CHECK(!preempted(others[0]) && preempted(others[1]) && !preempted(others[2]));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 2);
+	CHECK(others[0]->q.gpreempt->skipped && others[2]->q.gpreempt->skipped);
+	world_end();
+}
+
 /* ---- the end of a hold ---- */
 
 BOTH(no_level_while_nobody_decides, "a node that is paused or switched off has no level")
@@ -386,6 +660,8 @@ BOTH(no_level_while_nobody_decides, "a node that is paused or switched off has n
 	CHECK_EQ(node_of(0)->level, NORMAL);
 	suspend();
 	CHECK_EQ(node_of(0)->level, GPREEMPT_LEVEL_NONE);
+	/* What it takes to resume is counted from then on. */
+	CHECK(atomic64_read(&node_of(0)->stats.latency[GPREEMPT_LATENCY_REQUEST].max_ns) < 100 * US);
 	resume();
 	run(10 * MS);
 	CHECK_EQ(node_of(0)->level, NORMAL);
@@ -448,6 +724,42 @@ BOTH(sleeps_have_little_slack, "a sleep may be late by a 16th of it, and by 50 u
 	run(20 * MS);
 	CHECK_STATE("polling");
 	CHECK(shim_slack_ns <= 10 * US && shim_slack_ns >= 9 * US);
+	world_end();
+}
+
+static void somebody_kicks(void)
+{
+	world.while_asking = NULL;
+	process_of(high)->task.nice = 2;
+	gpreempt_core_kick_all();
+}
+
+BOTH(kicks_are_not_slept_over, "what changes while a pass is under way is looked at by another one right after it")
+{
+	waves_decide(hws);
+	world.nodes[0].ask_us = 10;
+	world.while_asking = somebody_kicks;
+	while (world.while_asking)
+		fsleep(1);
+	fsleep(30);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 2);
+	world_end();
+}
+
+BOTH(resumes_are_seen, "how long a resume took is known at once where the slot is loaded, and from the HIQ otherwise")
+{
+	const struct gpreempt_histogram *h;
+
+	low_is_held(hws);
+	h = &node_of(0)->stats.latency[GPREEMPT_LATENCY_RESUME];
+	CHECK(run_until_idle(high, SEC));
+	run(MS);
+	CHECK(!preempted(low));
+	CHECK_EQ(atomic64_read(&h->count), 1);
+	if (hws)
+		CHECK(atomic64_read(&h->max_ns) >= 60 * US && atomic64_read(&h->max_ns) <= 300 * US);
+	else
+		CHECK(atomic64_read(&h->max_ns) <= 20 * US);
 	world_end();
 }
 

@@ -302,6 +302,8 @@ TEST(a_minimum_run_hides_nobody, "that one queue runs its minimum does not keep 
 		if (!young)
 			young = new_queue(new_process(), LOW);
 		high = new_queue(new_process(), HIGH);
+		/* Nobody rests: they stay in this order. */
+		young->policy.active_ns = high->policy.active_ns = node.now_ns;
 		start_hog(old);
 		passes_for(10 * MS, POLL);
 		/* One has packets, the other one maybe waves. */

@@ -634,7 +634,15 @@ struct cgroup *cgroup_get_from_fd(int fd)
 
 struct cgroup *cgroup_get_from_id(u64 id)
 {
-	return id >= 1 && id <= ARRAY_SIZE(cgroups) && !cgroups[id - 1].gone ? &cgroups[id - 1] : ERR_PTR(-ENOENT);
+	if (id < 1 || id > ARRAY_SIZE(cgroups) || cgroups[id - 1].gone)
+		return ERR_PTR(-ENOENT);
+	__atomic_add_fetch(&cgroups[id - 1].references, 1, __ATOMIC_RELAXED);
+	return &cgroups[id - 1];
+}
+
+struct cgroup *world_cgroup(u64 id)
+{
+	return &cgroups[id - 1];
 }
 
 #define DOORBELL_PAGES	2
@@ -1090,6 +1098,9 @@ void world_down(void)
 	for (i = 0; i < world.nr_processes; i++)
 		kfd_gpreempt_released(&world.processes[i]->p);
 	CHECK_EQ(shim_allocated, world.nr_allocated);
+	CHECK_EQ(init_pid_ns.references, 0);
+	for (i = 0; i < ARRAY_SIZE(cgroups); i++)
+		CHECK_EQ(cgroups[i].references, 0);
 	for (i = 0; i < world.nr_queues; i++) {
 		free(world.queues[i]->pointers);
 		free(world.queues[i]->mqds);
@@ -1145,7 +1156,7 @@ void gpreempt_sysfs_exit(void) { world.sysfs = false; }
 void gpreempt_procfs_add(struct queue *q) { __atomic_add_fetch(&world.nr_procfs, 1, __ATOMIC_RELAXED); }
 void gpreempt_debugfs_init(void) { world.debugfs = true; }
 void gpreempt_debugfs_exit(void) { world.debugfs = false; }
-void gpreempt_dump_log(struct gpreempt_node *gn) { }
+void gpreempt_dump_log(struct gpreempt_node *gn) { __atomic_add_fetch(&world.nr_dumps, 1, __ATOMIC_RELAXED); }
 
 void gpreempt_sysfs_add(struct gpreempt_node *gn)
 {

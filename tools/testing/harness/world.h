@@ -151,6 +151,7 @@ struct world {
 	/* Times that waves in flight were asked for, of one XCC. */
 	u32 nr_looks;
 	u32 nr_folders;
+	u32 nr_dumps;
 	u32 nr_procfs;
 	bool sysfs;
 	bool debugfs;
@@ -194,6 +195,8 @@ void restore_mqd(struct mqd_manager *mm, void **mqd, struct kfd_mem_obj *mqd_mem
 
 /* Time passes, on the device too. */
 void run(u64 ns);
+/* 1 has 2 in it, and that one 3, in which all processes are. */
+struct cgroup *world_cgroup(u64 id);
 bool idle(const struct sim_queue *sq);
 bool run_until_idle(struct sim_queue *sq, u64 limit_ns);
 u32 nr_preempted(void);

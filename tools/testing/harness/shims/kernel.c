@@ -29,6 +29,7 @@ struct pid_namespace init_pid_ns;
 int init_user_ns;
 int shim_fail_alloc;
 u64 shim_slack_ns;
+bool shim_read_only;
 int shim_allocated;
 char shim_log[4096];
 struct miscdevice *shim_miscdevice;
@@ -234,7 +235,7 @@ void schedule(void)
 
 void schedule_hrtimeout_range(ktime_t *expires, u64 slack_ns, int mode)
 {
-	shim_slack_ns = slack_ns;
+	WRITE_ONCE(shim_slack_ns, slack_ns);
 	/* As late as it may be: nobody else wakes up earlier. */
 	shim_sleep_until(ktime_get_ns() + *expires + slack_ns);
 }

@@ -119,6 +119,8 @@ typedef s64 ktime_t;
 extern bool shim_free_running;
 /* Of the last sleep that had any. */
 extern u64 shim_slack_ns;
+/* The program's memory may not be written. */
+extern bool shim_read_only;
 u64 ktime_get_ns(void);
 static inline ktime_t ns_to_ktime(u64 ns) { return ns; }
 /* A jiffy is a millisecond. */
@@ -136,10 +138,12 @@ struct cgroup {
 	u64 id;
 	struct cgroup *parent;
 	bool gone;
+	int references;
 };
 
 struct pid_namespace {
 	struct pid_namespace *parent;
+	int references;
 };
 
 struct task_struct;
@@ -236,15 +240,19 @@ static inline struct pid *task_tgid(const struct task_struct *task) { return tas
 struct pid *find_vpid(int nr);
 static inline struct pid_namespace *task_active_pid_ns(const struct task_struct *task) { return &init_pid_ns; }
 static inline pid_t task_tgid_nr_ns(const struct task_struct *task, struct pid_namespace *ns) { return task->group_leader->tgid->nr; }
-static inline struct pid_namespace *get_pid_ns(struct pid_namespace *ns) { return ns; }
-static inline void put_pid_ns(struct pid_namespace *ns) { }
+static inline struct pid_namespace *get_pid_ns(struct pid_namespace *ns)
+{
+	__atomic_add_fetch(&ns->references, 1, __ATOMIC_RELAXED);
+	return ns;
+}
+static inline void put_pid_ns(struct pid_namespace *ns) { __atomic_sub_fetch(&ns->references, 1, __ATOMIC_RELAXED); }
 
 static inline struct cgroup *task_dfl_cgroup(const struct task_struct *task) { return READ_ONCE(task->cgroup); }
 static inline struct cgroup *cgroup_parent(const struct cgroup *cgroup) { return cgroup->parent; }
 static inline u64 cgroup_id(const struct cgroup *cgroup) { return cgroup->id; }
 struct cgroup *cgroup_get_from_fd(int fd);
 struct cgroup *cgroup_get_from_id(u64 id);
-static inline void cgroup_put(struct cgroup *cgroup) { }
+static inline void cgroup_put(struct cgroup *cgroup) { __atomic_sub_fetch(&cgroup->references, 1, __ATOMIC_RELAXED); }
 
 /* ---- lists ---- */
 
@@ -515,7 +523,7 @@ static inline unsigned long copy_from_user(void *to, const void __user *from, si
 }
 static inline unsigned long copy_to_user(void __user *to, const void *from, size_t n)
 {
-	if (n && (unsigned long)to < PAGE_SIZE)
+	if (n && ((unsigned long)to < PAGE_SIZE || shim_read_only))
 		return n;
 	if (n)
 		memcpy(to, from, n);
