@@ -42,12 +42,14 @@ struct vgpu_kernel {
  * @counters: GPU virtual address of u32[waves * steps]; 0 means that the kernel counts nothing
  * @flag: GPU virtual address of a u64 that every wave polls before its first step until it is non-zero; 0 means none.
  *	A waiting wave occupies its slot.
- * @reserved: must be zero
+ * @steps: for machine code in the place of a model kernel (selftests/kfd_gpreempt/work.cl); the model does not look at it
+ * @step_ticks: the same: GPU time of a step, in ticks of the 100 MHz clock
  */
 struct vgpu_kernargs {
 	__u64 counters;
 	__u64 flag;
-	__u64 reserved[2];
+	__u64 steps;
+	__u64 step_ticks;
 };
 
 #endif /* VGPU_KERNEL_H */

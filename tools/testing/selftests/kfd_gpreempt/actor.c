@@ -126,6 +126,8 @@ struct actor *actor_start(int nice, size_t arena_bytes)
 	a = mmap(NULL, sizeof(*a), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (a == MAP_FAILED)
 		goto fail_errno;
+	/* Counters are as many as waves: a device of hundreds of compute units has more of them than callers think of. */
+	arena_bytes *= 1 + kfd_wave_slots() / 1024;
 	arena_bytes = (arena_bytes + KFD_PAGE_BYTES - 1) & ~(size_t)(KFD_PAGE_BYTES - 1);
 	a->arena = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (a->arena == MAP_FAILED)

@@ -980,7 +980,7 @@ int main(int argc, char **argv)
 {
 	uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 0) : 20;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
-	const char *missing = scheduler_missing();
+	const char *missing = unless_virtual(scheduler_missing());
 	size_t i;
 	int n;
 

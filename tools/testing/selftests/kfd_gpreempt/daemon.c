@@ -535,6 +535,7 @@ FIXTURE(probe) {
 FIXTURE_SETUP(probe)
 {
 	SETUP_SCHEDULER(NULL, 0);
+	NEEDS_VGPU();
 	if (!is_on_path("gpreemptctl"))
 		SKIP(return, "there is no program gpreemptctl");
 	self->resets = kfd_vgpu_stat("resets");

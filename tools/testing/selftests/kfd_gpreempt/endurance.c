@@ -27,6 +27,7 @@ FIXTURE(endurance) {
 FIXTURE_SETUP(endurance)
 {
 	SETUP_SCHEDULER(NULL, 0);
+	NEEDS_VGPU();
 }
 
 FIXTURE_TEARDOWN(endurance)

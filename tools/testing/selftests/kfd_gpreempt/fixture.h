@@ -51,17 +51,27 @@ static const struct gpreempt_default gpreempt_defaults[] = {
 	{ "gpreempt_verify", 0 },
 };
 
-/* NULL, or why no model kernel can run here. */
+/* NULL, or why no kernel can run here. */
 static inline const char *device_missing(void)
 {
 	if (access("/dev/kfd", F_OK))
 		return "/dev/kfd is absent";
 	if (!kfd_first_gpu_id())
 		return "KFD has no GPU node";
-	if (!kfd_client_is_virtual())
-		return "model kernels need the virtual GPU, and /sys/kernel/debug/vgpu is absent";
-	return NULL;
+	return kfd_work_missing();
 }
+
+/* What needs the virtual GPU's faults and counters cannot run elsewhere. */
+#define NO_VGPU		"needs the virtual GPU's switches: /sys/kernel/debug/vgpu is absent"
+static inline const char *unless_virtual(const char *missing)
+{
+	return missing || kfd_client_is_virtual() ? missing : NO_VGPU;
+}
+
+#define NEEDS_VGPU() do { \
+	if (!kfd_client_is_virtual()) \
+		SKIP(return, NO_VGPU); \
+} while (0)
 
 static inline const char *scheduler_missing(void)
 {
@@ -220,7 +230,7 @@ static inline int scheduler_fresh(const char *name, int64_t value)
 
 #define REMEMBER_BEFORE_TEST() do { \
 	self->health = device_health(); \
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots"); \
+	self->slots = kfd_wave_slots(); \
 	self->failures = counter("failures"); \
 	self->preemptions = counter("preemptions"); \
 	self->resumes = counter("resumes"); \

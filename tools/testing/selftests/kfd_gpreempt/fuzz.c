@@ -414,7 +414,7 @@ int main(int argc, char **argv)
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	int i, tries, workers = argc > 3 ? atoi(argv[3]) : DEFAULT_WORKERS;
 	pid_t pids[MAX_WORKERS];
-	const char *missing = scheduler_missing();
+	const char *missing = unless_virtual(scheduler_missing());
 	long before, after;
 	uint32_t slots;
 	struct stat st;

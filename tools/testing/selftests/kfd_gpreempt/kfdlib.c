@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include <linux/kfd_ioctl.h>
 
 #include "kfdlib.h"
+#include "../../vgpu/tests/isa/object.h"
 
 #define TOPOLOGY	"/sys/devices/virtual/kfd/kfd/topology/nodes"
 #define VGPU_DEBUGFS	"/sys/kernel/debug/vgpu"
@@ -50,6 +52,7 @@
 #define AMD_SIGNAL_KIND_USER	1
 #define POLL_NS			(100 * KFD_NS_PER_US)
 #define GUARD_COUNTERS		16u
+#define NS_PER_TICK		10u		/* of the 100 MHz clock that s_memrealtime reads */
 
 struct aql_dispatch {
 	uint16_t header;
@@ -447,6 +450,72 @@ uint32_t kfd_client_wave_slots(const struct kfd_client *c)
 	return slots > 0 ? (uint32_t)slots : c->simd_count * c->max_waves_per_simd;
 }
 
+uint32_t kfd_wave_slots(void)
+{
+	struct kfd_client c = { 0 };
+	int minor;
+
+	return read_topology(&c, &minor) ? 0 : kfd_client_wave_slots(&c);
+}
+
+/* ---- machine code for work ---- */
+
+void kfd_code_path(const char *name, uint32_t gfx_target_version, char *path, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", path, size - 1);
+	char *slash;
+
+	path[n < 0 ? 0 : n] = '\0';
+	slash = strrchr(path, '/');
+	slash = slash ? slash + 1 : path;
+	snprintf(slash, size - (size_t)(slash - path), "%s-gfx%u%u%x.co", name, gfx_target_version / 10000, gfx_target_version / 100 % 100,
+		 gfx_target_version % 100);
+}
+
+const char *kfd_work_missing(void)
+{
+	static char why[PATH_MAX + 128];
+	struct kfd_client c = { 0 };
+	char path[PATH_MAX];
+	int minor;
+
+	if (kfd_client_is_virtual())
+		return NULL;
+	if (read_topology(&c, &minor))
+		return "topology tells too little of the GPU";
+	kfd_code_path("work", c.gfx_target_version, path, sizeof(path));
+	if (!access(path, R_OK))
+		return NULL;
+	snprintf(why, sizeof(why), "%s is absent, and so is " VGPU_DEBUGFS ", where model kernels can run", path);
+	return why;
+}
+
+/* Without machine code there are model kernels only, which no hardware must be given: kfd_work_submit(). */
+static int load_work(struct kfd_client *c)
+{
+	char path[PATH_MAX];
+	const void *file;
+	size_t bytes;
+	u64 kernel;
+	int err;
+
+	if (kfd_client_is_virtual())
+		return 0;
+	kfd_code_path("work", c->gfx_target_version, path, sizeof(path));
+	if (access(path, R_OK))
+		return 0;
+	file = object_file(path, &bytes);
+	if (!object_symbol(file, "work.kd", &kernel))
+		return -ENOEXEC;
+	err = kfd_buffer_gtt(c, object_memory(file), &c->work_code);
+	if (err)
+		return err;
+	object_load(file, c->work_code.ptr);
+	c->work_kernel = (uintptr_t)c->work_code.ptr + kernel;
+	munmap((void *)file, bytes);
+	return 0;
+}
+
 /* ---- connection ---- */
 
 static int kfd_call(struct kfd_client *c, unsigned long request, void *args)
@@ -510,6 +579,11 @@ int kfd_client_open(struct kfd_client *c)
 	}
 	c->event_page = events.ptr;
 	c->event_page_handle = events.handle;
+	err = load_work(c);
+	if (err) {
+		snprintf(c->why, sizeof(c->why), "machine code: %s", strerror(-err));
+		goto fail;
+	}
 	return 0;
 fail:
 	kfd_client_close(c);
@@ -1072,6 +1146,15 @@ size_t kfd_work_bytes(uint32_t launches, uint32_t waves, uint32_t steps)
 	       ((size_t)launches * waves * steps + GUARD_COUNTERS) * sizeof(uint32_t);
 }
 
+/* Interpreting machine code takes its time: on the virtual GPU steps may be shorter. */
+static uint64_t step_divisor(void)
+{
+	const char *text = getenv("KFD_STEP_DIVISOR");
+	uint64_t n = text ? strtoull(text, NULL, 10) : 0;
+
+	return n ? n : 1;
+}
+
 void kfd_work_init(struct kfd_work *w, void *mem, uint32_t launches, uint32_t waves, uint32_t steps, uint64_t step_ns)
 {
 	uint32_t i;
@@ -1090,8 +1173,11 @@ void kfd_work_init(struct kfd_work *w, void *mem, uint32_t launches, uint32_t wa
 	w->kernel->version = VGPU_KERNEL_VERSION;
 	w->kernel->steps = steps;
 	w->kernel->step_ns = step_ns;
-	for (i = 0; i < launches; i++)
+	for (i = 0; i < launches; i++) {
 		w->args[i].counters = (uintptr_t)(w->counters + (size_t)i * waves * steps);
+		w->args[i].steps = steps;
+		w->args[i].step_ticks = step_ns / NS_PER_TICK / step_divisor();
+	}
 }
 
 void kfd_work_wait_for(struct kfd_work *w, const volatile uint64_t *flag)
@@ -1109,11 +1195,13 @@ int kfd_work_submit(struct kfd_queue *q, struct kfd_work *w, struct kfd_signal *
 		.setup = 1,	/* one dimension */
 		.workgroup_size = { VGPU_WAVE_LANES, 1, 1 },
 		.grid_size = { w->waves * VGPU_WAVE_LANES, 1, 1 },
-		.kernel_object = (uintptr_t)w->kernel,
+		.kernel_object = q->client->work_kernel ? q->client->work_kernel : (uintptr_t)w->kernel,
 		.completion_signal = (uintptr_t)done,
 	};
 	int err;
 
+	if (!q->client->work_kernel && !kfd_client_is_virtual())
+		return -ENOEXEC;
 	if (w->submitted >= w->launches)
 		return -ENOSPC;
 	packet.kernarg_address = (uintptr_t)&w->args[w->submitted];

@@ -4,8 +4,8 @@
  *
  * What an unmodified ROCm program does between opening /dev/kfd and a completed AQL packet, and nothing more: no
  * ROCr, no libdrm, only <linux/kfd_ioctl.h>, sysfs and a render node. Works on any gfx9 Instinct up to the point
- * where a kernel runs; the kernels it dispatches are the virtual GPU's model kernels (vgpu_kernel.h), see
- * kfd_client_is_virtual().
+ * where a kernel runs; the kernels it dispatches are the virtual GPU's model kernels (vgpu_kernel.h) or, where that GPU's debugfs
+ * is not to be seen, machine code that does the same (work.cl, compiled for the device and beside the program).
  *
  * Functions return 0 or a negative errno unless they say otherwise. A client belongs to the process that opened it:
  * open after fork(), never before. Nothing here is thread-safe except on different queues.
@@ -26,6 +26,20 @@
 #define KFD_NS_PER_US		1000ull
 
 /**
+ * struct kfd_buffer - memory at the same address for CPU and GPU
+ * @ptr: address
+ * @bytes: size, a multiple of the page size
+ * @handle: KFD's handle
+ * @owned: the CPU mapping is ours to remove
+ */
+struct kfd_buffer {
+	void *ptr;
+	size_t bytes;
+	uint64_t handle;
+	bool owned;
+};
+
+/**
  * struct kfd_client - one process's connection to one GPU
  * @kfd_fd: /dev/kfd
  * @drm_fd: the render node whose VM KFD takes over
@@ -43,6 +57,8 @@
  * @event_page: one u64 per event; the GPU stores the event's id there
  * @event_page_handle: its KFD handle, passed to the first CREATE_EVENT
  * @event_page_known: KFD has been told
+ * @work_code: machine code of work.cl, as far as it is used
+ * @work_kernel: address of its kernel descriptor; 0: model kernels are used
  * @why: what went wrong in kfd_client_open(), for skip messages
  */
 struct kfd_client {
@@ -62,21 +78,9 @@ struct kfd_client {
 	volatile uint64_t *event_page;
 	uint64_t event_page_handle;
 	bool event_page_known;
+	struct kfd_buffer work_code;
+	uint64_t work_kernel;
 	char why[160];
-};
-
-/**
- * struct kfd_buffer - memory at the same address for CPU and GPU
- * @ptr: address
- * @bytes: size, a multiple of the page size
- * @handle: KFD's handle
- * @owned: the CPU mapping is ours to remove
- */
-struct kfd_buffer {
-	void *ptr;
-	size_t bytes;
-	uint64_t handle;
-	bool owned;
 };
 
 /* Where a buffer lies that is neither of these: what ROCr uses for data */
@@ -160,7 +164,7 @@ struct kfd_queue {
 };
 
 /**
- * struct kfd_work - a model kernel and the counters that prove what became of it
+ * struct kfd_work - a kernel and the counters that prove what became of it
  *
  * One launch is one grid of @waves waves of @steps steps; every launch counts in an own slice of @counters, so each
  * counter has to end at exactly 1.
@@ -206,7 +210,10 @@ void kfd_sleep_until_ns(uint64_t deadline_ns);
 int kfd_client_open(struct kfd_client *c);
 void kfd_client_close(struct kfd_client *c);
 bool kfd_client_is_virtual(void);		/* debugfs of the virtual GPU exists: model kernels can run */
+void kfd_code_path(const char *name, uint32_t gfx_target_version, char *path, size_t size);	/* beside the program: NAME-gfx90a.co */
+const char *kfd_work_missing(void);		/* why there are no kernels for the first GPU, or NULL */
 uint32_t kfd_client_wave_slots(const struct kfd_client *c);	/* small waves that fill the device */
+uint32_t kfd_wave_slots(void);			/* those of the first GPU, without a client; 0 = not known */
 
 /* ---- memory ---- */
 int kfd_buffer_gtt(struct kfd_client *c, size_t bytes, struct kfd_buffer *b);

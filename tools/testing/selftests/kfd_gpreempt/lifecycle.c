@@ -68,7 +68,7 @@ FIXTURE_SETUP(lifecycle)
 	ASSERT_EQ(0, scheduler_defaults());
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	self->health = device_health();
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	self->slots = kfd_wave_slots();
 	ASSERT_GT((int)self->slots, 0);
 	self->failures = counter("failures");
 	ASSERT_GE(self->failures, 0) TH_LOG("/sys/class/kfd/kfd/gpreempt is absent");
@@ -343,6 +343,8 @@ TEST_F_TIMEOUT(lifecycle, suspend_resume, 120)
 	ssize_t n;
 	int fd;
 
+	/* All devices of the machine are suspended, and it is not ours. */
+	NEEDS_VGPU();
 	if (access("/sys/power/pm_test", W_OK))
 		SKIP(return, "no /sys/power/pm_test");
 	/* Seconds of work: a slow machine takes long from the device's resumption to that of its programs. */
@@ -437,7 +439,7 @@ FIXTURE_SETUP(errors)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	ASSERT_EQ(0, scheduler_defaults());
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	self->slots = kfd_wave_slots();
 	self->failures = counter("failures");
 	self->log = read_kernel_log();
 	begin_books();

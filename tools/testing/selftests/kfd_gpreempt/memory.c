@@ -269,7 +269,7 @@ FIXTURE_VARIANT_ADD(memory, scheduled) {
 
 FIXTURE_SETUP(memory)
 {
-	const char *missing = variant->scheduler ? scheduler_missing() : device_missing();
+	const char *missing = unless_virtual(variant->scheduler ? scheduler_missing() : device_missing());
 
 	if (missing)
 		SKIP(return, "%s", missing);
@@ -607,7 +607,7 @@ FIXTURE(preempted) {
 /* A low-priority process is in the middle of a grid, preempted, because a high-priority one runs */
 FIXTURE_SETUP(preempted)
 {
-	const char *missing = scheduler_missing();
+	const char *missing = unless_virtual(scheduler_missing());
 	uint64_t vram = vram_bytes();
 	int64_t at;
 

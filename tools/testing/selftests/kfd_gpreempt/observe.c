@@ -140,7 +140,7 @@ FIXTURE_SETUP(observe)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	ASSERT_EQ(0, put(TRACING "/buffer_size_kb", TRACE_KB));
 	trace_off();
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	self->slots = kfd_wave_slots();
 	ASSERT_GT((int)self->slots, 0);
 	self->failures = counter("failures");
 	self->preemptions = counter("preemptions");
@@ -755,6 +755,7 @@ TEST_F(no_hws, hardware_priority_can_follow_the_logical_one)
 	struct actor *high;
 	int64_t saves;
 
+	NEEDS_VGPU();
 	if (mqds_missing())
 		SKIP(return, "%s", mqds_missing());
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
@@ -793,6 +794,7 @@ TEST_F(no_hws, hardware_priority_of_a_queue_that_leaves_late)
 {
 	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
 
+	NEEDS_VGPU();
 	if (mqds_missing())
 		SKIP(return, "%s", mqds_missing());
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));

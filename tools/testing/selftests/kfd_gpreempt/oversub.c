@@ -38,7 +38,7 @@ FIXTURE_VARIANT_ADD(oversub, on) {
 
 FIXTURE_SETUP(oversub)
 {
-	const char *missing = variant->scheduler ? scheduler_missing() : device_missing();
+	const char *missing = unless_virtual(variant->scheduler ? scheduler_missing() : device_missing());
 
 	if (missing)
 		SKIP(return, "%s", missing);
@@ -303,6 +303,7 @@ FIXTURE(preempting) {
 FIXTURE_SETUP(preempting)
 {
 	SETUP_SCHEDULER(NULL, 0);
+	NEEDS_VGPU();
 }
 
 FIXTURE_TEARDOWN(preempting)

@@ -656,6 +656,7 @@ FIXTURE(device) {
 FIXTURE_SETUP(device)
 {
 	SETUP_DEVICE();
+	NEEDS_VGPU();
 }
 
 FIXTURE_TEARDOWN(device)
@@ -905,6 +906,7 @@ FIXTURE(scheduled) {
 FIXTURE_SETUP(scheduled)
 {
 	SETUP_SCHEDULER("gpreempt_poll_us", 50);
+	NEEDS_VGPU();
 	self->urgent = actor_start(0, ARENA);
 	ASSERT_ACTOR(self->urgent);
 	ASSERT_EQ(0, actor_queue(self->urgent, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));

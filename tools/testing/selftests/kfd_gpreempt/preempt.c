@@ -528,7 +528,7 @@ FIXTURE_SETUP(verify)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	ASSERT_EQ(0, scheduler_defaults());
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	self->slots = kfd_wave_slots();
 	ASSERT_GT((int)self->slots, 0);
 	self->mismatches = counter("verify_mismatches");
 }

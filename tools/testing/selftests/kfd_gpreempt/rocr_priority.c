@@ -60,6 +60,7 @@ FIXTURE_SETUP(rocr_priority)
 
 	SKIP_WITHOUT_ROCR();
 	SETUP_SCHEDULER(NULL, 0);
+	NEEDS_VGPU();
 	ASSERT_EQ(0, gpreempt_open(&self->g));
 	ASSERT_EQ(HSA_STATUS_SUCCESS, hsa_init());
 	ASSERT_EQ(HSA_STATUS_INFO_BREAK, hsa_iterate_agents(find_gpu_agent, &self->gpu));

@@ -2,8 +2,7 @@
 /*
  * uapi.c - /dev/kfd_gpreempt and the two commands on /dev/kfd: each good use, each refusal
  *
- * Through the library where that is what is tested, by plain ioctls where what is sent is wrong on purpose. Needs the scheduler; what
- * needs work on the device needs the virtual GPU.
+ * Through the library where that is what is tested, by plain ioctls where what is sent is wrong on purpose. Needs the scheduler.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -14,8 +14,6 @@
 #include "../../vgpu/tests/isa/object.h"
 #include "../../vgpu/tests/isa/reader.h"
 
-#define GFX90A		90010u
-#define GFX942		90402u
 #define WORKGROUP	256u
 #define WAVE		64u
 #define ITEMS		(2 * WORKGROUP)
@@ -55,9 +53,8 @@ FIXTURE(waves) {
 
 FIXTURE_SETUP(waves)
 {
-	uint32_t target;
 	const void *file;
-	char path[64];
+	char path[256];
 	size_t bytes;
 	u64 kernel, entry;
 	uint32_t i;
@@ -68,15 +65,12 @@ FIXTURE_SETUP(waves)
 
 	SETUP_DEVICE();
 	ASSERT_EQ(0, kfd_client_open(&self->client));
-	target = self->client.gfx_target_version;
-	if (target != GFX90A && target != GFX942)
-		SKIP(return, "there is no code for gfx %u", target);
-	snprintf(path, sizeof(path), "/opt/gpreempt/kernels-%s.co", target == GFX90A ? "gfx90a" : "gfx942");
+	kfd_code_path("kernels", self->client.gfx_target_version, path, sizeof(path));
 	if (access(path, R_OK))
 		SKIP(return, "%s is absent", path);
 	file = object_file(path, &bytes);
 	ASSERT_TRUE(object_symbol(file, "wait.kd", &kernel));
-	ASSERT_EQ(0, kfd_buffer_place(&self->client, KFD_IN_GTT, NULL, (bytes + 0x10000) & ~(size_t)4095, KFD_ACCESS_ALL, &self->code_object));
+	ASSERT_EQ(0, kfd_buffer_place(&self->client, KFD_IN_GTT, NULL, object_memory(file), KFD_ACCESS_ALL, &self->code_object));
 	object_load(file, self->code_object.ptr);
 	kernel += (uintptr_t)self->code_object.ptr;
 	memcpy(&rsrc1, (const void *)(uintptr_t)(kernel + 48), 4);

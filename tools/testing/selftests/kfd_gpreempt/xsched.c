@@ -50,6 +50,7 @@ FIXTURE_SETUP(xsched)
 	int i;
 
 	SETUP_SCHEDULER(NULL, 0);
+	NEEDS_VGPU();
 	unsetenv("XSCHED_LEVEL");
 	ASSERT_EQ(0, kfd_client_open(&self->client)) { TH_LOG("%s", self->client.why); }
 	ASSERT_EQ(0, kfd_buffer_userptr(&self->client, ARENA, &self->arena));

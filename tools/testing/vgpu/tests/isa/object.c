@@ -28,6 +28,19 @@ void *object_file(const char *path, size_t *size)
 	return p;
 }
 
+size_t object_memory(const void *file)
+{
+	const Elf64_Ehdr *e = file;
+	const Elf64_Phdr *h = (const void *)((const u8 *)file + e->e_phoff);
+	size_t end = 0;
+	u32 i;
+
+	for (i = 0; i < e->e_phnum; i++)
+		if (h[i].p_type == PT_LOAD && h[i].p_vaddr + h[i].p_memsz > end)
+			end = h[i].p_vaddr + h[i].p_memsz;
+	return end;
+}
+
 void object_load(const void *file, void *memory)
 {
 	const Elf64_Ehdr *e = file;

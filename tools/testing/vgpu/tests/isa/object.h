@@ -8,6 +8,7 @@
 #include "../../model/os.h"
 
 void *object_file(const char *path, size_t *size);			/* all of a file; exits if there is none */
+size_t object_memory(const void *file);					/* bytes that it takes up when it is loaded */
 void object_load(const void *file, void *memory);			/* what is loaded, from address 0 on; nothing is relocated */
 bool object_symbol(const void *file, const char *name, u64 *value);	/* false: there is none */
 
