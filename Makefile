@@ -12,7 +12,7 @@ export BUILD GPREEMPT_CACHE
 MAKEOVERRIDES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help check check-full check-debug check-package deb htmldocs upstream-series demo bench testbed tools install-tools uninstall-tools clean
+.PHONY: help check check-full check-debug check-package deb htmldocs upstream-series demo bench testbed tools install-tools uninstall-tools install-tests clean
 
 help:
 	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
@@ -36,6 +36,7 @@ help:
 	@echo "  make tools                         build gpreemptctl, gpreemptd, libgpreempt and their manual pages into build/"
 	@echo "  make install-tools [PREFIX=/usr/local] [DESTDIR=]   install them, with services, a udev rule and completion"
 	@echo "  make uninstall-tools               remove them; /etc/gpreempt.conf stays"
+	@echo "  make install-tests [PREFIX=/usr/local] [DESTDIR=]   kselftests and the hardware profile: hardware-testing.rst"
 	@echo
 	@echo "Others:"
 	@echo "  make deb                           Debian packages, into build/deb"
@@ -109,6 +110,11 @@ install-tools uninstall-tools: tools
 	@$(MAKE) -s --no-print-directory -C $(TOP)/lib O=$(BUILD)/lib $(FOLDERS) $(@:-tools=)
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/gpreemptctl O=$(BUILD)/gpreemptctl $(FOLDERS) $(@:-tools=)
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/gpreemptd O=$(BUILD)/gpreemptd $(FOLDERS) $(@:-tools=)
+
+# For another machine as well: what is in DESTDIR can be copied.
+install-tests:
+	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/selftests/kfd_gpreempt BUILD=$(BUILD) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
+	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/hip BUILD=$(BUILD) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
 
 clean:
 	rm -rf $(BUILD)
