@@ -599,6 +599,7 @@ static int __init vgpu_init(void)
 
 	if (ret)
 		return ret;
+	vgpu_spare_shadow();
 	if (current_front == &vgpu_front_none)
 		return 0;
 	ret = choose_cpus();

@@ -59,6 +59,9 @@ void vgpu_pci_remove(void);
 bool vgpu_pci_reset_wanted(void);
 void vgpu_pci_reset_done(void);
 
+/* leaks.c */
+void vgpu_spare_shadow(void);
+
 /* vbios.c */
 void vgpu_vbios_build(u8 *rom, u32 size, const struct vgpu_config *c);
 
