@@ -209,7 +209,8 @@ static int64_t do_exec(struct actor *a, const int64_t *args)
 /* The program that had the queues is gone, its process is not. */
 TEST_F(lifecycle, exec_ends_a_preempted_program)
 {
-	struct pair p = preempted_pair(_metadata, self->slots, 40);
+	/* Longer than it takes a slow machine to execute a program, and shorter than gpreempt_max_hold_ms. */
+	struct pair p = preempted_pair(_metadata, self->slots, 160);
 	int64_t destroyed = counter("destroyed_preempted");
 	uint64_t deadline = kfd_now_ns() + LONG;
 
