@@ -10,6 +10,8 @@
 
 #define DOORBELL_IDLE		(~0ULL)		/* what a doorbell holds after it was taken; no write pointer is that large */
 #define WAVE_STEPS_PER_RUN	65536		/* then the caller gets a chance to ring and to sleep; device time slips */
+#define RUN_NS			50000		/* the same, by the caller's clock */
+#define CREDIT_NS		2000000		/* what it may take at once after it has slept for long; saving and restoring many waves is a burst */
 #define EXECUTION_PAUSE_NS	5000		/* between two runs that execute machine code */
 #define EVENT_WAVE_STEPS	16		/* what any other event counts */
 #define AQL_PACKET_DWORDS	16
@@ -586,13 +588,29 @@ static u64 next_event(struct vgpu_model *m)
 	return next;
 }
 
+/*
+ * What this takes of the CPU, others need as well: whoever submits, and the driver, which wants to take work off the device. With QEMU's -icount
+ * they have it for as long as this one sleeps, and no longer. Waves of many queues that have been saved a few times end one by one, and
+ * keep it busy for longer than there is time; without a sleep the device would never be relieved of any. So it sleeps for half of the time. What is
+ * due meanwhile comes late, and is then done as of its own time. Return: how long to sleep, whatever is due
+ */
+static u64 owed_sleep(struct vgpu_model *m, u64 begin, u64 end)
+{
+	s64 slept = (s64)(begin - m->ran_ns), credit = m->credit_ns + slept;
+
+	m->credit_ns = (credit < CREDIT_NS ? credit : CREDIT_NS) - (s64)(end - begin);
+	m->ran_ns = end;
+	return m->credit_ns < 0 ? (u64)-m->credit_ns : 0;
+}
+
 /* See vgpu_model.h. */
 u64 vgpu_model_run(struct vgpu_model *m)
 {
-	u64 begin = m->ops->now_ns(m->ctx), wall = begin, next;
+	u64 begin = m->ops->now_ns(m->ctx), wall = begin, next, pause;
 	struct vgpu_list *l;
 
 	m->budget = WAVE_STEPS_PER_RUN;
+	m->run_until_ns = begin + RUN_NS;
 	m->executed = 0;
 	for (next = next_event(m); next <= wall && m->budget; next = next_event(m)) {
 		if (next > m->now_ns)
@@ -615,17 +633,14 @@ u64 vgpu_model_run(struct vgpu_model *m)
 	if (vgpu_ih_take_pending(m) && !vgpu_fault(m, VGPU_FAULT_IRQ_LOST))
 		m->ops->raise_irq(m->ctx);
 	next = next_event(m);
-	/*
-	 * Code is executed on the CPU, which others need as well: whoever submitted it, and the driver, which wants to take it off the
-	 * device. With QEMU's -icount they have it for as long as this one sleeps, and no longer: half of the time.
-	 */
+	wall = m->ops->now_ns(m->ctx);
+	pause = owed_sleep(m, begin, wall);
+	/* Code has no times of its own: it stands still for as long as others need to get at it. */
 	if (m->executed) {
-		wall = m->ops->now_ns(m->ctx);
 		m->execute_ns = wall + (wall - begin);
-		wall += EXECUTION_PAUSE_NS;
-		next = next < wall ? wall : next;
+		pause = pause > EXECUTION_PAUSE_NS ? pause : EXECUTION_PAUSE_NS;
 	}
-	return next;
+	return next < wall + pause ? wall + pause : next;
 }
 
 /**

@@ -554,6 +554,9 @@ struct vgpu_xcc {
  * @budget: wave steps that this run may still end
  * @executed: instructions of waves in this run
  * @execute_ns: machine code stands still until then
+ * @run_until_ns: when this run shall end even if @budget is left, by the caller's clock
+ * @ran_ns: end of the last run, by the caller's clock
+ * @credit_ns: time that it has slept less what it has run for; below 0 it has to sleep
  * @pass: number of the launch pass
  * @place: there may be something to launch
  * @sdma_ring: the kernel's rings
@@ -589,6 +592,9 @@ struct vgpu_model {
 	u32 budget;
 	u32 executed;
 	u64 execute_ns;
+	u64 run_until_ns;
+	u64 ran_ns;
+	s64 credit_ns;
 	u64 pass;
 	bool place;
 	struct vgpu_queue *sdma_ring[VGPU_SDMA_ENGINES][VGPU_SDMA_RINGS];

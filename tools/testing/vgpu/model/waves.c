@@ -501,6 +501,8 @@ bool vgpu_waves_expire(struct vgpu_model *m)
 			slice_due(m, g);
 		else
 			step_done(m, g);
+		if (m->ops->now_ns(m->ctx) >= m->run_until_ns)
+			m->budget = 0;
 		progress = true;
 	}
 	return progress;

@@ -23,6 +23,7 @@ static void *sys_ptr(void *ctx, u64 addr, u32 len)
 {
 	struct bed *b = ctx;
 
+	b->now += b->access_ns;
 	if (addr < BED_SYSTEM_BASE || addr + len > BED_SYSTEM_BASE + BED_SYSTEM_BYTES)
 		return NULL;
 	return b->system + (addr - BED_SYSTEM_BASE);
@@ -32,6 +33,7 @@ static void *vram_ptr(void *ctx, u64 offset, u32 len)
 {
 	struct bed *b = ctx;
 
+	b->now += b->access_ns;
 	return offset + len <= BED_VRAM_BYTES && offset + len >= offset ? b->vram + offset : NULL;
 }
 

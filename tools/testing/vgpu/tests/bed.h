@@ -86,6 +86,7 @@ struct bed {
 	u8 *system;
 	u64 *doorbells;
 	u64 now;
+	u64 access_ns;		/* what it takes the model to find memory: how slow it is */
 	u64 next;
 	u32 irqs;
 	u64 vram_used, system_used;

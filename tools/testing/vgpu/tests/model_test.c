@@ -791,6 +791,42 @@ static void waves_wait_for_their_flag(void)
 
 /* ---- save and restore ---- */
 
+/* Its CPU is somebody else's as well. Each microsecond a queue's waves end a step, which takes the model longer than that. */
+static void a_slow_model_sleeps_half_of_the_time(void)
+{
+	enum { N = 12 };
+	u64 ran = 0, longest = 0, begin, end, next;
+	struct bed_queue *q[N];
+	struct bed_work *w[N];
+	u32 i;
+
+	up();
+	for (i = 0; i < N; i++) {
+		q[i] = bed_queue(b, bed_process(b));
+		w[i] = bed_work(b, q[i]->p, 16, 1, 1000, (7 + i) * US);
+	}
+	CHECK(bed_runlist(b, q, N));
+	for (i = 0; i < N; i++)
+		bed_submit(b, q[i], w[i], false);
+	bed_run_for(b, 100 * US);
+	b->access_ns = 100;
+	for (end = b->now + 20 * MS; b->now < end; b->now = next) {
+		begin = b->now;
+		next = vgpu_model_run(b->m);
+		ran += b->now - begin;
+		longest = b->now - begin > longest ? b->now - begin : longest;
+		if (next > b->now + 50 * US)
+			next = b->now + 50 * US;
+		if (next <= b->now)
+			next = b->now + 1;
+	}
+	CHECK(longest < 80 * US);
+	CHECK(ran < 13 * MS);
+	b->access_ns = 0;
+	for (i = 0; i < N; i++)
+		CHECK_DONE(w[i]);
+}
+
 static void preempted_work_is_done_once(void)
 {
 	struct bed_process *p;
@@ -1533,7 +1569,7 @@ const struct model_test model_tests[] = {
 	T(aql_dispatch_runs_once), T(read_index_runs_ahead_of_completion), T(completion_raises_the_event),
 	T(doorbells_are_edges), T(barriers), T(pm4_buffer_in_an_aql_queue), T(aql_garbage_is_refused),
 	T(full_device_makes_others_wait), T(queues_share_freed_slots), T(single_slots_go_round), T(registers_and_lds_limit_occupancy),
-	T(uneven_engines_lack_a_compute_unit), T(waves_wait_for_their_flag), T(a_late_caller_gets_control_back),
+	T(uneven_engines_lack_a_compute_unit), T(waves_wait_for_their_flag), T(a_late_caller_gets_control_back), T(a_slow_model_sleeps_half_of_the_time),
 	T(preempted_work_is_done_once), T(nothing_runs_while_unmapped), T(saved_sizes_are_true), T(saving_takes_device_time),
 	T(memory_alone_is_the_state), T(stale_state_loses_work), T(restored_waves_come_first), T(restored_queues_share), T(unmap_filters),
 	T(queue_loaded_by_registers), T(slot_is_active_until_all_is_saved), T(drained_queue_finishes_what_it_began),
