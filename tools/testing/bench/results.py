@@ -94,6 +94,18 @@ class Run:
     def items(self):
         return {k: sum(t[k] for t in self.tenants) for k in ("done", "lost", "twice")}
 
+    def late(self):
+        """How much too late programs that had nothing else to do were woken up for a request: it is the guest that keeps them waiting."""
+        late = []
+        for t in self.tenants:
+            # Before the first one there may have been others, that are not counted.
+            idle_since = None
+            for arrival, submit, done in t["requests"]:
+                if submit and idle_since:
+                    late.append(submit - max(arrival, idle_since))
+                idle_since = done or submit or idle_since
+        return late
+
     def submissions(self):
         return sorted((submit, done) for t in self.level(max) for _, submit, done in t["requests"] if done)
 
@@ -190,6 +202,7 @@ def summarise(run, alone, background):
         "preemptions": s["preemptions"] if ours else sum(off for _, off, _, _ in run.suspends),
         "failures": s["failures"],
     }
+    result["guest"] = {"device_cpu_pct": round(s.get("device_cpu_ns", 0) / run.elapsed() * 100, 1), "late_us_max": us(max(run.late(), default=None))}
     return result
 
 
