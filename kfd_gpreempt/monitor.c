@@ -167,12 +167,15 @@ static void make_room(struct gpreempt_node *gn)
 
 static inline void sample_one(struct gpreempt_queue *gq, u64 now_ns)
 {
+	bool taken = !gq->policy.preempted && !READ_ONCE(gq->q->properties.is_active);
 	u64 rptr, wptr, pending;
 
 	gpreempt_queue_read(gq, &rptr, &wptr, &pending);
 	/* Evicted, suspended or disabled: it cannot use the device, whatever its ring holds. */
-	if (!gq->policy.preempted && !READ_ONCE(gq->q->properties.is_active))
-		pending = 0;
+	if (unlikely(taken || gq->policy.taken)) {
+		gpreempt_policy_taken(&gq->policy, taken, pending, now_ns);
+		pending = taken ? 0 : pending;
+	}
 	gpreempt_policy_sample(&gq->policy, rptr, wptr, pending, now_ns);
 }
 

@@ -34,6 +34,16 @@ struct level {
 	bool preempts;
 };
 
+static u64 earlier(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static u64 later(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
 static s32 clamp_priority(s64 priority)
 {
 	if (priority < GPREEMPT_PRIORITY_MIN)
@@ -81,6 +91,27 @@ static void forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
 }
 
 /**
+ * gpreempt_policy_taken() - the driver keeps a queue off the device, or does not any more
+ * @q: the queue, not preempted
+ * @taken: it does: its memory was evicted, its program suspended it, and the like
+ * @packets: there are packets in its ring
+ * @now_ns: time of the sample that follows; while @taken it has to say that nothing is pending, which nobody shall yield to
+ *
+ * What a queue was taken off with comes back with it, without a pointer moving: waves wait for slots then that somebody else may have got.
+ */
+void gpreempt_policy_taken(struct gpreempt_policy_queue *q, bool taken, bool packets, u64 now_ns)
+{
+	if (taken && !q->taken)
+		q->taken_with_work = q->pending || (q->used && (q->waves || !q->waves_ns));
+	q->taken_with_work |= taken && packets;
+	if (!taken && q->taken && q->taken_with_work) {
+		forget_waves(q, now_ns);
+		q->disturbed_ns = now_ns;
+	}
+	q->taken = taken;
+}
+
+/**
  * gpreempt_policy_sample() - take in a queue's pointers
  * @q: the queue
  * @rptr: read pointer
@@ -106,6 +137,7 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		/* A launch: it does not wait. */
 		q->stalled_ns = 0;
 		q->blocked = false;
+		q->tries = 0;
 		q->launched_ns = now_ns;
 		forget_waves(q, now_ns);
 	}
@@ -149,6 +181,7 @@ void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 	q->zero_ns = 0;
 	q->active_ns = now_ns;
 	q->blocked = false;
+	q->tries = 0;
 	if (q->stalled_ns)
 		q->stalled_ns = now_ns;
 }
@@ -278,10 +311,32 @@ static s32 age_of(const struct gpreempt_policy_node *pn, const struct gpreempt_p
 	return steps < AGE_MAX ? (s32)steps : AGE_MAX;
 }
 
+/* It is blocked from now on. */
+static void block(struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	u64 after_ns = GPREEMPT_TRY_SHARE * params->blocked_ns, most_ns = later(after_ns, GPREEMPT_TRY_MAX_NS);
+
+	q->blocked = true;
+	/* The shift is bounded: what is left of it does not matter any more. */
+	q->try_ns = now_ns + earlier(after_ns << (q->tries < 16 ? q->tries : 16), most_ns);
+}
+
+/* It has been blocked for so long that it may be mistaken by now: once more it has its level, until it stands still for as long again. */
+static void try_again(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->blocked = false;
+	q->stalled_ns = now_ns;
+	q->tries++;
+}
+
 /* What all rules ask for, once per pass. */
 static inline enum demand look_at(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	enum demand demand = demand_of(q, &pn->params, now_ns);
+	enum demand demand;
+
+	if (q->blocked && now_ns >= q->try_ns)
+		try_again(q, now_ns);
+	demand = demand_of(q, &pn->params, now_ns);
 
 	q->relieved = in_relief(q, &pn->params, now_ns);
 	q->age = age_of(pn, q, now_ns);
@@ -671,11 +726,6 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 	return pn->asked;
 }
 
-static u64 earlier(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
 /* When a time of this queue ends that may change what becomes of it. */
 static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
 			 const struct level *level, u64 now_ns)
@@ -689,6 +739,8 @@ static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpr
 		end_ns = q->aged_until_ns;
 	if (expected(q, now_ns))
 		end_ns = earlier(end_ns, q->expected_until_ns);
+	if (q->blocked)
+		end_ns = earlier(end_ns, q->try_ns);
 	if (!gpreempt_policy_stays(q)) {
 		u64 since_ns = q->preempted ? q->starved_ns : now_ns;
 		/* Of one that is taken off on request it is known then. */
@@ -754,7 +806,7 @@ static void drop_idle_resumes(const struct gpreempt_policy_node *pn, struct gpre
 /* What is decided is not about it: it is idle on the device, and nobody is about to be preempted. */
 static bool unconcerned(const struct gpreempt_policy_queue *q, const struct level *level)
 {
-	return !q->demand[1] && !q->preempted && !q->hold && !level->preempts && !q->relieved && !q->age;
+	return !q->demand[1] && !q->preempted && !q->hold && !level->preempts && !q->relieved && !q->age && !q->blocked;
 }
 
 /* The action is chosen: what it means for the queue's own state. */
@@ -777,11 +829,6 @@ static void note_action(const struct gpreempt_policy_node *pn, struct gpreempt_p
 	aged = q->priority + q->age;
 	if (aged > q->priority)
 		q->effective_priority = aged < level->priority ? aged : level->priority;
-}
-
-static u64 later(u64 a, u64 b)
-{
-	return a > b ? a : b;
 }
 
 /*
@@ -840,8 +887,8 @@ static void look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		bool asked = q->waves_ns == now_ns;
 
-		if (asked && stall_expired(q, &pn->params, now_ns) && zero_settled(q, now_ns))
-			q->blocked = true;
+		if (asked && !q->blocked && stall_expired(q, &pn->params, now_ns) && zero_settled(q, now_ns))
+			block(q, &pn->params, now_ns);
 		/* What needs_waves() has seen still holds for those that nobody has asked. */
 		if (asked)
 			look_at(pn, q, now_ns);
@@ -964,8 +1011,8 @@ bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, const struct g
 {
 	u64 believed_until_ns = 2 * q->waves_ns - q->zero_ns;
 
-	/* Whoever has packets is active. */
-	if (pn->ops->rotates || recently_active(q, now_ns) || q->preempted || q->hold || q->demand[1] || q->relieved ||
+	/* Whoever has packets is active. Whoever comes back with work does so without a word. */
+	if (pn->ops->rotates || (q->taken && q->taken_with_work) || recently_active(q, now_ns) || q->preempted || q->hold || q->demand[1] || q->relieved ||
 	    now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
 		return false;
 	if (!q->used || !pn->params.waves_known)

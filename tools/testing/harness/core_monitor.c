@@ -202,6 +202,37 @@ BOTH(evicted_queues_have_no_work, "packets of a queue that the driver keeps off 
 	world_end();
 }
 
+BOTH(who_returns_from_an_eviction_is_seen, "packets that waited through a long eviction are seen soon after it ends, though no pointer has moved for seconds")
+{
+	low_is_held(hws);
+	low->kernel_ns = 10 * SEC;
+	evict_queue(high, true);
+	submit(high, 1);
+	run(3 * SEC);
+	CHECK(!preempted(low) && low->in_slot);
+	evict_queue(high, false);
+	run(12 * MS);
+	CHECK(preempted(low));
+	kill_process(process_of(low));
+	world_end();
+}
+
+BOTH(kernels_return_from_an_eviction, "the last kernel of a request, evicted in its midst, gets its slot back from whoever took it meanwhile")
+{
+	low_is_held(hws);
+	low->kernel_ns = SEC;
+	high->kernel_ns = 500 * MS;
+	run(60 * MS);
+	CHECK(high->in_slot && high->pointers[0] == high->pointers[1]);
+	evict_queue(high, true);
+	run(100 * MS);
+	CHECK(!preempted(low) && low->in_slot);
+	evict_queue(high, false);
+	run(12 * MS);
+	CHECK(preempted(low) && high->in_slot);
+	world_end();
+}
+
 /* The room that there is seems too small, and allocation @n fails. */
 static void room_is_missing(int n)
 {

@@ -114,6 +114,54 @@ TEST(samples_end_what_blocks, "a queue that launches, runs dry or is held is not
 	CHECK(!q.blocked && !q.stalled_ns);
 }
 
+TEST(taken_queues_come_back, "a queue that the driver takes off and gives back has work from then on, if it had any or got some meanwhile")
+{
+	static const struct { bool used; u64 pending; u32 waves; u64 waves_ns; bool packets; bool work; } cases[] = {
+		{ .used = false },
+		{ .used = true, .waves_ns = 60 },
+		{ .used = true, .waves_ns = 60, .packets = true, .work = true },
+		{ .used = true, .waves_ns = 60, .waves = 1, .work = true },
+		{ .used = true, .waves_ns = 0, .work = true },
+		{ .used = true, .waves_ns = 60, .pending = 1, .work = true },
+		{ .used = false, .packets = true, .work = true },
+	};
+	const struct gpreempt_policy_params params = { .waves_known = true };
+	struct gpreempt_policy_node pn = { .params = params, .ops = gpreempt_policies[0] };
+	u64 until_ns;
+	u32 i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gpreempt_policy_process process = { 0 };
+		struct gpreempt_policy_queue q = { .process = &process, .moved_ns = 50, .zero_ns = 60 };
+
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		q.used = cases[i].used;
+		q.pending = cases[i].pending;
+		q.waves = cases[i].waves;
+		q.waves_ns = cases[i].waves_ns;
+		gpreempt_policy_taken(&q, true, false, 100);
+		CHECK(q.taken && !q.disturbed_ns && q.moved_ns == 50);
+		gpreempt_policy_taken(&q, true, cases[i].packets, 200);
+		/* Once is enough. */
+		gpreempt_policy_taken(&q, true, false, 300);
+		CHECK_EQ(q.taken_with_work, cases[i].work);
+		if (cases[i].work)
+			CHECK(!gpreempt_policy_rests(&pn, &q, 10 * SEC, &until_ns));
+		gpreempt_policy_taken(&q, false, false, 400);
+		CHECK(!q.taken);
+		CHECK_EQ(q.disturbed_ns, cases[i].work ? 400 : 0);
+		CHECK_EQ(q.moved_ns, cases[i].work ? 400 : 50);
+		/* It is over. */
+		gpreempt_policy_taken(&q, false, false, 500);
+		CHECK(q.disturbed_ns != 500);
+		q.waves_ns = 600;
+		q.zero_ns = 600;
+		gpreempt_policy_taken(&q, true, false, 700);
+		gpreempt_policy_taken(&q, false, false, 800);
+		CHECK(q.disturbed_ns != 800 || q.pending || q.waves);
+	}
+}
+
 TEST(waves_say_what_they_say, "waves end a block and begin a stall anew; that there are none is known since the first look that found none")
 {
 	struct gpreempt_policy_queue q = { .blocked = true, .stalled_ns = 60 };
@@ -855,6 +903,64 @@ TEST(an_idle_bystander_does_not_hide_a_blocked_queue,
 	passes_for(50 * MS, POLL);
 	CHECK(high->policy.blocked);
 	CHECK(on_device(low));
+}
+
+TEST(blocked_queues_are_tried_again,
+     "a blocked queue whose kernel in truth waits for slots behind a resumed one gets the device back after a while, and keeps it")
+{
+	u32 i;
+
+	high_is_blocked();
+	/* What it waited for has come meanwhile. A launch that waits for slots shows nothing. */
+	for (i = 0; on_device(low) && i < 1000; i++)
+		pass_after(POLL);
+	CHECK(!on_device(low));
+	CHECK_EQ(high->policy.tries, 1);
+	launch(high, 1, 8);
+	submit(high, 1);
+	passes_for(10 * MS, POLL);
+	CHECK(!high->policy.blocked);
+	CHECK(!on_device(low));
+	/* The next time it is new to it. */
+	high->waves = 0;
+	passes_for(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, POLL);
+	CHECK(high->policy.blocked && on_device(low));
+	CHECK_EQ(high->policy.tries, 0);
+	CHECK(high->policy.try_ns <= node.now_ns + GPREEMPT_TRY_SHARE * node.params.blocked_ns);
+}
+
+TEST(tries_get_rarer, "one that stays blocked is tried ever more rarely, down to once a second, and takes little from those below")
+{
+	u64 held_ns = 0, end_ns;
+
+	high_is_blocked();
+	for (end_ns = node.now_ns + 10 * SEC; node.now_ns < end_ns;) {
+		pass_after(POLL);
+		held_ns += on_device(low) ? 0 : POLL;
+	}
+	CHECK(high->policy.tries >= 10 && high->policy.tries <= 14);
+	CHECK(held_ns < 60 * MS);
+	CHECK_EQ(node.nr_preempted, 1 + high->policy.tries);
+	/* A longer gpreempt_blocked_us makes both rarer. */
+	node.params.blocked_ns = SEC;
+	node.params.max_hold_ns = 0;
+	passes_for(5 * SEC, MS);
+	end_ns = node.nr_preempted;
+	passes_for(50 * SEC, MS);
+	CHECK_EQ(node.nr_preempted, end_ns);
+}
+
+TEST(tries_are_not_slept_through, "however long the interval is, a blocked queue is tried when it is time")
+{
+	u64 due_ns;
+
+	high_is_blocked();
+	due_ns = high->policy.try_ns;
+	node.params.interval_ns = 10 * SEC;
+	node.params.poll_ns = 0;
+	node.params.max_hold_ns = 0;
+	pass();
+	CHECK(node.decision.next_ns <= due_ns - node.now_ns);
 }
 
 TEST(blocked_can_be_switched_off, "with gpreempt_blocked_us=0 a waiting queue keeps its level")
