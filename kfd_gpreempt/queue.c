@@ -404,7 +404,8 @@ u64 gpreempt_queue_preempted_ns(const struct gpreempt_queue *gq)
  * Context: the queue is on its list.
  *
  * Return: active (has work), idle, preempted, leaving (preempted, but the device still holds it), lost (had to be reset
- * to make it leave, never runs again), blocked (waits for something else than the GPU) or unmapped (cannot be scheduled)
+ * to make it leave, never runs again), evicted (by the driver, and not preempted), blocked (waits for something else than
+ * the GPU) or unmapped (cannot be scheduled)
  */
 const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending)
 {
@@ -414,6 +415,8 @@ const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending)
 		return "lost";
 	if (READ_ONCE(gq->policy.preempted))
 		return READ_ONCE(gq->leaving) ? "leaving" : "preempted";
+	if (READ_ONCE(gq->q->properties.is_evicted))
+		return "evicted";
 	if (READ_ONCE(gq->policy.blocked))
 		return "blocked";
 	return pending || gpreempt_queue_waves(gq) > 0 ? "active" : "idle";

@@ -284,6 +284,8 @@ static void describe(const struct gpreempt_queue *gq, const struct gpreempt_targ
 		info->flags |= GPREEMPT_QUEUE_EXEMPT;
 	if (!gq->sampled)
 		info->flags |= GPREEMPT_QUEUE_UNSCHEDULED;
+	if (READ_ONCE(gq->q->properties.is_evicted))
+		info->flags |= GPREEMPT_QUEUE_EVICTED;
 	info->logical_priority = READ_ONCE(pq->priority);
 	info->effective_priority = READ_ONCE(pq->effective_priority);
 	info->source = READ_ONCE(gq->source);

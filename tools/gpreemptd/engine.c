@@ -251,7 +251,7 @@ static void take_in(struct seen *seen, const struct gpreempt_queue_info *q)
 	seen->fixed |= q->flags & (GPREEMPT_QUEUE_EXEMPT | GPREEMPT_QUEUE_UNSCHEDULED);
 	if (q->state == GPREEMPT_QUEUE_PREEMPTED) {
 		seen->off = true;
-	} else if (q->state == GPREEMPT_QUEUE_ACTIVE && !(q->flags & GPREEMPT_QUEUE_BLOCKED)) {
+	} else if (q->state == GPREEMPT_QUEUE_ACTIVE && !(q->flags & (GPREEMPT_QUEUE_BLOCKED | GPREEMPT_QUEUE_EVICTED))) {
 		seen->works = true;
 		seen->relieved |= held;
 		seen->loose |= !held;

@@ -144,12 +144,14 @@ enum gpreempt_queue_state {
  * @GPREEMPT_QUEUE_BLOCKED: its packets wait for something else than the device
  * @GPREEMPT_QUEUE_EXEMPT: its process is never a victim
  * @GPREEMPT_QUEUE_UNSCHEDULED: its ring pointers cannot be seen: it is left alone
+ * @GPREEMPT_QUEUE_EVICTED: the driver keeps it off the device, because of its memory or for a suspend: nobody yields to it meanwhile
  */
 enum gpreempt_queue_flag {
 	GPREEMPT_QUEUE_HELD		= 1 << 0,
 	GPREEMPT_QUEUE_BLOCKED		= 1 << 1,
 	GPREEMPT_QUEUE_EXEMPT		= 1 << 2,
 	GPREEMPT_QUEUE_UNSCHEDULED	= 1 << 3,
+	GPREEMPT_QUEUE_EVICTED		= 1 << 4,
 };
 
 /**
