@@ -820,13 +820,10 @@ static void end_fault(void)
 /* It takes the driver a second in loops. */
 static void suspend(void)
 {
-	if (in_fault || !one_in(4) || access("/sys/power/pm_test", W_OK))
+	if (in_fault || !one_in(4) || !can_suspend())
 		return;
-	put("/sys/module/suspend/parameters/pm_test_delay", "0");
-	put("/sys/power/pm_test", "devices");
-	if (put("/sys/power/state", "mem"))
+	if (suspend_devices())
 		WRONG(unexpected, "the machine cannot be suspended");
-	put("/sys/power/pm_test", "none");
 }
 
 /* ---- everybody ends; then the books are looked at ---- */

@@ -45,6 +45,26 @@ static inline int recover(void)
 	return err ? err : test_rings();
 }
 
+/* ---- suspend ---- */
+
+static inline bool can_suspend(void)
+{
+	return !access("/sys/power/pm_test", W_OK);
+}
+
+/* All devices are suspended and come back, programs frozen; the machine stays. */
+static inline int suspend_devices(void)
+{
+	int err;
+
+	put("/sys/module/suspend/parameters/pm_test_delay", "0");
+	err = put("/sys/power/pm_test", "devices");
+	if (!err)
+		err = put("/sys/power/state", "mem");
+	put("/sys/power/pm_test", "none");
+	return err;
+}
+
 /* ---- debugger ---- */
 
 static inline int debug_trap(int kfd, pid_t pid, uint32_t op, int event_fd)

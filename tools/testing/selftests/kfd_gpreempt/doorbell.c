@@ -444,7 +444,25 @@ TEST_F(doorbell, an_idle_node_does_not_wake_up)
 	EXPECT_GT(counter("wakeups"), wakeups);
 }
 
-/* ---- resets ---- */
+/* ---- suspend, resets ---- */
+
+TEST_F_TIMEOUT(doorbell, suspend_while_armed, 120)
+{
+	struct pair p;
+
+	if (!can_suspend())
+		SKIP(return, "no /sys/power/pm_test");
+	p = armed_pair(_metadata, self->slots, 1);
+	looks_are_normal(_metadata);
+	ASSERT_EQ(0, suspend_devices());
+	EXPECT_FALSE(actor_done(p.low, 0));
+	ASSERT_EQ(0, wait_node_state("armed"));
+	looks_are_rare(_metadata);
+	kfd_sleep_ns(50 * MS);
+	ASSERT_EQ(0, wait_node_state("armed"));
+	ring_is_noticed(_metadata, &p);
+	finish_pair(_metadata, &p, self->slots, 1);
+}
 
 TEST_F_TIMEOUT(doorbell, reset_while_armed, 120)
 {

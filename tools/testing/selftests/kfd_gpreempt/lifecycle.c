@@ -346,16 +346,13 @@ TEST_F_TIMEOUT(lifecycle, suspend_resume, 120)
 
 	/* All devices of the machine are suspended, and it is not ours. */
 	NEEDS_VGPU();
-	if (access("/sys/power/pm_test", W_OK))
+	if (!can_suspend())
 		SKIP(return, "no /sys/power/pm_test");
 	/* Seconds of work: a slow machine takes long from the device's resumption to that of its programs. */
 	p = preempted_pair(_metadata, self->slots, 600);
-	put("/sys/module/suspend/parameters/pm_test_delay", "0");
 	put(EVENTS "/gpreempt_resume/enable", "1");
 	put(EVENTS "/gpreempt_state/enable", "1");
-	ASSERT_EQ(0, put("/sys/power/pm_test", "devices"));
-	EXPECT_EQ(0, put("/sys/power/state", "mem"));
-	put("/sys/power/pm_test", "none");
+	ASSERT_EQ(0, suspend_devices());
 	ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
 	EXPECT_STRNE("paused", state);
 	EXPECT_EQ(0, wait_state(p.low, 0, "preempted", LONG));
