@@ -605,7 +605,7 @@ TEST(giving_up_is_told_once, "a node that gives up says so once, however long it
 	submit(high, 3000);
 	run(300 * MS);
 	CHECK_STATE("failed");
-	CHECK_EQ(world.nr_dumps, 1);
+	CHECK_EQ(shim_info_printers, 1);
 	CHECK_EQ(atomic64_read(&gn->stats.disabled), 1);
 	/* Nobody spins because of what changes meanwhile. */
 	wakeups = atomic64_read(&gn->stats.wakeups);

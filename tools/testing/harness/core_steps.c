@@ -739,7 +739,8 @@ BOTH(new_queues_say_what_they_are, "until the monitor has looked, a new queue sh
 	low = add_queue_to(add_process(5), 0, 3);
 	CHECK_EQ(low->q.gpreempt->policy.priority, 3);
 	CHECK_EQ(low->q.gpreempt->policy.effective_priority, 3);
-	CHECK_EQ(world.nr_procfs, 1);
+	CHECK(low->q.gpreempt_files);
+	CHECK_EQ(low->q.kobj.nr_files, 5);
 	high = add_queue_to(add_process(5), 0, NORMAL);
 	CHECK(!high->q.gpreempt->trusted);
 	run(10 * MS);
@@ -843,19 +844,22 @@ TEST(snapshots_are_made_room_for, "verification that is switched on later makes 
 
 BOTH(nodes_come_and_go, "a node that comes up while the scheduler is on is on; one that goes lets its queues go; each has its folder meanwhile")
 {
+	struct kobject *root;
+
 	CHECK(!gpreempt_core_enabled(0));
 	world_make(hws, 1, 2);
-	CHECK(world.sysfs && world.debugfs);
-	CHECK_EQ(world.nr_folders, 2);
+	root = node_of(0)->kobj.parent;
+	CHECK_EQ(shim_debugfs_files(), 2);
+	CHECK_EQ(root->nr_folders, 2);
 	CHECK(!strcmp(node_of(0)->reason, "-"));
 	CHECK(!gpreempt_core_enabled(0));
 	set("gpreempt_enable", "1");
 	CHECK_EQ(node_of(0)->thread->nice, MIN_NICE);
 	kfd_gpreempt_node_fini(&world.nodes[1].node);
-	CHECK_EQ(world.nr_folders, 1);
+	CHECK_EQ(root->nr_folders, 1);
 	CHECK(gpreempt_core_enabled(0) && !gpreempt_core_enabled(1001));
 	kfd_gpreempt_node_init(&world.nodes[1].node);
-	CHECK_EQ(world.nr_folders, 2);
+	CHECK_EQ(root->nr_folders, 2);
 	CHECK(gpreempt_core_enabled(1001));
 	low = add_queue_to(add_process(10), 1, NORMAL);
 	CHECK(low->q.gpreempt->gn == node_of(1));

@@ -14,6 +14,26 @@ DECLARE_HASHTABLE(kfd_processes_table, 5);
 const int pipe_priority_map[16] = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2 };
 int queue_preemption_timeout_ms = 9000;
 
+/* ---- folders: of KFD's class, and of each queue ---- */
+
+static struct kernfs_node there;
+static struct device kfd_dev_folder = { .kobj = { .name = "kfd", .sd = &there } };
+struct device *kfd_device = &kfd_dev_folder;
+
+/* The driver has files of its own there. */
+static ssize_t queue_show(struct kobject *kobj, struct attribute *attr, char *buf)
+{
+	BUG_ON(!kfd_gpreempt_owns(attr));
+	return kfd_gpreempt_queue_show(container_of(kobj, struct queue, kobj), attr, buf);
+}
+
+static void queue_release(struct kobject *kobj)
+{
+}
+
+static const struct sysfs_ops queue_ops = { .show = queue_show, .store = kfd_gpreempt_queue_store };
+static const struct kobj_type queue_type = { .sysfs_ops = &queue_ops, .release = queue_release };
+
 /* In the memory behind the MQDs of the XCCs that there are: whoever takes it for one finds waves in it. */
 #define NO_XCC		0xa5a5a5a5U
 
@@ -815,6 +835,7 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 	sq->q.pipe = slot / 8;
 	sq->q.queue = slot % 8;
 	mark_end_of_mqds(sq);
+	kobject_init_and_add(&sq->q.kobj, &queue_type, NULL, "%u", world.nr_queues);
 
 	mutex_lock(&process->p.mutex);
 	dqm_lock(dqm);
@@ -881,6 +902,7 @@ void destroy_queue(struct sim_queue *sq)
 	dqm_unlock(dqm);
 	list_del(&sq->pqn.process_queue_list);
 	kfd_gpreempt_queue_destroyed(&sq->q);
+	kobject_put(&sq->q.kobj);
 	mutex_unlock(&process->p.mutex);
 	/* Nobody looks at its memory any more. */
 	BUG_ON(sq->bo.pins || sq->bo.kmaps || sq->bo.references || process->mm.pages[0].pins || sq->q.gpreempt);
@@ -1086,7 +1108,7 @@ void world_down(void)
 	u32 i;
 
 	kfd_gpreempt_exit();
-	CHECK(!world.nr_folders && !world.sysfs && !world.debugfs);
+	CHECK(!kfd_dev_folder.kobj.nr_folders && !shim_debugfs_files());
 	for (i = 0; i < world.kfd.num_nodes; i++) {
 		kfd_gpreempt_node_fini(&world.nodes[i].node);
 		CHECK_EQ(world.nodes[i].dqm.detect_hang_count, 0);
@@ -1147,26 +1169,4 @@ void world_end(void)
 	for (i = 0; i < world.kfd.num_nodes; i++)
 		CHECK_EQ(world.nodes[i].dqm.active_queue_count, 0);
 	world_down();
-}
-
-/* ---- what the core offers to look at, which the tests do not need ---- */
-
-void gpreempt_sysfs_init(void) { world.sysfs = true; }
-void gpreempt_sysfs_exit(void) { world.sysfs = false; }
-void gpreempt_procfs_add(struct queue *q) { __atomic_add_fetch(&world.nr_procfs, 1, __ATOMIC_RELAXED); }
-void gpreempt_debugfs_init(void) { world.debugfs = true; }
-void gpreempt_debugfs_exit(void) { world.debugfs = false; }
-void gpreempt_dump_log(struct gpreempt_node *gn) { __atomic_add_fetch(&world.nr_dumps, 1, __ATOMIC_RELAXED); }
-
-void gpreempt_sysfs_add(struct gpreempt_node *gn)
-{
-	BUG_ON(gn->kobj_added || !world.sysfs);
-	gn->kobj_added = true;
-	world.nr_folders++;
-}
-
-void gpreempt_sysfs_del(struct gpreempt_node *gn)
-{
-	world.nr_folders -= gn->kobj_added;
-	gn->kobj_added = false;
 }

@@ -150,11 +150,6 @@ struct world {
 	u32 nr_asked;
 	/* Times that waves in flight were asked for, of one XCC. */
 	u32 nr_looks;
-	u32 nr_folders;
-	u32 nr_dumps;
-	u32 nr_procfs;
-	bool sysfs;
-	bool debugfs;
 	int nr_allocated;
 	/* What others do just before entries of doorbells go, and just before they come back. */
 	void (*before_unmapping)(void);

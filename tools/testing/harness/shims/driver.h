@@ -88,8 +88,9 @@ struct device_queue_manager;
 struct mqd_manager;
 
 struct device {
-	int unused;
+	struct kobject kobj;
 };
+extern struct device *kfd_device;
 struct amdgpu_reset_domain {
 	struct rw_semaphore sem;
 };
@@ -187,6 +188,7 @@ struct queue {
 	u32 queue;
 	struct kfd_process *process;
 	struct kfd_node *device;
+	struct kobject kobj;
 	KFD_GPREEMPT_QUEUE
 };
 struct v9_mqd {
@@ -238,6 +240,7 @@ struct device_queue_manager {
 	bool active_runlist;
 	int detect_hang_count;
 	int active_queue_count;
+	int processes_count;
 };
 #define dqm_lock(dqm)	mutex_lock(&(dqm)->lock_hidden)
 #define dqm_unlock(dqm)	mutex_unlock(&(dqm)->lock_hidden)

@@ -767,6 +767,17 @@ int kstrtobool(const char *text, bool *value)
 	return 0;
 }
 
+int kstrtoint(const char *text, unsigned int base, int *value)
+{
+	bool negative = text[0] == '-';
+	unsigned int n;
+
+	if (kstrtouint(text + negative, base, &n) || n > INT_MAX)
+		return -EINVAL;
+	*value = negative ? -(int)n : (int)n;
+	return 0;
+}
+
 int kstrtouint(const char *text, unsigned int base, unsigned int *value)
 {
 	const char *digits = text[0] == '+' ? text + 1 : text;
