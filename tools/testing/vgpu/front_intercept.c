@@ -66,8 +66,9 @@ void vgpu_writel(u32 value, volatile void __iomem *addr)
 
 	if (offset < 0)
 		__writel(value, addr);
-	else
-		vgpu_model_reg_write(vgpu.model, offset / 4, value);
+	else if (!vgpu_model_reg_write(vgpu.model, offset / 4, value))
+		return;
+	vgpu_rung();
 }
 EXPORT_SYMBOL(vgpu_writel);
 
@@ -77,10 +78,11 @@ void vgpu_writeq(u64 value, volatile void __iomem *addr)
 
 	if (offset < 0) {
 		__writeq(value, addr);
-		return;
+	} else {
+		vgpu_model_reg_write(vgpu.model, offset / 4, (u32)value);
+		vgpu_model_reg_write(vgpu.model, offset / 4 + 1, (u32)(value >> 32));
 	}
-	vgpu_model_reg_write(vgpu.model, offset / 4, (u32)value);
-	vgpu_model_reg_write(vgpu.model, offset / 4 + 1, (u32)(value >> 32));
+	vgpu_rung();
 }
 EXPORT_SYMBOL(vgpu_writeq);
 

@@ -19,13 +19,16 @@
 #include <linux/sched/isolation.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
+#include <linux/tracepoint.h>
 #include <linux/uaccess.h>
+#include <trace/events/power.h>
 
 #include "vgpu.h"
 
 #define VGPU_SIMDS_PER_CU	4
 #define VGPU_WAVES_PER_SIMD	8
 #define DEBUGFS_TEXT_BYTES	65536u
+#define MONITOR			"kfd_gpreempt_"	/* what the names of the scheduler's threads begin with */
 #define DISCOVERY_BYTES		10240u		/* what the driver reads */
 
 struct vgpu vgpu;
@@ -72,7 +75,7 @@ static int poll_set(const char *text, const struct kernel_param *kp)
 static const struct kernel_param_ops poll_ops = { .set = poll_set, .get = param_get_uint };
 module_param_cb(poll_ns, &poll_ops, &poll_ns, 0644);
 __MODULE_PARM_TYPE(poll_ns, "uint");
-MODULE_PARM_DESC(poll_ns, "time between looks at the doorbells, 1000..10000000 ns (default 50000)");
+MODULE_PARM_DESC(poll_ns, "time between looks at the doorbells while a program or the driver runs, 1000..10000000 ns (default 50000)");
 
 static char *asic = "gfx90a";
 module_param(asic, charp, 0444);
@@ -139,6 +142,7 @@ static const struct vgpu_front vgpu_front_none = { .name = "none" };
 static const struct vgpu_front *const fronts[] = { &vgpu_front_intercept, &vgpu_front_kmmio, &vgpu_front_none };
 static const struct vgpu_front *current_front;
 static struct task_struct *cp_thread;
+static bool watching;			/* cp_thread is there, and is told */
 
 /*
  * The command processor has the CPU that the guest was told to isolate; the other takes the interrupts, and with them the work that the
@@ -324,13 +328,154 @@ static const struct vgpu_platform_ops platform_ops = {
 	.raise_irq = raise_irq,
 };
 
-/* The command processor: run what is due, sleep until the next event but no longer than doorbells may wait */
+/*
+ * Doorbells are memory, and so is what packets wait for. Where somebody runs who may write there, the command processor looks after
+ * each poll_ns, and once more when that CPU becomes idle, if the last look was as long ago. Nobody looks while nobody runs: that is most of the
+ * time, and each look costs emulation far more than its instructions.
+ *
+ * The scheduler's monitor runs often and seldom writes. When it does, it is by accessors, of which front end "intercept" tells.
+ */
+struct watch {
+	struct hrtimer timer;		/* of this CPU, runs while @rung */
+	bool rung;			/* somebody may have, since this CPU was idle */
+};
+
+static DEFINE_PER_CPU(struct watch, watch);
+
+/* What a look too few would cost: nobody may write while nobody runs, so there is no need for this that is known. */
+#define LONGEST_SLEEP_NS	1000000u
+
+/* The command processor has to look, even if it is looking now */
+static bool look;
+static u64 looked_ns;			/* when it began to, the last time */
+
+static void wake_cp(void)
+{
+	WRITE_ONCE(look, true);
+	wake_up_process(cp_thread);
+}
+
+static bool may_ring(const struct task_struct *task)
+{
+	return !is_idle_task(task) && task != cp_thread &&
+	       (current_front != &vgpu_front_intercept || strncmp(task->comm, MONITOR, strlen(MONITOR)));
+}
+
+/*
+ * QEMU's -icount takes the turn away from a CPU that arms its timer as the next one to expire, and lets the other run until then. The
+ * command processor loses its turn so in the interrupt that wakes it, and would have to wait for the next tick. This timer, on the CPU that is
+ * busy, gives it back.
+ */
+static enum hrtimer_restart watch_expires(struct hrtimer *timer)
+{
+	struct watch *w = container_of(timer, struct watch, timer);
+
+	wake_cp();
+	w->rung = !is_idle_task(current);
+	hrtimer_forward_now(timer, ns_to_ktime(READ_ONCE(poll_ns)));
+	return w->rung ? HRTIMER_RESTART : HRTIMER_NORESTART;
+}
+
+/* With interrupts off */
+static void watch_this_cpu(void)
+{
+	struct watch *w = this_cpu_ptr(&watch);
+
+	if (w->rung)
+		return;
+	w->rung = true;
+	hrtimer_start(&w->timer, ns_to_ktime(READ_ONCE(poll_ns)), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/**
+ * vgpu_rung() - somebody wrote a register or a doorbell
+ *
+ * For those who are not watched. Any context.
+ */
+void vgpu_rung(void)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (watching)
+		watch_this_cpu();
+	local_irq_restore(flags);
+}
+
+/* Under the run queue's lock: nobody can be woken here */
+static void watch_switch(void *unused, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+{
+	if (may_ring(next))
+		watch_this_cpu();
+}
+
+/* In the idle task, without interrupts */
+static void watch_idle(void *unused, unsigned int state, unsigned int cpu)
+{
+	struct watch *w = this_cpu_ptr(&watch);
+
+	if (state == PWR_EVENT_EXIT || !w->rung || ktime_get_ns() < READ_ONCE(looked_ns) + READ_ONCE(poll_ns))
+		return;
+	w->rung = false;
+	hrtimer_try_to_cancel(&w->timer);
+	wake_cp();
+}
+
+static struct tracepoint *switches;
+
+static void find_switches(struct tracepoint *tp, void *unused)
+{
+	if (!strcmp(tp->name, "sched_switch"))
+		switches = tp;
+}
+
+static void watch_end(void)
+{
+	int cpu;
+
+	if (!watching)
+		return;
+	watching = false;
+	unregister_trace_cpu_idle(watch_idle, NULL);
+	tracepoint_probe_unregister(switches, watch_switch, NULL);
+	tracepoint_synchronize_unregister();
+	for_each_possible_cpu(cpu)
+		hrtimer_cancel(&per_cpu(watch, cpu).timer);
+}
+
+static int watch_begin(void)
+{
+	int cpu, ret;
+
+	for_each_possible_cpu(cpu) {
+		struct watch *w = &per_cpu(watch, cpu);
+
+		hrtimer_init(&w->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+		w->timer.function = watch_expires;
+	}
+	for_each_kernel_tracepoint(find_switches, NULL);
+	ret = switches ? tracepoint_probe_register(switches, watch_switch, NULL) : -EOPNOTSUPP;
+	if (ret)
+		return ret;
+	ret = register_trace_cpu_idle(watch_idle, NULL);
+	if (ret) {
+		tracepoint_probe_unregister(switches, watch_switch, NULL);
+		tracepoint_synchronize_unregister();
+		return ret;
+	}
+	watching = true;
+	return 0;
+}
+
+/* The command processor: run what is due, sleep until the next event or the next look */
 static int cp_main(void *unused)
 {
 	while (!kthread_should_stop()) {
 		u64 next, now;
 		ktime_t sleep;
 
+		WRITE_ONCE(look, false);
+		WRITE_ONCE(looked_ns, ktime_get_ns());
 		mutex_lock(&model_mutex);
 		if (vgpu_pci_reset_wanted()) {
 			vgpu_model_reset(vgpu.model);
@@ -339,11 +484,11 @@ static int cp_main(void *unused)
 		next = vgpu_model_run(vgpu.model);
 		mutex_unlock(&model_mutex);
 		now = ktime_get_ns();
-		sleep = ns_to_ktime(min_t(u64, next > now ? next - now : 0, READ_ONCE(poll_ns)));
+		sleep = ns_to_ktime(min_t(u64, next > now ? next - now : 0, max(READ_ONCE(poll_ns), LONGEST_SLEEP_NS)));
 		set_current_state(TASK_IDLE);
 		if (kthread_should_stop())
 			__set_current_state(TASK_RUNNING);
-		else if (sleep)
+		else if (sleep && !READ_ONCE(look))
 			schedule_hrtimeout(&sleep, HRTIMER_MODE_REL);
 		else {
 			__set_current_state(TASK_RUNNING);
@@ -366,27 +511,6 @@ static int choose_cpus(void)
 	return -ENODEV;
 }
 
-/*
- * QEMU's -icount takes the turn away from a CPU that arms its timer as the next one to expire, and lets the other run until then. The
- * command processor loses its turn so in the interrupt that wakes it, and would have to wait for the next tick. A timer that
- * expires on the other CPU gives it back, no more often than doorbells are looked at: it is most of what an idle guest costs.
- */
-#define METRONOME_NS	200000ull
-static struct hrtimer metronome;
-
-static enum hrtimer_restart metronome_tick(struct hrtimer *timer)
-{
-	hrtimer_forward_now(timer, ns_to_ktime(max_t(u64, METRONOME_NS, READ_ONCE(poll_ns))));
-	return HRTIMER_RESTART;
-}
-
-static void metronome_start(void *unused)
-{
-	hrtimer_init(&metronome, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	metronome.function = metronome_tick;
-	hrtimer_start(&metronome, ns_to_ktime(METRONOME_NS), HRTIMER_MODE_REL_PINNED_HARD);
-}
-
 static int cp_start(void)
 {
 	cp_thread = kthread_create(cp_main, NULL, "vgpu_cp");
@@ -399,8 +523,7 @@ static int cp_start(void)
 	 */
 	sched_set_fifo(cp_thread);
 	wake_up_process(cp_thread);
-	smp_call_function_single(irq_cpu, metronome_start, NULL, true);
-	return 0;
+	return watch_begin();
 }
 
 /* A new driver instance maps the registers anew */
@@ -580,10 +703,9 @@ static void teardown(void)
 	if (vgpu.pdev)
 		vgpu_pci_remove();
 	bus_unregister_notifier(&pci_bus_type, &bus_notifier);
-	if (!IS_ERR_OR_NULL(cp_thread)) {
-		hrtimer_cancel(&metronome);
+	watch_end();
+	if (!IS_ERR_OR_NULL(cp_thread))
 		kthread_stop(cp_thread);
-	}
 	sync_irq();
 	if (current_front->exit)
 		current_front->exit();

@@ -51,6 +51,9 @@ struct vgpu {
 
 extern struct vgpu vgpu;
 
+/* main.c */
+void vgpu_rung(void);
+
 /* pci.c */
 int vgpu_pci_map(void);
 void vgpu_pci_unmap(void);

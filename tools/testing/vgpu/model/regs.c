@@ -499,16 +499,19 @@ u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index)
  * @m: the device
  * @index: dword index in BAR5
  * @value: what
+ *
+ * Return: false if it only chooses what other registers are about, so that vgpu_model_run() has nothing to do for it.
  */
-void vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value)
+bool vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	unsigned long flags;
 
 	if (index >= m->regs.count)
-		return;
+		return false;
 	flags = vgpu_lock(&m->regs.lock);
 	reg_write(m, index, value);
 	vgpu_unlock(&m->regs.lock, flags);
+	return index % VGPU_XCC_STRIDE != VGPU_GRBM_GFX_CNTL && index % VGPU_XCC_STRIDE != VGPU_GRBM_GFX_INDEX;
 }
 
 /* Raw content of a register, for the model itself. Aligned words: no lock. */
