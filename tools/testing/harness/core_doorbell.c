@@ -44,6 +44,7 @@ static void high_is_armed(bool hws)
 	CHECK_EQ(process_of(high)->doorbell_pages[0], 0);
 	CHECK(process_of(low)->doorbell_pages[0]);
 	CHECK_EQ(atomic64_read(&stats()->doorbell_late), 0);
+	CHECK(atomic64_read(&stats()->doorbell_arms) > 0);
 	process_of(high)->nr_faults = process_of(low)->nr_faults = 0;
 	atomic64_set(&stats()->doorbell_faults, 0);
 }
@@ -160,6 +161,15 @@ BOTH(work_without_a_ring_waits_for_the_backstop, "work that nobody rings for is 
 	run(55 * MS);
 	CHECK(preempted(low) || high->done);
 	CHECK_EQ(process_of(high)->nr_faults, 0);
+	world_end();
+}
+
+BOTH(armed_nodes_see_nice_values, "an armed node that nobody rings for sees a new nice value within a second")
+{
+	high_is_armed(hws);
+	process_of(high)->task.nice = 3;
+	run(1100 * MS);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 3);
 	world_end();
 }
 

@@ -191,6 +191,8 @@ TEST(targets_are_checked, "what a scope does not use has to be 0, what it names 
 		{ { .scope = GPREEMPT_SCOPE_PROCESS, .pid = -1 }, -EINVAL },
 		{ { .scope = GPREEMPT_SCOPE_PROCESS, .pid = 4711 }, -ESRCH },
 		{ { .scope = GPREEMPT_SCOPE_PROCESS, .pid = 100, .queue_id = 1 }, -EINVAL },
+		{ { .scope = GPREEMPT_SCOPE_PROCESS, .pid = 100, .cgroup_fd = 1 }, -EINVAL },
+		{ { .scope = GPREEMPT_SCOPE_QUEUE, .pid = 100, .gpu_id = 1000, .cgroup_fd = 1 }, -EINVAL },
 		{ { .scope = GPREEMPT_SCOPE_PROCESS, .pid = 100, .gpu_id = 5 }, -ENODEV },
 		{ { .scope = GPREEMPT_SCOPE_QUEUE, .pid = 100 }, -EINVAL },
 		{ { .scope = GPREEMPT_SCOPE_QUEUE, .pid = 100, .gpu_id = 1000, .queue_id = 9 }, -ENOENT },
@@ -211,6 +213,10 @@ TEST(targets_are_checked, "what a scope does not use has to be 0, what it names 
 	CHECK_EQ(nr_listed(process_target(low)), 1);
 	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 1 }), 2);
 	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_PROCESS }), 0);
+	process_of(low)->task.cgroup = world_cgroup(2);
+	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 1 }), 2);
+	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }), 2);
+	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 3 }), 1);
 	/* Other users' do not exist for who may not see them, and cannot be named. */
 	current->caps = 0;
 	current->euid.val = 5;
@@ -793,6 +799,9 @@ static long set_param(struct gpreempt_target target, u32 which, u64 value)
 	return command(GPREEMPT_IOC_SET_PARAM, &param);
 }
 
+/* Has a pass under way. */
+static struct task_struct somebody;
+
 TEST(list_tells_all, "each member of a listed queue says what it is documented to say")
 {
 	struct gpreempt_queue_info info;
@@ -818,6 +827,10 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	CHECK_EQ(info.state, GPREEMPT_QUEUE_IDLE);
 	info = info_of(low);
 	CHECK(info.weight == 300 && info.deadline_us == 500);
+	CHECK(!low->q.gpreempt->policy.explicit_priority);
+	CHECK_EQ(set_priority(queue_target(low), NORMAL - 10, 0), 0);
+	run(6 * MS);
+	CHECK(low->q.gpreempt->policy.explicit_priority);
 	CHECK(high->q.gpreempt->policy.own_priority == 6 && high->q.gpreempt->policy.explicit_priority);
 
 	/* Flags, one by one and all together. */
@@ -825,7 +838,8 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 		struct gpreempt_queue *gq = high->q.gpreempt;
 
 		snprintf(tap_case, sizeof(tap_case), "flags %x: ", i);
-		mutex_lock(&node_of(0)->pass_lock);
+		CHECK(!mutex_is_locked(&node_of(0)->pass_lock));
+		node_of(0)->pass_lock.owner = &somebody;
 		gq->held = i & GPREEMPT_QUEUE_HELD;
 		gq->policy.blocked = i & GPREEMPT_QUEUE_BLOCKED;
 		gq->policy.process->opt_out = i & GPREEMPT_QUEUE_EXEMPT;
@@ -833,6 +847,7 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 		info = info_of(high);
 		gq->held = gq->policy.blocked = gq->policy.process->opt_out = false;
 		gq->sampled = true;
+		node_of(0)->pass_lock.owner = current;
 		mutex_unlock(&node_of(0)->pass_lock);
 		CHECK_EQ(info.flags, i);
 	}
@@ -852,8 +867,6 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	CHECK(info.state == GPREEMPT_QUEUE_ACTIVE && info.pending == 1 && info.waves == 1);
 	end();
 }
-
-static struct task_struct somebody;
 
 TEST(list_looks_at_waves, "whether an empty ring's last kernel runs is looked at for the list, on the node that is asked about; it is good for as long as said")
 {
@@ -1109,6 +1122,11 @@ TEST(holds_of_several_queues, "a hold of a process is one of each of its queues,
 		CHECK(ktime_get_ns() - began_ns < MS);
 		CHECK(preempted(before) && preempted(low) != preempted(second));
 		run(MS);
+		/* Of the one that is asked for, whatever else the caller holds. */
+		hold = (struct gpreempt_hold){ .target = queue_target(high), .timeout_ms = 100 };
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		CHECK_EQ(hold.nr_queues, 1);
+		run(MS);
 		hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 100 };
 		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
 		CHECK_EQ(hold.nr_queues, 2);
@@ -1330,8 +1348,8 @@ TEST(readers_wait, "whoever reads and does not want to be told that there is not
 
 TEST(listeners_of_others, "each user has his own number of listeners, those who see all are not counted, and who has gone neither")
 {
-	static const struct cred stranger = { .euid = { 5 } };
-	static struct file files[80];
+	static const struct cred stranger = { .euid = { 5 } }, neighbour = { .euid = { 6 } };
+	static struct file files[80], theirs[64];
 	u32 i;
 
 	begin();
@@ -1346,11 +1364,17 @@ TEST(listeners_of_others, "each user has his own number of listeners, those who 
 		CHECK_EQ(shim_miscdevice->fops->read(&other, (char *)got, sizeof(got), NULL), -EAGAIN);
 		close_file(&other);
 	}
+	for (i = 0; i < 64; i++) {
+		open_file(&theirs[i]);
+		theirs[i].f_cred = &neighbour;
+		CHECK_EQ(shim_miscdevice->fops->read(&theirs[i], (char *)got, sizeof(got), NULL), -EAGAIN);
+	}
 	open_file(&other);
 	other.f_cred = &stranger;
-	CHECK_EQ(nr_read(&other), 0);
+	CHECK_EQ(shim_miscdevice->fops->read(&other, (char *)got, sizeof(got), NULL), -EAGAIN);
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
-	/* Neither of them is the stranger's; what a node does everybody may know. */
+	/* Neither of them is the stranger's; what a node does everybody may know. Who sees all hears of all. */
+	process_of(low)->task.euid.val = 9;
 	gpreempt_event(node_of(0), low->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, 0);
 	gpreempt_event(node_of(0), high->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, 0);
 	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 0);
@@ -1360,6 +1384,8 @@ TEST(listeners_of_others, "each user has his own number of listeners, those who 
 		CHECK_EQ(nr_read(&files[i]), 3);
 		close_file(&files[i]);
 	}
+	for (i = 0; i < 64; i++)
+		close_file(&theirs[i]);
 	close_file(&other);
 	end();
 }

@@ -465,6 +465,7 @@ TEST(what_is_asked_for, "waves are asked for where they decide")
 	struct process *p;
 
 	/* Is the only one in the way still there? */
+	node.params.blocked_ns = 0;
 	two_processes();
 	submit(low, 1);
 	launch(low, 1, 0);

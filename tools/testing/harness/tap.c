@@ -5,7 +5,7 @@
  *	policytest		all tests, in the order of the source
  *	policytest NAME...	these tests
  *	policytest --list	names and what they say
- *	policytest --mutants FILE	for each mutant in FILE, a line with its number, those of the functions that it changes, and the test that
+ *	policytest --mutants FILE [NAME...]	for each mutant in FILE, a line with its number, those of the functions that it changes, and the test that
  *				noticed it the last time, if one did: which test notices it; see mutate
  */
 #include <fcntl.h>
@@ -157,7 +157,7 @@ static void cheap_first(void)
 }
 
 /* Measures each test without a mutant, and looks what it calls; those that fail say nothing. */
-static void measure(void)
+static void measure(int argc, char **argv)
 {
 	struct test *test;
 
@@ -166,7 +166,7 @@ static void measure(void)
 		long began_us = used_us();
 
 		memset(mutant_calls, 0, NR_FUNCTIONS);
-		test->fails = outcome(test) != PASSED;
+		test->fails = !wanted(test, argc, argv) || outcome(test) != PASSED;
 		test->limit_us = LIMIT_MIN_US + 10 * (used_us() - began_us);
 		test->calls = malloc(NR_FUNCTIONS);
 		memcpy(test->calls, mutant_calls, NR_FUNCTIONS);
@@ -246,7 +246,7 @@ static void try_mutant(const struct change *change, char *noticed, size_t size)
 	_exit(0);
 }
 
-static int try_mutants(const char *file)
+static int try_mutants(const char *file, int argc, char **argv)
 {
 	char *noticed = mmap(NULL, 256, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	FILE *list = fopen(file, "r"), *report = fdopen(dup(STDOUT_FILENO), "w");
@@ -267,7 +267,7 @@ static int try_mutants(const char *file)
 		changes[nr++] = read_change(line);
 	free(line);
 	fclose(list);
-	measure();
+	measure(argc, argv);
 	for (i = 0; i < nr; i++) {
 		pid = fork();
 		if (!pid)
@@ -292,8 +292,8 @@ int main(int argc, char **argv)
 	struct test *test;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc == 3 && !strcmp(argv[1], "--mutants"))
-		return try_mutants(argv[2]);
+	if (argc >= 3 && !strcmp(argv[1], "--mutants"))
+		return try_mutants(argv[2], argc - 2, argv + 2);
 	for (test = first; test; test = test->next) {
 		if (list)
 			printf("%-50s %s\n", test->name, test->what);
