@@ -208,6 +208,9 @@ TEST(queue_files_show_and_set, "a queue's files say what its line says; logical_
 	CHECK_EQ(shim_file_store(&low->q.kobj, "logical_priority", "clear"), 5);
 	run(10 * MS);
 	CHECK(!strcmp(of_queue(low, "logical_priority"), "-3"));
+	evict_queue(high, true);
+	CHECK(!strcmp(of_queue(high, "gpreempt_state"), "evicted"));
+	evict_queue(high, false);
 	CHECK_EQ(shim_file_store(&low->q.kobj, "preempt_count", "0"), -EIO);
 	shim_param_set("gpreempt_enable", "0");
 	CHECK_EQ(shim_file_show(&low->q.kobj, "preempt_count", text), -ENODATA);
