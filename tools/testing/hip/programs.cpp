@@ -75,7 +75,7 @@ __global__ void matrix_multiply(float *out, const float *x, const float *y, unsi
 
 static bool copies()
 {
-	const size_t bytes = 70 * 1000;
+	const size_t bytes = 9 * 1000;
 	std::vector<unsigned char> there(bytes), back(bytes);
 	void *a, *b;
 	size_t i;
@@ -94,7 +94,7 @@ static bool copies()
 
 static bool vectors()
 {
-	const unsigned int n = 1500;
+	const unsigned int n = 700;
 	std::vector<float> x(n), y(n), out(n);
 	float *dx, *dy, *dout;
 	unsigned int i;
@@ -122,7 +122,7 @@ static bool vectors()
 
 static bool sums()
 {
-	const unsigned int blocks = 12, n = blocks * BLOCK;
+	const unsigned int blocks = 3, n = blocks * BLOCK;
 	std::vector<unsigned int> in(n), want(blocks), out(blocks);
 	unsigned int *din, *dout, i;
 
@@ -143,7 +143,7 @@ static bool sums()
 
 static bool matrices()
 {
-	const unsigned int n = 48;
+	const unsigned int n = 32;
 	std::vector<float> x(n * n), y(n * n), out(n * n);
 	float *dx, *dy, *dout, sum;
 	unsigned int i, j, k;
@@ -176,7 +176,7 @@ static bool matrices()
 /* Two streams, the second waits for the first one's event in the middle */
 static bool streams()
 {
-	const unsigned int n = 512, rounds = 100;
+	const unsigned int n = 512, rounds = 130;
 	std::vector<unsigned int> out(2 * n);
 	unsigned int *counters, i, s, r, want;
 	hipStream_t stream[2];
