@@ -330,7 +330,7 @@ static const struct vgpu_platform_ops platform_ops = {
 
 /*
  * Doorbells are memory, and so is what packets wait for. Where somebody runs who may write there, the command processor looks after
- * each poll_ns, and once more when that CPU becomes idle, if the last look was as long ago. Nobody looks while nobody runs: that is most of the
+ * each poll_ns, and once more when that CPU becomes idle, if the last look ended as long ago. Nobody looks while nobody runs: that is most of the
  * time, and each look costs emulation far more than its instructions.
  *
  * The scheduler's monitor runs often and seldom writes. When it does, it is by accessors, of which front end "intercept" tells.
@@ -345,15 +345,8 @@ static DEFINE_PER_CPU(struct watch, watch);
 /* What a look too few would cost: nobody may write while nobody runs, so there is no need for this that is known. */
 #define LONGEST_SLEEP_NS	1000000u
 
-/* The command processor has to look, even if it is looking now */
-static bool look;
-static u64 looked_ns;			/* when it began to, the last time */
-
-static void wake_cp(void)
-{
-	WRITE_ONCE(look, true);
-	wake_up_process(cp_thread);
-}
+/* When rings can be looked for next; U64_MAX while the command processor is at it. What it takes of the CPU, others need as well. */
+static u64 next_look_ns;
 
 static bool may_ring(const struct task_struct *task)
 {
@@ -369,10 +362,14 @@ static bool may_ring(const struct task_struct *task)
 static enum hrtimer_restart watch_expires(struct hrtimer *timer)
 {
 	struct watch *w = container_of(timer, struct watch, timer);
+	u64 now = ktime_get_ns(), due = READ_ONCE(next_look_ns);
 
-	wake_cp();
-	w->rung = !is_idle_task(current);
-	hrtimer_forward_now(timer, ns_to_ktime(READ_ONCE(poll_ns)));
+	if (now >= due) {
+		wake_up_process(cp_thread);
+		w->rung = !is_idle_task(current);
+		due = U64_MAX;
+	}
+	hrtimer_set_expires(timer, ns_to_ktime(due == U64_MAX ? now + READ_ONCE(poll_ns) : due));
 	return w->rung ? HRTIMER_RESTART : HRTIMER_NORESTART;
 }
 
@@ -414,11 +411,11 @@ static void watch_idle(void *unused, unsigned int state, unsigned int cpu)
 {
 	struct watch *w = this_cpu_ptr(&watch);
 
-	if (state == PWR_EVENT_EXIT || !w->rung || ktime_get_ns() < READ_ONCE(looked_ns) + READ_ONCE(poll_ns))
+	if (state == PWR_EVENT_EXIT || !w->rung || ktime_get_ns() < READ_ONCE(next_look_ns))
 		return;
 	w->rung = false;
 	hrtimer_try_to_cancel(&w->timer);
-	wake_cp();
+	wake_up_process(cp_thread);
 }
 
 static struct tracepoint *switches;
@@ -474,8 +471,7 @@ static int cp_main(void *unused)
 		u64 next, now;
 		ktime_t sleep;
 
-		WRITE_ONCE(look, false);
-		WRITE_ONCE(looked_ns, ktime_get_ns());
+		WRITE_ONCE(next_look_ns, U64_MAX);
 		mutex_lock(&model_mutex);
 		if (vgpu_pci_reset_wanted()) {
 			vgpu_model_reset(vgpu.model);
@@ -484,11 +480,12 @@ static int cp_main(void *unused)
 		next = vgpu_model_run(vgpu.model);
 		mutex_unlock(&model_mutex);
 		now = ktime_get_ns();
+		WRITE_ONCE(next_look_ns, now + READ_ONCE(poll_ns));
 		sleep = ns_to_ktime(min_t(u64, next > now ? next - now : 0, max(READ_ONCE(poll_ns), LONGEST_SLEEP_NS)));
 		set_current_state(TASK_IDLE);
 		if (kthread_should_stop())
 			__set_current_state(TASK_RUNNING);
-		else if (sleep && !READ_ONCE(look))
+		else if (sleep)
 			schedule_hrtimeout(&sleep, HRTIMER_MODE_REL);
 		else {
 			__set_current_state(TASK_RUNNING);
