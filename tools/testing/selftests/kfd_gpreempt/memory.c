@@ -615,6 +615,8 @@ FIXTURE_SETUP(preempted)
 		SKIP(return, "%s", missing);
 	ASSERT_EQ(0, scheduler_defaults());
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 60000));
+	/* The driver's runlists take high's waves off for a moment as well, on a slow device for longer than the policy thinks possible. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_resume_delay_us", 50000));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	self->health = device_health();
 	self->preemptions = counter("preemptions");
