@@ -1046,7 +1046,7 @@ static bool run(const struct scenario *sc, uint32_t gpu, uint32_t slots)
 		trace(true);
 	shared->go = true;
 
-	/* The first time takes the programs' CPU for many milliseconds. */
+	/* Once for nothing: what is read for the first time costs more. */
 	numbers_now(gpu, device);
 	kfd_sleep_until_ns(shared->begin_ns);
 	n0 = numbers_now(gpu, device);
