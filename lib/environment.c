@@ -16,7 +16,6 @@
 
 /* The first queue's thread applies, the others wait. After fork() the child is a process of its own. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool applied;
 static bool has_kfd_priority;
 static uint32_t kfd_priority;
@@ -37,7 +36,8 @@ static void after_fork_in_child(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void watch_forks(void)
+/* When the library is loaded: what a fork() that has begun does not know of would not be done in its child. */
+__attribute__((constructor)) static void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
@@ -97,7 +97,6 @@ bool environment_apply(uint32_t *priority)
 	int saved = errno;
 	bool result;
 
-	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&lock);
 	if (!applied)
 		apply();

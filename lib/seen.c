@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct gpreempt_seen *queues;
 static unsigned int nr;
 static unsigned int room;
@@ -33,7 +32,8 @@ static void after_fork_in_child(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void watch_forks(void)
+/* When the library is loaded: what a fork() that has begun does not know of would not be done in its child. */
+__attribute__((constructor)) static void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
@@ -53,7 +53,6 @@ void seen_add(uint32_t gpu_id, uint32_t queue_id, uint64_t ring_base, uint32_t k
 {
 	struct gpreempt_seen *grown;
 
-	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&lock);
 	sequence++;
 	if (nr == room) {

@@ -59,7 +59,6 @@ struct gpreempt_unit {
 
 /* All stops, in order to find them by target, and to close their descriptors in a child. */
 static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct stop *stops;
 /* How many fork() lie between this process and the first: units of another generation are not ours. */
 static unsigned int forks;
@@ -89,7 +88,8 @@ static void after_fork_in_child(void)
 	pthread_mutex_unlock(&registry);
 }
 
-static void watch_forks(void)
+/* When the library is loaded: what a fork() that has begun does not know of would not be done in its child. */
+__attribute__((constructor)) static void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
@@ -202,7 +202,6 @@ int gpreempt_unit_open(const struct gpreempt_target *target, unsigned int flags,
 	unit = calloc(1, sizeof(*unit));
 	if (!unit)
 		return -ENOMEM;
-	pthread_once(&once, watch_forks);
 	pthread_mutex_lock(&registry);
 	unit->forks = forks;
 	error = get_stop(&wanted, flags, &unit->stop);
