@@ -674,6 +674,12 @@ static void open_kfd(struct sim_process *process)
 	kfd_gpreempt_opened(&process->p, &process->kfd);
 }
 
+/* In /dev/kfd, of its doorbells on a node. */
+static pgoff_t first_page(const struct kfd_process_device *pdd)
+{
+	return (KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(pdd->dev->id)) >> PAGE_SHIFT;
+}
+
 static void map_doorbells(struct sim_process *process, u32 node)
 {
 	struct vm_area_struct *vma = &process->doorbells[node];
@@ -683,7 +689,7 @@ static void map_doorbells(struct sim_process *process, u32 node)
 		return;
 	*vma = (struct vm_area_struct){
 		.vm_start = 0x100000, .vm_end = 0x100000 + DOORBELL_PAGES * PAGE_SIZE, .vm_flags = VM_SHARED, .vm_file = &process->kfd,
-		.vm_pgoff = (KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(pdd->dev->id)) >> PAGE_SHIFT,
+		.vm_pgoff = first_page(pdd),
 	};
 	if (!kfd_gpreempt_maps_doorbells(pdd, vma, 0xd0000000 + 0x100000 * world.nr_processes))
 		process->doorbell_pages[node] = DOORBELL_PAGES;
@@ -693,11 +699,12 @@ vm_fault_t vmf_insert_pfn(struct vm_area_struct *vma, unsigned long addr, unsign
 {
 	struct sim_process *process = container_of(vma->vm_file, struct sim_process, kfd);
 	u32 node = vma - process->doorbells;
+	pgoff_t page = vma->vm_pgoff - first_page(&process->p.pdds[node]);
 
 	if (world.before_mapping)
 		world.before_mapping();
 	BUG_ON(addr < vma->vm_start || addr >= vma->vm_end);
-	BUG_ON(pfn != (unsigned long)vma->vm_private_data + (addr - vma->vm_start) / PAGE_SIZE);
+	BUG_ON(pfn != (unsigned long)vma->vm_private_data + page + (addr - vma->vm_start) / PAGE_SIZE);
 	if (process->doorbell_pages[node] < DOORBELL_PAGES)
 		process->doorbell_pages[node]++;
 	return VM_FAULT_NOPAGE;
@@ -1114,7 +1121,7 @@ void world_down(void)
 		CHECK_EQ(world.nodes[i].dqm.detect_hang_count, 0);
 	}
 	CHECK(!static_branch_unlikely(&kfd_gpreempt_key));
-	CHECK(!srcu_read_lock_held(&gpreempt_srcu) && !srcu_read_lock_held(&kfd_processes_srcu));
+	CHECK(!srcu_read_lock_held(&gpreempt_srcu) && !srcu_read_lock_held(&kfd_processes_srcu) && !srcu_read_lock_held(&shim_rcu));
 	rcu_barrier();
 	CHECK(!shim_any_work());
 	for (i = 0; i < world.nr_processes; i++)

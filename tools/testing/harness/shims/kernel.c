@@ -893,12 +893,16 @@ void shim_init(void)
 
 /* ---- files ---- */
 
+void (*shim_while_making_file)(void);
+
 struct file *anon_inode_create_getfile(const char *name, const struct file_operations *operations, void *data, int flags,
 				       const struct inode *context)
 {
 	struct inode *inode = kzalloc(sizeof(*inode), GFP_KERNEL);
 	struct file *file = kzalloc(sizeof(*file), GFP_KERNEL);
 
+	if (shim_while_making_file)
+		shim_while_making_file();
 	if (!inode || !file) {
 		kfree(inode);
 		kfree(file);

@@ -653,6 +653,8 @@ void misc_deregister(struct miscdevice *device);
 
 struct file *anon_inode_create_getfile(const char *name, const struct file_operations *operations, void *data, int flags,
 				       const struct inode *context);
+/* What another task does while a file is being made. */
+extern void (*shim_while_making_file)(void);
 void fput(struct file *file);
 void iput(struct inode *inode);
 static inline void ihold(struct inode *inode) { inode->i_count++; }
@@ -663,10 +665,11 @@ static inline struct inode *file_inode(const struct file *file) { return file->f
 typedef u64 phys_addr_t;
 typedef unsigned long pgoff_t;
 typedef unsigned int vm_fault_t;
-typedef struct { int unused; } pgprot_t;
+typedef struct { unsigned long bits; } pgprot_t;
 #define VM_SHARED		0x8
 #define VM_FAULT_NOPAGE		0x100
-#define pgprot_decrypted(prot)	(prot)
+#define PGPROT_DECRYPTED	0x1
+static inline pgprot_t pgprot_decrypted(pgprot_t prot) { return (pgprot_t){ prot.bits | PGPROT_DECRYPTED }; }
 struct vm_operations_struct;
 struct vm_area_struct {
 	unsigned long vm_start;
