@@ -252,10 +252,14 @@ void vgpu_pci_remove(void)
 	pci_dev_put(vgpu.pdev);
 	vgpu.pdev = NULL;
 	if (bus) {
+		struct pci_host_bridge *bridge = pci_find_host_bridge(bus);
+
 		pci_lock_rescan_remove();
 		pci_stop_root_bus(bus);
 		pci_remove_root_bus(bus);
 		pci_unlock_rescan_remove();
+		/* Who made the bridge has a reference that the removal leaves alone; with it go the windows. */
+		pci_free_host_bridge(bridge);
 		bus = NULL;
 	}
 	platform_device_unregister(parent);
