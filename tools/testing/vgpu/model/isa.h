@@ -5,6 +5,7 @@
  *   isa.c         fetch, decode, branches and messages (SOPP), the workgroup
  *   isa_scalar.c  SOP1, SOP2, SOPC, SOPK, SMEM
  *   isa_vector.c  VOP1, VOP2, VOP3, VOPC, VOP3P, with SDWA and DPP
+ *   isa_matrix.c  VOP3P's MFMA, the matrix cores
  *   isa_memory.c  FLAT, GLOBAL, SCRATCH, MUBUF, DS
  *   isa_object.c  kernel descriptors, and the registers that a wave starts with
  *   isa_float.c   arithmetic
@@ -161,6 +162,10 @@ void vgpu_isa_smem(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 u32 *vgpu_isa_vgprs(struct vgpu_isa *x, struct vgpu_wave *w, u32 first, u32 count);
 void vgpu_isa_vop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
 void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
+
+/* isa_matrix.c */
+bool vgpu_isa_is_mfma(const struct vgpu_isa *x, u32 op);
+void vgpu_isa_mfma(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
 
 /* isa_memory.c */
 void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);

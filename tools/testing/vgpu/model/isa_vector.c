@@ -1680,6 +1680,10 @@ void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 	const struct vop *row = op < ARRAY_SIZE(vop3ps) ? &vop3ps[op] : NULL;
 	struct source src[3] = { 0 };
 
+	if (vgpu_isa_is_mfma(x, op)) {
+		vgpu_isa_mfma(x, w, i);
+		return;
+	}
 	if (op == V_ACC_READ) {
 		acc_mov(x, w, dst, w->acc + (v.src[0] & 0xff));
 		return;

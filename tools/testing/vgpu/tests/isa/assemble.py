@@ -36,7 +36,9 @@ count = len(codes)
 code = {d: [] for d in CPU}
 for number, text in enumerate(codes):
     only, _, rest = text.partition(": ")
-    code[only if only in CPU else device].append((number, rest if only in CPU else text))
+    if only.removeprefix("as ") not in CPU:
+        only, rest = device, text
+    code[only if only in CPU else device].append((number, rest))
 other = "gfx942" if device == "gfx90a" else "gfx90a"
 image = bytearray(assemble(code[device], CPU[device], out))
 theirs = assemble(code[other], CPU[other], out)

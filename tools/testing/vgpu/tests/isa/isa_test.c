@@ -13,6 +13,7 @@
 #include "arithmetic.h"
 #include "../../model/model.h"
 #include "object.h"
+#include "workgroup.h"
 
 #define BASE		0x7f0000000000ULL	/* GPU address of the memory */
 #define MEMORY_BYTES	(16u << 20)
@@ -22,7 +23,6 @@
 #define SCRATCH_LANE	4096u			/* bytes of a lane */
 #define SHARED_BASE	(1ULL << 48)
 #define PRIVATE_BASE	(2ULL << 48)
-#define SLICE		50u			/* instructions at most: waves take turns in the middle of everything, none like another */
 #define VGPRS		64u
 #define ACC		32u
 #define LDS		256u
@@ -54,16 +54,6 @@ static void ok(bool passed, const char *format, ...)
 	va_end(args);
 	printf("\n");
 	failures += !passed;
-}
-
-static u64 random_state = 88172645463325252ULL;
-
-static u64 random64(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
 }
 
 static struct vgpu_isa machine(u8 *lds, u32 lds_bytes)
@@ -220,6 +210,8 @@ static void run_line(char *line, const u32 *code)
 	static struct state start, got, want;
 	struct vgpu_isa x;
 
+	if (!strncmp(line, "as gfx", 6) && strncmp(line + 3, device, strlen(device)))
+		return;
 	*out++ = 0;
 	in = strrchr(line, '|');
 	*in++ = 0;
@@ -271,39 +263,6 @@ struct program {
 	const u8 *file;
 };
 
-static bool run_workgroup(const struct vgpu_kernel_code *code, const struct vgpu_isa_launch *launch, const u32 wg[3], u32 lds_bytes)
-{
-	u32 items = launch->workgroup[0] * launch->workgroup[1] * launch->workgroup[2], waves = (items + 63) / 64, i, running;
-	u32 vgprs = vgpu_isa_vgpr_count(code);
-	struct vgpu_wave w[VGPU_MAX_WG_WAVES] = { 0 };
-	u8 *lds = calloc(1, lds_bytes + 1);
-	bool good = true;
-
-	for (i = 0; i < waves; i++) {
-		w[i].v = calloc(vgprs * VGPU_LANES, 4);
-		vgpu_isa_start(&w[i], code, launch, wg, i, i * SCRATCH_LANE * VGPU_LANES);
-	}
-	do {
-		for (i = 0, running = 0; i < waves; i++) {
-			struct vgpu_isa x = machine(lds, lds_bytes);
-
-			vgpu_isa_run(&x, &w[i], 1 + (u32)(random64() % SLICE));
-			running += w[i].state == VGPU_WAVE_RUNS || w[i].state == VGPU_WAVE_BARRIER;
-			if (w[i].state == VGPU_WAVE_HALTED) {
-				printf("# wave %u at %#llx: %s %#x %#x\n", i, w[i].pc - CODE, x.why, x.words[0], x.words[1]);
-				good = false;
-				running = 0;
-				break;
-			}
-		}
-		vgpu_isa_barrier(w, waves);
-	} while (running);
-	for (i = 0; i < waves; i++)
-		free(w[i].v);
-	free(lds);
-	return good;
-}
-
 static bool run(const struct program *p, const char *name, const void *args, u32 args_bytes, const u32 grid[3], const u32 workgroup[3])
 {
 	struct vgpu_isa_launch launch = {
@@ -312,6 +271,7 @@ static bool run(const struct program *p, const char *name, const void *args, u32
 		.segment = { (u32)SCRATCH, (u32)(SCRATCH >> 32) | 1u << 31, U32_MAX, 3u << 21 | 1u << 23 },
 		.grid = { grid[0], grid[1], grid[2] }, .workgroup = { workgroup[0], workgroup[1], workgroup[2] },
 	};
+	const struct vgpu_isa device_ = machine(NULL, 0);
 	struct vgpu_kernel_code code;
 	u32 wg[3], lds_bytes;
 	char kd[64];
@@ -329,7 +289,7 @@ static bool run(const struct program *p, const char *name, const void *args, u32
 	for (wg[2] = 0; wg[2] < (grid[2] + workgroup[2] - 1) / workgroup[2]; wg[2]++)
 		for (wg[1] = 0; wg[1] < (grid[1] + workgroup[1] - 1) / workgroup[1]; wg[1]++)
 			for (wg[0] = 0; wg[0] < (grid[0] + workgroup[0] - 1) / workgroup[0]; wg[0]++)
-				if (!run_workgroup(&code, &launch, wg, lds_bytes))
+				if (!workgroup_run(&device_, &code, &launch, wg, lds_bytes))
 					return false;
 	return true;
 }
@@ -573,11 +533,11 @@ static void exceptions(void)
 	fill(&s);
 	s.w.v = s.v;
 	s.w.pc = CODE;
-	code[0] = 0xd3c28000;			/* v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3] */
+	code[0] = 0xd3c28100;			/* v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3] cbsz:1 */
 	code[1] = 0x04020300;
 	vgpu_isa_run(&x, &s.w, 1);
 	ok(s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_ILLEGAL_INSTRUCTION && strstr(x.why, "MFMA"),
-	   "so does one of the matrix cores");
+	   "so does a modifier of the matrix cores");
 	fill(&s);
 	s.w.v = s.v;
 	s.w.pc = CODE;
