@@ -562,8 +562,8 @@ static bool lower_runs(const struct gpreempt_policy_node *pn, const struct level
 }
 
 /*
- * Does somebody at the level stand still, so that it matters whether a lower queue is in its way? For how long does not count: as long as one may
- * be, forget_stalls() begins anew in each pass. It matters where a lower one may have waves and would not be taken off anyway, so rarely.
+ * Does somebody at the level stand still, so that it matters whether a lower queue is in its way? For how long does not count: while one
+ * may be, forget_stalls() begins anew in each pass. It matters where a lower one may have waves and would not be taken off anyway, so rarely.
  */
 static bool level_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
 {
