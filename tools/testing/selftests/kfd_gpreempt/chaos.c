@@ -589,6 +589,12 @@ static void debug(struct process *p)
 		stop_debugging(p);
 		return;
 	}
+	/*
+	 * Without HWS the driver debugs nobody, and whoever has opened /dev/kfd and has no VM, as a debugger, is the kernel's end in the next
+	 * suspend (driver-notes.rst).
+	 */
+	if (no_hws)
+		return;
 	/* Signals and children of somebody who is debugged are the debugger's business. */
 	if (p->stopped || p->op == FORK || pipe(pipes))
 		return;
