@@ -41,6 +41,12 @@ static long mmio_offset(const volatile void __iomem *addr)
 	return phys - VGPU_MMIO_PHYS;
 }
 
+/* Many addresses are written that are neither: page tables, buffers. */
+static bool is_doorbell(const volatile void __iomem *addr)
+{
+	return slow_virt_to_phys((void *)(unsigned long)addr) - VGPU_DOORBELL_PHYS < VGPU_DOORBELL_BYTES;
+}
+
 u32 vgpu_readl(const volatile void __iomem *addr)
 {
 	long offset = mmio_offset(addr);
@@ -64,11 +70,12 @@ void vgpu_writel(u32 value, volatile void __iomem *addr)
 {
 	long offset = mmio_offset(addr);
 
-	if (offset < 0)
+	if (offset < 0) {
 		__writel(value, addr);
-	else if (!vgpu_model_reg_write(vgpu.model, offset / 4, value))
-		return;
-	vgpu_rung();
+		vgpu_rung(is_doorbell(addr));
+	} else if (vgpu_model_reg_write(vgpu.model, offset / 4, value)) {
+		vgpu_rung(vgpu_model_asked(vgpu.model));
+	}
 }
 EXPORT_SYMBOL(vgpu_writel);
 
@@ -78,11 +85,12 @@ void vgpu_writeq(u64 value, volatile void __iomem *addr)
 
 	if (offset < 0) {
 		__writeq(value, addr);
+		vgpu_rung(is_doorbell(addr));
 	} else {
 		vgpu_model_reg_write(vgpu.model, offset / 4, (u32)value);
 		vgpu_model_reg_write(vgpu.model, offset / 4 + 1, (u32)(value >> 32));
+		vgpu_rung(vgpu_model_asked(vgpu.model));
 	}
-	vgpu_rung();
 }
 EXPORT_SYMBOL(vgpu_writeq);
 

@@ -122,6 +122,7 @@ TUNABLE(hbm_bytes_per_us, "bandwidth of saving and restoring waves that an XCC h
 TUNABLE(trap_ns, "fixed cost of saving or restoring a queue, 0..1000000000 ns");
 TUNABLE(runlist_ns, "cost of a runlist or an unmap request, 0..1000000000 ns");
 TUNABLE(dispatch_ns, "from a packet to its first waves, 0..1000000000 ns");
+TUNABLE(ring_ns, "from a doorbell or a queue's register that the driver writes until the device looks, at most poll_ns, 100..10000000 ns");
 TUNABLE(quantum_ns, "unit of the time slice that amdkfd asks for, when processes or queues are oversubscribed, 10000..100000000 ns");
 
 /*
@@ -131,11 +132,11 @@ TUNABLE(quantum_ns, "unit of the time slice that amdkfd asks for, when processes
  */
 static const struct preset {
 	const char *name;
-	unsigned int cus, se, hbm_bytes_per_us, trap_ns, runlist_ns, dispatch_ns, quantum_ns;
+	unsigned int cus, se, hbm_bytes_per_us, trap_ns, runlist_ns, dispatch_ns, ring_ns, quantum_ns;
 } presets[] = {
-	{ "small", 8, 4, 1600000, 10000, 20000, 2000, 1000000 },
-	{ "mi210", 104, 8, 1638400, 10000, 20000, 2000, 1000000 },
-	{ "mi300x", 38, 4, 662500, 10000, 20000, 2000, 1000000 },
+	{ "small", 8, 4, 1600000, 10000, 20000, 2000, 1000, 1000000 },
+	{ "mi210", 104, 8, 1638400, 10000, 20000, 2000, 1000, 1000000 },
+	{ "mi300x", 38, 4, 662500, 10000, 20000, 2000, 1000, 1000000 },
 };
 
 static const struct vgpu_front vgpu_front_none = { .name = "none" };
@@ -202,6 +203,7 @@ static bool apply_preset(void)
 		choose(&trap_ns, p->trap_ns);
 		choose(&runlist_ns, p->runlist_ns);
 		choose(&dispatch_ns, p->dispatch_ns);
+		choose(&ring_ns, p->ring_ns);
 		choose(&quantum_ns, p->quantum_ns);
 		return true;
 	}
@@ -246,7 +248,8 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 	    !valid("hbm_bytes_per_us", hbm_bytes_per_us.value, 1, 100000000) ||
 	    !valid("trap_ns", trap_ns.value, 0, 1000000000) || !valid("runlist_ns", runlist_ns.value, 0, 1000000000) ||
 	    !valid("dispatch_ns", dispatch_ns.value, 0, 1000000000) ||
-	    !valid("quantum_ns", quantum_ns.value, 10000, 100000000) || !parse_tlb(&c->tlb) || !parse_faults(faults))
+	    !valid("ring_ns", ring_ns.value, 100, 10000000) || !valid("quantum_ns", quantum_ns.value, 10000, 100000000) ||
+	    !parse_tlb(&c->tlb) || !parse_faults(faults))
 		return -EINVAL;
 	if (!is_power_of_2(xccs)) {
 		pr_err("xccs=%u is not a power of two\n", xccs);
@@ -333,11 +336,13 @@ static const struct vgpu_platform_ops platform_ops = {
  * each poll_ns, and once more when that CPU becomes idle, if the last look ended as long ago. Nobody looks while nobody runs: that is most of the
  * time, and each look costs emulation far more than its instructions.
  *
- * The scheduler's monitor runs often and seldom writes. When it does, it is by accessors, of which front end "intercept" tells.
+ * The scheduler's monitor runs often and seldom writes. When it does, it is by accessors, of which front end "intercept" tells. It also tells what
+ * the driver asks of the command processor: a doorbell, a queue's registers. That is seen after ring_ns, whoever writes it.
  */
 struct watch {
 	struct hrtimer timer;		/* of this CPU, runs while @rung */
 	bool rung;			/* somebody may have, since this CPU was idle */
+	bool soon;			/* the timer is for something asked, or gives the turn away */
 };
 
 static DEFINE_PER_CPU(struct watch, watch);
@@ -345,13 +350,23 @@ static DEFINE_PER_CPU(struct watch, watch);
 /* What a look too few would cost: nobody may write while nobody runs, so there is no need for this that is known. */
 #define LONGEST_SLEEP_NS	1000000u
 
+/* A timer that expires so soon only gives the turn away. */
+#define TURN_NS			1000u
+
 /* When rings can be looked for next; U64_MAX while the command processor is at it. What it takes of the CPU, others need as well. */
 static u64 next_look_ns;
 
+/* Something was asked of it since its last look began. */
+static bool asked;
+
+static bool is_monitor(const struct task_struct *task)
+{
+	return !strncmp(task->comm, MONITOR, strlen(MONITOR));
+}
+
 static bool may_ring(const struct task_struct *task)
 {
-	return !is_idle_task(task) && task != cp_thread &&
-	       (current_front != &vgpu_front_intercept || strncmp(task->comm, MONITOR, strlen(MONITOR)));
+	return !is_idle_task(task) && task != cp_thread && (current_front != &vgpu_front_intercept || !is_monitor(task));
 }
 
 /*
@@ -364,6 +379,7 @@ static enum hrtimer_restart watch_expires(struct hrtimer *timer)
 	struct watch *w = container_of(timer, struct watch, timer);
 	u64 now = ktime_get_ns(), due = READ_ONCE(next_look_ns);
 
+	w->soon = false;
 	if (now >= due) {
 		wake_up_process(cp_thread);
 		w->rung = !is_idle_task(current);
@@ -384,17 +400,44 @@ static void watch_this_cpu(void)
 	hrtimer_start(&w->timer, ns_to_ktime(READ_ONCE(poll_ns)), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
+/* The timer of this CPU, which may run already, is to expire so soon. With interrupts off */
+static void expire_soon(u32 ns)
+{
+	struct watch *w = this_cpu_ptr(&watch);
+
+	if (w->soon)
+		return;
+	w->soon = true;
+	w->rung = true;
+	hrtimer_start(&w->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/* The next look is no later than that; one that is under way is followed by another. */
+static void look_soon(void)
+{
+	u64 due = READ_ONCE(next_look_ns), at = ktime_get_ns() + ring_ns.value;
+
+	/* Pairs with cp_main(): either it finds this, or this finds when it will look. */
+	smp_store_mb(asked, true);
+	while (due != U64_MAX && due > at && !try_cmpxchg64(&next_look_ns, &due, at))
+		;
+	expire_soon(ring_ns.value);
+}
+
 /**
- * vgpu_rung() - somebody wrote a register or a doorbell
+ * vgpu_rung() - the driver wrote a register or a doorbell
+ * @asks: the command processor is asked for something by that: a doorbell, a queue's register
  *
- * For those who are not watched. Any context.
+ * Any context.
  */
-void vgpu_rung(void)
+void vgpu_rung(bool asks)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
-	if (watching)
+	if (watching && asks && ring_ns.value < READ_ONCE(poll_ns))
+		look_soon();
+	else if (watching)
 		watch_this_cpu();
 	local_irq_restore(flags);
 }
@@ -406,6 +449,16 @@ static void watch_switch(void *unused, bool preempt, struct task_struct *prev, s
 		watch_this_cpu();
 }
 
+/*
+ * The same loop of QEMU's would let the CPU that wakes the monitor go on until it sleeps, and run the command processor before the one that was woken:
+ * on CPUs that run side by side both begin at once. Under the task's lock.
+ */
+static void watch_wake(void *unused, struct task_struct *task)
+{
+	if (is_monitor(task) && task_cpu(task) != smp_processor_id() && !is_idle_task(current))
+		expire_soon(TURN_NS);
+}
+
 /* In the idle task, without interrupts */
 static void watch_idle(void *unused, unsigned int state, unsigned int cpu)
 {
@@ -414,16 +467,54 @@ static void watch_idle(void *unused, unsigned int state, unsigned int cpu)
 	if (state == PWR_EVENT_EXIT || !w->rung || ktime_get_ns() < READ_ONCE(next_look_ns))
 		return;
 	w->rung = false;
+	w->soon = false;
 	hrtimer_try_to_cancel(&w->timer);
 	wake_up_process(cp_thread);
 }
 
-static struct tracepoint *switches;
+/* What the scheduler does not export */
+static struct probe {
+	const char *name;
+	void *function;
+	struct tracepoint *tp;		/* it is there */
+} probes[] = {
+	{ .name = "sched_switch", .function = watch_switch },
+	{ .name = "sched_waking", .function = watch_wake },
+};
 
-static void find_switches(struct tracepoint *tp, void *unused)
+static void find_probes(struct tracepoint *tp, void *unused)
 {
-	if (!strcmp(tp->name, "sched_switch"))
-		switches = tp;
+	struct probe *p;
+
+	for (p = probes; p < probes + ARRAY_SIZE(probes); p++)
+		if (!strcmp(tp->name, p->name))
+			p->tp = tp;
+}
+
+static void unregister_probes(void)
+{
+	struct probe *p;
+
+	for (p = probes; p < probes + ARRAY_SIZE(probes); p++)
+		if (p->tp)
+			tracepoint_probe_unregister(p->tp, p->function, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+static int register_probes(void)
+{
+	struct probe *p;
+	int ret;
+
+	for_each_kernel_tracepoint(find_probes, NULL);
+	for (p = probes; p < probes + ARRAY_SIZE(probes); p++) {
+		ret = p->tp ? tracepoint_probe_register(p->tp, p->function, NULL) : -EOPNOTSUPP;
+		if (ret) {
+			unregister_probes();
+			return ret;
+		}
+	}
+	return 0;
 }
 
 static void watch_end(void)
@@ -434,8 +525,7 @@ static void watch_end(void)
 		return;
 	watching = false;
 	unregister_trace_cpu_idle(watch_idle, NULL);
-	tracepoint_probe_unregister(switches, watch_switch, NULL);
-	tracepoint_synchronize_unregister();
+	unregister_probes();
 	for_each_possible_cpu(cpu)
 		hrtimer_cancel(&per_cpu(watch, cpu).timer);
 }
@@ -450,14 +540,12 @@ static int watch_begin(void)
 		hrtimer_init(&w->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 		w->timer.function = watch_expires;
 	}
-	for_each_kernel_tracepoint(find_switches, NULL);
-	ret = switches ? tracepoint_probe_register(switches, watch_switch, NULL) : -EOPNOTSUPP;
+	ret = register_probes();
 	if (ret)
 		return ret;
 	ret = register_trace_cpu_idle(watch_idle, NULL);
 	if (ret) {
-		tracepoint_probe_unregister(switches, watch_switch, NULL);
-		tracepoint_synchronize_unregister();
+		unregister_probes();
 		return ret;
 	}
 	watching = true;
@@ -468,10 +556,11 @@ static int watch_begin(void)
 static int cp_main(void *unused)
 {
 	while (!kthread_should_stop()) {
-		u64 next, now;
+		u64 next, now, look_ns;
 		ktime_t sleep;
 
 		WRITE_ONCE(next_look_ns, U64_MAX);
+		smp_store_mb(asked, false);
 		mutex_lock(&model_mutex);
 		if (vgpu_pci_reset_wanted()) {
 			vgpu_model_reset(vgpu.model);
@@ -480,8 +569,14 @@ static int cp_main(void *unused)
 		next = vgpu_model_run(vgpu.model);
 		mutex_unlock(&model_mutex);
 		now = ktime_get_ns();
-		WRITE_ONCE(next_look_ns, now + READ_ONCE(poll_ns));
-		sleep = ns_to_ktime(min_t(u64, next > now ? next - now : 0, max(READ_ONCE(poll_ns), LONGEST_SLEEP_NS)));
+		look_ns = max(READ_ONCE(poll_ns), LONGEST_SLEEP_NS);
+		smp_store_mb(next_look_ns, now + READ_ONCE(poll_ns));
+		/* Asked meanwhile: by that look, or too late for it. */
+		if (READ_ONCE(asked)) {
+			look_ns = ring_ns.value;
+			WRITE_ONCE(next_look_ns, now + look_ns);
+		}
+		sleep = ns_to_ktime(min_t(u64, next > now ? next - now : 0, look_ns));
 		set_current_state(TASK_IDLE);
 		if (kthread_should_stop())
 			__set_current_state(TASK_RUNNING);

@@ -52,7 +52,7 @@ struct vgpu {
 extern struct vgpu vgpu;
 
 /* main.c */
-void vgpu_rung(void);
+void vgpu_rung(bool asks);
 
 /* pci.c */
 int vgpu_pci_map(void);

@@ -514,6 +514,19 @@ bool vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value)
 	return index % VGPU_XCC_STRIDE != VGPU_GRBM_GFX_CNTL && index % VGPU_XCC_STRIDE != VGPU_GRBM_GFX_INDEX;
 }
 
+/**
+ * vgpu_model_asked() - is there a queue of whose registers something was asked, and vgpu_model_run() has not seen it?
+ * @m: the device
+ *
+ * Context: any
+ *
+ * Return: true if there is one
+ */
+bool vgpu_model_asked(const struct vgpu_model *m)
+{
+	return READ_ONCE(m->regs.hqd_events);
+}
+
 /* Raw content of a register, for the model itself. Aligned words: no lock. */
 u32 vgpu_reg(struct vgpu_model *m, u32 index)
 {

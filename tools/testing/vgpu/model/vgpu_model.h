@@ -208,6 +208,7 @@ u32 vgpu_model_reg_bytes(const struct vgpu_model *m);
 /* Registers, by dword index in BAR5. Any context, also with interrupts off; never calls back into @ops. */
 u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index);
 bool vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value);
+bool vgpu_model_asked(const struct vgpu_model *m);
 
 /**
  * vgpu_model_run() - do everything that is due

@@ -1401,6 +1401,25 @@ static void write_pointer_is_fetched_when_asked_for(void)
 	CHECK_DONE(w);
 }
 
+/* Whoever drives the model looks soon, then */
+static void queue_registers_ask_until_they_are_looked_at(void)
+{
+	struct bed_work *w;
+	struct bed_queue *q = hqd_up(&w, 4, 1, US);
+
+	bed_write_reg(b, 1, 0, 2, VGPU_HQD_PQ_DOORBELL, q->doorbell | 1u << 30);
+	bed_write_reg(b, 1, 0, 2, VGPU_HQD_DEQUEUE_REQUEST, BED_SAVE);		/* of nobody */
+	CHECK(!vgpu_model_asked(b->m));
+	bed_hqd_load(b, q, 0, 2, VMID);
+	CHECK(vgpu_model_asked(b->m));
+	bed_run_for(b, 0);
+	CHECK(!vgpu_model_asked(b->m));
+	bed_write_reg(b, 1, 0, 2, VGPU_HQD_DEQUEUE_REQUEST, BED_SAVE);
+	CHECK(vgpu_model_asked(b->m));
+	bed_run_for(b, 0);
+	CHECK(!vgpu_model_asked(b->m));
+}
+
 /* Every other life is spent on several XCCs */
 static void draw_device(u32 seed)
 {
@@ -1574,7 +1593,8 @@ const struct model_test model_tests[] = {
 	T(memory_alone_is_the_state), T(stale_state_loses_work), T(restored_waves_come_first), T(restored_queues_share), T(unmap_filters),
 	T(queue_loaded_by_registers), T(slot_is_active_until_all_is_saved), T(drained_queue_finishes_what_it_began),
 	T(reset_queue_comes_back_with_nothing), T(pipes_and_queues_are_separate), T(vmids_are_programmed_by_registers),
-	T(write_pointer_is_fetched_when_asked_for), T(random_lives), T(random_lives_by_registers),
+	T(write_pointer_is_fetched_when_asked_for), T(queue_registers_ask_until_they_are_looked_at),
+	T(random_lives), T(random_lives_by_registers),
 	{ 0 }
 };
 
