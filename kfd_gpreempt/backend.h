@@ -39,6 +39,8 @@ struct gpreempt_outcome {
  *	device has been asked for and still holds is confirmed, and resumed only after the device has let go. Context:
  *	the monitor; no lock held; takes dqm_lock and sleeps as long as the hardware takes, up to
  *	amdgpu.queue_preemption_timeout_ms.
+ * @leave: whatever it left in the device is taken back; NULL: nothing. Context: the monitor, before it ends or pauses; no lock held; takes dqm_lock,
+ *	does not wait for the device.
  * @settled: is nobody taking waves off the device or bringing them back right now? Waves in flight tell little
  *	otherwise. Context: the monitor, not paused; no lock needed, takes none.
  */
@@ -47,6 +49,7 @@ struct gpreempt_backend {
 	bool snapshots;
 	bool reprioritizes;
 	void (*apply)(struct gpreempt_node *gn, struct gpreempt_outcome *outcome);
+	void (*leave)(struct gpreempt_node *gn);
 	bool (*settled)(struct gpreempt_node *gn);
 };
 

@@ -8,7 +8,10 @@
  */
 /*
  * The CP takes this many times 1000 clocks for waves to end by themselves before it saves them; 0 means for ever. The least there is: half a
- * microsecond, against tens for saving a full device, and whoever waits is more urgent. It takes two register writes by the CP, before and after.
+ * microsecond, against tens for saving a full device, and whoever waits is more urgent. (The driver chooses the same for the APU of 9.4.3.)
+ *
+ * Given with a request it would be two packets more that somebody has to wait for. So it is set once and stays, for the driver's own requests as
+ * well, until the monitor ends or pauses.
  */
 #define HWS_GRACE_PERIOD	1
 
@@ -170,6 +173,30 @@ static void hws_error(struct backend_pass *pass, int error, struct gpreempt_outc
 	gpreempt_stats_failure(pass->gn, pass->victim, cause, error);
 }
 
+/*
+ * dqm_lock held. A runlist that was not ours may have come with another grace period, or after a reset. A packet that does not get out is no failure: it
+ * takes the grace period that there is.
+ */
+static void hws_shorten_grace(struct gpreempt_node *gn)
+{
+	if (!gn->graced || gn->graced_runlist != gn->runlists_built)
+		gn->graced = !pm_update_grace_period(&gn->node->dqm->packet_mgr, HWS_GRACE_PERIOD);
+}
+
+static void hws_leave(struct gpreempt_node *gn)
+{
+	struct device_queue_manager *dqm = gn->node->dqm;
+	struct rw_semaphore *reset_sem = &dqm->dev->adev->reset_domain->sem;
+
+	dqm_lock(dqm);
+	if (gn->graced && dqm->sched_running && !dqm->is_hws_hang && down_read_trylock(reset_sem)) {
+		pm_update_grace_period(&dqm->packet_mgr, USE_DEFAULT_GRACE_PERIOD);
+		up_read(reset_sem);
+	}
+	gn->graced = false;
+	dqm_unlock(dqm);
+}
+
 static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
@@ -185,8 +212,9 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	pass.saved_ns = request.start_ns;
 	/* While the driver's scheduler is stopped the flags are enough: it maps what is active when it starts. */
 	if ((pass.changed || gn->again) && dqm->sched_running && !dqm->is_hws_hang) {
-		r = execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0,
-					 pass.preempting ? HWS_GRACE_PERIOD : USE_DEFAULT_GRACE_PERIOD);
+		hws_shorten_grace(gn);
+		r = execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD);
+		gn->graced_runlist = gn->runlists_built;
 		pass.now_ns = ktime_get_ns();
 		/* Nothing is built for a device that nobody is left on. */
 		if (pass.preempting)
@@ -221,5 +249,6 @@ static bool hws_settled(struct gpreempt_node *gn)
 const struct gpreempt_backend gpreempt_backend_hws = {
 	.name = "hws",
 	.apply = hws_apply,
+	.leave = hws_leave,
 	.settled = hws_settled,
 };

@@ -334,6 +334,8 @@ enum gpreempt_state {
  * @runlists_built: runlists sent to the device by anybody, or without HWS queues that the driver took off and loads again;
  *	written under dqm_lock
  * @unmapped_ns: when everything was off the device for the last runlist; under dqm_lock
+ * @graced: the device has the grace period that preemptions want; the monitor's alone
+ * @graced_runlist: @runlists_built when that was so last
  * @runlists_seen: @runlists_built when waves in flight could last be believed
  * @unsettled_ns: since when they cannot; 0: they can
  * @hw_priorities: queues whose MQD has another priority than their program asked for, written under dqm_lock
@@ -395,6 +397,8 @@ struct gpreempt_node {
 	u32 errors;
 	u32 runlists_built;
 	u64 unmapped_ns;
+	bool graced;
+	u32 graced_runlist;
 	u32 runlists_seen;
 	u64 unsettled_ns;
 	u32 hw_priorities;

@@ -703,6 +703,8 @@ static void last_pass(struct gpreempt_node *gn)
 {
 	mutex_lock(&gn->pass_lock);
 	resume_all(gn);
+	if (gn->backend->leave)
+		gn->backend->leave(gn);
 	mutex_unlock(&gn->pass_lock);
 }
 
