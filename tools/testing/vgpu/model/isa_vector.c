@@ -470,6 +470,58 @@ static void sad_u8(struct lane *l)
 FN(mbcnt_lo, (u32)vgpu_popcount(A & (l->lane < 32 ? (1ULL << l->lane) - 1 : 0xffffffffULL)) + B)
 FN(mbcnt_hi, (u32)vgpu_popcount(A & (l->lane < 32 ? 0 : (1ULL << (l->lane - 32)) - 1)) + B)
 
+/* Sums of products of small numbers, added to a third operand; opcodes of VOP3P */
+
+#define V_DOT2_F32_F16	0x23u
+#define V_DOT2_I32_I16	0x26u
+#define V_DOT2_U32_U16	0x27u
+#define V_DOT4_I32_I8	0x28u
+#define V_DOT4_U32_U8	0x29u
+#define V_DOT8_I32_I4	0x2au
+#define V_DOT8_U32_U4	0x2bu
+
+#define I4(v)		((s64)((s32)((u32)(v) << 28) >> 28))
+
+static u64 dot(u32 op, const struct vgpu_float_mode *f, u64 a, u64 b, u64 c)
+{
+	u64 r = c;
+	u32 n;
+
+	switch (op) {
+	case V_DOT2_F32_F16:
+		for (n = 0; n < 32; n += 16)
+			r = vgpu_float_fma(&f[VGPU_F32], vgpu_float_convert(&f[VGPU_F32], &f[VGPU_F16], a >> n & 0xffff),
+					   vgpu_float_convert(&f[VGPU_F32], &f[VGPU_F16], b >> n & 0xffff), r);
+		return r;
+	case V_DOT2_I32_I16:
+		return r + (u64)((s64)(s16)a * (s16)b + (s64)(s16)(a >> 16) * (s16)(b >> 16));
+	case V_DOT2_U32_U16:
+		return r + (a & 0xffff) * (b & 0xffff) + (a >> 16 & 0xffff) * (b >> 16 & 0xffff);
+	case V_DOT4_I32_I8:
+		for (n = 0; n < 32; n += 8)
+			r += (u64)((s64)(s8)(a >> n) * (s8)(b >> n));
+		return r;
+	case V_DOT4_U32_U8:
+		for (n = 0; n < 32; n += 8)
+			r += (a >> n & 0xff) * (b >> n & 0xff);
+		return r;
+	case V_DOT8_I32_I4:
+		for (n = 0; n < 32; n += 4)
+			r += (u64)(I4(a >> n) * I4(b >> n));
+		return r;
+	default:
+		for (n = 0; n < 32; n += 4)
+			r += (a >> n & 15) * (b >> n & 15);
+		return r;
+	}
+}
+
+FN(dot2c_f32_f16, dot(V_DOT2_F32_F16, l->f, A, B, l->d))
+FN(dot2c_i32_i16, dot(V_DOT2_I32_I16, l->f, A, B, l->d))
+FN(dot4c_i32_i8, dot(V_DOT4_I32_I8, l->f, A, B, l->d))
+FN(dot8c_i32_i4, dot(V_DOT8_I32_I4, l->f, A, B, l->d))
+FN(pk_fmac_f16, vgpu_float_fma(F16, A & 0xffff, B & 0xffff, l->d & 0xffff) | vgpu_float_fma(F16, A >> 16, B >> 16, l->d >> 16) << 16)
+
 /* Division: scale operands so that nothing under- or overflows on the way, scale back, mend special cases */
 
 struct division {
@@ -677,7 +729,12 @@ static const struct vop vops[VOPS] = {
 	ROW(VOP2(0x34), "v_add_u32", add_u32, "uuu", 0),
 	ROW(VOP2(0x35), "v_sub_u32", sub_u32, "uuu", 0),
 	ROW(VOP2(0x36), "v_subrev_u32", subrev_u32, "uuu", 0),
+	ROW(VOP2(0x37), "v_dot2c_f32_f16", dot2c_f32_f16, "fuu", KEEPS_OLD),
+	ROW(VOP2(0x38), "v_dot2c_i32_i16", dot2c_i32_i16, "uuu", KEEPS_OLD),
+	ROW(VOP2(0x39), "v_dot4c_i32_i8", dot4c_i32_i8, "uuu", KEEPS_OLD),
+	ROW(VOP2(0x3a), "v_dot8c_i32_i4", dot8c_i32_i4, "uuu", KEEPS_OLD),
 	ROW(VOP2(0x3b), "v_fmac_f32", fmac_f32, "fff", KEEPS_OLD),
+	ROW(VOP2(0x3c), "v_pk_fmac_f16", pk_fmac_f16, "uuu", KEEPS_OLD),
 	ROW(VOP2(0x3d), "v_xnor_b32", xnor, "uuu", 0),
 
 	ROW(VOP1(0x01), "v_mov_b32", mov, "uu", 0),
@@ -1504,11 +1561,6 @@ void vgpu_isa_vop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_ins
 #define V_MIX_F32	0x20u
 #define V_MIXLO_F16	0x21u
 #define V_MIXHI_F16	0x22u
-#define V_DOT2_F32_F16	0x23u
-#define V_DOT2_I32_I16	0x26u
-#define V_DOT2_U32_U16	0x27u
-#define V_DOT4_I32_I8	0x28u
-#define V_DOT4_U32_U8	0x29u
 
 static const struct vop vop3ps[] = {
 	ROW(0x00, "v_pk_mad_i16", mad_u16, "wwww", PK16),
@@ -1542,6 +1594,8 @@ static const struct vop vop3ps[] = {
 	ROW(V_DOT2_U32_U16, "v_dot2_u32_u16", add_u32, "uuuu", 0),
 	ROW(V_DOT4_I32_I8, "v_dot4_i32_i8", add_u32, "uuuu", 0),
 	ROW(V_DOT4_U32_U8, "v_dot4_u32_u8", add_u32, "uuuu", 0),
+	ROW(V_DOT8_I32_I4, "v_dot8_i32_i4", add_u32, "uuuu", 0),
+	ROW(V_DOT8_U32_U4, "v_dot8_u32_u4", add_u32, "uuuu", 0),
 };
 
 /* An operand of VOP3P: all of its bits, 64 of them if the halves have 32 */
@@ -1573,32 +1627,6 @@ static u64 half(u64 v, u32 bits, bool high, bool negate)
 	return negate ? v ^ 1ULL << (bits - 1) : v;
 }
 
-static u64 dot(u32 op, const struct vgpu_float_mode *f, u64 a, u64 b, u64 c)
-{
-	u64 r = c;
-	u32 n;
-
-	switch (op) {
-	case V_DOT2_F32_F16:
-		for (n = 0; n < 32; n += 16)
-			r = vgpu_float_fma(&f[VGPU_F32], vgpu_float_convert(&f[VGPU_F32], &f[VGPU_F16], a >> n & 0xffff),
-					   vgpu_float_convert(&f[VGPU_F32], &f[VGPU_F16], b >> n & 0xffff), r);
-		return r;
-	case V_DOT2_I32_I16:
-		return r + (u64)((s64)(s16)a * (s16)b + (s64)(s16)(a >> 16) * (s16)(b >> 16));
-	case V_DOT2_U32_U16:
-		return r + (a & 0xffff) * (b & 0xffff) + (a >> 16 & 0xffff) * (b >> 16 & 0xffff);
-	case V_DOT4_I32_I8:
-		for (n = 0; n < 32; n += 8)
-			r += (u64)((s64)(s8)(a >> n) * (s8)(b >> n));
-		return r;
-	default:
-		for (n = 0; n < 32; n += 8)
-			r += (a >> n & 0xff) * (b >> n & 0xff);
-		return r;
-	}
-}
-
 /* An operand of v_fma_mix: 32 bits, or a half that is 16; neg_hi means the absolute value */
 static u64 mixed(const struct vop3p_inst *p, const struct vgpu_float_mode *f, u32 n, u64 v)
 {
@@ -1625,7 +1653,7 @@ static void packed_lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct v
 			continue;
 		for (n = 0; n < 3; n++)
 			v[n] = packed(&src[n], lane, row->flags & PK32);
-		if (op >= V_DOT2_F32_F16 && op <= V_DOT4_U32_U8) {
+		if (op >= V_DOT2_F32_F16 && op <= V_DOT8_U32_U4) {
 			d[lane] = (u32)dot(op, f, v[0], v[1], v[2]);
 			continue;
 		}
