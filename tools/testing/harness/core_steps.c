@@ -73,13 +73,32 @@ BOTH(snapshots_end_with_the_hold, "a queue that runs has no snapshot; one that i
 	world_end();
 }
 
-TEST(grace_is_for_victims, "firmware waits for waves as briefly as it can when somebody is preempted, and as by default otherwise")
+TEST(grace_is_set_once, "firmware waits for waves as briefly as it can from the first preemption until it is switched off, and is told so once")
 {
-	low_is_held(true);
-	CHECK_EQ(world.nodes[0].grace_period, 1);
+	const struct sim_node *sn = &world.nodes[0];
+
+	low_runs(true);
+	CHECK_EQ(sn->grace_period, USE_DEFAULT_GRACE_PERIOD);
+	high_comes();
+	CHECK_EQ(sn->grace_period, 1);
 	CHECK(run_until_idle(high, SEC));
 	run(5 * MS);
-	CHECK_EQ(world.nodes[0].grace_period, USE_DEFAULT_GRACE_PERIOD);
+	CHECK(!preempted(low));
+	high_comes();
+	CHECK(preempted(low));
+	CHECK_EQ(sn->grace_period, 1);
+	CHECK_EQ(sn->grace_packets, 1);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	/* What the driver sent may have come with another one. */
+	evict_queue(low, true);
+	evict_queue(low, false);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK_EQ(sn->grace_packets, 2);
+	set("gpreempt_enable", "0");
+	CHECK_EQ(sn->grace_period, USE_DEFAULT_GRACE_PERIOD);
+	CHECK_EQ(sn->grace_packets, 3);
 	world_end();
 }
 

@@ -267,6 +267,17 @@ static int take_failure(int *failures)
 	return 1;
 }
 
+static int pm_update_grace_period(struct packet_manager *pm, u32 grace_period)
+{
+	struct sim_node *sn = sim_of(container_of(pm, struct device_queue_manager, packet_mgr));
+
+	lockdep_assert_held(&sn->dqm.lock_hidden);
+	BUG_ON(!sn->dqm.sched_running);
+	sn->grace_period = grace_period;
+	sn->grace_packets++;
+	return 0;
+}
+
 static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap_queues_filter filter, u32 param, u32 grace_period)
 {
 	struct sim_node *sn = sim_of(dqm);
@@ -280,7 +291,8 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 		return -EIO;
 	if (sn->error)
 		return sn->error;
-	sn->grace_period = grace_period;
+	/* Given with a request, it would be two packets more. */
+	BUG_ON(grace_period != USE_DEFAULT_GRACE_PERIOD);
 	if (dqm->active_runlist) {
 		if (take_failure(&sn->nr_send_fails))
 			return -ENOMEM;
@@ -1100,6 +1112,7 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 		mutex_init(&sn->dqm.lock_hidden);
 		INIT_LIST_HEAD(&sn->dqm.queues);
 		sn->nr_wave_slots = 2;
+		sn->grace_period = USE_DEFAULT_GRACE_PERIOD;
 		kfd_gpreempt_node_init(&sn->node);
 	}
 }

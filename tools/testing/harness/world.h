@@ -104,7 +104,8 @@ struct sim_process {
 /**
  * struct sim_node - a device
  * @runlists: how many were sent
- * @grace_period: of the last one
+ * @grace_period: what the device has
+ * @grace_packets: how often it was told
  * @error: of every runlist; 0: none
  * @nr_send_fails: so many requests to unmap cannot be sent
  * @nr_unmap_timeouts: so many are not acknowledged
@@ -124,6 +125,7 @@ struct sim_node {
 	u32 nr_wave_slots;
 	u64 runlists;
 	u32 grace_period;
+	u32 grace_packets;
 	int error;
 	int nr_send_fails;
 	int nr_unmap_timeouts;

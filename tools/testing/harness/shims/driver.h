@@ -217,6 +217,9 @@ struct kernel_queue {
 	u64 pending_wptr;
 	u32 *rptr_kernel;
 };
+struct packet_manager {
+	struct kernel_queue *priv_queue;
+};
 struct device_process_node {
 	struct qcm_process_device *qpd;
 	struct list_head list;
@@ -230,9 +233,7 @@ struct device_queue_manager {
 	struct list_head queues;
 	struct kfd_node *dev;
 	struct mqd_manager *mqd_mgrs[KFD_MQD_TYPE_MAX];
-	struct {
-		struct kernel_queue *priv_queue;
-	} packet_mgr;
+	struct packet_manager packet_mgr;
 	int sched_policy;
 	bool sched_running;
 	bool sched_halt;
