@@ -1164,3 +1164,51 @@ BOTH(durations_are_differences, "no duration that was counted is longer than the
 	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_RESUME].max_ns) <= 20 * MS);
 	world_end();
 }
+
+TEST(passes_are_counted, "of each pass it is known how long it took, how old the ring was that it took in, and since when an inversion can have been there")
+{
+	struct gpreempt_decision clear = { .level_valid = true, .level = 5 }, inverted = { .inversion = true, .nr_preempt = 1 };
+	struct gpreempt_stats *stats;
+	struct gpreempt_node *gn;
+	u64 now_ns;
+
+	low_runs(true);
+	gn = node_of(0);
+	stats = &gn->stats;
+	mutex_lock(&gn->pass_lock);
+	now_ns = ktime_get_ns();
+	gn->rang_ns = now_ns - 700;
+	gpreempt_stats_pass(gn, &clear, now_ns - 300, now_ns);
+	CHECK_EQ(atomic64_read(&stats->pass_ns_last), 300);
+	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_NOTICE].max_ns), 700);
+	CHECK_EQ(gn->rang_ns, 0);
+	CHECK_EQ(gn->clear_ns, now_ns - 300);
+	CHECK_EQ(gn->level, 5);
+	gpreempt_stats_pass(gn, &inverted, now_ns + 1000, now_ns + 1500);
+	CHECK_EQ(atomic64_read(&stats->pass_ns_last), 500);
+	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_NOTICE].count), 1);
+	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].max_ns), 1800);
+	CHECK_EQ(gn->clear_ns, now_ns - 300);
+	CHECK_EQ(gn->level, GPREEMPT_LEVEL_NONE);
+	mutex_unlock(&gn->pass_lock);
+	world_end();
+}
+
+TEST(skips_mark_their_queue, "a skip that is about a queue marks it and its node, so that it is taken back once it is over; others mark nobody")
+{
+	struct gpreempt_node *gn;
+
+	low_runs(true);
+	gn = node_of(0);
+	mutex_lock(&gn->pass_lock);
+	WRITE_ONCE(gn->skipped, false);
+	gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
+	CHECK(!gn->skipped && !low->q.gpreempt->skipped);
+	gpreempt_stats_skip(gn, low->q.gpreempt, GPREEMPT_SKIP_GWS);
+	CHECK(gn->skipped && low->q.gpreempt->skipped && !high->q.gpreempt->skipped);
+	mutex_unlock(&gn->pass_lock);
+	gpreempt_core_kick_all();
+	run(10 * MS);
+	CHECK(!gn->skipped && !low->q.gpreempt->skipped);
+	world_end();
+}

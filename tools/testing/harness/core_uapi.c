@@ -834,7 +834,7 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	CHECK(high->q.gpreempt->policy.own_priority == 6 && high->q.gpreempt->policy.explicit_priority);
 
 	/* Flags, one by one and all together. */
-	for (i = 0; i < 16; i++) {
+	for (i = 0; i < 32; i++) {
 		struct gpreempt_queue *gq = high->q.gpreempt;
 
 		snprintf(tap_case, sizeof(tap_case), "flags %x: ", i);
@@ -844,9 +844,11 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 		gq->policy.blocked = i & GPREEMPT_QUEUE_BLOCKED;
 		gq->policy.process->opt_out = i & GPREEMPT_QUEUE_EXEMPT;
 		gq->sampled = !(i & GPREEMPT_QUEUE_UNSCHEDULED);
+		high->q.properties.is_evicted = i & GPREEMPT_QUEUE_EVICTED;
 		info = info_of(high);
 		gq->held = gq->policy.blocked = gq->policy.process->opt_out = false;
 		gq->sampled = true;
+		high->q.properties.is_evicted = false;
 		node_of(0)->pass_lock.owner = current;
 		mutex_unlock(&node_of(0)->pass_lock);
 		CHECK_EQ(info.flags, i);
@@ -1293,6 +1295,9 @@ TEST(events_say_what_happened, "an event has the node, the queue, its priority, 
 	CHECK(got[0].priority == NORMAL && got[0].value == -5 && got[0].missed == 0);
 	CHECK_EQ(got[0].time_ns, began_ns);
 	CHECK(got[1].type == GPREEMPT_EVENT_FAILED && got[1].queue_id == ~0U && got[1].pid == 0 && got[1].priority == 0 && got[1].value == 3);
+	gpreempt_stats_failure(node_of(0), high->q.gpreempt, GPREEMPT_FAILURE_SEND, -7);
+	CHECK_EQ(nr_read(&file), 1);
+	CHECK(got[0].type == GPREEMPT_EVENT_FAILED && got[0].pid == 101 && got[0].value == 7);
 	/* A new priority tells the one before. */
 	CHECK_EQ(set_priority(process_target(high), 2, 0), 0);
 	run(6 * MS);
