@@ -99,6 +99,16 @@ TEST(grace_is_set_once, "firmware waits for waves as briefly as it can from the 
 	set("gpreempt_enable", "0");
 	CHECK_EQ(sn->grace_period, USE_DEFAULT_GRACE_PERIOD);
 	CHECK_EQ(sn->grace_packets, 3);
+	CHECK_EQ(world.reset_domain.sem.readers, 0);
+	/* Whoever switches it on begins anew. */
+	CHECK(run_until_idle(high, SEC));
+	submit(low, 10);
+	set("gpreempt_enable", "1");
+	run(5 * MS);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK_EQ(sn->grace_period, 1);
+	CHECK_EQ(sn->grace_packets, 4);
 	world_end();
 }
 
