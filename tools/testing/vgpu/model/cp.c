@@ -431,7 +431,7 @@ static void dequeue(struct vgpu_model *m, struct vgpu_queue *q)
 		vgpu_queue_unmap(m, q, false);
 		return;
 	}
-	if (q->leaving == VGPU_SAVES)
+	if (q->leaving == VGPU_SAVES || q->leaving == VGPU_HANGS)
 		return;
 	if (vgpu_queue_hung(q) || vgpu_fault_on(m, VGPU_FAULT_DEQUEUE_LOST, q->xcc)) {
 		q->leaving = VGPU_HANGS;

@@ -417,6 +417,11 @@ static void dequeue_fails_in_three_ways(void)
 		bed_run_for(b, 10 * MS);
 		CHECK_EQ(bed_hqd_active(b, 0, 3), i > 0);
 		CHECK_EQ(bed_stat(b, "waves_saved"), i ? 0 : 64);
+		/* Asking again is no help. */
+		bed_hqd_dequeue(b, 0, 3, BED_SAVE);
+		bed_run_for(b, 10 * MS);
+		CHECK_EQ(bed_hqd_active(b, 0, 3), i > 0);
+		CHECK_EQ(bed_stat(b, "waves_saved"), i ? 0 : 64);
 		bed_hqd_dequeue(b, 0, 3, BED_RESET);
 		bed_run_for(b, 10 * MS);
 		CHECK_EQ(bed_hqd_active(b, 0, 3), i > 1);
