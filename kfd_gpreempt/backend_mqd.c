@@ -33,6 +33,9 @@ static int mqd_unload(struct device_queue_manager *dqm, struct queue *q, enum kf
 	void *mqd = q->mqd;
 	int xcc, r, error = 0;
 
+	/* Everything but the reset of waves takes the device a moment. */
+	if (type == KFD_PREEMPT_TYPE_WAVEFRONT_SAVE)
+		gpreempt_hqd_ask(dqm->dev, q->pipe, q->queue);
 	for_each_inst(xcc, xcc_mask) {
 		r = dqm->dev->kfd2kgd->hqd_destroy(dqm->dev->adev, mqd, type, timeout_ms, q->pipe, q->queue, xcc);
 		if (r && error != -ETIME)
@@ -62,7 +65,7 @@ static void mqd_deactivate(struct backend_pass *pass, struct qcm_process_device 
 	decrement_queue_count(pass->dqm, qpd, q);
 }
 
-/* Queues that keep the device from others first: each takes the driver half a millisecond or more. */
+/* Queues that keep the device from others first: each takes as long as it takes to save it. */
 static bool mqd_has_work(const struct gpreempt_queue *gq)
 {
 	return gq->policy.pending || (gq->policy.used && (gq->policy.waves || !gq->policy.waves_ns));

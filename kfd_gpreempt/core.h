@@ -506,6 +506,9 @@ void gpreempt_hw_priority_write(struct gpreempt_queue *gq);
 void gpreempt_hw_priority_count(struct gpreempt_node *gn);
 void gpreempt_hw_priority_apply(struct gpreempt_node *gn);
 
+/* hqd.c */
+void gpreempt_hqd_ask(struct kfd_node *node, u32 pipe, u32 queue);
+
 /* dump.c */
 void gpreempt_dump(struct gpreempt_node *gn, struct drm_printer *p, u32 max_queues);
 void gpreempt_dump_log(struct gpreempt_node *gn);

@@ -362,13 +362,69 @@ static void leave_if_due(struct sim_queue *sq)
 	save(sq);
 }
 
-static int hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preempt_type type, unsigned int timeout_ms, u32 pipe, u32 queue, u32 xcc)
+/* Registers of slots. Nothing has left at the first look; what the driver asks for afterwards is what makes a queue leave. */
+void kgd_gfx_v9_acquire_queue(struct amdgpu_device *adev, u32 pipe, u32 queue, u32 xcc)
+{
+	mutex_lock(&world.slot_lock);
+	world.slot_pipe = pipe;
+	world.slot_queue = queue;
+}
+
+void kgd_gfx_v9_release_queue(struct amdgpu_device *adev, u32 xcc)
+{
+	mutex_unlock(&world.slot_lock);
+}
+
+static NO_TSAN bool slot_looks_left(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (sq->gone || sq->q.pipe != world.slot_pipe || sq->q.queue != world.slot_queue)
+			continue;
+		if (sq->stuck_ns || !sq->close_looks++)
+			return false;
+	}
+	return true;
+}
+
+static NO_TSAN void slot_is_asked(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (sq->q.pipe != world.slot_pipe || sq->q.queue != world.slot_queue)
+			continue;
+		sq->asked_closely = true;
+		sq->close_looks = 0;
+	}
+}
+
+void shim_hqd_dequeue_request(u32 xcc, u32 value)
+{
+	lockdep_assert_held(&world.slot_lock);
+	BUG_ON(value != 3);
+	slot_is_asked();
+}
+
+u32 shim_hqd_active(u32 xcc)
+{
+	lockdep_assert_held(&world.slot_lock);
+	return !slot_looks_left();
+}
+
+int kgd_gfx_v9_hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preempt_type type, unsigned int timeout_ms, u32 pipe, u32 queue, u32 xcc)
 {
 	struct sim_queue *sq = slot_queue(adev, mqd, pipe, queue);
 	struct sim_node *sn = sim_of(sq->q.device->dqm);
 
 	lockdep_assert_held(&sn->dqm.lock_hidden);
 	BUG_ON((u8 *)mqd != sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
+	BUG_ON(type == KFD_PREEMPT_TYPE_WAVEFRONT_SAVE && !sq->asked_closely);
 	if (take_failure(&sn->nr_refusals))
 		return -EIO;
 	sq->asked = __atomic_fetch_add(&world.nr_asked, 1, __ATOMIC_RELAXED);
@@ -456,7 +512,7 @@ static NO_TSAN void get_cu_occupancy(struct amdgpu_device *adev, struct kfd_cu_o
 
 static const struct kfd2kgd_calls calls = {
 	.get_cu_occupancy = get_cu_occupancy,
-	.hqd_destroy = hqd_destroy,
+	.hqd_destroy = kgd_gfx_v9_hqd_destroy,
 	.hqd_is_occupied = hqd_is_occupied,
 };
 
@@ -1095,6 +1151,7 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 	kfd_gpreempt_init();
 	world.adev = (struct amdgpu_device){ .dev = &world.dev, .reset_domain = &world.reset_domain, .gc_version = IP_VERSION(9, 4, 2) };
 	mutex_init(&world.reset_domain.sem.lock);
+	mutex_init(&world.slot_lock);
 	world.kfd = (struct kfd_dev){ .cwsr_enabled = true, .num_nodes = nr_nodes };
 	for (i = 0; i < nr_nodes; i++) {
 		struct sim_node *sn = &world.nodes[i];

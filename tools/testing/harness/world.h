@@ -53,6 +53,8 @@
  * @stubborn: it takes a reset of all waves of its process to make it leave
  * @asked: how many slots had been asked to leave before its own was
  * @asked_ms: so long the last request to leave would wait
+ * @asked_closely: it was asked by register before
+ * @close_looks: since then
  */
 struct sim_queue {
 	struct queue q;
@@ -77,6 +79,8 @@ struct sim_queue {
 	bool stubborn;
 	u32 asked;
 	u32 asked_ms;
+	bool asked_closely;
+	u32 close_looks;
 };
 
 /**
@@ -148,6 +152,9 @@ struct world {
 	u32 nr_reset_events;
 	u32 nr_gpu_resets;
 	u32 nr_queue_resets;
+	struct mutex slot_lock;
+	u32 slot_pipe;			/* whose registers are accessed */
+	u32 slot_queue;
 	u32 nr_process_resets;
 	u32 nr_asked;
 	/* Times that waves in flight were asked for, of one XCC. */

@@ -114,6 +114,20 @@ struct kfd2kgd_calls {
 	bool (*hqd_is_occupied)(struct amdgpu_device *adev, u64 address, u32 pipe, u32 queue, u32 inst);
 };
 
+/* The slot registers that hqd.c knows; the rest of the macros' arguments is the device's business. */
+int kgd_gfx_v9_hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preempt_type type, unsigned int timeout_ms, u32 pipe, u32 queue, u32 xcc);
+void kgd_gfx_v9_acquire_queue(struct amdgpu_device *adev, u32 pipe, u32 queue, u32 xcc);
+void kgd_gfx_v9_release_queue(struct amdgpu_device *adev, u32 xcc);
+void shim_hqd_dequeue_request(u32 xcc, u32 value);
+u32 shim_hqd_active(u32 xcc);
+#define GET_INST(ip, inst)	(inst)
+#define amdgpu_in_reset(adev)	((adev)->reset_domain->sem.writer)
+#define CP_HQD_ACTIVE__ACTIVE_MASK	1
+#define WREG32_SOC15_RLC(ip, inst, reg, value)	shim_##reg##_write(inst, value)
+#define RREG32_SOC15(ip, inst, reg)		shim_##reg##_read(inst)
+#define shim_mmCP_HQD_DEQUEUE_REQUEST_write	shim_hqd_dequeue_request
+#define shim_mmCP_HQD_ACTIVE_read		shim_hqd_active
+
 struct gpreempt_node;
 struct gpreempt_queue;
 struct qcm_process_device;

@@ -129,6 +129,7 @@ static inline ktime_t ns_to_ktime(u64 ns) { return ns; }
 /* A jiffy is a millisecond. */
 static inline long msecs_to_jiffies(unsigned int ms) { return ms; }
 void fsleep(unsigned long us);
+static inline void usleep_range(unsigned long least_us, unsigned long most_us) { fsleep(least_us); }
 
 /* ---- tasks ---- */
 

@@ -356,7 +356,9 @@ TEST_F_TIMEOUT(direct, victim_that_does_not_leave_can_be_killed, 120)
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
 	EXPECT_EQ(0, actor_tally(low).twice);
-	EXPECT_FAILURES(1, 0, 0);
+	/* Its waves are reset by whose patience ends first: the driver, for the process that ends, or we. */
+	EXPECT_LE(counter("failed_victim_reset"), self->lost + 1);
+	EXPECT_FAILURES(1, counter("failed_victim_reset") - self->lost, 0);
 }
 
 /* Not even a reset of its waves makes it leave: the GPU would be reset (gpu_recovery=0 forbids it here). The node is given up. */
