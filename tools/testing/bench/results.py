@@ -54,10 +54,11 @@ class Run:
             self.scheduler = numbers(rest)
         elif word == "tenant":
             text = dict(re.findall(r"(\w+)=(\S+)", rest))
-            self.tenants.append(dict(numbers(rest), name=text["name"], arrival=text["arrival"], requests=[]))
+            self.tenants.append(dict(numbers(rest), name=text["name"], arrival=text["arrival"], requests=[], rings=[]))
         elif word == "request":
-            index, *times = map(int, rest.split())
-            self.tenants[index]["requests"].append(times)
+            index, arrival, submit, done, ring = map(int, rest.split())
+            self.tenants[index]["requests"].append((arrival, submit, done))
+            self.tenants[index]["rings"].append(ring)
         elif word == "suspend":
             self.suspends.append(tuple(map(int, rest.split())))
         elif word == "sample":
@@ -107,7 +108,8 @@ class Run:
         return late
 
     def submissions(self):
-        return sorted((submit, done) for t in self.level(max) for _, submit, done in t["requests"] if done)
+        """Of the highest level's requests: when their program began to write them, when it rang, when they were done."""
+        return sorted((submit, ring, done) for t in self.level(max) for (_, submit, done), ring in zip(t["requests"], t["rings"]) if done)
 
     def lower_since(self, at):
         """Since when the lower levels have had work at AT."""
@@ -119,11 +121,11 @@ class Run:
 
     def phases(self):
         """
-        Preemptions for a request of the highest level: from its doorbell (or from when a lower one has work, if that comes later) to the
-        decision; from there to saved. Resumes: from the end of its last kernel to the decision; from there to running.
+        Preemptions for a request of the highest level: from right before its doorbell is written (or from when a lower one has work, if that
+        comes later) to the decision, 0 if that was before; from there to saved. Resumes: from the end of its last kernel to the decision; from there to running.
         """
         submissions = self.submissions()
-        begins = [s for s, _ in submissions]
+        begins = [s for s, _, _ in submissions]
         notice, save, give_back, resume = [], [], [], []
         if self.suspends:
             decided = [(begin, end - begin) for _, off, begin, end in self.suspends if off]
@@ -141,10 +143,10 @@ class Run:
             resumed = running or resumed
         for at, took in decided:
             i = bisect.bisect_right(begins, at) - 1
-            if i >= 0 and at <= submissions[i][1]:
-                notice.append(at - max(begins[i], self.lower_since(at)))
+            if i >= 0 and at <= submissions[i][2]:
+                notice.append(max(0, at - max(submissions[i][1], self.lower_since(at))))
                 save.append(took)
-        ends = sorted(done for _, done in submissions)
+        ends = sorted(done for _, _, done in submissions)
         for at, took in resumed:
             i = bisect.bisect_right(ends, at + WAKE_UP_NS) - 1
             if i >= 0:
@@ -230,7 +232,42 @@ def analyse(runs):
             for scenario, of in runs.items()}
 
 
-def headline(figures, competitor, save_model_us):
+# What two runs are compared by, of each competitor in each scenario: shares as percent, the rest in microseconds
+COMPARED = {
+    "latency, median": lambda r: r["latency"]["p50_us"],
+    "latency, p99": lambda r: None if r["unserved"] else r["latency"]["p99_us"],
+    "what the background did": lambda r: 100 * r["used"]["lowest"] or None,
+    **{f"{name}, median": lambda r, key=key: r["phases"][key]["p50_us"] for key, name in
+       (("notice", "doorbell to decision"), ("save", "decision to saved"), ("resume", "decision to running"))},
+}
+
+
+def agreement(first, second):
+    """{figure: how far the two are apart at most, in percent of the first; where, both values; how many differ by more than 2 %, of how many}"""
+    result = {}
+    for name, get in COMPARED.items():
+        apart = []
+        for scenario, of in first.items():
+            for competitor, r in of.items():
+                other = second.get(scenario, {}).get(competitor)
+                a, b = (None if x is None or x["absent"] else get(x) for x in (r, other))
+                if a is not None and b is not None:
+                    # Tenths of a microsecond are what a figure has.
+                    apart.append((round(100 * abs(a - b) / max(a, 0.1), 2), scenario, competitor, a, b))
+        if apart:
+            worst = max(apart)
+            result[name] = {"apart_pct": worst[0], "scenario": worst[1], "competitor": worst[2], "first": worst[3], "second": worst[4],
+                            "above_2_pct": sum(x[0] > 2 for x in apart), "count": len(apart)}
+    return result
+
+
+def no_hws_overhead(figures, competitor, model_us):
+    of = figures.get("foreground-no-hws", {}).get(competitor)
+    p50 = of["phases"]["save"]["p50_us"] if of and not of["absent"] else None
+    return None if p50 is None else round(p50 - model_us, 1)
+
+
+def headline(figures, competitor, save_model_us, no_hws_save_model_us):
     """The figures that the goals are about, of one of ours; None: it was not there."""
     main = figures.get("foreground-20pct", {}).get(competitor)
     if not main or main["absent"] or not main["phases"]["save"]["count"]:
@@ -239,6 +276,7 @@ def headline(figures, competitor, save_model_us):
     return {
         "notice_us_p50": main["phases"]["notice"]["p50_us"],
         "save_overhead_us_p50": round(main["phases"]["save"]["p50_us"] - save_model_us, 1),
+        "no_hws_save_overhead_us_p50": no_hws_overhead(figures, competitor, no_hws_save_model_us),
         "p99_over_alone": main["p99_over_alone"],
         "be_loss_pct": main["be_loss_pct"],
         **{f"{name.replace('-', '_')}_wakeups_per_s": r["scheduler"]["wakeups_per_s"] if r and not r["absent"] else None
@@ -246,8 +284,8 @@ def headline(figures, competitor, save_model_us):
     }
 
 
-def summary(figures, save_model_us):
+def summary(figures, save_model_us, no_hws_save_model_us):
     """What it does by default; what it does with doorbells stands apart."""
-    result = headline(figures, "gpreempt", save_model_us) or {}
-    doorbell = headline(figures, "doorbell", save_model_us)
+    result = headline(figures, "gpreempt", save_model_us, no_hws_save_model_us) or {}
+    doorbell = headline(figures, "doorbell", save_model_us, no_hws_save_model_us)
     return {"configuration": "as loaded, gpreempt_enable=1", **result, **({"doorbell": doorbell} if doorbell else {})}

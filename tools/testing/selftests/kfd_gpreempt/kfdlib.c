@@ -941,6 +941,11 @@ int kfd_packet_submit(struct kfd_queue *q, const void *packet, uint32_t flags)
 	return 0;
 }
 
+void kfd_queue_ring(struct kfd_queue *q)
+{
+	__atomic_store_n(q->doorbell, kfd_queue_wptr(q) - 1, __ATOMIC_RELEASE);
+}
+
 uint32_t kfd_ring_space(const struct kfd_queue *q)
 {
 	uint32_t dwords = q->packets * (AQL_PACKET_BYTES / 4);

@@ -240,6 +240,7 @@ uint64_t kfd_queue_wptr(const struct kfd_queue *q);
 
 /* ---- packets as they are: -EAGAIN while the ring has no room. PM4 and SDMA: whole packets, counted in dwords ---- */
 int kfd_packet_submit(struct kfd_queue *q, const void *packet, uint32_t flags);		/* AQL, 64 bytes */
+void kfd_queue_ring(struct kfd_queue *q);	/* AQL: for all packets that were submitted silently */
 uint32_t kfd_ring_space(const struct kfd_queue *q);					/* free dwords */
 int kfd_ring_submit(struct kfd_queue *q, const uint32_t *words, uint32_t count, uint32_t flags);
 
