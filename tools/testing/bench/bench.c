@@ -308,6 +308,8 @@ static void read_tenant(struct scenario *sc, char *words, const char *path)
 static void read_scenario(const char *path, struct scenario *sc)
 {
 	const char *base = strrchr(path, '/');
+	/* What is for others */
+	static const char *const words[] = { "title", "what", "amdgpu", "vgpu" };
 	char line[512];
 	FILE *f = fopen(path, "r");
 
@@ -320,7 +322,7 @@ static void read_scenario(const char *path, struct scenario *sc)
 
 		if (*rest)
 			*rest++ = '\0';
-		if (!*line || *line == '#' || !strcmp(line, "title") || !strcmp(line, "what") || !strcmp(line, "amdgpu"))
+		if (!*line || *line == '#' || index_of(words, sizeof(words) / sizeof(words[0]), line) >= 0)
 			continue;
 		if (!strcmp(line, "window_ms"))
 			sc->window_ns = atof(rest) * MS;

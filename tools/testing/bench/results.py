@@ -251,7 +251,7 @@ def agreement(first, second):
             for competitor, r in of.items():
                 other = second.get(scenario, {}).get(competitor)
                 a, b = (None if x is None or x["absent"] else get(x) for x in (r, other))
-                if a is not None and b is not None:
+                if a is not None and b is not None and (a or b):
                     # Tenths of a microsecond are what a figure has.
                     apart.append((round(100 * abs(a - b) / max(a, 0.1), 2), scenario, competitor, a, b))
         if apart:
