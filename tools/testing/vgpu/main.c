@@ -10,6 +10,7 @@
 #include <linux/hrtimer.h>
 #include <linux/io.h>
 #include <linux/irq.h>
+#include <linux/irq_work.h>
 #include <linux/irqdesc.h>
 #include <linux/kthread.h>
 #include <linux/log2.h>
@@ -301,9 +302,20 @@ static u64 now_ns(void *ctx)
 	return ktime_get_ns();
 }
 
-static void interrupt(void *unused)
+static void interrupt_by_itself(struct irq_work *unused)
 {
 	generic_handle_irq(vgpu.irq);
+}
+
+static struct irq_work irq_work = IRQ_WORK_INIT_HARD(interrupt_by_itself);
+
+/* A CPU that is about to halt carries out calls without having been interrupted; a driver's handler relies on that it was. */
+static void interrupt(void *unused)
+{
+	if (in_hardirq())
+		generic_handle_irq(vgpu.irq);
+	else
+		irq_work_queue(&irq_work);
 }
 
 static call_single_data_t irq_call = CSD_INIT(interrupt, NULL);
@@ -322,6 +334,7 @@ static void nothing(void *unused)
 static void sync_irq(void)
 {
 	smp_call_function_single(irq_cpu, nothing, NULL, true);
+	irq_work_sync(&irq_work);
 }
 
 static const struct vgpu_platform_ops platform_ops = {
