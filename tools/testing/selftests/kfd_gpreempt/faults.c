@@ -79,7 +79,8 @@ static int wait_stat(const char *name, int64_t value)
 static void device_works(struct __test_metadata *_metadata, bool scheduled)
 {
 	uint32_t slots = (uint32_t)kfd_vgpu_stat("wave_slots");
-	struct actor *low = worker(_metadata, LOW_NICE, 1, slots, 50, MS);
+	/* Long enough for a slow machine to start the other one meanwhile. */
+	struct actor *low = worker(_metadata, LOW_NICE, 1, slots, 50, 5 * MS);
 	struct actor *high = worker(_metadata, 0, 1, slots, 4, MS);
 	int64_t preemptions = counter("preemptions");
 
