@@ -148,6 +148,7 @@ def fill(template, bench):
         "GOALS": lambda: rst_table(GOAL_HEAD, goal_rows(bench["summary"])),
         "MODEL": lambda: rst_table(("parameter", "value"), [(k, str(v)) for k, v in bench["model"].items()]),
         "AGREEMENT": lambda: rst_table(AGREE_HEAD, agreement_rows(bench["agreement"])),
+        "SECOND": lambda: rst_table(GOAL_HEAD, goal_rows(bench["summary_second"])),
         "TWICE": lambda: "\n".join(f"* {bench['scenarios'][n]['title']}" for n in bench["twice"]),
         "SCENARIOS": lambda: scenarios(bench),
     }

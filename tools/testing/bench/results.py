@@ -243,7 +243,7 @@ COMPARED = {
 
 
 def agreement(first, second):
-    """{figure: how far the two are apart at most, in percent of the first; where, both values; how many differ by more than 2 %, of how many}"""
+    """{figure: how far the two are apart at most, in percent of the larger; where, both values; how many differ by more than 2 %, of how many}"""
     result = {}
     for name, get in COMPARED.items():
         apart = []
@@ -252,8 +252,7 @@ def agreement(first, second):
                 other = second.get(scenario, {}).get(competitor)
                 a, b = (None if x is None or x["absent"] else get(x) for x in (r, other))
                 if a is not None and b is not None and (a or b):
-                    # Tenths of a microsecond are what a figure has.
-                    apart.append((round(100 * abs(a - b) / max(a, 0.1), 2), scenario, competitor, a, b))
+                    apart.append((round(100 * abs(a - b) / max(a, b), 2), scenario, competitor, a, b))
         if apart:
             worst = max(apart)
             result[name] = {"apart_pct": worst[0], "scenario": worst[1], "competitor": worst[2], "first": worst[3], "second": worst[4],
