@@ -25,7 +25,8 @@
 				throw std::runtime_error(std::string(#call) + ": " + hipGetErrorString(e_)); } while (0)
 
 #define BLOCK	256u
-#define ITEMS	(2 * BLOCK)
+
+static unsigned int items;	/* work-items of a block where the kernel does not say how many: whole waves */
 
 /* Memory of the device */
 template <typename T> struct on_device {
@@ -248,7 +249,7 @@ static bool function(const on_device<float> &x, const on_device<float> &y, unsig
 	double worst = 0, e;
 	size_t i, at = 0;
 
-	functions<<<x.n / BLOCK, BLOCK>>>(out.p, x.p, y.p, which);
+	functions<<<1, items>>>(out.p, x.p, y.p, which);
 	got = out.back();
 	for (i = 0; i < got.size(); i++) {
 		e = error(got[i], here(xs[i], ys[i]));
@@ -265,7 +266,7 @@ static bool function(const on_device<float> &x, const on_device<float> &y, unsig
 
 static bool mathematics()
 {
-	std::vector<float> x(BLOCK), y(BLOCK);
+	std::vector<float> x(items), y(items);
 	unsigned int which = 0;
 	bool good = true;
 
@@ -325,15 +326,15 @@ __global__ void integer_kernel(uint64_t *out, const uint64_t *in)
 
 static bool long_integers()
 {
-	std::vector<uint64_t> in(2 * BLOCK), want(BLOCK * INTEGER_RESULTS);
+	std::vector<uint64_t> in(2 * items), want(items * INTEGER_RESULTS);
 	size_t i;
 
 	for (i = 0; i < in.size(); i++)
 		in[i] = i < 4 ? i - 2 : random64() >> (random64() & 63);
-	for (i = 0; i < BLOCK; i++)
+	for (i = 0; i < items; i++)
 		integers(&want[i * INTEGER_RESULTS], in[2 * i], in[2 * i + 1]);
 	on_device<uint64_t> din(in), out(want.size());
-	integer_kernel<<<1, BLOCK>>>(out.p, din.p);
+	integer_kernel<<<1, items>>>(out.p, din.p);
 	return same("integers", out.back(), want);
 }
 
@@ -360,12 +361,12 @@ __global__ void half_kernel(_Float16 *out, const _Float16 *in)
 
 static bool halves()
 {
-	std::vector<_Float16> in(2 * BLOCK), want(BLOCK * HALF_RESULTS);
+	std::vector<_Float16> in(2 * items), want(items * HALF_RESULTS);
 	size_t i, n;
 
 	for (auto &v : in)
 		v = (_Float16)random_float(-3, 3);
-	for (i = 0; i < BLOCK; i++) {
+	for (i = 0; i < items; i++) {
 		_Float16 a = in[2 * i], b = in[2 * i + 1], sum = 0, *w = &want[i * HALF_RESULTS];
 
 		w[0] = a + b;
@@ -378,7 +379,7 @@ static bool halves()
 		w[3] = sum;
 	}
 	on_device<_Float16> din(in), out(want.size());
-	half_kernel<<<1, BLOCK>>>(out.p, din.p);
+	half_kernel<<<1, items>>>(out.p, din.p);
 	return same("halves", out.back(), want);
 }
 
@@ -484,16 +485,16 @@ __global__ void double_functions(double *out, const double *in)
 
 static bool double_precision()
 {
-	std::vector<double> in(2 * BLOCK), want(BLOCK * DOUBLE_RESULTS), got;
+	std::vector<double> in(2 * items), want(items * DOUBLE_RESULTS), got;
 	bool good;
 	size_t i;
 
 	for (auto &v : in)
 		v = (double)(int64_t)random64() / (1ull << 59);
-	for (i = 0; i < BLOCK; i++)
+	for (i = 0; i < items; i++)
 		doubles(&want[i * DOUBLE_RESULTS], in[2 * i], in[2 * i + 1]);
-	on_device<double> din(in), out(want.size()), functions(3 * BLOCK);
-	double_kernel<<<1, BLOCK>>>(out.p, din.p);
+	on_device<double> din(in), out(want.size()), functions(3 * items);
+	double_kernel<<<1, items>>>(out.p, din.p);
 	good = same("doubles", out.back(), want);
 	double_functions<<<1, 64>>>(functions.p, din.p);
 	got = functions.back();
@@ -557,12 +558,12 @@ __global__ void change_all(struct record *r, struct packed_record *p)
 
 static bool structures()
 {
-	std::vector<struct packed_record> p(ITEMS);
-	std::vector<struct record> r(ITEMS);
+	std::vector<struct packed_record> p(2 * items);
+	std::vector<struct record> r(2 * items);
 	size_t i;
 
 	memset((void *)r.data(), 0, r.size() * sizeof(r[0]));
-	for (i = 0; i < ITEMS; i++) {
+	for (i = 0; i < 2 * items; i++) {
 		r[i].c = (char)random64();
 		r[i].s = (short)random64();
 		for (auto &b : r[i].bytes)
@@ -577,8 +578,8 @@ static bool structures()
 	}
 	on_device<struct packed_record> dp(p);
 	on_device<struct record> dr(r);
-	change_all<<<ITEMS / BLOCK, BLOCK>>>(dr.p, dp.p);
-	for (i = 0; i < ITEMS; i++)
+	change_all<<<2, items>>>(dr.p, dp.p);
+	for (i = 0; i < 2 * items; i++)
 		change(r[i], p[i], (int)i);
 	return same("records", dr.back(), r) && same("packed records", dp.back(), p);
 }
@@ -590,7 +591,7 @@ __host__ __device__ static inline unsigned int interpret(const unsigned char *pr
 {
 	unsigned int stack[8] = { x }, top = 1, steps = 0, at = 0, t;
 
-	while (at < length && steps++ < 60) {
+	while (at < length && steps++ < 12) {
 		unsigned char op = program[at++];
 
 		switch (op % 10) {
@@ -633,7 +634,7 @@ __host__ __device__ static inline unsigned int interpret(const unsigned char *pr
 			stack[top - 1] = t;
 			break;
 		case 8:
-			for (t = stack[top - 1] % 13; t; t--)
+			for (t = stack[top - 1] % 5; t; t--)
 				stack[top - 1] = stack[top - 1] * 5 + t;
 			break;
 		default:
@@ -650,7 +651,7 @@ __host__ __device__ static inline unsigned int mandelbrot(float x, float y)
 	float a = 0, b = 0, t;
 	unsigned int n;
 
-	for (n = 0; n < 100 && a * a + b * b < 4; n++) {
+	for (n = 0; n < 24 && a * a + b * b < 4; n++) {
 		t = a * a - b * b + x;
 		b = 2 * a * b + y;
 		a = t;
@@ -658,7 +659,7 @@ __host__ __device__ static inline unsigned int mandelbrot(float x, float y)
 	return n;
 }
 
-#define PROGRAM	24u
+#define PROGRAM	12u
 
 __global__ void branch_kernel(unsigned int *out, const unsigned char *programs)
 {
@@ -670,19 +671,19 @@ __global__ void branch_kernel(unsigned int *out, const unsigned char *programs)
 
 static bool branches()
 {
-	std::vector<unsigned char> programs(BLOCK * PROGRAM);
-	std::vector<unsigned int> want(2 * BLOCK);
+	std::vector<unsigned char> programs(items * PROGRAM);
+	std::vector<unsigned int> want(2 * items);
 	unsigned int i;
 
 	for (auto &v : programs)
 		v = (unsigned char)random64();
-	for (i = 0; i < BLOCK; i++) {
+	for (i = 0; i < items; i++) {
 		want[2 * i] = interpret(&programs[i * PROGRAM], PROGRAM, i);
 		want[2 * i + 1] = mandelbrot((float)(i % 32) / 12 - 2, (float)(i / 32) / 8 - 0.5f);
 	}
 	on_device<unsigned char> dprograms(programs);
 	on_device<unsigned int> out(want.size());
-	branch_kernel<<<1, BLOCK>>>(out.p, dprograms.p);
+	branch_kernel<<<1, items>>>(out.p, dprograms.p);
 	return same("branches", out.back(), want);
 }
 
@@ -728,12 +729,12 @@ __global__ void call_kernel(unsigned int *out)
 
 static bool function_calls()
 {
-	std::vector<unsigned int> want(BLOCK);
-	on_device<unsigned int> out(BLOCK);
+	std::vector<unsigned int> want(items);
+	on_device<unsigned int> out(items);
 
-	for (unsigned int i = 0; i < BLOCK; i++)
+	for (unsigned int i = 0; i < items; i++)
 		want[i] = calls(i);
-	call_kernel<<<1, BLOCK>>>(out.p);
+	call_kernel<<<1, items>>>(out.p);
 	return same("calls", out.back(), want);
 }
 
@@ -776,7 +777,7 @@ __global__ void atomic_kernel(struct counters *c, unsigned int *order, const uns
 
 static bool atomics()
 {
-	std::vector<unsigned int> in(ITEMS), order;
+	std::vector<unsigned int> in(2 * items), order;
 	std::vector<struct counters> start(1), got;
 	struct counters want;
 	bool good;
@@ -785,7 +786,7 @@ static bool atomics()
 	memset((void *)start.data(), 0, sizeof(want));
 	start[0].least = ~0u;
 	want = start[0];
-	for (i = 0; i < ITEMS; i++) {
+	for (i = 0; i < 2 * items; i++) {
 		unsigned int v = in[i] = (unsigned int)random64();
 
 		want.sum++;
@@ -801,15 +802,15 @@ static bool atomics()
 		want.largest = std::max(want.largest, (double)v);
 	}
 	on_device<struct counters> c(start);
-	on_device<unsigned int> dorder(ITEMS), din(in);
-	atomic_kernel<<<ITEMS / BLOCK, BLOCK>>>(c.p, dorder.p, din.p);
+	on_device<unsigned int> dorder(2 * items), din(in);
+	atomic_kernel<<<2, items>>>(c.p, dorder.p, din.p);
 	got = c.back();
 	order = dorder.back();
 	/* Somebody was first, and each had a number of his own. */
-	good = got[0].claimed >= 1 && got[0].claimed <= ITEMS;
+	good = got[0].claimed >= 1 && got[0].claimed <= 2 * items;
 	want.claimed = got[0].claimed;
 	std::sort(order.begin(), order.end());
-	for (i = 0; i < ITEMS; i++)
+	for (i = 0; i < 2 * items; i++)
 		good &= order[i] == i;
 	return same("counters", got, std::vector<struct counters>(1, want)) && good;
 }
@@ -883,7 +884,7 @@ __global__ void filter(float *out, const float *in, int width, int height, int d
 
 static bool filters()
 {
-	const int width = 13, height = 7, depth = 3;
+	const int width = (int)items / 32 * 3 + 1, height = 7, depth = 3;
 	std::vector<float> in(width * height * depth), want(in.size());
 	float w[3][3][3];
 	int i, x, y, z;
@@ -903,7 +904,7 @@ static bool filters()
 						want[(z * height + y) * width + x] += w[i / 9][i / 3 % 3][i % 3] * in[(c * height + b) * width + a];
 				}
 	on_device<float> din(in), out(in.size());
-	filter<<<dim3(4, 2, 2), dim3(4, 4, 2)>>>(out.p, din.p, width, height, depth);
+	filter<<<dim3((width + 3) / 4, 2, 2), dim3(4, 4, 2)>>>(out.p, din.p, width, height, depth);
 	return same("filter", out.back(), want);
 }
 
@@ -997,7 +998,7 @@ static bool matrix_cores()
 	       tile("double precision", tile_f64, 16, 8);
 }
 
-const struct hip_program *hip_kernels()
+const struct hip_program *hip_kernels(unsigned int waves)
 {
 	static const struct hip_program kernels[] = {
 		{ "histogram, LDS whose size the launch says", histograms },
@@ -1017,5 +1018,6 @@ const struct hip_program *hip_kernels()
 		{ nullptr, nullptr },
 	};
 
+	items = 64 * waves;
 	return kernels;
 }

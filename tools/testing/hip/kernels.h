@@ -15,7 +15,7 @@ struct hip_program {
 	bool (*run)();
 };
 
-/* Those of kernels.cpp; the last one has no name */
-const struct hip_program *hip_kernels();
+/* Those of kernels.cpp; the last one has no name. Blocks have so many waves, unless their kernel wants four. */
+const struct hip_program *hip_kernels(unsigned int waves);
 
 #endif /* KERNELS_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * programs.cpp - HIP programs as anybody writes them, on Debian's unmodified HIP and ROCr
+ * programs.cpp - HIP programs as anybody writes them, these and those of kernels.cpp, on Debian's unmodified HIP and ROCr
  *
  *	programs LABEL...
  *
@@ -12,9 +12,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <vector>
 
 #include <hip/hip_runtime.h>
+
+#include "kernels.h"
 
 #define HIP(call)	do { hipError_t e_ = (call); if (e_ != hipSuccess) { \
 				printf("# %s: %s\n", #call, hipGetErrorString(e_)); return false; } } while (0)
@@ -176,7 +179,7 @@ static bool matrices()
 /* Two streams, the second waits for the first one's event in the middle */
 static bool streams()
 {
-	const unsigned int n = 512, rounds = 130;
+	const unsigned int n = 512, rounds = 80;
 	std::vector<unsigned int> out(2 * n);
 	unsigned int *counters, i, s, r, want;
 	hipStream_t stream[2];
@@ -242,25 +245,29 @@ static bool times()
 
 static int check(const char *label)
 {
-	static const struct {
-		const char *name;
-		bool (*run)();
-	} programs[] = {
+	static const struct hip_program programs[] = {
 		{ "copies both ways", copies },
 		{ "vector add", vectors },
 		{ "reduction with LDS and barriers", sums },
 		{ "matrix multiply", matrices },
 		{ "two streams and an event", streams },
 		{ "times of events", times },
+		{ nullptr, nullptr },
 	};
 	int failed = 0;
 
-	for (const auto &p : programs) {
-		bool good = p.run();
+	for (const struct hip_program *p : { programs, hip_kernels(1) })
+		for (; p->name; p++) {
+			bool good = false;
 
-		printf("%sok - %s, %s\n", good ? "" : "not ", p.name, label);
-		failed += !good;
-	}
+			try {
+				good = p->run();
+			} catch (const std::exception &e) {
+				printf("# %s\n", e.what());
+			}
+			printf("%sok - %s, %s\n", good ? "" : "not ", p->name, label);
+			failed += !good;
+		}
 	return failed;
 }
 

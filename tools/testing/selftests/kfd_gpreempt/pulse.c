@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 
 #include <linux/kfd_gpreempt.h>
 
@@ -38,6 +39,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	sigaction(SIGTERM, &action, NULL);
+	prctl(PR_SET_TIMERSLACK, 1UL);		/* or each sleep is 50 us longer */
 	start = kfd_now_ns();
 	while (!end) {
 		struct gpreempt_hold hold = { .target = target }, release = hold;

@@ -9,7 +9,7 @@
 
 int main()
 {
-	const struct hip_program *p = hip_kernels();
+	const struct hip_program *p = hip_kernels(4);
 	int n, failed = 0;
 	bool good;
 
