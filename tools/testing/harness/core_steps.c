@@ -1222,3 +1222,26 @@ TEST(skips_mark_their_queue, "a skip that is about a queue marks it and its node
 	CHECK(!gn->skipped && !low->q.gpreempt->skipped);
 	world_end();
 }
+
+TEST(slots_are_watched_for_a_moment, "a slot that was asked is looked at each 5 to 10 us, until it is left, for 200 us at most (mqd)")
+{
+	u64 began_ns, took_ns;
+
+	low_runs(false);
+	dqm_lock(&world.nodes[0].dqm);
+	began_ns = ktime_get_ns();
+	gpreempt_hqd_ask(&world.nodes[0].node, low->q.pipe, low->q.queue);
+	took_ns = ktime_get_ns() - began_ns;
+	CHECK(low->asked_closely);
+	CHECK_EQ(low->close_looks, 2);
+	CHECK(took_ns >= 5 * US && took_ns <= 10 * US);
+	low->stuck_ns = SEC;
+	began_ns = ktime_get_ns();
+	gpreempt_hqd_ask(&world.nodes[0].node, low->q.pipe, low->q.queue);
+	took_ns = ktime_get_ns() - began_ns;
+	CHECK(took_ns >= 200 * US && took_ns <= 210 * US);
+	low->stuck_ns = 0;
+	low->asked_closely = false;
+	dqm_unlock(&world.nodes[0].dqm);
+	world_end();
+}
