@@ -134,6 +134,7 @@ TEST_F(doorbell, notice_takes_microseconds)
 	int64_t count = counter("latency/notice_count"), sum = counter("latency/notice_ns_sum"), late = counter("doorbell_late");
 	/* Its ring does not run empty: whether it has waves is no question. */
 	struct pair p = { .low = worker(_metadata, LOW_NICE, 2, self->slots, 100, 10 * MS) };
+	int64_t arms;
 	int i;
 
 	/* The virtual GPU's thread would be in the way of what is measured. */
@@ -145,8 +146,11 @@ TEST_F(doorbell, notice_takes_microseconds)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	for (i = 0; i < 40; i++) {
 		ASSERT_EQ(0, wait_node_state("armed"));
+		arms = counter("doorbell_arms");
 		ASSERT_EQ(0, actor_submit(p.high, 0, 0, 1, 0));
 		ASSERT_EQ(0, actor_wait(p.high, 0, LONG));
+		/* The pass that preempted may last longer than the work: until it has ended the state is that of before. */
+		ASSERT_EQ(0, wait_counter("doorbell_arms", arms + 1, LONG));
 	}
 	count = counter("latency/notice_count") - count;
 	sum = counter("latency/notice_ns_sum") - sum;
