@@ -161,7 +161,8 @@ TEST_F(doorbell, notice_takes_microseconds)
 	EXPECT_GE(count, 40);
 	/* With the instructions of a kernel that looks after its locks it takes longer. */
 	if (access("/proc/lockdep", F_OK)) {
-		EXPECT_LT(sum, 20000 * count);
+		/* The end of the histogram's bucket. One that met an interrupt does not count as much as in the mean. */
+		EXPECT_LE(counter("latency/notice_us_p50"), 16);
 	}
 	EXPECT_GE(preempt_count(p.low, 0), 30);
 	finish_pair(_metadata, &p, self->slots, 40);
