@@ -12,7 +12,7 @@ export BUILD GPREEMPT_CACHE
 MAKEOVERRIDES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help check check-full check-debug check-package deb htmldocs upstream-series demo bench testbed tools install-tools uninstall-tools install-tests clean
+.PHONY: help check check-full check-debug check-kcsan check-package deb htmldocs upstream-series demo bench testbed tools install-tools uninstall-tools install-tests clean
 
 help:
 	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
@@ -25,6 +25,7 @@ help:
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
 	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well, then check-debug"
 	@echo "  make check-debug [OUT=dir] [SUITE='..']  on a kernel that looks for mistakes; the first run builds that kernel"
+	@echo "  make check-kcsan [OUT=dir] [SUITE='..']  on a kernel that looks for data races; the first run builds that kernel"
 	@echo "  make check-package [OUT=dir]       Debian packages in throw-away systems, documentation, Slurm, OCI hook"
 	@echo
 	@echo "For a machine with an Instinct GPU:"
@@ -67,6 +68,10 @@ check-full:
 check-debug:
 	@$(TOP)/tools/testing/deps
 	@$(TOP)/tools/testing/check --debug $(if $(OUT),--out $(OUT)) $(SUITE)
+
+check-kcsan:
+	@$(TOP)/tools/testing/deps
+	@$(TOP)/tools/testing/check --kcsan $(if $(OUT),--out $(OUT)) $(SUITE)
 
 check-package:
 	@$(TOP)/tools/testing/deps --package

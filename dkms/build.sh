@@ -367,6 +367,7 @@ test)
 		    CONFIG_DRM_AMD_DC= CONFIG_DRM_AMD_DC_FP= CONFIG_DRM_AMD_DC_SI= CONFIG_DRM_AMD_ACP= CONFIG_DRM_AMDGPU_SI=
 		    CONFIG_DRM_AMDGPU_CIK= "KBUILD_EXTRA_SYMBOLS=$build/symvers/Module.symvers")
 	[ "$(auto_conf CONFIG_GCOV_KERNEL)" != y ] || make_args+=(GPREEMPT_COVERAGE=y)
+	[ "$(auto_conf CONFIG_KCSAN)" != y ] || make_args+=(GPREEMPT_RACES=y)
 	# vgpu.ko exports the register accessors. Their checksums follow from the prototypes alone, so this needs no vgpu.ko;
 	# the name of the module becomes a dependency.
 	if ! grep -qs symvers/vgpu "$build/symvers/Module.symvers" || [ "$build/intercept.h" -nt "$build/symvers/Module.symvers" ]; then
