@@ -225,6 +225,8 @@ static void poll_doorbell(struct vgpu_model *m, struct vgpu_queue *q)
 	if (value == DOORBELL_IDLE)
 		return;
 	m->stats.doorbells++;
+	if (!q->vmid)
+		q->rung_ns = m->ops->now_ns(m->ctx);
 	ring_parts(m, q, value);
 }
 
@@ -402,6 +404,18 @@ u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save)
 	return bytes;
 }
 
+/*
+ * It is reported now that the waves of a request seen at @asked_ns are saved (0: no request, or no waves). By the caller's clock, not
+ * m->now_ns: what the model's own instructions take is part of it.
+ */
+void vgpu_save_reported(struct vgpu_model *m, u64 asked_ns)
+{
+	if (!asked_ns)
+		return;
+	m->stats.save_requests++;
+	m->stats.save_device_ns += m->ops->now_ns(m->ctx) - asked_ns;
+}
+
 static struct vgpu_queue *queue_in_slot(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 slot)
 {
 	struct vgpu_list *l;
@@ -418,6 +432,7 @@ static struct vgpu_queue *queue_in_slot(struct vgpu_model *m, u32 xcc, u32 me, u
 /* CP_HQD_DEQUEUE_REQUEST: the queue stops taking packets and goes, at once or when its waves are out of the way */
 static void dequeue(struct vgpu_model *m, struct vgpu_queue *q)
 {
+	u64 asked = m->ops->now_ns(m->ctx), waves = m->stats.waves_saved;
 	u32 type = hqd(m, q, VGPU_HQD_DEQUEUE_REQUEST) & 7;
 
 	if (vgpu_queue_is_user_compute(q) && (q->leaving == VGPU_DEAD || vgpu_fault_on(m, VGPU_FAULT_DEQUEUE_DEAD, q->xcc))) {
@@ -447,6 +462,8 @@ static void dequeue(struct vgpu_model *m, struct vgpu_queue *q)
 		q->leave_ns += m->fault_value[VGPU_FAULT_DEQUEUE_LATE] * 1000;
 	vgpu_waves_freeze(m, q);
 	q->leaving = VGPU_SAVES;
+	if (m->stats.waves_saved != waves)
+		q->save_asked_ns = asked;
 }
 
 /* Queues whose waves are done, or copied, become inactive. Return: true if there was one. */
@@ -457,6 +474,7 @@ static bool leave(struct vgpu_model *m)
 
 	for (l = m->queues.next; l != &m->queues; l = next) {
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+		u64 asked = q->leaving == VGPU_SAVES ? q->save_asked_ns : 0;
 
 		next = l->next;
 		if (q->leaving == VGPU_STAYS || q->leaving == VGPU_HANGS ||
@@ -464,6 +482,7 @@ static bool leave(struct vgpu_model *m)
 		    ((q->leaving == VGPU_SAVES || q->leaving == VGPU_DEAD) && m->now_ns < q->leave_ns))
 			continue;
 		vgpu_queue_unmap(m, q, q->leaving != VGPU_DEAD);
+		vgpu_save_reported(m, asked);
 		progress = true;
 	}
 	return progress;
@@ -750,6 +769,8 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 		{ "cwsr_saves", s->cwsr_saves },
 		{ "cwsr_restores", s->cwsr_restores },
 		{ "saved_bytes", s->saved_bytes },
+		{ "save_requests", s->save_requests },
+		{ "save_device_ns", s->save_device_ns },
 		{ "waves_saved", s->waves_saved },
 		{ "waves_restored", s->waves_restored },
 		{ "waves_launched", s->waves_launched },

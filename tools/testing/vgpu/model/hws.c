@@ -288,10 +288,12 @@ static void free_vmids(struct vgpu_model *m, u32 xcc)
 void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_too, bool by_pasid, u16 pasid, bool save)
 {
 	struct vgpu_runlist *rl = &m->xcc[hiq->xcc].runlist;
+	u64 waves = m->stats.waves_saved;
 	u64 ns = unmap_queues(m, hiq->xcc, statics_too, by_pasid, pasid, save, BY_REQUEST);
 	u32 i, kept = 0;
 
 	m->stats.unmaps++;
+	hiq->save_asked_ns = m->stats.waves_saved != waves ? hiq->rung_ns : 0;
 	/* What was unmapped is not to come back by rotation. */
 	if (by_pasid) {
 		for (i = 0; i < rl->entries; i++)

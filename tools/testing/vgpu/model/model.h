@@ -51,6 +51,8 @@ struct vgpu_stats {
 	u64 cwsr_saves;
 	u64 cwsr_restores;
 	u64 saved_bytes;
+	u64 save_requests;
+	u64 save_device_ns;
 	u64 waves_saved;
 	u64 waves_restored;
 	u64 waves_launched;
@@ -327,6 +329,9 @@ enum vgpu_workgroup_state {
  * @head_ready_ns: first waves of the packet at the head may start then; 0: the head was not looked at yet
  * @ready_ns: no packet is looked at before (mapping, restore)
  * @stuck: reads no more packets after an error
+ * @rung_ns: when the last ring of a kernel's queue was seen, by the caller's clock
+ * @save_asked_ns: when it was seen that waves are to be saved, by the caller's clock: this queue's by a register, or those of processes by a
+ *	packet of this HIQ; 0: nobody waits for that
  * @full_until_ns: its ring is reported to be full until then (a fault of the HIQ); 0: it is not
  * @leaving: on its way off the hardware by request of a register
  * @leave_ns: end of the copy, if it saves; when it goes without anything, if it is dead
@@ -382,6 +387,8 @@ struct vgpu_queue {
 	u64 head_ready_ns;
 	u64 ready_ns;
 	bool stuck;
+	u64 rung_ns;
+	u64 save_asked_ns;
 	u64 full_until_ns;
 	enum vgpu_leaving leaving;
 	u64 leave_ns;
@@ -685,6 +692,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 bool vgpu_queue_fetch_wptr(struct vgpu_model *m, struct vgpu_queue *q, u64 va);
 void vgpu_doorbell_drop(struct vgpu_model *m, u32 doorbell);
 u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save);
+void vgpu_save_reported(struct vgpu_model *m, u64 asked_ns);
 bool vgpu_queue_hung(const struct vgpu_queue *q);
 void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code, const char *what, u64 detail);
 u32 vgpu_queue_rptr_dwords(const struct vgpu_queue *q);

@@ -422,6 +422,8 @@ static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *
 		vgpu_queue_eop(m, q, SRC_CP_EOP, p[1] & 0x0fffffff);
 	else if (!vgpu_vm_write64(m, VGPU_AS_KERNEL, addr64(p + 3), addr64(p + 5)))
 		return PACKET_BAD;
+	vgpu_save_reported(m, q->save_asked_ns);
+	q->save_asked_ns = 0;
 	return PACKET_DONE;
 }
 

@@ -1237,6 +1237,76 @@ static void slot_is_active_until_all_is_saved(void)
 	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
 }
 
+/* From the request's being seen to the report, with what the model's own accesses take; requests that find no waves do not count. */
+static void time_to_save_is_counted(void)
+{
+	struct bed_work *w;
+	struct bed_queue *q = hqd_up(&w, 256, 10, 50 * US);
+	u64 start, bytes, model_ns, counted;
+
+	bed_hqd_load(b, q, 0, 2, VMID);
+	bed_run_for(b, 120 * US);
+	CHECK_EQ(bed_stat(b, "save_requests"), 0);
+	start = b->now;
+	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
+	CHECK_EQ(bed_stat(b, "save_requests"), 0);	/* not before it is done */
+	CHECK_LEAVES(0, 2);
+	model_ns = b->now - start;
+	CHECK_EQ(bed_stat(b, "save_requests"), 1);
+	CHECK_EQ(bed_stat(b, "save_device_ns"), model_ns);
+	bytes = bed_stat(b, "saved_bytes");
+
+	/* The same waves, and each access to memory takes time: this is the device's as well. */
+	bed_hqd_load(b, q, 0, 2, VMID);
+	bed_run_for(b, 120 * US);
+	b->access_ns = 10;
+	start = b->now;
+	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
+	CHECK_LEAVES(0, 2);
+	b->access_ns = 0;
+	counted = bed_stat(b, "save_device_ns") - model_ns;
+	CHECK_EQ(bed_stat(b, "save_requests"), 2);
+	CHECK_EQ(bed_stat(b, "saved_bytes"), 2 * bytes);
+	CHECK(counted > model_ns + 256 * 10);
+	CHECK(counted <= b->now - start);
+
+	bed_hqd_load(b, q, 0, 2, VMID);
+	CHECK_DONE(w);
+	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
+	CHECK_LEAVES(0, 2);
+	CHECK_EQ(bed_stat(b, "save_requests"), 2);
+}
+
+static void time_to_unmap_is_counted(void)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+	u64 start, counted;
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	w = bed_work(b, p, 256, 1, 10, 50 * US);
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, w, false);
+	bed_run_for(b, 120 * US);
+	CHECK_EQ(bed_stat(b, "save_requests"), 0);
+	start = b->now;
+	CHECK(bed_unmap(b, false));
+	counted = bed_stat(b, "save_device_ns");
+	CHECK_EQ(bed_stat(b, "save_requests"), 1);
+	CHECK(counted >= b->config.runlist_ns + b->config.trap_ns +
+	      bed_stat(b, "saved_bytes") * 1000 / b->config.hbm_bytes_per_us);
+	CHECK(counted <= b->now - start);
+	CHECK(bed_runlist(b, &q, 1));			/* its fence is no report of that */
+	CHECK_EQ(bed_stat(b, "save_requests"), 1);
+	CHECK_DONE(w);
+	CHECK(bed_unmap(b, false));			/* and this finds no waves */
+	CHECK_EQ(bed_stat(b, "save_requests"), 1);
+	CHECK_EQ(bed_stat(b, "save_device_ns"), counted);
+}
+
 static void drained_queue_finishes_what_it_began(void)
 {
 	struct bed_work *w, *next;
@@ -1591,7 +1661,8 @@ const struct model_test model_tests[] = {
 	T(uneven_engines_lack_a_compute_unit), T(waves_wait_for_their_flag), T(a_late_caller_gets_control_back), T(a_slow_model_sleeps_half_of_the_time),
 	T(preempted_work_is_done_once), T(nothing_runs_while_unmapped), T(saved_sizes_are_true), T(saving_takes_device_time),
 	T(memory_alone_is_the_state), T(stale_state_loses_work), T(restored_waves_come_first), T(restored_queues_share), T(unmap_filters),
-	T(queue_loaded_by_registers), T(slot_is_active_until_all_is_saved), T(drained_queue_finishes_what_it_began),
+	T(queue_loaded_by_registers), T(slot_is_active_until_all_is_saved), T(time_to_save_is_counted), T(time_to_unmap_is_counted),
+	T(drained_queue_finishes_what_it_began),
 	T(reset_queue_comes_back_with_nothing), T(pipes_and_queues_are_separate), T(vmids_are_programmed_by_registers),
 	T(write_pointer_is_fetched_when_asked_for), T(queue_registers_ask_until_they_are_looked_at),
 	T(random_lives), T(random_lives_by_registers),
