@@ -66,7 +66,8 @@ static const uint32_t level_kfd_priority[LEVELS] = { 0, 7, 15 };
  * @name: in results
  * @level: who matters more: 2 outranks 1 outranks 0
  * @arrival: &enum arrival
- * @period_ns: mean time between requests; ARRIVAL_THINK: longest pause after one
+ * @period_ns: mean time between requests; ARRIVAL_THINK: longest pause after one, beyond @least_ns
+ * @least_ns: ARRIVAL_THINK: shortest pause
  * @sigma: ARRIVAL_LOGNORMAL
  * @burst: requests that arrive at once
  * @kernels: of a request, one after the other; of a batch of continuous work
@@ -82,6 +83,7 @@ struct spec {
 	int level;
 	enum arrival arrival;
 	uint64_t period_ns;
+	uint64_t least_ns;
 	double sigma;
 	uint32_t burst;
 	uint32_t kernels;
@@ -256,6 +258,8 @@ static void set(struct spec *s, uint32_t *count, const char *key, const char *va
 		s->arrival = i;
 	} else if (!strcmp(key, "period_us")) {
 		s->period_ns = number * US;
+	} else if (!strcmp(key, "least_us")) {
+		s->least_ns = number * US;
 	} else if (!strcmp(key, "sigma")) {
 		s->sigma = number;
 	} else if (!strcmp(key, "burst")) {
@@ -371,7 +375,7 @@ static uint64_t next_gap(struct tenant *t)
 		/* Of that mean */
 		return (uint64_t)(exp(draw_normal(t) * s->sigma - s->sigma * s->sigma / 2) * (double)s->period_ns);
 	case ARRIVAL_THINK:
-		return (uint64_t)(draw(t) * (double)s->period_ns);
+		return s->least_ns + (uint64_t)(draw(t) * (double)s->period_ns);
 	default:
 		return s->period_ns;
 	}
@@ -689,6 +693,8 @@ struct numbers {
 	int64_t runlists;
 	int64_t resume_count;
 	int64_t resume_ns;
+	int64_t saves;			/* by the device */
+	int64_t save_ns;
 	uint64_t cpu_ns;
 	uint64_t device_cpu_ns;
 };
@@ -722,6 +728,8 @@ static struct numbers numbers_now(uint32_t gpu, int64_t device)
 		.runlists = kfd_gpreempt_get(gpu, "runlists"),
 		.resume_count = kfd_gpreempt_get(gpu, "latency/resume_count"),
 		.resume_ns = kfd_gpreempt_get(gpu, "latency/resume_ns_sum"),
+		.saves = kfd_vgpu_stat("save_requests"),
+		.save_ns = kfd_vgpu_stat("save_device_ns"),
 		.cpu_ns = cpu_ns_of(kfd_gpreempt_get(gpu, "monitor_pid")),
 		.device_cpu_ns = cpu_ns_of(device),
 	};
@@ -789,6 +797,7 @@ static void print_if_stuck(uint32_t gpu)
 }
 
 #define TRACING "/sys/kernel/tracing/"
+#define TRACE_KB "8192"			/* 100 bytes an event, four events a request and some more, MAX_REQUESTS of these */
 static const char *const events[] = { "gpreempt_inversion", "gpreempt_preempt_end", "gpreempt_resume", "gpreempt_running" };
 
 static void trace(bool on)
@@ -798,6 +807,7 @@ static void trace(bool on)
 
 	if (on) {
 		write_text(TRACING "trace", "\n");
+		write_text(TRACING "buffer_size_kb", TRACE_KB);
 		/* kfd_now_ns() is the same clock. */
 		write_text(TRACING "trace_clock", "mono");
 	}
@@ -1076,11 +1086,12 @@ static bool run(const struct scenario *sc, uint32_t gpu, uint32_t slots)
 	printf("window begin=%llu end=%llu slots=%u poll_us=%lld\n", (unsigned long long)shared->begin_ns,
 	       (unsigned long long)shared->end_ns, slots, (long long)poll_us);
 	printf("scheduler wakeups=%lld checks=%lld preemptions=%lld resumes=%lld failures=%lld runlists=%lld resume_count=%lld resume_ns=%lld "
-	       "cpu_ns=%llu device_cpu_ns=%llu gap_looks=%u poller_looks=%llu poller_cpu_ns=%llu\n",
+	       "saves=%lld save_ns=%lld cpu_ns=%llu device_cpu_ns=%llu gap_looks=%u poller_looks=%llu poller_cpu_ns=%llu\n",
 	       (long long)(n1.wakeups - n0.wakeups), (long long)(n1.checks - n0.checks), (long long)(n1.preemptions - n0.preemptions),
 	       (long long)(n1.resumes - n0.resumes), (long long)(n1.failures - n0.failures), (long long)(n1.runlists - n0.runlists),
 	       (long long)(n1.resume_count - n0.resume_count), (long long)(n1.resume_ns - n0.resume_ns),
-	       (unsigned long long)(n1.cpu_ns - n0.cpu_ns), (unsigned long long)(n1.device_cpu_ns - n0.device_cpu_ns), shared->gap_looks, (unsigned long long)shared->poller_looks,
+	       (long long)(n1.saves - n0.saves), (long long)(n1.save_ns - n0.save_ns), (unsigned long long)(n1.cpu_ns - n0.cpu_ns),
+	       (unsigned long long)(n1.device_cpu_ns - n0.device_cpu_ns), shared->gap_looks, (unsigned long long)shared->poller_looks,
 	       (unsigned long long)shared->poller_cpu_ns);
 	for (i = 0; i < shared->nr_tenants; i++) {
 		struct tenant *t = &shared->tenant[i];

@@ -159,8 +159,12 @@ def us(ns):
     return None if ns is None else round(ns / 1000, 1)
 
 
+def mean(values):
+    return sum(values) / len(values) if values else None
+
+
 def spread(values):
-    return {"p50_us": us(percentile(values, 50)), "p99_us": us(percentile(values, 99)),
+    return {"p50_us": us(percentile(values, 50)), "mean_us": us(mean(values)), "p99_us": us(percentile(values, 99)),
             "max_us": us(max(values, default=None)), "count": len(values)}
 
 
@@ -204,6 +208,8 @@ def summarise(run, alone, background):
         "preemptions": s["preemptions"] if ours else sum(off for _, off, _, _ in run.suspends),
         "failures": s["failures"],
     }
+    # What the device took from seeing a request until it reported that the waves are saved
+    result["device"] = {"saves": s.get("saves", 0), "save_us_mean": us(s["save_ns"] / s["saves"]) if s.get("saves") else None}
     result["guest"] = {"device_cpu_pct": round(s.get("device_cpu_ns", 0) / run.elapsed() * 100, 1), "late_us_max": us(max(run.late(), default=None))}
     return result
 
@@ -260,31 +266,61 @@ def agreement(first, second):
     return result
 
 
-def no_hws_overhead(figures, competitor, model_us):
-    of = figures.get("foreground-no-hws", {}).get(competitor)
-    p50 = of["phases"]["save"]["p50_us"] if of and not of["absent"] else None
-    return None if p50 is None else round(p50 - model_us, 1)
+# Its own scenario, with requests by the thousand: the median of what a poll's phase decides takes these.
+NOTICING = "noticing"
+PHASES = ("notice", "save", "end_noticed", "resume")
 
 
-def headline(figures, competitor, save_model_us, no_hws_save_model_us):
+def get(figures, scenario, competitor):
+    r = figures.get(scenario, {}).get(competitor)
+    return r if r and not r["absent"] else None
+
+
+def save_overhead(r, ring_us):
+    """Of a preemption, in the mean: what is left of decision to saved without what the device took, from when it may be seen on."""
+    took = r and r["device"]["save_us_mean"]
+    return round(r["phases"]["save"]["mean_us"] - took - ring_us, 1) if took and r["phases"]["save"]["count"] else None
+
+
+def headline(figures, competitor, ring_us):
     """The figures that the goals are about, of one of ours; None: it was not there."""
-    main = figures.get("foreground-20pct", {}).get(competitor)
-    if not main or main["absent"] or not main["phases"]["save"]["count"]:
+    main, noticing = get(figures, "foreground-20pct", competitor), get(figures, NOTICING, competitor)
+    if not main and not noticing:
         return None
-    wakeups = {s: figures.get(s, {}).get(competitor) for s in ("idle", "one-level", "waiting", "background-only")}
+    wakeups = {s: get(figures, s, competitor) for s in ("idle", "one-level", "waiting", "background-only")}
     return {
-        "notice_us_p50": main["phases"]["notice"]["p50_us"],
-        "save_overhead_us_p50": round(main["phases"]["save"]["p50_us"] - save_model_us, 1),
-        "no_hws_save_overhead_us_p50": no_hws_overhead(figures, competitor, no_hws_save_model_us),
-        "p99_over_alone": main["p99_over_alone"],
-        "be_loss_pct": main["be_loss_pct"],
-        **{f"{name.replace('-', '_')}_wakeups_per_s": r["scheduler"]["wakeups_per_s"] if r and not r["absent"] else None
-           for name, r in wakeups.items()},
+        "notice_us_p50": noticing and noticing["phases"]["notice"]["p50_us"],
+        "notice_count": noticing and noticing["phases"]["notice"]["count"],
+        "save_overhead_us_mean": save_overhead(main, ring_us),
+        "no_hws_save_overhead_us_mean": save_overhead(get(figures, "foreground-no-hws", competitor), ring_us),
+        "p99_over_alone": main and main["p99_over_alone"],
+        "be_loss_pct": main and main["be_loss_pct"],
+        **{f"{name.replace('-', '_')}_wakeups_per_s": r and r["scheduler"]["wakeups_per_s"] for name, r in wakeups.items()},
     }
 
 
-def summary(figures, save_model_us, no_hws_save_model_us):
+def summary(figures, ring_us):
     """What it does by default; what it does with doorbells stands apart."""
-    result = headline(figures, "gpreempt", save_model_us, no_hws_save_model_us) or {}
-    doorbell = headline(figures, "doorbell", save_model_us, no_hws_save_model_us)
+    result = headline(figures, "gpreempt", ring_us) or {}
+    doorbell = headline(figures, "doorbell", ring_us)
     return {"configuration": "as loaded, gpreempt_enable=1", **result, **({"doorbell": doorbell} if doorbell else {})}
+
+
+SUMMARY = ("notice_us_p50", "p99_over_alone", "be_loss_pct", "idle_wakeups_per_s")
+
+
+def apart_pct(a, b):
+    return round(100 * abs(a - b) / max(abs(a), abs(b)), 2) if a or b else 0.0
+
+
+def summary_agreement(first, second, ring_us):
+    """[(figure, competitor, first, second, how far apart in percent of the larger)]: the summary, and the medians of the noticing's phases."""
+    rows = []
+    for competitor in ("gpreempt", "doorbell"):
+        one, two = (headline(f, competitor, ring_us) or {} for f in (first, second))
+        pairs = [(key, one.get(key), two.get(key)) for key in SUMMARY]
+        one, two = (get(f, NOTICING, competitor) for f in (first, second))
+        if one and two:
+            pairs += [(f"{key}_p50", one["phases"][key]["p50_us"], two["phases"][key]["p50_us"]) for key in PHASES[1:]]
+        rows += [(key, competitor, a, b, apart_pct(a, b)) for key, a, b in pairs if a is not None and b is not None]
+    return rows
