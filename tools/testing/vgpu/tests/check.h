@@ -2,8 +2,8 @@
 /*
  * check.h - what the files of unit tests share
  *
- * A test starts with up(), which puts a device into b, and fails by leaving through CHECK(). Each file has a table of its tests,
- * named below and in the list of model_test.c; the end of a table is an entry without a name.
+ * A test starts with up(), or with what calls it, which puts a device into b; it fails by leaving through CHECK(). Each file has a
+ * table of its tests, named below and in the list of model_test.c; the end of a table is an entry without a name.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -39,6 +39,8 @@ extern const struct model_test xcc_tests[];
 
 void __attribute__((noreturn, format(printf, 3, 4))) check_failed(const char *file, int line, const char *format, ...);
 void up(void);
+/* up(), and a mapped queue of a process of its own, with a grid that has been submitted and has not begun */
+struct bed_queue *grid_up(struct bed_work **w, u32 waves, u32 wg_waves, u32 steps, u64 step_ns);
 void draw_lots(void (*life)(u32 seed));	/* calls it with many seeds; it leaves the device in b */
 
 #endif /* CHECK_H */

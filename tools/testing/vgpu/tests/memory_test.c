@@ -217,22 +217,16 @@ static void lost_invalidation_is_noticed(void)
 /* The driver moves the memory of a process whose queues it has unmapped; it does not invalidate anything itself. */
 static void unmapped_processes_leave_no_translations(void)
 {
-	struct bed_process *p;
 	struct bed_queue *q;
 	struct bed_work *w;
 	u64 other;
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 8, 1, 100, 10 * US);
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w, false);
+	q = grid_up(&w, 8, 1, 100, 10 * US);
 	bed_run_for(b, 300 * US);
 	CHECK(bed_unmap(b, false));
 	other = bed_system(b, VGPU_PAGE);
 	memcpy(b->system + other, w->counters, VGPU_PAGE);
-	bed_map(b, p, w->counters_va, BED_SYSTEM_BASE + other, PTE_V | PTE_S | PTE_RW);
+	bed_map(b, q->p, w->counters_va, BED_SYSTEM_BASE + other, PTE_V | PTE_S | PTE_RW);
 	w->counters = (u32 *)(b->system + other);
 	CHECK(bed_runlist(b, &q, 1));
 	CHECK_DONE(w);

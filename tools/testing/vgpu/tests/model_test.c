@@ -31,6 +31,20 @@ void up(void)
 	bed_driver_up(b);
 }
 
+struct bed_queue *grid_up(struct bed_work **w, u32 waves, u32 wg_waves, u32 steps, u64 step_ns)
+{
+	struct bed_process *p;
+	struct bed_queue *q;
+
+	up();
+	p = bed_process(b);
+	q = bed_queue(b, p);
+	*w = bed_work(b, p, waves, wg_waves, steps, step_ns);
+	CHECK(bed_runlist(b, &q, 1));
+	bed_submit(b, q, *w, false);
+	return q;
+}
+
 /* ---- GPUVM ---- */
 
 static void gpuvm_system_and_vram_pages(void)
@@ -330,18 +344,12 @@ static void sdma_user_queue(void)
 
 static void aql_dispatch_runs_once(void)
 {
-	struct bed_process *p;
 	struct bed_queue *q;
 	struct bed_work *w;
 	u64 start;
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 100, 3, 7, 10 * US);
-	CHECK(bed_runlist(b, &q, 1));
+	q = grid_up(&w, 100, 3, 7, 10 * US);
 	start = b->now;
-	bed_submit(b, q, w, false);
 	CHECK_DONE(w);
 	/* 70 us of steps, the dispatch latency, and what the runlist still took */
 	CHECK(b->now - start >= 72 * US && b->now - start < 72 * US + 20 * US);
@@ -355,16 +363,10 @@ static void aql_dispatch_runs_once(void)
 
 static void read_index_runs_ahead_of_completion(void)
 {
-	struct bed_process *p;
 	struct bed_queue *q;
 	struct bed_work *w;
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 8, 1, 1, 5 * MS);
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w, false);
+	q = grid_up(&w, 8, 1, 1, 5 * MS);
 	bed_run_for(b, 1 * MS);
 	CHECK_EQ(*q->read_index, 1);
 	CHECK_EQ(*w->signal, 1);
@@ -740,17 +742,10 @@ static void uneven_engines_lack_a_compute_unit(void)
 
 static void a_late_caller_gets_control_back(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
 	struct bed_work *w;
 	u32 i;
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 256, 4, 2000, 1);
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w, false);
+	grid_up(&w, 256, 4, 2000, 1);
 	bed_run_for(b, 0);
 	b->now += LONG;
 	CHECK(vgpu_model_run(b->m) <= b->now);
@@ -865,17 +860,11 @@ static void preempted_work_is_done_once(void)
 
 static void nothing_runs_while_unmapped(void)
 {
-	struct bed_process *p;
 	struct bed_queue *q;
 	struct bed_work *w;
 	u32 before;
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 256, 1, 100, 10 * US);
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w, false);
+	q = grid_up(&w, 256, 1, 100, 10 * US);
 	bed_run_for(b, 300 * US);
 	CHECK(bed_unmap(b, false));
 	before = bed_work_lost(w);
@@ -955,17 +944,11 @@ static void saving_takes_device_time(void)
 /* What memory holds is what continues: the state is moved to another MQD, and edited there. */
 static void memory_alone_is_the_state(void)
 {
-	struct bed_process *p;
 	struct bed_queue *q, *r;
 	struct bed_work *w;
 	u64 offset;
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 64, 1, 4, MS);
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w, false);
+	q = grid_up(&w, 64, 1, 4, MS);
 	bed_run_for(b, 1500 * US);
 	CHECK(bed_unmap(b, false));
 	offset = bed_vram(b, 8192);
@@ -979,7 +962,7 @@ static void memory_alone_is_the_state(void)
 	CHECK(bed_runlist(b, &r, 1));
 	CHECK_DONE(w);
 	/* 10 of 64 waves that are no longer in the control stack are lost */
-	w = bed_work(b, p, 64, 1, 4, MS);
+	w = bed_work(b, q->p, 64, 1, 4, MS);
 	bed_submit(b, r, w, false);
 	bed_run_for(b, 1500 * US);
 	CHECK(bed_unmap(b, false));
@@ -1279,17 +1262,11 @@ static void time_to_save_is_counted(void)
 
 static void time_to_unmap_is_counted(void)
 {
-	struct bed_process *p;
 	struct bed_queue *q;
 	struct bed_work *w;
 	u64 start, counted;
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 256, 1, 10, 50 * US);
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w, false);
+	q = grid_up(&w, 256, 1, 10, 50 * US);
 	bed_run_for(b, 120 * US);
 	CHECK_EQ(bed_stat(b, "save_requests"), 0);
 	start = b->now;
