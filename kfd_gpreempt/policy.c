@@ -179,6 +179,7 @@ void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 		return;
 	}
 	q->zero_ns = 0;
+	q->disturbed_ns = 0;
 	q->active_ns = now_ns;
 	q->blocked = false;
 	q->tries = 0;
@@ -234,10 +235,17 @@ static bool zero_settled(const struct gpreempt_policy_queue *q, u64 now_ns)
 	return q->zero_ns && now_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
 }
 
-/* A runlist took its waves off, and they may not be back yet. */
-static bool restoring(const struct gpreempt_policy_queue *q, u64 now_ns)
+/* A runlist took its waves off, and they may not be back yet. Of a pass of our own they begin to come back at its end. */
+static inline bool restoring(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return q->disturbed_ns && now_ns - q->disturbed_ns < GPREEMPT_WAVES_RESTORE_NS;
+	u64 restore_ns, from_ns = q->disturbed_ns;
+
+	if (!from_ns)
+		return false;
+	if (from_ns == pn->acting_ns)
+		from_ns = later(from_ns, pn->acted_ns);
+	restore_ns = later(GPREEMPT_RESTORE_SHARE * pn->pass_ns, GPREEMPT_WAVES_RESTORE_NS);
+	return now_ns - from_ns < earlier(restore_ns, GPREEMPT_WAVES_RESTORE_MAX_NS);
 }
 
 /* Could it use the device now? MAYBE: it could if it has waves in flight, and that is not known. */
@@ -251,7 +259,7 @@ static enum demand demand_of_waves(const struct gpreempt_policy_queue *q, const 
 		return q->launched_ns && now_ns - q->launched_ns < GPREEMPT_LAUNCHED_NS ? SURE : NONE;
 	if (!waves_fresh(q, params, now_ns))
 		return MAYBE;
-	return (q->waves && q->waves_ns) || restoring(q, now_ns) ? SURE : NONE;
+	return (q->waves && q->waves_ns) || q->disturbed_ns ? SURE : NONE;
 }
 
 /**
@@ -336,6 +344,9 @@ static inline enum demand look_at(const struct gpreempt_policy_node *pn, struct 
 
 	if (q->blocked && now_ns >= q->try_ns)
 		try_again(q, now_ns);
+	/* Once over it stays over, however long a later pass takes. */
+	if (!restoring(pn, q, now_ns))
+		q->disturbed_ns = 0;
 	demand = demand_of(q, &pn->params, now_ns);
 
 	q->relieved = in_relief(q, &pn->params, now_ns);
@@ -638,7 +649,7 @@ void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		bool maybe = q->used && !q->waves_ns && now_ns - q->moved_ns < GPREEMPT_WAVES_UNKNOWN_NS;
-		bool had_waves = maybe || (q->waves && q->waves_ns) || restoring(q, now_ns);
+		bool had_waves = maybe || (q->waves && q->waves_ns) || restoring(pn, q, now_ns);
 
 		if (!q->preempted && (q->pending || had_waves))
 			q->disturbed_ns = now_ns;
@@ -777,10 +788,11 @@ static void forget_stalls(const struct gpreempt_policy_node *pn, const struct le
 }
 
 /* The runlist that carries these actions out takes all waves off and brings those of mapped queues back. */
-static void mark_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns)
+static void mark_disturbed(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	struct gpreempt_policy_queue *q;
 
+	pn->acting_ns = now_ns;
 	for (q = pn->busy; q; q = q->next_busy)
 		if (q->demand[0] && !expected(q, now_ns))
 			q->disturbed_ns = now_ns;
@@ -1115,7 +1127,7 @@ void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 }
 
 /**
- * gpreempt_policy_overhead() - account a hardware pass to the overhead budget
+ * gpreempt_policy_overhead() - a hardware pass has ended: account it to the overhead budget
  * @pn: the node
  * @elapsed_ns: how long it took
  * @preempted: it took queues off the device
@@ -1130,4 +1142,7 @@ void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, b
 	/* One pass that waited for a device in trouble must not cost minutes of service. */
 	pn->overhead_ns = pn->params.overhead_pct ? earlier(overhead_ns, GPREEMPT_OVERHEAD_WINDOW_NS) : 0;
 	pn->overhead_at_ns = now_ns;
+
+	pn->acted_ns = now_ns;
+	pn->pass_ns = later(elapsed_ns, pn->pass_ns - pn->pass_ns / GPREEMPT_PASS_FADE_SHARE);
 }

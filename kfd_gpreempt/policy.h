@@ -65,8 +65,16 @@
  * our back, in tens of microseconds for a full device.
  */
 #define GPREEMPT_WAVES_SETTLE_NS	1000000ULL
-/* After a runlist of our own, for so long, a queue that shows no waves may still be about to get them back. */
+/*
+ * After a runlist a queue that has not shown waves since may still be about to get them back: for at least so long, and for so many times what
+ * the longest of the last passes took, because what was saved comes back in about the same time. A pass that waited for something else does not
+ * count for more than the maximum.
+ */
 #define GPREEMPT_WAVES_RESTORE_NS	500000ULL
+#define GPREEMPT_RESTORE_SHARE		4
+#define GPREEMPT_WAVES_RESTORE_MAX_NS	20000000ULL
+/* How much of the longest pass is forgotten with each one that is shorter. */
+#define GPREEMPT_PASS_FADE_SHARE	8
 /* Whether an empty ring still has waves does not stay unknown for longer, even while no decision depends on it. */
 #define GPREEMPT_WAVES_UNKNOWN_NS	100000000ULL
 
@@ -180,7 +188,8 @@ struct gpreempt_policy_process {
  * @expected_met_ns: the @expected_until_ns whose work has come
  * @launched_ns: when @rptr last moved, or saved waves came back; 0: never
  * @moved_ns: when what was known of its waves became void: @rptr moved, or the queue was preempted or resumed
- * @disturbed_ns: when a runlist last took its waves off the device or left them to be restored; 0: never
+ * @disturbed_ns: when a runlist took its waves off the device or left them to be restored; 0: they have been seen since,
+ *	or would have been if they still were to come
  * @stalled_ns: since when @rptr has not moved while the queue had the device and packets; 0: not stalled
  * @used: it has had packets; before that it has no waves, without asking
  * @blocked: stalled for long without waves: waits for something else than the device
@@ -350,6 +359,9 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @last_cost_ns: the same, whatever came between
  * @overhead_ns: time spent saving and restoring that the budget has not yet paid for at @overhead_at_ns
  * @overhead_at_ns: see @overhead_ns
+ * @acting_ns: time of the last decision that had something carried out
+ * @acted_ns: when a hardware pass last ended
+ * @pass_ns: the longest of the last hardware passes, see GPREEMPT_PASS_FADE_SHARE
  * @saving: the budget makes a preemption wait
  * @ranked_ns: wfq: until when device time has been accounted
  * @vtime_ns: wfq: the least that a share with demand has had; where those begin that come
@@ -376,6 +388,9 @@ struct gpreempt_policy_node {
 	u64 last_cost_ns;
 	u64 overhead_ns;
 	u64 overhead_at_ns;
+	u64 acting_ns;
+	u64 acted_ns;
+	u64 pass_ns;
 	bool saving;
 	u64 ranked_ns;
 	u64 vtime_ns;

@@ -441,6 +441,8 @@ TEST(resumes_do_not_wait_for_the_budget, "what need not be held comes back at on
 {
 	low_is_held();
 	gpreempt_policy_overhead(&node.policy, 100 * MS, false, node.now_ns);
+	launch(high, 999, 8);
+	pass_after(POLL);
 	drain(high);
 	CHECK(time_until(low, true, 10 * MS) <= 2 * GPREEMPT_WAVES_SETTLE_NS);
 }

@@ -600,6 +600,68 @@ TEST(the_drivers_runlists_hide_nobody, "waves that a runlist of the driver's own
 	CHECK_EQ(node.nr_acting, 1);
 }
 
+/* High works, low is held for it; the pass took @pass_ns, and high's waves are hidden from its end on. */
+static void hidden_by_a_pass_of(u64 pass_ns)
+{
+	node.pass_takes_ns = pass_ns;
+	low_is_held();
+	launch(high, 1, 8);
+	high->invisible = true;
+}
+
+TEST(waves_are_awaited_for_as_long_as_saving_took,
+     "where a pass takes long, hidden waves are waited for in proportion; where it is quick, for half a millisecond")
+{
+	static const struct { u64 pass_ns, await_ns; } cases[] = {
+		{ 10 * US, GPREEMPT_WAVES_RESTORE_NS },
+		{ 2 * MS, 8 * MS },
+		{ 4 * SEC, GPREEMPT_WAVES_RESTORE_MAX_NS },
+	};
+	u32 i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		tap_reset();
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		hidden_by_a_pass_of(cases[i].pass_ns);
+		passes_for(cases[i].await_ns - 2 * POLL, POLL);
+		CHECK(!on_device(low));
+		passes_for(4 * POLL, POLL);
+		CHECK(on_device(low));
+	}
+}
+
+TEST(waves_are_awaited_from_the_end_of_the_pass, "the time that the pass itself takes is not time in which waves could come back")
+{
+	hidden_by_a_pass_of(MS);
+	node.now_ns += 10 * MS;
+	gpreempt_policy_overhead(&node.policy, MS, true, node.now_ns);
+	passes_for(3 * MS, POLL);
+	CHECK(!on_device(low));
+	passes_for(2 * MS, POLL);
+	CHECK(on_device(low));
+}
+
+TEST(seen_waves_are_not_awaited, "waves that were seen after the pass have ended when they are not seen any more")
+{
+	hidden_by_a_pass_of(10 * MS);
+	high->invisible = false;
+	pass_after(POLL);
+	drain(high);
+	pass_after(POLL);
+	CHECK(on_device(low));
+}
+
+TEST(a_slow_pass_is_forgotten, "after a hundred quick passes waves are waited for no longer than before the slow one")
+{
+	u32 i;
+
+	hidden_by_a_pass_of(2 * MS);
+	for (i = 0; i < 100; i++)
+		gpreempt_policy_overhead(&node.policy, 10 * US, true, node.now_ns);
+	passes_for(GPREEMPT_WAVES_RESTORE_NS + 2 * POLL, POLL);
+	CHECK(on_device(low));
+}
+
 TEST(a_new_queue_without_a_launch_has_no_waves, "creating an idle high queue, a runlist of the driver's own, preempts nobody")
 {
 	two_processes();

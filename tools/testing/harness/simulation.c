@@ -22,7 +22,9 @@
 
 #define TICK_NS		(50 * US)
 #define HORIZON_NS	(10 * SEC)
+/* What restoring takes at most, if it is not much slower than the passes are */
 #define RESTORE_NS	(300 * US)
+#define RESTORE_SHARE	3
 
 #define NR_SLOTS	8
 #define NR_PACKETS	12
@@ -367,6 +369,19 @@ static void write_packets(struct program *p)
 		submit(p->q, 1);
 }
 
+static u64 restore_ns(void)
+{
+	return RESTORE_SHARE * node.pass_takes_ns > RESTORE_NS ? RESTORE_SHARE * node.pass_takes_ns : RESTORE_NS;
+}
+
+/* For how long the policy may wait for them. */
+static u64 awaited_ns(void)
+{
+	u64 long_ns = GPREEMPT_RESTORE_SHARE * node.pass_takes_ns;
+
+	return long_ns > GPREEMPT_WAVES_RESTORE_NS ? long_ns : GPREEMPT_WAVES_RESTORE_NS;
+}
+
 /* All waves go off the device and come back, those of mapped queues, when the new runlist has been taken in. */
 static void change_runlist(void)
 {
@@ -377,7 +392,7 @@ static void change_runlist(void)
 		for (w = program_of(i)->waves; w < program_of(i)->waves + NR_SLOTS; w++)
 			w->in_slot = false;
 	sim.free_slots = NR_SLOTS;
-	sim.restored_ns = node.now_ns + random_below(RESTORE_NS);
+	sim.restored_ns = node.now_ns + random_below(restore_ns());
 }
 
 static void show_waves(struct program *p)
@@ -401,7 +416,7 @@ static bool demands(const struct program *p)
 /* While waves may be hidden by a runlist change, nobody can tell that they have ended. */
 static bool seems_busy(const struct program *p)
 {
-	return demands(p) || (p->worked_ns && node.now_ns - p->worked_ns <= GPREEMPT_WAVES_RESTORE_NS);
+	return demands(p) || (p->worked_ns && node.now_ns - p->worked_ns <= awaited_ns());
 }
 
 /* A queue in relief is above all others as long as it has work. */
@@ -544,7 +559,7 @@ static void check_queue(struct program *p, s32 level)
 {
 	/* A pass more, and the time that the policy takes to see that a queue is not blocked any more. */
 	u64 late_ns = node.params.interval_ns + TICK_NS;
-	u64 inverted_ns = late_ns + 2 * node.params.blocked_ns + node.params.interval_ns + RESTORE_NS;
+	u64 inverted_ns = late_ns + 2 * node.params.blocked_ns + node.params.interval_ns + restore_ns();
 	const struct gpreempt_policy_queue *q = &p->q->policy;
 	bool inverted;
 
