@@ -86,10 +86,7 @@ FIXTURE_TEARDOWN(lifecycle)
 	kfd_param_set("gpreempt_enable", 0);
 }
 
-/*
- * A low grid of a sixteenth of the device, preempted by a high one of an eighth of it: whenever the driver changes the runlist these waves go and
- * come back, and emulation takes longer for many than the scheduler waits for them.
- */
+/* A low grid of a quarter of the device, preempted by a high one of half of it. */
 struct pair {
 	struct actor *low;
 	struct actor *high;
@@ -100,10 +97,10 @@ struct pair {
 static struct pair preempted_pair(struct __test_metadata *_metadata, uint32_t slots, uint32_t high_steps)
 {
 	struct pair p = {
-		.low = worker(_metadata, LOW_NICE, 2, slots / 16, 20, 5 * MS),
-		.high = worker(_metadata, 0, 1, slots / 8, high_steps, 5 * MS),
-		.low_items = slots / 16 * 20,
-		.high_items = slots / 8 * high_steps,
+		.low = worker(_metadata, LOW_NICE, 2, slots / 4, 20, 5 * MS),
+		.high = worker(_metadata, 0, 1, slots / 2, high_steps, 5 * MS),
+		.low_items = slots / 4 * 20,
+		.high_items = slots / 2 * high_steps,
 	};
 
 	ASSERT_EQ(0, actor_submit(p.low, 0, 0, 1, 0));
