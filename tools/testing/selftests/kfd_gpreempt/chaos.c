@@ -847,7 +847,7 @@ static void begin_life(void)
 	vram = vram_bytes() <= VRAM_LIMIT ? vram_bytes() : 0;
 	kfd_param_set("queue_preemption_timeout_ms", HWS_TIMEOUT_MS);
 	/* The device looks less often than it could: idle time costs what looks cost. */
-	kfd_vgpu_param_set("poll_ns", 2 * MS);
+	kfd_vgpu_look_every(2 * MS);
 	if (scheduler_fresh("gpreempt_poll_us", POLL_US))
 		ksft_exit_fail_msg("the scheduler cannot be switched on\n");
 	new_baseline();

@@ -9,7 +9,6 @@
 #include "fixture.h"
 #include "worker.h"
 
-#define POLL_NS		50000		/* the virtual GPU's own */
 #define PATIENT_POLL_NS	(5 * MS)
 
 FIXTURE(direct) {
@@ -33,7 +32,7 @@ static void no_faults(void)
 		kfd_vgpu_set(names[i], 0);
 	kfd_vgpu_set("fault/xcc", 0);
 	kfd_vgpu_set("fault/dequeue_dead_us", 0);
-	kfd_vgpu_param_set("poll_ns", POLL_NS);
+	kfd_vgpu_look_every(0);
 }
 
 FIXTURE_SETUP(direct)
@@ -106,7 +105,7 @@ static void long_inversion(struct __test_metadata *_metadata, struct actor *low,
 {
 	inversion(_metadata, low, high, "leaving");
 	ASSERT_EQ(0, kfd_param_set("gpreempt_poll_us", 0));
-	ASSERT_EQ(0, kfd_vgpu_param_set("poll_ns", PATIENT_POLL_NS));
+	ASSERT_EQ(0, kfd_vgpu_look_every(PATIENT_POLL_NS));
 }
 
 /* Half of the device belongs to queues of the highest level, and none of their waves moves when the others yield. */
@@ -408,7 +407,7 @@ TEST_F_TIMEOUT(direct, victim_that_leaves_after_the_node_was_given_up_is_lost, 1
 	/* The process is left alone from then on; others find a free slot and a scheduler. */
 	actor_kill(low);
 	ASSERT_EQ(0, kfd_param_set("gpreempt_poll_us", 80));
-	ASSERT_EQ(0, kfd_vgpu_param_set("poll_ns", POLL_NS));
+	ASSERT_EQ(0, kfd_vgpu_look_every(0));
 	other = worker(_metadata, LOW_NICE, 1, self->slots, 10, 5 * MS);
 	ASSERT_EQ(1, actor_work(high, 1, self->slots, 2, 5 * MS));
 	start(_metadata, other);

@@ -138,7 +138,7 @@ TEST_F(doorbell, notice_takes_microseconds)
 	int i;
 
 	/* The virtual GPU's thread would be in the way of what is measured. */
-	if (kfd_vgpu_param_set("poll_ns", 5 * MS))
+	if (kfd_vgpu_look_every(5 * MS))
 		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount");
 	p.high = worker(_metadata, 0, 40, self->slots, 1, 100 * US);
 	ASSERT_EQ(0, actor_submit(p.low, 0, 0, 2, KFD_PACKET_BARRIER));
@@ -154,7 +154,7 @@ TEST_F(doorbell, notice_takes_microseconds)
 	}
 	count = counter("latency/notice_count") - count;
 	sum = counter("latency/notice_ns_sum") - sum;
-	kfd_vgpu_param_set("poll_ns", 50000);
+	kfd_vgpu_look_every(0);
 	TH_LOG("fault to decision: %lld times, mean %lld ns, half of them below %lld us; passes: below %lld us; %lld armed too late",
 	       (long long)count, (long long)(count ? sum / count : 0), (long long)counter("latency/notice_us_p50"),
 	       (long long)counter("latency/pass_us_p50"), (long long)(counter("doorbell_late") - late));

@@ -34,7 +34,7 @@ FIXTURE_TEARDOWN(endurance)
 {
 	actor_forget_all();
 	EXPECT_NOTHING_LEFT();
-	kfd_vgpu_param_set("poll_ns", 50000);
+	kfd_vgpu_look_every(0);
 	scheduler_off();
 }
 
@@ -56,14 +56,14 @@ static int64_t pass_median_ns(struct __test_metadata *_metadata, const char *wha
 	int i;
 
 	kfd_sleep_ns(5 * MS);
-	ASSERT_EQ(0, kfd_vgpu_param_set("poll_ns", 10 * MS));
+	ASSERT_EQ(0, kfd_vgpu_look_every(10 * MS));
 	checks = counter("checks");
 	for (i = 0; i < SAMPLES; i++) {
 		kfd_sleep_ns(MS);
 		ns[i] = counter("pass_ns_last");
 	}
 	EXPECT_GE(counter("checks") - checks, SAMPLES);
-	ASSERT_EQ(0, kfd_vgpu_param_set("poll_ns", 50000));
+	ASSERT_EQ(0, kfd_vgpu_look_every(0));
 	qsort(ns, SAMPLES, sizeof(ns[0]), ascending);
 	TH_LOG("%s: %lld ns, 90 %% below %lld ns", what, (long long)ns[SAMPLES / 2], (long long)ns[SAMPLES * 9 / 10]);
 	return ns[SAMPLES / 2];
@@ -71,7 +71,7 @@ static int64_t pass_median_ns(struct __test_metadata *_metadata, const char *wha
 
 /* Without HWS a device has a few dozen slots for queues, and no more queues than that. */
 #define SKIP_UNLESS_PASSES_CAN_BE_MEASURED() do {									\
-	if (kfd_vgpu_param_set("poll_ns", 50000))									\
+	if (kfd_vgpu_look_every(0))									\
 		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount");			\
 	if (kfd_param_get("sched_policy") == NO_HWS)									\
 		SKIP(return, "needs more queues than the device has slots without HWS");				\
@@ -235,7 +235,7 @@ TEST_F_TIMEOUT(endurance, lone_busy_queue_costs_nothing_for_10_s, 240)
 		kfd_sleep_ns(MS);
 		ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
 	}
-	ASSERT_EQ(0, kfd_vgpu_param_set("poll_ns", 10 * MS));
+	ASSERT_EQ(0, kfd_vgpu_look_every(10 * MS));
 	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
 	checks = counter("checks");
 	runlists = counter("runlists");

@@ -23,7 +23,6 @@
 
 #define TIMEOUT_MS	20		/* of a preemption, in tests that wait for it */
 #define DEFAULT_TIMEOUT_MS 9000
-#define DEFAULT_POLL_NS	50000
 #define POLL_NS		200000		/* nothing here depends on how soon the device looks */
 #define HOG_STEPS	100
 #define HW_EXCEPTION_RESET_CAUSE_HANG 0
@@ -50,17 +49,6 @@ static bool said(const char *text)
 	kernel_log[n < 0 ? 0 : n] = '\0';
 	from = mark[0] ? strstr(kernel_log, mark) : NULL;
 	return from && strstr(from, text);
-}
-
-/* How often the virtual GPU looks at what is written, if it lets itself be told */
-static void set_poll_ns(uint64_t ns)
-{
-	FILE *f = fopen("/sys/module/vgpu/parameters/poll_ns", "w");
-
-	if (!f)
-		return;
-	fprintf(f, "%llu", (unsigned long long)ns);
-	fclose(f);
 }
 
 static int wait_stat(const char *name, int64_t value)
@@ -125,7 +113,7 @@ static const char *faults_missing(void)
 
 #define SET_STAGE(self, scheduled) do { \
 	no_faults(); \
-	set_poll_ns(POLL_NS); \
+	kfd_vgpu_look_every(POLL_NS); \
 	ASSERT_EQ(0, scheduler_defaults()); \
 	/* A preemption that was made slow is not to put off the next one. */ \
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0)); \
@@ -142,7 +130,7 @@ static const char *faults_missing(void)
 } while (0)
 
 #define CLEAR_STAGE(scheduled) do { \
-	set_poll_ns(DEFAULT_POLL_NS); \
+	kfd_vgpu_look_every(0); \
 	no_faults(); \
 	actor_forget_all(); \
 	if (scheduled) { \
@@ -359,7 +347,7 @@ TEST_F(error, queue_that_fails_to_yield_is_reset)
 /* The driver waits 4 s for what does not come: the device need not look for its registers every 50 us. */
 static void look_rarely(void)
 {
-	set_poll_ns(2 * MS);
+	kfd_vgpu_look_every(2 * MS);
 }
 
 static void hang(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self)

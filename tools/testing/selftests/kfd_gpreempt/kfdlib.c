@@ -31,7 +31,7 @@
 #define GPREEMPT_SYSFS	"/sys/class/kfd/kfd/gpreempt"
 #define GPREEMPT_QUEUES	"/sys/kernel/debug/kfd/gpreempt"
 #define PARAMETERS	"/sys/module/amdgpu/parameters"
-#define VGPU_PARAMETERS	"/sys/module/vgpu/parameters"
+#define VGPU_POLL_NS	"/sys/module/vgpu/parameters/poll_ns"
 
 #define DOORBELL_BYTES		8192ull		/* a process's slice on gfx9 and later */
 #define EOP_BYTES		4096u
@@ -147,14 +147,19 @@ static int64_t text_to_number(const char *text)
 	return end == text ? -1 : value;
 }
 
+static int64_t read_number(const char *path)
+{
+	char text[64];
+
+	return read_text(path, text, sizeof(text)) < 0 ? -1 : text_to_number(text);
+}
+
 int64_t kfd_param_get(const char *name)
 {
-	char path[160], text[64];
+	char path[160];
 
 	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
-	if (read_text(path, text, sizeof(text)) < 0)
-		return -1;
-	return text_to_number(text);
+	return read_number(path);
 }
 
 static int write_text(const char *path, const char *text)
@@ -190,13 +195,20 @@ int kfd_param_get_text(const char *name, char *buf, size_t size)
 	return 0;
 }
 
-int kfd_vgpu_param_set(const char *name, int64_t value)
-{
-	char path[160], text[32];
+/* What it was loaded with is what the machine can do. */
+static int64_t poll_ns_at_first;
 
-	snprintf(path, sizeof(path), VGPU_PARAMETERS "/%s", name);
-	snprintf(text, sizeof(text), "%" PRId64, value);
-	return write_text(path, text);
+__attribute__((constructor)) static void remember_poll_ns(void)
+{
+	poll_ns_at_first = read_number(VGPU_POLL_NS);
+}
+
+int kfd_vgpu_look_every(int64_t ns)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64, ns > poll_ns_at_first ? ns : poll_ns_at_first);
+	return write_text(VGPU_POLL_NS, text);
 }
 
 int kfd_param_set(const char *name, int64_t value)
@@ -284,12 +296,10 @@ static void vgpu_path(char *path, size_t size, const char *name)
 
 int64_t kfd_vgpu_get(const char *name)
 {
-	char path[128], text[32];
-	int n;
+	char path[128];
 
 	vgpu_path(path, sizeof(path), name);
-	n = read_text(path, text, sizeof(text));
-	return n < 0 ? -1 : text_to_number(text);
+	return read_number(path);
 }
 
 int kfd_vgpu_set(const char *name, int64_t value)

@@ -19,7 +19,6 @@
 #define MQDS		"/sys/kernel/debug/kfd/mqds"
 #define HQDS		"/sys/kernel/debug/kfd/hqds"
 #define SCRIPTS		"/opt/gpreempt/*.bt"
-#define VGPU_POLL_NS	"/sys/module/vgpu/parameters/poll_ns"
 #define TRACE_KB	"4096"
 
 static char text[4 << 20];
@@ -386,10 +385,10 @@ TEST_F_TIMEOUT(observe, busy_queue_alone_wakes_nobody, 120)
 	}
 	ASSERT_STREQ("parked", state);
 	/* The device's own looking around is most of what this costs. */
-	put(VGPU_POLL_NS, "5000000");
+	kfd_vgpu_look_every(5 * MS);
 	wakeups = counter("wakeups");
 	kfd_sleep_ns(10 * SECOND);
-	put(VGPU_POLL_NS, "50000");
+	kfd_vgpu_look_every(0);
 	EXPECT_EQ(wakeups, counter("wakeups"));
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 	EXPECT_EQ(0, actor_wait(low, 0, LONG));
@@ -412,14 +411,14 @@ TEST_F(observe, one_level_wakes_nobody)
 	}
 	ASSERT_STREQ("parked", state);
 	wakeups = counter("wakeups");
-	put(VGPU_POLL_NS, "5000000");
+	kfd_vgpu_look_every(5 * MS);
 	kfd_sleep_ns(SECOND);
 	EXPECT_EQ(wakeups, counter("wakeups"));
 	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_submit(b, 0, 0, 1, 0));
 	EXPECT_EQ(0, actor_wait(a, 0, LONG));
 	EXPECT_EQ(0, actor_wait(b, 0, LONG));
-	put(VGPU_POLL_NS, "50000");
+	kfd_vgpu_look_every(0);
 	EXPECT_EQ(wakeups, counter("wakeups"));
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 	EXPECT_EXACTLY_ONCE(a, self->slots / 2 * 10);

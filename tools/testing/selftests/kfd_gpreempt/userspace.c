@@ -512,7 +512,7 @@ TEST_F(userspace, ioctl_path_adds_little)
 	int i;
 
 	/* As in the endurance test, and not on a kernel that makes several instructions of one. */
-	if (kfd_vgpu_param_set("poll_ns", 50000) || !access("/sys/kernel/debug/kmemleak", F_OK))
+	if (kfd_vgpu_look_every(0) || !access("/sys/kernel/debug/kmemleak", F_OK))
 		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount, and the stock kernel");
 	if (kfd_param_get("sched_policy") == NO_HWS)
 		SKIP(return, "the bound is the default mode's: without HWS the scheduler's thread looks after each queue itself");
