@@ -25,24 +25,16 @@
 #define NO_ORDER	32	/* that of no allocation */
 #define MOST		60	/* allocations of one attempt: more means that nothing ends the loop */
 
-static int put_text(const char *path, const char *text)
+static int put_number(const char *path, unsigned long value)
 {
 	int fd = open(path, O_WRONLY), r = 0;
 
 	if (fd < 0)
 		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
+	if (dprintf(fd, "%lu", value) < 0)
 		r = -errno;
 	close(fd);
 	return r;
-}
-
-static int put_number(const char *path, unsigned long value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lu", value);
-	return put_text(path, text);
 }
 
 static int get_number(const char *path)
@@ -111,9 +103,21 @@ static int choose_caches(void)
 	if (err)
 		return -ENOENT;
 	for (i = 0; i < found.gl_pathc && !err; i++)
-		err = put_text(found.gl_pathv[i], watches(found.gl_pathv[i]) ? "0" : "1");
+		err = put_number(found.gl_pathv[i], !watches(found.gl_pathv[i]));
 	globfree(&found);
-	return err ? err : put_text(FAULTS "cache-filter", "Y");
+	return err ? err : put_number(FAULTS "cache-filter", 1);
+}
+
+/* For allocations of objects and of pages */
+static int put_both(const char *name, unsigned long value)
+{
+	char objects[64], pages[64];
+	int err;
+
+	snprintf(objects, sizeof(objects), FAULTS "%s", name);
+	snprintf(pages, sizeof(pages), PAGE_FAULTS "%s", name);
+	err = put_number(objects, value);
+	return err ? err : put_number(pages, value);
 }
 
 /* Nothing fails yet, but what will is ours. */
@@ -129,14 +133,9 @@ static int choose_ours(void)
 		err = put_number(PAGE_FAULTS "min-order", NO_ORDER);
 	if (err)
 		return err;
-	if (put_number(FAULTS "probability", 0) || put_number(FAULTS "verbose", 0) || put_number(FAULTS "stacktrace-depth", 32) ||
-	    put_number(FAULTS "require-start", start) || put_number(FAULTS "require-end", end) ||
-	    put_text(FAULTS "ignore-gfp-wait", "N") || put_text(FAULTS "task-filter", "N"))
-		return -EIO;
-	if (put_number(PAGE_FAULTS "probability", 0) || put_number(PAGE_FAULTS "verbose", 0) ||
-	    put_number(PAGE_FAULTS "stacktrace-depth", 32) || put_number(PAGE_FAULTS "require-start", start) ||
-	    put_number(PAGE_FAULTS "require-end", end) || put_text(PAGE_FAULTS "ignore-gfp-wait", "N") ||
-	    put_text(PAGE_FAULTS "ignore-gfp-highmem", "N"))
+	if (put_both("probability", 0) || put_both("verbose", 0) || put_both("stacktrace-depth", 32) || put_both("require-start", start) ||
+	    put_both("require-end", end) || put_both("ignore-gfp-wait", 0) || put_both("task-filter", 0) ||
+	    put_number(PAGE_FAULTS "ignore-gfp-highmem", 0))
 		return -EIO;
 	return 0;
 }
@@ -161,35 +160,24 @@ static bool has_failed(void)
 /* All allocations of ours by the calling thread fail, objects and pages, until @on is false. */
 static int fail_all(bool on)
 {
-	static const char * const kinds[] = { FAULTS, PAGE_FAULTS };
-	char path[64];
-	size_t i;
-
-	for (i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%sprobability", kinds[i]);
-		if (put_number(path, 0))
-			return -EIO;
-		snprintf(path, sizeof(path), "%stask-filter", kinds[i]);
-		if (put_text(path, on ? "Y" : "N"))
-			return -EIO;
-		if (!on)
-			continue;
-		snprintf(path, sizeof(path), "%stimes", kinds[i]);
-		if (put_number(path, MANY))
-			return -EIO;
-		snprintf(path, sizeof(path), "%sinterval", kinds[i]);
-		if (put_number(path, 1))
-			return -EIO;
-	}
-	if (put_number(PAGE_FAULTS "min-order", on ? 0 : NO_ORDER) || put_text("/proc/thread-self/make-it-fail", on ? "1" : "0"))
+	if (put_both("probability", 0) || put_both("task-filter", on) || put_number("/proc/thread-self/make-it-fail", on) ||
+	    put_number(PAGE_FAULTS "min-order", on ? 0 : NO_ORDER))
 		return -EIO;
-	return on && (put_number(FAULTS "probability", 100) || put_number(PAGE_FAULTS "probability", 100)) ? -EIO : 0;
+	return on && (put_both("times", MANY) || put_both("interval", 1) || put_both("probability", 100)) ? -EIO : 0;
 }
 
 /* How many have failed since fail_all(true) */
 static int failures(void)
 {
 	return 2 * MANY - get_number(FAULTS "times") - get_number(PAGE_FAULTS "times");
+}
+
+/* The @nth allocation of ours from now on fails, whoever's it is; 0: none. */
+static int fail_once(unsigned int nth)
+{
+	if (nth && (put_number(FAULTS "times", 1) || put_number(FAULTS "interval", nth)))
+		return -EIO;
+	return put_number(FAULTS "probability", nth ? 100 : 0);
 }
 
 FIXTURE(nomem) {
@@ -413,29 +401,28 @@ TEST_F(nomem, without_a_thread_the_node_stays_off)
 	expect_preemption(_metadata, self->slots);
 }
 
-TEST_F(nomem, the_monitor_goes_on_with_the_queues_it_has_room_for)
+TEST_F_TIMEOUT(nomem, the_monitor_goes_on_with_the_queues_it_has_room_for, 120)
 {
 	int64_t skipped = counter("skipped_no_memory"), monitor = counter("monitor_pid");
-	struct actor *a = worker(_metadata, 0);
+	struct actor *a[] = { worker(_metadata, 0), worker(_metadata, 0) };
+	int i, queues = 2;
 	char path[64];
-	int i;
 
 	ASSERT_LT(0, monitor);
 	snprintf(path, sizeof(path), "/proc/%d/make-it-fail", (int)monitor);
-	ASSERT_EQ(0, put_text(path, "1"));
-	ASSERT_EQ(0, put_text(FAULTS "task-filter", "Y"));
-	ASSERT_EQ(0, put_number(FAULTS "times", 1));
-	ASSERT_EQ(0, put_number(FAULTS "interval", 1));
-	ASSERT_EQ(0, put_number(FAULTS "probability", 100));
-	/* Room for 16 is what it begins with, and twice as many as that it has never needed here. */
-	for (i = 1; i < 20; i++)
-		ASSERT_EQ(i, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, put_number(path, 1));
+	ASSERT_EQ(0, put_number(FAULTS "task-filter", 1));
+	ASSERT_EQ(0, fail_once(1));
+	/* Room for 16 is what it begins with; what others needed before, it keeps: 64 at most, for those with as many queues as an actor has. */
+	for (; queues < 2 * ACTOR_QUEUES && counter("skipped_no_memory") == skipped; queues++)
+		ASSERT_EQ(queues / 2, actor_queue(a[queues % 2], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	EXPECT_EQ(0, wait_counter("skipped_no_memory", skipped + 1, LONG));
-	ASSERT_EQ(0, put_number(FAULTS "probability", 0));
-	ASSERT_EQ(0, put_text(FAULTS "task-filter", "N"));
-	for (i = 0; i < 20; i++)
-		ASSERT_EQ(0, wait_state(a, i, "idle", LONG));
-	EXPECT_EQ(0, actor_stop(a));
+	ASSERT_EQ(0, fail_once(0));
+	ASSERT_EQ(0, put_number(FAULTS "task-filter", 0));
+	for (i = 0; i < queues; i++)
+		ASSERT_EQ(0, wait_state(a[i % 2], i / 2, "idle", LONG));
+	EXPECT_EQ(0, actor_stop(a[0]));
+	EXPECT_EQ(0, actor_stop(a[1]));
 	expect_preemption(_metadata, self->slots);
 }
 
@@ -461,12 +448,10 @@ TEST_F(nomem, adoption_loses_queues_and_nothing_else)
 	ASSERT_EQ(0, actor_work(a, 1, 4, 2, 10 * US));
 	for (n = 1; n <= 12; n++) {
 		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-		ASSERT_EQ(0, put_number(FAULTS "times", 1));
-		ASSERT_EQ(0, put_number(FAULTS "interval", n));
-		ASSERT_EQ(0, put_number(FAULTS "probability", 100));
+		ASSERT_EQ(0, fail_once(n));
 		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 		kfd_sleep_ns(30 * MS);
-		ASSERT_EQ(0, put_number(FAULTS "probability", 0));
+		ASSERT_EQ(0, fail_once(0));
 	}
 	ASSERT_EQ(0, scheduler_fresh(NULL, 0));
 	EXPECT_EQ(0, wait_state(a, 0, "idle", LONG));
