@@ -329,8 +329,9 @@ TEST_F(userspace, synchronize_does_not_wait_for_what_is_interrupted)
 /* What both stop runs when both let it go, in whatever order; what neither stops is not touched by the other. */
 TEST_F(userspace, both_schedulers_stop_and_let_go)
 {
-	struct actor *low = running(_metadata, self->slots), *other = worker(_metadata, 1, self->slots, STEPS, STEP_NS);
-	struct actor *high = worker(_metadata, 1, self->slots, STEPS, STEP_NS);
+	struct actor *high = worker(_metadata, 1, self->slots, STEPS, STEP_NS), *other = worker(_metadata, 1, self->slots, STEPS, STEP_NS);
+	/* The last one: its work begins here. */
+	struct actor *low = running(_metadata, self->slots);
 	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(low)), *others = unit_of(_metadata, queue_of(other));
 	struct gpreempt_target target = process_of(low);
 
