@@ -248,6 +248,12 @@ static inline bool restoring(const struct gpreempt_policy_node *pn, const struct
 	return now_ns - from_ns < earlier(restore_ns, GPREEMPT_WAVES_RESTORE_MAX_NS);
 }
 
+/* One that stands still: asked now, it cannot be found blocked yet, whatever the answer is. That takes a second look. */
+static bool first_look(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->pending && !q->blocked && !zero_settled(q, now_ns);
+}
+
 /* Could it use the device now? MAYBE: it could if it has waves in flight, and that is not known. */
 enum demand { NONE, MAYBE, SURE };
 
@@ -663,9 +669,21 @@ static void rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
 		pn->ops->rank(pn, now_ns);
 }
 
+/* With all the waves that there may be? Then those that could not be found blocked have demand. */
+static bool preempts_anyway(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct level level = find_level(pn, true);
+	struct gpreempt_policy_queue *q;
+
+	find_inversion(pn, &level, now_ns, true);
+	for (q = pn->busy; level.preempts && q; q = q->next_busy)
+		q->demand[0] = true;
+	return level.preempts;
+}
+
 static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	bool in_the_way, matter = false, unknown = false, held = false;
+	bool in_the_way, matter = false, unknown = false, held = false, first = true;
 	struct level level, sure;
 	u32 i;
 
@@ -682,10 +700,14 @@ static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 			continue;
 		matter = true;
 		unknown |= unknown_for_long(q, &pn->params, now_ns);
+		first &= first_look(q, now_ns);
 	}
 	if (!matter)
 		return false;
 	rank_all(pn, now_ns);
+	/* No answer could change this decision, and somebody waits for it. What it takes off the device need not be asked about any more. */
+	if (first && preempts_anyway(pn, now_ns))
+		return false;
 	if (unknown && can_outrank(pn, now_ns, EVERYBODY))
 		return true;
 	/* Alone it is in nobody's way. */

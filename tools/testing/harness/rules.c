@@ -907,6 +907,73 @@ TEST(waves_are_not_blocked, "a queue whose kernel runs long in front of a waitin
 	CHECK(!high->policy.blocked);
 }
 
+/* High comes after low has stood still for longer than it takes to be blocked, and nobody has looked meanwhile. */
+static void high_comes_late(void)
+{
+	submit(high, 1);
+	pass_after(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS);
+}
+
+TEST(who_yields_is_not_asked_first,
+     "a lower queue that stands still is taken off without asking for its waves, unless the answer could be that it is blocked")
+{
+	two_processes();
+	start_hog(low);
+	pass();
+	high_comes_late();
+	CHECK(!on_device(low));
+	CHECK(!node.asked);
+
+	tap_reset();
+	two_processes();
+	submit(low, 1);
+	pass();
+	low->policy.waves_ns = node.now_ns;
+	low->policy.zero_ns = node.now_ns;
+	high_comes_late();
+	CHECK(node.asked);
+	CHECK(on_device(low));
+	CHECK(low->policy.blocked);
+
+	/* Blocked, and taken by the driver for a while: what was read of its waves is void. */
+	low->policy.zero_ns = 0;
+	launch(high, 1, 8);
+	submit(high, 1);
+	pass_after(node.params.blocked_ns);
+	CHECK(node.asked);
+}
+
+TEST(who_is_not_asked_has_waves_to_wait_for, "the higher queue that stands still is not asked either, and what the runlist does to its waves is remembered")
+{
+	two_processes();
+	submit(high, 1);
+	pass();
+	start_hog(low);
+	pass_after(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS);
+	CHECK(!on_device(low));
+	CHECK(!node.asked);
+	CHECK_EQ(high->policy.disturbed_ns, node.now_ns);
+}
+
+TEST(who_stays_is_asked,
+     "one that stands still, and may not be taken off or not yet, is asked for waves, so that it can be found blocked")
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		tap_reset();
+		two_processes();
+		low->policy.immovable = i;
+		node.params.min_run_ns = i ? 0 : SEC;
+		submit(low, 1);
+		pass();
+		high_comes_late();
+		CHECK(node.asked);
+		pass_after(GPREEMPT_WAVES_SETTLE_NS);
+		CHECK(low->policy.blocked);
+	}
+}
+
 TEST(stalled_behind_a_lower_is_not_blocked,
      "time in which a lower queue had work on the device does not make a queue blocked")
 {
