@@ -13,6 +13,7 @@
 #define RUN_NS			50000		/* the same, by the caller's clock */
 #define CREDIT_NS		2000000		/* what it may take at once after it has slept for long; saving and restoring many waves is a burst */
 #define EXECUTION_PAUSE_NS	5000		/* between two runs that execute machine code */
+#define REPORT_PAUSE_NS		20000		/* the scheduler sleeps for up to 10 us between two looks, and has to wake up */
 #define EVENT_WAVE_STEPS	16		/* what any other event counts */
 #define AQL_PACKET_DWORDS	16
 #define DEQUEUE_DRAIN		1
@@ -414,6 +415,7 @@ void vgpu_save_reported(struct vgpu_model *m, u64 asked_ns)
 		return;
 	m->stats.save_requests++;
 	m->stats.save_device_ns += m->ops->now_ns(m->ctx) - asked_ns;
+	m->reported = true;
 }
 
 static struct vgpu_queue *queue_in_slot(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 slot)
@@ -548,7 +550,7 @@ static void poll_registers(struct vgpu_model *m)
 	vgpu_sdma_poll_registers(m);
 }
 
-/* Everything that can be done at m->now_ns */
+/* Everything that can be done at m->now_ns, unless something is reported first that the driver waits for */
 static void work(struct vgpu_model *m)
 {
 	struct vgpu_list *l;
@@ -557,6 +559,8 @@ static void work(struct vgpu_model *m)
 	do {
 		progress = vgpu_waves_expire(m);
 		progress |= leave(m);
+		if (m->reported)
+			return;
 		/* A packet may map and unmap queues, but never its own: the next pointer is only good if it did not. */
 restart:
 		for (l = m->queues.next; l != &m->queues; l = l->next) {
@@ -570,6 +574,8 @@ restart:
 			} else if (q->kind == VGPU_QUEUE_SDMA) {
 				progress |= vgpu_sdma_run(m, q);
 			} else if (vgpu_pm4_run(m, q)) {
+				if (m->reported)
+					return;
 				progress = true;
 				goto restart;
 			}
@@ -622,16 +628,17 @@ static u64 owed_sleep(struct vgpu_model *m, u64 begin, u64 end)
 	return m->credit_ns < 0 ? (u64)-m->credit_ns : 0;
 }
 
-/* See vgpu_model.h. */
-u64 vgpu_model_run(struct vgpu_model *m)
+/* What has become due until @wall, each at its own time */
+static void catch_up(struct vgpu_model *m, u64 wall)
 {
-	u64 begin = m->ops->now_ns(m->ctx), wall = begin, next, pause;
-	struct vgpu_list *l;
+	u64 next;
 
-	m->budget = WAVE_STEPS_PER_RUN;
-	m->run_until_ns = begin + RUN_NS;
-	m->executed = 0;
-	for (next = next_event(m); next <= wall && m->budget; next = next_event(m)) {
+	/* What was left when something had been reported: the driver noticing it took the device no time. */
+	if (m->reported) {
+		m->reported = false;
+		work(m);
+	}
+	for (next = next_event(m); !m->reported && next <= wall && m->budget; next = next_event(m)) {
 		if (next > m->now_ns)
 			m->now_ns = next;
 		m->budget -= m->budget < EVENT_WAVE_STEPS ? m->budget : EVENT_WAVE_STEPS;
@@ -641,12 +648,32 @@ u64 vgpu_model_run(struct vgpu_model *m)
 	/* What became due while the budget lasted is no event any more: waves that could have started since then start now. */
 	if (next <= wall)
 		m->place = true;
+}
+
+/* What is asked of it now */
+static void look(struct vgpu_model *m, u64 wall)
+{
+	struct vgpu_list *l;
+
 	if (wall > m->now_ns)
 		m->now_ns = wall;
 	poll_registers(m);
 	for (l = m->queues.next; l != &m->queues; l = l->next)
 		poll_doorbell(m, container_of(l, struct vgpu_queue, link));
 	work(m);
+}
+
+/* See vgpu_model.h. */
+u64 vgpu_model_run(struct vgpu_model *m)
+{
+	u64 begin = m->ops->now_ns(m->ctx), wall = begin, next, pause;
+
+	m->budget = WAVE_STEPS_PER_RUN;
+	m->run_until_ns = begin + RUN_NS;
+	m->executed = 0;
+	catch_up(m, wall);
+	if (!m->reported)
+		look(m, wall);
 	if (m->state_lost)
 		vgpu_model_reset(m);
 	if (vgpu_ih_take_pending(m) && !vgpu_fault(m, VGPU_FAULT_IRQ_LOST))
@@ -659,6 +686,9 @@ u64 vgpu_model_run(struct vgpu_model *m)
 		m->execute_ns = wall + (wall - begin);
 		pause = pause > EXECUTION_PAUSE_NS ? pause : EXECUTION_PAUSE_NS;
 	}
+	/* Who waits for that would see it now, on a CPU that is not the model's. */
+	if (m->reported)
+		return wall + (pause > REPORT_PAUSE_NS ? pause : REPORT_PAUSE_NS);
 	return next < wall + pause ? wall + pause : next;
 }
 

@@ -578,6 +578,7 @@ struct vgpu_xcc {
  * @fault_xcc: where faults of a scheduler happen
  * @saved_mqd: of the queue that was saved last, 0: none, or it is mapped again
  * @state_lost: the device resets itself at the end of this run
+ * @reported: that waves are saved was reported last; what else was to be done at @now_ns is done in the next run
  * @stats: counters
  */
 struct vgpu_model {
@@ -621,6 +622,7 @@ struct vgpu_model {
 	u32 fault_xcc;
 	u64 saved_mqd;
 	bool state_lost;
+	bool reported;
 	struct vgpu_stats stats;
 };
 

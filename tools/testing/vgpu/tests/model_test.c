@@ -1284,6 +1284,46 @@ static void time_to_unmap_is_counted(void)
 	CHECK_EQ(bed_stat(b, "save_device_ns"), counted);
 }
 
+/* The driver waits for the report, on the model's CPU: before the next waves are placed it can run. The device has lost no time by that. */
+static void who_waits_for_a_save_can_see_it_before_the_next_waves(void)
+{
+	struct bed_work *w, *next;
+	struct bed_queue *q = hqd_up(&w, 256, 10, 50 * US), *q2;
+	u64 left_ns;
+
+	q2 = bed_queue(b, q->p);
+	next = bed_work(b, q->p, 256, 1, 1, 50 * US);
+	bed_hqd_load(b, q, 0, 2, VMID);
+	bed_hqd_load(b, q2, 1, 2, VMID);
+	bed_run_for(b, 120 * US);
+	bed_submit(b, q2, next, false);
+	bed_run_for(b, 20 * US);
+	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
+	CHECK_LEAVES(0, 2);
+	left_ns = b->now;
+	CHECK_EQ(bed_stat(b, "save_requests"), 1);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+	b->now += 15 * US;
+	CHECK_EQ(vgpu_model_run(b->m), left_ns + 50 * US);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 256);
+	CHECK_DONE(next);
+	CHECK_EQ(b->now, left_ns + 50 * US);
+
+	/* The pause is said, once. */
+	bed_hqd_dequeue(b, 1, 2, BED_SAVE);
+	bed_hqd_load(b, q, 0, 2, VMID);
+	bed_run_for(b, 120 * US);
+	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
+	b->now = vgpu_model_run(b->m);
+	CHECK(bed_hqd_active(b, 0, 2));
+	CHECK_EQ(vgpu_model_run(b->m), b->now + 20 * US);
+	CHECK(!bed_hqd_active(b, 0, 2));
+	b->now += US;
+	CHECK_EQ(vgpu_model_run(b->m), (u64)-1);
+	bed_hqd_load(b, q, 0, 2, VMID);
+	CHECK_DONE(w);
+}
+
 static void drained_queue_finishes_what_it_began(void)
 {
 	struct bed_work *w, *next;
@@ -1639,6 +1679,7 @@ const struct model_test model_tests[] = {
 	T(preempted_work_is_done_once), T(nothing_runs_while_unmapped), T(saved_sizes_are_true), T(saving_takes_device_time),
 	T(memory_alone_is_the_state), T(stale_state_loses_work), T(restored_waves_come_first), T(restored_queues_share), T(unmap_filters),
 	T(queue_loaded_by_registers), T(slot_is_active_until_all_is_saved), T(time_to_save_is_counted), T(time_to_unmap_is_counted),
+	T(who_waits_for_a_save_can_see_it_before_the_next_waves),
 	T(drained_queue_finishes_what_it_began),
 	T(reset_queue_comes_back_with_nothing), T(pipes_and_queues_are_separate), T(vmids_are_programmed_by_registers),
 	T(write_pointer_is_fetched_when_asked_for), T(queue_registers_ask_until_they_are_looked_at),
