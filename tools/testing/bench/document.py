@@ -5,10 +5,7 @@ import re
 import results
 
 COLUMNS = ("", "p50", "p99", "p99.9", "max", "p50/alone", "p99/alone", "loss", "CPU", "wake-ups/s")
-PHASES = {"notice": "doorbell to decision", "save": "decision to saved", "end_noticed": "last kernel's end to decision",
-          "resume": "decision to running"}
 ABSENT = "not in this build"
-AGREE_PCT = 2
 GOALS = (
     ("notice_us_p50", "doorbell to decision, median", "us", (60, 20)),
     ("save_overhead_us_mean", "decision to saved, beyond what the device takes, mean", "us", 50),
@@ -67,7 +64,7 @@ def phase_rows(scenario):
         r = scenario["competitors"].get(competitor)
         if r and not r["absent"] and r["phases"]["notice"]["count"]:
             cells = []
-            for phase in PHASES:
+            for phase in results.PHASES:
                 p = r["phases"][phase]
                 cells.append(f"{p['p50_us']:.0f} / {p['p99_us']:.0f}")
             table.append((title_of(competitor, r), *cells, str(r["scheduler"]["preemptions"])))
@@ -103,24 +100,24 @@ def rst_table(head, table):
     return "\n".join([bar, row(head), bar, *map(row, table), bar])
 
 
-PHASE_HEAD = ("", *PHASES.values(), "preemptions")
+PHASE_HEAD = ("", *results.PHASES.values(), "preemptions")
 GOAL_HEAD = ("", "goal, at most", "default", "doorbell")
 SUMMARY_HEAD = ("", "of", "first", "second", "apart")
 SUMMARY_NAMES = {"notice_us_p50": "doorbell to decision, median", "p99_over_alone": "foreground p99 over alone",
                  "be_loss_pct": "background's loss", "idle_wakeups_per_s": "wake-ups a second, nobody works",
-                 **{f"{k}_p50": f"{name}, median" for k, name in PHASES.items()}}
-AGREE_HEAD = ("", "apart, at most", "first", "second", "of", "above 2 %")
+                 **{f"{k}_p50": f"{name}, median" for k, name in results.PHASES.items()}}
+AGREE_HEAD = ("", "apart, at most", "first", "second", "of", f"above {results.AGREE_PCT} %")
 
 
 def summary_rows(rows):
     """Those that are apart by more than the goal say so."""
     return [(SUMMARY_NAMES[key], "default" if of == "gpreempt" else of, f"{a:g}", f"{b:g}",
-             f"{apart:g} %" + (" (missed)" if apart > AGREE_PCT else "")) for key, of, a, b, apart in rows]
+             f"{apart:g} %" + (" (missed)" if apart > results.AGREE_PCT else "")) for key, of, a, b, apart in rows]
 
 
 def agreement_rows(agreement):
     return [(name, f"{a['apart_pct']:g} %", f"{a['first']:g}", f"{a['second']:g}", f"{a['scenario']}, {a['competitor']}",
-             f"{a['above_2_pct']} of {a['count']}") for name, a in agreement.items()]
+             f"{a['too_far']} of {a['count']}") for name, a in agreement.items()]
 
 
 def terminal(bench):

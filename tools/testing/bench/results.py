@@ -20,6 +20,11 @@ COMPETITORS = {
     "gpreempt": "gpreempt, default",
     "doorbell": "gpreempt, doorbell",
 }
+# Of a preemption, in this order
+PHASES = {"notice": "doorbell to decision", "save": "decision to saved", "end_noticed": "last kernel's end to decision",
+          "resume": "decision to running"}
+# Two runs are to agree so far
+AGREE_PCT = 2
 WITHOUT_A_SCHEDULER = ("alone", "stock", "kfd-priority", "launch-gap")
 # Whoever looks at the device can be ahead of the program that has to be woken up first.
 WAKE_UP_NS = 100000
@@ -238,37 +243,8 @@ def analyse(runs):
             for scenario, of in runs.items()}
 
 
-# What two runs are compared by, of each competitor in each scenario: shares as percent, the rest in microseconds
-COMPARED = {
-    "latency, median": lambda r: r["latency"]["p50_us"],
-    "latency, p99": lambda r: None if r["unserved"] else r["latency"]["p99_us"],
-    "what the background did": lambda r: 100 * r["used"]["lowest"] or None,
-    **{f"{name}, median": lambda r, key=key: r["phases"][key]["p50_us"] for key, name in
-       (("notice", "doorbell to decision"), ("save", "decision to saved"), ("resume", "decision to running"))},
-}
-
-
-def agreement(first, second):
-    """{figure: how far the two are apart at most, in percent of the larger; where, both values; how many differ by more than 2 %, of how many}"""
-    result = {}
-    for name, get in COMPARED.items():
-        apart = []
-        for scenario, of in first.items():
-            for competitor, r in of.items():
-                other = second.get(scenario, {}).get(competitor)
-                a, b = (None if x is None or x["absent"] else get(x) for x in (r, other))
-                if a is not None and b is not None and (a or b):
-                    apart.append((round(100 * abs(a - b) / max(a, b), 2), scenario, competitor, a, b))
-        if apart:
-            worst = max(apart)
-            result[name] = {"apart_pct": worst[0], "scenario": worst[1], "competitor": worst[2], "first": worst[3], "second": worst[4],
-                            "above_2_pct": sum(x[0] > 2 for x in apart), "count": len(apart)}
-    return result
-
-
 # Its own scenario, with requests by the thousand: the median of what a poll's phase decides takes these.
 NOTICING = "noticing"
-PHASES = ("notice", "save", "end_noticed", "resume")
 
 
 def get(figures, scenario, competitor):
@@ -313,6 +289,33 @@ def apart_pct(a, b):
     return round(100 * abs(a - b) / max(abs(a), abs(b)), 2) if a or b else 0.0
 
 
+# What two runs are compared by, of each competitor in each scenario: shares as percent, the rest in microseconds
+COMPARED = {
+    "latency, median": lambda r: r["latency"]["p50_us"],
+    "latency, p99": lambda r: None if r["unserved"] else r["latency"]["p99_us"],
+    "what the background did": lambda r: 100 * r["used"]["lowest"] or None,
+    **{f"{PHASES[key]}, median": lambda r, key=key: r["phases"][key]["p50_us"] for key in ("notice", "save", "resume")},
+}
+
+
+def agreement(first, second):
+    """{figure: how far the two are apart at most, in percent of the larger; where, both values; how many differ by more than AGREE_PCT, of how many}"""
+    result = {}
+    for name, figure in COMPARED.items():
+        apart = []
+        for scenario, of in first.items():
+            for competitor in of:
+                pair = get(first, scenario, competitor), get(second, scenario, competitor)
+                a, b = (r and figure(r) for r in pair)
+                if a is not None and b is not None and (a or b):
+                    apart.append((apart_pct(a, b), scenario, competitor, a, b))
+        if apart:
+            worst = max(apart)
+            result[name] = {"apart_pct": worst[0], "scenario": worst[1], "competitor": worst[2], "first": worst[3], "second": worst[4],
+                            "too_far": sum(x[0] > AGREE_PCT for x in apart), "count": len(apart)}
+    return result
+
+
 def summary_agreement(first, second, ring_us):
     """[(figure, competitor, first, second, how far apart in percent of the larger)]: the summary, and the medians of the noticing's phases."""
     rows = []
@@ -321,6 +324,6 @@ def summary_agreement(first, second, ring_us):
         pairs = [(key, one.get(key), two.get(key)) for key in SUMMARY]
         one, two = (get(f, NOTICING, competitor) for f in (first, second))
         if one and two:
-            pairs += [(f"{key}_p50", one["phases"][key]["p50_us"], two["phases"][key]["p50_us"]) for key in PHASES[1:]]
+            pairs += [(f"{key}_p50", one["phases"][key]["p50_us"], two["phases"][key]["p50_us"]) for key in PHASES if key != "notice"]
         rows += [(key, competitor, a, b, apart_pct(a, b)) for key, a, b in pairs if a is not None and b is not None]
     return rows
