@@ -708,7 +708,7 @@ static int slots_with(unsigned int priority, unsigned int pipe_priority)
 	return n;
 }
 
-/* The only process with a queue on the device: what its MQDs say and what the slots have, when the scheduler has come to it. */
+/* The only process with such a queue on the device: what its MQDs say and what the slots have, when the scheduler has come to it. */
 static int wait_hw_priority(const struct actor *a, unsigned int priority, unsigned int pipe_priority)
 {
 	uint64_t deadline = kfd_now_ns() + LONG;
@@ -749,15 +749,16 @@ TEST_F(no_hws, hardware_priority_is_normal_while_scheduled)
 /* While it works, and while it is preempted: nothing is lost, done twice, or taken for somebody else's writing. */
 TEST_F(no_hws, hardware_priority_can_follow_the_logical_one)
 {
-	/* The higher one works for as long as slots are looked at, on a slow machine too, and for less than gpreempt_max_hold_ms. */
-	enum { STEPS = 40, HIGH_STEPS = 60 };
+	/* Both work for as long as slots are looked at, on a slow machine too. */
+	enum { STEPS = 80, HIGH_STEPS = 120 };
 	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, 10 * MS);
-	struct actor *high;
+	struct actor *high = worker(_metadata, 0, 1, self->slots, HIGH_STEPS, 10 * MS);
 	int64_t saves;
 
 	NEEDS_VGPU();
 	if (mqds_missing())
 		SKIP(return, "%s", mqds_missing());
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 10000));
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
 	saves = kfd_vgpu_stat("cwsr_saves");
@@ -768,7 +769,6 @@ TEST_F(no_hws, hardware_priority_can_follow_the_logical_one)
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 	EXPECT_FALSE(actor_done(low, 0));
 
-	high = worker(_metadata, 0, 1, self->slots, HIGH_STEPS, 10 * MS);
 	ASSERT_EQ(0, actor_queue_update(high, 0, 13, 100));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
