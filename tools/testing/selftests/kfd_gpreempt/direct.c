@@ -40,6 +40,7 @@ FIXTURE_SETUP(direct)
 	const char *missing = unless_virtual(scheduler_missing());
 	char backend[16];
 
+	kfd_longest_poll_ns = MS;
 	if (missing)
 		SKIP(return, "%s", missing);
 	if (kfd_gpreempt_text(kfd_first_gpu_id(), "backend", backend, sizeof(backend)) || strcmp(backend, "mqd"))

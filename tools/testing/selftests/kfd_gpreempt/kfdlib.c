@@ -1039,14 +1039,21 @@ void kfd_signal_reset(struct kfd_signal *s, int64_t value)
 	__atomic_store_n(&s->value, value, __ATOMIC_RELEASE);
 }
 
+uint64_t kfd_longest_poll_ns = POLL_NS;
+
 int kfd_signal_poll(const struct kfd_signal *s, uint64_t timeout_ns)
 {
-	uint64_t deadline = kfd_now_ns() + timeout_ns;
+	uint64_t begun = kfd_now_ns(), now = begun, gap;
 
 	while (__atomic_load_n(&s->value, __ATOMIC_ACQUIRE) > 0) {
-		if (kfd_now_ns() >= deadline)
+		if (now - begun >= timeout_ns)
 			return -ETIME;
-		kfd_sleep_ns(POLL_NS);
+		/* Who has waited for long is late by a small part of that. */
+		gap = (now - begun) / 32;
+		if (gap > kfd_longest_poll_ns)
+			gap = kfd_longest_poll_ns;
+		kfd_sleep_ns(gap < POLL_NS ? POLL_NS : gap);
+		now = kfd_now_ns();
 	}
 	return 0;
 }

@@ -253,6 +253,8 @@ void kfd_signal_init(struct kfd_signal *s, int64_t value);
 int kfd_signal_init_event(struct kfd_client *c, struct kfd_signal *s, int64_t value);	/* with an event */
 void kfd_signal_reset(struct kfd_signal *s, int64_t value);				/* keeps the event */
 int kfd_signal_poll(const struct kfd_signal *s, uint64_t timeout_ns);			/* until 0; -ETIME */
+/* Between two of its looks, after a long wait: 100 us. Each look wakes a CPU; who measures no latencies by it may say more. */
+extern uint64_t kfd_longest_poll_ns;
 int kfd_signal_wait(struct kfd_client *c, struct kfd_signal *s, uint64_t timeout_ns);	/* by the event */
 
 int kfd_event_wait(struct kfd_client *c, uint32_t event_id, uint64_t timeout_ns);	/* -ETIME */

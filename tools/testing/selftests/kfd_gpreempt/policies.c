@@ -18,6 +18,7 @@ FIXTURE(policies) {
 
 FIXTURE_SETUP(policies)
 {
+	kfd_longest_poll_ns = MS;
 	SETUP_SCHEDULER(NULL, 0);
 }
 

@@ -17,6 +17,7 @@ FIXTURE(scheduler) {
 
 FIXTURE_SETUP(scheduler)
 {
+	kfd_longest_poll_ns = MS;
 	SETUP_SCHEDULER(NULL, 0);
 }
 
@@ -523,6 +524,7 @@ FIXTURE_SETUP(verify)
 {
 	const char *missing = scheduler_missing();
 
+	kfd_longest_poll_ns = MS;
 	if (missing)
 		SKIP(return, "%s", missing);
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
