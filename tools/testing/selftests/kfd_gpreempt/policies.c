@@ -149,6 +149,19 @@ static uint64_t requests(struct __test_metadata *_metadata, struct actor *high, 
 	return kfd_now_ns() - began;
 }
 
+/* Four of them, each when low is back on the device, however long that takes */
+static uint64_t four_requests(struct __test_metadata *_metadata, const FIXTURE_DATA(policies) *self, struct actor *high, int work)
+{
+	uint64_t sum_ns = 0;
+	uint32_t i;
+
+	for (i = 0; i < 4; i++) {
+		sum_ns += requests(_metadata, high, work, 1, 5 * MS);
+		ASSERT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	}
+	return sum_ns;
+}
+
 TEST_F_TIMEOUT(policies, overhead_budget_stretches_preemptions, 120)
 {
 	enum { STEPS = 400 };
@@ -161,11 +174,11 @@ TEST_F_TIMEOUT(policies, overhead_budget_stretches_preemptions, 120)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	start(_metadata, low);
 	waits = counter("skipped_budget");
-	free_ns = requests(_metadata, high, 0, 4, 5 * MS);
+	free_ns = four_requests(_metadata, self, high, 0);
 	EXPECT_EQ(waits, counter("skipped_budget"));
 	EXPECT_GE(preempt_count(low, 0), 4);
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 1));
-	budget_ns = requests(_metadata, high, 1, 4, 5 * MS);
+	budget_ns = four_requests(_metadata, self, high, 1);
 	EXPECT_GT(counter("skipped_budget"), waits);
 	TH_LOG("4 requests: %llu us, with a budget of 1 %%: %llu us", (unsigned long long)free_ns / 1000,
 	       (unsigned long long)budget_ns / 1000);
@@ -300,8 +313,8 @@ static bool default_policy_is(const char *name)
 }
 
 /*
- * args: how many requests, how many ns before it each is announced (0: not at all). Returns what they took on average, from the doorbell to the
- * signal, in ns.
+ * args: how many requests, how many ns before it each is announced (0: not at all), preemptions and resumes while nobody was preempted. Returns what
+ * they took on average, from the doorbell to the signal, in ns.
  */
 static int64_t timed_requests(struct actor *a, const int64_t *args)
 {
@@ -315,7 +328,8 @@ static int64_t timed_requests(struct actor *a, const int64_t *args)
 		uint64_t start;
 
 		kfd_sleep_ns(4 * MS);
-		if (args[1])
+		err = wait_all_resumed(args[2], args[3]);
+		if (!err && args[1])
 			err = gpreempt_hint(g, &self, (uint64_t)args[1] * 20 / US);
 		kfd_sleep_ns(args[1] ? (uint64_t)args[1] : 500 * US);
 		kfd_signal_init(a->done[0], 1);
@@ -345,22 +359,22 @@ static int64_t average(const char *what)
 /* With an announcement the preemption is over when the request comes: what it adds to the request is what remains of noticing and saving. */
 TEST_F_TIMEOUT(policies, hints_take_the_preemption_off_the_request, 120)
 {
-	enum { REQUESTS = 15, STEPS = 400 };
+	enum { REQUESTS = 15, STEPS = 1000 };
 	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, MS);
 	struct actor *high = worker(_metadata, 0, 3 * REQUESTS, self->slots, 1, 500 * US);
 	int64_t used = counter("hints_used"), expired = counter("hints_expired"), alone, plain, hinted, lead;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
-	alone = actor_call(high, timed_requests, REQUESTS, 0, 0, 0);
+	alone = actor_call(high, timed_requests, REQUESTS, 0, self->preemptions, self->resumes);
 	ASSERT_GT(alone, 0);
 	start(_metadata, low);
 	/* The first one is seen later: see gpreempt_interval_ms. */
-	ASSERT_GT(actor_call(high, timed_requests, 1, 0, 0, 0), 0);
-	plain = actor_call(high, timed_requests, REQUESTS - 1, 0, 0, 0);
+	ASSERT_GT(actor_call(high, timed_requests, 1, 0, self->preemptions, self->resumes), 0);
+	plain = actor_call(high, timed_requests, REQUESTS - 1, 0, self->preemptions, self->resumes);
 	ASSERT_GT(plain, alone);
 	/* Early enough for a preemption on this machine. */
 	lead = plain - alone > 250 * (int64_t)US ? 2 * (plain - alone) : 500 * (int64_t)US;
-	hinted = actor_call(high, timed_requests, REQUESTS, lead, 0, 0);
+	hinted = actor_call(high, timed_requests, REQUESTS, lead, self->preemptions, self->resumes);
 	ASSERT_GT(hinted, 0);
 	TH_LOG("alone %lld us, beside a hog %lld us more, announced %lld us more", (long long)alone / 1000, (long long)(plain - alone) / 1000,
 	       (long long)(hinted - alone) / 1000);
