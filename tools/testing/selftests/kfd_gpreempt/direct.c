@@ -119,13 +119,13 @@ TEST_F(direct, victims_are_taken_surgically)
 	int i, xccs;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 2; i++)
 		low[i] = worker(_metadata, LOW_NICE, 1, waves, STEPS, 10 * MS);
-		start(_metadata, low[i]);
-	}
 	xccs = (int)low[0]->client.num_xcc;
 	third = worker(_metadata, 0, 1, waves, STEPS, 10 * MS);
 	high = worker(_metadata, 0, 1, waves, STEPS / 2, 10 * MS);
+	for (i = 0; i < 2; i++)
+		start(_metadata, low[i]);
 	start(_metadata, third);
 	start(_metadata, high);
 	saves = kfd_vgpu_stat("cwsr_saves");

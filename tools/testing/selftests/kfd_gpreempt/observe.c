@@ -747,18 +747,24 @@ TEST_F(no_hws, hardware_priority_is_normal_while_scheduled)
 }
 
 /* While it works, and while it is preempted: nothing is lost, done twice, or taken for somebody else's writing. */
-TEST_F(no_hws, hardware_priority_can_follow_the_logical_one)
+TEST_F_TIMEOUT(no_hws, hardware_priority_can_follow_the_logical_one, 120)
 {
-	/* Both work for as long as slots are looked at, on a slow machine too. */
-	enum { STEPS = 80, HIGH_STEPS = 120 };
-	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, 10 * MS);
-	struct actor *high = worker(_metadata, 0, 1, self->slots, HIGH_STEPS, 10 * MS);
+	struct actor *low, *high;
+	uint64_t look_ns;
+	uint32_t steps;
 	int64_t saves;
 
 	NEEDS_VGPU();
 	if (mqds_missing())
 		SKIP(return, "%s", mqds_missing());
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 10000));
+	/* Both work for as long as slots are looked at, which takes a second on a slow machine. */
+	look_ns = kfd_now_ns();
+	ASSERT_EQ(0, slots_with(0, PIPE_LOW));
+	look_ns = kfd_now_ns() - look_ns;
+	steps = 40 + (uint32_t)(8 * look_ns / (10 * MS));
+	low = worker(_metadata, LOW_NICE, 1, self->slots, steps, 10 * MS);
+	high = worker(_metadata, 0, 1, self->slots, steps, 10 * MS);
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
 	saves = kfd_vgpu_stat("cwsr_saves");
@@ -782,8 +788,8 @@ TEST_F(no_hws, hardware_priority_can_follow_the_logical_one)
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	ASSERT_EQ(0, actor_wait(low, 0, LONG));
 	EXPECT_EQ((int)(2 * low->client.num_xcc), slots_with(KFD_PRIORITY_NORMAL, PIPE_MEDIUM));
-	EXPECT_EXACTLY_ONCE(low, self->slots * STEPS);
-	EXPECT_EXACTLY_ONCE(high, self->slots * HIGH_STEPS);
+	EXPECT_EXACTLY_ONCE(low, self->slots * steps);
+	EXPECT_EXACTLY_ONCE(high, self->slots * steps);
 	EXPECT_EQ(1, preempt_count(low, 0));
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	EXPECT_EQ(0, counter("verify_mismatches"));
