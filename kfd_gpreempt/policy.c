@@ -924,7 +924,8 @@ static void look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		bool asked = q->waves_ns == now_ns;
 
-		if (asked && !q->blocked && stall_expired(q, &pn->params, now_ns) && zero_settled(q, now_ns))
+		/* Until a runlist has brought back what it took off, standing still says nothing: perhaps nobody has looked at this queue yet. */
+		if (asked && !q->blocked && !q->disturbed_ns && stall_expired(q, &pn->params, now_ns) && zero_settled(q, now_ns))
 			block(q, &pn->params, now_ns);
 		/* What needs_waves() has seen still holds for those that nobody has asked. */
 		if (asked)

@@ -641,6 +641,29 @@ TEST(waves_are_awaited_from_the_end_of_the_pass, "the time that the pass itself 
 	CHECK(on_device(low));
 }
 
+TEST(a_long_pass_blocks_nobody, "whoever could not launch while a pass was carried out is not taken for one that waits for something else")
+{
+	u32 i;
+
+	two_processes();
+	start_hog(low);
+	passes_for(10 * MS, POLL);
+	submit(high, 1);
+	node.pass_takes_ns = 16 * MS;
+	pass_after(POLL);
+	node.now_ns += node.pass_takes_ns;
+	gpreempt_policy_overhead(&node.policy, node.pass_takes_ns, true, node.now_ns);
+	for (i = 0; i < 15; i++) {
+		pass_after(MS);
+		CHECK(!on_device(low));
+		CHECK(!high->policy.blocked);
+	}
+	launch(high, 1, 8);
+	passes_for(10 * MS, POLL);
+	CHECK(!on_device(low));
+	CHECK_EQ(node.nr_acting, 1);
+}
+
 TEST(seen_waves_are_not_awaited, "waves that were seen after the pass have ended when they are not seen any more")
 {
 	hidden_by_a_pass_of(10 * MS);
