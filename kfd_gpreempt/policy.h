@@ -67,12 +67,12 @@
 #define GPREEMPT_WAVES_SETTLE_NS	1000000ULL
 /*
  * After a runlist a queue that has not shown waves since may still be about to get them back: for at least so long, and for so many times what
- * the longest of the last passes took, because what was saved comes back in about the same time. A pass that waited for something else does not
- * count for more than the maximum.
+ * the longest of the last passes took, because what was saved comes back in about the same time. The maximum is for a pass that waited for
+ * something else, and for a queue that waits for a lower one: that is not found out before.
  */
 #define GPREEMPT_WAVES_RESTORE_NS	500000ULL
 #define GPREEMPT_RESTORE_SHARE		4
-#define GPREEMPT_WAVES_RESTORE_MAX_NS	20000000ULL
+#define GPREEMPT_WAVES_RESTORE_MAX_NS	5000000ULL
 /* How much of the longest pass is forgotten with each one that is shorter. */
 #define GPREEMPT_PASS_FADE_SHARE	8
 /* Whether an empty ring still has waves does not stay unknown for longer, even while no decision depends on it. */

@@ -614,7 +614,7 @@ TEST(waves_are_awaited_for_as_long_as_saving_took,
 {
 	static const struct { u64 pass_ns, await_ns; } cases[] = {
 		{ 10 * US, GPREEMPT_WAVES_RESTORE_NS },
-		{ 2 * MS, 8 * MS },
+		{ MS, 4 * MS },
 		{ 4 * SEC, GPREEMPT_WAVES_RESTORE_MAX_NS },
 	};
 	u32 i;
@@ -653,7 +653,7 @@ TEST(a_long_pass_blocks_nobody, "whoever could not launch while a pass was carri
 	pass_after(POLL);
 	node.now_ns += node.pass_takes_ns;
 	gpreempt_policy_overhead(&node.policy, node.pass_takes_ns, true, node.now_ns);
-	for (i = 0; i < 15; i++) {
+	for (i = 0; i < 4; i++) {
 		pass_after(MS);
 		CHECK(!on_device(low));
 		CHECK(!high->policy.blocked);
@@ -678,7 +678,7 @@ TEST(a_slow_pass_is_forgotten, "after a hundred quick passes waves are waited fo
 {
 	u32 i;
 
-	hidden_by_a_pass_of(2 * MS);
+	hidden_by_a_pass_of(MS);
 	for (i = 0; i < 100; i++)
 		gpreempt_policy_overhead(&node.policy, 10 * US, true, node.now_ns);
 	passes_for(GPREEMPT_WAVES_RESTORE_NS + 2 * POLL, POLL);
