@@ -560,21 +560,15 @@ static void garbage_stays_in_its_process(void)
 
 static void garbage_read_index_is_reported_once(void)
 {
-	struct bed_process *p;
 	struct bed_queue *q;
 	struct bed_work *w;
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	CHECK(bed_runlist(b, &q, 1));
+	q = grid_up(&w, 64, 1, 4, MS);
 	fault(VGPU_FAULT_RPTR_GARBAGE, 1);
 	*vgpu_model_fault_value(b->m, VGPU_FAULT_RPTR_GARBAGE) = 0x123456789abcULL;
-	w = bed_work(b, p, 64, 1, 4, MS);
-	bed_submit(b, q, w, false);
 	CHECK_DONE(w);
 	CHECK(*q->read_index == 0x123456789abcULL);
-	w = bed_work(b, p, 64, 1, 4, MS);
+	w = bed_work(b, q->p, 64, 1, 4, MS);
 	bed_submit(b, q, w, false);
 	CHECK_DONE(w);
 	CHECK_EQ(*q->read_index, 2);
