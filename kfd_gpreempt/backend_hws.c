@@ -201,7 +201,7 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
 	struct backend_pass pass = { .gn = gn, .dqm = dqm };
-	struct gpreempt_request request;
+	struct gpreempt_request request = {};
 	int r;
 
 	dqm_lock(dqm);

@@ -312,7 +312,7 @@ static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
 	struct backend_pass pass = { .gn = gn, .dqm = dqm };
-	struct gpreempt_request request;
+	struct gpreempt_request request = {};
 
 	/* The driver is about to take all queues off, maybe of a device that does not answer: flags are enough. */
 	pass.parking = kthread_should_park();
