@@ -468,6 +468,14 @@ uint32_t kfd_wave_slots(void)
 	return read_topology(&c, &minor) ? 0 : kfd_client_wave_slots(&c);
 }
 
+uint32_t kfd_gfx_target_version(void)
+{
+	struct kfd_client c = { 0 };
+	int minor;
+
+	return read_topology(&c, &minor) ? 0 : c.gfx_target_version;
+}
+
 /* ---- machine code for work ---- */
 
 void kfd_code_path(const char *name, uint32_t gfx_target_version, char *path, size_t size)
@@ -1168,13 +1176,12 @@ size_t kfd_work_bytes(uint32_t launches, uint32_t waves, uint32_t steps)
 	       ((size_t)launches * waves * steps + GUARD_COUNTERS) * sizeof(uint32_t);
 }
 
-/* Interpreting machine code takes its time: on the virtual GPU steps may be shorter. */
-static uint64_t step_divisor(void)
+uint64_t kfd_step_at_least_ns(uint64_t step_ns)
 {
 	const char *text = getenv("KFD_STEP_DIVISOR");
 	uint64_t n = text ? strtoull(text, NULL, 10) : 0;
 
-	return n ? n : 1;
+	return n ? step_ns / n : step_ns;
 }
 
 void kfd_work_init(struct kfd_work *w, void *mem, uint32_t launches, uint32_t waves, uint32_t steps, uint64_t step_ns)
@@ -1198,7 +1205,7 @@ void kfd_work_init(struct kfd_work *w, void *mem, uint32_t launches, uint32_t wa
 	for (i = 0; i < launches; i++) {
 		w->args[i].counters = (uintptr_t)(w->counters + (size_t)i * waves * steps);
 		w->args[i].steps = steps;
-		w->args[i].step_ticks = step_ns / NS_PER_TICK / step_divisor();
+		w->args[i].step_ticks = kfd_step_at_least_ns(step_ns) / NS_PER_TICK;
 	}
 }
 

@@ -214,6 +214,8 @@ void kfd_code_path(const char *name, uint32_t gfx_target_version, char *path, si
 const char *kfd_work_missing(void);		/* why there are no kernels for the first GPU, or NULL */
 uint32_t kfd_client_wave_slots(const struct kfd_client *c);	/* small waves that fill the device */
 uint32_t kfd_wave_slots(void);			/* those of the first GPU, without a client; 0 = not known */
+#define KFD_GFX942	90402
+uint32_t kfd_gfx_target_version(void);		/* of the first GPU, as above; 0: none */
 
 /* ---- memory ---- */
 int kfd_buffer_gtt(struct kfd_client *c, size_t bytes, struct kfd_buffer *b);
@@ -285,6 +287,8 @@ int kfd_evictions_update(struct kfd_evictions *e);
 #define KFD_PACKET_SILENT	(1u << 1)	/* leave the doorbell alone; a later packet rings */
 
 size_t kfd_work_bytes(uint32_t launches, uint32_t waves, uint32_t steps);
+/* What a step of @step_ns takes: where machine code is interpreted, $KFD_STEP_DIVISOR says how much shorter it is. */
+uint64_t kfd_step_at_least_ns(uint64_t step_ns);
 void kfd_work_init(struct kfd_work *w, void *mem, uint32_t launches, uint32_t waves, uint32_t steps, uint64_t step_ns);
 void kfd_work_wait_for(struct kfd_work *w, const volatile uint64_t *flag);	/* launches to come poll *flag first */
 int kfd_work_submit(struct kfd_queue *q, struct kfd_work *w, struct kfd_signal *done, uint32_t flags);

@@ -359,7 +359,9 @@ TEST_F(observe, histograms_count_what_happened)
 	EXPECT_EQ(resume + 1, latency("resume_count"));
 	EXPECT_GE(latency("hold_ns_sum") - hold_sum, (int64_t)(20 * MS));
 	EXPECT_GE(latency("hold_ns_max"), (int64_t)(20 * MS));
-	EXPECT_GE(latency("hold_us_p99") * 1000, latency("hold_ns_max"));
+	/* Of hundreds, the longest is not among the 99 %. */
+	if (latency("hold_count") < 100)
+		EXPECT_GE(latency("hold_us_p99") * 1000, latency("hold_ns_max"));
 	EXPECT_LT(latency("save_ns_max"), latency("hold_ns_max"));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	EXPECT_EQ(counter("checks"), latency("pass_count"));

@@ -193,8 +193,9 @@ TEST_F_TIMEOUT(policies, overhead_budget_stretches_preemptions, 120)
 /* Half of the device each: equality means progress for both. */
 TEST_F_TIMEOUT(policies, aging_raises_to_equality_at_most, 120)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 2, 20, 10 * MS);
-	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 60, 10 * MS);
+	enum { STEPS = 12 };
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 2, STEPS, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 5 * STEPS, 10 * MS);
 	int64_t reliefs = counter("relief_slices");
 	struct kfd_gpreempt_queue q;
 	bool aged = false;
@@ -218,8 +219,8 @@ TEST_F_TIMEOUT(policies, aging_raises_to_equality_at_most, 120)
 	EXPECT_EQ(0, preempt_count(high, 0));
 	EXPECT_EQ(reliefs, counter("relief_slices"));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots / 2 * 20);
-	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 60);
+	EXPECT_EXACTLY_ONCE(low, self->slots / 2 * STEPS);
+	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 5 * STEPS);
 }
 
 TEST_F(policies, minimum_run_comes_before_a_preemption)
@@ -243,7 +244,7 @@ TEST_F(policies, minimum_run_comes_before_a_preemption)
 
 TEST_F_TIMEOUT(policies, resume_delay_spans_gaps, 120)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 60, 10 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 120, 10 * MS);
 	struct actor *high = worker(_metadata, 0, 6, self->slots, 1, MS);
 	int64_t before;
 
@@ -257,7 +258,7 @@ TEST_F_TIMEOUT(policies, resume_delay_spans_gaps, 120)
 	EXPECT_LE(preempt_count(low, 0), before + 1);
 	EXPECT_FALSE(actor_done(low, 0));
 	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 60);
+	EXPECT_EXACTLY_ONCE(low, self->slots * 120);
 	EXPECT_EXACTLY_ONCE(high, 12 * self->slots);
 }
 
@@ -359,7 +360,7 @@ static int64_t average(const char *what)
 /* With an announcement the preemption is over when the request comes: what it adds to the request is what remains of noticing and saving. */
 TEST_F_TIMEOUT(policies, hints_take_the_preemption_off_the_request, 120)
 {
-	enum { REQUESTS = 15, STEPS = 1000 };
+	enum { REQUESTS = 10, STEPS = 1000 };
 	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, MS);
 	struct actor *high = worker(_metadata, 0, 3 * REQUESTS, self->slots, 1, 500 * US);
 	int64_t used = counter("hints_used"), expired = counter("hints_expired"), alone, plain, hinted, lead;

@@ -78,7 +78,7 @@ TEST_F(device, completion_event_wakes_sleeper)
 	ASSERT_EQ(0, actor_call(a, wait_by_event, q, w, 0, 0));
 	took = kfd_now_ns() - start;
 	/* It slept while the kernel ran; and an event woke it, not the end of WAIT_EVENTS' time. */
-	EXPECT_GE(took, 20 * MS);
+	EXPECT_GE(took, kfd_step_at_least_ns(20 * MS));
 	EXPECT_LT(took, LONG);
 	EXPECT_EXACTLY_ONCE(a, 8);
 }
@@ -167,7 +167,9 @@ TEST_F(device, full_device_makes_later_work_wait)
 	ASSERT_EQ(0, actor_wait_progress(hog, 0, 1, LONG));
 	ASSERT_EQ(0, actor_submit(late, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait(late, 0, LONG));
-	EXPECT_TRUE(actor_done(hog, 0));
+	/* Waves do not all end at the same time, but they began together and run for as long as each other. */
+	EXPECT_GE(kfd_work_progress(&hog->work[0]), self->slots * 9);
+	ASSERT_EQ(0, actor_wait(hog, 0, LONG));
 	EXPECT_EXACTLY_ONCE(hog, self->slots * 10);
 	EXPECT_EXACTLY_ONCE(late, 8);
 }

@@ -72,32 +72,9 @@ static inline void dispatch(hsa_queue_t *queue, struct kfd_work *w, hsa_signal_t
 	hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
 }
 
-/* What KFD calls the GPU; a ROCr that is older than it finds no agent. */
-static inline long gfx_target_version(void)
-{
-	char path[96], line[128];
-	long version = 0;
-	int node;
-	FILE *f;
-
-	for (node = 0; node < 64 && !version; node++) {
-		snprintf(path, sizeof(path), "/sys/devices/virtual/kfd/kfd/topology/nodes/%d/properties", node);
-		f = fopen(path, "r");
-		if (!f)
-			break;
-		while (fgets(line, sizeof(line), f))
-			if (!strncmp(line, "gfx_target_version ", 19))
-				version = strtol(line + 19, NULL, 10);
-		fclose(f);
-	}
-	return version;
-}
-
-#define GFX942	90402
-
-/* In a fixture's setup */
+/* In a fixture's setup: a ROCr that is older than the GPU finds no agent. */
 #define SKIP_WITHOUT_ROCR() do { \
-	if (gfx_target_version() == GFX942) \
+	if (kfd_gfx_target_version() == KFD_GFX942) \
 		SKIP(return, "Debian's ROCr 5.2.3 does not know gfx942"); \
 } while (0)
 
