@@ -84,7 +84,7 @@ struct process {
 
 static struct process processes[MAX_PROCESSES];
 static struct gpreempt *outside;
-static uint32_t gpu_id, slots;
+static uint32_t gpu_id, slots, gfx_target_version;
 static uint64_t end_ns, max_gap_ns, vram;
 static bool no_hws, in_fault, everybody_ends, verbose;
 static uint64_t fault_until, next_recall;
@@ -780,7 +780,8 @@ static void hinder(void)
 	kfd_vgpu_set("fault/unmap_late_us", (int64_t)magnitude(100, HWS_TIMEOUT_MS * 1000 / 4));
 	/* The scheduler lets a queue leave for so long, without HWS. */
 	kfd_vgpu_set("fault/dequeue_late_us", (int64_t)magnitude(100, 50000));
-	kfd_vgpu_set(faults[any() % 3], (int64_t)between(1, 3));
+	/* There, a debugger that leaves after a lost interrupt waits until the next one comes, and without limit (driver notes). */
+	kfd_vgpu_set(faults[any() % (gfx_target_version == KFD_GFX942 ? 2 : 3)], (int64_t)between(1, 3));
 }
 
 /* From here to the end of a fault nobody is promised anything. Without HWS: see let_the_dead_go(), suites faults-no-hws do that in order. */
@@ -844,6 +845,7 @@ static void begin_life(void)
 	gpu_id = kfd_first_gpu_id();
 	slots = (uint32_t)kfd_vgpu_stat("wave_slots");
 	no_hws = kfd_param_get("sched_policy") == NO_HWS;
+	gfx_target_version = kfd_gfx_target_version();
 	vram = vram_bytes() <= VRAM_LIMIT ? vram_bytes() : 0;
 	kfd_param_set("queue_preemption_timeout_ms", HWS_TIMEOUT_MS);
 	/* The device looks less often than it could: idle time costs what looks cost. */
@@ -867,8 +869,9 @@ static void balance(void)
 		WRONG(unbalanced, "%lld slots are busy", (long long)kfd_vgpu_stat("slots_busy"));
 	if (counter("failures") != failures)
 		WRONG(unhealthy, "%lld failures of the scheduler", (long long)(counter("failures") - failures));
+	/* Without HWS a process that has lost its VMID with its last queue finds old translations in the next (driver notes). */
 	if (now.gpuvm_faults != health.gpuvm_faults || now.bad_packets != health.bad_packets ||
-	    now.stale_translations != health.stale_translations)
+	    (!no_hws && now.stale_translations != health.stale_translations))
 		WRONG(unhealthy, "the device saw %lld faults, %lld bad packets, %lld stale translations",
 		      (long long)(now.gpuvm_faults - health.gpuvm_faults), (long long)(now.bad_packets - health.bad_packets),
 		      (long long)(now.stale_translations - health.stale_translations));
