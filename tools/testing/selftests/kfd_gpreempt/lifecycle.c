@@ -94,12 +94,15 @@ struct pair {
 	uint32_t high_items;
 };
 
-static struct pair preempted_pair(struct __test_metadata *_metadata, uint32_t slots, uint32_t high_steps)
+/* Of the high grid: longer than a slow machine takes for what happens meanwhile, and shorter than gpreempt_max_hold_ms. */
+#define MEANWHILE_STEPS	160
+
+static struct pair preempted_pair(struct __test_metadata *_metadata, uint32_t slots, uint32_t low_steps, uint32_t high_steps)
 {
 	struct pair p = {
-		.low = worker(_metadata, LOW_NICE, 2, slots / 4, 20, 5 * MS),
+		.low = worker(_metadata, LOW_NICE, 2, slots / 4, low_steps, 5 * MS),
 		.high = worker(_metadata, 0, 1, slots / 2, high_steps, 5 * MS),
-		.low_items = slots / 4 * 20,
+		.low_items = slots / 4 * low_steps,
 		.high_items = slots / 2 * high_steps,
 	};
 
@@ -152,7 +155,7 @@ TEST_F_TIMEOUT(lifecycle, enable_disable_storm, 120)
 /* All its queues go, preempted or not; the others do not notice; the books are balanced. */
 TEST_F(lifecycle, kill_of_preempted_process)
 {
-	struct pair p = preempted_pair(_metadata, self->slots, 40);
+	struct pair p = preempted_pair(_metadata, self->slots, 20, MEANWHILE_STEPS);
 	int64_t destroyed = counter("destroyed_preempted");
 
 	ASSERT_EQ(0, actor_queue(p.low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL) - 1);
@@ -184,7 +187,7 @@ static int64_t do_fork_exec(struct actor *a, const int64_t *args)
 /* A child of a preempted process shares pages with it for a while; the scheduler goes on seeing the parent's pointers. */
 TEST_F(lifecycle, fork_exec_keeps_work)
 {
-	struct pair p = preempted_pair(_metadata, self->slots, 20);
+	struct pair p = preempted_pair(_metadata, self->slots, 20, MEANWHILE_STEPS);
 
 	EXPECT_EQ(0, actor_call(p.low, do_fork_exec, 0, 0, 0, 0));
 	ASSERT_EQ(0, actor_submit(p.low, 0, 0, 1, 0));
@@ -209,8 +212,7 @@ static int64_t do_exec(struct actor *a, const int64_t *args)
 /* The program that had the queues is gone, its process is not. */
 TEST_F(lifecycle, exec_ends_a_preempted_program)
 {
-	/* Longer than it takes a slow machine to execute a program, and shorter than gpreempt_max_hold_ms. */
-	struct pair p = preempted_pair(_metadata, self->slots, 160);
+	struct pair p = preempted_pair(_metadata, self->slots, 20, MEANWHILE_STEPS);
 	int64_t destroyed = counter("destroyed_preempted");
 	uint64_t deadline = kfd_now_ns() + LONG;
 
@@ -230,11 +232,13 @@ TEST_F(lifecycle, exec_ends_a_preempted_program)
 /* A debugger has the queues to itself: they are given back, left alone, and scheduled again when it has gone. */
 TEST_F(lifecycle, debugger_attach_resumes)
 {
-	struct pair p = preempted_pair(_metadata, self->slots, 60);
+	struct pair p = preempted_pair(_metadata, self->slots, 100, MEANWHILE_STEPS);
 	int64_t debugged = counter("skipped_debugged"), taken;
 	int pipes[2], kfd, err;
 	uint64_t progress;
 
+	/* What the first preemption has cost shall not put off the second. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	ASSERT_EQ(0, pipe(pipes));
 	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 	ASSERT_GE(kfd, 0);
@@ -316,7 +320,7 @@ TEST_F(lifecycle, criu_checkpoint_of_preempted_process)
 		SKIP(return, "AMDKFD_IOC_CRIU_OP: %s", strerror((int)-before));
 	ASSERT_GT(before, 0) TH_LOG("checkpoint: %s", strerror((int)-before));
 
-	p = preempted_pair(_metadata, self->slots, 60);
+	p = preempted_pair(_metadata, self->slots, 20, MEANWHILE_STEPS);
 	ASSERT_EQ(0, wait_state(idle, 0, "preempted", LONG));
 	during = actor_call(idle, do_checkpoint, (int64_t)(uintptr_t)(blob + BLOB_BYTES), 0, 0, 0);
 	EXPECT_EQ(before, during);
@@ -349,7 +353,7 @@ TEST_F_TIMEOUT(lifecycle, suspend_resume, 120)
 	if (!can_suspend())
 		SKIP(return, "no /sys/power/pm_test");
 	/* Seconds of work: a slow machine takes long from the device's resumption to that of its programs. */
-	p = preempted_pair(_metadata, self->slots, 600);
+	p = preempted_pair(_metadata, self->slots, 20, 600);
 	put(EVENTS "/gpreempt_resume/enable", "1");
 	put(EVENTS "/gpreempt_state/enable", "1");
 	ASSERT_EQ(0, suspend_devices());
@@ -454,7 +458,7 @@ FIXTURE_TEARDOWN(errors)
 /* The device works, and so does the scheduler. */
 static void works_again(struct __test_metadata *_metadata, uint32_t slots)
 {
-	struct pair p = preempted_pair(_metadata, slots, 10);
+	struct pair p = preempted_pair(_metadata, slots, 20, 10);
 
 	finish_pair(_metadata, &p);
 }
