@@ -164,8 +164,9 @@ static uint64_t four_requests(struct __test_metadata *_metadata, const FIXTURE_D
 
 TEST_F_TIMEOUT(policies, overhead_budget_stretches_preemptions, 120)
 {
-	enum { STEPS = 400 };
-	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, 10 * MS);
+	/* Where a preemption costs ten milliseconds, a hundredth of the time is a second for each. */
+	enum { STEPS = 140 };
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, 50 * MS);
 	struct actor *high = worker(_metadata, 0, 4, self->slots, 1, MS);
 	uint64_t free_ns, budget_ns;
 	int64_t waits;
