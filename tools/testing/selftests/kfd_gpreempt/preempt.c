@@ -265,8 +265,8 @@ TEST_F_TIMEOUT(scheduler, high_waiting_on_low_completes, 120)
 	scheduled_ns = dependency_inversion(_metadata, self->slots, hold_ms * MS);
 	TH_LOG("stock %llu us, scheduled %llu us", (unsigned long long)stock_ns / 1000,
 	       (unsigned long long)scheduled_ns / 1000);
-	/* Long enough for holds to be seen in it, also where steps are shorter; a tenth for what was seen on the debug kernel. */
-	EXPECT_GE(stock_ns * 10, 9 * 3 * kfd_step_at_least_ns(hold_ms * MS));
+	/* Long enough for holds to be seen in it, also where steps are shorter */
+	EXPECT_GE(stock_ns, 3 * kfd_step_at_least_ns(hold_ms * MS));
 	EXPECT_GT(stock_ns, hold_ms * MS);
 	EXPECT_LE(scheduled_ns * 10, stock_ns * 12);
 }

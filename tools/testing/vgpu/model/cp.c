@@ -162,8 +162,9 @@ void vgpu_doorbell_drop(struct vgpu_model *m, u32 doorbell)
 		xchg(p, DOORBELL_IDLE);
 }
 
-static void ring(struct vgpu_queue *q, u64 value)
+static void ring(struct vgpu_queue *q, u64 value, u64 now_ns)
 {
+	q->rung_ns = now_ns;
 	if (value >> 32 == DOORBELL_IDLE >> 32)		/* only the low half was written */
 		value = (value & 0xffffffff) | (q->wptr & ~0xffffffffULL);
 	if (q->kind == VGPU_QUEUE_AQL)
@@ -176,18 +177,20 @@ static void ring(struct vgpu_queue *q, u64 value)
 static void ring_parts(struct vgpu_model *m, struct vgpu_queue *q, u64 value)
 {
 	struct vgpu_list *l;
+	u64 now_ns;
 
 	if (value == DOORBELL_IDLE)
 		return;
+	now_ns = m->ops->now_ns(m->ctx);
 	if (q->parts == 1) {
-		ring(q, value);
+		ring(q, value, now_ns);
 		return;
 	}
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
 		struct vgpu_queue *other = container_of(l, struct vgpu_queue, link);
 
 		if (other->group == q->group && other->kind == q->kind)
-			ring(other, value);
+			ring(other, value, now_ns);
 	}
 }
 
@@ -226,8 +229,6 @@ static void poll_doorbell(struct vgpu_model *m, struct vgpu_queue *q)
 	if (value == DOORBELL_IDLE)
 		return;
 	m->stats.doorbells++;
-	if (!q->vmid)
-		q->rung_ns = m->ops->now_ns(m->ctx);
 	ring_parts(m, q, value);
 }
 

@@ -185,7 +185,8 @@ bool vgpu_dispatch_put(struct vgpu_model *m, struct vgpu_queue *q, const struct 
 	vgpu_list_add(&d->link, &q->inflight);
 	q->inflight_count++;
 	q->head = d;
-	q->head_ready_ns = m->now_ns + m->config.dispatch_ns;
+	/* A look is dated to its begin, and what it finds may have been rung since: nothing starts before its doorbell. */
+	q->head_ready_ns = (m->now_ns > q->rung_ns ? m->now_ns : q->rung_ns) + m->config.dispatch_ns;
 	m->place = true;
 	return true;
 }

@@ -329,7 +329,7 @@ enum vgpu_workgroup_state {
  * @head_ready_ns: first waves of the packet at the head may start then; 0: the head was not looked at yet
  * @ready_ns: no packet is looked at before (mapping, restore)
  * @stuck: reads no more packets after an error
- * @rung_ns: when the last ring of a kernel's queue was seen, by the caller's clock
+ * @rung_ns: when the last ring was seen, by the caller's clock
  * @save_asked_ns: when it was seen that waves are to be saved, by the caller's clock: this queue's by a register, or those of processes by a
  *	packet of this HIQ; 0: nobody waits for that
  * @full_until_ns: its ring is reported to be full until then (a fault of the HIQ); 0: it is not

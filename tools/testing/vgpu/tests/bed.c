@@ -39,7 +39,14 @@ static void *vram_ptr(void *ctx, u64 offset, u32 len)
 
 static u64 now_ns(void *ctx)
 {
-	return ((struct bed *)ctx)->now;
+	struct bed *b = ctx;
+	u64 now = b->now;
+	void (*meanwhile)(void) = b->meanwhile;
+
+	b->meanwhile = NULL;
+	if (meanwhile)
+		meanwhile();
+	return now;
 }
 
 static void raise_irq(void *ctx)

@@ -87,6 +87,7 @@ struct bed {
 	u64 *doorbells;
 	u64 now;
 	u64 access_ns;		/* what it takes the model to find memory: how slow it is */
+	void (*meanwhile)(void);	/* happens once, when the model has read the clock */
 	u64 next;
 	u32 irqs;
 	u64 vram_used, system_used;

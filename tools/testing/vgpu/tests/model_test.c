@@ -465,6 +465,30 @@ static void barrier_packet(u16 type, u64 s0, u64 s1, u64 completion, u8 *p)
 	memcpy(p + 56, &completion, 8);
 }
 
+static struct bed_queue *late_queue;
+static struct bed_work *late_work;
+
+static void submit_late(void)
+{
+	b->now += MS;
+	bed_submit(b, late_queue, late_work, false);
+}
+
+static void grid_starts_after_its_doorbell(void)
+{
+	u64 rung;
+
+	up();
+	late_queue = bed_queue(b, bed_process(b));
+	late_work = bed_work(b, late_queue->p, 8, 1, 1, 100 * US);
+	CHECK(bed_runlist(b, &late_queue, 1));
+	rung = b->now + MS;
+	b->meanwhile = submit_late;
+	CHECK_DONE(late_work);
+	CHECK(b->now - rung >= 100 * US + b->config.dispatch_ns);
+	CHECK(b->now - rung < 150 * US);
+}
+
 static void barriers(void)
 {
 	struct bed_process *p;
@@ -1673,7 +1697,7 @@ const struct model_test model_tests[] = {
 	T(pm4_registers_and_memory), T(pm4_waits_and_buffers), T(pm4_ring_wraps), T(pm4_garbage_is_refused),
 	T(sdma_kernel_ring), T(sdma_user_queue),
 	T(aql_dispatch_runs_once), T(read_index_runs_ahead_of_completion), T(completion_raises_the_event),
-	T(doorbells_are_edges), T(barriers), T(pm4_buffer_in_an_aql_queue), T(aql_garbage_is_refused),
+	T(doorbells_are_edges), T(grid_starts_after_its_doorbell), T(barriers), T(pm4_buffer_in_an_aql_queue), T(aql_garbage_is_refused),
 	T(full_device_makes_others_wait), T(queues_share_freed_slots), T(single_slots_go_round), T(registers_and_lds_limit_occupancy),
 	T(uneven_engines_lack_a_compute_unit), T(waves_wait_for_their_flag), T(a_late_caller_gets_control_back), T(a_slow_model_sleeps_half_of_the_time),
 	T(preempted_work_is_done_once), T(nothing_runs_while_unmapped), T(saved_sizes_are_true), T(saving_takes_device_time),
