@@ -142,8 +142,9 @@ TEST_F(direct, victims_are_taken_surgically)
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_FALSE(actor_done(third, 0));
 	ASSERT_EQ(0, actor_wait(third, 0, LONG));
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 2; i++)
 		EXPECT_FALSE(actor_done(low[i], 0));
+	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, actor_wait(low[i], 0, LONG));
 		EXPECT_EQ(1, preempt_count(low[i], 0));
 		EXPECT_EXACTLY_ONCE(low[i], waves * STEPS);

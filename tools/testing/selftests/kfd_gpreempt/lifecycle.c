@@ -469,12 +469,14 @@ static void works_again(struct __test_metadata *_metadata, uint32_t slots)
  */
 TEST_F_TIMEOUT(errors, request_that_cannot_be_sent_changes_nothing, 120)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 4, 30, 50 * MS);
-	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 30, 50 * MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 4, 30, 100 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 30, 100 * MS);
 	int64_t sends = counter("failed_send"), disabled = counter("disabled"), sent, failures;
 	struct actor *other = actor_start(0, ARENA);
 
 	ASSERT_ACTOR(other);
+	/* What is left of high is held for in one go, however long. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 10000));
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
 	ASSERT_EQ(0, arm_fault("full_after_runlist_us", "500000"));

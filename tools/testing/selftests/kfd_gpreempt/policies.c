@@ -165,8 +165,8 @@ static uint64_t four_requests(struct __test_metadata *_metadata, const FIXTURE_D
 TEST_F_TIMEOUT(policies, overhead_budget_stretches_preemptions, 120)
 {
 	/* Where a preemption costs ten milliseconds, a hundredth of the time is a second for each. */
-	enum { STEPS = 140 };
-	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, 50 * MS);
+	enum { STEPS = 60 };
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, 250 * MS);
 	struct actor *high = worker(_metadata, 0, 4, self->slots, 1, MS);
 	uint64_t free_ns, budget_ns;
 	int64_t waits;
@@ -194,9 +194,9 @@ TEST_F_TIMEOUT(policies, overhead_budget_stretches_preemptions, 120)
 /* Half of the device each: equality means progress for both. */
 TEST_F_TIMEOUT(policies, aging_raises_to_equality_at_most, 120)
 {
-	enum { STEPS = 12 };
-	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 2, STEPS, 10 * MS);
-	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 5 * STEPS, 10 * MS);
+	enum { STEPS = 24 };
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots / 2, STEPS, 20 * MS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 4 * STEPS, 40 * MS);
 	int64_t reliefs = counter("relief_slices");
 	struct kfd_gpreempt_queue q;
 	bool aged = false;
@@ -221,7 +221,7 @@ TEST_F_TIMEOUT(policies, aging_raises_to_equality_at_most, 120)
 	EXPECT_EQ(reliefs, counter("relief_slices"));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_EXACTLY_ONCE(low, self->slots / 2 * STEPS);
-	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 5 * STEPS);
+	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 4 * STEPS);
 }
 
 TEST_F(policies, minimum_run_comes_before_a_preemption)
@@ -362,7 +362,7 @@ static int64_t average(const char *what)
 TEST_F_TIMEOUT(policies, hints_take_the_preemption_off_the_request, 120)
 {
 	enum { REQUESTS = 10, STEPS = 1000 };
-	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, MS);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, 5 * MS);
 	struct actor *high = worker(_metadata, 0, 3 * REQUESTS, self->slots, 1, 500 * US);
 	int64_t used = counter("hints_used"), expired = counter("hints_expired"), alone, plain, hinted, lead;
 
