@@ -253,6 +253,7 @@ TEST_F(lifecycle, debugger_attach_resumes)
 	taken = preempt_count(p.low, 0);
 	progress = kfd_work_progress(&p.low->work[0]);
 	EXPECT_EQ(0, actor_wait_progress(p.low, 0, progress + self->slots / 4, LONG));
+	EXPECT_EQ(0, wait_counter("skipped_debugged", debugged + 1, LONG));
 	EXPECT_FALSE(actor_done(p.high, 0));
 	EXPECT_EQ(debugged + 1, counter("skipped_debugged"));
 	EXPECT_EQ(taken, preempt_count(p.low, 0));
