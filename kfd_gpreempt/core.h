@@ -422,10 +422,16 @@ static inline pid_t gpreempt_queue_pid(const struct gpreempt_queue *gq)
 	return gq->process->p->lead_thread->pid;
 }
 
+/*
+ * A word of the policy's, without what serialises its calls: for those who can do with the value of a moment ago. The policy is pure code and
+ * writes plainly; no 64-bit CPU tears a word that is aligned.
+ */
+#define gpreempt_peek(word)	data_race(READ_ONCE(word))
+
 /* Waves in flight, -1: not known. */
 static inline s32 gpreempt_queue_waves(const struct gpreempt_queue *gq)
 {
-	return READ_ONCE(gq->policy.waves_ns) ? READ_ONCE(gq->policy.waves) : -1;
+	return gpreempt_peek(gq->policy.waves_ns) ? gpreempt_peek(gq->policy.waves) : -1;
 }
 
 /* Called for each node or queue until one returns something else than 0. */

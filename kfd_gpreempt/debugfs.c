@@ -28,9 +28,9 @@ static void show_queue(struct seq_file *m, const struct gpreempt_queue *gq)
 	if (gq->sampled)
 		gpreempt_queue_read(gq, &rptr, &wptr, &pending);
 	seq_printf(m, "%u %d %u %d %s %llu %llu %u %llu %llu %d\n", gq->gn->node->id,
-		   gpreempt_queue_pid(gq), gq->q->properties.queue_id, READ_ONCE(gq->policy.priority),
-		   gpreempt_queue_state(gq, pending), rptr, wptr, READ_ONCE(gq->policy.waves), READ_ONCE(gq->preempt_count),
-		   gpreempt_queue_preempted_ns(gq), READ_ONCE(gq->policy.effective_priority));
+		   gpreempt_queue_pid(gq), gq->q->properties.queue_id, gpreempt_peek(gq->policy.priority),
+		   gpreempt_queue_state(gq, pending), rptr, wptr, gpreempt_peek(gq->policy.waves), READ_ONCE(gq->preempt_count),
+		   gpreempt_queue_preempted_ns(gq), gpreempt_peek(gq->policy.effective_priority));
 }
 
 static void show_node(struct gpreempt_node *gn, void *arg)

@@ -300,13 +300,13 @@ static bool queue_idle(const struct gpreempt_node *gn, const struct gpreempt_que
 	gpreempt_queue_read(gq, &rptr, &wptr, &pending);
 	*moved += rptr + wptr;
 	/* One that the driver keeps off may have been in the middle of a kernel: nobody rings when it may run again. */
-	if (pending || READ_ONCE(gq->policy.preempted) || !READ_ONCE(gq->q->properties.is_active))
+	if (pending || gpreempt_peek(gq->policy.preempted) || !READ_ONCE(gq->q->properties.is_active))
 		return false;
 	/* Nobody judges while its monitor is parked. Otherwise what was seen of it is what was judged by. */
 	if (gq->gn != gn && READ_ONCE(gq->gn->state) == GPREEMPT_STATE_PARKED)
 		return true;
 	/* Another monitor may be writing: then it is told of the ring that it writes about. */
-	return !data_race(gq->policy.had_demand) && rptr == READ_ONCE(gq->policy.rptr) && wptr == READ_ONCE(gq->policy.wptr);
+	return !gpreempt_peek(gq->policy.had_demand) && rptr == gpreempt_peek(gq->policy.rptr) && wptr == gpreempt_peek(gq->policy.wptr);
 }
 
 /* The same for all queues of a process, on all nodes: work on one GPU can write the doorbells of another. */

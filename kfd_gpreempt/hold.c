@@ -167,7 +167,7 @@ static int count_one(struct gpreempt_queue *gq, void *arg)
 
 	if (gpreempt_target_has(request->match, gq) && find_locked(request->holder, gq)) {
 		request->found++;
-		request->done += READ_ONCE(gq->policy.preempted);
+		request->done += gpreempt_peek(gq->policy.preempted);
 	}
 	return 0;
 }

@@ -37,7 +37,7 @@ static u32 wanted(const struct gpreempt_node *gn, struct queue *q)
 		return q->properties.priority;
 	if (READ_ONCE(gn->tun.hw_priority) == GPREEMPT_HW_PRIORITY_NORMAL)
 		return GPREEMPT_PRIORITY_NORMAL;
-	return gq ? clamp(READ_ONCE(gq->policy.priority), 0, KFD_PRIORITY_MAX) : q->properties.priority;
+	return gq ? clamp(gpreempt_peek(gq->policy.priority), 0, KFD_PRIORITY_MAX) : q->properties.priority;
 }
 
 static void write_mqds(struct device_queue_manager *dqm, struct queue *q, void *mqds, u32 priority)

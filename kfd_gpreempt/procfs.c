@@ -26,7 +26,7 @@ struct queue_attribute {
 
 static ssize_t logical_priority_show(const struct gpreempt_queue *gq, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", READ_ONCE(gq->policy.priority));
+	return sysfs_emit(buf, "%d\n", gpreempt_peek(gq->policy.priority));
 }
 
 static ssize_t logical_priority_store(struct gpreempt_queue *gq, const char *buf, size_t size)
@@ -41,7 +41,7 @@ static ssize_t logical_priority_store(struct gpreempt_queue *gq, const char *buf
 		if (kstrtoint(buf, 0, &priority) || priority < GPREEMPT_PRIORITY_MIN || priority > GPREEMPT_PRIORITY_MAX) {
 			pr_err("gpreempt: logical_priority=%.*s is neither a number from %d to %d nor clear; kept %d\n",
 			       (int)strcspn(buf, "\n"), buf, GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX,
-			       READ_ONCE(gq->policy.priority));
+			       gpreempt_peek(gq->policy.priority));
 			return -EINVAL;
 		}
 	}
@@ -54,7 +54,7 @@ static ssize_t logical_priority_store(struct gpreempt_queue *gq, const char *buf
 
 static ssize_t effective_priority_show(const struct gpreempt_queue *gq, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", READ_ONCE(gq->policy.effective_priority));
+	return sysfs_emit(buf, "%d\n", gpreempt_peek(gq->policy.effective_priority));
 }
 
 static ssize_t gpreempt_state_show(const struct gpreempt_queue *gq, char *buf)

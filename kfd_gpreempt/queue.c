@@ -391,8 +391,8 @@ u64 gpreempt_queue_preempted_ns(const struct gpreempt_queue *gq)
 {
 	u64 ns = READ_ONCE(gq->preempted_ns);
 
-	if (READ_ONCE(gq->policy.preempted))
-		ns += ktime_get_ns() - READ_ONCE(gq->policy.held_ns);
+	if (gpreempt_peek(gq->policy.preempted))
+		ns += ktime_get_ns() - gpreempt_peek(gq->policy.held_ns);
 	return ns;
 }
 
@@ -413,11 +413,11 @@ const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending)
 		return "unmapped";
 	if (READ_ONCE(gq->lost))
 		return "lost";
-	if (READ_ONCE(gq->policy.preempted))
+	if (gpreempt_peek(gq->policy.preempted))
 		return READ_ONCE(gq->leaving) ? "leaving" : "preempted";
 	if (READ_ONCE(gq->q->properties.is_evicted))
 		return "evicted";
-	if (READ_ONCE(gq->policy.blocked))
+	if (gpreempt_peek(gq->policy.blocked))
 		return "blocked";
 	return pending || gpreempt_queue_waves(gq) > 0 ? "active" : "idle";
 }

@@ -202,7 +202,7 @@ static int list_node(struct gpreempt_node *gn, void *arg)
 	info->state = gpreempt_core_state(gn);
 	info->nr_queues = gn->nr_queues;
 	list_for_each_entry(gq, &gn->queues, link)
-		info->nr_preempted += READ_ONCE(gq->policy.preempted);
+		info->nr_preempted += gpreempt_peek(gq->policy.preempted);
 	if (gn->backend)
 		strscpy(info->backend, gn->backend->name, sizeof(info->backend));
 	strscpy(info->policy, READ_ONCE(gn->policy_wanted)->name, sizeof(info->policy));
@@ -262,7 +262,7 @@ static u32 waves_of(const struct gpreempt_queue *gq)
 	/* What was asked for this very list, or for one a moment ago. Otherwise, what the monitor asked last. */
 	if (gq->gn->seen_ns && ktime_get_ns() - gq->gn->seen_ns < 2 * GPREEMPT_SEE_NS)
 		return gq->seen_waves;
-	return READ_ONCE(gq->policy.waves_ns) ? READ_ONCE(gq->policy.waves) : ~0U;
+	return gpreempt_peek(gq->policy.waves_ns) ? gpreempt_peek(gq->policy.waves) : ~0U;
 }
 
 static void describe(const struct gpreempt_queue *gq, const struct gpreempt_target_match *match, struct gpreempt_queue_info *info)
@@ -274,27 +274,27 @@ static void describe(const struct gpreempt_queue *gq, const struct gpreempt_targ
 	info->queue_id = gq->q->properties.queue_id;
 	info->pending = gpreempt_queue_pending(gq);
 	info->waves = waves_of(gq);
-	info->state = READ_ONCE(pq->preempted) ? GPREEMPT_QUEUE_PREEMPTED :
+	info->state = gpreempt_peek(pq->preempted) ? GPREEMPT_QUEUE_PREEMPTED :
 		      info->pending || (info->waves && info->waves != ~0U) ? GPREEMPT_QUEUE_ACTIVE : GPREEMPT_QUEUE_IDLE;
 	if (READ_ONCE(gq->held))
 		info->flags |= GPREEMPT_QUEUE_HELD;
-	if (READ_ONCE(pq->blocked))
+	if (gpreempt_peek(pq->blocked))
 		info->flags |= GPREEMPT_QUEUE_BLOCKED;
-	if (READ_ONCE(pq->process->opt_out))
+	if (gpreempt_peek(pq->process->opt_out))
 		info->flags |= GPREEMPT_QUEUE_EXEMPT;
 	if (!gq->sampled)
 		info->flags |= GPREEMPT_QUEUE_UNSCHEDULED;
 	if (READ_ONCE(gq->q->properties.is_evicted))
 		info->flags |= GPREEMPT_QUEUE_EVICTED;
-	info->logical_priority = READ_ONCE(pq->priority);
-	info->effective_priority = READ_ONCE(pq->effective_priority);
+	info->logical_priority = gpreempt_peek(pq->priority);
+	info->effective_priority = gpreempt_peek(pq->effective_priority);
 	info->source = READ_ONCE(gq->source);
 	info->kfd_priority = READ_ONCE(gq->kfd_priority);
 	info->ring_base = gq->q->properties.queue_address;
 	info->preempt_count = READ_ONCE(gq->preempt_count);
 	info->preempted_us = gpreempt_queue_preempted_ns(gq) / NSEC_PER_USEC;
-	info->weight = READ_ONCE(pq->weight) ?: READ_ONCE(pq->process->weight);
-	info->deadline_us = (READ_ONCE(pq->deadline_ns) ?: READ_ONCE(pq->process->deadline_ns)) / NSEC_PER_USEC;
+	info->weight = gpreempt_peek(pq->weight) ?: gpreempt_peek(pq->process->weight);
+	info->deadline_us = (gpreempt_peek(pq->deadline_ns) ?: gpreempt_peek(pq->process->deadline_ns)) / NSEC_PER_USEC;
 }
 
 static int list_queue(struct gpreempt_queue *gq, void *arg)
