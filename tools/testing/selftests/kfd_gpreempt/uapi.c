@@ -669,6 +669,15 @@ TEST_F(uapi, events_tell_what_happens)
 	EXPECT_EXACTLY_ONCE(a, self->slots * 20);
 }
 
+/* That the last priority is known does not mean that all have been told: the pass counts when they have, or another one after it. */
+static void wait_told(struct __test_metadata *_metadata, struct gpreempt *g, const struct gpreempt_target *target, int priority)
+{
+	int64_t checks = counter("checks");
+
+	ASSERT_EQ(0, gpreempt_set_priority(g, target, priority));
+	ASSERT_EQ(0, wait_counter("checks", checks + 1, LONG));
+}
+
 TEST_F(uapi, slow_readers_are_told_what_they_missed)
 {
 	struct actor *a = worker(_metadata, 1, 1, 1, MS);
@@ -676,23 +685,20 @@ TEST_F(uapi, slow_readers_are_told_what_they_missed)
 	struct gpreempt_event *events = calloc(1100, sizeof(*events));
 	struct pollfd pfd = { .fd = self->fd, .events = POLLIN };
 	int i, queues = 1;
-	int64_t checks;
 
 	ASSERT_NE(NULL, events);
 	while (queues < 32 && actor_queue(a, KFD_BACKING_GTT, KFD_PRIORITY_NORMAL) >= 0)
 		queues++;
 	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -1));
 	ASSERT_EQ(0, wait_priority(self->g, a, -1));
+	wait_told(_metadata, self->g, &target, -1);
 	ASSERT_EQ(0, poll(&pfd, 1, 0));
 	/* One event per queue and change. */
 	for (i = 0; i * queues < 1100; i++) {
 		ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, i));
 		ASSERT_EQ(0, wait_priority(self->g, a, i));
 	}
-	/* That the last priority is known does not mean that all have been told: the pass counts when they have, or another one after it. */
-	checks = counter("checks");
-	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, i - 1));
-	ASSERT_EQ(0, wait_counter("checks", checks + 1, LONG));
+	wait_told(_metadata, self->g, &target, i - 1);
 	EXPECT_EQ(1024, gpreempt_read_events(self->g, events, 1100));
 	EXPECT_EQ(0, events[0].missed);
 	EXPECT_EQ(0, events[1023].missed);
