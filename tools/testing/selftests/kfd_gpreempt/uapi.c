@@ -746,6 +746,7 @@ TEST_F(uapi, sysfs_shows_and_sets_a_queues_priority)
 {
 	struct actor *a = worker(_metadata, 1, 1, 1, MS);
 	char path[160], text[64];
+	int64_t checks;
 	int fd;
 
 	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/queues/%u/logical_priority", a->pid, a->queue[0].id);
@@ -753,6 +754,10 @@ TEST_F(uapi, sysfs_shows_and_sets_a_queues_priority)
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(3, write(fd, "-42", 3));
 	ASSERT_EQ(0, wait_priority(self->g, a, -42));
+	/* The effective one follows at the end of the pass: of this one, or of that for the same once more. */
+	checks = counter("checks");
+	ASSERT_EQ(3, write(fd, "-42", 3));
+	ASSERT_EQ(0, wait_counter("checks", checks + 1, LONG));
 	read_queue_file(a, "logical_priority", text, sizeof(text));
 	EXPECT_STREQ("-42", text);
 	read_queue_file(a, "effective_priority", text, sizeof(text));
