@@ -262,7 +262,7 @@ static u32 waves_of(const struct gpreempt_queue *gq)
 	/* What was asked for this very list, or for one a moment ago. Otherwise, what the monitor asked last. */
 	if (gq->gn->seen_ns && ktime_get_ns() - gq->gn->seen_ns < 2 * GPREEMPT_SEE_NS)
 		return gq->seen_waves;
-	return gpreempt_peek(gq->policy.waves_ns) ? gpreempt_peek(gq->policy.waves) : ~0U;
+	return gpreempt_queue_waves(gq);
 }
 
 static void describe(const struct gpreempt_queue *gq, const struct gpreempt_target_match *match, struct gpreempt_queue_info *info)
