@@ -11,7 +11,8 @@
  * microsecond, against tens for saving a full device, and whoever waits is more urgent. (The driver chooses the same for the APU of 9.4.3.)
  *
  * Given with a request it would be two packets more that somebody has to wait for. So it is set once and stays, for the driver's own requests as
- * well, until the monitor ends or pauses.
+ * well, until the monitor ends or pauses. What a request of the driver's costs more by that is bounded: it saves what is on the device, as each of
+ * ours does, where it might have waited for kernels of a few microseconds.
  */
 #define HWS_GRACE_PERIOD	1
 
@@ -174,13 +175,22 @@ static void hws_error(struct backend_pass *pass, int error, struct gpreempt_outc
 }
 
 /*
- * dqm_lock held. A runlist that was not ours may have come with another grace period, or after a reset. A packet that does not get out is no failure: it
- * takes the grace period that there is.
+ * dqm_lock held. A runlist that was not ours may have come with another grace period, or after a reset. During a reset the packet
+ * is not sent: the request after it fails for the same reason. A packet that does not get out is no failure: the request takes the
+ * grace period that there is.
  */
 static void hws_shorten_grace(struct gpreempt_node *gn)
 {
-	if (!gn->graced || gn->graced_runlist != gn->runlists_built)
-		gn->graced = !pm_update_grace_period(&gn->node->dqm->packet_mgr, HWS_GRACE_PERIOD);
+	struct device_queue_manager *dqm = gn->node->dqm;
+	struct rw_semaphore *reset_sem = &dqm->dev->adev->reset_domain->sem;
+
+	if (gn->graced && gn->graced_runlist == gn->runlists_built)
+		return;
+	gn->graced = false;
+	if (!down_read_trylock(reset_sem))
+		return;
+	gn->graced = !pm_update_grace_period(&dqm->packet_mgr, HWS_GRACE_PERIOD);
+	up_read(reset_sem);
 }
 
 static void hws_leave(struct gpreempt_node *gn)

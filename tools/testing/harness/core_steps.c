@@ -112,6 +112,26 @@ TEST(grace_is_set_once, "firmware waits for waves as briefly as it can from the 
 	world_end();
 }
 
+TEST(no_packet_goes_to_a_device_in_reset, "while the GPU is reset nothing is sent to its firmware, and the queues stay as they are")
+{
+	const struct sim_node *sn = &world.nodes[0];
+	struct gpreempt_outcome outcome;
+
+	low_runs(true);
+	world.reset_domain.sem.writer = true;
+	outcome = apply(GPREEMPT_PREEMPT);
+	CHECK(outcome.again && !outcome.error && !preempted(low) && on_device(low));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_RESETTING), 1);
+	CHECK_EQ(sn->grace_packets, 0);
+	world.reset_domain.sem.writer = false;
+	outcome = apply(GPREEMPT_PREEMPT);
+	CHECK(preempted(low) && !outcome.again);
+	CHECK_EQ(sn->grace_packets, 1);
+	CHECK_EQ(world.reset_domain.sem.readers, 0);
+	apply(GPREEMPT_RESUME);
+	world_end();
+}
+
 TEST(a_failed_send_is_taken_back, "victims of a request that did not get out are told by name, and not asked for again by themselves")
 {
 	struct gpreempt_outcome outcome;
