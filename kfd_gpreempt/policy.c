@@ -111,6 +111,17 @@ void gpreempt_policy_taken(struct gpreempt_policy_queue *q, bool taken, bool pac
 	q->taken = taken;
 }
 
+/* There is nothing to take in but that it is there: it may have work at any time. */
+static void sample_unseen(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	if (!q->moved_ns)
+		forget_waves(q, now_ns);
+	q->used = true;
+	q->pending = 0;
+	q->stalled_ns = 0;
+	q->blocked = false;
+}
+
 /**
  * gpreempt_policy_sample() - take in a queue's pointers
  * @q: the queue
@@ -118,11 +129,17 @@ void gpreempt_policy_taken(struct gpreempt_policy_queue *q, bool taken, bool pac
  * @wptr: write pointer
  * @pending: packets or dwords between them
  * @now_ns: time of the sample
+ *
+ * Pointers and packets of an @unseen queue mean nothing and are not looked at.
  */
 void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending, u64 now_ns)
 {
 	bool moved = rptr != q->rptr;
 
+	if (q->unseen) {
+		sample_unseen(q, now_ns);
+		return;
+	}
 	/* Nothing new of one that is idle or held: what there was to say has been said. */
 	if (!moved && wptr == q->wptr && pending == q->pending && q->moved_ns) {
 		if (!pending)
@@ -187,9 +204,10 @@ void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 		q->stalled_ns = now_ns;
 }
 
+/* A queue that cannot be looked at may have got packets since it was taken off. */
 static bool has_work_held(const struct gpreempt_policy_queue *q)
 {
-	return q->preempted && (q->pending || q->saved_waves);
+	return q->preempted && (q->pending || q->saved_waves || q->unseen);
 }
 
 /* Held for so long that it must run, whoever else wants to. */
@@ -224,6 +242,9 @@ static bool waves_fresh(const struct gpreempt_policy_queue *q, const struct gpre
 	if (!q->pending) {
 		u64 zero_for_ns = q->waves_ns - q->zero_ns;
 
+		/* No pointer tells when its next work comes. */
+		if (q->unseen)
+			zero_for_ns = earlier(zero_for_ns, GPREEMPT_WAVES_SETTLE_NS);
 		return zero_for_ns >= GPREEMPT_WAVES_SETTLE_NS && now_ns - q->waves_ns < zero_for_ns;
 	}
 	return q->blocked && now_ns - q->waves_ns < params->blocked_ns;
@@ -261,6 +282,8 @@ static enum demand demand_of_waves(const struct gpreempt_policy_queue *q, const 
 {
 	if (!q->used)
 		return NONE;
+	if (!params->waves_known && q->unseen)
+		return SURE;
 	if (!params->waves_known)
 		return q->launched_ns && now_ns - q->launched_ns < GPREEMPT_LAUNCHED_NS ? SURE : NONE;
 	if (!waves_fresh(q, params, now_ns))
@@ -291,6 +314,9 @@ static inline enum demand demand_of(const struct gpreempt_policy_queue *q, const
 		return SURE;
 	if (q->preempted)
 		return has_work_held(q) ? SURE : NONE;
+	/* Off the device it is in nobody's way; of the others pending says so. */
+	if (q->unseen && q->taken)
+		return NONE;
 	if (!q->pending)
 		return demand_of_waves(q, params, now_ns);
 	if (!q->blocked && !stall_expired(q, params, now_ns))
@@ -348,6 +374,11 @@ static inline enum demand look_at(const struct gpreempt_policy_node *pn, struct 
 {
 	enum demand demand;
 
+	/* Standing still says nothing while firmware takes turns: it may be somebody else's. */
+	if (pn->turns && q->stalled_ns) {
+		q->blocked = false;
+		q->stalled_ns = now_ns;
+	}
 	if (q->blocked && now_ns >= q->try_ns)
 		try_again(q, now_ns);
 	/* Once over it stays over, however long a later pass takes. */
@@ -376,6 +407,15 @@ static s64 rank(const struct gpreempt_policy_queue *q)
 	return q->relieved ? GPREEMPT_RANK_RELIEF : q->rank;
 }
 
+/*
+ * May others have to yield to it? Not to one that cannot be looked at: then nobody could tell when they may come back. But in its relief it
+ * has to run.
+ */
+static bool makes_level(const struct gpreempt_policy_queue *q, bool assume)
+{
+	return q->demand[assume] && (!q->unseen || q->relieved);
+}
+
 /* Its process works at the level, and with which of its own ranks. Marks count only as long as they are the last ones. */
 static void mark_process(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
 {
@@ -399,7 +439,7 @@ static struct level find_level(struct gpreempt_policy_node *pn, bool assume)
 	for (q = pn->busy; q; q = q->next_busy) {
 		s64 own = rank(q);
 
-		if (!q->demand[assume] || (level.valid && own < level.rank))
+		if (!makes_level(q, assume) || (level.valid && own < level.rank))
 			continue;
 		/* A higher one: whoever is marked is not at the level. */
 		if (level.valid && own > level.rank)
@@ -420,7 +460,7 @@ static void mark_processes(struct gpreempt_policy_node *pn, const struct level *
 
 	pn->mark++;
 	for (q = pn->busy; q; q = q->next_busy)
-		if (q->demand[assume] && rank(q) == level->rank)
+		if (makes_level(q, assume) && rank(q) == level->rank)
 			mark_process(pn, q);
 }
 
@@ -586,6 +626,8 @@ static bool level_stalls(const struct gpreempt_policy_node *pn, const struct lev
 {
 	const struct gpreempt_policy_queue *q;
 
+	if (pn->turns)
+		return false;
 	for (q = pn->busy; q; q = q->next_busy)
 		if (q->stalled_ns && level->valid && !q->blocked && rank(q) == level->rank)
 			return true;
@@ -816,7 +858,7 @@ static void mark_disturbed(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	pn->acting_ns = now_ns;
 	for (q = pn->busy; q; q = q->next_busy)
-		if (q->demand[0] && !expected(q, now_ns))
+		if (q->demand[q->unseen] && !expected(q, now_ns))
 			q->disturbed_ns = now_ns;
 }
 
@@ -1050,7 +1092,7 @@ bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, const struct g
 	u64 believed_until_ns = 2 * q->waves_ns - q->zero_ns;
 
 	/* Whoever has packets is active. Whoever comes back with work does so without a word. */
-	if (pn->ops->rotates || (q->taken && q->taken_with_work) || recently_active(q, now_ns) || q->preempted || q->hold || q->demand[1] || q->relieved ||
+	if (pn->ops->rotates || q->unseen || (q->taken && q->taken_with_work) || recently_active(q, now_ns) || q->preempted || q->hold || q->demand[1] || q->relieved ||
 	    now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
 		return false;
 	if (!q->used || !pn->params.waves_known)
@@ -1110,7 +1152,7 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->stalled_ns = 0;
 	q->blocked = false;
 	q->action = GPREEMPT_KEEP;
-	if (saved_waves || q->pending || !q->zero_ns)
+	if (saved_waves || q->pending || !q->zero_ns || q->unseen)
 		forget_waves(q, now_ns);
 }
 
@@ -1131,7 +1173,7 @@ void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves)
  */
 void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	bool idle = !q->saved_waves && !q->pending;
+	bool idle = !q->saved_waves && !q->pending && !q->unseen;
 
 	if (q->saved_waves)
 		q->launched_ns = now_ns;

@@ -170,6 +170,8 @@ struct gpreempt_policy_process {
  * @own_priority: logical priority against queues of the same process. Set by the caller.
  * @explicit_priority: somebody asked for this priority, it is not the one the queue was born with. Set by the caller.
  * @immovable: the driver does not allow to preempt it now. Set by the caller.
+ * @unseen: its pointers cannot be read. Nobody yields to it but for its relief; below the level it yields, unless it is known to have no
+ *	waves; while preempted it counts as having work. Set by the caller, before gpreempt_policy_sample(); it may change at any time.
  * @hold: somebody asked to keep it off the device; it is, except for reliefs. Set by the caller.
  * @hold_unbounded: with @hold: no relief either. Set by the caller.
  * @expected_until_ns: somebody announced work: it has demand until then, or until the work came; 0: nobody did. Set by the caller, a
@@ -232,6 +234,7 @@ struct gpreempt_policy_queue {
 	s32 own_priority;
 	bool explicit_priority;
 	bool immovable;
+	bool unseen;
 	bool hold;
 	bool hold_unbounded;
 	u32 weight;
@@ -344,6 +347,8 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @nr_resting: how many follow that rest. After a change of the policy, and before &gpreempt_policy_ops.rotates ones, none may. Set by
  *	the caller before each pass.
  * @params: tunables. Set by the caller before each pass.
+ * @turns: firmware takes turns, because there are more queues than slots or more processes than VMIDs: a queue that stands still may wait
+ *	for its turn, so no queue is found blocked. Set by the caller before each pass.
  * @changed: a queue came, or its priority changed. Set by the caller; a decision clears it.
  * @ops: who ranks, by gpreempt_policy_use(); read it freely
  *
@@ -373,6 +378,7 @@ struct gpreempt_policy_node {
 	u32 nr;
 	u32 nr_resting;
 	struct gpreempt_policy_params params;
+	bool turns;
 	bool changed;
 	const struct gpreempt_policy_ops *ops;
 

@@ -150,7 +150,7 @@ static bool kicked(void)
 		const struct gpreempt_policy_queue *q = node.policies[i];
 		u64 one = (u64)((const char *)q - (const char *)&node);
 
-		one = hashed(one, q->hold + 2 * q->hold_unbounded + 4 * q->process->opt_out);
+		one = hashed(one, q->hold + 2 * q->hold_unbounded + 4 * q->process->opt_out + 8 * q->unseen);
 		one = hashed(one, q->expected_until_ns);
 		one = hashed(one, q->weight + ((u64)q->process->weight << 32));
 		one = hashed(one, q->deadline_ns);

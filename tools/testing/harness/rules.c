@@ -39,6 +39,15 @@ static void drain_and_settle(struct queue *q)
 	passes_for(GPREEMPT_WAVES_SETTLE_NS + POLL, POLL);
 }
 
+/* Its saved waves were its last: nothing is left to do when it comes back. */
+static void finish_saved(struct queue *q)
+{
+	CHECK(!on_device(q));
+	q->rptr = q->wptr;
+	q->waves = 0;
+	gpreempt_policy_saved(&q->policy, false);
+}
+
 static void passes_until_resumed(const struct queue *q)
 {
 	u32 i;
@@ -864,6 +873,153 @@ TEST(own_priority_means_nothing_to_others, "an untrusted claim orders a process,
 	CHECK_EQ(node.nr_preempted, 0);
 }
 
+/* ---- queues whose pointers cannot be read ---- */
+
+/* Low cannot be looked at and fills the device. */
+static void low_is_unseen(void)
+{
+	two_processes();
+	low->policy.unseen = true;
+	start_hog(low);
+	pass();
+	CHECK(on_device(low));
+}
+
+TEST(unseen_queue_yields, "a queue whose pointers cannot be read yields to a higher one like any other, and returns after it")
+{
+	low_is_unseen();
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK(node.decision.inversion);
+	CHECK(!on_device(low));
+	launch(high, 1, 8);
+	passes_for(20 * MS, POLL);
+	CHECK(!on_device(low));
+	drain_and_settle(high);
+	CHECK(on_device(low));
+}
+
+TEST(unseen_queue_yields_without_wave_counts, "where waves cannot be read a queue that cannot be looked at is always in the way")
+{
+	node.params.waves_known = false;
+	low_is_unseen();
+	passes_for(SEC, POLL);
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+}
+
+TEST(unseen_queue_without_waves_is_left_alone,
+     "a queue that cannot be looked at and is known to have no waves is not taken off; that is believed for GPREEMPT_WAVES_SETTLE_NS at most")
+{
+	low_is_unseen();
+	finish(low);
+	start_hog(high);
+	passes_for(100 * MS, POLL);
+	CHECK_EQ(low->preempted, 0);
+	node.nr_asked = 0;
+	passes_for(100 * MS, POLL);
+	CHECK(node.nr_asked >= 50 && node.nr_asked <= 110);
+	low->waves = 8;
+	passes_for(GPREEMPT_WAVES_SETTLE_NS + POLL, POLL);
+	CHECK(!on_device(low));
+}
+
+TEST(unseen_queue_raises_no_level, "no queue yields to one that cannot be looked at, whatever its priority and whatever was announced for it")
+{
+	struct queue *sibling;
+
+	two_processes();
+	sibling = new_queue(low->process, LOW - 1);
+	high->policy.unseen = true;
+	start_hog(high);
+	start_hog(low);
+	start_hog(sibling);
+	high->policy.expected_until_ns = node.now_ns + 100 * MS;
+	passes_for(200 * MS, POLL);
+	CHECK_EQ(node.nr_preempted, 0);
+	CHECK_EQ(node.decision.level, LOW);
+	/* Nor does it exempt its process. */
+	sibling->policy.process = high->policy.process;
+	pass_after(POLL);
+	CHECK(!on_device(sibling));
+	CHECK(on_device(high) && on_device(low));
+}
+
+TEST(unseen_queue_gets_relief, "a held queue that cannot be looked at counts as having work: it has its relief, and yields afterwards")
+{
+	low_is_unseen();
+	submit(high, 1000);
+	launch(high, 1, 8);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	finish_saved(low);
+	pass_after(node.params.max_hold_ns - POLL);
+	CHECK(!on_device(low));
+	pass_after(POLL);
+	CHECK(on_device(low) && !on_device(high));
+	CHECK_EQ(node.nr_relief, 1);
+	/* Work that came while it was held. */
+	low->waves = 8;
+	passes_for(node.params.relief_ns - POLL, POLL);
+	CHECK(on_device(low) && !on_device(high));
+	pass_after(POLL);
+	CHECK(!on_device(low) && on_device(high));
+}
+
+TEST(unseen_queue_without_work_ends_its_relief, "the relief of a queue that cannot be looked at ends when it is known to have no waves")
+{
+	low_is_unseen();
+	submit(high, 1000);
+	launch(high, 1, 8);
+	pass_after(POLL);
+	finish_saved(low);
+	pass_after(node.params.max_hold_ns);
+	CHECK(on_device(low) && !on_device(high));
+	passes_for(2 * GPREEMPT_WAVES_SETTLE_NS, POLL);
+	CHECK(on_device(high));
+}
+
+TEST(unseen_queue_that_the_driver_took_is_in_nobodys_way, "a queue that cannot be looked at is not in the way while the driver keeps it off the device")
+{
+	low_is_unseen();
+	gpreempt_policy_taken(&low->policy, true, false, node.now_ns);
+	start_hog(high);
+	passes_for(10 * MS, POLL);
+	CHECK_EQ(low->preempted, 0);
+	gpreempt_policy_taken(&low->policy, false, false, node.now_ns);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+}
+
+TEST(unseen_queue_comes_into_sight, "pointers that can be read after all say what they always say, and those that cannot any more say nothing")
+{
+	two_processes();
+	high->policy.unseen = true;
+	submit(high, 1);
+	start_hog(low);
+	passes_for(10 * MS, POLL);
+	CHECK_EQ(node.nr_preempted, 0);
+	high->policy.unseen = false;
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	high->policy.unseen = true;
+	pass_after(POLL);
+	CHECK(on_device(low));
+}
+
+TEST(unseen_queue_never_rests, "a queue that cannot be looked at is looked at in each pass: no pointer would wake it")
+{
+	two_processes();
+	low->policy.unseen = true;
+	start_hog(high);
+	passes_for(3 * SEC, POLL);
+	CHECK_EQ(low->preempted, 0);
+	low->waves = 8;
+	passes_for(GPREEMPT_WAVES_SETTLE_NS + POLL, POLL);
+	CHECK(!on_device(low));
+}
+
 /* ---- blocked queues ---- */
 
 /* High waits on a barrier until it is taken for blocked, and low runs. */
@@ -1113,6 +1269,41 @@ TEST(tries_are_not_slept_through, "however long the interval is, a blocked queue
 	node.params.max_hold_ns = 0;
 	pass();
 	CHECK(node.decision.next_ns <= due_ns - node.now_ns);
+}
+
+TEST(firmware_turns_block_nobody,
+     "while firmware takes turns a queue that stands still is not blocked; that time does not count, and who was blocked is not any more")
+{
+	low_is_held();
+	node.policy.turns = true;
+	passes_for(500 * MS, POLL);
+	CHECK(!on_device(low));
+	CHECK(!high->policy.blocked);
+	CHECK_EQ(node.nr_asked, 0);
+	node.policy.turns = false;
+	passes_for(node.params.blocked_ns - 2 * POLL, POLL);
+	CHECK(!on_device(low));
+	passes_for(GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, POLL);
+	CHECK(high->policy.blocked && on_device(low));
+	node.policy.turns = true;
+	pass_after(POLL);
+	CHECK(!high->policy.blocked);
+	CHECK(!on_device(low));
+}
+
+TEST(firmware_turns_ask_nobody, "while firmware takes turns no queue is asked for waves to find another one blocked")
+{
+	two_processes();
+	low->policy.immovable = true;
+	submit(low, 1);
+	launch(low, 1, 8);
+	submit(high, 1);
+	node.policy.turns = true;
+	passes_for(GPREEMPT_WAVES_UNKNOWN_NS / 2, POLL);
+	CHECK_EQ(node.nr_asked, 0);
+	node.policy.turns = false;
+	pass_after(POLL);
+	CHECK_EQ(node.nr_asked, 1);
 }
 
 TEST(blocked_can_be_switched_off, "with gpreempt_blocked_us=0 a waiting queue keeps its level")
