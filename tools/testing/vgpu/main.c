@@ -42,6 +42,10 @@ static char *fault = "";
 module_param(fault, charp, 0444);
 MODULE_PARM_DESC(fault, "comma list of what always goes wrong: names of the files in debugfs vgpu/fault");
 
+static char *firmware = "";
+module_param(firmware, charp, 0444);
+MODULE_PARM_DESC(firmware, "comma list of what firmware does otherwise than the model assumes, names of Documentation/virtual-gpu.rst");
+
 static char *tlb = "checked";
 module_param(tlb, charp, 0444);
 MODULE_PARM_DESC(tlb, "cached translations: checked (default; a stale one is counted and not used), cached (it is used), off (none)");
@@ -158,33 +162,6 @@ static struct dentry *debugfs;
 /* Held while the model runs, so that debugfs sees it between two steps. Registers have a lock of their own. */
 static DEFINE_MUTEX(model_mutex);
 
-/* Parameter fault= into a bit for each */
-static bool parse_faults(u32 *faults)
-{
-	const char *at = fault;
-	size_t len;
-	u32 i;
-
-	*faults = 0;
-	for (; *at; at += len + (at[len] == ',')) {
-		len = strcspn(at, ",\n");
-		for (i = 0; i < VGPU_FAULTS; i++)
-			if (strlen(vgpu_fault_name(i)) == len && !strncmp(at, vgpu_fault_name(i), len))
-				break;
-		if (i == VGPU_FAULTS) {
-			pr_err("fault=%s: '%.*s' is not one of", fault, (int)len, at);
-			for (i = 0; i < VGPU_FAULTS; i++)
-				pr_cont("%s %s", i ? "," : "", vgpu_fault_name(i));
-			pr_cont("\n");
-			return false;
-		}
-		*faults |= BIT(i);
-		if (at[len] == '\n')
-			break;
-	}
-	return true;
-}
-
 static void choose(struct tunable *t, unsigned int value)
 {
 	if (!t->given)
@@ -250,7 +227,8 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 	    !valid("trap_ns", trap_ns.value, 0, 1000000000) || !valid("runlist_ns", runlist_ns.value, 0, 1000000000) ||
 	    !valid("dispatch_ns", dispatch_ns.value, 0, 1000000000) ||
 	    !valid("ring_ns", ring_ns.value, 100, 10000000) || !valid("quantum_ns", quantum_ns.value, 10000, 100000000) ||
-	    !parse_tlb(&c->tlb) || !parse_faults(faults))
+	    !parse_tlb(&c->tlb) || !vgpu_names_parse("fault", fault, vgpu_fault_name, VGPU_FAULTS, faults) ||
+	    !vgpu_firmware_parse(firmware, &c->firmware))
 		return -EINVAL;
 	if (!is_power_of_2(xccs)) {
 		pr_err("xccs=%u is not a power of two\n", xccs);
@@ -863,8 +841,8 @@ static int __init vgpu_init(void)
 		teardown();
 		return ret;
 	}
-	pr_info("%s: %s, %u XCCs of %u CUs in %u shader engines, %u MiB, front end %s\n", pci_name(vgpu.pdev),
-		vgpu.config.asic->name, xccs, cus.value, se.value, vram_mb, current_front->name);
+	pr_info("%s: %s, %u XCCs of %u CUs in %u shader engines, %u MiB, front end %s%s%s\n", pci_name(vgpu.pdev),
+		vgpu.config.asic->name, xccs, cus.value, se.value, vram_mb, current_front->name, *firmware ? ", firmware " : "", firmware);
 	return 0;
 }
 

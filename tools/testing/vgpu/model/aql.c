@@ -18,6 +18,7 @@
 #define AQL_BARRIER		0x100
 #define AQL_BARRIER_SIGNALS	5
 #define SRC_CP_EOP		181
+#define LAZY_PACKETS		16u		/* consumed ones that a lazy firmware does not report yet, at most */
 
 enum {
 	AQL_VENDOR	= 0,
@@ -151,9 +152,10 @@ static void consume(struct vgpu_model *m, struct vgpu_queue *q)
 		vgpu_hqd_set(m, part->xcc, part->me, part->pipe, part->slot, VGPU_HQD_PQ_RPTR,
 			     (u32)part->rptr * (AQL_BYTES / 4));
 	}
-	if (q->rptr_addr)
-		vgpu_vm_write64(m, as, q->rptr_addr, vgpu_fault(m, VGPU_FAULT_RPTR_GARBAGE) ?
-				m->fault_value[VGPU_FAULT_RPTR_GARBAGE] : index + 1);
+	if (!q->rptr_addr || (vgpu_firmware(m, VGPU_FIRMWARE_LAZY_DISPATCH_ID) && index + 1 < q->wptr && index + 1 - q->told < LAZY_PACKETS))
+		return;
+	q->told = index + 1;
+	vgpu_vm_write64(m, as, q->rptr_addr, vgpu_fault(m, VGPU_FAULT_RPTR_GARBAGE) ? m->fault_value[VGPU_FAULT_RPTR_GARBAGE] : index + 1);
 }
 
 static struct vgpu_dispatch *find_dispatch(struct vgpu_queue *q, u64 index)

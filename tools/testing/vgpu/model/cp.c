@@ -230,6 +230,8 @@ static void poll_doorbell(struct vgpu_model *m, struct vgpu_queue *q)
 		return;
 	m->stats.doorbells++;
 	ring_parts(m, q, value);
+	if (q->kind == VGPU_QUEUE_PM4)
+		vgpu_pm4_heard(m, q);
 }
 
 /*
@@ -364,6 +366,7 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 	if (from_memory && vgpu_queue_fetch_wptr(m, q, q->wptr_addr))
 		wptr = q->wptr;
 	set_pointers(q, wptr, r[VGPU_HQD_PQ_RPTR]);
+	q->told = q->rptr;
 	if (q->me == 1)
 		vgpu_regs_set_waves(m, q->xcc, q->pipe, q->slot, true, 0);
 	m->place = true;

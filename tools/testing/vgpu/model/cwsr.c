@@ -17,6 +17,12 @@
 #include "save_area.h"
 
 #define HQD_IN_MQD		0x200
+#define HQD_IB_VMID_SHIFT	8
+#define HQD_DOORBELL_EN		0x40000000u
+#define HQD_DOORBELL_SCHD_HIT	0x20000000u
+#define HQD_PQ_EMPTY		0x00008000u	/* of CP_HQD_PQ_CONTROL, as the next one */
+#define HQD_NO_UPDATE_RPTR	0x08000000u
+#define HQD_STATUS0_WRITTEN	0x40000000u
 #define STACK_HEADER		0xc0001000u	/* a PM4 packet without meaning, with one more word: how many dispatches there are */
 #define RECORD_MAGIC		0x72737763u	/* "cwsr" */
 #define RECORD_HALTED		1u
@@ -318,6 +324,34 @@ static void write_mqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgp
 	vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + reg * 4, value);
 }
 
+/*
+ * All registers of the slot as they are at the end: the process's VMID for the queue and its buffers, a doorbell that has been heard, and on all XCCs
+ * but the first one a read pointer that is not to be reported.
+ */
+static void write_whole_hqd(struct vgpu_model *m, const struct vgpu_queue *q)
+{
+	u32 reg, value;
+
+	for (reg = 0; reg < VGPU_HQD_REGS; reg++) {
+		value = hqd(m, q, reg);
+		switch (reg) {
+		case VGPU_HQD_VMID:
+			value = q->vmid | q->vmid << HQD_IB_VMID_SHIFT;
+			break;
+		case VGPU_HQD_PQ_DOORBELL:
+			value |= HQD_DOORBELL_EN | HQD_DOORBELL_SCHD_HIT;
+			break;
+		case VGPU_HQD_PQ_CONTROL:
+			value |= HQD_PQ_EMPTY | (q->part ? HQD_NO_UPDATE_RPTR : 0);
+			break;
+		case VGPU_HQD_HQ_STATUS0:
+			value |= HQD_STATUS0_WRITTEN;
+			break;
+		}
+		vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + reg * 4, value);
+	}
+}
+
 /* Device time of moving @bytes of wave state in or out */
 u64 vgpu_cwsr_ns(struct vgpu_model *m, u64 bytes)
 {
@@ -371,6 +405,19 @@ static void scribble_stack(struct vgpu_model *m, const struct vgpu_queue *q, con
 		vgpu_vm_write32(m, VGPU_AS_KERNEL, c->stack + at, garbage(&state));
 }
 
+/*
+ * Nothing is in flight, and the offsets stay what they were when something was: a header without dispatches is what tells the one who maps the
+ * queue. Return: false if that cannot be, and the offsets say it.
+ */
+static bool keep_offsets(struct vgpu_model *m, const struct vgpu_queue *q)
+{
+	u32 offset = hqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET), header[2] = { STACK_HEADER, 0 };
+
+	return vgpu_firmware(m, VGPU_FIRMWARE_STACK_OFFSET_KEPT) && offset % 4 == 0 &&
+	       offset + sizeof(header) <= hqd(m, q, VGPU_HQD_CNTL_STACK_SIZE) &&
+	       vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + VGPU_PAGE + offset, header, sizeof(header));
+}
+
 /**
  * vgpu_cwsr_save() - write the state of a queue to memory, at dequeue
  * @m: the device
@@ -402,12 +449,16 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 			 q->pasid, c.area_offset, c.area_size, c.stack_size - c.stack_offset, c.stack_size);
 	wptr = q->kind == VGPU_QUEUE_AQL ? q->wptr * 16 : q->wptr;
 	if (!busy || !vgpu_fault(m, VGPU_FAULT_STALE_MQD)) {
+		if (vgpu_firmware(m, VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK))
+			write_whole_hqd(m, q);
 		write_mqd(m, q, VGPU_HQD_PQ_RPTR, vgpu_queue_rptr_dwords(q));
 		write_mqd(m, q, VGPU_HQD_PQ_WPTR_LO, (u32)wptr);
 		write_mqd(m, q, VGPU_HQD_PQ_WPTR_HI, (u32)(wptr >> 32));
 		write_mqd(m, q, VGPU_HQD_ERROR, hqd(m, q, VGPU_HQD_ERROR));
-		write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, c.stack_offset);
-		write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, c.area_offset);
+		if (q->inflight_count || !keep_offsets(m, q)) {
+			write_mqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET, c.stack_offset);
+			write_mqd(m, q, VGPU_HQD_WG_STATE_OFFSET, c.area_offset);
+		}
 		vgpu_pm4_save(m, q);
 	}
 	m->saved_mqd = q->mqd;
@@ -688,6 +739,16 @@ static void restore_waves(struct vgpu_model *m, struct vgpu_queue *q, const stru
 		bad_record(m, q, area);
 }
 
+/* Offsets that were kept: see keep_offsets(). */
+static bool nothing_saved(struct vgpu_model *m, const struct cursor *c)
+{
+	u32 header[2];
+
+	return vgpu_firmware(m, VGPU_FIRMWARE_STACK_OFFSET_KEPT) && c->stack_size - c->stack_offset >= sizeof(header) &&
+	       vgpu_vm_read(m, VGPU_AS_KERNEL, c->stack + c->stack_offset, header, sizeof(header)) &&
+	       header[0] == STACK_HEADER && !header[1];
+}
+
 /**
  * vgpu_cwsr_restore() - continue with what memory says, at map
  * @m: the device
@@ -706,7 +767,7 @@ u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q)
 	c.stack_offset = hqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET);
 	c.area_offset = hqd(m, q, VGPU_HQD_WG_STATE_OFFSET);
 	if (!c.stack_size || c.stack_offset % 4 || c.stack_offset >= c.stack_size || c.area_offset < c.stack_size ||
-	    c.area_offset > c.area_size)
+	    c.area_offset > c.area_size || nothing_saved(m, &c))
 		return 0;
 	restore_waves(m, q, &c);
 	m->stats.cwsr_restores++;

@@ -68,7 +68,7 @@ bool vgpu_fault_on(struct vgpu_model *m, enum vgpu_fault fault, u32 xcc)
 }
 
 /* See vgpu_model.h. */
-const char *vgpu_fault_name(enum vgpu_fault fault)
+const char *vgpu_fault_name(u32 fault)
 {
 	return info[fault].name;
 }

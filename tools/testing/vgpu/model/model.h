@@ -20,6 +20,7 @@
  *   cwsr.c   saving waves at dequeue, restoring them at map; save_area.h says where
  *   sdma.c   SDMA rings and queues
  *   fault.c  what goes wrong on demand
+ *   firmware.c  what firmware may do otherwise
  */
 #ifndef VGPU_MODEL_INTERNAL_H
 #define VGPU_MODEL_INTERNAL_H
@@ -324,6 +325,7 @@ enum vgpu_workgroup_state {
  * @ib_depth: how many
  * @compute: COMPUTE_* registers, set by packets and used by PM4 dispatches
  * @rptr: consumed so far, in the ring's unit (PM4: dwords, AQL: packets, SDMA: bytes)
+ * @told: what of @rptr was reported since the queue was mapped, if firmware does that lazily
  * @wptr: written so far
  * @busy_until_ns: the engine works on a packet (unmap, runlist) until then
  * @head_ready_ns: first waves of the packet at the head may start then; 0: the head was not looked at yet
@@ -382,6 +384,7 @@ struct vgpu_queue {
 	u32 ib_depth;
 	u32 compute[VGPU_COMPUTE_REGS];
 	u64 rptr;
+	u64 told;
 	u64 wptr;
 	u64 busy_until_ns;
 	u64 head_ready_ns;
@@ -685,6 +688,9 @@ void vgpu_fault_init(struct vgpu_model *m);
 bool vgpu_fault(struct vgpu_model *m, enum vgpu_fault fault);
 bool vgpu_fault_on(struct vgpu_model *m, enum vgpu_fault fault, u32 xcc);
 
+/* firmware.c */
+bool vgpu_firmware(const struct vgpu_model *m, enum vgpu_firmware firmware);
+
 /* cp.c */
 u32 vgpu_queue_as(const struct vgpu_queue *q);
 struct vgpu_queue *vgpu_queue_part(struct vgpu_model *m, struct vgpu_queue *q, u32 part);
@@ -755,6 +761,7 @@ u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q);
 /* pm4.c */
 bool vgpu_pm4_run(struct vgpu_model *m, struct vgpu_queue *q);
 int vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p);
+void vgpu_pm4_heard(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_pm4_launched(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_pm4_expire_full(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_pm4_load(struct vgpu_model *m, struct vgpu_queue *q);

@@ -15,6 +15,7 @@
 #define PM4_IB_DWORDS		4
 #define PM4_DISPATCH_DWORDS	5
 #define PM4_IB_CHAIN		(1u << 20)		/* goes on in the other buffer and does not come back */
+#define RPTR_BLOCK		64u			/* dwords: what amdkfd's RPTR_BLOCK_SIZE of 5 stands for */
 #define CHAIN_NS		1000			/* fetching it; so even a chain that has no end lets time pass */
 #define EVENT_CS_PARTIAL_FLUSH	7
 
@@ -352,13 +353,26 @@ static enum packet_result map_queues(struct vgpu_model *m, const struct vgpu_que
 	return vgpu_queue_map(m, &request) ? PACKET_DONE : PACKET_BAD;
 }
 
+/* What memory is told of a read pointer */
+static u32 told_rptr(const struct vgpu_model *m, const struct vgpu_queue *q, u32 rptr)
+{
+	u32 mask = q->ring_bytes / 4 - 1;
+
+	if (q->full_until_ns)
+		return (u32)(q->wptr + 1) & mask;
+	if (!q->vmid && vgpu_firmware(m, VGPU_FIRMWARE_LATE_RPTR))
+		return rptr & ~(RPTR_BLOCK - 1);
+	if (!q->vmid && vgpu_firmware(m, VGPU_FIRMWARE_EARLY_RPTR))
+		return (u32)q->wptr & mask;
+	return rptr;
+}
+
 static void report_rptr(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u32 rptr = vgpu_queue_rptr_dwords(q);
-	u32 told = q->full_until_ns ? (u32)(q->wptr + 1) & (q->ring_bytes / 4 - 1) : rptr;
 
 	if (q->rptr_addr && (q->vmid || !q->part))	/* of the kernel's, one XCC reports for all */
-		vgpu_vm_write32(m, vgpu_queue_as(q), q->rptr_addr, told);
+		vgpu_vm_write32(m, vgpu_queue_as(q), q->rptr_addr, told_rptr(m, q, rptr));
 	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, rptr);
 }
 
@@ -697,6 +711,13 @@ void vgpu_pm4_expire_full(struct vgpu_model *m, struct vgpu_queue *q)
 		return;
 	q->full_until_ns = 0;
 	report_rptr(m, q);
+}
+
+/** vgpu_pm4_heard() - a kernel's ring was rung: firmware may take packets for read that it has not executed */
+void vgpu_pm4_heard(struct vgpu_model *m, struct vgpu_queue *q)
+{
+	if (!q->vmid && vgpu_firmware(m, VGPU_FIRMWARE_EARLY_RPTR))
+		report_rptr(m, q);
 }
 
 /** vgpu_pm4_launched() - the dispatch at the head has launched all its waves: on to the next packet */

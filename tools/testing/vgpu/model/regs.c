@@ -256,6 +256,51 @@ static u32 fused_off(struct vgpu_model *m, u32 xcc)
 	return whole && se >= whole && se < m->config.se ? 0x10000u << (built - 1) : 0;
 }
 
+/* As of VGPU_WAVES_LAG_NS ago. What is older than that is not needed any more. */
+static u32 lagging_waves(struct vgpu_waves_seen *s, u64 now)
+{
+	u32 i = 0;
+
+	while (i + 1 < s->count && s->ns[i + 1] + VGPU_WAVES_LAG_NS <= now)
+		i++;
+	if (i) {
+		s->count -= i;
+		memmove(s->ns, s->ns + i, s->count * sizeof(s->ns[0]));
+		memmove(s->waves, s->waves + i, s->count * sizeof(s->waves[0]));
+	}
+	return s->count ? s->waves[0] : 0;
+}
+
+/* What comes when there is no room is seen as early as the change before it. */
+static void note_waves(struct vgpu_model *m, struct vgpu_waves_seen *s, u32 waves)
+{
+	u64 now = m->ops->now_ns(m->ctx);
+
+	if (!s->count) {				/* none until now */
+		s->count = 1;
+		s->ns[0] = 0;
+		s->waves[0] = 0;
+	}
+	lagging_waves(s, now);
+	if (s->waves[s->count - 1] == waves)
+		return;
+	if (s->count < VGPU_WAVES_SEEN)
+		s->ns[s->count++] = now;
+	s->waves[s->count - 1] = waves;
+}
+
+/* What the registers say of the waves of a slot of MEC1 */
+static u32 waves_shown(struct vgpu_model *m, u32 xcc, u32 pipe, u32 queue)
+{
+	struct vgpu_xcc_regs *x = &m->regs.xcc[xcc];
+
+	if (vgpu_firmware(m, VGPU_FIRMWARE_ZERO_WAVES))
+		return 0;
+	if (vgpu_firmware(m, VGPU_FIRMWARE_LAGGING_WAVES))
+		return lagging_waves(&x->seen[pipe][queue], m->ops->now_ns(m->ctx));
+	return x->waves[pipe][queue];
+}
+
 static u32 spi_csq_read(struct vgpu_model *m, u32 xcc, u32 reg)
 {
 	struct vgpu_regs *r = &m->regs;
@@ -267,7 +312,7 @@ static u32 spi_csq_read(struct vgpu_model *m, u32 xcc, u32 reg)
 		return 0;
 	if (reg == VGPU_SPI_CSQ_STATUS)
 		return r->xcc[xcc].mapped;
-	return waves_on_se(m, r->xcc[xcc].waves[GFX_CNTL_PIPE(cntl)][reg - VGPU_SPI_CSQ_COUNT_0], se);
+	return waves_on_se(m, waves_shown(m, xcc, GFX_CNTL_PIPE(cntl), reg - VGPU_SPI_CSQ_COUNT_0), se);
 }
 
 static u32 reg_read(struct vgpu_model *m, u32 index)
@@ -667,6 +712,12 @@ void vgpu_regs_set_waves(struct vgpu_model *m, u32 xcc, u32 pipe, u32 queue, boo
 	struct vgpu_xcc_regs *r = &m->regs.xcc[xcc];
 	u32 bit = 1u << (pipe * VGPU_QUEUES + queue);
 
+	if (vgpu_firmware(m, VGPU_FIRMWARE_LAGGING_WAVES)) {
+		unsigned long flags = vgpu_lock(&m->regs.lock);
+
+		note_waves(m, &r->seen[pipe][queue], mapped ? waves : 0);
+		vgpu_unlock(&m->regs.lock, flags);
+	}
 	WRITE_ONCE(r->waves[pipe][queue], mapped ? waves : 0);
 	WRITE_ONCE(r->mapped, mapped ? r->mapped | bit : r->mapped & ~bit);
 }

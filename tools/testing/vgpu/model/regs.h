@@ -146,6 +146,7 @@ enum vgpu_hqd_reg {
 	VGPU_HQD_PQ_DOORBELL		= 0x0f,
 	VGPU_HQD_PQ_CONTROL		= 0x11,
 	VGPU_HQD_DEQUEUE_REQUEST	= 0x18,
+	VGPU_HQD_HQ_STATUS0		= 0x20,
 	VGPU_HQD_CTX_SAVE_LO		= 0x2b,
 	VGPU_HQD_CTX_SAVE_HI		= 0x2c,
 	VGPU_HQD_CNTL_STACK_OFFSET	= 0x2e,
@@ -169,12 +170,23 @@ enum vgpu_hqd_event {
 
 #define VGPU_INDIRECT_SLOTS	1024u	/* power of two; the driver uses some tens */
 
+#define VGPU_WAVES_SEEN		8u		/* changes within the lag that are told apart */
+#define VGPU_WAVES_LAG_NS	100000u
+
+/* How many waves a slot had from when on, the oldest first */
+struct vgpu_waves_seen {
+	u64 ns[VGPU_WAVES_SEEN];
+	u32 waves[VGPU_WAVES_SEEN];
+	u32 count;
+};
+
 /**
  * struct vgpu_xcc_regs - registers of an XCC that are more than memory
  * @hqd: banks of the queue registers
  * @hqd_event: pending event of a bank (enum vgpu_hqd_event, 0: none)
  * @wptr_poll: slots of MEC1 whose write pointer is to be fetched from memory, by pipe * 8 + queue
  * @waves: waves in flight by MEC1 pipe and queue, set by the command processor
+ * @seen: what they were, if the registers lag behind
  * @mapped: queues that occupy a slot of MEC1, a bit each (pipe * 8 + queue)
  * @user_cu_mask: GC_USER_SHADER_ARRAY_CONFIG by shader engine
  */
@@ -183,6 +195,7 @@ struct vgpu_xcc_regs {
 	u8 hqd_event[VGPU_MES][VGPU_PIPES][VGPU_QUEUES];
 	u32 wptr_poll;
 	u32 waves[VGPU_PIPES][VGPU_QUEUES];
+	struct vgpu_waves_seen seen[VGPU_PIPES][VGPU_QUEUES];
 	u32 mapped;
 	u32 user_cu_mask[8];
 };

@@ -109,6 +109,7 @@ struct vgpu_asic {
  * @hbm_bytes_per_us: memory bandwidth of saving and restoring
  * @quantum_ns: unit of the time slice that a process is mapped with, when queues or processes are oversubscribed
  * @tlb: what becomes of cached translations
+ * @firmware: what its firmware does otherwise, a bit for each enum vgpu_firmware
  */
 struct vgpu_config {
 	const struct vgpu_asic *asic;
@@ -126,6 +127,30 @@ struct vgpu_config {
 	u64 hbm_bytes_per_us;
 	u64 quantum_ns;
 	enum vgpu_tlb_mode tlb;
+	u32 firmware;
+};
+
+/**
+ * enum vgpu_firmware - what firmware may do otherwise; Documentation/virtual-gpu.rst has the question that each stands for
+ * @VGPU_FIRMWARE_LATE_RPTR: the kernel's rings (HIQ, KIQ) report their read pointer in memory by whole blocks of 64 dwords only
+ * @VGPU_FIRMWARE_EARLY_RPTR: they report packets as read as soon as their doorbell was heard, before they are executed
+ * @VGPU_FIRMWARE_STACK_OFFSET_KEPT: a queue that has nothing in flight when it is saved keeps the offsets of control stack and wave state that
+ *	its MQD has since it was saved with waves
+ * @VGPU_FIRMWARE_LAZY_DISPATCH_ID: read_dispatch_id is written when the ring has run empty, or every 16 packets
+ * @VGPU_FIRMWARE_LAGGING_WAVES: SPI_CSQ_WF_ACTIVE_COUNT shows what was 100 us ago, perhaps another queue's
+ * @VGPU_FIRMWARE_ZERO_WAVES: it shows 0
+ * @VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK: a queue that is saved leaves all its registers in its MQD, with the VMID and what the hardware set in them
+ * @VGPU_FIRMWARES: how many there are
+ */
+enum vgpu_firmware {
+	VGPU_FIRMWARE_LATE_RPTR,
+	VGPU_FIRMWARE_EARLY_RPTR,
+	VGPU_FIRMWARE_STACK_OFFSET_KEPT,
+	VGPU_FIRMWARE_LAZY_DISPATCH_ID,
+	VGPU_FIRMWARE_LAGGING_WAVES,
+	VGPU_FIRMWARE_ZERO_WAVES,
+	VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK,
+	VGPU_FIRMWARES,
 };
 
 /**
@@ -196,11 +221,19 @@ bool vgpu_model_scribble(struct vgpu_model *m);
  * Faults: the name, how many more times it happens (U32_MAX: always), and a number that some have (no name: has none). To be read and
  * written while vgpu_model_run() does not run.
  */
-const char *vgpu_fault_name(enum vgpu_fault fault);
+const char *vgpu_fault_name(u32 fault);
 const char *vgpu_fault_value_name(enum vgpu_fault fault);
 u32 *vgpu_model_fault_left(struct vgpu_model *m, enum vgpu_fault fault);
 u32 *vgpu_model_fault_xcc(struct vgpu_model *m);		/* where faults of a scheduler happen, 0 at first */
 u64 *vgpu_model_fault_value(struct vgpu_model *m, enum vgpu_fault fault);
+
+/*
+ * A list of names with commas between them into a bit each. An unknown name is an error that lists the known ones, two of firmware's that answer the
+ * same question are an error that names both; messages go to the log. Return: false after an error.
+ */
+bool vgpu_names_parse(const char *parameter, const char *value, const char *(*name_of)(u32), u32 count, u32 *bits);
+bool vgpu_firmware_parse(const char *value, u32 *bits);
+const char *vgpu_firmware_name(u32 firmware);
 
 /* Size of BAR5: a power of two that all registers fit in */
 u32 vgpu_model_reg_bytes(const struct vgpu_model *m);

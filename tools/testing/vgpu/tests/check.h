@@ -31,6 +31,7 @@ struct model_test {
 
 extern struct bed *b;			/* the device of the test that runs; freed behind it */
 extern const struct model_test fault_tests[];
+extern const struct model_test firmware_tests[];
 extern const struct model_test memory_tests[];
 extern const struct model_test model_tests[];
 extern const struct model_test oversub_tests[];

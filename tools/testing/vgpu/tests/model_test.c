@@ -1713,7 +1713,7 @@ const struct model_test model_tests[] = {
 
 /* A file of tests, a table. Those that draw lots come last. */
 static const struct model_test *const tables[] = {
-	memory_tests, oversub_tests, fault_tests, packet_tests, xcc_tests, model_tests,
+	memory_tests, oversub_tests, fault_tests, firmware_tests, packet_tests, xcc_tests, model_tests,
 };
 
 static bool wanted(const char *name, int argc, char **argv)

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+/*
+ * firmware_test.c - what firmware may do otherwise: each name of firmware=, beside the model without it
+ */
+#include "check.h"
+
+#define RPTR_OF(hiq_mqd)	((hiq_mqd)[0x80 + VGPU_HQD_PQ_RPTR_REPORT_LO])
+
+/* What the next device's firmware does otherwise, and what else is different about it */
+static u32 otherwise;
+static void (*besides)(struct vgpu_config *c);
+
+static void configure(struct vgpu_config *c)
+{
+	if (besides)
+		besides(c);
+	c->firmware = otherwise;
+}
+
+static void up_otherwise(u32 firmware, void (*also)(struct vgpu_config *c))
+{
+	if (b)
+		bed_free(b);
+	otherwise = firmware;
+	besides = also;
+	b = bed_new(configure);
+	bed_driver_up(b);
+}
+
+/* A mapped queue of a process of its own */
+static struct bed_queue *mapped_queue(void)
+{
+	struct bed_queue *q = bed_queue(b, bed_process(b));
+
+	CHECK(bed_runlist(b, &q, 1));
+	return q;
+}
+
+static void names_of_firmware_are_known(void)
+{
+	u32 bits, i;
+
+	CHECK(vgpu_firmware_parse("", &bits));
+	CHECK_EQ(bits, 0);
+	for (i = 0; i < VGPU_FIRMWARES; i++) {
+		CHECK(vgpu_firmware_parse(vgpu_firmware_name(i), &bits));
+		CHECK_EQ(bits, 1u << i);
+	}
+	CHECK(vgpu_firmware_parse("late-rptr,zero-waves\n", &bits));
+	CHECK_EQ(bits, 1u << VGPU_FIRMWARE_LATE_RPTR | 1u << VGPU_FIRMWARE_ZERO_WAVES);
+	vgpu_quiet = true;
+	CHECK(!vgpu_firmware_parse("late-rptr,late", &bits));
+	CHECK(!vgpu_firmware_parse("late-rptr ,zero-waves", &bits));
+	CHECK(!vgpu_firmware_parse("late-rptr,,zero-waves", &bits));
+	CHECK(!vgpu_firmware_parse("late-rptr,early-rptr", &bits));
+	CHECK(!vgpu_firmware_parse("zero-waves,late-rptr,lagging-waves", &bits));
+}
+
+/* What memory says of the HIQ's read pointer */
+static u64 hiq_rptr(void)
+{
+	return *(u32 *)(b->vram + (RPTR_OF(b->hiq_mqd_words) | (u64)(RPTR_OF(b->hiq_mqd_words + 1)) << 32) - VGPU_FB_BASE);
+}
+
+static void late_read_pointers_move_by_blocks(void)
+{
+	u32 late, i, exact;
+
+	for (late = 0; late < 2; late++) {
+		up_otherwise(late << VGPU_FIRMWARE_LATE_RPTR, NULL);
+		for (i = 0, exact = 0; i < 64; i++) {
+			CHECK(bed_hiq_fence(b));
+			CHECK_EQ(hiq_rptr(), late ? b->hiq_wptr & ~63ULL : b->hiq_wptr);
+			exact += hiq_rptr() == b->hiq_wptr;
+		}
+		CHECK(late ? exact < 8 : exact == 64);
+	}
+}
+
+/* The unmap of a queue with waves takes time, and the next packet waits for it: read, says a firmware that has only fetched it. */
+static void early_read_pointers_are_ahead_of_the_packets(void)
+{
+	struct bed_queue *q;
+	struct bed_work *w;
+	u32 early;
+
+	for (early = 0; early < 2; early++) {
+		up_otherwise(early << VGPU_FIRMWARE_EARLY_RPTR, NULL);
+		q = mapped_queue();
+		w = bed_work(b, q->p, 64, 1, 10, 100 * US);
+		bed_submit(b, q, w, false);
+		bed_run_for(b, 50 * US);
+		bed_hiq(b, (u32[]) { PM4(0xa3, 6), 3 << 4, 0, 0, 0, 0 }, 6);
+		bed_hiq(b, (u32[]) { PM4(0x10, 2), 0 }, 2);
+		CHECK_EQ(hiq_rptr(), early ? b->hiq_wptr : b->hiq_wptr - 2);
+		CHECK(bed_hiq_fence(b));
+		CHECK_EQ(hiq_rptr(), b->hiq_wptr);
+	}
+}
+
+/* Saved with waves, run to the end, saved with nothing: the offsets say what they said, and nothing is done twice. */
+static void offsets_of_an_idle_queue_are_kept(void)
+{
+	u32 kept, stack, area, size, *hqd;
+	struct bed_queue *q;
+	struct bed_work *w;
+	u64 restores;
+
+	for (kept = 0; kept < 2; kept++) {
+		up_otherwise(kept << VGPU_FIRMWARE_STACK_OFFSET_KEPT, NULL);
+		q = mapped_queue();
+		hqd = q->mqd_words + 0x80;
+		size = hqd[VGPU_HQD_CNTL_STACK_SIZE];
+		CHECK(bed_unmap(b, false));
+		CHECK_EQ(hqd[VGPU_HQD_CNTL_STACK_OFFSET], size);	/* there was never anything to keep */
+		CHECK(bed_runlist(b, &q, 1));
+		w = bed_work(b, q->p, 64, 1, 10, 100 * US);
+		bed_submit(b, q, w, false);
+		bed_run_for(b, 50 * US);
+		CHECK(bed_unmap(b, false));
+		stack = hqd[VGPU_HQD_CNTL_STACK_OFFSET];
+		area = hqd[VGPU_HQD_WG_STATE_OFFSET];
+		CHECK(stack < size);
+		CHECK(bed_runlist(b, &q, 1));
+		CHECK_DONE(w);
+		restores = bed_stat(b, "cwsr_restores");
+		CHECK(bed_unmap(b, false));
+		CHECK_EQ(hqd[VGPU_HQD_CNTL_STACK_OFFSET], kept ? stack : size);
+		CHECK_EQ(hqd[VGPU_HQD_WG_STATE_OFFSET], kept ? area : size);
+		CHECK(bed_runlist(b, &q, 1));
+		bed_run_for(b, MS);
+		CHECK_ONCE(w);
+		CHECK_EQ(bed_stat(b, "cwsr_restores"), restores);
+		CHECK_EQ(bed_stat(b, "bad_records"), 0);
+		/* what is saved later is not taken for nothing */
+		w = bed_work(b, q->p, 32, 1, 10, 100 * US);
+		bed_submit(b, q, w, false);
+		bed_run_for(b, 50 * US);
+		CHECK(bed_unmap(b, false));
+		CHECK(hqd[VGPU_HQD_CNTL_STACK_OFFSET] < size);
+		CHECK(bed_runlist(b, &q, 1));
+		CHECK_DONE(w);
+		CHECK_EQ(bed_stat(b, "cwsr_restores"), restores + 1);
+	}
+}
+
+/* Forty grids one after the other: a lazy firmware says so at the 16th and the 32nd, and at the end. */
+static void lazy_read_indices_come_in_lumps(void)
+{
+	enum { N = 40 };
+	u64 said, changes;
+	struct bed_work *w[N];
+	struct bed_queue *q;
+	u32 lazy, i;
+
+	for (lazy = 0; lazy < 2; lazy++) {
+		up_otherwise(lazy << VGPU_FIRMWARE_LAZY_DISPATCH_ID, NULL);
+		q = mapped_queue();
+		for (i = 0; i < N; i++) {
+			w[i] = bed_work(b, q->p, 1, 1, 1, 10 * US);
+			bed_submit(b, q, w[i], true);
+		}
+		for (i = 0, said = 0, changes = 0; i < N; i++) {
+			CHECK_DONE(w[i]);
+			if (lazy && i + 1 < N)		/* the next one may have been taken */
+				CHECK(*q->read_index == 0 || *q->read_index == 16 || *q->read_index == 32 || *q->read_index == N);
+			changes += *q->read_index != said;
+			said = *q->read_index;
+		}
+		CHECK_EQ(*q->read_index, N);
+		CHECK_EQ(changes > 3, !lazy);
+	}
+}
+
+static void wave_counts_lag_behind(void)
+{
+	struct bed_queue *q;
+	struct bed_work *w;
+	u32 lagging, at;
+
+	for (lagging = 0; lagging < 2; lagging++) {
+		up_otherwise(lagging << VGPU_FIRMWARE_LAGGING_WAVES, NULL);
+		q = mapped_queue();
+		w = bed_work(b, q->p, 64, 1, 5, 100 * US);
+		bed_submit(b, q, w, false);
+		bed_run_for(b, 20 * US);
+		CHECK_EQ(bed_waves_by_register(b, q->doorbell), lagging ? 0 : 64);
+		bed_run_for(b, 150 * US);
+		CHECK_EQ(bed_waves_by_register(b, q->doorbell), 64);
+		CHECK_DONE(w);
+		CHECK_EQ(bed_waves_by_register(b, q->doorbell), lagging ? 64 : 0);
+		bed_run_for(b, 150 * US);
+		CHECK_EQ(bed_waves_by_register(b, q->doorbell), 0);
+		/* more changes than are told apart: late all the same, and right in the end */
+		for (at = 0; at < 12; at++) {
+			w = bed_work(b, q->p, 8, 1, 1, 3 * US);
+			bed_submit(b, q, w, false);
+			CHECK_DONE(w);
+		}
+		bed_run_for(b, 150 * US);
+		CHECK_EQ(bed_waves_by_register(b, q->doorbell), 0);
+	}
+}
+
+static void wave_counts_are_zero(void)
+{
+	struct bed_queue *q;
+	struct bed_work *w;
+	u32 zero;
+
+	for (zero = 0; zero < 2; zero++) {
+		up_otherwise(zero << VGPU_FIRMWARE_ZERO_WAVES, NULL);
+		q = mapped_queue();
+		w = bed_work(b, q->p, 64, 1, 5, 100 * US);
+		bed_submit(b, q, w, false);
+		bed_run_for(b, 200 * US);
+		CHECK_EQ(bed_waves_by_register(b, q->doorbell), zero ? 0 : 64);
+		CHECK_DONE(w);
+	}
+}
+
+/* On two XCCs: what differs between them is written, too. */
+static void whole_descriptors_are_written_back(void)
+{
+	const u32 lost = VGPU_HQD_HQ_STATUS0 - 1;	/* a register that means nothing to the model */
+	u32 whole, xcc, *hqd;
+	struct bed_queue *q;
+	struct bed_work *w;
+
+	for (whole = 0; whole < 2; whole++) {
+		up_otherwise(whole << VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK, bed_xccs_2);
+		q = mapped_queue();
+		w = bed_work(b, q->p, 64, 1, 10, 100 * US);
+		bed_submit(b, q, w, false);
+		bed_run_for(b, 50 * US);
+		for (xcc = 0; xcc < 2; xcc++)
+			bed_part(b, q, xcc)[0x80 + lost] = 0x1234;	/* while it is mapped */
+		CHECK(bed_unmap(b, false));
+		for (xcc = 0; xcc < 2; xcc++) {
+			hqd = bed_part(b, q, xcc) + 0x80;
+			CHECK_EQ(hqd[lost], whole ? 0 : 0x1234);
+			CHECK_EQ(hqd[VGPU_HQD_VMID] != 0, whole);
+			CHECK_EQ(hqd[VGPU_HQD_VMID] & 0xf, hqd[VGPU_HQD_VMID] >> 8);
+			CHECK_EQ(hqd[VGPU_HQD_ACTIVE], whole);
+			CHECK_EQ(hqd[VGPU_HQD_PQ_DOORBELL] >> 29, whole ? 3 : 0);
+			CHECK_EQ(hqd[VGPU_HQD_PQ_CONTROL] >> 27 & 1, whole && xcc);
+			CHECK_EQ(hqd[VGPU_HQD_HQ_STATUS0] >> 30, whole);
+		}
+		CHECK(bed_runlist(b, &q, 1));
+		CHECK_DONE(w);
+	}
+}
+
+/* The random lives of model_test.c know nothing of this: all that excludes nothing, together, and each step of each wave once. */
+static void all_of_it_together_loses_nothing(void)
+{
+	static const u32 all[] = {
+		1u << VGPU_FIRMWARE_LATE_RPTR | 1u << VGPU_FIRMWARE_LAGGING_WAVES,
+		1u << VGPU_FIRMWARE_EARLY_RPTR | 1u << VGPU_FIRMWARE_ZERO_WAVES,
+	};
+	const u32 rest = 1u << VGPU_FIRMWARE_STACK_OFFSET_KEPT | 1u << VGPU_FIRMWARE_LAZY_DISPATCH_ID |
+			 1u << VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK;
+	enum { QUEUES = 3, WORKS = 12 };
+	struct bed_work *w[QUEUES][WORKS];
+	struct bed_queue *q[QUEUES];
+	u32 kind, i, n;
+
+	for (kind = 0; kind < 2; kind++) {
+		up_otherwise(all[kind] | rest, bed_xccs_2);
+		for (i = 0; i < QUEUES; i++) {
+			q[i] = bed_queue(b, bed_process(b));
+			for (n = 0; n < WORKS; n++) {
+				w[i][n] = bed_work(b, q[i]->p, 16 + 16 * i, 1, 3, 20 * US);
+				bed_submit(b, q[i], w[i][n], n % 3 == 0);
+			}
+		}
+		for (n = 0; n < 40; n++) {
+			CHECK(bed_runlist(b, q, QUEUES - n % 2));
+			bed_run_for(b, (7 + 13 * n % 29) * US);
+			CHECK(bed_unmap(b, false));
+		}
+		CHECK(bed_runlist(b, q, QUEUES));
+		for (i = 0; i < QUEUES; i++)
+			for (n = 0; n < WORKS; n++)
+				CHECK_DONE(w[i][n]);
+		CHECK_EQ(bed_stat(b, "bad_records") + bed_stat(b, "bad_packets") + bed_stat(b, "gpuvm_faults"), 0);
+		CHECK(bed_stat(b, "waves_saved") > 0);
+	}
+}
+
+const struct model_test firmware_tests[] = {
+	T(names_of_firmware_are_known), T(late_read_pointers_move_by_blocks), T(early_read_pointers_are_ahead_of_the_packets),
+	T(offsets_of_an_idle_queue_are_kept), T(lazy_read_indices_come_in_lumps), T(wave_counts_lag_behind), T(wave_counts_are_zero),
+	T(whole_descriptors_are_written_back), T(all_of_it_together_loses_nothing),
+	{ 0 }
+};
