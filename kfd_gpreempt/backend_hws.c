@@ -47,28 +47,46 @@ bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd)
  * kfd_gpreempt_left_out() - how many processes stay out of the runlist
  * @dqm: the queue manager
  *
- * Is called once for each runlist that is built, ours and the driver's own, so it is here that they are counted, that victims are known to
- * be saved, and that MQDs get their hardware priority.
+ * The size of the list and the RUN_LIST packet, which says how many processes are to be run at a time, are computed from the processes
+ * that are in the list. A packet that announces more makes firmware look for the rest: with the chain bit it would map one process twice.
  *
- * Context: dqm_lock held.
+ * Context: dqm_lock held. Changes nothing, and is called more than once for a list.
  *
  * Return: their number
  */
 unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm)
 {
-	struct gpreempt_node *gn = dqm->dev->gpreempt;
 	struct device_process_node *cur;
 	unsigned int n = 0;
 
-	if (gn) {
-		WRITE_ONCE(gn->runlists_built, gn->runlists_built + 1);
-		gn->unmapped_ns = ktime_get_ns();
-		/* Everything has been unmapped: the only moment at which an MQD may be written. */
-		gpreempt_hw_priority_apply(gn);
-	}
 	list_for_each_entry(cur, &dqm->queues, list)
 		n += kfd_gpreempt_leaves_out(cur->qpd);
 	return n;
+}
+
+/**
+ * kfd_gpreempt_runlist_built() - a runlist is being built, by us or by the driver
+ * @dqm: the queue manager
+ * @over_subscribed: it has more queues than slots, more processes than VMIDs, or two GWS queues
+ *
+ * Is called once for each list, so it is here that lists are counted, that victims are known to be saved, that MQDs get their
+ * hardware priority, and that it is known whether firmware takes turns. It also does with one process at a time on the device
+ * (amdgpu.enforce_isolation), which the driver does not call over-subscribed.
+ *
+ * Context: dqm_lock held; no queue is mapped.
+ */
+void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm, bool over_subscribed)
+{
+	struct gpreempt_node *gn = dqm->dev->gpreempt;
+	bool isolated = dqm->dev->adev->enforce_isolation[dqm->dev->node_id];
+
+	if (!gn)
+		return;
+	WRITE_ONCE(gn->runlists_built, gn->runlists_built + 1);
+	WRITE_ONCE(gn->turns, over_subscribed || (isolated && dqm->processes_count - kfd_gpreempt_left_out(dqm) > 1));
+	gn->unmapped_ns = ktime_get_ns();
+	/* Everything has been unmapped: the only moment at which an MQD may be written. */
+	gpreempt_hw_priority_apply(gn);
 }
 
 static void hws_flag_preemption(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,

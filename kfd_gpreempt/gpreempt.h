@@ -101,6 +101,8 @@ void kfd_gpreempt_exit(void);
  */
 bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd);
 unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm);
+/* Context: the same, once for each list; no queue is mapped. */
+void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm, bool over_subscribed);
 
 /* Context: sysfs, no lock held; may sleep. The folder of a queue goes under p->mutex, so none of them takes that. */
 bool kfd_gpreempt_owns(const struct attribute *attr);
@@ -139,6 +141,7 @@ static inline void kfd_gpreempt_init(void) { }
 static inline void kfd_gpreempt_exit(void) { }
 static inline bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd) { return false; }
 static inline unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm) { return 0; }
+static inline void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm, bool over_subscribed) { }
 static inline bool kfd_gpreempt_owns(const struct attribute *attr) { return false; }
 static inline ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf) { return 0; }
 static inline bool kfd_gpreempt_owns_ioctl(unsigned int cmd) { return false; }

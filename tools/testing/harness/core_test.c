@@ -715,6 +715,71 @@ TEST(lone_processes_stay_out_of_the_runlist, "a process that was emptied by pree
 	world_end();
 }
 
+TEST(the_packet_announces_who_is_in_the_list, "RUN_LIST announces the processes that are in the list, as many as there are VMIDs, and asking who is changes nothing")
+{
+	const struct sim_node *sn = &world.nodes[0];
+	u32 built;
+
+	low_runs(true);
+	CHECK_EQ(sn->listed, 2);
+	CHECK_EQ(sn->announced, 2);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK_EQ(sn->listed, 1);
+	CHECK_EQ(sn->announced, 1);
+	built = node_of(0)->runlists_built;
+	CHECK_EQ(kfd_gpreempt_left_out(&world.nodes[0].dqm), 1);
+	CHECK_EQ(kfd_gpreempt_left_out(&world.nodes[0].dqm), 1);
+	CHECK_EQ(node_of(0)->runlists_built, built);
+	/* One more than are run at a time. */
+	world.nodes[0].node.max_proc_per_quantum = 1;
+	add_queue(0);
+	CHECK_EQ(sn->listed, 2);
+	CHECK_EQ(sn->announced, 1);
+	world_end();
+}
+
+TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in the runlist than fits, which what is left out is not")
+{
+	struct gpreempt_node *gn;
+	struct sim_queue *other;
+
+	low_runs(true);
+	gn = node_of(0);
+	CHECK(!gn->turns);
+	/* More processes than VMIDs; without the one that is preempted they fit. */
+	world.nodes[0].node.max_proc_per_quantum = 1;
+	update_queue(high, LOW);
+	CHECK(gn->turns);
+	update_queue(high, NORMAL);
+	high_comes();
+	CHECK(preempted(low) && !gn->turns);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	CHECK(!preempted(low) && gn->turns);
+	/* More queues than slots. */
+	world.nodes[0].node.max_proc_per_quantum = 8;
+	world.nodes[0].nr_queue_slots = 2;
+	other = add_queue_to(process_of(high), 0, NORMAL);
+	CHECK(gn->turns);
+	destroy_queue(other);
+	CHECK(!gn->turns);
+	/* Two queues with the one global wave sync. */
+	give_gws(low, true);
+	CHECK(!gn->turns);
+	give_gws(high, true);
+	CHECK(gn->turns);
+	give_gws(high, false);
+	CHECK(!gn->turns);
+	/* One process at a time, as the administrator has it; the driver does not call that over-subscribed. */
+	world.adev.enforce_isolation[0] = true;
+	evict_queue(low, true);
+	CHECK(gn->turns);
+	kill_process(process_of(low));
+	CHECK(!gn->turns);
+	world_end();
+}
+
 TEST(hardware_priorities, "scheduled queues tell the hardware the normal priority, or the logical one; switched off, their program's")
 {
 	struct sim_queue *unscheduled;

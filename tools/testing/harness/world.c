@@ -207,11 +207,19 @@ static void restore(struct sim_queue *sq)
 static void __attribute__((unused)) decrement_queue_count(struct device_queue_manager *dqm, struct qcm_process_device *qpd, struct queue *q)
 {
 	BUG_ON(dqm->active_queue_count-- <= 0);
+	if (!q->properties.is_gws)
+		return;
+	BUG_ON(dqm->gws_queue_count-- <= 0);
+	qpd->mapped_gws_queue = false;
 }
 
 static void increment_queue_count(struct device_queue_manager *dqm, struct qcm_process_device *qpd, struct queue *q)
 {
 	dqm->active_queue_count++;
+	if (!q->properties.is_gws)
+		return;
+	dqm->gws_queue_count++;
+	qpd->mapped_gws_queue = true;
 }
 
 static void set_queue_as_reset(struct device_queue_manager *dqm, struct queue *q, struct qcm_process_device *qpd)
@@ -279,12 +287,19 @@ static int pm_update_grace_period(struct packet_manager *pm, u32 grace_period)
 	return 0;
 }
 
+/* What pm_calc_rlib_size() finds out for each runlist. */
+static bool over_subscribed(struct sim_node *sn, u32 nr_processes)
+{
+	return nr_processes > max(sn->node.max_proc_per_quantum, 1U) || sn->dqm.active_queue_count > sn->nr_queue_slots ||
+	       sn->dqm.gws_queue_count > 1;
+}
+
 static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap_queues_filter filter, u32 param, u32 grace_period)
 {
 	struct sim_node *sn = sim_of(dqm);
 	struct device_process_node *cur;
-	u32 nr = 0, out = 0;
 	struct queue *q;
+	u32 nr;
 
 	lockdep_assert_held(&dqm->lock_hidden);
 	BUG_ON(!dqm->sched_running || filter != KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES || param);
@@ -308,20 +323,20 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 	}
 	if (take_failure(&sn->nr_map_fails))
 		return -ENOMEM;
-	list_for_each_entry(cur, &dqm->queues, list)
-		nr++;
-	nr -= kfd_gpreempt_left_out(dqm);
+	nr = dqm->processes_count - kfd_gpreempt_left_out(dqm);
+	kfd_gpreempt_runlist_built(dqm, over_subscribed(sn, nr));
+	sn->listed = 0;
 	list_for_each_entry(cur, &dqm->queues, list) {
-		out++;
 		if (kfd_gpreempt_leaves_out(cur->qpd))
 			continue;
-		nr--;
+		sn->listed++;
 		list_for_each_entry(q, &cur->qpd->queues_list, list)
 			if (q->properties.is_active)
 				restore(sim_queue_of(q));
 	}
-	/* The runlist's size was computed from the same. */
-	BUG_ON(nr);
+	/* The runlist's size was computed from the same, and so is what the packet announces. */
+	BUG_ON(sn->listed != nr);
+	sn->announced = dqm->dev->adev->enforce_isolation[dqm->dev->node_id] ? 1 : min(nr, sn->node.max_proc_per_quantum);
 	dqm->active_runlist = true;
 	sn->runlists++;
 	WRITE_ONCE(sn->hiq.pending_wptr, sn->hiq.pending_wptr + 16);
@@ -920,8 +935,10 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 	world.nr_queues++;
 	update_mqd(&sn->mm, sq->mqds, &sq->q.properties, NULL);
 	sq->q.properties.is_active = false;
-	if (!process->listed[node])
+	if (!process->listed[node]) {
 		list_add_tail(&process->dpn[node].list, &dqm->queues);
+		dqm->processes_count++;
+	}
 	process->listed[node] = true;
 	list_add_tail(&sq->q.list, &qpd->queues_list);
 	set_active(sq, QUEUE_IS_ACTIVE(sq->q.properties) && !process->p.pdds[node].has_reset_queue);
@@ -964,6 +981,7 @@ void destroy_queue(struct sim_queue *sq)
 	set_active(sq, false);
 	if (list_empty(&process->p.pdds[node].qpd.queues_list)) {
 		list_del(&process->dpn[node].list);
+		dqm->processes_count--;
 		process->listed[node] = false;
 	}
 	/* The unmap reaches it no more by the lists: it is mapped until then. */
@@ -1028,6 +1046,22 @@ static void change_queue(struct sim_queue *sq, bool evicted, u32 priority)
 	dqm_unlock(dqm);
 }
 
+/* ALLOC_QUEUE_GWS: an update as any other, which unmaps and maps everything. */
+void give_gws(struct sim_queue *sq, bool on)
+{
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+
+	mutex_lock(&sq->q.process->mutex);
+	dqm_lock(dqm);
+	BUG_ON(!hws_of(dqm));
+	if (sq->q.properties.is_active)
+		dqm->gws_queue_count += on - sq->q.properties.is_gws;
+	WRITE_ONCE(sq->q.properties.is_gws, on);
+	driver_executes(dqm);
+	dqm_unlock(dqm);
+	mutex_unlock(&sq->q.process->mutex);
+}
+
 void update_queue(struct sim_queue *sq, u32 priority)
 {
 	mutex_lock(&sq->q.process->mutex);
@@ -1041,7 +1075,20 @@ void evict_queue(struct sim_queue *sq, bool evicted)
 	change_queue(sq, evicted, sq->q.properties.priority);
 }
 
+static struct task_struct administrator = { .pid = 99, .caps = CAP_SYS_NICE };
+
 void debug_process(struct sim_process *process, bool on)
+{
+	debug_process_by(process, on ? &administrator : NULL);
+}
+
+void debug_process_by(struct sim_process *process, struct task_struct *debugger)
+{
+	WRITE_ONCE(process->task.tracer, debugger);
+	WRITE_ONCE(process->p.debug_trap_enabled, !!debugger);
+}
+
+void debug_itself(struct sim_process *process, bool on)
 {
 	WRITE_ONCE(process->p.debug_trap_enabled, on);
 }
@@ -1169,6 +1216,9 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 							 .sched_running = true };
 		mutex_init(&sn->dqm.lock_hidden);
 		INIT_LIST_HEAD(&sn->dqm.queues);
+		sn->node.max_proc_per_quantum = 8;
+		sn->node.node_id = i;
+		sn->nr_queue_slots = 24;
 		sn->nr_wave_slots = 2;
 		sn->grace_period = USE_DEFAULT_GRACE_PERIOD;
 		kfd_gpreempt_node_init(&sn->node);

@@ -117,6 +117,9 @@ struct sim_process {
  * @nr_load_fails: so many load_mqd() reach one XCC only
  * @nr_refusals: so many hqd_destroy() fail without asking
  * @ask_us: so long it takes to ask for waves in flight
+ * @nr_queue_slots: more active queues than this take turns
+ * @announced: so many processes the last runlist said to be run at a time
+ * @listed: so many were in it
  */
 struct sim_node {
 	struct kfd_node node;
@@ -137,6 +140,9 @@ struct sim_node {
 	int nr_load_fails;
 	int nr_refusals;
 	u32 ask_us;
+	u32 nr_queue_slots;
+	u32 announced;
+	u32 listed;
 };
 
 struct world {
@@ -186,7 +192,12 @@ void destroy_queue(struct sim_queue *sq);
 void kill_process(struct sim_process *process);
 void update_queue(struct sim_queue *sq, u32 priority);
 void evict_queue(struct sim_queue *sq, bool evicted);
+void give_gws(struct sim_queue *sq, bool on);
+/* By somebody else: with the right to exempt it, or with none. */
 void debug_process(struct sim_process *process, bool on);
+void debug_process_by(struct sim_process *process, struct task_struct *debugger);
+/* DBG_TRAP_ENABLE on itself. */
+void debug_itself(struct sim_process *process, bool on);
 void submit(struct sim_queue *sq, u32 packets);
 void write_packets(struct sim_queue *sq, u32 packets);
 void ring_doorbell(struct sim_queue *sq);

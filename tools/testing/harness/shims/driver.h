@@ -99,6 +99,7 @@ struct amdgpu_device {
 	struct amdgpu_reset_domain *reset_domain;
 	u32 gc_version;
 	bool virtual_function;
+	bool enforce_isolation[2];
 };
 #define amdgpu_sriov_vf(adev)	((adev)->virtual_function)
 
@@ -145,6 +146,8 @@ struct kfd_dev {
 };
 struct kfd_node {
 	u32 id;
+	u32 node_id;
+	unsigned int max_proc_per_quantum;
 	u32 xcc_mask;
 	struct amdgpu_device *adev;
 	struct kfd_dev *kfd;
@@ -255,6 +258,7 @@ struct device_queue_manager {
 	bool active_runlist;
 	int detect_hang_count;
 	int active_queue_count;
+	int gws_queue_count;
 	int processes_count;
 };
 #define dqm_lock(dqm)	mutex_lock(&(dqm)->lock_hidden)

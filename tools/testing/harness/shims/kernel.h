@@ -180,6 +180,7 @@ struct task_struct {
 	struct pid *tgid;
 	kuid_t euid;
 	unsigned int caps;
+	struct task_struct *tracer;
 	int nice;
 	struct cgroup *cgroup;
 
@@ -223,6 +224,7 @@ static inline int task_nice(const struct task_struct *task) { return READ_ONCE(t
 
 static inline bool capable(unsigned int cap) { return current->caps & cap; }
 static inline bool has_capability_noaudit(const struct task_struct *task, unsigned int cap) { return task->caps & cap; }
+static inline struct task_struct *ptrace_parent(struct task_struct *task) { return READ_ONCE(task->tracer); }
 static inline kuid_t task_euid(const struct task_struct *task) { return task->euid; }
 static inline kuid_t current_euid(void) { return current->euid; }
 

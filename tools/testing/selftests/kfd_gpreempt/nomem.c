@@ -50,7 +50,8 @@ static int get_number(const char *path)
 /* Of what is in kfd_device_queue_manager.o: the rest lies together. */
 static bool is_elsewhere(const char *name)
 {
-	return !strncmp(name, "kfd_gpreempt_leaves_out", 23) || !strncmp(name, "kfd_gpreempt_left_out", 21);
+	return !strncmp(name, "kfd_gpreempt_leaves_out", 23) || !strncmp(name, "kfd_gpreempt_left_out", 21) ||
+	       !strncmp(name, "kfd_gpreempt_runlist_built", 26);
 }
 
 /* Where the code of the scheduler is: from its first function to the one after its last. */
