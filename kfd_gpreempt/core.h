@@ -338,7 +338,7 @@ enum gpreempt_state {
  * @graced: the device has the grace period that preemptions want; the monitor's alone
  * @graced_runlist: @runlists_built when that was so last
  * @runlists_seen: @runlists_built when waves in flight could last be believed
- * @unsettled_ns: since when they cannot; 0: they can
+ * @unsettled_ns: since when a pass that wanted them could not; 0: the last one could. The monitor's alone
  * @hw_priorities: queues whose MQD has another priority than their program asked for, written under dqm_lock
  * @level: of the last decision; GPREEMPT_LEVEL_NONE: nobody had work
  * @rang_ns: the @rung_ns that this pass takes in; 0: none. The monitor's alone, as @surveys

@@ -18,10 +18,13 @@
 #define MAX_ERRORS	3
 /* Slack of a sleep: its last 16th, but no more than this. */
 #define MAX_SLACK_NS	50000ULL
-/* A pass that finds the runlist in motion is tried again after this. */
+/* A pass that wants waves in flight and finds the runlist in motion is tried again after this. */
 #define RETRY_NS	50000ULL
-/* So long does it wait for the runlist to come to rest; a runlist takes milliseconds at worst. */
-#define MAX_UNSETTLED_NS	100000000ULL
+/*
+ * So long does a decision wait for waves in flight: most runlists of the driver are through by then. Neighbours may send one after the other, so
+ * this begins anew only after waves have been read.
+ */
+#define MAX_PUT_OFF_NS	200000ULL
 /* Queues that rest are looked at so often all the same: nice values and the driver's own obstacles change without a word. */
 #define MAX_REST_NS		1000000000ULL
 /* When everything has to be resumed, queues that the device still holds are waited for, for so long. */
@@ -288,19 +291,19 @@ static void add_waves(struct gpreempt_node *gn, const struct kfd_cu_occupancy *o
 	}
 }
 
-/*
- * Is no runlist being changed, by us or by the driver? If one is, a decision could not be carried out yet anyway,
- * and waves in flight are not to be believed. But not for ever: somebody may be changing it all the time.
- */
-static bool settled(struct gpreempt_node *gn, u64 now_ns)
+/* Is no runlist being changed, by us or by the driver, and has none been since the pass began? Otherwise waves in flight say nothing. */
+static bool at_rest(struct gpreempt_node *gn)
 {
-	if (gn->backend->settled(gn)) {
-		gn->unsettled_ns = 0;
-		return true;
-	}
+	return gn->backend->settled(gn) && READ_ONCE(gn->runlists_built) == gn->runlists_seen;
+}
+
+/* Waves in flight could not be read. True: they are waited for no longer, the decision takes it that there are some. */
+static bool waited_enough(struct gpreempt_node *gn, u64 now_ns)
+{
+	gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
 	if (!gn->unsettled_ns)
 		gn->unsettled_ns = now_ns;
-	return now_ns - gn->unsettled_ns >= MAX_UNSETTLED_NS;
+	return now_ns - gn->unsettled_ns >= MAX_PUT_OFF_NS;
 }
 
 /*
@@ -328,22 +331,23 @@ static bool ask_waves(struct gpreempt_node *gn, void (*add)(struct gpreempt_node
 	return true;
 }
 
-/* Read section held. False: not now. */
+/* Read section held. False: the decision is put off. */
 static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 {
 	u32 i;
 
+	if (!at_rest(gn))
+		return waited_enough(gn, now_ns);
 	for (i = 0; i < gn->nr_sampled; i++)
 		gpreempt_queue_of(gn->sampled[i])->waves_sum = 0;
 	if (!ask_waves(gn, add_waves)) {
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
 		return false;
 	}
-	/* In case it began while registers were read. */
-	if (!settled(gn, now_ns) || READ_ONCE(gn->runlists_built) != gn->runlists_seen) {
-		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
-		return false;
-	}
+	/* In case a change began while registers were read. */
+	if (!at_rest(gn))
+		return waited_enough(gn, now_ns);
+	gn->unsettled_ns = 0;
 	for (i = 0; i < gn->nr_sampled; i++)
 		if (!gn->sampled[i]->preempted)
 			gpreempt_policy_set_waves(gn->sampled[i], gpreempt_queue_of(gn->sampled[i])->waves_sum,
@@ -578,11 +582,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 		gn->derived_ns = 0;
 	if (!gn->derived_ns)
 		gn->all_due_ns = 0;
-	if (!settled(gn, now_ns)) {
-		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
-		return false;
-	}
-	if (!gn->unsettled_ns)
+	if (gn->resuming_ns && gn->backend->settled(gn))
 		gpreempt_stats_running(gn, now_ns);
 	gpreempt_params_get(gn);
 	/* Who rings waits for this pass. The next one is soon enough to look at nice values. */

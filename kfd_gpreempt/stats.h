@@ -19,7 +19,7 @@
  * @GPREEMPT_SKIP_SAVE_AREA: it has no area to save waves to
  * @GPREEMPT_SKIP_UNMAPPED: its ring pointers cannot be mapped: it is not scheduled at all
  * @GPREEMPT_SKIP_RESETTING: a pass was given up because the GPU is being reset
- * @GPREEMPT_SKIP_UNSETTLED: a pass was put off because the runlist is being changed
+ * @GPREEMPT_SKIP_UNSETTLED: waves in flight could not be read because the runlist is being changed
  * @GPREEMPT_SKIP_NO_MEMORY: a queue was not registered, or not looked at in a pass, for want of memory
  * @GPREEMPT_SKIP_BUDGET: a preemption had to wait, for gpreempt_overhead_pct
  * @GPREEMPT_SKIP_DOORBELL: a process is looked at although gpreempt_wakeup is doorbell: it opened /dev/kfd, or mapped its doorbells, in a way
