@@ -393,6 +393,23 @@ int gpreempt_core_enable_node(struct gpreempt_node *gn, bool on)
 	return 0;
 }
 
+/* Versions of the graphics core that Instincts have: MI25, MI50 and MI60, MI100, MI200, MI300, MI325, MI350. */
+static bool is_instinct(u32 gc)
+{
+	switch (gc) {
+	case IP_VERSION(9, 0, 1):
+	case IP_VERSION(9, 4, 0):
+	case IP_VERSION(9, 4, 1):
+	case IP_VERSION(9, 4, 2):
+	case IP_VERSION(9, 4, 3):
+	case IP_VERSION(9, 4, 4):
+	case IP_VERSION(9, 5, 0):
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void choose_backend(struct gpreempt_node *gn)
 {
 	struct kfd_node *node = gn->node;
@@ -404,6 +421,10 @@ static void choose_backend(struct gpreempt_node *gn)
 		gn->reason = "waves cannot be saved (no CWSR, or amdgpu.cwsr_enable=0)";
 	else if (gc < IP_VERSION(9, 0, 1) || gc >= IP_VERSION(10, 0, 0))
 		gn->reason = "this generation of GPUs is not supported yet";
+	else if (!is_instinct(gc) && (node->adev->flags & AMD_IS_APU))
+		gn->reason = "this APU is no Instinct: its graphics core is switched off when idle (GFXOFF), and must not be asked for waves then";
+	else if (!is_instinct(gc))
+		gn->reason = "this GPU is no Instinct, and nothing is known of how it saves waves";
 	else if (node->dqm->sched_policy != KFD_SCHED_POLICY_NO_HWS)
 		gn->backend = &gpreempt_backend_hws;
 	else if (amdgpu_sriov_vf(node->adev))
@@ -433,7 +454,13 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	INIT_DELAYED_WORK(&gn->adopt, adopt_work);
 	INIT_DEFERRABLE_WORK(&gn->renice, renice_work);
 	choose_backend(gn);
-	gn->tun.params.waves_known = !!node->kfd2kgd->get_cu_occupancy;
+	/*
+	 * A virtual function's registers are read by RLC for it, tens of microseconds each, and a look takes hundreds of them: not until that has been
+	 * tested. What is launched counts instead.
+	 */
+	gn->tun.params.waves_known = node->kfd2kgd->get_cu_occupancy && !amdgpu_sriov_vf(node->adev);
+	if (gn->backend && amdgpu_sriov_vf(node->adev))
+		dev_info(node->adev->dev, "gpreempt: gpu %u is a virtual function: its waves in flight are not read\n", node->id);
 	if (gn->backend && gn->tun.params.waves_known) {
 		gn->occupancy = kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->occupancy), GFP_KERNEL);
 		if (!gn->occupancy)

@@ -1048,11 +1048,18 @@ BOTH(what_was_wrong_is_over, "after a suspend, and after switching off and on, a
 	world_end();
 }
 
-TEST(generations, "of GPUs those from 9.0.1 to before 10.0.0 are scheduled; the others say why, once")
+TEST(generations, "of GPUs Instincts are scheduled, from 9.0.1 to 9.5.0 and the APU of 9.4.3; the others say why, once")
 {
-	static const struct { u32 gc; bool works; } versions[] = {
-		{ IP_VERSION(9, 0, 0), false }, { IP_VERSION(9, 0, 1), true }, { IP_VERSION(9, 0, 2), true }, { IP_VERSION(9, 4, 3), true },
-		{ IP_VERSION(9, 5, 0), true }, { IP_VERSION(10, 0, 0), false }, { IP_VERSION(10, 0, 1), false },
+	static const struct { u32 gc; bool apu, works; const char *reason; } versions[] = {
+		{ IP_VERSION(9, 0, 0), false, false, "generation" }, { IP_VERSION(9, 0, 1), false, true, NULL },
+		{ IP_VERSION(9, 0, 2), false, false, "Instinct" },
+		{ IP_VERSION(9, 1, 0), true, false, "GFXOFF" }, { IP_VERSION(9, 2, 1), false, false, "Instinct" },
+		{ IP_VERSION(9, 2, 2), true, false, "GFXOFF" }, { IP_VERSION(9, 3, 0), true, false, "GFXOFF" },
+		{ IP_VERSION(9, 4, 0), false, true, NULL }, { IP_VERSION(9, 4, 1), false, true, NULL }, { IP_VERSION(9, 4, 2), false, true, NULL },
+		{ IP_VERSION(9, 4, 3), false, true, NULL }, { IP_VERSION(9, 4, 3), true, true, NULL }, { IP_VERSION(9, 4, 4), false, true, NULL },
+		{ IP_VERSION(9, 4, 5), false, false, "Instinct" }, { IP_VERSION(9, 5, 0), false, true, NULL },
+		{ IP_VERSION(8, 0, 0), false, false, "generation" }, { IP_VERSION(10, 0, 0), false, false, "generation" },
+		{ IP_VERSION(10, 0, 1), true, false, "generation" },
 	};
 	const char *told;
 	u32 i;
@@ -1062,8 +1069,10 @@ TEST(generations, "of GPUs those from 9.0.1 to before 10.0.0 are scheduled; the 
 		world_make(true, 1, 1);
 		kfd_gpreempt_node_fini(&world.nodes[0].node);
 		world.adev.gc_version = versions[i].gc;
+		world.adev.flags = versions[i].apu ? AMD_IS_APU : 0;
 		kfd_gpreempt_node_init(&world.nodes[0].node);
 		CHECK_EQ(node_of(0)->backend != NULL, versions[i].works);
+		CHECK(versions[i].reason ? strstr(node_of(0)->reason, versions[i].reason) != NULL : !strcmp(node_of(0)->reason, "-"));
 		set("gpreempt_enable", "1");
 		set("gpreempt_enable", "0");
 		set("gpreempt_enable", "1");
@@ -1101,6 +1110,27 @@ BOTH(waves_cannot_be_seen, "where the device does not tell its waves, launches c
 	gpreempt_monitor_see(node_of(0));
 	mutex_unlock(&gpreempt_lock);
 	CHECK_EQ(node_of(0)->seen_ns, 0);
+	world_end();
+}
+
+TEST(virtual_function_reads_no_waves, "a virtual function is scheduled by what its queues launch: its registers are not read for waves")
+{
+	world_make(true, 1, 1);
+	kfd_gpreempt_node_fini(&world.nodes[0].node);
+	world.adev.virtual_function = true;
+	kfd_gpreempt_node_init(&world.nodes[0].node);
+	CHECK(node_of(0)->backend && !node_of(0)->occupancy && !node_of(0)->tun.params.waves_known);
+	CHECK(strstr(shim_log, "virtual function") != NULL);
+	set("gpreempt_enable", "1");
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = 5 * MS;
+	submit(low, 20);
+	run(2 * MS);
+	submit(high, 300);
+	run(10 * MS);
+	CHECK(preempted(low));
+	CHECK_EQ(world.nr_looks, 0);
 	world_end();
 }
 

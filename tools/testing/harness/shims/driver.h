@@ -98,9 +98,11 @@ struct amdgpu_device {
 	struct device *dev;
 	struct amdgpu_reset_domain *reset_domain;
 	u32 gc_version;
+	unsigned long flags;
 	bool virtual_function;
 	bool enforce_isolation[2];
 };
+#define AMD_IS_APU	0x00020000UL
 #define amdgpu_sriov_vf(adev)	((adev)->virtual_function)
 
 struct kfd_cu_occupancy {
