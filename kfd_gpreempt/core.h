@@ -457,6 +457,7 @@ const char *gpreempt_core_state_name(const struct gpreempt_node *gn);
 /* monitor.c */
 int gpreempt_monitor(void *data);
 bool gpreempt_monitor_reniced(struct gpreempt_node *gn);
+bool gpreempt_monitor_debugged(const struct kfd_process *p);
 enum gpreempt_skip gpreempt_monitor_obstacle(const struct gpreempt_queue *gq);
 /* A look costs register accesses under locks of the graphics engine. */
 #define GPREEMPT_SEE_NS		100000ULL

@@ -5,8 +5,11 @@
  * The common pass reads two user cache lines per queue and takes no lock. dqm_lock is taken only to act, registers
  * are read only when the policy says that waves in flight would change its decision.
  */
+#include <linux/capability.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/ptrace.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -55,6 +58,32 @@ bool gpreempt_monitor_reniced(struct gpreempt_node *gn)
 }
 
 /**
+ * gpreempt_monitor_debugged() - is a process left alone because of its debugger?
+ * @p: the process
+ *
+ * A program may enable the debug trap on itself, and may have a child do it: neither takes a right. What is left alone is a share of others, so it
+ * takes the right that an exemption takes, CAP_SYS_NICE of whoever traces it. Any other debugged process is preempted like the rest: its waves are
+ * saved where its debugger finds them, and a queue that the debugger has suspended stays suspended.
+ *
+ * Context: any.
+ *
+ * Return: true if it is
+ */
+bool gpreempt_monitor_debugged(const struct kfd_process *p)
+{
+	struct task_struct *tracer;
+	bool debugged;
+
+	if (!READ_ONCE(p->debug_trap_enabled))
+		return false;
+	rcu_read_lock();
+	tracer = ptrace_parent(p->lead_thread);
+	debugged = tracer && has_capability_noaudit(tracer, CAP_SYS_NICE);
+	rcu_read_unlock();
+	return debugged;
+}
+
+/**
  * gpreempt_monitor_obstacle() - why the driver does not let a queue go
  * @gq: the queue
  *
@@ -70,9 +99,8 @@ enum gpreempt_skip gpreempt_monitor_obstacle(const struct gpreempt_queue *gq)
 
 	if (READ_ONCE(properties->is_being_destroyed))
 		return GPREEMPT_SKIP_DESTROYED;
-	if (READ_ONCE(properties->is_gws))
-		return GPREEMPT_SKIP_GWS;
-	if (READ_ONCE(gq->process->p->debug_trap_enabled) || READ_ONCE(gq->process->pdd->qpd.is_debug))
+	/* The second: the driver's own queue for debuggers is there, which no ioctl makes. */
+	if (gpreempt_monitor_debugged(gq->process->p) || READ_ONCE(gq->process->pdd->qpd.is_debug))
 		return GPREEMPT_SKIP_DEBUGGED;
 	if (READ_ONCE(gq->process->pdd->has_reset_queue))
 		return GPREEMPT_SKIP_RESET;
@@ -502,6 +530,7 @@ static bool decide(struct gpreempt_node *gn, u64 now_ns, struct gpreempt_decisio
 	u32 built = READ_ONCE(gn->runlists_built);
 
 	gn->policy.params = gn->tun.params;
+	gn->policy.turns = READ_ONCE(gn->turns);
 	if (gn->policy.ops != ops)
 		gpreempt_policy_use(&gn->policy, ops);
 	if (gn->runlists_seen != built) {

@@ -20,7 +20,6 @@ const char *const gpreempt_skip_names[GPREEMPT_NR_SKIPS] = {
 	[GPREEMPT_SKIP_STOPPED] = "stopped",
 	[GPREEMPT_SKIP_INACTIVE] = "inactive",
 	[GPREEMPT_SKIP_DESTROYED] = "destroyed",
-	[GPREEMPT_SKIP_GWS] = "gws",
 	[GPREEMPT_SKIP_DEBUGGED] = "debugged",
 	[GPREEMPT_SKIP_RESET] = "reset",
 	[GPREEMPT_SKIP_SAVE_AREA] = "save_area",

@@ -13,8 +13,7 @@
  * @GPREEMPT_SKIP_STOPPED: the driver's scheduler is stopped, halted or hung
  * @GPREEMPT_SKIP_INACTIVE: the queue was evicted, suspended or disabled meanwhile
  * @GPREEMPT_SKIP_DESTROYED: it is being destroyed
- * @GPREEMPT_SKIP_GWS: it runs cooperative groups
- * @GPREEMPT_SKIP_DEBUGGED: its process is under the debugger
+ * @GPREEMPT_SKIP_DEBUGGED: its process has a debugger with the right to exempt it, see gpreempt_monitor_debugged()
  * @GPREEMPT_SKIP_RESET: its process has a queue that was reset
  * @GPREEMPT_SKIP_SAVE_AREA: it has no area to save waves to
  * @GPREEMPT_SKIP_UNMAPPED: its ring pointers cannot be mapped: it is not scheduled at all
@@ -30,7 +29,6 @@ enum gpreempt_skip {
 	GPREEMPT_SKIP_STOPPED,
 	GPREEMPT_SKIP_INACTIVE,
 	GPREEMPT_SKIP_DESTROYED,
-	GPREEMPT_SKIP_GWS,
 	GPREEMPT_SKIP_DEBUGGED,
 	GPREEMPT_SKIP_RESET,
 	GPREEMPT_SKIP_SAVE_AREA,

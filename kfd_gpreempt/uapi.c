@@ -286,6 +286,8 @@ static void describe(const struct gpreempt_queue *gq, const struct gpreempt_targ
 		info->flags |= GPREEMPT_QUEUE_UNSCHEDULED;
 	if (READ_ONCE(gq->q->properties.is_evicted))
 		info->flags |= GPREEMPT_QUEUE_EVICTED;
+	if (gpreempt_monitor_debugged(gq->process->p))
+		info->flags |= GPREEMPT_QUEUE_DEBUGGED;
 	info->logical_priority = gpreempt_peek(pq->priority);
 	info->effective_priority = gpreempt_peek(pq->effective_priority);
 	info->source = READ_ONCE(gq->source);

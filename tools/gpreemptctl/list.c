@@ -24,6 +24,8 @@ static void print_queue(const struct gpreempt_queue_info *q)
 		flags[nr++] = 'U';
 	if (q->flags & GPREEMPT_QUEUE_EVICTED)
 		flags[nr++] = 'E';
+	if (q->flags & GPREEMPT_QUEUE_DEBUGGED)
+		flags[nr++] = 'D';
 	flags[nr] = '\0';
 	printf("%7d %-15.15s %7u %5u %5d%-7s %-8s%-10s%-4s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 "\n", q->pid,
 	       command_of(q->pid, command, sizeof(command)), q->gpu_id, q->queue_id, q->logical_priority, effective,

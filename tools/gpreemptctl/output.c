@@ -69,6 +69,7 @@ json_object *json_of_queue(const struct gpreempt_queue_info *q)
 	add_flag(o, "exempt", q->flags & GPREEMPT_QUEUE_EXEMPT);
 	add_flag(o, "unscheduled", q->flags & GPREEMPT_QUEUE_UNSCHEDULED);
 	add_flag(o, "evicted", q->flags & GPREEMPT_QUEUE_EVICTED);
+	add_flag(o, "debugged", q->flags & GPREEMPT_QUEUE_DEBUGGED);
 	return o;
 }
 

@@ -145,6 +145,7 @@ enum gpreempt_queue_state {
  * @GPREEMPT_QUEUE_EXEMPT: its process is never a victim
  * @GPREEMPT_QUEUE_UNSCHEDULED: its ring pointers cannot be seen: it is left alone
  * @GPREEMPT_QUEUE_EVICTED: the driver keeps it off the device, because of its memory or for a suspend: nobody yields to it meanwhile
+ * @GPREEMPT_QUEUE_DEBUGGED: a debugger with CAP_SYS_NICE has its process, which is left alone meanwhile
  */
 enum gpreempt_queue_flag {
 	GPREEMPT_QUEUE_HELD		= 1 << 0,
@@ -152,6 +153,7 @@ enum gpreempt_queue_flag {
 	GPREEMPT_QUEUE_EXEMPT		= 1 << 2,
 	GPREEMPT_QUEUE_UNSCHEDULED	= 1 << 3,
 	GPREEMPT_QUEUE_EVICTED		= 1 << 4,
+	GPREEMPT_QUEUE_DEBUGGED		= 1 << 5,
 };
 
 /**

@@ -78,7 +78,7 @@ TEST(node_files_show_one_value_each, "all of them can be read: a word or a numbe
 		CHECK_EQ(number("failures"), 0);
 		CHECK_EQ(number("latency/save_count"), 1);
 		CHECK(number("latency/save_us_p99") >= number("latency/save_us_p50"));
-		CHECK_EQ(number("skipped_gws"), 0);
+		CHECK_EQ(number("skipped_debugged"), 0);
 		world_end();
 	}
 }

@@ -1264,7 +1264,7 @@ TEST(skips_mark_their_queue, "a skip that is about a queue marks it and its node
 	WRITE_ONCE(gn->skipped, false);
 	gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
 	CHECK(!gn->skipped && !low->q.gpreempt->skipped);
-	gpreempt_stats_skip(gn, low->q.gpreempt, GPREEMPT_SKIP_GWS);
+	gpreempt_stats_skip(gn, low->q.gpreempt, GPREEMPT_SKIP_RESET);
 	CHECK(gn->skipped && low->q.gpreempt->skipped && !high->q.gpreempt->skipped);
 	mutex_unlock(&gn->pass_lock);
 	gpreempt_core_kick_all();

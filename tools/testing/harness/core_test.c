@@ -372,7 +372,6 @@ BOTH(reset_of_the_gpu, "a reset finds nothing preempted, and the node goes on af
 
 static void debugs(bool on) { debug_process(process_of(low), on); }
 static void debugs_node(bool on) { WRITE_ONCE(process_of(low)->p.pdds[0].qpd.is_debug, on); }
-static void has_gws(bool on) { WRITE_ONCE(low->q.properties.is_gws, on); }
 static void was_reset(bool on) { WRITE_ONCE(process_of(low)->p.pdds[0].has_reset_queue, on); }
 static void is_destroyed(bool on) { WRITE_ONCE(low->q.properties.is_being_destroyed, on); }
 static void has_no_area(bool on) { low->q.properties.ctx_save_restore_area_address = on ? 0 : 0x7000000; }
@@ -381,7 +380,7 @@ static const struct {
 	void (*change)(bool on);
 	enum gpreempt_skip skip;
 } obstacles[] = {
-	{ debugs, GPREEMPT_SKIP_DEBUGGED }, { debugs_node, GPREEMPT_SKIP_DEBUGGED }, { has_gws, GPREEMPT_SKIP_GWS },
+	{ debugs, GPREEMPT_SKIP_DEBUGGED }, { debugs_node, GPREEMPT_SKIP_DEBUGGED },
 	{ was_reset, GPREEMPT_SKIP_RESET }, { is_destroyed, GPREEMPT_SKIP_DESTROYED }, { has_no_area, GPREEMPT_SKIP_SAVE_AREA },
 };
 
@@ -409,6 +408,73 @@ BOTH(obstacles_are_respected, "what the driver does not let go stays, is counted
 		CHECK(preempted(low));
 		CHECK(!on_device(low));
 	}
+	world_end();
+}
+
+BOTH(debugging_oneself_is_no_exemption, "a process that enables the debug trap on itself, or is debugged without the right to exempt it, yields like any other")
+{
+	struct task_struct child = { .pid = 98 };
+
+	low_runs(hws);
+	debug_itself(process_of(low), true);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 0);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	CHECK(!preempted(low));
+	debug_itself(process_of(low), false);
+
+	/* A child that it has for this purpose. */
+	debug_process_by(process_of(low), &child);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 0);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+
+	/* A tracer with the right, but no debugger of queues. */
+	debug_process(process_of(low), true);
+	debug_itself(process_of(low), false);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	debug_itself(process_of(low), true);
+	high_comes();
+	CHECK(!preempted(low));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 1);
+	debug_process(process_of(low), false);
+	world_end();
+}
+
+TEST(gws_is_no_exemption, "a queue with the global wave sync yields like any other, keeps it while preempted, and may get and lose it meanwhile")
+{
+	const struct device_queue_manager *dqm = &world.nodes[0].dqm;
+
+	low_runs(true);
+	give_gws(low, true);
+	CHECK_EQ(dqm->gws_queue_count, 1);
+	high_comes();
+	CHECK(preempted(low) && !on_device(low));
+	CHECK_EQ(dqm->gws_queue_count, 0);
+	CHECK(!process_of(low)->p.pdds[0].qpd.mapped_gws_queue);
+	/* Nobody waits for a process that is off the device. */
+	give_gws(high, true);
+	CHECK(!node_of(0)->turns);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	CHECK(!preempted(low) && process_of(low)->p.pdds[0].qpd.mapped_gws_queue);
+	CHECK_EQ(dqm->gws_queue_count, 2);
+	CHECK(node_of(0)->turns);
+	give_gws(high, false);
+	high_comes();
+	CHECK(preempted(low));
+	give_gws(low, false);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	CHECK(!preempted(low));
+	CHECK_EQ(dqm->gws_queue_count, 0);
 	world_end();
 }
 
@@ -747,9 +813,11 @@ TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in th
 	world.nodes[0].node.max_proc_per_quantum = 1;
 	update_queue(high, LOW);
 	CHECK(gn->turns);
+	run(5 * MS);
+	CHECK(gn->policy.turns);
 	update_queue(high, NORMAL);
 	high_comes();
-	CHECK(preempted(low) && !gn->turns);
+	CHECK(preempted(low) && !gn->turns && !gn->policy.turns);
 	CHECK(run_until_idle(high, SEC));
 	run(5 * MS);
 	CHECK(!preempted(low) && gn->turns);

@@ -834,7 +834,7 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	CHECK(high->q.gpreempt->policy.own_priority == 6 && high->q.gpreempt->policy.explicit_priority);
 
 	/* Flags, one by one and all together. */
-	for (i = 0; i < 32; i++) {
+	for (i = 0; i < 64; i++) {
 		struct gpreempt_queue *gq = high->q.gpreempt;
 
 		snprintf(tap_case, sizeof(tap_case), "flags %x: ", i);
@@ -845,10 +845,12 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 		gq->policy.process->opt_out = i & GPREEMPT_QUEUE_EXEMPT;
 		gq->sampled = !(i & GPREEMPT_QUEUE_UNSCHEDULED);
 		high->q.properties.is_evicted = i & GPREEMPT_QUEUE_EVICTED;
+		debug_process(process_of(high), i & GPREEMPT_QUEUE_DEBUGGED);
 		info = info_of(high);
 		gq->held = gq->policy.blocked = gq->policy.process->opt_out = false;
 		gq->sampled = true;
 		high->q.properties.is_evicted = false;
+		debug_process(process_of(high), false);
 		node_of(0)->pass_lock.owner = current;
 		mutex_unlock(&node_of(0)->pass_lock);
 		CHECK_EQ(info.flags, i);

@@ -436,44 +436,36 @@ static int64_t yields(struct __test_metadata *_metadata, struct actor *low, int 
 }
 
 /*
- * A queue with cooperative groups must not be taken off in the middle of a grid barrier. The scheduler looks at such
- * obstacles once an interval, so here it does not know yet, and the backend has to find out.
+ * A queue with cooperative groups is a victim like any other: every runlist takes it off and brings it back anyway, whoever sends it. What changes
+ * meanwhile is the number of GWS queues that firmware is told of.
  */
-TEST_F_TIMEOUT(preempting, gws_queue_is_never_a_victim, 120)
+TEST_F_TIMEOUT(preempting, gws_queue_yields_like_any_other, 120)
 {
 	struct actor *low, *high;
-	int64_t skipped, count;
 	int w, err;
 
 	low = worker(_metadata, LOW_NICE, self->slots, 20, 5 * MS);
-	ASSERT_EQ(1, actor_work(low, 1, self->slots, 20, 5 * MS));
 	high = worker(_metadata, 0, self->slots, 1, MS);
 	for (w = 1; w < 3; w++)
 		ASSERT_EQ(w, actor_work(high, 1, self->slots, 1, MS));
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
 	EXPECT_GE(yields(_metadata, low, 0, high, 0), 1);
-
-	/* From here on it looks at rings every gpreempt_poll_us, and at obstacles hardly ever. */
-	ASSERT_EQ(0, kfd_param_set("gpreempt_interval_ms", 10000));
-	kfd_sleep_ns(10 * MS);
-	skipped = counter("skipped_gws");
-	ASSERT_GE(skipped, 0);
 	err = actor_queue_gws(low, 0, true);
 	if (err == -ENODEV)
 		SKIP(return, "KFD has no GWS on this device");
 	ASSERT_EQ(0, err);
-	count = preempt_count(low, 0);
-	EXPECT_EQ(-1, yields(_metadata, low, 0, high, 1));
-	EXPECT_EQ(count, preempt_count(low, 0));
-	EXPECT_GT(counter("skipped_gws"), skipped);
-
-	/* Without it, it is a victim as any other. */
-	ASSERT_EQ(0, kfd_param_set("gpreempt_interval_ms", 5));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, kfd_work_progress(&low->work[0]) + 1, LONG));
+	/* Two GWS queues take turns; with one of them preempted the list does not go round. */
+	ASSERT_EQ(0, actor_queue_gws(high, 0, true));
+	kfd_sleep_ns(MS);
+	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
+	EXPECT_GE(yields(_metadata, low, 0, high, 1), 1);
+	ASSERT_EQ(0, actor_queue_gws(high, 0, false));
 	ASSERT_EQ(0, actor_queue_gws(low, 0, false));
-	ASSERT_EQ(0, actor_submit(low, 0, 1, 1, 0));
-	EXPECT_GE(yields(_metadata, low, 1, high, 2), 1);
-	ASSERT_EQ(0, actor_wait(low, 1, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	EXPECT_GE(yields(_metadata, low, 0, high, 2), 1);
+	EXPECT_EQ(0, kfd_vgpu_stat("runlist_chained"));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots * 20);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 3);
 }
 

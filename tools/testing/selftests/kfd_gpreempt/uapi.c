@@ -8,12 +8,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
 
 #include "outside.h"
+#include "disturb.h"
 
 FIXTURE(uapi) {
 	OUTSIDE;
@@ -408,18 +410,30 @@ TEST_F(uapi, holds_are_refused_where_they_cannot_be)
 	EXPECT_EQ(-EOPNOTSUPP, gpreempt_preempt(self->g, &target, 0, 0));
 }
 
-/* The driver does not let a queue go that runs cooperative groups. */
+/* A queue whose process has a debugger is left alone. */
 TEST_F(uapi, immovable_queue_is_busy)
 {
 	struct actor *a = worker(_metadata, 1, 1, 1, MS);
 	struct gpreempt_target target = queue_of(a);
 
-	if (actor_queue_gws(a, 0, true))
-		SKIP(return, "no global wave sync");
+	struct gpreempt_queue_info info;
+	int pipes[2], kfd;
+
+	ASSERT_EQ(0, pipe(pipes));
+	kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+	ASSERT_GE(kfd, 0);
+	ASSERT_EQ(0, ptrace(PTRACE_SEIZE, a->pid, 0, 0));
+	if (debug_trap(kfd, a->pid, KFD_IOC_DBG_TRAP_ENABLE, pipes[1])) {
+		actor_kill(a);
+		SKIP(return, "this driver has no debugger interface");
+	}
 	EXPECT_EQ(-EBUSY, gpreempt_preempt(self->g, &target, 0, 0));
+	ASSERT_EQ(1, one_queue(self->g, a, &info));
+	EXPECT_EQ(GPREEMPT_QUEUE_DEBUGGED, info.flags);
 	EXPECT_EQ(0, gpreempt_resume(self->g, &target));
-	ASSERT_EQ(0, actor_queue_gws(a, 0, false));
+	ASSERT_EQ(0, debug_trap(kfd, a->pid, KFD_IOC_DBG_TRAP_DISABLE, -1));
 	EXPECT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
+	close(kfd);
 }
 
 /* Who holds too long is passed over now and then, unless it may hold without bound. */

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+/*
+ * neighbours_driver.c - what a program can do with the driver's own commands to be left alone, or to get more than it was given
+ *
+ * Assertions are about order, counts, states and work items: meaningful in virtual time (the VM's --icount).
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "kselftest_harness.h"
+
+#include "fixture.h"
+#include "neighbours.h"
+#include "disturb.h"
+#include "worker.h"
+
+#define STEPS	20
+
+FIXTURE(driver) {
+	BEFORE_TEST;
+	struct actor *low;
+	struct actor *high;
+};
+
+FIXTURE_SETUP(driver)
+{
+	SETUP_SCHEDULER(NULL, 0);
+	/* What one preemption has cost shall not put off the next. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+}
+
+FIXTURE_TEARDOWN(driver)
+{
+	actor_forget_all();
+	EXPECT_NOTHING_LEFT();
+	scheduler_off();
+}
+
+/* Low, a process of nobody, fills the device; high is idle. */
+static void start_pair(struct __test_metadata *_metadata, FIXTURE_DATA(driver) *self, uint32_t requests)
+{
+	self->low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, 5 * MS);
+	self->high = worker(_metadata, 0, requests, self->slots, 1, MS);
+	ASSERT_EQ(0, actor_submit(self->low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_call(self->low, actor_becomes_nobody, 0, 0, 0, 0));
+	ASSERT_EQ(0, actor_wait_progress(self->low, 0, 1, LONG));
+}
+
+/* Low makes way for one request of high's, and goes on. */
+static void expect_to_yield(struct __test_metadata *_metadata, FIXTURE_DATA(driver) *self)
+{
+	int64_t taken = preempt_count(self->low, 0);
+	uint64_t progress = kfd_work_progress(&self->low->work[0]);
+
+	/* It has its waves again after whatever it has called. */
+	ASSERT_EQ(0, actor_wait_progress(self->low, 0, progress + 1, LONG));
+	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(self->low, 0, "preempted", LONG));
+	ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
+	EXPECT_FALSE(actor_done(self->low, 0));
+	EXPECT_EQ(taken + 1, preempt_count(self->low, 0));
+}
+
+static void finish_pair(struct __test_metadata *_metadata, FIXTURE_DATA(driver) *self, uint32_t requests)
+{
+	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(self->low, self->slots * STEPS);
+	EXPECT_EXACTLY_ONCE(self->high, self->slots * requests);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+/* ALLOC_QUEUE_GWS: for any program's queue, without a right. */
+TEST_F_TIMEOUT(driver, gws_is_no_exemption, 120)
+{
+	int err;
+
+	start_pair(_metadata, self, 3);
+	err = actor_queue_gws(self->low, 0, true);
+	if (err == -ENODEV)
+		SKIP(return, "KFD has no GWS on this device");
+	ASSERT_EQ(0, err);
+	expect_to_yield(_metadata, self);
+	/* It has it still, for only who has it can give it back; and none of that matters. */
+	expect_to_yield(_metadata, self);
+	ASSERT_EQ(0, actor_queue_gws(self->low, 0, false));
+	expect_to_yield(_metadata, self);
+	finish_pair(_metadata, self, 3);
+}
+
+static int64_t do_debug_itself(struct actor *a, const int64_t *args)
+{
+	static int pipes[2];
+
+	if (args[0] == KFD_IOC_DBG_TRAP_ENABLE && pipe(pipes))
+		return -errno;
+	return debug_trap(a->client.kfd_fd, getpid(), (uint32_t)args[0], pipes[1]);
+}
+
+/* DBG_TRAP on the own process takes no right. */
+TEST_F_TIMEOUT(driver, debugging_oneself_is_no_exemption, 120)
+{
+	int64_t skipped = counter("skipped_debugged");
+
+	start_pair(_metadata, self, 2);
+	if (actor_call(self->low, do_debug_itself, KFD_IOC_DBG_TRAP_ENABLE, 0, 0, 0))
+		SKIP(return, "this driver has no debugger interface");
+	expect_to_yield(_metadata, self);
+	EXPECT_EQ(skipped, counter("skipped_debugged"));
+	ASSERT_EQ(0, actor_call(self->low, do_debug_itself, KFD_IOC_DBG_TRAP_DISABLE, 0, 0, 0));
+	expect_to_yield(_metadata, self);
+	finish_pair(_metadata, self, 2);
+}
+
+TEST_HARNESS_MAIN
