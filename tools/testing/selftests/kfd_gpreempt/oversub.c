@@ -13,6 +13,7 @@
 
 #define QUEUES		65
 #define PROCESSES	20
+#define MORE_QUEUES_THAN_SLOTS	34
 #define MAX_CUS		512
 #define SMALL_ARENA	(256u << 10)	/* twenty of them are registered with KFD page by page */
 
@@ -366,6 +367,46 @@ TEST_F_TIMEOUT(preempting, late_high_among_twenty_gets_a_vmid, 120)
 	EXPECT_EQ(PROCESSES, kfd_vgpu_stat("runlist_processes"));
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+/*
+ * A process with more queues than there are slots, which is a list that goes round, and one that is preempted and so not in it. Firmware maps as many
+ * processes together as RUN_LIST announces: two would be the first one twice. The device refuses such a list, and nothing would run.
+ */
+TEST_F_TIMEOUT(preempting, runlist_announces_what_it_lists, 120)
+{
+	volatile uint64_t *flag = actor_common_flag();
+	struct actor *high, *low;
+	int q;
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
+	low = worker(_metadata, LOW_NICE, self->slots / 16, 40, 5 * MS);
+	high = worker(_metadata, 0, self->slots / 2, 2, 5 * MS);
+	for (q = 1; q < MORE_QUEUES_THAN_SLOTS; q++)
+		add_queue(_metadata, high, KFD_PRIORITY_NORMAL, 1, 1, MS);
+	/* Its waves stay until all of this has been looked at. */
+	*flag = 0;
+	kfd_work_wait_for(&high->work[0], flag);
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	EXPECT_EQ(2, kfd_vgpu_stat("runlist_processes"));
+	EXPECT_EQ(2, kfd_vgpu_stat("runlist_announced"));
+	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
+
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	kfd_sleep_ns(MS);
+	EXPECT_EQ(1, kfd_vgpu_stat("runlist_processes"));
+	EXPECT_EQ(1, kfd_vgpu_stat("runlist_announced"));
+	EXPECT_EQ(MORE_QUEUES_THAN_SLOTS, kfd_vgpu_stat("runlist_queues"));
+	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
+
+	*flag = 1;
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(low, self->slots / 16 * 40);
+	EXPECT_EQ(2, kfd_vgpu_stat("runlist_processes"));
+	EXPECT_EQ(2, kfd_vgpu_stat("runlist_announced"));
 }
 
 /* The driver adds and removes queues of others while preempted processes are out of the list: it stays consistent. */

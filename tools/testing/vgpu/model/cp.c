@@ -798,6 +798,7 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 		{ "unmaps", s->unmaps },
 		{ "rotations", s->rotations },
 		{ "runlist_processes", m->xcc[0].runlist.processes },
+		{ "runlist_announced", m->xcc[0].runlist.max_processes },
 		{ "runlist_queues", m->xcc[0].runlist.queues },
 		{ "runlist_chained", m->xcc[0].runlist.chained },
 		{ "cwsr_saves", s->cwsr_saves },

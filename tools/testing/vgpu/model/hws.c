@@ -18,6 +18,7 @@
 #define RUN_LIST_DWORDS		4
 #define RUN_LIST_SIZE(p)	((p)[3] & 0xfffff)
 #define RUN_LIST_CHAIN		(1u << 20)
+#define RUN_LIST_PROCESSES(p)	((p)[3] >> 24 & 0xf)	/* that are to be mapped together */
 #define MAX_CHAINED		16		/* lists in a chain before it is taken for an endless one */
 #define HWS_ME			1
 #define MAP_DWORDS		7
@@ -344,13 +345,26 @@ static bool parse_queue(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
 }
 
 /*
+ * Firmware maps as many processes together as RUN_LIST announces, and a chain leads it back to the first one: of a list with fewer it would map
+ * a process twice. More is what over-subscription is: amdkfd announces no more than the scheduler has VMIDs. Return: false if @announced is more
+ * than the list has
+ */
+static bool lists_enough(const struct vgpu_runlist *rl, u32 announced)
+{
+	if (rl->processes >= announced)
+		return true;
+	vgpu_err("RUN_LIST announces %u processes, and its list has %u", announced, rl->processes);
+	return false;
+}
+
+/*
  * Packets follow each other without a gap: a driver that counts processes and queues otherwise than it writes them is found out. A
  * chained RUN_LIST is the last packet: the list goes on there, or begins anew.
  */
 static bool parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib, u32 dwords)
 {
 	struct vgpu_stream s = { .as = VGPU_AS_KERNEL, .base = ib, .mask = ~0ULL, .end = dwords };
-	u32 p[MAP_DWORDS], n, chained = 0;
+	u32 p[MAP_DWORDS], n, chained = 0, most = rl->max_processes;
 
 	for (s.pos = 0; s.pos < s.end; s.pos += n) {
 		if (!vgpu_stream_read(m, &s, 0, p, 1))
@@ -370,10 +384,12 @@ static bool parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib,
 		case IT_RUN_LIST:
 			if (n != RUN_LIST_DWORDS || !(p[3] & RUN_LIST_CHAIN) || s.pos + n != s.end || chained++ == MAX_CHAINED)
 				return false;
+			if (RUN_LIST_PROCESSES(p) > most)
+				most = RUN_LIST_PROCESSES(p);
 			s.base = (p[1] & ~3u) | (u64)p[2] << 32;
 			if (s.base == ib) {
 				rl->chained = true;
-				return true;
+				return lists_enough(rl, most);
 			}
 			s.end = RUN_LIST_SIZE(p);
 			s.pos = 0;
@@ -383,7 +399,7 @@ static bool parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib,
 			return false;
 		}
 	}
-	return true;
+	return lists_enough(rl, most);
 }
 
 /**
@@ -394,7 +410,7 @@ static bool parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib,
  * @dwords: its size
  * @process_count: how many processes may be mapped together, 0: no limit
  *
- * Return: false if the list cannot be read.
+ * Return: false if the list cannot be read, or has fewer processes than @process_count.
  */
 bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 dwords, u32 process_count)
 {

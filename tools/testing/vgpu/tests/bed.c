@@ -673,12 +673,22 @@ u32 bed_chain(u32 *packet, u64 va, u32 dwords)
 	return 4;
 }
 
+/* What amdkfd announces: the processes of the list, but no more than there are VMIDs */
+static u32 announced(struct bed *b, const u32 *list, u32 dwords)
+{
+	u32 vmids = (u32)__builtin_popcount(b->m->xcc[0].hws_vmid_mask), i, n = 0;
+
+	for (i = 0; i < dwords; i += (list[i] >> 16 & 0x3fff) + 2)
+		n += (list[i] >> 8 & 0xff) == 0xa1;
+	return n < vmids ? n : vmids;
+}
+
 void bed_send_runlist(struct bed *b, u64 va, const u32 *list, u32 dwords)
 {
-	u32 vmids = (u32)__builtin_popcount(b->m->xcc[0].hws_vmid_mask);
+	u32 processes = announced(b, list, dwords) + b->announces_more;
 
 	memcpy(b->vram + (va - VGPU_FB_BASE), list, dwords * 4);
-	bed_hiq(b, (u32[]) { PM4(0xa5, 4), LO(va), HI(va), dwords | 1u << 23 | vmids << 24 }, 4);
+	bed_hiq(b, (u32[]) { PM4(0xa5, 4), LO(va), HI(va), dwords | 1u << 23 | processes << 24 }, 4);
 }
 
 /* What amdkfd calls over-subscribed */
@@ -702,8 +712,10 @@ bool bed_runlist(struct bed *b, struct bed_queue **queues, u32 count)
 	u32 list[BED_LIST_DWORDS], n = bed_list(queues, count, list);
 	u64 va = bed_kernel_va(b, bed_vram(b, (n + 4) * 4));
 
-	if (oversubscribed(b, queues, count) && !b->never_chain)
+	if (oversubscribed(b, queues, count) && !b->never_chain) {
 		n += bed_chain(list + n, va, n + 4);
+		list[n - 1] |= announced(b, list, n) << 24;
+	}
 	bed_send_runlist(b, va, list, n);
 	return bed_hiq_fence(b);
 }

@@ -103,6 +103,7 @@ struct bed {
 	u64 fence_value;
 	u32 xcc;		/* whose KIQ, registers and parts of queues are meant below */
 	bool never_chain;	/* a driver that does not see that it is oversubscribed */
+	u32 announces_more;	/* a driver whose RUN_LIST counts so many processes too many */
 };
 
 void bed_gfx942(struct vgpu_config *c);		/* with one XCC */

@@ -247,6 +247,53 @@ static void malformed_lists_are_refused(void)
 	}
 }
 
+/*
+ * One process, with as many queues as fit and with more of them, which is a list that goes round: announced as two it is refused, because firmware
+ * would map the process a second time. One that is announced as what it is runs, and so does one that has more processes than are announced.
+ */
+static void fewer_processes_than_announced_are_refused(void)
+{
+	enum { SLOTS = 24 };
+	struct bed_queue *q[SLOTS + 1];
+	u32 i, many, slots[] = { 1, SLOTS + 1 };
+	struct bed_process *p;
+	struct bed_work *w;
+
+	for (many = 0; many < 2; many++) {
+		up();
+		p = bed_process(b);
+		for (i = 0; i < slots[many]; i++)
+			q[i] = bed_queue(b, p);
+		CHECK(bed_runlist(b, q, slots[many]));
+		CHECK_EQ(bed_stat(b, "runlist_announced"), 1);
+		CHECK_EQ(bed_stat(b, "runlist_chained"), many);
+		w = bed_work(b, p, 8, 1, 1, US);
+		bed_submit(b, q[0], w, false);
+		CHECK_DONE(w);
+		CHECK(bed_unmap(b, false));
+		vgpu_quiet = true;
+		b->announces_more = 1;
+		CHECK(!bed_runlist(b, q, slots[many]));
+		CHECK_EQ(bed_stat(b, "bad_packets"), 1);
+		CHECK_EQ(bed_stat(b, "runlist_announced"), 2);
+		w = bed_work(b, p, 8, 1, 1, US);
+		bed_submit(b, q[0], w, false);
+		CHECK(!bed_run_until(b, bed_work_done, w, 20 * MS));
+		bed_free(b);
+		b = NULL;
+	}
+	up_with(0x18, 0xfcfcfcfc);
+	for (i = 0; i < 3; i++)
+		q[i] = bed_queue(b, bed_process(b));
+	CHECK(bed_runlist(b, q, 3));
+	CHECK_EQ(bed_stat(b, "runlist_announced"), 2);
+	CHECK_EQ(bed_stat(b, "runlist_processes"), 3);
+	w = bed_work(b, q[2]->p, 8, 1, 1, US);
+	bed_submit(b, q[2], w, false);
+	CHECK_DONE(w);
+	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
+}
+
 /* A process in the list takes a VMID even if it has no queue there: the others wait for it. */
 static void processes_without_queues_take_vmids(void)
 {
@@ -472,7 +519,7 @@ static void cu_masks_confine_waves(void)
 const struct model_test oversub_tests[] = {
 	T(more_processes_than_vmids), T(more_queues_than_slots), T(what_fits_does_not_rotate), T(turns_are_fair),
 	T(only_a_chained_list_goes_round), T(a_chain_may_lead_through_other_lists), T(malformed_lists_are_refused),
-	T(processes_without_queues_take_vmids), T(the_quantum_is_the_processes), T(gws_has_one_owner),
+	T(fewer_processes_than_announced_are_refused), T(processes_without_queues_take_vmids), T(the_quantum_is_the_processes), T(gws_has_one_owner),
 	T(pipes_of_higher_priority_dispatch_first), T(queue_priority_counts_within_a_pipe), T(cu_masks_confine_waves),
 	{ 0 }
 };
