@@ -37,7 +37,7 @@ extern struct srcu_struct gpreempt_srcu;
 
 /**
  * enum gpreempt_hw_priority - gpreempt_hw_priority: the hardware priority of queues under software scheduling
- * @GPREEMPT_HW_PRIORITY_NORMAL: the normal one, whatever their program asked for
+ * @GPREEMPT_HW_PRIORITY_NORMAL: the normal one while processes of different rank work, otherwise what their program asked for
  * @GPREEMPT_HW_PRIORITY_FOLLOW: that of the logical priority, 0 to 15 as KFD counts
  */
 enum gpreempt_hw_priority {
@@ -193,7 +193,7 @@ struct gpreempt_process {
  * @leaving_ns: when that was
  * @killed: its waves have been reset, and it still did not leave
  * @lost: its waves have been reset; it never runs again
- * @hw_priority: what its MQDs tell the hardware (mqd backend); written under dqm_lock
+ * @hw_priority: what its MQDs tell the hardware, as far as it is known; written under dqm_lock
  * @preempt_count: preemptions so far; written by the monitor
  * @preempted_ns: time spent preempted, without the current hold; written by the monitor
  * @source: where its priority comes from; written by the monitor
@@ -339,6 +339,7 @@ enum gpreempt_state {
  * @graced_runlist: @runlists_built when that was so last
  * @runlists_seen: @runlists_built when waves in flight could last be believed
  * @unsettled_ns: since when a pass that wanted them could not; 0: the last one could. The monitor's alone
+ * @rivalry: queues of different processes and rank have worked within GPREEMPT_CONTENDED_NS; written by the monitor
  * @hw_priorities: queues whose MQD has another priority than their program asked for, written under dqm_lock
  * @level: of the last decision; GPREEMPT_LEVEL_NONE: nobody had work
  * @rang_ns: the @rung_ns that this pass takes in; 0: none. The monitor's alone, as @surveys
@@ -403,6 +404,7 @@ struct gpreempt_node {
 	u32 graced_runlist;
 	u32 runlists_seen;
 	u64 unsettled_ns;
+	bool rivalry;
 	u32 hw_priorities;
 	s32 level;
 	u64 rang_ns;
@@ -508,7 +510,8 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 void gpreempt_procfs_add(struct queue *q);
 
 /* hw_priority.c */
-void gpreempt_hw_priority_init(struct gpreempt_queue *gq);
+void gpreempt_hw_priority_forget(struct gpreempt_queue *gq);
+bool gpreempt_hw_priority_decided(struct gpreempt_node *gn, bool contended, u64 now_ns);
 bool gpreempt_hw_priority_stale(const struct gpreempt_queue *gq);
 bool gpreempt_hw_priority_differs(struct gpreempt_queue *gq);
 void gpreempt_hw_priority_write(struct gpreempt_queue *gq);

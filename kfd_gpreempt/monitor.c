@@ -626,6 +626,10 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	decided = decide(gn, now_ns, decision);
 	if (decided) {
 		count_immovable(gn, decision);
+		if (gpreempt_hw_priority_decided(gn, decision->contended, now_ns)) {
+			gn->reprioritize |= gn->backend->reprioritizes;
+			gn->again |= !gn->backend->reprioritizes;
+		}
 		/* Those for which there was no room have not been heard. */
 		if (READ_ONCE(gn->nr_queues) > gn->max_sampled)
 			decision->park = false;
@@ -720,6 +724,9 @@ static u64 look(struct gpreempt_node *gn)
 	nap_ns = decision.park ? U64_MAX : decision.next_ns;
 	if (!decision.park && gn->tun.wakeup == GPREEMPT_WAKEUP_DOORBELL)
 		nap_ns = gpreempt_doorbell_wait(gn, &decision, &waits);
+	/* The end of a rivalry is the end of what it took from programs. */
+	if (gn->rivalry)
+		nap_ns = min(nap_ns, GPREEMPT_CONTENDED_NS);
 	set_state(gn, decision.park ? GPREEMPT_STATE_PARKED : waits ? GPREEMPT_STATE_ARMED :
 		  decision.contended && gn->tun.params.poll_ns ? GPREEMPT_STATE_POLLING : GPREEMPT_STATE_IDLE);
 	if (gn->again)

@@ -218,7 +218,7 @@ static void register_queue(struct gpreempt_node *gn, struct queue *q, struct mm_
 	gq->aql = q->properties.format == KFD_QUEUE_FORMAT_AQL;
 	/* That flag is left over only where nothing may load the queue any more. */
 	gq->lost = q->properties.is_preempted;
-	gpreempt_hw_priority_init(gq);
+	gpreempt_hw_priority_forget(gq);
 	INIT_LIST_HEAD(&gq->holds);
 	read_properties(gq, trusted);
 	/* To be shown until the monitor has derived it. */

@@ -142,6 +142,7 @@ void __kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo)
 	if (!gq)
 		return;
 	gpreempt_snapshot_update(gq, minfo);
+	gpreempt_hw_priority_forget(gq);
 	if (!gq->gn->backend->snapshots)
 		return;
 	/* Without runlists it is here that its waves are off the device, and come back a little later. */

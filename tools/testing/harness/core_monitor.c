@@ -653,7 +653,8 @@ TEST(suspending_nothing_sends_nothing, "before a suspend a runlist is sent only 
 	u64 runlists;
 
 	world_on(true);
-	low = add_queue_to(add_process(0), 0, LOW);
+	set("gpreempt_hw_priority", "follow");
+	low = add_queue(3);
 	run(20 * MS);
 	evict_queue(low, true);
 	evict_queue(low, false);
@@ -663,7 +664,8 @@ TEST(suspending_nothing_sends_nothing, "before a suspend a runlist is sent only 
 	suspend();
 	CHECK_EQ(world.nodes[0].runlists, runlists);
 	resume();
-	update_queue(low, NORMAL);
+	set("gpreempt_hw_priority", "normal");
+	update_queue(low, LOW);
 	run(20 * MS);
 	CHECK_EQ(node_of(0)->hw_priorities, 0);
 	runlists = world.nodes[0].runlists;
@@ -737,18 +739,19 @@ TEST(who_is_not_interrupted_for_a_priority, "for the hardware's priority alone n
 	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
 		snprintf(tap_case, sizeof(tap_case), "reason %u: ", i);
 		world_make(false, 1, 1);
-		low = add_queue_to(add_process(0), 0, LOW);
+		set("gpreempt_hw_priority", "follow");
+		low = add_queue(3);
 		reasons[i](true);
 		set("gpreempt_enable", "1");
 		run(30 * MS);
 		CHECK(low->q.gpreempt != NULL);
 		CHECK_EQ(low->asked_ms, 0);
-		CHECK_EQ(mqd_priority(low), LOW);
+		CHECK_EQ(mqd_priority(low), NORMAL);
 		CHECK(!node_of(0)->reprioritize);
 		reasons[i](false);
 		gpreempt_core_kick_all();
 		run(6 * MS);
-		CHECK_EQ(mqd_priority(low), NORMAL);
+		CHECK_EQ(mqd_priority(low), NORMAL - 3);
 		run(6 * MS);
 		CHECK(!node_of(0)->reprioritize);
 		world_end();

@@ -49,10 +49,13 @@ BOTH(each_pass_counts_one_runlist, "what the driver sends by itself is counted o
 	u32 before;
 
 	low_runs(hws);
+	set("gpreempt_hw_priority", "follow");
+	run(10 * MS);
 	before = node_of(0)->runlists_built;
 	update_queue(high, LOW);
 	CHECK_EQ(node_of(0)->runlists_built, before + 1);
-	CHECK_EQ(node_of(0)->hw_priorities, 1);
+	/* What high asks for now counts from the next pass. */
+	CHECK_EQ(node_of(0)->hw_priorities, 2);
 	update_queue(high, NORMAL);
 	CHECK_EQ(node_of(0)->runlists_built, before + 2);
 	world_end();
@@ -540,16 +543,17 @@ TEST(priorities_without_hws, "a queue leaves once for the priority that it shoul
 TEST(obstacles_to_priorities, "a queue that may not be taken off is not taken off for its priority either")
 {
 	world_on(false);
-	low = add_queue_to(add_process(0), 0, LOW);
+	set("gpreempt_hw_priority", "follow");
+	low = add_queue(3);
 	high = add_queue(0);
 	debug_process(process_of(low), true);
 	run(20 * MS);
 	CHECK_EQ(low->asked_ms, 0);
-	CHECK_EQ(mqd_priority(low), LOW);
+	CHECK_EQ(mqd_priority(low), NORMAL);
 	debug_process(process_of(low), false);
 	/* It rests: so soon it is looked at again. */
 	run(1100 * MS);
-	CHECK_EQ(mqd_priority(low), NORMAL);
+	CHECK_EQ(mqd_priority(low), NORMAL - 3);
 	world_end();
 }
 
@@ -568,20 +572,22 @@ TEST(priorities_from_the_first, "what MQDs say of a queue is not known before th
 BOTH(priorities_on_all_xccs, "the hardware's priority is the same on each XCC")
 {
 	world_make(hws, 2, 1);
+	set("gpreempt_hw_priority", "follow");
 	set("gpreempt_enable", "1");
-	low = add_queue_to(add_process(0), 0, LOW);
+	low = add_queue(3);
 	run(20 * MS);
 	evict_queue(low, true);
 	evict_queue(low, false);
-	CHECK_EQ(mqd_on(low, 0)->cp_hqd_queue_priority, NORMAL);
-	CHECK_EQ(mqd_on(low, 1)->cp_hqd_queue_priority, NORMAL);
-	CHECK_EQ(mqd_on(low, 1)->cp_hqd_pipe_priority, pipe_priority_map[NORMAL]);
+	CHECK_EQ(mqd_on(low, 0)->cp_hqd_queue_priority, NORMAL - 3);
+	CHECK_EQ(mqd_on(low, 1)->cp_hqd_queue_priority, NORMAL - 3);
+	CHECK_EQ(mqd_on(low, 1)->cp_hqd_pipe_priority, pipe_priority_map[NORMAL - 3]);
 	world_end();
 }
 
 BOTH(parked_nodes_have_priorities, "the priorities of a node that is parked are the scheduler's")
 {
 	world_on(hws);
+	set("gpreempt_hw_priority", "follow");
 	low = add_queue_to(add_process(0), 0, NORMAL);
 	high = add_queue_to(add_process(0), 0, HIGH);
 	current->caps = 0;

@@ -844,35 +844,126 @@ TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in th
 	world_end();
 }
 
-TEST(hardware_priorities, "scheduled queues tell the hardware the normal priority, or the logical one; switched off, their program's")
+/* What the driver does when it changes a queue: a runlist, or a load. */
+static void driver_loads(struct sim_queue *sq)
 {
-	struct sim_queue *unscheduled;
+	evict_queue(sq, true);
+	evict_queue(sq, false);
+}
+
+BOTH(program_alone_keeps_its_stream_priorities, "a program has the hardware priorities that it asked for, except while another of different rank works")
+{
+	struct sim_queue *streams[3], *equal, *rival;
+	static const u32 asked[] = { NORMAL, 11, HIGH };
+	struct sim_process *program;
+	u64 runlists;
+	u32 i;
+
+	world_on(hws);
+	/* Above normal it counts only within the program. */
+	current->caps = 0;
+	program = add_process(0);
+	for (i = 0; i < 3; i++) {
+		streams[i] = add_queue_to(program, 0, asked[i]);
+		submit(streams[i], 3);
+	}
+	/* It works, beside one of its rank, and one of another that is idle. */
+	equal = add_queue(0);
+	rival = add_queue(-3);
+	rival->kernel_ns = 5 * MS;
+	submit(equal, 3);
+	run(20 * MS);
+	for (i = 0; i < 3; i++) {
+		driver_loads(streams[i]);
+		CHECK_EQ(mqd_priority(streams[i]), asked[i]);
+	}
+	CHECK_EQ(node_of(0)->hw_priorities, 0);
+
+	/* A rival makes all of them equal at once. */
+	submit(rival, 1);
+	for (i = 0; i < 3; i++)
+		submit(streams[i], 1);
+	run(2 * MS);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(mqd_priority(streams[i]), NORMAL);
+	CHECK_EQ(node_of(0)->hw_priorities, 2);
+
+	/* And when it has been silent for a second, each gets back what it had: by one runlist, and once for all. */
+	CHECK(run_until_idle(rival, SEC) && run_until_idle(streams[0], SEC));
+	run(500 * MS);
+	CHECK_EQ(mqd_priority(streams[2]), NORMAL);
+	runlists = world.nodes[0].runlists;
+	run(600 * MS);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(mqd_priority(streams[i]), asked[i]);
+	CHECK_EQ(world.nodes[0].runlists, runlists + hws);
+	CHECK_EQ(node_of(0)->hw_priorities, 0);
+	run(2 * SEC);
+	CHECK_EQ(world.nodes[0].runlists, runlists + hws);
+	world_end();
+}
+
+BOTH(nothing_is_sent_for_normal_priorities, "where all programs ask for the normal priority, nothing is done when rivals come and go")
+{
+	u64 runlists;
+
+	low_is_held(hws);
+	CHECK(node_of(0)->rivalry);
+	CHECK(run_until_idle(high, SEC) && run_until_idle(low, 2 * SEC));
+	runlists = world.nodes[0].runlists;
+	world.nr_asked = 0;
+	run(1200 * MS);
+	CHECK(!node_of(0)->rivalry);
+	CHECK_EQ(world.nodes[0].runlists, runlists);
+	CHECK_EQ(world.nr_asked, 0);
+	world_end();
+}
+
+TEST(mqds_are_remembered, "a runlist reads the MQDs of a registered queue once, and again after the driver has written them")
+{
+	struct v9_mqd *mqd;
 
 	world_on(true);
 	low = add_queue_to(add_process(0), 0, LOW);
+	high = add_queue(0);
+	mqd = (struct v9_mqd *)low->mqds;
+	driver_loads(high);
+	/* A value of nobody's: what is remembered is neither read nor written. */
+	mqd->cp_hqd_queue_priority = 3;
+	driver_loads(high);
+	CHECK_EQ(mqd_priority(low), 3);
+	kfd_gpreempt_mqd_updated(&low->q, NULL);
+	driver_loads(high);
+	CHECK_EQ(mqd_priority(low), LOW);
+	update_queue(low, HIGH);
+	CHECK_EQ(mqd_priority(low), HIGH);
+	world_end();
+}
+
+TEST(hardware_priorities, "queues of rivals tell the hardware the normal priority, or all the logical one; switched off, their program's")
+{
+	world_on(true);
+	low = add_queue_to(add_process(0), 0, LOW);
 	high = add_queue_to(add_process(0), 0, HIGH);
-	unscheduled = add_queue_to(add_process(0), 0, HIGH);
-	unscheduled->q.gpreempt->sampled = false;
-	run(2 * MS);
-	evict_queue(low, true);
-	evict_queue(low, false);
+	low->kernel_ns = high->kernel_ns = 200 * MS;
+	submit(low, 1);
+	submit(high, 1);
+	run(10 * MS);
+	CHECK(preempted(low));
 	CHECK_EQ(mqd_priority(low), NORMAL);
 	CHECK_EQ(mqd_priority(high), NORMAL);
-	CHECK_EQ(mqd_priority(unscheduled), HIGH);
 	CHECK_EQ(((struct v9_mqd *)high->mqds)->cp_hqd_pipe_priority, 1);
 	CHECK_EQ(node_of(0)->hw_priorities, 2);
 	process_of(low)->task.nice = 3;
 	set("gpreempt_hw_priority", "follow");
 	run(20 * MS);
-	evict_queue(low, true);
-	evict_queue(low, false);
+	driver_loads(high);
 	CHECK_EQ(mqd_priority(low), 0);
 	CHECK_EQ(mqd_priority(high), HIGH);
 	CHECK_EQ(((struct v9_mqd *)high->mqds)->cp_hqd_pipe_priority, 2);
 	set("gpreempt_hw_priority", "normal");
 	run(10 * MS);
-	evict_queue(low, true);
-	evict_queue(low, false);
+	driver_loads(high);
 	CHECK_EQ(mqd_priority(high), NORMAL);
 	set("gpreempt_enable", "0");
 	CHECK_EQ(mqd_priority(low), LOW);
@@ -997,14 +1088,15 @@ TEST(killed_victim_leaves_late, "a victim whose waves were reset and that leaves
 TEST(late_to_leave_for_its_priority, "a queue that gets its program's priority back when switched off, and leaves late for that, is not left behind")
 {
 	world_on(false);
-	low = add_queue_to(add_process(0), 0, LOW);
+	set("gpreempt_hw_priority", "follow");
+	low = add_queue(3);
 	high = add_queue(0);
 	run(20 * MS);
-	CHECK_EQ(mqd_priority(low), NORMAL);
+	CHECK_EQ(mqd_priority(low), NORMAL - 3);
 	low->stuck_ns = 250 * MS;
 	set("gpreempt_enable", "0");
 	CHECK(!preempted(low) && on_device(low));
-	CHECK_EQ(mqd_priority(low), LOW);
+	CHECK_EQ(mqd_priority(low), NORMAL);
 	low->stuck_ns = 0;
 	world_end();
 }

@@ -599,36 +599,72 @@ static const char *mqds_missing(void)
 	return access(MQDS, R_OK) || access(HQDS, R_OK) ? "no " MQDS : NULL;
 }
 
-/* Whatever the program asks for, when it asks; and what it asked for is back when the scheduler is switched off. */
-TEST_F(observe, hardware_priority_is_normal_while_scheduled)
+/* Until its MQDs say so, on the first XCC. */
+static int wait_mqd_priority(const struct actor *a, unsigned int priority)
+{
+	uint64_t deadline = kfd_now_ns() + LONG;
+
+	while (mqd_dword(a->pid, 0, MQD_QUEUE_PRIORITY) != priority) {
+		if (kfd_now_ns() >= deadline)
+			return -ETIME;
+		kfd_sleep_ns(20 * MS);
+	}
+	return 0;
+}
+
+/* What it asks for counts when it asks, whether it is scheduled or not, and also beside others of its rank. */
+TEST_F(observe, hardware_priority_is_the_programs_while_it_is_alone)
 {
 	struct actor *a, *b;
 	int64_t runlists;
 
 	if (kfd_param_get("sched_policy") == NO_HWS)
-		SKIP(return, "without HWS a change counts at once: no_hws.hardware_priority_is_normal_while_scheduled");
+		SKIP(return, "without HWS a change counts at once: no_hws.hardware_priority_is_the_programs_while_it_is_alone");
 	if (mqds_missing())
 		SKIP(return, "%s", mqds_missing());
+	runlists = counter("runlists");
 	a = actor_start(0, ARENA);
 	ASSERT_ACTOR(a);
 	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, 15));
-	EXPECT_HW_PRIORITY(a, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
+	EXPECT_HW_PRIORITY(a, 15, PIPE_HIGH);
 	ASSERT_EQ(0, actor_queue_update(a, 0, 2, 100));
-	EXPECT_HW_PRIORITY(a, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	EXPECT_HW_PRIORITY(a, 2, PIPE_LOW);
-	ASSERT_EQ(0, actor_queue_update(a, 0, 15, 100));
-	EXPECT_HW_PRIORITY(a, 15, PIPE_HIGH);
-	/* No change of its own: it comes with the next runlist. */
-	runlists = counter("runlists");
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	kfd_sleep_ns(20 * MS);
-	EXPECT_HW_PRIORITY(a, 15, PIPE_HIGH);
 	b = actor_start(0, ARENA);
 	ASSERT_ACTOR(b);
 	ASSERT_EQ(0, actor_queue(b, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	EXPECT_HW_PRIORITY(a, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
+	EXPECT_HW_PRIORITY(a, 2, PIPE_LOW);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	EXPECT_HW_PRIORITY(a, 2, PIPE_LOW);
 	EXPECT_EQ(runlists, counter("runlists"));
+}
+
+/* Two programs of different rank that both work are equals for the hardware, and get back what they asked for a second after the end of that. */
+TEST_F_TIMEOUT(observe, hardware_priority_is_normal_among_rivals, 120)
+{
+	struct actor *low, *high;
+
+	if (mqds_missing())
+		SKIP(return, "%s", mqds_missing());
+	low = worker(_metadata, LOW_NICE, 1, self->slots, 20, 5 * MS);
+	high = worker(_metadata, 0, 1, self->slots, 10, 5 * MS);
+	ASSERT_EQ(0, actor_queue_update(low, 0, 15, 100));
+	ASSERT_EQ(0, actor_queue_update(high, 0, 12, 100));
+	EXPECT_EQ(0, wait_mqd_priority(low, 15));
+	EXPECT_HW_PRIORITY(high, 12, PIPE_HIGH);
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	EXPECT_EQ(0, wait_mqd_priority(high, KFD_PRIORITY_NORMAL));
+	EXPECT_HW_PRIORITY(low, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EQ(0, wait_mqd_priority(low, 15));
+	EXPECT_HW_PRIORITY(low, 15, PIPE_HIGH);
+	EXPECT_HW_PRIORITY(high, 12, PIPE_HIGH);
+	EXPECT_EXACTLY_ONCE(low, self->slots * 20);
+	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
 TEST_F(observe, hardware_priority_can_follow_the_logical_one)
@@ -723,8 +759,8 @@ static int wait_hw_priority(const struct actor *a, unsigned int priority, unsign
 	return 0;
 }
 
-/* Whatever the program asks for; and what it asked for is back when the scheduler is switched off. No preemption is counted for it. */
-TEST_F(no_hws, hardware_priority_is_normal_while_scheduled)
+/* What it asks for counts when it asks, whether it is scheduled or not. */
+TEST_F(no_hws, hardware_priority_is_the_programs_while_it_is_alone)
 {
 	struct actor *a;
 
@@ -733,18 +769,36 @@ TEST_F(no_hws, hardware_priority_is_normal_while_scheduled)
 	a = actor_start(0, ARENA);
 	ASSERT_ACTOR(a);
 	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, 15));
-	EXPECT_EQ(0, wait_hw_priority(a, KFD_PRIORITY_NORMAL, PIPE_MEDIUM));
-	EXPECT_HW_PRIORITY(a, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
-	/* The driver takes it off and loads it, with ours at once. */
+	kfd_sleep_ns(20 * MS);
+	EXPECT_HW_PRIORITY(a, 15, PIPE_HIGH);
+	EXPECT_EQ((int)a->client.num_xcc, slots_with(15, PIPE_HIGH));
+	/* The driver takes it off and loads it, with its own at once. */
 	ASSERT_EQ(0, actor_queue_update(a, 0, 2, 100));
-	EXPECT_EQ((int)a->client.num_xcc, slots_with(KFD_PRIORITY_NORMAL, PIPE_MEDIUM));
+	EXPECT_EQ((int)a->client.num_xcc, slots_with(2, PIPE_LOW));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	EXPECT_HW_PRIORITY(a, 2, PIPE_LOW);
 	EXPECT_EQ((int)a->client.num_xcc, slots_with(2, PIPE_LOW));
-	ASSERT_EQ(0, actor_queue_update(a, 0, 15, 100));
+	EXPECT_EQ(self->preemptions, counter("preemptions"));
+}
+
+/* While it is scheduled; and what it asked for is back when the scheduler is switched off. No preemption is counted for it. */
+TEST_F(no_hws, hardware_priority_follows_without_a_preemption)
+{
+	struct actor *a;
+
+	if (mqds_missing())
+		SKIP(return, "%s", mqds_missing());
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow"));
+	a = actor_start(3, ARENA);
+	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, 15));
+	EXPECT_EQ(0, wait_hw_priority(a, 12, PIPE_HIGH));
+	EXPECT_HW_PRIORITY(a, 12, PIPE_HIGH);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	EXPECT_HW_PRIORITY(a, 15, PIPE_HIGH);
 	EXPECT_EQ((int)a->client.num_xcc, slots_with(15, PIPE_HIGH));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	EXPECT_EQ(0, wait_hw_priority(a, KFD_PRIORITY_NORMAL, PIPE_MEDIUM));
+	EXPECT_EQ(0, wait_hw_priority(a, 12, PIPE_HIGH));
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 }
 
@@ -789,7 +843,9 @@ TEST_F_TIMEOUT(no_hws, hardware_priority_can_follow_the_logical_one, 120)
 	EXPECT_HW_PRIORITY(low, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EQ((int)(2 * low->client.num_xcc), slots_with(KFD_PRIORITY_NORMAL, PIPE_MEDIUM));
+	/* A second later they are no rivals any more. */
+	EXPECT_EQ(0, wait_hw_priority(high, 13, PIPE_HIGH));
+	EXPECT_EQ((int)low->client.num_xcc, slots_with(KFD_PRIORITY_NORMAL, PIPE_MEDIUM));
 	EXPECT_EXACTLY_ONCE(low, self->slots * steps);
 	EXPECT_EXACTLY_ONCE(high, self->slots * steps);
 	EXPECT_EQ(1, preempt_count(low, 0));

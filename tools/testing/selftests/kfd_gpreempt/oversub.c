@@ -206,9 +206,7 @@ TEST_F_TIMEOUT(oversub, high_hardware_priority_first, 120)
 {
 	uint64_t done[2];
 
-	/* The scheduler's own default is that all are alike. */
-	if (variant->scheduler)
-		ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow"));
+	/* Also with the scheduler: the program is alone. */
 	race(_metadata, self->slots, (const uint32_t[2]){ 15, KFD_PRIORITY_NORMAL }, done);
 	EXPECT_EQ(4 * self->slots, done[0]);
 	EXPECT_EQ(0, done[1]);
