@@ -391,9 +391,9 @@ UINT_PARAM(INTERVAL_MS, interval_ms,
 UINT_PARAM(POLL_US, poll_us,
 	   "Microseconds between looks while a lower and a higher process both had work within the last second, more where looking costs more than 4 percent of a core (50..1000000, default 80; 0 = gpreempt_interval_ms rules alone)");
 UINT_PARAM(MAX_HOLD_MS, max_hold_ms,
-	   "Milliseconds after which a preempted queue with work runs although a higher one has work (1..3600000, default 1000; 0 = never)");
+	   "Milliseconds after which a preempted queue with work is due for a relief, and between two reliefs of a node (1..3600000, default 1000; 0 = never)");
 UINT_PARAM(RELIEF_MS, relief_ms,
-	   "Milliseconds that such a queue runs before it may be preempted again (1..10000, default 20)");
+	   "Milliseconds of a relief, in which the processes that are due take turns of at least 1 ms before all others (1..10000, default 20)");
 UINT_PARAM(BLOCKED_US, blocked_us,
 	   "Microseconds without progress and without waves after which a queue is taken to wait for something else than the GPU (100..10000000, default 2000; 0 = never)");
 UINT_PARAM(OVERHEAD_PCT, overhead_pct,

@@ -210,16 +210,15 @@ static bool has_work_held(const struct gpreempt_policy_queue *q)
 	return q->preempted && (q->pending || q->saved_waves || q->unseen);
 }
 
-/* Held for so long that it must run, whoever else wants to. */
 static bool hold_expired(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return has_work_held(q) && params->max_hold_ns && now_ns - q->starved_ns >= params->max_hold_ns &&
-	       !(q->hold && q->hold_unbounded);
+	return has_work_held(q) && params->max_hold_ns && now_ns - q->starved_ns >= params->max_hold_ns;
 }
 
-static bool in_relief(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+/* Outranked for so long that it must run, however urgent others are: it is due for a relief. What is held on request is not. */
+static bool starves(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return now_ns < q->relief_until_ns || hold_expired(q, params, now_ns);
+	return hold_expired(q, params, now_ns) && !q->kept_off && !q->relieved;
 }
 
 static bool stall_expired(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
@@ -332,10 +331,29 @@ static bool fixed(const struct gpreempt_policy_queue *q)
 	return q->immovable || q->process->opt_out;
 }
 
-/* Kept off by request. It has no demand: whoever is below it need not wait for somebody who may not run. */
+/*
+ * Is it kept off by request? Not while the driver or its process does not let it go, and not for the length of a relief after it was for the
+ * longest time that a hold may take. It has its own rank then, and no more: a request to be held is no way to come before others. What a
+ * queue was held for one reason is not counted for the other.
+ */
+static void keep_off(const struct gpreempt_policy_params *params, struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	bool kept_off;
+
+	if (q->kept_off && !q->hold_unbounded && hold_expired(q, params, now_ns))
+		q->let_go_until_ns = now_ns + params->relief_ns;
+	if (!q->hold)
+		q->let_go_until_ns = 0;
+	kept_off = q->hold && !fixed(q) && now_ns >= q->let_go_until_ns;
+	if (kept_off != q->kept_off)
+		q->starved_ns = now_ns;
+	q->kept_off = kept_off;
+}
+
+/* It has no demand: those below it need not wait for what may not run. */
 static bool kept_off(const struct gpreempt_policy_queue *q)
 {
-	return q->hold && !q->relieved && !fixed(q);
+	return q->kept_off && !q->relieved;
 }
 
 static s32 age_of(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
@@ -386,7 +404,9 @@ static inline enum demand look_at(const struct gpreempt_policy_node *pn, struct 
 		q->disturbed_ns = 0;
 	demand = demand_of(q, &pn->params, now_ns);
 
-	q->relieved = in_relief(q, &pn->params, now_ns);
+	q->relieved = now_ns < q->relief_until_ns;
+	if (q->hold || q->kept_off || q->let_go_until_ns)
+		keep_off(&pn->params, q, now_ns);
 	q->age = age_of(pn, q, now_ns);
 	if (kept_off(q))
 		demand = NONE;
@@ -543,6 +563,29 @@ static bool resume_delayed(const struct gpreempt_policy_node *pn, const struct g
 	       now_ns - q->outranked_ns < pn->params.resume_delay_ns;
 }
 
+/* The least time that is worth switching for. */
+static u64 least_turn(const struct gpreempt_policy_node *pn)
+{
+	return later(GPREEMPT_RELIEF_TURN_NS, GPREEMPT_RELIEF_TURN_SHARE * pn->pass_ns);
+}
+
+/* So long it takes to get as old as it has to be. */
+static u64 aging_time(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
+{
+	return pn->params.aging_ns * q->missing;
+}
+
+/*
+ * It is old enough to run beside the level. When may it? All that are have their time together, and then not until one of them could have got
+ * as old again: otherwise so many could be let in one after the other that the level never were alone.
+ */
+static u64 aged_from(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	if (!pn->aged_until_ns || now_ns + least_turn(pn) <= pn->aged_until_ns)
+		return now_ns;
+	return pn->aged_until_ns + aging_time(pn, q);
+}
+
 /*
  * When something is preempted at all, idle lower queues go along: their next packet shall not cost another pass. Call find_inversion()
  * first.
@@ -556,6 +599,8 @@ static inline enum gpreempt_action choose(const struct gpreempt_policy_node *pn,
 	yields = outranked(q);
 	if (kept_off(q))
 		return q->preempted ? GPREEMPT_KEEP : GPREEMPT_PREEMPT;
+	if (q->preempted && q->missing > 0 && !yields && !fixed(q) && now_ns >= q->aged_until_ns)
+		yields = now_ns < aged_from(pn, q, now_ns);
 	if (q->preempted)
 		return yields ? GPREEMPT_KEEP : GPREEMPT_RESUME;
 	return yields && level->preempts && !in_min_run(q, &pn->params, level, now_ns) ? GPREEMPT_PREEMPT : GPREEMPT_KEEP;
@@ -673,6 +718,7 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 
 	pn->ops = ops;
 	pn->changed = true;
+	pn->aged_until_ns = 0;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
@@ -711,6 +757,72 @@ static void rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
 		pn->ops->rank(pn, now_ns);
 }
 
+/*
+ * Reliefs are given by the node: a window of relief_ns, and none for max_hold_ns after it, for however many queues. Processes that starve take
+ * turns in it, the one that has waited longest first: side by side the first could fill the device, and the others would not run.
+ *
+ * When the next turn begins, with @nr processes that wait for one.
+ */
+static u64 next_turn(const struct gpreempt_policy_node *pn, bool taken, u32 nr, u64 now_ns)
+{
+	u64 until_ns = pn->relief_until_ns, next_ns = now_ns;
+
+	if (!until_ns)
+		return 0;
+	if (taken)
+		next_ns = pn->turn_ns + later((until_ns - pn->turn_ns) / (nr + 1), least_turn(pn));
+	if (next_ns + least_turn(pn) <= until_ns)
+		return next_ns;
+	return until_ns + pn->params.max_hold_ns;
+}
+
+static void begin_turn(struct gpreempt_policy_node *pn, const struct gpreempt_policy_process *p, u64 now_ns)
+{
+	u32 i;
+
+	if (now_ns >= pn->relief_until_ns)
+		pn->relief_until_ns = now_ns + pn->params.relief_ns;
+	pn->turn_ns = now_ns;
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->process == p && starves(q, &pn->params, now_ns)) {
+			q->relief_until_ns = pn->relief_until_ns;
+			q->relieved = true;
+			pn->nr_relief++;
+		} else if (q->relieved) {
+			q->relief_until_ns = 0;
+			look_at(pn, q, now_ns);
+		}
+	}
+}
+
+/* May be called again when more is known of waves: only a turn without work ends before its time. */
+static void share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	const struct gpreempt_policy_queue *q, *oldest = NULL;
+	u64 mark = ++pn->mark;
+	bool taken = false;
+	u32 nr = 0;
+
+	for (q = pn->busy; q; q = q->next_busy) {
+		taken |= q->relieved;
+		if (!starves(q, &pn->params, now_ns))
+			continue;
+		nr += q->process->level_mark != mark;
+		q->process->level_mark = mark;
+		if (!oldest || q->starved_ns < oldest->starved_ns)
+			oldest = q;
+	}
+	if (!oldest)
+		return;
+	pn->next_turn_ns = next_turn(pn, taken, nr, now_ns);
+	if (now_ns < pn->next_turn_ns)
+		return;
+	begin_turn(pn, oldest->process, now_ns);
+	pn->next_turn_ns = next_turn(pn, true, nr - 1, now_ns);
+}
+
 /* With all the waves that there may be? Then those that could not be found blocked have demand. */
 static bool preempts_anyway(struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -725,7 +837,8 @@ static bool preempts_anyway(struct gpreempt_policy_node *pn, u64 now_ns)
 
 static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	bool in_the_way, matter = false, unknown = false, held = false, first = true;
+	bool in_the_way, matter = false, unknown = false, held = false, first = true, starving = false;
+	u64 hold_ns = pn->params.max_hold_ns ? pn->params.max_hold_ns : GPREEMPT_FOREVER_NS;
 	struct level level, sure;
 	u32 i;
 
@@ -738,12 +851,16 @@ static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 		if (demand == NONE)
 			continue;
 		make_busy(pn, q);
+		starving |= q->preempted && now_ns - q->starved_ns >= hold_ns;
 		if (demand != MAYBE)
 			continue;
 		matter = true;
 		unknown |= unknown_for_long(q, &pn->params, now_ns);
 		first &= first_look(q, now_ns);
 	}
+	pn->starving = starving;
+	if (starving)
+		share_relief(pn, now_ns);
 	if (!matter)
 		return false;
 	rank_all(pn, now_ns);
@@ -813,8 +930,10 @@ static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpr
 
 	if (now_ns < q->relief_until_ns)
 		return q->relief_until_ns;
+	if (now_ns < q->let_go_until_ns)
+		end_ns = q->let_go_until_ns;
 	if (now_ns < q->aged_until_ns)
-		end_ns = q->aged_until_ns;
+		end_ns = earlier(end_ns, q->aged_until_ns);
 	if (expected(q, now_ns))
 		end_ns = earlier(end_ns, q->expected_until_ns);
 	if (q->blocked)
@@ -822,12 +941,16 @@ static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpr
 	if (!gpreempt_policy_stays(q)) {
 		u64 since_ns = q->preempted ? q->starved_ns : now_ns;
 		/* Of one that is taken off on request it is known then. */
-		bool starves = q->preempted ? has_work_held(q) : q->demand[1] || q->hold;
+		bool waits = q->preempted ? has_work_held(q) : q->demand[1] || q->hold;
+		u64 due_ns = since_ns + params->max_hold_ns;
 
-		if (starves && params->max_hold_ns && !(q->hold && q->hold_unbounded))
-			end_ns = earlier(end_ns, since_ns + params->max_hold_ns);
-		if (starves && params->aging_ns && pn->ops->ages && q->missing > 0 && q->missing < AGE_MAX)
-			end_ns = earlier(end_ns, since_ns + params->aging_ns * q->missing);
+		if (waits && params->max_hold_ns && !(q->kept_off && q->hold_unbounded))
+			end_ns = earlier(end_ns, due_ns > now_ns ? due_ns : pn->next_turn_ns);
+		if (waits && params->aging_ns && pn->ops->ages && q->missing > 0 && q->missing < AGE_MAX) {
+			u64 old_ns = since_ns + aging_time(pn, q);
+
+			end_ns = earlier(end_ns, old_ns > now_ns ? old_ns : aged_from(pn, q, now_ns));
+		}
 		if (q->preempted && resume_delayed(pn, q, now_ns))
 			end_ns = earlier(end_ns, q->outranked_ns + params->resume_delay_ns);
 	} else if (outranked(q) && in_min_run(q, params, level, now_ns)) {
@@ -889,7 +1012,7 @@ static bool unconcerned(const struct gpreempt_policy_queue *q, const struct leve
 }
 
 /* The action is chosen: what it means for the queue's own state. */
-static void note_action(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, const struct level *level,
+static void note_action(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, const struct level *level,
 			u64 now_ns)
 {
 	s32 aged;
@@ -901,7 +1024,9 @@ static void note_action(const struct gpreempt_policy_node *pn, struct gpreempt_p
 		q->in_the_way = q->immovable && !q->preempted && q->demand[1];
 	} else if (q->action == GPREEMPT_RESUME) {
 		/* Only its age lets it in: it has the time of a relief, beside the level, and is young again. */
-		q->aged_until_ns = now_ns + pn->params.relief_ns;
+		if (now_ns >= pn->aged_until_ns)
+			pn->aged_until_ns = now_ns + pn->params.relief_ns;
+		q->aged_until_ns = pn->aged_until_ns;
 	}
 	if (!q->age)
 		return;
@@ -975,15 +1100,8 @@ static void look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 		if (q->demand[1])
 			make_busy(pn, q);
 	}
-}
-
-/* In relief from now on, if it is due. */
-static bool begins_relief(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	if (!q->relieved || now_ns < q->relief_until_ns)
-		return false;
-	q->relief_until_ns = now_ns + pn->params.relief_ns;
-	return true;
+	if (pn->starving)
+		share_relief(pn, now_ns);
 }
 
 /* Chooses and notes what becomes of each queue; counts into @decision. Returns when the first of their deadlines is. */
@@ -1009,7 +1127,6 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
 			continue;
 		if (q->demand[1])
 			q->active_ns = now_ns;
-		counted.nr_relief += begins_relief(pn, q, now_ns);
 		q->action = choose(pn, q, level, now_ns);
 		if (q->action == GPREEMPT_RESUME && resume_delayed(pn, q, now_ns))
 			q->action = GPREEMPT_KEEP;
@@ -1050,6 +1167,8 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 	pn->level_rank = level.rank;
 	if (level.valid)
 		pn->worked_ns = now_ns;
+	decision->nr_relief = pn->nr_relief;
+	pn->nr_relief = 0;
 	decision->level_valid = level.valid;
 	decision->level = level.rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_PRIORITY_RELIEF : level.priority;
 	decision->inversion = level.inversion;

@@ -95,6 +95,13 @@
 /* The overhead budget is a share of this long: a burst of preemptions within it is not slowed down. */
 #define GPREEMPT_OVERHEAD_WINDOW_NS	100000000ULL
 
+/*
+ * Processes that starve take turns in a relief. Each turn lasts so long at least, and so many times what the longest of the last passes took: work
+ * has to come back and go on, and switching shall not take more than an eighth of it.
+ */
+#define GPREEMPT_RELIEF_TURN_NS		1000000ULL
+#define GPREEMPT_RELIEF_TURN_SHARE	8
+
 /* Weights of wfq; what a process of normal priority has. */
 #define GPREEMPT_WEIGHT_MIN		1
 #define GPREEMPT_WEIGHT_MAX		10000
@@ -172,8 +179,9 @@ struct gpreempt_policy_process {
  * @immovable: the driver does not allow to preempt it now. Set by the caller.
  * @unseen: its pointers cannot be read. Nobody yields to it but for its relief; below the level it yields, unless it is known to have no
  *	waves; while preempted it counts as having work. Set by the caller, before gpreempt_policy_sample(); it may change at any time.
- * @hold: somebody asked to keep it off the device; it is, except for reliefs. Set by the caller.
- * @hold_unbounded: with @hold: no relief either. Set by the caller.
+ * @hold: somebody asked to keep it off the device; it is, but for relief_ns after each max_hold_ns, where it has its own rank. Set by
+ *	the caller.
+ * @hold_unbounded: with @hold: at no time. Set by the caller.
  * @expected_until_ns: somebody announced work: it has demand until then, or until the work came; 0: nobody did. Set by the caller, a
  *	new announcement to a new time, and one for several queues of a process to the same.
  * @weight: wfq: a weight of its own; 0: it belongs to its process's share. Set by the caller.
@@ -203,9 +211,11 @@ struct gpreempt_policy_process {
  * @active_ns: when it last had work; 0: never
  * @run_ns: when it last got the device, or work while it had the device; 0: never
  * @held_ns: when it was preempted, while @preempted
- * @starved_ns: since when it has been held and had work, while @preempted
+ * @starved_ns: since when it has been held for the present reason (its rank, or a request) and had work, while @preempted
  * @outranked_ns: when it last had to stay off for somebody, while @preempted
  * @relief_until_ns: until when it may not be preempted; 0: no relief
+ * @kept_off: at the last look: it is held on request
+ * @let_go_until_ns: until when @hold does not count, because it was held on request for max_hold_ns; 0: it counts
  * @aged_until_ns: until when ageing keeps it beside the level; 0: not at all
  * @in_the_way: result of the last decision: has work on the device and would have to yield if it were not @immovable
  * @effective_priority: priority with ageing, of the last decision
@@ -249,6 +259,7 @@ struct gpreempt_policy_queue {
 	bool taken_with_work;
 	bool had_demand;
 	bool in_the_way;
+	bool kept_off;
 	enum gpreempt_action action;
 	u64 pending;
 	u64 rptr;
@@ -270,6 +281,7 @@ struct gpreempt_policy_queue {
 	u64 starved_ns;
 	u64 outranked_ns;
 	u64 relief_until_ns;
+	u64 let_go_until_ns;
 	u64 aged_until_ns;
 
 	struct gpreempt_policy_queue *next_busy;
@@ -291,8 +303,8 @@ struct gpreempt_policy_queue {
  * struct gpreempt_policy_params - tunables of a pass
  * @interval_ns: time between passes while nothing is contended
  * @poll_ns: least time between passes while contended, see time_to_poll(); 0: @interval_ns rules alone
- * @max_hold_ns: a queue with work that has been held this long gets relief; 0: never
- * @relief_ns: length of a relief
+ * @max_hold_ns: a queue with work that has been outranked this long gets relief; that long nobody gets one after the last; 0: never
+ * @relief_ns: length of a relief of the node, in which processes that starve take turns
  * @blocked_ns: a stall this long makes a queue blocked, once GPREEMPT_WAVES_SETTLE_NS more have shown no waves; 0: never
  * @aging_ns: a held queue with work gains a priority step each time this has passed; 0: never
  * @min_run_ns: a queue that got the device or work is not preempted before; 0: at once
@@ -367,6 +379,12 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @acting_ns: time of the last decision that had something carried out
  * @acted_ns: when a hardware pass last ended
  * @pass_ns: the longest of the last hardware passes, see GPREEMPT_PASS_FADE_SHARE
+ * @starving: of this pass: some queue is due for a relief
+ * @relief_until_ns: when the last relief of the node ends or ended; 0: there was none
+ * @turn_ns: when the last turn in it began
+ * @next_turn_ns: while @starving: when the next one may begin
+ * @nr_relief: queues that were given relief since the last decision
+ * @aged_until_ns: until when the last queues were let in by their age; 0: none was
  * @saving: the budget makes a preemption wait
  * @ranked_ns: wfq: until when device time has been accounted
  * @vtime_ns: wfq: the least that a share with demand has had; where those begin that come
@@ -397,6 +415,12 @@ struct gpreempt_policy_node {
 	u64 acting_ns;
 	u64 acted_ns;
 	u64 pass_ns;
+	bool starving;
+	u64 relief_until_ns;
+	u64 turn_ns;
+	u64 next_turn_ns;
+	u64 aged_until_ns;
+	u32 nr_relief;
 	bool saving;
 	u64 ranked_ns;
 	u64 vtime_ns;

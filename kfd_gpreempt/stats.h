@@ -115,7 +115,7 @@ struct gpreempt_histogram {
  * @preempt_ns_last: duration of the last hardware pass that preempted
  * @preempt_ns_max: longest such duration
  * @pass_ns_last: last value of GPREEMPT_LATENCY_PASS
- * @relief_slices: reliefs given to queues held for too long
+ * @relief_slices: turns in a relief given to queues held for too long
  * @hints: announcements of work, per queue
  * @hints_used: of these, those whose work came in time. Work that came to another queue of the process counts, if it was announced for both.
  * @hints_expired: of these, those whose work did not come. The others are open, were followed by another one, or went with their queue.

@@ -323,8 +323,7 @@ struct gpreempt_set_param {
  *
  * PREEMPT returns when the state of every queue is saved. Holds belong to the descriptor: one each per queue, however often it is asked
  * for. They end with RESUME, with the last close() of the descriptor, also by SIGKILL, with the queue, and when scheduling is switched
- * off. A queue with work that was held for gpreempt_max_hold_ms runs for gpreempt_relief_ms all the same, then the hold counts again, unless
- * it is unbounded. A queue runs again when nobody holds it and its priority allows.
+ * off. The hold on a queue with work does not count for gpreempt_relief_ms after each gpreempt_max_hold_ms, unless it is unbounded. A queue runs again when nobody holds it and its priority allows.
  *
  * Errors: those of the target; EBUSY (the driver does not let a queue go now: debugger, cooperative groups, reset of one of its queues);
  * EOPNOTSUPP (the node cannot preempt or gave up, or scheduling is switched off); ETIME (not saved in time; the hold stays, and the state

@@ -15,7 +15,7 @@
 #define MS	1000000ULL
 #define SEC	1000000000ULL
 
-#define NR_QUEUES_MAX	16
+#define NR_QUEUES_MAX	64
 
 /* Two levels that most tests need: nice 10, and unmodified. */
 #define LOW		(-3)

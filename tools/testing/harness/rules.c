@@ -1400,6 +1400,7 @@ TEST(a_hold_begins_with_work, "a queue that was taken along idle has waited only
 	low_is_held();
 	submit(high, 1000);
 	launch(high, 1, 8);
+	finish_saved(low);
 	pass_after(node.params.max_hold_ns / 2);
 	submit(idle, 1);
 	pass_after(POLL);

@@ -37,6 +37,7 @@ enum property {
 	NO_LASTING_INVERSION,
 	NO_STARVATION,
 	RELIEF_IS_KEPT,
+	RELIEF_IS_BOUNDED,
 	PASSES_HAVE_A_CAUSE,
 	LOOKS_ARE_BOUNDED,
 	EQUALS_ARE_LEFT_ALONE,
@@ -79,7 +80,8 @@ struct wave {
  * @packets: all that it will ever submit, in order
  * @waves: launched, not done; in a slot, or saved
  * @held_since_ns: since when work has waited while the queue was held; 0: it does not
- * @relief_end_ns: until when the queue must not be preempted, because it had been held for too long
+ * @relief_end_ns: until when it is in relief, because it had been held for too long
+ * @turn_end_ns: until when it must not be preempted for that; 0: it is not in relief, or had no work to see in its turn
  * @inverted_since_ns: since when its waves run though higher work waits; 0: they do not
  * @worked_ns: when it last had work
  * @had_work: at the last look
@@ -94,6 +96,7 @@ struct program {
 	struct wave waves[NR_SLOTS];
 	u64 held_since_ns;
 	u64 relief_end_ns;
+	u64 turn_end_ns;
 	u64 inverted_since_ns;
 	u64 worked_ns;
 	bool had_work;
@@ -109,6 +112,7 @@ static struct {
 	u64 start_ns;
 	u64 next_pass_ns;
 	u64 restored_ns;
+	u64 relief_end_ns;
 	u32 turn;
 	u32 free_slots;
 	bool cause;
@@ -472,9 +476,51 @@ static bool process_works_at(const struct program *p, s32 level, bool seen)
 
 /* ---- properties ---- */
 
-static bool now_in_relief(const struct program *p)
+static bool has_turn(const struct program *p)
 {
-	return node.now_ns < p->relief_end_ns;
+	return node.now_ns < p->turn_end_ns;
+}
+
+static u64 least_turn_ns(void)
+{
+	u64 turn_ns = GPREEMPT_RELIEF_TURN_SHARE * node.pass_takes_ns;
+
+	if (turn_ns < GPREEMPT_RELIEF_TURN_NS)
+		turn_ns = GPREEMPT_RELIEF_TURN_NS;
+	return turn_ns < node.params.relief_ns ? turn_ns : node.params.relief_ns;
+}
+
+/* So long a queue with work may be held: until the next relief, and the ones after it that have no room for its process. */
+static u64 most_held_ns(void)
+{
+	u64 room = node.params.relief_ns / (least_turn_ns() + 2 * TICK_NS);
+
+	if (!room)
+		room = 1;
+	return (1 + (node.nr_processes + room - 1) / room) * (node.params.max_hold_ns + node.params.relief_ns);
+}
+
+/* Who is in relief is the policy's choice; how often, for how long and whose turn it is not to end. */
+static void watch_reliefs(void)
+{
+	u32 i;
+
+	if (node.decision.nr_relief && node.now_ns >= sim.relief_end_ns) {
+		if (sim.relief_end_ns && node.now_ns - sim.relief_end_ns < node.params.max_hold_ns)
+			violated(RELIEF_IS_BOUNDED, "a relief begins %llu us after another one",
+				 (unsigned long long)((node.now_ns - sim.relief_end_ns) / US));
+		sim.relief_end_ns = node.now_ns + node.params.relief_ns;
+	}
+	for (i = 0; i < node.nr_queues; i++) {
+		struct program *p = program_of(i);
+		u64 end_ns = p->q->policy.relief_until_ns;
+
+		if (end_ns > sim.relief_end_ns)
+			violated(RELIEF_IS_BOUNDED, "queue %u is in relief for longer than the node", i);
+		if (end_ns > node.now_ns && end_ns != p->relief_end_ns)
+			p->turn_end_ns = node.now_ns + least_turn_ns();
+		p->relief_end_ns = end_ns;
+	}
 }
 
 /* What may change a decision: work comes, ends or hides, a queue is found blocked or not, a relief begins or ends. */
@@ -510,7 +556,7 @@ static void check_safety(void)
 			violated(OPT_OUT_IS_KEPT, "queue %u of a process that opted out is preempted", i);
 		if (q->preempted && q->process->opt_out && q->action != GPREEMPT_RESUME)
 			violated(OPT_OUT_IS_KEPT, "queue %u of a process that opted out stays off", i);
-		if (q->action == GPREEMPT_PREEMPT && now_in_relief(program_of(i)) && !q->hold)
+		if (q->action == GPREEMPT_PREEMPT && has_turn(program_of(i)) && !q->hold)
 			violated(RELIEF_IS_KEPT, "queue %u is preempted in its relief", i);
 	}
 }
@@ -521,16 +567,6 @@ static void check_decision(void)
 	bool inversion = false;
 	u32 i;
 
-	for (i = 0; i < node.nr_queues; i++) {
-		struct program *p = program_of(i);
-		const struct gpreempt_policy_queue *q = &p->q->policy;
-
-		if (q->action == GPREEMPT_RESUME && has_work(p->q) &&
-		    node.now_ns - q->starved_ns >= node.params.max_hold_ns) {
-			p->relief_end_ns = node.now_ns + node.params.relief_ns;
-			p->was_in_relief = true;
-		}
-	}
 	if (sim.wild) {
 		check_safety();
 		return;
@@ -545,7 +581,7 @@ static void check_decision(void)
 		inversion |= (has_work(p->q) || seems_busy(p)) && yields_to_somebody(p);
 		if (!yields_to_somebody(p))
 			violated(PREEMPTED_FOR_SOMEBODY, "queue %d is preempted for nobody", number(p));
-		if (node.now_ns < p->relief_end_ns)
+		if (has_turn(p))
 			violated(RELIEF_IS_KEPT, "queue %d is preempted in its relief", number(p));
 		if (spared)
 			violated(OWN_PROCESS_IS_SPARED, "queue %d is preempted while its process works at level %d",
@@ -563,11 +599,14 @@ static void check_queue(struct program *p, s32 level)
 	const struct gpreempt_policy_queue *q = &p->q->policy;
 	bool inverted;
 
-	if (on_device(p->q) || !has_work(p->q))
+	/* Those that the policy cannot see at work, or finds blocked, end their turn. */
+	if (on_device(p->q) && (!demands(p) || p->q->invisible))
+		p->turn_end_ns = 0;
+	if (on_device(p->q) || !has_work(p->q) || q->hold)
 		p->held_since_ns = 0;
 	else if (!p->held_since_ns)
 		p->held_since_ns = node.now_ns;
-	else if (node.now_ns - p->held_since_ns > node.params.max_hold_ns + late_ns)
+	else if (node.now_ns - p->held_since_ns > most_held_ns() + late_ns)
 		violated(NO_STARVATION, "queue %d has been held with work since %llu us", number(p),
 			 (unsigned long long)((p->held_since_ns - sim.start_ns) / US));
 	if (sim.wild)
@@ -619,6 +658,7 @@ static void monitor(void)
 	if (node.now_ns < sim.next_pass_ns)
 		return;
 	look();
+	watch_reliefs();
 	find_cause();
 	check_decision();
 	act();
@@ -780,14 +820,19 @@ TEST(no_lasting_inversion, "lower waves do not run on beside waiting higher work
 	must_hold(NO_LASTING_INVERSION);
 }
 
-TEST(no_starvation, "no queue with work is held longer than the maximum hold and a pass")
+TEST(no_starvation, "no queue with work is held longer than until the relief that has room for its process, and a pass")
 {
 	must_hold(NO_STARVATION);
 }
 
-TEST(relief_is_kept, "a queue that was held for too long is not preempted again before its relief ends")
+TEST(relief_is_kept, "a queue that was held for too long is not preempted again before its turn in the relief ends")
 {
 	must_hold(RELIEF_IS_KEPT);
+}
+
+TEST(relief_is_bounded, "a relief of the node lasts gpreempt_relief_ms, and the next one begins gpreempt_max_hold_ms after it, whoever waits for it")
+{
+	must_hold(RELIEF_IS_BOUNDED);
 }
 
 TEST(passes_have_a_cause,
@@ -822,14 +867,19 @@ TEST(wild_nodes_end_with_nobody_held, "when the work is done and nobody asks for
 	must_hold_wild(ALL_IS_RESUMED);
 }
 
-TEST(wild_nodes_starve_nobody, "under every policy no queue with work is held longer than the maximum hold and a pass")
+TEST(wild_nodes_starve_nobody, "under every policy no queue with work is held for its rank longer than until the relief that has room for its process")
 {
 	must_hold_wild(NO_STARVATION);
 }
 
-TEST(wild_nodes_keep_reliefs, "under every policy a relief is not cut short")
+TEST(wild_nodes_keep_reliefs, "under every policy a turn in a relief is not cut short")
 {
 	must_hold_wild(RELIEF_IS_KEPT);
+}
+
+TEST(wild_nodes_bound_reliefs, "under every policy reliefs do not add up")
+{
+	must_hold_wild(RELIEF_IS_BOUNDED);
 }
 
 TEST(wild_nodes_keep_opt_outs, "under every policy a process that opted out keeps its queues on the device")

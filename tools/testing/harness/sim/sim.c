@@ -38,6 +38,7 @@ void (*sim_passed)(const struct gpreempt_policy_node *pn, u64 now_ns);
  * @left_ns: of the kernel in flight; 0: there is none
  * @length_ns: of that kernel as a whole
  * @ran_ns: so long it has had its slots
+ * @all_ran_ns: so long all its kernels have had theirs
  * @started_ns: since when it has had them, while @in_slots
  * @in_slots: it runs
  * @launching: generation of the event that ends it; others are void
@@ -63,6 +64,7 @@ struct queue {
 	u64 left_ns;
 	u64 length_ns;
 	u64 ran_ns;
+	u64 all_ran_ns;
 	u64 started_ns;
 	bool in_slots;
 	bool listed;
@@ -79,7 +81,7 @@ struct queue {
 	u32 kernels_left;
 };
 
-enum kind { ARRIVAL, SUBMISSION, END, PASS, CARRY_OUT, CONTINUE };
+enum kind { BEGINNING, ARRIVAL, SUBMISSION, END, PASS, CARRY_OUT, CONTINUE };
 
 struct event {
 	u64 at_ns;
@@ -325,6 +327,7 @@ static void leave_slots(struct queue *q)
 
 	q->in_slots = false;
 	q->ran_ns += ran_ns;
+	q->all_ran_ns += ran_ns;
 	q->left_ns -= ran_ns;
 	q->launching++;
 	sim.free += q->class->units;
@@ -436,6 +439,13 @@ static void arrive(struct queue *q)
 {
 	add_request(q);
 	push(sim.now_ns + next_arrival_ns(q->class), ARRIVAL, q - sim.queues, 0);
+}
+
+/* One that always has two requests. */
+static void begin_work(struct queue *q)
+{
+	add_request(q);
+	add_request(q);
 }
 
 static void end_request(struct queue *q)
@@ -712,7 +722,8 @@ static const struct gpreempt_policy_ops *policy_named(const char *name)
 	abort();
 }
 
-static void make_queue(struct queue *q, const struct sim_class *class, u32 number)
+/* The @nth queue of the class with this @number. */
+static void make_queue(struct queue *q, const struct sim_class *class, u32 number, u32 nth)
 {
 	q->class = class;
 	q->number = number;
@@ -723,9 +734,10 @@ static void make_queue(struct queue *q, const struct sim_class *class, u32 numbe
 	q->max_waiting = 4;
 	q->arrivals = allocate(q->max_waiting, sizeof(*q->arrivals));
 	sim.sampled[q->place] = &q->policy;
-	if (class->arrivals == CONTINUOUS) {
-		add_request(q);
-		add_request(q);
+	if (class->arrivals == CONTINUOUS && !nth) {
+		begin_work(q);
+	} else if (class->arrivals == CONTINUOUS) {
+		push(1 + nth * class->apart_ns, BEGINNING, q->place, 0);
 	} else {
 		push(1 + (u64)(fraction() * class->period_ns), ARRIVAL, q->place, 0);
 	}
@@ -752,7 +764,7 @@ static void make_node(const struct sim_config *config, struct sim_result *result
 	sim.nr_awake = sim.nr_queues;
 	for (i = 0; i < NR_CLASSES_MAX && config->classes[i].nr_queues; i++)
 		for (k = 0; k < config->classes[i].nr_queues; k++)
-			make_queue(&sim.queues[n++], &config->classes[i], i);
+			make_queue(&sim.queues[n++], &config->classes[i], i, config->classes[i].apart_ns ? k : 0);
 	if (!config->policy)
 		return;
 	sim.policy.queues = sim.sampled;
@@ -766,6 +778,9 @@ static void happen(const struct event *event)
 	struct queue *q = event->queue == NONE ? NULL : &sim.queues[event->queue];
 
 	switch (event->kind) {
+	case BEGINNING:
+		begin_work(q);
+		break;
 	case ARRIVAL:
 		arrive(q);
 		break;
@@ -811,7 +826,13 @@ void sim_run(const struct sim_config *config, struct sim_result *result)
 	}
 	sim.now_ns = config->duration_ns;
 	for (i = 0; i < sim.nr_queues; i++) {
-		note_hold(&sim.queues[i]);
+		struct queue *q = &sim.queues[i];
+		u64 *least_ns = &result->classes[q->number].ran_ns_min;
+
+		note_hold(q);
+		/* The queues of a class follow each other. */
+		if (!i || q[-1].number != q->number || q->all_ran_ns < *least_ns)
+			*least_ns = q->all_ran_ns;
 		free(sim.queues[i].arrivals);
 	}
 	free(sim.queues);

@@ -68,6 +68,7 @@ enum sim_arrivals { CONTINUOUS, POISSON, PERIODIC, LOGNORMAL };
  * @exponential: lengths are exponentially distributed; otherwise all are the same
  * @units: slots that a kernel takes
  * @gap_ns: the host submits the next kernel so long after the end of the one before; 0: all at once
+ * @apart_ns: with CONTINUOUS: each queue begins so long after the one before
  */
 struct sim_class {
 	const char *name;
@@ -80,6 +81,7 @@ struct sim_class {
 	bool exponential;
 	u32 units;
 	u64 gap_ns;
+	u64 apart_ns;
 };
 
 /**
@@ -117,6 +119,7 @@ struct sim_times {
  * @nr_done: kernels that ended
  * @work: unit nanoseconds that these took
  * @held_ns_max: the longest time that a queue was held with work
+ * @ran_ns_min: the least time that one of the queues had its slots
  */
 struct sim_class_result {
 	struct sim_times latency;
@@ -125,6 +128,7 @@ struct sim_class_result {
 	u64 nr_done;
 	u64 work;
 	u64 held_ns_max;
+	u64 ran_ns_min;
 };
 
 /**
