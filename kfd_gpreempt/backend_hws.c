@@ -262,7 +262,7 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 /*
  * Whoever touches the runlist holds dqm_lock while waves are saved. Afterwards it takes the CP until it has read
  * all packets of the HIQ to bring them back. The HIQ lives as long as the driver's scheduler runs, and we are
- * parked while it does not.
+ * paused while it does not.
  */
 static bool hws_settled(struct gpreempt_node *gn)
 {

@@ -315,7 +315,7 @@ static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	struct gpreempt_request request = {};
 
 	/* The driver is about to take all queues off, maybe of a device that does not answer: flags are enough. */
-	pass.parking = kthread_should_park();
+	pass.parking = READ_ONCE(gn->paused);
 
 	dqm_lock(dqm);
 	if (!pass.parking && !down_read_trylock(&dqm->dev->adev->reset_domain->sem)) {

@@ -4,8 +4,9 @@
  *
  * Starting flips the static key, lets hooks register new queues, starts the monitors and adopts the queues that
  * exist. Stopping goes the other way: nothing new is registered, each monitor resumes everything in its last pass,
- * then the queues are unregistered and unmapped. While the device is suspended or reset the monitors are parked,
- * with everything resumed.
+ * then the queues are unregistered and unmapped. While the device is suspended or reset no pass is made, and everything
+ * is resumed before: by whoever suspends or resets, who waits for the pass under way and for nothing else. What a monitor
+ * does outside of its passes may wait for the end of that very reset.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -20,8 +21,6 @@ DEFINE_STATIC_KEY_FALSE(kfd_gpreempt_key);
 
 /* Registration of queues and everything that is said to be under it in core.h. */
 DEFINE_MUTEX(gpreempt_lock);
-/* Readers of the lists of queues: passes, dumps. They may sleep, but not wait for the GPU. */
-DEFINE_SRCU(gpreempt_srcu);
 
 /* Woken when a monitor has acted, or has nothing to act on any more; gpreempt_core_passes() tells that it was. */
 DECLARE_WAIT_QUEUE_HEAD(gpreempt_acted);
@@ -41,17 +40,46 @@ static bool ready;
 #define RENICE_MS	1000
 
 /**
- * gpreempt_core_kick_locked() - have the monitor look at once, with priorities derived anew
+ * gpreempt_core_wake() - have the monitor see whether it has a reason to look
+ * @gn: the node, whose reason the caller has just written, with a full barrier after it
+ *
+ * Context: any that may be a reader of RCU; the node is kept by something.
+ */
+void gpreempt_core_wake(struct gpreempt_node *gn)
+{
+	struct task_struct *thread;
+
+	/* The monitor does not end while we look at it. */
+	rcu_read_lock();
+	thread = READ_ONCE(gn->thread);
+	if (thread)
+		wake_up_process(thread);
+	rcu_read_unlock();
+}
+
+/**
+ * gpreempt_core_look() - have the monitor look at once; nothing has changed that priorities come from
  * @gn: the node
  *
- * Context: gpreempt_lock or the node's thread_lock held.
+ * Context: as gpreempt_core_wake().
  */
-void gpreempt_core_kick_locked(struct gpreempt_node *gn)
+void gpreempt_core_look(struct gpreempt_node *gn)
 {
-	/* Pairs with the monitor's set_current_state(): either it sees the kick, or we see it asleep. */
-	smp_store_mb(gn->kick, true);
-	if (gn->thread)
-		wake_up_process(gn->thread);
+	/* Pairs with the monitor's set_current_state(): either it sees this, or we see it asleep. */
+	smp_store_mb(gn->urgent, true);
+	gpreempt_core_wake(gn);
+}
+
+/**
+ * gpreempt_core_kick() - have the monitor look at once, with priorities derived anew
+ * @gn: the node
+ *
+ * Context: as gpreempt_core_wake().
+ */
+void gpreempt_core_kick(struct gpreempt_node *gn)
+{
+	WRITE_ONCE(gn->kick, true);
+	gpreempt_core_look(gn);
 }
 
 /**
@@ -189,7 +217,7 @@ unsigned int gpreempt_core_passes(void)
 
 static int kick_one(struct gpreempt_node *gn, void *arg)
 {
-	gpreempt_core_kick_locked(gn);
+	gpreempt_core_kick(gn);
 	return 0;
 }
 
@@ -222,7 +250,7 @@ static void renice_work(struct work_struct *work)
 
 	mutex_lock(&gpreempt_lock);
 	if ((state == GPREEMPT_STATE_PARKED || state == GPREEMPT_STATE_ARMED) && gpreempt_monitor_reniced(gn))
-		gpreempt_core_kick_locked(gn);
+		gpreempt_core_kick(gn);
 	gpreempt_core_watch_nice(gn);
 	mutex_unlock(&gpreempt_lock);
 }
@@ -248,6 +276,16 @@ static bool any_wanted(void)
 		if (gn->wanted)
 			return true;
 	return false;
+}
+
+/* pass_lock held. Whatever was wrong before. */
+static void begin_anew(struct gpreempt_node *gn)
+{
+	gn->errors = 0;
+	gn->again = false;
+	gn->resuming_ns = 0;
+	gn->clear_ns = ktime_get_ns();
+	WRITE_ONCE(gn->state, GPREEMPT_STATE_IDLE);
 }
 
 static void node_start(struct gpreempt_node *gn)
@@ -279,23 +317,16 @@ static void node_start(struct gpreempt_node *gn)
 	 */
 	set_user_nice(thread, MIN_NICE);
 
-	mutex_lock(&gn->thread_lock);
-	mutex_lock(&gpreempt_lock);
-	gn->errors = 0;
-	gn->again = false;
+	mutex_lock(&gn->pass_lock);
+	begin_anew(gn);
 	gn->revive = false;
-	gn->resuming_ns = 0;
-	gn->clear_ns = ktime_get_ns();
-	WRITE_ONCE(gn->state, GPREEMPT_STATE_IDLE);
+	mutex_unlock(&gn->pass_lock);
+	mutex_lock(&gpreempt_lock);
 	WRITE_ONCE(gn->thread, thread);
 	WRITE_ONCE(gn->accepting, true);
 	mutex_unlock(&gpreempt_lock);
 	gpreempt_stats_state(gn);
-	if (gn->paused)
-		kthread_park(thread);
-	else
-		wake_up_process(thread);
-	mutex_unlock(&gn->thread_lock);
+	wake_up_process(thread);
 
 	schedule_delayed_work(&gn->adopt, 0);
 }
@@ -311,15 +342,13 @@ static void node_stop(struct gpreempt_node *gn)
 	cancel_delayed_work_sync(&gn->adopt);
 	cancel_delayed_work_sync(&gn->renice);
 
-	mutex_lock(&gn->thread_lock);
 	mutex_lock(&gpreempt_lock);
 	thread = gn->thread;
 	WRITE_ONCE(gn->thread, NULL);
 	mutex_unlock(&gpreempt_lock);
-	/* Its last pass resumes everything. */
+	/* Its last pass resumes everything. A reset that comes meanwhile does not wait for us. */
 	if (thread)
 		kthread_stop(thread);
-	mutex_unlock(&gn->thread_lock);
 	if (thread)
 		gpreempt_stats_state(gn);
 
@@ -334,7 +363,7 @@ static void node_revive(struct gpreempt_node *gn)
 	mutex_lock(&gpreempt_lock);
 	if (READ_ONCE(gn->state) == GPREEMPT_STATE_FAILED) {
 		WRITE_ONCE(gn->revive, true);
-		gpreempt_core_kick_locked(gn);
+		gpreempt_core_kick(gn);
 	}
 	mutex_unlock(&gpreempt_lock);
 }
@@ -449,8 +478,9 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	gn->reason = "-";
 	INIT_LIST_HEAD(&gn->queues);
 	INIT_LIST_HEAD(&gn->processes);
-	mutex_init(&gn->thread_lock);
 	mutex_init(&gn->pass_lock);
+	if (init_srcu_struct(&gn->srcu))
+		goto free;
 	INIT_DELAYED_WORK(&gn->adopt, adopt_work);
 	INIT_DEFERRABLE_WORK(&gn->renice, renice_work);
 	choose_backend(gn);
@@ -464,7 +494,7 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	if (gn->backend && gn->tun.params.waves_known) {
 		gn->occupancy = kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->occupancy), GFP_KERNEL);
 		if (!gn->occupancy)
-			goto free;
+			goto free_srcu;
 	}
 
 	mutex_lock(&gpreempt_lifecycle);
@@ -482,9 +512,10 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	mutex_unlock(&gpreempt_lifecycle);
 	return;
 
+free_srcu:
+	cleanup_srcu_struct(&gn->srcu);
 free:
 	mutex_destroy(&gn->pass_lock);
-	mutex_destroy(&gn->thread_lock);
 	kfree(gn);
 }
 
@@ -516,8 +547,8 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
 	kvfree(gn->sampled);
 	kvfree(gn->watches);
 	kfree(gn->occupancy);
+	cleanup_srcu_struct(&gn->srcu);
 	mutex_destroy(&gn->pass_lock);
-	mutex_destroy(&gn->thread_lock);
 	kfree(gn);
 }
 
@@ -525,9 +556,10 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
  * kfd_gpreempt_pause() - the device is about to be suspended or reset
  * @kfd: the device
  *
- * When it returns, nothing is preempted and the monitors sleep.
+ * When it returns, nothing is preempted and no pass is made.
  *
- * Context: suspend or reset; may sleep, as long as a pass takes.
+ * Context: suspend or reset; may sleep, as long as a pass takes: that waits for the driver's lock and for the device, and
+ * for nothing that a program has a hand in.
  */
 void kfd_gpreempt_pause(struct kfd_dev *kfd)
 {
@@ -535,15 +567,17 @@ void kfd_gpreempt_pause(struct kfd_dev *kfd)
 
 	for (i = 0; i < kfd->num_nodes; i++) {
 		struct gpreempt_node *gn = kfd->nodes[i]->gpreempt;
+		bool paused;
 
 		if (!gn)
 			continue;
-		mutex_lock(&gn->thread_lock);
-		if (!gn->paused && gn->thread)
-			kthread_park(gn->thread);
-		WRITE_ONCE(gn->paused, true);
+		/* First: a pass that is under way hurries, and none begins. */
+		paused = xchg(&gn->paused, true);
+		mutex_lock(&gn->pass_lock);
+		if (!paused && (READ_ONCE(gn->thread) || READ_ONCE(gn->nr_queues)))
+			gpreempt_monitor_last_pass(gn);
+		mutex_unlock(&gn->pass_lock);
 		gpreempt_stats_state(gn);
-		mutex_unlock(&gn->thread_lock);
 	}
 }
 
@@ -562,20 +596,14 @@ void kfd_gpreempt_unpause(struct kfd_dev *kfd)
 
 		if (!gn)
 			continue;
-		mutex_lock(&gn->thread_lock);
-		if (gn->paused && gn->thread) {
-			/* Whatever was wrong before: the device has been set up anew. */
-			gn->errors = 0;
-			gn->again = false;
-			gn->resuming_ns = 0;
-			gn->clear_ns = ktime_get_ns();
-			WRITE_ONCE(gn->state, GPREEMPT_STATE_IDLE);
-			gpreempt_core_kick_locked(gn);
-			kthread_unpark(gn->thread);
-		}
+		mutex_lock(&gn->pass_lock);
+		/* The device has been set up anew. */
+		if (gn->paused)
+			begin_anew(gn);
 		WRITE_ONCE(gn->paused, false);
+		mutex_unlock(&gn->pass_lock);
+		gpreempt_core_kick(gn);
 		gpreempt_stats_state(gn);
-		mutex_unlock(&gn->thread_lock);
 	}
 }
 
@@ -586,6 +614,7 @@ void kfd_gpreempt_unpause(struct kfd_dev *kfd)
  */
 void kfd_gpreempt_init(void)
 {
+	gpreempt_doorbell_init();
 	gpreempt_sysfs_init();
 	gpreempt_debugfs_init();
 	gpreempt_uapi_init();
@@ -615,4 +644,5 @@ void kfd_gpreempt_exit(void)
 	mutex_unlock(&gpreempt_lifecycle);
 	gpreempt_core_for_each(sysfs_del_one, NULL);
 	gpreempt_sysfs_exit();
+	gpreempt_doorbell_exit();
 }

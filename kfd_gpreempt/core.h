@@ -4,8 +4,13 @@
  *
  * Lock order: p->mutex > gpreempt_lock > { BO reservation, dqm_lock }. Everything that starts and stops monitors
  * holds gpreempt_lifecycle (core.c), which is outermost and never taken by a hook that runs under p->mutex. The
- * monitor reads the list of queues under gpreempt_srcu and holds its own pass_lock during a pass, under which it takes
- * dqm_lock. Whoever wants to see a node at rest takes pass_lock > gpreempt_lock > dqm_lock.
+ * monitor reads the list of queues under its node's srcu and holds its own pass_lock during a pass:
+ * pass_lock > dqm_lock > srcu, and nothing else that sleeps.
+ *
+ * A suspend or a reset takes pass_lock, and waits for what may be waited for under it: dqm_lock and the device. So under
+ * pass_lock nothing is allocated, no page table is changed (MMU notifiers of programs), and gpreempt_lock is not taken,
+ * whose holders do both. Nobody waits for the monitor but its own end, and nobody who holds a lock that a reset needs.
+ * The end of a queue waits for srcu, under which nothing sleeps but on the index locks of the graphics engine.
  */
 #ifndef GPREEMPT_CORE_H
 #define GPREEMPT_CORE_H
@@ -30,7 +35,6 @@ struct drm_printer;
 
 extern struct mutex gpreempt_lock;
 extern wait_queue_head_t gpreempt_acted;
-extern struct srcu_struct gpreempt_srcu;
 
 /* What is shown for a level while nobody has work. */
 #define GPREEMPT_LEVEL_NONE	(GPREEMPT_PRIORITY_MIN - 1)
@@ -131,7 +135,7 @@ struct gpreempt_map {
  * @gn: the node
  * @p: the process; valid as long as one of its queues is registered
  * @pdd: its side on the node; same lifetime
- * @queues: registered queues; written under gpreempt_lock, read under gpreempt_srcu
+ * @queues: registered queues; written under gpreempt_lock and, if it has any, the lock of @doorbells
  * @nr_queues: their number, under gpreempt_lock
  * @doorbells: its doorbells, on all nodes; NULL: it opened /dev/kfd while nobody wanted them withdrawn
  * @peer: in the list of @doorbells
@@ -169,7 +173,7 @@ struct gpreempt_process {
 
 /**
  * struct gpreempt_queue - a registered compute queue
- * @link: in &gpreempt_node.queues; added and removed under gpreempt_lock, read under gpreempt_srcu
+ * @link: in &gpreempt_node.queues; added and removed under gpreempt_lock, read under &gpreempt_node.srcu
  * @gn: its node
  * @q: the driver's queue; valid as long as this is on the list, and until the grace period after
  * @process: owner
@@ -291,7 +295,8 @@ enum gpreempt_state {
  * @kobj_released: the last user of the directory is gone
  * @kobj_added: the directory exists
  *
- * @queues: registered queues
+ * @queues: registered queues; written under gpreempt_lock, read under @srcu
+ * @srcu: protects the readers of @queues: passes, dumps
  * @processes: their processes, under gpreempt_lock
  * @nr_queues: length of @queues, written under gpreempt_lock
  * @nr_processes: length of @processes, written under gpreempt_lock
@@ -299,15 +304,15 @@ enum gpreempt_state {
  *
  * @wanted: switched on; changed under gpreempt_lifecycle. False where there is no backend.
  *
- * @thread_lock: protects @thread and @paused. Taken by suspend and reset, so nothing that waits for the GPU
- *	happens under it, other than a pass of the monitor.
- * @thread: the monitor; NULL while switched off. Changed under @thread_lock and gpreempt_lock, so either is
- *	enough to wake it.
- * @paused: the driver suspended the device or resets it
- * @pass_lock: held by the monitor during a pass: what only it writes stands still for whoever else holds it
+ * @thread: the monitor; NULL while switched off. Changed under gpreempt_lock. It ends only after it is NULL, so a reader of
+ *	RCU may wake it.
+ * @paused: the driver suspends the device or resets it, or is about to. Set before @pass_lock is taken, so that whoever takes
+ *	it afterwards knows, cleared under it
+ * @pass_lock: held during a pass: what only the monitor writes stands still for whoever else holds it
  * @adopt: registers queues that were there before switching on
  * @renice: looks for changed nice values while the monitor is parked
- * @kick: something changed: derive priorities anew and decide
+ * @kick: something changed: derive priorities anew, the arrays below too
+ * @urgent: look at once
  * @rung_ns: when an armed process first wrote a doorbell that no pass has taken in; 0: none has
  * @revive: somebody asks for another try after GPREEMPT_STATE_FAILED
  * @state: what the monitor does; written by it
@@ -331,6 +336,7 @@ enum gpreempt_state {
  * @again: the backend left something unfinished: the next pass calls it, even without an action
  * @reprioritize: MQDs may have another priority than they should: the next pass calls the backend for that alone
  * @errors: failed passes in a row
+ * @dump: the node was given up: a dump goes to the kernel log after the pass
  * @runlists_built: runlists sent to the device by anybody, or without HWS queues that the driver took off and loads again;
  *	written under dqm_lock
  * @turns: of the last runlist: firmware takes turns, because not everything in it fits on the device; written under dqm_lock
@@ -361,6 +367,7 @@ struct gpreempt_node {
 	bool kobj_added;
 
 	struct list_head queues;
+	struct srcu_struct srcu;
 	struct list_head processes;
 	u32 nr_queues;
 	u32 nr_processes;
@@ -368,12 +375,12 @@ struct gpreempt_node {
 	bool wanted;
 
 	struct mutex pass_lock;
-	struct mutex thread_lock;
 	struct task_struct *thread;
 	bool paused;
 	struct delayed_work adopt;
 	struct delayed_work renice;
 	bool kick;
+	bool urgent;
 	u64 rung_ns;
 	bool revive;
 	enum gpreempt_state state;
@@ -397,6 +404,7 @@ struct gpreempt_node {
 	bool again;
 	bool reprioritize;
 	u32 errors;
+	bool dump;
 	u32 runlists_built;
 	bool turns;
 	u64 unmapped_ns;
@@ -451,13 +459,16 @@ int gpreempt_core_find_locked(gpreempt_node_fn fn, void *arg);
 bool gpreempt_core_enabled(u32 gpu_id);
 void gpreempt_core_acted(void);
 unsigned int gpreempt_core_passes(void);
-void gpreempt_core_kick_locked(struct gpreempt_node *gn);
+void gpreempt_core_wake(struct gpreempt_node *gn);
+void gpreempt_core_look(struct gpreempt_node *gn);
+void gpreempt_core_kick(struct gpreempt_node *gn);
 void gpreempt_core_watch_nice(struct gpreempt_node *gn);
 enum gpreempt_node_state gpreempt_core_state(const struct gpreempt_node *gn);
 const char *gpreempt_core_state_name(const struct gpreempt_node *gn);
 
 /* monitor.c */
 int gpreempt_monitor(void *data);
+void gpreempt_monitor_last_pass(struct gpreempt_node *gn);
 bool gpreempt_monitor_reniced(struct gpreempt_node *gn);
 bool gpreempt_monitor_debugged(const struct kfd_process *p);
 enum gpreempt_skip gpreempt_monitor_obstacle(const struct gpreempt_queue *gq);
@@ -501,8 +512,12 @@ void gpreempt_sysfs_add(struct gpreempt_node *gn);
 void gpreempt_sysfs_del(struct gpreempt_node *gn);
 
 /* doorbell.c */
+void gpreempt_doorbell_init(void);
+void gpreempt_doorbell_exit(void);
 void gpreempt_doorbell_add(struct gpreempt_process *process);
 void gpreempt_doorbell_del(struct gpreempt_process *process);
+void gpreempt_doorbell_add_queue(struct gpreempt_queue *gq);
+void gpreempt_doorbell_del_queue(struct gpreempt_queue *gq);
 const char *gpreempt_doorbell_state(const struct gpreempt_process *process);
 u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision, bool *waits);
 
@@ -536,7 +551,7 @@ void gpreempt_debugfs_exit(void);
  * @wptr: receives the write pointer
  * @pending: receives what lies between them: packets (AQL) or dwords (PM4)
  *
- * Context: gpreempt_srcu or gpreempt_lock held.
+ * Context: srcu of its node, gpreempt_lock or the lock of its process's doorbells held.
  */
 static inline void gpreempt_queue_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, u64 *pending)
 {

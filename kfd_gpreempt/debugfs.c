@@ -38,10 +38,10 @@ static void show_node(struct gpreempt_node *gn, void *arg)
 	struct gpreempt_queue *gq;
 	int idx;
 
-	idx = srcu_read_lock(&gpreempt_srcu);
-	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gpreempt_srcu))
+	idx = srcu_read_lock(&gn->srcu);
+	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu))
 		show_queue(arg, gq);
-	srcu_read_unlock(&gpreempt_srcu, idx);
+	srcu_read_unlock(&gn->srcu, idx);
 }
 
 static int gpreempt_show(struct seq_file *m, void *unused)

@@ -13,15 +13,20 @@
  * Two races matter. A write that was under way when the entries went is not told: so the pointers are read again after that. And a
  * handler that is slow may find its process armed once more when it puts the entries back: so it looks at that again after that.
  *
- * Zapping calls MMU notifiers, and KFD's take dqm_lock: neither that nor p->mutex may be held while arming.
+ * To withdraw entries runs the MMU notifiers of the process. KFD's take dqm_lock, and a program can have others that wait for a job of
+ * its own, which may end only with a reset of the GPU. So a work item does it, one per process, which holds no lock and which nobody
+ * waits for. A process whose notifiers do not end is not armed: it is looked at as ever.
  */
 #include <linux/anon_inodes.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "core.h"
 #include "amdgpu.h"
@@ -39,20 +44,45 @@
 #define PAGE_OF_GPU	(((pgoff_t)1 << (KFD_MMAP_GPU_ID_SHIFT - PAGE_SHIFT)) - 1)
 
 /**
+ * enum doorbells_state - where the entries of a process's doorbells are
+ * @DOORBELLS_MAPPED: where they belong, or the next access only brings them back
+ * @DOORBELLS_GOING: they are being withdrawn; some may have gone
+ * @DOORBELLS_ARMED: no entry is there: the first access will fault
+ */
+enum doorbells_state {
+	DOORBELLS_MAPPED,
+	DOORBELLS_GOING,
+	DOORBELLS_ARMED,
+};
+
+/**
  * struct gpreempt_doorbells - the doorbells of a process, on all its GPUs
+ * @ref: the process's, and that of the work item while it is under way
  * @inode: whose address space all its mappings of /dev/kfd are in
- * @processes: its side on each node where it has registered queues; written under gpreempt_lock, read under gpreempt_srcu
- * @armed: no entry is there: the first access will fault. Whoever sets it to 0 wakes the monitors.
+ * @lock: protects @processes, their queues, @busy and @asker; innermost
+ * @processes: its side on each node where it has registered queues
+ * @state: an &enum doorbells_state. Whoever sets it back to DOORBELLS_MAPPED wakes the monitors.
  * @rung_ns: when that last happened: it counts as work, the access itself comes only afterwards
+ * @withdraw: the work item that withdraws the entries
+ * @busy: it is under way
+ * @asker: the node whose monitor asked for it; only to compare with
  *
  * Lives from the first open() of /dev/kfd to the end of the process.
  */
 struct gpreempt_doorbells {
+	struct kref ref;
 	struct inode *inode;
+	spinlock_t lock;
 	struct list_head processes;
-	int armed;
+	int state;
 	u64 rung_ns;
+	struct work_struct withdraw;
+	bool busy;
+	const struct gpreempt_node *asker;
 };
+
+/* One that is stuck keeps no other from going on. NULL: nobody is armed. */
+static struct workqueue_struct *withdrawals;
 
 static const struct file_operations no_operations = { .owner = THIS_MODULE };
 
@@ -70,13 +100,18 @@ static struct inode *new_inode_alone(void)
 	return inode;
 }
 
+static void withdraw(struct work_struct *work);
+
 static struct gpreempt_doorbells *new_doorbells(void)
 {
 	struct gpreempt_doorbells *d = kzalloc(sizeof(*d), GFP_KERNEL);
 
 	if (!d)
 		return NULL;
+	kref_init(&d->ref);
+	spin_lock_init(&d->lock);
 	INIT_LIST_HEAD(&d->processes);
+	INIT_WORK(&d->withdraw, withdraw);
 	d->inode = new_inode_alone();
 	if (!d->inode) {
 		kfree(d);
@@ -85,10 +120,10 @@ static struct gpreempt_doorbells *new_doorbells(void)
 	return d;
 }
 
-static void free_doorbells(struct gpreempt_doorbells *d)
+static void free_doorbells(struct kref *ref)
 {
-	if (!d)
-		return;
+	struct gpreempt_doorbells *d = container_of(ref, struct gpreempt_doorbells, ref);
+
 	iput(d->inode);
 	kfree(d);
 }
@@ -110,7 +145,7 @@ void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp)
 		d = new_doorbells();
 		/* Two threads may open at once. */
 		if (d && cmpxchg(&p->gpreempt, NULL, d)) {
-			free_doorbells(d);
+			kref_put(&d->ref, free_doorbells);
 			d = p->gpreempt;
 		}
 	}
@@ -127,41 +162,35 @@ void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp)
  */
 void kfd_gpreempt_released(struct kfd_process *p)
 {
-	free_doorbells(p->gpreempt);
+	if (p->gpreempt)
+		kref_put(&p->gpreempt->ref, free_doorbells);
 }
 
 static void wake(struct gpreempt_node *gn, u64 now_ns)
 {
-	struct task_struct *thread;
-
-	/* The first of several counts: it has waited longest. Pairs with the monitor's set_current_state(), as a kick does. */
+	/* The first of several counts: it has waited longest. */
 	cmpxchg(&gn->rung_ns, 0ULL, now_ns);
-	rcu_read_lock();
-	thread = READ_ONCE(gn->thread);
-	if (thread)
-		wake_up_process(thread);
-	rcu_read_unlock();
+	gpreempt_core_wake(gn);
 }
 
-/* Armed no more: whoever relies on it has to look. Context: any that may take an SRCU read section, so also a page fault. */
+/* Armed no more: whoever relies on it has to look. Context: process context, so also a page fault; does not sleep. */
 static void disarm(struct gpreempt_doorbells *d, bool rung)
 {
 	struct gpreempt_process *process;
 	u64 now_ns;
-	int idx;
 
-	if (!READ_ONCE(d->armed) || !xchg(&d->armed, 0))
+	if (READ_ONCE(d->state) == DOORBELLS_MAPPED || xchg(&d->state, DOORBELLS_MAPPED) == DOORBELLS_MAPPED)
 		return;
 	now_ns = ktime_get_ns();
 	WRITE_ONCE(d->rung_ns, now_ns);
-	idx = srcu_read_lock(&gpreempt_srcu);
-	list_for_each_entry_srcu(process, &d->processes, peer, srcu_read_lock_held(&gpreempt_srcu)) {
+	spin_lock(&d->lock);
+	list_for_each_entry(process, &d->processes, peer) {
 		if (rung)
 			gpreempt_stats_rung(process);
 		if (READ_ONCE(process->gn->tun.wakeup) == GPREEMPT_WAKEUP_DOORBELL)
 			wake(process->gn, now_ns);
 	}
-	srcu_read_unlock(&gpreempt_srcu, idx);
+	spin_unlock(&d->lock);
 }
 
 /*
@@ -179,7 +208,7 @@ static vm_fault_t doorbell_fault(struct vm_fault *vmf)
 	disarm(p->gpreempt, true);
 	for (addr = vma->vm_start; addr < vma->vm_end && ret == VM_FAULT_NOPAGE; addr += PAGE_SIZE)
 		ret = vmf_insert_pfn(vma, addr, pfn++);
-	/* Pairs with arm(): either it found the entries, or this finds it armed. */
+	/* Pairs with withdraw(): either it found the entries, or this finds it going or armed. */
 	smp_mb();
 	disarm(p->gpreempt, true);
 	return ret;
@@ -246,21 +275,65 @@ bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_
  */
 void gpreempt_doorbell_add(struct gpreempt_process *process)
 {
-	process->doorbells = READ_ONCE(process->p->gpreempt);
-	if (process->doorbells)
-		list_add_tail_rcu(&process->peer, &process->doorbells->processes);
+	struct gpreempt_doorbells *d = READ_ONCE(process->p->gpreempt);
+
+	process->doorbells = d;
+	if (!d)
+		return;
+	spin_lock(&d->lock);
+	list_add_tail(&process->peer, &d->processes);
+	spin_unlock(&d->lock);
 }
 
 /**
  * gpreempt_doorbell_del() - a process has lost its last registered queue on a node
- * @process: its side on the node; freed only after a grace period of gpreempt_srcu
+ * @process: its side on the node
  *
  * Context: gpreempt_lock held.
  */
 void gpreempt_doorbell_del(struct gpreempt_process *process)
 {
-	if (process->doorbells)
-		list_del_rcu(&process->peer);
+	struct gpreempt_doorbells *d = process->doorbells;
+
+	if (!d)
+		return;
+	spin_lock(&d->lock);
+	list_del(&process->peer);
+	spin_unlock(&d->lock);
+}
+
+/**
+ * gpreempt_doorbell_add_queue() - add a queue to its process's side on its node
+ * @gq: the queue
+ *
+ * Context: gpreempt_lock held.
+ */
+void gpreempt_doorbell_add_queue(struct gpreempt_queue *gq)
+{
+	struct gpreempt_doorbells *d = gq->process->doorbells;
+
+	if (d)
+		spin_lock(&d->lock);
+	list_add_tail(&gq->sibling, &gq->process->queues);
+	if (d)
+		spin_unlock(&d->lock);
+}
+
+/**
+ * gpreempt_doorbell_del_queue() - take a queue off again
+ * @gq: the queue; when this returns, its pointers are read no more for the sake of its doorbell
+ *
+ * Context: gpreempt_lock held.
+ */
+void gpreempt_doorbell_del_queue(struct gpreempt_queue *gq)
+{
+	struct gpreempt_doorbells *d = gq->process->doorbells;
+
+	if (d)
+		spin_lock(&d->lock);
+	list_del(&gq->sibling);
+	if (d)
+		spin_unlock(&d->lock);
 }
 
 static bool can_arm(const struct gpreempt_process *process)
@@ -270,7 +343,7 @@ static bool can_arm(const struct gpreempt_process *process)
 
 static bool is_armed(const struct gpreempt_process *process)
 {
-	return can_arm(process) && READ_ONCE(process->doorbells->armed);
+	return can_arm(process) && READ_ONCE(process->doorbells->state) == DOORBELLS_ARMED;
 }
 
 /**
@@ -290,7 +363,7 @@ const char *gpreempt_doorbell_state(const struct gpreempt_process *process)
 	return is_armed(process) ? "armed" : "mapped";
 }
 
-/* Has this queue nothing to do? What it has done so far goes into @moved. Read section held. */
+/* Has this queue nothing to do, as far as the node's monitor can tell? What it has done so far goes into @moved. doorbells' lock held. */
 static bool queue_idle(const struct gpreempt_node *gn, const struct gpreempt_queue *gq, u64 *moved)
 {
 	u64 rptr, wptr, pending;
@@ -310,38 +383,89 @@ static bool queue_idle(const struct gpreempt_node *gn, const struct gpreempt_que
 }
 
 /* The same for all queues of a process, on all nodes: work on one GPU can write the doorbells of another. */
-static bool all_idle(const struct gpreempt_node *gn, const struct gpreempt_doorbells *d, u64 *moved)
+static bool all_idle_locked(const struct gpreempt_node *gn, const struct gpreempt_doorbells *d, u64 *moved)
 {
 	const struct gpreempt_process *process;
 	const struct gpreempt_queue *gq;
 
+	lockdep_assert_held(&d->lock);
 	*moved = 0;
-	list_for_each_entry_srcu(process, &d->processes, peer, srcu_read_lock_held(&gpreempt_srcu))
-		list_for_each_entry_srcu(gq, &process->queues, sibling, srcu_read_lock_held(&gpreempt_srcu))
+	list_for_each_entry(process, &d->processes, peer) {
+		if (!can_arm(process))
+			return false;
+		list_for_each_entry(gq, &process->queues, sibling)
 			if (!queue_idle(gn, gq, moved))
 				return false;
-	return true;
+	}
+	return !list_empty(&d->processes);
 }
 
-/* Read section held, which keeps the process. @late: it had work, or got some meanwhile, so that nobody may have been told. */
-static bool arm(struct gpreempt_node *gn, struct gpreempt_process *process, bool *late)
+static bool all_idle(struct gpreempt_doorbells *d, u64 *moved)
 {
-	struct gpreempt_doorbells *d = process->doorbells;
+	bool idle;
+
+	spin_lock(&d->lock);
+	idle = all_idle_locked(d->asker, d, moved);
+	spin_unlock(&d->lock);
+	return idle;
+}
+
+/* It is over. Whoever asked learns what came of it. */
+static void withdrawn(struct gpreempt_doorbells *d, bool tried, bool late)
+{
+	struct gpreempt_process *process;
+
+	spin_lock(&d->lock);
+	d->busy = false;
+	list_for_each_entry(process, &d->processes, peer) {
+		if (!tried || process->gn != d->asker)
+			continue;
+		gpreempt_stats_armed(process, late);
+		/* If not, it has been woken. */
+		if (!late)
+			gpreempt_core_look(process->gn);
+	}
+	spin_unlock(&d->lock);
+}
+
+/* A work item. No lock is held while entries go; the reference keeps what is left when the process is gone. */
+static void withdraw(struct work_struct *work)
+{
+	struct gpreempt_doorbells *d = container_of(work, struct gpreempt_doorbells, withdraw);
+	bool tried, late = false;
 	u64 before, after;
 
-	if (!all_idle(gn, d, &before))
-		return false;
-	/* A full barrier: a handler that puts entries back after they have been withdrawn here finds it armed. */
-	xchg(&d->armed, 1);
-	unmap_mapping_pages(d->inode->i_mapping, FIRST_PAGE, NR_PAGES, true);
-	/* Who rang up to here had an entry. */
-	if (!all_idle(gn, d, &after) || after != before || !can_arm(process)) {
-		/* Another node's monitor may have found it armed. */
-		disarm(d, false);
-		*late = true;
+	tried = all_idle(d, &before);
+	if (tried) {
+		/* A full barrier: a handler that puts entries back after they have been withdrawn here finds it going. */
+		xchg(&d->state, DOORBELLS_GOING);
+		unmap_mapping_pages(d->inode->i_mapping, FIRST_PAGE, NR_PAGES, true);
+		/* Who rang up to here had an entry: it had work, or got some meanwhile, and nobody may have been told. */
+		late = !all_idle(d, &after) || after != before;
+		/* A handler that came first has told. */
+		if (!late)
+			cmpxchg(&d->state, DOORBELLS_GOING, DOORBELLS_ARMED);
+		else
+			disarm(d, false);
 	}
-	gpreempt_stats_armed(process, *late);
-	return !*late;
+	withdrawn(d, tried, late);
+	kref_put(&d->ref, free_doorbells);
+}
+
+/* Read section held, which keeps the process. It is armed some time after this, if it is still idle then. */
+static void begin_to_arm(struct gpreempt_node *gn, struct gpreempt_process *process)
+{
+	struct gpreempt_doorbells *d = process->doorbells;
+	u64 moved;
+
+	spin_lock(&d->lock);
+	if (withdrawals && !d->busy && all_idle_locked(gn, d, &moved)) {
+		d->busy = true;
+		d->asker = gn;
+		kref_get(&d->ref);
+		queue_work(withdrawals, &d->withdraw);
+	}
+	spin_unlock(&d->lock);
 }
 
 /* What this pass knows of the processes. Returns the lowest standing of all queues. */
@@ -382,16 +506,14 @@ static void count_fallback(struct gpreempt_node *gn, struct gpreempt_queue *gq)
 /**
  * struct arming - what became of it
  * @next_ns: time until another process may be armed
- * @busy: a process has work after all
  * @all: everybody is armed
  */
 struct arming {
 	u64 next_ns;
-	bool busy;
 	bool all;
 };
 
-/* Read section held. Arms what is idle, and tells the policy of whom it will be told. */
+/* Read section held. Has armed what is idle, and tells the policy of whom it will be told. */
 static void arm_idle(struct gpreempt_node *gn, u64 now_ns, struct arming *result)
 {
 	s32 lowest = survey(gn);
@@ -402,7 +524,6 @@ static void arm_idle(struct gpreempt_node *gn, u64 now_ns, struct arming *result
 		struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
 		struct gpreempt_process *process = gq->process;
 		bool outranks = gn->policy.ops->rotates || process->standing > lowest;
-		bool late = false;
 		u64 due_ns = process->active_ns + (outranks ? ARM_AFTER_NS : REST_AFTER_NS);
 
 		if (process->handled)
@@ -417,8 +538,7 @@ static void arm_idle(struct gpreempt_node *gn, u64 now_ns, struct arming *result
 		} else if (process->idle && now_ns < due_ns) {
 			result->next_ns = min(result->next_ns, due_ns - now_ns);
 		} else if (process->idle) {
-			process->policy.armed = arm(gn, process, &late);
-			result->busy |= late;
+			begin_to_arm(gn, process);
 		}
 		result->all &= process->policy.armed;
 	}
@@ -430,7 +550,9 @@ static void arm_idle(struct gpreempt_node *gn, u64 now_ns, struct arming *result
  * @decision: that of this pass, carried out
  * @waits: receives whether it is told of whatever could need a decision: it does not look for work
  *
- * Context: the monitor, at the end of a pass; may sleep.
+ * Whoever is idle is armed by a work item, which wakes the monitor when that is done.
+ *
+ * Context: the monitor, at the end of a pass; does not sleep.
  *
  * Return: nanoseconds until the next pass; U64_MAX: until somebody rings or kicks
  */
@@ -446,18 +568,40 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 		return decision->next_ns;
 	if (decision->nr_resume)
 		return min(decision->next_ns, ARM_AFTER_NS);
-	idx = srcu_read_lock(&gpreempt_srcu);
+	idx = srcu_read_lock(&gn->srcu);
 	/* As in sample(): without a kick, what the arrays point to stays. */
 	if (READ_ONCE(gn->kick)) {
-		srcu_read_unlock(&gpreempt_srcu, idx);
+		srcu_read_unlock(&gn->srcu, idx);
 		return decision->next_ns;
 	}
 	arm_idle(gn, now_ns, &arming);
-	*waits = !arming.busy && !gpreempt_policy_can_outrank(&gn->policy);
-	srcu_read_unlock(&gpreempt_srcu, idx);
-	if (arming.busy)
-		return 0;
+	*waits = !gpreempt_policy_can_outrank(&gn->policy);
+	srcu_read_unlock(&gn->srcu, idx);
 	if (!*waits)
 		return min(decision->next_ns, arming.next_ns);
 	return arming.all ? U64_MAX : min(backstop_ns, arming.next_ns);
+}
+
+/**
+ * gpreempt_doorbell_init() - be ready to withdraw doorbells
+ *
+ * Context: module init. Without memory nobody is armed, and everybody is looked at.
+ */
+void gpreempt_doorbell_init(void)
+{
+	withdrawals = alloc_workqueue("kfd_gpreempt", WQ_UNBOUND, 0);
+	if (!withdrawals)
+		pr_warn("gpreempt: no memory: gpreempt_wakeup=doorbell will be as poll\n");
+}
+
+/**
+ * gpreempt_doorbell_exit() - withdraw no more
+ *
+ * Context: module exit. No file of /dev/kfd is open, so there is nothing to withdraw and nothing to wait for.
+ */
+void gpreempt_doorbell_exit(void)
+{
+	if (withdrawals)
+		destroy_workqueue(withdrawals);
+	withdrawals = NULL;
 }

@@ -157,8 +157,8 @@ static void copy_queue(struct queue_copy *c, const struct gpreempt_queue *gq)
 	if (gq->sampled)
 		gpreempt_queue_read(gq, &c->rptr, &c->wptr, &c->pending);
 	c->state = gpreempt_queue_state(gq, c->pending);
-	c->kfd_priority = gq->kfd_priority;
-	c->trusted = gq->trusted;
+	c->kfd_priority = READ_ONCE(gq->kfd_priority);
+	c->trusted = READ_ONCE(gq->trusted);
 	c->aql = gq->aql;
 	c->dead = gq->dead;
 	c->skipped = gq->skipped;
@@ -187,10 +187,10 @@ static void copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->level = gn->level;
 	c->errors = gn->errors;
 	c->again = gn->again;
-	c->accepting = gn->accepting;
+	c->accepting = READ_ONCE(gn->accepting);
 	c->kick = READ_ONCE(gn->kick);
-	c->nr_processes = gn->nr_processes;
-	c->nr_registered = gn->nr_queues;
+	c->nr_processes = READ_ONCE(gn->nr_processes);
+	c->nr_registered = READ_ONCE(gn->nr_queues);
 	c->runlists_built = gn->runlists_built;
 	c->hw_priorities = gn->hw_priorities;
 	c->unsettled_ns = gn->unsettled_ns;
@@ -200,7 +200,7 @@ static void copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->hws_hang = dqm->is_hws_hang;
 	c->active_queues = dqm->active_queue_count;
 	c->active_processes = dqm->processes_count;
-	list_for_each_entry(gq, &gn->queues, link) {
+	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu)) {
 		if (n == c->nr_queues)
 			break;
 		copy_queue(&c->queue[n++], gq);
@@ -208,21 +208,25 @@ static void copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->nr_queues = n;
 }
 
-/* pass_lock held. NULL: no memory. */
+/* NULL: no memory, which is looked for before anything is locked. */
 static struct node_copy *take_copy(struct gpreempt_node *gn, u32 max_queues)
 {
 	/* A few more than there are: one may be registered before the lock is taken. */
 	u32 room = min(READ_ONCE(gn->nr_queues), max_queues - 4) + 4;
 	struct node_copy *c = kvzalloc(struct_size(c, queue, room), GFP_KERNEL);
+	int idx;
 
 	if (!c)
 		return NULL;
 	c->nr_queues = room;
-	mutex_lock(&gpreempt_lock);
+	mutex_lock(&gn->pass_lock);
 	dqm_lock(gn->node->dqm);
+	/* Not gpreempt_lock, which is held while somebody waits for memory: a reset may wait for this. */
+	idx = srcu_read_lock(&gn->srcu);
 	copy_node(c, gn);
+	srcu_read_unlock(&gn->srcu, idx);
 	dqm_unlock(gn->node->dqm);
-	mutex_unlock(&gpreempt_lock);
+	mutex_unlock(&gn->pass_lock);
 	return c;
 }
 
@@ -350,25 +354,20 @@ static void print_copy(struct gpreempt_node *gn, struct drm_printer *p, struct n
  * @p: where to
  * @max_queues: print no more queues than that, at least 4
  *
- * Waits for a pass to end: with a device that does not answer up to amdgpu.queue_preemption_timeout_ms.
+ * Waits for a pass to end, and holds the next one up while it copies: with a device that does not answer up to amdgpu.queue_preemption_timeout_ms.
  *
  * Context: gpreempt_lifecycle held; may sleep.
  */
 void gpreempt_dump(struct gpreempt_node *gn, struct drm_printer *p, u32 max_queues)
 {
-	struct node_copy *c;
-
-	mutex_lock(&gn->pass_lock);
-	c = take_copy(gn, max_queues);
-	mutex_unlock(&gn->pass_lock);
-	print_copy(gn, p, c);
+	print_copy(gn, p, take_copy(gn, max_queues));
 }
 
 /**
  * gpreempt_dump_log() - the same into the kernel log, with a bounded number of queues
  * @gn: the node
  *
- * Context: the monitor, in a pass; may sleep.
+ * Context: the monitor, after a pass; no lock held; may sleep.
  */
 void gpreempt_dump_log(struct gpreempt_node *gn)
 {

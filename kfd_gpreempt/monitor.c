@@ -170,7 +170,10 @@ static void derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_
 		gn->reprioritize = true;
 }
 
-/* Make room for all queues; sleeps, so outside of the read section. */
+/*
+ * Make room for all queues. Getting memory may mean to wait for anything, also for what waits for a pass: so no lock is held. What
+ * is preempted has its place: the first ones of the list have, and queues come at its end.
+ */
 static void make_room(struct gpreempt_node *gn)
 {
 	u32 want = READ_ONCE(gn->nr_queues);
@@ -188,12 +191,20 @@ static void make_room(struct gpreempt_node *gn)
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
 		return;
 	}
-	kvfree(gn->sampled);
-	kvfree(gn->watches);
-	gn->sampled = sampled;
-	gn->watches = watches;
+	mutex_lock(&gn->pass_lock);
+	swap(gn->sampled, sampled);
+	swap(gn->watches, watches);
 	gn->max_sampled = want;
+	/* Nothing is in there yet. */
+	gn->nr_sampled = 0;
+	gn->nr_resting = 0;
+	gn->policy.queues = gn->sampled;
+	gn->policy.nr = 0;
+	gn->policy.nr_resting = 0;
 	gn->all_due_ns = 0;
+	mutex_unlock(&gn->pass_lock);
+	kvfree(sampled);
+	kvfree(watches);
 }
 
 static inline void sample_one(struct gpreempt_queue *gq, u64 now_ns)
@@ -217,7 +228,7 @@ static void sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	u32 n = 0;
 
 	gn->all_due_ns = now_ns + MAX_REST_NS;
-	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gpreempt_srcu)) {
+	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu)) {
 		if (!gq->sampled)
 			continue;
 		if (n == gn->max_sampled) {
@@ -451,7 +462,7 @@ static void give_up(struct gpreempt_node *gn, int error)
 	dev_err(gn->node->adev->dev,
 		"gpreempt: gpu %u is no longer scheduled: preempting failed (%d). It is again after a reset of the GPU, or after writing 1 to gpreempt_enable\n",
 		gn->node->id, error);
-	gpreempt_dump_log(gn);
+	gn->dump = true;
 }
 
 /* No read section: this waits for the hardware. */
@@ -486,12 +497,11 @@ static u32 decide_resumes(struct gpreempt_node *gn)
 	struct gpreempt_decision decision;
 	int idx;
 
-	make_room(gn);
 	gn->all_due_ns = 0;
-	idx = srcu_read_lock(&gpreempt_srcu);
+	idx = srcu_read_lock(&gn->srcu);
 	sample(gn, true, ktime_get_ns());
 	gpreempt_policy_resume_all(&gn->policy, &decision);
-	srcu_read_unlock(&gpreempt_srcu, idx);
+	srcu_read_unlock(&gn->srcu, idx);
 	gn->decided_ns = ktime_get_ns();
 	return decision.nr_resume;
 }
@@ -505,7 +515,7 @@ static void resume_all(struct gpreempt_node *gn)
 
 	gn->level = GPREEMPT_LEVEL_NONE;
 	/* Switched off for good, not for a reset: MQDs get back what their programs asked for. */
-	if (!gn->backend->reprioritizes && !READ_ONCE(gn->thread) && READ_ONCE(gn->hw_priorities))
+	if (!gn->backend->reprioritizes && !READ_ONCE(gn->thread) && !READ_ONCE(gn->paused) && READ_ONCE(gn->hw_priorities))
 		gn->again = true;
 
 	if (!nr_resume && !gn->again && !gn->reprioritize)
@@ -513,10 +523,15 @@ static void resume_all(struct gpreempt_node *gn)
 	/* Errors are not waited for, queues that are on their way off the device are: the backend sees to their end. */
 	deadline_ns = ktime_get_ns() + MAX_LEAVING_NS;
 	for (tries = 0; tries < MAX_ERRORS; tries++) {
-		while (!act(gn) && gn->again && !kthread_should_park() && ktime_get_ns() < deadline_ns) {
+		bool paused = READ_ONCE(gn->paused);
+
+		while (!act(gn) && gn->again && !READ_ONCE(gn->paused) && ktime_get_ns() < deadline_ns) {
 			fsleep(1000);
 			decide_resumes(gn);
 		}
+		/* Whoever suspends or resets waits for this. Flags are enough then, and that is not a try but the end. */
+		if (!paused && READ_ONCE(gn->paused))
+			tries = MAX_ERRORS - 2;
 		if (!gn->again)
 			break;
 		decide_resumes(gn);
@@ -619,8 +634,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	if (anew)
 		gn->derived_ns = now_ns;
 
-	make_room(gn);
-	idx = srcu_read_lock(&gpreempt_srcu);
+	idx = srcu_read_lock(&gn->srcu);
 	sample(gn, anew, now_ns);
 	count_hints(gn, now_ns);
 	decided = decide(gn, now_ns, decision);
@@ -639,7 +653,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 		else
 			let_rest(gn, now_ns);
 	}
-	srcu_read_unlock(&gpreempt_srcu, idx);
+	srcu_read_unlock(&gn->srcu, idx);
 	if (!decided)
 		return false;
 
@@ -654,31 +668,52 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	return true;
 }
 
-static bool stay_awake(struct gpreempt_node *gn)
+/* For how long may the monitor sleep still? 0: it has to look. */
+static u64 sleep_left(const struct gpreempt_node *gn, u64 until_ns)
 {
-	return READ_ONCE(gn->kick) || READ_ONCE(gn->rung_ns) || kthread_should_stop() || kthread_should_park();
+	u64 now_ns;
+
+	if (kthread_should_stop())
+		return 0;
+	/* The end of a pause wakes it. */
+	if (READ_ONCE(gn->paused))
+		return U64_MAX;
+	if (READ_ONCE(gn->urgent) || READ_ONCE(gn->rung_ns))
+		return 0;
+	if (until_ns == U64_MAX)
+		return U64_MAX;
+	now_ns = ktime_get_ns();
+	return until_ns > now_ns ? until_ns - now_ns : 0;
 }
 
-/* @ns: U64_MAX sleeps until kicked. */
+/* False: it was woken before that. */
+static bool sleep_for(u64 ns)
+{
+	u64 slack_ns = min(ns / 16, MAX_SLACK_NS);
+	ktime_t expires = ns_to_ktime(ns - slack_ns);
+
+	if (ns != U64_MAX)
+		return !schedule_hrtimeout_range(&expires, slack_ns, HRTIMER_MODE_REL);
+	schedule();
+	return false;
+}
+
+/* @ns: U64_MAX sleeps until there is a reason to look. No lock held. */
 static void nap(struct gpreempt_node *gn, u64 ns)
 {
-	/* Idle, not interruptible: a sleeping monitor is no load. */
-	set_current_state(TASK_IDLE);
-	if (!stay_awake(gn)) {
-		if (ns == U64_MAX) {
-			schedule();
-		} else if (ns) {
-			u64 slack_ns = min(ns / 16, MAX_SLACK_NS);
-			ktime_t expires = ns_to_ktime(ns - slack_ns);
+	u64 left_ns, until_ns = ns == U64_MAX ? U64_MAX : ktime_get_ns() + ns;
+	bool over = false;
 
-			schedule_hrtimeout_range(&expires, slack_ns, HRTIMER_MODE_REL);
-		}
+	while (!over) {
+		/* Idle, not interruptible: a sleeping monitor is no load. */
+		set_current_state(TASK_IDLE);
+		left_ns = sleep_left(gn, until_ns);
+		if (!left_ns)
+			break;
+		over = sleep_for(left_ns);
+		atomic64_inc(&gn->stats.wakeups);
 	}
 	__set_current_state(TASK_RUNNING);
-	atomic64_inc(&gn->stats.wakeups);
-	/* While it was parked nobody could have outranked anybody. */
-	if (ns == U64_MAX)
-		gn->clear_ns = ktime_get_ns();
 }
 
 /* Somebody who was armed has work. If that is what this slept for, nobody outranked anybody before. */
@@ -698,6 +733,8 @@ static u64 look(struct gpreempt_node *gn)
 	bool waits = false;
 	u64 nap_ns;
 
+	/* Before anything is looked at. Pairs with gpreempt_core_look(): who writes it has written the reason before. */
+	smp_store_mb(gn->urgent, false);
 	take_ring(gn);
 	if (gn->state == GPREEMPT_STATE_FAILED) {
 		/* In this order: who asks sets them in the other. */
@@ -735,37 +772,58 @@ static u64 look(struct gpreempt_node *gn)
 	return nap_ns;
 }
 
-static void last_pass(struct gpreempt_node *gn)
+/**
+ * gpreempt_monitor_last_pass() - resume everything, and leave the device as it was found
+ * @gn: the node; from now on no pass is made, it is paused or its monitor ends
+ *
+ * Context: pass_lock held; the monitor, or whoever suspends or resets the device. Allocates nothing and waits for the backend
+ * alone: while paused as long as flags take, otherwise also for queues on their way off the device.
+ */
+void gpreempt_monitor_last_pass(struct gpreempt_node *gn)
 {
-	mutex_lock(&gn->pass_lock);
+	lockdep_assert_held(&gn->pass_lock);
 	resume_all(gn);
 	if (gn->backend->leave)
 		gn->backend->leave(gn);
-	mutex_unlock(&gn->pass_lock);
+}
+
+/* No lock held. What happened in a pass is told after it. */
+static void tell(struct gpreempt_node *gn)
+{
+	if (!READ_ONCE(gn->dump))
+		return;
+	WRITE_ONCE(gn->dump, false);
+	gpreempt_dump_log(gn);
 }
 
 /**
  * gpreempt_monitor() - the thread of a node
  * @data: struct gpreempt_node
  *
+ * Between its passes it may wait for memory, and so for anything: nothing but its own end waits for it there.
+ *
  * Return: 0
  */
 int gpreempt_monitor(void *data)
 {
 	struct gpreempt_node *gn = data;
-	u64 nap_ns;
+	u64 woken_ns, nap_ns = 0;
 
 	while (!kthread_should_stop()) {
-		if (kthread_should_park()) {
-			last_pass(gn);
-			kthread_parkme();
-			continue;
-		}
+		woken_ns = ktime_get_ns();
+		make_room(gn);
 		mutex_lock(&gn->pass_lock);
-		nap_ns = look(gn);
+		/* While it was parked nobody could have outranked anybody. */
+		if (nap_ns == U64_MAX)
+			gn->clear_ns = woken_ns;
+		nap_ns = READ_ONCE(gn->paused) ? U64_MAX : look(gn);
 		mutex_unlock(&gn->pass_lock);
+		tell(gn);
 		nap(gn, nap_ns);
 	}
-	last_pass(gn);
+	mutex_lock(&gn->pass_lock);
+	gpreempt_monitor_last_pass(gn);
+	mutex_unlock(&gn->pass_lock);
+	tell(gn);
 	return 0;
 }

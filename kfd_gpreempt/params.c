@@ -132,7 +132,7 @@ struct new_value {
 static void tune_locked(struct gpreempt_node *gn, struct new_value new)
 {
 	WRITE_ONCE(gn->tuned[new.which], new.value);
-	gpreempt_core_kick_locked(gn);
+	gpreempt_core_kick(gn);
 }
 
 /* What was not needed when queues were registered. */
@@ -317,7 +317,7 @@ static void use_policy(struct gpreempt_node *gn, void *arg)
 {
 	mutex_lock(&gpreempt_lock);
 	WRITE_ONCE(gn->policy_wanted, arg);
-	gpreempt_core_kick_locked(gn);
+	gpreempt_core_kick(gn);
 	mutex_unlock(&gpreempt_lock);
 }
 
@@ -344,7 +344,7 @@ int gpreempt_params_store_policy(struct gpreempt_node *gn, const char *buf)
 	}
 	mutex_lock(&gpreempt_lock);
 	WRITE_ONCE(gn->policy_wanted, ops ? ops : default_policy());
-	gpreempt_core_kick_locked(gn);
+	gpreempt_core_kick(gn);
 	mutex_unlock(&gpreempt_lock);
 	return 0;
 }

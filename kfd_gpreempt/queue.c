@@ -178,7 +178,7 @@ static void unlink_queue(struct gpreempt_queue *gq)
 	if (gq->policy.preempted)
 		atomic64_inc(&gn->stats.destroyed_preempted);
 	list_del_rcu(&gq->link);
-	list_del_rcu(&gq->sibling);
+	gpreempt_doorbell_del_queue(gq);
 	WRITE_ONCE(gn->nr_queues, gn->nr_queues - 1);
 	gpreempt_hold_forget_locked(gq);
 	gpreempt_core_acted();
@@ -187,7 +187,7 @@ static void unlink_queue(struct gpreempt_queue *gq)
 		gpreempt_doorbell_del(gq->process);
 		WRITE_ONCE(gn->nr_processes, gn->nr_processes - 1);
 	}
-	gpreempt_core_kick_locked(gn);
+	gpreempt_core_kick(gn);
 }
 
 static void free_queue(struct gpreempt_queue *gq, bool last)
@@ -235,13 +235,13 @@ static void register_queue(struct gpreempt_node *gn, struct queue *q, struct mm_
 		if (gq->process) {
 			gq->policy.process = &gq->process->policy;
 			list_add_tail_rcu(&gq->link, &gn->queues);
-			list_add_tail_rcu(&gq->sibling, &gq->process->queues);
+			gpreempt_doorbell_add_queue(gq);
 			WRITE_ONCE(gn->nr_queues, gn->nr_queues + 1);
 			/* Pairs with the backend's smp_load_acquire(). */
 			smp_store_release(&q->gpreempt, gq);
 			if (!gq->sampled)
 				gpreempt_stats_skip(gn, gq, GPREEMPT_SKIP_UNMAPPED);
-			gpreempt_core_kick_locked(gn);
+			gpreempt_core_kick(gn);
 			linked = true;
 		} else {
 			gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
@@ -300,7 +300,7 @@ void __kfd_gpreempt_queue_destroyed(struct queue *q)
 	mutex_unlock(&gpreempt_lock);
 	if (!gq)
 		return;
-	synchronize_srcu_expedited(&gpreempt_srcu);
+	synchronize_srcu_expedited(&gq->gn->srcu);
 	free_queue(gq, last);
 }
 
@@ -317,7 +317,7 @@ void __kfd_gpreempt_queue_updated(struct queue *q)
 	mutex_lock(&gpreempt_lock);
 	if (q->gpreempt) {
 		read_properties(q->gpreempt, trusted);
-		gpreempt_core_kick_locked(q->gpreempt->gn);
+		gpreempt_core_kick(q->gpreempt->gn);
 	}
 	mutex_unlock(&gpreempt_lock);
 }
@@ -517,7 +517,7 @@ void gpreempt_queue_unregister_all(struct gpreempt_node *gn)
 		if (gq) {
 			unlink_queue(gq);
 			last = !gq->process->nr_queues;
-			synchronize_srcu_expedited(&gpreempt_srcu);
+			synchronize_srcu_expedited(&gn->srcu);
 			/* Unmap first: a hook that finds q->gpreempt empty goes on to release the buffers. */
 			map_release(&gq->rptr);
 			map_release(&gq->wptr);

@@ -5,6 +5,8 @@
  * A store method must not take gpreempt_lifecycle: a node that is removed waits for it. Documentation/ABI/testing has each file.
  */
 #include <linux/kobject.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/sysfs.h>
 
 #include "core.h"
@@ -35,12 +37,13 @@ static ssize_t reason_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 
 static ssize_t monitor_pid_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	struct gpreempt_node *gn = node_of(kobj);
+	const struct task_struct *thread;
 	pid_t pid;
 
-	mutex_lock(&gn->thread_lock);
-	pid = gn->thread ? gn->thread->pid : 0;
-	mutex_unlock(&gn->thread_lock);
+	rcu_read_lock();
+	thread = READ_ONCE(node_of(kobj)->thread);
+	pid = thread ? thread->pid : 0;
+	rcu_read_unlock();
 	return sysfs_emit(buf, "%d\n", pid);
 }
 

@@ -426,7 +426,7 @@ static int change_queue(struct gpreempt_queue *gq, void *arg)
 	qc->found = true;
 	r = change_setting(&gq->setting, qc->change);
 	if (!r)
-		gpreempt_core_kick_locked(gq->gn);
+		gpreempt_core_kick(gq->gn);
 	return r;
 }
 
@@ -577,7 +577,7 @@ static int expect_one(struct gpreempt_queue *gq, void *arg)
 	e->found++;
 	atomic64_inc(&gq->gn->stats.hints);
 	WRITE_ONCE(gq->expected_until_ns, e->until_ns);
-	gpreempt_core_kick_locked(gq->gn);
+	gpreempt_core_kick(gq->gn);
 	return 0;
 }
 

@@ -131,3 +131,172 @@ BOTH(unknown_waves_put_off_once, "a decision that depends on waves which cannot 
 	CHECK(!preempted(low));
 	world_end();
 }
+
+/* ---- doorbells whose entries do not go: an MMU notifier of their process waits for a job that only a reset ends ---- */
+
+static bool job_hangs;
+static struct sim_process *hangs;
+
+static void waits_for_the_job(void)
+{
+	world.nr_notified++;
+	while (READ_ONCE(job_hangs))
+		fsleep(100);
+}
+
+/* Own is idle, and about to be armed; low works, high is idle. */
+static void notifier_hangs(bool hws, u32 nr_nodes)
+{
+	world_make(hws, 1, nr_nodes);
+	set("gpreempt_enable", "1");
+	set("gpreempt_wakeup", "doorbell");
+	world.nodes[0].nr_wave_slots = 1;
+	low = add_queue(10);
+	high = add_queue(0);
+	own = add_queue(5);
+	hangs = process_of(own);
+	low->kernel_ns = 50 * MS;
+	submit(low, 1000);
+	WRITE_ONCE(job_hangs, true);
+	world.before_unmapping = waits_for_the_job;
+	run(20 * MS);
+	CHECK(world.nr_notified >= 1);
+}
+
+static bool reset_done;
+
+static int resets(void *unused)
+{
+	reset_gpu();
+	WRITE_ONCE(reset_done, true);
+	return 0;
+}
+
+BOTH(reset_never_waits_for_a_notifier, "a program whose doorbells cannot be withdrawn before the GPU is reset delays neither the reset, nor the end of anybody's queue, nor any decision")
+{
+	struct sim_queue *other;
+	struct task_struct *task;
+
+	notifier_hangs(hws, 1);
+	/* The node goes on. */
+	other = add_queue(10);
+	high_comes();
+	CHECK(preempted(low));
+	/* Queues come and go, its own too. */
+	destroy_queue(other);
+	destroy_queue(own);
+	CHECK(READ_ONCE(job_hangs));
+	task = kthread_create(resets, NULL, "reset");
+	wake_up_process(task);
+	run(100 * MS);
+	CHECK(READ_ONCE(reset_done));
+	/* That is what ends the job. */
+	WRITE_ONCE(job_hangs, false);
+	kthread_stop(task);
+	world.before_unmapping = NULL;
+	run(20 * MS);
+	/* The device works. */
+	submit(low, 5);
+	submit(high, 5);
+	run(10 * MS);
+	CHECK(preempted(low));
+	world_end();
+}
+
+static int switches_off(void *unused)
+{
+	set("gpreempt_enable", "0");
+	return 0;
+}
+
+BOTH(switching_off_waits_for_no_notifier, "switching off, and a reset while that is under way, do not wait for a program whose doorbells cannot be withdrawn")
+{
+	struct task_struct *task;
+
+	notifier_hangs(hws, 1);
+	high_comes();
+	CHECK(preempted(low));
+	task = kthread_create(switches_off, NULL, "switch");
+	wake_up_process(task);
+	run(50 * MS);
+	CHECK_STATE("off");
+	CHECK(!preempted(low));
+	kthread_stop(task);
+	reset_gpu();
+	WRITE_ONCE(job_hangs, false);
+	world.before_unmapping = NULL;
+	set("gpreempt_enable", "1");
+	run(20 * MS);
+	submit(low, 5);
+	submit(high, 5);
+	run(10 * MS);
+	CHECK(preempted(low));
+	world_end();
+}
+
+static void frees_memory(void)
+{
+	/* What reclaim does on its way: shrinkers, notifiers. */
+	shim_while_allocating = NULL;
+	while (READ_ONCE(job_hangs))
+		fsleep(100);
+}
+
+BOTH(reset_never_waits_for_memory, "a monitor that needs memory, of which there is none before the GPU is reset, delays no reset")
+{
+	struct gpreempt_node *gn;
+	struct task_struct *task;
+
+	low_is_held(hws);
+	gn = node_of(0);
+	WRITE_ONCE(job_hangs, true);
+	mutex_lock(&gn->pass_lock);
+	gn->max_sampled = 1;
+	mutex_unlock(&gn->pass_lock);
+	shim_while_allocating = frees_memory;
+	gpreempt_core_kick_all();
+	run(MS);
+	CHECK(!shim_while_allocating);
+	task = kthread_create(resets, NULL, "reset");
+	wake_up_process(task);
+	run(100 * MS);
+	CHECK(READ_ONCE(reset_done));
+	WRITE_ONCE(job_hangs, false);
+	kthread_stop(task);
+	run(MS);
+	world_end();
+}
+
+TEST(switching_off_delays_no_reset, "a reset that comes while switching off waits for a queue that does not leave its slot does not wait for it as well (mqd)")
+{
+	struct task_struct *switches, *task;
+	u64 began_ns;
+
+	low_runs(false);
+	low->stuck_ns = U64_MAX;
+	low->immortal = true;
+	submit(high, 1000);
+	run(300 * MS);
+	CHECK(low->q.gpreempt->leaving);
+	switches = kthread_create(switches_off, NULL, "switch");
+	wake_up_process(switches);
+	run(20 * MS);
+	CHECK(low->q.gpreempt && low->q.gpreempt->leaving);
+	began_ns = ktime_get_ns();
+	WRITE_ONCE(reset_done, false);
+	task = kthread_create(resets, NULL, "reset");
+	wake_up_process(task);
+	while (!READ_ONCE(reset_done))
+		fsleep(1000);
+	/* A look at the slots that was under way. */
+	CHECK(ktime_get_ns() - began_ns <= 110 * MS);
+	kthread_stop(task);
+	low->immortal = false;
+	low->stuck_ns = 0;
+	run(20 * MS);
+	CHECK_STATE("off");
+	kthread_stop(switches);
+	CHECK(!preempted(low));
+	set("gpreempt_enable", "1");
+	world_end();
+}

@@ -269,7 +269,11 @@ static void forget_one(struct sim_queue *sq)
 /* Only the scheduler's own passes fail: what the driver makes of its own failures is not its business. */
 static int take_failure(int *failures)
 {
-	if (!*failures || !current->fn)
+	u32 i, own = 0;
+
+	for (i = 0; i < world.kfd.num_nodes; i++)
+		own += world.nodes[i].node.gpreempt && lockdep_is_held(&world.nodes[i].node.gpreempt->pass_lock);
+	if (!*failures || !own)
 		return 0;
 	--*failures;
 	return 1;
@@ -1242,7 +1246,7 @@ void world_down(void)
 		CHECK_EQ(world.nodes[i].dqm.detect_hang_count, 0);
 	}
 	CHECK(!static_branch_unlikely(&kfd_gpreempt_key));
-	CHECK(!srcu_read_lock_held(&gpreempt_srcu) && !srcu_read_lock_held(&kfd_processes_srcu) && !srcu_read_lock_held(&shim_rcu));
+	CHECK(!srcu_read_lock_held(&kfd_processes_srcu) && !srcu_read_lock_held(&shim_rcu));
 	rcu_barrier();
 	CHECK(!shim_any_work());
 	for (i = 0; i < world.nr_processes; i++)

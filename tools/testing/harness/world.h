@@ -163,6 +163,8 @@ struct world {
 	u32 slot_queue;
 	u32 nr_process_resets;
 	u32 nr_asked;
+	/* MMU notifiers that were run because entries of doorbells go. */
+	u32 nr_notified;
 	/* Times that waves in flight were asked for, of one XCC. */
 	u32 nr_looks;
 	int nr_allocated;

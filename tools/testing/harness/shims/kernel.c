@@ -3,6 +3,7 @@
  * kernel.c - tasks, time, locks and what else of the kernel is more than a line; see kernel.h
  */
 #include <limits.h>
+#include <malloc.h>
 #include <time.h>
 
 #include "kernel.h"
@@ -200,6 +201,12 @@ void shim_wait_prepare(const void *what)
 	pthread_mutex_unlock(&big);
 }
 
+void shim_yield(void)
+{
+	set_current_state(TASK_IDLE);
+	shim_sleep_until(ktime_get_ns());
+}
+
 static void wake_locked(struct task_struct *task)
 {
 	if (READ_ONCE(task->state) == TASK_ENDED)
@@ -233,11 +240,14 @@ void schedule(void)
 	shim_sleep_until(U64_MAX);
 }
 
-void schedule_hrtimeout_range(ktime_t *expires, u64 slack_ns, int mode)
+int schedule_hrtimeout_range(ktime_t *expires, u64 slack_ns, int mode)
 {
+	u64 end_ns = ktime_get_ns() + *expires + slack_ns;
+
 	WRITE_ONCE(shim_slack_ns, slack_ns);
 	/* As late as it may be: nobody else wakes up earlier. */
-	shim_sleep_until(ktime_get_ns() + *expires + slack_ns);
+	shim_sleep_until(end_ns);
+	return ktime_get_ns() >= end_ns ? 0 : -EINTR;
 }
 
 void fsleep(unsigned long us)
@@ -263,8 +273,6 @@ static void init_task(struct task_struct *task)
 
 static void run_task(void)
 {
-	if (kthread_should_park())
-		kthread_parkme();
 	if (!kthread_should_stop())
 		current->fn(current->data);
 
@@ -349,7 +357,6 @@ int kthread_stop(struct task_struct *task)
 
 	BUG_ON(task == current || task->should_stop);
 	WRITE_ONCE(task->should_stop, true);
-	WRITE_ONCE(task->should_park, false);
 	wake_up_process(task);
 	wait_for_flag(task, &task->ended);
 	if (shim_free_running)
@@ -364,44 +371,9 @@ int kthread_stop(struct task_struct *task)
 	return 0;
 }
 
-int kthread_park(struct task_struct *task)
-{
-	BUG_ON(task == current || READ_ONCE(task->should_park));
-	WRITE_ONCE(task->should_park, true);
-	wake_up_process(task);
-	wait_for_flag(task, &task->parked);
-	return 0;
-}
-
-/* Wakes only what is parked: a task that has not begun yet does not begin by this. */
-void kthread_unpark(struct task_struct *task)
-{
-	smp_store_release(&task->should_park, false);
-	if (smp_load_acquire(&task->parked))
-		wake_up_process(task);
-}
-
-void kthread_parkme(void)
-{
-	while (kthread_should_park()) {
-		smp_store_release(&current->parked, true);
-		shim_wake_waiters(current);
-		set_current_state(TASK_IDLE);
-		if (kthread_should_park())
-			schedule();
-	}
-	set_current_state(TASK_RUNNING);
-	smp_store_release(&current->parked, false);
-}
-
 bool kthread_should_stop(void)
 {
 	return smp_load_acquire(&current->should_stop);
-}
-
-bool kthread_should_park(void)
-{
-	return smp_load_acquire(&current->should_park);
 }
 
 struct pid *find_vpid(int nr)
@@ -471,6 +443,17 @@ void up_read(struct rw_semaphore *sem)
 	mutex_lock(&sem->lock);
 	BUG_ON(sem->readers-- <= 0);
 	mutex_unlock(&sem->lock);
+}
+
+int init_srcu_struct(struct srcu_struct *srcu)
+{
+	*srcu = (struct srcu_struct){ .lock = { .real = PTHREAD_MUTEX_INITIALIZER } };
+	return 0;
+}
+
+void cleanup_srcu_struct(struct srcu_struct *srcu)
+{
+	BUG_ON(srcu_read_lock_held(srcu));
 }
 
 int srcu_read_lock(struct srcu_struct *srcu)
@@ -564,27 +547,68 @@ void rcu_barrier(void)
 		;
 }
 
-void shim_schedule_work(struct work_struct *work, u64 delay_ns)
+struct workqueue_struct {
+	struct task_struct *workers[NR_WORKERS];
+	bool begun;
+};
+
+static int work_loop(void *queue);
+
+/* Each task is looked at in each switch, and most tests need none of these. They are the kernel's own: no allocation of theirs fails. */
+static void need_workers(struct workqueue_struct *queue)
 {
+	int i, fails = shim_fail_alloc;
+
+	if (!queue || xchg(&queue->begun, true))
+		return;
+	shim_fail_alloc = 0;
+	for (i = 0; i < NR_WORKERS; i++)
+		queue->workers[i] = kthread_create(work_loop, queue, "worker");
+	shim_fail_alloc = fails;
+	for (i = 0; i < NR_WORKERS; i++)
+		wake_up_process(queue->workers[i]);
+}
+
+static void wake_workers_locked(struct workqueue_struct *queue)
+{
+	int i;
+
+	if (!queue)
+		wake_locked(worker);
+	for (i = 0; queue && i < NR_WORKERS; i++)
+		wake_locked(queue->workers[i]);
+}
+
+void shim_schedule_work(struct workqueue_struct *queue, struct work_struct *work, u64 delay_ns)
+{
+	struct work_struct **link;
+
+	need_workers(queue);
 	pthread_mutex_lock(&big);
 	if (!work->pending) {
 		work->pending = true;
+		work->queue = queue;
 		work->due_ns = ktime_get_ns() + delay_ns;
-		work->next = works;
-		works = work;
-		wake_locked(worker);
+		work->next = NULL;
+		for (link = &works; *link; link = &(*link)->next)
+			;
+		*link = work;
+		wake_workers_locked(queue);
 	}
 	pthread_mutex_unlock(&big);
 }
 
-/* big held. The first work that is due, taken off the list; if none is, @due_ns receives when the next one will be. */
-static struct work_struct *take_work(u64 *due_ns)
+/* big held. The queue's first work that is due, taken off the list; if none is, @due_ns receives when the next one will be. */
+static struct work_struct *take_work(const struct workqueue_struct *queue, u64 *due_ns)
 {
 	struct work_struct **link, *work;
 
 	*due_ns = U64_MAX;
 	for (link = &works; *link; link = &(*link)->next) {
 		work = *link;
+		/* Two workers never have the same. */
+		if (work->queue != queue || work->running)
+			continue;
 		if (work->due_ns <= ktime_get_ns()) {
 			*link = work->next;
 			work->pending = false;
@@ -597,30 +621,52 @@ static struct work_struct *take_work(u64 *due_ns)
 	return NULL;
 }
 
-static int work_loop(void *unused)
+static int work_loop(void *queue)
 {
 	struct work_struct *work;
 	u64 due_ns;
 
 	while (!kthread_should_stop()) {
-		if (run_callbacks())
+		if (!queue && run_callbacks())
 			continue;
 		pthread_mutex_lock(&big);
-		work = take_work(&due_ns);
-		if (!work && !callbacks)
+		work = take_work(queue, &due_ns);
+		if (!work && (queue || !callbacks))
 			set_current_state(TASK_IDLE);
 		pthread_mutex_unlock(&big);
 		if (!work) {
-			shim_sleep_until(due_ns);
+			if (!kthread_should_stop())
+				shim_sleep_until(due_ns);
 			continue;
 		}
+		current->work = work;
 		work->fn(work);
 		pthread_mutex_lock(&big);
-		work->running = false;
+		/* It may have freed itself. */
+		if (current->work)
+			work->running = false;
 		pthread_mutex_unlock(&big);
-		shim_wake_waiters(work);
+		if (current->work)
+			shim_wake_waiters(work);
 	}
 	return 0;
+}
+
+struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags, int max_active)
+{
+	return shim_alloc(sizeof(struct workqueue_struct));
+}
+
+void destroy_workqueue(struct workqueue_struct *queue)
+{
+	struct work_struct *work;
+	int i;
+
+	for (work = works; work; work = work->next)
+		BUG_ON(work->queue == queue);
+	for (i = 0; queue->begun && i < NR_WORKERS; i++)
+		kthread_stop(queue->workers[i]);
+	shim_free(queue);
 }
 
 void cancel_work_sync(struct work_struct *work)
@@ -661,8 +707,12 @@ bool shim_any_work(void)
 
 /* ---- memory ---- */
 
+void (*shim_while_allocating)(void);
+
 void *shim_alloc(size_t size)
 {
+	if (shim_while_allocating && current->fn)
+		shim_while_allocating();
 	if (READ_ONCE(shim_fail_alloc) && __atomic_sub_fetch(&shim_fail_alloc, 1, __ATOMIC_RELAXED) == 0)
 		return NULL;
 	__atomic_add_fetch(&shim_allocated, 1, __ATOMIC_RELAXED);
@@ -671,6 +721,11 @@ void *shim_alloc(size_t size)
 
 void shim_free(const void *p)
 {
+	const struct work_struct *work = current->work;
+
+	/* A work that frees what it is in. */
+	if (p && work && (const char *)work >= (const char *)p && (const char *)work < (const char *)p + malloc_usable_size((void *)p))
+		current->work = NULL;
 	if (p)
 		__atomic_sub_fetch(&shim_allocated, 1, __ATOMIC_RELAXED);
 	free((void *)p);

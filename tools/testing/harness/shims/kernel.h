@@ -172,6 +172,7 @@ static inline bool uid_eq(kuid_t a, kuid_t b) { return a.val == b.val; }
  * @cgroup: where it is
  * @wake_ns: when its sleep ends; U64_MAX: not by itself
  * @waits_for: an object whose wakers are to wake it
+ * @work: that it carries out; NULL: none, or one that is freed
  */
 struct task_struct {
 	pid_t pid;
@@ -193,11 +194,10 @@ struct task_struct {
 	long state;
 	u64 wake_ns;
 	const void *waits_for;
+	struct work_struct *work;
 	bool started;
 	bool ended;
 	bool should_stop;
-	bool should_park;
-	bool parked;
 };
 
 extern __thread struct task_struct *current;
@@ -206,19 +206,17 @@ void shim_init(void);
 void shim_sleep_until(u64 ns);
 void shim_wake_waiters(const void *what);
 void shim_wait_prepare(const void *what);
+/* Whoever can run does, and no time passes. */
+void shim_yield(void);
 
 #define set_current_state(value)	__atomic_store_n(&current->state, value, __ATOMIC_SEQ_CST)
 #define __set_current_state(value)	set_current_state(value)
 void schedule(void);
-void schedule_hrtimeout_range(ktime_t *expires, u64 slack_ns, int mode);
+int schedule_hrtimeout_range(ktime_t *expires, u64 slack_ns, int mode);
 int wake_up_process(struct task_struct *task);
 struct task_struct *kthread_create(int (*fn)(void *data), void *data, const char *name, ...);
 int kthread_stop(struct task_struct *task);
-int kthread_park(struct task_struct *task);
-void kthread_unpark(struct task_struct *task);
-void kthread_parkme(void);
 bool kthread_should_stop(void);
-bool kthread_should_park(void);
 static inline void set_user_nice(struct task_struct *task, int nice) { WRITE_ONCE(task->nice, nice); }
 static inline int task_nice(const struct task_struct *task) { return READ_ONCE(task->nice); }
 
@@ -358,6 +356,13 @@ struct kref {
 	int count;
 };
 
+static inline void kref_init(struct kref *ref) { ref->count = 1; }
+static inline void kref_get(struct kref *ref) { BUG_ON(__atomic_fetch_add(&ref->count, 1, __ATOMIC_RELAXED) <= 0); }
+static inline void kref_put(struct kref *ref, void (*release)(struct kref *ref))
+{
+	if (!__atomic_sub_fetch(&ref->count, 1, __ATOMIC_ACQ_REL))
+		release(ref);
+}
 static inline bool kref_get_unless_zero(struct kref *ref)
 {
 	int count = READ_ONCE(ref->count);
@@ -386,6 +391,7 @@ static inline bool lockdep_is_held(const struct mutex *lock) { return READ_ONCE(
 
 typedef struct mutex spinlock_t;
 #define DEFINE_SPINLOCK(name)	DEFINE_MUTEX(name)
+#define spin_lock_init(lock)	mutex_init(lock)
 #define spin_lock(lock)		mutex_lock(lock)
 #define spin_unlock(lock)	mutex_unlock(lock)
 
@@ -404,6 +410,8 @@ struct srcu_struct {
 };
 
 #define DEFINE_SRCU(name)	struct srcu_struct name = { .lock = { .real = PTHREAD_MUTEX_INITIALIZER } }
+int init_srcu_struct(struct srcu_struct *srcu);
+void cleanup_srcu_struct(struct srcu_struct *srcu);
 int srcu_read_lock(struct srcu_struct *srcu);
 void srcu_read_unlock(struct srcu_struct *srcu, int index);
 bool srcu_read_lock_held(struct srcu_struct *srcu);
@@ -456,8 +464,10 @@ typedef struct { int unused; } wait_queue_head_t;
 		0;								\
 	})
 
+struct workqueue_struct;
 struct work_struct {
 	void (*fn)(struct work_struct *work);
+	struct workqueue_struct *queue;
 	struct work_struct *next;
 	bool pending;
 	bool running;
@@ -466,15 +476,22 @@ struct work_struct {
 struct delayed_work {
 	struct work_struct work;
 };
+#define INIT_WORK(w, function)		(*(w) = (struct work_struct){ .fn = function })
 #define DECLARE_WORK(name, function)	struct work_struct name = { .fn = function }
 #define INIT_DELAYED_WORK(dw, function)	((dw)->work = (struct work_struct){ .fn = function })
 #define INIT_DEFERRABLE_WORK(dw, function)	INIT_DELAYED_WORK(dw, function)
 #define to_delayed_work(w)		container_of(w, struct delayed_work, work)
-void shim_schedule_work(struct work_struct *work, u64 delay_ns);
+void shim_schedule_work(struct workqueue_struct *queue, struct work_struct *work, u64 delay_ns);
+/* Has so many workers: as many works may be stuck while others go on. */
+#define NR_WORKERS	2
+#define WQ_UNBOUND	2
+struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags, int max_active);
+void destroy_workqueue(struct workqueue_struct *queue);
 void cancel_work_sync(struct work_struct *work);
 bool shim_any_work(void);
-#define schedule_work(w)		shim_schedule_work(w, 0)
-#define schedule_delayed_work(dw, jiffies)	shim_schedule_work(&(dw)->work, (u64)(jiffies) * NSEC_PER_MSEC)
+#define schedule_work(w)		shim_schedule_work(NULL, w, 0)
+#define queue_work(queue, w)		shim_schedule_work(queue, w, 0)
+#define schedule_delayed_work(dw, jiffies)	shim_schedule_work(NULL, &(dw)->work, (u64)(jiffies) * NSEC_PER_MSEC)
 #define cancel_delayed_work_sync(dw)	cancel_work_sync(&(dw)->work)
 
 struct completion {
@@ -491,6 +508,8 @@ static inline void complete(struct completion *x) { x->done = true; }
 #define GFP_KERNEL_ACCOUNT	0
 /* The allocation that is this many away fails; 0: none. */
 extern int shim_fail_alloc;
+/* What an allocation that may sleep does to get memory; it takes itself back. */
+extern void (*shim_while_allocating)(void);
 void *shim_alloc(size_t size);
 #define kzalloc(size, gfp)		shim_alloc(size)
 #define kvzalloc(size, gfp)		shim_alloc(size)
