@@ -81,6 +81,24 @@ static void backend_refuse(struct backend_pass *pass, struct gpreempt_queue *gq,
 	gpreempt_stats_skip(pass->gn, gq, skip);
 }
 
+/* What it has just saved, if somebody wants to know whether it stays so. */
+static void backend_snapshot(struct backend_pass *pass, struct gpreempt_queue *gq)
+{
+	if (pass->gn->tun.verify)
+		gpreempt_snapshot_take(gq);
+}
+
+/*
+ * Is it still what was saved? This is for diagnosis alone. Nothing is put back: firmware may know better than a copy, and a copy of the control
+ * stack, which the device does not keep coherent, may be older than what it has saved.
+ */
+static void backend_verify(struct backend_pass *pass, struct gpreempt_queue *gq)
+{
+	if (!gpreempt_snapshot_matches(gq))
+		gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VERIFY, -EUCLEAN);
+	gpreempt_snapshot_forget(gq);
+}
+
 typedef void (*backend_fn)(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 			   struct gpreempt_queue *gq);
 

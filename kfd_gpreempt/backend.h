@@ -32,7 +32,6 @@ struct gpreempt_outcome {
 /**
  * struct gpreempt_backend - a way of preempting
  * @name: as shown in sysfs
- * @snapshots: it needs a snapshot of each queue that it preempts
  * @reprioritizes: it has to be called for MQDs to get another hardware priority; otherwise the next runlist does that
  * @apply: carry out the actions of all queues of a node. Every resume that is possible is made, also after an
  *	error; a preemption is confirmed or undone, never in between, unless &gpreempt_outcome.stop. A queue that the
@@ -46,7 +45,6 @@ struct gpreempt_outcome {
  */
 struct gpreempt_backend {
 	const char *name;
-	bool snapshots;
 	bool reprioritizes;
 	void (*apply)(struct gpreempt_node *gn, struct gpreempt_outcome *outcome);
 	void (*leave)(struct gpreempt_node *gn);

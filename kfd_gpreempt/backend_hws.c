@@ -127,10 +127,7 @@ static void hws_flag(struct backend_pass *pass, struct qcm_process_device *qpd, 
 	if (gq->policy.action == GPREEMPT_PREEMPT && !q->properties.is_preempted) {
 		hws_flag_preemption(pass, qpd, q, gq);
 	} else if (gq->policy.action == GPREEMPT_RESUME && q->properties.is_preempted) {
-		/* For diagnosis only: firmware may know better than a copy. */
-		if (!gpreempt_snapshot_matches(gq))
-			gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VERIFY, -EUCLEAN);
-		gpreempt_snapshot_forget(gq);
+		backend_verify(pass, gq);
 		hws_unflag(pass, qpd, q);
 		gq->done = GPREEMPT_RESUME;
 	}
@@ -150,8 +147,7 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 			struct gpreempt_queue *gq)
 {
 	if (gq->done == GPREEMPT_PREEMPT) {
-		if (pass->gn->tun.verify)
-			gpreempt_snapshot_take(gq);
+		backend_snapshot(pass, gq);
 		gpreempt_policy_preempted(&gq->policy, backend_saved_waves(pass->dqm, q), pass->saved_ns);
 		gpreempt_stats_preempted(gq, pass->saved_ns);
 		/* The CP may have abandoned a queue, and the driver reset it and still returned 0. */

@@ -105,7 +105,7 @@ static void mqd_preempt(struct backend_pass *pass, struct qcm_process_device *qp
 
 	if (gq->policy.action != GPREEMPT_PREEMPT || q->properties.is_preempted)
 		return;
-	skip = gq->snapshot ? backend_obstacle(pass->dqm, gq) : GPREEMPT_SKIP_NO_MEMORY;
+	skip = backend_obstacle(pass->dqm, gq);
 	if (skip != GPREEMPT_NR_SKIPS) {
 		backend_refuse(pass, gq, skip);
 		return;
@@ -138,7 +138,7 @@ static void mqd_preempted(struct backend_pass *pass, struct qcm_process_device *
 	if (gq->done != GPREEMPT_PREEMPT)
 		return;
 	if (!gq->leaving)
-		gpreempt_snapshot_take(gq);
+		backend_snapshot(pass, gq);
 	/* What is still on the device may have waves. */
 	gpreempt_policy_preempted(&gq->policy, gq->leaving || backend_saved_waves(pass->dqm, q), pass->now_ns);
 	gpreempt_stats_preempted(gq, pass->now_ns);
@@ -186,7 +186,7 @@ static void mqd_look_after(struct backend_pass *pass, struct qcm_process_device 
 		}
 		gq->leaving = false;
 		mqd_deactivate(pass, qpd, q);
-		gpreempt_snapshot_take(gq);
+		backend_snapshot(pass, gq);
 		gpreempt_policy_saved(&gq->policy, backend_saved_waves(pass->dqm, q));
 		return;
 	}
@@ -203,15 +203,6 @@ static void mqd_look_after(struct backend_pass *pass, struct qcm_process_device 
 		pass->stop = true;
 }
 
-/* Everything that it takes to run again is in memory: is it still what was saved? */
-static void mqd_verify(struct backend_pass *pass, struct gpreempt_queue *gq)
-{
-	if (gpreempt_snapshot_matches(gq))
-		return;
-	gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VERIFY, -EUCLEAN);
-	gpreempt_snapshot_restore(gq);
-}
-
 static void mqd_load(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 		     struct gpreempt_queue *gq)
 {
@@ -226,7 +217,7 @@ static void mqd_load(struct backend_pass *pass, struct qcm_process_device *qpd, 
 	pass->changed = true;
 	if (!r)
 		return;
-	/* Some XCCs may run it. It leaves them again, and what they save is newer than the snapshot. */
+	/* Some XCCs may run it. It leaves them again. */
 	pass->again = true;
 	pass->error = r;
 	gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_MAP, r);
@@ -238,7 +229,7 @@ static void mqd_load(struct backend_pass *pass, struct qcm_process_device *qpd, 
 	if (gq->leaving)
 		return;
 	mqd_deactivate(pass, qpd, q);
-	gpreempt_snapshot_take(gq);
+	backend_snapshot(pass, gq);
 }
 
 static void mqd_resume(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
@@ -251,9 +242,7 @@ static void mqd_resume(struct backend_pass *pass, struct qcm_process_device *qpd
 	gq->done = GPREEMPT_RESUME;
 	if (gq->lost)
 		return;
-	if (!gq->leaving)
-		mqd_verify(pass, gq);
-	gpreempt_snapshot_forget(gq);
+	backend_verify(pass, gq);
 	q->properties.is_preempted = false;
 	if (gq->leaving) {
 		gq->leaving = false;	/* still active: the driver, which is about to evict it, goes on asking */
@@ -364,7 +353,6 @@ static bool mqd_settled(struct gpreempt_node *gn)
 
 const struct gpreempt_backend gpreempt_backend_mqd = {
 	.name = "mqd",
-	.snapshots = true,
 	.reprioritizes = true,
 	.apply = mqd_apply,
 	.settled = mqd_settled,

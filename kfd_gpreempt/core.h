@@ -103,7 +103,7 @@ enum gpreempt_tunable {
  * @nice: the process's nice value lowers its priority
  * @trust: KFD priorities above normal count without CAP_SYS_NICE
  * @hw_priority: what the hardware is told
- * @verify: MQDs of preempted queues are compared with snapshots, where the backend does not need that anyway
+ * @verify: MQDs of preempted queues are compared with snapshots
  * @wakeup: how new work is noticed
  */
 struct gpreempt_tunables {
@@ -492,7 +492,6 @@ void gpreempt_snapshot_update(struct gpreempt_queue *gq, struct mqd_update_info 
 void *gpreempt_snapshot_mqds(struct gpreempt_queue *gq);
 void gpreempt_snapshot_forget(struct gpreempt_queue *gq);
 bool gpreempt_snapshot_matches(const struct gpreempt_queue *gq);
-void gpreempt_snapshot_restore(struct gpreempt_queue *gq);
 
 /* params.c */
 void gpreempt_params_init_node(struct gpreempt_node *gn);

@@ -225,7 +225,7 @@ static void register_queue(struct gpreempt_node *gn, struct queue *q, struct mm_
 	gq->policy.priority = gq->kfd_priority;
 	gq->policy.effective_priority = gq->kfd_priority;
 	map_pointers(gq, mm);
-	if (gn->backend->snapshots || gpreempt_params_verify(gn))
+	if (gpreempt_params_verify(gn))
 		gq->snapshot = gpreempt_snapshot_alloc(q);
 	gpreempt_procfs_add(q);
 

@@ -48,7 +48,7 @@ static u32 nr_xcc(const struct queue *q)
  *
  * Context: may sleep.
  *
- * Return: an invalid snapshot, for kvfree(); NULL without memory, or if the MQD manager cannot make one
+ * Return: an invalid snapshot, for kvfree(); NULL without memory, or if the MQDs do not lie as they are known to
  */
 struct gpreempt_snapshot *gpreempt_snapshot_alloc(struct queue *q)
 {
@@ -57,7 +57,7 @@ struct gpreempt_snapshot *gpreempt_snapshot_alloc(struct queue *q)
 	u32 offset = ALIGN(mm->mqd_size, PAGE_SIZE);
 	u64 stride;
 
-	if (!mm->restore_mqd || !mm->mqd_stride)
+	if (!mm->mqd_stride)
 		return NULL;
 	stride = mm->mqd_stride(mm, &q->properties);
 	if (stride < offset)
@@ -143,7 +143,7 @@ void __kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo)
 		return;
 	gpreempt_snapshot_update(gq, minfo);
 	gpreempt_hw_priority_forget(gq);
-	if (!gq->gn->backend->snapshots)
+	if (!gq->gn->backend->reprioritizes)
 		return;
 	/* Without runlists it is here that its waves are off the device, and come back a little later. */
 	WRITE_ONCE(gq->gn->runlists_built, gq->gn->runlists_built + 1);
@@ -195,33 +195,4 @@ bool gpreempt_snapshot_matches(const struct gpreempt_queue *gq)
 				 snapshot->mqds + snapshot->stride * xcc, mm->mqd_size))
 			return false;
 	return true;
-}
-
-/**
- * gpreempt_snapshot_restore() - make the MQDs of a preempted queue what they were
- * @gq: the queue; its snapshot is valid
- *
- * Context: dqm_lock held.
- */
-void gpreempt_snapshot_restore(struct gpreempt_queue *gq)
-{
-	struct gpreempt_snapshot *snapshot = gq->snapshot;
-	struct queue_properties properties = gq->q->properties;
-	struct mqd_manager *mm = manager_of(gq->q);
-	u32 xcc;
-
-	/* The driver's function knows one XCC: each is shown to it as if the memory of the queue began there. */
-	for (xcc = 0; xcc < nr_xcc(gq->q); xcc++) {
-		struct kfd_mem_obj part = *gq->q->mqd_mem_obj;
-		const u8 *copy = snapshot->mqds + snapshot->stride * xcc;
-		uint64_t gpu_addr;
-		void *mqd;
-
-		part.cpu_ptr = (void *)part.cpu_ptr + snapshot->stride * xcc;
-		part.gpu_addr += snapshot->stride * xcc;
-		mm->restore_mqd(mm, &mqd, &part, &gpu_addr, &properties, copy, copy + snapshot->ctl_stack_offset,
-				snapshot->ctl_stack_bytes);
-	}
-	/* It loses part of the doorbell's settings, which the driver's other function sets. */
-	mm->update_mqd(mm, gq->q->mqd, &properties, NULL);
 }

@@ -309,6 +309,7 @@ TEST(late_victims_are_verified, "what a late victim saved is known from when it 
 	struct sim_queue *quiet;
 
 	low_runs(false);
+	set("gpreempt_verify", "1");
 	quiet = add_queue(10);
 	run(2 * MS);
 	quiet->stuck_ns = low->stuck_ns = 260 * MS;
@@ -322,7 +323,7 @@ TEST(late_victims_are_verified, "what a late victim saved is known from when it 
 	CHECK(low->q.gpreempt->policy.saved_waves);
 	CHECK(!quiet->q.gpreempt->policy.saved_waves);
 	CHECK(gpreempt_snapshot_mqds(low->q.gpreempt) != NULL);
-	mqd_on(low, 0)->cp_hqd_pq_rptr = 77;
+	mqd_on(low, 0)->cp_hqd_pq_doorbell_control ^= 1;
 	low->stuck_ns = quiet->stuck_ns = 0;
 	CHECK(run_until_idle(low, 2 * SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);
@@ -447,6 +448,7 @@ TEST(a_ring_that_moved, "whether a queue that could not be loaded has left is se
 TEST(failed_loads_are_verified, "a queue that could not be loaded is saved anew, and what is written to it then is noticed")
 {
 	low_runs_on(false, 0);
+	set("gpreempt_verify", "1");
 	high_comes();
 	CHECK(preempted(low));
 	world.nodes[0].nr_load_fails = 1;
@@ -455,7 +457,7 @@ TEST(failed_loads_are_verified, "a queue that could not be loaded is saved anew,
 	current->fn = NULL;
 	CHECK(preempted(low) && !on_device(low));
 	CHECK(!low->q.properties.is_active);
-	mqd_on(low, 0)->cp_hqd_pq_rptr = 77;
+	mqd_on(low, 0)->cp_hqd_pq_doorbell_control ^= 1;
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);
 	world_end();
@@ -644,19 +646,15 @@ TEST(snapshots_know_of_priorities, "a priority that is written while a queue is 
 TEST(snapshots_have_limits, "a manager that lacks any of the functions makes none; of a stack no more is taken than fits")
 {
 	struct mqd_manager *mm, complete;
-	u32 i;
 
-	low_is_held(false);
+	low_runs(false);
+	set("gpreempt_verify", "1");
+	high_comes();
+	CHECK(preempted(low));
 	mm = &world.nodes[0].mm;
 	complete = *mm;
-	for (i = 0; i < 2; i++) {
-		*mm = complete;
-		if (i == 0)
-			mm->restore_mqd = NULL;
-		else
-			mm->mqd_stride = NULL;
-		CHECK(!gpreempt_snapshot_alloc(&low->q));
-	}
+	mm->mqd_stride = NULL;
+	CHECK(!gpreempt_snapshot_alloc(&low->q));
 	*mm = complete;
 	mm->mqd_size = PAGE_SIZE + CTL_STACK_BYTES;
 	kvfree(gpreempt_snapshot_alloc(&low->q) ?: (tap_fail(__FILE__, __LINE__, "no snapshot"), NULL));
@@ -671,38 +669,59 @@ TEST(snapshots_have_limits, "a manager that lacks any of the functions makes non
 	world_end();
 }
 
-TEST(all_of_it_is_put_right, "what somebody wrote to any of the MQDs or control stacks is as it was when the queue continues")
+TEST(nothing_is_written_back, "what somebody wrote to any of the MQDs or control stacks of a preempted queue is told once, and is what the queue continues with")
 {
-	u32 xcc;
-	u8 saved;
+	u32 xcc, doorbell;
+	u8 scribbled;
 
 	for (xcc = 0; xcc < 2; xcc++) {
 		u8 *last;
 
 		snprintf(tap_case, sizeof(tap_case), "XCC %u: ", xcc);
 		low_runs_on(false, xcc);
+		set("gpreempt_verify", "1");
 		high_comes();
 		CHECK(preempted(low));
 		last = (u8 *)mqd_on(low, xcc) + PAGE_SIZE + CTL_STACK_BYTES - 1;
-		saved = *last;
 		*last ^= 1;
-		mqd_on(low, xcc)->cp_hqd_pq_rptr = 77;
-		mutex_lock(&node_of(0)->pass_lock);
-		dqm_lock(&world.nodes[0].dqm);
-		gpreempt_snapshot_restore(low->q.gpreempt);
-		dqm_unlock(&world.nodes[0].dqm);
-		mutex_unlock(&node_of(0)->pass_lock);
-		CHECK_EQ(*last, saved);
-		CHECK(mqd_on(low, xcc)->cp_hqd_pq_rptr != 77);
+		scribbled = *last;
+		mqd_on(low, xcc)->cp_hqd_pq_doorbell_control ^= 1;
+		doorbell = mqd_on(low, xcc)->cp_hqd_pq_doorbell_control;
+		CHECK(run_until_idle(high, SEC));
+		while (preempted(low))
+			run(TICK_NS);
+		CHECK_EQ(*last, scribbled);
+		CHECK_EQ(mqd_on(low, xcc)->cp_hqd_pq_doorbell_control, doorbell);
 		CHECK(run_until_idle(low, SEC));
-		CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 0);
+		CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);
 		world_end();
 	}
 }
 
+BOTH(no_snapshot_is_no_exemption, "without memory for a snapshot a queue is not verified, and preempted all the same")
+{
+	world_on(hws);
+	set("gpreempt_verify", "1");
+	low = add_queue(10);
+	kvfree(low->q.gpreempt->snapshot);
+	low->q.gpreempt->snapshot = NULL;
+	high = add_queue(0);
+	low->kernel_ns = 50 * MS;
+	world.nodes[0].nr_wave_slots = 1;
+	submit(low, 2);
+	run(2 * MS);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_NO_MEMORY), 0);
+	world_end();
+}
+
 TEST(snapshots_follow_doorbells, "a doorbell that moves while its queue is preempted moves in the snapshot as well")
 {
-	low_is_held(false);
+	low_runs(false);
+	set("gpreempt_verify", "1");
+	high_comes();
+	CHECK(preempted(low));
 	low->q.properties.doorbell_off += 0x100;
 	update_queue(low, LOW);
 	CHECK(run_until_idle(low, SEC));

@@ -1182,17 +1182,29 @@ BOTH(registers_during_a_reset, "while the GPU is being reset neither registers n
 	world_end();
 }
 
-TEST(mqd_verify, "MQDs that somebody wrote to are told and put right before the queue continues")
+TEST(mqd_verify, "asked for, MQDs that somebody wrote to while their queue was preempted are told, and left alone (mqd)")
 {
 	struct v9_mqd *mqd;
 
-	low_is_held(false);
+	low_runs(false);
+	set("gpreempt_verify", "1");
+	high_comes();
+	CHECK(preempted(low));
 	mqd = (void *)low->mqds;
-	mqd->cp_hqd_pq_doorbell_control = 0;
-	mqd->cp_hqd_pq_rptr = 77;
+	mqd->cp_hqd_pq_doorbell_control ^= 1;
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);
-	CHECK_EQ(mqd->cp_hqd_pq_doorbell_control, low->q.properties.doorbell_off | 1U << 31);
+	CHECK_EQ(mqd->cp_hqd_pq_doorbell_control, (low->q.properties.doorbell_off | 1U << 31) ^ 1);
+	/* Not asked for, nothing is copied or compared. */
+	set("gpreempt_verify", "0");
+	submit(low, 1);
+	run(MS);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK(!gpreempt_snapshot_mqds(low->q.gpreempt));
+	mqd->cp_hqd_pq_doorbell_control ^= 1;
+	CHECK(run_until_idle(low, SEC));
+	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);
 	world_end();
 }
 
@@ -1201,6 +1213,7 @@ TEST(mqd_verify_second_xcc, "the control stack of another XCC counts as well, wh
 	u8 *second;
 
 	world_make(false, 2, 1);
+	set("gpreempt_verify", "1");
 	set("gpreempt_enable", "1");
 	low = add_queue(10);
 	high = add_queue(0);
@@ -1222,33 +1235,28 @@ TEST(mqd_verify_second_xcc, "the control stack of another XCC counts as well, wh
 
 TEST(snapshots_follow_updates, "what the driver changes in the MQDs of a preempted queue is no change by somebody else")
 {
-	low_is_held(false);
+	low_runs(false);
+	set("gpreempt_verify", "1");
+	high_comes();
+	CHECK(preempted(low));
 	update_queue(low, LOW);
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 0);
 	world_end();
 }
 
-TEST(snapshots_need_a_manager_that_makes_them, "without the functions that it takes, or with an odd layout, there is none, and no preemption")
+TEST(snapshots_need_a_layout_that_is_known, "where MQDs and control stacks do not lie as they are known to there is no snapshot")
 {
 	struct mqd_manager *mm;
 
 	world_make(false, 1, 1);
 	mm = &world.nodes[0].mm;
-	mm->restore_mqd = NULL;
+	mm->mqd_size = PAGE_SIZE + CTL_STACK_BYTES + 1;
+	set("gpreempt_verify", "1");
 	set("gpreempt_enable", "1");
 	low = add_queue(10);
 	high = add_queue(0);
 	CHECK(!low->q.gpreempt->snapshot);
-	low->kernel_ns = 20 * MS;
-	submit(low, 1);
-	run(MS);
-	high_comes();
-	CHECK(!preempted(low));
-	CHECK(skipped(GPREEMPT_SKIP_NO_MEMORY) >= 1);
-	mm->restore_mqd = restore_mqd;
-	mm->mqd_size = PAGE_SIZE + CTL_STACK_BYTES + 1;
-	CHECK(!gpreempt_snapshot_alloc(&low->q));
 	mm->mqd_size = sizeof(struct v9_mqd);
 	world_end();
 }

@@ -148,18 +148,6 @@ static void update_mqd(struct mqd_manager *mm, void *mqd, struct queue_propertie
 	q->is_active = QUEUE_IS_ACTIVE(*q);
 }
 
-void restore_mqd(struct mqd_manager *mm, void **mqd, struct kfd_mem_obj *mqd_mem_obj, uint64_t *gart_addr, struct queue_properties *p,
-		 const void *mqd_src, const void *ctl_stack_src, u32 ctl_stack_size)
-{
-	BUG_ON(mqd_mem_obj->gpu_addr != (unsigned long)mqd_mem_obj->cpu_ptr);
-	BUG_ON(((struct v9_mqd *)mqd_mem_obj->cpu_ptr)->cp_hqd_cntl_stack_size == NO_XCC);
-	*mqd = mqd_mem_obj->cpu_ptr;
-	*gart_addr = mqd_mem_obj->gpu_addr;
-	memcpy(*mqd, mqd_src, sizeof(struct v9_mqd));
-	memcpy(*mqd + PAGE_SIZE, ctl_stack_src, ctl_stack_size);
-	((struct v9_mqd *)*mqd)->cp_hqd_pq_doorbell_control &= ~(1U << 31);
-}
-
 static void mark_end_of_mqds(struct sim_queue *sq)
 {
 	memset(mqd_of(sq, NUM_XCC(sq->q.device->xcc_mask)), NO_XCC & 0xff, PAGE_SIZE + CTL_STACK_BYTES);
@@ -1212,7 +1200,7 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 		sn->node = (struct kfd_node){ .id = 1000 + i, .xcc_mask = (1U << nr_xcc) - 1, .adev = &world.adev, .kfd = &world.kfd, .dqm = &sn->dqm,
 					      .kfd2kgd = &calls };
 		sn->mm = (struct mqd_manager){ .mqd_size = sizeof(struct v9_mqd), .mqd_stride = mqd_stride, .load_mqd = load_mqd, .update_mqd = update_mqd,
-					       .restore_mqd = restore_mqd, .dqm = &sn->dqm };
+					       .dqm = &sn->dqm };
 		sn->hiq_queue.properties.queue_size = 4096;
 		sn->hiq = (struct kernel_queue){ .queue = &sn->hiq_queue, .rptr_kernel = &sn->hiq_rptr };
 		sn->dqm = (struct device_queue_manager){ .dev = &sn->node, .mqd_mgrs[KFD_MQD_TYPE_CP] = &sn->mm, .packet_mgr.priv_queue = &sn->hiq,

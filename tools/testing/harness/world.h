@@ -207,9 +207,6 @@ void suspend(void);
 void resume(void);
 void reset_gpu(void);
 
-void restore_mqd(struct mqd_manager *mm, void **mqd, struct kfd_mem_obj *mqd_mem_obj, uint64_t *gart_addr, struct queue_properties *p,
-		 const void *mqd_src, const void *ctl_stack_src, u32 ctl_stack_size);
-
 /* Time passes, on the device too. */
 void run(u64 ns);
 /* 1 has 2 in it, and that one 3, in which all processes are. */

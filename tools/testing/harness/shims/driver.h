@@ -227,8 +227,6 @@ struct mqd_manager {
 	u64 (*mqd_stride)(struct mqd_manager *mm, struct queue_properties *q);
 	int (*load_mqd)(struct mqd_manager *mm, void *mqd, u32 pipe, u32 queue, struct queue_properties *p, struct mm_struct *mms);
 	void (*update_mqd)(struct mqd_manager *mm, void *mqd, struct queue_properties *q, struct mqd_update_info *minfo);
-	void (*restore_mqd)(struct mqd_manager *mm, void **mqd, struct kfd_mem_obj *mqd_mem_obj, uint64_t *gart_addr,
-			    struct queue_properties *p, const void *mqd_src, const void *ctl_stack_src, u32 ctl_stack_size);
 	struct device_queue_manager *dqm;
 };
 struct kernel_queue {
