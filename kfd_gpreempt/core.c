@@ -215,6 +215,22 @@ unsigned int gpreempt_core_passes(void)
 	return atomic_read(&passes);
 }
 
+/**
+ * gpreempt_core_nudge() - have the monitor look soon, with priorities derived anew
+ * @gn: the node
+ *
+ * For whatever a program can ask for without any right, in a loop: all calls together cost one look per gpreempt_poll_us (a
+ * millisecond, if that is longer or 0). The first call after that much time without a look has it at once. A full barrier.
+ *
+ * Context: as gpreempt_core_wake().
+ */
+void gpreempt_core_nudge(struct gpreempt_node *gn)
+{
+	/* Who was here before has woken it, and it has not looked since. */
+	if (!xchg(&gn->kick, true))
+		gpreempt_core_wake(gn);
+}
+
 static int kick_one(struct gpreempt_node *gn, void *arg)
 {
 	gpreempt_core_kick(gn);

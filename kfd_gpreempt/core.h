@@ -311,8 +311,9 @@ enum gpreempt_state {
  * @pass_lock: held during a pass: what only the monitor writes stands still for whoever else holds it
  * @adopt: registers queues that were there before switching on
  * @renice: looks for changed nice values while the monitor is parked
- * @kick: something changed: derive priorities anew, the arrays below too
+ * @kick: something changed: derive priorities anew, the arrays below too. Without @urgent, when the next look may be
  * @urgent: look at once
+ * @looked_ns: when the last look began; the monitor's alone
  * @rung_ns: when an armed process first wrote a doorbell that no pass has taken in; 0: none has
  * @revive: somebody asks for another try after GPREEMPT_STATE_FAILED
  * @state: what the monitor does; written by it
@@ -336,6 +337,7 @@ enum gpreempt_state {
  * @again: the backend left something unfinished: the next pass calls it, even without an action
  * @reprioritize: MQDs may have another priority than they should: the next pass calls the backend for that alone
  * @errors: failed passes in a row
+ * @failed_ns: when the last of them failed
  * @dump: the node was given up: a dump goes to the kernel log after the pass
  * @runlists_built: runlists sent to the device by anybody, or without HWS queues that the driver took off and loads again;
  *	written under dqm_lock
@@ -381,6 +383,7 @@ struct gpreempt_node {
 	struct delayed_work renice;
 	bool kick;
 	bool urgent;
+	u64 looked_ns;
 	u64 rung_ns;
 	bool revive;
 	enum gpreempt_state state;
@@ -404,6 +407,7 @@ struct gpreempt_node {
 	bool again;
 	bool reprioritize;
 	u32 errors;
+	u64 failed_ns;
 	bool dump;
 	u32 runlists_built;
 	bool turns;
@@ -462,6 +466,7 @@ unsigned int gpreempt_core_passes(void);
 void gpreempt_core_wake(struct gpreempt_node *gn);
 void gpreempt_core_look(struct gpreempt_node *gn);
 void gpreempt_core_kick(struct gpreempt_node *gn);
+void gpreempt_core_nudge(struct gpreempt_node *gn);
 void gpreempt_core_watch_nice(struct gpreempt_node *gn);
 enum gpreempt_node_state gpreempt_core_state(const struct gpreempt_node *gn);
 const char *gpreempt_core_state_name(const struct gpreempt_node *gn);

@@ -59,7 +59,7 @@ static void count_holds_locked(struct gpreempt_queue *gq)
 		unbounded |= hold->unbounded;
 	WRITE_ONCE(gq->held, !list_empty(&gq->holds));
 	WRITE_ONCE(gq->held_unbounded, unbounded);
-	gpreempt_core_kick(gq->gn);
+	gpreempt_core_nudge(gq->gn);
 }
 
 static void end_hold_locked(struct hold *hold)

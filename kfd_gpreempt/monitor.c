@@ -30,6 +30,10 @@
 #define MAX_PUT_OFF_NS	200000ULL
 /* Queues that rest are looked at so often all the same: nice values and the driver's own obstacles change without a word. */
 #define MAX_REST_NS		1000000000ULL
+/* After a request that failed the next one waits for so long for a device that has not read what it was sent before: it has no room for more. */
+#define MAX_FULL_NS		100000000ULL
+/* Who changes something need not wait longer for a look, however rare looks are. */
+#define MAX_NUDGE_NS		1000000ULL
 /* When everything has to be resumed, queues that the device still holds are waited for, for so long. */
 #define MAX_LEAVING_NS		10000000000ULL
 
@@ -483,6 +487,8 @@ static int act(struct gpreempt_node *gn)
 		gn->errors = MAX_ERRORS;
 	else if (outcome.error)
 		gn->errors++;
+	if (outcome.error)
+		gn->failed_ns = ktime_get_ns();
 	else if (!outcome.again)
 		gn->errors = 0;
 	if (gn->errors >= MAX_ERRORS)
@@ -626,6 +632,10 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 		gn->derived_ns = 0;
 	if (!gn->derived_ns)
 		gn->all_due_ns = 0;
+	if (gn->errors && now_ns - gn->failed_ns < MAX_FULL_NS && !gn->backend->settled(gn)) {
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
+		return false;
+	}
 	if (gn->resuming_ns && gn->backend->settled(gn))
 		gpreempt_stats_running(gn, now_ns);
 	gpreempt_params_get(gn);
@@ -680,6 +690,8 @@ static u64 sleep_left(const struct gpreempt_node *gn, u64 until_ns)
 		return U64_MAX;
 	if (READ_ONCE(gn->urgent) || READ_ONCE(gn->rung_ns))
 		return 0;
+	if (READ_ONCE(gn->kick))
+		until_ns = min(until_ns, gn->looked_ns + min(gn->tun.params.poll_ns ?: MAX_NUDGE_NS, MAX_NUDGE_NS));
 	if (until_ns == U64_MAX)
 		return U64_MAX;
 	now_ns = ktime_get_ns();
@@ -733,6 +745,7 @@ static u64 look(struct gpreempt_node *gn)
 	bool waits = false;
 	u64 nap_ns;
 
+	gn->looked_ns = ktime_get_ns();
 	/* Before anything is looked at. Pairs with gpreempt_core_look(): who writes it has written the reason before. */
 	smp_store_mb(gn->urgent, false);
 	take_ring(gn);

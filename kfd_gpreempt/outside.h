@@ -57,6 +57,7 @@ typedef int (*gpreempt_setting_fn)(struct gpreempt_setting *setting, void *arg);
 void gpreempt_settings_get(struct task_struct *leader, struct gpreempt_outside *outside);
 int gpreempt_settings_change_process(struct pid *pid, gpreempt_setting_fn change, void *arg);
 int gpreempt_settings_change_cgroup(u64 cgroup_id, gpreempt_setting_fn change, void *arg);
+bool gpreempt_settings_is_below(struct task_struct *leader, u64 id);
 void gpreempt_settings_exit(void);
 enum gpreempt_source gpreempt_settings_apply(const struct gpreempt_outside *outside, const struct gpreempt_setting *queue, s32 cap,
 					     s32 *priority, s32 *own_priority, bool *explicit_priority);

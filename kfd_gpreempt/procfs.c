@@ -48,7 +48,7 @@ static ssize_t logical_priority_store(struct gpreempt_queue *gq, const char *buf
 	setting->privileged = true;
 	setting->priority = priority;
 	setting->has_priority = !sysfs_streq(buf, "clear");
-	gpreempt_core_kick(gq->gn);
+	gpreempt_core_nudge(gq->gn);
 	return size;
 }
 

@@ -187,7 +187,7 @@ static void unlink_queue(struct gpreempt_queue *gq)
 		gpreempt_doorbell_del(gq->process);
 		WRITE_ONCE(gn->nr_processes, gn->nr_processes - 1);
 	}
-	gpreempt_core_kick(gn);
+	gpreempt_core_nudge(gn);
 }
 
 static void free_queue(struct gpreempt_queue *gq, bool last)
@@ -241,7 +241,7 @@ static void register_queue(struct gpreempt_node *gn, struct queue *q, struct mm_
 			smp_store_release(&q->gpreempt, gq);
 			if (!gq->sampled)
 				gpreempt_stats_skip(gn, gq, GPREEMPT_SKIP_UNMAPPED);
-			gpreempt_core_kick(gn);
+			gpreempt_core_nudge(gn);
 			linked = true;
 		} else {
 			gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_NO_MEMORY);
@@ -317,7 +317,7 @@ void __kfd_gpreempt_queue_updated(struct queue *q)
 	mutex_lock(&gpreempt_lock);
 	if (q->gpreempt) {
 		read_properties(q->gpreempt, trusted);
-		gpreempt_core_kick(q->gpreempt->gn);
+		gpreempt_core_nudge(q->gpreempt->gn);
 	}
 	mutex_unlock(&gpreempt_lock);
 }

@@ -3,13 +3,15 @@
  * settings.c - what was set from outside for processes and cgroups
  *
  * A process is remembered by its struct pid, which is never used again for another one; a cgroup by its id, likewise. Neither is kept
- * alive by that: what belongs to those that are gone is dropped when something else is changed.
+ * alive by that: what belongs to those that are gone is dropped within a second or two after something else is changed, by a work item:
+ * who changes a setting pays for none of the others'.
  */
 #include <linux/cgroup.h>
 #include <linux/hashtable.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 
 #include "core.h"
@@ -30,6 +32,9 @@ struct entry {
 	u64 cgroup_id;
 	struct gpreempt_setting setting;
 };
+
+/* What is of those that are gone is looked for so long after a change, so no more often than that. */
+#define DROP_MS		1000
 
 static DEFINE_HASHTABLE(table, 6);
 static DEFINE_MUTEX(settings_lock);
@@ -90,26 +95,70 @@ static void drop_gone(struct work_struct *work)
 {
 	struct hlist_node *next;
 	struct entry *e;
-	int bucket;
+	unsigned int i;
 
-	mutex_lock(&settings_lock);
-	hash_for_each_safe(table, bucket, next, e, link)
-		if (is_gone(e))
-			drop_locked(e);
-	mutex_unlock(&settings_lock);
+	for (i = 0; i < HASH_SIZE(table); i++) {
+		/* Nobody who changes something waits for all of them. */
+		mutex_lock(&settings_lock);
+		hlist_for_each_entry_safe(e, next, &table[i], link)
+			if (is_gone(e))
+				drop_locked(e);
+		mutex_unlock(&settings_lock);
+	}
 }
 
-static DECLARE_WORK(drop_work, drop_gone);
+static DECLARE_DELAYED_WORK(drop_work, drop_gone);
 
 static bool says_nothing(const struct gpreempt_setting *s)
 {
 	return !s->has_priority && !s->exempt && !s->weight && !s->deadline_us;
 }
 
+/**
+ * gpreempt_settings_is_below() - is a process in a cgroup, or in one below it?
+ * @leader: the process's leader
+ * @id: the cgroup's
+ *
+ * Context: a reader of RCU.
+ *
+ * Return: true if it is
+ */
+bool gpreempt_settings_is_below(struct task_struct *leader, u64 id)
+{
+	struct cgroup *cgroup;
+
+	for (cgroup = task_dfl_cgroup(leader); cgroup; cgroup = cgroup_parent(cgroup))
+		if (cgroup_id(cgroup) == id)
+			return true;
+	return false;
+}
+
+static int nudge_concerned(struct gpreempt_node *gn, void *arg)
+{
+	const struct entry *of = arg;
+	struct gpreempt_process *process;
+	struct task_struct *leader;
+	bool concerned = false;
+
+	rcu_read_lock();
+	list_for_each_entry(process, &gn->processes, link) {
+		leader = process->p->lead_thread;
+		concerned = of->pid ? task_tgid(leader) == of->pid : gpreempt_settings_is_below(leader, of->cgroup_id);
+		if (concerned)
+			break;
+	}
+	rcu_read_unlock();
+	if (concerned)
+		gpreempt_core_nudge(gn);
+	return 0;
+}
+
 /* A change replaces what was there, so that readers see the old or the new. */
 static int change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn fn, void *arg)
 {
+	const struct entry of = { .pid = pid, .cgroup_id = cgroup_id };
 	struct entry *old, *new;
+	bool same;
 	int r;
 
 	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
@@ -121,19 +170,21 @@ static int change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn fn, void *
 		new->setting = old->setting;
 	new->cgroup_id = cgroup_id;
 	r = fn(&new->setting, arg);
-	if (r || says_nothing(&new->setting)) {
+	same = !r && old && !memcmp(&new->setting, &old->setting, sizeof(old->setting));
+	if (r || same || says_nothing(&new->setting)) {
 		kfree(new);
 	} else {
 		new->pid = get_pid(pid);
 		hash_add_rcu(table, &new->link, key_of(pid, cgroup_id));
 		WRITE_ONCE(nr_entries, nr_entries + 1);
 	}
-	if (old && !r)
+	if (old && !r && !same)
 		drop_locked(old);
 	mutex_unlock(&settings_lock);
-	schedule_work(&drop_work);
-	if (!r)
-		gpreempt_core_kick_all();
+	schedule_delayed_work(&drop_work, msecs_to_jiffies(DROP_MS));
+	/* Only nodes that it has queues on have anything to do with it. */
+	if (!r && !same)
+		gpreempt_core_find_locked(nudge_concerned, (void *)&of);
 	return r;
 }
 
@@ -262,7 +313,7 @@ void gpreempt_settings_exit(void)
 	struct entry *e;
 	int bucket;
 
-	cancel_work_sync(&drop_work);
+	cancel_delayed_work_sync(&drop_work);
 	mutex_lock(&settings_lock);
 	hash_for_each_safe(table, bucket, next, e, link)
 		drop_locked(e);

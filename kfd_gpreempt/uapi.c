@@ -138,16 +138,6 @@ static void release_target(struct gpreempt_target_match *match)
 	put_pid(match->pid);
 }
 
-static bool is_below(struct task_struct *leader, u64 id)
-{
-	struct cgroup *cgroup;
-
-	for (cgroup = task_dfl_cgroup(leader); cgroup; cgroup = cgroup_parent(cgroup))
-		if (cgroup_id(cgroup) == id)
-			return true;
-	return false;
-}
-
 /**
  * gpreempt_target_has() - is a queue among those that a command is about?
  * @match: the command's target
@@ -170,7 +160,7 @@ bool gpreempt_target_has(const struct gpreempt_target_match *match, const struct
 	has = match->pid ? task_tgid(leader) == match->pid :
 	      /* Not among what the caller was allowed to name one by one, so each is looked at. */
 	      task_tgid_nr_ns(leader, match->viewer_ns) && !check_owner(leader, match) &&
-	      (match->scope == GPREEMPT_SCOPE_ALL || is_below(leader, match->cgroup_id));
+	      (match->scope == GPREEMPT_SCOPE_ALL || gpreempt_settings_is_below(leader, match->cgroup_id));
 	rcu_read_unlock();
 	return has;
 }
@@ -426,7 +416,7 @@ static int change_queue(struct gpreempt_queue *gq, void *arg)
 	qc->found = true;
 	r = change_setting(&gq->setting, qc->change);
 	if (!r)
-		gpreempt_core_kick(gq->gn);
+		gpreempt_core_nudge(gq->gn);
 	return r;
 }
 
@@ -577,7 +567,7 @@ static int expect_one(struct gpreempt_queue *gq, void *arg)
 	e->found++;
 	atomic64_inc(&gq->gn->stats.hints);
 	WRITE_ONCE(gq->expected_until_ns, e->until_ns);
-	gpreempt_core_kick(gq->gn);
+	gpreempt_core_nudge(gq->gn);
 	return 0;
 }
 

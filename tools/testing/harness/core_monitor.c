@@ -634,6 +634,31 @@ TEST(giving_up_is_told_once, "a node that gives up says so once, however long it
 	world_end();
 }
 
+TEST(a_full_ring_is_waited_for, "a runlist for which the device has no room yet is sent again when it has, for 100 ms: the node is not given up for it")
+{
+	low_runs(true);
+	high->kernel_ns = 50 * MS;
+	world.nodes[0].hiq.pending_wptr += 16;
+	world.nodes[0].full_until_ns = ktime_get_ns() + 20 * MS;
+	submit(high, 5);
+	run(15 * MS);
+	CHECK_EQ(failed(GPREEMPT_FAILURE_MAP), 1);
+	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) > 100);
+	run(15 * MS);
+	CHECK_EQ(failed(GPREEMPT_FAILURE_MAP), 1);
+	CHECK(preempted(low) && high->in_slot);
+	/* Not for ever. */
+	world.nodes[0].nr_map_fails = 1;
+	CHECK(run_until_idle(high, SEC));
+	while (world.nodes[0].nr_map_fails)
+		run(100 * US);
+	world.nodes[0].full_until_ns = ktime_get_ns() + 350 * MS;
+	world.nodes[0].hiq.pending_wptr += 16;
+	run(330 * MS);
+	CHECK_STATE("failed");
+	world_end();
+}
+
 TEST(switching_off_tries_three_times, "a runlist that is not taken when everything is to be resumed is sent three times, not for ever")
 {
 	low_is_held(true);

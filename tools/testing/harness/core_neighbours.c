@@ -300,3 +300,166 @@ TEST(switching_off_delays_no_reset, "a reset that comes while switching off wait
 	set("gpreempt_enable", "1");
 	world_end();
 }
+
+/* ---- SET_PRIORITY and other commands in a loop, without any right ---- */
+
+static struct file file;
+
+static long command(unsigned int cmd, void *argument)
+{
+	return shim_miscdevice->fops->unlocked_ioctl(&file, cmd, (unsigned long)argument);
+}
+
+static struct gpreempt_target own_process(void)
+{
+	return (struct gpreempt_target){ .scope = GPREEMPT_SCOPE_PROCESS, .pid = process_of(own)->pid.nr };
+}
+
+static void set_own_priority(u32 n)
+{
+	struct gpreempt_priority priority = { .target = own_process(), .priority = n & 1 ? 3 : 2 };
+
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), 0);
+}
+
+static void set_queue_priority(u32 n)
+{
+	struct gpreempt_priority priority = { .target = own_process(), .priority = n & 1 ? 3 : 2 };
+
+	priority.target.scope = GPREEMPT_SCOPE_QUEUE;
+	priority.target.gpu_id = 1000;
+	priority.target.queue_id = own->q.properties.queue_id;
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), 0);
+}
+
+static void announces_work(u32 n)
+{
+	struct gpreempt_hint hint = { .target = own_process(), .within_us = 1 + n % 1000 };
+
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+}
+
+static void holds_itself(u32 n)
+{
+	struct gpreempt_hold hold = { .target = own_process(), .timeout_ms = 1 };
+
+	command(n & 1 ? GPREEMPT_IOC_RESUME : GPREEMPT_IOC_PREEMPT, &hold);
+}
+
+static void two_nodes(bool hws)
+{
+	world_make(hws, 1, 2);
+	set("gpreempt_enable", "1");
+	own = add_queue(10);
+	low = add_queue_to(add_process(10), 1, NORMAL);
+	high = add_queue_to(add_process(0), 1, NORMAL);
+	CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
+	run(3 * SEC);
+	CHECK_STATE("parked");
+}
+
+static void two_nodes_end(void)
+{
+	CHECK_EQ(shim_miscdevice->fops->release(NULL, &file), 0);
+	world_end();
+}
+
+static u64 wakeups(u32 node)
+{
+	return atomic64_read(&node_of(node)->stats.wakeups);
+}
+
+TEST(priority_storm_wakes_only_own_nodes, "neighbours without any right who set their priority in a loop wake no monitor of a node on which they have no queue")
+{
+	u64 before;
+
+	two_nodes(true);
+	set("gpreempt_interval_ms", "10000");
+	run(10 * MS);
+	before = wakeups(1);
+	begin_storm(set_own_priority, 8);
+	run(20 * MS);
+	end_storm();
+	CHECK_EQ(wakeups(1), before);
+	/* What it is about is known there. */
+	run(MS);
+	CHECK_EQ(own->q.gpreempt->source, GPREEMPT_SOURCE_PROCESS);
+	two_nodes_end();
+}
+
+TEST(priority_storm_costs_one_look_per_poll, "whatever a neighbour without any right calls in a loop costs his nodes a look per gpreempt_poll_us, and the last call counts")
+{
+	static void (*const storms[])(u32 n) = { set_own_priority, set_queue_priority, announces_work, holds_itself, updates_its_queue };
+	u64 before, checks, polls = 20 * MS / (80 * US);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(storms); i++) {
+		snprintf(tap_case, sizeof(tap_case), "storm %u: ", i);
+		two_nodes(true);
+		before = wakeups(0);
+		checks = atomic64_read(&node_of(0)->stats.checks);
+		begin_storm(storms[i], storms[i] == updates_its_queue ? 1 : 8);
+		run(20 * MS);
+		end_storm();
+		CHECK(atomic64_read(&node_of(0)->stats.checks) - checks <= polls + 10);
+		/* It is woken to learn when it has to look, and then looks. */
+		CHECK(wakeups(0) - before <= 2 * polls + 10);
+		own->kernel_ns = MS;
+		submit(own, 1);
+		run(MS);
+		two_nodes_end();
+	}
+}
+
+BOTH(first_call_is_looked_at_at_once, "a call that comes alone is not delayed: nobody waits for a poll to get his own queue off the device")
+{
+	struct gpreempt_hold hold = { .timeout_ms = 100 };
+	u64 began_ns;
+
+	low_runs(hws);
+	own = low;
+	hold.target = own_process();
+	CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
+	current->caps = 0;
+	run(MS);
+	began_ns = ktime_get_ns();
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	CHECK(preempted(low));
+	CHECK(ktime_get_ns() - began_ns <= 60 * US);
+	/* One right after it waits for the rest of a poll. */
+	hold = (struct gpreempt_hold){ .target = own_process() };
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
+	fsleep(140);
+	CHECK(!preempted(low));
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	two_nodes_end();
+}
+
+static int any_setting(struct gpreempt_setting *setting, void *arg)
+{
+	setting->has_priority = true;
+	setting->priority = 1;
+	return 0;
+}
+
+TEST(settings_of_others_cost_nothing, "who sets his priority in a loop does not walk what others have set, also not in the background each time")
+{
+	struct gpreempt_target target;
+	u64 looked_up;
+	u32 i;
+
+	two_nodes(true);
+	for (i = 0; i < 40; i++)
+		CHECK_EQ(gpreempt_settings_change_process(&add_process(0)->pid, any_setting, NULL), 0);
+	run(3 * SEC);
+	target = own_process();
+	looked_up = shim_pids_looked_up;
+	for (i = 0; i < 1000; i++) {
+		struct gpreempt_priority priority = { .target = target, .priority = i & 1 };
+
+		CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), 0);
+		fsleep(10);
+	}
+	CHECK(shim_pids_looked_up - looked_up <= 2 * 1000 + 2 * 41);
+	two_nodes_end();
+}

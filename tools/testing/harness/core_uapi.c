@@ -386,7 +386,7 @@ TEST(priorities_from_outside, "a queue's setting outranks its process's, that on
 	CHECK_EQ(process_of(high)->pid.references, 2);
 	kill_process(process_of(high));
 	CHECK_EQ(set_priority(process_target(low), 1, 0), 0);
-	run(MS);
+	run(1100 * MS);
 	CHECK_EQ(process_of(high)->pid.references, 1);
 	end();
 }
@@ -1086,7 +1086,7 @@ TEST(each_process_has_its_own, "of many processes with settings each has its own
 	CHECK_EQ(priority_of(low), 4);
 	world_cgroup(2)->gone = true;
 	CHECK_EQ(set_priority(process_target(high), 2, 0), 0);
-	run(MS);
+	run(1100 * MS);
 	world_cgroup(2)->gone = false;
 	gpreempt_core_kick_all();
 	CHECK_EQ(priority_of(low), NORMAL - 10);

@@ -313,7 +313,7 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 		for_each_queue(dqm, unmap_one);
 		dqm->active_runlist = false;
 	}
-	if (take_failure(&sn->nr_map_fails))
+	if (take_failure(&sn->nr_map_fails) || ktime_get_ns() < sn->full_until_ns)
 		return -ENOMEM;
 	nr = dqm->processes_count - kfd_gpreempt_left_out(dqm);
 	kfd_gpreempt_runlist_built(dqm, over_subscribed(sn, nr));
@@ -616,7 +616,8 @@ static void tick(void)
 	for (i = 0; i < world.kfd.num_nodes; i++) {
 		dispatch(&world.nodes[i], true);
 		dispatch(&world.nodes[i], false);
-		WRITE_ONCE(world.nodes[i].hiq_rptr, READ_ONCE(world.nodes[i].hiq.pending_wptr) % 1024);
+		if (ktime_get_ns() >= world.nodes[i].full_until_ns)
+			WRITE_ONCE(world.nodes[i].hiq_rptr, READ_ONCE(world.nodes[i].hiq.pending_wptr) % 1024);
 	}
 }
 

@@ -114,6 +114,7 @@ struct sim_process {
  * @nr_send_fails: so many requests to unmap cannot be sent
  * @nr_unmap_timeouts: so many are not acknowledged
  * @nr_map_fails: so many runlists cannot be mapped after the unmap
+ * @full_until_ns: so long the HIQ is not read, and has no room for a runlist
  * @nr_load_fails: so many load_mqd() reach one XCC only
  * @nr_refusals: so many hqd_destroy() fail without asking
  * @ask_us: so long it takes to ask for waves in flight
@@ -137,6 +138,7 @@ struct sim_node {
 	int nr_send_fails;
 	int nr_unmap_timeouts;
 	int nr_map_fails;
+	u64 full_until_ns;
 	int nr_load_fails;
 	int nr_refusals;
 	u32 ask_us;

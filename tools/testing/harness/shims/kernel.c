@@ -29,6 +29,7 @@ __thread int shim_rcu_index;
 struct pid_namespace init_pid_ns;
 int init_user_ns;
 int shim_fail_alloc;
+u64 shim_pids_looked_up;
 u64 shim_slack_ns;
 bool shim_read_only;
 int shim_allocated;

@@ -239,7 +239,12 @@ static inline void put_pid(struct pid *pid)
 	if (pid)
 		BUG_ON(__atomic_sub_fetch(&pid->references, 1, __ATOMIC_RELAXED) < 0);
 }
-static inline struct task_struct *pid_task(struct pid *pid, int type) { return pid ? pid->task : NULL; }
+extern u64 shim_pids_looked_up;
+static inline struct task_struct *pid_task(struct pid *pid, int type)
+{
+	__atomic_add_fetch(&shim_pids_looked_up, 1, __ATOMIC_RELAXED);
+	return pid ? pid->task : NULL;
+}
 static inline struct pid *task_tgid(const struct task_struct *task) { return task->group_leader->tgid; }
 struct pid *find_vpid(int nr);
 static inline struct pid_namespace *task_active_pid_ns(const struct task_struct *task) { return &init_pid_ns; }
@@ -347,6 +352,10 @@ static inline void hash_del_rcu(struct hlist_node *node)
 	for (bucket = 0; bucket < (int)ARRAY_SIZE(table); bucket++)		\
 		for (p = HLIST_ENTRY(smp_load_acquire(&(table)[bucket].first), typeof(*p), member); p;	\
 		     p = HLIST_ENTRY(smp_load_acquire(&p->member.next), typeof(*p), member))
+#define HASH_SIZE(table)	ARRAY_SIZE(table)
+#define hlist_for_each_entry_safe(p, n, head, member)				\
+	for (p = HLIST_ENTRY((head)->first, typeof(*p), member); p && (n = p->member.next, 1);	\
+	     p = HLIST_ENTRY(n, typeof(*p), member))
 #define hash_for_each_safe(table, bucket, n, p, member)				\
 	for (bucket = 0; bucket < (int)ARRAY_SIZE(table); bucket++)		\
 		for (p = HLIST_ENTRY((table)[bucket].first, typeof(*p), member);	\
@@ -478,6 +487,7 @@ struct delayed_work {
 };
 #define INIT_WORK(w, function)		(*(w) = (struct work_struct){ .fn = function })
 #define DECLARE_WORK(name, function)	struct work_struct name = { .fn = function }
+#define DECLARE_DELAYED_WORK(name, function)	struct delayed_work name = { .work = { .fn = function } }
 #define INIT_DELAYED_WORK(dw, function)	((dw)->work = (struct work_struct){ .fn = function })
 #define INIT_DEFERRABLE_WORK(dw, function)	INIT_DELAYED_WORK(dw, function)
 #define to_delayed_work(w)		container_of(w, struct delayed_work, work)
