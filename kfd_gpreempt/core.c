@@ -32,6 +32,8 @@ static atomic_t passes;
  */
 static DEFINE_MUTEX(gpreempt_lifecycle);
 static LIST_HEAD(gpreempt_nodes);
+/* Keeps nodes that are being looked at by those who only want to see. */
+DEFINE_STATIC_SRCU(nodes_srcu);
 /* What a new node is told; the others have been told by then, and each may have been told otherwise since. */
 static bool enabled;
 static bool ready;
@@ -174,6 +176,30 @@ int gpreempt_core_find_locked(gpreempt_node_fn fn, void *arg)
 	return r;
 }
 
+/**
+ * gpreempt_core_find() - call a function for each node until it returns something, for those who only want to see
+ * @fn: the function; the node stays while it runs, nothing else does
+ * @arg: passed through
+ *
+ * Context: may sleep, but waits for nothing that waits for the end of a node.
+ *
+ * Return: what @fn returned last; 0 without nodes
+ */
+int gpreempt_core_find(gpreempt_node_fn fn, void *arg)
+{
+	struct gpreempt_node *gn;
+	int idx, r = 0;
+
+	idx = srcu_read_lock(&nodes_srcu);
+	list_for_each_entry_srcu(gn, &gpreempt_nodes, link, srcu_read_lock_held(&nodes_srcu)) {
+		r = fn(gn, arg);
+		if (r)
+			break;
+	}
+	srcu_read_unlock(&nodes_srcu, idx);
+	return r;
+}
+
 static int is_on(struct gpreempt_node *gn, void *arg)
 {
 	u32 gpu_id = *(const u32 *)arg;
@@ -185,13 +211,13 @@ static int is_on(struct gpreempt_node *gn, void *arg)
  * gpreempt_core_enabled() - is a node scheduled, or would be if it were not failed or paused?
  * @gpu_id: the node; 0: any
  *
- * Context: gpreempt_lifecycle and gpreempt_lock not held; may sleep.
+ * Context: as gpreempt_core_find().
  *
  * Return: true if it is
  */
 bool gpreempt_core_enabled(u32 gpu_id)
 {
-	return gpreempt_core_find_locked(is_on, &gpu_id);
+	return gpreempt_core_find(is_on, &gpu_id);
 }
 
 /**
@@ -478,6 +504,13 @@ static void choose_backend(struct gpreempt_node *gn)
 		gn->backend = &gpreempt_backend_mqd;
 }
 
+static void free_buffers(struct gpreempt_node *gn)
+{
+	kfree(gn->see_buffer);
+	kfree(gn->seen);
+	kfree(gn->occupancy);
+}
+
 /**
  * kfd_gpreempt_node_init() - a node has come up
  * @node: the node; it is in the topology and has its id
@@ -495,6 +528,7 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	INIT_LIST_HEAD(&gn->queues);
 	INIT_LIST_HEAD(&gn->processes);
 	mutex_init(&gn->pass_lock);
+	mutex_init(&gn->see_lock);
 	if (init_srcu_struct(&gn->srcu))
 		goto free;
 	INIT_DELAYED_WORK(&gn->adopt, adopt_work);
@@ -509,7 +543,9 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 		dev_info(node->adev->dev, "gpreempt: gpu %u is a virtual function: its waves in flight are not read\n", node->id);
 	if (gn->backend && gn->tun.params.waves_known) {
 		gn->occupancy = kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->occupancy), GFP_KERNEL);
-		if (!gn->occupancy)
+		gn->seen = kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->seen), GFP_KERNEL);
+		gn->see_buffer = kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->see_buffer), GFP_KERNEL);
+		if (!gn->occupancy || !gn->seen || !gn->see_buffer)
 			goto free_srcu;
 	}
 
@@ -518,7 +554,7 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	if (ready)
 		gpreempt_sysfs_add(gn);
 	mutex_lock(&gpreempt_lock);
-	list_add_tail(&gn->link, &gpreempt_nodes);
+	list_add_tail_rcu(&gn->link, &gpreempt_nodes);
 	mutex_unlock(&gpreempt_lock);
 	dqm_lock(node->dqm);
 	node->gpreempt = gn;
@@ -529,8 +565,10 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	return;
 
 free_srcu:
+	free_buffers(gn);
 	cleanup_srcu_struct(&gn->srcu);
 free:
+	mutex_destroy(&gn->see_lock);
 	mutex_destroy(&gn->pass_lock);
 	kfree(gn);
 }
@@ -551,8 +589,9 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
 	if (gn->backend)
 		node_stop(gn);
 	mutex_lock(&gpreempt_lock);
-	list_del(&gn->link);
+	list_del_rcu(&gn->link);
 	mutex_unlock(&gpreempt_lock);
+	synchronize_srcu(&nodes_srcu);
 	gpreempt_sysfs_del(gn);
 	/* Runlists that are still sent until the queue manager goes look at it. */
 	dqm_lock(node->dqm);
@@ -562,8 +601,9 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
 
 	kvfree(gn->sampled);
 	kvfree(gn->watches);
-	kfree(gn->occupancy);
+	free_buffers(gn);
 	cleanup_srcu_struct(&gn->srcu);
+	mutex_destroy(&gn->see_lock);
 	mutex_destroy(&gn->pass_lock);
 	kfree(gn);
 }
@@ -587,8 +627,10 @@ void kfd_gpreempt_pause(struct kfd_dev *kfd)
 
 		if (!gn)
 			continue;
-		/* First: a pass that is under way hurries, and none begins. */
+		/* First: a pass that is under way hurries, and none begins. Nor does anybody else read registers from then on. */
+		mutex_lock(&gn->see_lock);
 		paused = xchg(&gn->paused, true);
+		mutex_unlock(&gn->see_lock);
 		mutex_lock(&gn->pass_lock);
 		if (!paused && (READ_ONCE(gn->thread) || READ_ONCE(gn->nr_queues)))
 			gpreempt_monitor_last_pass(gn);

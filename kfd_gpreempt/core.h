@@ -188,8 +188,8 @@ struct gpreempt_process {
  * @wptr: kernel view of the write pointer
  * @dead: the process has been taken off the device; the monitor's alone
  * @skipped: counted as a skip; not again while it lasts. The monitor's alone
- * @waves_sum: scratch of whoever reads waves in flight, under @pass_lock of the node
- * @seen_waves: waves in flight at @seen_ns of the node, under gpreempt_lock
+ * @waves_sum: scratch of the monitor when it reads waves in flight
+ * @seen_waves: waves in flight at @seen_ns of the node; written under @see_lock of the node
  * @done: scratch of the backend, under dqm_lock: what it did about the action
  * @snapshot: of its MQDs; NULL: none are made. Set once; the content under dqm_lock
  * @leaving: preempted, but the device was seen to hold it still (mqd backend, as the four below; under dqm_lock)
@@ -328,7 +328,14 @@ enum gpreempt_state {
  * @policy_wanted: the policy that decides from the next pass on
  * @tuned: its tunables, in the units of their names; written under gpreempt_lock
  * @occupancy: buffer for waves in flight, one entry per hardware queue; under @pass_lock
- * @seen_ns: when gpreempt_monitor_see() last had an answer, under gpreempt_lock; 0: never
+ * @asking: the monitor reads waves in flight, or is about to: who only wants to see gives way
+ * @see_lock: held while somebody else than the monitor reads waves in flight. Under it nothing is waited for but the index locks of
+ *	the graphics engine. Taken by suspend and reset.
+ * @see_buffer: as @occupancy, under @see_lock
+ * @seen: waves of all XCCs that were seen, one entry per queue, under @see_lock
+ * @nr_seen: entries of @seen
+ * @see_due_ns: when registers may be read for that again; written under @see_lock
+ * @seen_ns: when gpreempt_monitor_see() last had an answer; 0: never. Written under @see_lock
  * @tun: tunables of this pass
  * @derived_ns: when priorities were derived last; 0: they have to be
  * @asked_ns: what asking for waves in flight took in this pass; 0: nobody asked
@@ -398,6 +405,12 @@ struct gpreempt_node {
 	const struct gpreempt_policy_ops *policy_wanted;
 	u32 tuned[GPREEMPT_NR_TUNABLES];
 	struct kfd_cu_occupancy *occupancy;
+	bool asking;
+	struct mutex see_lock;
+	struct kfd_cu_occupancy *see_buffer;
+	struct kfd_cu_occupancy *seen;
+	u32 nr_seen;
+	u64 see_due_ns;
 	u64 seen_ns;
 	struct gpreempt_tunables tun;
 	u64 derived_ns;
@@ -460,6 +473,7 @@ int gpreempt_core_enable_node(struct gpreempt_node *gn, bool on);
 void gpreempt_core_kick_all(void);
 void gpreempt_core_for_each(void (*fn)(struct gpreempt_node *gn, void *arg), void *arg);
 int gpreempt_core_find_locked(gpreempt_node_fn fn, void *arg);
+int gpreempt_core_find(gpreempt_node_fn fn, void *arg);
 bool gpreempt_core_enabled(u32 gpu_id);
 void gpreempt_core_acted(void);
 unsigned int gpreempt_core_passes(void);
@@ -477,8 +491,9 @@ void gpreempt_monitor_last_pass(struct gpreempt_node *gn);
 bool gpreempt_monitor_reniced(struct gpreempt_node *gn);
 bool gpreempt_monitor_debugged(const struct kfd_process *p);
 enum gpreempt_skip gpreempt_monitor_obstacle(const struct gpreempt_queue *gq);
-/* A look costs register accesses under locks of the graphics engine. */
+/* A look costs register accesses under locks of the graphics engine: no more often than that, and this part of the time at most. */
 #define GPREEMPT_SEE_NS		100000ULL
+#define GPREEMPT_SEE_SHARE	16
 void gpreempt_monitor_see(struct gpreempt_node *gn);
 
 /* queue.c */
@@ -489,6 +504,7 @@ const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending);
 u64 gpreempt_queue_pending(const struct gpreempt_queue *gq);
 u64 gpreempt_queue_preempted_ns(const struct gpreempt_queue *gq);
 int gpreempt_queue_walk(gpreempt_queue_fn fn, void *arg);
+int gpreempt_queue_view(gpreempt_queue_fn fn, void *arg);
 
 /* snapshot.c */
 struct gpreempt_snapshot *gpreempt_snapshot_alloc(struct queue *q);

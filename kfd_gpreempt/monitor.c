@@ -349,28 +349,36 @@ static bool waited_enough(struct gpreempt_node *gn, u64 now_ns)
 	return now_ns - gn->unsettled_ns >= MAX_PUT_OFF_NS;
 }
 
-/*
- * pass_lock held. Takes the srbm and grbm mutexes for a few register accesses per XCC; @add is called for each slot with waves. False: the GPU is
- * being reset.
- */
-static bool ask_waves(struct gpreempt_node *gn, void (*add)(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy))
+/* Takes the srbm and grbm mutexes for a few register accesses. The reset semaphore is held for reading. */
+static void ask_xcc(struct gpreempt_node *gn, int xcc, struct kfd_cu_occupancy *buffer,
+		    void (*add)(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy))
 {
 	struct kfd_node *node = gn->node;
-	u32 xcc_mask = node->xcc_mask;
-	int xcc, max_waves_per_cu;
+	int max_waves_per_cu;
 	u32 i;
 
+	memset(buffer, 0, AMDGPU_MAX_QUEUES * sizeof(*buffer));
+	node->kfd2kgd->get_cu_occupancy(node->adev, buffer, &max_waves_per_cu, xcc);
+	for (i = 0; i < AMDGPU_MAX_QUEUES; i++)
+		if (buffer[i].wave_cnt)
+			add(gn, &buffer[i]);
+}
+
+/* pass_lock held. False: the GPU is being reset. */
+static bool ask_waves(struct gpreempt_node *gn)
+{
+	struct rw_semaphore *reset_sem = &gn->node->adev->reset_domain->sem;
+	u32 xcc_mask = gn->node->xcc_mask;
+	int xcc;
+
 	/* Registers are out of bounds then. */
-	if (!down_read_trylock(&node->adev->reset_domain->sem))
+	if (!down_read_trylock(reset_sem))
 		return false;
-	for_each_inst(xcc, xcc_mask) {
-		memset(gn->occupancy, 0, AMDGPU_MAX_QUEUES * sizeof(*gn->occupancy));
-		node->kfd2kgd->get_cu_occupancy(node->adev, gn->occupancy, &max_waves_per_cu, xcc);
-		for (i = 0; i < AMDGPU_MAX_QUEUES; i++)
-			if (gn->occupancy[i].wave_cnt)
-				add(gn, &gn->occupancy[i]);
-	}
-	up_read(&node->adev->reset_domain->sem);
+	WRITE_ONCE(gn->asking, true);
+	for_each_inst(xcc, xcc_mask)
+		ask_xcc(gn, xcc, gn->occupancy, add_waves);
+	WRITE_ONCE(gn->asking, false);
+	up_read(reset_sem);
 	return true;
 }
 
@@ -383,7 +391,7 @@ static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 		return waited_enough(gn, now_ns);
 	for (i = 0; i < gn->nr_sampled; i++)
 		gpreempt_queue_of(gn->sampled[i])->waves_sum = 0;
-	if (!ask_waves(gn, add_waves)) {
+	if (!ask_waves(gn)) {
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
 		return false;
 	}
@@ -398,32 +406,73 @@ static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 	return true;
 }
 
-/* The same for all queues: the last pass need not have looked at them. gpreempt_lock held. */
-static void add_waves_seen(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy)
+/* see_lock held. */
+static void add_seen(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy)
 {
-	struct gpreempt_queue *gq;
+	u32 i;
 
-	list_for_each_entry(gq, &gn->queues, link)
-		if (gq->q->properties.doorbell_off == occupancy->doorbell_off)
-			gq->waves_sum += occupancy->wave_cnt;
+	for (i = 0; i < gn->nr_seen; i++)
+		if (gn->seen[i].doorbell_off == occupancy->doorbell_off)
+			break;
+	if (i == AMDGPU_MAX_QUEUES)
+		return;
+	if (i == gn->nr_seen)
+		gn->seen[gn->nr_seen++] = (struct kfd_cu_occupancy){ .doorbell_off = occupancy->doorbell_off };
+	gn->seen[i].wave_cnt += occupancy->wave_cnt;
 }
 
-/* gpreempt_lock and pass_lock held. */
+/* see_lock held. False: not while the GPU is reset, or while the monitor asks. */
+static bool ask_seen(struct gpreempt_node *gn)
+{
+	struct rw_semaphore *reset_sem = &gn->node->adev->reset_domain->sem;
+	u32 xcc_mask = gn->node->xcc_mask;
+	bool gives_way = false;
+	int xcc;
+
+	if (!down_read_trylock(reset_sem))
+		return false;
+	gn->nr_seen = 0;
+	for_each_inst(xcc, xcc_mask) {
+		gives_way |= READ_ONCE(gn->asking);
+		if (!gives_way)
+			ask_xcc(gn, xcc, gn->see_buffer, add_seen);
+	}
+	up_read(reset_sem);
+	return !gives_way;
+}
+
+static u32 seen_of(const struct gpreempt_node *gn, const struct gpreempt_queue *gq)
+{
+	u32 i;
+
+	for (i = 0; i < gn->nr_seen; i++)
+		if (gn->seen[i].doorbell_off == gq->q->properties.doorbell_off)
+			return gn->seen[i].wave_cnt;
+	return 0;
+}
+
+/* see_lock held. */
 static void see_waves(struct gpreempt_node *gn)
 {
+	u64 began_ns = ktime_get_ns(), took_ns;
 	struct gpreempt_queue *gq;
+	bool seen;
+	int idx;
 
 	/* While a runlist is on its way they are not to be believed. */
-	if (READ_ONCE(gn->paused) || !gn->backend->settled(gn))
+	if (READ_ONCE(gn->paused) || began_ns < gn->see_due_ns || !gn->backend->settled(gn))
 		return;
-	list_for_each_entry(gq, &gn->queues, link)
-		gq->waves_sum = 0;
-	if (!ask_waves(gn, add_waves_seen) || !gn->backend->settled(gn))
+	seen = ask_seen(gn);
+	took_ns = ktime_get_ns() - began_ns;
+	WRITE_ONCE(gn->see_due_ns, began_ns + took_ns + max(GPREEMPT_SEE_NS, GPREEMPT_SEE_SHARE * took_ns));
+	if (!seen || !gn->backend->settled(gn))
 		return;
-	list_for_each_entry(gq, &gn->queues, link)
-		gq->seen_waves = gq->waves_sum;
+	idx = srcu_read_lock(&gn->srcu);
+	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu))
+		WRITE_ONCE(gq->seen_waves, seen_of(gn, gq));
+	srcu_read_unlock(&gn->srcu, idx);
 	/* Now: on a slow device reading takes longer than an answer is good for. */
-	gn->seen_ns = ktime_get_ns();
+	WRITE_ONCE(gn->seen_ns, ktime_get_ns());
 }
 
 /**
@@ -431,21 +480,21 @@ static void see_waves(struct gpreempt_node *gn)
  * @gn: the node
  *
  * The monitor asks only when it matters to a decision, and not at all while it is parked. @seen_waves of its queues receives the answer;
- * not while a pass or a runlist is under way, and no more often than every GPREEMPT_SEE_NS: anybody may want to see. Decisions do not
- * know of it.
+ * not while the monitor asks or a runlist is under way, no more often than every GPREEMPT_SEE_NS, and for one part in GPREEMPT_SEE_SHARE
+ * of the time: anybody may want to see. Decisions do not know of it, and no pass waits for it but for the index locks while the registers of
+ * one XCC are read.
  *
- * Context: gpreempt_lock held.
+ * Context: the node is kept by gpreempt_core_find(); may sleep.
  */
 void gpreempt_monitor_see(struct gpreempt_node *gn)
 {
-	lockdep_assert_held(&gpreempt_lock);
-	if (!gn->backend || !gn->occupancy || !gn->nr_queues || ktime_get_ns() - gn->seen_ns < GPREEMPT_SEE_NS)
+	if (!gn->backend || !gn->occupancy || !READ_ONCE(gn->nr_queues) || ktime_get_ns() < READ_ONCE(gn->see_due_ns))
 		return;
-	/* In this order it can only be tried. A pass may take as long as the device does. */
-	if (!mutex_trylock(&gn->pass_lock))
+	/* Somebody else is about to know. */
+	if (!mutex_trylock(&gn->see_lock))
 		return;
 	see_waves(gn);
-	mutex_unlock(&gn->pass_lock);
+	mutex_unlock(&gn->see_lock);
 }
 
 static void set_state(struct gpreempt_node *gn, enum gpreempt_state state)

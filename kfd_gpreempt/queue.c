@@ -362,11 +362,45 @@ int gpreempt_queue_walk(gpreempt_queue_fn fn, void *arg)
 	return gpreempt_core_find_locked(walk_node, &walk);
 }
 
+static int view_node(struct gpreempt_node *gn, void *arg)
+{
+	const struct queue_walk *walk = arg;
+	struct gpreempt_queue *gq;
+	int idx, r = 0;
+
+	idx = srcu_read_lock(&gn->srcu);
+	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu)) {
+		r = walk->fn(gq, walk->arg);
+		if (r)
+			break;
+	}
+	srcu_read_unlock(&gn->srcu, idx);
+	return r;
+}
+
+/**
+ * gpreempt_queue_view() - as gpreempt_queue_walk(), for those who only want to see
+ * @fn: the function; the queue stays while it runs, nothing else does. It does not sleep.
+ * @arg: passed through
+ *
+ * Nobody who makes or changes a queue waits for it, who ends one only for as long as @fn takes.
+ *
+ * Context: as gpreempt_core_find().
+ *
+ * Return: what @fn returned last; 0 without queues
+ */
+int gpreempt_queue_view(gpreempt_queue_fn fn, void *arg)
+{
+	struct queue_walk walk = { .fn = fn, .arg = arg };
+
+	return gpreempt_core_find(view_node, &walk);
+}
+
 /**
  * gpreempt_queue_pending() - what is between a queue's pointers now: a parked monitor does not look
  * @gq: the queue
  *
- * Context: gpreempt_lock held.
+ * Context: gpreempt_lock or srcu of its node held.
  *
  * Return: packets (AQL) or dwords (PM4); 0 if the pointers cannot be read
  */
@@ -383,7 +417,7 @@ u64 gpreempt_queue_pending(const struct gpreempt_queue *gq)
  * gpreempt_queue_preempted_ns() - how long a queue has been off the device in its life
  * @gq: the queue
  *
- * Context: gpreempt_lock held.
+ * Context: gpreempt_lock or srcu of its node held.
  *
  * Return: nanoseconds, with the current hold
  */

@@ -11,7 +11,6 @@
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 #include <linux/workqueue.h>
 
 #include "core.h"
@@ -158,7 +157,6 @@ static int change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn fn, void *
 {
 	const struct entry of = { .pid = pid, .cgroup_id = cgroup_id };
 	struct entry *old, *new;
-	bool same;
 	int r;
 
 	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
@@ -170,20 +168,19 @@ static int change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn fn, void *
 		new->setting = old->setting;
 	new->cgroup_id = cgroup_id;
 	r = fn(&new->setting, arg);
-	same = !r && old && !memcmp(&new->setting, &old->setting, sizeof(old->setting));
-	if (r || same || says_nothing(&new->setting)) {
+	if (r || says_nothing(&new->setting)) {
 		kfree(new);
 	} else {
 		new->pid = get_pid(pid);
 		hash_add_rcu(table, &new->link, key_of(pid, cgroup_id));
 		WRITE_ONCE(nr_entries, nr_entries + 1);
 	}
-	if (old && !r && !same)
+	if (old && !r)
 		drop_locked(old);
 	mutex_unlock(&settings_lock);
 	schedule_delayed_work(&drop_work, msecs_to_jiffies(DROP_MS));
 	/* Only nodes that it has queues on have anything to do with it. */
-	if (!r && !same)
+	if (!r)
 		gpreempt_core_find_locked(nudge_concerned, (void *)&of);
 	return r;
 }

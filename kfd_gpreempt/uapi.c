@@ -124,7 +124,7 @@ static int resolve(const struct gpreempt_target *target, struct gpreempt_target_
 
 	if (target->scope == GPREEMPT_SCOPE_QUEUE && !target->gpu_id)
 		return -EINVAL;
-	if (target->gpu_id && !gpreempt_core_find_locked(is_node, &match->gpu_id))
+	if (target->gpu_id && !gpreempt_core_find(is_node, &match->gpu_id))
 		return -ENODEV;
 	if (target->scope == GPREEMPT_SCOPE_CGROUP)
 		r = resolve_cgroup(target, match);
@@ -143,7 +143,7 @@ static void release_target(struct gpreempt_target_match *match)
  * @match: the command's target
  * @gq: the queue
  *
- * Context: gpreempt_lock held, which keeps the queue.
+ * Context: gpreempt_lock or srcu of its node held, which keeps the queue.
  *
  * Return: true if it is
  */
@@ -184,15 +184,18 @@ static int list_node(struct gpreempt_node *gn, void *arg)
 	struct node_list *list = arg;
 	struct gpreempt_node_info *info;
 	struct gpreempt_queue *gq;
+	int idx;
 
 	if (list->nr++ >= list->max)
 		return 0;
 	info = &list->nodes[list->nr - 1];
 	info->gpu_id = gn->node->id;
 	info->state = gpreempt_core_state(gn);
-	info->nr_queues = gn->nr_queues;
-	list_for_each_entry(gq, &gn->queues, link)
+	info->nr_queues = READ_ONCE(gn->nr_queues);
+	idx = srcu_read_lock(&gn->srcu);
+	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu))
 		info->nr_preempted += gpreempt_peek(gq->policy.preempted);
+	srcu_read_unlock(&gn->srcu, idx);
 	if (gn->backend)
 		strscpy(info->backend, gn->backend->name, sizeof(info->backend));
 	strscpy(info->policy, READ_ONCE(gn->policy_wanted)->name, sizeof(info->policy));
@@ -219,7 +222,7 @@ static int do_info(struct client *client, void *argument)
 		if (!list.nodes)
 			return -ENOMEM;
 	}
-	gpreempt_core_find_locked(list_node, &list);
+	gpreempt_core_find(list_node, &list);
 	if (copy_to_user(to, list.nodes, min(list.nr, list.max) * sizeof(*list.nodes)))
 		r = -EFAULT;
 	kvfree(list.nodes);
@@ -246,12 +249,14 @@ struct queue_list {
 	u32 nr;
 };
 
-/* Waves in flight; ~0: not known. gpreempt_lock held. */
+/* Waves in flight; ~0: not known. */
 static u32 waves_of(const struct gpreempt_queue *gq)
 {
+	u64 seen_ns = READ_ONCE(gq->gn->seen_ns);
+
 	/* What was asked for this very list, or for one a moment ago. Otherwise, what the monitor asked last. */
-	if (gq->gn->seen_ns && ktime_get_ns() - gq->gn->seen_ns < 2 * GPREEMPT_SEE_NS)
-		return gq->seen_waves;
+	if (seen_ns && ktime_get_ns() - seen_ns < 2 * GPREEMPT_SEE_NS)
+		return READ_ONCE(gq->seen_waves);
 	return gpreempt_queue_waves(gq);
 }
 
@@ -327,7 +332,7 @@ static int do_list(struct client *client, void *argument)
 	if (r)
 		goto out;
 	/* A length is no reason to allocate: no more than there are. */
-	gpreempt_queue_walk(count_queue, &nr);
+	gpreempt_queue_view(count_queue, &nr);
 	list.max = min(cmd->nr_queues, nr);
 	if (list.max) {
 		list.queues = kvcalloc(list.max, sizeof(*list.queues), GFP_KERNEL);
@@ -338,8 +343,8 @@ static int do_list(struct client *client, void *argument)
 	}
 	/* The last packet of a ring runs while the ring is empty: only the device knows. */
 	if (list.max)
-		gpreempt_core_find_locked(see_node, &match);
-	gpreempt_queue_walk(list_queue, &list);
+		gpreempt_core_find(see_node, &match);
+	gpreempt_queue_view(list_queue, &list);
 	if (copy_to_user(u64_to_user_ptr(cmd->queues), list.queues, min(list.nr, list.max) * sizeof(*list.queues)))
 		r = -EFAULT;
 	kvfree(list.queues);

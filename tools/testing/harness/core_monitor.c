@@ -309,9 +309,7 @@ BOTH(dead_processes_are_left_out, "a process that was taken off the device is lo
 
 static void see(void)
 {
-	mutex_lock(&gpreempt_lock);
 	gpreempt_monitor_see(node_of(0));
-	mutex_unlock(&gpreempt_lock);
 }
 
 /* As soon as nobody needs an answer any more. */
@@ -325,6 +323,7 @@ static void see_later(void)
 static void more_waves(void)
 {
 	node_of(0)->occupancy[100] = (struct kfd_cu_occupancy){ .wave_cnt = 5, .doorbell_off = low->q.properties.doorbell_off };
+	node_of(0)->see_buffer[100] = node_of(0)->occupancy[100];
 }
 
 BOTH(waves_are_added_up, "a queue's waves are those of all its places on all XCCs, and of no other queue")
@@ -394,7 +393,7 @@ BOTH(seeing_waves, "who wants to see gets the waves of each queue, on all XCCs, 
 	}
 }
 
-BOTH(waves_that_cannot_be_seen, "there is no answer while the node is paused or in a pass, the GPU is reset, or the driver is about to change what runs")
+BOTH(waves_that_cannot_be_seen, "there is no answer while the node is paused, somebody else asks, the GPU is reset, or the driver is about to change what runs")
 {
 	struct gpreempt_node *gn;
 	u64 seen_ns;
@@ -415,14 +414,17 @@ BOTH(waves_that_cannot_be_seen, "there is no answer while the node is paused or 
 	world.reset_domain.sem.writer = true;
 	see_later();
 	world.reset_domain.sem.writer = false;
-	mutex_lock(&gn->pass_lock);
-	mutex_unlock(&gn->pass_lock);
+	mutex_lock(&gn->see_lock);
+	mutex_unlock(&gn->see_lock);
+	WRITE_ONCE(gn->asking, true);
+	see_later();
+	WRITE_ONCE(gn->asking, false);
 	world.while_asking = driver_is_busy;
 	see_later();
 	dqm_unlock(&world.nodes[0].dqm);
 	CHECK_EQ(gn->seen_ns, seen_ns);
 	CHECK_EQ(low->q.gpreempt->seen_waves, 55);
-	CHECK(!mutex_is_locked(&gn->pass_lock));
+	CHECK(!mutex_is_locked(&gn->see_lock));
 	CHECK_EQ(world.reset_domain.sem.readers, 0);
 	see_later();
 	CHECK_EQ(low->q.gpreempt->seen_waves, 1);

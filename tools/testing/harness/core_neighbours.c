@@ -463,3 +463,101 @@ TEST(settings_of_others_cost_nothing, "who sets his priority in a loop does not 
 	CHECK(shim_pids_looked_up - looked_up <= 2 * 1000 + 2 * 41);
 	two_nodes_end();
 }
+
+/* ---- LIST in a loop ---- */
+
+static u32 nr_seen;
+
+/* Who reads registers for a list holds nothing that a pass, or whoever makes or ends a queue, waits for. */
+static void look_at_locks(void)
+{
+	u32 i;
+
+	for (i = 0; i < nr_neighbours; i++)
+		if (neighbours[i] == current)
+			break;
+	if (i == nr_neighbours)
+		return;
+	nr_seen++;
+	CHECK(!lockdep_is_held(&node_of(0)->pass_lock) && !lockdep_is_held(&gpreempt_lock));
+	CHECK(!srcu_read_lock_held(&node_of(0)->srcu));
+}
+
+static void lists_queues(u32 n)
+{
+	struct gpreempt_queue_info infos[8];
+	struct gpreempt_list list = { .target = { .scope = GPREEMPT_SCOPE_ALL }, .nr_queues = 8, .queues = (unsigned long)infos };
+
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
+	CHECK(list.nr_queues >= 2);
+}
+
+/* The longest of some detections, while both sides have work now and then. */
+static u64 longest_detection(void)
+{
+	struct gpreempt_histogram *h = &node_of(0)->stats.latency[GPREEMPT_LATENCY_DETECT];
+	u32 i;
+
+	for (i = 0; i < 30; i++) {
+		/* The first one makes the node look often. */
+		if (i == 1)
+			atomic64_set(&h->max_ns, 0);
+		submit(high, 1);
+		CHECK(run_until_idle(high, SEC));
+		run(3 * MS + i * 137 * US);
+	}
+	CHECK(atomic64_read(&h->max_ns) > 0);
+	return atomic64_read(&h->max_ns);
+}
+
+BOTH(list_storm_delays_no_preemption, "neighbours who list queues in a loop hold no lock that a pass or a new queue waits for, and have registers read for a 16th of the time at most")
+{
+	u64 quiet_ns, loud_ns, began_ns;
+	u32 looks;
+
+	low_runs(hws);
+	CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
+	world.nodes[0].ask_us = 20;
+	high->kernel_ns = MS;
+	low->kernel_ns = 5 * SEC;
+	quiet_ns = longest_detection();
+	world.while_asking = look_at_locks;
+	begin_storm(lists_queues, 8);
+	loud_ns = longest_detection();
+	CHECK(nr_seen > 100);
+	CHECK(loud_ns <= quiet_ns + quiet_ns / 2);
+	/* Of what the monitor itself reads there is nothing while the node rests. */
+	began_ns = ktime_get_ns();
+	looks = nr_seen;
+	run(50 * MS);
+	CHECK((u64)(nr_seen - looks) * 20 * US <= (ktime_get_ns() - began_ns) / 16 + 100 * US);
+	began_ns = ktime_get_ns();
+	destroy_queue(add_queue(0));
+	CHECK(ktime_get_ns() - began_ns <= 150 * US);
+	end_storm();
+	world.while_asking = NULL;
+	kill_process(process_of(low));
+	two_nodes_end();
+}
+
+BOTH(lists_end_before_a_pause, "when a suspend goes on, nobody reads registers for a list, and nobody begins to")
+{
+	low_runs(hws);
+	CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
+	world.nodes[0].ask_us = 20;
+	world.while_asking = look_at_locks;
+	begin_storm(lists_queues, 8);
+	run(5 * MS);
+	CHECK(nr_seen);
+	kfd_gpreempt_pause(&world.kfd);
+	CHECK(!mutex_is_locked(&world.index_lock));
+	nr_seen = 0;
+	run(5 * MS);
+	CHECK_EQ(nr_seen, 0);
+	kfd_gpreempt_unpause(&world.kfd);
+	run(5 * MS);
+	CHECK(nr_seen);
+	end_storm();
+	world.while_asking = NULL;
+	two_nodes_end();
+}

@@ -905,8 +905,8 @@ TEST(list_looks_at_waves, "whether an empty ring's last kernel runs is looked at
 	/* While nobody may look: what was seen before, then what the monitor knows. */
 	gq = low->q.gpreempt;
 	gq->seen_waves = 5;
-	CHECK(!mutex_is_locked(&node_of(0)->pass_lock));
-	node_of(0)->pass_lock.owner = &somebody;
+	CHECK(!mutex_is_locked(&node_of(0)->see_lock));
+	node_of(0)->see_lock.owner = &somebody;
 	gq->policy.waves_ns = 1;
 	gq->policy.waves = 3;
 	fsleep(2 * GPREEMPT_SEE_NS / US - 1);
@@ -919,8 +919,8 @@ TEST(list_looks_at_waves, "whether an empty ring's last kernel runs is looked at
 	gq->policy.waves_ns = 1;
 	gq->policy.waves = 0;
 	CHECK_EQ(info_of(low).state, GPREEMPT_QUEUE_IDLE);
-	node_of(0)->pass_lock.owner = current;
-	mutex_unlock(&node_of(0)->pass_lock);
+	node_of(0)->see_lock.owner = current;
+	mutex_unlock(&node_of(0)->see_lock);
 	end();
 }
 

@@ -503,6 +503,7 @@ static NO_TSAN void get_cu_occupancy(struct amdgpu_device *adev, struct kfd_cu_o
 	u32 i;
 
 	BUG_ON(!world.reset_domain.sem.readers);
+	mutex_lock(&world.index_lock);
 	*max_waves_per_cu = 8;
 	for (i = 0; i < world.nr_queues; i++) {
 		struct sim_queue *sq = world.queues[i];
@@ -516,6 +517,7 @@ static NO_TSAN void get_cu_occupancy(struct amdgpu_device *adev, struct kfd_cu_o
 		world.while_asking();
 	if (world.nodes[0].ask_us)
 		fsleep(world.nodes[0].ask_us);
+	mutex_unlock(&world.index_lock);
 }
 
 static const struct kfd2kgd_calls calls = {
@@ -1193,6 +1195,7 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 	world.adev = (struct amdgpu_device){ .dev = &world.dev, .reset_domain = &world.reset_domain, .gc_version = IP_VERSION(9, 4, 2) };
 	mutex_init(&world.reset_domain.sem.lock);
 	mutex_init(&world.slot_lock);
+	mutex_init(&world.index_lock);
 	world.kfd = (struct kfd_dev){ .cwsr_enabled = true, .num_nodes = nr_nodes };
 	for (i = 0; i < nr_nodes; i++) {
 		struct sim_node *sn = &world.nodes[i];

@@ -161,6 +161,8 @@ struct world {
 	u32 nr_gpu_resets;
 	u32 nr_queue_resets;
 	struct mutex slot_lock;
+	/* Of the graphics engine: whose waves are counted. */
+	struct mutex index_lock;
 	u32 slot_pipe;			/* whose registers are accessed */
 	u32 slot_queue;
 	u32 nr_process_resets;

@@ -418,6 +418,8 @@ struct srcu_struct {
 	int index;
 };
 
+#define DEFINE_STATIC_SRCU(name)	static DEFINE_SRCU(name)
+#define synchronize_srcu(srcu)		synchronize_srcu_expedited(srcu)
 #define DEFINE_SRCU(name)	struct srcu_struct name = { .lock = { .real = PTHREAD_MUTEX_INITIALIZER } }
 int init_srcu_struct(struct srcu_struct *srcu);
 void cleanup_srcu_struct(struct srcu_struct *srcu);
