@@ -519,6 +519,11 @@ bool gpreempt_queue_adopt(struct gpreempt_node *gn)
 		struct kfd_process *p = processes[i];
 		struct mm_struct *mm = get_task_mm(p->lead_thread);
 
+		/* A leader that has called exec() has another one, with other pages at the same addresses. */
+		if (mm && mm != p->mm) {
+			mmput(mm);
+			mm = NULL;
+		}
 		if (mutex_trylock(&p->mutex)) {
 			adopt_queues(gn, p, mm);
 			mutex_unlock(&p->mutex);

@@ -561,3 +561,28 @@ BOTH(lists_end_before_a_pause, "when a suspend goes on, nobody reads registers f
 	world.while_asking = NULL;
 	two_nodes_end();
 }
+
+/* ---- exec() ---- */
+
+TEST(adoption_pins_no_page_of_another_program, "a queue is adopted with the pages of the memory that KFD knows its process by, not of what its leader has become by exec()")
+{
+	struct mm_struct after_exec = { .pages[0] = { 0 } };
+
+	world_make(true, 1, 1);
+	low = add_queue(0);
+	low->ttm.usermm = &process_of(low)->mm;
+	low->ttm.userptr = (unsigned long)low->pointers;
+	process_of(low)->mm.pages[0].address = low->pointers;
+	after_exec.pages[0].address = low->pointers;
+	process_of(low)->task.mm = &after_exec;
+	set("gpreempt_enable", "1");
+	run(20 * MS);
+	CHECK(low->q.gpreempt && !low->q.gpreempt->sampled);
+	CHECK(!after_exec.pages[0].pins && !after_exec.users);
+	process_of(low)->task.mm = &process_of(low)->mm;
+	set("gpreempt_enable", "0");
+	set("gpreempt_enable", "1");
+	run(20 * MS);
+	CHECK(low->q.gpreempt->sampled);
+	world_end();
+}
