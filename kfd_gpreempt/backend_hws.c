@@ -166,21 +166,23 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
  * - there is no runlist on the device: the unmap was acknowledged, everything is saved, mapping failed. Try again.
  * - -ETIME: unmapping was not acknowledged. The driver has marked every process as reset, so the victims are neither
  *   preempted any more nor mapped: they belong to its recovery.
+ * - -EIO after a fatal error (RAS): the driver waits for no answer, but all else is as with -ETIME.
  * - -EIO: the GPU is being reset, or about to. No failure: the driver pauses us when it comes to its queues.
  * - else: the packets did not get out.
  * In the last two cases nothing was saved, and the victims are where they were.
  */
 static void hws_error(struct backend_pass *pass, int error, struct gpreempt_outcome *outcome)
 {
+	bool silent = error == -ETIME || (error == -EIO && amdgpu_amdkfd_is_fed(pass->dqm->dev->adev));
 	enum gpreempt_failure cause = GPREEMPT_FAILURE_MAP;
 
 	if (pass->dqm->active_runlist) {
 		backend_for_each(pass, hws_undo_preemption);
-		cause = error == -ETIME ? GPREEMPT_FAILURE_UNMAP_TIMEOUT : GPREEMPT_FAILURE_SEND;
+		cause = silent ? GPREEMPT_FAILURE_UNMAP_TIMEOUT : GPREEMPT_FAILURE_SEND;
 	}
-	outcome->stop = error == -ETIME;
-	outcome->again = !outcome->stop;
-	if (error == -EIO) {
+	outcome->stop = silent;
+	outcome->again = !silent;
+	if (error == -EIO && !silent) {
 		gpreempt_stats_skip(pass->gn, NULL, GPREEMPT_SKIP_RESETTING);
 		return;
 	}

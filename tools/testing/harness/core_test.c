@@ -741,6 +741,30 @@ TEST(resetting_is_no_failure, "a pass that meets a reset is given up, not counte
 }
 
 
+TEST(fatal_error, "a device that a fatal error has stopped is given up at the first request that it does not answer, and works after its reset")
+{
+	u32 requests;
+
+	low_runs(true);
+	world.adev.fatal = true;
+	requests = world.nodes[0].nr_requests;
+	submit(high, 300);
+	run(100 * MS);
+	CHECK_EQ(world.nodes[0].nr_requests, requests + 1);
+	CHECK_STATE("failed");
+	CHECK_EQ(failed(GPREEMPT_FAILURE_UNMAP_TIMEOUT), 1);
+	CHECK_EQ(skipped(GPREEMPT_SKIP_RESETTING), 0);
+	CHECK_EQ(nr_preempted(), 0);
+	world.adev.fatal = false;
+	reset_gpu();
+	run(2 * MS);
+	submit(low, 1);
+	run(2 * MS);
+	high_comes();
+	CHECK(preempted(low));
+	world_end();
+}
+
 TEST(unsettled_runlist, "while the driver changes the runlist a preemption is decided all the same, and carried out as soon as the driver lets go")
 {
 	low_runs(true);

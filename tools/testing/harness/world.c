@@ -304,7 +304,13 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 	if (dqm->active_runlist) {
 		if (take_failure(&sn->nr_send_fails))
 			return -ENOMEM;
+		sn->nr_requests++;
 		fsleep(UNMAP_US);
+		/* The fence does not come, and that is known. */
+		if (world.adev.fatal) {
+			for_each_queue(dqm, forget_one);
+			return -EIO;
+		}
 		if (take_failure(&sn->nr_unmap_timeouts)) {
 			dqm->is_hws_hang = true;
 			for_each_queue(dqm, forget_one);

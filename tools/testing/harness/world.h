@@ -113,6 +113,7 @@ struct sim_process {
  * @error: of every runlist; 0: none
  * @nr_send_fails: so many requests to unmap cannot be sent
  * @nr_unmap_timeouts: so many are not acknowledged
+ * @nr_requests: how often something was sent to be unmapped
  * @nr_map_fails: so many runlists cannot be mapped after the unmap
  * @full_until_ns: so long the HIQ is not read, and has no room for a runlist
  * @nr_load_fails: so many load_mqd() reach one XCC only
@@ -137,6 +138,7 @@ struct sim_node {
 	int error;
 	int nr_send_fails;
 	int nr_unmap_timeouts;
+	u32 nr_requests;
 	int nr_map_fails;
 	u64 full_until_ns;
 	int nr_load_fails;

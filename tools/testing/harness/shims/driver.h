@@ -100,10 +100,12 @@ struct amdgpu_device {
 	u32 gc_version;
 	unsigned long flags;
 	bool virtual_function;
+	bool fatal;
 	bool enforce_isolation[2];
 };
 #define AMD_IS_APU	0x00020000UL
 #define amdgpu_sriov_vf(adev)	((adev)->virtual_function)
+#define amdgpu_amdkfd_is_fed(adev)	((adev)->fatal)
 
 struct kfd_cu_occupancy {
 	u32 wave_cnt;
