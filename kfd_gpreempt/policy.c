@@ -917,6 +917,7 @@ static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
  */
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 {
+	pn->unanswered = false;
 	pn->asked = waves_matter(pn, now_ns);
 	return pn->asked;
 }
@@ -981,7 +982,7 @@ static void mark_disturbed(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	pn->acting_ns = now_ns;
 	for (q = pn->busy; q; q = q->next_busy)
-		if (q->demand[q->unseen] && !expected(q, now_ns))
+		if (q->demand[q->unseen || pn->unanswered] && !expected(q, now_ns))
 			q->disturbed_ns = now_ns;
 }
 
@@ -1081,11 +1082,12 @@ static u64 time_to_next(const struct gpreempt_policy_node *pn, u64 end_ns, bool 
 	return next_ns < GPREEMPT_SLEEP_MIN_NS ? GPREEMPT_SLEEP_MIN_NS : next_ns;
 }
 
-/* Takes in what was read of waves since needs_waves() looked. */
+/* Takes in what was read of waves since needs_waves() looked. If nothing could be read, what is unknown is taken for waves. */
 static void look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u32 i;
 
+	pn->unanswered = true;
 	pn->busy = NULL;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
@@ -1097,6 +1099,7 @@ static void look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 		/* What needs_waves() has seen still holds for those that nobody has asked. */
 		if (asked)
 			look_at(pn, q, now_ns);
+		pn->unanswered &= !asked;
 		if (q->demand[1])
 			make_busy(pn, q);
 	}

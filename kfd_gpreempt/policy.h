@@ -12,7 +12,7 @@
  *	gpreempt_policy_use() if another policy shall decide from now on
  *	gpreempt_policy_disturbed() if the driver may have changed the runlist by itself
  *	if (gpreempt_policy_needs_waves())
- *		gpreempt_policy_set_waves() for each mapped queue
+ *		gpreempt_policy_set_waves() for each mapped queue; for none if they cannot be read: then what is unknown has waves
  *	gpreempt_policy_decide()
  *	gpreempt_policy_cost() with what that took
  *	carry out each queue's ->action in one hardware pass, and confirm it with
@@ -367,6 +367,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @busy: queues that may have demand (@demand[1]), linked by next_busy: what most rules are about
  * @nr_chosen: scratch: to how many queues gpreempt_policy_needs_waves() has given an action, to see what becomes of it
  * @asked: waves in flight were asked for in this pass
+ * @unanswered: and the caller could not read them
  * @mark: see &gpreempt_policy_process
  * @level_valid: of the last decision: some queue has demand
  * @level_rank: of the last decision: the highest rank with demand
@@ -403,6 +404,7 @@ struct gpreempt_policy_node {
 	struct gpreempt_policy_queue *busy;
 	u32 nr_chosen;
 	bool asked;
+	bool unanswered;
 	u64 mark;
 	bool level_valid;
 	s64 level_rank;

@@ -181,7 +181,7 @@ static void decide(u32 nr)
 	if (node.disturbed)
 		gpreempt_policy_disturbed(&node.policy, node.now_ns);
 	node.asked = gpreempt_policy_needs_waves(&node.policy, node.now_ns);
-	for (i = 0; node.asked && i < nr; i++) {
+	for (i = 0; node.asked && !node.silent && i < nr; i++) {
 		struct queue *q = queue_of(node.policies[i]);
 
 		if (on_device(q))

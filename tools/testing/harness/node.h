@@ -54,6 +54,7 @@ struct queue {
  * @params: tunables; tap_reset() sets what README.md gives as defaults
  * @now_ns: clock
  * @decision: of the last pass
+ * @silent: waves in flight cannot be read, as while the driver changes the runlist all the time
  * @disturbed: the driver changes the runlist before the next pass
  * @order: of the last pass: a sum over queues and priorities
  * @kicks: of the last pass: a sum over what else is set for queues, and tunables
@@ -74,6 +75,7 @@ struct node {
 	struct gpreempt_policy_params params;
 	u64 now_ns;
 	struct gpreempt_decision decision;
+	bool silent;
 	bool disturbed;
 	u64 order;
 	u64 kicks;

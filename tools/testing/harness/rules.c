@@ -873,6 +873,99 @@ TEST(own_priority_means_nothing_to_others, "an untrusted claim orders a process,
 	CHECK_EQ(node.nr_preempted, 0);
 }
 
+/* ---- decisions without an answer about waves ---- */
+
+TEST(no_answer_means_waves, "what could not be asked for waves has them: a higher queue keeps its level, a lower one is in the way, and nothing is blocked")
+{
+	/* High's last kernel. */
+	two_processes();
+	submit(high, 1);
+	launch(high, 1, 8);
+	start_hog(low);
+	node.silent = true;
+	pass();
+	CHECK(node.asked);
+	CHECK(!on_device(low));
+	passes_for(100 * MS, POLL);
+	CHECK(!on_device(low));
+
+	/* Low's last kernel, and a high one that stands still. */
+	tap_reset();
+	two_processes();
+	node.silent = true;
+	submit(low, 1);
+	launch(low, 1, 8);
+	pass();
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	passes_for(100 * MS, POLL);
+	CHECK(!high->policy.blocked && !on_device(low));
+}
+
+TEST(no_answer_hides_no_waves, "waves that a runlist took off before the first answer are waited for like others")
+{
+	two_processes();
+	submit(high, 1);
+	launch(high, 1, 8);
+	start_hog(low);
+	node.silent = true;
+	pass();
+	CHECK(!on_device(low));
+	node.silent = false;
+	high->invisible = true;
+	pass_after(POLL);
+	CHECK(node.asked);
+	CHECK(!on_device(low));
+	high->invisible = false;
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	CHECK_EQ(node.nr_acting, 1);
+}
+
+TEST(no_answer_delays_no_deadline, "relief, its end, the end of a hold, of a minimum run, and age come in time though no answer comes")
+{
+	low_is_held();
+	start_hog(high);
+	drain(high);
+	submit(high, 1);
+	launch(high, 1, 8);
+	node.silent = true;
+	pass_after(node.params.max_hold_ns - POLL);
+	CHECK(!on_device(low));
+	pass_after(POLL);
+	CHECK(on_device(low) && !on_device(high));
+	pass_after(node.params.relief_ns - 1);
+	CHECK(on_device(low) && !on_device(high));
+	pass_after(1);
+	CHECK(!on_device(low) && on_device(high));
+	/* A hold. */
+	high->policy.hold = true;
+	pass_after(POLL);
+	CHECK(!on_device(high) && on_device(low));
+	pass_after(node.params.max_hold_ns - 1);
+	CHECK(!on_device(high));
+	pass_after(1);
+	CHECK(on_device(high) && !on_device(low));
+	pass_after(node.params.relief_ns);
+	CHECK(!on_device(high) && on_device(low));
+	high->policy.hold = false;
+	pass_after(POLL);
+	CHECK(on_device(high) && !on_device(low));
+	/* Age. */
+	node.params.aging_ns = MS;
+	pass_after((HIGH - LOW) * MS - 1);
+	CHECK(!on_device(low));
+	pass_after(1);
+	CHECK(on_device(low) && on_device(high));
+	node.params.aging_ns = 0;
+	node.params.min_run_ns = 50 * MS;
+	pass_after(50 * MS - 1);
+	CHECK(on_device(low));
+	pass_after(1);
+	CHECK(!on_device(low) && on_device(high));
+}
+
 /* ---- queues whose pointers cannot be read ---- */
 
 /* Low cannot be looked at and fills the device. */
