@@ -520,16 +520,21 @@ static u64 overhead_left(const struct gpreempt_policy_node *pn, u64 now_ns)
 	return pn->overhead_ns > paid_ns ? pn->overhead_ns - paid_ns : 0;
 }
 
-/* Time until the budget has room for a preemption. */
-static u64 budget_wait(const struct gpreempt_policy_node *pn, u64 now_ns)
+/* Time until the budget has room for a preemption, after @more_ns of overhead. */
+static u64 budget_wait_after(const struct gpreempt_policy_node *pn, u64 more_ns, u64 now_ns)
 {
 	u32 pct = pn->params.overhead_pct;
-	u64 left_ns = overhead_left(pn, now_ns);
 	u64 window_ns = GPREEMPT_OVERHEAD_WINDOW_NS / 100 * pct;
+	u64 left_ns = overhead_left(pn, now_ns) + earlier(more_ns, window_ns / 2);
 
 	if (!pct || left_ns <= window_ns)
 		return 0;
 	return (left_ns - window_ns) * 100 / pct + 100;
+}
+
+static u64 budget_wait(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	return budget_wait_after(pn, 0, now_ns);
 }
 
 /*
@@ -556,11 +561,50 @@ static void find_inversion(const struct gpreempt_policy_node *pn, struct level *
 		level->preempts = false;
 }
 
-/* Those above it have only just gone idle, and may be back. */
+/* To come back and to be preempted again costs so much: what both passes are charged for. */
+static u64 switch_cost(const struct gpreempt_policy_node *pn)
+{
+	return 3 * pn->pass_ns;
+}
+
+/* A gap that is worth no switch: there would be nothing left of it. */
+static u64 short_gap(const struct gpreempt_policy_node *pn)
+{
+	/* Both of its ends are seen up to a look late. */
+	return earlier(switch_cost(pn) + 2 * pn->params.poll_ns, GPREEMPT_GAP_MAX_NS);
+}
+
+/*
+ * Those above it are silent: when may it come back? Not before the time that was asked for, nor before it is clear that this is none of the short
+ * gaps that they had before. And not before the budget has room for their return: otherwise they would have to wait behind it.
+ */
+static u64 resume_from(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	u64 wait_ns = budget_wait_after(pn, switch_cost(pn), now_ns), delay_ns = pn->params.resume_delay_ns, from_ns;
+
+	if (q->gaps >= GPREEMPT_GAPS_LEAST)
+		delay_ns = later(delay_ns, GPREEMPT_GAP_SHARE * earlier(q->gap_ns, short_gap(pn)));
+	from_ns = q->outranked_ns + delay_ns;
+	if (wait_ns)
+		from_ns = later(from_ns, earlier(now_ns + wait_ns, q->outranked_ns + GPREEMPT_RESUME_WAIT_MAX_NS));
+	return from_ns;
+}
+
 static bool resume_delayed(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return pn->params.resume_delay_ns && !pn->ops->rotates && !q->relieved && !fixed(q) && q->missing <= 0 &&
-	       now_ns - q->outranked_ns < pn->params.resume_delay_ns;
+	return q->missing <= 0 && !pn->ops->rotates && !q->relieved && !fixed(q) && now_ns < resume_from(pn, q, now_ns);
+}
+
+/* Those above it are back after @gap_ns: what is long counts more than what is short, and lets the lengths of the short ones fade. */
+static void learn_gap(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 gap_ns)
+{
+	if (gap_ns > short_gap(pn)) {
+		q->gaps /= 2;
+		return;
+	}
+	if (q->gaps < GPREEMPT_GAPS_MOST)
+		q->gaps++;
+	q->gap_ns = later(gap_ns, q->gap_ns - q->gap_ns / GPREEMPT_GAP_FADE_SHARE);
 }
 
 /* The least time that is worth switching for. */
@@ -953,7 +997,7 @@ static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpr
 			end_ns = earlier(end_ns, old_ns > now_ns ? old_ns : aged_from(pn, q, now_ns));
 		}
 		if (q->preempted && resume_delayed(pn, q, now_ns))
-			end_ns = earlier(end_ns, q->outranked_ns + params->resume_delay_ns);
+			end_ns = earlier(end_ns, resume_from(pn, q, now_ns));
 	} else if (outranked(q) && in_min_run(q, params, level, now_ns)) {
 		end_ns = earlier(end_ns, q->run_ns + params->min_run_ns);
 	}
@@ -1018,9 +1062,14 @@ static void note_action(struct gpreempt_policy_node *pn, struct gpreempt_policy_
 {
 	s32 aged;
 
-	if (q->missing <= 0)
+	if (q->missing <= 0) {
+		q->released = true;
 		return;
+	}
 	if (q->missing > q->age) {
+		if (q->released && level->rank != GPREEMPT_RANK_RELIEF)
+			learn_gap(pn, q, now_ns - q->outranked_ns);
+		q->released = false;
 		q->outranked_ns = now_ns;
 		q->in_the_way = q->immovable && !q->preempted && q->demand[1];
 	} else if (q->action == GPREEMPT_RESUME) {

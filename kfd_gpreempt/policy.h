@@ -92,6 +92,19 @@
  */
 #define GPREEMPT_LAUNCHED_NS		2000000ULL
 
+/*
+ * A queue that was outranked comes back later where those above it had short gaps before: after so many times the longest of the last gaps. A gap
+ * is short when switching to and fro would take all of it, and when it is no longer than this. It takes so many of them to begin with that. A long
+ * one halves what they count: three waits in a row may be in vain.
+ */
+#define GPREEMPT_GAP_MAX_NS		1000000ULL
+#define GPREEMPT_GAP_SHARE		2
+#define GPREEMPT_GAP_FADE_SHARE		8
+#define GPREEMPT_GAPS_LEAST		2
+#define GPREEMPT_GAPS_MOST		8
+/* So long a resume waits at most for the budget to have room for the preemption that may follow: the device may be idle meanwhile. */
+#define GPREEMPT_RESUME_WAIT_MAX_NS	10000000ULL
+
 /* The overhead budget is a share of this long: a burst of preemptions within it is not slowed down. */
 #define GPREEMPT_OVERHEAD_WINDOW_NS	100000000ULL
 
@@ -213,6 +226,9 @@ struct gpreempt_policy_process {
  * @held_ns: when it was preempted, while @preempted
  * @starved_ns: since when it has been held for the present reason (its rank, or a request) and had work, while @preempted
  * @outranked_ns: when it last had to stay off for somebody, while @preempted
+ * @gaps: how many short gaps those above it had of late, between two times for which it was outranked; a long one halves it
+ * @gap_ns: how long the longest of these was
+ * @released: it has not been outranked since @outranked_ns
  * @relief_until_ns: until when it may not be preempted; 0: no relief
  * @kept_off: at the last look: it is held on request
  * @let_go_until_ns: until when @hold does not count, because it was held on request for max_hold_ns; 0: it counts
@@ -260,6 +276,8 @@ struct gpreempt_policy_queue {
 	bool had_demand;
 	bool in_the_way;
 	bool kept_off;
+	bool released;
+	u8 gaps;
 	enum gpreempt_action action;
 	u64 pending;
 	u64 rptr;
@@ -280,6 +298,7 @@ struct gpreempt_policy_queue {
 	u64 held_ns;
 	u64 starved_ns;
 	u64 outranked_ns;
+	u64 gap_ns;
 	u64 relief_until_ns;
 	u64 let_go_until_ns;
 	u64 aged_until_ns;

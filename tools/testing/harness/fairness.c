@@ -513,14 +513,166 @@ TEST(relief_does_not_wait_for_the_budget, "a queue held for too long gets the de
 	CHECK(!on_device(high));
 }
 
-TEST(resumes_do_not_wait_for_the_budget, "what need not be held comes back at once, budget or not")
+TEST(resumes_wait_for_the_budget_for_a_while,
+     "what need not be held comes back when the budget has room for taking it off again, and after GPREEMPT_RESUME_WAIT_MAX_NS at the latest")
+{
+	static const struct { u64 overhead_ns, wait_ns; } cases[] = {
+		{ 9 * MS, 0 }, { 10 * MS + 200 * US, 2 * MS }, { 100 * MS, GPREEMPT_RESUME_WAIT_MAX_NS },
+	};
+	u64 waited_ns;
+	u32 i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		tap_reset();
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		low_is_held();
+		launch(high, 999, 8);
+		pass_after(POLL);
+		drain(high);
+		gpreempt_policy_overhead(&node.policy, cases[i].overhead_ns, false, node.now_ns);
+		node.policy.pass_ns = 0;
+		waited_ns = time_until(low, true, 20 * MS);
+		CHECK(waited_ns + POLL >= cases[i].wait_ns && waited_ns <= cases[i].wait_ns + 2 * POLL);
+	}
+	/* The pass that is to come counts as well, up to half of what there is. */
+	for (i = 0; i < 2; i++) {
+		tap_reset();
+		snprintf(tap_case, sizeof(tap_case), "pass %u: ", i);
+		low_is_held();
+		launch(high, 999, 8);
+		pass_after(POLL);
+		drain(high);
+		gpreempt_policy_overhead(&node.policy, i ? 5 * MS + 500 * US : 7 * MS, false, node.now_ns);
+		node.policy.pass_ns = i ? SEC : 1100 * US;
+		waited_ns = time_until(low, true, 30 * MS);
+		CHECK(i ? waited_ns < GPREEMPT_RESUME_WAIT_MAX_NS - MS : waited_ns / MS == 3);
+	}
+}
+
+TEST(resumes_that_wait_are_seen_in_time, "the room in the budget that a resume waits for shortens the sleep")
 {
 	low_is_held();
-	gpreempt_policy_overhead(&node.policy, 100 * MS, false, node.now_ns);
-	launch(high, 999, 8);
+	drop_queue(high);
+	node.params.poll_ns = 0;
+	node.params.interval_ns = SEC;
+	gpreempt_policy_overhead(&node.policy, 10 * MS + 200 * US, false, node.now_ns);
+	node.policy.pass_ns = 0;
+	pass_after(100);
+	CHECK(!on_device(low));
+	CHECK(node.decision.next_ns >= 1900 * US && node.decision.next_ns <= 2100 * US);
+	pass_after(node.decision.next_ns);
+	CHECK(on_device(low));
+}
+
+/* ---- gaps ---- */
+
+/* A kernel of high, and the time until its next one. */
+static void high_works(u64 work_ns, u64 gap_ns)
+{
+	submit(high, 1);
 	pass_after(POLL);
-	drain(high);
-	CHECK(time_until(low, true, 10 * MS) <= 2 * GPREEMPT_WAVES_SETTLE_NS);
+	if (!on_device(high))
+		return;
+	launch(high, 1, 8);
+	passes_for(work_ns, POLL);
+	finish(high);
+	passes_for(gap_ns, POLL);
+}
+
+static void high_and_hog(void)
+{
+	node.pass_takes_ns = 100 * US;
+	node.params.poll_ns = POLL;
+	node.params.max_hold_ns = 0;
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+	start_hog(low);
+	pass();
+}
+
+TEST(short_gaps_bring_nobody_back, "after two short gaps of a higher queue what it holds stays off in those that follow, and comes back soon after the last")
+{
+	u32 i, before;
+
+	high_and_hog();
+	for (i = 0; i < 3; i++)
+		high_works(MS, 400 * US);
+	CHECK(low->preempted >= 2);
+	before = node.nr_acting;
+	for (i = 0; i < 1000; i++)
+		high_works(MS, 400 * US);
+	CHECK_EQ(node.nr_acting, before);
+	CHECK(!on_device(low));
+	CHECK(time_until(low, true, 10 * MS) <= GPREEMPT_GAP_SHARE * GPREEMPT_GAP_MAX_NS);
+}
+
+TEST(long_gaps_bring_back_at_once, "where gaps are long, none is waited out; after short ones three waits are in vain at most")
+{
+	u32 i;
+
+	high_and_hog();
+	for (i = 0; i < 20; i++) {
+		high_works(MS, 0);
+		CHECK(time_until(low, true, 10 * MS) <= 2 * POLL);
+		passes_for(20 * MS, POLL);
+	}
+	for (i = 0; i < 20; i++)
+		high_works(MS, 400 * US);
+	CHECK_EQ(low->policy.gaps, GPREEMPT_GAPS_MOST);
+	for (i = 0; i < 10; i++) {
+		u64 waited_ns;
+
+		high_works(MS, 0);
+		waited_ns = time_until(low, true, 10 * MS);
+		CHECK(waited_ns <= GPREEMPT_GAP_SHARE * GPREEMPT_GAP_MAX_NS + POLL);
+		CHECK(i < 4 || waited_ns <= 2 * POLL);
+		passes_for(20 * MS, POLL);
+	}
+}
+
+TEST(gaps_that_are_worth_a_switch_are_used, "a gap that is longer than switching takes is no short one, nor is any longer than a millisecond")
+{
+	u32 i;
+
+	node.params.overhead_pct = 0;
+	high_and_hog();
+	for (i = 0; i < 20; i++) {
+		high_works(MS, 800 * US);
+		CHECK(on_device(low));
+	}
+	tap_reset();
+	node.params.overhead_pct = 0;
+	high_and_hog();
+	node.pass_takes_ns = 100 * MS;
+	for (i = 0; i < 20; i++)
+		high_works(10 * MS, 1400 * US);
+	CHECK_EQ(low->policy.gaps, 0);
+}
+
+TEST(requests_wait_behind_nobody_for_the_budget,
+     "whatever gaps a higher queue leaves, its kernels do not wait for the overhead budget; what is below has those gaps that the budget has room for")
+{
+	static const u64 gaps_ns[] = { 200 * US, 400 * US, 600 * US, MS, 2 * MS, 4 * MS };
+	u32 i, k, back;
+
+	for (i = 0; i < sizeof(gaps_ns) / sizeof(gaps_ns[0]); i++) {
+		tap_reset();
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		high_and_hog();
+		back = 0;
+		for (k = 0; k < 2000; k++) {
+			submit(high, 1);
+			pass_after(POLL);
+			if (on_device(low))
+				tap_fail(__FILE__, __LINE__, "kernel %u waits", k);
+			launch(high, 1, 8);
+			passes_for(400 * US, POLL);
+			finish(high);
+			passes_for(gaps_ns[i], POLL);
+			back += on_device(low);
+		}
+		CHECK(gaps_ns[i] < MS || back > 500);
+	}
 }
 
 /* ---- the relief budget ---- */
@@ -826,6 +978,23 @@ TEST(a_relief_that_fails_is_due_again, "a queue that did not get the device in i
 	look();
 	CHECK(victims[0]->policy.action == GPREEMPT_RESUME);
 	CHECK_EQ(node.nr_relief, 2);
+}
+
+TEST(reliefs_are_no_gaps, "what yields to two turns of a relief shortly after each other has learned nothing from that")
+{
+	victims_wait(2, 10 * MS);
+	node.params.poll_ns = POLL;
+	node.now_ns = victims[0]->policy.starved_ns + node.params.max_hold_ns;
+	pass();
+	CHECK(on_device(victims[0]) && !on_device(high));
+	drain(victims[0]);
+	time_until(high, true, 2 * MS);
+	pass_after(POLL);
+	victims[1]->policy.starved_ns = node.now_ns - node.params.max_hold_ns;
+	node.policy.pass_ns = MS;
+	pass_after(POLL);
+	CHECK(on_device(victims[1]) && !on_device(high));
+	CHECK_EQ(high->policy.gaps, 0);
 }
 
 /* ---- ageing ---- */

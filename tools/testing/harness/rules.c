@@ -613,6 +613,7 @@ TEST(the_drivers_runlists_hide_nobody, "waves that a runlist of the driver's own
 static void hidden_by_a_pass_of(u64 pass_ns)
 {
 	node.pass_takes_ns = pass_ns;
+	node.params.overhead_pct = 0;
 	low_is_held();
 	launch(high, 1, 8);
 	high->invisible = true;

@@ -258,6 +258,38 @@ TEST(the_budget_is_kept, "saving and restoring take no more than their share of 
 	CHECK(last_ns > config.duration_ns / 100 * 5);
 }
 
+TEST(short_gaps_are_not_switched_in,
+     "beside requests whose kernels come with gaps of up to 200 us, as decoding has them, runlists are not changed in each gap, and requests are not slowed down")
+{
+	static const u32 gaps_us[] = { 50, 100, 200, 400, 1000 };
+	u32 i;
+
+	for (i = 0; i < 5; i++) {
+		u64 alone_us;
+
+		snprintf(tap_case, sizeof(tap_case), "%u us: ", gaps_us[i]);
+		two_classes(20 * SEC);
+		config.classes[0].kernels = 100;
+		config.classes[0].kernel_ns = 200 * US;
+		config.classes[0].gap_ns = gaps_us[i] * US;
+		config.classes[0].arrivals = PERIODIC;
+		config.classes[0].period_ns = 150 * MS;
+		config.classes[1].nr_queues = 0;
+		simulate();
+		alone_us = latency_us(0, .5);
+		config.classes[1].nr_queues = 1;
+		simulate();
+		printf("# gaps of %4u us: request %llu us alone, %llu us (p99 %llu) beside a training, which has %.1f %%; %llu kernels, %llu runlists\n", gaps_us[i],
+		       (unsigned long long)alone_us, (unsigned long long)latency_us(0, .5), (unsigned long long)latency_us(0, .99),
+		       result.classes[1].work * 100. / (config.duration_ns * config.device.slots),
+		       (unsigned long long)result.classes[0].nr_done, (unsigned long long)result.nr_acting);
+		if (gaps_us[i] > 200)
+			continue;
+		CHECK(result.nr_acting < result.classes[0].nr_done / 10);
+		CHECK(latency_us(0, .5) < alone_us * 115 / 100);
+	}
+}
+
 TEST(a_poll_costs_the_background_little, "with the defaults a background loses at most 5 % beyond the share of a foreground at 20 %")
 {
 	u64 all;
