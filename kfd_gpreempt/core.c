@@ -129,14 +129,30 @@ enum gpreempt_node_state gpreempt_core_state(const struct gpreempt_node *gn)
 }
 
 /**
- * gpreempt_core_state_name() - what a node does, in a word
+ * gpreempt_core_state_for() - what somebody may know of what a node does
  * @gn: the node
+ * @sees_all: with CAP_SYS_ADMIN. Others are not told whether programs work: a node that is on is idle to them.
  *
  * Context: any.
  *
+ * Return: its state, as it is shown
+ */
+enum gpreempt_node_state gpreempt_core_state_for(const struct gpreempt_node *gn, bool sees_all)
+{
+	enum gpreempt_node_state state = gpreempt_core_state(gn);
+
+	if (!sees_all && (state == GPREEMPT_NODE_PARKED || state == GPREEMPT_NODE_POLLING || state == GPREEMPT_NODE_ARMED))
+		return GPREEMPT_NODE_IDLE;
+	return state;
+}
+
+/**
+ * gpreempt_core_state_word() - a state in a word
+ * @state: what a node does
+ *
  * Return: the word, as in sysfs
  */
-const char *gpreempt_core_state_name(const struct gpreempt_node *gn)
+const char *gpreempt_core_state_word(enum gpreempt_node_state state)
 {
 	static const char *const names[] = {
 		[GPREEMPT_NODE_OFF] = "off",
@@ -149,7 +165,20 @@ const char *gpreempt_core_state_name(const struct gpreempt_node *gn)
 		[GPREEMPT_NODE_ARMED] = "armed",
 	};
 
-	return names[gpreempt_core_state(gn)];
+	return names[state];
+}
+
+/**
+ * gpreempt_core_state_name() - what a node does, in a word
+ * @gn: the node
+ *
+ * Context: any.
+ *
+ * Return: the word, as in sysfs
+ */
+const char *gpreempt_core_state_name(const struct gpreempt_node *gn)
+{
+	return gpreempt_core_state_word(gpreempt_core_state(gn));
 }
 
 /**

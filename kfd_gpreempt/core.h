@@ -483,6 +483,8 @@ void gpreempt_core_kick(struct gpreempt_node *gn);
 void gpreempt_core_nudge(struct gpreempt_node *gn);
 void gpreempt_core_watch_nice(struct gpreempt_node *gn);
 enum gpreempt_node_state gpreempt_core_state(const struct gpreempt_node *gn);
+enum gpreempt_node_state gpreempt_core_state_for(const struct gpreempt_node *gn, bool sees_all);
+const char *gpreempt_core_state_word(enum gpreempt_node_state state);
 const char *gpreempt_core_state_name(const struct gpreempt_node *gn);
 
 /* monitor.c */

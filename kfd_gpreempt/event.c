@@ -185,9 +185,12 @@ ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *
 	return done ? done : -EAGAIN;
 }
 
-static bool may_hear(const struct gpreempt_listener *l, struct task_struct *leader)
+/* That somebody outranks somebody tells that others work; that a node has failed concerns all. */
+static bool may_hear(const struct gpreempt_listener *l, struct task_struct *leader, enum gpreempt_event_type type)
 {
-	return l->sees_all || !leader || uid_eq(l->uid, task_euid(leader));
+	if (l->sees_all)
+		return true;
+	return leader ? uid_eq(l->uid, task_euid(leader)) : type != GPREEMPT_EVENT_INVERSION;
 }
 
 static void put(struct gpreempt_listener *l, const struct gpreempt_event *event)
@@ -235,7 +238,7 @@ void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq, e
 	list_for_each_entry(l, &listeners, link) {
 		event.pid = leader ? task_tgid_nr_ns(leader, l->ns) : 0;
 		/* Who is in none of the listener's namespaces does not exist for it. */
-		if (may_hear(l, leader) && (!leader || event.pid))
+		if (may_hear(l, leader, type) && (!leader || event.pid))
 			put(l, &event);
 	}
 	spin_unlock(&listeners_lock);

@@ -3,9 +3,10 @@
  * procfs.c - a queue's files in /sys/class/kfd/kfd/proc/<pid>/queues/<queue id>/
  *
  * The folder is the driver's and goes with the queue, under p->mutex: nothing here may take that. The files stay when scheduling is
- * switched off, and have no data then.
+ * switched off, and have no data then. They are root's, as the driver's are, and tell when a program works: so it is looked who reads.
  */
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/kstrtox.h>
 #include <linux/sysfs.h>
 
@@ -113,6 +114,17 @@ bool kfd_gpreempt_owns(const struct attribute *attr)
 	return false;
 }
 
+/* As GPREEMPT_IOC_LIST has it: whose a process is, its effective user id says. */
+static bool may_see(const struct queue *q)
+{
+	bool own;
+
+	rcu_read_lock();
+	own = uid_eq(task_euid(q->process->lead_thread), current_euid());
+	rcu_read_unlock();
+	return own || capable(CAP_SYS_ADMIN);
+}
+
 /**
  * kfd_gpreempt_queue_show() - print one of our files of a queue
  * @q: the queue
@@ -121,13 +133,15 @@ bool kfd_gpreempt_owns(const struct attribute *attr)
  *
  * Context: sysfs; no lock held; may sleep.
  *
- * Return: length; -ENODATA: scheduling is switched off
+ * Return: length; -ENODATA: scheduling is switched off; -EACCES: another user's queue, without CAP_SYS_ADMIN
  */
 ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf)
 {
 	const struct queue_attribute *qa = container_of(attr, struct queue_attribute, attr);
 	ssize_t r = -ENODATA;
 
+	if (!may_see(q))
+		return -EACCES;
 	mutex_lock(&gpreempt_lock);
 	if (q->gpreempt)
 		r = qa->show(q->gpreempt, buf);

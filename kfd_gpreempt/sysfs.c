@@ -3,7 +3,11 @@
  * sysfs.c - /sys/class/kfd/kfd/gpreempt/<gpu_id>/: state, settings and counters of each node, one value per file
  *
  * A store method must not take gpreempt_lifecycle: a node that is removed waits for it. Documentation/ABI/testing has each file.
+ *
+ * Counters and latencies tell when others work, so they are the administrator's: root's by their mode, and with CAP_SYS_ADMIN, which a
+ * container's root has not. Settings are everybody's.
  */
+#include <linux/capability.h>
 #include <linux/kobject.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -20,7 +24,7 @@ static struct gpreempt_node *node_of(struct kobject *kobj)
 
 static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", gpreempt_core_state_name(node_of(kobj)));
+	return sysfs_emit(buf, "%s\n", gpreempt_core_state_word(gpreempt_core_state_for(node_of(kobj), capable(CAP_SYS_ADMIN))));
 }
 
 static ssize_t backend_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -49,11 +53,15 @@ static ssize_t monitor_pid_show(struct kobject *kobj, struct kobj_attribute *att
 
 static ssize_t queues_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	return sysfs_emit(buf, "%u\n", READ_ONCE(node_of(kobj)->nr_queues));
 }
 
 static ssize_t failures_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	return sysfs_emit(buf, "%llu\n", gpreempt_stats_failures(&node_of(kobj)->stats));
 }
 
@@ -93,8 +101,8 @@ NODE_ATTR(state);
 NODE_ATTR(backend);
 NODE_ATTR(reason);
 NODE_ATTR(monitor_pid);
-NODE_ATTR(queues);
-NODE_ATTR(failures);
+static struct kobj_attribute attr_queues = __ATTR(queues, 0400, queues_show, NULL);
+static struct kobj_attribute attr_failures = __ATTR(failures, 0400, failures_show, NULL);
 
 /**
  * struct counter_attribute - a file that shows a counter
@@ -111,12 +119,14 @@ static ssize_t counter_show(struct kobject *kobj, struct kobj_attribute *attr, c
 	size_t offset = container_of(attr, struct counter_attribute, attr)->offset;
 	const void *stats = &node_of(kobj)->stats;
 
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	return sysfs_emit(buf, "%lld\n", atomic64_read((const atomic64_t *)(stats + offset)));
 }
 
 #define COUNTER_OF(_name, _member)					\
 	static struct counter_attribute counter_##_name = {		\
-		.attr = __ATTR(_name, 0444, counter_show, NULL),	\
+		.attr = __ATTR(_name, 0400, counter_show, NULL),	\
 		.offset = offsetof(struct gpreempt_stats, _member),	\
 	}
 #define COUNTER(_name) COUNTER_OF(_name, _name)
@@ -175,7 +185,7 @@ static struct attribute *node_attrs[] = {
 
 #define SKIPPED(_reason, _name)								\
 	[_reason] = {									\
-		.attr = __ATTR(skipped_##_name, 0444, counter_show, NULL),		\
+		.attr = __ATTR(skipped_##_name, 0400, counter_show, NULL),		\
 		.offset = offsetof(struct gpreempt_stats, skipped[_reason]),		\
 	}
 static struct counter_attribute skipped[GPREEMPT_NR_SKIPS] = {
@@ -195,7 +205,7 @@ static struct counter_attribute skipped[GPREEMPT_NR_SKIPS] = {
 
 #define FAILED(_cause, _name)								\
 	[_cause] = {									\
-		.attr = __ATTR(failed_##_name, 0444, counter_show, NULL),		\
+		.attr = __ATTR(failed_##_name, 0400, counter_show, NULL),		\
 		.offset = offsetof(struct gpreempt_stats, failed[_cause]),		\
 	}
 static struct counter_attribute failed[GPREEMPT_NR_FAILURES] = {
@@ -222,30 +232,32 @@ static ssize_t quantile_show(struct kobject *kobj, struct kobj_attribute *attr, 
 {
 	const struct quantile_attribute *q = container_of(attr, struct quantile_attribute, attr);
 
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
 	return sysfs_emit(buf, "%llu\n",
 			  gpreempt_stats_quantile_us(&node_of(kobj)->stats.latency[q->kind], q->percent));
 }
 
 #define LATENCY(_kind, _name)									\
 	static struct counter_attribute _name##_count = {					\
-		.attr = __ATTR(_name##_count, 0444, counter_show, NULL),			\
+		.attr = __ATTR(_name##_count, 0400, counter_show, NULL),			\
 		.offset = offsetof(struct gpreempt_stats, latency[_kind].count),		\
 	};											\
 	static struct counter_attribute _name##_ns_sum = {					\
-		.attr = __ATTR(_name##_ns_sum, 0444, counter_show, NULL),			\
+		.attr = __ATTR(_name##_ns_sum, 0400, counter_show, NULL),			\
 		.offset = offsetof(struct gpreempt_stats, latency[_kind].sum_ns),		\
 	};											\
 	static struct counter_attribute _name##_ns_max = {					\
-		.attr = __ATTR(_name##_ns_max, 0444, counter_show, NULL),			\
+		.attr = __ATTR(_name##_ns_max, 0400, counter_show, NULL),			\
 		.offset = offsetof(struct gpreempt_stats, latency[_kind].max_ns),		\
 	};											\
 	static struct quantile_attribute _name##_us_p50 = {					\
-		.attr = __ATTR(_name##_us_p50, 0444, quantile_show, NULL),			\
+		.attr = __ATTR(_name##_us_p50, 0400, quantile_show, NULL),			\
 		.kind = _kind,									\
 		.percent = 50,									\
 	};											\
 	static struct quantile_attribute _name##_us_p99 = {					\
-		.attr = __ATTR(_name##_us_p99, 0444, quantile_show, NULL),			\
+		.attr = __ATTR(_name##_us_p99, 0400, quantile_show, NULL),			\
 		.kind = _kind,									\
 		.percent = 99,									\
 	}

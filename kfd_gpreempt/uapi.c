@@ -169,11 +169,13 @@ bool gpreempt_target_has(const struct gpreempt_target_match *match, const struct
 
 /**
  * struct node_list - nodes being listed
+ * @match: what the caller may see
  * @nodes: array
  * @max: its length
  * @nr: nodes there are
  */
 struct node_list {
+	struct gpreempt_target_match match;
 	struct gpreempt_node_info *nodes;
 	u32 max;
 	u32 nr;
@@ -190,15 +192,21 @@ static int list_node(struct gpreempt_node *gn, void *arg)
 		return 0;
 	info = &list->nodes[list->nr - 1];
 	info->gpu_id = gn->node->id;
-	info->state = gpreempt_core_state(gn);
-	info->nr_queues = READ_ONCE(gn->nr_queues);
+	info->state = gpreempt_core_state_for(gn, list->match.sees_all);
 	idx = srcu_read_lock(&gn->srcu);
-	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu))
+	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu)) {
+		if (!list->match.sees_all && !gpreempt_target_has(&list->match, gq))
+			continue;
+		info->nr_queues++;
 		info->nr_preempted += gpreempt_peek(gq->policy.preempted);
+	}
 	srcu_read_unlock(&gn->srcu, idx);
 	if (gn->backend)
 		strscpy(info->backend, gn->backend->name, sizeof(info->backend));
 	strscpy(info->policy, READ_ONCE(gn->policy_wanted)->name, sizeof(info->policy));
+	/* They tell when others work. */
+	if (!list->match.sees_all)
+		return 0;
 	info->preemptions = atomic64_read(&gn->stats.preemptions);
 	info->resumes = atomic64_read(&gn->stats.resumes);
 	info->failures = gpreempt_stats_failures(&gn->stats);
@@ -207,6 +215,7 @@ static int list_node(struct gpreempt_node *gn, void *arg)
 
 static int do_info(struct client *client, void *argument)
 {
+	const struct gpreempt_target everything = { .scope = GPREEMPT_SCOPE_ALL };
 	struct gpreempt_info *info = argument;
 	struct node_list list = { 0 };
 	void __user *to = u64_to_user_ptr(info->nodes);
@@ -215,6 +224,7 @@ static int do_info(struct client *client, void *argument)
 	if (info->abi_version || info->flags || info->features || info->event_size ||
 	    !is_zero(info->reserved, sizeof(info->reserved)))
 		return -EINVAL;
+	resolve(&everything, &list.match);
 	/* No machine has more nodes than KFD's topology has entries for. */
 	list.max = min(info->nr_nodes, 256U);
 	if (list.max) {

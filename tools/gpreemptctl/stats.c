@@ -4,6 +4,7 @@
  */
 #include "gpreemptctl.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,7 @@ int cmd_stats(const struct options *o)
 	struct gpreempt_node_info *nodes;
 	json_object *document, *list;
 	struct gpreempt *g;
+	char text[64];
 	int i, nr, status;
 
 	if (o->json && o->prometheus)
@@ -231,6 +233,11 @@ int cmd_stats(const struct options *o)
 	gpreempt_close(g);
 	if (nr < 0)
 		return fail_errno(nr, "stats");
+	status = nr ? node_attribute(nodes[0].gpu_id, "checks", text, sizeof(text)) : 0;
+	if (status == -EACCES || status == -EPERM) {
+		free(nodes);
+		return fail(EXIT_DENIED, "stats: counters tell when other users work: they are for root with CAP_SYS_ADMIN");
+	}
 	if (o->prometheus) {
 		print_prometheus(nodes, nr);
 	} else if (o->json) {

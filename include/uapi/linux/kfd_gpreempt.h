@@ -78,6 +78,9 @@ enum gpreempt_node_state {
  * @resumes: queues resumed
  * @failures: hardware passes that failed
  * @reserved: 0
+ *
+ * Without CAP_SYS_ADMIN only queues that GPREEMPT_IOC_LIST would show with GPREEMPT_SCOPE_ALL are counted, counters since loading are 0, and a node
+ * that is on is GPREEMPT_NODE_IDLE: the rest would tell when others work.
  */
 struct gpreempt_node_info {
 	__u32 gpu_id;
@@ -386,8 +389,8 @@ enum gpreempt_event_type {
  * @value: by type
  * @reserved: 0
  *
- * A descriptor gets the events of queues that GPREEMPT_IOC_LIST would show to who opened it with GPREEMPT_SCOPE_ALL, and those of nodes, from
- * its first read() or poll() on. It keeps 1024 of them unread, then new ones are lost. read() waits for the first, unless O_NONBLOCK.
+ * A descriptor gets the events of queues that GPREEMPT_IOC_LIST would show to who opened it with GPREEMPT_SCOPE_ALL, and those of nodes (of them
+ * GPREEMPT_EVENT_INVERSION only with CAP_SYS_ADMIN), from its first read() or poll() on. It keeps 1024 of them unread, then new ones are lost. read() waits for the first, unless O_NONBLOCK.
  *
  * Errors of read(): EINVAL (less than a record), EAGAIN, EINTR, EFAULT, ENOMEM, EMFILE (a user without CAP_SYS_ADMIN listens through 64
  * descriptors at most).

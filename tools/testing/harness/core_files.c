@@ -218,6 +218,53 @@ TEST(queue_files_show_and_set, "a queue's files say what its line says; logical_
 	world_end();
 }
 
+static bool is_everybodys(const char *name)
+{
+	static const char *const names[] = { "enabled", "state", "policy", "backend", "reason", "monitor_pid" };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return !strncmp(name, "tunables/", 9);
+}
+
+TEST(activity_is_not_everybodys, "counters of a node are for CAP_SYS_ADMIN, files of a queue for that and for its own user; others are not told who works")
+{
+	static const char *const of_queues[] = { "logical_priority", "effective_priority", "gpreempt_state", "preempt_count", "preempted_ms" };
+	u32 i, caps = current->caps, denied = 0;
+	char name[64], text[PAGE_SIZE];
+
+	preempted_pair(true);
+	current->caps = caps & ~CAP_SYS_ADMIN;
+	current->euid = (kuid_t){ 1234 };
+	for (i = 0; i < node_of(0)->kobj.nr_files; i++) {
+		const char *group = node_of(0)->kobj.files[i].group;
+
+		snprintf(name, sizeof(name), "%s%s%s", group ?: "", group ? "/" : "", node_of(0)->kobj.files[i].attr->name);
+		snprintf(tap_case, sizeof(tap_case), "%.40s: ", name);
+		if (is_everybodys(name)) {
+			CHECK(of_node(name)[0]);
+			continue;
+		}
+		CHECK_EQ(shim_file_show(&node_of(0)->kobj, name, text), -EPERM);
+		CHECK_EQ(node_of(0)->kobj.files[i].attr->mode, 0400);
+		denied++;
+	}
+	tap_case[0] = 0;
+	CHECK_EQ(denied, node_of(0)->kobj.nr_files - 6 - 15);
+	CHECK(!strcmp(of_node("state"), "idle"));
+	for (i = 0; i < ARRAY_SIZE(of_queues); i++)
+		CHECK_EQ(shim_file_show(&low->q.kobj, of_queues[i], text), -EACCES);
+	process_of(low)->task.euid = current->euid;
+	CHECK(!strcmp(of_queue(low, "gpreempt_state"), "preempted"));
+	CHECK_EQ(shim_file_show(&high->q.kobj, "gpreempt_state", text), -EACCES);
+	current->caps = caps;
+	CHECK(!strcmp(of_queue(high, "gpreempt_state"), "active"));
+	CHECK(!strcmp(of_node("state"), "polling"));
+	world_end();
+}
+
 TEST(queue_files_refuse, "logical_priority takes numbers within bounds and the word clear, from whoever may raise priorities")
 {
 	static const char *const bad[] = { "", "high", "1024", "-1024", "99999999999", "1 2" };

@@ -187,12 +187,83 @@ TEST_F(rights, privileges_are_asked_for)
 		EXPECT_EQ(-EPERM, as_nobody(nobody_sets_a_cgroup, a));
 }
 
-/* Calls of an actor about itself; INT64_MIN: clear. */
 static int64_t actor_becomes_nobody(struct actor *a, const int64_t *args)
 {
 	return become_nobody() ? 0 : -EPERM;
 }
 
+/* errno of reading a file, 0 if it can be read */
+static int reads(const char *path)
+{
+	char text[64];
+	int fd = open(path, O_RDONLY), err = fd < 0 ? -errno : 0;
+
+	if (!err && read(fd, text, sizeof(text)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static const char *node_file(const struct actor *a, const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/gpreempt/%u/%s", a->client.gpu_id, name);
+	return path;
+}
+
+static int reads_queue_file(const struct actor *a, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/queues/%u/%s", a->pid, a->queue[0].id, name);
+	return reads(path);
+}
+
+static int nobody_reads_a_counter(const struct actor *a)
+{
+	return reads(node_file(a, "preemptions"));
+}
+
+static int nobody_reads_a_latency(const struct actor *a)
+{
+	return reads(node_file(a, "latency/save_count"));
+}
+
+static int nobody_reads_settings(const struct actor *a)
+{
+	return reads(node_file(a, "policy")) ?: reads(node_file(a, "tunables/poll_us")) ?: reads(node_file(a, "state"));
+}
+
+static int nobody_reads_its_state(const struct actor *a)
+{
+	return reads_queue_file(a, "gpreempt_state");
+}
+
+static int nobody_reads_its_count(const struct actor *a)
+{
+	return reads_queue_file(a, "preempt_count");
+}
+
+/* What tells when programs work is for their own user and the administrator. */
+TEST_F(rights, activity_is_not_everybodys)
+{
+	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+
+	shared = self->g;
+	EXPECT_EQ(-EACCES, as_nobody(nobody_reads_a_counter, a));
+	EXPECT_EQ(-EACCES, as_nobody(nobody_reads_a_latency, a));
+	EXPECT_EQ(-EACCES, as_nobody(nobody_reads_its_state, a));
+	EXPECT_EQ(-EACCES, as_nobody(nobody_reads_its_count, a));
+	EXPECT_EQ(0, as_nobody(nobody_reads_settings, a));
+	EXPECT_EQ(0, nobody_reads_a_counter(a));
+	EXPECT_EQ(0, nobody_reads_its_state(a));
+	ASSERT_EQ(0, actor_call(a, actor_becomes_nobody, 0, 0, 0, 0));
+	EXPECT_EQ(0, as_nobody(nobody_reads_its_state, a));
+	EXPECT_EQ(0, as_nobody(nobody_reads_its_count, a));
+}
+
+/* Calls of an actor about itself; INT64_MIN: clear. */
 static int set_or_clear(const struct gpreempt_target *target, int64_t priority)
 {
 	return priority == INT64_MIN ? gpreempt_clear_priority(shared, target) : gpreempt_set_priority(shared, target, priority);
