@@ -10,6 +10,30 @@
 #include "../kfd_gpreempt/core.h"
 #include "v9_structs.h"
 
+/**
+ * kfd_gpreempt_returning() - how many queues are not active only because they are preempted?
+ * @dqm: the queue manager
+ *
+ * Where over-subscription is not allowed (amdgpu.sched_policy=1) they count as active: they come back, and must fit then.
+ *
+ * Context: p->mutex held; takes dqm_lock.
+ *
+ * Return: their number
+ */
+unsigned int kfd_gpreempt_returning(struct device_queue_manager *dqm)
+{
+	struct device_process_node *cur;
+	unsigned int n = 0;
+	struct queue *q;
+
+	dqm_lock(dqm);
+	list_for_each_entry(cur, &dqm->queues, list)
+		list_for_each_entry(q, &cur->qpd->queues_list, list)
+			n += !q->properties.is_active && kfd_gpreempt_may_return(q);
+	dqm_unlock(dqm);
+	return n;
+}
+
 /* What is found on a list under dqm_lock is not destroyed yet, and so is what was registered for it. */
 static struct gpreempt_queue *backend_registered(struct queue *q)
 {

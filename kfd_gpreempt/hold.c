@@ -117,13 +117,19 @@ struct request {
 /* Only a hint: the backend looks again, and whoever waits then waits until the timeout. */
 static int may_be_held(const struct gpreempt_queue *gq)
 {
+	struct gpreempt_outside outside;
+
 	if (!gq->gn->backend || !gq->sampled)
 		return -EOPNOTSUPP;
 	if (READ_ONCE(gq->gn->paused))
 		return -EIO;
 	if (READ_ONCE(gq->gn->state) == GPREEMPT_STATE_FAILED)
 		return -EOPNOTSUPP;
-	return gpreempt_monitor_obstacle(gq) == GPREEMPT_NR_SKIPS ? 0 : -EBUSY;
+	if (gpreempt_monitor_obstacle(gq) != GPREEMPT_NR_SKIPS)
+		return -EBUSY;
+	/* What was set counts from the next pass, and a hold makes one. */
+	gpreempt_settings_get(gq->process->p->lead_thread, &outside);
+	return outside.process.exempt ? -EPERM : 0;
 }
 
 static int check_one(struct gpreempt_queue *gq, void *arg)
@@ -203,7 +209,7 @@ static int wait_until_off(struct request *request, u32 timeout_ms)
  *
  * Context: may sleep; no lock of the scheduler held.
  *
- * Return: 0; -ENOENT: there is none; -EBUSY, -EOPNOTSUPP, -EIO: nothing is held that was not before; -ENOMEM, -EUSERS: nothing is held;
+ * Return: 0; -ENOENT: there is none; -EBUSY, -EOPNOTSUPP, -EIO, -EPERM (exempt): nothing is held that was not before; -ENOMEM, -EUSERS: nothing is held;
  * -ETIME, -ERESTARTSYS: not saved yet, the hold stays
  */
 int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match, bool unbounded, u32 timeout_ms,

@@ -152,6 +152,27 @@ void __kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo)
 }
 
 /**
+ * kfd_gpreempt_may_return() - may a queue that is off the device come back at any moment, because only we keep it off?
+ * @q: the queue
+ *
+ * What was saved of it lies still only as long as nobody may load it: to programs it counts as one that runs. One that was also
+ * suspended, evicted or disabled stays off when it is resumed.
+ *
+ * Context: dqm_lock held.
+ *
+ * Return: true if it may
+ */
+bool kfd_gpreempt_may_return(const struct queue *q)
+{
+	struct queue_properties properties = q->properties;
+
+	if (!properties.is_preempted)
+		return false;
+	properties.is_preempted = false;
+	return QUEUE_IS_ACTIVE(properties);
+}
+
+/**
  * gpreempt_snapshot_forget() - the snapshot is out of date: the queue is resumed, or never left
  * @gq: the queue
  *

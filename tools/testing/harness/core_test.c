@@ -825,6 +825,53 @@ TEST(the_packet_announces_who_is_in_the_list, "RUN_LIST announces the processes 
 	world_end();
 }
 
+BOTH(preempted_queues_are_to_programs_as_if_they_ran, "a queue that may come back at any moment is not read as one that is off the device, and counts where slots are limited")
+{
+	struct device_queue_manager *dqm;
+	struct queue *q;
+
+	low_runs(hws);
+	dqm = &world.nodes[0].dqm;
+	q = &low->q;
+	CHECK(!kfd_gpreempt_may_return(q));
+	CHECK_EQ(kfd_gpreempt_returning(dqm), 0);
+	high_comes();
+	CHECK(preempted(low) && !on_device(low));
+	CHECK(kfd_gpreempt_may_return(q) && !kfd_gpreempt_may_return(&high->q));
+	CHECK_EQ(kfd_gpreempt_returning(dqm), 1);
+	/* Others keep it off as well: its debugger, its program, the driver. */
+	q->properties.is_suspended = true;
+	CHECK(!kfd_gpreempt_may_return(q));
+	CHECK_EQ(kfd_gpreempt_returning(dqm), 0);
+	q->properties.is_suspended = false;
+	q->properties.queue_percent = 0;
+	CHECK(!kfd_gpreempt_may_return(q));
+	q->properties.queue_percent = 100;
+	evict_queue(low, true);
+	CHECK(!kfd_gpreempt_may_return(q));
+	evict_queue(low, false);
+	CHECK(kfd_gpreempt_may_return(q));
+	CHECK(q->properties.is_preempted);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	CHECK(!kfd_gpreempt_may_return(q));
+	CHECK_EQ(kfd_gpreempt_returning(dqm), 0);
+	world_end();
+}
+
+TEST(leaving_queues_count_once, "a queue that the device still holds is active, and not counted as one that comes back")
+{
+	low_runs(false);
+	low->stuck_ns = 300 * MS;
+	high->kernel_ns = MS;
+	submit(high, 100);
+	run(150 * MS);
+	CHECK(preempted(low) && low->q.properties.is_active);
+	CHECK_EQ(kfd_gpreempt_returning(&world.nodes[0].dqm), 0);
+	low->stuck_ns = 0;
+	world_end();
+}
+
 TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in the runlist than fits, which what is left out is not")
 {
 	struct gpreempt_node *gn;

@@ -830,6 +830,32 @@ static long set_param(struct gpreempt_target target, u32 which, u64 value)
 	return command(GPREEMPT_IOC_SET_PARAM, &param);
 }
 
+TEST(an_exempt_queue_is_refused_at_once, "a hold on a queue of an exempt process does not wait for what never comes, also before a pass has taken that in")
+{
+	struct gpreempt_hold hold;
+	u64 began_ns;
+
+	begin();
+	submit(low, 50);
+	run(10 * MS);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 1), 0);
+	began_ns = ktime_get_ns();
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 500 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EPERM);
+	CHECK(ktime_get_ns() - began_ns < 10 * MS);
+	CHECK(!low->q.gpreempt->held);
+	run(20 * MS);
+	hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 500 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EPERM);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 0), 0);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 500 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	CHECK(preempted(low));
+	hold = (struct gpreempt_hold){ .target = queue_target(low) };
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
+	end();
+}
+
 /* Has a pass under way. */
 static struct task_struct somebody;
 

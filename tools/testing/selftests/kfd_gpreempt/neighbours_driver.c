@@ -111,4 +111,37 @@ TEST_F_TIMEOUT(driver, debugging_oneself_is_no_exemption, 120)
 	finish_pair(_metadata, self, 2);
 }
 
+static int64_t do_read_wave_state(struct actor *a, const int64_t *args)
+{
+	struct kfd_ioctl_get_queue_wave_state_args read = {
+		.ctl_stack_address = (uintptr_t)a->queue[0].cwsr.ptr, .queue_id = a->queue[0].id,
+	};
+
+	return ioctl(a->client.kfd_fd, AMDKFD_IOC_GET_QUEUE_WAVE_STATE, &read) ? -errno : 0;
+}
+
+/*
+ * GET_QUEUE_WAVE_STATE copies to the save area, which a preempted queue may be restored from at any moment: to a program it runs. What the
+ * program itself has taken off stays off.
+ */
+TEST_F_TIMEOUT(driver, state_of_a_preempted_queue_is_not_read, 120)
+{
+	uint64_t progress;
+
+	start_pair(_metadata, self, 40);
+	EXPECT_EQ(-EINVAL, actor_call(self->low, do_read_wave_state, 0, 0, 0, 0));
+	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 40, 0));
+	ASSERT_EQ(0, wait_state(self->low, 0, "preempted", LONG));
+	EXPECT_EQ(-EINVAL, actor_call(self->low, do_read_wave_state, 0, 0, 0, 0));
+	ASSERT_EQ(0, actor_queue_update(self->low, 0, KFD_PRIORITY_NORMAL, 0));
+	EXPECT_TRUE(state_is(self->low, 0, "preempted"));
+	EXPECT_EQ(0, actor_call(self->low, do_read_wave_state, 0, 0, 0, 0));
+	ASSERT_EQ(0, actor_queue_update(self->low, 0, KFD_PRIORITY_NORMAL, 100));
+	EXPECT_EQ(-EINVAL, actor_call(self->low, do_read_wave_state, 0, 0, 0, 0));
+	ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
+	progress = kfd_work_progress(&self->low->work[0]);
+	ASSERT_EQ(0, actor_wait_progress(self->low, 0, progress + 1, LONG));
+	finish_pair(_metadata, self, 40);
+}
+
 TEST_HARNESS_MAIN

@@ -501,7 +501,8 @@ TEST_F(rights, events_are_those_that_the_opener_may_see)
 	close(pfd.fd);
 }
 
-static bool drop_capability(int which)
+/* It stays permitted: whoever drops it may have it again. */
+static bool have_capability(int which, bool on)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
@@ -509,6 +510,7 @@ static bool drop_capability(int which)
 	if (syscall(SYS_capget, &header, data))
 		return false;
 	data[which / 32].effective &= ~(1u << (which % 32));
+	data[which / 32].effective |= (uint32_t)on << (which % 32);
 	return !syscall(SYS_capset, &header, data);
 }
 
@@ -521,18 +523,22 @@ TEST_F(rights, a_root_without_capabilities_is_a_user)
 	int fd;
 
 	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/queues/%u/logical_priority", a->pid, a->queue[0].id);
-	ASSERT_TRUE(drop_capability(CAP_SYS_NICE));
+	ASSERT_TRUE(have_capability(CAP_SYS_NICE, false));
 	fd = open(path, O_WRONLY);
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(-1, write(fd, "9", 1));
 	EXPECT_EQ(EPERM, errno);
 	close(fd);
 	EXPECT_EQ(-EPERM, gpreempt_set_priority(self->g, &target, 8));
-	ASSERT_TRUE(drop_capability(CAP_SYS_ADMIN));
+	ASSERT_TRUE(have_capability(CAP_SYS_ADMIN, false));
+	/* A counter's file is root's to open, and not its to read. */
+	EXPECT_EQ(-EPERM, reads(node_file(a, "preemptions")));
+	EXPECT_EQ(0, nobody_reads_its_state(a));
 	EXPECT_EQ(0, gpreempt_set_priority(self->g, &target, 5));
 	target = gpreempt_target_all();
 	EXPECT_EQ(1, gpreempt_list_queues(self->g, &target, &queues));
 	free(queues);
+	ASSERT_TRUE(have_capability(CAP_SYS_ADMIN, true));
 }
 
 /* ---- containers ---- */
