@@ -84,7 +84,7 @@ void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm, bool over_subs
 		return;
 	WRITE_ONCE(gn->runlists_built, gn->runlists_built + 1);
 	WRITE_ONCE(gn->turns, over_subscribed || (isolated && dqm->processes_count - kfd_gpreempt_left_out(dqm) > 1));
-	gn->unmapped_ns = ktime_get_ns();
+	WRITE_ONCE(gn->unmapped_ns, ktime_get_ns());
 	/* Everything has been unmapped: the only moment at which an MQD may be written. */
 	gpreempt_hw_priority_apply(gn);
 }
@@ -257,6 +257,11 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	dqm_unlock(dqm);
 }
 
+/* The driver asks for the HIQ's read pointer in blocks of so many dwords (RPTR_BLOCK_SIZE 5): firmware may report no more exactly than that. */
+#define HWS_RPTR_BLOCK_DW	64
+/* A runlist that was sent so long ago has been read, if the read pointer is no further behind: a runlist takes tens of microseconds. */
+#define HWS_READ_NS		NSEC_PER_MSEC
+
 /*
  * Whoever touches the runlist holds dqm_lock while waves are saved. Afterwards it takes the CP until it has read
  * all packets of the HIQ to bring them back. The HIQ lives as long as the driver's scheduler runs, and we are
@@ -266,10 +271,12 @@ static bool hws_settled(struct gpreempt_node *gn)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
 	const struct kernel_queue *hiq = dqm->packet_mgr.priv_queue;
-	u32 size_dw = hiq->queue->properties.queue_size / sizeof(u32);
+	u32 size_dw = hiq->queue->properties.queue_size / sizeof(u32), behind_dw;
 
-	return !mutex_is_locked(&dqm->lock_hidden) &&
-	       READ_ONCE(*hiq->rptr_kernel) % size_dw == READ_ONCE(hiq->pending_wptr) % size_dw;
+	if (mutex_is_locked(&dqm->lock_hidden))
+		return false;
+	behind_dw = (u32)(READ_ONCE(hiq->pending_wptr) - READ_ONCE(*hiq->rptr_kernel)) % size_dw;
+	return !behind_dw || (behind_dw < HWS_RPTR_BLOCK_DW && ktime_get_ns() - READ_ONCE(gn->unmapped_ns) >= HWS_READ_NS);
 }
 
 const struct gpreempt_backend gpreempt_backend_hws = {

@@ -349,7 +349,7 @@ enum gpreempt_state {
  * @runlists_built: runlists sent to the device by anybody, or without HWS queues that the driver took off and loads again;
  *	written under dqm_lock
  * @turns: of the last runlist: firmware takes turns, because not everything in it fits on the device; written under dqm_lock
- * @unmapped_ns: when everything was off the device for the last runlist; under dqm_lock
+ * @unmapped_ns: when everything was off the device for the last runlist; written under dqm_lock
  * @graced: the device has the grace period that preemptions want; the monitor's alone
  * @graced_runlist: @runlists_built when that was so last
  * @runlists_seen: @runlists_built when waves in flight could last be believed

@@ -636,11 +636,26 @@ TEST(giving_up_is_told_once, "a node that gives up says so once, however long it
 	world_end();
 }
 
+TEST(a_late_read_pointer_settles, "a HIQ whose read pointer is reported by blocks of 64 dwords is settled a millisecond after its runlist: who has ended is seen")
+{
+	low_runs(true);
+	world.nodes[0].hiq_late = 63;
+	high->kernel_ns = 5 * MS;
+	submit(high, 1);
+	run(4 * MS);
+	CHECK(preempted(low) && high->in_slot);
+	CHECK(run_until_idle(high, 20 * MS));
+	run(10 * MS);
+	CHECK(!preempted(low));
+	CHECK(run_until_idle(low, SEC));
+	world_end();
+}
+
 TEST(a_full_ring_is_waited_for, "a runlist for which the device has no room yet is sent again when it has, for 100 ms: the node is not given up for it")
 {
 	low_runs(true);
 	high->kernel_ns = 50 * MS;
-	world.nodes[0].hiq.pending_wptr += 16;
+	world.nodes[0].hiq.pending_wptr += 1023;
 	world.nodes[0].full_until_ns = ktime_get_ns() + 20 * MS;
 	submit(high, 5);
 	run(15 * MS);
@@ -655,7 +670,7 @@ TEST(a_full_ring_is_waited_for, "a runlist for which the device has no room yet 
 	while (world.nodes[0].nr_map_fails)
 		run(100 * US);
 	world.nodes[0].full_until_ns = ktime_get_ns() + 350 * MS;
-	world.nodes[0].hiq.pending_wptr += 16;
+	world.nodes[0].hiq.pending_wptr += 1023;
 	run(330 * MS);
 	CHECK_STATE("failed");
 	world_end();

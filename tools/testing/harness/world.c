@@ -625,7 +625,7 @@ static void tick(void)
 		dispatch(&world.nodes[i], true);
 		dispatch(&world.nodes[i], false);
 		if (ktime_get_ns() >= world.nodes[i].full_until_ns)
-			WRITE_ONCE(world.nodes[i].hiq_rptr, READ_ONCE(world.nodes[i].hiq.pending_wptr) % 1024);
+			WRITE_ONCE(world.nodes[i].hiq_rptr, READ_ONCE(world.nodes[i].hiq.pending_wptr) % 1024 & ~world.nodes[i].hiq_late);
 	}
 }
 

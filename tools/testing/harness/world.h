@@ -115,6 +115,7 @@ struct sim_process {
  * @nr_unmap_timeouts: so many are not acknowledged
  * @nr_requests: how often something was sent to be unmapped
  * @nr_map_fails: so many runlists cannot be mapped after the unmap
+ * @hiq_late: bits of the HIQ's read pointer that firmware does not report
  * @full_until_ns: so long the HIQ is not read, and has no room for a runlist
  * @nr_load_fails: so many load_mqd() reach one XCC only
  * @nr_refusals: so many hqd_destroy() fail without asking
@@ -130,6 +131,7 @@ struct sim_node {
 	struct kernel_queue hiq;
 	struct queue hiq_queue;
 	u32 hiq_rptr;
+	u32 hiq_late;
 	struct sim_queue *slots[NR_SLOTS];
 	u32 nr_wave_slots;
 	u64 runlists;
