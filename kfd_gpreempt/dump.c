@@ -14,6 +14,7 @@
 #include "core.h"
 #include "amdgpu.h"
 #include "kfd_device_queue_manager.h"
+#include "kfd_kernel_queue.h"
 
 /* Queues in the kernel log: so many lines twice. The file in debugfs has all of them. */
 #define MAX_LOGGED_QUEUES	16
@@ -99,6 +100,9 @@ struct queue_copy {
  * @sched_running: the driver's scheduler runs
  * @sched_halt: it is halted
  * @hws_hang: it waits for a reset
+ * @hiq_dw: size of the ring that the driver sends runlists through, in dwords; 0: there is none
+ * @hiq_rptr: its read pointer as firmware reported it, in dwords
+ * @hiq_wptr: its write pointer, in dwords
  * @active_queues: queues that the driver maps
  * @active_processes: processes that the driver knows of on this node
  * @nr_queues: entries of @queue
@@ -124,6 +128,9 @@ struct node_copy {
 	bool sched_running;
 	bool sched_halt;
 	bool hws_hang;
+	u32 hiq_dw;
+	u32 hiq_rptr;
+	u32 hiq_wptr;
 	u32 active_queues;
 	u32 active_processes;
 	u32 nr_queues;
@@ -173,6 +180,18 @@ static void copy_queue(struct queue_copy *c, const struct gpreempt_queue *gq)
 	c->preempted_ns = gq->preempted_ns;
 }
 
+/* dqm_lock held. While the driver's scheduler is down there may be no HIQ. */
+static void copy_hiq(struct node_copy *c, const struct device_queue_manager *dqm)
+{
+	const struct kernel_queue *hiq = dqm->packet_mgr.priv_queue;
+
+	if (!dqm->sched_running || dqm->sched_policy == KFD_SCHED_POLICY_NO_HWS || !hiq)
+		return;
+	c->hiq_dw = hiq->queue->properties.queue_size / sizeof(u32);
+	c->hiq_rptr = READ_ONCE(*hiq->rptr_kernel) % c->hiq_dw;
+	c->hiq_wptr = hiq->pending_wptr % c->hiq_dw;
+}
+
 static void copy_node(struct node_copy *c, struct gpreempt_node *gn)
 {
 	const struct device_queue_manager *dqm = gn->node->dqm;
@@ -198,6 +217,7 @@ static void copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->sched_running = dqm->sched_running;
 	c->sched_halt = dqm->sched_halt;
 	c->hws_hang = dqm->is_hws_hang;
+	copy_hiq(c, dqm);
 	c->active_queues = dqm->active_queue_count;
 	c->active_processes = dqm->processes_count;
 	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu)) {
@@ -331,6 +351,8 @@ static void print_node(struct drm_printer *p, const struct gpreempt_node *gn, co
 	drm_printf(p, "driver: running=%d halted=%d hung=%d queues=%u processes=%u age_us: unsettled=%lld decided=%lld\n",
 		   c->sched_running, c->sched_halt, c->hws_hang, c->active_queues, c->active_processes,
 		   age_us(c->unsettled_ns, c->now_ns), age_us(c->decided_ns, c->now_ns));
+	if (c->hiq_dw)
+		drm_printf(p, "hiq: size=%u rptr=%u wptr=%u\n", c->hiq_dw, c->hiq_rptr, c->hiq_wptr);
 	print_tunables(p, &c->tun);
 	print_stats(p, &c->stats);
 	for (i = 0; i < c->nr_queues; i++)

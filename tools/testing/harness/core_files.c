@@ -365,6 +365,7 @@ TEST(dump_says_what_is_known, "node, driver, tunables, counters and queues, each
 		CHECK(!strcmp(value(dump, "state"), "polling"));
 		CHECK(!strcmp(value(dump, "running"), "1"));
 		CHECK(!strcmp(value(dump, "halted"), "0"));
+		CHECK_EQ(strstr(dump, "\nhiq: size=") != NULL, hws[k]);
 		CHECK(!strcmp(value(dump, "interval_us"), "5000"));
 		CHECK(!strcmp(value(dump, "hw_priority"), "follow"));
 		CHECK(!strcmp(value(dump, "wakeup"), "doorbell"));
