@@ -611,8 +611,10 @@ static bool decide(struct gpreempt_node *gn, u64 now_ns, struct gpreempt_decisio
 	if (gpreempt_policy_needs_waves(&gn->policy, now_ns)) {
 		u64 began_ns = ktime_get_ns();
 
-		if (!read_waves(gn, now_ns))
+		if (!read_waves(gn, now_ns)) {
+			gpreempt_policy_put_off(&gn->policy);
 			return false;
+		}
 		gn->asked_ns = ktime_get_ns() - began_ns;
 	}
 	gpreempt_policy_decide(&gn->policy, now_ns, decision);

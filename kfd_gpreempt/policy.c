@@ -966,6 +966,21 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 	return pn->asked;
 }
 
+/**
+ * gpreempt_policy_put_off() - there is no decision this time: waves in flight cannot be read now
+ * @pn: the node, as gpreempt_policy_needs_waves() saw it
+ *
+ * What that tried out is taken back while all queues are still there: by the next decision some may be gone.
+ */
+void gpreempt_policy_put_off(struct gpreempt_policy_node *pn)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr_chosen; i++)
+		pn->queues[i]->action = GPREEMPT_KEEP;
+	pn->nr_chosen = 0;
+}
+
 /* When a time of this queue ends that may change what becomes of it. */
 static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
 			 const struct level *level, u64 now_ns)

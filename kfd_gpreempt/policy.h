@@ -12,7 +12,8 @@
  *	gpreempt_policy_use() if another policy shall decide from now on
  *	gpreempt_policy_disturbed() if the driver may have changed the runlist by itself
  *	if (gpreempt_policy_needs_waves())
- *		gpreempt_policy_set_waves() for each mapped queue; for none if they cannot be read: then what is unknown has waves
+ *		gpreempt_policy_set_waves() for each mapped queue; for none if they cannot be read: then what is unknown has waves;
+ *		or gpreempt_policy_put_off(), which ends the pass
  *	gpreempt_policy_decide()
  *	gpreempt_policy_cost() with what that took
  *	carry out each queue's ->action in one hardware pass, and confirm it with
@@ -484,6 +485,7 @@ void gpreempt_policy_taken(struct gpreempt_policy_queue *q, bool taken, bool pac
 void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending, u64 now_ns);
 void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns);
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_policy_put_off(struct gpreempt_policy_node *pn);
 bool gpreempt_policy_work_came(const struct gpreempt_policy_queue *q);
 void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns);
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct gpreempt_decision *decision);

@@ -1959,6 +1959,36 @@ TEST(disturbances_are_of_those_with_waves, "a runlist by the driver disturbs who
 	}
 }
 
+TEST(what_was_put_off_is_forgotten, "a decision that was put off touches nothing that has gone by the next one")
+{
+	struct gpreempt_decision decision;
+
+	two_processes();
+	start_hog(low);
+	passes_for(20 * MS, MS);
+	/* Its only packet was launched between two looks: whether it has waves is the question. */
+	submit(high, 1);
+	launch(high, 1, 4);
+	node.now_ns += MS;
+	gpreempt_policy_sample(&low->policy, low->rptr, low->wptr, pending(low), node.now_ns);
+	gpreempt_policy_sample(&high->policy, high->rptr, high->wptr, pending(high), node.now_ns);
+	node.policy.nr = 2;
+	node.policy.nr_resting = 0;
+	CHECK(gpreempt_policy_needs_waves(&node.policy, node.now_ns));
+	gpreempt_policy_put_off(&node.policy);
+	CHECK_EQ(low->policy.action, GPREEMPT_KEEP);
+	CHECK_EQ(high->policy.action, GPREEMPT_KEEP);
+
+	node.policies[0] = &high->policy;
+	node.policies[1] = NULL;
+	node.policy.nr = 1;
+	node.now_ns += MS;
+	gpreempt_policy_sample(&high->policy, high->rptr, high->wptr, pending(high), node.now_ns);
+	CHECK(!gpreempt_policy_needs_waves(&node.policy, node.now_ns));
+	gpreempt_policy_decide(&node.policy, node.now_ns, &decision);
+	CHECK_EQ(decision.nr_preempt + decision.nr_resume, 0);
+}
+
 TEST(another_policy_begins_anew, "whoever decides from now on finds no accounts, deadlines or ages, in any queue")
 {
 	struct queue *queues[3];
