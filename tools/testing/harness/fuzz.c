@@ -5,8 +5,11 @@
  * An input's first byte chooses what it is for. With clang's libFuzzer it is a fuzzer; compiled with FUZZ_REPLAY it runs the files that it is given,
  * each as one input, and prints TAP. Whatever the input, the sanitizers and the shims must find nothing, and what is said below must hold.
  */
-#include "world.h"
+#include "fuzz.h"
 #include "tap.h"
+
+/* Inputs that begin with it are sessions (fuzz.h). */
+#define SESSION	'S'
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -170,13 +173,36 @@ static void fuzz_policy(void)
 	}
 }
 
+static bool any_left(void)
+{
+	return left;
+}
+
+/* On a device of its own */
+static void fuzz_whole_session(void)
+{
+	static const struct fuzz_lots lots = { .draw = take, .left = any_left };
+
+	if (world.kfd.num_nodes)
+		world_end();
+	fuzz_session(&lots, 1000);
+}
+
+static void start(void)
+{
+	static bool started;
+
+	if (!started)
+		shim_init();
+	started = true;
+}
+
 static void make_world(void)
 {
 	u32 i;
 
 	if (world.kfd.num_nodes)
 		return;
-	shim_init();
 	world_on(true);
 	for (i = 0; i < 4; i++)
 		submit(add_queue(i * 3), 3);
@@ -187,9 +213,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!size)
 		return 0;
-	make_world();
+	start();
 	input = data + 1;
 	left = size - 1;
+	if (data[0] == SESSION) {
+		fuzz_whole_session();
+		return 0;
+	}
+	make_world();
 	switch (data[0] % 3) {
 	case 0:
 		fuzz_policy();
