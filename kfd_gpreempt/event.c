@@ -2,24 +2,31 @@
 /*
  * event.c - who listens to what happens
  *
- * Events are told by the monitor, partly under dqm_lock: no allocation, no sleeping, one spinlock. A reader who is too slow loses the
- * newest ones and is told how many.
+ * Events are told by the monitor, partly under dqm_lock: no allocation, no sleeping, and no cost that grows with those who listen. So an
+ * event is only noted there. It is handed on to each listener that may hear it by a work item, or by a listener that wants to
+ * read before that. A reader who is too slow loses the newest ones and is told how many.
  */
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/ktime.h>
+#include <linux/mutex.h>
+#include <linux/pid.h>
 #include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/uaccess.h>
+#include <linux/workqueue.h>
 
 #include "core.h"
 #include "outside.h"
 
 /* Unread events of a listener. A pass over a full node tells one for each of its queues. */
 #define MAX_EVENTS	1024
-/* Of a user who does not see all: every event is offered to every listener, under the driver's locks. */
+/* Of a user who does not see all: every event is offered to every listener. */
 #define MAX_LISTENERS_OF_USER	64
+/* Events that are not handed on yet. A work item comes to it within a millisecond or so, and a pass over a full node tells a thousand. */
+#define MAX_NOTED		4096
 
 /**
  * struct gpreempt_listener - somebody who listens
@@ -33,7 +40,8 @@
  * @missed: events lost since the newest one
  * @events: ring
  *
- * What is not said to be constant is under @listeners_lock; @ns, @uid and @sees_all are constant.
+ * What is not said to be constant is under @listeners_lock; @ns, @uid and @sees_all are constant. @missed counts also what was lost
+ * before it was known who would hear it.
  */
 struct gpreempt_listener {
 	struct list_head link;
@@ -47,8 +55,98 @@ struct gpreempt_listener {
 	struct gpreempt_event events[MAX_EVENTS];
 };
 
+/**
+ * struct note - an event that is not handed on yet
+ * @event: the event; pid and missed are the listener's
+ * @pid: of the process that it is about, referenced; NULL: of the node
+ * @uid: of that
+ * @lost: events that were lost since the note before
+ */
+struct note {
+	struct gpreempt_event event;
+	struct pid *pid;
+	kuid_t uid;
+	u32 lost;
+};
+
 static LIST_HEAD(listeners);
-static DEFINE_SPINLOCK(listeners_lock);
+static DEFINE_MUTEX(listeners_lock);
+
+/* From the first listener on. What follows is under notes_lock, which is innermost. */
+static struct note *notes;
+static DEFINE_SPINLOCK(notes_lock);
+static u32 first_note;
+static u32 nr_notes;
+static u32 lost_notes;
+
+static void hand_on_work(struct work_struct *work);
+static DECLARE_WORK(hand_on, hand_on_work);
+
+static void put(struct gpreempt_listener *l, const struct gpreempt_event *event)
+{
+	struct gpreempt_event *place;
+
+	if (l->nr == MAX_EVENTS) {
+		l->missed++;
+		return;
+	}
+	place = &l->events[(l->first + l->nr) % MAX_EVENTS];
+	*place = *event;
+	place->missed = l->missed;
+	l->missed = 0;
+	WRITE_ONCE(l->nr, l->nr + 1);
+	wake_up_interruptible(&l->wait);
+}
+
+static bool take_note(struct note *note)
+{
+	bool got;
+
+	spin_lock(&notes_lock);
+	got = nr_notes;
+	if (got) {
+		*note = notes[first_note];
+		first_note = (first_note + 1) % MAX_NOTED;
+		nr_notes--;
+	}
+	spin_unlock(&notes_lock);
+	return got;
+}
+
+/* That somebody outranks somebody tells that others work; that a node has failed concerns all. */
+static bool may_hear(const struct gpreempt_listener *l, const struct note *note)
+{
+	if (l->sees_all)
+		return true;
+	return note->pid ? uid_eq(l->uid, note->uid) : note->event.type != GPREEMPT_EVENT_INVERSION;
+}
+
+/* Everything that was noted before. */
+static void hand_on_locked(void)
+{
+	struct gpreempt_listener *l;
+	struct note note;
+
+	lockdep_assert_held(&listeners_lock);
+	while (take_note(&note)) {
+		list_for_each_entry(l, &listeners, link) {
+			/* How many were others' is not for everybody to know. */
+			l->missed += l->sees_all ? note.lost : !!note.lost;
+			note.event.pid = note.pid ? pid_nr_ns(note.pid, l->ns) : 0;
+			/* Who is in none of the listener's namespaces does not exist for it. */
+			if (may_hear(l, &note) && (!note.pid || note.event.pid))
+				put(l, &note.event);
+		}
+		put_pid(note.pid);
+	}
+}
+
+static void hand_on_work(struct work_struct *work)
+{
+	mutex_lock(&listeners_lock);
+	hand_on_locked();
+	mutex_unlock(&listeners_lock);
+}
 
 /* listeners_lock held. */
 static bool is_full(kuid_t uid)
@@ -74,7 +172,7 @@ static bool is_full(kuid_t uid)
 struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kuid_t uid, bool sees_all)
 {
 	struct gpreempt_listener *l = kvzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
-	bool full;
+	int r = 0;
 
 	if (!l)
 		return ERR_PTR(-ENOMEM);
@@ -82,15 +180,22 @@ struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kui
 	l->uid = uid;
 	l->sees_all = sees_all;
 	init_waitqueue_head(&l->wait);
-	spin_lock(&listeners_lock);
-	full = !sees_all && is_full(uid);
-	if (!full)
+	mutex_lock(&listeners_lock);
+	if (!notes)
+		notes = kvcalloc(MAX_NOTED, sizeof(*notes), GFP_KERNEL);
+	/* What was before is not for it. */
+	hand_on_locked();
+	if (!notes)
+		r = -ENOMEM;
+	else if (!sees_all && is_full(uid))
+		r = -EMFILE;
+	else
 		list_add_tail(&l->link, &listeners);
-	spin_unlock(&listeners_lock);
-	if (full) {
+	mutex_unlock(&listeners_lock);
+	if (r) {
 		put_pid_ns(l->ns);
 		kvfree(l);
-		return ERR_PTR(-EMFILE);
+		return ERR_PTR(r);
 	}
 	return l;
 }
@@ -103,9 +208,10 @@ struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kui
  */
 void gpreempt_listener_destroy(struct gpreempt_listener *listener)
 {
-	spin_lock(&listeners_lock);
+	mutex_lock(&listeners_lock);
 	list_del(&listener->link);
-	spin_unlock(&listeners_lock);
+	hand_on_locked();
+	mutex_unlock(&listeners_lock);
 	put_pid_ns(listener->ns);
 	kvfree(listener);
 }
@@ -125,12 +231,13 @@ wait_queue_head_t *gpreempt_listener_wait(struct gpreempt_listener *listener)
  * gpreempt_listener_ready() - is there an event to be read?
  * @listener: the listener
  *
- * Context: any; no lock needed.
+ * Context: may sleep.
  *
  * Return: true if there is
  */
 bool gpreempt_listener_ready(struct gpreempt_listener *listener)
 {
+	hand_on_work(NULL);
 	return READ_ONCE(listener->nr);
 }
 
@@ -138,14 +245,14 @@ static bool take(struct gpreempt_listener *l, struct gpreempt_event *event)
 {
 	bool got;
 
-	spin_lock(&listeners_lock);
+	mutex_lock(&listeners_lock);
 	got = l->nr;
 	if (got) {
 		*event = l->events[l->first];
 		l->first = (l->first + 1) % MAX_EVENTS;
 		WRITE_ONCE(l->nr, l->nr - 1);
 	}
-	spin_unlock(&listeners_lock);
+	mutex_unlock(&listeners_lock);
 	return got;
 }
 
@@ -168,9 +275,10 @@ ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *
 
 	if (size < sizeof(event))
 		return -EINVAL;
+	hand_on_work(NULL);
 	while (!done) {
 		if (!nonblocking) {
-			r = wait_event_interruptible(listener->wait, gpreempt_listener_ready(listener));
+			r = wait_event_interruptible(listener->wait, READ_ONCE(listener->nr));
 			if (r)
 				return r;
 		}
@@ -185,30 +293,6 @@ ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *
 	return done ? done : -EAGAIN;
 }
 
-/* That somebody outranks somebody tells that others work; that a node has failed concerns all. */
-static bool may_hear(const struct gpreempt_listener *l, struct task_struct *leader, enum gpreempt_event_type type)
-{
-	if (l->sees_all)
-		return true;
-	return leader ? uid_eq(l->uid, task_euid(leader)) : type != GPREEMPT_EVENT_INVERSION;
-}
-
-static void put(struct gpreempt_listener *l, const struct gpreempt_event *event)
-{
-	struct gpreempt_event *place;
-
-	if (l->nr == MAX_EVENTS) {
-		l->missed++;
-		return;
-	}
-	place = &l->events[(l->first + l->nr) % MAX_EVENTS];
-	*place = *event;
-	place->missed = l->missed;
-	l->missed = 0;
-	WRITE_ONCE(l->nr, l->nr + 1);
-	wake_up_interruptible(&l->wait);
-}
-
 /**
  * gpreempt_event() - tell those who listen
  * @gn: the node
@@ -216,30 +300,62 @@ static void put(struct gpreempt_listener *l, const struct gpreempt_event *event)
  * @type: what happened
  * @value: more about it, see &enum gpreempt_event_type
  *
+ * Costs the same however many listen.
+ *
  * Context: process context; may be called under any lock of the scheduler and of the driver's queues.
  */
 void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq, enum gpreempt_event_type type, s64 value)
 {
 	struct task_struct *leader = gq ? gq->process->p->lead_thread : NULL;
-	struct gpreempt_event event = {
-		.type = type,
-		.gpu_id = gn->node->id,
-		.queue_id = gq ? gq->q->properties.queue_id : ~0U,
-		.priority = gq ? gq->policy.priority : 0,
-		.value = value,
+	struct note note = {
+		.event = {
+			.type = type,
+			.gpu_id = gn->node->id,
+			.queue_id = gq ? gq->q->properties.queue_id : ~0U,
+			.priority = gq ? gq->policy.priority : 0,
+			.value = value,
+		},
 	};
-	struct gpreempt_listener *l;
+	bool noted;
 
 	/* Nobody listens, as nearly always. */
 	if (list_empty_careful(&listeners))
 		return;
-	event.time_ns = ktime_get_ns();
-	spin_lock(&listeners_lock);
-	list_for_each_entry(l, &listeners, link) {
-		event.pid = leader ? task_tgid_nr_ns(leader, l->ns) : 0;
-		/* Who is in none of the listener's namespaces does not exist for it. */
-		if (may_hear(l, leader, type) && (!leader || event.pid))
-			put(l, &event);
+	if (leader) {
+		rcu_read_lock();
+		note.pid = get_pid(task_tgid(leader));
+		note.uid = task_euid(leader);
+		rcu_read_unlock();
+		/* It has been reaped: nobody knows it by any number. */
+		if (!note.pid)
+			return;
 	}
-	spin_unlock(&listeners_lock);
+	note.event.time_ns = ktime_get_ns();
+	spin_lock(&notes_lock);
+	noted = nr_notes < MAX_NOTED;
+	if (noted) {
+		note.lost = lost_notes;
+		lost_notes = 0;
+		notes[(first_note + nr_notes) % MAX_NOTED] = note;
+		nr_notes++;
+	} else {
+		lost_notes++;
+	}
+	spin_unlock(&notes_lock);
+	if (!noted)
+		put_pid(note.pid);
+	schedule_work(&hand_on);
+}
+
+/**
+ * gpreempt_events_exit() - forget what was not handed on
+ *
+ * Context: module exit; nobody listens any more.
+ */
+void gpreempt_events_exit(void)
+{
+	cancel_work_sync(&hand_on);
+	hand_on_work(NULL);
+	kvfree(notes);
+	notes = NULL;
 }

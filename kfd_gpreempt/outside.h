@@ -110,6 +110,7 @@ void gpreempt_listener_destroy(struct gpreempt_listener *listener);
 ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *buffer, size_t size, bool nonblocking);
 bool gpreempt_listener_ready(struct gpreempt_listener *listener);
 wait_queue_head_t *gpreempt_listener_wait(struct gpreempt_listener *listener);
+void gpreempt_events_exit(void);
 void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq, enum gpreempt_event_type type, s64 value);
 
 /* uapi.c */

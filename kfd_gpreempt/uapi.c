@@ -840,5 +840,6 @@ void gpreempt_uapi_exit(void)
 	if (registered)
 		misc_deregister(&gpreempt_device);
 	registered = false;
+	gpreempt_events_exit();
 	gpreempt_settings_exit();
 }

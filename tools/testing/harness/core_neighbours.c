@@ -586,3 +586,71 @@ TEST(adoption_pins_no_page_of_another_program, "a queue is adopted with the page
 	CHECK(low->q.gpreempt->sampled);
 	world_end();
 }
+
+/* ---- listeners ---- */
+
+TEST(listeners_cost_a_pass_nothing, "however many listen, a pass tells an event once, and does not look who hears it; all of them hear it, in order")
+{
+	static struct file files[64];
+	static const struct cred cred;
+	struct gpreempt_event events[8];
+	u64 last_ns;
+	ssize_t got;
+	u32 i, k;
+
+	low_runs(true);
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		files[i] = (struct file){ .f_flags = O_NONBLOCK, .f_cred = &cred, .opener_is_admin = true };
+		CHECK_EQ(shim_miscdevice->fops->open(NULL, &files[i]), 0);
+		CHECK_EQ(shim_miscdevice->fops->poll(&files[i], NULL), 0);
+	}
+	shim_watched = node_of(0)->thread;
+	high_comes();
+	CHECK(preempted(low));
+	CHECK_EQ(shim_named_by_watched, 0);
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		got = shim_miscdevice->fops->read(&files[i], (char *)events, sizeof(events), NULL);
+		CHECK(got >= (ssize_t)(2 * sizeof(*events)));
+		for (k = 0, last_ns = 0; k < got / sizeof(*events); k++) {
+			CHECK(events[k].time_ns >= last_ns && !events[k].missed);
+			last_ns = events[k].time_ns;
+		}
+		CHECK_EQ(events[0].type, GPREEMPT_EVENT_INVERSION);
+		CHECK_EQ(events[1].type, GPREEMPT_EVENT_PREEMPTED);
+		CHECK_EQ(events[1].pid, process_of(low)->pid.nr);
+		CHECK_EQ(shim_miscdevice->fops->release(NULL, &files[i]), 0);
+	}
+	world_end();
+}
+
+static int sleeps_over_it(void *unused)
+{
+	u32 i;
+
+	/* Faster than anybody hands on: all in one go. */
+	for (i = 0; i < 5000; i++)
+		gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, i);
+	return 0;
+}
+
+TEST(events_that_nobody_hands_on_are_counted, "of more events than are kept until they are handed on the newest are lost, and every listener is told how many")
+{
+	static const struct cred cred;
+	static struct gpreempt_event events[1100];
+	struct file reader = { .f_flags = O_NONBLOCK, .f_cred = &cred, .opener_is_admin = true };
+	ssize_t got;
+
+	low_runs(true);
+	CHECK_EQ(shim_miscdevice->fops->open(NULL, &reader), 0);
+	CHECK_EQ(shim_miscdevice->fops->poll(&reader, NULL), 0);
+	sleeps_over_it(NULL);
+	got = shim_miscdevice->fops->read(&reader, (char *)events, sizeof(events), NULL);
+	CHECK_EQ(got, 1024 * sizeof(*events));
+	CHECK(events[0].value == 0 && events[1023].value == 1023);
+	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 7);
+	got = shim_miscdevice->fops->read(&reader, (char *)events, sizeof(events), NULL);
+	CHECK_EQ(got, sizeof(*events));
+	CHECK_EQ(events[0].missed, 5000 - 1024);
+	CHECK_EQ(shim_miscdevice->fops->release(NULL, &reader), 0);
+	world_end();
+}

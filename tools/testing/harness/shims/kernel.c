@@ -377,6 +377,16 @@ bool kthread_should_stop(void)
 	return smp_load_acquire(&current->should_stop);
 }
 
+const struct task_struct *shim_watched;
+u64 shim_named_by_watched;
+
+pid_t pid_nr_ns(const struct pid *pid, const struct pid_namespace *ns)
+{
+	if (shim_watched && current == shim_watched)
+		shim_named_by_watched++;
+	return pid ? pid->nr : 0;
+}
+
 struct pid *find_vpid(int nr)
 {
 	extern struct pid *shim_find_pid(int nr);

@@ -248,7 +248,11 @@ static inline struct task_struct *pid_task(struct pid *pid, int type)
 static inline struct pid *task_tgid(const struct task_struct *task) { return task->group_leader->tgid; }
 struct pid *find_vpid(int nr);
 static inline struct pid_namespace *task_active_pid_ns(const struct task_struct *task) { return &init_pid_ns; }
-static inline pid_t task_tgid_nr_ns(const struct task_struct *task, struct pid_namespace *ns) { return task->group_leader->tgid->nr; }
+/* How often this task looked what a process is called somewhere. */
+extern const struct task_struct *shim_watched;
+extern u64 shim_named_by_watched;
+pid_t pid_nr_ns(const struct pid *pid, const struct pid_namespace *ns);
+static inline pid_t task_tgid_nr_ns(const struct task_struct *task, struct pid_namespace *ns) { return pid_nr_ns(task->group_leader->tgid, ns); }
 static inline struct pid_namespace *get_pid_ns(struct pid_namespace *ns)
 {
 	__atomic_add_fetch(&ns->references, 1, __ATOMIC_RELAXED);
