@@ -116,7 +116,6 @@ static void sample_unseen(struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	if (!q->moved_ns)
 		forget_waves(q, now_ns);
-	q->used = true;
 	q->pending = 0;
 	q->stalled_ns = 0;
 	q->blocked = false;
@@ -136,10 +135,6 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 {
 	bool moved = rptr != q->rptr;
 
-	if (q->unseen) {
-		sample_unseen(q, now_ns);
-		return;
-	}
 	/* Nothing new of one that is idle or held: what there was to say has been said. */
 	if (!moved && wptr == q->wptr && pending == q->pending && q->moved_ns) {
 		if (!pending)
@@ -149,6 +144,10 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 			q->active_ns = now_ns;
 			return;
 		}
+	}
+	if (q->unseen) {
+		sample_unseen(q, now_ns);
+		return;
 	}
 	if (moved || !q->moved_ns) {
 		/* A launch: it does not wait. */
@@ -279,7 +278,7 @@ enum demand { NONE, MAYBE, SURE };
 
 static enum demand demand_of_waves(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	if (!q->used)
+	if (!q->used && !q->unseen)
 		return NONE;
 	if (!params->waves_known && q->unseen)
 		return SURE;
@@ -344,6 +343,7 @@ static void keep_off(const struct gpreempt_policy_params *params, struct gpreemp
 		q->let_go_until_ns = now_ns + params->relief_ns;
 	if (!q->hold)
 		q->let_go_until_ns = 0;
+	q->asked = q->hold;
 	kept_off = q->hold && !fixed(q) && now_ns >= q->let_go_until_ns;
 	if (kept_off != q->kept_off)
 		q->starved_ns = now_ns;
@@ -392,11 +392,6 @@ static inline enum demand look_at(const struct gpreempt_policy_node *pn, struct 
 {
 	enum demand demand;
 
-	/* Standing still says nothing while firmware takes turns: it may be somebody else's. */
-	if (pn->turns && q->stalled_ns) {
-		q->blocked = false;
-		q->stalled_ns = now_ns;
-	}
 	if (q->blocked && now_ns >= q->try_ns)
 		try_again(q, now_ns);
 	/* Once over it stays over, however long a later pass takes. */
@@ -405,7 +400,7 @@ static inline enum demand look_at(const struct gpreempt_policy_node *pn, struct 
 	demand = demand_of(q, &pn->params, now_ns);
 
 	q->relieved = now_ns < q->relief_until_ns;
-	if (q->hold || q->kept_off || q->let_go_until_ns)
+	if (q->hold || q->asked)
 		keep_off(&pn->params, q, now_ns);
 	q->age = age_of(pn, q, now_ns);
 	if (kept_off(q))
@@ -590,13 +585,14 @@ static u64 resume_from(const struct gpreempt_policy_node *pn, const struct gpree
 	return from_ns;
 }
 
-static bool resume_delayed(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+/* Nothing outranks it any more. */
+static noinline bool resume_delayed(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return q->missing <= 0 && !pn->ops->rotates && !q->relieved && !fixed(q) && now_ns < resume_from(pn, q, now_ns);
+	return !pn->ops->rotates && !q->relieved && !fixed(q) && now_ns < resume_from(pn, q, now_ns);
 }
 
 /* Those above it are back after @gap_ns: what is long counts more than what is short, and lets the lengths of the short ones fade. */
-static void learn_gap(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 gap_ns)
+static noinline void learn_gap(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 gap_ns)
 {
 	if (gap_ns > short_gap(pn)) {
 		q->gaps /= 2;
@@ -630,6 +626,11 @@ static u64 aged_from(const struct gpreempt_policy_node *pn, const struct gpreemp
 	return pn->aged_until_ns + aging_time(pn, q);
 }
 
+static noinline bool waits_for_age(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return !fixed(q) && now_ns >= q->aged_until_ns && now_ns < aged_from(pn, q, now_ns);
+}
+
 /*
  * When something is preempted at all, idle lower queues go along: their next packet shall not cost another pass. Call find_inversion()
  * first.
@@ -643,8 +644,8 @@ static inline enum gpreempt_action choose(const struct gpreempt_policy_node *pn,
 	yields = outranked(q);
 	if (kept_off(q))
 		return q->preempted ? GPREEMPT_KEEP : GPREEMPT_PREEMPT;
-	if (q->preempted && q->missing > 0 && !yields && !fixed(q) && now_ns >= q->aged_until_ns)
-		yields = now_ns < aged_from(pn, q, now_ns);
+	if (q->preempted && !yields && q->missing > 0)
+		yields = waits_for_age(pn, q, now_ns);
 	if (q->preempted)
 		return yields ? GPREEMPT_KEEP : GPREEMPT_RESUME;
 	return yields && level->preempts && !in_min_run(q, &pn->params, level, now_ns) ? GPREEMPT_PREEMPT : GPREEMPT_KEEP;
@@ -879,6 +880,21 @@ static bool preempts_anyway(struct gpreempt_policy_node *pn, u64 now_ns)
 	return level.preempts;
 }
 
+/* Standing still says nothing while firmware takes turns: it may be somebody else's. */
+static void stand_still_for_turns(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (!q->stalled_ns)
+			continue;
+		q->blocked = false;
+		q->stalled_ns = now_ns;
+	}
+}
+
 static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	bool in_the_way, matter = false, unknown = false, held = false, first = true, starving = false;
@@ -886,6 +902,8 @@ static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	struct level level, sure;
 	u32 i;
 
+	if (pn->turns)
+		stand_still_for_turns(pn, now_ns);
 	pn->busy = NULL;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
@@ -981,16 +999,36 @@ void gpreempt_policy_put_off(struct gpreempt_policy_node *pn)
 	pn->nr_chosen = 0;
 }
 
+/* When it may run beside the level for its age, of a wait since then. */
+static noinline u64 old_enough(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 since_ns, u64 now_ns)
+{
+	u64 old_ns = since_ns + aging_time(pn, q);
+
+	if (q->missing <= 0 || q->missing >= AGE_MAX)
+		return GPREEMPT_FOREVER_NS;
+	return old_ns > now_ns ? old_ns : aged_from(pn, q, now_ns);
+}
+
+/* When the longest time is over for which it waits since then, or its next turn in a relief begins. */
+static inline u64 longest_hold(const struct gpreempt_policy_node *pn, u64 since_ns, u64 now_ns)
+{
+	u64 due_ns = since_ns + pn->params.max_hold_ns;
+
+	if (!pn->params.max_hold_ns)
+		return GPREEMPT_FOREVER_NS;
+	return due_ns > now_ns ? due_ns : pn->next_turn_ns;
+}
+
 /* When a time of this queue ends that may change what becomes of it. */
-static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
-			 const struct level *level, u64 now_ns)
+static noinline u64 first_deadline(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
+				   const struct level *level, u64 now_ns)
 {
 	const struct gpreempt_policy_params *params = &pn->params;
 	u64 end_ns = GPREEMPT_FOREVER_NS;
 
 	if (now_ns < q->relief_until_ns)
 		return q->relief_until_ns;
-	if (now_ns < q->let_go_until_ns)
+	if (q->hold && now_ns < q->let_go_until_ns)
 		end_ns = q->let_go_until_ns;
 	if (now_ns < q->aged_until_ns)
 		end_ns = earlier(end_ns, q->aged_until_ns);
@@ -1002,20 +1040,33 @@ static u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpr
 		u64 since_ns = q->preempted ? q->starved_ns : now_ns;
 		/* Of one that is taken off on request it is known then. */
 		bool waits = q->preempted ? has_work_held(q) : q->demand[1] || q->hold;
-		u64 due_ns = since_ns + params->max_hold_ns;
 
-		if (waits && params->max_hold_ns && !(q->kept_off && q->hold_unbounded))
-			end_ns = earlier(end_ns, due_ns > now_ns ? due_ns : pn->next_turn_ns);
-		if (waits && params->aging_ns && pn->ops->ages && q->missing > 0 && q->missing < AGE_MAX) {
-			u64 old_ns = since_ns + aging_time(pn, q);
-
-			end_ns = earlier(end_ns, old_ns > now_ns ? old_ns : aged_from(pn, q, now_ns));
-		}
-		if (q->preempted && resume_delayed(pn, q, now_ns))
+		if (waits && !(q->kept_off && q->hold_unbounded))
+			end_ns = earlier(end_ns, longest_hold(pn, since_ns, now_ns));
+		if (waits && params->aging_ns && pn->ops->ages)
+			end_ns = earlier(end_ns, old_enough(pn, q, since_ns, now_ns));
+		if (q->preempted && q->missing <= 0 && resume_delayed(pn, q, now_ns))
 			end_ns = earlier(end_ns, resume_from(pn, q, now_ns));
 	} else if (outranked(q) && in_min_run(q, params, level, now_ns)) {
 		end_ns = earlier(end_ns, q->run_ns + params->min_run_ns);
 	}
+	return end_ns;
+}
+
+/* The same: most often it is held for its rank, and has nothing else to wait for. */
+static inline u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
+				const struct level *level, u64 now_ns)
+{
+	u64 end_ns;
+
+	if (!q->preempted || q->action != GPREEMPT_KEEP || q->missing <= 0 || q->hold || now_ns < q->relief_until_ns ||
+	    now_ns < q->expected_until_ns)
+		return first_deadline(pn, q, level, now_ns);
+	if (!has_work_held(q))
+		return GPREEMPT_FOREVER_NS;
+	end_ns = longest_hold(pn, q->starved_ns, now_ns);
+	if (pn->params.aging_ns && pn->ops->ages)
+		end_ns = earlier(end_ns, old_enough(pn, q, q->starved_ns, now_ns));
 	return end_ns;
 }
 
@@ -1082,9 +1133,11 @@ static void note_action(struct gpreempt_policy_node *pn, struct gpreempt_policy_
 		return;
 	}
 	if (q->missing > q->age) {
-		if (q->released && level->rank != GPREEMPT_RANK_RELIEF)
-			learn_gap(pn, q, now_ns - q->outranked_ns);
-		q->released = false;
+		if (q->released) {
+			if (level->rank != GPREEMPT_RANK_RELIEF)
+				learn_gap(pn, q, now_ns - q->outranked_ns);
+			q->released = false;
+		}
 		q->outranked_ns = now_ns;
 		q->in_the_way = q->immovable && !q->preempted && q->demand[1];
 	} else if (q->action == GPREEMPT_RESUME) {
@@ -1195,7 +1248,7 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
 		if (q->demand[1])
 			q->active_ns = now_ns;
 		q->action = choose(pn, q, level, now_ns);
-		if (q->action == GPREEMPT_RESUME && resume_delayed(pn, q, now_ns))
+		if (q->action == GPREEMPT_RESUME && q->missing <= 0 && resume_delayed(pn, q, now_ns))
 			q->action = GPREEMPT_KEEP;
 		note_action(pn, q, level, now_ns);
 		counted.nr_preempt += q->action == GPREEMPT_PREEMPT;

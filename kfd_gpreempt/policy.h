@@ -232,6 +232,7 @@ struct gpreempt_policy_process {
  * @released: it has not been outranked since @outranked_ns
  * @relief_until_ns: until when it may not be preempted; 0: no relief
  * @kept_off: at the last look: it is held on request
+ * @asked: @hold at the last look
  * @let_go_until_ns: until when @hold does not count, because it was held on request for max_hold_ns; 0: it counts
  * @aged_until_ns: until when ageing keeps it beside the level; 0: not at all
  * @in_the_way: result of the last decision: has work on the device and would have to yield if it were not @immovable
@@ -277,6 +278,7 @@ struct gpreempt_policy_queue {
 	bool had_demand;
 	bool in_the_way;
 	bool kept_off;
+	bool asked;
 	bool released;
 	u8 gaps;
 	enum gpreempt_action action;

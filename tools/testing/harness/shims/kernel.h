@@ -43,6 +43,7 @@ typedef unsigned int __poll_t;
 #define __init
 #define __exit
 #define __aligned(n)	__attribute__((aligned(n)))
+#define noinline	__attribute__((__noinline__))
 #define fallthrough	__attribute__((fallthrough))
 #define likely(x)	(x)
 #define unlikely(x)	(x)

@@ -17,4 +17,6 @@ typedef int32_t s32;
 typedef uint64_t u64;
 typedef int64_t s64;
 
+#define noinline	__attribute__((__noinline__))
+
 #endif /* HARNESS_LINUX_TYPES_H */
