@@ -11,16 +11,17 @@
 #include "v9_structs.h"
 
 /**
- * kfd_gpreempt_returning() - how many queues are not active only because they are preempted?
+ * kfd_gpreempt_is_full() - would no slot be left, were the preempted queues on the device?
  * @dqm: the queue manager
  *
- * Where over-subscription is not allowed (amdgpu.sched_policy=1) they count as active: they come back, and must fit then.
+ * Where over-subscription is not allowed (amdgpu.sched_policy=1) queues that are not active only because they are preempted count as active: they
+ * come back, and must fit then.
  *
  * Context: p->mutex held; takes dqm_lock.
  *
- * Return: their number
+ * Return: true if another queue would not fit
  */
-unsigned int kfd_gpreempt_returning(struct device_queue_manager *dqm)
+bool kfd_gpreempt_is_full(struct device_queue_manager *dqm)
 {
 	struct device_process_node *cur;
 	unsigned int n = 0;
@@ -30,8 +31,9 @@ unsigned int kfd_gpreempt_returning(struct device_queue_manager *dqm)
 	list_for_each_entry(cur, &dqm->queues, list)
 		list_for_each_entry(q, &cur->qpd->queues_list, list)
 			n += !q->properties.is_active && kfd_gpreempt_may_return(q);
+	n += dqm->active_queue_count;
 	dqm_unlock(dqm);
-	return n;
+	return n >= get_cp_queues_num(dqm);
 }
 
 /* What is found on a list under dqm_lock is not destroyed yet, and so is what was registered for it. */

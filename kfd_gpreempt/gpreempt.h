@@ -107,7 +107,7 @@ void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm, bool over_subs
 /* Context: dqm_lock held. */
 bool kfd_gpreempt_may_return(const struct queue *q);
 /* Context: p->mutex held; takes dqm_lock. */
-unsigned int kfd_gpreempt_returning(struct device_queue_manager *dqm);
+bool kfd_gpreempt_is_full(struct device_queue_manager *dqm);
 
 /* Context: sysfs, no lock held; may sleep. The folder of a queue goes under p->mutex, so none of them takes that. */
 bool kfd_gpreempt_owns(const struct attribute *attr);
@@ -148,7 +148,7 @@ static inline bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd) { ret
 static inline unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm) { return 0; }
 static inline void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm, bool over_subscribed) { }
 static inline bool kfd_gpreempt_may_return(const struct queue *q) { return false; }
-static inline unsigned int kfd_gpreempt_returning(struct device_queue_manager *dqm) { return 0; }
+static inline bool kfd_gpreempt_is_full(struct device_queue_manager *dqm) { return false; }
 static inline bool kfd_gpreempt_owns(const struct attribute *attr) { return false; }
 static inline ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf) { return 0; }
 static inline bool kfd_gpreempt_owns_ioctl(unsigned int cmd) { return false; }

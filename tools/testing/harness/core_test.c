@@ -834,15 +834,22 @@ BOTH(preempted_queues_are_to_programs_as_if_they_ran, "a queue that may come bac
 	dqm = &world.nodes[0].dqm;
 	q = &low->q;
 	CHECK(!kfd_gpreempt_may_return(q));
-	CHECK_EQ(kfd_gpreempt_returning(dqm), 0);
+	/* The third one fits. */
+	world.nodes[0].nr_queue_slots = 3;
+	CHECK(!kfd_gpreempt_is_full(dqm));
+	world.nodes[0].nr_queue_slots = 2;
+	CHECK(kfd_gpreempt_is_full(dqm));
 	high_comes();
 	CHECK(preempted(low) && !on_device(low));
 	CHECK(kfd_gpreempt_may_return(q) && !kfd_gpreempt_may_return(&high->q));
-	CHECK_EQ(kfd_gpreempt_returning(dqm), 1);
+	CHECK(kfd_gpreempt_is_full(dqm));
+	world.nodes[0].nr_queue_slots = 3;
+	CHECK(!kfd_gpreempt_is_full(dqm));
+	world.nodes[0].nr_queue_slots = 2;
 	/* Others keep it off as well: its debugger, its program, the driver. */
 	q->properties.is_suspended = true;
 	CHECK(!kfd_gpreempt_may_return(q));
-	CHECK_EQ(kfd_gpreempt_returning(dqm), 0);
+	CHECK(!kfd_gpreempt_is_full(dqm));
 	q->properties.is_suspended = false;
 	q->properties.queue_percent = 0;
 	CHECK(!kfd_gpreempt_may_return(q));
@@ -855,7 +862,6 @@ BOTH(preempted_queues_are_to_programs_as_if_they_ran, "a queue that may come bac
 	CHECK(run_until_idle(high, SEC));
 	run(5 * MS);
 	CHECK(!kfd_gpreempt_may_return(q));
-	CHECK_EQ(kfd_gpreempt_returning(dqm), 0);
 	world_end();
 }
 
@@ -867,7 +873,8 @@ TEST(leaving_queues_count_once, "a queue that the device still holds is active, 
 	submit(high, 100);
 	run(150 * MS);
 	CHECK(preempted(low) && low->q.properties.is_active);
-	CHECK_EQ(kfd_gpreempt_returning(&world.nodes[0].dqm), 0);
+	world.nodes[0].nr_queue_slots = 3;
+	CHECK(!kfd_gpreempt_is_full(&world.nodes[0].dqm));
 	low->stuck_ns = 0;
 	world_end();
 }

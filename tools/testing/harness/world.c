@@ -279,10 +279,15 @@ static int pm_update_grace_period(struct packet_manager *pm, u32 grace_period)
 	return 0;
 }
 
+static unsigned int get_cp_queues_num(struct device_queue_manager *dqm)
+{
+	return sim_of(dqm)->nr_queue_slots;
+}
+
 /* What pm_calc_rlib_size() finds out for each runlist. */
 static bool over_subscribed(struct sim_node *sn, u32 nr_processes)
 {
-	return nr_processes > max(sn->node.max_proc_per_quantum, 1U) || sn->dqm.active_queue_count > sn->nr_queue_slots ||
+	return nr_processes > max(sn->node.max_proc_per_quantum, 1U) || sn->dqm.active_queue_count > get_cp_queues_num(&sn->dqm) ||
 	       sn->dqm.gws_queue_count > 1;
 }
 

@@ -51,7 +51,7 @@ static int get_number(const char *path)
 static bool is_elsewhere(const char *name)
 {
 	return !strncmp(name, "kfd_gpreempt_leaves_out", 23) || !strncmp(name, "kfd_gpreempt_left_out", 21) ||
-	       !strncmp(name, "kfd_gpreempt_runlist_built", 26) || !strncmp(name, "kfd_gpreempt_returning", 22);
+	       !strncmp(name, "kfd_gpreempt_runlist_built", 26) || !strncmp(name, "kfd_gpreempt_is_full", 20);
 }
 
 /* Where the code of the scheduler is: from its first function to the one after its last. */
