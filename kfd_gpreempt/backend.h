@@ -40,6 +40,7 @@ struct gpreempt_outcome {
  *	amdgpu.queue_preemption_timeout_ms.
  * @leave: whatever it left in the device is taken back; NULL: nothing. Context: as @apply, before the monitor ends or the node pauses; takes dqm_lock,
  *	does not wait for the device.
+ * @taken_in: has the device taken in all that it was sent? Context: dqm_lock held; the monitor, not paused
  * @settled: is nobody taking waves off the device or bringing them back right now? Waves in flight tell little
  *	otherwise. Context: the monitor, not paused; no lock needed, takes none.
  */
@@ -48,6 +49,7 @@ struct gpreempt_backend {
 	bool reprioritizes;
 	void (*apply)(struct gpreempt_node *gn, struct gpreempt_outcome *outcome);
 	void (*leave)(struct gpreempt_node *gn);
+	bool (*taken_in)(struct gpreempt_node *gn);
 	bool (*settled)(struct gpreempt_node *gn);
 };
 

@@ -263,25 +263,28 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 #define HWS_READ_NS		NSEC_PER_MSEC
 
 /*
- * Whoever touches the runlist holds dqm_lock while waves are saved. Afterwards it takes the CP until it has read
- * all packets of the HIQ to bring them back. The HIQ lives as long as the driver's scheduler runs, and we are
+ * Waves come back when the CP has read all packets of the HIQ. It lives as long as the driver's scheduler runs, and we are
  * paused while it does not.
  */
-static bool hws_settled(struct gpreempt_node *gn)
+static bool hws_taken_in(struct gpreempt_node *gn)
 {
-	struct device_queue_manager *dqm = gn->node->dqm;
-	const struct kernel_queue *hiq = dqm->packet_mgr.priv_queue;
+	const struct kernel_queue *hiq = gn->node->dqm->packet_mgr.priv_queue;
 	u32 size_dw = hiq->queue->properties.queue_size / sizeof(u32), behind_dw;
 
-	if (mutex_is_locked(&dqm->lock_hidden))
-		return false;
 	behind_dw = (u32)(READ_ONCE(hiq->pending_wptr) - READ_ONCE(*hiq->rptr_kernel)) % size_dw;
 	return !behind_dw || (behind_dw < HWS_RPTR_BLOCK_DW && ktime_get_ns() - READ_ONCE(gn->unmapped_ns) >= HWS_READ_NS);
+}
+
+/* Whoever touches the runlist holds dqm_lock while waves are saved. */
+static bool hws_settled(struct gpreempt_node *gn)
+{
+	return !mutex_is_locked(&gn->node->dqm->lock_hidden) && hws_taken_in(gn);
 }
 
 const struct gpreempt_backend gpreempt_backend_hws = {
 	.name = "hws",
 	.apply = hws_apply,
 	.leave = hws_leave,
+	.taken_in = hws_taken_in,
 	.settled = hws_settled,
 };

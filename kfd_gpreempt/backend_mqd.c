@@ -345,6 +345,12 @@ static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	outcome->elapsed_ns = pass.changed ? pass.now_ns - request.start_ns : 0;
 }
 
+/* Slots are written, not asked. */
+static bool mqd_taken_in(struct gpreempt_node *gn)
+{
+	return true;
+}
+
 /* Whoever takes waves off or waits for that holds dqm_lock. Afterwards they come back in tens of microseconds. */
 static bool mqd_settled(struct gpreempt_node *gn)
 {
@@ -355,5 +361,6 @@ const struct gpreempt_backend gpreempt_backend_mqd = {
 	.name = "mqd",
 	.reprioritizes = true,
 	.apply = mqd_apply,
+	.taken_in = mqd_taken_in,
 	.settled = mqd_settled,
 };

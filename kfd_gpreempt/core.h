@@ -355,6 +355,11 @@ enum gpreempt_state {
  * @runlists_seen: @runlists_built when waves in flight could last be believed
  * @unsettled_ns: since when a pass that wanted them could not; 0: the last one could. The monitor's alone
  * @rivalry: queues of different processes and rank have worked within GPREEMPT_CONTENDED_NS; written by the monitor
+ * @acted: the last pass changed the runlist itself; the monitor's alone, as the four below
+ * @changed_ns: when a pass last found that the driver had changed the runlist
+ * @changing_ns: when that began, if it has not stood still since for as long as it takes to bring waves back
+ * @wants_rest: waves could not be read for long: the next pass keeps the driver from changing the runlist
+ * @rest_due_ns: when it may do so again
  * @hw_priorities: queues whose MQD has another priority than their program asked for, written under dqm_lock
  * @level: of the last decision; GPREEMPT_LEVEL_NONE: nobody had work
  * @rang_ns: the @rung_ns that this pass takes in; 0: none. The monitor's alone, as @surveys
@@ -429,6 +434,11 @@ struct gpreempt_node {
 	u32 graced_runlist;
 	u32 runlists_seen;
 	u64 unsettled_ns;
+	bool acted;
+	u64 changed_ns;
+	u64 changing_ns;
+	bool wants_rest;
+	u64 rest_due_ns;
 	bool rivalry;
 	u32 hw_priorities;
 	s32 level;

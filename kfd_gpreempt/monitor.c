@@ -6,6 +6,7 @@
  * are read only when the policy says that waves in flight would change its decision.
  */
 #include <linux/capability.h>
+#include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/ptrace.h>
@@ -16,6 +17,7 @@
 #include "core.h"
 #include "amdgpu.h"
 #include "amdgpu_reset.h"
+#include "kfd_device_queue_manager.h"
 
 /* After so many failed hardware passes in a row, the node is left alone. */
 #define MAX_ERRORS	3
@@ -28,6 +30,13 @@
  * this begins anew only after waves have been read.
  */
 #define MAX_PUT_OFF_NS	200000ULL
+/*
+ * If none could be read for so long, the driver is kept from changing the runlist until they are back and read, for this part of the time at
+ * most. The device has so long to read what it was sent.
+ */
+#define REST_AFTER_NS	5000000ULL
+#define REST_SHARE	10
+#define REST_READ_NS	2000000ULL
 /* Queues that rest are looked at so often all the same: nice values and the driver's own obstacles change without a word. */
 #define MAX_REST_NS		1000000000ULL
 /* After a request that failed the next one waits for so long for a device that has not read what it was sent before: it has no room for more. */
@@ -346,7 +355,44 @@ static bool waited_enough(struct gpreempt_node *gn, u64 now_ns)
 	gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
 	if (!gn->unsettled_ns)
 		gn->unsettled_ns = now_ns;
-	return now_ns - gn->unsettled_ns >= MAX_PUT_OFF_NS;
+	if (now_ns - gn->unsettled_ns < MAX_PUT_OFF_NS)
+		return false;
+	gpreempt_policy_waves_unread(&gn->policy, now_ns);
+	return true;
+}
+
+/* Have waves not been readable for long, or has the runlist been changed again and again before they could be back? */
+static bool wants_rest(const struct gpreempt_node *gn, u64 now_ns)
+{
+	if (gn->unsettled_ns && now_ns - gn->unsettled_ns >= REST_AFTER_NS)
+		return true;
+	return now_ns - gn->changed_ns < gpreempt_policy_restore_ns(&gn->policy) && gn->changed_ns - gn->changing_ns >= REST_AFTER_NS;
+}
+
+/*
+ * Keep the driver from changing the runlist for as long as it takes to bring waves back, if nothing else has helped: neighbours may have it
+ * changed in a loop. True: dqm_lock is held, and waves in flight can be read.
+ */
+static bool take_rest(struct gpreempt_node *gn)
+{
+	struct device_queue_manager *dqm = gn->node->dqm;
+	u64 began_ns = ktime_get_ns(), ended_ns;
+	bool rest;
+
+	if (!gn->wants_rest || began_ns < gn->rest_due_ns || READ_ONCE(gn->paused))
+		return false;
+	gn->wants_rest = false;
+	dqm_lock(dqm);
+	began_ns = ktime_get_ns();
+	while (!gn->backend->taken_in(gn) && ktime_get_ns() - began_ns < REST_READ_NS)
+		usleep_range(20, 40);
+	fsleep(gpreempt_policy_restore_ns(&gn->policy) / NSEC_PER_USEC);
+	rest = gn->backend->taken_in(gn);
+	ended_ns = ktime_get_ns();
+	gn->rest_due_ns = ended_ns + REST_SHARE * (ended_ns - began_ns);
+	if (!rest)
+		dqm_unlock(dqm);
+	return rest;
 }
 
 /* Takes the srbm and grbm mutexes for a few register accesses. The reset semaphore is held for reading. */
@@ -383,11 +429,11 @@ static bool ask_waves(struct gpreempt_node *gn)
 }
 
 /* Read section held. False: the decision is put off. */
-static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
+static bool read_waves(struct gpreempt_node *gn, bool rest, u64 now_ns)
 {
 	u32 i;
 
-	if (!at_rest(gn))
+	if (!rest && !at_rest(gn))
 		return waited_enough(gn, now_ns);
 	for (i = 0; i < gn->nr_sampled; i++)
 		gpreempt_queue_of(gn->sampled[i])->waves_sum = 0;
@@ -396,13 +442,15 @@ static bool read_waves(struct gpreempt_node *gn, u64 now_ns)
 		return false;
 	}
 	/* In case a change began while registers were read. */
-	if (!at_rest(gn))
+	if (!rest && !at_rest(gn))
 		return waited_enough(gn, now_ns);
 	gn->unsettled_ns = 0;
 	for (i = 0; i < gn->nr_sampled; i++)
 		if (!gn->sampled[i]->preempted)
 			gpreempt_policy_set_waves(gn->sampled[i], gpreempt_queue_of(gn->sampled[i])->waves_sum,
 						  now_ns);
+	if (rest)
+		gpreempt_policy_waves_at_rest(&gn->policy, now_ns);
 	return true;
 }
 
@@ -524,6 +572,7 @@ static int act(struct gpreempt_node *gn)
 	struct gpreempt_outcome outcome = { 0 };
 
 	gn->reprioritize = false;
+	gn->acted = true;
 	gn->backend->apply(gn, &outcome);
 	/* A device that does not answer has wasted time, not spent it on preempting. */
 	if (!outcome.error)
@@ -594,7 +643,7 @@ static void resume_all(struct gpreempt_node *gn)
 }
 
 /* Read section held. False: try again soon. */
-static bool decide(struct gpreempt_node *gn, u64 now_ns, struct gpreempt_decision *decision)
+static bool decide(struct gpreempt_node *gn, bool rest, u64 now_ns, struct gpreempt_decision *decision)
 {
 	const struct gpreempt_policy_ops *ops = READ_ONCE(gn->policy_wanted);
 	u32 built = READ_ONCE(gn->runlists_built);
@@ -604,17 +653,24 @@ static bool decide(struct gpreempt_node *gn, u64 now_ns, struct gpreempt_decisio
 	if (gn->policy.ops != ops)
 		gpreempt_policy_use(&gn->policy, ops);
 	if (gn->runlists_seen != built) {
+		/* The driver's first one for a while? */
+		if (!gn->acted && now_ns - gn->changed_ns >= gpreempt_policy_restore_ns(&gn->policy))
+			gn->changing_ns = now_ns;
+		if (!gn->acted)
+			gn->changed_ns = now_ns;
 		gpreempt_policy_disturbed(&gn->policy, now_ns);
 		gn->runlists_seen = built;
 	}
+	gn->acted = false;
 	gn->asked_ns = 0;
 	if (gpreempt_policy_needs_waves(&gn->policy, now_ns)) {
 		u64 began_ns = ktime_get_ns();
 
-		if (!read_waves(gn, now_ns)) {
+		if (!read_waves(gn, rest, now_ns)) {
 			gpreempt_policy_put_off(&gn->policy);
 			return false;
 		}
+		gn->wants_rest = !rest && wants_rest(gn, now_ns);
 		gn->asked_ns = ktime_get_ns() - began_ns;
 	}
 	gpreempt_policy_decide(&gn->policy, now_ns, decision);
@@ -675,7 +731,7 @@ static void count_hints(struct gpreempt_node *gn, u64 now_ns)
 static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 {
 	u64 now_ns = ktime_get_ns(), took_ns;
-	bool anew, decided;
+	bool anew, decided, rest;
 	int idx;
 
 	/* Whoever changes something kicks, except for nice values and the driver's own obstacles. */
@@ -689,6 +745,9 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	}
 	if (gn->resuming_ns && gn->backend->settled(gn))
 		gpreempt_stats_running(gn, now_ns);
+	rest = take_rest(gn);
+	if (rest)
+		now_ns = ktime_get_ns();
 	gpreempt_params_get(gn);
 	/* Who rings waits for this pass. The next one is soon enough to look at nice values. */
 	anew = (!gn->rang_ns || !gn->derived_ns) && now_ns - gn->derived_ns >= gn->tun.params.interval_ns;
@@ -698,7 +757,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	idx = srcu_read_lock(&gn->srcu);
 	sample(gn, anew, now_ns);
 	count_hints(gn, now_ns);
-	decided = decide(gn, now_ns, decision);
+	decided = decide(gn, rest, now_ns, decision);
 	if (decided) {
 		count_immovable(gn, decision);
 		if (gpreempt_hw_priority_decided(gn, decision->contended, now_ns)) {
@@ -715,6 +774,8 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 			let_rest(gn, now_ns);
 	}
 	srcu_read_unlock(&gn->srcu, idx);
+	if (rest)
+		dqm_unlock(gn->node->dqm);
 	if (!decided)
 		return false;
 

@@ -204,6 +204,49 @@ void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 }
 
 /* A queue that cannot be looked at may have got packets since it was taken off. */
+/**
+ * gpreempt_policy_waves_at_rest() - waves were read while nothing had been on its way for as long as it takes to bring them back
+ * @pn: the node, after gpreempt_policy_set_waves() for each mapped queue
+ * @now_ns: same time
+ *
+ * An empty ring without waves needs no second look then.
+ */
+void gpreempt_policy_waves_at_rest(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->waves_ns != now_ns)
+			continue;
+		q->disturbed_ns = 0;
+		if (!q->waves && !q->pending && now_ns - q->zero_ns < GPREEMPT_WAVES_SETTLE_NS)
+			q->zero_ns = now_ns - GPREEMPT_WAVES_SETTLE_NS;
+	}
+}
+
+/**
+ * gpreempt_policy_waves_unread() - waves cannot be read, and the decision waits for them no longer
+ * @pn: the node, with its queues sampled
+ * @now_ns: time of the samples
+ *
+ * An empty ring that had none for long enough to be believed has none still: nothing comes without packets. So it is with a queue
+ * that was found blocked. Others may have some, and are taken to have them.
+ */
+void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		bool known = q->pending ? q->blocked : q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
+
+		if (!q->preempted && q->waves_ns && !q->waves && known)
+			gpreempt_policy_set_waves(q, 0, now_ns);
+	}
+}
+
 static bool has_work_held(const struct gpreempt_policy_queue *q)
 {
 	return q->preempted && (q->pending || q->saved_waves || q->unseen);
@@ -254,17 +297,29 @@ static bool zero_settled(const struct gpreempt_policy_queue *q, u64 now_ns)
 	return q->zero_ns && now_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
 }
 
+/**
+ * gpreempt_policy_restore_ns() - how long it may take until waves are back on the device after a runlist
+ * @pn: the node
+ *
+ * Return: nanoseconds, GPREEMPT_WAVES_RESTORE_MAX_NS at most
+ */
+u64 gpreempt_policy_restore_ns(const struct gpreempt_policy_node *pn)
+{
+	u64 restore_ns = later(GPREEMPT_RESTORE_SHARE * pn->pass_ns, GPREEMPT_WAVES_RESTORE_NS);
+
+	return earlier(restore_ns, GPREEMPT_WAVES_RESTORE_MAX_NS);
+}
+
 /* A runlist took its waves off, and they may not be back yet. Of a pass of our own they begin to come back at its end. */
 static inline bool restoring(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	u64 restore_ns, from_ns = q->disturbed_ns;
+	u64 from_ns = q->disturbed_ns;
 
 	if (!from_ns)
 		return false;
 	if (from_ns == pn->acting_ns)
 		from_ns = later(from_ns, pn->acted_ns);
-	restore_ns = later(GPREEMPT_RESTORE_SHARE * pn->pass_ns, GPREEMPT_WAVES_RESTORE_NS);
-	return now_ns - from_ns < earlier(restore_ns, GPREEMPT_WAVES_RESTORE_MAX_NS);
+	return now_ns - from_ns < gpreempt_policy_restore_ns(pn);
 }
 
 /* One that stands still: asked now, it cannot be found blocked yet, whatever the answer is. That takes a second look. */
