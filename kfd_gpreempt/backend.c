@@ -75,6 +75,7 @@ static bool backend_saved_waves(struct device_queue_manager *dqm, struct queue *
  * struct backend_pass - a decision that is being carried out
  * @gn: the node
  * @dqm: its queue manager, locked
+ * @start_ns: when the hardware was asked (hws)
  * @now_ns: when the hardware was done
  * @saved_ns: when the victims were saved (hws)
  * @changed: the hardware has to follow, or did
@@ -88,6 +89,7 @@ static bool backend_saved_waves(struct device_queue_manager *dqm, struct queue *
 struct backend_pass {
 	struct gpreempt_node *gn;
 	struct device_queue_manager *dqm;
+	u64 start_ns;
 	u64 now_ns;
 	u64 saved_ns;
 	bool changed;

@@ -143,6 +143,22 @@ static void hws_undo_preemption(struct backend_pass *pass, struct qcm_process_de
 	gq->policy.action = GPREEMPT_KEEP;
 }
 
+/*
+ * A queue had no waves in flight when the pass began, nothing came since, and yet waves of it were saved: the counters lag behind. Worth a look only at
+ * a queue that launched just before: the others would cost an uncached read each.
+ */
+static bool hws_counters_lag(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
+{
+	const struct gpreempt_policy_queue *policy = &gq->policy;
+	u64 rptr, wptr, pending;
+
+	if (pass->gn->tun.params.waves_lag_ns || !q->properties.is_active || !gq->sampled || policy->waves || !policy->launched_ns ||
+	    policy->launched_ns > policy->waves_ns || pass->start_ns - policy->launched_ns > GPREEMPT_WAVES_LAG_NS)
+		return false;
+	gpreempt_queue_read(gq, &rptr, &wptr, &pending);
+	return rptr == policy->rptr && wptr == policy->wptr && !pending && backend_saved_waves(pass->dqm, q);
+}
+
 static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 			struct gpreempt_queue *gq)
 {
@@ -158,6 +174,10 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 	} else if (gq->done == GPREEMPT_RESUME) {
 		gpreempt_stats_resumed(gq, pass->now_ns);
 		gpreempt_policy_resumed(&gq->policy, pass->now_ns);
+	} else if (pass->changed && hws_counters_lag(pass, q, gq)) {
+		pass->gn->tun.params.waves_lag_ns = GPREEMPT_WAVES_LAG_NS;
+		dev_info(pass->gn->node->adev->dev, "gpreempt: gpu %u: waves are counted late; a launch counts for %llu us from now on\n",
+			 pass->gn->node->id, GPREEMPT_WAVES_LAG_NS / NSEC_PER_USEC);
 	}
 }
 
@@ -234,6 +254,7 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	backend_for_each(&pass, hws_flag);
 	request.start_ns = ktime_get_ns();
 	request.preempts = pass.preempting;
+	pass.start_ns = request.start_ns;
 	pass.now_ns = request.start_ns;
 	pass.saved_ns = request.start_ns;
 	/* While the driver's scheduler is stopped the flags are enough: it maps what is active when it starts. */

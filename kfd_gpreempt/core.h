@@ -99,7 +99,7 @@ enum gpreempt_tunable {
 
 /**
  * struct gpreempt_tunables - copy of a node's tunables that a pass works with
- * @params: times, in the policy's units; @params.waves_known is the node's
+ * @params: times, in the policy's units; @params.waves_known and @params.waves_lag_ns are the node's
  * @nice: the process's nice value lowers its priority
  * @trust: KFD priorities above normal count without CAP_SYS_NICE
  * @hw_priority: what the hardware is told

@@ -425,7 +425,7 @@ static u64 tuned(const struct gpreempt_node *gn, enum gpreempt_tunable which)
 
 /**
  * gpreempt_params_get() - take a copy of a node's tunables
- * @gn: the node, whose @gn->tun receives it; tun.params.waves_known is left alone
+ * @gn: the node, whose @gn->tun receives it; tun.params.waves_known and .waves_lag_ns are left alone
  *
  * Context: the node's monitor.
  */

@@ -341,6 +341,8 @@ static enum demand demand_of_waves(const struct gpreempt_policy_queue *q, const 
 		return q->launched_ns && now_ns - q->launched_ns < GPREEMPT_LAUNCHED_NS ? SURE : NONE;
 	if (!waves_fresh(q, params, now_ns))
 		return MAYBE;
+	if (params->waves_lag_ns && q->launched_ns && now_ns - q->launched_ns < params->waves_lag_ns)
+		return SURE;
 	return (q->waves && q->waves_ns) || q->disturbed_ns ? SURE : NONE;
 }
 

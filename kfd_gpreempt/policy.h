@@ -67,6 +67,11 @@
  */
 #define GPREEMPT_WAVES_SETTLE_NS	1000000ULL
 /*
+ * Where counters of waves have been found to lag behind what runs, "no waves" so soon after a launch says nothing about what was launched. Twice
+ * what is thought possible.
+ */
+#define GPREEMPT_WAVES_LAG_NS		200000ULL
+/*
  * After a runlist a queue that has not shown waves since may still be about to get them back: for at least so long, and for so many times what
  * the longest of the last passes took, because what was saved comes back in about the same time. The maximum is for a pass that waited for
  * something else, and for a queue that waits for a lower one: that is not found out before.
@@ -332,6 +337,7 @@ struct gpreempt_policy_queue {
  * @min_run_ns: a queue that got the device or work is not preempted before; 0: at once
  * @resume_delay_ns: a held queue stays held for so long after nobody outranks it any more; 0: not at all
  * @slice_ns: wfq: how long a share has the device before another one that is behind gets it
+ * @waves_lag_ns: "no waves" is not believed for so long after a launch; 0: it is at once
  * @overhead_pct: saving and restoring may take this share of time, in percent; 0: any
  * @waves_known: the device can tell waves in flight
  */
@@ -345,6 +351,7 @@ struct gpreempt_policy_params {
 	u64 min_run_ns;
 	u64 resume_delay_ns;
 	u64 slice_ns;
+	u64 waves_lag_ns;
 	u32 overhead_pct;
 	bool waves_known;
 };

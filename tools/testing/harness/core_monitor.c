@@ -651,6 +651,53 @@ TEST(a_late_read_pointer_settles, "a HIQ whose read pointer is reported by block
 	world_end();
 }
 
+/* High has three kernels; 200 us after the last one was launched. Is low still held? */
+static bool held_for_the_last_kernel(void)
+{
+	u64 done = high->done + 2;
+
+	submit(high, 3);
+	while (high->done < done || !high->in_slot)
+		run(20 * US);
+	run(200 * US);
+	return preempted(low);
+}
+
+TEST(lagging_counters_are_found_out, "where waves are counted 100 us late, a kernel that has just been launched looks finished once, and then no more (hws)")
+{
+	u32 i, held = 0;
+
+	low_runs(true);
+	world.nodes[0].waves_lag_ns = 100 * US;
+	high->kernel_ns = 3 * MS;
+	for (i = 0; i < 10; i++) {
+		held += held_for_the_last_kernel();
+		CHECK(run_until_idle(high, 100 * MS));
+		run(10 * MS);
+		CHECK(!preempted(low));
+	}
+	CHECK(held >= 9);
+	CHECK_EQ(node_of(0)->tun.params.waves_lag_ns, GPREEMPT_WAVES_LAG_NS);
+	CHECK(strstr(shim_log, "waves are counted late") != NULL);
+	world_end();
+}
+
+TEST(exact_counters_are_believed, "where waves are counted at once, no time is waited for that: the end of a kernel is its end (hws)")
+{
+	u32 i;
+
+	low_runs(true);
+	high->kernel_ns = 3 * MS;
+	for (i = 0; i < 10; i++) {
+		CHECK(held_for_the_last_kernel());
+		CHECK(run_until_idle(high, 100 * MS));
+		run(10 * MS);
+		CHECK(!preempted(low));
+	}
+	CHECK_EQ(node_of(0)->tun.params.waves_lag_ns, 0);
+	world_end();
+}
+
 TEST(a_full_ring_is_waited_for, "a runlist for which the device has no room yet is sent again when it has, for 100 ms: the node is not given up for it")
 {
 	low_runs(true);

@@ -408,6 +408,35 @@ TEST(without_wave_counts_launches_decide,
 	CHECK_EQ(node.nr_asked, 0);
 }
 
+TEST(late_wave_counts_do_not_end_a_launch,
+     "where waves are known to be counted late, a queue that shows none is busy for that long after a launch; elsewhere it is not")
+{
+	u64 lag_ns[] = { 0, GPREEMPT_WAVES_LAG_NS };
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		tap_reset();
+		node.params.waves_lag_ns = lag_ns[i];
+		two_processes();
+		start_hog(low);
+		submit(high, 1);
+		passes_for(50 * MS, POLL);
+		launch(high, 1, 8);
+		passes_for(10 * MS, POLL);
+		CHECK(!on_device(low));
+		submit(high, 1);
+		finish(high);
+		pass_after(POLL);
+		launch(high, 1, 0);
+		pass_after(POLL);
+		CHECK(on_device(low) == !i);
+		pass_after(GPREEMPT_WAVES_LAG_NS - 1);
+		CHECK(on_device(low) == !i);
+		pass_after(1);
+		CHECK(on_device(low));
+	}
+}
+
 TEST(without_wave_counts_saved_waves_count,
      "where waves in flight cannot be read, a queue that returns with saved waves is busy for a while")
 {

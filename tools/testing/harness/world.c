@@ -521,7 +521,8 @@ static NO_TSAN void get_cu_occupancy(struct amdgpu_device *adev, struct kfd_cu_o
 
 		occupancy[i].doorbell_off = sq->q.properties.doorbell_off;
 		/* It adds to what is there. */
-		occupancy[i].wave_cnt += sq->mapped & 1U << xcc && sq->in_slot && xcc == sq->done % NUM_XCC(sq->q.device->xcc_mask);
+		occupancy[i].wave_cnt += sq->mapped & 1U << xcc && sq->in_slot && xcc == sq->done % NUM_XCC(sq->q.device->xcc_mask) &&
+					 ktime_get_ns() - sq->slot_ns >= world.nodes[0].waves_lag_ns;
 	}
 	world.nr_looks++;
 	if (world.while_asking)
@@ -615,6 +616,7 @@ static void dispatch(struct sim_node *sn, bool restored)
 		}
 		if (sq->left_ns) {
 			sq->in_slot = true;
+			sq->slot_ns = ktime_get_ns();
 			free--;
 		}
 	}

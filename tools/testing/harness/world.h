@@ -42,6 +42,7 @@
  * @mapped: XCCs that have it
  * @left_ns: of its kernel in flight; 0: none is
  * @in_slot: that kernel's wave has a slot
+ * @slot_ns: since then
  * @submitted: packets written
  * @done: kernels completed
  * @stuck_ns: when asked to leave it stays so much longer; U64_MAX: for ever
@@ -68,6 +69,7 @@ struct sim_queue {
 	u32 mapped;
 	s64 left_ns;
 	bool in_slot;
+	u64 slot_ns;
 	u64 submitted;
 	u64 done;
 	u64 stuck_ns;
@@ -115,6 +117,7 @@ struct sim_process {
  * @nr_unmap_timeouts: so many are not acknowledged
  * @nr_requests: how often something was sent to be unmapped
  * @nr_map_fails: so many runlists cannot be mapped after the unmap
+ * @waves_lag_ns: a wave is counted so long after it has got its slot
  * @hiq_late: bits of the HIQ's read pointer that firmware does not report
  * @full_until_ns: so long the HIQ is not read, and has no room for a runlist
  * @nr_load_fails: so many load_mqd() reach one XCC only
@@ -132,6 +135,7 @@ struct sim_node {
 	struct queue hiq_queue;
 	u32 hiq_rptr;
 	u32 hiq_late;
+	u64 waves_lag_ns;
 	struct sim_queue *slots[NR_SLOTS];
 	u32 nr_wave_slots;
 	u64 runlists;
