@@ -10,10 +10,54 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "disturb.h"
 #include "neighbours.h"
 #include "worker.h"
 
 #define STORMERS	4
+#define TRACING		"/sys/kernel/tracing"
+#define EVENTS		TRACING "/events/gpreempt"
+
+#define REQUESTS	60	/* of each phase */
+
+/**
+ * struct durations - of one kind, in ns
+ * @ns: each
+ * @nr: how many
+ */
+struct durations {
+	int64_t ns[2 * REQUESTS];
+	int nr;
+};
+
+/**
+ * struct phase - what was measured while so many requests came
+ * @detect: from the last look that found no inversion to the decision
+ * @request: from the decision to its first request to the device
+ * @done: from the doorbell to the signal
+ * @monitor_ns: what the monitor's thread used of a CPU
+ * @elapsed_ns: how long all of it took
+ */
+struct phase {
+	struct durations detect;
+	struct durations request;
+	struct durations done;
+	int64_t monitor_ns;
+	int64_t elapsed_ns;
+};
+
+/* Shared with actors that are started later. */
+static struct durations *timed;
+
+static int monitor_runs_where_programs_do(void)
+{
+	cpu_set_t cpus;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus))
+		return -errno;
+	CPU_CLR(0, &cpus);
+	return sched_setaffinity((pid_t)counter("monitor_pid"), sizeof(cpus), &cpus) ? -errno : 0;
+}
 
 FIXTURE(storms) {
 	BEFORE_TEST;
@@ -28,6 +72,10 @@ FIXTURE_SETUP(storms)
 	int i;
 
 	SETUP_SCHEDULER(NULL, 0);
+	timed = mmap(NULL, sizeof(*timed), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, timed);
+	/* Its CPU must not be that of the virtual GPU's command processor, which has none to share. */
+	ASSERT_EQ(0, monitor_runs_where_programs_do());
 	ASSERT_EQ(0, gpreempt_open(&self->g));
 	ASSERT_EQ(0, storm_init(gpreempt_fd(self->g)));
 	for (i = 0; i < STORMERS; i++)
@@ -53,12 +101,12 @@ static void start_pair(struct __test_metadata *_metadata, FIXTURE_DATA(storms) *
 
 TEST_F_TIMEOUT(storms, lose_no_work, 120)
 {
-	enum { STEPS = 40, REQUESTS = 10 };
+	enum { STEPS = 40, TIMES = 10 };
 	int i, kind;
 
-	start_pair(_metadata, self, STEPS, REQUESTS);
+	start_pair(_metadata, self, STEPS, TIMES);
 	storm_begin(self->stormers, STORMERS, 2, 2, 1, 0);
-	for (i = 0; i < REQUESTS; i++) {
+	for (i = 0; i < TIMES; i++) {
 		ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
 		ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
 		kfd_sleep_ns(5 * MS);
@@ -70,8 +118,249 @@ TEST_F_TIMEOUT(storms, lose_no_work, 120)
 	}
 	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
 	EXPECT_EXACTLY_ONCE(self->low, self->slots * STEPS);
+	EXPECT_EXACTLY_ONCE(self->high, self->slots * TIMES);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+/* ---- what storms delay ---- */
+
+static int ascending(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* So many of a hundred are no longer than this; 0: there are none. */
+static int64_t percentile_ns(struct durations *d, int percent)
+{
+	qsort(d->ns, (size_t)d->nr, sizeof(d->ns[0]), ascending);
+	return d->nr ? d->ns[(d->nr * percent + 99) / 100 - 1] : 0;
+}
+
+static void add_duration(struct durations *d, const char *line, const char *name)
+{
+	const char *at = strstr(line, name);
+
+	if (at && d->nr < 2 * REQUESTS)
+		d->ns[d->nr++] = strtoll(at + strlen(name), NULL, 0);
+}
+
+static int read_trace(struct phase *p)
+{
+	FILE *f = fopen(TRACING "/trace", "r");
+	char line[512];
+
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f)) {
+		if (strstr(line, " gpreempt_inversion: ") && !strstr(line, " nr_preempt=0 "))
+			add_duration(&p->detect, line, " since_ns=");
+		else if (strstr(line, " gpreempt_runlist: ") && strstr(line, " preempted=1 "))
+			add_duration(&p->request, line, " wait_ns=");
+	}
+	fclose(f);
+	return 0;
+}
+
+static void trace_off(void)
+{
+	put(EVENTS "/enable", "0");
+	close(open(TRACING "/trace", O_WRONLY | O_TRUNC | O_CLOEXEC));
+}
+
+static int64_t monitor_ns(void)
+{
+	long long ns = -1;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%lld/schedstat", (long long)counter("monitor_pid"));
+	f = fopen(path, "r");
+	if (!f)
+		return -errno;
+	if (fscanf(f, "%lld", &ns) != 1)
+		ns = -1;
+	fclose(f);
+	return ns;
+}
+
+/* args: every so many ns. There is a request, timed where it is made. */
+static int64_t actor_requests(struct actor *a, const int64_t *args)
+{
+	uint64_t next_ns = kfd_now_ns();
+	int err = 0;
+
+	for (timed->nr = 0; timed->nr < REQUESTS && !err; timed->nr++) {
+		uint64_t start_ns;
+
+		next_ns += (uint64_t)args[0];
+		kfd_sleep_until_ns(next_ns);
+		start_ns = kfd_now_ns();
+		kfd_signal_init(a->done[0], 1);
+		err = kfd_work_submit(&a->queue[0], &a->work[0], a->done[0], 0);
+		if (!err)
+			err = kfd_signal_poll(a->done[0], LONG);
+		timed->ns[timed->nr] = (int64_t)(kfd_now_ns() - start_ns);
+	}
+	return err;
+}
+
+static void measure(struct __test_metadata *_metadata, struct actor *high, struct phase *p, const char *what)
+{
+	int64_t monitor = monitor_ns(), began = (int64_t)kfd_now_ns();
+
+	memset(p, 0, sizeof(*p));
+	trace_off();
+	ASSERT_EQ(0, put(EVENTS "/gpreempt_inversion/enable", "1"));
+	ASSERT_EQ(0, put(EVENTS "/gpreempt_runlist/enable", "1"));
+	ASSERT_EQ(0, actor_call(high, actor_requests, 6 * MS, 0, 0, 0));
+	p->elapsed_ns = (int64_t)kfd_now_ns() - began;
+	p->monitor_ns = monitor_ns() - monitor;
+	p->done = *timed;
+	ASSERT_EQ(0, read_trace(p));
+	trace_off();
+	TH_LOG("%s: %d detected, p50 %lld p99 %lld us; to the request p50 %lld p99 %lld us; request done p50 %lld p99 %lld us; monitor %lld of %lld us",
+	       what, p->detect.nr, (long long)percentile_ns(&p->detect, 50) / 1000, (long long)percentile_ns(&p->detect, 99) / 1000,
+	       (long long)percentile_ns(&p->request, 50) / 1000, (long long)percentile_ns(&p->request, 99) / 1000,
+	       (long long)percentile_ns(&p->done, 50) / 1000, (long long)percentile_ns(&p->done, 99) / 1000,
+	       (long long)p->monitor_ns / 1000, (long long)p->elapsed_ns / 1000);
+}
+
+/* With so many loops of each kind in each of the stormers */
+static void measure_beside(struct __test_metadata *_metadata, FIXTURE_DATA(storms) *self, struct phase *p, const char *what, int lists, int sets,
+			   int updates)
+{
+	storm_begin(self->stormers, STORMERS, lists, sets, updates, 0);
+	measure(_metadata, self->high, p, what);
+	EXPECT_EQ(0, storm_end(self->stormers, STORMERS));
+	TH_LOG("    %llu LIST, %llu SET_PRIORITY, %llu UPDATE_QUEUE", (unsigned long long)storm->calls[LOOP_LIST],
+	       (unsigned long long)storm->calls[LOOP_SET_PRIORITY], (unsigned long long)storm->calls[LOOP_UPDATE_QUEUE]);
+	memset(storm->calls, 0, sizeof(storm->calls));
+}
+
+/* Preemptions come as soon, requests are done as soon, and what the monitor costs at most doubles. */
+static void expect_undelayed(struct __test_metadata *_metadata, struct phase *calm, struct phase *storm, const char *what)
+{
+	EXPECT_GE(storm->detect.nr, REQUESTS * 9 / 10) TH_LOG("%s: requests that preempted nobody", what);
+	EXPECT_LE(2 * percentile_ns(&storm->detect, 99), 3 * percentile_ns(&calm->detect, 99)) TH_LOG("%s: detection", what);
+	EXPECT_LE(2 * percentile_ns(&storm->done, 99), 3 * percentile_ns(&calm->done, 99)) TH_LOG("%s: requests", what);
+	EXPECT_LE(storm->monitor_ns * calm->elapsed_ns, 2 * calm->monitor_ns * storm->elapsed_ns) TH_LOG("%s: CPU of the monitor", what);
+}
+
+TEST_F_TIMEOUT(storms, list_storm_delays_no_preemption, 300)
+{
+	enum { STEPS = 300 };
+	struct phase calm, list, set;
+
+	start_pair(_metadata, self, STEPS, 4 * REQUESTS);
+	/* So many preemptions are not what the budget is for. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	measure(_metadata, self->high, &calm, "the first ones");
+	measure(_metadata, self->high, &calm, "calm");
+	measure_beside(_metadata, self, &list, "8 LIST", 2, 0, 0);
+	measure_beside(_metadata, self, &set, "8 SET_PRIORITY", 0, 2, 0);
+	EXPECT_FALSE(actor_done(self->low, 0)) TH_LOG("nothing was in the way any more");
+	expect_undelayed(_metadata, &calm, &list, "8 LIST");
+	expect_undelayed(_metadata, &calm, &set, "8 SET_PRIORITY");
+	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(self->low, self->slots * STEPS);
+	EXPECT_EXACTLY_ONCE(self->high, self->slots * 4 * REQUESTS);
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+/*
+ * All the time runlists follow each other, so waves in flight are never known: what works is preempted for what is above it all the same, and what
+ * is held gets its reliefs.
+ */
+TEST_F_TIMEOUT(storms, update_storm_stops_no_decision, 120)
+{
+	enum { STEPS = 60 };
+	int64_t reliefs = counter("relief_slices");
+	struct phase all;
+	uint64_t progress;
+
+	start_pair(_metadata, self, STEPS, REQUESTS);
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 60));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_relief_ms", 6));
+	storm_begin(self->stormers, STORMERS, 0, 0, 1, 0);
+	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
+	ASSERT_EQ(0, wait_state(self->low, 0, "preempted", SECOND));
+	ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
+	EXPECT_EQ(0, storm_end(self->stormers, STORMERS));
+	progress = kfd_work_progress(&self->low->work[0]);
+	kfd_work_init(&self->high->work[0], self->high->work[0].kernel, REQUESTS, self->slots, 1, MS);
+
+	measure_beside(_metadata, self, &all, "8 LIST, 8 SET_PRIORITY, 4 UPDATE_QUEUE", 2, 2, 1);
+	EXPECT_GE(counter("relief_slices"), reliefs + 2);
+	EXPECT_GT(kfd_work_progress(&self->low->work[0]), progress);
+	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(self->low, self->slots * STEPS);
 	EXPECT_EXACTLY_ONCE(self->high, self->slots * REQUESTS);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+}
+
+/* ---- reliefs of many, which begin one after the other ---- */
+
+#define VICTIMS		50
+#define VICTIM_ACTORS	5
+#define VICTIM_STEPS	100
+#define HOLD_MS		400	/* the defaults are 1000 and 20: the same share */
+#define RELIEF_MS	8
+
+static uint64_t progress_of(const struct actor *a, int work)
+{
+	return kfd_work_progress(&a->work[work]);
+}
+
+/*
+ * Victims of one user begin to work one after the other, so that one of them is due all the time. The higher queue keeps what it was promised, and each of
+ * them has a turn within the documented bound: with P processes that starve, (1 + P/20) times the longest hold, each with its relief.
+ */
+TEST_F_TIMEOUT(storms, staggered_victims_do_not_add_up, 300)
+{
+	enum { PER_ACTOR = VICTIMS / VICTIM_ACTORS, HIGH_STEPS = 500 };
+	struct actor *high = worker(_metadata, 0, 1, self->slots, HIGH_STEPS, 10 * MS), *a[VICTIM_ACTORS];
+	uint64_t before[VICTIMS], began_ns, elapsed_ns, done;
+	int i, q, rounds = 2 * (1 + (VICTIM_ACTORS + 19) / 20);
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", HOLD_MS));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_relief_ms", RELIEF_MS));
+	for (i = 0; i < VICTIM_ACTORS; i++) {
+		a[i] = actor_start(LOW_NICE, ARENA);
+		ASSERT_ACTOR(a[i]);
+		for (q = 0; q < PER_ACTOR; q++) {
+			ASSERT_EQ(q, actor_queue(a[i], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+			ASSERT_EQ(q, actor_work(a[i], 1, 4, VICTIM_STEPS, 500 * US));
+		}
+	}
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(high, 0, 1, LONG));
+	for (i = 0; i < VICTIMS; i++) {
+		ASSERT_EQ(0, actor_submit(a[i % VICTIM_ACTORS], i / VICTIM_ACTORS, i / VICTIM_ACTORS, 1, 0));
+		kfd_sleep_ns(RELIEF_MS * MS);
+	}
+	for (i = 0; i < VICTIMS; i++)
+		before[i] = progress_of(a[i % VICTIM_ACTORS], i / VICTIM_ACTORS);
+	began_ns = kfd_now_ns();
+	done = progress_of(high, 0);
+	kfd_sleep_ns(rounds * (HOLD_MS + RELIEF_MS) * MS);
+	done = progress_of(high, 0) - done;
+	elapsed_ns = kfd_now_ns() - began_ns;
+	TH_LOG("%d victims: the higher queue did %llu of %llu in %llu ms", VICTIMS, (unsigned long long)done,
+	       (unsigned long long)(self->slots * elapsed_ns / (10 * MS)), (unsigned long long)(elapsed_ns / MS));
+	EXPECT_GE(100 * done, 96 * (self->slots * elapsed_ns / (10 * MS)));
+	for (i = 0; i < VICTIMS; i++)
+		EXPECT_GT(progress_of(a[i % VICTIM_ACTORS], i / VICTIM_ACTORS), before[i]) TH_LOG("victim %d did not run", i);
+	EXPECT_FALSE(actor_done(high, 0));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	for (i = 0; i < VICTIM_ACTORS; i++) {
+		for (q = 0; q < PER_ACTOR; q++)
+			ASSERT_EQ(0, actor_wait(a[i], q, LONG));
+		EXPECT_EXACTLY_ONCE(a[i], PER_ACTOR * 4 * VICTIM_STEPS);
+	}
+	EXPECT_EXACTLY_ONCE(high, self->slots * HIGH_STEPS);
 }
 
 TEST_HARNESS_MAIN
