@@ -225,7 +225,55 @@ built_now()
 	is "compiler" "$(command -v "$cc" >/dev/null && echo there)" there
 }
 
-plan 10
+# security_tests PAGE: what stands in the third cells of its tables, and "row N" for a row without a test
+security_tests()
+{
+	python3 - "$1" <<-'END'
+		import re, sys
+		cell, heading, rows = 0, True, []
+		for line in open(sys.argv[1]):
+		    if line.startswith("   * - "):
+		        cell = 1
+		        rows.append([])
+		    elif line.startswith("     - "):
+		        cell += 1
+		    elif line.startswith(".. list-table::"):
+		        heading = True
+		    elif not line.startswith("       "):
+		        cell = 0
+		    if cell == 3 and heading:
+		        rows.pop()              # that of the headings
+		        cell, heading = 0, False
+		    elif cell == 3:
+		        rows[-1] += re.findall(r"``([a-z0-9_]+)``", line)
+		for number, tests in enumerate(rows):
+		    print("\n".join(tests) if tests else f"row {number}")
+	END
+}
+
+# A test's name follows the word that makes it one, or is what a program or script prints.
+security_tests_exist()
+{
+	local page=${1:-$TOP/Documentation/security.rst} name
+
+	security_tests "$page" >"$scratch/tests"
+	[ "$(wc -l <"$scratch/tests")" -gt 40 ] || { echo "no tables were found"; return 1; }
+	while read -r name; do
+		grep -rqE "(TEST|BOTH|TEST_F[A-Z_]*)\(([a-z_]+, )?$name\b|\"[^\"]*\b$name\b|^(tap|must) .*\b$name\b" "$TOP/tools/testing" \
+			--include='*.c' --include='*.sh' || echo "$name: there is no such test"
+	done <"$scratch/tests" >"$scratch/unknown"
+	none "$scratch/unknown"
+}
+
+security_tests_are_missed()
+{
+	sed 's/own_holds_earn_no_relief/own_holds_earn_some_relief/' "$TOP/Documentation/security.rst" >"$scratch/security.rst"
+	not security_tests_exist "$scratch/security.rst"
+	sed 's/``gws_is_no_exemption``, ``gws_queue_yields_like_any_other``/by the way it is/' "$TOP/Documentation/security.rst" >"$scratch/security.rst"
+	not security_tests_exist "$scratch/security.rst"
+}
+
+plan 12
 tap "checkpatch finds nothing in the scheduler" checkpatch
 tap "checkpatch finds nothing in the hooks" checkpatch_hooks
 tap "kernel-doc finds nothing" kernel_doc
@@ -234,6 +282,8 @@ tap "structures are the same for 32 and 64 bits" same_layout
 must "every source of the scheduler is compiled" built_now
 cc=$(sed -n '1s/^savedcmd_[^ ]* := //p' "${units[0]}" | sed 's/^ccache //; s/ .*//')
 tap "every parameter, file and command is documented" documented
+tap "each test that security.rst names is there, and each row names one" security_tests_exist
+tap "a test that is not there would be missed" security_tests_are_missed
 tap "sparse finds nothing" sparse_clean
 tap "sparse would find a mistake" sparse_sees
 tap "gcc finds nothing with W=1" w1
