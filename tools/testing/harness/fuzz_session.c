@@ -197,7 +197,7 @@ static void call_ours(struct open_file *f)
 	if (one_in(32) && !writes_arrays(cmd))
 		a.bytes[any(_IOC_SIZE(cmd))] ^= (u8)lots->draw(1);
 	/* Who waits for 50 days has asked for it. */
-	if (cmd == GPREEMPT_IOC_PREEMPT)
+	if (cmd == GPREEMPT_IOC_PREEMPT || cmd == GPREEMPT_IOC_RESUME)
 		a.hold.timeout_ms %= 16384;
 	if (one_in(64))
 		cmd ^= 1U << any(32);
