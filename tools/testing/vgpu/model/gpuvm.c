@@ -17,6 +17,7 @@
 #define PTE_EXECUTABLE		(1ULL << 4)
 #define PTE_READABLE		(1ULL << 5)
 #define PTE_WRITEABLE		(1ULL << 6)
+#define PTE_PRT			(1ULL << 51)	/* without PTE_VALID: nothing is there, and that is no fault */
 #define PDE_IS_PTE		(1ULL << 54)
 #define PTE_FURTHER		(1ULL << 56)	/* not a page but a table of smaller ones */
 #define PDE_FRAGMENT(e)		((e) >> 59)	/* log2 of the pages that an entry of the table below stands for */
@@ -83,7 +84,7 @@ static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct vgpu_
 	u32 shift, fragment = 0;
 	u64 index, *p;
 
-	t->access = 0;
+	*t = (struct vgpu_translation) { 0 };
 	if (!(cntl & 1) || !(entry & PTE_VALID) || page < start || page > end)
 		return false;
 	page -= start;
@@ -96,8 +97,11 @@ static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct vgpu_
 		if (!p)
 			return false;
 		entry = READ_ONCE(*p);
-		if (!(entry & PTE_VALID))
-			return false;
+		if (!(entry & PTE_VALID)) {
+			t->nothing = entry & PTE_PRT;
+			t->access = t->nothing ? VGPU_READ | VGPU_WRITE : 0;
+			return t->nothing;
+		}
 		if (level && (entry & PDE_IS_PTE))
 			break;
 		if (level) {
@@ -120,7 +124,7 @@ static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct vgpu_
 
 static bool same_translation(const struct vgpu_translation *a, const struct vgpu_translation *b)
 {
-	return a->phys == b->phys && a->system == b->system && a->access == b->access;
+	return a->phys == b->phys && a->system == b->system && a->access == b->access && a->nothing == b->nothing;
 }
 
 static void report_stale(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, const struct vgpu_tlb_entry *e,
@@ -218,7 +222,9 @@ static void *access_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, u32 acces
 			permission |= FAULT_INVALID;
 		if (!(t.access & access))
 			permission |= access == VGPU_WRITE ? FAULT_WRITE : access == VGPU_READ ? FAULT_READ : FAULT_EXECUTE;
-		if (!permission)
+		if (!permission && t.nothing)
+			p = (u8 *)memset(m->nothing, 0, sizeof(m->nothing)) + (va & (VGPU_PAGE - 1));
+		else if (!permission)
 			p = phys_ptr(m, t.system, t.phys + (va & (VGPU_PAGE - 1)), len);
 	}
 	if (!p || (va & (VGPU_PAGE - 1)) + len > VGPU_PAGE) {

@@ -97,10 +97,11 @@ struct vgpu_list {
 #define VGPU_WRITE		2u
 #define VGPU_EXECUTE		4u
 
-/* Where a page is: a bus address or an offset in VRAM, and what may be done there */
+/* Where a page is: a bus address or an offset in VRAM, or nowhere (PRT: reads 0, writes go nowhere), and what may be done there */
 struct vgpu_translation {
 	u64 phys;
 	bool system;
+	bool nothing;
 	u8 access;
 };
 
@@ -575,6 +576,7 @@ struct vgpu_xcc {
  * @slots: wave slots of an XCC
  * @tlb: translations of each hub, VGPU_TLB_ENTRIES of them
  * @client: who accesses memory now, as a fault tells it (VGPU_UTCL2_*)
+ * @nothing: what is behind a PRT mapping, until the next access
  * @last_fault: a fault that repeats at the same instant is counted but reported once
  * @fault_left: how many more times a fault happens
  * @fault_value: numbers that belong to faults
@@ -614,6 +616,7 @@ struct vgpu_model {
 	u32 slots;
 	struct vgpu_tlb_entry *tlb[VGPU_HUBS];
 	u32 client;
+	u64 nothing[VGPU_PAGE / sizeof(u64)];
 	struct {
 		u64 page;
 		u64 ns;

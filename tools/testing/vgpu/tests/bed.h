@@ -37,6 +37,7 @@
 #define PTE_R			(1ULL << 5)
 #define PTE_W			(1ULL << 6)
 #define PTE_RW			(PTE_R | PTE_W)
+#define PTE_PRT			(1ULL << 51)
 #define PDE_P			(1ULL << 54)
 #define PTE_TF			(1ULL << 56)
 

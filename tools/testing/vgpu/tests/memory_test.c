@@ -337,6 +337,30 @@ static void faults_tell_what_was_wrong(void)
 	CHECK_EQ(value, 7);
 }
 
+/* A PRT mapping says that nothing is there. */
+static void nothing_is_no_fault(void)
+{
+	u32 hubs[] = { VGPU_HUB_GFX, VGPU_HUB_MM }, i;
+	struct bed_process *p;
+	u64 page[2];
+
+	up();
+	p = one_page(page);
+	bed_map(b, p, VA + 0x1000, 0, PTE_PRT);
+	for (i = 0; i < 2; i++) {
+		u64 value = 7;
+
+		CHECK(vgpu_vm_write(b->m, AS(hubs[i]), VA + 0x1010, &value, 8));
+		CHECK(vgpu_vm_read(b->m, AS(hubs[i]), VA + 0x1010, &value, 8));
+		CHECK_EQ(value, 0);
+	}
+	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 0);
+	CHECK_EQ(peek(VGPU_HUB_GFX), 1);
+	vgpu_quiet = true;
+	CHECK(!vgpu_vm_executable(b->m, AS(VGPU_HUB_GFX), VA + 0x1000));
+	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 1);
+}
+
 static void first_fault_stays_until_cleared(void)
 {
 	u32 value, iv[VGPU_IV_DWORDS];
@@ -475,7 +499,7 @@ const struct model_test memory_tests[] = {
 	T(no_tlb_holds_nothing),
 	T(replaced_memory_is_seen), T(lost_invalidation_is_noticed), T(unmapped_processes_leave_no_translations),
 	T(unmap_by_pasid_leaves_others_alone),
-	T(faults_tell_what_was_wrong), T(first_fault_stays_until_cleared), T(faulting_waves_halt), T(waves_that_cannot_start_halt),
+	T(faults_tell_what_was_wrong), T(nothing_is_no_fault), T(first_fault_stays_until_cleared), T(faulting_waves_halt), T(waves_that_cannot_start_halt),
 	T(sdma_fault_names_the_engine),
 	{ 0 }
 };
