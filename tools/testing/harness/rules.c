@@ -188,6 +188,71 @@ TEST(waves_say_what_they_say, "waves end a block and begin a stall anew; that th
 
 /* ---- level ---- */
 
+TEST(waves_that_are_not_read, "what is not read is known of an empty ring that had no waves for a millisecond and of a blocked queue, and of no other")
+{
+	static const struct {
+		bool preempted, blocked;
+		u32 pending, waves;
+		u64 zero_ns, waves_ns;
+		bool known;
+	} cases[] = {
+		{ .zero_ns = MS, .waves_ns = 2 * MS, .known = true },
+		{ .zero_ns = MS, .waves_ns = 2 * MS - 1 },
+		{ .zero_ns = MS, .waves_ns = 3 * MS, .preempted = true },
+		{ .zero_ns = MS, .waves_ns = 3 * MS, .pending = 1 },
+		{ .zero_ns = MS, .waves_ns = MS, .pending = 1, .blocked = true, .known = true },
+		{ .waves_ns = 3 * MS, .waves = 1 },
+		{ .known = false },
+	};
+	u32 i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gpreempt_policy_queue *pq = &new_queue(new_process(), LOW)->policy;
+		struct gpreempt_policy_node pn = { .queues = &pq, .nr = 1 };
+
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		*pq = (struct gpreempt_policy_queue){
+			.process = pq->process, .preempted = cases[i].preempted, .blocked = cases[i].blocked, .pending = cases[i].pending,
+			.waves = cases[i].waves, .zero_ns = cases[i].zero_ns, .waves_ns = cases[i].waves_ns,
+		};
+		gpreempt_policy_waves_unread(&pn, SEC);
+		CHECK_EQ(pq->waves_ns, cases[i].known ? SEC : cases[i].waves_ns);
+		CHECK_EQ(pq->zero_ns, cases[i].zero_ns);
+		CHECK_EQ(pq->waves, cases[i].waves);
+	}
+}
+
+TEST(waves_at_rest, "what is read after everything has come back is believed at once, but whether a queue is blocked takes a second look all the same")
+{
+	static const struct {
+		u32 pending, waves;
+		u64 zero_ns, waves_ns, zero_after_ns;
+	} cases[] = {
+		{ .zero_ns = SEC, .waves_ns = SEC, .zero_after_ns = SEC - MS },
+		{ .zero_ns = SEC - MS / 2, .waves_ns = SEC, .zero_after_ns = SEC - MS },
+		{ .zero_ns = SEC - 5 * MS, .waves_ns = SEC, .zero_after_ns = SEC - 5 * MS },
+		{ .zero_ns = SEC, .waves_ns = SEC, .pending = 1, .zero_after_ns = SEC },
+		{ .waves_ns = SEC, .waves = 1 },
+		{ .zero_ns = MS, .waves_ns = MS, .zero_after_ns = MS },
+	};
+	u32 i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gpreempt_policy_queue *pq = &new_queue(new_process(), LOW)->policy;
+		struct gpreempt_policy_node pn = { .queues = &pq, .nr = 1 };
+
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		pq->pending = cases[i].pending;
+		pq->waves = cases[i].waves;
+		pq->zero_ns = cases[i].zero_ns;
+		pq->waves_ns = cases[i].waves_ns;
+		pq->disturbed_ns = 7;
+		gpreempt_policy_waves_at_rest(&pn, SEC);
+		CHECK_EQ(pq->zero_ns, cases[i].zero_after_ns);
+		CHECK_EQ(pq->disturbed_ns, cases[i].waves_ns == SEC ? 0 : 7);
+	}
+}
+
 TEST(low_hog_yields_to_late_high,
      "a low queue that fills the device is preempted for a high one that comes later, then continues")
 {
