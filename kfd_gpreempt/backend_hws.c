@@ -151,12 +151,17 @@ static bool hws_counters_lag(struct backend_pass *pass, struct queue *q, struct 
 {
 	const struct gpreempt_policy_queue *policy = &gq->policy;
 	u64 rptr, wptr, pending;
+	bool seen;
+	int idx;
 
-	if (pass->gn->tun.params.waves_lag_ns || !q->properties.is_active || !gq->sampled || policy->waves || !policy->launched_ns ||
+	if (pass->gn->tun.params.waves_lag_ns || !q->properties.is_active || policy->unseen || policy->waves || !policy->launched_ns ||
 	    policy->launched_ns > policy->waves_ns || pass->start_ns - policy->launched_ns > GPREEMPT_WAVES_LAG_NS)
 		return false;
-	gpreempt_queue_read(gq, &rptr, &wptr, &pending);
-	return rptr == policy->rptr && wptr == policy->wptr && !pending && backend_saved_waves(pass->dqm, q);
+	/* dqm_lock keeps the queue, but not the view of its pointers. */
+	idx = srcu_read_lock(&pass->gn->srcu);
+	seen = gpreempt_queue_read(gq, &rptr, &wptr, &pending);
+	srcu_read_unlock(&pass->gn->srcu, idx);
+	return seen && rptr == policy->rptr && wptr == policy->wptr && !pending && backend_saved_waves(pass->dqm, q);
 }
 
 static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,

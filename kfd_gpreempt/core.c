@@ -15,6 +15,7 @@
 
 #include "core.h"
 #include "amdgpu.h"
+#include "amdgpu_reset.h"
 #include "kfd_device_queue_manager.h"
 
 DEFINE_STATIC_KEY_FALSE(kfd_gpreempt_key);
@@ -302,17 +303,23 @@ void gpreempt_core_kick_all(void)
 	gpreempt_core_find_locked(kick_one, NULL);
 }
 
+/* Freezable: nothing of a device that is suspended is mapped. */
+static void adopt_after(struct gpreempt_node *gn, unsigned int ms)
+{
+	queue_delayed_work(system_freezable_wq, &gn->adopt, msecs_to_jiffies(ms));
+}
+
 static void adopt_work(struct work_struct *work)
 {
 	struct gpreempt_node *gn = container_of(to_delayed_work(work), struct gpreempt_node, adopt);
 
 	if (!gpreempt_queue_adopt(gn))
-		schedule_delayed_work(&gn->adopt, msecs_to_jiffies(ADOPT_RETRY_MS));
+		adopt_after(gn, ADOPT_RETRY_MS);
 }
 
 /*
  * setpriority() tells nobody, and a monitor that is parked or waits for doorbells does not look: look for it, at a rate and in a way that wakes no
- * sleeping CPU.
+ * sleeping CPU. The same goes for user pages that are replaced.
  */
 static void renice_work(struct work_struct *work)
 {
@@ -323,6 +330,8 @@ static void renice_work(struct work_struct *work)
 	if ((state == GPREEMPT_STATE_PARKED || state == GPREEMPT_STATE_ARMED) && gpreempt_monitor_reniced(gn))
 		gpreempt_core_kick(gn);
 	gpreempt_core_watch_nice(gn);
+	if (gn->accepting && READ_ONCE(gn->tends))
+		adopt_after(gn, 0);
 	mutex_unlock(&gpreempt_lock);
 }
 
@@ -399,7 +408,7 @@ static void node_start(struct gpreempt_node *gn)
 	gpreempt_stats_state(gn);
 	wake_up_process(thread);
 
-	schedule_delayed_work(&gn->adopt, 0);
+	adopt_after(gn, 0);
 }
 
 static void node_stop(struct gpreempt_node *gn)
@@ -409,11 +418,6 @@ static void node_stop(struct gpreempt_node *gn)
 	WRITE_ONCE(gn->wanted, false);
 	mutex_lock(&gpreempt_lock);
 	WRITE_ONCE(gn->accepting, false);
-	mutex_unlock(&gpreempt_lock);
-	cancel_delayed_work_sync(&gn->adopt);
-	cancel_delayed_work_sync(&gn->renice);
-
-	mutex_lock(&gpreempt_lock);
 	thread = gn->thread;
 	WRITE_ONCE(gn->thread, NULL);
 	mutex_unlock(&gpreempt_lock);
@@ -423,6 +427,9 @@ static void node_stop(struct gpreempt_node *gn)
 	if (thread)
 		gpreempt_stats_state(gn);
 
+	/* Without a thread, and accepting nothing, they are not scheduled any more. */
+	cancel_delayed_work_sync(&gn->renice);
+	cancel_delayed_work_sync(&gn->adopt);
 	gpreempt_queue_unregister_all(gn);
 	if (!any_wanted())
 		static_branch_disable(&kfd_gpreempt_key);
@@ -664,6 +671,9 @@ void kfd_gpreempt_pause(struct kfd_dev *kfd)
 		if (!paused && (READ_ONCE(gn->thread) || READ_ONCE(gn->nr_queues)))
 			gpreempt_monitor_last_pass(gn);
 		mutex_unlock(&gn->pass_lock);
+		/* A reset keeps the memory where it is, and whoever holds a BO may wait for its end. */
+		if (!amdgpu_in_reset(gn->node->adev))
+			gpreempt_queue_hide_vram(gn);
 		gpreempt_stats_state(gn);
 	}
 }
@@ -688,6 +698,9 @@ void kfd_gpreempt_unpause(struct kfd_dev *kfd)
 		if (gn->paused)
 			begin_anew(gn);
 		WRITE_ONCE(gn->paused, false);
+		/* Under the lock, for node_stop(): without a thread it is not scheduled. */
+		if (READ_ONCE(gn->thread) && READ_ONCE(gn->tends))
+			adopt_after(gn, 0);
 		mutex_unlock(&gn->pass_lock);
 		gpreempt_core_kick(gn);
 		gpreempt_stats_state(gn);

@@ -116,17 +116,37 @@ struct gpreempt_tunables {
 };
 
 /**
- * struct gpreempt_map - kernel view of one ring pointer
+ * struct gpreempt_map - a page with ring pointers, pinned and mapped
  * @bo: buffer object that was pinned and mapped (GTT, visible VRAM); NULL for user pages
  * @kmap: its mapping
  * @page: user page under a long-term pin (USERPTR); NULL for buffer objects
- * @addr: where the pointer is; NULL: not mapped
+ * @user_addr: its address in @mm
+ * @mm: in whose pinned_vm the page counts, kept by mmgrab(); NULL: nothing is mapped
+ * @base: where the page is in the kernel
  */
 struct gpreempt_map {
 	struct amdgpu_bo *bo;
 	struct ttm_bo_kmap_obj kmap;
 	struct page *page;
-	const void *addr;
+	unsigned long user_addr;
+	struct mm_struct *mm;
+	const void *base;
+};
+
+/**
+ * struct gpreempt_view - the kernel's view of a queue's ring pointers
+ * @rptr: the read pointer
+ * @wptr: the write pointer
+ * @vram: one of them is memory of the device: not to be read while the device is reset, nothing while it is suspended
+ * @maps: their pages; the second is empty if both are in the same one
+ *
+ * It does not change while readers may have it: another one takes its place.
+ */
+struct gpreempt_view {
+	const void *rptr;
+	const void *wptr;
+	bool vram;
+	struct gpreempt_map maps[2];
 };
 
 /**
@@ -183,9 +203,9 @@ struct gpreempt_process {
  * @trusted: the caller who gave it had CAP_SYS_NICE; written under p->mutex
  * @ring_mask: PM4: ring size in dwords, less one; written under p->mutex
  * @aql: pointers count packets in 64 bits; otherwise dwords, the read pointer wrapping in the ring
- * @sampled: the pointers are mapped. A queue without is never scheduled.
- * @rptr: kernel view of the read pointer
- * @wptr: kernel view of the write pointer
+ * @view: its ring pointers; NULL: they cannot be read, it is *unseen*: it yields, and no queue yields to it. Written under gpreempt_lock, read
+ *	as gpreempt_queue_read() says; what was there is freed after all of these. Who takes one away kicks before it waits for readers.
+ * @maps_again: without @view: what forbade it may be over; written under gpreempt_lock
  * @dead: the process has been taken off the device; the monitor's alone
  * @skipped: counted as a skip; not again while it lasts. The monitor's alone
  * @waves_sum: scratch of the monitor when it reads waves in flight
@@ -222,9 +242,8 @@ struct gpreempt_queue {
 	bool trusted;
 	u32 ring_mask;
 	bool aql;
-	bool sampled;
-	struct gpreempt_map rptr;
-	struct gpreempt_map wptr;
+	struct gpreempt_view *view;
+	bool maps_again;
 
 	bool dead;
 	bool skipped;
@@ -301,6 +320,7 @@ enum gpreempt_state {
  * @nr_queues: length of @queues, written under gpreempt_lock
  * @nr_processes: length of @processes, written under gpreempt_lock
  * @accepting: new queues are registered, under gpreempt_lock
+ * @tends: there may be queues whose pointers gpreempt_queue_adopt() has to look after now and then
  *
  * @wanted: switched on; changed under gpreempt_lifecycle. False where there is no backend.
  *
@@ -309,7 +329,7 @@ enum gpreempt_state {
  * @paused: the driver suspends the device or resets it, or is about to. Set before @pass_lock is taken, so that whoever takes
  *	it afterwards knows, cleared under it
  * @pass_lock: held during a pass: what only the monitor writes stands still for whoever else holds it
- * @adopt: registers queues that were there before switching on
+ * @adopt: registers queues that were there before switching on, and looks after the pointers of those that are registered
  * @renice: looks for changed nice values while the monitor is parked
  * @kick: something changed: derive priorities anew, the arrays below too. Without @urgent, when the next look may be
  * @urgent: look at once
@@ -386,6 +406,7 @@ struct gpreempt_node {
 	u32 nr_queues;
 	u32 nr_processes;
 	bool accepting;
+	bool tends;
 	bool wanted;
 
 	struct mutex pass_lock;
@@ -510,6 +531,8 @@ void gpreempt_monitor_see(struct gpreempt_node *gn);
 
 /* queue.c */
 bool gpreempt_queue_adopt(struct gpreempt_node *gn);
+void gpreempt_queue_hide_vram(struct gpreempt_node *gn);
+bool gpreempt_queue_read_vram(const struct gpreempt_queue *gq, const struct gpreempt_view *view, u64 *rptr, u64 *wptr);
 void gpreempt_queue_unregister_all(struct gpreempt_node *gn);
 void gpreempt_queue_add_snapshots(struct gpreempt_node *gn);
 const char *gpreempt_queue_state(const struct gpreempt_queue *gq, u64 pending);
@@ -550,6 +573,7 @@ void gpreempt_doorbell_add(struct gpreempt_process *process);
 void gpreempt_doorbell_del(struct gpreempt_process *process);
 void gpreempt_doorbell_add_queue(struct gpreempt_queue *gq);
 void gpreempt_doorbell_del_queue(struct gpreempt_queue *gq);
+void gpreempt_doorbell_wait_readers(const struct gpreempt_queue *gq);
 const char *gpreempt_doorbell_state(const struct gpreempt_process *process);
 u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision, bool *waits);
 
@@ -576,26 +600,47 @@ void gpreempt_dump_log(struct gpreempt_node *gn);
 void gpreempt_debugfs_init(void);
 void gpreempt_debugfs_exit(void);
 
-/**
- * gpreempt_queue_read() - read a queue's ring pointers
- * @gq: a sampled queue
- * @rptr: receives the read pointer
- * @wptr: receives the write pointer
- * @pending: receives what lies between them: packets (AQL) or dwords (PM4)
- *
- * Context: srcu of its node, gpreempt_lock or the lock of its process's doorbells held.
- */
-static inline void gpreempt_queue_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, u64 *pending)
+static inline void gpreempt_view_read(const struct gpreempt_queue *gq, const struct gpreempt_view *view, u64 *rptr, u64 *wptr)
 {
 	if (gq->aql) {
-		*rptr = READ_ONCE(*(const u64 *)gq->rptr.addr);
-		*wptr = READ_ONCE(*(const u64 *)gq->wptr.addr);
-		*pending = (s64)(*wptr - *rptr) > 0 ? *wptr - *rptr : 0;
+		*rptr = READ_ONCE(*(const u64 *)view->rptr);
+		*wptr = READ_ONCE(*(const u64 *)view->wptr);
 	} else {
-		*rptr = READ_ONCE(*(const u32 *)gq->rptr.addr);
-		*wptr = READ_ONCE(*(const u32 *)gq->wptr.addr);
-		*pending = (*wptr - *rptr) & READ_ONCE(gq->ring_mask);
+		*rptr = READ_ONCE(*(const u32 *)view->rptr);
+		*wptr = READ_ONCE(*(const u32 *)view->wptr);
 	}
+}
+
+/**
+ * gpreempt_queue_read() - read a queue's ring pointers
+ * @gq: the queue
+ * @rptr: receives the read pointer; 0 if it cannot be read
+ * @wptr: receives the write pointer; the same
+ * @pending: receives what lies between them: packets (AQL) or dwords (PM4); the same
+ *
+ * Context: srcu of its node, gpreempt_lock or the lock of its process's doorbells held.
+ *
+ * Return: false if they cannot be read: the queue is unseen, or they are in memory of a device that is being reset
+ */
+static inline bool gpreempt_queue_read(const struct gpreempt_queue *gq, u64 *rptr, u64 *wptr, u64 *pending)
+{
+	/* Pairs with the release where it is published. */
+	const struct gpreempt_view *view = smp_load_acquire(&gq->view);
+
+	*rptr = 0;
+	*wptr = 0;
+	*pending = 0;
+	if (unlikely(!view))
+		return false;
+	if (likely(!view->vram))
+		gpreempt_view_read(gq, view, rptr, wptr);
+	else if (!gpreempt_queue_read_vram(gq, view, rptr, wptr))
+		return false;
+	if (gq->aql)
+		*pending = (s64)(*wptr - *rptr) > 0 ? *wptr - *rptr : 0;
+	else
+		*pending = (*wptr - *rptr) & READ_ONCE(gq->ring_mask);
+	return true;
 }
 
 #endif /* GPREEMPT_CORE_H */

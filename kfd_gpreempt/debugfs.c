@@ -23,10 +23,9 @@ static struct dentry *dump_file;
 
 static void show_queue(struct seq_file *m, const struct gpreempt_queue *gq)
 {
-	u64 rptr = 0, wptr = 0, pending = 0;
+	u64 rptr, wptr, pending;
 
-	if (gq->sampled)
-		gpreempt_queue_read(gq, &rptr, &wptr, &pending);
+	gpreempt_queue_read(gq, &rptr, &wptr, &pending);
 	seq_printf(m, "%u %d %u %d %s %llu %llu %u %llu %llu %d\n", gq->gn->node->id,
 		   gpreempt_queue_pid(gq), gq->q->properties.queue_id, gpreempt_peek(gq->policy.priority),
 		   gpreempt_queue_state(gq, pending), rptr, wptr, gpreempt_peek(gq->policy.waves), READ_ONCE(gq->preempt_count),

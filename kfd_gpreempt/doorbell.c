@@ -336,6 +336,22 @@ void gpreempt_doorbell_del_queue(struct gpreempt_queue *gq)
 		spin_unlock(&d->lock);
 }
 
+/**
+ * gpreempt_doorbell_wait_readers() - wait for those who read a queue's pointers for the sake of its doorbell
+ * @gq: the queue; new readers do not find what the caller is about to free
+ *
+ * Context: the queue is registered and stays so.
+ */
+void gpreempt_doorbell_wait_readers(const struct gpreempt_queue *gq)
+{
+	struct gpreempt_doorbells *d = gq->process->doorbells;
+
+	if (!d)
+		return;
+	spin_lock(&d->lock);
+	spin_unlock(&d->lock);
+}
+
 static bool can_arm(const struct gpreempt_process *process)
 {
 	return process->doorbells && !READ_ONCE(process->p->gpreempt_fixed);
@@ -368,9 +384,8 @@ static bool queue_idle(const struct gpreempt_node *gn, const struct gpreempt_que
 {
 	u64 rptr, wptr, pending;
 
-	if (!gq->sampled)
+	if (!gpreempt_queue_read(gq, &rptr, &wptr, &pending))
 		return false;
-	gpreempt_queue_read(gq, &rptr, &wptr, &pending);
 	*moved += rptr + wptr;
 	/* One that the driver keeps off may have been in the middle of a kernel: nobody rings when it may run again. */
 	if (pending || gpreempt_peek(gq->policy.preempted) || !READ_ONCE(gq->q->properties.is_active))
@@ -486,7 +501,7 @@ static s32 survey(struct gpreempt_node *gn)
 			process->standing = GPREEMPT_PRIORITY_MIN;
 			process->handled = false;
 		}
-		if (q->had_demand || q->preempted || q->hold || q->pending)
+		if (q->had_demand || q->preempted || q->hold || q->pending || q->unseen)
 			process->idle = false;
 		process->active_ns = max(process->active_ns, q->active_ns);
 		process->standing = max(process->standing, q->standing);

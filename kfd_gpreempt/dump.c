@@ -161,8 +161,7 @@ static void copy_queue(struct queue_copy *c, const struct gpreempt_queue *gq)
 	c->doorbell = properties->doorbell_off;
 	c->doorbells = gpreempt_doorbell_state(gq->process);
 	c->nice = gq->process->nice;
-	if (gq->sampled)
-		gpreempt_queue_read(gq, &c->rptr, &c->wptr, &c->pending);
+	gpreempt_queue_read(gq, &c->rptr, &c->wptr, &c->pending);
 	c->state = gpreempt_queue_state(gq, c->pending);
 	c->kfd_priority = READ_ONCE(gq->kfd_priority);
 	c->trusted = READ_ONCE(gq->trusted);

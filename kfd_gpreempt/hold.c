@@ -119,7 +119,7 @@ static int may_be_held(const struct gpreempt_queue *gq)
 {
 	struct gpreempt_outside outside;
 
-	if (!gq->gn->backend || !gq->sampled)
+	if (!gq->gn->backend)
 		return -EOPNOTSUPP;
 	if (READ_ONCE(gq->gn->paused))
 		return -EIO;

@@ -225,7 +225,7 @@ static inline void sample_one(struct gpreempt_queue *gq, u64 now_ns)
 	bool taken = !gq->policy.preempted && !READ_ONCE(gq->q->properties.is_active);
 	u64 rptr, wptr, pending;
 
-	gpreempt_queue_read(gq, &rptr, &wptr, &pending);
+	gq->policy.unseen = !gpreempt_queue_read(gq, &rptr, &wptr, &pending);
 	/* Evicted, suspended or disabled: it cannot use the device, whatever its ring holds. */
 	if (unlikely(taken || gq->policy.taken)) {
 		gpreempt_policy_taken(&gq->policy, taken, pending, now_ns);
@@ -242,8 +242,6 @@ static void sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 
 	gn->all_due_ns = now_ns + MAX_REST_NS;
 	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu)) {
-		if (!gq->sampled)
-			continue;
 		if (n == gn->max_sampled) {
 			gn->all_due_ns = 0;
 			break;
@@ -314,15 +312,18 @@ static void let_rest(struct gpreempt_node *gn, u64 now_ns)
 
 	while (i < gn->nr_sampled) {
 		const struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
+		/* Pairs with the release where it is published. */
+		const struct gpreempt_view *view = smp_load_acquire(&gq->view);
 
-		if (gq->policy.had_demand ||
+		/* Memory of the device is not read without a look at whether it answers. */
+		if (gq->policy.had_demand || !view || view->vram ||
 		    !gpreempt_policy_rests(&gn->policy, &gq->policy, now_ns, &gn->all_due_ns)) {
 			i++;
 			continue;
 		}
 		gn->watches[i] = (struct gpreempt_watch){
-			.rptr = gq->rptr.addr,
-			.wptr = gq->wptr.addr,
+			.rptr = view->rptr,
+			.wptr = view->wptr,
 			.seen_rptr = gq->policy.rptr,
 			.seen_wptr = gq->policy.wptr,
 		};

@@ -16,7 +16,7 @@
  * @GPREEMPT_SKIP_DEBUGGED: its process has a debugger with the right to exempt it, see gpreempt_monitor_debugged()
  * @GPREEMPT_SKIP_RESET: its process has a queue that was reset
  * @GPREEMPT_SKIP_SAVE_AREA: it has no area to save waves to
- * @GPREEMPT_SKIP_UNMAPPED: its ring pointers cannot be mapped: it is not scheduled at all
+ * @GPREEMPT_SKIP_UNMAPPED: its ring pointers could not be read when it was registered: it yields, and no queue yields to it
  * @GPREEMPT_SKIP_RESETTING: a pass was given up because the GPU is being reset
  * @GPREEMPT_SKIP_UNSETTLED: waves in flight could not be read because the runlist is being changed
  * @GPREEMPT_SKIP_NO_MEMORY: a queue was not registered, or not looked at in a pass, for want of memory

@@ -287,7 +287,7 @@ static void describe(const struct gpreempt_queue *gq, const struct gpreempt_targ
 		info->flags |= GPREEMPT_QUEUE_BLOCKED;
 	if (gpreempt_peek(pq->process->opt_out))
 		info->flags |= GPREEMPT_QUEUE_EXEMPT;
-	if (!gq->sampled)
+	if (!READ_ONCE(gq->view))
 		info->flags |= GPREEMPT_QUEUE_UNSCHEDULED;
 	if (READ_ONCE(gq->q->properties.is_evicted))
 		info->flags |= GPREEMPT_QUEUE_EVICTED;

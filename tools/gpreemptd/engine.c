@@ -248,7 +248,7 @@ static void take_in(struct seen *seen, const struct gpreempt_queue_info *q)
 	seen->queues++;
 	seen->held |= held;
 	/* The kernel would wait for it in vain. */
-	seen->fixed |= q->flags & (GPREEMPT_QUEUE_EXEMPT | GPREEMPT_QUEUE_UNSCHEDULED | GPREEMPT_QUEUE_DEBUGGED);
+	seen->fixed |= q->flags & (GPREEMPT_QUEUE_EXEMPT | GPREEMPT_QUEUE_DEBUGGED);
 	if (q->state == GPREEMPT_QUEUE_PREEMPTED) {
 		seen->off = true;
 	} else if (q->state == GPREEMPT_QUEUE_ACTIVE && !(q->flags & (GPREEMPT_QUEUE_BLOCKED | GPREEMPT_QUEUE_EVICTED))) {

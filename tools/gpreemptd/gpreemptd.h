@@ -71,7 +71,7 @@ struct process;
  * @loose: one of them does and is not held
  * @off: one of them is off the device
  * @held: one of them is held, by us or by somebody else
- * @fixed: one of them cannot be held: its process is exempt, or its ring pointers cannot be seen
+ * @fixed: one of them cannot be held: its process is exempt
  */
 struct seen {
 	unsigned int queues;

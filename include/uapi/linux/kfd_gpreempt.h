@@ -146,7 +146,7 @@ enum gpreempt_queue_state {
  * @GPREEMPT_QUEUE_HELD: somebody asked for its preemption (GPREEMPT_IOC_PREEMPT)
  * @GPREEMPT_QUEUE_BLOCKED: its packets wait for something else than the device
  * @GPREEMPT_QUEUE_EXEMPT: its process is never a victim
- * @GPREEMPT_QUEUE_UNSCHEDULED: its ring pointers cannot be seen: it is left alone
+ * @GPREEMPT_QUEUE_UNSCHEDULED: its ring pointers cannot be read: it yields as if it had work, no queue yields to it, and pending is 0
  * @GPREEMPT_QUEUE_EVICTED: the driver keeps it off the device, because of its memory or for a suspend: nobody yields to it meanwhile
  * @GPREEMPT_QUEUE_DEBUGGED: a debugger with CAP_SYS_NICE has its process, which is left alone meanwhile
  */

@@ -199,7 +199,7 @@ TEST(who_has_work_is_not_armed, "a process is not idle while one of its queues h
 }
 
 static void nothing(struct sim_queue *sq, bool on) { }
-static void is_not_sampled(struct sim_queue *sq, bool on) { sq->q.gpreempt->sampled = !on; }
+static void is_not_sampled(struct sim_queue *sq, bool on) { blind(sq, on); }
 static void got_packets(struct sim_queue *sq, bool on) { sq->pointers[1] += on ? 1 : -1; }
 static void was_preempted(struct sim_queue *sq, bool on) { of(sq)->preempted = on; }
 static void was_evicted(struct sim_queue *sq, bool on) { sq->q.properties.is_active = !on; }

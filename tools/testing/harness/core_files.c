@@ -325,10 +325,13 @@ TEST(line_of_a_queue_has_its_numbers, "gpreempt: a line per queue with node, pro
 	CHECK(gpu == 1000 && pid == process_of(low)->task.pid && qid == low->q.properties.queue_id && priority == -3 && effective == -3);
 	CHECK(!strcmp(state, "preempted") && wptr == 200 && rptr < 200 && count == 1 && ns > 0);
 	CHECK(strchr(text, '\n') != strrchr(text, '\n'));
-	/* What the monitor could not map is not read. */
-	low->q.gpreempt->sampled = false;
+	/* What could not be mapped is not read. */
+	blind(low, true);
+	CHECK(strstr(shim_debugfs_read("gpreempt"), " preempted 0 0 ") != NULL);
+	blind(low, false);
+	blind(high, true);
 	CHECK(strstr(shim_debugfs_read("gpreempt"), " unmapped 0 0 ") != NULL);
-	low->q.gpreempt->sampled = true;
+	blind(high, false);
 	CHECK(shim_debugfs_read("nothing") == NULL);
 	world_end();
 }
@@ -406,10 +409,10 @@ TEST(dump_says_what_it_left_out, "the log has a bounded number of queues and tel
 	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), "queues not shown") == NULL);
 	shim_fail_alloc = 1;
 	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), "no memory for a dump") != NULL);
-	low->q.gpreempt->sampled = false;
+	blind(low, true);
 	low->q.gpreempt->aql = false;
 	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), "format=pm4") != NULL);
-	low->q.gpreempt->sampled = true;
+	blind(low, false);
 	low->q.gpreempt->aql = true;
 	world_end();
 }

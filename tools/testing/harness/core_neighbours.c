@@ -684,13 +684,13 @@ TEST(adoption_pins_no_page_of_another_program, "a queue is adopted with the page
 	process_of(low)->task.mm = &after_exec;
 	set("gpreempt_enable", "1");
 	run(20 * MS);
-	CHECK(low->q.gpreempt && !low->q.gpreempt->sampled);
+	CHECK(low->q.gpreempt && !seen(low));
 	CHECK(!after_exec.pages[0].pins && !after_exec.users);
 	process_of(low)->task.mm = &process_of(low)->mm;
 	set("gpreempt_enable", "0");
 	set("gpreempt_enable", "1");
 	run(20 * MS);
-	CHECK(low->q.gpreempt->sampled);
+	CHECK(seen(low));
 	world_end();
 }
 

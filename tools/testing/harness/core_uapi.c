@@ -900,12 +900,12 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 		gq->held = i & GPREEMPT_QUEUE_HELD;
 		gq->policy.blocked = i & GPREEMPT_QUEUE_BLOCKED;
 		gq->policy.process->opt_out = i & GPREEMPT_QUEUE_EXEMPT;
-		gq->sampled = !(i & GPREEMPT_QUEUE_UNSCHEDULED);
+		blind(high, i & GPREEMPT_QUEUE_UNSCHEDULED);
 		high->q.properties.is_evicted = i & GPREEMPT_QUEUE_EVICTED;
 		debug_process(process_of(high), i & GPREEMPT_QUEUE_DEBUGGED);
 		info = info_of(high);
 		gq->held = gq->policy.blocked = gq->policy.process->opt_out = false;
-		gq->sampled = true;
+		blind(high, false);
 		high->q.properties.is_evicted = false;
 		debug_process(process_of(high), false);
 		node_of(0)->pass_lock.owner = current;
@@ -1216,7 +1216,7 @@ TEST(holds_of_several_queues, "a hold of a process is one of each of its queues,
 	}
 }
 
-TEST(holds_are_all_or_nothing, "where one queue cannot be held none is, be it for memory, for the driver, or because nobody sees it")
+TEST(holds_are_all_or_nothing, "where one queue cannot be held none is, be it for memory or for the driver; that its pointers cannot be read is no reason")
 {
 	struct gpreempt_hold hold;
 
@@ -1226,15 +1226,16 @@ TEST(holds_are_all_or_nothing, "where one queue cannot be held none is, be it fo
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ENOMEM);
 	shim_fail_alloc = 0;
 	CHECK(!low->q.gpreempt->held && !second->q.gpreempt->held);
-	second->q.gpreempt->sampled = false;
+	node_of(0)->state = GPREEMPT_STATE_FAILED;
 	hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 100 };
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EOPNOTSUPP);
 	CHECK(!low->q.gpreempt->held);
-	second->q.gpreempt->sampled = true;
-	node_of(0)->state = GPREEMPT_STATE_FAILED;
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EOPNOTSUPP);
 	node_of(0)->state = GPREEMPT_STATE_PARKED;
+	blind(second, true);
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	CHECK_EQ(hold.nr_queues, 2);
+	CHECK(preempted(low) && preempted(second));
+	blind(second, false);
 	end();
 }
 

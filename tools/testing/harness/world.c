@@ -73,6 +73,7 @@ int amdgpu_bo_pin(struct amdgpu_bo *bo, u32 domain)
 	if (bo->fails_pin)
 		return -ENOMEM;
 	bo->pins++;
+	bo->resource.mem_type = domain & AMDGPU_GEM_DOMAIN_VRAM ? TTM_PL_VRAM : TTM_PL_TT;
 	return 0;
 }
 
@@ -97,7 +98,11 @@ int ttm_bo_kmap(struct ttm_buffer_object *tbo, unsigned long first, unsigned lon
 {
 	struct amdgpu_bo *bo = container_of(tbo, struct amdgpu_bo, tbo);
 
-	BUG_ON(!bo->pins || first || n != PFN_UP(tbo->base.size));
+	/* As the kernel has it: of a BO of DMA addresses, and of one of user pages that nobody keeps, it would map what is not there. */
+	BUG_ON(!bo->pins || tbo->type != ttm_bo_type_device || tbo->base.import_attach || amdgpu_ttm_tt_is_userptr(tbo->ttm));
+	BUG_ON(tbo->resource->hidden);
+	/* Somebody else's memory is behind all but the first page. */
+	BUG_ON(first || n != 1 || tbo->base.size != PAGE_SIZE);
 	if (bo->fails_kmap)
 		return -ENOMEM;
 	bo->kmaps++;
@@ -914,7 +919,8 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 	memset(sq->pointers, 0, PAGE_SIZE);
 	sq->mem_obj = (struct kfd_mem_obj){ .cpu_ptr = (u32 *)sq->mqds, .gpu_addr = (unsigned long)sq->mqds };
 	sq->bo = (struct amdgpu_bo){
-		.tbo = { .base = { .resv = &sq->bo.resv, .size = PAGE_SIZE }, .memory = sq->pointers, .ttm = &sq->ttm },
+		.tbo = { .base = { .resv = &sq->bo.resv, .size = PAGE_SIZE }, .memory = sq->pointers, .ttm = &sq->ttm,
+			 .bdev = &world.adev.mman.bdev, .resource = &sq->bo.resource },
 		.preferred_domains = AMDGPU_GEM_DOMAIN_GTT,
 	};
 	sq->kernel_ns = 100 * US;
@@ -1007,7 +1013,7 @@ void destroy_queue(struct sim_queue *sq)
 	kobject_put(&sq->q.kobj);
 	mutex_unlock(&process->p.mutex);
 	/* Nobody looks at its memory any more. */
-	BUG_ON(sq->bo.pins || sq->bo.kmaps || sq->bo.references || process->mm.pages[0].pins || sq->q.gpreempt);
+	BUG_ON(sq->bo.pins || sq->bo.kmaps || sq->bo.references || process->mm.pages[0].pins || process->mm.pages[1].pins || sq->q.gpreempt);
 	free(sq->pointers);
 	sq->pointers = calloc(2, sizeof(u64));
 	sq->bo.tbo.memory = NULL;
@@ -1206,6 +1212,7 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 	world.nr_allocated = shim_allocated;
 	kfd_gpreempt_init();
 	world.adev = (struct amdgpu_device){ .dev = &world.dev, .reset_domain = &world.reset_domain, .gc_version = IP_VERSION(9, 4, 2) };
+	world.adev.mman.bdev.adev = &world.adev;
 	mutex_init(&world.reset_domain.sem.lock);
 	mutex_init(&world.slot_lock);
 	mutex_init(&world.index_lock);
@@ -1268,6 +1275,8 @@ void world_down(void)
 	for (i = 0; i < world.nr_processes; i++) {
 		CHECK_EQ(world.processes[i]->mm.users, 0);
 		CHECK_EQ(world.processes[i]->mm.readers, 0);
+		CHECK_EQ(world.processes[i]->mm.count, 0);
+		CHECK_EQ(atomic64_read(&world.processes[i]->mm.pinned_vm), 0);
 		CHECK_EQ(world.processes[i]->p.ref.count, 1);
 		CHECK_EQ(world.processes[i]->pid.references, 1);
 		free(world.processes[i]);

@@ -248,4 +248,19 @@ static inline struct sim_process *process_of(const struct sim_queue *sq)
 	return container_of(sq->q.process, struct sim_process, p);
 }
 
+/* Whether the kernel sees a queue's ring pointers; taken away and given back as it is, for those who only look. */
+static inline bool seen(const struct sim_queue *sq)
+{
+	return sq->q.gpreempt->view;
+}
+
+static inline void blind(struct sim_queue *sq, bool on)
+{
+	static struct gpreempt_view *views[NR_QUEUES_MAX];
+	struct gpreempt_view **kept = &views[sq->q.properties.queue_id];
+
+	if (on == seen(sq))
+		swap(*kept, sq->q.gpreempt->view);
+}
+
 #endif /* HARNESS_WORLD_H */

@@ -23,6 +23,7 @@
 #define AMDGPU_GEM_DOMAIN_GTT			0x2
 #define AMDGPU_GEM_DOMAIN_VRAM			0x4
 #define AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED	(1 << 0)
+#define AMDGPU_GEM_CREATE_NO_CPU_ACCESS		(1 << 1)
 #define DMA_RESV_USAGE_KERNEL	0
 
 struct dma_resv {
@@ -32,11 +33,25 @@ struct ttm_tt {
 	struct mm_struct *usermm;
 	u64 userptr;
 };
+enum ttm_bo_type { ttm_bo_type_device, ttm_bo_type_kernel, ttm_bo_type_sg };
+enum { TTM_PL_SYSTEM, TTM_PL_TT, TTM_PL_VRAM };
+struct ttm_resource {
+	u32 mem_type;
+	bool hidden;
+};
+/* The device's, if it is any. */
+struct ttm_device {
+	struct amdgpu_device *adev;
+};
 struct ttm_buffer_object {
 	struct {
 		struct dma_resv *resv;
 		size_t size;
+		void *import_attach;
 	} base;
+	enum ttm_bo_type type;
+	struct ttm_device *bdev;
+	struct ttm_resource *resource;
 	struct ttm_tt *ttm;
 	void *memory;
 };
@@ -60,7 +75,11 @@ struct amdgpu_bo {
 	bool fails_kmap;
 	bool fails_reserve;
 	struct dma_resv resv;
+	struct ttm_resource resource;
 };
+#define amdgpu_bo_size(bo)	((bo)->tbo.base.size)
+#define amdgpu_ttm_adev(b)	((b)->adev)
+#define amdgpu_res_cpu_visible(adev, res)	(!(res)->hidden)
 
 int amdgpu_bo_reserve(struct amdgpu_bo *bo, bool no_intr);
 void amdgpu_bo_unreserve(struct amdgpu_bo *bo);
@@ -77,6 +96,7 @@ static inline long dma_resv_wait_timeout(struct dma_resv *resv, int usage, bool 
 	return resv->hangs ? -EIO : 1;
 }
 static inline struct mm_struct *amdgpu_ttm_tt_get_usermm(struct ttm_tt *ttm) { return ttm ? ttm->usermm : NULL; }
+static inline bool amdgpu_ttm_tt_is_userptr(struct ttm_tt *ttm) { return ttm && ttm->userptr; }
 int amdgpu_ttm_tt_get_userptr(const struct ttm_buffer_object *tbo, uint64_t *userptr);
 
 /* ---- devices ---- */
@@ -96,6 +116,9 @@ struct amdgpu_reset_domain {
 };
 struct amdgpu_device {
 	struct device *dev;
+	struct {
+		struct ttm_device bdev;
+	} mman;
 	struct amdgpu_reset_domain *reset_domain;
 	u32 gc_version;
 	unsigned long flags;

@@ -746,12 +746,16 @@ long pin_user_pages_remote(struct mm_struct *mm, unsigned long addr, unsigned lo
 {
 	unsigned int i;
 
-	BUG_ON(!mm->readers || n != 1 || addr % PAGE_SIZE);
+	BUG_ON(!mm->readers || n != 1 || addr % PAGE_SIZE || !(flags & FOLL_LONGTERM));
 	if (mm->refuses)
 		return -EFAULT;
 	for (i = 0; i < ARRAY_SIZE(mm->pages); i++) {
-		if ((unsigned long)mm->pages[i].address != addr)
+		if (!mm->pages[i].address || (mm->pages[i].user ?: (unsigned long)mm->pages[i].address) != addr)
 			continue;
+		if (mm->pages[i].absent && flags & FOLL_NOFAULT)
+			return -EFAULT;
+		mm->faults += mm->pages[i].absent;
+		mm->pages[i].absent = false;
 		mm->pages[i].pins++;
 		*page = &mm->pages[i];
 		return 1;

@@ -109,6 +109,8 @@ typedef struct { int counter; } atomic_t;
 typedef struct { s64 counter; } atomic64_t;
 #define atomic_inc(a)		((void)__atomic_add_fetch(&(a)->counter, 1, __ATOMIC_RELAXED))
 #define atomic_read(a)		READ_ONCE((a)->counter)
+#define atomic64_dec(a)		((void)__atomic_sub_fetch(&(a)->counter, 1, __ATOMIC_RELAXED))
+#define atomic64_inc_return(a)	__atomic_add_fetch(&(a)->counter, 1, __ATOMIC_RELAXED)
 #define atomic64_inc(a)		((void)__atomic_add_fetch(&(a)->counter, 1, __ATOMIC_RELAXED))
 #define atomic64_add(n, a)	((void)__atomic_add_fetch(&(a)->counter, n, __ATOMIC_RELAXED))
 #define atomic64_read(a)	READ_ONCE((a)->counter)
@@ -162,6 +164,7 @@ typedef struct { u32 val; } kuid_t;
 static inline bool uid_eq(kuid_t a, kuid_t b) { return a.val == b.val; }
 
 #define CAP_SYS_NICE	(1U << 0)
+#define CAP_IPC_LOCK	(1U << 4)
 #define CAP_SYS_ADMIN	(1U << 1)
 
 /**
@@ -185,6 +188,8 @@ struct task_struct {
 	struct task_struct *tracer;
 	int nice;
 	struct cgroup *cgroup;
+	/* RLIMIT_MEMLOCK, in pages; 0: what a new world has */
+	unsigned long memlock_pages;
 
 	struct task_struct *next;
 	pthread_t thread;
@@ -222,6 +227,12 @@ static inline void set_user_nice(struct task_struct *task, int nice) { WRITE_ONC
 static inline int task_nice(const struct task_struct *task) { return READ_ONCE(task->nice); }
 
 static inline bool capable(unsigned int cap) { return current->caps & cap; }
+#define RLIMIT_MEMLOCK	8
+static inline unsigned long task_rlimit(const struct task_struct *task, unsigned int limit)
+{
+	BUG_ON(limit != RLIMIT_MEMLOCK);
+	return (task->memlock_pages ?: 2048) * PAGE_SIZE;
+}
 static inline bool has_capability_noaudit(const struct task_struct *task, unsigned int cap) { return task->caps & cap; }
 static inline struct task_struct *ptrace_parent(struct task_struct *task) { return READ_ONCE(task->tracer); }
 static inline kuid_t task_euid(const struct task_struct *task) { return task->euid; }
@@ -509,6 +520,7 @@ bool shim_any_work(void);
 #define schedule_work(w)		shim_schedule_work(NULL, w, 0)
 #define queue_work(queue, w)		shim_schedule_work(queue, w, 0)
 #define schedule_delayed_work(dw, jiffies)	shim_schedule_work(NULL, &(dw)->work, (u64)(jiffies) * NSEC_PER_MSEC)
+#define queue_delayed_work(wq, dw, jiffies)	schedule_delayed_work(dw, jiffies)
 #define cancel_delayed_work_sync(dw)	cancel_work_sync(&(dw)->work)
 
 struct completion {
@@ -539,23 +551,45 @@ void shim_free(const void *p);
 #define kfree(p)			shim_free(p)
 #define kvfree(p)			kfree(p)
 
+/**
+ * struct page - a page of a program
+ * @address: where the kernel has it
+ * @user: where the program has it; 0: at the same address
+ * @absent: it has to be faulted in
+ */
 struct page {
 	void *address;
+	unsigned long user;
+	bool absent;
 	int pins;
 };
+/**
+ * struct mm_struct - the memory of a program
+ * @refuses: pages cannot be pinned
+ * @locked: somebody else has it, and does not let go
+ * @faults: pages that were faulted in for somebody
+ */
 struct mm_struct {
 	struct page pages[2];
 	bool refuses;
+	bool locked;
+	int faults;
 	int users;
+	int count;
 	int readers;
+	atomic64_t pinned_vm;
 };
-#define FOLL_LONGTERM	0
+#define FOLL_LONGTERM	1
+#define FOLL_NOFAULT	2
 #define mmap_read_lock(mm)	((void)__atomic_add_fetch(&(mm)->readers, 1, __ATOMIC_RELAXED))
+#define mmap_read_trylock(mm)	(!(mm)->locked && __atomic_add_fetch(&(mm)->readers, 1, __ATOMIC_RELAXED))
 #define mmap_read_unlock(mm)	((void)__atomic_sub_fetch(&(mm)->readers, 1, __ATOMIC_RELAXED))
 long pin_user_pages_remote(struct mm_struct *mm, unsigned long addr, unsigned long n, unsigned int flags, struct page **page, int *locked);
 static inline void unpin_user_page(struct page *page) { BUG_ON(--page->pins < 0); }
 static inline void *page_address(struct page *page) { return page->address; }
 struct mm_struct *get_task_mm(struct task_struct *task);
+static inline void mmgrab(struct mm_struct *mm) { __atomic_add_fetch(&mm->count, 1, __ATOMIC_RELAXED); }
+static inline void mmdrop(struct mm_struct *mm) { BUG_ON(__atomic_sub_fetch(&mm->count, 1, __ATOMIC_RELAXED) < 0); }
 static inline void mmput(struct mm_struct *mm) { BUG_ON(__atomic_sub_fetch(&mm->users, 1, __ATOMIC_RELAXED) < 0); }
 
 /* User memory is ours; an address in the first page faults. */

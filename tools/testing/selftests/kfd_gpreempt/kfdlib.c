@@ -313,7 +313,11 @@ int kfd_vgpu_set(const char *name, int64_t value)
 
 bool kfd_client_is_virtual(void)
 {
-	return access(VGPU_STATS, R_OK) == 0;
+	/* A process that gives up its rights does not see it any more. */
+	static bool seen;
+
+	seen |= access(VGPU_STATS, R_OK) == 0;
+	return seen;
 }
 
 int kfd_gpreempt_queue_get(uint32_t gpu_id, int pid, uint32_t qid, struct kfd_gpreempt_queue *q)
@@ -776,7 +780,7 @@ static volatile uint64_t *queue_word(const struct kfd_queue *q, size_t offset)
 
 uint64_t kfd_queue_rptr(const struct kfd_queue *q)
 {
-	return __atomic_load_n(queue_word(q, AMD_QUEUE_RPTR), __ATOMIC_ACQUIRE);
+	return q->hidden_rptr ? 0 : __atomic_load_n(queue_word(q, AMD_QUEUE_RPTR), __ATOMIC_ACQUIRE);
 }
 
 uint64_t kfd_queue_wptr(const struct kfd_queue *q)
@@ -822,8 +826,9 @@ static bool is_compute(const struct kfd_queue *q)
 	return q->kind == KFD_QUEUE_AQL || q->kind == KFD_QUEUE_PM4;
 }
 
-int kfd_queue_create_kind(struct kfd_client *c, struct kfd_queue *q, enum kfd_queue_kind kind, enum kfd_backing backing,
-			  uint32_t priority, uint32_t ring_bytes)
+/* @rptr_va, @wptr_va: 0: in the queue's page */
+static int create_queue(struct kfd_client *c, struct kfd_queue *q, enum kfd_queue_kind kind, enum kfd_backing backing, uint32_t priority,
+			uint32_t ring_bytes, uint64_t rptr_va, uint64_t wptr_va)
 {
 	static const uint32_t types[] = {
 		[KFD_QUEUE_AQL] = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL,
@@ -840,6 +845,7 @@ int kfd_queue_create_kind(struct kfd_client *c, struct kfd_queue *q, enum kfd_qu
 	q->kind = kind;
 	q->packets = ring_bytes / AQL_PACKET_BYTES;
 	q->priority = priority;
+	q->hidden_rptr = rptr_va;
 
 	err = kfd_buffer_alloc(c, backing, KFD_PAGE_BYTES, &q->page);
 	if (!err)
@@ -858,8 +864,8 @@ int kfd_queue_create_kind(struct kfd_client *c, struct kfd_queue *q, enum kfd_qu
 
 	args.ring_base_address = (uintptr_t)q->ring.ptr;
 	args.ring_size = ring_bytes;
-	args.write_pointer_address = (uintptr_t)queue_word(q, AMD_QUEUE_WPTR);
-	args.read_pointer_address = (uintptr_t)queue_word(q, AMD_QUEUE_RPTR);
+	args.write_pointer_address = wptr_va ? wptr_va : (uintptr_t)queue_word(q, AMD_QUEUE_WPTR);
+	args.read_pointer_address = rptr_va ? rptr_va : (uintptr_t)queue_word(q, AMD_QUEUE_RPTR);
 	args.gpu_id = c->gpu_id;
 	args.queue_type = types[kind];
 	args.queue_percentage = KFD_MAX_QUEUE_PERCENTAGE;
@@ -886,6 +892,18 @@ int kfd_queue_create_kind(struct kfd_client *c, struct kfd_queue *q, enum kfd_qu
 fail:
 	free_queue_buffers(q);
 	return err;
+}
+
+int kfd_queue_create_kind(struct kfd_client *c, struct kfd_queue *q, enum kfd_queue_kind kind, enum kfd_backing backing,
+			  uint32_t priority, uint32_t ring_bytes)
+{
+	return create_queue(c, q, kind, backing, priority, ring_bytes, 0, 0);
+}
+
+int kfd_queue_create_at(struct kfd_client *c, struct kfd_queue *q, uint64_t rptr_va, uint64_t wptr_va, uint32_t priority,
+			uint32_t packets)
+{
+	return create_queue(c, q, KFD_QUEUE_AQL, KFD_BACKING_USERPTR, priority, packets * AQL_PACKET_BYTES, rptr_va, wptr_va);
 }
 
 int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing backing, uint32_t priority,

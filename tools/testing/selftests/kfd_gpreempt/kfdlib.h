@@ -148,6 +148,7 @@ enum kfd_queue_kind { KFD_QUEUE_AQL, KFD_QUEUE_PM4, KFD_QUEUE_SDMA, KFD_QUEUE_SD
  * @cwsr: context save area (compute)
  * @packets: size of the ring in units of 64 bytes
  * @priority: KFD priority as last set
+ * @hidden_rptr: the read pointer is somewhere else than in @page, where only the GPU sees it: the ring is taken to be empty
  * @doorbell: AQL: takes the index of the last packet; otherwise the write pointer
  */
 struct kfd_queue {
@@ -160,6 +161,7 @@ struct kfd_queue {
 	struct kfd_buffer cwsr;
 	uint32_t packets;
 	uint32_t priority;
+	bool hidden_rptr;
 	volatile uint64_t *doorbell;
 };
 
@@ -233,6 +235,9 @@ int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing
 		     uint32_t packets);
 int kfd_queue_create_kind(struct kfd_client *c, struct kfd_queue *q, enum kfd_queue_kind kind, enum kfd_backing backing,
 			  uint32_t priority, uint32_t ring_bytes);
+/* AQL, with pointers at other addresses than in the queue's page, where they are if 0 */
+int kfd_queue_create_at(struct kfd_client *c, struct kfd_queue *q, uint64_t rptr_va, uint64_t wptr_va, uint32_t priority,
+			uint32_t packets);
 int kfd_queue_update(struct kfd_queue *q, uint32_t priority, uint32_t percentage);	/* unmaps and maps everything */
 int kfd_queue_set_cu_mask(struct kfd_queue *q, const uint32_t *mask, uint32_t bits);	/* @bits: a multiple of 32 */
 int kfd_queue_set_gws(struct kfd_queue *q, bool on);	/* one queue of a process */

@@ -11,9 +11,11 @@
 #include <grp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <linux/kfd_ioctl.h>
@@ -25,7 +27,10 @@
 /* Ends the rights of an actor. What it has open stays open: that is how udev's group would have given it. */
 static inline int64_t actor_becomes_nobody(struct actor *a, const int64_t *args)
 {
-	return !setgroups(0, NULL) && !setgid(NOBODY) && !setuid(NOBODY) ? 0 : -errno;
+	if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+		return -errno;
+	/* Another user has no wish of its own for the end of its parent: a test that fails leaves nothing behind. */
+	return prctl(PR_SET_PDEATHSIG, SIGKILL) ? -errno : 0;
 }
 
 /* Of GPREEMPT_IOC_LIST, of GPREEMPT_IOC_SET_PRIORITY, of AMDKFD_IOC_UPDATE_QUEUE, of a call that takes no lock of the driver */
