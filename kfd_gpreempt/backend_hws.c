@@ -289,8 +289,8 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 #define HWS_READ_NS		NSEC_PER_MSEC
 
 /*
- * Waves come back when the CP has read all packets of the HIQ. It lives as long as the driver's scheduler runs, and we are
- * paused while it does not.
+ * Waves come back when the CP has read all packets of the HIQ. It lives as long as the driver's
+ * scheduler runs, and we are paused while it does not.
  */
 static bool hws_taken_in(struct gpreempt_node *gn)
 {

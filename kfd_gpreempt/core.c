@@ -4,9 +4,10 @@
  *
  * Starting flips the static key, lets hooks register new queues, starts the monitors and adopts the queues that
  * exist. Stopping goes the other way: nothing new is registered, each monitor resumes everything in its last pass,
- * then the queues are unregistered and unmapped. While the device is suspended or reset no pass is made, and everything
- * is resumed before: by whoever suspends or resets, who waits for the pass under way and for nothing else. What a monitor
- * does outside of its passes may wait for the end of that very reset.
+ * then the queues are unregistered and unmapped. While the device is suspended or reset no pass is
+ * made, and everything is resumed before: by whoever suspends or resets, who waits for the pass
+ * under way and for nothing else. What a monitor does outside of its passes may wait for the end of
+ * that very reset.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -68,7 +69,9 @@ void gpreempt_core_wake(struct gpreempt_node *gn)
  */
 void gpreempt_core_look(struct gpreempt_node *gn)
 {
-	/* Pairs with the monitor's set_current_state(): either it sees this, or we see it asleep. */
+	/*
+	 * Pairs with the monitor's set_current_state(): either it sees this, or we see it asleep.
+	 */
 	smp_store_mb(gn->urgent, true);
 	gpreempt_core_wake(gn);
 }
@@ -275,8 +278,9 @@ unsigned int gpreempt_core_passes(void)
  * gpreempt_core_nudge() - have the monitor look soon, with priorities derived anew
  * @gn: the node
  *
- * For whatever a program can ask for without any right, in a loop: all calls together cost one look per gpreempt_poll_us (a
- * millisecond, if that is longer or 0). The first call after that much time without a look has it at once. A full barrier.
+ * For whatever a program can ask for without any right, in a loop: all calls together cost one look
+ * per gpreempt_poll_us (a millisecond, if that is longer or 0). The first call after that much time
+ * without a look has it at once. A full barrier.
  *
  * Context: as gpreempt_core_wake().
  */
@@ -650,8 +654,8 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
  *
  * When it returns, nothing is preempted and no pass is made.
  *
- * Context: suspend or reset; may sleep, as long as a pass takes: that waits for the driver's lock and for the device, and
- * for nothing that a program has a hand in.
+ * Context: suspend or reset; may sleep, as long as a pass takes: that waits for the driver's lock
+ * and for the device, and for nothing that a program has a hand in.
  */
 void kfd_gpreempt_pause(struct kfd_dev *kfd)
 {
@@ -663,7 +667,10 @@ void kfd_gpreempt_pause(struct kfd_dev *kfd)
 
 		if (!gn)
 			continue;
-		/* First: a pass that is under way hurries, and none begins. Nor does anybody else read registers from then on. */
+		/*
+		 * First: a pass that is under way hurries, and none begins. Nor does anybody else
+		 * read registers from then on.
+		 */
 		mutex_lock(&gn->see_lock);
 		paused = xchg(&gn->paused, true);
 		mutex_unlock(&gn->see_lock);

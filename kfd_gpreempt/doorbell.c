@@ -13,9 +13,10 @@
  * Two races matter. A write that was under way when the entries went is not told: so the pointers are read again after that. And a
  * handler that is slow may find its process armed once more when it puts the entries back: so it looks at that again after that.
  *
- * To withdraw entries runs the MMU notifiers of the process. KFD's take dqm_lock, and a program can have others that wait for a job of
- * its own, which may end only with a reset of the GPU. So a work item does it, one per process, which holds no lock and which nobody
- * waits for. A process whose notifiers do not end is not armed: it is looked at as ever.
+ * To withdraw entries runs the MMU notifiers of the process. KFD's take dqm_lock, and a program can
+ * have others that wait for a job of its own, which may end only with a reset of the GPU. So a work
+ * item does it, one per process, which holds no lock and which nobody waits for. A process whose
+ * notifiers do not end is not armed: it is looked at as ever.
  */
 #include <linux/anon_inodes.h>
 #include <linux/err.h>
@@ -173,7 +174,10 @@ static void wake(struct gpreempt_node *gn, u64 now_ns)
 	gpreempt_core_wake(gn);
 }
 
-/* Armed no more: whoever relies on it has to look. Context: process context, so also a page fault; does not sleep. */
+/*
+ * Armed no more: whoever relies on it has to look. Context: process context, so also a page fault;
+ * does not sleep.
+ */
 static void disarm(struct gpreempt_doorbells *d, bool rung)
 {
 	struct gpreempt_process *process;
@@ -379,7 +383,10 @@ const char *gpreempt_doorbell_state(const struct gpreempt_process *process)
 	return is_armed(process) ? "armed" : "mapped";
 }
 
-/* Has this queue nothing to do, as far as the node's monitor can tell? What it has done so far goes into @moved. doorbells' lock held. */
+/*
+ * Has this queue nothing to do, as far as the node's monitor can tell? What it has done so far goes
+ * into @moved. doorbells' lock held.
+ */
 static bool queue_idle(const struct gpreempt_node *gn, const struct gpreempt_queue *gq, u64 *moved)
 {
 	u64 rptr, wptr, pending;
@@ -443,7 +450,10 @@ static void withdrawn(struct gpreempt_doorbells *d, bool tried, bool late)
 	spin_unlock(&d->lock);
 }
 
-/* A work item. No lock is held while entries go; the reference keeps what is left when the process is gone. */
+/*
+ * A work item. No lock is held while entries go; the reference keeps what is left when the process
+ * is gone.
+ */
 static void withdraw(struct work_struct *work)
 {
 	struct gpreempt_doorbells *d = container_of(work, struct gpreempt_doorbells, withdraw);
@@ -452,10 +462,16 @@ static void withdraw(struct work_struct *work)
 
 	tried = all_idle(d, &before);
 	if (tried) {
-		/* A full barrier: a handler that puts entries back after they have been withdrawn here finds it going. */
+		/*
+		 * A full barrier: a handler that puts entries back after they have been withdrawn
+		 * here finds it going.
+		 */
 		xchg(&d->state, DOORBELLS_GOING);
 		unmap_mapping_pages(d->inode->i_mapping, FIRST_PAGE, NR_PAGES, true);
-		/* Who rang up to here had an entry: it had work, or got some meanwhile, and nobody may have been told. */
+		/*
+		 * Who rang up to here had an entry: it had work, or got some meanwhile, and nobody
+		 * may have been told.
+		 */
 		late = !all_idle(d, &after) || after != before;
 		/* A handler that came first has told. */
 		if (!late)
@@ -467,7 +483,10 @@ static void withdraw(struct work_struct *work)
 	kref_put(&d->ref, free_doorbells);
 }
 
-/* Read section held, which keeps the process. It is armed some time after this, if it is still idle then. */
+/*
+ * Read section held, which keeps the process. It is armed some time after this, if it is still idle
+ * then.
+ */
 static void begin_to_arm(struct gpreempt_node *gn, struct gpreempt_process *process)
 {
 	struct gpreempt_doorbells *d = process->doorbells;
@@ -612,7 +631,8 @@ void gpreempt_doorbell_init(void)
 /**
  * gpreempt_doorbell_exit() - withdraw no more
  *
- * Context: module exit. No file of /dev/kfd is open, so there is nothing to withdraw and nothing to wait for.
+ * Context: module exit. No file of /dev/kfd is open, so there is nothing to withdraw and nothing to
+ * wait for.
  */
 void gpreempt_doorbell_exit(void)
 {

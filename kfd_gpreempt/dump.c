@@ -240,7 +240,10 @@ static struct node_copy *take_copy(struct gpreempt_node *gn, u32 max_queues)
 	c->nr_queues = room;
 	mutex_lock(&gn->pass_lock);
 	dqm_lock(gn->node->dqm);
-	/* Not gpreempt_lock, which is held while somebody waits for memory: a reset may wait for this. */
+	/*
+	 * Not gpreempt_lock, which is held while somebody waits for memory: a reset may wait for
+	 * this.
+	 */
 	idx = srcu_read_lock(&gn->srcu);
 	copy_node(c, gn);
 	srcu_read_unlock(&gn->srcu, idx);
@@ -375,7 +378,8 @@ static void print_copy(struct gpreempt_node *gn, struct drm_printer *p, struct n
  * @p: where to
  * @max_queues: print no more queues than that, at least 4
  *
- * Waits for a pass to end, and holds the next one up while it copies: with a device that does not answer up to amdgpu.queue_preemption_timeout_ms.
+ * Waits for a pass to end, and holds the next one up while it copies: with a device that does not
+ * answer up to amdgpu.queue_preemption_timeout_ms.
  *
  * Context: gpreempt_lifecycle held; may sleep.
  */

@@ -2,9 +2,10 @@
 /*
  * event.c - who listens to what happens
  *
- * Events are told by the monitor, partly under dqm_lock: no allocation, no sleeping, and no cost that grows with those who listen. So an
- * event is only noted there. It is handed on to each listener that may hear it by a work item, or by a listener that wants to
- * read before that. A reader who is too slow loses the newest ones and is told how many.
+ * Events are told by the monitor, partly under dqm_lock: no allocation, no sleeping, and no cost
+ * that grows with those who listen. So an event is only noted there. It is handed on to each
+ * listener that may hear it by a work item, or by a listener that wants to read before that. A
+ * reader who is too slow loses the newest ones and is told how many.
  */
 #include <linux/cred.h>
 #include <linux/err.h>
@@ -25,7 +26,10 @@
 #define MAX_EVENTS	1024
 /* Of a user who does not see all: every event is offered to every listener. */
 #define MAX_LISTENERS_OF_USER	64
-/* Events that are not handed on yet. A work item comes to it within a millisecond or so, and a pass over a full node tells a thousand. */
+/*
+ * Events that are not handed on yet. A work item comes to it within a millisecond or so, and a pass
+ * over a full node tells a thousand.
+ */
 #define MAX_NOTED		4096
 
 /**
@@ -40,8 +44,8 @@
  * @missed: events lost since the newest one
  * @events: ring
  *
- * What is not said to be constant is under @listeners_lock; @ns, @uid and @sees_all are constant. @missed counts also what was lost
- * before it was known who would hear it.
+ * What is not said to be constant is under @listeners_lock; @ns, @uid and @sees_all are constant.
+ * @missed counts also what was lost before it was known who would hear it.
  */
 struct gpreempt_listener {
 	struct list_head link;

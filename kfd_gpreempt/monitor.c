@@ -26,20 +26,25 @@
 /* A pass that wants waves in flight and finds the runlist in motion is tried again after this. */
 #define RETRY_NS	50000ULL
 /*
- * So long does a decision wait for waves in flight: most runlists of the driver are through by then. Neighbours may send one after the other, so
- * this begins anew only after waves have been read.
+ * So long does a decision wait for waves in flight: most runlists of the driver are through by
+ * then. Neighbours may send one after the other, so this begins anew only after waves have been
+ * read.
  */
 #define MAX_PUT_OFF_NS	200000ULL
 /*
- * If none could be read for so long, the driver is kept from changing the runlist until they are back and read, for this part of the time at
- * most. The device has so long to read what it was sent.
+ * If none could be read for so long, the driver is kept from changing the runlist until they are
+ * back and read, for this part of the time at most. The device has so long to read what it was
+ * sent.
  */
 #define REST_AFTER_NS	5000000ULL
 #define REST_SHARE	10
 #define REST_READ_NS	2000000ULL
 /* Queues that rest are looked at so often all the same: nice values and the driver's own obstacles change without a word. */
 #define MAX_REST_NS		1000000000ULL
-/* After a request that failed the next one waits for so long for a device that has not read what it was sent before: it has no room for more. */
+/*
+ * After a request that failed the next one waits for so long for a device that has not read what it
+ * was sent before: it has no room for more.
+ */
 #define MAX_FULL_NS		100000000ULL
 /* Who changes something need not wait longer for a look, however rare looks are. */
 #define MAX_NUDGE_NS		1000000ULL
@@ -184,8 +189,9 @@ static void derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_
 }
 
 /*
- * Make room for all queues. Getting memory may mean to wait for anything, also for what waits for a pass: so no lock is held. What
- * is preempted has its place: the first ones of the list have, and queues come at its end.
+ * Make room for all queues. Getting memory may mean to wait for anything, also for what waits for a
+ * pass: so no lock is held. What is preempted has its place: the first ones of the list have, and
+ * queues come at its end.
  */
 static void make_room(struct gpreempt_node *gn)
 {
@@ -344,13 +350,19 @@ static void add_waves(struct gpreempt_node *gn, const struct kfd_cu_occupancy *o
 	}
 }
 
-/* Is no runlist being changed, by us or by the driver, and has none been since the pass began? Otherwise waves in flight say nothing. */
+/*
+ * Is no runlist being changed, by us or by the driver, and has none been since the pass began?
+ * Otherwise waves in flight say nothing.
+ */
 static bool at_rest(struct gpreempt_node *gn)
 {
 	return gn->backend->settled(gn) && READ_ONCE(gn->runlists_built) == gn->runlists_seen;
 }
 
-/* Waves in flight could not be read. True: they are waited for no longer, the decision takes it that there are some. */
+/*
+ * Waves in flight could not be read. True: they are waited for no longer, the decision takes it
+ * that there are some.
+ */
 static bool waited_enough(struct gpreempt_node *gn, u64 now_ns)
 {
 	gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
@@ -362,7 +374,10 @@ static bool waited_enough(struct gpreempt_node *gn, u64 now_ns)
 	return true;
 }
 
-/* Have waves not been readable for long, or has the runlist been changed again and again before they could be back? */
+/*
+ * Have waves not been readable for long, or has the runlist been changed again and again before
+ * they could be back?
+ */
 static bool wants_rest(const struct gpreempt_node *gn, u64 now_ns)
 {
 	if (gn->unsettled_ns && now_ns - gn->unsettled_ns >= REST_AFTER_NS)
@@ -371,8 +386,9 @@ static bool wants_rest(const struct gpreempt_node *gn, u64 now_ns)
 }
 
 /*
- * Keep the driver from changing the runlist for as long as it takes to bring waves back, if nothing else has helped: neighbours may have it
- * changed in a loop. True: dqm_lock is held, and waves in flight can be read.
+ * Keep the driver from changing the runlist for as long as it takes to bring waves back, if nothing
+ * else has helped: neighbours may have it changed in a loop. True: dqm_lock is held, and waves in
+ * flight can be read.
  */
 static bool take_rest(struct gpreempt_node *gn)
 {
@@ -396,7 +412,10 @@ static bool take_rest(struct gpreempt_node *gn)
 	return rest;
 }
 
-/* Takes the srbm and grbm mutexes for a few register accesses. The reset semaphore is held for reading. */
+/*
+ * Takes the srbm and grbm mutexes for a few register accesses. The reset semaphore is held for
+ * reading.
+ */
 static void ask_xcc(struct gpreempt_node *gn, int xcc, struct kfd_cu_occupancy *buffer,
 		    void (*add)(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy))
 {
@@ -529,9 +548,10 @@ static void see_waves(struct gpreempt_node *gn)
  * @gn: the node
  *
  * The monitor asks only when it matters to a decision, and not at all while it is parked. @seen_waves of its queues receives the answer;
- * not while the monitor asks or a runlist is under way, no more often than every GPREEMPT_SEE_NS, and for one part in GPREEMPT_SEE_SHARE
- * of the time: anybody may want to see. Decisions do not know of it, and no pass waits for it but for the index locks while the registers of
- * one XCC are read.
+ * not while the monitor asks or a runlist is under way, no more often than every GPREEMPT_SEE_NS,
+ * and for one part in GPREEMPT_SEE_SHARE of the time: anybody may want to see. Decisions do not
+ * know of it, and no pass waits for it but for the index locks while the registers of one XCC are
+ * read.
  *
  * Context: the node is kept by gpreempt_core_find(); may sleep.
  */
@@ -634,7 +654,10 @@ static void resume_all(struct gpreempt_node *gn)
 			fsleep(1000);
 			decide_resumes(gn);
 		}
-		/* Whoever suspends or resets waits for this. Flags are enough then, and that is not a try but the end. */
+		/*
+		 * Whoever suspends or resets waits for this. Flags are enough then, and that is not
+		 * a try but the end.
+		 */
 		if (!paused && READ_ONCE(gn->paused))
 			tries = MAX_ERRORS - 2;
 		if (!gn->again)
@@ -859,7 +882,10 @@ static u64 look(struct gpreempt_node *gn)
 	u64 nap_ns;
 
 	gn->looked_ns = ktime_get_ns();
-	/* Before anything is looked at. Pairs with gpreempt_core_look(): who writes it has written the reason before. */
+	/*
+	 * Before anything is looked at. Pairs with gpreempt_core_look(): who writes it has written
+	 * the reason before.
+	 */
 	smp_store_mb(gn->urgent, false);
 	take_ring(gn);
 	if (gn->state == GPREEMPT_STATE_FAILED) {
@@ -902,8 +928,9 @@ static u64 look(struct gpreempt_node *gn)
  * gpreempt_monitor_last_pass() - resume everything, and leave the device as it was found
  * @gn: the node; from now on no pass is made, it is paused or its monitor ends
  *
- * Context: pass_lock held; the monitor, or whoever suspends or resets the device. Allocates nothing and waits for the backend
- * alone: while paused as long as flags take, otherwise also for queues on their way off the device.
+ * Context: pass_lock held; the monitor, or whoever suspends or resets the device. Allocates nothing
+ * and waits for the backend alone: while paused as long as flags take, otherwise also for queues on
+ * their way off the device.
  */
 void gpreempt_monitor_last_pass(struct gpreempt_node *gn)
 {
@@ -926,7 +953,8 @@ static void tell(struct gpreempt_node *gn)
  * gpreempt_monitor() - the thread of a node
  * @data: struct gpreempt_node
  *
- * Between its passes it may wait for memory, and so for anything: nothing but its own end waits for it there.
+ * Between its passes it may wait for memory, and so for anything: nothing but its own end waits for
+ * it there.
  *
  * Return: 0
  */

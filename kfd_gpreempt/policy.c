@@ -231,8 +231,9 @@ void gpreempt_policy_waves_at_rest(struct gpreempt_policy_node *pn, u64 now_ns)
  * @pn: the node, with its queues sampled
  * @now_ns: time of the samples
  *
- * An empty ring that had none for long enough to be believed has none still: nothing comes without packets. So it is with a queue
- * that was found blocked. Others may have some, and are taken to have them.
+ * An empty ring that had none for long enough to be believed has none still: nothing comes without
+ * packets. So it is with a queue that was found blocked. Others may have some, and are taken to
+ * have them.
  */
 void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns)
 {

@@ -3,8 +3,8 @@
  * settings.c - what was set from outside for processes and cgroups
  *
  * A process is remembered by its struct pid, which is never used again for another one; a cgroup by its id, likewise. Neither is kept
- * alive by that: what belongs to those that are gone is dropped within a second or two after something else is changed, by a work item:
- * who changes a setting pays for none of the others'.
+ * alive by that: what belongs to those that are gone is dropped within a second or two after
+ * something else is changed, by a work item: who changes a setting pays for none of the others'.
  */
 #include <linux/cgroup.h>
 #include <linux/hashtable.h>
@@ -32,7 +32,9 @@ struct entry {
 	struct gpreempt_setting setting;
 };
 
-/* What is of those that are gone is looked for so long after a change, so no more often than that. */
+/*
+ * What is of those that are gone is looked for so long after a change, so no more often than that.
+ */
 #define DROP_MS		1000
 
 static DEFINE_HASHTABLE(table, 6);
