@@ -270,9 +270,16 @@ static bool stall_expired(const struct gpreempt_policy_queue *q, const struct gp
 	       now_ns - q->stalled_ns >= params->blocked_ns;
 }
 
+/* For how long no waves and no packets are believed: as long again as they have been read, up to a bound. */
+static u64 believed_for(const struct gpreempt_policy_queue *q)
+{
+	/* No pointer tells when its next work comes, or the program may write its pointers back. */
+	return earlier(q->waves_ns - q->zero_ns, q->unseen ? GPREEMPT_WAVES_SETTLE_NS : GPREEMPT_WAVES_UNKNOWN_NS);
+}
+
 /*
  * Is the answer to "has this mapped queue waves in flight?" still the one that was read? No waves and no packets are believed for as long
- * again as they have been read, since waves can hide for as long as they wait for slots; a blocked queue is asked again now and
+ * again as they have been read, up to believed_for()'s bound, since waves can hide for as long as they wait for slots; a blocked queue is asked again now and
  * then; everything else is true only for the pass that read it.
  */
 static bool waves_fresh(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
@@ -281,14 +288,8 @@ static bool waves_fresh(const struct gpreempt_policy_queue *q, const struct gpre
 		return true;
 	if (!q->waves_ns || q->waves)
 		return false;
-	if (!q->pending) {
-		u64 zero_for_ns = q->waves_ns - q->zero_ns;
-
-		/* No pointer tells when its next work comes. */
-		if (q->unseen)
-			zero_for_ns = earlier(zero_for_ns, GPREEMPT_WAVES_SETTLE_NS);
-		return zero_for_ns >= GPREEMPT_WAVES_SETTLE_NS && now_ns - q->waves_ns < zero_for_ns;
-	}
+	if (!q->pending)
+		return q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS && now_ns - q->waves_ns < believed_for(q);
 	return q->blocked && now_ns - q->waves_ns < params->blocked_ns;
 }
 
@@ -1386,7 +1387,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
  */
 bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns, u64 *until_ns)
 {
-	u64 believed_until_ns = 2 * q->waves_ns - q->zero_ns;
+	u64 believed_until_ns = q->waves_ns + believed_for(q);
 
 	/* Whoever has packets is active. Whoever comes back with work does so without a word. */
 	if (pn->ops->rotates || q->unseen || (q->taken && q->taken_with_work) || recently_active(q, now_ns) || q->preempted || q->hold || q->demand[1] || q->relieved ||

@@ -586,3 +586,71 @@ TEST(adoption_knows_whose_memory, "a process whose thread has executed another p
 	CHECK(seen(low));
 	world_end();
 }
+
+/* ---- pointers that stand still ---- */
+
+/*
+ * Low's pointers stand still for the kernel from now on: it writes them back, or has another page there. Nothing of that is found out: somebody has its
+ * mm all the time.
+ */
+static void freeze(struct sim_queue *sq)
+{
+	struct mm_struct *mm = &process_of(sq)->mm;
+	u64 *shown = sq->pointers;
+
+	sq->pointers = aligned_alloc(PAGE_SIZE, PAGE_SIZE);
+	memcpy(sq->pointers, shown, PAGE_SIZE);
+	mm->locked = true;
+}
+
+/* High has work for a part of each 10 ms. */
+static void requests(u64 ns)
+{
+	u64 end_ns = ktime_get_ns() + ns;
+
+	while (ktime_get_ns() < end_ns) {
+		submit(high, 1);
+		run(10 * MS);
+	}
+}
+
+BOTH(frozen_pointers_hide_no_work, "of a program whose pointers stand still for the kernel waves in flight tell: it hides for 100 ms at most, and for no longer than it was idle")
+{
+	u64 began_ns, hidden_ns, *shown;
+	u32 i;
+
+	world_on(hws);
+	world.nodes[0].nr_wave_slots = 1;
+	low = queue_with(user_pages, 10, NORMAL);
+	high = add_queue(0);
+	high->kernel_ns = 3 * MS;
+	low->kernel_ns = 2 * SEC;
+	submit(low, 1);
+	write_packets(low, 0);
+	CHECK(run_until_idle(low, 3 * SEC));
+	shown = low->pointers;
+	freeze(low);
+	for (i = 0; i < 4; i++) {
+		static const u64 idle_ns[] = { 50 * MS, 500 * MS, 2 * SEC, 8 * SEC };
+
+		snprintf(tap_case, sizeof(tap_case), "idle for %llu ms: ", idle_ns[i] / MS);
+		requests(idle_ns[i]);
+		CHECK(run_until_idle(high, SEC));
+		submit(low, 1);
+		began_ns = ktime_get_ns();
+		while (!preempted(low) && ktime_get_ns() - began_ns < 2 * SEC) {
+			submit(high, 1);
+			run(MS);
+		}
+		hidden_ns = ktime_get_ns() - began_ns;
+		CHECK(preempted(low));
+		/* And what the device takes to be asked, and the queue to be taken. */
+		CHECK(hidden_ns <= min(idle_ns[i], 100 * MS) + 10 * MS);
+		CHECK(run_until_idle(high, 20 * SEC));
+		CHECK(run_until_idle(low, 20 * SEC));
+	}
+	tap_case[0] = 0;
+	process_of(low)->mm.locked = false;
+	world_end();
+	free(shown);
+}
