@@ -158,6 +158,7 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		forget_waves(q, now_ns);
 	}
 	if (pending || moved) {
+		q->showed_none = false;
 		meet(q);
 		if (!q->preempted && !q->had_demand)
 			q->run_ns = now_ns;
@@ -196,6 +197,7 @@ void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 	}
 	q->zero_ns = 0;
 	q->disturbed_ns = 0;
+	q->showed_none = false;
 	q->active_ns = now_ns;
 	q->blocked = false;
 	q->tries = 0;
@@ -203,7 +205,6 @@ void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 		q->stalled_ns = now_ns;
 }
 
-/* A queue that cannot be looked at may have got packets since it was taken off. */
 /**
  * gpreempt_policy_waves_at_rest() - waves were read while nothing had been on its way for as long as it takes to bring them back
  * @pn: the node, after gpreempt_policy_set_waves() for each mapped queue
@@ -233,7 +234,7 @@ void gpreempt_policy_waves_at_rest(struct gpreempt_policy_node *pn, u64 now_ns)
  *
  * An empty ring that had none for long enough to be believed has none still: nothing comes without
  * packets. So it is with a queue that was found blocked. Others may have some, and are taken to
- * have them.
+ * have them; so are queues that cannot be looked at.
  */
 void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -243,14 +244,15 @@ void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns)
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		bool known = q->pending ? q->blocked : q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
 
-		if (!q->preempted && q->waves_ns && !q->waves && known)
+		if (!q->preempted && !q->unseen && q->waves_ns && !q->waves && known)
 			gpreempt_policy_set_waves(q, 0, now_ns);
 	}
 }
 
+/* A queue that cannot be looked at may have got packets since it was taken off. */
 static bool has_work_held(const struct gpreempt_policy_queue *q)
 {
-	return q->preempted && (q->pending || q->saved_waves || q->unseen);
+	return q->preempted && (q->pending || (q->saved_waves && !q->showed_none) || q->unseen);
 }
 
 static bool hold_expired(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
@@ -333,19 +335,30 @@ static bool first_look(const struct gpreempt_policy_queue *q, u64 now_ns)
 /* Could it use the device now? MAYBE: it could if it has waves in flight, and that is not known. */
 enum demand { NONE, MAYBE, SURE };
 
-static enum demand demand_of_waves(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+/* So soon after its last launch it counts as busy, without an answer about waves. */
+static enum demand demand_of_launch(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
+	return q->launched_ns && now_ns - q->launched_ns < GPREEMPT_LAUNCHED_NS ? SURE : NONE;
+}
+
+static enum demand demand_of_waves(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	const struct gpreempt_policy_params *params = &pn->params;
+
 	if (!q->used && !q->unseen)
 		return NONE;
 	if (!params->waves_known && q->unseen)
 		return SURE;
 	if (!params->waves_known)
-		return q->launched_ns && now_ns - q->launched_ns < GPREEMPT_LAUNCHED_NS ? SURE : NONE;
+		return demand_of_launch(q, now_ns);
 	if (!waves_fresh(q, params, now_ns))
 		return MAYBE;
 	if (params->waves_lag_ns && q->launched_ns && now_ns - q->launched_ns < params->waves_lag_ns)
 		return SURE;
-	return (q->waves && q->waves_ns) || q->disturbed_ns ? SURE : NONE;
+	if ((q->waves && q->waves_ns) || q->disturbed_ns)
+		return SURE;
+	/* Counters that have never shown any waves may not count at all. */
+	return pn->waves_seen ? NONE : demand_of_launch(q, now_ns);
 }
 
 /**
@@ -365,8 +378,10 @@ static bool expected(const struct gpreempt_policy_queue *q, u64 now_ns)
 	return now_ns < q->expected_until_ns && !gpreempt_policy_work_came(q);
 }
 
-static inline enum demand demand_of(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+static inline enum demand demand_of(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
 {
+	const struct gpreempt_policy_params *params = &pn->params;
+
 	if (expected(q, now_ns))
 		return SURE;
 	if (q->preempted)
@@ -375,7 +390,7 @@ static inline enum demand demand_of(const struct gpreempt_policy_queue *q, const
 	if (q->unseen && q->taken)
 		return NONE;
 	if (!q->pending)
-		return demand_of_waves(q, params, now_ns);
+		return demand_of_waves(pn, q, now_ns);
 	if (!q->blocked && !stall_expired(q, params, now_ns))
 		return SURE;
 	if (!waves_fresh(q, params, now_ns))
@@ -456,9 +471,12 @@ static inline enum demand look_at(const struct gpreempt_policy_node *pn, struct 
 	/* Once over it stays over, however long a later pass takes. */
 	if (!restoring(pn, q, now_ns))
 		q->disturbed_ns = 0;
-	demand = demand_of(q, &pn->params, now_ns);
+	demand = demand_of(pn, q, now_ns);
 
 	q->relieved = now_ns < q->relief_until_ns;
+	/* It had the device before all others, and nothing to do there: what was saved was none. Counters that have never counted prove nothing. */
+	if (q->relieved && demand == NONE && !q->preempted && pn->waves_seen)
+		q->showed_none = true;
 	if (q->hold || q->asked)
 		keep_off(&pn->params, q, now_ns);
 	q->age = age_of(pn, q, now_ns);
@@ -1038,7 +1056,6 @@ static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
  */
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	pn->unanswered = false;
 	pn->asked = waves_matter(pn, now_ns);
 	return pn->asked;
 }
@@ -1151,7 +1168,7 @@ static void mark_disturbed(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	pn->acting_ns = now_ns;
 	for (q = pn->busy; q; q = q->next_busy)
-		if (q->demand[q->unseen || pn->unanswered] && !expected(q, now_ns))
+		if (q->demand[q->unseen || (pn->asked && q->waves_ns != now_ns)] && !expected(q, now_ns))
 			q->disturbed_ns = now_ns;
 }
 
@@ -1263,19 +1280,18 @@ static void look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u32 i;
 
-	pn->unanswered = true;
 	pn->busy = NULL;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		bool asked = q->waves_ns == now_ns;
 
 		/* Until a runlist has brought back what it took off, standing still says nothing: perhaps nobody has looked at this queue yet. */
-		if (asked && !q->blocked && !q->disturbed_ns && stall_expired(q, &pn->params, now_ns) && zero_settled(q, now_ns))
+		pn->waves_seen |= asked && q->waves;
+		if (asked && pn->waves_seen && !q->blocked && !q->disturbed_ns && stall_expired(q, &pn->params, now_ns) && zero_settled(q, now_ns))
 			block(q, &pn->params, now_ns);
 		/* What needs_waves() has seen still holds for those that nobody has asked. */
 		if (asked)
 			look_at(pn, q, now_ns);
-		pn->unanswered &= !asked;
 		if (q->demand[1])
 			make_busy(pn, q);
 	}

@@ -93,7 +93,7 @@
 #define GPREEMPT_TRY_MAX_NS		1000000000ULL
 
 /*
- * Where waves in flight cannot be read, a queue with an empty ring counts as busy for so long after its last launch: long enough for the
+ * Where waves in flight cannot be read, or have never read as anything but none, a queue with an empty ring counts as busy for so long after its last launch: long enough for the
  * host's gap between two kernels and for most kernels, short enough that the end of a request does not cost others much.
  */
 #define GPREEMPT_LAUNCHED_NS		2000000ULL
@@ -208,6 +208,7 @@ struct gpreempt_policy_process {
  *
  * @preempted: off the device, by gpreempt_policy_preempted()
  * @saved_waves: it was taken in the middle of a kernel (control stack in use)
+ * @showed_none: it had no work in its relief and has not launched since: whatever its control stack says, it has no saved waves
  * @pending: packets (AQL) or dwords (PM4) between rptr and wptr
  * @rptr: last sampled read pointer
  * @wptr: last sampled write pointer
@@ -276,6 +277,7 @@ struct gpreempt_policy_queue {
 
 	bool preempted;
 	bool saved_waves;
+	bool showed_none;
 	bool used;
 	bool blocked;
 	bool taken;
@@ -396,7 +398,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @busy: queues that may have demand (@demand[1]), linked by next_busy: what most rules are about
  * @nr_chosen: scratch: to how many queues gpreempt_policy_needs_waves() has given an action, to see what becomes of it
  * @asked: waves in flight were asked for in this pass
- * @unanswered: and the caller could not read them
+ * @waves_seen: some queue has had waves when it was asked: the counters count, so that none means none
  * @mark: see &gpreempt_policy_process
  * @level_valid: of the last decision: some queue has demand
  * @level_rank: of the last decision: the highest rank with demand
@@ -433,7 +435,7 @@ struct gpreempt_policy_node {
 	struct gpreempt_policy_queue *busy;
 	u32 nr_chosen;
 	bool asked;
-	bool unanswered;
+	bool waves_seen;
 	u64 mark;
 	bool level_valid;
 	s64 level_rank;

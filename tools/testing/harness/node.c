@@ -28,6 +28,8 @@ void tap_reset(void)
 		.overhead_pct = 10,
 		.waves_known = true,
 	};
+	/* Something has run before. */
+	node.policy.waves_seen = true;
 	gpreempt_policy_use(&node.policy, gpreempt_policies[0]);
 }
 
@@ -185,7 +187,7 @@ static void decide(u32 nr)
 		struct queue *q = queue_of(node.policies[i]);
 
 		if (on_device(q))
-			gpreempt_policy_set_waves(&q->policy, q->invisible ? 0 : q->waves, node.now_ns);
+			gpreempt_policy_set_waves(&q->policy, q->invisible || node.zero_waves ? 0 : q->waves, node.now_ns);
 	}
 	gpreempt_policy_decide(&node.policy, node.now_ns, &node.decision);
 }
@@ -305,7 +307,7 @@ void act(void)
 
 		switch (q->policy.action) {
 		case GPREEMPT_PREEMPT:
-			gpreempt_policy_preempted(&q->policy, q->waves != 0, node.now_ns);
+			gpreempt_policy_preempted(&q->policy, q->waves != 0 || (node.stack_kept && q->rptr), node.now_ns);
 			q->preempted++;
 			node.nr_preempted++;
 			break;

@@ -54,6 +54,8 @@ struct queue {
  * @params: tunables; tap_reset() sets what README.md gives as defaults
  * @now_ns: clock
  * @decision: of the last pass
+ * @stack_kept: the control stack of each queue that was ever used says that waves were saved
+ * @zero_waves: the counters of waves read 0, whatever runs
  * @silent: waves in flight cannot be read, as while the driver changes the runlist all the time
  * @disturbed: the driver changes the runlist before the next pass
  * @order: of the last pass: a sum over queues and priorities
@@ -75,6 +77,8 @@ struct node {
 	struct gpreempt_policy_params params;
 	u64 now_ns;
 	struct gpreempt_decision decision;
+	bool stack_kept;
+	bool zero_waves;
 	bool silent;
 	bool disturbed;
 	u64 order;

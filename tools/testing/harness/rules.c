@@ -1061,6 +1061,83 @@ TEST(no_answer_delays_no_deadline, "relief, its end, the end of a hold, of a min
 	CHECK(!on_device(low) && on_device(high));
 }
 
+/* ---- what firmware may do otherwise ---- */
+
+TEST(a_kept_stack_offset_takes_no_relief_for_ever,
+     "an idle queue whose control stack still says that waves were saved has one relief, and counts as idle until it launches again")
+{
+	struct queue *idle = new_queue(new_process(), LOW);
+	u32 i;
+
+	submit(idle, 1);
+	drain(idle);
+	node.stack_kept = true;
+	low_is_held();
+	submit(high, 1000);
+	launch(high, 1, 8);
+	CHECK(!on_device(idle) && idle->policy.saved_waves);
+	for (i = 0; i < 5; i++) {
+		pass_after(node.params.max_hold_ns);
+		passes_for(node.params.relief_ns, POLL);
+	}
+	CHECK(idle->policy.showed_none);
+	CHECK_EQ(idle->preempted, 2);
+	CHECK(node.nr_relief >= 5 && node.nr_relief <= 6);
+	submit(idle, 2);
+	pass_after(POLL);
+	CHECK(!idle->policy.showed_none);
+	for (i = 0; i < 3; i++) {
+		pass_after(node.params.max_hold_ns);
+		passes_for(node.params.relief_ns, POLL);
+	}
+	CHECK(idle->preempted >= 3);
+}
+
+TEST(counters_that_never_count_starve_nobody, "where waves always read as none, saved waves have their relief and still count after it, and no queue is found blocked")
+{
+	node.zero_waves = true;
+	node.policy.waves_seen = false;
+	low_is_held();
+	/* Low has nothing but its saved waves; high has a long kernel and packets behind it. */
+	low->rptr = low->wptr;
+	submit(high, 1000);
+	launch(high, 1, 8);
+	passes_for(node.params.max_hold_ns - 2 * POLL, POLL);
+	CHECK(!high->policy.blocked && !on_device(low));
+	passes_for(node.params.relief_ns, POLL);
+	CHECK_EQ(node.nr_relief, 1);
+	CHECK(on_device(low) && on_device(high));
+	CHECK(!low->policy.showed_none);
+	CHECK(!high->policy.blocked);
+	/* The first wave that is seen proves them. */
+	node.zero_waves = false;
+	finish(high);
+	low->waves = 0;
+	drain(high);
+	start_hog(high);
+	passes_for(100 * MS, POLL);
+	submit(low, 1);
+	passes_for(10 * MS, POLL);
+	node.policy.waves_seen = true;
+	finish(high);
+	passes_for(node.params.blocked_ns + 3 * GPREEMPT_WAVES_SETTLE_NS, POLL);
+	CHECK(high->policy.blocked && on_device(low));
+}
+
+TEST(a_late_read_pointer_costs_little, "a queue whose read pointer is not written before it is idle for long is taken for blocked, and those below it lose 5 % at most")
+{
+	u64 low_ns = 0, total_ns = 0;
+
+	low_is_held();
+	/* High is done, and nobody says so. */
+	while (total_ns < 3 * SEC) {
+		pass_after(POLL);
+		total_ns += POLL;
+		low_ns += on_device(low) ? POLL : 0;
+	}
+	CHECK(low_ns * 100 >= total_ns * 95);
+}
+
 /* ---- queues whose pointers cannot be read ---- */
 
 /* Low cannot be looked at and fills the device. */
@@ -1194,6 +1271,20 @@ TEST(unseen_queue_comes_into_sight, "pointers that can be read after all say wha
 	high->policy.unseen = true;
 	pass_after(POLL);
 	CHECK(on_device(low));
+}
+
+TEST(unseen_queue_has_waves_while_none_are_read, "what was known of a queue that cannot be looked at does not stay while waves cannot be read: it yields")
+{
+	low_is_unseen();
+	finish(low);
+	start_hog(high);
+	passes_for(10 * MS, POLL);
+	CHECK(on_device(low));
+	node.now_ns += 5 * MS;
+	gpreempt_policy_waves_unread(&node.policy, node.now_ns);
+	node.silent = true;
+	pass();
+	CHECK(!on_device(low));
 }
 
 TEST(unseen_queue_never_rests, "a queue that cannot be looked at is looked at in each pass: no pointer would wake it")
