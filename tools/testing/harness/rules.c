@@ -957,6 +957,29 @@ TEST(explicit_own_priorities_order_a_process,
 	CHECK(on_device(background));
 }
 
+TEST(a_raised_queue_lifts_its_process_only_while_it_works,
+     "other queues of a process whose one queue was raised run beside that one, and have their own rank against others as soon as it has no work")
+{
+	struct queue *raised = new_explicit_queue(new_process(), 100), *sibling, *other;
+
+	sibling = new_queue(raised->process, LOW);
+	other = new_queue(new_process(), MIDDLE);
+	start_hog(sibling);
+	start_hog(other);
+	pass();
+	CHECK(on_device(other) && !on_device(sibling));
+	submit(raised, 1);
+	pass_after(POLL);
+	CHECK(!on_device(other) && on_device(sibling));
+	launch(raised, 1, 8);
+	passes_for(20 * MS, POLL);
+	CHECK(!on_device(other) && on_device(sibling));
+	drain_and_settle(raised);
+	CHECK(on_device(other) && !on_device(sibling));
+	passes_for(100 * MS, POLL);
+	CHECK(on_device(other) && !on_device(sibling));
+}
+
 TEST(own_priority_means_nothing_to_others, "an untrusted claim orders a process, and preempts nobody else")
 {
 	struct queue *urgent = new_explicit_queue(new_process(), HIGH), *other = new_queue(new_process(), HIGH);
