@@ -2,10 +2,11 @@
 /*
  * fuzz.c - structured fuzzing of /dev/kfd_gpreempt and of our commands on /dev/kfd
  *
- *	fuzz [CALLS [SEED [WORKERS]]]	default: 1000000 calls, seed 1, 4 workers; a worker makes the same calls with the same seed
+ *	fuzz [CALLS [SEED [WORKERS]]]	default: 1000000 calls, seed 1, 5 workers; a worker makes the same calls with the same seed
  *
  * Members of each structure are drawn from values that mean something (ids that exist, bounds and their neighbours, pointers good and bad)
- * and from noise. Workers run at the same time: root, nobody, root in a pid namespace of its own, each with a queue. Meanwhile
+ * and from noise. Workers run at the same time: root, two other users, root in a pid namespace of its own, each with a queue that it changes and
+ * replaces now and then, and one without; each tries files of nodes and queues, and debugfs, with the rights that it has. Meanwhile
  * processes with queues come and go, the scheduler is switched, files of the node are written. Two processes with work on the device
  * are there to be listed, changed, held and resumed; at the end both must have done all of it exactly once, and the kernel must have about
  * as much memory as before. What it complains of is found by whoever reads its log. Prints TAP.
@@ -29,10 +30,11 @@
 #include "gpreempt.h"
 
 #define DEFAULT_CALLS	1000000ul
-#define DEFAULT_WORKERS	4
+#define DEFAULT_WORKERS	5
 #define MAX_WORKERS	16
 #define DESCRIPTORS	8
 #define NOBODY		65534
+#define SOMEBODY	1
 #define DEVICE		"/dev/kfd_gpreempt"
 /* The same device for everybody */
 #define OPEN_DEVICE	"/tmp/kfd_gpreempt"
@@ -51,7 +53,6 @@ struct common {
 
 static struct common *common;
 static struct actor *actors[2];
-static bool is_nobody;
 static int fds[DESCRIPTORS];
 static int cgroup_fd, kfd_fd;
 static uint32_t gpu_id;
@@ -213,11 +214,65 @@ static void reopen(int i)
 	fds[i] = open(OPEN_DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 }
 
+/* A worker's own; NULL: it has none. */
+static struct kfd_client *own_client;
+static struct kfd_queue own_queue;
+
+/* Whatever comes of it, there is a queue afterwards or there is none. */
+static void change_own_queue(void)
+{
+	if (!own_client)
+		return;
+	if (!own_queue.client) {
+		if (kfd_queue_create(own_client, &own_queue, one_in(2) ? KFD_BACKING_GTT : KFD_BACKING_USERPTR, any() % 16, 256))
+			own_queue.client = NULL;
+	} else if (one_in(4)) {
+		if (!kfd_queue_destroy(&own_queue))
+			own_queue.client = NULL;
+	} else {
+		kfd_queue_update(&own_queue, any() % 16, one_in(4) ? any() % 101 : 100);
+	}
+}
+
+/* With the rights of whoever asks. Nothing that takes away what the others need: that is for the parent. */
+static void use_files(void)
+{
+	static const char *const names[] = {
+		"/sys/class/kfd/kfd/gpreempt/%u/tunables/poll_us", "/sys/class/kfd/kfd/gpreempt/%u/tunables/wakeup",
+		"/sys/class/kfd/kfd/gpreempt/%u/tunables/max_hold_ms", "/sys/class/kfd/kfd/gpreempt/%u/tunables/aging_ms",
+		"/sys/class/kfd/kfd/gpreempt/%u/policy", "/sys/class/kfd/kfd/gpreempt/%u/state",
+		"/sys/class/kfd/kfd/gpreempt/%u/latency/detect_count", "/sys/module/amdgpu/parameters/gpreempt_relief_ms",
+		"/sys/module/amdgpu/parameters/gpreempt_resume_delay_us", "/sys/kernel/debug/kfd/gpreempt_dump", "/sys/kernel/debug/kfd/gpreempt",
+	};
+	static const char *const values[] = { "0", "1", "80", "200", "1000", "40", "poll", "doorbell", "hpf", "wfq", "edf", "default", "-1", "x", "" };
+	const char *value = values[any() % (sizeof(values) / sizeof(values[0]))];
+	char path[128], text[512];
+	int fd;
+
+	snprintf(path, sizeof(path), names[any() % (sizeof(names) / sizeof(names[0]))], gpu_id);
+	fd = open(path, (one_in(2) ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (one_in(2) && write(fd, value, strlen(value)) < 0)
+		errno = 0;
+	if (read(fd, text, sizeof(text)) < 0)
+		errno = 0;
+	close(fd);
+}
+
 static void one_call(void)
 {
 	int i = any() % DESCRIPTORS;
 	struct pollfd pfd = { .fd = fds[i], .events = POLLIN };
 
+	if (one_in(256)) {
+		change_own_queue();
+		return;
+	}
+	if (one_in(128)) {
+		use_files();
+		return;
+	}
 	switch (any() % 64) {
 	case 0:
 		reopen(i);
@@ -241,11 +296,10 @@ static void one_call(void)
 static void worker(unsigned long calls, uint64_t seed, int nr)
 {
 	static struct kfd_client client;
-	static struct kfd_queue queue;
+	uid_t uid = nr % 4 == 1 ? NOBODY : nr % 8 == 4 ? SOMEBODY : 0;
 	unsigned long i;
 
 	draw_seed(seed * 1000003 + nr + 1);
-	is_nobody = nr % 4 == 1;
 	if (nr % 4 == 2) {
 		pid_t first = unshare(CLONE_NEWPID) ? -1 : fork();
 
@@ -257,10 +311,12 @@ static void worker(unsigned long calls, uint64_t seed, int nr)
 		}
 	}
 	/* Without a GPU process the commands on /dev/kfd are refused, which is worth a worker. */
-	if (nr % 4 != 3 && (kfd_client_open(&client) || kfd_queue_create(&client, &queue, KFD_BACKING_GTT, KFD_PRIORITY_NORMAL, 256)))
+	if (nr % 4 != 3 && (kfd_client_open(&client) || kfd_queue_create(&client, &own_queue, KFD_BACKING_GTT, KFD_PRIORITY_NORMAL, 256)))
 		_exit(1);
 	kfd_fd = nr % 4 != 3 ? client.kfd_fd : open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	if (is_nobody && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
+	if (nr % 4 != 3)
+		own_client = &client;
+	if (uid && (setgroups(0, NULL) || setgid(uid) || setuid(uid)))
 		_exit(1);
 	for (i = 0; i < DESCRIPTORS; i++) {
 		fds[i] = -1;
