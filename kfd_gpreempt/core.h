@@ -227,6 +227,7 @@ struct gpreempt_process {
  * @holds: who asked for its preemption, under gpreempt_lock
  * @held: there are any; written under gpreempt_lock
  * @held_unbounded: and one of them without end; written under gpreempt_lock
+ * @held_from: the look with this number, or a later one, has taken in that there are; under gpreempt_lock
  * @expected_until_ns: its work was announced, for so long; 0: it was not. Written under gpreempt_lock
  * @hint_settled_ns: the last @expected_until_ns of which it is known whether the work came; the monitor's alone
  */
@@ -266,6 +267,7 @@ struct gpreempt_queue {
 	struct list_head holds;
 	bool held;
 	bool held_unbounded;
+	u32 held_from;
 	u64 expected_until_ns;
 	u64 hint_settled_ns;
 };
@@ -333,6 +335,8 @@ enum gpreempt_state {
  * @renice: looks for changed nice values while the monitor is parked
  * @kick: something changed: derive priorities anew, the arrays below too. Without @urgent, when the next look may be
  * @urgent: look at once
+ * @begun: number of the last look that takes in what was asked for; written by the monitor
+ * @ended: number of the last one that has been carried out as well; written by the monitor
  * @looked_ns: when the last look began; the monitor's alone
  * @rung_ns: when an armed process first wrote a doorbell that no pass has taken in; 0: none has
  * @revive: somebody asks for another try after GPREEMPT_STATE_FAILED
@@ -416,6 +420,8 @@ struct gpreempt_node {
 	struct delayed_work renice;
 	bool kick;
 	bool urgent;
+	u32 begun;
+	u32 ended;
 	u64 looked_ns;
 	u64 rung_ns;
 	bool revive;

@@ -48,18 +48,27 @@ void gpreempt_holder_init(struct gpreempt_holder *holder)
 	INIT_LIST_HEAD(&holder->holds);
 }
 
-/* What the monitor takes in with its next pass. */
+/*
+ * What the monitor takes in with its next pass, which is at once: a program that holds its own queue waits for the
+ * device, so it pays for the looks that it causes. A call that changes nothing causes none.
+ */
 static void count_holds_locked(struct gpreempt_queue *gq)
 {
-	bool unbounded = false;
+	bool held = !list_empty(&gq->holds), unbounded = false;
 	struct hold *hold;
 
 	lockdep_assert_held(&gpreempt_lock);
 	list_for_each_entry(hold, &gq->holds, of_queue)
 		unbounded |= hold->unbounded;
-	WRITE_ONCE(gq->held, !list_empty(&gq->holds));
+	if (held == gq->held && unbounded == gq->held_unbounded)
+		return;
 	WRITE_ONCE(gq->held_unbounded, unbounded);
-	gpreempt_core_nudge(gq->gn);
+	if (held != gq->held) {
+		/* A resume may be on its way: what counts is a look that begins after this. */
+		smp_store_mb(gq->held, held);
+		gq->held_from = READ_ONCE(gq->gn->begun) + 1;
+	}
+	gpreempt_core_kick(gq->gn);
 }
 
 static void end_hold_locked(struct hold *hold)
@@ -167,13 +176,19 @@ static int hold_one(struct gpreempt_queue *gq, void *arg)
 	return 0;
 }
 
+/* gpreempt_lock held. Off the device, and not about to come back because of what was before it was held. */
+static bool is_off(const struct gpreempt_queue *gq)
+{
+	return (s32)(READ_ONCE(gq->gn->ended) - gq->held_from) >= 0 && gpreempt_peek(gq->policy.preempted);
+}
+
 static int count_one(struct gpreempt_queue *gq, void *arg)
 {
 	struct request *request = arg;
 
 	if (gpreempt_target_has(request->match, gq) && find_locked(request->holder, gq)) {
 		request->found++;
-		request->done += gpreempt_peek(gq->policy.preempted);
+		request->done += is_off(gq);
 	}
 	return 0;
 }

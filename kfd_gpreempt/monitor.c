@@ -587,6 +587,13 @@ static void give_up(struct gpreempt_node *gn, int error)
 	gn->dump = true;
 }
 
+/* What was asked for before it began is what is on the device. */
+static void end_look(struct gpreempt_node *gn)
+{
+	WRITE_ONCE(gn->ended, gn->begun);
+	gpreempt_core_acted();
+}
+
 /* No read section: this waits for the hardware. */
 static int act(struct gpreempt_node *gn)
 {
@@ -612,7 +619,7 @@ static int act(struct gpreempt_node *gn)
 		gn->errors = 0;
 	if (gn->errors >= MAX_ERRORS)
 		give_up(gn, outcome.error);
-	gpreempt_core_acted();
+	end_look(gn);
 	return outcome.error;
 }
 
@@ -775,8 +782,11 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	gpreempt_params_get(gn);
 	/* Who rings waits for this pass. The next one is soon enough to look at nice values. */
 	anew = (!gn->rang_ns || !gn->derived_ns) && now_ns - gn->derived_ns >= gn->tun.params.interval_ns;
-	if (anew)
+	if (anew) {
 		gn->derived_ns = now_ns;
+		/* Pairs with a new hold: either it is seen from here on, or it waits for the next one. */
+		smp_store_mb(gn->begun, gn->begun + 1);
+	}
 
 	idx = srcu_read_lock(&gn->srcu);
 	sample(gn, anew, now_ns);
@@ -811,6 +821,8 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	decision->next_ns = max(decision->next_ns, took_ns + GPREEMPT_SLEEP_MIN_NS) - took_ns;
 	if (decision->nr_preempt || decision->nr_resume || gn->again || gn->reprioritize)
 		act(gn);
+	else if (gn->ended != gn->begun)
+		end_look(gn);
 	return true;
 }
 
