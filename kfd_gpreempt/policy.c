@@ -1299,12 +1299,19 @@ static void look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 		share_relief(pn, now_ns);
 }
 
+/* Is what is done about it what a hold asks for, or its end? */
+static bool on_request(const struct gpreempt_policy_queue *q)
+{
+	return q->action == GPREEMPT_PREEMPT ? kept_off(q) : !q->outranked_ns;
+}
+
 /* Chooses and notes what becomes of each queue; counts into @decision. Returns when the first of their deadlines is. */
 static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level, u64 now_ns,
 		      struct gpreempt_decision *decision)
 {
 	struct gpreempt_decision counted = *decision;
 	u64 end_ns = GPREEMPT_FOREVER_NS;
+	bool charged = false;
 	u32 i, nr = nr_concerned(pn, level);
 
 	/* What was tried out on those that rest is taken back. */
@@ -1328,11 +1335,13 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
 		note_action(pn, q, level, now_ns);
 		counted.nr_preempt += q->action == GPREEMPT_PREEMPT;
 		counted.nr_resume += q->action == GPREEMPT_RESUME;
+		charged |= q->action != GPREEMPT_KEEP && !on_request(q);
 		/* A hold may wait for the end of a relief, or until the driver lets the queue go. */
 		counted.nr_held += q->preempted || (q->hold && !q->process->opt_out);
 		counted.nr_in_the_way += q->in_the_way;
 		end_ns = earlier(end_ns, next_deadline(pn, q, level, now_ns));
 	}
+	pn->on_request = !charged && (counted.nr_preempt || counted.nr_resume);
 	*decision = counted;
 	return end_ns;
 }
@@ -1460,7 +1469,8 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->saved_waves = saved_waves;
 	q->held_ns = now_ns;
 	q->starved_ns = now_ns;
-	q->outranked_ns = now_ns;
+	/* What is taken off on request comes back when that ends: no higher work was there, so none is expected back. */
+	q->outranked_ns = q->kept_off ? 0 : now_ns;
 	q->relief_until_ns = 0;
 	q->aged_until_ns = 0;
 	q->stalled_ns = 0;
@@ -1516,8 +1526,10 @@ void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
  */
 void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted, u64 now_ns)
 {
-	u64 overhead_ns = overhead_left(pn, now_ns) + (preempted ? 2 * elapsed_ns : elapsed_ns);
+	u64 cost_ns = preempted ? 2 * elapsed_ns : elapsed_ns, overhead_ns;
 
+	/* A hold is paid for by its queue. Otherwise holds in a loop would make preemptions and resumes of others wait. */
+	overhead_ns = overhead_left(pn, now_ns) + (pn->on_request ? 0 : cost_ns);
 	/* One pass that waited for a device in trouble must not cost minutes of service. */
 	pn->overhead_ns = pn->params.overhead_pct ? earlier(overhead_ns, GPREEMPT_OVERHEAD_WINDOW_NS) : 0;
 	pn->overhead_at_ns = now_ns;

@@ -232,7 +232,7 @@ struct gpreempt_policy_process {
  * @run_ns: when it last got the device, or work while it had the device; 0: never
  * @held_ns: when it was preempted, while @preempted
  * @starved_ns: since when it has been held for the present reason (its rank, or a request) and had work, while @preempted
- * @outranked_ns: when it last had to stay off for somebody, while @preempted
+ * @outranked_ns: when it last had to stay off for a higher one, while @preempted; 0: it was taken off on request
  * @gaps: how many short gaps those above it had of late, between two times for which it was outranked; a long one halves it
  * @gap_ns: how long the longest of these was
  * @released: it has not been outranked since @outranked_ns
@@ -418,6 +418,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @nr_relief: queues that were given relief since the last decision
  * @aged_until_ns: until when the last queues were let in by their age; 0: none was
  * @saving: the budget makes a preemption wait
+ * @on_request: of the last decision: all that it has carried out is that holds begin or end
  * @ranked_ns: wfq: until when device time has been accounted
  * @vtime_ns: wfq: the least that a share with demand has had; where those begin that come
  *
@@ -455,6 +456,7 @@ struct gpreempt_policy_node {
 	u64 aged_until_ns;
 	u32 nr_relief;
 	bool saving;
+	bool on_request;
 	u64 ranked_ns;
 	u64 vtime_ns;
 };

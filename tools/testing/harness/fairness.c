@@ -549,6 +549,38 @@ TEST(resumes_wait_for_the_budget_for_a_while,
 	}
 }
 
+TEST(a_hold_that_ends_waits_for_nothing, "a queue that was held on request comes back at once, whatever the budget and resume_delay say")
+{
+	low_is_held();
+	drop_queue(high);
+	node.params.resume_delay_ns = 5 * MS;
+	passes_for(100 * MS, POLL);
+	CHECK(on_device(low));
+	low->policy.hold = true;
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	gpreempt_policy_overhead(&node.policy, 100 * MS, false, node.now_ns);
+	low->policy.hold = false;
+	pass_after(POLL);
+	CHECK(on_device(low));
+}
+
+TEST(holds_spend_no_budget, "to hold and let go in a loop leaves the overhead budget to preemptions")
+{
+	u32 i;
+
+	low_is_held();
+	drop_queue(high);
+	passes_for(100 * MS, POLL);
+	for (i = 0; i < 100; i++) {
+		low->policy.hold = !low->policy.hold;
+		pass_after(POLL);
+		CHECK_EQ(on_device(low), !low->policy.hold);
+		gpreempt_policy_overhead(&node.policy, MS, low->policy.hold, node.now_ns);
+		CHECK_EQ(node.policy.overhead_ns, 0);
+	}
+}
+
 TEST(resumes_that_wait_are_seen_in_time, "the room in the budget that a resume waits for shortens the sleep")
 {
 	low_is_held();
