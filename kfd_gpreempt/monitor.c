@@ -761,7 +761,7 @@ static void count_hints(struct gpreempt_node *gn, u64 now_ns)
 /* One pass. Receives in @decision when to look again. False: it could not decide, try again soon. */
 static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 {
-	u64 now_ns = ktime_get_ns(), took_ns;
+	u64 now_ns = ktime_get_ns(), derive_ns = 0, took_ns;
 	bool anew, decided, rest;
 	int idx;
 
@@ -790,6 +790,9 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 
 	idx = srcu_read_lock(&gn->srcu);
 	sample(gn, anew, now_ns);
+	/* Programs can ask for this in a loop: it makes looks no rarer, or work would be noticed later for it. */
+	if (anew)
+		derive_ns = ktime_get_ns() - now_ns;
 	count_hints(gn, now_ns);
 	decided = decide(gn, rest, now_ns, decision);
 	if (decided) {
@@ -815,7 +818,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 
 	gn->decided_ns = ktime_get_ns();
 	took_ns = gn->decided_ns - now_ns;
-	gpreempt_policy_cost(&gn->policy, took_ns - gn->asked_ns, gn->asked_ns);
+	gpreempt_policy_cost(&gn->policy, took_ns - derive_ns - gn->asked_ns, gn->asked_ns);
 	gpreempt_stats_pass(gn, decision, now_ns, gn->decided_ns);
 	/* From here on: counted from when the pass began, looks would be that much rarer. */
 	decision->next_ns = max(decision->next_ns, took_ns + GPREEMPT_SLEEP_MIN_NS) - took_ns;
