@@ -15,6 +15,8 @@
 #include "worker.h"
 
 #define STORMERS	4
+/* Set where phases of one run are compared; a build with other costs of a pass may be at the edge of their bounds. */
+#define RATIOS		"NEIGHBOURS_RATIOS"
 #define TRACING		"/sys/kernel/tracing"
 #define EVENTS		TRACING "/events/gpreempt"
 
@@ -258,6 +260,8 @@ TEST_F_TIMEOUT(storms, list_storm_delays_no_preemption, 300)
 	enum { STEPS = 300 };
 	struct phase calm, list, set;
 
+	if (!getenv(RATIOS))
+		SKIP(return, RATIOS " is not set: suite 54-storms compares latencies");
 	start_pair(_metadata, self, STEPS, 3 * PHASE);
 	/* So many preemptions are not what the budget is for. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
@@ -280,6 +284,8 @@ TEST_F_TIMEOUT(storms, update_storm_stops_no_decision, 120)
 	uint64_t progress;
 	int i;
 
+	if (!getenv(RATIOS))
+		SKIP(return, RATIOS " is not set: suite 54-storms compares latencies");
 	start_pair(_metadata, self, STEPS, TIMES);
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	storm_begin(self->stormers, STORMERS, 0, 0, 1, 0);
