@@ -569,6 +569,7 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	INIT_LIST_HEAD(&gn->processes);
 	mutex_init(&gn->pass_lock);
 	mutex_init(&gn->see_lock);
+	spin_lock_init(&gn->pace_lock);
 	if (init_srcu_struct(&gn->srcu))
 		goto free;
 	INIT_DELAYED_WORK(&gn->adopt, adopt_work);

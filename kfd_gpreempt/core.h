@@ -19,6 +19,7 @@
 #include <linux/kobject.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -391,6 +392,8 @@ enum gpreempt_state {
  * @clear_ns: beginning of the last pass that found no inversion, or when the monitor was woken from parking
  * @decided_ns: when what is being carried out was decided
  * @resuming_ns: when the resumes that the device has not been seen to have taken in were decided; 0: none
+ * @pace_lock: protects @pace_due_ns; innermost
+ * @pace_due_ns: when the next runlist that an outranked program asks for would be due without a burst
  *
  * @stats: counters
  */
@@ -474,6 +477,8 @@ struct gpreempt_node {
 	u64 clear_ns;
 	u64 decided_ns;
 	u64 resuming_ns;
+	spinlock_t pace_lock;
+	s64 pace_due_ns;
 
 	struct gpreempt_stats stats;
 };

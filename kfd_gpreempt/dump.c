@@ -302,12 +302,13 @@ static void print_stats(struct drm_printer *p, const struct gpreempt_stats *stat
 {
 	u32 i;
 
-	drm_printf(p, "counters: checks=%lld wakeups=%lld inversions=%lld preemptions=%lld resumes=%lld destroyed_preempted=%lld failures=%llu disabled=%lld runlists=%lld relief_slices=%lld hints=%lld hints_used=%lld hints_expired=%lld doorbell_arms=%lld doorbell_late=%lld doorbell_faults=%lld preempt_ns_last=%lld preempt_ns_max=%lld pass_ns_last=%lld\n",
+	drm_printf(p, "counters: checks=%lld wakeups=%lld inversions=%lld preemptions=%lld resumes=%lld destroyed_preempted=%lld failures=%llu disabled=%lld runlists=%lld relief_slices=%lld paced=%lld hints=%lld hints_used=%lld hints_expired=%lld doorbell_arms=%lld doorbell_late=%lld doorbell_faults=%lld preempt_ns_last=%lld preempt_ns_max=%lld pass_ns_last=%lld\n",
 		   atomic64_read(&stats->checks), atomic64_read(&stats->wakeups), atomic64_read(&stats->inversions),
 		   atomic64_read(&stats->preemptions), atomic64_read(&stats->resumes),
 		   atomic64_read(&stats->destroyed_preempted), gpreempt_stats_failures(stats),
 		   atomic64_read(&stats->disabled), atomic64_read(&stats->runlists),
-		   atomic64_read(&stats->relief_slices), atomic64_read(&stats->hints), atomic64_read(&stats->hints_used),
+		   atomic64_read(&stats->relief_slices), atomic64_read(&stats->paced), atomic64_read(&stats->hints),
+		   atomic64_read(&stats->hints_used),
 		   atomic64_read(&stats->hints_expired), atomic64_read(&stats->doorbell_arms), atomic64_read(&stats->doorbell_late),
 		   atomic64_read(&stats->doorbell_faults), atomic64_read(&stats->preempt_ns_last),
 		   atomic64_read(&stats->preempt_ns_max), atomic64_read(&stats->pass_ns_last));

@@ -114,7 +114,16 @@ bool kfd_gpreempt_owns(const struct attribute *attr);
 ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf);
 ssize_t kfd_gpreempt_queue_store(struct kobject *kobj, struct attribute *attr, const char *buf, size_t size);
 
+void __kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd);
+
 /* Context: an ioctl on /dev/kfd, before its number is looked at; no lock held; may sleep. */
+static inline void kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd)
+{
+	if (static_branch_unlikely(&kfd_gpreempt_key))
+		__kfd_gpreempt_pace(process, cmd);
+}
+
+/* Context: the same. */
 bool kfd_gpreempt_owns_ioctl(unsigned int cmd);
 long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned long arg);
 
@@ -151,6 +160,7 @@ static inline bool kfd_gpreempt_may_return(const struct queue *q) { return false
 static inline bool kfd_gpreempt_is_full(struct device_queue_manager *dqm) { return false; }
 static inline bool kfd_gpreempt_owns(const struct attribute *attr) { return false; }
 static inline ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf) { return 0; }
+static inline void kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd) { }
 static inline bool kfd_gpreempt_owns_ioctl(unsigned int cmd) { return false; }
 static inline long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned long arg) { return 0; }
 static inline void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp) { }

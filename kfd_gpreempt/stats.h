@@ -116,6 +116,7 @@ struct gpreempt_histogram {
  * @preempt_ns_max: longest such duration
  * @pass_ns_last: last value of GPREEMPT_LATENCY_PASS
  * @relief_slices: turns in a relief given to queues held for too long
+ * @paced: commands of outranked programs that had to wait because of the runlist that they ask for
  * @hints: announcements of work, per queue
  * @hints_used: of these, those whose work came in time. Work that came to another queue of the process counts, if it was announced for both.
  * @hints_expired: of these, those whose work did not come. The others are open, were followed by another one, or went with their queue.
@@ -141,6 +142,7 @@ struct gpreempt_stats {
 	atomic64_t preempt_ns_max;
 	atomic64_t pass_ns_last;
 	atomic64_t relief_slices;
+	atomic64_t paced;
 	atomic64_t hints;
 	atomic64_t hints_used;
 	atomic64_t hints_expired;

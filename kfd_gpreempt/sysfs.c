@@ -140,6 +140,7 @@ COUNTER(runlists);
 COUNTER(preempt_ns_last);
 COUNTER(preempt_ns_max);
 COUNTER(relief_slices);
+COUNTER(paced);
 COUNTER(hints);
 COUNTER(hints_used);
 COUNTER(hints_expired);
@@ -170,6 +171,7 @@ static struct attribute *node_attrs[] = {
 	&counter_preempt_ns_last.attr.attr,
 	&counter_preempt_ns_max.attr.attr,
 	&counter_relief_slices.attr.attr,
+	&counter_paced.attr.attr,
 	&counter_hints.attr.attr,
 	&counter_hints_used.attr.attr,
 	&counter_hints_expired.attr.attr,

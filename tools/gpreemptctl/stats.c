@@ -81,6 +81,7 @@ static const struct metric {
 	{ "destroyed_preempted", "gpreempt_destroyed_preempted_total", "counter", "Queues destroyed while they were preempted." },
 	{ "runlists", "gpreempt_runlists_total", "counter", "Hardware passes caused by the scheduler." },
 	{ "relief_slices", "gpreempt_relief_slices_total", "counter", "Reliefs given to queues held for too long." },
+	{ "paced", "gpreempt_paced_total", "counter", "Commands of outranked programs that waited, for the runlist that they ask for." },
 	{ "hints", "gpreempt_hints_total", "counter", "Announcements of work, per queue." },
 	{ "hints_used", "gpreempt_hints_used_total", "counter", "Announcements of work that came in time." },
 	{ "hints_expired", "gpreempt_hints_expired_total", "counter", "Announcements of work that did not come." },

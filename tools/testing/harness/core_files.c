@@ -57,7 +57,7 @@ TEST(node_files_show_one_value_each, "all of them can be read: a word or a numbe
 
 	for (k = 0; k < ARRAY_SIZE(hws); k++) {
 		preempted_pair(hws[k]);
-		CHECK_EQ(node_of(0)->kobj.nr_files, 28 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + 15);
+		CHECK_EQ(node_of(0)->kobj.nr_files, 29 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + 15);
 		for (i = 0; i < node_of(0)->kobj.nr_files; i++) {
 			const char *group = node_of(0)->kobj.files[i].group;
 
@@ -107,7 +107,7 @@ TEST(node_files_count_each_its_own, "a counter's file shows this counter: each h
 			CHECK(seen[k] != number(name));
 		seen[n++] = number(name);
 	}
-	CHECK_EQ(n, 18 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 3 * GPREEMPT_NR_LATENCIES);
+	CHECK_EQ(n, 19 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 3 * GPREEMPT_NR_LATENCIES);
 	CHECK_EQ(number("pass_ns_max"), number("latency/pass_ns_max"));
 	CHECK_EQ(number("verify_mismatches"), number("failed_verify"));
 	memset(stats, 0, sizeof(*stats));

@@ -768,3 +768,156 @@ TEST(events_that_nobody_hands_on_are_counted, "of more events than are kept unti
 	CHECK_EQ(shim_miscdevice->fops->release(NULL, &reader), 0);
 	world_end();
 }
+
+/* ---- commands that make the driver build a runlist ---- */
+
+#define PACE_NS		(500 * MS)
+#define PACE_BURST	32
+
+static const unsigned int runlist_commands[] = {
+	AMDKFD_IOC_UPDATE_QUEUE, AMDKFD_IOC_CREATE_QUEUE, AMDKFD_IOC_DESTROY_QUEUE, AMDKFD_IOC_SET_CU_MASK, AMDKFD_IOC_ALLOC_QUEUE_GWS,
+};
+
+static u64 paced(void)
+{
+	return atomic64_read(&node_of(0)->stats.paced);
+}
+
+/* How long a command waits before the driver sees it. */
+static u64 waits_ns(struct sim_process *process, unsigned int cmd)
+{
+	struct task_struct *leader = current->group_leader;
+	u64 began_ns = ktime_get_ns();
+
+	current->group_leader = &process->task;
+	kfd_gpreempt_pace(&process->p, cmd);
+	current->group_leader = leader;
+	return ktime_get_ns() - began_ns;
+}
+
+static u32 waiting_commands(struct sim_queue *sq, u32 nr)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < nr; i++)
+		n += waits_ns(process_of(sq), runlist_commands[i % ARRAY_SIZE(runlist_commands)]) > 0;
+	return n;
+}
+
+/* High and low work for a minute, own never. */
+static void high_works_for_long(int own_nice)
+{
+	low_is_held(true);
+	own = add_queue(own_nice);
+	high->kernel_ns = 30 * MS;
+	submit(high, 2000);
+	run(10 * MS);
+}
+
+static void works_for_long_end(void)
+{
+	kill_process(process_of(high));
+	kill_process(process_of(low));
+	world_end();
+}
+
+TEST(outranked_runlists_are_paced, "commands that make a runlist wait if a program below another that works gives too many of them, whoever below gives them")
+{
+	u32 i;
+
+	high_works_for_long(10);
+	CHECK_EQ(waiting_commands(own, PACE_BURST), 0);
+	CHECK_EQ(paced(), 0);
+	for (i = 0; i < 10; i++) {
+		u64 wait_ns = waits_ns(process_of(i & 1 ? low : own), runlist_commands[i % ARRAY_SIZE(runlist_commands)]);
+
+		CHECK(wait_ns >= PACE_NS - 10 * MS && wait_ns <= PACE_NS + 10 * MS);
+	}
+	CHECK_EQ(paced(), 10);
+	/* What it does not use comes back. */
+	run(5 * PACE_NS);
+	CHECK_EQ(waiting_commands(own, 4), 0);
+	CHECK(waiting_commands(own, 2));
+	works_for_long_end();
+}
+
+TEST(no_other_command_is_paced, "neither the commands of who is on top wait, nor those without a runlist, nor through a descriptor that is another's")
+{
+	high_works_for_long(10);
+	CHECK_EQ(waiting_commands(high, 200), 0);
+	CHECK_EQ(waiting_commands(own, PACE_BURST), 0);
+	CHECK_EQ(waiting_commands(high, 200), 0);
+	CHECK_EQ(waits_ns(process_of(own), _IO('K', 0x05)), 0);
+	kfd_gpreempt_pace(&process_of(own)->p, AMDKFD_IOC_UPDATE_QUEUE);
+	CHECK_EQ(waits_ns(add_process(10), AMDKFD_IOC_CREATE_QUEUE), 0);
+	CHECK_EQ(paced(), 0);
+	/* The driver goes by the number alone. */
+	CHECK(waits_ns(process_of(own), _IOC(_IOC_READ, 'X', 0x07, 100)));
+	works_for_long_end();
+}
+
+TEST(idle_equals_are_paced, "a program as high as the one that works waits as well while it has no work itself, and not while it has")
+{
+	high_works_for_long(0);
+	CHECK_EQ(waiting_commands(own, PACE_BURST), 0);
+	CHECK_EQ(waiting_commands(own, 5), 5);
+	own->kernel_ns = MS;
+	submit(own, 1);
+	run(50 * MS);
+	CHECK_EQ(waiting_commands(own, 200), 0);
+	works_for_long_end();
+}
+
+TEST(pacing_needs_higher_work, "without a higher program that has worked lately no command waits, nor on a node that is not scheduled")
+{
+	low_runs(true);
+	own = add_queue(10);
+	CHECK_EQ(waiting_commands(own, 200), 0);
+	CHECK_EQ(waiting_commands(low, 200), 0);
+	CHECK(run_until_idle(low, SEC));
+	high_comes();
+	CHECK(waiting_commands(own, PACE_BURST + 1));
+	CHECK(run_until_idle(high, SEC));
+	run(2 * SEC);
+	CHECK_EQ(waiting_commands(own, 200), 0);
+	high_comes();
+	CHECK(waiting_commands(own, PACE_BURST + 1));
+	set("gpreempt_enable", "0");
+	CHECK_EQ(waiting_commands(own, 200), 0);
+	works_for_long_end();
+}
+
+static u32 nr_commands;
+
+static void gives_commands(u32 n)
+{
+	u64 began_ns = ktime_get_ns();
+	struct task_struct *self = current;
+
+	self->group_leader = &process_of(own)->task;
+	kfd_gpreempt_pace(&process_of(own)->p, AMDKFD_IOC_UPDATE_QUEUE);
+	self->group_leader = self;
+	nr_commands++;
+	CHECK(ktime_get_ns() - began_ns <= 5 * SEC + 10 * MS);
+}
+
+TEST(loops_share_one_budget, "eight loops that give commands get as many through as one")
+{
+	high_works_for_long(10);
+	nr_commands = 0;
+	begin_storm(gives_commands, 8);
+	run(10 * SEC);
+	CHECK(nr_commands >= PACE_BURST + 10 * SEC / PACE_NS - 1);
+	CHECK(nr_commands <= PACE_BURST + 10 * SEC / PACE_NS + 1);
+	end_storm();
+	works_for_long_end();
+}
+
+TEST(no_command_waits_for_long, "however many commands wait, each waits for five seconds at most")
+{
+	high_works_for_long(10);
+	node_of(0)->pace_due_ns = ktime_get_ns() + 100 * SEC;
+	CHECK(waits_ns(process_of(own), AMDKFD_IOC_UPDATE_QUEUE) <= 5 * SEC + 2 * MS);
+	CHECK(waits_ns(process_of(own), AMDKFD_IOC_UPDATE_QUEUE) <= PACE_NS + 2 * MS);
+	works_for_long_end();
+}

@@ -322,6 +322,13 @@ struct kfd_process {
 	KFD_GPREEMPT_PROCESS
 };
 
+/* Of the commands only the numbers count. */
+#define AMDKFD_IOC_CREATE_QUEUE		_IO('K', 0x02)
+#define AMDKFD_IOC_DESTROY_QUEUE	_IO('K', 0x03)
+#define AMDKFD_IOC_UPDATE_QUEUE		_IO('K', 0x07)
+#define AMDKFD_IOC_SET_CU_MASK		_IO('K', 0x1A)
+#define AMDKFD_IOC_ALLOC_QUEUE_GWS	_IO('K', 0x1E)
+
 extern struct srcu_struct kfd_processes_srcu;
 extern DECLARE_HASHTABLE(kfd_processes_table, 5);
 extern const int pipe_priority_map[16];

@@ -131,7 +131,14 @@ u64 ktime_get_ns(void);
 static inline ktime_t ns_to_ktime(u64 ns) { return ns; }
 /* A jiffy is a millisecond. */
 static inline long msecs_to_jiffies(unsigned int ms) { return ms; }
+static inline unsigned long nsecs_to_jiffies(u64 ns) { return ns / 1000000; }
 void fsleep(unsigned long us);
+/* Nothing is killed here. */
+static inline long schedule_timeout_killable(long jiffies)
+{
+	fsleep(jiffies * 1000);
+	return 0;
+}
 static inline void usleep_range(unsigned long least_us, unsigned long most_us) { fsleep(least_us); }
 
 /* ---- tasks ---- */
