@@ -1113,6 +1113,20 @@ TEST(generations, "of GPUs Instincts are scheduled, from 9.0.1 to 9.5.0 and the 
 	}
 }
 
+/* The node has just come up: nothing but launches says what works. */
+static void low_yields_without_waves(void)
+{
+	set("gpreempt_enable", "1");
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = 5 * MS;
+	submit(low, 20);
+	run(2 * MS);
+	submit(high, 300);
+	run(10 * MS);
+	CHECK(preempted(low));
+}
+
 BOTH(waves_cannot_be_seen, "where the device does not tell its waves, launches count, and nobody asks")
 {
 	static struct kfd2kgd_calls blind;
@@ -1124,15 +1138,7 @@ BOTH(waves_cannot_be_seen, "where the device does not tell its waves, launches c
 	world.nodes[0].node.kfd2kgd = &blind;
 	kfd_gpreempt_node_init(&world.nodes[0].node);
 	CHECK(!node_of(0)->occupancy);
-	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
-	low->kernel_ns = 5 * MS;
-	submit(low, 20);
-	run(2 * MS);
-	submit(high, 300);
-	run(10 * MS);
-	CHECK(preempted(low));
+	low_yields_without_waves();
 	mutex_lock(&gpreempt_lock);
 	gpreempt_monitor_see(node_of(0));
 	mutex_unlock(&gpreempt_lock);
@@ -1148,15 +1154,7 @@ TEST(virtual_function_reads_no_waves, "a virtual function is scheduled by what i
 	kfd_gpreempt_node_init(&world.nodes[0].node);
 	CHECK(node_of(0)->backend && !node_of(0)->occupancy && !node_of(0)->tun.params.waves_known);
 	CHECK(strstr(shim_log, "virtual function") != NULL);
-	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
-	low->kernel_ns = 5 * MS;
-	submit(low, 20);
-	run(2 * MS);
-	submit(high, 300);
-	run(10 * MS);
-	CHECK(preempted(low));
+	low_yields_without_waves();
 	CHECK_EQ(world.nr_looks, 0);
 	world_end();
 }
