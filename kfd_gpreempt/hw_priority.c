@@ -30,16 +30,22 @@ static bool is_ours(const struct gpreempt_node *gn)
 	return READ_ONCE(gn->thread) && READ_ONCE(gn->state) != GPREEMPT_STATE_FAILED;
 }
 
+/* What the program asked for. UPDATE_QUEUE writes it under p->mutex alone. */
+static u32 asked_for(const struct queue *q)
+{
+	return READ_ONCE(q->properties.priority);
+}
+
 static u32 wanted(const struct gpreempt_node *gn, struct queue *q)
 {
 	/* Pairs with the release at registration. */
 	const struct gpreempt_queue *gq = smp_load_acquire(&q->gpreempt);
 
 	if (!is_ours(gn))
-		return q->properties.priority;
+		return asked_for(q);
 	if (READ_ONCE(gn->tun.hw_priority) == GPREEMPT_HW_PRIORITY_NORMAL)
-		return READ_ONCE(gn->rivalry) ? GPREEMPT_PRIORITY_NORMAL : q->properties.priority;
-	return gq ? clamp(gpreempt_peek(gq->policy.priority), 0, KFD_PRIORITY_MAX) : q->properties.priority;
+		return READ_ONCE(gn->rivalry) ? GPREEMPT_PRIORITY_NORMAL : asked_for(q);
+	return gq ? clamp(gpreempt_peek(gq->policy.priority), 0, KFD_PRIORITY_MAX) : asked_for(q);
 }
 
 static void write_mqds(struct device_queue_manager *dqm, struct queue *q, void *mqds, u32 priority)
@@ -113,7 +119,7 @@ static bool any_stale(const struct gpreempt_node *gn)
 		u32 said = READ_ONCE(gq->hw_priority);
 
 		/* Until they have been looked at they say what the program asked for or the normal one. */
-		if (said == HW_PRIORITY_UNKNOWN ? gq->q->properties.priority != GPREEMPT_PRIORITY_NORMAL : gpreempt_hw_priority_stale(gq))
+		if (said == HW_PRIORITY_UNKNOWN ? asked_for(gq->q) != GPREEMPT_PRIORITY_NORMAL : gpreempt_hw_priority_stale(gq))
 			return true;
 	}
 	return false;
@@ -190,7 +196,7 @@ void gpreempt_hw_priority_count(struct gpreempt_node *gn)
 			/* Pairs with the release at registration. */
 			const struct gpreempt_queue *gq = smp_load_acquire(&q->gpreempt);
 
-			altered += gq && gq->hw_priority != HW_PRIORITY_UNKNOWN && gq->hw_priority != q->properties.priority;
+			altered += gq && gq->hw_priority != HW_PRIORITY_UNKNOWN && gq->hw_priority != asked_for(q);
 		}
 	}
 	WRITE_ONCE(gn->hw_priorities, altered);
@@ -224,7 +230,7 @@ void gpreempt_hw_priority_apply(struct gpreempt_node *gn)
 			if (q->properties.type != KFD_QUEUE_TYPE_COMPUTE)
 				continue;
 			priority = wanted(gn, q);
-			altered += priority != q->properties.priority;
+			altered += priority != asked_for(q);
 			said = gq ? gq->hw_priority : HW_PRIORITY_UNKNOWN;
 			if (said == HW_PRIORITY_UNKNOWN)
 				said = m->cp_hqd_queue_priority;

@@ -297,7 +297,7 @@ static void describe(const struct gpreempt_queue *gq, const struct gpreempt_targ
 	info->effective_priority = gpreempt_peek(pq->effective_priority);
 	info->source = READ_ONCE(gq->source);
 	info->kfd_priority = READ_ONCE(gq->kfd_priority);
-	info->ring_base = gq->q->properties.queue_address;
+	info->ring_base = READ_ONCE(gq->q->properties.queue_address);
 	info->preempt_count = READ_ONCE(gq->preempt_count);
 	info->preempted_us = gpreempt_queue_preempted_ns(gq) / NSEC_PER_USEC;
 	info->weight = gpreempt_peek(pq->weight) ?: gpreempt_peek(pq->process->weight);

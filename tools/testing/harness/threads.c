@@ -132,7 +132,7 @@ static int use_uapi(void *number)
 		struct file file = { .f_flags = O_NONBLOCK, .f_cred = &cred, .opener_is_admin = true };
 
 		CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
-		for (i = 0; i < 20; i++) {
+		for (i = 0; i < 40; i++) {
 			be_client(&file, &state);
 			fsleep(100);
 		}
@@ -146,7 +146,7 @@ static int use_uapi(void *number)
 static void drive(u32 *state)
 {
 	struct sim_queue *sq = world.queues[next(state, world.nr_queues)];
-	u32 what = next(state, 12);
+	u32 what = next(state, 12), i;
 
 	if (what == 0 && world.nr_queues < NR_QUEUES_MAX - 2)
 		add_queue_to(world.processes[next(state, NR_PROCESSES)], next(state, 2), NORMAL);
@@ -158,7 +158,9 @@ static void drive(u32 *state)
 			destroy_queue(sq);
 		break;
 	case 2:
-		update_queue(sq, next(state, 2) ? NORMAL : LOW);
+		/* Several in a row, so that one of them meets a look. */
+		for (i = 0; i < 40; i++)
+			update_queue(sq, i % 2 ? NORMAL : LOW);
 		break;
 	case 3:
 		evict_queue(sq, !sq->q.properties.is_evicted);
@@ -184,7 +186,7 @@ static u32 nr_rounds(void)
 {
 	const char *rounds = getenv("ROUNDS");
 
-	return rounds && *rounds ? atoi(rounds) : 300;
+	return rounds && *rounds ? atoi(rounds) : 1000;
 }
 
 static void meet(bool hws)
