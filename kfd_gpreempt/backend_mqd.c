@@ -45,6 +45,14 @@ static int mqd_unload(struct device_queue_manager *dqm, struct queue *q, enum kf
 	return error;
 }
 
+/* The ring that it was loaded with. UPDATE_QUEUE gives the queue another one before it waits for dqm_lock, and its MQDs under that. */
+static u64 mqd_ring(const struct queue *q)
+{
+	const struct v9_mqd *m = q->mqd;
+
+	return ((u64)m->cp_hqd_pq_base_hi << 32 | m->cp_hqd_pq_base_lo) << 8;
+}
+
 /* Does any XCC still run it? By the ring's address at that time: the queue may have been given another one since. */
 static bool mqd_on_device(struct device_queue_manager *dqm, struct queue *q, struct gpreempt_queue *gq)
 {
@@ -76,7 +84,6 @@ static int mqd_take_off(struct backend_pass *pass, struct queue *q, struct gpree
 {
 	int r;
 
-	gq->leaving_ring = q->properties.queue_address;
 	r = mqd_unload(pass->dqm, q, KFD_PREEMPT_TYPE_WAVEFRONT_SAVE, MQD_SAVE_MS);
 	if (r && r != -ETIME) {
 		gpreempt_stats_skip(pass->gn, gq, GPREEMPT_SKIP_RESETTING);
@@ -89,6 +96,7 @@ static int mqd_take_off(struct backend_pass *pass, struct queue *q, struct gpree
 		return 0;
 	q->properties.is_preempted = true;
 	gq->done = GPREEMPT_PREEMPT;
+	gq->leaving_ring = mqd_ring(q);
 	gq->leaving_ns = pass->now_ns;
 	gq->killed = false;
 	pass->again = true;
@@ -222,7 +230,7 @@ static void mqd_load(struct backend_pass *pass, struct qcm_process_device *qpd, 
 	pass->error = r;
 	gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_MAP, r);
 	q->properties.is_preempted = true;
-	gq->leaving_ring = q->properties.queue_address;
+	gq->leaving_ring = mqd_ring(q);
 	gq->leaving_ns = ktime_get_ns();
 	gq->killed = false;
 	gq->leaving = mqd_unload(pass->dqm, q, KFD_PREEMPT_TYPE_WAVEFRONT_SAVE, MQD_SAVE_MS);

@@ -428,12 +428,24 @@ TEST(what_was_killed_is_loaded_anew, "and so is one that could not be loaded on 
 	world_end();
 }
 
+/* What UPDATE_QUEUE changes before it takes dqm_lock, and @loadable: under that as well. */
+static void move_ring(struct sim_queue *sq, bool loadable)
+{
+	struct mqd_manager *mm = &world.nodes[0].mm;
+	struct queue_properties properties;
+
+	sq->q.properties.queue_address += 0x1000000;
+	properties = sq->q.properties;
+	if (loadable)
+		mm->update_mqd(mm, sq->q.mqd, &properties, NULL);
+}
+
 TEST(a_ring_that_moved, "whether a queue that could not be loaded has left is seen by the ring that it was loaded with")
 {
 	low_runs_on(false, 0);
 	high_comes();
 	CHECK(preempted(low));
-	low->q.properties.queue_address += 0x1000000;
+	move_ring(low, true);
 	world.nodes[0].nr_load_fails = 1;
 	low->stuck_ns = 250 * MS;
 	CHECK(run_until_idle(high, SEC));
@@ -441,6 +453,21 @@ TEST(a_ring_that_moved, "whether a queue that could not be loaded has left is se
 	CHECK(low->q.gpreempt->leaving && on_device(low));
 	run(60 * MS);
 	CHECK(low->q.gpreempt->leaving);
+	low->stuck_ns = 0;
+	world_end();
+}
+
+TEST(a_ring_that_is_about_to_move, "a queue that does not leave has not left because UPDATE_QUEUE waits with another ring for the lock")
+{
+	low_runs_on(false, 0);
+	low->stuck_ns = 400 * MS;
+	move_ring(low, false);
+	submit(high, 1);
+	/* Each of two XCCs was waited for, for 100 ms. */
+	run(230 * MS);
+	CHECK(low->q.gpreempt->leaving && on_device(low));
+	run(60 * MS);
+	CHECK(low->q.gpreempt->leaving && on_device(low));
 	low->stuck_ns = 0;
 	world_end();
 }

@@ -149,6 +149,8 @@ static void update_mqd(struct mqd_manager *mm, void *mqd, struct queue_propertie
 		m->cp_hqd_pipe_priority = pipe_priority_map[q->priority];
 		m->cp_hqd_queue_priority = q->priority;
 		m->cp_hqd_pq_doorbell_control = q->doorbell_off | 1U << 31;
+		m->cp_hqd_pq_base_lo = q->queue_address >> 8;
+		m->cp_hqd_pq_base_hi = q->queue_address >> 40;
 	}
 	q->is_active = QUEUE_IS_ACTIVE(*q);
 }
@@ -192,6 +194,7 @@ static void restore(struct sim_queue *sq)
 	}
 	BUG_ON(waves != !!sq->left_ns && !sq->reset);
 	sq->mapped = sq->q.device->xcc_mask;
+	sq->ring = ((u64)mqd_of(sq, 0)->cp_hqd_pq_base_hi << 32 | mqd_of(sq, 0)->cp_hqd_pq_base_lo) << 8;
 	sq->stays_until_ns = 0;
 }
 
@@ -484,7 +487,7 @@ static NO_TSAN bool hqd_is_occupied(struct amdgpu_device *adev, u64 address, u32
 	for (i = 0; i < world.nr_queues; i++) {
 		struct sim_queue *sq = world.queues[i];
 
-		if (sq->q.properties.queue_address == address && sq->q.pipe == pipe && sq->q.queue == queue && !sq->gone) {
+		if (sq->ring == address && sq->q.pipe == pipe && sq->q.queue == queue && !sq->gone) {
 			leave_if_due(sq);
 			return sq->mapped & 1U << xcc;
 		}

@@ -40,6 +40,7 @@
  * @bo: its buffer object
  * @kernel_ns: time that each of its kernels takes
  * @mapped: XCCs that have it
+ * @ring: address of its ring when they got it
  * @left_ns: of its kernel in flight; 0: none is
  * @in_slot: that kernel's wave has a slot
  * @slot_ns: since then
@@ -67,6 +68,7 @@ struct sim_queue {
 	struct ttm_tt ttm;
 	u64 kernel_ns;
 	u32 mapped;
+	u64 ring;
 	s64 left_ns;
 	bool in_slot;
 	u64 slot_ns;

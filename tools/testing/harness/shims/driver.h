@@ -241,6 +241,8 @@ struct v9_mqd {
 	u32 cp_hqd_cntl_stack_offset;
 	u32 cp_hqd_cntl_stack_size;
 	u32 cp_hqd_pq_doorbell_control;
+	u32 cp_hqd_pq_base_lo;
+	u32 cp_hqd_pq_base_hi;
 	u32 cp_hqd_pq_rptr;
 };
 struct mqd_update_info {
