@@ -196,17 +196,21 @@ static int count_one(struct gpreempt_queue *gq, void *arg)
 /* Until every queue is saved. Looking takes a mutex, so it is not done as the condition of a wait. */
 static int wait_until_off(struct request *request, u32 timeout_ms)
 {
-	long left = msecs_to_jiffies(timeout_ms);
+	/* One more, because the first has begun already. */
+	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms) + 1;
 
 	for (;;) {
 		unsigned int passes = gpreempt_core_passes();
+		long left;
 
 		request->found = 0;
 		request->done = 0;
 		gpreempt_queue_walk(count_one, request);
 		if (request->found == request->done)
 			return request->found ? 0 : -ENOENT;
-		if (!left)
+		/* What a wait returns is at least 1 if it was woken: on a busy node it would never reach 0. */
+		left = end - jiffies;
+		if (left <= 0)
 			return -ETIME;
 		left = wait_event_interruptible_timeout(gpreempt_acted, gpreempt_core_passes() != passes, left);
 		if (left < 0)

@@ -608,6 +608,48 @@ TEST(a_hold_times_out, "a hold that is not carried out in time says so, and stay
 	end();
 }
 
+static int hold_high_again_and_again(void *unused)
+{
+	struct gpreempt_hold hold;
+	struct file other;
+
+	open_file(&other);
+	while (!kthread_should_stop()) {
+		hold = (struct gpreempt_hold){ .target = queue_target(high), .timeout_ms = 1 };
+		shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_PREEMPT, (unsigned long)&hold);
+		hold = (struct gpreempt_hold){ .target = queue_target(high) };
+		shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_RESUME, (unsigned long)&hold);
+		fsleep(10);
+	}
+	close_file(&other);
+	return 0;
+}
+
+TEST(a_hold_times_out_on_a_busy_node, "a hold that cannot be carried out ends in time, however often others are preempted meanwhile")
+{
+	struct gpreempt_hold hold;
+	struct task_struct *task;
+	unsigned int passes;
+	u64 began_ns;
+
+	begin();
+	submit(high, 100);
+	evict_queue(low, true);
+	task = kthread_create(hold_high_again_and_again, NULL, "neighbour");
+	wake_up_process(task);
+	run(5 * MS);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 5 };
+	began_ns = ktime_get_ns();
+	passes = gpreempt_core_passes();
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ETIME);
+	CHECK(ktime_get_ns() - began_ns < 10 * MS);
+	/* Each ends the sleep of the one who waits, before the clock of its wait has advanced. */
+	CHECK(gpreempt_core_passes() - passes > 20);
+	kthread_stop(task);
+	evict_queue(low, false);
+	end();
+}
+
 TEST(own_holds, "a program preempts and resumes its own queues through /dev/kfd")
 {
 	struct kfd_ioctl_preempt_queue_args args;

@@ -196,11 +196,11 @@ static void call_ours(struct open_file *f)
 
 	if (one_in(32) && !writes_arrays(cmd))
 		a.bytes[any(_IOC_SIZE(cmd))] ^= (u8)lots->draw(1);
-	/* Who waits for 50 days has asked for it. */
-	if (cmd == GPREEMPT_IOC_PREEMPT || cmd == GPREEMPT_IOC_RESUME)
-		a.hold.timeout_ms %= 16384;
 	if (one_in(64))
 		cmd ^= 1U << any(32);
+	/* A flipped bit makes one command of another. A wait of 50 days, if asked for, would be 50 days long. */
+	if (cmd == GPREEMPT_IOC_PREEMPT)
+		a.hold.timeout_ms %= 16384;
 	shim_miscdevice->fops->unlocked_ioctl(&f->file, cmd, one_in(64) ? any(2) * 8 : (unsigned long)&a);
 }
 

@@ -130,13 +130,14 @@ extern bool shim_read_only;
 u64 ktime_get_ns(void);
 static inline ktime_t ns_to_ktime(u64 ns) { return ns; }
 /* A jiffy is a millisecond. */
+#define jiffies		((unsigned long)(ktime_get_ns() / NSEC_PER_MSEC))
 static inline long msecs_to_jiffies(unsigned int ms) { return ms; }
 static inline unsigned long nsecs_to_jiffies(u64 ns) { return ns / 1000000; }
 void fsleep(unsigned long us);
 /* Nothing is killed here. */
-static inline long schedule_timeout_killable(long jiffies)
+static inline long schedule_timeout_killable(long left)
 {
-	fsleep(jiffies * 1000);
+	fsleep(left * 1000);
 	return 0;
 }
 static inline void usleep_range(unsigned long least_us, unsigned long most_us) { fsleep(least_us); }
@@ -480,9 +481,9 @@ typedef struct { int unused; } wait_queue_head_t;
 #define wake_up_all(queue)		shim_wake_waiters(queue)
 #define wake_up_interruptible(queue)	shim_wake_waiters(queue)
 /* Nobody sends signals here. Returns what is left of the time, at least 1, or 0. */
-#define wait_event_interruptible_timeout(queue, condition, jiffies)		\
+#define wait_event_interruptible_timeout(queue, condition, left)		\
 	({									\
-		u64 _end_ns = ktime_get_ns() + (u64)(jiffies) * NSEC_PER_MSEC, _now_ns;	\
+		u64 _end_ns = ktime_get_ns() + (u64)(left) * NSEC_PER_MSEC, _now_ns;	\
 		bool _yes;							\
 		while (shim_wait_prepare(&(queue)), !(_yes = (condition)) && ktime_get_ns() < _end_ns)	\
 			shim_sleep_until(_end_ns);				\
@@ -526,8 +527,8 @@ void cancel_work_sync(struct work_struct *work);
 bool shim_any_work(void);
 #define schedule_work(w)		shim_schedule_work(NULL, w, 0)
 #define queue_work(queue, w)		shim_schedule_work(queue, w, 0)
-#define schedule_delayed_work(dw, jiffies)	shim_schedule_work(NULL, &(dw)->work, (u64)(jiffies) * NSEC_PER_MSEC)
-#define queue_delayed_work(wq, dw, jiffies)	schedule_delayed_work(dw, jiffies)
+#define schedule_delayed_work(dw, left)	shim_schedule_work(NULL, &(dw)->work, (u64)(left) * NSEC_PER_MSEC)
+#define queue_delayed_work(wq, dw, left)	schedule_delayed_work(dw, left)
 #define cancel_delayed_work_sync(dw)	cancel_work_sync(&(dw)->work)
 
 struct completion {
