@@ -451,6 +451,9 @@ int kgd_gfx_v9_hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preem
 
 	lockdep_assert_held(&sn->dqm.lock_hidden);
 	BUG_ON((u8 *)mqd != sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
+	/* As the driver: a reset may begin while its semaphore is held for reading. */
+	if (amdgpu_in_reset(adev))
+		return -EIO;
 	BUG_ON(type == KFD_PREEMPT_TYPE_WAVEFRONT_SAVE && !sq->asked_closely);
 	if (take_failure(&sn->nr_refusals))
 		return -EIO;
