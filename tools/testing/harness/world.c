@@ -616,11 +616,12 @@ static void dispatch(struct sim_node *sn, bool restored)
 
 	for (i = 0; free && i < world.nr_queues; i++) {
 		struct sim_queue *sq = world.queues[i];
-		u64 rptr = READ_ONCE(sq->pointers[0]);
+		u64 rptr;
 
-		if (sq->q.device != &sn->node || sq->mapped != sn->node.xcc_mask || sq->in_slot || sq->reset ||
+		if (!sq->mapped || sq->q.device != &sn->node || sq->mapped != sn->node.xcc_mask || sq->in_slot || sq->reset ||
 		    sq->stays_until_ns)
 			continue;
+		rptr = READ_ONCE(sq->pointers[0]);
 		if (!restored && !sq->left_ns && rptr < READ_ONCE(sq->pointers[1])) {
 			sq->left_ns = sq->kernel_ns;
 			WRITE_ONCE(sq->pointers[0], rptr + 1);
