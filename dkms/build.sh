@@ -15,7 +15,7 @@
 # in the objects of B; --config-off leaves CONFIG_KFD_GPREEMPT unset (then amdkfd is what it was, and a test compares).
 #
 # Flavours: release is what users get (this is what dkms.conf calls). test is a reduced driver whose register accesses go to
-# the virtual GPU (tools/testing/vgpu); without one it does not even load.
+# the virtual GPU (tools/vgpu); without one it does not even load.
 #
 # Touches only B. In particular no module of the running system: installing is the business of DKMS.
 #
@@ -362,7 +362,7 @@ release)
 	make_args+=("KCFLAGS=-g0 -I$build/include/trace -fmacro-prefix-map=$build/=" CONFIG_DEBUG_INFO_BTF_MODULES=)
 	;;
 test)
-	refresh "$top/tools/testing/vgpu/intercept.h" "$build/"
+	refresh "$top/tools/vgpu/intercept.h" "$build/"
 	make_args+=("KCFLAGS=-g0 -I$build/include/trace -include $build/intercept.h" CONFIG_DEBUG_INFO_BTF_MODULES=
 		    CONFIG_DRM_AMD_DC= CONFIG_DRM_AMD_DC_FP= CONFIG_DRM_AMD_DC_SI= CONFIG_DRM_AMD_ACP= CONFIG_DRM_AMDGPU_SI=
 		    CONFIG_DRM_AMDGPU_CIK= "KBUILD_EXTRA_SYMBOLS=$build/symvers/Module.symvers")

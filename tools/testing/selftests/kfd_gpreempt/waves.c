@@ -2,7 +2,7 @@
 /*
  * waves.c - real waves, that is machine code, on the device: what is saved of them, what KFD says of it, and that they go on with that
  *
- * Needs the code object of tools/testing/vgpu/tests/isa/kernels.cl for the device beside the program. Runs on a real gfx90a, too.
+ * Needs the code object of tools/vgpu/tests/isa/kernels.cl for the device beside the program. Runs on a real gfx90a, too.
  */
 #include <sys/ioctl.h>
 
@@ -11,8 +11,8 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
-#include "../../vgpu/tests/isa/object.h"
-#include "../../vgpu/tests/isa/reader.h"
+#include "../../../vgpu/tests/isa/object.h"
+#include "../../../vgpu/tests/isa/reader.h"
 
 #define WORKGROUP	256u
 #define WAVE		64u

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "../../../hip/kernels.h"
+#include "../../../testing/hip/kernels.h"
 
 int main()
 {
