@@ -99,8 +99,7 @@ bench:
 testbed:
 	@$(TOP)/tools/testing/deps
 	@$(TOP)/tools/testing/vm/vm fetch
-	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/vgpu KVER=$$($(TOP)/tools/testing/vm/vm kver) O=$(BUILD)/vgpu
-	@$(TOP)/tools/vgpu/firmware/generate.py $(BUILD)/firmware
+	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/vgpu KVER=$$($(TOP)/tools/testing/vm/vm kver) VGPU_CACHE=$(GPREEMPT_CACHE)
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/selftests/kfd_gpreempt BUILD=$(BUILD)
 
 PREFIX ?= /usr/local

@@ -12,7 +12,8 @@ BUILD=${BUILD:-$TOP/build}
 VM=${VM:-$TOP/tools/testing/vm/vm}
 AMDGPU_TEST_KO=${AMDGPU_TEST_KO:-$(find "${GPREEMPT_CACHE:-$HOME/.cache/kfd_gpreempt}"/amdgpu/*/test -name amdgpu.ko 2> /dev/null | head -n 1)}
 OUT=$BUILD/suites/$(basename "$0")
-export TOP BUILD
+VGPU_CACHE=${VGPU_CACHE:-${GPREEMPT_CACHE:-$HOME/.cache/kfd_gpreempt}}
+export TOP BUILD VGPU_CACHE
 mkdir -p "$OUT"
 
 n=0

@@ -29,7 +29,6 @@
 #define VGPU_SIMDS_PER_CU	4
 #define VGPU_WAVES_PER_SIMD	8
 #define DEBUGFS_TEXT_BYTES	65536u
-#define MONITOR			"kfd_gpreempt_"	/* what the names of the scheduler's threads begin with */
 #define DISCOVERY_BYTES		10240u		/* what the driver reads */
 
 struct vgpu vgpu;
@@ -45,6 +44,10 @@ MODULE_PARM_DESC(fault, "comma list of what always goes wrong: names of the file
 static char *firmware = "";
 module_param(firmware, charp, 0444);
 MODULE_PARM_DESC(firmware, "comma list of what firmware does otherwise than the model assumes, names of Documentation/virtual-gpu.rst");
+
+static char *poller = "";
+module_param(poller, charp, 0444);
+MODULE_PARM_DESC(poller, "what the names of kernel threads begin with that look at the device often and seldom write to it (default: none)");
 
 static char *tlb = "checked";
 module_param(tlb, charp, 0444);
@@ -323,12 +326,12 @@ static const struct vgpu_platform_ops platform_ops = {
 };
 
 /*
- * Doorbells are memory, and so is what packets wait for. Where somebody runs who may write there, the command processor looks after
- * each poll_ns, and once more when that CPU becomes idle, if the last look ended as long ago. Nobody looks while nobody runs: that is most of the
- * time, and each look costs emulation far more than its instructions.
+ * Doorbells are memory, and so is what packets wait for. On a CPU that runs a task which may write there, the command processor looks
+ * after each poll_ns, and once more when that CPU becomes idle, if the last look ended as long ago. It does not look while all
+ * CPUs are idle: that is most of the time, and each look costs emulation far more than its instructions.
  *
- * The scheduler's monitor runs often and seldom writes. When it does, it is by accessors, of which front end "intercept" tells. It also tells what
- * the driver asks of the command processor: a doorbell, a queue's registers. That is seen after ring_ns, whoever writes it.
+ * A poller (see the parameter) runs often and seldom writes. It writes by accessors, which front end "intercept" reports. That front end
+ * also reports what the driver asks of the command processor: a doorbell, a queue's registers. The device looks ring_ns later.
  */
 struct watch {
 	struct hrtimer timer;		/* of this CPU, runs while @rung */
@@ -350,14 +353,14 @@ static u64 next_look_ns;
 /* Something was asked of it since its last look began. */
 static bool asked;
 
-static bool is_monitor(const struct task_struct *task)
+static bool is_poller(const struct task_struct *task)
 {
-	return !strncmp(task->comm, MONITOR, strlen(MONITOR));
+	return *poller && !strncmp(task->comm, poller, strlen(poller));
 }
 
 static bool may_ring(const struct task_struct *task)
 {
-	return !is_idle_task(task) && task != cp_thread && (current_front != &vgpu_front_intercept || !is_monitor(task));
+	return !is_idle_task(task) && task != cp_thread && (current_front != &vgpu_front_intercept || !is_poller(task));
 }
 
 /*
@@ -441,12 +444,12 @@ static void watch_switch(void *unused, bool preempt, struct task_struct *prev, s
 }
 
 /*
- * The same loop of QEMU's would let the CPU that wakes the monitor go on until it sleeps, and run the command processor before the one that was woken:
- * on CPUs that run side by side both begin at once. Under the task's lock.
+ * The same loop of QEMU's would let the CPU that wakes a poller go on until it sleeps, and run the command processor before the
+ * poller: on CPUs that run side by side both begin at once. Under the task's lock.
  */
 static void watch_wake(void *unused, struct task_struct *task)
 {
-	if (is_monitor(task) && task_cpu(task) != smp_processor_id() && !is_idle_task(current))
+	if (is_poller(task) && task_cpu(task) != smp_processor_id() && !is_idle_task(current))
 		expire_soon(TURN_NS);
 }
 

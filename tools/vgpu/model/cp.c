@@ -13,7 +13,7 @@
 #define RUN_NS			50000		/* the same, by the caller's clock */
 #define CREDIT_NS		2000000		/* what it may take at once after it has slept for long; saving and restoring many waves is a burst */
 #define EXECUTION_PAUSE_NS	5000		/* between two runs that execute machine code */
-#define REPORT_PAUSE_NS		20000		/* the scheduler sleeps for up to 10 us between two looks, and has to wake up */
+#define REPORT_PAUSE_NS		20000		/* who polls for it sleeps for up to 10 us between two looks, and has to wake up */
 #define EVENT_WAVE_STEPS	16		/* what any other event counts */
 #define AQL_PACKET_DWORDS	16
 #define DEQUEUE_DRAIN		1
