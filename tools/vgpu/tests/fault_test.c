@@ -2,7 +2,7 @@
 /*
  * fault_test.c - unit tests of the device model: what goes wrong on demand, and resets
  */
-#include "check.h"
+#include "model_test.h"
 
 #define VMID	9
 

@@ -2,7 +2,7 @@
 /*
  * firmware_test.c - what firmware may do otherwise: each name of firmware=, beside the model without it
  */
-#include "check.h"
+#include "model_test.h"
 
 #define RPTR_OF(hiq_mqd)	((hiq_mqd)[0x80 + VGPU_HQD_PQ_RPTR_REPORT_LO])
 

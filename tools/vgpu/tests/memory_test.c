@@ -2,7 +2,7 @@
 /*
  * memory_test.c - unit tests of TLBs, invalidations, GPUVM faults, and of what a fault does to a queue
  */
-#include "check.h"
+#include "model_test.h"
 
 #define VMID		3
 #define AS(hub)		VGPU_AS(hub, VMID)

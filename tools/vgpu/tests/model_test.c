@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * model_test.c - unit tests of the device model, TAP on stdout; see check.h for more files of them
+ * model_test.c - unit tests of the device model, TAP on stdout; see model_test.h for more files of them
  *
  * model_test [NAME...] runs these tests only. SEED=n COUNT=m: the random ones from seed n on, m of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include "check.h"
+#include "model_test.h"
 
 static jmp_buf give_up;
 static char why[256], context[32];

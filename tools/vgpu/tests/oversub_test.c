@@ -2,7 +2,7 @@
 /*
  * oversub_test.c - more than fits: runlists that go round, VMIDs, slots, GWS; hardware priorities and CU masks
  */
-#include "check.h"
+#include "model_test.h"
 
 #define PIPE_PRIORITY(q)	((q)->mqd_words[0x80 + VGPU_HQD_PIPE_PRIORITY])
 #define QUEUE_PRIORITY(q)	((q)->mqd_words[0x80 + VGPU_HQD_QUEUE_PRIORITY])

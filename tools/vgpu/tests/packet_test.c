@@ -2,7 +2,7 @@
 /*
  * packet_test.c - packets of user queues: AQL, PM4 and SDMA, good ones and bad ones, and what a preemption does to them
  */
-#include "check.h"
+#include "model_test.h"
 
 #define LO(v)			((u32)(v))
 #define HI(v)			((u32)((u64)(v) >> 32))

@@ -2,7 +2,7 @@
 /*
  * xcc_test.c - gfx942: queues that run on several XCCs, and what tells the driver about them
  */
-#include "check.h"
+#include "model_test.h"
 
 #define VMID		9u
 #define IV_NODE(iv)	(((iv)[3] >> 16) & 0xff)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.h - what the files of unit tests share
+ * model_test.h - what the files of unit tests share
  *
  * A test starts with up(), or with what calls it, which puts a device into b; it fails by leaving through CHECK(). Each file has a
  * table of its tests, named below and in the list of model_test.c; the end of a table is an entry without a name.
  */
-#ifndef CHECK_H
-#define CHECK_H
+#ifndef MODEL_TEST_H
+#define MODEL_TEST_H
 
 #include "bed.h"
 
@@ -44,4 +44,4 @@ void up(void);
 struct bed_queue *grid_up(struct bed_work **w, u32 waves, u32 wg_waves, u32 steps, u64 step_ns);
 void draw_lots(void (*life)(u32 seed));	/* calls it with many seeds; it leaves the device in b */
 
-#endif /* CHECK_H */
+#endif /* MODEL_TEST_H */

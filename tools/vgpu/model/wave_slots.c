@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * waves.c - wave slots and the progress of waves
+ * wave_slots.c - wave slots and the progress of waves
  *
  * A workgroup needs slots and registers for all its waves, and its LDS, on one compute unit that its queue may use. Pipes with a
  * higher priority start theirs first, and within a pipe queues with a higher priority; equal ones take turns, a workgroup each. A
