@@ -15,7 +15,7 @@
  *   hws.c    runlist, process and queue slots, rotation
  *   aql.c    AQL packets
  *   dispatch.c  dispatches, from packets of either kind
- *   waves.c  wave slots and the progress of waves
+ *   wave_slots.c  wave slots and the progress of waves
  *   isa_*.c  machine code, see isa.h
  *   cwsr.c   saving waves at dequeue, restoring them at map; save_area.h says where
  *   sdma.c   SDMA rings and queues
@@ -733,7 +733,7 @@ bool vgpu_dispatch_complete(const struct vgpu_dispatch *d);
 void vgpu_dispatch_launched(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_dispatch_done(struct vgpu_model *m, struct vgpu_dispatch *d);
 
-/* waves.c */
+/* wave_slots.c */
 bool vgpu_waves_init(struct vgpu_model *m);
 void vgpu_waves_fini(struct vgpu_model *m);
 bool vgpu_waves_expire(struct vgpu_model *m);

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "../../../testing/hip/kernels.h"
+#include "../../programs/kernels.h"
 
 int main()
 {

@@ -4,8 +4,8 @@
  * each other, of structures, branches, calls, atomics and matrix cores
  *
  * Each is compared with what the CPU computes: bit by bit where the language says what the result is, else within the bounds of
- * OpenCL, which AMD's library of mathematical functions promises. Nothing here knows of the scheduler or of the virtual GPU; the
- * suite 16-vgpu-isa runs these programs without driver and HIP's library as well.
+ * OpenCL, which AMD's library of mathematical functions promises. Nothing here knows of the virtual GPU;
+ * tests/isa runs these programs without driver and HIP's library as well.
  */
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
  * Runs each of them, compares with the CPU, and prints TAP lines without numbers and plan, LABEL behind their names; then the same for the
  * next label, once it is told so by a line on its standard input.
  *
- * Nothing here knows of the scheduler or of the virtual GPU.
+ * Nothing here knows of the virtual GPU.
  */
 #include <chrono>
 #include <cstdio>
