@@ -12,10 +12,10 @@ GOALS = (
     ("no_hws_save_overhead_us_mean", "the same without the hardware scheduler", "us", 20),
     ("p99_over_alone", "foreground p99 over alone", "", 1.10),
     ("be_loss_pct", "background's loss beyond the foreground's share", "%", 5),
-    ("idle_wakeups_per_s", "wake-ups a second, nobody works", "", 0),
-    ("one_level_wakeups_per_s", "the same, nobody outranks anybody", "", 0),
-    ("waiting_wakeups_per_s", "the same, somebody could outrank somebody, nobody works", "", 0),
-    ("background_only_wakeups_per_s", "the same, only the background works", "", 0),
+    ("idle_wakeups_per_s", "wake-ups a second, idle", "", 0),
+    ("one_level_wakeups_per_s", "the same, one priority", "", 0),
+    ("waiting_wakeups_per_s", "the same, two priorities, idle", "", 0),
+    ("background_only_wakeups_per_s", "the same, two priorities, only the background works", "", 0),
 )
 
 
@@ -104,7 +104,7 @@ PHASE_HEAD = ("", *results.PHASES.values(), "preemptions")
 GOAL_HEAD = ("", "goal, at most", "default", "doorbell")
 SUMMARY_HEAD = ("", "of", "first", "second", "apart")
 SUMMARY_NAMES = {"notice_us_p50": "doorbell to decision, median", "p99_over_alone": "foreground p99 over alone",
-                 "be_loss_pct": "background's loss", "idle_wakeups_per_s": "wake-ups a second, nobody works",
+                 "be_loss_pct": "background's loss", "idle_wakeups_per_s": "wake-ups a second, idle",
                  **{f"{k}_p50": f"{name}, median" for k, name in results.PHASES.items()}}
 AGREE_HEAD = ("", "apart, at most", "first", "second", "of", f"above {results.AGREE_PCT} %")
 
