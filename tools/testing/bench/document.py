@@ -158,7 +158,6 @@ def fill(template, bench):
         "MODEL": lambda: rst_table(("parameter", "value"), [(k, str(v)) for k, v in bench["model"].items()]),
         "AGREEMENT": lambda: rst_table(AGREE_HEAD, agreement_rows(bench["agreement"])),
         "SUMMARY": lambda: rst_table(SUMMARY_HEAD, summary_rows(bench["summary_agreement"])),
-        "SECOND": lambda: rst_table(GOAL_HEAD, goal_rows(bench["summary_second"])),
         "TWICE": lambda: "\n".join(f"* {bench['scenarios'][n]['title']}" for n in bench["twice"]),
         "SCENARIOS": lambda: scenarios(bench),
     }
