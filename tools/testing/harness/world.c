@@ -604,8 +604,8 @@ static u32 waves_on(const struct kfd_node *node)
 {
 	u32 i, n = 0;
 
-	for (i = 0; i < world.nr_queues; i++)
-		n += world.queues[i]->q.device == node && world.queues[i]->in_slot;
+	for (i = 0; i < world.nr_there; i++)
+		n += world.there[i]->q.device == node && world.there[i]->in_slot;
 	return n;
 }
 
@@ -614,8 +614,8 @@ static void dispatch(struct sim_node *sn, bool restored)
 {
 	u32 i, free = sn->nr_wave_slots - waves_on(&sn->node);
 
-	for (i = 0; free && i < world.nr_queues; i++) {
-		struct sim_queue *sq = world.queues[i];
+	for (i = 0; free && i < world.nr_there; i++) {
+		struct sim_queue *sq = world.there[i];
 		u64 rptr;
 
 		if (!sq->mapped || sq->q.device != &sn->node || sq->mapped != sn->node.xcc_mask || sq->in_slot || sq->reset ||
@@ -638,8 +638,8 @@ static void tick(void)
 {
 	u32 i;
 
-	for (i = 0; i < world.nr_queues; i++)
-		tick_queue(world.queues[i]);
+	for (i = 0; i < world.nr_there; i++)
+		tick_queue(world.there[i]);
 	for (i = 0; i < world.kfd.num_nodes; i++) {
 		dispatch(&world.nodes[i], true);
 		dispatch(&world.nodes[i], false);
@@ -705,8 +705,8 @@ void check_invariants(void)
 {
 	u32 i;
 
-	for (i = 0; i < world.nr_queues; i++) {
-		struct sim_queue *sq = world.queues[i];
+	for (i = 0; i < world.nr_there; i++) {
+		struct sim_queue *sq = world.there[i];
 		struct gpreempt_queue *gq = sq->q.gpreempt;
 		struct device_queue_manager *dqm = sq->q.device->dqm;
 
@@ -954,6 +954,7 @@ struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priori
 	sn->slots[slot] = sq;
 	world.queues[world.nr_queues] = sq;
 	world.nr_queues++;
+	world.there[world.nr_there++] = sq;
 	update_mqd(&sn->mm, sq->mqds, &sq->q.properties, NULL);
 	sq->q.properties.is_active = false;
 	if (!process->listed[node]) {
@@ -986,6 +987,18 @@ struct sim_queue *add_queue(int nice)
 	return add_queue_to(add_process(nice), 0, NORMAL);
 }
 
+/* Threads that run freely may be walking the array. */
+static void leave_there(const struct sim_queue *sq)
+{
+	u32 i;
+
+	if (shim_free_running)
+		return;
+	for (i = 0; world.there[i] != sq; i++)
+		;
+	memmove(&world.there[i], &world.there[i + 1], (--world.nr_there - i) * sizeof(world.there[0]));
+}
+
 void destroy_queue(struct sim_queue *sq)
 {
 	struct device_queue_manager *dqm = sq->q.device->dqm;
@@ -1011,6 +1024,7 @@ void destroy_queue(struct sim_queue *sq)
 	driver_executes(dqm);
 	world.nodes[node].slots[sq->q.pipe * 8 + sq->q.queue] = NULL;
 	sq->gone = true;
+	leave_there(sq);
 	sq->mapped = 0;
 	sq->in_slot = false;
 	sq->left_ns = 0;

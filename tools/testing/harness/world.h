@@ -165,6 +165,8 @@ struct world {
 	struct sim_node nodes[2];
 	struct sim_queue *queues[NR_QUEUES_MAX];
 	u32 nr_queues;
+	struct sim_queue *there[NR_QUEUES_MAX];
+	u32 nr_there;
 	struct sim_process *processes[NR_QUEUES_MAX];
 	u32 nr_processes;
 	u32 nr_reset_events;
