@@ -100,7 +100,7 @@ static void hws_flag_preemption(struct backend_pass *pass, struct qcm_process_de
 	}
 	gpreempt_stats_preempting(gq);
 	q->properties.is_preempted = true;
-	q->properties.is_active = false;
+	WRITE_ONCE(q->properties.is_active, false);
 	decrement_queue_count(pass->dqm, qpd, q);
 	gq->done = GPREEMPT_PREEMPT;
 	pass->changed = true;
@@ -115,7 +115,7 @@ static void hws_unflag(struct backend_pass *pass, struct qcm_process_device *qpd
 	q->properties.is_preempted = false;
 	if (!QUEUE_IS_ACTIVE(q->properties) || qpd_to_pdd(qpd)->has_reset_queue)
 		return;
-	q->properties.is_active = true;
+	WRITE_ONCE(q->properties.is_active, true);
 	increment_queue_count(pass->dqm, qpd, q);
 	pass->changed = true;
 }

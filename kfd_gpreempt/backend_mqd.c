@@ -69,7 +69,7 @@ static void mqd_deactivate(struct backend_pass *pass, struct qcm_process_device 
 {
 	if (!q->properties.is_active)
 		return;
-	q->properties.is_active = false;
+	WRITE_ONCE(q->properties.is_active, false);
 	decrement_queue_count(pass->dqm, qpd, q);
 }
 
@@ -220,7 +220,7 @@ static void mqd_load(struct backend_pass *pass, struct qcm_process_device *qpd, 
 	gpreempt_hw_priority_write(gq);
 	/* No mm: this generation's CP fetches the write pointer by itself. */
 	r = mm->load_mqd(mm, q->mqd, q->pipe, q->queue, &q->properties, NULL);
-	q->properties.is_active = true;
+	WRITE_ONCE(q->properties.is_active, true);
 	increment_queue_count(pass->dqm, qpd, q);
 	pass->changed = true;
 	if (!r)
@@ -264,7 +264,7 @@ static void mqd_resume(struct backend_pass *pass, struct qcm_process_device *qpd
 			gq->done = GPREEMPT_KEEP;
 		return;
 	}
-	q->properties.is_active = true;
+	WRITE_ONCE(q->properties.is_active, true);
 	increment_queue_count(pass->dqm, qpd, q);
 }
 

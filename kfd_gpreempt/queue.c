@@ -562,8 +562,8 @@ void __kfd_gpreempt_queue_destroyed(struct queue *q)
 	struct gpreempt_queue *gq;
 	bool last = false;
 
-	/* Nobody registers it any more, so NULL stays NULL. */
-	if (!READ_ONCE(q->gpreempt))
+	/* Nobody registers it any more, so NULL stays NULL. Pairs with the release where all are unregistered: its pages are unmapped then. */
+	if (!smp_load_acquire(&q->gpreempt))
 		return;
 	mutex_lock(&gpreempt_lock);
 	gq = q->gpreempt;
@@ -849,7 +849,8 @@ void gpreempt_queue_unregister_all(struct gpreempt_node *gn)
 			gq->view = NULL;
 			/* Hooks under dqm_lock have finished with it after this. */
 			dqm_lock(gn->node->dqm);
-			WRITE_ONCE(gq->q->gpreempt, NULL);
+			/* Pairs with the acquire where one is unregistered. */
+			smp_store_release(&gq->q->gpreempt, NULL);
 			dqm_unlock(gn->node->dqm);
 			free_queue(gq, last);
 		}

@@ -40,6 +40,7 @@ static int write_parameters(void *unused)
 		{ "gpreempt_policy", "wfq" }, { "gpreempt_policy", "edf" }, { "gpreempt_policy", "hpf" }, { "gpreempt_verify", "1" },
 		{ "gpreempt_verify", "0" }, { "gpreempt_hw_priority", "follow" }, { "gpreempt_hw_priority", "normal" }, { "gpreempt_nice", "0" },
 		{ "gpreempt_nice", "1" }, { "gpreempt_max_hold_ms", "5" }, { "gpreempt_relief_ms", "1" },
+		{ "gpreempt_wakeup", "doorbell" }, { "gpreempt_wakeup", "doorbell" }, { "gpreempt_wakeup", "poll" },
 	};
 	char text[64];
 	u32 state = 1;
@@ -195,6 +196,8 @@ static void meet(bool hws)
 	u32 i, state = 4;
 
 	world_make(hws, 1, 2);
+	/* Doorbells of whoever opens /dev/kfd now can be withdrawn. */
+	shim_param_set("gpreempt_wakeup", "doorbell");
 	shim_param_set("gpreempt_enable", "1");
 	for (i = 0; i < NR_PROCESSES; i++) {
 		add_process(i % 3 * 5);

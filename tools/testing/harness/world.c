@@ -281,7 +281,7 @@ static int pm_update_grace_period(struct packet_manager *pm, u32 grace_period)
 
 	lockdep_assert_held(&sn->dqm.lock_hidden);
 	/* The packet goes to a queue of the device's, which a reset takes down. */
-	BUG_ON(!sn->dqm.sched_running || !world.reset_domain.sem.readers);
+	BUG_ON(!sn->dqm.sched_running || !READ_ONCE(world.reset_domain.sem.readers));
 	sn->grace_period = grace_period;
 	sn->grace_packets++;
 	return 0;
@@ -796,7 +796,11 @@ static void map_doorbells(struct sim_process *process, u32 node)
 		.vm_pgoff = first_page(pdd),
 	};
 	if (!kfd_gpreempt_maps_doorbells(pdd, vma, 0xd0000000 + 0x100000 * world.nr_processes))
-		process->doorbell_pages[node] = DOORBELL_PAGES;
+		WRITE_ONCE(process->doorbell_pages[node], DOORBELL_PAGES);
+	/* From now on it is found. */
+	mutex_lock(&world.page_table_lock);
+	process->doorbells_mapped[node] = true;
+	mutex_unlock(&world.page_table_lock);
 }
 
 vm_fault_t vmf_insert_pfn(struct vm_area_struct *vma, unsigned long addr, unsigned long pfn)
@@ -809,8 +813,10 @@ vm_fault_t vmf_insert_pfn(struct vm_area_struct *vma, unsigned long addr, unsign
 		world.before_mapping();
 	BUG_ON(addr < vma->vm_start || addr >= vma->vm_end);
 	BUG_ON(pfn != (unsigned long)vma->vm_private_data + page + (addr - vma->vm_start) / PAGE_SIZE);
+	mutex_lock(&world.page_table_lock);
 	if (process->doorbell_pages[node] < DOORBELL_PAGES)
-		process->doorbell_pages[node]++;
+		WRITE_ONCE(process->doorbell_pages[node], process->doorbell_pages[node] + 1);
+	mutex_unlock(&world.page_table_lock);
 	return VM_FAULT_NOPAGE;
 }
 
@@ -820,13 +826,15 @@ void unmap_mapping_pages(struct address_space *mapping, pgoff_t first, pgoff_t n
 
 	if (world.before_unmapping)
 		world.before_unmapping();
+	mutex_lock(&world.page_table_lock);
 	for (i = 0; i < world.nr_processes; i++)
 		for (j = 0; j < world.kfd.num_nodes; j++) {
 			const struct vm_area_struct *vma = &world.processes[i]->doorbells[j];
 
-			if (vma->vm_file && vma->vm_file->f_mapping == mapping && vma->vm_pgoff - first < nr)
-				world.processes[i]->doorbell_pages[j] = 0;
+			if (world.processes[i]->doorbells_mapped[j] && vma->vm_file->f_mapping == mapping && vma->vm_pgoff - first < nr)
+				WRITE_ONCE(world.processes[i]->doorbell_pages[j], 0);
 		}
+	mutex_unlock(&world.page_table_lock);
 }
 
 /* A store to a page without an entry faults, and is done again. */
@@ -836,7 +844,7 @@ void ring_doorbell(struct sim_queue *sq)
 	u32 node = sq->q.device == &world.nodes[0].node ? 0 : 1;
 	struct vm_fault fault = { .vma = &process->doorbells[node], .address = process->doorbells[node].vm_start };
 
-	while (!process->doorbell_pages[node]) {
+	while (!READ_ONCE(process->doorbell_pages[node])) {
 		process->nr_faults++;
 		BUG_ON(fault.vma->vm_ops->fault(&fault) != VM_FAULT_NOPAGE);
 	}
@@ -870,7 +878,9 @@ struct sim_process *add_process(int nice)
 		process->dpn[i].qpd = &pdd->qpd;
 	}
 	shim_hlist_add(&process->p.kfd_processes, HASH_BUCKET(kfd_processes_table, process));
+	mutex_lock(&world.page_table_lock);
 	world.processes[world.nr_processes++] = process;
+	mutex_unlock(&world.page_table_lock);
 	open_kfd(process);
 	return process;
 }
@@ -1237,6 +1247,7 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 	mutex_init(&world.reset_domain.sem.lock);
 	mutex_init(&world.slot_lock);
 	mutex_init(&world.index_lock);
+	mutex_init(&world.page_table_lock);
 	world.kfd = (struct kfd_dev){ .cwsr_enabled = true, .num_nodes = nr_nodes };
 	for (i = 0; i < nr_nodes; i++) {
 		struct sim_node *sn = &world.nodes[i];
@@ -1313,7 +1324,7 @@ void world_end(void)
 	for (i = 0; i < world.nr_queues; i++) {
 		struct sim_queue *sq = world.queues[i];
 
-		if (!sq->gone && !sq->reset && sq->q.properties.is_active | preempted(sq) && !sq->q.properties.is_evicted)
+		if (!sq->gone && !sq->reset && READ_ONCE(sq->q.properties.is_active) | preempted(sq) && !sq->q.properties.is_evicted)
 			if (!run_until_idle(sq, 30 * SEC)) {
 				tap_fail(__FILE__, __LINE__, "queue %u does not end: mapped %x, active %d, preempted %d, %llu of %llu done, in flight %lld, slot %d, waits %llu, state %s",
 					 i, sq->mapped, sq->q.properties.is_active, preempted(sq), sq->done, sq->submitted, sq->left_ns, sq->in_slot,

@@ -92,6 +92,7 @@ struct sim_queue {
  * @kfd: its /dev/kfd
  * @kfd_inode: of that
  * @doorbells: its mapping of them, per node
+ * @doorbells_mapped: that is complete, under the world's @page_table_lock as what is below
  * @doorbell_pages: how many of their pages have an entry
  * @nr_faults: faults on doorbells
  */
@@ -105,6 +106,7 @@ struct sim_process {
 	struct file kfd;
 	struct inode kfd_inode;
 	struct vm_area_struct doorbells[2];
+	bool doorbells_mapped[2];
 	u32 doorbell_pages[2];
 	u32 nr_faults;
 };
@@ -175,6 +177,7 @@ struct world {
 	struct mutex slot_lock;
 	/* Of the graphics engine: whose waves are counted. */
 	struct mutex index_lock;
+	struct mutex page_table_lock;
 	u32 slot_pipe;			/* whose registers are accessed */
 	u32 slot_queue;
 	u32 nr_process_resets;

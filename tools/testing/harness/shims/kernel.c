@@ -444,7 +444,7 @@ bool down_read_trylock(struct rw_semaphore *sem)
 
 	mutex_lock(&sem->lock);
 	got = !sem->writer;
-	sem->readers += got;
+	WRITE_ONCE(sem->readers, sem->readers + got);
 	mutex_unlock(&sem->lock);
 	return got;
 }
@@ -452,7 +452,8 @@ bool down_read_trylock(struct rw_semaphore *sem)
 void up_read(struct rw_semaphore *sem)
 {
 	mutex_lock(&sem->lock);
-	BUG_ON(sem->readers-- <= 0);
+	BUG_ON(sem->readers <= 0);
+	WRITE_ONCE(sem->readers, sem->readers - 1);
 	mutex_unlock(&sem->lock);
 }
 
@@ -665,7 +666,12 @@ static int work_loop(void *queue)
 
 struct workqueue_struct *alloc_workqueue(const char *name, unsigned int flags, int max_active)
 {
-	return shim_alloc(sizeof(struct workqueue_struct));
+	struct workqueue_struct *queue = shim_alloc(sizeof(*queue));
+
+	/* Two tasks may need them first at the same time. */
+	if (shim_free_running)
+		need_workers(queue);
+	return queue;
 }
 
 void destroy_workqueue(struct workqueue_struct *queue)
