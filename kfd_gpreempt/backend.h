@@ -36,14 +36,14 @@ struct gpreempt_outcome {
  * @apply: carry out the actions of all queues of a node. Every resume that is possible is made, also after an
  *	error; a preemption is confirmed or undone, never in between, unless &gpreempt_outcome.stop. A queue that the
  *	device has been asked for and still holds is confirmed, and resumed only after the device has let go. Context:
- *	the monitor; no lock held; takes dqm_lock and sleeps as long as the hardware takes, up to
+ *	pass_lock held; takes dqm_lock and sleeps as long as the hardware takes, up to
  *	amdgpu.queue_preemption_timeout_ms.
  * @leave: whatever it left in the device is taken back; NULL: nothing. Context: as @apply, before
  *	the monitor ends or the node pauses; takes dqm_lock, does not wait for the device.
  * @taken_in: has the device taken in all that it was sent? Context: dqm_lock held; the monitor, not
  *	paused
  * @settled: is nobody taking waves off the device or bringing them back right now? Waves in flight tell little
- *	otherwise. Context: the monitor, not paused; no lock needed, takes none.
+ *	otherwise. Context: the monitor, or see_lock held; not paused; takes no lock.
  */
 struct gpreempt_backend {
 	const char *name;

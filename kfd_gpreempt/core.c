@@ -656,7 +656,8 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
  * When it returns, nothing is preempted and no pass is made.
  *
  * Context: suspend or reset; may sleep, as long as a pass takes: that waits for the driver's lock
- * and for the device, and for nothing that a program has a hand in.
+ * and for the device, and for nothing that a program has a hand in. A suspend also takes
+ * gpreempt_lock: programs are frozen then.
  */
 void kfd_gpreempt_pause(struct kfd_dev *kfd)
 {

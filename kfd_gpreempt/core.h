@@ -5,7 +5,9 @@
  * Lock order: p->mutex > gpreempt_lock > { BO reservation, dqm_lock }. Everything that starts and stops monitors
  * holds gpreempt_lifecycle (core.c), which is outermost and never taken by a hook that runs under p->mutex. The
  * monitor reads the list of queues under its node's srcu and holds its own pass_lock during a pass:
- * pass_lock > dqm_lock > srcu, and nothing else that sleeps.
+ * pass_lock > dqm_lock > srcu > the index locks of the graphics engine, and nothing else that sleeps.
+ * see_lock is for who only wants to see, and taken before srcu. The mutexes of event.c and settings.c
+ * are taken with none of these held. Spinlocks are innermost.
  *
  * A suspend or a reset takes pass_lock, and waits for what may be waited for under it: dqm_lock and the device. So under
  * pass_lock nothing is allocated, no page table is changed (MMU notifiers of programs), and gpreempt_lock is not taken,
@@ -318,7 +320,7 @@ enum gpreempt_state {
  * @kobj_added: the directory exists
  *
  * @queues: registered queues; written under gpreempt_lock, read under @srcu
- * @srcu: protects the readers of @queues: passes, dumps
+ * @srcu: protects the readers of @queues: passes, dumps, lists of queues, pace.c
  * @processes: their processes, under gpreempt_lock
  * @nr_queues: length of @queues, written under gpreempt_lock
  * @nr_processes: length of @processes, written under gpreempt_lock

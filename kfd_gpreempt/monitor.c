@@ -584,7 +584,7 @@ static void give_up(struct gpreempt_node *gn, int error)
 	dev_err(gn->node->adev->dev,
 		"gpreempt: gpu %u is no longer scheduled: preempting failed (%d). It is again after a reset of the GPU, or after writing 1 to gpreempt_enable\n",
 		gn->node->id, error);
-	gn->dump = true;
+	WRITE_ONCE(gn->dump, true);
 }
 
 /* What was asked for before it began is what is on the device. */

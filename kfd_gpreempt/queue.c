@@ -378,11 +378,11 @@ bool gpreempt_queue_read_vram(const struct gpreempt_queue *gq, const struct gpre
 
 /**
  * gpreempt_queue_hide_vram() - let go of all memory of a device that is about to be suspended
- * @gn: the node; its monitor is parked
+ * @gn: the node, paused
  *
  * What is pinned there would not be saved. gpreempt_queue_adopt() maps it again.
  *
- * Context: suspend; may sleep.
+ * Context: suspend; takes gpreempt_lock; may sleep.
  */
 void gpreempt_queue_hide_vram(struct gpreempt_node *gn)
 {

@@ -207,7 +207,7 @@ void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queu
  * @gn: the node
  * @request: what was asked for, and when it was done
  *
- * Context: the monitor.
+ * Context: pass_lock held.
  */
 void gpreempt_stats_runlist(struct gpreempt_node *gn, const struct gpreempt_request *request)
 {
@@ -227,7 +227,7 @@ void gpreempt_stats_runlist(struct gpreempt_node *gn, const struct gpreempt_requ
  * gpreempt_stats_preempting() - trace that a queue is about to leave the device
  * @gq: the queue
  *
- * Context: the monitor.
+ * Context: pass_lock held.
  */
 void gpreempt_stats_preempting(const struct gpreempt_queue *gq)
 {
@@ -239,7 +239,7 @@ void gpreempt_stats_preempting(const struct gpreempt_queue *gq)
  * @gq: the queue, after gpreempt_policy_preempted()
  * @now_ns: when it was saved
  *
- * Context: the monitor.
+ * Context: pass_lock held.
  */
 void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns)
 {
@@ -257,7 +257,7 @@ void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns)
  * @gq: the queue, before or after gpreempt_policy_resumed()
  * @now_ns: when
  *
- * Context: the monitor.
+ * Context: pass_lock held.
  */
 void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns)
 {
@@ -276,7 +276,7 @@ void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns)
  * @gn: the node
  * @now_ns: when it was seen
  *
- * Context: the monitor.
+ * Context: pass_lock held.
  */
 void gpreempt_stats_running(struct gpreempt_node *gn, u64 now_ns)
 {
@@ -313,10 +313,10 @@ void gpreempt_stats_state(struct gpreempt_node *gn)
 
 /**
  * gpreempt_stats_armed() - count that a process's doorbells were withdrawn
- * @process: the process, on the node whose monitor did it
+ * @process: the process, on the node whose monitor asked for it
  * @late: it had work by then, and is not armed
  *
- * Context: the monitor.
+ * Context: a work item, the lock of the doorbells held.
  */
 void gpreempt_stats_armed(const struct gpreempt_process *process, bool late)
 {
@@ -330,7 +330,7 @@ void gpreempt_stats_armed(const struct gpreempt_process *process, bool late)
  * gpreempt_stats_rung() - count that an armed process has written a doorbell
  * @process: the process, on one of its nodes
  *
- * Context: page fault.
+ * Context: page fault, the lock of the doorbells held.
  */
 void gpreempt_stats_rung(const struct gpreempt_process *process)
 {
