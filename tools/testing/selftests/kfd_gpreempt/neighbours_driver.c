@@ -37,16 +37,16 @@ FIXTURE_TEARDOWN(driver)
 }
 
 /* Low, a process of nobody, fills the device; high is idle. */
-static void start_pair(struct __test_metadata *_metadata, FIXTURE_DATA(driver) *self, uint32_t requests)
+static void start_pair(struct __test_metadata *_metadata, FIXTURE_DATA(driver) *self, uint32_t requests, uint64_t request_ns)
 {
 	self->low = worker(_metadata, LOW_NICE, 1, self->slots, STEPS, 5 * MS);
-	self->high = worker(_metadata, 0, requests, self->slots, 1, MS);
+	self->high = worker(_metadata, 0, requests, self->slots, 1, request_ns);
 	ASSERT_EQ(0, actor_submit(self->low, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_call(self->low, actor_becomes_nobody, 0, 0, 0, 0));
 	ASSERT_EQ(0, actor_wait_progress(self->low, 0, 1, LONG));
 }
 
-/* Low makes way for one request of high's, and goes on. */
+/* Low makes way for one request of high's, and goes on. It is off the device for too short a time to be met there. */
 static void expect_to_yield(struct __test_metadata *_metadata, FIXTURE_DATA(driver) *self)
 {
 	int64_t taken = preempt_count(self->low, 0);
@@ -55,7 +55,6 @@ static void expect_to_yield(struct __test_metadata *_metadata, FIXTURE_DATA(driv
 	/* It has its waves again after whatever it has called. */
 	ASSERT_EQ(0, actor_wait_progress(self->low, 0, progress + 1, LONG));
 	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(self->low, 0, "preempted", LONG));
 	ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
 	EXPECT_FALSE(actor_done(self->low, 0));
 	EXPECT_EQ(taken + 1, preempt_count(self->low, 0));
@@ -74,7 +73,7 @@ TEST_F_TIMEOUT(driver, gws_is_no_exemption, 120)
 {
 	int err;
 
-	start_pair(_metadata, self, 3);
+	start_pair(_metadata, self, 3, MS);
 	err = actor_queue_gws(self->low, 0, true);
 	if (err == -ENODEV)
 		SKIP(return, "KFD has no GWS on this device");
@@ -101,7 +100,7 @@ TEST_F_TIMEOUT(driver, debugging_oneself_is_no_exemption, 120)
 {
 	int64_t skipped = counter("skipped_debugged");
 
-	start_pair(_metadata, self, 2);
+	start_pair(_metadata, self, 2, MS);
 	if (actor_call(self->low, do_debug_itself, KFD_IOC_DBG_TRAP_ENABLE, 0, 0, 0))
 		SKIP(return, "this driver has no debugger interface");
 	expect_to_yield(_metadata, self);
@@ -128,7 +127,8 @@ TEST_F_TIMEOUT(driver, state_of_a_preempted_queue_is_not_read, 120)
 {
 	uint64_t progress;
 
-	start_pair(_metadata, self, 40);
+	/* Higher work for as long as all of this takes on the slowest kernel. */
+	start_pair(_metadata, self, 40, 20 * MS);
 	EXPECT_EQ(-EINVAL, actor_call(self->low, do_read_wave_state, 0, 0, 0, 0));
 	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 40, 0));
 	ASSERT_EQ(0, wait_state(self->low, 0, "preempted", LONG));
