@@ -54,28 +54,25 @@ KVER ?= $(shell $(TOP)/tools/testing/vm/vm kver)
 endif
 include $(TOP)/dkms/dkms.mk
 
-# The suites that need what `deps --package` installs, or take minutes of it
-PACKAGE_SUITES := deb deb-root cluster documentation slurm
-
 check:
 	@$(TOP)/tools/testing/deps
-	@$(TOP)/tools/testing/check $(if $(OUT),--out $(OUT)) $(if $(GPU),--gpu $(GPU)) $(SUITE)
+	@$(TOP)/tools/testing/check.py $(if $(OUT),--out $(OUT)) $(if $(GPU),--gpu $(GPU)) $(SUITE)
 
 check-full:
 	@$(TOP)/tools/testing/deps
-	@$(TOP)/tools/testing/check --full $(if $(OUT),--out $(OUT))
+	@$(TOP)/tools/testing/check.py --full $(if $(OUT),--out $(OUT))
 
 check-debug:
 	@$(TOP)/tools/testing/deps
-	@$(TOP)/tools/testing/check --debug $(if $(OUT),--out $(OUT)) $(SUITE)
+	@$(TOP)/tools/testing/check.py --debug $(if $(OUT),--out $(OUT)) $(SUITE)
 
 check-kcsan:
 	@$(TOP)/tools/testing/deps
-	@$(TOP)/tools/testing/check --kcsan $(if $(OUT),--out $(OUT)) $(SUITE)
+	@$(TOP)/tools/testing/check.py --kcsan $(if $(OUT),--out $(OUT)) $(SUITE)
 
 check-package:
 	@$(TOP)/tools/testing/deps --package
-	@$(TOP)/tools/testing/check $(if $(OUT),--out $(OUT)) $(PACKAGE_SUITES)
+	@$(TOP)/tools/testing/check.py --package $(if $(OUT),--out $(OUT))
 
 deb:
 	@$(TOP)/tools/testing/deps --package

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# lib.sh - what the package tests share: TAP on stdout, a scratch folder, the kernel to test with; sourced by the suites here
-#
-# A test is a function whose output is shown, before the result, when it fails: "tap NAME FUNCTION [ARGS...]"; "plan N" comes first. A function may
-# call "skip REASON", which ends it.
+# lib.sh - what the package tests share: tap.sh, the kernel to test with, copies of the tree; sourced by them
 set -u
 export LC_ALL=C
 
@@ -23,77 +20,8 @@ if [ -z "${KVER:-}" ]; then
 fi
 [ -n "${KVER:-}" ] || { echo "Bail out! no kernel headers are installed"; exit 1; }
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/gpreempt-package.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
-
-count=0
-failed=0
-
-plan()
-{
-	echo "TAP version 13"
-	echo "1..$1"
-}
-
-skip()
-{
-	echo "$*" >"$scratch/.skip"
-	exit 0
-}
-
-tap()
-{
-	local name=$1 status
-
-	shift
-	count=$((count + 1))
-	rm -f "$scratch/.skip"
-	(set -e; "$@") >"$scratch/.out" 2>&1
-	status=$?
-	if [ -e "$scratch/.skip" ]; then
-		echo "ok $count $name # SKIP $(cat "$scratch/.skip")"
-	elif [ $status = 0 ]; then
-		echo "ok $count $name"
-	else
-		failed=$((failed + 1))
-		head -n 40 "$scratch/.out" | sed 's/^/# /'
-		echo "not ok $count $name"
-	fi
-}
-
-# What the rest needs: no point in going on without it. (As the left side of || a test would not end with its first failing command.)
-must()
-{
-	local before=$failed
-
-	tap "$@"
-	[ "$failed" = "$before" ] || { echo "Bail out! the rest needs it"; exit 1; }
-}
-
-# not COMMAND...: for the middle of a test, where a command behind an exclamation mark does not end it
-not()
-{
-	! "$@"
-}
-
-finish()
-{
-	[ "$failed" = 0 ]
-	exit $?
-}
-
-# is WHAT GOT WANTED
-is()
-{
-	[ "$2" = "$3" ] || { echo "$1: got '$2', wanted '$3'"; return 1; }
-}
-
-# has FILE TEXT: the text is in the file
-has()
-{
-	grep -qF -- "$2" "$1" || { echo "no '$2' in:"; cat "$1"; return 1; }
-}
+# shellcheck source=tools/testing/tap.sh
+. "$TOP/tools/testing/tap.sh"
 
 # refused OUTPUT COMMAND...: the command fails and says what, why, state and remedy, once
 refused()

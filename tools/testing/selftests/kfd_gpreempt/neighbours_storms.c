@@ -267,7 +267,7 @@ TEST_F_TIMEOUT(storms, list_storm_delays_no_preemption, 300)
 	struct phase calm, list, set;
 
 	if (!getenv(RATIOS))
-		SKIP(return, RATIOS " is not set: suite 54-storms compares latencies");
+		SKIP(return, RATIOS " is not set: suite storms compares latencies");
 	start_pair(_metadata, self, STEPS, 3 * PHASE);
 	/* So many preemptions are not what the budget is for. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
@@ -294,7 +294,7 @@ TEST_F_TIMEOUT(storms, calls_in_a_loop_delay_no_request, 300)
 	int64_t paced;
 
 	if (!getenv(RATIOS))
-		SKIP(return, RATIOS " is not set: suite 54-storms compares latencies");
+		SKIP(return, RATIOS " is not set: suite storms compares latencies");
 	start_pair(_metadata, self, STEPS, 2 * ALL);
 	/* So many preemptions are not what the budget is for. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
@@ -322,7 +322,7 @@ TEST_F_TIMEOUT(storms, update_storm_stops_no_decision, 120)
 	int i;
 
 	if (!getenv(RATIOS))
-		SKIP(return, RATIOS " is not set: suite 54-storms compares latencies");
+		SKIP(return, RATIOS " is not set: suite storms compares latencies");
 	start_pair(_metadata, self, STEPS, TIMES);
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	storm_begin(self->stormers, STORMERS, 0, 0, 1, 0);

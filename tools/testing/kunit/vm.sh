@@ -1,0 +1,8 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# vm.sh - the tests of the policy inside the kernel, under its sanitizers, by KUnit (TAP)
+set -eu
+
+make -s --no-print-directory -C "$TOP/tools/testing/kunit" KDIR="$KDIR" O="$BUILD/kunit" >&2
+exec "$VM" run --timeout 300 --append kunit.enable=1 --add "$BUILD/kunit/gpreempt_kunit.ko" --add "$TOP/tools/testing/kunit/guest:/opt/gpreempt/kunit" -- kunit
