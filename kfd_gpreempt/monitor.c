@@ -317,7 +317,7 @@ static void let_rest(struct gpreempt_node *gn, u64 now_ns)
 	u32 i = 0;
 
 	while (i < gn->nr_sampled) {
-		const struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
+		struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
 		/* Pairs with the release where it is published. */
 		const struct gpreempt_view *view = smp_load_acquire(&gq->view);
 

@@ -23,6 +23,7 @@
  * @valid: some queue has demand
  * @rank: highest rank with demand
  * @priority: of the queues that have both, the highest priority
+ * @leader: one of these queues
  * @inversion: a queue below has demand and the device
  * @preempts: one of these may be taken off now
  */
@@ -30,6 +31,7 @@ struct level {
 	bool valid;
 	s64 rank;
 	s32 priority;
+	struct gpreempt_policy_queue *leader;
 	bool inversion;
 	bool preempts;
 };
@@ -523,7 +525,7 @@ static void mark_process(const struct gpreempt_policy_node *pn, const struct gpr
 /* @assume: the demand that counts. Marks the processes that work at the level. */
 static struct level find_level(struct gpreempt_policy_node *pn, bool assume)
 {
-	const struct gpreempt_policy_queue *q;
+	struct gpreempt_policy_queue *q;
 	struct level level = { 0 };
 
 	pn->mark++;
@@ -536,8 +538,10 @@ static struct level find_level(struct gpreempt_policy_node *pn, bool assume)
 		/* A higher one: whoever is marked is not at the level. */
 		if (level.valid && own > level.rank)
 			pn->mark++;
-		if (!level.valid || own > level.rank || q->priority > level.priority)
+		if (!level.valid || own > level.rank || q->priority > level.priority) {
 			level.priority = q->priority;
+			level.leader = q;
+		}
 		level.valid = true;
 		level.rank = own;
 		mark_process(pn, q);
@@ -708,24 +712,128 @@ static noinline bool waits_for_age(const struct gpreempt_policy_node *pn, const 
 	return !fixed(q) && now_ns >= q->aged_until_ns && now_ns < aged_from(pn, q, now_ns);
 }
 
+/* It would have to go. */
+static enum gpreempt_verdict verdict_of_fixed(const struct gpreempt_policy_queue *q)
+{
+	return q->process->opt_out ? GPREEMPT_VERDICT_EXEMPT : GPREEMPT_VERDICT_OBSTACLE;
+}
+
+static inline enum gpreempt_verdict verdict_of_outranked(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
+{
+	return q->process->level_mark == pn->mark ? GPREEMPT_VERDICT_OWN_PROCESS : GPREEMPT_VERDICT_YIELDS;
+}
+
 /*
- * When something is preempted at all, idle lower queues go along: their next packet shall not cost another pass. Call find_inversion()
- * first.
+ * When something is preempted at all, idle lower queues go along: their next packet shall not cost
+ * another pass. One that is on the device without work is in nobody's way: see verdict_on_device().
  */
+static noinline enum gpreempt_verdict judge(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
+					    const struct level *level, u64 now_ns)
+{
+	if (kept_off(q))
+		return GPREEMPT_VERDICT_HOLD;
+	if (q->missing <= 0)
+		return GPREEMPT_VERDICT_RUNS;
+	if (fixed(q))
+		return verdict_of_fixed(q);
+	if (!outranked(q))
+		return q->preempted && waits_for_age(pn, q, now_ns) ? GPREEMPT_VERDICT_AGEING : GPREEMPT_VERDICT_AGED;
+	if (in_min_run(q, &pn->params, level, now_ns))
+		return GPREEMPT_VERDICT_MIN_RUN;
+	if (!level->preempts)
+		return GPREEMPT_VERDICT_BUDGET;
+	return verdict_of_outranked(pn, q);
+}
+
+static inline enum gpreempt_action action_of(const struct gpreempt_policy_queue *q, enum gpreempt_verdict verdict)
+{
+	bool off = verdict >= GPREEMPT_VERDICT_OFF;
+
+	if (off == q->preempted)
+		return GPREEMPT_KEEP;
+	return off ? GPREEMPT_PREEMPT : GPREEMPT_RESUME;
+}
+
+/* Most often there is nothing else to say: it is held for its rank, and stays so. */
+static inline bool held_for_rank(const struct gpreempt_policy_queue *q)
+{
+	return q->preempted && outranked(q) && !q->kept_off;
+}
+
+/* What would become of it. Call find_inversion() first. */
 static inline enum gpreempt_action choose(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
 					  const struct level *level, u64 now_ns)
 {
-	bool yields;
-
 	q->missing = missing_rank(pn, q, level);
-	yields = outranked(q);
-	if (kept_off(q))
-		return q->preempted ? GPREEMPT_KEEP : GPREEMPT_PREEMPT;
-	if (q->preempted && !yields && q->missing > 0)
-		yields = waits_for_age(pn, q, now_ns);
-	if (q->preempted)
-		return yields ? GPREEMPT_KEEP : GPREEMPT_RESUME;
-	return yields && level->preempts && !in_min_run(q, &pn->params, level, now_ns) ? GPREEMPT_PREEMPT : GPREEMPT_KEEP;
+	return held_for_rank(q) ? GPREEMPT_KEEP : action_of(q, judge(pn, q, level, now_ns));
+}
+
+/* It has no work, and is left on the device. */
+static inline enum gpreempt_verdict verdict_of_idle(const struct gpreempt_policy_queue *q)
+{
+	if (q->taken)
+		return GPREEMPT_VERDICT_DRIVER;
+	if (q->blocked)
+		return GPREEMPT_VERDICT_BLOCKED;
+	if (q->unseen)
+		return GPREEMPT_VERDICT_UNSEEN;
+	return q->verdict == GPREEMPT_VERDICT_DORMANT ? GPREEMPT_VERDICT_DORMANT : GPREEMPT_VERDICT_NO_DEMAND;
+}
+
+/*
+ * It stays on the device, or comes back; with work because of @verdict. Of one without work that
+ * comes back see drop_idle_resumes().
+ */
+static enum gpreempt_verdict verdict_on_device(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
+					       const struct level *level, enum gpreempt_verdict verdict, u64 now_ns)
+{
+	if (q->taken)
+		return GPREEMPT_VERDICT_DRIVER;
+	if (q->relieved)
+		return GPREEMPT_VERDICT_RELIEF;
+	if (!q->demand[1] && q->preempted && pn->ops->rotates)
+		return GPREEMPT_VERDICT_LEFT_OFF;
+	if (!q->demand[1])
+		return verdict_of_idle(q);
+	if (verdict != GPREEMPT_VERDICT_RUNS)
+		return verdict;
+	/* Its hold does not count. */
+	if (q->hold)
+		return fixed(q) ? verdict_of_fixed(q) : GPREEMPT_VERDICT_RELIEF;
+	if (expected(q, now_ns))
+		return GPREEMPT_VERDICT_EXPECTED;
+	if (q->unseen)
+		return GPREEMPT_VERDICT_UNSEEN;
+	return q->rank < level->rank ? GPREEMPT_VERDICT_SIBLING : GPREEMPT_VERDICT_RUNS;
+}
+
+/* The same of those that are on the device: it has work and the highest rank, and stays. */
+static inline bool runs_for_rank(const struct gpreempt_policy_queue *q, const struct level *level, u64 now_ns)
+{
+	return q->missing <= 0 && !q->preempted && q->demand[1] && q->rank == level->rank && now_ns >= q->expected_until_ns &&
+	       !(q->hold | q->relieved | q->unseen | q->taken);
+}
+
+/* Sets @action of all others. */
+static noinline enum gpreempt_verdict decide_other(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+						   const struct level *level, u64 now_ns)
+{
+	enum gpreempt_verdict verdict = judge(pn, q, level, now_ns);
+
+	q->action = action_of(q, verdict);
+	if (q->action == GPREEMPT_RESUME && q->missing <= 0 && resume_delayed(pn, q, now_ns)) {
+		q->action = GPREEMPT_KEEP;
+		return GPREEMPT_VERDICT_RESUME_DELAYED;
+	}
+	return verdict < GPREEMPT_VERDICT_OFF ? verdict_on_device(pn, q, level, verdict, now_ns) : verdict;
+}
+
+static inline void give_verdict(struct gpreempt_policy_queue *q, enum gpreempt_verdict verdict, u64 now_ns)
+{
+	if (q->verdict == verdict)
+		return;
+	q->verdict = verdict;
+	q->verdict_ns = now_ns;
 }
 
 static bool recently_active(const struct gpreempt_policy_queue *q, u64 now_ns)
@@ -1172,11 +1280,8 @@ static void mark_disturbed(struct gpreempt_policy_node *pn, u64 now_ns)
 			q->disturbed_ns = now_ns;
 }
 
-/*
- * Where ranks move by themselves, a held queue without work would come and go with them. It waits for the next runlist that has a better
- * reason. That somebody uses the device meanwhile is known: whether a level is there is never left to assumption while something is held.
- */
-static void drop_idle_resumes(const struct gpreempt_policy_node *pn, struct gpreempt_decision *decision)
+/* Does any come back for a reason of its own? */
+static bool resumes_for_work(const struct gpreempt_policy_node *pn)
 {
 	u32 i;
 
@@ -1184,12 +1289,33 @@ static void drop_idle_resumes(const struct gpreempt_policy_node *pn, struct gpre
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
 		if (q->action == GPREEMPT_RESUME && (has_work_held(q) || fixed(q)))
-			return;
+			return true;
 	}
-	for (i = 0; i < pn->nr; i++)
-		if (pn->queues[i]->action == GPREEMPT_RESUME)
-			pn->queues[i]->action = GPREEMPT_KEEP;
-	decision->nr_resume = 0;
+	return false;
+}
+
+/*
+ * Where ranks move by themselves, a held queue without work would come and go with them. It waits for the next runlist that has a better
+ * reason. That somebody uses the device meanwhile is known: whether a level is there is never left to assumption while something is held.
+ */
+static void drop_idle_resumes(const struct gpreempt_policy_node *pn, const struct level *level, u64 now_ns,
+			      struct gpreempt_decision *decision)
+{
+	bool dropped = level->valid && !decision->nr_preempt && !resumes_for_work(pn);
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->action != GPREEMPT_RESUME)
+			continue;
+		if (dropped)
+			q->action = GPREEMPT_KEEP;
+		else if (q->verdict == GPREEMPT_VERDICT_LEFT_OFF)
+			give_verdict(q, GPREEMPT_VERDICT_NO_DEMAND, now_ns);
+	}
+	if (dropped)
+		decision->nr_resume = 0;
 }
 
 /* What is decided is not about it: it is idle on the device, and nobody is about to be preempted. */
@@ -1311,6 +1437,7 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
 {
 	struct gpreempt_decision counted = *decision;
 	u64 end_ns = GPREEMPT_FOREVER_NS;
+	enum gpreempt_verdict verdict;
 	bool charged = false;
 	u32 i, nr = nr_concerned(pn, level);
 
@@ -1324,14 +1451,23 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
 		q->had_demand = q->demand[1];
 		q->effective_priority = q->priority;
 		q->in_the_way = false;
+		q->leads = false;
 		q->action = GPREEMPT_KEEP;
-		if (unconcerned(q, level))
+		if (unconcerned(q, level)) {
+			q->until_ns = GPREEMPT_FOREVER_NS;
+			give_verdict(q, verdict_of_idle(q), now_ns);
 			continue;
+		}
 		if (q->demand[1])
 			q->active_ns = now_ns;
-		q->action = choose(pn, q, level, now_ns);
-		if (q->action == GPREEMPT_RESUME && q->missing <= 0 && resume_delayed(pn, q, now_ns))
-			q->action = GPREEMPT_KEEP;
+		q->missing = missing_rank(pn, q, level);
+		if (held_for_rank(q))
+			verdict = verdict_of_outranked(pn, q);
+		else if (runs_for_rank(q, level, now_ns))
+			verdict = GPREEMPT_VERDICT_RUNS;
+		else
+			verdict = decide_other(pn, q, level, now_ns);
+		give_verdict(q, verdict, now_ns);
 		note_action(pn, q, level, now_ns);
 		counted.nr_preempt += q->action == GPREEMPT_PREEMPT;
 		counted.nr_resume += q->action == GPREEMPT_RESUME;
@@ -1339,8 +1475,11 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
 		/* A hold may wait for the end of a relief, or until the driver lets the queue go. */
 		counted.nr_held += q->preempted || (q->hold && !q->process->opt_out);
 		counted.nr_in_the_way += q->in_the_way;
-		end_ns = earlier(end_ns, next_deadline(pn, q, level, now_ns));
+		q->until_ns = next_deadline(pn, q, level, now_ns);
+		end_ns = earlier(end_ns, q->until_ns);
 	}
+	if (level->leader)
+		level->leader->leads = true;
 	pn->on_request = !charged && (counted.nr_preempt || counted.nr_resume);
 	*decision = counted;
 	return end_ns;
@@ -1355,8 +1494,7 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct gpreempt_decision *decision)
 {
 	struct level level;
-	bool saving;
-	u64 end_ns;
+	u64 end_ns, wait_ns;
 
 	*decision = (struct gpreempt_decision){ 0 };
 
@@ -1376,13 +1514,14 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 	decision->level_valid = level.valid;
 	decision->level = level.rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_PRIORITY_RELIEF : level.priority;
 	decision->inversion = level.inversion;
-	saving = level.inversion && !level.preempts && budget_wait(pn, now_ns);
-	decision->over_budget = saving && !pn->saving;
-	pn->saving = saving;
+	wait_ns = level.inversion && !level.preempts ? budget_wait(pn, now_ns) : 0;
+	pn->paid_ns = now_ns + wait_ns;
+	decision->over_budget = wait_ns && !pn->saving;
+	pn->saving = wait_ns;
 
 	end_ns = choose_all(pn, &level, now_ns, decision);
-	if (pn->ops->rotates && level.valid && decision->nr_resume && !decision->nr_preempt)
-		drop_idle_resumes(pn, decision);
+	if (pn->ops->rotates && decision->nr_resume)
+		drop_idle_resumes(pn, &level, now_ns, decision);
 	forget_stalls(pn, &level);
 	if (decision->nr_preempt || decision->nr_resume)
 		mark_disturbed(pn, now_ns);
@@ -1410,7 +1549,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
  *
  * Return: true if it may follow the sampled ones as one of &gpreempt_policy_node.nr_resting
  */
-bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns, u64 *until_ns)
+bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns, u64 *until_ns)
 {
 	u64 believed_until_ns = q->waves_ns + believed_for(q);
 
@@ -1418,11 +1557,13 @@ bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, const struct g
 	if (pn->ops->rotates || q->unseen || (q->taken && q->taken_with_work) || recently_active(q, now_ns) || q->preempted || q->hold || q->demand[1] || q->relieved ||
 	    now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
 		return false;
-	if (!q->used || !pn->params.waves_known)
-		return true;
-	if (believed_until_ns <= now_ns)
-		return false;
-	*until_ns = earlier(*until_ns, believed_until_ns);
+	if (q->used && pn->params.waves_known) {
+		if (believed_until_ns <= now_ns)
+			return false;
+		*until_ns = earlier(*until_ns, believed_until_ns);
+	}
+	if (q->verdict == GPREEMPT_VERDICT_NO_DEMAND)
+		give_verdict(q, GPREEMPT_VERDICT_DORMANT, now_ns);
 	return true;
 }
 
@@ -1452,6 +1593,8 @@ void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gp
 
 		q->action = q->preempted ? GPREEMPT_RESUME : GPREEMPT_KEEP;
 		decision->nr_resume += q->preempted;
+		q->verdict = GPREEMPT_VERDICT_NONE;
+		q->leads = false;
 		/* Nobody looks from now on: whether a lower one has the device meanwhile will not be known. */
 		q->stalled_ns = 0;
 	}

@@ -2,8 +2,8 @@
 /*
  * policy.h - who runs and who yields: samples in, actions and the next wake-up out
  *
- * Pure functions over the structures below: no locks, no clock, no allocation, no kernel headers beyond types. The same object code
- * runs in amdgpu.ko, in the tests and in simulations. The caller serialises all calls for one node.
+ * Pure functions over the structures below: no locks, no clock, no allocation, no kernel headers
+ * beyond types and the ABI's. The same object code runs in amdgpu.ko, in the tests and in simulations. The caller serialises all calls for one node.
  *
  * A pass of the caller:
  *
@@ -29,12 +29,12 @@
 
 #include <linux/types.h>
 
-#define GPREEMPT_PRIORITY_MIN		(-1023)
-#define GPREEMPT_PRIORITY_MAX		1023
+#include "uapi/linux/kfd_gpreempt.h"
+
 /* What a queue with work counts as while it is in relief: above everybody, so that it really runs. */
 #define GPREEMPT_PRIORITY_RELIEF	(GPREEMPT_PRIORITY_MAX + 1)
-/* KFD_PRIORITY NORMAL: every ROCr compute queue is born with it. */
-#define GPREEMPT_PRIORITY_NORMAL	7
+/* A verdict from here on keeps a queue off the device. */
+#define GPREEMPT_VERDICT_OFF		GPREEMPT_VERDICT_YIELDS
 
 /* Queues that had work this long ago still make a node contended. */
 #define GPREEMPT_CONTENDED_NS		1000000000ULL
@@ -243,7 +243,12 @@ struct gpreempt_policy_process {
  * @aged_until_ns: until when ageing keeps it beside the level; 0: not at all
  * @in_the_way: result of the last decision: has work on the device and would have to yield if it were not @immovable
  * @effective_priority: priority with ageing, of the last decision
- * @action: result of the last decision
+ * @leads: of the last decision: it stands for the level, that is for those to whom others yield
+ * @verdict: result of the last decision: why it has the device or does not
+ * @verdict_ns: since when @verdict has been the same
+ * @until_ns: of the last decision: when @verdict ends by itself at the latest; ~0: never. Of
+ *	GPREEMPT_VERDICT_BUDGET see &gpreempt_policy_node.paid_ns.
+ * @action: result of the last decision: what @verdict asks for
  *
  * @next_busy: of this pass: see &gpreempt_policy_node.busy
  * @demand: of this pass: it could use the device now; [0] if waves that are not known are none, [1] if they are some
@@ -284,10 +289,12 @@ struct gpreempt_policy_queue {
 	bool taken_with_work;
 	bool had_demand;
 	bool in_the_way;
+	bool leads;
 	bool kept_off;
 	bool asked;
 	bool released;
 	u8 gaps;
+	enum gpreempt_verdict verdict;
 	enum gpreempt_action action;
 	u64 pending;
 	u64 rptr;
@@ -312,6 +319,8 @@ struct gpreempt_policy_queue {
 	u64 relief_until_ns;
 	u64 let_go_until_ns;
 	u64 aged_until_ns;
+	u64 verdict_ns;
+	u64 until_ns;
 
 	struct gpreempt_policy_queue *next_busy;
 	bool demand[2];
@@ -418,6 +427,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @nr_relief: queues that were given relief since the last decision
  * @aged_until_ns: until when the last queues were let in by their age; 0: none was
  * @saving: the budget makes a preemption wait
+ * @paid_ns: of the last decision: when the budget has room for a preemption
  * @on_request: of the last decision: all that it has carried out is that holds begin or end
  * @ranked_ns: wfq: until when device time has been accounted
  * @vtime_ns: wfq: the least that a share with demand has had; where those begin that come
@@ -456,6 +466,7 @@ struct gpreempt_policy_node {
 	u64 aged_until_ns;
 	u32 nr_relief;
 	bool saving;
+	u64 paid_ns;
 	bool on_request;
 	u64 ranked_ns;
 	u64 vtime_ns;
@@ -506,8 +517,7 @@ void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns);
 u64 gpreempt_policy_restore_ns(const struct gpreempt_policy_node *pn);
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct gpreempt_decision *decision);
 void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_ns);
-bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns,
-			   u64 *until_ns);
+bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns, u64 *until_ns);
 bool gpreempt_policy_can_outrank(struct gpreempt_policy_node *pn);
 void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gpreempt_decision *decision);
 void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves, u64 now_ns);
@@ -519,6 +529,22 @@ void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, b
 static inline bool gpreempt_policy_stays(const struct gpreempt_policy_queue *q)
 {
 	return q->preempted ? q->action == GPREEMPT_RESUME : q->action != GPREEMPT_PREEMPT;
+}
+
+/* Does a queue with this verdict have to yield, even if something keeps it on the device? */
+static inline bool gpreempt_policy_should_yield(enum gpreempt_verdict verdict)
+{
+	switch (verdict) {
+	case GPREEMPT_VERDICT_EXEMPT:
+	case GPREEMPT_VERDICT_OBSTACLE:
+	case GPREEMPT_VERDICT_MIN_RUN:
+	case GPREEMPT_VERDICT_BUDGET:
+	case GPREEMPT_VERDICT_YIELDS:
+	case GPREEMPT_VERDICT_AGEING:
+		return true;
+	default:
+		return false;
+	}
 }
 
 #endif /* GPREEMPT_POLICY_H */

@@ -160,6 +160,66 @@ enum gpreempt_queue_flag {
 };
 
 /**
+ * enum gpreempt_verdict - why a queue has the device or does not, as the last look decided
+ * @GPREEMPT_VERDICT_NONE: no look has decided about it: it has just come, or its node is paused or
+ *	gave up; then it may run
+ * @GPREEMPT_VERDICT_RUNS: it has work, and no queue with a higher rank has
+ * @GPREEMPT_VERDICT_NO_DEMAND: it has no work, and is left on the device
+ * @GPREEMPT_VERDICT_DORMANT: it has had no work for long, or never any, and is not looked at until
+ *	its pointers move
+ * @GPREEMPT_VERDICT_BLOCKED: its packets wait for something else than the device; no queue yields
+ *	to it
+ * @GPREEMPT_VERDICT_DRIVER: the driver has taken it off the device: eviction, suspend, debugger,
+ *	UPDATE_QUEUE; no queue yields to it
+ * @GPREEMPT_VERDICT_UNSEEN: its ring pointers cannot be read; it may run, and no queue yields to it
+ * @GPREEMPT_VERDICT_EXPECTED: its work was announced, and the device is kept clear for it
+ * @GPREEMPT_VERDICT_RELIEF: it was kept off for gpreempt_max_hold_ms, so for a while it runs before
+ *	others, or its hold does not count
+ * @GPREEMPT_VERDICT_SIBLING: others with work have a higher rank, and one of them is its own process's
+ * @GPREEMPT_VERDICT_AGED: it waited for so long that for a while it runs beside a higher rank
+ * @GPREEMPT_VERDICT_EXEMPT: it would have to go, and its process is exempt
+ * @GPREEMPT_VERDICT_OBSTACLE: it would have to go, and the driver does not allow it: a debugger, a
+ *	queue of its process that was reset, no save area
+ * @GPREEMPT_VERDICT_MIN_RUN: it has to go when gpreempt_min_run_us is over
+ * @GPREEMPT_VERDICT_BUDGET: it has to go when gpreempt_overhead_pct allows another preemption
+ * @GPREEMPT_VERDICT_YIELDS: a queue with a higher rank has work
+ * @GPREEMPT_VERDICT_OWN_PROCESS: a queue of its own process that was asked to come first has work
+ * @GPREEMPT_VERDICT_HOLD: it is held on request
+ * @GPREEMPT_VERDICT_AGEING: it is old enough to run beside others, and waits as others that were had
+ *	their time just before
+ * @GPREEMPT_VERDICT_RESUME_DELAYED: no queue with a higher rank has work any more, but one may come
+ *	back soon (gpreempt_resume_delay_us, short gaps before, the overhead budget)
+ * @GPREEMPT_VERDICT_LEFT_OFF: no queue with a higher rank has work, but neither has it: the next
+ *	change of the runlist takes it along
+ *
+ * From 32 on it is off the device, or on its way.
+ */
+enum gpreempt_verdict {
+	GPREEMPT_VERDICT_NONE,
+	GPREEMPT_VERDICT_RUNS,
+	GPREEMPT_VERDICT_NO_DEMAND,
+	GPREEMPT_VERDICT_DORMANT,
+	GPREEMPT_VERDICT_BLOCKED,
+	GPREEMPT_VERDICT_DRIVER,
+	GPREEMPT_VERDICT_UNSEEN,
+	GPREEMPT_VERDICT_EXPECTED,
+	GPREEMPT_VERDICT_RELIEF,
+	GPREEMPT_VERDICT_SIBLING,
+	GPREEMPT_VERDICT_AGED,
+	GPREEMPT_VERDICT_EXEMPT,
+	GPREEMPT_VERDICT_OBSTACLE,
+	GPREEMPT_VERDICT_MIN_RUN,
+	GPREEMPT_VERDICT_BUDGET,
+
+	GPREEMPT_VERDICT_YIELDS		= 32,
+	GPREEMPT_VERDICT_OWN_PROCESS,
+	GPREEMPT_VERDICT_HOLD,
+	GPREEMPT_VERDICT_AGEING,
+	GPREEMPT_VERDICT_RESUME_DELAYED,
+	GPREEMPT_VERDICT_LEFT_OFF,
+};
+
+/**
  * struct gpreempt_queue_info - a compute queue under scheduling
  * @pid: its process in the caller's namespace
  * @gpu_id: its node

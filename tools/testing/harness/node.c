@@ -246,6 +246,8 @@ static void check_resting(const struct node *before)
 	decide(node.nr_queues);
 	for (i = 0; i < node.nr_created; i++)
 		CHECK_EQ(node.queues[i].policy.action, decided.queues[i].policy.action);
+	for (i = 0; i < node.nr_created; i++)
+		CHECK_EQ(node.queues[i].policy.verdict, decided.queues[i].policy.verdict);
 	CHECK_EQ(node.asked, decided.asked);
 	CHECK_EQ(node.decision.next_ns, decided.decision.next_ns);
 	CHECK_EQ(node.decision.contended, decided.decision.contended);
@@ -258,7 +260,7 @@ void look(void)
 {
 	static struct node before;
 	struct gpreempt_decision *d = &node.decision;
-	u32 i, nr, nr_preempt = 0, nr_resume = 0;
+	u32 i, nr, nr_preempt = 0, nr_resume = 0, nr_leading = 0;
 	bool held = false, all;
 
 	node.policy.params = node.params;
@@ -284,11 +286,15 @@ void look(void)
 		CHECK(q->action != GPREEMPT_PREEMPT || (!q->preempted && !q->immovable && !q->process->opt_out));
 		held |= q->hold;
 		CHECK(q->action != GPREEMPT_RESUME || q->preempted);
+		CHECK(q->verdict != GPREEMPT_VERDICT_NONE);
+		CHECK_EQ(q->verdict < GPREEMPT_VERDICT_OFF, gpreempt_policy_stays(q));
+		nr_leading += q->leads;
 		nr_preempt += q->action == GPREEMPT_PREEMPT;
 		nr_resume += q->action == GPREEMPT_RESUME;
 	}
 	CHECK_EQ(d->nr_preempt, nr_preempt);
 	CHECK_EQ(d->nr_resume, nr_resume);
+	CHECK_EQ(d->level_valid, nr_leading);
 	CHECK(!d->nr_preempt || d->inversion || held);
 	CHECK(!(d->park && d->nr_preempt));
 	CHECK(d->next_ns >= 10 * US);

@@ -32,6 +32,7 @@ typedef long long s64;
 typedef u8 __u8;
 typedef u16 __u16;
 typedef u32 __u32;
+typedef int16_t __s16;
 typedef s32 __s32;
 typedef u64 __u64;
 typedef s64 __s64;
