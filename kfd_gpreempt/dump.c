@@ -96,6 +96,7 @@ struct queue_copy {
  * @runlists_built: see &struct gpreempt_node
  * @hw_priorities: see &struct gpreempt_node
  * @unsettled_ns: see &struct gpreempt_node
+ * @paid_ns: see &struct gpreempt_policy_node
  * @decided_ns: see &struct gpreempt_node
  * @sched_running: the driver's scheduler runs
  * @sched_halt: it is halted
@@ -124,6 +125,7 @@ struct node_copy {
 	u32 runlists_built;
 	u32 hw_priorities;
 	u64 unsettled_ns;
+	u64 paid_ns;
 	u64 decided_ns;
 	bool sched_running;
 	bool sched_halt;
@@ -212,6 +214,7 @@ static void copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->runlists_built = gn->runlists_built;
 	c->hw_priorities = gn->hw_priorities;
 	c->unsettled_ns = gn->unsettled_ns;
+	c->paid_ns = gn->policy.paid_ns;
 	c->decided_ns = gn->decided_ns;
 	c->sched_running = dqm->sched_running;
 	c->sched_halt = dqm->sched_halt;
@@ -256,6 +259,16 @@ static struct node_copy *take_copy(struct gpreempt_node *gn, u32 max_queues)
 static s64 age_us(u64 then_ns, u64 now_ns)
 {
 	return then_ns ? div_s64((s64)(now_ns - then_ns), NSEC_PER_USEC) : -1;
+}
+
+/* Until a verdict ends by itself; -1: never. */
+static s64 left_us(const struct gpreempt_policy_queue *q, u64 paid_ns, u64 now_ns)
+{
+	u64 until_ns = q->verdict == GPREEMPT_VERDICT_BUDGET ? paid_ns : q->until_ns;
+
+	if (until_ns == U64_MAX)
+		return -1;
+	return until_ns > now_ns ? div_u64(until_ns - now_ns, NSEC_PER_USEC) : 0;
 }
 
 static void print_tunables(struct drm_printer *p, const struct gpreempt_tunables *tun)
@@ -318,7 +331,7 @@ static void print_stats(struct drm_printer *p, const struct gpreempt_stats *stat
 		print_latency(p, gpreempt_latency_names[i], &stats->latency[i]);
 }
 
-static void print_queue_copy(struct drm_printer *p, const struct queue_copy *c, u64 now_ns)
+static void print_queue_copy(struct drm_printer *p, const struct node_copy *n, const struct queue_copy *c)
 {
 	static const char *const actions[] = {
 		[GPREEMPT_KEEP] = "keep",
@@ -326,12 +339,15 @@ static void print_queue_copy(struct drm_printer *p, const struct queue_copy *c, 
 		[GPREEMPT_RESUME] = "resume",
 	};
 	const struct gpreempt_policy_queue *q = &c->policy;
+	u64 now_ns = n->now_ns;
 
 	drm_printf(p, "queue: pid=%d qid=%u state=%s format=%s doorbell=%#x doorbells=%s priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d opt_out=%d weight=%u deadline_us=%u trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
 		   c->pid, c->qid, c->state, c->aql ? "aql" : "pm4", c->doorbell, c->doorbells, q->priority, q->own_priority,
 		   q->explicit_priority, c->kfd_priority, c->nice, c->opt_out, c->weight, c->deadline_us, c->trusted, c->rptr, c->wptr, c->pending,
 		   c->is_active, c->is_preempted, c->is_evicted, c->is_suspended, c->is_gws, c->debugged, c->reset,
 		   c->dead, c->preempt_count, c->preempted_ns);
+	drm_printf(p, "  verdict: %s leads=%d age_us=%lld left_us=%lld\n", gpreempt_verdict_names[q->verdict], q->leads,
+		   q->verdict == GPREEMPT_VERDICT_NONE ? -1 : age_us(q->verdict_ns, now_ns), left_us(q, n->paid_ns, n->now_ns));
 	drm_printf(p, "  policy: action=%s preempted=%d saved_waves=%d used=%d blocked=%d tries=%u taken=%d immovable=%d in_the_way=%d skipped=%d effective_priority=%d rank=%lld missing_rank=%lld hold=%d missed_deadlines=%llu rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld disturbed=%lld stalled=%lld active=%lld held=%lld starved=%lld relief_left_us=%lld\n",
 		   actions[q->action], q->preempted, q->saved_waves, q->used, q->blocked, q->tries, q->taken, q->immovable, q->in_the_way,
 		   c->skipped, q->effective_priority, q->rank, q->missing, q->hold, q->missed, q->rptr, q->wptr, q->pending, q->waves,
@@ -359,7 +375,7 @@ static void print_node(struct drm_printer *p, const struct gpreempt_node *gn, co
 	print_tunables(p, &c->tun);
 	print_stats(p, &c->stats);
 	for (i = 0; i < c->nr_queues; i++)
-		print_queue_copy(p, &c->queue[i], c->now_ns);
+		print_queue_copy(p, c, &c->queue[i]);
 	if (c->nr_registered > c->nr_queues)
 		drm_printf(p, "queues not shown: %u\n", c->nr_registered - c->nr_queues);
 }

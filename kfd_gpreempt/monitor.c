@@ -809,6 +809,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 			gn->all_due_ns = 0;
 		else
 			let_rest(gn, now_ns);
+		gpreempt_stats_verdicts(gn, decision, now_ns);
 	}
 	srcu_read_unlock(&gn->srcu, idx);
 	if (rest)

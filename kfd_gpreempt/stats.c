@@ -51,6 +51,31 @@ const char *const gpreempt_latency_names[GPREEMPT_NR_LATENCIES] = {
 	[GPREEMPT_LATENCY_NOTICE] = "notice",
 };
 
+/* The same of verdicts, as libgpreempt has them. */
+const char *const gpreempt_verdict_names[] = {
+	[GPREEMPT_VERDICT_NONE] = "none",
+	[GPREEMPT_VERDICT_RUNS] = "runs",
+	[GPREEMPT_VERDICT_NO_DEMAND] = "no_demand",
+	[GPREEMPT_VERDICT_DORMANT] = "dormant",
+	[GPREEMPT_VERDICT_BLOCKED] = "blocked",
+	[GPREEMPT_VERDICT_DRIVER] = "driver",
+	[GPREEMPT_VERDICT_UNSEEN] = "unseen",
+	[GPREEMPT_VERDICT_EXPECTED] = "expected",
+	[GPREEMPT_VERDICT_RELIEF] = "relief",
+	[GPREEMPT_VERDICT_SIBLING] = "sibling",
+	[GPREEMPT_VERDICT_AGED] = "aged",
+	[GPREEMPT_VERDICT_EXEMPT] = "exempt",
+	[GPREEMPT_VERDICT_OBSTACLE] = "obstacle",
+	[GPREEMPT_VERDICT_MIN_RUN] = "min_run",
+	[GPREEMPT_VERDICT_BUDGET] = "budget",
+	[GPREEMPT_VERDICT_YIELDS] = "yields",
+	[GPREEMPT_VERDICT_OWN_PROCESS] = "own_process",
+	[GPREEMPT_VERDICT_HOLD] = "hold",
+	[GPREEMPT_VERDICT_AGEING] = "ageing",
+	[GPREEMPT_VERDICT_RESUME_DELAYED] = "resume_delayed",
+	[GPREEMPT_VERDICT_LEFT_OFF] = "left_off",
+};
+
 /* For the kernel log: what an administrator is told happened. */
 static const char *const failure_texts[GPREEMPT_NR_FAILURES] = {
 	[GPREEMPT_FAILURE_UNMAP_TIMEOUT] = "the device did not acknowledge a preemption",
@@ -127,6 +152,28 @@ void gpreempt_stats_samples(const struct gpreempt_node *gn)
 		return;
 	for (i = 0; i < gn->nr_sampled; i++)
 		trace_gpreempt_sample(gpreempt_queue_of(gn->sampled[i]));
+}
+
+/**
+ * gpreempt_stats_verdicts() - trace the queues whose verdict a pass has changed
+ * @gn: the node, decided
+ * @decision: what was decided
+ * @now_ns: time of the samples
+ *
+ * Context: the monitor, in the read section of its pass.
+ */
+void gpreempt_stats_verdicts(const struct gpreempt_node *gn, const struct gpreempt_decision *decision, u64 now_ns)
+{
+	u32 i;
+
+	if (!trace_gpreempt_verdict_enabled())
+		return;
+	for (i = 0; i < gn->nr_sampled + gn->nr_resting; i++) {
+		const struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
+
+		if (gq->policy.verdict_ns == now_ns)
+			trace_gpreempt_verdict(gq, decision);
+	}
 }
 
 /**

@@ -178,11 +178,13 @@ enum gpreempt_state;
 extern const char *const gpreempt_skip_names[GPREEMPT_NR_SKIPS];
 extern const char *const gpreempt_failure_names[GPREEMPT_NR_FAILURES];
 extern const char *const gpreempt_latency_names[GPREEMPT_NR_LATENCIES];
+extern const char *const gpreempt_verdict_names[];
 
 u64 gpreempt_stats_failures(const struct gpreempt_stats *stats);
 u64 gpreempt_stats_quantile_us(const struct gpreempt_histogram *h, unsigned int percent);
 
 void gpreempt_stats_samples(const struct gpreempt_node *gn);
+void gpreempt_stats_verdicts(const struct gpreempt_node *gn, const struct gpreempt_decision *decision, u64 now_ns);
 void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decision *decision, u64 began_ns, u64 now_ns);
 void gpreempt_stats_skip(struct gpreempt_node *gn, struct gpreempt_queue *gq, enum gpreempt_skip reason);
 void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queue *gq, enum gpreempt_failure cause,

@@ -82,6 +82,37 @@ TRACE_EVENT(gpreempt_pass,
 );
 
 /*
+ * A pass has found another reason why a queue has the device or does not. verdict: as enum
+ * gpreempt_verdict, in a word. leads: others yield to it.
+ */
+TRACE_EVENT(gpreempt_verdict,
+	TP_PROTO(const struct gpreempt_queue *gq, const struct gpreempt_decision *decision),
+	TP_ARGS(gq, decision),
+	TP_STRUCT__entry(
+		__field(u32, gpu_id)
+		__field(pid_t, pid)
+		__field(u32, qid)
+		__field(s32, priority)
+		__field(s32, level)
+		__field(u64, pending)
+		__string(verdict, gpreempt_verdict_names[gq->policy.verdict])
+		__field(bool, leads)
+	),
+	TP_fast_assign(
+		__entry->gpu_id = gq->gn->node->id;
+		__entry->pid = gpreempt_queue_pid(gq);
+		__entry->qid = gq->q->properties.queue_id;
+		__entry->priority = gq->policy.priority;
+		__entry->level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
+		__entry->pending = gq->policy.pending;
+		__assign_str(verdict);
+		__entry->leads = gq->policy.leads;
+	),
+	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d level=%d pending=%llu verdict=%s leads=%d", __entry->gpu_id, __entry->pid,
+		  __entry->qid, __entry->priority, __entry->level, __entry->pending, __get_str(verdict), __entry->leads)
+);
+
+/*
  * A lower queue is in the way of a higher one. nr_preempt: victims of this decision; 0 if something forbids it for now.
  * since_ns: time from the last look that found none, so at most so long it has lasted.
  */

@@ -251,12 +251,16 @@ static int do_info(struct client *client, void *argument)
  * @queues: array
  * @max: its length
  * @nr: queues there are
+ * @gn: the node whose @leader is known
+ * @leader: to which of its queues others yield; NULL: to none
  */
 struct queue_list {
 	const struct gpreempt_target_match *match;
 	struct gpreempt_queue_info *queues;
 	u32 max;
 	u32 nr;
+	const struct gpreempt_node *gn;
+	const struct gpreempt_queue *leader;
 };
 
 /* Waves in flight; ~0: not known. */
@@ -304,12 +308,108 @@ static void describe(const struct gpreempt_queue *gq, const struct gpreempt_targ
 	info->deadline_us = (gpreempt_peek(pq->deadline_ns) ?: gpreempt_peek(pq->process->deadline_ns)) / NSEC_PER_USEC;
 }
 
+/*
+ * The last look's. Of a queue that may run it is read now whether it has work: a parked monitor does
+ * not look.
+ */
+static enum gpreempt_verdict verdict_of(const struct gpreempt_queue *gq, const struct gpreempt_queue_info *info)
+{
+	enum gpreempt_verdict verdict = gpreempt_peek(gq->policy.verdict);
+
+	switch (verdict) {
+	case GPREEMPT_VERDICT_RUNS:
+	case GPREEMPT_VERDICT_NO_DEMAND:
+	case GPREEMPT_VERDICT_DORMANT:
+	case GPREEMPT_VERDICT_DRIVER:
+		if (!READ_ONCE(gq->q->properties.is_active))
+			return GPREEMPT_VERDICT_DRIVER;
+		if (info->state == GPREEMPT_QUEUE_ACTIVE || (verdict == GPREEMPT_VERDICT_RUNS && info->waves))
+			return GPREEMPT_VERDICT_RUNS;
+		return verdict == GPREEMPT_VERDICT_DORMANT ? verdict : GPREEMPT_VERDICT_NO_DEMAND;
+	default:
+		return verdict;
+	}
+}
+
+/* In microseconds. ~0 has a meaning of its own. */
+static u32 short_us(u64 ns)
+{
+	return min_t(u64, div_u64(ns, NSEC_PER_USEC), U32_MAX - 1);
+}
+
+static void describe_verdict(const struct gpreempt_queue *gq, struct gpreempt_queue_info *info)
+{
+	u64 now_ns = ktime_get_ns(), until_ns = gpreempt_peek(gq->policy.until_ns), since_ns = gpreempt_peek(gq->policy.verdict_ns);
+
+	info->verdict = verdict_of(gq, info);
+	info->left_us = ~0U;
+	/* A verdict that no look gave has no beginning. */
+	if (info->verdict == GPREEMPT_VERDICT_NONE || info->verdict != gpreempt_peek(gq->policy.verdict))
+		return;
+	info->verdict_us = now_ns > since_ns ? short_us(now_ns - since_ns) : 0;
+	if (info->verdict == GPREEMPT_VERDICT_BUDGET)
+		until_ns = gpreempt_peek(gq->gn->policy.paid_ns);
+	if (until_ns != U64_MAX)
+		info->left_us = until_ns > now_ns ? short_us(until_ns - now_ns) : 0;
+}
+
+/* srcu of the node held. */
+static const struct gpreempt_queue *leader_of(struct queue_list *list, struct gpreempt_node *gn)
+{
+	struct gpreempt_queue *gq;
+
+	if (list->gn == gn)
+		return list->leader;
+	list->gn = gn;
+	list->leader = NULL;
+	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu)) {
+		if (!gpreempt_peek(gq->policy.leads))
+			continue;
+		list->leader = gq;
+		break;
+	}
+	return list->leader;
+}
+
+/* srcu of the node held. The other queue is told to callers that may list it. */
+static void describe_leader(struct queue_list *list, const struct gpreempt_queue *gq, struct gpreempt_queue_info *info)
+{
+	const struct gpreempt_queue *leader;
+	struct gpreempt_target_match match = {
+		.scope = GPREEMPT_SCOPE_ALL,
+		.viewer_ns = list->match->viewer_ns,
+		.viewer_uid = list->match->viewer_uid,
+		.sees_all = list->match->sees_all,
+	};
+
+	if (info->verdict == GPREEMPT_VERDICT_OWN_PROCESS) {
+		info->to_pid = info->pid;
+		info->to_queue_id = ~0U;
+		return;
+	}
+	if (!gpreempt_policy_should_yield(info->verdict) || gpreempt_peek(gq->policy.missing) <= 0)
+		return;
+	leader = leader_of(list, gq->gn);
+	if (!leader || leader == gq || !gpreempt_target_has(&match, leader))
+		return;
+	info->to_pid = task_tgid_nr_ns(leader->process->p->lead_thread, match.viewer_ns);
+	info->to_queue_id = leader->q->properties.queue_id;
+	info->to_pending = min_t(u64, gpreempt_queue_pending(leader), U32_MAX);
+	info->to_priority = gpreempt_peek(leader->policy.verdict) == GPREEMPT_VERDICT_RELIEF ? GPREEMPT_PRIORITY_RELIEF :
+			    gpreempt_peek(leader->policy.priority);
+}
+
 static int list_queue(struct gpreempt_queue *gq, void *arg)
 {
 	struct queue_list *list = arg;
+	struct gpreempt_queue_info *info;
 
-	if (gpreempt_target_has(list->match, gq) && list->nr++ < list->max)
-		describe(gq, list->match, &list->queues[list->nr - 1]);
+	if (!gpreempt_target_has(list->match, gq) || list->nr++ >= list->max)
+		return 0;
+	info = &list->queues[list->nr - 1];
+	describe(gq, list->match, info);
+	describe_verdict(gq, info);
+	describe_leader(list, gq, info);
 	return 0;
 }
 

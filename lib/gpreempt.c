@@ -11,6 +11,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* What version 2 added stands in members that were 0 before. */
+#define LEAST_ABI_VERSION	1
+
 struct gpreempt {
 	int fd;
 };
@@ -37,8 +40,8 @@ int gpreempt_open(struct gpreempt **handle)
 		return error;
 	}
 	error = command(g, GPREEMPT_IOC_INFO, &info);
-	/* Versions only add: a newer module understands everything that is asked for here. */
-	if (error == -ENOTTY || (!error && info.abi_version < GPREEMPT_ABI_VERSION))
+	/* Versions only add, and nothing is asked for here that the first did not have. */
+	if (error == -ENOTTY || (!error && info.abi_version < LEAST_ABI_VERSION))
 		error = -EPROTO;
 	if (error) {
 		gpreempt_close(g);
@@ -373,7 +376,7 @@ int gpreempt_read_events(struct gpreempt *handle, struct gpreempt_event *events,
 	return got < 0 ? -errno : (int)(got / sizeof(*events));
 }
 
-#define NAME(array, i)	((i) < sizeof(array) / sizeof((array)[0]) ? (array)[i] : "?")
+#define NAME(array, i)	((i) < sizeof(array) / sizeof((array)[0]) && (array)[i] ? (array)[i] : "?")
 
 const char *gpreempt_node_state_name(uint32_t state)
 {
@@ -400,6 +403,35 @@ const char *gpreempt_queue_state_name(uint32_t state)
 	};
 
 	return NAME(names, state);
+}
+
+const char *gpreempt_verdict_name(uint32_t verdict)
+{
+	static const char *const names[] = {
+		[GPREEMPT_VERDICT_NONE] = "none",
+		[GPREEMPT_VERDICT_RUNS] = "runs",
+		[GPREEMPT_VERDICT_NO_DEMAND] = "no_demand",
+		[GPREEMPT_VERDICT_DORMANT] = "dormant",
+		[GPREEMPT_VERDICT_BLOCKED] = "blocked",
+		[GPREEMPT_VERDICT_DRIVER] = "driver",
+		[GPREEMPT_VERDICT_UNSEEN] = "unseen",
+		[GPREEMPT_VERDICT_EXPECTED] = "expected",
+		[GPREEMPT_VERDICT_RELIEF] = "relief",
+		[GPREEMPT_VERDICT_SIBLING] = "sibling",
+		[GPREEMPT_VERDICT_AGED] = "aged",
+		[GPREEMPT_VERDICT_EXEMPT] = "exempt",
+		[GPREEMPT_VERDICT_OBSTACLE] = "obstacle",
+		[GPREEMPT_VERDICT_MIN_RUN] = "min_run",
+		[GPREEMPT_VERDICT_BUDGET] = "budget",
+		[GPREEMPT_VERDICT_YIELDS] = "yields",
+		[GPREEMPT_VERDICT_OWN_PROCESS] = "own_process",
+		[GPREEMPT_VERDICT_HOLD] = "hold",
+		[GPREEMPT_VERDICT_AGEING] = "ageing",
+		[GPREEMPT_VERDICT_RESUME_DELAYED] = "resume_delayed",
+		[GPREEMPT_VERDICT_LEFT_OFF] = "left_off",
+	};
+
+	return NAME(names, verdict);
 }
 
 const char *gpreempt_source_name(uint32_t source)

@@ -280,6 +280,7 @@ int gpreempt_read_events(struct gpreempt *handle, struct gpreempt_event *events,
  */
 const char *gpreempt_node_state_name(uint32_t state);
 const char *gpreempt_queue_state_name(uint32_t state);
+const char *gpreempt_verdict_name(uint32_t verdict);
 const char *gpreempt_source_name(uint32_t source);
 const char *gpreempt_event_name(uint32_t type);
 const char *gpreempt_unit_state_name(uint32_t state);

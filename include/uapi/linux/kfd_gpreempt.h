@@ -21,7 +21,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define GPREEMPT_ABI_VERSION		1
+#define GPREEMPT_ABI_VERSION		2
 
 #define GPREEMPT_PRIORITY_MIN		(-1023)
 #define GPREEMPT_PRIORITY_MAX		1023
@@ -162,7 +162,7 @@ enum gpreempt_queue_flag {
 /**
  * enum gpreempt_verdict - why a queue has the device or does not, as the last look decided
  * @GPREEMPT_VERDICT_NONE: no look has decided about it: it has just come, or its node is paused or
- *	gave up; then it may run
+ *	gave up; then it may run. Also what a module before version 2 says
  * @GPREEMPT_VERDICT_RUNS: it has work, and no queue with a higher rank has
  * @GPREEMPT_VERDICT_NO_DEMAND: it has no work, and is left on the device
  * @GPREEMPT_VERDICT_DORMANT: it has had no work for long, or never any, and is not looked at until
@@ -236,9 +236,21 @@ enum gpreempt_verdict {
  * @preempt_count: preemptions so far
  * @preempted_us: time spent preempted, with the current hold
  * @weight: share under the policy "wfq"
- * @reserved1: 0
+ * @verdict: &enum gpreempt_verdict
+ * @to_priority: of the queue @to_queue_id; GPREEMPT_PRIORITY_MAX + 1: it is in a relief
  * @deadline_us: relative deadline under the policy "edf"; 0: none
+ * @verdict_us: for how long the verdict has been the same
+ * @left_us: it ends in so long at the latest, by itself; 0: it is due; ~0: that is not known, or it
+ *	does not. Off the device this is how much longer the queue may be kept off at most
+ * @to_pid: while it has to yield: the process to which it does, in the caller's namespace. 0: it need
+ *	not, or the caller may not know, as of another user's process without CAP_SYS_ADMIN; then the
+ *	members that begin as this one are 0
+ * @to_queue_id: of the queues of the highest rank with work, the one with the highest priority; ~0
+ *	with GPREEMPT_VERDICT_OWN_PROCESS, where only @to_pid is told
+ * @to_pending: AQL packets or PM4 dwords that it has not yet read
  * @reserved: 0
+ *
+ * Times and @to_pending that are too large are the largest that fit (less one for @left_us).
  */
 struct gpreempt_queue_info {
 	__s32 pid;
@@ -256,9 +268,15 @@ struct gpreempt_queue_info {
 	__u64 preempt_count;
 	__u64 preempted_us;
 	__u32 weight;
-	__u32 reserved1;
+	__u16 verdict;
+	__s16 to_priority;
 	__u64 deadline_us;
-	__u64 reserved[3];
+	__u32 verdict_us;
+	__u32 left_us;
+	__s32 to_pid;
+	__u32 to_queue_id;
+	__u32 to_pending;
+	__u32 reserved;
 };
 
 /**

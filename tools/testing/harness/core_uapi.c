@@ -971,6 +971,136 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	end();
 }
 
+/* Low's verdict as a pass might have left it; the monitor does not change it before the end. */
+static struct gpreempt_queue_info judged(enum gpreempt_verdict verdict, u64 until_ns)
+{
+	struct gpreempt_policy_queue *pq = &low->q.gpreempt->policy;
+	struct gpreempt_queue_info info;
+
+	CHECK(!mutex_is_locked(&node_of(0)->pass_lock));
+	node_of(0)->pass_lock.owner = &somebody;
+	pq->verdict = verdict;
+	pq->verdict_ns = ktime_get_ns() - 3 * MS;
+	pq->until_ns = until_ns;
+	info = info_of(low);
+	node_of(0)->pass_lock.owner = current;
+	mutex_unlock(&node_of(0)->pass_lock);
+	return info;
+}
+
+TEST(list_tells_why, "a listed queue has its verdict, since when, for how much longer at most, and to whom it yields")
+{
+	static const enum gpreempt_verdict yielding[] = {
+		GPREEMPT_VERDICT_EXEMPT, GPREEMPT_VERDICT_OBSTACLE, GPREEMPT_VERDICT_MIN_RUN, GPREEMPT_VERDICT_BUDGET,
+		GPREEMPT_VERDICT_YIELDS, GPREEMPT_VERDICT_AGEING,
+	};
+	struct gpreempt_policy_queue *pq;
+	struct gpreempt_queue_info info;
+	u32 i;
+
+	begin();
+	info = info_of(low);
+	CHECK(info.verdict == GPREEMPT_VERDICT_DORMANT && info.verdict_us > 0 && info.left_us == ~0U && !info.to_pid);
+	submit(low, 200);
+	run(MS);
+	high->kernel_ns = 20 * MS;
+	submit(high, 4);
+	run(12 * MS);
+	info = info_of(low);
+	CHECK_EQ(info.verdict, GPREEMPT_VERDICT_YIELDS);
+	CHECK(info.verdict_us > 6000 && info.verdict_us <= 12000);
+	/* A second in all, of what was decided; it was saved a moment later. */
+	CHECK(info.left_us + info.verdict_us >= 1000000 && info.left_us + info.verdict_us < 1001000);
+	CHECK(info.to_pid == 101 && info.to_queue_id == 1 && info.to_priority == NORMAL && info.to_pending == 3);
+	info = info_of(high);
+	CHECK(info.verdict == GPREEMPT_VERDICT_RUNS && info.left_us == ~0U);
+	CHECK(!info.to_pid && !info.to_queue_id && !info.to_priority && !info.to_pending);
+
+	pq = &high->q.gpreempt->policy;
+	for (i = 0; i < ARRAY_SIZE(yielding); i++) {
+		snprintf(tap_case, sizeof(tap_case), "verdict %u: ", yielding[i]);
+		info = judged(yielding[i], ~0ULL);
+		CHECK(info.verdict == yielding[i] && info.to_pid == 101 && info.to_pending == 3);
+	}
+	tap_case[0] = 0;
+	CHECK_EQ(judged(GPREEMPT_VERDICT_RESUME_DELAYED, 0).to_pid, 0);
+	/* It is held, and would not have to yield. */
+	low->q.gpreempt->policy.missing = 0;
+	CHECK_EQ(judged(GPREEMPT_VERDICT_OBSTACLE, 0).to_pid, 0);
+	low->q.gpreempt->policy.missing = 10;
+	info = judged(GPREEMPT_VERDICT_OWN_PROCESS, 0);
+	CHECK(info.to_pid == 100 && info.to_queue_id == ~0U);
+	pq->verdict = GPREEMPT_VERDICT_RELIEF;
+	CHECK_EQ(judged(GPREEMPT_VERDICT_YIELDS, 0).to_priority, GPREEMPT_PRIORITY_MAX + 1);
+	pq->verdict = GPREEMPT_VERDICT_RUNS;
+	pq->leads = false;
+	CHECK_EQ(judged(GPREEMPT_VERDICT_YIELDS, 0).to_pid, 0);
+
+	/* Times. */
+	info = judged(GPREEMPT_VERDICT_HOLD, ktime_get_ns() + 7 * MS);
+	CHECK(info.verdict_us == 3000 && info.left_us == 7000);
+	CHECK_EQ(judged(GPREEMPT_VERDICT_HOLD, ktime_get_ns() - MS).left_us, 0);
+	CHECK_EQ(judged(GPREEMPT_VERDICT_HOLD, ~0ULL).left_us, ~0U);
+	CHECK_EQ(judged(GPREEMPT_VERDICT_HOLD, ~0ULL - 1).left_us, ~0U - 1);
+	node_of(0)->policy.paid_ns = ktime_get_ns() + 5 * MS;
+	CHECK_EQ(judged(GPREEMPT_VERDICT_BUDGET, ~0ULL).left_us, 5000);
+	info = judged(GPREEMPT_VERDICT_NONE, 0);
+	CHECK(info.verdict == GPREEMPT_VERDICT_NONE && !info.verdict_us && info.left_us == ~0U);
+	end();
+}
+
+TEST(list_knows_better_than_the_last_look, "whether a queue that may run has work is looked at for the list, and whether the driver lets it")
+{
+	static const enum gpreempt_verdict free[] = {
+		GPREEMPT_VERDICT_RUNS, GPREEMPT_VERDICT_NO_DEMAND, GPREEMPT_VERDICT_DORMANT, GPREEMPT_VERDICT_DRIVER,
+	};
+	struct gpreempt_queue_info info;
+	u32 i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(free); i++) {
+		snprintf(tap_case, sizeof(tap_case), "verdict %u: ", free[i]);
+		info = judged(free[i], ~0ULL);
+		CHECK_EQ(info.state, GPREEMPT_QUEUE_IDLE);
+		CHECK_EQ(info.verdict, free[i] == GPREEMPT_VERDICT_DORMANT ? free[i] : GPREEMPT_VERDICT_NO_DEMAND);
+		CHECK_EQ(info.verdict_us, info.verdict == free[i] ? 3000 : 0);
+		low->q.properties.is_active = false;
+		info = judged(free[i], ~0ULL);
+		low->q.properties.is_active = true;
+		CHECK_EQ(info.verdict, GPREEMPT_VERDICT_DRIVER);
+	}
+	submit(low, 20);
+	run(MS);
+	for (i = 0; i < ARRAY_SIZE(free); i++)
+		CHECK_EQ(judged(free[i], ~0ULL).verdict, GPREEMPT_VERDICT_RUNS);
+	CHECK_EQ(judged(GPREEMPT_VERDICT_BLOCKED, ~0ULL).verdict, GPREEMPT_VERDICT_BLOCKED);
+	end();
+}
+
+TEST(verdicts_do_not_tell_of_others, "without CAP_SYS_ADMIN a queue's verdict does not say to whom else's it yields; to one's own it does")
+{
+	struct gpreempt_queue_info info;
+
+	begin();
+	submit(low, 200);
+	run(MS);
+	high->kernel_ns = 20 * MS;
+	submit(high, 4);
+	run(12 * MS);
+	CHECK_EQ(info_of(low).to_pid, 101);
+	current->caps = CAP_SYS_NICE;
+	current->euid.val = 5;
+	process_of(low)->task.euid.val = 5;
+	info = info_of(low);
+	CHECK(info.verdict == GPREEMPT_VERDICT_YIELDS && info.verdict_us && info.left_us);
+	CHECK(!info.to_pid && !info.to_queue_id && !info.to_priority && !info.to_pending);
+	process_of(high)->task.euid.val = 5;
+	info = info_of(low);
+	CHECK(info.to_pid == 101 && info.to_queue_id == 1 && info.to_priority == NORMAL && info.to_pending == 3);
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	end();
+}
+
 TEST(list_looks_at_waves, "whether an empty ring's last kernel runs is looked at for the list, on the node that is asked about; it is good for as long as said")
 {
 	struct gpreempt_list list = { .target = everything };

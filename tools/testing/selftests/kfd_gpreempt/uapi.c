@@ -313,6 +313,41 @@ TEST_F(uapi, priority_from_outside_preempts)
 	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
 }
 
+/* Of each queue the reason, and of one that yields to whom it does. */
+TEST_F(uapi, list_says_why_a_queue_does_not_run)
+{
+	struct actor *low = worker(_metadata, 1, self->slots, 200, 10 * MS);
+	struct actor *high = worker(_metadata, 5, self->slots, 10, 4 * MS);
+	struct gpreempt_target process = process_of(low), queue = queue_of(high);
+	struct gpreempt_queue_info info;
+
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, &process, -100));
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(1, one_queue(self->g, low, &info));
+	EXPECT_EQ(GPREEMPT_VERDICT_RUNS, info.verdict);
+	EXPECT_EQ(0, info.to_pid);
+	ASSERT_EQ(0, actor_submit(high, 0, 0, 5, KFD_PACKET_BARRIER));
+	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(1, one_queue(self->g, low, &info));
+	EXPECT_EQ(GPREEMPT_VERDICT_YIELDS, info.verdict);
+	EXPECT_EQ(high->pid, info.to_pid);
+	EXPECT_EQ(high->queue[0].id, info.to_queue_id);
+	EXPECT_EQ(7, info.to_priority);
+	EXPECT_GE(5, info.to_pending);
+	EXPECT_LT(0, info.left_us);
+	EXPECT_GE(1000000, info.left_us);
+	ASSERT_EQ(1, gpreempt_preempt(self->g, &queue, 0, 0));
+	ASSERT_EQ(1, one_queue(self->g, high, &info));
+	EXPECT_EQ(GPREEMPT_VERDICT_HOLD, info.verdict);
+	EXPECT_EQ(0, info.to_pid);
+	ASSERT_EQ(1, gpreempt_resume(self->g, &queue));
+	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	EXPECT_EXACTLY_ONCE(high, 5 * self->slots * 10);
+	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+}
+
 TEST_F(uapi, held_queue_stands_still_until_resumed)
 {
 	struct actor *a = worker(_metadata, 1, self->slots, 100, 5 * MS);
