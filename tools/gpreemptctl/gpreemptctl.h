@@ -12,6 +12,7 @@
 #include <json-c/json.h>
 
 #include "gpreempt.h"
+#include "verdict.h"
 
 /* Exit statuses, as the manual page lists them. */
 enum {
@@ -111,6 +112,9 @@ int get_target(const struct options *o, struct gpreempt_target *target);
 void put_target(const struct gpreempt_target *target);
 const char *command_of(pid_t pid, char *buffer, size_t size);
 
+/* list.c */
+int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, int *nr);
+
 /* process.c */
 pid_t start_child(char **args, const int *gate);
 int wait_for_child(pid_t pid);
@@ -160,6 +164,7 @@ json_object *json_of_node(const struct gpreempt_node_info *n);
 
 /* the commands: return the exit status */
 int cmd_list(const struct options *o);
+int cmd_why(const struct options *o);
 int cmd_status(const struct options *o);
 int cmd_set(const struct options *o);
 int cmd_run(const struct options *o);

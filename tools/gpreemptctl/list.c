@@ -27,32 +27,49 @@ static void print_queue(const struct gpreempt_queue_info *q)
 	if (q->flags & GPREEMPT_QUEUE_DEBUGGED)
 		flags[nr++] = 'D';
 	flags[nr] = '\0';
-	printf("%7d %-15.15s %7u %5u %5d%-7s %-8s%-10s%-4s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 "\n", q->pid,
+	printf("%7d %-15.15s %7u %5u %5d%-7s %-8s%-10s%-4s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %s\n", q->pid,
 	       command_of(q->pid, command, sizeof(command)), q->gpu_id, q->queue_id, q->logical_priority, effective,
 	       gpreempt_source_name(q->source), gpreempt_queue_state_name(q->state), flags, (uint64_t)q->pending,
-	       (uint64_t)q->preempt_count, (uint64_t)q->preempted_us / 1000);
+	       (uint64_t)q->preempt_count, (uint64_t)q->preempted_us / 1000, gpreempt_verdict_name(q->verdict));
 }
 
-int cmd_list(const struct options *o)
+/**
+ * list_queues() - the queues that the options name
+ * @command: for messages
+ * @queues: out: to be freed
+ * @nr: out: their number
+ *
+ * Return: 0, or the exit status, said.
+ */
+int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, int *nr)
 {
 	struct gpreempt_target target;
-	struct gpreempt_queue_info *queues;
 	struct gpreempt *g;
-	json_object *document, *array;
-	int i, nr = 0, status;
+	int status;
 
+	*nr = 0;
 	status = get_target(o, &target);
 	if (status)
 		return status;
 	status = open_scheduler(&g);
 	if (!status)
-		nr = gpreempt_list_queues(g, &target, &queues);
+		*nr = gpreempt_list_queues(g, &target, queues);
 	gpreempt_close(g);
 	put_target(&target);
+	if (!status && *nr < 0)
+		return fail_errno(*nr, "%s", command);
+	return status;
+}
+
+int cmd_list(const struct options *o)
+{
+	struct gpreempt_queue_info *queues;
+	json_object *document, *array;
+	int i, nr, status;
+
+	status = list_queues(o, "list", &queues, &nr);
 	if (status)
 		return status;
-	if (nr < 0)
-		return fail_errno(nr, "list");
 	if (o->json) {
 		document = new_document();
 		array = json_object_new_array();
@@ -61,8 +78,8 @@ int cmd_list(const struct options *o)
 		json_object_object_add(document, "queues", array);
 		print_json(document);
 	} else {
-		printf("%7s %-15s %7s %5s %5s%-7s %-8s%-10s%-4s %8s %9s %9s\n", "PID", "COMMAND", "GPU", "QUEUE", "PRIO", "(EFF)", "SOURCE",
-		       "STATE", "FLAG", "PENDING", "PREEMPTED", "OFF_MS");
+		printf("%7s %-15s %7s %5s %5s%-7s %-8s%-10s%-4s %8s %9s %9s %s\n", "PID", "COMMAND", "GPU", "QUEUE", "PRIO", "(EFF)", "SOURCE",
+		       "STATE", "FLAG", "PENDING", "PREEMPTED", "OFF_MS", "VERDICT");
 		for (i = 0; i < nr; i++)
 			print_queue(&queues[i]);
 	}

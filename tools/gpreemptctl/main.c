@@ -18,6 +18,8 @@ static const char doc[] =
 	"Commands:\n"
 	"  list [-p PID [-g GPU -q QUEUE]|--cgroup DIR]\n"
 	"                                  queues: whose, how urgent, what they do\n"
+	"  why [-p PID [-g GPU -q QUEUE]|--cgroup DIR]\n"
+	"                                  a sentence per queue: why it runs or does not\n"
 	"  status                          nodes: what the scheduler does\n"
 	"  set -p PID [-g GPU -q QUEUE] PRIORITY|CLASS|clear\n"
 	"  set --cgroup DIR PRIORITY|CLASS|clear\n"
@@ -104,6 +106,7 @@ static const struct command {
 	bool program;
 } commands[] = {
 	{ "list", cmd_list, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, false },
+	{ "why", cmd_why, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, false },
 	{ "status", cmd_status, GIVEN_JSON, 0, false },
 	{ "set", cmd_set, TARGET | GIVEN_CGROUP, INT_MAX, false },
 	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },

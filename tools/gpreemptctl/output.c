@@ -41,6 +41,20 @@ void add_flag(json_object *o, const char *name, bool value)
 	json_object_object_add(o, name, json_object_new_boolean(value));
 }
 
+/* To whom it has to yield. */
+static json_object *json_of_other(const struct gpreempt_queue_info *q)
+{
+	json_object *o = json_object_new_object();
+
+	add_signed(o, "pid", q->to_pid);
+	if (q->to_queue_id == ~0U)
+		return o;
+	add_number(o, "queue_id", q->to_queue_id);
+	add_signed(o, "priority", q->to_priority);
+	add_number(o, "pending", q->to_pending);
+	return o;
+}
+
 /** json_of_queue() - a queue; the caller's */
 json_object *json_of_queue(const struct gpreempt_queue_info *q)
 {
@@ -53,6 +67,12 @@ json_object *json_of_queue(const struct gpreempt_queue_info *q)
 	add_number(o, "queue_id", q->queue_id);
 	add_number(o, "ring_base", q->ring_base);
 	add_text(o, "state", gpreempt_queue_state_name(q->state));
+	add_text(o, "verdict", gpreempt_verdict_name(q->verdict));
+	add_number(o, "verdict_us", q->verdict_us);
+	if (q->left_us != ~0U)
+		add_number(o, "left_us", q->left_us);
+	if (q->to_pid)
+		json_object_object_add(o, "yields_to", json_of_other(q));
 	add_signed(o, "logical_priority", q->logical_priority);
 	add_signed(o, "effective_priority", q->effective_priority);
 	add_text(o, "source", gpreempt_source_name(q->source));

@@ -95,8 +95,8 @@ static int draw(struct gpreempt *g, int (*compare)(const void *a, const void *b)
 			 gpreempt_node_state_name(nodes[i].state), nodes[i].backend[0] ? nodes[i].backend : "-", nodes[i].policy,
 			 nodes[i].nr_queues, nodes[i].nr_preempted, (uint64_t)nodes[i].preemptions, (uint64_t)nodes[i].failures);
 	attron(A_REVERSE);
-	print_row(row++, "%7s %-15s %7s %5s %5s %-10s %9s %6s %9s %9s", "PID", "COMMAND", "GPU", "QUEUE", "PRIO", "STATE", "PENDING",
-		 "WAVES", "PREEMPTED", "OFF_MS");
+	print_row(row++, "%7s %-15s %7s %5s %5s %-10s %9s %6s %9s %9s %s", "PID", "COMMAND", "GPU", "QUEUE", "PRIO", "STATE", "PENDING",
+		 "WAVES", "PREEMPTED", "OFF_MS", "VERDICT");
 	attroff(A_REVERSE);
 	for (i = 0; i < nr; i++, row++) {
 		const struct gpreempt_queue_info *q = &queues[i];
@@ -108,10 +108,10 @@ static int draw(struct gpreempt *g, int (*compare)(const void *a, const void *b)
 			attron(A_DIM);
 		else if (q->state == GPREEMPT_QUEUE_ACTIVE)
 			attron(A_BOLD);
-		print_row(row, "%7d %-15.15s %7u %5u %5d %-10s %9" PRIu64 " %6s %9" PRIu64 " %9" PRIu64, q->pid,
+		print_row(row, "%7d %-15.15s %7u %5u %5d %-10s %9" PRIu64 " %6s %9" PRIu64 " %9" PRIu64 " %s", q->pid,
 			 command_of(q->pid, command, sizeof(command)), q->gpu_id, q->queue_id, q->effective_priority,
 			 gpreempt_queue_state_name(q->state), (uint64_t)q->pending, waves, (uint64_t)q->preempt_count,
-			 (uint64_t)q->preempted_us / 1000);
+			 (uint64_t)q->preempted_us / 1000, gpreempt_verdict_name(q->verdict));
 		attrset(A_NORMAL);
 	}
 	refresh();

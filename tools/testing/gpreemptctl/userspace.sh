@@ -12,7 +12,7 @@ lib=$BUILD/lib
 prefix=$scratch/prefix
 err=$scratch/err
 conf=$scratch/gpreempt.conf
-commands="list status set run preempt resume hint policy tune top events stats apply doctor daemon probe-hang"
+commands="list why status set run preempt resume hint policy tune top events stats apply doctor daemon probe-hang"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 
 builds_without_warnings()
@@ -60,6 +60,8 @@ wrong_usage_is_told()
 	wrong 'gpu=0 is not a number from 1' list -p 1 -g 0 -q 0
 	wrong 'queue=-1 is not a number' set -p 1 -g 1 --queue=-1 5
 	wrong 'list takes no word more' list more
+	wrong 'why takes no word more' why more
+	wrong '-g goes with -p' why -g 1
 	wrong 'status takes no word more' status more
 	wrong 'policy takes no word b' policy a b
 	wrong 'apply takes no word b' apply a b
@@ -126,7 +128,7 @@ a_missing_module_has_a_status_and_a_remedy()
 	local args
 
 	without_module
-	for args in list "list --json" status "set -p 1 -5" "set -p 1 latency" "run --class batch -- true" "run --priority=-5 true" "run --priority -5 true" \
+	for args in list "list --json" why "why -p 1" status "set -p 1 -5" "set -p 1 latency" "run --class batch -- true" "run --priority=-5 true" "run --priority -5 true" \
 		"preempt -p 1" "preempt -p 1 -- true" "resume -p 1" "hint -p 1" probe-hang "probe-hang --preempt -p 1" policy "policy wfq" tune "tune poll_us=200" top "events -n 1" stats "apply $conf"; do
 		# shellcheck disable=SC2086 # words
 		status 3 $args >"$scratch/out"
@@ -227,6 +229,51 @@ a_configuration_that_cannot_be_read_is_told()
 	has "$err" "$scratch/nowhere: No such file"
 	status 1 apply --check "$scratch"
 	has "$err" "$scratch: Is a directory"
+}
+
+each_verdict_has_a_sentence()
+{
+	gcc -g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all -I"$TOP/include/uapi" -I"$TOP/lib" \
+		-I"$TOP/tools/gpreemptctl" -o "$scratch/sentences" "$TOP/tools/testing/gpreemptctl/sentences.c" \
+		"$TOP/tools/gpreemptctl/verdict.c" "$TOP/lib/gpreempt.c"
+	"$scratch/sentences" >"$scratch/out"
+	diff -u - "$scratch/out" <<-'END'
+		none: may run; nothing is decided about it: its node is paused or gave up, or it has just come
+		runs: runs since 2.1 ms
+		no_demand: has no work since 2.1 ms
+		dormant: has had no work for long
+		blocked: waits for something else than the device since 2.1 ms, so no queue yields to it; it has its priority again in 997 ms
+		driver: the driver has taken it off the device since 2.1 ms
+		unseen: may run; its ring pointers cannot be read, so no queue yields to it
+		expected: its work was announced, and the device is kept clear for it for 997 ms more
+		relief: runs in its relief since 2.1 ms, because it was kept off for the longest time; 997 ms are left
+		sibling: runs since 2.1 ms beside a more urgent queue of its own process
+		aged: runs since 2.1 ms beside more urgent work, because it waited for long; 997 ms are left
+		exempt: stays on the device since 2.1 ms, because its process is exempt; it would yield to pid 4711 queue 2 (priority 100, 3 packets waiting)
+		obstacle: stays on the device since 2.1 ms, because the driver does not let it go; it would yield to pid 4711 queue 2 (priority 100, 3 packets waiting)
+		min_run: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) in 997 ms, when it has run for its least time
+		budget: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) in 997 ms, when the overhead budget allows it
+		?: verdict 15, which this program does not know
+		yields: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) since 2.1 ms; may be held 997 ms more
+		own_process: yields to a queue of its own process since 2.1 ms; may be held 997 ms more
+		hold: is held on request since 2.1 ms; may be held 997 ms more
+		ageing: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) since 2.1 ms; it waited for long, so it runs beside that soon, in 997 ms
+		resume_delayed: has the device back soon, in 997 ms, unless more urgent work comes before
+		left_off: has no work since 2.1 ms, and comes back when the runlist changes
+		yields: yields to pid 4711 queue 2 (priority 100)
+		own_process: yields to a queue of its own process
+		hold: is held on request
+		ageing: yields to pid 4711 queue 2 (priority 100); it waited for long, so it runs beside that soon
+		resume_delayed: has the device back soon, unless more urgent work comes before
+		left_off: has no work, and comes back when the runlist changes
+		relief: runs in its relief, because it was kept off for the longest time
+		exempt: stays on the device, because its process is exempt; it would yield to pid 4711 queue 2 (priority 100)
+		exempt: stays on the device, because its process is exempt; it would yield to a hold
+		yields: yields to more urgent work of others
+		yields: yields to pid 1 queue 0 (in its relief, 1 packet waiting) since 999 us; may be held 9.9 ms more
+		yields: yields to pid 1 queue 0 (in its relief, 1 packet waiting) since 10 ms; may be held 9999 ms more
+		yields: yields to pid 1 queue 0 (in its relief, 1 packet waiting) since 10 s; may be held 4294 s more
+	END
 }
 
 # names and bounds of the module's parameters, as their descriptions give them: NAME [MIN MAX NEVER], NEVER: 0 is allowed
@@ -534,7 +581,7 @@ scripts_are_clean()
 	shellcheck -S warning -x -P tools/testing/gpreemptctl -P tools/testing/package tools/testing/gpreemptctl/*.sh tools/testing/gpreemptctl/guest tools/testing/deps
 }
 
-plan 19
+plan 20
 must builds_without_warnings builds_without_warnings
 tap wrong_usage_is_told wrong_usage_is_told
 tap a_missing_module_has_a_status_and_a_remedy a_missing_module_has_a_status_and_a_remedy
@@ -543,6 +590,7 @@ tap a_good_configuration_is_not_mentioned a_good_configuration_is_not_mentioned
 tap bad_lines_are_told_one_by_one bad_lines_are_told_one_by_one
 tap a_configuration_that_cannot_be_read_is_told a_configuration_that_cannot_be_read_is_told
 tap bounds_are_those_of_the_module bounds_are_those_of_the_module
+tap each_verdict_has_a_sentence each_verdict_has_a_sentence
 tap manual_pages_are_clean_and_complete manual_pages_are_clean_and_complete
 tap completion_offers_what_there_is completion_offers_what_there_is
 must install_puts_everything_in_place install_puts_everything_in_place
