@@ -399,6 +399,9 @@ BOTH(obstacles_are_respected, "what the driver does not let go stays, is counted
 		obstacles[i].change(true);
 		run(20 * MS);
 		CHECK(!preempted(low));
+		/* What was reset is off the device already. */
+		CHECK_EQ(low->q.gpreempt->policy.verdict,
+			 obstacles[i].skip == GPREEMPT_SKIP_RESET ? GPREEMPT_VERDICT_DRIVER : GPREEMPT_VERDICT_OBSTACLE);
 		CHECK_EQ(skipped(obstacles[i].skip), before + 1);
 		obstacles[i].change(false);
 		/* What was lost in a reset comes back with the next decision of the driver. */
@@ -501,11 +504,13 @@ BOTH(the_backend_looks_again, "what became an obstacle between decision and lock
 	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 1);
 	CHECK_EQ(low->q.gpreempt->policy.action, GPREEMPT_KEEP);
 	CHECK(low->q.gpreempt->policy.immovable);
+	CHECK_EQ(low->q.gpreempt->policy.verdict, GPREEMPT_VERDICT_OBSTACLE);
 	debug_process(process_of(low), false);
 
 	evict_queue(low, true);
 	apply(GPREEMPT_PREEMPT);
 	CHECK_EQ(skipped(GPREEMPT_SKIP_INACTIVE), 1);
+	CHECK_EQ(low->q.gpreempt->policy.verdict, GPREEMPT_VERDICT_DRIVER);
 	evict_queue(low, false);
 
 	dqm->sched_halt = true;

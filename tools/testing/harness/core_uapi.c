@@ -1035,6 +1035,9 @@ TEST(list_tells_why, "a listed queue has its verdict, since when, for how much l
 	pq->verdict = GPREEMPT_VERDICT_RUNS;
 	pq->leads = false;
 	CHECK_EQ(judged(GPREEMPT_VERDICT_YIELDS, 0).to_pid, 0);
+	/* Between two passes it may be read as what it just was. */
+	low->q.gpreempt->policy.leads = true;
+	CHECK_EQ(judged(GPREEMPT_VERDICT_YIELDS, 0).to_pid, 0);
 
 	/* Times. */
 	info = judged(GPREEMPT_VERDICT_HOLD, ktime_get_ns() + 7 * MS);
