@@ -526,7 +526,7 @@ def main():
         BUILD = os.environ["BUILD"] = os.path.join(BUILD, own_kernel)
         SUITE_TIMEOUT_S *= DEBUG_SLOWDOWN
     if opts.debug:
-        # Which lines of the scheduler the kernel runs, for harness/coverage
+        # Which lines of the scheduler the kernel runs, for host/tools/coverage.py
         os.environ["GCDA"] = os.path.join(BUILD, "gcov")
         shutil.rmtree(os.environ["GCDA"], ignore_errors=True)
     env = prepare(rows, own_kernel, "verbatim" in (opts.gpu or "").split(","))

@@ -2,7 +2,7 @@
 /*
  * kunit.c - the tests of the policy, as KUnit cases: in the kernel, by its compiler options, under its sanitizers
  *
- * The tests are those of tools/testing/harness, unchanged; in user space tap.c runs them, here KUnit does. Each is one parameter of one
+ * The tests are those of tools/testing/host, unchanged; in user space tap.c runs them, here KUnit does. Each is one parameter of one
  * case, so that its name is in the report. They register themselves by constructors, hence CONFIG_CONSTRUCTORS.
  */
 #include <kunit/test-bug.h>

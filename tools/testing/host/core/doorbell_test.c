@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+/*
+ * doorbell_test.c - gpreempt_wakeup=doorbell on a device in user space, one story each; see fake_amdkfd.h
+ */
+#include "fake_amdkfd.h"
+#include "tap.h"
+
+static struct sim_queue *low, *high;
+
+static void set(const char *name, const char *value)
+{
+	CHECK_EQ(shim_param_set(name, value), 0);
+}
+
+static struct gpreempt_stats *stats(void)
+{
+	return &node_of(0)->stats;
+}
+
+#define CHECK_STATE(word)	CHECK(!strcmp(gpreempt_core_state_name(node_of(0)), word))
+
+/* Nobody looks within the time of a test; whatever happens, a doorbell did it. */
+static void looks_are_rare(void)
+{
+	set("gpreempt_interval_ms", "10000");
+	set("gpreempt_poll_us", "1000000");
+}
+
+/* Low fills the device for seconds, high is idle and armed. */
+static void high_is_armed(bool hws)
+{
+	world_on(hws);
+	set("gpreempt_wakeup", "doorbell");
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = 2 * SEC;
+	high->kernel_ns = 20 * MS;
+	world.nodes[0].nr_wave_slots = 1;
+	submit(low, 1);
+	looks_are_rare();
+	run(20 * MS);
+	CHECK(low->in_slot);
+	CHECK_STATE("armed");
+	CHECK_EQ(process_of(high)->doorbell_pages[0], 0);
+	CHECK(process_of(low)->doorbell_pages[0]);
+	CHECK_EQ(atomic64_read(&stats()->doorbell_late), 0);
+	CHECK(atomic64_read(&stats()->doorbell_arms) > 0);
+	process_of(high)->nr_faults = process_of(low)->nr_faults = 0;
+	atomic64_set(&stats()->doorbell_faults, 0);
+}
+
+#define BOTH(name, what)							\
+	static void name(bool hws);						\
+	TEST(hws_##name, what " (hws)") { name(true); }				\
+	TEST(mqd_##name, what " (mqd)") { name(false); }			\
+	static void name(bool hws)
+
+BOTH(a_ring_is_noticed, "the first ring of an armed process takes the device from a lower one, without a look; later rings do not fault")
+{
+	u64 wakeups;
+
+	high_is_armed(hws);
+	wakeups = atomic64_read(&stats()->wakeups);
+	run(SEC);
+	CHECK_EQ(atomic64_read(&stats()->wakeups), wakeups);
+	CHECK(low->in_slot);
+	submit(high, 1);
+	CHECK_EQ(process_of(high)->nr_faults, 1);
+	run(MS);
+	CHECK(preempted(low) && high->in_slot);
+	CHECK_EQ(atomic64_read(&stats()->doorbell_faults), 1);
+	CHECK_EQ(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_NOTICE].count), 1);
+	CHECK(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_NOTICE].max_ns) < 50 * US);
+	/* The inversion is as old as the ring, not as the last look. */
+	CHECK(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_DETECT].max_ns) < 50 * US);
+	submit(high, 1);
+	ring_doorbell(high);
+	CHECK_EQ(process_of(high)->nr_faults, 1);
+	set("gpreempt_poll_us", "200");
+	CHECK(run_until_idle(high, SEC));
+	CHECK_EQ(high->done, 2);
+	CHECK_EQ(low->done, 0);
+	/* And once more. */
+	run(20 * MS);
+	CHECK(!preempted(low));
+	CHECK_STATE("armed");
+	submit(high, 1);
+	run(MS);
+	CHECK_EQ(process_of(high)->nr_faults, 2);
+	CHECK(preempted(low));
+	CHECK_EQ(process_of(low)->nr_faults, 0);
+	world_end();
+}
+
+static void high_gets_work(void)
+{
+	world.before_unmapping = NULL;
+	submit(high, 1);
+}
+
+BOTH(a_ring_before_the_entries_go_is_noticed, "work that comes while a process is being armed is found: its ring did not fault")
+{
+	world_on(hws);
+	set("gpreempt_wakeup", "doorbell");
+	low = add_queue(10);
+	high = add_queue(0);
+	/* It has seen both before. */
+	submit(high, 1);
+	CHECK(run_until_idle(high, SEC));
+	low->kernel_ns = 2 * SEC;
+	high->kernel_ns = 20 * MS;
+	world.nodes[0].nr_wave_slots = 1;
+	submit(low, 1);
+	looks_are_rare();
+	process_of(high)->nr_faults = 0;
+	/* Idle, and looked at: so it is about to be armed. */
+	set("gpreempt_wakeup", "poll");
+	process_of(high)->p.gpreempt_fixed = false;
+	ring_doorbell(high);
+	run(2 * MS);
+	process_of(high)->nr_faults = 0;
+	world.before_unmapping = high_gets_work;
+	set("gpreempt_wakeup", "doorbell");
+	run(2 * MS);
+	CHECK(!world.before_unmapping);
+	CHECK_EQ(process_of(high)->nr_faults, 0);
+	CHECK_EQ(atomic64_read(&stats()->doorbell_late), 1);
+	CHECK(preempted(low) && high->in_slot);
+	world_end();
+}
+
+static void monitor_is_faster(void)
+{
+	world.before_mapping = NULL;
+	run(2 * MS);
+	CHECK(!process_of(high)->doorbell_pages[0]);
+	CHECK_STATE("armed");
+}
+
+BOTH(armed_again_before_the_entries_are_back, "a handler that is slow does not leave a process armed that has its entries")
+{
+	high_is_armed(hws);
+	world.before_mapping = monitor_is_faster;
+	/* The packets come only after this: nothing tells the monitor but the handler. */
+	ring_doorbell(high);
+	CHECK(process_of(high)->doorbell_pages[0]);
+	write_packets(high, 1);
+	run(MS);
+	CHECK(preempted(low) && high->in_slot);
+	CHECK_EQ(process_of(high)->nr_faults, 1);
+	world_end();
+}
+
+BOTH(work_without_a_ring_waits_for_the_backstop, "work that nobody rings for is found within 50 ms")
+{
+	high_is_armed(hws);
+	set("gpreempt_interval_ms", "5");
+	run(MS);
+	CHECK_STATE("armed");
+	write_packets(high, 1);
+	run(55 * MS);
+	CHECK(preempted(low) || high->done);
+	CHECK_EQ(process_of(high)->nr_faults, 0);
+	world_end();
+}
+
+BOTH(armed_nodes_see_nice_values, "an armed node that nobody rings for sees a new nice value within a second")
+{
+	high_is_armed(hws);
+	process_of(high)->task.nice = 3;
+	run(1100 * MS);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 3);
+	world_end();
+}
+
+TEST(idle_nodes_sleep, "a node without work does not wake up at all, until somebody rings, be he the lowest")
+{
+	u64 wakeups;
+
+	high_is_armed(true);
+	set("gpreempt_poll_us", "200");
+	set("gpreempt_interval_ms", "5");
+	submit(high, 1);
+	CHECK(run_until_idle(low, 10 * SEC));
+	run(5 * SEC);
+	CHECK_STATE("armed");
+	wakeups = atomic64_read(&stats()->wakeups);
+	run(20 * SEC);
+	CHECK_EQ(atomic64_read(&stats()->wakeups), wakeups);
+	CHECK(!process_of(low)->doorbell_pages[0]);
+	/* Low runs: looks are rare. High comes: it is noticed at once. */
+	submit(low, 1);
+	run(SEC);
+	CHECK(atomic64_read(&stats()->wakeups) - wakeups < 30);
+	CHECK(low->in_slot);
+	submit(high, 1);
+	run(MS);
+	CHECK(preempted(low) && high->in_slot);
+	world_end();
+}
+
+BOTH(processes_of_the_mode_poll_are_looked_at, "who opened /dev/kfd while nobody wanted doorbells withdrawn is looked at, which is counted once")
+{
+	u64 skips;
+
+	world_on(hws);
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = 2 * SEC;
+	high->kernel_ns = 20 * MS;
+	world.nodes[0].nr_wave_slots = 1;
+	submit(low, 1);
+	run(20 * MS);
+	CHECK_EQ(atomic64_read(&stats()->skipped[GPREEMPT_SKIP_DOORBELL]), 0);
+	CHECK(process_of(high)->kfd.f_mapping == process_of(high)->kfd_inode.i_mapping);
+	CHECK(!process_of(high)->doorbells[0].vm_ops);
+	set("gpreempt_wakeup", "doorbell");
+	run(20 * MS);
+	CHECK_STATE("idle");
+	skips = atomic64_read(&stats()->skipped[GPREEMPT_SKIP_DOORBELL]);
+	CHECK_EQ(skips, 1);
+	CHECK(!strcmp(gpreempt_doorbell_state(high->q.gpreempt->process), "fixed"));
+	submit(high, 1);
+	run(10 * MS);
+	CHECK(preempted(low) && high->in_slot);
+	CHECK_EQ(process_of(high)->nr_faults, 0);
+	CHECK(run_until_idle(high, SEC));
+	run(100 * MS);
+	CHECK_EQ(atomic64_read(&stats()->skipped[GPREEMPT_SKIP_DOORBELL]), skips);
+	CHECK_EQ(atomic64_read(&stats()->doorbell_arms), 0);
+	world_end();
+}
+
+BOTH(back_to_poll_while_armed, "an armed process of a node that is told to poll is looked at; its next ring faults once more, and then never again")
+{
+	high_is_armed(hws);
+	set("gpreempt_wakeup", "poll");
+	set("gpreempt_interval_ms", "5");
+	run(20 * MS);
+	CHECK_STATE("idle");
+	submit(high, 1);
+	run(10 * MS);
+	CHECK_EQ(process_of(high)->nr_faults, 1);
+	CHECK(preempted(low) && high->in_slot);
+	CHECK(run_until_idle(high, SEC));
+	run(100 * MS);
+	submit(high, 1);
+	run(20 * MS);
+	CHECK_EQ(process_of(high)->nr_faults, 1);
+	world_end();
+}
+
+BOTH(fixed_mappings_disarm, "a mapping that cannot be withdrawn, made while its process is armed, makes the monitors look")
+{
+	struct vm_area_struct second;
+	struct kfd_process_device *pdd;
+
+	high_is_armed(hws);
+	set("gpreempt_interval_ms", "5");
+	run(MS);
+	CHECK_STATE("armed");
+	pdd = &process_of(high)->p.pdds[0];
+	second = process_of(high)->doorbells[0];
+	second.vm_flags = 0;
+	CHECK(!kfd_gpreempt_maps_doorbells(pdd, &second, 0xd0000000));
+	CHECK_EQ(second.vm_pgoff, 0xd0000000 >> PAGE_SHIFT);
+	run(MS);
+	CHECK_STATE("idle");
+	write_packets(high, 1);
+	run(10 * MS);
+	CHECK(preempted(low) && high->in_slot);
+	world_end();
+}
+
+TEST(foreign_files_map_as_ever, "doorbells that a process maps through another's file are not withdrawn with the other's")
+{
+	struct vm_area_struct vma;
+
+	high_is_armed(true);
+	vma = process_of(high)->doorbells[0];
+	CHECK(!kfd_gpreempt_maps_doorbells(&process_of(low)->p.pdds[0], &vma, 0xd0000000));
+	CHECK(!strcmp(gpreempt_doorbell_state(high->q.gpreempt->process), "armed"));
+	CHECK(!strcmp(gpreempt_doorbell_state(low->q.gpreempt->process), "fixed"));
+	CHECK(vma.vm_pgoff == 0xd0000000 >> PAGE_SHIFT);
+	world_end();
+}
+
+TEST(work_elsewhere_keeps_from_arming, "a process is armed on no GPU while it has work on one, and a ring on either tells both")
+{
+	struct sim_queue *other, *other_low;
+
+	world_make(true, 1, 2);
+	set("gpreempt_enable", "1");
+	set("gpreempt_wakeup", "doorbell");
+	world.nodes[0].nr_wave_slots = world.nodes[1].nr_wave_slots = 1;
+	low = add_queue(10);
+	high = add_queue(0);
+	other = add_queue_to(process_of(high), 1, NORMAL);
+	other_low = add_queue_to(process_of(low), 1, NORMAL);
+	low->kernel_ns = other_low->kernel_ns = SEC;
+	high->kernel_ns = other->kernel_ns = 50 * MS;
+	submit(low, 1);
+	submit(other_low, 1);
+	run(20 * MS);
+	CHECK(!process_of(high)->doorbell_pages[0] && !process_of(high)->doorbell_pages[1]);
+	submit(other, 1);
+	run(30 * MS);
+	CHECK(process_of(high)->doorbell_pages[1]);
+	CHECK(!strcmp(gpreempt_doorbell_state(high->q.gpreempt->process), "mapped"));
+	CHECK(run_until_idle(other, SEC));
+	run(20 * MS);
+	CHECK(!process_of(high)->doorbell_pages[0] && !process_of(high)->doorbell_pages[1]);
+	looks_are_rare();
+	run(20 * MS);
+	CHECK_STATE("armed");
+	CHECK(!strcmp(gpreempt_core_state_name(node_of(1)), "armed"));
+	submit(other, 1);
+	run(MS);
+	CHECK(preempted(other_low));
+	CHECK(!preempted(low));
+	/* It has work: so it is looked at, here as well. */
+	CHECK(strcmp(gpreempt_core_state_name(node_of(0)), "armed"));
+	set("gpreempt_interval_ms", "5");
+	set("gpreempt_poll_us", "200");
+	write_packets(high, 1);
+	run(10 * MS);
+	CHECK(preempted(low));
+	world_end();
+}
+
+TEST(evicted_work_is_not_idle, "a process with packets that may not run now is not armed: nobody rings when it may")
+{
+	high_is_armed(true);
+	submit(high, 2);
+	run(MS);
+	CHECK(preempted(low));
+	evict_queue(high, true);
+	set("gpreempt_poll_us", "200");
+	set("gpreempt_interval_ms", "5");
+	run(50 * MS);
+	CHECK(process_of(high)->doorbell_pages[0]);
+	CHECK(!preempted(low));
+	evict_queue(high, false);
+	run(10 * MS);
+	CHECK(preempted(low) && high->in_slot);
+	world_end();
+}
+
+TEST(evicted_kernels_are_not_idle, "nor is one that was evicted in the middle of its last kernel")
+{
+	high_is_armed(true);
+	submit(high, 1);
+	run(MS);
+	CHECK(preempted(low) && high->in_slot);
+	CHECK_EQ(high->pointers[0], high->pointers[1]);
+	evict_queue(high, true);
+	set("gpreempt_poll_us", "200");
+	set("gpreempt_interval_ms", "5");
+	run(50 * MS);
+	CHECK(process_of(high)->doorbell_pages[0]);
+	evict_queue(high, false);
+	world_end();
+}
+
+TEST(doorbells_without_memory, "without memory for an address space a process is looked at")
+{
+	world_on(true);
+	set("gpreempt_wakeup", "doorbell");
+	shim_fail_alloc = 1;
+	add_process(0);
+	shim_fail_alloc = 2;
+	add_process(0);
+	shim_fail_alloc = 0;
+	CHECK(!world.processes[0]->p.gpreempt);
+	CHECK(!world.processes[1]->p.gpreempt);
+	high = add_queue_to(world.processes[0], 0, NORMAL);
+	CHECK(!strcmp(gpreempt_doorbell_state(high->q.gpreempt->process), "fixed"));
+	world_end();
+}
+
+BOTH(failed_nodes_do_not_spin, "a ring does not keep the monitor of a node awake that was given up")
+{
+	u64 wakeups;
+
+	high_is_armed(hws);
+	world.nodes[0].node.gpreempt->errors = 3;
+	WRITE_ONCE(world.nodes[0].node.gpreempt->state, GPREEMPT_STATE_FAILED);
+	wakeups = atomic64_read(&stats()->wakeups);
+	ring_doorbell(high);
+	run(20 * MS);
+	CHECK(atomic64_read(&stats()->wakeups) - wakeups < 3);
+	set("gpreempt_enable", "1");
+	run(20 * MS);
+	CHECK_STATE("armed");
+	world_end();
+}

@@ -1,0 +1,921 @@
+// SPDX-License-Identifier: MIT
+/*
+ * monitor_test.c - what single passes of the monitor look at, keep and ask for
+ */
+#include "stories.h"
+
+static struct sim_queue *first, *last;
+
+/* First's and last's work is long done, low's never: two rest, and where the one that does not is among them. */
+static void two_rest_beside(bool hws, u32 place)
+{
+	world_on(hws);
+	low = place == 0 ? add_queue(10) : NULL;
+	first = add_queue(0);
+	low = place == 1 ? add_queue(10) : low;
+	last = add_queue(0);
+	low = place == 2 ? add_queue(10) : low;
+	high = first;
+	world.nodes[0].nr_wave_slots = 1;
+	submit(first, 1);
+	submit(last, 1);
+	run(MS);
+	low->kernel_ns = 30 * SEC;
+	submit(low, 1);
+	run(1500 * MS);
+	CHECK(low->in_slot);
+	CHECK_STATE("idle");
+}
+
+static void two_rest(bool hws)
+{
+	two_rest_beside(hws, 1);
+}
+
+static bool is_sampled(const struct sim_queue *sq)
+{
+	struct gpreempt_node *gn = node_of(0);
+	u32 i;
+
+	for (i = 0; i < gn->nr_sampled; i++)
+		if (gn->sampled[i] == &sq->q.gpreempt->policy)
+			return true;
+	return false;
+}
+
+/* ---- who is looked at ---- */
+
+BOTH(idle_queues_rest, "of queues that have been idle for long two words are read, and nothing else for a second")
+{
+	struct gpreempt_node *gn;
+	u32 place;
+
+	for (place = 0; place < 3; place++) {
+		snprintf(tap_case, sizeof(tap_case), "place %u: ", place);
+		two_rest_beside(hws, place);
+		gn = node_of(0);
+		CHECK_EQ(gn->nr_sampled, 1);
+		CHECK_EQ(gn->nr_resting, 2);
+		CHECK(is_sampled(low));
+		CHECK_EQ(gn->policy.nr, 1);
+		CHECK_EQ(gn->policy.nr_resting, 2);
+		CHECK(gn->all_due_ns > ktime_get_ns() && gn->all_due_ns <= ktime_get_ns() + SEC);
+		kill_process(process_of(low));
+		world_end();
+	}
+}
+
+BOTH(resting_queues_are_not_left_behind, "a queue that rested and went along with a preemption comes back with it, not a second later")
+{
+	struct sim_queue *along;
+
+	world_on(hws);
+	low = add_queue(10);
+	along = add_queue(10);
+	high = add_queue(0);
+	world.nodes[0].nr_wave_slots = 1;
+	low->kernel_ns = 30 * SEC;
+	submit(low, 1);
+	run(1500 * MS);
+	CHECK(!is_sampled(along) && !is_sampled(high));
+	high->kernel_ns = 10 * MS;
+	submit(high, 1);
+	run(8 * MS);
+	CHECK(preempted(low) && preempted(along));
+	CHECK(run_until_idle(high, SEC));
+	run(2 * MS);
+	CHECK(!preempted(low) && !preempted(along));
+	run(20 * MS);
+	CHECK(!is_sampled(along));
+	kill_process(process_of(low));
+	world_end();
+}
+
+BOTH(arrays_are_made_anew, "larger arrays are filled before they are looked at; a queue of which nothing is known is asked first")
+{
+	struct gpreempt_node *gn;
+
+	two_rest(hws);
+	gn = node_of(0);
+	mutex_lock(&gn->pass_lock);
+	gn->max_sampled = 1;
+	mutex_unlock(&gn->pass_lock);
+	run(6 * MS);
+	CHECK_EQ(gn->max_sampled, 16);
+	CHECK_EQ(gn->nr_sampled + gn->nr_resting, 3);
+	set("gpreempt_interval_ms", "10000");
+	run(MS);
+	mutex_lock(&gn->pass_lock);
+	gn->all_due_ns = 0;
+	low->q.gpreempt->derived = false;
+	low->q.gpreempt->policy.priority = 99;
+	last->q.gpreempt->policy.priority = 99;
+	mutex_unlock(&gn->pass_lock);
+	run(10 * MS);
+	CHECK_EQ(low->q.gpreempt->policy.priority, NORMAL - 10);
+	CHECK_EQ(last->q.gpreempt->policy.priority, 99);
+	kill_process(process_of(low));
+	world_end();
+}
+
+BOTH(either_pointer_wakes, "a queue that rests is looked at as soon as either of its pointers moves, and the others are not")
+{
+	static const struct { u32 r, w; bool last; } cases[] = { { 1, 1, false }, { 0, 1, true }, { 0, 1, false } };
+	struct gpreempt_node *gn;
+	u64 due_ns;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct sim_queue *sq;
+
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		two_rest(hws);
+		gn = node_of(0);
+		sq = cases[i].last ? last : first;
+		due_ns = gn->all_due_ns;
+		sq->pointers[1] += cases[i].w;
+		sq->pointers[0] += cases[i].r;
+		sq->submitted += cases[i].w;
+		sq->done += cases[i].r;
+		CHECK(!is_sampled(sq));
+		run(6 * MS);
+		if (cases[i].r) {
+			CHECK(is_sampled(sq) && is_sampled(low) && !is_sampled(last));
+			CHECK_EQ(gn->nr_sampled, 2);
+			CHECK_EQ(gn->nr_resting, 1);
+			CHECK_EQ(gn->all_due_ns, due_ns);
+		} else {
+			CHECK(sq->done == 2 || sq->in_slot);
+		}
+		low->kernel_ns = MS;
+		kill_process(process_of(low));
+		world_end();
+	}
+}
+
+BOTH(who_wakes_is_looked_at_anew, "a queue that has rested competes with the nice value that its process has now")
+{
+	two_rest(hws);
+	set("gpreempt_interval_ms", "10000");
+	run(2 * MS);
+	CHECK(!is_sampled(high));
+	process_of(high)->task.nice = 10;
+	submit(high, 1);
+	run(12 * MS);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 10);
+	CHECK(!preempted(low));
+	kill_process(process_of(low));
+	world_end();
+}
+
+BOTH(nice_values_are_looked_at_every_interval, "those that do not rest are asked for their nice value every gpreempt_interval_ms, not at every look")
+{
+	low_is_held(hws);
+	set("gpreempt_interval_ms", "20");
+	run(MS);
+	process_of(high)->task.nice = 2;
+	run(15 * MS);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL);
+	run(6 * MS);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 2);
+	CHECK_EQ(high->q.gpreempt->process->nice, 2);
+	CHECK_EQ(high->q.gpreempt->process->derived_ns, node_of(0)->derived_ns);
+	set("gpreempt_nice", "0");
+	run(MS);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL);
+	CHECK_EQ(low->q.gpreempt->policy.priority, NORMAL);
+	world_end();
+}
+
+BOTH(evicted_queues_have_no_work, "packets of a queue that the driver keeps off the device hold nobody; those of one that is preempted count")
+{
+	low_is_held(hws);
+	CHECK(low->q.gpreempt->policy.pending > 0);
+	evict_queue(high, true);
+	run(MS);
+	CHECK_EQ(high->q.gpreempt->policy.pending, 0);
+	run(10 * MS);
+	CHECK(!preempted(low) && low->in_slot);
+	evict_queue(high, false);
+	run(10 * MS);
+	CHECK(preempted(low));
+	world_end();
+}
+
+BOTH(who_returns_from_an_eviction_is_seen, "packets that waited through a long eviction are seen soon after it ends, though no pointer has moved for seconds")
+{
+	low_is_held(hws);
+	low->kernel_ns = 10 * SEC;
+	evict_queue(high, true);
+	submit(high, 1);
+	run(3 * SEC);
+	CHECK(!preempted(low) && low->in_slot);
+	evict_queue(high, false);
+	run(12 * MS);
+	CHECK(preempted(low));
+	kill_process(process_of(low));
+	world_end();
+}
+
+BOTH(kernels_return_from_an_eviction, "the last kernel of a request, evicted in its midst, gets its slot back from whoever took it meanwhile")
+{
+	low_is_held(hws);
+	low->kernel_ns = SEC;
+	high->kernel_ns = 500 * MS;
+	run(60 * MS);
+	CHECK(high->in_slot && high->pointers[0] == high->pointers[1]);
+	evict_queue(high, true);
+	run(100 * MS);
+	CHECK(!preempted(low) && low->in_slot);
+	evict_queue(high, false);
+	run(12 * MS);
+	CHECK(preempted(low) && high->in_slot);
+	world_end();
+}
+
+/* The room that there is seems too small, and allocation @n fails. */
+static void room_is_missing(int n)
+{
+	struct gpreempt_node *gn = node_of(0);
+
+	mutex_lock(&gn->pass_lock);
+	gn->max_sampled = 1;
+	mutex_unlock(&gn->pass_lock);
+	gpreempt_core_kick_all();
+	shim_fail_alloc = n;
+	run(20 * US);
+	shim_fail_alloc = 0;
+}
+
+BOTH(room_for_queues, "without memory for more, as many queues are looked at as there is room for, and it is tried again")
+{
+	struct gpreempt_node *gn;
+	int n;
+	u32 i;
+
+	world_on(hws);
+	gn = node_of(0);
+	add_queue(3);
+	for (i = 0; i < 7; i++)
+		add_queue(0);
+	run(10 * MS);
+	CHECK_EQ(gn->max_sampled, 16);
+	for (n = 1; n <= 2; n++) {
+		snprintf(tap_case, sizeof(tap_case), "allocation %d: ", n);
+		room_is_missing(n);
+		CHECK_EQ(skipped(GPREEMPT_SKIP_NO_MEMORY), n);
+		CHECK_EQ(gn->max_sampled, 1);
+		CHECK_EQ(gn->nr_sampled + gn->nr_resting, 1);
+		CHECK_EQ(gn->all_due_ns, 0);
+		run(6 * MS);
+		CHECK_EQ(gn->max_sampled, 16);
+		CHECK_EQ(gn->nr_sampled + gn->nr_resting, 8);
+	}
+	process_of(world.queues[0])->task.nice = 0;
+	for (i = 8; i < 16; i++)
+		add_queue(0);
+	run(6 * MS);
+	CHECK_STATE("parked");
+	CHECK_EQ(gn->max_sampled, 16);
+	CHECK_EQ(gn->nr_sampled + gn->nr_resting, 16);
+	add_queue(0);
+	run(6 * MS);
+	CHECK_EQ(gn->max_sampled, 32);
+	world_end();
+}
+
+BOTH(dead_processes_are_left_out, "a process that was taken off the device is looked at no more, wherever its queues stand, and others are")
+{
+	struct gpreempt_node *gn;
+
+	two_rest(hws);
+	gn = node_of(0);
+	submit(last, 100);
+	run(MS);
+	WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, true);
+	run(6 * MS);
+	CHECK(low->q.gpreempt->dead && !is_sampled(low));
+	CHECK(is_sampled(last));
+	WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, false);
+	gpreempt_core_kick_all();
+	run(6 * MS);
+	CHECK(!low->q.gpreempt->dead);
+	CHECK_EQ(gn->nr_sampled + gn->nr_resting, 3);
+	kill_process(process_of(low));
+	world_end();
+}
+
+/* ---- waves in flight ---- */
+
+static void see(void)
+{
+	gpreempt_monitor_see(node_of(0));
+}
+
+/* As soon as nobody needs an answer any more. */
+static void see_later(void)
+{
+	fsleep(2 * GPREEMPT_SEE_NS / US);
+	see();
+}
+
+/* Somebody else's entry: the same queue in another place. */
+static void more_waves(void)
+{
+	node_of(0)->occupancy[100] = (struct kfd_cu_occupancy){ .wave_cnt = 5, .doorbell_off = low->q.properties.doorbell_off };
+	node_of(0)->see_buffer[100] = node_of(0)->occupancy[100];
+}
+
+BOTH(waves_are_added_up, "a queue's waves are those of all its places on all XCCs, and of no other queue")
+{
+	world_make(hws, 2, 1);
+	set("gpreempt_enable", "1");
+	low = add_queue(10);
+	high = add_queue(0);
+	world.nodes[0].nr_wave_slots = 1;
+	low->kernel_ns = 50 * MS;
+	submit(low, 1);
+	run(10 * MS);
+	world.while_asking = more_waves;
+	see();
+	CHECK_EQ(low->q.gpreempt->seen_waves, 11);
+	CHECK_EQ(high->q.gpreempt->seen_waves, 0);
+	/* Now it decides. */
+	high->kernel_ns = 50 * MS;
+	submit(high, 1);
+	run(6 * MS);
+	CHECK(preempted(low));
+	CHECK_EQ(low->q.gpreempt->policy.waves, 11);
+	world.while_asking = NULL;
+	world_end();
+}
+
+static void driver_is_busy(void)
+{
+	mutex_lock(&world.nodes[0].dqm.lock_hidden);
+	world.while_asking = NULL;
+}
+
+BOTH(seeing_waves, "who wants to see gets the waves of each queue, on all XCCs, as of now, and once in a while only")
+{
+	struct gpreempt_node *gn;
+	u32 looks, xcc;
+
+	for (xcc = 0; xcc < 2; xcc++) {
+		snprintf(tap_case, sizeof(tap_case), "XCC %u: ", xcc);
+		world_make(hws, 2, 1);
+		set("gpreempt_enable", "1");
+		gn = node_of(0);
+		see();
+		CHECK_EQ(gn->seen_ns, 0);
+		low = add_queue(0);
+		high = add_queue(0);
+		low->done = low->submitted = low->pointers[0] = low->pointers[1] = xcc;
+		low->kernel_ns = 50 * MS;
+		submit(low, 1);
+		run(10 * MS);
+		CHECK(low->in_slot);
+		low->q.gpreempt->waves_sum = high->q.gpreempt->waves_sum = 7;
+		looks = world.nr_looks;
+		see();
+		CHECK_EQ(gn->seen_ns, ktime_get_ns());
+		CHECK_EQ(low->q.gpreempt->seen_waves, 1);
+		CHECK_EQ(high->q.gpreempt->seen_waves, 0);
+		CHECK_EQ(world.nr_looks, looks + 2);
+		fsleep(GPREEMPT_SEE_NS / US - 1);
+		see();
+		CHECK_EQ(world.nr_looks, looks + 2);
+		fsleep(1);
+		see();
+		CHECK_EQ(world.nr_looks, looks + 4);
+		CHECK_EQ(gn->seen_ns, ktime_get_ns());
+		world_end();
+	}
+}
+
+BOTH(waves_that_cannot_be_seen, "there is no answer while the node is paused, somebody else asks, the GPU is reset, or the driver is about to change what runs")
+{
+	struct gpreempt_node *gn;
+	u64 seen_ns;
+
+	low_runs(hws);
+	gn = node_of(0);
+	see();
+	seen_ns = gn->seen_ns;
+	CHECK(seen_ns && low->q.gpreempt->seen_waves);
+	low->q.gpreempt->seen_waves = 55;
+
+	WRITE_ONCE(gn->paused, true);
+	see_later();
+	WRITE_ONCE(gn->paused, false);
+	dqm_lock(&world.nodes[0].dqm);
+	see_later();
+	dqm_unlock(&world.nodes[0].dqm);
+	world.reset_domain.sem.writer = true;
+	see_later();
+	world.reset_domain.sem.writer = false;
+	mutex_lock(&gn->see_lock);
+	mutex_unlock(&gn->see_lock);
+	WRITE_ONCE(gn->asking, true);
+	see_later();
+	WRITE_ONCE(gn->asking, false);
+	world.while_asking = driver_is_busy;
+	see_later();
+	dqm_unlock(&world.nodes[0].dqm);
+	CHECK_EQ(gn->seen_ns, seen_ns);
+	CHECK_EQ(low->q.gpreempt->seen_waves, 55);
+	CHECK(!mutex_is_locked(&gn->see_lock));
+	CHECK_EQ(world.reset_domain.sem.readers, 0);
+	see_later();
+	CHECK_EQ(low->q.gpreempt->seen_waves, 1);
+	world_end();
+}
+
+static void runlist_changes(void)
+{
+	world.while_asking = NULL;
+	node_of(0)->runlists_built++;
+}
+
+static struct task_struct somebody;
+
+static void driver_takes_its_lock(void)
+{
+	world.while_asking = NULL;
+	world.nodes[0].dqm.lock_hidden.owner = &somebody;
+}
+
+/* High's last kernel runs, its ring is empty: each pass asks. */
+static void waves_decide(bool hws)
+{
+	low_is_held(hws);
+	run(50 * MS);
+	CHECK(high->in_slot && !gpreempt_queue_pending(high->q.gpreempt) && preempted(low));
+}
+
+BOTH(waves_while_the_runlist_changes, "what was read of waves while the driver changed the runlist is not believed, and the pass is tried again soon")
+{
+	u64 before, checks;
+
+	waves_decide(hws);
+	before = skipped(GPREEMPT_SKIP_UNSETTLED);
+	world.while_asking = runlist_changes;
+	checks = atomic64_read(&node_of(0)->stats.checks);
+	while (world.while_asking)
+		fsleep(5);
+	CHECK_EQ(skipped(GPREEMPT_SKIP_UNSETTLED), before + 1);
+	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks);
+	fsleep(60);
+	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks + 1);
+	run(MS);
+	CHECK(preempted(low));
+	before = skipped(GPREEMPT_SKIP_UNSETTLED);
+	world.while_asking = driver_takes_its_lock;
+	fsleep(200);
+	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) > before);
+	CHECK(!world.while_asking);
+	world.nodes[0].dqm.lock_hidden.owner = NULL;
+	CHECK(preempted(low));
+	world_end();
+}
+
+BOTH(waves_during_a_reset, "waves are not asked for while the GPU is reset: it is counted, and nothing is decided")
+{
+	u64 before, checks;
+
+	waves_decide(hws);
+	before = skipped(GPREEMPT_SKIP_RESETTING);
+	checks = atomic64_read(&node_of(0)->stats.checks);
+	world.reset_domain.sem.writer = true;
+	fsleep(300);
+	CHECK(skipped(GPREEMPT_SKIP_RESETTING) >= before + 4);
+	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks);
+	CHECK(preempted(low));
+	world.reset_domain.sem.writer = false;
+	world_end();
+}
+
+BOTH(waves_on_the_second_xcc_count, "a low queue whose last waves are on the second XCC is in the way of a high one")
+{
+	world_make(hws, 2, 1);
+	set("gpreempt_enable", "1");
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = 50 * MS;
+	low->done = low->submitted = low->pointers[0] = low->pointers[1] = 1;
+	submit(low, 1);
+	run(20 * MS);
+	submit(high, 1000);
+	run(6 * MS);
+	CHECK(preempted(low));
+	kill_process(process_of(high));
+	world_end();
+}
+
+BOTH(unsettled_for_long, "a runlist that does not come to rest puts the next decision off by 200 us, and none after that until waves could be read again")
+{
+	u64 before, checks, looks;
+
+	waves_decide(hws);
+	checks = atomic64_read(&node_of(0)->stats.checks);
+	before = skipped(GPREEMPT_SKIP_UNSETTLED);
+	looks = world.nr_looks;
+	world.nodes[0].dqm.lock_hidden.owner = &somebody;
+	fsleep(4800);
+	CHECK(node_of(0)->unsettled_ns != 0);
+	checks = atomic64_read(&node_of(0)->stats.checks) - checks;
+	before = skipped(GPREEMPT_SKIP_UNSETTLED) - before;
+	CHECK(checks >= 40);
+	CHECK(before >= checks && before <= checks + 4);
+	/* Registers are not read for an answer that could not be believed. */
+	CHECK(world.nr_looks <= looks + 1);
+	CHECK(preempted(low));
+	world.nodes[0].dqm.lock_hidden.owner = NULL;
+	run(MS);
+	CHECK_EQ(node_of(0)->unsettled_ns, 0);
+	world_end();
+}
+
+BOTH(asking_has_a_cost, "what asking for waves took counts for the pass that asked, not for the next")
+{
+	u32 i;
+
+	waves_decide(hws);
+	world.nodes[0].ask_us = 20;
+	run(MS);
+	/* Not while it is being asked. */
+	for (i = 0; i < 50 && !node_of(0)->asked_ns; i++)
+		fsleep(3);
+	CHECK_EQ(node_of(0)->asked_ns, 20 * US);
+	CHECK(run_until_idle(high, SEC));
+	run(50 * MS);
+	CHECK_EQ(node_of(0)->asked_ns, 0);
+	world_end();
+}
+
+BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself is taken in by the next look: who works has been disturbed")
+{
+	u64 before_ns;
+
+	low_is_held(hws);
+	/* Nobody has to ask for waves, which would end the wait for them. */
+	submit(high, 2);
+	before_ns = ktime_get_ns();
+	CHECK(high->q.gpreempt->policy.disturbed_ns < before_ns);
+	node_of(0)->runlists_built++;
+	run(GPREEMPT_WAVES_RESTORE_NS / 2);
+	CHECK(high->q.gpreempt->policy.disturbed_ns >= before_ns);
+	CHECK_EQ(node_of(0)->runlists_seen, node_of(0)->runlists_built);
+	before_ns = ktime_get_ns();
+	run(MS);
+	CHECK(high->q.gpreempt->policy.disturbed_ns < before_ns);
+	world_end();
+}
+
+/* ---- cost and failure ---- */
+
+BOTH(the_budget_is_counted, "what a pass took is held against the budget, twice if it saved; a preemption that has to wait is counted once")
+{
+	struct gpreempt_node *gn;
+
+	low_is_held(hws);
+	gn = node_of(0);
+	CHECK_EQ(gn->policy.overhead_ns, 2 * atomic64_read(&gn->stats.preempt_ns_last));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_BUDGET), 0);
+	CHECK(run_until_idle(high, SEC));
+	run(10 * MS);
+	CHECK(!preempted(low));
+	mutex_lock(&gn->pass_lock);
+	gpreempt_policy_overhead(&gn->policy, 50 * MS, false, ktime_get_ns());
+	mutex_unlock(&gn->pass_lock);
+	high_comes();
+	CHECK(!preempted(low));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_BUDGET), 1);
+	kill_process(process_of(high));
+	world_end();
+}
+
+TEST(failures_cost_nothing, "what a device in trouble took is not held against the budget")
+{
+	low_runs(true);
+	world.nodes[0].nr_send_fails = 1;
+	CHECK_EQ(node_of(0)->policy.overhead_ns, 0);
+	submit(high, 300);
+	while (world.nodes[0].nr_send_fails)
+		fsleep(10);
+	CHECK_EQ(node_of(0)->policy.overhead_ns, 0);
+	run(10 * MS);
+	CHECK(node_of(0)->policy.overhead_ns > 0);
+	world_end();
+}
+
+TEST(giving_up_is_told_once, "a node that gives up says so once, however long it goes on failing, and begins without errors when it is asked to")
+{
+	struct gpreempt_node *gn;
+	u64 wakeups;
+
+	low_runs(true);
+	gn = node_of(0);
+	world.nodes[0].nr_map_fails = 30;
+	submit(high, 3000);
+	run(300 * MS);
+	CHECK_STATE("failed");
+	CHECK_EQ(shim_info_printers, 1);
+	CHECK_EQ(atomic64_read(&gn->stats.disabled), 1);
+	/* Nobody spins because of what changes meanwhile. */
+	wakeups = atomic64_read(&gn->stats.wakeups);
+	gpreempt_core_kick_all();
+	run(20 * MS);
+	CHECK(atomic64_read(&gn->stats.wakeups) <= wakeups + 1);
+	CHECK_STATE("failed");
+	kill_process(process_of(high));
+	set("gpreempt_enable", "1");
+	run(MS);
+	CHECK_EQ(gn->errors, 0);
+	CHECK(strcmp(state(), "failed") != 0);
+	world_end();
+}
+
+TEST(a_late_read_pointer_settles, "a HIQ whose read pointer is reported by blocks of 64 dwords is settled a millisecond after its runlist: who has ended is seen")
+{
+	low_runs(true);
+	world.nodes[0].hiq_late = 63;
+	high->kernel_ns = 5 * MS;
+	submit(high, 1);
+	run(4 * MS);
+	CHECK(preempted(low) && high->in_slot);
+	CHECK(run_until_idle(high, 20 * MS));
+	run(10 * MS);
+	CHECK(!preempted(low));
+	CHECK(run_until_idle(low, SEC));
+	world_end();
+}
+
+/* High has three kernels; 200 us after the last one was launched. Is low still held? */
+static bool held_for_the_last_kernel(void)
+{
+	u64 done = high->done + 2;
+
+	submit(high, 3);
+	while (high->done < done || !high->in_slot)
+		run(20 * US);
+	run(200 * US);
+	return preempted(low);
+}
+
+TEST(lagging_counters_are_found_out, "where waves are counted 100 us late, a kernel that has just been launched looks finished once, and then no more (hws)")
+{
+	u32 i, held = 0;
+
+	low_runs(true);
+	world.nodes[0].waves_lag_ns = 100 * US;
+	high->kernel_ns = 3 * MS;
+	for (i = 0; i < 10; i++) {
+		held += held_for_the_last_kernel();
+		CHECK(run_until_idle(high, 100 * MS));
+		run(10 * MS);
+		CHECK(!preempted(low));
+	}
+	CHECK(held >= 9);
+	CHECK_EQ(node_of(0)->tun.params.waves_lag_ns, GPREEMPT_WAVES_LAG_NS);
+	CHECK(strstr(shim_log, "waves are counted late") != NULL);
+	world_end();
+}
+
+TEST(exact_counters_are_believed, "where waves are counted at once, no time is waited for that: the end of a kernel is its end (hws)")
+{
+	u32 i;
+
+	low_runs(true);
+	high->kernel_ns = 3 * MS;
+	for (i = 0; i < 10; i++) {
+		CHECK(held_for_the_last_kernel());
+		CHECK(run_until_idle(high, 100 * MS));
+		run(10 * MS);
+		CHECK(!preempted(low));
+	}
+	CHECK_EQ(node_of(0)->tun.params.waves_lag_ns, 0);
+	world_end();
+}
+
+TEST(a_full_ring_is_waited_for, "a runlist for which the device has no room yet is sent again when it has, for 100 ms: the node is not given up for it")
+{
+	low_runs(true);
+	high->kernel_ns = 50 * MS;
+	world.nodes[0].hiq.pending_wptr += 1023;
+	world.nodes[0].full_until_ns = ktime_get_ns() + 20 * MS;
+	submit(high, 5);
+	run(15 * MS);
+	CHECK_EQ(failed(GPREEMPT_FAILURE_MAP), 1);
+	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) > 100);
+	run(15 * MS);
+	CHECK_EQ(failed(GPREEMPT_FAILURE_MAP), 1);
+	CHECK(preempted(low) && high->in_slot);
+	/* Not for ever. */
+	world.nodes[0].nr_map_fails = 1;
+	CHECK(run_until_idle(high, SEC));
+	while (world.nodes[0].nr_map_fails)
+		run(100 * US);
+	world.nodes[0].full_until_ns = ktime_get_ns() + 350 * MS;
+	world.nodes[0].hiq.pending_wptr += 1023;
+	run(330 * MS);
+	CHECK_STATE("failed");
+	world_end();
+}
+
+TEST(switching_off_tries_three_times, "a runlist that is not taken when everything is to be resumed is sent three times, not for ever")
+{
+	low_is_held(true);
+	world.nodes[0].nr_map_fails = 1000;
+	set("gpreempt_enable", "0");
+	CHECK_EQ(1000 - world.nodes[0].nr_map_fails, 3);
+	CHECK_EQ(nr_preempted(), 0);
+	world.nodes[0].nr_map_fails = 0;
+	evict_queue(high, true);
+	evict_queue(high, false);
+	set("gpreempt_enable", "1");
+	world_end();
+}
+
+TEST(suspending_nothing_sends_nothing, "before a suspend a runlist is sent only for what is preempted; MQDs keep the scheduler's priorities (hws)")
+{
+	u64 runlists;
+
+	world_on(true);
+	set("gpreempt_hw_priority", "follow");
+	low = add_queue(3);
+	run(20 * MS);
+	evict_queue(low, true);
+	evict_queue(low, false);
+	run(20 * MS);
+	CHECK_EQ(node_of(0)->hw_priorities, 1);
+	runlists = world.nodes[0].runlists;
+	suspend();
+	CHECK_EQ(world.nodes[0].runlists, runlists);
+	resume();
+	set("gpreempt_hw_priority", "normal");
+	update_queue(low, LOW);
+	run(20 * MS);
+	CHECK_EQ(node_of(0)->hw_priorities, 0);
+	runlists = world.nodes[0].runlists;
+	set("gpreempt_enable", "0");
+	CHECK_EQ(world.nodes[0].runlists, runlists);
+	world_end();
+}
+
+BOTH(several_obstacles, "of several queues that are in the way and cannot be moved each is counted, wherever it stands")
+{
+	struct sim_queue *others[3];
+	u32 i;
+
+	world_on(hws);
+	for (i = 0; i < 3; i++) {
+		others[i] = add_queue(10);
+		others[i]->kernel_ns = 30 * MS;
+		submit(others[i], 10);
+		if (i != 1)
+			debug_process(process_of(others[i]), true);
+	}
+	high = add_queue(0);
+	high->kernel_ns = MS;
+	run(MS);
+	submit(high, 100);
+	run(10 * MS);
+	CHECK(!preempted(others[0]) && preempted(others[1]) && !preempted(others[2]));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 2);
+	CHECK(others[0]->q.gpreempt->skipped && others[2]->q.gpreempt->skipped);
+	world_end();
+}
+
+/* ---- the end of a hold ---- */
+
+BOTH(no_level_while_nobody_decides, "a node that is paused or switched off has no level")
+{
+	low_is_held(hws);
+	CHECK_EQ(node_of(0)->level, NORMAL);
+	suspend();
+	CHECK_EQ(node_of(0)->level, GPREEMPT_LEVEL_NONE);
+	/* What it takes to resume is counted from then on. */
+	CHECK(atomic64_read(&node_of(0)->stats.latency[GPREEMPT_LATENCY_REQUEST].max_ns) < 100 * US);
+	resume();
+	run(10 * MS);
+	CHECK_EQ(node_of(0)->level, NORMAL);
+	set("gpreempt_enable", "0");
+	CHECK_EQ(node_of(0)->level, GPREEMPT_LEVEL_NONE);
+	set("gpreempt_enable", "1");
+	world_end();
+}
+
+static int set_exempt(struct gpreempt_setting *setting, void *exempt)
+{
+	setting->exempt = exempt;
+	return 0;
+}
+
+static void exempts(bool on)
+{
+	CHECK_EQ(gpreempt_settings_change_process(&process_of(low)->pid, set_exempt, on ? (void *)1 : NULL), 0);
+}
+
+static void dies(bool on) { WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, on); }
+static void is_debugged(bool on) { debug_process(process_of(low), on); }
+
+TEST(who_is_not_interrupted_for_a_priority, "for the hardware's priority alone no queue is taken off that may not be: exempt, dead, or the driver's (mqd)")
+{
+	static void (*const reasons[])(bool on) = { exempts, dies, is_debugged };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
+		snprintf(tap_case, sizeof(tap_case), "reason %u: ", i);
+		world_make(false, 1, 1);
+		set("gpreempt_hw_priority", "follow");
+		low = add_queue(3);
+		reasons[i](true);
+		set("gpreempt_enable", "1");
+		run(30 * MS);
+		CHECK(low->q.gpreempt != NULL);
+		CHECK_EQ(low->asked_ms, 0);
+		CHECK_EQ(mqd_priority(low), NORMAL);
+		CHECK(!node_of(0)->reprioritize);
+		reasons[i](false);
+		gpreempt_core_kick_all();
+		run(6 * MS);
+		CHECK_EQ(mqd_priority(low), NORMAL - 3);
+		run(6 * MS);
+		CHECK(!node_of(0)->reprioritize);
+		world_end();
+	}
+}
+
+/* ---- sleeping ---- */
+
+BOTH(sleeps_have_little_slack, "a sleep may be late by a 16th of it, and by 50 us at most")
+{
+	low_runs(hws);
+	run(20 * MS);
+	CHECK_EQ(shim_slack_ns, 50 * US);
+	set("gpreempt_poll_us", "160");
+	high->kernel_ns = MS;
+	submit(high, 100);
+	run(20 * MS);
+	CHECK_STATE("polling");
+	CHECK(shim_slack_ns <= 10 * US && shim_slack_ns >= 9 * US);
+	world_end();
+}
+
+static void somebody_kicks(void)
+{
+	world.while_asking = NULL;
+	process_of(high)->task.nice = 2;
+	gpreempt_core_kick_all();
+}
+
+BOTH(kicks_are_not_slept_over, "what changes while a pass is under way is looked at by another one right after it")
+{
+	waves_decide(hws);
+	world.nodes[0].ask_us = 10;
+	world.while_asking = somebody_kicks;
+	while (world.while_asking)
+		fsleep(1);
+	fsleep(30);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 2);
+	world_end();
+}
+
+BOTH(resumes_are_seen, "how long a resume took is known at once where the slot is loaded, and from the HIQ otherwise")
+{
+	const struct gpreempt_histogram *h;
+
+	low_is_held(hws);
+	h = &node_of(0)->stats.latency[GPREEMPT_LATENCY_RESUME];
+	CHECK(run_until_idle(high, SEC));
+	run(MS);
+	CHECK(!preempted(low));
+	CHECK_EQ(atomic64_read(&h->count), 1);
+	if (hws)
+		CHECK(atomic64_read(&h->max_ns) >= 60 * US && atomic64_read(&h->max_ns) <= 300 * US);
+	else
+		CHECK(atomic64_read(&h->max_ns) <= 20 * US);
+	world_end();
+}
+
+BOTH(parked_time_is_nobodys, "an inversion that wakes a parked node began when it was woken, not when it was parked")
+{
+	struct gpreempt_stats *stats;
+
+	world_on(hws);
+	low = add_queue(0);
+	low->kernel_ns = 10 * SEC;
+	world.nodes[0].nr_wave_slots = 1;
+	submit(low, 1);
+	run(3 * SEC);
+	CHECK_STATE("parked");
+	stats = &node_of(0)->stats;
+	high = add_queue(-5);
+	submit(high, 1);
+	run(10 * MS);
+	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].count), 1);
+	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].max_ns) <= 6 * MS);
+	kill_process(process_of(low));
+	world_end();
+}

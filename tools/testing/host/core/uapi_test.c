@@ -1,0 +1,1748 @@
+// SPDX-License-Identifier: MIT
+/*
+ * uapi_test.c - tunables and commands, each with what it may be given and what comes of it
+ */
+#include <limits.h>
+
+#include "fake_amdkfd.h"
+#include "tap.h"
+
+/* ---- tunables ---- */
+
+static const struct {
+	const char *name;
+	const char *good[4];
+	const char *bad[6];
+} tunables[] = {
+	{ "gpreempt_interval_ms", { "1", "10000", "0x10\n", "+7" }, { "0", "10001", "", "five", "-1", "4294967296" } },
+	{ "gpreempt_poll_us", { "0", "50", "1000000" }, { "49", "1000001", "1 2" } },
+	{ "gpreempt_max_hold_ms", { "0", "1", "3600000" }, { "3600001" } },
+	{ "gpreempt_relief_ms", { "1", "10000" }, { "0", "10001" } },
+	{ "gpreempt_blocked_us", { "0", "100", "10000000" }, { "99", "10000001" } },
+	{ "gpreempt_overhead_pct", { "0", "1", "50" }, { "51" } },
+	{ "gpreempt_aging_ms", { "0", "1", "3600000" }, { "3600001" } },
+	{ "gpreempt_min_run_us", { "0", "10", "1000000" }, { "9", "1000001" } },
+	{ "gpreempt_resume_delay_us", { "0", "10", "1000000" }, { "9", "1000001" } },
+	{ "gpreempt_slice_us", { "500", "1000000" }, { "0", "499", "1000001" } },
+	{ "gpreempt_nice", { "0", "1", "Y\n", "off" }, { "2", "maybe", "" } },
+	{ "gpreempt_trust_kfd_priority", { "1", "0" }, { "x" } },
+	{ "gpreempt_verify", { "1", "0" }, { "x" } },
+	{ "gpreempt_hw_priority", { "follow", "normal\n" }, { "", "Normal", "normally" } },
+	{ "gpreempt_wakeup", { "doorbell", "poll\n" }, { "", "Poll", "doorbells" } },
+	{ "gpreempt_policy", { "wfq", "edf\n", "hpf" }, { "", "fifo", "hpf " } },
+	{ "gpreempt_enable", { "0", "1", "N", "Y" }, { "2", "" } },
+};
+
+TEST(tunables_have_bounds, "each parameter takes what is within its bounds, refuses what is not, says so, and keeps what it had")
+{
+	char before[64], after[64];
+	u32 i, k;
+
+	world_on(true);
+	for (i = 0; i < ARRAY_SIZE(tunables); i++) {
+		for (k = 0; k < ARRAY_SIZE(tunables[i].good) && tunables[i].good[k]; k++) {
+			snprintf(tap_case, sizeof(tap_case), "%s=%.10s: ", tunables[i].name, tunables[i].good[k]);
+			CHECK_EQ(shim_param_set(tunables[i].name, tunables[i].good[k]), 0);
+			CHECK(shim_param_get(tunables[i].name, after) > 1);
+			CHECK_EQ(shim_param_set(tunables[i].name, after), 0);
+		}
+		for (k = 0; k < ARRAY_SIZE(tunables[i].bad) && tunables[i].bad[k]; k++) {
+			snprintf(tap_case, sizeof(tap_case), "%s=%.10s: ", tunables[i].name, tunables[i].bad[k]);
+			shim_param_get(tunables[i].name, before);
+			shim_log[0] = 0;
+			CHECK_EQ(shim_param_set(tunables[i].name, tunables[i].bad[k]), -EINVAL);
+			CHECK(strstr(shim_log, "; kept ") != NULL);
+			shim_param_get(tunables[i].name, after);
+			CHECK(!strcmp(before, after));
+		}
+	}
+	CHECK_EQ(shim_param_set("gpreempt_nice", NULL), 0);
+	CHECK_EQ(shim_param_set("gpreempt_enable", NULL), 0);
+	world_end();
+}
+
+TEST(bad_parameters_do_not_cost_the_driver, "while the module loads a bad value is told, not refused")
+{
+	CHECK_EQ(shim_param_set("gpreempt_interval_ms", "0"), 0);
+	CHECK_EQ(shim_param_set("gpreempt_policy", "none"), 0);
+	CHECK_EQ(shim_param_set("gpreempt_enable", "perhaps"), 0);
+	CHECK(strstr(shim_log, "below 1; kept 5") != NULL);
+	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+	world_make(true, 1, 1);
+	CHECK(gpreempt_core_enabled(0));
+	world_end();
+}
+
+TEST(nodes_have_values_of_their_own, "a node's file is for this node until the parameter is written; default takes that one's over")
+{
+	struct gpreempt_node *a, *b;
+	char text[64];
+	bool on;
+
+	world_make(true, 1, 2);
+	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+	a = node_of(0);
+	b = node_of(1);
+	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "9\n"), 0);
+	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "0\n"), -EINVAL);
+	CHECK(gpreempt_params_show(a, GPREEMPT_TUNABLE_INTERVAL_MS, text) == 2 && !strcmp(text, "9\n"));
+	CHECK(gpreempt_params_show(b, GPREEMPT_TUNABLE_INTERVAL_MS, text) == 2 && !strcmp(text, "5\n"));
+	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "default\n"), 0);
+	CHECK_EQ(a->tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 5);
+	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "9\n"), 0);
+	CHECK_EQ(shim_param_set("gpreempt_interval_ms", "7"), 0);
+	CHECK_EQ(a->tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 7);
+	CHECK_EQ(b->tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 7);
+	run(20 * MS);
+	CHECK_EQ(a->tun.params.interval_ns, 7 * MS);
+
+	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_HW_PRIORITY, "follow"), 0);
+	gpreempt_params_show(a, GPREEMPT_TUNABLE_HW_PRIORITY, text);
+	CHECK(!strcmp(text, "follow\n"));
+	CHECK_EQ(gpreempt_params_store_policy(a, "edf\n"), 0);
+	CHECK_EQ(gpreempt_params_store_policy(a, "edit\n"), -EINVAL);
+	CHECK(!strcmp(a->policy_wanted->name, "edf"));
+	CHECK(!strcmp(b->policy_wanted->name, "hpf"));
+	CHECK_EQ(gpreempt_params_store_policy(a, "default\n"), 0);
+	CHECK(!strcmp(a->policy_wanted->name, "hpf"));
+	CHECK_EQ(shim_param_set("gpreempt_policy", "wfq"), 0);
+	CHECK(!strcmp(a->policy_wanted->name, "wfq") && !strcmp(b->policy_wanted->name, "wfq"));
+	shim_param_get("gpreempt_policy", text);
+	CHECK(!strcmp(text, "wfq\n"));
+
+	CHECK_EQ(gpreempt_params_parse_switch("0\n", true, &on), 0);
+	CHECK(!on);
+	CHECK_EQ(gpreempt_params_parse_switch("default\n", true, &on), 0);
+	CHECK(on);
+	CHECK_EQ(gpreempt_params_parse_switch("2\n", true, &on), -EINVAL);
+	world_end();
+}
+
+/* ---- commands ---- */
+
+static const struct cred own_cred;
+static struct file file, other;
+static struct sim_queue *low, *high;
+
+static void open_file(struct file *f)
+{
+	*f = (struct file){ .f_flags = O_NONBLOCK, .f_cred = &own_cred, .opener_is_admin = capable(CAP_SYS_ADMIN) };
+	CHECK_EQ(shim_miscdevice->fops->open(NULL, f), 0);
+}
+
+static void close_file(struct file *f)
+{
+	CHECK_EQ(shim_miscdevice->fops->release(NULL, f), 0);
+}
+
+static long command(unsigned int cmd, void *argument)
+{
+	return shim_miscdevice->fops->unlocked_ioctl(&file, cmd, (unsigned long)argument);
+}
+
+static void begin(void)
+{
+	world_on(true);
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = high->kernel_ns = MS;
+	run(20 * MS);
+	open_file(&file);
+}
+
+static void end(void)
+{
+	close_file(&file);
+	world_end();
+}
+
+static struct gpreempt_target queue_target(const struct sim_queue *sq)
+{
+	return (struct gpreempt_target){ .scope = GPREEMPT_SCOPE_QUEUE, .pid = process_of(sq)->pid.nr, .gpu_id = 1000,
+					 .queue_id = sq->q.properties.queue_id };
+}
+
+static struct gpreempt_target process_target(const struct sim_queue *sq)
+{
+	return (struct gpreempt_target){ .scope = GPREEMPT_SCOPE_PROCESS, .pid = process_of(sq)->pid.nr };
+}
+
+static const struct gpreempt_target everything = { .scope = GPREEMPT_SCOPE_ALL };
+
+static u32 nr_listed(struct gpreempt_target target)
+{
+	struct gpreempt_queue_info infos[4];
+	struct gpreempt_list list = { .target = target, .nr_queues = 4, .queues = (unsigned long)infos };
+
+	memset(infos, 0, sizeof(infos));
+	return command(GPREEMPT_IOC_LIST, &list) ? ~0U : list.nr_queues;
+}
+
+TEST(targets_are_checked, "what a scope does not use has to be 0, what it names has to be there and the caller's")
+{
+	const struct {
+		struct gpreempt_target target;
+		long error;
+	} cases[] = {
+		{ { .scope = 77 }, -EINVAL },
+		{ { .scope = GPREEMPT_SCOPE_ALL, .pid = 100 }, -EINVAL },
+		{ { .scope = GPREEMPT_SCOPE_ALL, .cgroup_fd = 1 }, -EINVAL },
+		{ { .scope = GPREEMPT_SCOPE_ALL, .queue_id = 1 }, -EINVAL },
+		{ { .scope = GPREEMPT_SCOPE_PROCESS, .pid = -1 }, -EINVAL },
+		{ { .scope = GPREEMPT_SCOPE_PROCESS, .pid = 4711 }, -ESRCH },
+		{ { .scope = GPREEMPT_SCOPE_PROCESS, .pid = 100, .queue_id = 1 }, -EINVAL },
+		{ { .scope = GPREEMPT_SCOPE_PROCESS, .pid = 100, .cgroup_fd = 1 }, -EINVAL },
+		{ { .scope = GPREEMPT_SCOPE_QUEUE, .pid = 100, .gpu_id = 1000, .cgroup_fd = 1 }, -EINVAL },
+		{ { .scope = GPREEMPT_SCOPE_PROCESS, .pid = 100, .gpu_id = 5 }, -ENODEV },
+		{ { .scope = GPREEMPT_SCOPE_QUEUE, .pid = 100 }, -EINVAL },
+		{ { .scope = GPREEMPT_SCOPE_QUEUE, .pid = 100, .gpu_id = 1000, .queue_id = 9 }, -ENOENT },
+		{ { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 99 }, -EBADF },
+		{ { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 1, .pid = 3 }, -EINVAL },
+	};
+	struct gpreempt_list list;
+	u32 i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		list = (struct gpreempt_list){ .target = cases[i].target };
+		CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), cases[i].error);
+	}
+	CHECK_EQ(nr_listed(everything), 2);
+	CHECK_EQ(nr_listed(queue_target(low)), 1);
+	CHECK_EQ(nr_listed(process_target(low)), 1);
+	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 1 }), 2);
+	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_PROCESS }), 0);
+	process_of(low)->task.cgroup = world_cgroup(2);
+	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 1 }), 2);
+	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }), 2);
+	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 3 }), 1);
+	/* Other users' do not exist for who may not see them, and cannot be named. */
+	current->caps = 0;
+	current->euid.val = 5;
+	CHECK_EQ(nr_listed(everything), 0);
+	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 1 }), 0);
+	list = (struct gpreempt_list){ .target = process_target(low) };
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), -EACCES);
+	process_of(low)->task.euid.val = 5;
+	CHECK_EQ(nr_listed(everything), 1);
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	end();
+}
+
+TEST(commands_are_checked, "unknown commands, flags, reserved members and values are refused, and so are pointers that are none")
+{
+	struct gpreempt_priority priority;
+	struct gpreempt_set_param param;
+	struct gpreempt_info info;
+	struct gpreempt_list list;
+	struct gpreempt_hold hold;
+	struct gpreempt_hint hint;
+
+	begin();
+	CHECK_EQ(command(GPREEMPT_IOC_INFO ^ 0x40, &info), -ENOTTY);
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, (void *)8), -EFAULT);
+	info = (struct gpreempt_info){ .flags = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EINVAL);
+	info = (struct gpreempt_info){ .abi_version = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EINVAL);
+	info = (struct gpreempt_info){ .nr_nodes = 4 };
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EFAULT);
+	list = (struct gpreempt_list){ .target = everything, .flags = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), -EINVAL);
+	list = (struct gpreempt_list){ .target = everything, .nr_queues = 5 };
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), -EFAULT);
+	priority = (struct gpreempt_priority){ .target = process_target(low), .flags = 2 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -EINVAL);
+	priority = (struct gpreempt_priority){ .target = process_target(low), .flags = GPREEMPT_PRIORITY_CLEAR, .priority = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -EINVAL);
+	priority = (struct gpreempt_priority){ .target = process_target(low), .priority = 1024 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -ERANGE);
+	priority.priority = -1024;
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -ERANGE);
+	priority = (struct gpreempt_priority){ .target = everything };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -EINVAL);
+	priority = (struct gpreempt_priority){ .target = process_target(low) };
+	priority.target.gpu_id = 1000;
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -EINVAL);
+	priority = (struct gpreempt_priority){ .target = queue_target(low) };
+	priority.target.queue_id = 44;
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -ENOENT);
+	param = (struct gpreempt_set_param){ .target = process_target(low), .param = 99 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
+	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_WEIGHT, .value = 10001 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -ERANGE);
+	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_DEADLINE_US, .value = 3600000001ULL };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -ERANGE);
+	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_EXEMPT, .value = 2 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -ERANGE);
+	param = (struct gpreempt_set_param){ .target = queue_target(low), .param = GPREEMPT_PARAM_EXEMPT, .value = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
+	param = (struct gpreempt_set_param){ .target = { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }, .param = GPREEMPT_PARAM_WEIGHT, .value = 3 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
+	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_WEIGHT, .flags = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
+	hold = (struct gpreempt_hold){ .target = everything };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EINVAL);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .nr_queues = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EINVAL);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = 0x80 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EINVAL);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EINVAL);
+	hint = (struct gpreempt_hint){ .target = process_target(low) };
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -ERANGE);
+	hint.within_us = 1000001;
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -ERANGE);
+	hint = (struct gpreempt_hint){ .target = everything, .within_us = 5 };
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -EINVAL);
+	hint = (struct gpreempt_hint){ .target = process_target(low), .within_us = 5, .flags = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -EINVAL);
+	end();
+}
+
+TEST(info_does_not_tell_of_others, "without CAP_SYS_ADMIN INFO counts the caller's own queues, has no counters, and calls a node idle that is on")
+{
+	struct gpreempt_node_info node = { 0 };
+	struct gpreempt_info info = { .nr_nodes = 1, .nodes = (unsigned long)&node }, again = info;
+
+	begin();
+	submit(low, 50);
+	submit(high, 500);
+	run(10 * MS);
+	CHECK(preempted(low));
+	process_of(low)->task.euid = (kuid_t){ 1234 };
+	process_of(high)->task.euid = (kuid_t){ 4321 };
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), 0);
+	CHECK(node.nr_queues == 2 && node.nr_preempted == 1 && node.preemptions == 1 && node.state == GPREEMPT_NODE_POLLING);
+	current->caps = 0;
+	current->euid = (kuid_t){ 4321 };
+	node = (struct gpreempt_node_info){ 0 };
+	info = again;
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), 0);
+	CHECK_EQ(node.nr_queues, 1);
+	CHECK(!node.nr_preempted && !node.preemptions && !node.resumes && !node.failures);
+	CHECK_EQ(node.state, GPREEMPT_NODE_IDLE);
+	CHECK(!strcmp(node.backend, "hws") && !strcmp(node.policy, "hpf"));
+	current->euid = (kuid_t){ 1234 };
+	info = again;
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), 0);
+	CHECK(node.nr_queues == 1 && node.nr_preempted == 1);
+	current->caps = CAP_SYS_ADMIN | CAP_SYS_NICE;
+	end();
+}
+
+TEST(info_and_list_tell, "INFO tells nodes and features, LIST tells queues")
+{
+	struct gpreempt_queue_info infos[2] = { 0 };
+	struct gpreempt_list list;
+	struct gpreempt_node_info nodes[2] = { 0 };
+	struct gpreempt_info info = { .nr_nodes = 2, .nodes = (unsigned long)nodes };
+
+	begin();
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), 0);
+	CHECK_EQ(info.abi_version, GPREEMPT_ABI_VERSION);
+	CHECK_EQ(info.nr_nodes, 1);
+	CHECK_EQ(info.event_size, sizeof(struct gpreempt_event));
+	CHECK_EQ(nodes[0].gpu_id, 1000);
+	CHECK_EQ(nodes[0].nr_queues, 2);
+	CHECK(!strcmp(nodes[0].backend, "hws") && !strcmp(nodes[0].policy, "hpf"));
+	submit(low, 50);
+	submit(high, 50);
+	run(10 * MS);
+	list = (struct gpreempt_list){ .target = everything, .nr_queues = 2, .queues = (unsigned long)infos };
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
+	CHECK_EQ(list.nr_queues, 2);
+	CHECK_EQ(infos[0].pid, 100);
+	CHECK_EQ(infos[0].state, GPREEMPT_QUEUE_PREEMPTED);
+	CHECK_EQ(infos[0].logical_priority, -3);
+	CHECK_EQ(infos[0].source, GPREEMPT_SOURCE_KFD);
+	CHECK_EQ(infos[0].preempt_count, 1);
+	CHECK(infos[0].preempted_us > 0);
+	CHECK_EQ(infos[1].state, GPREEMPT_QUEUE_ACTIVE);
+	CHECK(infos[1].pending > 0);
+	end();
+}
+
+static long set_priority(struct gpreempt_target target, s32 value, u32 flags)
+{
+	struct gpreempt_priority priority = { .target = target, .priority = value, .flags = flags };
+
+	return command(GPREEMPT_IOC_SET_PRIORITY, &priority);
+}
+
+static s32 priority_of(const struct sim_queue *sq)
+{
+	run(6 * MS);
+	return sq->q.gpreempt->policy.priority;
+}
+
+TEST(priorities_from_outside, "a queue's setting outranks its process's, that one its cgroup's; what the privileged set is not got around")
+{
+	const struct gpreempt_target cgroup = { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 };
+
+	begin();
+	CHECK_EQ(set_priority(cgroup, 3, 0), 0);
+	CHECK_EQ(priority_of(low), 3);
+	CHECK_EQ(low->q.gpreempt->source, GPREEMPT_SOURCE_CGROUP);
+	CHECK_EQ(set_priority(process_target(low), 5, 0), 0);
+	CHECK_EQ(priority_of(low), 5);
+	CHECK_EQ(low->q.gpreempt->source, GPREEMPT_SOURCE_PROCESS);
+	CHECK_EQ(set_priority(queue_target(low), 9, 0), 0);
+	CHECK_EQ(priority_of(low), 9);
+	CHECK_EQ(low->q.gpreempt->source, GPREEMPT_SOURCE_QUEUE);
+	CHECK_EQ(priority_of(high), 3);
+
+	current->caps = 0;
+	CHECK_EQ(set_priority(queue_target(low), 8, 0), -EPERM);
+	CHECK_EQ(set_priority(queue_target(low), 1, 0), -EPERM);
+	CHECK_EQ(set_priority(process_target(low), 1, 0), -EPERM);
+	CHECK_EQ(set_priority(cgroup, 1, 0), -EPERM);
+	CHECK_EQ(set_priority(queue_target(high), 7, 0), 0);
+	CHECK_EQ(priority_of(high), 3);
+	CHECK_EQ(set_priority(queue_target(high), -5, 0), 0);
+	CHECK_EQ(priority_of(high), -5);
+	CHECK_EQ(set_priority(queue_target(high), 0, GPREEMPT_PRIORITY_CLEAR), 0);
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+
+	CHECK_EQ(set_priority(queue_target(low), 0, GPREEMPT_PRIORITY_CLEAR), 0);
+	CHECK_EQ(priority_of(low), 5);
+	CHECK_EQ(set_priority(process_target(low), 0, GPREEMPT_PRIORITY_CLEAR), 0);
+	CHECK_EQ(priority_of(low), 3);
+	CHECK_EQ(set_priority(cgroup, 0, GPREEMPT_PRIORITY_CLEAR), 0);
+	CHECK_EQ(priority_of(low), -3);
+	/* What belongs to those who are gone is dropped. */
+	CHECK_EQ(set_priority(process_target(high), 1, 0), 0);
+	CHECK_EQ(process_of(high)->pid.references, 2);
+	kill_process(process_of(high));
+	CHECK_EQ(set_priority(process_target(low), 1, 0), 0);
+	run(1100 * MS);
+	CHECK_EQ(process_of(high)->pid.references, 1);
+	end();
+}
+
+TEST(settings_of_the_unprivileged_are_capped, "what somebody without rights sets for his process is worth no more than its nice value leaves")
+{
+	begin();
+	process_of(low)->task.nice = 5;
+	current->caps = 0;
+	CHECK_EQ(set_priority(process_target(low), NORMAL, 0), 0);
+	CHECK_EQ(priority_of(low), NORMAL - 5);
+	CHECK_EQ(set_priority(process_target(low), -8, 0), 0);
+	CHECK_EQ(priority_of(low), -8);
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	CHECK_EQ(set_priority(process_target(low), NORMAL, 0), 0);
+	CHECK_EQ(priority_of(low), NORMAL);
+	end();
+}
+
+TEST(moves_between_cgroups_count, "a process that moves to another cgroup has its priority within a second, also while the node is parked")
+{
+	const struct gpreempt_target cgroup = { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 3 };
+
+	begin();
+	process_of(low)->task.nice = 0;
+	process_of(low)->task.cgroup = world_cgroup(1);
+	CHECK_EQ(set_priority(cgroup, NORMAL, 0), 0);
+	run(1500 * MS);
+	CHECK(!strcmp(gpreempt_core_state_name(node_of(0)), "parked"));
+	CHECK_EQ(low->q.gpreempt->source, GPREEMPT_SOURCE_KFD);
+	CHECK_EQ(high->q.gpreempt->source, GPREEMPT_SOURCE_CGROUP);
+	process_of(low)->task.cgroup = world_cgroup(3);
+	run(1100 * MS);
+	CHECK_EQ(low->q.gpreempt->source, GPREEMPT_SOURCE_CGROUP);
+	end();
+}
+
+TEST(parameters_from_outside, "weights, deadlines and exemptions reach the policy, of a queue or of its process; they take a right")
+{
+	struct gpreempt_set_param param;
+
+	begin();
+	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_WEIGHT, .value = 300 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), 0);
+	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_DEADLINE_US, .value = 500 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), 0);
+	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_EXEMPT, .value = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), 0);
+	param = (struct gpreempt_set_param){ .target = queue_target(high), .param = GPREEMPT_PARAM_WEIGHT, .value = 7 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), 0);
+	current->caps = CAP_SYS_ADMIN;
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EPERM);
+	current->caps |= CAP_SYS_NICE;
+	run(6 * MS);
+	CHECK_EQ(low->q.gpreempt->process->policy.weight, 300);
+	CHECK_EQ(low->q.gpreempt->process->policy.deadline_ns, 500 * US);
+	CHECK(low->q.gpreempt->process->policy.opt_out);
+	CHECK_EQ(high->q.gpreempt->policy.weight, 7);
+	param = (struct gpreempt_set_param){ .target = queue_target(high), .param = GPREEMPT_PARAM_DEADLINE_US, .value = 30 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), 0);
+	run(6 * MS);
+	CHECK_EQ(high->q.gpreempt->policy.deadline_ns, 30 * US);
+	CHECK_EQ(low->q.gpreempt->policy.deadline_ns, 0);
+	submit(low, 20);
+	submit(high, 20);
+	run(10 * MS);
+	CHECK(!preempted(low));
+	end();
+}
+
+TEST(holds, "a held queue is off the device until everybody who holds it lets it go, or his file is closed")
+{
+	struct gpreempt_hold hold;
+
+	begin();
+	submit(low, 200);
+	run(MS);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	CHECK_EQ(hold.nr_queues, 1);
+	CHECK(preempted(low));
+	open_file(&other);
+	hold = (struct gpreempt_hold){ .target = process_target(low), .flags = GPREEMPT_HOLD_UNBOUNDED };
+	CHECK_EQ(shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_PREEMPT, (unsigned long)&hold), 0);
+	CHECK(low->q.gpreempt->held_unbounded);
+	run(6 * MS);
+	CHECK(low->q.gpreempt->policy.hold_unbounded);
+	hold = (struct gpreempt_hold){ .target = queue_target(low) };
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
+	CHECK_EQ(hold.nr_queues, 1);
+	run(10 * MS);
+	CHECK(preempted(low));
+	close_file(&other);
+	run(10 * MS);
+	CHECK(!preempted(low));
+
+	/* Somebody without rights ends neither what others hold nor asks for what lasts. */
+	hold = (struct gpreempt_hold){ .target = queue_target(low) };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	current->caps = 0;
+	open_file(&other);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS };
+	CHECK_EQ(shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_RESUME, (unsigned long)&hold), -EPERM);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = GPREEMPT_HOLD_UNBOUNDED };
+	CHECK_EQ(shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_PREEMPT, (unsigned long)&hold), -EPERM);
+	close_file(&other);
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS };
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
+	CHECK_EQ(hold.nr_queues, 1);
+
+	/* What the driver does not let go cannot be held; what nobody schedules neither. */
+	debug_process(process_of(low), true);
+	hold = (struct gpreempt_hold){ .target = queue_target(low) };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EBUSY);
+	debug_process(process_of(low), false);
+	suspend();
+	hold = (struct gpreempt_hold){ .target = queue_target(low) };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EIO);
+	resume();
+	shim_fail_alloc = 1;
+	hold = (struct gpreempt_hold){ .target = queue_target(low) };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ENOMEM);
+	shim_fail_alloc = 0;
+	hold = (struct gpreempt_hold){ .target = { .scope = GPREEMPT_SCOPE_PROCESS } };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ENOENT);
+	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), 0);
+	hold = (struct gpreempt_hold){ .target = process_target(low) };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EOPNOTSUPP);
+	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+	end();
+}
+
+static int destroy_low(void *unused)
+{
+	fsleep(20000);
+	destroy_queue(low);
+	return 0;
+}
+
+TEST(a_held_queue_goes, "whoever waits for a queue to leave is told when it goes instead, and nothing is left of his hold")
+{
+	struct gpreempt_hold hold;
+	struct task_struct *task;
+	u64 began_ns;
+
+	begin();
+	submit(low, 200);
+	run(MS);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	destroy_queue(low);
+	close_file(&file);
+
+	/* One that cannot be carried out before. */
+	open_file(&file);
+	low = add_queue(10);
+	run(10 * MS);
+	world.nodes[0].error = -EIO;
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 5000 };
+	task = kthread_create(destroy_low, NULL, "destroyer");
+	wake_up_process(task);
+	began_ns = ktime_get_ns();
+	command(GPREEMPT_IOC_PREEMPT, &hold);
+	CHECK(ktime_get_ns() - began_ns < SEC);
+	kthread_stop(task);
+	world.nodes[0].error = 0;
+	evict_queue(high, true);
+	evict_queue(high, false);
+	end();
+}
+
+TEST(a_hold_times_out, "a hold that is not carried out in time says so, and stays")
+{
+	struct gpreempt_hold hold;
+
+	begin();
+	submit(low, 50);
+	run(MS);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 5 };
+	dqm_lock(&world.nodes[0].dqm);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ETIME);
+	dqm_unlock(&world.nodes[0].dqm);
+	run(10 * MS);
+	CHECK(preempted(low));
+	/* The queue goes, and its holds with it. */
+	destroy_queue(low);
+	end();
+}
+
+static int hold_high_again_and_again(void *unused)
+{
+	struct gpreempt_hold hold;
+	struct file other;
+
+	open_file(&other);
+	while (!kthread_should_stop()) {
+		hold = (struct gpreempt_hold){ .target = queue_target(high), .timeout_ms = 1 };
+		shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_PREEMPT, (unsigned long)&hold);
+		hold = (struct gpreempt_hold){ .target = queue_target(high) };
+		shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_RESUME, (unsigned long)&hold);
+		fsleep(10);
+	}
+	close_file(&other);
+	return 0;
+}
+
+TEST(a_hold_times_out_on_a_busy_node, "a hold that cannot be carried out ends in time, however often others are preempted meanwhile")
+{
+	struct gpreempt_hold hold;
+	struct task_struct *task;
+	unsigned int passes;
+	u64 began_ns;
+
+	begin();
+	submit(high, 100);
+	evict_queue(low, true);
+	task = kthread_create(hold_high_again_and_again, NULL, "neighbour");
+	wake_up_process(task);
+	run(5 * MS);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 5 };
+	began_ns = ktime_get_ns();
+	passes = gpreempt_core_passes();
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ETIME);
+	CHECK(ktime_get_ns() - began_ns < 10 * MS);
+	/* Each ends the sleep of the one who waits, before the clock of its wait has advanced. */
+	CHECK(gpreempt_core_passes() - passes > 20);
+	kthread_stop(task);
+	evict_queue(low, false);
+	end();
+}
+
+TEST(own_holds, "a program preempts and resumes its own queues through /dev/kfd")
+{
+	struct kfd_ioctl_preempt_queue_args args;
+	struct kfd_ioctl_resume_queue_args back;
+	struct task_struct *self = current;
+
+	begin();
+	submit(low, 50);
+	run(MS);
+	CHECK(kfd_gpreempt_owns_ioctl(AMDKFD_IOC_PREEMPT_QUEUE) && kfd_gpreempt_owns_ioctl(AMDKFD_IOC_RESUME_QUEUE));
+	CHECK(!kfd_gpreempt_owns_ioctl(AMDKFD_IOC_RESUME_QUEUE + 1));
+	args = (struct kfd_ioctl_preempt_queue_args){ .queue_id = 0, .preempt_type = 2, .timeout_ms = 100 };
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_PREEMPT_QUEUE, (unsigned long)&args), -EBADF);
+	self->group_leader = &process_of(low)->task;
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_PREEMPT_QUEUE, (unsigned long)&args), 0);
+	CHECK(preempted(low));
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_PREEMPT_QUEUE, 8), -EFAULT);
+	args.preempt_type = 1;
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_PREEMPT_QUEUE, (unsigned long)&args), -EOPNOTSUPP);
+	args.preempt_type = 3;
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_PREEMPT_QUEUE, (unsigned long)&args), -EINVAL);
+	back = (struct kfd_ioctl_resume_queue_args){ .queue_id = 0, .pad = 1 };
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE, (unsigned long)&back), -EINVAL);
+	back.pad = 0;
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE, (unsigned long)&back), 0);
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE, 8), -EFAULT);
+	self->group_leader = self;
+	run(10 * MS);
+	CHECK(!preempted(low));
+	end();
+}
+
+static bool hints_are(s64 all, s64 used, s64 expired)
+{
+	struct gpreempt_stats *stats = &node_of(0)->stats;
+
+	return atomic64_read(&stats->hints) == all && atomic64_read(&stats->hints_used) == used &&
+	       atomic64_read(&stats->hints_expired) == expired;
+}
+
+TEST(hints, "announced work keeps others off before it comes, for as long as was said")
+{
+	struct gpreempt_hint hint;
+
+	begin();
+	submit(low, 100);
+	run(MS);
+	hint = (struct gpreempt_hint){ .target = process_target(high), .within_us = 20000 };
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	run(5 * MS);
+	CHECK(preempted(low));
+	CHECK(hints_are(1, 0, 0));
+	run(25 * MS);
+	CHECK(!preempted(low));
+	CHECK(hints_are(1, 0, 1));
+	/* It comes while the next one is open, and the device is its own. */
+	hint.target = queue_target(high);
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	run(5 * MS);
+	submit(high, 1);
+	CHECK(run_until_idle(high, 100 * MS));
+	CHECK(hints_are(2, 1, 1));
+	run(50 * MS);
+	CHECK(hints_are(2, 1, 1));
+	/* One that follows another takes its place. */
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	run(5 * MS);
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	run(50 * MS);
+	CHECK(hints_are(4, 1, 2));
+	CHECK(!node_of(0)->hinted);
+	/* Each is counted once, whichever queue it is of. */
+	hint.target = queue_target(low);
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	run(6 * MS);
+	CHECK(!node_of(0)->hinted);
+	hint.target = queue_target(high);
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	run(MS);
+	CHECK(node_of(0)->hinted);
+	run(50 * MS);
+	CHECK(hints_are(6, 2, 3));
+	CHECK(!node_of(0)->hinted);
+	hint.target.queue_id = 33;
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -ENOENT);
+	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), 0);
+	hint = (struct gpreempt_hint){ .target = process_target(high), .within_us = 20000 };
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -EOPNOTSUPP);
+	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+	end();
+}
+
+TEST(events, "who listens hears what happens to what he may see; who is slow is told how many he missed")
+{
+	const struct file_operations *fops;
+	struct gpreempt_event got[64];
+	bool seen[64] = { 0 };
+	struct gpreempt_hold hold;
+	ssize_t n;
+	u32 i;
+
+	begin();
+	fops = shim_miscdevice->fops;
+	CHECK_EQ(fops->read(&file, (char *)got, 8, NULL), -EINVAL);
+	CHECK_EQ(fops->read(&file, (char *)got, sizeof(got), NULL), -EAGAIN);
+	CHECK_EQ(fops->poll(&file, NULL), 0);
+	submit(low, 200);
+	run(MS);
+	submit(high, 20);
+	run(50 * MS);
+	CHECK_EQ(fops->poll(&file, NULL), EPOLLIN | EPOLLRDNORM);
+	n = fops->read(&file, (char *)got, sizeof(got), NULL);
+	CHECK(n > 0 && n % sizeof(got[0]) == 0);
+	for (i = 0; i < n / sizeof(got[0]); i++) {
+		CHECK(got[i].type < 64 && got[i].gpu_id == 1000);
+		seen[got[i].type] = true;
+	}
+	CHECK(seen[GPREEMPT_EVENT_INVERSION] && seen[GPREEMPT_EVENT_PREEMPTED] && seen[GPREEMPT_EVENT_RESUMED]);
+	CHECK_EQ(fops->read(&file, (char *)got, sizeof(got), NULL), -EAGAIN);
+	/* Blocking: the event is there before the wait, or wakes it. */
+	file.f_flags = 0;
+	hold = (struct gpreempt_hold){ .target = queue_target(low) };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	CHECK(fops->read(&file, (char *)got, sizeof(got[0]), NULL) == sizeof(got[0]));
+	CHECK_EQ(got[0].type, GPREEMPT_EVENT_PREEMPTED);
+	CHECK_EQ(got[0].pid, 100);
+	file.f_flags = O_NONBLOCK;
+	CHECK_EQ(set_priority(process_target(high), 2, 0), 0);
+	CHECK_EQ(fops->read(&file, (char *)8, sizeof(got), NULL), -EAGAIN);
+	run(10 * MS);
+	CHECK_EQ(fops->read(&file, (char *)8, sizeof(got), NULL), -EFAULT);
+	/* More than fit. */
+	for (i = 0; i < 1100; i++)
+		gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, i);
+	while ((n = fops->read(&file, (char *)got, sizeof(got), NULL)) > 0)
+		CHECK_EQ(got[0].missed, 0);
+	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 0);
+	CHECK_EQ(fops->read(&file, (char *)got, sizeof(got), NULL), sizeof(got[0]));
+	CHECK(got[0].missed >= 76);
+	end();
+}
+
+TEST(listeners_are_limited, "a user without rights hears of his own processes, and cannot make listeners without end")
+{
+	static const struct cred stranger = { .euid = { 5 } };
+	struct gpreempt_event got[8];
+	struct file files[66];
+	ssize_t n;
+	u32 i, refused = 0;
+
+	begin();
+	current->caps = 0;
+	for (i = 0; i < 66; i++) {
+		open_file(&files[i]);
+		files[i].f_cred = &stranger;
+		n = shim_miscdevice->fops->read(&files[i], (char *)got, sizeof(got), NULL);
+		refused += n == -EMFILE;
+		CHECK_EQ(shim_miscdevice->fops->poll(&files[i], NULL), n == -EMFILE ? EPOLLERR : 0);
+	}
+	CHECK_EQ(refused, 2);
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	process_of(low)->task.euid.val = 5;
+	submit(low, 20);
+	submit(high, 5);
+	run(10 * MS);
+	n = shim_miscdevice->fops->read(&files[0], (char *)got, sizeof(got), NULL);
+	CHECK(n > 0);
+	for (i = 0; i < n / sizeof(got[0]); i++)
+		CHECK(got[i].pid == process_of(low)->pid.nr && got[i].type != GPREEMPT_EVENT_INVERSION);
+	for (i = 0; i < 66; i++)
+		close_file(&files[i]);
+	shim_fail_alloc = 1;
+	CHECK_EQ(shim_miscdevice->fops->open(NULL, &files[0]), -ENOMEM);
+	open_file(&files[0]);
+	shim_fail_alloc = 1;
+	CHECK_EQ(shim_miscdevice->fops->read(&files[0], (char *)got, sizeof(got), NULL), -ENOMEM);
+	close_file(&files[0]);
+	end();
+}
+
+TEST(commands_without_memory, "a command for which there is no memory says so, and changes nothing")
+{
+	struct gpreempt_node_info nodes[2];
+	struct gpreempt_info info = { .nr_nodes = 2, .nodes = (unsigned long)nodes };
+	struct gpreempt_queue_info infos[2];
+	struct gpreempt_list list = { .target = everything, .nr_queues = 2, .queues = (unsigned long)infos };
+
+	begin();
+	shim_fail_alloc = 1;
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -ENOMEM);
+	shim_fail_alloc = 1;
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), -ENOMEM);
+	shim_fail_alloc = 1;
+	CHECK_EQ(set_priority(process_target(low), 3, 0), -ENOMEM);
+	CHECK_EQ(priority_of(low), -3);
+	end();
+}
+
+/* ---- what commands say and keep ---- */
+
+static long file_command(struct file *f, unsigned int cmd, void *argument)
+{
+	return shim_miscdevice->fops->unlocked_ioctl(f, cmd, (unsigned long)argument);
+}
+
+static struct gpreempt_queue_info info_of(const struct sim_queue *sq)
+{
+	struct gpreempt_queue_info info = { 0 };
+	struct gpreempt_list list = { .target = queue_target(sq), .nr_queues = 1, .queues = (unsigned long)&info };
+
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
+	CHECK_EQ(list.nr_queues, 1);
+	return info;
+}
+
+static long set_param(struct gpreempt_target target, u32 which, u64 value)
+{
+	struct gpreempt_set_param param = { .target = target, .param = which, .value = value };
+
+	return command(GPREEMPT_IOC_SET_PARAM, &param);
+}
+
+TEST(an_exempt_queue_is_refused_at_once, "a hold on a queue of an exempt process does not wait for what never comes, also before a pass has taken that in")
+{
+	struct gpreempt_hold hold;
+	u64 began_ns;
+
+	begin();
+	submit(low, 50);
+	run(10 * MS);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 1), 0);
+	began_ns = ktime_get_ns();
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 500 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EPERM);
+	CHECK(ktime_get_ns() - began_ns < 10 * MS);
+	CHECK(!low->q.gpreempt->held);
+	run(20 * MS);
+	hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 500 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EPERM);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 0), 0);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 500 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	CHECK(preempted(low));
+	hold = (struct gpreempt_hold){ .target = queue_target(low) };
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
+	end();
+}
+
+/* Has a pass under way. */
+static struct task_struct somebody;
+
+TEST(list_tells_all, "each member of a listed queue says what it is documented to say")
+{
+	struct gpreempt_queue_info info;
+	u32 i;
+
+	begin();
+	high->q.properties.queue_address = 0x7700000;
+	update_queue(high, 5);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_WEIGHT, 300), 0);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_DEADLINE_US, 500), 0);
+	CHECK_EQ(set_param(queue_target(high), GPREEMPT_PARAM_WEIGHT, 7), 0);
+	CHECK_EQ(set_param(queue_target(high), GPREEMPT_PARAM_DEADLINE_US, 30), 0);
+	CHECK_EQ(set_priority(queue_target(high), 6, 0), 0);
+	run(6 * MS);
+	info = info_of(high);
+	CHECK(info.pid == 101 && info.gpu_id == 1000 && info.queue_id == 1);
+	CHECK_EQ(info.flags, 0);
+	CHECK(info.logical_priority == 6 && info.effective_priority == 6 && info.kfd_priority == 5);
+	CHECK_EQ(info.source, GPREEMPT_SOURCE_QUEUE);
+	CHECK_EQ(info.ring_base, 0x7700000);
+	CHECK(info.weight == 7 && info.deadline_us == 30);
+	CHECK(info.preempt_count == 0 && info.preempted_us == 0);
+	CHECK_EQ(info.state, GPREEMPT_QUEUE_IDLE);
+	info = info_of(low);
+	CHECK(info.weight == 300 && info.deadline_us == 500);
+	CHECK(!low->q.gpreempt->policy.explicit_priority);
+	CHECK_EQ(set_priority(queue_target(low), NORMAL - 10, 0), 0);
+	run(6 * MS);
+	CHECK(low->q.gpreempt->policy.explicit_priority);
+	CHECK(high->q.gpreempt->policy.own_priority == 6 && high->q.gpreempt->policy.explicit_priority);
+
+	/* Flags, one by one and all together. */
+	for (i = 0; i < 64; i++) {
+		struct gpreempt_queue *gq = high->q.gpreempt;
+
+		snprintf(tap_case, sizeof(tap_case), "flags %x: ", i);
+		CHECK(!mutex_is_locked(&node_of(0)->pass_lock));
+		node_of(0)->pass_lock.owner = &somebody;
+		gq->held = i & GPREEMPT_QUEUE_HELD;
+		gq->policy.blocked = i & GPREEMPT_QUEUE_BLOCKED;
+		gq->policy.process->opt_out = i & GPREEMPT_QUEUE_EXEMPT;
+		blind(high, i & GPREEMPT_QUEUE_UNSCHEDULED);
+		high->q.properties.is_evicted = i & GPREEMPT_QUEUE_EVICTED;
+		debug_process(process_of(high), i & GPREEMPT_QUEUE_DEBUGGED);
+		info = info_of(high);
+		gq->held = gq->policy.blocked = gq->policy.process->opt_out = false;
+		blind(high, false);
+		high->q.properties.is_evicted = false;
+		debug_process(process_of(high), false);
+		node_of(0)->pass_lock.owner = current;
+		mutex_unlock(&node_of(0)->pass_lock);
+		CHECK_EQ(info.flags, i);
+	}
+	tap_case[0] = 0;
+
+	submit(low, 200);
+	run(MS);
+	high->kernel_ns = 20 * MS;
+	submit(high, 2);
+	run(12 * MS);
+	info = info_of(low);
+	CHECK_EQ(info.state, GPREEMPT_QUEUE_PREEMPTED);
+	CHECK_EQ(info.preempt_count, 1);
+	CHECK_EQ(info.preempted_us, gpreempt_queue_preempted_ns(low->q.gpreempt) / 1000);
+	CHECK(info.pending > 100);
+	info = info_of(high);
+	CHECK(info.state == GPREEMPT_QUEUE_ACTIVE && info.pending == 1 && info.waves == 1);
+	end();
+}
+
+/* Low's verdict as a pass might have left it; the monitor does not change it before the end. */
+static struct gpreempt_queue_info judged(enum gpreempt_verdict verdict, u64 until_ns)
+{
+	struct gpreempt_policy_queue *pq = &low->q.gpreempt->policy;
+	struct gpreempt_queue_info info;
+
+	CHECK(!mutex_is_locked(&node_of(0)->pass_lock));
+	node_of(0)->pass_lock.owner = &somebody;
+	pq->verdict = verdict;
+	pq->verdict_ns = ktime_get_ns() - 3 * MS;
+	pq->until_ns = until_ns;
+	info = info_of(low);
+	node_of(0)->pass_lock.owner = current;
+	mutex_unlock(&node_of(0)->pass_lock);
+	return info;
+}
+
+TEST(list_tells_why, "a listed queue has its verdict, since when, for how much longer at most, and to whom it yields")
+{
+	static const enum gpreempt_verdict yielding[] = {
+		GPREEMPT_VERDICT_EXEMPT, GPREEMPT_VERDICT_OBSTACLE, GPREEMPT_VERDICT_MIN_RUN, GPREEMPT_VERDICT_BUDGET,
+		GPREEMPT_VERDICT_YIELDS, GPREEMPT_VERDICT_AGEING,
+	};
+	struct gpreempt_policy_queue *pq;
+	struct gpreempt_queue_info info;
+	u32 i;
+
+	begin();
+	info = info_of(low);
+	CHECK(info.verdict == GPREEMPT_VERDICT_DORMANT && info.verdict_us > 0 && info.left_us == ~0U && !info.to_pid);
+	submit(low, 200);
+	run(MS);
+	high->kernel_ns = 20 * MS;
+	submit(high, 4);
+	run(12 * MS);
+	info = info_of(low);
+	CHECK_EQ(info.verdict, GPREEMPT_VERDICT_YIELDS);
+	CHECK(info.verdict_us > 6000 && info.verdict_us <= 12000);
+	/* A second in all, of what was decided; it was saved a moment later. */
+	CHECK(info.left_us + info.verdict_us >= 1000000 && info.left_us + info.verdict_us < 1001000);
+	CHECK(info.to_pid == 101 && info.to_queue_id == 1 && info.to_priority == NORMAL && info.to_pending == 3);
+	info = info_of(high);
+	CHECK(info.verdict == GPREEMPT_VERDICT_RUNS && info.left_us == ~0U);
+	CHECK(!info.to_pid && !info.to_queue_id && !info.to_priority && !info.to_pending);
+
+	pq = &high->q.gpreempt->policy;
+	for (i = 0; i < ARRAY_SIZE(yielding); i++) {
+		snprintf(tap_case, sizeof(tap_case), "verdict %u: ", yielding[i]);
+		info = judged(yielding[i], ~0ULL);
+		CHECK(info.verdict == yielding[i] && info.to_pid == 101 && info.to_pending == 3);
+	}
+	tap_case[0] = 0;
+	CHECK_EQ(judged(GPREEMPT_VERDICT_RESUME_DELAYED, 0).to_pid, 0);
+	/* It is held, and would not have to yield. */
+	low->q.gpreempt->policy.missing = 0;
+	CHECK_EQ(judged(GPREEMPT_VERDICT_OBSTACLE, 0).to_pid, 0);
+	low->q.gpreempt->policy.missing = 10;
+	info = judged(GPREEMPT_VERDICT_OWN_PROCESS, 0);
+	CHECK(info.to_pid == 100 && info.to_queue_id == ~0U);
+	pq->verdict = GPREEMPT_VERDICT_RELIEF;
+	CHECK_EQ(judged(GPREEMPT_VERDICT_YIELDS, 0).to_priority, GPREEMPT_PRIORITY_MAX + 1);
+	pq->verdict = GPREEMPT_VERDICT_RUNS;
+	pq->leads = false;
+	CHECK_EQ(judged(GPREEMPT_VERDICT_YIELDS, 0).to_pid, 0);
+	/* Between two passes it may be read as what it just was. */
+	low->q.gpreempt->policy.leads = true;
+	CHECK_EQ(judged(GPREEMPT_VERDICT_YIELDS, 0).to_pid, 0);
+
+	/* Times. */
+	info = judged(GPREEMPT_VERDICT_HOLD, ktime_get_ns() + 7 * MS);
+	CHECK(info.verdict_us == 3000 && info.left_us == 7000);
+	CHECK_EQ(judged(GPREEMPT_VERDICT_HOLD, ktime_get_ns() - MS).left_us, 0);
+	CHECK_EQ(judged(GPREEMPT_VERDICT_HOLD, ~0ULL).left_us, ~0U);
+	CHECK_EQ(judged(GPREEMPT_VERDICT_HOLD, ~0ULL - 1).left_us, ~0U - 1);
+	node_of(0)->policy.paid_ns = ktime_get_ns() + 5 * MS;
+	CHECK_EQ(judged(GPREEMPT_VERDICT_BUDGET, ~0ULL).left_us, 5000);
+	info = judged(GPREEMPT_VERDICT_NONE, 0);
+	CHECK(info.verdict == GPREEMPT_VERDICT_NONE && !info.verdict_us && info.left_us == ~0U);
+	end();
+}
+
+TEST(list_knows_better_than_the_last_look, "whether a queue that may run has work is looked at for the list, and whether the driver lets it")
+{
+	static const enum gpreempt_verdict free[] = {
+		GPREEMPT_VERDICT_RUNS, GPREEMPT_VERDICT_NO_DEMAND, GPREEMPT_VERDICT_DORMANT, GPREEMPT_VERDICT_DRIVER,
+	};
+	struct gpreempt_queue_info info;
+	u32 i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(free); i++) {
+		snprintf(tap_case, sizeof(tap_case), "verdict %u: ", free[i]);
+		info = judged(free[i], ~0ULL);
+		CHECK_EQ(info.state, GPREEMPT_QUEUE_IDLE);
+		CHECK_EQ(info.verdict, free[i] == GPREEMPT_VERDICT_DORMANT ? free[i] : GPREEMPT_VERDICT_NO_DEMAND);
+		CHECK_EQ(info.verdict_us, info.verdict == free[i] ? 3000 : 0);
+		low->q.properties.is_active = false;
+		info = judged(free[i], ~0ULL);
+		low->q.properties.is_active = true;
+		CHECK_EQ(info.verdict, GPREEMPT_VERDICT_DRIVER);
+	}
+	submit(low, 20);
+	run(MS);
+	for (i = 0; i < ARRAY_SIZE(free); i++)
+		CHECK_EQ(judged(free[i], ~0ULL).verdict, GPREEMPT_VERDICT_RUNS);
+	CHECK_EQ(judged(GPREEMPT_VERDICT_BLOCKED, ~0ULL).verdict, GPREEMPT_VERDICT_BLOCKED);
+	end();
+}
+
+TEST(verdicts_do_not_tell_of_others, "without CAP_SYS_ADMIN a queue's verdict does not say to whom else's it yields; to one's own it does")
+{
+	struct gpreempt_queue_info info;
+
+	begin();
+	submit(low, 200);
+	run(MS);
+	high->kernel_ns = 20 * MS;
+	submit(high, 4);
+	run(12 * MS);
+	CHECK_EQ(info_of(low).to_pid, 101);
+	current->caps = CAP_SYS_NICE;
+	current->euid.val = 5;
+	process_of(low)->task.euid.val = 5;
+	info = info_of(low);
+	CHECK(info.verdict == GPREEMPT_VERDICT_YIELDS && info.verdict_us && info.left_us);
+	CHECK(!info.to_pid && !info.to_queue_id && !info.to_priority && !info.to_pending);
+	process_of(high)->task.euid.val = 5;
+	info = info_of(low);
+	CHECK(info.to_pid == 101 && info.to_queue_id == 1 && info.to_priority == NORMAL && info.to_pending == 3);
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	end();
+}
+
+TEST(list_looks_at_waves, "whether an empty ring's last kernel runs is looked at for the list, on the node that is asked about; it is good for as long as said")
+{
+	struct gpreempt_list list = { .target = everything };
+	struct gpreempt_queue_info infos[4], info;
+	struct gpreempt_queue *gq;
+
+	world_make(true, 1, 2);
+	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+	low = add_queue(0);
+	high = add_queue_to(process_of(low), 1, NORMAL);
+	low->kernel_ns = high->kernel_ns = 100 * MS;
+	submit(low, 1);
+	submit(high, 1);
+	run(20 * MS);
+	open_file(&file);
+	CHECK(!node_of(0)->seen_ns && !node_of(1)->seen_ns);
+	/* Nobody wants to see a queue: nobody looks. */
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
+	CHECK_EQ(list.nr_queues, 2);
+	CHECK(!node_of(0)->seen_ns && !node_of(1)->seen_ns);
+	info = info_of(low);
+	CHECK(info.waves == 1 && info.pending == 0 && info.state == GPREEMPT_QUEUE_ACTIVE);
+	CHECK_EQ(node_of(0)->seen_ns, ktime_get_ns());
+	CHECK(!node_of(1)->seen_ns);
+	list = (struct gpreempt_list){ .target = everything, .nr_queues = 4, .queues = (unsigned long)infos };
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
+	CHECK_EQ(list.nr_queues, 2);
+	CHECK_EQ(node_of(1)->seen_ns, ktime_get_ns());
+	CHECK(infos[1].waves == 1 && infos[1].gpu_id == 1001);
+
+	/* While nobody may look: what was seen before, then what the monitor knows. */
+	gq = low->q.gpreempt;
+	gq->seen_waves = 5;
+	CHECK(!mutex_is_locked(&node_of(0)->see_lock));
+	node_of(0)->see_lock.owner = &somebody;
+	gq->policy.waves_ns = 1;
+	gq->policy.waves = 3;
+	fsleep(2 * GPREEMPT_SEE_NS / US - 1);
+	CHECK_EQ(info_of(low).waves, 5);
+	fsleep(1);
+	CHECK_EQ(info_of(low).waves, 3);
+	gq->policy.waves_ns = 0;
+	info = info_of(low);
+	CHECK(info.waves == ~0U && info.state == GPREEMPT_QUEUE_IDLE);
+	gq->policy.waves_ns = 1;
+	gq->policy.waves = 0;
+	CHECK_EQ(info_of(low).state, GPREEMPT_QUEUE_IDLE);
+	node_of(0)->see_lock.owner = current;
+	mutex_unlock(&node_of(0)->see_lock);
+	end();
+}
+
+TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and how many there are is told all the same")
+{
+	struct gpreempt_queue_info infos[3];
+	struct gpreempt_list list;
+	struct gpreempt_node_info nodes[3];
+	struct gpreempt_info info;
+	u32 i;
+
+	world_make(true, 1, 2);
+	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+	low = add_queue(10);
+	high = add_queue(0);
+	add_queue(0);
+	low->kernel_ns = high->kernel_ns = 20 * MS;
+	world.nodes[0].nr_wave_slots = 1;
+	submit(low, 1);
+	run(MS);
+	submit(high, 3);
+	run(10 * MS);
+	CHECK(preempted(low));
+	open_file(&file);
+	for (i = 0; i <= 3; i++) {
+		snprintf(tap_case, sizeof(tap_case), "room for %u: ", i);
+		memset(infos, 0x55, sizeof(infos));
+		list = (struct gpreempt_list){ .target = everything, .nr_queues = i, .queues = (unsigned long)infos };
+		CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
+		CHECK_EQ(list.nr_queues, 3);
+		CHECK(i == 3 || infos[i].gpu_id == 0x55555555);
+		CHECK(!i || infos[i - 1].gpu_id == 1000);
+		memset(nodes, 0x55, sizeof(nodes));
+		info = (struct gpreempt_info){ .nr_nodes = i, .nodes = (unsigned long)nodes };
+		CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), 0);
+		CHECK_EQ(info.nr_nodes, 2);
+		CHECK(i >= 2 || nodes[i].gpu_id == 0x55555555);
+		CHECK(!i || nodes[0].gpu_id == 1000);
+	}
+	tap_case[0] = 0;
+	CHECK_EQ(info.abi_version, GPREEMPT_ABI_VERSION);
+	CHECK_EQ(info.features, GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP | GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT);
+	CHECK_EQ(nodes[0].state, gpreempt_core_state(node_of(0)));
+	CHECK(nodes[0].nr_queues == 3 && nodes[0].nr_preempted == 1 && nodes[0].preemptions == 1 && nodes[0].resumes == 0);
+	CHECK_EQ(nodes[0].failures, 0);
+	CHECK(nodes[1].nr_queues == 0 && nodes[1].nr_preempted == 0 && nodes[1].gpu_id == 1001);
+	CHECK(run_until_idle(low, SEC));
+	atomic64_set(&node_of(0)->stats.failed[GPREEMPT_FAILURE_MAP], 3);
+	info = (struct gpreempt_info){ .nr_nodes = 1, .nodes = (unsigned long)nodes };
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), 0);
+	CHECK(nodes[0].nr_preempted == 0 && nodes[0].resumes == 1 && nodes[0].failures == 3);
+	/* Each member that is only told has to be 0. */
+	info = (struct gpreempt_info){ .features = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EINVAL);
+	info = (struct gpreempt_info){ .event_size = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EINVAL);
+	info = (struct gpreempt_info){ .reserved = { 1 } };
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EINVAL);
+	/* What cannot be told is an error, unless there is another one. */
+	shim_read_only = true;
+	info = (struct gpreempt_info){ 0 };
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EFAULT);
+	info = (struct gpreempt_info){ .flags = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EINVAL);
+	/* Nothing comes back from this one. */
+	CHECK_EQ(set_priority(process_target(low), 3, 0), 0);
+	shim_read_only = false;
+	end();
+}
+
+TEST(bounds_are_within, "the largest and the smallest value of each bound are allowed")
+{
+	struct gpreempt_hint hint;
+	struct gpreempt_hold hold;
+
+	begin();
+	CHECK_EQ(set_priority(process_target(low), 1023, 0), 0);
+	CHECK_EQ(priority_of(low), 1023);
+	CHECK_EQ(set_priority(process_target(low), -1023, 0), 0);
+	CHECK_EQ(priority_of(low), -1023);
+	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_WEIGHT, 10000), 0);
+	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_DEADLINE_US, 3600000000ULL), 0);
+	hint = (struct gpreempt_hint){ .target = process_target(low), .within_us = 1000000 };
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .reserved1 = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EINVAL);
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .reserved = { 0, 1 } };
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EINVAL);
+	end();
+}
+
+TEST(each_parameter_is_one, "a parameter changes nothing but itself, and each alone is remembered until it is cleared")
+{
+	const struct gpreempt_policy_process *pp;
+	int allocated;
+
+	begin();
+	pp = &low->q.gpreempt->process->policy;
+	allocated = shim_allocated;
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_DEADLINE_US, 77), 0);
+	run(6 * MS);
+	CHECK(pp->deadline_ns == 77 * US && !pp->weight && !pp->opt_out);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_DEADLINE_US, 0), 0);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_WEIGHT, 55), 0);
+	run(6 * MS);
+	CHECK(!pp->deadline_ns && pp->weight == 55 && !pp->opt_out);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_WEIGHT, 0), 0);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 1), 0);
+	run(6 * MS);
+	CHECK(!pp->deadline_ns && !pp->weight && pp->opt_out);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 0), 0);
+	run(6 * MS);
+	CHECK(!pp->opt_out);
+	/* Nothing is remembered of who has nothing set. */
+	CHECK_EQ(shim_allocated, allocated);
+	CHECK_EQ(set_priority(process_target(low), 5, 0), 0);
+	run(6 * MS);
+	allocated = shim_allocated;
+	current->caps = 0;
+	current->euid.val = process_of(low)->task.euid.val;
+	CHECK_EQ(set_priority(process_target(low), 3, 0), -EPERM);
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	run(6 * MS);
+	CHECK_EQ(shim_allocated, allocated);
+	CHECK_EQ(priority_of(low), 5);
+	end();
+}
+
+TEST(either_right_is_a_privilege, "what was set with either right is not changed by somebody without, who may set what nobody did")
+{
+	u32 i;
+
+	begin();
+	for (i = 0; i < 3; i++) {
+		snprintf(tap_case, sizeof(tap_case), "rights %u: ", i);
+		current->caps = i == 0 ? CAP_SYS_ADMIN : i == 1 ? CAP_SYS_NICE : 0;
+		CHECK_EQ(set_priority(process_target(low), 3, 0), 0);
+		current->caps = 0;
+		CHECK_EQ(set_priority(process_target(low), 2, 0), i == 2 ? 0 : -EPERM);
+		current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+		CHECK_EQ(set_priority(process_target(low), 0, GPREEMPT_PRIORITY_CLEAR), 0);
+	}
+	end();
+}
+
+TEST(each_process_has_its_own, "of many processes with settings each has its own, and of a cgroup that is gone nothing is left")
+{
+	struct sim_queue *queues[40];
+	u32 i;
+
+	begin();
+	for (i = 0; i < 28; i++) {
+		queues[i] = add_queue(0);
+		CHECK_EQ(set_priority(process_target(queues[i]), -(s32)i - 20, 0), 0);
+	}
+	run(6 * MS);
+	for (i = 0; i < 28; i++)
+		CHECK_EQ(queues[i]->q.gpreempt->policy.priority, -(s32)i - 20);
+	CHECK_EQ(set_priority((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }, 4, 0), 0);
+	CHECK_EQ(priority_of(low), 4);
+	/* It is there: whatever else is changed, it stays. */
+	CHECK_EQ(set_priority(process_target(high), 3, 0), 0);
+	CHECK_EQ(priority_of(low), 4);
+	world_cgroup(2)->gone = true;
+	CHECK_EQ(set_priority(process_target(high), 2, 0), 0);
+	run(1100 * MS);
+	world_cgroup(2)->gone = false;
+	gpreempt_core_kick_all();
+	CHECK_EQ(priority_of(low), NORMAL - 10);
+	CHECK_EQ(priority_of(high), 2);
+	end();
+}
+
+/* ---- holds ---- */
+
+static struct sim_queue *second;
+
+/* Low's process has another queue. */
+static void begin_with_two(void)
+{
+	begin();
+	second = add_queue_to(process_of(low), 0, NORMAL);
+	submit(low, 200);
+	submit(second, 200);
+	run(2 * MS);
+}
+
+TEST(holds_of_several_queues, "a hold of a process is one of each of its queues, whichever of them was held before; so is its end")
+{
+	struct gpreempt_hold hold;
+	struct sim_queue *before;
+	u64 began_ns;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		snprintf(tap_case, sizeof(tap_case), "queue %u: ", i);
+		begin_with_two();
+		before = i ? second : low;
+		hold = (struct gpreempt_hold){ .target = queue_target(before), .timeout_ms = 100 };
+		began_ns = ktime_get_ns();
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		/* At once, not with the next look. */
+		CHECK(ktime_get_ns() - began_ns < MS);
+		CHECK(preempted(before) && preempted(low) != preempted(second));
+		run(MS);
+		/* Of the one that is asked for, whatever else the caller holds. */
+		hold = (struct gpreempt_hold){ .target = queue_target(high), .timeout_ms = 100 };
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		CHECK_EQ(hold.nr_queues, 1);
+		run(MS);
+		hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 100 };
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		CHECK_EQ(hold.nr_queues, 2);
+		CHECK(preempted(low) && preempted(second));
+		hold = (struct gpreempt_hold){ .target = queue_target(before) };
+		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
+		CHECK_EQ(hold.nr_queues, 1);
+		run(MS);
+		CHECK(!preempted(before) && preempted(low) != preempted(second));
+		/* One of the two is held. */
+		hold = (struct gpreempt_hold){ .target = process_target(low) };
+		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
+		CHECK_EQ(hold.nr_queues, 1);
+		hold = (struct gpreempt_hold){ .target = process_target(low) };
+		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
+		CHECK_EQ(hold.nr_queues, 0);
+		run(MS);
+		hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 100 };
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		hold = (struct gpreempt_hold){ .target = process_target(low) };
+		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
+		CHECK_EQ(hold.nr_queues, 2);
+		run(MS);
+		CHECK(!preempted(low) && !preempted(second));
+		end();
+	}
+}
+
+TEST(holds_are_all_or_nothing, "where one queue cannot be held none is, be it for memory or for the driver; that its pointers cannot be read is no reason")
+{
+	struct gpreempt_hold hold;
+
+	begin_with_two();
+	shim_fail_alloc = 2;
+	hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 100 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ENOMEM);
+	shim_fail_alloc = 0;
+	CHECK(!low->q.gpreempt->held && !second->q.gpreempt->held);
+	node_of(0)->state = GPREEMPT_STATE_FAILED;
+	hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 100 };
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EOPNOTSUPP);
+	CHECK(!low->q.gpreempt->held);
+	node_of(0)->state = GPREEMPT_STATE_PARKED;
+	blind(second, true);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	CHECK_EQ(hold.nr_queues, 2);
+	CHECK(preempted(low) && preempted(second));
+	blind(second, false);
+	end();
+}
+
+TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first; what somebody asked for twice he ends once")
+{
+	struct gpreempt_hold hold;
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		begin_with_two();
+		open_file(&other);
+		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100, .flags = i == 0 ? GPREEMPT_HOLD_UNBOUNDED : 0 };
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		CHECK_EQ(low->q.gpreempt->held_unbounded, i == 0);
+		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100, .flags = i == 1 ? GPREEMPT_HOLD_UNBOUNDED : 0 };
+		CHECK_EQ(file_command(&other, GPREEMPT_IOC_PREEMPT, &hold), 0);
+		CHECK_EQ(low->q.gpreempt->held_unbounded, i < 2);
+		/* Again, without: that is no end of what was asked for. */
+		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		CHECK_EQ(low->q.gpreempt->held_unbounded, i < 2);
+		CHECK_EQ(list_count_nodes(&low->q.gpreempt->holds), 2);
+		/* Nor does it lose the rights that it was asked for with. */
+		current->caps = 0;
+		current->euid = process_of(low)->task.euid;
+		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS };
+		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EPERM);
+		current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+		CHECK_EQ(list_count_nodes(&low->q.gpreempt->holds), 2);
+		close_file(&other);
+		end();
+	}
+}
+
+TEST(holds_have_a_limit, "without rights a queue is held 64 times at most; who holds it already is not one more")
+{
+	static struct file files[66];
+	struct gpreempt_hold hold;
+	u32 i;
+
+	begin();
+	current->caps = 0;
+	current->euid = process_of(low)->task.euid;
+	for (i = 0; i < 66; i++) {
+		snprintf(tap_case, sizeof(tap_case), "hold %u: ", i);
+		open_file(&files[i]);
+		current->caps = i == 65 ? CAP_SYS_NICE | CAP_SYS_ADMIN : 0;
+		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
+		CHECK_EQ(file_command(&files[i], GPREEMPT_IOC_PREEMPT, &hold), i == 64 ? -EUSERS : 0);
+		CHECK(!low->q.gpreempt->held_unbounded);
+	}
+	current->caps = 0;
+	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
+	CHECK_EQ(file_command(&files[5], GPREEMPT_IOC_PREEMPT, &hold), 0);
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	for (i = 0; i < 66; i++)
+		close_file(&files[i]);
+	end();
+}
+
+TEST(own_holds_end_with_the_queue, "what a program holds of its own is bounded, named by its number, and forgotten with the queue")
+{
+	struct kfd_ioctl_preempt_queue_args args = { .preempt_type = 2, .timeout_ms = 100 };
+	struct kfd_ioctl_resume_queue_args back = { .queue_id = 77 };
+	struct task_struct *self = current;
+
+	begin();
+	self->group_leader = &process_of(low)->task;
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_PREEMPT_QUEUE, (unsigned long)&args), 0);
+	CHECK(preempted(low) && !low->q.gpreempt->held_unbounded);
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE, (unsigned long)&back), -ENOENT);
+	CHECK(low->q.gpreempt->held);
+	self->group_leader = self;
+	CHECK(!list_empty(&gpreempt_own_holder.holds));
+	destroy_queue(low);
+	CHECK(list_empty(&gpreempt_own_holder.holds));
+	end();
+}
+
+TEST(hints_of_several_queues, "work that is announced for a process is announced for each of its queues")
+{
+	struct gpreempt_hint hint;
+
+	begin_with_two();
+	hint = (struct gpreempt_hint){ .target = process_target(low), .within_us = 20000 };
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	CHECK(low->q.gpreempt->expected_until_ns && low->q.gpreempt->expected_until_ns == second->q.gpreempt->expected_until_ns);
+	CHECK_EQ(high->q.gpreempt->expected_until_ns, 0);
+	end();
+}
+
+/* ---- events ---- */
+
+static struct gpreempt_event got[1100];
+
+static u32 nr_read(struct file *f)
+{
+	ssize_t n = shim_miscdevice->fops->read(f, (char *)got, sizeof(got), NULL);
+
+	return n < 0 ? 0 : n / sizeof(got[0]);
+}
+
+TEST(events_say_what_happened, "an event has the node, the queue, its priority, the time and a value; of a node alone it has no queue")
+{
+	u64 began_ns;
+
+	begin();
+	CHECK_EQ(nr_read(&file), 0);
+	began_ns = ktime_get_ns();
+	gpreempt_event(node_of(0), high->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, -5);
+	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 3);
+	CHECK_EQ(nr_read(&file), 2);
+	CHECK(got[0].type == GPREEMPT_EVENT_PREEMPTED && got[0].gpu_id == 1000 && got[0].queue_id == 1 && got[0].pid == 101);
+	CHECK(got[0].priority == NORMAL && got[0].value == -5 && got[0].missed == 0);
+	CHECK_EQ(got[0].time_ns, began_ns);
+	CHECK(got[1].type == GPREEMPT_EVENT_FAILED && got[1].queue_id == ~0U && got[1].pid == 0 && got[1].priority == 0 && got[1].value == 3);
+	gpreempt_stats_failure(node_of(0), high->q.gpreempt, GPREEMPT_FAILURE_SEND, -7);
+	CHECK_EQ(nr_read(&file), 1);
+	CHECK(got[0].type == GPREEMPT_EVENT_FAILED && got[0].pid == 101 && got[0].value == 7);
+	/* A new priority tells the one before. */
+	CHECK_EQ(set_priority(process_target(high), 2, 0), 0);
+	run(6 * MS);
+	CHECK_EQ(nr_read(&file), 1);
+	CHECK(got[0].type == GPREEMPT_EVENT_PRIORITY && got[0].priority == 2 && got[0].value == NORMAL);
+	end();
+}
+
+TEST(missed_events_are_counted, "how many were lost is told with the next event, and only with that one")
+{
+	u32 i;
+
+	begin();
+	CHECK_EQ(nr_read(&file), 0);
+	for (i = 0; i < 1024 + 7; i++)
+		gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, i);
+	CHECK_EQ(nr_read(&file), 1024);
+	for (i = 0; i < 1024; i++)
+		CHECK(got[i].value == i && !got[i].missed);
+	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 1);
+	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 2);
+	CHECK_EQ(nr_read(&file), 2);
+	CHECK_EQ(got[0].missed, 7);
+	CHECK_EQ(got[1].missed, 0);
+	end();
+}
+
+static ssize_t reader_got;
+
+static int reads(void *unused)
+{
+	reader_got = shim_miscdevice->fops->read(&file, (char *)got, sizeof(got), NULL);
+	return 0;
+}
+
+TEST(readers_wait, "whoever reads and does not want to be told that there is nothing waits for the first event")
+{
+	struct task_struct *task;
+
+	begin();
+	file.f_flags = 0;
+	reader_got = 0;
+	task = kthread_create(reads, NULL, "reader");
+	wake_up_process(task);
+	run(10 * MS);
+	CHECK_EQ(reader_got, 0);
+	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 1);
+	fsleep(10);
+	CHECK_EQ(reader_got, sizeof(got[0]));
+	kthread_stop(task);
+	end();
+}
+
+TEST(listeners_of_others, "each user has his own number of listeners, those who see all are not counted, and who has gone neither")
+{
+	static const struct cred stranger = { .euid = { 5 } }, neighbour = { .euid = { 6 } };
+	static struct file files[80], theirs[64];
+	u32 i;
+
+	begin();
+	for (i = 0; i < 70; i++) {
+		open_file(&files[i]);
+		CHECK_EQ(nr_read(&files[i]), 0);
+	}
+	current->caps = 0;
+	for (i = 0; i < 130; i++) {
+		open_file(&other);
+		other.f_cred = &stranger;
+		CHECK_EQ(shim_miscdevice->fops->read(&other, (char *)got, sizeof(got), NULL), -EAGAIN);
+		close_file(&other);
+	}
+	for (i = 0; i < 64; i++) {
+		open_file(&theirs[i]);
+		theirs[i].f_cred = &neighbour;
+		CHECK_EQ(shim_miscdevice->fops->read(&theirs[i], (char *)got, sizeof(got), NULL), -EAGAIN);
+	}
+	open_file(&other);
+	other.f_cred = &stranger;
+	CHECK_EQ(shim_miscdevice->fops->read(&other, (char *)got, sizeof(got), NULL), -EAGAIN);
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	/* Neither of them is the stranger's; what a node does everybody may know. Who sees all hears of all. */
+	process_of(low)->task.euid.val = 9;
+	gpreempt_event(node_of(0), low->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, 0);
+	gpreempt_event(node_of(0), high->q.gpreempt, GPREEMPT_EVENT_PREEMPTED, 0);
+	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 0);
+	CHECK_EQ(nr_read(&other), 1);
+	CHECK_EQ(got[0].type, GPREEMPT_EVENT_FAILED);
+	for (i = 0; i < 70; i++) {
+		CHECK_EQ(nr_read(&files[i]), 3);
+		close_file(&files[i]);
+	}
+	for (i = 0; i < 64; i++)
+		close_file(&theirs[i]);
+	close_file(&other);
+	end();
+}
+
+/* ---- tunables ---- */
+
+TEST(tunables_reach_the_monitor, "each parameter is what the next pass works with, in its unit, and what a node that comes later has")
+{
+	static const struct { const char *name, *value, *text; u64 expected; size_t offset, size; } cases[] = {
+#define IS(name, value, expected, member) \
+	{ name, value, value "\n", expected, offsetof(struct gpreempt_tunables, member), sizeof(((struct gpreempt_tunables *)0)->member) }
+		IS("gpreempt_interval_ms", "3", 3 * MS, params.interval_ns),
+		IS("gpreempt_poll_us", "70", 70 * US, params.poll_ns),
+		IS("gpreempt_max_hold_ms", "11", 11 * MS, params.max_hold_ns),
+		IS("gpreempt_relief_ms", "12", 12 * MS, params.relief_ns),
+		IS("gpreempt_blocked_us", "130", 130 * US, params.blocked_ns),
+		IS("gpreempt_overhead_pct", "14", 14, params.overhead_pct),
+		IS("gpreempt_aging_ms", "15", 15 * MS, params.aging_ns),
+		IS("gpreempt_min_run_us", "16", 16 * US, params.min_run_ns),
+		IS("gpreempt_resume_delay_us", "17", 17 * US, params.resume_delay_ns),
+		IS("gpreempt_slice_us", "1800", 1800 * US, params.slice_ns),
+		IS("gpreempt_hw_priority", "follow", GPREEMPT_HW_PRIORITY_FOLLOW, hw_priority),
+		IS("gpreempt_wakeup", "doorbell", GPREEMPT_WAKEUP_DOORBELL, wakeup),
+#undef IS
+#define IS(name, value, text, expected, member) \
+	{ name, value, text, expected, offsetof(struct gpreempt_tunables, member), sizeof(((struct gpreempt_tunables *)0)->member) }
+		IS("gpreempt_nice", "0", "N\n", 0, nice),
+		IS("gpreempt_trust_kfd_priority", "1", "Y\n", 1, trust),
+		IS("gpreempt_verify", "1", "Y\n", 1, verify),
+#undef IS
+	};
+	char text[64];
+	u32 i, k;
+
+	world_on(true);
+	/* Awake: somebody could outrank another. */
+	add_queue(10);
+	add_queue(0);
+	run(6 * MS);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const u8 *tun = (const u8 *)&node_of(0)->tun;
+		u64 is = 0;
+
+		snprintf(tap_case, sizeof(tap_case), "%s: ", cases[i].name);
+		memcpy(&is, tun + cases[i].offset, cases[i].size);
+		CHECK(is != cases[i].expected);
+		CHECK_EQ(shim_param_set(cases[i].name, cases[i].value), 0);
+		run(MS);
+		memcpy(&is, tun + cases[i].offset, cases[i].size);
+		CHECK_EQ(is, cases[i].expected);
+		shim_param_get(cases[i].name, text);
+		CHECK(!strcmp(text, cases[i].text));
+	}
+	kfd_gpreempt_node_fini(&world.nodes[0].node);
+	kfd_gpreempt_node_init(&world.nodes[0].node);
+	for (k = 0; k < GPREEMPT_NR_TUNABLES; k++) {
+		gpreempt_params_show(node_of(0), k, text);
+		snprintf(tap_case, sizeof(tap_case), "tunable %u: ", k);
+		CHECK(strcmp(text, k == GPREEMPT_TUNABLE_NICE ? "1\n" : "0\n") != 0);
+	}
+	world_end();
+}
+
+TEST(policies_are_used_at_once, "a policy, and verification, of one node or of all is in force with the next pass, which comes at once")
+{
+	struct gpreempt_node *gn;
+
+	begin();
+	gn = node_of(0);
+	CHECK_EQ(shim_param_set("gpreempt_interval_ms", "10000"), 0);
+	run(6 * MS);
+	CHECK_EQ(shim_param_set("gpreempt_policy", "wfq"), 0);
+	run(MS);
+	CHECK(!strcmp(gn->policy.ops->name, "wfq"));
+	CHECK_EQ(gpreempt_params_store_policy(gn, "edf"), 0);
+	run(MS);
+	CHECK(!strcmp(gn->policy.ops->name, "edf"));
+	shim_log[0] = 0;
+	CHECK_EQ(gpreempt_params_store_policy(gn, "fifo"), -EINVAL);
+	CHECK(strstr(shim_log, "fifo is none of hpf, wfq, edf; kept edf") != NULL);
+	CHECK(!low->q.gpreempt->snapshot);
+	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_RELIEF_MS, "7"), 0);
+	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_VERIFY, "0"), 0);
+	CHECK(!low->q.gpreempt->snapshot);
+	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_VERIFY, "1"), 0);
+	CHECK(low->q.gpreempt->snapshot != NULL);
+	end();
+}
+
+TEST(switches_take_what_flags_take, "a node's switch knows the words that a parameter's does, and no numbers")
+{
+	static const struct { const char *text; bool on; } good[] = { { "1", true }, { "Y\n", true }, { "on", true }, { "0\n", false }, { "off\n", false } };
+	bool on;
+	u32 i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		snprintf(tap_case, sizeof(tap_case), "%.3s: ", good[i].text);
+		on = !good[i].on;
+		CHECK_EQ(gpreempt_params_parse_switch(good[i].text, false, &on), 0);
+		CHECK_EQ(on, good[i].on);
+	}
+	CHECK_EQ(gpreempt_params_parse_switch("2", true, &on), -EINVAL);
+	CHECK(strstr(shim_log, "enabled=2 is neither 0 nor 1; kept 1") != NULL);
+	end();
+}
+
+TEST(one_node_wants_doorbells, "doorbells can be withdrawn of whoever opens /dev/kfd while any node wants that, or the parameter says so")
+{
+	world_make(true, 1, 2);
+	add_process(0);
+	CHECK(!world.processes[0]->p.gpreempt);
+	CHECK_EQ(gpreempt_params_store(node_of(1), GPREEMPT_TUNABLE_WAKEUP, "doorbell"), 0);
+	add_process(0);
+	CHECK(world.processes[1]->p.gpreempt != NULL);
+	CHECK_EQ(gpreempt_params_store(node_of(1), GPREEMPT_TUNABLE_WAKEUP, "poll"), 0);
+	add_process(0);
+	CHECK(!world.processes[2]->p.gpreempt);
+	world_end();
+}

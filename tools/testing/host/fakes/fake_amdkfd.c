@@ -1,0 +1,1350 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fake_amdkfd.c - amdkfd and a device, as far as the scheduler's core can tell; see fake_amdkfd.h
+ *
+ * The backends are compiled as part of this file, as they are part of the driver's queue manager.
+ */
+#include "fake_amdkfd.h"
+#include "tap.h"
+
+struct world world;
+void (*world_prepares)(struct sim_queue *sq);
+struct srcu_struct kfd_processes_srcu = { .lock = { .real = PTHREAD_MUTEX_INITIALIZER } };
+DECLARE_HASHTABLE(kfd_processes_table, 5);
+const int pipe_priority_map[16] = { 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2 };
+int queue_preemption_timeout_ms = 9000;
+
+/* ---- folders: of KFD's class, and of each queue ---- */
+
+static struct kernfs_node there;
+static struct device kfd_dev_folder = { .kobj = { .name = "kfd", .sd = &there } };
+struct device *kfd_device = &kfd_dev_folder;
+
+/* The driver has files of its own there. */
+static ssize_t queue_show(struct kobject *kobj, struct attribute *attr, char *buf)
+{
+	BUG_ON(!kfd_gpreempt_owns(attr));
+	return kfd_gpreempt_queue_show(container_of(kobj, struct queue, kobj), attr, buf);
+}
+
+static void queue_release(struct kobject *kobj)
+{
+}
+
+static const struct sysfs_ops queue_ops = { .show = queue_show, .store = kfd_gpreempt_queue_store };
+static const struct kobj_type queue_type = { .sysfs_ops = &queue_ops, .release = queue_release };
+
+/* In the memory behind the MQDs of the XCCs that there are: whoever takes it for one finds waves in it. */
+#define NO_XCC		0xa5a5a5a5U
+
+#define UNMAP_US	30
+#define SLOT_US		5
+
+static struct sim_node *sim_of(struct device_queue_manager *dqm)
+{
+	return container_of(dqm, struct sim_node, dqm);
+}
+
+static struct sim_queue *sim_queue_of(struct queue *q)
+{
+	return container_of(q, struct sim_queue, q);
+}
+
+/* ---- buffers ---- */
+
+int amdgpu_bo_reserve(struct amdgpu_bo *bo, bool no_intr)
+{
+	if (bo->fails_reserve)
+		return -EINTR;
+	BUG_ON(bo->reserved || !no_intr);
+	bo->reserved = true;
+	return 0;
+}
+
+void amdgpu_bo_unreserve(struct amdgpu_bo *bo)
+{
+	BUG_ON(!bo->reserved);
+	bo->reserved = false;
+}
+
+int amdgpu_bo_pin(struct amdgpu_bo *bo, u32 domain)
+{
+	BUG_ON(!bo->reserved || !domain);
+	if (bo->fails_pin)
+		return -ENOMEM;
+	bo->pins++;
+	bo->resource.mem_type = domain & AMDGPU_GEM_DOMAIN_VRAM ? TTM_PL_VRAM : TTM_PL_TT;
+	return 0;
+}
+
+void amdgpu_bo_unpin(struct amdgpu_bo *bo)
+{
+	BUG_ON(!bo->reserved || bo->pins-- <= 0);
+}
+
+struct amdgpu_bo *amdgpu_bo_ref(struct amdgpu_bo *bo)
+{
+	bo->references++;
+	return bo;
+}
+
+void amdgpu_bo_unref(struct amdgpu_bo **bo)
+{
+	BUG_ON((*bo)->references-- <= 0);
+	*bo = NULL;
+}
+
+int ttm_bo_kmap(struct ttm_buffer_object *tbo, unsigned long first, unsigned long n, struct ttm_bo_kmap_obj *map)
+{
+	struct amdgpu_bo *bo = container_of(tbo, struct amdgpu_bo, tbo);
+
+	/* As the kernel has it: of a BO of DMA addresses, and of one of user pages that nobody keeps, it would map what is not there. */
+	BUG_ON(!bo->pins || tbo->type != ttm_bo_type_device || tbo->base.import_attach || amdgpu_ttm_tt_is_userptr(tbo->ttm));
+	BUG_ON(tbo->resource->hidden);
+	/* Somebody else's memory is behind all but the first page. */
+	BUG_ON(first || n != 1 || tbo->base.size != PAGE_SIZE);
+	if (bo->fails_kmap)
+		return -ENOMEM;
+	bo->kmaps++;
+	map->virtual = tbo->memory;
+	return 0;
+}
+
+/* A kernel mapping of user memory that outlives its owner would not show: count it. */
+NO_TSAN void ttm_bo_kunmap(struct ttm_bo_kmap_obj *map)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++)
+		if (world.queues[i]->bo.tbo.memory == map->virtual)
+			BUG_ON(world.queues[i]->bo.kmaps-- <= 0);
+	map->virtual = NULL;
+}
+
+int amdgpu_ttm_tt_get_userptr(const struct ttm_buffer_object *tbo, uint64_t *userptr)
+{
+	*userptr = tbo->ttm->userptr;
+	return *userptr ? 0 : -EINVAL;
+}
+
+/* ---- MQDs ---- */
+
+static u64 mqd_stride(struct mqd_manager *mm, struct queue_properties *q)
+{
+	return PAGE_SIZE + CTL_STACK_BYTES;
+}
+
+static struct v9_mqd *mqd_of(struct sim_queue *sq, u32 xcc)
+{
+	return (void *)(sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
+}
+
+static void update_mqd(struct mqd_manager *mm, void *mqd, struct queue_properties *q, struct mqd_update_info *minfo)
+{
+	u32 xcc;
+
+	for (xcc = 0; xcc < NUM_XCC(mm->dqm->dev->xcc_mask); xcc++) {
+		struct v9_mqd *m = mqd + mqd_stride(mm, q) * xcc;
+
+		m->cp_hqd_pipe_priority = pipe_priority_map[q->priority];
+		m->cp_hqd_queue_priority = q->priority;
+		m->cp_hqd_pq_doorbell_control = q->doorbell_off | 1U << 31;
+		m->cp_hqd_pq_base_lo = q->queue_address >> 8;
+		m->cp_hqd_pq_base_hi = q->queue_address >> 40;
+	}
+	q->is_active = QUEUE_IS_ACTIVE(*q);
+}
+
+static void mark_end_of_mqds(struct sim_queue *sq)
+{
+	memset(mqd_of(sq, NUM_XCC(sq->q.device->xcc_mask)), NO_XCC & 0xff, PAGE_SIZE + CTL_STACK_BYTES);
+	mqd_of(sq, NUM_XCC(sq->q.device->xcc_mask))->cp_hqd_cntl_stack_offset = 0;
+}
+
+/* What the CP writes when a queue leaves: offsets and the control stack. */
+static void save(struct sim_queue *sq)
+{
+	u32 xcc;
+
+	for (xcc = 0; xcc < NUM_XCC(sq->q.device->xcc_mask); xcc++) {
+		struct v9_mqd *m = mqd_of(sq, xcc);
+
+		m->cp_hqd_cntl_stack_size = CTL_STACK_BYTES;
+		/* Waves may have been on one XCC only. */
+		m->cp_hqd_cntl_stack_offset = sq->left_ns && xcc == sq->done % NUM_XCC(sq->q.device->xcc_mask) ? CTL_STACK_BYTES / 2 : CTL_STACK_BYTES;
+		m->cp_hqd_pq_rptr = sq->pointers[0];
+		memset((u8 *)m + PAGE_SIZE + CTL_STACK_BYTES / 2, sq->done, CTL_STACK_BYTES / 2);
+	}
+	sq->in_slot = false;
+}
+
+/* What was saved is what must be loaded, or something was lost. */
+static void restore(struct sim_queue *sq)
+{
+	bool waves = false;
+	u32 xcc;
+
+	BUG_ON(sq->gone || sq->q.properties.is_preempted || sq->q.properties.is_evicted || !sq->q.properties.is_active || sq->mapped);
+	for (xcc = 0; xcc < NUM_XCC(sq->q.device->xcc_mask); xcc++) {
+		const struct v9_mqd *m = mqd_of(sq, xcc);
+
+		BUG_ON(!(m->cp_hqd_pq_doorbell_control & 1U << 31));
+		waves |= m->cp_hqd_cntl_stack_offset < m->cp_hqd_cntl_stack_size;
+		BUG_ON(m->cp_hqd_cntl_stack_size && m->cp_hqd_pq_rptr != (u32)sq->pointers[0]);
+	}
+	BUG_ON(waves != !!sq->left_ns && !sq->reset);
+	sq->mapped = sq->q.device->xcc_mask;
+	sq->ring = ((u64)mqd_of(sq, 0)->cp_hqd_pq_base_hi << 32 | mqd_of(sq, 0)->cp_hqd_pq_base_lo) << 8;
+	sq->stays_until_ns = 0;
+}
+
+/* ---- the hardware scheduler ---- */
+
+static void __attribute__((unused)) decrement_queue_count(struct device_queue_manager *dqm, struct qcm_process_device *qpd, struct queue *q)
+{
+	BUG_ON(dqm->active_queue_count-- <= 0);
+	if (!q->properties.is_gws)
+		return;
+	BUG_ON(dqm->gws_queue_count-- <= 0);
+	qpd->mapped_gws_queue = false;
+}
+
+static void increment_queue_count(struct device_queue_manager *dqm, struct qcm_process_device *qpd, struct queue *q)
+{
+	dqm->active_queue_count++;
+	if (!q->properties.is_gws)
+		return;
+	dqm->gws_queue_count++;
+	qpd->mapped_gws_queue = true;
+}
+
+static void set_queue_as_reset(struct device_queue_manager *dqm, struct queue *q, struct qcm_process_device *qpd)
+{
+	qpd_to_pdd(qpd)->has_reset_queue = true;
+	if (!q->properties.is_active)
+		return;
+	q->properties.is_active = false;
+	decrement_queue_count(dqm, qpd, q);
+}
+
+static void for_each_queue(struct device_queue_manager *dqm, void (*fn)(struct sim_queue *sq))
+{
+	struct device_process_node *cur;
+	struct queue *q;
+
+	list_for_each_entry(cur, &dqm->queues, list)
+		list_for_each_entry(q, &cur->qpd->queues_list, list)
+			fn(sim_queue_of(q));
+}
+
+static void unmap_one(struct sim_queue *sq)
+{
+	if (!sq->mapped)
+		return;
+	sq->mapped = 0;
+	save(sq);
+	if (!sq->abandoned)
+		return;
+	sq->abandoned = false;
+	sq->reset = true;
+	sq->left_ns = 0;
+	kfd_get_process_device_data(sq->q.device, sq->q.process)->has_reset_queue = true;
+}
+
+static void forget_one(struct sim_queue *sq)
+{
+	struct kfd_process_device *pdd = kfd_get_process_device_data(sq->q.device, sq->q.process);
+
+	pdd->has_reset_queue = true;
+	sq->reset = true;
+	sq->mapped = 0;
+	sq->in_slot = false;
+	sq->left_ns = 0;
+}
+
+/* Only the scheduler's own passes fail: what the driver makes of its own failures is not its business. */
+static int take_failure(int *failures)
+{
+	u32 i, own = 0;
+
+	for (i = 0; i < world.kfd.num_nodes; i++)
+		own += world.nodes[i].node.gpreempt && lockdep_is_held(&world.nodes[i].node.gpreempt->pass_lock);
+	if (!*failures || !own)
+		return 0;
+	--*failures;
+	return 1;
+}
+
+static int pm_update_grace_period(struct packet_manager *pm, u32 grace_period)
+{
+	struct sim_node *sn = sim_of(container_of(pm, struct device_queue_manager, packet_mgr));
+
+	lockdep_assert_held(&sn->dqm.lock_hidden);
+	/* The packet goes to a queue of the device's, which a reset takes down. */
+	BUG_ON(!sn->dqm.sched_running || !READ_ONCE(world.reset_domain.sem.readers));
+	sn->grace_period = grace_period;
+	sn->grace_packets++;
+	return 0;
+}
+
+static unsigned int get_cp_queues_num(struct device_queue_manager *dqm)
+{
+	return sim_of(dqm)->nr_queue_slots;
+}
+
+/* What pm_calc_rlib_size() finds out for each runlist. */
+static bool over_subscribed(struct sim_node *sn, u32 nr_processes)
+{
+	return nr_processes > max(sn->node.max_proc_per_quantum, 1U) || sn->dqm.active_queue_count > get_cp_queues_num(&sn->dqm) ||
+	       sn->dqm.gws_queue_count > 1;
+}
+
+static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap_queues_filter filter, u32 param, u32 grace_period)
+{
+	struct sim_node *sn = sim_of(dqm);
+	struct device_process_node *cur;
+	struct queue *q;
+	u32 nr;
+
+	lockdep_assert_held(&dqm->lock_hidden);
+	BUG_ON(!dqm->sched_running || filter != KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES || param);
+	if (dqm->dev->adev->reset_domain->sem.writer)
+		return -EIO;
+	if (sn->error)
+		return sn->error;
+	/* Given with a request, it would be two packets more. */
+	BUG_ON(grace_period != USE_DEFAULT_GRACE_PERIOD);
+	if (dqm->active_runlist) {
+		if (take_failure(&sn->nr_send_fails))
+			return -ENOMEM;
+		sn->nr_requests++;
+		fsleep(UNMAP_US);
+		/* The fence does not come, and that is known. */
+		if (world.adev.fatal) {
+			for_each_queue(dqm, forget_one);
+			return -EIO;
+		}
+		if (take_failure(&sn->nr_unmap_timeouts)) {
+			dqm->is_hws_hang = true;
+			for_each_queue(dqm, forget_one);
+			return -ETIME;
+		}
+		for_each_queue(dqm, unmap_one);
+		dqm->active_runlist = false;
+	}
+	if (take_failure(&sn->nr_map_fails) || ktime_get_ns() < sn->full_until_ns)
+		return -ENOMEM;
+	nr = dqm->processes_count - kfd_gpreempt_left_out(dqm);
+	kfd_gpreempt_runlist_built(dqm, over_subscribed(sn, nr));
+	sn->listed = 0;
+	list_for_each_entry(cur, &dqm->queues, list) {
+		if (kfd_gpreempt_leaves_out(cur->qpd))
+			continue;
+		sn->listed++;
+		list_for_each_entry(q, &cur->qpd->queues_list, list)
+			if (q->properties.is_active)
+				restore(sim_queue_of(q));
+	}
+	/* The runlist's size was computed from the same, and so is what the packet announces. */
+	BUG_ON(sn->listed != nr);
+	sn->announced = dqm->dev->adev->enforce_isolation[dqm->dev->node_id] ? 1 : min(nr, sn->node.max_proc_per_quantum);
+	dqm->active_runlist = true;
+	sn->runlists++;
+	WRITE_ONCE(sn->hiq.pending_wptr, sn->hiq.pending_wptr + 16);
+	return 0;
+}
+
+/* ---- without it ---- */
+
+static NO_TSAN struct sim_queue *slot_queue(struct amdgpu_device *adev, const void *mqd, u32 pipe, u32 queue)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+		u64 size = (PAGE_SIZE + CTL_STACK_BYTES) * NR_XCC_MAX;
+
+		if (!sq->gone && (const u8 *)mqd >= sq->mqds && (const u8 *)mqd < sq->mqds + size) {
+			BUG_ON(sq->q.pipe != pipe || sq->q.queue != queue);
+			return sq;
+		}
+	}
+	shim_bug(__FILE__, __LINE__, "no queue has this MQD");
+}
+
+static void leave_xcc(struct sim_queue *sq, u32 xcc)
+{
+	sq->mapped &= ~(1U << xcc);
+	if (!sq->mapped)
+		save(sq);
+}
+
+/* Time passes also while nobody runs the device. */
+static void leave_if_due(struct sim_queue *sq)
+{
+	if (!sq->stays_until_ns || !sq->mapped || ktime_get_ns() < sq->stays_until_ns)
+		return;
+	sq->mapped = 0;
+	sq->stays_until_ns = 0;
+	save(sq);
+}
+
+/* Registers of slots. Nothing has left at the first look; what the driver asks for afterwards is what makes a queue leave. */
+void kgd_gfx_v9_acquire_queue(struct amdgpu_device *adev, u32 pipe, u32 queue, u32 xcc)
+{
+	mutex_lock(&world.slot_lock);
+	world.slot_pipe = pipe;
+	world.slot_queue = queue;
+}
+
+void kgd_gfx_v9_release_queue(struct amdgpu_device *adev, u32 xcc)
+{
+	mutex_unlock(&world.slot_lock);
+}
+
+static NO_TSAN bool slot_looks_left(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (sq->gone || sq->q.pipe != world.slot_pipe || sq->q.queue != world.slot_queue)
+			continue;
+		if (sq->stuck_ns || !sq->close_looks++)
+			return false;
+	}
+	return true;
+}
+
+static NO_TSAN void slot_is_asked(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (sq->q.pipe != world.slot_pipe || sq->q.queue != world.slot_queue)
+			continue;
+		sq->asked_closely = true;
+		sq->close_looks = 0;
+	}
+}
+
+void shim_hqd_dequeue_request(u32 xcc, u32 value)
+{
+	lockdep_assert_held(&world.slot_lock);
+	BUG_ON(value != 3);
+	slot_is_asked();
+}
+
+u32 shim_hqd_active(u32 xcc)
+{
+	lockdep_assert_held(&world.slot_lock);
+	return !slot_looks_left();
+}
+
+int kgd_gfx_v9_hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preempt_type type, unsigned int timeout_ms, u32 pipe, u32 queue, u32 xcc)
+{
+	struct sim_queue *sq = slot_queue(adev, mqd, pipe, queue);
+	struct sim_node *sn = sim_of(sq->q.device->dqm);
+
+	lockdep_assert_held(&sn->dqm.lock_hidden);
+	BUG_ON((u8 *)mqd != sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
+	/* As the driver: a reset may begin while its semaphore is held for reading. */
+	if (amdgpu_in_reset(adev))
+		return -EIO;
+	BUG_ON(type == KFD_PREEMPT_TYPE_WAVEFRONT_SAVE && !sq->asked_closely);
+	if (take_failure(&sn->nr_refusals))
+		return -EIO;
+	sq->asked = __atomic_fetch_add(&world.nr_asked, 1, __ATOMIC_RELAXED);
+	sq->asked_ms = timeout_ms;
+	__atomic_add_fetch(&world.nr_queue_resets, type == KFD_PREEMPT_TYPE_WAVEFRONT_RESET, __ATOMIC_RELAXED);
+	fsleep(SLOT_US);
+	if (!(sq->mapped & 1U << xcc))
+		return 0;
+	if (type == KFD_PREEMPT_TYPE_WAVEFRONT_RESET && !sq->immortal && !sq->stubborn) {
+		sq->reset = true;
+		sq->left_ns = 0;
+		sq->stuck_ns = 0;
+		leave_xcc(sq, xcc);
+		return 0;
+	}
+	if (!sq->stuck_ns) {
+		leave_xcc(sq, xcc);
+		return 0;
+	}
+	if (!sq->stays_until_ns)
+		sq->stays_until_ns = sq->stuck_ns == U64_MAX ? U64_MAX : ktime_get_ns() + sq->stuck_ns;
+	/* Its waves stand still already, but nobody says that they are saved. */
+	sq->in_slot = false;
+	fsleep(timeout_ms * 1000);
+	leave_if_due(sq);
+	return sq->mapped & 1U << xcc ? -ETIME : 0;
+}
+
+static NO_TSAN bool hqd_is_occupied(struct amdgpu_device *adev, u64 address, u32 pipe, u32 queue, u32 xcc)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (sq->ring == address && sq->q.pipe == pipe && sq->q.queue == queue && !sq->gone) {
+			leave_if_due(sq);
+			return sq->mapped & 1U << xcc;
+		}
+	}
+	return false;
+}
+
+static int load_mqd(struct mqd_manager *mm, void *mqd, u32 pipe, u32 queue, struct queue_properties *p, struct mm_struct *mms)
+{
+	struct sim_queue *sq = slot_queue(NULL, mqd, pipe, queue);
+	struct sim_node *sn = sim_of(mm->dqm);
+	u32 slot = pipe * 8 + queue;
+	bool was_active = sq->q.properties.is_active;
+
+	lockdep_assert_held(&mm->dqm->lock_hidden);
+	BUG_ON(sn->slots[slot] != sq);
+	fsleep(SLOT_US);
+	/* Whether it is active is not its business. */
+	sq->q.properties.is_active = true;
+	restore(sq);
+	sq->q.properties.is_active = was_active;
+	if (!take_failure(&sn->nr_load_fails))
+		return 0;
+	/* The first XCC has it, the others do not. */
+	sq->mapped = 1;
+	return -EIO;
+}
+
+/* Registers: the device writes them while they are read. */
+static NO_TSAN void get_cu_occupancy(struct amdgpu_device *adev, struct kfd_cu_occupancy *occupancy, int *max_waves_per_cu, u32 xcc)
+{
+	u32 i;
+
+	BUG_ON(!world.reset_domain.sem.readers);
+	mutex_lock(&world.index_lock);
+	*max_waves_per_cu = 8;
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		occupancy[i].doorbell_off = sq->q.properties.doorbell_off;
+		/* It adds to what is there. */
+		occupancy[i].wave_cnt += sq->mapped & 1U << xcc && sq->in_slot && xcc == sq->done % NUM_XCC(sq->q.device->xcc_mask) &&
+					 ktime_get_ns() - sq->slot_ns >= world.nodes[0].waves_lag_ns;
+	}
+	world.nr_looks++;
+	if (world.while_asking)
+		world.while_asking();
+	if (world.nodes[0].ask_us)
+		fsleep(world.nodes[0].ask_us);
+	mutex_unlock(&world.index_lock);
+}
+
+static const struct kfd2kgd_calls calls = {
+	.get_cu_occupancy = get_cu_occupancy,
+	.hqd_destroy = kgd_gfx_v9_hqd_destroy,
+	.hqd_is_occupied = hqd_is_occupied,
+};
+
+void dbgdev_wave_reset_wavefronts(struct kfd_node *node, struct kfd_process *p)
+{
+	u32 i;
+
+	world.nr_process_resets++;
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (sq->gone || sq->q.device != node || sq->q.process != p)
+			continue;
+		if (sq->left_ns && sq->mapped)
+			sq->reset = true;
+		if (sq->mapped)
+			sq->left_ns = 0;
+		sq->stubborn = false;
+	}
+}
+
+void kfd_signal_reset_event(struct kfd_node *node)
+{
+	BUG_ON(node->dqm->detect_hang_count != 1);
+	world.nr_reset_events++;
+}
+
+void amdgpu_amdkfd_gpu_reset(struct amdgpu_device *adev)
+{
+	BUG_ON(mutex_is_locked(&world.nodes[0].dqm.lock_hidden) && lockdep_is_held(&world.nodes[0].dqm.lock_hidden));
+	world.nr_gpu_resets++;
+}
+
+#include "backend.c"
+
+/* ---- the device ---- */
+
+/* Since the last tick; where time is real it may be late. */
+static u64 ticked_ns = TICK_NS;
+
+static void tick_queue(struct sim_queue *sq)
+{
+	leave_if_due(sq);
+	if (!sq->mapped || !sq->in_slot)
+		return;
+	sq->left_ns -= ticked_ns;
+	if (sq->left_ns > 0)
+		return;
+	sq->left_ns = 0;
+	sq->in_slot = false;
+	sq->done++;
+	BUG_ON(sq->done > sq->submitted);
+}
+
+static u32 waves_on(const struct kfd_node *node)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < world.nr_there; i++)
+		n += world.there[i]->q.device == node && world.there[i]->in_slot;
+	return n;
+}
+
+/* Waves that were restored first, then new ones; each queue runs one kernel at a time. */
+static void dispatch(struct sim_node *sn, bool restored)
+{
+	u32 i, free = sn->nr_wave_slots - waves_on(&sn->node);
+
+	for (i = 0; free && i < world.nr_there; i++) {
+		struct sim_queue *sq = world.there[i];
+		u64 rptr;
+
+		if (!sq->mapped || sq->q.device != &sn->node || sq->mapped != sn->node.xcc_mask || sq->in_slot || sq->reset ||
+		    sq->stays_until_ns)
+			continue;
+		rptr = READ_ONCE(sq->pointers[0]);
+		if (!restored && !sq->left_ns && rptr < READ_ONCE(sq->pointers[1])) {
+			sq->left_ns = sq->kernel_ns;
+			WRITE_ONCE(sq->pointers[0], rptr + 1);
+		}
+		if (sq->left_ns) {
+			sq->in_slot = true;
+			sq->slot_ns = ktime_get_ns();
+			free--;
+		}
+	}
+}
+
+static void tick(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_there; i++)
+		tick_queue(world.there[i]);
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		dispatch(&world.nodes[i], true);
+		dispatch(&world.nodes[i], false);
+		if (ktime_get_ns() >= world.nodes[i].full_until_ns)
+			WRITE_ONCE(world.nodes[i].hiq_rptr, READ_ONCE(world.nodes[i].hiq.pending_wptr) % 1024 & ~world.nodes[i].hiq_late);
+	}
+}
+
+/* With real threads the device moves under the locks of its driver: what the driver knows of it has no others. */
+static void tick_locked(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.kfd.num_nodes; i++)
+		dqm_lock(&world.nodes[i].dqm);
+	tick();
+	while (i--)
+		dqm_unlock(&world.nodes[i].dqm);
+}
+
+void run(u64 ns)
+{
+	u64 end_ns = ktime_get_ns() + ns, began_ns;
+
+	while (ktime_get_ns() < end_ns) {
+		began_ns = ktime_get_ns();
+		fsleep(TICK_NS / US);
+		if (shim_free_running) {
+			ticked_ns = ktime_get_ns() - began_ns;
+			tick_locked();
+			continue;
+		}
+		tick();
+		check_invariants();
+	}
+}
+
+bool idle(const struct sim_queue *sq)
+{
+	return sq->done == sq->submitted;
+}
+
+bool run_until_idle(struct sim_queue *sq, u64 limit_ns)
+{
+	u64 end_ns = ktime_get_ns() + limit_ns;
+
+	while (!idle(sq) && ktime_get_ns() < end_ns)
+		run(TICK_NS);
+	return idle(sq);
+}
+
+u32 nr_preempted(void)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < world.nr_queues; i++)
+		n += !world.queues[i]->gone && preempted(world.queues[i]);
+	return n;
+}
+
+/* What must hold whenever the driver is at rest. */
+void check_invariants(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_there; i++) {
+		struct sim_queue *sq = world.there[i];
+		struct gpreempt_queue *gq = sq->q.gpreempt;
+		struct device_queue_manager *dqm = sq->q.device->dqm;
+
+		if (sq->gone || mutex_is_locked(&dqm->lock_hidden))
+			continue;
+		/* Off the device, or known to be on its way. */
+		BUG_ON(preempted(sq) && on_device(sq) && !(gq && gq->leaving));
+		BUG_ON(preempted(sq) && sq->q.properties.is_active && !(gq && gq->leaving));
+		/* Nobody forgets what it took. */
+		BUG_ON(gq && gq->policy.preempted && !preempted(sq) && !gq->lost);
+		BUG_ON(sq->pointers[0] > sq->pointers[1]);
+	}
+}
+
+/* ---- what the driver does for programs ---- */
+
+struct kfd_process_device *kfd_get_process_device_data(struct kfd_node *node, struct kfd_process *p)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(p->pdds); i++)
+		if (p->pdds[i].dev == node)
+			return &p->pdds[i];
+	return NULL;
+}
+
+void kfd_unref_process(struct kfd_process *p)
+{
+	BUG_ON(__atomic_sub_fetch(&p->ref.count, 1, __ATOMIC_ACQ_REL) < 0);
+}
+
+struct pid *shim_find_pid(int nr)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_processes; i++)
+		if (world.processes[i]->pid.nr == nr)
+			return &world.processes[i]->pid;
+	return NULL;
+}
+
+static struct cgroup cgroups[] = { { .id = 1 }, { .id = 2, .parent = &cgroups[0] }, { .id = 3, .parent = &cgroups[1] } };
+
+/* A descriptor is the cgroup's id. */
+struct cgroup *cgroup_get_from_fd(int fd)
+{
+	return cgroup_get_from_id(fd);
+}
+
+struct cgroup *cgroup_get_from_id(u64 id)
+{
+	if (id < 1 || id > ARRAY_SIZE(cgroups) || cgroups[id - 1].gone)
+		return ERR_PTR(-ENOENT);
+	__atomic_add_fetch(&cgroups[id - 1].references, 1, __ATOMIC_RELAXED);
+	return &cgroups[id - 1];
+}
+
+struct cgroup *world_cgroup(u64 id)
+{
+	return &cgroups[id - 1];
+}
+
+#define DOORBELL_PAGES	2
+
+static void open_kfd(struct sim_process *process)
+{
+	process->kfd_inode.i_mapping = &process->kfd_inode.i_data;
+	process->kfd = (struct file){ .private_data = &process->p, .f_inode = &process->kfd_inode, .f_mapping = &process->kfd_inode.i_data };
+	kfd_gpreempt_opened(&process->p, &process->kfd);
+}
+
+/* In /dev/kfd, of its doorbells on a node. */
+static pgoff_t first_page(const struct kfd_process_device *pdd)
+{
+	return (KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(pdd->dev->id)) >> PAGE_SHIFT;
+}
+
+static void map_doorbells(struct sim_process *process, u32 node)
+{
+	struct vm_area_struct *vma = &process->doorbells[node];
+	struct kfd_process_device *pdd = &process->p.pdds[node];
+
+	if (vma->vm_end)
+		return;
+	*vma = (struct vm_area_struct){
+		.vm_start = 0x100000, .vm_end = 0x100000 + DOORBELL_PAGES * PAGE_SIZE, .vm_flags = VM_SHARED, .vm_file = &process->kfd,
+		.vm_pgoff = first_page(pdd),
+	};
+	if (!kfd_gpreempt_maps_doorbells(pdd, vma, 0xd0000000 + 0x100000 * world.nr_processes))
+		WRITE_ONCE(process->doorbell_pages[node], DOORBELL_PAGES);
+	/* From now on it is found. */
+	mutex_lock(&world.page_table_lock);
+	process->doorbells_mapped[node] = true;
+	mutex_unlock(&world.page_table_lock);
+}
+
+vm_fault_t vmf_insert_pfn(struct vm_area_struct *vma, unsigned long addr, unsigned long pfn)
+{
+	struct sim_process *process = container_of(vma->vm_file, struct sim_process, kfd);
+	u32 node = vma - process->doorbells;
+	pgoff_t page = vma->vm_pgoff - first_page(&process->p.pdds[node]);
+
+	if (world.before_mapping)
+		world.before_mapping();
+	BUG_ON(addr < vma->vm_start || addr >= vma->vm_end);
+	BUG_ON(pfn != (unsigned long)vma->vm_private_data + page + (addr - vma->vm_start) / PAGE_SIZE);
+	mutex_lock(&world.page_table_lock);
+	if (process->doorbell_pages[node] < DOORBELL_PAGES)
+		WRITE_ONCE(process->doorbell_pages[node], process->doorbell_pages[node] + 1);
+	mutex_unlock(&world.page_table_lock);
+	return VM_FAULT_NOPAGE;
+}
+
+void unmap_mapping_pages(struct address_space *mapping, pgoff_t first, pgoff_t nr, bool even_cows)
+{
+	u32 i, j;
+
+	if (world.before_unmapping)
+		world.before_unmapping();
+	mutex_lock(&world.page_table_lock);
+	for (i = 0; i < world.nr_processes; i++)
+		for (j = 0; j < world.kfd.num_nodes; j++) {
+			const struct vm_area_struct *vma = &world.processes[i]->doorbells[j];
+
+			if (world.processes[i]->doorbells_mapped[j] && vma->vm_file->f_mapping == mapping && vma->vm_pgoff - first < nr)
+				WRITE_ONCE(world.processes[i]->doorbell_pages[j], 0);
+		}
+	mutex_unlock(&world.page_table_lock);
+}
+
+/* A store to a page without an entry faults, and is done again. */
+void ring_doorbell(struct sim_queue *sq)
+{
+	struct sim_process *process = process_of(sq);
+	u32 node = sq->q.device == &world.nodes[0].node ? 0 : 1;
+	struct vm_fault fault = { .vma = &process->doorbells[node], .address = process->doorbells[node].vm_start };
+
+	while (!READ_ONCE(process->doorbell_pages[node])) {
+		process->nr_faults++;
+		BUG_ON(fault.vma->vm_ops->fault(&fault) != VM_FAULT_NOPAGE);
+	}
+}
+
+struct sim_process *add_process(int nice)
+{
+	struct sim_process *process = calloc(1, sizeof(*process));
+	u32 i;
+
+	BUG_ON(world.nr_processes == NR_QUEUES_MAX);
+	process->pid = (struct pid){ .nr = 100 + world.nr_processes, .task = &process->task, .references = 1 };
+	process->task.pid = process->pid.nr;
+	process->task.group_leader = &process->task;
+	process->task.tgid = &process->pid;
+	process->task.nice = nice;
+	process->task.mm = &process->mm;
+	process->task.cgroup = &cgroups[2];
+	process->p.ref.count = 1;
+	mutex_init(&process->p.mutex);
+	process->p.mm = &process->mm;
+	process->p.lead_thread = &process->task;
+	INIT_LIST_HEAD(&process->p.pqm.queues);
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		struct kfd_process_device *pdd = &process->p.pdds[i];
+
+		pdd->dev = &world.nodes[i].node;
+		pdd->process = &process->p;
+		INIT_LIST_HEAD(&pdd->qpd.queues_list);
+		INIT_LIST_HEAD(&pdd->qpd.priv_queue_list);
+		process->dpn[i].qpd = &pdd->qpd;
+	}
+	shim_hlist_add(&process->p.kfd_processes, HASH_BUCKET(kfd_processes_table, process));
+	mutex_lock(&world.page_table_lock);
+	world.processes[world.nr_processes++] = process;
+	mutex_unlock(&world.page_table_lock);
+	open_kfd(process);
+	return process;
+}
+
+static bool hws_of(const struct device_queue_manager *dqm)
+{
+	return dqm->sched_policy != KFD_SCHED_POLICY_NO_HWS;
+}
+
+/* dqm_lock held. Whatever the driver changes under HWS ends in a new runlist. */
+static void driver_executes(struct device_queue_manager *dqm)
+{
+	if (hws_of(dqm) && dqm->sched_running && !dqm->is_hws_hang)
+		execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD);
+}
+
+/* dqm_lock held, without HWS: takes a queue off by force, if it is on. */
+static void driver_unloads(struct sim_queue *sq)
+{
+	if (!sq->mapped)
+		return;
+	sq->mapped = 0;
+	sq->stays_until_ns = 0;
+	save(sq);
+}
+
+static void set_active(struct sim_queue *sq, bool active)
+{
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+	struct qcm_process_device *qpd = &kfd_get_process_device_data(sq->q.device, sq->q.process)->qpd;
+
+	if (active == sq->q.properties.is_active)
+		return;
+	WRITE_ONCE(sq->q.properties.is_active, active);
+	if (active)
+		increment_queue_count(dqm, qpd, &sq->q);
+	else
+		decrement_queue_count(dqm, qpd, &sq->q);
+}
+
+struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priority)
+{
+	struct sim_queue *sq = calloc(1, sizeof(*sq));
+	struct sim_node *sn = &world.nodes[node];
+	struct device_queue_manager *dqm = &sn->dqm;
+	struct qcm_process_device *qpd = &process->p.pdds[node].qpd;
+	struct task_struct *caller = current;
+	u32 slot;
+
+	BUG_ON(world.nr_queues == NR_QUEUES_MAX);
+	sq->mqds = calloc(NR_XCC_MAX + 1, PAGE_SIZE + CTL_STACK_BYTES);
+	sq->pointers = aligned_alloc(PAGE_SIZE, PAGE_SIZE);
+	memset(sq->pointers, 0, PAGE_SIZE);
+	sq->mem_obj = (struct kfd_mem_obj){ .cpu_ptr = (u32 *)sq->mqds, .gpu_addr = (unsigned long)sq->mqds };
+	sq->bo = (struct amdgpu_bo){
+		.tbo = { .base = { .resv = &sq->bo.resv, .size = PAGE_SIZE }, .memory = sq->pointers, .ttm = &sq->ttm,
+			 .bdev = &world.adev.mman.bdev, .resource = &sq->bo.resource },
+		.preferred_domains = AMDGPU_GEM_DOMAIN_GTT,
+	};
+	sq->kernel_ns = 100 * US;
+	sq->q = (struct queue){
+		.mqd = sq->mqds, .mqd_mem_obj = &sq->mem_obj, .process = &process->p, .device = &sn->node,
+		.properties = {
+			.type = KFD_QUEUE_TYPE_COMPUTE, .format = KFD_QUEUE_FORMAT_AQL, .queue_id = world.nr_queues,
+			.queue_address = 0x100000ULL * (world.nr_queues + 1), .queue_size = RING_PACKETS * 64, .priority = priority,
+			.queue_percent = 100, .read_ptr = &sq->pointers[0], .write_ptr = &sq->pointers[1],
+			.doorbell_off = 0x40 + 2 * world.nr_queues, .ctx_save_restore_area_address = 0x7000000,
+			.rptr_bo = &sq->bo, .wptr_bo = &sq->bo,
+		},
+	};
+	for (slot = 0; slot < NR_SLOTS && sn->slots[slot]; slot++)
+		;
+	BUG_ON(slot == NR_SLOTS);
+	sq->q.pipe = slot / 8;
+	sq->q.queue = slot % 8;
+	mark_end_of_mqds(sq);
+	kobject_init_and_add(&sq->q.kobj, &queue_type, NULL, "%u", world.nr_queues);
+
+	mutex_lock(&process->p.mutex);
+	dqm_lock(dqm);
+	sn->slots[slot] = sq;
+	world.queues[world.nr_queues] = sq;
+	world.nr_queues++;
+	world.there[world.nr_there++] = sq;
+	update_mqd(&sn->mm, sq->mqds, &sq->q.properties, NULL);
+	sq->q.properties.is_active = false;
+	if (!process->listed[node]) {
+		list_add_tail(&process->dpn[node].list, &dqm->queues);
+		dqm->processes_count++;
+	}
+	process->listed[node] = true;
+	list_add_tail(&sq->q.list, &qpd->queues_list);
+	set_active(sq, QUEUE_IS_ACTIVE(sq->q.properties) && !process->p.pdds[node].has_reset_queue);
+	if (hws_of(dqm))
+		driver_executes(dqm);
+	else if (sq->q.properties.is_active && dqm->sched_running)
+		restore(sq);
+	dqm_unlock(dqm);
+	sq->pqn.q = &sq->q;
+	list_add_tail(&sq->pqn.process_queue_list, &process->p.pqm.queues);
+	/* The hook runs in the process. */
+	caller->mm = &process->mm;
+	if (world_prepares)
+		world_prepares(sq);
+	kfd_gpreempt_queue_created(&sq->q);
+	map_doorbells(process, node);
+	caller->mm = NULL;
+	mutex_unlock(&process->p.mutex);
+	return sq;
+}
+
+struct sim_queue *add_queue(int nice)
+{
+	return add_queue_to(add_process(nice), 0, NORMAL);
+}
+
+/* Threads that run freely may be walking the array. */
+static void leave_there(const struct sim_queue *sq)
+{
+	u32 i;
+
+	if (shim_free_running)
+		return;
+	for (i = 0; world.there[i] != sq; i++)
+		;
+	memmove(&world.there[i], &world.there[i + 1], (--world.nr_there - i) * sizeof(world.there[0]));
+}
+
+void destroy_queue(struct sim_queue *sq)
+{
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+	struct sim_process *process = process_of(sq);
+	u32 node = sq->q.device == &world.nodes[0].node ? 0 : 1;
+
+	BUG_ON(sq->gone);
+	mutex_lock(&process->p.mutex);
+	dqm_lock(dqm);
+	WRITE_ONCE(sq->q.properties.is_being_destroyed, true);
+	if (!hws_of(dqm))
+		driver_unloads(sq);
+	list_del(&sq->q.list);
+	set_active(sq, false);
+	if (list_empty(&process->p.pdds[node].qpd.queues_list)) {
+		list_del(&process->dpn[node].list);
+		dqm->processes_count--;
+		process->listed[node] = false;
+	}
+	/* The unmap reaches it no more by the lists: it is mapped until then. */
+	if (hws_of(dqm) && dqm->active_runlist && sq->mapped)
+		unmap_one(sq);
+	driver_executes(dqm);
+	world.nodes[node].slots[sq->q.pipe * 8 + sq->q.queue] = NULL;
+	sq->gone = true;
+	leave_there(sq);
+	sq->mapped = 0;
+	sq->in_slot = false;
+	sq->left_ns = 0;
+	dqm_unlock(dqm);
+	list_del(&sq->pqn.process_queue_list);
+	kfd_gpreempt_queue_destroyed(&sq->q);
+	kobject_put(&sq->q.kobj);
+	mutex_unlock(&process->p.mutex);
+	/* Nobody looks at its memory any more. */
+	BUG_ON(sq->bo.pins || sq->bo.kmaps || sq->bo.references || process->mm.pages[0].pins || process->mm.pages[1].pins || sq->q.gpreempt);
+	free(sq->pointers);
+	sq->pointers = calloc(2, sizeof(u64));
+	sq->bo.tbo.memory = NULL;
+	memset(sq->mqds, 0xa5, (PAGE_SIZE + CTL_STACK_BYTES) * NR_XCC_MAX);
+}
+
+void kill_process(struct sim_process *process)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++)
+		if (!world.queues[i]->gone && process_of(world.queues[i]) == process)
+			destroy_queue(world.queues[i]);
+	hash_del_rcu(&process->p.kfd_processes);
+	process->pid.task = NULL;
+}
+
+static void change_queue(struct sim_queue *sq, bool evicted, u32 priority)
+{
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+	bool active;
+
+	dqm_lock(dqm);
+	if (!hws_of(dqm) && sq->q.properties.is_active)
+		driver_unloads(sq);
+	WRITE_ONCE(sq->q.properties.is_evicted, evicted);
+	if (priority != sq->q.properties.priority) {
+		struct queue_properties properties = sq->q.properties;
+
+		WRITE_ONCE(sq->q.properties.priority, priority);
+		properties.priority = priority;
+		if (hws_of(dqm) && dqm->active_runlist && sq->mapped)
+			unmap_one(sq);
+		update_mqd(&world.nodes[0].mm, sq->mqds, &properties, NULL);
+		kfd_gpreempt_mqd_updated(&sq->q, NULL);
+	}
+	active = QUEUE_IS_ACTIVE(sq->q.properties) && !kfd_get_process_device_data(sq->q.device, sq->q.process)->has_reset_queue;
+	set_active(sq, active);
+	if (hws_of(dqm)) {
+		driver_executes(dqm);
+	} else if (active) {
+		restore(sq);
+	}
+	dqm_unlock(dqm);
+}
+
+/* ALLOC_QUEUE_GWS: an update as any other, which unmaps and maps everything. */
+void give_gws(struct sim_queue *sq, bool on)
+{
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+
+	mutex_lock(&sq->q.process->mutex);
+	dqm_lock(dqm);
+	BUG_ON(!hws_of(dqm));
+	if (sq->q.properties.is_active)
+		dqm->gws_queue_count += on - sq->q.properties.is_gws;
+	WRITE_ONCE(sq->q.properties.is_gws, on);
+	driver_executes(dqm);
+	dqm_unlock(dqm);
+	mutex_unlock(&sq->q.process->mutex);
+}
+
+void update_queue(struct sim_queue *sq, u32 priority)
+{
+	mutex_lock(&sq->q.process->mutex);
+	change_queue(sq, sq->q.properties.is_evicted, priority);
+	kfd_gpreempt_queue_updated(&sq->q);
+	mutex_unlock(&sq->q.process->mutex);
+}
+
+void evict_queue(struct sim_queue *sq, bool evicted)
+{
+	change_queue(sq, evicted, sq->q.properties.priority);
+}
+
+static struct task_struct administrator = { .pid = 99, .caps = CAP_SYS_NICE };
+
+void debug_process(struct sim_process *process, bool on)
+{
+	debug_process_by(process, on ? &administrator : NULL);
+}
+
+void debug_process_by(struct sim_process *process, struct task_struct *debugger)
+{
+	WRITE_ONCE(process->task.tracer, debugger);
+	WRITE_ONCE(process->p.debug_trap_enabled, !!debugger);
+}
+
+void debug_itself(struct sim_process *process, bool on)
+{
+	WRITE_ONCE(process->p.debug_trap_enabled, on);
+}
+
+void submit(struct sim_queue *sq, u32 packets)
+{
+	write_packets(sq, packets);
+	ring_doorbell(sq);
+}
+
+/* Without the doorbell: as a GPU that rings for the program, or a program just before it does. */
+void write_packets(struct sim_queue *sq, u32 packets)
+{
+	sq->submitted += packets;
+	__atomic_store_n(&sq->pointers[1], sq->pointers[1] + packets, __ATOMIC_RELEASE);
+}
+
+static void readmit(struct sim_queue *sq)
+{
+	struct queue_properties properties = sq->q.properties;
+
+	sq->reset = false;
+	sq->left_ns = 0;
+	sq->mapped = 0;
+	sq->in_slot = false;
+	sq->stays_until_ns = 0;
+	sq->done = sq->submitted = sq->pointers[0] = sq->pointers[1] = 0;
+	memset(mqd_of(sq, 0), 0, (PAGE_SIZE + CTL_STACK_BYTES) * NUM_XCC(sq->q.device->xcc_mask));
+	update_mqd(&world.nodes[0].mm, sq->mqds, &properties, NULL);
+}
+
+/* The driver takes everything off the device, and the scheduler is told before. */
+void suspend(void)
+{
+	u32 i;
+
+	kfd_gpreempt_pause(&world.kfd);
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		struct device_queue_manager *dqm = &world.nodes[i].dqm;
+
+		dqm_lock(dqm);
+		dqm->sched_running = false;
+		dqm->active_runlist = false;
+		for_each_queue(dqm, unmap_one);
+		dqm_unlock(dqm);
+	}
+}
+
+static void load_if_active(struct sim_queue *sq)
+{
+	BUG_ON(preempted(sq) && !(sq->q.gpreempt && sq->q.gpreempt->lost));
+	if (sq->q.properties.is_active)
+		restore(sq);
+}
+
+void resume(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		struct device_queue_manager *dqm = &world.nodes[i].dqm;
+
+		dqm_lock(dqm);
+		dqm->sched_running = true;
+		dqm->is_hws_hang = false;
+		driver_executes(dqm);
+		if (!hws_of(dqm))
+			for_each_queue(dqm, load_if_active);
+		dqm_unlock(dqm);
+	}
+	kfd_gpreempt_unpause(&world.kfd);
+}
+
+static void begin_anew(struct sim_queue *sq)
+{
+	kfd_get_process_device_data(sq->q.device, sq->q.process)->has_reset_queue = false;
+	readmit(sq);
+	set_active(sq, QUEUE_IS_ACTIVE(sq->q.properties));
+}
+
+/* Device lost and back. A reset loses what runs; the programs stay, and begin anew. */
+void reset_gpu(void)
+{
+	u32 i;
+
+	mutex_lock(&world.reset_domain.sem.lock);
+	world.reset_domain.sem.writer = true;
+	mutex_unlock(&world.reset_domain.sem.lock);
+	while (READ_ONCE(world.reset_domain.sem.readers))
+		fsleep(10);
+	suspend();
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		dqm_lock(&world.nodes[i].dqm);
+		for_each_queue(&world.nodes[i].dqm, begin_anew);
+		dqm_unlock(&world.nodes[i].dqm);
+	}
+	world.reset_domain.sem.writer = false;
+	resume();
+}
+
+/* ---- beginning and end ---- */
+
+void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
+{
+	u32 i;
+
+	world.nr_allocated = shim_allocated;
+	kfd_gpreempt_init();
+	world.adev = (struct amdgpu_device){ .dev = &world.dev, .reset_domain = &world.reset_domain, .gc_version = IP_VERSION(9, 4, 2) };
+	world.adev.mman.bdev.adev = &world.adev;
+	mutex_init(&world.reset_domain.sem.lock);
+	mutex_init(&world.slot_lock);
+	mutex_init(&world.index_lock);
+	mutex_init(&world.page_table_lock);
+	world.kfd = (struct kfd_dev){ .cwsr_enabled = true, .num_nodes = nr_nodes };
+	for (i = 0; i < nr_nodes; i++) {
+		struct sim_node *sn = &world.nodes[i];
+
+		world.kfd.nodes[i] = &sn->node;
+		sn->node = (struct kfd_node){ .id = 1000 + i, .xcc_mask = (1U << nr_xcc) - 1, .adev = &world.adev, .kfd = &world.kfd, .dqm = &sn->dqm,
+					      .kfd2kgd = &calls };
+		sn->mm = (struct mqd_manager){ .mqd_size = sizeof(struct v9_mqd), .mqd_stride = mqd_stride, .load_mqd = load_mqd, .update_mqd = update_mqd,
+					       .dqm = &sn->dqm };
+		sn->hiq_queue.properties.queue_size = 4096;
+		sn->hiq = (struct kernel_queue){ .queue = &sn->hiq_queue, .rptr_kernel = &sn->hiq_rptr };
+		sn->dqm = (struct device_queue_manager){ .dev = &sn->node, .mqd_mgrs[KFD_MQD_TYPE_CP] = &sn->mm, .packet_mgr.priv_queue = &sn->hiq,
+							 .sched_policy = hws ? KFD_SCHED_POLICY_HWS : KFD_SCHED_POLICY_NO_HWS,
+							 .sched_running = true };
+		mutex_init(&sn->dqm.lock_hidden);
+		INIT_LIST_HEAD(&sn->dqm.queues);
+		sn->node.max_proc_per_quantum = 8;
+		sn->node.node_id = i;
+		sn->nr_queue_slots = 24;
+		sn->nr_wave_slots = 2;
+		sn->grace_period = USE_DEFAULT_GRACE_PERIOD;
+		kfd_gpreempt_node_init(&sn->node);
+	}
+}
+
+void world_on(bool hws)
+{
+	world_make(hws, 1, 1);
+	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+}
+
+void world_down(void)
+{
+	u32 i;
+
+	kfd_gpreempt_exit();
+	CHECK(!kfd_dev_folder.kobj.nr_folders && !shim_debugfs_files());
+	for (i = 0; i < world.kfd.num_nodes; i++) {
+		kfd_gpreempt_node_fini(&world.nodes[i].node);
+		CHECK_EQ(world.nodes[i].dqm.detect_hang_count, 0);
+	}
+	CHECK(!static_branch_unlikely(&kfd_gpreempt_key));
+	CHECK(!srcu_read_lock_held(&kfd_processes_srcu) && !srcu_read_lock_held(&shim_rcu));
+	rcu_barrier();
+	CHECK(!shim_any_work());
+	for (i = 0; i < world.nr_processes; i++)
+		kfd_gpreempt_released(&world.processes[i]->p);
+	CHECK_EQ(shim_allocated, world.nr_allocated);
+	CHECK_EQ(init_pid_ns.references, 0);
+	for (i = 0; i < ARRAY_SIZE(cgroups); i++)
+		CHECK_EQ(cgroups[i].references, 0);
+	for (i = 0; i < world.nr_queues; i++) {
+		free(world.queues[i]->pointers);
+		free(world.queues[i]->mqds);
+		free(world.queues[i]);
+	}
+	for (i = 0; i < world.nr_processes; i++) {
+		CHECK_EQ(world.processes[i]->mm.users, 0);
+		CHECK_EQ(world.processes[i]->mm.readers, 0);
+		CHECK_EQ(world.processes[i]->mm.count, 0);
+		CHECK_EQ(atomic64_read(&world.processes[i]->mm.pinned_vm), 0);
+		CHECK_EQ(world.processes[i]->p.ref.count, 1);
+		CHECK_EQ(world.processes[i]->pid.references, 1);
+		free(world.processes[i]);
+	}
+	memset(&world, 0, sizeof(world));
+}
+
+/* Everybody's work gets done, nobody stays held, nothing stays behind. */
+void world_end(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (!sq->gone && !sq->reset && READ_ONCE(sq->q.properties.is_active) | preempted(sq) && !sq->q.properties.is_evicted)
+			if (!run_until_idle(sq, 30 * SEC)) {
+				tap_fail(__FILE__, __LINE__, "queue %u does not end: mapped %x, active %d, preempted %d, %llu of %llu done, in flight %lld, slot %d, waits %llu, state %s",
+					 i, sq->mapped, sq->q.properties.is_active, preempted(sq), sq->done, sq->submitted, sq->left_ns, sq->in_slot,
+					 sq->stays_until_ns, gpreempt_core_state_name(sq->q.device->gpreempt));
+			}
+	}
+	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), 0);
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (sq->gone)
+			continue;
+		CHECK(!sq->q.gpreempt);
+		CHECK(!preempted(sq) || sq->reset);
+		CHECK(sq->reset || on_device(sq) || sq->q.properties.is_evicted || world.nodes[0].dqm.is_hws_hang);
+	}
+	for (i = 0; i < world.nr_processes; i++)
+		if (world.processes[i]->pid.task)
+			kill_process(world.processes[i]);
+	for (i = 0; i < world.kfd.num_nodes; i++)
+		CHECK_EQ(world.nodes[i].dqm.active_queue_count, 0);
+	world_down();
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fake_amdkfd.h - a device, its driver and programs around the scheduler's core, in user space
+ *
+ * The core is compiled unchanged. Below it fake_kernel.c stands for the kernel, and fake_amdkfd.c for amdkfd and the device: with the hardware scheduler (hws) a
+ * runlist takes all queues off and maps those that are active; without it (mqd) each queue has a slot. Programs are driven by tests.
+ *
+ * A queue's packets are kernels of one wave. The device runs as many at a time as it has slots for waves; each takes some time, on the device only.
+ * fake_amdkfd.c looks after what must hold at every moment: a queue that is preempted is never mapped, a slot has one owner, every kernel runs to its
+ * end once and in order.
+ */
+#ifndef FAKES_FAKE_AMDKFD_H
+#define FAKES_FAKE_AMDKFD_H
+
+#include "fake_driver.h"
+#include "core.h"
+
+#define US	1000ULL
+#define MS	1000000ULL
+#define SEC	1000000000ULL
+
+#define LOW	0
+#define NORMAL	7
+#define HIGH	15
+
+#define TICK_NS	(20 * US)
+#define NR_QUEUES_MAX	64
+/* What looks at the world's own tables without a lock. */
+#define NO_TSAN		__attribute__((no_sanitize("thread")))
+#define RING_PACKETS	4096
+#define CTL_STACK_BYTES	4096U
+
+/**
+ * struct sim_queue - a queue of a program
+ * @q: the driver's
+ * @pqn: in its process's list
+ * @mem_obj: its MQDs
+ * @mqds: the MQDs themselves, and behind each its control stack
+ * @pointers: page with read and write pointer
+ * @bo: its buffer object
+ * @kernel_ns: time that each of its kernels takes
+ * @mapped: XCCs that have it
+ * @ring: address of its ring when they got it
+ * @left_ns: of its kernel in flight; 0: none is
+ * @in_slot: that kernel's wave has a slot
+ * @slot_ns: since then
+ * @submitted: packets written
+ * @done: kernels completed
+ * @stuck_ns: when asked to leave it stays so much longer; U64_MAX: for ever
+ * @stays_until_ns: it has been asked, and stays until then
+ * @immortal: not even a reset of its waves makes it leave
+ * @reset: its waves were reset
+ * @gone: destroyed
+ * @abandoned: the next unmap loses its waves, which the driver finds out and returns 0
+ * @stubborn: it takes a reset of all waves of its process to make it leave
+ * @asked: how many slots had been asked to leave before its own was
+ * @asked_ms: so long the last request to leave would wait
+ * @asked_closely: it was asked by register before
+ * @close_looks: since then
+ */
+struct sim_queue {
+	struct queue q;
+	struct process_queue_node pqn;
+	struct kfd_mem_obj mem_obj;
+	u8 *mqds;
+	u64 *pointers;
+	struct amdgpu_bo bo;
+	struct ttm_tt ttm;
+	u64 kernel_ns;
+	u32 mapped;
+	u64 ring;
+	s64 left_ns;
+	bool in_slot;
+	u64 slot_ns;
+	u64 submitted;
+	u64 done;
+	u64 stuck_ns;
+	u64 stays_until_ns;
+	bool immortal;
+	bool reset;
+	bool gone;
+	bool abandoned;
+	bool stubborn;
+	u32 asked;
+	u32 asked_ms;
+	bool asked_closely;
+	u32 close_looks;
+};
+
+/**
+ * struct sim_process - a program
+ * @kfd: its /dev/kfd
+ * @kfd_inode: of that
+ * @doorbells: its mapping of them, per node
+ * @doorbells_mapped: that is complete, under the world's @page_table_lock as what is below
+ * @doorbell_pages: how many of their pages have an entry
+ * @nr_faults: faults on doorbells
+ */
+struct sim_process {
+	struct kfd_process p;
+	struct task_struct task;
+	struct pid pid;
+	struct mm_struct mm;
+	struct device_process_node dpn[2];
+	bool listed[2];
+	struct file kfd;
+	struct inode kfd_inode;
+	struct vm_area_struct doorbells[2];
+	bool doorbells_mapped[2];
+	u32 doorbell_pages[2];
+	u32 nr_faults;
+};
+
+/**
+ * struct sim_node - a device
+ * @runlists: how many were sent
+ * @grace_period: what the device has
+ * @grace_packets: how often it was told
+ * @error: of every runlist; 0: none
+ * @nr_send_fails: so many requests to unmap cannot be sent
+ * @nr_unmap_timeouts: so many are not acknowledged
+ * @nr_requests: how often something was sent to be unmapped
+ * @nr_map_fails: so many runlists cannot be mapped after the unmap
+ * @waves_lag_ns: a wave is counted so long after it has got its slot
+ * @hiq_late: bits of the HIQ's read pointer that firmware does not report
+ * @full_until_ns: so long the HIQ is not read, and has no room for a runlist
+ * @nr_load_fails: so many load_mqd() reach one XCC only
+ * @nr_refusals: so many hqd_destroy() fail without asking
+ * @ask_us: so long it takes to ask for waves in flight
+ * @nr_queue_slots: more active queues than this take turns
+ * @announced: so many processes the last runlist said to be run at a time
+ * @listed: so many were in it
+ */
+struct sim_node {
+	struct kfd_node node;
+	struct device_queue_manager dqm;
+	struct mqd_manager mm;
+	struct kernel_queue hiq;
+	struct queue hiq_queue;
+	u32 hiq_rptr;
+	u32 hiq_late;
+	u64 waves_lag_ns;
+	struct sim_queue *slots[NR_SLOTS];
+	u32 nr_wave_slots;
+	u64 runlists;
+	u32 grace_period;
+	u32 grace_packets;
+	int error;
+	int nr_send_fails;
+	int nr_unmap_timeouts;
+	u32 nr_requests;
+	int nr_map_fails;
+	u64 full_until_ns;
+	int nr_load_fails;
+	int nr_refusals;
+	u32 ask_us;
+	u32 nr_queue_slots;
+	u32 announced;
+	u32 listed;
+};
+
+struct world {
+	struct kfd_dev kfd;
+	struct amdgpu_device adev;
+	struct device dev;
+	struct amdgpu_reset_domain reset_domain;
+	struct sim_node nodes[2];
+	struct sim_queue *queues[NR_QUEUES_MAX];
+	u32 nr_queues;
+	struct sim_queue *there[NR_QUEUES_MAX];
+	u32 nr_there;
+	struct sim_process *processes[NR_QUEUES_MAX];
+	u32 nr_processes;
+	u32 nr_reset_events;
+	u32 nr_gpu_resets;
+	u32 nr_queue_resets;
+	struct mutex slot_lock;
+	/* Of the graphics engine: whose waves are counted. */
+	struct mutex index_lock;
+	struct mutex page_table_lock;
+	u32 slot_pipe;			/* whose registers are accessed */
+	u32 slot_queue;
+	u32 nr_process_resets;
+	u32 nr_asked;
+	/* MMU notifiers that were run because entries of doorbells go. */
+	u32 nr_notified;
+	/* Times that waves in flight were asked for, of one XCC. */
+	u32 nr_looks;
+	int nr_allocated;
+	/* What others do just before entries of doorbells go, and just before they come back. */
+	void (*before_unmapping)(void);
+	void (*before_mapping)(void);
+	/* While waves in flight are asked for. */
+	void (*while_asking)(void);
+};
+
+extern struct world world;
+
+/* Called for each new queue before the driver's hook; NULL: nothing is. */
+extern void (*world_prepares)(struct sim_queue *sq);
+
+/* A device with the scheduler switched on; @hws: with the hardware scheduler. */
+void world_make(bool hws, u32 nr_xcc, u32 nr_nodes);
+void world_on(bool hws);
+/* Everything ends, and is checked. */
+void world_end(void);
+void world_down(void);
+
+struct sim_process *add_process(int nice);
+struct sim_queue *add_queue_to(struct sim_process *process, u32 node, u32 priority);
+struct sim_queue *add_queue(int nice);
+void destroy_queue(struct sim_queue *sq);
+void kill_process(struct sim_process *process);
+void update_queue(struct sim_queue *sq, u32 priority);
+void evict_queue(struct sim_queue *sq, bool evicted);
+void give_gws(struct sim_queue *sq, bool on);
+/* By somebody else: with the right to exempt it, or with none. */
+void debug_process(struct sim_process *process, bool on);
+void debug_process_by(struct sim_process *process, struct task_struct *debugger);
+/* DBG_TRAP_ENABLE on itself. */
+void debug_itself(struct sim_process *process, bool on);
+void submit(struct sim_queue *sq, u32 packets);
+void write_packets(struct sim_queue *sq, u32 packets);
+void ring_doorbell(struct sim_queue *sq);
+void suspend(void);
+void resume(void);
+void reset_gpu(void);
+
+/* Time passes, on the device too. */
+void run(u64 ns);
+/* 1 has 2 in it, and that one 3, in which all processes are. */
+struct cgroup *world_cgroup(u64 id);
+bool idle(const struct sim_queue *sq);
+bool run_until_idle(struct sim_queue *sq, u64 limit_ns);
+u32 nr_preempted(void);
+void check_invariants(void);
+
+static inline struct gpreempt_node *node_of(u32 i)
+{
+	return world.nodes[i].node.gpreempt;
+}
+
+static inline bool preempted(const struct sim_queue *sq)
+{
+	return sq->q.properties.is_preempted;
+}
+
+static inline bool on_device(const struct sim_queue *sq)
+{
+	return sq->mapped;
+}
+
+static inline struct sim_process *process_of(const struct sim_queue *sq)
+{
+	return container_of(sq->q.process, struct sim_process, p);
+}
+
+/* Whether the kernel sees a queue's ring pointers; taken away and given back as it is, for those who only look. */
+static inline bool seen(const struct sim_queue *sq)
+{
+	return sq->q.gpreempt->view;
+}
+
+static inline void blind(struct sim_queue *sq, bool on)
+{
+	static struct gpreempt_view *views[NR_QUEUES_MAX];
+	struct gpreempt_view **kept = &views[sq->q.properties.queue_id];
+
+	if (on == seen(sq))
+		swap(*kept, sq->q.gpreempt->view);
+}
+
+#endif /* FAKES_FAKE_AMDKFD_H */

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node.h - one node: its queues, a clock, and the caller that policy.h asks for
+ *
+ * A queue here is what the policy knows of it (->policy) and what is true on the device (rptr, wptr, waves). Tests move
+ * the truth by hand with submit(), launch() and finish(), the simulation moves it by itself; pass() is the monitor's
+ * pass for both.
+ */
+#ifndef HOST_NODE_H
+#define HOST_NODE_H
+
+#include "policy.h"
+
+#define US	1000ULL
+#define MS	1000000ULL
+#define SEC	1000000000ULL
+
+#define NR_QUEUES_MAX	64
+
+/* Two levels that most tests need: nice 10, and unmodified. */
+#define LOW		(-3)
+#define MIDDLE		2
+#define HIGH		GPREEMPT_PRIORITY_NORMAL
+
+struct process {
+	struct gpreempt_policy_process policy;
+};
+
+/**
+ * struct queue - a queue as it is, and as the policy sees it
+ * @policy: what the policy sees
+ * @process: owner
+ * @rptr: packets launched
+ * @wptr: packets submitted
+ * @waves: waves of launched packets, in flight or saved
+ * @invisible: the device does not show the waves, as while a runlist change is carried out
+ * @preempted: how often it was
+ */
+struct queue {
+	struct gpreempt_policy_queue policy;
+	struct process *process;
+	u64 rptr;
+	u64 wptr;
+	u32 waves;
+	bool invisible;
+	u32 preempted;
+};
+
+/**
+ * struct node - the node under test; there is one
+ * @policy: what the policy knows of it; pass() hands over the rest
+ * @use: the policy that shall decide from the next pass on; NULL: as before
+ * @pass_takes_ns: what a hardware pass takes, for the overhead budget; the clock does not move
+ * @params: tunables; tap_reset() sets what README.md gives as defaults
+ * @now_ns: clock
+ * @decision: of the last pass
+ * @stack_kept: the control stack of each queue that was ever used says that waves were saved
+ * @zero_waves: the counters of waves read 0, whatever runs
+ * @silent: waves in flight cannot be read, as while the driver changes the runlist all the time
+ * @disturbed: the driver changes the runlist before the next pass
+ * @order: of the last pass: a sum over queues and priorities
+ * @kicks: of the last pass: a sum over what else is set for queues, and tunables
+ * @all_due_ns: when all queues are looked at again
+ * @nr_awake: so many of them are looked at before; the others follow, and rest
+ * @nr_rested: looks that queues were spared
+ * @asked: the last pass asked for waves in flight
+ * @nr_asked: passes that did
+ * @nr_acting: passes that preempted or resumed
+ * @nr_passes: all passes
+ * @nr_preempted: queues preempted
+ * @nr_relief: reliefs given
+ */
+struct node {
+	struct gpreempt_policy_node policy;
+	const struct gpreempt_policy_ops *use;
+	u64 pass_takes_ns;
+	struct gpreempt_policy_params params;
+	u64 now_ns;
+	struct gpreempt_decision decision;
+	bool stack_kept;
+	bool zero_waves;
+	bool silent;
+	bool disturbed;
+	u64 order;
+	u64 kicks;
+	u64 all_due_ns;
+	u32 nr_awake;
+	u64 nr_rested;
+	bool asked;
+	u32 nr_asked;
+	u32 nr_acting;
+	u32 nr_passes;
+	u32 nr_preempted;
+	u32 nr_relief;
+
+	u32 nr_processes;
+	struct process processes[NR_QUEUES_MAX];
+	u32 nr_created;
+	struct queue queues[NR_QUEUES_MAX];
+	u32 nr_queues;
+	struct gpreempt_policy_queue *policies[NR_QUEUES_MAX];
+};
+
+extern struct node node;
+
+struct process *new_process(void);
+struct queue *new_queue(struct process *process, s32 priority);
+struct queue *new_explicit_queue(struct process *process, s32 priority);
+
+/* What programs and the device do. */
+void submit(struct queue *q, u32 packets);
+void launch(struct queue *q, u32 packets, u32 waves);
+void finish(struct queue *q);
+void drain(struct queue *q);
+void start_hog(struct queue *q);
+
+/* What the monitor does: look() decides, act() carries out, pass() is both. */
+void look(void);
+void act(void);
+void pass(void);
+void pass_after(u64 ns);
+void passes_for(u64 ns, u64 every_ns);
+void drop_queue(struct queue *q);
+
+static inline u64 pending(const struct queue *q)
+{
+	return q->wptr - q->rptr;
+}
+
+static inline bool on_device(const struct queue *q)
+{
+	return !q->policy.preempted;
+}
+
+static inline bool has_work(const struct queue *q)
+{
+	return pending(q) || q->waves;
+}
+
+#endif /* HOST_NODE_H */

@@ -1,0 +1,888 @@
+// SPDX-License-Identifier: MIT
+/*
+ * random_nodes_test.c - random nodes with random work, and what must hold on all of them
+ *
+ * A device with a few wave slots, queues with kernels and barriers, a virtual clock, and the monitor's passes around
+ * policy.c. A runlist change takes all waves off and brings them back a little later, as the hardware does. Nothing
+ * here knows how the policy decides; the properties look at what is true on the device.
+ *
+ * Each seed is one node. Seeds SEED..SEED+COUNT-1 run (1..500 unless set); a violated property names its seed:
+ *
+ *	make -s check SEED=17 COUNT=1 TESTS=no_lasting_inversion
+ *
+ * The same seeds run a second time as wild nodes: any policy, changed at any time, with random weights, deadlines and tunables, queues that
+ * are asked to hold, processes that opt out, announcements. What must hold there does not depend on who comes first.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node.h"
+#include "tap.h"
+
+#define TICK_NS		(50 * US)
+#define HORIZON_NS	(10 * SEC)
+/* What restoring takes at most, if it is not much slower than the passes are */
+#define RESTORE_NS	(300 * US)
+#define RESTORE_SHARE	3
+
+#define NR_SLOTS	8
+#define NR_PACKETS	12
+#define NR_WAVES	12
+
+enum property {
+	ALL_WORK_IS_DONE_ONCE,
+	ALL_IS_RESUMED,
+	PREEMPTED_FOR_SOMEBODY,
+	NO_LASTING_INVERSION,
+	NO_STARVATION,
+	RELIEF_IS_KEPT,
+	RELIEF_IS_BOUNDED,
+	PASSES_HAVE_A_CAUSE,
+	LOOKS_ARE_BOUNDED,
+	EQUALS_ARE_LEFT_ALONE,
+	OWN_PROCESS_IS_SPARED,
+	OPT_OUT_IS_KEPT,
+	NR_PROPERTIES,
+};
+
+/**
+ * struct packet - one AQL packet
+ * @after: barrier: waits for this packet, and has no waves itself; NULL: a kernel
+ * @submit_ns: when the program writes it, after the start
+ * @wave_ns: length of a wave
+ * @waves: waves of the grid
+ * @launched: of these, how many have been dispatched
+ * @done: of these, how many have ended
+ * @completed: how often it completed
+ * @alone: does not start before the packet in front of it has completed
+ */
+struct packet {
+	const struct packet *after;
+	u64 submit_ns;
+	s64 wave_ns;
+	u32 waves;
+	u32 launched;
+	u32 done;
+	u32 completed;
+	bool alone;
+};
+
+struct wave {
+	struct packet *packet;
+	s64 left_ns;
+	bool in_slot;
+};
+
+/**
+ * struct program - what uses one queue
+ * @q: the queue
+ * @packets: all that it will ever submit, in order
+ * @waves: launched, not done; in a slot, or saved
+ * @held_since_ns: since when work has waited while the queue was held; 0: it does not
+ * @relief_end_ns: until when it is in relief, because it had been held for too long
+ * @turn_end_ns: until when it must not be preempted for that; 0: it is not in relief, or had no work to see in its turn
+ * @inverted_since_ns: since when its waves run though higher work waits; 0: they do not
+ * @worked_ns: when it last had work
+ * @had_work: at the last look
+ * @seemed_busy: at the last look
+ * @was_invisible: at the last look
+ * @was_blocked: the policy thought so at the last look
+ * @was_in_relief: at the last look
+ */
+struct program {
+	struct queue *q;
+	struct packet packets[NR_PACKETS];
+	struct wave waves[NR_SLOTS];
+	u64 held_since_ns;
+	u64 relief_end_ns;
+	u64 turn_end_ns;
+	u64 inverted_since_ns;
+	u64 worked_ns;
+	bool had_work;
+	bool seemed_busy;
+	bool was_invisible;
+	bool was_blocked;
+	bool was_in_relief;
+};
+
+static struct {
+	u64 seed;
+	u64 random;
+	u64 start_ns;
+	u64 next_pass_ns;
+	u64 restored_ns;
+	u64 relief_end_ns;
+	u32 turn;
+	u32 free_slots;
+	bool cause;
+	u32 kicks;
+	bool equal;
+	bool wild;
+	bool calm;
+	struct program programs[NR_QUEUES_MAX];
+} sim;
+
+/* First violation of each property, over all seeds; [1] of wild nodes. */
+static char violations[2][NR_PROPERTIES][200];
+
+static void __attribute__((format(printf, 2, 3))) violated(enum property property, const char *format, ...)
+{
+	char *text = violations[sim.wild][property];
+	va_list args;
+	int n;
+
+	if (text[0])
+		return;
+	n = snprintf(text, sizeof(violations[0][0]), "SEED=%llu COUNT=1, at %llu us: ", (unsigned long long)sim.seed,
+		     (unsigned long long)((node.now_ns - sim.start_ns) / US));
+	va_start(args, format);
+	vsnprintf(text + n, sizeof(violations[0][0]) - n, format, args);
+	va_end(args);
+}
+
+/* splitmix64 */
+static u64 random_below(u64 n)
+{
+	u64 z = sim.random += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return (z ^ (z >> 31)) % n;
+}
+
+static bool one_in(u32 n)
+{
+	return !random_below(n);
+}
+
+static struct program *program_of(u32 i)
+{
+	return &sim.programs[i];
+}
+
+static int number(const struct program *p)
+{
+	return (int)(p - sim.programs);
+}
+
+/* ---- the node ---- */
+
+static s32 random_priority(void)
+{
+	static const s32 some[] = { LOW, MIDDLE, HIGH };
+
+	return some[sim.equal ? 0 : random_below(3)];
+}
+
+static void make_queues(void)
+{
+	u32 i, nr_processes = 2 + random_below(3), nr_queues = nr_processes + random_below(3);
+
+	for (i = 0; i < nr_processes; i++)
+		new_process();
+	for (i = 0; i < nr_queues; i++) {
+		struct program *p = program_of(i);
+
+		p->q = new_queue(&node.processes[i % nr_processes], random_priority());
+		p->q->policy.explicit_priority = !sim.equal && one_in(3);
+		p->q->policy.immovable = one_in(12);
+	}
+}
+
+/* A barrier waits for an earlier packet of the whole node, so that all work can be done, whatever the order. */
+static void make_packets(void)
+{
+	bool hog[NR_QUEUES_MAX];
+	u64 submit_ns = 0;
+	u32 i, n;
+
+	for (i = 0; i < node.nr_queues; i++)
+		hog[i] = one_in(2);
+	for (n = 0; n < NR_PACKETS; n++) {
+		for (i = 0; i < node.nr_queues; i++) {
+			struct packet *packet = &program_of(i)->packets[n];
+
+			if (one_in(8))
+				submit_ns += random_below(40 * MS);
+			packet->submit_ns = submit_ns;
+			packet->alone = one_in(2);
+			if (n && one_in(5)) {
+				packet->after = &program_of(random_below(node.nr_queues))->packets[random_below(n)];
+				continue;
+			}
+			packet->waves = hog[i] ? NR_SLOTS + random_below(NR_WAVES) : 1 + random_below(4);
+			packet->wave_ns = 100 * US + random_below(hog[i] ? 8 * MS : 2 * MS);
+		}
+	}
+}
+
+static const struct gpreempt_policy_ops *random_policy(void)
+{
+	return gpreempt_policies[random_below(3)];
+}
+
+static void make_wild(void)
+{
+	u32 i;
+
+	node.use = random_policy();
+	node.params.aging_ns = one_in(2) ? random_below(3 * MS) : 0;
+	node.params.min_run_ns = one_in(2) ? random_below(3 * MS) : 0;
+	node.params.resume_delay_ns = one_in(2) ? random_below(3 * MS) : 0;
+	node.params.slice_ns = 500 * US + random_below(5 * MS);
+	node.params.overhead_pct = one_in(3) ? 0 : 1 + random_below(50);
+	node.params.waves_known = !one_in(5);
+	node.pass_takes_ns = random_below(MS);
+	for (i = 0; i < node.nr_processes; i++) {
+		node.processes[i].policy.weight = one_in(2) ? 0 : 1 + random_below(300);
+		node.processes[i].policy.deadline_ns = one_in(2) ? 0 : 1 + random_below(50 * MS);
+		node.processes[i].policy.opt_out = one_in(8);
+	}
+	for (i = 0; i < node.nr_queues; i++) {
+		program_of(i)->q->policy.weight = one_in(5) ? 1 + random_below(300) : 0;
+		program_of(i)->q->policy.deadline_ns = one_in(5) ? 1 + random_below(50 * MS) : 0;
+	}
+}
+
+static void make_node(u64 seed, bool wild)
+{
+	memset(&sim, 0, sizeof(sim));
+	sim.wild = wild;
+	sim.seed = seed;
+	sim.random = seed;
+	sim.free_slots = NR_SLOTS;
+	sim.equal = seed % 10 == 0;
+
+	tap_reset();
+	node.params.max_hold_ns = (10 + random_below(40)) * MS;
+	node.params.relief_ns = (2 + random_below(6)) * MS;
+	node.params.blocked_ns = (1 + random_below(3)) * MS;
+	if (one_in(5))
+		node.params.poll_ns = 0;
+	sim.start_ns = node.now_ns;
+	sim.next_pass_ns = node.now_ns;
+	make_queues();
+	make_packets();
+	if (wild)
+		make_wild();
+}
+
+/* ---- the device ---- */
+
+static void complete(struct packet *packet)
+{
+	packet->completed++;
+}
+
+static void run_waves(struct program *p)
+{
+	struct wave *w;
+
+	for (w = p->waves; w < p->waves + NR_SLOTS; w++) {
+		if (!w->packet || !w->in_slot)
+			continue;
+		w->left_ns -= TICK_NS;
+		if (w->left_ns > 0)
+			continue;
+		if (++w->packet->done == w->packet->waves)
+			complete(w->packet);
+		*w = (struct wave){ 0 };
+		sim.free_slots++;
+		p->q->waves--;
+	}
+}
+
+static void take_slot(struct wave *w)
+{
+	w->in_slot = true;
+	sim.free_slots--;
+}
+
+static bool place_saved_wave(struct program *p)
+{
+	struct wave *w;
+
+	for (w = p->waves; w < p->waves + NR_SLOTS; w++) {
+		if (w->packet && !w->in_slot) {
+			take_slot(w);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool place_new_wave(struct program *p, struct packet *packet)
+{
+	struct wave *w;
+
+	for (w = p->waves; w < p->waves + NR_SLOTS; w++) {
+		if (!w->packet) {
+			*w = (struct wave){ .packet = packet, .left_ns = packet->wave_ns };
+			take_slot(w);
+			packet->launched++;
+			p->q->waves++;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The queue's next step, at most one wave. Return: false if it can do nothing now. */
+static bool step(struct program *p)
+{
+	struct packet *packet = &p->packets[p->q->rptr];
+
+	if (sim.free_slots && place_saved_wave(p))
+		return true;
+	if (!pending(p->q))
+		return false;
+	if (packet->alone && p->q->rptr && !packet[-1].completed)
+		return false;
+	if (packet->after) {
+		if (!packet->after->completed)
+			return false;
+		complete(packet);
+		p->q->rptr++;
+		return true;
+	}
+	if (!sim.free_slots || !place_new_wave(p, packet))
+		return false;
+	if (packet->launched == packet->waves)
+		p->q->rptr++;
+	return true;
+}
+
+/* Free slots go round the mapped queues, one wave each. */
+static void fill_slots(void)
+{
+	u32 idle = 0;
+
+	if (node.now_ns < sim.restored_ns)
+		return;
+	while (idle < node.nr_queues) {
+		struct program *p = program_of(sim.turn++ % node.nr_queues);
+
+		idle = on_device(p->q) && step(p) ? 0 : idle + 1;
+	}
+}
+
+static void write_packets(struct program *p)
+{
+	while (p->q->wptr < NR_PACKETS && node.now_ns - sim.start_ns >= p->packets[p->q->wptr].submit_ns)
+		submit(p->q, 1);
+}
+
+static u64 restore_ns(void)
+{
+	return RESTORE_SHARE * node.pass_takes_ns > RESTORE_NS ? RESTORE_SHARE * node.pass_takes_ns : RESTORE_NS;
+}
+
+/* For how long the policy may wait for them. */
+static u64 awaited_ns(void)
+{
+	u64 long_ns = GPREEMPT_RESTORE_SHARE * node.pass_takes_ns;
+
+	return long_ns > GPREEMPT_WAVES_RESTORE_NS ? long_ns : GPREEMPT_WAVES_RESTORE_NS;
+}
+
+/* All waves go off the device and come back, those of mapped queues, when the new runlist has been taken in. */
+static void change_runlist(void)
+{
+	u32 i;
+	struct wave *w;
+
+	for (i = 0; i < node.nr_queues; i++)
+		for (w = program_of(i)->waves; w < program_of(i)->waves + NR_SLOTS; w++)
+			w->in_slot = false;
+	sim.free_slots = NR_SLOTS;
+	sim.restored_ns = node.now_ns + random_below(restore_ns());
+}
+
+static void show_waves(struct program *p)
+{
+	struct wave *w;
+
+	p->q->invisible = p->q->waves;
+	for (w = p->waves; w < p->waves + NR_SLOTS; w++)
+		if (w->packet && w->in_slot)
+			p->q->invisible = false;
+}
+
+/* ---- what is true ---- */
+
+/* A queue that the policy has found blocked may be passed over; that it is found rightly is the rules' business. */
+static bool demands(const struct program *p)
+{
+	return has_work(p->q) && !p->q->policy.blocked;
+}
+
+/* While waves may be hidden by a runlist change, nobody can tell that they have ended. */
+static bool seems_busy(const struct program *p)
+{
+	return demands(p) || (p->worked_ns && node.now_ns - p->worked_ns <= awaited_ns());
+}
+
+/* A queue in relief is above all others as long as it has work. */
+static s32 rank_of(const struct program *p)
+{
+	return node.now_ns < p->relief_end_ns ? GPREEMPT_PRIORITY_RELIEF : p->q->policy.priority;
+}
+
+static bool may_order(const struct program *above, const struct program *below)
+{
+	const struct gpreempt_policy_queue *a = &above->q->policy, *b = &below->q->policy;
+
+	if (a->process != b->process)
+		return rank_of(above) > rank_of(below);
+	return a->explicit_priority && b->explicit_priority && a->own_priority > b->own_priority;
+}
+
+static bool yields_to_somebody(const struct program *victim)
+{
+	u32 i;
+
+	for (i = 0; i < node.nr_queues; i++)
+		if (seems_busy(program_of(i)) && may_order(program_of(i), victim))
+			return true;
+	return false;
+}
+
+static s32 true_level(void)
+{
+	s32 level = GPREEMPT_PRIORITY_MIN;
+	u32 i;
+
+	for (i = 0; i < node.nr_queues; i++)
+		if (demands(program_of(i)) && rank_of(program_of(i)) > level)
+			level = rank_of(program_of(i));
+	return level;
+}
+
+/* @seen: not by waves alone that wait for their slots after a runlist change. */
+static bool process_works_at(const struct program *p, s32 level, bool seen)
+{
+	u32 i;
+
+	for (i = 0; i < node.nr_queues; i++) {
+		const struct program *other = program_of(i);
+
+		if (other->q->process == p->q->process && rank_of(other) == level && demands(other) &&
+		    (!seen || pending(other->q) || !other->q->invisible))
+			return true;
+	}
+	return false;
+}
+
+/* ---- properties ---- */
+
+static bool has_turn(const struct program *p)
+{
+	return node.now_ns < p->turn_end_ns;
+}
+
+static u64 least_turn_ns(void)
+{
+	u64 turn_ns = GPREEMPT_RELIEF_TURN_SHARE * node.pass_takes_ns;
+
+	if (turn_ns < GPREEMPT_RELIEF_TURN_NS)
+		turn_ns = GPREEMPT_RELIEF_TURN_NS;
+	return turn_ns < node.params.relief_ns ? turn_ns : node.params.relief_ns;
+}
+
+/* So long a queue with work may be held: until the next relief, and the ones after it that have no room for its process. */
+static u64 most_held_ns(void)
+{
+	u64 room = node.params.relief_ns / (least_turn_ns() + 2 * TICK_NS);
+
+	if (!room)
+		room = 1;
+	return (1 + (node.nr_processes + room - 1) / room) * (node.params.max_hold_ns + node.params.relief_ns);
+}
+
+/* Who is in relief is the policy's choice; how often, for how long and whose turn it is not to end. */
+static void watch_reliefs(void)
+{
+	u32 i;
+
+	if (node.decision.nr_relief && node.now_ns >= sim.relief_end_ns) {
+		if (sim.relief_end_ns && node.now_ns - sim.relief_end_ns < node.params.max_hold_ns)
+			violated(RELIEF_IS_BOUNDED, "a relief begins %llu us after another one",
+				 (unsigned long long)((node.now_ns - sim.relief_end_ns) / US));
+		sim.relief_end_ns = node.now_ns + node.params.relief_ns;
+	}
+	for (i = 0; i < node.nr_queues; i++) {
+		struct program *p = program_of(i);
+		u64 end_ns = p->q->policy.relief_until_ns;
+
+		if (end_ns > sim.relief_end_ns)
+			violated(RELIEF_IS_BOUNDED, "queue %u is in relief for longer than the node", i);
+		if (end_ns > node.now_ns && end_ns != p->relief_end_ns)
+			p->turn_end_ns = node.now_ns + least_turn_ns();
+		p->relief_end_ns = end_ns;
+	}
+}
+
+/* What may change a decision: work comes, ends or hides, a queue is found blocked or not, a relief begins or ends. */
+static void find_cause(void)
+{
+	u32 i;
+
+	sim.cause |= node.decision.nr_relief != 0;
+	for (i = 0; i < node.nr_queues; i++) {
+		struct program *p = program_of(i);
+		bool in_relief = node.now_ns < p->relief_end_ns;
+
+		sim.cause |= has_work(p->q) != p->had_work || seems_busy(p) != p->seemed_busy ||
+			     p->q->invisible != p->was_invisible || p->q->policy.blocked != p->was_blocked ||
+			     in_relief != p->was_in_relief;
+		p->had_work = has_work(p->q);
+		p->seemed_busy = seems_busy(p);
+		p->was_invisible = p->q->invisible;
+		p->was_blocked = p->q->policy.blocked;
+		p->was_in_relief = in_relief;
+	}
+}
+
+/* Of wild nodes: what no policy and no tunable may change. */
+static void check_safety(void)
+{
+	u32 i;
+
+	for (i = 0; i < node.nr_queues; i++) {
+		const struct gpreempt_policy_queue *q = &program_of(i)->q->policy;
+
+		if (q->action == GPREEMPT_PREEMPT && q->process->opt_out)
+			violated(OPT_OUT_IS_KEPT, "queue %u of a process that opted out is preempted", i);
+		if (q->preempted && q->process->opt_out && q->action != GPREEMPT_RESUME)
+			violated(OPT_OUT_IS_KEPT, "queue %u of a process that opted out stays off", i);
+		if (q->action == GPREEMPT_PREEMPT && has_turn(program_of(i)) && !q->hold)
+			violated(RELIEF_IS_KEPT, "queue %u is preempted in its relief", i);
+	}
+}
+
+static void check_decision(void)
+{
+	s32 level = node.decision.level;
+	bool inversion = false;
+	u32 i;
+
+	if (sim.wild) {
+		check_safety();
+		return;
+	}
+	for (i = 0; i < node.nr_queues; i++) {
+		struct program *p = program_of(i);
+		const struct gpreempt_policy_queue *q = &p->q->policy;
+		bool spared = process_works_at(p, level, true) && !q->explicit_priority;
+
+		if (q->action != GPREEMPT_PREEMPT)
+			continue;
+		inversion |= (has_work(p->q) || seems_busy(p)) && yields_to_somebody(p);
+		if (!yields_to_somebody(p))
+			violated(PREEMPTED_FOR_SOMEBODY, "queue %d is preempted for nobody", number(p));
+		if (has_turn(p))
+			violated(RELIEF_IS_KEPT, "queue %d is preempted in its relief", number(p));
+		if (spared)
+			violated(OWN_PROCESS_IS_SPARED, "queue %d is preempted while its process works at level %d",
+				 number(p), level);
+	}
+	if (node.decision.nr_preempt && !inversion)
+		violated(PREEMPTED_FOR_SOMEBODY, "only queues without work are preempted");
+}
+
+static void check_queue(struct program *p, s32 level)
+{
+	/* A pass more, and the time that the policy takes to see that a queue is not blocked any more. */
+	u64 late_ns = node.params.interval_ns + TICK_NS;
+	u64 inverted_ns = late_ns + 2 * node.params.blocked_ns + node.params.interval_ns + restore_ns();
+	const struct gpreempt_policy_queue *q = &p->q->policy;
+	bool inverted;
+
+	/* Those that the policy cannot see at work, or finds blocked, end their turn. */
+	if (on_device(p->q) && (!demands(p) || p->q->invisible))
+		p->turn_end_ns = 0;
+	if (on_device(p->q) || !has_work(p->q) || q->hold)
+		p->held_since_ns = 0;
+	else if (!p->held_since_ns)
+		p->held_since_ns = node.now_ns;
+	else if (node.now_ns - p->held_since_ns > most_held_ns() + late_ns)
+		violated(NO_STARVATION, "queue %d has been held with work since %llu us", number(p),
+			 (unsigned long long)((p->held_since_ns - sim.start_ns) / US));
+	if (sim.wild)
+		return;
+
+	inverted = on_device(p->q) && p->q->waves && rank_of(p) < level && !q->immovable &&
+		   !process_works_at(p, level, false);
+	if (!inverted)
+		p->inverted_since_ns = 0;
+	else if (!p->inverted_since_ns)
+		p->inverted_since_ns = node.now_ns;
+	else if (node.now_ns - p->inverted_since_ns > inverted_ns)
+		violated(NO_LASTING_INVERSION, "queue %d runs since %llu us though level %d waits", number(p),
+			 (unsigned long long)((p->inverted_since_ns - sim.start_ns) / US), level);
+
+}
+
+static void check_end(void)
+{
+	u64 shortest_ns = node.params.poll_ns ? node.params.poll_ns : node.params.interval_ns;
+	u32 i, n, looks;
+
+	for (i = 0; i < node.nr_queues; i++) {
+		struct program *p = program_of(i);
+
+		for (n = 0; n < NR_PACKETS; n++) {
+			const struct packet *packet = &p->packets[n];
+
+			if (packet->completed != 1 || packet->done != packet->waves)
+				violated(ALL_WORK_IS_DONE_ONCE, "packet %u of queue %d: %u times, %u of %u waves",
+					 n, number(p), packet->completed, packet->done, packet->waves);
+		}
+		if (!on_device(p->q))
+			violated(ALL_IS_RESUMED, "queue %d is still held", number(p));
+	}
+	if (sim.wild)
+		return;
+	looks = (node.now_ns - sim.start_ns) / shortest_ns + 2 * node.nr_preempted + 2 * node.nr_relief + sim.kicks + 2;
+	if (node.nr_passes > looks)
+		violated(LOOKS_ARE_BOUNDED, "%u looks, at most %u expected", node.nr_passes, looks);
+	if (sim.equal && node.nr_preempted)
+		violated(EQUALS_ARE_LEFT_ALONE, "%u preemptions", node.nr_preempted);
+}
+
+/* ---- one seed ---- */
+
+static void monitor(void)
+{
+	if (node.now_ns < sim.next_pass_ns)
+		return;
+	look();
+	watch_reliefs();
+	find_cause();
+	check_decision();
+	act();
+	if (node.decision.nr_preempt || node.decision.nr_resume) {
+		if (!sim.cause && !sim.wild)
+			violated(PASSES_HAVE_A_CAUSE, "nothing has changed since the last hardware pass");
+		sim.cause = false;
+		change_runlist();
+	}
+	sim.next_pass_ns = node.decision.park ? ~0ULL : node.now_ns + node.decision.next_ns;
+}
+
+static void disturb_wild(struct program *p)
+{
+	switch (random_below(5)) {
+	case 0:
+		node.use = random_policy();
+		break;
+	case 1:
+		p->q->process->policy.opt_out = !p->q->process->policy.opt_out;
+		break;
+	case 2:
+		p->q->policy.expected_until_ns = node.now_ns + random_below(20 * MS);
+		break;
+	default:
+		p->q->policy.hold = !p->q->policy.hold;
+		break;
+	}
+}
+
+/* renice, or the driver takes or leaves its hold on a queue: the caller starts a pass. */
+static void disturb(void)
+{
+	struct program *p;
+
+	if (sim.equal || sim.calm || !one_in(2000))
+		return;
+	p = program_of(random_below(node.nr_queues));
+	if (sim.wild && one_in(2))
+		disturb_wild(p);
+	else if (one_in(3))
+		p->q->policy.immovable = !p->q->policy.immovable;
+	else
+		p->q->policy.priority = p->q->policy.own_priority = random_priority();
+	sim.next_pass_ns = node.now_ns;
+	sim.cause = true;
+	sim.kicks++;
+}
+
+static bool work_left(void)
+{
+	u32 i;
+
+	for (i = 0; i < node.nr_queues; i++)
+		if (!program_of(i)->packets[NR_PACKETS - 1].completed || has_work(program_of(i)->q))
+			return true;
+	return false;
+}
+
+static void tick(void)
+{
+	s32 level;
+	u32 i;
+
+	node.now_ns += TICK_NS;
+	for (i = 0; i < node.nr_queues; i++) {
+		if (on_device(program_of(i)->q))
+			run_waves(program_of(i));
+		write_packets(program_of(i));
+	}
+	fill_slots();
+	for (i = 0; i < node.nr_queues; i++) {
+		show_waves(program_of(i));
+		if (has_work(program_of(i)->q))
+			program_of(i)->worked_ns = node.now_ns;
+	}
+	disturb();
+	monitor();
+	level = true_level();
+	for (i = 0; i < node.nr_queues; i++)
+		check_queue(program_of(i), level);
+}
+
+static void simulate(u64 seed, bool wild)
+{
+	u64 end_ns;
+	u32 i;
+
+	make_node(seed, wild);
+	snprintf(tap_case, sizeof(tap_case), "SEED=%llu COUNT=1: ", (unsigned long long)seed);
+	while (work_left() && node.now_ns - sim.start_ns < HORIZON_NS)
+		tick();
+	/* Nobody asks for a hold any more, announcements and delays end. */
+	for (i = 0; i < node.nr_queues; i++)
+		program_of(i)->q->policy.hold = false;
+	sim.calm = true;
+	if (wild)
+		sim.next_pass_ns = node.now_ns;
+	end_ns = node.now_ns + 10 * node.params.interval_ns;
+	while (node.now_ns < end_ns)
+		tick();
+	check_end();
+}
+
+static u64 setting(const char *name, u64 otherwise)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? strtoull(value, NULL, 0) : otherwise;
+}
+
+/* All seeds run once, whichever property asks first. */
+static void must_hold_on(bool wild, enum property property)
+{
+	/* Once for each mutant, where there are mutants. */
+	static int done_for[2] = { -1, -1 };
+	u64 seed = setting("SEED", 1), end = seed + setting("COUNT", 500);
+
+	if (done_for[wild] != mutant) {
+		memset(violations[wild], 0, sizeof(violations[wild]));
+		printf("# %sseeds %llu..%llu\n", wild ? "wild nodes, " : "", (unsigned long long)seed,
+		       (unsigned long long)end - 1);
+		for (; seed < end; seed++)
+			simulate(seed, wild);
+		done_for[wild] = mutant;
+		tap_case[0] = 0;
+	}
+	if (violations[wild][property][0])
+		tap_fail(__FILE__, __LINE__, "%s", violations[wild][property]);
+}
+
+static void must_hold(enum property property)
+{
+	must_hold_on(false, property);
+}
+
+static void must_hold_wild(enum property property)
+{
+	must_hold_on(true, property);
+}
+
+TEST(all_work_is_done_once, "every packet completes, once, with all its waves, whoever was preempted meanwhile")
+{
+	must_hold(ALL_WORK_IS_DONE_ONCE);
+}
+
+TEST(all_is_resumed, "when the work is done, nobody is held any more")
+{
+	must_hold(ALL_IS_RESUMED);
+}
+
+TEST(preempted_for_somebody, "a preemption has a beneficiary with work, and a victim with work in the same pass")
+{
+	must_hold(PREEMPTED_FOR_SOMEBODY);
+}
+
+TEST(no_lasting_inversion, "lower waves do not run on beside waiting higher work")
+{
+	must_hold(NO_LASTING_INVERSION);
+}
+
+TEST(no_starvation, "no queue with work is held longer than until the relief that has room for its process, and a pass")
+{
+	must_hold(NO_STARVATION);
+}
+
+TEST(relief_is_kept, "a queue that was held for too long is not preempted again before its turn in the relief ends")
+{
+	must_hold(RELIEF_IS_KEPT);
+}
+
+TEST(relief_is_bounded, "a relief of the node lasts gpreempt_relief_ms, and the next one begins gpreempt_max_hold_ms after it, whoever waits for it")
+{
+	must_hold(RELIEF_IS_BOUNDED);
+}
+
+TEST(passes_have_a_cause,
+     "the hardware is disturbed only after work came or ended, a queue got blocked, or a relief began or ended")
+{
+	must_hold(PASSES_HAVE_A_CAUSE);
+}
+
+TEST(looks_are_bounded, "the monitor wakes no more often than the poll time and the deadlines say")
+{
+	must_hold(LOOKS_ARE_BOUNDED);
+}
+
+TEST(equals_are_left_alone, "where all priorities are equal, nothing is preempted")
+{
+	must_hold(EQUALS_ARE_LEFT_ALONE);
+}
+
+TEST(own_process_is_spared,
+     "no queue is preempted while its own process works at the level, unless it was given its priority")
+{
+	must_hold(OWN_PROCESS_IS_SPARED);
+}
+
+TEST(wild_work_is_done_once, "every packet completes, once, with all its waves, whatever policies and tunables do meanwhile")
+{
+	must_hold_wild(ALL_WORK_IS_DONE_ONCE);
+}
+
+TEST(wild_nodes_end_with_nobody_held, "when the work is done and nobody asks for a hold, nobody is held, under every policy")
+{
+	must_hold_wild(ALL_IS_RESUMED);
+}
+
+TEST(wild_nodes_starve_nobody, "under every policy no queue with work is held for its rank longer than until the relief that has room for its process")
+{
+	must_hold_wild(NO_STARVATION);
+}
+
+TEST(wild_nodes_keep_reliefs, "under every policy a turn in a relief is not cut short")
+{
+	must_hold_wild(RELIEF_IS_KEPT);
+}
+
+TEST(wild_nodes_bound_reliefs, "under every policy reliefs do not add up")
+{
+	must_hold_wild(RELIEF_IS_BOUNDED);
+}
+
+TEST(wild_nodes_keep_opt_outs, "under every policy a process that opted out keeps its queues on the device")
+{
+	must_hold_wild(OPT_OUT_IS_KEPT);
+}

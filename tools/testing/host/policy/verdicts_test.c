@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: MIT
+/*
+ * verdicts_test.c - why a queue has the device or does not: each verdict is reached by a story
+ *
+ * look() checks after each pass of every test that a verdict and the action agree.
+ */
+#include "node.h"
+#include "tap.h"
+
+#define POLL	(200 * US)
+#define NEVER	(~0ULL)
+
+static struct queue *low, *high;
+
+#define CHECK_VERDICT(q, name)	CHECK_EQ((q)->policy.verdict, GPREEMPT_VERDICT_##name)
+
+static u64 left_ns(const struct queue *q)
+{
+	return q->policy.until_ns == NEVER ? NEVER : q->policy.until_ns - node.now_ns;
+}
+
+static u64 age_ns(const struct queue *q)
+{
+	return node.now_ns - q->policy.verdict_ns;
+}
+
+static void two_processes(void)
+{
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+}
+
+/* High has work without end, low is held in the middle of a kernel, since the pass before the last. */
+static void low_yields(void)
+{
+	two_processes();
+	start_hog(low);
+	pass();
+	start_hog(high);
+	pass_after(POLL);
+	pass_after(POLL);
+	CHECK_VERDICT(low, YIELDS);
+	CHECK_EQ(low->policy.starved_ns, node.now_ns - POLL);
+}
+
+/* It has had work, and has none: where nothing depends on that it takes two looks at its waves. */
+static void has_worked(struct queue *q)
+{
+	submit(q, 1);
+	pass_after(POLL);
+	drain(q);
+	passes_for(3 * GPREEMPT_WAVES_UNKNOWN_NS, POLL);
+	CHECK_VERDICT(q, NO_DEMAND);
+}
+
+TEST(who_has_work_runs, "a queue with work runs, since it got some, and without end; one without has no demand, since it has none")
+{
+	two_processes();
+	CHECK_VERDICT(low, NONE);
+	has_worked(high);
+	start_hog(low);
+	pass_after(POLL);
+	pass_after(POLL);
+	CHECK_VERDICT(low, RUNS);
+	CHECK_EQ(age_ns(low), POLL);
+	CHECK_EQ(left_ns(low), NEVER);
+	CHECK_VERDICT(high, NO_DEMAND);
+	CHECK_EQ(left_ns(high), NEVER);
+	CHECK(age_ns(high) > 2 * POLL && age_ns(high) <= 2 * GPREEMPT_WAVES_UNKNOWN_NS);
+}
+
+TEST(dormant_is_who_rests, "a queue that has had no work for long, or never any, is dormant until it gets some, also while all are looked at")
+{
+	u64 since_ns;
+
+	two_processes();
+	pass();
+	CHECK_VERDICT(high, DORMANT);
+	has_worked(high);
+	start_hog(low);
+	passes_for(2 * SEC, MS);
+	CHECK_VERDICT(low, RUNS);
+	CHECK_VERDICT(high, DORMANT);
+	CHECK(node.nr_rested);
+	since_ns = high->policy.verdict_ns;
+	passes_for(3 * SEC, MS);
+	CHECK_VERDICT(high, DORMANT);
+	CHECK_EQ(high->policy.verdict_ns, since_ns);
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK_VERDICT(high, RUNS);
+	CHECK_VERDICT(low, YIELDS);
+}
+
+TEST(who_is_outranked_yields, "a lower queue yields to the one that leads, until it was held for the longest time")
+{
+	low_yields();
+	CHECK_VERDICT(high, RUNS);
+	CHECK(high->policy.leads && !low->policy.leads);
+	CHECK_EQ(age_ns(low), POLL);
+	CHECK_EQ(left_ns(low), node.params.max_hold_ns - POLL);
+	CHECK_EQ(left_ns(high), NEVER);
+	passes_for(100 * MS, POLL);
+	CHECK_EQ(age_ns(low), POLL + 100 * MS);
+	CHECK_EQ(left_ns(low), node.params.max_hold_ns - POLL - 100 * MS);
+	/* Nobody is held for ever who need not be. */
+	node.params.max_hold_ns = 0;
+	pass_after(POLL);
+	CHECK_VERDICT(low, YIELDS);
+	CHECK_EQ(left_ns(low), NEVER);
+}
+
+TEST(who_goes_along_yields, "a lower queue without work that is taken along yields as well, for as long as the others have work")
+{
+	struct queue *along;
+
+	two_processes();
+	along = new_queue(new_process(), LOW);
+	start_hog(low);
+	pass();
+	CHECK_VERDICT(along, DORMANT);
+	start_hog(high);
+	pass_after(POLL);
+	pass_after(POLL);
+	CHECK_VERDICT(along, YIELDS);
+	CHECK_EQ(left_ns(along), NEVER);
+	submit(along, 1);
+	pass_after(POLL);
+	CHECK_EQ(left_ns(along), node.params.max_hold_ns);
+	drain(high);
+	while (!on_device(low))
+		pass_after(POLL);
+	CHECK_VERDICT(along, RUNS);
+	CHECK_VERDICT(low, RUNS);
+	CHECK_VERDICT(high, NO_DEMAND);
+}
+
+TEST(one_leads, "of the queues with the highest rank one leads, with the highest priority; none does without work")
+{
+	struct queue *middle;
+
+	two_processes();
+	middle = new_queue(new_process(), MIDDLE);
+	pass();
+	CHECK(!low->policy.leads && !middle->policy.leads && !high->policy.leads);
+	start_hog(low);
+	start_hog(middle);
+	pass_after(POLL);
+	CHECK(middle->policy.leads && !low->policy.leads && !high->policy.leads);
+	start_hog(high);
+	pass_after(POLL);
+	CHECK(high->policy.leads && !low->policy.leads && !middle->policy.leads);
+	drain(high);
+	passes_for(10 * MS, POLL);
+	CHECK(middle->policy.leads && !low->policy.leads && !high->policy.leads);
+	drain(middle);
+	passes_for(10 * MS, POLL);
+	CHECK(low->policy.leads && !middle->policy.leads && !high->policy.leads);
+}
+
+TEST(own_queues_yield_to_each_other, "a queue yields to another one of its process if both were asked for their places")
+{
+	struct process *process = new_process();
+
+	low = new_explicit_queue(process, LOW);
+	high = new_explicit_queue(process, HIGH);
+	start_hog(low);
+	start_hog(high);
+	pass();
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	CHECK_VERDICT(low, OWN_PROCESS);
+	CHECK_EQ(left_ns(low), node.params.max_hold_ns - POLL);
+	CHECK_VERDICT(high, RUNS);
+}
+
+TEST(siblings_of_the_level_run, "a queue below the level runs because one of its process is at the level")
+{
+	struct process *process = new_process();
+
+	low = new_queue(process, LOW);
+	high = new_queue(process, HIGH);
+	start_hog(low);
+	start_hog(high);
+	pass();
+	CHECK_VERDICT(low, SIBLING);
+	CHECK_VERDICT(high, RUNS);
+	CHECK(high->policy.leads && !low->policy.leads);
+	drain(low);
+	passes_for(10 * MS, POLL);
+	CHECK_VERDICT(low, NO_DEMAND);
+}
+
+TEST(exempt_is_who_would_have_to_go, "a queue of an exempt process is exempt while it has work that others would have it leave for")
+{
+	two_processes();
+	low->process->policy.opt_out = true;
+	start_hog(low);
+	pass();
+	CHECK_VERDICT(low, RUNS);
+	start_hog(high);
+	pass_after(POLL);
+	CHECK(on_device(low));
+	CHECK_VERDICT(low, EXEMPT);
+	CHECK_EQ(left_ns(low), NEVER);
+	drain(low);
+	passes_for(10 * MS, POLL);
+	CHECK_VERDICT(low, NO_DEMAND);
+	/* Nor is it held. */
+	drain(high);
+	passes_for(10 * MS, POLL);
+	low->policy.hold = true;
+	start_hog(low);
+	pass_after(POLL);
+	CHECK_VERDICT(low, EXEMPT);
+}
+
+TEST(an_obstacle_is_the_drivers, "a queue that the driver does not let go stays for that, whether it has to yield or is held")
+{
+	two_processes();
+	low->policy.immovable = true;
+	start_hog(low);
+	start_hog(high);
+	pass();
+	CHECK(on_device(low));
+	CHECK_VERDICT(low, OBSTACLE);
+	drain(high);
+	passes_for(3 * GPREEMPT_WAVES_UNKNOWN_NS, POLL);
+	CHECK_VERDICT(low, RUNS);
+	low->policy.hold = true;
+	pass_after(POLL);
+	CHECK_VERDICT(low, OBSTACLE);
+	low->policy.immovable = false;
+	pass_after(POLL);
+	CHECK_VERDICT(low, HOLD);
+}
+
+TEST(the_least_time_is_a_verdict, "a queue that just got the device keeps it for gpreempt_min_run_us, and it is told until when")
+{
+	node.params.min_run_ns = MS;
+	two_processes();
+	start_hog(low);
+	pass();
+	start_hog(high);
+	pass_after(POLL);
+	CHECK_VERDICT(low, MIN_RUN);
+	CHECK_EQ(left_ns(low), MS - POLL);
+	pass_after(left_ns(low));
+	CHECK_VERDICT(low, YIELDS);
+}
+
+TEST(without_work_nothing_ends, "of a queue whose work is done in its least time nothing more is told")
+{
+	node.params.min_run_ns = MS;
+	two_processes();
+	start_hog(low);
+	pass();
+	start_hog(high);
+	pass_after(POLL);
+	CHECK_VERDICT(low, MIN_RUN);
+	drain(low);
+	pass_after(POLL);
+	CHECK(on_device(low));
+	CHECK_VERDICT(low, NO_DEMAND);
+	CHECK_EQ(left_ns(low), NEVER);
+}
+
+TEST(the_budget_is_a_verdict, "a queue that the overhead budget keeps on the device is told so, and when there is room for its preemption")
+{
+	two_processes();
+	start_hog(low);
+	pass();
+	gpreempt_policy_overhead(&node.policy, 20 * MS, false, node.now_ns);
+	start_hog(high);
+	pass_after(POLL);
+	CHECK(on_device(low));
+	CHECK_VERDICT(low, BUDGET);
+	CHECK(node.policy.paid_ns > node.now_ns && node.policy.paid_ns <= node.now_ns + 101 * MS);
+	pass_after(node.policy.paid_ns - node.now_ns);
+	CHECK_VERDICT(low, YIELDS);
+}
+
+TEST(a_hold_is_a_verdict, "a queue that is held on request says so, whoever else has work, and for how long at most")
+{
+	low_yields();
+	high->policy.hold = true;
+	pass_after(POLL);
+	pass_after(POLL);
+	CHECK_VERDICT(high, HOLD);
+	CHECK_VERDICT(low, RUNS);
+	CHECK(low->policy.leads && !high->policy.leads);
+	CHECK_EQ(left_ns(high), node.params.max_hold_ns - POLL);
+	high->policy.hold_unbounded = true;
+	pass_after(POLL);
+	CHECK_VERDICT(high, HOLD);
+	CHECK_EQ(left_ns(high), NEVER);
+	/* Of one that is below it is what it was asked for. */
+	high->policy.hold = false;
+	low->policy.hold = true;
+	pass_after(POLL);
+	CHECK_VERDICT(high, RUNS);
+	CHECK_VERDICT(low, HOLD);
+	pass_after(POLL);
+	CHECK_VERDICT(low, HOLD);
+	low->policy.hold = false;
+	pass_after(POLL);
+	CHECK_VERDICT(low, YIELDS);
+}
+
+TEST(a_hold_that_does_not_count_is_a_relief, "a queue that was held for the longest time is in relief, and it is told until when")
+{
+	high = new_queue(new_process(), HIGH);
+	start_hog(high);
+	high->policy.hold = true;
+	pass();
+	CHECK_VERDICT(high, HOLD);
+	pass_after(node.params.max_hold_ns);
+	CHECK(on_device(high));
+	CHECK_VERDICT(high, RELIEF);
+	CHECK_EQ(left_ns(high), node.params.relief_ns);
+	pass_after(node.params.relief_ns);
+	CHECK_VERDICT(high, HOLD);
+}
+
+TEST(a_relief_is_a_verdict, "a queue that was held for its rank for the longest time is in relief, and others yield to it")
+{
+	low_yields();
+	pass_after(left_ns(low));
+	CHECK(on_device(low));
+	CHECK_VERDICT(low, RELIEF);
+	CHECK_EQ(left_ns(low), node.params.relief_ns);
+	CHECK(low->policy.leads);
+	CHECK_VERDICT(high, YIELDS);
+	pass_after(left_ns(low));
+	CHECK_VERDICT(low, YIELDS);
+	CHECK_VERDICT(high, RUNS);
+}
+
+TEST(a_blocked_queue_is_told, "a queue whose packets wait for something else is blocked, until it is tried again, and nobody yields to it")
+{
+	two_processes();
+	submit(high, 1);
+	start_hog(low);
+	passes_for(20 * MS, POLL);
+	CHECK(high->policy.blocked);
+	CHECK_VERDICT(high, BLOCKED);
+	CHECK_EQ(high->policy.until_ns, high->policy.try_ns);
+	CHECK(left_ns(high) <= GPREEMPT_TRY_SHARE * node.params.blocked_ns);
+	CHECK_VERDICT(low, RUNS);
+	CHECK(low->policy.leads);
+}
+
+TEST(what_the_driver_took_is_told, "a queue that the driver has taken off is the driver's, with packets and without")
+{
+	two_processes();
+	has_worked(high);
+	start_hog(low);
+	pass_after(POLL);
+	gpreempt_policy_taken(&high->policy, true, false, node.now_ns);
+	pass_after(POLL);
+	CHECK_VERDICT(high, DRIVER);
+	CHECK_VERDICT(low, RUNS);
+	gpreempt_policy_taken(&high->policy, false, false, node.now_ns);
+	pass_after(POLL);
+	CHECK_VERDICT(high, NO_DEMAND);
+	/* Its waves count while they are not known. */
+	start_hog(high);
+	pass_after(POLL);
+	CHECK_VERDICT(high, RUNS);
+	high->policy.wptr = high->wptr = high->rptr;
+	gpreempt_policy_taken(&high->policy, true, true, node.now_ns);
+	pass_after(POLL);
+	CHECK_VERDICT(high, DRIVER);
+}
+
+TEST(unseen_is_told, "a queue whose pointers cannot be read is unseen while it may run, and yields like any other")
+{
+	two_processes();
+	low->policy.unseen = true;
+	pass();
+	CHECK_VERDICT(low, UNSEEN);
+	pass_after(POLL);
+	CHECK_VERDICT(low, UNSEEN);
+	/* It is seen to have no waves. */
+	start_hog(high);
+	pass_after(POLL);
+	CHECK(node.asked && on_device(low));
+	CHECK_VERDICT(low, UNSEEN);
+	low->waves = 16;
+	passes_for(10 * MS, POLL);
+	CHECK_VERDICT(low, YIELDS);
+	CHECK(high->policy.leads);
+}
+
+TEST(announced_work_is_a_verdict, "a queue whose work was announced is waited for until it comes, or until then; others yield to it")
+{
+	two_processes();
+	start_hog(low);
+	pass();
+	high->policy.expected_until_ns = node.now_ns + 10 * MS;
+	pass_after(POLL);
+	CHECK_VERDICT(high, EXPECTED);
+	CHECK_EQ(left_ns(high), 10 * MS - POLL);
+	CHECK(high->policy.leads);
+	CHECK_VERDICT(low, YIELDS);
+	submit(high, 1);
+	pass_after(POLL);
+	CHECK_VERDICT(high, RUNS);
+	drain(high);
+	passes_for(10 * MS, POLL);
+	CHECK_VERDICT(low, RUNS);
+}
+
+TEST(age_is_a_verdict, "a queue that is old enough runs beside the level for as long as is told, and is young again")
+{
+	node.params.aging_ns = 5 * MS;
+	low_yields();
+	CHECK_EQ(left_ns(low), (u64)(HIGH - LOW) * 5 * MS - POLL);
+	pass_after(left_ns(low));
+	CHECK(on_device(low));
+	CHECK_VERDICT(low, AGED);
+	CHECK_EQ(left_ns(low), node.params.relief_ns);
+	CHECK_VERDICT(high, RUNS);
+	CHECK(high->policy.leads && !low->policy.leads);
+	pass_after(left_ns(low));
+	CHECK_VERDICT(low, YIELDS);
+}
+
+TEST(who_waits_to_be_let_in_is_ageing, "a queue that gets old just after others had their time waits, and it is told until when")
+{
+	struct queue *later;
+
+	node.params.aging_ns = 5 * MS;
+	low_yields();
+	later = new_queue(new_process(), LOW);
+	passes_for(node.params.relief_ns + 2 * MS, POLL);
+	submit(later, 1);
+	while (low->policy.verdict != GPREEMPT_VERDICT_AGED)
+		pass_after(POLL);
+	while (later->policy.verdict == GPREEMPT_VERDICT_YIELDS || later->policy.verdict == GPREEMPT_VERDICT_NO_DEMAND)
+		pass_after(POLL);
+	CHECK_VERDICT(later, AGEING);
+	CHECK(!on_device(later));
+	CHECK(left_ns(later) <= (u64)(HIGH - LOW) * 5 * MS);
+	pass_after(left_ns(later));
+	CHECK_VERDICT(later, AGED);
+}
+
+TEST(a_resume_that_waits_is_told, "a queue that nobody outranks any more waits for gpreempt_resume_delay_us, and it is told until when")
+{
+	node.params.resume_delay_ns = 5 * MS;
+	low_yields();
+	drain(high);
+	while (low->policy.verdict == GPREEMPT_VERDICT_YIELDS)
+		pass_after(POLL);
+	CHECK_VERDICT(low, RESUME_DELAYED);
+	CHECK(!on_device(low));
+	CHECK(left_ns(low) < 5 * MS);
+	pass_after(left_ns(low));
+	CHECK(on_device(low));
+	CHECK_VERDICT(low, RUNS);
+}
+
+TEST(who_is_left_off_is_told, "where ranks move, a queue without work is left off the device until others come back, and has work to come back itself")
+{
+	struct queue *idle;
+	u64 since_ns;
+
+	node.use = gpreempt_policies[2];
+	idle = new_queue(new_process(), HIGH);
+	two_processes();
+	idle->process->policy.deadline_ns = 10 * MS;
+	high->process->policy.deadline_ns = 20 * MS;
+	start_hog(high);
+	pass();
+	/* High is due in 5 ms: idle could be due in 10 at the earliest. */
+	pass_after(15 * MS);
+	start_hog(low);
+	pass_after(POLL);
+	CHECK_VERDICT(low, YIELDS);
+	CHECK_VERDICT(idle, YIELDS);
+	/* High is due again in 20. */
+	passes_for(10 * MS, POLL);
+	CHECK(!on_device(idle));
+	CHECK_VERDICT(idle, LEFT_OFF);
+	since_ns = idle->policy.verdict_ns;
+	CHECK_EQ(left_ns(idle), NEVER);
+	pass_after(POLL);
+	CHECK_VERDICT(idle, LEFT_OFF);
+	CHECK_EQ(idle->policy.verdict_ns, since_ns);
+	drain(high);
+	while (idle->policy.verdict == GPREEMPT_VERDICT_LEFT_OFF && !on_device(low))
+		pass_after(POLL);
+	CHECK(on_device(idle) && on_device(low));
+	CHECK_VERDICT(idle, NO_DEMAND);
+}
+
+TEST(switched_off_has_no_verdict, "when everything is resumed nobody decides any more, and no queue has a verdict or leads")
+{
+	struct gpreempt_decision decision;
+
+	low_yields();
+	gpreempt_policy_resume_all(&node.policy, &decision);
+	CHECK_VERDICT(low, NONE);
+	CHECK_VERDICT(high, NONE);
+	CHECK(!high->policy.leads);
+}

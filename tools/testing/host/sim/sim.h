@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim.h - a discrete-event simulator around policy.c: nodes with thousands of queues, days of virtual time
+ *
+ * The policy is the object that the driver has. Around it is what surrounds it there: a monitor that samples, decides and acts, a device with a
+ * runlist, and programs that submit. Time jumps from event to event, so what nobody does costs nothing.
+ *
+ * The device has @slots for waves. A kernel takes some of them for its length; a queue runs one kernel at a time, and queues are served in the order
+ * in which they became ready. A change of the runlist takes all waves off and brings back those of the queues that stay (HWS): both move the bytes
+ * of the occupied part. What is not modelled: queues beyond the hardware's slots for them, VMIDs, caches, memory bandwidth between kernels, the time
+ * that the monitor itself takes.
+ *
+ * Nodes share nothing, as in the driver, so they are simulated one after the other.
+ */
+#ifndef HOST_SIM_H
+#define HOST_SIM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "policy.h"
+
+#define US	1000ULL
+#define MS	1000000ULL
+#define SEC	1000000000ULL
+#define HOUR	(3600 * SEC)
+#define DAY	(24 * HOUR)
+
+#define NR_CLASSES_MAX	8
+
+/**
+ * struct sim_device - the time model
+ * @slots: units of the device that kernels take, 100: in percent
+ * @runlist_ns: firmware takes in a runlist
+ * @trap_ns: entry and exit of the trap handler
+ * @full_save_ns: a full device is saved, or restored
+ * @grace_ns: so long the firmware waits for waves to end by themselves before it saves them
+ */
+struct sim_device {
+	u32 slots;
+	u64 runlist_ns;
+	u64 trap_ns;
+	u64 full_save_ns;
+	u64 grace_ns;
+};
+
+/* An MI300X whose memory has 80 % of its peak bandwidth; the other two as the virtual GPU has them. */
+extern const struct sim_device sim_mi300x;
+
+/**
+ * enum sim_arrivals - when requests come
+ * @CONTINUOUS: two are always there
+ * @POISSON: independently of each other
+ * @PERIODIC: with a random phase
+ * @LOGNORMAL: times between them are log-normal with a sigma of 2: bursts and long gaps
+ */
+enum sim_arrivals { CONTINUOUS, POISSON, PERIODIC, LOGNORMAL };
+
+/**
+ * struct sim_class - queues that do the same
+ * @name: as in tables
+ * @nr_queues: each has a process of its own
+ * @priority: logical priority
+ * @arrivals: of requests
+ * @period_ns: mean time between the requests of a queue
+ * @kernels: in a request
+ * @kernel_ns: mean length of a kernel
+ * @exponential: lengths are exponentially distributed; otherwise all are the same
+ * @units: slots that a kernel takes
+ * @gap_ns: the host submits the next kernel so long after the end of the one before; 0: all at once
+ * @apart_ns: with CONTINUOUS: each queue begins so long after the one before
+ */
+struct sim_class {
+	const char *name;
+	u32 nr_queues;
+	s32 priority;
+	enum sim_arrivals arrivals;
+	u64 period_ns;
+	u32 kernels;
+	u64 kernel_ns;
+	bool exponential;
+	u32 units;
+	u64 gap_ns;
+	u64 apart_ns;
+};
+
+/**
+ * struct sim_config - what is simulated
+ * @device: the time model
+ * @classes: of queues; @nr_queues of 0 ends the list
+ * @params: tunables
+ * @policy: by name; NULL: nobody schedules
+ * @duration_ns: so long
+ * @seed: of everything random
+ */
+struct sim_config {
+	struct sim_device device;
+	struct sim_class classes[NR_CLASSES_MAX];
+	struct gpreempt_policy_params params;
+	const char *policy;
+	u64 duration_ns;
+	u64 seed;
+};
+
+/* Times, in buckets of 1/32 of a power of two. */
+#define SIM_BUCKETS	(64 * 32)
+
+struct sim_times {
+	u32 buckets[SIM_BUCKETS];
+	u64 count;
+	u64 max_ns;
+};
+
+/**
+ * struct sim_class_result - what became of a class
+ * @latency: of requests, from submission to the end of the last kernel
+ * @nr_requests: that ended
+ * @nr_submitted: kernels submitted
+ * @nr_done: kernels that ended
+ * @work: unit nanoseconds that these took
+ * @held_ns_max: the longest time that a queue was held with work
+ * @ran_ns_min: the least time that one of the queues had its slots
+ */
+struct sim_class_result {
+	struct sim_times latency;
+	u64 nr_requests;
+	u64 nr_submitted;
+	u64 nr_done;
+	u64 work;
+	u64 held_ns_max;
+	u64 ran_ns_min;
+};
+
+/**
+ * struct sim_result - what came of it
+ * @classes: as in the configuration
+ * @noticed: from the moment at which a lower kernel was in the way of higher work to the decision
+ * @nr_events: events, which are what simulating costs
+ * @nr_passes: of the monitor: its wake-ups
+ * @nr_skipped_passes: of these, which looked at nothing at all and were only counted
+ * @nr_asked: passes that asked for waves in flight
+ * @nr_acting: runlists sent
+ * @nr_preempted: queues taken off the device
+ * @nr_reliefs: given
+ * @nr_sampled: queues looked at, over all passes
+ * @overhead_ns: the device ran nothing because of a change of the runlist
+ * @budgeted_ns: of that, what counts against the budget
+ * @parked: the monitor ended parked
+ * @sum: over everything that happened, in order: equal if the runs were
+ * @wrong: the first thing that must not be; empty: nothing
+ */
+struct sim_result {
+	struct sim_class_result classes[NR_CLASSES_MAX];
+	struct sim_times noticed;
+	u64 nr_events;
+	u64 nr_passes;
+	u64 nr_skipped_passes;
+	u64 nr_asked;
+	u64 nr_acting;
+	u64 nr_preempted;
+	u64 nr_reliefs;
+	u64 nr_sampled;
+	u64 overhead_ns;
+	u64 budgeted_ns;
+	bool parked;
+	u64 sum;
+	char wrong[160];
+};
+
+/* Defaults as documented in design.rst. */
+void sim_defaults(struct sim_config *config);
+void sim_run(const struct sim_config *config, struct sim_result *result);
+u64 sim_quantile_ns(const struct sim_times *times, double quantile);
+
+/* What tests may look at after each pass; NULL: nobody does. */
+extern void (*sim_passed)(const struct gpreempt_policy_node *pn, u64 now_ns);
+
+#endif /* HOST_SIM_H */

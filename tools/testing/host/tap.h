@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tap.h - tests with a name and a sentence, reported as TAP
+ *
+ *	TEST(name, "what must hold")
+ *	{
+ *		CHECK(condition);
+ *	}
+ *
+ * A failed CHECK() ends its test. Before each test tap_reset() makes the world new; each program of tests has its own.
+ */
+#ifndef HOST_TAP_H
+#define HOST_TAP_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct test {
+	const char *name;
+	const char *what;
+	void (*run)(void);
+	struct test *next;
+	bool fails;
+	long limit_us;
+	unsigned char *calls;
+};
+
+/* Where in a test with many cases; printed with a failure. */
+extern char tap_case[64];
+
+extern int mutant;
+
+/* Each program of tests says whether each of them needs a process of its own, and how the world is made new before it. */
+extern const bool tap_forks;
+void tap_reset(void);
+void tap_register(struct test *test);
+void tap_fail(const char *file, int line, const char *format, ...)
+	__attribute__((noreturn, format(printf, 3, 4)));
+void tap_skip(const char *reason) __attribute__((noreturn));
+
+#define TEST(_name, _what)							\
+	static void _name(void);						\
+	static struct test _name##_test = { .name = #_name, .what = _what, .run = _name };	\
+	static void __attribute__((constructor)) _name##_register(void)	\
+	{									\
+		tap_register(&_name##_test);					\
+	}									\
+	static void _name(void)
+
+#define CHECK(condition)							\
+	do {									\
+		if (!(condition))						\
+			tap_fail(__FILE__, __LINE__, "%s", #condition);		\
+	} while (0)
+
+#define CHECK_EQ(left, right)							\
+	do {									\
+		long long _l = (left), _r = (right);				\
+		if (_l != _r)							\
+			tap_fail(__FILE__, __LINE__, "%s is %lld, not %s (%lld)", #left, _l, #right, _r);	\
+	} while (0)
+
+#endif /* HOST_TAP_H */
