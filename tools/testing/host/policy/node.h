@@ -51,7 +51,7 @@ struct queue {
  * @policy: what the policy knows of it; pass() hands over the rest
  * @use: the policy that shall decide from the next pass on; NULL: as before
  * @pass_takes_ns: what a hardware pass takes, for the overhead budget; the clock does not move
- * @params: tunables; tap_reset() sets what README.md gives as defaults
+ * @params: tunables; tap_reset() sets the defaults of Documentation/design.rst
  * @now_ns: clock
  * @decision: of the last pass
  * @stack_kept: the control stack of each queue that was ever used says that waves were saved
