@@ -591,7 +591,7 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	}
 
 	mutex_lock(&gpreempt_lifecycle);
-	gpreempt_params_init_node(gn);
+	gpreempt_tunables_init_node(gn);
 	if (ready)
 		gpreempt_sysfs_add(gn);
 	mutex_lock(&gpreempt_lock);

@@ -31,6 +31,7 @@
 #include "outside.h"
 #include "policy.h"
 #include "stats.h"
+#include "tunables.h"
 
 #include <drm/ttm/ttm_bo.h>
 
@@ -41,82 +42,6 @@ extern wait_queue_head_t gpreempt_acted;
 
 /* What is shown for a level while nobody has work. */
 #define GPREEMPT_LEVEL_NONE	(GPREEMPT_PRIORITY_MIN - 1)
-
-/**
- * enum gpreempt_hw_priority - gpreempt_hw_priority: the hardware priority of queues under software scheduling
- * @GPREEMPT_HW_PRIORITY_NORMAL: the normal one while processes of different rank work, otherwise what their program asked for
- * @GPREEMPT_HW_PRIORITY_FOLLOW: that of the logical priority, 0 to 15 as KFD counts
- */
-enum gpreempt_hw_priority {
-	GPREEMPT_HW_PRIORITY_NORMAL,
-	GPREEMPT_HW_PRIORITY_FOLLOW,
-};
-
-/**
- * enum gpreempt_wakeup - gpreempt_wakeup: how the monitor notices new work
- * @GPREEMPT_WAKEUP_POLL: it looks for it
- * @GPREEMPT_WAKEUP_DOORBELL: it is told of a process's first doorbell write after idleness, where that is possible
- */
-enum gpreempt_wakeup {
-	GPREEMPT_WAKEUP_POLL,
-	GPREEMPT_WAKEUP_DOORBELL,
-};
-
-/**
- * enum gpreempt_tunable - what can be tuned per node: the module parameter gpreempt_<name> is for all of them
- * @GPREEMPT_TUNABLE_INTERVAL_MS: interval_ms
- * @GPREEMPT_TUNABLE_POLL_US: poll_us
- * @GPREEMPT_TUNABLE_MAX_HOLD_MS: max_hold_ms
- * @GPREEMPT_TUNABLE_RELIEF_MS: relief_ms
- * @GPREEMPT_TUNABLE_BLOCKED_US: blocked_us
- * @GPREEMPT_TUNABLE_OVERHEAD_PCT: overhead_pct
- * @GPREEMPT_TUNABLE_AGING_MS: aging_ms
- * @GPREEMPT_TUNABLE_MIN_RUN_US: min_run_us
- * @GPREEMPT_TUNABLE_RESUME_DELAY_US: resume_delay_us
- * @GPREEMPT_TUNABLE_SLICE_US: slice_us
- * @GPREEMPT_TUNABLE_NICE: nice
- * @GPREEMPT_TUNABLE_TRUST_KFD_PRIORITY: trust_kfd_priority
- * @GPREEMPT_TUNABLE_HW_PRIORITY: hw_priority, an &enum gpreempt_hw_priority
- * @GPREEMPT_TUNABLE_VERIFY: verify
- * @GPREEMPT_TUNABLE_WAKEUP: wakeup, an &enum gpreempt_wakeup
- * @GPREEMPT_NR_TUNABLES: how many there are
- */
-enum gpreempt_tunable {
-	GPREEMPT_TUNABLE_INTERVAL_MS,
-	GPREEMPT_TUNABLE_POLL_US,
-	GPREEMPT_TUNABLE_MAX_HOLD_MS,
-	GPREEMPT_TUNABLE_RELIEF_MS,
-	GPREEMPT_TUNABLE_BLOCKED_US,
-	GPREEMPT_TUNABLE_OVERHEAD_PCT,
-	GPREEMPT_TUNABLE_AGING_MS,
-	GPREEMPT_TUNABLE_MIN_RUN_US,
-	GPREEMPT_TUNABLE_RESUME_DELAY_US,
-	GPREEMPT_TUNABLE_SLICE_US,
-	GPREEMPT_TUNABLE_NICE,
-	GPREEMPT_TUNABLE_TRUST_KFD_PRIORITY,
-	GPREEMPT_TUNABLE_HW_PRIORITY,
-	GPREEMPT_TUNABLE_VERIFY,
-	GPREEMPT_TUNABLE_WAKEUP,
-	GPREEMPT_NR_TUNABLES
-};
-
-/**
- * struct gpreempt_tunables - copy of a node's tunables that a pass works with
- * @params: times, in the policy's units; @params.waves_known and @params.waves_lag_ns are the node's
- * @nice: the process's nice value lowers its priority
- * @trust: KFD priorities above normal count without CAP_SYS_NICE
- * @hw_priority: what the hardware is told
- * @verify: MQDs of preempted queues are compared with snapshots
- * @wakeup: how new work is noticed
- */
-struct gpreempt_tunables {
-	struct gpreempt_policy_params params;
-	bool nice;
-	bool trust;
-	enum gpreempt_hw_priority hw_priority;
-	bool verify;
-	enum gpreempt_wakeup wakeup;
-};
 
 /**
  * struct gpreempt_map - a page with ring pointers, pinned and mapped
@@ -352,8 +277,7 @@ enum gpreempt_state {
  * @max_sampled: how many fit
  * @all_due_ns: when all of them are looked at again, and the arrays are made anew
  * @policy: what the policy knows; the monitor's alone
- * @policy_wanted: the policy that decides from the next pass on
- * @tuned: its tunables, in the units of their names; written under gpreempt_lock
+ * @tuned: its tunables, in the units of their names, but for GPREEMPT_TUNABLE_ENABLE, which is @wanted; written under gpreempt_lock
  * @occupancy: buffer for waves in flight, one entry per hardware queue; under @pass_lock
  * @asking: the monitor reads waves in flight, or is about to: who only wants to see gives way
  * @see_lock: held while somebody else than the monitor reads waves in flight. Under it nothing is waited for but the index locks of
@@ -439,7 +363,6 @@ struct gpreempt_node {
 	u32 max_sampled;
 	u64 all_due_ns;
 	struct gpreempt_policy_node policy;
-	const struct gpreempt_policy_ops *policy_wanted;
 	u32 tuned[GPREEMPT_NR_TUNABLES];
 	struct kfd_cu_occupancy *occupancy;
 	bool asking;
@@ -563,13 +486,7 @@ void gpreempt_snapshot_forget(struct gpreempt_queue *gq);
 bool gpreempt_snapshot_matches(const struct gpreempt_queue *gq);
 
 /* params.c */
-void gpreempt_params_init_node(struct gpreempt_node *gn);
-bool gpreempt_params_verify(const struct gpreempt_node *gn);
-bool gpreempt_params_wants_doorbells(void);
-void gpreempt_params_get(struct gpreempt_node *gn);
-ssize_t gpreempt_params_show(const struct gpreempt_node *gn, enum gpreempt_tunable which, char *buf);
 int gpreempt_params_store(struct gpreempt_node *gn, enum gpreempt_tunable which, const char *buf);
-int gpreempt_params_store_policy(struct gpreempt_node *gn, const char *buf);
 int gpreempt_params_parse_switch(const char *buf, bool kept, bool *on);
 void gpreempt_params_ready(bool ready);
 

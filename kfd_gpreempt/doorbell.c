@@ -140,7 +140,7 @@ void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp)
 {
 	struct gpreempt_doorbells *d = READ_ONCE(p->gpreempt);
 
-	if (!gpreempt_params_wants_doorbells())
+	if (!gpreempt_tunables_wants_doorbells())
 		return;
 	if (!d) {
 		d = new_doorbells();

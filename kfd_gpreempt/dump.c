@@ -273,14 +273,12 @@ static s64 left_us(const struct gpreempt_policy_queue *q, u64 paid_ns, u64 now_n
 
 static void print_tunables(struct drm_printer *p, const struct gpreempt_tunables *tun)
 {
-	drm_printf(p, "tunables: interval_us=%llu poll_us=%llu max_hold_us=%llu relief_us=%llu blocked_us=%llu aging_us=%llu min_run_us=%llu resume_delay_us=%llu slice_us=%llu overhead_pct=%u waves_known=%d nice=%d trust_kfd_priority=%d hw_priority=%s verify=%d wakeup=%s\n",
-		   div_u64(tun->params.interval_ns, NSEC_PER_USEC), div_u64(tun->params.poll_ns, NSEC_PER_USEC),
-		   div_u64(tun->params.max_hold_ns, NSEC_PER_USEC), div_u64(tun->params.relief_ns, NSEC_PER_USEC),
-		   div_u64(tun->params.blocked_ns, NSEC_PER_USEC), div_u64(tun->params.aging_ns, NSEC_PER_USEC),
-		   div_u64(tun->params.min_run_ns, NSEC_PER_USEC), div_u64(tun->params.resume_delay_ns, NSEC_PER_USEC),
-		   div_u64(tun->params.slice_ns, NSEC_PER_USEC), tun->params.overhead_pct, tun->params.waves_known, tun->nice, tun->trust,
-		   tun->hw_priority == GPREEMPT_HW_PRIORITY_NORMAL ? "normal" : "follow", tun->verify,
-		   tun->wakeup == GPREEMPT_WAKEUP_POLL ? "poll" : "doorbell");
+	char text[512];
+	struct seq_buf s;
+
+	seq_buf_init(&s, text, sizeof(text));
+	gpreempt_tunables_list(tun, &s);
+	drm_printf(p, "tunables:%s waves_known=%d\n", seq_buf_str(&s), tun->params.waves_known);
 }
 
 static void print_names(struct drm_printer *p, const char *what, const char *const *names, const atomic64_t *counters,

@@ -676,7 +676,7 @@ static void resume_all(struct gpreempt_node *gn)
 /* Read section held. False: try again soon. */
 static bool decide(struct gpreempt_node *gn, bool rest, u64 now_ns, struct gpreempt_decision *decision)
 {
-	const struct gpreempt_policy_ops *ops = READ_ONCE(gn->policy_wanted);
+	const struct gpreempt_policy_ops *ops = gpreempt_policies[gn->tun.policy];
 	u32 built = READ_ONCE(gn->runlists_built);
 
 	gn->policy.params = gn->tun.params;
@@ -766,7 +766,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	int idx;
 
 	/* Whoever changes something kicks, except for nice values and the driver's own obstacles. */
-	if (xchg(&gn->kick, false) || gn->policy.ops != READ_ONCE(gn->policy_wanted))
+	if (xchg(&gn->kick, false) || gn->policy.ops != gpreempt_tunables_policy(gn))
 		gn->derived_ns = 0;
 	if (!gn->derived_ns)
 		gn->all_due_ns = 0;
@@ -779,7 +779,7 @@ static bool pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 	rest = take_rest(gn);
 	if (rest)
 		now_ns = ktime_get_ns();
-	gpreempt_params_get(gn);
+	gpreempt_tunables_copy(gn);
 	/* Who rings waits for this pass. The next one is soon enough to look at nice values. */
 	anew = (!gn->rang_ns || !gn->derived_ns) && now_ns - gn->derived_ns >= gn->tun.params.interval_ns;
 	if (anew) {

@@ -490,7 +490,7 @@ static void register_queue(const struct mapper *m, struct queue *q, bool trusted
 	gq->policy.priority = gq->kfd_priority;
 	gq->policy.effective_priority = gq->kfd_priority;
 	gq->view = view_make(m, &gq->maps_again);
-	if (gpreempt_params_verify(gn))
+	if (gpreempt_tunables_verify(gn))
 		gq->snapshot = gpreempt_snapshot_alloc(q);
 	gpreempt_procfs_add(q);
 

@@ -65,16 +65,6 @@ static ssize_t failures_show(struct kobject *kobj, struct kobj_attribute *attr, 
 	return sysfs_emit(buf, "%llu\n", gpreempt_stats_failures(&node_of(kobj)->stats));
 }
 
-static ssize_t policy_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
-{
-	return sysfs_emit(buf, "%s\n", READ_ONCE(node_of(kobj)->policy_wanted)->name);
-}
-
-static ssize_t policy_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf, size_t count)
-{
-	return gpreempt_params_store_policy(node_of(kobj), buf) ?: count;
-}
-
 static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%d\n", READ_ONCE(node_of(kobj)->wanted));
@@ -95,7 +85,6 @@ static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr, 
 }
 
 static struct kobj_attribute attr_enabled = __ATTR_RW(enabled);
-static struct kobj_attribute attr_policy = __ATTR_RW(policy);
 #define NODE_ATTR(_name) static struct kobj_attribute attr_##_name = __ATTR_RO(_name)
 NODE_ATTR(state);
 NODE_ATTR(backend);
@@ -155,7 +144,6 @@ COUNTER_OF(verify_mismatches, failed[GPREEMPT_FAILURE_VERIFY]);
 static struct attribute *node_attrs[] = {
 	&attr_enabled.attr,
 	&attr_state.attr,
-	&attr_policy.attr,
 	&attr_backend.attr,
 	&attr_reason.attr,
 	&attr_monitor_pid.attr,
@@ -322,7 +310,7 @@ struct tunable_attribute {
 
 static ssize_t tunable_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return gpreempt_params_show(node_of(kobj), container_of(attr, struct tunable_attribute, attr)->which, buf);
+	return gpreempt_tunables_show(node_of(kobj), container_of(attr, struct tunable_attribute, attr)->which, buf);
 }
 
 static ssize_t tunable_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf, size_t count)
@@ -330,48 +318,37 @@ static ssize_t tunable_store(struct kobject *kobj, struct kobj_attribute *attr, 
 	return gpreempt_params_store(node_of(kobj), container_of(attr, struct tunable_attribute, attr)->which, buf) ?: count;
 }
 
-#define TUNABLE(_which, _name)							\
-	static struct tunable_attribute tunable_##_name = {			\
-		.attr = __ATTR(_name, 0644, tunable_show, tunable_store),	\
-		.which = GPREEMPT_TUNABLE_##_which,				\
-	}
-TUNABLE(INTERVAL_MS, interval_ms);
-TUNABLE(POLL_US, poll_us);
-TUNABLE(MAX_HOLD_MS, max_hold_ms);
-TUNABLE(RELIEF_MS, relief_ms);
-TUNABLE(BLOCKED_US, blocked_us);
-TUNABLE(OVERHEAD_PCT, overhead_pct);
-TUNABLE(AGING_MS, aging_ms);
-TUNABLE(MIN_RUN_US, min_run_us);
-TUNABLE(RESUME_DELAY_US, resume_delay_us);
-TUNABLE(SLICE_US, slice_us);
-TUNABLE(NICE, nice);
-TUNABLE(TRUST_KFD_PRIORITY, trust_kfd_priority);
-TUNABLE(HW_PRIORITY, hw_priority);
-TUNABLE(VERIFY, verify);
-TUNABLE(WAKEUP, wakeup);
+/* By place, each list with a NULL at its end; filled from the table of tunables. */
+static struct tunable_attribute tunable_files[GPREEMPT_NR_TUNABLES];
+static struct attribute *beside_attrs[GPREEMPT_NR_TUNABLES + 1];
+static struct attribute *tunable_attrs[GPREEMPT_NR_TUNABLES + 1];
 
-static struct attribute *tunable_attrs[] = {
-	&tunable_interval_ms.attr.attr,
-	&tunable_poll_us.attr.attr,
-	&tunable_max_hold_ms.attr.attr,
-	&tunable_relief_ms.attr.attr,
-	&tunable_blocked_us.attr.attr,
-	&tunable_overhead_pct.attr.attr,
-	&tunable_aging_ms.attr.attr,
-	&tunable_min_run_us.attr.attr,
-	&tunable_resume_delay_us.attr.attr,
-	&tunable_slice_us.attr.attr,
-	&tunable_nice.attr.attr,
-	&tunable_trust_kfd_priority.attr.attr,
-	&tunable_hw_priority.attr.attr,
-	&tunable_verify.attr.attr,
-	&tunable_wakeup.attr.attr,
-	NULL
-};
+static void fill_tunables(void)
+{
+	struct attribute **beside = beside_attrs, **tunable = tunable_attrs;
+	enum gpreempt_tunable which;
+
+	for (which = 0; which < GPREEMPT_NR_TUNABLES; which++) {
+		struct tunable_attribute *file = &tunable_files[which];
+
+		file->which = which;
+		file->attr.attr.name = gpreempt_tunables_name(which);
+		file->attr.attr.mode = 0644;
+		file->attr.show = tunable_show;
+		file->attr.store = tunable_store;
+		if (gpreempt_tunables_file(which) == GPREEMPT_TUNABLE_FILE_NODE)
+			*beside++ = &file->attr.attr;
+		else if (gpreempt_tunables_file(which) == GPREEMPT_TUNABLE_FILE_TUNABLES)
+			*tunable++ = &file->attr.attr;
+	}
+}
 
 static const struct attribute_group node_group = {
 	.attrs = node_attrs,
+};
+
+static const struct attribute_group beside_group = {
+	.attrs = beside_attrs,
 };
 
 static const struct attribute_group latency_group = {
@@ -386,6 +363,7 @@ static const struct attribute_group tunable_group = {
 
 static const struct attribute_group *node_groups[] = {
 	&node_group,
+	&beside_group,
 	&tunable_group,
 	&latency_group,
 	NULL
@@ -454,6 +432,7 @@ void gpreempt_sysfs_del(struct gpreempt_node *gn)
  */
 void gpreempt_sysfs_init(void)
 {
+	fill_tunables();
 	root = kobject_create_and_add("gpreempt", &kfd_device->kobj);
 	if (!root)
 		pr_warn("gpreempt: no directory in sysfs\n");

@@ -203,7 +203,7 @@ static int list_node(struct gpreempt_node *gn, void *arg)
 	srcu_read_unlock(&gn->srcu, idx);
 	if (gn->backend)
 		strscpy(info->backend, gn->backend->name, sizeof(info->backend));
-	strscpy(info->policy, READ_ONCE(gn->policy_wanted)->name, sizeof(info->policy));
+	strscpy(info->policy, gpreempt_tunables_policy(gn)->name, sizeof(info->policy));
 	/* They tell when others work. */
 	if (!list->match.sees_all)
 		return 0;

@@ -63,7 +63,7 @@ everything_is_named()
 
 	words >"$scratch/words"
 	all_there "parameters" $(sed -n 's/^What:.*\/\(gpreempt_[a-z_]*\)$/\1/p' "$TOP/Documentation/ABI/testing/sysfs-module-amdgpu-gpreempt")
-	all_there "tunables" $(sed -n 's/^TUNABLE([A-Z_]*, \([a-z_]*\));/\1/p' "$TOP/kfd_gpreempt/sysfs.c")
+	all_there "tunables" $("$TOP/Documentation/tunables.py" --rows | cut -f 1)
 	all_there "files of nodes" $(sed -nE 's/^COUNTER(_OF)?\(([a-z_]+)[,)].*/\2/p; s/^	(SKIPPED|FAILED)\([A-Z_]+, ([a-z_]+)\),.*/\L\1_\2/p' "$TOP/kfd_gpreempt/sysfs.c") \
 		$(sed -nE 's/^LATENCY\([A-Z_]+, ([a-z]+)\);/\1_count \1_ns_sum \1_ns_max \1_us_p50 \1_us_p99/p' "$TOP/kfd_gpreempt/sysfs.c")
 	all_there "files of debugfs" $(sed -n 's/.*debugfs_create_file("\([a-z_]*\)".*/\1/p' "$TOP/kfd_gpreempt/debugfs.c")

@@ -52,6 +52,7 @@ run_checkpatch()
 }
 
 # EMBEDDED_FILENAME: files here say first what they are. In gpreempt.h: macros that are members or conditions, or nothing.
+# In tunables_table.h: rows, of which each use takes the columns that it needs.
 checkpatch()
 {
 	fetch_scripts
@@ -60,7 +61,11 @@ checkpatch()
 	find "$clean" -type f -mtime +30 -delete
 	{
 		for f in "$TOP"/kfd_gpreempt/*.[ch] "$TOP"/dkms/*.c; do
-			[ "$(basename "$f")" = gpreempt.h ] || run_checkpatch EMBEDDED_FILENAME "$f"
+			case $(basename "$f") in
+			gpreempt.h) ;;
+			tunables_table.h) run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO,TRAILING_SEMICOLON,MACRO_ARG_UNUSED "$f" ;;
+			*) run_checkpatch EMBEDDED_FILENAME "$f" ;;
+			esac
 		done
 		run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO,TRAILING_SEMICOLON,MACRO_ARG_UNUSED,SPACING \
 			"$TOP/kfd_gpreempt/gpreempt.h"
@@ -165,13 +170,12 @@ documented()
 	# shellcheck disable=SC2086 # words
 	undocumented $abi/sysfs-module-amdgpu-gpreempt $parameters || status=1
 	# shellcheck disable=SC2046
-	undocumented Documentation/design.rst $(echo "$parameters" | sed 's/^gpreempt_//') || status=1
+	undocumented Documentation/tunables.txt $(echo "$parameters" | sed 's/^gpreempt_//') || status=1
+	grep -qx '.. include:: tunables.txt' "$TOP/Documentation/design.rst" || { echo "design.rst: without tunables.txt"; status=1; }
 	# shellcheck disable=SC2046
 	undocumented $abi/sysfs-class-kfd-proc-gpreempt \
 		$(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/procfs.c") || status=1
-	# shellcheck disable=SC2046
-	undocumented $abi/sysfs-class-kfd-gpreempt \
-		$(sed -n 's/^TUNABLE([A-Z_]*, \([a-z_]*\));/\1/p' "$TOP/kfd_gpreempt/sysfs.c") || status=1
+	"$TOP/Documentation/tunables.py" --check || status=1
 	# shellcheck disable=SC2046
 	undocumented Documentation/uapi.rst $(sed -n 's/^#define AMDKFD_IOC_\([A-Z_]*\).*/AMDKFD_IOC_\1/p' "$header") \
 		$(sed -n 's/^#define GPREEMPT_IOC_\([A-Z_]*\).*/GPREEMPT_IOC_\1/p' "$header") \

@@ -145,8 +145,8 @@ TEST(how_long_until_armed, "whoever outranks somebody is armed 100 us after his 
 		CHECK(doorbells_are(high, cases[i].next_ns ? "mapped" : "armed"));
 	}
 	/* Of those that take turns nobody is the lowest. */
-	gpreempt_params_store_policy(node_of(0), "wfq");
-	node_of(0)->policy.ops = node_of(0)->policy_wanted;
+	gpreempt_params_store(node_of(0), GPREEMPT_TUNABLE_POLICY, "wfq");
+	node_of(0)->policy.ops = gpreempt_tunables_policy(node_of(0));
 	WRITE_ONCE(node_of(0)->kick, false);
 	rings(high);
 	CHECK_EQ(ask(&waits), FIRST_AFTER);

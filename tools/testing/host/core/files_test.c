@@ -57,7 +57,7 @@ TEST(node_files_show_one_value_each, "all of them can be read: a word or a numbe
 
 	for (k = 0; k < ARRAY_SIZE(hws); k++) {
 		preempted_pair(hws[k]);
-		CHECK_EQ(node_of(0)->kobj.nr_files, 29 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + 15);
+		CHECK_EQ(node_of(0)->kobj.nr_files, 29 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 2);
 		for (i = 0; i < node_of(0)->kobj.nr_files; i++) {
 			const char *group = node_of(0)->kobj.files[i].group;
 
@@ -252,7 +252,7 @@ TEST(activity_is_not_everybodys, "counters of a node are for CAP_SYS_ADMIN, file
 		denied++;
 	}
 	tap_case[0] = 0;
-	CHECK_EQ(denied, node_of(0)->kobj.nr_files - 6 - 15);
+	CHECK_EQ(denied, node_of(0)->kobj.nr_files - 6 - (GPREEMPT_NR_TUNABLES - 2));
 	CHECK(!strcmp(of_node("state"), "idle"));
 	for (i = 0; i < ARRAY_SIZE(of_queues); i++)
 		CHECK_EQ(shim_file_show(&low->q.kobj, of_queues[i], text), -EACCES);

@@ -51,8 +51,8 @@ static int write_parameters(void *unused)
 		CHECK_EQ(shim_param_set(writes[i][0], writes[i][1]), 0);
 		shim_param_get("gpreempt_policy", text);
 		CHECK_EQ(gpreempt_params_store(node_of(n), GPREEMPT_TUNABLE_INTERVAL_MS, "3"), 0);
-		gpreempt_params_show(node_of(n), GPREEMPT_TUNABLE_INTERVAL_MS, text);
-		CHECK_EQ(gpreempt_params_store_policy(node_of(n), "default"), 0);
+		gpreempt_tunables_show(node_of(n), GPREEMPT_TUNABLE_INTERVAL_MS, text);
+		CHECK_EQ(gpreempt_params_store(node_of(n), GPREEMPT_TUNABLE_POLICY, "default"), 0);
 		set_user_nice(&world.processes[next(&state, NR_PROCESSES)]->task, next(&state, 15));
 		fsleep(300);
 	}

@@ -65,6 +65,10 @@ TEST(bad_parameters_do_not_cost_the_driver, "while the module loads a bad value 
 {
 	CHECK_EQ(shim_param_set("gpreempt_interval_ms", "0"), 0);
 	CHECK_EQ(shim_param_set("gpreempt_policy", "none"), 0);
+	CHECK_EQ(shim_param_set("gpreempt_poll_us", NULL), 0);
+	CHECK(strstr(shim_log, "poll_us= is not a number; kept 80") != NULL);
+	CHECK_EQ(shim_param_set("gpreempt_wakeup", NULL), 0);
+	CHECK(strstr(shim_log, "wakeup= is neither poll nor doorbell; kept poll") != NULL);
 	CHECK_EQ(shim_param_set("gpreempt_enable", "perhaps"), 0);
 	CHECK(strstr(shim_log, "below 1; kept 5") != NULL);
 	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
@@ -85,8 +89,8 @@ TEST(nodes_have_values_of_their_own, "a node's file is for this node until the p
 	b = node_of(1);
 	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "9\n"), 0);
 	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "0\n"), -EINVAL);
-	CHECK(gpreempt_params_show(a, GPREEMPT_TUNABLE_INTERVAL_MS, text) == 2 && !strcmp(text, "9\n"));
-	CHECK(gpreempt_params_show(b, GPREEMPT_TUNABLE_INTERVAL_MS, text) == 2 && !strcmp(text, "5\n"));
+	CHECK(gpreempt_tunables_show(a, GPREEMPT_TUNABLE_INTERVAL_MS, text) == 2 && !strcmp(text, "9\n"));
+	CHECK(gpreempt_tunables_show(b, GPREEMPT_TUNABLE_INTERVAL_MS, text) == 2 && !strcmp(text, "5\n"));
 	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "default\n"), 0);
 	CHECK_EQ(a->tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 5);
 	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "9\n"), 0);
@@ -97,16 +101,16 @@ TEST(nodes_have_values_of_their_own, "a node's file is for this node until the p
 	CHECK_EQ(a->tun.params.interval_ns, 7 * MS);
 
 	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_HW_PRIORITY, "follow"), 0);
-	gpreempt_params_show(a, GPREEMPT_TUNABLE_HW_PRIORITY, text);
+	gpreempt_tunables_show(a, GPREEMPT_TUNABLE_HW_PRIORITY, text);
 	CHECK(!strcmp(text, "follow\n"));
-	CHECK_EQ(gpreempt_params_store_policy(a, "edf\n"), 0);
-	CHECK_EQ(gpreempt_params_store_policy(a, "edit\n"), -EINVAL);
-	CHECK(!strcmp(a->policy_wanted->name, "edf"));
-	CHECK(!strcmp(b->policy_wanted->name, "hpf"));
-	CHECK_EQ(gpreempt_params_store_policy(a, "default\n"), 0);
-	CHECK(!strcmp(a->policy_wanted->name, "hpf"));
+	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_POLICY, "edf\n"), 0);
+	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_POLICY, "edit\n"), -EINVAL);
+	CHECK(!strcmp(gpreempt_tunables_policy(a)->name, "edf"));
+	CHECK(!strcmp(gpreempt_tunables_policy(b)->name, "hpf"));
+	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_POLICY, "default\n"), 0);
+	CHECK(!strcmp(gpreempt_tunables_policy(a)->name, "hpf"));
 	CHECK_EQ(shim_param_set("gpreempt_policy", "wfq"), 0);
-	CHECK(!strcmp(a->policy_wanted->name, "wfq") && !strcmp(b->policy_wanted->name, "wfq"));
+	CHECK(!strcmp(gpreempt_tunables_policy(a)->name, "wfq") && !strcmp(gpreempt_tunables_policy(b)->name, "wfq"));
 	shim_param_get("gpreempt_policy", text);
 	CHECK(!strcmp(text, "wfq\n"));
 
@@ -115,6 +119,22 @@ TEST(nodes_have_values_of_their_own, "a node's file is for this node until the p
 	CHECK_EQ(gpreempt_params_parse_switch("default\n", true, &on), 0);
 	CHECK(on);
 	CHECK_EQ(gpreempt_params_parse_switch("2\n", true, &on), -EINVAL);
+	world_end();
+}
+
+TEST(words_name_the_policies, "each policy has a word in the table of tunables, in the place that it has among policies")
+{
+	u32 i;
+
+	world_on(true);
+	for (i = 0; gpreempt_policies[i]; i++) {
+		snprintf(tap_case, sizeof(tap_case), "%s: ", gpreempt_policies[i]->name);
+		CHECK_EQ(shim_param_set("gpreempt_policy", gpreempt_policies[i]->name), 0);
+		CHECK(gpreempt_tunables_policy(node_of(0)) == gpreempt_policies[i]);
+		run(10 * MS);
+		CHECK(node_of(0)->policy.ops == gpreempt_policies[i]);
+	}
+	CHECK(i > 2);
 	world_end();
 }
 
@@ -1682,7 +1702,7 @@ TEST(tunables_reach_the_monitor, "each parameter is what the next pass works wit
 	kfd_gpreempt_node_fini(&world.nodes[0].node);
 	kfd_gpreempt_node_init(&world.nodes[0].node);
 	for (k = 0; k < GPREEMPT_NR_TUNABLES; k++) {
-		gpreempt_params_show(node_of(0), k, text);
+		gpreempt_tunables_show(node_of(0), k, text);
 		snprintf(tap_case, sizeof(tap_case), "tunable %u: ", k);
 		CHECK(strcmp(text, k == GPREEMPT_TUNABLE_NICE ? "1\n" : "0\n") != 0);
 	}
@@ -1700,11 +1720,11 @@ TEST(policies_are_used_at_once, "a policy, and verification, of one node or of a
 	CHECK_EQ(shim_param_set("gpreempt_policy", "wfq"), 0);
 	run(MS);
 	CHECK(!strcmp(gn->policy.ops->name, "wfq"));
-	CHECK_EQ(gpreempt_params_store_policy(gn, "edf"), 0);
+	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_POLICY, "edf"), 0);
 	run(MS);
 	CHECK(!strcmp(gn->policy.ops->name, "edf"));
 	shim_log[0] = 0;
-	CHECK_EQ(gpreempt_params_store_policy(gn, "fifo"), -EINVAL);
+	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_POLICY, "fifo"), -EINVAL);
 	CHECK(strstr(shim_log, "fifo is none of hpf, wfq, edf; kept edf") != NULL);
 	CHECK(!low->q.gpreempt->snapshot);
 	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_RELIEF_MS, "7"), 0);

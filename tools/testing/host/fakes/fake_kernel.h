@@ -78,6 +78,7 @@ static inline bool IS_ERR(const void *p) { return (unsigned long)p >= (unsigned 
 #define offset_in_page(p)	((unsigned long)(p) & ~PAGE_MASK)
 #define ALIGN(n, to)		(((n) + (to) - 1) / (to) * (to))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+#define sizeof_field(type, member)	sizeof(((type *)0)->member)
 #define BIT_ULL(n)		(1ULL << (n))
 #define swap(a, b) do { __typeof__(a) swapped = (a); (a) = (b); (b) = swapped; } while (0)
 #define min(a, b)		({ __auto_type _a = (a); __auto_type _b = (b); _a < _b ? _a : _b; })
