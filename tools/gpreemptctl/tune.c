@@ -2,9 +2,11 @@
 /*
  * tune.c - gpreemptctl tune, policy: parameters of the module, those of a node, policies
  *
- * What a value may be is the kernel's to say. The table here says it again for messages, and where there is no kernel to ask.
+ * What a value may be is the kernel's to say. Its table of tunables is in this program as well, for messages, and where there
+ * is no kernel to ask.
  */
 #include "gpreemptctl.h"
+#include "../../kfd_gpreempt/tunables_table.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,31 +24,19 @@
  * @max: largest number
  * @zero: 0 is allowed as well
  */
-static const struct tunable {
+struct tunable {
 	const char *name;
 	const char *values;
 	unsigned int min;
 	unsigned int max;
 	bool zero;
-} tunables[] = {
-	{ "enable", "0 1 Y N", 0, 0, false },
-	{ "interval_ms", NULL, 1, 10000, false },
-	{ "poll_us", NULL, 50, 1000000, true },
-	{ "max_hold_ms", NULL, 1, 3600000, true },
-	{ "relief_ms", NULL, 1, 10000, false },
-	{ "blocked_us", NULL, 100, 10000000, true },
-	{ "overhead_pct", NULL, 1, 50, true },
-	{ "aging_ms", NULL, 1, 3600000, true },
-	{ "min_run_us", NULL, 10, 1000000, true },
-	{ "resume_delay_us", NULL, 10, 1000000, true },
-	{ "slice_us", NULL, 500, 1000000, false },
-	{ "policy", "hpf wfq edf", 0, 0, false },
-	{ "nice", "0 1 Y N", 0, 0, false },
-	{ "trust_kfd_priority", "0 1 Y N", 0, 0, false },
-	{ "hw_priority", "normal follow", 0, 0, false },
-	{ "verify", "0 1 Y N", 0, 0, false },
-	{ "wakeup", "poll doorbell", 0, 0, false },
 };
+
+#define SWITCH(_id, _name, ...)	{ .name = #_name, .values = "0 1 Y N" },
+#define WORDS(_id, _name, _file, _words, ...)	{ .name = #_name, .values = _words },
+#define NUMBER(_id, _name, _file, _unit, _default, _min, _max, _zero, ...)	\
+	{ .name = #_name, .min = _min, .max = _max, .zero = sizeof(_zero) > 1 },
+static const struct tunable tunables[] = { GPREEMPT_TUNABLES(SWITCH, SWITCH, NUMBER, WORDS) };
 
 /* With and without the prefix: the kernel's messages leave it out. */
 static const char *short_name(const char *name)
