@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Makefile - the front door. `make` alone prints help; nothing here changes the system except install, uninstall and the
-# Debian packages that check and demo add (tools/testing/deps).
+# Debian packages that check and demo add (tools/testing/deps.sh).
 
 TOP := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 BUILD ?= $(TOP)/build
@@ -55,46 +55,46 @@ endif
 include $(TOP)/dkms/dkms.mk
 
 check:
-	@$(TOP)/tools/testing/deps
+	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/check.py $(if $(OUT),--out $(OUT)) $(if $(GPU),--gpu $(GPU)) $(SUITE)
 
 check-full:
-	@$(TOP)/tools/testing/deps
+	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/check.py --full $(if $(OUT),--out $(OUT))
 
 check-debug:
-	@$(TOP)/tools/testing/deps
+	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/check.py --debug $(if $(OUT),--out $(OUT)) $(SUITE)
 
 check-kcsan:
-	@$(TOP)/tools/testing/deps
+	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/check.py --kcsan $(if $(OUT),--out $(OUT)) $(SUITE)
 
 check-package:
-	@$(TOP)/tools/testing/deps --package
+	@$(TOP)/tools/testing/deps.sh --package
 	@$(TOP)/tools/testing/check.py --package $(if $(OUT),--out $(OUT))
 
 deb:
-	@$(TOP)/tools/testing/deps --package
+	@$(TOP)/tools/testing/deps.sh --package
 	@$(TOP)/dist/deb
 
 htmldocs:
-	@$(TOP)/tools/testing/deps --package
+	@$(TOP)/tools/testing/deps.sh --package
 	@$(TOP)/Documentation/build
 
 upstream-series:
 	@$(TOP)/dist/upstream-series $(or $(OUT),$(BUILD)/upstream-series)
 
 demo:
-	@$(TOP)/tools/testing/deps
-	@$(TOP)/tools/testing/demo/run $(if $(OUT),--out $(OUT)) $(if $(BY),--by $(BY)) $(if $(KERNELS),--kernels $(KERNELS))
+	@$(TOP)/tools/testing/deps.sh
+	@$(TOP)/tools/testing/bench/demo/demo.py $(if $(OUT),--out $(OUT)) $(if $(BY),--by $(BY)) $(if $(KERNELS),--kernels $(KERNELS))
 
 bench:
-	@$(TOP)/tools/testing/deps
-	@$(TOP)/tools/testing/bench/run $(if $(OUT),--out $(OUT)) $(if $(DOCUMENT),--document)
+	@$(TOP)/tools/testing/deps.sh
+	@$(TOP)/tools/testing/bench/bench.py $(if $(OUT),--out $(OUT)) $(if $(DOCUMENT),--document)
 
 testbed:
-	@$(TOP)/tools/testing/deps
+	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/vm/vm fetch
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/vgpu KVER=$$($(TOP)/tools/testing/vm/vm kver) VGPU_CACHE=$(GPREEMPT_CACHE)
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/selftests/kfd_gpreempt BUILD=$(BUILD)

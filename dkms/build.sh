@@ -11,7 +11,7 @@
 # where it has to be. The last line of its output is the path of the module. The first error stops it, with one message.
 #
 # --check only says whether headers and source are there; --prepare stops before compiling; --amdkfd compiles only what the hooks
-# are in or change the structures of, into an amdgpu.o that is no module (tools/testing/matrix); --verify only looks for the hooks
+# are in or change the structures of, into an amdgpu.o that is no module (tools/testing/package/matrix.sh); --verify only looks for the hooks
 # in the objects of B; --config-off leaves CONFIG_KFD_GPREEMPT unset (then amdkfd is what it was, and a test compares).
 #
 # Flavours: release is what users get (this is what dkms.conf calls). test is a reduced driver whose register accesses go to

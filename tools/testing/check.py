@@ -23,7 +23,7 @@ gfx942x2 (two XCCs), gfx942x4, verbatim (the release build of amdgpu instead of 
 gfx942x2,verbatim.
 
 --debug runs the suites that say `debug` (all of those, or the named) on a kernel of our own that looks
-for mistakes; tools/testing/vm/debug-kernel builds it, once. Those that say `debug:SUITE` are run by
+for mistakes; tools/testing/vm/debug_kernel.sh builds it, once. Those that say `debug:SUITE` are run by
 SUITE, together in one guest, or by themselves if they are named. Logs are in $BUILD/debug/check then,
 and $BUILD/debug/gcov tells which lines of the scheduler were run.
 
@@ -36,7 +36,7 @@ both.
 A run of all suites, or of all but the extended ones, ends with what each layer took of its budget.
 Another machine may be slower, so nothing fails because of that.
 
-Touches: $BUILD (logs in $BUILD/check), $GPREEMPT_CACHE, DIR/check.json, and through tools/testing/deps
+Touches: $BUILD (logs in $BUILD/check), $GPREEMPT_CACHE, DIR/check.json, and through tools/testing/deps.sh
 the machine's packages.
 """
 import argparse
@@ -59,7 +59,7 @@ BUILD = os.path.abspath(os.environ.get("BUILD") or os.path.join(TOP, "build"))
 CACHE = os.path.abspath(os.environ.get("GPREEMPT_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "kfd_gpreempt"))
 VM = os.path.join(TOP, "tools/testing/vm/vm")
-DEBUG_KERNEL = os.environ.get("DEBUG_KERNEL") or os.path.join(TOP, "tools/testing/vm/debug-kernel")
+DEBUG_KERNEL = os.environ.get("DEBUG_KERNEL") or os.path.join(TOP, "tools/testing/vm/debug_kernel.sh")
 SUITE_TIMEOUT_S = float(os.environ.get("SUITE_TIMEOUT_S") or 2700)
 OWN_KERNELS = {"debug": [], "kcsan": ["--kcsan"]}       # what debug-kernel is called with
 DEBUG_SLOWDOWN = 6
@@ -203,7 +203,7 @@ def prepare(rows, own_kernel, verbatim):
     env = dict(os.environ, TOP=TOP, BUILD=BUILD, GPREEMPT_CACHE=CACHE, VM=VM)
     os.makedirs(os.path.join(BUILD, "check"), exist_ok=True)
     if not os.environ.get("SUITES"):
-        step("Debian packages", [os.path.join(TOP, "tools/testing/deps")])
+        step("Debian packages", [os.path.join(TOP, "tools/testing/deps.sh")])
     kernel = [DEBUG_KERNEL, *OWN_KERNELS[own_kernel]] if own_kernel else [VM, "kver"]
     kver = subprocess.run(kernel, stdout=subprocess.PIPE, text=True).stdout.strip()
     if not kver:

@@ -5,7 +5,7 @@
  *	bench [-c COMPETITOR[,...]] SCENARIO...
  *
  * A scenario is a text file, see scenarios/README; a competitor is what decides who has the device, see competitors[]. Prints what was
- * measured as lines that tools/testing/bench/run reads, one record each, and judges nothing but this: every item of work is done exactly
+ * measured as lines that tools/testing/bench/bench.py reads, one record each, and judges nothing but this: every item of work is done exactly
  * once, or the exit status is 1.
  *
  * A tenant is one program with one queue. It is a process of its own, except that the competitor "suspend-ioctl", which by its nature knows

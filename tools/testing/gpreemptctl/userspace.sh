@@ -577,7 +577,7 @@ scripts_are_clean()
 {
 	command -v shellcheck >/dev/null || skip "shellcheck is not installed"
 	cd "$TOP"
-	shellcheck -S warning -x -P tools/testing/gpreemptctl -P tools/testing/package tools/testing/gpreemptctl/*.sh tools/testing/gpreemptctl/guest tools/testing/deps
+	shellcheck -S warning -x -P tools/testing/gpreemptctl -P tools/testing/package tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
 plan 20

@@ -12,7 +12,7 @@ built=$BUILD/gpreemptctl${1:+-asan}
 variant=${1:-}
 out=$built/out
 
-# promtool is Debian's, see tools/testing/deps.
+# promtool is Debian's, see tools/testing/deps.sh.
 promtool=$(command -v promtool || echo "$GPREEMPT_CACHE/unpacked/prometheus/usr/bin/promtool")
 
 build()
@@ -28,7 +28,7 @@ run_guest()
 
 	rm -rf "$out"
 	"${VM:-$TOP/tools/testing/vm/vm}" run --gpu fast --icount --timeout 600 --out "$out" --add "$built/gpreemptctl" \
-		--add "$TOP/dkms/secure-boot.sh:opt/libexec/gpreempt/secure-boot" --add "$built/terminal" --add "$here/guest:opt/gpreempt/gpreemptctl-guest" --add "$terminfo:$terminfo" -- \
+		--add "$TOP/dkms/secure-boot.sh:opt/libexec/gpreempt/secure-boot" --add "$built/terminal" --add "$here/gpreemptctl_guest.sh:opt/gpreempt/gpreemptctl-guest" --add "$terminfo:$terminfo" -- \
 		gpreemptctl-guest | tee "$scratch/guest" | grep --line-buffered -v '^1\.\.'
 	[ "${PIPESTATUS[0]}" = 0 ] || { echo "Bail out! the guest did not end well"; exit 1; }
 	count=$(sed -n 's/^1\.\.//p' "$scratch/guest")
@@ -70,7 +70,7 @@ metrics_are_what_prometheus_expects()
 {
 	local name
 
-	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps"
+	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
 	"$promtool" check metrics <"$out/stats.prom"
 	for name in preemptions_total resumes_total failures_total skipped_total save_seconds_count node_info queues device_info; do
 		grep -qE "^gpreempt_$name\{gpu_id=\"[0-9]+\"" "$out/stats.prom" || { echo "no gpreempt_$name"; return 1; }
@@ -82,7 +82,7 @@ metrics_are_what_prometheus_expects()
 # That the check can fail.
 metrics_that_are_wrong_are_refused()
 {
-	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps"
+	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
 	sed 's/^# TYPE gpreempt_queues gauge/# TYPE gpreempt_queues gage/' "$out/stats.prom" >"$scratch/wrong"
 	not "$promtool" check metrics <"$scratch/wrong"
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# userspace.sh - gpreemptd as far as it goes without a GPU, with address and undefined-behaviour sanitizers: policies, engine, answers (unit.c);
+# userspace.sh - gpreemptd as far as it goes without a GPU, with address and undefined-behaviour sanitizers: policies, engine, answers (gpreemptd_test.c);
 # its socket, with the kernel's side in memory (fake.c); command line, manual page, unit. TAP on stdout
 #
 # Builds into $BUILD/gpreemptd-asan and $BUILD/gpreemptctl-asan.
@@ -24,14 +24,14 @@ build()
 	build_ctl "$ctl_built" sanitized
 	make -s -C "$source" O="$built" CFLAGS="$flags"
 	# shellcheck disable=SC2086 # words
-	gcc "${all[@]}" $flags -o "$built/unit" "$here/unit.c" "$here/fake.c" "$source/sched.c" "$source/engine.c" "$source/control.c" -ljson-c
+	gcc "${all[@]}" $flags -o "$built/gpreemptd_test" "$here/gpreemptd_test.c" "$here/fake.c" "$source/sched.c" "$source/engine.c" "$source/control.c" -ljson-c
 	# shellcheck disable=SC2086
 	gcc "${all[@]}" $flags -o "$built/gpreemptd-fake" "$here/fake.c" "$source"/*.c -ljson-c
 }
 
 run_unit()
 {
-	"$built/unit" >"$scratch/unit" 2>&1
+	"$built/gpreemptd_test" >"$scratch/unit" 2>&1
 	echo "exit status $?" >>"$scratch/unit"
 	grep -v -e '^1\.\.' -e '^exit status' "$scratch/unit" | sed '/^\(ok\|not ok\|#\) /! s/^/# /'
 	count=$(sed -n 's/^1\.\.//p' "$scratch/unit")

@@ -17,7 +17,7 @@
 
 #include <hip/hip_runtime.h>
 
-#include "../demo/percentile.h"
+#include "../bench/demo/percentile.h"
 
 #define HIP(call)	do { hipError_t e_ = (call); if (e_ != hipSuccess) { \
 				fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(e_)); exit(1); } } while (0)

@@ -44,4 +44,4 @@ printf '127.0.0.1 localhost node\n' >"$root/etc/hosts"
 tar -C "$root" --exclude=./proc --exclude=./sys --exclude=./dev --exclude=./ccache --exclude=./usr/share/{doc,man,locale,perl} \
 	--exclude=./usr/lib/*/perl* --exclude=./var/cache --exclude=./var/lib/{apt,dpkg} -cf "$scratch/system.tar" .
 "${VM:-$TOP/tools/testing/vm/vm}" run --gpu fast --icount --timeout 900 --amdgpu-args gpreempt_enable=1 --add "$scratch/system.tar:slurm/system.tar" \
-	--add "$TOP/tools/testing/integrations/slurm-guest" -- slurm-guest
+	--add "$TOP/tools/testing/integrations/slurm_guest.sh:opt/gpreempt/slurm-guest" -- slurm-guest

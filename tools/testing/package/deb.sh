@@ -12,7 +12,7 @@ multiarch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 export BUILD
 
 if ! command -v dh_dkms >/dev/null || ! command -v lintian >/dev/null; then
-	echo "1..0 # SKIP debhelper, dh-dkms or lintian is not installed: tools/testing/deps --package"
+	echo "1..0 # SKIP debhelper, dh-dkms or lintian is not installed: tools/testing/deps.sh --package"
 	exit 0
 fi
 

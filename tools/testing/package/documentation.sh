@@ -11,7 +11,7 @@ html=$BUILD/htmldocs
 promtool=$(command -v promtool || echo "$GPREEMPT_CACHE/unpacked/prometheus/usr/bin/promtool")
 
 if ! command -v sphinx-build >/dev/null && [ ! -x /usr/share/sphinx/scripts/python3/sphinx-build ]; then
-	echo "1..0 # SKIP Sphinx is not installed: tools/testing/deps --package"
+	echo "1..0 # SKIP Sphinx is not installed: tools/testing/deps.sh --package"
 	exit 0
 fi
 
@@ -87,7 +87,7 @@ something_is_missed()
 
 rules()
 {
-	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps"
+	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
 	"$promtool" check rules "$TOP/dist/prometheus-rules.yml"
 	cat >"$scratch/rules-test.yml" <<-END
 		rule_files: [ "$TOP/dist/prometheus-rules.yml" ]
@@ -137,7 +137,7 @@ joins()
 	local ours='hostname="h",gpu_partition_id="0"' amd='card_model="102-G30211-0C",gpu_compute_partition_type="spx",gpu_partition_id="0",hostname="h"'
 	local queries
 
-	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps"
+	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
 	mapfile -t queries < <(awk '/^Beside AMD/ { on = 1 } /^Alerts/ { on = 0 } on && /^    sum by/ { q = "" ; in_q = 1 }
 		on && in_q && /^    / { q = q " " $0 } on && in_q && !/^    / { print q; in_q = 0 }' "$TOP/Documentation/metrics.rst" | tr -s ' ')
 	is "queries" "${#queries[@]}" 2

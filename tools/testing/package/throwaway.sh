@@ -37,7 +37,7 @@ throwaway()
 	local base
 
 	if [ -z "${GPREEMPT_THROWAWAY:-}" ]; then
-		command -v mmdebstrap >/dev/null || { echo "1..0 # SKIP mmdebstrap is not installed: tools/testing/deps --package"; exit 0; }
+		command -v mmdebstrap >/dev/null || { echo "1..0 # SKIP mmdebstrap is not installed: tools/testing/deps.sh --package"; exit 0; }
 		[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP only root can make a throw-away system"; exit 0; }
 		base=$(system_base "$1") || { echo "Bail out! no base system could be made"; exit 1; }
 		GPREEMPT_THROWAWAY=$base unshare --mount --pid --fork --mount-proc "$BASH" "$0" "${@:2}"

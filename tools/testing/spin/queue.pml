@@ -3,7 +3,7 @@
  * queue.pml - the states of a queue without the hardware scheduler, checked exhaustively by spin
  *
  * Documentation/design.rst ("The MQD backend") is the specification. The flags have their names in C, and so has each inline whose C function
- * writes them: `agree` compares what they write. Two queues use one slot, the second one after the first is gone. The monitor, the driver, the
+ * writes them: `agree.py` compares what they write. Two queues use one slot, the second one after the first is gone. The monitor, the driver, the
  * device and a reset of the GPU are processes; whatever happens under dqm_lock is atomic.
  *
  * What must hold: the device never gets a queue that it has, or a slot that another one has; what is off the device is not active, what is active

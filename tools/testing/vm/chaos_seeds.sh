@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# chaos-seeds - run chaos with several seeds, each in a VM of its own (TAP: a test is a seed)
+# chaos_seeds.sh - run chaos with several seeds, each in a VM of its own (TAP: a test is a seed)
 #
-#	SEEDS='3 17' SECONDS_EACH=600 tools/testing/chaos-seeds DEFAULT_SEEDS [VM OPTION...]
+#	SEEDS='3 17' SECONDS_EACH=600 tools/testing/vm/chaos_seeds.sh DEFAULT_SEEDS [VM OPTION...]
 #
 # For suites: wants $VM and $BUILD, and leaves kernel logs in $BUILD/chaos/SEED. SEEDS and SECONDS_EACH (of virtual time, default 600) replace
 # what a suite says. A seed that fails prints how to run it again.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""run - the demonstration: one device, two programs, without and with scheduling
+"""demo.py - the demonstration: one device, two programs, without and with scheduling
 
 Builds what is missing, boots a VM whose clock counts instructions, runs demo-phases in it, prints a table, and fails
 when the promises of the demonstration are not kept.
 
-    tools/testing/demo/run [--out DIR] [--requests N] [--by nice|class] [--kernels model|hip] [--verbatim KO]
+    tools/testing/bench/demo/demo.py [--out DIR] [--requests N] [--by nice|class] [--kernels model|hip] [--verbatim KO]
 
 By nice: training has nice value 10. By class: both programs have nice value 0 and are grandchildren of
 `gpreemptctl run --class batch` and `--class latency`.
@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 
-TOP = os.path.abspath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../.."))
+TOP = os.path.abspath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../.."))
 PHASES = ("alone", "off", "on")
 TITLE = {"alone": "inference alone", "off": "scheduling off", "on": "scheduling on"}
 TIMEOUT_S = 1500
@@ -103,7 +103,7 @@ def boot(amdgpu, out, results, opts):
         vm += ["--add", os.path.join(BUILD, "gpreemptctl/gpreemptctl")]
     if opts.kernels == "hip":
         vm += ["--vgpu-args", "cus=4", "--add", f"{BUILD}/hip:/opt/gpreempt",
-               "--add", f"{TOP}/tools/testing/hip/phases:/opt/gpreempt/hip-phases"]
+               "--add", f"{TOP}/tools/testing/hip/demo_phases.sh:/opt/gpreempt/hip-phases"]
     vm += ["--", "demo-phases" if opts.kernels == "model" else "hip-phases", str(results.requests), opts.by]
     with subprocess.Popen(vm, stdout=subprocess.PIPE, text=True, errors="replace") as guest:
         for line in guest.stdout:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""judge - is what the hardware profile said and wrote on the virtual GPU what it should be? TAP on stdout
+"""judge.py - is what the hardware profile said and wrote on the virtual GPU what it should be? TAP on stdout
 
     judge FOLDER [NAME | QUESTION=ANSWER]...
 

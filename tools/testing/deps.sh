@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# deps - installs the Debian packages that building and testing need; says nothing when they are all there
+# deps.sh - installs the Debian packages that building and testing need; says nothing when they are all there
 #
-#   tools/testing/deps           install what is missing (root), print what was installed
-#   tools/testing/deps --package what make check-package, make deb and make htmldocs need as well
-#   tools/testing/deps --list    print the names of the packages
+#   tools/testing/deps.sh            install what is missing (root), print what was installed
+#   tools/testing/deps.sh --package  what make check-package, make deb and make htmldocs need as well
+#   tools/testing/deps.sh --list     print the names of the packages
 #
 # Touches: the package database of the machine; $GPREEMPT_CACHE/unpacked. Never installs a kernel: the VM's is unpacked from its package.
 set -eu

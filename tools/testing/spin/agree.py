@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""agree - does the model write the flags that the C code writes?
+"""agree.py - does the model write the flags that the C code writes?
 
-    agree MODEL C-FILE STATES-FILE
+    agree.py MODEL C-FILE STATES-FILE
 
 For each function of C-FILE that assigns one of the flags, MODEL has an inline of that name which assigns the same values (true, false, or something
 computed), and the other way round. Each state that gpreempt_queue_state() in STATES-FILE knows for what is off the device is defined in MODEL, or a flag there.

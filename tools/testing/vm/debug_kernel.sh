@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# debug-kernel - build the kernel that looks for mistakes (debug.config), print its version for vm --kver
+# debug_kernel.sh - build the kernel that looks for mistakes (debug.config), print its version for vm --kver
 #
-# Usage: tools/testing/vm/debug-kernel [--kcsan] [-j N]
+# Usage: tools/testing/vm/debug_kernel.sh [--kcsan] [-j N]
 #
 # --kcsan: the one that looks for data races (debug.config as kcsan.config changes it). Of this one only what asks for it is instrumented, which is
 # amdkfd and the scheduler (kfd_gpreempt/Kbuild): all of the kernel would be too slow under emulation, and is not what is tested.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""session - types at the shell of a machine with a virtual Instinct, and writes down what is on the screen
+"""session.py - types at the shell of a machine with a virtual Instinct, and writes down what is on the screen
 
-    tools/testing/vm/session [FILE]
+    tools/testing/vm/session.py [FILE]
 
 Runs `vm shell --gpu mi210 --icount --out ...` in a terminal (tmux), gives the commands below one after the other, and writes them with
 what came of each to FILE (Documentation/virtual-gpu-session.txt, which virtual-gpu.rst shows). Fails if what a command must show does
@@ -22,7 +22,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.abspath(os.path.join(HERE, "../../.."))
 BUILD = os.path.abspath(os.environ.get("BUILD") or os.path.join(TOP, "build"))
 PROMPT = "~ #"
-HEADER = "# SPDX-License-Identifier: MIT\n# what tools/testing/vm/session saw on the screen\n\n"
+HEADER = "# SPDX-License-Identifier: MIT\n# what tools/testing/vm/session.py saw on the screen\n\n"
 COLUMNS, ROWS = 132, 40
 TIMEOUT_S = 900         # of a command, on a host that has other things to do
 

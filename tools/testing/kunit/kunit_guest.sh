@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# guest - in the VM: load the KUnit module, make TAP of what it says in the kernel log
+# kunit_guest.sh - in the VM: load the KUnit module, make TAP of what it says in the kernel log
 
 echo "TAP version 13"
 insmod /opt/gpreempt/gpreempt_kunit.ko || { echo "Bail out! the module does not load"; exit 1; }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""run - the bench: published workloads under every scheduler there is for them, on the virtual GPU, in virtual time
+"""bench.py - the bench: published workloads under every scheduler there is for them, on the virtual GPU, in virtual time
 
 Builds what is missing, boots VMs whose clock counts instructions (one for each half of the scenarios, so that both CPUs of the host work;
 all competitors of a scenario are in one), prints tables, writes bench.json, two plots and the whole of what the guests said.
 
-    tools/testing/bench/run [--out DIR] [--jobs N] [--twice] [--document] [SCENARIO...]
+    tools/testing/bench/bench.py [--out DIR] [--jobs N] [--twice] [--document] [SCENARIO...]
 
 --twice: a second time, and how far the two agree. --document: that, and writes Documentation/performance.rst and its plots anew; needs all
 scenarios. --again FILE: no VM, the figures of FILE (raw.txt); a second FILE: those of the second time, of whatever

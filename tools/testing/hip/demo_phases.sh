@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# phases - in the VM: the phases of the demonstration with HIP programs
+# demo_phases.sh - in the VM: the phases of the demonstration with HIP programs
 #
 #	phases <requests> nice|class
 #

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * unit.c - gpreemptd's policies, engine and answers, without a GPU: time is an argument, the kernel's side is fake.c. TAP on stdout
+ * gpreemptd_test.c - gpreemptd's policies, engine and answers, without a GPU: time is an argument, the kernel's side is fake.c. TAP on stdout
  *
  *	unit [NAME...]	these tests only
  */

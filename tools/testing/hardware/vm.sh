@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# run - the hardware profile in the VM, with arguments of guest, an empty one, and names of tests that have to pass. TAP on stdout
+# vm.sh - the hardware profile in the VM, with arguments of guest, an empty one, and names of tests that have to pass. TAP on stdout
 #
 # Environment: TOP, BUILD, VM as check gives them; PROGRAMS: kselftests to take along, or all, and HIP programs then;
 # TIMEOUT in seconds; DIVISOR of steps; VGPU_ARGS: more parameters of vgpu.ko.
@@ -35,6 +35,6 @@ shift
 # Steps are short: each instruction is interpreted.
 # shellcheck disable=SC2086 # lists of words
 "$VM" run --gpu fast --vgpu-args "cus=2 se=2 ${VGPU_ARGS:-}" --icount --timeout "${TIMEOUT:-300}" --out "$out" $add \
-	--add "$TOP/tools/testing/hardware/guest:/opt/tests/guest" --add "$BUILD/gpreemptctl/gpreemptctl:/opt/tests/gpreemptctl" -- \
+	--add "$TOP/tools/testing/hardware/profile_guest.sh:/opt/tests/guest" --add "$BUILD/gpreemptctl/gpreemptctl:/opt/tests/gpreemptctl" -- \
 	"KFD_STEP_DIVISOR=${DIVISOR:-20} /opt/tests/guest$arguments" >&2
-exec "$TOP/tools/testing/hardware/judge" "$out" "$@"
+exec "$TOP/tools/testing/hardware/judge.py" "$out" "$@"

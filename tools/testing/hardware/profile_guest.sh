@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# guest - in the VM: hides what only a virtual GPU has, and runs the profile as its owner would, with the arguments of this; what became of
+# profile_guest.sh - in the VM: hides what only a virtual GPU has, and runs the profile as its owner would, with the arguments of this; what became of
 # it goes to /out: refused, interrupted, tap, status, parameters.*, report.*
 
 profile=/opt/tests/hardware

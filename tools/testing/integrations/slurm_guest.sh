@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# slurm-guest - jobs of Debian's Slurm on the scheduler itself: what their queues get, and who goes first (runs in the guest; TAP)
+# slurm_guest.sh - jobs of Debian's Slurm on the scheduler itself: what their queues get, and who goes first (runs in the guest; TAP)
 #
 # Expects a GPU, and /slurm/system.tar: a Debian system with Slurm, munge, our plugin and gpreemptctl in it (slurm-vm.sh makes it).
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# guest - in the VM: HIP programs without scheduling, and again while they are taken off the device every few hundred microseconds: by request, and
+# hip_guest.sh - in the VM: HIP programs without scheduling, and again while they are taken off the device every few hundred microseconds: by request, and
 # now and then by a process that comes first (TAP)
 
 sysfs=/sys/class/kfd/kfd/gpreempt

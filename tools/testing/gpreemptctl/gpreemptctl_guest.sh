@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# guest - gpreemptctl against the driver: every command, what it prints, what it changes, its exit status (runs in the guest; TAP)
+# gpreemptctl_guest.sh - gpreemptctl against the driver: every command, what it prints, what it changes, its exit status (runs in the guest; TAP)
 #
 # Expects a GPU, and that nobody uses it. What a host can judge better goes to /out: JSON, metrics, screens.
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# matrix - does the scheduler build for, and run on, every point release of the kernel series that the archive has? (TAP: two tests a release)
+# matrix.sh - does the scheduler build for, and run on, every point release of the kernel series that the archive has? (TAP: two tests a release)
 #
-# Usage: tools/testing/matrix [KVER...]
+# Usage: tools/testing/package/matrix.sh [KVER...]
 #
 # KVER as linux-headers-KVER-amd64 has it, for example 6.12.115+deb12; without one, all that apt knows of the series of
 # linux-headers-6.12-amd64. "builds": the hooks fit (strictly, each where it has to be), and what they are in or whose structures they change
@@ -18,7 +18,7 @@
 set -euo pipefail
 export LC_ALL=C
 
-top=$(cd "$(dirname "$0")/../.." && pwd)
+top=$(cd "$(dirname "$0")/../../.." && pwd)
 export BUILD=${BUILD:-$top/build}
 export GPREEMPT_CACHE=${GPREEMPT_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kfd_gpreempt}
 export CCACHE_DIR=${CCACHE_DIR:-$GPREEMPT_CACHE/ccache}

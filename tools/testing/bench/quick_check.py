@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""quick-check - a moment of the bench, judged: ratios within one run. TAP
+"""quick_check.py - a moment of the bench, judged: ratios within one run. TAP
 
-    tools/testing/bench/quick-check [--again FILE]
+    tools/testing/bench/quick_check.py [--again FILE]
 
 --again: no VM, judge what the guest said then (what `vm run ... bench` printed).
 """
