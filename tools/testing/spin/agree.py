@@ -32,6 +32,7 @@ def writes(body):
 
 def functions(text, pattern):
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    text = re.sub(r"WRITE_ONCE\(([^,()]+), ([^;]+)\);", r"\1 = \2;", text)
     return {m[1]: writes(body_of(text, m.start())) for m in re.finditer(pattern, text, re.M)}
 
 
