@@ -51,8 +51,8 @@ json()
 
 json_has_what_the_manual_says()
 {
-	json list.json 'len(d["queues"]) == 1 and {k: type(v) for k, v in d["queues"][0].items() if k != "waves"} == dict(pid=int, command=str,
-		gpu_id=int, queue_id=int, ring_base=int, state=str, logical_priority=int, effective_priority=int, source=str,
+	json list.json 'len(d["queues"]) == 1 and {k: type(v) for k, v in d["queues"][0].items() if k not in ("waves", "left_us")} == dict(pid=int,
+		command=str, gpu_id=int, queue_id=int, ring_base=int, state=str, verdict=str, verdict_us=int, logical_priority=int, effective_priority=int, source=str,
 		kfd_priority=int, pending=int, preempt_count=int, preempted_us=int, weight=int, deadline_us=int, held=bool, blocked=bool,
 		exempt=bool, unscheduled=bool, evicted=bool, debugged=bool) and d["queues"][0]["command"] == "training" and d["queues"][0]["kfd_priority"] == 7'
 	json status.json 'd["abi_version"] == 2 and len(d["nodes"]) == 1 and d["nodes"][0]["backend"] == "hws" and d["nodes"][0]["queues"] == 1'
@@ -104,6 +104,18 @@ screen()
 	rm -f "$scratch/shown"
 }
 
+why_is_a_sentence()
+{
+	local first second gpu
+
+	read -r first second gpu <"$out/top.pids"
+	cat "$out/why"
+	is "sentences" "$(wc -l <"$out/why")" 1
+	grep -qE "^pid $first \(training\) gpu $gpu queue 0: yields to pid $second queue 0 \(priority 7(, [0-9]+ packets? waiting)?\) since [0-9.]+ (us|ms); may be held [0-9]+ ms more$" "$out/why"
+	json why.json "len(d['queues']) == 1 and d['queues'][0]['verdict'] == 'yields' and d['queues'][0]['yields_to']['pid'] == $second and
+		d['queues'][0]['yields_to']['priority'] == 7 and d['queues'][0]['left_us'] <= 1000000 and 'yields to' in d['queues'][0]['why']"
+}
+
 # The last row is the shell's once the program has ended.
 top_is_a_table_sorted_by_priority()
 {
@@ -113,9 +125,9 @@ top_is_a_table_sorted_by_priority()
 	screen top.priority 12 100 >"$built/top.txt"
 	cat "$built/top.txt"
 	sed -n 1p "$built/top.txt" | grep -qE "^gpu $gpu  (polling|idle)  hws/hpf  queues 2  off 1  preemptions [1-9][0-9]*  failures 0$"
-	sed -n 2p "$built/top.txt" | grep -qE '^ +PID COMMAND +GPU QUEUE +PRIO STATE +PENDING +WAVES PREEMPTED +OFF_MS$'
+	sed -n 2p "$built/top.txt" | grep -qE '^ +PID COMMAND +GPU QUEUE +PRIO STATE +PENDING +WAVES PREEMPTED +OFF_MS VERDICT$'
 	sed -n 3p "$built/top.txt" | grep -qE "^ *$second training +$gpu +0 +7 active +[1-9][0-9]* "
-	sed -n 4p "$built/top.txt" | grep -qE "^ *$first training +$gpu +0 +-100 preempted +[1-9][0-9]* +[0-9-]+ +[1-9][0-9]* +[1-9][0-9]*$"
+	sed -n 4p "$built/top.txt" | grep -qE "^ *$first training +$gpu +0 +-100 preempted +[1-9][0-9]* +[0-9-]+ +[1-9][0-9]* +[1-9][0-9]* yields$"
 }
 
 top_sorts_by_time_off_on_request()
@@ -169,6 +181,7 @@ run_guest
 tap json_has_what_the_manual_says json_has_what_the_manual_says
 tap metrics_are_what_prometheus_expects metrics_are_what_prometheus_expects
 tap metrics_that_are_wrong_are_refused metrics_that_are_wrong_are_refused
+tap why_is_a_sentence why_is_a_sentence
 tap top_is_a_table_sorted_by_priority top_is_a_table_sorted_by_priority
 tap top_sorts_by_time_off_on_request top_sorts_by_time_off_on_request
 tap top_cuts_what_does_not_fit top_cuts_what_does_not_fit
