@@ -96,7 +96,7 @@ bench:
 testbed:
 	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/vm/vm fetch
-	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/vgpu KVER=$$($(TOP)/tools/testing/vm/vm kver) VGPU_CACHE=$(GPREEMPT_CACHE)
+	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/vgpu VGPU_CACHE=$(GPREEMPT_CACHE)
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/selftests/kfd_gpreempt BUILD=$(BUILD)
 
 PREFIX ?= /usr/local

@@ -100,7 +100,7 @@ guest_time_repeats_within_2_percent()
 # What the debug kernel says is weighed report by report; here with logs made up.
 only_allowed_reports_pass()
 {
-	python3 - "$TOP/tools/testing/vm/vm" "$scratch/log" "$scratch/leaks" <<-'END'
+	python3 - "$TOP/tools/vgpu/vm.py" "$scratch/log" "$scratch/leaks" <<-'END'
 		import importlib.machinery, importlib.util, re, sys
 		loader = importlib.machinery.SourceFileLoader("vm", sys.argv[1])
 		vm = importlib.util.module_from_spec(importlib.util.spec_from_loader("vm", loader))
