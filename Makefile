@@ -6,7 +6,8 @@
 TOP := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 BUILD ?= $(TOP)/build
 GPREEMPT_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kfd_gpreempt
-export BUILD GPREEMPT_CACHE
+VGPU_CACHE := $(GPREEMPT_CACHE)
+export BUILD GPREEMPT_CACHE VGPU_CACHE
 
 # OUT= and the like are meant for this file; the makes below it have variables of the same names.
 MAKEOVERRIDES :=
@@ -96,7 +97,7 @@ bench:
 testbed:
 	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/vm/vm fetch
-	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/vgpu VGPU_CACHE=$(GPREEMPT_CACHE)
+	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/vgpu
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/selftests/kfd_gpreempt BUILD=$(BUILD)
 
 PREFIX ?= /usr/local

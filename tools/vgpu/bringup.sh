@@ -3,17 +3,15 @@
 #
 # bringup.sh - what the suites share in which the real driver comes up on the virtual GPU; sourced by them
 #
-# Sets TOP, BUILD, VM, AMDGPU_TEST_KO, OUT (a folder of the suite's own). A suite says its plan, writes its part of the guest's script with "guest", and
+# Sets TOP, BUILD, VM, OUT (a folder of the suite's own); $AMDGPU_TEST_KO is the caller's. A suite says its plan, writes its part of the guest's script with "guest", and
 # boots: what the guest calls check with is a test.
 set -u
 
 TOP=${TOP:-$(cd "$(dirname "$0")/../../.." && pwd)}
 BUILD=${BUILD:-$TOP/build}
-VM=${VM:-$TOP/tools/testing/vm/vm}
-AMDGPU_TEST_KO=${AMDGPU_TEST_KO:-$(find "${GPREEMPT_CACHE:-$HOME/.cache/kfd_gpreempt}"/amdgpu/*/test -name amdgpu.ko 2> /dev/null | head -n 1)}
+VM=${VM:-$TOP/tools/vgpu/vm.py}
 OUT=$BUILD/suites/$(basename "$0")
-VGPU_CACHE=${VGPU_CACHE:-${GPREEMPT_CACHE:-$HOME/.cache/kfd_gpreempt}}
-export TOP BUILD VGPU_CACHE
+export TOP BUILD
 mkdir -p "$OUT"
 
 n=0

@@ -289,7 +289,45 @@ security_tests_are_missed()
 	not security_tests_exist "$scratch/security.rst"
 }
 
-plan 12
+# vgpu_alone [FOLDER]: the virtual GPU has no word of the scheduler, but for a line in the README about who uses it, and needs no file
+# of this tree beside it, but for the help of a ccache
+vgpu_alone()
+{
+	local folder=${1:-$TOP/tools/vgpu} file name
+
+	[ -e "$folder/model/model.h" ] || { echo "no virtual GPU in $folder"; return 1; }
+	{
+		grep -rniI gpreempt "$folder" --exclude=README.md
+		[ "$(grep -ci gpreempt "$folder/README.md")" = 1 ] || echo "README.md: not one line that names the project"
+		grep -rnI 'tools/testing\|selftests' "$folder" --exclude=README.md | grep -v -- '-include.*/ccache\.mk$'
+		grep -roIE '#include "\.\./[^"]*' "$folder" | while IFS=: read -r file name; do
+			case $(realpath -m "$(dirname "$file")/${name#*\"}") in
+			"$(realpath "$folder")"/*) ;;
+			*) echo "$file: $name" ;;
+			esac
+		done
+	} >"$scratch/vgpu" || true
+	none "$scratch/vgpu"
+}
+
+# mistaken FILE TEXT: the line in a copy of the file is seen
+mistaken()
+{
+	rm -rf "$scratch/copy"
+	cp -r "$TOP/tools/vgpu" "$scratch/copy"
+	echo "$2" >>"$scratch/copy/$1"
+	not vgpu_alone "$scratch/copy"
+}
+
+vgpu_mistakes_are_seen()
+{
+	mistaken main.c '/* the names of the monitor begin with kfd_gpreempt_ */'
+	mistaken README.md 'gpreemptctl is there, too'
+	mistaken model/cp.c '#include "../../testing/harness/world.h"'
+	mistaken guest/init '. tools/testing/lib.sh'
+}
+
+plan 14
 tap "checkpatch finds nothing in the scheduler" checkpatch
 tap "checkpatch finds nothing in the hooks" checkpatch_hooks
 tap "kernel-doc finds nothing" kernel_doc
@@ -300,6 +338,8 @@ cc=$(sed -n '1s/^savedcmd_[^ ]* := //p' "${units[0]}" | sed 's/^ccache //; s/ .*
 tap "every parameter, file and command is documented" documented
 tap "each test that security.rst names is there, and each row names one" security_tests_exist
 tap "a test that is not there would be missed" security_tests_are_missed
+tap "the virtual GPU knows nothing of the scheduler" vgpu_alone
+tap "if it did, that would be seen" vgpu_mistakes_are_seen
 tap "sparse finds nothing" sparse_clean
 tap "sparse would find a mistake" sparse_sees
 tap "gcc finds nothing with W=1" w1
