@@ -5,7 +5,7 @@
 Builds an initramfs from busybox, the guest/ folder beside this file, the modules of the stock kernel that amdgpu needs, and
 what the caller adds; boots it without KVM; passes on the command's output and exit status and fetches the files in /out.
 
-Touches: $BUILD/vm (initramfs parts, run folders), $VM_CACHE/{kernel,vm} (extracted kernel packages, saved guests), the folder given by
+Touches: $BUILD/vm (initramfs parts, run folders), $VGPU_CACHE/{kernel,vm} (extracted kernel packages, saved guests), the folder given by
 --out. It needs no root, installs nothing, and any number of VMs may run at once.
 """
 import argparse
@@ -34,7 +34,7 @@ import time
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.abspath(os.path.join(HERE, "../.."))
 BUILD = os.path.abspath(os.environ.get("BUILD") or os.path.join(TOP, "build"))
-CACHE = os.path.abspath(os.environ.get("VM_CACHE") or os.path.join(
+CACHE = os.path.abspath(os.environ.get("VGPU_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "vgpu"))
 # Where the guest has programs that come along
 PROGRAMS = os.environ.get("VM_PROGRAMS") or "/opt/programs"
@@ -117,7 +117,7 @@ and waits for the KFD node; `--gpu fast|verbatim` calls it before CMD, otherwise
 device. gpu-down unloads both. Modules: /gpu/amdgpu.ko, /gpu/vgpu.ko. Firmware comes from $BUILD/firmware.
 
 environment: KVER kernel version; AMDGPU_TEST_KO, AMDGPU_RELEASE_KO defaults of --amdgpu for fast and verbatim ({kver} stands for the
-kernel version); VGPU_KO; VM_VGPU_ARGS parameters of vgpu.ko in every load; BUILD; VM_CACHE; VM_PROGRAMS folder for programs in the
+kernel version); VGPU_KO; VM_VGPU_ARGS parameters of vgpu.ko in every load; BUILD; VGPU_CACHE; VM_PROGRAMS folder for programs in the
 guest; VM_ALLOWED file of what a debug kernel may report; GCDA a folder for what a kernel with GCOV_KERNEL counts; VM_BOOT=1 boots,
 where a run goes on from a saved guest (see may_wait()).
 """
