@@ -335,13 +335,13 @@ static const struct vgpu_platform_ops platform_ops = {
  */
 struct watch {
 	struct hrtimer timer;		/* of this CPU, runs while @rung */
-	bool rung;			/* somebody may have, since this CPU was idle */
+	bool rung;			/* a task may have rung since this CPU was idle */
 	bool soon;			/* the timer is for something asked, or gives the turn away */
 };
 
 static DEFINE_PER_CPU(struct watch, watch);
 
-/* What a look too few would cost: nobody may write while nobody runs, so there is no need for this that is known. */
+/* Bounds what a missed look costs. None is known to be missed: no task writes while all CPUs are idle. */
 #define LONGEST_SLEEP_NS	1000000u
 
 /* A timer that expires so soon only gives the turn away. */
@@ -436,7 +436,7 @@ void vgpu_rung(bool asks)
 	local_irq_restore(flags);
 }
 
-/* Under the run queue's lock: nobody can be woken here */
+/* Under the run queue's lock: no task can be woken here */
 static void watch_switch(void *unused, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
 	if (may_ring(next))
@@ -719,7 +719,7 @@ static int scribble_set(void *data, u64 value)
 	return done ? 0 : -ENOENT;
 }
 
-/* The device forgets everything, and nobody asked the driver */
+/* The device forgets everything, without the driver's asking */
 static int reset_set(void *data, u64 value)
 {
 	mutex_lock(&model_mutex);

@@ -75,7 +75,7 @@ COUNTED = """\
 trap 'cd /sys/kernel/debug/gcov && find . -name "*.gcda" | while read -r f; do mkdir -p "/out/gcov/${f%/*}"; cat "$f" >"/out/gcov/$f"; done' EXIT
 """
 
-# New threads of the kernel begin where kthreadd is, and isolcpus= has nobody move them: on a slow kernel a thread of the driver would share
+# New threads of the kernel begin where kthreadd is, and isolcpus= keeps them there: on a slow kernel a thread of the driver would share
 # the CPU of the virtual GPU's command processor with it, which no GPU does.
 OFF_CPU_0 = "taskset -p fffe 2 >/dev/null\n"
 
@@ -830,11 +830,11 @@ def waiting_guest(opts, kernel, base):
         os.utime(saved)
         return saved
     name = os.path.basename(saved)
-    # One lock for each: somebody may boot another guest, and slowly.
+    # One lock for each: another guest may be booting, and slowly.
     with locked(os.path.join(folder, f".{name}.lock")):
         if not os.path.exists(saved):
             for left in os.listdir(folder):
-                if left.startswith(f"boot.{name}."):        # somebody was killed
+                if left.startswith(f"boot.{name}."):        # of a run that was killed
                     shutil.rmtree(os.path.join(folder, left), ignore_errors=True)
             boot_waiting_guest(opts, kernel, base, saved)
             prune(folder, "guest-", keep=10)
@@ -929,7 +929,7 @@ def cmd_shell(opts):
 
 
 def waited_for_a_cpu(pid):
-    """Seconds that the thread of a process that had to wait the longest was ready to run and did not, as others did; 0 where nobody counts that."""
+    """Seconds that the thread of a process that had to wait the longest was ready to run and did not, as others did; 0 where that is not counted."""
     waited = 0
     for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
         with contextlib.suppress(OSError, IndexError, ValueError), open(path) as f:

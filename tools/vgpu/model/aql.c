@@ -297,7 +297,7 @@ static void stamp(struct vgpu_model *m, const struct vgpu_queue *q, u64 signal, 
  * vgpu_aql_signal() - complete something: decrement its signal, and tell the host if it asked for that
  * @m: the device
  * @q: queue, for the address space and the interrupt
- * @signal: address of the signal; 0: nobody waits
+ * @signal: address of the signal; 0: there is no waiter
  * @start_ns: when it began, device time
  */
 void vgpu_aql_signal(struct vgpu_model *m, struct vgpu_queue *q, u64 signal, u64 start_ns)

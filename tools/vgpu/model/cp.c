@@ -153,7 +153,7 @@ static u64 *doorbell_ptr(struct vgpu_model *m, const struct vgpu_queue *q)
 	return q->has_doorbell ? doorbell_at(m, q->doorbell) : NULL;
 }
 
-/** vgpu_doorbell_drop() - whatever was rung so far was for nobody; any context */
+/** vgpu_doorbell_drop() - forget what was rung so far; any context */
 void vgpu_doorbell_drop(struct vgpu_model *m, u32 doorbell)
 {
 	u64 *p = doorbell_at(m, doorbell);
@@ -618,7 +618,7 @@ static u64 next_event(struct vgpu_model *m)
 }
 
 /*
- * What this takes of the CPU, others need as well: whoever submits, and the driver, which wants to take work off the device. With QEMU's -icount
+ * What this takes of the CPU, others need as well: programs that submit, and the driver, which wants to take work off the device. With QEMU's -icount
  * they have it for as long as this one sleeps, and no longer. Waves of many queues that have been saved a few times end one by one, and
  * keep it busy for longer than there is time; without a sleep the device would never be relieved of any. So it sleeps for half of the time. What is
  * due meanwhile comes late, and is then done as of its own time. Return: how long to sleep, whatever is due
@@ -730,7 +730,7 @@ free:
 	return NULL;
 }
 
-/** vgpu_model_destroy() - forget a device; nobody uses it any more */
+/** vgpu_model_destroy() - forget a device that is no longer in use */
 void vgpu_model_destroy(struct vgpu_model *m)
 {
 	while (!vgpu_list_empty(&m->queues))

@@ -56,7 +56,7 @@ static const struct block {
 	{ HW_OSSSYS, ONCE, 4, 4, 2, { VGPU_BASE_OSSSYS } },
 	{ HW_HDP, ONCE, 4, 4, 2, { 0x0f20 } },
 	{ HW_DF, ONCE, 4, 6, 2, { 0x7000 } },
-	/* Really 13.0.6, but that has RAS: without, amdgpu_mca_reset() follows lists that nobody set up. */
+	/* Really 13.0.6, but that has RAS: without, amdgpu_mca_reset() follows lists that are not set up. */
 	{ HW_MP0, ONCE, 13, 0, 2, { 0x16000 } },
 	{ HW_MP1, ONCE, 13, 0, 6, { 0x16000 } },
 	{ HW_THM, ONCE, 13, 0, 6, { 0x16600 } },

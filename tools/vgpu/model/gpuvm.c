@@ -7,7 +7,7 @@
  *
  * Each hub keeps what it found in a TLB, by VMID and page; what maps nothing is not kept. Entries go away when an invalidation of
  * their VMID arrives, or when another page takes their place. With VGPU_TLB_CHECKED every hit is compared with the page tables:
- * one that differs is an invalidation that nobody sent. It is counted and reported, and the access goes where the tables say, so that
+ * one that differs is an invalidation that is missing. It is counted and reported, and the access goes where the tables say, so that
  * a test lives to tell; with VGPU_TLB_CACHED it goes where it would on the device.
  */
 #include "model.h"

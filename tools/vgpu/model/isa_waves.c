@@ -9,7 +9,7 @@
 #include "isa.h"
 #include "save_area.h"
 
-#define SLICE			4u		/* instructions of a wave; interpreting them takes longer than they do, and nobody is saved meanwhile */
+#define SLICE			4u		/* instructions of a wave; interpreting them takes longer than they do, and none is saved meanwhile */
 #define SHARED_BASE		(1ULL << 48)	/* apertures as amdkfd sets them up */
 #define PRIVATE_BASE		(2ULL << 48)
 #define CLOCKS(ns)		((ns) * 17 / 10)	/* 1.7 GHz, MI210's peak engine clock */

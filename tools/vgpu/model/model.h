@@ -334,7 +334,7 @@ enum vgpu_workgroup_state {
  * @stuck: reads no more packets after an error
  * @rung_ns: when the last ring was seen, by the caller's clock
  * @save_asked_ns: when it was seen that waves are to be saved, by the caller's clock: this queue's by a register, or those of processes by a
- *	packet of this HIQ; 0: nobody waits for that
+ *	packet of this HIQ; 0: there is no waiter
  * @full_until_ns: its ring is reported to be full until then (a fault of the HIQ); 0: it is not
  * @leaving: on its way off the hardware by request of a register
  * @leave_ns: end of the copy, if it saves; when it goes without anything, if it is dead

@@ -335,7 +335,7 @@ static u32 reg_read(struct vgpu_model *m, u32 index)
 			continue;
 		eng = index - vgpu_hub_reg(m, hub, VGPU_VM_INV_ENG0_SEM);
 		if (eng < VGPU_VM_INV_ENGINES)
-			return 1;			/* nobody else wants the semaphore */
+			return 1;			/* there is no other user of the semaphore */
 	}
 	switch (reg) {
 	case VGPU_MM_DATA:
@@ -417,7 +417,7 @@ static bool hub_write(struct vgpu_model *m, u32 index, u32 value)
 
 /*
  * User queues of SDMA. The driver waits for "idle" right after it has switched a queue off: it has to be gone from the moment it
- * was switched on. Before a queue has its doorbell nobody hears it.
+ * was switched on. It is not heard before a queue has its doorbell.
  */
 static void sdma_rlc_write(struct vgpu_model *m, u32 rlc, u32 reg, u32 value)
 {

@@ -210,7 +210,7 @@ struct vgpu_xcc_regs {
  * @lut: IH_VMID_n_LUT, then IH_VMID_n_LUT_MM, by node (vgpu_hub_node())
  * @tlb_generation: by hub and VMID: counts invalidations; a TLB's entry of another generation is void
  * @tlb_invalidations: of a VMID
- * @sdma_rlc_written: the driver wrote a register of a user queue of SDMA, and nobody looked since then
+ * @sdma_rlc_written: the driver wrote a register of a user queue of SDMA, and the device has not looked since then
  * @indirect_key: address + 1 of registers reached through PCIE_INDEX2/DATA2
  * @indirect_value: their values
  */

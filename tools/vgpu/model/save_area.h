@@ -13,7 +13,7 @@
  *   wave	(neither) a wave of that size. The first one of a workgroup comes first
  *
  * Of a wave, from low addresses to high ones: vector registers, accumulation registers, scalar registers, hardware registers, trap
- * temporaries, the LDS if it is the first wave of its workgroup, and 64 bytes that nobody uses.
+ * temporaries, the LDS if it is the first wave of its workgroup, and 64 bytes without use.
  */
 #ifndef VGPU_SAVE_AREA_H
 #define VGPU_SAVE_AREA_H

@@ -293,7 +293,7 @@ static bool place_round(struct vgpu_model *m, u32 priority)
 		next = l == last ? &m->queues : l->next;
 		if (q->pipe_priority != priority || q->queue_priority < highest[q->pipe] || !wants_slots(m, q) || !place_one(m, q))
 			continue;
-		/* Whoever was served waits for the others. */
+		/* A queue that was served waits for the others. */
 		vgpu_list_del(&q->link);
 		vgpu_list_add(&q->link, &m->queues);
 		served = true;

@@ -806,7 +806,7 @@ static bool atomics()
 	atomic_kernel<<<2, items>>>(c.p, dorder.p, din.p);
 	got = c.back();
 	order = dorder.back();
-	/* Somebody was first, and each had a number of his own. */
+	/* One was first, and each had a number of its own. */
 	good = got[0].claimed >= 1 && got[0].claimed <= 2 * items;
 	want.claimed = got[0].claimed;
 	std::sort(order.begin(), order.end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * programs.cpp - HIP programs as anybody writes them, these and those of kernels.cpp, on Debian's unmodified HIP and ROCr
+ * programs.cpp - HIP programs as they are usually written, these and those of kernels.cpp, on Debian's unmodified HIP and ROCr
  *
  *	programs LABEL...
  *

@@ -283,7 +283,7 @@ static void hung_wave_needs_a_queue_reset(void)
 	CHECK_EQ(failed_doorbell(), 0);
 }
 
-/* Nobody asked the queue to leave: it goes on with its next packet. A reset of its pipe has no effect at all. */
+/* The queue was not asked to leave: it goes on with its next packet. A reset of its pipe has no effect at all. */
 static void queue_reset_kills_waves(void)
 {
 	struct bed_process *p;
@@ -434,7 +434,7 @@ static void dequeue_fails_in_three_ways(void)
 	up();
 }
 
-/* ... and later, when nobody counts on it any more, it is gone, with all that it had */
+/* ... and later, when nothing counts on it any more, it is gone, with all that it had */
 static void dead_queue_goes_without_its_waves(void)
 {
 	struct bed_process *p;
@@ -526,7 +526,7 @@ static void lost_interrupt_is_seen_with_the_next_one(void)
 	CHECK(!bed_interrupt(b, iv));
 }
 
-/* Garbage hurts whoever it belongs to, and nobody else; the device lives on. */
+/* Garbage hurts its owner alone; the device lives on. */
 static void garbage_stays_in_its_process(void)
 {
 	static const enum vgpu_fault kinds[] = { VGPU_FAULT_MQD_GARBAGE, VGPU_FAULT_CTL_STACK_GARBAGE };

@@ -70,7 +70,7 @@ static void tlb_holds_until_invalidated(void)
 	CHECK(!vgpu_vm_read(b->m, AS(VGPU_HUB_GFX), VA + VGPU_PAGE, page, 4));
 	bed_map(b, p, VA + VGPU_PAGE, BED_SYSTEM_BASE + page[0], PTE_V | PTE_S | PTE_RW);
 	CHECK(vgpu_vm_read(b->m, AS(VGPU_HUB_GFX), VA + VGPU_PAGE, page, 4));
-	CHECK_EQ(bed_stat(b, "stale_translations"), 0);		/* nobody looked */
+	CHECK_EQ(bed_stat(b, "stale_translations"), 0);		/* there was no look */
 }
 
 static void packets_invalidate(void)

@@ -810,7 +810,7 @@ static void waves_wait_for_their_flag(void)
 
 /* ---- save and restore ---- */
 
-/* Its CPU is somebody else's as well. Each microsecond a queue's waves end a step, which takes the model longer than that. */
+/* It shares its CPU with others. Each microsecond a queue's waves end a step, which takes the model longer than that. */
 static void a_slow_model_sleeps_half_of_the_time(void)
 {
 	enum { N = 12 };
@@ -1225,7 +1225,7 @@ static void slot_is_active_until_all_is_saved(void)
 	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
 	bytes = bed_stat(b, "saved_bytes");
 	CHECK(bytes > 256 * 32 * 256);
-	/* The registers of the waves are where they were until they are copied: nobody else gets their slots. */
+	/* The registers of the waves are where they were until they are copied: no other queue gets their slots. */
 	bed_run_for(b, b->config.trap_ns + bytes * 1000 / b->config.hbm_bytes_per_us - 1);
 	CHECK(bed_hqd_active(b, 0, 2));
 	CHECK_EQ(bed_stat(b, "slots_busy"), 256);
@@ -1368,7 +1368,7 @@ static void drained_queue_finishes_what_it_began(void)
 	CHECK_EQ(bed_work_lost(next), 8);		/* not begun */
 	CHECK_EQ(mqd_word(q, VGPU_HQD_PQ_RPTR), 16);
 	CHECK_EQ(mqd_word(q, VGPU_HQD_CNTL_STACK_OFFSET), BED_STACK_BYTES);
-	/* whoever cannot wait for the end may still ask for a save */
+	/* a driver that cannot wait for the end may still ask for a save */
 	bed_hqd_load(b, q, 3, 7, VMID);
 	CHECK_DONE(next);
 	w = bed_work(b, q->p, 16, 1, 100, 100 * US);
@@ -1495,7 +1495,7 @@ static void write_pointer_is_fetched_when_asked_for(void)
 	struct bed_queue *q = hqd_up(&w, 4, 1, US);
 	u32 i;
 
-	/* Loaded without asking: the registers say that the ring is empty, and nobody rings. */
+	/* Loaded without asking: the registers say that the ring is empty, and no doorbell rings. */
 	b->doorbells[q->doorbell / 8] = ~0ULL;
 	for (i = 0; i < VGPU_HQD_REGS; i++)
 		bed_write_reg(b, 1, 0, 2, i, mqd_word(q, i));
@@ -1512,14 +1512,14 @@ static void write_pointer_is_fetched_when_asked_for(void)
 	CHECK_DONE(w);
 }
 
-/* Whoever drives the model looks soon, then */
+/* The caller of the model looks soon, then */
 static void queue_registers_ask_until_they_are_looked_at(void)
 {
 	struct bed_work *w;
 	struct bed_queue *q = hqd_up(&w, 4, 1, US);
 
 	bed_write_reg(b, 1, 0, 2, VGPU_HQD_PQ_DOORBELL, q->doorbell | 1u << 30);
-	bed_write_reg(b, 1, 0, 2, VGPU_HQD_DEQUEUE_REQUEST, BED_SAVE);		/* of nobody */
+	bed_write_reg(b, 1, 0, 2, VGPU_HQD_DEQUEUE_REQUEST, BED_SAVE);		/* there is no queue */
 	CHECK(!vgpu_model_asked(b->m));
 	bed_hqd_load(b, q, 0, 2, VMID);
 	CHECK(vgpu_model_asked(b->m));

@@ -490,7 +490,7 @@ static void cu_masks_confine_waves(void)
 	bed_run_for(b, 300 * US);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 2 * 32);
 	CHECK_EQ(cus_used(), 1u << 0 | 1u << 6);
-	/* the others are free for whoever may use them */
+	/* the others are free for queues that may use them */
 	bed_submit(b, q[1], w[1], false);
 	bed_run_for(b, 300 * US);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 256);
@@ -504,7 +504,7 @@ static void cu_masks_confine_waves(void)
 	CHECK(bed_unmap(b, false));
 	CHECK(bed_runlist(b, q, 2));
 	CHECK_DONE(w[1]);
-	/* no CU at all: the queue hangs, nobody else does */
+	/* no CU at all: the queue hangs, no other does */
 	bed_cu_mask(q[0], (u32[]) { 0, 0, 0, 0 }, 4);
 	w[0] = bed_work(b, p, 4, 4, 1, 100 * US);
 	w[1] = bed_work(b, p, 4, 4, 1, 100 * US);

@@ -269,7 +269,7 @@ static void pm4_buffers_nest_and_chain(void)
 	bed_run_for(b, 100 * US);
 	CHECK_EQ(m.words[4], 0);
 	CHECK_EQ(bed_stat(b, "bad_packets"), 1);
-	/* a chain that bites its tail keeps nobody else from running */
+	/* a chain that bites its tail keeps no other queue from running */
 	q = pm4_queue(p);
 	CHECK(bed_runlist(b, &q, 1));
 	memset(&end, 0, sizeof(end));
@@ -637,7 +637,7 @@ static void bad_aql_packets_are_reported(void)
 		CHECK_EQ(iv[0] & 0xff, VGPU_CLIENT_GRBM_CP);
 		CHECK_EQ(iv[3], p->pasid);
 		CHECK_EQ(iv[4], (u32)cases[i].code << 10 | q[0]->doorbell % 8192 / 8);
-		/* nobody else notices; it is no less stopped when it is mapped again, and not reported twice */
+		/* no other queue notices; it is no less stopped when it is mapped again, and not reported twice */
 		CHECK(bed_unmap(b, false));
 		CHECK(bed_runlist(b, q, 2));
 		CHECK_DONE(other);
@@ -723,7 +723,7 @@ static void bad_pm4_packets_are_reported(void)
 	up();
 }
 
-/* A kernel's queue has nobody to tell: counted, and no exception of a process. */
+/* A kernel's queue has no process to tell: counted, and no exception of a process. */
 static void bad_packets_of_the_kernel(void)
 {
 	u32 iv[8];
@@ -925,7 +925,7 @@ static void sdma_doorbells_are_edges(void)
 	m = page_of(p, 4096);
 	r->doorbell = q->doorbell;
 	r->mqd_words[22] = q->doorbell;
-	/* a ring that nobody heard, then another queue with this doorbell */
+	/* a ring that was not heard, then another queue with this doorbell */
 	b->doorbells[q->doorbell / 8] = 256;
 	CHECK(bed_runlist(b, &r, 1));
 	bed_run_for(b, 100 * US);

@@ -204,7 +204,7 @@ static void fence_waits_for_every_xcc(void)
 	CHECK(b->now - start < b->config.runlist_ns + save_ns + 2 * US);
 	CHECK(bed_runlist(b, &q, 1));
 	CHECK_DONE(w);
-	/* one that does not read its HIQ: no fence, for nobody */
+	/* one that does not read its HIQ: no fence at all */
 	b->xcc = 1;
 	bed_kiq(b, (u32[]) { PM4(0xa3, 6), 1u << 29, (u32)hiq_doorbell, 0, 0, 0 }, 6);
 	b->xcc = 0;

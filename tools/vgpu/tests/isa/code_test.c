@@ -481,7 +481,7 @@ static u32 random_word(u32 *state)
 	return *state ^ *state >> 15;
 }
 
-/* Whatever somebody writes to where the state of waves is: their process suffers, the device lives on */
+/* Whatever is written to where the state of waves is: their process suffers, the device lives on */
 static bool garbage_is_survived(struct setup *s)
 {
 	const u32 grid[3] = { 2 * WORKGROUP, 1, 1 };
