@@ -2,8 +2,9 @@
 /*
  * front_intercept.c - "fast" front end: the accessors of a test build of amdgpu
  *
- * intercept.h makes that build call these four functions for every readl/readq/writel/writeq. An access to a mapping of the
- * register BAR goes to the model, any other is carried out. The mapping is found once per binding by its physical address.
+ * intercept.h makes that build call these four functions for every readl/readq/writel/writeq. An
+ * access to a mapping of the register BAR goes to the model, any other is carried out. The mapping
+ * is found once per binding by its physical address.
  */
 #include <linux/export.h>
 #include <linux/io.h>

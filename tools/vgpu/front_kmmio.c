@@ -2,12 +2,13 @@
 /*
  * front_kmmio.c - "verbatim" front end: register accesses of an untouched amdgpu.ko
  *
- * kmmio, which the kernel has for mmiotrace, makes the pages of a mapping fault and lets the instruction run in a single step
- * against the memory behind it. Before the step of a read that memory gets the register's value; after the step of a write it
- * holds what was written. Only the register BAR is treated so: doorbells and VRAM are memory for both sides.
+ * kmmio, which the kernel has for mmiotrace, makes the pages of a mapping fault and lets the
+ * instruction run in a single step against the memory behind it. Before the step of a read that
+ * memory gets the register's value; after the step of a write it holds what was written. Only the
+ * register BAR is treated so: doorbells and VRAM are memory for both sides.
  *
- * While an access is stepped, the page is open to the other CPU. Its accesses would go unseen, which is why the guest
- * has one of its two CPUs isolated for the command processor.
+ * While an access is stepped, the page is open to the other CPU. Its accesses would go unseen,
+ * which is why the guest has one of its two CPUs isolated for the command processor.
  */
 #define pr_fmt(fmt) "vgpu: " fmt
 

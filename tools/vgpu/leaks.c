@@ -2,8 +2,8 @@
 /*
  * leaks.c - what a kernel that looks for leaks need not read
  *
- * On x86 the shadow of KASAN, an eighth of the memory, is boot memory like any other to kmemleak, which reads it from end to end
- * for pointers that cannot be there. That is most of a scan.
+ * On x86 the shadow of KASAN, an eighth of the memory, is boot memory like any other to kmemleak,
+ * which reads it from end to end for pointers that cannot be there. That is most of a scan.
  */
 #include <linux/kasan.h>
 #include <linux/kmemleak.h>

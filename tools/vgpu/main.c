@@ -134,9 +134,9 @@ TUNABLE(ring_ns, "from a doorbell or a queue's register that the driver writes u
 TUNABLE(quantum_ns, "unit of the time slice that amdkfd asks for, when processes or queues are oversubscribed, 10000..100000000 ns");
 
 /*
- * Documentation/virtual-gpu.rst derives the numbers. In short: units and bandwidth are published figures; the costs are
- * orders of magnitude for a trap handler and for firmware that handles a packet. They are the model's, not claims about
- * a product.
+ * Documentation/virtual-gpu.rst derives the numbers. In short: units and bandwidth are published
+ * figures; the costs are orders of magnitude for a trap handler and for firmware that handles a
+ * packet. They are the model's, not claims about a product.
  */
 static const struct preset {
 	const char *name;
@@ -154,9 +154,10 @@ static struct task_struct *cp_thread;
 static bool watching;			/* cp_thread is there, and is told */
 
 /*
- * The command processor has the CPU that the guest was told to isolate; the other takes the interrupts, and with them the work that the
- * driver's handler queues. It should be CPU 0: with -icount QEMU gives every slice of time to CPU 0 first, and the driver waits for
- * the device in loops that would use it up.
+ * The command processor has the CPU that the guest was told to isolate; the other takes the
+ * interrupts, and with them the work that the driver's handler queues. It should be CPU 0: with
+ * -icount QEMU gives every slice of time to CPU 0 first, and the driver waits for the device in
+ * loops that would use it up.
  */
 static unsigned int cp_cpu, irq_cpu;
 
@@ -326,12 +327,14 @@ static const struct vgpu_platform_ops platform_ops = {
 };
 
 /*
- * Doorbells are memory, and so is what packets wait for. On a CPU that runs a task which may write there, the command processor looks
- * after each poll_ns, and once more when that CPU becomes idle, if the last look ended as long ago. It does not look while all
- * CPUs are idle: that is most of the time, and each look costs emulation far more than its instructions.
+ * Doorbells are memory, and so is what packets wait for. On a CPU that runs a task which may write
+ * there, the command processor looks after each poll_ns, and once more when that CPU becomes idle,
+ * if the last look ended as long ago. It does not look while all CPUs are idle: that is most of the
+ * time, and each look costs emulation far more than its instructions.
  *
- * A poller (see the parameter) runs often and seldom writes. It writes by accessors, which front end "intercept" reports. That front end
- * also reports what the driver asks of the command processor: a doorbell, a queue's registers. The device looks ring_ns later.
+ * A poller (see the parameter) runs often and seldom writes. It writes by accessors, which front
+ * end "intercept" reports. That front end also reports what the driver asks of the command
+ * processor: a doorbell, a queue's registers. The device looks ring_ns later.
  */
 struct watch {
 	struct hrtimer timer;		/* of this CPU, runs while @rung */
@@ -364,9 +367,10 @@ static bool may_ring(const struct task_struct *task)
 }
 
 /*
- * QEMU's -icount takes the turn away from a CPU that arms its timer as the next one to expire, and lets the other run until then. The
- * command processor loses its turn so in the interrupt that wakes it, and would have to wait for the next tick. This timer, on the CPU that is
- * busy, gives it back.
+ * QEMU's -icount takes the turn away from a CPU that arms its timer as the next one to expire, and
+ * lets the other run until then. The command processor loses its turn so in the interrupt that
+ * wakes it, and would have to wait for the next tick. This timer, on the CPU that is busy, gives it
+ * back.
  */
 static enum hrtimer_restart watch_expires(struct hrtimer *timer)
 {
@@ -444,8 +448,9 @@ static void watch_switch(void *unused, bool preempt, struct task_struct *prev, s
 }
 
 /*
- * The same loop of QEMU's would let the CPU that wakes a poller go on until it sleeps, and run the command processor before the
- * poller: on CPUs that run side by side both begin at once. Under the task's lock.
+ * The same loop of QEMU's would let the CPU that wakes a poller go on until it sleeps, and run the
+ * command processor before the poller: on CPUs that run side by side both begin at once. Under the
+ * task's lock.
  */
 static void watch_wake(void *unused, struct task_struct *task)
 {
@@ -604,8 +609,8 @@ static int cp_start(void)
 		return PTR_ERR(cp_thread);
 	kthread_bind(cp_thread, cp_cpu);
 	/*
-	 * Hardware does not wait for its driver. Kernel threads, the driver's own among them, end up on an isolated CPU as on any
-	 * other, and wait for the device there in loops.
+	 * Hardware does not wait for its driver. Kernel threads, the driver's own among them, end
+	 * up on an isolated CPU as on any other, and wait for the device there in loops.
 	 */
 	sched_set_fifo(cp_thread);
 	wake_up_process(cp_thread);

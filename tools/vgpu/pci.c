@@ -2,8 +2,8 @@
 /*
  * pci.c - the virtual GPU as a PCI device: root bus, configuration space, BARs, interrupt line
  *
- * The bus is a root bus in a domain of its own. Its windows are the reserved guest memory of vgpu.h; they are not inserted into
- * iomem_resource, where the reservations already are.
+ * The bus is a root bus in a domain of its own. Its windows are the reserved guest memory of
+ * vgpu.h; they are not inserted into iomem_resource, where the reservations already are.
  */
 #define pr_fmt(fmt) "vgpu: " fmt
 

@@ -2,9 +2,10 @@
 /*
  * vbios.c - the VBIOS of the virtual GPU, generated
  *
- * An ATOM image with the tables that amdgpu reads on this ASIC without SMU and display: firmwareinfo (clocks, scratch
- * registers) and gfx_info (shader engines and CUs). The scratch registers say that its code already ran; the one piece that the driver
- * runs after a reset, ASIC_Init, ends at once.
+ * An ATOM image with the tables that amdgpu reads on this ASIC without SMU and display:
+ * firmwareinfo (clocks, scratch registers) and gfx_info (shader engines and CUs). The scratch
+ * registers say that its code already ran; the one piece that the driver runs after a reset,
+ * ASIC_Init, ends at once.
  */
 #include <linux/string.h>
 #include <linux/unaligned.h>
@@ -82,7 +83,8 @@ static void gfx_info(u8 *t, u32 se, u32 cus)
  * vgpu_vbios_build() - write the image
  * @rom: where
  * @size: its size, at least 4 KiB
- * @c: the device; registers say which of its shader engines have a compute unit less than the others
+ * @c: the device; registers say which of its shader engines have a compute unit less than the
+ *	others
  */
 void vgpu_vbios_build(u8 *rom, u32 size, const struct vgpu_config *c)
 {

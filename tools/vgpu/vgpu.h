@@ -2,8 +2,8 @@
 /*
  * vgpu.h - what the files of vgpu.ko share
  *
- * pci.c makes the PCI device and its memory, a front end carries register accesses to the model, main.c drives the model. The
- * model itself (model/) knows nothing of this.
+ * pci.c makes the PCI device and its memory, a front end carries register accesses to the model,
+ * main.c drives the model. The model itself (model/) knows nothing of this.
  */
 #ifndef VGPU_H
 #define VGPU_H
@@ -14,8 +14,9 @@
 #include "model/vgpu_model.h"
 
 /*
- * Guest memory that the kernel was told to leave alone (memmap=1G$0x100000000 memmap=16M$0xa0000000): VRAM, doorbells, registers
- * (backing store of the verbatim front end) and VBIOS.
+ * Guest memory that the kernel was told to leave alone (memmap=1G$0x100000000
+ * memmap=16M$0xa0000000): VRAM, doorbells, registers (backing store of the verbatim front end) and
+ * VBIOS.
  */
 #define VGPU_VRAM_PHYS		0x100000000ull
 #define VGPU_VRAM_BYTES		0x40000000ull
@@ -73,7 +74,8 @@ void vgpu_vbios_build(u8 *rom, u32 size, const struct vgpu_config *c);
  * @name: value of the parameter front=
  * @init: before the device appears
  * @exit: after it disappeared
- * @bind: a driver is about to be bound to the device; mappings of the register BAR seen before are gone
+ * @bind: a driver is about to be bound to the device; mappings of the register BAR seen before are
+ *	gone
  */
 struct vgpu_front {
 	const char *name;

@@ -2,14 +2,16 @@
 /*
  * aql.c - AQL packets of user queues
  *
- * A kernel dispatch is taken when its packet reaches the head, launched workgroup by workgroup as slots become free, and consumed (header
- * invalid, read index advanced) when its last workgroup has started, possibly long before it is complete.
+ * A kernel dispatch is taken when its packet reaches the head, launched workgroup by workgroup as
+ * slots become free, and consumed (header invalid, read index advanced) when its last workgroup has
+ * started, possibly long before it is complete.
  *
- * On several XCCs each has its part of the queue: slot, MQD, save area and waves. The parts take packets together, that is when
- * all of them are mapped and ready; the first one's command processor reads them. A dispatch is spread over the XCCs, consumed when
- * the last of them has launched its share, and complete when all shares are. What one XCC knows of that is in its own saved
- * state: a share that is done stays in flight until the others are, so that nothing is lost or done twice whatever order they
- * leave and come back in.
+ * On several XCCs each has its part of the queue: slot, MQD, save area and waves. The parts take
+ * packets together, that is when all of them are mapped and ready; the first one's command
+ * processor reads them. A dispatch is spread over the XCCs, consumed when the last of them has
+ * launched its share, and complete when all shares are. What one XCC knows of that is in its own
+ * saved state: a share that is done stays in flight until the others are, so that nothing is lost
+ * or done twice whatever order they leave and come back in.
  */
 #include "model.h"
 
@@ -294,7 +296,8 @@ static void stamp(struct vgpu_model *m, const struct vgpu_queue *q, u64 signal, 
 }
 
 /**
- * vgpu_aql_signal() - complete something: decrement its signal, and tell the host if it asked for that
+ * vgpu_aql_signal() - complete something: decrement its signal, and tell the host if it asked for
+ * that
  * @m: the device
  * @q: queue, for the address space and the interrupt
  * @signal: address of the signal; 0: there is no waiter
@@ -388,7 +391,8 @@ void vgpu_aql_report(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_excep
  * @d: what its waves begin with is filled in
  * @bytes: that each lane needs
  *
- * The runtime is asked for more if the queue has too little; the packet stays at the head until it has answered.
+ * The runtime is asked for more if the queue has too little; the packet stays at the head until it
+ * has answered.
  *
  * Return: false if there is not enough now.
  */

@@ -2,9 +2,10 @@
 /*
  * asic.c - what distinguishes the devices that the model can be
  *
- * Offsets are those of the driver's register headers for the device. Bases of gfx90a are hard-coded in the driver; those of gfx942
- * are what discovery.c tells it: the registers of XCC n and of I/O die n lie n * VGPU_XCC_STRIDE and n * VGPU_AID_STRIDE behind the
- * first one's, and no other block lies where the low 16 bits of a register's number would make it one of an XCC.
+ * Offsets are those of the driver's register headers for the device. Bases of gfx90a are hard-coded
+ * in the driver; those of gfx942 are what discovery.c tells it: the registers of XCC n and of I/O
+ * die n lie n * VGPU_XCC_STRIDE and n * VGPU_AID_STRIDE behind the first one's, and no other block
+ * lies where the low 16 bits of a register's number would make it one of an XCC.
  */
 #include "model.h"
 

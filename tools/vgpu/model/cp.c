@@ -2,9 +2,10 @@
 /*
  * cp.c - the command processor: device, queues, doorbells, and the loop over device time
  *
- * Time passes from event to event: the end of a step of some waves, a queue that becomes ready, an engine that finished a packet,
- * the end of a quantum. vgpu_model_run() handles what is due in that order, each at its own time even if the caller is late, and then
- * looks at registers, doorbells and polled memory once.
+ * Time passes from event to event: the end of a step of some waves, a queue that becomes ready, an
+ * engine that finished a packet, the end of a quantum. vgpu_model_run() handles what is due in that
+ * order, each at its own time even if the caller is late, and then looks at registers, doorbells
+ * and polled memory once.
  */
 #include "model.h"
 
@@ -115,7 +116,8 @@ u32 vgpu_queue_rptr_dwords(const struct vgpu_queue *q)
  * @what: for the log
  * @detail: for the log
  *
- * Waves in flight go on. CP_HQD_ERROR goes into the MQD with everything else, so the queue is as stopped when it is mapped again.
+ * Waves in flight go on. CP_HQD_ERROR goes into the MQD with everything else, so the queue is as
+ * stopped when it is mapped again.
  */
 void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code, const char *what, u64 detail)
 {
@@ -200,8 +202,8 @@ static void ring_parts(struct vgpu_model *m, struct vgpu_queue *q, u64 value)
  * @q: the queue
  * @va: where it is, in the queue's address space
  *
- * First makes the doorbell an edge, then fetches: a ring in between is seen twice, never missed, and what an earlier queue left there is
- * no ring.
+ * First makes the doorbell an edge, then fetches: a ring in between is seen twice, never missed,
+ * and what an earlier queue left there is no ring.
  *
  * Return: false after a GPUVM fault; the queue is empty then.
  */
@@ -235,8 +237,8 @@ static void poll_doorbell(struct vgpu_model *m, struct vgpu_queue *q)
 }
 
 /*
- * The read pointer that hardware keeps is 32 bits of dwords; what lies above follows from the write pointer, which is at most a ring
- * ahead.
+ * The read pointer that hardware keeps is 32 bits of dwords; what lies above follows from the write
+ * pointer, which is at most a ring ahead.
  */
 static void set_pointers(struct vgpu_queue *q, u64 wptr, u32 rptr_dwords)
 {
@@ -410,8 +412,9 @@ u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save)
 }
 
 /*
- * It is reported now that the waves of a request seen at @asked_ns are saved (0: no request, or no waves). By the caller's clock, not
- * m->now_ns: what the model's own instructions take is part of it.
+ * It is reported now that the waves of a request seen at @asked_ns are saved (0: no request, or no
+ * waves). By the caller's clock, not m->now_ns: what the model's own instructions take is part of
+ * it.
  */
 void vgpu_save_reported(struct vgpu_model *m, u64 asked_ns)
 {
@@ -618,10 +621,12 @@ static u64 next_event(struct vgpu_model *m)
 }
 
 /*
- * What this takes of the CPU, others need as well: programs that submit, and the driver, which wants to take work off the device. With QEMU's -icount
- * they have it for as long as this one sleeps, and no longer. Waves of many queues that have been saved a few times end one by one, and
- * keep it busy for longer than there is time; without a sleep the device would never be relieved of any. So it sleeps for half of the time. What is
- * due meanwhile comes late, and is then done as of its own time. Return: how long to sleep, whatever is due
+ * What this takes of the CPU, others need as well: programs that submit, and the driver, which
+ * wants to take work off the device. With QEMU's -icount they have it for as long as this one
+ * sleeps, and no longer. Waves of many queues that have been saved a few times end one by one, and
+ * keep it busy for longer than there is time; without a sleep the device would never be relieved of
+ * any. So it sleeps for half of the time. What is due meanwhile comes late, and is then done as of
+ * its own time. Return: how long to sleep, whatever is due
  */
 static u64 owed_sleep(struct vgpu_model *m, u64 begin, u64 end)
 {
@@ -743,8 +748,8 @@ void vgpu_model_destroy(struct vgpu_model *m)
 }
 
 /*
- * Not the end, where the discovery table is: what boots the device writes that anew. Other garbage each time: the driver
- * recognizes the loss by words that it has seen there before.
+ * Not the end, where the discovery table is: what boots the device writes that anew. Other garbage
+ * each time: the driver recognizes the loss by words that it has seen there before.
  */
 static void lose_vram(struct vgpu_model *m)
 {

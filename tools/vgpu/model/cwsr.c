@@ -2,16 +2,17 @@
 /*
  * cwsr.c - compute wave save and restore
  *
- * At dequeue everything that is in flight goes to memory, and nothing else survives: the control stack one page behind the MQD, the save
- * area in the process, both as save_area.h says, and the MQD with read pointer and the ends of both. At map the queue continues with what
- * is there.
+ * At dequeue everything that is in flight goes to memory, and nothing else survives: the control
+ * stack one page behind the MQD, the save area in the process, both as save_area.h says, and the
+ * MQD with read pointer and the ends of both. At map the queue continues with what is there.
  *
- * What the CP notes of dispatches is published nowhere. Here it is in the part of the control stack's space that the stack does not use,
- * from its beginning: a record for each dispatch in flight, and what its waves will begin with behind the last one, if one of
- * them has not launched them all. The control stack refers to the records by events.
+ * What the CP notes of dispatches is published nowhere. Here it is in the part of the control
+ * stack's space that the stack does not use, from its beginning: a record for each dispatch in
+ * flight, and what its waves will begin with behind the last one, if one of them has not launched
+ * them all. The control stack refers to the records by events.
  *
- * Waves that execute nothing (vgpu_kernel.h) look the same, but only the hardware registers are written, and the four words before them, which
- * are those of scalar registers that have no number.
+ * Waves that execute nothing (vgpu_kernel.h) look the same, but only the hardware registers are
+ * written, and the four words before them, which are those of scalar registers that have no number.
  */
 #include "model.h"
 #include "save_area.h"
@@ -325,8 +326,9 @@ static void write_mqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgp
 }
 
 /*
- * All registers of the slot as they are at the end: the process's VMID for the queue and its buffers, a doorbell that has been heard, and on all XCCs
- * but the first one a read pointer that is not to be reported.
+ * All registers of the slot as they are at the end: the process's VMID for the queue and its
+ * buffers, a doorbell that has been heard, and on all XCCs but the first one a read pointer that is
+ * not to be reported.
  */
 static void write_whole_hqd(struct vgpu_model *m, const struct vgpu_queue *q)
 {
@@ -375,8 +377,8 @@ static u32 garbage(u32 *state)
 }
 
 /*
- * All that the MQD says about the queue, except what bounds the control stack: that one lies in the kernel's memory, and hardware that
- * writes where it wants is not what is tested.
+ * All that the MQD says about the queue, except what bounds the control stack: that one lies in the
+ * kernel's memory, and hardware that writes where it wants is not what is tested.
  */
 static void scribble_mqd(struct vgpu_model *m, u64 mqd)
 {
@@ -406,8 +408,9 @@ static void scribble_stack(struct vgpu_model *m, const struct vgpu_queue *q, con
 }
 
 /*
- * Nothing is in flight, and the offsets stay what they were when something was: a header without dispatches is what tells the one who maps the
- * queue. Return: false if that cannot be, and the offsets say it.
+ * Nothing is in flight, and the offsets stay what they were when something was: a header without
+ * dispatches is what tells the one who maps the queue. Return: false if that cannot be, and the
+ * offsets say it.
  */
 static bool keep_offsets(struct vgpu_model *m, const struct vgpu_queue *q)
 {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * discovery.c - the IP discovery table: which blocks of which version a device has, and where their registers are
+ * discovery.c - the IP discovery table: which blocks of which version a device has, and where their
+ * registers are
  *
- * The driver reads it from the last 64 KiB of VRAM before it knows anything else. The layout is that of its include/discovery.h.
+ * The driver reads it from the last 64 KiB of VRAM before it knows anything else. The layout is
+ * that of its include/discovery.h.
  */
 #include "model.h"
 

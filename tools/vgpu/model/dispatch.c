@@ -2,8 +2,8 @@
 /*
  * dispatch.c - what dispatches have in common, whichever packet they come from
  *
- * The queue's head dispatch is launched workgroup by workgroup as slots become free. Its packet is consumed when the last one has
- * started, possibly long before the dispatch is complete.
+ * The queue's head dispatch is launched workgroup by workgroup as slots become free. Its packet is
+ * consumed when the last one has started, possibly long before the dispatch is complete.
  */
 #include "model.h"
 #include "../vgpu_kernel.h"
@@ -75,7 +75,8 @@ static void parse_machine_code(const struct vgpu_model *m, const struct vgpu_que
  * @launch: the packet's fields
  * @d: filled in, but for what depends on the queue
  *
- * Return: false if the packet describes no dispatch, and the queue is in error; or if it waits for scratch memory.
+ * Return: false if the packet describes no dispatch, and the queue is in error; or if it waits for
+ * scratch memory.
  */
 bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d)
 {

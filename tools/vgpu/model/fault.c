@@ -2,8 +2,8 @@
 /*
  * fault.c - what goes wrong on demand
  *
- * Each fault has a count: how many more times it happens where its place in the model asks vgpu_fault(). A device without
- * faults has all counts at zero.
+ * Each fault has a count: how many more times it happens where its place in the model asks
+ * vgpu_fault(). A device without faults has all counts at zero.
  */
 #include "model.h"
 

@@ -2,8 +2,9 @@
 /*
  * firmware.c - what the firmware of a device may do otherwise than the model assumes
  *
- * Nothing of this is a fault: where the specification leaves two answers, and only hardware can tell which one is true, the model has one and a
- * name here is the other. They are fixed for the life of a device.
+ * Nothing of this is a fault: where the specification leaves two answers, and only hardware can
+ * tell which one is true, the model has one and a name here is the other. They are fixed for the
+ * life of a device.
  */
 #include "model.h"
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * gpuvm.c - address translation of the virtual GPU, its TLBs, its faults, and its accesses to memory
+ * gpuvm.c - address translation of the virtual GPU, its TLBs, its faults, and its accesses to
+ * memory
  *
- * VMID 0 sees VRAM through the FB aperture, system memory through the flat GART table. The other VMIDs see what their page tables
- * map. The walk starts at the registers of the hub that the access goes through.
+ * VMID 0 sees VRAM through the FB aperture, system memory through the flat GART table. The other
+ * VMIDs see what their page tables map. The walk starts at the registers of the hub that the access
+ * goes through.
  *
- * Each hub keeps what it found in a TLB, by VMID and page; what maps nothing is not kept. Entries go away when an invalidation of
- * their VMID arrives, or when another page takes their place. With VGPU_TLB_CHECKED every hit is compared with the page tables:
- * one that differs is an invalidation that is missing. It is counted and reported, and the access goes where the tables say, so that
- * a test lives to tell; with VGPU_TLB_CACHED it goes where it would on the device.
+ * Each hub keeps what it found in a TLB, by VMID and page; what maps nothing is not kept. Entries
+ * go away when an invalidation of their VMID arrives, or when another page takes their place. With
+ * VGPU_TLB_CHECKED every hit is compared with the page tables: one that differs is an invalidation
+ * that is missing. It is counted and reported, and the access goes where the tables say, so that a
+ * test lives to tell; with VGPU_TLB_CACHED it goes where it would on the device.
  */
 #include "model.h"
 
@@ -242,7 +245,8 @@ static void *access_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, u32 acces
  * @len: bytes; they must not cross a page
  * @write: the access writes
  *
- * Return: CPU pointer, good until the next packet or wave; NULL after a fault, which is counted and reported here.
+ * Return: CPU pointer, good until the next packet or wave; NULL after a fault, which is counted and
+ * reported here.
  */
 void *vgpu_vm_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, bool write)
 {

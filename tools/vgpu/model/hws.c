@@ -2,9 +2,10 @@
 /*
  * hws.c - the hardware scheduler: what HIQ's packets ask for
  *
- * A runlist names processes and their queues. As many as there are VMIDs, slots and GWS for are mapped together, in the order of the
- * list. A list that leads back to its beginning (RUN_LIST with the chain bit at its end) goes round: the window of mapped entries
- * moves on every quantum, with wave save and restore as for any other unmap. Of a list that ends, what does not fit is never
+ * A runlist names processes and their queues. As many as there are VMIDs, slots and GWS for are
+ * mapped together, in the order of the list. A list that leads back to its beginning (RUN_LIST with
+ * the chain bit at its end) goes round: the window of mapped entries moves on every quantum, with
+ * wave save and restore as for any other unmap. Of a list that ends, what does not fit is never
  * mapped; no driver wants that, so it is reported.
  */
 #include "model.h"
@@ -168,8 +169,9 @@ static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry 
 }
 
 /*
- * Maps entries of the runlist from its position on, until VMIDs, slots or GWS run out. Queues run from @start_ns on, those that have
- * state to restore later by what that takes. The longest quantum of the processes counts for all.
+ * Maps entries of the runlist from its position on, until VMIDs, slots or GWS run out. Queues run
+ * from @start_ns on, those that have state to restore later by what that takes. The longest quantum
+ * of the processes counts for all.
  */
 static void map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 {
@@ -232,9 +234,9 @@ static bool fails(struct vgpu_model *m, struct vgpu_queue *q, enum cause cause)
 }
 
 /*
- * Unmaps queues that the scheduler of an XCC mapped, and forgets the translations of their processes. The driver leaves that to the
- * scheduler: it may move the memory of the process now, and it does not know when the VMID becomes another's. Return: device time
- * that it takes.
+ * Unmaps queues that the scheduler of an XCC mapped, and forgets the translations of their
+ * processes. The driver leaves that to the scheduler: it may move the memory of the process now,
+ * and it does not know when the VMID becomes another's. Return: device time that it takes.
  */
 static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by_pasid, u16 pasid, bool save,
 			enum cause cause)
@@ -345,9 +347,10 @@ static bool parse_queue(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
 }
 
 /*
- * Firmware maps as many processes together as RUN_LIST announces, and a chain leads it back to the first one: of a list with fewer it would map
- * a process twice. More is what over-subscription is: amdkfd announces no more than the scheduler has VMIDs. Return: false if @announced is more
- * than the list has
+ * Firmware maps as many processes together as RUN_LIST announces, and a chain leads it back to the
+ * first one: of a list with fewer it would map a process twice. More is what over-subscription is:
+ * amdkfd announces no more than the scheduler has VMIDs. Return: false if @announced is more than
+ * the list has
  */
 static bool lists_enough(const struct vgpu_runlist *rl, u32 announced)
 {
@@ -358,8 +361,9 @@ static bool lists_enough(const struct vgpu_runlist *rl, u32 announced)
 }
 
 /*
- * Packets follow each other without a gap: a driver that counts processes and queues otherwise than it writes them is found out. A
- * chained RUN_LIST is the last packet: the list goes on there, or begins anew.
+ * Packets follow each other without a gap: a driver that counts processes and queues otherwise than
+ * it writes them is found out. A chained RUN_LIST is the last packet: the list goes on there, or
+ * begins anew.
  */
 static bool parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib, u32 dwords)
 {

@@ -2,7 +2,8 @@
 /*
  * ih.c - interrupt ring of the virtual GPU
  *
- * Ring 0 in system memory, wptr written back behind it, rptr from the doorbell. Rings 1 and 2 (retry faults) stay empty.
+ * Ring 0 in system memory, wptr written back behind it, rptr from the doorbell. Rings 1 and 2
+ * (retry faults) stay empty.
  */
 #include "model.h"
 

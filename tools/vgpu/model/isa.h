@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * isa.h - the shader cores: what executes gfx90a machine code, and what gfx942 has in common with it, wave by wave
+ * isa.h - the shader cores: what executes gfx90a machine code, and what gfx942 has in common with
+ * it, wave by wave
  *
  *   isa.c         fetch, decode, branches and messages (SOPP), the workgroup
  *   isa_scalar.c  SOP1, SOP2, SOPC, SOPK, SMEM
@@ -10,7 +11,8 @@
  *   isa_object.c  kernel descriptors, and the registers that a wave starts with
  *   isa_float.c   arithmetic
  *
- * Nothing here knows of queues or of time but through struct vgpu_isa. What is not known stops the wave, never gives a wrong result.
+ * Nothing here knows of queues or of time but through struct vgpu_isa. What is not known stops the
+ * wave, never gives a wrong result.
  */
 #ifndef VGPU_ISA_H
 #define VGPU_ISA_H
@@ -56,7 +58,8 @@ enum vgpu_wave_exception {
 };
 
 /**
- * struct vgpu_wave - a wave: all of it is architectural state, nothing is kept elsewhere between two instructions
+ * struct vgpu_wave - a wave: all of it is architectural state, nothing is kept elsewhere between
+ * two instructions
  * @pc: address of the next instruction
  * @wake_ns: it sleeps until then
  * @status: STATUS
@@ -87,7 +90,8 @@ struct vgpu_wave {
  * struct vgpu_isa - where a wave executes
  * @ctx: for @ptr
  * @gfx942: the device is one: a few instructions differ
- * @ptr: CPU pointer to @len bytes at an address of the process, never across a page; NULL after a fault, which it has reported
+ * @ptr: CPU pointer to @len bytes at an address of the process, never across a page; NULL after a
+ *	fault, which it has reported
  * @now_ns: device time
  * @clock: shader clocks since a moment in the past
  * @lds: of the workgroup
@@ -173,8 +177,8 @@ void vgpu_isa_mubuf(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 void vgpu_isa_ds(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
 
 /**
- * struct vgpu_kernel_code - what a kernel descriptor says (AMDHSA code object v3 to v5; the older amd_kernel_code_t has the same at the
- * same places)
+ * struct vgpu_kernel_code - what a kernel descriptor says (AMDHSA code object v3 to v5; the older
+ * amd_kernel_code_t has the same at the same places)
  * @entry: address of the first instruction
  * @rsrc1: COMPUTE_PGM_RSRC1
  * @rsrc2: COMPUTE_PGM_RSRC2
@@ -192,7 +196,8 @@ struct vgpu_kernel_code {
 #define VGPU_DESCRIPTOR_BYTES	64u
 
 /**
- * struct vgpu_isa_launch - what the registers of a dispatch's waves begin with, beside the kernel's code
+ * struct vgpu_isa_launch - what the registers of a dispatch's waves begin with, beside the kernel's
+ * code
  * @packet: address of the dispatch packet
  * @queue: address of amd_queue_t
  * @kernargs: address of the arguments

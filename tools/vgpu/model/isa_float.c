@@ -2,8 +2,9 @@
 /*
  * isa_float.c - IEEE 754 arithmetic in integers, see isa_float.h
  *
- * Operands are taken apart into a sign, an exponent and a mantissa of 64 bits whose highest bit is set. What an operation loses below
- * them ends up in the lowest bit ("jam"), which is all that rounding needs to know: 64 bits are at least 11 more than any format has.
+ * Operands are taken apart into a sign, an exponent and a mantissa of 64 bits whose highest bit is
+ * set. What an operation loses below them ends up in the lowest bit ("jam"), which is all that
+ * rounding needs to know: 64 bits are at least 11 more than any format has.
  */
 #include "isa_float.h"
 

@@ -2,8 +2,9 @@
 /*
  * isa_float.h - IEEE 754 arithmetic of the shader cores, in integers
  *
- * The model runs in the kernel, where floating point registers are not to be had for nothing, and wants every rounding and denormal mode
- * of the MODE register, on any host alike. Values are bit patterns in the low bits of a u64.
+ * The model runs in the kernel, where floating point registers are not to be had for nothing, and
+ * wants every rounding and denormal mode of the MODE register, on any host alike. Values are bit
+ * patterns in the low bits of a u64.
  */
 #ifndef VGPU_ISA_FLOAT_H
 #define VGPU_ISA_FLOAT_H

@@ -2,9 +2,10 @@
 /*
  * isa_matrix.c - the matrix cores: MFMA
  *
- * D = A * B + C for one or more blocks of small matrices, whose elements lie in the registers of all lanes, whatever EXEC says. Sums
- * are added up in the order of k, each step rounded to nearest: how the hardware adds is not published. With operands of 16 bits
- * gfx90a takes denormals for zero, and makes none (MI200 MFMA behavior specifics, in MIOpen's documentation); gfx942 does not.
+ * D = A * B + C for one or more blocks of small matrices, whose elements lie in the registers of
+ * all lanes, whatever EXEC says. Sums are added up in the order of k, each step rounded to nearest:
+ * how the hardware adds is not published. With operands of 16 bits gfx90a takes denormals for zero,
+ * and makes none (MI200 MFMA behavior specifics, in MIOpen's documentation); gfx942 does not.
  */
 #include "model.h"
 #include "isa.h"
@@ -109,8 +110,8 @@ struct matrix {
 };
 
 /*
- * Element @k of line @line: of A a row, of B a column. Lanes of a block hold a line each; those of the next block come next, then
- * more of k.
+ * Element @k of line @line: of A a row, of B a column. Lanes of a block hold a line each; those of
+ * the next block come next, then more of k.
  */
 static u64 element(const struct mfma *f, const struct matrix *m, u32 block, u32 line, u32 k)
 {

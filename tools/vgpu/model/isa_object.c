@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * isa_object.c - kernel descriptors of AMDHSA code objects, and the registers that their waves start with
+ * isa_object.c - kernel descriptors of AMDHSA code objects, and the registers that their waves
+ * start with
  */
 #include "model.h"
 #include "isa.h"

@@ -2,8 +2,9 @@
 /*
  * isa_vector.c - vector ALU instructions
  *
- * VOPC, VOP2 and VOP1 have a second encoding in VOP3, so all of them share one table, by the opcode that they have there. A row names the
- * operation, what its operands are, and the function that computes it for a lane.
+ * VOPC, VOP2 and VOP1 have a second encoding in VOP3, so all of them share one table, by the opcode
+ * that they have there. A row names the operation, what its operands are, and the function that
+ * computes it for a lane.
  */
 #include "model.h"
 #include "isa.h"
@@ -42,7 +43,8 @@ typedef void (*lane_fn)(struct lane *l);
  * struct vop - an instruction
  * @name: mnemonic
  * @fn: what it computes
- * @types: of the result and the operands: u 32 bits, q 64 bits, w 16 bits; h, f, d floating point of 16, 32 and 64 bits; m a mask of lanes
+ * @types: of the result and the operands: u 32 bits, q 64 bits, w 16 bits; h, f, d floating point
+ *	of 16, 32 and 64 bits; m a mask of lanes
  * @flags: see above
  */
 struct vop {

@@ -2,8 +2,9 @@
 /*
  * isa_waves.c - workgroups that execute machine code on a compute unit, and how they are saved
  *
- * A workgroup runs a slice at a time, a few instructions of each of its waves; the next slice is due when the device would have executed
- * this one, or now, if the model is slower than that. Between two slices a workgroup may be saved.
+ * A workgroup runs a slice at a time, a few instructions of each of its waves; the next slice is
+ * due when the device would have executed this one, or now, if the model is slower than that.
+ * Between two slices a workgroup may be saved.
  */
 #include "model.h"
 #include "isa.h"
@@ -193,7 +194,8 @@ enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_g
  * @d: its dispatch
  * @w: the wave
  *
- * A wave that sleeps wakes up for that. One at a barrier will come there again: the others of its workgroup cannot have left it.
+ * A wave that sleeps wakes up for that. One at a barrier will come there again: the others of its
+ * workgroup cannot have left it.
  *
  * Return: false if that is not mapped.
  */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model.h - the device's state and the calls between the parts of the model; nothing outside model/ includes it
+ * model.h - the device's state and the calls between the parts of the model; nothing outside model/
+ * includes it
  *
- * Register accesses come from any CPU at any time; they stay inside regs.c. Everything else belongs to the one thread in
- * vgpu_model_run() and needs no lock.
+ * Register accesses come from any CPU at any time; they stay inside regs.c. Everything else belongs
+ * to the one thread in vgpu_model_run() and needs no lock.
  *
  *   asic.c   what distinguishes the devices
  *   discovery.c  the table that tells the driver what a device has
@@ -144,7 +145,8 @@ enum vgpu_exception {
 /**
  * struct vgpu_launch - a dispatch as its packet describes it
  * @kernel: address of struct vgpu_kernel, or of a kernel descriptor
- * @kernargs: address of struct vgpu_kernargs, or of the arguments of a kernel in machine code; 0: none
+ * @kernargs: address of struct vgpu_kernargs, or of the arguments of a kernel in machine code; 0:
+ *	none
  * @packet: address of an AQL packet, 0: it is none, and cannot start machine code
  * @private_bytes: scratch memory of each lane
  * @signal: completion signal, 0: none
@@ -175,7 +177,8 @@ enum vgpu_leaving {
 };
 
 /**
- * struct vgpu_dispatch - a kernel dispatch whose waves are not all done; on several XCCs, a part of it on each that has one
+ * struct vgpu_dispatch - a kernel dispatch whose waves are not all done; on several XCCs, a part of
+ * it on each that has one
  * @link: in vgpu_queue.inflight
  * @q: its queue
  * @index: of its AQL packet; VGPU_NO_INDEX: a PM4 packet, which only the XCC that read it knows of
@@ -198,7 +201,8 @@ enum vgpu_leaving {
  * @waves_done: waves that ended
  * @start_ns: when the first one started
  * @hung: its waves never end
- * @halted: its waves halt as they start: they cannot read their arguments or fetch their instructions
+ * @halted: its waves halt as they start: they cannot read their arguments or fetch their
+ *	instructions
  * @machine_code: its waves execute @code; the members about steps mean nothing
  * @code: its kernel
  * @launch: what the registers of its waves begin with
@@ -241,8 +245,10 @@ struct vgpu_dispatch {
 };
 
 /**
- * struct vgpu_group - neighbouring waves of a dispatch in lockstep, whole workgroups; one workgroup if it executes machine code
- * @link: in vgpu_model.groups (by @end_ns), vgpu_model.waiting, vgpu_model.halted, vgpu_queue.frozen, or vgpu_queue.pending (no slots)
+ * struct vgpu_group - neighbouring waves of a dispatch in lockstep, whole workgroups; one workgroup
+ * if it executes machine code
+ * @link: in vgpu_model.groups (by @end_ns), vgpu_model.waiting, vgpu_model.halted,
+ *	vgpu_queue.frozen, or vgpu_queue.pending (no slots)
  * @d: their dispatch
  * @first: first wave
  * @waves: how many
@@ -329,12 +335,13 @@ enum vgpu_workgroup_state {
  * @told: what of @rptr was reported since the queue was mapped, if firmware does that lazily
  * @wptr: written so far
  * @busy_until_ns: the engine works on a packet (unmap, runlist) until then
- * @head_ready_ns: first waves of the packet at the head may start then; 0: the head was not looked at yet
+ * @head_ready_ns: first waves of the packet at the head may start then; 0: the head was not looked
+ *	at yet
  * @ready_ns: no packet is looked at before (mapping, restore)
  * @stuck: reads no more packets after an error
  * @rung_ns: when the last ring was seen, by the caller's clock
- * @save_asked_ns: when it was seen that waves are to be saved, by the caller's clock: this queue's by a register, or those of processes by a
- *	packet of this HIQ; 0: there is no waiter
+ * @save_asked_ns: when it was seen that waves are to be saved, by the caller's clock: this queue's
+ *	by a register, or those of processes by a packet of this HIQ; 0: there is no waiter
  * @full_until_ns: its ring is reported to be full until then (a fault of the HIQ); 0: it is not
  * @leaving: on its way off the hardware by request of a register
  * @leave_ns: end of the copy, if it saves; when it goes without anything, if it is dead
@@ -525,7 +532,8 @@ struct vgpu_simd {
 };
 
 /**
- * struct vgpu_xcc - an accelerator complex die: compute units, and a scheduler that runs what its HIQ is told
+ * struct vgpu_xcc - an accelerator complex die: compute units, and a scheduler that runs what its
+ * HIQ is told
  * @vmid: who has the VMIDs
  * @hws_vmid_mask: VMIDs that the scheduler may use
  * @hws_queue_mask: slots that it may use, by pipe * 8 + queue of MEC1
@@ -583,7 +591,8 @@ struct vgpu_xcc {
  * @fault_xcc: where faults of a scheduler happen
  * @saved_mqd: of the queue that was saved last, 0: none, or it is mapped again
  * @state_lost: the device resets itself at the end of this run
- * @reported: that waves are saved was reported last; what else was to be done at @now_ns is done in the next run
+ * @reported: that waves are saved was reported last; what else was to be done at @now_ns is done in
+ *	the next run
  * @stats: counters
  */
 struct vgpu_model {

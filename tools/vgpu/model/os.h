@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os.h - the few things the device model takes from where it runs: the kernel (vgpu.ko) or user space (unit tests)
+ * os.h - the few things the device model takes from where it runs: the kernel (vgpu.ko) or user
+ * space (unit tests)
  *
- * Nothing else in model/ includes a system header. Text is built with vgpu_snprintf() (returns what it wrote), memory comes zeroed
- * from vgpu_zalloc(); a lock may be taken with interrupts off.
+ * Nothing else in model/ includes a system header. Text is built with vgpu_snprintf() (returns what
+ * it wrote), memory comes zeroed from vgpu_zalloc(); a lock may be taken with interrupts off.
  */
 #ifndef VGPU_OS_H
 #define VGPU_OS_H

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * pm4.c - PM4 packets: kernel rings, KIQ, HIQ, user PM4 queues and the indirect buffers of AQL's vendor packets
+ * pm4.c - PM4 packets: kernel rings, KIQ, HIQ, user PM4 queues and the indirect buffers of AQL's
+ * vendor packets
  *
- * A packet is executed at once or not at all: one that has to wait stays at the head and is tried again in the next run. The packet
- * that refers to an indirect buffer, and a dispatch that is being launched, stay at the head until that is over.
+ * A packet is executed at once or not at all: one that has to wait stays at the head and is tried
+ * again in the next run. The packet that refers to an indirect buffer, and a dispatch that is being
+ * launched, stay at the head until that is over.
  */
 #include "model.h"
 
@@ -74,8 +76,8 @@ enum {
 #define USE_THREAD_DIMENSIONS	(1u << 5)		/* the grid counts work-items, not workgroups */
 
 /*
- * Dwords of the MQD. The indirect buffers are in a part that the driver leaves to the firmware: it rewrites CP_HQD_IB_CONTROL with
- * every update.
+ * Dwords of the MQD. The indirect buffers are in a part that the driver leaves to the firmware: it
+ * rewrites CP_HQD_IB_CONTROL with every update.
  */
 #define MQD_COMPUTE		1
 #define MQD_IB_DEPTH		48
@@ -420,8 +422,8 @@ static enum packet_result query_status(struct vgpu_model *m, struct vgpu_queue *
 	u32 i;
 
 	/*
-	 * Whatever was asked before is complete when this packet is reached: by all XCCs, which read the same ring. The first one answers
-	 * when the others are past it.
+	 * Whatever was asked before is complete when this packet is reached: by all XCCs, which
+	 * read the same ring. The first one answers when the others are past it.
 	 */
 	if (q->part || vgpu_fault(m, VGPU_FAULT_FENCE_LOST))
 		return PACKET_DONE;
@@ -659,8 +661,8 @@ static bool buffer_waves(const struct vgpu_queue *q)
 }
 
 /*
- * Reads packets, from the innermost buffer outwards, while anything is due; of an AQL queue the buffer of its packet only, whose end
- * comes after its waves. Return: true if there was anything.
+ * Reads packets, from the innermost buffer outwards, while anything is due; of an AQL queue the
+ * buffer of its packet only, whose end comes after its waves. Return: true if there was anything.
  */
 static bool run(struct vgpu_model *m, struct vgpu_queue *q)
 {

@@ -2,8 +2,8 @@
 /*
  * regs.c - register file of the virtual GPU
  *
- * A register is memory unless it has a case below. Never calls into the command processor: what that has to notice is left in
- * vgpu_regs and picked up by vgpu_model_run().
+ * A register is memory unless it has a case below. Never calls into the command processor: what
+ * that has to notice is left in vgpu_regs and picked up by vgpu_model_run().
  */
 #include "model.h"
 
@@ -416,8 +416,8 @@ static bool hub_write(struct vgpu_model *m, u32 index, u32 value)
 }
 
 /*
- * User queues of SDMA. The driver waits for "idle" right after it has switched a queue off: it has to be gone from the moment it
- * was switched on. It is not heard before a queue has its doorbell.
+ * User queues of SDMA. The driver waits for "idle" right after it has switched a queue off: it has
+ * to be gone from the moment it was switched on. It is not heard before a queue has its doorbell.
  */
 static void sdma_rlc_write(struct vgpu_model *m, u32 rlc, u32 reg, u32 value)
 {
@@ -545,7 +545,8 @@ u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index)
  * @index: dword index in BAR5
  * @value: what
  *
- * Return: false if it only chooses what other registers are about, so that vgpu_model_run() has nothing to do for it.
+ * Return: false if it only chooses what other registers are about, so that vgpu_model_run() has
+ * nothing to do for it.
  */
 bool vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
@@ -560,7 +561,8 @@ bool vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value)
 }
 
 /**
- * vgpu_model_asked() - is there a queue of whose registers something was asked, and vgpu_model_run() has not seen it?
+ * vgpu_model_asked() - is there a queue of whose registers something was asked, and
+ * vgpu_model_run() has not seen it?
  * @m: the device
  *
  * Context: any
@@ -657,7 +659,8 @@ bool vgpu_wptr_poll_take(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 qu
 }
 
 /**
- * vgpu_regs_fault() - what VM_L2_PROTECTION_FAULT_* show: the first fault until the driver clears it
+ * vgpu_regs_fault() - what VM_L2_PROTECTION_FAULT_* show: the first fault until the driver clears
+ * it
  * @m: the device
  * @hub: that found it
  * @page: of the address

@@ -4,8 +4,9 @@
  *
  * Registers that are not at the same place on all devices are in asic.c.
  *
- * Every register is plain memory unless regs.c gives it a meaning. The register file has its own lock: the driver reaches it from
- * any context, the command processor from vgpu_model_run(); neither waits for the other.
+ * Every register is plain memory unless regs.c gives it a meaning. The register file has its own
+ * lock: the driver reaches it from any context, the command processor from vgpu_model_run();
+ * neither waits for the other.
  */
 #ifndef VGPU_REGS_H
 #define VGPU_REGS_H
@@ -30,8 +31,9 @@ struct vgpu_model;
 #define VGPU_BASE_SDMA_942(n)	(0x4000u + 0x600u * (n))
 
 /*
- * Eight user queues of each SDMA engine (RLC0 to RLC7), described by the same registers as the engine's rings, which the driver
- * writes without the hardware scheduler. (KFD's offsets on this ASIC; amdgpu has others for its second ring.)
+ * Eight user queues of each SDMA engine (RLC0 to RLC7), described by the same registers as the
+ * engine's rings, which the driver writes without the hardware scheduler. (KFD's offsets on this
+ * ASIC; amdgpu has others for its second ring.)
  */
 #define VGPU_SDMA_RLCS		8u
 #define VGPU_SDMA_RLC_FIRST	0x130u		/* from the engine's base */
@@ -73,8 +75,9 @@ struct vgpu_model;
 #define VGPU_IH_DOORBELL_RPTR	(VGPU_BASE_OSSSYS + 0x0087u)
 
 /*
- * Hubs translate addresses: a GFXHUB for each XCC, which its rings and queues use, and an MMHUB for each I/O die (AID), which SDMA
- * uses. The numbers below are those of gfx90a's GFXHUB; vgpu_hub_reg() gives those of any hub.
+ * Hubs translate addresses: a GFXHUB for each XCC, which its rings and queues use, and an MMHUB for
+ * each I/O die (AID), which SDMA uses. The numbers below are those of gfx90a's GFXHUB;
+ * vgpu_hub_reg() gives those of any hub.
  */
 #define VGPU_HUB_GFX		0u		/* + XCC */
 #define VGPU_HUB_MM		VGPU_MAX_XCCS	/* + AID */
@@ -208,9 +211,11 @@ struct vgpu_xcc_regs {
  * @xcc: what the XCCs have beside, as many as there are
  * @hqd_events: number of banks with a pending event
  * @lut: IH_VMID_n_LUT, then IH_VMID_n_LUT_MM, by node (vgpu_hub_node())
- * @tlb_generation: by hub and VMID: counts invalidations; a TLB's entry of another generation is void
+ * @tlb_generation: by hub and VMID: counts invalidations; a TLB's entry of another generation is
+ *	void
  * @tlb_invalidations: of a VMID
- * @sdma_rlc_written: the driver wrote a register of a user queue of SDMA, and the device has not looked since then
+ * @sdma_rlc_written: the driver wrote a register of a user queue of SDMA, and the device has not
+ *	looked since then
  * @indirect_key: address + 1 of registers reached through PCIE_INDEX2/DATA2
  * @indirect_value: their values
  */

@@ -2,18 +2,22 @@
 /*
  * save_area.h - where the state of saved waves is in memory, on gfx90a and gfx942
  *
- * The layout is not the model's own. That of a wave is what amdkfd's trap handler (cwsr_trap_handler_gfx9.asm) writes and reads; that of the
- * control stack, and which wave lies where, is what ROCdbgapi expects (gfx9_architecture_t::control_stack_iterate() and what it calls).
+ * The layout is not the model's own. That of a wave is what amdkfd's trap handler
+ * (cwsr_trap_handler_gfx9.asm) writes and reads; that of the control stack, and which wave lies
+ * where, is what ROCdbgapi expects (gfx9_architecture_t::control_stack_iterate() and what it
+ * calls).
  *
- * The control stack grows down from its size, the save area up from there; so what is pushed last is the lowest in the one and the highest
- * in the other. A reader begins there: two words that are about no wave, then words of these kinds:
+ * The control stack grows down from its size, the save area up from there; so what is pushed last
+ * is the lowest in the one and the highest in the other. A reader begins there: two words that are
+ * about no wave, then words of these kinds:
  *
  *   event	(bit 30) a reader that looks for waves skips it; here: the waves that follow are of the dispatch with this number
  *   state	(bit 31) what the following waves have allocated
  *   wave	(neither) a wave of that size. The first one of a workgroup comes first
  *
- * Of a wave, from low addresses to high ones: vector registers, accumulation registers, scalar registers, hardware registers, trap
- * temporaries, the LDS if it is the first wave of its workgroup, and 64 bytes without use.
+ * Of a wave, from low addresses to high ones: vector registers, accumulation registers, scalar
+ * registers, hardware registers, trap temporaries, the LDS if it is the first wave of its
+ * workgroup, and 64 bytes without use.
  */
 #ifndef VGPU_SAVE_AREA_H
 #define VGPU_SAVE_AREA_H
@@ -25,9 +29,10 @@
 #define VGPU_RELAUNCH_STATE		0x80000000u
 
 /*
- * State: allocated registers in blocks, less one. Of scalar registers 16 more than the wave has, for the trap temporaries; here each
- * wave has all 112, whatever its kernel uses: FLAT_SCRATCH, XNACK_MASK and VCC are the last six of those that have a number, and with
- * fewer they would be others.
+ * State: allocated registers in blocks, less one. Of scalar registers 16 more than the wave has,
+ * for the trap temporaries; here each wave has all 112, whatever its kernel uses: FLAT_SCRATCH,
+ * XNACK_MASK and VCC are the last six of those that have a number, and with fewer they would be
+ * others.
  */
 #define VGPU_STATE_VGPRS(word)		((((word) & 0x3f) + 1) * 8)
 #define VGPU_STATE_LDS_BYTES(word)	(((word) >> 9 & 0xff) * 512)

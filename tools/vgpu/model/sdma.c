@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * sdma.c - SDMA engines: the kernel's rings (described by registers) and user queues (described by MQDs)
+ * sdma.c - SDMA engines: the kernel's rings (described by registers) and user queues (described by
+ * MQDs)
  *
  * Copies take no device time. Kernel VMIDs and user VMIDs alike go through the memory hub.
  */
@@ -461,8 +462,9 @@ static void poll_kernel_ring(struct vgpu_model *m, u32 engine, u32 ring)
 }
 
 /*
- * A process's queue that the driver wrote into registers runs while it is enabled and has a doorbell; the driver enables it once
- * more, without one, only to read its pointers. It is idle when the indirect buffer that it was in has ended. Return: it is not.
+ * A process's queue that the driver wrote into registers runs while it is enabled and has a
+ * doorbell; the driver enables it once more, without one, only to read its pointers. It is idle
+ * when the indirect buffer that it was in has ended. Return: it is not.
  */
 static bool poll_user_queue(struct vgpu_model *m, u32 engine, u32 n)
 {

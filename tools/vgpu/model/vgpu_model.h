@@ -2,9 +2,10 @@
 /*
  * vgpu_model.h - interface between the device model and what surrounds it
  *
- * The model is plain C: it sees memory, time and interrupts only through struct vgpu_platform_ops, and is driven by register
- * accesses and by vgpu_model_run(). The same objects are compiled into vgpu.ko and into the unit tests in user space; os.h is the
- * only file that knows which of the two it is.
+ * The model is plain C: it sees memory, time and interrupts only through struct vgpu_platform_ops,
+ * and is driven by register accesses and by vgpu_model_run(). The same objects are compiled into
+ * vgpu.ko and into the unit tests in user space; os.h is the only file that knows which of the two
+ * it is.
  */
 #ifndef VGPU_MODEL_H
 #define VGPU_MODEL_H
@@ -15,9 +16,11 @@ struct vgpu_model;
 
 /**
  * struct vgpu_platform_ops - what the device needs from its surroundings
- * @sys_ptr: CPU pointer to @len bytes of system memory at a bus address (never crosses a page), NULL if there is none.
- *	BAR2 (doorbells) counts as system memory here, so that the GPU can ring its own doorbells.
- * @vram_ptr: CPU pointer to @len bytes of VRAM at an offset (never crosses a page), NULL beyond its end
+ * @sys_ptr: CPU pointer to @len bytes of system memory at a bus address (never crosses a page),
+ *	NULL if there is none. BAR2 (doorbells) counts as system memory here, so that the GPU can
+ *	ring its own doorbells.
+ * @vram_ptr: CPU pointer to @len bytes of VRAM at an offset (never crosses a page), NULL beyond its
+ *	end
  * @now_ns: device time, monotonic; virtual time under -icount
  *	Called under the lock of the registers, too.
  * @raise_irq: the IH ring has entries; called from vgpu_model_run() only, without the model's lock
@@ -43,7 +46,8 @@ enum vgpu_tlb_mode {
  * @device: PCI device id
  * @revision: PCI revision
  * @bios_part: part number in the VBIOS
- * @max_xccs: accelerator complex dies that it may have; more than one share I/O dies (AIDs), two each
+ * @max_xccs: accelerator complex dies that it may have; more than one share I/O dies (AIDs), two
+ *	each
  * @gfxhub: VM_CONTEXT0_CNTL of the first GFXHUB, dword index in BAR5 as all registers here
  * @mmhub: VM_CONTEXT0_CNTL of the first MMHUB
  * @hub_gap: registers that gfx90a's hubs have more before MC_VM_FB_LOCATION_BASE
@@ -51,8 +55,10 @@ enum vgpu_tlb_mode {
  * @atc_mapping: ATC_VMID0_PASID_MAPPING
  * @atc_mapping_mm: ATC_VMID16_PASID_MAPPING, for the MMHUB; 0: it has none
  * @lut_index: IH_VMID_LUT_INDEX, which selects whose IH_VMID_n_LUT is seen; 0: there is one
- * @xcp_ctl: CP_HYP_XCP_CTL of the first XCC (3:0 its number in the partition, 6:3 how many those are); 0: no partitions
- * @xcp_status: PARTITION_COMPUTE_STATUS (7:4: into what the XCCs are divided); firmware has it follow @xcp_ctl
+ * @xcp_ctl: CP_HYP_XCP_CTL of the first XCC (3:0 its number in the partition, 6:3 how many those
+ *	are); 0: no partitions
+ * @xcp_status: PARTITION_COMPUTE_STATUS (7:4: into what the XCCs are divided); firmware has it
+ *	follow @xcp_ctl
  * @sdma_per_aid: SDMA engines of each I/O die
  * @sdma: those of the first one
  * @sdma.regs: base of their registers
@@ -107,7 +113,8 @@ struct vgpu_asic {
  * @runlist_ns: cost of processing a runlist or an unmap request, beside saving
  * @dispatch_ns: from a packet at the head of a mapped queue to its first waves
  * @hbm_bytes_per_us: memory bandwidth of saving and restoring
- * @quantum_ns: unit of the time slice that a process is mapped with, when queues or processes are oversubscribed
+ * @quantum_ns: unit of the time slice that a process is mapped with, when queues or processes are
+ *	oversubscribed
  * @tlb: what becomes of cached translations
  * @firmware: what its firmware does otherwise, a bit for each enum vgpu_firmware
  */
@@ -131,15 +138,21 @@ struct vgpu_config {
 };
 
 /**
- * enum vgpu_firmware - what firmware may do otherwise; Documentation/virtual-gpu.rst has the question that each stands for
- * @VGPU_FIRMWARE_LATE_RPTR: the kernel's rings (HIQ, KIQ) report their read pointer in memory by whole blocks of 64 dwords only
- * @VGPU_FIRMWARE_EARLY_RPTR: they report packets as read as soon as their doorbell was heard, before they are executed
- * @VGPU_FIRMWARE_STACK_OFFSET_KEPT: a queue that has nothing in flight when it is saved keeps the offsets of control stack and wave state that
- *	its MQD has since it was saved with waves
- * @VGPU_FIRMWARE_LAZY_DISPATCH_ID: read_dispatch_id is written when the ring has run empty, or every 16 packets
- * @VGPU_FIRMWARE_LAGGING_WAVES: SPI_CSQ_WF_ACTIVE_COUNT shows what was 100 us ago, perhaps another queue's
+ * enum vgpu_firmware - what firmware may do otherwise; Documentation/virtual-gpu.rst has the
+ * question that each stands for
+ * @VGPU_FIRMWARE_LATE_RPTR: the kernel's rings (HIQ, KIQ) report their read pointer in memory by
+ *	whole blocks of 64 dwords only
+ * @VGPU_FIRMWARE_EARLY_RPTR: they report packets as read as soon as their doorbell was heard,
+ *	before they are executed
+ * @VGPU_FIRMWARE_STACK_OFFSET_KEPT: a queue that has nothing in flight when it is saved keeps the
+ *	offsets of control stack and wave state that its MQD has since it was saved with waves
+ * @VGPU_FIRMWARE_LAZY_DISPATCH_ID: read_dispatch_id is written when the ring has run empty, or
+ *	every 16 packets
+ * @VGPU_FIRMWARE_LAGGING_WAVES: SPI_CSQ_WF_ACTIVE_COUNT shows what was 100 us ago, perhaps another
+ *	queue's
  * @VGPU_FIRMWARE_ZERO_WAVES: it shows 0
- * @VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK: a queue that is saved leaves all its registers in its MQD, with the VMID and what the hardware set in them
+ * @VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK: a queue that is saved leaves all its registers in its MQD,
+ *	with the VMID and what the hardware set in them
  * @VGPU_FIRMWARES: how many there are
  */
 enum vgpu_firmware {
@@ -160,21 +173,27 @@ enum vgpu_firmware {
  * @VGPU_FAULT_MQD_GARBAGE: saving a queue leaves garbage in the MQD
  * @VGPU_FAULT_CTL_STACK_GARBAGE: saving a queue that has waves leaves garbage in the control stack
  * @VGPU_FAULT_RPTR_GARBAGE: an AQL queue reports its value instead of the read index
- * @VGPU_FAULT_DEQUEUE_LATE: a queue that CP_HQD_DEQUEUE_REQUEST asks to save takes its value, in microseconds, longer
- * @VGPU_FAULT_DEQUEUE_LOST: such a queue, or one that is asked to drain, stays active until it is reset
- * @VGPU_FAULT_DEQUEUE_DEAD: a queue stays active whatever CP_HQD_DEQUEUE_REQUEST asks for; after its value, in microseconds, it
- *	goes without its waves. 0: never
- * @VGPU_FAULT_UNMAP_LATE: an unmap request of the scheduler takes its value, in microseconds, longer
+ * @VGPU_FAULT_DEQUEUE_LATE: a queue that CP_HQD_DEQUEUE_REQUEST asks to save takes its value, in
+ *	microseconds, longer
+ * @VGPU_FAULT_DEQUEUE_LOST: such a queue, or one that is asked to drain, stays active until it is
+ *	reset
+ * @VGPU_FAULT_DEQUEUE_DEAD: a queue stays active whatever CP_HQD_DEQUEUE_REQUEST asks for; after
+ *	its value, in microseconds, it goes without its waves. 0: never
+ * @VGPU_FAULT_UNMAP_LATE: an unmap request of the scheduler takes its value, in microseconds,
+ *	longer
  * @VGPU_FAULT_UNMAP_LOST: the HIQ stops for good at an unmap request
  * @VGPU_FAULT_FENCE_LOST: a fence that HIQ is asked for is not written
- * @VGPU_FAULT_PREEMPT_FAIL: an unmap request gives up on a queue, which stays mapped, and logs its doorbell in the HIQ's MQD
+ * @VGPU_FAULT_PREEMPT_FAIL: an unmap request gives up on a queue, which stays mapped, and logs its
+ *	doorbell in the HIQ's MQD
  * @VGPU_FAULT_QUEUE_RESET_FAIL: SPI_COMPUTE_QUEUE_RESET has no effect
  * @VGPU_FAULT_PIPE_RESET_FAIL: a pipe reset by CP_MEC_CNTL has no effect
- * @VGPU_FAULT_HUNG_WAVE: the waves of a dispatch never end and cannot be saved; only a reset gets rid of them
+ * @VGPU_FAULT_HUNG_WAVE: the waves of a dispatch never end and cannot be saved; only a reset gets
+ *	rid of them
  * @VGPU_FAULT_INVALIDATION_LOST: INVALIDATE_TLBS is acknowledged and does nothing
  * @VGPU_FAULT_IRQ_LOST: entries of the interrupt ring raise no interrupt
  * @VGPU_FAULT_STATE_LOST: at an unmap request the device resets itself
- * @VGPU_FAULT_FULL_AFTER_UNMAP: from the end of an unmap request on, the HIQ's ring is reported to be full for its value, in microseconds
+ * @VGPU_FAULT_FULL_AFTER_UNMAP: from the end of an unmap request on, the HIQ's ring is reported to
+ *	be full for its value, in microseconds
  * @VGPU_FAULT_FULL_AFTER_RUNLIST: the same from a runlist on
  * @VGPU_FAULT_VRAM_LOST: a reset leaves garbage in VRAM
  * @VGPU_FAULTS: how many there are
@@ -218,8 +237,8 @@ void vgpu_model_reset(struct vgpu_model *m);
 bool vgpu_model_scribble(struct vgpu_model *m);
 
 /*
- * Faults: the name, how many more times it happens (U32_MAX: always), and a number that some have (no name: has none). To be read and
- * written while vgpu_model_run() does not run.
+ * Faults: the name, how many more times it happens (U32_MAX: always), and a number that some have
+ * (no name: has none). To be read and written while vgpu_model_run() does not run.
  */
 const char *vgpu_fault_name(u32 fault);
 const char *vgpu_fault_value_name(enum vgpu_fault fault);
@@ -228,8 +247,9 @@ u32 *vgpu_model_fault_xcc(struct vgpu_model *m);		/* where faults of a scheduler
 u64 *vgpu_model_fault_value(struct vgpu_model *m, enum vgpu_fault fault);
 
 /*
- * A list of names with commas between them into a bit each. An unknown name is an error that lists the known ones, two of firmware's that answer the
- * same question are an error that names both; messages go to the log. Return: false after an error.
+ * A list of names with commas between them into a bit each. An unknown name is an error that lists
+ * the known ones, two of firmware's that answer the same question are an error that names both;
+ * messages go to the log. Return: false after an error.
  */
 bool vgpu_names_parse(const char *parameter, const char *value, const char *(*name_of)(u32), u32 count, u32 *bits);
 bool vgpu_firmware_parse(const char *value, u32 *bits);
@@ -247,9 +267,10 @@ bool vgpu_model_asked(const struct vgpu_model *m);
  * vgpu_model_run() - do everything that is due
  * @m: the device
  *
- * Processes doorbells, kernel queues (KIQ, HIQ, compute and SDMA rings), runlists, user queues, wave completions. One caller at
- * a time, process context. To be called at the time it returned, and often enough in between: doorbells, registers, and memory that a
- * packet or a wave waits for, are looked at once in each call.
+ * Processes doorbells, kernel queues (KIQ, HIQ, compute and SDMA rings), runlists, user queues,
+ * wave completions. One caller at a time, process context. To be called at the time it returned,
+ * and often enough in between: doorbells, registers, and memory that a packet or a wave waits for,
+ * are looked at once in each call.
  *
  * Return: device time of the next thing that will happen by itself, U64_MAX if nothing is pending.
  */

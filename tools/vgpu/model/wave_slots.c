@@ -2,10 +2,11 @@
 /*
  * wave_slots.c - wave slots and the progress of waves
  *
- * A workgroup needs slots and registers for all its waves, and its LDS, on one compute unit that its queue may use. Pipes with a
- * higher priority start theirs first, and within a pipe queues with a higher priority; equal ones take turns, a workgroup each. A
- * queue whose saved waves wait for slots gives these precedence. Neighbouring waves that start together stay together: a group
- * costs one event per step, whatever its size.
+ * A workgroup needs slots and registers for all its waves, and its LDS, on one compute unit that
+ * its queue may use. Pipes with a higher priority start theirs first, and within a pipe queues with
+ * a higher priority; equal ones take turns, a workgroup each. A queue whose saved waves wait for
+ * slots gives these precedence. Neighbouring waves that start together stay together: a group costs
+ * one event per step, whatever its size.
  */
 #include "model.h"
 
@@ -167,8 +168,8 @@ static u32 wave_in_grid(const struct vgpu_dispatch *d, u32 wave)
 }
 
 /*
- * Starts workgroup @workgroup of @d somewhere, in step @step with @left_ns of it left, or with the state @wg if it executes machine code and
- * is not new. Return: false if there is no room.
+ * Starts workgroup @workgroup of @d somewhere, in step @step with @left_ns of it left, or with the
+ * state @wg if it executes machine code and is not new. Return: false if there is no room.
  */
 static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 workgroup, u32 step, u64 left_ns, bool waiting,
 			    bool halted, struct vgpu_workgroup *wg)
@@ -272,8 +273,8 @@ static bool place_one(struct vgpu_model *m, struct vgpu_queue *q)
 }
 
 /*
- * One workgroup of each queue on pipes of @priority, unless another queue of its pipe wants slots more. Return: false if there is none,
- * or no room.
+ * One workgroup of each queue on pipes of @priority, unless another queue of its pipe wants slots
+ * more. Return: false if there is none, or no room.
  */
 static bool place_round(struct vgpu_model *m, u32 priority)
 {
@@ -381,8 +382,8 @@ static void halt_group(struct vgpu_model *m, struct vgpu_group *g)
 }
 
 /*
- * Wave @bad of a group could not do its step: its workgroup halts, those before it go on, those behind it are yet to try. Return: what
- * goes on, NULL if that is nothing.
+ * Wave @bad of a group could not do its step: its workgroup halts, those before it go on, those
+ * behind it are yet to try. Return: what goes on, NULL if that is nothing.
  */
 static struct vgpu_group *halt_workgroup(struct vgpu_model *m, struct vgpu_group *g, u32 bad)
 {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * kernels.cpp - ordinary kernels: what a compiler makes of integers and floating point of all sizes, of LDS, of lanes that talk to
- * each other, of structures, branches, calls, atomics and matrix cores
+ * kernels.cpp - ordinary kernels: what a compiler makes of integers and floating point of all
+ * sizes, of LDS, of lanes that talk to each other, of structures, branches, calls, atomics and
+ * matrix cores
  *
- * Each is compared with what the CPU computes: bit by bit where the language says what the result is, else within the bounds of
- * OpenCL, which AMD's library of mathematical functions promises. Nothing here knows of the virtual GPU;
- * tests/isa runs these programs without driver and HIP's library as well.
+ * Each is compared with what the CPU computes: bit by bit where the language says what the result
+ * is, else within the bounds of OpenCL, which AMD's library of mathematical functions promises.
+ * Nothing here knows of the virtual GPU; tests/isa runs these programs without driver and HIP's
+ * library as well.
  */
 #include <algorithm>
 #include <cmath>

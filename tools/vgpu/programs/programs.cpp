@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * programs.cpp - HIP programs as they are usually written, these and those of kernels.cpp, on Debian's unmodified HIP and ROCr
+ * programs.cpp - HIP programs as they are usually written, these and those of kernels.cpp, on
+ * Debian's unmodified HIP and ROCr
  *
  *	programs LABEL...
  *
- * Runs each of them, compares with the CPU, and prints TAP lines without numbers and plan, LABEL behind their names; then the same for the
- * next label, once it is told so by a line on its standard input.
+ * Runs each of them, compares with the CPU, and prints TAP lines without numbers and plan, LABEL
+ * behind their names; then the same for the next label, once it is told so by a line on its
+ * standard input.
  *
  * Nothing here knows of the virtual GPU.
  */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bed.h - a computer around the device model: memory, time, what the driver programs, and processes with page tables and queues
+ * bed.h - a computer around the device model: memory, time, what the driver programs, and processes
+ * with page tables and queues
  *
- * Everything the model sees goes through the same formats that amdgpu and amdkfd use. Time stands still except in bed_run().
+ * Everything the model sees goes through the same formats that amdgpu and amdkfd use. Time stands
+ * still except in bed_run().
  */
 #ifndef BED_H
 #define BED_H
@@ -145,8 +147,9 @@ u32 bed_work_lost(const struct bed_work *w);
 u32 bed_work_twice(const struct bed_work *w);
 
 /*
- * Runlist of all of @queues; processes in order of their first queue; chained to itself if that is more than the scheduler has
- * VMIDs, slots or GWS for. Returns when the fence was written, false if it never is.
+ * Runlist of all of @queues; processes in order of their first queue; chained to itself if that is
+ * more than the scheduler has VMIDs, slots or GWS for. Returns when the fence was written, false if
+ * it never is.
  */
 bool bed_runlist(struct bed *b, struct bed_queue **queues, u32 count);
 /* Its parts: the list, a RUN_LIST with the chain bit (both return dwords), and RUN_LIST for a list that goes to @va, without fence */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * firmware_test.c - what firmware may do otherwise: each name of firmware=, beside the model without it
+ * firmware_test.c - what firmware may do otherwise: each name of firmware=, beside the model
+ * without it
  */
 #include "model_test.h"
 

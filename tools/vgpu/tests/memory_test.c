@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * memory_test.c - unit tests of TLBs, invalidations, GPUVM faults, and of what a fault does to a queue
+ * memory_test.c - unit tests of TLBs, invalidations, GPUVM faults, and of what a fault does to a
+ * queue
  */
 #include "model_test.h"
 

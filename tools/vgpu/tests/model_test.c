@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * model_test.c - unit tests of the device model, TAP on stdout; see model_test.h for more files of them
+ * model_test.c - unit tests of the device model, TAP on stdout; see model_test.h for more files of
+ * them
  *
- * model_test [NAME...] runs these tests only. SEED=n COUNT=m: the random ones from seed n on, m of them.
+ * model_test [NAME...] runs these tests only. SEED=n COUNT=m: the random ones from seed n on, m of
+ * them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,9 @@
 /*
  * model_test.h - what the files of unit tests share
  *
- * A test starts with up(), or with what calls it, which puts a device into b; it fails by leaving through CHECK(). Each file has a
- * table of its tests, named below and in the list of model_test.c; the end of a table is an entry without a name.
+ * A test starts with up(), or with what calls it, which puts a device into b; it fails by leaving
+ * through CHECK(). Each file has a table of its tests, named below and in the list of model_test.c;
+ * the end of a table is an entry without a name.
  */
 #ifndef MODEL_TEST_H
 #define MODEL_TEST_H

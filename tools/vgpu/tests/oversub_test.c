@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * oversub_test.c - more than fits: runlists that go round, VMIDs, slots, GWS; hardware priorities and CU masks
+ * oversub_test.c - more than fits: runlists that go round, VMIDs, slots, GWS; hardware priorities
+ * and CU masks
  */
 #include "model_test.h"
 
@@ -248,8 +249,9 @@ static void malformed_lists_are_refused(void)
 }
 
 /*
- * One process, with as many queues as fit and with more of them, which is a list that goes round: announced as two it is refused, because firmware
- * would map the process a second time. One that is announced as what it is runs, and so does one that has more processes than are announced.
+ * One process, with as many queues as fit and with more of them, which is a list that goes round:
+ * announced as two it is refused, because firmware would map the process a second time. One that is
+ * announced as what it is runs, and so does one that has more processes than are announced.
  */
 static void fewer_processes_than_announced_are_refused(void)
 {

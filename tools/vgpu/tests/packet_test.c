@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * packet_test.c - packets of user queues: AQL, PM4 and SDMA, good ones and bad ones, and what a preemption does to them
+ * packet_test.c - packets of user queues: AQL, PM4 and SDMA, good ones and bad ones, and what a
+ * preemption does to them
  */
 #include "model_test.h"
 
@@ -1159,8 +1160,9 @@ static void sdma_queue_stops_between_packets(void)
 /* ---- preemption ---- */
 
 /*
- * Queues of each kind, interrupted anywhere: in waits of rings and of buffers on both levels, while a grid is half launched, between
- * its waves. Each adds to counters of its own along the way; nothing may be added twice or left out.
+ * Queues of each kind, interrupted anywhere: in waits of rings and of buffers on both levels, while
+ * a grid is half launched, between its waves. Each adds to counters of its own along the way;
+ * nothing may be added twice or left out.
  */
 #define VICTIMS		5
 #define GATES		4

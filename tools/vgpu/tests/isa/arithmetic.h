@@ -2,8 +2,8 @@
 /*
  * arithmetic.h - expressions that the GPU and the host must agree on, bit by bit
  *
- * Compiled twice, as OpenCL C for gfx90a and as C for the host: operands a, b and c of 64 bits, of which the narrower types are the lower
- * ones, and a result of 64 bits.
+ * Compiled twice, as OpenCL C for gfx90a and as C for the host: operands a, b and c of 64 bits, of
+ * which the narrower types are the lower ones, and a result of 64 bits.
  */
 #ifndef ARITHMETIC_H
 #define ARITHMETIC_H

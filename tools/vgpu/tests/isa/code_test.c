@@ -354,8 +354,8 @@ static bool wave_is(struct setup *s, const struct held *h, const struct reader_w
 }
 
 /*
- * A debugger finds the registers of saved waves where it looks for them. And they are the state: what is changed there is changed when the
- * wave goes on.
+ * A debugger finds the registers of saved waves where it looks for them. And they are the state:
+ * what is changed there is changed when the wave goes on.
  */
 static bool saved_waves_are_where_a_debugger_looks(struct setup *s)
 {

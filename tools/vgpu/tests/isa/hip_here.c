@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * hip_here.c - as much of HIP's library as kernels.cpp needs, on the shader cores of the model, in this process
+ * hip_here.c - as much of HIP's library as kernels.cpp needs, on the shader cores of the model, in
+ * this process
  *
- * A program that hipcc compiled is linked with this instead of HIP: no driver, no queues, no device but the shader cores. Memory of
- * the device is memory of this process at the same address, so the sanitizers see what kernels do outside of what was allocated. A
- * launch is over when it returns.
+ * A program that hipcc compiled is linked with this instead of HIP: no driver, no queues, no device
+ * but the shader cores. Memory of the device is memory of this process at the same address, so the
+ * sanitizers see what kernels do outside of what was allocated. A launch is over when it returns.
  */
 #define _GNU_SOURCE
 #include <string.h>

@@ -4,8 +4,8 @@
  *
  *	isa_test gfx90a|gfx942 TABLE TABLE.bin KERNELS.co...
  *
- * TABLE holds instructions with what goes in and what must come out (see instructions.table); TABLE.bin is their code. The code objects hold
- * kernels.cl as LLVM compiled it.
+ * TABLE holds instructions with what goes in and what must come out (see instructions.table);
+ * TABLE.bin is their code. The code objects hold kernels.cl as LLVM compiled it.
  */
 #include <stdarg.h>
 #include <sys/mman.h>

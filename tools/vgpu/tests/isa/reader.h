@@ -2,8 +2,8 @@
 /*
  * reader.h - saved waves as a debugger finds them on gfx90a and gfx942
  *
- * After ROCdbgapi's reading of the control stack, and on purpose without anything of the device model. From the first word of the control stack
- * on, and from the end of the save area down.
+ * After ROCdbgapi's reading of the control stack, and on purpose without anything of the device
+ * model. From the first word of the control stack on, and from the end of the save area down.
  */
 #ifndef READER_H
 #define READER_H
