@@ -200,7 +200,7 @@ def step(title, argv):
 
 def prepare(rows, own_kernel, verbatim):
     """Build what the suites need, or the release build of amdgpu if all are to run on it; returns their environment."""
-    env = dict(os.environ, TOP=TOP, BUILD=BUILD, GPREEMPT_CACHE=CACHE, VM=VM)
+    env = dict(os.environ, TOP=TOP, BUILD=BUILD, GPREEMPT_CACHE=CACHE, VGPU_CACHE=CACHE, VM=VM)
     os.makedirs(os.path.join(BUILD, "check"), exist_ok=True)
     if not os.environ.get("SUITES"):
         step("Debian packages", [os.path.join(TOP, "tools/testing/deps.sh")])

@@ -7,7 +7,7 @@
 # each of its functions in the list of its symbols then, 35 s of CPU. Without a release build of ours the kernel package's own module shows
 # that the device is one that it takes.
 
-. "$(dirname "$0")/../../vgpu/bringup.sh"
+. "$(dirname "$0")/../../vgpu/tests/bringup.sh"
 
 amdgpu=${AMDGPU_RELEASE_KO:-}
 [ -e "$amdgpu" ] || amdgpu=stock

@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: MIT
 # bringup_gfx90a.sh - the real driver comes up on the virtual GPU, goes away and comes back; TAP on stdout
 #
-# One boot of $VM with $AMDGPU_TEST_KO, the test build of amdgpu (fast front end); the release build: verbatim.sh. Builds vgpu.ko and
-# firmware into $BUILD if they are missing.
+# One boot of $VM with $AMDGPU_TEST_KO, a build of amdgpu for the fast front end. Builds vgpu.ko and firmware into $BUILD if they
+# are missing. $BUILD/guest has a program of tests "queues" for KFD.
 
-. "$(dirname "$0")/../../vgpu/bringup.sh"
-HERE=$TOP/tools/vgpu
+. "$(dirname "$0")/bringup.sh"
 
 echo 1..14
 
-make -s -C "$HERE" ${KVER:+KVER="$KVER"} O="$BUILD/vgpu" > "$OUT/build.log" 2>&1 &&
-	"$HERE/firmware/generate.py" "$BUILD/firmware" >> "$OUT/build.log" 2>&1
+make -s -C "$TOP/tools/vgpu" > "$OUT/build.log" 2>&1
 report $? "vgpu.ko and its firmware build" "$OUT/build.log"
 
 guest <<'GUEST'

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # bringup_gfx942.sh - the real driver comes up on a gfx942 with 1, 2 and 4 XCCs; TAP on stdout
 #
-# One boot of $VM with $AMDGPU_TEST_KO, the test build of amdgpu (fast front end); the release build: verbatim.sh.
+# One boot of $VM with $AMDGPU_TEST_KO, as bringup_gfx90a.sh.
 
-. "$(dirname "$0")/../../vgpu/bringup.sh"
+. "$(dirname "$0")/bringup.sh"
 
 echo 1..10
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 #
-# bringup.sh - what the suites share in which the real driver comes up on the virtual GPU; sourced by them
+# bringup.sh - shared by the tests in which the real driver comes up on the virtual GPU; they source it
 #
-# Sets TOP, BUILD, VM, OUT (a folder of the suite's own); $AMDGPU_TEST_KO is the caller's. A suite says its plan, writes its part of the guest's script with "guest", and
-# boots: what the guest calls check with is a test.
+# Sets TOP, BUILD, VM, OUT (a folder of the test's own); $AMDGPU_TEST_KO is the caller's. A test says its plan, writes its part of
+# the guest's script with "guest", and boots: each "check" in the guest is a result.
 set -u
 
 TOP=${TOP:-$(cd "$(dirname "$0")/../../.." && pwd)}
