@@ -323,7 +323,7 @@ vgpu_mistakes_are_seen()
 {
 	mistaken main.c '/* the names of the monitor begin with kfd_gpreempt_ */'
 	mistaken README.md 'gpreemptctl is there, too'
-	mistaken model/cp.c '#include "../../testing/harness/world.h"'
+	mistaken model/cp.c '#include "../../testing/host/tap.h"'
 	mistaken guest/init '. tools/testing/lib.sh'
 }
 
