@@ -25,7 +25,7 @@ configs=("$here/debug.config")
 
 die()
 {
-	echo "debug-kernel: $*" >&2
+	echo "debug_kernel.sh: $*" >&2
 	exit 1
 }
 
@@ -36,7 +36,7 @@ while [ $# -gt 0 ]; do
 		configs+=("$here/kcsan.config")
 		;;
 	-j)	jobs=$2; shift ;;
-	*)	die "usage: debug-kernel [--kcsan] [-j N]" ;;
+	*)	die "usage: debug_kernel.sh [--kcsan] [-j N]" ;;
 	esac
 	shift
 done
@@ -71,7 +71,7 @@ fi
 # run WHAT COMMAND...: says what takes so long; on failure the end of the log
 run()
 {
-	echo "debug-kernel: $1 ..." >&2
+	echo "debug_kernel.sh: $1 ..." >&2
 	shift
 	"$@" >"$log" 2>&1 9>&- </dev/null || {
 		grep -E -m 5 '(error|Error|\*\*\*)' "$log" >&2 || tail -n 5 "$log" >&2
