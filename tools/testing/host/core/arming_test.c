@@ -4,7 +4,7 @@
  *
  * The tables ask gpreempt_doorbell_wait() in the monitor's place, of a node whose queues were put into a state by hand.
  */
-#include "stories.h"
+#include "rivals.h"
 
 #define FIRST_AFTER	(100 * US)
 #define REST_AFTER	SEC

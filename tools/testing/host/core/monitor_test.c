@@ -2,7 +2,7 @@
 /*
  * monitor_test.c - what single passes of the monitor look at, keep and ask for
  */
-#include "stories.h"
+#include "rivals.h"
 
 static struct sim_queue *first, *last;
 

@@ -4,7 +4,7 @@
  *
  * A neighbour is a task of its own. It gives up the processor after each call, as a system call does; the rest of its time it is at it.
  */
-#include "stories.h"
+#include "rivals.h"
 
 static struct sim_queue *own;
 static bool at_it;

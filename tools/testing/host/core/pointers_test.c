@@ -4,7 +4,7 @@
  */
 #include <sys/mman.h>
 
-#include "stories.h"
+#include "rivals.h"
 
 static struct sim_queue *queue_with(void (*change)(struct sim_queue *sq), int nice, u32 priority)
 {

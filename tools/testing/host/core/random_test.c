@@ -137,7 +137,7 @@ static void any_trouble(bool hws)
 		debug_process(process_of(sq), !process_of(sq)->p.debug_trap_enabled);
 		break;
 	case 5:
-		/* Three in a row end it: see core_test.c. */
+		/* Three in a row end it: see hws_failures_test.c. */
 		if (hws)
 			sn->nr_send_fails += one_in(2);
 		else if (!sn->nr_refusals)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stories.h - how most stories of the core begin, and what is asked of it in them
+ * rivals.h - a low and a high queue, how most tests of the core begin, and what is asked of it in them
  */
-#ifndef HOST_STORIES_H
-#define HOST_STORIES_H
+#ifndef HOST_RIVALS_H
+#define HOST_RIVALS_H
 
 #include "fake_amdkfd.h"
 #include "tap.h"
@@ -96,4 +96,24 @@ static inline u32 mqd_priority(const struct sim_queue *sq)
 	return ((const struct v9_mqd *)sq->mqds)->cp_hqd_queue_priority;
 }
 
-#endif /* HOST_STORIES_H */
+static inline struct v9_mqd *mqd_on(struct sim_queue *sq, u32 xcc)
+{
+	return (void *)(sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
+}
+
+/* A device with two XCCs, one slot for waves, and a low queue whose kernel is on the XCC of that number. */
+static inline void low_runs_on(bool hws, u32 xcc)
+{
+	world_make(hws, 2, 1);
+	set("gpreempt_enable", "1");
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = 50 * MS;
+	world.nodes[0].nr_wave_slots = 1;
+	low->done = low->submitted = low->pointers[0] = low->pointers[1] = xcc;
+	submit(low, 1);
+	run(2 * MS);
+	CHECK(low->in_slot);
+}
+
+#endif /* HOST_RIVALS_H */

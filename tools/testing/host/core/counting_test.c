@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+/*
+ * counting_test.c - counters, histograms and what stands in them
+ */
+#include "rivals.h"
+
+TEST(times_are_counted_where_they_belong, "each bucket of a histogram is twice as long as the one before; sum and maximum are those of the times")
+{
+	static const struct { u64 ns; u32 bucket; } times[] = {
+		{ 0, 0 }, { 999, 0 }, { 1000, 1 }, { 1999, 1 }, { 2000, 2 }, { 3999, 2 }, { 4000, 3 }, { 7999, 3 }, { 8000, 4 }, { 1000 * MS, 20 },
+		{ 500 * SEC, 29 }, { 600 * SEC, 30 }, { 3600 * SEC, 30 }, { 5 * MS, 13 },
+	};
+	const struct gpreempt_histogram *h;
+	u64 sum_ns = 0, max_ns = 0;
+	u32 i;
+
+	low_runs(true);
+	h = &node_of(0)->stats.latency[GPREEMPT_LATENCY_HOLD];
+	mutex_lock(&node_of(0)->pass_lock);
+	for (i = 0; i < ARRAY_SIZE(times); i++) {
+		u64 before = atomic64_read(&h->bucket[times[i].bucket]), held_ns = low->q.gpreempt->policy.held_ns;
+
+		snprintf(tap_case, sizeof(tap_case), "%llu ns: ", (unsigned long long)times[i].ns);
+		gpreempt_stats_resumed(low->q.gpreempt, held_ns + times[i].ns);
+		sum_ns += times[i].ns;
+		max_ns = times[i].ns > max_ns ? times[i].ns : max_ns;
+		CHECK_EQ(atomic64_read(&h->bucket[times[i].bucket]), before + 1);
+		CHECK_EQ(atomic64_read(&h->sum_ns), sum_ns);
+		CHECK_EQ(atomic64_read(&h->max_ns), max_ns);
+		CHECK_EQ(atomic64_read(&h->count), i + 1);
+	}
+	node_of(0)->resuming_ns = 0;
+	mutex_unlock(&node_of(0)->pass_lock);
+	world_end();
+}
+
+TEST(quantiles_of_histograms, "a quantile is the end of the bucket in which that many have been seen")
+{
+	struct gpreempt_histogram h = { 0 };
+
+	CHECK_EQ(gpreempt_stats_quantile_us(&h, 50), 0);
+	atomic64_set(&h.bucket[1], 507);
+	atomic64_set(&h.bucket[3], 400);
+	atomic64_set(&h.bucket[4], 93);
+	CHECK_EQ(gpreempt_stats_quantile_us(&h, 1), 2);
+	CHECK_EQ(gpreempt_stats_quantile_us(&h, 50), 2);
+	CHECK_EQ(gpreempt_stats_quantile_us(&h, 51), 8);
+	CHECK_EQ(gpreempt_stats_quantile_us(&h, 90), 8);
+	CHECK_EQ(gpreempt_stats_quantile_us(&h, 91), 16);
+	CHECK_EQ(gpreempt_stats_quantile_us(&h, 100), 16);
+	CHECK_EQ(gpreempt_stats_quantile_us(&h, 0), 0);
+	memset(&h, 0, sizeof(h));
+	atomic64_set(&h.bucket[GPREEMPT_NR_BUCKETS - 1], 1);
+	CHECK_EQ(gpreempt_stats_quantile_us(&h, 100), 1ULL << (GPREEMPT_NR_BUCKETS - 1));
+}
+
+TEST(failures_are_added_up, "the number of failures is the sum of those of each cause")
+{
+	static struct gpreempt_stats stats;
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < GPREEMPT_NR_FAILURES; i++) {
+		atomic64_set(&stats.failed[i], 1 << i);
+		sum += 1 << i;
+	}
+	CHECK_EQ(gpreempt_stats_failures(&stats), sum);
+}
+
+BOTH(durations_are_differences, "no duration that was counted is longer than the time that has passed")
+{
+	u64 began_ns = ktime_get_ns();
+	struct gpreempt_stats *stats;
+	u32 i;
+
+	low_is_held(hws);
+	CHECK(run_until_idle(high, SEC));
+	run(10 * MS);
+	stats = &node_of(0)->stats;
+	for (i = 0; i < GPREEMPT_NR_LATENCIES; i++) {
+		const struct gpreempt_histogram *h = &stats->latency[i];
+
+		snprintf(tap_case, sizeof(tap_case), "latency %u: ", i);
+		/* Nobody rings in the mode poll. */
+		CHECK_EQ(atomic64_read(&h->count) > 0, i != GPREEMPT_LATENCY_NOTICE);
+		CHECK(atomic64_read(&h->max_ns) <= ktime_get_ns() - began_ns);
+		CHECK(atomic64_read(&h->sum_ns) <= atomic64_read(&h->count) * (ktime_get_ns() - began_ns));
+	}
+	/* A pass found none a poll before. */
+	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].max_ns) <= 6 * MS);
+	CHECK(atomic64_read(&stats->pass_ns_last) <= MS);
+	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_RESUME].max_ns) <= 20 * MS);
+	world_end();
+}
+
+TEST(passes_are_counted, "of each pass it is known how long it took, how old the ring was that it took in, and since when an inversion can have been there")
+{
+	struct gpreempt_decision clear = { .level_valid = true, .level = 5 }, inverted = { .inversion = true, .nr_preempt = 1 };
+	struct gpreempt_stats *stats;
+	struct gpreempt_node *gn;
+	u64 now_ns;
+
+	low_runs(true);
+	gn = node_of(0);
+	stats = &gn->stats;
+	mutex_lock(&gn->pass_lock);
+	now_ns = ktime_get_ns();
+	gn->rang_ns = now_ns - 700;
+	gpreempt_stats_pass(gn, &clear, now_ns - 300, now_ns);
+	CHECK_EQ(atomic64_read(&stats->pass_ns_last), 300);
+	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_NOTICE].max_ns), 700);
+	CHECK_EQ(gn->rang_ns, 0);
+	CHECK_EQ(gn->clear_ns, now_ns - 300);
+	CHECK_EQ(gn->level, 5);
+	gpreempt_stats_pass(gn, &inverted, now_ns + 1000, now_ns + 1500);
+	CHECK_EQ(atomic64_read(&stats->pass_ns_last), 500);
+	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_NOTICE].count), 1);
+	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].max_ns), 1800);
+	CHECK_EQ(gn->clear_ns, now_ns - 300);
+	CHECK_EQ(gn->level, GPREEMPT_LEVEL_NONE);
+	mutex_unlock(&gn->pass_lock);
+	world_end();
+}
+
+TEST(skips_mark_their_queue, "a skip that is about a queue marks it and its node, so that it is taken back once it is over; others mark nobody")
+{
+	struct gpreempt_node *gn;
+
+	low_runs(true);
+	gn = node_of(0);
+	mutex_lock(&gn->pass_lock);
+	WRITE_ONCE(gn->skipped, false);
+	gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
+	CHECK(!gn->skipped && !low->q.gpreempt->skipped);
+	gpreempt_stats_skip(gn, low->q.gpreempt, GPREEMPT_SKIP_RESET);
+	CHECK(gn->skipped && low->q.gpreempt->skipped && !high->q.gpreempt->skipped);
+	mutex_unlock(&gn->pass_lock);
+	gpreempt_core_kick_all();
+	run(10 * MS);
+	CHECK(!gn->skipped && !low->q.gpreempt->skipped);
+	world_end();
+}
+
+TEST(slots_are_watched_for_a_moment, "a slot that was asked is looked at each 5 to 10 us, until it is left, for 200 us at most (mqd)")
+{
+	u64 began_ns, took_ns;
+
+	low_runs(false);
+	dqm_lock(&world.nodes[0].dqm);
+	began_ns = ktime_get_ns();
+	gpreempt_hqd_ask(&world.nodes[0].node, low->q.pipe, low->q.queue);
+	took_ns = ktime_get_ns() - began_ns;
+	CHECK(low->asked_closely);
+	CHECK_EQ(low->close_looks, 2);
+	CHECK(took_ns >= 5 * US && took_ns <= 10 * US);
+	low->stuck_ns = SEC;
+	began_ns = ktime_get_ns();
+	gpreempt_hqd_ask(&world.nodes[0].node, low->q.pipe, low->q.queue);
+	took_ns = ktime_get_ns() - began_ns;
+	CHECK(took_ns >= 200 * US && took_ns <= 210 * US);
+	low->stuck_ns = 0;
+	low->asked_closely = false;
+	dqm_unlock(&world.nodes[0].dqm);
+	world_end();
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+/*
+ * devices_test.c - which devices are scheduled, and what of them is read
+ */
+#include "rivals.h"
+
+/* ---- what is not supported ---- */
+
+static void mes(void) { world.kfd.shared_resources.enable_mes = true; }
+static void no_cwsr(void) { world.kfd.cwsr_enabled = false; }
+static void old(void) { world.adev.gc_version = IP_VERSION(8, 0, 0); }
+static void new(void) { world.adev.gc_version = IP_VERSION(10, 0, 0); }
+static void virtual_function(void) { world.adev.virtual_function = true; }
+
+TEST(unsupported_devices, "what cannot be scheduled says why, and is left alone")
+{
+	static void (*const changes[])(void) = { mes, no_cwsr, old, new, virtual_function };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(changes); i++) {
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		world_make(false, 1, 1);
+		kfd_gpreempt_node_fini(&world.nodes[0].node);
+		CHECK(!node_of(0));
+		changes[i]();
+		kfd_gpreempt_node_init(&world.nodes[0].node);
+		CHECK(!node_of(0)->backend);
+		CHECK(strlen(node_of(0)->reason) > 10);
+		CHECK_STATE("unsupported");
+		set("gpreempt_enable", "1");
+		CHECK(strstr(shim_log, node_of(0)->reason) != NULL);
+		CHECK_EQ(gpreempt_core_enable_node(node_of(0), true), -EOPNOTSUPP);
+		CHECK_STATE("unsupported");
+		CHECK(!gpreempt_core_enabled(0));
+		set("gpreempt_enable", "0");
+		world_down();
+		shim_log[0] = 0;
+	}
+	world_make(false, 1, 1);
+	CHECK(!strcmp(node_of(0)->backend->name, "mqd"));
+	world_down();
+	world_make(true, 1, 1);
+	CHECK(!strcmp(node_of(0)->backend->name, "hws"));
+	world_down();
+}
+
+/* ---- nodes ---- */
+
+BOTH(nodes_come_and_go, "a node that comes up while the scheduler is on is on; one that goes lets its queues go; each has its folder meanwhile")
+{
+	struct kobject *root;
+
+	CHECK(!gpreempt_core_enabled(0));
+	world_make(hws, 1, 2);
+	root = node_of(0)->kobj.parent;
+	CHECK_EQ(shim_debugfs_files(), 2);
+	CHECK_EQ(root->nr_folders, 2);
+	CHECK(!strcmp(node_of(0)->reason, "-"));
+	CHECK(!gpreempt_core_enabled(0));
+	set("gpreempt_enable", "1");
+	CHECK_EQ(node_of(0)->thread->nice, MIN_NICE);
+	kfd_gpreempt_node_fini(&world.nodes[1].node);
+	CHECK_EQ(root->nr_folders, 1);
+	CHECK(gpreempt_core_enabled(0) && !gpreempt_core_enabled(1001));
+	kfd_gpreempt_node_init(&world.nodes[1].node);
+	CHECK_EQ(root->nr_folders, 2);
+	CHECK(gpreempt_core_enabled(1001));
+	low = add_queue_to(add_process(10), 1, NORMAL);
+	CHECK(low->q.gpreempt->gn == node_of(1));
+	set("gpreempt_enable", "0");
+	kfd_gpreempt_node_fini(&world.nodes[1].node);
+	kfd_gpreempt_node_init(&world.nodes[1].node);
+	CHECK(!gpreempt_core_enabled(1001));
+	set("gpreempt_enable", "1");
+	kill_process(process_of(low));
+	/* With both still on. */
+	world_down();
+}
+
+BOTH(one_node_of_two, "what one node is told is not what the other one does, and the hooks stay on as long as one is scheduled")
+{
+	u64 checks[2];
+	u32 i;
+
+	world_make(hws, 1, 2);
+	set("gpreempt_enable", "1");
+	for (i = 0; i < 2; i++) {
+		add_queue_to(add_process(0), i, NORMAL);
+		high = add_queue_to(add_process(0), i, NORMAL);
+	}
+	run(2500 * MS);
+	CHECK(!strcmp(gpreempt_core_state_name(node_of(0)), "parked") && !strcmp(gpreempt_core_state_name(node_of(1)), "parked"));
+	for (i = 0; i < 2; i++)
+		checks[i] = atomic64_read(&node_of(i)->stats.checks);
+	/* Nothing happens, so nobody looks: not even those who look for nice values. */
+	run(5 * SEC);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(atomic64_read(&node_of(i)->stats.checks), checks[i]);
+	gpreempt_core_kick_all();
+	run(MS);
+	for (i = 0; i < 2; i++)
+		CHECK(atomic64_read(&node_of(i)->stats.checks) > checks[i]);
+	suspend();
+	CHECK(!strcmp(gpreempt_core_state_name(node_of(0)), "paused") && !strcmp(gpreempt_core_state_name(node_of(1)), "paused"));
+	resume();
+	CHECK(strcmp(gpreempt_core_state_name(node_of(0)), "paused") && strcmp(gpreempt_core_state_name(node_of(1)), "paused"));
+	/* High is on the second. */
+	CHECK_EQ(gpreempt_core_enable_node(node_of(1), false), 0);
+	CHECK(gpreempt_core_enabled(0) && gpreempt_core_enabled(1000) && !gpreempt_core_enabled(1001));
+	CHECK(static_branch_unlikely(&kfd_gpreempt_key));
+	CHECK(!high->q.gpreempt);
+	low = add_queue_to(process_of(high), 1, NORMAL);
+	CHECK(!low->q.gpreempt);
+	low = add_queue_to(process_of(high), 0, NORMAL);
+	CHECK(low->q.gpreempt != NULL);
+	CHECK_EQ(gpreempt_core_enable_node(node_of(0), false), 0);
+	CHECK(!static_branch_unlikely(&kfd_gpreempt_key));
+	world_end();
+}
+
+TEST(a_node_less, "where there was no memory for one node, the other one is scheduled, and queues of the first are left alone")
+{
+	world_make(true, 1, 2);
+	kfd_gpreempt_node_fini(&world.nodes[1].node);
+	shim_fail_alloc = 1;
+	kfd_gpreempt_node_init(&world.nodes[1].node);
+	shim_fail_alloc = 2;
+	kfd_gpreempt_node_init(&world.nodes[1].node);
+	shim_fail_alloc = 0;
+	CHECK(!node_of(1));
+	set("gpreempt_enable", "1");
+	low = add_queue_to(add_process(0), 1, NORMAL);
+	CHECK(!low->q.gpreempt);
+	suspend();
+	resume();
+	world_end();
+}
+
+BOTH(parked_nodes_see_nice_values_for_ever, "also after seconds without anything a parked node sees a new nice value, and wakes for nothing else")
+{
+	world_on(hws);
+	low = add_queue(0);
+	high = add_queue(0);
+	low->kernel_ns = high->kernel_ns = 100 * MS;
+	world.nodes[0].nr_wave_slots = 1;
+	submit(low, 100);
+	submit(high, 100);
+	run(3500 * MS);
+	CHECK_STATE("parked");
+	process_of(low)->task.nice = 5;
+	run(1100 * MS);
+	CHECK(preempted(low));
+	kill_process(process_of(low));
+	kill_process(process_of(high));
+	world_end();
+}
+
+BOTH(adoption_is_soon, "what could not be adopted is tried again every 10 ms")
+{
+	world_make(hws, 1, 1);
+	low = add_queue(0);
+	mutex_lock(&process_of(low)->p.mutex);
+	set("gpreempt_enable", "1");
+	run(5 * MS);
+	mutex_unlock(&process_of(low)->p.mutex);
+	CHECK(!low->q.gpreempt);
+	run(6 * MS);
+	CHECK(low->q.gpreempt != NULL);
+	world_end();
+}
+
+BOTH(what_was_wrong_is_over, "after a suspend, and after switching off and on, a node begins without the errors that it had")
+{
+	struct gpreempt_node *gn;
+	u32 i;
+
+	world_on(hws);
+	gn = node_of(0);
+	for (i = 0; i < 2; i++) {
+		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+		if (i)
+			set("gpreempt_enable", "0");
+		else
+			suspend();
+		gn->errors = 2;
+		gn->again = true;
+		gn->revive = true;
+		gn->resuming_ns = 5;
+		gn->clear_ns = 5;
+		gn->kick = false;
+		gn->state = GPREEMPT_STATE_PARKED;
+		if (i)
+			set("gpreempt_enable", "1");
+		else
+			resume();
+		CHECK(!gn->errors && !gn->again && !gn->resuming_ns);
+		CHECK_EQ(gn->clear_ns, ktime_get_ns());
+		CHECK_EQ(gn->state, GPREEMPT_STATE_IDLE);
+		CHECK(i ? !gn->revive : gn->kick);
+		gn->revive = false;
+		run(10 * MS);
+	}
+	world_end();
+}
+
+TEST(generations, "of GPUs Instincts are scheduled, from 9.0.1 to 9.5.0 and the APU of 9.4.3; the others say why, once")
+{
+	static const struct { u32 gc; bool apu, works; const char *reason; } versions[] = {
+		{ IP_VERSION(9, 0, 0), false, false, "generation" }, { IP_VERSION(9, 0, 1), false, true, NULL },
+		{ IP_VERSION(9, 0, 2), false, false, "Instinct" },
+		{ IP_VERSION(9, 1, 0), true, false, "GFXOFF" }, { IP_VERSION(9, 2, 1), false, false, "Instinct" },
+		{ IP_VERSION(9, 2, 2), true, false, "GFXOFF" }, { IP_VERSION(9, 3, 0), true, false, "GFXOFF" },
+		{ IP_VERSION(9, 4, 0), false, true, NULL }, { IP_VERSION(9, 4, 1), false, true, NULL }, { IP_VERSION(9, 4, 2), false, true, NULL },
+		{ IP_VERSION(9, 4, 3), false, true, NULL }, { IP_VERSION(9, 4, 3), true, true, NULL }, { IP_VERSION(9, 4, 4), false, true, NULL },
+		{ IP_VERSION(9, 4, 5), false, false, "Instinct" }, { IP_VERSION(9, 5, 0), false, true, NULL },
+		{ IP_VERSION(8, 0, 0), false, false, "generation" }, { IP_VERSION(10, 0, 0), false, false, "generation" },
+		{ IP_VERSION(10, 0, 1), true, false, "generation" },
+	};
+	const char *told;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(versions); i++) {
+		snprintf(tap_case, sizeof(tap_case), "version %x: ", versions[i].gc);
+		world_make(true, 1, 1);
+		kfd_gpreempt_node_fini(&world.nodes[0].node);
+		world.adev.gc_version = versions[i].gc;
+		world.adev.flags = versions[i].apu ? AMD_IS_APU : 0;
+		kfd_gpreempt_node_init(&world.nodes[0].node);
+		CHECK_EQ(node_of(0)->backend != NULL, versions[i].works);
+		CHECK(versions[i].reason ? strstr(node_of(0)->reason, versions[i].reason) != NULL : !strcmp(node_of(0)->reason, "-"));
+		set("gpreempt_enable", "1");
+		set("gpreempt_enable", "0");
+		set("gpreempt_enable", "1");
+		set("gpreempt_enable", "0");
+		if (!versions[i].works) {
+			told = strstr(shim_log, "is not scheduled");
+			CHECK(told && !strstr(told + 1, "is not scheduled"));
+		}
+		world_down();
+		shim_log[0] = 0;
+	}
+}
+
+/* The node has just come up: nothing but launches says what works. */
+static void low_yields_without_waves(void)
+{
+	set("gpreempt_enable", "1");
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = 5 * MS;
+	submit(low, 20);
+	run(2 * MS);
+	submit(high, 300);
+	run(10 * MS);
+	CHECK(preempted(low));
+}
+
+BOTH(waves_cannot_be_seen, "where the device does not tell its waves, launches count, and nobody asks")
+{
+	static struct kfd2kgd_calls blind;
+
+	world_make(hws, 1, 1);
+	kfd_gpreempt_node_fini(&world.nodes[0].node);
+	blind = *world.nodes[0].node.kfd2kgd;
+	blind.get_cu_occupancy = NULL;
+	world.nodes[0].node.kfd2kgd = &blind;
+	kfd_gpreempt_node_init(&world.nodes[0].node);
+	CHECK(!node_of(0)->occupancy);
+	low_yields_without_waves();
+	mutex_lock(&gpreempt_lock);
+	gpreempt_monitor_see(node_of(0));
+	mutex_unlock(&gpreempt_lock);
+	CHECK_EQ(node_of(0)->seen_ns, 0);
+	world_end();
+}
+
+TEST(virtual_function_reads_no_waves, "a virtual function is scheduled by what its queues launch: its registers are not read for waves")
+{
+	world_make(true, 1, 1);
+	kfd_gpreempt_node_fini(&world.nodes[0].node);
+	world.adev.virtual_function = true;
+	kfd_gpreempt_node_init(&world.nodes[0].node);
+	CHECK(node_of(0)->backend && !node_of(0)->occupancy && !node_of(0)->tun.params.waves_known);
+	CHECK(strstr(shim_log, "virtual function") != NULL);
+	low_yields_without_waves();
+	CHECK_EQ(world.nr_looks, 0);
+	world_end();
+}

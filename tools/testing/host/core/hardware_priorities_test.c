@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/*
+ * hardware_priorities_test.c - what the hardware is told of priorities
+ */
+#include "rivals.h"
+
+TEST(priorities_without_hws, "a queue leaves once for the priority that it should have; one that is held is given it there, and is not loaded for it")
+{
+	u32 before;
+
+	low_is_held(false);
+	CHECK_EQ(mqd_priority(low), NORMAL);
+	CHECK_EQ(node_of(0)->hw_priorities, 0);
+	process_of(high)->task.nice = 2;
+	run(10 * MS);
+	before = node_of(0)->runlists_built;
+	set("gpreempt_hw_priority", "follow");
+	run(10 * MS);
+	CHECK(preempted(low) && !on_device(low));
+	CHECK_EQ(mqd_priority(low), 0);
+	CHECK_EQ(mqd_priority(high), NORMAL - 2);
+	CHECK_EQ(node_of(0)->hw_priorities, 2);
+	/* Of the two only one was on the device. */
+	CHECK_EQ(node_of(0)->runlists_built, before + 1);
+	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 0);
+	update_queue(high, LOW);
+	CHECK_EQ(mqd_priority(high), NORMAL - 2);
+	set("gpreempt_hw_priority", "normal");
+	run(10 * MS);
+	CHECK_EQ(mqd_priority(low), NORMAL);
+	CHECK_EQ(node_of(0)->hw_priorities, 1);
+	world_end();
+}
+
+TEST(obstacles_to_priorities, "a queue that may not be taken off is not taken off for its priority either")
+{
+	world_on(false);
+	set("gpreempt_hw_priority", "follow");
+	low = add_queue(3);
+	high = add_queue(0);
+	debug_process(process_of(low), true);
+	run(20 * MS);
+	CHECK_EQ(low->asked_ms, 0);
+	CHECK_EQ(mqd_priority(low), NORMAL);
+	debug_process(process_of(low), false);
+	/* It rests: so soon it is looked at again. */
+	run(1100 * MS);
+	CHECK_EQ(mqd_priority(low), NORMAL - 3);
+	world_end();
+}
+
+TEST(priorities_from_the_first, "what MQDs say of a queue is not known before they were looked at, also if its priority is to be the lowest")
+{
+	world_make(false, 1, 1);
+	set("gpreempt_hw_priority", "follow");
+	set("gpreempt_enable", "1");
+	low = add_queue(19);
+	CHECK_EQ(mqd_priority(low), NORMAL);
+	run(20 * MS);
+	CHECK_EQ(mqd_priority(low), 0);
+	world_end();
+}
+
+BOTH(priorities_on_all_xccs, "the hardware's priority is the same on each XCC")
+{
+	world_make(hws, 2, 1);
+	set("gpreempt_hw_priority", "follow");
+	set("gpreempt_enable", "1");
+	low = add_queue(3);
+	run(20 * MS);
+	evict_queue(low, true);
+	evict_queue(low, false);
+	CHECK_EQ(mqd_on(low, 0)->cp_hqd_queue_priority, NORMAL - 3);
+	CHECK_EQ(mqd_on(low, 1)->cp_hqd_queue_priority, NORMAL - 3);
+	CHECK_EQ(mqd_on(low, 1)->cp_hqd_pipe_priority, pipe_priority_map[NORMAL - 3]);
+	world_end();
+}
+
+BOTH(parked_nodes_have_priorities, "the priorities of a node that is parked are the scheduler's")
+{
+	world_on(hws);
+	set("gpreempt_hw_priority", "follow");
+	low = add_queue_to(add_process(0), 0, NORMAL);
+	high = add_queue_to(add_process(0), 0, HIGH);
+	current->caps = 0;
+	update_queue(high, HIGH);
+	run(2500 * MS);
+	CHECK_STATE("parked");
+	evict_queue(high, true);
+	evict_queue(high, false);
+	CHECK_EQ(mqd_priority(high), NORMAL);
+	CHECK_EQ(node_of(0)->hw_priorities, 1);
+	world_end();
+}
+
+TEST(only_compute_queues_have_priorities, "MQDs of other queues are not the scheduler's")
+{
+	world_on(true);
+	low = add_queue_to(add_process(0), 0, LOW);
+	high = add_queue(0);
+	set("gpreempt_enable", "0");
+	low->q.properties.type = KFD_QUEUE_TYPE_SDMA;
+	mqd_on(low, 0)->cp_hqd_queue_priority = 3;
+	set("gpreempt_enable", "1");
+	run(10 * MS);
+	evict_queue(high, true);
+	evict_queue(high, false);
+	CHECK_EQ(mqd_priority(low), 3);
+	low->q.properties.type = KFD_QUEUE_TYPE_COMPUTE;
+	world_end();
+}
+
+TEST(snapshots_know_of_priorities, "a priority that is written while a queue is preempted is no change by somebody else (hws)")
+{
+	world_on(true);
+	set("gpreempt_verify", "1");
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = 20 * MS;
+	submit(low, 1);
+	run(MS);
+	high_comes();
+	CHECK(preempted(low));
+	set("gpreempt_hw_priority", "follow");
+	run(10 * MS);
+	evict_queue(high, true);
+	evict_queue(high, false);
+	CHECK_EQ(mqd_priority(low), 0);
+	CHECK(run_until_idle(low, SEC));
+	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 0);
+	world_end();
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+/*
+ * life_cycle_test.c - nodes, processes and queues come and go, are suspended, reset and switched off
+ */
+#include "rivals.h"
+
+BOTH(a_preempted_queue_goes, "a preempted queue can be destroyed; it counts as such")
+{
+	low_is_held(hws);
+	destroy_queue(low);
+	CHECK_EQ(atomic64_read(&node_of(0)->stats.destroyed_preempted), 1);
+	CHECK_EQ(node_of(0)->nr_queues, 1);
+	CHECK_EQ(node_of(0)->nr_processes, 1);
+	CHECK(run_until_idle(high, SEC));
+	world_end();
+}
+
+BOTH(the_beneficiary_dies, "when whoever it was held for dies, a queue is resumed")
+{
+	low_is_held(hws);
+	kill_process(process_of(high));
+	run(10 * MS);
+	CHECK(!preempted(low));
+	world_end();
+}
+
+BOTH(eviction_while_preempted, "evicted while preempted it stays preempted; resumed while evicted it stays off the device")
+{
+	low_is_held(hws);
+	evict_queue(low, true);
+	CHECK(preempted(low));
+	CHECK(run_until_idle(high, SEC));
+	run(10 * MS);
+	CHECK(!preempted(low));
+	CHECK(!on_device(low));
+	evict_queue(low, false);
+	CHECK(on_device(low));
+	CHECK(run_until_idle(low, SEC));
+	world_end();
+}
+
+BOTH(restored_while_preempted, "a restore by the driver does not bring a preempted queue back")
+{
+	low_is_held(hws);
+	evict_queue(low, true);
+	evict_queue(low, false);
+	CHECK(preempted(low) && !on_device(low));
+	update_queue(low, LOW);
+	CHECK(preempted(low) && !on_device(low));
+	world_end();
+}
+
+BOTH(switched_off_and_on, "switching off resumes everything before it returns; what is there is adopted when it is switched on")
+{
+	low_is_held(hws);
+	set("gpreempt_enable", "0");
+	CHECK_EQ(nr_preempted(), 0);
+	CHECK(on_device(low) && !low->q.gpreempt);
+	CHECK_EQ(node_of(0)->nr_queues, 0);
+	CHECK_EQ(low->bo.pins, 0);
+	set("gpreempt_enable", "1");
+	run(20 * MS);
+	CHECK(preempted(low));
+	CHECK_EQ(node_of(0)->nr_queues, 2);
+	world_end();
+}
+
+BOTH(adoption_waits_for_processes, "a process whose lock is taken is adopted later")
+{
+	world_make(hws, 1, 1);
+	low = add_queue(0);
+	high = add_queue(0);
+	CHECK(!low->q.gpreempt);
+	mutex_lock(&process_of(low)->p.mutex);
+	set("gpreempt_enable", "1");
+	run(25 * MS);
+	CHECK(!low->q.gpreempt);
+	CHECK(high->q.gpreempt != NULL);
+	mutex_unlock(&process_of(low)->p.mutex);
+	run(25 * MS);
+	CHECK(low->q.gpreempt != NULL);
+	world_end();
+}
+
+BOTH(adoption_knows_rights, "an adopted queue's priority counts above normal only if its owner has the right now")
+{
+	world_make(hws, 1, 1);
+	low = add_queue_to(add_process(0), 0, HIGH);
+	high = add_queue_to(add_process(0), 0, HIGH);
+	process_of(high)->task.caps = CAP_SYS_NICE;
+	set("gpreempt_enable", "1");
+	run(25 * MS);
+	CHECK(!low->q.gpreempt->trusted);
+	CHECK(high->q.gpreempt->trusted);
+	world_end();
+}
+
+BOTH(suspend_and_resume, "before a suspend everything is resumed; afterwards it is preempted anew")
+{
+	low_is_held(hws);
+	suspend();
+	CHECK_STATE("paused");
+	CHECK_EQ(nr_preempted(), 0);
+	kfd_gpreempt_pause(&world.kfd);
+	run(MS);
+	CHECK_EQ(nr_preempted(), 0);
+	resume();
+	CHECK_STATE("idle");
+	run(10 * MS);
+	CHECK(preempted(low));
+	kfd_gpreempt_unpause(&world.kfd);
+	world_end();
+}
+
+BOTH(switched_on_while_suspended, "switched on while suspended, a node begins when the device is back; switched off, it ends")
+{
+	world_make(hws, 1, 1);
+	suspend();
+	set("gpreempt_enable", "1");
+	CHECK_STATE("paused");
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = 100 * MS;
+	submit(low, 1);
+	submit(high, 1000);
+	run(10 * MS);
+	CHECK_EQ(nr_preempted(), 0);
+	resume();
+	run(10 * MS);
+	CHECK(preempted(low));
+	suspend();
+	set("gpreempt_enable", "0");
+	resume();
+	CHECK_STATE("off");
+	world_end();
+}
+
+BOTH(reset_of_the_gpu, "a reset finds nothing preempted, and the node goes on after it")
+{
+	low_is_held(hws);
+	reset_gpu();
+	run(2 * MS);
+	low->kernel_ns = high->kernel_ns = 50 * MS;
+	submit(low, 2);
+	submit(high, 2);
+	run(20 * MS);
+	CHECK(preempted(low));
+	world_end();
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+/*
+ * obstacles_test.c - what keeps a queue from being preempted
+ */
+#include "rivals.h"
+
+static void debugs(bool on) { debug_process(process_of(low), on); }
+static void debugs_node(bool on) { WRITE_ONCE(process_of(low)->p.pdds[0].qpd.is_debug, on); }
+static void was_reset(bool on) { WRITE_ONCE(process_of(low)->p.pdds[0].has_reset_queue, on); }
+static void is_destroyed(bool on) { WRITE_ONCE(low->q.properties.is_being_destroyed, on); }
+static void has_no_area(bool on) { low->q.properties.ctx_save_restore_area_address = on ? 0 : 0x7000000; }
+
+static const struct {
+	void (*change)(bool on);
+	enum gpreempt_skip skip;
+} obstacles[] = {
+	{ debugs, GPREEMPT_SKIP_DEBUGGED }, { debugs_node, GPREEMPT_SKIP_DEBUGGED },
+	{ was_reset, GPREEMPT_SKIP_RESET }, { is_destroyed, GPREEMPT_SKIP_DESTROYED }, { has_no_area, GPREEMPT_SKIP_SAVE_AREA },
+};
+
+BOTH(obstacles_are_respected, "what the driver does not let go stays, is counted once, and goes when the obstacle does")
+{
+	u32 i;
+
+	low_runs(hws);
+	high->kernel_ns = MS;
+	low->kernel_ns = SEC;
+	submit(high, 4000);
+	for (i = 0; i < ARRAY_SIZE(obstacles); i++) {
+		u64 before = skipped(obstacles[i].skip);
+
+		snprintf(tap_case, sizeof(tap_case), "obstacle %u: ", i);
+		obstacles[i].change(true);
+		run(20 * MS);
+		CHECK(!preempted(low));
+		/* What was reset is off the device already. */
+		CHECK_EQ(low->q.gpreempt->policy.verdict,
+			 obstacles[i].skip == GPREEMPT_SKIP_RESET ? GPREEMPT_VERDICT_DRIVER : GPREEMPT_VERDICT_OBSTACLE);
+		CHECK_EQ(skipped(obstacles[i].skip), before + 1);
+		obstacles[i].change(false);
+		/* What was lost in a reset comes back with the next decision of the driver. */
+		evict_queue(low, true);
+		evict_queue(low, false);
+		run(20 * MS);
+		CHECK(preempted(low));
+		CHECK(!on_device(low));
+	}
+	world_end();
+}
+
+BOTH(debugging_oneself_is_no_exemption, "a process that enables the debug trap on itself, or is debugged without the right to exempt it, yields like any other")
+{
+	struct task_struct child = { .pid = 98 };
+
+	low_runs(hws);
+	debug_itself(process_of(low), true);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 0);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	CHECK(!preempted(low));
+	debug_itself(process_of(low), false);
+
+	/* A child that it has for this purpose. */
+	debug_process_by(process_of(low), &child);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 0);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+
+	/* A tracer with the right, but no debugger of queues. */
+	debug_process(process_of(low), true);
+	debug_itself(process_of(low), false);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	debug_itself(process_of(low), true);
+	high_comes();
+	CHECK(!preempted(low));
+	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 1);
+	debug_process(process_of(low), false);
+	world_end();
+}
+
+TEST(gws_is_no_exemption, "a queue with the global wave sync yields like any other, keeps it while preempted, and may get and lose it meanwhile")
+{
+	const struct device_queue_manager *dqm = &world.nodes[0].dqm;
+
+	low_runs(true);
+	give_gws(low, true);
+	CHECK_EQ(dqm->gws_queue_count, 1);
+	high_comes();
+	CHECK(preempted(low) && !on_device(low));
+	CHECK_EQ(dqm->gws_queue_count, 0);
+	CHECK(!process_of(low)->p.pdds[0].qpd.mapped_gws_queue);
+	/* Nobody waits for a process that is off the device. */
+	give_gws(high, true);
+	CHECK(!node_of(0)->turns);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	CHECK(!preempted(low) && process_of(low)->p.pdds[0].qpd.mapped_gws_queue);
+	CHECK_EQ(dqm->gws_queue_count, 2);
+	CHECK(node_of(0)->turns);
+	give_gws(high, false);
+	high_comes();
+	CHECK(preempted(low));
+	give_gws(low, false);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	CHECK(!preempted(low));
+	CHECK_EQ(dqm->gws_queue_count, 0);
+	world_end();
+}
+
+BOTH(obstacle_while_held, "a debugger that attaches to a preempted process gets its queues back")
+{
+	low_is_held(hws);
+	debug_process(process_of(low), true);
+	run(10 * MS);
+	CHECK(!preempted(low) && on_device(low));
+	debug_process(process_of(low), false);
+	world_end();
+}
+
+BOTH(the_backend_looks_again, "what became an obstacle between decision and lock is refused, and said")
+{
+	struct device_queue_manager *dqm;
+	struct gpreempt_outcome outcome;
+
+	low_runs(hws);
+	dqm = &world.nodes[0].dqm;
+	debug_process(process_of(low), true);
+	outcome = apply(GPREEMPT_PREEMPT);
+	CHECK(!preempted(low) && !outcome.preempted && !outcome.error && !outcome.elapsed_ns);
+	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 1);
+	CHECK_EQ(low->q.gpreempt->policy.action, GPREEMPT_KEEP);
+	CHECK(low->q.gpreempt->policy.immovable);
+	CHECK_EQ(low->q.gpreempt->policy.verdict, GPREEMPT_VERDICT_OBSTACLE);
+	debug_process(process_of(low), false);
+
+	evict_queue(low, true);
+	apply(GPREEMPT_PREEMPT);
+	CHECK_EQ(skipped(GPREEMPT_SKIP_INACTIVE), 1);
+	CHECK_EQ(low->q.gpreempt->policy.verdict, GPREEMPT_VERDICT_DRIVER);
+	evict_queue(low, false);
+
+	dqm->sched_halt = true;
+	apply(GPREEMPT_PREEMPT);
+	CHECK_EQ(skipped(GPREEMPT_SKIP_STOPPED), 1);
+	dqm->sched_halt = false;
+	dqm->sched_running = false;
+	apply(GPREEMPT_PREEMPT);
+	CHECK_EQ(skipped(GPREEMPT_SKIP_STOPPED), 2);
+	dqm->sched_running = true;
+	dqm->is_hws_hang = true;
+	apply(GPREEMPT_PREEMPT);
+	CHECK_EQ(skipped(GPREEMPT_SKIP_STOPPED), 3);
+	dqm->is_hws_hang = false;
+	CHECK_EQ(nr_preempted(), 0);
+
+	outcome = apply(GPREEMPT_PREEMPT);
+	CHECK(preempted(low) && outcome.preempted && outcome.elapsed_ns && !outcome.again);
+	outcome = apply(GPREEMPT_PREEMPT);
+	CHECK(!outcome.elapsed_ns);
+	outcome = apply(GPREEMPT_RESUME);
+	CHECK(!preempted(low) && !outcome.preempted && outcome.elapsed_ns && on_device(low));
+	outcome = apply(GPREEMPT_RESUME);
+	CHECK(!outcome.elapsed_ns);
+	world_end();
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+/*
+ * registering_test.c - queues that become known, and memory that is not there
+ */
+#include "rivals.h"
+
+/* ---- registering ---- */
+
+static bool misaligned_pm4;
+static u32 misaligned_by;
+
+static void misalign(struct sim_queue *sq)
+{
+	sq->q.properties.format = misaligned_pm4 ? KFD_QUEUE_FORMAT_PM4 : KFD_QUEUE_FORMAT_AQL;
+	sq->q.properties.queue_size = 1024;
+	sq->q.properties.read_ptr = (void *)((unsigned long)sq->q.properties.read_ptr + misaligned_by);
+	sq->q.properties.write_ptr = (void *)((unsigned long)sq->q.properties.write_ptr + misaligned_by);
+}
+
+TEST(pointers_are_aligned, "pointers that could be read in halves are not read: AQL counts in 64 bits, PM4 in 32")
+{
+	static const u32 bytes[] = { 1, 2, 4, 8 };
+	u32 i;
+
+	world_on(true);
+	world_prepares = misalign;
+	for (i = 0; i < 8; i++) {
+		misaligned_pm4 = i >= 4;
+		misaligned_by = bytes[i % 4];
+		snprintf(tap_case, sizeof(tap_case), "%s, %u bytes: ", misaligned_pm4 ? "PM4" : "AQL", misaligned_by);
+		low = add_queue(0);
+		CHECK_EQ(seen(low), misaligned_by >= (misaligned_pm4 ? 4 : 8));
+		kill_process(process_of(low));
+	}
+	CHECK_EQ(skipped(GPREEMPT_SKIP_UNMAPPED), 5);
+	world_prepares = NULL;
+	world_end();
+}
+
+TEST(rings_of_dwords, "what is pending in a PM4 ring wraps where its size says")
+{
+	world_on(true);
+	world_prepares = misalign;
+	misaligned_pm4 = true;
+	misaligned_by = 0;
+	low = add_queue(0);
+	world_prepares = NULL;
+	CHECK(seen(low) && !low->q.gpreempt->aql);
+	((u32 *)low->pointers)[0] = 250;
+	((u32 *)low->pointers)[2] = 5;
+	CHECK_EQ(gpreempt_queue_pending(low->q.gpreempt), 11);
+	low->q.properties.queue_size = 2048;
+	update_queue(low, LOW);
+	CHECK_EQ(gpreempt_queue_pending(low->q.gpreempt), 267);
+	((u32 *)low->pointers)[0] = ((u32 *)low->pointers)[2] = 0;
+	world_end();
+}
+
+static void in_user_pages(struct sim_queue *sq)
+{
+	sq->ttm.usermm = &process_of(sq)->mm;
+	sq->ttm.userptr = (unsigned long)sq->pointers;
+	process_of(sq)->mm.pages[0].address = sq->pointers;
+}
+
+static void by_somebody_else(struct sim_queue *sq)
+{
+	in_user_pages(sq);
+	current->mm = NULL;
+}
+
+TEST(user_pages_are_the_callers, "user pages are looked for where the caller is the owner, and nowhere else")
+{
+	world_on(true);
+	world_prepares = in_user_pages;
+	low = add_queue(0);
+	CHECK(seen(low));
+	world_prepares = by_somebody_else;
+	high = add_queue(0);
+	CHECK(!seen(high));
+	world_prepares = NULL;
+	world_end();
+}
+
+BOTH(new_queues_say_what_they_are, "until the monitor has looked, a new queue shows the priority that it was created with")
+{
+	world_on(hws);
+	low = add_queue_to(add_process(5), 0, 3);
+	CHECK_EQ(low->q.gpreempt->policy.priority, 3);
+	CHECK_EQ(low->q.gpreempt->policy.effective_priority, 3);
+	CHECK(low->q.gpreempt_files);
+	CHECK_EQ(low->q.kobj.nr_files, 5);
+	high = add_queue_to(add_process(5), 0, NORMAL);
+	CHECK(!high->q.gpreempt->trusted);
+	run(10 * MS);
+	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 5);
+	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 0), "idle"));
+	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 1), "active"));
+	low->q.gpreempt->policy.blocked = true;
+	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 1), "blocked"));
+	low->q.gpreempt->policy.blocked = false;
+	low->q.gpreempt->policy.waves_ns = 1;
+	low->q.gpreempt->policy.waves = 0;
+	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 0), "idle"));
+	low->q.gpreempt->policy.waves = 1;
+	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 0), "active"));
+	world_end();
+}
+
+TEST(queues_without_memory, "a queue for which there is no memory is counted, whichever part of it is missing")
+{
+	int n;
+
+	world_on(true);
+	for (n = 1; n <= 3; n++) {
+		struct sim_process *process = add_process(0);
+
+		snprintf(tap_case, sizeof(tap_case), "allocation %d: ", n);
+		shim_fail_alloc = n;
+		low = add_queue_to(process, 0, NORMAL);
+		shim_fail_alloc = 0;
+		/* Without a view of its pointers it is registered, and looked at again. */
+		CHECK(n == 2 ? low->q.gpreempt && !seen(low) : !low->q.gpreempt);
+		CHECK_EQ(skipped(GPREEMPT_SKIP_UNMAPPED), n >= 2);
+		CHECK_EQ(skipped(GPREEMPT_SKIP_NO_MEMORY), n == 3 ? 2 : 1);
+		shim_fail_alloc = 1;
+		CHECK(!gpreempt_queue_adopt(node_of(0)));
+		shim_fail_alloc = 0;
+		kill_process(process);
+	}
+	CHECK(gpreempt_queue_adopt(node_of(0)));
+	world_end();
+}
+
+BOTH(a_hold_is_timed, "how long a queue has been off the device is known while it is, and afterwards")
+{
+	u64 before_ns;
+
+	low_is_held(hws);
+	before_ns = gpreempt_queue_preempted_ns(low->q.gpreempt);
+	CHECK(before_ns > 5 * MS && before_ns < 11 * MS);
+	run(10 * MS);
+	CHECK(gpreempt_queue_preempted_ns(low->q.gpreempt) >= before_ns + 10 * MS);
+	CHECK(gpreempt_queue_preempted_ns(low->q.gpreempt) < before_ns + 11 * MS);
+	CHECK(run_until_idle(high, SEC));
+	run(5 * MS);
+	CHECK(!preempted(low));
+	before_ns = gpreempt_queue_preempted_ns(low->q.gpreempt);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK(gpreempt_queue_preempted_ns(low->q.gpreempt) > before_ns + 5 * MS);
+	world_end();
+}
+
+BOTH(nodes_adopt_their_own, "a node adopts its own queues, of all that a process has, and no place without one")
+{
+	struct process_queue_node kernels = { .q = NULL };
+	struct sim_queue *far;
+
+	world_make(hws, 1, 2);
+	low = add_queue_to(add_process(0), 0, HIGH);
+	far = add_queue_to(process_of(low), 1, NORMAL);
+	list_add_tail(&kernels.process_queue_list, &process_of(low)->p.pqm.queues);
+	set("gpreempt_enable", "1");
+	run(20 * MS);
+	CHECK(low->q.gpreempt->gn == node_of(0) && far->q.gpreempt->gn == node_of(1));
+	CHECK_EQ(node_of(0)->nr_queues, 1);
+	CHECK_EQ(node_of(1)->nr_queues, 1);
+	process_of(low)->task.caps = CAP_SYS_NICE;
+	set("gpreempt_enable", "0");
+	set("gpreempt_enable", "1");
+	run(20 * MS);
+	CHECK(low->q.gpreempt->trusted && !far->q.gpreempt->trusted);
+	list_del(&kernels.process_queue_list);
+	world_end();
+}
+
+TEST(snapshots_are_made_room_for, "verification that is switched on later makes room in each queue, once")
+{
+	struct gpreempt_snapshot *first;
+
+	world_on(true);
+	low = add_queue(0);
+	CHECK(!low->q.gpreempt->snapshot);
+	set("gpreempt_verify", "1");
+	first = low->q.gpreempt->snapshot;
+	CHECK(first != NULL);
+	set("gpreempt_verify", "0");
+	set("gpreempt_verify", "1");
+	CHECK(low->q.gpreempt->snapshot == first);
+	world_end();
+}
+
+/* ---- no memory ---- */
+
+BOTH(allocations_fail, "whichever allocation fails, nothing is lost, and nothing stays behind")
+{
+	int n;
+
+	world_on(hws);
+	low = add_queue(10);
+	low->kernel_ns = 5 * MS;
+	submit(low, 100);
+	for (n = 1; n < 12; n++) {
+		struct sim_process *process = add_process(0);
+		struct sim_queue *sq;
+
+		snprintf(tap_case, sizeof(tap_case), "allocation %d: ", n);
+		shim_fail_alloc = n;
+		sq = add_queue_to(process, 0, NORMAL);
+		submit(sq, 5);
+		run(5 * MS);
+		shim_fail_alloc = n;
+		set("gpreempt_enable", "0");
+		set("gpreempt_enable", "1");
+		run(30 * MS);
+		shim_fail_alloc = 0;
+		CHECK(run_until_idle(sq, SEC));
+		set("gpreempt_enable", "0");
+		set("gpreempt_enable", "1");
+		run(30 * MS);
+		CHECK(sq->q.gpreempt != NULL);
+		kill_process(process);
+	}
+	world_end();
+}
+
+TEST(a_node_without_memory, "a node for which there is no memory is not there")
+{
+	int n;
+
+	/* The first one is for all nodes: doorbells cannot be withdrawn. */
+	for (n = 2; n < 4; n++) {
+		shim_fail_alloc = n;
+		world_make(true, 1, 1);
+		CHECK(!node_of(0));
+		shim_fail_alloc = 0;
+		kfd_gpreempt_pause(&world.kfd);
+		kfd_gpreempt_unpause(&world.kfd);
+		low = add_queue(0);
+		kill_process(process_of(low));
+		world_down();
+	}
+}
+
+TEST(many_queues, "the array of a pass grows with the queues")
+{
+	u32 i;
+
+	world_on(true);
+	for (i = 0; i < 30; i++)
+		submit(add_queue(i % 3), 3);
+	run(50 * MS);
+	CHECK(node_of(0)->max_sampled >= 30);
+	CHECK_EQ(node_of(0)->nr_sampled, 30);
+	world_end();
+}
+
+TEST(sdma_queues_are_not_ours, "only compute queues are registered, and once")
+{
+	world_on(true);
+	low = add_queue(0);
+	low->q.properties.type = KFD_QUEUE_TYPE_SDMA;
+	set("gpreempt_enable", "0");
+	set("gpreempt_enable", "1");
+	run(20 * MS);
+	CHECK(!low->q.gpreempt);
+	low->q.properties.type = KFD_QUEUE_TYPE_COMPUTE;
+	CHECK(gpreempt_queue_adopt(node_of(0)));
+	CHECK(low->q.gpreempt != NULL);
+	CHECK(gpreempt_queue_adopt(node_of(0)));
+	CHECK_EQ(node_of(0)->nr_queues, 1);
+	world_end();
+}
+
+TEST(dead_processes_are_not_sampled, "a process that was taken off the device is not looked at any more")
+{
+	low_is_held(true);
+	WRITE_ONCE(process_of(high)->p.pdds[0].already_dequeued, true);
+	run(10 * MS);
+	CHECK_EQ(node_of(0)->nr_sampled, 1);
+	CHECK(!preempted(low));
+	WRITE_ONCE(process_of(high)->p.pdds[0].already_dequeued, false);
+	world_end();
+}
