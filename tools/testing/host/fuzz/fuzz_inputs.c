@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * fuzz.c - inputs that nobody thought of, for policy, tunables and commands
+ * fuzz_inputs.c - inputs that nobody thought of, for policy, tunables and commands
  *
  * An input's first byte chooses what it is for. With clang's libFuzzer it is a fuzzer; compiled with FUZZ_REPLAY it runs the files that it is given,
  * each as one input, and prints TAP. Whatever the input, the sanitizers and the fakes must find nothing, and what is said below must hold.
