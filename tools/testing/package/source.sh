@@ -327,7 +327,45 @@ vgpu_mistakes_are_seen()
 	mistaken guest/init '. tools/testing/lib.sh'
 }
 
-plan 14
+# The walks of design.rst: each function is in the file that is named, at most twelve stops, no file twice with another in between.
+walks_hold()
+{
+	python3 - "${1:-$TOP/Documentation/design.rst}" "$TOP/kfd_gpreempt" >"$scratch/walks" <<-'END'
+		import os, re, sys
+		page, folder = sys.argv[1:]
+		walks, before = [], ""
+		for line in open(page):
+		    stop = re.match(r"\d+\. ``(\w+)\(\)`` \((?:``([\w.]+)``|amdkfd)\)", line)
+		    if re.fullmatch(r"-+\n", line):
+		        walks.append((before.strip(), []))
+		    elif stop and walks:
+		        walks[-1][1].append(stop.groups())
+		    before = line
+		walks = [w for w in walks if w[1]]
+		if len(walks) != 3:
+		    print(f"{len(walks)} walks were found")
+		for title, stops in walks:
+		    if not 5 <= len(stops) <= 12:
+		        print(f"{title}: {len(stops)} stops")
+		    files = [f for _, f in stops if f]
+		    left = [f for i, f in enumerate(files) if f in files[:i] and f != files[i - 1]]
+		    if left:
+		        print(f"{title}: comes back to {', '.join(left)}")
+		    for name, file in stops:
+		        path = os.path.join(folder, file or "")
+		        if file and not (os.path.exists(path) and re.search(rf"\b{name}\(", open(path).read())):
+		            print(f"{title}: no {name}() in {file}")
+	END
+	none "$scratch/walks"
+}
+
+walks_are_missed()
+{
+	sed 's/^\([0-9]*\. ``gpreempt_policy_\)decide/\1decides/' "$TOP/Documentation/design.rst" >"$scratch/design.rst"
+	not walks_hold "$scratch/design.rst"
+}
+
+plan 16
 tap "checkpatch finds nothing in the scheduler" checkpatch
 tap "checkpatch finds nothing in the hooks" checkpatch_hooks
 tap "kernel-doc finds nothing" kernel_doc
@@ -338,6 +376,8 @@ cc=$(sed -n '1s/^savedcmd_[^ ]* := //p' "${units[0]}" | sed 's/^ccache //; s/ .*
 tap "every parameter, file and command is documented" documented
 tap "each test that security.rst names is there, and each row names one" security_tests_exist
 tap "a test that is not there would be missed" security_tests_are_missed
+tap "the walks of design.rst name functions that exist, and come back to no file" walks_hold
+tap "a walk to a function that is not there would be missed" walks_are_missed
 tap "the virtual GPU knows nothing of the scheduler" vgpu_alone
 tap "if it did, that would be seen" vgpu_mistakes_are_seen
 tap "sparse finds nothing" sparse_clean
