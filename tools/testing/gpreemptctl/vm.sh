@@ -112,8 +112,8 @@ why_is_a_sentence()
 	cat "$out/why"
 	is "sentences" "$(wc -l <"$out/why")" 1
 	grep -qE "^pid $first \(training\) gpu $gpu queue 0: yields to pid $second queue 0 \(priority 7(, [0-9]+ packets? waiting)?\) since [0-9.]+ (us|ms); may be held [0-9]+ ms more$" "$out/why"
-	json why.json "len(d['queues']) == 1 and d['queues'][0]['verdict'] == 'yields' and d['queues'][0]['yields_to']['pid'] == $second and
-		d['queues'][0]['yields_to']['priority'] == 7 and d['queues'][0]['left_us'] <= 1000000 and 'yields to' in d['queues'][0]['why']"
+	json why.json "(len(d['queues']) == 1 and d['queues'][0]['verdict'] == 'yields' and d['queues'][0]['yields_to']['pid'] == $second and
+		d['queues'][0]['yields_to']['priority'] == 7 and d['queues'][0]['left_us'] <= 1000000 and 'yields to' in d['queues'][0]['why'])"
 }
 
 # The last row is the shell's once the program has ended.
