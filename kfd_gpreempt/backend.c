@@ -106,7 +106,8 @@ static void backend_refuse(struct backend_pass *pass, struct gpreempt_queue *gq,
 {
 	gq->policy.immovable = true;
 	gq->policy.action = GPREEMPT_KEEP;
-	gq->policy.verdict = skip == GPREEMPT_SKIP_INACTIVE ? GPREEMPT_VERDICT_DRIVER : GPREEMPT_VERDICT_OBSTACLE;
+	WRITE_ONCE(gq->policy.verdict,
+		   skip == GPREEMPT_SKIP_INACTIVE ? GPREEMPT_VERDICT_DRIVER : GPREEMPT_VERDICT_OBSTACLE);
 	gpreempt_stats_skip(pass->gn, gq, skip);
 }
 

@@ -223,7 +223,7 @@ static void set_queue_as_reset(struct device_queue_manager *dqm, struct queue *q
 	qpd_to_pdd(qpd)->has_reset_queue = true;
 	if (!q->properties.is_active)
 		return;
-	q->properties.is_active = false;
+	WRITE_ONCE(q->properties.is_active, false);
 	decrement_queue_count(dqm, qpd, q);
 }
 
@@ -509,9 +509,9 @@ static int load_mqd(struct mqd_manager *mm, void *mqd, u32 pipe, u32 queue, stru
 	BUG_ON(sn->slots[slot] != sq);
 	fsleep(SLOT_US);
 	/* Whether it is active is not its business. */
-	sq->q.properties.is_active = true;
+	WRITE_ONCE(sq->q.properties.is_active, true);
 	restore(sq);
-	sq->q.properties.is_active = was_active;
+	WRITE_ONCE(sq->q.properties.is_active, was_active);
 	if (!take_failure(&sn->nr_load_fails))
 		return 0;
 	/* The first XCC has it, the others do not. */
