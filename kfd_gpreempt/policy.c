@@ -464,7 +464,7 @@ static void try_again(struct gpreempt_policy_queue *q, u64 now_ns)
 }
 
 /* What all rules ask for, once per pass. */
-static inline enum demand look_at(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns)
+static __always_inline enum demand look_at(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	enum demand demand;
 
@@ -1324,23 +1324,36 @@ static bool unconcerned(const struct gpreempt_policy_queue *q, const struct leve
 	return !q->demand[1] && !q->preempted && !q->hold && !level->preempts && !q->relieved && !q->age && !q->blocked;
 }
 
+/* A higher one has work, which it is not old enough to run beside. */
+static inline void note_outranked(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, const struct level *level,
+				  u64 now_ns)
+{
+	if (q->released) {
+		if (level->rank != GPREEMPT_RANK_RELIEF)
+			learn_gap(pn, q, now_ns - q->outranked_ns);
+		q->released = false;
+	}
+	q->outranked_ns = now_ns;
+}
+
+static void note_age(struct gpreempt_policy_queue *q, const struct level *level)
+{
+	s32 aged = q->priority + q->age;
+
+	if (aged > q->priority)
+		q->effective_priority = aged < level->priority ? aged : level->priority;
+}
+
 /* The action is chosen: what it means for the queue's own state. */
 static void note_action(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, const struct level *level,
 			u64 now_ns)
 {
-	s32 aged;
-
 	if (q->missing <= 0) {
 		q->released = true;
 		return;
 	}
 	if (q->missing > q->age) {
-		if (q->released) {
-			if (level->rank != GPREEMPT_RANK_RELIEF)
-				learn_gap(pn, q, now_ns - q->outranked_ns);
-			q->released = false;
-		}
-		q->outranked_ns = now_ns;
+		note_outranked(pn, q, level, now_ns);
 		q->in_the_way = q->immovable && !q->preempted && q->demand[1];
 	} else if (q->action == GPREEMPT_RESUME) {
 		/* Only its age lets it in: it has the time of a relief, beside the level, and is young again. */
@@ -1348,11 +1361,8 @@ static void note_action(struct gpreempt_policy_node *pn, struct gpreempt_policy_
 			pn->aged_until_ns = now_ns + pn->params.relief_ns;
 		q->aged_until_ns = pn->aged_until_ns;
 	}
-	if (!q->age)
-		return;
-	aged = q->priority + q->age;
-	if (aged > q->priority)
-		q->effective_priority = aged < level->priority ? aged : level->priority;
+	if (q->age)
+		note_age(q, level);
 }
 
 /*
@@ -1461,12 +1471,17 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
 		if (q->demand[1])
 			q->active_ns = now_ns;
 		q->missing = missing_rank(pn, q, level);
-		if (held_for_rank(q))
-			verdict = verdict_of_outranked(pn, q);
-		else if (runs_for_rank(q, level, now_ns))
-			verdict = GPREEMPT_VERDICT_RUNS;
-		else
-			verdict = decide_other(pn, q, level, now_ns);
+		if (held_for_rank(q)) {
+			give_verdict(q, verdict_of_outranked(pn, q), now_ns);
+			note_outranked(pn, q, level, now_ns);
+			if (q->age)
+				note_age(q, level);
+			counted.nr_held++;
+			q->until_ns = next_deadline(pn, q, level, now_ns);
+			end_ns = earlier(end_ns, q->until_ns);
+			continue;
+		}
+		verdict = runs_for_rank(q, level, now_ns) ? GPREEMPT_VERDICT_RUNS : decide_other(pn, q, level, now_ns);
 		give_verdict(q, verdict, now_ns);
 		note_action(pn, q, level, now_ns);
 		counted.nr_preempt += q->action == GPREEMPT_PREEMPT;
