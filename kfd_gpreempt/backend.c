@@ -2,20 +2,22 @@
 /*
  * backend.c - what the ways of preempting share
  *
- * Included at the end of kfd_device_queue_manager.c, for its static functions; uses what that file includes, and
- * includes the backends.
+ * Included at the end of kfd_device_queue_manager.c, for its static functions; uses what that file
+ * includes, and includes the backends.
  */
 #ifdef CONFIG_KFD_GPREEMPT
 
-#include "../kfd_gpreempt/core.h"
+#include "../kfd_gpreempt/node.h"
+#include "../kfd_gpreempt/hqd.h"
+#include "../kfd_gpreempt/obstacle.h"
 #include "v9_structs.h"
 
 /**
  * kfd_gpreempt_is_full() - would no slot be left, were the preempted queues on the device?
  * @dqm: the queue manager
  *
- * Where over-subscription is not allowed (amdgpu.sched_policy=1) queues that are not active only because they are preempted count as active: they
- * come back, and must fit then.
+ * Where over-subscription is not allowed (amdgpu.sched_policy=1) queues that are not active only
+ * because they are preempted count as active: they come back, and must fit then.
  *
  * Context: p->mutex held; takes dqm_lock.
  *
@@ -36,7 +38,22 @@ bool kfd_gpreempt_is_full(struct device_queue_manager *dqm)
 	return n >= get_cp_queues_num(dqm);
 }
 
-/* What is found on a list under dqm_lock is not destroyed yet, and so is what was registered for it. */
+/**
+ * gpreempt_backend_init_queue() - a queue is being registered
+ * @gq: the queue
+ *
+ * Context: p->mutex held.
+ */
+void gpreempt_backend_init_queue(struct gpreempt_queue *gq)
+{
+	/* That flag is left over only where nothing may load the queue any more. */
+	gq->hw.lost = gq->q->properties.is_preempted;
+}
+
+/*
+ * What is found on a list under dqm_lock is not destroyed yet, and so is what was registered for
+ * it.
+ */
 static struct gpreempt_queue *backend_registered(struct queue *q)
 {
 	/* Pairs with the release at registration. */
@@ -44,18 +61,19 @@ static struct gpreempt_queue *backend_registered(struct queue *q)
 }
 
 /* Why the queue may not be taken off the device; GPREEMPT_NR_SKIPS: it may. */
-static enum gpreempt_skip backend_obstacle(struct device_queue_manager *dqm, const struct gpreempt_queue *gq)
+static enum gpreempt_skip backend_obstacle(struct device_queue_manager *dqm,
+					   const struct gpreempt_queue *gq)
 {
 	if (!dqm->sched_running || dqm->sched_halt || dqm->is_hws_hang)
 		return GPREEMPT_SKIP_STOPPED;
 	if (!gq->q->properties.is_active)
 		return GPREEMPT_SKIP_INACTIVE;
-	return gpreempt_monitor_obstacle(gq);
+	return gpreempt_obstacle(gq);
 }
 
 /*
- * Was it stopped in the middle of a kernel? The CP writes the offsets when it unmaps; the control stack grows down
- * from its end.
+ * Was it stopped in the middle of a kernel? The CP writes the offsets when it unmaps; the control
+ * stack grows down from its end.
  */
 static bool backend_saved_waves(struct device_queue_manager *dqm, struct queue *q)
 {
@@ -102,12 +120,13 @@ struct backend_pass {
 };
 
 /* Until the next time that obstacles are looked for: it is not asked again in each pass. */
-static void backend_refuse(struct backend_pass *pass, struct gpreempt_queue *gq, enum gpreempt_skip skip)
+static void backend_refuse(struct backend_pass *pass, struct gpreempt_queue *gq,
+			   enum gpreempt_skip skip)
 {
 	gq->policy.immovable = true;
 	gq->policy.action = GPREEMPT_KEEP;
-	WRITE_ONCE(gq->policy.verdict,
-		   skip == GPREEMPT_SKIP_INACTIVE ? GPREEMPT_VERDICT_DRIVER : GPREEMPT_VERDICT_OBSTACLE);
+	WRITE_ONCE(gq->policy.verdict, skip == GPREEMPT_SKIP_INACTIVE ? GPREEMPT_VERDICT_DRIVER :
+									GPREEMPT_VERDICT_OBSTACLE);
 	gpreempt_stats_skip(pass->gn, gq, skip);
 }
 
@@ -115,22 +134,23 @@ static void backend_refuse(struct backend_pass *pass, struct gpreempt_queue *gq,
 static void backend_snapshot(struct backend_pass *pass, struct gpreempt_queue *gq)
 {
 	if (pass->gn->tun.verify)
-		gpreempt_snapshot_take(gq);
+		gpreempt_mqd_snapshot_take(gq);
 }
 
 /*
- * Is it still what was saved? This is for diagnosis alone. Nothing is put back: firmware may know better than a copy, and a copy of the control
- * stack, which the device does not keep coherent, may be older than what it has saved.
+ * Is it still what was saved? This is for diagnosis alone. Nothing is put back: firmware may know
+ * better than a copy, and a copy of the control stack, which the device does not keep coherent, may
+ * be older than what it has saved.
  */
 static void backend_verify(struct backend_pass *pass, struct gpreempt_queue *gq)
 {
-	if (!gpreempt_snapshot_matches(gq))
+	if (!gpreempt_mqd_snapshot_matches(gq))
 		gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VERIFY, -EUCLEAN);
-	gpreempt_snapshot_forget(gq);
+	gpreempt_mqd_snapshot_forget(gq);
 }
 
-typedef void (*backend_fn)(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
-			   struct gpreempt_queue *gq);
+typedef void (*backend_fn)(struct backend_pass *pass, struct qcm_process_device *qpd,
+			   struct queue *q, struct gpreempt_queue *gq);
 
 static void backend_for_each(struct backend_pass *pass, backend_fn fn)
 {

@@ -2,14 +2,17 @@
 /*
  * backend.h - what a way of preempting promises
  *
- * A backend carries out a whole decision at once: it finds the queues whose policy.action asks for something
- * through dqm->queues under dqm_lock, does what can be done, and confirms each queue to the policy before it drops
- * the lock. Queues that went away meanwhile are not found and need nothing.
+ * A backend carries out a whole decision at once: it finds the queues whose policy.action asks for
+ * something through dqm->queues under dqm_lock, does what can be done, and confirms each queue to
+ * the policy before it drops the lock. Queues that went away meanwhile are not found and need
+ * nothing.
  */
 #ifndef GPREEMPT_BACKEND_H
 #define GPREEMPT_BACKEND_H
 
 #include <linux/types.h>
+
+#include "policy.h"
 
 struct gpreempt_node;
 
@@ -32,18 +35,21 @@ struct gpreempt_outcome {
 /**
  * struct gpreempt_backend - a way of preempting
  * @name: as shown in sysfs
- * @reprioritizes: it has to be called for MQDs to get another hardware priority; otherwise the next runlist does that
- * @apply: carry out the actions of all queues of a node. Every resume that is possible is made, also after an
- *	error; a preemption is confirmed or undone, never in between, unless &gpreempt_outcome.stop. A queue that the
- *	device has been asked for and still holds is confirmed, and resumed only after the device has let go. Context:
- *	pass_lock held; takes dqm_lock and sleeps as long as the hardware takes, up to
+ * @reprioritizes: it has to be called for MQDs to get another hardware priority; otherwise
+ *	the next runlist does that
+ * @apply: carry out the actions of all queues of a node. Every resume that is possible is
+ *	made, also after an error; a preemption is confirmed or undone, never in between, unless
+ *	&gpreempt_outcome.stop. A queue that the device has been asked for and still holds is
+ *	confirmed, and resumed only after the device has let go. Context: pass_lock held; takes
+ *	dqm_lock and sleeps as long as the hardware takes, up to
  *	amdgpu.queue_preemption_timeout_ms.
  * @leave: whatever it left in the device is taken back; NULL: nothing. Context: as @apply, before
  *	the monitor ends or the node pauses; takes dqm_lock, does not wait for the device.
  * @taken_in: has the device taken in all that it was sent? Context: dqm_lock held; the monitor, not
  *	paused
- * @settled: is nobody taking waves off the device or bringing them back right now? Waves in flight tell little
- *	otherwise. Context: the monitor, or see_lock held; not paused; takes no lock.
+ * @settled: is nobody taking waves off the device or bringing them back right now? Waves in
+ *	flight tell little otherwise. Context: the monitor, or see_lock held; not paused; takes
+ *	no lock.
  */
 struct gpreempt_backend {
 	const char *name;
@@ -54,7 +60,50 @@ struct gpreempt_backend {
 	bool (*settled)(struct gpreempt_node *gn);
 };
 
-/* backend_hws.c and backend_mqd.c, compiled as part of kfd_device_queue_manager.c through backend.c */
+/* What backend.c keeps of a node, and writes alone. */
+struct gpreempt_node_hw {
+	/**
+	 * @turns: of the last runlist: firmware takes turns, because not everything in it fits on
+	 * the device; written under dqm_lock
+	 */
+	bool turns;
+	/**
+	 * @unmapped_ns: when everything was off the device for the last runlist; written under
+	 * dqm_lock
+	 */
+	u64 unmapped_ns;
+	/**
+	 * @grace_set: the device has the grace period that preemptions want; the monitor's alone
+	 */
+	bool grace_set;
+	/** @grace_epoch: @runlists_built when that was so last */
+	u32 grace_epoch;
+};
+
+/* What backend.c keeps of a queue, and writes alone. */
+struct gpreempt_queue_hw {
+	/** @done: scratch of the backend, under dqm_lock: what it did about the action */
+	enum gpreempt_action done;
+	/**
+	 * @leaving: preempted, but the device was seen to hold it still (mqd backend, as the four
+	 * below; under dqm_lock)
+	 */
+	bool leaving;
+	/** @killed: its waves have been reset, and it still did not leave */
+	bool killed;
+	/** @lost: its waves have been reset; it never runs again */
+	bool lost;
+	/** @leaving_ring: address of its ring when it was asked to leave */
+	u64 leaving_ring;
+	/** @leaving_ns: when that was */
+	u64 leaving_ns;
+};
+
+void gpreempt_backend_init_queue(struct gpreempt_queue *gq);
+
+/*
+ * backend_hws.c and backend_mqd.c, compiled as part of kfd_device_queue_manager.c through backend.c
+ */
 extern const struct gpreempt_backend gpreempt_backend_hws;
 extern const struct gpreempt_backend gpreempt_backend_mqd;
 

@@ -2,16 +2,18 @@
 /*
  * backend_hws.c - preempting through the hardware scheduler's runlist
  *
- * Part of backend.c. A queue is preempted by leaving it out of the runlist: unmapping saves its waves (CWSR), mapping
- * it again continues them. Each pass unmaps every queue of every process once, so a whole decision is carried out by
- * one pass.
+ * Part of backend.c. A queue is preempted by leaving it out of the runlist: unmapping saves its
+ * waves (CWSR), mapping it again continues them. Each pass unmaps every queue of every process
+ * once, so a whole decision is carried out by one pass.
  */
 /*
- * The CP takes this many times 1000 clocks for waves to end by themselves before it saves them; 0 means for ever. The least there is: half a
- * microsecond, against tens for saving a full device, and whoever waits is more urgent. (The driver chooses the same for the APU of 9.4.3.)
+ * The CP takes this many times 1000 clocks for waves to end by themselves before it saves them; 0
+ * means for ever. The least there is: half a microsecond, against tens for saving a full device,
+ * and whoever waits is more urgent. (The driver chooses the same for the APU of 9.4.3.)
  *
- * Given with a request it would be two packets more that somebody has to wait for. So it is set once and stays, for the driver's own requests as
- * well, until the monitor ends or pauses. What a request of the driver's costs more by that is bounded: it saves what is on the device, as each of
+ * Given with a request it would be two packets more that somebody has to wait for. So it is set
+ * once and stays, for the driver's own requests as well, until the monitor ends or pauses. What a
+ * request of the driver's costs more by that is bounded: it saves what is on the device, as each of
  * ours does, where it might have waited for kernels of a few microseconds.
  */
 #define HWS_GRACE_PERIOD	1
@@ -20,9 +22,9 @@
  * kfd_gpreempt_leaves_out() - must a process stay out of the runlist?
  * @qpd: the process on the node
  *
- * A process in the runlist takes one of few VMIDs even if none of its queues is mapped. With more processes than
- * VMIDs the beneficiary of a preemption would go on waiting for its turn. Only processes that we emptied are left
- * out.
+ * A process in the runlist takes one of few VMIDs even if none of its queues is mapped. With more
+ * processes than VMIDs the beneficiary of a preemption would go on waiting for its turn. Only
+ * processes that we emptied are left out.
  *
  * Context: dqm_lock held.
  *
@@ -47,8 +49,9 @@ bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd)
  * kfd_gpreempt_left_out() - how many processes stay out of the runlist
  * @dqm: the queue manager
  *
- * The size of the list and the RUN_LIST packet, which says how many processes are to be run at a time, are computed from the processes
- * that are in the list. A packet that announces more makes firmware look for the rest: with the chain bit it would map one process twice.
+ * The size of the list and the RUN_LIST packet, which says how many processes are to be run at a
+ * time, are computed from the processes that are in the list. A packet that announces more makes
+ * firmware look for the rest: with the chain bit it would map one process twice.
  *
  * Context: dqm_lock held. Changes nothing, and is called more than once for a list.
  *
@@ -69,9 +72,10 @@ unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm)
  * @dqm: the queue manager
  * @over_subscribed: it has more queues than slots, more processes than VMIDs, or two GWS queues
  *
- * Is called once for each list, so it is here that lists are counted, that victims are known to be saved, that MQDs get their
- * hardware priority, and that it is known whether firmware takes turns. It also does with one process at a time on the device
- * (amdgpu.enforce_isolation), which the driver does not call over-subscribed.
+ * Is called once for each list, so it is here that lists are counted, that victims are known to be
+ * saved, that MQDs get their hardware priority, and that it is known whether firmware takes turns.
+ * It also does with one process at a time on the device (amdgpu.enforce_isolation), which the
+ * driver does not call over-subscribed.
  *
  * Context: dqm_lock held; no queue is mapped.
  */
@@ -82,15 +86,17 @@ void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm, bool over_subs
 
 	if (!gn)
 		return;
-	WRITE_ONCE(gn->runlists_built, gn->runlists_built + 1);
-	WRITE_ONCE(gn->turns, over_subscribed || (isolated && dqm->processes_count - kfd_gpreempt_left_out(dqm) > 1));
-	WRITE_ONCE(gn->unmapped_ns, ktime_get_ns());
+	gpreempt_waves_moved(gn);
+	WRITE_ONCE(gn->hw.turns,
+		   over_subscribed ||
+			   (isolated && dqm->processes_count - kfd_gpreempt_left_out(dqm) > 1));
+	WRITE_ONCE(gn->hw.unmapped_ns, ktime_get_ns());
 	/* Everything has been unmapped: the only moment at which an MQD may be written. */
-	gpreempt_hw_priority_apply(gn);
+	gpreempt_mqd_priority_apply(gn);
 }
 
-static void hws_flag_preemption(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
-				struct gpreempt_queue *gq)
+static void hws_flag_preemption(struct backend_pass *pass, struct qcm_process_device *qpd,
+				struct queue *q, struct gpreempt_queue *gq)
 {
 	enum gpreempt_skip skip = backend_obstacle(pass->dqm, gq);
 
@@ -102,7 +108,7 @@ static void hws_flag_preemption(struct backend_pass *pass, struct qcm_process_de
 	q->properties.is_preempted = true;
 	WRITE_ONCE(q->properties.is_active, false);
 	decrement_queue_count(pass->dqm, qpd, q);
-	gq->done = GPREEMPT_PREEMPT;
+	gq->hw.done = GPREEMPT_PREEMPT;
 	pass->changed = true;
 	pass->preempting = true;
 	if (!pass->victim)
@@ -123,29 +129,30 @@ static void hws_unflag(struct backend_pass *pass, struct qcm_process_device *qpd
 static void hws_flag(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 		     struct gpreempt_queue *gq)
 {
-	gq->done = GPREEMPT_KEEP;
+	gq->hw.done = GPREEMPT_KEEP;
 	if (gq->policy.action == GPREEMPT_PREEMPT && !q->properties.is_preempted) {
 		hws_flag_preemption(pass, qpd, q, gq);
 	} else if (gq->policy.action == GPREEMPT_RESUME && q->properties.is_preempted) {
 		backend_verify(pass, gq);
 		hws_unflag(pass, qpd, q);
-		gq->done = GPREEMPT_RESUME;
+		gq->hw.done = GPREEMPT_RESUME;
 	}
 }
 
-static void hws_undo_preemption(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
-				struct gpreempt_queue *gq)
+static void hws_undo_preemption(struct backend_pass *pass, struct qcm_process_device *qpd,
+				struct queue *q, struct gpreempt_queue *gq)
 {
-	if (gq->done != GPREEMPT_PREEMPT)
+	if (gq->hw.done != GPREEMPT_PREEMPT)
 		return;
 	hws_unflag(pass, qpd, q);
-	gq->done = GPREEMPT_KEEP;
+	gq->hw.done = GPREEMPT_KEEP;
 	gq->policy.action = GPREEMPT_KEEP;
 }
 
 /*
- * A queue had no waves in flight when the pass began, nothing came since, and yet waves of it were saved: the counters lag behind. Worth a look only at
- * a queue that launched just before: the others would cost an uncached read each.
+ * A queue had no waves in flight when the pass began, nothing came since, and yet waves of it were
+ * saved: the counters lag behind. Worth a look only at a queue that launched just before: the
+ * others would cost an uncached read each.
  */
 static bool hws_counters_lag(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
 {
@@ -154,33 +161,38 @@ static bool hws_counters_lag(struct backend_pass *pass, struct queue *q, struct 
 	bool seen;
 	int idx;
 
-	if (pass->gn->tun.params.waves_lag_ns || !q->properties.is_active || policy->unseen || policy->waves || !policy->launched_ns ||
-	    policy->launched_ns > policy->waves_ns || pass->start_ns - policy->launched_ns > GPREEMPT_WAVES_LAG_NS)
+	if (pass->gn->waves.lag_ns || !q->properties.is_active || policy->unseen || policy->waves ||
+	    !policy->launched_ns || policy->launched_ns > policy->waves_ns ||
+	    pass->start_ns - policy->launched_ns > GPREEMPT_WAVES_LAG_NS)
 		return false;
 	/* dqm_lock keeps the queue, but not the view of its pointers. */
-	idx = srcu_read_lock(&pass->gn->srcu);
-	seen = gpreempt_queue_read(gq, &rptr, &wptr, &pending);
-	srcu_read_unlock(&pass->gn->srcu, idx);
-	return seen && rptr == policy->rptr && wptr == policy->wptr && !pending && backend_saved_waves(pass->dqm, q);
+	idx = srcu_read_lock(&pass->gn->queues.srcu);
+	seen = gpreempt_node_read(gq, &rptr, &wptr, &pending);
+	srcu_read_unlock(&pass->gn->queues.srcu, idx);
+	return seen && rptr == policy->rptr && wptr == policy->wptr && !pending &&
+	       backend_saved_waves(pass->dqm, q);
 }
 
 static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 			struct gpreempt_queue *gq)
 {
-	if (gq->done == GPREEMPT_PREEMPT) {
+	if (gq->hw.done == GPREEMPT_PREEMPT) {
 		backend_snapshot(pass, gq);
-		gpreempt_policy_preempted(&gq->policy, backend_saved_waves(pass->dqm, q), pass->saved_ns);
+		gpreempt_policy_preempted(&gq->policy, backend_saved_waves(pass->dqm, q),
+					  pass->saved_ns);
 		gpreempt_stats_preempted(gq, pass->saved_ns);
-		/* The CP may have abandoned a queue, and the driver reset it and still returned 0. */
+		/*
+		 * The CP may have abandoned a queue, and the driver reset it and still returned 0.
+		 */
 		if (qpd_to_pdd(qpd)->has_reset_queue) {
 			gq->policy.immovable = true;
 			gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VICTIM_RESET, -EIO);
 		}
-	} else if (gq->done == GPREEMPT_RESUME) {
+	} else if (gq->hw.done == GPREEMPT_RESUME) {
 		gpreempt_stats_resumed(gq, pass->now_ns);
 		gpreempt_policy_resumed(&gq->policy, pass->now_ns);
 	} else if (pass->changed && hws_counters_lag(pass, q, gq)) {
-		pass->gn->tun.params.waves_lag_ns = GPREEMPT_WAVES_LAG_NS;
+		gpreempt_waves_lag(pass->gn);
 		dev_info(pass->gn->node->adev->dev, "gpreempt: gpu %u: waves are counted late; a launch counts for %llu us from now on\n",
 			 pass->gn->node->id, GPREEMPT_WAVES_LAG_NS / NSEC_PER_USEC);
 	}
@@ -188,17 +200,20 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 
 /*
  * What an error of a hardware pass means:
- * - there is no runlist on the device: the unmap was acknowledged, everything is saved, mapping failed. Try again.
- * - -ETIME: unmapping was not acknowledged. The driver has marked every process as reset, so the victims are neither
- *   preempted any more nor mapped: they belong to its recovery.
+ * - there is no runlist on the device: the unmap was acknowledged, everything is saved, mapping
+ * failed. Try again.
+ * - -ETIME: unmapping was not acknowledged. The driver has marked every process as reset, so the
+ * victims are neither preempted any more nor mapped: they belong to its recovery.
  * - -EIO after a fatal error (RAS): the driver waits for no answer, but all else is as with -ETIME.
- * - -EIO: the GPU is being reset, or about to. No failure: the driver pauses us when it comes to its queues.
+ * - -EIO: the GPU is being reset, or about to. No failure: the driver pauses us when it comes to
+ * its queues.
  * - else: the packets did not get out.
  * In the last two cases nothing was saved, and the victims are where they were.
  */
 static void hws_error(struct backend_pass *pass, int error, struct gpreempt_outcome *outcome)
 {
-	bool silent = error == -ETIME || (error == -EIO && amdgpu_amdkfd_is_fed(pass->dqm->dev->adev));
+	bool silent = error == -ETIME ||
+		      (error == -EIO && amdgpu_amdkfd_is_fed(pass->dqm->dev->adev));
 	enum gpreempt_failure cause = GPREEMPT_FAILURE_MAP;
 
 	if (pass->dqm->active_runlist) {
@@ -216,21 +231,21 @@ static void hws_error(struct backend_pass *pass, int error, struct gpreempt_outc
 }
 
 /*
- * dqm_lock held. A runlist that was not ours may have come with another grace period, or after a reset. During a reset the packet
- * is not sent: the request after it fails for the same reason. A packet that does not get out is no failure: the request takes the
- * grace period that there is.
+ * dqm_lock held. A runlist that was not ours may have come with another grace period, or after a
+ * reset. During a reset the packet is not sent: the request after it fails for the same reason. A
+ * packet that does not get out is no failure: the request takes the grace period that there is.
  */
 static void hws_shorten_grace(struct gpreempt_node *gn)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
 	struct rw_semaphore *reset_sem = &dqm->dev->adev->reset_domain->sem;
 
-	if (gn->graced && gn->graced_runlist == gn->runlists_built)
+	if (gn->hw.grace_set && gn->hw.grace_epoch == gn->waves.epoch)
 		return;
-	gn->graced = false;
+	gn->hw.grace_set = false;
 	if (!down_read_trylock(reset_sem))
 		return;
-	gn->graced = !pm_update_grace_period(&dqm->packet_mgr, HWS_GRACE_PERIOD);
+	gn->hw.grace_set = !pm_update_grace_period(&dqm->packet_mgr, HWS_GRACE_PERIOD);
 	up_read(reset_sem);
 }
 
@@ -240,11 +255,12 @@ static void hws_leave(struct gpreempt_node *gn)
 	struct rw_semaphore *reset_sem = &dqm->dev->adev->reset_domain->sem;
 
 	dqm_lock(dqm);
-	if (gn->graced && dqm->sched_running && !dqm->is_hws_hang && down_read_trylock(reset_sem)) {
+	if (gn->hw.grace_set && dqm->sched_running && !dqm->is_hws_hang &&
+	    down_read_trylock(reset_sem)) {
 		pm_update_grace_period(&dqm->packet_mgr, USE_DEFAULT_GRACE_PERIOD);
 		up_read(reset_sem);
 	}
-	gn->graced = false;
+	gn->hw.grace_set = false;
 	dqm_unlock(dqm);
 }
 
@@ -262,15 +278,21 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	pass.start_ns = request.start_ns;
 	pass.now_ns = request.start_ns;
 	pass.saved_ns = request.start_ns;
-	/* While the driver's scheduler is stopped the flags are enough: it maps what is active when it starts. */
-	if ((pass.changed || gn->again) && dqm->sched_running && !dqm->is_hws_hang) {
+	/*
+	 * While the driver's scheduler is stopped the flags are enough: it maps what is active when
+	 * it starts.
+	 */
+	if ((pass.changed || gn->monitor.again) && dqm->sched_running && !dqm->is_hws_hang) {
 		hws_shorten_grace(gn);
-		r = execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0, USE_DEFAULT_GRACE_PERIOD);
-		gn->graced_runlist = gn->runlists_built;
+		r = execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0,
+					 USE_DEFAULT_GRACE_PERIOD);
+		gn->hw.grace_epoch = gn->waves.epoch;
 		pass.now_ns = ktime_get_ns();
 		/* Nothing is built for a device that nobody is left on. */
 		if (pass.preempting)
-			pass.saved_ns = gn->unmapped_ns >= request.start_ns ? gn->unmapped_ns : pass.now_ns;
+			pass.saved_ns = gn->hw.unmapped_ns >= request.start_ns ?
+						gn->hw.unmapped_ns :
+						pass.now_ns;
 		request.saved_ns = pass.saved_ns;
 		request.done_ns = pass.now_ns;
 		outcome->elapsed_ns = request.done_ns - request.start_ns;
@@ -283,9 +305,15 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	dqm_unlock(dqm);
 }
 
-/* The driver asks for the HIQ's read pointer in blocks of so many dwords (RPTR_BLOCK_SIZE 5): firmware may report no more exactly than that. */
+/*
+ * The driver asks for the HIQ's read pointer in blocks of so many dwords (RPTR_BLOCK_SIZE 5):
+ * firmware may report no more exactly than that.
+ */
 #define HWS_RPTR_BLOCK_DW	64
-/* A runlist that was sent so long ago has been read, if the read pointer is no further behind: a runlist takes tens of microseconds. */
+/*
+ * A runlist that was sent so long ago has been read, if the read pointer is no further behind: a
+ * runlist takes tens of microseconds.
+ */
 #define HWS_READ_NS		NSEC_PER_MSEC
 
 /*
@@ -298,7 +326,8 @@ static bool hws_taken_in(struct gpreempt_node *gn)
 	u32 size_dw = hiq->queue->properties.queue_size / sizeof(u32), behind_dw;
 
 	behind_dw = (u32)(READ_ONCE(hiq->pending_wptr) - READ_ONCE(*hiq->rptr_kernel)) % size_dw;
-	return !behind_dw || (behind_dw < HWS_RPTR_BLOCK_DW && ktime_get_ns() - READ_ONCE(gn->unmapped_ns) >= HWS_READ_NS);
+	return !behind_dw || (behind_dw < HWS_RPTR_BLOCK_DW &&
+			      ktime_get_ns() - READ_ONCE(gn->hw.unmapped_ns) >= HWS_READ_NS);
 }
 
 /* Whoever touches the runlist holds dqm_lock while waves are saved. */

@@ -2,18 +2,20 @@
 /*
  * backend_mqd.c - preempting without the hardware scheduler, queue by queue
  *
- * Part of backend.c. With amdgpu.sched_policy=2 the driver chooses the hardware slot of each queue and writes it by
- * itself, and so do we: a victim is asked to save its waves and leave its slot, and loaded into the same slot later.
- * Nobody else is disturbed. Slot and VMID stay the queue's own meanwhile.
+ * Part of backend.c. With amdgpu.sched_policy=2 the driver chooses the hardware slot of each queue
+ * and writes it by itself, and so do we: a victim is asked to save its waves and leave its slot,
+ * and loaded into the same slot later. Nobody else is disturbed. Slot and VMID stay the queue's own
+ * meanwhile.
  *
- * A queue that does not leave in time is still running, on some XCCs or on all. It counts as preempted
- * (is_preempted, so that nobody loads it) and is_active stays true, which is what the driver goes by: whoever evicts
- * or destroys it asks and waits once more. Later passes look for its end, and bring one about if it does not come.
+ * A queue that does not leave in time is still running, on some XCCs or on all. It counts as
+ * preempted (is_preempted, so that nobody loads it) and is_active stays true, which is what the
+ * driver goes by: whoever evicts or destroys it asks and waits once more. Later passes look for its
+ * end, and bring one about if it does not come.
  */
 
 /*
- * Saving takes microseconds to some milliseconds. dqm_lock and the lock of the slot registers are held for so long,
- * so no more than that at first.
+ * Saving takes microseconds to some milliseconds. dqm_lock and the lock of the slot registers are
+ * held for so long, so no more than that at first.
  */
 #define MQD_SAVE_MS	100
 /* For how long the driver itself waits before it calls a queue lost. */
@@ -22,10 +24,11 @@
 #define MQD_RESET_MS	100
 
 /*
- * Each XCC has a slot of its own, and all of them are asked even if one fails: the driver's own function stops at the
- * first error and would leave the others running.
+ * Each XCC has a slot of its own, and all of them are asked even if one fails: the driver's own
+ * function stops at the first error and would leave the others running.
  */
-static int mqd_unload(struct device_queue_manager *dqm, struct queue *q, enum kfd_preempt_type type, u32 timeout_ms)
+static int mqd_unload(struct device_queue_manager *dqm, struct queue *q, enum kfd_preempt_type type,
+		      u32 timeout_ms)
 {
 	struct mqd_manager *mm = dqm->mqd_mgrs[KFD_MQD_TYPE_CP];
 	u64 stride = mm->mqd_stride(mm, &q->properties);
@@ -37,7 +40,8 @@ static int mqd_unload(struct device_queue_manager *dqm, struct queue *q, enum kf
 	if (type == KFD_PREEMPT_TYPE_WAVEFRONT_SAVE)
 		gpreempt_hqd_ask(dqm->dev, q->pipe, q->queue);
 	for_each_inst(xcc, xcc_mask) {
-		r = dqm->dev->kfd2kgd->hqd_destroy(dqm->dev->adev, mqd, type, timeout_ms, q->pipe, q->queue, xcc);
+		r = dqm->dev->kfd2kgd->hqd_destroy(dqm->dev->adev, mqd, type, timeout_ms, q->pipe,
+						   q->queue, xcc);
 		if (r && error != -ETIME)
 			error = r;
 		mqd += stride;
@@ -45,7 +49,10 @@ static int mqd_unload(struct device_queue_manager *dqm, struct queue *q, enum kf
 	return error;
 }
 
-/* The ring that it was loaded with. UPDATE_QUEUE gives the queue another one before it waits for dqm_lock, and its MQDs under that. */
+/*
+ * The ring that it was loaded with. UPDATE_QUEUE gives the queue another one before it waits for
+ * dqm_lock, and its MQDs under that.
+ */
 static u64 mqd_ring(const struct queue *q)
 {
 	const struct v9_mqd *m = q->mqd;
@@ -53,19 +60,25 @@ static u64 mqd_ring(const struct queue *q)
 	return ((u64)m->cp_hqd_pq_base_hi << 32 | m->cp_hqd_pq_base_lo) << 8;
 }
 
-/* Does any XCC still run it? By the ring's address at that time: the queue may have been given another one since. */
-static bool mqd_on_device(struct device_queue_manager *dqm, struct queue *q, struct gpreempt_queue *gq)
+/*
+ * Does any XCC still run it? By the ring's address at that time: the queue may have been given
+ * another one since.
+ */
+static bool mqd_on_device(struct device_queue_manager *dqm, struct queue *q,
+			  struct gpreempt_queue *gq)
 {
 	u32 xcc_mask = dqm->dev->xcc_mask;
 	int xcc;
 
 	for_each_inst(xcc, xcc_mask)
-		if (dqm->dev->kfd2kgd->hqd_is_occupied(dqm->dev->adev, gq->leaving_ring, q->pipe, q->queue, xcc))
+		if (dqm->dev->kfd2kgd->hqd_is_occupied(dqm->dev->adev, gq->hw.leaving_ring, q->pipe,
+						       q->queue, xcc))
 			return true;
 	return false;
 }
 
-static void mqd_deactivate(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q)
+static void mqd_deactivate(struct backend_pass *pass, struct qcm_process_device *qpd,
+			   struct queue *q)
 {
 	if (!q->properties.is_active)
 		return;
@@ -76,10 +89,14 @@ static void mqd_deactivate(struct backend_pass *pass, struct qcm_process_device 
 /* Queues that keep the device from others first: each takes as long as it takes to save it. */
 static bool mqd_has_work(const struct gpreempt_queue *gq)
 {
-	return gq->policy.pending || (gq->policy.used && (gq->policy.waves || !gq->policy.waves_ns));
+	return gq->policy.pending ||
+	       (gq->policy.used && (gq->policy.waves || !gq->policy.waves_ns));
 }
 
-/* 0: it has left. -ETIME: it is leaving, and preempted until it has. Else: a reset has begun, nothing was asked of it. */
+/*
+ * 0: it has left. -ETIME: it is leaving, and preempted until it has. Else: a reset has begun,
+ * nothing was asked of it.
+ */
 static int mqd_take_off(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
 {
 	int r;
@@ -89,16 +106,16 @@ static int mqd_take_off(struct backend_pass *pass, struct queue *q, struct gpree
 		gpreempt_stats_skip(pass->gn, gq, GPREEMPT_SKIP_RESETTING);
 		return r;
 	}
-	gq->leaving = r;
+	gq->hw.leaving = r;
 	pass->changed = true;
 	pass->now_ns = ktime_get_ns();
 	if (!r)
 		return 0;
 	q->properties.is_preempted = true;
-	gq->done = GPREEMPT_PREEMPT;
-	gq->leaving_ring = mqd_ring(q);
-	gq->leaving_ns = pass->now_ns;
-	gq->killed = false;
+	gq->hw.done = GPREEMPT_PREEMPT;
+	gq->hw.leaving_ring = mqd_ring(q);
+	gq->hw.leaving_ns = pass->now_ns;
+	gq->hw.killed = false;
 	pass->again = true;
 	pass->error = r;
 	gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_UNMAP_TIMEOUT, r);
@@ -125,34 +142,41 @@ static void mqd_preempt(struct backend_pass *pass, struct qcm_process_device *qp
 		return;
 	}
 	q->properties.is_preempted = true;
-	gq->done = GPREEMPT_PREEMPT;
+	gq->hw.done = GPREEMPT_PREEMPT;
 	pass->preempting = true;
 	if (!r)
 		mqd_deactivate(pass, qpd, q);
 }
 
-static void mqd_preempt_busy(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
-			     struct gpreempt_queue *gq)
+static void mqd_preempt_busy(struct backend_pass *pass, struct qcm_process_device *qpd,
+			     struct queue *q, struct gpreempt_queue *gq)
 {
-	gq->done = GPREEMPT_KEEP;
+	gq->hw.done = GPREEMPT_KEEP;
 	if (mqd_has_work(gq))
 		mqd_preempt(pass, qpd, q, gq);
 }
 
-/* After all of them are off the device: copying is for later, the beneficiary is not to wait for it. */
-static void mqd_preempted(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
-			  struct gpreempt_queue *gq)
+/*
+ * After all of them are off the device: copying is for later, the beneficiary is not to wait for
+ * it.
+ */
+static void mqd_preempted(struct backend_pass *pass, struct qcm_process_device *qpd,
+			  struct queue *q, struct gpreempt_queue *gq)
 {
-	if (gq->done != GPREEMPT_PREEMPT)
+	if (gq->hw.done != GPREEMPT_PREEMPT)
 		return;
-	if (!gq->leaving)
+	if (!gq->hw.leaving)
 		backend_snapshot(pass, gq);
 	/* What is still on the device may have waves. */
-	gpreempt_policy_preempted(&gq->policy, gq->leaving || backend_saved_waves(pass->dqm, q), pass->now_ns);
+	gpreempt_policy_preempted(&gq->policy, gq->hw.leaving || backend_saved_waves(pass->dqm, q),
+				  pass->now_ns);
 	gpreempt_stats_preempted(gq, pass->now_ns);
 }
 
-/* The last resort before the whole GPU is reset: the queue's own waves, then those of the whole process. */
+/*
+ * The last resort before the whole GPU is reset: the queue's own waves, then those of the whole
+ * process.
+ */
 static bool mqd_kill(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
 {
 	struct device_queue_manager *dqm = pass->dqm;
@@ -165,14 +189,17 @@ static bool mqd_kill(struct backend_pass *pass, struct queue *q, struct gpreempt
 	return !mqd_on_device(dqm, q, gq);
 }
 
-/* Its state is gone: nobody may load it again, so is_preempted stays. The process is told as the driver tells it. */
+/*
+ * Its state is gone: nobody may load it again, so is_preempted stays. The process is told as the
+ * driver tells it.
+ */
 static void mqd_lost(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 		     struct gpreempt_queue *gq)
 {
-	gq->leaving = false;
-	gq->lost = true;
+	gq->hw.leaving = false;
+	gq->hw.lost = true;
 	gq->policy.immovable = true;
-	gpreempt_snapshot_forget(gq);
+	gpreempt_mqd_snapshot_forget(gq);
 	set_queue_as_reset(pass->dqm, q, qpd);
 	/* With a count it tells only processes with has_reset_queue. */
 	pass->dqm->detect_hang_count++;
@@ -182,29 +209,29 @@ static void mqd_lost(struct backend_pass *pass, struct qcm_process_device *qpd, 
 }
 
 /* What has become of a queue that did not leave in time? */
-static void mqd_look_after(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
-			   struct gpreempt_queue *gq)
+static void mqd_look_after(struct backend_pass *pass, struct qcm_process_device *qpd,
+			   struct queue *q, struct gpreempt_queue *gq)
 {
-	if (!gq->leaving)
+	if (!gq->hw.leaving)
 		return;
 	if (!mqd_on_device(pass->dqm, q, gq)) {
-		if (gq->killed) {		/* late, but without its waves all the same */
+		if (gq->hw.killed) {		/* late, but without its waves all the same */
 			mqd_lost(pass, qpd, q, gq);
 			return;
 		}
-		gq->leaving = false;
+		gq->hw.leaving = false;
 		mqd_deactivate(pass, qpd, q);
 		backend_snapshot(pass, gq);
 		gpreempt_policy_saved(&gq->policy, backend_saved_waves(pass->dqm, q));
 		return;
 	}
 	/* Only a reset of the GPU helps: nobody waits for it. */
-	if (gq->killed)
+	if (gq->hw.killed)
 		return;
 	pass->again = true;
-	if (ktime_get_ns() - gq->leaving_ns < (u64)MQD_PATIENCE_MS * NSEC_PER_MSEC)
+	if (ktime_get_ns() - gq->hw.leaving_ns < (u64)MQD_PATIENCE_MS * NSEC_PER_MSEC)
 		return;
-	gq->killed = true;
+	gq->hw.killed = true;
 	if (mqd_kill(pass, q, gq))
 		mqd_lost(pass, qpd, q, gq);
 	else
@@ -217,7 +244,7 @@ static void mqd_load(struct backend_pass *pass, struct qcm_process_device *qpd, 
 	struct mqd_manager *mm = pass->dqm->mqd_mgrs[KFD_MQD_TYPE_CP];
 	int r;
 
-	gpreempt_hw_priority_write(gq);
+	gpreempt_mqd_priority_write(gq);
 	/* No mm: this generation's CP fetches the write pointer by itself. */
 	r = mm->load_mqd(mm, q->mqd, q->pipe, q->queue, &q->properties, NULL);
 	WRITE_ONCE(q->properties.is_active, true);
@@ -230,11 +257,11 @@ static void mqd_load(struct backend_pass *pass, struct qcm_process_device *qpd, 
 	pass->error = r;
 	gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_MAP, r);
 	q->properties.is_preempted = true;
-	gq->leaving_ring = mqd_ring(q);
-	gq->leaving_ns = ktime_get_ns();
-	gq->killed = false;
-	gq->leaving = mqd_unload(pass->dqm, q, KFD_PREEMPT_TYPE_WAVEFRONT_SAVE, MQD_SAVE_MS);
-	if (gq->leaving)
+	gq->hw.leaving_ring = mqd_ring(q);
+	gq->hw.leaving_ns = ktime_get_ns();
+	gq->hw.killed = false;
+	gq->hw.leaving = mqd_unload(pass->dqm, q, KFD_PREEMPT_TYPE_WAVEFRONT_SAVE, MQD_SAVE_MS);
+	if (gq->hw.leaving)
 		return;
 	mqd_deactivate(pass, qpd, q);
 	backend_snapshot(pass, gq);
@@ -245,15 +272,17 @@ static void mqd_resume(struct backend_pass *pass, struct qcm_process_device *qpd
 {
 	if (gq->policy.action != GPREEMPT_RESUME || !q->properties.is_preempted)
 		return;
-	if (gq->leaving && !pass->parking)
-		return;			/* never loaded while the device has it: mqd_look_after() goes on */
-	gq->done = GPREEMPT_RESUME;
-	if (gq->lost)
+	if (gq->hw.leaving && !pass->parking)
+		/* never loaded while the device has it: mqd_look_after() goes on */
+		return;
+	gq->hw.done = GPREEMPT_RESUME;
+	if (gq->hw.lost)
 		return;
 	backend_verify(pass, gq);
 	q->properties.is_preempted = false;
-	if (gq->leaving) {
-		gq->leaving = false;	/* still active: the driver, which is about to evict it, goes on asking */
+	if (gq->hw.leaving) {
+		/* still active: the driver, which is about to evict it, goes on asking */
+		gq->hw.leaving = false;
 		return;
 	}
 	if (!QUEUE_IS_ACTIVE(q->properties) || qpd_to_pdd(qpd)->has_reset_queue)
@@ -261,7 +290,7 @@ static void mqd_resume(struct backend_pass *pass, struct qcm_process_device *qpd
 	if (!pass->parking) {
 		mqd_load(pass, qpd, q, gq);
 		if (q->properties.is_preempted)
-			gq->done = GPREEMPT_KEEP;
+			gq->hw.done = GPREEMPT_KEEP;
 		return;
 	}
 	WRITE_ONCE(q->properties.is_active, true);
@@ -269,37 +298,45 @@ static void mqd_resume(struct backend_pass *pass, struct qcm_process_device *qpd
 }
 
 /*
- * Its MQDs have another priority than they should. They are the device's while it runs, so it leaves for that once, as it
- * does for every change that the driver makes. A failed node is left as it is.
+ * Its MQDs have another priority than they should. They are the device's while it runs, so it
+ * leaves for that once, as it does for every change that the driver makes. A failed node is left as
+ * it is.
  */
-static void mqd_reprioritize(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
-			     struct gpreempt_queue *gq)
+static void mqd_reprioritize(struct backend_pass *pass, struct qcm_process_device *qpd,
+			     struct queue *q, struct gpreempt_queue *gq)
 {
-	if (gq->leaving || gq->lost || !gpreempt_hw_priority_stale(gq) || !gpreempt_hw_priority_differs(gq))
+	if (gq->hw.leaving || gq->hw.lost || !gpreempt_mqd_priority_stale(gq) ||
+	    !gpreempt_mqd_priority_differs(gq))
 		return;
 	if (!q->properties.is_active) {
-		gpreempt_hw_priority_write(gq);
+		gpreempt_mqd_priority_write(gq);
 		return;
 	}
 	if (gq->policy.process->opt_out || backend_obstacle(pass->dqm, gq) != GPREEMPT_NR_SKIPS)
 		return;
 	if (!mqd_take_off(pass, q, gq)) {
-		/* What was seen of its waves does not count any more, see __kfd_gpreempt_mqd_updated(). */
-		WRITE_ONCE(pass->gn->runlists_built, pass->gn->runlists_built + 1);
+		/*
+		 * What was seen of its waves does not count any more, see
+		 * __kfd_gpreempt_mqd_updated().
+		 */
+		gpreempt_waves_moved(pass->gn);
 		mqd_deactivate(pass, qpd, q);
 		mqd_load(pass, qpd, q, gq);
 	}
 	if (!q->properties.is_preempted)
 		return;
-	/* It did not leave, or could not be loaded: a preemption like any other, and resumed like one. */
-	gq->done = GPREEMPT_PREEMPT;
+	/*
+	 * It did not leave, or could not be loaded: a preemption like any other, and resumed like
+	 * one.
+	 */
+	gq->hw.done = GPREEMPT_PREEMPT;
 	mqd_preempted(pass, qpd, q, gq);
 }
 
 static void mqd_resumed(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 			struct gpreempt_queue *gq)
 {
-	if (gq->done != GPREEMPT_RESUME)
+	if (gq->hw.done != GPREEMPT_RESUME)
 		return;
 	gpreempt_stats_resumed(gq, pass->now_ns);
 	gpreempt_policy_resumed(&gq->policy, pass->now_ns);
@@ -311,8 +348,11 @@ static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	struct backend_pass pass = { .gn = gn, .dqm = dqm };
 	struct gpreempt_request request = {};
 
-	/* The driver is about to take all queues off, maybe of a device that does not answer: flags are enough. */
-	pass.parking = READ_ONCE(gn->paused);
+	/*
+	 * The driver is about to take all queues off, maybe of a device that does not answer: flags
+	 * are enough.
+	 */
+	pass.parking = READ_ONCE(gn->life.paused);
 
 	dqm_lock(dqm);
 	if (!pass.parking && !down_read_trylock(&dqm->dev->adev->reset_domain->sem)) {
@@ -332,9 +372,9 @@ static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	request.saved_ns = pass.preempting ? pass.now_ns : request.start_ns;
 	backend_for_each(&pass, mqd_preempted);
 	backend_for_each(&pass, mqd_resume);
-	if (!pass.parking && READ_ONCE(gn->state) != GPREEMPT_STATE_FAILED)
+	if (!pass.parking && READ_ONCE(gn->monitor.state) != GPREEMPT_STATE_FAILED)
 		backend_for_each(&pass, mqd_reprioritize);
-	gpreempt_hw_priority_count(gn);
+	gpreempt_mqd_priority_count(gn);
 	pass.now_ns = ktime_get_ns();
 	request.done_ns = pass.preempting ? request.saved_ns : pass.now_ns;
 	if (pass.changed)
@@ -359,7 +399,10 @@ static bool mqd_taken_in(struct gpreempt_node *gn)
 	return true;
 }
 
-/* Whoever takes waves off or waits for that holds dqm_lock. Afterwards they come back in tens of microseconds. */
+/*
+ * Whoever takes waves off or waits for that holds dqm_lock. Afterwards they come back in tens of
+ * microseconds.
+ */
 static bool mqd_settled(struct gpreempt_node *gn)
 {
 	return !mutex_is_locked(&gn->node->dqm->lock_hidden);

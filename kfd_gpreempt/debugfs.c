@@ -2,67 +2,75 @@
 /*
  * debugfs.c - /sys/kernel/debug/kfd/gpreempt and gpreempt_dump
  *
- * gpreempt_dump is all that is known of each node, see dump.c. gpreempt is a line per registered queue:
+ * gpreempt_dump is all that is known of each node, see dump.c. gpreempt is a line per registered
+ * queue:
  *
  * gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns effective_prio
  *
- * prio is the logical priority against other processes, effective_prio the same with ageing. state: see
- * gpreempt_queue_state(). The pointers are read now, everything else is from the monitor's last pass.
+ * prio is the logical priority against other processes, effective_prio the same with ageing. state:
+ * see gpreempt_queue_sysfs_state(). The pointers are read now, everything else is from the
+ * monitor's last pass.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
 #include <drm/drm_print.h>
 
-#include "core.h"
+#include "node.h"
+#include "debugfs.h"
+#include "dump.h"
+#include "queue_sysfs.h"
 
 #ifdef CONFIG_DEBUG_FS
 
 static struct dentry *queues_file;
 static struct dentry *dump_file;
 
-static void show_queue(struct seq_file *m, const struct gpreempt_queue *gq)
+static void debugfs_show_queue(struct seq_file *m, const struct gpreempt_queue *gq)
 {
 	u64 rptr, wptr, pending;
 
-	gpreempt_queue_read(gq, &rptr, &wptr, &pending);
+	gpreempt_node_read(gq, &rptr, &wptr, &pending);
 	seq_printf(m, "%u %d %u %d %s %llu %llu %u %llu %llu %d\n", gq->gn->node->id,
-		   gpreempt_queue_pid(gq), gq->q->properties.queue_id, gpreempt_peek(gq->policy.priority),
-		   gpreempt_queue_state(gq, pending), rptr, wptr, gpreempt_peek(gq->policy.waves), READ_ONCE(gq->preempt_count),
-		   gpreempt_queue_preempted_ns(gq), gpreempt_peek(gq->policy.effective_priority));
+		   gpreempt_queue_pid(gq), gq->q->properties.queue_id,
+		   gpreempt_policy_read(gq->policy.priority),
+		   gpreempt_queue_sysfs_state(gq, pending), rptr, wptr,
+		   gpreempt_policy_read(gq->policy.waves), READ_ONCE(gq->account.preempt_count),
+		   gpreempt_stats_preempted_ns(gq),
+		   gpreempt_policy_read(gq->policy.effective_priority));
 }
 
-static void show_node(struct gpreempt_node *gn, void *arg)
+static void debugfs_show_node(struct gpreempt_node *gn, void *arg)
 {
 	struct gpreempt_queue *gq;
 	int idx;
 
-	idx = srcu_read_lock(&gn->srcu);
-	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu))
-		show_queue(arg, gq);
-	srcu_read_unlock(&gn->srcu, idx);
+	idx = srcu_read_lock(&gn->queues.srcu);
+	list_for_each_entry_srcu(gq, &gn->queues.list, link, srcu_read_lock_held(&gn->queues.srcu))
+		debugfs_show_queue(arg, gq);
+	srcu_read_unlock(&gn->queues.srcu, idx);
 }
 
-static int gpreempt_show(struct seq_file *m, void *unused)
+static int debugfs_queues_show(struct seq_file *m, void *unused)
 {
-	gpreempt_core_for_each(show_node, m);
+	gpreempt_node_for_each(debugfs_show_node, m);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(gpreempt);
+DEFINE_SHOW_ATTRIBUTE(debugfs_queues);
 
-static void dump_node(struct gpreempt_node *gn, void *arg)
+static void debugfs_dump_node(struct gpreempt_node *gn, void *arg)
 {
 	gpreempt_dump(gn, arg, U32_MAX);
 }
 
-static int gpreempt_dump_show(struct seq_file *m, void *unused)
+static int debugfs_dump_show(struct seq_file *m, void *unused)
 {
 	struct drm_printer p = drm_seq_file_printer(m);
 
-	gpreempt_core_for_each(dump_node, &p);
+	gpreempt_node_for_each(debugfs_dump_node, &p);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(gpreempt_dump);
+DEFINE_SHOW_ATTRIBUTE(debugfs_dump);
 
 /**
  * gpreempt_debugfs_init() - add the files to KFD's directory
@@ -75,8 +83,8 @@ void gpreempt_debugfs_init(void)
 
 	if (!dir)
 		return;
-	queues_file = debugfs_create_file("gpreempt", 0444, dir, NULL, &gpreempt_fops);
-	dump_file = debugfs_create_file("gpreempt_dump", 0444, dir, NULL, &gpreempt_dump_fops);
+	queues_file = debugfs_create_file("gpreempt", 0444, dir, NULL, &debugfs_queues_fops);
+	dump_file = debugfs_create_file("gpreempt_dump", 0444, dir, NULL, &debugfs_dump_fops);
 	dput(dir);
 }
 

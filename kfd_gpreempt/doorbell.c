@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * doorbell.c - gpreempt_wakeup=doorbell: told of a process's first doorbell write after idleness, instead of looking for it
+ * doorbell.c - gpreempt_wakeup=doorbell: told of a process's first doorbell write after idleness,
+ * instead of looking for it
  *
- * While a process has nothing to do, the page table entries of its doorbells are withdrawn: it is armed. The first access faults, the
- * handler wakes the monitors and puts the entries back, and the CPU repeats the access. Until the process is armed again its doorbells
- * cost what they always did.
+ * While a process has nothing to do, the page table entries of its doorbells are withdrawn: it is
+ * armed. The first access faults, the handler wakes the monitors and puts the entries back, and the
+ * CPU repeats the access. Until the process is armed again its doorbells cost what they always did.
  *
- * The entries are found through an address space of the process's own, which /dev/kfd gets instead of its inode's when the process
- * opens it: no mm, no VMA and no lock of either is needed. Whoever opened /dev/kfd, or mapped doorbells in another way, while the mode
- * was poll keeps what he has, and is looked at as ever.
+ * The entries are found through an address space of the process's own, which /dev/kfd gets instead
+ * of its inode's when the process opens it: no mm, no VMA and no lock of either is needed. Whoever
+ * opened /dev/kfd, or mapped doorbells in another way, while the mode was poll keeps what he has,
+ * and is looked at as ever.
  *
- * Two races matter. A write that was under way when the entries went is not told: so the pointers are read again after that. And a
- * handler that is slow may find its process armed once more when it puts the entries back: so it looks at that again after that.
+ * Two races matter. A write that was under way when the entries went is not told: so the pointers
+ * are read again after that. And a handler that is slow may find its process armed once more when
+ * it puts the entries back: so it looks at that again after that.
  *
  * To withdraw entries runs the MMU notifiers of the process. KFD's take dqm_lock, and a program can
  * have others that wait for a job of its own, which may end only with a reset of the GPU. So a work
@@ -29,17 +32,28 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
-#include "core.h"
+#include "node.h"
 #include "amdgpu.h"
 
-/* Polling for a moment is cheaper than a fault: a program's gap between two kernels is not the end of its work. */
+/*
+ * Polling for a moment is cheaper than a fault: a program's gap between two kernels is not the end
+ * of its work.
+ */
 #define ARM_AFTER_NS	100000ULL
-/* What outranks nobody is armed only to let an idle node sleep, so not between two pieces of work. */
+/*
+ * What outranks nobody is armed only to let an idle node sleep, so not between two pieces of work.
+ */
 #define REST_AFTER_NS	GPREEMPT_CONTENDED_NS
-/* While lower work runs, work that nobody was told of (a GPU can write doorbells as well) waits at most for so long. */
+/*
+ * While lower work runs, work that nobody was told of (a GPU can write doorbells as well) waits at
+ * most for so long.
+ */
 #define BACKSTOP_NS	50000000ULL
 
-/* Offsets of doorbells in /dev/kfd, in pages: of all GPUs, and what is left of one for the page within the GPU's. */
+/*
+ * Offsets of doorbells in /dev/kfd, in pages: of all GPUs, and what is left of one for the page
+ * within the GPU's.
+ */
 #define FIRST_PAGE	((pgoff_t)(KFD_MMAP_TYPE_DOORBELL >> PAGE_SHIFT))
 #define NR_PAGES	((pgoff_t)1 << (KFD_MMAP_TYPE_SHIFT - PAGE_SHIFT))
 #define PAGE_OF_GPU	(((pgoff_t)1 << (KFD_MMAP_GPU_ID_SHIFT - PAGE_SHIFT)) - 1)
@@ -88,7 +102,7 @@ static struct workqueue_struct *withdrawals;
 static const struct file_operations no_operations = { .owner = THIS_MODULE };
 
 /* An address space is part of an inode, and nothing but a file comes with an inode of its own. */
-static struct inode *new_inode_alone(void)
+static struct inode *doorbell_new_inode_alone(void)
 {
 	struct file *file = anon_inode_create_getfile("[kfd_doorbells]", &no_operations, NULL, O_RDWR, NULL);
 	struct inode *inode;
@@ -101,9 +115,9 @@ static struct inode *new_inode_alone(void)
 	return inode;
 }
 
-static void withdraw(struct work_struct *work);
+static void doorbell_withdraw(struct work_struct *work);
 
-static struct gpreempt_doorbells *new_doorbells(void)
+static struct gpreempt_doorbells *doorbell_new(void)
 {
 	struct gpreempt_doorbells *d = kzalloc(sizeof(*d), GFP_KERNEL);
 
@@ -112,8 +126,8 @@ static struct gpreempt_doorbells *new_doorbells(void)
 	kref_init(&d->ref);
 	spin_lock_init(&d->lock);
 	INIT_LIST_HEAD(&d->processes);
-	INIT_WORK(&d->withdraw, withdraw);
-	d->inode = new_inode_alone();
+	INIT_WORK(&d->withdraw, doorbell_withdraw);
+	d->inode = doorbell_new_inode_alone();
 	if (!d->inode) {
 		kfree(d);
 		return NULL;
@@ -121,7 +135,7 @@ static struct gpreempt_doorbells *new_doorbells(void)
 	return d;
 }
 
-static void free_doorbells(struct kref *ref)
+static void doorbell_free(struct kref *ref)
 {
 	struct gpreempt_doorbells *d = container_of(ref, struct gpreempt_doorbells, ref);
 
@@ -143,10 +157,10 @@ void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp)
 	if (!gpreempt_tunables_wants_doorbells())
 		return;
 	if (!d) {
-		d = new_doorbells();
+		d = doorbell_new();
 		/* Two threads may open at once. */
 		if (d && cmpxchg(&p->gpreempt, NULL, d)) {
-			kref_put(&d->ref, free_doorbells);
+			kref_put(&d->ref, doorbell_free);
 			d = p->gpreempt;
 		}
 	}
@@ -164,42 +178,43 @@ void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp)
 void kfd_gpreempt_released(struct kfd_process *p)
 {
 	if (p->gpreempt)
-		kref_put(&p->gpreempt->ref, free_doorbells);
+		kref_put(&p->gpreempt->ref, doorbell_free);
 }
 
-static void wake(struct gpreempt_node *gn, u64 now_ns)
+static void doorbell_wake(struct gpreempt_node *gn, u64 now_ns)
 {
 	/* The first of several counts: it has waited longest. */
 	cmpxchg(&gn->rung_ns, 0ULL, now_ns);
-	gpreempt_core_wake(gn);
+	gpreempt_node_wake(gn);
 }
 
 /*
  * Armed no more: whoever relies on it has to look. Context: process context, so also a page fault;
  * does not sleep.
  */
-static void disarm(struct gpreempt_doorbells *d, bool rung)
+static void doorbell_disarm(struct gpreempt_doorbells *d, bool rung)
 {
 	struct gpreempt_process *process;
 	u64 now_ns;
 
-	if (READ_ONCE(d->state) == DOORBELLS_MAPPED || xchg(&d->state, DOORBELLS_MAPPED) == DOORBELLS_MAPPED)
+	if (READ_ONCE(d->state) == DOORBELLS_MAPPED ||
+	    xchg(&d->state, DOORBELLS_MAPPED) == DOORBELLS_MAPPED)
 		return;
 	now_ns = ktime_get_ns();
 	WRITE_ONCE(d->rung_ns, now_ns);
 	spin_lock(&d->lock);
-	list_for_each_entry(process, &d->processes, peer) {
+	list_for_each_entry(process, &d->processes, doorbell.peer) {
 		if (rung)
 			gpreempt_stats_rung(process);
 		if (READ_ONCE(process->gn->tun.wakeup) == GPREEMPT_WAKEUP_DOORBELL)
-			wake(process->gn, now_ns);
+			doorbell_wake(process->gn, now_ns);
 	}
 	spin_unlock(&d->lock);
 }
 
 /*
- * Under the mmap lock or the VMA's alone. All pages at once: the process has just one reason to be told. The file keeps the process, and it
- * keeps what it has of us.
+ * Under the mmap lock or the VMA's alone. All pages at once: the process has just one reason to be
+ * told. The file keeps the process, and it keeps what it has of us.
  */
 static vm_fault_t doorbell_fault(struct vm_fault *vmf)
 {
@@ -209,16 +224,22 @@ static vm_fault_t doorbell_fault(struct vm_fault *vmf)
 	vm_fault_t ret = VM_FAULT_NOPAGE;
 	unsigned long addr;
 
-	disarm(p->gpreempt, true);
+	doorbell_disarm(p->gpreempt, true);
 	for (addr = vma->vm_start; addr < vma->vm_end && ret == VM_FAULT_NOPAGE; addr += PAGE_SIZE)
 		ret = vmf_insert_pfn(vma, addr, pfn++);
-	/* Pairs with withdraw(): either it found the entries, or this finds it going or armed. */
+	/*
+	 * Pairs with doorbell_withdraw(): either it found the entries, or this finds it going or
+	 * armed.
+	 */
 	smp_mb();
-	disarm(p->gpreempt, true);
+	doorbell_disarm(p->gpreempt, true);
 	return ret;
 }
 
-/* Nothing is mapped around a fault. That this is here lets the handler run without the mmap lock, which others may hold for long. */
+/*
+ * Nothing is mapped around a fault. That this is here lets the handler run without the mmap lock,
+ * which others may hold for long.
+ */
 static vm_fault_t doorbell_map_pages(struct vm_fault *vmf, pgoff_t first, pgoff_t last)
 {
 	return 0;
@@ -230,13 +251,15 @@ static const struct vm_operations_struct doorbell_ops = {
 };
 
 /* A copy on write cannot be withdrawn, nor a mapping through the file of another process. */
-static bool can_withdraw(const struct kfd_process_device *pdd, const struct vm_area_struct *vma)
+static bool doorbell_can_withdraw(const struct kfd_process_device *pdd,
+				  const struct vm_area_struct *vma)
 {
 	const struct gpreempt_doorbells *d = READ_ONCE(pdd->process->gpreempt);
 	const struct gpreempt_node *gn = pdd->dev->gpreempt;
 
-	return gn && READ_ONCE(gn->tuned[GPREEMPT_TUNABLE_WAKEUP]) == GPREEMPT_WAKEUP_DOORBELL && d &&
-	       vma->vm_file->f_mapping == d->inode->i_mapping && (vma->vm_flags & VM_SHARED);
+	return gn &&
+	       READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_WAKEUP]) == GPREEMPT_WAKEUP_DOORBELL &&
+	       d && vma->vm_file->f_mapping == d->inode->i_mapping && (vma->vm_flags & VM_SHARED);
 }
 
 /**
@@ -249,16 +272,23 @@ static bool can_withdraw(const struct kfd_process_device *pdd, const struct vm_a
  *
  * Return: true if they are mapped; false: to be mapped as ever
  */
-bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_struct *vma, phys_addr_t address)
+bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_struct *vma,
+				 phys_addr_t address)
 {
 	struct kfd_process *p = pdd->process;
 
-	if (!can_withdraw(pdd, vma)) {
-		/* From now on it may ring without a fault. Who believes it armed has to look once more. */
+	if (!doorbell_can_withdraw(pdd, vma)) {
+		/*
+		 * From now on it may ring without a fault. Who believes it armed has to look once
+		 * more.
+		 */
 		smp_store_mb(p->gpreempt_fixed, true);
 		if (p->gpreempt)
-			disarm(p->gpreempt, false);
-		/* In an address space of ours, which may be another process's, it must not be where withdrawing would find it. */
+			doorbell_disarm(p->gpreempt, false);
+		/*
+		 * In an address space of ours, which may be another process's, it must not be where
+		 * withdrawing would find it.
+		 */
 		if (vma->vm_file->f_mapping != file_inode(vma->vm_file)->i_mapping)
 			vma->vm_pgoff = address >> PAGE_SHIFT;
 		return false;
@@ -281,11 +311,11 @@ void gpreempt_doorbell_add(struct gpreempt_process *process)
 {
 	struct gpreempt_doorbells *d = READ_ONCE(process->p->gpreempt);
 
-	process->doorbells = d;
+	process->doorbell.doorbells = d;
 	if (!d)
 		return;
 	spin_lock(&d->lock);
-	list_add_tail(&process->peer, &d->processes);
+	list_add_tail(&process->doorbell.peer, &d->processes);
 	spin_unlock(&d->lock);
 }
 
@@ -297,12 +327,12 @@ void gpreempt_doorbell_add(struct gpreempt_process *process)
  */
 void gpreempt_doorbell_del(struct gpreempt_process *process)
 {
-	struct gpreempt_doorbells *d = process->doorbells;
+	struct gpreempt_doorbells *d = process->doorbell.doorbells;
 
 	if (!d)
 		return;
 	spin_lock(&d->lock);
-	list_del(&process->peer);
+	list_del(&process->doorbell.peer);
 	spin_unlock(&d->lock);
 }
 
@@ -314,11 +344,11 @@ void gpreempt_doorbell_del(struct gpreempt_process *process)
  */
 void gpreempt_doorbell_add_queue(struct gpreempt_queue *gq)
 {
-	struct gpreempt_doorbells *d = gq->process->doorbells;
+	struct gpreempt_doorbells *d = gq->process->doorbell.doorbells;
 
 	if (d)
 		spin_lock(&d->lock);
-	list_add_tail(&gq->sibling, &gq->process->queues);
+	list_add_tail(&gq->sibling, &gq->process->doorbell.queues);
 	if (d)
 		spin_unlock(&d->lock);
 }
@@ -331,7 +361,7 @@ void gpreempt_doorbell_add_queue(struct gpreempt_queue *gq)
  */
 void gpreempt_doorbell_del_queue(struct gpreempt_queue *gq)
 {
-	struct gpreempt_doorbells *d = gq->process->doorbells;
+	struct gpreempt_doorbells *d = gq->process->doorbell.doorbells;
 
 	if (d)
 		spin_lock(&d->lock);
@@ -341,14 +371,15 @@ void gpreempt_doorbell_del_queue(struct gpreempt_queue *gq)
 }
 
 /**
- * gpreempt_doorbell_wait_readers() - wait for those who read a queue's pointers for the sake of its doorbell
+ * gpreempt_doorbell_wait_readers() - wait for those who read a queue's pointers for the sake of its
+ * doorbell
  * @gq: the queue; new readers do not find what the caller is about to free
  *
  * Context: the queue is registered and stays so.
  */
 void gpreempt_doorbell_wait_readers(const struct gpreempt_queue *gq)
 {
-	struct gpreempt_doorbells *d = gq->process->doorbells;
+	struct gpreempt_doorbells *d = gq->process->doorbell.doorbells;
 
 	if (!d)
 		return;
@@ -356,14 +387,15 @@ void gpreempt_doorbell_wait_readers(const struct gpreempt_queue *gq)
 	spin_unlock(&d->lock);
 }
 
-static bool can_arm(const struct gpreempt_process *process)
+static bool doorbell_can_arm(const struct gpreempt_process *process)
 {
-	return process->doorbells && !READ_ONCE(process->p->gpreempt_fixed);
+	return process->doorbell.doorbells && !READ_ONCE(process->p->gpreempt_fixed);
 }
 
-static bool is_armed(const struct gpreempt_process *process)
+static bool doorbell_is_armed(const struct gpreempt_process *process)
 {
-	return can_arm(process) && READ_ONCE(process->doorbells->state) == DOORBELLS_ARMED;
+	return doorbell_can_arm(process) &&
+	       READ_ONCE(process->doorbell.doorbells->state) == DOORBELLS_ARMED;
 }
 
 /**
@@ -372,80 +404,95 @@ static bool is_armed(const struct gpreempt_process *process)
  *
  * Context: the process has registered queues.
  *
- * Return: armed, mapped, fixed (they cannot be withdrawn) or plain (/dev/kfd was opened in the mode poll)
+ * Return: armed, mapped, fixed (they cannot be withdrawn) or plain (/dev/kfd was opened in the mode
+ * poll)
  */
 const char *gpreempt_doorbell_state(const struct gpreempt_process *process)
 {
 	if (READ_ONCE(process->p->gpreempt_fixed))
 		return "fixed";
-	if (!process->doorbells)
+	if (!process->doorbell.doorbells)
 		return "plain";
-	return is_armed(process) ? "armed" : "mapped";
+	return doorbell_is_armed(process) ? "armed" : "mapped";
 }
 
 /*
  * Has this queue nothing to do, as far as the node's monitor can tell? What it has done so far goes
  * into @moved. doorbells' lock held.
  */
-static bool queue_idle(const struct gpreempt_node *gn, const struct gpreempt_queue *gq, u64 *moved)
+static bool doorbell_queue_idle(const struct gpreempt_node *gn, const struct gpreempt_queue *gq,
+				u64 *moved)
 {
 	u64 rptr, wptr, pending;
 
-	if (!gpreempt_queue_read(gq, &rptr, &wptr, &pending))
+	if (!gpreempt_node_read(gq, &rptr, &wptr, &pending))
 		return false;
 	*moved += rptr + wptr;
-	/* One that the driver keeps off may have been in the middle of a kernel: nobody rings when it may run again. */
-	if (pending || gpreempt_peek(gq->policy.preempted) || !READ_ONCE(gq->q->properties.is_active))
+	/*
+	 * One that the driver keeps off may have been in the middle of a kernel: nobody rings when
+	 * it may run again.
+	 */
+	if (pending || gpreempt_policy_read(gq->policy.preempted) ||
+	    !READ_ONCE(gq->q->properties.is_active))
 		return false;
-	/* Nobody judges while its monitor is parked. Otherwise what was seen of it is what was judged by. */
-	if (gq->gn != gn && READ_ONCE(gq->gn->state) == GPREEMPT_STATE_PARKED)
+	/*
+	 * Nobody judges while its monitor is parked. Otherwise what was seen of it is what was
+	 * judged by.
+	 */
+	if (gq->gn != gn && READ_ONCE(gq->gn->monitor.state) == GPREEMPT_STATE_PARKED)
 		return true;
 	/* Another monitor may be writing: then it is told of the ring that it writes about. */
-	return !gpreempt_peek(gq->policy.had_demand) && rptr == gpreempt_peek(gq->policy.rptr) && wptr == gpreempt_peek(gq->policy.wptr);
+	return !gpreempt_policy_read(gq->policy.had_demand) &&
+	       rptr == gpreempt_policy_read(gq->policy.rptr) &&
+	       wptr == gpreempt_policy_read(gq->policy.wptr);
 }
 
-/* The same for all queues of a process, on all nodes: work on one GPU can write the doorbells of another. */
-static bool all_idle_locked(const struct gpreempt_node *gn, const struct gpreempt_doorbells *d, u64 *moved)
+/*
+ * The same for all queues of a process, on all nodes: work on one GPU can write the doorbells of
+ * another.
+ */
+static bool doorbell_all_idle_locked(const struct gpreempt_node *gn,
+				     const struct gpreempt_doorbells *d, u64 *moved)
 {
 	const struct gpreempt_process *process;
 	const struct gpreempt_queue *gq;
 
 	lockdep_assert_held(&d->lock);
 	*moved = 0;
-	list_for_each_entry(process, &d->processes, peer) {
-		if (!can_arm(process))
+	list_for_each_entry(process, &d->processes, doorbell.peer) {
+		if (!doorbell_can_arm(process))
 			return false;
-		list_for_each_entry(gq, &process->queues, sibling)
-			if (!queue_idle(gn, gq, moved))
+		list_for_each_entry(gq, &process->doorbell.queues, sibling)
+			if (!doorbell_queue_idle(gn, gq, moved))
 				return false;
 	}
 	return !list_empty(&d->processes);
 }
 
-static bool all_idle(struct gpreempt_doorbells *d, u64 *moved)
+static bool doorbell_all_idle(struct gpreempt_doorbells *d, u64 *moved)
 {
 	bool idle;
 
 	spin_lock(&d->lock);
-	idle = all_idle_locked(d->asker, d, moved);
+	idle = doorbell_all_idle_locked(d->asker, d, moved);
 	spin_unlock(&d->lock);
 	return idle;
 }
 
 /* It is over. Whoever asked learns what came of it. */
-static void withdrawn(struct gpreempt_doorbells *d, bool tried, bool late)
+static void doorbell_withdrawn(struct gpreempt_doorbells *d, bool tried, bool late)
 {
 	struct gpreempt_process *process;
 
 	spin_lock(&d->lock);
 	d->busy = false;
-	list_for_each_entry(process, &d->processes, peer) {
+	list_for_each_entry(process, &d->processes, doorbell.peer) {
 		if (!tried || process->gn != d->asker)
 			continue;
 		gpreempt_stats_armed(process, late);
 		/* If not, it has been woken. */
 		if (!late)
-			gpreempt_core_look(process->gn);
+			gpreempt_node_look(process->gn);
 	}
 	spin_unlock(&d->lock);
 }
@@ -454,13 +501,13 @@ static void withdrawn(struct gpreempt_doorbells *d, bool tried, bool late)
  * A work item. No lock is held while entries go; the reference keeps what is left when the process
  * is gone.
  */
-static void withdraw(struct work_struct *work)
+static void doorbell_withdraw(struct work_struct *work)
 {
 	struct gpreempt_doorbells *d = container_of(work, struct gpreempt_doorbells, withdraw);
 	bool tried, late = false;
 	u64 before, after;
 
-	tried = all_idle(d, &before);
+	tried = doorbell_all_idle(d, &before);
 	if (tried) {
 		/*
 		 * A full barrier: a handler that puts entries back after they have been withdrawn
@@ -472,28 +519,28 @@ static void withdraw(struct work_struct *work)
 		 * Who rang up to here had an entry: it had work, or got some meanwhile, and nobody
 		 * may have been told.
 		 */
-		late = !all_idle(d, &after) || after != before;
+		late = !doorbell_all_idle(d, &after) || after != before;
 		/* A handler that came first has told. */
 		if (!late)
 			cmpxchg(&d->state, DOORBELLS_GOING, DOORBELLS_ARMED);
 		else
-			disarm(d, false);
+			doorbell_disarm(d, false);
 	}
-	withdrawn(d, tried, late);
-	kref_put(&d->ref, free_doorbells);
+	doorbell_withdrawn(d, tried, late);
+	kref_put(&d->ref, doorbell_free);
 }
 
 /*
  * Read section held, which keeps the process. It is armed some time after this, if it is still idle
  * then.
  */
-static void begin_to_arm(struct gpreempt_node *gn, struct gpreempt_process *process)
+static void doorbell_begin_to_arm(struct gpreempt_node *gn, struct gpreempt_process *process)
 {
-	struct gpreempt_doorbells *d = process->doorbells;
+	struct gpreempt_doorbells *d = process->doorbell.doorbells;
 	u64 moved;
 
 	spin_lock(&d->lock);
-	if (withdrawals && !d->busy && all_idle_locked(gn, d, &moved)) {
+	if (withdrawals && !d->busy && doorbell_all_idle_locked(gn, d, &moved)) {
 		d->busy = true;
 		d->asker = gn;
 		kref_get(&d->ref);
@@ -503,38 +550,42 @@ static void begin_to_arm(struct gpreempt_node *gn, struct gpreempt_process *proc
 }
 
 /* What this pass knows of the processes. Returns the lowest standing of all queues. */
-static s32 survey(struct gpreempt_node *gn)
+static s32 doorbell_survey(struct gpreempt_node *gn)
 {
-	u32 i, nr = gn->nr_sampled + gn->nr_resting;
+	u32 i, nr = gn->monitor.nr_sampled + gn->monitor.nr_resting;
 	s32 lowest = GPREEMPT_PRIORITY_MAX;
 
-	gn->surveys++;
+	gn->doorbell.surveys++;
 	for (i = 0; i < nr; i++) {
-		const struct gpreempt_policy_queue *q = gn->sampled[i];
-		struct gpreempt_process *process = gpreempt_queue_of(gn->sampled[i])->process;
+		const struct gpreempt_policy_queue *q = gn->monitor.sampled[i];
+		struct gpreempt_process *process =
+			gpreempt_queue_of(gn->monitor.sampled[i])->process;
 
-		if (process->survey != gn->surveys) {
-			process->survey = gn->surveys;
-			process->idle = true;
-			process->active_ns = process->doorbells ? READ_ONCE(process->doorbells->rung_ns) : 0;
-			process->standing = GPREEMPT_PRIORITY_MIN;
-			process->handled = false;
+		if (process->doorbell.survey != gn->doorbell.surveys) {
+			process->doorbell.survey = gn->doorbell.surveys;
+			process->doorbell.idle = true;
+			process->doorbell.active_ns =
+				process->doorbell.doorbells ?
+					READ_ONCE(process->doorbell.doorbells->rung_ns) :
+					0;
+			process->doorbell.standing = GPREEMPT_PRIORITY_MIN;
+			process->doorbell.handled = false;
 		}
 		if (q->had_demand || q->preempted || q->hold || q->pending || q->unseen)
-			process->idle = false;
-		process->active_ns = max(process->active_ns, q->active_ns);
-		process->standing = max(process->standing, q->standing);
+			process->doorbell.idle = false;
+		process->doorbell.active_ns = max(process->doorbell.active_ns, q->active_ns);
+		process->doorbell.standing = max(process->doorbell.standing, q->standing);
 		lowest = min(lowest, q->standing);
 	}
 	return lowest;
 }
 
 /* Counted once for as long as it lasts: it is looked for instead. */
-static void count_fallback(struct gpreempt_node *gn, struct gpreempt_queue *gq)
+static void doorbell_count_fallback(struct gpreempt_node *gn, struct gpreempt_queue *gq)
 {
-	if (!gq->process->told)
+	if (!gq->process->doorbell.fallback_counted)
 		gpreempt_stats_skip(gn, gq, GPREEMPT_SKIP_DOORBELL);
-	gq->process->told = true;
+	gq->process->doorbell.fallback_counted = true;
 }
 
 /**
@@ -548,31 +599,32 @@ struct arming {
 };
 
 /* Read section held. Has armed what is idle, and tells the policy of whom it will be told. */
-static void arm_idle(struct gpreempt_node *gn, u64 now_ns, struct arming *result)
+static void doorbell_arm_idle(struct gpreempt_node *gn, u64 now_ns, struct arming *result)
 {
-	s32 lowest = survey(gn);
-	u32 i, nr = gn->nr_sampled + gn->nr_resting;
+	s32 lowest = doorbell_survey(gn);
+	u32 i, nr = gn->monitor.nr_sampled + gn->monitor.nr_resting;
 
 	*result = (struct arming){ .next_ns = U64_MAX, .all = true };
 	for (i = 0; i < nr; i++) {
-		struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
+		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
 		struct gpreempt_process *process = gq->process;
-		bool outranks = gn->policy.ops->rotates || process->standing > lowest;
-		u64 due_ns = process->active_ns + (outranks ? ARM_AFTER_NS : REST_AFTER_NS);
+		bool outranks = gn->policy.ops->rotates || process->doorbell.standing > lowest;
+		u64 due_ns =
+			process->doorbell.active_ns + (outranks ? ARM_AFTER_NS : REST_AFTER_NS);
 
-		if (process->handled)
+		if (process->doorbell.handled)
 			continue;
-		process->handled = true;
+		process->doorbell.handled = true;
 		process->policy.armed = false;
-		if (process->idle && !can_arm(process)) {
+		if (process->doorbell.idle && !doorbell_can_arm(process)) {
 			if (outranks)
-				count_fallback(gn, gq);
-		} else if (process->idle && is_armed(process)) {
+				doorbell_count_fallback(gn, gq);
+		} else if (process->doorbell.idle && doorbell_is_armed(process)) {
 			process->policy.armed = true;
-		} else if (process->idle && now_ns < due_ns) {
+		} else if (process->doorbell.idle && now_ns < due_ns) {
 			result->next_ns = min(result->next_ns, due_ns - now_ns);
-		} else if (process->idle) {
-			begin_to_arm(gn, process);
+		} else if (process->doorbell.idle) {
+			doorbell_begin_to_arm(gn, process);
 		}
 		result->all &= process->policy.armed;
 	}
@@ -590,7 +642,8 @@ static void arm_idle(struct gpreempt_node *gn, u64 now_ns, struct arming *result
  *
  * Return: nanoseconds until the next pass; U64_MAX: until somebody rings or kicks
  */
-u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision, bool *waits)
+u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
+			   bool *waits)
 {
 	u64 now_ns = ktime_get_ns(), backstop_ns = max(BACKSTOP_NS, gn->tun.params.interval_ns);
 	struct arming arming;
@@ -598,19 +651,19 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 
 	*waits = false;
 	/* The end of higher work is something that nobody tells us. */
-	if (decision->nr_preempt || gn->again || decision->nr_held > decision->nr_resume)
+	if (decision->nr_preempt || gn->monitor.again || decision->nr_held > decision->nr_resume)
 		return decision->next_ns;
 	if (decision->nr_resume)
 		return min(decision->next_ns, ARM_AFTER_NS);
-	idx = srcu_read_lock(&gn->srcu);
+	idx = srcu_read_lock(&gn->queues.srcu);
 	/* As in sample(): without a kick, what the arrays point to stays. */
 	if (READ_ONCE(gn->kick)) {
-		srcu_read_unlock(&gn->srcu, idx);
+		srcu_read_unlock(&gn->queues.srcu, idx);
 		return decision->next_ns;
 	}
-	arm_idle(gn, now_ns, &arming);
+	doorbell_arm_idle(gn, now_ns, &arming);
 	*waits = !gpreempt_policy_can_outrank(&gn->policy);
-	srcu_read_unlock(&gn->srcu, idx);
+	srcu_read_unlock(&gn->queues.srcu, idx);
 	if (!*waits)
 		return min(decision->next_ns, arming.next_ns);
 	return arming.all ? U64_MAX : min(backstop_ns, arming.next_ns);

@@ -2,8 +2,9 @@
 /*
  * dump.c - everything that is known of a node, at one moment, as text
  *
- * For debugfs, and for the kernel log when a node is given up. What the monitor, the hooks and the driver write is copied
- * between two passes with their locks held, and printed without: a slow reader delays nobody.
+ * For debugfs, and for the kernel log when a node is given up. What the monitor, the hooks and the
+ * driver write is copied between two passes with their locks held, and printed without: a slow
+ * reader delays nobody.
  */
 #include <linux/ktime.h>
 #include <linux/seq_buf.h>
@@ -11,7 +12,9 @@
 
 #include <drm/drm_print.h>
 
-#include "core.h"
+#include "node.h"
+#include "dump.h"
+#include "queue_sysfs.h"
 #include "amdgpu.h"
 #include "kfd_device_queue_manager.h"
 #include "kfd_kernel_queue.h"
@@ -139,7 +142,7 @@ struct node_copy {
 	struct queue_copy queue[] __counted_by(nr_queues);
 };
 
-static void copy_stats(struct gpreempt_stats *to, const struct gpreempt_stats *from)
+static void dump_copy_stats(struct gpreempt_stats *to, const struct gpreempt_stats *from)
 {
 	const atomic64_t *source = (const atomic64_t *)from;
 	atomic64_t *target = (atomic64_t *)to;
@@ -150,7 +153,7 @@ static void copy_stats(struct gpreempt_stats *to, const struct gpreempt_stats *f
 		atomic64_set(&target[i], atomic64_read(&source[i]));
 }
 
-static void copy_queue(struct queue_copy *c, const struct gpreempt_queue *gq)
+static void dump_copy_queue(struct queue_copy *c, const struct gpreempt_queue *gq)
 {
 	const struct queue_properties *properties = &gq->q->properties;
 
@@ -162,14 +165,14 @@ static void copy_queue(struct queue_copy *c, const struct gpreempt_queue *gq)
 	c->qid = properties->queue_id;
 	c->doorbell = properties->doorbell_off;
 	c->doorbells = gpreempt_doorbell_state(gq->process);
-	c->nice = gq->process->nice;
-	gpreempt_queue_read(gq, &c->rptr, &c->wptr, &c->pending);
-	c->state = gpreempt_queue_state(gq, c->pending);
-	c->kfd_priority = READ_ONCE(gq->kfd_priority);
-	c->trusted = READ_ONCE(gq->trusted);
-	c->aql = gq->aql;
-	c->dead = gq->dead;
-	c->skipped = gq->skipped;
+	c->nice = gq->process->priority.nice;
+	gpreempt_node_read(gq, &c->rptr, &c->wptr, &c->pending);
+	c->state = gpreempt_queue_sysfs_state(gq, c->pending);
+	c->kfd_priority = READ_ONCE(gq->priority.kfd);
+	c->trusted = READ_ONCE(gq->priority.trusted);
+	c->aql = gq->view.aql;
+	c->dead = gq->priority.dead;
+	c->skipped = gq->account.skipped;
 	c->is_active = properties->is_active;
 	c->is_preempted = properties->is_preempted;
 	c->is_evicted = properties->is_evicted;
@@ -177,12 +180,12 @@ static void copy_queue(struct queue_copy *c, const struct gpreempt_queue *gq)
 	c->is_gws = properties->is_gws;
 	c->debugged = gq->process->p->debug_trap_enabled || gq->process->pdd->qpd.is_debug;
 	c->reset = gq->process->pdd->has_reset_queue;
-	c->preempt_count = gq->preempt_count;
-	c->preempted_ns = gq->preempted_ns;
+	c->preempt_count = gq->account.preempt_count;
+	c->preempted_ns = gq->account.preempted_ns;
 }
 
 /* dqm_lock held. While the driver's scheduler is down there may be no HIQ. */
-static void copy_hiq(struct node_copy *c, const struct device_queue_manager *dqm)
+static void dump_copy_hiq(struct node_copy *c, const struct device_queue_manager *dqm)
 {
 	const struct kernel_queue *hiq = dqm->packet_mgr.priv_queue;
 
@@ -193,48 +196,49 @@ static void copy_hiq(struct node_copy *c, const struct device_queue_manager *dqm
 	c->hiq_wptr = hiq->pending_wptr % c->hiq_dw;
 }
 
-static void copy_node(struct node_copy *c, struct gpreempt_node *gn)
+static void dump_copy_node(struct node_copy *c, struct gpreempt_node *gn)
 {
 	const struct device_queue_manager *dqm = gn->node->dqm;
 	struct gpreempt_queue *gq;
 	u32 n = 0;
 
 	c->now_ns = ktime_get_ns();
-	c->state = gpreempt_core_state_name(gn);
-	copy_stats(&c->stats, &gn->stats);
+	c->state = gpreempt_node_state_name(gn);
+	dump_copy_stats(&c->stats, &gn->stats);
 	c->tun = gn->tun;
 	c->policy = gn->policy.ops ? gn->policy.ops->name : "none";
-	c->level = gn->level;
-	c->errors = gn->errors;
-	c->again = gn->again;
-	c->accepting = READ_ONCE(gn->accepting);
+	c->level = gn->monitor.level;
+	c->errors = gn->monitor.errors;
+	c->again = gn->monitor.again;
+	c->accepting = READ_ONCE(gn->life.accepting);
 	c->kick = READ_ONCE(gn->kick);
-	c->nr_processes = READ_ONCE(gn->nr_processes);
-	c->nr_registered = READ_ONCE(gn->nr_queues);
-	c->runlists_built = gn->runlists_built;
-	c->hw_priorities = gn->hw_priorities;
-	c->unsettled_ns = gn->unsettled_ns;
+	c->nr_processes = READ_ONCE(gn->queues.nr_processes);
+	c->nr_registered = READ_ONCE(gn->queues.nr);
+	c->runlists_built = gn->waves.epoch;
+	c->hw_priorities = gn->mqd.nr_altered;
+	c->unsettled_ns = gn->waves.unread_ns;
 	c->paid_ns = gn->policy.paid_ns;
-	c->decided_ns = gn->decided_ns;
+	c->decided_ns = gn->monitor.decided_ns;
 	c->sched_running = dqm->sched_running;
 	c->sched_halt = dqm->sched_halt;
 	c->hws_hang = dqm->is_hws_hang;
-	copy_hiq(c, dqm);
+	dump_copy_hiq(c, dqm);
 	c->active_queues = dqm->active_queue_count;
 	c->active_processes = dqm->processes_count;
-	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu)) {
+	list_for_each_entry_srcu(gq, &gn->queues.list, link,
+				 srcu_read_lock_held(&gn->queues.srcu)) {
 		if (n == c->nr_queues)
 			break;
-		copy_queue(&c->queue[n++], gq);
+		dump_copy_queue(&c->queue[n++], gq);
 	}
 	c->nr_queues = n;
 }
 
 /* NULL: no memory, which is looked for before anything is locked. */
-static struct node_copy *take_copy(struct gpreempt_node *gn, u32 max_queues)
+static struct node_copy *dump_take_copy(struct gpreempt_node *gn, u32 max_queues)
 {
 	/* A few more than there are: one may be registered before the lock is taken. */
-	u32 room = min(READ_ONCE(gn->nr_queues), max_queues - 4) + 4;
+	u32 room = min(READ_ONCE(gn->queues.nr), max_queues - 4) + 4;
 	struct node_copy *c = kvzalloc(struct_size(c, queue, room), GFP_KERNEL);
 	int idx;
 
@@ -247,22 +251,22 @@ static struct node_copy *take_copy(struct gpreempt_node *gn, u32 max_queues)
 	 * Not gpreempt_lock, which is held while somebody waits for memory: a reset may wait for
 	 * this.
 	 */
-	idx = srcu_read_lock(&gn->srcu);
-	copy_node(c, gn);
-	srcu_read_unlock(&gn->srcu, idx);
+	idx = srcu_read_lock(&gn->queues.srcu);
+	dump_copy_node(c, gn);
+	srcu_read_unlock(&gn->queues.srcu, idx);
 	dqm_unlock(gn->node->dqm);
 	mutex_unlock(&gn->pass_lock);
 	return c;
 }
 
 /* Times that have passed are shown as ages: the reader has no clock to compare with. -1: never. */
-static s64 age_us(u64 then_ns, u64 now_ns)
+static s64 dump_age_us(u64 then_ns, u64 now_ns)
 {
 	return then_ns ? div_s64((s64)(now_ns - then_ns), NSEC_PER_USEC) : -1;
 }
 
 /* Until a verdict ends by itself; -1: never. */
-static s64 left_us(const struct gpreempt_policy_queue *q, u64 paid_ns, u64 now_ns)
+static s64 dump_left_us(const struct gpreempt_policy_queue *q, u64 paid_ns, u64 now_ns)
 {
 	u64 until_ns = q->verdict == GPREEMPT_VERDICT_BUDGET ? paid_ns : q->until_ns;
 
@@ -271,7 +275,7 @@ static s64 left_us(const struct gpreempt_policy_queue *q, u64 paid_ns, u64 now_n
 	return until_ns > now_ns ? div_u64(until_ns - now_ns, NSEC_PER_USEC) : 0;
 }
 
-static void print_tunables(struct drm_printer *p, const struct gpreempt_tunables *tun)
+static void dump_print_tunables(struct drm_printer *p, const struct gpreempt_tunables *tun)
 {
 	char text[512];
 	struct seq_buf s;
@@ -281,8 +285,8 @@ static void print_tunables(struct drm_printer *p, const struct gpreempt_tunables
 	drm_printf(p, "tunables:%s waves_known=%d\n", seq_buf_str(&s), tun->params.waves_known);
 }
 
-static void print_names(struct drm_printer *p, const char *what, const char *const *names, const atomic64_t *counters,
-			u32 nr)
+static void dump_print_names(struct drm_printer *p, const char *what, const char *const *names,
+			     const atomic64_t *counters, u32 nr)
 {
 	char text[256];
 	struct seq_buf s;
@@ -295,7 +299,8 @@ static void print_names(struct drm_printer *p, const char *what, const char *con
 }
 
 /* Buckets as <end in us>:<count>, empty ones left out. */
-static void print_latency(struct drm_printer *p, const char *name, const struct gpreempt_histogram *h)
+static void dump_print_latency(struct drm_printer *p, const char *name,
+			       const struct gpreempt_histogram *h)
 {
 	char text[512];
 	struct seq_buf s;
@@ -309,27 +314,31 @@ static void print_latency(struct drm_printer *p, const char *name, const struct 
 		   atomic64_read(&h->sum_ns), atomic64_read(&h->max_ns), seq_buf_str(&s));
 }
 
-static void print_stats(struct drm_printer *p, const struct gpreempt_stats *stats)
+static void dump_print_stats(struct drm_printer *p, const struct gpreempt_stats *stats)
 {
 	u32 i;
 
-	drm_printf(p, "counters: checks=%lld wakeups=%lld inversions=%lld preemptions=%lld resumes=%lld destroyed_preempted=%lld failures=%llu disabled=%lld runlists=%lld relief_slices=%lld paced=%lld hints=%lld hints_used=%lld hints_expired=%lld doorbell_arms=%lld doorbell_late=%lld doorbell_faults=%lld preempt_ns_last=%lld preempt_ns_max=%lld pass_ns_last=%lld\n",
-		   atomic64_read(&stats->checks), atomic64_read(&stats->wakeups), atomic64_read(&stats->inversions),
-		   atomic64_read(&stats->preemptions), atomic64_read(&stats->resumes),
-		   atomic64_read(&stats->destroyed_preempted), gpreempt_stats_failures(stats),
-		   atomic64_read(&stats->disabled), atomic64_read(&stats->runlists),
-		   atomic64_read(&stats->relief_slices), atomic64_read(&stats->paced), atomic64_read(&stats->hints),
-		   atomic64_read(&stats->hints_used),
-		   atomic64_read(&stats->hints_expired), atomic64_read(&stats->doorbell_arms), atomic64_read(&stats->doorbell_late),
-		   atomic64_read(&stats->doorbell_faults), atomic64_read(&stats->preempt_ns_last),
-		   atomic64_read(&stats->preempt_ns_max), atomic64_read(&stats->pass_ns_last));
-	print_names(p, "skipped", gpreempt_skip_names, stats->skipped, GPREEMPT_NR_SKIPS);
-	print_names(p, "failed", gpreempt_failure_names, stats->failed, GPREEMPT_NR_FAILURES);
+	drm_printf(
+		p,
+		"counters: checks=%lld wakeups=%lld inversions=%lld preemptions=%lld resumes=%lld destroyed_preempted=%lld failures=%llu disabled=%lld runlists=%lld relief_slices=%lld paced=%lld hints=%lld hints_used=%lld hints_expired=%lld doorbell_arms=%lld doorbell_late=%lld doorbell_faults=%lld preempt_ns_last=%lld preempt_ns_max=%lld pass_ns_last=%lld\n",
+		atomic64_read(&stats->checks), atomic64_read(&stats->wakeups),
+		atomic64_read(&stats->inversions), atomic64_read(&stats->preemptions),
+		atomic64_read(&stats->resumes), atomic64_read(&stats->destroyed_preempted),
+		gpreempt_stats_failures(stats), atomic64_read(&stats->disabled),
+		atomic64_read(&stats->runlists), atomic64_read(&stats->relief_slices),
+		atomic64_read(&stats->paced), atomic64_read(&stats->hints),
+		atomic64_read(&stats->hints_used), atomic64_read(&stats->hints_expired),
+		atomic64_read(&stats->doorbell_arms), atomic64_read(&stats->doorbell_late),
+		atomic64_read(&stats->doorbell_faults), atomic64_read(&stats->preempt_ns_last),
+		atomic64_read(&stats->preempt_ns_max), atomic64_read(&stats->pass_ns_last));
+	dump_print_names(p, "skipped", gpreempt_skip_names, stats->skipped, GPREEMPT_NR_SKIPS);
+	dump_print_names(p, "failed", gpreempt_failure_names, stats->failed, GPREEMPT_NR_FAILURES);
 	for (i = 0; i < GPREEMPT_NR_LATENCIES; i++)
-		print_latency(p, gpreempt_latency_names[i], &stats->latency[i]);
+		dump_print_latency(p, gpreempt_latency_names[i], &stats->latency[i]);
 }
 
-static void print_queue_copy(struct drm_printer *p, const struct node_copy *n, const struct queue_copy *c)
+static void dump_print_queue_copy(struct drm_printer *p, const struct node_copy *n,
+				  const struct queue_copy *c)
 {
 	static const char *const actions[] = {
 		[GPREEMPT_KEEP] = "keep",
@@ -339,23 +348,35 @@ static void print_queue_copy(struct drm_printer *p, const struct node_copy *n, c
 	const struct gpreempt_policy_queue *q = &c->policy;
 	u64 now_ns = n->now_ns;
 
-	drm_printf(p, "queue: pid=%d qid=%u state=%s format=%s doorbell=%#x doorbells=%s priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d opt_out=%d weight=%u deadline_us=%u trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
-		   c->pid, c->qid, c->state, c->aql ? "aql" : "pm4", c->doorbell, c->doorbells, q->priority, q->own_priority,
-		   q->explicit_priority, c->kfd_priority, c->nice, c->opt_out, c->weight, c->deadline_us, c->trusted, c->rptr, c->wptr, c->pending,
-		   c->is_active, c->is_preempted, c->is_evicted, c->is_suspended, c->is_gws, c->debugged, c->reset,
-		   c->dead, c->preempt_count, c->preempted_ns);
-	drm_printf(p, "  verdict: %s leads=%d age_us=%lld left_us=%lld\n", gpreempt_verdict_names[q->verdict], q->leads,
-		   q->verdict == GPREEMPT_VERDICT_NONE ? -1 : age_us(q->verdict_ns, now_ns), left_us(q, n->paid_ns, n->now_ns));
-	drm_printf(p, "  policy: action=%s preempted=%d saved_waves=%d used=%d blocked=%d tries=%u taken=%d immovable=%d in_the_way=%d skipped=%d effective_priority=%d rank=%lld missing_rank=%lld hold=%d missed_deadlines=%llu rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld disturbed=%lld stalled=%lld active=%lld held=%lld starved=%lld relief_left_us=%lld\n",
-		   actions[q->action], q->preempted, q->saved_waves, q->used, q->blocked, q->tries, q->taken, q->immovable, q->in_the_way,
-		   c->skipped, q->effective_priority, q->rank, q->missing, q->hold, q->missed, q->rptr, q->wptr, q->pending, q->waves,
-		   age_us(q->waves_ns, now_ns), age_us(q->zero_ns, now_ns), age_us(q->moved_ns, now_ns),
-		   age_us(q->disturbed_ns, now_ns), age_us(q->stalled_ns, now_ns), age_us(q->active_ns, now_ns),
-		   q->preempted ? age_us(q->held_ns, now_ns) : -1, q->preempted ? age_us(q->starved_ns, now_ns) : -1,
-		   q->relief_until_ns > now_ns ? div_u64(q->relief_until_ns - now_ns, NSEC_PER_USEC) : 0);
+	drm_printf(
+		p,
+		"queue: pid=%d qid=%u state=%s format=%s doorbell=%#x doorbells=%s priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d opt_out=%d weight=%u deadline_us=%u trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
+		c->pid, c->qid, c->state, c->aql ? "aql" : "pm4", c->doorbell, c->doorbells,
+		q->priority, q->own_priority, q->explicit_priority, c->kfd_priority, c->nice,
+		c->opt_out, c->weight, c->deadline_us, c->trusted, c->rptr, c->wptr, c->pending,
+		c->is_active, c->is_preempted, c->is_evicted, c->is_suspended, c->is_gws,
+		c->debugged, c->reset, c->dead, c->preempt_count, c->preempted_ns);
+	drm_printf(p, "  verdict: %s leads=%d age_us=%lld left_us=%lld\n",
+		   gpreempt_verdict_names[q->verdict], q->leads,
+		   q->verdict == GPREEMPT_VERDICT_NONE ? -1 : dump_age_us(q->verdict_ns, now_ns),
+		   dump_left_us(q, n->paid_ns, n->now_ns));
+	drm_printf(
+		p,
+		"  policy: action=%s preempted=%d saved_waves=%d used=%d blocked=%d tries=%u taken=%d immovable=%d in_the_way=%d skipped=%d effective_priority=%d rank=%lld missing_rank=%lld hold=%d missed_deadlines=%llu rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld disturbed=%lld stalled=%lld active=%lld held=%lld starved=%lld relief_left_us=%lld\n",
+		actions[q->action], q->preempted, q->saved_waves, q->used, q->blocked, q->tries,
+		q->taken, q->immovable, q->in_the_way, c->skipped, q->effective_priority, q->rank,
+		q->missing, q->hold, q->missed, q->rptr, q->wptr, q->pending, q->waves,
+		dump_age_us(q->waves_ns, now_ns), dump_age_us(q->zero_ns, now_ns),
+		dump_age_us(q->moved_ns, now_ns), dump_age_us(q->disturbed_ns, now_ns),
+		dump_age_us(q->stalled_ns, now_ns), dump_age_us(q->active_ns, now_ns),
+		q->preempted ? dump_age_us(q->held_ns, now_ns) : -1,
+		q->preempted ? dump_age_us(q->starved_ns, now_ns) : -1,
+		q->relief_until_ns > now_ns ? div_u64(q->relief_until_ns - now_ns, NSEC_PER_USEC) :
+					      0);
 }
 
-static void print_node(struct drm_printer *p, const struct gpreempt_node *gn, const struct node_copy *c)
+static void dump_print_node(struct drm_printer *p, const struct gpreempt_node *gn,
+			    const struct node_copy *c)
 {
 	u32 i;
 
@@ -364,24 +385,26 @@ static void print_node(struct drm_printer *p, const struct gpreempt_node *gn, co
 		   c->accepting, c->kick, c->nr_processes, c->nr_registered, c->runlists_built,
 		   c->hw_priorities);
 	if (!gn->backend)
-		drm_printf(p, "reason: %s\n", gn->reason);
-	drm_printf(p, "driver: running=%d halted=%d hung=%d queues=%u processes=%u age_us: unsettled=%lld decided=%lld\n",
-		   c->sched_running, c->sched_halt, c->hws_hang, c->active_queues, c->active_processes,
-		   age_us(c->unsettled_ns, c->now_ns), age_us(c->decided_ns, c->now_ns));
+		drm_printf(p, "reason: %s\n", gn->life.reason);
+	drm_printf(
+		p,
+		"driver: running=%d halted=%d hung=%d queues=%u processes=%u age_us: unsettled=%lld decided=%lld\n",
+		c->sched_running, c->sched_halt, c->hws_hang, c->active_queues, c->active_processes,
+		dump_age_us(c->unsettled_ns, c->now_ns), dump_age_us(c->decided_ns, c->now_ns));
 	if (c->hiq_dw)
 		drm_printf(p, "hiq: size=%u rptr=%u wptr=%u\n", c->hiq_dw, c->hiq_rptr, c->hiq_wptr);
-	print_tunables(p, &c->tun);
-	print_stats(p, &c->stats);
+	dump_print_tunables(p, &c->tun);
+	dump_print_stats(p, &c->stats);
 	for (i = 0; i < c->nr_queues; i++)
-		print_queue_copy(p, c, &c->queue[i]);
+		dump_print_queue_copy(p, c, &c->queue[i]);
 	if (c->nr_registered > c->nr_queues)
 		drm_printf(p, "queues not shown: %u\n", c->nr_registered - c->nr_queues);
 }
 
-static void print_copy(struct gpreempt_node *gn, struct drm_printer *p, struct node_copy *c)
+static void dump_print_copy(struct gpreempt_node *gn, struct drm_printer *p, struct node_copy *c)
 {
 	if (c)
-		print_node(p, gn, c);
+		dump_print_node(p, gn, c);
 	else
 		drm_printf(p, "node: gpu_id=%u: no memory for a dump\n", gn->node->id);
 	kvfree(c);
@@ -400,7 +423,7 @@ static void print_copy(struct gpreempt_node *gn, struct drm_printer *p, struct n
  */
 void gpreempt_dump(struct gpreempt_node *gn, struct drm_printer *p, u32 max_queues)
 {
-	print_copy(gn, p, take_copy(gn, max_queues));
+	dump_print_copy(gn, p, dump_take_copy(gn, max_queues));
 }
 
 /**
@@ -413,5 +436,5 @@ void gpreempt_dump_log(struct gpreempt_node *gn)
 {
 	struct drm_printer p = drm_info_printer(gn->node->adev->dev);
 
-	print_copy(gn, &p, take_copy(gn, MAX_LOGGED_QUEUES));
+	dump_print_copy(gn, &p, dump_take_copy(gn, MAX_LOGGED_QUEUES));
 }

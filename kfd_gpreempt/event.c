@@ -19,8 +19,8 @@
 #include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
-#include "core.h"
-#include "outside.h"
+#include "node.h"
+#include "event.h"
 
 /* Unread events of a listener. A pass over a full node tells one for each of its queues. */
 #define MAX_EVENTS	1024
@@ -83,10 +83,10 @@ static u32 first_note;
 static u32 nr_notes;
 static u32 lost_notes;
 
-static void hand_on_work(struct work_struct *work);
-static DECLARE_WORK(hand_on, hand_on_work);
+static void event_hand_on_work(struct work_struct *work);
+static DECLARE_WORK(hand_on, event_hand_on_work);
 
-static void put(struct gpreempt_listener *l, const struct gpreempt_event *event)
+static void event_put(struct gpreempt_listener *l, const struct gpreempt_event *event)
 {
 	struct gpreempt_event *place;
 
@@ -102,7 +102,7 @@ static void put(struct gpreempt_listener *l, const struct gpreempt_event *event)
 	wake_up_interruptible(&l->wait);
 }
 
-static bool take_note(struct note *note)
+static bool event_take_note(struct note *note)
 {
 	bool got;
 
@@ -118,7 +118,7 @@ static bool take_note(struct note *note)
 }
 
 /* That somebody outranks somebody tells that others work; that a node has failed concerns all. */
-static bool may_hear(const struct gpreempt_listener *l, const struct note *note)
+static bool event_may_hear(const struct gpreempt_listener *l, const struct note *note)
 {
 	if (l->sees_all)
 		return true;
@@ -126,34 +126,34 @@ static bool may_hear(const struct gpreempt_listener *l, const struct note *note)
 }
 
 /* Everything that was noted before. */
-static void hand_on_locked(void)
+static void event_hand_on_locked(void)
 {
 	struct gpreempt_listener *l;
 	struct note note;
 
 	lockdep_assert_held(&listeners_lock);
-	while (take_note(&note)) {
+	while (event_take_note(&note)) {
 		list_for_each_entry(l, &listeners, link) {
 			/* How many were others' is not for everybody to know. */
 			l->missed += l->sees_all ? note.lost : !!note.lost;
 			note.event.pid = note.pid ? pid_nr_ns(note.pid, l->ns) : 0;
 			/* Who is in none of the listener's namespaces does not exist for it. */
-			if (may_hear(l, &note) && (!note.pid || note.event.pid))
-				put(l, &note.event);
+			if (event_may_hear(l, &note) && (!note.pid || note.event.pid))
+				event_put(l, &note.event);
 		}
 		put_pid(note.pid);
 	}
 }
 
-static void hand_on_work(struct work_struct *work)
+static void event_hand_on_work(struct work_struct *work)
 {
 	mutex_lock(&listeners_lock);
-	hand_on_locked();
+	event_hand_on_locked();
 	mutex_unlock(&listeners_lock);
 }
 
 /* listeners_lock held. */
-static bool is_full(kuid_t uid)
+static bool event_is_full(kuid_t uid)
 {
 	const struct gpreempt_listener *l;
 	unsigned int nr = 0;
@@ -173,7 +173,8 @@ static bool is_full(kuid_t uid)
  *
  * Return: the listener; -EMFILE: the user has as many as he may have; -ENOMEM
  */
-struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kuid_t uid, bool sees_all)
+struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kuid_t uid,
+						   bool sees_all)
 {
 	struct gpreempt_listener *l = kvzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 	int r = 0;
@@ -188,10 +189,10 @@ struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kui
 	if (!notes)
 		notes = kvcalloc(MAX_NOTED, sizeof(*notes), GFP_KERNEL);
 	/* What was before is not for it. */
-	hand_on_locked();
+	event_hand_on_locked();
 	if (!notes)
 		r = -ENOMEM;
-	else if (!sees_all && is_full(uid))
+	else if (!sees_all && event_is_full(uid))
 		r = -EMFILE;
 	else
 		list_add_tail(&l->link, &listeners);
@@ -214,7 +215,7 @@ void gpreempt_listener_destroy(struct gpreempt_listener *listener)
 {
 	mutex_lock(&listeners_lock);
 	list_del(&listener->link);
-	hand_on_locked();
+	event_hand_on_locked();
 	mutex_unlock(&listeners_lock);
 	put_pid_ns(listener->ns);
 	kvfree(listener);
@@ -241,11 +242,11 @@ wait_queue_head_t *gpreempt_listener_wait(struct gpreempt_listener *listener)
  */
 bool gpreempt_listener_ready(struct gpreempt_listener *listener)
 {
-	hand_on_work(NULL);
+	event_hand_on_work(NULL);
 	return READ_ONCE(listener->nr);
 }
 
-static bool take(struct gpreempt_listener *l, struct gpreempt_event *event)
+static bool event_take(struct gpreempt_listener *l, struct gpreempt_event *event)
 {
 	bool got;
 
@@ -269,9 +270,11 @@ static bool take(struct gpreempt_listener *l, struct gpreempt_event *event)
  *
  * Context: may sleep; no lock held.
  *
- * Return: bytes, a multiple of the event's size; -EINVAL: no event fits; -EAGAIN; -ERESTARTSYS; -EFAULT
+ * Return: bytes, a multiple of the event's size; -EINVAL: no event fits; -EAGAIN; -ERESTARTSYS;
+ * -EFAULT
  */
-ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *buffer, size_t size, bool nonblocking)
+ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *buffer, size_t size,
+			       bool nonblocking)
 {
 	struct gpreempt_event event;
 	size_t done = 0;
@@ -279,14 +282,14 @@ ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *
 
 	if (size < sizeof(event))
 		return -EINVAL;
-	hand_on_work(NULL);
+	event_hand_on_work(NULL);
 	while (!done) {
 		if (!nonblocking) {
 			r = wait_event_interruptible(listener->wait, READ_ONCE(listener->nr));
 			if (r)
 				return r;
 		}
-		while (size - done >= sizeof(event) && take(listener, &event)) {
+		while (size - done >= sizeof(event) && event_take(listener, &event)) {
 			if (copy_to_user(buffer + done, &event, sizeof(event)))
 				return done ? done : -EFAULT;
 			done += sizeof(event);
@@ -306,9 +309,11 @@ ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *
  *
  * Costs the same however many listen.
  *
- * Context: process context; may be called under any lock of the scheduler and of the driver's queues.
+ * Context: process context; may be called under any lock of the scheduler and of the driver's
+ * queues.
  */
-void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq, enum gpreempt_event_type type, s64 value)
+void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
+		    enum gpreempt_event_type type, s64 value)
 {
 	struct task_struct *leader = gq ? gq->process->p->lead_thread : NULL;
 	struct note note = {
@@ -359,7 +364,7 @@ void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq, e
 void gpreempt_events_exit(void)
 {
 	cancel_work_sync(&hand_on);
-	hand_on_work(NULL);
+	event_hand_on_work(NULL);
 	kvfree(notes);
 	notes = NULL;
 }

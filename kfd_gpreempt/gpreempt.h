@@ -2,9 +2,9 @@
 /*
  * gpreempt.h - the hooks that amdkfd calls, and nothing else
  *
- * Included by kfd_priv.h. Every hook is one line where it is called; without CONFIG_KFD_GPREEMPT each expands to
- * nothing and the objects of amdkfd are those of the stock driver. With it, and gpreempt_enable=0, a hook is a
- * static branch not taken.
+ * Included by kfd_priv.h. Every hook is one line where it is called; without CONFIG_KFD_GPREEMPT
+ * each expands to nothing and the objects of amdkfd are those of the stock driver. With it, and
+ * gpreempt_enable=0, a hook is a static branch not taken.
  */
 #ifndef KFD_GPREEMPT_H_INCLUDED
 #define KFD_GPREEMPT_H_INCLUDED
@@ -33,8 +33,9 @@ struct gpreempt_node;
 struct gpreempt_queue;
 
 /*
- * Members of amdkfd's structures. is_preempted: under dqm_lock; gpreempt_files: under p->mutex; gpreempt_fixed: some mapping of the process's
- * doorbells cannot be withdrawn, for ever; the pointers: see core.h, and doorbell.c for that of the process, which is set once.
+ * Members of amdkfd's structures. is_preempted: under dqm_lock; gpreempt_files: under p->mutex;
+ * gpreempt_fixed: some mapping of the process's doorbells cannot be withdrawn, for ever; the
+ * pointers: see node.h, and doorbell.c for that of the process, which is set once.
  */
 #define KFD_GPREEMPT_PROPERTIES		bool is_preempted;
 #define KFD_GPREEMPT_QUEUE		struct gpreempt_queue *gpreempt; bool gpreempt_files;
@@ -58,8 +59,9 @@ static inline void kfd_gpreempt_queue_created(struct queue *q)
 }
 
 /*
- * Context: p->mutex held, or the process is being torn down; may sleep. @q has left its dqm; its buffers are still
- * referenced. No static branch: what was registered while enabled must go also after disabling.
+ * Context: p->mutex held, or the process is being torn down; may sleep. @q has left its dqm; its
+ * buffers are still referenced. No static branch: what was registered while enabled must go also
+ * after disabling.
  */
 static inline void kfd_gpreempt_queue_destroyed(struct queue *q)
 {
@@ -73,20 +75,26 @@ static inline void kfd_gpreempt_queue_updated(struct queue *q)
 		__kfd_gpreempt_queue_updated(q);
 }
 
-/* Context: p->mutex and dqm_lock held. The MQDs of @q, which is not on the device, have been written. */
+/*
+ * Context: p->mutex and dqm_lock held. The MQDs of @q, which is not on the device, have been
+ * written.
+ */
 static inline void kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo)
 {
 	if (static_branch_unlikely(&kfd_gpreempt_key))
 		__kfd_gpreempt_mqd_updated(q, minfo);
 }
 
-/* Context: init and fini of a node; no queue exists on it yet, or new ones are locked out. May sleep. */
+/*
+ * Context: init and fini of a node; no queue exists on it yet, or new ones are locked out. May
+ * sleep.
+ */
 void kfd_gpreempt_node_init(struct kfd_node *node);
 void kfd_gpreempt_node_fini(struct kfd_node *node);
 
 /*
- * Context: suspend, reset and back; may sleep, waits for at most one pass of the monitor. Not counted: the last
- * call rules.
+ * Context: suspend, reset and back; may sleep, waits for at most one pass of the monitor. Not
+ * counted: the last call rules.
  */
 void kfd_gpreempt_pause(struct kfd_dev *kfd);
 void kfd_gpreempt_unpause(struct kfd_dev *kfd);
@@ -96,8 +104,8 @@ void kfd_gpreempt_init(void);
 void kfd_gpreempt_exit(void);
 
 /*
- * Context: dqm_lock held. Both look at the same state: no key in between, or a runlist might be built with two
- * answers.
+ * Context: dqm_lock held. Both look at the same state: no key in between, or a runlist might be
+ * built with two answers.
  */
 bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd);
 unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm);
@@ -109,10 +117,14 @@ bool kfd_gpreempt_may_return(const struct queue *q);
 /* Context: p->mutex held; takes dqm_lock. */
 bool kfd_gpreempt_is_full(struct device_queue_manager *dqm);
 
-/* Context: sysfs, no lock held; may sleep. The folder of a queue goes under p->mutex, so none of them takes that. */
+/*
+ * Context: sysfs, no lock held; may sleep. The folder of a queue goes under p->mutex, so none of
+ * them takes that.
+ */
 bool kfd_gpreempt_owns(const struct attribute *attr);
 ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf);
-ssize_t kfd_gpreempt_queue_store(struct kobject *kobj, struct attribute *attr, const char *buf, size_t size);
+ssize_t kfd_gpreempt_queue_store(struct kobject *kobj, struct attribute *attr, const char *buf,
+				 size_t size);
 
 void __kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd);
 
@@ -130,7 +142,8 @@ long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned 
 /* Context: open() of /dev/kfd, before anything is mapped through the file; may sleep. */
 void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp);
 /* Context: mmap() of doorbells, all checks done; may sleep. True: mapped. */
-bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_struct *vma, phys_addr_t address);
+bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_struct *vma,
+				 phys_addr_t address);
 /* Context: work item that frees the process; may sleep. No file has a reference to it any more. */
 void kfd_gpreempt_released(struct kfd_process *p);
 
@@ -155,16 +168,27 @@ static inline void kfd_gpreempt_init(void) { }
 static inline void kfd_gpreempt_exit(void) { }
 static inline bool kfd_gpreempt_leaves_out(struct qcm_process_device *qpd) { return false; }
 static inline unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm) { return 0; }
-static inline void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm, bool over_subscribed) { }
+static inline void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm,
+					      bool over_subscribed)
+{
+}
 static inline bool kfd_gpreempt_may_return(const struct queue *q) { return false; }
 static inline bool kfd_gpreempt_is_full(struct device_queue_manager *dqm) { return false; }
 static inline bool kfd_gpreempt_owns(const struct attribute *attr) { return false; }
-static inline ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf) { return 0; }
+static inline ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf)
+{
+	return 0;
+}
 static inline void kfd_gpreempt_pace(struct kfd_process *process, unsigned int cmd) { }
 static inline bool kfd_gpreempt_owns_ioctl(unsigned int cmd) { return false; }
-static inline long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned long arg) { return 0; }
+static inline long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd,
+				      unsigned long arg)
+{
+	return 0;
+}
 static inline void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp) { }
-static inline bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_struct *vma, phys_addr_t address)
+static inline bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd,
+					       struct vm_area_struct *vma, phys_addr_t address)
 {
 	return false;
 }

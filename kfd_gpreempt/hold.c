@@ -2,18 +2,23 @@
 /*
  * hold.c - preemption on request
  *
- * A hold joins a holder and a queue. A queue that has any is kept off the device by the policy; the monitor does the work, as for every
- * other preemption, and whoever asked waits for it. All lists are under gpreempt_lock, which a queue's end takes as well.
+ * A hold joins a holder and a queue. A queue that has any is kept off the device by the policy; the
+ * monitor does the work, as for every other preemption, and whoever asked waits for it. All lists
+ * are under gpreempt_lock, which a queue's end takes as well.
  */
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
 
-#include "core.h"
-#include "outside.h"
+#include "node.h"
+#include "obstacle.h"
+#include "target.h"
 #include "kfd_device_queue_manager.h"
 
-/* Holds of a queue; those with CAP_SYS_ADMIN may add more. They are walked whenever one comes or goes. */
+/*
+ * Holds of a queue; those with CAP_SYS_ADMIN may add more. They are walked whenever one comes or
+ * goes.
+ */
 #define MAX_HOLDS	64
 
 /**
@@ -34,7 +39,10 @@ struct hold {
 	bool privileged;
 };
 
-/* Processes that hold their own queues through /dev/kfd: a queue has one process, so one holder does for all of them. */
+/*
+ * Processes that hold their own queues through /dev/kfd: a queue has one process, so one holder
+ * does for all of them.
+ */
 struct gpreempt_holder gpreempt_own_holder = {
 	.holds = LIST_HEAD_INIT(gpreempt_own_holder.holds),
 };
@@ -49,34 +57,35 @@ void gpreempt_holder_init(struct gpreempt_holder *holder)
 }
 
 /*
- * What the monitor takes in with its next pass, which is at once: a program that holds its own queue waits for the
- * device, so it pays for the looks that it causes. A call that changes nothing causes none.
+ * What the monitor takes in with its next pass, which is at once: a program that holds its own
+ * queue waits for the device, so it pays for the looks that it causes. A call that changes nothing
+ * causes none.
  */
-static void count_holds_locked(struct gpreempt_queue *gq)
+static void hold_count_locked(struct gpreempt_queue *gq)
 {
-	bool held = !list_empty(&gq->holds), unbounded = false;
+	bool held = !list_empty(&gq->hold.list), unbounded = false;
 	struct hold *hold;
 
 	lockdep_assert_held(&gpreempt_lock);
-	list_for_each_entry(hold, &gq->holds, of_queue)
+	list_for_each_entry(hold, &gq->hold.list, of_queue)
 		unbounded |= hold->unbounded;
-	if (held == gq->held && unbounded == gq->held_unbounded)
+	if (held == gq->hold.any && unbounded == gq->hold.unbounded)
 		return;
-	WRITE_ONCE(gq->held_unbounded, unbounded);
-	if (held != gq->held) {
+	WRITE_ONCE(gq->hold.unbounded, unbounded);
+	if (held != gq->hold.any) {
 		/* A resume may be on its way: what counts is a look that begins after this. */
-		smp_store_mb(gq->held, held);
-		gq->held_from = READ_ONCE(gq->gn->begun) + 1;
+		smp_store_mb(gq->hold.any, held);
+		gq->hold.from = READ_ONCE(gq->gn->monitor.begun) + 1;
 	}
-	gpreempt_core_kick(gq->gn);
+	gpreempt_node_kick(gq->gn);
 }
 
-static void end_hold_locked(struct hold *hold)
+static void hold_end_locked(struct hold *hold)
 {
 	lockdep_assert_held(&gpreempt_lock);
 	list_del(&hold->of_holder);
 	list_del(&hold->of_queue);
-	count_holds_locked(hold->gq);
+	hold_count_locked(hold->gq);
 	kfree(hold);
 }
 
@@ -91,15 +100,16 @@ void gpreempt_hold_forget_locked(struct gpreempt_queue *gq)
 	struct hold *hold, *next;
 
 	lockdep_assert_held(&gpreempt_lock);
-	list_for_each_entry_safe(hold, next, &gq->holds, of_queue)
-		end_hold_locked(hold);
+	list_for_each_entry_safe(hold, next, &gq->hold.list, of_queue)
+		hold_end_locked(hold);
 }
 
-static struct hold *find_locked(const struct gpreempt_holder *holder, const struct gpreempt_queue *gq)
+static struct hold *hold_find_locked(const struct gpreempt_holder *holder,
+				     const struct gpreempt_queue *gq)
 {
 	struct hold *hold;
 
-	list_for_each_entry(hold, &gq->holds, of_queue)
+	list_for_each_entry(hold, &gq->hold.list, of_queue)
 		if (hold->holder == holder)
 			return hold;
 	return NULL;
@@ -124,31 +134,31 @@ struct request {
 };
 
 /* Only a hint: the backend looks again, and whoever waits then waits until the timeout. */
-static int may_be_held(const struct gpreempt_queue *gq)
+static int hold_may_be_held(const struct gpreempt_queue *gq)
 {
-	struct gpreempt_outside outside;
+	struct gpreempt_overrides outside;
 
 	if (!gq->gn->backend)
 		return -EOPNOTSUPP;
-	if (READ_ONCE(gq->gn->paused))
+	if (READ_ONCE(gq->gn->life.paused))
 		return -EIO;
-	if (READ_ONCE(gq->gn->state) == GPREEMPT_STATE_FAILED)
+	if (READ_ONCE(gq->gn->monitor.state) == GPREEMPT_STATE_FAILED)
 		return -EOPNOTSUPP;
-	if (gpreempt_monitor_obstacle(gq) != GPREEMPT_NR_SKIPS)
+	if (gpreempt_obstacle(gq) != GPREEMPT_NR_SKIPS)
 		return -EBUSY;
 	/* What was set counts from the next pass, and a hold makes one. */
-	gpreempt_settings_get(gq->process->p->lead_thread, &outside);
+	gpreempt_priority_overrides(gq->process->p->lead_thread, &outside);
 	return outside.process.exempt ? -EPERM : 0;
 }
 
-static int check_one(struct gpreempt_queue *gq, void *arg)
+static int hold_check_one(struct gpreempt_queue *gq, void *arg)
 {
 	struct request *request = arg;
 
 	if (!gpreempt_target_has(request->match, gq))
 		return 0;
 	request->found++;
-	return may_be_held(gq);
+	return hold_may_be_held(gq);
 }
 
 static int hold_one(struct gpreempt_queue *gq, void *arg)
@@ -158,9 +168,9 @@ static int hold_one(struct gpreempt_queue *gq, void *arg)
 
 	if (!gpreempt_target_has(request->match, gq))
 		return 0;
-	hold = find_locked(request->holder, gq);
+	hold = hold_find_locked(request->holder, gq);
 	if (!hold) {
-		if (!request->match->sees_all && list_count_nodes(&gq->holds) >= MAX_HOLDS)
+		if (!request->match->sees_all && list_count_nodes(&gq->hold.list) >= MAX_HOLDS)
 			return -EUSERS;
 		hold = kzalloc(sizeof(*hold), GFP_KERNEL_ACCOUNT);
 		if (!hold)
@@ -168,51 +178,61 @@ static int hold_one(struct gpreempt_queue *gq, void *arg)
 		hold->holder = request->holder;
 		hold->gq = gq;
 		list_add_tail(&hold->of_holder, &request->holder->holds);
-		list_add_tail(&hold->of_queue, &gq->holds);
+		list_add_tail(&hold->of_queue, &gq->hold.list);
 	}
 	hold->unbounded |= request->unbounded;
 	hold->privileged |= request->match->sees_all;
-	count_holds_locked(gq);
+	hold_count_locked(gq);
 	return 0;
 }
 
-/* gpreempt_lock held. Off the device, and not about to come back because of what was before it was held. */
-static bool is_off(const struct gpreempt_queue *gq)
+/*
+ * gpreempt_lock held. Off the device, and not about to come back because of what was before it was
+ * held.
+ */
+static bool hold_is_off(const struct gpreempt_queue *gq)
 {
-	return (s32)(READ_ONCE(gq->gn->ended) - gq->held_from) >= 0 && gpreempt_peek(gq->policy.preempted);
+	return (s32)(READ_ONCE(gq->gn->monitor.ended) - gq->hold.from) >= 0 &&
+	       gpreempt_policy_read(gq->policy.preempted);
 }
 
-static int count_one(struct gpreempt_queue *gq, void *arg)
+static int hold_count_one(struct gpreempt_queue *gq, void *arg)
 {
 	struct request *request = arg;
 
-	if (gpreempt_target_has(request->match, gq) && find_locked(request->holder, gq)) {
+	if (gpreempt_target_has(request->match, gq) && hold_find_locked(request->holder, gq)) {
 		request->found++;
-		request->done += is_off(gq);
+		request->done += hold_is_off(gq);
 	}
 	return 0;
 }
 
-/* Until every queue is saved. Looking takes a mutex, so it is not done as the condition of a wait. */
-static int wait_until_off(struct request *request, u32 timeout_ms)
+/*
+ * Until every queue is saved. Looking takes a mutex, so it is not done as the condition of a wait.
+ */
+static int hold_wait_until_off(struct request *request, u32 timeout_ms)
 {
 	/* One more, because the first has begun already. */
 	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms) + 1;
 
 	for (;;) {
-		unsigned int passes = gpreempt_core_passes();
+		unsigned int passes = gpreempt_node_passes();
 		long left;
 
 		request->found = 0;
 		request->done = 0;
-		gpreempt_queue_walk(count_one, request);
+		gpreempt_node_walk_locked(hold_count_one, request);
 		if (request->found == request->done)
 			return request->found ? 0 : -ENOENT;
-		/* What a wait returns is at least 1 if it was woken: on a busy node it would never reach 0. */
+		/*
+		 * What a wait returns is at least 1 if it was woken: on a busy node it would never
+		 * reach 0.
+		 */
 		left = end - jiffies;
 		if (left <= 0)
 			return -ETIME;
-		left = wait_event_interruptible_timeout(gpreempt_acted, gpreempt_core_passes() != passes, left);
+		left = wait_event_interruptible_timeout(gpreempt_acted,
+							gpreempt_node_passes() != passes, left);
 		if (left < 0)
 			return left;
 	}
@@ -228,34 +248,35 @@ static int wait_until_off(struct request *request, u32 timeout_ms)
  *
  * Context: may sleep; no lock of the scheduler held.
  *
- * Return: 0; -ENOENT: there is none; -EBUSY, -EOPNOTSUPP, -EIO, -EPERM (exempt): nothing is held that was not before; -ENOMEM, -EUSERS: nothing is held;
- * -ETIME, -ERESTARTSYS: not saved yet, the hold stays
+ * Return: 0; -ENOENT: there is none; -EBUSY, -EOPNOTSUPP, -EIO, -EPERM (exempt): nothing is held
+ * that was not before; -ENOMEM, -EUSERS: nothing is held; -ETIME, -ERESTARTSYS: not saved yet, the
+ * hold stays
  */
-int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match, bool unbounded, u32 timeout_ms,
-		  u32 *nr_queues)
+int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
+		  bool unbounded, u32 timeout_ms, u32 *nr_queues)
 {
 	struct request request = { .holder = holder, .match = match, .unbounded = unbounded };
 	int r;
 
-	if (!gpreempt_core_enabled(match->gpu_id))
+	if (!gpreempt_node_enabled(match->gpu_id))
 		return -EOPNOTSUPP;
 	/* All or nothing, as far as one can know. */
-	r = gpreempt_queue_walk(check_one, &request);
+	r = gpreempt_node_walk_locked(hold_check_one, &request);
 	if (r)
 		return r;
 	if (!request.found)
 		return -ENOENT;
-	r = gpreempt_queue_walk(hold_one, &request);
+	r = gpreempt_node_walk_locked(hold_one, &request);
 	if (r) {
 		gpreempt_unhold(holder, match, nr_queues);
 		return r;
 	}
-	r = wait_until_off(&request, timeout_ms ? timeout_ms : queue_preemption_timeout_ms);
+	r = hold_wait_until_off(&request, timeout_ms ? timeout_ms : queue_preemption_timeout_ms);
 	*nr_queues = request.done;
 	return r;
 }
 
-static int unhold_one(struct gpreempt_queue *gq, void *arg)
+static int hold_unhold_one(struct gpreempt_queue *gq, void *arg)
 {
 	struct request *request = arg;
 	struct hold *hold, *next;
@@ -264,14 +285,14 @@ static int unhold_one(struct gpreempt_queue *gq, void *arg)
 	if (!gpreempt_target_has(request->match, gq))
 		return 0;
 	request->found++;
-	list_for_each_entry_safe(hold, next, &gq->holds, of_queue) {
+	list_for_each_entry_safe(hold, next, &gq->hold.list, of_queue) {
 		if (request->holder && hold->holder != request->holder)
 			continue;
 		if (!request->holder && hold->privileged && !request->match->sees_all) {
 			request->denied = true;
 			continue;
 		}
-		end_hold_locked(hold);
+		hold_end_locked(hold);
 		ended = true;
 	}
 	request->done += ended;
@@ -286,13 +307,15 @@ static int unhold_one(struct gpreempt_queue *gq, void *arg)
  *
  * Context: may sleep; no lock of the scheduler held.
  *
- * Return: 0; -ENOENT: there is no such queue; -EPERM: one is still held by somebody with CAP_SYS_ADMIN, whom the caller cannot overrule
+ * Return: 0; -ENOENT: there is no such queue; -EPERM: one is still held by somebody with
+ * CAP_SYS_ADMIN, whom the caller cannot overrule
  */
-int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match, u32 *nr_queues)
+int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
+		    u32 *nr_queues)
 {
 	struct request request = { .holder = holder, .match = match };
 
-	gpreempt_queue_walk(unhold_one, &request);
+	gpreempt_node_walk_locked(hold_unhold_one, &request);
 	*nr_queues = request.done;
 	if (request.denied)
 		return -EPERM;
@@ -311,6 +334,17 @@ void gpreempt_holder_release(struct gpreempt_holder *holder)
 
 	mutex_lock(&gpreempt_lock);
 	list_for_each_entry_safe(hold, next, &holder->holds, of_holder)
-		end_hold_locked(hold);
+		hold_end_locked(hold);
 	mutex_unlock(&gpreempt_lock);
+}
+
+/**
+ * gpreempt_hold_init_queue() - a queue that is being registered is not held
+ * @gq: the queue
+ *
+ * Context: any.
+ */
+void gpreempt_hold_init_queue(struct gpreempt_queue *gq)
+{
+	INIT_LIST_HEAD(&gq->hold.list);
 }

@@ -2,13 +2,15 @@
 /*
  * hqd.c - a queue's slot by its registers: asked to be left, and looked at closely for a moment
  *
- * Without the hardware scheduler the driver asks a slot with hqd_destroy(), looks once, and then every 500 to 1000 us, while it takes the device tens
- * of microseconds to save a queue. And it asks one XCC after the other.
+ * Without the hardware scheduler the driver asks a slot with hqd_destroy(), looks once, and then
+ * every 500 to 1000 us, while it takes the device tens of microseconds to save a queue. And it asks
+ * one XCC after the other.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
 
-#include "core.h"
+#include "node.h"
+#include "hqd.h"
 #include "amdgpu.h"
 #include "amdgpu_amdkfd_gfx_v9.h"
 #include "gc/gc_9_0_offset.h"
@@ -22,17 +24,19 @@
 #define CLOSE_LOOK_NS		200000ULL
 #define LOOK_US			5
 
-static void ask(struct amdgpu_device *adev, u32 pipe, u32 queue, u32 xcc)
+static void hqd_ask(struct amdgpu_device *adev, u32 pipe, u32 queue, u32 xcc)
 {
 	kgd_gfx_v9_acquire_queue(adev, pipe, queue, xcc);
 	WREG32_SOC15_RLC(GC, GET_INST(GC, xcc), mmCP_HQD_DEQUEUE_REQUEST, DEQUEUE_SAVE_WAVES);
 	kgd_gfx_v9_release_queue(adev, xcc);
 }
 
-static void watch(struct amdgpu_device *adev, u32 pipe, u32 queue, u32 xcc, u64 until_ns)
+static void hqd_watch(struct amdgpu_device *adev, u32 pipe, u32 queue, u32 xcc, u64 until_ns)
 {
 	kgd_gfx_v9_acquire_queue(adev, pipe, queue, xcc);
-	while ((RREG32_SOC15(GC, GET_INST(GC, xcc), mmCP_HQD_ACTIVE) & CP_HQD_ACTIVE__ACTIVE_MASK) && ktime_get_ns() < until_ns)
+	while ((RREG32_SOC15(GC, GET_INST(GC, xcc), mmCP_HQD_ACTIVE) &
+		CP_HQD_ACTIVE__ACTIVE_MASK) &&
+	       ktime_get_ns() < until_ns)
 		usleep_range(LOOK_US, 2 * LOOK_US);
 	kgd_gfx_v9_release_queue(adev, xcc);
 }
@@ -43,8 +47,8 @@ static void watch(struct amdgpu_device *adev, u32 pipe, u32 queue, u32 xcc, u64 
  * @pipe: of the slot
  * @queue: of the slot
  *
- * Returns when it has left, or after a moment. hqd_destroy() is to be called in any case: it asks a slot that is still in use again, and finds
- * one that has been left at once.
+ * Returns when it has left, or after a moment. hqd_destroy() is to be called in any case: it asks a
+ * slot that is still in use again, and finds one that has been left at once.
  *
  * Context: dqm_lock and the reset semaphore held, the latter for reading; sleeps.
  */
@@ -55,12 +59,15 @@ void gpreempt_hqd_ask(struct kfd_node *node, u32 pipe, u32 queue)
 	u64 until_ns;
 	int xcc;
 
-	/* The registers of another generation are elsewhere. A reset that has begun answers to nobody. */
+	/*
+	 * The registers of another generation are elsewhere. A reset that has begun answers to
+	 * nobody.
+	 */
 	if (node->kfd2kgd->hqd_destroy != kgd_gfx_v9_hqd_destroy || amdgpu_in_reset(adev))
 		return;
 	for_each_inst(xcc, xcc_mask)
-		ask(adev, pipe, queue, xcc);
+		hqd_ask(adev, pipe, queue, xcc);
 	until_ns = ktime_get_ns() + CLOSE_LOOK_NS;
 	for_each_inst(xcc, xcc_mask)
-		watch(adev, pipe, queue, xcc, until_ns);
+		hqd_watch(adev, pipe, queue, xcc, until_ns);
 }

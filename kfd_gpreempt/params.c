@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * params.c - module parameters gpreempt_* of amdgpu, one for each row of tunables_table.h, and what follows from a write
+ * params.c - module parameters gpreempt_* of amdgpu, one for each row of tunables_table.h, and what
+ * follows from a write
  *
- * A value out of range is refused with one line that says what was wrong and what stays. While the module loads it is only
- * reported: a bad tunable must not cost the user the GPU driver.
+ * A value out of range is refused with one line that says what was wrong and what stays. While the
+ * module loads it is only reported: a bad tunable must not cost the user the GPU driver.
  */
 #include <linux/moduleparam.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
 
-#include "core.h"
+#include "node.h"
+#include "params.h"
 
 static bool ready;
 
@@ -26,15 +28,15 @@ struct params_value {
 /* A write counts from the next pass. gpreempt_lock held. */
 static void params_tune_locked(struct gpreempt_node *gn, struct params_value new)
 {
-	WRITE_ONCE(gn->tuned[new.which], new.value);
-	gpreempt_core_kick(gn);
+	gpreempt_tunables_set(gn, new.which, new.value);
+	gpreempt_node_kick(gn);
 }
 
 /* What was not needed when queues were registered. */
 static void params_prepare(struct gpreempt_node *gn, struct params_value new)
 {
 	if (new.which == GPREEMPT_TUNABLE_VERIFY && new.value)
-		gpreempt_queue_add_snapshots(gn);
+		gpreempt_mqd_add_snapshots(gn);
 }
 
 static void params_tune(struct gpreempt_node *gn, void *arg)
@@ -51,14 +53,15 @@ static int params_set(const char *val, const struct kernel_param *kp)
 {
 	struct params_value new = { .which = (uintptr_t)kp->arg };
 
-	if (gpreempt_tunables_parse(new.which, NULL, val, gpreempt_tunables_default(new.which), &new.value))
+	if (gpreempt_tunables_parse(new.which, NULL, val, gpreempt_tunables_default(new.which),
+				    &new.value))
 		return ready ? -EINVAL : 0;
 	/* In this order: a node that appears now has it, one that was there gets it. */
 	gpreempt_tunables_set_default(new.which, new.value);
 	if (new.which != GPREEMPT_TUNABLE_ENABLE)
-		gpreempt_core_for_each(params_tune, &new);
+		gpreempt_node_for_each(params_tune, &new);
 	else if (ready)
-		gpreempt_core_enable(new.value);
+		gpreempt_life_enable(new.value);
 	return 0;
 }
 
@@ -67,14 +70,18 @@ static int params_get(char *buffer, const struct kernel_param *kp)
 	return gpreempt_tunables_show_default((uintptr_t)kp->arg, buffer);
 }
 
-/* A parameter without a value comes here as well: what it means is said by us, and does not cost the driver either. */
+/*
+ * A parameter without a value comes here as well: what it means is said by us, and does not cost
+ * the driver either.
+ */
 static const struct kernel_param_ops gpreempt_params_ops = {
 	.flags = KERNEL_PARAM_OPS_FL_NOARG,
 	.set = params_set,
 	.get = params_get,
 };
 
-GPREEMPT_TUNABLES(GPREEMPT_PARAM_GLOBAL, GPREEMPT_PARAM_SWITCH, GPREEMPT_PARAM_NUMBER, GPREEMPT_PARAM_WORDS)
+GPREEMPT_TUNABLES(GPREEMPT_PARAM_GLOBAL, GPREEMPT_PARAM_SWITCH, GPREEMPT_PARAM_NUMBER,
+		  GPREEMPT_PARAM_WORDS)
 
 /**
  * gpreempt_params_store() - give a node a value of its own
@@ -82,9 +89,11 @@ GPREEMPT_TUNABLES(GPREEMPT_PARAM_GLOBAL, GPREEMPT_PARAM_SWITCH, GPREEMPT_PARAM_N
  * @which: the tunable
  * @buf: the value, or "default": that of the module parameter
  *
- * It holds until the module parameter is written, which is for all nodes. What another policy need not hold is resumed by it.
+ * It holds until the module parameter is written, which is for all nodes. What another policy need
+ * not hold is resumed by it.
  *
- * Context: sysfs, which keeps the node; gpreempt_lifecycle may be held by somebody who waits for us. May sleep.
+ * Context: sysfs, which keeps the node; gpreempt_lifecycle may be held by somebody who waits for
+ * us. May sleep.
  *
  * Return: 0; -EINVAL: not a value of this tunable; the kernel log says so
  */
@@ -93,7 +102,8 @@ int gpreempt_params_store(struct gpreempt_node *gn, enum gpreempt_tunable which,
 	struct params_value new = { .which = which };
 	bool clear = sysfs_streq(buf, "default");
 
-	if (!clear && gpreempt_tunables_parse(which, NULL, buf, READ_ONCE(gn->tuned[which]), &new.value))
+	if (!clear && gpreempt_tunables_parse(which, NULL, buf,
+					      READ_ONCE(gn->tunables.tuned[which]), &new.value))
 		return -EINVAL;
 	mutex_lock(&gpreempt_lock);
 	/* Under the lock: a parameter that is being written comes after this, or has been read. */
@@ -136,6 +146,6 @@ void gpreempt_params_ready(bool is_ready)
 	/* Under the lock that a write holds: parameter and core always agree. */
 	kernel_param_lock(THIS_MODULE);
 	ready = is_ready;
-	gpreempt_core_enable(is_ready && gpreempt_tunables_default(GPREEMPT_TUNABLE_ENABLE));
+	gpreempt_life_enable(is_ready && gpreempt_tunables_default(GPREEMPT_TUNABLE_ENABLE));
 	kernel_param_unlock(THIS_MODULE);
 }

@@ -37,17 +37,19 @@ static const struct gpreempt_policy_ops hpf = {
 /* Ranks between two virtual times, for shares that have had the same. */
 #define WFQ_PLACES		1024
 
-static struct gpreempt_policy_share *share_of(const struct gpreempt_policy_queue *q)
+static struct gpreempt_policy_share *policies_share_of(const struct gpreempt_policy_queue *q)
 {
 	return q->weight ? (struct gpreempt_policy_share *)&q->share : &q->process->share;
 }
 
-/* Three steps of priority double the weight: about what three steps of nice(2) do to a share of the CPU. */
-static u32 weight_of_priority(s32 priority)
+/*
+ * Three steps of priority double the weight: about what three steps of nice(2) do to a share of the
+ * CPU.
+ */
+static u32 policies_weight_of_priority(s32 priority)
 {
-	static const u32 steps[] = {
-		GPREEMPT_WEIGHT_NORMAL, GPREEMPT_WEIGHT_NORMAL * 126 / 100, GPREEMPT_WEIGHT_NORMAL * 159 / 100
-	};
+	static const u32 steps[] = { GPREEMPT_WEIGHT_NORMAL, GPREEMPT_WEIGHT_NORMAL * 126 / 100,
+				     GPREEMPT_WEIGHT_NORMAL * 159 / 100 };
 	s32 above = priority - GPREEMPT_PRIORITY_NORMAL + 18;
 
 	if (above < 0)
@@ -57,7 +59,7 @@ static u32 weight_of_priority(s32 priority)
 	return (steps[above % 3] << (above / 3)) >> 6;
 }
 
-static u64 virtual_ns(u64 ns, const struct gpreempt_policy_share *s)
+static u64 policies_virtual_ns(u64 ns, const struct gpreempt_policy_share *s)
 {
 	return ns * GPREEMPT_WEIGHT_NORMAL / s->weight;
 }
@@ -68,37 +70,40 @@ static void wfq_list(struct gpreempt_policy_node *pn)
 	u32 i, weight;
 
 	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_share *s = share_of(pn->queues[i]);
+		struct gpreempt_policy_share *s = policies_share_of(pn->queues[i]);
 
 		s->listed = false;
 		s->weight = 0;
 	}
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
-		struct gpreempt_policy_share *s = share_of(q);
+		struct gpreempt_policy_share *s = policies_share_of(q);
 
 		weight = q->weight ? q->weight : q->process->weight;
 		if (!weight)
-			weight = weight_of_priority(q->priority);
+			weight = policies_weight_of_priority(q->priority);
 		s->weight = weight > s->weight ? weight : s->weight;
 	}
 }
 
-/* Accounts the time that has passed, and moves the line from which shares start that have been away. */
+/*
+ * Accounts the time that has passed, and moves the line from which shares start that have been
+ * away.
+ */
 static void wfq_account(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u64 passed_ns = pn->ranked_ns ? now_ns - pn->ranked_ns : 0, least_ns = GPREEMPT_FOREVER_NS;
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_share *s = share_of(pn->queues[i]);
+		struct gpreempt_policy_share *s = policies_share_of(pn->queues[i]);
 
 		if (s->listed)
 			continue;
 		s->listed = true;
 		s->index = i % WFQ_PLACES;
 		if (s->ran)
-			s->vtime_ns += virtual_ns(passed_ns, s);
+			s->vtime_ns += policies_virtual_ns(passed_ns, s);
 		if (s->wanted && s->vtime_ns < least_ns)
 			least_ns = s->vtime_ns;
 	}
@@ -108,8 +113,9 @@ static void wfq_account(struct gpreempt_policy_node *pn, u64 now_ns)
 }
 
 /*
- * Whoever has had least for its weight comes first. The one that has the device has to be a slice ahead of the others before it yields, or
- * they would take turns with every pass. Idle time is no credit.
+ * Whoever has had least for its weight comes first. The one that has the device has to be a slice
+ * ahead of the others before it yields, or they would take turns with every pass. Idle time is no
+ * credit.
  */
 static s64 wfq_rank_of(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_share *s)
 {
@@ -118,7 +124,7 @@ static s64 wfq_rank_of(const struct gpreempt_policy_node *pn, const struct gpree
 	if (ahead_ns < 0)
 		ahead_ns = 0;
 	if (s->turn)
-		ahead_ns -= (s64)virtual_ns(pn->params.slice_ns, s);
+		ahead_ns -= (s64)policies_virtual_ns(pn->params.slice_ns, s);
 	if (ahead_ns > WFQ_FAR_NS)
 		ahead_ns = WFQ_FAR_NS;
 	if (ahead_ns < -WFQ_FAR_NS)
@@ -135,7 +141,7 @@ static void wfq_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
-		q->rank = wfq_rank_of(pn, share_of(q));
+		q->rank = wfq_rank_of(pn, policies_share_of(q));
 		q->own_rank = q->rank;
 		q->orders = q->weight;
 		q->standing = 1;
@@ -148,7 +154,7 @@ static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_share *s = share_of(pn->queues[i]);
+		struct gpreempt_policy_share *s = policies_share_of(pn->queues[i]);
 
 		s->wanted = false;
 		s->ran = false;
@@ -156,7 +162,7 @@ static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
-		struct gpreempt_policy_share *s = share_of(q);
+		struct gpreempt_policy_share *s = policies_share_of(q);
 
 		if (!q->demand[1])
 			continue;
@@ -177,7 +183,7 @@ static u64 wfq_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
-		const struct gpreempt_policy_share *s = share_of(q);
+		const struct gpreempt_policy_share *s = policies_share_of(q);
 
 		if (!s->wanted)
 			continue;
@@ -203,17 +209,17 @@ static const struct gpreempt_policy_ops wfq = {
 
 /* ---- edf: earliest deadline first ---- */
 
-static u64 deadline_of(const struct gpreempt_policy_queue *q)
+static u64 policies_deadline_of(const struct gpreempt_policy_queue *q)
 {
 	return q->deadline_ns ? q->deadline_ns : q->process->deadline_ns;
 }
 
 /*
- * A deadline counts from the first work after the last one has passed, so that it is a period as well. Work starts with packets, so what is
- * only assumed of waves is none. Work that is not done in time is due
- * again a period later: one that is always late must not keep the device for ever.
+ * A deadline counts from the first work after the last one has passed, so that it is a period as
+ * well. Work starts with packets, so what is only assumed of waves is none. Work that is not done
+ * in time is due again a period later: one that is always late must not keep the device for ever.
  */
-static u64 due(struct gpreempt_policy_queue *q, u64 deadline_ns, u64 now_ns)
+static u64 policies_due(struct gpreempt_policy_queue *q, u64 deadline_ns, u64 now_ns)
 {
 	if (q->due_ns > now_ns)
 		return q->due_ns;
@@ -234,9 +240,10 @@ static void edf_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
-		u64 deadline_ns = deadline_of(q);
+		u64 deadline_ns = policies_deadline_of(q);
 
-		q->rank = deadline_ns ? -(s64)due(q, deadline_ns, now_ns) : -GPREEMPT_RANK_RELIEF;
+		q->rank = deadline_ns ? -(s64)policies_due(q, deadline_ns, now_ns) :
+					-GPREEMPT_RANK_RELIEF;
 		q->own_rank = q->rank;
 		q->orders = q->deadline_ns;
 		q->standing = !!deadline_ns;

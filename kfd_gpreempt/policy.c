@@ -2,12 +2,14 @@
 /*
  * policy.c - who is more urgent runs, with the rules that make it safe
  *
- * A queue has *demand* when it could use the device now. Its *rank* says how urgent it is; what that means is the business of a policy in
- * policies.c. The *level* is the highest rank with demand. Queues below it yield, unless their own process works at the level, the
- * driver forbids it, or they are in a relief. The rules, their order and their reasons are in Documentation/design.rst.
+ * A queue has *demand* when it could use the device now. Its *rank* says how urgent it is; what
+ * that means is the business of a policy in policies.c. The *level* is the highest rank with
+ * demand. Queues below it yield, unless their own process works at the level, the driver forbids
+ * it, or they are in a relief. The rules, their order and their reasons are in
+ * Documentation/design.rst.
  *
- * Each pass looks at each queue, most of which are idle or held with nothing new: for those it has to be cheap. What is inline is inline
- * for that.
+ * Each pass looks at each queue, most of which are idle or held with nothing new: for those it has
+ * to be cheap. What is inline is inline for that.
  *
  * Pure code: see policy.h for what may be used here.
  */
@@ -36,17 +38,17 @@ struct level {
 	bool preempts;
 };
 
-static u64 earlier(u64 a, u64 b)
+static u64 policy_earlier(u64 a, u64 b)
 {
 	return a < b ? a : b;
 }
 
-static u64 later(u64 a, u64 b)
+static u64 policy_later(u64 a, u64 b)
 {
 	return a > b ? a : b;
 }
 
-static s32 clamp_priority(s64 priority)
+static s32 policy_clamp_priority(s64 priority)
 {
 	if (priority < GPREEMPT_PRIORITY_MIN)
 		return GPREEMPT_PRIORITY_MIN;
@@ -62,7 +64,8 @@ static s32 clamp_priority(s64 priority)
  * @trusted: the owner may claim a priority above normal against others
  * @q: receives priority, own_priority and explicit_priority
  */
-void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted, struct gpreempt_policy_queue *q)
+void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted,
+			      struct gpreempt_policy_queue *q)
 {
 	s64 own = kfd_priority;
 	s64 claimed = own;
@@ -70,13 +73,13 @@ void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted, struct g
 	if (!trusted && claimed > GPREEMPT_PRIORITY_NORMAL)
 		claimed = GPREEMPT_PRIORITY_NORMAL;
 
-	q->priority = clamp_priority(claimed - nice);
-	q->own_priority = clamp_priority(own - nice);
+	q->priority = policy_clamp_priority(claimed - nice);
+	q->own_priority = policy_clamp_priority(own - nice);
 	q->explicit_priority = kfd_priority != GPREEMPT_PRIORITY_NORMAL;
 }
 
 /* Work came: what was announced, for it or for its process, has come true. */
-static void meet(struct gpreempt_policy_queue *q)
+static void policy_meet(struct gpreempt_policy_queue *q)
 {
 	if (q->expected_met_ns == q->expected_until_ns)
 		return;
@@ -85,7 +88,7 @@ static void meet(struct gpreempt_policy_queue *q)
 }
 
 /* What was known of the queue's waves is void. */
-static void forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
+static void policy_forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	q->waves_ns = 0;
 	q->zero_ns = 0;
@@ -97,9 +100,11 @@ static void forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
  * @q: the queue, not preempted
  * @taken: it does: its memory was evicted, its program suspended it, and the like
  * @packets: there are packets in its ring
- * @now_ns: time of the sample that follows; while @taken it has to say that nothing is pending, which nobody shall yield to
+ * @now_ns: time of the sample that follows; while @taken it has to say that nothing is
+ *	pending, which nobody shall yield to
  *
- * What a queue was taken off with comes back with it, without a pointer moving: waves wait for slots then that somebody else may have got.
+ * What a queue was taken off with comes back with it, without a pointer moving: waves wait for
+ * slots then that somebody else may have got.
  */
 void gpreempt_policy_taken(struct gpreempt_policy_queue *q, bool taken, bool packets, u64 now_ns)
 {
@@ -107,17 +112,17 @@ void gpreempt_policy_taken(struct gpreempt_policy_queue *q, bool taken, bool pac
 		q->taken_with_work = q->pending || (q->used && (q->waves || !q->waves_ns));
 	q->taken_with_work |= taken && packets;
 	if (!taken && q->taken && q->taken_with_work) {
-		forget_waves(q, now_ns);
+		policy_forget_waves(q, now_ns);
 		q->disturbed_ns = now_ns;
 	}
 	q->taken = taken;
 }
 
 /* There is nothing to take in but that it is there: it may have work at any time. */
-static void sample_unseen(struct gpreempt_policy_queue *q, u64 now_ns)
+static void policy_sample_unseen(struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	if (!q->moved_ns)
-		forget_waves(q, now_ns);
+		policy_forget_waves(q, now_ns);
 	q->pending = 0;
 	q->stalled_ns = 0;
 	q->blocked = false;
@@ -133,7 +138,8 @@ static void sample_unseen(struct gpreempt_policy_queue *q, u64 now_ns)
  *
  * Pointers and packets of an @unseen queue mean nothing and are not looked at.
  */
-void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending, u64 now_ns)
+void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending,
+			    u64 now_ns)
 {
 	bool moved = rptr != q->rptr;
 
@@ -142,13 +148,13 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		if (!pending)
 			return;
 		if (q->preempted) {
-			meet(q);
+			policy_meet(q);
 			q->active_ns = now_ns;
 			return;
 		}
 	}
 	if (q->unseen) {
-		sample_unseen(q, now_ns);
+		policy_sample_unseen(q, now_ns);
 		return;
 	}
 	if (moved || !q->moved_ns) {
@@ -157,11 +163,11 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 		q->blocked = false;
 		q->tries = 0;
 		q->launched_ns = now_ns;
-		forget_waves(q, now_ns);
+		policy_forget_waves(q, now_ns);
 	}
 	if (pending || moved) {
 		q->showed_none = false;
-		meet(q);
+		policy_meet(q);
 		if (!q->preempted && !q->had_demand)
 			q->run_ns = now_ns;
 	}
@@ -208,7 +214,8 @@ void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 }
 
 /**
- * gpreempt_policy_waves_at_rest() - waves were read while nothing had been on its way for as long as it takes to bring them back
+ * gpreempt_policy_waves_at_rest() - waves were read while nothing had been on its way for as long
+ * as it takes to bring them back
  * @pn: the node, after gpreempt_policy_set_waves() for each mapped queue
  * @now_ns: same time
  *
@@ -244,7 +251,8 @@ void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
-		bool known = q->pending ? q->blocked : q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
+		bool known = q->pending ? q->blocked :
+					  q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
 
 		if (!q->preempted && !q->unseen && q->waves_ns && !q->waves && known)
 			gpreempt_policy_set_waves(q, 0, now_ns);
@@ -252,98 +260,122 @@ void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns)
 }
 
 /* A queue that cannot be looked at may have got packets since it was taken off. */
-static bool has_work_held(const struct gpreempt_policy_queue *q)
+static bool policy_has_work_held(const struct gpreempt_policy_queue *q)
 {
 	return q->preempted && (q->pending || (q->saved_waves && !q->showed_none) || q->unseen);
 }
 
-static bool hold_expired(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+static bool policy_hold_expired(const struct gpreempt_policy_queue *q,
+				const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return has_work_held(q) && params->max_hold_ns && now_ns - q->starved_ns >= params->max_hold_ns;
+	return policy_has_work_held(q) && params->max_hold_ns &&
+	       now_ns - q->starved_ns >= params->max_hold_ns;
 }
 
-/* Outranked for so long that it must run, however urgent others are: it is due for a relief. What is held on request is not. */
-static bool starves(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+/*
+ * Outranked for so long that it must run, however urgent others are: it is due for a relief. What
+ * is held on request is not.
+ */
+static bool policy_starves(const struct gpreempt_policy_queue *q,
+			   const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return hold_expired(q, params, now_ns) && !q->kept_off && !q->relieved;
+	return policy_hold_expired(q, params, now_ns) && !q->kept_off && !q->relieved;
 }
 
-static bool stall_expired(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+static bool policy_stall_expired(const struct gpreempt_policy_queue *q,
+				 const struct gpreempt_policy_params *params, u64 now_ns)
 {
 	return params->waves_known && params->blocked_ns && q->stalled_ns &&
 	       now_ns - q->stalled_ns >= params->blocked_ns;
 }
 
-/* For how long no waves and no packets are believed: as long again as they have been read, up to a bound. */
-static u64 believed_for(const struct gpreempt_policy_queue *q)
+/*
+ * For how long no waves and no packets are believed: as long again as they have been read, up to a
+ * bound.
+ */
+static u64 policy_believed_for(const struct gpreempt_policy_queue *q)
 {
 	/* No pointer tells when its next work comes, or the program may write its pointers back. */
-	return earlier(q->waves_ns - q->zero_ns, q->unseen ? GPREEMPT_WAVES_SETTLE_NS : GPREEMPT_WAVES_UNKNOWN_NS);
+	return policy_earlier(q->waves_ns - q->zero_ns,
+			      q->unseen ? GPREEMPT_WAVES_SETTLE_NS : GPREEMPT_WAVES_UNKNOWN_NS);
 }
 
 /*
- * Is the answer to "has this mapped queue waves in flight?" still the one that was read? No waves and no packets are believed for as long
- * again as they have been read, up to believed_for()'s bound, since waves can hide for as long as they wait for slots; a blocked queue is asked again now and
- * then; everything else is true only for the pass that read it.
+ * Is the answer to "has this mapped queue waves in flight?" still the one that was read? No waves
+ * and no packets are believed for as long again as they have been read, up to
+ * policy_believed_for()'s bound, since waves can hide for as long as they wait for slots; a blocked
+ * queue is asked again now and then; everything else is true only for the pass that read it.
  */
-static bool waves_fresh(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+static bool policy_waves_fresh(const struct gpreempt_policy_queue *q,
+			       const struct gpreempt_policy_params *params, u64 now_ns)
 {
 	if (q->waves_ns == now_ns)
 		return true;
 	if (!q->waves_ns || q->waves)
 		return false;
 	if (!q->pending)
-		return q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS && now_ns - q->waves_ns < believed_for(q);
+		return q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS &&
+		       now_ns - q->waves_ns < policy_believed_for(q);
 	return q->blocked && now_ns - q->waves_ns < params->blocked_ns;
 }
 
 /* It read as without waves for long enough to be more than a runlist in progress. */
-static bool zero_settled(const struct gpreempt_policy_queue *q, u64 now_ns)
+static bool policy_zero_settled(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	return q->zero_ns && now_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
 }
 
 /**
- * gpreempt_policy_restore_ns() - how long it may take until waves are back on the device after a runlist
+ * gpreempt_policy_restore_ns() - how long it may take until waves are back on the device after a
+ * runlist
  * @pn: the node
  *
  * Return: nanoseconds, GPREEMPT_WAVES_RESTORE_MAX_NS at most
  */
 u64 gpreempt_policy_restore_ns(const struct gpreempt_policy_node *pn)
 {
-	u64 restore_ns = later(GPREEMPT_RESTORE_SHARE * pn->pass_ns, GPREEMPT_WAVES_RESTORE_NS);
+	u64 restore_ns =
+		policy_later(GPREEMPT_RESTORE_SHARE * pn->pass_ns, GPREEMPT_WAVES_RESTORE_NS);
 
-	return earlier(restore_ns, GPREEMPT_WAVES_RESTORE_MAX_NS);
+	return policy_earlier(restore_ns, GPREEMPT_WAVES_RESTORE_MAX_NS);
 }
 
-/* A runlist took its waves off, and they may not be back yet. Of a pass of our own they begin to come back at its end. */
-static inline bool restoring(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+/*
+ * A runlist took its waves off, and they may not be back yet. Of a pass of our own they begin to
+ * come back at its end.
+ */
+static inline bool policy_restoring(const struct gpreempt_policy_node *pn,
+				    const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	u64 from_ns = q->disturbed_ns;
 
 	if (!from_ns)
 		return false;
 	if (from_ns == pn->acting_ns)
-		from_ns = later(from_ns, pn->acted_ns);
+		from_ns = policy_later(from_ns, pn->acted_ns);
 	return now_ns - from_ns < gpreempt_policy_restore_ns(pn);
 }
 
-/* One that stands still: asked now, it cannot be found blocked yet, whatever the answer is. That takes a second look. */
-static bool first_look(const struct gpreempt_policy_queue *q, u64 now_ns)
+/*
+ * One that stands still: asked now, it cannot be found blocked yet, whatever the answer is. That
+ * takes a second look.
+ */
+static bool policy_first_look(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return q->pending && !q->blocked && !zero_settled(q, now_ns);
+	return q->pending && !q->blocked && !policy_zero_settled(q, now_ns);
 }
 
 /* Could it use the device now? MAYBE: it could if it has waves in flight, and that is not known. */
 enum demand { NONE, MAYBE, SURE };
 
 /* So soon after its last launch it counts as busy, without an answer about waves. */
-static enum demand demand_of_launch(const struct gpreempt_policy_queue *q, u64 now_ns)
+static enum demand policy_demand_of_launch(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	return q->launched_ns && now_ns - q->launched_ns < GPREEMPT_LAUNCHED_NS ? SURE : NONE;
 }
 
-static enum demand demand_of_waves(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+static enum demand policy_demand_of_waves(const struct gpreempt_policy_node *pn,
+					  const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	const struct gpreempt_policy_params *params = &pn->params;
 
@@ -352,111 +384,123 @@ static enum demand demand_of_waves(const struct gpreempt_policy_node *pn, const 
 	if (!params->waves_known && q->unseen)
 		return SURE;
 	if (!params->waves_known)
-		return demand_of_launch(q, now_ns);
-	if (!waves_fresh(q, params, now_ns))
+		return policy_demand_of_launch(q, now_ns);
+	if (!policy_waves_fresh(q, params, now_ns))
 		return MAYBE;
-	if (params->waves_lag_ns && q->launched_ns && now_ns - q->launched_ns < params->waves_lag_ns)
+	if (params->waves_lag_ns && q->launched_ns &&
+	    now_ns - q->launched_ns < params->waves_lag_ns)
 		return SURE;
 	if ((q->waves && q->waves_ns) || q->disturbed_ns)
 		return SURE;
 	/* Counters that have never shown any waves may not count at all. */
-	return pn->waves_seen ? NONE : demand_of_launch(q, now_ns);
+	return pn->waves_seen ? NONE : policy_demand_of_launch(q, now_ns);
 }
 
 /**
  * gpreempt_policy_work_came() - has announced work come?
  * @q: the queue
  *
- * Return: true if it has, to this queue or, if the same was announced for them, to another one of its process
+ * Return: true if it has, to this queue or, if the same was announced for them, to another one of
+ * its process
  */
 bool gpreempt_policy_work_came(const struct gpreempt_policy_queue *q)
 {
-	return q->expected_until_ns == q->expected_met_ns || q->expected_until_ns == q->process->expected_met_ns;
+	return q->expected_until_ns == q->expected_met_ns ||
+	       q->expected_until_ns == q->process->expected_met_ns;
 }
 
 /* Work that somebody announced, and that has not come yet. */
-static bool expected(const struct gpreempt_policy_queue *q, u64 now_ns)
+static bool policy_expected(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	return now_ns < q->expected_until_ns && !gpreempt_policy_work_came(q);
 }
 
-static inline enum demand demand_of(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+static inline enum demand policy_demand_of(const struct gpreempt_policy_node *pn,
+					   const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	const struct gpreempt_policy_params *params = &pn->params;
 
-	if (expected(q, now_ns))
+	if (policy_expected(q, now_ns))
 		return SURE;
 	if (q->preempted)
-		return has_work_held(q) ? SURE : NONE;
+		return policy_has_work_held(q) ? SURE : NONE;
 	/* Off the device it is in nobody's way; of the others pending says so. */
 	if (q->unseen && q->taken)
 		return NONE;
 	if (!q->pending)
-		return demand_of_waves(pn, q, now_ns);
-	if (!q->blocked && !stall_expired(q, params, now_ns))
+		return policy_demand_of_waves(pn, q, now_ns);
+	if (!q->blocked && !policy_stall_expired(q, params, now_ns))
 		return SURE;
-	if (!waves_fresh(q, params, now_ns))
+	if (!policy_waves_fresh(q, params, now_ns))
 		return MAYBE;
 	return q->waves || !q->blocked ? SURE : NONE;
 }
 
 /* Neither by the driver nor by its owner's leave may it be taken off. */
-static bool fixed(const struct gpreempt_policy_queue *q)
+static bool policy_fixed(const struct gpreempt_policy_queue *q)
 {
 	return q->immovable || q->process->opt_out;
 }
 
 /*
- * Is it kept off by request? Not while the driver or its process does not let it go, and not for the length of a relief after it was for the
- * longest time that a hold may take. It has its own rank then, and no more: a request to be held is no way to come before others. What a
- * queue was held for one reason is not counted for the other.
+ * Is it kept off by request? Not while the driver or its process does not let it go, and not for
+ * the length of a relief after it was for the longest time that a hold may take. It has its own
+ * rank then, and no more: a request to be held is no way to come before others. What a queue was
+ * held for one reason is not counted for the other.
  */
-static void keep_off(const struct gpreempt_policy_params *params, struct gpreempt_policy_queue *q, u64 now_ns)
+static void policy_keep_off(const struct gpreempt_policy_params *params,
+			    struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	bool kept_off;
 
-	if (q->kept_off && !q->hold_unbounded && hold_expired(q, params, now_ns))
+	if (q->kept_off && !q->hold_unbounded && policy_hold_expired(q, params, now_ns))
 		q->let_go_until_ns = now_ns + params->relief_ns;
 	if (!q->hold)
 		q->let_go_until_ns = 0;
 	q->asked = q->hold;
-	kept_off = q->hold && !fixed(q) && now_ns >= q->let_go_until_ns;
+	kept_off = q->hold && !policy_fixed(q) && now_ns >= q->let_go_until_ns;
 	if (kept_off != q->kept_off)
 		q->starved_ns = now_ns;
 	q->kept_off = kept_off;
 }
 
 /* It has no demand: those below it need not wait for what may not run. */
-static bool kept_off(const struct gpreempt_policy_queue *q)
+static bool policy_kept_off(const struct gpreempt_policy_queue *q)
 {
 	return q->kept_off && !q->relieved;
 }
 
-static s32 age_of(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+static s32 policy_age_of(const struct gpreempt_policy_node *pn,
+			 const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	const struct gpreempt_policy_params *params = &pn->params;
 	u64 steps;
 
 	if (now_ns < q->aged_until_ns)
 		return AGE_MAX;
-	if (!params->aging_ns || !pn->ops->ages || !has_work_held(q))
+	if (!params->aging_ns || !pn->ops->ages || !policy_has_work_held(q))
 		return 0;
 	steps = (now_ns - q->starved_ns) / params->aging_ns;
 	return steps < AGE_MAX ? (s32)steps : AGE_MAX;
 }
 
 /* It is blocked from now on. */
-static void block(struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params, u64 now_ns)
+static void policy_block(struct gpreempt_policy_queue *q,
+			 const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	u64 after_ns = GPREEMPT_TRY_SHARE * params->blocked_ns, most_ns = later(after_ns, GPREEMPT_TRY_MAX_NS);
+	u64 after_ns = GPREEMPT_TRY_SHARE * params->blocked_ns,
+	    most_ns = policy_later(after_ns, GPREEMPT_TRY_MAX_NS);
 
 	q->blocked = true;
 	/* The shift is bounded: what is left of it does not matter any more. */
-	q->try_ns = now_ns + earlier(after_ns << (q->tries < 16 ? q->tries : 16), most_ns);
+	q->try_ns = now_ns + policy_earlier(after_ns << (q->tries < 16 ? q->tries : 16), most_ns);
 }
 
-/* It has been blocked for so long that it may be mistaken by now: once more it has its level, until it stands still for as long again. */
-static void try_again(struct gpreempt_policy_queue *q, u64 now_ns)
+/*
+ * It has been blocked for so long that it may be mistaken by now: once more it has its level, until
+ * it stands still for as long again.
+ */
+static void policy_try_again(struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	q->blocked = false;
 	q->stalled_ns = now_ns;
@@ -464,54 +508,62 @@ static void try_again(struct gpreempt_policy_queue *q, u64 now_ns)
 }
 
 /* What all rules ask for, once per pass. */
-static __always_inline enum demand look_at(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns)
+static __always_inline enum demand policy_look_at(const struct gpreempt_policy_node *pn,
+						  struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	enum demand demand;
 
 	if (q->blocked && now_ns >= q->try_ns)
-		try_again(q, now_ns);
+		policy_try_again(q, now_ns);
 	/* Once over it stays over, however long a later pass takes. */
-	if (!restoring(pn, q, now_ns))
+	if (!policy_restoring(pn, q, now_ns))
 		q->disturbed_ns = 0;
-	demand = demand_of(pn, q, now_ns);
+	demand = policy_demand_of(pn, q, now_ns);
 
 	q->relieved = now_ns < q->relief_until_ns;
-	/* It had the device before all others, and nothing to do there: what was saved was none. Counters that have never counted prove nothing. */
+	/*
+	 * It had the device before all others, and nothing to do there: what was saved was none.
+	 * Counters that have never counted prove nothing.
+	 */
 	if (q->relieved && demand == NONE && !q->preempted && pn->waves_seen)
 		q->showed_none = true;
 	if (q->hold || q->asked)
-		keep_off(&pn->params, q, now_ns);
-	q->age = age_of(pn, q, now_ns);
-	if (kept_off(q))
+		policy_keep_off(&pn->params, q, now_ns);
+	q->age = policy_age_of(pn, q, now_ns);
+	if (policy_kept_off(q))
 		demand = NONE;
 	q->demand[0] = demand == SURE;
 	q->demand[1] = demand != NONE;
 	return demand;
 }
 
-static void make_busy(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q)
+static void policy_make_busy(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q)
 {
 	q->next_busy = pn->busy;
 	pn->busy = q;
 }
 
 /* In relief a queue is above all others: beside waves that fill the device it would not run. */
-static s64 rank(const struct gpreempt_policy_queue *q)
+static s64 policy_rank(const struct gpreempt_policy_queue *q)
 {
 	return q->relieved ? GPREEMPT_RANK_RELIEF : q->rank;
 }
 
 /*
- * May others have to yield to it? Not to one that cannot be looked at: then nobody could tell when they may come back. But in its relief it
- * has to run.
+ * May others have to yield to it? Not to one that cannot be looked at: then nobody could tell when
+ * they may come back. But in its relief it has to run.
  */
-static bool makes_level(const struct gpreempt_policy_queue *q, bool assume)
+static bool policy_makes_level(const struct gpreempt_policy_queue *q, bool assume)
 {
 	return q->demand[assume] && (!q->unseen || q->relieved);
 }
 
-/* Its process works at the level, and with which of its own ranks. Marks count only as long as they are the last ones. */
-static void mark_process(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
+/*
+ * Its process works at the level, and with which of its own ranks. Marks count only as long as they
+ * are the last ones.
+ */
+static void policy_mark_process(const struct gpreempt_policy_node *pn,
+				const struct gpreempt_policy_queue *q)
 {
 	struct gpreempt_policy_process *p = q->process;
 
@@ -523,7 +575,7 @@ static void mark_process(const struct gpreempt_policy_node *pn, const struct gpr
 }
 
 /* @assume: the demand that counts. Marks the processes that work at the level. */
-static struct level find_level(struct gpreempt_policy_node *pn, bool assume)
+static struct level policy_find_level(struct gpreempt_policy_node *pn, bool assume)
 {
 	struct gpreempt_policy_queue *q;
 	struct level level = { 0 };
@@ -531,9 +583,9 @@ static struct level find_level(struct gpreempt_policy_node *pn, bool assume)
 	pn->mark++;
 
 	for (q = pn->busy; q; q = q->next_busy) {
-		s64 own = rank(q);
+		s64 own = policy_rank(q);
 
-		if (!makes_level(q, assume) || (level.valid && own < level.rank))
+		if (!policy_makes_level(q, assume) || (level.valid && own < level.rank))
 			continue;
 		/* A higher one: whoever is marked is not at the level. */
 		if (level.valid && own > level.rank)
@@ -544,52 +596,64 @@ static struct level find_level(struct gpreempt_policy_node *pn, bool assume)
 		}
 		level.valid = true;
 		level.rank = own;
-		mark_process(pn, q);
+		policy_mark_process(pn, q);
 	}
 	return level;
 }
 
 /* The same for a level that is known, by another demand. */
-static void mark_processes(struct gpreempt_policy_node *pn, const struct level *level, bool assume)
+static void policy_mark_processes(struct gpreempt_policy_node *pn, const struct level *level,
+				  bool assume)
 {
 	const struct gpreempt_policy_queue *q;
 
 	pn->mark++;
 	for (q = pn->busy; q; q = q->next_busy)
-		if (makes_level(q, assume) && rank(q) == level->rank)
-			mark_process(pn, q);
+		if (policy_makes_level(q, assume) && policy_rank(q) == level->rank)
+			policy_mark_process(pn, q);
 }
 
-/* How much rank it lacks to run while this level lasts, if it may be taken off at all; 0 or less: nothing. */
-static inline s64 missing_rank(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
-			       const struct level *level)
+/*
+ * How much rank it lacks to run while this level lasts, if it may be taken off at all; 0 or less:
+ * nothing.
+ */
+static inline s64 policy_missing_rank(const struct gpreempt_policy_node *pn,
+				      const struct gpreempt_policy_queue *q,
+				      const struct level *level)
 {
 	const struct gpreempt_policy_process *p = q->process;
 
 	if (!level->valid || q->relieved)
 		return 0;
-	/* A process must not freeze its own copy or utility queue: both sides have to have asked for it. */
+	/*
+	 * A process must not freeze its own copy or utility queue: both sides have to have asked
+	 * for it.
+	 */
 	if (p->level_mark == pn->mark)
 		return q->orders && p->top_mark == pn->mark ? p->own_top - q->own_rank : 0;
 	return level->rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_RANK_RELIEF : level->rank - q->rank;
 }
 
-/* Has it to stay off the device while the level lasts? Age counts up to equality: the level is that of ranks without. */
-static bool outranked(const struct gpreempt_policy_queue *q)
+/*
+ * Has it to stay off the device while the level lasts? Age counts up to equality: the level is that
+ * of ranks without.
+ */
+static bool policy_outranked(const struct gpreempt_policy_queue *q)
 {
-	return q->missing > q->age && !fixed(q);
+	return q->missing > q->age && !policy_fixed(q);
 }
 
 /* It has not had the device for the time that it was promised. A relief does not wait for that. */
-static bool in_min_run(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params,
-		       const struct level *level, u64 now_ns)
+static bool policy_in_min_run(const struct gpreempt_policy_queue *q,
+			      const struct gpreempt_policy_params *params,
+			      const struct level *level, u64 now_ns)
 {
 	return params->min_run_ns && q->demand[1] && level->rank != GPREEMPT_RANK_RELIEF &&
 	       now_ns - q->run_ns < params->min_run_ns;
 }
 
 /* Overhead that time has not paid for yet. */
-static u64 overhead_left(const struct gpreempt_policy_node *pn, u64 now_ns)
+static u64 policy_overhead_left(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u64 paid_ns = (now_ns - pn->overhead_at_ns) / 100 * pn->params.overhead_pct;
 
@@ -597,27 +661,28 @@ static u64 overhead_left(const struct gpreempt_policy_node *pn, u64 now_ns)
 }
 
 /* Time until the budget has room for a preemption, after @more_ns of overhead. */
-static u64 budget_wait_after(const struct gpreempt_policy_node *pn, u64 more_ns, u64 now_ns)
+static u64 policy_budget_wait_after(const struct gpreempt_policy_node *pn, u64 more_ns, u64 now_ns)
 {
 	u32 pct = pn->params.overhead_pct;
 	u64 window_ns = GPREEMPT_OVERHEAD_WINDOW_NS / 100 * pct;
-	u64 left_ns = overhead_left(pn, now_ns) + earlier(more_ns, window_ns / 2);
+	u64 left_ns = policy_overhead_left(pn, now_ns) + policy_earlier(more_ns, window_ns / 2);
 
 	if (!pct || left_ns <= window_ns)
 		return 0;
 	return (left_ns - window_ns) * 100 / pct + 100;
 }
 
-static u64 budget_wait(const struct gpreempt_policy_node *pn, u64 now_ns)
+static u64 policy_budget_wait(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	return budget_wait_after(pn, 0, now_ns);
+	return policy_budget_wait_after(pn, 0, now_ns);
 }
 
 /*
- * Is somebody in the way? Lower queues without work take nothing from anybody: only one with work causes a pass. The processes at the
- * level are marked.
+ * Is somebody in the way? Lower queues without work take nothing from anybody: only one with work
+ * causes a pass. The processes at the level are marked.
  */
-static void find_inversion(const struct gpreempt_policy_node *pn, struct level *level, u64 now_ns, bool assume)
+static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct level *level,
+				  u64 now_ns, bool assume)
 {
 	struct gpreempt_policy_queue *q;
 
@@ -626,126 +691,153 @@ static void find_inversion(const struct gpreempt_policy_node *pn, struct level *
 	for (q = pn->busy; q; q = q->next_busy) {
 		if (q->preempted || !q->demand[assume])
 			continue;
-		q->missing = missing_rank(pn, q, level);
-		if (!outranked(q))
+		q->missing = policy_missing_rank(pn, q, level);
+		if (!policy_outranked(q))
 			continue;
 		level->inversion = true;
-		level->preempts |= !in_min_run(q, &pn->params, level, now_ns);
+		level->preempts |= !policy_in_min_run(q, &pn->params, level, now_ns);
 	}
 	/* Safety is not for sale. */
-	if (level->preempts && level->rank != GPREEMPT_RANK_RELIEF && budget_wait(pn, now_ns))
+	if (level->preempts && level->rank != GPREEMPT_RANK_RELIEF &&
+	    policy_budget_wait(pn, now_ns))
 		level->preempts = false;
 }
 
 /* To come back and to be preempted again costs so much: what both passes are charged for. */
-static u64 switch_cost(const struct gpreempt_policy_node *pn)
+static u64 policy_switch_cost(const struct gpreempt_policy_node *pn)
 {
 	return 3 * pn->pass_ns;
 }
 
 /* A gap that is worth no switch: there would be nothing left of it. */
-static u64 short_gap(const struct gpreempt_policy_node *pn)
+static u64 policy_short_gap(const struct gpreempt_policy_node *pn)
 {
 	/* Both of its ends are seen up to a look late. */
-	return earlier(switch_cost(pn) + 2 * pn->params.poll_ns, GPREEMPT_GAP_MAX_NS);
+	return policy_earlier(policy_switch_cost(pn) + 2 * pn->params.poll_ns, GPREEMPT_GAP_MAX_NS);
 }
 
 /*
- * Those above it are silent: when may it come back? Not before the time that was asked for, nor before it is clear that this is none of the short
- * gaps that they had before. And not before the budget has room for their return: otherwise they would have to wait behind it.
+ * Those above it are silent: when may it come back? Not before the time that was asked for, nor
+ * before it is clear that this is none of the short gaps that they had before. And not before the
+ * budget has room for their return: otherwise they would have to wait behind it.
  */
-static u64 resume_from(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+static u64 policy_resume_from(const struct gpreempt_policy_node *pn,
+			      const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	u64 wait_ns = budget_wait_after(pn, switch_cost(pn), now_ns), delay_ns = pn->params.resume_delay_ns, from_ns;
+	u64 wait_ns = policy_budget_wait_after(pn, policy_switch_cost(pn), now_ns),
+	    delay_ns = pn->params.resume_delay_ns, from_ns;
 
 	if (q->gaps >= GPREEMPT_GAPS_LEAST)
-		delay_ns = later(delay_ns, GPREEMPT_GAP_SHARE * earlier(q->gap_ns, short_gap(pn)));
+		delay_ns = policy_later(delay_ns,
+					GPREEMPT_GAP_SHARE *
+						policy_earlier(q->gap_ns, policy_short_gap(pn)));
 	from_ns = q->outranked_ns + delay_ns;
 	if (wait_ns)
-		from_ns = later(from_ns, earlier(now_ns + wait_ns, q->outranked_ns + GPREEMPT_RESUME_WAIT_MAX_NS));
+		from_ns = policy_later(
+			from_ns, policy_earlier(now_ns + wait_ns,
+						q->outranked_ns + GPREEMPT_RESUME_WAIT_MAX_NS));
 	return from_ns;
 }
 
 /* Nothing outranks it any more. */
-static noinline bool resume_delayed(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+static noinline bool policy_resume_delayed(const struct gpreempt_policy_node *pn,
+					   const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return !pn->ops->rotates && !q->relieved && !fixed(q) && now_ns < resume_from(pn, q, now_ns);
+	return !pn->ops->rotates && !q->relieved && !policy_fixed(q) &&
+	       now_ns < policy_resume_from(pn, q, now_ns);
 }
 
-/* Those above it are back after @gap_ns: what is long counts more than what is short, and lets the lengths of the short ones fade. */
-static noinline void learn_gap(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 gap_ns)
+/*
+ * Those above it are back after @gap_ns: what is long counts more than what is short, and lets the
+ * lengths of the short ones fade.
+ */
+static noinline void policy_learn_gap(const struct gpreempt_policy_node *pn,
+				      struct gpreempt_policy_queue *q, u64 gap_ns)
 {
-	if (gap_ns > short_gap(pn)) {
+	if (gap_ns > policy_short_gap(pn)) {
 		q->gaps /= 2;
 		return;
 	}
 	if (q->gaps < GPREEMPT_GAPS_MOST)
 		q->gaps++;
-	q->gap_ns = later(gap_ns, q->gap_ns - q->gap_ns / GPREEMPT_GAP_FADE_SHARE);
+	q->gap_ns = policy_later(gap_ns, q->gap_ns - q->gap_ns / GPREEMPT_GAP_FADE_SHARE);
 }
 
 /* The least time that is worth switching for. */
-static u64 least_turn(const struct gpreempt_policy_node *pn)
+static u64 policy_least_turn(const struct gpreempt_policy_node *pn)
 {
-	return later(GPREEMPT_RELIEF_TURN_NS, GPREEMPT_RELIEF_TURN_SHARE * pn->pass_ns);
+	return policy_later(GPREEMPT_RELIEF_TURN_NS, GPREEMPT_RELIEF_TURN_SHARE * pn->pass_ns);
 }
 
 /* So long it takes to get as old as it has to be. */
-static u64 aging_time(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
+static u64 policy_aging_time(const struct gpreempt_policy_node *pn,
+			     const struct gpreempt_policy_queue *q)
 {
 	return pn->params.aging_ns * q->missing;
 }
 
 /*
- * It is old enough to run beside the level. When may it? All that are have their time together, and then not until one of them could have got
- * as old again: otherwise so many could be let in one after the other that the level never were alone.
+ * It is old enough to run beside the level. When may it? All that are have their time together, and
+ * then not until one of them could have got as old again: otherwise so many could be let in one
+ * after the other that the level never were alone.
  */
-static u64 aged_from(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+static u64 policy_aged_from(const struct gpreempt_policy_node *pn,
+			    const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	if (!pn->aged_until_ns || now_ns + least_turn(pn) <= pn->aged_until_ns)
+	if (!pn->aged_until_ns || now_ns + policy_least_turn(pn) <= pn->aged_until_ns)
 		return now_ns;
-	return pn->aged_until_ns + aging_time(pn, q);
+	return pn->aged_until_ns + policy_aging_time(pn, q);
 }
 
-static noinline bool waits_for_age(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 now_ns)
+static noinline bool policy_waits_for_age(const struct gpreempt_policy_node *pn,
+					  const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return !fixed(q) && now_ns >= q->aged_until_ns && now_ns < aged_from(pn, q, now_ns);
+	return !policy_fixed(q) && now_ns >= q->aged_until_ns &&
+	       now_ns < policy_aged_from(pn, q, now_ns);
 }
 
 /* It would have to go. */
-static enum gpreempt_verdict verdict_of_fixed(const struct gpreempt_policy_queue *q)
+static enum gpreempt_verdict policy_verdict_of_fixed(const struct gpreempt_policy_queue *q)
 {
 	return q->process->opt_out ? GPREEMPT_VERDICT_EXEMPT : GPREEMPT_VERDICT_OBSTACLE;
 }
 
-static inline enum gpreempt_verdict verdict_of_outranked(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q)
+static inline enum gpreempt_verdict
+policy_verdict_of_outranked(const struct gpreempt_policy_node *pn,
+			    const struct gpreempt_policy_queue *q)
 {
-	return q->process->level_mark == pn->mark ? GPREEMPT_VERDICT_OWN_PROCESS : GPREEMPT_VERDICT_YIELDS;
+	return q->process->level_mark == pn->mark ? GPREEMPT_VERDICT_OWN_PROCESS :
+						    GPREEMPT_VERDICT_YIELDS;
 }
 
 /*
  * When something is preempted at all, idle lower queues go along: their next packet shall not cost
- * another pass. One that is on the device without work is in nobody's way: see verdict_on_device().
+ * another pass. One that is on the device without work is in nobody's way: see
+ * policy_verdict_on_device().
  */
-static noinline enum gpreempt_verdict judge(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
-					    const struct level *level, u64 now_ns)
+static noinline enum gpreempt_verdict policy_judge(const struct gpreempt_policy_node *pn,
+						   const struct gpreempt_policy_queue *q,
+						   const struct level *level, u64 now_ns)
 {
-	if (kept_off(q))
+	if (policy_kept_off(q))
 		return GPREEMPT_VERDICT_HOLD;
 	if (q->missing <= 0)
 		return GPREEMPT_VERDICT_RUNS;
-	if (fixed(q))
-		return verdict_of_fixed(q);
-	if (!outranked(q))
-		return q->preempted && waits_for_age(pn, q, now_ns) ? GPREEMPT_VERDICT_AGEING : GPREEMPT_VERDICT_AGED;
-	if (in_min_run(q, &pn->params, level, now_ns))
+	if (policy_fixed(q))
+		return policy_verdict_of_fixed(q);
+	if (!policy_outranked(q))
+		return q->preempted && policy_waits_for_age(pn, q, now_ns) ?
+			       GPREEMPT_VERDICT_AGEING :
+			       GPREEMPT_VERDICT_AGED;
+	if (policy_in_min_run(q, &pn->params, level, now_ns))
 		return GPREEMPT_VERDICT_MIN_RUN;
 	if (!level->preempts)
 		return GPREEMPT_VERDICT_BUDGET;
-	return verdict_of_outranked(pn, q);
+	return policy_verdict_of_outranked(pn, q);
 }
 
-static inline enum gpreempt_action action_of(const struct gpreempt_policy_queue *q, enum gpreempt_verdict verdict)
+static inline enum gpreempt_action policy_action_of(const struct gpreempt_policy_queue *q,
+						    enum gpreempt_verdict verdict)
 {
 	bool off = verdict >= GPREEMPT_VERDICT_OFF;
 
@@ -755,21 +847,23 @@ static inline enum gpreempt_action action_of(const struct gpreempt_policy_queue 
 }
 
 /* Most often there is nothing else to say: it is held for its rank, and stays so. */
-static inline bool held_for_rank(const struct gpreempt_policy_queue *q)
+static inline bool policy_held_for_rank(const struct gpreempt_policy_queue *q)
 {
-	return q->preempted && outranked(q) && !q->kept_off;
+	return q->preempted && policy_outranked(q) && !q->kept_off;
 }
 
-/* What would become of it. Call find_inversion() first. */
-static inline enum gpreempt_action choose(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
-					  const struct level *level, u64 now_ns)
+/* What would become of it. Call policy_find_inversion() first. */
+static inline enum gpreempt_action policy_choose(const struct gpreempt_policy_node *pn,
+						 struct gpreempt_policy_queue *q,
+						 const struct level *level, u64 now_ns)
 {
-	q->missing = missing_rank(pn, q, level);
-	return held_for_rank(q) ? GPREEMPT_KEEP : action_of(q, judge(pn, q, level, now_ns));
+	q->missing = policy_missing_rank(pn, q, level);
+	return policy_held_for_rank(q) ? GPREEMPT_KEEP :
+					 policy_action_of(q, policy_judge(pn, q, level, now_ns));
 }
 
 /* It has no work, and is left on the device. */
-static inline enum gpreempt_verdict verdict_of_idle(const struct gpreempt_policy_queue *q)
+static inline enum gpreempt_verdict policy_verdict_of_idle(const struct gpreempt_policy_queue *q)
 {
 	if (q->taken)
 		return GPREEMPT_VERDICT_DRIVER;
@@ -777,15 +871,18 @@ static inline enum gpreempt_verdict verdict_of_idle(const struct gpreempt_policy
 		return GPREEMPT_VERDICT_BLOCKED;
 	if (q->unseen)
 		return GPREEMPT_VERDICT_UNSEEN;
-	return q->verdict == GPREEMPT_VERDICT_DORMANT ? GPREEMPT_VERDICT_DORMANT : GPREEMPT_VERDICT_NO_DEMAND;
+	return q->verdict == GPREEMPT_VERDICT_DORMANT ? GPREEMPT_VERDICT_DORMANT :
+							GPREEMPT_VERDICT_NO_DEMAND;
 }
 
 /*
  * It stays on the device, or comes back; with work because of @verdict. Of one without work that
- * comes back see drop_idle_resumes().
+ * comes back see policy_drop_idle_resumes().
  */
-static enum gpreempt_verdict verdict_on_device(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
-					       const struct level *level, enum gpreempt_verdict verdict, u64 now_ns)
+static enum gpreempt_verdict policy_verdict_on_device(const struct gpreempt_policy_node *pn,
+						      const struct gpreempt_policy_queue *q,
+						      const struct level *level,
+						      enum gpreempt_verdict verdict, u64 now_ns)
 {
 	if (q->taken)
 		return GPREEMPT_VERDICT_DRIVER;
@@ -794,13 +891,13 @@ static enum gpreempt_verdict verdict_on_device(const struct gpreempt_policy_node
 	if (!q->demand[1] && q->preempted && pn->ops->rotates)
 		return GPREEMPT_VERDICT_LEFT_OFF;
 	if (!q->demand[1])
-		return verdict_of_idle(q);
+		return policy_verdict_of_idle(q);
 	if (verdict != GPREEMPT_VERDICT_RUNS)
 		return verdict;
 	/* Its hold does not count. */
 	if (q->hold)
-		return fixed(q) ? verdict_of_fixed(q) : GPREEMPT_VERDICT_RELIEF;
-	if (expected(q, now_ns))
+		return policy_fixed(q) ? policy_verdict_of_fixed(q) : GPREEMPT_VERDICT_RELIEF;
+	if (policy_expected(q, now_ns))
 		return GPREEMPT_VERDICT_EXPECTED;
 	if (q->unseen)
 		return GPREEMPT_VERDICT_UNSEEN;
@@ -808,27 +905,33 @@ static enum gpreempt_verdict verdict_on_device(const struct gpreempt_policy_node
 }
 
 /* The same of those that are on the device: it has work and the highest rank, and stays. */
-static inline bool runs_for_rank(const struct gpreempt_policy_queue *q, const struct level *level, u64 now_ns)
+static inline bool policy_runs_for_rank(const struct gpreempt_policy_queue *q,
+					const struct level *level, u64 now_ns)
 {
-	return q->missing <= 0 && !q->preempted && q->demand[1] && q->rank == level->rank && now_ns >= q->expected_until_ns &&
-	       !(q->hold | q->relieved | q->unseen | q->taken);
+	return q->missing <= 0 && !q->preempted && q->demand[1] && q->rank == level->rank &&
+	       now_ns >= q->expected_until_ns && !(q->hold | q->relieved | q->unseen | q->taken);
 }
 
 /* Sets @action of all others. */
-static noinline enum gpreempt_verdict decide_other(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
-						   const struct level *level, u64 now_ns)
+static noinline enum gpreempt_verdict policy_decide_other(const struct gpreempt_policy_node *pn,
+							  struct gpreempt_policy_queue *q,
+							  const struct level *level, u64 now_ns)
 {
-	enum gpreempt_verdict verdict = judge(pn, q, level, now_ns);
+	enum gpreempt_verdict verdict = policy_judge(pn, q, level, now_ns);
 
-	q->action = action_of(q, verdict);
-	if (q->action == GPREEMPT_RESUME && q->missing <= 0 && resume_delayed(pn, q, now_ns)) {
+	q->action = policy_action_of(q, verdict);
+	if (q->action == GPREEMPT_RESUME && q->missing <= 0 &&
+	    policy_resume_delayed(pn, q, now_ns)) {
 		q->action = GPREEMPT_KEEP;
 		return GPREEMPT_VERDICT_RESUME_DELAYED;
 	}
-	return verdict < GPREEMPT_VERDICT_OFF ? verdict_on_device(pn, q, level, verdict, now_ns) : verdict;
+	return verdict < GPREEMPT_VERDICT_OFF ?
+		       policy_verdict_on_device(pn, q, level, verdict, now_ns) :
+		       verdict;
 }
 
-static inline void give_verdict(struct gpreempt_policy_queue *q, enum gpreempt_verdict verdict, u64 now_ns)
+static inline void policy_give_verdict(struct gpreempt_policy_queue *q,
+				       enum gpreempt_verdict verdict, u64 now_ns)
 {
 	if (q->verdict == verdict)
 		return;
@@ -836,15 +939,18 @@ static inline void give_verdict(struct gpreempt_policy_queue *q, enum gpreempt_v
 	q->verdict_ns = now_ns;
 }
 
-static bool recently_active(const struct gpreempt_policy_queue *q, u64 now_ns)
+static bool policy_recently_active(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	return q->active_ns && now_ns - q->active_ns < GPREEMPT_CONTENDED_NS;
 }
 
-/* Could one of these queues (all, the recently active ones, or those that nobody tells of) ever outrank another? */
+/*
+ * Could one of these queues (all, the recently active ones, or those that nobody tells of) ever
+ * outrank another?
+ */
 enum whom { EVERYBODY, ACTIVE, UNARMED };
 
-static bool can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum whom whom)
+static bool policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum whom whom)
 {
 	s32 min = GPREEMPT_PRIORITY_MAX, max = GPREEMPT_PRIORITY_MIN;
 	bool rotates = pn->ops->rotates;
@@ -857,7 +963,7 @@ static bool can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum whom w
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_process *p = q->process;
 
-		if (whom == ACTIVE && !recently_active(q, now_ns))
+		if (whom == ACTIVE && !policy_recently_active(q, now_ns))
 			continue;
 		if (whom == UNARMED && p->armed)
 			continue;
@@ -881,56 +987,62 @@ static bool can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum whom w
 }
 
 /* Has a queue below the level work on the device, or gets it by the actions chosen? */
-static bool lower_runs(const struct gpreempt_policy_node *pn, const struct level *level, bool assume)
+static bool policy_lower_runs(const struct gpreempt_policy_node *pn, const struct level *level,
+			      bool assume)
 {
 	const struct gpreempt_policy_queue *q;
 
 	for (q = pn->busy; q; q = q->next_busy) {
-		if ((!q->preempted || q->action == GPREEMPT_RESUME) && level->valid && q->demand[assume] &&
-		    rank(q) < level->rank)
+		if ((!q->preempted || q->action == GPREEMPT_RESUME) && level->valid &&
+		    q->demand[assume] && policy_rank(q) < level->rank)
 			return true;
 	}
 	return false;
 }
 
 /*
- * Does somebody at the level stand still, so that it matters whether a lower queue is in its way? For how long does not count: while one
- * may be, forget_stalls() begins anew in each pass. It matters where a lower one may have waves and would not be taken off anyway, so rarely.
+ * Does somebody at the level stand still, so that it matters whether a lower queue is in its way?
+ * For how long does not count: while one may be, policy_forget_stalls() begins anew in each pass.
+ * It matters where a lower one may have waves and would not be taken off anyway, so rarely.
  */
-static bool level_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
+static bool policy_level_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
 {
 	const struct gpreempt_policy_queue *q;
 
 	if (pn->turns)
 		return false;
 	for (q = pn->busy; q; q = q->next_busy)
-		if (q->stalled_ns && level->valid && !q->blocked && rank(q) == level->rank)
+		if (q->stalled_ns && level->valid && !q->blocked && policy_rank(q) == level->rank)
 			return true;
 	return false;
 }
 
-static bool unknown_for_long(const struct gpreempt_policy_queue *q, const struct gpreempt_policy_params *params,
-			     u64 now_ns)
+static bool policy_unknown_for_long(const struct gpreempt_policy_queue *q,
+				    const struct gpreempt_policy_params *params, u64 now_ns)
 {
 	u64 since_ns = q->waves_ns > q->moved_ns ? q->waves_ns : q->moved_ns;
 
-	return !q->preempted && !q->pending && !waves_fresh(q, params, now_ns) &&
+	return !q->preempted && !q->pending && !policy_waves_fresh(q, params, now_ns) &&
 	       now_ns - since_ns >= GPREEMPT_WAVES_UNKNOWN_NS;
 }
 
-/* The queues that a decision is about: those that rest have no work, and only go along with others that are preempted. */
-static u32 nr_concerned(const struct gpreempt_policy_node *pn, const struct level *level)
+/*
+ * The queues that a decision is about: those that rest have no work, and only go along with others
+ * that are preempted.
+ */
+static u32 policy_nr_concerned(const struct gpreempt_policy_node *pn, const struct level *level)
 {
 	return level->preempts ? pn->nr + pn->nr_resting : pn->nr;
 }
 
 /* Would this level lead to other actions than those chosen? */
-static bool differs(const struct gpreempt_policy_node *pn, const struct level *level, u64 now_ns)
+static bool policy_differs(const struct gpreempt_policy_node *pn, const struct level *level,
+			   u64 now_ns)
 {
-	u32 i, nr = nr_concerned(pn, level);
+	u32 i, nr = policy_nr_concerned(pn, level);
 
 	for (i = 0; i < nr; i++)
-		if (pn->queues[i]->action != choose(pn, pn->queues[i], level, now_ns))
+		if (pn->queues[i]->action != policy_choose(pn, pn->queues[i], level, now_ns))
 			return true;
 	return false;
 }
@@ -940,7 +1052,8 @@ static bool differs(const struct gpreempt_policy_node *pn, const struct level *l
  * @pn: the node, with its queues
  * @ops: the policy
  *
- * The first thing for a new node. Later, what is held stays held until the next decision finds that it need not be.
+ * The first thing for a new node. Later, what is held stays held until the next decision finds that
+ * it need not be.
  */
 void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_policy_ops *ops)
 {
@@ -964,7 +1077,8 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
  * @pn: the node, with its queues sampled
  * @now_ns: time of the samples
  *
- * Creating, changing and destroying a queue takes all waves off and brings them back, as our own passes do.
+ * Creating, changing and destroying a queue takes all waves off and brings them back, as our own
+ * passes do.
  */
 void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -972,8 +1086,10 @@ void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns
 
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
-		bool maybe = q->used && !q->waves_ns && now_ns - q->moved_ns < GPREEMPT_WAVES_UNKNOWN_NS;
-		bool had_waves = maybe || (q->waves && q->waves_ns) || restoring(pn, q, now_ns);
+		bool maybe = q->used && !q->waves_ns &&
+			     now_ns - q->moved_ns < GPREEMPT_WAVES_UNKNOWN_NS;
+		bool had_waves = maybe || (q->waves && q->waves_ns) ||
+				 policy_restoring(pn, q, now_ns);
 
 		if (!q->preempted && (q->pending || had_waves))
 			q->disturbed_ns = now_ns;
@@ -981,32 +1097,35 @@ void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns
 }
 
 /* Ranks that do not move by themselves are good until somebody changes what they come from. */
-static void rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
+static void policy_rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	if (pn->changed || pn->ops->rotates)
 		pn->ops->rank(pn, now_ns);
 }
 
 /*
- * Reliefs are given by the node: a window of relief_ns, and none for max_hold_ns after it, for however many queues. Processes that starve take
- * turns in it, the one that has waited longest first: side by side the first could fill the device, and the others would not run.
+ * Reliefs are given by the node: a window of relief_ns, and none for max_hold_ns after it, for
+ * however many queues. Processes that starve take turns in it, the one that has waited longest
+ * first: side by side the first could fill the device, and the others would not run.
  *
  * When the next turn begins, with @nr processes that wait for one.
  */
-static u64 next_turn(const struct gpreempt_policy_node *pn, bool taken, u32 nr, u64 now_ns)
+static u64 policy_next_turn(const struct gpreempt_policy_node *pn, bool taken, u32 nr, u64 now_ns)
 {
 	u64 until_ns = pn->relief_until_ns, next_ns = now_ns;
 
 	if (!until_ns)
 		return 0;
 	if (taken)
-		next_ns = pn->turn_ns + later((until_ns - pn->turn_ns) / (nr + 1), least_turn(pn));
-	if (next_ns + least_turn(pn) <= until_ns)
+		next_ns = pn->turn_ns +
+			  policy_later((until_ns - pn->turn_ns) / (nr + 1), policy_least_turn(pn));
+	if (next_ns + policy_least_turn(pn) <= until_ns)
 		return next_ns;
 	return until_ns + pn->params.max_hold_ns;
 }
 
-static void begin_turn(struct gpreempt_policy_node *pn, const struct gpreempt_policy_process *p, u64 now_ns)
+static void policy_begin_turn(struct gpreempt_policy_node *pn,
+			      const struct gpreempt_policy_process *p, u64 now_ns)
 {
 	u32 i;
 
@@ -1016,19 +1135,21 @@ static void begin_turn(struct gpreempt_policy_node *pn, const struct gpreempt_po
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (q->process == p && starves(q, &pn->params, now_ns)) {
+		if (q->process == p && policy_starves(q, &pn->params, now_ns)) {
 			q->relief_until_ns = pn->relief_until_ns;
 			q->relieved = true;
 			pn->nr_relief++;
 		} else if (q->relieved) {
 			q->relief_until_ns = 0;
-			look_at(pn, q, now_ns);
+			policy_look_at(pn, q, now_ns);
 		}
 	}
 }
 
-/* May be called again when more is known of waves: only a turn without work ends before its time. */
-static void share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
+/*
+ * May be called again when more is known of waves: only a turn without work ends before its time.
+ */
+static void policy_share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	const struct gpreempt_policy_queue *q, *oldest = NULL;
 	u64 mark = ++pn->mark;
@@ -1037,7 +1158,7 @@ static void share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	for (q = pn->busy; q; q = q->next_busy) {
 		taken |= q->relieved;
-		if (!starves(q, &pn->params, now_ns))
+		if (!policy_starves(q, &pn->params, now_ns))
 			continue;
 		nr += q->process->level_mark != mark;
 		q->process->level_mark = mark;
@@ -1046,27 +1167,27 @@ static void share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 	if (!oldest)
 		return;
-	pn->next_turn_ns = next_turn(pn, taken, nr, now_ns);
+	pn->next_turn_ns = policy_next_turn(pn, taken, nr, now_ns);
 	if (now_ns < pn->next_turn_ns)
 		return;
-	begin_turn(pn, oldest->process, now_ns);
-	pn->next_turn_ns = next_turn(pn, true, nr - 1, now_ns);
+	policy_begin_turn(pn, oldest->process, now_ns);
+	pn->next_turn_ns = policy_next_turn(pn, true, nr - 1, now_ns);
 }
 
 /* With all the waves that there may be? Then those that could not be found blocked have demand. */
-static bool preempts_anyway(struct gpreempt_policy_node *pn, u64 now_ns)
+static bool policy_preempts_anyway(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	struct level level = find_level(pn, true);
+	struct level level = policy_find_level(pn, true);
 	struct gpreempt_policy_queue *q;
 
-	find_inversion(pn, &level, now_ns, true);
+	policy_find_inversion(pn, &level, now_ns, true);
 	for (q = pn->busy; level.preempts && q; q = q->next_busy)
 		q->demand[0] = true;
 	return level.preempts;
 }
 
 /* Standing still says nothing while firmware takes turns: it may be somebody else's. */
-static void stand_still_for_turns(const struct gpreempt_policy_node *pn, u64 now_ns)
+static void policy_stand_still_for_turns(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u32 i;
 
@@ -1080,76 +1201,129 @@ static void stand_still_for_turns(const struct gpreempt_policy_node *pn, u64 now
 	}
 }
 
-static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
+/**
+ * struct policy_doubt - what is not known about waves in a pass
+ * @matters: of a queue it is not known whether it has any, and it has no packets
+ * @unknown: that has been so for long
+ * @first: of each such queue nothing has been known before
+ * @held: a queue is off the device, or to be taken off on request
+ */
+struct policy_doubt {
+	bool matters;
+	bool unknown;
+	bool first;
+	bool held;
+};
+
+/* Looks at each queue, and makes the list of busy ones. */
+static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	bool in_the_way, matter = false, unknown = false, held = false, first = true, starving = false;
 	u64 hold_ns = pn->params.max_hold_ns ? pn->params.max_hold_ns : GPREEMPT_FOREVER_NS;
-	struct level level, sure;
+	struct policy_doubt doubt = { .first = true };
+	bool starving = false;
 	u32 i;
 
-	if (pn->turns)
-		stand_still_for_turns(pn, now_ns);
 	pn->busy = NULL;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
-		enum demand demand = look_at(pn, q, now_ns);
+		enum demand demand = policy_look_at(pn, q, now_ns);
 
-		held |= q->preempted || q->hold;
+		doubt.held |= q->preempted || q->hold;
 		if (demand == NONE)
 			continue;
-		make_busy(pn, q);
+		policy_make_busy(pn, q);
 		starving |= q->preempted && now_ns - q->starved_ns >= hold_ns;
 		if (demand != MAYBE)
 			continue;
-		matter = true;
-		unknown |= unknown_for_long(q, &pn->params, now_ns);
-		first &= first_look(q, now_ns);
+		doubt.matters = true;
+		doubt.unknown |= policy_unknown_for_long(q, &pn->params, now_ns);
+		doubt.first &= policy_first_look(q, now_ns);
 	}
 	pn->starving = starving;
 	if (starving)
-		share_relief(pn, now_ns);
-	if (!matter)
+		policy_share_relief(pn, now_ns);
+	return doubt;
+}
+
+/*
+ * Would the decision be another one if what is not known were waves? @sure: the level without them.
+ */
+static bool policy_waves_change(struct gpreempt_policy_node *pn, const struct level *sure,
+				u64 now_ns)
+{
+	struct level level = *sure;
+	bool in_the_way;
+	u32 i;
+
+	policy_mark_processes(pn, &level, false);
+	policy_find_inversion(pn, &level, now_ns, false);
+	pn->nr_chosen = policy_nr_concerned(pn, &level);
+	for (i = 0; i < pn->nr_chosen; i++)
+		pn->queues[i]->action = policy_choose(pn, pn->queues[i], &level, now_ns);
+	in_the_way = policy_lower_runs(pn, &level, false);
+
+	level = policy_find_level(pn, true);
+	policy_find_inversion(pn, &level, now_ns, true);
+	if (policy_differs(pn, &level, now_ns))
+		return true;
+	if (pn->params.blocked_ns && policy_level_stalls(pn, &level) &&
+	    in_the_way != policy_lower_runs(pn, &level, true))
+		return true;
+
+	/*
+	 * An own queue without waves exempts nobody while a lower one with waves still is in the
+	 * way.
+	 */
+	policy_mark_processes(pn, &level, false);
+	policy_find_inversion(pn, &level, now_ns, true);
+	return policy_differs(pn, &level, now_ns);
+}
+
+/*
+ * Would an answer about waves in flight change the decision? Asking takes register reads, so it is
+ * done only then.
+ */
+static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct policy_doubt doubt;
+	struct level level, sure;
+
+	if (pn->turns)
+		policy_stand_still_for_turns(pn, now_ns);
+	doubt = policy_look_at_all(pn, now_ns);
+	if (!doubt.matters)
 		return false;
-	rank_all(pn, now_ns);
-	/* No answer could change this decision, and somebody waits for it. What it takes off the device need not be asked about any more. */
-	if (first && preempts_anyway(pn, now_ns))
+	policy_rank_all(pn, now_ns);
+	/*
+	 * No answer could change this decision, and somebody waits for it. What it takes off the
+	 * device need not be asked about any more.
+	 */
+	if (doubt.first && policy_preempts_anyway(pn, now_ns))
 		return false;
-	if (unknown && can_outrank(pn, now_ns, EVERYBODY))
+	if (doubt.unknown && policy_can_outrank(pn, now_ns, EVERYBODY))
 		return true;
 	/* Alone it is in nobody's way. */
-	if (!held && !pn->busy->next_busy)
+	if (!doubt.held && !pn->busy->next_busy)
 		return false;
 
-	/* Two short cuts. Whoever is held would come back or not, unless something else keeps him. */
-	sure = find_level(pn, false);
-	level = find_level(pn, true);
-	if (held && (sure.valid != level.valid || sure.rank != level.rank))
+	/*
+	 * Two short cuts. Whoever is held would come back or not, unless something else keeps him.
+	 */
+	sure = policy_find_level(pn, false);
+	level = policy_find_level(pn, true);
+	if (doubt.held && (sure.valid != level.valid || sure.rank != level.rank))
 		return true;
-	/* Nobody is held, and with the most waves and the fewest exemptions nobody yields: so nobody does with less of them. */
-	mark_processes(pn, &level, false);
-	find_inversion(pn, &level, now_ns, true);
-	if (!held && !level.inversion && !(pn->params.blocked_ns && level_stalls(pn, &level)))
+	/*
+	 * Nobody is held, and with the most waves and the fewest exemptions nobody yields: so
+	 * nobody does with less of them.
+	 */
+	policy_mark_processes(pn, &level, false);
+	policy_find_inversion(pn, &level, now_ns, true);
+	if (!doubt.held && !level.inversion &&
+	    !(pn->params.blocked_ns && policy_level_stalls(pn, &level)))
 		return false;
 
-	level = sure;
-	mark_processes(pn, &level, false);
-	find_inversion(pn, &level, now_ns, false);
-	pn->nr_chosen = nr_concerned(pn, &level);
-	for (i = 0; i < pn->nr_chosen; i++)
-		pn->queues[i]->action = choose(pn, pn->queues[i], &level, now_ns);
-	in_the_way = lower_runs(pn, &level, false);
-
-	level = find_level(pn, true);
-	find_inversion(pn, &level, now_ns, true);
-	if (differs(pn, &level, now_ns))
-		return true;
-	if (pn->params.blocked_ns && level_stalls(pn, &level) && in_the_way != lower_runs(pn, &level, true))
-		return true;
-
-	/* An own queue without waves exempts nobody while a lower one with waves still is in the way. */
-	mark_processes(pn, &level, false);
-	find_inversion(pn, &level, now_ns, true);
-	return differs(pn, &level, now_ns);
+	return policy_waves_change(pn, &sure, now_ns);
 }
 
 /**
@@ -1157,14 +1331,16 @@ static bool waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
  * @pn: the node, with its queues sampled
  * @now_ns: time of the samples
  *
- * Reading waves in flight costs register accesses and locks, so it is asked for only when the decisions under "none" and under "some"
- * differ, when it decides whether a stalled queue waits for the device, or when it has been unknown for long.
+ * Reading waves in flight costs register accesses and locks, so it is asked for only when the
+ * decisions under "none" and under "some" differ, when it decides whether a stalled queue waits for
+ * the device, or when it has been unknown for long.
  *
- * Return: true if the caller should give gpreempt_policy_set_waves() for each mapped queue before it lets decide.
+ * Return: true if the caller should give gpreempt_policy_set_waves() for each mapped queue before
+ * it lets decide.
  */
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	pn->asked = waves_matter(pn, now_ns);
+	pn->asked = policy_waves_matter(pn, now_ns);
 	return pn->asked;
 }
 
@@ -1172,7 +1348,8 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
  * gpreempt_policy_put_off() - there is no decision this time: waves in flight cannot be read now
  * @pn: the node, as gpreempt_policy_needs_waves() saw it
  *
- * What that tried out is taken back while all queues are still there: by the next decision some may be gone.
+ * What that tried out is taken back while all queues are still there: by the next decision some may
+ * be gone.
  */
 void gpreempt_policy_put_off(struct gpreempt_policy_node *pn)
 {
@@ -1184,17 +1361,22 @@ void gpreempt_policy_put_off(struct gpreempt_policy_node *pn)
 }
 
 /* When it may run beside the level for its age, of a wait since then. */
-static noinline u64 old_enough(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q, u64 since_ns, u64 now_ns)
+static noinline u64 policy_old_enough(const struct gpreempt_policy_node *pn,
+				      const struct gpreempt_policy_queue *q, u64 since_ns,
+				      u64 now_ns)
 {
-	u64 old_ns = since_ns + aging_time(pn, q);
+	u64 old_ns = since_ns + policy_aging_time(pn, q);
 
 	if (q->missing <= 0 || q->missing >= AGE_MAX)
 		return GPREEMPT_FOREVER_NS;
-	return old_ns > now_ns ? old_ns : aged_from(pn, q, now_ns);
+	return old_ns > now_ns ? old_ns : policy_aged_from(pn, q, now_ns);
 }
 
-/* When the longest time is over for which it waits since then, or its next turn in a relief begins. */
-static inline u64 longest_hold(const struct gpreempt_policy_node *pn, u64 since_ns, u64 now_ns)
+/*
+ * When the longest time is over for which it waits since then, or its next turn in a relief begins.
+ */
+static inline u64 policy_longest_hold(const struct gpreempt_policy_node *pn, u64 since_ns,
+				      u64 now_ns)
 {
 	u64 due_ns = since_ns + pn->params.max_hold_ns;
 
@@ -1204,8 +1386,9 @@ static inline u64 longest_hold(const struct gpreempt_policy_node *pn, u64 since_
 }
 
 /* When a time of this queue ends that may change what becomes of it. */
-static noinline u64 first_deadline(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
-				   const struct level *level, u64 now_ns)
+static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
+					  const struct gpreempt_policy_queue *q,
+					  const struct level *level, u64 now_ns)
 {
 	const struct gpreempt_policy_params *params = &pn->params;
 	u64 end_ns = GPREEMPT_FOREVER_NS;
@@ -1215,93 +1398,100 @@ static noinline u64 first_deadline(const struct gpreempt_policy_node *pn, const 
 	if (q->hold && now_ns < q->let_go_until_ns)
 		end_ns = q->let_go_until_ns;
 	if (now_ns < q->aged_until_ns)
-		end_ns = earlier(end_ns, q->aged_until_ns);
-	if (expected(q, now_ns))
-		end_ns = earlier(end_ns, q->expected_until_ns);
+		end_ns = policy_earlier(end_ns, q->aged_until_ns);
+	if (policy_expected(q, now_ns))
+		end_ns = policy_earlier(end_ns, q->expected_until_ns);
 	if (q->blocked)
-		end_ns = earlier(end_ns, q->try_ns);
+		end_ns = policy_earlier(end_ns, q->try_ns);
 	if (!gpreempt_policy_stays(q)) {
 		u64 since_ns = q->preempted ? q->starved_ns : now_ns;
 		/* Of one that is taken off on request it is known then. */
-		bool waits = q->preempted ? has_work_held(q) : q->demand[1] || q->hold;
+		bool waits = q->preempted ? policy_has_work_held(q) : q->demand[1] || q->hold;
 
 		if (waits && !(q->kept_off && q->hold_unbounded))
-			end_ns = earlier(end_ns, longest_hold(pn, since_ns, now_ns));
+			end_ns = policy_earlier(end_ns, policy_longest_hold(pn, since_ns, now_ns));
 		if (waits && params->aging_ns && pn->ops->ages)
-			end_ns = earlier(end_ns, old_enough(pn, q, since_ns, now_ns));
-		if (q->preempted && q->missing <= 0 && resume_delayed(pn, q, now_ns))
-			end_ns = earlier(end_ns, resume_from(pn, q, now_ns));
-	} else if (outranked(q) && in_min_run(q, params, level, now_ns)) {
-		end_ns = earlier(end_ns, q->run_ns + params->min_run_ns);
+			end_ns = policy_earlier(end_ns, policy_old_enough(pn, q, since_ns, now_ns));
+		if (q->preempted && q->missing <= 0 && policy_resume_delayed(pn, q, now_ns))
+			end_ns = policy_earlier(end_ns, policy_resume_from(pn, q, now_ns));
+	} else if (policy_outranked(q) && policy_in_min_run(q, params, level, now_ns)) {
+		end_ns = policy_earlier(end_ns, q->run_ns + params->min_run_ns);
 	}
 	return end_ns;
 }
 
 /* The same: most often it is held for its rank, and has nothing else to wait for. */
-static inline u64 next_deadline(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_queue *q,
-				const struct level *level, u64 now_ns)
+static inline u64 policy_next_deadline(const struct gpreempt_policy_node *pn,
+				       const struct gpreempt_policy_queue *q,
+				       const struct level *level, u64 now_ns)
 {
 	u64 end_ns;
 
-	if (!q->preempted || q->action != GPREEMPT_KEEP || q->missing <= 0 || q->hold || now_ns < q->relief_until_ns ||
-	    now_ns < q->expected_until_ns)
-		return first_deadline(pn, q, level, now_ns);
-	if (!has_work_held(q))
+	if (!q->preempted || q->action != GPREEMPT_KEEP || q->missing <= 0 || q->hold ||
+	    now_ns < q->relief_until_ns || now_ns < q->expected_until_ns)
+		return policy_first_deadline(pn, q, level, now_ns);
+	if (!policy_has_work_held(q))
 		return GPREEMPT_FOREVER_NS;
-	end_ns = longest_hold(pn, q->starved_ns, now_ns);
+	end_ns = policy_longest_hold(pn, q->starved_ns, now_ns);
 	if (pn->params.aging_ns && pn->ops->ages)
-		end_ns = earlier(end_ns, old_enough(pn, q, q->starved_ns, now_ns));
+		end_ns = policy_earlier(end_ns, policy_old_enough(pn, q, q->starved_ns, now_ns));
 	return end_ns;
 }
 
 /*
- * A queue that stands behind a lower one has not had the device: it waits for us, not for somebody else. The next sample starts the stall
- * anew, if it still is one.
+ * A queue that stands behind a lower one has not had the device: it waits for us, not for somebody
+ * else. The next sample starts the stall anew, if it still is one.
  */
-static void forget_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
+static void policy_forget_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
 {
 	struct gpreempt_policy_queue *q;
 
-	if (!lower_runs(pn, level, true))
+	if (!policy_lower_runs(pn, level, true))
 		return;
 	for (q = pn->busy; q; q = q->next_busy)
-		if (rank(q) == level->rank && !q->blocked)
+		if (policy_rank(q) == level->rank && !q->blocked)
 			q->stalled_ns = 0;
 }
 
-/* The runlist that carries these actions out takes all waves off and brings those of mapped queues back. */
-static void mark_disturbed(struct gpreempt_policy_node *pn, u64 now_ns)
+/*
+ * The runlist that carries these actions out takes all waves off and brings those of mapped queues
+ * back.
+ */
+static void policy_mark_disturbed(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	struct gpreempt_policy_queue *q;
 
 	pn->acting_ns = now_ns;
 	for (q = pn->busy; q; q = q->next_busy)
-		if (q->demand[q->unseen || (pn->asked && q->waves_ns != now_ns)] && !expected(q, now_ns))
+		if (q->demand[q->unseen || (pn->asked && q->waves_ns != now_ns)] &&
+		    !policy_expected(q, now_ns))
 			q->disturbed_ns = now_ns;
 }
 
 /* Does any come back for a reason of its own? */
-static bool resumes_for_work(const struct gpreempt_policy_node *pn)
+static bool policy_resumes_for_work(const struct gpreempt_policy_node *pn)
 {
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (q->action == GPREEMPT_RESUME && (has_work_held(q) || fixed(q)))
+		if (q->action == GPREEMPT_RESUME && (policy_has_work_held(q) || policy_fixed(q)))
 			return true;
 	}
 	return false;
 }
 
 /*
- * Where ranks move by themselves, a held queue without work would come and go with them. It waits for the next runlist that has a better
- * reason. That somebody uses the device meanwhile is known: whether a level is there is never left to assumption while something is held.
+ * Where ranks move by themselves, a held queue without work would come and go with them. It waits
+ * for the next runlist that has a better reason. That somebody uses the device meanwhile is known:
+ * whether a level is there is never left to assumption while something is held.
  */
-static void drop_idle_resumes(const struct gpreempt_policy_node *pn, const struct level *level, u64 now_ns,
-			      struct gpreempt_decision *decision)
+static void policy_drop_idle_resumes(const struct gpreempt_policy_node *pn,
+				     const struct level *level, u64 now_ns,
+				     struct gpreempt_decision *decision)
 {
-	bool dropped = level->valid && !decision->nr_preempt && !resumes_for_work(pn);
+	bool dropped = level->valid && !decision->nr_preempt && !policy_resumes_for_work(pn);
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
@@ -1312,31 +1502,35 @@ static void drop_idle_resumes(const struct gpreempt_policy_node *pn, const struc
 		if (dropped)
 			q->action = GPREEMPT_KEEP;
 		else if (q->verdict == GPREEMPT_VERDICT_LEFT_OFF)
-			give_verdict(q, GPREEMPT_VERDICT_NO_DEMAND, now_ns);
+			policy_give_verdict(q, GPREEMPT_VERDICT_NO_DEMAND, now_ns);
 	}
 	if (dropped)
 		decision->nr_resume = 0;
 }
 
-/* What is decided is not about it: it is idle on the device, and nobody is about to be preempted. */
-static bool unconcerned(const struct gpreempt_policy_queue *q, const struct level *level)
+/*
+ * What is decided is not about it: it is idle on the device, and nobody is about to be preempted.
+ */
+static bool policy_unconcerned(const struct gpreempt_policy_queue *q, const struct level *level)
 {
-	return !q->demand[1] && !q->preempted && !q->hold && !level->preempts && !q->relieved && !q->age && !q->blocked;
+	return !q->demand[1] && !q->preempted && !q->hold && !level->preempts && !q->relieved &&
+	       !q->age && !q->blocked;
 }
 
 /* A higher one has work, which it is not old enough to run beside. */
-static inline void note_outranked(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, const struct level *level,
-				  u64 now_ns)
+static inline void policy_note_outranked(struct gpreempt_policy_node *pn,
+					 struct gpreempt_policy_queue *q, const struct level *level,
+					 u64 now_ns)
 {
 	if (q->released) {
 		if (level->rank != GPREEMPT_RANK_RELIEF)
-			learn_gap(pn, q, now_ns - q->outranked_ns);
+			policy_learn_gap(pn, q, now_ns - q->outranked_ns);
 		q->released = false;
 	}
 	q->outranked_ns = now_ns;
 }
 
-static void note_age(struct gpreempt_policy_queue *q, const struct level *level)
+static void policy_note_age(struct gpreempt_policy_queue *q, const struct level *level)
 {
 	s32 aged = q->priority + q->age;
 
@@ -1345,39 +1539,44 @@ static void note_age(struct gpreempt_policy_queue *q, const struct level *level)
 }
 
 /* The action is chosen: what it means for the queue's own state. */
-static void note_action(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, const struct level *level,
-			u64 now_ns)
+static void policy_note_action(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			       const struct level *level, u64 now_ns)
 {
 	if (q->missing <= 0) {
 		q->released = true;
 		return;
 	}
 	if (q->missing > q->age) {
-		note_outranked(pn, q, level, now_ns);
+		policy_note_outranked(pn, q, level, now_ns);
 		q->in_the_way = q->immovable && !q->preempted && q->demand[1];
 	} else if (q->action == GPREEMPT_RESUME) {
-		/* Only its age lets it in: it has the time of a relief, beside the level, and is young again. */
+		/*
+		 * Only its age lets it in: it has the time of a relief, beside the level, and is
+		 * young again.
+		 */
 		if (now_ns >= pn->aged_until_ns)
 			pn->aged_until_ns = now_ns + pn->params.relief_ns;
 		q->aged_until_ns = pn->aged_until_ns;
 	}
 	if (q->age)
-		note_age(q, level);
+		policy_note_age(q, level);
 }
 
 /*
- * While contended: as often as asked for, unless that costs too much, or nobody is there who could be in anybody's way. Afterwards, ever more rarely as
- * long as somebody works whom those that are gone could outrank.
+ * While contended: as often as asked for, unless that costs too much, or nobody is there who could
+ * be in anybody's way. Afterwards, ever more rarely as long as somebody works whom those that are
+ * gone could outrank.
  */
-static u64 time_to_poll(const struct gpreempt_policy_node *pn, bool contended, u64 now_ns)
+static u64 policy_time_to_poll(const struct gpreempt_policy_node *pn, bool contended, u64 now_ns)
 {
 	u64 poll_ns = pn->params.poll_ns, slow_ns = GPREEMPT_FOREVER_NS;
 
 	if (contended)
-		slow_ns = earlier((now_ns - pn->worked_ns) / GPREEMPT_QUIET_SHARE, GPREEMPT_QUIET_MAX * poll_ns);
+		slow_ns = policy_earlier((now_ns - pn->worked_ns) / GPREEMPT_QUIET_SHARE,
+					 GPREEMPT_QUIET_MAX * poll_ns);
 	else if (pn->level_valid)
 		slow_ns = (now_ns - pn->contended_ns + GPREEMPT_CONTENDED_NS) / GPREEMPT_FADE_SHARE;
-	return later(later(poll_ns, pn->cost_ns), slow_ns);
+	return policy_later(policy_later(poll_ns, pn->cost_ns), slow_ns);
 }
 
 /**
@@ -1390,29 +1589,33 @@ static u64 time_to_poll(const struct gpreempt_policy_node *pn, bool contended, u
  */
 void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_ns)
 {
-	u64 cost_ns = later(GPREEMPT_LOOK_SHARE * look_ns, GPREEMPT_ASK_SHARE * ask_ns);
+	u64 cost_ns = policy_later(GPREEMPT_LOOK_SHARE * look_ns, GPREEMPT_ASK_SHARE * ask_ns);
 
-	pn->cost_ns = earlier(cost_ns, pn->last_cost_ns);
+	pn->cost_ns = policy_earlier(cost_ns, pn->last_cost_ns);
 	pn->last_cost_ns = cost_ns;
 }
 
 /* @end_ns: the first deadline of a queue. */
-static u64 time_to_next(const struct gpreempt_policy_node *pn, u64 end_ns, bool contended, u64 now_ns)
+static u64 policy_time_to_next(const struct gpreempt_policy_node *pn, u64 end_ns, bool contended,
+			       u64 now_ns)
 {
 	u64 next_ns = end_ns > now_ns ? end_ns - now_ns : 0;
 
-	next_ns = earlier(next_ns, pn->params.interval_ns);
+	next_ns = policy_earlier(next_ns, pn->params.interval_ns);
 	if (pn->saving)
-		next_ns = earlier(next_ns, budget_wait(pn, now_ns));
+		next_ns = policy_earlier(next_ns, policy_budget_wait(pn, now_ns));
 	if (pn->ops->next_ns)
-		next_ns = earlier(next_ns, pn->ops->next_ns(pn, now_ns));
+		next_ns = policy_earlier(next_ns, pn->ops->next_ns(pn, now_ns));
 	if (pn->params.poll_ns)
-		next_ns = earlier(next_ns, time_to_poll(pn, contended, now_ns));
+		next_ns = policy_earlier(next_ns, policy_time_to_poll(pn, contended, now_ns));
 	return next_ns < GPREEMPT_SLEEP_MIN_NS ? GPREEMPT_SLEEP_MIN_NS : next_ns;
 }
 
-/* Takes in what was read of waves since needs_waves() looked. If nothing could be read, what is unknown is taken for waves. */
-static void look_again(struct gpreempt_policy_node *pn, u64 now_ns)
+/*
+ * Takes in what was read of waves since needs_waves() looked. If nothing could be read, what is
+ * unknown is taken for waves.
+ */
+static void policy_look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u32 i;
 
@@ -1421,35 +1624,52 @@ static void look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		bool asked = q->waves_ns == now_ns;
 
-		/* Until a runlist has brought back what it took off, standing still says nothing: perhaps nobody has looked at this queue yet. */
+		/*
+		 * Until a runlist has brought back what it took off, standing still says nothing:
+		 * perhaps nobody has looked at this queue yet.
+		 */
 		pn->waves_seen |= asked && q->waves;
-		if (asked && pn->waves_seen && !q->blocked && !q->disturbed_ns && stall_expired(q, &pn->params, now_ns) && zero_settled(q, now_ns))
-			block(q, &pn->params, now_ns);
+		if (asked && pn->waves_seen && !q->blocked && !q->disturbed_ns &&
+		    policy_stall_expired(q, &pn->params, now_ns) && policy_zero_settled(q, now_ns))
+			policy_block(q, &pn->params, now_ns);
 		/* What needs_waves() has seen still holds for those that nobody has asked. */
 		if (asked)
-			look_at(pn, q, now_ns);
+			policy_look_at(pn, q, now_ns);
 		if (q->demand[1])
-			make_busy(pn, q);
+			policy_make_busy(pn, q);
 	}
 	if (pn->starving)
-		share_relief(pn, now_ns);
+		policy_share_relief(pn, now_ns);
 }
 
 /* Is what is done about it what a hold asks for, or its end? */
-static bool on_request(const struct gpreempt_policy_queue *q)
+static bool policy_on_request(const struct gpreempt_policy_queue *q)
 {
-	return q->action == GPREEMPT_PREEMPT ? kept_off(q) : !q->outranked_ns;
+	return q->action == GPREEMPT_PREEMPT ? policy_kept_off(q) : !q->outranked_ns;
 }
 
-/* Chooses and notes what becomes of each queue; counts into @decision. Returns when the first of their deadlines is. */
-static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level, u64 now_ns,
-		      struct gpreempt_decision *decision)
+/* What is left of the last decision goes. */
+static inline void policy_begin_choice(struct gpreempt_policy_queue *q)
+{
+	q->had_demand = q->demand[1];
+	q->effective_priority = q->priority;
+	q->in_the_way = false;
+	q->leads = false;
+	q->action = GPREEMPT_KEEP;
+}
+
+/*
+ * Chooses and notes what becomes of each queue; counts into @decision. Returns when the first of
+ * their deadlines is.
+ */
+static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level *level, u64 now_ns,
+			     struct gpreempt_decision *decision)
 {
 	struct gpreempt_decision counted = *decision;
 	u64 end_ns = GPREEMPT_FOREVER_NS;
 	enum gpreempt_verdict verdict;
 	bool charged = false;
-	u32 i, nr = nr_concerned(pn, level);
+	u32 i, nr = policy_nr_concerned(pn, level);
 
 	/* What was tried out on those that rest is taken back. */
 	if (nr < pn->nr_chosen)
@@ -1458,40 +1678,40 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
 	for (i = 0; i < nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
-		q->had_demand = q->demand[1];
-		q->effective_priority = q->priority;
-		q->in_the_way = false;
-		q->leads = false;
-		q->action = GPREEMPT_KEEP;
-		if (unconcerned(q, level)) {
+		policy_begin_choice(q);
+		if (policy_unconcerned(q, level)) {
 			q->until_ns = GPREEMPT_FOREVER_NS;
-			give_verdict(q, verdict_of_idle(q), now_ns);
+			policy_give_verdict(q, policy_verdict_of_idle(q), now_ns);
 			continue;
 		}
 		if (q->demand[1])
 			q->active_ns = now_ns;
-		q->missing = missing_rank(pn, q, level);
-		if (held_for_rank(q)) {
-			give_verdict(q, verdict_of_outranked(pn, q), now_ns);
-			note_outranked(pn, q, level, now_ns);
+		q->missing = policy_missing_rank(pn, q, level);
+		if (policy_held_for_rank(q)) {
+			policy_give_verdict(q, policy_verdict_of_outranked(pn, q), now_ns);
+			policy_note_outranked(pn, q, level, now_ns);
 			if (q->age)
-				note_age(q, level);
+				policy_note_age(q, level);
 			counted.nr_held++;
-			q->until_ns = next_deadline(pn, q, level, now_ns);
-			end_ns = earlier(end_ns, q->until_ns);
+			q->until_ns = policy_next_deadline(pn, q, level, now_ns);
+			end_ns = policy_earlier(end_ns, q->until_ns);
 			continue;
 		}
-		verdict = runs_for_rank(q, level, now_ns) ? GPREEMPT_VERDICT_RUNS : decide_other(pn, q, level, now_ns);
-		give_verdict(q, verdict, now_ns);
-		note_action(pn, q, level, now_ns);
+		verdict = policy_runs_for_rank(q, level, now_ns) ?
+				  GPREEMPT_VERDICT_RUNS :
+				  policy_decide_other(pn, q, level, now_ns);
+		policy_give_verdict(q, verdict, now_ns);
+		policy_note_action(pn, q, level, now_ns);
 		counted.nr_preempt += q->action == GPREEMPT_PREEMPT;
 		counted.nr_resume += q->action == GPREEMPT_RESUME;
-		charged |= q->action != GPREEMPT_KEEP && !on_request(q);
-		/* A hold may wait for the end of a relief, or until the driver lets the queue go. */
+		charged |= q->action != GPREEMPT_KEEP && !policy_on_request(q);
+		/*
+		 * A hold may wait for the end of a relief, or until the driver lets the queue go.
+		 */
 		counted.nr_held += q->preempted || (q->hold && !q->process->opt_out);
 		counted.nr_in_the_way += q->in_the_way;
-		q->until_ns = next_deadline(pn, q, level, now_ns);
-		end_ns = earlier(end_ns, q->until_ns);
+		q->until_ns = policy_next_deadline(pn, q, level, now_ns);
+		end_ns = policy_earlier(end_ns, q->until_ns);
 	}
 	if (level->leader)
 		level->leader->leads = true;
@@ -1506,7 +1726,8 @@ static u64 choose_all(struct gpreempt_policy_node *pn, const struct level *level
  * @now_ns: time of the samples
  * @decision: result; each queue's action is in the queue
  */
-void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct gpreempt_decision *decision)
+void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
+			    struct gpreempt_decision *decision)
 {
 	struct level level;
 	u64 end_ns, wait_ns;
@@ -1514,12 +1735,12 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 	*decision = (struct gpreempt_decision){ 0 };
 
 	if (pn->asked)
-		look_again(pn, now_ns);
-	rank_all(pn, now_ns);
+		policy_look_again(pn, now_ns);
+	policy_rank_all(pn, now_ns);
 	pn->changed = false;
 
-	level = find_level(pn, true);
-	find_inversion(pn, &level, now_ns, true);
+	level = policy_find_level(pn, true);
+	policy_find_inversion(pn, &level, now_ns, true);
 	pn->level_valid = level.valid;
 	pn->level_rank = level.rank;
 	if (level.valid)
@@ -1527,29 +1748,30 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
 	decision->nr_relief = pn->nr_relief;
 	pn->nr_relief = 0;
 	decision->level_valid = level.valid;
-	decision->level = level.rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_PRIORITY_RELIEF : level.priority;
+	decision->level = level.rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_PRIORITY_RELIEF :
+							       level.priority;
 	decision->inversion = level.inversion;
-	wait_ns = level.inversion && !level.preempts ? budget_wait(pn, now_ns) : 0;
+	wait_ns = level.inversion && !level.preempts ? policy_budget_wait(pn, now_ns) : 0;
 	pn->paid_ns = now_ns + wait_ns;
 	decision->over_budget = wait_ns && !pn->saving;
 	pn->saving = wait_ns;
 
-	end_ns = choose_all(pn, &level, now_ns, decision);
+	end_ns = policy_choose_all(pn, &level, now_ns, decision);
 	if (pn->ops->rotates && decision->nr_resume)
-		drop_idle_resumes(pn, &level, now_ns, decision);
-	forget_stalls(pn, &level);
+		policy_drop_idle_resumes(pn, &level, now_ns, decision);
+	policy_forget_stalls(pn, &level);
 	if (decision->nr_preempt || decision->nr_resume)
-		mark_disturbed(pn, now_ns);
+		policy_mark_disturbed(pn, now_ns);
 	if (pn->ops->decided)
 		pn->ops->decided(pn, now_ns);
 
 	/* Contended says already that somebody can. */
-	decision->contended = can_outrank(pn, now_ns, ACTIVE);
+	decision->contended = policy_can_outrank(pn, now_ns, ACTIVE);
 	if (decision->contended)
 		pn->contended_ns = now_ns;
 	decision->park = !decision->nr_held && !decision->nr_preempt && !decision->contended &&
-			 !can_outrank(pn, now_ns, EVERYBODY);
-	decision->next_ns = time_to_next(pn, end_ns, decision->contended, now_ns);
+			 !policy_can_outrank(pn, now_ns, EVERYBODY);
+	decision->next_ns = policy_time_to_next(pn, end_ns, decision->contended, now_ns);
 }
 
 /**
@@ -1559,38 +1781,43 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct 
  * @now_ns: time of the samples
  * @until_ns: lowered to the time from which it has to be sampled again, even if they do not move
  *
- * That is so when it has had no work for long, is neither held nor was, and has no waves for as long as that is believed. It has to be
- * sampled again as well when anything changes that the caller sets: its priority, a hold, announced work.
+ * That is so when it has had no work for long, is neither held nor was, and has no waves for as
+ * long as that is believed. It has to be sampled again as well when anything changes that the
+ * caller sets: its priority, a hold, announced work.
  *
  * Return: true if it may follow the sampled ones as one of &gpreempt_policy_node.nr_resting
  */
-bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns, u64 *until_ns)
+bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			   u64 now_ns, u64 *until_ns)
 {
-	u64 believed_until_ns = q->waves_ns + believed_for(q);
+	u64 believed_until_ns = q->waves_ns + policy_believed_for(q);
 
 	/* Whoever has packets is active. Whoever comes back with work does so without a word. */
-	if (pn->ops->rotates || q->unseen || (q->taken && q->taken_with_work) || recently_active(q, now_ns) || q->preempted || q->hold || q->demand[1] || q->relieved ||
-	    now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
+	if (pn->ops->rotates || q->unseen || (q->taken && q->taken_with_work) ||
+	    policy_recently_active(q, now_ns) || q->preempted || q->hold || q->demand[1] ||
+	    q->relieved || now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
 		return false;
 	if (q->used && pn->params.waves_known) {
 		if (believed_until_ns <= now_ns)
 			return false;
-		*until_ns = earlier(*until_ns, believed_until_ns);
+		*until_ns = policy_earlier(*until_ns, believed_until_ns);
 	}
 	if (q->verdict == GPREEMPT_VERDICT_NO_DEMAND)
-		give_verdict(q, GPREEMPT_VERDICT_DORMANT, now_ns);
+		policy_give_verdict(q, GPREEMPT_VERDICT_DORMANT, now_ns);
 	return true;
 }
 
 /**
- * gpreempt_policy_can_outrank() - could a queue outrank another before one of an armed process gets work?
+ * gpreempt_policy_can_outrank() - could a queue outrank another before one of an armed process gets
+ * work?
  * @pn: the node, after the decision; &gpreempt_policy_process.armed of each process is set
  *
- * Return: false if only the caller's being told of new work can lead to another decision than to leave everything as it is
+ * Return: false if only the caller's being told of new work can lead to another decision than to
+ * leave everything as it is
  */
 bool gpreempt_policy_can_outrank(struct gpreempt_policy_node *pn)
 {
-	return can_outrank(pn, 0, UNARMED);
+	return policy_can_outrank(pn, 0, UNARMED);
 }
 
 /**
@@ -1598,7 +1825,8 @@ bool gpreempt_policy_can_outrank(struct gpreempt_policy_node *pn)
  * @pn: the node, with all its queues
  * @decision: result; each queue's action is in the queue
  */
-void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gpreempt_decision *decision)
+void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn,
+				struct gpreempt_decision *decision)
 {
 	u32 i;
 
@@ -1610,7 +1838,10 @@ void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gp
 		decision->nr_resume += q->preempted;
 		q->verdict = GPREEMPT_VERDICT_NONE;
 		q->leads = false;
-		/* Nobody looks from now on: whether a lower one has the device meanwhile will not be known. */
+		/*
+		 * Nobody looks from now on: whether a lower one has the device meanwhile will not
+		 * be known.
+		 */
 		q->stalled_ns = 0;
 	}
 }
@@ -1627,7 +1858,10 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->saved_waves = saved_waves;
 	q->held_ns = now_ns;
 	q->starved_ns = now_ns;
-	/* What is taken off on request comes back when that ends: no higher work was there, so none is expected back. */
+	/*
+	 * What is taken off on request comes back when that ends: no higher work was there, so none
+	 * is expected back.
+	 */
 	q->outranked_ns = q->kept_off ? 0 : now_ns;
 	q->relief_until_ns = 0;
 	q->aged_until_ns = 0;
@@ -1635,11 +1869,12 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->blocked = false;
 	q->action = GPREEMPT_KEEP;
 	if (saved_waves || q->pending || !q->zero_ns || q->unseen)
-		forget_waves(q, now_ns);
+		policy_forget_waves(q, now_ns);
 }
 
 /**
- * gpreempt_policy_saved() - what a preempted queue had is known now: confirming it could not wait for that
+ * gpreempt_policy_saved() - what a preempted queue had is known now: confirming it could not wait
+ * for that
  * @q: the queue
  * @saved_waves: waves were saved, it stopped in the middle of a kernel
  */
@@ -1665,7 +1900,7 @@ void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 	if (idle && q->zero_ns)
 		q->waves_ns = now_ns;
 	else
-		forget_waves(q, now_ns);
+		policy_forget_waves(q, now_ns);
 	q->preempted = false;
 	q->saved_waves = false;
 	q->run_ns = now_ns;
@@ -1680,18 +1915,26 @@ void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
  * @preempted: it took queues off the device
  * @now_ns: when it was done
  *
- * Saving is a part of the pass, restoring comes after the next one: it moves the same bytes the other way and is taken to cost the same.
+ * Saving is a part of the pass, restoring comes after the next one: it moves the same bytes the
+ * other way and is taken to cost the same.
  */
-void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted, u64 now_ns)
+void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted,
+			      u64 now_ns)
 {
 	u64 cost_ns = preempted ? 2 * elapsed_ns : elapsed_ns, overhead_ns;
 
-	/* A hold is paid for by its queue. Otherwise holds in a loop would make preemptions and resumes of others wait. */
-	overhead_ns = overhead_left(pn, now_ns) + (pn->on_request ? 0 : cost_ns);
+	/*
+	 * A hold is paid for by its queue. Otherwise holds in a loop would make preemptions and
+	 * resumes of others wait.
+	 */
+	overhead_ns = policy_overhead_left(pn, now_ns) + (pn->on_request ? 0 : cost_ns);
 	/* One pass that waited for a device in trouble must not cost minutes of service. */
-	pn->overhead_ns = pn->params.overhead_pct ? earlier(overhead_ns, GPREEMPT_OVERHEAD_WINDOW_NS) : 0;
+	pn->overhead_ns = pn->params.overhead_pct ?
+				  policy_earlier(overhead_ns, GPREEMPT_OVERHEAD_WINDOW_NS) :
+				  0;
 	pn->overhead_at_ns = now_ns;
 
 	pn->acted_ns = now_ns;
-	pn->pass_ns = later(elapsed_ns, pn->pass_ns - pn->pass_ns / GPREEMPT_PASS_FADE_SHARE);
+	pn->pass_ns =
+		policy_later(elapsed_ns, pn->pass_ns - pn->pass_ns / GPREEMPT_PASS_FADE_SHARE);
 }

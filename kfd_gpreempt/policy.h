@@ -3,26 +3,25 @@
  * policy.h - who runs and who yields: samples in, actions and the next wake-up out
  *
  * Pure functions over the structures below: no locks, no clock, no allocation, no kernel headers
- * beyond types and the ABI's. The same object code runs in amdgpu.ko, in the tests and in simulations. The caller serialises all calls for one node.
+ * beyond types and the ABI's. The same object code runs in amdgpu.ko, in the tests and in
+ * simulations. The caller serialises all calls for one node.
  *
  * A pass of the caller:
  *
- *	gpreempt_policy_taken() for each queue that the driver has taken off the device, or had and has not any more
- *	gpreempt_policy_sample() for each queue
- *	gpreempt_policy_use() if another policy shall decide from now on
- *	gpreempt_policy_disturbed() if the driver may have changed the runlist by itself
- *	if (gpreempt_policy_needs_waves())
- *		gpreempt_policy_set_waves() for each mapped queue; for none if they cannot be read: then what is unknown has waves;
- *		or gpreempt_policy_put_off(), which ends the pass
- *	gpreempt_policy_decide()
- *	gpreempt_policy_cost() with what that took
- *	carry out each queue's ->action in one hardware pass, and confirm it with
- *	gpreempt_policy_preempted() or gpreempt_policy_resumed();
- *	gpreempt_policy_overhead() with the time that it took
- *	gpreempt_policy_rests() for each queue: what rests need not be sampled again until its pointers move
+ *	gpreempt_policy_taken() for each queue that the driver has taken off the device, or had
+ *	and has not any more gpreempt_policy_sample() for each queue gpreempt_policy_use() if
+ *	another policy shall decide from now on gpreempt_policy_disturbed() if the driver may
+ *	have changed the runlist by itself if (gpreempt_policy_needs_waves())
+ *	gpreempt_policy_set_waves() for each mapped queue; for none if they cannot be read: then
+ *	what is unknown has waves; or gpreempt_policy_put_off(), which ends the pass
+ *	gpreempt_policy_decide() gpreempt_policy_cost() with what that took carry out each
+ *	queue's ->action in one hardware pass, and confirm it with gpreempt_policy_preempted() or
+ *	gpreempt_policy_resumed(); gpreempt_policy_overhead() with the time that it took
+ *	gpreempt_policy_rests() for each queue: what rests need not be sampled again until its
+ *	pointers move
  *
- * policy.c has the rules that hold for every policy. Which of two queues is the more urgent one is the business of a struct
- * gpreempt_policy_ops; those that exist are in policies.c.
+ * policy.c has the rules that hold for every policy. Which of two queues is the more urgent one is
+ * the business of a struct gpreempt_policy_ops; those that exist are in policies.c.
  */
 #ifndef GPREEMPT_POLICY_H
 #define GPREEMPT_POLICY_H
@@ -31,7 +30,9 @@
 
 #include "uapi/linux/kfd_gpreempt.h"
 
-/* What a queue with work counts as while it is in relief: above everybody, so that it really runs. */
+/*
+ * What a queue with work counts as while it is in relief: above everybody, so that it really runs.
+ */
 #define GPREEMPT_PRIORITY_RELIEF	(GPREEMPT_PRIORITY_MAX + 1)
 /* A verdict from here on keeps a queue off the device. */
 #define GPREEMPT_VERDICT_OFF		GPREEMPT_VERDICT_YIELDS
@@ -41,66 +42,79 @@
 /* Below this a sleep costs more than the pass that it delays. */
 #define GPREEMPT_SLEEP_MIN_NS		10000ULL
 /*
- * A contended node is looked at every poll_ns, but no more often than every so many times what a look costs: 4 % of a core at most, however many
- * queues there are. Waking up comes on top of that, see Documentation/design.rst.
+ * A contended node is looked at every poll_ns, but no more often than every so many times what a
+ * look costs: 4 % of a core at most, however many queues there are. Waking up comes on top of that,
+ * see Documentation/design.rst.
  */
 #define GPREEMPT_LOOK_SHARE		24
 /*
- * The same for asking for waves in flight, whose cost is the time that register reads take. It is done while the last kernel of a request runs and
- * others wait for its end: to see that late leaves the device idle, which is worth more than a core.
+ * The same for asking for waves in flight, whose cost is the time that register reads take. It is
+ * done while the last kernel of a request runs and others wait for its end: to see that late leaves
+ * the device idle, which is worth more than a core.
  */
 #define GPREEMPT_ASK_SHARE		4
 /*
- * While nobody has work, nobody can be in the way: the next one to come does not wait for a look, only the one after it. The node is looked at after
- * this part of the time for which it has lasted, up to so many times poll_ns.
+ * While nobody has work, nobody can be in the way: the next one to come does not wait for a look,
+ * only the one after it. The node is looked at after this part of the time for which it has lasted,
+ * up to so many times poll_ns.
  */
 #define GPREEMPT_QUIET_SHARE		16
 #define GPREEMPT_QUIET_MAX		10
 /*
- * When one side has been quiet for so long that the node is not contended any more, its next work is still seen after this part of its silence: a
- * request after two seconds waits for a millisecond at most. After ten seconds the interval alone rules.
+ * When one side has been quiet for so long that the node is not contended any more, its next work
+ * is still seen after this part of its silence: a request after two seconds waits for a millisecond
+ * at most. After ten seconds the interval alone rules.
  */
 #define GPREEMPT_FADE_SHARE		2000
 /*
- * "No waves" is believed beyond the pass only when it is read again this much later: a runlist takes waves off and brings them back behind
- * our back, in tens of microseconds for a full device.
+ * "No waves" is believed beyond the pass only when it is read again this much later: a runlist
+ * takes waves off and brings them back behind our back, in tens of microseconds for a full device.
  */
 #define GPREEMPT_WAVES_SETTLE_NS	1000000ULL
 /*
- * Where counters of waves have been found to lag behind what runs, "no waves" so soon after a launch says nothing about what was launched. Twice
- * what is thought possible.
+ * Where counters of waves have been found to lag behind what runs, "no waves" so soon after a
+ * launch says nothing about what was launched. Twice what is thought possible.
  */
 #define GPREEMPT_WAVES_LAG_NS		200000ULL
 /*
- * After a runlist a queue that has not shown waves since may still be about to get them back: for at least so long, and for so many times what
- * the longest of the last passes took, because what was saved comes back in about the same time. The maximum is for a pass that waited for
- * something else, and for a queue that waits for a lower one: that is not found out before.
+ * After a runlist a queue that has not shown waves since may still be about to get them back: for
+ * at least so long, and for so many times what the longest of the last passes took, because what
+ * was saved comes back in about the same time. The maximum is for a pass that waited for something
+ * else, and for a queue that waits for a lower one: that is not found out before.
  */
 #define GPREEMPT_WAVES_RESTORE_NS	500000ULL
 #define GPREEMPT_RESTORE_SHARE		4
 #define GPREEMPT_WAVES_RESTORE_MAX_NS	5000000ULL
 /* How much of the longest pass is forgotten with each one that is shorter. */
 #define GPREEMPT_PASS_FADE_SHARE	8
-/* Whether an empty ring still has waves does not stay unknown for longer, even while no decision depends on it. */
+/*
+ * Whether an empty ring still has waves does not stay unknown for longer, even while no decision
+ * depends on it.
+ */
 #define GPREEMPT_WAVES_UNKNOWN_NS	100000000ULL
 
 /*
- * A blocked queue may have got what it waited for, and wait for slots behind those that were resumed, which shows nowhere. It gets its level back for
- * once, after so many times what it takes to find it blocked, and after twice as long each time that it was in vain, up to a second: that is how
- * long an inversion may last that cannot be seen, and those below lose 1.6 % of their time at first and a fifth of that in the end.
+ * A blocked queue may have got what it waited for, and wait for slots behind those that were
+ * resumed, which shows nowhere. It gets its level back for once, after so many times what it takes
+ * to find it blocked, and after twice as long each time that it was in vain, up to a second: that
+ * is how long an inversion may last that cannot be seen, and those below lose 1.6 % of their time
+ * at first and a fifth of that in the end.
  */
 #define GPREEMPT_TRY_SHARE		64
 #define GPREEMPT_TRY_MAX_NS		1000000000ULL
 
 /*
- * Where waves in flight cannot be read, or have never read as anything but none, a queue with an empty ring counts as busy for so long after its last launch: long enough for the
- * host's gap between two kernels and for most kernels, short enough that the end of a request does not cost others much.
+ * Where waves in flight cannot be read, or have never read as anything but none, a queue with an
+ * empty ring counts as busy for so long after its last launch: long enough for the host's gap
+ * between two kernels and for most kernels, short enough that the end of a request does not cost
+ * others much.
  */
 #define GPREEMPT_LAUNCHED_NS		2000000ULL
 
 /*
- * A queue that was outranked comes back later where those above it had short gaps before: after so many times the longest of the last gaps. A gap
- * is short when switching to and fro would take all of it, and when it is no longer than this. It takes so many of them to begin with that. A long
+ * A queue that was outranked comes back later where those above it had short gaps before: after so
+ * many times the longest of the last gaps. A gap is short when switching to and fro would take all
+ * of it, and when it is no longer than this. It takes so many of them to begin with that. A long
  * one halves what they count: three waits in a row may be in vain.
  */
 #define GPREEMPT_GAP_MAX_NS		1000000ULL
@@ -108,15 +122,21 @@
 #define GPREEMPT_GAP_FADE_SHARE		8
 #define GPREEMPT_GAPS_LEAST		2
 #define GPREEMPT_GAPS_MOST		8
-/* So long a resume waits at most for the budget to have room for the preemption that may follow: the device may be idle meanwhile. */
+/*
+ * So long a resume waits at most for the budget to have room for the preemption that may follow:
+ * the device may be idle meanwhile.
+ */
 #define GPREEMPT_RESUME_WAIT_MAX_NS	10000000ULL
 
-/* The overhead budget is a share of this long: a burst of preemptions within it is not slowed down. */
+/*
+ * The overhead budget is a share of this long: a burst of preemptions within it is not slowed down.
+ */
 #define GPREEMPT_OVERHEAD_WINDOW_NS	100000000ULL
 
 /*
- * Processes that starve take turns in a relief. Each turn lasts so long at least, and so many times what the longest of the last passes took: work
- * has to come back and go on, and switching shall not take more than an eighth of it.
+ * Processes that starve take turns in a relief. Each turn lasts so long at least, and so many times
+ * what the longest of the last passes took: work has to come back and go on, and switching shall
+ * not take more than an eighth of it.
  */
 #define GPREEMPT_RELIEF_TURN_NS		1000000ULL
 #define GPREEMPT_RELIEF_TURN_SHARE	8
@@ -142,7 +162,8 @@ enum gpreempt_action {
 };
 
 /**
- * struct gpreempt_policy_share - what wfq accounts device time to: a process, or a queue with a weight of its own
+ * struct gpreempt_policy_share - what wfq accounts device time to: a process, or a queue with a
+ * weight of its own
  * @vtime_ns: time on the device with work, times GPREEMPT_WEIGHT_NORMAL, over the weight
  * @weight: its weight in this pass
  * @index: its place in this pass, which decides between equal times
@@ -166,10 +187,12 @@ struct gpreempt_policy_share {
  * @opt_out: its queues are never taken off the device. Set by the caller.
  * @weight: wfq: its weight; 0: from the priority of its most urgent queue. Set by the caller.
  * @deadline_ns: edf: deadline of its queues' work; 0: none. Set by the caller.
- * @armed: none of its queues has work, and the caller is told when one gets some. Set by the caller.
+ * @armed: none of its queues has work, and the caller is told when one gets some. Set by
+ *	the caller.
  *
  * @expected_met_ns: the last @expected_until_ns of one of its queues whose work has come
- * @level_mark: scratch: it owns a demanding queue at the level, if this is &gpreempt_policy_node.mark
+ * @level_mark: scratch: it owns a demanding queue at the level, if this is
+ *	&gpreempt_policy_node.mark
  * @top_mark: scratch: the same for @own_top
  * @own_top: scratch: highest own_rank of its ordering queues that demand at the level
  * @share: wfq: its account
@@ -194,21 +217,25 @@ struct gpreempt_policy_process {
  * @process: owner; queues with the same owner belong to the same process. Set by the caller.
  * @priority: logical priority against other processes. Set by the caller.
  * @own_priority: logical priority against queues of the same process. Set by the caller.
- * @explicit_priority: somebody asked for this priority, it is not the one the queue was born with. Set by the caller.
+ * @explicit_priority: somebody asked for this priority, it is not the one the queue was
+ *	born with. Set by the caller.
  * @immovable: the driver does not allow to preempt it now. Set by the caller.
- * @unseen: its pointers cannot be read. Nobody yields to it but for its relief; below the level it yields, unless it is known to have no
- *	waves; while preempted it counts as having work. Set by the caller, before gpreempt_policy_sample(); it may change at any time.
- * @hold: somebody asked to keep it off the device; it is, but for relief_ns after each max_hold_ns, where it has its own rank. Set by
- *	the caller.
+ * @unseen: its pointers cannot be read. Nobody yields to it but for its relief; below the
+ *	level it yields, unless it is known to have no waves; while preempted it counts as having
+ *	work. Set by the caller, before gpreempt_policy_sample(); it may change at any time.
+ * @hold: somebody asked to keep it off the device; it is, but for relief_ns after each
+ *	max_hold_ns, where it has its own rank. Set by the caller.
  * @hold_unbounded: with @hold: at no time. Set by the caller.
- * @expected_until_ns: somebody announced work: it has demand until then, or until the work came; 0: nobody did. Set by the caller, a
- *	new announcement to a new time, and one for several queues of a process to the same.
+ * @expected_until_ns: somebody announced work: it has demand until then, or until the work
+ *	came; 0: nobody did. Set by the caller, a new announcement to a new time, and one for
+ *	several queues of a process to the same.
  * @weight: wfq: a weight of its own; 0: it belongs to its process's share. Set by the caller.
  * @deadline_ns: edf: a deadline of its own; 0: its process's. Set by the caller.
  *
  * @preempted: off the device, by gpreempt_policy_preempted()
  * @saved_waves: it was taken in the middle of a kernel (control stack in use)
- * @showed_none: it had no work in its relief and has not launched since: whatever its control stack says, it has no saved waves
+ * @showed_none: it had no work in its relief and has not launched since: whatever its
+ *	control stack says, it has no saved waves
  * @pending: packets (AQL) or dwords (PM4) between rptr and wptr
  * @rptr: last sampled read pointer
  * @wptr: last sampled write pointer
@@ -217,31 +244,39 @@ struct gpreempt_policy_process {
  * @zero_ns: when @waves was first read as 0 and has been 0 since; 0: it is not 0
  * @expected_met_ns: the @expected_until_ns whose work has come
  * @launched_ns: when @rptr last moved, or saved waves came back; 0: never
- * @moved_ns: when what was known of its waves became void: @rptr moved, or the queue was preempted or resumed
- * @disturbed_ns: when a runlist took its waves off the device or left them to be restored; 0: they have been seen since,
- *	or would have been if they still were to come
- * @stalled_ns: since when @rptr has not moved while the queue had the device and packets; 0: not stalled
+ * @moved_ns: when what was known of its waves became void: @rptr moved, or the queue was
+ *	preempted or resumed
+ * @disturbed_ns: when a runlist took its waves off the device or left them to be restored;
+ *	0: they have been seen since, or would have been if they still were to come
+ * @stalled_ns: since when @rptr has not moved while the queue had the device and packets;
+ *	0: not stalled
  * @used: it has had packets; before that it has no waves, without asking
  * @blocked: stalled for long without waves: waits for something else than the device
  * @try_ns: while @blocked: when it is given its level back, to see
  * @tries: how often that was in vain since it last launched or had waves
  * @taken: the driver has taken it off the device, for reasons of its own
- * @taken_with_work: while @taken: it may have been in the middle of a kernel, or has had packets since
+ * @taken_with_work: while @taken: it may have been in the middle of a kernel, or has had
+ *	packets since
  * @had_demand: it had demand at the last decision
  * @active_ns: when it last had work; 0: never
  * @run_ns: when it last got the device, or work while it had the device; 0: never
  * @held_ns: when it was preempted, while @preempted
- * @starved_ns: since when it has been held for the present reason (its rank, or a request) and had work, while @preempted
- * @outranked_ns: when it last had to stay off for a higher one, while @preempted; 0: it was taken off on request
- * @gaps: how many short gaps those above it had of late, between two times for which it was outranked; a long one halves it
+ * @starved_ns: since when it has been held for the present reason (its rank, or a request)
+ *	and had work, while @preempted
+ * @outranked_ns: when it last had to stay off for a higher one, while @preempted; 0: it was
+ *	taken off on request
+ * @gaps: how many short gaps those above it had of late, between two times for which it was
+ *	outranked; a long one halves it
  * @gap_ns: how long the longest of these was
  * @released: it has not been outranked since @outranked_ns
  * @relief_until_ns: until when it may not be preempted; 0: no relief
  * @kept_off: at the last look: it is held on request
  * @asked: @hold at the last look
- * @let_go_until_ns: until when @hold does not count, because it was held on request for max_hold_ns; 0: it counts
+ * @let_go_until_ns: until when @hold does not count, because it was held on request for
+ *	max_hold_ns; 0: it counts
  * @aged_until_ns: until when ageing keeps it beside the level; 0: not at all
- * @in_the_way: result of the last decision: has work on the device and would have to yield if it were not @immovable
+ * @in_the_way: result of the last decision: has work on the device and would have to yield
+ *	if it were not @immovable
  * @effective_priority: priority with ageing, of the last decision
  * @leads: of the last decision: it stands for the level, that is for those to whom others yield
  * @verdict: result of the last decision: why it has the device or does not
@@ -251,21 +286,24 @@ struct gpreempt_policy_process {
  * @action: result of the last decision: what @verdict asks for
  *
  * @next_busy: of this pass: see &gpreempt_policy_node.busy
- * @demand: of this pass: it could use the device now; [0] if waves that are not known are none, [1] if they are some
+ * @demand: of this pass: it could use the device now; [0] if waves that are not known are
+ *	none, [1] if they are some
  * @relieved: of this pass: it is in relief
- * @orders: of this pass, by the policy: within its process it was asked to come before or after others
+ * @orders: of this pass, by the policy: within its process it was asked to come before or
+ *	after others
  * @rank: of this pass, by the policy: larger is more urgent; against other processes
  * @own_rank: of this pass, by the policy: the same against queues of its own process
  * @standing: of this pass, by the policy: see &gpreempt_policy_ops.rotates
  * @age: of this pass: what ageing adds to both ranks
- * @missing: of the last pass that was about it: what it lacked in rank to run beside the level; 0 or less: nothing
+ * @missing: of the last pass that was about it: what it lacked in rank to run beside the
+ *	level; 0 or less: nothing
  *
  * @share: wfq: its account, if it has a weight of its own
  * @due_ns: edf: when the work that it has, or had in this period, is due; 0: never had any
  * @missed: edf: deadlines that passed while it had work
  *
- * All times are in nanoseconds of the caller's clock. The caller provides the storage, zeroed. Members after @expected_until_ns belong to
- * the policy; reading them is fine.
+ * All times are in nanoseconds of the caller's clock. The caller provides the storage, zeroed.
+ * Members after @expected_until_ns belong to the policy; reading them is fine.
  */
 struct gpreempt_policy_queue {
 	struct gpreempt_policy_process *process;
@@ -340,13 +378,17 @@ struct gpreempt_policy_queue {
 /**
  * struct gpreempt_policy_params - tunables of a pass
  * @interval_ns: time between passes while nothing is contended
- * @poll_ns: least time between passes while contended, see time_to_poll(); 0: @interval_ns rules alone
- * @max_hold_ns: a queue with work that has been outranked this long gets relief; that long nobody gets one after the last; 0: never
+ * @poll_ns: least time between passes while contended, see time_to_poll(); 0: @interval_ns
+ *	rules alone
+ * @max_hold_ns: a queue with work that has been outranked this long gets relief; that long
+ *	nobody gets one after the last; 0: never
  * @relief_ns: length of a relief of the node, in which processes that starve take turns
- * @blocked_ns: a stall this long makes a queue blocked, once GPREEMPT_WAVES_SETTLE_NS more have shown no waves; 0: never
+ * @blocked_ns: a stall this long makes a queue blocked, once GPREEMPT_WAVES_SETTLE_NS more
+ *	have shown no waves; 0: never
  * @aging_ns: a held queue with work gains a priority step each time this has passed; 0: never
  * @min_run_ns: a queue that got the device or work is not preempted before; 0: at once
- * @resume_delay_ns: a held queue stays held for so long after nobody outranks it any more; 0: not at all
+ * @resume_delay_ns: a held queue stays held for so long after nobody outranks it any more;
+ *	0: not at all
  * @slice_ns: wfq: how long a share has the device before another one that is behind gets it
  * @waves_lag_ns: "no waves" is not believed for so long after a launch; 0: it is at once
  * @overhead_pct: saving and restoring may take this share of time, in percent; 0: any
@@ -372,13 +414,16 @@ struct gpreempt_policy_node;
 /**
  * struct gpreempt_policy_ops - a policy: which queue is the more urgent one
  * @name: by which it is chosen
- * @rotates: who comes first changes with time: queues with the same standing above 0 come before each other by turns. Otherwise the
- *	standing is the order: equals are equal for ever, and a node that has only equals needs no passes.
+ * @rotates: who comes first changes with time: queues with the same standing above 0 come
+ *	before each other by turns. Otherwise the standing is the order: equals are equal for
+ *	ever, and a node that has only equals needs no passes.
  * @ages: ranks are priorities, and ageing adds to them
- * @rank: give every queue its rank, own_rank, orders and standing. demand is known; may be called more than once for the same time,
- *	with more known of demand. A policy that does not rotate is asked only after &gpreempt_policy_node.changed.
+ * @rank: give every queue its rank, own_rank, orders and standing. demand is known; may be
+ *	called more than once for the same time, with more known of demand. A policy that does
+ *	not rotate is asked only after &gpreempt_policy_node.changed.
  * @decided: take in a decision: actions are chosen; may be NULL
- * @next_ns: time until ranks may change their order while nothing else happens, after @decided; may be NULL: never
+ * @next_ns: time until ranks may change their order while nothing else happens, after
+ *	@decided; may be NULL: never
  */
 struct gpreempt_policy_ops {
 	const char *name;
@@ -396,18 +441,21 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * struct gpreempt_policy_node - a node, as the policy sees it
  * @queues: all queues, the sampled ones first. Set by the caller before each pass.
  * @nr: how many are sampled. Set by the caller before each pass.
- * @nr_resting: how many follow that rest. After a change of the policy, and before &gpreempt_policy_ops.rotates ones, none may. Set by
- *	the caller before each pass.
+ * @nr_resting: how many follow that rest. After a change of the policy, and before
+ *	&gpreempt_policy_ops.rotates ones, none may. Set by the caller before each pass.
  * @params: tunables. Set by the caller before each pass.
- * @turns: firmware takes turns, because there are more queues than slots or more processes than VMIDs: a queue that stands still may wait
- *	for its turn, so no queue is found blocked. Set by the caller before each pass.
+ * @turns: firmware takes turns, because there are more queues than slots or more processes
+ *	than VMIDs: a queue that stands still may wait for its turn, so no queue is found
+ *	blocked. Set by the caller before each pass.
  * @changed: a queue came, or its priority changed. Set by the caller; a decision clears it.
  * @ops: who ranks, by gpreempt_policy_use(); read it freely
  *
  * @busy: queues that may have demand (@demand[1]), linked by next_busy: what most rules are about
- * @nr_chosen: scratch: to how many queues gpreempt_policy_needs_waves() has given an action, to see what becomes of it
+ * @nr_chosen: scratch: to how many queues gpreempt_policy_needs_waves() has given an
+ *	action, to see what becomes of it
  * @asked: waves in flight were asked for in this pass
- * @waves_seen: some queue has had waves when it was asked: the counters count, so that none means none
+ * @waves_seen: some queue has had waves when it was asked: the counters count, so that none
+ *	means none
  * @mark: see &gpreempt_policy_process
  * @level_valid: of the last decision: some queue has demand
  * @level_rank: of the last decision: the highest rank with demand
@@ -415,7 +463,8 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @contended_ns: when the node was last found contended
  * @cost_ns: what the last pass cost, as the time until the next one that pays for it
  * @last_cost_ns: the same, whatever came between
- * @overhead_ns: time spent saving and restoring that the budget has not yet paid for at @overhead_at_ns
+ * @overhead_ns: time spent saving and restoring that the budget has not yet paid for at
+ *	@overhead_at_ns
  * @overhead_at_ns: see @overhead_ns
  * @acting_ns: time of the last decision that had something carried out
  * @acted_ns: when a hardware pass last ended
@@ -482,9 +531,10 @@ struct gpreempt_policy_node {
  * @over_budget: from this decision on a preemption waits for the overhead budget
  * @inversion: a lower queue held the device while a higher one had work
  * @level_valid: some queue has work, @level is set
- * @level: the highest priority of a queue with work that has the highest rank; GPREEMPT_PRIORITY_RELIEF while a queue is in relief
- * @park: no queue could outrank another, none is preempted: no further pass is needed until the set of queues or a
- *	priority changes
+ * @level: the highest priority of a queue with work that has the highest rank;
+ *	GPREEMPT_PRIORITY_RELIEF while a queue is in relief
+ * @park: no queue could outrank another, none is preempted: no further pass is needed until
+ *	the set of queues or a priority changes
  * @contended: a lower and a higher queue have both had work within GPREEMPT_CONTENDED_NS
  * @next_ns: time from this pass to the next one, unless @park
  */
@@ -503,10 +553,12 @@ struct gpreempt_decision {
 	u64 next_ns;
 };
 
-void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted, struct gpreempt_policy_queue *q);
+void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted,
+			      struct gpreempt_policy_queue *q);
 void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_policy_ops *ops);
 void gpreempt_policy_taken(struct gpreempt_policy_queue *q, bool taken, bool packets, u64 now_ns);
-void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending, u64 now_ns);
+void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending,
+			    u64 now_ns);
 void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns);
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_policy_put_off(struct gpreempt_policy_node *pn);
@@ -515,15 +567,19 @@ void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 void gpreempt_policy_waves_at_rest(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns);
 u64 gpreempt_policy_restore_ns(const struct gpreempt_policy_node *pn);
-void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns, struct gpreempt_decision *decision);
+void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
+			    struct gpreempt_decision *decision);
 void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_ns);
-bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q, u64 now_ns, u64 *until_ns);
+bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			   u64 now_ns, u64 *until_ns);
 bool gpreempt_policy_can_outrank(struct gpreempt_policy_node *pn);
-void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn, struct gpreempt_decision *decision);
+void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn,
+				struct gpreempt_decision *decision);
 void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves, u64 now_ns);
 void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves);
 void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
-void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted, u64 now_ns);
+void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted,
+			      u64 now_ns);
 
 /* Does it run, once the actions of the decision have been carried out? */
 static inline bool gpreempt_policy_stays(const struct gpreempt_policy_queue *q)

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: MIT
 /*
- * stats.c - counting, tracing and telling: each event in one place, so that no counter lacks its tracepoint
+ * stats.c - counting, tracing and telling: each event in one place, so that no counter lacks its
+ * tracepoint
  */
 #include <linux/ktime.h>
 #include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/ratelimit.h>
 
-#include "core.h"
+#include "node.h"
+#include "event.h"
+#include "obstacle.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-/* What a bucket boundary of 2^n us is called; larger ones than that of the last bucket do not occur. */
+/*
+ * What a bucket boundary of 2^n us is called; larger ones than that of the last bucket do not
+ * occur.
+ */
 #define BUCKET_END_US(i)	BIT_ULL(i)
 
 /* Names in sysfs (skipped_<name>), in traces and dumps. */
@@ -85,7 +91,7 @@ static const char *const failure_texts[GPREEMPT_NR_FAILURES] = {
 	[GPREEMPT_FAILURE_VERIFY] = "a saved queue was changed by somebody",
 };
 
-static void add_latency(struct gpreempt_node *gn, enum gpreempt_latency kind, u64 ns)
+static void stats_add_latency(struct gpreempt_node *gn, enum gpreempt_latency kind, u64 ns)
 {
 	struct gpreempt_histogram *h = &gn->stats.latency[kind];
 	u64 us = div_u64(ns, NSEC_PER_USEC);
@@ -150,8 +156,8 @@ void gpreempt_stats_samples(const struct gpreempt_node *gn)
 
 	if (!trace_gpreempt_sample_enabled())
 		return;
-	for (i = 0; i < gn->nr_sampled; i++)
-		trace_gpreempt_sample(gpreempt_queue_of(gn->sampled[i]));
+	for (i = 0; i < gn->monitor.nr_sampled; i++)
+		trace_gpreempt_sample(gpreempt_queue_of(gn->monitor.sampled[i]));
 }
 
 /**
@@ -162,14 +168,15 @@ void gpreempt_stats_samples(const struct gpreempt_node *gn)
  *
  * Context: the monitor, in the read section of its pass.
  */
-void gpreempt_stats_verdicts(const struct gpreempt_node *gn, const struct gpreempt_decision *decision, u64 now_ns)
+void gpreempt_stats_verdicts(const struct gpreempt_node *gn,
+			     const struct gpreempt_decision *decision, u64 now_ns)
 {
 	u32 i;
 
 	if (!trace_gpreempt_verdict_enabled())
 		return;
-	for (i = 0; i < gn->nr_sampled + gn->nr_resting; i++) {
-		const struct gpreempt_queue *gq = gpreempt_queue_of(gn->sampled[i]);
+	for (i = 0; i < gn->monitor.nr_sampled + gn->monitor.nr_resting; i++) {
+		const struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
 
 		if (gq->policy.verdict_ns == now_ns)
 			trace_gpreempt_verdict(gq, decision);
@@ -185,27 +192,24 @@ void gpreempt_stats_verdicts(const struct gpreempt_node *gn, const struct gpreem
  *
  * Context: the monitor.
  */
-void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decision *decision, u64 began_ns, u64 now_ns)
+void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
+			 u64 began_ns, u64 now_ns)
 {
 	atomic64_inc(&gn->stats.checks);
 	atomic64_set(&gn->stats.pass_ns_last, now_ns - began_ns);
-	add_latency(gn, GPREEMPT_LATENCY_PASS, now_ns - began_ns);
-	if (gn->rang_ns)
-		add_latency(gn, GPREEMPT_LATENCY_NOTICE, now_ns - gn->rang_ns);
-	gn->rang_ns = 0;
-	gn->level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
+	stats_add_latency(gn, GPREEMPT_LATENCY_PASS, now_ns - began_ns);
+	if (gn->monitor.rang_ns)
+		stats_add_latency(gn, GPREEMPT_LATENCY_NOTICE, now_ns - gn->monitor.rang_ns);
 	trace_gpreempt_pass(gn, decision, now_ns - began_ns);
 	if (decision->nr_relief)
 		atomic64_add(decision->nr_relief, &gn->stats.relief_slices);
-	if (!decision->inversion) {
-		gn->clear_ns = began_ns;
+	if (!decision->inversion)
 		return;
-	}
 	atomic64_inc(&gn->stats.inversions);
-	trace_gpreempt_inversion(gn, decision->nr_preempt, now_ns - gn->clear_ns);
+	trace_gpreempt_inversion(gn, decision->nr_preempt, now_ns - gn->monitor.clear_ns);
 	if (!decision->nr_preempt)
 		return;
-	add_latency(gn, GPREEMPT_LATENCY_DETECT, now_ns - gn->clear_ns);
+	stats_add_latency(gn, GPREEMPT_LATENCY_DETECT, now_ns - gn->monitor.clear_ns);
 	gpreempt_event(gn, NULL, GPREEMPT_EVENT_INVERSION, decision->level);
 }
 
@@ -215,12 +219,13 @@ void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decisio
  * @gq: the queue that it was about; NULL: all
  * @reason: why it was not done
  */
-void gpreempt_stats_skip(struct gpreempt_node *gn, struct gpreempt_queue *gq, enum gpreempt_skip reason)
+void gpreempt_stats_skip(struct gpreempt_node *gn, struct gpreempt_queue *gq,
+			 enum gpreempt_skip reason)
 {
 	atomic64_inc(&gn->stats.skipped[reason]);
 	if (gq) {
-		gq->skipped = true;
-		WRITE_ONCE(gn->skipped, true);
+		gq->account.skipped = true;
+		WRITE_ONCE(gn->marks.skipped, true);
 	}
 	trace_gpreempt_skip(gn, gq, gpreempt_skip_names[reason]);
 }
@@ -232,8 +237,8 @@ void gpreempt_stats_skip(struct gpreempt_node *gn, struct gpreempt_queue *gq, en
  * @cause: what
  * @error: negative error code
  */
-void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queue *gq, enum gpreempt_failure cause,
-			    int error)
+void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
+			    enum gpreempt_failure cause, int error)
 {
 	struct device *dev = gn->node->adev->dev;
 
@@ -241,8 +246,9 @@ void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queu
 	trace_gpreempt_error(gn, gq, gpreempt_failure_names[cause], error);
 	gpreempt_event(gn, gq, GPREEMPT_EVENT_FAILED, -error);
 	if (gq)
-		dev_err_ratelimited(dev, "gpreempt: gpu %u pid %d queue %u: %s (%s, %d)\n", gn->node->id,
-				    gpreempt_queue_pid(gq), gq->q->properties.queue_id, failure_texts[cause],
+		dev_err_ratelimited(dev, "gpreempt: gpu %u pid %d queue %u: %s (%s, %d)\n",
+				    gn->node->id, gpreempt_queue_pid(gq),
+				    gq->q->properties.queue_id, failure_texts[cause],
 				    gpreempt_failure_names[cause], error);
 	else
 		dev_err_ratelimited(dev, "gpreempt: gpu %u: %s (%s, %d)\n", gn->node->id, failure_texts[cause],
@@ -264,7 +270,7 @@ void gpreempt_stats_runlist(struct gpreempt_node *gn, const struct gpreempt_requ
 	trace_gpreempt_runlist(gn, request);
 	if (!request->preempts)
 		return;
-	add_latency(gn, GPREEMPT_LATENCY_REQUEST, request->start_ns - gn->decided_ns);
+	stats_add_latency(gn, GPREEMPT_LATENCY_REQUEST, request->start_ns - gn->monitor.decided_ns);
 	atomic64_set(&gn->stats.preempt_ns_last, elapsed_ns);
 	if (elapsed_ns > atomic64_read(&gn->stats.preempt_ns_max))
 		atomic64_set(&gn->stats.preempt_ns_max, elapsed_ns);
@@ -290,11 +296,11 @@ void gpreempt_stats_preempting(const struct gpreempt_queue *gq)
  */
 void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns)
 {
-	u64 elapsed_ns = now_ns - gq->gn->decided_ns;
+	u64 elapsed_ns = now_ns - gq->gn->monitor.decided_ns;
 
 	atomic64_inc(&gq->gn->stats.preemptions);
-	WRITE_ONCE(gq->preempt_count, gq->preempt_count + 1);
-	add_latency(gq->gn, GPREEMPT_LATENCY_SAVE, elapsed_ns);
+	WRITE_ONCE(gq->account.preempt_count, gq->account.preempt_count + 1);
+	stats_add_latency(gq->gn, GPREEMPT_LATENCY_SAVE, elapsed_ns);
 	trace_gpreempt_preempt_end(gq, elapsed_ns);
 	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PREEMPTED, elapsed_ns);
 }
@@ -311,10 +317,10 @@ void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns)
 	u64 held_ns = now_ns - gq->policy.held_ns;
 
 	atomic64_inc(&gq->gn->stats.resumes);
-	WRITE_ONCE(gq->preempted_ns, gq->preempted_ns + held_ns);
-	gq->gn->resuming_ns = gq->gn->decided_ns;
-	add_latency(gq->gn, GPREEMPT_LATENCY_HOLD, held_ns);
-	trace_gpreempt_resume(gq, held_ns, now_ns - gq->gn->decided_ns);
+	WRITE_ONCE(gq->account.preempted_ns, gq->account.preempted_ns + held_ns);
+	gq->gn->marks.resuming_ns = gq->gn->monitor.decided_ns;
+	stats_add_latency(gq->gn, GPREEMPT_LATENCY_HOLD, held_ns);
+	trace_gpreempt_resume(gq, held_ns, now_ns - gq->gn->monitor.decided_ns);
 	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_RESUMED, held_ns);
 }
 
@@ -327,11 +333,11 @@ void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns)
  */
 void gpreempt_stats_running(struct gpreempt_node *gn, u64 now_ns)
 {
-	if (!gn->resuming_ns)
+	if (!gn->marks.resuming_ns)
 		return;
-	add_latency(gn, GPREEMPT_LATENCY_RESUME, now_ns - gn->resuming_ns);
-	trace_gpreempt_running(gn, now_ns - gn->resuming_ns);
-	gn->resuming_ns = 0;
+	stats_add_latency(gn, GPREEMPT_LATENCY_RESUME, now_ns - gn->marks.resuming_ns);
+	trace_gpreempt_running(gn, now_ns - gn->marks.resuming_ns);
+	gn->marks.resuming_ns = 0;
 }
 
 /**
@@ -355,7 +361,7 @@ void gpreempt_stats_hint(const struct gpreempt_queue *gq, bool came)
  */
 void gpreempt_stats_state(struct gpreempt_node *gn)
 {
-	trace_gpreempt_state(gn, gpreempt_core_state_name(gn));
+	trace_gpreempt_state(gn, gpreempt_node_state_name(gn));
 }
 
 /**
@@ -383,4 +389,63 @@ void gpreempt_stats_rung(const struct gpreempt_process *process)
 {
 	atomic64_inc(&process->gn->stats.doorbell_faults);
 	trace_gpreempt_ring(process);
+}
+
+/**
+ * gpreempt_stats_immovable() - count what was in the way and could not be moved, once for as long
+ * as that lasts
+ * @gn: the node, sampled
+ * @decision: what was decided
+ *
+ * Context: the monitor, in the read section of its pass.
+ */
+void gpreempt_stats_immovable(struct gpreempt_node *gn, const struct gpreempt_decision *decision)
+{
+	u32 i;
+
+	/* Nothing is, and nothing was. */
+	if (!decision->nr_in_the_way && !READ_ONCE(gn->marks.skipped))
+		return;
+	WRITE_ONCE(gn->marks.skipped, decision->nr_in_the_way);
+	for (i = 0; i < gn->monitor.nr_sampled; i++) {
+		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
+		enum gpreempt_skip reason;
+
+		if (!gq->policy.in_the_way) {
+			gq->account.skipped = false;
+		} else if (!gq->account.skipped) {
+			reason = gpreempt_obstacle(gq);
+			if (reason != GPREEMPT_NR_SKIPS)
+				gpreempt_stats_skip(gn, gq, reason);
+		}
+	}
+}
+
+/**
+ * gpreempt_stats_preempted_ns() - how long a queue has been off the device in its life
+ * @gq: the queue
+ *
+ * Context: gpreempt_lock or srcu of its node held.
+ *
+ * Return: nanoseconds, with the current hold
+ */
+u64 gpreempt_stats_preempted_ns(const struct gpreempt_queue *gq)
+{
+	u64 ns = READ_ONCE(gq->account.preempted_ns);
+
+	if (gpreempt_policy_read(gq->policy.preempted))
+		ns += ktime_get_ns() - gpreempt_policy_read(gq->policy.held_ns);
+	return ns;
+}
+
+/**
+ * gpreempt_stats_begin() - a node is switched on, or its device has been set up anew: nothing is
+ * being measured
+ * @gn: the node
+ *
+ * Context: pass_lock held.
+ */
+void gpreempt_stats_begin(struct gpreempt_node *gn)
+{
+	gn->marks.resuming_ns = 0;
 }

@@ -13,16 +13,20 @@
  * @GPREEMPT_SKIP_STOPPED: the driver's scheduler is stopped, halted or hung
  * @GPREEMPT_SKIP_INACTIVE: the queue was evicted, suspended or disabled meanwhile
  * @GPREEMPT_SKIP_DESTROYED: it is being destroyed
- * @GPREEMPT_SKIP_DEBUGGED: its process has a debugger with the right to exempt it, see gpreempt_monitor_debugged()
+ * @GPREEMPT_SKIP_DEBUGGED: its process has a debugger with the right to exempt it, see
+ *	gpreempt_obstacle_debugged()
  * @GPREEMPT_SKIP_RESET: its process has a queue that was reset
  * @GPREEMPT_SKIP_SAVE_AREA: it has no area to save waves to
- * @GPREEMPT_SKIP_UNMAPPED: its ring pointers could not be read when it was registered: it yields, and no queue yields to it
+ * @GPREEMPT_SKIP_UNMAPPED: its ring pointers could not be read when it was registered: it
+ *	yields, and no queue yields to it
  * @GPREEMPT_SKIP_RESETTING: a pass was given up because the GPU is being reset
  * @GPREEMPT_SKIP_UNSETTLED: waves in flight could not be read because the runlist is being changed
- * @GPREEMPT_SKIP_NO_MEMORY: a queue was not registered, or not looked at in a pass, for want of memory
+ * @GPREEMPT_SKIP_NO_MEMORY: a queue was not registered, or not looked at in a pass, for
+ *	want of memory
  * @GPREEMPT_SKIP_BUDGET: a preemption had to wait, for gpreempt_overhead_pct
- * @GPREEMPT_SKIP_DOORBELL: a process is looked at although gpreempt_wakeup is doorbell: it opened /dev/kfd, or mapped its doorbells, in a way
- *	that does not allow to withdraw them. Once per process.
+ * @GPREEMPT_SKIP_DOORBELL: a process is looked at although gpreempt_wakeup is doorbell: it
+ *	opened /dev/kfd, or mapped its doorbells, in a way that does not allow to withdraw them.
+ *	Once per process.
  * @GPREEMPT_NR_SKIPS: number of reasons
  */
 enum gpreempt_skip {
@@ -44,7 +48,8 @@ enum gpreempt_skip {
 /**
  * enum gpreempt_failure - what went wrong
  * @GPREEMPT_FAILURE_UNMAP_TIMEOUT: the device did not acknowledge that queues left it
- * @GPREEMPT_FAILURE_VICTIM_RESET: the driver reset a queue of a victim's process while the victim was unmapped
+ * @GPREEMPT_FAILURE_VICTIM_RESET: the driver reset a queue of a victim's process while the
+ *	victim was unmapped
  * @GPREEMPT_FAILURE_SEND: the request to the device could not be sent; nothing was preempted
  * @GPREEMPT_FAILURE_MAP: queues could not be mapped again after they had been saved
  * @GPREEMPT_FAILURE_VERIFY: a saved queue was not what it had been when it was to continue
@@ -62,14 +67,16 @@ enum gpreempt_failure {
 /**
  * enum gpreempt_latency - what is measured
  * @GPREEMPT_LATENCY_DETECT: inversion to decision, at most: from the last look that found none
- * @GPREEMPT_LATENCY_REQUEST: decision to its first request to the device, per hardware pass that preempts: what we take
- *	ourselves, and the wait for the driver's lock
+ * @GPREEMPT_LATENCY_REQUEST: decision to its first request to the device, per hardware pass
+ *	that preempts: what we take ourselves, and the wait for the driver's lock
  * @GPREEMPT_LATENCY_SAVE: decision to saved, per victim
- * @GPREEMPT_LATENCY_RESUME: decision to resume to the device having taken it in, per decision. Where the backend is
- *	not told it is the first look that finds it so, so in steps of the time between looks.
+ * @GPREEMPT_LATENCY_RESUME: decision to resume to the device having taken it in, per
+ *	decision. Where the backend is not told it is the first look that finds it so, so in
+ *	steps of the time between looks.
  * @GPREEMPT_LATENCY_HOLD: how long a queue was held, per resume
  * @GPREEMPT_LATENCY_PASS: reading the queues and deciding, per pass; without carrying out
- * @GPREEMPT_LATENCY_NOTICE: an armed process's doorbell write to decision, per pass that takes one in
+ * @GPREEMPT_LATENCY_NOTICE: an armed process's doorbell write to decision, per pass that
+ *	takes one in
  * @GPREEMPT_NR_LATENCIES: number of kinds
  */
 enum gpreempt_latency {
@@ -83,7 +90,10 @@ enum gpreempt_latency {
 	GPREEMPT_NR_LATENCIES,
 };
 
-/* Bucket 0: below 1 us; bucket n: 2^(n-1) us and more, below 2^n us; the last one is open: from 9 minutes. */
+/*
+ * Bucket 0: below 1 us; bucket n: 2^(n-1) us and more, below 2^n us; the last one is open: from 9
+ * minutes.
+ */
 #define GPREEMPT_NR_BUCKETS	31
 
 /**
@@ -109,8 +119,8 @@ struct gpreempt_histogram {
  * @inversions: passes that found a lower queue in the way of a higher one
  * @preemptions: queues preempted
  * @resumes: queues resumed
- * @destroyed_preempted: queues that ended while they were preempted. What was preempted and neither resumed nor destroyed
- *	is preempted now.
+ * @destroyed_preempted: queues that ended while they were preempted. What was preempted and
+ *	neither resumed nor destroyed is preempted now.
  * @runlists: hardware passes caused by us
  * @preempt_ns_last: duration of the last hardware pass that preempted
  * @preempt_ns_max: longest such duration
@@ -118,11 +128,14 @@ struct gpreempt_histogram {
  * @relief_slices: turns in a relief given to queues held for too long
  * @paced: commands of outranked programs that had to wait because of the runlist that they ask for
  * @hints: announcements of work, per queue
- * @hints_used: of these, those whose work came in time. Work that came to another queue of the process counts, if it was announced for both.
- * @hints_expired: of these, those whose work did not come. The others are open, were followed by another one, or went with their queue.
+ * @hints_used: of these, those whose work came in time. Work that came to another queue of
+ *	the process counts, if it was announced for both.
+ * @hints_expired: of these, those whose work did not come. The others are open, were
+ *	followed by another one, or went with their queue.
  * @disabled: times that the node was given up
  * @doorbell_arms: times that the doorbells of a process were withdrawn
- * @doorbell_late: times that this came too late: the process had work again, and was looked at instead
+ * @doorbell_late: times that this came too late: the process had work again, and was looked
+ *	at instead
  * @doorbell_faults: first doorbell writes of a process after that
  * @skipped: by &enum gpreempt_skip
  * @failed: by &enum gpreempt_failure
@@ -155,11 +168,33 @@ struct gpreempt_stats {
 	struct gpreempt_histogram latency[GPREEMPT_NR_LATENCIES];
 };
 
+/* What stats.c keeps of a node, and writes alone. */
+struct gpreempt_node_marks {
+	/** @skipped: a queue may be marked as skipped */
+	bool skipped;
+	/**
+	 * @resuming_ns: when the resumes that the device has not been seen to have taken in were
+	 * decided; 0: none
+	 */
+	u64 resuming_ns;
+};
+
+/* What stats.c keeps of a queue, and writes alone. */
+struct gpreempt_queue_account {
+	/** @skipped: counted as a skip; not again while it lasts. The monitor's alone */
+	bool skipped;
+	/** @preempt_count: preemptions so far; written by the monitor */
+	u64 preempt_count;
+	/** @preempted_ns: time spent preempted, without the current hold; written by the monitor */
+	u64 preempted_ns;
+};
+
 /**
  * struct gpreempt_request - what a decision asked of the device
  * @preempts: to take queues off, if to give back others as well
  * @start_ns: when it was asked
- * @saved_ns: when the last victim was saved, or what was seen of it first; @start_ns: there were none
+ * @saved_ns: when the last victim was saved, or what was seen of it first; @start_ns: there
+ *	were none
  * @done_ns: when the device had been given all that belongs to it
  */
 struct gpreempt_request {
@@ -184,11 +219,14 @@ u64 gpreempt_stats_failures(const struct gpreempt_stats *stats);
 u64 gpreempt_stats_quantile_us(const struct gpreempt_histogram *h, unsigned int percent);
 
 void gpreempt_stats_samples(const struct gpreempt_node *gn);
-void gpreempt_stats_verdicts(const struct gpreempt_node *gn, const struct gpreempt_decision *decision, u64 now_ns);
-void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decision *decision, u64 began_ns, u64 now_ns);
-void gpreempt_stats_skip(struct gpreempt_node *gn, struct gpreempt_queue *gq, enum gpreempt_skip reason);
-void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queue *gq, enum gpreempt_failure cause,
-			    int error);
+void gpreempt_stats_verdicts(const struct gpreempt_node *gn,
+			     const struct gpreempt_decision *decision, u64 now_ns);
+void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
+			 u64 began_ns, u64 now_ns);
+void gpreempt_stats_skip(struct gpreempt_node *gn, struct gpreempt_queue *gq,
+			 enum gpreempt_skip reason);
+void gpreempt_stats_failure(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
+			    enum gpreempt_failure cause, int error);
 void gpreempt_stats_runlist(struct gpreempt_node *gn, const struct gpreempt_request *request);
 void gpreempt_stats_preempting(const struct gpreempt_queue *gq);
 void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns);
@@ -198,5 +236,8 @@ void gpreempt_stats_hint(const struct gpreempt_queue *gq, bool came);
 void gpreempt_stats_state(struct gpreempt_node *gn);
 void gpreempt_stats_armed(const struct gpreempt_process *process, bool late);
 void gpreempt_stats_rung(const struct gpreempt_process *process);
+void gpreempt_stats_immovable(struct gpreempt_node *gn, const struct gpreempt_decision *decision);
+u64 gpreempt_stats_preempted_ns(const struct gpreempt_queue *gq);
+void gpreempt_stats_begin(struct gpreempt_node *gn);
 
 #endif /* GPREEMPT_STATS_H */

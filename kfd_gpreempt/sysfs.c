@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * sysfs.c - /sys/class/kfd/kfd/gpreempt/<gpu_id>/: state, settings and counters of each node, one value per file
+ * sysfs.c - /sys/class/kfd/kfd/gpreempt/<gpu_id>/: state, settings and counters of each node, one
+ * value per file
  *
- * A store method must not take gpreempt_lifecycle: a node that is removed waits for it. Documentation/ABI/testing has each file.
+ * A store method must not take gpreempt_lifecycle: a node that is removed waits for it.
+ * Documentation/ABI/testing has each file.
  *
- * Counters and latencies tell when others work, so they are the administrator's: root's by their mode, and with CAP_SYS_ADMIN, which a
- * container's root has not. Settings are everybody's.
+ * Counters and latencies tell when others work, so they are the administrator's: root's by their
+ * mode, and with CAP_SYS_ADMIN, which a container's root has not. Settings are everybody's.
  */
 #include <linux/capability.h>
 #include <linux/kobject.h>
@@ -13,85 +15,88 @@
 #include <linux/sched.h>
 #include <linux/sysfs.h>
 
-#include "core.h"
+#include "node.h"
+#include "params.h"
 
 static struct kobject *root;
 
-static struct gpreempt_node *node_of(struct kobject *kobj)
+static struct gpreempt_node *sysfs_node_of(struct kobject *kobj)
 {
-	return container_of(kobj, struct gpreempt_node, kobj);
+	return container_of(kobj, struct gpreempt_node, sysfs.kobj);
 }
 
-static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+static ssize_t sysfs_state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", gpreempt_core_state_word(gpreempt_core_state_for(node_of(kobj), capable(CAP_SYS_ADMIN))));
+	return sysfs_emit(buf, "%s\n", gpreempt_node_state_word(gpreempt_node_state_for(sysfs_node_of(kobj), capable(CAP_SYS_ADMIN))));
 }
 
-static ssize_t backend_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+static ssize_t sysfs_backend_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	const struct gpreempt_backend *backend = node_of(kobj)->backend;
+	const struct gpreempt_backend *backend = sysfs_node_of(kobj)->backend;
 
 	return sysfs_emit(buf, "%s\n", backend ? backend->name : "none");
 }
 
-static ssize_t reason_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+static ssize_t sysfs_reason_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", node_of(kobj)->reason);
+	return sysfs_emit(buf, "%s\n", sysfs_node_of(kobj)->life.reason);
 }
 
-static ssize_t monitor_pid_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+static ssize_t sysfs_monitor_pid_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	const struct task_struct *thread;
 	pid_t pid;
 
 	rcu_read_lock();
-	thread = READ_ONCE(node_of(kobj)->thread);
+	thread = READ_ONCE(sysfs_node_of(kobj)->life.thread);
 	pid = thread ? thread->pid : 0;
 	rcu_read_unlock();
 	return sysfs_emit(buf, "%d\n", pid);
 }
 
-static ssize_t queues_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+static ssize_t sysfs_queues_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	return sysfs_emit(buf, "%u\n", READ_ONCE(node_of(kobj)->nr_queues));
+	return sysfs_emit(buf, "%u\n", READ_ONCE(sysfs_node_of(kobj)->queues.nr));
 }
 
-static ssize_t failures_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+static ssize_t sysfs_failures_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	return sysfs_emit(buf, "%llu\n", gpreempt_stats_failures(&node_of(kobj)->stats));
+	return sysfs_emit(buf, "%llu\n", gpreempt_stats_failures(&sysfs_node_of(kobj)->stats));
 }
 
-static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+static ssize_t sysfs_enabled_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", READ_ONCE(node_of(kobj)->wanted));
+	return sysfs_emit(buf, "%d\n", READ_ONCE(sysfs_node_of(kobj)->life.wanted));
 }
 
-static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf, size_t count)
+static ssize_t sysfs_enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
+				   const char *buf, size_t count)
 {
-	struct gpreempt_node *gn = node_of(kobj);
+	struct gpreempt_node *gn = sysfs_node_of(kobj);
 	bool on;
 	int r;
 
-	r = gpreempt_params_parse_switch(buf, READ_ONCE(gn->wanted), &on);
+	r = gpreempt_params_parse_switch(buf, READ_ONCE(gn->life.wanted), &on);
 	if (!r)
-		r = gpreempt_core_enable_node(gn, on);
+		r = gpreempt_life_enable_node(gn, on);
 	if (r == -EOPNOTSUPP)
-		pr_err("gpreempt: enabled=1: gpu %u cannot be scheduled: %s; kept 0\n", gn->node->id, gn->reason);
+		pr_err("gpreempt: enabled=1: gpu %u cannot be scheduled: %s; kept 0\n", gn->node->id, gn->life.reason);
 	return r ?: count;
 }
 
-static struct kobj_attribute attr_enabled = __ATTR_RW(enabled);
-#define NODE_ATTR(_name) static struct kobj_attribute attr_##_name = __ATTR_RO(_name)
+static struct kobj_attribute attr_enabled =
+	__ATTR(enabled, 0644, sysfs_enabled_show, sysfs_enabled_store);
+#define NODE_ATTR(_name) static struct kobj_attribute attr_##_name = __ATTR(_name, 0444, sysfs_##_name##_show, NULL)
 NODE_ATTR(state);
 NODE_ATTR(backend);
 NODE_ATTR(reason);
 NODE_ATTR(monitor_pid);
-static struct kobj_attribute attr_queues = __ATTR(queues, 0400, queues_show, NULL);
-static struct kobj_attribute attr_failures = __ATTR(failures, 0400, failures_show, NULL);
+static struct kobj_attribute attr_queues = __ATTR(queues, 0400, sysfs_queues_show, NULL);
+static struct kobj_attribute attr_failures = __ATTR(failures, 0400, sysfs_failures_show, NULL);
 
 /**
  * struct counter_attribute - a file that shows a counter
@@ -103,10 +108,10 @@ struct counter_attribute {
 	size_t offset;
 };
 
-static ssize_t counter_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+static ssize_t sysfs_counter_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	size_t offset = container_of(attr, struct counter_attribute, attr)->offset;
-	const void *stats = &node_of(kobj)->stats;
+	const void *stats = &sysfs_node_of(kobj)->stats;
 
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
@@ -115,7 +120,7 @@ static ssize_t counter_show(struct kobject *kobj, struct kobj_attribute *attr, c
 
 #define COUNTER_OF(_name, _member)					\
 	static struct counter_attribute counter_##_name = {		\
-		.attr = __ATTR(_name, 0400, counter_show, NULL),	\
+		.attr = __ATTR(_name, 0400, sysfs_counter_show, NULL),	\
 		.offset = offsetof(struct gpreempt_stats, _member),	\
 	}
 #define COUNTER(_name) COUNTER_OF(_name, _name)
@@ -175,7 +180,7 @@ static struct attribute *node_attrs[] = {
 
 #define SKIPPED(_reason, _name)								\
 	[_reason] = {									\
-		.attr = __ATTR(skipped_##_name, 0400, counter_show, NULL),		\
+		.attr = __ATTR(skipped_##_name, 0400, sysfs_counter_show, NULL),		\
 		.offset = offsetof(struct gpreempt_stats, skipped[_reason]),		\
 	}
 static struct counter_attribute skipped[GPREEMPT_NR_SKIPS] = {
@@ -195,7 +200,7 @@ static struct counter_attribute skipped[GPREEMPT_NR_SKIPS] = {
 
 #define FAILED(_cause, _name)								\
 	[_cause] = {									\
-		.attr = __ATTR(failed_##_name, 0400, counter_show, NULL),		\
+		.attr = __ATTR(failed_##_name, 0400, sysfs_counter_show, NULL),		\
 		.offset = offsetof(struct gpreempt_stats, failed[_cause]),		\
 	}
 static struct counter_attribute failed[GPREEMPT_NR_FAILURES] = {
@@ -207,7 +212,8 @@ static struct counter_attribute failed[GPREEMPT_NR_FAILURES] = {
 };
 
 /**
- * struct quantile_attribute - a file that shows how long most of a kind took at most, in microseconds
+ * struct quantile_attribute - a file that shows how long most of a kind took at most, in
+ * microseconds
  * @attr: the file
  * @kind: which
  * @percent: how many of them
@@ -218,36 +224,37 @@ struct quantile_attribute {
 	unsigned int percent;
 };
 
-static ssize_t quantile_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+static ssize_t sysfs_quantile_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	const struct quantile_attribute *q = container_of(attr, struct quantile_attribute, attr);
 
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
 	return sysfs_emit(buf, "%llu\n",
-			  gpreempt_stats_quantile_us(&node_of(kobj)->stats.latency[q->kind], q->percent));
+			  gpreempt_stats_quantile_us(&sysfs_node_of(kobj)->stats.latency[q->kind],
+						     q->percent));
 }
 
 #define LATENCY(_kind, _name)									\
 	static struct counter_attribute _name##_count = {					\
-		.attr = __ATTR(_name##_count, 0400, counter_show, NULL),			\
+		.attr = __ATTR(_name##_count, 0400, sysfs_counter_show, NULL),			\
 		.offset = offsetof(struct gpreempt_stats, latency[_kind].count),		\
 	};											\
 	static struct counter_attribute _name##_ns_sum = {					\
-		.attr = __ATTR(_name##_ns_sum, 0400, counter_show, NULL),			\
+		.attr = __ATTR(_name##_ns_sum, 0400, sysfs_counter_show, NULL),			\
 		.offset = offsetof(struct gpreempt_stats, latency[_kind].sum_ns),		\
 	};											\
 	static struct counter_attribute _name##_ns_max = {					\
-		.attr = __ATTR(_name##_ns_max, 0400, counter_show, NULL),			\
+		.attr = __ATTR(_name##_ns_max, 0400, sysfs_counter_show, NULL),			\
 		.offset = offsetof(struct gpreempt_stats, latency[_kind].max_ns),		\
 	};											\
 	static struct quantile_attribute _name##_us_p50 = {					\
-		.attr = __ATTR(_name##_us_p50, 0400, quantile_show, NULL),			\
+		.attr = __ATTR(_name##_us_p50, 0400, sysfs_quantile_show, NULL),			\
 		.kind = _kind,									\
 		.percent = 50,									\
 	};											\
 	static struct quantile_attribute _name##_us_p99 = {					\
-		.attr = __ATTR(_name##_us_p99, 0400, quantile_show, NULL),			\
+		.attr = __ATTR(_name##_us_p99, 0400, sysfs_quantile_show, NULL),			\
 		.kind = _kind,									\
 		.percent = 99,									\
 	}
@@ -308,14 +315,17 @@ struct tunable_attribute {
 	enum gpreempt_tunable which;
 };
 
-static ssize_t tunable_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+static ssize_t sysfs_tunable_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return gpreempt_tunables_show(node_of(kobj), container_of(attr, struct tunable_attribute, attr)->which, buf);
+	return gpreempt_tunables_show(sysfs_node_of(kobj),
+				      container_of(attr, struct tunable_attribute, attr)->which,
+				      buf);
 }
 
-static ssize_t tunable_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf, size_t count)
+static ssize_t sysfs_tunable_store(struct kobject *kobj, struct kobj_attribute *attr,
+				   const char *buf, size_t count)
 {
-	return gpreempt_params_store(node_of(kobj), container_of(attr, struct tunable_attribute, attr)->which, buf) ?: count;
+	return gpreempt_params_store(sysfs_node_of(kobj), container_of(attr, struct tunable_attribute, attr)->which, buf) ?: count;
 }
 
 /* By place, each list with a NULL at its end; filled from the table of tunables. */
@@ -323,7 +333,7 @@ static struct tunable_attribute tunable_files[GPREEMPT_NR_TUNABLES];
 static struct attribute *beside_attrs[GPREEMPT_NR_TUNABLES + 1];
 static struct attribute *tunable_attrs[GPREEMPT_NR_TUNABLES + 1];
 
-static void fill_tunables(void)
+static void sysfs_fill_tunables(void)
 {
 	struct attribute **beside = beside_attrs, **tunable = tunable_attrs;
 	enum gpreempt_tunable which;
@@ -334,8 +344,8 @@ static void fill_tunables(void)
 		file->which = which;
 		file->attr.attr.name = gpreempt_tunables_name(which);
 		file->attr.attr.mode = 0644;
-		file->attr.show = tunable_show;
-		file->attr.store = tunable_store;
+		file->attr.show = sysfs_tunable_show;
+		file->attr.store = sysfs_tunable_store;
 		if (gpreempt_tunables_file(which) == GPREEMPT_TUNABLE_FILE_NODE)
 			*beside++ = &file->attr.attr;
 		else if (gpreempt_tunables_file(which) == GPREEMPT_TUNABLE_FILE_TUNABLES)
@@ -369,14 +379,14 @@ static const struct attribute_group *node_groups[] = {
 	NULL
 };
 
-static void node_release(struct kobject *kobj)
+static void sysfs_node_release(struct kobject *kobj)
 {
-	complete(&node_of(kobj)->kobj_released);
+	complete(&sysfs_node_of(kobj)->sysfs.released);
 }
 
 static const struct kobj_type node_type = {
 	.sysfs_ops = &kobj_sysfs_ops,
-	.release = node_release,
+	.release = sysfs_node_release,
 	.default_groups = node_groups,
 };
 
@@ -392,17 +402,17 @@ void gpreempt_sysfs_add(struct gpreempt_node *gn)
 
 	if (!root)
 		return;
-	init_completion(&gn->kobj_released);
-	r = kobject_init_and_add(&gn->kobj, &node_type, root, "%u", gn->node->id);
+	init_completion(&gn->sysfs.released);
+	r = kobject_init_and_add(&gn->sysfs.kobj, &node_type, root, "%u", gn->node->id);
 	/* Without a directory there is nothing to delete, only a name to free. */
 	if (r)
-		kobject_put(&gn->kobj);
+		kobject_put(&gn->sysfs.kobj);
 	else
-		gn->kobj_added = true;
+		gn->sysfs.added = true;
 	for (i = 0; !r && i < GPREEMPT_NR_SKIPS; i++)
-		r = sysfs_create_file(&gn->kobj, &skipped[i].attr.attr);
+		r = sysfs_create_file(&gn->sysfs.kobj, &skipped[i].attr.attr);
 	for (i = 0; !r && i < GPREEMPT_NR_FAILURES; i++)
-		r = sysfs_create_file(&gn->kobj, &failed[i].attr.attr);
+		r = sysfs_create_file(&gn->sysfs.kobj, &failed[i].attr.attr);
 	if (r)
 		pr_warn("gpreempt: files of gpu %u in sysfs are missing (%d)\n", gn->node->id, r);
 }
@@ -417,12 +427,12 @@ void gpreempt_sysfs_add(struct gpreempt_node *gn)
  */
 void gpreempt_sysfs_del(struct gpreempt_node *gn)
 {
-	if (!gn->kobj_added)
+	if (!gn->sysfs.added)
 		return;
-	gn->kobj_added = false;
-	kobject_del(&gn->kobj);
-	kobject_put(&gn->kobj);
-	wait_for_completion(&gn->kobj_released);
+	gn->sysfs.added = false;
+	kobject_del(&gn->sysfs.kobj);
+	kobject_put(&gn->sysfs.kobj);
+	wait_for_completion(&gn->sysfs.released);
 }
 
 /**
@@ -432,7 +442,7 @@ void gpreempt_sysfs_del(struct gpreempt_node *gn)
  */
 void gpreempt_sysfs_init(void)
 {
-	fill_tunables();
+	sysfs_fill_tunables();
 	root = kobject_create_and_add("gpreempt", &kfd_device->kobj);
 	if (!root)
 		pr_warn("gpreempt: no directory in sysfs\n");

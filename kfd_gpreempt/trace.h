@@ -18,7 +18,7 @@
 
 #include <linux/tracepoint.h>
 
-#include "core.h"
+#include "node.h"
 
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM gpreempt
@@ -71,7 +71,7 @@ TRACE_EVENT(gpreempt_pass,
 	),
 	TP_fast_assign(
 		__entry->gpu_id = gn->node->id;
-		__entry->level = gn->level;
+		__entry->level = gn->monitor.level;
 		__entry->nr_preempt = decision->nr_preempt;
 		__entry->nr_resume = decision->nr_resume;
 		__entry->elapsed_ns = elapsed_ns;
@@ -127,7 +127,7 @@ TRACE_EVENT(gpreempt_inversion,
 	),
 	TP_fast_assign(
 		__entry->gpu_id = gn->node->id;
-		__entry->level = gn->level;
+		__entry->level = gn->monitor.level;
 		__entry->nr_preempt = nr_preempt;
 		__entry->since_ns = since_ns;
 	),
@@ -153,7 +153,7 @@ TRACE_EVENT(gpreempt_preempt_begin,
 		__entry->pid = gpreempt_queue_pid(gq);
 		__entry->qid = gq->q->properties.queue_id;
 		__entry->priority = gq->policy.priority;
-		__entry->level = gq->gn->level;
+		__entry->level = gq->gn->monitor.level;
 		__entry->pending = gq->policy.pending;
 		__entry->waves = gpreempt_queue_waves(gq);
 	),
@@ -182,7 +182,7 @@ TRACE_EVENT(gpreempt_preempt_end,
 		__entry->pid = gpreempt_queue_pid(gq);
 		__entry->qid = gq->q->properties.queue_id;
 		__entry->priority = gq->policy.priority;
-		__entry->level = gq->gn->level;
+		__entry->level = gq->gn->monitor.level;
 		__entry->saved_waves = gq->policy.saved_waves;
 		__entry->elapsed_ns = elapsed_ns;
 	),
@@ -210,7 +210,7 @@ TRACE_EVENT(gpreempt_resume,
 		__entry->pid = gpreempt_queue_pid(gq);
 		__entry->qid = gq->q->properties.queue_id;
 		__entry->priority = gq->policy.priority;
-		__entry->level = gq->gn->level;
+		__entry->level = gq->gn->monitor.level;
 		__entry->pending = gq->policy.pending;
 		__entry->held_ns = held_ns;
 		__entry->elapsed_ns = elapsed_ns;
@@ -259,7 +259,7 @@ TRACE_EVENT(gpreempt_runlist,
 	TP_fast_assign(
 		__entry->gpu_id = gn->node->id;
 		__entry->preempted = request->preempts;
-		__entry->wait_ns = request->start_ns - gn->decided_ns;
+		__entry->wait_ns = request->start_ns - gn->monitor.decided_ns;
 		__entry->saved_ns = request->saved_ns - request->start_ns;
 		__entry->elapsed_ns = request->done_ns - request->start_ns;
 	),

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * tunables.c - what the rows of tunables_table.h say: how a value is read, kept, copied for a pass, and shown
+ * tunables.c - what the rows of tunables_table.h say: how a value is read, kept, copied for a pass,
+ * and shown
  *
- * Each node has values of its own. A module parameter has those of new nodes, and writing it writes them all.
+ * Each node has values of its own. A module parameter has those of new nodes, and writing it writes
+ * them all.
  */
 #include <linux/math64.h>
 #include <linux/seq_buf.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
-#include "core.h"
+#include "node.h"
 
 enum tunables_kind {
 	TUNABLES_KIND_SWITCH,
@@ -52,10 +54,12 @@ struct tunables_row {
 	size_t size;
 };
 
-#define TUNABLES_PLACE(_place)									\
-	.offset = offsetof(struct gpreempt_tunables, _place), .size = sizeof_field(struct gpreempt_tunables, _place)
-#define TUNABLES_GLOBAL(_id, _name, _default, ...)						\
-	[GPREEMPT_TUNABLE_##_id] = { .name = #_name, .kind = TUNABLES_KIND_SWITCH, .value = _default },
+#define TUNABLES_PLACE(_place)                                \
+	.offset = offsetof(struct gpreempt_tunables, _place), \
+	.size = sizeof_field(struct gpreempt_tunables, _place)
+#define TUNABLES_GLOBAL(_id, _name, _default, ...) \
+	[GPREEMPT_TUNABLE_##                       \
+		_id] = { .name = #_name, .kind = TUNABLES_KIND_SWITCH, .value = _default },
 #define TUNABLES_SWITCH(_id, _name, _file, _default, _place, ...)				\
 	[GPREEMPT_TUNABLE_##_id] = {								\
 		.name = #_name, .kind = TUNABLES_KIND_SWITCH, .file = GPREEMPT_TUNABLE_FILE_##_file,	\
@@ -126,15 +130,18 @@ static void tunables_print_words(const char *words, char *text, size_t size)
  * gpreempt_tunables_parse() - read what was written for a tunable
  * @which: the tunable
  * @name: of what was written, for the message; NULL: its own
- * @text: what was written; a newline may be at its end. NULL: a parameter without a value, which means yes for a switch
+ * @text: what was written; a newline may be at its end. NULL: a parameter without a value,
+ *	which means yes for a switch
  * @kept: what stays otherwise; for the message
  * @value: receives it
  *
  * Context: any.
  *
- * Return: 0; -EINVAL: not a value of this tunable; the kernel log says the value, the bound and what stays in force
+ * Return: 0; -EINVAL: not a value of this tunable; the kernel log says the value, the bound and
+ * what stays in force
  */
-int gpreempt_tunables_parse(enum gpreempt_tunable which, const char *name, const char *text, u32 kept, u32 *value)
+int gpreempt_tunables_parse(enum gpreempt_tunable which, const char *name, const char *text,
+			    u32 kept, u32 *value)
 {
 	const struct tunables_row *row = &tunables[which];
 	char wrong[64], kept_text[16];
@@ -253,11 +260,12 @@ ssize_t gpreempt_tunables_show_default(enum gpreempt_tunable which, char *buf)
  *
  * Return: length
  */
-ssize_t gpreempt_tunables_show(const struct gpreempt_node *gn, enum gpreempt_tunable which, char *buf)
+ssize_t gpreempt_tunables_show(const struct gpreempt_node *gn, enum gpreempt_tunable which,
+			       char *buf)
 {
 	char text[16];
 
-	tunables_print(&tunables[which], READ_ONCE(gn->tuned[which]), text, sizeof(text));
+	tunables_print(&tunables[which], READ_ONCE(gn->tunables.tuned[which]), text, sizeof(text));
 	return sysfs_emit(buf, "%s\n", text);
 }
 
@@ -272,7 +280,21 @@ void gpreempt_tunables_init_node(struct gpreempt_node *gn)
 	unsigned int i;
 
 	for (i = 0; i < GPREEMPT_NR_TUNABLES; i++)
-		WRITE_ONCE(gn->tuned[i], gpreempt_tunables_default(i));
+		WRITE_ONCE(gn->tunables.tuned[i], gpreempt_tunables_default(i));
+}
+
+/**
+ * gpreempt_tunables_set() - tune a node
+ * @gn: the node
+ * @which: the tunable
+ * @value: its value, within its bounds; it counts from the next pass
+ *
+ * Context: gpreempt_lock held.
+ */
+void gpreempt_tunables_set(struct gpreempt_node *gn, enum gpreempt_tunable which, u32 value)
+{
+	lockdep_assert_held(&gpreempt_lock);
+	WRITE_ONCE(gn->tunables.tuned[which], value);
 }
 
 /**
@@ -287,7 +309,7 @@ void gpreempt_tunables_copy(struct gpreempt_node *gn)
 	unsigned int i;
 
 	for (i = 0; i < GPREEMPT_NR_TUNABLES; i++) {
-		u64 value = READ_ONCE(gn->tuned[i]);
+		u64 value = READ_ONCE(gn->tunables.tuned[i]);
 		void *place;
 
 		row = &tunables[i];
@@ -311,7 +333,8 @@ static u64 tunables_copied(const struct gpreempt_tunables *tun, const struct tun
 }
 
 /**
- * gpreempt_tunables_list() - print the tunables of a pass: " name=value" for each, times in microseconds
+ * gpreempt_tunables_list() - print the tunables of a pass: " name=value" for each, times in
+ * microseconds
  * @tun: what the pass worked with
  * @s: receives the text
  *
@@ -349,16 +372,17 @@ void gpreempt_tunables_list(const struct gpreempt_tunables *tun, struct seq_buf 
  */
 bool gpreempt_tunables_verify(const struct gpreempt_node *gn)
 {
-	return READ_ONCE(gn->tuned[GPREEMPT_TUNABLE_VERIFY]);
+	return READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_VERIFY]);
 }
 
 static int tunables_want_doorbells(struct gpreempt_node *gn, void *arg)
 {
-	return READ_ONCE(gn->tuned[GPREEMPT_TUNABLE_WAKEUP]) == GPREEMPT_WAKEUP_DOORBELL;
+	return READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_WAKEUP]) == GPREEMPT_WAKEUP_DOORBELL;
 }
 
 /**
- * gpreempt_tunables_wants_doorbells() - does any node want to be told of doorbell writes, or would a new one?
+ * gpreempt_tunables_wants_doorbells() - does any node want to be told of doorbell writes, or would
+ * a new one?
  *
  * Context: gpreempt_lifecycle and gpreempt_lock not held; may sleep.
  *
@@ -367,7 +391,7 @@ static int tunables_want_doorbells(struct gpreempt_node *gn, void *arg)
 bool gpreempt_tunables_wants_doorbells(void)
 {
 	return gpreempt_tunables_default(GPREEMPT_TUNABLE_WAKEUP) == GPREEMPT_WAKEUP_DOORBELL ||
-	       gpreempt_core_find_locked(tunables_want_doorbells, NULL);
+	       gpreempt_node_find_locked(tunables_want_doorbells, NULL);
 }
 
 /**
@@ -382,5 +406,5 @@ bool gpreempt_tunables_wants_doorbells(void)
  */
 const struct gpreempt_policy_ops *gpreempt_tunables_policy(const struct gpreempt_node *gn)
 {
-	return gpreempt_policies[READ_ONCE(gn->tuned[GPREEMPT_TUNABLE_POLICY])];
+	return gpreempt_policies[READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_POLICY])];
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tunables.h - what an administrator can tune, of all nodes or of one; the table is tunables_table.h
+ * tunables.h - what an administrator can tune, of all nodes or of one; the table is
+ * tunables_table.h
  */
 #ifndef GPREEMPT_TUNABLES_H
 #define GPREEMPT_TUNABLES_H
@@ -14,8 +15,10 @@ struct gpreempt_node;
 struct seq_buf;
 
 /**
- * enum gpreempt_hw_priority - gpreempt_hw_priority: the hardware priority of queues under software scheduling
- * @GPREEMPT_HW_PRIORITY_NORMAL: the normal one while processes of different rank work, otherwise what their program asked for
+ * enum gpreempt_hw_priority - gpreempt_hw_priority: the hardware priority of queues under software
+ * scheduling
+ * @GPREEMPT_HW_PRIORITY_NORMAL: the normal one while processes of different rank work,
+ *	otherwise what their program asked for
  * @GPREEMPT_HW_PRIORITY_FOLLOW: that of the logical priority, 0 to 15 as KFD counts
  */
 enum gpreempt_hw_priority {
@@ -26,7 +29,8 @@ enum gpreempt_hw_priority {
 /**
  * enum gpreempt_wakeup - gpreempt_wakeup: how the monitor notices new work
  * @GPREEMPT_WAKEUP_POLL: it looks for it
- * @GPREEMPT_WAKEUP_DOORBELL: it is told of a process's first doorbell write after idleness, where that is possible
+ * @GPREEMPT_WAKEUP_DOORBELL: it is told of a process's first doorbell write after idleness,
+ *	where that is possible
  */
 enum gpreempt_wakeup {
 	GPREEMPT_WAKEUP_POLL,
@@ -36,7 +40,8 @@ enum gpreempt_wakeup {
 /* enum gpreempt_tunable - GPREEMPT_TUNABLE_<id> for each row of the table */
 #define GPREEMPT_TUNABLE_ID(_id, ...) GPREEMPT_TUNABLE_##_id,
 enum gpreempt_tunable {
-	GPREEMPT_TUNABLES(GPREEMPT_TUNABLE_ID, GPREEMPT_TUNABLE_ID, GPREEMPT_TUNABLE_ID, GPREEMPT_TUNABLE_ID)
+	GPREEMPT_TUNABLES(GPREEMPT_TUNABLE_ID, GPREEMPT_TUNABLE_ID, GPREEMPT_TUNABLE_ID,
+			  GPREEMPT_TUNABLE_ID)
 	GPREEMPT_NR_TUNABLES
 };
 
@@ -56,7 +61,8 @@ enum gpreempt_tunable_file {
 
 /**
  * struct gpreempt_tunables - copy of a node's tunables that a pass works with
- * @params: those of policies, in their units; @params.waves_known and @params.waves_lag_ns are no tunables, but the node's
+ * @params: those of policies, in their units; @params.waves_known and @params.waves_lag_ns
+ *	are no tunables, but the node's
  * @policy: index of the policy in gpreempt_policies
  * @nice: the process's nice value lowers its priority
  * @trust: KFD priorities above normal count without CAP_SYS_NICE
@@ -74,14 +80,26 @@ struct gpreempt_tunables {
 	u32 wakeup;
 };
 
+/* What tunables.c keeps of a node, and writes alone. */
+struct gpreempt_node_tunables {
+	/**
+	 * @tuned: its tunables, in the units of their names, but for GPREEMPT_TUNABLE_ENABLE, which
+	 * is @wanted; written under gpreempt_lock
+	 */
+	u32 tuned[GPREEMPT_NR_TUNABLES];
+};
+
 const char *gpreempt_tunables_name(enum gpreempt_tunable which);
 enum gpreempt_tunable_file gpreempt_tunables_file(enum gpreempt_tunable which);
-int gpreempt_tunables_parse(enum gpreempt_tunable which, const char *name, const char *text, u32 kept, u32 *value);
+int gpreempt_tunables_parse(enum gpreempt_tunable which, const char *name, const char *text,
+			    u32 kept, u32 *value);
 u32 gpreempt_tunables_default(enum gpreempt_tunable which);
 void gpreempt_tunables_set_default(enum gpreempt_tunable which, u32 value);
 ssize_t gpreempt_tunables_show_default(enum gpreempt_tunable which, char *buf);
-ssize_t gpreempt_tunables_show(const struct gpreempt_node *gn, enum gpreempt_tunable which, char *buf);
+ssize_t gpreempt_tunables_show(const struct gpreempt_node *gn, enum gpreempt_tunable which,
+			       char *buf);
 void gpreempt_tunables_init_node(struct gpreempt_node *gn);
+void gpreempt_tunables_set(struct gpreempt_node *gn, enum gpreempt_tunable which, u32 value);
 void gpreempt_tunables_copy(struct gpreempt_node *gn);
 void gpreempt_tunables_list(const struct gpreempt_tunables *tun, struct seq_buf *s);
 bool gpreempt_tunables_verify(const struct gpreempt_node *gn);

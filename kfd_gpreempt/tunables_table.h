@@ -2,16 +2,17 @@
 /*
  * tunables_table.h - THE table of tunables: a new one is a row here, and its use
  *
- * From a row come the parameter gpreempt_<name> of amdgpu with its description, the file of each node, the bounds and the
- * message for what is out of them, the copy that a pass works with, its part of the dump, what gpreemptctl knows of it, and
- * the table in the documentation (Documentation/tunables.py --write). So this file has names, numbers and texts alone.
+ * From a row come the parameter gpreempt_<name> of amdgpu with its description, the file of each
+ * node, the bounds and the message for what is out of them, the copy that a pass works with, its
+ * part of the dump, what gpreemptctl knows of it, and the table in the documentation
+ * (Documentation/tunables.py --write). So this file has names, numbers and texts alone.
  *
  * Columns, of which each kind of row has those that it needs:
  *
  * id		GPREEMPT_TUNABLE_<id>
  * name		in files, parameters and messages. A unit is its last part.
- * file		of a node: TUNABLES: tunables/<name> in its folder, NODE: <name> there. A row GLOBAL has none: its
- *		value is one for the module.
+ * file		of a node: TUNABLES: tunables/<name> in its folder, NODE: <name> there. A row
+ *		GLOBAL has none: its value is one for the module.
  * unit		of what is written: MS, US, PCT. Inside, times are in nanoseconds.
  * default	of a new node, until the parameter is written. The first one of words.
  * min, max	bounds, both included
@@ -74,8 +75,9 @@
 	      "processes")
 
 /*
- * Rows as parameters of the module, for params.c, which says what gpreempt_params_ops are. Declarations end with a semicolon
- * of their own, since rows of an enumeration or an array have none.
+ * Rows as parameters of the module, for params.c, which says what gpreempt_params_ops are.
+ * Declarations end with a semicolon of their own, since rows of an enumeration or an array have
+ * none.
  */
 #define GPREEMPT_PARAM(_id, _name, _type, _text)									\
 	module_param_cb(gpreempt_##_name, &gpreempt_params_ops, (void *)(uintptr_t)GPREEMPT_TUNABLE_##_id, 0644);	\

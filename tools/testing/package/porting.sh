@@ -76,7 +76,7 @@ compiles()
 	ln -s "$built/$AMD"/{include,pm,display,acp,amdxcp} "$scratch/tree/$AMD/"
 	ln -s "$built/$AMD/amdgpu"/*.h "$scratch/tree/$AMD/amdgpu/"
 	cp -r "$repo/$AMD"/{amdkfd,kfd_gpreempt} "$scratch/tree/$AMD/"
-	compile kfd_gpreempt/core.o
+	compile kfd_gpreempt/node.o
 	compile amdkfd/kfd_device_queue_manager.o
 }
 

@@ -174,7 +174,7 @@ documented()
 	grep -qx '.. include:: tunables.txt' "$TOP/Documentation/design.rst" || { echo "design.rst: without tunables.txt"; status=1; }
 	# shellcheck disable=SC2046
 	undocumented $abi/sysfs-class-kfd-proc-gpreempt \
-		$(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/procfs.c") || status=1
+		$(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/queue_sysfs.c") || status=1
 	"$TOP/Documentation/tunables.py" --check || status=1
 	# shellcheck disable=SC2046
 	undocumented Documentation/uapi.rst $(sed -n 's/^#define AMDKFD_IOC_\([A-Z_]*\).*/AMDKFD_IOC_\1/p' "$header") \

@@ -5,7 +5,7 @@
     agree.py MODEL C-FILE STATES-FILE
 
 For each function of C-FILE that assigns one of the flags, MODEL has an inline of that name which assigns the same values (true, false, or something
-computed), and the other way round. Each state that gpreempt_queue_state() in STATES-FILE knows for what is off the device is defined in MODEL, or a flag there.
+computed), and the other way round. Each state that gpreempt_queue_sysfs_state() in STATES-FILE knows for what is off the device is defined in MODEL, or a flag there.
 """
 import re
 import sys
@@ -43,7 +43,7 @@ def main():
     wrong = [f"{name}: C writes {sorted(flags)}, the model {sorted(inlines.get(name, set()))}"
              for name, flags in in_c.items() if inlines.get(name, set()) != flags]
     wrong += [f"{name}: the model writes {sorted(flags)}, C nothing" for name, flags in inlines.items() if flags and name not in in_c]
-    states = body_of(open(sys.argv[3]).read(), open(sys.argv[3]).read().index("const char *gpreempt_queue_state("))
+    states = body_of(open(sys.argv[3]).read(), open(sys.argv[3]).read().index("const char *gpreempt_queue_sysfs_state("))
     for word in re.findall(r'"(\w+)"', states):
         if word not in ("active", "idle", "blocked", "unmapped") and not re.search(
                 rf"^#define {word.upper()}\(q\)|^bool .*\b{word}\[NR\]", model, re.M):

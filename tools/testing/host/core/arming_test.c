@@ -40,12 +40,12 @@ static void arrange(void)
 {
 	struct gpreempt_node *gn = node_of(0);
 
-	gn->sampled[0] = of(high);
-	gn->sampled[1] = of(second);
-	gn->sampled[2] = of(low);
-	gn->nr_sampled = gn->policy.nr = 3;
-	gn->nr_resting = gn->policy.nr_resting = 0;
-	gn->all_due_ns = 0;
+	gn->monitor.sampled[0] = of(high);
+	gn->monitor.sampled[1] = of(second);
+	gn->monitor.sampled[2] = of(low);
+	gn->monitor.nr_sampled = gn->policy.nr = 3;
+	gn->monitor.nr_resting = gn->policy.nr_resting = 0;
+	gn->monitor.all_due_ns = 0;
 }
 
 /* Everybody has been idle for long, and is armed; no pass begins before let_go(). */
@@ -61,7 +61,7 @@ static void hold_still(u32 nodes)
 	peer = nodes > 1 ? add_queue_to(process_of(high), 1, NORMAL) : NULL;
 	run(3 * SEC);
 	mutex_lock(&node_of(0)->pass_lock);
-	CHECK_EQ(node_of(0)->nr_sampled + node_of(0)->nr_resting, 3);
+	CHECK_EQ(node_of(0)->monitor.nr_sampled + node_of(0)->monitor.nr_resting, 3);
 	arrange();
 	CHECK(doorbells_are(high, "armed") && doorbells_are(low, "armed"));
 }
@@ -76,7 +76,7 @@ static void rings(struct sim_queue *sq)
 static void let_go(void)
 {
 	mutex_unlock(&node_of(0)->pass_lock);
-	gpreempt_core_kick_all();
+	gpreempt_node_kick_all();
 	run(10 * MS);
 	world_end();
 }
@@ -194,7 +194,7 @@ TEST(who_has_work_is_not_armed, "a process is not idle while one of its queues h
 	of(high)->active_ns = ago(40 * US);
 	CHECK_EQ(ask(&waits), 60 * US);
 	CHECK(!waits);
-	CHECK_EQ(gn->nr_sampled, 3);
+	CHECK_EQ(gn->monitor.nr_sampled, 3);
 	let_go();
 }
 
@@ -242,14 +242,14 @@ TEST(all_queues_have_to_be_idle, "of all GPUs, as of now: no work, nothing kept 
 			arrange();
 			/* It says where this node was before this pass, or where the other is. */
 			for (j = 0; j < 2; j++)
-				WRITE_ONCE(node_of(j)->state, j == (sq == peer) && place & 1 ? GPREEMPT_STATE_PARKED : states[place == 4 ? 2 : 0]);
+				WRITE_ONCE(node_of(j)->monitor.state, j == (sq == peer) && place & 1 ? GPREEMPT_STATE_PARKED : states[place == 4 ? 2 : 0]);
 			cases[i].change(sq, true);
 			of(high)->active_ns = of(second)->active_ns = ago(REST_AFTER);
 			CHECK_EQ(ask(&waits), arms ? FOR_EVER : INTERVAL_NS);
 			CHECK(doorbells_are(high, arms ? "armed" : "mapped"));
 			cases[i].change(sq, false);
-			WRITE_ONCE(node_of(0)->state, GPREEMPT_STATE_ARMED);
-			WRITE_ONCE(node_of(1)->state, GPREEMPT_STATE_ARMED);
+			WRITE_ONCE(node_of(0)->monitor.state, GPREEMPT_STATE_ARMED);
+			WRITE_ONCE(node_of(1)->monitor.state, GPREEMPT_STATE_ARMED);
 			if (!arms)
 				ask(&waits);
 		}
@@ -357,14 +357,14 @@ TEST(nobody_is_armed_then, "while something is being done or undone, or has to b
 		};
 
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
-		gn->again = cases[i].again;
+		gn->monitor.again = cases[i].again;
 		WRITE_ONCE(gn->kick, cases[i].kick);
 		waits = true;
 		CHECK_EQ(gpreempt_doorbell_wait(gn, &decision, &waits), cases[i].next_ns);
 		CHECK(!waits);
-		CHECK(!srcu_read_lock_held(&gn->srcu));
+		CHECK(!srcu_read_lock_held(&gn->queues.srcu));
 		CHECK(doorbells_are(high, "mapped"));
-		gn->again = false;
+		gn->monitor.again = false;
 		WRITE_ONCE(gn->kick, false);
 	}
 	tap_case[0] = 0;

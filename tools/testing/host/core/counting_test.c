@@ -29,7 +29,7 @@ TEST(times_are_counted_where_they_belong, "each bucket of a histogram is twice a
 		CHECK_EQ(atomic64_read(&h->max_ns), max_ns);
 		CHECK_EQ(atomic64_read(&h->count), i + 1);
 	}
-	node_of(0)->resuming_ns = 0;
+	node_of(0)->marks.resuming_ns = 0;
 	mutex_unlock(&node_of(0)->pass_lock);
 	world_end();
 }
@@ -105,19 +105,17 @@ TEST(passes_are_counted, "of each pass it is known how long it took, how old the
 	stats = &gn->stats;
 	mutex_lock(&gn->pass_lock);
 	now_ns = ktime_get_ns();
-	gn->rang_ns = now_ns - 700;
+	gn->monitor.rang_ns = now_ns - 700;
 	gpreempt_stats_pass(gn, &clear, now_ns - 300, now_ns);
 	CHECK_EQ(atomic64_read(&stats->pass_ns_last), 300);
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_NOTICE].max_ns), 700);
-	CHECK_EQ(gn->rang_ns, 0);
-	CHECK_EQ(gn->clear_ns, now_ns - 300);
-	CHECK_EQ(gn->level, 5);
+	/* As the monitor does after each pass */
+	gn->monitor.rang_ns = 0;
+	gn->monitor.clear_ns = now_ns - 300;
 	gpreempt_stats_pass(gn, &inverted, now_ns + 1000, now_ns + 1500);
 	CHECK_EQ(atomic64_read(&stats->pass_ns_last), 500);
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_NOTICE].count), 1);
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].max_ns), 1800);
-	CHECK_EQ(gn->clear_ns, now_ns - 300);
-	CHECK_EQ(gn->level, GPREEMPT_LEVEL_NONE);
 	mutex_unlock(&gn->pass_lock);
 	world_end();
 }
@@ -129,15 +127,15 @@ TEST(skips_mark_their_queue, "a skip that is about a queue marks it and its node
 	low_runs(true);
 	gn = node_of(0);
 	mutex_lock(&gn->pass_lock);
-	WRITE_ONCE(gn->skipped, false);
+	WRITE_ONCE(gn->marks.skipped, false);
 	gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
-	CHECK(!gn->skipped && !low->q.gpreempt->skipped);
+	CHECK(!gn->marks.skipped && !low->q.gpreempt->account.skipped);
 	gpreempt_stats_skip(gn, low->q.gpreempt, GPREEMPT_SKIP_RESET);
-	CHECK(gn->skipped && low->q.gpreempt->skipped && !high->q.gpreempt->skipped);
+	CHECK(gn->marks.skipped && low->q.gpreempt->account.skipped && !high->q.gpreempt->account.skipped);
 	mutex_unlock(&gn->pass_lock);
-	gpreempt_core_kick_all();
+	gpreempt_node_kick_all();
 	run(10 * MS);
-	CHECK(!gn->skipped && !low->q.gpreempt->skipped);
+	CHECK(!gn->marks.skipped && !low->q.gpreempt->account.skipped);
 	world_end();
 }
 

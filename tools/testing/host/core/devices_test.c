@@ -25,13 +25,13 @@ TEST(unsupported_devices, "what cannot be scheduled says why, and is left alone"
 		changes[i]();
 		kfd_gpreempt_node_init(&world.nodes[0].node);
 		CHECK(!node_of(0)->backend);
-		CHECK(strlen(node_of(0)->reason) > 10);
+		CHECK(strlen(node_of(0)->life.reason) > 10);
 		CHECK_STATE("unsupported");
 		set("gpreempt_enable", "1");
-		CHECK(strstr(shim_log, node_of(0)->reason) != NULL);
-		CHECK_EQ(gpreempt_core_enable_node(node_of(0), true), -EOPNOTSUPP);
+		CHECK(strstr(shim_log, node_of(0)->life.reason) != NULL);
+		CHECK_EQ(gpreempt_life_enable_node(node_of(0), true), -EOPNOTSUPP);
 		CHECK_STATE("unsupported");
-		CHECK(!gpreempt_core_enabled(0));
+		CHECK(!gpreempt_node_enabled(0));
 		set("gpreempt_enable", "0");
 		world_down();
 		shim_log[0] = 0;
@@ -50,27 +50,27 @@ BOTH(nodes_come_and_go, "a node that comes up while the scheduler is on is on; o
 {
 	struct kobject *root;
 
-	CHECK(!gpreempt_core_enabled(0));
+	CHECK(!gpreempt_node_enabled(0));
 	world_make(hws, 1, 2);
-	root = node_of(0)->kobj.parent;
+	root = node_of(0)->sysfs.kobj.parent;
 	CHECK_EQ(shim_debugfs_files(), 2);
 	CHECK_EQ(root->nr_folders, 2);
-	CHECK(!strcmp(node_of(0)->reason, "-"));
-	CHECK(!gpreempt_core_enabled(0));
+	CHECK(!strcmp(node_of(0)->life.reason, "-"));
+	CHECK(!gpreempt_node_enabled(0));
 	set("gpreempt_enable", "1");
-	CHECK_EQ(node_of(0)->thread->nice, MIN_NICE);
+	CHECK_EQ(node_of(0)->life.thread->nice, MIN_NICE);
 	kfd_gpreempt_node_fini(&world.nodes[1].node);
 	CHECK_EQ(root->nr_folders, 1);
-	CHECK(gpreempt_core_enabled(0) && !gpreempt_core_enabled(1001));
+	CHECK(gpreempt_node_enabled(0) && !gpreempt_node_enabled(1001));
 	kfd_gpreempt_node_init(&world.nodes[1].node);
 	CHECK_EQ(root->nr_folders, 2);
-	CHECK(gpreempt_core_enabled(1001));
+	CHECK(gpreempt_node_enabled(1001));
 	low = add_queue_to(add_process(10), 1, NORMAL);
 	CHECK(low->q.gpreempt->gn == node_of(1));
 	set("gpreempt_enable", "0");
 	kfd_gpreempt_node_fini(&world.nodes[1].node);
 	kfd_gpreempt_node_init(&world.nodes[1].node);
-	CHECK(!gpreempt_core_enabled(1001));
+	CHECK(!gpreempt_node_enabled(1001));
 	set("gpreempt_enable", "1");
 	kill_process(process_of(low));
 	/* With both still on. */
@@ -89,31 +89,31 @@ BOTH(one_node_of_two, "what one node is told is not what the other one does, and
 		high = add_queue_to(add_process(0), i, NORMAL);
 	}
 	run(2500 * MS);
-	CHECK(!strcmp(gpreempt_core_state_name(node_of(0)), "parked") && !strcmp(gpreempt_core_state_name(node_of(1)), "parked"));
+	CHECK(!strcmp(gpreempt_node_state_name(node_of(0)), "parked") && !strcmp(gpreempt_node_state_name(node_of(1)), "parked"));
 	for (i = 0; i < 2; i++)
 		checks[i] = atomic64_read(&node_of(i)->stats.checks);
 	/* Nothing happens, so nobody looks: not even those who look for nice values. */
 	run(5 * SEC);
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(atomic64_read(&node_of(i)->stats.checks), checks[i]);
-	gpreempt_core_kick_all();
+	gpreempt_node_kick_all();
 	run(MS);
 	for (i = 0; i < 2; i++)
 		CHECK(atomic64_read(&node_of(i)->stats.checks) > checks[i]);
 	suspend();
-	CHECK(!strcmp(gpreempt_core_state_name(node_of(0)), "paused") && !strcmp(gpreempt_core_state_name(node_of(1)), "paused"));
+	CHECK(!strcmp(gpreempt_node_state_name(node_of(0)), "paused") && !strcmp(gpreempt_node_state_name(node_of(1)), "paused"));
 	resume();
-	CHECK(strcmp(gpreempt_core_state_name(node_of(0)), "paused") && strcmp(gpreempt_core_state_name(node_of(1)), "paused"));
+	CHECK(strcmp(gpreempt_node_state_name(node_of(0)), "paused") && strcmp(gpreempt_node_state_name(node_of(1)), "paused"));
 	/* High is on the second. */
-	CHECK_EQ(gpreempt_core_enable_node(node_of(1), false), 0);
-	CHECK(gpreempt_core_enabled(0) && gpreempt_core_enabled(1000) && !gpreempt_core_enabled(1001));
+	CHECK_EQ(gpreempt_life_enable_node(node_of(1), false), 0);
+	CHECK(gpreempt_node_enabled(0) && gpreempt_node_enabled(1000) && !gpreempt_node_enabled(1001));
 	CHECK(static_branch_unlikely(&kfd_gpreempt_key));
 	CHECK(!high->q.gpreempt);
 	low = add_queue_to(process_of(high), 1, NORMAL);
 	CHECK(!low->q.gpreempt);
 	low = add_queue_to(process_of(high), 0, NORMAL);
 	CHECK(low->q.gpreempt != NULL);
-	CHECK_EQ(gpreempt_core_enable_node(node_of(0), false), 0);
+	CHECK_EQ(gpreempt_life_enable_node(node_of(0), false), 0);
 	CHECK(!static_branch_unlikely(&kfd_gpreempt_key));
 	world_end();
 }
@@ -182,20 +182,20 @@ BOTH(what_was_wrong_is_over, "after a suspend, and after switching off and on, a
 			set("gpreempt_enable", "0");
 		else
 			suspend();
-		gn->errors = 2;
-		gn->again = true;
+		gn->monitor.errors = 2;
+		gn->monitor.again = true;
 		gn->revive = true;
-		gn->resuming_ns = 5;
-		gn->clear_ns = 5;
+		gn->marks.resuming_ns = 5;
+		gn->monitor.clear_ns = 5;
 		gn->kick = false;
-		gn->state = GPREEMPT_STATE_PARKED;
+		gn->monitor.state = GPREEMPT_STATE_PARKED;
 		if (i)
 			set("gpreempt_enable", "1");
 		else
 			resume();
-		CHECK(!gn->errors && !gn->again && !gn->resuming_ns);
-		CHECK_EQ(gn->clear_ns, ktime_get_ns());
-		CHECK_EQ(gn->state, GPREEMPT_STATE_IDLE);
+		CHECK(!gn->monitor.errors && !gn->monitor.again && !gn->marks.resuming_ns);
+		CHECK_EQ(gn->monitor.clear_ns, ktime_get_ns());
+		CHECK_EQ(gn->monitor.state, GPREEMPT_STATE_IDLE);
 		CHECK(i ? !gn->revive : gn->kick);
 		gn->revive = false;
 		run(10 * MS);
@@ -227,7 +227,7 @@ TEST(generations, "of GPUs Instincts are scheduled, from 9.0.1 to 9.5.0 and the 
 		world.adev.flags = versions[i].apu ? AMD_IS_APU : 0;
 		kfd_gpreempt_node_init(&world.nodes[0].node);
 		CHECK_EQ(node_of(0)->backend != NULL, versions[i].works);
-		CHECK(versions[i].reason ? strstr(node_of(0)->reason, versions[i].reason) != NULL : !strcmp(node_of(0)->reason, "-"));
+		CHECK(versions[i].reason ? strstr(node_of(0)->life.reason, versions[i].reason) != NULL : !strcmp(node_of(0)->life.reason, "-"));
 		set("gpreempt_enable", "1");
 		set("gpreempt_enable", "0");
 		set("gpreempt_enable", "1");
@@ -265,12 +265,12 @@ BOTH(waves_cannot_be_seen, "where the device does not tell its waves, launches c
 	blind.get_cu_occupancy = NULL;
 	world.nodes[0].node.kfd2kgd = &blind;
 	kfd_gpreempt_node_init(&world.nodes[0].node);
-	CHECK(!node_of(0)->occupancy);
+	CHECK(!node_of(0)->waves.occupancy);
 	low_yields_without_waves();
 	mutex_lock(&gpreempt_lock);
-	gpreempt_monitor_see(node_of(0));
+	gpreempt_waves_see(node_of(0));
 	mutex_unlock(&gpreempt_lock);
-	CHECK_EQ(node_of(0)->seen_ns, 0);
+	CHECK_EQ(node_of(0)->waves.seen_ns, 0);
 	world_end();
 }
 
@@ -280,7 +280,7 @@ TEST(virtual_function_reads_no_waves, "a virtual function is scheduled by what i
 	kfd_gpreempt_node_fini(&world.nodes[0].node);
 	world.adev.virtual_function = true;
 	kfd_gpreempt_node_init(&world.nodes[0].node);
-	CHECK(node_of(0)->backend && !node_of(0)->occupancy && !node_of(0)->tun.params.waves_known);
+	CHECK(node_of(0)->backend && !node_of(0)->waves.occupancy && !node_of(0)->waves.known);
 	CHECK(strstr(shim_log, "virtual function") != NULL);
 	low_yields_without_waves();
 	CHECK_EQ(world.nr_looks, 0);

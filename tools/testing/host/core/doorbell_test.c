@@ -17,7 +17,7 @@ static struct gpreempt_stats *stats(void)
 	return &node_of(0)->stats;
 }
 
-#define CHECK_STATE(word)	CHECK(!strcmp(gpreempt_core_state_name(node_of(0)), word))
+#define CHECK_STATE(word)	CHECK(!strcmp(gpreempt_node_state_name(node_of(0)), word))
 
 /* Nobody looks within the time of a test; whatever happens, a doorbell did it. */
 static void looks_are_rare(void)
@@ -313,13 +313,13 @@ TEST(work_elsewhere_keeps_from_arming, "a process is armed on no GPU while it ha
 	looks_are_rare();
 	run(20 * MS);
 	CHECK_STATE("armed");
-	CHECK(!strcmp(gpreempt_core_state_name(node_of(1)), "armed"));
+	CHECK(!strcmp(gpreempt_node_state_name(node_of(1)), "armed"));
 	submit(other, 1);
 	run(MS);
 	CHECK(preempted(other_low));
 	CHECK(!preempted(low));
 	/* It has work: so it is looked at, here as well. */
-	CHECK(strcmp(gpreempt_core_state_name(node_of(0)), "armed"));
+	CHECK(strcmp(gpreempt_node_state_name(node_of(0)), "armed"));
 	set("gpreempt_interval_ms", "5");
 	set("gpreempt_poll_us", "200");
 	write_packets(high, 1);
@@ -383,8 +383,8 @@ BOTH(failed_nodes_do_not_spin, "a ring does not keep the monitor of a node awake
 	u64 wakeups;
 
 	high_is_armed(hws);
-	world.nodes[0].node.gpreempt->errors = 3;
-	WRITE_ONCE(world.nodes[0].node.gpreempt->state, GPREEMPT_STATE_FAILED);
+	world.nodes[0].node.gpreempt->monitor.errors = 3;
+	WRITE_ONCE(world.nodes[0].node.gpreempt->monitor.state, GPREEMPT_STATE_FAILED);
 	wakeups = atomic64_read(&stats()->wakeups);
 	ring_doorbell(high);
 	run(20 * MS);

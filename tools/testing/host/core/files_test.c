@@ -34,7 +34,7 @@ static const char *shown(struct kobject *kobj, const char *name)
 
 static const char *of_node(const char *name)
 {
-	return shown(&node_of(0)->kobj, name);
+	return shown(&node_of(0)->sysfs.kobj, name);
 }
 
 static const char *of_queue(struct sim_queue *sq, const char *name)
@@ -57,11 +57,11 @@ TEST(node_files_show_one_value_each, "all of them can be read: a word or a numbe
 
 	for (k = 0; k < ARRAY_SIZE(hws); k++) {
 		preempted_pair(hws[k]);
-		CHECK_EQ(node_of(0)->kobj.nr_files, 29 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 2);
-		for (i = 0; i < node_of(0)->kobj.nr_files; i++) {
-			const char *group = node_of(0)->kobj.files[i].group;
+		CHECK_EQ(node_of(0)->sysfs.kobj.nr_files, 29 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 2);
+		for (i = 0; i < node_of(0)->sysfs.kobj.nr_files; i++) {
+			const char *group = node_of(0)->sysfs.kobj.files[i].group;
 
-			snprintf(name, sizeof(name), "%s%s%s", group ?: "", group ? "/" : "", node_of(0)->kobj.files[i].attr->name);
+			snprintf(name, sizeof(name), "%s%s%s", group ?: "", group ? "/" : "", node_of(0)->sysfs.kobj.files[i].attr->name);
 			snprintf(tap_case, sizeof(tap_case), "%.40s: ", name);
 			CHECK(of_node(name)[0] && !strchr(of_node(name), '\n') && !strchr(of_node(name), ' '));
 		}
@@ -71,7 +71,7 @@ TEST(node_files_show_one_value_each, "all of them can be read: a word or a numbe
 		CHECK(!strcmp(of_node("reason"), "-"));
 		CHECK(!strcmp(of_node("policy"), "hpf"));
 		CHECK(!strcmp(of_node("enabled"), "1"));
-		CHECK_EQ(number("monitor_pid"), node_of(0)->thread->pid);
+		CHECK_EQ(number("monitor_pid"), node_of(0)->life.thread->pid);
 		CHECK_EQ(number("queues"), 2);
 		CHECK_EQ(number("preemptions"), 1);
 		CHECK_EQ(number("resumes"), 0);
@@ -94,10 +94,10 @@ TEST(node_files_count_each_its_own, "a counter's file shows this counter: each h
 	stats = &node_of(0)->stats;
 	for (i = 0; i < sizeof(*stats) / sizeof(atomic64_t); i++)
 		atomic64_set((atomic64_t *)stats + i, 1000000 + i);
-	for (i = 0; i < node_of(0)->kobj.nr_files; i++) {
-		const char *group = node_of(0)->kobj.files[i].group;
+	for (i = 0; i < node_of(0)->sysfs.kobj.nr_files; i++) {
+		const char *group = node_of(0)->sysfs.kobj.files[i].group;
 
-		snprintf(name, sizeof(name), "%s%s%s", group ?: "", group ? "/" : "", node_of(0)->kobj.files[i].attr->name);
+		snprintf(name, sizeof(name), "%s%s%s", group ?: "", group ? "/" : "", node_of(0)->sysfs.kobj.files[i].attr->name);
 		if (number(name) < 1000000 || strstr(name, "_us_p") || !strcmp(name, "failures"))
 			continue;
 		/* These are shown a second time, under what they were once called or for those who look at failures only. */
@@ -119,7 +119,7 @@ TEST(tunables_of_a_node_are_set_by_its_files, "what a parameter takes a node's f
 	struct kobject *kobj;
 
 	world_on(true);
-	kobj = &node_of(0)->kobj;
+	kobj = &node_of(0)->sysfs.kobj;
 	CHECK_EQ(shim_file_store(kobj, "tunables/interval_ms", "7\n"), 2);
 	CHECK(!strcmp(of_node("tunables/interval_ms"), "7"));
 	CHECK_EQ(shim_file_store(kobj, "tunables/interval_ms", "0"), -EINVAL);
@@ -140,7 +140,7 @@ TEST(enabled_switches_this_node, "enabled takes what a switch takes; nodes that 
 	struct kobject *kobj;
 
 	preempted_pair(true);
-	kobj = &node_of(0)->kobj;
+	kobj = &node_of(0)->sysfs.kobj;
 	CHECK_EQ(shim_file_store(kobj, "enabled", "maybe"), -EINVAL);
 	CHECK(preempted(low));
 	CHECK_EQ(shim_file_store(kobj, "enabled", "0\n"), 2);
@@ -155,7 +155,7 @@ TEST(enabled_switches_this_node, "enabled takes what a switch takes; nodes that 
 	kfd_gpreempt_node_fini(&world.nodes[0].node);
 	world.kfd.cwsr_enabled = false;
 	kfd_gpreempt_node_init(&world.nodes[0].node);
-	kobj = &node_of(0)->kobj;
+	kobj = &node_of(0)->sysfs.kobj;
 	CHECK(!strcmp(of_node("backend"), "none") && strcmp(of_node("reason"), "-"));
 	shim_log[0] = 0;
 	CHECK_EQ(shim_file_store(kobj, "enabled", "1"), -EOPNOTSUPP);
@@ -238,21 +238,21 @@ TEST(activity_is_not_everybodys, "counters of a node are for CAP_SYS_ADMIN, file
 	preempted_pair(true);
 	current->caps = caps & ~CAP_SYS_ADMIN;
 	current->euid = (kuid_t){ 1234 };
-	for (i = 0; i < node_of(0)->kobj.nr_files; i++) {
-		const char *group = node_of(0)->kobj.files[i].group;
+	for (i = 0; i < node_of(0)->sysfs.kobj.nr_files; i++) {
+		const char *group = node_of(0)->sysfs.kobj.files[i].group;
 
-		snprintf(name, sizeof(name), "%s%s%s", group ?: "", group ? "/" : "", node_of(0)->kobj.files[i].attr->name);
+		snprintf(name, sizeof(name), "%s%s%s", group ?: "", group ? "/" : "", node_of(0)->sysfs.kobj.files[i].attr->name);
 		snprintf(tap_case, sizeof(tap_case), "%.40s: ", name);
 		if (is_everybodys(name)) {
 			CHECK(of_node(name)[0]);
 			continue;
 		}
-		CHECK_EQ(shim_file_show(&node_of(0)->kobj, name, text), -EPERM);
-		CHECK_EQ(node_of(0)->kobj.files[i].attr->mode, 0400);
+		CHECK_EQ(shim_file_show(&node_of(0)->sysfs.kobj, name, text), -EPERM);
+		CHECK_EQ(node_of(0)->sysfs.kobj.files[i].attr->mode, 0400);
 		denied++;
 	}
 	tap_case[0] = 0;
-	CHECK_EQ(denied, node_of(0)->kobj.nr_files - 6 - (GPREEMPT_NR_TUNABLES - 2));
+	CHECK_EQ(denied, node_of(0)->sysfs.kobj.nr_files - 6 - (GPREEMPT_NR_TUNABLES - 2));
 	CHECK(!strcmp(of_node("state"), "idle"));
 	for (i = 0; i < ARRAY_SIZE(of_queues); i++)
 		CHECK_EQ(shim_file_show(&low->q.kobj, of_queues[i], text), -EACCES);
@@ -415,9 +415,9 @@ TEST(dump_says_what_it_left_out, "the log has a bounded number of queues and tel
 	shim_fail_alloc = 1;
 	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), "no memory for a dump") != NULL);
 	blind(low, true);
-	low->q.gpreempt->aql = false;
+	low->q.gpreempt->view.aql = false;
 	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), "format=pm4") != NULL);
 	blind(low, false);
-	low->q.gpreempt->aql = true;
+	low->q.gpreempt->view.aql = true;
 	world_end();
 }

@@ -10,25 +10,25 @@ TEST(priorities_without_hws, "a queue leaves once for the priority that it shoul
 
 	low_is_held(false);
 	CHECK_EQ(mqd_priority(low), NORMAL);
-	CHECK_EQ(node_of(0)->hw_priorities, 0);
+	CHECK_EQ(node_of(0)->mqd.nr_altered, 0);
 	process_of(high)->task.nice = 2;
 	run(10 * MS);
-	before = node_of(0)->runlists_built;
+	before = node_of(0)->waves.epoch;
 	set("gpreempt_hw_priority", "follow");
 	run(10 * MS);
 	CHECK(preempted(low) && !on_device(low));
 	CHECK_EQ(mqd_priority(low), 0);
 	CHECK_EQ(mqd_priority(high), NORMAL - 2);
-	CHECK_EQ(node_of(0)->hw_priorities, 2);
+	CHECK_EQ(node_of(0)->mqd.nr_altered, 2);
 	/* Of the two only one was on the device. */
-	CHECK_EQ(node_of(0)->runlists_built, before + 1);
+	CHECK_EQ(node_of(0)->waves.epoch, before + 1);
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 0);
 	update_queue(high, LOW);
 	CHECK_EQ(mqd_priority(high), NORMAL - 2);
 	set("gpreempt_hw_priority", "normal");
 	run(10 * MS);
 	CHECK_EQ(mqd_priority(low), NORMAL);
-	CHECK_EQ(node_of(0)->hw_priorities, 1);
+	CHECK_EQ(node_of(0)->mqd.nr_altered, 1);
 	world_end();
 }
 
@@ -89,7 +89,7 @@ BOTH(parked_nodes_have_priorities, "the priorities of a node that is parked are 
 	evict_queue(high, true);
 	evict_queue(high, false);
 	CHECK_EQ(mqd_priority(high), NORMAL);
-	CHECK_EQ(node_of(0)->hw_priorities, 1);
+	CHECK_EQ(node_of(0)->mqd.nr_altered, 1);
 	world_end();
 }
 

@@ -13,7 +13,7 @@ TEST(send_fails_once, "a request that could not be sent leaves the victims where
 	CHECK_EQ(failed(GPREEMPT_FAILURE_SEND), 1);
 	CHECK(preempted(low));
 	CHECK_EQ(preemptions(), 1);
-	CHECK_EQ(node_of(0)->errors, 0);
+	CHECK_EQ(node_of(0)->monitor.errors, 0);
 	world_end();
 }
 
@@ -173,10 +173,10 @@ TEST(the_packet_announces_who_is_in_the_list, "RUN_LIST announces the processes 
 	CHECK(preempted(low));
 	CHECK_EQ(sn->listed, 1);
 	CHECK_EQ(sn->announced, 1);
-	built = node_of(0)->runlists_built;
+	built = node_of(0)->waves.epoch;
 	CHECK_EQ(kfd_gpreempt_left_out(&world.nodes[0].dqm), 1);
 	CHECK_EQ(kfd_gpreempt_left_out(&world.nodes[0].dqm), 1);
-	CHECK_EQ(node_of(0)->runlists_built, built);
+	CHECK_EQ(node_of(0)->waves.epoch, built);
 	/* One more than are run at a time. */
 	world.nodes[0].node.max_proc_per_quantum = 1;
 	add_queue(0);
@@ -246,39 +246,39 @@ TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in th
 
 	low_runs(true);
 	gn = node_of(0);
-	CHECK(!gn->turns);
+	CHECK(!gn->hw.turns);
 	/* More processes than VMIDs; without the one that is preempted they fit. */
 	world.nodes[0].node.max_proc_per_quantum = 1;
 	update_queue(high, LOW);
-	CHECK(gn->turns);
+	CHECK(gn->hw.turns);
 	run(5 * MS);
 	CHECK(gn->policy.turns);
 	update_queue(high, NORMAL);
 	high_comes();
-	CHECK(preempted(low) && !gn->turns && !gn->policy.turns);
+	CHECK(preempted(low) && !gn->hw.turns && !gn->policy.turns);
 	CHECK(run_until_idle(high, SEC));
 	run(5 * MS);
-	CHECK(!preempted(low) && gn->turns);
+	CHECK(!preempted(low) && gn->hw.turns);
 	/* More queues than slots. */
 	world.nodes[0].node.max_proc_per_quantum = 8;
 	world.nodes[0].nr_queue_slots = 2;
 	other = add_queue_to(process_of(high), 0, NORMAL);
-	CHECK(gn->turns);
+	CHECK(gn->hw.turns);
 	destroy_queue(other);
-	CHECK(!gn->turns);
+	CHECK(!gn->hw.turns);
 	/* Two queues with the one global wave sync. */
 	give_gws(low, true);
-	CHECK(!gn->turns);
+	CHECK(!gn->hw.turns);
 	give_gws(high, true);
-	CHECK(gn->turns);
+	CHECK(gn->hw.turns);
 	give_gws(high, false);
-	CHECK(!gn->turns);
+	CHECK(!gn->hw.turns);
 	/* One process at a time, as the administrator has it; the driver does not call that over-subscribed. */
 	world.adev.enforce_isolation[0] = true;
 	evict_queue(low, true);
-	CHECK(gn->turns);
+	CHECK(gn->hw.turns);
 	kill_process(process_of(low));
-	CHECK(!gn->turns);
+	CHECK(!gn->hw.turns);
 	world_end();
 }
 
@@ -315,7 +315,7 @@ BOTH(program_alone_keeps_its_stream_priorities, "a program has the hardware prio
 		driver_loads(streams[i]);
 		CHECK_EQ(mqd_priority(streams[i]), asked[i]);
 	}
-	CHECK_EQ(node_of(0)->hw_priorities, 0);
+	CHECK_EQ(node_of(0)->mqd.nr_altered, 0);
 
 	/* A rival makes all of them equal at once. */
 	submit(rival, 1);
@@ -324,7 +324,7 @@ BOTH(program_alone_keeps_its_stream_priorities, "a program has the hardware prio
 	run(2 * MS);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(mqd_priority(streams[i]), NORMAL);
-	CHECK_EQ(node_of(0)->hw_priorities, 2);
+	CHECK_EQ(node_of(0)->mqd.nr_altered, 2);
 
 	/* And when it has been silent for a second, each gets back what it had: by one runlist, and once for all. */
 	CHECK(run_until_idle(rival, SEC) && run_until_idle(streams[0], SEC));
@@ -335,7 +335,7 @@ BOTH(program_alone_keeps_its_stream_priorities, "a program has the hardware prio
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(mqd_priority(streams[i]), asked[i]);
 	CHECK_EQ(world.nodes[0].runlists, runlists + hws);
-	CHECK_EQ(node_of(0)->hw_priorities, 0);
+	CHECK_EQ(node_of(0)->mqd.nr_altered, 0);
 	run(2 * SEC);
 	CHECK_EQ(world.nodes[0].runlists, runlists + hws);
 	world_end();
@@ -346,12 +346,12 @@ BOTH(nothing_is_sent_for_normal_priorities, "where all programs ask for the norm
 	u64 runlists;
 
 	low_is_held(hws);
-	CHECK(node_of(0)->rivalry);
+	CHECK(node_of(0)->mqd.rivalry);
 	CHECK(run_until_idle(high, SEC) && run_until_idle(low, 2 * SEC));
 	runlists = world.nodes[0].runlists;
 	world.nr_asked = 0;
 	run(1200 * MS);
-	CHECK(!node_of(0)->rivalry);
+	CHECK(!node_of(0)->mqd.rivalry);
 	CHECK_EQ(world.nodes[0].runlists, runlists);
 	CHECK_EQ(world.nr_asked, 0);
 	world_end();
@@ -391,7 +391,7 @@ TEST(hardware_priorities, "queues of rivals tell the hardware the normal priorit
 	CHECK_EQ(mqd_priority(low), NORMAL);
 	CHECK_EQ(mqd_priority(high), NORMAL);
 	CHECK_EQ(((struct v9_mqd *)high->mqds)->cp_hqd_pipe_priority, 1);
-	CHECK_EQ(node_of(0)->hw_priorities, 2);
+	CHECK_EQ(node_of(0)->mqd.nr_altered, 2);
 	process_of(low)->task.nice = 3;
 	set("gpreempt_hw_priority", "follow");
 	run(20 * MS);
@@ -406,7 +406,7 @@ TEST(hardware_priorities, "queues of rivals tell the hardware the normal priorit
 	set("gpreempt_enable", "0");
 	CHECK_EQ(mqd_priority(low), LOW);
 	CHECK_EQ(mqd_priority(high), HIGH);
-	CHECK_EQ(node_of(0)->hw_priorities, 0);
+	CHECK_EQ(node_of(0)->mqd.nr_altered, 0);
 	world_end();
 }
 
@@ -421,7 +421,7 @@ TEST(hws_verify, "asked for, MQDs that somebody wrote to while their queue was p
 	run(MS);
 	high_comes();
 	CHECK(preempted(low));
-	CHECK(low->q.gpreempt->snapshot != NULL);
+	CHECK(low->q.gpreempt->mqd.snapshot != NULL);
 	low->mqds[PAGE_SIZE + CTL_STACK_BYTES - 1] ^= 1;
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);

@@ -9,8 +9,8 @@ BOTH(a_preempted_queue_goes, "a preempted queue can be destroyed; it counts as s
 	low_is_held(hws);
 	destroy_queue(low);
 	CHECK_EQ(atomic64_read(&node_of(0)->stats.destroyed_preempted), 1);
-	CHECK_EQ(node_of(0)->nr_queues, 1);
-	CHECK_EQ(node_of(0)->nr_processes, 1);
+	CHECK_EQ(node_of(0)->queues.nr, 1);
+	CHECK_EQ(node_of(0)->queues.nr_processes, 1);
 	CHECK(run_until_idle(high, SEC));
 	world_end();
 }
@@ -56,12 +56,12 @@ BOTH(switched_off_and_on, "switching off resumes everything before it returns; w
 	set("gpreempt_enable", "0");
 	CHECK_EQ(nr_preempted(), 0);
 	CHECK(on_device(low) && !low->q.gpreempt);
-	CHECK_EQ(node_of(0)->nr_queues, 0);
+	CHECK_EQ(node_of(0)->queues.nr, 0);
 	CHECK_EQ(low->bo.pins, 0);
 	set("gpreempt_enable", "1");
 	run(20 * MS);
 	CHECK(preempted(low));
-	CHECK_EQ(node_of(0)->nr_queues, 2);
+	CHECK_EQ(node_of(0)->queues.nr, 2);
 	world_end();
 }
 
@@ -90,8 +90,8 @@ BOTH(adoption_knows_rights, "an adopted queue's priority counts above normal onl
 	process_of(high)->task.caps = CAP_SYS_NICE;
 	set("gpreempt_enable", "1");
 	run(25 * MS);
-	CHECK(!low->q.gpreempt->trusted);
-	CHECK(high->q.gpreempt->trusted);
+	CHECK(!low->q.gpreempt->priority.trusted);
+	CHECK(high->q.gpreempt->priority.trusted);
 	world_end();
 }
 

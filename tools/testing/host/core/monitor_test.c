@@ -37,8 +37,8 @@ static bool is_sampled(const struct sim_queue *sq)
 	struct gpreempt_node *gn = node_of(0);
 	u32 i;
 
-	for (i = 0; i < gn->nr_sampled; i++)
-		if (gn->sampled[i] == &sq->q.gpreempt->policy)
+	for (i = 0; i < gn->monitor.nr_sampled; i++)
+		if (gn->monitor.sampled[i] == &sq->q.gpreempt->policy)
 			return true;
 	return false;
 }
@@ -54,12 +54,12 @@ BOTH(idle_queues_rest, "of queues that have been idle for long two words are rea
 		snprintf(tap_case, sizeof(tap_case), "place %u: ", place);
 		two_rest_beside(hws, place);
 		gn = node_of(0);
-		CHECK_EQ(gn->nr_sampled, 1);
-		CHECK_EQ(gn->nr_resting, 2);
+		CHECK_EQ(gn->monitor.nr_sampled, 1);
+		CHECK_EQ(gn->monitor.nr_resting, 2);
 		CHECK(is_sampled(low));
 		CHECK_EQ(gn->policy.nr, 1);
 		CHECK_EQ(gn->policy.nr_resting, 2);
-		CHECK(gn->all_due_ns > ktime_get_ns() && gn->all_due_ns <= ktime_get_ns() + SEC);
+		CHECK(gn->monitor.all_due_ns > ktime_get_ns() && gn->monitor.all_due_ns <= ktime_get_ns() + SEC);
 		kill_process(process_of(low));
 		world_end();
 	}
@@ -98,16 +98,16 @@ BOTH(arrays_are_made_anew, "larger arrays are filled before they are looked at; 
 	two_rest(hws);
 	gn = node_of(0);
 	mutex_lock(&gn->pass_lock);
-	gn->max_sampled = 1;
+	gn->monitor.max_sampled = 1;
 	mutex_unlock(&gn->pass_lock);
 	run(6 * MS);
-	CHECK_EQ(gn->max_sampled, 16);
-	CHECK_EQ(gn->nr_sampled + gn->nr_resting, 3);
+	CHECK_EQ(gn->monitor.max_sampled, 16);
+	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_resting, 3);
 	set("gpreempt_interval_ms", "10000");
 	run(MS);
 	mutex_lock(&gn->pass_lock);
-	gn->all_due_ns = 0;
-	low->q.gpreempt->derived = false;
+	gn->monitor.all_due_ns = 0;
+	low->q.gpreempt->priority.derived = false;
 	low->q.gpreempt->policy.priority = 99;
 	last->q.gpreempt->policy.priority = 99;
 	mutex_unlock(&gn->pass_lock);
@@ -132,7 +132,7 @@ BOTH(either_pointer_wakes, "a queue that rests is looked at as soon as either of
 		two_rest(hws);
 		gn = node_of(0);
 		sq = cases[i].last ? last : first;
-		due_ns = gn->all_due_ns;
+		due_ns = gn->monitor.all_due_ns;
 		sq->pointers[1] += cases[i].w;
 		sq->pointers[0] += cases[i].r;
 		sq->submitted += cases[i].w;
@@ -141,9 +141,9 @@ BOTH(either_pointer_wakes, "a queue that rests is looked at as soon as either of
 		run(6 * MS);
 		if (cases[i].r) {
 			CHECK(is_sampled(sq) && is_sampled(low) && !is_sampled(last));
-			CHECK_EQ(gn->nr_sampled, 2);
-			CHECK_EQ(gn->nr_resting, 1);
-			CHECK_EQ(gn->all_due_ns, due_ns);
+			CHECK_EQ(gn->monitor.nr_sampled, 2);
+			CHECK_EQ(gn->monitor.nr_resting, 1);
+			CHECK_EQ(gn->monitor.all_due_ns, due_ns);
 		} else {
 			CHECK(sq->done == 2 || sq->in_slot);
 		}
@@ -178,8 +178,8 @@ BOTH(nice_values_are_looked_at_every_interval, "those that do not rest are asked
 	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL);
 	run(6 * MS);
 	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 2);
-	CHECK_EQ(high->q.gpreempt->process->nice, 2);
-	CHECK_EQ(high->q.gpreempt->process->derived_ns, node_of(0)->derived_ns);
+	CHECK_EQ(high->q.gpreempt->process->priority.nice, 2);
+	CHECK_EQ(high->q.gpreempt->process->priority.derived_ns, node_of(0)->monitor.derived_ns);
 	set("gpreempt_nice", "0");
 	run(MS);
 	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL);
@@ -239,9 +239,9 @@ static void room_is_missing(int n)
 	struct gpreempt_node *gn = node_of(0);
 
 	mutex_lock(&gn->pass_lock);
-	gn->max_sampled = 1;
+	gn->monitor.max_sampled = 1;
 	mutex_unlock(&gn->pass_lock);
-	gpreempt_core_kick_all();
+	gpreempt_node_kick_all();
 	shim_fail_alloc = n;
 	run(20 * US);
 	shim_fail_alloc = 0;
@@ -259,28 +259,28 @@ BOTH(room_for_queues, "without memory for more, as many queues are looked at as 
 	for (i = 0; i < 7; i++)
 		add_queue(0);
 	run(10 * MS);
-	CHECK_EQ(gn->max_sampled, 16);
+	CHECK_EQ(gn->monitor.max_sampled, 16);
 	for (n = 1; n <= 2; n++) {
 		snprintf(tap_case, sizeof(tap_case), "allocation %d: ", n);
 		room_is_missing(n);
 		CHECK_EQ(skipped(GPREEMPT_SKIP_NO_MEMORY), n);
-		CHECK_EQ(gn->max_sampled, 1);
-		CHECK_EQ(gn->nr_sampled + gn->nr_resting, 1);
-		CHECK_EQ(gn->all_due_ns, 0);
+		CHECK_EQ(gn->monitor.max_sampled, 1);
+		CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_resting, 1);
+		CHECK_EQ(gn->monitor.all_due_ns, 0);
 		run(6 * MS);
-		CHECK_EQ(gn->max_sampled, 16);
-		CHECK_EQ(gn->nr_sampled + gn->nr_resting, 8);
+		CHECK_EQ(gn->monitor.max_sampled, 16);
+		CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_resting, 8);
 	}
 	process_of(world.queues[0])->task.nice = 0;
 	for (i = 8; i < 16; i++)
 		add_queue(0);
 	run(6 * MS);
 	CHECK_STATE("parked");
-	CHECK_EQ(gn->max_sampled, 16);
-	CHECK_EQ(gn->nr_sampled + gn->nr_resting, 16);
+	CHECK_EQ(gn->monitor.max_sampled, 16);
+	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_resting, 16);
 	add_queue(0);
 	run(6 * MS);
-	CHECK_EQ(gn->max_sampled, 32);
+	CHECK_EQ(gn->monitor.max_sampled, 32);
 	world_end();
 }
 
@@ -294,13 +294,13 @@ BOTH(dead_processes_are_left_out, "a process that was taken off the device is lo
 	run(MS);
 	WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, true);
 	run(6 * MS);
-	CHECK(low->q.gpreempt->dead && !is_sampled(low));
+	CHECK(low->q.gpreempt->priority.dead && !is_sampled(low));
 	CHECK(is_sampled(last));
 	WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, false);
-	gpreempt_core_kick_all();
+	gpreempt_node_kick_all();
 	run(6 * MS);
-	CHECK(!low->q.gpreempt->dead);
-	CHECK_EQ(gn->nr_sampled + gn->nr_resting, 3);
+	CHECK(!low->q.gpreempt->priority.dead);
+	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_resting, 3);
 	kill_process(process_of(low));
 	world_end();
 }
@@ -309,21 +309,21 @@ BOTH(dead_processes_are_left_out, "a process that was taken off the device is lo
 
 static void see(void)
 {
-	gpreempt_monitor_see(node_of(0));
+	gpreempt_waves_see(node_of(0));
 }
 
 /* As soon as nobody needs an answer any more. */
 static void see_later(void)
 {
-	fsleep(2 * GPREEMPT_SEE_NS / US);
+	fsleep(2 * GPREEMPT_WAVES_SEE_NS / US);
 	see();
 }
 
 /* Somebody else's entry: the same queue in another place. */
 static void more_waves(void)
 {
-	node_of(0)->occupancy[100] = (struct kfd_cu_occupancy){ .wave_cnt = 5, .doorbell_off = low->q.properties.doorbell_off };
-	node_of(0)->see_buffer[100] = node_of(0)->occupancy[100];
+	node_of(0)->waves.occupancy[100] = (struct kfd_cu_occupancy){ .wave_cnt = 5, .doorbell_off = low->q.properties.doorbell_off };
+	node_of(0)->waves.see_buffer[100] = node_of(0)->waves.occupancy[100];
 }
 
 BOTH(waves_are_added_up, "a queue's waves are those of all its places on all XCCs, and of no other queue")
@@ -338,8 +338,8 @@ BOTH(waves_are_added_up, "a queue's waves are those of all its places on all XCC
 	run(10 * MS);
 	world.while_asking = more_waves;
 	see();
-	CHECK_EQ(low->q.gpreempt->seen_waves, 11);
-	CHECK_EQ(high->q.gpreempt->seen_waves, 0);
+	CHECK_EQ(low->q.gpreempt->waves.seen, 11);
+	CHECK_EQ(high->q.gpreempt->waves.seen, 0);
 	/* Now it decides. */
 	high->kernel_ns = 50 * MS;
 	submit(high, 1);
@@ -367,7 +367,7 @@ BOTH(seeing_waves, "who wants to see gets the waves of each queue, on all XCCs, 
 		set("gpreempt_enable", "1");
 		gn = node_of(0);
 		see();
-		CHECK_EQ(gn->seen_ns, 0);
+		CHECK_EQ(gn->waves.seen_ns, 0);
 		low = add_queue(0);
 		high = add_queue(0);
 		low->done = low->submitted = low->pointers[0] = low->pointers[1] = xcc;
@@ -375,20 +375,20 @@ BOTH(seeing_waves, "who wants to see gets the waves of each queue, on all XCCs, 
 		submit(low, 1);
 		run(10 * MS);
 		CHECK(low->in_slot);
-		low->q.gpreempt->waves_sum = high->q.gpreempt->waves_sum = 7;
+		low->q.gpreempt->waves.sum = high->q.gpreempt->waves.sum = 7;
 		looks = world.nr_looks;
 		see();
-		CHECK_EQ(gn->seen_ns, ktime_get_ns());
-		CHECK_EQ(low->q.gpreempt->seen_waves, 1);
-		CHECK_EQ(high->q.gpreempt->seen_waves, 0);
+		CHECK_EQ(gn->waves.seen_ns, ktime_get_ns());
+		CHECK_EQ(low->q.gpreempt->waves.seen, 1);
+		CHECK_EQ(high->q.gpreempt->waves.seen, 0);
 		CHECK_EQ(world.nr_looks, looks + 2);
-		fsleep(GPREEMPT_SEE_NS / US - 1);
+		fsleep(GPREEMPT_WAVES_SEE_NS / US - 1);
 		see();
 		CHECK_EQ(world.nr_looks, looks + 2);
 		fsleep(1);
 		see();
 		CHECK_EQ(world.nr_looks, looks + 4);
-		CHECK_EQ(gn->seen_ns, ktime_get_ns());
+		CHECK_EQ(gn->waves.seen_ns, ktime_get_ns());
 		world_end();
 	}
 }
@@ -401,40 +401,40 @@ BOTH(waves_that_cannot_be_seen, "there is no answer while the node is paused, so
 	low_runs(hws);
 	gn = node_of(0);
 	see();
-	seen_ns = gn->seen_ns;
-	CHECK(seen_ns && low->q.gpreempt->seen_waves);
-	low->q.gpreempt->seen_waves = 55;
+	seen_ns = gn->waves.seen_ns;
+	CHECK(seen_ns && low->q.gpreempt->waves.seen);
+	low->q.gpreempt->waves.seen = 55;
 
-	WRITE_ONCE(gn->paused, true);
+	WRITE_ONCE(gn->life.paused, true);
 	see_later();
-	WRITE_ONCE(gn->paused, false);
+	WRITE_ONCE(gn->life.paused, false);
 	dqm_lock(&world.nodes[0].dqm);
 	see_later();
 	dqm_unlock(&world.nodes[0].dqm);
 	world.reset_domain.sem.writer = true;
 	see_later();
 	world.reset_domain.sem.writer = false;
-	mutex_lock(&gn->see_lock);
-	mutex_unlock(&gn->see_lock);
-	WRITE_ONCE(gn->asking, true);
+	mutex_lock(&gn->waves.see_lock);
+	mutex_unlock(&gn->waves.see_lock);
+	WRITE_ONCE(gn->waves.asking, true);
 	see_later();
-	WRITE_ONCE(gn->asking, false);
+	WRITE_ONCE(gn->waves.asking, false);
 	world.while_asking = driver_is_busy;
 	see_later();
 	dqm_unlock(&world.nodes[0].dqm);
-	CHECK_EQ(gn->seen_ns, seen_ns);
-	CHECK_EQ(low->q.gpreempt->seen_waves, 55);
-	CHECK(!mutex_is_locked(&gn->see_lock));
+	CHECK_EQ(gn->waves.seen_ns, seen_ns);
+	CHECK_EQ(low->q.gpreempt->waves.seen, 55);
+	CHECK(!mutex_is_locked(&gn->waves.see_lock));
 	CHECK_EQ(world.reset_domain.sem.readers, 0);
 	see_later();
-	CHECK_EQ(low->q.gpreempt->seen_waves, 1);
+	CHECK_EQ(low->q.gpreempt->waves.seen, 1);
 	world_end();
 }
 
 static void runlist_changes(void)
 {
 	world.while_asking = NULL;
-	node_of(0)->runlists_built++;
+	node_of(0)->waves.epoch++;
 }
 
 static struct task_struct somebody;
@@ -450,7 +450,7 @@ static void waves_decide(bool hws)
 {
 	low_is_held(hws);
 	run(50 * MS);
-	CHECK(high->in_slot && !gpreempt_queue_pending(high->q.gpreempt) && preempted(low));
+	CHECK(high->in_slot && !gpreempt_node_pending(high->q.gpreempt) && preempted(low));
 }
 
 BOTH(waves_while_the_runlist_changes, "what was read of waves while the driver changed the runlist is not believed, and the pass is tried again soon")
@@ -522,7 +522,7 @@ BOTH(unsettled_for_long, "a runlist that does not come to rest puts the next dec
 	looks = world.nr_looks;
 	world.nodes[0].dqm.lock_hidden.owner = &somebody;
 	fsleep(4800);
-	CHECK(node_of(0)->unsettled_ns != 0);
+	CHECK(node_of(0)->waves.unread_ns != 0);
 	checks = atomic64_read(&node_of(0)->stats.checks) - checks;
 	before = skipped(GPREEMPT_SKIP_UNSETTLED) - before;
 	CHECK(checks >= 40);
@@ -532,7 +532,7 @@ BOTH(unsettled_for_long, "a runlist that does not come to rest puts the next dec
 	CHECK(preempted(low));
 	world.nodes[0].dqm.lock_hidden.owner = NULL;
 	run(MS);
-	CHECK_EQ(node_of(0)->unsettled_ns, 0);
+	CHECK_EQ(node_of(0)->waves.unread_ns, 0);
 	world_end();
 }
 
@@ -544,12 +544,12 @@ BOTH(asking_has_a_cost, "what asking for waves took counts for the pass that ask
 	world.nodes[0].ask_us = 20;
 	run(MS);
 	/* Not while it is being asked. */
-	for (i = 0; i < 50 && !node_of(0)->asked_ns; i++)
+	for (i = 0; i < 50 && !node_of(0)->waves.asked_ns; i++)
 		fsleep(3);
-	CHECK_EQ(node_of(0)->asked_ns, 20 * US);
+	CHECK_EQ(node_of(0)->waves.asked_ns, 20 * US);
 	CHECK(run_until_idle(high, SEC));
 	run(50 * MS);
-	CHECK_EQ(node_of(0)->asked_ns, 0);
+	CHECK_EQ(node_of(0)->waves.asked_ns, 0);
 	world_end();
 }
 
@@ -562,10 +562,10 @@ BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself 
 	submit(high, 2);
 	before_ns = ktime_get_ns();
 	CHECK(high->q.gpreempt->policy.disturbed_ns < before_ns);
-	node_of(0)->runlists_built++;
+	node_of(0)->waves.epoch++;
 	run(GPREEMPT_WAVES_RESTORE_NS / 2);
 	CHECK(high->q.gpreempt->policy.disturbed_ns >= before_ns);
-	CHECK_EQ(node_of(0)->runlists_seen, node_of(0)->runlists_built);
+	CHECK_EQ(node_of(0)->waves.epoch_seen, node_of(0)->waves.epoch);
 	before_ns = ktime_get_ns();
 	run(MS);
 	CHECK(high->q.gpreempt->policy.disturbed_ns < before_ns);
@@ -624,14 +624,14 @@ TEST(giving_up_is_told_once, "a node that gives up says so once, however long it
 	CHECK_EQ(atomic64_read(&gn->stats.disabled), 1);
 	/* Nobody spins because of what changes meanwhile. */
 	wakeups = atomic64_read(&gn->stats.wakeups);
-	gpreempt_core_kick_all();
+	gpreempt_node_kick_all();
 	run(20 * MS);
 	CHECK(atomic64_read(&gn->stats.wakeups) <= wakeups + 1);
 	CHECK_STATE("failed");
 	kill_process(process_of(high));
 	set("gpreempt_enable", "1");
 	run(MS);
-	CHECK_EQ(gn->errors, 0);
+	CHECK_EQ(gn->monitor.errors, 0);
 	CHECK(strcmp(state(), "failed") != 0);
 	world_end();
 }
@@ -677,7 +677,7 @@ TEST(lagging_counters_are_found_out, "where waves are counted 100 us late, a ker
 		CHECK(!preempted(low));
 	}
 	CHECK(held >= 9);
-	CHECK_EQ(node_of(0)->tun.params.waves_lag_ns, GPREEMPT_WAVES_LAG_NS);
+	CHECK_EQ(node_of(0)->waves.lag_ns, GPREEMPT_WAVES_LAG_NS);
 	CHECK(strstr(shim_log, "waves are counted late") != NULL);
 	world_end();
 }
@@ -694,7 +694,7 @@ TEST(exact_counters_are_believed, "where waves are counted at once, no time is w
 		run(10 * MS);
 		CHECK(!preempted(low));
 	}
-	CHECK_EQ(node_of(0)->tun.params.waves_lag_ns, 0);
+	CHECK_EQ(node_of(0)->waves.lag_ns, 0);
 	world_end();
 }
 
@@ -748,7 +748,7 @@ TEST(suspending_nothing_sends_nothing, "before a suspend a runlist is sent only 
 	evict_queue(low, true);
 	evict_queue(low, false);
 	run(20 * MS);
-	CHECK_EQ(node_of(0)->hw_priorities, 1);
+	CHECK_EQ(node_of(0)->mqd.nr_altered, 1);
 	runlists = world.nodes[0].runlists;
 	suspend();
 	CHECK_EQ(world.nodes[0].runlists, runlists);
@@ -756,7 +756,7 @@ TEST(suspending_nothing_sends_nothing, "before a suspend a runlist is sent only 
 	set("gpreempt_hw_priority", "normal");
 	update_queue(low, LOW);
 	run(20 * MS);
-	CHECK_EQ(node_of(0)->hw_priorities, 0);
+	CHECK_EQ(node_of(0)->mqd.nr_altered, 0);
 	runlists = world.nodes[0].runlists;
 	set("gpreempt_enable", "0");
 	CHECK_EQ(world.nodes[0].runlists, runlists);
@@ -783,7 +783,7 @@ BOTH(several_obstacles, "of several queues that are in the way and cannot be mov
 	run(10 * MS);
 	CHECK(!preempted(others[0]) && preempted(others[1]) && !preempted(others[2]));
 	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 2);
-	CHECK(others[0]->q.gpreempt->skipped && others[2]->q.gpreempt->skipped);
+	CHECK(others[0]->q.gpreempt->account.skipped && others[2]->q.gpreempt->account.skipped);
 	world_end();
 }
 
@@ -792,16 +792,16 @@ BOTH(several_obstacles, "of several queues that are in the way and cannot be mov
 BOTH(no_level_while_nobody_decides, "a node that is paused or switched off has no level")
 {
 	low_is_held(hws);
-	CHECK_EQ(node_of(0)->level, NORMAL);
+	CHECK_EQ(node_of(0)->monitor.level, NORMAL);
 	suspend();
-	CHECK_EQ(node_of(0)->level, GPREEMPT_LEVEL_NONE);
+	CHECK_EQ(node_of(0)->monitor.level, GPREEMPT_LEVEL_NONE);
 	/* What it takes to resume is counted from then on. */
 	CHECK(atomic64_read(&node_of(0)->stats.latency[GPREEMPT_LATENCY_REQUEST].max_ns) < 100 * US);
 	resume();
 	run(10 * MS);
-	CHECK_EQ(node_of(0)->level, NORMAL);
+	CHECK_EQ(node_of(0)->monitor.level, NORMAL);
 	set("gpreempt_enable", "0");
-	CHECK_EQ(node_of(0)->level, GPREEMPT_LEVEL_NONE);
+	CHECK_EQ(node_of(0)->monitor.level, GPREEMPT_LEVEL_NONE);
 	set("gpreempt_enable", "1");
 	world_end();
 }
@@ -814,7 +814,7 @@ static int set_exempt(struct gpreempt_setting *setting, void *exempt)
 
 static void exempts(bool on)
 {
-	CHECK_EQ(gpreempt_settings_change_process(&process_of(low)->pid, set_exempt, on ? (void *)1 : NULL), 0);
+	CHECK_EQ(gpreempt_priority_change_process(&process_of(low)->pid, set_exempt, on ? (void *)1 : NULL), 0);
 }
 
 static void dies(bool on) { WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, on); }
@@ -836,13 +836,13 @@ TEST(who_is_not_interrupted_for_a_priority, "for the hardware's priority alone n
 		CHECK(low->q.gpreempt != NULL);
 		CHECK_EQ(low->asked_ms, 0);
 		CHECK_EQ(mqd_priority(low), NORMAL);
-		CHECK(!node_of(0)->reprioritize);
+		CHECK(!node_of(0)->monitor.reprioritize);
 		reasons[i](false);
-		gpreempt_core_kick_all();
+		gpreempt_node_kick_all();
 		run(6 * MS);
 		CHECK_EQ(mqd_priority(low), NORMAL - 3);
 		run(6 * MS);
-		CHECK(!node_of(0)->reprioritize);
+		CHECK(!node_of(0)->monitor.reprioritize);
 		world_end();
 	}
 }
@@ -867,7 +867,7 @@ static void somebody_kicks(void)
 {
 	world.while_asking = NULL;
 	process_of(high)->task.nice = 2;
-	gpreempt_core_kick_all();
+	gpreempt_node_kick_all();
 }
 
 BOTH(kicks_are_not_slept_over, "what changes while a pass is under way is looked at by another one right after it")

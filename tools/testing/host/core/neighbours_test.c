@@ -195,7 +195,7 @@ BOTH(own_runlists_are_no_storm, "a node that preempts and resumes a thousand tim
 		run(700 * US);
 	}
 	CHECK(preemptions() >= before + 100);
-	CHECK_EQ(node_of(0)->rest_due_ns, 0);
+	CHECK_EQ(node_of(0)->waves.rest_due_ns, 0);
 	kill_process(process_of(low));
 	world_end();
 }
@@ -205,7 +205,7 @@ BOTH(own_runlists_are_no_storm, "a node that preempts and resumes a thousand tim
 /* The driver sends runlists, in a loop, so that waves can never be read. */
 static void runlist_changes_each_time(void)
 {
-	node_of(0)->runlists_built++;
+	node_of(0)->waves.epoch++;
 }
 
 BOTH(unknown_waves_put_off_once, "a decision that depends on waves which cannot be read is put off by 200 us, once, and then made as if there were some")
@@ -214,7 +214,7 @@ BOTH(unknown_waves_put_off_once, "a decision that depends on waves which cannot 
 
 	low_is_held(hws);
 	run(50 * MS);
-	CHECK(high->in_slot && !gpreempt_queue_pending(high->q.gpreempt) && preempted(low));
+	CHECK(high->in_slot && !gpreempt_node_pending(high->q.gpreempt) && preempted(low));
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
 	checks = atomic64_read(&node_of(0)->stats.checks);
 	world.while_asking = runlist_changes_each_time;
@@ -358,10 +358,10 @@ BOTH(reset_never_waits_for_memory, "a monitor that needs memory, of which there 
 	gn = node_of(0);
 	WRITE_ONCE(job_hangs, true);
 	mutex_lock(&gn->pass_lock);
-	gn->max_sampled = 1;
+	gn->monitor.max_sampled = 1;
 	mutex_unlock(&gn->pass_lock);
 	shim_while_allocating = frees_memory;
-	gpreempt_core_kick_all();
+	gpreempt_node_kick_all();
 	run(MS);
 	CHECK(!shim_while_allocating);
 	task = kthread_create(resets, NULL, "reset");
@@ -384,11 +384,11 @@ TEST(switching_off_delays_no_reset, "a reset that comes while switching off wait
 	low->immortal = true;
 	submit(high, 1000);
 	run(300 * MS);
-	CHECK(low->q.gpreempt->leaving);
+	CHECK(low->q.gpreempt->hw.leaving);
 	switches = kthread_create(switches_off, NULL, "switch");
 	wake_up_process(switches);
 	run(20 * MS);
-	CHECK(low->q.gpreempt && low->q.gpreempt->leaving);
+	CHECK(low->q.gpreempt && low->q.gpreempt->hw.leaving);
 	began_ns = ktime_get_ns();
 	WRITE_ONCE(reset_done, false);
 	task = kthread_create(resets, NULL, "reset");
@@ -490,7 +490,7 @@ TEST(priority_storm_wakes_only_own_nodes, "neighbours without any right who set 
 	CHECK_EQ(wakeups(1), before);
 	/* What it is about is known there. */
 	run(MS);
-	CHECK_EQ(own->q.gpreempt->source, GPREEMPT_SOURCE_PROCESS);
+	CHECK_EQ(own->q.gpreempt->priority.source, GPREEMPT_SOURCE_PROCESS);
 	two_nodes_end();
 }
 
@@ -564,7 +564,7 @@ TEST(settings_of_others_cost_nothing, "who sets his priority in a loop does not 
 
 	two_nodes(true);
 	for (i = 0; i < 40; i++)
-		CHECK_EQ(gpreempt_settings_change_process(&add_process(0)->pid, any_setting, NULL), 0);
+		CHECK_EQ(gpreempt_priority_change_process(&add_process(0)->pid, any_setting, NULL), 0);
 	run(3 * SEC);
 	target = own_process();
 	looked_up = shim_pids_looked_up;
@@ -594,7 +594,7 @@ static void look_at_locks(void)
 		return;
 	nr_seen++;
 	CHECK(!lockdep_is_held(&node_of(0)->pass_lock) && !lockdep_is_held(&gpreempt_lock));
-	CHECK(!srcu_read_lock_held(&node_of(0)->srcu));
+	CHECK(!srcu_read_lock_held(&node_of(0)->queues.srcu));
 }
 
 static void lists_queues(u32 n)
@@ -718,7 +718,7 @@ TEST(listeners_cost_a_pass_nothing, "however many listen, a pass tells an event 
 		CHECK_EQ(shim_miscdevice->fops->open(NULL, &files[i]), 0);
 		CHECK_EQ(shim_miscdevice->fops->poll(&files[i], NULL), 0);
 	}
-	shim_watched = node_of(0)->thread;
+	shim_watched = node_of(0)->life.thread;
 	high_comes();
 	CHECK(preempted(low));
 	CHECK_EQ(shim_named_by_watched, 0);
@@ -916,7 +916,7 @@ TEST(loops_share_one_budget, "eight loops that give commands get as many through
 TEST(no_command_waits_for_long, "however many commands wait, each waits for five seconds at most")
 {
 	high_works_for_long(10);
-	node_of(0)->pace_due_ns = ktime_get_ns() + 100 * SEC;
+	node_of(0)->pace.due_ns = ktime_get_ns() + 100 * SEC;
 	CHECK(waits_ns(process_of(own), AMDKFD_IOC_UPDATE_QUEUE) <= 5 * SEC + 2 * MS);
 	CHECK(waits_ns(process_of(own), AMDKFD_IOC_UPDATE_QUEUE) <= PACE_NS + 2 * MS);
 	works_for_long_end();

@@ -98,12 +98,12 @@ TEST(gws_is_no_exemption, "a queue with the global wave sync yields like any oth
 	CHECK(!process_of(low)->p.pdds[0].qpd.mapped_gws_queue);
 	/* Nobody waits for a process that is off the device. */
 	give_gws(high, true);
-	CHECK(!node_of(0)->turns);
+	CHECK(!node_of(0)->hw.turns);
 	CHECK(run_until_idle(high, SEC));
 	run(5 * MS);
 	CHECK(!preempted(low) && process_of(low)->p.pdds[0].qpd.mapped_gws_queue);
 	CHECK_EQ(dqm->gws_queue_count, 2);
-	CHECK(node_of(0)->turns);
+	CHECK(node_of(0)->hw.turns);
 	give_gws(high, false);
 	high_comes();
 	CHECK(preempted(low));

@@ -142,8 +142,8 @@ BOTH(unmappable_pointers, "a queue whose pointers cannot be mapped is registered
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		CHECK(sq->q.gpreempt && !seen(sq));
 		run(MS);
-		CHECK(!strcmp(gpreempt_queue_state(sq->q.gpreempt, 0), "unmapped"));
-		CHECK_EQ(gpreempt_queue_pending(sq->q.gpreempt), 0);
+		CHECK(!strcmp(gpreempt_queue_sysfs_state(sq->q.gpreempt, 0), "unmapped"));
+		CHECK_EQ(gpreempt_node_pending(sq->q.gpreempt), 0);
 		CHECK_EQ(skipped(GPREEMPT_SKIP_UNMAPPED), i + 1);
 		CHECK_EQ(sq->bo.pins + sq->bo.kmaps + sq->bo.references, 0);
 		CHECK_EQ(atomic64_read(&process_of(sq)->mm.pinned_vm), 0);
@@ -174,7 +174,7 @@ TEST(only_one_page_is_ever_mapped, "a buffer object of another size than a page,
 		run(2500 * MS);
 		update_queue(sq, LOW);
 		CHECK(!seen(sq));
-		CHECK_EQ(gpreempt_queue_pending(sq->q.gpreempt), 0);
+		CHECK_EQ(gpreempt_node_pending(sq->q.gpreempt), 0);
 		CHECK(idle(sq));
 		kill_process(process_of(sq));
 	}
@@ -206,7 +206,7 @@ BOTH(pointer_in_private_vram_is_no_exemption,
 		submit(high, 100);
 		run(10 * MS);
 		CHECK(preempted(low) && high->in_slot);
-		CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 0), "preempted"));
+		CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "preempted"));
 		CHECK_EQ(mqd_priority(low), NORMAL);
 		CHECK_EQ(preemptions(), preempted_before + 1);
 		CHECK(run_until_idle(high, SEC));
@@ -258,15 +258,15 @@ BOTH(unseen_queues_are_held_on_request, "a queue whose pointers cannot be read i
 	submit(low, 2);
 	run(2 * MS);
 	mutex_lock(&gpreempt_lock);
-	low->q.gpreempt->held = true;
-	gpreempt_core_kick(node_of(0));
+	low->q.gpreempt->hold.any = true;
+	gpreempt_node_kick(node_of(0));
 	mutex_unlock(&gpreempt_lock);
 	run(10 * MS);
 	CHECK(preempted(low));
 	CHECK_EQ(low->done, 0);
 	mutex_lock(&gpreempt_lock);
-	low->q.gpreempt->held = false;
-	gpreempt_core_kick(node_of(0));
+	low->q.gpreempt->hold.any = false;
+	gpreempt_node_kick(node_of(0));
 	mutex_unlock(&gpreempt_lock);
 	CHECK(run_until_idle(low, SEC));
 	world_end();
@@ -280,23 +280,23 @@ TEST(mapped_pointers, "pointers in user pages and in visible memory of the devic
 
 	world_on(true);
 	sq = queue_with(user_pages, 0, NORMAL);
-	CHECK(seen(sq) && !sq->q.gpreempt->view->vram);
+	CHECK(seen(sq) && !sq->q.gpreempt->view.pointers->vram);
 	CHECK_EQ(process_of(sq)->mm.pages[0].pins, 1);
 	CHECK_EQ(atomic64_read(&process_of(sq)->mm.pinned_vm), 1);
 	submit(sq, 3);
-	CHECK_EQ(gpreempt_queue_pending(sq->q.gpreempt), 3);
+	CHECK_EQ(gpreempt_node_pending(sq->q.gpreempt), 3);
 	run(MS);
 	destroy_queue(sq);
 	CHECK_EQ(atomic64_read(&process_of(sq)->mm.pinned_vm), 0);
 	sq = queue_with(visible_vram, 0, NORMAL);
-	CHECK(seen(sq) && sq->q.gpreempt->view->vram);
+	CHECK(seen(sq) && sq->q.gpreempt->view.pointers->vram);
 	CHECK_EQ(sq->bo.pins, 1);
 	CHECK_EQ(atomic64_read(&process_of(sq)->mm.pinned_vm), 1);
 	submit(sq, 3);
-	CHECK_EQ(gpreempt_queue_pending(sq->q.gpreempt), 3);
+	CHECK_EQ(gpreempt_node_pending(sq->q.gpreempt), 3);
 	destroy_queue(sq);
 	sq = queue_with(unused_vram, 0, NORMAL);
-	CHECK(seen(sq) && sq->q.gpreempt->view->vram);
+	CHECK(seen(sq) && sq->q.gpreempt->view.pointers->vram);
 	world_end();
 }
 
@@ -335,17 +335,17 @@ TEST(pointers_may_be_apart, "pointers in two pages are both mapped and both coun
 {
 	world_on(true);
 	low = queue_with(wptr_apart, 0, NORMAL);
-	CHECK(seen(low) && !low->q.gpreempt->view->vram);
+	CHECK(seen(low) && !low->q.gpreempt->view.pointers->vram);
 	CHECK_EQ(low->bo.pins, 1);
 	CHECK_EQ(apart.pins, 1);
 	CHECK_EQ(atomic64_read(&process_of(low)->mm.pinned_vm), 2);
 	apart_page[100] = 7;
-	CHECK_EQ(gpreempt_queue_pending(low->q.gpreempt), 7);
+	CHECK_EQ(gpreempt_node_pending(low->q.gpreempt), 7);
 	apart_page[100] = 0;
 	kill_process(process_of(low));
 	CHECK_EQ(apart.pins, 0);
 	low = queue_with(wptr_apart_in_vram, 0, NORMAL);
-	CHECK(seen(low) && low->q.gpreempt->view->vram);
+	CHECK(seen(low) && low->q.gpreempt->view.pointers->vram);
 	kill_process(process_of(low));
 	low = queue_with(wptr_apart_unmappable, 0, NORMAL);
 	CHECK(!seen(low));
@@ -394,19 +394,19 @@ TEST(reset_reads_nothing_of_the_device, "while the device is being reset nobody 
 	submit(low, 1);
 	run(2 * MS);
 	submit(high, 1);
-	CHECK_EQ(gpreempt_queue_pending(high->q.gpreempt), 1);
+	CHECK_EQ(gpreempt_node_pending(high->q.gpreempt), 1);
 	world.reset_domain.sem.writer = true;
 	mprotect(high->pointers, PAGE_SIZE, PROT_NONE);
 	mprotect(low->pointers, PAGE_SIZE, PROT_NONE);
 	fsleep(20 * MS / US);
-	CHECK_EQ(gpreempt_queue_pending(high->q.gpreempt), 0);
+	CHECK_EQ(gpreempt_node_pending(high->q.gpreempt), 0);
 	CHECK(strstr(shim_debugfs_read("gpreempt"), " 0 0 ") != NULL);
 	CHECK(shim_debugfs_read("gpreempt_dump") != NULL);
 	CHECK(shim_file_show(&high->q.kobj, "gpreempt_state", text) > 0);
 	mprotect(high->pointers, PAGE_SIZE, PROT_READ | PROT_WRITE);
 	mprotect(low->pointers, PAGE_SIZE, PROT_READ | PROT_WRITE);
 	world.reset_domain.sem.writer = false;
-	CHECK_EQ(gpreempt_queue_pending(high->q.gpreempt), 1);
+	CHECK_EQ(gpreempt_node_pending(high->q.gpreempt), 1);
 	CHECK_EQ(high->bo.pins, 1);
 	run(MS);
 	reset_gpu();

@@ -35,7 +35,7 @@ BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers sa
 		CHECK_EQ(atomic64_read(&h->count) != 0, yet);
 		CHECK_EQ(gpreempt_stats_quantile_us(h, 99) != 0, yet);
 	}
-	CHECK_EQ(low->q.gpreempt->preempt_count, 1);
+	CHECK_EQ(low->q.gpreempt->account.preempt_count, 1);
 	CHECK_EQ(atomic64_read(&stats->inversions), 1);
 	CHECK(atomic64_read(&stats->preempt_ns_max) >= 5 * US);
 	CHECK_EQ(atomic64_read(&stats->preempt_ns_max), atomic64_read(&stats->preempt_ns_last));
@@ -45,13 +45,13 @@ BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers sa
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_REQUEST].count), 1);
 	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_REQUEST].sum_ns) < atomic64_read(&stats->latency[GPREEMPT_LATENCY_SAVE].sum_ns));
 	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_SAVE].sum_ns) <= atomic64_read(&stats->preempt_ns_last));
-	CHECK_EQ(node_of(0)->level, NORMAL);
+	CHECK_EQ(node_of(0)->monitor.level, NORMAL);
 	CHECK(run_until_idle(high, SEC));
 	run(2 * MS);
-	CHECK(low->q.gpreempt->preempted_ns > 90 * MS);
-	CHECK(low->q.gpreempt->preempted_ns < 110 * MS);
+	CHECK(low->q.gpreempt->account.preempted_ns > 90 * MS);
+	CHECK(low->q.gpreempt->account.preempted_ns < 110 * MS);
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_HOLD].count), 1);
-	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_HOLD].sum_ns), low->q.gpreempt->preempted_ns);
+	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_HOLD].sum_ns), low->q.gpreempt->account.preempted_ns);
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_RESUME].count), 1);
 	CHECK(gpreempt_stats_quantile_us(&stats->latency[GPREEMPT_LATENCY_HOLD], 50) == 131072);
 	CHECK_EQ(gpreempt_stats_quantile_us(&stats->latency[GPREEMPT_LATENCY_HOLD], 0), 0);
@@ -122,13 +122,13 @@ BOTH(two_nodes, "each node has its own order, and is switched by itself")
 	run(10 * MS);
 	CHECK(preempted(low));
 	CHECK(!preempted(far));
-	CHECK_EQ(gpreempt_core_enable_node(node_of(0), false), 0);
+	CHECK_EQ(gpreempt_life_enable_node(node_of(0), false), 0);
 	CHECK(!preempted(low));
-	CHECK(!gpreempt_core_enabled(1000));
-	CHECK(gpreempt_core_enabled(1001));
-	CHECK(gpreempt_core_enabled(0));
+	CHECK(!gpreempt_node_enabled(1000));
+	CHECK(gpreempt_node_enabled(1001));
+	CHECK(gpreempt_node_enabled(0));
 	CHECK_STATE("off");
-	CHECK_EQ(gpreempt_core_enable_node(node_of(0), true), 0);
+	CHECK_EQ(gpreempt_life_enable_node(node_of(0), true), 0);
 	CHECK_STATE("idle");
 	run(20 * MS);
 	CHECK(preempted(low));
@@ -139,15 +139,15 @@ BOTH(pm4_queues, "a queue that counts in dwords is read with its ring's size")
 {
 	world_on(hws);
 	low = add_queue(0);
-	low->q.gpreempt->aql = false;
-	low->q.gpreempt->ring_mask = 0xff;
+	low->q.gpreempt->view.aql = false;
+	low->q.gpreempt->view.ring_mask = 0xff;
 	((u32 *)low->pointers)[0] = 250;
 	((u32 *)low->pointers)[2] = 4;
-	CHECK_EQ(gpreempt_queue_pending(low->q.gpreempt), 10);
+	CHECK_EQ(gpreempt_node_pending(low->q.gpreempt), 10);
 	((u32 *)low->pointers)[0] = ((u32 *)low->pointers)[2] = 0;
-	low->q.gpreempt->aql = true;
+	low->q.gpreempt->view.aql = true;
 	low->pointers[0] = 3;
-	CHECK_EQ(gpreempt_queue_pending(low->q.gpreempt), 0);
+	CHECK_EQ(gpreempt_node_pending(low->q.gpreempt), 0);
 	low->pointers[0] = 0;
 	world_end();
 }
@@ -182,7 +182,7 @@ BOTH(priorities_of_queues_count, "a queue's priority orders it within its proces
 	current->caps = 0;
 	low = add_queue(0);
 	high = add_queue_to(process_of(low), 0, HIGH);
-	CHECK(!high->q.gpreempt->trusted);
+	CHECK(!high->q.gpreempt->priority.trusted);
 	low->kernel_ns = high->kernel_ns = 10 * MS;
 	submit(low, 4);
 	submit(high, 2);
@@ -194,7 +194,7 @@ BOTH(priorities_of_queues_count, "a queue's priority orders it within its proces
 	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL);
 	current->caps = CAP_SYS_NICE;
 	update_queue(high, HIGH);
-	CHECK(high->q.gpreempt->trusted);
+	CHECK(high->q.gpreempt->priority.trusted);
 	run(5 * MS);
 	CHECK_EQ(high->q.gpreempt->policy.priority, HIGH);
 	world_end();
@@ -238,13 +238,13 @@ BOTH(each_pass_counts_one_runlist, "what the driver sends by itself is counted o
 	low_runs(hws);
 	set("gpreempt_hw_priority", "follow");
 	run(10 * MS);
-	before = node_of(0)->runlists_built;
+	before = node_of(0)->waves.epoch;
 	update_queue(high, LOW);
-	CHECK_EQ(node_of(0)->runlists_built, before + 1);
+	CHECK_EQ(node_of(0)->waves.epoch, before + 1);
 	/* What high asks for now counts from the next pass. */
-	CHECK_EQ(node_of(0)->hw_priorities, 2);
+	CHECK_EQ(node_of(0)->mqd.nr_altered, 2);
 	update_queue(high, NORMAL);
-	CHECK_EQ(node_of(0)->runlists_built, before + 2);
+	CHECK_EQ(node_of(0)->waves.epoch, before + 2);
 	world_end();
 }
 
@@ -252,14 +252,14 @@ BOTH(snapshots_end_with_the_hold, "a queue that runs has no snapshot; one that i
 {
 	low_runs(hws);
 	set("gpreempt_verify", "1");
-	CHECK(!gpreempt_snapshot_mqds(low->q.gpreempt));
+	CHECK(!gpreempt_mqd_snapshot_mqds(low->q.gpreempt));
 	high_comes();
-	CHECK(gpreempt_snapshot_mqds(low->q.gpreempt) != NULL);
-	CHECK(!memcmp(gpreempt_snapshot_mqds(low->q.gpreempt), low->mqds, sizeof(struct v9_mqd)));
+	CHECK(gpreempt_mqd_snapshot_mqds(low->q.gpreempt) != NULL);
+	CHECK(!memcmp(gpreempt_mqd_snapshot_mqds(low->q.gpreempt), low->mqds, sizeof(struct v9_mqd)));
 	CHECK(run_until_idle(high, SEC));
 	run(5 * MS);
 	CHECK(!preempted(low));
-	CHECK(!gpreempt_snapshot_mqds(low->q.gpreempt));
+	CHECK(!gpreempt_mqd_snapshot_mqds(low->q.gpreempt));
 	world_end();
 }
 
@@ -374,7 +374,7 @@ TEST(flags_count_while_stopped, "what is resumed while the driver's scheduler st
 	world.nodes[0].dqm.sched_running = false;
 	apply(GPREEMPT_RESUME);
 	CHECK(!preempted(low));
-	CHECK(low->q.gpreempt->preempted_ns > 5 * MS && low->q.gpreempt->preempted_ns < 20 * MS);
+	CHECK(low->q.gpreempt->account.preempted_ns > 5 * MS && low->q.gpreempt->account.preempted_ns < 20 * MS);
 	world.nodes[0].dqm.sched_running = true;
 	evict_queue(low, true);
 	evict_queue(low, false);

@@ -45,13 +45,13 @@ TEST(rings_of_dwords, "what is pending in a PM4 ring wraps where its size says")
 	misaligned_by = 0;
 	low = add_queue(0);
 	world_prepares = NULL;
-	CHECK(seen(low) && !low->q.gpreempt->aql);
+	CHECK(seen(low) && !low->q.gpreempt->view.aql);
 	((u32 *)low->pointers)[0] = 250;
 	((u32 *)low->pointers)[2] = 5;
-	CHECK_EQ(gpreempt_queue_pending(low->q.gpreempt), 11);
+	CHECK_EQ(gpreempt_node_pending(low->q.gpreempt), 11);
 	low->q.properties.queue_size = 2048;
 	update_queue(low, LOW);
-	CHECK_EQ(gpreempt_queue_pending(low->q.gpreempt), 267);
+	CHECK_EQ(gpreempt_node_pending(low->q.gpreempt), 267);
 	((u32 *)low->pointers)[0] = ((u32 *)low->pointers)[2] = 0;
 	world_end();
 }
@@ -91,19 +91,19 @@ BOTH(new_queues_say_what_they_are, "until the monitor has looked, a new queue sh
 	CHECK(low->q.gpreempt_files);
 	CHECK_EQ(low->q.kobj.nr_files, 5);
 	high = add_queue_to(add_process(5), 0, NORMAL);
-	CHECK(!high->q.gpreempt->trusted);
+	CHECK(!high->q.gpreempt->priority.trusted);
 	run(10 * MS);
 	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 5);
-	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 0), "idle"));
-	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 1), "active"));
+	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "idle"));
+	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 1), "active"));
 	low->q.gpreempt->policy.blocked = true;
-	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 1), "blocked"));
+	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 1), "blocked"));
 	low->q.gpreempt->policy.blocked = false;
 	low->q.gpreempt->policy.waves_ns = 1;
 	low->q.gpreempt->policy.waves = 0;
-	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 0), "idle"));
+	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "idle"));
 	low->q.gpreempt->policy.waves = 1;
-	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 0), "active"));
+	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "active"));
 	world_end();
 }
 
@@ -137,18 +137,18 @@ BOTH(a_hold_is_timed, "how long a queue has been off the device is known while i
 	u64 before_ns;
 
 	low_is_held(hws);
-	before_ns = gpreempt_queue_preempted_ns(low->q.gpreempt);
+	before_ns = gpreempt_stats_preempted_ns(low->q.gpreempt);
 	CHECK(before_ns > 5 * MS && before_ns < 11 * MS);
 	run(10 * MS);
-	CHECK(gpreempt_queue_preempted_ns(low->q.gpreempt) >= before_ns + 10 * MS);
-	CHECK(gpreempt_queue_preempted_ns(low->q.gpreempt) < before_ns + 11 * MS);
+	CHECK(gpreempt_stats_preempted_ns(low->q.gpreempt) >= before_ns + 10 * MS);
+	CHECK(gpreempt_stats_preempted_ns(low->q.gpreempt) < before_ns + 11 * MS);
 	CHECK(run_until_idle(high, SEC));
 	run(5 * MS);
 	CHECK(!preempted(low));
-	before_ns = gpreempt_queue_preempted_ns(low->q.gpreempt);
+	before_ns = gpreempt_stats_preempted_ns(low->q.gpreempt);
 	high_comes();
 	CHECK(preempted(low));
-	CHECK(gpreempt_queue_preempted_ns(low->q.gpreempt) > before_ns + 5 * MS);
+	CHECK(gpreempt_stats_preempted_ns(low->q.gpreempt) > before_ns + 5 * MS);
 	world_end();
 }
 
@@ -164,13 +164,13 @@ BOTH(nodes_adopt_their_own, "a node adopts its own queues, of all that a process
 	set("gpreempt_enable", "1");
 	run(20 * MS);
 	CHECK(low->q.gpreempt->gn == node_of(0) && far->q.gpreempt->gn == node_of(1));
-	CHECK_EQ(node_of(0)->nr_queues, 1);
-	CHECK_EQ(node_of(1)->nr_queues, 1);
+	CHECK_EQ(node_of(0)->queues.nr, 1);
+	CHECK_EQ(node_of(1)->queues.nr, 1);
 	process_of(low)->task.caps = CAP_SYS_NICE;
 	set("gpreempt_enable", "0");
 	set("gpreempt_enable", "1");
 	run(20 * MS);
-	CHECK(low->q.gpreempt->trusted && !far->q.gpreempt->trusted);
+	CHECK(low->q.gpreempt->priority.trusted && !far->q.gpreempt->priority.trusted);
 	list_del(&kernels.process_queue_list);
 	world_end();
 }
@@ -181,13 +181,13 @@ TEST(snapshots_are_made_room_for, "verification that is switched on later makes 
 
 	world_on(true);
 	low = add_queue(0);
-	CHECK(!low->q.gpreempt->snapshot);
+	CHECK(!low->q.gpreempt->mqd.snapshot);
 	set("gpreempt_verify", "1");
-	first = low->q.gpreempt->snapshot;
+	first = low->q.gpreempt->mqd.snapshot;
 	CHECK(first != NULL);
 	set("gpreempt_verify", "0");
 	set("gpreempt_verify", "1");
-	CHECK(low->q.gpreempt->snapshot == first);
+	CHECK(low->q.gpreempt->mqd.snapshot == first);
 	world_end();
 }
 
@@ -251,8 +251,8 @@ TEST(many_queues, "the array of a pass grows with the queues")
 	for (i = 0; i < 30; i++)
 		submit(add_queue(i % 3), 3);
 	run(50 * MS);
-	CHECK(node_of(0)->max_sampled >= 30);
-	CHECK_EQ(node_of(0)->nr_sampled, 30);
+	CHECK(node_of(0)->monitor.max_sampled >= 30);
+	CHECK_EQ(node_of(0)->monitor.nr_sampled, 30);
 	world_end();
 }
 
@@ -269,7 +269,7 @@ TEST(sdma_queues_are_not_ours, "only compute queues are registered, and once")
 	CHECK(gpreempt_queue_adopt(node_of(0)));
 	CHECK(low->q.gpreempt != NULL);
 	CHECK(gpreempt_queue_adopt(node_of(0)));
-	CHECK_EQ(node_of(0)->nr_queues, 1);
+	CHECK_EQ(node_of(0)->queues.nr, 1);
 	world_end();
 }
 
@@ -278,7 +278,7 @@ TEST(dead_processes_are_not_sampled, "a process that was taken off the device is
 	low_is_held(true);
 	WRITE_ONCE(process_of(high)->p.pdds[0].already_dequeued, true);
 	run(10 * MS);
-	CHECK_EQ(node_of(0)->nr_sampled, 1);
+	CHECK_EQ(node_of(0)->monitor.nr_sampled, 1);
 	CHECK(!preempted(low));
 	WRITE_ONCE(process_of(high)->p.pdds[0].already_dequeued, false);
 	world_end();

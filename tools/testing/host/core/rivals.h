@@ -32,7 +32,7 @@ static inline u64 resumes(void)
 
 static inline const char *state(void)
 {
-	return gpreempt_core_state_name(node_of(0));
+	return gpreempt_node_state_name(node_of(0));
 }
 
 #define CHECK_STATE(word)	CHECK(!strcmp(state(), word))

@@ -13,13 +13,13 @@ TEST(late_victim, "a victim that leaves late is shown as leaving, never loaded m
 	high->kernel_ns = MS;
 	submit(high, 100);
 	run(150 * MS);
-	CHECK(preempted(low) && on_device(low) && low->q.gpreempt->leaving);
+	CHECK(preempted(low) && on_device(low) && low->q.gpreempt->hw.leaving);
 	CHECK(low->q.properties.is_active);
-	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 0), "leaving"));
+	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "leaving"));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_UNMAP_TIMEOUT), 1);
 	low->stuck_ns = 0;
 	run(400 * MS);
-	CHECK(!low->q.gpreempt->leaving && !low->q.gpreempt->lost);
+	CHECK(!low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.lost);
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(world.nr_reset_events, 0);
 	world_end();
@@ -31,7 +31,7 @@ TEST(late_victim_is_destroyed, "a victim that is on its way off can be destroyed
 	low->stuck_ns = U64_MAX;
 	submit(high, 100);
 	run(200 * MS);
-	CHECK(low->q.gpreempt->leaving);
+	CHECK(low->q.gpreempt->hw.leaving);
 	destroy_queue(low);
 	CHECK(run_until_idle(high, SEC));
 	world_end();
@@ -43,10 +43,10 @@ TEST(stuck_victim_is_lost, "a victim that does not leave for 4 s loses its waves
 	low->stuck_ns = U64_MAX;
 	submit(high, 10);
 	run(3900 * MS);
-	CHECK(low->q.gpreempt->leaving && !low->q.gpreempt->lost);
+	CHECK(low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.lost);
 	run(400 * MS);
-	CHECK(low->q.gpreempt->lost && !on_device(low));
-	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 0), "lost"));
+	CHECK(low->q.gpreempt->hw.lost && !on_device(low));
+	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "lost"));
 	CHECK_EQ(world.nr_reset_events, 1);
 	CHECK_EQ(world.nr_gpu_resets, 0);
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VICTIM_RESET), 1);
@@ -66,7 +66,7 @@ TEST(immortal_victim, "if not even that helps, the GPU is reset, and the node gi
 	run(4500 * MS);
 	CHECK_EQ(world.nr_gpu_resets, 1);
 	CHECK_STATE("failed");
-	CHECK(low->q.gpreempt->killed);
+	CHECK(low->q.gpreempt->hw.killed);
 	run(500 * MS);
 	CHECK_EQ(world.nr_gpu_resets, 1);
 	low->immortal = false;
@@ -83,13 +83,13 @@ TEST(killed_victim_leaves_late, "a victim whose waves were reset and that leaves
 	low->immortal = true;
 	submit(high, 10);
 	run(4500 * MS);
-	CHECK(low->q.gpreempt->killed && !low->q.gpreempt->lost);
+	CHECK(low->q.gpreempt->hw.killed && !low->q.gpreempt->hw.lost);
 	set("gpreempt_enable", "1");
 	low->reset = true;
 	low->left_ns = 0;
 	low->stays_until_ns = 1;
 	run(10 * MS);
-	CHECK(low->q.gpreempt->lost);
+	CHECK(low->q.gpreempt->hw.lost);
 	low->immortal = false;
 	submit(high, 1);
 	run(300 * MS);
@@ -149,7 +149,7 @@ TEST(load_fails_and_stays, "if it does not leave that XCC either, it is leaving 
 	world.nodes[0].nr_load_fails = 1;
 	low->stuck_ns = 250 * MS;
 	run(250 * MS);
-	CHECK(low->q.gpreempt->leaving);
+	CHECK(low->q.gpreempt->hw.leaving);
 	low->stuck_ns = 0;
 	CHECK(run_until_idle(low, SEC));
 	world_end();
@@ -213,7 +213,7 @@ TEST(mqd_verify, "asked for, MQDs that somebody wrote to while their queue was p
 	run(MS);
 	high_comes();
 	CHECK(preempted(low));
-	CHECK(!gpreempt_snapshot_mqds(low->q.gpreempt));
+	CHECK(!gpreempt_mqd_snapshot_mqds(low->q.gpreempt));
 	mqd->cp_hqd_pq_doorbell_control ^= 1;
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);
@@ -237,9 +237,9 @@ TEST(mqd_verify_second_xcc, "the control stack of another XCC counts as well, wh
 	CHECK(preempted(low));
 	second = low->mqds + PAGE_SIZE + CTL_STACK_BYTES + PAGE_SIZE;
 	second[10] ^= 1;
-	CHECK(gpreempt_snapshot_matches(low->q.gpreempt));
+	CHECK(gpreempt_mqd_snapshot_matches(low->q.gpreempt));
 	second[CTL_STACK_BYTES - 1] ^= 1;
-	CHECK(!gpreempt_snapshot_matches(low->q.gpreempt));
+	CHECK(!gpreempt_mqd_snapshot_matches(low->q.gpreempt));
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);
 	world_end();
@@ -268,7 +268,7 @@ TEST(snapshots_need_a_layout_that_is_known, "where MQDs and control stacks do no
 	set("gpreempt_enable", "1");
 	low = add_queue(10);
 	high = add_queue(0);
-	CHECK(!low->q.gpreempt->snapshot);
+	CHECK(!low->q.gpreempt->mqd.snapshot);
 	mm->mqd_size = sizeof(struct v9_mqd);
 	world_end();
 }
@@ -364,13 +364,13 @@ TEST(late_victims_are_verified, "what a late victim saved is known from when it 
 	high->kernel_ns = MS;
 	submit(high, 900);
 	run(230 * MS);
-	CHECK(low->q.gpreempt->leaving && low->q.gpreempt->policy.saved_waves);
+	CHECK(low->q.gpreempt->hw.leaving && low->q.gpreempt->policy.saved_waves);
 	run(300 * MS);
-	CHECK(!low->q.gpreempt->leaving && !quiet->q.gpreempt->leaving);
+	CHECK(!low->q.gpreempt->hw.leaving && !quiet->q.gpreempt->hw.leaving);
 	CHECK(preempted(low) && preempted(quiet));
 	CHECK(low->q.gpreempt->policy.saved_waves);
 	CHECK(!quiet->q.gpreempt->policy.saved_waves);
-	CHECK(gpreempt_snapshot_mqds(low->q.gpreempt) != NULL);
+	CHECK(gpreempt_mqd_snapshot_mqds(low->q.gpreempt) != NULL);
 	mqd_on(low, 0)->cp_hqd_pq_doorbell_control ^= 1;
 	low->stuck_ns = quiet->stuck_ns = 0;
 	CHECK(run_until_idle(low, 2 * SEC));
@@ -385,11 +385,11 @@ TEST(steps_to_the_end_of_a_victim, "its own waves are reset first, then those of
 	low->stuck_ns = U64_MAX;
 	submit(high, 10);
 	run(4300 * MS);
-	CHECK(low->q.gpreempt->lost);
+	CHECK(low->q.gpreempt->hw.lost);
 	CHECK_EQ(low->asked_ms, 100);
 	CHECK_EQ(world.nr_queue_resets, 1);
 	CHECK_EQ(world.nr_process_resets, 0);
-	CHECK(!gpreempt_snapshot_mqds(low->q.gpreempt));
+	CHECK(!gpreempt_mqd_snapshot_mqds(low->q.gpreempt));
 	world_end();
 
 	low_runs(false);
@@ -397,7 +397,7 @@ TEST(steps_to_the_end_of_a_victim, "its own waves are reset first, then those of
 	low->stubborn = true;
 	submit(high, 10);
 	run(4500 * MS);
-	CHECK(low->q.gpreempt->lost);
+	CHECK(low->q.gpreempt->hw.lost);
 	CHECK_EQ(world.nr_queue_resets, 2);
 	CHECK_EQ(world.nr_process_resets, 1);
 	CHECK_EQ(low->asked_ms, 100);
@@ -411,13 +411,13 @@ TEST(lost_queues_stay_lost, "a queue whose waves were reset is neither decided a
 	low->stuck_ns = U64_MAX;
 	submit(high, 10);
 	run(4300 * MS);
-	CHECK(low->q.gpreempt->lost);
+	CHECK(low->q.gpreempt->hw.lost);
 	CHECK(low->q.gpreempt->policy.immovable);
 	set("gpreempt_enable", "0");
 	set("gpreempt_enable", "1");
 	run(20 * MS);
-	CHECK(low->q.gpreempt->lost);
-	CHECK(!strcmp(gpreempt_queue_state(low->q.gpreempt, 0), "lost"));
+	CHECK(low->q.gpreempt->hw.lost);
+	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "lost"));
 	CHECK(!on_device(low));
 	world_end();
 }
@@ -437,7 +437,7 @@ static void low_was_killed_once(u32 nr_xcc)
 	low->immortal = true;
 	submit(high, 10);
 	run(4700 * MS);
-	CHECK(low->q.gpreempt->killed);
+	CHECK(low->q.gpreempt->hw.killed);
 	low->immortal = false;
 	low->stuck_ns = 0;
 	reset_gpu();
@@ -453,9 +453,9 @@ TEST(what_was_killed_begins_anew, "after a reset of the GPU a queue that leaves 
 	low->stuck_ns = 150 * MS;
 	submit(high, 10);
 	run(120 * MS);
-	CHECK(low->q.gpreempt->leaving && !low->q.gpreempt->killed);
+	CHECK(low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.killed);
 	run(200 * MS);
-	CHECK(!low->q.gpreempt->leaving && !low->q.gpreempt->lost);
+	CHECK(!low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.lost);
 	low->stuck_ns = 0;
 	world_end();
 }
@@ -465,14 +465,14 @@ TEST(what_was_killed_is_loaded_anew, "and so is one that could not be loaded on 
 	low_was_killed_once(2);
 	submit(high, 1);
 	run(10 * MS);
-	CHECK(preempted(low) && !low->q.gpreempt->leaving);
+	CHECK(preempted(low) && !low->q.gpreempt->hw.leaving);
 	world.nodes[0].nr_load_fails = 1;
 	low->stuck_ns = 250 * MS;
 	run(200 * MS);
-	CHECK(low->q.gpreempt->leaving);
+	CHECK(low->q.gpreempt->hw.leaving);
 	low->stuck_ns = 0;
 	run(200 * MS);
-	CHECK(!low->q.gpreempt->lost);
+	CHECK(!low->q.gpreempt->hw.lost);
 	world_end();
 }
 
@@ -498,9 +498,9 @@ TEST(a_ring_that_moved, "whether a queue that could not be loaded has left is se
 	low->stuck_ns = 250 * MS;
 	CHECK(run_until_idle(high, SEC));
 	run(130 * MS);
-	CHECK(low->q.gpreempt->leaving && on_device(low));
+	CHECK(low->q.gpreempt->hw.leaving && on_device(low));
 	run(60 * MS);
-	CHECK(low->q.gpreempt->leaving);
+	CHECK(low->q.gpreempt->hw.leaving);
 	low->stuck_ns = 0;
 	world_end();
 }
@@ -513,9 +513,9 @@ TEST(a_ring_that_is_about_to_move, "a queue that does not leave has not left bec
 	submit(high, 1);
 	/* Each of two XCCs was waited for, for 100 ms. */
 	run(230 * MS);
-	CHECK(low->q.gpreempt->leaving && on_device(low));
+	CHECK(low->q.gpreempt->hw.leaving && on_device(low));
 	run(60 * MS);
-	CHECK(low->q.gpreempt->leaving && on_device(low));
+	CHECK(low->q.gpreempt->hw.leaving && on_device(low));
 	low->stuck_ns = 0;
 	world_end();
 }
@@ -544,9 +544,9 @@ TEST(late_victims_and_a_suspend, "before a suspend a queue that is leaving is th
 	low->stuck_ns = U64_MAX;
 	submit(high, 10);
 	run(200 * MS);
-	CHECK(low->q.gpreempt->leaving);
+	CHECK(low->q.gpreempt->hw.leaving);
 	suspend();
-	CHECK(!preempted(low) && !low->q.gpreempt->leaving);
+	CHECK(!preempted(low) && !low->q.gpreempt->hw.leaving);
 	low->stuck_ns = 0;
 	resume();
 	world_end();

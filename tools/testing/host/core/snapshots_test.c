@@ -15,18 +15,18 @@ TEST(snapshots_have_limits, "a manager that lacks any of the functions makes non
 	mm = &world.nodes[0].mm;
 	complete = *mm;
 	mm->mqd_stride = NULL;
-	CHECK(!gpreempt_snapshot_alloc(&low->q));
+	CHECK(!gpreempt_mqd_snapshot_alloc(&low->q));
 	*mm = complete;
 	mm->mqd_size = PAGE_SIZE + CTL_STACK_BYTES;
-	kvfree(gpreempt_snapshot_alloc(&low->q) ?: (tap_fail(__FILE__, __LINE__, "no snapshot"), NULL));
+	kvfree(gpreempt_mqd_snapshot_alloc(&low->q) ?: (tap_fail(__FILE__, __LINE__, "no snapshot"), NULL));
 	mm->mqd_size = complete.mqd_size;
 	/* The MQD says how large it is. Behind the last one there is nothing. */
 	mqd_on(low, 0)->cp_hqd_cntl_stack_size = 2 * CTL_STACK_BYTES;
-	gpreempt_snapshot_take(low->q.gpreempt);
-	CHECK(gpreempt_snapshot_mqds(low->q.gpreempt) != NULL);
+	gpreempt_mqd_snapshot_take(low->q.gpreempt);
+	CHECK(gpreempt_mqd_snapshot_mqds(low->q.gpreempt) != NULL);
 	mqd_on(low, 0)->cp_hqd_cntl_stack_size = CTL_STACK_BYTES;
 	*mm = complete;
-	gpreempt_snapshot_take(low->q.gpreempt);
+	gpreempt_mqd_snapshot_take(low->q.gpreempt);
 	world_end();
 }
 
@@ -64,8 +64,8 @@ BOTH(no_snapshot_is_no_exemption, "without memory for a snapshot a queue is not 
 	world_on(hws);
 	set("gpreempt_verify", "1");
 	low = add_queue(10);
-	kvfree(low->q.gpreempt->snapshot);
-	low->q.gpreempt->snapshot = NULL;
+	kvfree(low->q.gpreempt->mqd.snapshot);
+	low->q.gpreempt->mqd.snapshot = NULL;
 	high = add_queue(0);
 	low->kernel_ns = 50 * MS;
 	world.nodes[0].nr_wave_slots = 1;

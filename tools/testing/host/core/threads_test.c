@@ -67,12 +67,12 @@ static int switch_nodes(void *unused)
 		bool on = next(&state, 3);
 
 		if (next(&state, 2))
-			gpreempt_core_enable(on);
+			gpreempt_life_enable(on);
 		else
-			while (gpreempt_core_enable_node(node_of(next(&state, 2)), on) == -ERESTARTNOINTR)
+			while (gpreempt_life_enable_node(node_of(next(&state, 2)), on) == -ERESTARTNOINTR)
 				;
-		gpreempt_core_state_name(node_of(0));
-		gpreempt_core_enabled(0);
+		gpreempt_node_state_name(node_of(0));
+		gpreempt_node_enabled(0);
 		fsleep(on ? 5000 : 500);
 	}
 	return 0;

@@ -73,7 +73,7 @@ TEST(bad_parameters_do_not_cost_the_driver, "while the module loads a bad value 
 	CHECK(strstr(shim_log, "below 1; kept 5") != NULL);
 	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
 	world_make(true, 1, 1);
-	CHECK(gpreempt_core_enabled(0));
+	CHECK(gpreempt_node_enabled(0));
 	world_end();
 }
 
@@ -92,11 +92,11 @@ TEST(nodes_have_values_of_their_own, "a node's file is for this node until the p
 	CHECK(gpreempt_tunables_show(a, GPREEMPT_TUNABLE_INTERVAL_MS, text) == 2 && !strcmp(text, "9\n"));
 	CHECK(gpreempt_tunables_show(b, GPREEMPT_TUNABLE_INTERVAL_MS, text) == 2 && !strcmp(text, "5\n"));
 	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "default\n"), 0);
-	CHECK_EQ(a->tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 5);
+	CHECK_EQ(a->tunables.tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 5);
 	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "9\n"), 0);
 	CHECK_EQ(shim_param_set("gpreempt_interval_ms", "7"), 0);
-	CHECK_EQ(a->tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 7);
-	CHECK_EQ(b->tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 7);
+	CHECK_EQ(a->tunables.tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 7);
+	CHECK_EQ(b->tunables.tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 7);
 	run(20 * MS);
 	CHECK_EQ(a->tun.params.interval_ns, 7 * MS);
 
@@ -405,13 +405,13 @@ TEST(priorities_from_outside, "a queue's setting outranks its process's, that on
 	begin();
 	CHECK_EQ(set_priority(cgroup, 3, 0), 0);
 	CHECK_EQ(priority_of(low), 3);
-	CHECK_EQ(low->q.gpreempt->source, GPREEMPT_SOURCE_CGROUP);
+	CHECK_EQ(low->q.gpreempt->priority.source, GPREEMPT_SOURCE_CGROUP);
 	CHECK_EQ(set_priority(process_target(low), 5, 0), 0);
 	CHECK_EQ(priority_of(low), 5);
-	CHECK_EQ(low->q.gpreempt->source, GPREEMPT_SOURCE_PROCESS);
+	CHECK_EQ(low->q.gpreempt->priority.source, GPREEMPT_SOURCE_PROCESS);
 	CHECK_EQ(set_priority(queue_target(low), 9, 0), 0);
 	CHECK_EQ(priority_of(low), 9);
-	CHECK_EQ(low->q.gpreempt->source, GPREEMPT_SOURCE_QUEUE);
+	CHECK_EQ(low->q.gpreempt->priority.source, GPREEMPT_SOURCE_QUEUE);
 	CHECK_EQ(priority_of(high), 3);
 
 	current->caps = 0;
@@ -466,12 +466,12 @@ TEST(moves_between_cgroups_count, "a process that moves to another cgroup has it
 	process_of(low)->task.cgroup = world_cgroup(1);
 	CHECK_EQ(set_priority(cgroup, NORMAL, 0), 0);
 	run(1500 * MS);
-	CHECK(!strcmp(gpreempt_core_state_name(node_of(0)), "parked"));
-	CHECK_EQ(low->q.gpreempt->source, GPREEMPT_SOURCE_KFD);
-	CHECK_EQ(high->q.gpreempt->source, GPREEMPT_SOURCE_CGROUP);
+	CHECK(!strcmp(gpreempt_node_state_name(node_of(0)), "parked"));
+	CHECK_EQ(low->q.gpreempt->priority.source, GPREEMPT_SOURCE_KFD);
+	CHECK_EQ(high->q.gpreempt->priority.source, GPREEMPT_SOURCE_CGROUP);
 	process_of(low)->task.cgroup = world_cgroup(3);
 	run(1100 * MS);
-	CHECK_EQ(low->q.gpreempt->source, GPREEMPT_SOURCE_CGROUP);
+	CHECK_EQ(low->q.gpreempt->priority.source, GPREEMPT_SOURCE_CGROUP);
 	end();
 }
 
@@ -522,7 +522,7 @@ TEST(holds, "a held queue is off the device until everybody who holds it lets it
 	open_file(&other);
 	hold = (struct gpreempt_hold){ .target = process_target(low), .flags = GPREEMPT_HOLD_UNBOUNDED };
 	CHECK_EQ(shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_PREEMPT, (unsigned long)&hold), 0);
-	CHECK(low->q.gpreempt->held_unbounded);
+	CHECK(low->q.gpreempt->hold.unbounded);
 	run(6 * MS);
 	CHECK(low->q.gpreempt->policy.hold_unbounded);
 	hold = (struct gpreempt_hold){ .target = queue_target(low) };
@@ -660,11 +660,11 @@ TEST(a_hold_times_out_on_a_busy_node, "a hold that cannot be carried out ends in
 	run(5 * MS);
 	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 5 };
 	began_ns = ktime_get_ns();
-	passes = gpreempt_core_passes();
+	passes = gpreempt_node_passes();
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ETIME);
 	CHECK(ktime_get_ns() - began_ns < 10 * MS);
 	/* Each ends the sleep of the one who waits, before the clock of its wait has advanced. */
-	CHECK(gpreempt_core_passes() - passes > 20);
+	CHECK(gpreempt_node_passes() - passes > 20);
 	kthread_stop(task);
 	evict_queue(low, false);
 	end();
@@ -740,19 +740,19 @@ TEST(hints, "announced work keeps others off before it comes, for as long as was
 	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
 	run(50 * MS);
 	CHECK(hints_are(4, 1, 2));
-	CHECK(!node_of(0)->hinted);
+	CHECK(!node_of(0)->monitor.hinted);
 	/* Each is counted once, whichever queue it is of. */
 	hint.target = queue_target(low);
 	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
 	run(6 * MS);
-	CHECK(!node_of(0)->hinted);
+	CHECK(!node_of(0)->monitor.hinted);
 	hint.target = queue_target(high);
 	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
 	run(MS);
-	CHECK(node_of(0)->hinted);
+	CHECK(node_of(0)->monitor.hinted);
 	run(50 * MS);
 	CHECK(hints_are(6, 2, 3));
-	CHECK(!node_of(0)->hinted);
+	CHECK(!node_of(0)->monitor.hinted);
 	hint.target.queue_id = 33;
 	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -ENOENT);
 	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), 0);
@@ -905,7 +905,7 @@ TEST(an_exempt_queue_is_refused_at_once, "a hold on a queue of an exempt process
 	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 500 };
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EPERM);
 	CHECK(ktime_get_ns() - began_ns < 10 * MS);
-	CHECK(!low->q.gpreempt->held);
+	CHECK(!low->q.gpreempt->hold.any);
 	run(20 * MS);
 	hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 500 };
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EPERM);
@@ -959,14 +959,14 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 		snprintf(tap_case, sizeof(tap_case), "flags %x: ", i);
 		CHECK(!mutex_is_locked(&node_of(0)->pass_lock));
 		node_of(0)->pass_lock.owner = &somebody;
-		gq->held = i & GPREEMPT_QUEUE_HELD;
+		gq->hold.any = i & GPREEMPT_QUEUE_HELD;
 		gq->policy.blocked = i & GPREEMPT_QUEUE_BLOCKED;
 		gq->policy.process->opt_out = i & GPREEMPT_QUEUE_EXEMPT;
 		blind(high, i & GPREEMPT_QUEUE_UNSCHEDULED);
 		high->q.properties.is_evicted = i & GPREEMPT_QUEUE_EVICTED;
 		debug_process(process_of(high), i & GPREEMPT_QUEUE_DEBUGGED);
 		info = info_of(high);
-		gq->held = gq->policy.blocked = gq->policy.process->opt_out = false;
+		gq->hold.any = gq->policy.blocked = gq->policy.process->opt_out = false;
 		blind(high, false);
 		high->q.properties.is_evicted = false;
 		debug_process(process_of(high), false);
@@ -984,7 +984,7 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	info = info_of(low);
 	CHECK_EQ(info.state, GPREEMPT_QUEUE_PREEMPTED);
 	CHECK_EQ(info.preempt_count, 1);
-	CHECK_EQ(info.preempted_us, gpreempt_queue_preempted_ns(low->q.gpreempt) / 1000);
+	CHECK_EQ(info.preempted_us, gpreempt_stats_preempted_ns(low->q.gpreempt) / 1000);
 	CHECK(info.pending > 100);
 	info = info_of(high);
 	CHECK(info.state == GPREEMPT_QUEUE_ACTIVE && info.pending == 1 && info.waves == 1);
@@ -1139,29 +1139,29 @@ TEST(list_looks_at_waves, "whether an empty ring's last kernel runs is looked at
 	submit(high, 1);
 	run(20 * MS);
 	open_file(&file);
-	CHECK(!node_of(0)->seen_ns && !node_of(1)->seen_ns);
+	CHECK(!node_of(0)->waves.seen_ns && !node_of(1)->waves.seen_ns);
 	/* Nobody wants to see a queue: nobody looks. */
 	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
 	CHECK_EQ(list.nr_queues, 2);
-	CHECK(!node_of(0)->seen_ns && !node_of(1)->seen_ns);
+	CHECK(!node_of(0)->waves.seen_ns && !node_of(1)->waves.seen_ns);
 	info = info_of(low);
 	CHECK(info.waves == 1 && info.pending == 0 && info.state == GPREEMPT_QUEUE_ACTIVE);
-	CHECK_EQ(node_of(0)->seen_ns, ktime_get_ns());
-	CHECK(!node_of(1)->seen_ns);
+	CHECK_EQ(node_of(0)->waves.seen_ns, ktime_get_ns());
+	CHECK(!node_of(1)->waves.seen_ns);
 	list = (struct gpreempt_list){ .target = everything, .nr_queues = 4, .queues = (unsigned long)infos };
 	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
 	CHECK_EQ(list.nr_queues, 2);
-	CHECK_EQ(node_of(1)->seen_ns, ktime_get_ns());
+	CHECK_EQ(node_of(1)->waves.seen_ns, ktime_get_ns());
 	CHECK(infos[1].waves == 1 && infos[1].gpu_id == 1001);
 
 	/* While nobody may look: what was seen before, then what the monitor knows. */
 	gq = low->q.gpreempt;
-	gq->seen_waves = 5;
-	CHECK(!mutex_is_locked(&node_of(0)->see_lock));
-	node_of(0)->see_lock.owner = &somebody;
+	gq->waves.seen = 5;
+	CHECK(!mutex_is_locked(&node_of(0)->waves.see_lock));
+	node_of(0)->waves.see_lock.owner = &somebody;
 	gq->policy.waves_ns = 1;
 	gq->policy.waves = 3;
-	fsleep(2 * GPREEMPT_SEE_NS / US - 1);
+	fsleep(2 * GPREEMPT_WAVES_SEE_NS / US - 1);
 	CHECK_EQ(info_of(low).waves, 5);
 	fsleep(1);
 	CHECK_EQ(info_of(low).waves, 3);
@@ -1171,8 +1171,8 @@ TEST(list_looks_at_waves, "whether an empty ring's last kernel runs is looked at
 	gq->policy.waves_ns = 1;
 	gq->policy.waves = 0;
 	CHECK_EQ(info_of(low).state, GPREEMPT_QUEUE_IDLE);
-	node_of(0)->see_lock.owner = current;
-	mutex_unlock(&node_of(0)->see_lock);
+	node_of(0)->waves.see_lock.owner = current;
+	mutex_unlock(&node_of(0)->waves.see_lock);
 	end();
 }
 
@@ -1215,7 +1215,7 @@ TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and
 	tap_case[0] = 0;
 	CHECK_EQ(info.abi_version, GPREEMPT_ABI_VERSION);
 	CHECK_EQ(info.features, GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP | GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT);
-	CHECK_EQ(nodes[0].state, gpreempt_core_state(node_of(0)));
+	CHECK_EQ(nodes[0].state, gpreempt_node_state(node_of(0)));
 	CHECK(nodes[0].nr_queues == 3 && nodes[0].nr_preempted == 1 && nodes[0].preemptions == 1 && nodes[0].resumes == 0);
 	CHECK_EQ(nodes[0].failures, 0);
 	CHECK(nodes[1].nr_queues == 0 && nodes[1].nr_preempted == 0 && nodes[1].gpu_id == 1001);
@@ -1340,7 +1340,7 @@ TEST(each_process_has_its_own, "of many processes with settings each has its own
 	CHECK_EQ(set_priority(process_target(high), 2, 0), 0);
 	run(1100 * MS);
 	world_cgroup(2)->gone = false;
-	gpreempt_core_kick_all();
+	gpreempt_node_kick_all();
 	CHECK_EQ(priority_of(low), NORMAL - 10);
 	CHECK_EQ(priority_of(high), 2);
 	end();
@@ -1420,12 +1420,12 @@ TEST(holds_are_all_or_nothing, "where one queue cannot be held none is, be it fo
 	hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 100 };
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ENOMEM);
 	shim_fail_alloc = 0;
-	CHECK(!low->q.gpreempt->held && !second->q.gpreempt->held);
-	node_of(0)->state = GPREEMPT_STATE_FAILED;
+	CHECK(!low->q.gpreempt->hold.any && !second->q.gpreempt->hold.any);
+	node_of(0)->monitor.state = GPREEMPT_STATE_FAILED;
 	hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 100 };
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EOPNOTSUPP);
-	CHECK(!low->q.gpreempt->held);
-	node_of(0)->state = GPREEMPT_STATE_PARKED;
+	CHECK(!low->q.gpreempt->hold.any);
+	node_of(0)->monitor.state = GPREEMPT_STATE_PARKED;
 	blind(second, true);
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
 	CHECK_EQ(hold.nr_queues, 2);
@@ -1445,15 +1445,15 @@ TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first
 		open_file(&other);
 		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100, .flags = i == 0 ? GPREEMPT_HOLD_UNBOUNDED : 0 };
 		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
-		CHECK_EQ(low->q.gpreempt->held_unbounded, i == 0);
+		CHECK_EQ(low->q.gpreempt->hold.unbounded, i == 0);
 		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100, .flags = i == 1 ? GPREEMPT_HOLD_UNBOUNDED : 0 };
 		CHECK_EQ(file_command(&other, GPREEMPT_IOC_PREEMPT, &hold), 0);
-		CHECK_EQ(low->q.gpreempt->held_unbounded, i < 2);
+		CHECK_EQ(low->q.gpreempt->hold.unbounded, i < 2);
 		/* Again, without: that is no end of what was asked for. */
 		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
 		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
-		CHECK_EQ(low->q.gpreempt->held_unbounded, i < 2);
-		CHECK_EQ(list_count_nodes(&low->q.gpreempt->holds), 2);
+		CHECK_EQ(low->q.gpreempt->hold.unbounded, i < 2);
+		CHECK_EQ(list_count_nodes(&low->q.gpreempt->hold.list), 2);
 		/* Nor does it lose the rights that it was asked for with. */
 		current->caps = 0;
 		current->euid = process_of(low)->task.euid;
@@ -1462,7 +1462,7 @@ TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first
 		hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS };
 		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EPERM);
 		current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
-		CHECK_EQ(list_count_nodes(&low->q.gpreempt->holds), 2);
+		CHECK_EQ(list_count_nodes(&low->q.gpreempt->hold.list), 2);
 		close_file(&other);
 		end();
 	}
@@ -1483,7 +1483,7 @@ TEST(holds_have_a_limit, "without rights a queue is held 64 times at most; who h
 		current->caps = i == 65 ? CAP_SYS_NICE | CAP_SYS_ADMIN : 0;
 		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
 		CHECK_EQ(file_command(&files[i], GPREEMPT_IOC_PREEMPT, &hold), i == 64 ? -EUSERS : 0);
-		CHECK(!low->q.gpreempt->held_unbounded);
+		CHECK(!low->q.gpreempt->hold.unbounded);
 	}
 	current->caps = 0;
 	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
@@ -1503,9 +1503,9 @@ TEST(own_holds_end_with_the_queue, "what a program holds of its own is bounded, 
 	begin();
 	self->group_leader = &process_of(low)->task;
 	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_PREEMPT_QUEUE, (unsigned long)&args), 0);
-	CHECK(preempted(low) && !low->q.gpreempt->held_unbounded);
+	CHECK(preempted(low) && !low->q.gpreempt->hold.unbounded);
 	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE, (unsigned long)&back), -ENOENT);
-	CHECK(low->q.gpreempt->held);
+	CHECK(low->q.gpreempt->hold.any);
 	self->group_leader = self;
 	CHECK(!list_empty(&gpreempt_own_holder.holds));
 	destroy_queue(low);
@@ -1726,12 +1726,12 @@ TEST(policies_are_used_at_once, "a policy, and verification, of one node or of a
 	shim_log[0] = 0;
 	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_POLICY, "fifo"), -EINVAL);
 	CHECK(strstr(shim_log, "fifo is none of hpf, wfq, edf; kept edf") != NULL);
-	CHECK(!low->q.gpreempt->snapshot);
+	CHECK(!low->q.gpreempt->mqd.snapshot);
 	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_RELIEF_MS, "7"), 0);
 	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_VERIFY, "0"), 0);
-	CHECK(!low->q.gpreempt->snapshot);
+	CHECK(!low->q.gpreempt->mqd.snapshot);
 	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_VERIFY, "1"), 0);
-	CHECK(low->q.gpreempt->snapshot != NULL);
+	CHECK(low->q.gpreempt->mqd.snapshot != NULL);
 	end();
 }
 

@@ -713,10 +713,10 @@ void check_invariants(void)
 		if (sq->gone || mutex_is_locked(&dqm->lock_hidden))
 			continue;
 		/* Off the device, or known to be on its way. */
-		BUG_ON(preempted(sq) && on_device(sq) && !(gq && gq->leaving));
-		BUG_ON(preempted(sq) && sq->q.properties.is_active && !(gq && gq->leaving));
+		BUG_ON(preempted(sq) && on_device(sq) && !(gq && gq->hw.leaving));
+		BUG_ON(preempted(sq) && sq->q.properties.is_active && !(gq && gq->hw.leaving));
 		/* Nobody forgets what it took. */
-		BUG_ON(gq && gq->policy.preempted && !preempted(sq) && !gq->lost);
+		BUG_ON(gq && gq->policy.preempted && !preempted(sq) && !gq->hw.lost);
 		BUG_ON(sq->pointers[0] > sq->pointers[1]);
 	}
 }
@@ -1184,7 +1184,7 @@ void suspend(void)
 
 static void load_if_active(struct sim_queue *sq)
 {
-	BUG_ON(preempted(sq) && !(sq->q.gpreempt && sq->q.gpreempt->lost));
+	BUG_ON(preempted(sq) && !(sq->q.gpreempt && sq->q.gpreempt->hw.lost));
 	if (sq->q.properties.is_active)
 		restore(sq);
 }
@@ -1328,7 +1328,7 @@ void world_end(void)
 			if (!run_until_idle(sq, 30 * SEC)) {
 				tap_fail(__FILE__, __LINE__, "queue %u does not end: mapped %x, active %d, preempted %d, %llu of %llu done, in flight %lld, slot %d, waits %llu, state %s",
 					 i, sq->mapped, sq->q.properties.is_active, preempted(sq), sq->done, sq->submitted, sq->left_ns, sq->in_slot,
-					 sq->stays_until_ns, gpreempt_core_state_name(sq->q.device->gpreempt));
+					 sq->stays_until_ns, gpreempt_node_state_name(sq->q.device->gpreempt));
 			}
 	}
 	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), 0);

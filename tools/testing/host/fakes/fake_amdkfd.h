@@ -13,7 +13,16 @@
 #define FAKES_FAKE_AMDKFD_H
 
 #include "fake_driver.h"
-#include "core.h"
+#include "node.h"
+#include "chardev.h"
+#include "debugfs.h"
+#include "dump.h"
+#include "event.h"
+#include "hqd.h"
+#include "obstacle.h"
+#include "params.h"
+#include "queue_sysfs.h"
+#include "target.h"
 
 #define US	1000ULL
 #define MS	1000000ULL
@@ -258,7 +267,7 @@ static inline struct sim_process *process_of(const struct sim_queue *sq)
 /* Whether the kernel sees a queue's ring pointers; taken away and given back as it is, for those who only look. */
 static inline bool seen(const struct sim_queue *sq)
 {
-	return sq->q.gpreempt->view;
+	return sq->q.gpreempt->view.pointers;
 }
 
 static inline void blind(struct sim_queue *sq, bool on)
@@ -267,7 +276,7 @@ static inline void blind(struct sim_queue *sq, bool on)
 	struct gpreempt_view **kept = &views[sq->q.properties.queue_id];
 
 	if (on == seen(sq))
-		swap(*kept, sq->q.gpreempt->view);
+		swap(*kept, sq->q.gpreempt->view.pointers);
 }
 
 #endif /* FAKES_FAKE_AMDKFD_H */

@@ -93,7 +93,7 @@ static void fuzz_commands(void)
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 	run(6 * MS);
 	for (i = 0; i < world.nr_queues; i++)
-		BUG_ON(!list_empty(&world.queues[i]->q.gpreempt->holds) || world.queues[i]->q.gpreempt->held);
+		BUG_ON(!list_empty(&world.queues[i]->q.gpreempt->hold.list) || world.queues[i]->q.gpreempt->hold.any);
 	shim_log[0] = 0;
 }
 

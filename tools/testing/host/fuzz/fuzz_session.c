@@ -290,7 +290,7 @@ static void use_file(void)
 {
 	struct gpreempt_node *gn = node_of(any(world.kfd.num_nodes));
 	struct sim_queue *sq = some_queue();
-	struct kobject *kobj = sq && one_in(4) ? &sq->q.kobj : &gn->kobj;
+	struct kobject *kobj = sq && one_in(4) ? &sq->q.kobj : &gn->sysfs.kobj;
 	static char text[PAGE_SIZE];
 	char name[64];
 

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "node.h"
+#include "policy_node.h"
 #include "tap.h"
 
 TEST(mutations_are_noticed, "each way of breaking policy.c and policies.c that mutate lists turns some other test red")

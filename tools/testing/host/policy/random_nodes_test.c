@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node.h"
+#include "policy_node.h"
 #include "tap.h"
 
 #define TICK_NS		(50 * US)

@@ -7,7 +7,7 @@
  */
 #include <limits.h>
 
-#include "node.h"
+#include "policy_node.h"
 #include "tap.h"
 
 #define POLL	(200 * US)

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "node.h"
+#include "policy_node.h"
 #include "tap.h"
 
 #define POLL	(200 * US)

@@ -4,7 +4,7 @@
  *
  * look() checks after each pass of every test that a verdict and the action agree.
  */
-#include "node.h"
+#include "policy_node.h"
 #include "tap.h"
 
 #define POLL	(200 * US)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node.h - one node: its queues, a clock, and the caller that policy.h asks for
+ * policy_node.h - one node: its queues, a clock, and the caller that policy.h asks for
  *
  * A queue here is what the policy knows of it (->policy) and what is true on the device (rptr, wptr, waves). Tests move
  * the truth by hand with submit(), launch() and finish(), the simulation moves it by itself; pass() is the monitor's

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * uapi.c - /dev/kfd_gpreempt: commands checked, resolved and passed on
+ * chardev.c - /dev/kfd_gpreempt, and the two commands on /dev/kfd
  *
- * Every structure is copied in whole, its reserved members are compared with 0, and what is given back is copied out whole. Nothing is
- * copied from or to user space under a lock. Rights are those of the initial user namespace: a container's root is a user like any other.
+ * Every structure is copied in whole, its reserved members are compared with 0, and what is given
+ * back is copied out whole. Nothing is copied from or to user space under a lock. Rights are those
+ * of the initial user namespace: a container's root is a user like any other.
  */
 #include <linux/capability.h>
 #include <linux/cgroup.h>
@@ -18,8 +19,11 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "core.h"
-#include "outside.h"
+#include "node.h"
+#include "chardev.h"
+#include "event.h"
+#include "obstacle.h"
+#include "target.h"
 
 /* Longest deadline that makes sense: an hour. */
 #define MAX_DEADLINE_US		3600000000ULL
@@ -42,127 +46,9 @@ struct client {
 	struct pid_namespace *ns;
 };
 
-/* Targets. */
-
-static bool is_zero(const void *p, size_t size)
+static bool chardev_is_zero(const void *p, size_t size)
 {
 	return !memchr_inv(p, 0, size);
-}
-
-/* Its leader is the caller's user's, or the caller may everything. */
-static int check_owner(struct task_struct *leader, const struct gpreempt_target_match *match)
-{
-	return match->sees_all || uid_eq(match->viewer_uid, task_euid(leader)) ? 0 : -EACCES;
-}
-
-static int resolve_process(const struct gpreempt_target *target, struct gpreempt_target_match *match)
-{
-	struct task_struct *leader;
-	int r = -ESRCH;
-
-	if (target->pid < 0)
-		return -EINVAL;
-	rcu_read_lock();
-	match->pid = get_pid(target->pid ? find_vpid(target->pid) : task_tgid(current));
-	leader = match->pid ? pid_task(match->pid, PIDTYPE_TGID) : NULL;
-	if (leader)
-		r = check_owner(leader, match);
-	rcu_read_unlock();
-	return r;
-}
-
-static int resolve_cgroup(const struct gpreempt_target *target, struct gpreempt_target_match *match)
-{
-	struct cgroup *cgroup = cgroup_get_from_fd(target->cgroup_fd);
-
-	if (IS_ERR(cgroup))
-		return -EBADF;
-	match->cgroup_id = cgroup_id(cgroup);
-	cgroup_put(cgroup);
-	return 0;
-}
-
-static int is_node(struct gpreempt_node *gn, void *arg)
-{
-	return gn->node->id == *(const u32 *)arg;
-}
-
-/* To be released with release_target(), also after an error. */
-static int resolve(const struct gpreempt_target *target, struct gpreempt_target_match *match)
-{
-	/* What the scope does not use has to be 0. */
-	struct gpreempt_target rest = *target;
-	int r = 0;
-
-	*match = (struct gpreempt_target_match){
-		.scope = target->scope,
-		.gpu_id = target->gpu_id,
-		.queue_id = target->queue_id,
-		.viewer_ns = task_active_pid_ns(current),
-		.viewer_uid = current_euid(),
-		.sees_all = capable(CAP_SYS_ADMIN),
-	};
-	rest.scope = 0;
-	switch (target->scope) {
-	case GPREEMPT_SCOPE_QUEUE:
-		rest.queue_id = 0;
-		fallthrough;
-	case GPREEMPT_SCOPE_PROCESS:
-		rest.pid = 0;
-		rest.gpu_id = 0;
-		break;
-	case GPREEMPT_SCOPE_CGROUP:
-		rest.cgroup_fd = 0;
-		break;
-	case GPREEMPT_SCOPE_ALL:
-		break;
-	default:
-		return -EINVAL;
-	}
-	if (!is_zero(&rest, sizeof(rest)))
-		return -EINVAL;
-
-	if (target->scope == GPREEMPT_SCOPE_QUEUE && !target->gpu_id)
-		return -EINVAL;
-	if (target->gpu_id && !gpreempt_core_find(is_node, &match->gpu_id))
-		return -ENODEV;
-	if (target->scope == GPREEMPT_SCOPE_CGROUP)
-		r = resolve_cgroup(target, match);
-	else if (target->scope != GPREEMPT_SCOPE_ALL)
-		r = resolve_process(target, match);
-	return r;
-}
-
-static void release_target(struct gpreempt_target_match *match)
-{
-	put_pid(match->pid);
-}
-
-/**
- * gpreempt_target_has() - is a queue among those that a command is about?
- * @match: the command's target
- * @gq: the queue
- *
- * Context: gpreempt_lock or srcu of its node held, which keeps the queue.
- *
- * Return: true if it is
- */
-bool gpreempt_target_has(const struct gpreempt_target_match *match, const struct gpreempt_queue *gq)
-{
-	struct task_struct *leader = gq->process->p->lead_thread;
-	bool has;
-
-	if (match->gpu_id && match->gpu_id != gq->gn->node->id)
-		return false;
-	if (match->scope == GPREEMPT_SCOPE_QUEUE && match->queue_id != gq->q->properties.queue_id)
-		return false;
-	rcu_read_lock();
-	has = match->pid ? task_tgid(leader) == match->pid :
-	      /* Not among what the caller was allowed to name one by one, so each is looked at. */
-	      task_tgid_nr_ns(leader, match->viewer_ns) && !check_owner(leader, match) &&
-	      (match->scope == GPREEMPT_SCOPE_ALL || gpreempt_settings_is_below(leader, match->cgroup_id));
-	rcu_read_unlock();
-	return has;
 }
 
 /* Commands. */
@@ -181,7 +67,7 @@ struct node_list {
 	u32 nr;
 };
 
-static int list_node(struct gpreempt_node *gn, void *arg)
+static int chardev_list_node(struct gpreempt_node *gn, void *arg)
 {
 	struct node_list *list = arg;
 	struct gpreempt_node_info *info;
@@ -192,15 +78,16 @@ static int list_node(struct gpreempt_node *gn, void *arg)
 		return 0;
 	info = &list->nodes[list->nr - 1];
 	info->gpu_id = gn->node->id;
-	info->state = gpreempt_core_state_for(gn, list->match.sees_all);
-	idx = srcu_read_lock(&gn->srcu);
-	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu)) {
+	info->state = gpreempt_node_state_for(gn, list->match.sees_all);
+	idx = srcu_read_lock(&gn->queues.srcu);
+	list_for_each_entry_srcu(gq, &gn->queues.list, link,
+				 srcu_read_lock_held(&gn->queues.srcu)) {
 		if (!list->match.sees_all && !gpreempt_target_has(&list->match, gq))
 			continue;
 		info->nr_queues++;
-		info->nr_preempted += gpreempt_peek(gq->policy.preempted);
+		info->nr_preempted += gpreempt_policy_read(gq->policy.preempted);
 	}
-	srcu_read_unlock(&gn->srcu, idx);
+	srcu_read_unlock(&gn->queues.srcu, idx);
 	if (gn->backend)
 		strscpy(info->backend, gn->backend->name, sizeof(info->backend));
 	strscpy(info->policy, gpreempt_tunables_policy(gn)->name, sizeof(info->policy));
@@ -213,7 +100,7 @@ static int list_node(struct gpreempt_node *gn, void *arg)
 	return 0;
 }
 
-static int do_info(struct client *client, void *argument)
+static int chardev_do_info(struct client *client, void *argument)
 {
 	const struct gpreempt_target everything = { .scope = GPREEMPT_SCOPE_ALL };
 	struct gpreempt_info *info = argument;
@@ -222,9 +109,9 @@ static int do_info(struct client *client, void *argument)
 	int r = 0;
 
 	if (info->abi_version || info->flags || info->features || info->event_size ||
-	    !is_zero(info->reserved, sizeof(info->reserved)))
+	    !chardev_is_zero(info->reserved, sizeof(info->reserved)))
 		return -EINVAL;
-	resolve(&everything, &list.match);
+	gpreempt_target_resolve(&everything, &list.match);
 	/* No machine has more nodes than KFD's topology has entries for. */
 	list.max = min(info->nr_nodes, 256U);
 	if (list.max) {
@@ -232,14 +119,14 @@ static int do_info(struct client *client, void *argument)
 		if (!list.nodes)
 			return -ENOMEM;
 	}
-	gpreempt_core_find(list_node, &list);
+	gpreempt_node_find(chardev_list_node, &list);
 	if (copy_to_user(to, list.nodes, min(list.nr, list.max) * sizeof(*list.nodes)))
 		r = -EFAULT;
 	kvfree(list.nodes);
 
 	info->abi_version = GPREEMPT_ABI_VERSION;
-	info->features = GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP | GPREEMPT_FEATURE_EVENTS |
-			 GPREEMPT_FEATURE_HINT;
+	info->features = GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP |
+			 GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT;
 	info->nr_nodes = list.nr;
 	info->event_size = sizeof(struct gpreempt_event);
 	return r;
@@ -264,57 +151,67 @@ struct queue_list {
 };
 
 /* Waves in flight; ~0: not known. */
-static u32 waves_of(const struct gpreempt_queue *gq)
+static u32 chardev_waves_of(const struct gpreempt_queue *gq)
 {
-	u64 seen_ns = READ_ONCE(gq->gn->seen_ns);
+	u64 seen_ns = READ_ONCE(gq->gn->waves.seen_ns);
 
-	/* What was asked for this very list, or for one a moment ago. Otherwise, what the monitor asked last. */
-	if (seen_ns && ktime_get_ns() - seen_ns < 2 * GPREEMPT_SEE_NS)
-		return READ_ONCE(gq->seen_waves);
+	/*
+	 * What was asked for this very list, or for one a moment ago. Otherwise, what the monitor
+	 * asked last.
+	 */
+	if (seen_ns && ktime_get_ns() - seen_ns < 2 * GPREEMPT_WAVES_SEE_NS)
+		return READ_ONCE(gq->waves.seen);
 	return gpreempt_queue_waves(gq);
 }
 
-static void describe(const struct gpreempt_queue *gq, const struct gpreempt_target_match *match, struct gpreempt_queue_info *info)
+static void chardev_describe(const struct gpreempt_queue *gq,
+			     const struct gpreempt_target_match *match,
+			     struct gpreempt_queue_info *info)
 {
 	const struct gpreempt_policy_queue *pq = &gq->policy;
 
 	info->pid = task_tgid_nr_ns(gq->process->p->lead_thread, match->viewer_ns);
 	info->gpu_id = gq->gn->node->id;
 	info->queue_id = gq->q->properties.queue_id;
-	info->pending = gpreempt_queue_pending(gq);
-	info->waves = waves_of(gq);
-	info->state = gpreempt_peek(pq->preempted) ? GPREEMPT_QUEUE_PREEMPTED :
-		      info->pending || (info->waves && info->waves != ~0U) ? GPREEMPT_QUEUE_ACTIVE : GPREEMPT_QUEUE_IDLE;
-	if (READ_ONCE(gq->held))
+	info->pending = gpreempt_node_pending(gq);
+	info->waves = chardev_waves_of(gq);
+	info->state = gpreempt_policy_read(pq->preempted) ? GPREEMPT_QUEUE_PREEMPTED :
+		      info->pending || (info->waves && info->waves != ~0U) ? GPREEMPT_QUEUE_ACTIVE :
+									     GPREEMPT_QUEUE_IDLE;
+	if (READ_ONCE(gq->hold.any))
 		info->flags |= GPREEMPT_QUEUE_HELD;
-	if (gpreempt_peek(pq->blocked))
+	if (gpreempt_policy_read(pq->blocked))
 		info->flags |= GPREEMPT_QUEUE_BLOCKED;
-	if (gpreempt_peek(pq->process->opt_out))
+	if (gpreempt_policy_read(pq->process->opt_out))
 		info->flags |= GPREEMPT_QUEUE_EXEMPT;
-	if (!READ_ONCE(gq->view))
+	if (!READ_ONCE(gq->view.pointers))
 		info->flags |= GPREEMPT_QUEUE_UNSCHEDULED;
 	if (READ_ONCE(gq->q->properties.is_evicted))
 		info->flags |= GPREEMPT_QUEUE_EVICTED;
-	if (gpreempt_monitor_debugged(gq->process->p))
+	if (gpreempt_obstacle_debugged(gq->process->p))
 		info->flags |= GPREEMPT_QUEUE_DEBUGGED;
-	info->logical_priority = gpreempt_peek(pq->priority);
-	info->effective_priority = gpreempt_peek(pq->effective_priority);
-	info->source = READ_ONCE(gq->source);
-	info->kfd_priority = READ_ONCE(gq->kfd_priority);
+	info->logical_priority = gpreempt_policy_read(pq->priority);
+	info->effective_priority = gpreempt_policy_read(pq->effective_priority);
+	info->source = READ_ONCE(gq->priority.source);
+	info->kfd_priority = READ_ONCE(gq->priority.kfd);
 	info->ring_base = READ_ONCE(gq->q->properties.queue_address);
-	info->preempt_count = READ_ONCE(gq->preempt_count);
-	info->preempted_us = gpreempt_queue_preempted_ns(gq) / NSEC_PER_USEC;
-	info->weight = gpreempt_peek(pq->weight) ?: gpreempt_peek(pq->process->weight);
-	info->deadline_us = (gpreempt_peek(pq->deadline_ns) ?: gpreempt_peek(pq->process->deadline_ns)) / NSEC_PER_USEC;
+	info->preempt_count = READ_ONCE(gq->account.preempt_count);
+	info->preempted_us = gpreempt_stats_preempted_ns(gq) / NSEC_PER_USEC;
+	info->weight = gpreempt_policy_read(pq->weight) ?:
+							  gpreempt_policy_read(pq->process->weight);
+	info->deadline_us = (gpreempt_policy_read(pq->deadline_ns) ?:
+				     gpreempt_policy_read(pq->process->deadline_ns)) /
+			    NSEC_PER_USEC;
 }
 
 /*
- * The last look's. Of a queue that may run it is read now whether it has work: a parked monitor does
- * not look.
+ * The last look's. Of a queue that may run it is read now whether it has work: a parked monitor
+ * does not look.
  */
-static enum gpreempt_verdict verdict_of(const struct gpreempt_queue *gq, const struct gpreempt_queue_info *info)
+static enum gpreempt_verdict chardev_verdict_of(const struct gpreempt_queue *gq,
+						const struct gpreempt_queue_info *info)
 {
-	enum gpreempt_verdict verdict = gpreempt_peek(gq->policy.verdict);
+	enum gpreempt_verdict verdict = gpreempt_policy_read(gq->policy.verdict);
 
 	switch (verdict) {
 	case GPREEMPT_VERDICT_RUNS:
@@ -323,7 +220,8 @@ static enum gpreempt_verdict verdict_of(const struct gpreempt_queue *gq, const s
 	case GPREEMPT_VERDICT_DRIVER:
 		if (!READ_ONCE(gq->q->properties.is_active))
 			return GPREEMPT_VERDICT_DRIVER;
-		if (info->state == GPREEMPT_QUEUE_ACTIVE || (verdict == GPREEMPT_VERDICT_RUNS && info->waves))
+		if (info->state == GPREEMPT_QUEUE_ACTIVE ||
+		    (verdict == GPREEMPT_VERDICT_RUNS && info->waves))
 			return GPREEMPT_VERDICT_RUNS;
 		return verdict == GPREEMPT_VERDICT_DORMANT ? verdict : GPREEMPT_VERDICT_NO_DEMAND;
 	default:
@@ -332,29 +230,33 @@ static enum gpreempt_verdict verdict_of(const struct gpreempt_queue *gq, const s
 }
 
 /* In microseconds. ~0 has a meaning of its own. */
-static u32 short_us(u64 ns)
+static u32 chardev_short_us(u64 ns)
 {
 	return min_t(u64, div_u64(ns, NSEC_PER_USEC), U32_MAX - 1);
 }
 
-static void describe_verdict(const struct gpreempt_queue *gq, struct gpreempt_queue_info *info)
+static void chardev_describe_verdict(const struct gpreempt_queue *gq,
+				     struct gpreempt_queue_info *info)
 {
-	u64 now_ns = ktime_get_ns(), until_ns = gpreempt_peek(gq->policy.until_ns), since_ns = gpreempt_peek(gq->policy.verdict_ns);
+	u64 now_ns = ktime_get_ns(), until_ns = gpreempt_policy_read(gq->policy.until_ns),
+	    since_ns = gpreempt_policy_read(gq->policy.verdict_ns);
 
-	info->verdict = verdict_of(gq, info);
+	info->verdict = chardev_verdict_of(gq, info);
 	info->left_us = ~0U;
 	/* A verdict that no look gave has no beginning. */
-	if (info->verdict == GPREEMPT_VERDICT_NONE || info->verdict != gpreempt_peek(gq->policy.verdict))
+	if (info->verdict == GPREEMPT_VERDICT_NONE ||
+	    info->verdict != gpreempt_policy_read(gq->policy.verdict))
 		return;
-	info->verdict_us = now_ns > since_ns ? short_us(now_ns - since_ns) : 0;
+	info->verdict_us = now_ns > since_ns ? chardev_short_us(now_ns - since_ns) : 0;
 	if (info->verdict == GPREEMPT_VERDICT_BUDGET)
-		until_ns = gpreempt_peek(gq->gn->policy.paid_ns);
+		until_ns = gpreempt_policy_read(gq->gn->policy.paid_ns);
 	if (until_ns != U64_MAX)
-		info->left_us = until_ns > now_ns ? short_us(until_ns - now_ns) : 0;
+		info->left_us = until_ns > now_ns ? chardev_short_us(until_ns - now_ns) : 0;
 }
 
 /* srcu of the node held. */
-static const struct gpreempt_queue *leader_of(struct queue_list *list, struct gpreempt_node *gn)
+static const struct gpreempt_queue *chardev_leader_of(struct queue_list *list,
+						      struct gpreempt_node *gn)
 {
 	struct gpreempt_queue *gq;
 
@@ -362,8 +264,9 @@ static const struct gpreempt_queue *leader_of(struct queue_list *list, struct gp
 		return list->leader;
 	list->gn = gn;
 	list->leader = NULL;
-	list_for_each_entry_srcu(gq, &gn->queues, link, srcu_read_lock_held(&gn->srcu)) {
-		if (!gpreempt_peek(gq->policy.leads))
+	list_for_each_entry_srcu(gq, &gn->queues.list, link,
+				 srcu_read_lock_held(&gn->queues.srcu)) {
+		if (!gpreempt_policy_read(gq->policy.leads))
 			continue;
 		list->leader = gq;
 		break;
@@ -372,7 +275,8 @@ static const struct gpreempt_queue *leader_of(struct queue_list *list, struct gp
 }
 
 /* srcu of the node held. The other queue is told to callers that may list it. */
-static void describe_leader(struct queue_list *list, const struct gpreempt_queue *gq, struct gpreempt_queue_info *info)
+static void chardev_describe_leader(struct queue_list *list, const struct gpreempt_queue *gq,
+				    struct gpreempt_queue_info *info)
 {
 	const struct gpreempt_queue *leader;
 	struct gpreempt_target_match match = {
@@ -387,19 +291,22 @@ static void describe_leader(struct queue_list *list, const struct gpreempt_queue
 		info->to_queue_id = ~0U;
 		return;
 	}
-	if (!gpreempt_policy_should_yield(info->verdict) || gpreempt_peek(gq->policy.missing) <= 0)
+	if (!gpreempt_policy_should_yield(info->verdict) ||
+	    gpreempt_policy_read(gq->policy.missing) <= 0)
 		return;
-	leader = leader_of(list, gq->gn);
+	leader = chardev_leader_of(list, gq->gn);
 	if (!leader || leader == gq || !gpreempt_target_has(&match, leader))
 		return;
 	info->to_pid = task_tgid_nr_ns(leader->process->p->lead_thread, match.viewer_ns);
 	info->to_queue_id = leader->q->properties.queue_id;
-	info->to_pending = min_t(u64, gpreempt_queue_pending(leader), U32_MAX);
-	info->to_priority = gpreempt_peek(leader->policy.verdict) == GPREEMPT_VERDICT_RELIEF ? GPREEMPT_PRIORITY_RELIEF :
-			    gpreempt_peek(leader->policy.priority);
+	info->to_pending = min_t(u64, gpreempt_node_pending(leader), U32_MAX);
+	info->to_priority = gpreempt_policy_read(leader->policy.verdict) ==
+					    GPREEMPT_VERDICT_RELIEF ?
+				    GPREEMPT_PRIORITY_RELIEF :
+				    gpreempt_policy_read(leader->policy.priority);
 }
 
-static int list_queue(struct gpreempt_queue *gq, void *arg)
+static int chardev_list_queue(struct gpreempt_queue *gq, void *arg)
 {
 	struct queue_list *list = arg;
 	struct gpreempt_queue_info *info;
@@ -407,28 +314,28 @@ static int list_queue(struct gpreempt_queue *gq, void *arg)
 	if (!gpreempt_target_has(list->match, gq) || list->nr++ >= list->max)
 		return 0;
 	info = &list->queues[list->nr - 1];
-	describe(gq, list->match, info);
-	describe_verdict(gq, info);
-	describe_leader(list, gq, info);
+	chardev_describe(gq, list->match, info);
+	chardev_describe_verdict(gq, info);
+	chardev_describe_leader(list, gq, info);
 	return 0;
 }
 
-static int see_node(struct gpreempt_node *gn, void *arg)
+static int chardev_see_node(struct gpreempt_node *gn, void *arg)
 {
 	const struct gpreempt_target_match *match = arg;
 
 	if (!match->gpu_id || match->gpu_id == gn->node->id)
-		gpreempt_monitor_see(gn);
+		gpreempt_waves_see(gn);
 	return 0;
 }
 
-static int count_queue(struct gpreempt_queue *gq, void *arg)
+static int chardev_count_queue(struct gpreempt_queue *gq, void *arg)
 {
 	(*(u32 *)arg)++;
 	return 0;
 }
 
-static int do_list(struct client *client, void *argument)
+static int chardev_do_list(struct client *client, void *argument)
 {
 	struct gpreempt_list *cmd = argument;
 	struct gpreempt_target_match match;
@@ -436,13 +343,13 @@ static int do_list(struct client *client, void *argument)
 	u32 nr = 0;
 	int r;
 
-	if (cmd->flags || !is_zero(cmd->reserved, sizeof(cmd->reserved)))
+	if (cmd->flags || !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
 		return -EINVAL;
-	r = resolve(&cmd->target, &match);
+	r = gpreempt_target_resolve(&cmd->target, &match);
 	if (r)
 		goto out;
 	/* A length is no reason to allocate: no more than there are. */
-	gpreempt_queue_view(count_queue, &nr);
+	gpreempt_node_walk(chardev_count_queue, &nr);
 	list.max = min(cmd->nr_queues, nr);
 	if (list.max) {
 		list.queues = kvcalloc(list.max, sizeof(*list.queues), GFP_KERNEL);
@@ -453,16 +360,17 @@ static int do_list(struct client *client, void *argument)
 	}
 	/* The last packet of a ring runs while the ring is empty: only the device knows. */
 	if (list.max)
-		gpreempt_core_find(see_node, &match);
-	gpreempt_queue_view(list_queue, &list);
-	if (copy_to_user(u64_to_user_ptr(cmd->queues), list.queues, min(list.nr, list.max) * sizeof(*list.queues)))
+		gpreempt_node_find(chardev_see_node, &match);
+	gpreempt_node_walk(chardev_list_queue, &list);
+	if (copy_to_user(u64_to_user_ptr(cmd->queues), list.queues,
+			 min(list.nr, list.max) * sizeof(*list.queues)))
 		r = -EFAULT;
 	kvfree(list.queues);
 	cmd->nr_queues = list.nr;
 	if (!r && !list.nr && match.scope == GPREEMPT_SCOPE_QUEUE)
 		r = -ENOENT;
 out:
-	release_target(&match);
+	gpreempt_target_release(&match);
 	return r;
 }
 
@@ -483,7 +391,7 @@ struct setting_change {
 };
 
 /* What the privileged set is changed by the privileged only. */
-static int change_setting(struct gpreempt_setting *setting, void *arg)
+static int chardev_change_setting(struct gpreempt_setting *setting, void *arg)
 {
 	const struct setting_change *change = arg;
 
@@ -521,7 +429,7 @@ struct queue_change {
 	bool found;
 };
 
-static int change_queue(struct gpreempt_queue *gq, void *arg)
+static int chardev_change_queue(struct gpreempt_queue *gq, void *arg)
 {
 	struct queue_change *qc = arg;
 	int r;
@@ -529,30 +437,33 @@ static int change_queue(struct gpreempt_queue *gq, void *arg)
 	if (!gpreempt_target_has(qc->match, gq))
 		return 0;
 	qc->found = true;
-	r = change_setting(&gq->setting, qc->change);
+	r = chardev_change_setting(&gq->priority.setting, qc->change);
 	if (!r)
-		gpreempt_core_nudge(gq->gn);
+		gpreempt_node_nudge(gq->gn);
 	return r;
 }
 
-static int change_target(const struct gpreempt_target *target, struct setting_change *change)
+static int chardev_change_target(const struct gpreempt_target *target,
+				 struct setting_change *change)
 {
 	struct gpreempt_target_match match;
 	struct queue_change qc = { .match = &match, .change = change };
 	int r;
 
-	r = resolve(target, &match);
+	r = gpreempt_target_resolve(target, &match);
 	if (r)
 		goto out;
 	switch (match.scope) {
 	case GPREEMPT_SCOPE_QUEUE:
-		r = gpreempt_queue_walk(change_queue, &qc);
+		r = gpreempt_node_walk_locked(chardev_change_queue, &qc);
 		if (!r && !qc.found)
 			r = -ENOENT;
 		break;
 	case GPREEMPT_SCOPE_PROCESS:
 		/* Priorities are the process's, wherever its queues are. */
-		r = match.gpu_id ? -EINVAL : gpreempt_settings_change_process(match.pid, change_setting, change);
+		r = match.gpu_id ? -EINVAL :
+				   gpreempt_priority_change_process(match.pid,
+								    chardev_change_setting, change);
 		break;
 	case GPREEMPT_SCOPE_CGROUP:
 		if (change->param >= 0)
@@ -560,22 +471,24 @@ static int change_target(const struct gpreempt_target *target, struct setting_ch
 		else if (!match.sees_all)
 			r = -EPERM;
 		else
-			r = gpreempt_settings_change_cgroup(match.cgroup_id, change_setting, change);
+			r = gpreempt_priority_change_cgroup(match.cgroup_id, chardev_change_setting,
+							    change);
 		break;
 	default:
 		r = -EINVAL;
 	}
 out:
-	release_target(&match);
+	gpreempt_target_release(&match);
 	return r;
 }
 
-static int do_set_priority(struct client *client, void *argument)
+static int chardev_do_set_priority(struct client *client, void *argument)
 {
 	struct gpreempt_priority *cmd = argument;
 	struct setting_change change = { .priority = cmd->priority, .param = -1 };
 
-	if (cmd->flags & ~GPREEMPT_PRIORITY_CLEAR || !is_zero(cmd->reserved, sizeof(cmd->reserved)))
+	if (cmd->flags & ~GPREEMPT_PRIORITY_CLEAR ||
+	    !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
 		return -EINVAL;
 	change.clear = cmd->flags & GPREEMPT_PRIORITY_CLEAR;
 	if (change.clear && cmd->priority)
@@ -586,15 +499,15 @@ static int do_set_priority(struct client *client, void *argument)
 	if (!change.privileged && cmd->priority > GPREEMPT_PRIORITY_NORMAL)
 		return -EPERM;
 	change.privileged = change.privileged || capable(CAP_SYS_ADMIN);
-	return change_target(&cmd->target, &change);
+	return chardev_change_target(&cmd->target, &change);
 }
 
-static int do_set_param(struct client *client, void *argument)
+static int chardev_do_set_param(struct client *client, void *argument)
 {
 	struct gpreempt_set_param *cmd = argument;
 	struct setting_change change = { .param = cmd->param, .value = cmd->value };
 
-	if (cmd->flags || !is_zero(cmd->reserved, sizeof(cmd->reserved)))
+	if (cmd->flags || !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
 		return -EINVAL;
 	switch (cmd->param) {
 	case GPREEMPT_PARAM_WEIGHT:
@@ -614,22 +527,28 @@ static int do_set_param(struct client *client, void *argument)
 	default:
 		return -EINVAL;
 	}
-	/* A share, a deadline and an exemption are taken from the others; a small share may have been meant as a limit. */
+	/*
+	 * A share, a deadline and an exemption are taken from the others; a small share may have
+	 * been meant as a limit.
+	 */
 	if (!capable(CAP_SYS_NICE))
 		return -EPERM;
-	return change_target(&cmd->target, &change);
+	return chardev_change_target(&cmd->target, &change);
 }
 
-static int resolve_hold(const struct gpreempt_hold *cmd, struct gpreempt_target_match *match)
+static int chardev_resolve_hold(const struct gpreempt_hold *cmd,
+				struct gpreempt_target_match *match)
 {
-	if (cmd->nr_queues || cmd->reserved1 || !is_zero(cmd->reserved, sizeof(cmd->reserved)))
+	if (cmd->nr_queues || cmd->reserved1 ||
+	    !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
 		return -EINVAL;
-	if (cmd->target.scope != GPREEMPT_SCOPE_QUEUE && cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
+	if (cmd->target.scope != GPREEMPT_SCOPE_QUEUE &&
+	    cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
 		return -EINVAL;
-	return resolve(&cmd->target, match);
+	return gpreempt_target_resolve(&cmd->target, match);
 }
 
-static int do_preempt(struct client *client, void *argument)
+static int chardev_do_preempt(struct client *client, void *argument)
 {
 	struct gpreempt_target_match match = { 0 };
 	struct gpreempt_hold *cmd = argument;
@@ -637,16 +556,17 @@ static int do_preempt(struct client *client, void *argument)
 
 	if (cmd->flags & ~GPREEMPT_HOLD_UNBOUNDED)
 		return -EINVAL;
-	r = resolve_hold(cmd, &match);
+	r = chardev_resolve_hold(cmd, &match);
 	if (!r && cmd->flags & GPREEMPT_HOLD_UNBOUNDED && !capable(CAP_SYS_ADMIN))
 		r = -EPERM;
 	if (!r)
-		r = gpreempt_hold(&client->holder, &match, cmd->flags & GPREEMPT_HOLD_UNBOUNDED, cmd->timeout_ms, &cmd->nr_queues);
-	release_target(&match);
+		r = gpreempt_hold(&client->holder, &match, cmd->flags & GPREEMPT_HOLD_UNBOUNDED,
+				  cmd->timeout_ms, &cmd->nr_queues);
+	gpreempt_target_release(&match);
 	return r;
 }
 
-static int do_resume(struct client *client, void *argument)
+static int chardev_do_resume(struct client *client, void *argument)
 {
 	struct gpreempt_target_match match = { 0 };
 	struct gpreempt_hold *cmd = argument;
@@ -654,10 +574,11 @@ static int do_resume(struct client *client, void *argument)
 
 	if (cmd->flags & ~GPREEMPT_HOLD_EVERYBODYS || cmd->timeout_ms)
 		return -EINVAL;
-	r = resolve_hold(cmd, &match);
+	r = chardev_resolve_hold(cmd, &match);
 	if (!r)
-		r = gpreempt_unhold(cmd->flags & GPREEMPT_HOLD_EVERYBODYS ? NULL : &client->holder, &match, &cmd->nr_queues);
-	release_target(&match);
+		r = gpreempt_unhold(cmd->flags & GPREEMPT_HOLD_EVERYBODYS ? NULL : &client->holder,
+				    &match, &cmd->nr_queues);
+	gpreempt_target_release(&match);
 	return r;
 }
 
@@ -673,7 +594,7 @@ struct expectation {
 	u32 found;
 };
 
-static int expect_one(struct gpreempt_queue *gq, void *arg)
+static int chardev_expect_one(struct gpreempt_queue *gq, void *arg)
 {
 	struct expectation *e = arg;
 
@@ -682,39 +603,41 @@ static int expect_one(struct gpreempt_queue *gq, void *arg)
 	e->found++;
 	atomic64_inc(&gq->gn->stats.hints);
 	WRITE_ONCE(gq->expected_until_ns, e->until_ns);
-	gpreempt_core_nudge(gq->gn);
+	gpreempt_node_nudge(gq->gn);
 	return 0;
 }
 
-static int do_hint(struct client *client, void *argument)
+static int chardev_do_hint(struct client *client, void *argument)
 {
 	struct gpreempt_target_match match = { 0 };
 	struct expectation e = { .match = &match };
 	struct gpreempt_hint *cmd = argument;
 	int r;
 
-	if (cmd->flags || !is_zero(cmd->reserved, sizeof(cmd->reserved)))
+	if (cmd->flags || !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
 		return -EINVAL;
-	if (cmd->target.scope != GPREEMPT_SCOPE_QUEUE && cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
+	if (cmd->target.scope != GPREEMPT_SCOPE_QUEUE &&
+	    cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
 		return -EINVAL;
 	if (!cmd->within_us || cmd->within_us > MAX_HINT_US)
 		return -ERANGE;
-	r = resolve(&cmd->target, &match);
-	if (!r && !gpreempt_core_enabled(match.gpu_id))
+	r = gpreempt_target_resolve(&cmd->target, &match);
+	if (!r && !gpreempt_node_enabled(match.gpu_id))
 		r = -EOPNOTSUPP;
 	if (!r) {
 		e.until_ns = ktime_get_ns() + (u64)cmd->within_us * NSEC_PER_USEC;
-		gpreempt_queue_walk(expect_one, &e);
+		gpreempt_node_walk_locked(chardev_expect_one, &e);
 		r = e.found ? 0 : -ENOENT;
 	}
-	release_target(&match);
+	gpreempt_target_release(&match);
 	return r;
 }
 
 /**
  * struct command - a command
  * @cmd: its whole word
- * @run: carries it out, on a copy of its structure; what it leaves there goes back to the caller if _IOC_READ is set
+ * @run: carries it out, on a copy of its structure; what it leaves there goes back to the
+ *	caller if _IOC_READ is set
  */
 struct command {
 	unsigned int cmd;
@@ -722,16 +645,16 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{ GPREEMPT_IOC_INFO, do_info },
-	{ GPREEMPT_IOC_LIST, do_list },
-	{ GPREEMPT_IOC_SET_PRIORITY, do_set_priority },
-	{ GPREEMPT_IOC_SET_PARAM, do_set_param },
-	{ GPREEMPT_IOC_PREEMPT, do_preempt },
-	{ GPREEMPT_IOC_RESUME, do_resume },
-	{ GPREEMPT_IOC_HINT, do_hint },
+	{ GPREEMPT_IOC_INFO, chardev_do_info },
+	{ GPREEMPT_IOC_LIST, chardev_do_list },
+	{ GPREEMPT_IOC_SET_PRIORITY, chardev_do_set_priority },
+	{ GPREEMPT_IOC_SET_PARAM, chardev_do_set_param },
+	{ GPREEMPT_IOC_PREEMPT, chardev_do_preempt },
+	{ GPREEMPT_IOC_RESUME, chardev_do_resume },
+	{ GPREEMPT_IOC_HINT, chardev_do_hint },
 };
 
-static long gpreempt_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	union {
 		struct gpreempt_info info;
@@ -760,7 +683,7 @@ static long gpreempt_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 	return r == -ERESTARTSYS ? -EINTR : r;
 }
 
-static struct gpreempt_target_match own_queue(u32 queue_id)
+static struct gpreempt_target_match chardev_own_queue(u32 queue_id)
 {
 	return (struct gpreempt_target_match){
 		.scope = GPREEMPT_SCOPE_QUEUE,
@@ -770,7 +693,7 @@ static struct gpreempt_target_match own_queue(u32 queue_id)
 	};
 }
 
-static int kfd_preempt(void __user *user)
+static int chardev_kfd_preempt(void __user *user)
 {
 	struct kfd_ioctl_preempt_queue_args args;
 	struct gpreempt_target_match match;
@@ -782,11 +705,11 @@ static int kfd_preempt(void __user *user)
 		return -EINVAL;
 	if (args.preempt_type != PREEMPT_TYPE_SAVE)
 		return -EOPNOTSUPP;
-	match = own_queue(args.queue_id);
+	match = chardev_own_queue(args.queue_id);
 	return gpreempt_hold(&gpreempt_own_holder, &match, false, args.timeout_ms, &nr);
 }
 
-static int kfd_resume(void __user *user)
+static int chardev_kfd_resume(void __user *user)
 {
 	struct kfd_ioctl_resume_queue_args args;
 	struct gpreempt_target_match match;
@@ -796,7 +719,7 @@ static int kfd_resume(void __user *user)
 		return -EFAULT;
 	if (args.pad)
 		return -EINVAL;
-	match = own_queue(args.queue_id);
+	match = chardev_own_queue(args.queue_id);
 	return gpreempt_unhold(&gpreempt_own_holder, &match, &nr);
 }
 
@@ -815,10 +738,13 @@ long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned 
 	void __user *user = (void __user *)arg;
 	int r;
 
-	/* As for every command: a descriptor that was inherited or passed on is not for another process's queues. */
+	/*
+	 * As for every command: a descriptor that was inherited or passed on is not for another
+	 * process's queues.
+	 */
 	if (process->lead_thread != current->group_leader)
 		return -EBADF;
-	r = cmd == AMDKFD_IOC_PREEMPT_QUEUE ? kfd_preempt(user) : kfd_resume(user);
+	r = cmd == AMDKFD_IOC_PREEMPT_QUEUE ? chardev_kfd_preempt(user) : chardev_kfd_resume(user);
 	return r == -ERESTARTSYS ? -EINTR : r;
 }
 
@@ -833,7 +759,7 @@ bool kfd_gpreempt_owns_ioctl(unsigned int cmd)
 	return cmd == AMDKFD_IOC_PREEMPT_QUEUE || cmd == AMDKFD_IOC_RESUME_QUEUE;
 }
 
-static struct gpreempt_listener *listener_of(struct file *file)
+static struct gpreempt_listener *chardev_listener_of(struct file *file)
 {
 	struct client *client = file->private_data;
 	struct gpreempt_listener *listener;
@@ -841,9 +767,13 @@ static struct gpreempt_listener *listener_of(struct file *file)
 	mutex_lock(&client->lock);
 	listener = client->listener;
 	if (!listener) {
-		/* Its opener's rights: whoever reads may be a program that has more of them and was handed the file as its input. */
+		/*
+		 * Its opener's rights: whoever reads may be a program that has more of them and was
+		 * handed the file as its input.
+		 */
 		listener = gpreempt_listener_create(client->ns, file->f_cred->euid,
-						    file_ns_capable(file, &init_user_ns, CAP_SYS_ADMIN));
+						    file_ns_capable(file, &init_user_ns,
+								    CAP_SYS_ADMIN));
 		if (!IS_ERR(listener))
 			client->listener = listener;
 	}
@@ -851,18 +781,18 @@ static struct gpreempt_listener *listener_of(struct file *file)
 	return listener;
 }
 
-static ssize_t gpreempt_read(struct file *file, char __user *buffer, size_t size, loff_t *offset)
+static ssize_t chardev_read(struct file *file, char __user *buffer, size_t size, loff_t *offset)
 {
-	struct gpreempt_listener *listener = listener_of(file);
+	struct gpreempt_listener *listener = chardev_listener_of(file);
 
 	if (IS_ERR(listener))
 		return PTR_ERR(listener);
 	return gpreempt_listener_read(listener, buffer, size, file->f_flags & O_NONBLOCK);
 }
 
-static __poll_t gpreempt_poll(struct file *file, poll_table *wait)
+static __poll_t chardev_poll(struct file *file, poll_table *wait)
 {
-	struct gpreempt_listener *listener = listener_of(file);
+	struct gpreempt_listener *listener = chardev_listener_of(file);
 
 	if (IS_ERR(listener))
 		return EPOLLERR;
@@ -870,7 +800,7 @@ static __poll_t gpreempt_poll(struct file *file, poll_table *wait)
 	return gpreempt_listener_ready(listener) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
-static int gpreempt_open(struct inode *inode, struct file *file)
+static int chardev_open(struct inode *inode, struct file *file)
 {
 	struct client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
 
@@ -883,7 +813,7 @@ static int gpreempt_open(struct inode *inode, struct file *file)
 	return nonseekable_open(inode, file);
 }
 
-static int gpreempt_release(struct inode *inode, struct file *file)
+static int chardev_release(struct inode *inode, struct file *file)
 {
 	struct client *client = file->private_data;
 
@@ -898,11 +828,11 @@ static int gpreempt_release(struct inode *inode, struct file *file)
 
 static const struct file_operations gpreempt_fops = {
 	.owner = THIS_MODULE,
-	.open = gpreempt_open,
-	.release = gpreempt_release,
-	.read = gpreempt_read,
-	.poll = gpreempt_poll,
-	.unlocked_ioctl = gpreempt_ioctl,
+	.open = chardev_open,
+	.release = chardev_release,
+	.read = chardev_read,
+	.poll = chardev_poll,
+	.unlocked_ioctl = chardev_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 };
 
@@ -917,11 +847,11 @@ static struct miscdevice gpreempt_device = {
 static bool registered;
 
 /**
- * gpreempt_uapi_init() - make /dev/kfd_gpreempt
+ * gpreempt_chardev_init() - make /dev/kfd_gpreempt
  *
  * Context: module init.
  */
-void gpreempt_uapi_init(void)
+void gpreempt_chardev_init(void)
 {
 	int r = misc_register(&gpreempt_device);
 
@@ -931,15 +861,15 @@ void gpreempt_uapi_init(void)
 }
 
 /**
- * gpreempt_uapi_exit() - remove /dev/kfd_gpreempt
+ * gpreempt_chardev_exit() - remove /dev/kfd_gpreempt
  *
  * Context: module exit; no file of it is open.
  */
-void gpreempt_uapi_exit(void)
+void gpreempt_chardev_exit(void)
 {
 	if (registered)
 		misc_deregister(&gpreempt_device);
 	registered = false;
 	gpreempt_events_exit();
-	gpreempt_settings_exit();
+	gpreempt_priority_exit();
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * node.c - the node under test and the caller's side of policy.h
+ * policy_node.c - the node under test and the caller's side of policy.h
  *
  * look() and act() follow the pass described in policy.h to the letter. What a caller may rely on is
  * checked at every pass.
  */
 #include <string.h>
 
-#include "node.h"
+#include "policy_node.h"
 #include "tap.h"
 
 struct node node;

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * doorbell.h - who rang
+ */
+#ifndef GPREEMPT_DOORBELL_H
+#define GPREEMPT_DOORBELL_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct gpreempt_node;
+struct gpreempt_queue;
+struct gpreempt_process;
+struct gpreempt_decision;
+struct gpreempt_doorbells;
+
+/* What doorbell.c keeps of a node, and writes alone. */
+struct gpreempt_node_doorbell {
+	/** @surveys: how often doorbell.c looked who is idle */
+	u64 surveys;
+};
+
+/* What doorbell.c keeps of a process on a node, and writes alone. */
+struct gpreempt_process_doorbell {
+	/**
+	 * @queues: registered queues; written under gpreempt_lock and, if it has any, the lock of
+	 * @doorbells
+	 */
+	struct list_head queues;
+	/**
+	 * @doorbells: its doorbells, on all nodes; NULL: it opened /dev/kfd while nobody wanted
+	 * them withdrawn
+	 */
+	struct gpreempt_doorbells *doorbells;
+	/** @peer: in the list of @doorbells */
+	struct list_head peer;
+	/**
+	 * @survey: what follows is of this survey (doorbell.c; as the five below, the monitor's
+	 * alone)
+	 */
+	u64 survey;
+	/** @idle: it has nothing to do on this node */
+	bool idle;
+	/** @handled: it has been looked at for arming */
+	bool handled;
+	/** @active_ns: when it last had work, or rang */
+	u64 active_ns;
+	/** @standing: the highest of its queues */
+	s32 standing;
+	/** @fallback_counted: counted as a GPREEMPT_SKIP_DOORBELL */
+	bool fallback_counted;
+};
+
+void gpreempt_doorbell_add(struct gpreempt_process *process);
+void gpreempt_doorbell_del(struct gpreempt_process *process);
+void gpreempt_doorbell_add_queue(struct gpreempt_queue *gq);
+void gpreempt_doorbell_del_queue(struct gpreempt_queue *gq);
+void gpreempt_doorbell_wait_readers(const struct gpreempt_queue *gq);
+const char *gpreempt_doorbell_state(const struct gpreempt_process *process);
+u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
+			   bool *waits);
+void gpreempt_doorbell_init(void);
+void gpreempt_doorbell_exit(void);
+
+#endif /* GPREEMPT_DOORBELL_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event.h - who listens
+ */
+#ifndef GPREEMPT_EVENT_H
+#define GPREEMPT_EVENT_H
+
+#include <linux/types.h>
+#include <linux/uidgid.h>
+#include <linux/wait.h>
+#include "uapi/linux/kfd_gpreempt.h"
+
+struct gpreempt_node;
+struct gpreempt_queue;
+struct gpreempt_process;
+struct gpreempt_listener;
+struct pid_namespace;
+
+struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kuid_t uid,
+						   bool sees_all);
+void gpreempt_listener_destroy(struct gpreempt_listener *listener);
+wait_queue_head_t *gpreempt_listener_wait(struct gpreempt_listener *listener);
+bool gpreempt_listener_ready(struct gpreempt_listener *listener);
+ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *buffer, size_t size,
+			       bool nonblocking);
+void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
+		    enum gpreempt_event_type type, s64 value);
+void gpreempt_events_exit(void);
+
+#endif /* GPREEMPT_EVENT_H */

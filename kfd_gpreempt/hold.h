@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hold.h - preemption on request
+ */
+#ifndef GPREEMPT_HOLD_H
+#define GPREEMPT_HOLD_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+struct gpreempt_node;
+struct gpreempt_queue;
+struct gpreempt_process;
+struct gpreempt_target_match;
+
+/**
+ * struct gpreempt_holder - somebody who asks for preemptions: an open file, or a process on
+ * /dev/kfd
+ * @holds: what it holds, under gpreempt_lock
+ */
+struct gpreempt_holder {
+	struct list_head holds;
+};
+
+/* What hold.c keeps of a queue, and writes alone. */
+struct gpreempt_queue_hold {
+	/** @list: who asked for its preemption, under gpreempt_lock */
+	struct list_head list;
+	/** @any: there are any; written under gpreempt_lock */
+	bool any;
+	/** @unbounded: and one of them without end; written under gpreempt_lock */
+	bool unbounded;
+	/**
+	 * @from: the look with this number, or a later one, has taken in that there are; under
+	 * gpreempt_lock
+	 */
+	u32 from;
+};
+
+extern struct gpreempt_holder gpreempt_own_holder;
+void gpreempt_hold_init_queue(struct gpreempt_queue *gq);
+void gpreempt_holder_init(struct gpreempt_holder *holder);
+void gpreempt_hold_forget_locked(struct gpreempt_queue *gq);
+int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
+		  bool unbounded, u32 timeout_ms, u32 *nr_queues);
+int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
+		    u32 *nr_queues);
+void gpreempt_holder_release(struct gpreempt_holder *holder);
+
+#endif /* GPREEMPT_HOLD_H */

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * monitor.h - the thread of a node
+ */
+#ifndef GPREEMPT_MONITOR_H
+#define GPREEMPT_MONITOR_H
+
+#include <linux/types.h>
+#include "policy.h"
+
+struct gpreempt_node;
+struct gpreempt_queue;
+struct gpreempt_process;
+/* What is shown for a level while nobody has work. */
+#define GPREEMPT_LEVEL_NONE	(GPREEMPT_PRIORITY_MIN - 1)
+
+/**
+ * enum gpreempt_state - what the monitor of a node does, as shown in sysfs
+ * @GPREEMPT_STATE_PARKED: sleeps until something changes: nobody could outrank anybody
+ * @GPREEMPT_STATE_IDLE: looks every gpreempt_interval_ms
+ * @GPREEMPT_STATE_POLLING: looks every gpreempt_poll_us
+ * @GPREEMPT_STATE_ARMED: sleeps until a doorbell is written: whoever could outrank another
+ *	is idle, and armed
+ * @GPREEMPT_STATE_FAILED: gave up; everything that could be resumed is. A reset of the GPU
+ *	or switching off and on ends it.
+ */
+enum gpreempt_state {
+	GPREEMPT_STATE_PARKED,
+	GPREEMPT_STATE_IDLE,
+	GPREEMPT_STATE_POLLING,
+	GPREEMPT_STATE_ARMED,
+	GPREEMPT_STATE_FAILED,
+};
+
+/**
+ * struct gpreempt_watch - what is read of a resting queue: two words that do not move while it has
+ * nothing to do
+ * @rptr: low word of its read pointer
+ * @wptr: low word of its write pointer
+ * @seen_rptr: what was last there
+ * @seen_wptr: what was last there
+ *
+ * That a pointer moves by a multiple of 2^32 between two passes is not possible.
+ */
+struct gpreempt_watch {
+	const u32 *rptr;
+	const u32 *wptr;
+	u32 seen_rptr;
+	u32 seen_wptr;
+};
+
+/* What monitor.c keeps of a node, and writes alone. */
+struct gpreempt_node_monitor {
+	/**
+	 * @begun: number of the last look that takes in what was asked for; written by the monitor
+	 */
+	u32 begun;
+	/**
+	 * @ended: number of the last one that has been carried out as well; written by the monitor
+	 */
+	u32 ended;
+	/** @looked_ns: when the last look began; the monitor's alone */
+	u64 looked_ns;
+	/** @state: what the monitor does; written by it */
+	enum gpreempt_state state;
+	/**
+	 * @sampled: the monitor's array of queues: those that are looked at in each pass, then
+	 * those that rest
+	 */
+	struct gpreempt_policy_queue **sampled;
+	/** @watches: what is read of those that rest; same places as in @sampled */
+	struct gpreempt_watch *watches;
+	/** @nr_sampled: how many are looked at in this pass */
+	u32 nr_sampled;
+	/** @nr_resting: how many rest */
+	u32 nr_resting;
+	/** @max_sampled: how many fit */
+	u32 max_sampled;
+	/** @all_due_ns: when all of them are looked at again, and the arrays are made anew */
+	u64 all_due_ns;
+	/** @derived_ns: when priorities were derived last; 0: they have to be */
+	u64 derived_ns;
+	/**
+	 * @hinted: a queue may have announced work of which it is not known yet whether it came;
+	 * the monitor's alone
+	 */
+	bool hinted;
+	/**
+	 * @again: the backend left something unfinished: the next pass calls it, even without an
+	 * action
+	 */
+	bool again;
+	/**
+	 * @reprioritize: MQDs may have another priority than they should: the next pass calls the
+	 * backend for that alone
+	 */
+	bool reprioritize;
+	/** @errors: failed passes in a row */
+	u32 errors;
+	/** @failed_ns: when the last of them failed */
+	u64 failed_ns;
+	/** @dump: the node was given up: a dump goes to the kernel log after the pass */
+	bool dump;
+	/** @level: of the last decision; GPREEMPT_LEVEL_NONE: nobody had work */
+	s32 level;
+	/**
+	 * @rang_ns: the @rung_ns that this pass takes in; 0: none. The monitor's alone, as @surveys
+	 */
+	u64 rang_ns;
+	/**
+	 * @clear_ns: beginning of the last pass that found no inversion, or when the monitor was
+	 * woken from parking
+	 */
+	u64 clear_ns;
+	/** @decided_ns: when what is being carried out was decided */
+	u64 decided_ns;
+};
+
+void gpreempt_monitor_last_pass(struct gpreempt_node *gn);
+int gpreempt_monitor(void *data);
+void gpreempt_monitor_begin(struct gpreempt_node *gn);
+void gpreempt_monitor_free_node(struct gpreempt_node *gn);
+
+#endif /* GPREEMPT_MONITOR_H */

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: MIT
+/*
+ * priority.c - how urgent a queue is, and who said so
+ *
+ * Settings from outside are kept here for processes and cgroups. The monitor derives from them,
+ * from the KFD priority and from the nice value what the policy works with.
+ *
+ * A process is remembered by its struct pid, which never belongs to another process later; a cgroup
+ * by its id, likewise. A setting keeps neither alive. A work item drops the settings of those that
+ * are gone within a second or two after a change of another setting: a caller pays for its own
+ * setting alone.
+ */
+#include <linux/capability.h>
+#include <linux/cgroup.h>
+#include <linux/delay.h>
+#include <linux/hashtable.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/pid.h>
+#include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "node.h"
+#include "event.h"
+#include "obstacle.h"
+#include "amdgpu.h"
+#include "amdgpu_reset.h"
+#include "kfd_device_queue_manager.h"
+
+/**
+ * struct entry - a setting and what it is of
+ * @link: in @table, under @settings_lock, read under RCU
+ * @rcu: for freeing
+ * @pid: the process, referenced; NULL: a cgroup
+ * @cgroup_id: the cgroup
+ * @setting: never changes: a change replaces the entry
+ */
+struct entry {
+	struct hlist_node link;
+	struct rcu_head rcu;
+	struct pid *pid;
+	u64 cgroup_id;
+	struct gpreempt_setting setting;
+};
+
+/*
+ * What is of those that are gone is looked for so long after a change, so no more often than that.
+ */
+#define DROP_MS		1000
+
+static DEFINE_HASHTABLE(table, 6);
+static DEFINE_MUTEX(settings_lock);
+/* Nothing is looked up while nothing is set, which is the common case. */
+static unsigned int nr_entries;
+
+static unsigned long priority_key_of(const struct pid *pid, u64 cgroup_id)
+{
+	return pid ? (unsigned long)pid : (unsigned long)cgroup_id;
+}
+
+static struct entry *priority_find(const struct pid *pid, u64 cgroup_id)
+{
+	struct entry *e;
+
+	hash_for_each_possible_rcu(table, e, link, priority_key_of(pid, cgroup_id),
+				   lockdep_is_held(&settings_lock))
+		if (e->pid == pid && e->cgroup_id == cgroup_id)
+			return e;
+	return NULL;
+}
+
+static void priority_free_entry(struct rcu_head *rcu)
+{
+	struct entry *e = container_of(rcu, struct entry, rcu);
+
+	put_pid(e->pid);
+	kfree(e);
+}
+
+static void priority_drop_locked(struct entry *e)
+{
+	lockdep_assert_held(&settings_lock);
+	hash_del_rcu(&e->link);
+	WRITE_ONCE(nr_entries, nr_entries - 1);
+	call_rcu(&e->rcu, priority_free_entry);
+}
+
+static bool priority_is_gone(const struct entry *e)
+{
+	struct cgroup *cgroup;
+	bool gone;
+
+	if (e->pid) {
+		rcu_read_lock();
+		gone = !pid_task(e->pid, PIDTYPE_TGID);
+		rcu_read_unlock();
+		return gone;
+	}
+	cgroup = cgroup_get_from_id(e->cgroup_id);
+	if (IS_ERR(cgroup))
+		return PTR_ERR(cgroup) == -ENOENT;
+	cgroup_put(cgroup);
+	return false;
+}
+
+/* A work item: it sees all cgroups, whoever changes something may see a namespace of them only. */
+static void priority_drop_gone(struct work_struct *work)
+{
+	struct hlist_node *next;
+	struct entry *e;
+	unsigned int i;
+
+	for (i = 0; i < HASH_SIZE(table); i++) {
+		/* Nobody who changes something waits for all of them. */
+		mutex_lock(&settings_lock);
+		hlist_for_each_entry_safe(e, next, &table[i], link)
+			if (priority_is_gone(e))
+				priority_drop_locked(e);
+		mutex_unlock(&settings_lock);
+	}
+}
+
+static DECLARE_DELAYED_WORK(drop_work, priority_drop_gone);
+
+static bool priority_says_nothing(const struct gpreempt_setting *s)
+{
+	return !s->has_priority && !s->exempt && !s->weight && !s->deadline_us;
+}
+
+/**
+ * gpreempt_priority_is_below() - is a process in a cgroup, or in one below it?
+ * @leader: the process's leader
+ * @id: the cgroup's
+ *
+ * Context: a reader of RCU.
+ *
+ * Return: true if it is
+ */
+bool gpreempt_priority_is_below(struct task_struct *leader, u64 id)
+{
+	struct cgroup *cgroup;
+
+	for (cgroup = task_dfl_cgroup(leader); cgroup; cgroup = cgroup_parent(cgroup))
+		if (cgroup_id(cgroup) == id)
+			return true;
+	return false;
+}
+
+static int priority_nudge_concerned(struct gpreempt_node *gn, void *arg)
+{
+	const struct entry *of = arg;
+	struct gpreempt_process *process;
+	struct task_struct *leader;
+	bool concerned = false;
+
+	rcu_read_lock();
+	list_for_each_entry(process, &gn->queues.processes, link) {
+		leader = process->p->lead_thread;
+		concerned = of->pid ? task_tgid(leader) == of->pid :
+				      gpreempt_priority_is_below(leader, of->cgroup_id);
+		if (concerned)
+			break;
+	}
+	rcu_read_unlock();
+	if (concerned)
+		gpreempt_node_nudge(gn);
+	return 0;
+}
+
+/* A change replaces what was there, so that readers see the old or the new. */
+static int priority_change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn fn, void *arg)
+{
+	const struct entry of = { .pid = pid, .cgroup_id = cgroup_id };
+	struct entry *old, *new;
+	int r;
+
+	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	if (!new)
+		return -ENOMEM;
+	mutex_lock(&settings_lock);
+	old = priority_find(pid, cgroup_id);
+	if (old)
+		new->setting = old->setting;
+	new->cgroup_id = cgroup_id;
+	r = fn(&new->setting, arg);
+	if (r || priority_says_nothing(&new->setting)) {
+		kfree(new);
+	} else {
+		new->pid = get_pid(pid);
+		hash_add_rcu(table, &new->link, priority_key_of(pid, cgroup_id));
+		WRITE_ONCE(nr_entries, nr_entries + 1);
+	}
+	if (old && !r)
+		priority_drop_locked(old);
+	mutex_unlock(&settings_lock);
+	schedule_delayed_work(&drop_work, msecs_to_jiffies(DROP_MS));
+	/* Only nodes that it has queues on have anything to do with it. */
+	if (!r)
+		gpreempt_node_find_locked(priority_nudge_concerned, (void *)&of);
+	return r;
+}
+
+/**
+ * gpreempt_priority_change_process() - change what is set for a process
+ * @pid: of its leader
+ * @fn: makes the change, or refuses with an error code
+ * @arg: passed through
+ *
+ * Context: no lock of the scheduler held; may sleep.
+ *
+ * Return: what @fn returned; -ENOMEM
+ */
+int gpreempt_priority_change_process(struct pid *pid, gpreempt_setting_fn fn, void *arg)
+{
+	return priority_change(pid, 0, fn, arg);
+}
+
+/**
+ * gpreempt_priority_change_cgroup() - change what is set for a cgroup
+ * @cgroup_id: its id
+ * @fn: makes the change, or refuses with an error code
+ * @arg: passed through
+ *
+ * Context: no lock of the scheduler held; may sleep.
+ *
+ * Return: what @fn returned; -ENOMEM
+ */
+int gpreempt_priority_change_cgroup(u64 cgroup_id, gpreempt_setting_fn fn, void *arg)
+{
+	return priority_change(NULL, cgroup_id, fn, arg);
+}
+
+static void priority_get_cgroup(struct task_struct *leader, struct gpreempt_setting *setting)
+{
+	struct cgroup *cgroup;
+	struct entry *e;
+
+	for (cgroup = task_dfl_cgroup(leader); cgroup; cgroup = cgroup_parent(cgroup)) {
+		e = priority_find(NULL, cgroup_id(cgroup));
+		if (e && e->setting.has_priority) {
+			*setting = e->setting;
+			return;
+		}
+	}
+}
+
+/**
+ * gpreempt_priority_overrides() - what is set for a process and for the cgroups above it
+ * @leader: the process's leader
+ * @outside: receives it
+ *
+ * Context: any that may be a reader of RCU.
+ */
+void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_overrides *outside)
+{
+	struct pid *pid;
+	struct entry *e;
+
+	memset(outside, 0, sizeof(*outside));
+	if (!READ_ONCE(nr_entries))
+		return;
+	rcu_read_lock();
+	priority_get_cgroup(leader, &outside->cgroup);
+	/* NULL once it has been reaped. */
+	pid = task_tgid(leader);
+	e = pid ? priority_find(pid, 0) : NULL;
+	if (e)
+		outside->process = e->setting;
+	rcu_read_unlock();
+}
+
+/**
+ * gpreempt_priority_apply() - let what was set from outside take the place of what the program
+ * asked KFD for
+ * @outside: of the process
+ * @queue: of the queue
+ * @cap: what a setting of the unprivileged is worth at most
+ * @priority: against other processes
+ * @own_priority: against queues of the same process
+ * @explicit_priority: somebody asked for the priority of this queue
+ *
+ * Queue outranks process, process outranks cgroup. Nobody gets around what the privileged set by
+ * setting something of higher rank: what they may still do is to lower it. The same holds for a
+ * nice value, which its process cannot lower again either.
+ *
+ * Return: where the priority comes from
+ */
+enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *outside,
+					     const struct gpreempt_setting *queue, s32 cap,
+					     s32 *priority, s32 *own_priority,
+					     bool *explicit_priority)
+{
+	const struct {
+		const struct gpreempt_setting *setting;
+		enum gpreempt_source source;
+	} ranks[] = {
+		{ &outside->cgroup, GPREEMPT_SOURCE_CGROUP },
+		{ &outside->process, GPREEMPT_SOURCE_PROCESS },
+		{ queue, GPREEMPT_SOURCE_QUEUE },
+	};
+	enum gpreempt_source source = GPREEMPT_SOURCE_KFD;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ranks); i++) {
+		const struct gpreempt_setting *s = ranks[i].setting;
+
+		if (!s->has_priority)
+			continue;
+		*priority = s->privileged ? s->priority : min(s->priority, cap);
+		if (s->privileged)
+			cap = s->priority;
+		source = ranks[i].source;
+	}
+	if (queue->has_priority) {
+		*own_priority = queue->priority;
+		*explicit_priority = true;
+	}
+	return source;
+}
+
+/**
+ * gpreempt_priority_exit() - forget everything
+ *
+ * Context: module exit; nobody changes anything any more.
+ */
+void gpreempt_priority_exit(void)
+{
+	struct hlist_node *next;
+	struct entry *e;
+	int bucket;
+
+	cancel_delayed_work_sync(&drop_work);
+	mutex_lock(&settings_lock);
+	hash_for_each_safe(table, bucket, next, e, link)
+		priority_drop_locked(e);
+	mutex_unlock(&settings_lock);
+	/* The code that frees them is about to go. */
+	rcu_barrier();
+}
+
+/**
+ * gpreempt_priority_reniced() - has a process changed its nice value or its cgroup since priorities
+ * were derived?
+ * @gn: the node
+ *
+ * Context: gpreempt_lock held.
+ *
+ * Return: true if one has
+ */
+bool gpreempt_priority_reniced(struct gpreempt_node *gn)
+{
+	struct gpreempt_process *process;
+	struct gpreempt_overrides outside;
+
+	list_for_each_entry(process, &gn->queues.processes, link) {
+		if (READ_ONCE(process->priority.nice) != task_nice(process->p->lead_thread))
+			return true;
+		gpreempt_priority_overrides(process->p->lead_thread, &outside);
+		/* The monitor may be writing: then it looks right now. */
+		if (data_race(memcmp(&outside, &process->priority.overrides, sizeof(outside))))
+			return true;
+	}
+	return false;
+}
+
+/* What is the same for all queues of a process. */
+static void priority_derive_process(struct gpreempt_process *process)
+{
+	struct gpreempt_policy_process *pp = &process->policy;
+
+	WRITE_ONCE(process->priority.nice, task_nice(process->p->lead_thread));
+	gpreempt_priority_overrides(process->p->lead_thread, &process->priority.overrides);
+	WRITE_ONCE(pp->opt_out, process->priority.overrides.process.exempt);
+	WRITE_ONCE(pp->weight, process->priority.overrides.process.weight);
+	WRITE_ONCE(pp->deadline_ns,
+		   process->priority.overrides.process.deadline_us * NSEC_PER_USEC);
+}
+
+/*
+ * What was set from outside; what was set for a queue may be changed meanwhile, and is then derived
+ * anew.
+ */
+static bool priority_derive_outside(const struct gpreempt_process *process,
+				    struct gpreempt_queue *gq, int nice,
+				    struct gpreempt_policy_queue *derived)
+{
+	const struct gpreempt_setting *setting = &gq->priority.setting;
+	struct gpreempt_policy_queue *pq = &gq->policy;
+	bool hinted;
+	s32 before;
+
+	WRITE_ONCE(gq->priority.source,
+		   gpreempt_priority_apply(&process->priority.overrides, setting,
+					   GPREEMPT_PRIORITY_NORMAL - nice, &derived->priority,
+					   &derived->own_priority, &derived->explicit_priority));
+	before = pq->priority;
+	WRITE_ONCE(pq->priority, derived->priority);
+	pq->own_priority = derived->own_priority;
+	pq->explicit_priority = derived->explicit_priority;
+	if (gq->priority.derived && before != pq->priority)
+		gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PRIORITY, before);
+	gq->priority.derived = true;
+	WRITE_ONCE(pq->weight, READ_ONCE(setting->weight));
+	WRITE_ONCE(pq->deadline_ns, READ_ONCE(setting->deadline_us) * NSEC_PER_USEC);
+	pq->hold = READ_ONCE(gq->hold.any);
+	pq->hold_unbounded = READ_ONCE(gq->hold.unbounded);
+	hinted = pq->expected_until_ns != READ_ONCE(gq->expected_until_ns);
+	pq->expected_until_ns = READ_ONCE(gq->expected_until_ns);
+	return hinted;
+}
+
+/**
+ * gpreempt_priority_derive() - derive what the policy works with
+ * @gn: the node
+ * @gq: one of its queues
+ * @now_ns: time of the pass, which is the same for all queues of a process
+ *
+ * Context: the monitor, in the read section of its pass.
+ *
+ * Return: GPREEMPT_DERIVED_HINT, GPREEMPT_DERIVED_MQD
+ */
+u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_ns)
+{
+	struct gpreempt_process *process = gq->process;
+	/* Others read priorities meanwhile: they see the old one or the new one. */
+	struct gpreempt_policy_queue derived = { 0 };
+	u32 found = 0;
+	int nice;
+
+	if (process->priority.derived_ns != now_ns)
+		priority_derive_process(process);
+	process->priority.derived_ns = now_ns;
+	gn->policy.changed = true;
+	nice = gn->tun.nice ? process->priority.nice : 0;
+	gpreempt_policy_priority(READ_ONCE(gq->priority.kfd), nice,
+				 READ_ONCE(gq->priority.trusted) || gn->tun.trust, &derived);
+	if (priority_derive_outside(process, gq, nice, &derived))
+		found |= GPREEMPT_DERIVED_HINT;
+	gq->policy.immovable = gpreempt_obstacle(gq) != GPREEMPT_NR_SKIPS;
+	/*
+	 * Its queues stay registered until the process is released, which other references may
+	 * delay.
+	 */
+	gq->priority.dead = READ_ONCE(process->pdd->already_dequeued);
+	/* It takes an interruption: not of those that must have none. */
+	if (gn->backend->reprioritizes && !gq->priority.dead && !gq->policy.immovable &&
+	    !process->policy.opt_out && gpreempt_mqd_priority_stale(gq))
+		found |= GPREEMPT_DERIVED_MQD;
+	return found;
+}
+
+/**
+ * gpreempt_priority_asked() - take in the priority that a program has given to KFD
+ * @gq: its queue
+ * @trusted: the caller had the right to a priority above normal
+ *
+ * Context: p->mutex held, or the queue is being registered.
+ */
+void gpreempt_priority_asked(struct gpreempt_queue *gq, bool trusted)
+{
+	WRITE_ONCE(gq->priority.kfd, READ_ONCE(gq->q->properties.priority));
+	WRITE_ONCE(gq->priority.trusted, trusted);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * priority.h - how urgent a queue is, and who said so
+ */
+#ifndef GPREEMPT_PRIORITY_H
+#define GPREEMPT_PRIORITY_H
+
+#include <linux/types.h>
+#include "uapi/linux/kfd_gpreempt.h"
+
+struct gpreempt_node;
+struct gpreempt_queue;
+struct gpreempt_process;
+struct pid;
+struct task_struct;
+struct gpreempt_policy_queue;
+
+/**
+ * struct gpreempt_setting - what was set for a queue, a process or a cgroup
+ * @has_priority: @priority is set
+ * @privileged: by somebody with CAP_SYS_NICE or CAP_SYS_ADMIN: others do not get around it
+ * @exempt: never a victim; of a process
+ * @priority: logical priority
+ * @weight: share under wfq; 0: by priority
+ * @deadline_us: relative deadline under edf; 0: none
+ */
+struct gpreempt_setting {
+	bool has_priority;
+	bool privileged;
+	bool exempt;
+	s32 priority;
+	u32 weight;
+	u64 deadline_us;
+};
+
+/**
+ * struct gpreempt_overrides - what was set from outside for a process, as the monitor last took it
+ * in
+ * @cgroup: of the nearest cgroup above it that has a priority
+ * @process: of itself
+ */
+struct gpreempt_overrides {
+	struct gpreempt_setting cgroup;
+	struct gpreempt_setting process;
+};
+
+/*
+ * What gpreempt_priority_derive() has found: a new announcement of work; MQDs that say another
+ * priority than they should
+ */
+#define GPREEMPT_DERIVED_HINT	1U
+#define GPREEMPT_DERIVED_MQD	2U
+
+typedef int (*gpreempt_setting_fn)(struct gpreempt_setting *setting, void *arg);
+
+/* What priority.c keeps of a queue, and writes alone. */
+struct gpreempt_queue_priority {
+	/** @kfd: last priority given to KFD; written under p->mutex */
+	u32 kfd;
+	/** @trusted: the caller who gave it had CAP_SYS_NICE; written under p->mutex */
+	bool trusted;
+	/** @dead: the process has been taken off the device; the monitor's alone */
+	bool dead;
+	/** @source: where its priority comes from; written by the monitor */
+	enum gpreempt_source source;
+	/** @derived: its priority has been derived; the monitor's alone */
+	bool derived;
+	/** @setting: what was set for it from outside, under gpreempt_lock */
+	struct gpreempt_setting setting;
+};
+
+/* What priority.c keeps of a process on a node, and writes alone. */
+struct gpreempt_process_priority {
+	/** @nice: nice value that the priorities were derived from; written by the monitor */
+	int nice;
+	/** @overrides: what was set for it when they were; written by the monitor */
+	struct gpreempt_overrides overrides;
+	/** @derived_ns: when that was last done; the monitor's alone */
+	u64 derived_ns;
+};
+
+bool gpreempt_priority_is_below(struct task_struct *leader, u64 id);
+int gpreempt_priority_change_process(struct pid *pid, gpreempt_setting_fn fn, void *arg);
+int gpreempt_priority_change_cgroup(u64 cgroup_id, gpreempt_setting_fn fn, void *arg);
+void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_overrides *outside);
+enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *outside,
+					     const struct gpreempt_setting *queue, s32 cap,
+					     s32 *priority, s32 *own_priority,
+					     bool *explicit_priority);
+void gpreempt_priority_exit(void);
+bool gpreempt_priority_reniced(struct gpreempt_node *gn);
+void gpreempt_priority_asked(struct gpreempt_queue *gq, bool trusted);
+u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_ns);
+
+#endif /* GPREEMPT_PRIORITY_H */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target.h - which queues a command is about
+ */
+#ifndef GPREEMPT_TARGET_H
+#define GPREEMPT_TARGET_H
+
+#include <linux/types.h>
+#include <linux/uidgid.h>
+#include "uapi/linux/kfd_gpreempt.h"
+
+struct gpreempt_node;
+struct gpreempt_queue;
+struct gpreempt_process;
+struct pid;
+struct pid_namespace;
+
+/**
+ * struct gpreempt_target_match - the queues that a command is about, resolved
+ * @scope: &enum gpreempt_scope
+ * @pid: the process; NULL with other scopes. Referenced.
+ * @gpu_id: the node; 0: all
+ * @queue_id: the queue
+ * @cgroup_id: the cgroup; 0 with other scopes
+ * @viewer_ns: pid namespace of the caller
+ * @viewer_uid: who asks
+ * @sees_all: has CAP_SYS_ADMIN
+ */
+struct gpreempt_target_match {
+	u32 scope;
+	struct pid *pid;
+	u32 gpu_id;
+	u32 queue_id;
+	u64 cgroup_id;
+	struct pid_namespace *viewer_ns;
+	kuid_t viewer_uid;
+	bool sees_all;
+};
+
+int gpreempt_target_resolve(const struct gpreempt_target *target,
+			    struct gpreempt_target_match *match);
+void gpreempt_target_release(struct gpreempt_target_match *match);
+bool gpreempt_target_has(const struct gpreempt_target_match *match,
+			 const struct gpreempt_queue *gq);
+
+#endif /* GPREEMPT_TARGET_H */

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: MIT
+/*
+ * waves.c - waves in flight, read from the device
+ *
+ * The monitor asks when the answer would change a decision, and when no runlist is under way. LIST
+ * asks for its caller, at a bounded rate; decisions do not know of that.
+ */
+#include <linux/capability.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "node.h"
+#include "amdgpu.h"
+#include "amdgpu_reset.h"
+#include "kfd_device_queue_manager.h"
+
+/*
+ * So long does a decision wait for waves in flight: most runlists of the driver are through by
+ * then. Neighbours may send one after the other, so this begins anew only after waves have been
+ * read.
+ */
+#define MAX_PUT_OFF_NS	200000ULL
+/*
+ * If none could be read for so long, the driver is kept from changing the runlist until they are
+ * back and read, for this part of the time at most. The device has so long to read what it was
+ * sent.
+ */
+#define REST_AFTER_NS	5000000ULL
+#define REST_SHARE	10
+#define REST_READ_NS	2000000ULL
+
+static void waves_add(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy)
+{
+	u32 i;
+
+	for (i = 0; i < gn->monitor.nr_sampled; i++) {
+		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
+
+		if (gq->q->properties.doorbell_off == occupancy->doorbell_off)
+			gq->waves.sum += occupancy->wave_cnt;
+	}
+}
+
+/*
+ * Is no runlist being changed, by us or by the driver, and has none been since the pass began?
+ * Otherwise waves in flight say nothing.
+ */
+static bool waves_at_rest(struct gpreempt_node *gn)
+{
+	return gn->backend->settled(gn) && READ_ONCE(gn->waves.epoch) == gn->waves.epoch_seen;
+}
+
+/*
+ * Waves in flight could not be read. True: they are waited for no longer, the decision takes it
+ * that there are some.
+ */
+static bool waves_waited_enough(struct gpreempt_node *gn, u64 now_ns)
+{
+	gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
+	if (!gn->waves.unread_ns)
+		gn->waves.unread_ns = now_ns;
+	if (now_ns - gn->waves.unread_ns < MAX_PUT_OFF_NS)
+		return false;
+	gpreempt_policy_waves_unread(&gn->policy, now_ns);
+	return true;
+}
+
+/*
+ * Have waves not been readable for long, or has the runlist been changed again and again before
+ * they could be back?
+ */
+static bool waves_wants_rest(const struct gpreempt_node *gn, u64 now_ns)
+{
+	if (gn->waves.unread_ns && now_ns - gn->waves.unread_ns >= REST_AFTER_NS)
+		return true;
+	return now_ns - gn->waves.changed_ns < gpreempt_policy_restore_ns(&gn->policy) &&
+	       gn->waves.changed_ns - gn->waves.changing_ns >= REST_AFTER_NS;
+}
+
+/**
+ * gpreempt_waves_take_rest() - keep the driver from changing the runlist until waves are back, if
+ * nothing else has helped
+ * @gn: the node
+ *
+ * Neighbours may have the runlist changed in a loop.
+ *
+ * Context: the monitor, pass_lock held; takes dqm_lock and sleeps.
+ *
+ * Return: true: dqm_lock is held, and waves in flight can be read
+ */
+bool gpreempt_waves_take_rest(struct gpreempt_node *gn)
+{
+	struct device_queue_manager *dqm = gn->node->dqm;
+	u64 began_ns = ktime_get_ns(), ended_ns;
+	bool rest;
+
+	if (!gn->waves.wants_rest || began_ns < gn->waves.rest_due_ns || READ_ONCE(gn->life.paused))
+		return false;
+	gn->waves.wants_rest = false;
+	dqm_lock(dqm);
+	began_ns = ktime_get_ns();
+	while (!gn->backend->taken_in(gn) && ktime_get_ns() - began_ns < REST_READ_NS)
+		usleep_range(20, 40);
+	fsleep(gpreempt_policy_restore_ns(&gn->policy) / NSEC_PER_USEC);
+	rest = gn->backend->taken_in(gn);
+	ended_ns = ktime_get_ns();
+	gn->waves.rest_due_ns = ended_ns + REST_SHARE * (ended_ns - began_ns);
+	if (!rest)
+		dqm_unlock(dqm);
+	return rest;
+}
+
+/*
+ * Takes the srbm and grbm mutexes for a few register accesses. The reset semaphore is held for
+ * reading.
+ */
+static void waves_ask_xcc(struct gpreempt_node *gn, int xcc, struct kfd_cu_occupancy *buffer,
+			  void (*add)(struct gpreempt_node *gn,
+				      const struct kfd_cu_occupancy *occupancy))
+{
+	struct kfd_node *node = gn->node;
+	int max_waves_per_cu;
+	u32 i;
+
+	memset(buffer, 0, AMDGPU_MAX_QUEUES * sizeof(*buffer));
+	node->kfd2kgd->get_cu_occupancy(node->adev, buffer, &max_waves_per_cu, xcc);
+	for (i = 0; i < AMDGPU_MAX_QUEUES; i++)
+		if (buffer[i].wave_cnt)
+			add(gn, &buffer[i]);
+}
+
+/* pass_lock held. False: the GPU is being reset. */
+static bool waves_ask(struct gpreempt_node *gn)
+{
+	struct rw_semaphore *reset_sem = &gn->node->adev->reset_domain->sem;
+	u32 xcc_mask = gn->node->xcc_mask;
+	int xcc;
+
+	/* Registers are out of bounds then. */
+	if (!down_read_trylock(reset_sem))
+		return false;
+	WRITE_ONCE(gn->waves.asking, true);
+	for_each_inst(xcc, xcc_mask)
+		waves_ask_xcc(gn, xcc, gn->waves.occupancy, waves_add);
+	WRITE_ONCE(gn->waves.asking, false);
+	up_read(reset_sem);
+	return true;
+}
+
+/* Read section held. False: the decision is put off. */
+static bool waves_read(struct gpreempt_node *gn, bool rest, u64 now_ns)
+{
+	u32 i;
+
+	if (!rest && !waves_at_rest(gn))
+		return waves_waited_enough(gn, now_ns);
+	for (i = 0; i < gn->monitor.nr_sampled; i++)
+		gpreempt_queue_of(gn->monitor.sampled[i])->waves.sum = 0;
+	if (!waves_ask(gn)) {
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
+		return false;
+	}
+	/* In case a change began while registers were read. */
+	if (!rest && !waves_at_rest(gn))
+		return waves_waited_enough(gn, now_ns);
+	gn->waves.unread_ns = 0;
+	for (i = 0; i < gn->monitor.nr_sampled; i++)
+		if (!gn->monitor.sampled[i]->preempted)
+			gpreempt_policy_set_waves(
+				gn->monitor.sampled[i],
+				gpreempt_queue_of(gn->monitor.sampled[i])->waves.sum, now_ns);
+	if (rest)
+		gpreempt_policy_waves_at_rest(&gn->policy, now_ns);
+	return true;
+}
+
+/* see_lock held. */
+static void waves_add_seen(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy)
+{
+	u32 i;
+
+	for (i = 0; i < gn->waves.nr_seen; i++)
+		if (gn->waves.seen[i].doorbell_off == occupancy->doorbell_off)
+			break;
+	if (i == AMDGPU_MAX_QUEUES)
+		return;
+	if (i == gn->waves.nr_seen)
+		gn->waves.seen[gn->waves.nr_seen++] =
+			(struct kfd_cu_occupancy){ .doorbell_off = occupancy->doorbell_off };
+	gn->waves.seen[i].wave_cnt += occupancy->wave_cnt;
+}
+
+/* see_lock held. False: not while the GPU is reset, or while the monitor asks. */
+static bool waves_ask_seen(struct gpreempt_node *gn)
+{
+	struct rw_semaphore *reset_sem = &gn->node->adev->reset_domain->sem;
+	u32 xcc_mask = gn->node->xcc_mask;
+	bool gives_way = false;
+	int xcc;
+
+	if (!down_read_trylock(reset_sem))
+		return false;
+	gn->waves.nr_seen = 0;
+	for_each_inst(xcc, xcc_mask) {
+		gives_way |= READ_ONCE(gn->waves.asking);
+		if (!gives_way)
+			waves_ask_xcc(gn, xcc, gn->waves.see_buffer, waves_add_seen);
+	}
+	up_read(reset_sem);
+	return !gives_way;
+}
+
+static u32 waves_seen_of(const struct gpreempt_node *gn, const struct gpreempt_queue *gq)
+{
+	u32 i;
+
+	for (i = 0; i < gn->waves.nr_seen; i++)
+		if (gn->waves.seen[i].doorbell_off == gq->q->properties.doorbell_off)
+			return gn->waves.seen[i].wave_cnt;
+	return 0;
+}
+
+/* see_lock held. */
+static void waves_see_locked(struct gpreempt_node *gn)
+{
+	u64 began_ns = ktime_get_ns(), took_ns;
+	struct gpreempt_queue *gq;
+	bool seen;
+	int idx;
+
+	/* While a runlist is on its way they are not to be believed. */
+	if (READ_ONCE(gn->life.paused) || began_ns < gn->waves.see_due_ns ||
+	    !gn->backend->settled(gn))
+		return;
+	seen = waves_ask_seen(gn);
+	took_ns = ktime_get_ns() - began_ns;
+	WRITE_ONCE(gn->waves.see_due_ns,
+		   began_ns + took_ns +
+			   max(GPREEMPT_WAVES_SEE_NS, GPREEMPT_WAVES_SEE_SHARE * took_ns));
+	if (!seen || !gn->backend->settled(gn))
+		return;
+	idx = srcu_read_lock(&gn->queues.srcu);
+	list_for_each_entry_srcu(gq, &gn->queues.list, link, srcu_read_lock_held(&gn->queues.srcu))
+		WRITE_ONCE(gq->waves.seen, waves_seen_of(gn, gq));
+	srcu_read_unlock(&gn->queues.srcu, idx);
+	/* Now: on a slow device reading takes longer than an answer is good for. */
+	WRITE_ONCE(gn->waves.seen_ns, ktime_get_ns());
+}
+
+/**
+ * gpreempt_waves_see() - ask the device for waves in flight, for somebody who wants to see who
+ * works
+ * @gn: the node
+ *
+ * The monitor asks only when it matters to a decision, and not at all while it is parked.
+ * @seen_waves of its queues receives the answer; not while the monitor asks or a runlist is under
+ * way, no more often than every GPREEMPT_WAVES_SEE_NS, and for one part in GPREEMPT_WAVES_SEE_SHARE
+ * of the time: anybody may want to see. Decisions do not know of it, and no pass waits for it but
+ * for the index locks while the registers of one XCC are read.
+ *
+ * Context: the node is kept by gpreempt_node_find(); may sleep.
+ */
+void gpreempt_waves_see(struct gpreempt_node *gn)
+{
+	if (!gn->backend || !gn->waves.occupancy || !READ_ONCE(gn->queues.nr) ||
+	    ktime_get_ns() < READ_ONCE(gn->waves.see_due_ns))
+		return;
+	/* Somebody else is about to know. */
+	if (!mutex_trylock(&gn->waves.see_lock))
+		return;
+	waves_see_locked(gn);
+	mutex_unlock(&gn->waves.see_lock);
+}
+
+/**
+ * gpreempt_waves_moved() - a runlist, or a queue that is loaded anew, moves waves on the device
+ * @gn: the node
+ *
+ * Waves in flight that were read before do not count any more.
+ *
+ * Context: dqm_lock held.
+ */
+void gpreempt_waves_moved(struct gpreempt_node *gn)
+{
+	WRITE_ONCE(gn->waves.epoch, gn->waves.epoch + 1);
+}
+
+/**
+ * gpreempt_waves_acted() - the pass under way changes the runlist itself
+ * @gn: the node
+ *
+ * Context: the monitor, pass_lock held.
+ */
+void gpreempt_waves_acted(struct gpreempt_node *gn)
+{
+	gn->waves.acted = true;
+}
+
+/**
+ * gpreempt_waves_begin() - a pass begins: tell the policy whether waves have been moved since the
+ * last one
+ * @gn: the node, with the policy's parameters of this pass
+ * @now_ns: time of the samples
+ *
+ * Context: the monitor, pass_lock held.
+ */
+void gpreempt_waves_begin(struct gpreempt_node *gn, u64 now_ns)
+{
+	u32 epoch = READ_ONCE(gn->waves.epoch);
+
+	gn->waves.asked_ns = 0;
+	if (gn->waves.epoch_seen != epoch) {
+		/* The driver's first one for a while? */
+		if (!gn->waves.acted &&
+		    now_ns - gn->waves.changed_ns >= gpreempt_policy_restore_ns(&gn->policy))
+			gn->waves.changing_ns = now_ns;
+		if (!gn->waves.acted)
+			gn->waves.changed_ns = now_ns;
+		gpreempt_policy_disturbed(&gn->policy, now_ns);
+		gn->waves.epoch_seen = epoch;
+	}
+	gn->waves.acted = false;
+}
+
+/**
+ * gpreempt_waves_read() - read waves in flight for a decision
+ * @gn: the node, sampled
+ * @rest: gpreempt_waves_take_rest() keeps the driver from changing the runlist
+ * @now_ns: time of the samples
+ *
+ * Context: the monitor, pass_lock held, in the read section of its pass.
+ *
+ * Return: false if the decision is put off
+ */
+bool gpreempt_waves_read(struct gpreempt_node *gn, bool rest, u64 now_ns)
+{
+	u64 began_ns = ktime_get_ns();
+
+	if (!waves_read(gn, rest, now_ns))
+		return false;
+	gn->waves.wants_rest = !rest && waves_wants_rest(gn, now_ns);
+	gn->waves.asked_ns = ktime_get_ns() - began_ns;
+	return true;
+}
+
+/**
+ * gpreempt_waves_lag() - the counters of a node lag behind what runs
+ * @gn: the node
+ *
+ * Context: the monitor, pass_lock held.
+ */
+void gpreempt_waves_lag(struct gpreempt_node *gn)
+{
+	gn->waves.lag_ns = GPREEMPT_WAVES_LAG_NS;
+}
+
+/**
+ * gpreempt_waves_init_node() - find out whether waves in flight can be read on a node
+ * @gn: the node, new, with its backend
+ *
+ * Registers of a virtual function are read by RLC for it, tens of microseconds each, and a look
+ * takes hundreds of them. Nobody has tested that: there, launches count instead.
+ *
+ * Context: may sleep.
+ *
+ * Return: 0 or -ENOMEM; gpreempt_waves_free_node() is to be called in both cases
+ */
+int gpreempt_waves_init_node(struct gpreempt_node *gn)
+{
+	struct amdgpu_device *adev = gn->node->adev;
+
+	mutex_init(&gn->waves.see_lock);
+	gn->waves.known = gn->node->kfd2kgd->get_cu_occupancy && !amdgpu_sriov_vf(adev);
+	if (gn->backend && amdgpu_sriov_vf(adev))
+		dev_info(adev->dev, "gpreempt: gpu %u is a virtual function: its waves in flight are not read\n", gn->node->id);
+	if (!gn->backend || !gn->waves.known)
+		return 0;
+	gn->waves.occupancy = kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->waves.occupancy), GFP_KERNEL);
+	gn->waves.seen = kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->waves.seen), GFP_KERNEL);
+	gn->waves.see_buffer =
+		kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->waves.see_buffer), GFP_KERNEL);
+	return gn->waves.occupancy && gn->waves.seen && gn->waves.see_buffer ? 0 : -ENOMEM;
+}
+
+/**
+ * gpreempt_waves_free_node() - undo gpreempt_waves_init_node()
+ * @gn: the node; nothing reads waves on it any more
+ *
+ * Context: may sleep.
+ */
+void gpreempt_waves_free_node(struct gpreempt_node *gn)
+{
+	kfree(gn->waves.see_buffer);
+	kfree(gn->waves.seen);
+	kfree(gn->waves.occupancy);
+	mutex_destroy(&gn->waves.see_lock);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waves.h - waves in flight, read from the device
+ */
+#ifndef GPREEMPT_WAVES_H
+#define GPREEMPT_WAVES_H
+
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+struct gpreempt_node;
+struct gpreempt_queue;
+struct gpreempt_process;
+/*
+ * A look costs register accesses under locks of the graphics engine: no more often than that, and
+ * this part of the time at most.
+ */
+#define GPREEMPT_WAVES_SEE_NS		100000ULL
+#define GPREEMPT_WAVES_SEE_SHARE	16
+
+struct kfd_cu_occupancy;
+
+/* What waves.c keeps of a node, and writes alone. */
+struct gpreempt_node_waves {
+	/**
+	 * @occupancy: buffer for waves in flight, one entry per hardware queue; under @pass_lock
+	 */
+	struct kfd_cu_occupancy *occupancy;
+	/**
+	 * @asking: the monitor reads waves in flight, or is about to: who only wants to see gives
+	 * way
+	 */
+	bool asking;
+	/**
+	 * @see_lock: held while somebody else than the monitor reads waves in flight. Under it
+	 * nothing is waited for but the index locks of the graphics engine. Taken by suspend and
+	 * reset.
+	 */
+	struct mutex see_lock;
+	/** @see_buffer: as @occupancy, under @see_lock */
+	struct kfd_cu_occupancy *see_buffer;
+	/** @seen: waves of all XCCs that were seen, one entry per queue, under @see_lock */
+	struct kfd_cu_occupancy *seen;
+	/** @nr_seen: entries of @seen */
+	u32 nr_seen;
+	/** @see_due_ns: when registers may be read for that again; written under @see_lock */
+	u64 see_due_ns;
+	/**
+	 * @seen_ns: when gpreempt_waves_see() last had an answer; 0: never. Written under @see_lock
+	 */
+	u64 seen_ns;
+	/** @asked_ns: what asking for waves in flight took in this pass; 0: nobody asked */
+	u64 asked_ns;
+	/**
+	 * @epoch: runlists sent to the device by anybody, or without HWS queues that the driver
+	 * took off and loads again; written under dqm_lock
+	 */
+	u32 epoch;
+	/** @epoch_seen: @runlists_built when waves in flight could last be believed */
+	u32 epoch_seen;
+	/**
+	 * @unread_ns: since when a pass that wanted them could not; 0: the last one could. The
+	 * monitor's alone
+	 */
+	u64 unread_ns;
+	/**
+	 * @acted: the last pass changed the runlist itself; the monitor's alone, as the four below
+	 */
+	bool acted;
+	/** @changed_ns: when a pass last found that the driver had changed the runlist */
+	u64 changed_ns;
+	/**
+	 * @changing_ns: when that began, if it has not stood still since for as long as it takes to
+	 * bring waves back
+	 */
+	u64 changing_ns;
+	/**
+	 * @wants_rest: waves could not be read for long: the next pass keeps the driver from
+	 * changing the runlist
+	 */
+	bool wants_rest;
+	/** @rest_due_ns: when it may do so again */
+	u64 rest_due_ns;
+	/** @known: waves in flight can be read on this node */
+	bool known;
+	/** @lag_ns: how far the counters were seen to lag behind what runs; 0: they were not */
+	u64 lag_ns;
+};
+
+/* What waves.c keeps of a queue, and writes alone. */
+struct gpreempt_queue_waves {
+	/** @sum: scratch of the monitor when it reads waves in flight */
+	u32 sum;
+	/** @seen: waves in flight at @seen_ns of the node; written under @see_lock of the node */
+	u32 seen;
+};
+
+bool gpreempt_waves_take_rest(struct gpreempt_node *gn);
+void gpreempt_waves_see(struct gpreempt_node *gn);
+void gpreempt_waves_moved(struct gpreempt_node *gn);
+void gpreempt_waves_acted(struct gpreempt_node *gn);
+void gpreempt_waves_begin(struct gpreempt_node *gn, u64 now_ns);
+bool gpreempt_waves_read(struct gpreempt_node *gn, bool rest, u64 now_ns);
+void gpreempt_waves_lag(struct gpreempt_node *gn);
+int gpreempt_waves_init_node(struct gpreempt_node *gn);
+void gpreempt_waves_free_node(struct gpreempt_node *gn);
+
+#endif /* GPREEMPT_WAVES_H */
