@@ -88,6 +88,7 @@ struct queue_copy {
  * @state: in a word
  * @stats: counters
  * @tun: tunables of the last pass
+ * @waves_known: waves in flight can be read
  * @policy: name of the one that decided last
  * @level: see &struct gpreempt_node
  * @errors: see &struct gpreempt_node
@@ -117,6 +118,7 @@ struct node_copy {
 	const char *state;
 	struct gpreempt_stats stats;
 	struct gpreempt_tunables tun;
+	bool waves_known;
 	const char *policy;
 	s32 level;
 	u32 errors;
@@ -206,6 +208,7 @@ static void dump_copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->state = gpreempt_node_state_name(gn);
 	dump_copy_stats(&c->stats, &gn->stats);
 	c->tun = gn->tun;
+	c->waves_known = gn->waves.known;
 	c->policy = gn->policy.ops ? gn->policy.ops->name : "none";
 	c->level = gn->monitor.level;
 	c->errors = gn->monitor.errors;
@@ -275,14 +278,14 @@ static s64 dump_left_us(const struct gpreempt_policy_queue *q, u64 paid_ns, u64 
 	return until_ns > now_ns ? div_u64(until_ns - now_ns, NSEC_PER_USEC) : 0;
 }
 
-static void dump_print_tunables(struct drm_printer *p, const struct gpreempt_tunables *tun)
+static void dump_print_tunables(struct drm_printer *p, const struct node_copy *c)
 {
 	char text[512];
 	struct seq_buf s;
 
 	seq_buf_init(&s, text, sizeof(text));
-	gpreempt_tunables_list(tun, &s);
-	drm_printf(p, "tunables:%s waves_known=%d\n", seq_buf_str(&s), tun->params.waves_known);
+	gpreempt_tunables_list(&c->tun, &s);
+	drm_printf(p, "tunables:%s waves_known=%d\n", seq_buf_str(&s), c->waves_known);
 }
 
 static void dump_print_names(struct drm_printer *p, const char *what, const char *const *names,
@@ -393,7 +396,7 @@ static void dump_print_node(struct drm_printer *p, const struct gpreempt_node *g
 		dump_age_us(c->unsettled_ns, c->now_ns), dump_age_us(c->decided_ns, c->now_ns));
 	if (c->hiq_dw)
 		drm_printf(p, "hiq: size=%u rptr=%u wptr=%u\n", c->hiq_dw, c->hiq_rptr, c->hiq_wptr);
-	dump_print_tunables(p, &c->tun);
+	dump_print_tunables(p, c);
 	dump_print_stats(p, &c->stats);
 	for (i = 0; i < c->nr_queues; i++)
 		dump_print_queue_copy(p, c, &c->queue[i]);

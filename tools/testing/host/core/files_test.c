@@ -161,6 +161,7 @@ TEST(enabled_switches_this_node, "enabled takes what a switch takes; nodes that 
 	CHECK_EQ(shim_file_store(kobj, "enabled", "1"), -EOPNOTSUPP);
 	CHECK(strstr(shim_log, "kept 0") != NULL);
 	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), "\nreason: ") != NULL);
+	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), " waves_known=1\n") != NULL);
 	world_end();
 }
 
