@@ -861,7 +861,8 @@ def boot_waiting_guest(opts, kernel, base, saved):
     console = os.path.join(work, "console")
     open(console, "w").close()
     qemu = start_qemu(qemu_command(opts, kernel, base), console, ports,
-                      disk(opts, work, b"") + ["-chardev", monitor, "-mon", "chardev=qmp,mode=control"])
+                      disk(opts, work, b"") + ["-chardev", monitor, "-mon", "chardev=qmp,mode=control",
+                                               "-global", "migration.store-global-state=off"])
     try:
         ports.close_theirs()
         for ours in ports.ours.values():
@@ -881,7 +882,10 @@ def boot_waiting_guest(opts, kernel, base, saved):
 
 
 def save_guest(monitor, path):
-    """Write the state of a running guest, which then stands still, to PATH."""
+    """
+    Write the state of a guest to PATH. It is stopped for that: QEMU may lose a write of a guest that runs
+    meanwhile. That it was stopped is not saved (store-global-state), so it goes on by itself.
+    """
     lines = monitor.makefile("rw")
 
     def ask(command, **arguments):
@@ -896,6 +900,7 @@ def save_guest(monitor, path):
 
     lines.readline()                    # the greeting
     ask("qmp_capabilities")
+    ask("stop")
     ask("migrate-set-parameters", **{"max-bandwidth": 1 << 40})
     ask("migrate", uri=f"exec:cat > {shlex.quote(path)}")
     while (state := ask("query-migrate").get("status")) != "completed":
