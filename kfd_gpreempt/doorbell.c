@@ -33,7 +33,6 @@
 #include <linux/workqueue.h>
 
 #include "node.h"
-#include "amdgpu.h"
 
 /*
  * Polling for a moment is cheaper than a fault: a program's gap between two kernels is not the end

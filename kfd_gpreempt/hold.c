@@ -13,7 +13,6 @@
 #include "node.h"
 #include "obstacle.h"
 #include "target.h"
-#include "kfd_device_queue_manager.h"
 
 /*
  * Holds of a queue; those with CAP_SYS_ADMIN may add more. They are walked whenever one comes or

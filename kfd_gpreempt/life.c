@@ -10,9 +10,10 @@
  * of its passes may wait for the end of that very reset.
  */
 #include <linux/delay.h>
+#include <linux/err.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
-#include <linux/sched/signal.h>
+#include <linux/wait.h>
 
 #include "node.h"
 #include "amdgpu.h"

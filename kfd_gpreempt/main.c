@@ -5,17 +5,11 @@
  * The only file that knows all rooms: it calls each one to set up its part of a node, in the order
  * in which they need each other.
  */
-#include <linux/delay.h>
-#include <linux/kthread.h>
-#include <linux/sched.h>
-#include <linux/sched/signal.h>
 
 #include "node.h"
 #include "chardev.h"
 #include "debugfs.h"
 #include "params.h"
-#include "amdgpu.h"
-#include "amdgpu_reset.h"
 #include "kfd_device_queue_manager.h"
 
 /* The files of a node may be made: the folder that they are in exists. Under gpreempt_lifecycle. */

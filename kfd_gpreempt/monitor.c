@@ -5,19 +5,15 @@
  * The common pass reads two user cache lines per queue and takes no lock. dqm_lock is taken only to
  * act, registers are read only when the policy says that waves in flight would change its decision.
  */
-#include <linux/capability.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
-#include <linux/ptrace.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "node.h"
 #include "dump.h"
 #include "amdgpu.h"
-#include "amdgpu_reset.h"
 #include "kfd_device_queue_manager.h"
 
 /* After so many failed hardware passes in a row, the node is left alone. */

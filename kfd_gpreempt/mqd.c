@@ -18,17 +18,11 @@
  * function repeats in the copy whatever the driver changes in the MQDs meanwhile. After that any
  * difference means that something else has written there.
  */
-#include <linux/capability.h>
 #include <linux/mm.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "node.h"
-#include "amdgpu.h"
-#include "amdgpu_object.h"
-#include "amdgpu_reset.h"
-#include "amdgpu_ttm.h"
 #include "kfd_device_queue_manager.h"
 #include "kfd_mqd_manager.h"
 #include "v9_structs.h"

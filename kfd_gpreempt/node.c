@@ -5,21 +5,13 @@
  * Everything else in this folder stands on this file. It knows of no other room but by the
  * structures that node.h embeds.
  */
-#include <linux/capability.h>
-#include <linux/delay.h>
-#include <linux/kthread.h>
-#include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
-#include <linux/slab.h>
+#include <linux/wait.h>
 
 #include "node.h"
 #include "amdgpu.h"
-#include "amdgpu_object.h"
 #include "amdgpu_reset.h"
-#include "amdgpu_ttm.h"
-#include "kfd_device_queue_manager.h"
 
 /* Registration of queues and everything that node.h says is under it. */
 DEFINE_MUTEX(gpreempt_lock);

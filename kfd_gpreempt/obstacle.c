@@ -5,19 +5,12 @@
  * Reads the driver's state and nothing of ours.
  */
 #include <linux/capability.h>
-#include <linux/delay.h>
-#include <linux/kthread.h>
-#include <linux/ktime.h>
 #include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 
 #include "node.h"
 #include "obstacle.h"
-#include "amdgpu.h"
-#include "amdgpu_reset.h"
-#include "kfd_device_queue_manager.h"
 
 /**
  * gpreempt_obstacle_debugged() - is a process left alone because of its debugger?

@@ -10,25 +10,20 @@
  * are gone within a second or two after a change of another setting: a caller pays for its own
  * setting alone.
  */
-#include <linux/capability.h>
 #include <linux/cgroup.h>
-#include <linux/delay.h>
+#include <linux/err.h>
 #include <linux/hashtable.h>
-#include <linux/kthread.h>
-#include <linux/ktime.h>
+#include <linux/jiffies.h>
 #include <linux/pid.h>
-#include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
 
 #include "node.h"
 #include "event.h"
 #include "obstacle.h"
-#include "amdgpu.h"
-#include "amdgpu_reset.h"
-#include "kfd_device_queue_manager.h"
 
 /**
  * struct entry - a setting and what it is of

@@ -6,20 +6,16 @@
  * after nice values and pointers at a slow rate.
  */
 #include <linux/capability.h>
-#include <linux/delay.h>
-#include <linux/kthread.h>
+#include <linux/hashtable.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "node.h"
 #include "queue_sysfs.h"
-#include "amdgpu.h"
-#include "amdgpu_object.h"
-#include "amdgpu_reset.h"
-#include "amdgpu_ttm.h"
 #include "kfd_device_queue_manager.h"
 
 #define ADOPT_RETRY_MS	10

@@ -9,18 +9,13 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/kstrtox.h>
-#include <linux/mm.h>
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "node.h"
 #include "queue_sysfs.h"
-#include "amdgpu.h"
-#include "amdgpu_object.h"
-#include "amdgpu_reset.h"
-#include "amdgpu_ttm.h"
-#include "kfd_device_queue_manager.h"
 
 /**
  * gpreempt_queue_sysfs_state() - what a queue does, in a word

@@ -15,15 +15,15 @@
  */
 #include <linux/capability.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "node.h"
 #include "amdgpu.h"
 #include "amdgpu_object.h"
-#include "amdgpu_reset.h"
 #include "amdgpu_ttm.h"
-#include "kfd_device_queue_manager.h"
 
 static void view_map_release(struct gpreempt_map *map)
 {

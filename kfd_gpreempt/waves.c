@@ -5,14 +5,10 @@
  * The monitor asks when the answer would change a decision, and when no runlist is under way. LIST
  * asks for its caller, at a bounded rate; decisions do not know of that.
  */
-#include <linux/capability.h>
 #include <linux/delay.h>
-#include <linux/kthread.h>
 #include <linux/ktime.h>
-#include <linux/ptrace.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "node.h"
 #include "amdgpu.h"
