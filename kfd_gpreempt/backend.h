@@ -76,7 +76,7 @@ struct gpreempt_node_hw {
 	 * @grace_set: the device has the grace period that preemptions want; the monitor's alone
 	 */
 	bool grace_set;
-	/** @grace_epoch: @runlists_built when that was so last */
+	/** @grace_epoch: &gpreempt_node_waves.epoch when that was so last */
 	u32 grace_epoch;
 };
 

@@ -11,6 +11,7 @@
 struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
+
 /* What is shown for a level while nobody has work. */
 #define GPREEMPT_LEVEL_NONE	(GPREEMPT_PRIORITY_MIN - 1)
 

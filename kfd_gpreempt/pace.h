@@ -14,7 +14,7 @@ struct gpreempt_process;
 
 /* What pace.c keeps of a node, and writes alone. */
 struct gpreempt_node_pace {
-	/** @lock: protects @pace_due_ns; innermost */
+	/** @lock: protects @due_ns; innermost */
 	spinlock_t lock;
 	/**
 	 * @due_ns: when the next runlist that an outranked program asks for would be due without a

@@ -11,6 +11,7 @@
 struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
+
 /**
  * struct gpreempt_map - a page with ring pointers, pinned and mapped
  * @bo: buffer object that was pinned and mapped (GTT, visible VRAM); NULL for user pages

@@ -11,6 +11,7 @@
 struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
+
 /*
  * A look costs register accesses under locks of the graphics engine: no more often than that, and
  * this part of the time at most.
@@ -56,7 +57,7 @@ struct gpreempt_node_waves {
 	 * took off and loads again; written under dqm_lock
 	 */
 	u32 epoch;
-	/** @epoch_seen: @runlists_built when waves in flight could last be believed */
+	/** @epoch_seen: @epoch when waves in flight could last be believed */
 	u32 epoch_seen;
 	/**
 	 * @unread_ns: since when a pass that wanted them could not; 0: the last one could. The
