@@ -5,7 +5,9 @@
 #include "verdict.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A time as short as it can be read. */
 static const char *duration(uint32_t us, char *buffer, size_t size)
@@ -18,28 +20,6 @@ static const char *duration(uint32_t us, char *buffer, size_t size)
 		snprintf(buffer, size, "%" PRIu32 " ms", us / 1000);
 	else
 		snprintf(buffer, size, "%" PRIu32 " s", us / 1000000);
-	return buffer;
-}
-
-/* " since 2.1 ms"; nothing if it is not known. */
-static const char *since(const struct gpreempt_queue_info *q, char *buffer, size_t size)
-{
-	char time[32];
-
-	buffer[0] = '\0';
-	if (q->verdict_us)
-		snprintf(buffer, size, " since %s", duration(q->verdict_us, time, sizeof(time)));
-	return buffer;
-}
-
-/* "; may be held 997 ms more"; nothing if that is not known. */
-static const char *left(const struct gpreempt_queue_info *q, const char *before, const char *after, char *buffer, size_t size)
-{
-	char time[32];
-
-	buffer[0] = '\0';
-	if (q->left_us != ~0U)
-		snprintf(buffer, size, "%s%s%s", before, duration(q->left_us, time, sizeof(time)), after);
 	return buffer;
 }
 
@@ -60,6 +40,88 @@ static const char *other(const struct gpreempt_queue_info *q, char *buffer, size
 	return buffer;
 }
 
+/* $since, $to and $left are put in; $left is nothing if the time is not known. */
+static const struct {
+	const char *text, *before_left, *after_left;
+} sentences[] = {
+	[GPREEMPT_VERDICT_NONE] = {
+		.text = "may run; nothing is decided about it: its node is paused or gave up, or it has just come" },
+	[GPREEMPT_VERDICT_RUNS] = { .text = "runs$since" },
+	[GPREEMPT_VERDICT_NO_DEMAND] = { .text = "has no work$since" },
+	[GPREEMPT_VERDICT_DORMANT] = { .text = "has had no work for long" },
+	[GPREEMPT_VERDICT_BLOCKED] = { "waits for something else than the device$since, so no queue yields to it$left",
+				       "; it has its priority again in ", "" },
+	[GPREEMPT_VERDICT_DRIVER] = { .text = "the driver has taken it off the device$since" },
+	[GPREEMPT_VERDICT_UNSEEN] = { .text = "may run; its ring pointers cannot be read, so no queue yields to it" },
+	[GPREEMPT_VERDICT_EXPECTED] = { "its work was announced, and the device is kept clear for it$left", " for ", " more" },
+	[GPREEMPT_VERDICT_RELIEF] = { "runs in its relief$since, because it was kept off for the longest time$left", "; ", " are left" },
+	[GPREEMPT_VERDICT_SIBLING] = { .text = "runs$since beside a more urgent queue of its own process" },
+	[GPREEMPT_VERDICT_AGED] = { "runs$since beside more urgent work, because it waited for long$left", "; ", " are left" },
+	[GPREEMPT_VERDICT_EXEMPT] = { .text = "stays on the device$since, because its process is exempt; it would yield to $to" },
+	[GPREEMPT_VERDICT_OBSTACLE] = { .text = "stays on the device$since, because the driver does not let it go; it would yield to $to" },
+	[GPREEMPT_VERDICT_MIN_RUN] = { "yields to $to$left, when it has run for its least time", " in ", "" },
+	[GPREEMPT_VERDICT_BUDGET] = { "yields to $to$left, when the overhead budget allows it", " in ", "" },
+	[GPREEMPT_VERDICT_YIELDS] = { "yields to $to$since$left", "; may be held ", " more" },
+	[GPREEMPT_VERDICT_OWN_PROCESS] = { "yields to a queue of its own process$since$left", "; may be held ", " more" },
+	[GPREEMPT_VERDICT_HOLD] = { "is held on request$since$left", "; may be held ", " more" },
+	[GPREEMPT_VERDICT_AGEING] = { "yields to $to$since; it waited for long, so it runs beside that soon$left", ", in ", "" },
+	[GPREEMPT_VERDICT_RESUME_DELAYED] = { "has the device back soon$left, unless more urgent work comes before", ", in ", "" },
+	[GPREEMPT_VERDICT_LEFT_OFF] = { .text = "has no work$since, and comes back when the runlist changes" },
+};
+
+/* A hold has no queue that the verdict could name. */
+static bool yields_to_hold(const struct gpreempt_queue_info *q)
+{
+	return (q->verdict == GPREEMPT_VERDICT_EXEMPT || q->verdict == GPREEMPT_VERDICT_OBSTACLE) &&
+	       q->flags & GPREEMPT_QUEUE_HELD && !q->to_pid;
+}
+
+static void put_since(const struct gpreempt_queue_info *q, FILE *out)
+{
+	char time[32];
+
+	if (q->verdict_us)
+		fprintf(out, " since %s", duration(q->verdict_us, time, sizeof(time)));
+}
+
+static void put_left(const struct gpreempt_queue_info *q, FILE *out)
+{
+	char time[32];
+
+	if (q->left_us != ~0U)
+		fprintf(out, "%s%s%s", sentences[q->verdict].before_left, duration(q->left_us, time, sizeof(time)),
+			sentences[q->verdict].after_left);
+}
+
+static void put_to(const struct gpreempt_queue_info *q, FILE *out)
+{
+	char to[128];
+
+	fputs(yields_to_hold(q) ? "a hold" : other(q, to, sizeof(to)), out);
+}
+
+static const struct {
+	const char *name;
+	void (*put)(const struct gpreempt_queue_info *q, FILE *out);
+} fields[] = { { "$since", put_since }, { "$left", put_left }, { "$to", put_to } };
+
+/* What @text begins with, put in. Return: what follows it */
+static const char *put_piece(const struct gpreempt_queue_info *q, const char *text, FILE *out)
+{
+	size_t i, n;
+
+	for (i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		n = strlen(fields[i].name);
+		if (!strncmp(text, fields[i].name, n)) {
+			fields[i].put(q, out);
+			return text + n;
+		}
+	}
+	n = strcspn(text + 1, "$") + 1;
+	fwrite(text, 1, n, out);
+	return text + n;
+}
+
 /**
  * verdict_sentence() - why a queue has the device or does not
  * @q: the queue
@@ -70,81 +132,20 @@ static const char *other(const struct gpreempt_queue_info *q, char *buffer, size
  */
 const char *verdict_sentence(const struct gpreempt_queue_info *q, char *buffer, size_t size)
 {
-	char a[64], b[96], to[128];
+	const char *text;
+	FILE *out;
 
-	since(q, a, sizeof(a));
-	other(q, to, sizeof(to));
-	switch (q->verdict) {
-	case GPREEMPT_VERDICT_NONE:
-		snprintf(buffer, size, "may run; nothing is decided about it: its node is paused or gave up, or it has just come");
-		break;
-	case GPREEMPT_VERDICT_RUNS:
-		snprintf(buffer, size, "runs%s", a);
-		break;
-	case GPREEMPT_VERDICT_NO_DEMAND:
-		snprintf(buffer, size, "has no work%s", a);
-		break;
-	case GPREEMPT_VERDICT_DORMANT:
-		snprintf(buffer, size, "has had no work for long");
-		break;
-	case GPREEMPT_VERDICT_BLOCKED:
-		snprintf(buffer, size, "waits for something else than the device%s, so no queue yields to it%s", a,
-			 left(q, "; it has its priority again in ", "", b, sizeof(b)));
-		break;
-	case GPREEMPT_VERDICT_DRIVER:
-		snprintf(buffer, size, "the driver has taken it off the device%s", a);
-		break;
-	case GPREEMPT_VERDICT_UNSEEN:
-		snprintf(buffer, size, "may run; its ring pointers cannot be read, so no queue yields to it");
-		break;
-	case GPREEMPT_VERDICT_EXPECTED:
-		snprintf(buffer, size, "its work was announced, and the device is kept clear for it%s", left(q, " for ", " more", b, sizeof(b)));
-		break;
-	case GPREEMPT_VERDICT_RELIEF:
-		snprintf(buffer, size, "runs in its relief%s, because it was kept off for the longest time%s", a,
-			 left(q, "; ", " are left", b, sizeof(b)));
-		break;
-	case GPREEMPT_VERDICT_SIBLING:
-		snprintf(buffer, size, "runs%s beside a more urgent queue of its own process", a);
-		break;
-	case GPREEMPT_VERDICT_AGED:
-		snprintf(buffer, size, "runs%s beside more urgent work, because it waited for long%s", a, left(q, "; ", " are left", b, sizeof(b)));
-		break;
-	case GPREEMPT_VERDICT_EXEMPT:
-		snprintf(buffer, size, "stays on the device%s, because its process is exempt; it would yield to %s", a,
-			 q->flags & GPREEMPT_QUEUE_HELD && !q->to_pid ? "a hold" : to);
-		break;
-	case GPREEMPT_VERDICT_OBSTACLE:
-		snprintf(buffer, size, "stays on the device%s, because the driver does not let it go; it would yield to %s", a,
-			 q->flags & GPREEMPT_QUEUE_HELD && !q->to_pid ? "a hold" : to);
-		break;
-	case GPREEMPT_VERDICT_MIN_RUN:
-		snprintf(buffer, size, "yields to %s%s, when it has run for its least time", to, left(q, " in ", "", b, sizeof(b)));
-		break;
-	case GPREEMPT_VERDICT_BUDGET:
-		snprintf(buffer, size, "yields to %s%s, when the overhead budget allows it", to, left(q, " in ", "", b, sizeof(b)));
-		break;
-	case GPREEMPT_VERDICT_YIELDS:
-		snprintf(buffer, size, "yields to %s%s%s", to, a, left(q, "; may be held ", " more", b, sizeof(b)));
-		break;
-	case GPREEMPT_VERDICT_OWN_PROCESS:
-		snprintf(buffer, size, "yields to a queue of its own process%s%s", a, left(q, "; may be held ", " more", b, sizeof(b)));
-		break;
-	case GPREEMPT_VERDICT_HOLD:
-		snprintf(buffer, size, "is held on request%s%s", a, left(q, "; may be held ", " more", b, sizeof(b)));
-		break;
-	case GPREEMPT_VERDICT_AGEING:
-		snprintf(buffer, size, "yields to %s%s; it waited for long, so it runs beside that soon%s", to, a, left(q, ", in ", "", b, sizeof(b)));
-		break;
-	case GPREEMPT_VERDICT_RESUME_DELAYED:
-		snprintf(buffer, size, "has the device back soon%s, unless more urgent work comes before", left(q, ", in ", "", b, sizeof(b)));
-		break;
-	case GPREEMPT_VERDICT_LEFT_OFF:
-		snprintf(buffer, size, "has no work%s, and comes back when the runlist changes", a);
-		break;
-	default:
+	if (q->verdict >= sizeof(sentences) / sizeof(sentences[0]) || !sentences[q->verdict].text) {
 		snprintf(buffer, size, "verdict %u, which this program does not know", q->verdict);
-		break;
+		return buffer;
 	}
+	buffer[0] = '\0';
+	out = fmemopen(buffer, size, "w");
+	if (!out)
+		return buffer;
+	for (text = sentences[q->verdict].text; *text;)
+		text = put_piece(q, text, out);
+	fclose(out);
+	buffer[size - 1] = '\0';
 	return buffer;
 }
