@@ -97,7 +97,7 @@ struct queue_copy {
  * @kick: see &struct gpreempt_node
  * @nr_processes: see &struct gpreempt_node
  * @nr_registered: registered queues
- * @runlists_built: see &struct gpreempt_node
+ * @runlists_built: see &gpreempt_node_waves.epoch
  * @hw_priorities: see &struct gpreempt_node
  * @unsettled_ns: see &struct gpreempt_node
  * @paid_ns: see &struct gpreempt_policy_node

@@ -17,8 +17,6 @@
 #include "node.h"
 #include "target.h"
 
-/* Targets. */
-
 /* Its leader is the caller's user's, or the caller may everything. */
 static int target_check_owner(struct task_struct *leader, const struct gpreempt_target_match *match)
 {

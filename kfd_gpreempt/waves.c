@@ -254,10 +254,11 @@ static void waves_see_locked(struct gpreempt_node *gn)
  * @gn: the node
  *
  * The monitor asks only when it matters to a decision, and not at all while it is parked.
- * @seen_waves of its queues receives the answer; not while the monitor asks or a runlist is under
- * way, no more often than every GPREEMPT_WAVES_SEE_NS, and for one part in GPREEMPT_WAVES_SEE_SHARE
- * of the time: anybody may want to see. Decisions do not know of it, and no pass waits for it but
- * for the index locks while the registers of one XCC are read.
+ * Its queues receive the answer in &gpreempt_queue_waves.seen. This does nothing while the monitor
+ * asks or a runlist is under way. It asks no more often than every GPREEMPT_WAVES_SEE_NS, and for
+ * one part in GPREEMPT_WAVES_SEE_SHARE of the time, because any user may want to see. Decisions do
+ * not use the answer, and a pass waits for it only at the index locks, while the registers of one
+ * XCC are read.
  *
  * Context: the node is kept by gpreempt_node_find(); may sleep.
  */
