@@ -434,15 +434,11 @@ struct queue_change {
 static int chardev_change_queue(struct gpreempt_queue *gq, void *arg)
 {
 	struct queue_change *qc = arg;
-	int r;
 
 	if (!gpreempt_target_has(qc->match, gq))
 		return 0;
 	qc->found = true;
-	r = chardev_change_setting(&gq->priority.setting, qc->change);
-	if (!r)
-		gpreempt_node_nudge(gq->gn);
-	return r;
+	return gpreempt_priority_change_queue(gq, chardev_change_setting, qc->change);
 }
 
 static int chardev_change_target(const struct gpreempt_target *target,

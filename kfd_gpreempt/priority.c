@@ -18,6 +18,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
 
@@ -48,6 +49,8 @@ struct entry {
 
 static DEFINE_HASHTABLE(table, 6);
 static DEFINE_MUTEX(settings_lock);
+/* What is set for queues; innermost, held while one setting is copied. */
+static DEFINE_SPINLOCK(queue_settings_lock);
 /* Nothing is looked up while nothing is set, which is the common case. */
 static unsigned int nr_entries;
 
@@ -228,6 +231,34 @@ int gpreempt_priority_change_cgroup(u64 cgroup_id, gpreempt_setting_fn fn, void 
 	return priority_change(NULL, cgroup_id, fn, arg);
 }
 
+/**
+ * gpreempt_priority_change_queue() - change what is set for a queue
+ * @gq: the queue
+ * @fn: makes the change, or refuses with an error code
+ * @arg: passed through
+ *
+ * The monitor sees the whole change or nothing of it.
+ *
+ * Context: gpreempt_lock held.
+ *
+ * Return: what @fn returned
+ */
+int gpreempt_priority_change_queue(struct gpreempt_queue *gq, gpreempt_setting_fn fn, void *arg)
+{
+	struct gpreempt_setting setting = gq->priority.setting;
+	int r;
+
+	lockdep_assert_held(&gpreempt_lock);
+	r = fn(&setting, arg);
+	if (r)
+		return r;
+	spin_lock(&queue_settings_lock);
+	gq->priority.setting = setting;
+	spin_unlock(&queue_settings_lock);
+	gpreempt_node_nudge(gq->gn);
+	return 0;
+}
+
 static void priority_get_cgroup(struct task_struct *leader, struct gpreempt_setting *setting)
 {
 	struct cgroup *cgroup;
@@ -374,21 +405,21 @@ static void priority_derive_process(struct gpreempt_process *process)
 		   process->priority.overrides.process.deadline_us * NSEC_PER_USEC);
 }
 
-/*
- * What was set from outside; what was set for a queue may be changed meanwhile, and is then derived
- * anew.
- */
+/* What was set from outside. */
 static bool priority_derive_outside(const struct gpreempt_process *process,
 				    struct gpreempt_queue *gq, int nice,
 				    struct gpreempt_policy_queue *derived)
 {
-	const struct gpreempt_setting *setting = &gq->priority.setting;
 	struct gpreempt_policy_queue *pq = &gq->policy;
+	struct gpreempt_setting setting;
 	bool hinted;
 	s32 before;
 
+	spin_lock(&queue_settings_lock);
+	setting = gq->priority.setting;
+	spin_unlock(&queue_settings_lock);
 	WRITE_ONCE(gq->priority.source,
-		   gpreempt_priority_apply(&process->priority.overrides, setting,
+		   gpreempt_priority_apply(&process->priority.overrides, &setting,
 					   GPREEMPT_PRIORITY_NORMAL - nice, &derived->priority,
 					   &derived->own_priority, &derived->explicit_priority));
 	before = pq->priority;
@@ -398,8 +429,8 @@ static bool priority_derive_outside(const struct gpreempt_process *process,
 	if (gq->priority.derived && before != pq->priority)
 		gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PRIORITY, before);
 	gq->priority.derived = true;
-	WRITE_ONCE(pq->weight, READ_ONCE(setting->weight));
-	WRITE_ONCE(pq->deadline_ns, READ_ONCE(setting->deadline_us) * NSEC_PER_USEC);
+	WRITE_ONCE(pq->weight, setting.weight);
+	WRITE_ONCE(pq->deadline_ns, setting.deadline_us * NSEC_PER_USEC);
 	pq->hold = READ_ONCE(gq->hold.any);
 	pq->hold_unbounded = READ_ONCE(gq->hold.unbounded);
 	hinted = pq->expected_until_ns != READ_ONCE(gq->expected_until_ns);

@@ -65,7 +65,10 @@ struct gpreempt_queue_priority {
 	enum gpreempt_source source;
 	/** @derived: its priority has been derived; the monitor's alone */
 	bool derived;
-	/** @setting: what was set for it from outside, under gpreempt_lock */
+	/**
+	 * @setting: what was set for it from outside; written under gpreempt_lock and a spinlock
+	 * of priority.c, read under either
+	 */
 	struct gpreempt_setting setting;
 };
 
@@ -81,6 +84,7 @@ struct gpreempt_process_priority {
 
 bool gpreempt_priority_is_below(struct task_struct *leader, u64 id);
 int gpreempt_priority_change_process(struct pid *pid, gpreempt_setting_fn fn, void *arg);
+int gpreempt_priority_change_queue(struct gpreempt_queue *gq, gpreempt_setting_fn fn, void *arg);
 int gpreempt_priority_change_cgroup(u64 cgroup_id, gpreempt_setting_fn fn, void *arg);
 void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_overrides *outside);
 enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *outside,

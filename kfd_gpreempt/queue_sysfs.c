@@ -61,11 +61,22 @@ static ssize_t queue_sysfs_logical_priority_show(const struct gpreempt_queue *gq
 	return sysfs_emit(buf, "%d\n", gpreempt_policy_read(gq->policy.priority));
 }
 
+/* @arg is a priority, or NULL: clear. */
+static int queue_sysfs_change_priority(struct gpreempt_setting *setting, void *arg)
+{
+	const int *priority = arg;
+
+	setting->privileged = true;
+	setting->has_priority = priority;
+	setting->priority = priority ? *priority : 0;
+	return 0;
+}
+
 static ssize_t queue_sysfs_logical_priority_store(struct gpreempt_queue *gq, const char *buf,
 						  size_t size)
 {
-	struct gpreempt_setting *setting = &gq->priority.setting;
-	int priority = 0;
+	bool clear = sysfs_streq(buf, "clear");
+	int priority, r;
 
 	/*
 	 * The file is root's, but not every root's: a container's may have been left without
@@ -73,20 +84,16 @@ static ssize_t queue_sysfs_logical_priority_store(struct gpreempt_queue *gq, con
 	 */
 	if (!capable(CAP_SYS_NICE))
 		return -EPERM;
-	if (!sysfs_streq(buf, "clear")) {
-		if (kstrtoint(buf, 0, &priority) || priority < GPREEMPT_PRIORITY_MIN ||
-		    priority > GPREEMPT_PRIORITY_MAX) {
-			pr_err("gpreempt: logical_priority=%.*s is neither a number from %d to %d nor clear; kept %d\n",
-			       (int)strcspn(buf, "\n"), buf, GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX,
-			       gpreempt_policy_read(gq->policy.priority));
-			return -EINVAL;
-		}
+	if (!clear && (kstrtoint(buf, 0, &priority) || priority < GPREEMPT_PRIORITY_MIN ||
+		       priority > GPREEMPT_PRIORITY_MAX)) {
+		pr_err("gpreempt: logical_priority=%.*s is neither a number from %d to %d nor clear; kept %d\n",
+		       (int)strcspn(buf, "\n"), buf, GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX,
+		       gpreempt_policy_read(gq->policy.priority));
+		return -EINVAL;
 	}
-	setting->privileged = true;
-	setting->priority = priority;
-	setting->has_priority = !sysfs_streq(buf, "clear");
-	gpreempt_node_nudge(gq->gn);
-	return size;
+	r = gpreempt_priority_change_queue(gq, queue_sysfs_change_priority,
+					   clear ? NULL : &priority);
+	return r ?: size;
 }
 
 static ssize_t queue_sysfs_effective_priority_show(const struct gpreempt_queue *gq, char *buf)
