@@ -130,7 +130,7 @@ static void backend_refuse(struct backend_pass *pass, struct gpreempt_queue *gq,
 	gpreempt_stats_skip(pass->gn, gq, skip);
 }
 
-/* What it has just saved, if somebody wants to know whether it stays so. */
+/* What it has just saved, if gpreempt_verify asks whether that stays as it is. */
 static void backend_snapshot(struct backend_pass *pass, struct gpreempt_queue *gq)
 {
 	if (pass->gn->tun.verify)

@@ -43,13 +43,12 @@ struct gpreempt_outcome {
  *	confirmed, and resumed only after the device has let go. Context: pass_lock held; takes
  *	dqm_lock and sleeps as long as the hardware takes, up to
  *	amdgpu.queue_preemption_timeout_ms.
- * @leave: whatever it left in the device is taken back; NULL: nothing. Context: as @apply, before
- *	the monitor ends or the node pauses; takes dqm_lock, does not wait for the device.
+ * @leave: take back what it left in the device; NULL: nothing. Context: as @apply, before the
+ *	monitor ends or the node pauses; takes dqm_lock, does not wait for the device.
  * @taken_in: has the device taken in all that it was sent? Context: dqm_lock held; the monitor, not
  *	paused
- * @settled: is nobody taking waves off the device or bringing them back right now? Waves in
- *	flight tell little otherwise. Context: the monitor, or see_lock held; not paused; takes
- *	no lock.
+ * @settled: is the device neither saving waves nor restoring any right now? Waves in flight tell
+ *	little while it is. Context: the monitor, or see_lock held; not paused; takes no lock.
  */
 struct gpreempt_backend {
 	const char *name;

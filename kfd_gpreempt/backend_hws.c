@@ -7,14 +7,14 @@
  * once, so a whole decision is carried out by one pass.
  */
 /*
- * The CP takes this many times 1000 clocks for waves to end by themselves before it saves them; 0
- * means for ever. The least there is: half a microsecond, against tens for saving a full device,
- * and whoever waits is more urgent. (The driver chooses the same for the APU of 9.4.3.)
+ * The CP gives waves this many times 1000 clocks to end by themselves before it saves them; 0 means
+ * for ever. This is the least: half a microsecond, where saving a full device takes tens, and the
+ * queue that waits is more urgent. (The driver chooses the same for the APU of 9.4.3.)
  *
- * Given with a request it would be two packets more that somebody has to wait for. So it is set
- * once and stays, for the driver's own requests as well, until the monitor ends or pauses. What a
- * request of the driver's costs more by that is bounded: it saves what is on the device, as each of
- * ours does, where it might have waited for kernels of a few microseconds.
+ * With each request it would be two packets more in the way of a queue that waits. So it is set
+ * once and stays until the monitor ends or pauses, for the driver's own requests as well. Those
+ * cost more by a bounded amount: each saves what is on the device, as our requests do, where it
+ * might have waited for kernels of a few microseconds.
  */
 #define HWS_GRACE_PERIOD	1
 
@@ -288,7 +288,7 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 					 USE_DEFAULT_GRACE_PERIOD);
 		gn->hw.grace_epoch = gn->waves.epoch;
 		pass.now_ns = ktime_get_ns();
-		/* Nothing is built for a device that nobody is left on. */
+		/* The driver builds no runlist for a device without queues. */
 		if (pass.preempting)
 			pass.saved_ns = gn->hw.unmapped_ns >= request.start_ns ?
 						gn->hw.unmapped_ns :
@@ -330,7 +330,7 @@ static bool hws_taken_in(struct gpreempt_node *gn)
 			      ktime_get_ns() - READ_ONCE(gn->hw.unmapped_ns) >= HWS_READ_NS);
 }
 
-/* Whoever touches the runlist holds dqm_lock while waves are saved. */
+/* Every change of the runlist holds dqm_lock while waves are saved. */
 static bool hws_settled(struct gpreempt_node *gn)
 {
 	return !mutex_is_locked(&gn->node->dqm->lock_hidden) && hws_taken_in(gn);

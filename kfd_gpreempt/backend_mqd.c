@@ -4,13 +4,13 @@
  *
  * Part of backend.c. With amdgpu.sched_policy=2 the driver chooses the hardware slot of each queue
  * and writes it by itself, and so do we: a victim is asked to save its waves and leave its slot,
- * and loaded into the same slot later. Nobody else is disturbed. Slot and VMID stay the queue's own
+ * and loaded into the same slot later. Other queues go on. Slot and VMID stay the queue's own
  * meanwhile.
  *
  * A queue that does not leave in time is still running, on some XCCs or on all. It counts as
- * preempted (is_preempted, so that nobody loads it) and is_active stays true, which is what the
- * driver goes by: whoever evicts or destroys it asks and waits once more. Later passes look for its
- * end, and bring one about if it does not come.
+ * preempted (is_preempted), so it is not loaded again. is_active stays true, so an eviction or the
+ * end of the queue asks and waits once more. Later passes look for its end, and bring one about if
+ * it does not come.
  */
 
 /*
@@ -190,7 +190,7 @@ static bool mqd_kill(struct backend_pass *pass, struct queue *q, struct gpreempt
 }
 
 /*
- * Its state is gone: nobody may load it again, so is_preempted stays. The process is told as the
+ * Its state is gone. is_preempted stays, so it is never loaded again. The process is told as the
  * driver tells it.
  */
 static void mqd_lost(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
@@ -225,7 +225,7 @@ static void mqd_look_after(struct backend_pass *pass, struct qcm_process_device 
 		gpreempt_policy_saved(&gq->policy, backend_saved_waves(pass->dqm, q));
 		return;
 	}
-	/* Only a reset of the GPU helps: nobody waits for it. */
+	/* Only a reset of the GPU helps. No call waits for the queue. */
 	if (gq->hw.killed)
 		return;
 	pass->again = true;
@@ -400,7 +400,7 @@ static bool mqd_taken_in(struct gpreempt_node *gn)
 }
 
 /*
- * Whoever takes waves off or waits for that holds dqm_lock. Afterwards they come back in tens of
+ * What takes waves off, or waits for that, holds dqm_lock. Afterwards they come back in tens of
  * microseconds.
  */
 static bool mqd_settled(struct gpreempt_node *gn)

@@ -39,7 +39,7 @@
  * @lock: for the creation of @listener
  * @listener: made by the first read() or poll()
  * @holder: what it holds
- * @ns: pid namespace of whoever opened it, in which events tell pids; referenced
+ * @ns: pid namespace of the opener, in which events tell pids; referenced
  */
 struct client {
 	struct mutex lock;
@@ -723,7 +723,7 @@ static int chardev_kfd_resume(void __user *user)
 
 /**
  * kfd_gpreempt_ioctl() - carry out one of our commands on /dev/kfd
- * @process: who opened the file
+ * @process: the opener of the file
  * @cmd: whole command word, one that kfd_gpreempt_owns_ioctl() knows
  * @arg: its argument
  *
@@ -766,8 +766,8 @@ static struct gpreempt_listener *chardev_listener_of(struct file *file)
 	listener = client->listener;
 	if (!listener) {
 		/*
-		 * Its opener's rights: whoever reads may be a program that has more of them and was
-		 * handed the file as its input.
+		 * The opener's rights: the reader may be a program with more rights that was handed
+		 * the file as its input.
 		 */
 		listener = gpreempt_listener_create(client->ns, file->f_cred->euid,
 						    file_ns_capable(file, &init_user_ns,
@@ -834,7 +834,7 @@ static const struct file_operations gpreempt_fops = {
 	.compat_ioctl = compat_ptr_ioctl,
 };
 
-/* As /dev/kfd: whoever may use a GPU may say how urgent its own work is. */
+/* As /dev/kfd: a user of a GPU may say how urgent its own work is. */
 static struct miscdevice gpreempt_device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "kfd_gpreempt",

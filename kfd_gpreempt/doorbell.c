@@ -8,18 +8,18 @@
  * CPU repeats the access. Until the process is armed again its doorbells cost what they always did.
  *
  * The entries are found through an address space of the process's own, which /dev/kfd gets instead
- * of its inode's when the process opens it: no mm, no VMA and no lock of either is needed. Whoever
- * opened /dev/kfd, or mapped doorbells in another way, while the mode was poll keeps what he has,
- * and is looked at as ever.
+ * of its inode's when the process opens it: no mm, no VMA and no lock of either is needed. A
+ * process that opened /dev/kfd while the mode was poll, or mapped doorbells in another way, keeps
+ * what it has and is sampled as before.
  *
- * Two races matter. A write that was under way when the entries went is not told: so the pointers
- * are read again after that. And a handler that is slow may find its process armed once more when
- * it puts the entries back: so it looks at that again after that.
+ * Two races matter. A write that was under way when the entries went does not fault, so the
+ * pointers are read again afterwards. A slow handler may find its process armed once more when it
+ * puts the entries back, so it checks that again afterwards.
  *
  * To withdraw entries runs the MMU notifiers of the process. KFD's take dqm_lock, and a program can
  * have others that wait for a job of its own, which may end only with a reset of the GPU. So a work
- * item does it, one per process, which holds no lock and which nobody waits for. A process whose
- * notifiers do not end is not armed: it is looked at as ever.
+ * item does it, one per process. It holds no lock, and nothing waits for it. A process whose
+ * notifiers do not end is not armed: it is sampled as before.
  */
 #include <linux/anon_inodes.h>
 #include <linux/err.h>
@@ -40,12 +40,13 @@
  */
 #define ARM_AFTER_NS	100000ULL
 /*
- * What outranks nobody is armed only to let an idle node sleep, so not between two pieces of work.
+ * A process that outranks no other is armed only to let an idle node sleep, so not between two
+ * pieces of work.
  */
 #define REST_AFTER_NS	GPREEMPT_CONTENDED_NS
 /*
- * While lower work runs, work that nobody was told of (a GPU can write doorbells as well) waits at
- * most for so long.
+ * While lower work runs, work that came without a fault (a GPU can write doorbells as well) waits
+ * at most for so long.
  */
 #define BACKSTOP_NS	50000000ULL
 
@@ -75,7 +76,8 @@ enum doorbells_state {
  * @inode: whose address space all its mappings of /dev/kfd are in
  * @lock: protects @processes, their queues, @busy and @asker; innermost
  * @processes: its side on each node where it has registered queues
- * @state: an &enum doorbells_state. Whoever sets it back to DOORBELLS_MAPPED wakes the monitors.
+ * @state: an &enum doorbells_state. The function that sets it back to DOORBELLS_MAPPED wakes the
+ * monitors.
  * @rung_ns: when that last happened: it counts as work, the access itself comes only afterwards
  * @withdraw: the work item that withdraws the entries
  * @busy: it is under way
@@ -95,7 +97,7 @@ struct gpreempt_doorbells {
 	const struct gpreempt_node *asker;
 };
 
-/* One that is stuck keeps no other from going on. NULL: nobody is armed. */
+/* A work item that is stuck stops no other. NULL: no process is armed. */
 static struct workqueue_struct *withdrawals;
 
 static const struct file_operations no_operations = { .owner = THIS_MODULE };
@@ -188,8 +190,8 @@ static void doorbell_wake(struct gpreempt_node *gn, u64 now_ns)
 }
 
 /*
- * Armed no more: whoever relies on it has to look. Context: process context, so also a page fault;
- * does not sleep.
+ * Armed no more: a monitor that relies on it has to look. Context: process context, so also a page
+ * fault; does not sleep.
  */
 static void doorbell_disarm(struct gpreempt_doorbells *d, bool rung)
 {
@@ -278,8 +280,8 @@ bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_
 
 	if (!doorbell_can_withdraw(pdd, vma)) {
 		/*
-		 * From now on it may ring without a fault. Who believes it armed has to look once
-		 * more.
+		 * From now on its doorbell may be written without a fault. A monitor that believes
+		 * it armed has to look once more.
 		 */
 		smp_store_mb(p->gpreempt_fixed, true);
 		if (p->gpreempt)
@@ -370,8 +372,7 @@ void gpreempt_doorbell_del_queue(struct gpreempt_queue *gq)
 }
 
 /**
- * gpreempt_doorbell_wait_readers() - wait for those who read a queue's pointers for the sake of its
- * doorbell
+ * gpreempt_doorbell_wait_readers() - wait until doorbell.c no longer reads a queue's pointers
  * @gq: the queue; new readers do not find what the caller is about to free
  *
  * Context: the queue is registered and stays so.
@@ -428,15 +429,15 @@ static bool doorbell_queue_idle(const struct gpreempt_node *gn, const struct gpr
 		return false;
 	*moved += rptr + wptr;
 	/*
-	 * One that the driver keeps off may have been in the middle of a kernel: nobody rings when
-	 * it may run again.
+	 * A queue that the driver keeps off may be in the middle of a kernel: no doorbell is
+	 * written when it may run again.
 	 */
 	if (pending || gpreempt_policy_read(gq->policy.preempted) ||
 	    !READ_ONCE(gq->q->properties.is_active))
 		return false;
 	/*
-	 * Nobody judges while its monitor is parked. Otherwise what was seen of it is what was
-	 * judged by.
+	 * A parked monitor decides nothing. Otherwise what was seen of the queue is what was
+	 * decided by.
 	 */
 	if (gq->gn != gn && READ_ONCE(gq->gn->monitor.state) == GPREEMPT_STATE_PARKED)
 		return true;
@@ -478,7 +479,7 @@ static bool doorbell_all_idle(struct gpreempt_doorbells *d, u64 *moved)
 	return idle;
 }
 
-/* It is over. Whoever asked learns what came of it. */
+/* It is over. The monitor that asked learns what came of it. */
 static void doorbell_withdrawn(struct gpreempt_doorbells *d, bool tried, bool late)
 {
 	struct gpreempt_process *process;
@@ -515,8 +516,8 @@ static void doorbell_withdraw(struct work_struct *work)
 		xchg(&d->state, DOORBELLS_GOING);
 		unmap_mapping_pages(d->inode->i_mapping, FIRST_PAGE, NR_PAGES, true);
 		/*
-		 * Who rang up to here had an entry: it had work, or got some meanwhile, and nobody
-		 * may have been told.
+		 * A doorbell written up to here had an entry: there was work, or there is some now,
+		 * and perhaps no fault told of it.
 		 */
 		late = !doorbell_all_idle(d, &after) || after != before;
 		/* A handler that came first has told. */
@@ -590,14 +591,17 @@ static void doorbell_count_fallback(struct gpreempt_node *gn, struct gpreempt_qu
 /**
  * struct arming - what became of it
  * @next_ns: time until another process may be armed
- * @all: everybody is armed
+ * @all: every process is armed
  */
 struct arming {
 	u64 next_ns;
 	bool all;
 };
 
-/* Read section held. Has armed what is idle, and tells the policy of whom it will be told. */
+/*
+ * Read section held. Has armed what is idle, and tells the policy which queues will announce their
+ * work.
+ */
 static void doorbell_arm_idle(struct gpreempt_node *gn, u64 now_ns, struct arming *result)
 {
 	s32 lowest = doorbell_survey(gn);
@@ -633,13 +637,14 @@ static void doorbell_arm_idle(struct gpreempt_node *gn, u64 now_ns, struct armin
  * gpreempt_doorbell_wait() - how long may the monitor sleep in the mode doorbell?
  * @gn: the node
  * @decision: that of this pass, carried out
- * @waits: receives whether it is told of whatever could need a decision: it does not look for work
+ * @waits: receives whether it is woken for whatever could need a decision, so that it need not look
+ * for work
  *
- * Whoever is idle is armed by a work item, which wakes the monitor when that is done.
+ * A work item arms idle processes, and wakes the monitor when that is done.
  *
  * Context: the monitor, at the end of a pass; does not sleep.
  *
- * Return: nanoseconds until the next pass; U64_MAX: until somebody rings or kicks
+ * Return: nanoseconds until the next pass; U64_MAX: until a doorbell is written or a kick comes
  */
 u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
 			   bool *waits)
@@ -649,7 +654,7 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 	int idx;
 
 	*waits = false;
-	/* The end of higher work is something that nobody tells us. */
+	/* No doorbell tells of the end of higher work. */
 	if (decision->nr_preempt || gn->monitor.again || decision->nr_held > decision->nr_resume)
 		return decision->next_ns;
 	if (decision->nr_resume)
@@ -671,7 +676,7 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 /**
  * gpreempt_doorbell_init() - be ready to withdraw doorbells
  *
- * Context: module init. Without memory nobody is armed, and everybody is looked at.
+ * Context: module init. Without memory no process is armed, and all are sampled.
  */
 void gpreempt_doorbell_init(void)
 {

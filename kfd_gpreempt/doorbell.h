@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * doorbell.h - who rang
- */
+/* doorbell.h - which processes have written a doorbell */
 #ifndef GPREEMPT_DOORBELL_H
 #define GPREEMPT_DOORBELL_H
 
@@ -16,7 +14,7 @@ struct gpreempt_doorbells;
 
 /* What doorbell.c keeps of a node, and writes alone. */
 struct gpreempt_node_doorbell {
-	/** @surveys: how often doorbell.c looked who is idle */
+	/** @surveys: how often doorbell.c looked for idle processes */
 	u64 surveys;
 };
 
@@ -28,8 +26,8 @@ struct gpreempt_process_doorbell {
 	 */
 	struct list_head queues;
 	/**
-	 * @doorbells: its doorbells, on all nodes; NULL: it opened /dev/kfd while nobody wanted
-	 * them withdrawn
+	 * @doorbells: its doorbells, on all nodes; NULL: it opened /dev/kfd while gpreempt_wakeup
+	 * was poll
 	 */
 	struct gpreempt_doorbells *doorbells;
 	/** @peer: in the list of @doorbells */

@@ -3,8 +3,8 @@
  * dump.c - everything that is known of a node, at one moment, as text
  *
  * For debugfs, and for the kernel log when a node is given up. What the monitor, the hooks and the
- * driver write is copied between two passes with their locks held, and printed without: a slow
- * reader delays nobody.
+ * driver write is copied between two passes under their locks. It is printed without locks, so a
+ * slow reader delays nothing.
  */
 #include <linux/ktime.h>
 #include <linux/seq_buf.h>
@@ -250,10 +250,7 @@ static struct node_copy *dump_take_copy(struct gpreempt_node *gn, u32 max_queues
 	c->nr_queues = room;
 	mutex_lock(&gn->pass_lock);
 	dqm_lock(gn->node->dqm);
-	/*
-	 * Not gpreempt_lock, which is held while somebody waits for memory: a reset may wait for
-	 * this.
-	 */
+	/* Not gpreempt_lock: its holder may wait for memory, and a reset may wait for this. */
 	idx = srcu_read_lock(&gn->queues.srcu);
 	dump_copy_node(c, gn);
 	srcu_read_unlock(&gn->queues.srcu, idx);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * event.c - who listens to what happens
+ * event.c - listeners to what happens
  *
- * Events are told by the monitor, partly under dqm_lock: no allocation, no sleeping, and no cost
- * that grows with those who listen. So an event is only noted there. It is handed on to each
- * listener that may hear it by a work item, or by a listener that wants to read before that. A
- * reader who is too slow loses the newest ones and is told how many.
+ * The monitor reports events, partly under dqm_lock: it must not allocate, sleep, or pay for the
+ * number of listeners. So it only notes an event. A work item, or a listener that reads before
+ * that, hands it on to each listener that may hear it. A reader that is too slow loses the newest
+ * events and is told how many.
  */
 #include <linux/cred.h>
 #include <linux/err.h>
@@ -26,7 +26,7 @@
 
 /* Unread events of a listener. A pass over a full node tells one for each of its queues. */
 #define MAX_EVENTS	1024
-/* Of a user who does not see all: every event is offered to every listener. */
+/* For a user that does not see all: every event is offered to every listener. */
 #define MAX_LISTENERS_OF_USER	64
 /*
  * Events that are not handed on yet. A work item comes to it within a millisecond or so, and a pass
@@ -35,7 +35,7 @@
 #define MAX_NOTED		4096
 
 /**
- * struct gpreempt_listener - somebody who listens
+ * struct gpreempt_listener - an open file that listens
  * @link: in @listeners, under @listeners_lock
  * @ns: pid namespace in which pids are told; referenced
  * @uid: whose processes it hears of
@@ -47,7 +47,7 @@
  * @events: ring
  *
  * What is not said to be constant is under @listeners_lock; @ns, @uid and @sees_all are constant.
- * @missed counts also what was lost before it was known who would hear it.
+ * @missed also counts what was lost before it was known which listener would hear it.
  */
 struct gpreempt_listener {
 	struct list_head link;
@@ -119,7 +119,10 @@ static bool event_take_note(struct note *note)
 	return got;
 }
 
-/* That somebody outranks somebody tells that others work; that a node has failed concerns all. */
+/*
+ * An inversion tells that others work, so it is for those alone who see all. A failed node concerns
+ * all.
+ */
 static bool event_may_hear(const struct gpreempt_listener *l, const struct note *note)
 {
 	if (l->sees_all)
@@ -136,10 +139,16 @@ static void event_hand_on_locked(void)
 	lockdep_assert_held(&listeners_lock);
 	while (event_take_note(&note)) {
 		list_for_each_entry(l, &listeners, link) {
-			/* How many were others' is not for everybody to know. */
+			/*
+			 * Only a listener that sees all may know how many events of others there
+			 * were.
+			 */
 			l->missed += l->sees_all ? note.lost : !!note.lost;
 			note.event.pid = note.pid ? pid_nr_ns(note.pid, l->ns) : 0;
-			/* Who is in none of the listener's namespaces does not exist for it. */
+			/*
+			 * A process that is in none of the listener's namespaces does not exist for
+			 * it.
+			 */
 			if (event_may_hear(l, &note) && (!note.pid || note.event.pid))
 				event_put(l, &note.event);
 		}
@@ -209,7 +218,7 @@ struct gpreempt_listener *gpreempt_listener_create(struct pid_namespace *ns, kui
 
 /**
  * gpreempt_listener_destroy() - listen no more
- * @listener: the listener; nobody waits for it any more
+ * @listener: the listener; no reader waits for it any more
  *
  * Context: may sleep.
  */
@@ -303,13 +312,13 @@ ssize_t gpreempt_listener_read(struct gpreempt_listener *listener, char __user *
 }
 
 /**
- * gpreempt_event() - tell those who listen
+ * gpreempt_event() - tell the listeners
  * @gn: the node
  * @gq: the queue; NULL: the node itself
  * @type: what happened
  * @value: more about it, see &enum gpreempt_event_type
  *
- * Costs the same however many listen.
+ * Costs the same for any number of listeners.
  *
  * Context: process context; may be called under any lock of the scheduler and of the driver's
  * queues.
@@ -329,7 +338,7 @@ void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
 	};
 	bool noted;
 
-	/* Nobody listens, as nearly always. */
+	/* There are no listeners, as nearly always. */
 	if (list_empty_careful(&listeners))
 		return;
 	if (leader) {
@@ -337,7 +346,7 @@ void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
 		note.pid = get_pid(task_tgid(leader));
 		note.uid = task_euid(leader);
 		rcu_read_unlock();
-		/* It has been reaped: nobody knows it by any number. */
+		/* It has been reaped, and has no pid any more. */
 		if (!note.pid)
 			return;
 	}
@@ -361,7 +370,7 @@ void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
 /**
  * gpreempt_events_exit() - forget what was not handed on
  *
- * Context: module exit; nobody listens any more.
+ * Context: module exit; there are no listeners any more.
  */
 void gpreempt_events_exit(void)
 {

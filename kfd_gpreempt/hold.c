@@ -2,9 +2,9 @@
 /*
  * hold.c - preemption on request
  *
- * A hold joins a holder and a queue. A queue that has any is kept off the device by the policy; the
- * monitor does the work, as for every other preemption, and whoever asked waits for it. All lists
- * are under gpreempt_lock, which a queue's end takes as well.
+ * A hold joins a holder and a queue. The policy keeps a queue that has any off the device. The
+ * monitor does the work, as for every other preemption, and the caller waits for it. All lists are
+ * under gpreempt_lock, which a queue's end takes as well.
  */
 #include <linux/jiffies.h>
 #include <linux/slab.h>
@@ -27,7 +27,7 @@
  * @holder: the holder
  * @gq: the queue
  * @unbounded: it lasts, whatever gpreempt_max_hold_ms says
- * @privileged: somebody with CAP_SYS_ADMIN asked for it: others do not end it
+ * @privileged: a caller with CAP_SYS_ADMIN asked for it: others do not end it
  */
 struct hold {
 	struct list_head of_holder;
@@ -47,7 +47,7 @@ struct gpreempt_holder gpreempt_own_holder = {
 };
 
 /**
- * gpreempt_holder_init() - somebody who holds nothing yet
+ * gpreempt_holder_init() - make a holder that holds nothing yet
  * @holder: the holder
  */
 void gpreempt_holder_init(struct gpreempt_holder *holder)
@@ -116,7 +116,7 @@ static struct hold *hold_find_locked(const struct gpreempt_holder *holder,
 
 /**
  * struct request - a walk over the queues that a command is about
- * @holder: who asks; NULL: ends everybody's holds
+ * @holder: the caller's; NULL: ends all holds
  * @match: which queues
  * @unbounded: of a new hold
  * @found: queues that match
@@ -132,7 +132,7 @@ struct request {
 	bool denied;
 };
 
-/* Only a hint: the backend looks again, and whoever waits then waits until the timeout. */
+/* Only a hint: the backend looks again, and a caller that waits then waits until the timeout. */
 static int hold_may_be_held(const struct gpreempt_queue *gq)
 {
 	struct gpreempt_overrides outside;
@@ -239,7 +239,7 @@ static int hold_wait_until_off(struct request *request, u32 timeout_ms)
 
 /**
  * gpreempt_hold() - take queues off the device and keep them off
- * @holder: who asks
+ * @holder: the caller's
  * @match: which queues: one, or those of a process
  * @unbounded: whatever gpreempt_max_hold_ms says
  * @timeout_ms: how long to wait until they are saved; 0: the driver's own timeout
@@ -300,14 +300,14 @@ static int hold_unhold_one(struct gpreempt_queue *gq, void *arg)
 
 /**
  * gpreempt_unhold() - end holds
- * @holder: whose; NULL: everybody's
+ * @holder: whose; NULL: all holders'
  * @match: of which queues
  * @nr_queues: receives of how many
  *
  * Context: may sleep; no lock of the scheduler held.
  *
- * Return: 0; -ENOENT: there is no such queue; -EPERM: one is still held by somebody with
- * CAP_SYS_ADMIN, whom the caller cannot overrule
+ * Return: 0; -ENOENT: there is no such queue; -EPERM: one is still held by a caller with
+ * CAP_SYS_ADMIN, which this one cannot overrule
  */
 int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
 		    u32 *nr_queues)
@@ -322,7 +322,7 @@ int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target
 }
 
 /**
- * gpreempt_holder_release() - end everything that somebody holds
+ * gpreempt_holder_release() - end all holds of a holder
  * @holder: the holder
  *
  * Context: may sleep; no lock of the scheduler held.

@@ -14,8 +14,7 @@ struct gpreempt_process;
 struct gpreempt_target_match;
 
 /**
- * struct gpreempt_holder - somebody who asks for preemptions: an open file, or a process on
- * /dev/kfd
+ * struct gpreempt_holder - what asks for preemptions: an open file, or a process on /dev/kfd
  * @holds: what it holds, under gpreempt_lock
  */
 struct gpreempt_holder {
@@ -24,7 +23,7 @@ struct gpreempt_holder {
 
 /* What hold.c keeps of a queue, and writes alone. */
 struct gpreempt_queue_hold {
-	/** @list: who asked for its preemption, under gpreempt_lock */
+	/** @list: holds of it, under gpreempt_lock */
 	struct list_head list;
 	/** @any: there are any; written under gpreempt_lock */
 	bool any;

@@ -60,8 +60,7 @@ void gpreempt_hqd_ask(struct kfd_node *node, u32 pipe, u32 queue)
 	int xcc;
 
 	/*
-	 * The registers of another generation are elsewhere. A reset that has begun answers to
-	 * nobody.
+	 * The registers of another generation are elsewhere. Once a reset has begun, none answers.
 	 */
 	if (node->kfd2kgd->hqd_destroy != kgd_gfx_v9_hqd_destroy || amdgpu_in_reset(adev))
 		return;

@@ -172,7 +172,7 @@ int gpreempt_life_enable_node(struct gpreempt_node *gn, bool on)
 {
 	if (on && !gn->backend)
 		return -EOPNOTSUPP;
-	/* Whoever holds it may be removing the node, and waits for this file. */
+	/* Its holder may be removing the node, and waits for this file. */
 	if (!mutex_trylock(&gpreempt_lifecycle)) {
 		fsleep(5000);
 		return restart_syscall();
@@ -279,8 +279,8 @@ void kfd_gpreempt_pause(struct kfd_dev *kfd)
 		if (!gn)
 			continue;
 		/*
-		 * First: a pass that is under way hurries, and none begins. Nor does anybody else
-		 * read registers from then on.
+		 * First: a pass that is under way hurries, and none begins. From then on no other
+		 * reader of registers begins either.
 		 */
 		mutex_lock(&gn->waves.see_lock);
 		paused = xchg(&gn->life.paused, true);
@@ -290,8 +290,8 @@ void kfd_gpreempt_pause(struct kfd_dev *kfd)
 			gpreempt_monitor_last_pass(gn);
 		mutex_unlock(&gn->pass_lock);
 		/*
-		 * A reset keeps the memory where it is, and whoever holds a BO may wait for its
-		 * end.
+		 * A reset keeps the memory where it is, and the holder of a BO may wait for the end
+		 * of the reset.
 		 */
 		if (!amdgpu_in_reset(gn->node->adev))
 			gpreempt_view_hide_vram(gn);

@@ -31,7 +31,7 @@ struct gpreempt_node_life {
 	struct task_struct *thread;
 	/**
 	 * @paused: the driver suspends the device or resets it, or is about to. Set before
-	 * @pass_lock is taken, so that whoever takes it afterwards knows, cleared under it
+	 * @pass_lock is taken, so that a later holder knows, and cleared under it
 	 */
 	bool paused;
 };

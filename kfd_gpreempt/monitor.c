@@ -32,7 +32,7 @@
  * was sent before: it has no room for more.
  */
 #define MAX_FULL_NS		100000000ULL
-/* Who changes something need not wait longer for a look, however rare looks are. */
+/* A change is looked at after this time at the latest, however rare looks are. */
 #define MAX_NUDGE_NS		1000000ULL
 /*
  * When everything has to be resumed, queues that the device still holds are waited for, for so
@@ -115,10 +115,7 @@ static void monitor_sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 			gn->monitor.all_due_ns = 0;
 			break;
 		}
-		/*
-		 * One that has just been registered, too: whoever registers it kicks a moment
-		 * later.
-		 */
+		/* One that has just been registered, too: its registration kicks a moment later. */
 		if (anew || !gq->priority.derived)
 			monitor_derive(gn, gq, now_ns);
 		if (gq->priority.dead)
@@ -170,7 +167,7 @@ static bool monitor_sample_awake(struct gpreempt_node *gn, bool anew, u64 now_ns
 static void monitor_sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 {
 	/*
-	 * Whoever takes a queue off the list kicks before he waits for readers: without a kick to
+	 * What takes a queue off the list kicks before it waits for readers. So while no kick is to
 	 * be seen from here, what the arrays point to stays there.
 	 */
 	if (READ_ONCE(gn->kick) || now_ns >= gn->monitor.all_due_ns ||
@@ -315,8 +312,8 @@ static void monitor_resume_all(struct gpreempt_node *gn)
 			monitor_decide_resumes(gn);
 		}
 		/*
-		 * Whoever suspends or resets waits for this. Flags are enough then, and that is not
-		 * a try but the end.
+		 * A suspend or a reset waits for this. It sets flags alone, and there is no further
+		 * try.
 		 */
 		if (!paused && READ_ONCE(gn->life.paused))
 			tries = MAX_ERRORS - 2;
@@ -356,7 +353,7 @@ static void monitor_count_hints(struct gpreempt_node *gn, u64 now_ns)
 	bool open = false;
 	u32 i;
 
-	/* Nobody has announced anything that is not settled. */
+	/* No announcement of work is open. */
 	if (!gn->monitor.hinted)
 		return;
 	for (i = 0; i < gn->monitor.nr_sampled; i++) {
@@ -408,7 +405,10 @@ static void monitor_carry_out(struct gpreempt_node *gn, const struct gpreempt_de
 /* Priorities are derived anew where something has changed them, and once in every interval. */
 static bool monitor_derives_anew(struct gpreempt_node *gn, u64 now_ns)
 {
-	/* Who rings waits for this pass. The next one is soon enough to look at nice values. */
+	/*
+	 * The work behind a doorbell waits for this pass. The next one is soon enough to look at
+	 * nice values.
+	 */
 	if (gn->monitor.rang_ns && gn->monitor.derived_ns)
 		return false;
 	if (now_ns - gn->monitor.derived_ns < gn->tun.params.interval_ns)
@@ -428,9 +428,7 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_decision *dec
 	bool anew, decided, rest;
 	int idx;
 
-	/*
-	 * Whoever changes something kicks, except for nice values and the driver's own obstacles.
-	 */
+	/* Every change kicks, except for nice values and the driver's own obstacles. */
 	if (xchg(&gn->kick, false) || gn->policy.ops != gpreempt_tunables_policy(gn))
 		gn->monitor.derived_ns = 0;
 	if (!gn->monitor.derived_ns)
@@ -533,9 +531,7 @@ static void monitor_nap(struct gpreempt_node *gn, u64 ns)
 	__set_current_state(TASK_RUNNING);
 }
 
-/*
- * Somebody who was armed has work. If that is what this slept for, nobody outranked anybody before.
- */
+/* A process that was armed has work. If this slept for that, no queue outranked another before. */
 static void monitor_take_ring(struct gpreempt_node *gn)
 {
 	u64 rung_ns = READ_ONCE(gn->rung_ns) ? xchg(&gn->rung_ns, 0ULL) : 0;
@@ -554,13 +550,13 @@ static u64 monitor_look(struct gpreempt_node *gn)
 
 	gn->monitor.looked_ns = ktime_get_ns();
 	/*
-	 * Before anything is looked at. Pairs with gpreempt_node_look(): who writes it has written
-	 * the reason before.
+	 * Before anything is looked at. Pairs with gpreempt_node_look(), which is called after the
+	 * reason was written.
 	 */
 	smp_store_mb(gn->urgent, false);
 	monitor_take_ring(gn);
 	if (gn->monitor.state == GPREEMPT_STATE_FAILED) {
-		/* In this order: who asks sets them in the other. */
+		/* In this order: gpreempt_node_nudge() sets them in the other. */
 		WRITE_ONCE(gn->kick, false);
 		if (xchg(&gn->revive, false)) {
 			gn->monitor.errors = 0;
@@ -602,8 +598,8 @@ static u64 monitor_look(struct gpreempt_node *gn)
  * gpreempt_monitor_last_pass() - resume everything, and leave the device as it was found
  * @gn: the node; from now on no pass is made, it is paused or its monitor ends
  *
- * Context: pass_lock held; the monitor, or whoever suspends or resets the device. Allocates nothing
- * and waits for the backend alone: while paused as long as flags take, otherwise also for queues on
+ * Context: pass_lock held; the monitor, or a suspend or reset of the device. Allocates nothing and
+ * waits for the backend alone: while paused as long as flags take, otherwise also for queues on
  * their way off the device.
  */
 void gpreempt_monitor_last_pass(struct gpreempt_node *gn)
@@ -641,7 +637,7 @@ int gpreempt_monitor(void *data)
 		woken_ns = ktime_get_ns();
 		monitor_make_room(gn);
 		mutex_lock(&gn->pass_lock);
-		/* While it was parked nobody could have outranked anybody. */
+		/* While it was parked no queue could have outranked another. */
 		if (nap_ns == U64_MAX)
 			gn->monitor.clear_ns = woken_ns;
 		nap_ns = READ_ONCE(gn->life.paused) ? U64_MAX : monitor_look(gn);

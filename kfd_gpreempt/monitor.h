@@ -12,16 +12,16 @@ struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
 
-/* What is shown for a level while nobody has work. */
+/* What is shown for a level while no queue has work. */
 #define GPREEMPT_LEVEL_NONE	(GPREEMPT_PRIORITY_MIN - 1)
 
 /**
  * enum gpreempt_state - what the monitor of a node does, as shown in sysfs
- * @GPREEMPT_STATE_PARKED: sleeps until something changes: nobody could outrank anybody
+ * @GPREEMPT_STATE_PARKED: sleeps until something changes: no queue could outrank another
  * @GPREEMPT_STATE_IDLE: looks every gpreempt_interval_ms
  * @GPREEMPT_STATE_POLLING: looks every gpreempt_poll_us
- * @GPREEMPT_STATE_ARMED: sleeps until a doorbell is written: whoever could outrank another
- *	is idle, and armed
+ * @GPREEMPT_STATE_ARMED: sleeps until a doorbell is written: every process that could outrank
+ *	another is idle, and armed
  * @GPREEMPT_STATE_FAILED: gave up; everything that could be resumed is. A reset of the GPU
  *	or switching off and on ends it.
  */
@@ -102,7 +102,7 @@ struct gpreempt_node_monitor {
 	u64 failed_ns;
 	/** @dump: the node was given up: a dump goes to the kernel log after the pass */
 	bool dump;
-	/** @level: of the last decision; GPREEMPT_LEVEL_NONE: nobody had work */
+	/** @level: of the last decision; GPREEMPT_LEVEL_NONE: no queue had work */
 	s32 level;
 	/**
 	 * @rang_ns: the @rung_ns that this pass takes in; 0: none. The monitor's alone, as @surveys

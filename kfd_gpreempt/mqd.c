@@ -172,11 +172,11 @@ void __kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo)
 
 /**
  * kfd_gpreempt_may_return() - may a queue that is off the device come back at any moment, because
- * only we keep it off?
+ * only the scheduler keeps it off?
  * @q: the queue
  *
- * What was saved of it lies still only as long as nobody may load it: to programs it counts as one
- * that runs. One that was also suspended, evicted or disabled stays off when it is resumed.
+ * What was saved of it stays as it is only until it is loaded again: to programs it counts as a
+ * queue that runs. One that was also suspended, evicted or disabled stays off when it is resumed.
  *
  * Context: dqm_lock held.
  *

@@ -29,7 +29,7 @@ static atomic_t passes;
  */
 DEFINE_MUTEX(gpreempt_lifecycle);
 LIST_HEAD(gpreempt_nodes);
-/* Keeps nodes that are being looked at by those who only want to see. */
+/* Keeps nodes while readers that change nothing look at them. */
 DEFINE_STATIC_SRCU(nodes_srcu);
 
 /**
@@ -152,7 +152,7 @@ enum gpreempt_node_state gpreempt_node_state(const struct gpreempt_node *gn)
 }
 
 /**
- * gpreempt_node_state_for() - what somebody may know of what a node does
+ * gpreempt_node_state_for() - what a caller may know of what a node does
  * @gn: the node
  * @sees_all: with CAP_SYS_ADMIN. Others are not told whether programs work: a node that is
  *	on is idle to them.
@@ -231,8 +231,8 @@ int gpreempt_node_find_locked(gpreempt_node_fn fn, void *arg)
 }
 
 /**
- * gpreempt_node_find() - call a function for each node until it returns something, for those who
- * only want to see
+ * gpreempt_node_find() - call a function for each node until it returns something, for readers that
+ * change nothing
  * @fn: the function; the node stays while it runs, nothing else does
  * @arg: passed through
  *
@@ -276,7 +276,7 @@ bool gpreempt_node_enabled(u32 gpu_id)
 }
 
 /**
- * gpreempt_node_acted() - wake whoever waits for a monitor to act
+ * gpreempt_node_acted() - wake callers that wait for a monitor to act
  *
  * Context: any.
  */
@@ -308,7 +308,7 @@ unsigned int gpreempt_node_passes(void)
  */
 void gpreempt_node_nudge(struct gpreempt_node *gn)
 {
-	/* Who was here before has woken it, and it has not looked since. */
+	/* An earlier caller has woken it, and it has not looked since. */
 	if (!xchg(&gn->kick, true))
 		gpreempt_node_wake(gn);
 }
@@ -412,11 +412,12 @@ static int node_walk_one(struct gpreempt_node *gn, void *arg)
 }
 
 /**
- * gpreempt_node_walk() - as gpreempt_node_walk_locked(), for those who only want to see
+ * gpreempt_node_walk() - as gpreempt_node_walk_locked(), for readers that change nothing
  * @fn: the function; the queue stays while it runs, nothing else does. It does not sleep.
  * @arg: passed through
  *
- * Nobody who makes or changes a queue waits for it, who ends one only for as long as @fn takes.
+ * The creation or change of a queue does not wait for it. The end of one does, for as long as @fn
+ * takes.
  *
  * Context: as gpreempt_node_find().
  *

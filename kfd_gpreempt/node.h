@@ -9,15 +9,15 @@
  * stops monitors holds gpreempt_lifecycle (node.c), which is outermost and never taken by a hook
  * that runs under p->mutex. The monitor reads the list of queues under its node's srcu and holds
  * its own pass_lock during a pass: pass_lock > dqm_lock > srcu > the index locks of the graphics
- * engine, and nothing else that sleeps. see_lock is for who only wants to see, and taken before
- * srcu. The mutexes of event.c and priority.c are taken with none of these held. Spinlocks are
- * innermost.
+ * engine, and nothing else that sleeps. see_lock is for readers that decide nothing, and taken
+ * before srcu. The mutexes of event.c and priority.c are taken with none of these held. Spinlocks
+ * are innermost.
  *
  * A suspend or a reset takes pass_lock, and waits for what may be waited for under it: dqm_lock and
  * the device. So under pass_lock nothing is allocated, no page table is changed (MMU notifiers of
- * programs), and gpreempt_lock is not taken, whose holders do both. Nobody waits for the monitor
- * but its own end, and nobody who holds a lock that a reset needs. The end of a queue waits for
- * srcu, under which nothing sleeps but on the index locks of the graphics engine.
+ * programs), and gpreempt_lock is not taken, because its holders do both. Only the end of a monitor
+ * waits for the monitor, and without a lock that a reset needs. The end of a queue waits for srcu,
+ * under which nothing sleeps but on the index locks of the graphics engine.
  */
 #ifndef GPREEMPT_NODE_H
 #define GPREEMPT_NODE_H
@@ -133,8 +133,8 @@ struct gpreempt_node {
 	/** @backend: how to preempt on it; NULL: not possible */
 	const struct gpreempt_backend *backend;
 	/**
-	 * @pass_lock: held during a pass: what only the monitor writes stands still for whoever
-	 * else holds it
+	 * @pass_lock: held during a pass: for another holder, what only the monitor writes stands
+	 * still
 	 */
 	struct mutex pass_lock;
 	/**
@@ -149,7 +149,7 @@ struct gpreempt_node {
 	 * has
 	 */
 	u64 rung_ns;
-	/** @revive: somebody asks for another try after GPREEMPT_STATE_FAILED */
+	/** @revive: another try is asked for after GPREEMPT_STATE_FAILED */
 	bool revive;
 	/** @policy: what the policy knows; the monitor's alone */
 	struct gpreempt_policy_node policy;
@@ -192,9 +192,8 @@ static inline pid_t gpreempt_queue_pid(const struct gpreempt_queue *gq)
 }
 
 /*
- * A word of the policy's, without what serialises its calls: for those who can do with the value of
- * a moment ago. The policy is pure code and writes plainly; no 64-bit CPU tears a word that is
- * aligned.
+ * A word of the policy's, read without what serialises its calls: the value may be a moment old.
+ * The policy is pure code and writes plainly; no 64-bit CPU tears an aligned word.
  */
 #define gpreempt_policy_read(word)	data_race(READ_ONCE(word))
 

@@ -17,10 +17,10 @@
  * @p: the process
  *
  * A program may enable the debug trap on itself, and may have a child do it: neither takes a right.
- * What is left alone is a share of others, so it takes the right that an exemption takes,
- * CAP_SYS_NICE of whoever traces it. Any other debugged process is preempted like the rest: its
- * waves are saved where its debugger finds them, and a queue that the debugger has suspended stays
- * suspended.
+ * A process that is left alone takes from the share of others. So that takes the right that an
+ * exemption takes: its tracer needs CAP_SYS_NICE. Any other debugged process is preempted like the
+ * rest: its waves are saved where its debugger finds them, and a queue that the debugger has
+ * suspended stays suspended.
  *
  * Context: any.
  *

@@ -141,7 +141,7 @@ static int pace_on_node(struct gpreempt_node *gn, void *arg)
 
 /**
  * __kfd_gpreempt_pace() - have a command wait if it asks for one runlist too many
- * @process: who opened the file
+ * @process: the opener of the file
  * @cmd: the command word as the program gave it
  *
  * On which node its runlist will be is not looked up: a command counts on each node where its

@@ -89,11 +89,11 @@ GPREEMPT_TUNABLES(GPREEMPT_PARAM_GLOBAL, GPREEMPT_PARAM_SWITCH, GPREEMPT_PARAM_N
  * @which: the tunable
  * @buf: the value, or "default": that of the module parameter
  *
- * It holds until the module parameter is written, which is for all nodes. What another policy need
- * not hold is resumed by it.
+ * It holds until the module parameter is written, which is for all nodes. Another policy resumes
+ * what it need not keep off the device.
  *
- * Context: sysfs, which keeps the node; gpreempt_lifecycle may be held by somebody who waits for
- * us. May sleep.
+ * Context: sysfs, which keeps the node. The holder of gpreempt_lifecycle may wait for this file.
+ * May sleep.
  *
  * Return: 0; -EINVAL: not a value of this tunable; the kernel log says so
  */

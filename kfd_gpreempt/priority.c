@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * priority.c - how urgent a queue is, and who said so
+ * priority.c - how urgent a queue is, and by which setting
  *
- * Settings from outside are kept here for processes and cgroups. The monitor derives from them,
- * from the KFD priority and from the nice value what the policy works with.
+ * Settings from outside are kept here for processes and cgroups. From them, the KFD priority and
+ * the nice value the monitor derives what the policy works with.
  *
  * A process is remembered by its struct pid, which never belongs to another process later; a cgroup
  * by its id, likewise. A setting keeps neither alive. A work item drops the settings of those that
@@ -104,7 +104,9 @@ static bool priority_is_gone(const struct entry *e)
 	return false;
 }
 
-/* A work item: it sees all cgroups, whoever changes something may see a namespace of them only. */
+/*
+ * A work item sees all cgroups; the caller that changes a setting may see a namespace of them only.
+ */
 static void priority_drop_gone(struct work_struct *work)
 {
 	struct hlist_node *next;
@@ -112,7 +114,7 @@ static void priority_drop_gone(struct work_struct *work)
 	unsigned int i;
 
 	for (i = 0; i < HASH_SIZE(table); i++) {
-		/* Nobody who changes something waits for all of them. */
+		/* A caller that changes a setting does not wait for all of them. */
 		mutex_lock(&settings_lock);
 		hlist_for_each_entry_safe(e, next, &table[i], link)
 			if (priority_is_gone(e))
@@ -306,11 +308,11 @@ void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_ove
  * @cap: what a setting of the unprivileged is worth at most
  * @priority: against other processes
  * @own_priority: against queues of the same process
- * @explicit_priority: somebody asked for the priority of this queue
+ * @explicit_priority: the priority of this queue was asked for
  *
- * Queue outranks process, process outranks cgroup. Nobody gets around what the privileged set by
- * setting something of higher rank: what they may still do is to lower it. The same holds for a
- * nice value, which its process cannot lower again either.
+ * Queue outranks process, process outranks cgroup. A setting of higher rank does not get around
+ * what the privileged set: it can only lower that. The same holds for a nice value, which its
+ * process cannot lower again either.
  *
  * Return: where the priority comes from
  */
@@ -350,7 +352,7 @@ enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *ou
 /**
  * gpreempt_priority_exit() - forget everything
  *
- * Context: module exit; nobody changes anything any more.
+ * Context: module exit; settings do not change any more.
  */
 void gpreempt_priority_exit(void)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * priority.h - how urgent a queue is, and who said so
- */
+/* priority.h - how urgent a queue is, and by which setting */
 #ifndef GPREEMPT_PRIORITY_H
 #define GPREEMPT_PRIORITY_H
 
@@ -18,7 +16,7 @@ struct gpreempt_policy_queue;
 /**
  * struct gpreempt_setting - what was set for a queue, a process or a cgroup
  * @has_priority: @priority is set
- * @privileged: by somebody with CAP_SYS_NICE or CAP_SYS_ADMIN: others do not get around it
+ * @privileged: by a caller with CAP_SYS_NICE or CAP_SYS_ADMIN: others do not get around it
  * @exempt: never a victim; of a process
  * @priority: logical priority
  * @weight: share under wfq; 0: by priority
@@ -57,7 +55,7 @@ typedef int (*gpreempt_setting_fn)(struct gpreempt_setting *setting, void *arg);
 struct gpreempt_queue_priority {
 	/** @kfd: last priority given to KFD; written under p->mutex */
 	u32 kfd;
-	/** @trusted: the caller who gave it had CAP_SYS_NICE; written under p->mutex */
+	/** @trusted: the caller that gave it had CAP_SYS_NICE; written under p->mutex */
 	bool trusted;
 	/** @dead: the process has been taken off the device; the monitor's alone */
 	bool dead;

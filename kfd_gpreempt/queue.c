@@ -43,9 +43,9 @@ static void queue_adopt_work(struct work_struct *work)
 }
 
 /*
- * setpriority() tells nobody, and a monitor that is parked or waits for doorbells does not look:
- * look for it, at a rate and in a way that wakes no sleeping CPU. The same goes for user pages that
- * are replaced.
+ * setpriority() has no hook, and a monitor that is parked or waits for doorbells does not look. So
+ * this looks for new nice values, at a rate and in a way that wakes no sleeping CPU. The same goes
+ * for user pages that are replaced.
  */
 static void queue_renice_work(struct work_struct *work)
 {
@@ -106,7 +106,7 @@ static void queue_unlink(struct gpreempt_queue *gq)
 {
 	struct gpreempt_node *gn = gq->gn;
 
-	/* It has left the driver's lists, or the monitor is gone: nobody resumes it any more. */
+	/* It has left the driver's lists, or the monitor is gone: it is never resumed. */
 	if (gq->policy.preempted)
 		atomic64_inc(&gn->stats.destroyed_preempted);
 	list_del_rcu(&gq->link);
@@ -183,7 +183,7 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 }
 
 /*
- * KFD takes any priority from anybody. Above normal it counts against others only with the right
+ * KFD takes any priority from any caller. Above normal it counts against others only with the right
  * that nice(2) asks for.
  */
 static bool queue_caller_is_trusted(const struct queue *q)
@@ -220,7 +220,7 @@ void __kfd_gpreempt_queue_destroyed(struct queue *q)
 	bool last = false;
 
 	/*
-	 * Nobody registers it any more, so NULL stays NULL. Pairs with the release where all are
+	 * It is not registered again, so NULL stays NULL. Pairs with the release where all are
 	 * unregistered: its pages are unmapped then.
 	 */
 	if (!smp_load_acquire(&q->gpreempt))
@@ -274,7 +274,10 @@ static void queue_adopt_process(struct gpreempt_node *gn, struct kfd_process *p,
 
 		if (!q || q->device != gn->node)
 			continue;
-		/* Who set the priority is not known any more: the owner's rights now have to do. */
+		/*
+		 * The caller that set the priority is not known any more: the owner's rights now
+		 * stand for its own.
+		 */
 		trusted = q->properties.priority > GPREEMPT_PRIORITY_NORMAL &&
 			  has_capability_noaudit(p->lead_thread, CAP_SYS_NICE);
 		queue_register(&m, q, trusted);
@@ -337,7 +340,7 @@ bool gpreempt_queue_adopt(struct gpreempt_node *gn)
 	bool complete = true;
 	int i, n;
 
-	/* Whoever wants to be looked after says so again. */
+	/* A queue that needs it asks again. */
 	WRITE_ONCE(gn->queues.tends, false);
 	n = queue_get_processes(&processes);
 	if (n < 0)

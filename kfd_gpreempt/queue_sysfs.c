@@ -4,7 +4,7 @@
  *
  * The folder is the driver's and goes with the queue, under p->mutex: nothing here may take that.
  * The files stay when scheduling is switched off, and have no data then. They are root's, as the
- * driver's are, and tell when a program works: so it is looked who reads.
+ * driver's are, and tell when a program works: so the reader's rights are checked.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

@@ -101,7 +101,7 @@ static void stats_add_latency(struct gpreempt_node *gn, enum gpreempt_latency ki
 	atomic64_add(ns, &h->sum_ns);
 	if (ns > atomic64_read(&h->max_ns))
 		atomic64_set(&h->max_ns, ns);
-	/* Last: whoever divides by it finds the others complete, or one ahead. */
+	/* Last: a reader that divides by it finds the others complete, or one ahead. */
 	atomic64_inc(&h->count);
 }
 

@@ -7,7 +7,7 @@
  * Documentation/ABI/testing has each file.
  *
  * Counters and latencies tell when others work, so they are the administrator's: root's by their
- * mode, and with CAP_SYS_ADMIN, which a container's root has not. Settings are everybody's.
+ * mode, and with CAP_SYS_ADMIN, which a container's root has not. Every user may read settings.
  */
 #include <linux/capability.h>
 #include <linux/kobject.h>
@@ -421,7 +421,7 @@ void gpreempt_sysfs_add(struct gpreempt_node *gn)
  * gpreempt_sysfs_del() - remove a node's directory
  * @gn: the node
  *
- * Returns when nobody reads one of its files any more.
+ * Returns when none of its files is being read any more.
  *
  * Context: gpreempt_lifecycle held; may sleep.
  */

@@ -8,7 +8,7 @@
  * pid		process that owns the queue, in the initial namespace; not common_pid, which is the monitor. 0: all
  * qid		KFD's queue id within the process
  * priority	logical priority against other processes
- * level	highest priority with work; -1024: nobody has work; 1024: a queue in relief
+ * level	highest priority with work; -1024: no queue has work; 1024: a queue in relief
  * pending	packets (AQL) or dwords (PM4) between the read and the write pointer
  * waves	waves in flight when they were asked for last; -1: not known
  * *_ns		durations in nanoseconds

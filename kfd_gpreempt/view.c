@@ -30,9 +30,7 @@ static void view_map_release(struct gpreempt_map *map)
 	if (map->page)
 		unpin_user_page(map->page);
 	if (map->bo) {
-		/*
-		 * Uninterruptible, and nobody holds it for long: KFD's own unpinning does the same.
-		 */
+		/* Uninterruptible, and never held for long: KFD's own unpinning does the same. */
 		if (!WARN_ON_ONCE(amdgpu_bo_reserve(map->bo, true))) {
 			ttm_bo_kunmap(&map->kmap);
 			amdgpu_bo_unpin(map->bo);
@@ -48,9 +46,8 @@ static void view_map_release(struct gpreempt_map *map)
 }
 
 /*
- * @owner: the caller is the owner, who may wait for pages of its own. Others may not:
- *	behind an address may be userfaultfd or FUSE, and whoever answers for these need never
- *	answer.
+ * @owner: the caller is the owner, which may wait for its own pages. Others may not: behind an
+ *	address may be userfaultfd or FUSE, whose server need never answer.
  */
 static int view_pin_user_page(struct mm_struct *mm, unsigned long addr, bool owner,
 			      struct page **page)
@@ -77,7 +74,7 @@ static int view_pin_user_page(struct mm_struct *mm, unsigned long addr, bool own
 }
 
 /*
- * Too few pages to fill the memory of anybody, too many queues to have no limit: what is pinned
+ * A page per queue does not fill memory, but the number of queues has no limit: so what is pinned
  * counts as the owner's other long-term pins do.
  */
 static int view_charge(struct gpreempt_map *map, const struct gpreempt_mapper *m)
@@ -149,7 +146,7 @@ static int view_map_pinned_bo(struct gpreempt_map *map, struct amdgpu_bo *bo, bo
 	bool iomem;
 	int r;
 
-	/* Somebody else may have pinned it before, where the CPU does not reach. */
+	/* It may have been pinned before, where the CPU does not reach. */
 	if (!amdgpu_res_cpu_visible(amdgpu_ttm_adev(bo->tbo.bdev), bo->tbo.resource))
 		return -EOPNOTSUPP;
 	if (dma_resv_wait_timeout(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL, false,
@@ -333,7 +330,7 @@ static bool view_is_stale(const struct gpreempt_queue *gq, const struct mm_struc
 	return view && (view_map_is_stale(&view->maps[0]) || view_map_is_stale(&view->maps[1]));
 }
 
-/* Frees a view that a registered queue had, after those who may be reading by it. */
+/* Frees a view that a registered queue had, after its last reader. */
 static void view_retire(struct gpreempt_queue *gq, struct gpreempt_view *view)
 {
 	synchronize_srcu_expedited(&gq->gn->queues.srcu);
@@ -353,7 +350,7 @@ static void view_hide(struct gpreempt_queue *gq)
 
 /**
  * gpreempt_view_map_again() - map the pointers of a queue if they are not, and may be by now
- * @m: who maps them, and of which queue
+ * @m: the caller that maps them, and the queue
  *
  * Context: p->mutex held; may sleep.
  */
@@ -381,7 +378,7 @@ void gpreempt_view_map_again(const struct gpreempt_mapper *m)
 
 /**
  * gpreempt_view_tend() - look after the pointers of a queue
- * @m: who looks, and after which queue
+ * @m: the caller that looks, and the queue
  *
  * Context: p->mutex held; the work item of the node, which ends before queues are unregistered; may
  * sleep.
@@ -430,7 +427,7 @@ void gpreempt_view_hide_vram(struct gpreempt_node *gn)
  *
  * Context: p->mutex held.
  *
- * Return: who maps, and for which queue
+ * Return: the caller as a mapper, with the queue
  */
 struct gpreempt_mapper gpreempt_view_mapper(const struct queue *q)
 {
@@ -455,7 +452,7 @@ void gpreempt_view_resized(struct gpreempt_queue *gq)
 /**
  * gpreempt_view_init_queue() - map the ring pointers of a queue that is being registered
  * @gq: the queue; it is unseen if they cannot be mapped
- * @m: who maps them
+ * @m: the caller that maps them
  *
  * Context: p->mutex held; may sleep.
  */

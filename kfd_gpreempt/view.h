@@ -50,7 +50,7 @@ struct gpreempt_view {
 struct queue;
 
 /**
- * struct gpreempt_mapper - who maps pointers, and for whom
+ * struct gpreempt_mapper - a caller that maps pointers, and the queue that it maps them for
  * @gn: the node
  * @q: the queue; p->mutex keeps its buffer objects
  * @mm: the owner's, where user pages are and pages are counted; NULL: it is gone
@@ -75,7 +75,7 @@ struct gpreempt_queue_view {
 	/**
 	 * @pointers: its ring pointers; NULL: they cannot be read, it is *unseen*: it yields, and
 	 * no queue yields to it. Written under gpreempt_lock, read as gpreempt_node_read() says;
-	 * what was there is freed after all of these. Who takes one away kicks before it waits for
+	 * what was there is freed after all of these. What takes one away kicks before it waits for
 	 * readers.
 	 */
 	struct gpreempt_view *pointers;

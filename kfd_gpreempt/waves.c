@@ -249,8 +249,7 @@ static void waves_see_locked(struct gpreempt_node *gn)
 }
 
 /**
- * gpreempt_waves_see() - ask the device for waves in flight, for somebody who wants to see who
- * works
+ * gpreempt_waves_see() - ask the device for waves in flight, to show which queues work
  * @gn: the node
  *
  * The monitor asks only when it matters to a decision, and not at all while it is parked.
@@ -267,7 +266,7 @@ void gpreempt_waves_see(struct gpreempt_node *gn)
 	if (!gn->backend || !gn->waves.occupancy || !READ_ONCE(gn->queues.nr) ||
 	    ktime_get_ns() < READ_ONCE(gn->waves.see_due_ns))
 		return;
-	/* Somebody else is about to know. */
+	/* Another reader is about to know. */
 	if (!mutex_trylock(&gn->waves.see_lock))
 		return;
 	waves_see_locked(gn);
@@ -360,8 +359,8 @@ void gpreempt_waves_lag(struct gpreempt_node *gn)
  * gpreempt_waves_init_node() - find out whether waves in flight can be read on a node
  * @gn: the node, new, with its backend
  *
- * Registers of a virtual function are read by RLC for it, tens of microseconds each, and a look
- * takes hundreds of them. Nobody has tested that: there, launches count instead.
+ * RLC reads the registers of a virtual function, tens of microseconds each, and a look takes
+ * hundreds of them. That is not tested: there, launches count instead.
  *
  * Context: may sleep.
  *

@@ -28,14 +28,13 @@ struct gpreempt_node_waves {
 	 */
 	struct kfd_cu_occupancy *occupancy;
 	/**
-	 * @asking: the monitor reads waves in flight, or is about to: who only wants to see gives
-	 * way
+	 * @asking: the monitor reads waves in flight, or is about to: readers that decide nothing
+	 * give way
 	 */
 	bool asking;
 	/**
-	 * @see_lock: held while somebody else than the monitor reads waves in flight. Under it
-	 * nothing is waited for but the index locks of the graphics engine. Taken by suspend and
-	 * reset.
+	 * @see_lock: held while another than the monitor reads waves in flight. Its holder waits
+	 * for nothing but the index locks of the graphics engine. Taken by suspend and reset.
 	 */
 	struct mutex see_lock;
 	/** @see_buffer: as @occupancy, under @see_lock */
@@ -50,11 +49,11 @@ struct gpreempt_node_waves {
 	 * @seen_ns: when gpreempt_waves_see() last had an answer; 0: never. Written under @see_lock
 	 */
 	u64 seen_ns;
-	/** @asked_ns: what asking for waves in flight took in this pass; 0: nobody asked */
+	/** @asked_ns: what asking for waves in flight took in this pass; 0: the pass did not ask */
 	u64 asked_ns;
 	/**
-	 * @epoch: runlists sent to the device by anybody, or without HWS queues that the driver
-	 * took off and loads again; written under dqm_lock
+	 * @epoch: runlists sent to the device, by the driver or by us; without HWS, queues that the
+	 * driver took off and loads again; written under dqm_lock
 	 */
 	u32 epoch;
 	/** @epoch_seen: @epoch when waves in flight could last be believed */
