@@ -77,7 +77,7 @@ enum doorbells_state {
  * @lock: protects @processes, their queues, @busy and @asker; innermost
  * @processes: its side on each node where it has registered queues
  * @state: an &enum doorbells_state. The function that sets it back to DOORBELLS_MAPPED wakes the
- * monitors.
+ *	monitors.
  * @rung_ns: when that last happened: it counts as work, the access itself comes only afterwards
  * @withdraw: the work item that withdraws the entries
  * @busy: it is under way
@@ -638,7 +638,7 @@ static void doorbell_arm_idle(struct gpreempt_node *gn, u64 now_ns, struct armin
  * @gn: the node
  * @decision: that of this pass, carried out
  * @waits: receives whether it is woken for whatever could need a decision, so that it need not look
- * for work
+ *	for work
  *
  * A work item arms idle processes, and wakes the monitor when that is done.
  *

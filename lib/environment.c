@@ -70,7 +70,7 @@ static void set_process_priority(struct gpreempt *g)
 	error = gpreempt_set_priority(g, &self, (int)priority);
 	if (error == -EPERM)
 		dprintf(STDERR_FILENO, "gpreempt: GPREEMPT_PRIORITY=%ld: above %d takes CAP_SYS_NICE, and so does a change of what "
-			"somebody with it has set; the process keeps the priority that it has\n", priority, GPREEMPT_PRIORITY_NORMAL);
+			"a user with it has set; the process keeps the priority that it has\n", priority, GPREEMPT_PRIORITY_NORMAL);
 	else if (error)
 		dprintf(STDERR_FILENO, "gpreempt: GPREEMPT_PRIORITY=%ld: %s; the process keeps the priority that it has\n", priority,
 			strerror(-error));

@@ -2,9 +2,10 @@
 /*
  * gpreempt-preload.h - what libgpreempt-preload.so and libgpreempt-hsa.so know of the queues of the program they are loaded into
  *
- * HIP has no call that says which queue a stream uses. Whoever makes the stream can know all the same: the one queue that appeared in this
- * thread between gpreempt_seen_mark() before and the first use after is the stream's. None did: the stream shares one with others. Several
- * did: libgpreempt-preload.so also sees queues that ROCr makes for itself.
+ * HIP has no call that says which queue a stream uses. The thread that makes the stream can know
+ * all the same: the one queue that appeared in it between gpreempt_seen_mark() before and the first
+ * use after is the stream's. None did: the stream shares one with others. Several did:
+ * libgpreempt-preload.so also sees queues that ROCr makes for itself.
  *
  * To be found with dlsym(), in RTLD_DEFAULT or in dlopen("libgpreempt-hsa.so", RTLD_NOLOAD | RTLD_LAZY): nothing needs to be linked, and
  * without one of the libraries there is nothing to be known. Any thread may call them at any time. After fork() the child has seen no queues.

@@ -86,9 +86,10 @@ int gpreempt_find_queue(struct gpreempt *handle, pid_t pid, uint64_t ring_base, 
  * @arg: for @submit
  * @queue: out: what is known of the queue
  *
- * Takes the queues of the calling process off the device for a moment, has @submit put a packet, and looks where it stays; several times, as
- * other threads may submit work as well. Whoever makes a stream asks this once: later the runtime may let other streams use the same queue, but
- * this one keeps it.
+ * Takes the queues of the calling process off the device for a moment, has @submit put a packet,
+ * and looks where it stays; several times, as other threads may submit work as well. A program asks
+ * this once, when it makes the stream: later the runtime may let other streams use the same queue,
+ * but this one keeps it.
  *
  * Return: 0; -ENOENT: the packet is in no queue under scheduling; -EAGAIN: it cannot be told from others' work; what @submit returned; as
  * gpreempt_open() and gpreempt_preempt().
@@ -125,7 +126,8 @@ int gpreempt_preempt(struct gpreempt *handle, const struct gpreempt_target *targ
 int gpreempt_resume(struct gpreempt *handle, const struct gpreempt_target *target);
 
 /**
- * gpreempt_resume_all() - end everybody's holds on a queue or on the queues of a process
+ * gpreempt_resume_all() - end all holds on a queue or on the queues of a process, of whatever
+ * descriptor
  *
  * Return: number of queues given back, which may be 0; -EPERM and those of the target.
  */
@@ -147,7 +149,8 @@ struct gpreempt_unit;
  * @flags: 0, or GPREEMPT_HOLD_UNBOUNDED: not bounded by gpreempt_max_hold_ms; takes CAP_SYS_ADMIN
  * @unit: out: to be given to gpreempt_unit_close() by the caller; NULL after an error
  *
- * The unit is the numbers in @target: whoever destroys the queue closes its units, for KFD gives numbers again.
+ * The unit is the numbers in @target. Close the units of a queue before it is destroyed: KFD gives
+ * numbers again.
  *
  * Return: 0; -EINVAL: another scope or flag; -ENOMEM; as gpreempt_open() and gpreempt_list_queues().
  */
@@ -173,8 +176,9 @@ int gpreempt_interrupt(struct gpreempt_unit *unit);
 /**
  * gpreempt_restore() - let a unit go on at the instruction where it was stopped
  *
- * Returns when the hold has ended. The device has the queue back with the next pass of the scheduler, which begins at once, if nobody
- * else holds it and its priority allows. Without gpreempt_interrupt() before, it does nothing. Whatever it returns, the unit is not interrupted.
+ * Returns when the hold has ended. The device has the queue back with the next pass of the
+ * scheduler, which begins at once, if no other descriptor holds it and its priority allows. Without
+ * gpreempt_interrupt() before, it does nothing. Whatever it returns, the unit is not interrupted.
  *
  * Return: 0; -ENOENT, -ESRCH: it was interrupted, and its queue or process is gone; -EBADF.
  */
@@ -185,9 +189,10 @@ int gpreempt_restore(struct gpreempt_unit *unit);
  * @GPREEMPT_UNIT_GONE: there is no such queue, or no such process any more
  * @GPREEMPT_UNIT_IDLE: it may run and has no work; while a runlist is under way, it may only look so
  * @GPREEMPT_UNIT_ACTIVE: it may run and has work
- * @GPREEMPT_UNIT_PREEMPTED: no unit of this process stops it; the scheduler or somebody else does
- * @GPREEMPT_UNIT_STOPPING: interrupted, and not all of it is off the device: not yet, or not now (gpreempt_max_hold_ms), or, with
- *	&struct gpreempt_unit_status.nr_held too small, somebody else ended the hold, or a process has made another queue
+ * @GPREEMPT_UNIT_PREEMPTED: no unit of this process stops it; the scheduler or another process does
+ * @GPREEMPT_UNIT_STOPPING: interrupted, and not all of it is off the device: not yet, or not now
+ *	(gpreempt_max_hold_ms), or, with &struct gpreempt_unit_status.nr_held too small, another
+ *	process ended the hold, or a process has made another queue
  * @GPREEMPT_UNIT_INTERRUPTED: interrupted and saved
  */
 enum gpreempt_unit_state {
@@ -206,7 +211,7 @@ enum gpreempt_unit_state {
  * @nr_units: interrupted units of this process with the same target
  * @nr_queues: its queues under scheduling
  * @nr_off: how many of them are off the device
- * @nr_held: how many of them somebody holds
+ * @nr_held: how many of them are held
  * @pending: AQL packets or PM4 dwords that they have not read
  * @preempt_count: preemptions so far
  * @preempted_us: time spent preempted

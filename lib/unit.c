@@ -26,7 +26,7 @@
  * @next: in @stops
  * @target: which queues
  * @flags: GPREEMPT_HOLD_UNBOUNDED or 0
- * @handle: its holds are these units' and nobody else's
+ * @handle: its holds are these units' alone
  * @units: how many share it; under @registry
  * @command: taken across a command and what it changes: of an interrupt and a restore at the same time, one comes first
  * @lock: for @interrupted and the units'; never held for long

@@ -246,6 +246,6 @@ int slurm_spank_exit(spank_t sp, int ac, char **av)
 			return 0;
 		usleep(LEAVE_WAIT_US);
 	}
-	slurm_error(ME "%s stays: somebody is in it", own_cgroup);
+	slurm_error(ME "%s stays: a process is in it", own_cgroup);
 	return 0;
 }

@@ -2,8 +2,9 @@
 /*
  * apply.c - gpreemptctl apply: what /etc/gpreempt.conf says, see gpreempt.conf(5)
  *
- * Tunables are set once. Cgroups, and processes that have queues, are looked for; with --follow again and again, since they come and go.
- * A process that was given a priority by somebody else keeps it. What --follow gave it takes back when it ends.
+ * Tunables are set once. Cgroups, and processes that have queues, are looked for; with --follow
+ * again and again, since they come and go. A process that was given a priority in another way keeps
+ * it. What --follow gave it takes back when it ends.
  */
 #include "gpreemptctl.h"
 
@@ -395,7 +396,9 @@ static int apply_processes(struct config *c, struct gpreempt *g)
 	return status;
 }
 
-/* The device is open only meanwhile: nobody should have to stop a service before the driver can be unloaded. */
+/*
+ * The device is open only meanwhile, so that the driver can be unloaded without stopping a service.
+ */
 static int apply_rules(struct config *c, bool follow)
 {
 	struct gpreempt *g;
@@ -424,7 +427,7 @@ static void take_back_cgroup(const struct rule *rule, struct gpreempt *g)
 	close(fd);
 }
 
-/* What somebody else changed meanwhile stays. */
+/* What another process changed meanwhile stays. */
 static void take_back_process(const struct config *c, struct gpreempt *g, const struct gpreempt_queue_info *q)
 {
 	struct gpreempt_target target = gpreempt_target_process(q->pid, 0);

@@ -76,7 +76,7 @@ static int ask(const struct options *o, json_object *request, json_object **answ
 	error = fd < 0 ? fd : send_line(fd, json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN));
 	json_object_put(request);
 	if (fd < 0)
-		return error == -ENOENT || error == -ECONNREFUSED ? fail(EXIT_FAILED, "gpreemptd does not run: nobody listens at %s", path) :
+		return error == -ENOENT || error == -ECONNREFUSED ? fail(EXIT_FAILED, "gpreemptd does not run: no process listens at %s", path) :
 		       fail_system(error, "%s", path);
 	if (!error) {
 		text = receive_all(fd);
@@ -89,7 +89,7 @@ static int ask(const struct options *o, json_object *request, json_object **answ
 		return fail_system(error, "%s", path);
 	if (!json_object_object_get_ex(*answer, "status", &member)) {
 		json_object_put(*answer);
-		return fail(EXIT_FAILED, "%s: whoever listens there is not gpreemptd", path);
+		return fail(EXIT_FAILED, "%s: the process that listens there is not gpreemptd", path);
 	}
 	status = json_object_get_int(member);
 	if (!status)

@@ -77,7 +77,7 @@ int cmd_hint(const struct options *o)
 	int error, status;
 
 	if (within_s > 1)
-		return fail(EXIT_USAGE, "hint: nobody is kept waiting for more than a second");
+		return fail(EXIT_USAGE, "hint: %g s is above 1 s, the longest that others are kept waiting", within_s);
 	status = open_target(o, &target, &g);
 	if (status)
 		return status;

@@ -2,9 +2,10 @@
 /*
  * probe.c - gpreemptctl probe-hang: can what is busy still be preempted?
  *
- * The only sure way to know is to preempt, and a queue that hangs does not survive that: the driver resets it, or the whole device. So queues
- * are watched first. One that goes on, ends or is preempted by somebody else is not touched. Only on request is one that shows nothing
- * preempted, for a moment.
+ * The only sure way to know is to preempt, and a queue that hangs does not survive that: the driver
+ * resets it, or the whole device. So queues are watched first. One that goes on, ends or is
+ * preempted by another process is not touched. Only on request is one that shows nothing preempted,
+ * for a moment.
  */
 #include "gpreemptctl.h"
 

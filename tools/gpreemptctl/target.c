@@ -65,7 +65,7 @@ void put_target(const struct gpreempt_target *target)
 /**
  * command_of() - name of a process's program; "?" if it is gone
  *
- * Anybody may give a process any name: what could steer a terminal becomes a question mark.
+ * A process may have any name: what could steer a terminal becomes a question mark.
  *
  * Return: @buffer.
  */

@@ -280,7 +280,9 @@ static json_object *change(struct engine *e, const struct caller *caller, json_o
 	return refuse(EXIT_FAILED, "pid %d: %s", new->pid, strerror(-error));
 }
 
-/* One that has ended, and whose number somebody else has now, is forgotten before anything else. */
+/*
+ * A process that has ended, and whose pid another one has now, is forgotten before anything else.
+ */
 static struct process *registered(struct engine *e, pid_t pid)
 {
 	struct process *process = engine_find(e, pid);
@@ -404,7 +406,7 @@ static void hang_up(struct connection *c)
 	c->fd = -1;
 }
 
-/* Somebody listens there: then it is not ours to replace. */
+/* Another daemon listens there: the socket is not ours to replace. */
 static bool in_use(const struct sockaddr_un *address)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -436,7 +438,7 @@ int control_listen(const char *path)
 		return -errno;
 	if (unlink(path) && errno != ENOENT)
 		goto failed;
-	/* Everybody may ask; who may do what is decided for each request. */
+	/* Every user may ask; rights are checked for each request. */
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, 0666) || listen(fd, MAX_CONNECTIONS))
 		goto failed;
 	return fd;
@@ -449,7 +451,8 @@ failed:
 /**
  * control_accept() - take a new connection
  * @listener: from control_listen()
- * @connections: MAX_CONNECTIONS, the oldest first; if all are in use, the oldest ends: whoever asks nothing keeps nobody out
+ * @connections: MAX_CONNECTIONS, the oldest first; if all are in use, the oldest ends: a silent
+ *	connection keeps no other out
  */
 void control_accept(int listener, struct connection *connections)
 {

@@ -16,14 +16,14 @@
 
 /* Two that have worked within this time may meet again at any moment. */
 #define RECENT_NS	NS_PER_S
-/* Nobody has a queue beside another one yet. */
+/* While no two processes have queues. */
 #define SCAN_NS		(50 * NS_PER_MS)
 /*
  * One that worked is believed to for so long: a runlist takes all waves off and brings them back a moment later, and the host needs one to
  * submit the next kernel. The kernel's scheduler is as patient with queues of which it cannot know.
  */
 #define LINGER_NS	(2 * NS_PER_MS)
-/* Whoever could not be held is tried again after this. */
+/* A process that could not be held is tried again after this. */
 #define RETRY_NS	NS_PER_S
 
 const struct setting_range settings[NR_SETTINGS] = {
@@ -32,7 +32,7 @@ const struct setting_range settings[NR_SETTINGS] = {
 	/* A look costs a system call that reads all queues: tens of microseconds. */
 	[POLL_US] = { "poll_us", 100, 1000000, 500 },
 	[INTERVAL_MS] = { "interval_ms", 1, 10000, 5 },
-	/* Nobody else is served meanwhile. */
+	/* No other request is served meanwhile. */
 	[TIMEOUT_MS] = { "timeout_ms", 1, 60000, 1000 },
 };
 
@@ -261,10 +261,13 @@ static void take_in(struct seen *seen, const struct gpreempt_queue_info *q)
 /* What was found, for the policy. */
 static void conclude(struct client *c, uint64_t now_ns)
 {
-	/* Somebody else has ended it, or it was switched off. */
+	/* Another process has ended it, or scheduling was switched off. */
 	if (!c->seen.held)
 		c->held = false;
-	/* Whom only somebody else keeps off need not be waited for. One that was given back is off until the kernel's next pass. */
+	/*
+	 * A process that only another holder keeps off need not be waited for. One that was given
+	 * back is off until the kernel's next pass.
+	 */
 	if (c->seen.works || (c->held && c->seen.off))
 		c->active_ns = now_ns;
 	c->sched.wants = c->active_ns && now_ns - c->active_ns < LINGER_NS;
@@ -389,7 +392,7 @@ static uint64_t look_at_node(struct engine *e, struct node *node, uint64_t now_n
  * @e: the engine
  * @now_ns: CLOCK_MONOTONIC
  *
- * Return: after how many nanoseconds to look again; SCHED_NEVER: not before somebody is registered
+ * Return: after how many nanoseconds to look again; SCHED_NEVER: not before a process is registered
  */
 uint64_t engine_look(struct engine *e, uint64_t now_ns)
 {
@@ -397,7 +400,7 @@ uint64_t engine_look(struct engine *e, uint64_t now_ns)
 	size_t i;
 	int error;
 
-	/* One that is alone is in nobody's way, and need not be looked for. */
+	/* A process that is alone is in no other's way, and need not be looked for. */
 	if (!e->g || (e->nr_processes < 2 && !e->nr_nodes))
 		return SCHED_NEVER;
 	e->looks++;

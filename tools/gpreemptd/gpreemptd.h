@@ -70,7 +70,7 @@ struct process;
  * @relieved: one of them does although it is held
  * @loose: one of them does and is not held
  * @off: one of them is off the device
- * @held: one of them is held, by us or by somebody else
+ * @held: one of them is held, by us or by another process
  * @fixed: one of them cannot be held: its process is exempt
  */
 struct seen {
@@ -111,7 +111,7 @@ struct client {
  * struct process - a process that was registered
  * @pid: its pid
  * @pidfd: readable when it has ended
- * @uid: whose it is
+ * @uid: the client'sse it is
  * @privileged: an administrator registered it
  * @priority: larger is more urgent
  * @weight: share under SCHED_FAIR
@@ -143,8 +143,9 @@ struct node {
  * struct engine - the scheduler
  * @policy: of all nodes
  * @values: of the settings
- * @g: the kernel's side; NULL as long as nobody is registered: an open device keeps the driver loaded
- * @processes: who is registered
+ * @g: the kernel's side; NULL as long as no process is registered: an open device keeps the driver
+ *	loaded
+ * @processes: those registered
  * @nr_processes: their number
  * @nodes: where they have queues
  * @nr_nodes: their number
@@ -183,9 +184,9 @@ bool setting_parse(enum setting setting, const char *text, uint64_t *value);
 #define MAX_REQUEST	4096
 
 /**
- * struct connection - somebody who asks
- * @fd: -1: nobody
- * @uid: who
+ * struct connection - a client of the socket
+ * @fd: -1: none
+ * @uid: the client's
  * @pid: who
  * @text: what has come so far
  * @length: of that

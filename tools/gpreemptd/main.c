@@ -174,7 +174,7 @@ static int open_all(struct daemon *d)
 		say("signalfd, timerfd: %s", strerror(errno));
 		return EXIT_FAILED;
 	}
-	/* systemd makes the folder; started by hand, nobody else does. */
+	/* systemd makes the folder; a daemon started by hand makes it itself. */
 	if (!strcmp(d->path, SOCKET))
 		mkdir("/run/gpreemptd", 0755);
 	d->listener = control_listen(d->path);

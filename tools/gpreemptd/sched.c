@@ -24,7 +24,10 @@ static void account(const struct sched *s, struct sched_client *const *clients, 
 	}
 }
 
-/* Time without work is no credit: whoever comes back starts where the one is that is furthest behind. */
+/*
+ * Time without work is no credit: a client that comes back starts where the one is that is furthest
+ * behind.
+ */
 static void begin(struct sched_client *client, struct sched_client *const *clients, size_t nr, uint64_t now_ns)
 {
 	uint64_t least_ns = SCHED_NEVER;

@@ -19,7 +19,7 @@
 /**
  * enum sched_policy - how a node decides
  * @SCHED_HPF: highest priority first; equals share the device
- * @SCHED_FIFO: whoever began to work first has the device until it has no work
+ * @SCHED_FIFO: the client that began to work first has the device until it has no work
  * @SCHED_RR: by turns of a slice each
  * @SCHED_FAIR: by turns, time in proportion to weights
  */
@@ -62,7 +62,7 @@ struct sched_client {
  * @policy: how it decides; may be changed between two looks
  * @slice_ns: a turn of SCHED_RR and SCHED_FAIR
  * @looked_ns: time of the last look; 0: none yet
- * @turn: whose turn it is; NULL: nobody's
+ * @turn: whose turn it is; NULL: none's
  * @turn_began_ns: since when
  */
 struct sched {

@@ -143,11 +143,12 @@ enum gpreempt_queue_state {
 
 /**
  * enum gpreempt_queue_flag - bits of &struct gpreempt_queue_info.flags
- * @GPREEMPT_QUEUE_HELD: somebody asked for its preemption (GPREEMPT_IOC_PREEMPT)
+ * @GPREEMPT_QUEUE_HELD: its preemption was asked for (GPREEMPT_IOC_PREEMPT)
  * @GPREEMPT_QUEUE_BLOCKED: its packets wait for something else than the device
  * @GPREEMPT_QUEUE_EXEMPT: its process is never a victim
  * @GPREEMPT_QUEUE_UNSCHEDULED: its ring pointers cannot be read: it yields as if it had work, no queue yields to it, and pending is 0
- * @GPREEMPT_QUEUE_EVICTED: the driver keeps it off the device, because of its memory or for a suspend: nobody yields to it meanwhile
+ * @GPREEMPT_QUEUE_EVICTED: the driver keeps it off the device, because of its memory or for a
+ *	suspend: no queue yields to it meanwhile
  * @GPREEMPT_QUEUE_DEBUGGED: a debugger with CAP_SYS_NICE has its process, which is left alone meanwhile
  */
 enum gpreempt_queue_flag {
@@ -343,14 +344,17 @@ struct gpreempt_list {
  * @flags: in: GPREEMPT_PRIORITY_CLEAR: forget what was set; sources of lower rank count again
  * @reserved: 0
  *
- * Of a process it stays until cleared or until the process ends; children do not inherit it. Of a cgroup it stays until cleared or until
- * the cgroup goes, and holds for whoever is in it. A process need not have queues yet; its @target.gpu_id is 0.
+ * Of a process it stays until cleared or until the process ends; children do not inherit it. Of a
+ * cgroup it stays until cleared or until the cgroup goes, and holds for each process in it. A
+ * process need not have queues yet; its @target.gpu_id is 0.
  *
- * What was set without CAP_SYS_NICE and CAP_SYS_ADMIN is worth no more than what somebody with one of them set at a lower rank, and no more
- * than GPREEMPT_PRIORITY_NORMAL less the nice value: it is a way to yield.
+ * What was set without CAP_SYS_NICE and CAP_SYS_ADMIN is worth no more than what a caller with one
+ * of them set at a lower rank, and no more than GPREEMPT_PRIORITY_NORMAL less the nice value: it is
+ * a way to yield.
  *
- * Errors: those of the target; ERANGE (out of bounds); EPERM (above GPREEMPT_PRIORITY_NORMAL without CAP_SYS_NICE; a change of what somebody
- * with CAP_SYS_NICE or CAP_SYS_ADMIN set, without either; a cgroup's without CAP_SYS_ADMIN); ENOMEM.
+ * Errors: those of the target; ERANGE (out of bounds); EPERM (above GPREEMPT_PRIORITY_NORMAL
+ * without CAP_SYS_NICE; a change, without CAP_SYS_NICE and CAP_SYS_ADMIN, of what was set with one
+ * of them; a cgroup's without CAP_SYS_ADMIN); ENOMEM.
  */
 struct gpreempt_priority {
 	struct gpreempt_target target;
@@ -363,7 +367,7 @@ struct gpreempt_priority {
  * enum gpreempt_param - parameters of policies, of a queue or a process
  * @GPREEMPT_PARAM_WEIGHT: share under "wfq", 1..10000; 0: by priority
  * @GPREEMPT_PARAM_DEADLINE_US: relative deadline under "edf", up to an hour; 0: none
- * @GPREEMPT_PARAM_EXEMPT: 1: never a victim; of a process only. 0: like everybody
+ * @GPREEMPT_PARAM_EXEMPT: 1: never a victim; of a process only. 0: like every other
  */
 enum gpreempt_param {
 	GPREEMPT_PARAM_WEIGHT,
@@ -402,16 +406,19 @@ struct gpreempt_set_param {
  * @reserved1: 0
  * @reserved: 0
  *
- * PREEMPT returns when the state of every queue is saved. Holds belong to the descriptor: one each per queue, however often it is asked
- * for. They end with RESUME, with the last close() of the descriptor, also by SIGKILL, with the queue, and when scheduling is switched
- * off. The hold on a queue with work does not count for gpreempt_relief_ms after each gpreempt_max_hold_ms, unless it is unbounded. A queue runs again when nobody holds it and its priority allows.
+ * PREEMPT returns when the state of every queue is saved. Holds belong to the descriptor: one each
+ * per queue, however often it is asked for. They end with RESUME, with the last close() of the
+ * descriptor, also by SIGKILL, with the queue, and when scheduling is switched off. The hold on a
+ * queue with work does not count for gpreempt_relief_ms after each gpreempt_max_hold_ms, unless it
+ * is unbounded. A queue runs again when no descriptor holds it and its priority allows.
  *
- * Errors: those of the target; EBUSY (the driver does not let a queue go now: debugger, cooperative groups, reset of one of its queues);
- * EOPNOTSUPP (the node cannot preempt or gave up, or scheduling is switched off); ETIME (not saved in time; the hold stays, and the state
- * is saved when it is); EINTR (a signal; as ETIME); EIO (the device is suspended or being reset); ENOMEM (nothing is held); EUSERS
- * (64 descriptors hold a queue, and the caller has no CAP_SYS_ADMIN; nothing is held); EPERM
- * (GPREEMPT_HOLD_UNBOUNDED without CAP_SYS_ADMIN; GPREEMPT_HOLD_EVERYBODYS, and somebody with CAP_SYS_ADMIN holds one: the others' holds
- * were ended).
+ * Errors: those of the target; EBUSY (the driver does not let a queue go now: debugger, cooperative
+ * groups, reset of one of its queues); EOPNOTSUPP (the node cannot preempt or gave up, or
+ * scheduling is switched off); ETIME (not saved in time; the hold stays, and the state is saved
+ * when it is); EINTR (a signal; as ETIME); EIO (the device is suspended or being reset); ENOMEM
+ * (nothing is held); EUSERS (64 descriptors hold a queue, and the caller has no CAP_SYS_ADMIN;
+ * nothing is held); EPERM (GPREEMPT_HOLD_UNBOUNDED without CAP_SYS_ADMIN; GPREEMPT_HOLD_EVERYBODYS,
+ * and a descriptor with CAP_SYS_ADMIN holds one: the others' holds were ended).
  */
 struct gpreempt_hold {
 	struct gpreempt_target target;
@@ -441,7 +448,8 @@ struct gpreempt_hint {
 
 /**
  * enum gpreempt_event_type - what happened
- * @GPREEMPT_EVENT_INVERSION: on the node, somebody has work and somebody lower has the device; value: the priority that should have it
+ * @GPREEMPT_EVENT_INVERSION: on the node, a queue has work and a lower one has the device; value:
+ *	the priority that should have it
  * @GPREEMPT_EVENT_PREEMPTED: the queue was saved; value: nanoseconds it took
  * @GPREEMPT_EVENT_RESUMED: the queue may run again; value: nanoseconds it was off the device
  * @GPREEMPT_EVENT_FAILED: the node (queue_id ~0) or the queue; value: errno
@@ -459,8 +467,8 @@ enum gpreempt_event_type {
  * struct gpreempt_event - a record that read() delivers; whole records only
  * @time_ns: CLOCK_MONOTONIC
  * @type: &enum gpreempt_event_type
- * @missed: events lost before this one because nobody read them
- * @pid: its process in the namespace of who opened the descriptor; 0 for a node
+ * @missed: events lost before this one because they were not read in time
+ * @pid: its process in the pid namespace of the descriptor's opener; 0 for a node
  * @gpu_id: its node
  * @queue_id: KFD's number of the queue; ~0 for a node
  * @priority: its logical priority

@@ -92,7 +92,7 @@ wrong_usage_is_told()
 	wrong 'which one?' preempt
 	wrong 'which one?' resume
 	wrong 'which one?' hint
-	wrong 'more than a second' hint -p 1 --for 1.001
+	wrong '1.001 s is above 1 s' hint -p 1 --for 1.001
 	wrong 'for=0 is not from' hint -p 1 --for 0
 	wrong 'not both' preempt -p 1 --for 1 -- true
 	wrong 'for=0 is not from 0.001' preempt -p 1 --for 0

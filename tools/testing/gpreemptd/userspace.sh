@@ -157,7 +157,7 @@ assert d["settings"]["poll_us"] == 300 and d["processes"][0]["priority"] == -5 a
 	has "$err" "pid $$: not registered"
 	stop_daemon
 	status 1 ask status
-	has "$err" "gpreemptd does not run: nobody listens at $socket"
+	has "$err" "gpreemptd does not run: no process listens at $socket"
 }
 
 who_ends_is_forgotten()
