@@ -90,14 +90,14 @@ static void monitor_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, 
 
 static inline void monitor_sample_one(struct gpreempt_queue *gq, u64 now_ns)
 {
-	bool taken = !gq->policy.preempted && !READ_ONCE(gq->q->properties.is_active);
+	bool driver_off = !gq->policy.preempted && !READ_ONCE(gq->q->properties.is_active);
 	u64 rptr, wptr, pending;
 
 	gq->policy.unseen = !gpreempt_node_read(gq, &rptr, &wptr, &pending);
 	/* Evicted, suspended or disabled: it cannot use the device, whatever its ring holds. */
-	if (unlikely(taken || gq->policy.taken)) {
-		gpreempt_policy_taken(&gq->policy, taken, pending, now_ns);
-		pending = taken ? 0 : pending;
+	if (unlikely(driver_off || gq->policy.driver_off)) {
+		gpreempt_policy_driver_off(&gq->policy, driver_off, pending, now_ns);
+		pending = driver_off ? 0 : pending;
 	}
 	gpreempt_policy_sample(&gq->policy, rptr, wptr, pending, now_ns);
 }

@@ -96,26 +96,26 @@ static void policy_forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
 }
 
 /**
- * gpreempt_policy_taken() - the driver keeps a queue off the device, or does not any more
+ * gpreempt_policy_driver_off() - the driver keeps a queue off the device, or does not any more
  * @q: the queue, not preempted
- * @taken: it does: its memory was evicted, its program suspended it, and the like
+ * @off: it does: its memory was evicted, its program suspended it, and the like
  * @packets: there are packets in its ring
- * @now_ns: time of the sample that follows; while @taken it has to say that nothing is
+ * @now_ns: time of the sample that follows; while @off it has to say that nothing is
  *	pending, which nobody shall yield to
  *
  * What a queue was taken off with comes back with it, without a pointer moving: waves wait for
  * slots then that somebody else may have got.
  */
-void gpreempt_policy_taken(struct gpreempt_policy_queue *q, bool taken, bool packets, u64 now_ns)
+void gpreempt_policy_driver_off(struct gpreempt_policy_queue *q, bool off, bool packets, u64 now_ns)
 {
-	if (taken && !q->taken)
-		q->taken_with_work = q->pending || (q->used && (q->waves || !q->waves_ns));
-	q->taken_with_work |= taken && packets;
-	if (!taken && q->taken && q->taken_with_work) {
+	if (off && !q->driver_off)
+		q->driver_off_with_work = q->pending || (q->used && (q->waves || !q->waves_ns));
+	q->driver_off_with_work |= off && packets;
+	if (!off && q->driver_off && q->driver_off_with_work) {
 		policy_forget_waves(q, now_ns);
 		q->disturbed_ns = now_ns;
 	}
-	q->taken = taken;
+	q->driver_off = off;
 }
 
 /* There is nothing to take in but that it is there: it may have work at any time. */
@@ -425,7 +425,7 @@ static inline enum demand policy_demand_of(const struct gpreempt_policy_node *pn
 	if (q->preempted)
 		return policy_has_work_held(q) ? SURE : NONE;
 	/* Off the device it is in nobody's way; of the others pending says so. */
-	if (q->unseen && q->taken)
+	if (q->unseen && q->driver_off)
 		return NONE;
 	if (!q->pending)
 		return policy_demand_of_waves(pn, q, now_ns);
@@ -865,7 +865,7 @@ static inline enum gpreempt_action policy_choose(const struct gpreempt_policy_no
 /* It has no work, and is left on the device. */
 static inline enum gpreempt_verdict policy_verdict_of_idle(const struct gpreempt_policy_queue *q)
 {
-	if (q->taken)
+	if (q->driver_off)
 		return GPREEMPT_VERDICT_DRIVER;
 	if (q->blocked)
 		return GPREEMPT_VERDICT_BLOCKED;
@@ -884,7 +884,7 @@ static enum gpreempt_verdict policy_verdict_on_device(const struct gpreempt_poli
 						      const struct level *level,
 						      enum gpreempt_verdict verdict, u64 now_ns)
 {
-	if (q->taken)
+	if (q->driver_off)
 		return GPREEMPT_VERDICT_DRIVER;
 	if (q->relieved)
 		return GPREEMPT_VERDICT_RELIEF;
@@ -909,7 +909,7 @@ static inline bool policy_runs_for_rank(const struct gpreempt_policy_queue *q,
 					const struct level *level, u64 now_ns)
 {
 	return q->missing <= 0 && !q->preempted && q->demand[1] && q->rank == level->rank &&
-	       now_ns >= q->expected_until_ns && !(q->hold | q->relieved | q->unseen | q->taken);
+	       now_ns >= q->expected_until_ns && !(q->hold | q->relieved | q->unseen | q->driver_off);
 }
 
 /* Sets @action of all others. */
@@ -1108,15 +1108,15 @@ static void policy_rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
  * however many queues. Processes that starve take turns in it, the one that has waited longest
  * first: side by side the first could fill the device, and the others would not run.
  *
- * When the next turn begins, with @nr processes that wait for one.
+ * When the next turn begins, with @nr processes that wait for one, if one is @under_way or none.
  */
-static u64 policy_next_turn(const struct gpreempt_policy_node *pn, bool taken, u32 nr, u64 now_ns)
+static u64 policy_next_turn(const struct gpreempt_policy_node *pn, bool under_way, u32 nr, u64 now_ns)
 {
 	u64 until_ns = pn->relief_until_ns, next_ns = now_ns;
 
 	if (!until_ns)
 		return 0;
-	if (taken)
+	if (under_way)
 		next_ns = pn->turn_ns +
 			  policy_later((until_ns - pn->turn_ns) / (nr + 1), policy_least_turn(pn));
 	if (next_ns + policy_least_turn(pn) <= until_ns)
@@ -1153,11 +1153,11 @@ static void policy_share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	const struct gpreempt_policy_queue *q, *oldest = NULL;
 	u64 mark = ++pn->mark;
-	bool taken = false;
+	bool under_way = false;
 	u32 nr = 0;
 
 	for (q = pn->busy; q; q = q->next_busy) {
-		taken |= q->relieved;
+		under_way |= q->relieved;
 		if (!policy_starves(q, &pn->params, now_ns))
 			continue;
 		nr += q->process->level_mark != mark;
@@ -1167,7 +1167,7 @@ static void policy_share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 	if (!oldest)
 		return;
-	pn->next_turn_ns = policy_next_turn(pn, taken, nr, now_ns);
+	pn->next_turn_ns = policy_next_turn(pn, under_way, nr, now_ns);
 	if (now_ns < pn->next_turn_ns)
 		return;
 	policy_begin_turn(pn, oldest->process, now_ns);
@@ -1793,7 +1793,7 @@ bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, struct gpreemp
 	u64 believed_until_ns = q->waves_ns + policy_believed_for(q);
 
 	/* Whoever has packets is active. Whoever comes back with work does so without a word. */
-	if (pn->ops->rotates || q->unseen || (q->taken && q->taken_with_work) ||
+	if (pn->ops->rotates || q->unseen || (q->driver_off && q->driver_off_with_work) ||
 	    policy_recently_active(q, now_ns) || q->preempted || q->hold || q->demand[1] ||
 	    q->relieved || now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
 		return false;

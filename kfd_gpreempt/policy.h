@@ -8,7 +8,7 @@
  *
  * A pass of the caller:
  *
- *	gpreempt_policy_taken() for each queue that the driver has taken off the device, or had
+ *	gpreempt_policy_driver_off() for each queue that the driver has taken off the device, or had
  *	and has not any more gpreempt_policy_sample() for each queue gpreempt_policy_use() if
  *	another policy shall decide from now on gpreempt_policy_disturbed() if the driver may
  *	have changed the runlist by itself if (gpreempt_policy_needs_waves())
@@ -254,8 +254,8 @@ struct gpreempt_policy_process {
  * @blocked: stalled for long without waves: waits for something else than the device
  * @try_ns: while @blocked: when it is given its level back, to see
  * @tries: how often that was in vain since it last launched or had waves
- * @taken: the driver has taken it off the device, for reasons of its own
- * @taken_with_work: while @taken: it may have been in the middle of a kernel, or has had
+ * @driver_off: the driver has taken it off the device, for reasons of its own
+ * @driver_off_with_work: while @driver_off: it may have been in the middle of a kernel, or has had
  *	packets since
  * @had_demand: it had demand at the last decision
  * @active_ns: when it last had work; 0: never
@@ -323,8 +323,8 @@ struct gpreempt_policy_queue {
 	bool showed_none;
 	bool used;
 	bool blocked;
-	bool taken;
-	bool taken_with_work;
+	bool driver_off;
+	bool driver_off_with_work;
 	bool had_demand;
 	bool in_the_way;
 	bool leads;
@@ -556,7 +556,7 @@ struct gpreempt_decision {
 void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted,
 			      struct gpreempt_policy_queue *q);
 void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_policy_ops *ops);
-void gpreempt_policy_taken(struct gpreempt_policy_queue *q, bool taken, bool packets, u64 now_ns);
+void gpreempt_policy_driver_off(struct gpreempt_policy_queue *q, bool off, bool packets, u64 now_ns);
 void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending,
 			    u64 now_ns);
 void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns);

@@ -148,25 +148,25 @@ TEST(taken_queues_come_back, "a queue that the driver takes off and gives back h
 		q.pending = cases[i].pending;
 		q.waves = cases[i].waves;
 		q.waves_ns = cases[i].waves_ns;
-		gpreempt_policy_taken(&q, true, false, 100);
-		CHECK(q.taken && !q.disturbed_ns && q.moved_ns == 50);
-		gpreempt_policy_taken(&q, true, cases[i].packets, 200);
+		gpreempt_policy_driver_off(&q, true, false, 100);
+		CHECK(q.driver_off && !q.disturbed_ns && q.moved_ns == 50);
+		gpreempt_policy_driver_off(&q, true, cases[i].packets, 200);
 		/* Once is enough. */
-		gpreempt_policy_taken(&q, true, false, 300);
-		CHECK_EQ(q.taken_with_work, cases[i].work);
+		gpreempt_policy_driver_off(&q, true, false, 300);
+		CHECK_EQ(q.driver_off_with_work, cases[i].work);
 		if (cases[i].work)
 			CHECK(!gpreempt_policy_rests(&pn, &q, 10 * SEC, &until_ns));
-		gpreempt_policy_taken(&q, false, false, 400);
-		CHECK(!q.taken);
+		gpreempt_policy_driver_off(&q, false, false, 400);
+		CHECK(!q.driver_off);
 		CHECK_EQ(q.disturbed_ns, cases[i].work ? 400 : 0);
 		CHECK_EQ(q.moved_ns, cases[i].work ? 400 : 50);
 		/* It is over. */
-		gpreempt_policy_taken(&q, false, false, 500);
+		gpreempt_policy_driver_off(&q, false, false, 500);
 		CHECK(q.disturbed_ns != 500);
 		q.waves_ns = 600;
 		q.zero_ns = 600;
-		gpreempt_policy_taken(&q, true, false, 700);
-		gpreempt_policy_taken(&q, false, false, 800);
+		gpreempt_policy_driver_off(&q, true, false, 700);
+		gpreempt_policy_driver_off(&q, false, false, 800);
 		CHECK(q.disturbed_ns != 800 || q.pending || q.waves);
 	}
 }
@@ -1271,11 +1271,11 @@ TEST(unseen_queue_without_work_ends_its_relief, "the relief of a queue that cann
 TEST(unseen_queue_that_the_driver_took_is_in_nobodys_way, "a queue that cannot be looked at is not in the way while the driver keeps it off the device")
 {
 	low_is_unseen();
-	gpreempt_policy_taken(&low->policy, true, false, node.now_ns);
+	gpreempt_policy_driver_off(&low->policy, true, false, node.now_ns);
 	start_hog(high);
 	passes_for(10 * MS, POLL);
 	CHECK_EQ(low->preempted, 0);
-	gpreempt_policy_taken(&low->policy, false, false, node.now_ns);
+	gpreempt_policy_driver_off(&low->policy, false, false, node.now_ns);
 	pass_after(POLL);
 	CHECK(!on_device(low));
 }

@@ -356,11 +356,11 @@ TEST(what_the_driver_took_is_told, "a queue that the driver has taken off is the
 	has_worked(high);
 	start_hog(low);
 	pass_after(POLL);
-	gpreempt_policy_taken(&high->policy, true, false, node.now_ns);
+	gpreempt_policy_driver_off(&high->policy, true, false, node.now_ns);
 	pass_after(POLL);
 	CHECK_VERDICT(high, DRIVER);
 	CHECK_VERDICT(low, RUNS);
-	gpreempt_policy_taken(&high->policy, false, false, node.now_ns);
+	gpreempt_policy_driver_off(&high->policy, false, false, node.now_ns);
 	pass_after(POLL);
 	CHECK_VERDICT(high, NO_DEMAND);
 	/* Its waves count while they are not known. */
@@ -368,7 +368,7 @@ TEST(what_the_driver_took_is_told, "a queue that the driver has taken off is the
 	pass_after(POLL);
 	CHECK_VERDICT(high, RUNS);
 	high->policy.wptr = high->wptr = high->rptr;
-	gpreempt_policy_taken(&high->policy, true, true, node.now_ns);
+	gpreempt_policy_driver_off(&high->policy, true, true, node.now_ns);
 	pass_after(POLL);
 	CHECK_VERDICT(high, DRIVER);
 }
