@@ -113,7 +113,7 @@ void gpreempt_policy_driver_off(struct gpreempt_policy_queue *q, bool off, bool 
 	q->driver_off_with_work |= off && packets;
 	if (!off && q->driver_off && q->driver_off_with_work) {
 		policy_forget_waves(q, now_ns);
-		q->disturbed_ns = now_ns;
+		q->restore_since_ns = now_ns;
 	}
 	q->driver_off = off;
 }
@@ -204,7 +204,7 @@ void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 		return;
 	}
 	q->zero_ns = 0;
-	q->disturbed_ns = 0;
+	q->restore_since_ns = 0;
 	q->showed_none = false;
 	q->active_ns = now_ns;
 	q->blocked = false;
@@ -230,7 +230,7 @@ void gpreempt_policy_waves_at_rest(struct gpreempt_policy_node *pn, u64 now_ns)
 
 		if (q->waves_ns != now_ns)
 			continue;
-		q->disturbed_ns = 0;
+		q->restore_since_ns = 0;
 		if (!q->waves && !q->pending && now_ns - q->zero_ns < GPREEMPT_WAVES_SETTLE_NS)
 			q->zero_ns = now_ns - GPREEMPT_WAVES_SETTLE_NS;
 	}
@@ -344,10 +344,10 @@ u64 gpreempt_policy_restore_ns(const struct gpreempt_policy_node *pn)
  * A runlist took its waves off, and they may not be back yet. Of a pass of our own they begin to
  * come back at its end.
  */
-static inline bool policy_restoring(const struct gpreempt_policy_node *pn,
+static inline bool policy_restore_pending(const struct gpreempt_policy_node *pn,
 				    const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	u64 from_ns = q->disturbed_ns;
+	u64 from_ns = q->restore_since_ns;
 
 	if (!from_ns)
 		return false;
@@ -390,7 +390,7 @@ static enum demand policy_demand_of_waves(const struct gpreempt_policy_node *pn,
 	if (params->waves_lag_ns && q->launched_ns &&
 	    now_ns - q->launched_ns < params->waves_lag_ns)
 		return SURE;
-	if ((q->waves && q->waves_ns) || q->disturbed_ns)
+	if ((q->waves && q->waves_ns) || q->restore_since_ns)
 		return SURE;
 	/* Counters that have never shown any waves may not count at all. */
 	return pn->waves_seen ? NONE : policy_demand_of_launch(q, now_ns);
@@ -516,8 +516,8 @@ static __always_inline enum demand policy_look_at(const struct gpreempt_policy_n
 	if (q->blocked && now_ns >= q->try_ns)
 		policy_try_again(q, now_ns);
 	/* Once over it stays over, however long a later pass takes. */
-	if (!policy_restoring(pn, q, now_ns))
-		q->disturbed_ns = 0;
+	if (!policy_restore_pending(pn, q, now_ns))
+		q->restore_since_ns = 0;
 	demand = policy_demand_of(pn, q, now_ns);
 
 	q->relieved = now_ns < q->relief_until_ns;
@@ -1073,14 +1073,14 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 }
 
 /**
- * gpreempt_policy_disturbed() - the driver may have changed the runlist by itself
+ * gpreempt_policy_runlist_changed() - the driver may have changed the runlist by itself
  * @pn: the node, with its queues sampled
  * @now_ns: time of the samples
  *
  * Creating, changing and destroying a queue takes all waves off and brings them back, as our own
  * passes do.
  */
-void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns)
+void gpreempt_policy_runlist_changed(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u32 i;
 
@@ -1089,10 +1089,10 @@ void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns
 		bool maybe = q->used && !q->waves_ns &&
 			     now_ns - q->moved_ns < GPREEMPT_WAVES_UNKNOWN_NS;
 		bool had_waves = maybe || (q->waves && q->waves_ns) ||
-				 policy_restoring(pn, q, now_ns);
+				 policy_restore_pending(pn, q, now_ns);
 
 		if (!q->preempted && (q->pending || had_waves))
-			q->disturbed_ns = now_ns;
+			q->restore_since_ns = now_ns;
 	}
 }
 
@@ -1457,7 +1457,7 @@ static void policy_forget_stalls(const struct gpreempt_policy_node *pn, const st
  * The runlist that carries these actions out takes all waves off and brings those of mapped queues
  * back.
  */
-static void policy_mark_disturbed(struct gpreempt_policy_node *pn, u64 now_ns)
+static void policy_mark_restored(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	struct gpreempt_policy_queue *q;
 
@@ -1465,7 +1465,7 @@ static void policy_mark_disturbed(struct gpreempt_policy_node *pn, u64 now_ns)
 	for (q = pn->busy; q; q = q->next_busy)
 		if (q->demand[q->unseen || (pn->asked && q->waves_ns != now_ns)] &&
 		    !policy_expected(q, now_ns))
-			q->disturbed_ns = now_ns;
+			q->restore_since_ns = now_ns;
 }
 
 /* Does any come back for a reason of its own? */
@@ -1629,7 +1629,7 @@ static void policy_look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 		 * perhaps nobody has looked at this queue yet.
 		 */
 		pn->waves_seen |= asked && q->waves;
-		if (asked && pn->waves_seen && !q->blocked && !q->disturbed_ns &&
+		if (asked && pn->waves_seen && !q->blocked && !q->restore_since_ns &&
 		    policy_stall_expired(q, &pn->params, now_ns) && policy_zero_settled(q, now_ns))
 			policy_block(q, &pn->params, now_ns);
 		/* What needs_waves() has seen still holds for those that nobody has asked. */
@@ -1761,7 +1761,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 		policy_drop_idle_resumes(pn, &level, now_ns, decision);
 	policy_forget_stalls(pn, &level);
 	if (decision->nr_preempt || decision->nr_resume)
-		policy_mark_disturbed(pn, now_ns);
+		policy_mark_restored(pn, now_ns);
 	if (pn->ops->decided)
 		pn->ops->decided(pn, now_ns);
 

@@ -10,7 +10,7 @@
  *
  *	gpreempt_policy_driver_off() for each queue that the driver has taken off the device, or had
  *	and has not any more gpreempt_policy_sample() for each queue gpreempt_policy_use() if
- *	another policy shall decide from now on gpreempt_policy_disturbed() if the driver may
+ *	another policy shall decide from now on gpreempt_policy_runlist_changed() if the driver may
  *	have changed the runlist by itself if (gpreempt_policy_needs_waves())
  *	gpreempt_policy_set_waves() for each mapped queue; for none if they cannot be read: then
  *	what is unknown has waves; or gpreempt_policy_put_off(), which ends the pass
@@ -246,8 +246,8 @@ struct gpreempt_policy_process {
  * @launched_ns: when @rptr last moved, or saved waves came back; 0: never
  * @moved_ns: when what was known of its waves became void: @rptr moved, or the queue was
  *	preempted or resumed
- * @disturbed_ns: when a runlist took its waves off the device or left them to be restored;
- *	0: they have been seen since, or would have been if they still were to come
+ * @restore_since_ns: since when its waves may be on their way back, after a runlist took them off
+ *	the device; 0: they have been seen since, or would have been if they still were to come
  * @stalled_ns: since when @rptr has not moved while the queue had the device and packets;
  *	0: not stalled
  * @used: it has had packets; before that it has no waves, without asking
@@ -344,7 +344,7 @@ struct gpreempt_policy_queue {
 	u64 expected_met_ns;
 	u64 launched_ns;
 	u64 moved_ns;
-	u64 disturbed_ns;
+	u64 restore_since_ns;
 	u64 stalled_ns;
 	u64 try_ns;
 	u32 tries;
@@ -559,7 +559,7 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 void gpreempt_policy_driver_off(struct gpreempt_policy_queue *q, bool off, bool packets, u64 now_ns);
 void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending,
 			    u64 now_ns);
-void gpreempt_policy_disturbed(const struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_policy_runlist_changed(const struct gpreempt_policy_node *pn, u64 now_ns);
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_policy_put_off(struct gpreempt_policy_node *pn);
 bool gpreempt_policy_work_came(const struct gpreempt_policy_queue *q);

@@ -317,7 +317,7 @@ void gpreempt_waves_begin(struct gpreempt_node *gn, u64 now_ns)
 			gn->waves.changing_ns = now_ns;
 		if (!gn->waves.acted)
 			gn->waves.changed_ns = now_ns;
-		gpreempt_policy_disturbed(&gn->policy, now_ns);
+		gpreempt_policy_runlist_changed(&gn->policy, now_ns);
 		gn->waves.epoch_seen = epoch;
 	}
 	gn->waves.acted = false;

@@ -553,7 +553,7 @@ BOTH(asking_has_a_cost, "what asking for waves took counts for the pass that ask
 	world_end();
 }
 
-BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself is taken in by the next look: who works has been disturbed")
+BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself is taken in by the next look: who works waits for its waves")
 {
 	u64 before_ns;
 
@@ -561,14 +561,14 @@ BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself 
 	/* Nobody has to ask for waves, which would end the wait for them. */
 	submit(high, 2);
 	before_ns = ktime_get_ns();
-	CHECK(high->q.gpreempt->policy.disturbed_ns < before_ns);
+	CHECK(high->q.gpreempt->policy.restore_since_ns < before_ns);
 	node_of(0)->waves.epoch++;
 	run(GPREEMPT_WAVES_RESTORE_NS / 2);
-	CHECK(high->q.gpreempt->policy.disturbed_ns >= before_ns);
+	CHECK(high->q.gpreempt->policy.restore_since_ns >= before_ns);
 	CHECK_EQ(node_of(0)->waves.epoch_seen, node_of(0)->waves.epoch);
 	before_ns = ktime_get_ns();
 	run(MS);
-	CHECK(high->q.gpreempt->policy.disturbed_ns < before_ns);
+	CHECK(high->q.gpreempt->policy.restore_since_ns < before_ns);
 	world_end();
 }
 

@@ -146,7 +146,7 @@ static void fuzz_policy(void)
 			gpreempt_policy_sample(q, q->rptr + (q->preempted ? 0 : value >> 6), q->rptr + (value >> 6) + (value >> 4 & 3), value >> 4 & 3, now_ns);
 		}
 		if (value & 1)
-			gpreempt_policy_disturbed(&pn, now_ns);
+			gpreempt_policy_runlist_changed(&pn, now_ns);
 		if (gpreempt_policy_needs_waves(&pn, now_ns))
 			for (i = 0; i < pn.nr; i++)
 				if (!queues[i].preempted)

@@ -180,8 +180,8 @@ static void decide(u32 nr)
 	node.policy.nr_resting = node.nr_queues - nr;
 	if (node.use && node.use != node.policy.ops)
 		gpreempt_policy_use(&node.policy, node.use);
-	if (node.disturbed)
-		gpreempt_policy_disturbed(&node.policy, node.now_ns);
+	if (node.runlist_changed)
+		gpreempt_policy_runlist_changed(&node.policy, node.now_ns);
 	node.asked = gpreempt_policy_needs_waves(&node.policy, node.now_ns);
 	for (i = 0; node.asked && !node.silent && i < nr; i++) {
 		struct queue *q = queue_of(node.policies[i]);
@@ -300,7 +300,7 @@ void look(void)
 	CHECK(d->next_ns >= 10 * US);
 	CHECK(d->next_ns <= node.params.interval_ns);
 	CHECK(!node.policy.changed);
-	node.disturbed = false;
+	node.runlist_changed = false;
 	let_rest(nr);
 }
 

@@ -57,7 +57,7 @@ struct queue {
  * @stack_kept: the control stack of each queue that was ever used says that waves were saved
  * @zero_waves: the counters of waves read 0, whatever runs
  * @silent: waves in flight cannot be read, as while the driver changes the runlist all the time
- * @disturbed: the driver changes the runlist before the next pass
+ * @runlist_changed: the driver changes the runlist before the next pass
  * @order: of the last pass: a sum over queues and priorities
  * @kicks: of the last pass: a sum over what else is set for queues, and tunables
  * @all_due_ns: when all queues are looked at again
@@ -80,7 +80,7 @@ struct node {
 	bool stack_kept;
 	bool zero_waves;
 	bool silent;
-	bool disturbed;
+	bool runlist_changed;
 	u64 order;
 	u64 kicks;
 	u64 all_due_ns;

@@ -149,7 +149,7 @@ TEST(taken_queues_come_back, "a queue that the driver takes off and gives back h
 		q.waves = cases[i].waves;
 		q.waves_ns = cases[i].waves_ns;
 		gpreempt_policy_driver_off(&q, true, false, 100);
-		CHECK(q.driver_off && !q.disturbed_ns && q.moved_ns == 50);
+		CHECK(q.driver_off && !q.restore_since_ns && q.moved_ns == 50);
 		gpreempt_policy_driver_off(&q, true, cases[i].packets, 200);
 		/* Once is enough. */
 		gpreempt_policy_driver_off(&q, true, false, 300);
@@ -158,16 +158,16 @@ TEST(taken_queues_come_back, "a queue that the driver takes off and gives back h
 			CHECK(!gpreempt_policy_rests(&pn, &q, 10 * SEC, &until_ns));
 		gpreempt_policy_driver_off(&q, false, false, 400);
 		CHECK(!q.driver_off);
-		CHECK_EQ(q.disturbed_ns, cases[i].work ? 400 : 0);
+		CHECK_EQ(q.restore_since_ns, cases[i].work ? 400 : 0);
 		CHECK_EQ(q.moved_ns, cases[i].work ? 400 : 50);
 		/* It is over. */
 		gpreempt_policy_driver_off(&q, false, false, 500);
-		CHECK(q.disturbed_ns != 500);
+		CHECK(q.restore_since_ns != 500);
 		q.waves_ns = 600;
 		q.zero_ns = 600;
 		gpreempt_policy_driver_off(&q, true, false, 700);
 		gpreempt_policy_driver_off(&q, false, false, 800);
-		CHECK(q.disturbed_ns != 800 || q.pending || q.waves);
+		CHECK(q.restore_since_ns != 800 || q.pending || q.waves);
 	}
 }
 
@@ -246,10 +246,10 @@ TEST(waves_at_rest, "what is read after everything has come back is believed at 
 		pq->waves = cases[i].waves;
 		pq->zero_ns = cases[i].zero_ns;
 		pq->waves_ns = cases[i].waves_ns;
-		pq->disturbed_ns = 7;
+		pq->restore_since_ns = 7;
 		gpreempt_policy_waves_at_rest(&pn, SEC);
 		CHECK_EQ(pq->zero_ns, cases[i].zero_after_ns);
-		CHECK_EQ(pq->disturbed_ns, cases[i].waves_ns == SEC ? 0 : 7);
+		CHECK_EQ(pq->restore_since_ns, cases[i].waves_ns == SEC ? 0 : 7);
 	}
 }
 
@@ -694,7 +694,7 @@ TEST(the_drivers_runlists_hide_nobody, "waves that a runlist of the driver's own
 	low_is_held();
 	launch(high, 1, 8);
 	passes_for(10 * MS, POLL);
-	node.disturbed = true;
+	node.runlist_changed = true;
 	high->invisible = true;
 	passes_for(400 * US, POLL);
 	high->invisible = false;
@@ -795,7 +795,7 @@ TEST(a_new_queue_without_a_launch_has_no_waves, "creating an idle high queue, a 
 	start_hog(low);
 	passes_for(10 * MS, POLL);
 	new_queue(new_process(), HIGH);
-	node.disturbed = true;
+	node.runlist_changed = true;
 	passes_for(10 * MS, POLL);
 	CHECK(on_device(low));
 	CHECK_EQ(node.nr_preempted, 0);
@@ -1433,7 +1433,7 @@ TEST(who_is_not_asked_has_waves_to_wait_for, "the higher queue that stands still
 	pass_after(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS);
 	CHECK(!on_device(low));
 	CHECK(!node.asked);
-	CHECK_EQ(high->policy.disturbed_ns, node.now_ns);
+	CHECK_EQ(high->policy.restore_since_ns, node.now_ns);
 }
 
 TEST(who_stays_is_asked,
@@ -2120,7 +2120,7 @@ TEST(rings_wrap, "a read pointer that wraps to a smaller number is a launch like
 	CHECK(!on_device(low));
 }
 
-TEST(disturbances_are_of_those_with_waves, "a runlist by the driver disturbs who has packets, waves or what may be waves, and nobody else")
+TEST(only_waves_are_restored, "after a runlist by the driver, queues with packets, waves or what may be waves wait for their waves, and no others")
 {
 	struct queue *q = new_queue(new_process(), LOW), *second = new_queue(new_process(), LOW);
 	struct gpreempt_policy_queue *pq = &q->policy;
@@ -2129,19 +2129,19 @@ TEST(disturbances_are_of_those_with_waves, "a runlist by the driver disturbs who
 
 	static const struct {
 		bool used, preempted;
-		u64 pending, waves, waves_ago_ns, moved_ago_ns, disturbed_ago_ns;
-		bool disturbed;
+		u64 pending, waves, waves_ago_ns, moved_ago_ns, restore_ago_ns;
+		bool restored;
 	} cases[] = {
 		{ .used = false, .moved_ago_ns = MS },
-		{ .used = true, .moved_ago_ns = MS, .disturbed = true },
-		{ .used = true, .moved_ago_ns = GPREEMPT_WAVES_UNKNOWN_NS - 1, .disturbed = true },
+		{ .used = true, .moved_ago_ns = MS, .restored = true },
+		{ .used = true, .moved_ago_ns = GPREEMPT_WAVES_UNKNOWN_NS - 1, .restored = true },
 		{ .used = true, .moved_ago_ns = GPREEMPT_WAVES_UNKNOWN_NS },
 		{ .used = true, .moved_ago_ns = MS, .waves_ago_ns = US },
-		{ .used = true, .moved_ago_ns = MS, .waves_ago_ns = US, .waves = 3, .disturbed = true },
+		{ .used = true, .moved_ago_ns = MS, .waves_ago_ns = US, .waves = 3, .restored = true },
 		{ .used = true, .moved_ago_ns = SEC, .waves = 3 },
-		{ .used = true, .moved_ago_ns = MS, .waves_ago_ns = US, .disturbed_ago_ns = GPREEMPT_WAVES_RESTORE_NS - 1, .disturbed = true },
-		{ .used = true, .moved_ago_ns = MS, .waves_ago_ns = US, .disturbed_ago_ns = GPREEMPT_WAVES_RESTORE_NS },
-		{ .used = true, .moved_ago_ns = SEC, .pending = 1, .disturbed = true },
+		{ .used = true, .moved_ago_ns = MS, .waves_ago_ns = US, .restore_ago_ns = GPREEMPT_WAVES_RESTORE_NS - 1, .restored = true },
+		{ .used = true, .moved_ago_ns = MS, .waves_ago_ns = US, .restore_ago_ns = GPREEMPT_WAVES_RESTORE_NS },
+		{ .used = true, .moved_ago_ns = SEC, .pending = 1, .restored = true },
 		{ .used = true, .moved_ago_ns = SEC, .pending = 1, .preempted = true },
 		{ .used = true, .moved_ago_ns = MS, .preempted = true },
 	};
@@ -2149,7 +2149,7 @@ TEST(disturbances_are_of_those_with_waves, "a runlist by the driver disturbs who
 	pass();
 	now_ns = node.now_ns;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		u64 before_ns = cases[i].disturbed_ago_ns ? now_ns - cases[i].disturbed_ago_ns : 0;
+		u64 before_ns = cases[i].restore_ago_ns ? now_ns - cases[i].restore_ago_ns : 0;
 
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		pq->used = cases[i].used;
@@ -2158,12 +2158,12 @@ TEST(disturbances_are_of_those_with_waves, "a runlist by the driver disturbs who
 		pq->waves = cases[i].waves;
 		pq->waves_ns = cases[i].waves_ago_ns ? now_ns - cases[i].waves_ago_ns : 0;
 		pq->moved_ns = now_ns - cases[i].moved_ago_ns;
-		pq->disturbed_ns = before_ns;
+		pq->restore_since_ns = before_ns;
 		second->policy.pending = 1;
-		second->policy.disturbed_ns = 0;
-		gpreempt_policy_disturbed(&node.policy, now_ns);
-		CHECK_EQ(pq->disturbed_ns, cases[i].disturbed ? now_ns : before_ns);
-		CHECK_EQ(second->policy.disturbed_ns, now_ns);
+		second->policy.restore_since_ns = 0;
+		gpreempt_policy_runlist_changed(&node.policy, now_ns);
+		CHECK_EQ(pq->restore_since_ns, cases[i].restored ? now_ns : before_ns);
+		CHECK_EQ(second->policy.restore_since_ns, now_ns);
 	}
 }
 

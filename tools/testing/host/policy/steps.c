@@ -140,7 +140,7 @@ TEST(no_waves_are_believed_as_long_as_seen, "that there are no waves has to be s
 		pq->waves = 0;
 		pq->waves_ns = node.now_ns + POLL - cases[i].ago_ns;
 		pq->zero_ns = pq->waves_ns - cases[i].seen_ns;
-		pq->disturbed_ns = 0;
+		pq->restore_since_ns = 0;
 		pass_after(POLL);
 		CHECK_EQ(node.asked, cases[i].asks);
 	}
@@ -558,7 +558,7 @@ TEST(what_was_tried_out_is_taken_back, "what asking showed to be no reason to pr
 	(void)gone;
 }
 
-TEST(disturbed_is_who_works, "our own runlist disturbs who is known to work, not who may have waves, nor who was announced")
+TEST(known_work_is_restored, "after our own runlist, queues known to work wait for their waves, not those that may have some, nor announced ones")
 {
 	struct queue *maybe, *announced;
 
@@ -573,9 +573,9 @@ TEST(disturbed_is_who_works, "our own runlist disturbs who is known to work, not
 	pass_after(POLL);
 	CHECK(!on_device(low));
 	CHECK(!node.asked);
-	CHECK_EQ(high->policy.disturbed_ns, node.now_ns);
-	CHECK_EQ(maybe->policy.disturbed_ns, 0);
-	CHECK_EQ(announced->policy.disturbed_ns, 0);
+	CHECK_EQ(high->policy.restore_since_ns, node.now_ns);
+	CHECK_EQ(maybe->policy.restore_since_ns, 0);
+	CHECK_EQ(announced->policy.restore_since_ns, 0);
 }
 
 /* ---- blocked queues ---- */
