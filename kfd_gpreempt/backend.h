@@ -47,8 +47,9 @@ struct gpreempt_outcome {
  *	monitor ends or the node pauses; takes dqm_lock, does not wait for the device.
  * @taken_in: has the device taken in all that it was sent? Context: dqm_lock held; the monitor, not
  *	paused
- * @settled: is the device neither saving waves nor restoring any right now? Waves in flight tell
- *	little while it is. Context: the monitor, or see_lock held; not paused; takes no lock.
+ * @runlist_quiescent: is the device neither saving waves nor restoring any right now? Waves in
+ *	flight tell little while it is. Context: the monitor, or see_lock held; not paused; takes no
+ *	lock.
  */
 struct gpreempt_backend {
 	const char *name;
@@ -56,7 +57,7 @@ struct gpreempt_backend {
 	void (*apply)(struct gpreempt_node *gn, struct gpreempt_outcome *outcome);
 	void (*leave)(struct gpreempt_node *gn);
 	bool (*taken_in)(struct gpreempt_node *gn);
-	bool (*settled)(struct gpreempt_node *gn);
+	bool (*runlist_quiescent)(struct gpreempt_node *gn);
 };
 
 /* What backend.c keeps of a node, and writes alone. */

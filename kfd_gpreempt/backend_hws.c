@@ -331,7 +331,7 @@ static bool hws_taken_in(struct gpreempt_node *gn)
 }
 
 /* Every change of the runlist holds dqm_lock while waves are saved. */
-static bool hws_settled(struct gpreempt_node *gn)
+static bool hws_runlist_quiescent(struct gpreempt_node *gn)
 {
 	return !mutex_is_locked(&gn->node->dqm->lock_hidden) && hws_taken_in(gn);
 }
@@ -341,5 +341,5 @@ const struct gpreempt_backend gpreempt_backend_hws = {
 	.apply = hws_apply,
 	.leave = hws_leave,
 	.taken_in = hws_taken_in,
-	.settled = hws_settled,
+	.runlist_quiescent = hws_runlist_quiescent,
 };

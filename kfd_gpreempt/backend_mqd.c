@@ -403,7 +403,7 @@ static bool mqd_taken_in(struct gpreempt_node *gn)
  * What takes waves off, or waits for that, holds dqm_lock. Afterwards they come back in tens of
  * microseconds.
  */
-static bool mqd_settled(struct gpreempt_node *gn)
+static bool mqd_runlist_quiescent(struct gpreempt_node *gn)
 {
 	return !mutex_is_locked(&gn->node->dqm->lock_hidden);
 }
@@ -413,5 +413,5 @@ const struct gpreempt_backend gpreempt_backend_mqd = {
 	.reprioritizes = true,
 	.apply = mqd_apply,
 	.taken_in = mqd_taken_in,
-	.settled = mqd_settled,
+	.runlist_quiescent = mqd_runlist_quiescent,
 };

@@ -43,7 +43,7 @@
  * A process that outranks no other is armed only to let an idle node sleep, so not between two
  * pieces of work.
  */
-#define REST_AFTER_NS	GPREEMPT_CONTENDED_NS
+#define QUIESCE_AFTER_NS	GPREEMPT_CONTENDED_NS
 /*
  * While lower work runs, work that came without a fault (a GPU can write doorbells as well) waits
  * at most for so long.
@@ -613,7 +613,7 @@ static void doorbell_arm_idle(struct gpreempt_node *gn, u64 now_ns, struct armin
 		struct gpreempt_process *process = gq->process;
 		bool outranks = gn->policy.ops->rotates || process->doorbell.standing > lowest;
 		u64 due_ns =
-			process->doorbell.active_ns + (outranks ? ARM_AFTER_NS : REST_AFTER_NS);
+			process->doorbell.active_ns + (outranks ? ARM_AFTER_NS : QUIESCE_AFTER_NS);
 
 		if (process->doorbell.handled)
 			continue;

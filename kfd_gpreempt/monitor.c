@@ -251,7 +251,7 @@ static int monitor_act(struct gpreempt_node *gn)
 	 * Otherwise the next look finds it so. One that is switched off while paused must not look:
 	 * the driver's side is down.
 	 */
-	if (!READ_ONCE(gn->life.paused) && gn->backend->settled(gn))
+	if (!READ_ONCE(gn->life.paused) && gn->backend->runlist_quiescent(gn))
 		gpreempt_stats_running(gn, ktime_get_ns());
 	gn->monitor.again = outcome.again;
 	if (outcome.stop)
@@ -324,7 +324,7 @@ static void monitor_resume_all(struct gpreempt_node *gn)
 }
 
 /* Read section held. False: try again soon. */
-static bool monitor_decide(struct gpreempt_node *gn, bool rest, u64 now_ns,
+static bool monitor_decide(struct gpreempt_node *gn, bool quiescent, u64 now_ns,
 			   struct gpreempt_decision *decision)
 {
 	const struct gpreempt_policy_ops *ops = gpreempt_policies[gn->tun.policy];
@@ -337,7 +337,7 @@ static bool monitor_decide(struct gpreempt_node *gn, bool rest, u64 now_ns,
 		gpreempt_policy_use(&gn->policy, ops);
 	gpreempt_waves_begin(gn, now_ns);
 	if (gpreempt_policy_needs_waves(&gn->policy, now_ns) &&
-	    !gpreempt_waves_read(gn, rest, now_ns)) {
+	    !gpreempt_waves_read(gn, quiescent, now_ns)) {
 		gpreempt_policy_put_off(&gn->policy);
 		return false;
 	}
@@ -360,13 +360,13 @@ static void monitor_count_hints(struct gpreempt_node *gn, u64 now_ns)
 		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
 		u64 until_ns = gq->policy.expected_until_ns;
 
-		if (until_ns == gq->hint_settled_ns)
+		if (until_ns == gq->hint_closed_ns)
 			continue;
 		if (!gpreempt_policy_work_came(&gq->policy) && now_ns < until_ns) {
 			open = true;
 			continue;
 		}
-		gq->hint_settled_ns = until_ns;
+		gq->hint_closed_ns = until_ns;
 		gpreempt_stats_hint(gq, gpreempt_policy_work_came(&gq->policy));
 	}
 	gn->monitor.hinted = open;
@@ -425,7 +425,7 @@ static bool monitor_derives_anew(struct gpreempt_node *gn, u64 now_ns)
 static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
 {
 	u64 now_ns = ktime_get_ns(), derive_ns = 0, took_ns;
-	bool anew, decided, rest;
+	bool anew, decided, quiescent;
 	int idx;
 
 	/* Every change kicks, except for nice values and the driver's own obstacles. */
@@ -434,14 +434,14 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_decision *dec
 	if (!gn->monitor.derived_ns)
 		gn->monitor.all_due_ns = 0;
 	if (gn->monitor.errors && now_ns - gn->monitor.failed_ns < MAX_FULL_NS &&
-	    !gn->backend->settled(gn)) {
+	    !gn->backend->runlist_quiescent(gn)) {
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
 		return false;
 	}
-	if (gn->marks.resuming_ns && gn->backend->settled(gn))
+	if (gn->marks.resuming_ns && gn->backend->runlist_quiescent(gn))
 		gpreempt_stats_running(gn, now_ns);
-	rest = gpreempt_waves_take_rest(gn);
-	if (rest)
+	quiescent = gpreempt_waves_quiesce(gn);
+	if (quiescent)
 		now_ns = ktime_get_ns();
 	gpreempt_tunables_copy(gn);
 	anew = monitor_derives_anew(gn, now_ns);
@@ -455,11 +455,11 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_decision *dec
 	if (anew)
 		derive_ns = ktime_get_ns() - now_ns;
 	monitor_count_hints(gn, now_ns);
-	decided = monitor_decide(gn, rest, now_ns, decision);
+	decided = monitor_decide(gn, quiescent, now_ns, decision);
 	if (decided)
 		monitor_decided(gn, decision, now_ns);
 	srcu_read_unlock(&gn->queues.srcu, idx);
-	if (rest)
+	if (quiescent)
 		dqm_unlock(gn->node->dqm);
 	if (!decided)
 		return false;

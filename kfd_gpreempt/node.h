@@ -99,10 +99,10 @@ struct gpreempt_queue {
 	 */
 	u64 expected_until_ns;
 	/**
-	 * @hint_settled_ns: the last @expected_until_ns of which it is known whether the work came;
+	 * @hint_closed_ns: the last @expected_until_ns of which it is known whether the work came;
 	 * the monitor's alone
 	 */
-	u64 hint_settled_ns;
+	u64 hint_closed_ns;
 	/** @priority: priority.c */
 	struct gpreempt_queue_priority priority;
 	/** @view: view.c */

@@ -214,14 +214,14 @@ void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 }
 
 /**
- * gpreempt_policy_waves_at_rest() - waves were read while nothing had been on its way for as long
+ * gpreempt_policy_waves_quiescent() - waves were read while nothing had been on its way for as long
  * as it takes to bring them back
  * @pn: the node, after gpreempt_policy_set_waves() for each mapped queue
  * @now_ns: same time
  *
  * An empty ring without waves needs no second look then.
  */
-void gpreempt_policy_waves_at_rest(struct gpreempt_policy_node *pn, u64 now_ns)
+void gpreempt_policy_waves_quiescent(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u32 i;
 

@@ -564,7 +564,7 @@ bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_policy_put_off(struct gpreempt_policy_node *pn);
 bool gpreempt_policy_work_came(const struct gpreempt_policy_queue *q);
 void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns);
-void gpreempt_policy_waves_at_rest(struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_policy_waves_quiescent(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns);
 u64 gpreempt_policy_restore_ns(const struct gpreempt_policy_node *pn);
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,

@@ -26,9 +26,9 @@
  * back and read, for this part of the time at most. The device has so long to read what it was
  * sent.
  */
-#define REST_AFTER_NS	5000000ULL
-#define REST_SHARE	10
-#define REST_READ_NS	2000000ULL
+#define QUIESCE_AFTER_NS	5000000ULL
+#define QUIESCE_SHARE	10
+#define QUIESCE_READ_NS	2000000ULL
 
 static void waves_add(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy)
 {
@@ -46,9 +46,9 @@ static void waves_add(struct gpreempt_node *gn, const struct kfd_cu_occupancy *o
  * Is no runlist being changed, by us or by the driver, and has none been since the pass began?
  * Otherwise waves in flight say nothing.
  */
-static bool waves_at_rest(struct gpreempt_node *gn)
+static bool waves_quiescent(struct gpreempt_node *gn)
 {
-	return gn->backend->settled(gn) && READ_ONCE(gn->waves.epoch) == gn->waves.epoch_seen;
+	return gn->backend->runlist_quiescent(gn) && READ_ONCE(gn->waves.epoch) == gn->waves.epoch_seen;
 }
 
 /*
@@ -70,16 +70,16 @@ static bool waves_waited_enough(struct gpreempt_node *gn, u64 now_ns)
  * Have waves not been readable for long, or has the runlist been changed again and again before
  * they could be back?
  */
-static bool waves_wants_rest(const struct gpreempt_node *gn, u64 now_ns)
+static bool waves_wants_quiescence(const struct gpreempt_node *gn, u64 now_ns)
 {
-	if (gn->waves.unread_ns && now_ns - gn->waves.unread_ns >= REST_AFTER_NS)
+	if (gn->waves.unread_ns && now_ns - gn->waves.unread_ns >= QUIESCE_AFTER_NS)
 		return true;
 	return now_ns - gn->waves.changed_ns < gpreempt_policy_restore_ns(&gn->policy) &&
-	       gn->waves.changed_ns - gn->waves.changing_ns >= REST_AFTER_NS;
+	       gn->waves.changed_ns - gn->waves.changing_ns >= QUIESCE_AFTER_NS;
 }
 
 /**
- * gpreempt_waves_take_rest() - keep the driver from changing the runlist until waves are back, if
+ * gpreempt_waves_quiesce() - keep the driver from changing the runlist until waves are back, if
  * nothing else has helped
  * @gn: the node
  *
@@ -89,26 +89,26 @@ static bool waves_wants_rest(const struct gpreempt_node *gn, u64 now_ns)
  *
  * Return: true: dqm_lock is held, and waves in flight can be read
  */
-bool gpreempt_waves_take_rest(struct gpreempt_node *gn)
+bool gpreempt_waves_quiesce(struct gpreempt_node *gn)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
 	u64 began_ns = ktime_get_ns(), ended_ns;
-	bool rest;
+	bool quiescent;
 
-	if (!gn->waves.wants_rest || began_ns < gn->waves.rest_due_ns || READ_ONCE(gn->life.paused))
+	if (!gn->waves.wants_quiescence || began_ns < gn->waves.quiesce_due_ns || READ_ONCE(gn->life.paused))
 		return false;
-	gn->waves.wants_rest = false;
+	gn->waves.wants_quiescence = false;
 	dqm_lock(dqm);
 	began_ns = ktime_get_ns();
-	while (!gn->backend->taken_in(gn) && ktime_get_ns() - began_ns < REST_READ_NS)
+	while (!gn->backend->taken_in(gn) && ktime_get_ns() - began_ns < QUIESCE_READ_NS)
 		usleep_range(20, 40);
 	fsleep(gpreempt_policy_restore_ns(&gn->policy) / NSEC_PER_USEC);
-	rest = gn->backend->taken_in(gn);
+	quiescent = gn->backend->taken_in(gn);
 	ended_ns = ktime_get_ns();
-	gn->waves.rest_due_ns = ended_ns + REST_SHARE * (ended_ns - began_ns);
-	if (!rest)
+	gn->waves.quiesce_due_ns = ended_ns + QUIESCE_SHARE * (ended_ns - began_ns);
+	if (!quiescent)
 		dqm_unlock(dqm);
-	return rest;
+	return quiescent;
 }
 
 /*
@@ -149,11 +149,11 @@ static bool waves_ask(struct gpreempt_node *gn)
 }
 
 /* Read section held. False: the decision is put off. */
-static bool waves_read(struct gpreempt_node *gn, bool rest, u64 now_ns)
+static bool waves_read(struct gpreempt_node *gn, bool quiescent, u64 now_ns)
 {
 	u32 i;
 
-	if (!rest && !waves_at_rest(gn))
+	if (!quiescent && !waves_quiescent(gn))
 		return waves_waited_enough(gn, now_ns);
 	for (i = 0; i < gn->monitor.nr_sampled; i++)
 		gpreempt_queue_of(gn->monitor.sampled[i])->waves.sum = 0;
@@ -162,7 +162,7 @@ static bool waves_read(struct gpreempt_node *gn, bool rest, u64 now_ns)
 		return false;
 	}
 	/* In case a change began while registers were read. */
-	if (!rest && !waves_at_rest(gn))
+	if (!quiescent && !waves_quiescent(gn))
 		return waves_waited_enough(gn, now_ns);
 	gn->waves.unread_ns = 0;
 	for (i = 0; i < gn->monitor.nr_sampled; i++)
@@ -170,8 +170,8 @@ static bool waves_read(struct gpreempt_node *gn, bool rest, u64 now_ns)
 			gpreempt_policy_set_waves(
 				gn->monitor.sampled[i],
 				gpreempt_queue_of(gn->monitor.sampled[i])->waves.sum, now_ns);
-	if (rest)
-		gpreempt_policy_waves_at_rest(&gn->policy, now_ns);
+	if (quiescent)
+		gpreempt_policy_waves_quiescent(&gn->policy, now_ns);
 	return true;
 }
 
@@ -231,14 +231,14 @@ static void waves_see_locked(struct gpreempt_node *gn)
 
 	/* While a runlist is on its way they are not to be believed. */
 	if (READ_ONCE(gn->life.paused) || began_ns < gn->waves.see_due_ns ||
-	    !gn->backend->settled(gn))
+	    !gn->backend->runlist_quiescent(gn))
 		return;
 	seen = waves_ask_seen(gn);
 	took_ns = ktime_get_ns() - began_ns;
 	WRITE_ONCE(gn->waves.see_due_ns,
 		   began_ns + took_ns +
 			   max(GPREEMPT_WAVES_SEE_NS, GPREEMPT_WAVES_SEE_SHARE * took_ns));
-	if (!seen || !gn->backend->settled(gn))
+	if (!seen || !gn->backend->runlist_quiescent(gn))
 		return;
 	idx = srcu_read_lock(&gn->queues.srcu);
 	list_for_each_entry_srcu(gq, &gn->queues.list, link, srcu_read_lock_held(&gn->queues.srcu))
@@ -326,20 +326,20 @@ void gpreempt_waves_begin(struct gpreempt_node *gn, u64 now_ns)
 /**
  * gpreempt_waves_read() - read waves in flight for a decision
  * @gn: the node, sampled
- * @rest: gpreempt_waves_take_rest() keeps the driver from changing the runlist
+ * @quiescent: gpreempt_waves_quiesce() keeps the driver from changing the runlist
  * @now_ns: time of the samples
  *
  * Context: the monitor, pass_lock held, in the read section of its pass.
  *
  * Return: false if the decision is put off
  */
-bool gpreempt_waves_read(struct gpreempt_node *gn, bool rest, u64 now_ns)
+bool gpreempt_waves_read(struct gpreempt_node *gn, bool quiescent, u64 now_ns)
 {
 	u64 began_ns = ktime_get_ns();
 
-	if (!waves_read(gn, rest, now_ns))
+	if (!waves_read(gn, quiescent, now_ns))
 		return false;
-	gn->waves.wants_rest = !rest && waves_wants_rest(gn, now_ns);
+	gn->waves.wants_quiescence = !quiescent && waves_wants_quiescence(gn, now_ns);
 	gn->waves.asked_ns = ktime_get_ns() - began_ns;
 	return true;
 }

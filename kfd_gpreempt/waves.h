@@ -75,12 +75,12 @@ struct gpreempt_node_waves {
 	 */
 	u64 changing_ns;
 	/**
-	 * @wants_rest: waves could not be read for long: the next pass keeps the driver from
+	 * @wants_quiescence: waves could not be read for long: the next pass keeps the driver from
 	 * changing the runlist
 	 */
-	bool wants_rest;
-	/** @rest_due_ns: when it may do so again */
-	u64 rest_due_ns;
+	bool wants_quiescence;
+	/** @quiesce_due_ns: when it may do so again */
+	u64 quiesce_due_ns;
 	/** @known: waves in flight can be read on this node */
 	bool known;
 	/** @lag_ns: how far the counters were seen to lag behind what runs; 0: they were not */
@@ -95,12 +95,12 @@ struct gpreempt_queue_waves {
 	u32 seen;
 };
 
-bool gpreempt_waves_take_rest(struct gpreempt_node *gn);
+bool gpreempt_waves_quiesce(struct gpreempt_node *gn);
 void gpreempt_waves_see(struct gpreempt_node *gn);
 void gpreempt_waves_moved(struct gpreempt_node *gn);
 void gpreempt_waves_acted(struct gpreempt_node *gn);
 void gpreempt_waves_begin(struct gpreempt_node *gn, u64 now_ns);
-bool gpreempt_waves_read(struct gpreempt_node *gn, bool rest, u64 now_ns);
+bool gpreempt_waves_read(struct gpreempt_node *gn, bool quiescent, u64 now_ns);
 void gpreempt_waves_lag(struct gpreempt_node *gn);
 int gpreempt_waves_init_node(struct gpreempt_node *gn);
 void gpreempt_waves_free_node(struct gpreempt_node *gn);

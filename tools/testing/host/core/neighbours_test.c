@@ -195,7 +195,7 @@ BOTH(own_runlists_are_no_storm, "a node that preempts and resumes a thousand tim
 		run(700 * US);
 	}
 	CHECK(preemptions() >= before + 100);
-	CHECK_EQ(node_of(0)->waves.rest_due_ns, 0);
+	CHECK_EQ(node_of(0)->waves.quiesce_due_ns, 0);
 	kill_process(process_of(low));
 	world_end();
 }

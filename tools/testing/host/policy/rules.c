@@ -222,7 +222,7 @@ TEST(waves_that_are_not_read, "what is not read is known of an empty ring that h
 	}
 }
 
-TEST(waves_at_rest, "what is read after everything has come back is believed at once, but whether a queue is blocked takes a second look all the same")
+TEST(waves_quiescent, "what is read after everything has come back is believed at once, but whether a queue is blocked takes a second look all the same")
 {
 	static const struct {
 		u32 pending, waves;
@@ -247,7 +247,7 @@ TEST(waves_at_rest, "what is read after everything has come back is believed at 
 		pq->zero_ns = cases[i].zero_ns;
 		pq->waves_ns = cases[i].waves_ns;
 		pq->restore_since_ns = 7;
-		gpreempt_policy_waves_at_rest(&pn, SEC);
+		gpreempt_policy_waves_quiescent(&pn, SEC);
 		CHECK_EQ(pq->zero_ns, cases[i].zero_after_ns);
 		CHECK_EQ(pq->restore_since_ns, cases[i].waves_ns == SEC ? 0 : 7);
 	}
