@@ -43,7 +43,7 @@
  * A process that outranks no other is armed only to let an idle node sleep, so not between two
  * pieces of work.
  */
-#define QUIESCE_AFTER_NS	GPREEMPT_CONTENDED_NS
+#define ARM_LATE_AFTER_NS	GPREEMPT_CONTENDED_NS
 /*
  * While lower work runs, work that came without a fault (a GPU can write doorbells as well) waits
  * at most for so long.
@@ -552,7 +552,7 @@ static void doorbell_begin_to_arm(struct gpreempt_node *gn, struct gpreempt_proc
 /* What this pass knows of the processes. Returns the lowest standing of all queues. */
 static s32 doorbell_survey(struct gpreempt_node *gn)
 {
-	u32 i, nr = gn->monitor.nr_sampled + gn->monitor.nr_resting;
+	u32 i, nr = gn->monitor.nr_sampled + gn->monitor.nr_dormant;
 	s32 lowest = GPREEMPT_PRIORITY_MAX;
 
 	gn->doorbell.surveys++;
@@ -605,7 +605,7 @@ struct arming {
 static void doorbell_arm_idle(struct gpreempt_node *gn, u64 now_ns, struct arming *result)
 {
 	s32 lowest = doorbell_survey(gn);
-	u32 i, nr = gn->monitor.nr_sampled + gn->monitor.nr_resting;
+	u32 i, nr = gn->monitor.nr_sampled + gn->monitor.nr_dormant;
 
 	*result = (struct arming){ .next_ns = U64_MAX, .all = true };
 	for (i = 0; i < nr; i++) {
@@ -613,7 +613,7 @@ static void doorbell_arm_idle(struct gpreempt_node *gn, u64 now_ns, struct armin
 		struct gpreempt_process *process = gq->process;
 		bool outranks = gn->policy.ops->rotates || process->doorbell.standing > lowest;
 		u64 due_ns =
-			process->doorbell.active_ns + (outranks ? ARM_AFTER_NS : QUIESCE_AFTER_NS);
+			process->doorbell.active_ns + (outranks ? ARM_AFTER_NS : ARM_LATE_AFTER_NS);
 
 		if (process->doorbell.handled)
 			continue;

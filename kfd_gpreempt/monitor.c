@@ -23,10 +23,10 @@
 /* A pass that wants waves in flight and finds the runlist in motion is tried again after this. */
 #define RETRY_NS	50000ULL
 /*
- * Queues that rest are looked at so often all the same: nice values and the driver's own obstacles
- * change without a word.
+ * Queues that are dormant are looked at so often all the same: nice values and the driver's own
+ * obstacles change without a word.
  */
-#define MAX_REST_NS		1000000000ULL
+#define MAX_DORMANT_NS		1000000000ULL
 /*
  * After a request that failed the next one waits for so long for a device that has not read what it
  * was sent before: it has no room for more.
@@ -68,10 +68,10 @@ static void monitor_make_room(struct gpreempt_node *gn)
 	gn->monitor.max_sampled = want;
 	/* Nothing is in there yet. */
 	gn->monitor.nr_sampled = 0;
-	gn->monitor.nr_resting = 0;
+	gn->monitor.nr_dormant = 0;
 	gn->policy.queues = gn->monitor.sampled;
 	gn->policy.nr = 0;
-	gn->policy.nr_resting = 0;
+	gn->policy.nr_dormant = 0;
 	gn->monitor.all_due_ns = 0;
 	mutex_unlock(&gn->pass_lock);
 	kvfree(sampled);
@@ -108,7 +108,7 @@ static void monitor_sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	struct gpreempt_queue *gq;
 	u32 n = 0;
 
-	gn->monitor.all_due_ns = now_ns + MAX_REST_NS;
+	gn->monitor.all_due_ns = now_ns + MAX_DORMANT_NS;
 	list_for_each_entry_srcu(gq, &gn->queues.list, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
 		if (n == gn->monitor.max_sampled) {
@@ -124,7 +124,7 @@ static void monitor_sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 		gn->monitor.sampled[n++] = &gq->policy;
 	}
 	gn->monitor.nr_sampled = n;
-	gn->monitor.nr_resting = 0;
+	gn->monitor.nr_dormant = 0;
 }
 
 static void monitor_swap_places(struct gpreempt_node *gn, u32 a, u32 b)
@@ -134,12 +134,12 @@ static void monitor_swap_places(struct gpreempt_node *gn, u32 a, u32 b)
 }
 
 /*
- * Read section held. Only those that do not rest, and of the others those whose pointers moved.
+ * Read section held. Only those that are not dormant, and of the others those whose pointers moved.
  * False: not possible this time.
  */
 static bool monitor_sample_awake(struct gpreempt_node *gn, bool anew, u64 now_ns)
 {
-	u32 i, nr = gn->monitor.nr_sampled + gn->monitor.nr_resting;
+	u32 i, nr = gn->monitor.nr_sampled + gn->monitor.nr_dormant;
 
 	for (i = gn->monitor.nr_sampled; i < nr; i++) {
 		const struct gpreempt_watch *watch = &gn->monitor.watches[i];
@@ -149,7 +149,7 @@ static bool monitor_sample_awake(struct gpreempt_node *gn, bool anew, u64 now_ns
 			continue;
 		monitor_derive(gn, gpreempt_queue_of(gn->monitor.sampled[i]), now_ns);
 		monitor_swap_places(gn, i, gn->monitor.nr_sampled++);
-		gn->monitor.nr_resting--;
+		gn->monitor.nr_dormant--;
 	}
 	for (i = 0; i < gn->monitor.nr_sampled; i++) {
 		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
@@ -175,12 +175,12 @@ static void monitor_sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 		monitor_sample_all(gn, anew, now_ns);
 	gn->policy.queues = gn->monitor.sampled;
 	gn->policy.nr = gn->monitor.nr_sampled;
-	gn->policy.nr_resting = gn->monitor.nr_resting;
+	gn->policy.nr_dormant = gn->monitor.nr_dormant;
 	gpreempt_stats_samples(gn);
 }
 
 /* Read section held. Those that need not be looked at go behind the others. */
-static void monitor_let_rest(struct gpreempt_node *gn, u64 now_ns)
+static void monitor_make_dormant(struct gpreempt_node *gn, u64 now_ns)
 {
 	u32 i = 0;
 
@@ -191,7 +191,7 @@ static void monitor_let_rest(struct gpreempt_node *gn, u64 now_ns)
 
 		/* Memory of the device is not read without a look at whether it answers. */
 		if (gq->policy.had_demand || !view || view->vram ||
-		    !gpreempt_policy_rests(&gn->policy, &gq->policy, now_ns,
+		    !gpreempt_policy_dormant(&gn->policy, &gq->policy, now_ns,
 					   &gn->monitor.all_due_ns)) {
 			i++;
 			continue;
@@ -203,7 +203,7 @@ static void monitor_let_rest(struct gpreempt_node *gn, u64 now_ns)
 			.seen_wptr = gq->policy.wptr,
 		};
 		monitor_swap_places(gn, i, --gn->monitor.nr_sampled);
-		gn->monitor.nr_resting++;
+		gn->monitor.nr_dormant++;
 	}
 }
 
@@ -384,11 +384,11 @@ static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *
 	/* Those for which there was no room have not been heard. */
 	if (READ_ONCE(gn->queues.nr) > gn->monitor.max_sampled)
 		decision->park = false;
-	/* What is preempted takes those that rest along. */
+	/* What is preempted takes those that are dormant along. */
 	if (decision->nr_preempt || decision->nr_resume || gn->monitor.again)
 		gn->monitor.all_due_ns = 0;
 	else
-		monitor_let_rest(gn, now_ns);
+		monitor_make_dormant(gn, now_ns);
 	gpreempt_stats_verdicts(gn, decision, now_ns);
 }
 

@@ -34,7 +34,7 @@ enum gpreempt_state {
 };
 
 /**
- * struct gpreempt_watch - what is read of a resting queue: two words that do not move while it has
+ * struct gpreempt_watch - what is read of a dormant queue: two words that do not move while it has
  * nothing to do
  * @rptr: low word of its read pointer
  * @wptr: low word of its write pointer
@@ -66,15 +66,15 @@ struct gpreempt_node_monitor {
 	enum gpreempt_state state;
 	/**
 	 * @sampled: the monitor's array of queues: those that are looked at in each pass, then
-	 * those that rest
+	 * those that are dormant
 	 */
 	struct gpreempt_policy_queue **sampled;
-	/** @watches: what is read of those that rest; same places as in @sampled */
+	/** @watches: what is read of those that are dormant; same places as in @sampled */
 	struct gpreempt_watch *watches;
 	/** @nr_sampled: how many are looked at in this pass */
 	u32 nr_sampled;
-	/** @nr_resting: how many rest */
-	u32 nr_resting;
+	/** @nr_dormant: how many are dormant */
+	u32 nr_dormant;
 	/** @max_sampled: how many fit */
 	u32 max_sampled;
 	/** @all_due_ns: when all of them are looked at again, and the arrays are made anew */

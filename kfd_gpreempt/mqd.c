@@ -323,7 +323,7 @@ static bool mqd_is_rivalry(const struct gpreempt_node *gn, u64 now_ns)
 	s32 lowest = GPREEMPT_PRIORITY_MAX, highest = GPREEMPT_PRIORITY_MIN;
 	u32 i;
 
-	/* What rests has not worked for longer. */
+	/* What is dormant has not worked for longer. */
 	for (i = 0; i < gn->monitor.nr_sampled; i++) {
 		const struct gpreempt_policy_queue *pq = gn->monitor.sampled[i];
 
@@ -344,7 +344,7 @@ static bool mqd_any_stale(const struct gpreempt_node *gn)
 {
 	u32 i;
 
-	for (i = 0; i < gn->monitor.nr_sampled + gn->monitor.nr_resting; i++) {
+	for (i = 0; i < gn->monitor.nr_sampled + gn->monitor.nr_dormant; i++) {
 		const struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
 		u32 said = READ_ONCE(gq->mqd.priority);
 

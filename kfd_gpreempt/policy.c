@@ -955,8 +955,8 @@ static bool policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum
 	s32 min = GPREEMPT_PRIORITY_MAX, max = GPREEMPT_PRIORITY_MIN;
 	bool rotates = pn->ops->rotates;
 	u64 mark = ++pn->mark;
-	/* What rests has not been active for long. */
-	u32 nr = whom == ACTIVE ? pn->nr : pn->nr + pn->nr_resting;
+	/* What is dormant has not been active for long. */
+	u32 nr = whom == ACTIVE ? pn->nr : pn->nr + pn->nr_dormant;
 	u32 i, processes = 0;
 
 	for (i = 0; i < nr; i++) {
@@ -1027,12 +1027,12 @@ static bool policy_unknown_for_long(const struct gpreempt_policy_queue *q,
 }
 
 /*
- * The queues that a decision is about: those that rest have no work, and only go along with others
- * that are preempted.
+ * The queues that a decision is about: those that are dormant have no work, and only go along with
+ * others that are preempted.
  */
 static u32 policy_nr_concerned(const struct gpreempt_policy_node *pn, const struct level *level)
 {
-	return level->preempts ? pn->nr + pn->nr_resting : pn->nr;
+	return level->preempts ? pn->nr + pn->nr_dormant : pn->nr;
 }
 
 /* Would this level lead to other actions than those chosen? */
@@ -1671,7 +1671,7 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 	bool charged = false;
 	u32 i, nr = policy_nr_concerned(pn, level);
 
-	/* What was tried out on those that rest is taken back. */
+	/* What was tried out on those that are dormant is taken back. */
 	if (nr < pn->nr_chosen)
 		nr = pn->nr_chosen;
 	pn->nr_chosen = 0;
@@ -1775,7 +1775,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 }
 
 /**
- * gpreempt_policy_rests() - does a queue mean nothing to any decision until its pointers move?
+ * gpreempt_policy_dormant() - does a queue mean nothing to any decision until its pointers move?
  * @pn: the node
  * @q: one of its sampled queues, after the decision has been carried out
  * @now_ns: time of the samples
@@ -1785,9 +1785,9 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
  * long as that is believed. It has to be sampled again as well when anything changes that the
  * caller sets: its priority, a hold, announced work.
  *
- * Return: true if it may follow the sampled ones as one of &gpreempt_policy_node.nr_resting
+ * Return: true if it may follow the sampled ones as one of &gpreempt_policy_node.nr_dormant
  */
-bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
 			   u64 now_ns, u64 *until_ns)
 {
 	u64 believed_until_ns = q->waves_ns + policy_believed_for(q);
@@ -1831,7 +1831,7 @@ void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn,
 	u32 i;
 
 	*decision = (struct gpreempt_decision){ .park = true };
-	for (i = 0; i < pn->nr + pn->nr_resting; i++) {
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
 		q->action = q->preempted ? GPREEMPT_RESUME : GPREEMPT_KEEP;

@@ -8,17 +8,20 @@
  *
  * A pass of the caller:
  *
- *	gpreempt_policy_driver_off() for each queue that the driver has taken off the device, or had
- *	and has not any more gpreempt_policy_sample() for each queue gpreempt_policy_use() if
- *	another policy shall decide from now on gpreempt_policy_runlist_changed() if the driver may
- *	have changed the runlist by itself if (gpreempt_policy_needs_waves())
- *	gpreempt_policy_set_waves() for each mapped queue; for none if they cannot be read: then
- *	what is unknown has waves; or gpreempt_policy_put_off(), which ends the pass
- *	gpreempt_policy_decide() gpreempt_policy_cost() with what that took carry out each
- *	queue's ->action in one hardware pass, and confirm it with gpreempt_policy_preempted() or
- *	gpreempt_policy_resumed(); gpreempt_policy_overhead() with the time that it took
- *	gpreempt_policy_rests() for each queue: what rests need not be sampled again until its
- *	pointers move
+ * 1. gpreempt_policy_driver_off() for each queue that the driver has taken off the device, or had
+ *    and has not any more
+ * 2. gpreempt_policy_sample() for each queue
+ * 3. gpreempt_policy_use() if another policy shall decide from now on
+ * 4. gpreempt_policy_runlist_changed() if the driver may have changed the runlist by itself
+ * 5. if gpreempt_policy_needs_waves(), either gpreempt_policy_set_waves() for each mapped queue, or
+ *    for none if they cannot be read: then what is unknown has waves. Or gpreempt_policy_put_off(),
+ *    which ends the pass
+ * 6. gpreempt_policy_decide(), and gpreempt_policy_cost() with what that took
+ * 7. carry out the action of each queue in one hardware pass. Confirm each with
+ *    gpreempt_policy_preempted() or gpreempt_policy_resumed(), then gpreempt_policy_overhead() with
+ *    the time that it took
+ * 8. gpreempt_policy_dormant() for each queue: what is dormant need not be sampled again until its
+ *    pointers move
  *
  * policy.c has the rules that hold for every policy. Which of two queues is the more urgent one is
  * the business of a struct gpreempt_policy_ops; those that exist are in policies.c.
@@ -441,7 +444,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * struct gpreempt_policy_node - a node, as the policy sees it
  * @queues: all queues, the sampled ones first. Set by the caller before each pass.
  * @nr: how many are sampled. Set by the caller before each pass.
- * @nr_resting: how many follow that rest. After a change of the policy, and before
+ * @nr_dormant: how many follow that are dormant. After a change of the policy, and before
  *	&gpreempt_policy_ops.rotates ones, none may. Set by the caller before each pass.
  * @params: tunables. Set by the caller before each pass.
  * @turns: firmware takes turns, because there are more queues than slots or more processes
@@ -486,7 +489,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
 struct gpreempt_policy_node {
 	struct gpreempt_policy_queue *const *queues;
 	u32 nr;
-	u32 nr_resting;
+	u32 nr_dormant;
 	struct gpreempt_policy_params params;
 	bool turns;
 	bool changed;
@@ -570,7 +573,7 @@ u64 gpreempt_policy_restore_ns(const struct gpreempt_policy_node *pn);
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 			    struct gpreempt_decision *decision);
 void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_ns);
-bool gpreempt_policy_rests(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
 			   u64 now_ns, u64 *until_ns);
 bool gpreempt_policy_can_outrank(struct gpreempt_policy_node *pn);
 void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn,

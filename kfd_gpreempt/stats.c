@@ -175,7 +175,7 @@ void gpreempt_stats_verdicts(const struct gpreempt_node *gn,
 
 	if (!trace_gpreempt_verdict_enabled())
 		return;
-	for (i = 0; i < gn->monitor.nr_sampled + gn->monitor.nr_resting; i++) {
+	for (i = 0; i < gn->monitor.nr_sampled + gn->monitor.nr_dormant; i++) {
 		const struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
 
 		if (gq->policy.verdict_ns == now_ns)

@@ -35,7 +35,7 @@ static bool told(const struct sim_queue *sq)
 	return sq->q.gpreempt->process->policy.armed;
 }
 
-/* The order in which the monitor has them depends on who rests. */
+/* The order in which the monitor has them depends on who is dormant. */
 static void arrange(void)
 {
 	struct gpreempt_node *gn = node_of(0);
@@ -44,7 +44,7 @@ static void arrange(void)
 	gn->monitor.sampled[1] = of(second);
 	gn->monitor.sampled[2] = of(low);
 	gn->monitor.nr_sampled = gn->policy.nr = 3;
-	gn->monitor.nr_resting = gn->policy.nr_resting = 0;
+	gn->monitor.nr_dormant = gn->policy.nr_dormant = 0;
 	gn->monitor.all_due_ns = 0;
 }
 
@@ -61,7 +61,7 @@ static void hold_still(u32 nodes)
 	peer = nodes > 1 ? add_queue_to(process_of(high), 1, NORMAL) : NULL;
 	run(3 * SEC);
 	mutex_lock(&node_of(0)->pass_lock);
-	CHECK_EQ(node_of(0)->monitor.nr_sampled + node_of(0)->monitor.nr_resting, 3);
+	CHECK_EQ(node_of(0)->monitor.nr_sampled + node_of(0)->monitor.nr_dormant, 3);
 	arrange();
 	CHECK(doorbells_are(high, "armed") && doorbells_are(low, "armed"));
 }

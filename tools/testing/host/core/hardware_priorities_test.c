@@ -43,7 +43,7 @@ TEST(obstacles_to_priorities, "a queue that may not be taken off is not taken of
 	CHECK_EQ(low->asked_ms, 0);
 	CHECK_EQ(mqd_priority(low), NORMAL);
 	debug_process(process_of(low), false);
-	/* It rests: so soon it is looked at again. */
+	/* It is dormant: so soon it is looked at again. */
 	run(1100 * MS);
 	CHECK_EQ(mqd_priority(low), NORMAL - 3);
 	world_end();

@@ -6,8 +6,8 @@
 
 static struct sim_queue *first, *last;
 
-/* First's and last's work is long done, low's never: two rest, and where the one that does not is among them. */
-static void two_rest_beside(bool hws, u32 place)
+/* First's and last's work is long done, low's never: two are dormant, and where the one that does not is among them. */
+static void two_dormant_beside(bool hws, u32 place)
 {
 	world_on(hws);
 	low = place == 0 ? add_queue(10) : NULL;
@@ -27,9 +27,9 @@ static void two_rest_beside(bool hws, u32 place)
 	CHECK_STATE("idle");
 }
 
-static void two_rest(bool hws)
+static void two_dormant(bool hws)
 {
-	two_rest_beside(hws, 1);
+	two_dormant_beside(hws, 1);
 }
 
 static bool is_sampled(const struct sim_queue *sq)
@@ -45,27 +45,27 @@ static bool is_sampled(const struct sim_queue *sq)
 
 /* ---- who is looked at ---- */
 
-BOTH(idle_queues_rest, "of queues that have been idle for long two words are read, and nothing else for a second")
+BOTH(idle_queues_are_dormant, "of queues that have been idle for long two words are read, and nothing else for a second")
 {
 	struct gpreempt_node *gn;
 	u32 place;
 
 	for (place = 0; place < 3; place++) {
 		snprintf(tap_case, sizeof(tap_case), "place %u: ", place);
-		two_rest_beside(hws, place);
+		two_dormant_beside(hws, place);
 		gn = node_of(0);
 		CHECK_EQ(gn->monitor.nr_sampled, 1);
-		CHECK_EQ(gn->monitor.nr_resting, 2);
+		CHECK_EQ(gn->monitor.nr_dormant, 2);
 		CHECK(is_sampled(low));
 		CHECK_EQ(gn->policy.nr, 1);
-		CHECK_EQ(gn->policy.nr_resting, 2);
+		CHECK_EQ(gn->policy.nr_dormant, 2);
 		CHECK(gn->monitor.all_due_ns > ktime_get_ns() && gn->monitor.all_due_ns <= ktime_get_ns() + SEC);
 		kill_process(process_of(low));
 		world_end();
 	}
 }
 
-BOTH(resting_queues_are_not_left_behind, "a queue that rested and went along with a preemption comes back with it, not a second later")
+BOTH(dormant_queues_are_not_left_behind, "a queue that was dormant and went along with a preemption comes back with it, not a second later")
 {
 	struct sim_queue *along;
 
@@ -95,14 +95,14 @@ BOTH(arrays_are_made_anew, "larger arrays are filled before they are looked at; 
 {
 	struct gpreempt_node *gn;
 
-	two_rest(hws);
+	two_dormant(hws);
 	gn = node_of(0);
 	mutex_lock(&gn->pass_lock);
 	gn->monitor.max_sampled = 1;
 	mutex_unlock(&gn->pass_lock);
 	run(6 * MS);
 	CHECK_EQ(gn->monitor.max_sampled, 16);
-	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_resting, 3);
+	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 3);
 	set("gpreempt_interval_ms", "10000");
 	run(MS);
 	mutex_lock(&gn->pass_lock);
@@ -118,7 +118,7 @@ BOTH(arrays_are_made_anew, "larger arrays are filled before they are looked at; 
 	world_end();
 }
 
-BOTH(either_pointer_wakes, "a queue that rests is looked at as soon as either of its pointers moves, and the others are not")
+BOTH(either_pointer_wakes, "a queue that is dormant is looked at as soon as either of its pointers moves, and the others are not")
 {
 	static const struct { u32 r, w; bool last; } cases[] = { { 1, 1, false }, { 0, 1, true }, { 0, 1, false } };
 	struct gpreempt_node *gn;
@@ -129,7 +129,7 @@ BOTH(either_pointer_wakes, "a queue that rests is looked at as soon as either of
 		struct sim_queue *sq;
 
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
-		two_rest(hws);
+		two_dormant(hws);
 		gn = node_of(0);
 		sq = cases[i].last ? last : first;
 		due_ns = gn->monitor.all_due_ns;
@@ -142,7 +142,7 @@ BOTH(either_pointer_wakes, "a queue that rests is looked at as soon as either of
 		if (cases[i].r) {
 			CHECK(is_sampled(sq) && is_sampled(low) && !is_sampled(last));
 			CHECK_EQ(gn->monitor.nr_sampled, 2);
-			CHECK_EQ(gn->monitor.nr_resting, 1);
+			CHECK_EQ(gn->monitor.nr_dormant, 1);
 			CHECK_EQ(gn->monitor.all_due_ns, due_ns);
 		} else {
 			CHECK(sq->done == 2 || sq->in_slot);
@@ -153,9 +153,9 @@ BOTH(either_pointer_wakes, "a queue that rests is looked at as soon as either of
 	}
 }
 
-BOTH(who_wakes_is_looked_at_anew, "a queue that has rested competes with the nice value that its process has now")
+BOTH(who_wakes_is_looked_at_anew, "a queue that was dormant competes with the nice value that its process has now")
 {
-	two_rest(hws);
+	two_dormant(hws);
 	set("gpreempt_interval_ms", "10000");
 	run(2 * MS);
 	CHECK(!is_sampled(high));
@@ -168,7 +168,7 @@ BOTH(who_wakes_is_looked_at_anew, "a queue that has rested competes with the nic
 	world_end();
 }
 
-BOTH(nice_values_are_looked_at_every_interval, "those that do not rest are asked for their nice value every gpreempt_interval_ms, not at every look")
+BOTH(nice_values_are_looked_at_every_interval, "those that are not dormant are asked for their nice value every gpreempt_interval_ms, not at every look")
 {
 	low_is_held(hws);
 	set("gpreempt_interval_ms", "20");
@@ -265,11 +265,11 @@ BOTH(room_for_queues, "without memory for more, as many queues are looked at as 
 		room_is_missing(n);
 		CHECK_EQ(skipped(GPREEMPT_SKIP_NO_MEMORY), n);
 		CHECK_EQ(gn->monitor.max_sampled, 1);
-		CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_resting, 1);
+		CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 1);
 		CHECK_EQ(gn->monitor.all_due_ns, 0);
 		run(6 * MS);
 		CHECK_EQ(gn->monitor.max_sampled, 16);
-		CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_resting, 8);
+		CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 8);
 	}
 	process_of(world.queues[0])->task.nice = 0;
 	for (i = 8; i < 16; i++)
@@ -277,7 +277,7 @@ BOTH(room_for_queues, "without memory for more, as many queues are looked at as 
 	run(6 * MS);
 	CHECK_STATE("parked");
 	CHECK_EQ(gn->monitor.max_sampled, 16);
-	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_resting, 16);
+	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 16);
 	add_queue(0);
 	run(6 * MS);
 	CHECK_EQ(gn->monitor.max_sampled, 32);
@@ -288,7 +288,7 @@ BOTH(dead_processes_are_left_out, "a process that was taken off the device is lo
 {
 	struct gpreempt_node *gn;
 
-	two_rest(hws);
+	two_dormant(hws);
 	gn = node_of(0);
 	submit(last, 100);
 	run(MS);
@@ -300,7 +300,7 @@ BOTH(dead_processes_are_left_out, "a process that was taken off the device is lo
 	gpreempt_node_kick_all();
 	run(6 * MS);
 	CHECK(!low->q.gpreempt->priority.dead);
-	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_resting, 3);
+	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 3);
 	kill_process(process_of(low));
 	world_end();
 }
@@ -512,7 +512,7 @@ BOTH(waves_on_the_second_xcc_count, "a low queue whose last waves are on the sec
 	world_end();
 }
 
-BOTH(unsettled_for_long, "a runlist that does not come to rest puts the next decision off by 200 us, and none after that until waves could be read again")
+BOTH(unsettled_for_long, "a runlist that does not become quiescent puts the next decision off by 200 us, and none after that until waves could be read again")
 {
 	u64 before, checks, looks;
 

@@ -640,7 +640,7 @@ BOTH(list_storm_delays_no_preemption, "neighbours who list queues in a loop hold
 	loud_ns = longest_detection();
 	CHECK(nr_seen > 100);
 	CHECK(loud_ns <= quiet_ns + quiet_ns / 2);
-	/* Of what the monitor itself reads there is nothing while the node rests. */
+	/* Of what the monitor itself reads there is nothing while the node is parked. */
 	began_ns = ktime_get_ns();
 	looks = nr_seen;
 	run(50 * MS);

@@ -168,7 +168,7 @@ static void sample(struct queue *q)
 	gpreempt_policy_sample(&q->policy, q->rptr, q->wptr, pending(q), node.now_ns);
 }
 
-/* The nr first ones are looked at, the others rest. */
+/* The nr first ones are looked at, the others are dormant. */
 static void decide(u32 nr)
 {
 	u32 i;
@@ -177,7 +177,7 @@ static void decide(u32 nr)
 		sample(queue_of(node.policies[i]));
 	node.policy.queues = node.policies;
 	node.policy.nr = nr;
-	node.policy.nr_resting = node.nr_queues - nr;
+	node.policy.nr_dormant = node.nr_queues - nr;
 	if (node.use && node.use != node.policy.ops)
 		gpreempt_policy_use(&node.policy, node.use);
 	if (node.runlist_changed)
@@ -218,7 +218,7 @@ static u32 nr_awake(bool all)
 	return nr;
 }
 
-static void let_rest(u32 nr)
+static void make_dormant(u32 nr)
 {
 	const struct gpreempt_decision *d = &node.decision;
 	u32 i = 0;
@@ -226,17 +226,17 @@ static void let_rest(u32 nr)
 	if (d->nr_preempt || d->nr_resume)
 		node.all_due_ns = 0;
 	while (node.all_due_ns && i < nr) {
-		if (gpreempt_policy_rests(&node.policy, node.policies[i], node.now_ns, &node.all_due_ns))
+		if (gpreempt_policy_dormant(&node.policy, node.policies[i], node.now_ns, &node.all_due_ns))
 			swap_places(i, --nr);
 		else
 			i++;
 	}
 	node.nr_awake = nr;
-	node.nr_rested += node.nr_queues - nr;
+	node.nr_spared += node.nr_queues - nr;
 }
 
-/* Would looking at all queues have decided otherwise than looking at those that do not rest? */
-static void check_resting(const struct node *before)
+/* Would looking at all queues have decided otherwise than looking at those that are not dormant? */
+static void check_dormant(const struct node *before)
 {
 	static struct node decided;
 	u32 i;
@@ -274,7 +274,7 @@ void look(void)
 		before = node;
 	decide(nr);
 	if (nr < node.nr_queues)
-		check_resting(&before);
+		check_dormant(&before);
 
 	node.nr_passes++;
 	node.nr_asked += node.asked;
@@ -301,7 +301,7 @@ void look(void)
 	CHECK(d->next_ns <= node.params.interval_ns);
 	CHECK(!node.policy.changed);
 	node.runlist_changed = false;
-	let_rest(nr);
+	make_dormant(nr);
 }
 
 void act(void)

@@ -61,8 +61,8 @@ struct queue {
  * @order: of the last pass: a sum over queues and priorities
  * @kicks: of the last pass: a sum over what else is set for queues, and tunables
  * @all_due_ns: when all queues are looked at again
- * @nr_awake: so many of them are looked at before; the others follow, and rest
- * @nr_rested: looks that queues were spared
+ * @nr_awake: so many of them are looked at before; the others follow, and are dormant
+ * @nr_spared: looks that queues were spared
  * @asked: the last pass asked for waves in flight
  * @nr_asked: passes that did
  * @nr_acting: passes that preempted or resumed
@@ -85,7 +85,7 @@ struct node {
 	u64 kicks;
 	u64 all_due_ns;
 	u32 nr_awake;
-	u64 nr_rested;
+	u64 nr_spared;
 	bool asked;
 	u32 nr_asked;
 	u32 nr_acting;

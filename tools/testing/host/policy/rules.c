@@ -155,7 +155,7 @@ TEST(taken_queues_come_back, "a queue that the driver takes off and gives back h
 		gpreempt_policy_driver_off(&q, true, false, 300);
 		CHECK_EQ(q.driver_off_with_work, cases[i].work);
 		if (cases[i].work)
-			CHECK(!gpreempt_policy_rests(&pn, &q, 10 * SEC, &until_ns));
+			CHECK(!gpreempt_policy_dormant(&pn, &q, 10 * SEC, &until_ns));
 		gpreempt_policy_driver_off(&q, false, false, 400);
 		CHECK(!q.driver_off);
 		CHECK_EQ(q.restore_since_ns, cases[i].work ? 400 : 0);
@@ -555,7 +555,7 @@ TEST(idle_nodes_are_not_asked, "when all queues have been idle for a while, pass
 }
 
 /* Two that had work and have none for long, beside a hog that keeps the node awake. */
-static struct queue *two_rest_beside_a_hog(void)
+static struct queue *two_dormant_beside_a_hog(void)
 {
 	struct queue *idle = new_queue(new_process(), LOW);
 
@@ -569,9 +569,9 @@ static struct queue *two_rest_beside_a_hog(void)
 	return idle;
 }
 
-TEST(long_idle_queues_rest, "queues without work are looked at for a second after it, then they are spared until their pointers move")
+TEST(long_idle_queues_are_dormant, "queues without work are looked at for a second after it, then they are spared until their pointers move")
 {
-	two_rest_beside_a_hog();
+	two_dormant_beside_a_hog();
 	CHECK_EQ(node.nr_awake, 1);
 	submit(high, 1);
 	pass();
@@ -579,9 +579,9 @@ TEST(long_idle_queues_rest, "queues without work are looked at for a second afte
 	CHECK_EQ(node.decision.nr_preempt, 2);
 }
 
-TEST(resting_queues_go_along, "a queue that rests is taken along by a preemption, and returned by the end of it")
+TEST(dormant_queues_go_along, "a queue that is dormant is taken along by a preemption, and returned by the end of it")
 {
-	struct queue *idle = two_rest_beside_a_hog();
+	struct queue *idle = two_dormant_beside_a_hog();
 
 	submit(high, 1);
 	pass();
@@ -591,9 +591,9 @@ TEST(resting_queues_go_along, "a queue that rests is taken along by a preemption
 	CHECK(on_device(idle) && on_device(low));
 }
 
-TEST(resting_queues_keep_the_node_awake, "a queue that rests can still outrank another: the node does not park")
+TEST(dormant_queues_keep_the_node_awake, "a queue that is dormant can still outrank another: the node does not park")
 {
-	two_rest_beside_a_hog();
+	two_dormant_beside_a_hog();
 	finish(low);
 	low->rptr = low->wptr;
 	passes_for(1900 * MS, MS);
@@ -601,9 +601,9 @@ TEST(resting_queues_keep_the_node_awake, "a queue that rests can still outrank a
 	CHECK(!node.decision.contended && !node.decision.park);
 }
 
-TEST(rest_ends_with_what_is_believed, "that a resting queue has no waves is asked again when it was asked long enough ago")
+TEST(dormancy_ends_with_what_is_believed, "that a dormant queue has no waves is asked again when it was asked long enough ago")
 {
-	two_rest_beside_a_hog();
+	two_dormant_beside_a_hog();
 	high->waves = 8;
 	passes_for(1500 * MS, MS);
 	CHECK(node.nr_awake > 1);
@@ -1310,7 +1310,7 @@ TEST(unseen_queue_has_waves_while_none_are_read, "what was known of a queue that
 	CHECK(!on_device(low));
 }
 
-TEST(unseen_queue_never_rests, "a queue that cannot be looked at is looked at in each pass: no pointer would wake it")
+TEST(unseen_queue_is_never_dormant, "a queue that cannot be looked at is looked at in each pass: no pointer would wake it")
 {
 	two_processes();
 	low->policy.unseen = true;
@@ -2181,7 +2181,7 @@ TEST(what_was_put_off_is_forgotten, "a decision that was put off touches nothing
 	gpreempt_policy_sample(&low->policy, low->rptr, low->wptr, pending(low), node.now_ns);
 	gpreempt_policy_sample(&high->policy, high->rptr, high->wptr, pending(high), node.now_ns);
 	node.policy.nr = 2;
-	node.policy.nr_resting = 0;
+	node.policy.nr_dormant = 0;
 	CHECK(gpreempt_policy_needs_waves(&node.policy, node.now_ns));
 	gpreempt_policy_put_off(&node.policy);
 	CHECK_EQ(low->policy.action, GPREEMPT_KEEP);

@@ -302,7 +302,7 @@ TEST(a_minimum_run_hides_nobody, "that one queue runs its minimum does not keep 
 		if (!young)
 			young = new_queue(new_process(), LOW);
 		high = new_queue(new_process(), HIGH);
-		/* Nobody rests: they stay in this order. */
+		/* Nobody is dormant: they stay in this order. */
 		young->policy.active_ns = high->policy.active_ns = node.now_ns;
 		start_hog(old);
 		passes_for(10 * MS, POLL);
@@ -534,26 +534,26 @@ TEST(asking_for_what_is_long_unknown, "waves that nothing depends on are asked f
 	CHECK_EQ(asked_in(SEC), 0);
 }
 
-TEST(what_was_tried_out_is_taken_back, "what asking showed to be no reason to preempt takes nobody along, neither of those that rest nor of those that have gone")
+TEST(what_was_tried_out_is_taken_back, "what asking showed to be no reason to preempt takes nobody along, neither of those that are dormant nor of those that have gone")
 {
-	struct queue *rests, *own, *compute, *gone;
+	struct queue *dormant, *own, *compute, *gone;
 	struct process *p = new_process();
 
 	own = new_queue(p, LOW);
 	compute = new_explicit_queue(p, HIGH);
 	high = new_queue(new_process(), HIGH);
 	gone = new_queue(new_process(), HIGH);
-	rests = new_queue(new_process(), LOW);
+	dormant = new_queue(new_process(), LOW);
 	start_hog(own);
 	last_kernel(compute);
 	passes_for(1100 * MS, MS);
 	CHECK(node.nr_awake < node.nr_queues);
-	/* If compute has no waves, own yields to high, and rests goes along. */
+	/* If compute has no waves, own yields to high, and dormant goes along. */
 	submit(high, 1);
 	pass_after(POLL);
 	CHECK(node.asked);
-	CHECK(on_device(own) && on_device(rests));
-	CHECK_EQ(rests->policy.action, GPREEMPT_KEEP);
+	CHECK(on_device(own) && on_device(dormant));
+	CHECK_EQ(dormant->policy.action, GPREEMPT_KEEP);
 	CHECK_EQ(node.policy.nr_chosen, 0);
 	(void)gone;
 }
@@ -591,9 +591,9 @@ TEST(who_is_in_the_way_may_be_blocked, "that the level stands still does not kee
 	CHECK(high->policy.blocked);
 }
 
-/* ---- resting ---- */
+/* ---- dormant queues ---- */
 
-TEST(what_keeps_from_resting, "a queue rests when nothing about it can matter before its pointers move, and each thing that can keeps it awake")
+TEST(what_keeps_from_being_dormant, "a queue is dormant when nothing about it can matter before its pointers move, and each thing that can keeps it awake")
 {
 	struct gpreempt_policy_process process = { 0 };
 	struct gpreempt_policy_node pn = { 0 };
@@ -605,7 +605,7 @@ TEST(what_keeps_from_resting, "a queue rests when nothing about it can matter be
 	idle = (struct gpreempt_policy_queue){ .process = &process, .used = true, .zero_ns = now_ns - 20 * MS, .waves_ns = now_ns - 5 * MS,
 					       .active_ns = now_ns - SEC };
 	for (i = 0; i < 16; i++) {
-		bool rests = false;
+		bool dormant = false;
 		u64 expected_ns = ~0ULL;
 
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
@@ -614,7 +614,7 @@ TEST(what_keeps_from_resting, "a queue rests when nothing about it can matter be
 		q = idle;
 		switch (i) {
 		case 0:
-			rests = true;
+			dormant = true;
 			expected_ns = now_ns + 10 * MS;
 			break;
 		case 1:
@@ -643,25 +643,25 @@ TEST(what_keeps_from_resting, "a queue rests when nothing about it can matter be
 			break;
 		case 9:
 			q.relief_until_ns = q.aged_until_ns = now_ns;
-			rests = true;
+			dormant = true;
 			expected_ns = now_ns + 10 * MS;
 			break;
 		case 10:
 			q.used = false;
 			q.waves_ns = q.zero_ns = 0;
-			rests = true;
+			dormant = true;
 			break;
 		case 11:
 			pn.params.waves_known = false;
 			q.waves_ns = q.zero_ns = 0;
-			rests = true;
+			dormant = true;
 			break;
 		case 12:
 			q.zero_ns = now_ns - 10 * MS;
 			break;
 		case 13:
 			q.zero_ns = now_ns - 10 * MS - 1;
-			rests = true;
+			dormant = true;
 			expected_ns = now_ns + 1;
 			break;
 		case 14:
@@ -671,16 +671,16 @@ TEST(what_keeps_from_resting, "a queue rests when nothing about it can matter be
 			q.waves_ns = q.zero_ns = 0;
 			q.active_ns = 0;
 			q.used = false;
-			rests = true;
+			dormant = true;
 			break;
 		}
 		until_ns = ~0ULL;
-		CHECK_EQ(gpreempt_policy_rests(&pn, &q, now_ns, &until_ns), rests);
+		CHECK_EQ(gpreempt_policy_dormant(&pn, &q, now_ns, &until_ns), dormant);
 		CHECK_EQ(until_ns, expected_ns);
 	}
 	until_ns = now_ns + MS;
 	q = idle;
-	CHECK(gpreempt_policy_rests(&pn, &q, now_ns, &until_ns));
+	CHECK(gpreempt_policy_dormant(&pn, &q, now_ns, &until_ns));
 	CHECK_EQ(until_ns, now_ns + MS);
 }
 

@@ -69,7 +69,7 @@ TEST(who_has_work_runs, "a queue with work runs, since it got some, and without 
 	CHECK(age_ns(high) > 2 * POLL && age_ns(high) <= 2 * GPREEMPT_WAVES_UNKNOWN_NS);
 }
 
-TEST(dormant_is_who_rests, "a queue that has had no work for long, or never any, is dormant until it gets some, also while all are looked at")
+TEST(who_is_dormant_is_told, "a queue that has had no work for long, or never any, is dormant until it gets some, also while all are looked at")
 {
 	u64 since_ns;
 
@@ -81,7 +81,7 @@ TEST(dormant_is_who_rests, "a queue that has had no work for long, or never any,
 	passes_for(2 * SEC, MS);
 	CHECK_VERDICT(low, RUNS);
 	CHECK_VERDICT(high, DORMANT);
-	CHECK(node.nr_rested);
+	CHECK(node.nr_spared);
 	since_ns = high->policy.verdict_ns;
 	passes_for(3 * SEC, MS);
 	CHECK_VERDICT(high, DORMANT);

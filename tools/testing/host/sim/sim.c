@@ -10,7 +10,7 @@
 #include "sim.h"
 
 /* As in the monitor: all queues are looked at so often. */
-#define MAX_REST_NS	SEC
+#define MAX_DORMANT_NS	SEC
 
 /*
  * What a pass takes, which the policy wants to know: at one instruction per nanosecond what is counted of the driver (design.rst, Cost), and some
@@ -46,7 +46,7 @@ void (*sim_passed)(const struct gpreempt_policy_node *pn, u64 now_ns);
  * @next_ready: the next one there
  * @running_at: place in the list of running queues
  * @held_ns: since when it has been held with work; 0: it is not
- * @resting: the monitor does not look at it
+ * @dormant: the monitor does not look at it
  * @place: where the monitor has it
  * @arrivals: when the requests came that have not ended: a ring
  * @first: the oldest one
@@ -68,7 +68,7 @@ struct queue {
 	u64 started_ns;
 	bool in_slots;
 	bool listed;
-	bool resting;
+	bool dormant;
 	u32 launching;
 	u32 next_ready;
 	u32 running_at;
@@ -374,9 +374,9 @@ static void wake(struct queue *q)
 {
 	struct gpreempt_policy_queue *other;
 
-	if (!q->resting)
+	if (!q->dormant)
 		return;
-	q->resting = false;
+	q->dormant = false;
 	other = sim.sampled[sim.nr_awake];
 	sim.sampled[q->place] = other;
 	queue_of(other)->place = q->place;
@@ -487,9 +487,9 @@ static void sample(void)
 	u32 i;
 
 	if (sim.now_ns >= sim.all_due_ns) {
-		sim.all_due_ns = sim.now_ns + MAX_REST_NS;
+		sim.all_due_ns = sim.now_ns + MAX_DORMANT_NS;
 		for (i = sim.nr_awake; i < sim.nr_queues; i++)
-			queue_of(sim.sampled[i])->resting = false;
+			queue_of(sim.sampled[i])->dormant = false;
 		sim.nr_awake = sim.nr_queues;
 	}
 	for (i = 0; i < sim.nr_awake; i++) {
@@ -500,7 +500,7 @@ static void sample(void)
 	sim.result->nr_sampled += sim.nr_awake;
 	sim.policy.queues = sim.sampled;
 	sim.policy.nr = sim.nr_awake;
-	sim.policy.nr_resting = sim.nr_queues - sim.nr_awake;
+	sim.policy.nr_dormant = sim.nr_queues - sim.nr_awake;
 }
 
 static void ask_waves(void)
@@ -516,7 +516,7 @@ static void ask_waves(void)
 	}
 }
 
-static void let_rest(void)
+static void make_dormant(void)
 {
 	u32 i = 0;
 
@@ -524,7 +524,7 @@ static void let_rest(void)
 		struct queue *q = queue_of(sim.sampled[i]);
 		struct gpreempt_policy_queue *last;
 
-		if (q->policy.had_demand || !gpreempt_policy_rests(&sim.policy, &q->policy, sim.now_ns, &sim.all_due_ns)) {
+		if (q->policy.had_demand || !gpreempt_policy_dormant(&sim.policy, &q->policy, sim.now_ns, &sim.all_due_ns)) {
 			i++;
 			continue;
 		}
@@ -533,7 +533,7 @@ static void let_rest(void)
 		queue_of(last)->place = i;
 		sim.sampled[sim.nr_awake] = &q->policy;
 		q->place = sim.nr_awake;
-		q->resting = true;
+		q->dormant = true;
 	}
 }
 
@@ -545,7 +545,7 @@ static void sleep_until_next_pass(u64 from_ns)
 		sim.result->parked = true;
 		return;
 	}
-	/* Where everybody rests, passes find nothing until something happens: they are counted, not made. */
+	/* Where everybody is dormant, passes find nothing until something happens: they are counted, not made. */
 	quiet_until_ns = sim.nr_events && sim.events[0].at_ns < sim.all_due_ns ? sim.events[0].at_ns : sim.all_due_ns;
 	if (!sim.nr_awake && !sim.decision.nr_held && quiet_until_ns > from_ns) {
 		passes = (quiet_until_ns - from_ns) / next_ns;
@@ -696,7 +696,7 @@ static void pass(void)
 	if (sim_passed)
 		sim_passed(&sim.policy, sim.now_ns);
 	if (!sim.decision.nr_preempt && !sim.decision.nr_resume) {
-		let_rest();
+		make_dormant();
 		sleep_until_next_pass(sim.now_ns);
 		return;
 	}

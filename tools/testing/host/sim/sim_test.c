@@ -156,7 +156,7 @@ static void look_for_inversion(const struct gpreempt_policy_node *pn, u64 now_ns
 		if (q->pending && gpreempt_policy_stays(q) && q->priority < lowest)
 			lowest = q->priority;
 	}
-	for (i = 0; i < pn->nr + pn->nr_resting; i++)
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++)
 		if (pn->queues[i]->action == GPREEMPT_PREEMPT && pn->queues[i]->priority >= top)
 			tap_fail(__FILE__, __LINE__, "a queue of priority %d yields to one of %lld", pn->queues[i]->priority, (long long)top);
 	if (lowest >= top) {
@@ -334,7 +334,7 @@ TEST(days_cost_what_happens_in_them, "a day with a request each minute is simula
 
 /* ---- how cost grows ---- */
 
-/* Steps of the policy for a pass, with so many queues that always work or rest, beside a few that come and go. */
+/* Steps of the policy for a pass, with so many queues that always work or are dormant, beside a few that come and go. */
 static double steps_per_pass(u32 nr_queues, bool work)
 {
 	two_classes(100 * MS);
@@ -352,17 +352,17 @@ static double steps_per_pass(u32 nr_queues, bool work)
 	return (double)steps / result.nr_passes;
 }
 
-TEST(cost_grows_linearly, "a pass costs so much for each queue with work, however many there are, and little for each that rests")
+TEST(cost_grows_linearly, "a pass costs so much for each queue with work, however many there are, and little for each that is dormant")
 {
-	double resting, few = steps_per_pass(100, true), some = steps_per_pass(1000, true), many = steps_per_pass(4000, true);
+	double dormant, few = steps_per_pass(100, true), some = steps_per_pass(1000, true), many = steps_per_pass(4000, true);
 
 	CHECK(some < few * 11);
 	CHECK(many < some * 4.4);
 	CHECK(some / 1000 < 300);
-	/* What rests is looked at once a second, and while something is preempted. */
-	resting = steps_per_pass(4000, false);
-	printf("# steps of a pass: %.0f, %.0f, %.0f with 100, 1000, 4000 queues at work; %.0f with 4000 that rest\n", few, some, many, resting);
-	CHECK(resting < many / 4);
+	/* What is dormant is looked at once a second, and while something is preempted. */
+	dormant = steps_per_pass(4000, false);
+	printf("# steps of a pass: %.0f, %.0f, %.0f with 100, 1000, 4000 queues at work; %.0f with 4000 that are dormant\n", few, some, many, dormant);
+	CHECK(dormant < many / 4);
 }
 
 TEST(many_nodes, "on a hundred nodes with a hundred queues each, whatever their seed, nobody waits longer for a decision than the idle interval")

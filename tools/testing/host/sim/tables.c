@@ -210,7 +210,7 @@ static double cpu_s(void)
 	return now.tv_sec + now.tv_nsec / 1e9;
 }
 
-/* A few that come and go, and so many that work, or rest. */
+/* A few that come and go, and so many that work or are dormant. */
 static void grow(u32 nr_queues, bool work)
 {
 	begin(&inference);
