@@ -655,7 +655,7 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 
 	*waits = false;
 	/* No doorbell tells of the end of higher work. */
-	if (decision->nr_preempt || gn->monitor.again || decision->nr_held > decision->nr_resume)
+	if (decision->nr_preempt || gn->monitor.again || decision->nr_preempted > decision->nr_resume)
 		return decision->next_ns;
 	if (decision->nr_resume)
 		return min(decision->next_ns, ARM_AFTER_NS);

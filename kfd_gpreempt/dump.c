@@ -362,14 +362,14 @@ static void dump_print_queue_copy(struct drm_printer *p, const struct node_copy 
 		   dump_left_us(q, n->paid_ns, n->now_ns));
 	drm_printf(
 		p,
-		"  policy: action=%s preempted=%d saved_waves=%d used=%d blocked=%d tries=%u driver_off=%d immovable=%d in_the_way=%d skipped=%d effective_priority=%d rank=%lld missing_rank=%lld hold=%d missed_deadlines=%llu rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld restore_since=%lld stalled=%lld active=%lld held=%lld starved=%lld relief_left_us=%lld\n",
+		"  policy: action=%s preempted=%d saved_waves=%d used=%d blocked=%d tries=%u driver_off=%d immovable=%d in_the_way=%d skipped=%d effective_priority=%d rank=%lld missing_rank=%lld hold=%d missed_deadlines=%llu rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld restore_since=%lld stalled=%lld active=%lld preempted_since=%lld starved=%lld relief_left_us=%lld\n",
 		actions[q->action], q->preempted, q->saved_waves, q->used, q->blocked, q->tries,
 		q->driver_off, q->immovable, q->in_the_way, c->skipped, q->effective_priority, q->rank,
 		q->missing, q->hold, q->missed, q->rptr, q->wptr, q->pending, q->waves,
 		dump_age_us(q->waves_ns, now_ns), dump_age_us(q->zero_ns, now_ns),
 		dump_age_us(q->moved_ns, now_ns), dump_age_us(q->restore_since_ns, now_ns),
 		dump_age_us(q->stalled_ns, now_ns), dump_age_us(q->active_ns, now_ns),
-		q->preempted ? dump_age_us(q->held_ns, now_ns) : -1,
+		q->preempted ? dump_age_us(q->preempted_at_ns, now_ns) : -1,
 		q->preempted ? dump_age_us(q->starved_ns, now_ns) : -1,
 		q->relief_until_ns > now_ns ? div_u64(q->relief_until_ns - now_ns, NSEC_PER_USEC) :
 					      0);

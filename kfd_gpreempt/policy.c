@@ -8,8 +8,8 @@
  * it, or they are in a relief. The rules, their order and their reasons are in
  * Documentation/design.rst.
  *
- * Each pass looks at each queue, most of which are idle or held with nothing new: for those it has
- * to be cheap. What is inline is inline for that.
+ * Each pass looks at each queue, most of which are idle or preempted with nothing new: for those it
+ * has to be cheap. What is inline is inline for that.
  *
  * Pure code: see policy.h for what may be used here.
  */
@@ -143,7 +143,7 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 {
 	bool moved = rptr != q->rptr;
 
-	/* Nothing new of one that is idle or held: what there was to say has been said. */
+	/* Nothing new of one that is idle or preempted: what there was to say has been said. */
 	if (!moved && wptr == q->wptr && pending == q->pending && q->moved_ns) {
 		if (!pending)
 			return;
@@ -174,7 +174,7 @@ void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 	q->used |= rptr || pending;
 	if (pending || moved || wptr != q->wptr)
 		q->active_ns = now_ns;
-	/* Being held costs a queue nothing before it has work. */
+	/* Being preempted costs a queue nothing before it has work. */
 	if (q->preempted && !q->saved_waves && !q->pending && pending)
 		q->starved_ns = now_ns;
 	if (q->preempted || !pending) {
@@ -260,15 +260,15 @@ void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns)
 }
 
 /* A queue that cannot be looked at may have got packets since it was taken off. */
-static bool policy_has_work_held(const struct gpreempt_policy_queue *q)
+static bool policy_preempted_with_work(const struct gpreempt_policy_queue *q)
 {
 	return q->preempted && (q->pending || (q->saved_waves && !q->showed_none) || q->unseen);
 }
 
-static bool policy_hold_expired(const struct gpreempt_policy_queue *q,
+static bool policy_preempted_too_long(const struct gpreempt_policy_queue *q,
 				const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return policy_has_work_held(q) && params->max_hold_ns &&
+	return policy_preempted_with_work(q) && params->max_hold_ns &&
 	       now_ns - q->starved_ns >= params->max_hold_ns;
 }
 
@@ -279,7 +279,7 @@ static bool policy_hold_expired(const struct gpreempt_policy_queue *q,
 static bool policy_starves(const struct gpreempt_policy_queue *q,
 			   const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return policy_hold_expired(q, params, now_ns) && !q->kept_off && !q->relieved;
+	return policy_preempted_too_long(q, params, now_ns) && !q->kept_off && !q->relieved;
 }
 
 static bool policy_stall_expired(const struct gpreempt_policy_queue *q,
@@ -423,7 +423,7 @@ static inline enum demand policy_demand_of(const struct gpreempt_policy_node *pn
 	if (policy_expected(q, now_ns))
 		return SURE;
 	if (q->preempted)
-		return policy_has_work_held(q) ? SURE : NONE;
+		return policy_preempted_with_work(q) ? SURE : NONE;
 	/* Off the device it is in nobody's way; of the others pending says so. */
 	if (q->unseen && q->driver_off)
 		return NONE;
@@ -445,15 +445,15 @@ static bool policy_fixed(const struct gpreempt_policy_queue *q)
 /*
  * Is it kept off by request? Not while the driver or its process does not let it go, and not for
  * the length of a relief after it was for the longest time that a hold may take. It has its own
- * rank then, and no more: a request to be held is no way to come before others. What a queue was
- * held for one reason is not counted for the other.
+ * rank then, and no more: a request to be held is no way to come before others. Time off the device
+ * for one reason is not counted for the other.
  */
 static void policy_keep_off(const struct gpreempt_policy_params *params,
 			    struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	bool kept_off;
 
-	if (q->kept_off && !q->hold_unbounded && policy_hold_expired(q, params, now_ns))
+	if (q->kept_off && !q->hold_unbounded && policy_preempted_too_long(q, params, now_ns))
 		q->let_go_until_ns = now_ns + params->relief_ns;
 	if (!q->hold)
 		q->let_go_until_ns = 0;
@@ -478,7 +478,7 @@ static s32 policy_age_of(const struct gpreempt_policy_node *pn,
 
 	if (now_ns < q->aged_until_ns)
 		return AGE_MAX;
-	if (!params->aging_ns || !pn->ops->ages || !policy_has_work_held(q))
+	if (!params->aging_ns || !pn->ops->ages || !policy_preempted_with_work(q))
 		return 0;
 	steps = (now_ns - q->starved_ns) / params->aging_ns;
 	return steps < AGE_MAX ? (s32)steps : AGE_MAX;
@@ -846,8 +846,8 @@ static inline enum gpreempt_action policy_action_of(const struct gpreempt_policy
 	return off ? GPREEMPT_PREEMPT : GPREEMPT_RESUME;
 }
 
-/* Most often there is nothing else to say: it is held for its rank, and stays so. */
-static inline bool policy_held_for_rank(const struct gpreempt_policy_queue *q)
+/* Most often there is nothing else to say: it is preempted for its rank, and stays so. */
+static inline bool policy_preempted_for_rank(const struct gpreempt_policy_queue *q)
 {
 	return q->preempted && policy_outranked(q) && !q->kept_off;
 }
@@ -858,7 +858,7 @@ static inline enum gpreempt_action policy_choose(const struct gpreempt_policy_no
 						 const struct level *level, u64 now_ns)
 {
 	q->missing = policy_missing_rank(pn, q, level);
-	return policy_held_for_rank(q) ? GPREEMPT_KEEP :
+	return policy_preempted_for_rank(q) ? GPREEMPT_KEEP :
 					 policy_action_of(q, policy_judge(pn, q, level, now_ns));
 }
 
@@ -1052,8 +1052,8 @@ static bool policy_differs(const struct gpreempt_policy_node *pn, const struct l
  * @pn: the node, with its queues
  * @ops: the policy
  *
- * The first thing for a new node. Later, what is held stays held until the next decision finds that
- * it need not be.
+ * The first thing for a new node. Later, what is preempted stays preempted until the next decision
+ * finds that it need not be.
  */
 void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_policy_ops *ops)
 {
@@ -1206,13 +1206,13 @@ static void policy_stand_still_for_turns(const struct gpreempt_policy_node *pn, 
  * @matters: of a queue it is not known whether it has any, and it has no packets
  * @unknown: that has been so for long
  * @first: of each such queue nothing has been known before
- * @held: a queue is off the device, or to be taken off on request
+ * @preempted: a queue is off the device, or to be taken off on request
  */
 struct policy_doubt {
 	bool matters;
 	bool unknown;
 	bool first;
-	bool held;
+	bool preempted;
 };
 
 /* Looks at each queue, and makes the list of busy ones. */
@@ -1228,7 +1228,7 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		enum demand demand = policy_look_at(pn, q, now_ns);
 
-		doubt.held |= q->preempted || q->hold;
+		doubt.preempted |= q->preempted || q->hold;
 		if (demand == NONE)
 			continue;
 		policy_make_busy(pn, q);
@@ -1303,23 +1303,24 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	if (doubt.unknown && policy_can_outrank(pn, now_ns, EVERYBODY))
 		return true;
 	/* Alone it is in nobody's way. */
-	if (!doubt.held && !pn->busy->next_busy)
+	if (!doubt.preempted && !pn->busy->next_busy)
 		return false;
 
 	/*
-	 * Two short cuts. Whoever is held would come back or not, unless something else keeps him.
+	 * Two short cuts. Whoever is preempted would come back or not, unless something else keeps
+	 * him.
 	 */
 	sure = policy_find_level(pn, false);
 	level = policy_find_level(pn, true);
-	if (doubt.held && (sure.valid != level.valid || sure.rank != level.rank))
+	if (doubt.preempted && (sure.valid != level.valid || sure.rank != level.rank))
 		return true;
 	/*
-	 * Nobody is held, and with the most waves and the fewest exemptions nobody yields: so
+	 * Nobody is preempted, and with the most waves and the fewest exemptions nobody yields: so
 	 * nobody does with less of them.
 	 */
 	policy_mark_processes(pn, &level, false);
 	policy_find_inversion(pn, &level, now_ns, true);
-	if (!doubt.held && !level.inversion &&
+	if (!doubt.preempted && !level.inversion &&
 	    !(pn->params.blocked_ns && policy_level_stalls(pn, &level)))
 		return false;
 
@@ -1406,7 +1407,7 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 	if (!gpreempt_policy_stays(q)) {
 		u64 since_ns = q->preempted ? q->starved_ns : now_ns;
 		/* Of one that is taken off on request it is known then. */
-		bool waits = q->preempted ? policy_has_work_held(q) : q->demand[1] || q->hold;
+		bool waits = q->preempted ? policy_preempted_with_work(q) : q->demand[1] || q->hold;
 
 		if (waits && !(q->kept_off && q->hold_unbounded))
 			end_ns = policy_earlier(end_ns, policy_longest_hold(pn, since_ns, now_ns));
@@ -1420,7 +1421,7 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 	return end_ns;
 }
 
-/* The same: most often it is held for its rank, and has nothing else to wait for. */
+/* The same: most often it is preempted for its rank, and has nothing else to wait for. */
 static inline u64 policy_next_deadline(const struct gpreempt_policy_node *pn,
 				       const struct gpreempt_policy_queue *q,
 				       const struct level *level, u64 now_ns)
@@ -1430,7 +1431,7 @@ static inline u64 policy_next_deadline(const struct gpreempt_policy_node *pn,
 	if (!q->preempted || q->action != GPREEMPT_KEEP || q->missing <= 0 || q->hold ||
 	    now_ns < q->relief_until_ns || now_ns < q->expected_until_ns)
 		return policy_first_deadline(pn, q, level, now_ns);
-	if (!policy_has_work_held(q))
+	if (!policy_preempted_with_work(q))
 		return GPREEMPT_FOREVER_NS;
 	end_ns = policy_longest_hold(pn, q->starved_ns, now_ns);
 	if (pn->params.aging_ns && pn->ops->ages)
@@ -1476,16 +1477,16 @@ static bool policy_resumes_for_work(const struct gpreempt_policy_node *pn)
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (q->action == GPREEMPT_RESUME && (policy_has_work_held(q) || policy_fixed(q)))
+		if (q->action == GPREEMPT_RESUME && (policy_preempted_with_work(q) || policy_fixed(q)))
 			return true;
 	}
 	return false;
 }
 
 /*
- * Where ranks move by themselves, a held queue without work would come and go with them. It waits
- * for the next runlist that has a better reason. That somebody uses the device meanwhile is known:
- * whether a level is there is never left to assumption while something is held.
+ * Where ranks move by themselves, a preempted queue without work would come and go with them. It
+ * waits for the next runlist that has a better reason. That somebody uses the device meanwhile is
+ * known: whether a level is there is never left to assumption while something is preempted.
  */
 static void policy_drop_idle_resumes(const struct gpreempt_policy_node *pn,
 				     const struct level *level, u64 now_ns,
@@ -1687,12 +1688,12 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 		if (q->demand[1])
 			q->active_ns = now_ns;
 		q->missing = policy_missing_rank(pn, q, level);
-		if (policy_held_for_rank(q)) {
+		if (policy_preempted_for_rank(q)) {
 			policy_give_verdict(q, policy_verdict_of_outranked(pn, q), now_ns);
 			policy_note_outranked(pn, q, level, now_ns);
 			if (q->age)
 				policy_note_age(q, level);
-			counted.nr_held++;
+			counted.nr_preempted++;
 			q->until_ns = policy_next_deadline(pn, q, level, now_ns);
 			end_ns = policy_earlier(end_ns, q->until_ns);
 			continue;
@@ -1708,7 +1709,7 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 		/*
 		 * A hold may wait for the end of a relief, or until the driver lets the queue go.
 		 */
-		counted.nr_held += q->preempted || (q->hold && !q->process->opt_out);
+		counted.nr_preempted += q->preempted || (q->hold && !q->process->opt_out);
 		counted.nr_in_the_way += q->in_the_way;
 		q->until_ns = policy_next_deadline(pn, q, level, now_ns);
 		end_ns = policy_earlier(end_ns, q->until_ns);
@@ -1769,7 +1770,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 	decision->contended = policy_can_outrank(pn, now_ns, ACTIVE);
 	if (decision->contended)
 		pn->contended_ns = now_ns;
-	decision->park = !decision->nr_held && !decision->nr_preempt && !decision->contended &&
+	decision->park = !decision->nr_preempted && !decision->nr_preempt && !decision->contended &&
 			 !policy_can_outrank(pn, now_ns, EVERYBODY);
 	decision->next_ns = policy_time_to_next(pn, end_ns, decision->contended, now_ns);
 }
@@ -1781,8 +1782,8 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
  * @now_ns: time of the samples
  * @until_ns: lowered to the time from which it has to be sampled again, even if they do not move
  *
- * That is so when it has had no work for long, is neither held nor was, and has no waves for as
- * long as that is believed. It has to be sampled again as well when anything changes that the
+ * That is so when it has had no work for long, is neither preempted nor was, and has no waves for
+ * as long as that is believed. It has to be sampled again as well when anything changes that the
  * caller sets: its priority, a hold, announced work.
  *
  * Return: true if it may follow the sampled ones as one of &gpreempt_policy_node.nr_dormant
@@ -1856,7 +1857,7 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 {
 	q->preempted = true;
 	q->saved_waves = saved_waves;
-	q->held_ns = now_ns;
+	q->preempted_at_ns = now_ns;
 	q->starved_ns = now_ns;
 	/*
 	 * What is taken off on request comes back when that ends: no higher work was there, so none

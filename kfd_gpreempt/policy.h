@@ -263,8 +263,8 @@ struct gpreempt_policy_process {
  * @had_demand: it had demand at the last decision
  * @active_ns: when it last had work; 0: never
  * @run_ns: when it last got the device, or work while it had the device; 0: never
- * @held_ns: when it was preempted, while @preempted
- * @starved_ns: since when it has been held for the present reason (its rank, or a request)
+ * @preempted_at_ns: when it was preempted, while @preempted
+ * @starved_ns: since when it has been preempted for the present reason (its rank, or a request)
  *	and had work, while @preempted
  * @outranked_ns: when it last had to stay off for a higher one, while @preempted; 0: it was
  *	taken off on request
@@ -353,7 +353,7 @@ struct gpreempt_policy_queue {
 	u32 tries;
 	u64 active_ns;
 	u64 run_ns;
-	u64 held_ns;
+	u64 preempted_at_ns;
 	u64 starved_ns;
 	u64 outranked_ns;
 	u64 gap_ns;
@@ -388,10 +388,10 @@ struct gpreempt_policy_queue {
  * @relief_ns: length of a relief of the node, in which processes that starve take turns
  * @blocked_ns: a stall this long makes a queue blocked, once GPREEMPT_WAVES_SETTLE_NS more
  *	have shown no waves; 0: never
- * @aging_ns: a held queue with work gains a priority step each time this has passed; 0: never
+ * @aging_ns: a preempted queue with work gains a priority step each time this has passed; 0: never
  * @min_run_ns: a queue that got the device or work is not preempted before; 0: at once
- * @resume_delay_ns: a held queue stays held for so long after nobody outranks it any more;
- *	0: not at all
+ * @resume_delay_ns: a preempted queue stays preempted for so long after nobody outranks it any
+ *	more; 0: not at all
  * @slice_ns: wfq: how long a share has the device before another one that is behind gets it
  * @waves_lag_ns: "no waves" is not believed for so long after a launch; 0: it is at once
  * @overhead_pct: saving and restoring may take this share of time, in percent; 0: any
@@ -528,11 +528,11 @@ struct gpreempt_policy_node {
  * struct gpreempt_decision - result of a pass
  * @nr_preempt: queues with GPREEMPT_PREEMPT
  * @nr_resume: queues with GPREEMPT_RESUME
- * @nr_held: queues that were preempted when it was made, or that somebody asked to hold
+ * @nr_preempted: queues that were preempted when it was made, or that somebody asked to hold
  * @nr_in_the_way: queues that would have to yield and cannot: see &gpreempt_policy_queue.in_the_way
  * @nr_relief: queues that were given relief by this decision
  * @over_budget: from this decision on a preemption waits for the overhead budget
- * @inversion: a lower queue held the device while a higher one had work
+ * @inversion: a lower queue had the device while a higher one had work
  * @level_valid: some queue has work, @level is set
  * @level: the highest priority of a queue with work that has the highest rank;
  *	GPREEMPT_PRIORITY_RELIEF while a queue is in relief
@@ -544,7 +544,7 @@ struct gpreempt_policy_node {
 struct gpreempt_decision {
 	u32 nr_preempt;
 	u32 nr_resume;
-	u32 nr_held;
+	u32 nr_preempted;
 	u32 nr_in_the_way;
 	u32 nr_relief;
 	bool over_budget;

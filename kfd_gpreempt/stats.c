@@ -314,14 +314,14 @@ void gpreempt_stats_preempted(struct gpreempt_queue *gq, u64 now_ns)
  */
 void gpreempt_stats_resumed(struct gpreempt_queue *gq, u64 now_ns)
 {
-	u64 held_ns = now_ns - gq->policy.held_ns;
+	u64 preempted_ns = now_ns - gq->policy.preempted_at_ns;
 
 	atomic64_inc(&gq->gn->stats.resumes);
-	WRITE_ONCE(gq->account.preempted_ns, gq->account.preempted_ns + held_ns);
+	WRITE_ONCE(gq->account.preempted_ns, gq->account.preempted_ns + preempted_ns);
 	gq->gn->marks.resuming_ns = gq->gn->monitor.decided_ns;
-	stats_add_latency(gq->gn, GPREEMPT_LATENCY_HOLD, held_ns);
-	trace_gpreempt_resume(gq, held_ns, now_ns - gq->gn->monitor.decided_ns);
-	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_RESUMED, held_ns);
+	stats_add_latency(gq->gn, GPREEMPT_LATENCY_HOLD, preempted_ns);
+	trace_gpreempt_resume(gq, preempted_ns, now_ns - gq->gn->monitor.decided_ns);
+	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_RESUMED, preempted_ns);
 }
 
 /**
@@ -427,14 +427,14 @@ void gpreempt_stats_immovable(struct gpreempt_node *gn, const struct gpreempt_de
  *
  * Context: gpreempt_lock or srcu of its node held.
  *
- * Return: nanoseconds, with the current hold
+ * Return: nanoseconds, with the current preemption
  */
 u64 gpreempt_stats_preempted_ns(const struct gpreempt_queue *gq)
 {
 	u64 ns = READ_ONCE(gq->account.preempted_ns);
 
 	if (gpreempt_policy_read(gq->policy.preempted))
-		ns += ktime_get_ns() - gpreempt_policy_read(gq->policy.held_ns);
+		ns += ktime_get_ns() - gpreempt_policy_read(gq->policy.preempted_at_ns);
 	return ns;
 }
 

@@ -73,7 +73,7 @@ enum gpreempt_failure {
  * @GPREEMPT_LATENCY_RESUME: decision to resume to the device having taken it in, per
  *	decision. Where the backend is not told it is the first look that finds it so, so in
  *	steps of the time between looks.
- * @GPREEMPT_LATENCY_HOLD: how long a queue was held, per resume
+ * @GPREEMPT_LATENCY_HOLD: how long a queue was preempted, per resume
  * @GPREEMPT_LATENCY_PASS: reading the queues and deciding, per pass; without carrying out
  * @GPREEMPT_LATENCY_NOTICE: an armed process's doorbell write to decision, per pass that
  *	takes one in
@@ -125,7 +125,7 @@ struct gpreempt_histogram {
  * @preempt_ns_last: duration of the last hardware pass that preempted
  * @preempt_ns_max: longest such duration
  * @pass_ns_last: last value of GPREEMPT_LATENCY_PASS
- * @relief_slices: turns in a relief given to queues held for too long
+ * @relief_slices: turns in a relief given to queues preempted for too long
  * @paced: commands of outranked programs that had to wait because of the runlist that they ask for
  * @hints: announcements of work, per queue
  * @hints_used: of these, those whose work came in time. Work that came to another queue of
@@ -185,7 +185,10 @@ struct gpreempt_queue_account {
 	bool skipped;
 	/** @preempt_count: preemptions so far; written by the monitor */
 	u64 preempt_count;
-	/** @preempted_ns: time spent preempted, without the current hold; written by the monitor */
+	/**
+	 * @preempted_ns: time spent preempted, without the current preemption; written by the
+	 * monitor
+	 */
 	u64 preempted_ns;
 };
 

@@ -332,15 +332,15 @@ TEST(work_that_came_meanwhile, "who got work, did some, or was given a fixed map
 TEST(nobody_is_armed_then, "while something is being done or undone, or has to be done again, the next look is when the policy wants it, or soon")
 {
 	static const struct {
-		u32 nr_preempt, nr_held, nr_resume;
+		u32 nr_preempt, nr_preempted, nr_resume;
 		bool again, kick;
 		u64 next_ns;
 	} cases[] = {
 		{ .nr_preempt = 1, .next_ns = LOOK_NS },
 		{ .again = true, .next_ns = LOOK_NS },
-		{ .nr_held = 1, .next_ns = LOOK_NS },
-		{ .nr_held = 2, .nr_resume = 1, .next_ns = LOOK_NS },
-		{ .nr_held = 1, .nr_resume = 1, .next_ns = FIRST_AFTER },
+		{ .nr_preempted = 1, .next_ns = LOOK_NS },
+		{ .nr_preempted = 2, .nr_resume = 1, .next_ns = LOOK_NS },
+		{ .nr_preempted = 1, .nr_resume = 1, .next_ns = FIRST_AFTER },
 		{ .kick = true, .next_ns = LOOK_NS },
 	};
 	struct gpreempt_node *gn;
@@ -353,7 +353,7 @@ TEST(nobody_is_armed_then, "while something is being done or undone, or has to b
 	fsleep(2 * SEC / US);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct gpreempt_decision decision = {
-			.nr_preempt = cases[i].nr_preempt, .nr_held = cases[i].nr_held, .nr_resume = cases[i].nr_resume, .next_ns = LOOK_NS,
+			.nr_preempt = cases[i].nr_preempt, .nr_preempted = cases[i].nr_preempted, .nr_resume = cases[i].nr_resume, .next_ns = LOOK_NS,
 		};
 
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);

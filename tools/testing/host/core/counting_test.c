@@ -18,10 +18,10 @@ TEST(times_are_counted_where_they_belong, "each bucket of a histogram is twice a
 	h = &node_of(0)->stats.latency[GPREEMPT_LATENCY_HOLD];
 	mutex_lock(&node_of(0)->pass_lock);
 	for (i = 0; i < ARRAY_SIZE(times); i++) {
-		u64 before = atomic64_read(&h->bucket[times[i].bucket]), held_ns = low->q.gpreempt->policy.held_ns;
+		u64 before = atomic64_read(&h->bucket[times[i].bucket]), preempted_at_ns = low->q.gpreempt->policy.preempted_at_ns;
 
 		snprintf(tap_case, sizeof(tap_case), "%llu ns: ", (unsigned long long)times[i].ns);
-		gpreempt_stats_resumed(low->q.gpreempt, held_ns + times[i].ns);
+		gpreempt_stats_resumed(low->q.gpreempt, preempted_at_ns + times[i].ns);
 		sum_ns += times[i].ns;
 		max_ns = times[i].ns > max_ns ? times[i].ns : max_ns;
 		CHECK_EQ(atomic64_read(&h->bucket[times[i].bucket]), before + 1);
@@ -73,7 +73,7 @@ BOTH(durations_are_differences, "no duration that was counted is longer than the
 	struct gpreempt_stats *stats;
 	u32 i;
 
-	low_is_held(hws);
+	low_is_preempted(hws);
 	CHECK(run_until_idle(high, SEC));
 	run(10 * MS);
 	stats = &node_of(0)->stats;

@@ -384,7 +384,7 @@ TEST(dump_says_what_is_known, "node, driver, tunables, counters and queues, each
 		CHECK(!strcmp(value(dump, "nice"), "10"));
 		CHECK(!strcmp(value(dump, "is_preempted"), "1"));
 		CHECK(!strcmp(value(dump, "wptr"), "200"));
-		CHECK(strtoll(value(dump, "held"), NULL, 10) > 0);
+		CHECK(strtoll(value(dump, "preempted_since"), NULL, 10) > 0);
 		CHECK(strstr(dump, "\n  verdict: yields leads=0 age_us=") < strstr(dump + 1, "\nqueue: "));
 		CHECK(strtoll(value(dump, "age_us"), NULL, 10) > 0);
 		CHECK(strtoll(value(dump, "left_us"), NULL, 10) > 900000);
@@ -393,7 +393,7 @@ TEST(dump_says_what_is_known, "node, driver, tunables, counters and queues, each
 		dump = strstr(dump + 1, "\nqueue: ");
 		CHECK(!strcmp(value(dump, "priority"), "7"));
 		CHECK(!strcmp(value(dump, "is_active"), "1"));
-		CHECK(!strcmp(value(dump, "held"), "-1"));
+		CHECK(!strcmp(value(dump, "preempted_since"), "-1"));
 		CHECK(strstr(dump, "\n  verdict: runs leads=1 age_us=") != NULL);
 		CHECK(!strcmp(value(dump, "left_us"), "-1"));
 		CHECK(strstr(dump + 1, "\nqueue: ") == NULL);

@@ -8,7 +8,7 @@ TEST(priorities_without_hws, "a queue leaves once for the priority that it shoul
 {
 	u32 before;
 
-	low_is_held(false);
+	low_is_preempted(false);
 	CHECK_EQ(mqd_priority(low), NORMAL);
 	CHECK_EQ(node_of(0)->mqd.nr_altered, 0);
 	process_of(high)->task.nice = 2;

@@ -145,7 +145,7 @@ TEST(lone_processes_stay_out_of_the_runlist, "a process that was emptied by pree
 {
 	struct sim_queue *other;
 
-	low_is_held(true);
+	low_is_preempted(true);
 	CHECK(kfd_gpreempt_leaves_out(&process_of(low)->p.pdds[0].qpd));
 	CHECK(!kfd_gpreempt_leaves_out(&process_of(high)->p.pdds[0].qpd));
 	CHECK_EQ(kfd_gpreempt_left_out(&world.nodes[0].dqm), 1);
@@ -345,7 +345,7 @@ BOTH(nothing_is_sent_for_normal_priorities, "where all programs ask for the norm
 {
 	u64 runlists;
 
-	low_is_held(hws);
+	low_is_preempted(hws);
 	CHECK(node_of(0)->mqd.rivalry);
 	CHECK(run_until_idle(high, SEC) && run_until_idle(low, 2 * SEC));
 	runlists = world.nodes[0].runlists;

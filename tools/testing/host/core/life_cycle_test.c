@@ -6,7 +6,7 @@
 
 BOTH(a_preempted_queue_goes, "a preempted queue can be destroyed; it counts as such")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	destroy_queue(low);
 	CHECK_EQ(atomic64_read(&node_of(0)->stats.destroyed_preempted), 1);
 	CHECK_EQ(node_of(0)->queues.nr, 1);
@@ -17,7 +17,7 @@ BOTH(a_preempted_queue_goes, "a preempted queue can be destroyed; it counts as s
 
 BOTH(the_beneficiary_dies, "when whoever it was held for dies, a queue is resumed")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	kill_process(process_of(high));
 	run(10 * MS);
 	CHECK(!preempted(low));
@@ -26,7 +26,7 @@ BOTH(the_beneficiary_dies, "when whoever it was held for dies, a queue is resume
 
 BOTH(eviction_while_preempted, "evicted while preempted it stays preempted; resumed while evicted it stays off the device")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	evict_queue(low, true);
 	CHECK(preempted(low));
 	CHECK(run_until_idle(high, SEC));
@@ -41,7 +41,7 @@ BOTH(eviction_while_preempted, "evicted while preempted it stays preempted; resu
 
 BOTH(restored_while_preempted, "a restore by the driver does not bring a preempted queue back")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	evict_queue(low, true);
 	evict_queue(low, false);
 	CHECK(preempted(low) && !on_device(low));
@@ -52,7 +52,7 @@ BOTH(restored_while_preempted, "a restore by the driver does not bring a preempt
 
 BOTH(switched_off_and_on, "switching off resumes everything before it returns; what is there is adopted when it is switched on")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	set("gpreempt_enable", "0");
 	CHECK_EQ(nr_preempted(), 0);
 	CHECK(on_device(low) && !low->q.gpreempt);
@@ -97,7 +97,7 @@ BOTH(adoption_knows_rights, "an adopted queue's priority counts above normal onl
 
 BOTH(suspend_and_resume, "before a suspend everything is resumed; afterwards it is preempted anew")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	suspend();
 	CHECK_STATE("paused");
 	CHECK_EQ(nr_preempted(), 0);
@@ -137,7 +137,7 @@ BOTH(switched_on_while_suspended, "switched on while suspended, a node begins wh
 
 BOTH(reset_of_the_gpu, "a reset finds nothing preempted, and the node goes on after it")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	reset_gpu();
 	run(2 * MS);
 	low->kernel_ns = high->kernel_ns = 50 * MS;

@@ -170,7 +170,7 @@ BOTH(who_wakes_is_looked_at_anew, "a queue that was dormant competes with the ni
 
 BOTH(nice_values_are_looked_at_every_interval, "those that are not dormant are asked for their nice value every gpreempt_interval_ms, not at every look")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	set("gpreempt_interval_ms", "20");
 	run(MS);
 	process_of(high)->task.nice = 2;
@@ -189,7 +189,7 @@ BOTH(nice_values_are_looked_at_every_interval, "those that are not dormant are a
 
 BOTH(evicted_queues_have_no_work, "packets of a queue that the driver keeps off the device hold nobody; those of one that is preempted count")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	CHECK(low->q.gpreempt->policy.pending > 0);
 	evict_queue(high, true);
 	run(MS);
@@ -204,7 +204,7 @@ BOTH(evicted_queues_have_no_work, "packets of a queue that the driver keeps off 
 
 BOTH(who_returns_from_an_eviction_is_seen, "packets that waited through a long eviction are seen soon after it ends, though no pointer has moved for seconds")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	low->kernel_ns = 10 * SEC;
 	evict_queue(high, true);
 	submit(high, 1);
@@ -219,7 +219,7 @@ BOTH(who_returns_from_an_eviction_is_seen, "packets that waited through a long e
 
 BOTH(kernels_return_from_an_eviction, "the last kernel of a request, evicted in its midst, gets its slot back from whoever took it meanwhile")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	low->kernel_ns = SEC;
 	high->kernel_ns = 500 * MS;
 	run(60 * MS);
@@ -448,7 +448,7 @@ static void driver_takes_its_lock(void)
 /* High's last kernel runs, its ring is empty: each pass asks. */
 static void waves_decide(bool hws)
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	run(50 * MS);
 	CHECK(high->in_slot && !gpreempt_node_pending(high->q.gpreempt) && preempted(low));
 }
@@ -557,7 +557,7 @@ BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself 
 {
 	u64 before_ns;
 
-	low_is_held(hws);
+	low_is_preempted(hws);
 	/* Nobody has to ask for waves, which would end the wait for them. */
 	submit(high, 2);
 	before_ns = ktime_get_ns();
@@ -578,7 +578,7 @@ BOTH(the_budget_is_counted, "what a pass took is held against the budget, twice 
 {
 	struct gpreempt_node *gn;
 
-	low_is_held(hws);
+	low_is_preempted(hws);
 	gn = node_of(0);
 	CHECK_EQ(gn->policy.overhead_ns, 2 * atomic64_read(&gn->stats.preempt_ns_last));
 	CHECK_EQ(skipped(GPREEMPT_SKIP_BUDGET), 0);
@@ -725,7 +725,7 @@ TEST(a_full_ring_is_waited_for, "a runlist for which the device has no room yet 
 
 TEST(switching_off_tries_three_times, "a runlist that is not taken when everything is to be resumed is sent three times, not for ever")
 {
-	low_is_held(true);
+	low_is_preempted(true);
 	world.nodes[0].nr_map_fails = 1000;
 	set("gpreempt_enable", "0");
 	CHECK_EQ(1000 - world.nodes[0].nr_map_fails, 3);
@@ -791,7 +791,7 @@ BOTH(several_obstacles, "of several queues that are in the way and cannot be mov
 
 BOTH(no_level_while_nobody_decides, "a node that is paused or switched off has no level")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	CHECK_EQ(node_of(0)->monitor.level, NORMAL);
 	suspend();
 	CHECK_EQ(node_of(0)->monitor.level, GPREEMPT_LEVEL_NONE);
@@ -886,7 +886,7 @@ BOTH(resumes_are_seen, "how long a resume took is known at once where the slot i
 {
 	const struct gpreempt_histogram *h;
 
-	low_is_held(hws);
+	low_is_preempted(hws);
 	h = &node_of(0)->stats.latency[GPREEMPT_LATENCY_RESUME];
 	CHECK(run_until_idle(high, SEC));
 	run(MS);

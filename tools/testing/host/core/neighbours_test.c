@@ -212,7 +212,7 @@ BOTH(unknown_waves_put_off_once, "a decision that depends on waves which cannot 
 {
 	u64 checks, began_ns, before;
 
-	low_is_held(hws);
+	low_is_preempted(hws);
 	run(50 * MS);
 	CHECK(high->in_slot && !gpreempt_node_pending(high->q.gpreempt) && preempted(low));
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
@@ -354,7 +354,7 @@ BOTH(reset_never_waits_for_memory, "a monitor that needs memory, of which there 
 	struct gpreempt_node *gn;
 	struct task_struct *task;
 
-	low_is_held(hws);
+	low_is_preempted(hws);
 	gn = node_of(0);
 	WRITE_ONCE(job_hangs, true);
 	mutex_lock(&gn->pass_lock);
@@ -807,7 +807,7 @@ static u32 waiting_commands(struct sim_queue *sq, u32 nr)
 /* High and low work for a minute, own never. */
 static void high_works_for_long(int own_nice)
 {
-	low_is_held(true);
+	low_is_preempted(true);
 	own = add_queue(own_nice);
 	high->kernel_ns = 30 * MS;
 	submit(high, 2000);

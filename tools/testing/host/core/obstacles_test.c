@@ -115,9 +115,9 @@ TEST(gws_is_no_exemption, "a queue with the global wave sync yields like any oth
 	world_end();
 }
 
-BOTH(obstacle_while_held, "a debugger that attaches to a preempted process gets its queues back")
+BOTH(obstacle_while_preempted, "a debugger that attaches to a preempted process gets its queues back")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	debug_process(process_of(low), true);
 	run(10 * MS);
 	CHECK(!preempted(low) && on_device(low));

@@ -6,7 +6,7 @@
 
 BOTH(low_yields_and_continues, "a low kernel is saved for a high one, and runs to its end later, once")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	CHECK_EQ(preemptions(), 1);
 	CHECK_EQ(resumes(), 0);
 	CHECK_EQ(low->done, 0);
@@ -26,7 +26,7 @@ BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers sa
 	struct gpreempt_stats *stats;
 	int i;
 
-	low_is_held(hws);
+	low_is_preempted(hws);
 	stats = &node_of(0)->stats;
 	for (i = 0; i < GPREEMPT_NR_LATENCIES; i++) {
 		const struct gpreempt_histogram *h = &stats->latency[i];
@@ -69,7 +69,7 @@ static u64 passes_in(u64 ns)
 
 BOTH(looks_are_as_many_as_asked_for, "while contended a look begins every gpreempt_poll_us, unless asking for waves takes more than a quarter of that")
 {
-	low_is_held(hws);
+	low_is_preempted(hws);
 	CHECK(preempted(low));
 	CHECK(passes_in(20 * MS) >= 249);
 	CHECK(passes_in(10 * MS) <= 126);
@@ -370,7 +370,7 @@ TEST(an_abandoned_victim_is_told, "a queue that the device lost while it was sav
 
 TEST(flags_count_while_stopped, "what is resumed while the driver's scheduler stands still was held until now")
 {
-	low_is_held(true);
+	low_is_preempted(true);
 	world.nodes[0].dqm.sched_running = false;
 	apply(GPREEMPT_RESUME);
 	CHECK(!preempted(low));

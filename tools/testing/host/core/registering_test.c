@@ -136,7 +136,7 @@ BOTH(a_hold_is_timed, "how long a queue has been off the device is known while i
 {
 	u64 before_ns;
 
-	low_is_held(hws);
+	low_is_preempted(hws);
 	before_ns = gpreempt_stats_preempted_ns(low->q.gpreempt);
 	CHECK(before_ns > 5 * MS && before_ns < 11 * MS);
 	run(10 * MS);
@@ -275,7 +275,7 @@ TEST(sdma_queues_are_not_ours, "only compute queues are registered, and once")
 
 TEST(dead_processes_are_not_sampled, "a process that was taken off the device is not looked at any more")
 {
-	low_is_held(true);
+	low_is_preempted(true);
 	WRITE_ONCE(process_of(high)->p.pdds[0].already_dequeued, true);
 	run(10 * MS);
 	CHECK_EQ(node_of(0)->monitor.nr_sampled, 1);

@@ -64,7 +64,7 @@ static inline void high_comes(void)
 	run(10 * MS);
 }
 
-static inline void low_is_held(bool hws)
+static inline void low_is_preempted(bool hws)
 {
 	low_runs(hws);
 	high_comes();

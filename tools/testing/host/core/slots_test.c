@@ -157,7 +157,7 @@ TEST(load_fails_and_stays, "if it does not leave that XCC either, it is leaving 
 
 TEST(load_fails_for_good, "after three failures the node gives up, and resumes what it can")
 {
-	low_is_held(false);
+	low_is_preempted(false);
 	world.nodes[0].nr_load_fails = 8;
 	run(400 * MS);
 	CHECK_STATE("failed");

@@ -24,8 +24,8 @@ static void use(const char *name)
 	CHECK(node.use && !strcmp(node.use->name, name));
 }
 
-/* High has work without end, low was in the middle of a kernel and is held. */
-static void low_is_held(void)
+/* High has work without end, low was in the middle of a kernel and is preempted. */
+static void low_is_preempted(void)
 {
 	low = new_queue(new_process(), LOW);
 	high = new_queue(new_process(), HIGH);
@@ -60,9 +60,9 @@ TEST(opt_out_is_never_a_victim, "queues of a process that opted out stay on the 
 	CHECK_EQ(node.nr_preempted, 0);
 }
 
-TEST(opt_out_while_held_resumes, "a process that opts out gets its held queues back with the next pass")
+TEST(opt_out_while_preempted_resumes, "a process that opts out gets its preempted queues back with the next pass")
 {
-	low_is_held();
+	low_is_preempted();
 	low->process->policy.opt_out = true;
 	pass_after(POLL);
 	CHECK(on_device(low));
@@ -74,14 +74,14 @@ TEST(opt_out_does_not_shield_others, "a queue that opted out keeps its place, ot
 
 	out->process->policy.opt_out = true;
 	start_hog(out);
-	low_is_held();
+	low_is_preempted();
 	CHECK(on_device(out));
 	CHECK(!out->policy.in_the_way);
 }
 
 TEST(opt_out_comes_before_relief, "not even for a relief is a queue that opted out taken off")
 {
-	low_is_held();
+	low_is_preempted();
 	high->process->policy.opt_out = true;
 	time_until(low, true, 2 * SEC);
 	CHECK(on_device(high));
@@ -107,7 +107,7 @@ TEST(a_hold_takes_off, "a queue that is asked to hold is taken off, whoever else
 
 TEST(a_hold_takes_nobody_along, "a hold is no reason to preempt lower queues, and gives them the level")
 {
-	low_is_held();
+	low_is_preempted();
 	high->policy.hold = true;
 	pass_after(POLL);
 	CHECK(!on_device(high));
@@ -147,7 +147,7 @@ TEST(a_hold_is_bounded, "after the maximum hold a queue that is asked to hold ru
 
 TEST(a_hold_that_ends_gives_back_the_own_rank, "what is outranked stays off when a hold reaches its maximum, and starves only from when nothing asks for a hold any more")
 {
-	low_is_held();
+	low_is_preempted();
 	passes_for(node.params.max_hold_ns / 2, POLL);
 	low->policy.hold = true;
 	passes_for(5 * node.params.max_hold_ns, POLL);
@@ -188,7 +188,7 @@ TEST(a_hold_lets_go_in_time, "the maximum of a hold and the time for which it do
 
 TEST(a_hold_waits_for_a_relief, "a queue that is asked to hold in its relief holds after it")
 {
-	low_is_held();
+	low_is_preempted();
 	time_until(low, true, 2 * SEC);
 	low->policy.hold = true;
 	passes_for(node.params.relief_ns - POLL, POLL);
@@ -270,9 +270,9 @@ TEST(an_unbounded_hold_has_no_relief, "a queue that is asked to hold without bou
 	CHECK(on_device(high));
 }
 
-TEST(an_unbounded_hold_is_a_hold, "a queue that is held for its rank has its relief, whatever was said about holds")
+TEST(an_unbounded_hold_is_a_hold, "a queue that is preempted for its rank has its relief, whatever was said about holds")
 {
-	low_is_held();
+	low_is_preempted();
 	low->policy.hold_unbounded = true;
 	time_until(low, true, 2 * SEC);
 }
@@ -381,11 +381,11 @@ TEST(announced_work_of_a_process, "of several queues of a process whose work was
 	CHECK(!on_device(low));
 }
 
-TEST(announced_work_of_a_held_queue, "a queue that was taken along idle comes back when its work is announced")
+TEST(announced_work_of_a_preempted_queue, "a queue that was taken along idle comes back when its work is announced")
 {
 	struct queue *idle = new_queue(new_process(), HIGH - 1);
 
-	low_is_held();
+	low_is_preempted();
 	CHECK(!on_device(idle));
 	drain(high);
 	idle->policy.priority = HIGH + 1;
@@ -503,9 +503,9 @@ TEST(one_slow_pass_does_not_stop_service, "a hardware pass of seconds is not hel
 	CHECK(time_until(low, false, 10 * SEC) <= SEC);
 }
 
-TEST(relief_does_not_wait_for_the_budget, "a queue held for too long gets the device, whatever that costs")
+TEST(relief_does_not_wait_for_the_budget, "a queue preempted for too long gets the device, whatever that costs")
 {
-	low_is_held();
+	low_is_preempted();
 	pass_after(node.params.max_hold_ns - POLL);
 	gpreempt_policy_overhead(&node.policy, 100 * MS, false, node.now_ns);
 	pass_after(POLL);
@@ -514,7 +514,7 @@ TEST(relief_does_not_wait_for_the_budget, "a queue held for too long gets the de
 }
 
 TEST(resumes_wait_for_the_budget_for_a_while,
-     "what need not be held comes back when the budget has room for taking it off again, and after GPREEMPT_RESUME_WAIT_MAX_NS at the latest")
+     "what need not be preempted comes back when the budget has room for taking it off again, and after GPREEMPT_RESUME_WAIT_MAX_NS at the latest")
 {
 	static const struct { u64 overhead_ns, wait_ns; } cases[] = {
 		{ 9 * MS, 0 }, { 10 * MS + 200 * US, 2 * MS }, { 100 * MS, GPREEMPT_RESUME_WAIT_MAX_NS },
@@ -525,7 +525,7 @@ TEST(resumes_wait_for_the_budget_for_a_while,
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		tap_reset();
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
-		low_is_held();
+		low_is_preempted();
 		launch(high, 999, 8);
 		pass_after(POLL);
 		drain(high);
@@ -538,7 +538,7 @@ TEST(resumes_wait_for_the_budget_for_a_while,
 	for (i = 0; i < 2; i++) {
 		tap_reset();
 		snprintf(tap_case, sizeof(tap_case), "pass %u: ", i);
-		low_is_held();
+		low_is_preempted();
 		launch(high, 999, 8);
 		pass_after(POLL);
 		drain(high);
@@ -551,7 +551,7 @@ TEST(resumes_wait_for_the_budget_for_a_while,
 
 TEST(a_hold_that_ends_waits_for_nothing, "a queue that was held on request comes back at once, whatever the budget and resume_delay say")
 {
-	low_is_held();
+	low_is_preempted();
 	drop_queue(high);
 	node.params.resume_delay_ns = 5 * MS;
 	passes_for(100 * MS, POLL);
@@ -569,7 +569,7 @@ TEST(holds_spend_no_budget, "to hold and let go in a loop leaves the overhead bu
 {
 	u32 i;
 
-	low_is_held();
+	low_is_preempted();
 	drop_queue(high);
 	passes_for(100 * MS, POLL);
 	for (i = 0; i < 100; i++) {
@@ -583,7 +583,7 @@ TEST(holds_spend_no_budget, "to hold and let go in a loop leaves the overhead bu
 
 TEST(resumes_that_wait_are_seen_in_time, "the room in the budget that a resume waits for shortens the sleep")
 {
-	low_is_held();
+	low_is_preempted();
 	drop_queue(high);
 	node.params.poll_ns = 0;
 	node.params.interval_ns = SEC;
@@ -888,7 +888,7 @@ TEST(turns_share_a_relief, "processes that starve have the device in turns, the 
 	u32 i;
 
 	victims_wait(4, MS);
-	/* The first is due when it has been held for the maximum; the others come in the middle of its relief. */
+	/* The first is due when it has been preempted for the maximum; the others come in the middle of its relief. */
 	sleep_and_pass();
 	for (i = 0; i < 4; i++) {
 		only_runs(victims[i]);
@@ -1032,10 +1032,10 @@ TEST(reliefs_are_no_gaps, "what yields to two turns of a relief shortly after ea
 /* ---- ageing ---- */
 
 TEST(aging_raises_to_equality_at_most,
-     "a held queue that ages comes to run beside the level, never instead of it, and is young again afterwards")
+     "a preempted queue that ages comes to run beside the level, never instead of it, and is young again afterwards")
 {
 	node.params.aging_ns = 5 * MS;
-	low_is_held();
+	low_is_preempted();
 	CHECK_EQ(low->policy.effective_priority, LOW);
 	passes_for(25 * MS, POLL);
 	CHECK_EQ(low->policy.effective_priority, LOW + 5);
@@ -1060,7 +1060,7 @@ TEST(age_outranks_nobody, "an aged queue is no reason to take off one that it wa
 	struct queue *middle = new_queue(new_process(), MIDDLE);
 
 	node.params.aging_ns = 5 * MS;
-	low_is_held();
+	low_is_preempted();
 	passes_for(40 * MS, POLL);
 	CHECK(low->policy.effective_priority > MIDDLE);
 	submit(middle, 1000);
@@ -1072,12 +1072,12 @@ TEST(age_outranks_nobody, "an aged queue is no reason to take off one that it wa
 	CHECK(on_device(middle));
 }
 
-TEST(age_is_for_work, "a held queue without work does not age")
+TEST(age_is_for_work, "a preempted queue without work does not age")
 {
 	struct queue *idle = new_queue(new_process(), LOW);
 
 	node.params.aging_ns = 5 * MS;
-	low_is_held();
+	low_is_preempted();
 	passes_for(55 * MS, POLL);
 	CHECK(on_device(low));
 	CHECK(!on_device(idle));
@@ -1089,7 +1089,7 @@ TEST(age_is_seen_in_time, "the end of the wait for equality, and of the time bes
 	node.params.aging_ns = 1 * MS;
 	node.params.interval_ns = 100 * MS;
 	node.params.poll_ns = 0;
-	low_is_held();
+	low_is_preempted();
 	CHECK_EQ(node.decision.next_ns, 10 * MS);
 	pass_after(node.decision.next_ns);
 	CHECK(on_device(low));
@@ -1118,7 +1118,7 @@ TEST(age_does_not_wait_for_a_resume_delay, "a queue that comes to run beside the
 {
 	node.params.aging_ns = 1 * MS;
 	node.params.resume_delay_ns = 500 * MS;
-	low_is_held();
+	low_is_preempted();
 	CHECK_EQ(time_until(low, true, 100 * MS), 10 * MS);
 }
 
@@ -1157,7 +1157,7 @@ TEST(staggered_ages_do_not_add_up, "what ages lets in queues for the length of a
 TEST(age_waits_in_time, "a queue that is old enough, and has to wait for its time beside the level, is let in when that begins")
 {
 	node.params.aging_ns = MS;
-	low_is_held();
+	low_is_preempted();
 	passes_for(5 * MS, POLL);
 	victims[0] = new_queue(new_process(), LOW);
 	submit(victims[0], 10);
@@ -1190,7 +1190,7 @@ TEST(age_waits_in_time, "a queue that is old enough, and has to wait for its tim
 
 TEST(aging_is_off_by_default, "without gpreempt_aging_ms the effective priority is the logical one")
 {
-	low_is_held();
+	low_is_preempted();
 	passes_for(900 * MS, MS);
 	CHECK(!on_device(low));
 	CHECK_EQ(low->policy.effective_priority, LOW);
@@ -1200,7 +1200,7 @@ TEST(aging_is_off_by_default, "without gpreempt_aging_ms the effective priority 
 
 TEST(min_run_is_kept_after_a_resume, "a queue that was just resumed runs for gpreempt_min_run_us before it yields again")
 {
-	low_is_held();
+	low_is_preempted();
 	node.params.min_run_ns = 3 * MS;
 	drain(high);
 	time_until(low, true, 10 * MS);
@@ -1268,9 +1268,9 @@ TEST(min_run_is_seen_in_time, "the end of a minimum run shortens the sleep")
 	CHECK_EQ(node.decision.next_ns, 2 * MS);
 }
 
-TEST(relief_does_not_wait_for_a_minimum_run, "a queue held for too long gets the device though another one has it only now")
+TEST(relief_does_not_wait_for_a_minimum_run, "a queue preempted for too long gets the device though another one has it only now")
 {
-	low_is_held();
+	low_is_preempted();
 	node.params.min_run_ns = 100 * MS;
 	pass_after(node.params.max_hold_ns - POLL);
 	high->policy.run_ns = node.now_ns;
@@ -1284,7 +1284,7 @@ TEST(relief_does_not_wait_for_a_minimum_run, "a queue held for too long gets the
 TEST(resume_delay_spans_a_gap, "with a resume delay a short gap of the high queue costs no resume and no second preemption")
 {
 	node.params.resume_delay_ns = 5 * MS;
-	low_is_held();
+	low_is_preempted();
 	drain(high);
 	passes_for(3 * MS, POLL);
 	CHECK(!on_device(low));
@@ -1298,7 +1298,7 @@ TEST(resume_delay_ends, "a gap longer than the resume delay gives the device bac
 	u64 waited_ns;
 
 	node.params.resume_delay_ns = 5 * MS;
-	low_is_held();
+	low_is_preempted();
 	passes_for(20 * MS, POLL);
 	drain(high);
 	waited_ns = time_until(low, true, 20 * MS);
@@ -1311,7 +1311,7 @@ TEST(resume_delay_is_seen_in_time, "the end of a resume delay shortens the sleep
 {
 	node.params.resume_delay_ns = 3 * MS;
 	node.params.poll_ns = 0;
-	low_is_held();
+	low_is_preempted();
 	drop_queue(high);
 	pass_after(MS);
 	CHECK(!on_device(low));
@@ -1326,7 +1326,7 @@ TEST(safety_does_not_wait_for_a_resume_delay, "relief, and what the driver asks 
 	struct queue *fixed = new_queue(new_process(), LOW);
 
 	node.params.resume_delay_ns = 500 * MS;
-	low_is_held();
+	low_is_preempted();
 	drain(high);
 	passes_for(10 * MS, POLL);
 	CHECK(!on_device(fixed));
@@ -1352,7 +1352,7 @@ TEST(policies_have_names, "hpf comes first, every policy has a name and ranks")
 
 TEST(switching_resumes_what_should_run, "what the new policy does not hold is resumed by the first pass under it, and back again")
 {
-	low_is_held();
+	low_is_preempted();
 	use("edf");
 	pass_after(POLL);
 	CHECK(on_device(low));
@@ -1724,7 +1724,7 @@ TEST(edf_parks_without_deadlines, "where nobody has a deadline, no passes are ne
 	CHECK(!on_device(high));
 }
 
-TEST(idle_queues_do_not_come_and_go, "where ranks move by themselves, a held queue without work is no reason for a runlist")
+TEST(idle_queues_do_not_come_and_go, "where ranks move by themselves, a preempted queue without work is no reason for a runlist")
 {
 	struct queue *idle;
 
@@ -1753,7 +1753,7 @@ TEST(idle_queues_do_not_come_and_go, "where ranks move by themselves, a held que
 	CHECK(on_device(idle));
 }
 
-TEST(relief_is_above_every_policy, "a queue held for too long runs under each policy, and its rank is not asked for")
+TEST(relief_is_above_every_policy, "a queue preempted for too long runs under each policy, and its rank is not asked for")
 {
 	use("edf");
 	low = new_queue(new_process(), LOW);

@@ -252,7 +252,7 @@ static void check_dormant(const struct node *before)
 	CHECK_EQ(node.decision.next_ns, decided.decision.next_ns);
 	CHECK_EQ(node.decision.contended, decided.decision.contended);
 	CHECK_EQ(node.decision.park, decided.decision.park);
-	CHECK_EQ(node.decision.nr_held, decided.decision.nr_held);
+	CHECK_EQ(node.decision.nr_preempted, decided.decision.nr_preempted);
 	node = decided;
 }
 

@@ -79,8 +79,8 @@ struct wave {
  * @q: the queue
  * @packets: all that it will ever submit, in order
  * @waves: launched, not done; in a slot, or saved
- * @held_since_ns: since when work has waited while the queue was held; 0: it does not
- * @relief_end_ns: until when it is in relief, because it had been held for too long
+ * @preempted_since_ns: since when work has waited while the queue was preempted; 0: it does not
+ * @relief_end_ns: until when it is in relief, because it had been preempted for too long
  * @turn_end_ns: until when it must not be preempted for that; 0: it is not in relief, or had no work to see in its turn
  * @inverted_since_ns: since when its waves run though higher work waits; 0: they do not
  * @worked_ns: when it last had work
@@ -94,7 +94,7 @@ struct program {
 	struct queue *q;
 	struct packet packets[NR_PACKETS];
 	struct wave waves[NR_SLOTS];
-	u64 held_since_ns;
+	u64 preempted_since_ns;
 	u64 relief_end_ns;
 	u64 turn_end_ns;
 	u64 inverted_since_ns;
@@ -490,8 +490,8 @@ static u64 least_turn_ns(void)
 	return turn_ns < node.params.relief_ns ? turn_ns : node.params.relief_ns;
 }
 
-/* So long a queue with work may be held: until the next relief, and the ones after it that have no room for its process. */
-static u64 most_held_ns(void)
+/* So long a queue with work may be preempted: until the next relief, and the ones after it that have no room for its process. */
+static u64 most_preempted_ns(void)
 {
 	u64 room = node.params.relief_ns / (least_turn_ns() + 2 * TICK_NS);
 
@@ -603,12 +603,12 @@ static void check_queue(struct program *p, s32 level)
 	if (on_device(p->q) && (!demands(p) || p->q->invisible))
 		p->turn_end_ns = 0;
 	if (on_device(p->q) || !has_work(p->q) || q->hold)
-		p->held_since_ns = 0;
-	else if (!p->held_since_ns)
-		p->held_since_ns = node.now_ns;
-	else if (node.now_ns - p->held_since_ns > most_held_ns() + late_ns)
-		violated(NO_STARVATION, "queue %d has been held with work since %llu us", number(p),
-			 (unsigned long long)((p->held_since_ns - sim.start_ns) / US));
+		p->preempted_since_ns = 0;
+	else if (!p->preempted_since_ns)
+		p->preempted_since_ns = node.now_ns;
+	else if (node.now_ns - p->preempted_since_ns > most_preempted_ns() + late_ns)
+		violated(NO_STARVATION, "queue %d has been preempted with work since %llu us", number(p),
+			 (unsigned long long)((p->preempted_since_ns - sim.start_ns) / US));
 	if (sim.wild)
 		return;
 
@@ -640,7 +640,7 @@ static void check_end(void)
 					 n, number(p), packet->completed, packet->done, packet->waves);
 		}
 		if (!on_device(p->q))
-			violated(ALL_IS_RESUMED, "queue %d is still held", number(p));
+			violated(ALL_IS_RESUMED, "queue %d is still preempted", number(p));
 	}
 	if (sim.wild)
 		return;
@@ -805,7 +805,7 @@ TEST(all_work_is_done_once, "every packet completes, once, with all its waves, w
 	must_hold(ALL_WORK_IS_DONE_ONCE);
 }
 
-TEST(all_is_resumed, "when the work is done, nobody is held any more")
+TEST(all_is_resumed, "when the work is done, nobody is preempted any more")
 {
 	must_hold(ALL_IS_RESUMED);
 }
@@ -820,12 +820,12 @@ TEST(no_lasting_inversion, "lower waves do not run on beside waiting higher work
 	must_hold(NO_LASTING_INVERSION);
 }
 
-TEST(no_starvation, "no queue with work is held longer than until the relief that has room for its process, and a pass")
+TEST(no_starvation, "no queue with work is preempted longer than until the relief that has room for its process, and a pass")
 {
 	must_hold(NO_STARVATION);
 }
 
-TEST(relief_is_kept, "a queue that was held for too long is not preempted again before its turn in the relief ends")
+TEST(relief_is_kept, "a queue that was preempted for too long is not preempted again before its turn in the relief ends")
 {
 	must_hold(RELIEF_IS_KEPT);
 }
@@ -867,7 +867,7 @@ TEST(wild_nodes_end_with_nobody_held, "when the work is done and nobody asks for
 	must_hold_wild(ALL_IS_RESUMED);
 }
 
-TEST(wild_nodes_starve_nobody, "under every policy no queue with work is held for its rank longer than until the relief that has room for its process")
+TEST(wild_nodes_starve_nobody, "under every policy no queue with work is preempted for its rank longer than until the relief that has room for its process")
 {
 	must_hold_wild(NO_STARVATION);
 }

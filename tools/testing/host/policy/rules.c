@@ -22,7 +22,7 @@ static void two_processes(void)
 }
 
 /* Low fills the device, then high submits: low has been preempted in the middle of a kernel. */
-static void low_is_held(void)
+static void low_is_preempted(void)
 {
 	two_processes();
 	start_hog(low);
@@ -83,7 +83,7 @@ TEST(samples_say_what_changed, "what two looks at the pointers say: launches, st
 	CHECK(q.moved_ns == 700 && q.active_ns == 700 && q.used);
 }
 
-TEST(samples_of_held_queues, "being held costs a queue nothing before it has work, and what it waits for meanwhile is no stall")
+TEST(samples_of_preempted_queues, "being preempted costs a queue nothing before it has work, and what it waits for meanwhile is no stall")
 {
 	struct gpreempt_policy_process process = { 0 };
 	struct gpreempt_policy_queue q = { .process = &process, .preempted = true, .used = true, .moved_ns = 50, .starved_ns = 60, .expected_until_ns = 7 };
@@ -102,7 +102,7 @@ TEST(samples_of_held_queues, "being held costs a queue nothing before it has wor
 	CHECK(q.starved_ns == 60);
 }
 
-TEST(samples_end_what_blocks, "a queue that launches, runs dry or is held is not blocked any more; one that stands still is")
+TEST(samples_end_what_blocks, "a queue that launches, runs dry or is preempted is not blocked any more; one that stands still is")
 {
 	struct gpreempt_policy_process process = { 0 };
 	struct gpreempt_policy_queue q = { .process = &process, .used = true, .moved_ns = 50, .wptr = 4, .pending = 4 };
@@ -330,17 +330,17 @@ TEST(three_levels, "each level waits for the ones above, and returns in their or
 	CHECK(on_device(low));
 }
 
-TEST(raised_while_held_returns, "a held queue whose priority is raised to the level is resumed by the next pass")
+TEST(raised_while_preempted_returns, "a preempted queue whose priority is raised to the level is resumed by the next pass")
 {
-	low_is_held();
+	low_is_preempted();
 	low->policy.priority = HIGH;
 	pass_after(POLL);
 	CHECK(on_device(low));
 }
 
-TEST(level_falls_when_the_high_queue_goes, "a held queue is resumed when the queue that it yielded to is destroyed")
+TEST(level_falls_when_the_high_queue_goes, "a preempted queue is resumed when the queue that it yielded to is destroyed")
 {
-	low_is_held();
+	low_is_preempted();
 	drop_queue(high);
 	look();
 	CHECK(!node.decision.park);
@@ -401,7 +401,7 @@ TEST(a_pass_takes_idle_lower_queues_along,
 TEST(pending_zero_with_waves_is_demand,
      "a mapped queue whose last kernel still runs, with an empty ring, keeps the level")
 {
-	low_is_held();
+	low_is_preempted();
 	launch(high, 1, 8);
 	CHECK_EQ(pending(high), 0);
 	passes_for(50 * MS, POLL);
@@ -612,7 +612,7 @@ TEST(dormancy_ends_with_what_is_believed, "that a dormant queue has no waves is 
 
 TEST(waves_are_asked_when_they_decide, "an empty ring of the high queue decides nothing until its waves are known")
 {
-	low_is_held();
+	low_is_preempted();
 	launch(high, 1, 8);
 	pass_after(POLL);
 	CHECK(node.asked);
@@ -637,7 +637,7 @@ TEST(no_waves_seen_once_is_not_final,
 	u32 i;
 
 	/* High's last kernel runs with an empty ring. The driver changes the runlist; a pass does not see its waves. */
-	low_is_held();
+	low_is_preempted();
 	launch(high, 1, 8);
 	pass_after(POLL);
 	high->invisible = true;
@@ -676,7 +676,7 @@ TEST(no_waves_right_after_a_resume_is_not_final,
 TEST(a_slow_restore_is_found,
      "a high queue whose saved waves waited long for their slots gets its level back")
 {
-	low_is_held();
+	low_is_preempted();
 	launch(high, 1, 8);
 	passes_for(1 * MS, POLL);
 
@@ -691,7 +691,7 @@ TEST(a_slow_restore_is_found,
 
 TEST(the_drivers_runlists_hide_nobody, "waves that a runlist of the driver's own takes off for a moment are not taken for finished")
 {
-	low_is_held();
+	low_is_preempted();
 	launch(high, 1, 8);
 	passes_for(10 * MS, POLL);
 	node.runlist_changed = true;
@@ -703,12 +703,12 @@ TEST(the_drivers_runlists_hide_nobody, "waves that a runlist of the driver's own
 	CHECK_EQ(node.nr_acting, 1);
 }
 
-/* High works, low is held for it; the pass took @pass_ns, and high's waves are hidden from its end on. */
+/* High works, low is preempted for it; the pass took @pass_ns, and high's waves are hidden from its end on. */
 static void hidden_by_a_pass_of(u64 pass_ns)
 {
 	node.pass_takes_ns = pass_ns;
 	node.params.overhead_pct = 0;
-	low_is_held();
+	low_is_preempted();
 	launch(high, 1, 8);
 	high->invisible = true;
 }
@@ -805,7 +805,7 @@ TEST(a_new_queue_without_a_launch_has_no_waves, "creating an idle high queue, a 
 TEST(a_pass_does_not_undo_itself,
      "high's waves, hidden by the runlist that preempted low, are not taken for the end of high's work")
 {
-	low_is_held();
+	low_is_preempted();
 	launch(high, 1, 8);
 	high->invisible = true;
 	passes_for(400 * US, POLL);
@@ -853,7 +853,7 @@ TEST(known_idle_queues_stay_idle, "a pass does not make a high queue that was id
 	CHECK_EQ(node.decision.level, MIDDLE);
 }
 
-TEST(idle_held_queues_return_idle, "a queue that was taken along idle does not look busy when it returns")
+TEST(idle_preempted_queues_return_idle, "a queue that was taken along idle does not look busy when it returns")
 {
 	two_processes();
 	new_queue(new_process(), MIDDLE);
@@ -1043,7 +1043,7 @@ TEST(no_answer_hides_no_waves, "waves that a runlist took off before the first a
 
 TEST(no_answer_delays_no_deadline, "relief, its end, the end of a hold, of a minimum run, and age come in time though no answer comes")
 {
-	low_is_held();
+	low_is_preempted();
 	start_hog(high);
 	drain(high);
 	submit(high, 1);
@@ -1095,7 +1095,7 @@ TEST(a_kept_stack_offset_takes_no_relief_for_ever,
 	submit(idle, 1);
 	drain(idle);
 	node.stack_kept = true;
-	low_is_held();
+	low_is_preempted();
 	submit(high, 1000);
 	launch(high, 1, 8);
 	CHECK(!on_device(idle) && idle->policy.saved_waves);
@@ -1120,7 +1120,7 @@ TEST(counters_that_never_count_starve_nobody, "where waves always read as none, 
 {
 	node.zero_waves = true;
 	node.policy.waves_seen = false;
-	low_is_held();
+	low_is_preempted();
 	/* Low has nothing but its saved waves; high has a long kernel and packets behind it. */
 	low->rptr = low->wptr;
 	submit(high, 1000);
@@ -1151,7 +1151,7 @@ TEST(a_late_read_pointer_costs_little, "a queue whose read pointer is not writte
 {
 	u64 low_ns = 0, total_ns = 0;
 
-	low_is_held();
+	low_is_preempted();
 	/* High is done, and nobody says so. */
 	while (total_ns < 3 * SEC) {
 		pass_after(POLL);
@@ -1234,7 +1234,7 @@ TEST(unseen_queue_raises_no_level, "no queue yields to one that cannot be looked
 	CHECK(on_device(high) && on_device(low));
 }
 
-TEST(unseen_queue_gets_relief, "a held queue that cannot be looked at counts as having work: it has its relief, and yields afterwards")
+TEST(unseen_queue_gets_relief, "a preempted queue that cannot be looked at counts as having work: it has its relief, and yields afterwards")
 {
 	low_is_unseen();
 	submit(high, 1000);
@@ -1247,7 +1247,7 @@ TEST(unseen_queue_gets_relief, "a held queue that cannot be looked at counts as 
 	pass_after(POLL);
 	CHECK(on_device(low) && !on_device(high));
 	CHECK_EQ(node.nr_relief, 1);
-	/* Work that came while it was held. */
+	/* Work that came while it was preempted. */
 	low->waves = 8;
 	passes_for(node.params.relief_ns - POLL, POLL);
 	CHECK(on_device(low) && !on_device(high));
@@ -1327,7 +1327,7 @@ TEST(unseen_queue_is_never_dormant, "a queue that cannot be looked at is looked 
 /* High waits on a barrier until it is taken for blocked, and low runs. */
 static void high_is_blocked(void)
 {
-	low_is_held();
+	low_is_preempted();
 	passes_for(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS + 2 * POLL, POLL);
 	CHECK(high->policy.blocked);
 	CHECK(on_device(low));
@@ -1336,7 +1336,7 @@ static void high_is_blocked(void)
 TEST(blocked_high_lets_low_run,
      "a high queue that has the device and stands still without waves gives the level away")
 {
-	low_is_held();
+	low_is_preempted();
 	passes_for(node.params.blocked_ns - 2 * POLL, POLL);
 	CHECK(!on_device(low));
 	passes_for(GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, POLL);
@@ -1380,7 +1380,7 @@ TEST(blocked_is_asked_now_and_then, "a blocked queue is asked about once per gpr
 
 TEST(waves_are_not_blocked, "a queue whose kernel runs long in front of a waiting packet is not blocked")
 {
-	low_is_held();
+	low_is_preempted();
 	submit(high, 1);
 	launch(high, 1, 8);
 	passes_for(100 * MS, POLL);
@@ -1458,32 +1458,32 @@ TEST(who_stays_is_asked,
 TEST(stalled_behind_a_lower_is_not_blocked,
      "time in which a lower queue had work on the device does not make a queue blocked")
 {
-	struct queue *held = new_queue(new_process(), LOW);
+	struct queue *preempted = new_queue(new_process(), LOW);
 
 	two_processes();
 	low->policy.immovable = true;
 	start_hog(low);
-	start_hog(held);
+	start_hog(preempted);
 	submit(high, 1);
 	passes_for(100 * MS, POLL);
 	CHECK(!high->policy.blocked);
-	CHECK(!on_device(held));
+	CHECK(!on_device(preempted));
 }
 
 TEST(a_stall_ends_where_a_relief_begins,
      "a queue that stood still before a relief, and stands behind the relieved queue now, is not blocked")
 {
-	struct queue *held;
+	struct queue *preempted;
 
 	node.params.max_hold_ns = 4 * MS;
-	low_is_held();
-	held = new_queue(new_process(), LOW);
+	low_is_preempted();
+	preempted = new_queue(new_process(), LOW);
 	launch(high, 1, 8);
 	submit(high, 1);
 	passes_for(1 * MS, POLL);
-	start_hog(held);
+	start_hog(preempted);
 	passes_for(1 * MS, POLL);
-	CHECK(!on_device(held));
+	CHECK(!on_device(preempted));
 
 	/* High's waves leave 1 ms before low's relief, and low fills the device then. */
 	passes_for(800 * US, POLL);
@@ -1493,7 +1493,7 @@ TEST(a_stall_ends_where_a_relief_begins,
 	/* Held's own relief is not due yet. */
 	passes_for(1000 * US, POLL);
 	CHECK(!high->policy.blocked);
-	CHECK(!on_device(held));
+	CHECK(!on_device(preempted));
 }
 
 TEST(an_idle_bystander_does_not_hide_a_blocked_queue,
@@ -1541,15 +1541,15 @@ TEST(blocked_queues_are_tried_again,
 
 TEST(tries_get_rarer, "one that stays blocked is tried ever more rarely, down to once a second, and takes little from those below")
 {
-	u64 held_ns = 0, end_ns;
+	u64 preempted_ns = 0, end_ns;
 
 	high_is_blocked();
 	for (end_ns = node.now_ns + 10 * SEC; node.now_ns < end_ns;) {
 		pass_after(POLL);
-		held_ns += on_device(low) ? 0 : POLL;
+		preempted_ns += on_device(low) ? 0 : POLL;
 	}
 	CHECK(high->policy.tries >= 10 && high->policy.tries <= 14);
-	CHECK(held_ns < 60 * MS);
+	CHECK(preempted_ns < 60 * MS);
 	CHECK_EQ(node.nr_preempted, 1 + high->policy.tries);
 	/* A longer gpreempt_blocked_us makes both rarer. */
 	node.params.blocked_ns = SEC;
@@ -1576,7 +1576,7 @@ TEST(tries_are_not_slept_through, "however long the interval is, a blocked queue
 TEST(firmware_turns_block_nobody,
      "while firmware takes turns a queue that stands still is not blocked; that time does not count, and who was blocked is not any more")
 {
-	low_is_held();
+	low_is_preempted();
 	node.policy.turns = true;
 	passes_for(500 * MS, POLL);
 	CHECK(!on_device(low));
@@ -1611,17 +1611,17 @@ TEST(firmware_turns_ask_nobody, "while firmware takes turns no queue is asked fo
 TEST(blocked_can_be_switched_off, "with gpreempt_blocked_us=0 a waiting queue keeps its level")
 {
 	node.params.blocked_ns = 0;
-	low_is_held();
+	low_is_preempted();
 	passes_for(100 * MS, POLL);
 	CHECK(!on_device(low));
 }
 
 /* ---- hold and relief ---- */
 
-/* Low has been held for the maximum and is in relief, high has work without end. */
+/* Low has been preempted for the maximum and is in relief, high has work without end. */
 static void low_is_relieved(void)
 {
-	low_is_held();
+	low_is_preempted();
 	submit(high, 1000);
 	launch(high, 1, 8);
 	pass_after(node.params.max_hold_ns - POLL);
@@ -1631,7 +1631,7 @@ static void low_is_relieved(void)
 }
 
 TEST(hold_expires_into_relief,
-     "a queue with work that has been held for gpreempt_max_hold_ms runs, whoever else wants to")
+     "a queue with work that has been preempted for gpreempt_max_hold_ms runs, whoever else wants to")
 {
 	low_is_relieved();
 	CHECK_EQ(node.decision.nr_relief, 1);
@@ -1664,11 +1664,11 @@ TEST(relief_is_unpreemptable_and_ends,
 	CHECK_EQ(node.nr_relief, 2);
 }
 
-TEST(relief_does_not_shield_others, "during a relief, lower queues that have not been held so long stay held")
+TEST(relief_does_not_shield_others, "during a relief, lower queues that have not been preempted so long stay preempted")
 {
 	struct queue *later;
 
-	low_is_held();
+	low_is_preempted();
 	later = new_queue(new_process(), LOW);
 	submit(high, 1000);
 	launch(high, 1, 8);
@@ -1681,11 +1681,11 @@ TEST(relief_does_not_shield_others, "during a relief, lower queues that have not
 	CHECK(!on_device(later));
 }
 
-TEST(idle_held_queues_get_no_relief, "a held queue without work waits for nothing and gets no relief")
+TEST(idle_preempted_queues_get_no_relief, "a preempted queue without work waits for nothing and gets no relief")
 {
 	struct queue *idle = new_queue(new_process(), LOW);
 
-	low_is_held();
+	low_is_preempted();
 	CHECK(!on_device(idle));
 	submit(high, 1000);
 	launch(high, 1, 8);
@@ -1699,7 +1699,7 @@ TEST(a_hold_begins_with_work, "a queue that was taken along idle has waited only
 {
 	struct queue *idle = new_queue(new_process(), LOW);
 
-	low_is_held();
+	low_is_preempted();
 	submit(high, 1000);
 	launch(high, 1, 8);
 	finish_saved(low);
@@ -1712,10 +1712,10 @@ TEST(a_hold_begins_with_work, "a queue that was taken along idle has waited only
 	CHECK(on_device(idle));
 }
 
-TEST(relief_can_be_switched_off, "with gpreempt_max_hold_ms=0 a queue is held as long as the level lasts")
+TEST(relief_can_be_switched_off, "with gpreempt_max_hold_ms=0 a queue is preempted as long as the level lasts")
 {
 	node.params.max_hold_ns = 0;
-	low_is_held();
+	low_is_preempted();
 	submit(high, 1000);
 	launch(high, 1, 8);
 	passes_for(10 * SEC, 100 * MS);
@@ -1755,9 +1755,9 @@ TEST(immovable_queue_in_the_way_is_named,
 	CHECK(!on_device(low));
 }
 
-TEST(immovable_held_queue_is_resumed, "a queue that becomes immovable while it is held is resumed at once")
+TEST(immovable_preempted_queue_is_resumed, "a queue that becomes immovable while it is preempted is resumed at once")
 {
-	low_is_held();
+	low_is_preempted();
 	low->policy.immovable = true;
 	pass_after(POLL);
 	CHECK(on_device(low));
@@ -1800,9 +1800,9 @@ TEST(parks_with_one_process,
 	CHECK(!node.decision.park);
 }
 
-TEST(never_parks_while_something_is_held, "a node with a held queue does not park before the queue is back")
+TEST(never_parks_while_something_is_preempted, "a node with a preempted queue does not park before the queue is back")
 {
-	low_is_held();
+	low_is_preempted();
 	low->policy.priority = HIGH;
 	look();
 	CHECK_EQ(node.decision.nr_resume, 1);
@@ -1887,7 +1887,7 @@ TEST(a_look_that_was_interrupted_is_forgiven, "one pass that took long among oth
 TEST(deadlines_do_not_wait_for_costs, "however much looking costs, the end of a hold is not overslept")
 {
 	node.params.interval_ns = SEC;
-	low_is_held();
+	low_is_preempted();
 	submit(high, 1000);
 	launch(high, 1, 8);
 	passes_cost(SEC, SEC);
@@ -1951,7 +1951,7 @@ TEST(equal_priorities_are_not_contended, "busy queues of one priority do not mak
 TEST(without_poll_the_interval_rules, "gpreempt_poll_us=0 leaves the interval, contended or not")
 {
 	node.params.poll_ns = 0;
-	low_is_held();
+	low_is_preempted();
 	CHECK(node.decision.contended);
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
 }
@@ -1973,7 +1973,7 @@ TEST(idle_bystanders_do_not_keep_a_node_polling,
 TEST(deadlines_shorten_the_sleep, "the end of a hold and the end of a relief come before poll and interval")
 {
 	node.params.poll_ns = 0;
-	low_is_held();
+	low_is_preempted();
 	submit(high, 1000);
 	launch(high, 1, 8);
 	pass_after(node.params.max_hold_ns - 3 * MS);
@@ -2002,12 +2002,12 @@ TEST(a_hold_shorter_than_the_interval_is_kept,
 
 /* ---- switching off ---- */
 
-TEST(resume_all, "switching off resumes every held queue and nothing else, whatever the level")
+TEST(resume_all, "switching off resumes every preempted queue and nothing else, whatever the level")
 {
 	struct gpreempt_decision d;
 	struct queue *immovable = new_queue(new_process(), LOW);
 
-	low_is_held();
+	low_is_preempted();
 	immovable->policy.immovable = true;
 	gpreempt_policy_resume_all(&node.policy, &d);
 	CHECK_EQ(d.nr_resume, 2);
@@ -2234,7 +2234,7 @@ TEST(confirming_makes_a_queue_new, "what is confirmed as preempted or resumed ha
 	gpreempt_policy_preempted(pq, true, now_ns);
 	CHECK(pq->preempted && pq->saved_waves && !pq->blocked);
 	CHECK_EQ(pq->relief_until_ns + pq->aged_until_ns + pq->stalled_ns + pq->zero_ns + pq->waves_ns, 0);
-	CHECK(pq->held_ns == now_ns && pq->starved_ns == now_ns && pq->outranked_ns == now_ns && pq->moved_ns == now_ns);
+	CHECK(pq->preempted_at_ns == now_ns && pq->starved_ns == now_ns && pq->outranked_ns == now_ns && pq->moved_ns == now_ns);
 	CHECK_EQ(pq->action, GPREEMPT_KEEP);
 	gpreempt_policy_saved(pq, false);
 	CHECK(!pq->saved_waves);

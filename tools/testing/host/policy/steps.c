@@ -17,7 +17,7 @@ static void two_processes(void)
 	high = new_queue(new_process(), HIGH);
 }
 
-static void low_is_held(void)
+static void low_is_preempted(void)
 {
 	two_processes();
 	start_hog(low);
@@ -72,7 +72,7 @@ TEST(samples_of_queues_that_may_not_run, "pointers and packets of a queue that t
 	CHECK(!q.pending);
 }
 
-TEST(samples_meet_announcements, "work that waits when it is announced is what was announced, also of a queue that is held")
+TEST(samples_meet_announcements, "work that waits when it is announced is what was announced, also of a queue that is preempted")
 {
 	struct gpreempt_policy_process process = { 0 };
 	struct gpreempt_policy_queue q = { .process = &process, .preempted = true };
@@ -192,7 +192,7 @@ TEST(idle_queues_return_when_nobody_works, "a queue that went along returns when
 {
 	struct queue *idle = new_queue(new_process(), LOW);
 
-	low_is_held();
+	low_is_preempted();
 	CHECK(!on_device(idle));
 	drop_queue(low);
 	drain(high);
@@ -204,7 +204,7 @@ TEST(idle_queues_return_to_a_lower_level, "a queue that went along does not wait
 {
 	struct queue *idle = new_queue(new_process(), MIDDLE);
 
-	low_is_held();
+	low_is_preempted();
 	CHECK(!on_device(idle));
 	low->process->policy.opt_out = true;
 	pass_after(POLL);
@@ -231,7 +231,7 @@ TEST(one_step_is_enough, "a queue one step below is in the way if it cannot be m
 	CHECK(!on_device(low));
 	CHECK(immovable->policy.in_the_way);
 	CHECK_EQ(node.decision.nr_in_the_way, 1);
-	/* It is held, not delayed. */
+	/* It is preempted, not delayed. */
 	pass_after(3 * MS);
 	CHECK_EQ(low->policy.outranked_ns, node.now_ns);
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
@@ -242,7 +242,7 @@ TEST(one_step_is_enough, "a queue one step below is in the way if it cannot be m
 	CHECK(on_device(low) && on_device(high));
 }
 
-TEST(counts_of_a_decision, "how many are held and how many are in the way is counted, and no longer than it lasts")
+TEST(counts_of_a_decision, "how many are preempted and how many are in the way is counted, and no longer than it lasts")
 {
 	struct queue *second, *immovable[2];
 	u32 i;
@@ -254,10 +254,10 @@ TEST(counts_of_a_decision, "how many are held and how many are in the way is cou
 	}
 	second = new_queue(new_process(), LOW);
 	start_hog(second);
-	low_is_held();
+	low_is_preempted();
 	pass_after(POLL);
 	CHECK(node.decision.level_valid);
-	CHECK_EQ(node.decision.nr_held, 2);
+	CHECK_EQ(node.decision.nr_preempted, 2);
 	CHECK_EQ(node.decision.nr_in_the_way, 2);
 	drain(immovable[0]);
 	/* Nobody hurries to ask it. */
@@ -267,7 +267,7 @@ TEST(counts_of_a_decision, "how many are held and how many are in the way is cou
 	drain(high);
 	passes_for(5 * MS, POLL);
 	CHECK_EQ(node.decision.nr_in_the_way, 0);
-	CHECK_EQ(node.decision.nr_held, 0);
+	CHECK_EQ(node.decision.nr_preempted, 0);
 	CHECK(!immovable[1]->policy.in_the_way);
 }
 
@@ -381,7 +381,7 @@ TEST(holds_have_deadlines, "the end of a hold that somebody asked for is known w
 TEST(sleeps_are_exact, "a deadline is met to the nanosecond where it is further off than the shortest sleep")
 {
 	node.params.poll_ns = 0;
-	low_is_held();
+	low_is_preempted();
 	pass_after(node.params.max_hold_ns - 15 * US);
 	CHECK_EQ(node.decision.next_ns, 15 * US);
 	pass_after(10 * US);
@@ -406,11 +406,11 @@ TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: 
 	CHECK_EQ(asked_in(90 * MS), 0);
 	CHECK(on_device(low));
 
-	/* With somebody held. */
+	/* With somebody preempted. */
 	tap_reset();
 	node.params.blocked_ns = 0;
 	other = new_queue(new_process(), HIGH);
-	low_is_held();
+	low_is_preempted();
 	last_kernel(other);
 	pass_after(POLL);
 	CHECK_EQ(asked_in(90 * MS), 0);
@@ -475,15 +475,15 @@ TEST(what_is_asked_for, "waves are asked for where they decide")
 	CHECK(node.asked);
 	CHECK(on_device(low));
 
-	/* Alone, but somebody is held. */
+	/* Alone, but somebody is preempted. */
 	tap_reset();
 	new_queue(new_process(), LOW);
-	low_is_held();
+	low_is_preempted();
 	drop_queue(low);
 	launch(high, pending(high), 8);
 	pass_after(POLL);
 	CHECK(node.asked);
-	CHECK_EQ(node.decision.nr_held, 1);
+	CHECK_EQ(node.decision.nr_preempted, 1);
 
 	/* Whether the level is there decides what becomes of a lower one beside its own process's, which cannot be moved. */
 	tap_reset();
@@ -723,14 +723,14 @@ TEST(resuming_all_says_so, "the decision that switches off asks for nothing but 
 {
 	struct gpreempt_decision d;
 
-	low_is_held();
+	low_is_preempted();
 	submit(high, 1);
 	pass_after(POLL);
 	CHECK(high->policy.stalled_ns != 0);
 	memset(&d, 0x55, sizeof(d));
 	gpreempt_policy_resume_all(&node.policy, &d);
 	CHECK_EQ(d.nr_resume, 1);
-	CHECK_EQ(d.nr_preempt + d.nr_held + d.nr_in_the_way + d.nr_relief, 0);
+	CHECK_EQ(d.nr_preempt + d.nr_preempted + d.nr_in_the_way + d.nr_relief, 0);
 	CHECK(d.park && !d.inversion && !d.contended && !d.over_budget && !d.level_valid);
 	CHECK_EQ(high->policy.stalled_ns, 0);
 	CHECK_EQ(low->policy.stalled_ns, 0);
@@ -869,7 +869,7 @@ TEST(wfq_shares_have_queues, "a share has the device if one of its queues with w
 	CHECK(share(on)->wanted && share(on)->ran);
 }
 
-TEST(idle_queues_return_with_others, "where ranks move by themselves, a held queue without work comes back with the next runlist that is sent for another reason")
+TEST(idle_queues_return_with_others, "where ranks move by themselves, a preempted queue without work comes back with the next runlist that is sent for another reason")
 {
 	struct queue *idle;
 

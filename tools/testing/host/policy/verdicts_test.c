@@ -30,7 +30,7 @@ static void two_processes(void)
 	high = new_queue(new_process(), HIGH);
 }
 
-/* High has work without end, low is held in the middle of a kernel, since the pass before the last. */
+/* High has work without end, low is preempted in the middle of a kernel, since the pass before the last. */
 static void low_yields(void)
 {
 	two_processes();
@@ -92,7 +92,7 @@ TEST(who_is_dormant_is_told, "a queue that has had no work for long, or never an
 	CHECK_VERDICT(low, YIELDS);
 }
 
-TEST(who_is_outranked_yields, "a lower queue yields to the one that leads, until it was held for the longest time")
+TEST(who_is_outranked_yields, "a lower queue yields to the one that leads, until it was preempted for the longest time")
 {
 	low_yields();
 	CHECK_VERDICT(high, RUNS);
@@ -103,7 +103,7 @@ TEST(who_is_outranked_yields, "a lower queue yields to the one that leads, until
 	passes_for(100 * MS, POLL);
 	CHECK_EQ(age_ns(low), POLL + 100 * MS);
 	CHECK_EQ(left_ns(low), node.params.max_hold_ns - POLL - 100 * MS);
-	/* Nobody is held for ever who need not be. */
+	/* Nobody is preempted for ever who need not be. */
 	node.params.max_hold_ns = 0;
 	pass_after(POLL);
 	CHECK_VERDICT(low, YIELDS);
@@ -322,7 +322,7 @@ TEST(a_hold_that_does_not_count_is_a_relief, "a queue that was held for the long
 	CHECK_VERDICT(high, HOLD);
 }
 
-TEST(a_relief_is_a_verdict, "a queue that was held for its rank for the longest time is in relief, and others yield to it")
+TEST(a_relief_is_a_verdict, "a queue that was preempted for its rank for the longest time is in relief, and others yield to it")
 {
 	low_yields();
 	pass_after(left_ns(low));

@@ -45,7 +45,7 @@ void (*sim_passed)(const struct gpreempt_policy_node *pn, u64 now_ns);
  * @listed: in the list of ready queues
  * @next_ready: the next one there
  * @running_at: place in the list of running queues
- * @held_ns: since when it has been held with work; 0: it is not
+ * @preempted_at_ns: since when it has been preempted with work; 0: it is not
  * @dormant: the monitor does not look at it
  * @place: where the monitor has it
  * @arrivals: when the requests came that have not ended: a ring
@@ -73,7 +73,7 @@ struct queue {
 	u32 next_ready;
 	u32 running_at;
 	u32 place;
-	u64 held_ns;
+	u64 preempted_at_ns;
 	u64 *arrivals;
 	u32 first;
 	u32 nr_waiting;
@@ -402,8 +402,8 @@ static void submit(struct queue *q, u32 kernels)
 	q->wptr += kernels;
 	sim.result->classes[q->number].nr_submitted += kernels;
 	wake(q);
-	if (!mapped(q) && !q->held_ns)
-		q->held_ns = sim.now_ns;
+	if (!mapped(q) && !q->preempted_at_ns)
+		q->preempted_at_ns = sim.now_ns;
 	note_inversion(q);
 	make_ready(q);
 }
@@ -547,7 +547,7 @@ static void sleep_until_next_pass(u64 from_ns)
 	}
 	/* Where everybody is dormant, passes find nothing until something happens: they are counted, not made. */
 	quiet_until_ns = sim.nr_events && sim.events[0].at_ns < sim.all_due_ns ? sim.events[0].at_ns : sim.all_due_ns;
-	if (!sim.nr_awake && !sim.decision.nr_held && quiet_until_ns > from_ns) {
+	if (!sim.nr_awake && !sim.decision.nr_preempted && quiet_until_ns > from_ns) {
 		passes = (quiet_until_ns - from_ns) / next_ns;
 		sim.result->nr_passes += passes;
 		sim.result->nr_skipped_passes += passes;
@@ -580,10 +580,10 @@ static u32 take_off(void)
 
 static void note_hold(const struct queue *q)
 {
-	u64 *longest_ns = &sim.result->classes[q->number].held_ns_max;
+	u64 *longest_ns = &sim.result->classes[q->number].preempted_ns_max;
 
-	if (q->held_ns && sim.now_ns - q->held_ns > *longest_ns)
-		*longest_ns = sim.now_ns - q->held_ns;
+	if (q->preempted_at_ns && sim.now_ns - q->preempted_at_ns > *longest_ns)
+		*longest_ns = sim.now_ns - q->preempted_at_ns;
 }
 
 /* The hardware is done with it at @done_ns. */
@@ -592,11 +592,11 @@ static void confirm(struct queue *q, u64 done_ns)
 	if (q->policy.action == GPREEMPT_PREEMPT) {
 		sim.result->nr_preempted++;
 		gpreempt_policy_preempted(&q->policy, q->left_ns, done_ns);
-		q->held_ns = has_work(q) ? sim.now_ns : 0;
+		q->preempted_at_ns = has_work(q) ? sim.now_ns : 0;
 	} else if (q->policy.action == GPREEMPT_RESUME) {
 		gpreempt_policy_resumed(&q->policy, done_ns);
 		note_hold(q);
-		q->held_ns = 0;
+		q->preempted_at_ns = 0;
 		if (has_work(q))
 			sim.coming[sim.nr_coming++] = q - sim.queues;
 	}

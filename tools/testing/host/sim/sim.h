@@ -118,7 +118,7 @@ struct sim_times {
  * @nr_submitted: kernels submitted
  * @nr_done: kernels that ended
  * @work: unit nanoseconds that these took
- * @held_ns_max: the longest time that a queue was held with work
+ * @preempted_ns_max: the longest time that a queue was preempted with work
  * @ran_ns_min: the least time that one of the queues had its slots
  */
 struct sim_class_result {
@@ -127,7 +127,7 @@ struct sim_class_result {
 	u64 nr_submitted;
 	u64 nr_done;
 	u64 work;
-	u64 held_ns_max;
+	u64 preempted_ns_max;
 	u64 ran_ns_min;
 };
 

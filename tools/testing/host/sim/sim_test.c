@@ -189,14 +189,14 @@ TEST(inversions_end_within_a_poll, "on a contended node an inversion is noticed 
 }
 
 /* As design.rst says, and a look: of @processes that starve, so many have their turn in a relief. */
-static u64 most_held_ns(u32 processes)
+static u64 most_preempted_ns(u32 processes)
 {
 	u32 room = config.params.relief_ns / (GPREEMPT_RELIEF_TURN_NS + config.params.poll_ns);
 
 	return (1 + (processes + room - 1) / room) * (config.params.max_hold_ns + config.params.relief_ns) + config.params.poll_ns;
 }
 
-TEST(starvation_is_bounded, "no queue with work is held for longer than until the relief that has room for it, and a look")
+TEST(starvation_is_bounded, "no queue with work is preempted for longer than until the relief that has room for it, and a look")
 {
 	u32 i;
 
@@ -208,8 +208,8 @@ TEST(starvation_is_bounded, "no queue with work is held for longer than until th
 	CHECK(result.nr_reliefs > 100);
 	for (i = 1; i < 4; i++) {
 		CHECK(result.classes[i].nr_done > 0);
-		CHECK(result.classes[i].held_ns_max > config.params.max_hold_ns / 2);
-		CHECK(result.classes[i].held_ns_max < most_held_ns(15));
+		CHECK(result.classes[i].preempted_ns_max > config.params.max_hold_ns / 2);
+		CHECK(result.classes[i].preempted_ns_max < most_preempted_ns(15));
 	}
 }
 
@@ -229,11 +229,11 @@ TEST(staggered_victims_do_not_add_up_in_the_simulator,
 		config.classes[1].apart_ns = 20 * MS;
 		simulate();
 		all = config.duration_ns * config.device.slots;
-		printf("# %3u queues: the higher one has %.1f %%, each lower one at least %.1f ms of 30 s, held for %.2f s at most\n", counts[i],
-		       result.classes[0].work * 100. / all, result.classes[1].ran_ns_min / 1e6, result.classes[1].held_ns_max / 1e9);
+		printf("# %3u queues: the higher one has %.1f %%, each lower one at least %.1f ms of 30 s, preempted for %.2f s at most\n", counts[i],
+		       result.classes[0].work * 100. / all, result.classes[1].ran_ns_min / 1e6, result.classes[1].preempted_ns_max / 1e9);
 		CHECK(result.classes[0].work > all / 100 * 96);
 		CHECK(result.classes[1].ran_ns_min > 0);
-		CHECK(result.classes[1].held_ns_max < most_held_ns(counts[i]));
+		CHECK(result.classes[1].preempted_ns_max < most_preempted_ns(counts[i]));
 	}
 }
 

@@ -197,7 +197,7 @@ static void table_relief(void)
 			high = 100.0 * result.classes[0].work / config.device.slots / config.duration_ns;
 			snprintf(value, sizeof(value), "%llu / %llu%s", (unsigned long long)hold_ms, (unsigned long long)relief_ms,
 				 hold_ms == 1000 && relief_ms == 20 ? " *" : "");
-			printf("%12s  %14.1f %16.2f %12.2f\n", value, result.classes[1].held_ns_max / 1e6, low, 100 - high);
+			printf("%12s  %14.1f %16.2f %12.2f\n", value, result.classes[1].preempted_ns_max / 1e6, low, 100 - high);
 		}
 	}
 }
