@@ -62,6 +62,10 @@ void tap_skip(const char *reason)
 	longjmp(out, SKIPPED);
 }
 
+void __attribute__((weak)) tap_end(void)
+{
+}
+
 static bool wanted(const struct test *test, int argc, char **argv)
 {
 	int i;
@@ -80,6 +84,7 @@ static enum outcome run_here(const struct test *test)
 		tap_case[0] = 0;
 		tap_reset();
 		test->run();
+		tap_end();
 	}
 	return reason;
 }

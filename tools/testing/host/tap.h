@@ -7,7 +7,8 @@
  *		CHECK(condition);
  *	}
  *
- * A failed CHECK() ends its test. Before each test tap_reset() makes the world new; each program of tests has its own.
+ * A failed CHECK() ends its test. Before each test tap_reset() makes the world new; each program of tests has its own. tap_end() looks at what a test
+ * leaves behind, in programs that have one.
  */
 #ifndef HOST_TAP_H
 #define HOST_TAP_H
@@ -33,6 +34,7 @@ extern int mutant;
 /* Each program of tests says whether each of them needs a process of its own, and how the world is made new before it. */
 extern const bool tap_forks;
 void tap_reset(void);
+void tap_end(void);
 void tap_register(struct test *test);
 void tap_fail(const char *file, int line, const char *format, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));

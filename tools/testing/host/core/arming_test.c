@@ -15,11 +15,6 @@
 /* Low has one queue, high has high and second, which are asked before low's. */
 static struct sim_queue *second, *peer;
 
-static struct gpreempt_stats *stats(void)
-{
-	return &node_of(0)->stats;
-}
-
 static struct gpreempt_policy_queue *of(struct sim_queue *sq)
 {
 	return &sq->q.gpreempt->policy;
@@ -48,19 +43,25 @@ static void arrange(void)
 	gn->monitor.all_due_ns = 0;
 }
 
-/* Everybody has been idle for long, and is armed; no pass begins before let_go(). */
+static void let_go(void)
+{
+	mutex_unlock(&node_of(0)->pass_lock);
+	gpreempt_node_kick_all();
+	run(10 * MS);
+}
+
+/* Everybody has been idle for long, and is armed; no pass begins before the test's end. */
 static void hold_still(u32 nodes)
 {
-	world_make(true, 1, nodes);
-	set("gpreempt_enable", "1");
+	world_on_nodes(true, nodes);
 	set("gpreempt_wakeup", "doorbell");
 	set("gpreempt_interval_ms", "10000");
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	second = add_queue_to(process_of(high), 0, NORMAL);
 	peer = nodes > 1 ? add_queue_to(process_of(high), 1, NORMAL) : NULL;
 	run(3 * SEC);
 	mutex_lock(&node_of(0)->pass_lock);
+	world.before_end = let_go;
 	CHECK_EQ(node_of(0)->monitor.nr_sampled + node_of(0)->monitor.nr_dormant, 3);
 	arrange();
 	CHECK(doorbells_are(high, "armed") && doorbells_are(low, "armed"));
@@ -71,14 +72,6 @@ static void rings(struct sim_queue *sq)
 {
 	ring_doorbell(sq);
 	CHECK(doorbells_are(sq, "mapped"));
-}
-
-static void let_go(void)
-{
-	mutex_unlock(&node_of(0)->pass_lock);
-	gpreempt_node_kick_all();
-	run(10 * MS);
-	world_end();
 }
 
 static u64 ask_once(bool *waits)
@@ -150,7 +143,6 @@ TEST(how_long_until_armed, "whoever outranks somebody is armed 100 us after his 
 	WRITE_ONCE(node_of(0)->kick, false);
 	rings(high);
 	CHECK_EQ(ask(&waits), FIRST_AFTER);
-	let_go();
 }
 
 TEST(who_has_work_is_not_armed, "a process is not idle while one of its queues has work, waits off the device, or is kept off it, and no time is set for it")
@@ -195,7 +187,6 @@ TEST(who_has_work_is_not_armed, "a process is not idle while one of its queues h
 	CHECK_EQ(ask(&waits), 60 * US);
 	CHECK(!waits);
 	CHECK_EQ(gn->monitor.nr_sampled, 3);
-	let_go();
 }
 
 static void nothing(struct sim_queue *sq, bool on) { }
@@ -257,7 +248,6 @@ TEST(all_queues_have_to_be_idle, "of all GPUs, as of now: no work, nothing kept 
 	tap_case[0] = 0;
 	CHECK_EQ(atomic64_read(&stats()->doorbell_late), 0);
 	mutex_unlock(&node_of(1)->pass_lock);
-	let_go();
 }
 
 /* ---- what happens between the two looks ---- */
@@ -326,7 +316,6 @@ TEST(work_that_came_meanwhile, "who got work, did some, or was given a fixed map
 		CHECK_EQ(ask(&waits), FOR_EVER);
 		CHECK(waits && told(high));
 	}
-	let_go();
 }
 
 TEST(nobody_is_armed_then, "while something is being done or undone, or has to be done again, the next look is when the policy wants it, or soon")
@@ -370,7 +359,6 @@ TEST(nobody_is_armed_then, "while something is being done or undone, or has to b
 	tap_case[0] = 0;
 	CHECK_EQ(ask(&waits), FOR_EVER);
 	CHECK(waits);
-	let_go();
 }
 
 /* ---- opening, mapping, faulting ---- */
@@ -390,7 +378,6 @@ TEST(two_threads_open, "of two threads that open /dev/kfd at once both get the d
 	shim_while_making_file = opens_too;
 	add_process(0);
 	CHECK(also.f_mapping && also.f_mapping == world.processes[0]->kfd.f_mapping);
-	world_end();
 }
 
 TEST(mappings_are_counted_in_pages, "a mapping of doorbells counts its pages from the first of its GPU, so that what is left of it after munmap() gets the same doorbells")
@@ -426,7 +413,6 @@ TEST(mappings_are_counted_in_pages, "a mapping of doorbells counts its pages fro
 	fault = (struct vm_fault){ .vma = vma, .address = vma->vm_start };
 	CHECK_EQ(vma->vm_ops->fault(&fault), VM_FAULT_NOPAGE);
 	CHECK_EQ(process_of(high)->doorbell_pages[0], 1);
-	world_end();
 }
 
 static void is_told_already(void)
@@ -458,7 +444,6 @@ TEST(faults_tell_first, "a fault wakes the monitors before it puts entries back,
 	world.before_mapping = is_armed_again;
 	rings(high);
 	CHECK_EQ(atomic64_read(&stats()->doorbell_faults), 3);
-	let_go();
 }
 
 TEST(fixed_mappings_are_no_rings, "that a process is armed no more because of a fixed mapping is not counted as a ring")
@@ -472,5 +457,4 @@ TEST(fixed_mappings_are_no_rings, "that a process is armed no more because of a 
 	CHECK(!kfd_gpreempt_maps_doorbells(&process_of(high)->p.pdds[0], &fixed, 0xd0000000));
 	CHECK(doorbells_are(high, "fixed"));
 	CHECK_EQ(atomic64_read(&stats()->doorbell_faults), 0);
-	let_go();
 }

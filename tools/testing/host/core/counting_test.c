@@ -31,7 +31,6 @@ TEST(times_are_counted_where_they_belong, "each bucket of a histogram is twice a
 	}
 	node_of(0)->marks.resuming_ns = 0;
 	mutex_unlock(&node_of(0)->pass_lock);
-	world_end();
 }
 
 TEST(quantiles_of_histograms, "a quantile is the end of the bucket in which that many have been seen")
@@ -90,7 +89,6 @@ BOTH(durations_are_differences, "no duration that was counted is longer than the
 	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].max_ns) <= 6 * MS);
 	CHECK(atomic64_read(&stats->pass_ns_last) <= MS);
 	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_RESUME].max_ns) <= 20 * MS);
-	world_end();
 }
 
 TEST(passes_are_counted, "of each pass it is known how long it took, how old the ring was that it took in, and since when an inversion can have been there")
@@ -117,7 +115,6 @@ TEST(passes_are_counted, "of each pass it is known how long it took, how old the
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_NOTICE].count), 1);
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].max_ns), 1800);
 	mutex_unlock(&gn->pass_lock);
-	world_end();
 }
 
 TEST(skips_mark_their_queue, "a skip that is about a queue marks it and its node, so that it is taken back once it is over; others mark nobody")
@@ -136,7 +133,6 @@ TEST(skips_mark_their_queue, "a skip that is about a queue marks it and its node
 	gpreempt_node_kick_all();
 	run(10 * MS);
 	CHECK(!gn->marks.skipped && !low->q.gpreempt->account.skipped);
-	world_end();
 }
 
 TEST(slots_are_watched_for_a_moment, "a slot that was asked is looked at each 5 to 10 us, until it is left, for 200 us at most (mqd)")
@@ -159,5 +155,4 @@ TEST(slots_are_watched_for_a_moment, "a slot that was asked is looked at each 5 
 	low->stuck_ns = 0;
 	low->asked_closely = false;
 	dqm_unlock(&world.nodes[0].dqm);
-	world_end();
 }

@@ -82,8 +82,7 @@ BOTH(one_node_of_two, "what one node is told is not what the other one does, and
 	u64 checks[2];
 	u32 i;
 
-	world_make(hws, 1, 2);
-	set("gpreempt_enable", "1");
+	world_on_nodes(hws, 2);
 	for (i = 0; i < 2; i++) {
 		add_queue_to(add_process(0), i, NORMAL);
 		high = add_queue_to(add_process(0), i, NORMAL);
@@ -115,7 +114,6 @@ BOTH(one_node_of_two, "what one node is told is not what the other one does, and
 	CHECK(low->q.gpreempt != NULL);
 	CHECK_EQ(gpreempt_life_enable_node(node_of(0), false), 0);
 	CHECK(!static_branch_unlikely(&kfd_gpreempt_key));
-	world_end();
 }
 
 TEST(a_node_less, "where there was no memory for one node, the other one is scheduled, and queues of the first are left alone")
@@ -133,26 +131,22 @@ TEST(a_node_less, "where there was no memory for one node, the other one is sche
 	CHECK(!low->q.gpreempt);
 	suspend();
 	resume();
-	world_end();
 }
 
 BOTH(parked_nodes_see_nice_values_for_ever, "also after seconds without anything a parked node sees a new nice value, and wakes for nothing else")
 {
 	world_on(hws);
-	low = add_queue(0);
-	high = add_queue(0);
+	add_rivals(0, 0);
 	low->kernel_ns = high->kernel_ns = 100 * MS;
 	world.nodes[0].nr_wave_slots = 1;
 	submit(low, 100);
-	submit(high, 100);
-	run(3500 * MS);
+	submit_and_run(high, 100, 3500 * MS);
 	CHECK_STATE("parked");
 	process_of(low)->task.nice = 5;
 	run(1100 * MS);
 	CHECK(preempted(low));
 	kill_process(process_of(low));
 	kill_process(process_of(high));
-	world_end();
 }
 
 BOTH(adoption_is_soon, "what could not be adopted is tried again every 10 ms")
@@ -166,7 +160,6 @@ BOTH(adoption_is_soon, "what could not be adopted is tried again every 10 ms")
 	CHECK(!low->q.gpreempt);
 	run(6 * MS);
 	CHECK(low->q.gpreempt != NULL);
-	world_end();
 }
 
 BOTH(what_was_wrong_is_over, "after a suspend, and after switching off and on, a node begins without the errors that it had")
@@ -200,7 +193,6 @@ BOTH(what_was_wrong_is_over, "after a suspend, and after switching off and on, a
 		gn->revive = false;
 		run(10 * MS);
 	}
-	world_end();
 }
 
 TEST(generations, "of GPUs Instincts are scheduled, from 9.0.1 to 9.5.0 and the APU of 9.4.3; the others say why, once")
@@ -245,13 +237,10 @@ TEST(generations, "of GPUs Instincts are scheduled, from 9.0.1 to 9.5.0 and the 
 static void low_yields_without_waves(void)
 {
 	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	low->kernel_ns = 5 * MS;
-	submit(low, 20);
-	run(2 * MS);
-	submit(high, 300);
-	run(10 * MS);
+	submit_and_run(low, 20, 2 * MS);
+	submit_and_run(high, 300, 10 * MS);
 	CHECK(preempted(low));
 }
 
@@ -271,7 +260,6 @@ BOTH(waves_cannot_be_seen, "where the device does not tell its waves, launches c
 	gpreempt_waves_see(node_of(0));
 	mutex_unlock(&gpreempt_lock);
 	CHECK_EQ(node_of(0)->waves.seen_ns, 0);
-	world_end();
 }
 
 TEST(virtual_function_reads_no_waves, "a virtual function is scheduled by what its queues launch: its registers are not read for waves")
@@ -284,5 +272,4 @@ TEST(virtual_function_reads_no_waves, "a virtual function is scheduled by what i
 	CHECK(strstr(shim_log, "virtual function") != NULL);
 	low_yields_without_waves();
 	CHECK_EQ(world.nr_looks, 0);
-	world_end();
 }

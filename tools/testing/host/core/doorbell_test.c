@@ -2,22 +2,7 @@
 /*
  * doorbell_test.c - gpreempt_wakeup=doorbell on a device in user space, one story each; see fake_amdkfd.h
  */
-#include "fake_amdkfd.h"
-#include "tap.h"
-
-static struct sim_queue *low, *high;
-
-static void set(const char *name, const char *value)
-{
-	CHECK_EQ(shim_param_set(name, value), 0);
-}
-
-static struct gpreempt_stats *stats(void)
-{
-	return &node_of(0)->stats;
-}
-
-#define CHECK_STATE(word)	CHECK(!strcmp(gpreempt_node_state_name(node_of(0)), word))
+#include "rivals.h"
 
 /* Nobody looks within the time of a test; whatever happens, a doorbell did it. */
 static void looks_are_rare(void)
@@ -31,8 +16,7 @@ static void high_is_armed(bool hws)
 {
 	world_on(hws);
 	set("gpreempt_wakeup", "doorbell");
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	low->kernel_ns = 2 * SEC;
 	high->kernel_ns = 20 * MS;
 	world.nodes[0].nr_wave_slots = 1;
@@ -48,12 +32,6 @@ static void high_is_armed(bool hws)
 	process_of(high)->nr_faults = process_of(low)->nr_faults = 0;
 	atomic64_set(&stats()->doorbell_faults, 0);
 }
-
-#define BOTH(name, what)							\
-	static void name(bool hws);						\
-	TEST(hws_##name, what " (hws)") { name(true); }				\
-	TEST(mqd_##name, what " (mqd)") { name(false); }			\
-	static void name(bool hws)
 
 BOTH(a_ring_is_noticed, "the first ring of an armed process takes the device from a lower one, without a look; later rings do not fault")
 {
@@ -84,12 +62,10 @@ BOTH(a_ring_is_noticed, "the first ring of an armed process takes the device fro
 	run(20 * MS);
 	CHECK(!preempted(low));
 	CHECK_STATE("armed");
-	submit(high, 1);
-	run(MS);
+	submit_and_run(high, 1, MS);
 	CHECK_EQ(process_of(high)->nr_faults, 2);
 	CHECK(preempted(low));
 	CHECK_EQ(process_of(low)->nr_faults, 0);
-	world_end();
 }
 
 static void high_gets_work(void)
@@ -102,8 +78,7 @@ BOTH(a_ring_before_the_entries_go_is_noticed, "work that comes while a process i
 {
 	world_on(hws);
 	set("gpreempt_wakeup", "doorbell");
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	/* It has seen both before. */
 	submit(high, 1);
 	CHECK(run_until_idle(high, SEC));
@@ -126,7 +101,6 @@ BOTH(a_ring_before_the_entries_go_is_noticed, "work that comes while a process i
 	CHECK_EQ(process_of(high)->nr_faults, 0);
 	CHECK_EQ(atomic64_read(&stats()->doorbell_late), 1);
 	CHECK(preempted(low) && high->in_slot);
-	world_end();
 }
 
 static void monitor_is_faster(void)
@@ -148,7 +122,6 @@ BOTH(armed_again_before_the_entries_are_back, "a handler that is slow does not l
 	run(MS);
 	CHECK(preempted(low) && high->in_slot);
 	CHECK_EQ(process_of(high)->nr_faults, 1);
-	world_end();
 }
 
 BOTH(work_without_a_ring_waits_for_the_backstop, "work that nobody rings for is found within 50 ms")
@@ -161,7 +134,6 @@ BOTH(work_without_a_ring_waits_for_the_backstop, "work that nobody rings for is 
 	run(55 * MS);
 	CHECK(preempted(low) || high->done);
 	CHECK_EQ(process_of(high)->nr_faults, 0);
-	world_end();
 }
 
 BOTH(armed_nodes_see_nice_values, "an armed node that nobody rings for sees a new nice value within a second")
@@ -170,7 +142,6 @@ BOTH(armed_nodes_see_nice_values, "an armed node that nobody rings for sees a ne
 	process_of(high)->task.nice = 3;
 	run(1100 * MS);
 	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 3);
-	world_end();
 }
 
 TEST(idle_nodes_sleep, "a node without work does not wake up at all, until somebody rings, be he the lowest")
@@ -189,14 +160,11 @@ TEST(idle_nodes_sleep, "a node without work does not wake up at all, until someb
 	CHECK_EQ(atomic64_read(&stats()->wakeups), wakeups);
 	CHECK(!process_of(low)->doorbell_pages[0]);
 	/* Low runs: looks are rare. High comes: it is noticed at once. */
-	submit(low, 1);
-	run(SEC);
+	submit_and_run(low, 1, SEC);
 	CHECK(atomic64_read(&stats()->wakeups) - wakeups < 30);
 	CHECK(low->in_slot);
-	submit(high, 1);
-	run(MS);
+	submit_and_run(high, 1, MS);
 	CHECK(preempted(low) && high->in_slot);
-	world_end();
 }
 
 BOTH(processes_of_the_mode_poll_are_looked_at, "who opened /dev/kfd while nobody wanted doorbells withdrawn is looked at, which is counted once")
@@ -204,13 +172,11 @@ BOTH(processes_of_the_mode_poll_are_looked_at, "who opened /dev/kfd while nobody
 	u64 skips;
 
 	world_on(hws);
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	low->kernel_ns = 2 * SEC;
 	high->kernel_ns = 20 * MS;
 	world.nodes[0].nr_wave_slots = 1;
-	submit(low, 1);
-	run(20 * MS);
+	submit_and_run(low, 1, 20 * MS);
 	CHECK_EQ(atomic64_read(&stats()->skipped[GPREEMPT_SKIP_DOORBELL]), 0);
 	CHECK(process_of(high)->kfd.f_mapping == process_of(high)->kfd_inode.i_mapping);
 	CHECK(!process_of(high)->doorbells[0].vm_ops);
@@ -220,15 +186,13 @@ BOTH(processes_of_the_mode_poll_are_looked_at, "who opened /dev/kfd while nobody
 	skips = atomic64_read(&stats()->skipped[GPREEMPT_SKIP_DOORBELL]);
 	CHECK_EQ(skips, 1);
 	CHECK(!strcmp(gpreempt_doorbell_state(high->q.gpreempt->process), "fixed"));
-	submit(high, 1);
-	run(10 * MS);
+	submit_and_run(high, 1, 10 * MS);
 	CHECK(preempted(low) && high->in_slot);
 	CHECK_EQ(process_of(high)->nr_faults, 0);
 	CHECK(run_until_idle(high, SEC));
 	run(100 * MS);
 	CHECK_EQ(atomic64_read(&stats()->skipped[GPREEMPT_SKIP_DOORBELL]), skips);
 	CHECK_EQ(atomic64_read(&stats()->doorbell_arms), 0);
-	world_end();
 }
 
 BOTH(back_to_poll_while_armed, "an armed process of a node that is told to poll is looked at; its next ring faults once more, and then never again")
@@ -238,16 +202,13 @@ BOTH(back_to_poll_while_armed, "an armed process of a node that is told to poll 
 	set("gpreempt_interval_ms", "5");
 	run(20 * MS);
 	CHECK_STATE("idle");
-	submit(high, 1);
-	run(10 * MS);
+	submit_and_run(high, 1, 10 * MS);
 	CHECK_EQ(process_of(high)->nr_faults, 1);
 	CHECK(preempted(low) && high->in_slot);
 	CHECK(run_until_idle(high, SEC));
 	run(100 * MS);
-	submit(high, 1);
-	run(20 * MS);
+	submit_and_run(high, 1, 20 * MS);
 	CHECK_EQ(process_of(high)->nr_faults, 1);
-	world_end();
 }
 
 BOTH(fixed_mappings_disarm, "a mapping that cannot be withdrawn, made while its process is armed, makes the monitors look")
@@ -269,7 +230,6 @@ BOTH(fixed_mappings_disarm, "a mapping that cannot be withdrawn, made while its 
 	write_packets(high, 1);
 	run(10 * MS);
 	CHECK(preempted(low) && high->in_slot);
-	world_end();
 }
 
 TEST(foreign_files_map_as_ever, "doorbells that a process maps through another's file are not withdrawn with the other's")
@@ -282,29 +242,24 @@ TEST(foreign_files_map_as_ever, "doorbells that a process maps through another's
 	CHECK(!strcmp(gpreempt_doorbell_state(high->q.gpreempt->process), "armed"));
 	CHECK(!strcmp(gpreempt_doorbell_state(low->q.gpreempt->process), "fixed"));
 	CHECK(vma.vm_pgoff == 0xd0000000 >> PAGE_SHIFT);
-	world_end();
 }
 
 TEST(work_elsewhere_keeps_from_arming, "a process is armed on no GPU while it has work on one, and a ring on either tells both")
 {
 	struct sim_queue *other, *other_low;
 
-	world_make(true, 1, 2);
-	set("gpreempt_enable", "1");
+	world_on_nodes(true, 2);
 	set("gpreempt_wakeup", "doorbell");
 	world.nodes[0].nr_wave_slots = world.nodes[1].nr_wave_slots = 1;
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	other = add_queue_to(process_of(high), 1, NORMAL);
 	other_low = add_queue_to(process_of(low), 1, NORMAL);
 	low->kernel_ns = other_low->kernel_ns = SEC;
 	high->kernel_ns = other->kernel_ns = 50 * MS;
 	submit(low, 1);
-	submit(other_low, 1);
-	run(20 * MS);
+	submit_and_run(other_low, 1, 20 * MS);
 	CHECK(!process_of(high)->doorbell_pages[0] && !process_of(high)->doorbell_pages[1]);
-	submit(other, 1);
-	run(30 * MS);
+	submit_and_run(other, 1, 30 * MS);
 	CHECK(process_of(high)->doorbell_pages[1]);
 	CHECK(!strcmp(gpreempt_doorbell_state(high->q.gpreempt->process), "mapped"));
 	CHECK(run_until_idle(other, SEC));
@@ -314,8 +269,7 @@ TEST(work_elsewhere_keeps_from_arming, "a process is armed on no GPU while it ha
 	run(20 * MS);
 	CHECK_STATE("armed");
 	CHECK(!strcmp(gpreempt_node_state_name(node_of(1)), "armed"));
-	submit(other, 1);
-	run(MS);
+	submit_and_run(other, 1, MS);
 	CHECK(preempted(other_low));
 	CHECK(!preempted(low));
 	/* It has work: so it is looked at, here as well. */
@@ -325,14 +279,12 @@ TEST(work_elsewhere_keeps_from_arming, "a process is armed on no GPU while it ha
 	write_packets(high, 1);
 	run(10 * MS);
 	CHECK(preempted(low));
-	world_end();
 }
 
 TEST(evicted_work_is_not_idle, "a process with packets that may not run now is not armed: nobody rings when it may")
 {
 	high_is_armed(true);
-	submit(high, 2);
-	run(MS);
+	submit_and_run(high, 2, MS);
 	CHECK(preempted(low));
 	evict_queue(high, true);
 	set("gpreempt_poll_us", "200");
@@ -343,14 +295,12 @@ TEST(evicted_work_is_not_idle, "a process with packets that may not run now is n
 	evict_queue(high, false);
 	run(10 * MS);
 	CHECK(preempted(low) && high->in_slot);
-	world_end();
 }
 
 TEST(evicted_kernels_are_not_idle, "nor is one that was evicted in the middle of its last kernel")
 {
 	high_is_armed(true);
-	submit(high, 1);
-	run(MS);
+	submit_and_run(high, 1, MS);
 	CHECK(preempted(low) && high->in_slot);
 	CHECK_EQ(high->pointers[0], high->pointers[1]);
 	evict_queue(high, true);
@@ -359,7 +309,6 @@ TEST(evicted_kernels_are_not_idle, "nor is one that was evicted in the middle of
 	run(50 * MS);
 	CHECK(process_of(high)->doorbell_pages[0]);
 	evict_queue(high, false);
-	world_end();
 }
 
 TEST(doorbells_without_memory, "without memory for an address space a process is looked at")
@@ -375,7 +324,6 @@ TEST(doorbells_without_memory, "without memory for an address space a process is
 	CHECK(!world.processes[1]->p.gpreempt);
 	high = add_queue_to(world.processes[0], 0, NORMAL);
 	CHECK(!strcmp(gpreempt_doorbell_state(high->q.gpreempt->process), "fixed"));
-	world_end();
 }
 
 BOTH(failed_nodes_do_not_spin, "a ring does not keep the monitor of a node awake that was given up")
@@ -392,5 +340,4 @@ BOTH(failed_nodes_do_not_spin, "a ring does not keep the monitor of a node awake
 	set("gpreempt_enable", "1");
 	run(20 * MS);
 	CHECK_STATE("armed");
-	world_end();
 }

@@ -2,23 +2,17 @@
 /*
  * files_test.c - what the files in sysfs and debugfs say and take: of nodes, of queues, and the dump
  */
-#include "fake_amdkfd.h"
-#include "tap.h"
-
-static struct sim_queue *low, *high;
+#include "rivals.h"
 
 /* A low queue that is preempted and a high one that is busy */
 static void preempted_pair(bool hws)
 {
 	world_make(hws, 1, 1);
 	world.nodes[0].nr_wave_slots = 1;
-	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
-	low = add_queue(10);
-	high = add_queue(0);
-	submit(low, 200);
-	run(MS);
-	submit(high, 600);
-	run(10 * MS);
+	set("gpreempt_enable", "1");
+	add_rivals(10, 0);
+	submit_and_run(low, 200, MS);
+	submit_and_run(high, 600, 10 * MS);
 	CHECK(preempted(low) && !preempted(high));
 }
 
@@ -111,7 +105,6 @@ TEST(node_files_count_each_its_own, "a counter's file shows this counter: each h
 	CHECK_EQ(number("pass_ns_max"), number("latency/pass_ns_max"));
 	CHECK_EQ(number("verify_mismatches"), number("failed_verify"));
 	memset(stats, 0, sizeof(*stats));
-	world_end();
 }
 
 TEST(tunables_of_a_node_are_set_by_its_files, "what a parameter takes a node's file takes, for this node; what it refuses the file refuses")
@@ -132,7 +125,6 @@ TEST(tunables_of_a_node_are_set_by_its_files, "what a parameter takes a node's f
 	CHECK_EQ(shim_file_store(kobj, "policy", "fifo"), -EINVAL);
 	CHECK(!strcmp(of_node("policy"), "wfq"));
 	CHECK_EQ(shim_file_store(kobj, "state", "off"), -EIO);
-	world_end();
 }
 
 TEST(enabled_switches_this_node, "enabled takes what a switch takes; nodes that cannot be scheduled say why and stay off")
@@ -162,7 +154,6 @@ TEST(enabled_switches_this_node, "enabled takes what a switch takes; nodes that 
 	CHECK(strstr(shim_log, "kept 0") != NULL);
 	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), "\nreason: ") != NULL);
 	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), " waves_known=1\n") != NULL);
-	world_end();
 }
 
 TEST(a_missing_folder_costs_its_files_only, "whichever folder or file cannot be made, the scheduler works, says so, and leaves nothing behind")
@@ -216,7 +207,6 @@ TEST(queue_files_show_and_set, "a queue's files say what its line says; logical_
 	shim_param_set("gpreempt_enable", "0");
 	CHECK_EQ(shim_file_show(&low->q.kobj, "preempt_count", text), -ENODATA);
 	CHECK_EQ(shim_file_store(&low->q.kobj, "logical_priority", "1"), -ENODATA);
-	world_end();
 }
 
 static bool is_everybodys(const char *name)
@@ -263,7 +253,6 @@ TEST(activity_is_not_everybodys, "counters of a node are for CAP_SYS_ADMIN, file
 	current->caps = caps;
 	CHECK(!strcmp(of_queue(high, "gpreempt_state"), "active"));
 	CHECK(!strcmp(of_node("state"), "polling"));
-	world_end();
 }
 
 TEST(queue_files_refuse, "logical_priority takes numbers within bounds and the word clear, from whoever may raise priorities")
@@ -287,7 +276,6 @@ TEST(queue_files_refuse, "logical_priority takes numbers within bounds and the w
 	current->caps = caps;
 	CHECK(!kfd_gpreempt_owns(&others));
 	CHECK_EQ(kfd_gpreempt_queue_store(&low->q.kobj, &others, "1", 1), -EIO);
-	world_end();
 }
 
 TEST(queue_files_are_made_once, "files of a queue stay when scheduling is switched off and on; without the driver's folder there are none")
@@ -301,12 +289,11 @@ TEST(queue_files_are_made_once, "files of a queue stay when scheduling is switch
 	CHECK(!high->q.gpreempt_files && !high->q.kobj.nr_files);
 	high = add_queue(0);
 	CHECK(high->q.gpreempt_files);
-	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), 0);
+	set("gpreempt_enable", "0");
 	CHECK_EQ(high->q.kobj.nr_files, 5);
 	low->q.kobj.nr_files = 0;	/* sysfs removes a group that it could not make all of */
-	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+	set("gpreempt_enable", "1");
 	CHECK_EQ(high->q.kobj.nr_files, 5);
-	world_end();
 }
 
 /* ---- debugfs ---- */
@@ -334,7 +321,6 @@ TEST(line_of_a_queue_has_its_numbers, "gpreempt: a line per queue with node, pro
 	CHECK(strstr(shim_debugfs_read("gpreempt"), " unmapped 0 0 ") != NULL);
 	blind(high, false);
 	CHECK(shim_debugfs_read("nothing") == NULL);
-	world_end();
 }
 
 /* Value of the first "name=" in a dump that is not a part of a longer name */
@@ -359,8 +345,8 @@ TEST(dump_says_what_is_known, "node, driver, tunables, counters and queues, each
 
 	for (k = 0; k < ARRAY_SIZE(hws); k++) {
 		preempted_pair(hws[k]);
-		CHECK_EQ(shim_param_set("gpreempt_hw_priority", "follow"), 0);
-		CHECK_EQ(shim_param_set("gpreempt_wakeup", "doorbell"), 0);
+		set("gpreempt_hw_priority", "follow");
+		set("gpreempt_wakeup", "doorbell");
 		run(5 * MS);
 		dump = shim_debugfs_read("gpreempt_dump");
 		CHECK(!strcmp(value(dump, "gpu_id"), "1000"));
@@ -420,5 +406,4 @@ TEST(dump_says_what_it_left_out, "the log has a bounded number of queues and tel
 	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), "format=pm4") != NULL);
 	blind(low, false);
 	low->q.gpreempt->view.aql = true;
-	world_end();
 }

@@ -29,15 +29,13 @@ TEST(priorities_without_hws, "a queue leaves once for the priority that it shoul
 	run(10 * MS);
 	CHECK_EQ(mqd_priority(low), NORMAL);
 	CHECK_EQ(node_of(0)->mqd.nr_altered, 1);
-	world_end();
 }
 
 TEST(obstacles_to_priorities, "a queue that may not be taken off is not taken off for its priority either")
 {
 	world_on(false);
 	set("gpreempt_hw_priority", "follow");
-	low = add_queue(3);
-	high = add_queue(0);
+	add_rivals(3, 0);
 	debug_process(process_of(low), true);
 	run(20 * MS);
 	CHECK_EQ(low->asked_ms, 0);
@@ -46,7 +44,6 @@ TEST(obstacles_to_priorities, "a queue that may not be taken off is not taken of
 	/* It is dormant: so soon it is looked at again. */
 	run(1100 * MS);
 	CHECK_EQ(mqd_priority(low), NORMAL - 3);
-	world_end();
 }
 
 TEST(priorities_from_the_first, "what MQDs say of a queue is not known before they were looked at, also if its priority is to be the lowest")
@@ -58,7 +55,6 @@ TEST(priorities_from_the_first, "what MQDs say of a queue is not known before th
 	CHECK_EQ(mqd_priority(low), NORMAL);
 	run(20 * MS);
 	CHECK_EQ(mqd_priority(low), 0);
-	world_end();
 }
 
 BOTH(priorities_on_all_xccs, "the hardware's priority is the same on each XCC")
@@ -68,12 +64,10 @@ BOTH(priorities_on_all_xccs, "the hardware's priority is the same on each XCC")
 	set("gpreempt_enable", "1");
 	low = add_queue(3);
 	run(20 * MS);
-	evict_queue(low, true);
-	evict_queue(low, false);
+	evict_and_restore(low);
 	CHECK_EQ(mqd_on(low, 0)->cp_hqd_queue_priority, NORMAL - 3);
 	CHECK_EQ(mqd_on(low, 1)->cp_hqd_queue_priority, NORMAL - 3);
 	CHECK_EQ(mqd_on(low, 1)->cp_hqd_pipe_priority, pipe_priority_map[NORMAL - 3]);
-	world_end();
 }
 
 BOTH(parked_nodes_have_priorities, "the priorities of a node that is parked are the scheduler's")
@@ -86,11 +80,9 @@ BOTH(parked_nodes_have_priorities, "the priorities of a node that is parked are 
 	update_queue(high, HIGH);
 	run(2500 * MS);
 	CHECK_STATE("parked");
-	evict_queue(high, true);
-	evict_queue(high, false);
+	evict_and_restore(high);
 	CHECK_EQ(mqd_priority(high), NORMAL);
 	CHECK_EQ(node_of(0)->mqd.nr_altered, 1);
-	world_end();
 }
 
 TEST(only_compute_queues_have_priorities, "MQDs of other queues are not the scheduler's")
@@ -103,30 +95,23 @@ TEST(only_compute_queues_have_priorities, "MQDs of other queues are not the sche
 	mqd_on(low, 0)->cp_hqd_queue_priority = 3;
 	set("gpreempt_enable", "1");
 	run(10 * MS);
-	evict_queue(high, true);
-	evict_queue(high, false);
+	evict_and_restore(high);
 	CHECK_EQ(mqd_priority(low), 3);
 	low->q.properties.type = KFD_QUEUE_TYPE_COMPUTE;
-	world_end();
 }
 
 TEST(snapshots_know_of_priorities, "a priority that is written while a queue is preempted is no change by somebody else (hws)")
 {
 	world_on(true);
 	set("gpreempt_verify", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	low->kernel_ns = 20 * MS;
-	submit(low, 1);
-	run(MS);
-	high_comes();
-	CHECK(preempted(low));
+	submit_and_run(low, 1, MS);
+	high_preempts_low();
 	set("gpreempt_hw_priority", "follow");
 	run(10 * MS);
-	evict_queue(high, true);
-	evict_queue(high, false);
+	evict_and_restore(high);
 	CHECK_EQ(mqd_priority(low), 0);
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 0);
-	world_end();
 }

@@ -8,21 +8,18 @@ TEST(send_fails_once, "a request that could not be sent leaves the victims where
 {
 	low_runs(true);
 	world.nodes[0].nr_send_fails = 1;
-	submit(high, 300);
-	run(10 * MS);
+	submit_and_run(high, 300, 10 * MS);
 	CHECK_EQ(failed(GPREEMPT_FAILURE_SEND), 1);
 	CHECK(preempted(low));
 	CHECK_EQ(preemptions(), 1);
 	CHECK_EQ(node_of(0)->monitor.errors, 0);
-	world_end();
 }
 
 TEST(send_fails_thrice, "after three failures in a row the node gives up; writing 1 to gpreempt_enable tries again")
 {
 	low_runs(true);
 	world.nodes[0].nr_send_fails = 3;
-	submit(high, 1000);
-	run(10 * MS);
+	submit_and_run(high, 1000, 10 * MS);
 	CHECK_STATE("failed");
 	CHECK_EQ(failed(GPREEMPT_FAILURE_SEND), 3);
 	CHECK_EQ(atomic64_read(&node_of(0)->stats.disabled), 1);
@@ -34,42 +31,36 @@ TEST(send_fails_thrice, "after three failures in a row the node gives up; writin
 	set("gpreempt_enable", "1");
 	run(10 * MS);
 	CHECK(preempted(low));
-	world_end();
 }
 
 TEST(map_fails, "what was saved when mapping failed stays saved, and the runlist is sent again")
 {
 	low_runs(true);
 	world.nodes[0].nr_map_fails = 2;
-	submit(high, 300);
-	run(10 * MS);
+	submit_and_run(high, 300, 10 * MS);
 	CHECK_EQ(failed(GPREEMPT_FAILURE_MAP), 2);
 	CHECK_EQ(preemptions(), 1);
 	CHECK(preempted(low) && on_device(high));
 	CHECK_STATE("polling");
-	world_end();
 }
 
 TEST(map_fails_for_long, "a node that gave up goes on sending the runlist until it is taken, with everything resumed")
 {
 	low_runs(true);
 	world.nodes[0].nr_map_fails = 30;
-	submit(high, 3000);
-	run(100 * MS);
+	submit_and_run(high, 3000, 100 * MS);
 	CHECK_STATE("failed");
 	CHECK_EQ(nr_preempted(), 0);
 	run(200 * MS);
 	CHECK_EQ(world.nodes[0].nr_map_fails, 0);
 	CHECK(on_device(low) && on_device(high));
-	world_end();
 }
 
 TEST(unmap_times_out, "an unmap that is not acknowledged ends scheduling at once; a reset of the GPU begins it anew")
 {
 	low_runs(true);
 	world.nodes[0].nr_unmap_timeouts = 1;
-	submit(high, 300);
-	run(10 * MS);
+	submit_and_run(high, 300, 10 * MS);
 	CHECK_STATE("failed");
 	CHECK_EQ(failed(GPREEMPT_FAILURE_UNMAP_TIMEOUT), 1);
 	CHECK_EQ(nr_preempted(), 0);
@@ -77,19 +68,15 @@ TEST(unmap_times_out, "an unmap that is not acknowledged ends scheduling at once
 	run(2 * MS);
 	CHECK(strcmp(state(), "failed") != 0);
 	low->kernel_ns = 50 * MS;
-	submit(low, 1);
-	run(2 * MS);
-	high_comes();
-	CHECK(preempted(low));
-	world_end();
+	submit_and_run(low, 1, 2 * MS);
+	high_preempts_low();
 }
 
 TEST(resetting_is_no_failure, "a pass that meets a reset is given up, not counted as a failure, and done afterwards")
 {
 	low_runs(true);
 	world.nodes[0].error = -EIO;
-	submit(high, 300);
-	run(10 * MS);
+	submit_and_run(high, 300, 10 * MS);
 	CHECK(skipped(GPREEMPT_SKIP_RESETTING) > 3);
 	CHECK_EQ(gpreempt_stats_failures(&node_of(0)->stats), 0);
 	CHECK_EQ(nr_preempted(), 0);
@@ -97,7 +84,6 @@ TEST(resetting_is_no_failure, "a pass that meets a reset is given up, not counte
 	world.nodes[0].error = 0;
 	run(5 * MS);
 	CHECK(preempted(low));
-	world_end();
 }
 
 
@@ -108,8 +94,7 @@ TEST(fatal_error, "a device that a fatal error has stopped is given up at the fi
 	low_runs(true);
 	world.adev.fatal = true;
 	requests = world.nodes[0].nr_requests;
-	submit(high, 300);
-	run(100 * MS);
+	submit_and_run(high, 300, 100 * MS);
 	CHECK_EQ(world.nodes[0].nr_requests, requests + 1);
 	CHECK_STATE("failed");
 	CHECK_EQ(failed(GPREEMPT_FAILURE_UNMAP_TIMEOUT), 1);
@@ -118,11 +103,8 @@ TEST(fatal_error, "a device that a fatal error has stopped is given up at the fi
 	world.adev.fatal = false;
 	reset_gpu();
 	run(2 * MS);
-	submit(low, 1);
-	run(2 * MS);
-	high_comes();
-	CHECK(preempted(low));
-	world_end();
+	submit_and_run(low, 1, 2 * MS);
+	high_preempts_low();
 }
 
 TEST(unsettled_runlist, "while the driver changes the runlist a preemption is decided all the same, and carried out as soon as the driver lets go")
@@ -138,7 +120,6 @@ TEST(unsettled_runlist, "while the driver changes the runlist a preemption is de
 	dqm_unlock(&world.nodes[0].dqm);
 	run(100 * US);
 	CHECK_EQ(preemptions(), 1);
-	world_end();
 }
 
 TEST(lone_processes_stay_out_of_the_runlist, "a process that was emptied by preemption is left out, one with a queue left is not")
@@ -158,7 +139,6 @@ TEST(lone_processes_stay_out_of_the_runlist, "a process that was emptied by pree
 	evict_queue(high, true);
 	CHECK(!kfd_gpreempt_leaves_out(&process_of(high)->p.pdds[0].qpd));
 	evict_queue(high, false);
-	world_end();
 }
 
 TEST(the_packet_announces_who_is_in_the_list, "RUN_LIST announces the processes that are in the list, as many as there are VMIDs, and asking who is changes nothing")
@@ -169,8 +149,7 @@ TEST(the_packet_announces_who_is_in_the_list, "RUN_LIST announces the processes 
 	low_runs(true);
 	CHECK_EQ(sn->listed, 2);
 	CHECK_EQ(sn->announced, 2);
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	CHECK_EQ(sn->listed, 1);
 	CHECK_EQ(sn->announced, 1);
 	built = node_of(0)->waves.epoch;
@@ -182,7 +161,6 @@ TEST(the_packet_announces_who_is_in_the_list, "RUN_LIST announces the processes 
 	add_queue(0);
 	CHECK_EQ(sn->listed, 2);
 	CHECK_EQ(sn->announced, 1);
-	world_end();
 }
 
 BOTH(preempted_queues_are_to_programs_as_if_they_ran, "a queue that may come back at any moment is not read as one that is off the device, and counts where slots are limited")
@@ -222,7 +200,6 @@ BOTH(preempted_queues_are_to_programs_as_if_they_ran, "a queue that may come bac
 	CHECK(run_until_idle(high, SEC));
 	run(5 * MS);
 	CHECK(!kfd_gpreempt_may_return(q));
-	world_end();
 }
 
 TEST(leaving_queues_count_once, "a queue that the device still holds is active, and not counted as one that comes back")
@@ -230,13 +207,11 @@ TEST(leaving_queues_count_once, "a queue that the device still holds is active, 
 	low_runs(false);
 	low->stuck_ns = 300 * MS;
 	high->kernel_ns = MS;
-	submit(high, 100);
-	run(150 * MS);
+	submit_and_run(high, 100, 150 * MS);
 	CHECK(preempted(low) && low->q.properties.is_active);
 	world.nodes[0].nr_queue_slots = 3;
 	CHECK(!kfd_gpreempt_is_full(&world.nodes[0].dqm));
 	low->stuck_ns = 0;
-	world_end();
 }
 
 TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in the runlist than fits, which what is left out is not")
@@ -279,14 +254,12 @@ TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in th
 	CHECK(gn->hw.turns);
 	kill_process(process_of(low));
 	CHECK(!gn->hw.turns);
-	world_end();
 }
 
 /* What the driver does when it changes a queue: a runlist, or a load. */
 static void driver_loads(struct sim_queue *sq)
 {
-	evict_queue(sq, true);
-	evict_queue(sq, false);
+	evict_and_restore(sq);
 }
 
 BOTH(program_alone_keeps_its_stream_priorities, "a program has the hardware priorities that it asked for, except while another of different rank works")
@@ -309,8 +282,7 @@ BOTH(program_alone_keeps_its_stream_priorities, "a program has the hardware prio
 	equal = add_queue(0);
 	rival = add_queue(-3);
 	rival->kernel_ns = 5 * MS;
-	submit(equal, 3);
-	run(20 * MS);
+	submit_and_run(equal, 3, 20 * MS);
 	for (i = 0; i < 3; i++) {
 		driver_loads(streams[i]);
 		CHECK_EQ(mqd_priority(streams[i]), asked[i]);
@@ -338,7 +310,6 @@ BOTH(program_alone_keeps_its_stream_priorities, "a program has the hardware prio
 	CHECK_EQ(node_of(0)->mqd.nr_altered, 0);
 	run(2 * SEC);
 	CHECK_EQ(world.nodes[0].runlists, runlists + hws);
-	world_end();
 }
 
 BOTH(nothing_is_sent_for_normal_priorities, "where all programs ask for the normal priority, nothing is done when rivals come and go")
@@ -354,7 +325,6 @@ BOTH(nothing_is_sent_for_normal_priorities, "where all programs ask for the norm
 	CHECK(!node_of(0)->mqd.rivalry);
 	CHECK_EQ(world.nodes[0].runlists, runlists);
 	CHECK_EQ(world.nr_asked, 0);
-	world_end();
 }
 
 TEST(mqds_are_remembered, "a runlist reads the MQDs of a registered queue once, and again after the driver has written them")
@@ -375,7 +345,6 @@ TEST(mqds_are_remembered, "a runlist reads the MQDs of a registered queue once, 
 	CHECK_EQ(mqd_priority(low), LOW);
 	update_queue(low, HIGH);
 	CHECK_EQ(mqd_priority(low), HIGH);
-	world_end();
 }
 
 TEST(hardware_priorities, "queues of rivals tell the hardware the normal priority, or all the logical one; switched off, their program's")
@@ -385,8 +354,7 @@ TEST(hardware_priorities, "queues of rivals tell the hardware the normal priorit
 	high = add_queue_to(add_process(0), 0, HIGH);
 	low->kernel_ns = high->kernel_ns = 200 * MS;
 	submit(low, 1);
-	submit(high, 1);
-	run(10 * MS);
+	submit_and_run(high, 1, 10 * MS);
 	CHECK(preempted(low));
 	CHECK_EQ(mqd_priority(low), NORMAL);
 	CHECK_EQ(mqd_priority(high), NORMAL);
@@ -407,25 +375,20 @@ TEST(hardware_priorities, "queues of rivals tell the hardware the normal priorit
 	CHECK_EQ(mqd_priority(low), LOW);
 	CHECK_EQ(mqd_priority(high), HIGH);
 	CHECK_EQ(node_of(0)->mqd.nr_altered, 0);
-	world_end();
 }
 
 TEST(hws_verify, "asked for, MQDs that somebody wrote to while their queue was preempted are told, and left alone")
 {
 	world_on(true);
 	set("gpreempt_verify", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	low->kernel_ns = 20 * MS;
-	submit(low, 1);
-	run(MS);
-	high_comes();
-	CHECK(preempted(low));
+	submit_and_run(low, 1, MS);
+	high_preempts_low();
 	CHECK(low->q.gpreempt->mqd.snapshot != NULL);
 	low->mqds[PAGE_SIZE + CTL_STACK_BYTES - 1] ^= 1;
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);
 	set("gpreempt_verify", "0");
 	set("gpreempt_verify", "1");
-	world_end();
 }

@@ -12,7 +12,6 @@ BOTH(a_preempted_queue_goes, "a preempted queue can be destroyed; it counts as s
 	CHECK_EQ(node_of(0)->queues.nr, 1);
 	CHECK_EQ(node_of(0)->queues.nr_processes, 1);
 	CHECK(run_until_idle(high, SEC));
-	world_end();
 }
 
 BOTH(the_beneficiary_dies, "when whoever it was held for dies, a queue is resumed")
@@ -21,7 +20,6 @@ BOTH(the_beneficiary_dies, "when whoever it was held for dies, a queue is resume
 	kill_process(process_of(high));
 	run(10 * MS);
 	CHECK(!preempted(low));
-	world_end();
 }
 
 BOTH(eviction_while_preempted, "evicted while preempted it stays preempted; resumed while evicted it stays off the device")
@@ -29,25 +27,20 @@ BOTH(eviction_while_preempted, "evicted while preempted it stays preempted; resu
 	low_is_preempted(hws);
 	evict_queue(low, true);
 	CHECK(preempted(low));
-	CHECK(run_until_idle(high, SEC));
-	run(10 * MS);
-	CHECK(!preempted(low));
+	low_resumes_after_high(10 * MS);
 	CHECK(!on_device(low));
 	evict_queue(low, false);
 	CHECK(on_device(low));
 	CHECK(run_until_idle(low, SEC));
-	world_end();
 }
 
 BOTH(restored_while_preempted, "a restore by the driver does not bring a preempted queue back")
 {
 	low_is_preempted(hws);
-	evict_queue(low, true);
-	evict_queue(low, false);
+	evict_and_restore(low);
 	CHECK(preempted(low) && !on_device(low));
 	update_queue(low, LOW);
 	CHECK(preempted(low) && !on_device(low));
-	world_end();
 }
 
 BOTH(switched_off_and_on, "switching off resumes everything before it returns; what is there is adopted when it is switched on")
@@ -62,14 +55,12 @@ BOTH(switched_off_and_on, "switching off resumes everything before it returns; w
 	run(20 * MS);
 	CHECK(preempted(low));
 	CHECK_EQ(node_of(0)->queues.nr, 2);
-	world_end();
 }
 
 BOTH(adoption_waits_for_processes, "a process whose lock is taken is adopted later")
 {
 	world_make(hws, 1, 1);
-	low = add_queue(0);
-	high = add_queue(0);
+	add_rivals(0, 0);
 	CHECK(!low->q.gpreempt);
 	mutex_lock(&process_of(low)->p.mutex);
 	set("gpreempt_enable", "1");
@@ -79,7 +70,6 @@ BOTH(adoption_waits_for_processes, "a process whose lock is taken is adopted lat
 	mutex_unlock(&process_of(low)->p.mutex);
 	run(25 * MS);
 	CHECK(low->q.gpreempt != NULL);
-	world_end();
 }
 
 BOTH(adoption_knows_rights, "an adopted queue's priority counts above normal only if its owner has the right now")
@@ -92,7 +82,6 @@ BOTH(adoption_knows_rights, "an adopted queue's priority counts above normal onl
 	run(25 * MS);
 	CHECK(!low->q.gpreempt->priority.trusted);
 	CHECK(high->q.gpreempt->priority.trusted);
-	world_end();
 }
 
 BOTH(suspend_and_resume, "before a suspend everything is resumed; afterwards it is preempted anew")
@@ -109,7 +98,6 @@ BOTH(suspend_and_resume, "before a suspend everything is resumed; afterwards it 
 	run(10 * MS);
 	CHECK(preempted(low));
 	kfd_gpreempt_unpause(&world.kfd);
-	world_end();
 }
 
 BOTH(switched_on_while_suspended, "switched on while suspended, a node begins when the device is back; switched off, it ends")
@@ -118,12 +106,10 @@ BOTH(switched_on_while_suspended, "switched on while suspended, a node begins wh
 	suspend();
 	set("gpreempt_enable", "1");
 	CHECK_STATE("paused");
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	low->kernel_ns = 100 * MS;
 	submit(low, 1);
-	submit(high, 1000);
-	run(10 * MS);
+	submit_and_run(high, 1000, 10 * MS);
 	CHECK_EQ(nr_preempted(), 0);
 	resume();
 	run(10 * MS);
@@ -132,7 +118,6 @@ BOTH(switched_on_while_suspended, "switched on while suspended, a node begins wh
 	set("gpreempt_enable", "0");
 	resume();
 	CHECK_STATE("off");
-	world_end();
 }
 
 BOTH(reset_of_the_gpu, "a reset finds nothing preempted, and the node goes on after it")
@@ -142,8 +127,6 @@ BOTH(reset_of_the_gpu, "a reset finds nothing preempted, and the node goes on af
 	run(2 * MS);
 	low->kernel_ns = high->kernel_ns = 50 * MS;
 	submit(low, 2);
-	submit(high, 2);
-	run(20 * MS);
+	submit_and_run(high, 2, 20 * MS);
 	CHECK(preempted(low));
-	world_end();
 }

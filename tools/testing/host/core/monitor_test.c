@@ -18,11 +18,9 @@ static void two_dormant_beside(bool hws, u32 place)
 	high = first;
 	world.nodes[0].nr_wave_slots = 1;
 	submit(first, 1);
-	submit(last, 1);
-	run(MS);
+	submit_and_run(last, 1, MS);
 	low->kernel_ns = 30 * SEC;
-	submit(low, 1);
-	run(1500 * MS);
+	submit_and_run(low, 1, 1500 * MS);
 	CHECK(low->in_slot);
 	CHECK_STATE("idle");
 }
@@ -75,12 +73,10 @@ BOTH(dormant_queues_are_not_left_behind, "a queue that was dormant and went alon
 	high = add_queue(0);
 	world.nodes[0].nr_wave_slots = 1;
 	low->kernel_ns = 30 * SEC;
-	submit(low, 1);
-	run(1500 * MS);
+	submit_and_run(low, 1, 1500 * MS);
 	CHECK(!is_sampled(along) && !is_sampled(high));
 	high->kernel_ns = 10 * MS;
-	submit(high, 1);
-	run(8 * MS);
+	submit_and_run(high, 1, 8 * MS);
 	CHECK(preempted(low) && preempted(along));
 	CHECK(run_until_idle(high, SEC));
 	run(2 * MS);
@@ -88,7 +84,6 @@ BOTH(dormant_queues_are_not_left_behind, "a queue that was dormant and went alon
 	run(20 * MS);
 	CHECK(!is_sampled(along));
 	kill_process(process_of(low));
-	world_end();
 }
 
 BOTH(arrays_are_made_anew, "larger arrays are filled before they are looked at; a queue of which nothing is known is asked first")
@@ -115,7 +110,6 @@ BOTH(arrays_are_made_anew, "larger arrays are filled before they are looked at; 
 	CHECK_EQ(low->q.gpreempt->policy.priority, NORMAL - 10);
 	CHECK_EQ(last->q.gpreempt->policy.priority, 99);
 	kill_process(process_of(low));
-	world_end();
 }
 
 BOTH(either_pointer_wakes, "a queue that is dormant is looked at as soon as either of its pointers moves, and the others are not")
@@ -160,12 +154,10 @@ BOTH(who_wakes_is_looked_at_anew, "a queue that was dormant competes with the ni
 	run(2 * MS);
 	CHECK(!is_sampled(high));
 	process_of(high)->task.nice = 10;
-	submit(high, 1);
-	run(12 * MS);
+	submit_and_run(high, 1, 12 * MS);
 	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 10);
 	CHECK(!preempted(low));
 	kill_process(process_of(low));
-	world_end();
 }
 
 BOTH(nice_values_are_looked_at_every_interval, "those that are not dormant are asked for their nice value every gpreempt_interval_ms, not at every look")
@@ -184,7 +176,6 @@ BOTH(nice_values_are_looked_at_every_interval, "those that are not dormant are a
 	run(MS);
 	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL);
 	CHECK_EQ(low->q.gpreempt->policy.priority, NORMAL);
-	world_end();
 }
 
 BOTH(evicted_queues_have_no_work, "packets of a queue that the driver keeps off the device hold nobody; those of one that is preempted count")
@@ -199,7 +190,6 @@ BOTH(evicted_queues_have_no_work, "packets of a queue that the driver keeps off 
 	evict_queue(high, false);
 	run(10 * MS);
 	CHECK(preempted(low));
-	world_end();
 }
 
 BOTH(who_returns_from_an_eviction_is_seen, "packets that waited through a long eviction are seen soon after it ends, though no pointer has moved for seconds")
@@ -207,14 +197,12 @@ BOTH(who_returns_from_an_eviction_is_seen, "packets that waited through a long e
 	low_is_preempted(hws);
 	low->kernel_ns = 10 * SEC;
 	evict_queue(high, true);
-	submit(high, 1);
-	run(3 * SEC);
+	submit_and_run(high, 1, 3 * SEC);
 	CHECK(!preempted(low) && low->in_slot);
 	evict_queue(high, false);
 	run(12 * MS);
 	CHECK(preempted(low));
 	kill_process(process_of(low));
-	world_end();
 }
 
 BOTH(kernels_return_from_an_eviction, "the last kernel of a request, evicted in its midst, gets its slot back from whoever took it meanwhile")
@@ -230,7 +218,6 @@ BOTH(kernels_return_from_an_eviction, "the last kernel of a request, evicted in 
 	evict_queue(high, false);
 	run(12 * MS);
 	CHECK(preempted(low) && high->in_slot);
-	world_end();
 }
 
 /* The room that there is seems too small, and allocation @n fails. */
@@ -281,7 +268,6 @@ BOTH(room_for_queues, "without memory for more, as many queues are looked at as 
 	add_queue(0);
 	run(6 * MS);
 	CHECK_EQ(gn->monitor.max_sampled, 32);
-	world_end();
 }
 
 BOTH(dead_processes_are_left_out, "a process that was taken off the device is looked at no more, wherever its queues stand, and others are")
@@ -290,8 +276,7 @@ BOTH(dead_processes_are_left_out, "a process that was taken off the device is lo
 
 	two_dormant(hws);
 	gn = node_of(0);
-	submit(last, 100);
-	run(MS);
+	submit_and_run(last, 100, MS);
 	WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, true);
 	run(6 * MS);
 	CHECK(low->q.gpreempt->priority.dead && !is_sampled(low));
@@ -302,7 +287,6 @@ BOTH(dead_processes_are_left_out, "a process that was taken off the device is lo
 	CHECK(!low->q.gpreempt->priority.dead);
 	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 3);
 	kill_process(process_of(low));
-	world_end();
 }
 
 /* ---- waves in flight ---- */
@@ -328,26 +312,21 @@ static void more_waves(void)
 
 BOTH(waves_are_added_up, "a queue's waves are those of all its places on all XCCs, and of no other queue")
 {
-	world_make(hws, 2, 1);
-	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	world_on_xccs(hws, 2);
+	add_rivals(10, 0);
 	world.nodes[0].nr_wave_slots = 1;
 	low->kernel_ns = 50 * MS;
-	submit(low, 1);
-	run(10 * MS);
+	submit_and_run(low, 1, 10 * MS);
 	world.while_asking = more_waves;
 	see();
 	CHECK_EQ(low->q.gpreempt->waves.seen, 11);
 	CHECK_EQ(high->q.gpreempt->waves.seen, 0);
 	/* Now it decides. */
 	high->kernel_ns = 50 * MS;
-	submit(high, 1);
-	run(6 * MS);
+	submit_and_run(high, 1, 6 * MS);
 	CHECK(preempted(low));
 	CHECK_EQ(low->q.gpreempt->policy.waves, 11);
 	world.while_asking = NULL;
-	world_end();
 }
 
 static void driver_is_busy(void)
@@ -363,17 +342,14 @@ BOTH(seeing_waves, "who wants to see gets the waves of each queue, on all XCCs, 
 
 	for (xcc = 0; xcc < 2; xcc++) {
 		snprintf(tap_case, sizeof(tap_case), "XCC %u: ", xcc);
-		world_make(hws, 2, 1);
-		set("gpreempt_enable", "1");
+		world_on_xccs(hws, 2);
 		gn = node_of(0);
 		see();
 		CHECK_EQ(gn->waves.seen_ns, 0);
-		low = add_queue(0);
-		high = add_queue(0);
+		add_rivals(0, 0);
 		low->done = low->submitted = low->pointers[0] = low->pointers[1] = xcc;
 		low->kernel_ns = 50 * MS;
-		submit(low, 1);
-		run(10 * MS);
+		submit_and_run(low, 1, 10 * MS);
 		CHECK(low->in_slot);
 		low->q.gpreempt->waves.sum = high->q.gpreempt->waves.sum = 7;
 		looks = world.nr_looks;
@@ -428,7 +404,6 @@ BOTH(waves_that_cannot_be_seen, "there is no answer while the node is paused, so
 	CHECK_EQ(world.reset_domain.sem.readers, 0);
 	see_later();
 	CHECK_EQ(low->q.gpreempt->waves.seen, 1);
-	world_end();
 }
 
 static void runlist_changes(void)
@@ -476,7 +451,6 @@ BOTH(waves_while_the_runlist_changes, "what was read of waves while the driver c
 	CHECK(!world.while_asking);
 	world.nodes[0].dqm.lock_hidden.owner = NULL;
 	CHECK(preempted(low));
-	world_end();
 }
 
 BOTH(waves_during_a_reset, "waves are not asked for while the GPU is reset: it is counted, and nothing is decided")
@@ -492,24 +466,18 @@ BOTH(waves_during_a_reset, "waves are not asked for while the GPU is reset: it i
 	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks);
 	CHECK(preempted(low));
 	world.reset_domain.sem.writer = false;
-	world_end();
 }
 
 BOTH(waves_on_the_second_xcc_count, "a low queue whose last waves are on the second XCC is in the way of a high one")
 {
-	world_make(hws, 2, 1);
-	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	world_on_xccs(hws, 2);
+	add_rivals(10, 0);
 	low->kernel_ns = 50 * MS;
 	low->done = low->submitted = low->pointers[0] = low->pointers[1] = 1;
-	submit(low, 1);
-	run(20 * MS);
-	submit(high, 1000);
-	run(6 * MS);
+	submit_and_run(low, 1, 20 * MS);
+	submit_and_run(high, 1000, 6 * MS);
 	CHECK(preempted(low));
 	kill_process(process_of(high));
-	world_end();
 }
 
 BOTH(unsettled_for_long, "a runlist that does not become quiescent puts the next decision off by 200 us, and none after that until waves could be read again")
@@ -533,7 +501,6 @@ BOTH(unsettled_for_long, "a runlist that does not become quiescent puts the next
 	world.nodes[0].dqm.lock_hidden.owner = NULL;
 	run(MS);
 	CHECK_EQ(node_of(0)->waves.unread_ns, 0);
-	world_end();
 }
 
 BOTH(asking_has_a_cost, "what asking for waves took counts for the pass that asked, not for the next")
@@ -550,7 +517,6 @@ BOTH(asking_has_a_cost, "what asking for waves took counts for the pass that ask
 	CHECK(run_until_idle(high, SEC));
 	run(50 * MS);
 	CHECK_EQ(node_of(0)->waves.asked_ns, 0);
-	world_end();
 }
 
 BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself is taken in by the next look: who works waits for its waves")
@@ -569,7 +535,6 @@ BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself 
 	before_ns = ktime_get_ns();
 	run(MS);
 	CHECK(high->q.gpreempt->policy.restore_since_ns < before_ns);
-	world_end();
 }
 
 /* ---- cost and failure ---- */
@@ -582,9 +547,7 @@ BOTH(the_budget_is_counted, "what a pass took is held against the budget, twice 
 	gn = node_of(0);
 	CHECK_EQ(gn->policy.overhead_ns, 2 * atomic64_read(&gn->stats.preempt_ns_last));
 	CHECK_EQ(skipped(GPREEMPT_SKIP_BUDGET), 0);
-	CHECK(run_until_idle(high, SEC));
-	run(10 * MS);
-	CHECK(!preempted(low));
+	low_resumes_after_high(10 * MS);
 	mutex_lock(&gn->pass_lock);
 	gpreempt_policy_overhead(&gn->policy, 50 * MS, false, ktime_get_ns());
 	mutex_unlock(&gn->pass_lock);
@@ -592,7 +555,6 @@ BOTH(the_budget_is_counted, "what a pass took is held against the budget, twice 
 	CHECK(!preempted(low));
 	CHECK_EQ(skipped(GPREEMPT_SKIP_BUDGET), 1);
 	kill_process(process_of(high));
-	world_end();
 }
 
 TEST(failures_cost_nothing, "what a device in trouble took is not held against the budget")
@@ -606,7 +568,6 @@ TEST(failures_cost_nothing, "what a device in trouble took is not held against t
 	CHECK_EQ(node_of(0)->policy.overhead_ns, 0);
 	run(10 * MS);
 	CHECK(node_of(0)->policy.overhead_ns > 0);
-	world_end();
 }
 
 TEST(giving_up_is_told_once, "a node that gives up says so once, however long it goes on failing, and begins without errors when it is asked to")
@@ -617,8 +578,7 @@ TEST(giving_up_is_told_once, "a node that gives up says so once, however long it
 	low_runs(true);
 	gn = node_of(0);
 	world.nodes[0].nr_map_fails = 30;
-	submit(high, 3000);
-	run(300 * MS);
+	submit_and_run(high, 3000, 300 * MS);
 	CHECK_STATE("failed");
 	CHECK_EQ(shim_info_printers, 1);
 	CHECK_EQ(atomic64_read(&gn->stats.disabled), 1);
@@ -633,7 +593,6 @@ TEST(giving_up_is_told_once, "a node that gives up says so once, however long it
 	run(MS);
 	CHECK_EQ(gn->monitor.errors, 0);
 	CHECK(strcmp(state(), "failed") != 0);
-	world_end();
 }
 
 TEST(a_late_read_pointer_settles, "a HIQ whose read pointer is reported by blocks of 64 dwords is settled a millisecond after its runlist: who has ended is seen")
@@ -641,14 +600,12 @@ TEST(a_late_read_pointer_settles, "a HIQ whose read pointer is reported by block
 	low_runs(true);
 	world.nodes[0].hiq_late = 63;
 	high->kernel_ns = 5 * MS;
-	submit(high, 1);
-	run(4 * MS);
+	submit_and_run(high, 1, 4 * MS);
 	CHECK(preempted(low) && high->in_slot);
 	CHECK(run_until_idle(high, 20 * MS));
 	run(10 * MS);
 	CHECK(!preempted(low));
 	CHECK(run_until_idle(low, SEC));
-	world_end();
 }
 
 /* High has three kernels; 200 us after the last one was launched. Is low still held? */
@@ -679,7 +636,6 @@ TEST(lagging_counters_are_found_out, "where waves are counted 100 us late, a ker
 	CHECK(held >= 9);
 	CHECK_EQ(node_of(0)->waves.lag_ns, GPREEMPT_WAVES_LAG_NS);
 	CHECK(strstr(shim_log, "waves are counted late") != NULL);
-	world_end();
 }
 
 TEST(exact_counters_are_believed, "where waves are counted at once, no time is waited for that: the end of a kernel is its end (hws)")
@@ -695,7 +651,6 @@ TEST(exact_counters_are_believed, "where waves are counted at once, no time is w
 		CHECK(!preempted(low));
 	}
 	CHECK_EQ(node_of(0)->waves.lag_ns, 0);
-	world_end();
 }
 
 TEST(a_full_ring_is_waited_for, "a runlist for which the device has no room yet is sent again when it has, for 100 ms: the node is not given up for it")
@@ -704,8 +659,7 @@ TEST(a_full_ring_is_waited_for, "a runlist for which the device has no room yet 
 	high->kernel_ns = 50 * MS;
 	world.nodes[0].hiq.pending_wptr += 1023;
 	world.nodes[0].full_until_ns = ktime_get_ns() + 20 * MS;
-	submit(high, 5);
-	run(15 * MS);
+	submit_and_run(high, 5, 15 * MS);
 	CHECK_EQ(failed(GPREEMPT_FAILURE_MAP), 1);
 	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) > 100);
 	run(15 * MS);
@@ -720,7 +674,6 @@ TEST(a_full_ring_is_waited_for, "a runlist for which the device has no room yet 
 	world.nodes[0].hiq.pending_wptr += 1023;
 	run(330 * MS);
 	CHECK_STATE("failed");
-	world_end();
 }
 
 TEST(switching_off_tries_three_times, "a runlist that is not taken when everything is to be resumed is sent three times, not for ever")
@@ -731,10 +684,8 @@ TEST(switching_off_tries_three_times, "a runlist that is not taken when everythi
 	CHECK_EQ(1000 - world.nodes[0].nr_map_fails, 3);
 	CHECK_EQ(nr_preempted(), 0);
 	world.nodes[0].nr_map_fails = 0;
-	evict_queue(high, true);
-	evict_queue(high, false);
+	evict_and_restore(high);
 	set("gpreempt_enable", "1");
-	world_end();
 }
 
 TEST(suspending_nothing_sends_nothing, "before a suspend a runlist is sent only for what is preempted; MQDs keep the scheduler's priorities (hws)")
@@ -745,8 +696,7 @@ TEST(suspending_nothing_sends_nothing, "before a suspend a runlist is sent only 
 	set("gpreempt_hw_priority", "follow");
 	low = add_queue(3);
 	run(20 * MS);
-	evict_queue(low, true);
-	evict_queue(low, false);
+	evict_and_restore(low);
 	run(20 * MS);
 	CHECK_EQ(node_of(0)->mqd.nr_altered, 1);
 	runlists = world.nodes[0].runlists;
@@ -760,7 +710,6 @@ TEST(suspending_nothing_sends_nothing, "before a suspend a runlist is sent only 
 	runlists = world.nodes[0].runlists;
 	set("gpreempt_enable", "0");
 	CHECK_EQ(world.nodes[0].runlists, runlists);
-	world_end();
 }
 
 BOTH(several_obstacles, "of several queues that are in the way and cannot be moved each is counted, wherever it stands")
@@ -779,12 +728,10 @@ BOTH(several_obstacles, "of several queues that are in the way and cannot be mov
 	high = add_queue(0);
 	high->kernel_ns = MS;
 	run(MS);
-	submit(high, 100);
-	run(10 * MS);
+	submit_and_run(high, 100, 10 * MS);
 	CHECK(!preempted(others[0]) && preempted(others[1]) && !preempted(others[2]));
 	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 2);
 	CHECK(others[0]->q.gpreempt->account.skipped && others[2]->q.gpreempt->account.skipped);
-	world_end();
 }
 
 /* ---- the end of a hold ---- */
@@ -803,7 +750,6 @@ BOTH(no_level_while_nobody_decides, "a node that is paused or switched off has n
 	set("gpreempt_enable", "0");
 	CHECK_EQ(node_of(0)->monitor.level, GPREEMPT_LEVEL_NONE);
 	set("gpreempt_enable", "1");
-	world_end();
 }
 
 static int set_exempt(struct gpreempt_setting *setting, void *exempt)
@@ -856,11 +802,9 @@ BOTH(sleeps_have_little_slack, "a sleep may be late by a 16th of it, and by 50 u
 	CHECK_EQ(shim_slack_ns, 50 * US);
 	set("gpreempt_poll_us", "160");
 	high->kernel_ns = MS;
-	submit(high, 100);
-	run(20 * MS);
+	submit_and_run(high, 100, 20 * MS);
 	CHECK_STATE("polling");
 	CHECK(shim_slack_ns <= 10 * US && shim_slack_ns >= 9 * US);
-	world_end();
 }
 
 static void somebody_kicks(void)
@@ -879,7 +823,6 @@ BOTH(kicks_are_not_slept_over, "what changes while a pass is under way is looked
 		fsleep(1);
 	fsleep(30);
 	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 2);
-	world_end();
 }
 
 BOTH(resumes_are_seen, "how long a resume took is known at once where the slot is loaded, and from the HIQ otherwise")
@@ -888,15 +831,12 @@ BOTH(resumes_are_seen, "how long a resume took is known at once where the slot i
 
 	low_is_preempted(hws);
 	h = &node_of(0)->stats.latency[GPREEMPT_LATENCY_RESUME];
-	CHECK(run_until_idle(high, SEC));
-	run(MS);
-	CHECK(!preempted(low));
+	low_resumes_after_high(MS);
 	CHECK_EQ(atomic64_read(&h->count), 1);
 	if (hws)
 		CHECK(atomic64_read(&h->max_ns) >= 60 * US && atomic64_read(&h->max_ns) <= 300 * US);
 	else
 		CHECK(atomic64_read(&h->max_ns) <= 20 * US);
-	world_end();
 }
 
 BOTH(parked_time_is_nobodys, "an inversion that wakes a parked node began when it was woken, not when it was parked")
@@ -907,15 +847,12 @@ BOTH(parked_time_is_nobodys, "an inversion that wakes a parked node began when i
 	low = add_queue(0);
 	low->kernel_ns = 10 * SEC;
 	world.nodes[0].nr_wave_slots = 1;
-	submit(low, 1);
-	run(3 * SEC);
+	submit_and_run(low, 1, 3 * SEC);
 	CHECK_STATE("parked");
 	stats = &node_of(0)->stats;
 	high = add_queue(-5);
-	submit(high, 1);
-	run(10 * MS);
+	submit_and_run(high, 1, 10 * MS);
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].count), 1);
 	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].max_ns) <= 6 * MS);
 	kill_process(process_of(low));
-	world_end();
 }

@@ -53,13 +53,11 @@ static void storm_of_updates(bool hws)
 	world_on(hws);
 	set("gpreempt_max_hold_ms", "40");
 	set("gpreempt_relief_ms", "5");
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	own = add_queue(10);
 	low->kernel_ns = 200 * MS;
 	world.nodes[0].nr_wave_slots = 1;
-	submit(low, 100);
-	run(20 * MS);
+	submit_and_run(low, 100, 20 * MS);
 	CHECK(low->in_slot);
 	begin_storm(updates_its_queue, 2);
 	run(5 * MS);
@@ -101,8 +99,7 @@ BOTH(update_storm_stops_no_decision, "while neighbours change their queues in a 
 	run(50 * MS);
 	CHECK(atomic64_read(&node_of(0)->stats.checks) >= checks + 8);
 	high->kernel_ns = 300 * MS;
-	submit(high, 3);
-	run(10 * MS);
+	submit_and_run(high, 3, 10 * MS);
 	CHECK(preempted(low));
 	detect = &node_of(0)->stats.latency[GPREEMPT_LATENCY_DETECT];
 	CHECK_EQ(atomic64_read(&detect->count), 1);
@@ -126,7 +123,6 @@ BOTH(update_storm_stops_no_decision, "while neighbours change their queues in a 
 	CHECK(!preempted(low));
 	end_storm();
 	kill_process(process_of(low));
-	world_end();
 }
 
 BOTH(update_storm_stops_no_resume, "while neighbours change their queues in a loop, what is held comes back soon after the end of higher work, not with the longest hold")
@@ -137,18 +133,14 @@ BOTH(update_storm_stops_no_resume, "while neighbours change their queues in a lo
 	set("gpreempt_max_hold_ms", "1000");
 	for (i = 0; i < 5; i++) {
 		high->kernel_ns = (10 + i) * MS;
-		submit(high, 2);
-		run(10 * MS);
+		submit_and_run(high, 2, 10 * MS);
 		CHECK(preempted(low));
-		CHECK(run_until_idle(high, SEC));
-		run(40 * MS);
-		CHECK(!preempted(low));
+		low_resumes_after_high(40 * MS);
 		run(20 * MS);
 	}
 	CHECK_EQ(atomic64_read(&node_of(0)->stats.relief_slices), 0);
 	end_storm();
 	kill_process(process_of(low));
-	world_end();
 }
 
 BOTH(update_storm_makes_no_work, "while neighbours change their queues in a loop, a higher queue without work is not taken for one with work: nobody is preempted for it")
@@ -157,8 +149,7 @@ BOTH(update_storm_makes_no_work, "while neighbours change their queues in a loop
 	u32 i;
 
 	world_on(hws);
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	own = add_queue(10);
 	world.nodes[0].nr_wave_slots = 1;
 	/* It has had work, so it might have waves. */
@@ -166,8 +157,7 @@ BOTH(update_storm_makes_no_work, "while neighbours change their queues in a loop
 	CHECK(run_until_idle(high, SEC));
 	run(3 * SEC);
 	low->kernel_ns = 50 * MS;
-	submit(low, 1000);
-	run(20 * MS);
+	submit_and_run(low, 1000, 20 * MS);
 	CHECK(low->in_slot);
 	before = preemptions();
 	begin_storm(updates_its_queue, 2);
@@ -177,7 +167,6 @@ BOTH(update_storm_makes_no_work, "while neighbours change their queues in a loop
 	}
 	end_storm();
 	kill_process(process_of(low));
-	world_end();
 }
 
 BOTH(own_runlists_are_no_storm, "a node that preempts and resumes a thousand times a second does not keep the driver from its lock for it")
@@ -190,14 +179,11 @@ BOTH(own_runlists_are_no_storm, "a node that preempts and resumes a thousand tim
 	high->kernel_ns = 200 * US;
 	low->kernel_ns = 5 * SEC;
 	before = preemptions();
-	for (i = 0; i < 200; i++) {
-		submit(high, 1);
-		run(700 * US);
-	}
+	for (i = 0; i < 200; i++)
+		submit_and_run(high, 1, 700 * US);
 	CHECK(preemptions() >= before + 100);
 	CHECK_EQ(node_of(0)->waves.quiesce_due_ns, 0);
 	kill_process(process_of(low));
-	world_end();
 }
 
 /* ---- decisions that depend on waves in flight ---- */
@@ -233,10 +219,7 @@ BOTH(unknown_waves_put_off_once, "a decision that depends on waves which cannot 
 	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) - before <= atomic64_read(&node_of(0)->stats.checks) - checks + 1);
 	CHECK(preempted(low));
 	world.while_asking = NULL;
-	CHECK(run_until_idle(high, SEC));
-	run(10 * MS);
-	CHECK(!preempted(low));
-	world_end();
+	low_resumes_after_high(10 * MS);
 }
 
 /* ---- doorbells whose entries do not go: an MMU notifier of their process waits for a job that only a reset ends ---- */
@@ -258,8 +241,7 @@ static void notifier_hangs(bool hws, u32 nr_nodes)
 	set("gpreempt_enable", "1");
 	set("gpreempt_wakeup", "doorbell");
 	world.nodes[0].nr_wave_slots = 1;
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	own = add_queue(5);
 	hangs = process_of(own);
 	low->kernel_ns = 50 * MS;
@@ -287,8 +269,7 @@ BOTH(reset_never_waits_for_a_notifier, "a program whose doorbells cannot be with
 	notifier_hangs(hws, 1);
 	/* The node goes on. */
 	other = add_queue(10);
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	/* Queues come and go, its own too. */
 	destroy_queue(other);
 	destroy_queue(own);
@@ -304,10 +285,8 @@ BOTH(reset_never_waits_for_a_notifier, "a program whose doorbells cannot be with
 	run(20 * MS);
 	/* The device works. */
 	submit(low, 5);
-	submit(high, 5);
-	run(10 * MS);
+	submit_and_run(high, 5, 10 * MS);
 	CHECK(preempted(low));
-	world_end();
 }
 
 static int switches_off(void *unused)
@@ -321,8 +300,7 @@ BOTH(switching_off_waits_for_no_notifier, "switching off, and a reset while that
 	struct task_struct *task;
 
 	notifier_hangs(hws, 1);
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	task = kthread_create(switches_off, NULL, "switch");
 	wake_up_process(task);
 	run(50 * MS);
@@ -335,10 +313,8 @@ BOTH(switching_off_waits_for_no_notifier, "switching off, and a reset while that
 	set("gpreempt_enable", "1");
 	run(20 * MS);
 	submit(low, 5);
-	submit(high, 5);
-	run(10 * MS);
+	submit_and_run(high, 5, 10 * MS);
 	CHECK(preempted(low));
-	world_end();
 }
 
 static void frees_memory(void)
@@ -371,7 +347,6 @@ BOTH(reset_never_waits_for_memory, "a monitor that needs memory, of which there 
 	WRITE_ONCE(job_hangs, false);
 	kthread_stop(task);
 	run(MS);
-	world_end();
 }
 
 TEST(switching_off_delays_no_reset, "a reset that comes while switching off waits for a queue that does not leave its slot does not wait for it as well (mqd)")
@@ -382,8 +357,7 @@ TEST(switching_off_delays_no_reset, "a reset that comes while switching off wait
 	low_runs(false);
 	low->stuck_ns = U64_MAX;
 	low->immortal = true;
-	submit(high, 1000);
-	run(300 * MS);
+	submit_and_run(high, 1000, 300 * MS);
 	CHECK(low->q.gpreempt->hw.leaving);
 	switches = kthread_create(switches_off, NULL, "switch");
 	wake_up_process(switches);
@@ -405,7 +379,6 @@ TEST(switching_off_delays_no_reset, "a reset that comes while switching off wait
 	kthread_stop(switches);
 	CHECK(!preempted(low));
 	set("gpreempt_enable", "1");
-	world_end();
 }
 
 /* ---- SET_PRIORITY and other commands in a loop, without any right ---- */
@@ -453,22 +426,26 @@ static void holds_itself(u32 n)
 	command(n & 1 ? GPREEMPT_IOC_RESUME : GPREEMPT_IOC_PREEMPT, &hold);
 }
 
+static void close_file(void)
+{
+	CHECK_EQ(shim_miscdevice->fops->release(NULL, &file), 0);
+}
+
+static void open_file(void)
+{
+	CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
+	world.before_end = close_file;
+}
+
 static void two_nodes(bool hws)
 {
-	world_make(hws, 1, 2);
-	set("gpreempt_enable", "1");
+	world_on_nodes(hws, 2);
 	own = add_queue(10);
 	low = add_queue_to(add_process(10), 1, NORMAL);
 	high = add_queue_to(add_process(0), 1, NORMAL);
-	CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
+	open_file();
 	run(3 * SEC);
 	CHECK_STATE("parked");
-}
-
-static void two_nodes_end(void)
-{
-	CHECK_EQ(shim_miscdevice->fops->release(NULL, &file), 0);
-	world_end();
 }
 
 static u64 wakeups(u32 node)
@@ -491,7 +468,6 @@ TEST(priority_storm_wakes_only_own_nodes, "neighbours without any right who set 
 	/* What it is about is known there. */
 	run(MS);
 	CHECK_EQ(own->q.gpreempt->priority.source, GPREEMPT_SOURCE_PROCESS);
-	two_nodes_end();
 }
 
 TEST(priority_storm_costs_one_look_per_poll, "whatever a neighbour without any right calls in a loop costs his nodes a look per gpreempt_poll_us, and the last call counts")
@@ -512,9 +488,8 @@ TEST(priority_storm_costs_one_look_per_poll, "whatever a neighbour without any r
 		/* It is woken to learn when it has to look, and then looks. */
 		CHECK(wakeups(0) - before <= 2 * polls + 10);
 		own->kernel_ns = MS;
-		submit(own, 1);
-		run(MS);
-		two_nodes_end();
+		submit_and_run(own, 1, MS);
+		world_end();
 	}
 }
 
@@ -527,7 +502,7 @@ BOTH(first_call_is_looked_at_at_once, "a call that comes alone is not delayed: n
 	low_runs(hws);
 	own = low;
 	hold.target = own_process();
-	CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
+	open_file();
 	current->caps = 0;
 	run(MS);
 	began_ns = ktime_get_ns();
@@ -541,12 +516,10 @@ BOTH(first_call_is_looked_at_at_once, "a call that comes alone is not delayed: n
 	fsleep(60);
 	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks);
 	/* One right after it does not wait for the rest of a poll. */
-	hold = (struct gpreempt_hold){ .target = own_process() };
-	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &(struct gpreempt_hold){ .target = own_process() }), 0);
 	fsleep(60);
 	CHECK(!preempted(low));
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
-	two_nodes_end();
 }
 
 static int any_setting(struct gpreempt_setting *setting, void *arg)
@@ -575,7 +548,6 @@ TEST(settings_of_others_cost_nothing, "who sets his priority in a loop does not 
 		fsleep(10);
 	}
 	CHECK(shim_pids_looked_up - looked_up <= 2 * 1000 + 2 * 41);
-	two_nodes_end();
 }
 
 /* ---- LIST in a loop ---- */
@@ -630,7 +602,7 @@ BOTH(list_storm_delays_no_preemption, "neighbours who list queues in a loop hold
 	u32 looks;
 
 	low_runs(hws);
-	CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
+	open_file();
 	world.nodes[0].ask_us = 20;
 	high->kernel_ns = MS;
 	low->kernel_ns = 5 * SEC;
@@ -651,13 +623,12 @@ BOTH(list_storm_delays_no_preemption, "neighbours who list queues in a loop hold
 	end_storm();
 	world.while_asking = NULL;
 	kill_process(process_of(low));
-	two_nodes_end();
 }
 
 BOTH(lists_end_before_a_pause, "when a suspend goes on, nobody reads registers for a list, and nobody begins to")
 {
 	low_runs(hws);
-	CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
+	open_file();
 	world.nodes[0].ask_us = 20;
 	world.while_asking = look_at_locks;
 	begin_storm(lists_queues, 8);
@@ -673,7 +644,6 @@ BOTH(lists_end_before_a_pause, "when a suspend goes on, nobody reads registers f
 	CHECK(nr_seen);
 	end_storm();
 	world.while_asking = NULL;
-	two_nodes_end();
 }
 
 /* ---- exec() ---- */
@@ -698,7 +668,6 @@ TEST(adoption_pins_no_page_of_another_program, "a queue is adopted with the page
 	set("gpreempt_enable", "1");
 	run(20 * MS);
 	CHECK(seen(low));
-	world_end();
 }
 
 /* ---- listeners ---- */
@@ -719,8 +688,7 @@ TEST(listeners_cost_a_pass_nothing, "however many listen, a pass tells an event 
 		CHECK_EQ(shim_miscdevice->fops->poll(&files[i], NULL), 0);
 	}
 	shim_watched = node_of(0)->life.thread;
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	CHECK_EQ(shim_named_by_watched, 0);
 	for (i = 0; i < ARRAY_SIZE(files); i++) {
 		got = shim_miscdevice->fops->read(&files[i], (char *)events, sizeof(events), NULL);
@@ -734,7 +702,6 @@ TEST(listeners_cost_a_pass_nothing, "however many listen, a pass tells an event 
 		CHECK_EQ(events[1].pid, process_of(low)->pid.nr);
 		CHECK_EQ(shim_miscdevice->fops->release(NULL, &files[i]), 0);
 	}
-	world_end();
 }
 
 static int sleeps_over_it(void *unused)
@@ -766,7 +733,6 @@ TEST(events_that_nobody_hands_on_are_counted, "of more events than are kept unti
 	CHECK_EQ(got, sizeof(*events));
 	CHECK_EQ(events[0].missed, 5000 - 1024);
 	CHECK_EQ(shim_miscdevice->fops->release(NULL, &reader), 0);
-	world_end();
 }
 
 /* ---- commands that make the driver build a runlist ---- */
@@ -804,21 +770,20 @@ static u32 waiting_commands(struct sim_queue *sq, u32 nr)
 	return n;
 }
 
+static void kill_rivals(void)
+{
+	kill_process(process_of(high));
+	kill_process(process_of(low));
+}
+
 /* High and low work for a minute, own never. */
 static void high_works_for_long(int own_nice)
 {
 	low_is_preempted(true);
 	own = add_queue(own_nice);
 	high->kernel_ns = 30 * MS;
-	submit(high, 2000);
-	run(10 * MS);
-}
-
-static void works_for_long_end(void)
-{
-	kill_process(process_of(high));
-	kill_process(process_of(low));
-	world_end();
+	submit_and_run(high, 2000, 10 * MS);
+	world.before_end = kill_rivals;
 }
 
 TEST(outranked_runlists_are_paced, "commands that make a runlist wait if a program below another that works gives too many of them, whoever below gives them")
@@ -838,7 +803,6 @@ TEST(outranked_runlists_are_paced, "commands that make a runlist wait if a progr
 	run(5 * PACE_NS);
 	CHECK_EQ(waiting_commands(own, 4), 0);
 	CHECK(waiting_commands(own, 2));
-	works_for_long_end();
 }
 
 TEST(no_other_command_is_paced, "neither the commands of who is on top wait, nor those without a runlist, nor through a descriptor that is another's")
@@ -853,7 +817,6 @@ TEST(no_other_command_is_paced, "neither the commands of who is on top wait, nor
 	CHECK_EQ(paced(), 0);
 	/* The driver goes by the number alone. */
 	CHECK(waits_ns(process_of(own), _IOC(_IOC_READ, 'X', 0x07, 100)));
-	works_for_long_end();
 }
 
 TEST(idle_equals_are_paced, "a program as high as the one that works waits as well while it has no work itself, and not while it has")
@@ -862,10 +825,8 @@ TEST(idle_equals_are_paced, "a program as high as the one that works waits as we
 	CHECK_EQ(waiting_commands(own, PACE_BURST), 0);
 	CHECK_EQ(waiting_commands(own, 5), 5);
 	own->kernel_ns = MS;
-	submit(own, 1);
-	run(50 * MS);
+	submit_and_run(own, 1, 50 * MS);
 	CHECK_EQ(waiting_commands(own, 200), 0);
-	works_for_long_end();
 }
 
 TEST(pacing_needs_higher_work, "without a higher program that has worked lately no command waits, nor on a node that is not scheduled")
@@ -884,7 +845,6 @@ TEST(pacing_needs_higher_work, "without a higher program that has worked lately 
 	CHECK(waiting_commands(own, PACE_BURST + 1));
 	set("gpreempt_enable", "0");
 	CHECK_EQ(waiting_commands(own, 200), 0);
-	works_for_long_end();
 }
 
 static u32 nr_commands;
@@ -910,7 +870,6 @@ TEST(loops_share_one_budget, "eight loops that give commands get as many through
 	CHECK(nr_commands >= PACE_BURST + 10 * SEC / PACE_NS - 1);
 	CHECK(nr_commands <= PACE_BURST + 10 * SEC / PACE_NS + 1);
 	end_storm();
-	works_for_long_end();
 }
 
 TEST(no_command_waits_for_long, "however many commands wait, each waits for five seconds at most")
@@ -919,5 +878,4 @@ TEST(no_command_waits_for_long, "however many commands wait, each waits for five
 	node_of(0)->pace.due_ns = ktime_get_ns() + 100 * SEC;
 	CHECK(waits_ns(process_of(own), AMDKFD_IOC_UPDATE_QUEUE) <= 5 * SEC + 2 * MS);
 	CHECK(waits_ns(process_of(own), AMDKFD_IOC_UPDATE_QUEUE) <= PACE_NS + 2 * MS);
-	works_for_long_end();
 }

@@ -39,13 +39,11 @@ BOTH(obstacles_are_respected, "what the driver does not let go stays, is counted
 		CHECK_EQ(skipped(obstacles[i].skip), before + 1);
 		obstacles[i].change(false);
 		/* What was lost in a reset comes back with the next decision of the driver. */
-		evict_queue(low, true);
-		evict_queue(low, false);
+		evict_and_restore(low);
 		run(20 * MS);
 		CHECK(preempted(low));
 		CHECK(!on_device(low));
 	}
-	world_end();
 }
 
 BOTH(debugging_oneself_is_no_exemption, "a process that enables the debug trap on itself, or is debugged without the right to exempt it, yields like any other")
@@ -54,18 +52,14 @@ BOTH(debugging_oneself_is_no_exemption, "a process that enables the debug trap o
 
 	low_runs(hws);
 	debug_itself(process_of(low), true);
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 0);
-	CHECK(run_until_idle(high, SEC));
-	run(5 * MS);
-	CHECK(!preempted(low));
+	low_resumes_after_high(5 * MS);
 	debug_itself(process_of(low), false);
 
 	/* A child that it has for this purpose. */
 	debug_process_by(process_of(low), &child);
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 0);
 	CHECK(run_until_idle(high, SEC));
 	run(5 * MS);
@@ -73,8 +67,7 @@ BOTH(debugging_oneself_is_no_exemption, "a process that enables the debug trap o
 	/* A tracer with the right, but no debugger of queues. */
 	debug_process(process_of(low), true);
 	debug_itself(process_of(low), false);
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	CHECK(run_until_idle(high, SEC));
 	run(5 * MS);
 	debug_itself(process_of(low), true);
@@ -82,7 +75,6 @@ BOTH(debugging_oneself_is_no_exemption, "a process that enables the debug trap o
 	CHECK(!preempted(low));
 	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 1);
 	debug_process(process_of(low), false);
-	world_end();
 }
 
 TEST(gws_is_no_exemption, "a queue with the global wave sync yields like any other, keeps it while preempted, and may get and lose it meanwhile")
@@ -105,14 +97,10 @@ TEST(gws_is_no_exemption, "a queue with the global wave sync yields like any oth
 	CHECK_EQ(dqm->gws_queue_count, 2);
 	CHECK(node_of(0)->hw.turns);
 	give_gws(high, false);
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	give_gws(low, false);
-	CHECK(run_until_idle(high, SEC));
-	run(5 * MS);
-	CHECK(!preempted(low));
+	low_resumes_after_high(5 * MS);
 	CHECK_EQ(dqm->gws_queue_count, 0);
-	world_end();
 }
 
 BOTH(obstacle_while_preempted, "a debugger that attaches to a preempted process gets its queues back")
@@ -122,7 +110,6 @@ BOTH(obstacle_while_preempted, "a debugger that attaches to a preempted process 
 	run(10 * MS);
 	CHECK(!preempted(low) && on_device(low));
 	debug_process(process_of(low), false);
-	world_end();
 }
 
 BOTH(the_backend_looks_again, "what became an obstacle between decision and lock is refused, and said")
@@ -169,5 +156,4 @@ BOTH(the_backend_looks_again, "what became an obstacle between decision and lock
 	CHECK(!preempted(low) && !outcome.preempted && outcome.elapsed_ns && on_device(low));
 	outcome = apply(GPREEMPT_RESUME);
 	CHECK(!outcome.elapsed_ns);
-	world_end();
 }

@@ -152,7 +152,6 @@ BOTH(unmappable_pointers, "a queue whose pointers cannot be mapped is registered
 		kill_process(process_of(sq));
 	}
 	tap_case[0] = 0;
-	world_end();
 }
 
 TEST(only_one_page_is_ever_mapped, "a buffer object of another size than a page, imported, of DMA addresses or of nobody's user pages is not mapped at all")
@@ -170,8 +169,7 @@ TEST(only_one_page_is_ever_mapped, "a buffer object of another size than a page,
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		CHECK(!seen(sq));
 		/* Nor later, when it is looked at again. */
-		submit(sq, 3);
-		run(2500 * MS);
+		submit_and_run(sq, 3, 2500 * MS);
 		update_queue(sq, LOW);
 		CHECK(!seen(sq));
 		CHECK_EQ(gpreempt_node_pending(sq->q.gpreempt), 0);
@@ -179,7 +177,6 @@ TEST(only_one_page_is_ever_mapped, "a buffer object of another size than a page,
 		kill_process(process_of(sq));
 	}
 	tap_case[0] = 0;
-	world_end();
 }
 
 /* Ways that need no right, nor anybody's mistake. */
@@ -199,12 +196,10 @@ BOTH(pointer_in_private_vram_is_no_exemption,
 		snprintf(tap_case, sizeof(tap_case), "way %u: ", i);
 		low = queue_with(ways[i], 10, HIGH);
 		low->kernel_ns = 50 * MS;
-		submit(low, 3);
-		run(10 * MS);
+		submit_and_run(low, 3, 10 * MS);
 		CHECK(low->in_slot);
 		preempted_before = preemptions();
-		submit(high, 100);
-		run(10 * MS);
+		submit_and_run(high, 100, 10 * MS);
 		CHECK(preempted(low) && high->in_slot);
 		CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "preempted"));
 		CHECK_EQ(mqd_priority(low), NORMAL);
@@ -215,17 +210,14 @@ BOTH(pointer_in_private_vram_is_no_exemption,
 
 		/* Held for longer than anybody may be. */
 		reliefs = atomic64_read(&node_of(0)->stats.relief_slices);
-		submit(low, 1);
-		run(2 * MS);
-		submit(high, 600);
-		run(300 * MS);
+		submit_and_run(low, 1, 2 * MS);
+		submit_and_run(high, 600, 300 * MS);
 		CHECK_EQ(atomic64_read(&node_of(0)->stats.relief_slices), reliefs + 1);
 		CHECK(run_until_idle(high, 2 * SEC));
 		CHECK(run_until_idle(low, SEC));
 		kill_process(process_of(low));
 	}
 	tap_case[0] = 0;
-	world_end();
 }
 
 BOTH(unseen_queues_are_no_reason, "nobody is preempted for a queue whose pointers cannot be read, however high, and idle it holds up nobody")
@@ -247,7 +239,6 @@ BOTH(unseen_queues_are_no_reason, "nobody is preempted for a queue whose pointer
 		kill_process(process_of(high));
 	}
 	tap_case[0] = 0;
-	world_end();
 }
 
 BOTH(unseen_queues_are_held_on_request, "a queue whose pointers cannot be read is held and let go like any other")
@@ -255,8 +246,7 @@ BOTH(unseen_queues_are_held_on_request, "a queue whose pointers cannot be read i
 	world_on(hws);
 	low = queue_with(no_bo, 0, NORMAL);
 	low->kernel_ns = 20 * MS;
-	submit(low, 2);
-	run(2 * MS);
+	submit_and_run(low, 2, 2 * MS);
 	mutex_lock(&gpreempt_lock);
 	low->q.gpreempt->hold.any = true;
 	gpreempt_node_kick(node_of(0));
@@ -269,7 +259,6 @@ BOTH(unseen_queues_are_held_on_request, "a queue whose pointers cannot be read i
 	gpreempt_node_kick(node_of(0));
 	mutex_unlock(&gpreempt_lock);
 	CHECK(run_until_idle(low, SEC));
-	world_end();
 }
 
 /* ---- what can ---- */
@@ -297,7 +286,6 @@ TEST(mapped_pointers, "pointers in user pages and in visible memory of the devic
 	destroy_queue(sq);
 	sq = queue_with(unused_vram, 0, NORMAL);
 	CHECK(seen(sq) && sq->q.gpreempt->view.pointers->vram);
-	world_end();
 }
 
 /* The write pointer has a BO of its own. */
@@ -351,7 +339,6 @@ TEST(pointers_may_be_apart, "pointers in two pages are both mapped and both coun
 	CHECK(!seen(low));
 	CHECK_EQ(low->bo.pins + apart.pins, 0);
 	kill_process(process_of(low));
-	world_end();
 }
 
 /* ---- memory of the device ---- */
@@ -365,8 +352,7 @@ BOTH(suspend_takes_no_pinned_vram, "memory of the device is let go before it is 
 	gtt = add_queue(10);
 	low = add_queue(10);
 	low->kernel_ns = 50 * MS;
-	submit(low, 2);
-	run(5 * MS);
+	submit_and_run(low, 2, 5 * MS);
 	suspend();
 	CHECK_EQ(high->bo.pins + high->bo.kmaps + high->bo.references, 0);
 	CHECK_EQ(atomic64_read(&process_of(high)->mm.pinned_vm), 0);
@@ -379,9 +365,7 @@ BOTH(suspend_takes_no_pinned_vram, "memory of the device is let go before it is 
 	CHECK(seen(high));
 	CHECK_EQ(high->bo.pins, 1);
 	world.nodes[0].nr_wave_slots = 1;
-	high_comes();
-	CHECK(preempted(low));
-	world_end();
+	high_preempts_low();
 }
 
 TEST(reset_reads_nothing_of_the_device, "while the device is being reset nobody reads pointers in its memory, which stays mapped")
@@ -391,8 +375,7 @@ TEST(reset_reads_nothing_of_the_device, "while the device is being reset nobody 
 	world_on(true);
 	high = queue_with(visible_vram, 0, NORMAL);
 	low = queue_with(visible_vram, 10, NORMAL);
-	submit(low, 1);
-	run(2 * MS);
+	submit_and_run(low, 1, 2 * MS);
 	submit(high, 1);
 	CHECK_EQ(gpreempt_node_pending(high->q.gpreempt), 1);
 	world.reset_domain.sem.writer = true;
@@ -411,7 +394,6 @@ TEST(reset_reads_nothing_of_the_device, "while the device is being reset nobody 
 	run(MS);
 	reset_gpu();
 	CHECK_EQ(high->bo.pins, 1);
-	world_end();
 }
 
 /* ---- what is pinned counts ---- */
@@ -442,7 +424,6 @@ TEST(pinned_pages_count_as_the_owners, "what is pinned counts in the owner's RLI
 	sq[0] = add_queue_to(process, 0, NORMAL);
 	CHECK(seen(sq[0]));
 	CHECK_EQ(atomic64_read(&process->mm.pinned_vm), 4);
-	world_end();
 }
 
 /* ---- pages that come, go and change ---- */
@@ -455,19 +436,15 @@ BOTH(pages_may_come_later, "a queue that is restored before its pages is seen as
 	low->kernel_ns = 50 * MS;
 	high = queue_with(no_page, 0, NORMAL);
 	high->kernel_ns = 50 * MS;
-	submit(low, 10);
-	run(2500 * MS);
+	submit_and_run(low, 10, 2500 * MS);
 	CHECK(!seen(high));
 	process_of(high)->mm.pages[0].address = high->pointers;
 	run(2500 * MS);
 	CHECK(seen(high));
-	submit(low, 10);
-	run(2 * MS);
+	submit_and_run(low, 10, 2 * MS);
 	CHECK(low->in_slot);
-	submit(high, 2);
-	run(10 * MS);
+	submit_and_run(high, 2, 10 * MS);
 	CHECK(preempted(low) && high->in_slot);
-	world_end();
 }
 
 TEST(update_looks_for_pages_at_once, "a queue that was not seen is looked at again with UPDATE_QUEUE, in its program's own context")
@@ -482,7 +459,6 @@ TEST(update_looks_for_pages_at_once, "a queue that was not seen is looked at aga
 	current->mm = NULL;
 	CHECK(seen(high));
 	CHECK_EQ(process_of(high)->mm.faults, 1);
-	world_end();
 }
 
 TEST(nobody_waits_for_anothers_pages, "a work item waits neither for a page of a program nor for its mm: what answers for them need never answer")
@@ -516,7 +492,6 @@ TEST(nobody_waits_for_anothers_pages, "a work item waits neither for a page of a
 	run(20 * MS);
 	CHECK(high->q.gpreempt && !seen(high));
 	CHECK_EQ(mm->faults, 0);
-	world_end();
 }
 
 BOTH(replaced_pages_are_found, "a program that replaces the page of its pointers is seen there within two seconds, and the old page is let go")
@@ -540,16 +515,13 @@ BOTH(replaced_pages_are_found, "a program that replaces the page of its pointers
 	mm->pages[1] = (struct page){ .address = after, .user = (unsigned long)before };
 	mm->pages[0].user = PAGE_SIZE;
 	high->pointers = after;
-	submit(low, 10);
-	run(2500 * MS);
+	submit_and_run(low, 10, 2500 * MS);
 	CHECK(seen(high));
 	CHECK_EQ(mm->pages[0].pins, 0);
 	CHECK_EQ(mm->pages[1].pins, 1);
 	CHECK_EQ(atomic64_read(&mm->pinned_vm), 1);
-	submit(low, 2);
-	run(2 * MS);
-	submit(high, 2);
-	run(5 * MS);
+	submit_and_run(low, 2, 2 * MS);
+	submit_and_run(high, 2, 5 * MS);
 	CHECK(preempted(low) && high->in_slot);
 	CHECK(run_until_idle(high, SEC));
 	/* Gone altogether: not seen, and no exemption. */
@@ -558,7 +530,6 @@ BOTH(replaced_pages_are_found, "a program that replaces the page of its pointers
 	CHECK(!seen(high));
 	CHECK_EQ(mm->pages[1].pins, 0);
 	free(before);
-	world_end();
 }
 
 /* ---- whose memory it is ---- */
@@ -584,7 +555,6 @@ TEST(adoption_knows_whose_memory, "a process whose thread has executed another p
 	process_of(low)->task.mm = &process_of(low)->mm;
 	run(2500 * MS);
 	CHECK(seen(low));
-	world_end();
 }
 
 /* ---- pointers that stand still ---- */
@@ -608,10 +578,8 @@ static void requests(u64 ns)
 {
 	u64 end_ns = ktime_get_ns() + ns;
 
-	while (ktime_get_ns() < end_ns) {
-		submit(high, 1);
-		run(10 * MS);
-	}
+	while (ktime_get_ns() < end_ns)
+		submit_and_run(high, 1, 10 * MS);
 }
 
 BOTH(frozen_pointers_hide_no_work, "of a program whose pointers stand still for the kernel waves in flight tell: it hides for 100 ms at most, and for no longer than it was idle")
@@ -638,10 +606,8 @@ BOTH(frozen_pointers_hide_no_work, "of a program whose pointers stand still for 
 		CHECK(run_until_idle(high, SEC));
 		submit(low, 1);
 		began_ns = ktime_get_ns();
-		while (!preempted(low) && ktime_get_ns() - began_ns < 2 * SEC) {
-			submit(high, 1);
-			run(MS);
-		}
+		while (!preempted(low) && ktime_get_ns() - began_ns < 2 * SEC)
+			submit_and_run(high, 1, MS);
 		hidden_ns = ktime_get_ns() - began_ns;
 		CHECK(preempted(low));
 		/* And what the device takes to be asked, and the queue to be taken. */

@@ -18,7 +18,6 @@ BOTH(low_yields_and_continues, "a low kernel is saved for a high one, and runs t
 	CHECK_EQ(atomic64_read(&node_of(0)->stats.runlists), 2);
 	CHECK_EQ(atomic64_read(&node_of(0)->stats.disabled), 0);
 	CHECK_EQ(gpreempt_stats_failures(&node_of(0)->stats), 0);
-	world_end();
 }
 
 BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers say what was done")
@@ -55,7 +54,6 @@ BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers sa
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_RESUME].count), 1);
 	CHECK(gpreempt_stats_quantile_us(&stats->latency[GPREEMPT_LATENCY_HOLD], 50) == 131072);
 	CHECK_EQ(gpreempt_stats_quantile_us(&stats->latency[GPREEMPT_LATENCY_HOLD], 0), 0);
-	world_end();
 }
 
 /* Passes while high's last kernel runs, and low waits for its end. */
@@ -82,25 +80,20 @@ BOTH(looks_are_as_many_as_asked_for, "while contended a look begins every gpreem
 	CHECK(passes_in(10 * MS) >= 12);
 	CHECK(run_until_idle(high, 100 * MS));
 	CHECK(run_until_idle(low, SEC));
-	world_end();
 }
 
 BOTH(two_xccs, "a queue is saved and continued on all XCCs")
 {
-	world_make(hws, 2, 1);
-	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	world_on_xccs(hws, 2);
+	add_rivals(10, 0);
 	low->kernel_ns = 20 * MS;
 	world.nodes[0].nr_wave_slots = 1;
-	submit(low, 3);
-	run(MS);
+	submit_and_run(low, 3, MS);
 	submit(high, 30);
 	CHECK(run_until_idle(high, SEC));
 	CHECK_EQ(low->done, 0);
 	CHECK(run_until_idle(low, SEC));
 	CHECK(preemptions() && resumes() == preemptions());
-	world_end();
 }
 
 BOTH(two_nodes, "each node has its own order, and is switched by itself")
@@ -108,8 +101,7 @@ BOTH(two_nodes, "each node has its own order, and is switched by itself")
 	struct sim_process *a, *b;
 	struct sim_queue *far;
 
-	world_make(hws, 1, 2);
-	set("gpreempt_enable", "1");
+	world_on_nodes(hws, 2);
 	a = add_process(10);
 	b = add_process(0);
 	low = add_queue_to(a, 0, NORMAL);
@@ -118,8 +110,7 @@ BOTH(two_nodes, "each node has its own order, and is switched by itself")
 	low->kernel_ns = far->kernel_ns = high->kernel_ns = 20 * MS;
 	submit(low, 2);
 	submit(far, 2);
-	submit(high, 2);
-	run(10 * MS);
+	submit_and_run(high, 2, 10 * MS);
 	CHECK(preempted(low));
 	CHECK(!preempted(far));
 	CHECK_EQ(gpreempt_life_enable_node(node_of(0), false), 0);
@@ -132,7 +123,6 @@ BOTH(two_nodes, "each node has its own order, and is switched by itself")
 	CHECK_STATE("idle");
 	run(20 * MS);
 	CHECK(preempted(low));
-	world_end();
 }
 
 BOTH(pm4_queues, "a queue that counts in dwords is read with its ring's size")
@@ -149,19 +139,16 @@ BOTH(pm4_queues, "a queue that counts in dwords is read with its ring's size")
 	low->pointers[0] = 3;
 	CHECK_EQ(gpreempt_node_pending(low->q.gpreempt), 0);
 	low->pointers[0] = 0;
-	world_end();
 }
 
 BOTH(nice_values_count, "a parked node sees a new nice value within a second, a polling one with the next look at it")
 {
 	world_on(hws);
-	low = add_queue(0);
-	high = add_queue(0);
+	add_rivals(0, 0);
 	low->kernel_ns = high->kernel_ns = 100 * MS;
 	world.nodes[0].nr_wave_slots = 1;
 	submit(low, 20);
-	submit(high, 20);
-	run(10 * MS);
+	submit_and_run(high, 20, 10 * MS);
 	CHECK_STATE("parked");
 	CHECK_EQ(nr_preempted(), 0);
 	process_of(low)->task.nice = 5;
@@ -173,7 +160,6 @@ BOTH(nice_values_count, "a parked node sees a new nice value within a second, a 
 	set("gpreempt_nice", "0");
 	run(20 * MS);
 	CHECK_EQ(nr_preempted(), 0);
-	world_end();
 }
 
 BOTH(priorities_of_queues_count, "a queue's priority orders it within its process; against others above normal only with the right to it")
@@ -185,8 +171,7 @@ BOTH(priorities_of_queues_count, "a queue's priority orders it within its proces
 	CHECK(!high->q.gpreempt->priority.trusted);
 	low->kernel_ns = high->kernel_ns = 10 * MS;
 	submit(low, 4);
-	submit(high, 2);
-	run(5 * MS);
+	submit_and_run(high, 2, 5 * MS);
 	CHECK(!preempted(high));
 	update_queue(low, LOW);
 	run(5 * MS);
@@ -197,7 +182,6 @@ BOTH(priorities_of_queues_count, "a queue's priority orders it within its proces
 	CHECK(high->q.gpreempt->priority.trusted);
 	run(5 * MS);
 	CHECK_EQ(high->q.gpreempt->policy.priority, HIGH);
-	world_end();
 }
 
 BOTH(relief_bounds_a_hold, "a queue that is held for too long gets the device for a while")
@@ -205,12 +189,10 @@ BOTH(relief_bounds_a_hold, "a queue that is held for too long gets the device fo
 	low_runs(hws);
 	set("gpreempt_max_hold_ms", "30");
 	high->kernel_ns = MS;
-	submit(high, 400);
-	run(300 * MS);
+	submit_and_run(high, 400, 300 * MS);
 	CHECK(low->done >= 2);
 	CHECK(!idle(high));
 	CHECK(atomic64_read(&node_of(0)->stats.relief_slices) >= 5);
-	world_end();
 }
 
 BOTH(saved_waves_are_told, "that a queue was stopped in the middle of a kernel is seen on whichever XCC it is, and not of one that had none")
@@ -245,7 +227,6 @@ BOTH(each_pass_counts_one_runlist, "what the driver sends by itself is counted o
 	CHECK_EQ(node_of(0)->mqd.nr_altered, 2);
 	update_queue(high, NORMAL);
 	CHECK_EQ(node_of(0)->waves.epoch, before + 2);
-	world_end();
 }
 
 BOTH(snapshots_end_with_the_hold, "a queue that runs has no snapshot; one that is preempted has what was saved")
@@ -256,11 +237,8 @@ BOTH(snapshots_end_with_the_hold, "a queue that runs has no snapshot; one that i
 	high_comes();
 	CHECK(gpreempt_mqd_snapshot_mqds(low->q.gpreempt) != NULL);
 	CHECK(!memcmp(gpreempt_mqd_snapshot_mqds(low->q.gpreempt), low->mqds, sizeof(struct v9_mqd)));
-	CHECK(run_until_idle(high, SEC));
-	run(5 * MS);
-	CHECK(!preempted(low));
+	low_resumes_after_high(5 * MS);
 	CHECK(!gpreempt_mqd_snapshot_mqds(low->q.gpreempt));
-	world_end();
 }
 
 TEST(grace_is_set_once, "firmware waits for waves as briefly as it can from the first preemption until it is switched off, and is told so once")
@@ -271,20 +249,15 @@ TEST(grace_is_set_once, "firmware waits for waves as briefly as it can from the 
 	CHECK_EQ(sn->grace_period, USE_DEFAULT_GRACE_PERIOD);
 	high_comes();
 	CHECK_EQ(sn->grace_period, 1);
-	CHECK(run_until_idle(high, SEC));
-	run(5 * MS);
-	CHECK(!preempted(low));
-	high_comes();
-	CHECK(preempted(low));
+	low_resumes_after_high(5 * MS);
+	high_preempts_low();
 	CHECK_EQ(sn->grace_period, 1);
 	CHECK_EQ(sn->grace_packets, 1);
 	CHECK(run_until_idle(high, SEC));
 	run(5 * MS);
 	/* What the driver sent may have come with another one. */
-	evict_queue(low, true);
-	evict_queue(low, false);
-	high_comes();
-	CHECK(preempted(low));
+	evict_and_restore(low);
+	high_preempts_low();
 	CHECK_EQ(sn->grace_packets, 2);
 	set("gpreempt_enable", "0");
 	CHECK_EQ(sn->grace_period, USE_DEFAULT_GRACE_PERIOD);
@@ -295,11 +268,9 @@ TEST(grace_is_set_once, "firmware waits for waves as briefly as it can from the 
 	submit(low, 10);
 	set("gpreempt_enable", "1");
 	run(5 * MS);
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	CHECK_EQ(sn->grace_period, 1);
 	CHECK_EQ(sn->grace_packets, 4);
-	world_end();
 }
 
 TEST(no_packet_goes_to_a_device_in_reset, "while the GPU is reset nothing is sent to its firmware, and the queues stay as they are")
@@ -319,7 +290,6 @@ TEST(no_packet_goes_to_a_device_in_reset, "while the GPU is reset nothing is sen
 	CHECK_EQ(sn->grace_packets, 1);
 	CHECK_EQ(world.reset_domain.sem.readers, 0);
 	apply(GPREEMPT_RESUME);
-	world_end();
 }
 
 TEST(a_failed_send_is_taken_back, "victims of a request that did not get out are told by name, and not asked for again by themselves")
@@ -336,7 +306,6 @@ TEST(a_failed_send_is_taken_back, "victims of a request that did not get out are
 	snprintf(name, sizeof(name), "pid %d queue %u", process_of(low)->pid.nr, low->q.properties.queue_id);
 	CHECK(strstr(shim_log, name) != NULL);
 	world.nodes[0].error = 0;
-	world_end();
 }
 
 TEST(the_first_victim_is_named, "of several victims the first one stands for all in the log")
@@ -355,7 +324,6 @@ TEST(the_first_victim_is_named, "of several victims the first one stands for all
 	snprintf(name, sizeof(name), "pid %d queue %u", process_of(low)->pid.nr, low->q.properties.queue_id);
 	CHECK(strstr(shim_log, name) != NULL);
 	world.nodes[0].error = 0;
-	world_end();
 }
 
 TEST(an_abandoned_victim_is_told, "a queue that the device lost while it was saved is counted, and left to the driver")
@@ -365,7 +333,6 @@ TEST(an_abandoned_victim_is_told, "a queue that the device lost while it was sav
 	apply(GPREEMPT_PREEMPT);
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VICTIM_RESET), 1);
 	CHECK(low->q.gpreempt->policy.immovable);
-	world_end();
 }
 
 TEST(flags_count_while_stopped, "what is resumed while the driver's scheduler stands still was held until now")
@@ -376,9 +343,7 @@ TEST(flags_count_while_stopped, "what is resumed while the driver's scheduler st
 	CHECK(!preempted(low));
 	CHECK(low->q.gpreempt->account.preempted_ns > 5 * MS && low->q.gpreempt->account.preempted_ns < 20 * MS);
 	world.nodes[0].dqm.sched_running = true;
-	evict_queue(low, true);
-	evict_queue(low, false);
-	world_end();
+	evict_and_restore(low);
 }
 
 TEST(the_hiq_wraps, "a HIQ whose pointers have gone round is settled all the same")
@@ -386,16 +351,12 @@ TEST(the_hiq_wraps, "a HIQ whose pointers have gone round is settled all the sam
 	u32 i;
 
 	low_runs(true);
-	for (i = 0; i < 40; i++) {
-		evict_queue(high, true);
-		evict_queue(high, false);
-	}
+	for (i = 0; i < 40; i++)
+		evict_and_restore(high);
 	run(MS);
 	CHECK(world.nodes[0].hiq.pending_wptr > 1024);
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) < 5);
-	world_end();
 }
 
 TEST(a_process_in_part_evicted_is_left_out, "a process whose queues are preempted, or off the device anyway, takes no VMID, whichever comes first")
@@ -409,5 +370,4 @@ TEST(a_process_in_part_evicted_is_left_out, "a process whose queues are preempte
 	CHECK(preempted(low) && !preempted(evicted));
 	CHECK(kfd_gpreempt_leaves_out(&process_of(low)->p.pdds[0].qpd));
 	evict_queue(evicted, false);
-	world_end();
 }

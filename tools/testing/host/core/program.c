@@ -10,3 +10,9 @@ void tap_reset(void)
 {
 	shim_init();
 }
+
+void tap_end(void)
+{
+	if (world.kfd.num_nodes)
+		world_end();
+}

@@ -34,7 +34,6 @@ TEST(pointers_are_aligned, "pointers that could be read in halves are not read: 
 	}
 	CHECK_EQ(skipped(GPREEMPT_SKIP_UNMAPPED), 5);
 	world_prepares = NULL;
-	world_end();
 }
 
 TEST(rings_of_dwords, "what is pending in a PM4 ring wraps where its size says")
@@ -53,7 +52,6 @@ TEST(rings_of_dwords, "what is pending in a PM4 ring wraps where its size says")
 	update_queue(low, LOW);
 	CHECK_EQ(gpreempt_node_pending(low->q.gpreempt), 267);
 	((u32 *)low->pointers)[0] = ((u32 *)low->pointers)[2] = 0;
-	world_end();
 }
 
 static void in_user_pages(struct sim_queue *sq)
@@ -79,7 +77,6 @@ TEST(user_pages_are_the_callers, "user pages are looked for where the caller is 
 	high = add_queue(0);
 	CHECK(!seen(high));
 	world_prepares = NULL;
-	world_end();
 }
 
 BOTH(new_queues_say_what_they_are, "until the monitor has looked, a new queue shows the priority that it was created with")
@@ -104,7 +101,6 @@ BOTH(new_queues_say_what_they_are, "until the monitor has looked, a new queue sh
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "idle"));
 	low->q.gpreempt->policy.waves = 1;
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "active"));
-	world_end();
 }
 
 TEST(queues_without_memory, "a queue for which there is no memory is counted, whichever part of it is missing")
@@ -129,7 +125,6 @@ TEST(queues_without_memory, "a queue for which there is no memory is counted, wh
 		kill_process(process);
 	}
 	CHECK(gpreempt_queue_adopt(node_of(0)));
-	world_end();
 }
 
 BOTH(a_hold_is_timed, "how long a queue has been off the device is known while it is, and afterwards")
@@ -142,14 +137,10 @@ BOTH(a_hold_is_timed, "how long a queue has been off the device is known while i
 	run(10 * MS);
 	CHECK(gpreempt_stats_preempted_ns(low->q.gpreempt) >= before_ns + 10 * MS);
 	CHECK(gpreempt_stats_preempted_ns(low->q.gpreempt) < before_ns + 11 * MS);
-	CHECK(run_until_idle(high, SEC));
-	run(5 * MS);
-	CHECK(!preempted(low));
+	low_resumes_after_high(5 * MS);
 	before_ns = gpreempt_stats_preempted_ns(low->q.gpreempt);
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	CHECK(gpreempt_stats_preempted_ns(low->q.gpreempt) > before_ns + 5 * MS);
-	world_end();
 }
 
 BOTH(nodes_adopt_their_own, "a node adopts its own queues, of all that a process has, and no place without one")
@@ -172,7 +163,6 @@ BOTH(nodes_adopt_their_own, "a node adopts its own queues, of all that a process
 	run(20 * MS);
 	CHECK(low->q.gpreempt->priority.trusted && !far->q.gpreempt->priority.trusted);
 	list_del(&kernels.process_queue_list);
-	world_end();
 }
 
 TEST(snapshots_are_made_room_for, "verification that is switched on later makes room in each queue, once")
@@ -188,7 +178,6 @@ TEST(snapshots_are_made_room_for, "verification that is switched on later makes 
 	set("gpreempt_verify", "0");
 	set("gpreempt_verify", "1");
 	CHECK(low->q.gpreempt->mqd.snapshot == first);
-	world_end();
 }
 
 /* ---- no memory ---- */
@@ -208,8 +197,7 @@ BOTH(allocations_fail, "whichever allocation fails, nothing is lost, and nothing
 		snprintf(tap_case, sizeof(tap_case), "allocation %d: ", n);
 		shim_fail_alloc = n;
 		sq = add_queue_to(process, 0, NORMAL);
-		submit(sq, 5);
-		run(5 * MS);
+		submit_and_run(sq, 5, 5 * MS);
 		shim_fail_alloc = n;
 		set("gpreempt_enable", "0");
 		set("gpreempt_enable", "1");
@@ -222,7 +210,6 @@ BOTH(allocations_fail, "whichever allocation fails, nothing is lost, and nothing
 		CHECK(sq->q.gpreempt != NULL);
 		kill_process(process);
 	}
-	world_end();
 }
 
 TEST(a_node_without_memory, "a node for which there is no memory is not there")
@@ -253,7 +240,6 @@ TEST(many_queues, "the array of a pass grows with the queues")
 	run(50 * MS);
 	CHECK(node_of(0)->monitor.max_sampled >= 30);
 	CHECK_EQ(node_of(0)->monitor.nr_sampled, 30);
-	world_end();
 }
 
 TEST(sdma_queues_are_not_ours, "only compute queues are registered, and once")
@@ -270,7 +256,6 @@ TEST(sdma_queues_are_not_ours, "only compute queues are registered, and once")
 	CHECK(low->q.gpreempt != NULL);
 	CHECK(gpreempt_queue_adopt(node_of(0)));
 	CHECK_EQ(node_of(0)->queues.nr, 1);
-	world_end();
 }
 
 TEST(dead_processes_are_not_sampled, "a process that was taken off the device is not looked at any more")
@@ -281,5 +266,4 @@ TEST(dead_processes_are_not_sampled, "a process that was taken off the device is
 	CHECK_EQ(node_of(0)->monitor.nr_sampled, 1);
 	CHECK(!preempted(low));
 	WRITE_ONCE(process_of(high)->p.pdds[0].already_dequeued, false);
-	world_end();
 }

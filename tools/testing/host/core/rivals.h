@@ -10,24 +10,29 @@
 
 static struct sim_queue *low, *high;
 
+static inline struct gpreempt_stats *stats(void)
+{
+	return &node_of(0)->stats;
+}
+
 static inline u64 skipped(enum gpreempt_skip reason)
 {
-	return atomic64_read(&node_of(0)->stats.skipped[reason]);
+	return atomic64_read(&stats()->skipped[reason]);
 }
 
 static inline u64 failed(enum gpreempt_failure cause)
 {
-	return atomic64_read(&node_of(0)->stats.failed[cause]);
+	return atomic64_read(&stats()->failed[cause]);
 }
 
 static inline u64 preemptions(void)
 {
-	return atomic64_read(&node_of(0)->stats.preemptions);
+	return atomic64_read(&stats()->preemptions);
 }
 
 static inline u64 resumes(void)
 {
-	return atomic64_read(&node_of(0)->stats.resumes);
+	return atomic64_read(&stats()->resumes);
 }
 
 static inline const char *state(void)
@@ -42,16 +47,45 @@ static inline void set(const char *name, const char *value)
 	CHECK_EQ(shim_param_set(name, value), 0);
 }
 
+static inline void submit_and_run(struct sim_queue *sq, u32 packets, u64 ns)
+{
+	submit(sq, packets);
+	run(ns);
+}
+
+/* The driver makes new runlists by itself. */
+static inline void evict_and_restore(struct sim_queue *sq)
+{
+	evict_queue(sq, true);
+	evict_queue(sq, false);
+}
+
+static inline void add_rivals(int low_nice, int high_nice)
+{
+	low = add_queue(low_nice);
+	high = add_queue(high_nice);
+}
+
+static inline void world_on_xccs(bool hws, u32 nr_xcc)
+{
+	world_make(hws, nr_xcc, 1);
+	set("gpreempt_enable", "1");
+}
+
+static inline void world_on_nodes(bool hws, u32 nr_nodes)
+{
+	world_make(hws, 1, nr_nodes);
+	set("gpreempt_enable", "1");
+}
+
 /* Low fills the device for 50 ms; high is idle. */
 static inline void low_runs(bool hws)
 {
 	world_on(hws);
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	low->kernel_ns = 50 * MS;
 	world.nodes[0].nr_wave_slots = 1;
-	submit(low, 10);
-	run(2 * MS);
+	submit_and_run(low, 10, 2 * MS);
 	CHECK(low->in_slot);
 	CHECK_STATE("idle");
 }
@@ -60,8 +94,20 @@ static inline void low_runs(bool hws)
 static inline void high_comes(void)
 {
 	high->kernel_ns = 50 * MS;
-	submit(high, 2);
-	run(10 * MS);
+	submit_and_run(high, 2, 10 * MS);
+}
+
+static inline void high_preempts_low(void)
+{
+	high_comes();
+	CHECK(preempted(low));
+}
+
+static inline void low_resumes_after_high(u64 ns)
+{
+	CHECK(run_until_idle(high, SEC));
+	run(ns);
+	CHECK(!preempted(low));
 }
 
 static inline void low_is_preempted(bool hws)
@@ -104,15 +150,12 @@ static inline struct v9_mqd *mqd_on(struct sim_queue *sq, u32 xcc)
 /* A device with two XCCs, one slot for waves, and a low queue whose kernel is on the XCC of that number. */
 static inline void low_runs_on(bool hws, u32 xcc)
 {
-	world_make(hws, 2, 1);
-	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	world_on_xccs(hws, 2);
+	add_rivals(10, 0);
 	low->kernel_ns = 50 * MS;
 	world.nodes[0].nr_wave_slots = 1;
 	low->done = low->submitted = low->pointers[0] = low->pointers[1] = xcc;
-	submit(low, 1);
-	run(2 * MS);
+	submit_and_run(low, 1, 2 * MS);
 	CHECK(low->in_slot);
 }
 

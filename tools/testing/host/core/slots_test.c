@@ -11,8 +11,7 @@ TEST(late_victim, "a victim that leaves late is shown as leaving, never loaded m
 	low_runs(false);
 	low->stuck_ns = 300 * MS;
 	high->kernel_ns = MS;
-	submit(high, 100);
-	run(150 * MS);
+	submit_and_run(high, 100, 150 * MS);
 	CHECK(preempted(low) && on_device(low) && low->q.gpreempt->hw.leaving);
 	CHECK(low->q.properties.is_active);
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "leaving"));
@@ -22,27 +21,23 @@ TEST(late_victim, "a victim that leaves late is shown as leaving, never loaded m
 	CHECK(!low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.lost);
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(world.nr_reset_events, 0);
-	world_end();
 }
 
 TEST(late_victim_is_destroyed, "a victim that is on its way off can be destroyed")
 {
 	low_runs(false);
 	low->stuck_ns = U64_MAX;
-	submit(high, 100);
-	run(200 * MS);
+	submit_and_run(high, 100, 200 * MS);
 	CHECK(low->q.gpreempt->hw.leaving);
 	destroy_queue(low);
 	CHECK(run_until_idle(high, SEC));
-	world_end();
 }
 
 TEST(stuck_victim_is_lost, "a victim that does not leave for 4 s loses its waves; its process is told, nobody else")
 {
 	low_runs(false);
 	low->stuck_ns = U64_MAX;
-	submit(high, 10);
-	run(3900 * MS);
+	submit_and_run(high, 10, 3900 * MS);
 	CHECK(low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.lost);
 	run(400 * MS);
 	CHECK(low->q.gpreempt->hw.lost && !on_device(low));
@@ -54,7 +49,6 @@ TEST(stuck_victim_is_lost, "a victim that does not leave for 4 s loses its waves
 	run(100 * MS);
 	CHECK(preempted(low) && !on_device(low));
 	CHECK_EQ(low->q.gpreempt->policy.preempted, false);
-	world_end();
 }
 
 TEST(immortal_victim, "if not even that helps, the GPU is reset, and the node given up until then")
@@ -62,8 +56,7 @@ TEST(immortal_victim, "if not even that helps, the GPU is reset, and the node gi
 	low_runs(false);
 	low->stuck_ns = U64_MAX;
 	low->immortal = true;
-	submit(high, 10);
-	run(4500 * MS);
+	submit_and_run(high, 10, 4500 * MS);
 	CHECK_EQ(world.nr_gpu_resets, 1);
 	CHECK_STATE("failed");
 	CHECK(low->q.gpreempt->hw.killed);
@@ -73,7 +66,6 @@ TEST(immortal_victim, "if not even that helps, the GPU is reset, and the node gi
 	low->stuck_ns = 0;
 	reset_gpu();
 	CHECK_STATE("idle");
-	world_end();
 }
 
 TEST(killed_victim_leaves_late, "a victim whose waves were reset and that leaves only later is lost all the same")
@@ -81,8 +73,7 @@ TEST(killed_victim_leaves_late, "a victim whose waves were reset and that leaves
 	low_runs(false);
 	low->stuck_ns = U64_MAX;
 	low->immortal = true;
-	submit(high, 10);
-	run(4500 * MS);
+	submit_and_run(high, 10, 4500 * MS);
 	CHECK(low->q.gpreempt->hw.killed && !low->q.gpreempt->hw.lost);
 	set("gpreempt_enable", "1");
 	low->reset = true;
@@ -91,18 +82,15 @@ TEST(killed_victim_leaves_late, "a victim whose waves were reset and that leaves
 	run(10 * MS);
 	CHECK(low->q.gpreempt->hw.lost);
 	low->immortal = false;
-	submit(high, 1);
-	run(300 * MS);
+	submit_and_run(high, 1, 300 * MS);
 	CHECK(!on_device(low));
-	world_end();
 }
 
 TEST(late_to_leave_for_its_priority, "a queue that gets its program's priority back when switched off, and leaves late for that, is not left behind")
 {
 	world_on(false);
 	set("gpreempt_hw_priority", "follow");
-	low = add_queue(3);
-	high = add_queue(0);
+	add_rivals(3, 0);
 	run(20 * MS);
 	CHECK_EQ(mqd_priority(low), NORMAL - 3);
 	low->stuck_ns = 250 * MS;
@@ -110,21 +98,16 @@ TEST(late_to_leave_for_its_priority, "a queue that gets its program's priority b
 	CHECK(!preempted(low) && on_device(low));
 	CHECK_EQ(mqd_priority(low), NORMAL);
 	low->stuck_ns = 0;
-	world_end();
 }
 
 TEST(load_fails, "a queue that could be loaded on one XCC only is taken off it again, and loaded later")
 {
-	world_make(false, 2, 1);
-	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	world_on_xccs(false, 2);
+	add_rivals(10, 0);
 	world.nodes[0].nr_wave_slots = 1;
 	low->kernel_ns = 50 * MS;
-	submit(low, 1);
-	run(2 * MS);
-	high_comes();
-	CHECK(preempted(low));
+	submit_and_run(low, 1, 2 * MS);
+	high_preempts_low();
 	world.nodes[0].nr_load_fails = 2;
 	CHECK(run_until_idle(high, SEC));
 	run(20 * MS);
@@ -132,27 +115,21 @@ TEST(load_fails, "a queue that could be loaded on one XCC only is taken off it a
 	CHECK(!preempted(low));
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(resumes(), 1);
-	world_end();
 }
 
 TEST(load_fails_and_stays, "if it does not leave that XCC either, it is leaving like any other")
 {
-	world_make(false, 2, 1);
-	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	world_on_xccs(false, 2);
+	add_rivals(10, 0);
 	low->kernel_ns = 50 * MS;
-	submit(low, 1);
-	run(2 * MS);
-	high_comes();
-	CHECK(preempted(low));
+	submit_and_run(low, 1, 2 * MS);
+	high_preempts_low();
 	world.nodes[0].nr_load_fails = 1;
 	low->stuck_ns = 250 * MS;
 	run(250 * MS);
 	CHECK(low->q.gpreempt->hw.leaving);
 	low->stuck_ns = 0;
 	CHECK(run_until_idle(low, SEC));
-	world_end();
 }
 
 TEST(load_fails_for_good, "after three failures the node gives up, and resumes what it can")
@@ -163,19 +140,16 @@ TEST(load_fails_for_good, "after three failures the node gives up, and resumes w
 	CHECK_STATE("failed");
 	CHECK_EQ(failed(GPREEMPT_FAILURE_MAP), 8);
 	CHECK(!preempted(low));
-	world_end();
 }
 
 TEST(a_reset_begins_while_unloading, "a slot that refuses because of a reset keeps its queue, and nothing is counted as failed")
 {
 	low_runs(false);
 	world.nodes[0].nr_refusals = 1;
-	submit(high, 300);
-	run(10 * MS);
+	submit_and_run(high, 300, 10 * MS);
 	CHECK_EQ(skipped(GPREEMPT_SKIP_RESETTING), 1);
 	CHECK_EQ(gpreempt_stats_failures(&node_of(0)->stats), 0);
 	CHECK(preempted(low));
-	world_end();
 }
 
 BOTH(registers_during_a_reset, "while the GPU is being reset neither registers nor slots are touched")
@@ -183,15 +157,13 @@ BOTH(registers_during_a_reset, "while the GPU is being reset neither registers n
 	low_runs(hws);
 	world.reset_domain.sem.writer = true;
 	world.nodes[0].error = -EIO;
-	submit(high, 300);
-	run(10 * MS);
+	submit_and_run(high, 300, 10 * MS);
 	CHECK(skipped(GPREEMPT_SKIP_RESETTING) > 0);
 	CHECK_EQ(nr_preempted(), 0);
 	world.reset_domain.sem.writer = false;
 	world.nodes[0].error = 0;
 	run(10 * MS);
 	CHECK(preempted(low));
-	world_end();
 }
 
 TEST(mqd_verify, "asked for, MQDs that somebody wrote to while their queue was preempted are told, and left alone (mqd)")
@@ -200,8 +172,7 @@ TEST(mqd_verify, "asked for, MQDs that somebody wrote to while their queue was p
 
 	low_runs(false);
 	set("gpreempt_verify", "1");
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	mqd = (void *)low->mqds;
 	mqd->cp_hqd_pq_doorbell_control ^= 1;
 	CHECK(run_until_idle(low, SEC));
@@ -209,15 +180,12 @@ TEST(mqd_verify, "asked for, MQDs that somebody wrote to while their queue was p
 	CHECK_EQ(mqd->cp_hqd_pq_doorbell_control, (low->q.properties.doorbell_off | 1U << 31) ^ 1);
 	/* Not asked for, nothing is copied or compared. */
 	set("gpreempt_verify", "0");
-	submit(low, 1);
-	run(MS);
-	high_comes();
-	CHECK(preempted(low));
+	submit_and_run(low, 1, MS);
+	high_preempts_low();
 	CHECK(!gpreempt_mqd_snapshot_mqds(low->q.gpreempt));
 	mqd->cp_hqd_pq_doorbell_control ^= 1;
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);
-	world_end();
 }
 
 TEST(mqd_verify_second_xcc, "the control stack of another XCC counts as well, what is unused of it does not")
@@ -227,14 +195,11 @@ TEST(mqd_verify_second_xcc, "the control stack of another XCC counts as well, wh
 	world_make(false, 2, 1);
 	set("gpreempt_verify", "1");
 	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	low->kernel_ns = 20 * MS;
 	low->done = low->submitted = low->pointers[0] = low->pointers[1] = 1;
-	submit(low, 1);
-	run(MS);
-	high_comes();
-	CHECK(preempted(low));
+	submit_and_run(low, 1, MS);
+	high_preempts_low();
 	second = low->mqds + PAGE_SIZE + CTL_STACK_BYTES + PAGE_SIZE;
 	second[10] ^= 1;
 	CHECK(gpreempt_mqd_snapshot_matches(low->q.gpreempt));
@@ -242,19 +207,16 @@ TEST(mqd_verify_second_xcc, "the control stack of another XCC counts as well, wh
 	CHECK(!gpreempt_mqd_snapshot_matches(low->q.gpreempt));
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);
-	world_end();
 }
 
 TEST(snapshots_follow_updates, "what the driver changes in the MQDs of a preempted queue is no change by somebody else")
 {
 	low_runs(false);
 	set("gpreempt_verify", "1");
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	update_queue(low, LOW);
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 0);
-	world_end();
 }
 
 TEST(snapshots_need_a_layout_that_is_known, "where MQDs and control stacks do not lie as they are known to there is no snapshot")
@@ -266,11 +228,9 @@ TEST(snapshots_need_a_layout_that_is_known, "where MQDs and control stacks do no
 	mm->mqd_size = PAGE_SIZE + CTL_STACK_BYTES + 1;
 	set("gpreempt_verify", "1");
 	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	CHECK(!low->q.gpreempt->mqd.snapshot);
 	mm->mqd_size = sizeof(struct v9_mqd);
-	world_end();
 }
 
 /* ---- single steps ---- */
@@ -308,7 +268,6 @@ TEST(who_works_leaves_first, "victims that keep the device from others are asked
 			kill_process(process_of(worker));
 		}
 	}
-	world_end();
 }
 
 TEST(idle_queues_go_along, "without the hardware scheduler as well, what is lower and idle leaves with what is not")
@@ -320,7 +279,6 @@ TEST(idle_queues_go_along, "without the hardware scheduler as well, what is lowe
 	run(2 * MS);
 	high_comes();
 	CHECK(preempted(low) && preempted(quiet));
-	world_end();
 }
 
 TEST(a_refused_victim_is_not_asked_again, "a slot that refuses ends what was decided of its queue; the next decision is another one")
@@ -334,7 +292,6 @@ TEST(a_refused_victim_is_not_asked_again, "a slot that refuses ends what was dec
 	CHECK(!preempted(low));
 	CHECK_EQ(low->q.gpreempt->policy.action, GPREEMPT_KEEP);
 	CHECK_EQ(skipped(GPREEMPT_SKIP_RESETTING), 1);
-	world_end();
 }
 
 TEST(a_late_victim_is_an_error, "a slot that is not left in time is an error of the pass, which has to be looked after again")
@@ -349,7 +306,6 @@ TEST(a_late_victim_is_an_error, "a slot that is not left in time is an error of 
 	CHECK_EQ(low->asked_ms, 100);
 	run(100 * MS);
 	low->stuck_ns = 0;
-	world_end();
 }
 
 TEST(late_victims_are_verified, "what a late victim saved is known from when it has left; without waves nothing is said to be saved")
@@ -362,8 +318,7 @@ TEST(late_victims_are_verified, "what a late victim saved is known from when it 
 	run(2 * MS);
 	quiet->stuck_ns = low->stuck_ns = 260 * MS;
 	high->kernel_ns = MS;
-	submit(high, 900);
-	run(230 * MS);
+	submit_and_run(high, 900, 230 * MS);
 	CHECK(low->q.gpreempt->hw.leaving && low->q.gpreempt->policy.saved_waves);
 	run(300 * MS);
 	CHECK(!low->q.gpreempt->hw.leaving && !quiet->q.gpreempt->hw.leaving);
@@ -375,7 +330,6 @@ TEST(late_victims_are_verified, "what a late victim saved is known from when it 
 	low->stuck_ns = quiet->stuck_ns = 0;
 	CHECK(run_until_idle(low, 2 * SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);
-	world_end();
 }
 
 TEST(steps_to_the_end_of_a_victim, "its own waves are reset first, then those of its process, and the GPU only if both do not help")
@@ -383,8 +337,7 @@ TEST(steps_to_the_end_of_a_victim, "its own waves are reset first, then those of
 	/* One that its own reset helps, one that its process's helps. */
 	low_runs(false);
 	low->stuck_ns = U64_MAX;
-	submit(high, 10);
-	run(4300 * MS);
+	submit_and_run(high, 10, 4300 * MS);
 	CHECK(low->q.gpreempt->hw.lost);
 	CHECK_EQ(low->asked_ms, 100);
 	CHECK_EQ(world.nr_queue_resets, 1);
@@ -395,22 +348,19 @@ TEST(steps_to_the_end_of_a_victim, "its own waves are reset first, then those of
 	low_runs(false);
 	low->stuck_ns = U64_MAX;
 	low->stubborn = true;
-	submit(high, 10);
-	run(4500 * MS);
+	submit_and_run(high, 10, 4500 * MS);
 	CHECK(low->q.gpreempt->hw.lost);
 	CHECK_EQ(world.nr_queue_resets, 2);
 	CHECK_EQ(world.nr_process_resets, 1);
 	CHECK_EQ(low->asked_ms, 100);
 	CHECK_EQ(world.nr_gpu_resets, 0);
-	world_end();
 }
 
 TEST(lost_queues_stay_lost, "a queue whose waves were reset is neither decided about nor loaded, also after switching off and on")
 {
 	low_runs(false);
 	low->stuck_ns = U64_MAX;
-	submit(high, 10);
-	run(4300 * MS);
+	submit_and_run(high, 10, 4300 * MS);
 	CHECK(low->q.gpreempt->hw.lost);
 	CHECK(low->q.gpreempt->policy.immovable);
 	set("gpreempt_enable", "0");
@@ -419,52 +369,43 @@ TEST(lost_queues_stay_lost, "a queue whose waves were reset is neither decided a
 	CHECK(low->q.gpreempt->hw.lost);
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "lost"));
 	CHECK(!on_device(low));
-	world_end();
 }
 
 /* After a reset of the GPU that its waves had made necessary. */
 static void low_was_killed_once(u32 nr_xcc)
 {
-	world_make(false, nr_xcc, 1);
-	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	world_on_xccs(false, nr_xcc);
+	add_rivals(10, 0);
 	low->kernel_ns = 50 * MS;
 	world.nodes[0].nr_wave_slots = 1;
-	submit(low, 1);
-	run(2 * MS);
+	submit_and_run(low, 1, 2 * MS);
 	low->stuck_ns = U64_MAX;
 	low->immortal = true;
-	submit(high, 10);
-	run(4700 * MS);
+	submit_and_run(high, 10, 4700 * MS);
 	CHECK(low->q.gpreempt->hw.killed);
 	low->immortal = false;
 	low->stuck_ns = 0;
 	reset_gpu();
 	run(2 * MS);
 	low->kernel_ns = high->kernel_ns = 50 * MS;
-	submit(low, 3);
-	run(2 * MS);
+	submit_and_run(low, 3, 2 * MS);
 }
 
 TEST(what_was_killed_begins_anew, "after a reset of the GPU a queue that leaves late is waited for like any other")
 {
 	low_was_killed_once(1);
 	low->stuck_ns = 150 * MS;
-	submit(high, 10);
-	run(120 * MS);
+	submit_and_run(high, 10, 120 * MS);
 	CHECK(low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.killed);
 	run(200 * MS);
 	CHECK(!low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.lost);
 	low->stuck_ns = 0;
-	world_end();
 }
 
 TEST(what_was_killed_is_loaded_anew, "and so is one that could not be loaded on all XCCs and does not leave at once")
 {
 	low_was_killed_once(2);
-	submit(high, 1);
-	run(10 * MS);
+	submit_and_run(high, 1, 10 * MS);
 	CHECK(preempted(low) && !low->q.gpreempt->hw.leaving);
 	world.nodes[0].nr_load_fails = 1;
 	low->stuck_ns = 250 * MS;
@@ -473,7 +414,6 @@ TEST(what_was_killed_is_loaded_anew, "and so is one that could not be loaded on 
 	low->stuck_ns = 0;
 	run(200 * MS);
 	CHECK(!low->q.gpreempt->hw.lost);
-	world_end();
 }
 
 /* What UPDATE_QUEUE changes before it takes dqm_lock, and @loadable: under that as well. */
@@ -491,8 +431,7 @@ static void move_ring(struct sim_queue *sq, bool loadable)
 TEST(a_ring_that_moved, "whether a queue that could not be loaded has left is seen by the ring that it was loaded with")
 {
 	low_runs_on(false, 0);
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	move_ring(low, true);
 	world.nodes[0].nr_load_fails = 1;
 	low->stuck_ns = 250 * MS;
@@ -502,7 +441,6 @@ TEST(a_ring_that_moved, "whether a queue that could not be loaded has left is se
 	run(60 * MS);
 	CHECK(low->q.gpreempt->hw.leaving);
 	low->stuck_ns = 0;
-	world_end();
 }
 
 TEST(a_ring_that_is_about_to_move, "a queue that does not leave has not left because UPDATE_QUEUE waits with another ring for the lock")
@@ -517,15 +455,13 @@ TEST(a_ring_that_is_about_to_move, "a queue that does not leave has not left bec
 	run(60 * MS);
 	CHECK(low->q.gpreempt->hw.leaving && on_device(low));
 	low->stuck_ns = 0;
-	world_end();
 }
 
 TEST(failed_loads_are_verified, "a queue that could not be loaded is saved anew, and what is written to it then is noticed")
 {
 	low_runs_on(false, 0);
 	set("gpreempt_verify", "1");
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	world.nodes[0].nr_load_fails = 1;
 	current->fn = gpreempt_monitor;
 	apply(GPREEMPT_RESUME);
@@ -535,21 +471,18 @@ TEST(failed_loads_are_verified, "a queue that could not be loaded is saved anew,
 	mqd_on(low, 0)->cp_hqd_pq_doorbell_control ^= 1;
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 1);
-	world_end();
 }
 
 TEST(late_victims_and_a_suspend, "before a suspend a queue that is leaving is the driver's again, as any other")
 {
 	low_runs(false);
 	low->stuck_ns = U64_MAX;
-	submit(high, 10);
-	run(200 * MS);
+	submit_and_run(high, 10, 200 * MS);
 	CHECK(low->q.gpreempt->hw.leaving);
 	suspend();
 	CHECK(!preempted(low) && !low->q.gpreempt->hw.leaving);
 	low->stuck_ns = 0;
 	resume();
-	world_end();
 }
 
 TEST(a_reset_keeps_the_backend_off, "while the GPU is reset nothing is done without the hardware scheduler, and it is tried again")
@@ -563,7 +496,6 @@ TEST(a_reset_keeps_the_backend_off, "while the GPU is reset nothing is done with
 	CHECK_EQ(skipped(GPREEMPT_SKIP_RESETTING), 1);
 	CHECK(!preempted(low));
 	world.reset_domain.sem.writer = false;
-	world_end();
 }
 
 TEST(slot_passes_are_counted, "a pass over slots that takes somebody off counts as long as that took; one that gives back is one as well")
@@ -584,5 +516,4 @@ TEST(slot_passes_are_counted, "a pass over slots that takes somebody off counts 
 	CHECK_EQ(atomic64_read(&stats->preempt_ns_last), 0);
 	apply(GPREEMPT_RESUME);
 	CHECK_EQ(atomic64_read(&stats->runlists), before + 2);
-	world_end();
 }

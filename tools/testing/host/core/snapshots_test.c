@@ -10,8 +10,7 @@ TEST(snapshots_have_limits, "a manager that lacks any of the functions makes non
 
 	low_runs(false);
 	set("gpreempt_verify", "1");
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	mm = &world.nodes[0].mm;
 	complete = *mm;
 	mm->mqd_stride = NULL;
@@ -27,7 +26,6 @@ TEST(snapshots_have_limits, "a manager that lacks any of the functions makes non
 	mqd_on(low, 0)->cp_hqd_cntl_stack_size = CTL_STACK_BYTES;
 	*mm = complete;
 	gpreempt_mqd_snapshot_take(low->q.gpreempt);
-	world_end();
 }
 
 TEST(nothing_is_written_back, "what somebody wrote to any of the MQDs or control stacks of a preempted queue is told once, and is what the queue continues with")
@@ -41,8 +39,7 @@ TEST(nothing_is_written_back, "what somebody wrote to any of the MQDs or control
 		snprintf(tap_case, sizeof(tap_case), "XCC %u: ", xcc);
 		low_runs_on(false, xcc);
 		set("gpreempt_verify", "1");
-		high_comes();
-		CHECK(preempted(low));
+		high_preempts_low();
 		last = (u8 *)mqd_on(low, xcc) + PAGE_SIZE + CTL_STACK_BYTES - 1;
 		*last ^= 1;
 		scribbled = *last;
@@ -69,23 +66,18 @@ BOTH(no_snapshot_is_no_exemption, "without memory for a snapshot a queue is not 
 	high = add_queue(0);
 	low->kernel_ns = 50 * MS;
 	world.nodes[0].nr_wave_slots = 1;
-	submit(low, 2);
-	run(2 * MS);
-	high_comes();
-	CHECK(preempted(low));
+	submit_and_run(low, 2, 2 * MS);
+	high_preempts_low();
 	CHECK_EQ(skipped(GPREEMPT_SKIP_NO_MEMORY), 0);
-	world_end();
 }
 
 TEST(snapshots_follow_doorbells, "a doorbell that moves while its queue is preempted moves in the snapshot as well")
 {
 	low_runs(false);
 	set("gpreempt_verify", "1");
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	low->q.properties.doorbell_off += 0x100;
 	update_queue(low, LOW);
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VERIFY), 0);
-	world_end();
 }

@@ -4,8 +4,7 @@
  */
 #include <limits.h>
 
-#include "fake_amdkfd.h"
-#include "tap.h"
+#include "rivals.h"
 
 /* ---- tunables ---- */
 
@@ -58,23 +57,21 @@ TEST(tunables_have_bounds, "each parameter takes what is within its bounds, refu
 	}
 	CHECK_EQ(shim_param_set("gpreempt_nice", NULL), 0);
 	CHECK_EQ(shim_param_set("gpreempt_enable", NULL), 0);
-	world_end();
 }
 
 TEST(bad_parameters_do_not_cost_the_driver, "while the module loads a bad value is told, not refused")
 {
-	CHECK_EQ(shim_param_set("gpreempt_interval_ms", "0"), 0);
-	CHECK_EQ(shim_param_set("gpreempt_policy", "none"), 0);
+	set("gpreempt_interval_ms", "0");
+	set("gpreempt_policy", "none");
 	CHECK_EQ(shim_param_set("gpreempt_poll_us", NULL), 0);
 	CHECK(strstr(shim_log, "poll_us= is not a number; kept 80") != NULL);
 	CHECK_EQ(shim_param_set("gpreempt_wakeup", NULL), 0);
 	CHECK(strstr(shim_log, "wakeup= is neither poll nor doorbell; kept poll") != NULL);
-	CHECK_EQ(shim_param_set("gpreempt_enable", "perhaps"), 0);
+	set("gpreempt_enable", "perhaps");
 	CHECK(strstr(shim_log, "below 1; kept 5") != NULL);
-	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+	set("gpreempt_enable", "1");
 	world_make(true, 1, 1);
 	CHECK(gpreempt_node_enabled(0));
-	world_end();
 }
 
 TEST(nodes_have_values_of_their_own, "a node's file is for this node until the parameter is written; default takes that one's over")
@@ -83,8 +80,7 @@ TEST(nodes_have_values_of_their_own, "a node's file is for this node until the p
 	char text[64];
 	bool on;
 
-	world_make(true, 1, 2);
-	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+	world_on_nodes(true, 2);
 	a = node_of(0);
 	b = node_of(1);
 	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "9\n"), 0);
@@ -94,7 +90,7 @@ TEST(nodes_have_values_of_their_own, "a node's file is for this node until the p
 	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "default\n"), 0);
 	CHECK_EQ(a->tunables.tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 5);
 	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_INTERVAL_MS, "9\n"), 0);
-	CHECK_EQ(shim_param_set("gpreempt_interval_ms", "7"), 0);
+	set("gpreempt_interval_ms", "7");
 	CHECK_EQ(a->tunables.tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 7);
 	CHECK_EQ(b->tunables.tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 7);
 	run(20 * MS);
@@ -109,7 +105,7 @@ TEST(nodes_have_values_of_their_own, "a node's file is for this node until the p
 	CHECK(!strcmp(gpreempt_tunables_policy(b)->name, "hpf"));
 	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_POLICY, "default\n"), 0);
 	CHECK(!strcmp(gpreempt_tunables_policy(a)->name, "hpf"));
-	CHECK_EQ(shim_param_set("gpreempt_policy", "wfq"), 0);
+	set("gpreempt_policy", "wfq");
 	CHECK(!strcmp(gpreempt_tunables_policy(a)->name, "wfq") && !strcmp(gpreempt_tunables_policy(b)->name, "wfq"));
 	shim_param_get("gpreempt_policy", text);
 	CHECK(!strcmp(text, "wfq\n"));
@@ -119,7 +115,6 @@ TEST(nodes_have_values_of_their_own, "a node's file is for this node until the p
 	CHECK_EQ(gpreempt_params_parse_switch("default\n", true, &on), 0);
 	CHECK(on);
 	CHECK_EQ(gpreempt_params_parse_switch("2\n", true, &on), -EINVAL);
-	world_end();
 }
 
 TEST(words_name_the_policies, "each policy has a word in the table of tunables, in the place that it has among policies")
@@ -135,14 +130,12 @@ TEST(words_name_the_policies, "each policy has a word in the table of tunables, 
 		CHECK(node_of(0)->policy.ops == gpreempt_policies[i]);
 	}
 	CHECK(i > 2);
-	world_end();
 }
 
 /* ---- commands ---- */
 
 static const struct cred own_cred;
 static struct file file, other;
-static struct sim_queue *low, *high;
 
 static void open_file(struct file *f)
 {
@@ -155,25 +148,37 @@ static void close_file(struct file *f)
 	CHECK_EQ(shim_miscdevice->fops->release(NULL, f), 0);
 }
 
+/* A hold of which it does not matter how many queues it is of */
+#define HOLD(...)	(&(struct gpreempt_hold){ __VA_ARGS__ })
+
+static long file_command(struct file *f, unsigned int cmd, void *argument)
+{
+	return shim_miscdevice->fops->unlocked_ioctl(f, cmd, (unsigned long)argument);
+}
+
 static long command(unsigned int cmd, void *argument)
 {
-	return shim_miscdevice->fops->unlocked_ioctl(&file, cmd, (unsigned long)argument);
+	return file_command(&file, cmd, argument);
+}
+
+static void close_own_file(void)
+{
+	close_file(&file);
+}
+
+static void open_own_file(void)
+{
+	open_file(&file);
+	world.before_end = close_own_file;
 }
 
 static void begin(void)
 {
 	world_on(true);
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	low->kernel_ns = high->kernel_ns = MS;
 	run(20 * MS);
-	open_file(&file);
-}
-
-static void end(void)
-{
-	close_file(&file);
-	world_end();
+	open_own_file();
 }
 
 static struct gpreempt_target queue_target(const struct sim_queue *sq)
@@ -219,14 +224,12 @@ TEST(targets_are_checked, "what a scope does not use has to be 0, what it names 
 		{ { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 99 }, -EBADF },
 		{ { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 1, .pid = 3 }, -EINVAL },
 	};
-	struct gpreempt_list list;
 	u32 i;
 
 	begin();
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
-		list = (struct gpreempt_list){ .target = cases[i].target };
-		CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), cases[i].error);
+		CHECK_EQ(command(GPREEMPT_IOC_LIST, &(struct gpreempt_list){ .target = cases[i].target }), cases[i].error);
 	}
 	CHECK_EQ(nr_listed(everything), 2);
 	CHECK_EQ(nr_listed(queue_target(low)), 1);
@@ -242,12 +245,10 @@ TEST(targets_are_checked, "what a scope does not use has to be 0, what it names 
 	current->euid.val = 5;
 	CHECK_EQ(nr_listed(everything), 0);
 	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 1 }), 0);
-	list = (struct gpreempt_list){ .target = process_target(low) };
-	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), -EACCES);
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &(struct gpreempt_list){ .target = process_target(low) }), -EACCES);
 	process_of(low)->task.euid.val = 5;
 	CHECK_EQ(nr_listed(everything), 1);
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
-	end();
 }
 
 TEST(commands_are_checked, "unknown commands, flags, reserved members and values are refused, and so are pointers that are none")
@@ -255,41 +256,32 @@ TEST(commands_are_checked, "unknown commands, flags, reserved members and values
 	struct gpreempt_priority priority;
 	struct gpreempt_set_param param;
 	struct gpreempt_info info;
-	struct gpreempt_list list;
 	struct gpreempt_hold hold;
 	struct gpreempt_hint hint;
 
 	begin();
 	CHECK_EQ(command(GPREEMPT_IOC_INFO ^ 0x40, &info), -ENOTTY);
 	CHECK_EQ(command(GPREEMPT_IOC_INFO, (void *)8), -EFAULT);
-	info = (struct gpreempt_info){ .flags = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EINVAL);
-	info = (struct gpreempt_info){ .abi_version = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EINVAL);
-	info = (struct gpreempt_info){ .nr_nodes = 4 };
-	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EFAULT);
-	list = (struct gpreempt_list){ .target = everything, .flags = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), -EINVAL);
-	list = (struct gpreempt_list){ .target = everything, .nr_queues = 5 };
-	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), -EFAULT);
-	priority = (struct gpreempt_priority){ .target = process_target(low), .flags = 2 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &(struct gpreempt_info){ .flags = 1 }), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &(struct gpreempt_info){ .abi_version = 1 }), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &(struct gpreempt_info){ .nr_nodes = 4 }), -EFAULT);
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &(struct gpreempt_list){ .target = everything, .flags = 1 }), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &(struct gpreempt_list){ .target = everything, .nr_queues = 5 }), -EFAULT);
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &(struct gpreempt_priority){ .target = process_target(low), .flags = 2 }), -EINVAL);
 	priority = (struct gpreempt_priority){ .target = process_target(low), .flags = GPREEMPT_PRIORITY_CLEAR, .priority = 1 };
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -EINVAL);
 	priority = (struct gpreempt_priority){ .target = process_target(low), .priority = 1024 };
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -ERANGE);
 	priority.priority = -1024;
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -ERANGE);
-	priority = (struct gpreempt_priority){ .target = everything };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &(struct gpreempt_priority){ .target = everything }), -EINVAL);
 	priority = (struct gpreempt_priority){ .target = process_target(low) };
 	priority.target.gpu_id = 1000;
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -EINVAL);
 	priority = (struct gpreempt_priority){ .target = queue_target(low) };
 	priority.target.queue_id = 44;
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -ENOENT);
-	param = (struct gpreempt_set_param){ .target = process_target(low), .param = 99 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &(struct gpreempt_set_param){ .target = process_target(low), .param = 99 }), -EINVAL);
 	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_WEIGHT, .value = 10001 };
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -ERANGE);
 	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_DEADLINE_US, .value = 3600000001ULL };
@@ -302,24 +294,18 @@ TEST(commands_are_checked, "unknown commands, flags, reserved members and values
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
 	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_WEIGHT, .flags = 1 };
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
-	hold = (struct gpreempt_hold){ .target = everything };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EINVAL);
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .nr_queues = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = everything)), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .nr_queues = 1)), -EINVAL);
 	hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = 0x80 };
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EINVAL);
 	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EINVAL);
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .timeout_ms = 1)), -EINVAL);
 	hint = (struct gpreempt_hint){ .target = process_target(low) };
 	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -ERANGE);
 	hint.within_us = 1000001;
 	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -ERANGE);
-	hint = (struct gpreempt_hint){ .target = everything, .within_us = 5 };
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -EINVAL);
-	hint = (struct gpreempt_hint){ .target = process_target(low), .within_us = 5, .flags = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -EINVAL);
-	end();
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &(struct gpreempt_hint){ .target = everything, .within_us = 5 }), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &(struct gpreempt_hint){ .target = process_target(low), .within_us = 5, .flags = 1 }), -EINVAL);
 }
 
 TEST(info_does_not_tell_of_others, "without CAP_SYS_ADMIN INFO counts the caller's own queues, has no counters, and calls a node idle that is on")
@@ -329,8 +315,7 @@ TEST(info_does_not_tell_of_others, "without CAP_SYS_ADMIN INFO counts the caller
 
 	begin();
 	submit(low, 50);
-	submit(high, 500);
-	run(10 * MS);
+	submit_and_run(high, 500, 10 * MS);
 	CHECK(preempted(low));
 	process_of(low)->task.euid = (kuid_t){ 1234 };
 	process_of(high)->task.euid = (kuid_t){ 4321 };
@@ -350,7 +335,6 @@ TEST(info_does_not_tell_of_others, "without CAP_SYS_ADMIN INFO counts the caller
 	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), 0);
 	CHECK(node.nr_queues == 1 && node.nr_preempted == 1);
 	current->caps = CAP_SYS_ADMIN | CAP_SYS_NICE;
-	end();
 }
 
 TEST(info_and_list_tell, "INFO tells nodes and features, LIST tells queues")
@@ -369,8 +353,7 @@ TEST(info_and_list_tell, "INFO tells nodes and features, LIST tells queues")
 	CHECK_EQ(nodes[0].nr_queues, 2);
 	CHECK(!strcmp(nodes[0].backend, "hws") && !strcmp(nodes[0].policy, "hpf"));
 	submit(low, 50);
-	submit(high, 50);
-	run(10 * MS);
+	submit_and_run(high, 50, 10 * MS);
 	list = (struct gpreempt_list){ .target = everything, .nr_queues = 2, .queues = (unsigned long)infos };
 	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
 	CHECK_EQ(list.nr_queues, 2);
@@ -382,7 +365,6 @@ TEST(info_and_list_tell, "INFO tells nodes and features, LIST tells queues")
 	CHECK(infos[0].preempted_us > 0);
 	CHECK_EQ(infos[1].state, GPREEMPT_QUEUE_ACTIVE);
 	CHECK(infos[1].pending > 0);
-	end();
 }
 
 static long set_priority(struct gpreempt_target target, s32 value, u32 flags)
@@ -439,7 +421,6 @@ TEST(priorities_from_outside, "a queue's setting outranks its process's, that on
 	CHECK_EQ(set_priority(process_target(low), 1, 0), 0);
 	run(1100 * MS);
 	CHECK_EQ(process_of(high)->pid.references, 1);
-	end();
 }
 
 TEST(settings_of_the_unprivileged_are_capped, "what somebody without rights sets for his process is worth no more than its nice value leaves")
@@ -454,7 +435,6 @@ TEST(settings_of_the_unprivileged_are_capped, "what somebody without rights sets
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 	CHECK_EQ(set_priority(process_target(low), NORMAL, 0), 0);
 	CHECK_EQ(priority_of(low), NORMAL);
-	end();
 }
 
 TEST(moves_between_cgroups_count, "a process that moves to another cgroup has its priority within a second, also while the node is parked")
@@ -466,13 +446,12 @@ TEST(moves_between_cgroups_count, "a process that moves to another cgroup has it
 	process_of(low)->task.cgroup = world_cgroup(1);
 	CHECK_EQ(set_priority(cgroup, NORMAL, 0), 0);
 	run(1500 * MS);
-	CHECK(!strcmp(gpreempt_node_state_name(node_of(0)), "parked"));
+	CHECK_STATE("parked");
 	CHECK_EQ(low->q.gpreempt->priority.source, GPREEMPT_SOURCE_KFD);
 	CHECK_EQ(high->q.gpreempt->priority.source, GPREEMPT_SOURCE_CGROUP);
 	process_of(low)->task.cgroup = world_cgroup(3);
 	run(1100 * MS);
 	CHECK_EQ(low->q.gpreempt->priority.source, GPREEMPT_SOURCE_CGROUP);
-	end();
 }
 
 TEST(parameters_from_outside, "weights, deadlines and exemptions reach the policy, of a queue or of its process; they take a right")
@@ -502,10 +481,8 @@ TEST(parameters_from_outside, "weights, deadlines and exemptions reach the polic
 	CHECK_EQ(high->q.gpreempt->policy.deadline_ns, 30 * US);
 	CHECK_EQ(low->q.gpreempt->policy.deadline_ns, 0);
 	submit(low, 20);
-	submit(high, 20);
-	run(10 * MS);
+	submit_and_run(high, 20, 10 * MS);
 	CHECK(!preempted(low));
-	end();
 }
 
 TEST(holds, "a held queue is off the device until everybody who holds it lets it go, or his file is closed")
@@ -513,15 +490,14 @@ TEST(holds, "a held queue is off the device until everybody who holds it lets it
 	struct gpreempt_hold hold;
 
 	begin();
-	submit(low, 200);
-	run(MS);
+	submit_and_run(low, 200, MS);
 	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
 	CHECK_EQ(hold.nr_queues, 1);
 	CHECK(preempted(low));
 	open_file(&other);
 	hold = (struct gpreempt_hold){ .target = process_target(low), .flags = GPREEMPT_HOLD_UNBOUNDED };
-	CHECK_EQ(shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_PREEMPT, (unsigned long)&hold), 0);
+	CHECK_EQ(file_command(&other, GPREEMPT_IOC_PREEMPT, &hold), 0);
 	CHECK(low->q.gpreempt->hold.unbounded);
 	run(6 * MS);
 	CHECK(low->q.gpreempt->policy.hold_unbounded);
@@ -535,14 +511,11 @@ TEST(holds, "a held queue is off the device until everybody who holds it lets it
 	CHECK(!preempted(low));
 
 	/* Somebody without rights ends neither what others hold nor asks for what lasts. */
-	hold = (struct gpreempt_hold){ .target = queue_target(low) };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low))), 0);
 	current->caps = 0;
 	open_file(&other);
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS };
-	CHECK_EQ(shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_RESUME, (unsigned long)&hold), -EPERM);
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = GPREEMPT_HOLD_UNBOUNDED };
-	CHECK_EQ(shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_PREEMPT, (unsigned long)&hold), -EPERM);
+	CHECK_EQ(file_command(&other, GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS)), -EPERM);
+	CHECK_EQ(file_command(&other, GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .flags = GPREEMPT_HOLD_UNBOUNDED)), -EPERM);
 	close_file(&other);
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 	hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS };
@@ -551,24 +524,18 @@ TEST(holds, "a held queue is off the device until everybody who holds it lets it
 
 	/* What the driver does not let go cannot be held; what nobody schedules neither. */
 	debug_process(process_of(low), true);
-	hold = (struct gpreempt_hold){ .target = queue_target(low) };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EBUSY);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low))), -EBUSY);
 	debug_process(process_of(low), false);
 	suspend();
-	hold = (struct gpreempt_hold){ .target = queue_target(low) };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EIO);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low))), -EIO);
 	resume();
 	shim_fail_alloc = 1;
-	hold = (struct gpreempt_hold){ .target = queue_target(low) };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ENOMEM);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low))), -ENOMEM);
 	shim_fail_alloc = 0;
-	hold = (struct gpreempt_hold){ .target = { .scope = GPREEMPT_SCOPE_PROCESS } };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ENOENT);
-	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), 0);
-	hold = (struct gpreempt_hold){ .target = process_target(low) };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EOPNOTSUPP);
-	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
-	end();
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = { .scope = GPREEMPT_SCOPE_PROCESS })), -ENOENT);
+	set("gpreempt_enable", "0");
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low))), -EOPNOTSUPP);
+	set("gpreempt_enable", "1");
 }
 
 static int destroy_low(void *unused)
@@ -585,10 +552,8 @@ TEST(a_held_queue_goes, "whoever waits for a queue to leave is told when it goes
 	u64 began_ns;
 
 	begin();
-	submit(low, 200);
-	run(MS);
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	submit_and_run(low, 200, MS);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), 0);
 	destroy_queue(low);
 	close_file(&file);
 
@@ -605,9 +570,7 @@ TEST(a_held_queue_goes, "whoever waits for a queue to leave is told when it goes
 	CHECK(ktime_get_ns() - began_ns < SEC);
 	kthread_stop(task);
 	world.nodes[0].error = 0;
-	evict_queue(high, true);
-	evict_queue(high, false);
-	end();
+	evict_and_restore(high);
 }
 
 TEST(a_hold_times_out, "a hold that is not carried out in time says so, and stays")
@@ -615,8 +578,7 @@ TEST(a_hold_times_out, "a hold that is not carried out in time says so, and stay
 	struct gpreempt_hold hold;
 
 	begin();
-	submit(low, 50);
-	run(MS);
+	submit_and_run(low, 50, MS);
 	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 5 };
 	dqm_lock(&world.nodes[0].dqm);
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ETIME);
@@ -625,20 +587,16 @@ TEST(a_hold_times_out, "a hold that is not carried out in time says so, and stay
 	CHECK(preempted(low));
 	/* The queue goes, and its holds with it. */
 	destroy_queue(low);
-	end();
 }
 
 static int hold_high_again_and_again(void *unused)
 {
-	struct gpreempt_hold hold;
 	struct file other;
 
 	open_file(&other);
 	while (!kthread_should_stop()) {
-		hold = (struct gpreempt_hold){ .target = queue_target(high), .timeout_ms = 1 };
-		shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_PREEMPT, (unsigned long)&hold);
-		hold = (struct gpreempt_hold){ .target = queue_target(high) };
-		shim_miscdevice->fops->unlocked_ioctl(&other, GPREEMPT_IOC_RESUME, (unsigned long)&hold);
+		file_command(&other, GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(high), .timeout_ms = 1));
+		file_command(&other, GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(high)));
 		fsleep(10);
 	}
 	close_file(&other);
@@ -667,7 +625,6 @@ TEST(a_hold_times_out_on_a_busy_node, "a hold that cannot be carried out ends in
 	CHECK(gpreempt_node_passes() - passes > 20);
 	kthread_stop(task);
 	evict_queue(low, false);
-	end();
 }
 
 TEST(own_holds, "a program preempts and resumes its own queues through /dev/kfd")
@@ -677,8 +634,7 @@ TEST(own_holds, "a program preempts and resumes its own queues through /dev/kfd"
 	struct task_struct *self = current;
 
 	begin();
-	submit(low, 50);
-	run(MS);
+	submit_and_run(low, 50, MS);
 	CHECK(kfd_gpreempt_owns_ioctl(AMDKFD_IOC_PREEMPT_QUEUE) && kfd_gpreempt_owns_ioctl(AMDKFD_IOC_RESUME_QUEUE));
 	CHECK(!kfd_gpreempt_owns_ioctl(AMDKFD_IOC_RESUME_QUEUE + 1));
 	args = (struct kfd_ioctl_preempt_queue_args){ .queue_id = 0, .preempt_type = 2, .timeout_ms = 100 };
@@ -699,7 +655,6 @@ TEST(own_holds, "a program preempts and resumes its own queues through /dev/kfd"
 	self->group_leader = self;
 	run(10 * MS);
 	CHECK(!preempted(low));
-	end();
 }
 
 static bool hints_are(s64 all, s64 used, s64 expired)
@@ -715,8 +670,7 @@ TEST(hints, "announced work keeps others off before it comes, for as long as was
 	struct gpreempt_hint hint;
 
 	begin();
-	submit(low, 100);
-	run(MS);
+	submit_and_run(low, 100, MS);
 	hint = (struct gpreempt_hint){ .target = process_target(high), .within_us = 20000 };
 	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
 	run(5 * MS);
@@ -755,11 +709,9 @@ TEST(hints, "announced work keeps others off before it comes, for as long as was
 	CHECK(!node_of(0)->monitor.hinted);
 	hint.target.queue_id = 33;
 	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -ENOENT);
-	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), 0);
-	hint = (struct gpreempt_hint){ .target = process_target(high), .within_us = 20000 };
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -EOPNOTSUPP);
-	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
-	end();
+	set("gpreempt_enable", "0");
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &(struct gpreempt_hint){ .target = process_target(high), .within_us = 20000 }), -EOPNOTSUPP);
+	set("gpreempt_enable", "1");
 }
 
 TEST(events, "who listens hears what happens to what he may see; who is slow is told how many he missed")
@@ -767,7 +719,6 @@ TEST(events, "who listens hears what happens to what he may see; who is slow is 
 	const struct file_operations *fops;
 	struct gpreempt_event got[64];
 	bool seen[64] = { 0 };
-	struct gpreempt_hold hold;
 	ssize_t n;
 	u32 i;
 
@@ -776,10 +727,8 @@ TEST(events, "who listens hears what happens to what he may see; who is slow is 
 	CHECK_EQ(fops->read(&file, (char *)got, 8, NULL), -EINVAL);
 	CHECK_EQ(fops->read(&file, (char *)got, sizeof(got), NULL), -EAGAIN);
 	CHECK_EQ(fops->poll(&file, NULL), 0);
-	submit(low, 200);
-	run(MS);
-	submit(high, 20);
-	run(50 * MS);
+	submit_and_run(low, 200, MS);
+	submit_and_run(high, 20, 50 * MS);
 	CHECK_EQ(fops->poll(&file, NULL), EPOLLIN | EPOLLRDNORM);
 	n = fops->read(&file, (char *)got, sizeof(got), NULL);
 	CHECK(n > 0 && n % sizeof(got[0]) == 0);
@@ -791,8 +740,7 @@ TEST(events, "who listens hears what happens to what he may see; who is slow is 
 	CHECK_EQ(fops->read(&file, (char *)got, sizeof(got), NULL), -EAGAIN);
 	/* Blocking: the event is there before the wait, or wakes it. */
 	file.f_flags = 0;
-	hold = (struct gpreempt_hold){ .target = queue_target(low) };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low))), 0);
 	CHECK(fops->read(&file, (char *)got, sizeof(got[0]), NULL) == sizeof(got[0]));
 	CHECK_EQ(got[0].type, GPREEMPT_EVENT_PREEMPTED);
 	CHECK_EQ(got[0].pid, 100);
@@ -809,7 +757,6 @@ TEST(events, "who listens hears what happens to what he may see; who is slow is 
 	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 0);
 	CHECK_EQ(fops->read(&file, (char *)got, sizeof(got), NULL), sizeof(got[0]));
 	CHECK(got[0].missed >= 76);
-	end();
 }
 
 TEST(listeners_are_limited, "a user without rights hears of his own processes, and cannot make listeners without end")
@@ -833,8 +780,7 @@ TEST(listeners_are_limited, "a user without rights hears of his own processes, a
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 	process_of(low)->task.euid.val = 5;
 	submit(low, 20);
-	submit(high, 5);
-	run(10 * MS);
+	submit_and_run(high, 5, 10 * MS);
 	n = shim_miscdevice->fops->read(&files[0], (char *)got, sizeof(got), NULL);
 	CHECK(n > 0);
 	for (i = 0; i < n / sizeof(got[0]); i++)
@@ -847,7 +793,6 @@ TEST(listeners_are_limited, "a user without rights hears of his own processes, a
 	shim_fail_alloc = 1;
 	CHECK_EQ(shim_miscdevice->fops->read(&files[0], (char *)got, sizeof(got), NULL), -ENOMEM);
 	close_file(&files[0]);
-	end();
 }
 
 TEST(commands_without_memory, "a command for which there is no memory says so, and changes nothing")
@@ -865,15 +810,9 @@ TEST(commands_without_memory, "a command for which there is no memory says so, a
 	shim_fail_alloc = 1;
 	CHECK_EQ(set_priority(process_target(low), 3, 0), -ENOMEM);
 	CHECK_EQ(priority_of(low), -3);
-	end();
 }
 
 /* ---- what commands say and keep ---- */
-
-static long file_command(struct file *f, unsigned int cmd, void *argument)
-{
-	return shim_miscdevice->fops->unlocked_ioctl(f, cmd, (unsigned long)argument);
-}
 
 static struct gpreempt_queue_info info_of(const struct sim_queue *sq)
 {
@@ -898,8 +837,7 @@ TEST(an_exempt_queue_is_refused_at_once, "a hold on a queue of an exempt process
 	u64 began_ns;
 
 	begin();
-	submit(low, 50);
-	run(10 * MS);
+	submit_and_run(low, 50, 10 * MS);
 	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 1), 0);
 	began_ns = ktime_get_ns();
 	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 500 };
@@ -907,15 +845,11 @@ TEST(an_exempt_queue_is_refused_at_once, "a hold on a queue of an exempt process
 	CHECK(ktime_get_ns() - began_ns < 10 * MS);
 	CHECK(!low->q.gpreempt->hold.any);
 	run(20 * MS);
-	hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 500 };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EPERM);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 500)), -EPERM);
 	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 0), 0);
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 500 };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 500)), 0);
 	CHECK(preempted(low));
-	hold = (struct gpreempt_hold){ .target = queue_target(low) };
-	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
-	end();
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low))), 0);
 }
 
 /* Has a pass under way. */
@@ -976,11 +910,9 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	}
 	tap_case[0] = 0;
 
-	submit(low, 200);
-	run(MS);
+	submit_and_run(low, 200, MS);
 	high->kernel_ns = 20 * MS;
-	submit(high, 2);
-	run(12 * MS);
+	submit_and_run(high, 2, 12 * MS);
 	info = info_of(low);
 	CHECK_EQ(info.state, GPREEMPT_QUEUE_PREEMPTED);
 	CHECK_EQ(info.preempt_count, 1);
@@ -988,7 +920,6 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	CHECK(info.pending > 100);
 	info = info_of(high);
 	CHECK(info.state == GPREEMPT_QUEUE_ACTIVE && info.pending == 1 && info.waves == 1);
-	end();
 }
 
 /* Low's verdict as a pass might have left it; the monitor does not change it before the end. */
@@ -1021,11 +952,9 @@ TEST(list_tells_why, "a listed queue has its verdict, since when, for how much l
 	begin();
 	info = info_of(low);
 	CHECK(info.verdict == GPREEMPT_VERDICT_DORMANT && info.verdict_us > 0 && info.left_us == ~0U && !info.to_pid);
-	submit(low, 200);
-	run(MS);
+	submit_and_run(low, 200, MS);
 	high->kernel_ns = 20 * MS;
-	submit(high, 4);
-	run(12 * MS);
+	submit_and_run(high, 4, 12 * MS);
 	info = info_of(low);
 	CHECK_EQ(info.verdict, GPREEMPT_VERDICT_YIELDS);
 	CHECK(info.verdict_us > 6000 && info.verdict_us <= 12000);
@@ -1069,7 +998,6 @@ TEST(list_tells_why, "a listed queue has its verdict, since when, for how much l
 	CHECK_EQ(judged(GPREEMPT_VERDICT_BUDGET, ~0ULL).left_us, 5000);
 	info = judged(GPREEMPT_VERDICT_NONE, 0);
 	CHECK(info.verdict == GPREEMPT_VERDICT_NONE && !info.verdict_us && info.left_us == ~0U);
-	end();
 }
 
 TEST(list_knows_better_than_the_last_look, "whether a queue that may run has work is looked at for the list, and whether the driver lets it")
@@ -1092,12 +1020,10 @@ TEST(list_knows_better_than_the_last_look, "whether a queue that may run has wor
 		low->q.properties.is_active = true;
 		CHECK_EQ(info.verdict, GPREEMPT_VERDICT_DRIVER);
 	}
-	submit(low, 20);
-	run(MS);
+	submit_and_run(low, 20, MS);
 	for (i = 0; i < ARRAY_SIZE(free); i++)
 		CHECK_EQ(judged(free[i], ~0ULL).verdict, GPREEMPT_VERDICT_RUNS);
 	CHECK_EQ(judged(GPREEMPT_VERDICT_BLOCKED, ~0ULL).verdict, GPREEMPT_VERDICT_BLOCKED);
-	end();
 }
 
 TEST(verdicts_do_not_tell_of_others, "without CAP_SYS_ADMIN a queue's verdict does not say to whom else's it yields; to one's own it does")
@@ -1105,11 +1031,9 @@ TEST(verdicts_do_not_tell_of_others, "without CAP_SYS_ADMIN a queue's verdict do
 	struct gpreempt_queue_info info;
 
 	begin();
-	submit(low, 200);
-	run(MS);
+	submit_and_run(low, 200, MS);
 	high->kernel_ns = 20 * MS;
-	submit(high, 4);
-	run(12 * MS);
+	submit_and_run(high, 4, 12 * MS);
 	CHECK_EQ(info_of(low).to_pid, 101);
 	current->caps = CAP_SYS_NICE;
 	current->euid.val = 5;
@@ -1121,7 +1045,6 @@ TEST(verdicts_do_not_tell_of_others, "without CAP_SYS_ADMIN a queue's verdict do
 	info = info_of(low);
 	CHECK(info.to_pid == 101 && info.to_queue_id == 1 && info.to_priority == NORMAL && info.to_pending == 3);
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
-	end();
 }
 
 TEST(list_looks_at_waves, "whether an empty ring's last kernel runs is looked at for the list, on the node that is asked about; it is good for as long as said")
@@ -1130,15 +1053,13 @@ TEST(list_looks_at_waves, "whether an empty ring's last kernel runs is looked at
 	struct gpreempt_queue_info infos[4], info;
 	struct gpreempt_queue *gq;
 
-	world_make(true, 1, 2);
-	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+	world_on_nodes(true, 2);
 	low = add_queue(0);
 	high = add_queue_to(process_of(low), 1, NORMAL);
 	low->kernel_ns = high->kernel_ns = 100 * MS;
 	submit(low, 1);
-	submit(high, 1);
-	run(20 * MS);
-	open_file(&file);
+	submit_and_run(high, 1, 20 * MS);
+	open_own_file();
 	CHECK(!node_of(0)->waves.seen_ns && !node_of(1)->waves.seen_ns);
 	/* Nobody wants to see a queue: nobody looks. */
 	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
@@ -1173,7 +1094,6 @@ TEST(list_looks_at_waves, "whether an empty ring's last kernel runs is looked at
 	CHECK_EQ(info_of(low).state, GPREEMPT_QUEUE_IDLE);
 	node_of(0)->waves.see_lock.owner = current;
 	mutex_unlock(&node_of(0)->waves.see_lock);
-	end();
 }
 
 TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and how many there are is told all the same")
@@ -1184,19 +1104,15 @@ TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and
 	struct gpreempt_info info;
 	u32 i;
 
-	world_make(true, 1, 2);
-	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
-	low = add_queue(10);
-	high = add_queue(0);
+	world_on_nodes(true, 2);
+	add_rivals(10, 0);
 	add_queue(0);
 	low->kernel_ns = high->kernel_ns = 20 * MS;
 	world.nodes[0].nr_wave_slots = 1;
-	submit(low, 1);
-	run(MS);
-	submit(high, 3);
-	run(10 * MS);
+	submit_and_run(low, 1, MS);
+	submit_and_run(high, 3, 10 * MS);
 	CHECK(preempted(low));
-	open_file(&file);
+	open_own_file();
 	for (i = 0; i <= 3; i++) {
 		snprintf(tap_case, sizeof(tap_case), "room for %u: ", i);
 		memset(infos, 0x55, sizeof(infos));
@@ -1221,33 +1137,23 @@ TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and
 	CHECK(nodes[1].nr_queues == 0 && nodes[1].nr_preempted == 0 && nodes[1].gpu_id == 1001);
 	CHECK(run_until_idle(low, SEC));
 	atomic64_set(&node_of(0)->stats.failed[GPREEMPT_FAILURE_MAP], 3);
-	info = (struct gpreempt_info){ .nr_nodes = 1, .nodes = (unsigned long)nodes };
-	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), 0);
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &(struct gpreempt_info){ .nr_nodes = 1, .nodes = (unsigned long)nodes }), 0);
 	CHECK(nodes[0].nr_preempted == 0 && nodes[0].resumes == 1 && nodes[0].failures == 3);
 	/* Each member that is only told has to be 0. */
-	info = (struct gpreempt_info){ .features = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EINVAL);
-	info = (struct gpreempt_info){ .event_size = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EINVAL);
-	info = (struct gpreempt_info){ .reserved = { 1 } };
-	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &(struct gpreempt_info){ .features = 1 }), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &(struct gpreempt_info){ .event_size = 1 }), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &(struct gpreempt_info){ .reserved = { 1 } }), -EINVAL);
 	/* What cannot be told is an error, unless there is another one. */
 	shim_read_only = true;
-	info = (struct gpreempt_info){ 0 };
-	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EFAULT);
-	info = (struct gpreempt_info){ .flags = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_INFO, &info), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &(struct gpreempt_info){ 0 }), -EFAULT);
+	CHECK_EQ(command(GPREEMPT_IOC_INFO, &(struct gpreempt_info){ .flags = 1 }), -EINVAL);
 	/* Nothing comes back from this one. */
 	CHECK_EQ(set_priority(process_target(low), 3, 0), 0);
 	shim_read_only = false;
-	end();
 }
 
 TEST(bounds_are_within, "the largest and the smallest value of each bound are allowed")
 {
-	struct gpreempt_hint hint;
-	struct gpreempt_hold hold;
-
 	begin();
 	CHECK_EQ(set_priority(process_target(low), 1023, 0), 0);
 	CHECK_EQ(priority_of(low), 1023);
@@ -1255,13 +1161,9 @@ TEST(bounds_are_within, "the largest and the smallest value of each bound are al
 	CHECK_EQ(priority_of(low), -1023);
 	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_WEIGHT, 10000), 0);
 	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_DEADLINE_US, 3600000000ULL), 0);
-	hint = (struct gpreempt_hint){ .target = process_target(low), .within_us = 1000000 };
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .reserved1 = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EINVAL);
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .reserved = { 0, 1 } };
-	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EINVAL);
-	end();
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &(struct gpreempt_hint){ .target = process_target(low), .within_us = 1000000 }), 0);
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .reserved1 = 1)), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .reserved = { 0, 1 })), -EINVAL);
 }
 
 TEST(each_parameter_is_one, "a parameter changes nothing but itself, and each alone is remembered until it is cleared")
@@ -1298,7 +1200,6 @@ TEST(each_parameter_is_one, "a parameter changes nothing but itself, and each al
 	run(6 * MS);
 	CHECK_EQ(shim_allocated, allocated);
 	CHECK_EQ(priority_of(low), 5);
-	end();
 }
 
 TEST(either_right_is_a_privilege, "what was set with either right is not changed by somebody without, who may set what nobody did")
@@ -1315,7 +1216,6 @@ TEST(either_right_is_a_privilege, "what was set with either right is not changed
 		current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 		CHECK_EQ(set_priority(process_target(low), 0, GPREEMPT_PRIORITY_CLEAR), 0);
 	}
-	end();
 }
 
 TEST(each_process_has_its_own, "of many processes with settings each has its own, and of a cgroup that is gone nothing is left")
@@ -1343,7 +1243,6 @@ TEST(each_process_has_its_own, "of many processes with settings each has its own
 	gpreempt_node_kick_all();
 	CHECK_EQ(priority_of(low), NORMAL - 10);
 	CHECK_EQ(priority_of(high), 2);
-	end();
 }
 
 /* ---- holds ---- */
@@ -1356,8 +1255,7 @@ static void begin_with_two(void)
 	begin();
 	second = add_queue_to(process_of(low), 0, NORMAL);
 	submit(low, 200);
-	submit(second, 200);
-	run(2 * MS);
+	submit_and_run(second, 200, 2 * MS);
 }
 
 TEST(holds_of_several_queues, "a hold of a process is one of each of its queues, whichever of them was held before; so is its end")
@@ -1400,14 +1298,13 @@ TEST(holds_of_several_queues, "a hold of a process is one of each of its queues,
 		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
 		CHECK_EQ(hold.nr_queues, 0);
 		run(MS);
-		hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 100 };
-		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), 0);
 		hold = (struct gpreempt_hold){ .target = process_target(low) };
 		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
 		CHECK_EQ(hold.nr_queues, 2);
 		run(MS);
 		CHECK(!preempted(low) && !preempted(second));
-		end();
+		world_end();
 	}
 }
 
@@ -1431,7 +1328,6 @@ TEST(holds_are_all_or_nothing, "where one queue cannot be held none is, be it fo
 	CHECK_EQ(hold.nr_queues, 2);
 	CHECK(preempted(low) && preempted(second));
 	blind(second, false);
-	end();
 }
 
 TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first; what somebody asked for twice he ends once")
@@ -1457,14 +1353,13 @@ TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first
 		/* Nor does it lose the rights that it was asked for with. */
 		current->caps = 0;
 		current->euid = process_of(low)->task.euid;
-		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
-		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), 0);
 		hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS };
 		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EPERM);
 		current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 		CHECK_EQ(list_count_nodes(&low->q.gpreempt->hold.list), 2);
 		close_file(&other);
-		end();
+		world_end();
 	}
 }
 
@@ -1486,12 +1381,10 @@ TEST(holds_have_a_limit, "without rights a queue is held 64 times at most; who h
 		CHECK(!low->q.gpreempt->hold.unbounded);
 	}
 	current->caps = 0;
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
-	CHECK_EQ(file_command(&files[5], GPREEMPT_IOC_PREEMPT, &hold), 0);
+	CHECK_EQ(file_command(&files[5], GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), 0);
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 	for (i = 0; i < 66; i++)
 		close_file(&files[i]);
-	end();
 }
 
 TEST(own_holds_end_with_the_queue, "what a program holds of its own is bounded, named by its number, and forgotten with the queue")
@@ -1510,19 +1403,14 @@ TEST(own_holds_end_with_the_queue, "what a program holds of its own is bounded, 
 	CHECK(!list_empty(&gpreempt_own_holder.holds));
 	destroy_queue(low);
 	CHECK(list_empty(&gpreempt_own_holder.holds));
-	end();
 }
 
 TEST(hints_of_several_queues, "work that is announced for a process is announced for each of its queues")
 {
-	struct gpreempt_hint hint;
-
 	begin_with_two();
-	hint = (struct gpreempt_hint){ .target = process_target(low), .within_us = 20000 };
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	CHECK_EQ(command(GPREEMPT_IOC_HINT, &(struct gpreempt_hint){ .target = process_target(low), .within_us = 20000 }), 0);
 	CHECK(low->q.gpreempt->expected_until_ns && low->q.gpreempt->expected_until_ns == second->q.gpreempt->expected_until_ns);
 	CHECK_EQ(high->q.gpreempt->expected_until_ns, 0);
-	end();
 }
 
 /* ---- events ---- */
@@ -1558,7 +1446,6 @@ TEST(events_say_what_happened, "an event has the node, the queue, its priority, 
 	run(6 * MS);
 	CHECK_EQ(nr_read(&file), 1);
 	CHECK(got[0].type == GPREEMPT_EVENT_PRIORITY && got[0].priority == 2 && got[0].value == NORMAL);
-	end();
 }
 
 TEST(missed_events_are_counted, "how many were lost is told with the next event, and only with that one")
@@ -1577,7 +1464,6 @@ TEST(missed_events_are_counted, "how many were lost is told with the next event,
 	CHECK_EQ(nr_read(&file), 2);
 	CHECK_EQ(got[0].missed, 7);
 	CHECK_EQ(got[1].missed, 0);
-	end();
 }
 
 static ssize_t reader_got;
@@ -1603,7 +1489,6 @@ TEST(readers_wait, "whoever reads and does not want to be told that there is not
 	fsleep(10);
 	CHECK_EQ(reader_got, sizeof(got[0]));
 	kthread_stop(task);
-	end();
 }
 
 TEST(listeners_of_others, "each user has his own number of listeners, those who see all are not counted, and who has gone neither")
@@ -1647,7 +1532,6 @@ TEST(listeners_of_others, "each user has his own number of listeners, those who 
 	for (i = 0; i < 64; i++)
 		close_file(&theirs[i]);
 	close_file(&other);
-	end();
 }
 
 /* ---- tunables ---- */
@@ -1706,7 +1590,6 @@ TEST(tunables_reach_the_monitor, "each parameter is what the next pass works wit
 		snprintf(tap_case, sizeof(tap_case), "tunable %u: ", k);
 		CHECK(strcmp(text, k == GPREEMPT_TUNABLE_NICE ? "1\n" : "0\n") != 0);
 	}
-	world_end();
 }
 
 TEST(policies_are_used_at_once, "a policy, and verification, of one node or of all is in force with the next pass, which comes at once")
@@ -1715,9 +1598,9 @@ TEST(policies_are_used_at_once, "a policy, and verification, of one node or of a
 
 	begin();
 	gn = node_of(0);
-	CHECK_EQ(shim_param_set("gpreempt_interval_ms", "10000"), 0);
+	set("gpreempt_interval_ms", "10000");
 	run(6 * MS);
-	CHECK_EQ(shim_param_set("gpreempt_policy", "wfq"), 0);
+	set("gpreempt_policy", "wfq");
 	run(MS);
 	CHECK(!strcmp(gn->policy.ops->name, "wfq"));
 	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_POLICY, "edf"), 0);
@@ -1732,7 +1615,6 @@ TEST(policies_are_used_at_once, "a policy, and verification, of one node or of a
 	CHECK(!low->q.gpreempt->mqd.snapshot);
 	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_VERIFY, "1"), 0);
 	CHECK(low->q.gpreempt->mqd.snapshot != NULL);
-	end();
 }
 
 TEST(switches_take_what_flags_take, "a node's switch knows the words that a parameter's does, and no numbers")
@@ -1750,7 +1632,6 @@ TEST(switches_take_what_flags_take, "a node's switch knows the words that a para
 	}
 	CHECK_EQ(gpreempt_params_parse_switch("2", true, &on), -EINVAL);
 	CHECK(strstr(shim_log, "enabled=2 is neither 0 nor 1; kept 1") != NULL);
-	end();
 }
 
 TEST(one_node_wants_doorbells, "doorbells can be withdrawn of whoever opens /dev/kfd while any node wants that, or the parameter says so")
@@ -1764,5 +1645,4 @@ TEST(one_node_wants_doorbells, "doorbells can be withdrawn of whoever opens /dev
 	CHECK_EQ(gpreempt_params_store(node_of(1), GPREEMPT_TUNABLE_WAKEUP, "poll"), 0);
 	add_process(0);
 	CHECK(!world.processes[2]->p.gpreempt);
-	world_end();
 }

@@ -1321,6 +1321,8 @@ void world_end(void)
 {
 	u32 i;
 
+	if (world.before_end)
+		world.before_end();
 	for (i = 0; i < world.nr_queues; i++) {
 		struct sim_queue *sq = world.queues[i];
 

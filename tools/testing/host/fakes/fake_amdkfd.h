@@ -201,6 +201,8 @@ struct world {
 	void (*before_mapping)(void);
 	/* While waves in flight are asked for. */
 	void (*while_asking)(void);
+	/* What the test has open still. */
+	void (*before_end)(void);
 };
 
 extern struct world world;
