@@ -4,7 +4,7 @@
  */
 #include "model_test.h"
 
-#define VMID	9
+#define VMID	HQD_VMID
 
 static void fault(enum vgpu_fault fault, u32 times)
 {
@@ -127,20 +127,13 @@ static void reset_is_power_on(void)
 static void two_queues(struct bed_queue **q, struct bed_work **w)
 {
 	static u32 doorbell;			/* other garbage each time */
-	struct bed_process *p;
-	u32 i;
 
 	up();
 	doorbell = (doorbell + 8) % 1024;
 	b->next_doorbell += doorbell;
-	for (i = 0; i < 2; i++) {
-		p = bed_process(b);
-		q[i] = bed_queue(b, p);
-		w[i] = bed_work(b, p, 64, 1, 4, MS);
-	}
+	add_queues(q, w, 2, 64, 1, 4, MS);
 	CHECK(bed_runlist(b, q, 2));
-	for (i = 0; i < 2; i++)
-		bed_submit(b, q[i], w[i], false);
+	submit_all(q, w, 2);
 	bed_run_for(b, 1500 * US);
 }
 
@@ -158,8 +151,7 @@ static void late_unmap_is_late(void)
 	CHECK(b->now - start >= 7 * MS && b->now - start < 8 * MS);
 	CHECK_EQ(bed_stat(b, "faults"), 1);
 	CHECK(bed_runlist(b, q, 2));
-	CHECK_DONE(w[0]);
-	CHECK_DONE(w[1]);
+	CHECK_ALL_DONE(w, 2);
 }
 
 /* The HIQ is of no use any more, queues run on, a reset helps. */
@@ -172,8 +164,7 @@ static void lost_unmap_stops_the_scheduler(void)
 	fault(VGPU_FAULT_UNMAP_LOST, 1);
 	CHECK(!bed_unmap(b, false));
 	CHECK(!bed_runlist(b, q, 1));
-	CHECK_DONE(w[0]);
-	CHECK_DONE(w[1]);
+	CHECK_ALL_DONE(w, 2);
 	vgpu_model_reset(b->m);
 	bed_driver_up(b);
 	q[0] = bed_queue(b, q[0]->p);
@@ -194,8 +185,7 @@ static void lost_fence_is_only_a_lost_fence(void)
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
 	CHECK_EQ(failed_doorbell(), 0);
 	CHECK(bed_runlist(b, q, 2));
-	CHECK_DONE(w[0]);
-	CHECK_DONE(w[1]);
+	CHECK_ALL_DONE(w, 2);
 }
 
 /* Reported, not true: what is put into the ring is executed. The truth comes by itself. */
@@ -221,8 +211,7 @@ static void full_ring_is_a_lie_and_ends(void)
 	CHECK_EQ(*told, b->hiq_wptr % BED_KERNEL_RING);
 	CHECK_EQ(bed_stat(b, "faults"), 2);
 	CHECK(bed_runlist(b, q, 2));
-	CHECK_DONE(w[0]);
-	CHECK_DONE(w[1]);
+	CHECK_ALL_DONE(w, 2);
 }
 
 /* The scheduler gives up on one queue, which goes on; the others are saved. */
@@ -286,14 +275,11 @@ static void hung_wave_needs_a_queue_reset(void)
 /* The queue was not asked to leave: it goes on with its next packet. A reset of its pipe has no effect at all. */
 static void queue_reset_kills_waves(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
 	struct bed_work *w[3];
 	u32 i;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_queue(b, p);
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
 	for (i = 0; i < 3; i++)
 		w[i] = bed_work(b, p, 64, 1, 4, MS);
 	CHECK(bed_runlist(b, &q, 1));
@@ -359,24 +345,20 @@ static void unmap_with_reset_kills(void)
 	CHECK_EQ(bed_work_lost(w[0]), 64 * 4);
 	CHECK(bed_work_lost(w[1]) > 0);
 	CHECK_EQ(bed_work_twice(w[1]), 0);
-	w[1] = bed_work(b, q[1]->p, 64, 1, 4, MS);
-	bed_submit(b, q[1], w[1], false);
+	w[1] = submit_work(q[1], 64, 1, 4, MS);
 	CHECK_DONE(w[1]);
 }
 
 /* By register a queue with a hung wave does not leave its slot either, whatever is asked for but a reset. */
 static void hung_wave_holds_its_slot_by_registers(void)
 {
-	struct bed_process *p;
 	struct bed_queue *q;
 	struct bed_work *w;
+	struct bed_process *p = up_process();
 
-	up();
-	p = bed_process(b);
 	bed_vmid(b, VMID, p);
 	q = bed_queue(b, p);
-	w = bed_work(b, p, 64, 1, 10, 100 * US);
-	bed_submit(b, q, w, false);
+	w = submit_work(q, 64, 1, 10, 100 * US);
 	fault(VGPU_FAULT_HUNG_WAVE, 1);
 	bed_hqd_load(b, q, 0, 3, VMID);
 	bed_run_for(b, 150 * US);
@@ -396,18 +378,12 @@ static void hung_wave_holds_its_slot_by_registers(void)
 static void dequeue_fails_in_three_ways(void)
 {
 	static const enum vgpu_fault kinds[] = { VGPU_FAULT_DEQUEUE_LATE, VGPU_FAULT_DEQUEUE_LOST, VGPU_FAULT_DEQUEUE_DEAD };
-	struct bed_process *p;
 	struct bed_queue *q;
 	struct bed_work *w;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		up();
-		p = bed_process(b);
-		bed_vmid(b, VMID, p);
-		q = bed_queue(b, p);
-		w = bed_work(b, p, 64, 1, 10, 100 * US);
-		bed_submit(b, q, w, false);
+		q = hqd_up(&w, 64, 10, 100 * US);
 		fault(kinds[i], 1);
 		bed_hqd_load(b, q, 0, 3, VMID);
 		bed_run_for(b, 150 * US);
@@ -437,16 +413,9 @@ static void dequeue_fails_in_three_ways(void)
 /* ... and later, when nothing counts on it any more, it is gone, with all that it had */
 static void dead_queue_goes_without_its_waves(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
 	struct bed_work *w;
+	struct bed_queue *q = hqd_up(&w, 64, 100, 100 * US);
 
-	up();
-	p = bed_process(b);
-	bed_vmid(b, VMID, p);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 64, 1, 100, 100 * US);
-	bed_submit(b, q, w, false);
 	*vgpu_model_fault_value(b->m, VGPU_FAULT_DEQUEUE_DEAD) = 3000;
 	fault(VGPU_FAULT_DEQUEUE_DEAD, 1);
 	bed_hqd_load(b, q, 0, 3, VMID);
@@ -508,8 +477,7 @@ static void lost_interrupt_is_seen_with_the_next_one(void)
 	two_queues(q, w);
 	for (i = 0; i < 2; i++)
 		((u64 *)w[i]->signal)[1] = w[i]->flag_va + 8;		/* event mailbox */
-	while (bed_interrupt(b, iv))
-		;
+	drain_interrupts();
 	irqs = b->irqs;
 	fault(VGPU_FAULT_IRQ_LOST, 1);
 	CHECK_DONE(w[0]);
@@ -560,16 +528,14 @@ static void garbage_stays_in_its_process(void)
 
 static void garbage_read_index_is_reported_once(void)
 {
-	struct bed_queue *q;
 	struct bed_work *w;
+	struct bed_queue *q = grid_up(&w, 64, 1, 4, MS);
 
-	q = grid_up(&w, 64, 1, 4, MS);
 	fault(VGPU_FAULT_RPTR_GARBAGE, 1);
 	*vgpu_model_fault_value(b->m, VGPU_FAULT_RPTR_GARBAGE) = 0x123456789abcULL;
 	CHECK_DONE(w);
 	CHECK(*q->read_index == 0x123456789abcULL);
-	w = bed_work(b, q->p, 64, 1, 4, MS);
-	bed_submit(b, q, w, false);
+	w = submit_work(q, 64, 1, 4, MS);
 	CHECK_DONE(w);
 	CHECK_EQ(*q->read_index, 2);
 }

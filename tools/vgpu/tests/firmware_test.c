@@ -24,8 +24,7 @@ static void up_otherwise(u32 firmware, void (*also)(struct vgpu_config *c))
 		bed_free(b);
 	otherwise = firmware;
 	besides = also;
-	b = bed_new(configure);
-	bed_driver_up(b);
+	up_as(configure);
 }
 
 /* A mapped queue of a process of its own */
@@ -82,14 +81,12 @@ static void late_read_pointers_move_by_blocks(void)
 static void early_read_pointers_are_ahead_of_the_packets(void)
 {
 	struct bed_queue *q;
-	struct bed_work *w;
 	u32 early;
 
 	for (early = 0; early < 2; early++) {
 		up_otherwise(early << VGPU_FIRMWARE_EARLY_RPTR, NULL);
 		q = mapped_queue();
-		w = bed_work(b, q->p, 64, 1, 10, 100 * US);
-		bed_submit(b, q, w, false);
+		submit_work(q, 64, 1, 10, 100 * US);
 		bed_run_for(b, 50 * US);
 		bed_hiq(b, (u32[]) { PM4(0xa3, 6), 3 << 4, 0, 0, 0, 0 }, 6);
 		bed_hiq(b, (u32[]) { PM4(0x10, 2), 0 }, 2);
@@ -115,8 +112,7 @@ static void offsets_of_an_idle_queue_are_kept(void)
 		CHECK(bed_unmap(b, false));
 		CHECK_EQ(hqd[VGPU_HQD_CNTL_STACK_OFFSET], size);	/* there was never anything to keep */
 		CHECK(bed_runlist(b, &q, 1));
-		w = bed_work(b, q->p, 64, 1, 10, 100 * US);
-		bed_submit(b, q, w, false);
+		w = submit_work(q, 64, 1, 10, 100 * US);
 		bed_run_for(b, 50 * US);
 		CHECK(bed_unmap(b, false));
 		stack = hqd[VGPU_HQD_CNTL_STACK_OFFSET];
@@ -134,8 +130,7 @@ static void offsets_of_an_idle_queue_are_kept(void)
 		CHECK_EQ(bed_stat(b, "cwsr_restores"), restores);
 		CHECK_EQ(bed_stat(b, "bad_records"), 0);
 		/* what is saved later is not taken for nothing */
-		w = bed_work(b, q->p, 32, 1, 10, 100 * US);
-		bed_submit(b, q, w, false);
+		w = submit_work(q, 32, 1, 10, 100 * US);
 		bed_run_for(b, 50 * US);
 		CHECK(bed_unmap(b, false));
 		CHECK(hqd[VGPU_HQD_CNTL_STACK_OFFSET] < size);
@@ -182,8 +177,7 @@ static void wave_counts_lag_behind(void)
 	for (lagging = 0; lagging < 2; lagging++) {
 		up_otherwise(lagging << VGPU_FIRMWARE_LAGGING_WAVES, NULL);
 		q = mapped_queue();
-		w = bed_work(b, q->p, 64, 1, 5, 100 * US);
-		bed_submit(b, q, w, false);
+		w = submit_work(q, 64, 1, 5, 100 * US);
 		bed_run_for(b, 20 * US);
 		CHECK_EQ(bed_waves_by_register(b, q->doorbell), lagging ? 0 : 64);
 		bed_run_for(b, 150 * US);
@@ -194,8 +188,7 @@ static void wave_counts_lag_behind(void)
 		CHECK_EQ(bed_waves_by_register(b, q->doorbell), 0);
 		/* more changes than are told apart: late all the same, and right in the end */
 		for (at = 0; at < 12; at++) {
-			w = bed_work(b, q->p, 8, 1, 1, 3 * US);
-			bed_submit(b, q, w, false);
+			w = submit_work(q, 8, 1, 1, 3 * US);
 			CHECK_DONE(w);
 		}
 		bed_run_for(b, 150 * US);
@@ -212,8 +205,7 @@ static void wave_counts_are_zero(void)
 	for (zero = 0; zero < 2; zero++) {
 		up_otherwise(zero << VGPU_FIRMWARE_ZERO_WAVES, NULL);
 		q = mapped_queue();
-		w = bed_work(b, q->p, 64, 1, 5, 100 * US);
-		bed_submit(b, q, w, false);
+		w = submit_work(q, 64, 1, 5, 100 * US);
 		bed_run_for(b, 200 * US);
 		CHECK_EQ(bed_waves_by_register(b, q->doorbell), zero ? 0 : 64);
 		CHECK_DONE(w);
@@ -231,8 +223,7 @@ static void whole_descriptors_are_written_back(void)
 	for (whole = 0; whole < 2; whole++) {
 		up_otherwise(whole << VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK, bed_xccs_2);
 		q = mapped_queue();
-		w = bed_work(b, q->p, 64, 1, 10, 100 * US);
-		bed_submit(b, q, w, false);
+		w = submit_work(q, 64, 1, 10, 100 * US);
 		bed_run_for(b, 50 * US);
 		for (xcc = 0; xcc < 2; xcc++)
 			bed_part(b, q, xcc)[0x80 + lost] = 0x1234;	/* while it is mapped */

@@ -50,8 +50,7 @@ static void tlb_holds_until_invalidated(void)
 	struct bed_process *p;
 	u64 page[2];
 
-	b = bed_new(use_tlb);
-	bed_driver_up(b);
+	up_as(use_tlb);
 	p = one_page(page);
 	CHECK_EQ(peek(VGPU_HUB_GFX), 1);
 	CHECK_EQ(peek(VGPU_HUB_MM), 1);
@@ -80,8 +79,7 @@ static void packets_invalidate(void)
 	u64 page[2];
 	u32 turn;
 
-	b = bed_new(use_tlb);
-	bed_driver_up(b);
+	up_as(use_tlb);
 	p = one_page(page);
 	other = bed_process(b);
 	for (turn = 0; turn < 3; turn++) {
@@ -163,8 +161,7 @@ static void no_tlb_holds_nothing(void)
 	struct bed_process *p;
 	u64 page[2];
 
-	b = bed_new(no_tlb);
-	bed_driver_up(b);
+	up_as(no_tlb);
 	p = one_page(page);
 	CHECK_EQ(peek(VGPU_HUB_GFX), 1);
 	bed_map(b, p, VA, BED_SYSTEM_BASE + page[1], PTE_V | PTE_S | PTE_RW);
@@ -180,8 +177,7 @@ static void replace_under_a_queue(void (*configure)(struct vgpu_config *c), bool
 	struct bed_work *w;
 	u64 other, i;
 
-	b = bed_new(configure);
-	bed_driver_up(b);
+	up_as(configure);
 	p = bed_process(b);
 	q = bed_queue(b, p);
 	w = bed_work(b, p, 8, 1, 4, 10 * US);
@@ -218,11 +214,10 @@ static void lost_invalidation_is_noticed(void)
 /* The driver moves the memory of a process whose queues it has unmapped; it does not invalidate anything itself. */
 static void unmapped_processes_leave_no_translations(void)
 {
-	struct bed_queue *q;
 	struct bed_work *w;
 	u64 other;
+	struct bed_queue *q = grid_up(&w, 8, 1, 100, 10 * US);
 
-	q = grid_up(&w, 8, 1, 100, 10 * US);
 	bed_run_for(b, 300 * US);
 	CHECK(bed_unmap(b, false));
 	other = bed_system(b, VGPU_PAGE);
@@ -250,8 +245,7 @@ static void unmap_by_pasid_leaves_others_alone(void)
 		w[i] = bed_work(b, p[i], 8, 1, 100, 10 * US);
 	}
 	CHECK(bed_runlist(b, q, 2));
-	for (i = 0; i < 2; i++)
-		bed_submit(b, q[i], w[i], false);
+	submit_all(q, w, 2);
 	bed_run_for(b, 300 * US);
 	for (vmid = 0; vmid < VGPU_VMIDS; vmid++)
 		generation[vmid] = vgpu_tlb_generation(b->m, VGPU_HUB_GFX, vmid);
@@ -309,14 +303,13 @@ static void check_fault(u32 hub, u64 va, bool write, u32 permission)
 
 static void faults_tell_what_was_wrong(void)
 {
-	u32 hubs[] = { VGPU_HUB_GFX, VGPU_HUB_MM }, i, value = 7, iv[VGPU_IV_DWORDS];
+	u32 hubs[] = { VGPU_HUB_GFX, VGPU_HUB_MM }, i, value = 7;
 	struct bed_process *p;
 	u64 page[2];
 
 	up();
 	p = one_page(page);
-	while (bed_interrupt(b, iv))
-		;
+	drain_interrupts();
 	vgpu_quiet = true;
 	bed_map(b, p, VA + 0x1000, BED_SYSTEM_BASE + page[0], PTE_V | PTE_S | PTE_R);
 	bed_map(b, p, VA + 0x2000, BED_SYSTEM_BASE + page[0], PTE_V | PTE_S | PTE_W);
@@ -369,8 +362,7 @@ static void first_fault_stays_until_cleared(void)
 
 	up();
 	one_page(page);
-	while (bed_interrupt(b, iv))
-		;
+	drain_interrupts();
 	vgpu_quiet = true;
 	/* the same page again at the same instant is counted, another page is another interrupt */
 	CHECK(!vgpu_vm_read(b->m, AS(VGPU_HUB_GFX), VA + 0x1000, &value, 4));
@@ -408,8 +400,7 @@ static void faulting_waves_halt(void)
 	bed_map(b, p[0], w[0]->counters_va + VGPU_PAGE, 0, 0);
 	vgpu_quiet = true;
 	CHECK(bed_runlist(b, q, 2));
-	for (i = 0; i < 2; i++)
-		bed_submit(b, q[i], w[i], false);
+	submit_all(q, w, 2);
 	CHECK(!bed_run_until(b, bed_work_done, w[0], 10 * MS));
 	CHECK_ONCE(w[1]);
 	CHECK_EQ(*w[1]->signal, 0);
@@ -445,8 +436,7 @@ static void waves_that_cannot_start_halt(void)
 		struct bed_queue *q;
 		struct bed_work *w;
 
-		up();
-		p = bed_process(b);
+		p = up_process();
 		q = bed_queue(b, p);
 		w = bed_work(b, p, 8, 1, 4, 10 * US);
 		args = (void *)((u8 *)w->flag - 1024 + 256);
@@ -475,13 +465,10 @@ static void waves_that_cannot_start_halt(void)
 
 static void sdma_fault_names_the_engine(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
 	u32 *ring;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_sdma_queue(b, p, 1);
 
-	up();
-	p = bed_process(b);
-	q = bed_sdma_queue(b, p, 1);
 	CHECK(bed_runlist(b, &q, 1));
 	ring = (u32 *)q->ring;
 	memcpy(ring, (u32[]) { 5, LO(VA), HI(VA), 42 }, 16);		/* fence */

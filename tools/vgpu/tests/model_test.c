@@ -27,36 +27,86 @@ void check_failed(const char *file, int line, const char *format, ...)
 	longjmp(give_up, 1);
 }
 
+void up_as(void (*configure)(struct vgpu_config *c))
+{
+	b = bed_new(configure);
+	bed_driver_up(b);
+}
+
 void up(void)
 {
-	b = bed_new(NULL);
-	bed_driver_up(b);
+	up_as(NULL);
+}
+
+struct bed_process *up_process(void)
+{
+	up();
+	return bed_process(b);
+}
+
+struct bed_work *submit_work(struct bed_queue *q, u32 waves, u32 wg_waves, u32 steps, u64 step_ns)
+{
+	struct bed_work *w = bed_work(b, q->p, waves, wg_waves, steps, step_ns);
+
+	bed_submit(b, q, w, false);
+	return w;
+}
+
+void add_queues(struct bed_queue **q, struct bed_work **w, u32 n, u32 waves, u32 wg_waves, u32 steps, u64 step_ns)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		q[i] = bed_queue(b, bed_process(b));
+		w[i] = bed_work(b, q[i]->p, waves, wg_waves, steps, step_ns);
+	}
+}
+
+void submit_all(struct bed_queue **q, struct bed_work **w, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		bed_submit(b, q[i], w[i], false);
 }
 
 struct bed_queue *grid_up(struct bed_work **w, u32 waves, u32 wg_waves, u32 steps, u64 step_ns)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_queue(b, p);
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
 	*w = bed_work(b, p, waves, wg_waves, steps, step_ns);
 	CHECK(bed_runlist(b, &q, 1));
 	bed_submit(b, q, *w, false);
 	return q;
 }
 
+struct bed_queue *hqd_up(struct bed_work **w, u32 waves, u32 steps, u64 step_ns)
+{
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_queue(b, p);
+
+	bed_vmid(b, HQD_VMID, p);
+	*w = submit_work(q, waves, 1, steps, step_ns);
+	return q;
+}
+
+void drain_interrupts(void)
+{
+	u32 iv[VGPU_IV_DWORDS];
+
+	while (bed_interrupt(b, iv))
+		;
+}
+
 /* ---- GPUVM ---- */
 
 static void gpuvm_system_and_vram_pages(void)
 {
-	struct bed_process *p;
 	u64 page, value = 0x1122334455667788ULL, got = 0;
 	u32 as = VGPU_AS(VGPU_HUB_GFX, 3);
+	struct bed_process *p = up_process();
 
-	up();
-	p = bed_process(b);
 	vgpu_reg_set(b->m, VGPU_VM_PT_BASE_LO + 6, (u32)(p->root | PTE_V));
 	page = bed_vram(b, 4096);
 	bed_map(b, p, 0x7f1234567000ULL, page, PTE_V | PTE_RW);
@@ -72,12 +122,10 @@ static void gpuvm_system_and_vram_pages(void)
 
 static void gpuvm_large_pages(void)
 {
-	struct bed_process *p;
 	u32 as = VGPU_AS(VGPU_HUB_GFX, 3), got;
 	u64 tables;
+	struct bed_process *p = up_process();
 
-	up();
-	p = bed_process(b);
 	vgpu_reg_set(b->m, VGPU_VM_PT_BASE_LO + 6, (u32)(p->root | PTE_V));
 	/* a page entry of 2 MiB in the table whose entries stand for 512 pages, as amdgpu writes it for large buffers */
 	tables = bed_vram(b, 3 * 4096);
@@ -104,16 +152,13 @@ static void gpuvm_large_pages(void)
 
 static void gpuvm_faults(void)
 {
-	struct bed_process *p;
 	u32 as = VGPU_AS(VGPU_HUB_GFX, 3), value = 1, iv[8];
+	struct bed_process *p = up_process();
 
-	up();
-	p = bed_process(b);
 	vgpu_reg_set(b->m, VGPU_VM_PT_BASE_LO + 6, (u32)(p->root | PTE_V));
 	bed_map(b, p, 0x10000, BED_SYSTEM_BASE + 0x5000, PTE_V | PTE_S | PTE_R);
 	CHECK(vgpu_vm_read(b->m, as, 0x10000, &value, 4));
-	while (bed_interrupt(b, iv))
-		;
+	drain_interrupts();
 	vgpu_quiet = true;
 	CHECK(!vgpu_vm_write(b->m, as, 0x10010, &value, 4));		/* read only */
 	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 1);
@@ -198,8 +243,7 @@ static void pm4_waits_and_buffers(void)
 			     PM4(0x49, 8), 0, 2u << 29 | 2 << 24, (u32)(va + 8), (u32)(va >> 32), 6, 7, 0x99 }, 19);
 	bed_run_for(b, 100 * US);
 	CHECK_EQ(mem[1], 0);				/* it waits */
-	while (bed_interrupt(b, iv))
-		;
+	drain_interrupts();
 	mem[0] = 0x1105;
 	bed_run_for(b, 100 * US);
 	CHECK_EQ(mem[1], 42);				/* the indirect buffer was executed */
@@ -283,8 +327,7 @@ static void sdma_kernel_ring(void)
 	EMIT(5, (u32)(va + 260), (u32)(va >> 32), 0x5e9);					/* FENCE */
 	EMIT(6, 0x123);										/* TRAP */
 	bed_run_for(b, 0);
-	while (bed_interrupt(b, iv))
-		;
+	drain_interrupts();
 	*(u64 *)((u8 *)b->doorbells + SDMA_DOORBELL) = n * 4;
 	bed_run_for(b, 100 * US);
 	CHECK_EQ(mem[1], 12);
@@ -314,8 +357,7 @@ static void sdma_user_queue(void)
 	u32 engine, *ring;
 
 	for (engine = 0; engine < 5; engine++) {
-		up();
-		p = bed_process(b);
+		p = up_process();
 		q = bed_sdma_queue(b, p, engine);
 		va = bed_alloc(b, p, 4096, &cpu);
 		CHECK(bed_runlist(b, &q, 1));
@@ -346,12 +388,10 @@ static void sdma_user_queue(void)
 
 static void aql_dispatch_runs_once(void)
 {
-	struct bed_queue *q;
 	struct bed_work *w;
-	u64 start;
+	struct bed_queue *q = grid_up(&w, 100, 3, 7, 10 * US);
+	u64 start = b->now;
 
-	q = grid_up(&w, 100, 3, 7, 10 * US);
-	start = b->now;
 	CHECK_DONE(w);
 	/* 70 us of steps, the dispatch latency, and what the runlist still took */
 	CHECK(b->now - start >= 72 * US && b->now - start < 72 * US + 20 * US);
@@ -365,10 +405,9 @@ static void aql_dispatch_runs_once(void)
 
 static void read_index_runs_ahead_of_completion(void)
 {
-	struct bed_queue *q;
 	struct bed_work *w;
+	struct bed_queue *q = grid_up(&w, 8, 1, 1, 5 * MS);
 
-	q = grid_up(&w, 8, 1, 1, 5 * MS);
 	bed_run_for(b, 1 * MS);
 	CHECK_EQ(*q->read_index, 1);
 	CHECK_EQ(*w->signal, 1);
@@ -379,22 +418,17 @@ static void read_index_runs_ahead_of_completion(void)
 
 static void completion_raises_the_event(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct bed_work *w;
 	u32 iv[8];
 	u64 *signal;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_queue(b, p);
+	struct bed_work *w = bed_work(b, p, 1, 1, 1, US);
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 1, 1, 1, US);
 	signal = (u64 *)w->signal;
 	signal[1] = w->flag_va + 8;			/* event mailbox */
 	signal[2] = 0x1234567800000042ULL;		/* event id, 32 bits of it */
 	CHECK(bed_runlist(b, &q, 1));
-	while (bed_interrupt(b, iv))
-		;
+	drain_interrupts();
 	bed_submit(b, q, w, false);
 	CHECK_DONE(w);
 	CHECK_EQ(*w->mailbox, 0x42);
@@ -419,15 +453,11 @@ static u64 write_pointer(const struct bed_queue *q)
 
 static void doorbells_are_edges(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q, *r;
-	struct bed_work *w, *v;
 	u8 invalid[64] = { 1 };
+	struct bed_process *p = up_process();
+	struct bed_queue *r, *q = bed_queue(b, p);
+	struct bed_work *v, *w = bed_work(b, p, 1, 1, 1, US);
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 1, 1, 1, US);
 	/* written before the queue is mapped: found at map, without a ring */
 	bed_submit(b, q, w, false);
 	b->doorbells[q->doorbell / 8] = ~0ULL;
@@ -450,8 +480,7 @@ static void doorbells_are_edges(void)
 	bed_run_for(b, 100 * US);
 	CHECK_EQ(*r->read_index, 1);
 	(*r->write_index)--;
-	v = bed_work(b, p, 1, 1, 1, US);
-	bed_submit(b, r, v, false);
+	v = submit_work(r, 1, 1, 1, US);
 	b->doorbells[r->doorbell / 8] = ~0ULL;
 	CHECK_DONE(v);
 }
@@ -493,15 +522,11 @@ static void grid_starts_after_its_doorbell(void)
 
 static void barriers(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct bed_work *g0, *g1, *w, *first, *second, *end;
 	u8 packet[64];
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_queue(b, p);
+	struct bed_work *g1, *w, *first, *second, *end, *g0 = bed_work(b, p, 1, 1, 1, US);
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	g0 = bed_work(b, p, 1, 1, 1, US);
 	g1 = bed_work(b, p, 1, 1, 1, US);
 	w = bed_work(b, p, 1, 1, 1, US);
 	end = bed_work(b, p, 1, 1, 1, US);
@@ -546,19 +571,14 @@ static void barriers(void)
 
 static void pm4_buffer_in_an_aql_queue(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct bed_work *w;
 	void *cpu;
-	u64 va;
 	u32 command[4];
 	u8 packet[64] = { 0 };
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_queue(b, p);
+	struct bed_work *w = bed_work(b, p, 1, 1, 1, US);
+	u64 va = bed_alloc(b, p, 4096, &cpu);
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 1, 1, 1, US);
-	va = bed_alloc(b, p, 4096, &cpu);
 	memcpy(cpu, (u32[]) { PM4(0x58, 7), 0, 0, 0, 0, 0, 0, PM4(0x37, 5), 5 << 8, (u32)(va + 2048), (u32)(va >> 32), 5 }, 48);
 	CHECK(bed_runlist(b, &q, 1));
 	packet[2] = 1;
@@ -582,8 +602,7 @@ static void aql_garbage_is_refused(void)
 	vgpu_quiet = true;
 	for (seed = 1; seed <= 200; seed++) {
 		srand(seed);
-		up();
-		p = bed_process(b);
+		p = up_process();
 		q = bed_queue(b, p);
 		CHECK(bed_runlist(b, &q, 1));
 		w = bed_work(b, p, 4, 1, 2, US);
@@ -608,14 +627,11 @@ static void aql_garbage_is_refused(void)
 
 static void full_device_makes_others_wait(void)
 {
-	struct bed_process *p0, *p1;
 	struct bed_queue *q[2];
 	struct bed_work *big, *small;
 	u64 start;
+	struct bed_process *p0 = up_process(), *p1 = bed_process(b);
 
-	up();
-	p0 = bed_process(b);
-	p1 = bed_process(b);
 	q[0] = bed_queue(b, p0);
 	q[1] = bed_queue(b, p1);
 	big = bed_work(b, p0, 256, 4, 1, 5 * MS);
@@ -654,19 +670,16 @@ static void queues_share_freed_slots(void)
 		waves[i] = bed_waves_by_register(b, q[i]->doorbell);
 	CHECK_EQ(waves[0] + waves[1], 256);
 	CHECK_EQ(waves[0], waves[1]);
-	for (i = 0; i < 2; i++)
-		CHECK_DONE(w[i]);
+	CHECK_ALL_DONE(w, 2);
 }
 
 static void single_slots_go_round(void)
 {
-	struct bed_process *p;
 	struct bed_queue *q[3];
 	struct bed_work *w[3];
 	u32 i;
+	struct bed_process *p = up_process();
 
-	up();
-	p = bed_process(b);
 	for (i = 0; i < 3; i++)
 		q[i] = bed_queue(b, p);
 	w[0] = bed_work(b, p, 255, 1, 1, 10 * MS);
@@ -681,8 +694,7 @@ static void single_slots_go_round(void)
 	/* about a hundred waves had the only slot, one after the other */
 	CHECK(bed_work_lost(w[1]) < 160 && bed_work_lost(w[1]) > 140);
 	CHECK(bed_work_lost(w[2]) < 160 && bed_work_lost(w[2]) > 140);
-	for (i = 0; i < 3; i++)
-		CHECK_DONE(w[i]);
+	CHECK_ALL_DONE(w, 3);
 }
 
 static void registers_and_lds_limit_occupancy(void)
@@ -693,8 +705,7 @@ static void registers_and_lds_limit_occupancy(void)
 	struct vgpu_kernel *k;
 
 	/* 128 registers of 512: four waves on a SIMD */
-	up();
-	p = bed_process(b);
+	p = up_process();
 	q = bed_queue(b, p);
 	w = bed_work(b, p, 256, 1, 1, MS);
 	k = (void *)((u8 *)w->signal - 8 - 512);
@@ -706,8 +717,7 @@ static void registers_and_lds_limit_occupancy(void)
 	CHECK_DONE(w);
 	bed_free(b);
 	/* 40 KiB of LDS: one workgroup of four waves on a compute unit */
-	up();
-	p = bed_process(b);
+	p = up_process();
 	q = bed_queue(b, p);
 	w = bed_work(b, p, 64, 4, 1, MS);
 	k = (void *)((u8 *)w->signal - 8 - 512);
@@ -725,8 +735,7 @@ static void registers_and_lds_limit_occupancy(void)
 	bed_free(b);
 	/* a workgroup that fits nowhere is an error, not an endless wait */
 	vgpu_quiet = true;
-	up();
-	p = bed_process(b);
+	p = up_process();
 	q = bed_queue(b, p);
 	w = bed_work(b, p, 16, 16, 1, MS);
 	k = (void *)((u8 *)w->signal - 8 - 512);
@@ -749,8 +758,7 @@ static void uneven_engines_lack_a_compute_unit(void)
 	struct bed_work *w;
 	u32 se, off;
 
-	b = bed_new(uneven);
-	bed_driver_up(b);
+	up_as(uneven);
 	for (se = 0; se < 4; se++) {
 		vgpu_model_reg_write(b->m, VGPU_GRBM_GFX_INDEX, se << 16);
 		off = vgpu_model_reg_read(b->m, VGPU_CC_SHADER_ARRAY);
@@ -758,8 +766,7 @@ static void uneven_engines_lack_a_compute_unit(void)
 	}
 	p = bed_process(b);
 	q = bed_queue(b, p);
-	w = bed_work(b, p, 38 * 32 + 1, 1, 1, 100 * US);
-	bed_submit(b, q, w, false);
+	w = submit_work(q, 38 * 32 + 1, 1, 1, 100 * US);
 	CHECK(bed_runlist(b, &q, 1));
 	bed_run_for(b, 50 * US);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 38 * 32);
@@ -784,16 +791,11 @@ static void a_late_caller_gets_control_back(void)
 
 static void waves_wait_for_their_flag(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct bed_work *w;
-	struct vgpu_kernargs *a;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_queue(b, p);
+	struct bed_work *w = bed_work(b, p, 16, 4, 2, 10 * US);
+	struct vgpu_kernargs *a = (void *)((u8 *)w->signal - 8 - 256);
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 16, 4, 2, 10 * US);
-	a = (void *)((u8 *)w->signal - 8 - 256);
 	a->flag = w->flag_va;
 	CHECK(bed_runlist(b, &q, 1));
 	bed_submit(b, q, w, false);
@@ -801,8 +803,7 @@ static void waves_wait_for_their_flag(void)
 	CHECK_EQ(bed_stat(b, "slots_busy"), 16);
 	CHECK_EQ(bed_work_lost(w), 32);
 	/* also when it was saved meanwhile */
-	CHECK(bed_unmap(b, false));
-	CHECK(bed_runlist(b, &q, 1));
+	CHECK_REMAP(&q, 1);
 	bed_run_for(b, MS);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 16);
 	CHECK_EQ(bed_work_lost(w), 32);
@@ -827,8 +828,7 @@ static void a_slow_model_sleeps_half_of_the_time(void)
 		w[i] = bed_work(b, q[i]->p, 16, 1, 1000, (7 + i) * US);
 	}
 	CHECK(bed_runlist(b, q, N));
-	for (i = 0; i < N; i++)
-		bed_submit(b, q[i], w[i], false);
+	submit_all(q, w, N);
 	bed_run_for(b, 100 * US);
 	b->access_ns = 100;
 	for (end = b->now + 20 * MS; b->now < end; b->now = next) {
@@ -844,8 +844,7 @@ static void a_slow_model_sleeps_half_of_the_time(void)
 	CHECK(longest < 80 * US);
 	CHECK(ran < 13 * MS);
 	b->access_ns = 0;
-	for (i = 0; i < N; i++)
-		CHECK_DONE(w[i]);
+	CHECK_ALL_DONE(w, N);
 }
 
 static void preempted_work_is_done_once(void)
@@ -858,8 +857,7 @@ static void preempted_work_is_done_once(void)
 
 	/* unmapped once, at every moment of its life: before, while it is launched in parts, in each step, after */
 	for (at = 1; at < 1400 * US; at += 7919) {
-		up();
-		p = bed_process(b);
+		p = up_process();
 		q = bed_queue(b, p);
 		w[0] = bed_work(b, p, 400, 2, 5, 100 * US);	/* more than fits at once */
 		w[1] = bed_work(b, p, 7, 3, 3, 33 * US);
@@ -872,8 +870,7 @@ static void preempted_work_is_done_once(void)
 		CHECK_EQ(bed_stat(b, "slots_busy"), 0);
 		bed_run_for(b, MS);
 		CHECK(bed_runlist(b, &q, 1));
-		for (i = 0; i < 3; i++)
-			CHECK_DONE(w[i]);
+		CHECK_ALL_DONE(w, 3);
 		CHECK_EQ(*q->read_index, 3);
 		CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
 		CHECK_EQ(bed_stat(b, "waves_launched"), 437);
@@ -886,11 +883,10 @@ static void preempted_work_is_done_once(void)
 
 static void nothing_runs_while_unmapped(void)
 {
-	struct bed_queue *q;
 	struct bed_work *w;
 	u32 before;
+	struct bed_queue *q = grid_up(&w, 256, 1, 100, 10 * US);
 
-	q = grid_up(&w, 256, 1, 100, 10 * US);
 	bed_run_for(b, 300 * US);
 	CHECK(bed_unmap(b, false));
 	before = bed_work_lost(w);
@@ -904,16 +900,11 @@ static void nothing_runs_while_unmapped(void)
 
 static void saved_sizes_are_true(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct bed_work *w;
-	u32 *r, stack, area;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_queue(b, p);
+	u32 stack, area, *r = q->mqd_words + 0x80;
+	struct bed_work *w = bed_work(b, p, 100, 1, 1, 5 * MS);
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	r = q->mqd_words + 0x80;
-	w = bed_work(b, p, 100, 1, 1, 5 * MS);
 	CHECK(bed_runlist(b, &q, 1));
 	/* nothing resident: nothing saved */
 	CHECK(bed_unmap(b, false));
@@ -932,8 +923,7 @@ static void saved_sizes_are_true(void)
 	CHECK(bed_runlist(b, &q, 1));
 	CHECK_DONE(w);
 	/* the whole device fits into the save area of 8 compute units and its control stack */
-	w = bed_work(b, p, 256, 1, 1, 5 * MS);
-	bed_submit(b, q, w, false);
+	w = submit_work(q, 256, 1, 1, 5 * MS);
 	bed_run_for(b, MS);
 	CHECK(bed_unmap(b, false));
 	CHECK_EQ(bed_stat(b, "waves_saved"), 356);
@@ -943,15 +933,11 @@ static void saved_sizes_are_true(void)
 
 static void saving_takes_device_time(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct bed_work *w;
 	u64 start, bytes, took;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_queue(b, p);
+	struct bed_work *w = bed_work(b, p, 256, 1, 1, 5 * MS);
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 256, 1, 1, 5 * MS);
 	CHECK(bed_runlist(b, &q, 1));
 	bed_run_for(b, MS);
 	start = b->now;
@@ -970,11 +956,10 @@ static void saving_takes_device_time(void)
 /* What memory holds is what continues: the state is moved to another MQD, and edited there. */
 static void memory_alone_is_the_state(void)
 {
-	struct bed_queue *q, *r;
 	struct bed_work *w;
 	u64 offset;
+	struct bed_queue *r, *q = grid_up(&w, 64, 1, 4, MS);
 
-	q = grid_up(&w, 64, 1, 4, MS);
 	bed_run_for(b, 1500 * US);
 	CHECK(bed_unmap(b, false));
 	offset = bed_vram(b, 8192);
@@ -1014,8 +999,7 @@ static void stale(enum vgpu_fault fault, u32 times, u32 *lost, u32 *undone)
 	CHECK(bed_runlist(b, &q, 1));
 	bed_submit(b, q, w[0], false);
 	bed_run_for(b, 1500 * US);
-	CHECK(bed_unmap(b, false));
-	CHECK(bed_runlist(b, &q, 1));
+	CHECK_REMAP(&q, 1);
 	bed_submit(b, q, w[1], false);
 	bed_run_for(b, 30 * MS);
 	for (*lost = *undone = i = 0; i < 2; i++) {
@@ -1044,32 +1028,26 @@ static void stale_state_loses_work(void)
 
 static void restored_waves_come_first(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
 	struct bed_work *w[2];
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_queue(b, p);
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
 	w[0] = bed_work(b, p, 256, 1, 2, MS);
 	w[1] = bed_work(b, p, 256, 1, 2, MS);
 	CHECK(bed_runlist(b, &q, 1));
 	bed_submit(b, q, w[0], false);
 	bed_submit(b, q, w[1], false);
 	bed_run_for(b, 500 * US);
-	CHECK(bed_unmap(b, false));
-	CHECK(bed_runlist(b, &q, 1));
+	CHECK_REMAP(&q, 1);
 	bed_run_for(b, 500 * US);
 	CHECK_EQ(bed_stat(b, "waves_restored"), 256);
 	CHECK_EQ(bed_stat(b, "waves_launched"), 256);
 	CHECK_DONE(w[1]);
 	CHECK_DONE(w[0]);
 	/* also before the rest of their own grid */
-	w[0] = bed_work(b, p, 400, 1, 2, MS);
-	bed_submit(b, q, w[0], false);
+	w[0] = submit_work(q, 400, 1, 2, MS);
 	bed_run_for(b, 500 * US);
-	CHECK(bed_unmap(b, false));
-	CHECK(bed_runlist(b, &q, 1));
+	CHECK_REMAP(&q, 1);
 	bed_run_for(b, 500 * US);
 	CHECK_EQ(bed_stat(b, "waves_restored"), 512);
 	CHECK_EQ(bed_stat(b, "waves_launched"), 768);
@@ -1084,8 +1062,7 @@ static void restored_queues_share(void)
 	u32 i;
 
 	/* the first filled the device, then the second; both were preempted with everything they had */
-	up();
-	p = bed_process(b);
+	p = up_process();
 	for (i = 0; i < 2; i++) {
 		q[i] = bed_queue(b, p);
 		w[i] = bed_work(b, p, 256, 1, 1, MS);
@@ -1098,8 +1075,7 @@ static void restored_queues_share(void)
 	bed_run_for(b, 200 * US);
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(bed_waves_by_register(b, q[i]->doorbell), 128);
-	for (i = 0; i < 2; i++)
-		CHECK_DONE(w[i]);
+	CHECK_ALL_DONE(w, 2);
 }
 
 static void unmap_filters(void)
@@ -1118,8 +1094,7 @@ static void unmap_filters(void)
 	}
 	q[1]->is_static = true;
 	CHECK(bed_runlist(b, q, 3));
-	for (i = 0; i < 3; i++)
-		bed_submit(b, q[i], w[i], false);
+	submit_all(q, w, 3);
 	bed_run_for(b, 300 * US);
 	/* by process */
 	CHECK(bed_unmap_pasid(b, p[1]->pasid));
@@ -1131,8 +1106,7 @@ static void unmap_filters(void)
 	CHECK_EQ(bed_waves_by_register(b, q[0]->doorbell), 0);
 	CHECK_EQ(bed_waves_by_register(b, q[1]->doorbell), 16);
 	CHECK(bed_runlist(b, q, 3));
-	for (i = 0; i < 3; i++)
-		CHECK_DONE(w[i]);
+	CHECK_ALL_DONE(w, 3);
 	/* reset kills the waves: this work never completes */
 	w[0] = bed_work(b, p[0], 16, 1, 10, 100 * US);
 	bed_submit(b, q[0], w[0], false);
@@ -1164,22 +1138,8 @@ static bool inactive(void *slot)
 	return !bed_hqd_active(b, at[0], at[1]);
 }
 
+#define CHECK_LEAVES_BY(pipe, queue, how)	do { bed_hqd_dequeue(b, (pipe), (queue), (how)); CHECK_LEAVES(pipe, queue); } while (0)
 #define CHECK_LEAVES(pipe, queue)	CHECK(bed_run_until(b, inactive, (u32[]) { (pipe), (queue) }, LONG))
-
-/* A process in VMID 9 with a queue and a grid that has been submitted */
-static struct bed_queue *hqd_up(struct bed_work **w, u32 waves, u32 steps, u64 step_ns)
-{
-	struct bed_process *p;
-	struct bed_queue *q;
-
-	up();
-	p = bed_process(b);
-	bed_vmid(b, VMID, p);
-	q = bed_queue(b, p);
-	*w = bed_work(b, p, waves, 1, steps, step_ns);
-	bed_submit(b, q, *w, false);
-	return q;
-}
 
 static void queue_loaded_by_registers(void)
 {
@@ -1193,8 +1153,7 @@ static void queue_loaded_by_registers(void)
 		CHECK_EQ(bed_waves_by_register(b, q->doorbell), 64);
 		if (round == 2)
 			break;
-		bed_hqd_dequeue(b, 2, 3, BED_SAVE);
-		CHECK_LEAVES(2, 3);
+		CHECK_LEAVES_BY(2, 3, BED_SAVE);
 		CHECK_EQ(bed_waves_by_register(b, q->doorbell), 0);
 		CHECK_EQ(bed_stat(b, "slots_busy"), 0);
 		/* the packet, its dispatch and 64 waves */
@@ -1270,8 +1229,7 @@ static void time_to_save_is_counted(void)
 	bed_run_for(b, 120 * US);
 	b->access_ns = 10;
 	start = b->now;
-	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
-	CHECK_LEAVES(0, 2);
+	CHECK_LEAVES_BY(0, 2, BED_SAVE);
 	b->access_ns = 0;
 	counted = bed_stat(b, "save_device_ns") - model_ns;
 	CHECK_EQ(bed_stat(b, "save_requests"), 2);
@@ -1281,18 +1239,16 @@ static void time_to_save_is_counted(void)
 
 	bed_hqd_load(b, q, 0, 2, VMID);
 	CHECK_DONE(w);
-	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
-	CHECK_LEAVES(0, 2);
+	CHECK_LEAVES_BY(0, 2, BED_SAVE);
 	CHECK_EQ(bed_stat(b, "save_requests"), 2);
 }
 
 static void time_to_unmap_is_counted(void)
 {
-	struct bed_queue *q;
 	struct bed_work *w;
 	u64 start, counted;
+	struct bed_queue *q = grid_up(&w, 256, 1, 10, 50 * US);
 
-	q = grid_up(&w, 256, 1, 10, 50 * US);
 	bed_run_for(b, 120 * US);
 	CHECK_EQ(bed_stat(b, "save_requests"), 0);
 	start = b->now;
@@ -1324,8 +1280,7 @@ static void who_waits_for_a_save_can_see_it_before_the_next_waves(void)
 	bed_run_for(b, 120 * US);
 	bed_submit(b, q2, next, false);
 	bed_run_for(b, 20 * US);
-	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
-	CHECK_LEAVES(0, 2);
+	CHECK_LEAVES_BY(0, 2, BED_SAVE);
 	left_ns = b->now;
 	CHECK_EQ(bed_stat(b, "save_requests"), 1);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
@@ -1352,11 +1307,10 @@ static void who_waits_for_a_save_can_see_it_before_the_next_waves(void)
 
 static void drained_queue_finishes_what_it_began(void)
 {
-	struct bed_work *w, *next;
+	struct bed_work *w;
 	struct bed_queue *q = hqd_up(&w, 400, 4, 100 * US);
+	struct bed_work *next = submit_work(q, 8, 1, 1, US);
 
-	next = bed_work(b, q->p, 8, 1, 1, US);
-	bed_submit(b, q, next, false);
 	bed_hqd_load(b, q, 3, 7, VMID);
 	bed_run_for(b, 150 * US);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 256);
@@ -1373,14 +1327,12 @@ static void drained_queue_finishes_what_it_began(void)
 	/* a driver that cannot wait for the end may still ask for a save */
 	bed_hqd_load(b, q, 3, 7, VMID);
 	CHECK_DONE(next);
-	w = bed_work(b, q->p, 16, 1, 100, 100 * US);
-	bed_submit(b, q, w, false);
+	w = submit_work(q, 16, 1, 100, 100 * US);
 	bed_run_for(b, 150 * US);
 	bed_hqd_dequeue(b, 3, 7, BED_DRAIN);
 	bed_run_for(b, MS);
 	CHECK(bed_hqd_active(b, 3, 7));
-	bed_hqd_dequeue(b, 3, 7, BED_SAVE);
-	CHECK_LEAVES(3, 7);
+	CHECK_LEAVES_BY(3, 7, BED_SAVE);
 	CHECK_EQ(bed_stat(b, "waves_saved"), 16);
 	bed_hqd_load(b, q, 3, 7, VMID);
 	CHECK_DONE(w);
@@ -1393,8 +1345,7 @@ static void reset_queue_comes_back_with_nothing(void)
 
 	bed_hqd_load(b, q, 0, 3, VMID);
 	bed_run_for(b, 150 * US);
-	bed_hqd_dequeue(b, 0, 3, BED_SAVE);
-	CHECK_LEAVES(0, 3);
+	CHECK_LEAVES_BY(0, 3, BED_SAVE);
 	bed_hqd_load(b, q, 0, 3, VMID);
 	bed_run_for(b, 150 * US);
 	CHECK_EQ(bed_stat(b, "waves_restored"), 64);
@@ -1404,8 +1355,7 @@ static void reset_queue_comes_back_with_nothing(void)
 	CHECK_EQ(bed_stat(b, "waves_saved"), 64);
 	/* What was saved before the reset is not there any more. */
 	bed_hqd_load(b, q, 0, 3, VMID);
-	next = bed_work(b, q->p, 8, 1, 1, US);
-	bed_submit(b, q, next, false);
+	next = submit_work(q, 8, 1, 1, US);
 	CHECK_DONE(next);
 	bed_run_for(b, 10 * MS);
 	CHECK_EQ(bed_stat(b, "waves_restored"), 64);
@@ -1438,8 +1388,7 @@ static void pipes_and_queues_are_separate(void)
 	for (i = 0; i < PIPES * QUEUES; i++)
 		CHECK_EQ(bed_waves_by_register(b, q[i]->doorbell), 1 + i % 10);
 	for (i = 0; i < PIPES * QUEUES; i += 2) {
-		bed_hqd_dequeue(b, i % PIPES, 2 + i / PIPES, BED_SAVE);
-		CHECK_LEAVES(i % PIPES, 2 + i / PIPES);
+		CHECK_LEAVES_BY(i % PIPES, 2 + i / PIPES, BED_SAVE);
 	}
 	for (i = 0; i < PIPES * QUEUES; i++) {
 		CHECK_EQ(bed_hqd_active(b, i % PIPES, 2 + i / PIPES), i % 2);
@@ -1506,8 +1455,7 @@ static void write_pointer_is_fetched_when_asked_for(void)
 	bed_write_reg(b, 1, 0, 2, VGPU_HQD_ACTIVE, 1);
 	bed_run_for(b, MS);
 	CHECK_EQ(*w->signal, 1);
-	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
-	CHECK_LEAVES(0, 2);
+	CHECK_LEAVES_BY(0, 2, BED_SAVE);
 	/* Two are loaded before the device looks: neither request may take back the other. */
 	bed_hqd_load(b, q, 0, 2, VMID);
 	bed_hqd_load(b, bed_queue(b, q->p), 0, 3, VMID);
@@ -1539,8 +1487,7 @@ static void draw_device(u32 seed)
 	static void (*const device[])(struct vgpu_config *c) = { NULL, bed_xccs_2, short_quantum, bed_xccs_4 };
 
 	srand(seed);
-	b = bed_new(device[seed % 4]);
-	bed_driver_up(b);
+	up_as(device[seed % 4]);
 }
 
 static void random_life_by_registers(u32 seed)
@@ -1588,16 +1535,14 @@ static void random_life_by_registers(u32 seed)
 		for (i = 0; i < N; i++) {
 			bed_run_for(b, 0);
 			if (bed_hqd_active(b, i % 4, 2 + i / 4)) {
-				bed_hqd_dequeue(b, i % 4, 2 + i / 4, BED_SAVE);
-				CHECK_LEAVES(i % 4, 2 + i / 4);
+				CHECK_LEAVES_BY(i % 4, 2 + i / 4, BED_SAVE);
 			}
 		}
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
 	for (b->xcc = 0; b->xcc < b->config.xccs; b->xcc++)
 		for (i = 0; i < N; i++)
 			bed_hqd_load(b, q[i], i % 4, 2 + i / 4, 8 + i % 2);
-	for (i = 0; i < WORKS; i++)
-		CHECK_DONE(w[i]);
+	CHECK_ALL_DONE(w, WORKS);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
 	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
 	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
@@ -1645,8 +1590,7 @@ static void random_life(u32 seed)
 			for (i = count = 0; i < N; i++)
 				if (rand() % 2)
 					some[count++] = q[i];
-			CHECK(bed_unmap(b, false));
-			CHECK(bed_runlist(b, some, count));
+			CHECK_REMAP(some, count);
 			break;
 		default:
 			bed_run_for(b, (u32)rand() % (400 * US));

@@ -16,6 +16,9 @@
 				check_failed(__FILE__, __LINE__, "%s is %lld, not %lld", #a, a_, b_); } while (0)
 #define CHECK_ONCE(w)	do { CHECK_EQ(bed_work_lost(w), 0); CHECK_EQ(bed_work_twice(w), 0); } while (0)
 #define CHECK_DONE(w)	do { CHECK(bed_run_until(b, bed_work_done, (w), LONG)); CHECK_EQ(*(w)->signal, 0); CHECK_ONCE(w); } while (0)
+#define CHECK_ALL_DONE(w, n)	do { for (u32 i_ = 0; i_ < (n); i_++) CHECK_DONE((w)[i_]); } while (0)
+/* All queues leave the device, and these come back. */
+#define CHECK_REMAP(queues, n)	do { CHECK(bed_unmap(b, false)); CHECK(bed_runlist(b, (queues), (n))); } while (0)
 
 #define US		1000ULL
 #define MS		1000000ULL
@@ -41,8 +44,18 @@ extern const struct model_test xcc_tests[];
 
 void __attribute__((noreturn, format(printf, 3, 4))) check_failed(const char *file, int line, const char *format, ...);
 void up(void);
+void up_as(void (*configure)(struct vgpu_config *c));
+struct bed_process *up_process(void);	/* up(), and a process */
 /* up(), and a mapped queue of a process of its own, with a grid that has been submitted and has not begun */
 struct bed_queue *grid_up(struct bed_work **w, u32 waves, u32 wg_waves, u32 steps, u64 step_ns);
+/* Without the scheduler: a queue of a process in HQD_VMID, with a grid that has been submitted */
+#define HQD_VMID	9
+struct bed_queue *hqd_up(struct bed_work **w, u32 waves, u32 steps, u64 step_ns);
+struct bed_work *submit_work(struct bed_queue *q, u32 waves, u32 wg_waves, u32 steps, u64 step_ns);
+/* A process, a queue and a grid for it each; submit_all() submits them. */
+void add_queues(struct bed_queue **q, struct bed_work **w, u32 n, u32 waves, u32 wg_waves, u32 steps, u64 step_ns);
+void submit_all(struct bed_queue **q, struct bed_work **w, u32 n);
+void drain_interrupts(void);
 void draw_lots(void (*life)(u32 seed));	/* calls it with many seeds; it leaves the device in b */
 
 #endif /* MODEL_TEST_H */

@@ -16,9 +16,17 @@ static void short_quantum(struct vgpu_config *c)
 /* A device whose scheduler has these VMIDs and slots (MEC1, pipe * 8 + queue) */
 static void up_with(u32 vmids, u32 slots)
 {
-	b = bed_new(short_quantum);
-	bed_driver_up(b);
+	up_as(short_quantum);
 	bed_hiq(b, (u32[]) { PM4(0xa0, 8), vmids | 1u << 29, slots, 0, 0, 0, 0, 0 }, 8);
+}
+
+/* Each of a process of its own */
+static void add_idle_queues(struct bed_queue **q, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		q[i] = bed_queue(b, bed_process(b));
 }
 
 static u32 items_done(const struct bed_work *w)
@@ -31,21 +39,13 @@ static void more_processes_than_vmids(void)
 	enum { N = 20 };
 	struct bed_queue *q[N];
 	struct bed_work *w[N];
-	struct bed_process *p;
 	u32 i;
 
-	b = bed_new(short_quantum);
-	bed_driver_up(b);
-	for (i = 0; i < N; i++) {
-		p = bed_process(b);
-		q[i] = bed_queue(b, p);
-		w[i] = bed_work(b, p, 64, 2, 10, 100 * US);
-	}
+	up_as(short_quantum);
+	add_queues(q, w, N, 64, 2, 10, 100 * US);
 	CHECK(bed_runlist(b, q, N));
-	for (i = 0; i < N; i++)
-		bed_submit(b, q[i], w[i], false);
-	for (i = 0; i < N; i++)
-		CHECK_DONE(w[i]);
+	submit_all(q, w, N);
+	CHECK_ALL_DONE(w, N);
 	CHECK(bed_stat(b, "rotations") > 2);
 	CHECK(bed_stat(b, "waves_saved") > 0);
 	/* a process that was unmapped does not come back when the others go round */
@@ -54,8 +54,7 @@ static void more_processes_than_vmids(void)
 	bed_submit(b, q[3], w[3], false);
 	CHECK(!bed_run_until(b, bed_work_done, w[3], 20 * MS));
 	CHECK_EQ(*q[3]->read_index, 1);
-	CHECK(bed_unmap(b, false));
-	CHECK(bed_runlist(b, q, N));
+	CHECK_REMAP(q, N);
 	CHECK_DONE(w[3]);
 	/* after the unmap nothing comes back by itself */
 	CHECK(bed_unmap(b, false));
@@ -72,8 +71,7 @@ static void more_queues_than_slots(void)
 	struct bed_process *p = NULL;
 	u32 i;
 
-	b = bed_new(short_quantum);
-	bed_driver_up(b);
+	up_as(short_quantum);
 	for (i = 0; i < N; i++) {
 		if (!(i % 40))
 			p = bed_process(b);
@@ -81,10 +79,8 @@ static void more_queues_than_slots(void)
 		w[i] = bed_work(b, p, 16, 2, 3, 100 * US);
 	}
 	CHECK(bed_runlist(b, q, N));
-	for (i = 0; i < N; i++)
-		bed_submit(b, q[i], w[i], false);
-	for (i = 0; i < N; i++)
-		CHECK_DONE(w[i]);
+	submit_all(q, w, N);
+	CHECK_ALL_DONE(w, N);
 	CHECK(bed_stat(b, "rotations") > 1);
 }
 
@@ -93,20 +89,12 @@ static void what_fits_does_not_rotate(void)
 	enum { N = 12 };
 	struct bed_queue *q[N];
 	struct bed_work *w[N];
-	struct bed_process *p;
-	u32 i;
 
 	up();
-	for (i = 0; i < N; i++) {
-		p = bed_process(b);
-		q[i] = bed_queue(b, p);
-		w[i] = bed_work(b, p, 64, 2, 10, 100 * US);
-	}
+	add_queues(q, w, N, 64, 2, 10, 100 * US);
 	CHECK(bed_runlist(b, q, N));
-	for (i = 0; i < N; i++)
-		bed_submit(b, q[i], w[i], false);
-	for (i = 0; i < N; i++)
-		CHECK_DONE(w[i]);
+	submit_all(q, w, N);
+	CHECK_ALL_DONE(w, N);
 	CHECK_EQ(bed_stat(b, "rotations"), 0);
 	CHECK_EQ(bed_stat(b, "waves_saved"), 0);
 	CHECK_EQ(bed_stat(b, "runlist_chained"), 0);
@@ -120,18 +108,12 @@ static void turns_are_fair(void)
 	enum { N = 7 };
 	struct bed_queue *q[N];
 	struct bed_work *w[N];
-	struct bed_process *p;
 	u32 i, least = ~0u, most = 0;
 
 	up_with(0x38, 0xfcfcfcfc);
-	for (i = 0; i < N; i++) {
-		p = bed_process(b);
-		q[i] = bed_queue(b, p);
-		w[i] = bed_work(b, p, 8, 1, 1000, 20 * US);
-	}
+	add_queues(q, w, N, 8, 1, 1000, 20 * US);
 	CHECK(bed_runlist(b, q, N));
-	for (i = 0; i < N; i++)
-		bed_submit(b, q[i], w[i], false);
+	submit_all(q, w, N);
 	bed_run_for(b, 20 * MS);
 	for (i = 0; i < N; i++) {
 		u32 done = items_done(w[i]);
@@ -148,28 +130,19 @@ static void only_a_chained_list_goes_round(void)
 {
 	struct bed_queue *q[3];
 	struct bed_work *w[3];
-	struct bed_process *p;
-	u32 i;
 
 	up_with(0x18, 0xfcfcfcfc);
 	vgpu_quiet = true;
 	b->never_chain = true;
-	for (i = 0; i < 3; i++) {
-		p = bed_process(b);
-		q[i] = bed_queue(b, p);
-		w[i] = bed_work(b, p, 8, 1, 10, 100 * US);
-	}
+	add_queues(q, w, 3, 8, 1, 10, 100 * US);
 	CHECK(bed_runlist(b, q, 3));
 	CHECK_EQ(bed_stat(b, "bad_packets"), 1);
-	for (i = 0; i < 3; i++)
-		bed_submit(b, q[i], w[i], false);
-	CHECK_DONE(w[0]);
-	CHECK_DONE(w[1]);
+	submit_all(q, w, 3);
+	CHECK_ALL_DONE(w, 2);
 	CHECK(!bed_run_until(b, bed_work_done, w[2], 20 * MS));
 	CHECK_EQ(bed_stat(b, "rotations"), 0);
 	b->never_chain = false;
-	CHECK(bed_unmap(b, false));
-	CHECK(bed_runlist(b, q, 3));
+	CHECK_REMAP(q, 3);
 	CHECK_DONE(w[2]);
 }
 
@@ -178,16 +151,11 @@ static void a_chain_may_lead_through_other_lists(void)
 {
 	struct bed_queue *q[4];
 	struct bed_work *w[4];
-	struct bed_process *p;
-	u32 i, list[BED_LIST_DWORDS], n;
+	u32 list[BED_LIST_DWORDS], n;
 	u64 first, second;
 
 	up_with(0x18, 0xfcfcfcfc);
-	for (i = 0; i < 4; i++) {
-		p = bed_process(b);
-		q[i] = bed_queue(b, p);
-		w[i] = bed_work(b, p, 8, 1, 10, 100 * US);
-	}
+	add_queues(q, w, 4, 8, 1, 10, 100 * US);
 	first = bed_kernel_va(b, bed_vram(b, 4096));
 	second = bed_kernel_va(b, bed_vram(b, 4096));
 	n = bed_list(q + 2, 2, list);
@@ -199,10 +167,8 @@ static void a_chain_may_lead_through_other_lists(void)
 	CHECK(bed_hiq_fence(b));
 	CHECK_EQ(bed_stat(b, "runlist_processes"), 4);
 	CHECK_EQ(bed_stat(b, "runlist_chained"), 1);
-	for (i = 0; i < 4; i++)
-		bed_submit(b, q[i], w[i], false);
-	for (i = 0; i < 4; i++)
-		CHECK_DONE(w[i]);
+	submit_all(q, w, 4);
+	CHECK_ALL_DONE(w, 4);
 	CHECK(bed_stat(b, "rotations") > 1);
 	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
@@ -262,15 +228,13 @@ static void fewer_processes_than_announced_are_refused(void)
 	struct bed_work *w;
 
 	for (many = 0; many < 2; many++) {
-		up();
-		p = bed_process(b);
+		p = up_process();
 		for (i = 0; i < slots[many]; i++)
 			q[i] = bed_queue(b, p);
 		CHECK(bed_runlist(b, q, slots[many]));
 		CHECK_EQ(bed_stat(b, "runlist_announced"), 1);
 		CHECK_EQ(bed_stat(b, "runlist_chained"), many);
-		w = bed_work(b, p, 8, 1, 1, US);
-		bed_submit(b, q[0], w, false);
+		w = submit_work(q[0], 8, 1, 1, US);
 		CHECK_DONE(w);
 		CHECK(bed_unmap(b, false));
 		vgpu_quiet = true;
@@ -278,20 +242,17 @@ static void fewer_processes_than_announced_are_refused(void)
 		CHECK(!bed_runlist(b, q, slots[many]));
 		CHECK_EQ(bed_stat(b, "bad_packets"), 1);
 		CHECK_EQ(bed_stat(b, "runlist_announced"), 2);
-		w = bed_work(b, p, 8, 1, 1, US);
-		bed_submit(b, q[0], w, false);
+		w = submit_work(q[0], 8, 1, 1, US);
 		CHECK(!bed_run_until(b, bed_work_done, w, 20 * MS));
 		bed_free(b);
 		b = NULL;
 	}
 	up_with(0x18, 0xfcfcfcfc);
-	for (i = 0; i < 3; i++)
-		q[i] = bed_queue(b, bed_process(b));
+	add_idle_queues(q, 3);
 	CHECK(bed_runlist(b, q, 3));
 	CHECK_EQ(bed_stat(b, "runlist_announced"), 2);
 	CHECK_EQ(bed_stat(b, "runlist_processes"), 3);
-	w = bed_work(b, q[2]->p, 8, 1, 1, US);
-	bed_submit(b, q[2], w, false);
+	w = submit_work(q[2], 8, 1, 1, US);
 	CHECK_DONE(w);
 	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
@@ -321,8 +282,7 @@ static void processes_without_queues_take_vmids(void)
 	CHECK(bed_stat(b, "rotations") > 4);
 	/* alone in the list it keeps the device */
 	w = bed_work(b, q[4]->p, 8, 1, 10, 100 * US);
-	CHECK(bed_unmap(b, false));
-	CHECK(bed_runlist(b, q + 4, 1));
+	CHECK_REMAP(q + 4, 1);
 	i = (u32)bed_stat(b, "rotations");
 	bed_submit(b, q[4], w, false);
 	CHECK_DONE(w);
@@ -336,15 +296,13 @@ static void the_quantum_is_the_processes(void)
 	u32 i, rotations[2];
 
 	up_with(0x08, 0xfcfcfcfc);
-	for (i = 0; i < 3; i++)
-		q[i] = bed_queue(b, bed_process(b));
+	add_idle_queues(q, 3);
 	CHECK(bed_runlist(b, q, 3));
 	bed_run_for(b, 10 * MS);
 	rotations[0] = (u32)bed_stat(b, "rotations");
 	for (i = 0; i < 3; i++)
 		q[i]->p->quantum = 40;
-	CHECK(bed_unmap(b, false));
-	CHECK(bed_runlist(b, q, 3));
+	CHECK_REMAP(q, 3);
 	bed_run_for(b, 10 * MS);
 	rotations[1] = (u32)bed_stat(b, "rotations") - rotations[0];
 	/* 200 us and 800 us, and 20 us for each new window */
@@ -360,16 +318,14 @@ static void gws_has_one_owner(void)
 	bool alone[2] = { false, false };
 	u32 i, a, c;
 
-	b = bed_new(short_quantum);
-	bed_driver_up(b);
+	up_as(short_quantum);
 	for (i = 0; i < 4; i++) {
 		q[i] = bed_queue(b, bed_process(b));
 		q[i]->gws = i == 1 || i == 2;
 		w[i] = bed_work(b, q[i]->p, 16, 1, 20, 100 * US);
 	}
 	CHECK(bed_runlist(b, q, 4));
-	for (i = 0; i < 4; i++)
-		bed_submit(b, q[i], w[i], false);
+	submit_all(q, w, 4);
 	while (!bed_work_done(w[1]) || !bed_work_done(w[2])) {
 		bed_run_for(b, 50 * US);
 		a = bed_waves_by_register(b, q[1]->doorbell);
@@ -380,30 +336,27 @@ static void gws_has_one_owner(void)
 		CHECK(b->now < LONG);
 	}
 	CHECK(alone[0] && alone[1]);
-	for (i = 0; i < 4; i++)
-		CHECK_DONE(w[i]);
+	CHECK_ALL_DONE(w, 4);
 	CHECK(bed_stat(b, "rotations") > 1);
 	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
 /* Two queues whose grids are eight times the device: what each has done when the first of them is through */
-static void race(struct bed_queue *const q[2], u32 done[2])
+static void race(struct bed_queue **q, u32 done[2])
 {
 	struct bed_work *w[2];
 	u32 i;
 
 	for (i = 0; i < 2; i++)
 		w[i] = bed_work(b, q[i]->p, 2048, 1, 1, 100 * US);
-	CHECK(bed_runlist(b, (struct bed_queue **)q, 2));
+	CHECK(bed_runlist(b, q, 2));
 	bed_run_for(b, 50 * US);
-	for (i = 0; i < 2; i++)
-		bed_submit(b, q[i], w[i], false);
+	submit_all(q, w, 2);
 	for (i = 0; !bed_work_done(w[0]) && !bed_work_done(w[1]) && i < 10000; i++)
 		bed_run_for(b, 10 * US);
 	done[0] = items_done(w[0]);
 	done[1] = items_done(w[1]);
-	CHECK_DONE(w[0]);
-	CHECK_DONE(w[1]);
+	CHECK_ALL_DONE(w, 2);
 	CHECK(bed_unmap(b, false));
 }
 
@@ -413,8 +366,7 @@ static void pipes_of_higher_priority_dispatch_first(void)
 	u32 done[2], i;
 
 	up();
-	for (i = 0; i < 2; i++)
-		q[i] = bed_queue(b, bed_process(b));
+	add_idle_queues(q, 2);
 	for (i = 0; i < 2; i++) {
 		PIPE_PRIORITY(q[i]) = 2;
 		PIPE_PRIORITY(q[!i]) = 1;
@@ -475,12 +427,10 @@ static u32 cus_used(void)
 
 static void cu_masks_confine_waves(void)
 {
-	struct bed_process *p;
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
+	struct bed_process *p = up_process();
 
-	up();
-	p = bed_process(b);
 	q[0] = bed_queue(b, p);
 	q[1] = bed_queue(b, p);
 	bed_cu_mask(q[0], (u32[]) { 1, 0, 2, 0 }, 4);	/* first CU of engine 0, second one of engine 2 */
@@ -503,15 +453,13 @@ static void cu_masks_confine_waves(void)
 	CHECK(bed_runlist(b, q, 1));
 	CHECK_DONE(w[0]);
 	CHECK_EQ(cus_used(), 1u << 1 | 1u << 5);
-	CHECK(bed_unmap(b, false));
-	CHECK(bed_runlist(b, q, 2));
+	CHECK_REMAP(q, 2);
 	CHECK_DONE(w[1]);
 	/* no CU at all: the queue hangs, no other does */
 	bed_cu_mask(q[0], (u32[]) { 0, 0, 0, 0 }, 4);
 	w[0] = bed_work(b, p, 4, 4, 1, 100 * US);
 	w[1] = bed_work(b, p, 4, 4, 1, 100 * US);
-	CHECK(bed_unmap(b, false));
-	CHECK(bed_runlist(b, q, 2));
+	CHECK_REMAP(q, 2);
 	bed_submit(b, q[0], w[0], false);
 	bed_submit(b, q[1], w[1], false);
 	CHECK_DONE(w[1]);

@@ -136,15 +136,11 @@ static void submit_stream(struct bed_queue *q, const struct buffer *s)
 static void pm4_dispatch_runs_once(void)
 {
 	struct buffer s = { 0 };
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct bed_work *w;
 	u32 iv[8];
+	struct bed_process *p = up_process();
+	struct bed_queue *q = pm4_queue(p);
+	struct bed_work *w = bed_work(b, p, 12, 3, 5, 10 * US);
 
-	up();
-	p = bed_process(b);
-	q = pm4_queue(p);
-	w = bed_work(b, p, 12, 3, 5, 10 * US);
 	CHECK(bed_runlist(b, &q, 1));
 	interrupts(0, iv);
 	put_dispatch(&s, w);
@@ -169,14 +165,10 @@ static void pm4_dispatch_runs_once(void)
 static void pm4_grid_in_work_items(void)
 {
 	struct buffer s = { 0 };
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct bed_work *w;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = pm4_queue(p);
+	struct bed_work *w = bed_work(b, p, 5, 2, 1, US);
 
-	up();
-	p = bed_process(b);
-	q = pm4_queue(p);
-	w = bed_work(b, p, 5, 2, 1, US);
 	CHECK(bed_runlist(b, &q, 1));
 	put_dispatch(&s, w);
 	s.used -= 5;
@@ -193,16 +185,11 @@ static void pm4_grid_in_work_items(void)
 static void pm4_flush_waits_for_waves(void)
 {
 	struct buffer s = { 0 };
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct bed_work *w;
-	struct page m;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = pm4_queue(p);
+	struct bed_work *w = bed_work(b, p, 4, 1, 2, 50 * US);
+	struct page m = page_of(p, 4096);
 
-	up();
-	p = bed_process(b);
-	q = pm4_queue(p);
-	w = bed_work(b, p, 4, 1, 2, 50 * US);
-	m = page_of(p, 4096);
 	CHECK(bed_runlist(b, &q, 1));
 	put_dispatch(&s, w);
 	put_write(&s, m.va, 1);				/* does not wait */
@@ -221,14 +208,10 @@ static void pm4_flush_waits_for_waves(void)
 static void pm4_buffers_nest_and_chain(void)
 {
 	struct buffer inner = { 0 }, middle = { 0 }, end = { 0 }, ring = { 0 };
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct page m;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = pm4_queue(p);
+	struct page m = page_of(p, 4096);
 
-	up();
-	p = bed_process(b);
-	q = pm4_queue(p);
-	m = page_of(p, 4096);
 	CHECK(bed_runlist(b, &q, 1));
 	put_add(&inner, m.va);
 	put_write(&inner, m.va + 8, 1);
@@ -289,14 +272,10 @@ static void pm4_buffers_nest_and_chain(void)
 static void pm4_atomics_and_conditions(void)
 {
 	struct buffer s = { 0 };
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct page m;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = pm4_queue(p);
+	struct page m = page_of(p, 4096);
 
-	up();
-	p = bed_process(b);
-	q = pm4_queue(p);
-	m = page_of(p, 4096);
 	CHECK(bed_runlist(b, &q, 1));
 	m.longs[0] = 0xffffffffULL;
 	m.words[2] = 7;
@@ -335,14 +314,10 @@ static void pm4_atomics_and_conditions(void)
 /* Registers are the kernel's, but for those of the process's own dispatches; a foreign mask of compute units is not. */
 static void pm4_registers_of_a_process(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
-	u32 vmid;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = pm4_queue(p);
+	u32 vmid = q->mqd_words[1 + 0x14] = 0x12345;
 
-	up();
-	p = bed_process(b);
-	q = pm4_queue(p);
-	vmid = q->mqd_words[1 + 0x14] = 0x12345;
 	CHECK(bed_runlist(b, &q, 1));
 	vgpu_model_reg_write(b->m, VGPU_SCRATCH_REG0, 1);
 	PUSH(q, PM4(0x79, 3), VGPU_SCRATCH_REG0 - 0xc000, 2, PM4(0x76, 3), 0x214, 0, PM4(0x76, 3), 0x212, 3);
@@ -439,8 +414,7 @@ static void barrier_value_conditions(void)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		up();
-		p = bed_process(b);
+		p = up_process();
 		q = bed_queue(b, p);
 		gate = bed_work(b, p, 1, 1, 1, US);
 		done = bed_work(b, p, 1, 1, 1, US);
@@ -469,14 +443,11 @@ static void barrier_value_conditions(void)
 /* A queue waits for another one of its process, and for one of another process, by signals. */
 static void signals_order_queues(void)
 {
-	struct bed_process *p, *other;
 	struct bed_queue *q[3];
 	struct bed_work *w[3];
 	u64 shared, i, phys;
+	struct bed_process *p = up_process(), *other = bed_process(b);
 
-	up();
-	p = bed_process(b);
-	other = bed_process(b);
 	q[0] = bed_queue(b, p);
 	q[1] = bed_queue(b, p);
 	q[2] = bed_queue(b, other);
@@ -509,16 +480,11 @@ static void signals_order_queues(void)
 static void aql_buffer_dispatches(void)
 {
 	struct buffer s = { 0 };
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct bed_work *w, *before, *done;
 	struct page m;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_queue(b, p);
+	struct bed_work *done, *w = bed_work(b, p, 6, 2, 3, 50 * US), *before = bed_work(b, p, 1, 1, 1, MS);
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 6, 2, 3, 50 * US);
-	before = bed_work(b, p, 1, 1, 1, MS);
 	done = bed_work(b, p, 1, 1, 1, US);
 	m = page_of(p, 4096);
 	CHECK(bed_runlist(b, &q, 1));
@@ -600,8 +566,7 @@ static void bad_aql_packets_are_reported(void)
 
 	vgpu_quiet = true;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		up();
-		p = bed_process(b);
+		p = up_process();
 		q[0] = bed_queue(b, p);
 		q[1] = bed_queue(b, p);
 		running = bed_work(b, p, 4, 1, 20, 50 * US);
@@ -639,8 +604,7 @@ static void bad_aql_packets_are_reported(void)
 		CHECK_EQ(iv[3], p->pasid);
 		CHECK_EQ(iv[4], (u32)cases[i].code << 10 | q[0]->doorbell % 8192 / 8);
 		/* no other queue notices; it is no less stopped when it is mapped again, and not reported twice */
-		CHECK(bed_unmap(b, false));
-		CHECK(bed_runlist(b, q, 2));
+		CHECK_REMAP(q, 2);
 		CHECK_DONE(other);
 		CHECK_DONE(running);			/* what was in flight before */
 		bed_run_for(b, MS);
@@ -681,8 +645,7 @@ static void bad_pm4_packets_are_reported(void)
 		in_buffer = i & 1;
 		if (in_buffer && cases[i / 2].dwords[3] == 1u << 20)
 			continue;
-		up();
-		p = bed_process(b);
+		p = up_process();
 		q[0] = pm4_queue(p);
 		q[1] = pm4_queue(p);
 		m = page_of(p, 4096);
@@ -713,8 +676,7 @@ static void bad_pm4_packets_are_reported(void)
 		CHECK_EQ(interrupts(SRC_BAD_OPCODE, iv), 1);
 		CHECK_EQ(iv[4], (u32)cases[i / 2].code << 10 | q[0]->doorbell % 8192 / 8);
 		m.words[0] = 0;
-		CHECK(bed_unmap(b, false));
-		CHECK(bed_runlist(b, q, 2));
+		CHECK_REMAP(q, 2);
 		CHECK_DONE(other);
 		bed_run_for(b, MS);
 		CHECK_EQ(m.words[0] + m.words[1], 0);
@@ -740,15 +702,11 @@ static void bad_packets_of_the_kernel(void)
 
 static void full_aql_ring(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct bed_work *gate, *w[BED_RING_PACKETS];
 	u32 i, round;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_queue(b, p);
+	struct bed_work *w[BED_RING_PACKETS], *gate = bed_work(b, p, 1, 1, 1, US);
 
-	up();
-	p = bed_process(b);
-	q = bed_queue(b, p);
-	gate = bed_work(b, p, 1, 1, 1, US);
 	for (i = 0; i < BED_RING_PACKETS; i++)
 		w[i] = bed_work(b, p, 2, 1, 1, US);
 	CHECK(bed_runlist(b, &q, 1));
@@ -762,8 +720,7 @@ static void full_aql_ring(void)
 		bed_run_for(b, 100 * US);
 		/* the ring is full, also for a queue that is mapped like this: nothing is taken, nothing is taken for empty */
 		CHECK_EQ(*q->write_index - *q->read_index, BED_RING_PACKETS);
-		CHECK(bed_unmap(b, false));
-		CHECK(bed_runlist(b, &q, 1));
+		CHECK_REMAP(&q, 1);
 		bed_run_for(b, 100 * US);
 		CHECK_EQ(*q->write_index - *q->read_index, BED_RING_PACKETS);
 		*gate->signal = 0;
@@ -779,17 +736,13 @@ static void full_aql_ring(void)
 
 static void full_pm4_ring(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
 	struct buffer s;
-	struct page m;
 	u64 adds = 0;
 	u32 round, free;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = pm4_queue(p);
+	struct page m = page_of(p, 4096);
 
-	up();
-	p = bed_process(b);
-	q = pm4_queue(p);
-	m = page_of(p, 4096);
 	CHECK(bed_runlist(b, &q, 1));
 	for (round = 1; round <= 20; round++) {
 		memset(&s, 0, sizeof(s));
@@ -805,8 +758,7 @@ static void full_pm4_ring(void)
 		push(q, NULL, 0, true);
 		bed_run_for(b, 100 * US);
 		CHECK_EQ((*q->write_index - *(u32 *)q->read_index) % RING_DWORDS, RING_DWORDS - 1);
-		CHECK(bed_unmap(b, false));
-		CHECK(bed_runlist(b, &q, 1));
+		CHECK_REMAP(&q, 1);
 		bed_run_for(b, 100 * US);
 		CHECK_EQ((*q->write_index - *(u32 *)q->read_index) % RING_DWORDS, RING_DWORDS - 1);
 		m.words[0] = round;
@@ -834,17 +786,13 @@ static void put_sdma_fence(struct buffer *s, u64 va, u32 value)
 
 static void full_sdma_ring(void)
 {
-	struct bed_process *p;
-	struct bed_queue *q;
 	struct buffer s;
-	struct page m;
 	u64 adds = 0;
 	u32 round, free;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_sdma_queue(b, p, 1);
+	struct page m = page_of(p, 4096);
 
-	up();
-	p = bed_process(b);
-	q = bed_sdma_queue(b, p, 1);
-	m = page_of(p, 4096);
 	CHECK(bed_runlist(b, &q, 1));
 	for (round = 1; round <= 20; round++) {
 		memset(&s, 0, sizeof(s));
@@ -859,8 +807,7 @@ static void full_sdma_ring(void)
 		push(q, NULL, 0, true);
 		bed_run_for(b, 100 * US);
 		CHECK_EQ(*q->write_index - *q->read_index, RING_DWORDS * 4);	/* bytes, and they never wrap */
-		CHECK(bed_unmap(b, false));
-		CHECK(bed_runlist(b, &q, 1));
+		CHECK_REMAP(&q, 1);
 		bed_run_for(b, 100 * US);
 		CHECK_EQ(*q->write_index - *q->read_index, RING_DWORDS * 4);
 		m.words[0] = round;
@@ -876,14 +823,10 @@ static void full_sdma_ring(void)
 static void sdma_atomics_and_conditions(void)
 {
 	struct buffer s = { 0 };
-	struct bed_process *p;
-	struct bed_queue *q;
-	struct page m;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_sdma_queue(b, p, 0);
+	struct page m = page_of(p, 4096);
 
-	up();
-	p = bed_process(b);
-	q = bed_sdma_queue(b, p, 0);
-	m = page_of(p, 4096);
 	CHECK(bed_runlist(b, &q, 1));
 	m.longs[0] = 41;
 	m.longs[1] = 9;
@@ -915,15 +858,10 @@ static void sdma_atomics_and_conditions(void)
 static void sdma_doorbells_are_edges(void)
 {
 	struct buffer s = { 0 };
-	struct bed_process *p;
-	struct bed_queue *q, *r;
-	struct page m;
+	struct bed_process *p = up_process();
+	struct bed_queue *q = bed_sdma_queue(b, p, 0), *r = bed_sdma_queue(b, p, 0);
+	struct page m = page_of(p, 4096);
 
-	up();
-	p = bed_process(b);
-	q = bed_sdma_queue(b, p, 0);
-	r = bed_sdma_queue(b, p, 0);
-	m = page_of(p, 4096);
 	r->doorbell = q->doorbell;
 	r->mqd_words[22] = q->doorbell;
 	/* a ring that was not heard, then another queue with this doorbell */
@@ -945,8 +883,7 @@ static void sdma_write_pointer_beyond_the_ring_stops_the_queue(void)
 	struct bed_queue *q;
 
 	vgpu_quiet = true;
-	up();
-	p = bed_process(b);
+	p = up_process();
 	q = bed_sdma_queue(b, p, 0);
 	CHECK(bed_runlist(b, &q, 1));
 	b->doorbells[q->doorbell / 8] = RING_DWORDS * 4;	/* zeroes are NOPs */
@@ -970,8 +907,7 @@ static void bad_sdma_packets_stop_the_queue(void)
 
 	vgpu_quiet = true;
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		up();
-		p = bed_process(b);
+		p = up_process();
 		q[0] = bed_sdma_queue(b, p, 0);
 		q[1] = bed_sdma_queue(b, p, 0);
 		m = page_of(p, 4096);
@@ -986,8 +922,7 @@ static void bad_sdma_packets_stop_the_queue(void)
 		CHECK_EQ(bed_stat(b, "bad_packets"), 1);
 		CHECK_EQ(m.words[0], 1);
 		CHECK_EQ(interrupts(SRC_BAD_OPCODE, iv), 0);
-		CHECK(bed_unmap(b, false));
-		CHECK(bed_runlist(b, q, 2));
+		CHECK_REMAP(q, 2);
 		memset(&s, 0, sizeof(s));
 		put_sdma_fence(&s, m.va + 8, 1);
 		submit_stream(q[1], &s);
@@ -1070,8 +1005,7 @@ static void sdma_queue_loaded_by_registers(void)
 
 	for (engine = 0; engine < VGPU_AID_ENGINES; engine++)
 		for (n = 0; n < 8; n += 7) {
-			up();
-			p = bed_process(b);
+			p = up_process();
 			bed_vmid(b, 9, p);
 			q = bed_sdma_queue(b, p, engine);
 			m = page_of(p, 4096);
@@ -1232,8 +1166,7 @@ static void preempted_life(u32 seed)
 	struct bed_process *p[2];
 
 	srand(seed);
-	b = bed_new(device[seed % ARRAY_SIZE(device)]);
-	bed_driver_up(b);
+	up_as(device[seed % ARRAY_SIZE(device)]);
 	p[0] = bed_process(b);
 	p[1] = bed_process(b);
 	for (i = 0; i < VICTIMS; i++) {

@@ -12,16 +12,14 @@ static struct bed_queue *q;
 
 static void up_2(void)
 {
-	b = bed_new(bed_xccs_2);
-	bed_driver_up(b);
+	up_as(bed_xccs_2);
 	p = bed_process(b);
 	q = bed_queue(b, p);
 }
 
 static void up_4(void)
 {
-	b = bed_new(bed_xccs_4);
-	bed_driver_up(b);
+	up_as(bed_xccs_4);
 	p = bed_process(b);
 	q = bed_queue(b, p);
 }
@@ -43,14 +41,6 @@ static void first_share_on(u32 xcc)
 
 	for (i = 0; i < b->config.xccs; i++)
 		bed_part(b, q, i)[BED_MQD_LOGIC_XCC] = (i + b->config.xccs - xcc) % b->config.xccs;
-}
-
-static void drain_interrupts(void)
-{
-	u32 iv[VGPU_IV_DWORDS];
-
-	while (bed_interrupt(b, iv))
-		;
 }
 
 static void grid_is_spread_over_xccs(void)
@@ -106,8 +96,7 @@ static void shares_go_where_the_mqds_say(void)
 		up_4();
 		first_share_on(i);
 		CHECK(bed_runlist(b, &q, 1));
-		w = bed_work(b, p, 8, 8, 1, 100 * US);
-		bed_submit(b, q, w, false);
+		w = submit_work(q, 8, 8, 1, 100 * US);
 		bed_run_for(b, 50 * US);
 		for (j = 0; j < 4; j++)
 			CHECK_EQ(busy(j), i == j ? 8 : 0);
@@ -146,8 +135,7 @@ static void preempted_parts_are_done_once(void)
 
 	up_4();
 	CHECK(bed_runlist(b, &q, 1));
-	w = bed_work(b, p, 4 * 300, 1, 10, 100 * US);
-	bed_submit(b, q, w, false);
+	w = submit_work(q, 4 * 300, 1, 10, 100 * US);
 	for (round = 0; round < 4; round++) {
 		bed_run_for(b, 230 * US);
 		CHECK(bed_unmap(b, false));
@@ -170,8 +158,7 @@ static void state_of_one_xcc_counts(void)
 
 	up_2();
 	CHECK(bed_runlist(b, &q, 1));
-	w = bed_work(b, p, 64, 1, 4, MS);
-	bed_submit(b, q, w, false);
+	w = submit_work(q, 64, 1, 4, MS);
 	bed_run_for(b, 1500 * US);
 	CHECK(bed_unmap(b, false));
 	/* ten waves of the second one's are forgotten */
@@ -191,8 +178,7 @@ static void fence_waits_for_every_xcc(void)
 	up_2();
 	first_share_on(1);
 	CHECK(bed_runlist(b, &q, 1));
-	w = bed_work(b, p, 16, 16, 1, 10 * MS);
-	bed_submit(b, q, w, false);
+	w = submit_work(q, 16, 16, 1, 10 * MS);
 	bed_run_for(b, MS);
 	CHECK_EQ(busy(0), 0);
 	CHECK_EQ(busy(1), 16);
@@ -281,8 +267,7 @@ static void drained_parts_wait_for_each_other(void)
 	CHECK_EQ(*w->signal, 0);
 	CHECK_ONCE(w);
 	/* nothing begins on the one that is left */
-	w = bed_work(b, p, 3, 1, 1, 100 * US);
-	bed_submit(b, q, w, false);
+	w = submit_work(q, 3, 1, 1, 100 * US);
 	bed_run_for(b, MS);
 	CHECK_EQ(bed_work_lost(w), 3);
 	bed_hqd_load(b, q, 0, 2, VMID);
@@ -305,8 +290,7 @@ static void doorbell_between_two_loads_is_heard(void)
 	bed_hqd_load(b, q, 0, 2, VMID);
 	CHECK_DONE(w);
 	/* a ring is heard by both though only one is given it */
-	w = bed_work(b, p, 64, 1, 1, US);
-	bed_submit(b, q, w, false);
+	w = submit_work(q, 64, 1, 1, US);
 	CHECK_DONE(w);
 }
 
@@ -398,8 +382,7 @@ static void xccs_take_turns_together(void)
 	struct bed_process *process;
 	u32 i, xcc, n;
 
-	b = bed_new(fast_turns);
-	bed_driver_up(b);
+	up_as(fast_turns);
 	bed_hiq(b, (u32[]) { PM4(0xa0, 8), 0x38 | 1u << 29, 0xfcfcfcfc, 0, 0, 0, 0, 0 }, 8);	/* three VMIDs */
 	for (i = 0; i < N; i++) {
 		process = bed_process(b);
@@ -417,8 +400,7 @@ static void xccs_take_turns_together(void)
 		for (xcc = 1; xcc < 4; xcc++)
 			CHECK_EQ(b->m->xcc[xcc].runlist.pos, b->m->xcc[0].runlist.pos);
 	}
-	for (i = 0; i < N; i++)
-		CHECK_DONE(w[i]);
+	CHECK_ALL_DONE(w, N);
 	CHECK(bed_stat(b, "rotations") > 8);
 }
 
