@@ -404,10 +404,7 @@ static void dequeue_fails_in_three_ways(void)
 		CHECK_EQ(bed_stat(b, "faults"), 1);
 		vgpu_model_reset(b->m);
 		CHECK(!bed_hqd_active(b, 0, 3));
-		bed_free(b);
-		b = NULL;
 	}
-	up();
 }
 
 /* ... and later, when nothing counts on it any more, it is gone, with all that it had */
@@ -520,10 +517,7 @@ static void garbage_stays_in_its_process(void)
 		CHECK(bed_runlist(b, q, 1));
 		bed_submit(b, q[0], next, false);
 		CHECK_DONE(next);
-		bed_free(b);
-		b = NULL;
 	}
-	up();
 }
 
 static void garbage_read_index_is_reported_once(void)

@@ -20,8 +20,6 @@ static void configure(struct vgpu_config *c)
 
 static void up_otherwise(u32 firmware, void (*also)(struct vgpu_config *c))
 {
-	if (b)
-		bed_free(b);
 	otherwise = firmware;
 	besides = also;
 	up_as(configure);

@@ -201,7 +201,6 @@ static void replaced_memory_is_seen(void)
 {
 	replace_under_a_queue(NULL, false);
 	CHECK_EQ(bed_stat(b, "stale_translations"), 0);
-	bed_free(b);
 	replace_under_a_queue(use_tlb, false);
 }
 
@@ -458,9 +457,7 @@ static void waves_that_cannot_start_halt(void)
 		CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 		CHECK(bed_unmap(b, false));
 		CHECK_EQ(bed_stat(b, "slots_busy"), 0);
-		bed_free(b);
 	}
-	up();
 }
 
 static void sdma_fault_names_the_engine(void)

@@ -29,6 +29,8 @@ void check_failed(const char *file, int line, const char *format, ...)
 
 void up_as(void (*configure)(struct vgpu_config *c))
 {
+	if (b)
+		bed_free(b);
 	b = bed_new(configure);
 	bed_driver_up(b);
 }
@@ -286,7 +288,6 @@ static void pm4_garbage_is_refused(void)
 		else
 			bed_hiq(b, dwords, 64);
 		bed_run_for(b, 100 * US);
-		bed_free(b);
 	}
 	up();
 	bed_kiq(b, (u32[]) { 0x40000000 }, 1);
@@ -379,9 +380,7 @@ static void sdma_user_queue(void)
 		bed_run_for(b, 100 * US);
 		CHECK_EQ(((u32 *)cpu)[0], 0);
 		CHECK_EQ(((u32 *)cpu)[1], 2);
-		bed_free(b);
 	}
-	up();
 }
 
 /* ---- queues and AQL ---- */
@@ -494,6 +493,14 @@ static void barrier_packet(u16 type, u64 s0, u64 s1, u64 completion, u8 *p)
 	memcpy(p + 8, &s0, 8);
 	memcpy(p + 16, &s1, 8);
 	memcpy(p + 56, &completion, 8);
+}
+
+/* Whatever was saved came back, and the device has nothing to complain about. */
+static void check_books(void)
+{
+	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
+	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
+	CHECK_EQ(bed_stat(b, "stale_translations") + bed_stat(b, "stale_vmids"), 0);
 }
 
 static struct bed_queue *late_queue;
@@ -618,9 +625,7 @@ static void aql_garbage_is_refused(void)
 		}
 		bed_run_for(b, MS);
 		CHECK(bed_unmap(b, false));
-		bed_free(b);
 	}
-	up();
 }
 
 /* ---- slots ---- */
@@ -715,7 +720,6 @@ static void registers_and_lds_limit_occupancy(void)
 	bed_run_for(b, MS / 2);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 8 * 4 * 4);
 	CHECK_DONE(w);
-	bed_free(b);
 	/* 40 KiB of LDS: one workgroup of four waves on a compute unit */
 	p = up_process();
 	q = bed_queue(b, p);
@@ -732,7 +736,6 @@ static void registers_and_lds_limit_occupancy(void)
 	CHECK(bed_runlist(b, &q, 1));
 	CHECK_DONE(w);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
-	bed_free(b);
 	/* a workgroup that fits nowhere is an error, not an endless wait */
 	vgpu_quiet = true;
 	p = up_process();
@@ -876,9 +879,7 @@ static void preempted_work_is_done_once(void)
 		CHECK_EQ(bed_stat(b, "waves_launched"), 437);
 		CHECK_EQ(bed_stat(b, "bad_records"), 0);
 		CHECK_EQ(bed_stat(b, "gpuvm_faults"), 0);
-		bed_free(b);
 	}
-	up();
 }
 
 static void nothing_runs_while_unmapped(void)
@@ -1006,7 +1007,6 @@ static void stale(enum vgpu_fault fault, u32 times, u32 *lost, u32 *undone)
 		*lost += bed_work_lost(w[i]);
 		*undone += *w[i]->signal != 0;
 	}
-	bed_free(b);
 }
 
 static void stale_state_loses_work(void)
@@ -1023,7 +1023,6 @@ static void stale_state_loses_work(void)
 	stale(VGPU_FAULT_STALE_MQD, U32_MAX, &lost, &undone);
 	CHECK(lost >= 128 * 3);
 	CHECK(undone >= 1);
-	up();
 }
 
 static void restored_waves_come_first(void)
@@ -1117,7 +1116,7 @@ static void unmap_filters(void)
 	CHECK(!bed_run_until(b, bed_work_done, w[0], 10 * MS));
 }
 
-static void short_quantum(struct vgpu_config *c)
+void short_quantum(struct vgpu_config *c)
 {
 	c->quantum_ns = 20 * US;		/* ten of them */
 }
@@ -1403,9 +1402,7 @@ static void pipes_and_queues_are_separate(void)
 		bed_hqd_load(b, q[i], (i + 2) % PIPES, 2 + i / PIPES, i % PROCESSES ? 8 + i % PROCESSES : 12);
 	for (i = 0; i < PIPES * QUEUES; i += 2)
 		CHECK_DONE(w[i]);
-	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
-	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
-	CHECK_EQ(bed_stat(b, "stale_translations") + bed_stat(b, "stale_vmids"), 0);
+	check_books();
 }
 
 static void vmids_are_programmed_by_registers(void)
@@ -1544,9 +1541,7 @@ static void random_life_by_registers(u32 seed)
 			bed_hqd_load(b, q[i], i % 4, 2 + i / 4, 8 + i % 2);
 	CHECK_ALL_DONE(w, WORKS);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
-	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
-	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
-	CHECK_EQ(bed_stat(b, "stale_translations") + bed_stat(b, "stale_vmids"), 0);
+	check_books();
 }
 
 /* ---- anything, at any time ---- */
@@ -1603,9 +1598,7 @@ static void random_life(u32 seed)
 		if (submitted[i])
 			CHECK_DONE(w[i]);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
-	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
-	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
-	CHECK_EQ(bed_stat(b, "stale_translations") + bed_stat(b, "stale_vmids"), 0);
+	check_books();
 }
 
 static u32 number(const char *variable, u32 otherwise)
@@ -1622,10 +1615,7 @@ void draw_lots(void (*life)(u32 seed))
 	for (; count; count--, seed++) {
 		snprintf(context, sizeof(context), "SEED=%u ", seed);
 		life(seed);
-		bed_free(b);
-		b = NULL;
 	}
-	up();
 }
 
 static void random_lives(void)

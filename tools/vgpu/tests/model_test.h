@@ -44,7 +44,8 @@ extern const struct model_test xcc_tests[];
 
 void __attribute__((noreturn, format(printf, 3, 4))) check_failed(const char *file, int line, const char *format, ...);
 void up(void);
-void up_as(void (*configure)(struct vgpu_config *c));
+void up_as(void (*configure)(struct vgpu_config *c));	/* instead of the device there was, if there was one */
+void short_quantum(struct vgpu_config *c);
 struct bed_process *up_process(void);	/* up(), and a process */
 /* up(), and a mapped queue of a process of its own, with a grid that has been submitted and has not begun */
 struct bed_queue *grid_up(struct bed_work **w, u32 waves, u32 wg_waves, u32 steps, u64 step_ns);

@@ -8,11 +8,6 @@
 #define PIPE_PRIORITY(q)	((q)->mqd_words[0x80 + VGPU_HQD_PIPE_PRIORITY])
 #define QUEUE_PRIORITY(q)	((q)->mqd_words[0x80 + VGPU_HQD_QUEUE_PRIORITY])
 
-static void short_quantum(struct vgpu_config *c)
-{
-	c->quantum_ns = 20 * US;		/* ten of them */
-}
-
 /* A device whose scheduler has these VMIDs and slots (MEC1, pipe * 8 + queue) */
 static void up_with(u32 vmids, u32 slots)
 {
@@ -209,8 +204,6 @@ static void malformed_lists_are_refused(void)
 		bed_send_runlist(b, va, list, n);
 		CHECK(!bed_hiq_fence(b));
 		CHECK_EQ(bed_stat(b, "bad_packets"), 1);
-		if (kind < 3)
-			bed_free(b);
 	}
 }
 
@@ -244,8 +237,6 @@ static void fewer_processes_than_announced_are_refused(void)
 		CHECK_EQ(bed_stat(b, "runlist_announced"), 2);
 		w = submit_work(q[0], 8, 1, 1, US);
 		CHECK(!bed_run_until(b, bed_work_done, w, 20 * MS));
-		bed_free(b);
-		b = NULL;
 	}
 	up_with(0x18, 0xfcfcfcfc);
 	add_idle_queues(q, 3);

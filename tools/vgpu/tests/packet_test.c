@@ -430,8 +430,6 @@ static void barrier_value_conditions(void)
 		CHECK_EQ(*done->signal, 0);
 		CHECK_EQ(*q->read_index, 1);
 		CHECK_EQ(bed_stat(b, "bad_packets"), 0);
-		if (i + 1 < ARRAY_SIZE(cases))
-			bed_free(b);
 	}
 	/* no signal: satisfied */
 	*done->signal = 1;
@@ -612,9 +610,7 @@ static void bad_aql_packets_are_reported(void)
 		CHECK_EQ(interrupts(SRC_BAD_OPCODE, iv), 0);
 		CHECK_EQ(*behind->signal, 1);
 		CHECK_EQ(*q[0]->read_index, 1);
-		bed_free(b);
 	}
-	up();
 }
 
 static void bad_pm4_packets_are_reported(void)
@@ -681,9 +677,7 @@ static void bad_pm4_packets_are_reported(void)
 		bed_run_for(b, MS);
 		CHECK_EQ(m.words[0] + m.words[1], 0);
 		CHECK_EQ(bed_stat(b, "bad_packets"), 1);
-		bed_free(b);
 	}
-	up();
 }
 
 /* A kernel's queue has no process to tell: counted, and no exception of a process. */
@@ -931,9 +925,7 @@ static void bad_sdma_packets_stop_the_queue(void)
 		CHECK_EQ(m.words[1], 0);
 		CHECK_EQ(m.words[2], 1);
 		CHECK_EQ(*q[0]->read_index, 16);
-		bed_free(b);
 	}
-	up();
 }
 
 /* ---- SDMA queues without the hardware scheduler: registers, as the driver writes them ---- */
@@ -1036,9 +1028,7 @@ static void sdma_queue_loaded_by_registers(void)
 			bed_run_for(b, 100 * US);
 			CHECK_EQ(m.longs[0], 3);
 			CHECK_EQ(bed_stat(b, "bad_packets") + bed_stat(b, "gpuvm_faults"), 0);
-			bed_free(b);
 		}
-	up();
 }
 
 static void sdma_queue_stops_between_packets(void)

@@ -82,9 +82,7 @@ static void every_grid_is_done_whatever_its_shares(void)
 		}
 		CHECK_EQ(bed_stat(b, "dispatches_done"), 60);
 		CHECK_EQ(bed_stat(b, "waves_done"), 60 * 61 / 2);
-		bed_free(b);
 	}
-	up();
 }
 
 static void shares_go_where_the_mqds_say(void)
@@ -101,9 +99,7 @@ static void shares_go_where_the_mqds_say(void)
 		for (j = 0; j < 4; j++)
 			CHECK_EQ(busy(j), i == j ? 8 : 0);
 		CHECK_DONE(w);
-		bed_free(b);
 	}
-	up();
 }
 
 static void packets_wait_for_all_shares(void)
@@ -242,9 +238,7 @@ static void parts_may_leave_and_come_back_alone(void)
 		CHECK_DONE(w);
 		CHECK_DONE(next);
 		CHECK_EQ(bed_stat(b, "dispatches_done"), 2);
-		bed_free(b);
 	}
-	up();
 }
 
 static void drained_parts_wait_for_each_other(void)
@@ -316,9 +310,7 @@ static void interrupts_name_their_node(void)
 		CHECK_EQ(IV_NODE(iv), node[i]);
 		CHECK_EQ(iv[3] & 0xffff, p->pasid);
 		CHECK(!bed_interrupt(b, iv));
-		bed_free(b);
 	}
-	up();
 }
 
 static void hubs_are_separate(void)
@@ -430,9 +422,7 @@ static void sdma_belongs_to_its_io_die(void)
 		CHECK_EQ(IV_NODE(iv), engine / 4 * 4);
 		CHECK_EQ(iv[4], 0x77);
 		CHECK(!bed_interrupt(b, iv));
-		bed_free(b);
 	}
-	up();
 }
 
 static u32 get(const u8 *t, u32 at, u32 bytes)
