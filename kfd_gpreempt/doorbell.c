@@ -78,7 +78,7 @@ enum doorbells_state {
  * @processes: its side on each node where it has registered queues
  * @state: an &enum doorbells_state. The function that sets it back to DOORBELLS_MAPPED wakes the
  *	monitors.
- * @rung_ns: when that last happened: it counts as work, the access itself comes only afterwards
+ * @written_ns: when that last happened: it counts as work, the access itself comes only afterwards
  * @withdraw: the work item that withdraws the entries
  * @busy: it is under way
  * @asker: the node whose monitor asked for it; only to compare with
@@ -91,7 +91,7 @@ struct gpreempt_doorbells {
 	spinlock_t lock;
 	struct list_head processes;
 	int state;
-	u64 rung_ns;
+	u64 written_ns;
 	struct work_struct withdraw;
 	bool busy;
 	const struct gpreempt_node *asker;
@@ -185,7 +185,7 @@ void kfd_gpreempt_released(struct kfd_process *p)
 static void doorbell_wake(struct gpreempt_node *gn, u64 now_ns)
 {
 	/* The first of several counts: it has waited longest. */
-	cmpxchg(&gn->rung_ns, 0ULL, now_ns);
+	cmpxchg(&gn->doorbell_ns, 0ULL, now_ns);
 	gpreempt_node_wake(gn);
 }
 
@@ -193,7 +193,7 @@ static void doorbell_wake(struct gpreempt_node *gn, u64 now_ns)
  * Armed no more: a monitor that relies on it has to look. Context: process context, so also a page
  * fault; does not sleep.
  */
-static void doorbell_disarm(struct gpreempt_doorbells *d, bool rung)
+static void doorbell_disarm(struct gpreempt_doorbells *d, bool written)
 {
 	struct gpreempt_process *process;
 	u64 now_ns;
@@ -202,11 +202,11 @@ static void doorbell_disarm(struct gpreempt_doorbells *d, bool rung)
 	    xchg(&d->state, DOORBELLS_MAPPED) == DOORBELLS_MAPPED)
 		return;
 	now_ns = ktime_get_ns();
-	WRITE_ONCE(d->rung_ns, now_ns);
+	WRITE_ONCE(d->written_ns, now_ns);
 	spin_lock(&d->lock);
 	list_for_each_entry(process, &d->processes, doorbell.peer) {
-		if (rung)
-			gpreempt_stats_rung(process);
+		if (written)
+			gpreempt_stats_doorbell(process);
 		if (READ_ONCE(process->gn->tun.wakeup) == GPREEMPT_WAKEUP_DOORBELL)
 			doorbell_wake(process->gn, now_ns);
 	}
@@ -441,7 +441,7 @@ static bool doorbell_queue_idle(const struct gpreempt_node *gn, const struct gpr
 	 */
 	if (gq->gn != gn && READ_ONCE(gq->gn->monitor.state) == GPREEMPT_STATE_PARKED)
 		return true;
-	/* Another monitor may be writing: then it is told of the ring that it writes about. */
+	/* Another monitor may be writing: then it is told of the doorbell for what it writes. */
 	return !gpreempt_policy_read(gq->policy.had_demand) &&
 	       rptr == gpreempt_policy_read(gq->policy.rptr) &&
 	       wptr == gpreempt_policy_read(gq->policy.wptr);
@@ -566,7 +566,7 @@ static s32 doorbell_survey(struct gpreempt_node *gn)
 			process->doorbell.idle = true;
 			process->doorbell.active_ns =
 				process->doorbell.doorbells ?
-					READ_ONCE(process->doorbell.doorbells->rung_ns) :
+					READ_ONCE(process->doorbell.doorbells->written_ns) :
 					0;
 			process->doorbell.standing = GPREEMPT_PRIORITY_MIN;
 			process->doorbell.handled = false;

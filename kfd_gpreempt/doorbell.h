@@ -41,7 +41,7 @@ struct gpreempt_process_doorbell {
 	bool idle;
 	/** @handled: it has been looked at for arming */
 	bool handled;
-	/** @active_ns: when it last had work, or rang */
+	/** @active_ns: when it last had work, or wrote a doorbell */
 	u64 active_ns;
 	/** @standing: the highest of its queues */
 	s32 standing;

@@ -409,7 +409,7 @@ static bool monitor_derives_anew(struct gpreempt_node *gn, u64 now_ns)
 	 * The work behind a doorbell waits for this pass. The next one is soon enough to look at
 	 * nice values.
 	 */
-	if (gn->monitor.rang_ns && gn->monitor.derived_ns)
+	if (gn->monitor.doorbell_ns && gn->monitor.derived_ns)
 		return false;
 	if (now_ns - gn->monitor.derived_ns < gn->tun.params.interval_ns)
 		return false;
@@ -470,7 +470,7 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_decision *dec
 			     gn->waves.asked_ns);
 	gn->monitor.level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
 	gpreempt_stats_pass(gn, decision, now_ns, gn->monitor.decided_ns);
-	gn->monitor.rang_ns = 0;
+	gn->monitor.doorbell_ns = 0;
 	if (!decision->inversion)
 		gn->monitor.clear_ns = now_ns;
 	/* From here on: counted from when the pass began, looks would be that much rarer. */
@@ -489,7 +489,7 @@ static u64 monitor_sleep_left(const struct gpreempt_node *gn, u64 until_ns)
 	/* The end of a pause wakes it. */
 	if (READ_ONCE(gn->life.paused))
 		return U64_MAX;
-	if (READ_ONCE(gn->urgent) || READ_ONCE(gn->rung_ns))
+	if (READ_ONCE(gn->urgent) || READ_ONCE(gn->doorbell_ns))
 		return 0;
 	if (READ_ONCE(gn->kick))
 		until_ns = min(until_ns,
@@ -532,14 +532,14 @@ static void monitor_nap(struct gpreempt_node *gn, u64 ns)
 }
 
 /* A process that was armed has work. If this slept for that, no queue outranked another before. */
-static void monitor_take_ring(struct gpreempt_node *gn)
+static void monitor_take_doorbell(struct gpreempt_node *gn)
 {
-	u64 rung_ns = READ_ONCE(gn->rung_ns) ? xchg(&gn->rung_ns, 0ULL) : 0;
+	u64 doorbell_ns = READ_ONCE(gn->doorbell_ns) ? xchg(&gn->doorbell_ns, 0ULL) : 0;
 
-	if (!gn->monitor.rang_ns)
-		gn->monitor.rang_ns = rung_ns;
-	if (rung_ns && gn->monitor.state == GPREEMPT_STATE_ARMED)
-		gn->monitor.clear_ns = rung_ns;
+	if (!gn->monitor.doorbell_ns)
+		gn->monitor.doorbell_ns = doorbell_ns;
+	if (doorbell_ns && gn->monitor.state == GPREEMPT_STATE_ARMED)
+		gn->monitor.clear_ns = doorbell_ns;
 }
 
 static u64 monitor_look(struct gpreempt_node *gn)
@@ -554,7 +554,7 @@ static u64 monitor_look(struct gpreempt_node *gn)
 	 * reason was written.
 	 */
 	smp_store_mb(gn->urgent, false);
-	monitor_take_ring(gn);
+	monitor_take_doorbell(gn);
 	if (gn->monitor.state == GPREEMPT_STATE_FAILED) {
 		/* In this order: gpreempt_node_nudge() sets them in the other. */
 		WRITE_ONCE(gn->kick, false);
@@ -566,7 +566,7 @@ static u64 monitor_look(struct gpreempt_node *gn)
 			gn->monitor.decided_ns = ktime_get_ns();
 			if (gn->monitor.again)
 				monitor_act(gn);
-			gn->monitor.rang_ns = 0;
+			gn->monitor.doorbell_ns = 0;
 			return gn->monitor.again ? gn->tun.params.interval_ns : U64_MAX;
 		}
 	}

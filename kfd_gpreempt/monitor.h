@@ -105,9 +105,10 @@ struct gpreempt_node_monitor {
 	/** @level: of the last decision; GPREEMPT_LEVEL_NONE: no queue had work */
 	s32 level;
 	/**
-	 * @rang_ns: the @rung_ns that this pass takes in; 0: none. The monitor's alone, as @surveys
+	 * @doorbell_ns: the &gpreempt_node.doorbell_ns that this pass takes in; 0: none. The
+	 *	monitor's alone, as @surveys
 	 */
-	u64 rang_ns;
+	u64 doorbell_ns;
 	/**
 	 * @clear_ns: beginning of the last pass that found no inversion, or when the monitor was
 	 * woken from parking

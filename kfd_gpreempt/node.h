@@ -145,10 +145,10 @@ struct gpreempt_node {
 	/** @urgent: look at once */
 	bool urgent;
 	/**
-	 * @rung_ns: when an armed process first wrote a doorbell that no pass has taken in; 0: none
-	 * has
+	 * @doorbell_ns: when an armed process first wrote a doorbell that no pass has taken in; 0:
+	 * none has
 	 */
-	u64 rung_ns;
+	u64 doorbell_ns;
 	/** @revive: another try is asked for after GPREEMPT_STATE_FAILED */
 	bool revive;
 	/** @policy: what the policy knows; the monitor's alone */

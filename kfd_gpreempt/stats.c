@@ -198,8 +198,8 @@ void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decisio
 	atomic64_inc(&gn->stats.checks);
 	atomic64_set(&gn->stats.pass_ns_last, now_ns - began_ns);
 	stats_add_latency(gn, GPREEMPT_LATENCY_PASS, now_ns - began_ns);
-	if (gn->monitor.rang_ns)
-		stats_add_latency(gn, GPREEMPT_LATENCY_NOTICE, now_ns - gn->monitor.rang_ns);
+	if (gn->monitor.doorbell_ns)
+		stats_add_latency(gn, GPREEMPT_LATENCY_NOTICE, now_ns - gn->monitor.doorbell_ns);
 	trace_gpreempt_pass(gn, decision, now_ns - began_ns);
 	if (decision->nr_relief)
 		atomic64_add(decision->nr_relief, &gn->stats.relief_slices);
@@ -380,12 +380,12 @@ void gpreempt_stats_armed(const struct gpreempt_process *process, bool late)
 }
 
 /**
- * gpreempt_stats_rung() - count that an armed process has written a doorbell
+ * gpreempt_stats_doorbell() - count that an armed process has written a doorbell
  * @process: the process, on one of its nodes
  *
  * Context: page fault, the lock of the doorbells held.
  */
-void gpreempt_stats_rung(const struct gpreempt_process *process)
+void gpreempt_stats_doorbell(const struct gpreempt_process *process)
 {
 	atomic64_inc(&process->gn->stats.doorbell_faults);
 	trace_gpreempt_ring(process);

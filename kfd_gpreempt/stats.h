@@ -238,7 +238,7 @@ void gpreempt_stats_running(struct gpreempt_node *gn, u64 now_ns);
 void gpreempt_stats_hint(const struct gpreempt_queue *gq, bool came);
 void gpreempt_stats_state(struct gpreempt_node *gn);
 void gpreempt_stats_armed(const struct gpreempt_process *process, bool late);
-void gpreempt_stats_rung(const struct gpreempt_process *process);
+void gpreempt_stats_doorbell(const struct gpreempt_process *process);
 void gpreempt_stats_immovable(struct gpreempt_node *gn, const struct gpreempt_decision *decision);
 u64 gpreempt_stats_preempted_ns(const struct gpreempt_queue *gq);
 void gpreempt_stats_begin(struct gpreempt_node *gn);

@@ -68,9 +68,9 @@ static void hold_still(u32 nodes)
 }
 
 /* Since then its doorbells have entries. */
-static void rings(struct sim_queue *sq)
+static void work_comes(struct sim_queue *sq)
 {
-	ring_doorbell(sq);
+	write_doorbell(sq);
 	CHECK(doorbells_are(sq, "mapped"));
 }
 
@@ -95,15 +95,15 @@ static u64 ago(u64 ns)
 	return ktime_get_ns() - ns;
 }
 
-TEST(how_long_until_armed, "whoever outranks somebody is armed 100 us after his last work or ring, a lowest one after a second")
+TEST(how_long_until_armed, "whoever outranks somebody is armed 100 us after his last work or doorbell, a lowest one after a second")
 {
 	static const struct {
 		const char *what;
-		u64 rung_ns, active_ns, second_active_ns;
+		u64 doorbell_ns, active_ns, second_active_ns;
 		s32 standing, second_standing, low_standing;
 		u64 next_ns;
 	} cases[] = {
-		{ "rang", 40 * US, 2 * SEC, 2 * SEC, 7, 7, -3, 60 * US },
+		{ "doorbell", 40 * US, 2 * SEC, 2 * SEC, 7, 7, -3, 60 * US },
 		{ "worked", 2 * SEC, 40 * US, 2 * SEC, 7, 7, -3, 60 * US },
 		{ "the second one worked", 2 * SEC, 2 * SEC, 30 * US, 7, 7, -3, 70 * US },
 		{ "both worked", 2 * SEC, 40 * US, 30 * US, 7, 7, -3, 70 * US },
@@ -123,8 +123,8 @@ TEST(how_long_until_armed, "whoever outranks somebody is armed 100 us after his 
 	hold_still(1);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(tap_case, sizeof(tap_case), "%s: ", cases[i].what);
-		rings(high);
-		fsleep(cases[i].rung_ns / US);
+		work_comes(high);
+		fsleep(cases[i].doorbell_ns / US);
 		of(high)->active_ns = ago(cases[i].active_ns);
 		of(second)->active_ns = ago(cases[i].second_active_ns);
 		of(high)->standing = cases[i].standing;
@@ -141,7 +141,7 @@ TEST(how_long_until_armed, "whoever outranks somebody is armed 100 us after his 
 	gpreempt_params_store(node_of(0), GPREEMPT_TUNABLE_POLICY, "wfq");
 	node_of(0)->policy.ops = gpreempt_tunables_policy(node_of(0));
 	WRITE_ONCE(node_of(0)->kick, false);
-	rings(high);
+	work_comes(high);
 	CHECK_EQ(ask(&waits), FIRST_AFTER);
 }
 
@@ -153,7 +153,7 @@ TEST(who_has_work_is_not_armed, "a process is not idle while one of its queues h
 
 	hold_still(1);
 	gn = node_of(0);
-	rings(high);
+	work_comes(high);
 	fsleep(2 * SEC / US);
 	for (i = 0; i < 4; i++) {
 		for (j = 0; j < 2; j++) {
@@ -177,7 +177,7 @@ TEST(who_has_work_is_not_armed, "a process is not idle while one of its queues h
 	tap_case[0] = 0;
 	CHECK_EQ(atomic64_read(&stats()->doorbell_late), 0);
 	/* With two who are looked at, one may outrank the other: it is looked for work. */
-	rings(low);
+	work_comes(low);
 	of(low)->active_ns = ago(40 * US);
 	of(high)->had_demand = true;
 	CHECK_EQ(ask(&waits), LOOK_NS);
@@ -228,7 +228,7 @@ TEST(all_queues_have_to_be_idle, "of all GPUs, as of now: no work, nothing kept 
 			bool arms = sq == peer ? (place == 3 ? cases[i].parked : cases[i].there) : cases[i].here;
 
 			snprintf(tap_case, sizeof(tap_case), "case %u, place %u: ", i, place);
-			rings(high);
+			work_comes(high);
 			fsleep(2 * SEC / US);
 			arrange();
 			/* It says where this node was before this pass, or where the other is. */
@@ -285,19 +285,19 @@ TEST(work_that_came_meanwhile, "who got work, did some, or was given a fixed map
 	hold_still(1);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
-		rings(high);
-		rings(low);
+		work_comes(high);
+		work_comes(low);
 		fsleep(2 * SEC / US);
 		arms = atomic64_read(&stats()->doorbell_arms);
 		atomic64_set(&stats()->doorbell_faults, 0);
 		atomic64_set(&stats()->doorbell_late, 0);
 		meanwhile = cases[i];
 		world.before_unmapping = once;
-		WRITE_ONCE(node_of(0)->rung_ns, 0);
+		WRITE_ONCE(node_of(0)->doorbell_ns, 0);
 		ask_once(&waits);
 		shim_yield();
 		/* The monitor is woken for it. */
-		CHECK(node_of(0)->rung_ns && !world.before_unmapping);
+		CHECK(node_of(0)->doorbell_ns && !world.before_unmapping);
 		CHECK(!told(high) && doorbells_are(low, "armed"));
 		CHECK(doorbells_are(high, i == 4 ? "fixed" : "mapped"));
 		/* High once, low once. */
@@ -308,7 +308,7 @@ TEST(work_that_came_meanwhile, "who got work, did some, or was given a fixed map
 		/* No entry is there, but nobody counts on a fault: this one only brings the entries back. */
 		CHECK(doorbells_are(high, "mapped"));
 		CHECK_EQ(process_of(high)->doorbell_pages[0], 0);
-		ring_doorbell(high);
+		write_doorbell(high);
 		CHECK_EQ(atomic64_read(&stats()->doorbell_faults), 0);
 		if (i < 2)
 			got_packets(i ? second : high, false);
@@ -338,7 +338,7 @@ TEST(nobody_is_armed_then, "while something is being done or undone, or has to b
 
 	hold_still(1);
 	gn = node_of(0);
-	rings(high);
+	work_comes(high);
 	fsleep(2 * SEC / US);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct gpreempt_decision decision = {
@@ -406,7 +406,7 @@ TEST(mappings_are_counted_in_pages, "a mapping of doorbells counts its pages fro
 	/* Nobody faults pages in around another. */
 	CHECK_EQ(fresh.vm_ops->map_pages(&fault, 0, 1), 0);
 
-	ring_doorbell(high);
+	write_doorbell(high);
 	process_of(high)->doorbell_pages[0] = 0;
 	vma->vm_start += PAGE_SIZE;
 	vma->vm_pgoff++;
@@ -438,15 +438,15 @@ TEST(faults_tell_first, "a fault wakes the monitors before it puts entries back,
 	hold_still(1);
 	atomic64_set(&stats()->doorbell_faults, 0);
 	world.before_mapping = is_told_already;
-	rings(high);
+	work_comes(high);
 	CHECK_EQ(atomic64_read(&stats()->doorbell_faults), 1);
 	is_armed_again();
 	world.before_mapping = is_armed_again;
-	rings(high);
+	work_comes(high);
 	CHECK_EQ(atomic64_read(&stats()->doorbell_faults), 3);
 }
 
-TEST(fixed_mappings_are_no_rings, "that a process is armed no more because of a fixed mapping is not counted as a ring")
+TEST(fixed_mappings_are_no_doorbells, "that a process is armed no more because of a fixed mapping is not counted as a write")
 {
 	struct vm_area_struct fixed;
 

@@ -80,7 +80,7 @@ BOTH(durations_are_differences, "no duration that was counted is longer than the
 		const struct gpreempt_histogram *h = &stats->latency[i];
 
 		snprintf(tap_case, sizeof(tap_case), "latency %u: ", i);
-		/* Nobody rings in the mode poll. */
+		/* Nobody is armed in the mode poll. */
 		CHECK_EQ(atomic64_read(&h->count) > 0, i != GPREEMPT_LATENCY_NOTICE);
 		CHECK(atomic64_read(&h->max_ns) <= ktime_get_ns() - began_ns);
 		CHECK(atomic64_read(&h->sum_ns) <= atomic64_read(&h->count) * (ktime_get_ns() - began_ns));
@@ -91,7 +91,7 @@ BOTH(durations_are_differences, "no duration that was counted is longer than the
 	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_RESUME].max_ns) <= 20 * MS);
 }
 
-TEST(passes_are_counted, "of each pass it is known how long it took, how old the ring was that it took in, and since when an inversion can have been there")
+TEST(passes_are_counted, "of each pass it is known how long it took, how old the doorbell was that it took in, and since when an inversion can have been there")
 {
 	struct gpreempt_decision clear = { .level_valid = true, .level = 5 }, inverted = { .inversion = true, .nr_preempt = 1 };
 	struct gpreempt_stats *stats;
@@ -103,12 +103,12 @@ TEST(passes_are_counted, "of each pass it is known how long it took, how old the
 	stats = &gn->stats;
 	mutex_lock(&gn->pass_lock);
 	now_ns = ktime_get_ns();
-	gn->monitor.rang_ns = now_ns - 700;
+	gn->monitor.doorbell_ns = now_ns - 700;
 	gpreempt_stats_pass(gn, &clear, now_ns - 300, now_ns);
 	CHECK_EQ(atomic64_read(&stats->pass_ns_last), 300);
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_NOTICE].max_ns), 700);
 	/* As the monitor does after each pass */
-	gn->monitor.rang_ns = 0;
+	gn->monitor.doorbell_ns = 0;
 	gn->monitor.clear_ns = now_ns - 300;
 	gpreempt_stats_pass(gn, &inverted, now_ns + 1000, now_ns + 1500);
 	CHECK_EQ(atomic64_read(&stats->pass_ns_last), 500);

@@ -33,7 +33,7 @@ static void high_is_armed(bool hws)
 	atomic64_set(&stats()->doorbell_faults, 0);
 }
 
-BOTH(a_ring_is_noticed, "the first ring of an armed process takes the device from a lower one, without a look; later rings do not fault")
+BOTH(a_doorbell_is_noticed, "the first doorbell of an armed process takes the device from a lower one, without a look; later ones do not fault")
 {
 	u64 wakeups;
 
@@ -49,10 +49,10 @@ BOTH(a_ring_is_noticed, "the first ring of an armed process takes the device fro
 	CHECK_EQ(atomic64_read(&stats()->doorbell_faults), 1);
 	CHECK_EQ(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_NOTICE].count), 1);
 	CHECK(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_NOTICE].max_ns) < 50 * US);
-	/* The inversion is as old as the ring, not as the last look. */
+	/* The inversion is as old as the doorbell, not as the last look. */
 	CHECK(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_DETECT].max_ns) < 50 * US);
 	submit(high, 1);
-	ring_doorbell(high);
+	write_doorbell(high);
 	CHECK_EQ(process_of(high)->nr_faults, 1);
 	set("gpreempt_poll_us", "200");
 	CHECK(run_until_idle(high, SEC));
@@ -74,7 +74,7 @@ static void high_gets_work(void)
 	submit(high, 1);
 }
 
-BOTH(a_ring_before_the_entries_go_is_noticed, "work that comes while a process is being armed is found: its ring did not fault")
+BOTH(a_doorbell_before_the_entries_go_is_noticed, "work that comes while a process is being armed is found: its doorbell did not fault")
 {
 	world_on(hws);
 	set("gpreempt_wakeup", "doorbell");
@@ -91,7 +91,7 @@ BOTH(a_ring_before_the_entries_go_is_noticed, "work that comes while a process i
 	/* Idle, and looked at: so it is about to be armed. */
 	set("gpreempt_wakeup", "poll");
 	process_of(high)->p.gpreempt_fixed = false;
-	ring_doorbell(high);
+	write_doorbell(high);
 	run(2 * MS);
 	process_of(high)->nr_faults = 0;
 	world.before_unmapping = high_gets_work;
@@ -116,7 +116,7 @@ BOTH(armed_again_before_the_entries_are_back, "a handler that is slow does not l
 	high_is_armed(hws);
 	world.before_mapping = monitor_is_faster;
 	/* The packets come only after this: nothing tells the monitor but the handler. */
-	ring_doorbell(high);
+	write_doorbell(high);
 	CHECK(process_of(high)->doorbell_pages[0]);
 	write_packets(high, 1);
 	run(MS);
@@ -124,7 +124,7 @@ BOTH(armed_again_before_the_entries_are_back, "a handler that is slow does not l
 	CHECK_EQ(process_of(high)->nr_faults, 1);
 }
 
-BOTH(work_without_a_ring_waits_for_the_backstop, "work that nobody rings for is found within 50 ms")
+BOTH(work_without_a_doorbell_waits_for_the_backstop, "work that no doorbell tells of is found within 50 ms")
 {
 	high_is_armed(hws);
 	set("gpreempt_interval_ms", "5");
@@ -136,7 +136,7 @@ BOTH(work_without_a_ring_waits_for_the_backstop, "work that nobody rings for is 
 	CHECK_EQ(process_of(high)->nr_faults, 0);
 }
 
-BOTH(armed_nodes_see_nice_values, "an armed node that nobody rings for sees a new nice value within a second")
+BOTH(armed_nodes_see_nice_values, "an armed node that no doorbell tells of sees a new nice value within a second")
 {
 	high_is_armed(hws);
 	process_of(high)->task.nice = 3;
@@ -144,7 +144,7 @@ BOTH(armed_nodes_see_nice_values, "an armed node that nobody rings for sees a ne
 	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 3);
 }
 
-TEST(idle_nodes_sleep, "a node without work does not wake up at all, until somebody rings, be he the lowest")
+TEST(idle_nodes_sleep, "a node without work does not wake up at all, until a doorbell is written, be it the lowest")
 {
 	u64 wakeups;
 
@@ -195,7 +195,7 @@ BOTH(processes_of_the_mode_poll_are_looked_at, "who opened /dev/kfd while nobody
 	CHECK_EQ(atomic64_read(&stats()->doorbell_arms), 0);
 }
 
-BOTH(back_to_poll_while_armed, "an armed process of a node that is told to poll is looked at; its next ring faults once more, and then never again")
+BOTH(back_to_poll_while_armed, "an armed process of a node that is told to poll is looked at; its next write faults once more, and then never again")
 {
 	high_is_armed(hws);
 	set("gpreempt_wakeup", "poll");
@@ -244,7 +244,7 @@ TEST(foreign_files_map_as_ever, "doorbells that a process maps through another's
 	CHECK(vma.vm_pgoff == 0xd0000000 >> PAGE_SHIFT);
 }
 
-TEST(work_elsewhere_keeps_from_arming, "a process is armed on no GPU while it has work on one, and a ring on either tells both")
+TEST(work_elsewhere_keeps_from_arming, "a process is armed on no GPU while it has work on one, and a doorbell of either tells both")
 {
 	struct sim_queue *other, *other_low;
 
@@ -281,7 +281,7 @@ TEST(work_elsewhere_keeps_from_arming, "a process is armed on no GPU while it ha
 	CHECK(preempted(low));
 }
 
-TEST(evicted_work_is_not_idle, "a process with packets that may not run now is not armed: nobody rings when it may")
+TEST(evicted_work_is_not_idle, "a process with packets that may not run now is not armed: no doorbell tells when it may")
 {
 	high_is_armed(true);
 	submit_and_run(high, 2, MS);
@@ -326,7 +326,7 @@ TEST(doorbells_without_memory, "without memory for an address space a process is
 	CHECK(!strcmp(gpreempt_doorbell_state(high->q.gpreempt->process), "fixed"));
 }
 
-BOTH(failed_nodes_do_not_spin, "a ring does not keep the monitor of a node awake that was given up")
+BOTH(failed_nodes_do_not_spin, "a doorbell does not keep the monitor of a node awake that was given up")
 {
 	u64 wakeups;
 
@@ -334,7 +334,7 @@ BOTH(failed_nodes_do_not_spin, "a ring does not keep the monitor of a node awake
 	world.nodes[0].node.gpreempt->monitor.errors = 3;
 	WRITE_ONCE(world.nodes[0].node.gpreempt->monitor.state, GPREEMPT_STATE_FAILED);
 	wakeups = atomic64_read(&stats()->wakeups);
-	ring_doorbell(high);
+	write_doorbell(high);
 	run(20 * MS);
 	CHECK(atomic64_read(&stats()->wakeups) - wakeups < 3);
 	set("gpreempt_enable", "1");

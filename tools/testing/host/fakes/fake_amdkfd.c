@@ -838,7 +838,7 @@ void unmap_mapping_pages(struct address_space *mapping, pgoff_t first, pgoff_t n
 }
 
 /* A store to a page without an entry faults, and is done again. */
-void ring_doorbell(struct sim_queue *sq)
+void write_doorbell(struct sim_queue *sq)
 {
 	struct sim_process *process = process_of(sq);
 	u32 node = sq->q.device == &world.nodes[0].node ? 0 : 1;
@@ -1141,7 +1141,7 @@ void debug_itself(struct sim_process *process, bool on)
 void submit(struct sim_queue *sq, u32 packets)
 {
 	write_packets(sq, packets);
-	ring_doorbell(sq);
+	write_doorbell(sq);
 }
 
 /* Without the doorbell: as a GPU that rings for the program, or a program just before it does. */

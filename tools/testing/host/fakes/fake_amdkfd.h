@@ -232,7 +232,7 @@ void debug_process_by(struct sim_process *process, struct task_struct *debugger)
 void debug_itself(struct sim_process *process, bool on);
 void submit(struct sim_queue *sq, u32 packets);
 void write_packets(struct sim_queue *sq, u32 packets);
-void ring_doorbell(struct sim_queue *sq);
+void write_doorbell(struct sim_queue *sq);
 void suspend(void);
 void resume(void);
 void reset_gpu(void);

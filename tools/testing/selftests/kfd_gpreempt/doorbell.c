@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * doorbell.c - gpreempt_wakeup=doorbell: the first ring after idleness is noticed without a look, and none is missed
+ * doorbell.c - gpreempt_wakeup=doorbell: the first doorbell after idleness is noticed without a look, and none is missed
  *
  * Where a doorbell has to have done it, the scheduler's looks are seconds apart: what depends on one comes too late for the test's
  * order. notice_takes_microseconds compares a duration: meaningful in virtual time (the VM's --icount).
@@ -97,7 +97,7 @@ static void finish_pair(struct __test_metadata *_metadata, struct pair *p, uint3
 	EXPECT_EXACTLY_ONCE(p->low, slots * 200);
 }
 
-/* High rings, and has been served before low's end: nothing but its doorbell can have told. */
+/* High writes its doorbell, and has been served before low's end: nothing but its doorbell can have told. */
 static void ring_is_noticed(struct __test_metadata *_metadata, struct pair *p)
 {
 	int64_t faults = counter("doorbell_faults"), notices = counter("latency/notice_count");
@@ -111,7 +111,7 @@ static void ring_is_noticed(struct __test_metadata *_metadata, struct pair *p)
 	EXPECT_EQ(faults + 1, counter("doorbell_faults"));
 }
 
-TEST_F(doorbell, first_ring_preempts_without_a_look)
+TEST_F(doorbell, first_doorbell_preempts_without_a_look)
 {
 	struct pair p = armed_pair(_metadata, self->slots, 5);
 	int64_t wakeups = counter("wakeups"), faults = counter("doorbell_faults"), notices = counter("latency/notice_count");
@@ -171,21 +171,21 @@ TEST_F(doorbell, notice_takes_microseconds)
 	finish_pair(_metadata, &p, self->slots, 40);
 }
 
-/* ---- rings that race with arming ---- */
+/* ---- doorbells that race with arming ---- */
 
 #define ROUNDS	60
 
-/* One packet at a time on a queue of one's own: each waits for its end, so a ring that is missed holds up everything. */
-struct ringer {
+/* One packet at a time on a queue of one's own: each waits for its end, so a doorbell that is missed holds up everything. */
+struct writer {
 	struct actor *a;
 	int queue;
 	unsigned int seed;
 	int err;
 };
 
-static void *ring_and_wait(void *arg)
+static void *write_and_wait(void *arg)
 {
-	struct ringer *r = arg;
+	struct writer *r = arg;
 	int i;
 
 	for (i = 0; i < ROUNDS && !r->err; i++) {
@@ -200,26 +200,26 @@ static void *ring_and_wait(void *arg)
 	return NULL;
 }
 
-static int64_t ring_by_threads(struct actor *a, const int64_t *args)
+static int64_t write_by_threads(struct actor *a, const int64_t *args)
 {
-	struct ringer ringer[THREADS];
+	struct writer writer[THREADS];
 	pthread_t thread[THREADS];
 	int64_t err = 0;
 	int i;
 
 	for (i = 0; i < THREADS; i++) {
-		ringer[i] = (struct ringer){ .a = a, .queue = i, .seed = (unsigned int)i + 1 };
-		pthread_create(&thread[i], NULL, ring_and_wait, &ringer[i]);
+		writer[i] = (struct writer){ .a = a, .queue = i, .seed = (unsigned int)i + 1 };
+		pthread_create(&thread[i], NULL, write_and_wait, &writer[i]);
 	}
 	for (i = 0; i < THREADS; i++) {
 		pthread_join(thread[i], NULL);
-		if (ringer[i].err)
-			err = ringer[i].err;
+		if (writer[i].err)
+			err = writer[i].err;
 	}
 	return err;
 }
 
-TEST_F_TIMEOUT(doorbell, no_ring_is_missed_while_processes_are_armed, 120)
+TEST_F_TIMEOUT(doorbell, no_doorbell_is_missed_while_processes_are_armed, 120)
 {
 	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 400, 10 * MS);
 	struct actor *high = actor_start(0, ARENA);
@@ -235,8 +235,8 @@ TEST_F_TIMEOUT(doorbell, no_ring_is_missed_while_processes_are_armed, 120)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_interval_ms", 10000));
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
-	EXPECT_EQ(0, actor_call(high, ring_by_threads, 0, 0, 0, 0));
-	TH_LOG("%d rings: armed %lld times, %lld of them too late, %lld faults", THREADS * ROUNDS, (long long)(counter("doorbell_arms") - arms),
+	EXPECT_EQ(0, actor_call(high, write_by_threads, 0, 0, 0, 0));
+	TH_LOG("%d doorbells: armed %lld times, %lld of them too late, %lld faults", THREADS * ROUNDS, (long long)(counter("doorbell_arms") - arms),
 	       (long long)(counter("doorbell_late") - late), (long long)(counter("doorbell_faults") - faults));
 	EXPECT_GT(counter("doorbell_faults"), faults);
 	looks_are_normal(_metadata);
@@ -317,7 +317,7 @@ TEST_F(doorbell, doorbells_mapped_anew_are_noticed)
 }
 
 /* A child has no doorbells, and its end takes nothing from its parent. */
-static int64_t fork_and_ring(struct actor *a, const int64_t *args)
+static int64_t fork_and_write(struct actor *a, const int64_t *args)
 {
 	int status;
 	pid_t pid = fork();
@@ -338,7 +338,7 @@ TEST_F(doorbell, a_fork_changes_nothing)
 	struct pair p = armed_pair(_metadata, self->slots, 1);
 	int64_t faults = counter("doorbell_faults");
 
-	ASSERT_EQ(0, actor_call(p.high, fork_and_ring, 0, 0, 0, 0));
+	ASSERT_EQ(0, actor_call(p.high, fork_and_write, 0, 0, 0, 0));
 	EXPECT_EQ(faults, counter("doorbell_faults"));
 	ring_is_noticed(_metadata, &p);
 	finish_pair(_metadata, &p, self->slots, 1);
@@ -418,7 +418,7 @@ TEST_F_TIMEOUT(doorbell, switching_modes_all_the_time, 120)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
-	actor_begin(high, ring_by_threads, 0, 0, 0, 0);
+	actor_begin(high, write_by_threads, 0, 0, 0, 0);
 	while (!actor_answered(high)) {
 		ASSERT_EQ(0, kfd_param_set_text("gpreempt_wakeup", rand_r(&seed) % 2 ? "poll" : "doorbell"));
 		if (rand_r(&seed) % 8 == 0) {
