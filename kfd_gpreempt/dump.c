@@ -97,7 +97,7 @@ struct queue_copy {
  * @kick: see &struct gpreempt_node
  * @nr_processes: see &struct gpreempt_node
  * @nr_registered: registered queues
- * @runlists_built: see &gpreempt_node_waves.epoch
+ * @waves_epoch: see &gpreempt_node_waves.epoch
  * @hw_priorities: see &struct gpreempt_node
  * @unsettled_ns: see &struct gpreempt_node
  * @paid_ns: see &struct gpreempt_policy_node
@@ -127,7 +127,7 @@ struct node_copy {
 	bool kick;
 	u32 nr_processes;
 	u32 nr_registered;
-	u32 runlists_built;
+	u32 waves_epoch;
 	u32 hw_priorities;
 	u64 unsettled_ns;
 	u64 paid_ns;
@@ -217,7 +217,7 @@ static void dump_copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->kick = READ_ONCE(gn->kick);
 	c->nr_processes = READ_ONCE(gn->queues.nr_processes);
 	c->nr_registered = READ_ONCE(gn->queues.nr);
-	c->runlists_built = gn->waves.epoch;
+	c->waves_epoch = gn->waves.epoch;
 	c->hw_priorities = gn->mqd.nr_altered;
 	c->unsettled_ns = gn->waves.unread_ns;
 	c->paid_ns = gn->policy.paid_ns;
@@ -380,9 +380,9 @@ static void dump_print_node(struct drm_printer *p, const struct gpreempt_node *g
 {
 	u32 i;
 
-	drm_printf(p, "node: gpu_id=%u state=%s backend=%s policy=%s level=%d errors=%u again=%d accepting=%d kick=%d processes=%u queues=%u runlists_built=%u hw_priorities=%u\n",
+	drm_printf(p, "node: gpu_id=%u state=%s backend=%s policy=%s level=%d errors=%u again=%d accepting=%d kick=%d processes=%u queues=%u waves_epoch=%u hw_priorities=%u\n",
 		   gn->node->id, c->state, gn->backend ? gn->backend->name : "none", c->policy, c->level, c->errors, c->again,
-		   c->accepting, c->kick, c->nr_processes, c->nr_registered, c->runlists_built,
+		   c->accepting, c->kick, c->nr_processes, c->nr_registered, c->waves_epoch,
 		   c->hw_priorities);
 	if (!gn->backend)
 		drm_printf(p, "reason: %s\n", gn->life.reason);

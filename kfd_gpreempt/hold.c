@@ -135,7 +135,7 @@ struct request {
 /* Only a hint: the backend looks again, and a caller that waits then waits until the timeout. */
 static int hold_may_be_held(const struct gpreempt_queue *gq)
 {
-	struct gpreempt_overrides outside;
+	struct gpreempt_overrides overrides;
 
 	if (!gq->gn->backend)
 		return -EOPNOTSUPP;
@@ -146,8 +146,8 @@ static int hold_may_be_held(const struct gpreempt_queue *gq)
 	if (gpreempt_obstacle(gq) != GPREEMPT_NR_SKIPS)
 		return -EBUSY;
 	/* What was set counts from the next pass, and a hold makes one. */
-	gpreempt_priority_overrides(gq->process->p->lead_thread, &outside);
-	return outside.process.exempt ? -EPERM : 0;
+	gpreempt_priority_overrides(gq->process->p->lead_thread, &overrides);
+	return overrides.process.exempt ? -EPERM : 0;
 }
 
 static int hold_check_one(struct gpreempt_queue *gq, void *arg)

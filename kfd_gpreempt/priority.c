@@ -278,32 +278,32 @@ static void priority_get_cgroup(struct task_struct *leader, struct gpreempt_sett
 /**
  * gpreempt_priority_overrides() - what is set for a process and for the cgroups above it
  * @leader: the process's leader
- * @outside: receives it
+ * @overrides: receives it
  *
  * Context: any that may be a reader of RCU.
  */
-void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_overrides *outside)
+void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_overrides *overrides)
 {
 	struct pid *pid;
 	struct entry *e;
 
-	memset(outside, 0, sizeof(*outside));
+	memset(overrides, 0, sizeof(*overrides));
 	if (!READ_ONCE(nr_entries))
 		return;
 	rcu_read_lock();
-	priority_get_cgroup(leader, &outside->cgroup);
+	priority_get_cgroup(leader, &overrides->cgroup);
 	/* NULL once it has been reaped. */
 	pid = task_tgid(leader);
 	e = pid ? priority_find(pid, 0) : NULL;
 	if (e)
-		outside->process = e->setting;
+		overrides->process = e->setting;
 	rcu_read_unlock();
 }
 
 /**
  * gpreempt_priority_apply() - let what was set from outside take the place of what the program
  * asked KFD for
- * @outside: of the process
+ * @overrides: of the process
  * @queue: of the queue
  * @cap: what a setting of the unprivileged is worth at most
  * @priority: against other processes
@@ -316,7 +316,7 @@ void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_ove
  *
  * Return: where the priority comes from
  */
-enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *outside,
+enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *overrides,
 					     const struct gpreempt_setting *queue, s32 cap,
 					     s32 *priority, s32 *own_priority,
 					     bool *explicit_priority)
@@ -325,8 +325,8 @@ enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *ou
 		const struct gpreempt_setting *setting;
 		enum gpreempt_source source;
 	} ranks[] = {
-		{ &outside->cgroup, GPREEMPT_SOURCE_CGROUP },
-		{ &outside->process, GPREEMPT_SOURCE_PROCESS },
+		{ &overrides->cgroup, GPREEMPT_SOURCE_CGROUP },
+		{ &overrides->process, GPREEMPT_SOURCE_PROCESS },
 		{ queue, GPREEMPT_SOURCE_QUEUE },
 	};
 	enum gpreempt_source source = GPREEMPT_SOURCE_KFD;
@@ -381,14 +381,14 @@ void gpreempt_priority_exit(void)
 bool gpreempt_priority_reniced(struct gpreempt_node *gn)
 {
 	struct gpreempt_process *process;
-	struct gpreempt_overrides outside;
+	struct gpreempt_overrides overrides;
 
 	list_for_each_entry(process, &gn->queues.processes, link) {
 		if (READ_ONCE(process->priority.nice) != task_nice(process->p->lead_thread))
 			return true;
-		gpreempt_priority_overrides(process->p->lead_thread, &outside);
+		gpreempt_priority_overrides(process->p->lead_thread, &overrides);
 		/* The monitor may be writing: then it looks right now. */
-		if (data_race(memcmp(&outside, &process->priority.overrides, sizeof(outside))))
+		if (data_race(memcmp(&overrides, &process->priority.overrides, sizeof(overrides))))
 			return true;
 	}
 	return false;
@@ -408,7 +408,7 @@ static void priority_derive_process(struct gpreempt_process *process)
 }
 
 /* What was set from outside. */
-static bool priority_derive_outside(const struct gpreempt_process *process,
+static bool priority_derive_overrides(const struct gpreempt_process *process,
 				    struct gpreempt_queue *gq, int nice,
 				    struct gpreempt_policy_queue *derived)
 {
@@ -465,7 +465,7 @@ u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq
 	nice = gn->tun.nice ? process->priority.nice : 0;
 	gpreempt_policy_priority(READ_ONCE(gq->priority.kfd), nice,
 				 READ_ONCE(gq->priority.trusted) || gn->tun.trust, &derived);
-	if (priority_derive_outside(process, gq, nice, &derived))
+	if (priority_derive_overrides(process, gq, nice, &derived))
 		found |= GPREEMPT_DERIVED_HINT;
 	gq->policy.immovable = gpreempt_obstacle(gq) != GPREEMPT_NR_SKIPS;
 	/*

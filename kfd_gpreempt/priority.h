@@ -84,8 +84,8 @@ bool gpreempt_priority_is_below(struct task_struct *leader, u64 id);
 int gpreempt_priority_change_process(struct pid *pid, gpreempt_setting_fn fn, void *arg);
 int gpreempt_priority_change_queue(struct gpreempt_queue *gq, gpreempt_setting_fn fn, void *arg);
 int gpreempt_priority_change_cgroup(u64 cgroup_id, gpreempt_setting_fn fn, void *arg);
-void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_overrides *outside);
-enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *outside,
+void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_overrides *overrides);
+enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *overrides,
 					     const struct gpreempt_setting *queue, s32 cap,
 					     s32 *priority, s32 *own_priority,
 					     bool *explicit_priority);
