@@ -329,7 +329,6 @@ static bool monitor_decide(struct gpreempt_node *gn, bool quiescent, u64 now_ns,
 {
 	const struct gpreempt_policy_ops *ops = gpreempt_policies[gn->tun.policy];
 
-	gn->policy.params = gn->tun.params;
 	gn->policy.params.waves_known = gn->waves.known;
 	gn->policy.params.waves_lag_ns = gn->waves.lag_ns;
 	gn->policy.turns = READ_ONCE(gn->hw.turns);
@@ -428,6 +427,7 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_decision *dec
 	bool anew, decided, quiescent;
 	int idx;
 
+	gn->monitor.looked_ns = now_ns;
 	/* Every change kicks, except for nice values and the driver's own obstacles. */
 	if (xchg(&gn->kick, false) || gn->policy.ops != gpreempt_tunables_policy(gn))
 		gn->monitor.derived_ns = 0;
@@ -443,7 +443,8 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_decision *dec
 	quiescent = gpreempt_waves_quiesce(gn);
 	if (quiescent)
 		now_ns = ktime_get_ns();
-	gpreempt_tunables_copy(gn);
+	if (gpreempt_tunables_copy(gn))
+		gn->policy.params = gn->tun.params;
 	anew = monitor_derives_anew(gn, now_ns);
 
 	idx = srcu_read_lock(&gn->queues.srcu);
@@ -480,10 +481,8 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_decision *dec
 }
 
 /* For how long may the monitor sleep still? 0: it has to look. */
-static u64 monitor_sleep_left(const struct gpreempt_node *gn, u64 until_ns)
+static u64 monitor_sleep_left(const struct gpreempt_node *gn, u64 until_ns, u64 now_ns)
 {
-	u64 now_ns;
-
 	if (kthread_should_stop())
 		return 0;
 	/* The end of a pause wakes it. */
@@ -497,7 +496,6 @@ static u64 monitor_sleep_left(const struct gpreempt_node *gn, u64 until_ns)
 				       min(gn->tun.params.poll_ns ?: MAX_NUDGE_NS, MAX_NUDGE_NS));
 	if (until_ns == U64_MAX)
 		return U64_MAX;
-	now_ns = ktime_get_ns();
 	return until_ns > now_ns ? until_ns - now_ns : 0;
 }
 
@@ -516,17 +514,19 @@ static bool monitor_sleep_for(u64 ns)
 /* @ns: U64_MAX sleeps until there is a reason to look. No lock held. */
 static void monitor_nap(struct gpreempt_node *gn, u64 ns)
 {
-	u64 left_ns, until_ns = ns == U64_MAX ? U64_MAX : ktime_get_ns() + ns;
+	u64 left_ns, now_ns = ktime_get_ns(), until_ns = ns == U64_MAX ? U64_MAX : now_ns + ns;
 	bool over = false;
 
 	while (!over) {
 		/* Idle, not interruptible: a sleeping monitor is no load. */
 		set_current_state(TASK_IDLE);
-		left_ns = monitor_sleep_left(gn, until_ns);
+		left_ns = monitor_sleep_left(gn, until_ns, now_ns);
 		if (!left_ns)
 			break;
 		over = monitor_sleep_for(left_ns);
 		atomic64_inc(&gn->stats.wakeups);
+		if (!over)
+			now_ns = ktime_get_ns();
 	}
 	__set_current_state(TASK_RUNNING);
 }
@@ -548,7 +548,6 @@ static u64 monitor_look(struct gpreempt_node *gn)
 	bool waits = false;
 	u64 nap_ns;
 
-	gn->monitor.looked_ns = ktime_get_ns();
 	/*
 	 * Before anything is looked at. Pairs with gpreempt_node_look(), which is called after the
 	 * reason was written.
@@ -564,6 +563,7 @@ static u64 monitor_look(struct gpreempt_node *gn)
 			monitor_set_state(gn, GPREEMPT_STATE_IDLE);
 		} else {
 			gn->monitor.decided_ns = ktime_get_ns();
+			gn->monitor.looked_ns = gn->monitor.decided_ns;
 			if (gn->monitor.again)
 				monitor_act(gn);
 			gn->monitor.doorbell_ns = 0;
@@ -631,10 +631,11 @@ static void monitor_dump_if_asked(struct gpreempt_node *gn)
 int gpreempt_monitor(void *data)
 {
 	struct gpreempt_node *gn = data;
-	u64 woken_ns, nap_ns = 0;
+	u64 woken_ns = 0, nap_ns = 0;
 
 	while (!kthread_should_stop()) {
-		woken_ns = ktime_get_ns();
+		if (nap_ns == U64_MAX)
+			woken_ns = ktime_get_ns();
 		monitor_make_room(gn);
 		mutex_lock(&gn->pass_lock);
 		/* While it was parked no queue could have outranked another. */

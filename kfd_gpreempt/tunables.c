@@ -281,6 +281,7 @@ void gpreempt_tunables_init_node(struct gpreempt_node *gn)
 
 	for (i = 0; i < GPREEMPT_NR_TUNABLES; i++)
 		WRITE_ONCE(gn->tunables.tuned[i], gpreempt_tunables_default(i));
+	WRITE_ONCE(gn->tunables.stale, true);
 }
 
 /**
@@ -295,6 +296,8 @@ void gpreempt_tunables_set(struct gpreempt_node *gn, enum gpreempt_tunable which
 {
 	lockdep_assert_held(&gpreempt_lock);
 	WRITE_ONCE(gn->tunables.tuned[which], value);
+	/* Pairs with the copy: a pass that finds them stale reads this value. */
+	smp_store_release(&gn->tunables.stale, true);
 }
 
 /**
@@ -302,12 +305,17 @@ void gpreempt_tunables_set(struct gpreempt_node *gn, enum gpreempt_tunable which
  * @gn: the node, whose @gn->tun receives it; what is no tunable there is left alone
  *
  * Context: the node's monitor.
+ *
+ * Return: true if one of them has been written since the last copy
  */
-void gpreempt_tunables_copy(struct gpreempt_node *gn)
+bool gpreempt_tunables_copy(struct gpreempt_node *gn)
 {
 	const struct tunables_row *row;
 	unsigned int i;
 
+	/* They change rarely, and passes are many. What is written from here on counts later. */
+	if (likely(!READ_ONCE(gn->tunables.stale)) || !xchg(&gn->tunables.stale, false))
+		return false;
 	for (i = 0; i < GPREEMPT_NR_TUNABLES; i++) {
 		u64 value = READ_ONCE(gn->tunables.tuned[i]);
 		void *place;
@@ -321,6 +329,7 @@ void gpreempt_tunables_copy(struct gpreempt_node *gn)
 		else if (row->size == sizeof(bool))
 			WRITE_ONCE(*(bool *)place, value);
 	}
+	return true;
 }
 
 static u64 tunables_copied(const struct gpreempt_tunables *tun, const struct tunables_row *row)

@@ -87,6 +87,8 @@ struct gpreempt_node_tunables {
 	 * is @wanted; written under gpreempt_lock
 	 */
 	u32 tuned[GPREEMPT_NR_TUNABLES];
+	/** @stale: one of them has been written since a pass has copied them */
+	bool stale;
 };
 
 const char *gpreempt_tunables_name(enum gpreempt_tunable which);
@@ -100,7 +102,7 @@ ssize_t gpreempt_tunables_show(const struct gpreempt_node *gn, enum gpreempt_tun
 			       char *buf);
 void gpreempt_tunables_init_node(struct gpreempt_node *gn);
 void gpreempt_tunables_set(struct gpreempt_node *gn, enum gpreempt_tunable which, u32 value);
-void gpreempt_tunables_copy(struct gpreempt_node *gn);
+bool gpreempt_tunables_copy(struct gpreempt_node *gn);
 void gpreempt_tunables_list(const struct gpreempt_tunables *tun, struct seq_buf *s);
 bool gpreempt_tunables_verify(const struct gpreempt_node *gn);
 bool gpreempt_tunables_wants_doorbells(void);

@@ -92,10 +92,11 @@ static bool waves_wants_quiescence(const struct gpreempt_node *gn, u64 now_ns)
 bool gpreempt_waves_quiesce(struct gpreempt_node *gn)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
-	u64 began_ns = ktime_get_ns(), ended_ns;
+	u64 began_ns, ended_ns;
 	bool quiescent;
 
-	if (!gn->waves.wants_quiescence || began_ns < gn->waves.quiesce_due_ns || READ_ONCE(gn->life.paused))
+	if (!gn->waves.wants_quiescence || ktime_get_ns() < gn->waves.quiesce_due_ns ||
+	    READ_ONCE(gn->life.paused))
 		return false;
 	gn->waves.wants_quiescence = false;
 	dqm_lock(dqm);
