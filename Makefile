@@ -21,7 +21,7 @@ help:
 	@echo "No AMD GPU needed, as root on Debian 12 (adds Debian packages, runs everything else in a virtual machine):"
 	@echo "  make demo  [OUT=dir] [BY=class]    two programs on a virtual GPU, without and with scheduling; table, demo.json"
 	@echo "  make demo  KERNELS=hip             the same with HIP programs, whose code the virtual GPU executes"
-	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables, bench.json, plots, performance.rst"
+	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables, bench.json, plots; figures of performance.rst"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
 	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well, then check-debug"

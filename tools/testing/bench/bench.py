@@ -7,7 +7,7 @@ all competitors of a scenario are in one), prints tables, writes bench.json, two
 
     tools/testing/bench/bench.py [--out DIR] [--jobs N] [--twice] [--document] [SCENARIO...]
 
---twice: a second time, and how far the two agree. --document: that, and writes Documentation/performance.rst and its plots anew; needs all
+--twice: a second time, and how far the two agree. --document: that, and writes the tables and plots of Documentation/performance.rst; needs all
 scenarios. --again FILE: no VM, the figures of FILE (raw.txt); a second FILE: those of the second time, of whatever
 was done twice.
 
@@ -174,7 +174,7 @@ def main():
     parser.add_argument("--out", default=os.path.join(BUILD, "bench"), help="folder for bench.json, plots, logs")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="VMs at a time (default: number of CPUs)")
     parser.add_argument("--twice", action="store_true", help="measure twice, and say how far the two agree")
-    parser.add_argument("--document", action="store_true", help="the same, and write Documentation/performance.rst")
+    parser.add_argument("--document", action="store_true", help="the same, and write tables and plots of Documentation/performance.rst")
     parser.add_argument("--again", metavar="FILE", nargs="+", help="no VM: what guests said then")
     parser.add_argument("scenario", nargs="*", help="default: all of tools/testing/bench/scenarios")
     opts = parser.parse_args()
@@ -221,7 +221,6 @@ def main():
         bench["agreement"] = results.agreement(figures, figures_second)
         bench["summary_agreement"] = results.summary_agreement(figures, figures_second, RING_US)
         bench["summary_second"] = results.summary(figures_second, RING_US)
-        bench["twice"] = [n for n in bench["scenarios"] if n in second[0]]
     drawn = plots(runs)
     for folder in [out] + ([os.path.join(TOP, "Documentation")] if opts.document else []):
         for name, text in drawn.items():
@@ -231,10 +230,8 @@ def main():
         json.dump(bench, f, indent=1)
         f.write("\n")
     if opts.document:
-        with open(os.path.join(HERE, "performance.rst.in")) as f:
-            template = f.read()
-        with open(os.path.join(TOP, "Documentation/performance.rst"), "w") as f:
-            f.write(document.fill(template, bench))
+        with open(os.path.join(TOP, "Documentation/performance-tables.txt"), "w") as f:
+            f.write(document.tables(bench))
     say(document.terminal(bench))
     for scenario, of in figures.items():
         for competitor, r in of.items():

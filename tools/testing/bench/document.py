@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """document - bench.json as tables: for the terminal and for Documentation/performance.rst"""
-import re
-
 import results
 
 COLUMNS = ("", "p50", "p99", "p99.9", "max", "p50/alone", "p99/alone", "loss", "CPU", "wake-ups/s")
 ABSENT = "not in this build"
+TABLES_HEAD = """.. SPDX-License-Identifier: MIT
+.. what make bench DOCUMENT=1 measured: virtual time on a virtual GPU
+"""
 GOALS = (
     ("notice_us_p50", "doorbell to decision, median", "us", (60, 20)),
     ("save_overhead_us_mean", "decision to saved, beyond what the device takes, mean", "us", 50),
@@ -151,14 +152,17 @@ def scenarios(bench):
     return "\n".join(out).rstrip()
 
 
-def fill(template, bench):
-    """@NAME@ of the template, each on a line of its own."""
+def tables(bench):
+    """Documentation/performance-tables.txt: parts that performance.rst includes by their names"""
     parts = {
-        "GOALS": lambda: rst_table(GOAL_HEAD, goal_rows(bench["summary"])),
-        "MODEL": lambda: rst_table(("parameter", "value"), [(k, str(v)) for k, v in bench["model"].items()]),
-        "AGREEMENT": lambda: rst_table(AGREE_HEAD, agreement_rows(bench["agreement"])),
-        "SUMMARY": lambda: rst_table(SUMMARY_HEAD, summary_rows(bench["summary_agreement"])),
-        "TWICE": lambda: "\n".join(f"* {bench['scenarios'][n]['title']}" for n in bench["twice"]),
-        "SCENARIOS": lambda: scenarios(bench),
+        "GOALS": rst_table(GOAL_HEAD, goal_rows(bench["summary"])),
+        "MODEL": rst_table(("parameter", "value"), [(k, str(v)) for k, v in bench["model"].items()]),
+        "SUMMARY": rst_table(SUMMARY_HEAD, summary_rows(bench["summary_agreement"])),
+        "AGREEMENT": rst_table(AGREE_HEAD, agreement_rows(bench["agreement"])),
+        "SCENARIOS": scenarios(bench),
     }
-    return re.sub(r"^@([A-Z]+)@$", lambda m: parts[m.group(1)](), template, flags=re.M)
+    return joined(parts)
+
+
+def joined(parts):
+    return TABLES_HEAD + "".join(f"\n.. begin {name}\n\n{text}\n\n.. end {name}\n" for name, text in parts.items())
