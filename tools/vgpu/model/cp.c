@@ -783,6 +783,7 @@ void vgpu_model_reset(struct vgpu_model *m)
 	}
 	m->state_lost = false;
 	m->saved_mqd = 0;
+	m->saved_before = 0;
 	vgpu_ih_take_pending(m);
 	vgpu_regs_reset(m);
 	memset(m->config.doorbells, 0, m->config.doorbell_bytes);

@@ -464,6 +464,7 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 		}
 		vgpu_pm4_save(m, q);
 	}
+	m->saved_before = m->saved_mqd;
 	m->saved_mqd = q->mqd;
 	if (busy && vgpu_fault(m, VGPU_FAULT_MQD_GARBAGE))
 		scribble_mqd(m, q->mqd);
@@ -765,8 +766,12 @@ u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	struct cursor c = cursor_of(m, q);
 
-	if (m->saved_mqd == q->mqd)
-		m->saved_mqd = 0;
+	if (m->saved_before == q->mqd)
+		m->saved_before = 0;
+	if (m->saved_mqd == q->mqd) {
+		m->saved_mqd = m->saved_before;
+		m->saved_before = 0;
+	}
 	c.stack_offset = hqd(m, q, VGPU_HQD_CNTL_STACK_OFFSET);
 	c.area_offset = hqd(m, q, VGPU_HQD_WG_STATE_OFFSET);
 	if (!c.stack_size || c.stack_offset % 4 || c.stack_offset >= c.stack_size || c.area_offset < c.stack_size ||

@@ -589,7 +589,8 @@ struct vgpu_xcc {
  * @fault_left: how many more times a fault happens
  * @fault_value: numbers that belong to faults
  * @fault_xcc: where faults of a scheduler happen
- * @saved_mqd: of the queue that was saved last, 0: none, or it is mapped again
+ * @saved_mqd: of the queue that was saved last of those that are not mapped again; 0: none
+ * @saved_before: the same of the one before
  * @state_lost: the device resets itself at the end of this run
  * @reported: that waves are saved was reported last; what else was to be done at @now_ns is done in
  *	the next run
@@ -636,6 +637,7 @@ struct vgpu_model {
 	u64 fault_value[VGPU_FAULTS];
 	u32 fault_xcc;
 	u64 saved_mqd;
+	u64 saved_before;
 	bool state_lost;
 	bool reported;
 	struct vgpu_stats stats;
