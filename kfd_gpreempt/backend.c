@@ -97,6 +97,7 @@ static bool backend_saved_waves(struct device_queue_manager *dqm, struct queue *
  * @now_ns: when the hardware was done
  * @saved_ns: when the victims were saved (hws)
  * @changed: the hardware has to follow, or did
+ * @mapped: a runlist saved all queues and maps those that are not preempted (hws)
  * @preempting: a queue is taken off the device
  * @victim: the first such queue, to name in messages
  * @parking: the driver is about to suspend or reset the device (mqd)
@@ -111,6 +112,7 @@ struct backend_pass {
 	u64 now_ns;
 	u64 saved_ns;
 	bool changed;
+	bool mapped;
 	bool preempting;
 	struct gpreempt_queue *victim;
 	bool parking;

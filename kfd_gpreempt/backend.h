@@ -37,6 +37,7 @@ struct gpreempt_outcome {
  * @name: as shown in sysfs
  * @reprioritizes: it has to be called for MQDs to get another hardware priority; otherwise
  *	the next runlist does that
+ * @tells: a pass without any action tells what has waves: it saves them, gpreempt_policy_saw()
  * @apply: carry out the actions of all queues of a node. Every resume that is possible is
  *	made, also after an error; a preemption is confirmed or undone, never in between, unless
  *	&gpreempt_outcome.stop. A queue that the device has been asked for and still holds is
@@ -54,6 +55,7 @@ struct gpreempt_outcome {
 struct gpreempt_backend {
 	const char *name;
 	bool reprioritizes;
+	bool tells;
 	void (*apply)(struct gpreempt_node *gn, struct gpreempt_outcome *outcome);
 	void (*leave)(struct gpreempt_node *gn);
 	bool (*taken_in)(struct gpreempt_node *gn);

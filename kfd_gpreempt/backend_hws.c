@@ -161,8 +161,9 @@ static bool hws_counters_lag(struct backend_pass *pass, struct queue *q, struct 
 	bool seen;
 	int idx;
 
-	if (pass->gn->waves.lag_ns || !q->properties.is_active || policy->unseen || policy->waves ||
-	    !policy->launched_ns || policy->launched_ns > policy->waves_ns ||
+	if (pass->gn->waves.lag_ns || pass->gn->waves.saved || !q->properties.is_active ||
+	    policy->unseen || policy->waves || !policy->launched_ns ||
+	    policy->launched_ns > policy->waves_ns ||
 	    pass->start_ns - policy->launched_ns > GPREEMPT_WAVES_LAG_NS)
 		return false;
 	/* dqm_lock keeps the queue, but not the view of its pointers. */
@@ -173,13 +174,54 @@ static bool hws_counters_lag(struct backend_pass *pass, struct queue *q, struct 
 	       backend_saved_waves(pass->dqm, q);
 }
 
+/* Would saved waves of this queue prove that waves are not counted? */
+static bool hws_counts_nothing(struct backend_pass *pass, const struct gpreempt_queue *gq)
+{
+	return pass->gn->waves.known && !pass->gn->waves.saved &&
+	       !READ_ONCE(pass->gn->waves.counted) &&
+	       gpreempt_policy_counted_none(&gq->policy, pass->start_ns);
+}
+
+/*
+ * Where counters do not tell: did the runlist save waves of a queue that stays on the device? The
+ * read is uncached, so only queues that have had work are asked.
+ */
+static void hws_saw(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
+{
+	struct gpreempt_policy_params *params = &pass->gn->policy.params;
+	struct gpreempt_policy_queue *policy = &gq->policy;
+	bool doubtful = hws_counts_nothing(pass, gq), seen, saved;
+	u64 rptr, wptr, pending;
+	int idx;
+
+	if (!doubtful &&
+	    (!pass->gn->waves.saved || !policy->used || policy->unseen || policy->preempted))
+		return;
+	idx = srcu_read_lock(&pass->gn->queues.srcu);
+	seen = gpreempt_node_read(gq, &rptr, &wptr, &pending);
+	srcu_read_unlock(&pass->gn->queues.srcu, idx);
+	if (!seen || rptr != policy->rptr)
+		return;
+	saved = q->properties.is_active && backend_saved_waves(pass->dqm, q);
+	if (saved && doubtful && !pass->gn->waves.saved)
+		gpreempt_waves_uncounted(pass->gn);
+	gpreempt_policy_saw(policy, params, saved, pass->saved_ns);
+}
+
 static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 			struct gpreempt_queue *gq)
 {
 	if (gq->hw.done == GPREEMPT_PREEMPT) {
+		bool saved = backend_saved_waves(pass->dqm, q);
+
 		backend_snapshot(pass, gq);
-		gpreempt_policy_preempted(&gq->policy, backend_saved_waves(pass->dqm, q),
-					  pass->saved_ns);
+		if (saved && hws_counts_nothing(pass, gq))
+			gpreempt_waves_uncounted(pass->gn);
+		gpreempt_policy_preempted(&gq->policy, saved, pass->saved_ns);
+		/* It has none when it comes back, either. */
+		if (!saved && !gq->policy.unseen)
+			gpreempt_policy_saw(&gq->policy, &pass->gn->policy.params, false,
+					    pass->saved_ns);
 		gpreempt_stats_preempted(gq, pass->saved_ns);
 		/*
 		 * The CP may have abandoned a queue, and the driver reset it and still returned 0.
@@ -195,6 +237,8 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 		gpreempt_waves_lag(pass->gn);
 		dev_info(pass->gn->node->adev->dev, "gpreempt: gpu %u: waves are counted late; a launch counts for %llu us from now on\n",
 			 pass->gn->node->id, GPREEMPT_WAVES_LAG_NS / NSEC_PER_USEC);
+	} else if (pass->mapped) {
+		hws_saw(pass, q, gq);
 	}
 }
 
@@ -300,6 +344,7 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 		gpreempt_stats_runlist(gn, &request);
 		if (r)
 			hws_error(&pass, r, outcome);
+		pass.mapped = !r;
 	}
 	backend_for_each(&pass, hws_confirm);
 	dqm_unlock(dqm);
@@ -338,6 +383,7 @@ static bool hws_runlist_quiescent(struct gpreempt_node *gn)
 
 const struct gpreempt_backend gpreempt_backend_hws = {
 	.name = "hws",
+	.tells = true,
 	.apply = hws_apply,
 	.leave = hws_leave,
 	.taken_in = hws_taken_in,

@@ -89,6 +89,7 @@ struct queue_copy {
  * @stats: counters
  * @tun: tunables of the last pass
  * @waves_known: waves in flight can be read
+ * @waves_saved: they are not counted: what a runlist saves tells
  * @policy: name of the one that decided last
  * @level: see &struct gpreempt_node
  * @errors: see &struct gpreempt_node
@@ -119,6 +120,7 @@ struct node_copy {
 	struct gpreempt_stats stats;
 	struct gpreempt_tunables tun;
 	bool waves_known;
+	bool waves_saved;
 	const char *policy;
 	s32 level;
 	u32 errors;
@@ -209,6 +211,7 @@ static void dump_copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	dump_copy_stats(&c->stats, &gn->stats);
 	c->tun = gn->tun;
 	c->waves_known = gn->waves.known;
+	c->waves_saved = gn->waves.saved;
 	c->policy = gn->policy.ops ? gn->policy.ops->name : "none";
 	c->level = gn->monitor.level;
 	c->errors = gn->monitor.errors;
@@ -282,7 +285,8 @@ static void dump_print_tunables(struct drm_printer *p, const struct node_copy *c
 
 	seq_buf_init(&s, text, sizeof(text));
 	gpreempt_tunables_list(&c->tun, &s);
-	drm_printf(p, "tunables:%s waves_known=%d\n", seq_buf_str(&s), c->waves_known);
+	drm_printf(p, "tunables:%s waves_known=%d waves_saved=%d\n", seq_buf_str(&s), c->waves_known,
+		   c->waves_saved);
 }
 
 static void dump_print_names(struct drm_printer *p, const char *what, const char *const *names,

@@ -236,7 +236,7 @@ static void monitor_end_look(struct gpreempt_node *gn)
 }
 
 /* No read section: this waits for the hardware. */
-static int monitor_act(struct gpreempt_node *gn)
+static int monitor_carry_out(struct gpreempt_node *gn)
 {
 	struct gpreempt_outcome outcome = { 0 };
 
@@ -264,8 +264,15 @@ static int monitor_act(struct gpreempt_node *gn)
 		gn->monitor.errors = 0;
 	if (gn->monitor.errors >= MAX_ERRORS)
 		monitor_give_up(gn, outcome.error);
-	monitor_end_look(gn);
 	return outcome.error;
+}
+
+static int monitor_act(struct gpreempt_node *gn)
+{
+	int error = monitor_carry_out(gn);
+
+	monitor_end_look(gn);
+	return error;
 }
 
 /* Also what an earlier try took off or could not give back. Returns how many are to be resumed. */
@@ -323,6 +330,22 @@ static void monitor_resume_all(struct gpreempt_node *gn)
 	}
 }
 
+/* Read section held. False: the decision is put off until waves are known. */
+static bool monitor_know_waves(struct gpreempt_node *gn, bool quiescent, u64 now_ns)
+{
+	if (!gpreempt_policy_needs_waves(&gn->policy, now_ns)) {
+		/* No decision waits for that. */
+		if (gn->policy.unproven && gn->backend->tells && gpreempt_waves_quiescent(gn))
+			gpreempt_waves_read(gn, quiescent, now_ns);
+		return true;
+	}
+	if (!gn->waves.saved && !gpreempt_waves_read(gn, quiescent, now_ns))
+		return false;
+	gn->monitor.asks_runlist = gn->backend->tells &&
+				   gpreempt_policy_needs_runlist(&gn->policy, now_ns);
+	return !gn->monitor.asks_runlist;
+}
+
 /* Read section held. False: try again soon. */
 static bool monitor_decide(struct gpreempt_node *gn, bool quiescent, u64 now_ns,
 			   struct gpreempt_decision *decision)
@@ -335,8 +358,9 @@ static bool monitor_decide(struct gpreempt_node *gn, bool quiescent, u64 now_ns,
 	if (gn->policy.ops != ops)
 		gpreempt_policy_use(&gn->policy, ops);
 	gpreempt_waves_begin(gn, now_ns);
-	if (gpreempt_policy_needs_waves(&gn->policy, now_ns) &&
-	    !gpreempt_waves_read(gn, quiescent, now_ns)) {
+	gn->policy.params.waves_saved = !gpreempt_waves_count(gn, now_ns);
+	gn->policy.params.waves_counted = READ_ONCE(gn->waves.counted);
+	if (!monitor_know_waves(gn, quiescent, now_ns)) {
 		gpreempt_policy_put_off(&gn->policy);
 		return false;
 	}
@@ -371,6 +395,16 @@ static void monitor_count_hints(struct gpreempt_node *gn, u64 now_ns)
 	gn->monitor.hinted = open;
 }
 
+/* Where waves are not counted, and a decision depends on them, what a runlist saves tells. */
+static bool monitor_put_off(struct gpreempt_node *gn)
+{
+	if (gn->monitor.asks_runlist) {
+		gn->monitor.again = true;
+		monitor_carry_out(gn);
+	}
+	return false;
+}
+
 /* Read section held. What follows from a decision before it is carried out. */
 static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *decision,
 			    u64 now_ns)
@@ -392,7 +426,7 @@ static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *
 }
 
 /* Carries the decision out, if it asks for anything. */
-static void monitor_carry_out(struct gpreempt_node *gn, const struct gpreempt_decision *decision)
+static void monitor_act_on(struct gpreempt_node *gn, const struct gpreempt_decision *decision)
 {
 	if (decision->nr_preempt || decision->nr_resume || gn->monitor.again ||
 	    gn->monitor.reprioritize)
@@ -428,6 +462,7 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_decision *dec
 	int idx;
 
 	gn->monitor.looked_ns = now_ns;
+	gn->monitor.asks_runlist = false;
 	/* Every change kicks, except for nice values and the driver's own obstacles. */
 	if (xchg(&gn->kick, false) || gn->policy.ops != gpreempt_tunables_policy(gn))
 		gn->monitor.derived_ns = 0;
@@ -463,7 +498,7 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_decision *dec
 	if (quiescent)
 		dqm_unlock(gn->node->dqm);
 	if (!decided)
-		return false;
+		return monitor_put_off(gn);
 
 	gn->monitor.decided_ns = ktime_get_ns();
 	took_ns = gn->monitor.decided_ns - now_ns;
@@ -476,7 +511,7 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_decision *dec
 		gn->monitor.clear_ns = now_ns;
 	/* From here on: counted from when the pass began, looks would be that much rarer. */
 	decision->next_ns = max(decision->next_ns, took_ns + GPREEMPT_SLEEP_MIN_NS) - took_ns;
-	monitor_carry_out(gn, decision);
+	monitor_act_on(gn, decision);
 	return true;
 }
 
@@ -571,8 +606,8 @@ static u64 monitor_look(struct gpreempt_node *gn)
 		}
 	}
 
-	if (!monitor_pass(gn, &decision))
-		return RETRY_NS;
+	if (!monitor_pass(gn, &decision) && gn->monitor.state != GPREEMPT_STATE_FAILED)
+		return gn->monitor.asks_runlist ? GPREEMPT_SLEEP_MIN_NS : RETRY_NS;
 	if (gn->monitor.state == GPREEMPT_STATE_FAILED) {
 		monitor_resume_all(gn);
 		return gn->monitor.again ? gn->tun.params.interval_ns : U64_MAX;

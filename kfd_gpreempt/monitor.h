@@ -102,6 +102,11 @@ struct gpreempt_node_monitor {
 	u64 failed_ns;
 	/** @dump: the node was given up: a dump goes to the kernel log after the pass */
 	bool dump;
+	/**
+	 * @asks_runlist: the last pass put its decision off and sent a runlist to know what has
+	 * waves
+	 */
+	bool asks_runlist;
 	/** @level: of the last decision; GPREEMPT_LEVEL_NONE: no queue had work */
 	s32 level;
 	/**

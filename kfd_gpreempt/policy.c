@@ -92,6 +92,7 @@ static void policy_forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	q->waves_ns = 0;
 	q->zero_ns = 0;
+	q->checked = false;
 	q->moved_ns = now_ns;
 }
 
@@ -259,6 +260,45 @@ void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns)
 	}
 }
 
+/**
+ * gpreempt_policy_saw() - take in what a runlist saved of a queue
+ * @q: the queue, whose pointers are still those of its last sample
+ * @params: of its node
+ * @saved_waves: waves were saved
+ * @now_ns: when
+ *
+ * Unlike counters this has no delay, and no wave hides from it: those that wait for slots are saved
+ * as well. Only a launch may still be on its way.
+ */
+void gpreempt_policy_saw(struct gpreempt_policy_queue *q,
+			 const struct gpreempt_policy_params *params, bool saved_waves, u64 now_ns)
+{
+	bool launching = !saved_waves && q->launched_ns &&
+			 now_ns - q->launched_ns < GPREEMPT_WAVES_LAG_NS;
+
+	q->checked |= !saved_waves && !launching;
+	if (params->waves_saved && !launching)
+		gpreempt_policy_set_waves(q, saved_waves, now_ns);
+}
+
+/**
+ * gpreempt_policy_counted_none() - have the counters of waves said for long enough that this queue
+ * has none?
+ * @q: a queue on the device, not found to have waves since its last launch
+ * @now_ns: now
+ *
+ * If it has some all the same, the counters do not count.
+ *
+ * Return: true if so
+ */
+bool gpreempt_policy_counted_none(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->used && !q->unseen && !q->preempted && !q->driver_off && !q->pending && q->waves_ns &&
+	       !q->waves && !q->restore_since_ns && q->zero_ns &&
+	       q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS && q->launched_ns &&
+	       now_ns - q->launched_ns >= GPREEMPT_WAVES_LAG_NS;
+}
+
 /* A queue that cannot be looked at may have got packets since it was taken off. */
 static bool policy_preempted_with_work(const struct gpreempt_policy_queue *q)
 {
@@ -285,8 +325,32 @@ static bool policy_starves(const struct gpreempt_policy_queue *q,
 static bool policy_stall_expired(const struct gpreempt_policy_queue *q,
 				 const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return params->waves_known && params->blocked_ns && q->stalled_ns &&
-	       now_ns - q->stalled_ns >= params->blocked_ns;
+	u64 after_ns = params->blocked_ns;
+
+	if (!params->waves_known || !after_ns || !q->stalled_ns)
+		return false;
+	/* An answer costs a hardware pass: the longer a kernel runs, the rarer. */
+	if (params->waves_saved)
+		after_ns = policy_later(
+			after_ns, (q->stalled_ns - policy_earlier(q->launched_ns, q->stalled_ns)) /
+					  GPREEMPT_SAVED_SHARE);
+	return now_ns - q->stalled_ns >= after_ns;
+}
+
+/*
+ * A runlist told. No waves stay none until the queue launches, because nothing comes without
+ * packets; some are believed for a while.
+ */
+static bool policy_saved_fresh(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	u64 since_ns = policy_later(q->launched_ns, q->run_ns);
+
+	if (!q->waves)
+		return q->blocked || !q->pending;
+	return now_ns - q->waves_ns <
+	       policy_later(GPREEMPT_LAUNCHED_NS,
+			    (q->waves_ns - policy_earlier(since_ns, q->waves_ns)) /
+				    GPREEMPT_SAVED_SHARE);
 }
 
 /*
@@ -311,6 +375,8 @@ static bool policy_waves_fresh(const struct gpreempt_policy_queue *q,
 {
 	if (q->waves_ns == now_ns)
 		return true;
+	if (q->waves_ns && params->waves_saved)
+		return policy_saved_fresh(q, now_ns);
 	if (!q->waves_ns || q->waves)
 		return false;
 	if (!q->pending)
@@ -374,6 +440,19 @@ static enum demand policy_demand_of_launch(const struct gpreempt_policy_queue *q
 	return q->launched_ns && now_ns - q->launched_ns < GPREEMPT_LAUNCHED_NS ? SURE : NONE;
 }
 
+/* Where only runlists tell. Right after a launch none is sent in order to know. */
+static enum demand policy_demand_of_saved(const struct gpreempt_policy_node *pn,
+					  const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	if (q->unseen)
+		return SURE;
+	if (q->waves_ns && !q->waves)
+		return NONE;
+	if (policy_demand_of_launch(q, now_ns) == SURE)
+		return SURE;
+	return policy_waves_fresh(q, &pn->params, now_ns) ? SURE : MAYBE;
+}
+
 static enum demand policy_demand_of_waves(const struct gpreempt_policy_node *pn,
 					  const struct gpreempt_policy_queue *q, u64 now_ns)
 {
@@ -385,6 +464,8 @@ static enum demand policy_demand_of_waves(const struct gpreempt_policy_node *pn,
 		return SURE;
 	if (!params->waves_known)
 		return policy_demand_of_launch(q, now_ns);
+	if (params->waves_saved)
+		return policy_demand_of_saved(pn, q, now_ns);
 	if (!policy_waves_fresh(q, params, now_ns))
 		return MAYBE;
 	if (params->waves_lag_ns && q->launched_ns &&
@@ -1186,6 +1267,17 @@ static bool policy_preempts_anyway(struct gpreempt_policy_node *pn, u64 now_ns)
 	return level.preempts;
 }
 
+/*
+ * Where only runlists tell: queues below certain work are taken off without being asked about. That
+ * tells as well, and it is what would follow if they have waves.
+ */
+static bool policy_preempts_to_know(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct level sure = policy_find_level(pn, false), level = policy_find_level(pn, true);
+
+	return sure.valid && sure.rank == level.rank && policy_preempts_anyway(pn, now_ns);
+}
+
 /* Standing still says nothing while firmware takes turns: it may be somebody else's. */
 static void policy_stand_still_for_turns(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -1215,6 +1307,42 @@ struct policy_doubt {
 	bool preempted;
 };
 
+/* Where only runlists tell: it had stood still for so long when one found it without waves. */
+static void policy_block_saved(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (!q->blocked && !q->waves && q->waves_ns > q->stalled_ns &&
+		    policy_stall_expired(q, &pn->params, q->waves_ns))
+			policy_block(q, &pn->params, now_ns);
+	}
+}
+
+/* Have the counters shown waves, of any queue whatsoever? */
+static bool policy_counters_count(const struct gpreempt_policy_node *pn)
+{
+	return pn->waves_seen || pn->params.waves_counted;
+}
+
+/* It is not known whether the device counts waves, and some queue has launched since a look. */
+static bool policy_unproven(const struct gpreempt_policy_node *pn)
+{
+	u32 i;
+
+	if (policy_counters_count(pn) || !pn->params.waves_known || pn->params.waves_saved)
+		return false;
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->used && !q->preempted && !q->waves_ns)
+			return true;
+	}
+	return false;
+}
+
 /* Looks at each queue, and makes the list of busy ones. */
 static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -1236,7 +1364,8 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 		if (demand != MAYBE)
 			continue;
 		doubt.matters = true;
-		doubt.unknown |= policy_unknown_for_long(q, &pn->params, now_ns);
+		doubt.unknown |= !pn->params.waves_saved &&
+				 policy_unknown_for_long(q, &pn->params, now_ns);
 		doubt.first &= policy_first_look(q, now_ns);
 	}
 	pn->starving = starving;
@@ -1266,7 +1395,8 @@ static bool policy_waves_change(struct gpreempt_policy_node *pn, const struct le
 	policy_find_inversion(pn, &level, now_ns, true);
 	if (policy_differs(pn, &level, now_ns))
 		return true;
-	if (pn->params.blocked_ns && policy_level_stalls(pn, &level) &&
+	/* A runlist may change who has the slots: no such side effect only in order to know. */
+	if (!pn->params.waves_saved && pn->params.blocked_ns && policy_level_stalls(pn, &level) &&
 	    in_the_way != policy_lower_runs(pn, &level, true))
 		return true;
 
@@ -1290,6 +1420,8 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 
 	if (pn->turns)
 		policy_stand_still_for_turns(pn, now_ns);
+	else if (pn->params.waves_saved)
+		policy_block_saved(pn, now_ns);
 	doubt = policy_look_at_all(pn, now_ns);
 	if (!doubt.matters)
 		return false;
@@ -1299,6 +1431,8 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	 * device need not be asked about any more.
 	 */
 	if (doubt.first && policy_preempts_anyway(pn, now_ns))
+		return false;
+	if (pn->params.waves_saved && policy_preempts_to_know(pn, now_ns))
 		return false;
 	if (doubt.unknown && policy_can_outrank(pn, now_ns, EVERYBODY))
 		return true;
@@ -1342,7 +1476,63 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	pn->asked = policy_waves_matter(pn, now_ns);
+	pn->unproven = policy_unproven(pn);
 	return pn->asked;
+}
+
+/* Do counters that have never shown any waves read 0 for a queue that has started packets? */
+static bool policy_counters_doubtful(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	bool doubtful = false;
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->waves_ns != now_ns)
+			continue;
+		if (q->waves)
+			return false;
+		doubtful |= !q->checked && gpreempt_policy_counted_none(q, now_ns);
+	}
+	return doubtful;
+}
+
+/**
+ * gpreempt_policy_needs_runlist() - does only a runlist tell what the decision depends on?
+ * @pn: the node, after gpreempt_policy_needs_waves() said so, and
+ *	gpreempt_policy_set_waves() if the device can tell
+ * @now_ns: time of the samples
+ *
+ * Counters that have never shown any waves may not count at all; what a runlist saves tells. A
+ * runlist checks them if a queue has started packets, and looks for a millisecond since then have
+ * shown no waves of it. A launch is checked once. So many checks as &gpreempt_policy_node.checks
+ * have been before, and the time to the next one is GPREEMPT_CHECK_NS doubled so often, up to
+ * GPREEMPT_CHECK_MAX_NS: 10 in the first second, and one per second from then on. There is none
+ * once the counters of the node have shown a wave of any queue, whoever looked.
+ *
+ * Once counters are known not to count, a runlist tells whenever waves matter, but for a minimum
+ * time between two. Meanwhile a queue of unknown state is taken to have waves.
+ *
+ * Return: true if the caller should put the decision off, send a runlist, and give
+ * gpreempt_policy_saw()
+ */
+bool gpreempt_policy_needs_runlist(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 least_ns = policy_later(GPREEMPT_LAUNCHED_NS, GPREEMPT_RUNLIST_SHARE * pn->pass_ns);
+
+	if (pn->acted_ns && now_ns - pn->acted_ns < least_ns)
+		return false;
+	if (pn->params.waves_saved)
+		return true;
+	if (policy_counters_count(pn) || now_ns < pn->check_ns ||
+	    !policy_counters_doubtful(pn, now_ns))
+		return false;
+	pn->check_ns = now_ns + policy_earlier(GPREEMPT_CHECK_NS << pn->checks,
+					       GPREEMPT_CHECK_MAX_NS);
+	if (pn->checks < GPREEMPT_CHECKS)
+		pn->checks++;
+	return true;
 }
 
 /**
@@ -1359,6 +1549,7 @@ void gpreempt_policy_put_off(struct gpreempt_policy_node *pn)
 	for (i = 0; i < pn->nr_chosen; i++)
 		pn->queues[i]->action = GPREEMPT_KEEP;
 	pn->nr_chosen = 0;
+	pn->on_request = false;
 }
 
 /* When it may run beside the level for its age, of a wait since then. */
@@ -1629,7 +1820,7 @@ static void policy_look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 		 * Until a runlist has brought back what it took off, standing still says nothing:
 		 * perhaps nobody has looked at this queue yet.
 		 */
-		pn->waves_seen |= asked && q->waves;
+		pn->waves_seen |= asked && q->waves && !pn->params.waves_saved;
 		if (asked && pn->waves_seen && !q->blocked && !q->restore_since_ns &&
 		    policy_stall_expired(q, &pn->params, now_ns) && policy_zero_settled(q, now_ns))
 			policy_block(q, &pn->params, now_ns);
@@ -1735,7 +1926,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 
 	*decision = (struct gpreempt_decision){ 0 };
 
-	if (pn->asked)
+	if (pn->asked || pn->unproven)
 		policy_look_again(pn, now_ns);
 	policy_rank_all(pn, now_ns);
 	pn->changed = false;
@@ -1792,14 +1983,16 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 			   u64 now_ns, u64 *until_ns)
 {
 	u64 believed_until_ns = q->waves_ns + policy_believed_for(q);
+	/* A runlist told: without packets it stays so. */
+	bool none_saved = pn->params.waves_saved && q->waves_ns && !q->waves;
 
 	/* Whoever has packets is active. Whoever comes back with work does so without a word. */
 	if (pn->ops->rotates || q->unseen || (q->driver_off && q->driver_off_with_work) ||
 	    policy_recently_active(q, now_ns) || q->preempted || q->hold || q->demand[1] ||
 	    q->relieved || now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
 		return false;
-	if (q->used && pn->params.waves_known) {
-		if (believed_until_ns <= now_ns)
+	if (q->used && pn->params.waves_known && !none_saved) {
+		if (pn->params.waves_saved || believed_until_ns <= now_ns)
 			return false;
 		*until_ns = policy_earlier(*until_ns, believed_until_ns);
 	}

@@ -16,12 +16,16 @@
  * 5. if gpreempt_policy_needs_waves(), either gpreempt_policy_set_waves() for each mapped queue, or
  *    for none if they cannot be read: then what is unknown has waves. Or gpreempt_policy_put_off(),
  *    which ends the pass
- * 6. gpreempt_policy_decide(), and gpreempt_policy_cost() with what that took
- * 7. carry out the action of each queue in one hardware pass. Confirm each with
+ * 6. if gpreempt_policy_needs_runlist(), gpreempt_policy_put_off() and a runlist, which ends the
+ *    pass
+ * 7. gpreempt_policy_decide(), and gpreempt_policy_cost() with what that took
+ * 8. carry out the action of each queue in one hardware pass. Confirm each with
  *    gpreempt_policy_preempted() or gpreempt_policy_resumed(), then gpreempt_policy_overhead() with
  *    the time that it took
- * 8. gpreempt_policy_dormant() for each queue: what is dormant need not be sampled again until its
- *    pointers move
+ * 9. after each runlist, gpreempt_policy_saw() for each queue that stays mapped, and for each that
+ *    was preempted without waves
+ * 10. gpreempt_policy_dormant() for each queue: what is dormant need not be sampled again until its
+ *     pointers move
  *
  * policy.c has the rules that hold for every policy. Which of two queues is the more urgent one is
  * the business of a struct gpreempt_policy_ops; those that exist are in policies.c.
@@ -113,6 +117,21 @@
  * others much.
  */
 #define GPREEMPT_LAUNCHED_NS		2000000ULL
+/*
+ * Where only runlists tell waves in flight, two of them are so many times the longest of the last
+ * passes apart, and GPREEMPT_LAUNCHED_NS: they take an eighth of the device's time at most. That a
+ * queue has waves is believed for this part of the time since its last launch: so much longer may
+ * others wait after its end.
+ */
+#define GPREEMPT_RUNLIST_SHARE		16
+#define GPREEMPT_SAVED_SHARE		4
+/*
+ * A runlist that checks whether the counters count at all follows the first one after so long at
+ * the earliest. This time doubles with each one, so often and up to so long.
+ */
+#define GPREEMPT_CHECK_NS		2000000ULL
+#define GPREEMPT_CHECK_MAX_NS		1000000000ULL
+#define GPREEMPT_CHECKS			9
 
 /*
  * A queue that was outranked comes back later where those above it had short gaps before: after so
@@ -245,6 +264,7 @@ struct gpreempt_policy_process {
  * @waves: waves in flight at @waves_ns
  * @waves_ns: when @waves was read; 0: never since @moved_ns
  * @zero_ns: when @waves was first read as 0 and has been 0 since; 0: it is not 0
+ * @checked: a runlist has saved no waves either since @moved_ns
  * @expected_met_ns: the @expected_until_ns whose work has come
  * @launched_ns: when @rptr last moved, or saved waves came back; 0: never
  * @moved_ns: when what was known of its waves became void: @rptr moved, or the queue was
@@ -334,6 +354,7 @@ struct gpreempt_policy_queue {
 	bool kept_off;
 	bool asked;
 	bool released;
+	bool checked;
 	u8 gaps;
 	enum gpreempt_verdict verdict;
 	enum gpreempt_action action;
@@ -396,6 +417,8 @@ struct gpreempt_policy_queue {
  * @waves_lag_ns: "no waves" is not believed for so long after a launch; 0: it is at once
  * @overhead_pct: saving and restoring may take this share of time, in percent; 0: any
  * @waves_known: the device can tell waves in flight
+ * @waves_saved: its counters do not count, only what runlists save tells
+ * @waves_counted: its counters have shown a wave, of whatever queue
  */
 struct gpreempt_policy_params {
 	u64 interval_ns;
@@ -410,6 +433,8 @@ struct gpreempt_policy_params {
 	u64 waves_lag_ns;
 	u32 overhead_pct;
 	bool waves_known;
+	bool waves_saved;
+	bool waves_counted;
 };
 
 struct gpreempt_policy_node;
@@ -457,6 +482,10 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @nr_chosen: scratch: to how many queues gpreempt_policy_needs_waves() has given an
  *	action, to see what becomes of it
  * @asked: waves in flight were asked for in this pass
+ * @checks: runlists that were sent to check whether waves are counted, up to GPREEMPT_CHECKS
+ * @check_ns: when the next one may be sent
+ * @unproven: of this pass: some queue has launched, and it is not known whether the device counts
+ *	waves: they are welcome even if they do not matter
  * @waves_seen: some queue has had waves when it was asked: the counters count, so that none
  *	means none
  * @mark: see &gpreempt_policy_process
@@ -498,6 +527,9 @@ struct gpreempt_policy_node {
 	struct gpreempt_policy_queue *busy;
 	u32 nr_chosen;
 	bool asked;
+	u32 checks;
+	u64 check_ns;
+	bool unproven;
 	bool waves_seen;
 	u64 mark;
 	bool level_valid;
@@ -568,6 +600,10 @@ void gpreempt_policy_put_off(struct gpreempt_policy_node *pn);
 bool gpreempt_policy_work_came(const struct gpreempt_policy_queue *q);
 void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns);
 void gpreempt_policy_waves_quiescent(struct gpreempt_policy_node *pn, u64 now_ns);
+bool gpreempt_policy_needs_runlist(struct gpreempt_policy_node *pn, u64 now_ns);
+bool gpreempt_policy_counted_none(const struct gpreempt_policy_queue *q, u64 now_ns);
+void gpreempt_policy_saw(struct gpreempt_policy_queue *q,
+			 const struct gpreempt_policy_params *params, bool saved_waves, u64 now_ns);
 void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns);
 u64 gpreempt_policy_restore_ns(const struct gpreempt_policy_node *pn);
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,

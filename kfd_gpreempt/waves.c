@@ -30,6 +30,12 @@
 #define QUIESCE_SHARE	10
 #define QUIESCE_READ_NS	2000000ULL
 
+/*
+ * Where waves seem not to be counted: so often the counters are read all the same, in case that was
+ * a mistake.
+ */
+#define RECOUNT_NS	10000000ULL
+
 static void waves_add(struct gpreempt_node *gn, const struct kfd_cu_occupancy *occupancy)
 {
 	u32 i;
@@ -46,7 +52,7 @@ static void waves_add(struct gpreempt_node *gn, const struct kfd_cu_occupancy *o
  * Is no runlist being changed, by us or by the driver, and has none been since the pass began?
  * Otherwise waves in flight say nothing.
  */
-static bool waves_quiescent(struct gpreempt_node *gn)
+bool gpreempt_waves_quiescent(struct gpreempt_node *gn)
 {
 	return gn->backend->runlist_quiescent(gn) && READ_ONCE(gn->waves.epoch) == gn->waves.epoch_seen;
 }
@@ -126,9 +132,12 @@ static void waves_ask_xcc(struct gpreempt_node *gn, int xcc, struct kfd_cu_occup
 
 	memset(buffer, 0, AMDGPU_MAX_QUEUES * sizeof(*buffer));
 	node->kfd2kgd->get_cu_occupancy(node->adev, buffer, &max_waves_per_cu, xcc);
-	for (i = 0; i < AMDGPU_MAX_QUEUES; i++)
-		if (buffer[i].wave_cnt)
-			add(gn, &buffer[i]);
+	for (i = 0; i < AMDGPU_MAX_QUEUES; i++) {
+		if (!buffer[i].wave_cnt)
+			continue;
+		WRITE_ONCE(gn->waves.counted, true);
+		add(gn, &buffer[i]);
+	}
 }
 
 /* pass_lock held. False: the GPU is being reset. */
@@ -154,7 +163,7 @@ static bool waves_read(struct gpreempt_node *gn, bool quiescent, u64 now_ns)
 {
 	u32 i;
 
-	if (!quiescent && !waves_quiescent(gn))
+	if (!quiescent && !gpreempt_waves_quiescent(gn))
 		return waves_waited_enough(gn, now_ns);
 	for (i = 0; i < gn->monitor.nr_sampled; i++)
 		gpreempt_queue_of(gn->monitor.sampled[i])->waves.sum = 0;
@@ -163,7 +172,7 @@ static bool waves_read(struct gpreempt_node *gn, bool quiescent, u64 now_ns)
 		return false;
 	}
 	/* In case a change began while registers were read. */
-	if (!quiescent && !waves_quiescent(gn))
+	if (!quiescent && !gpreempt_waves_quiescent(gn))
 		return waves_waited_enough(gn, now_ns);
 	gn->waves.unread_ns = 0;
 	for (i = 0; i < gn->monitor.nr_sampled; i++)
@@ -354,6 +363,53 @@ bool gpreempt_waves_read(struct gpreempt_node *gn, bool quiescent, u64 now_ns)
 void gpreempt_waves_lag(struct gpreempt_node *gn)
 {
 	gn->waves.lag_ns = GPREEMPT_WAVES_LAG_NS;
+}
+
+/**
+ * gpreempt_waves_uncounted() - the counters of a node do not count
+ * @gn: the node
+ *
+ * Context: the monitor, pass_lock held.
+ */
+void gpreempt_waves_uncounted(struct gpreempt_node *gn)
+{
+	gn->waves.saved = true;
+	gn->policy.params.waves_saved = true;
+	dev_info(gn->node->adev->dev, "gpreempt: gpu %u: waves in flight are not counted; what runlists save tells from now on\n",
+		 gn->node->id);
+}
+
+/**
+ * gpreempt_waves_count() - are waves counted, as far as is known?
+ * @gn: the node, sampled
+ * @now_ns: time of the samples
+ *
+ * A runlist may have saved waves that were none: the offset of a control stack may be left over
+ * from what it had before. So the counters are read now and then where they seem not to count.
+ *
+ * Context: the monitor, pass_lock held, in the read section of its pass.
+ *
+ * Return: false if only runlists tell
+ */
+bool gpreempt_waves_count(struct gpreempt_node *gn, u64 now_ns)
+{
+	u64 began_ns;
+
+	if (!gn->waves.saved)
+		return true;
+	if (now_ns >= gn->waves.recount_ns && gpreempt_waves_quiescent(gn)) {
+		began_ns = ktime_get_ns();
+		waves_ask(gn);
+		gn->waves.asked_ns = ktime_get_ns() - began_ns;
+		gn->waves.recount_ns = now_ns + RECOUNT_NS;
+	}
+	if (!READ_ONCE(gn->waves.counted))
+		return false;
+	gn->waves.saved = false;
+	gn->policy.params.waves_saved = false;
+	dev_info(gn->node->adev->dev, "gpreempt: gpu %u: waves in flight are counted after all\n",
+		 gn->node->id);
+	return true;
 }
 
 /**

@@ -83,6 +83,12 @@ struct gpreempt_node_waves {
 	u64 quiesce_due_ns;
 	/** @known: waves in flight can be read on this node */
 	bool known;
+	/** @saved: waves are not counted: what a runlist saves tells which queue has any */
+	bool saved;
+	/** @counted: the counters have shown a wave of some queue, to the monitor or to LIST */
+	bool counted;
+	/** @recount_ns: while @saved, when registers may be read for that again */
+	u64 recount_ns;
 	/** @lag_ns: how far the counters were seen to lag behind what runs; 0: they were not */
 	u64 lag_ns;
 };
@@ -95,6 +101,7 @@ struct gpreempt_queue_waves {
 	u32 seen;
 };
 
+bool gpreempt_waves_quiescent(struct gpreempt_node *gn);
 bool gpreempt_waves_quiesce(struct gpreempt_node *gn);
 void gpreempt_waves_see(struct gpreempt_node *gn);
 void gpreempt_waves_moved(struct gpreempt_node *gn);
@@ -102,6 +109,8 @@ void gpreempt_waves_acted(struct gpreempt_node *gn);
 void gpreempt_waves_begin(struct gpreempt_node *gn, u64 now_ns);
 bool gpreempt_waves_read(struct gpreempt_node *gn, bool quiescent, u64 now_ns);
 void gpreempt_waves_lag(struct gpreempt_node *gn);
+void gpreempt_waves_uncounted(struct gpreempt_node *gn);
+bool gpreempt_waves_count(struct gpreempt_node *gn, u64 now_ns);
 int gpreempt_waves_init_node(struct gpreempt_node *gn);
 void gpreempt_waves_free_node(struct gpreempt_node *gn);
 

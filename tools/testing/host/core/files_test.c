@@ -153,7 +153,7 @@ TEST(enabled_switches_this_node, "enabled takes what a switch takes; nodes that 
 	CHECK_EQ(shim_file_store(kobj, "enabled", "1"), -EOPNOTSUPP);
 	CHECK(strstr(shim_log, "kept 0") != NULL);
 	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), "\nreason: ") != NULL);
-	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), " waves_known=1\n") != NULL);
+	CHECK(strstr(shim_debugfs_read("gpreempt_dump"), " waves_known=1 waves_saved=0\n") != NULL);
 }
 
 TEST(a_missing_folder_costs_its_files_only, "whichever folder or file cannot be made, the scheduler works, says so, and leaves nothing behind")

@@ -653,6 +653,216 @@ TEST(exact_counters_are_believed, "where waves are counted at once, no time is w
 	CHECK_EQ(node_of(0)->waves.lag_ns, 0);
 }
 
+/* Low runs one long kernel behind an empty ring, high has no work yet. */
+static void low_kernel_is_not_counted(u64 kernel_ns)
+{
+	world_make(true, 2, 1);
+	world.nodes[0].nr_wave_slots = 1;
+	set("gpreempt_enable", "1");
+	world.nodes[0].zero_waves = true;
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = kernel_ns;
+	submit(low, 1);
+	run(20 * MS);
+	CHECK(low->in_slot && !preempted(low));
+}
+
+TEST(counters_that_do_not_count_are_found_out, "where waves are not counted, what a runlist saves says so, and registers are read every 10 ms at most from then on (hws)")
+{
+	u64 looks, runlists, found_ns;
+
+	low_kernel_is_not_counted(100 * MS);
+	CHECK(!node_of(0)->waves.saved);
+	submit(high, 100);
+	run(3 * MS);
+	CHECK(preempted(low));
+	CHECK(node_of(0)->waves.saved);
+	CHECK(strstr(shim_log, "waves in flight are not counted") != NULL);
+	looks = world.nr_looks;
+	found_ns = ktime_get_ns();
+	CHECK(run_until_idle(high, SEC));
+	CHECK(run_until_idle(low, SEC));
+	/* From now on low yields at once. */
+	low->kernel_ns = 50 * MS;
+	submit(low, 1);
+	run(20 * MS);
+	CHECK(low->in_slot && !preempted(low));
+	runlists = world.nodes[0].runlists;
+	submit(high, 100);
+	run(500 * US);
+	CHECK(preempted(low));
+	CHECK_EQ(world.nodes[0].runlists, runlists + 1);
+	CHECK(run_until_idle(low, SEC));
+	/* XCCs */
+	CHECK(world.nr_looks - looks <= 2 * ((ktime_get_ns() - found_ns) / (10 * MS) + 1));
+}
+
+TEST(saved_waves_hold_the_level, "where only runlists tell, the last kernel of a request holds those below, and for a quarter of its length after its end at most (hws)")
+{
+	u64 ended_ns;
+
+	low_kernel_is_not_counted(SEC);
+	submit(high, 1);
+	run(3 * MS);
+	CHECK(node_of(0)->waves.saved);
+	run(50 * MS);
+	CHECK(!preempted(low));
+	high->kernel_ns = 100 * MS;
+	submit(high, 1);
+	run(3 * MS);
+	while (high->in_slot || high->left_ns) {
+		CHECK(preempted(low));
+		run(MS);
+	}
+	ended_ns = ktime_get_ns();
+	while (preempted(low))
+		run(100 * US);
+	CHECK(ktime_get_ns() - ended_ns <= 100 * MS / 4 + 3 * MS);
+}
+
+TEST(a_runlist_is_asked_ever_more_rarely, "where only runlists tell, a kernel of 100 ms costs no more than 24 of them (hws)")
+{
+	u64 runlists;
+
+	low_kernel_is_not_counted(SEC);
+	submit(high, 1);
+	run(50 * MS);
+	CHECK(node_of(0)->waves.saved && !preempted(low));
+	high->kernel_ns = 100 * MS;
+	runlists = world.nodes[0].runlists;
+	submit(high, 1);
+	run(150 * MS);
+	CHECK(!preempted(low));
+	CHECK(world.nodes[0].runlists - runlists >= 8);
+	CHECK(world.nodes[0].runlists - runlists <= 24);
+}
+
+TEST(what_has_ended_is_taken_off_once, "where only runlists tell, a lower queue whose end nobody saw is taken off once after each launch, and holds nobody (hws)")
+{
+	u64 taken;
+	u32 i, n;
+
+	low_kernel_is_not_counted(100 * MS);
+	submit(high, 100);
+	CHECK(run_until_idle(low, SEC));
+	CHECK(node_of(0)->waves.saved);
+	for (i = 0; i < 4; i++) {
+		low->kernel_ns = MS;
+		submit(low, 1);
+		CHECK(run_until_idle(low, SEC));
+		run(50 * MS);
+		taken = low->q.gpreempt->account.preempt_count;
+		for (n = 0; n < 5; n++) {
+			submit(high, 10);
+			CHECK(run_until_idle(high, SEC));
+			run(50 * MS);
+			CHECK(!preempted(low));
+		}
+		CHECK(low->q.gpreempt->account.preempt_count <= taken + 1);
+	}
+}
+
+TEST(counters_that_count_cost_no_runlist, "where waves are counted, the first look shows that, and no runlist is sent to know (hws)")
+{
+	u64 runlists;
+
+	world_make(true, 2, 1);
+	world.nodes[0].nr_wave_slots = 1;
+	set("gpreempt_enable", "1");
+	low = add_queue(10);
+	high = add_queue(0);
+	runlists = world.nodes[0].runlists;
+	low->kernel_ns = 20 * MS;
+	submit(low, 1);
+	run(50 * MS);
+	CHECK(node_of(0)->policy.waves_seen);
+	CHECK_EQ(world.nr_looks, 2); /* XCCs */
+	high->kernel_ns = 20 * MS;
+	submit(high, 1);
+	run(50 * MS);
+	CHECK_EQ(world.nodes[0].runlists, runlists);
+}
+
+/*
+ * Kernels too short to be seen, of a high queue whose end decides whether low may come back. Returns
+ * how many runlists neither took low off nor gave it back.
+ */
+static u64 short_kernels(u64 for_ns)
+{
+	struct gpreempt_queue_account *account = &low->q.gpreempt->account;
+	u64 end_ns = ktime_get_ns() + for_ns, runlists = world.nodes[0].runlists,
+	    taken = account->preempt_count;
+
+	while (ktime_get_ns() < end_ns) {
+		submit(high, 1);
+		CHECK(run_until_idle(high, SEC));
+		submit(low, 1);
+		CHECK(run_until_idle(low, SEC));
+		run(3 * MS);
+		CHECK(!preempted(low));
+	}
+	return world.nodes[0].runlists - runlists - 2 * (account->preempt_count - taken);
+}
+
+TEST(doubt_about_counters_is_bounded, "where no kernel is long enough to be seen, 10 runlists in the first second and one in each later one check whether waves are counted (hws)")
+{
+	u64 checks;
+
+	world_make(true, 2, 1);
+	set("gpreempt_enable", "1");
+	/* As if all looks came between kernels. */
+	world.nodes[0].waves_lag_ns = SEC;
+	low = add_queue(10);
+	high = add_queue(0);
+	low->kernel_ns = 20 * US;
+	high->kernel_ns = 20 * US;
+	checks = short_kernels(SEC);
+	CHECK(checks >= 5 && checks <= 10);
+	checks = short_kernels(4 * SEC);
+	CHECK(checks >= 3 && checks <= 5);
+	CHECK(!node_of(0)->waves.saved);
+	CHECK(strstr(shim_log, "are not counted") == NULL);
+}
+
+TEST(late_counters_are_no_dead_ones, "counters that lag are not taken for some that do not count, whenever the first wave is looked for (hws)")
+{
+	u64 after_ns;
+
+	for (after_ns = 20 * US; after_ns <= 400 * US; after_ns += 20 * US) {
+		world_make(true, 2, 1);
+		world.nodes[0].nr_wave_slots = 1;
+		set("gpreempt_enable", "1");
+		world.nodes[0].waves_lag_ns = 100 * US;
+		low = add_queue(10);
+		high = add_queue(0);
+		low->kernel_ns = 10 * MS;
+		high->kernel_ns = MS;
+		submit(low, 1);
+		run(after_ns);
+		submit(high, 1);
+		CHECK(run_until_idle(low, SEC) && run_until_idle(high, SEC));
+		CHECK(!node_of(0)->waves.saved && node_of(0)->waves.counted);
+		CHECK(strstr(shim_log, "are not counted") == NULL);
+		world_end();
+	}
+}
+
+TEST(counters_that_count_after_all, "where a runlist seemed to tell that waves are not counted, the first wave that a counter shows ends that for good (hws)")
+{
+	low_kernel_is_not_counted(100 * MS);
+	submit(high, 100);
+	run(3 * MS);
+	CHECK(node_of(0)->waves.saved);
+	world.nodes[0].zero_waves = false;
+	CHECK(run_until_idle(high, SEC));
+	run(20 * MS);
+	CHECK(!node_of(0)->waves.saved);
+	CHECK(strstr(shim_log, "are counted after all") != NULL);
+	CHECK(run_until_idle(low, SEC));
+	CHECK(!node_of(0)->waves.saved);
+}
+
 TEST(a_full_ring_is_waited_for, "a runlist for which the device has no room yet is sent again when it has, for 100 ms: the node is not given up for it")
 {
 	low_runs(true);

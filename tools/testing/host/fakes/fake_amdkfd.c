@@ -532,7 +532,7 @@ static NO_TSAN void get_cu_occupancy(struct amdgpu_device *adev, struct kfd_cu_o
 
 		occupancy[i].doorbell_off = sq->q.properties.doorbell_off;
 		/* It adds to what is there. */
-		occupancy[i].wave_cnt += sq->mapped & 1U << xcc && sq->in_slot && xcc == sq->done % NUM_XCC(sq->q.device->xcc_mask) &&
+		occupancy[i].wave_cnt += !world.nodes[0].zero_waves && sq->mapped & 1U << xcc && sq->in_slot && xcc == sq->done % NUM_XCC(sq->q.device->xcc_mask) &&
 					 ktime_get_ns() - sq->slot_ns >= world.nodes[0].waves_lag_ns;
 	}
 	world.nr_looks++;

@@ -131,6 +131,7 @@ struct sim_process {
  * @nr_requests: how often something was sent to be unmapped
  * @nr_map_fails: so many runlists cannot be mapped after the unmap
  * @waves_lag_ns: a wave is counted so long after it has got its slot
+ * @zero_waves: waves are not counted
  * @hiq_late: bits of the HIQ's read pointer that firmware does not report
  * @full_until_ns: so long the HIQ is not read, and has no room for a runlist
  * @nr_load_fails: so many load_mqd() reach one XCC only
@@ -149,6 +150,7 @@ struct sim_node {
 	u32 hiq_rptr;
 	u32 hiq_late;
 	u64 waves_lag_ns;
+	bool zero_waves;
 	struct sim_queue *slots[NR_SLOTS];
 	u32 nr_wave_slots;
 	u64 runlists;

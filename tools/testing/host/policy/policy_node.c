@@ -168,6 +168,27 @@ static void sample(struct queue *q)
 	gpreempt_policy_sample(&q->policy, q->rptr, q->wptr, pending(q), node.now_ns);
 }
 
+/* Only a runlist tells who has waves: the decision is put off, and begun anew when it has. */
+static void ask_runlist(u32 nr)
+{
+	u32 i;
+
+	if (!gpreempt_policy_needs_runlist(&node.policy, node.now_ns))
+		return;
+	gpreempt_policy_put_off(&node.policy);
+	for (i = 0; i < node.nr_queues; i++) {
+		struct queue *q = queue_of(node.policies[i]);
+
+		if (on_device(q))
+			gpreempt_policy_saw(&q->policy, &node.params, q->waves != 0, node.now_ns);
+	}
+	node.nr_runlists++;
+	gpreempt_policy_overhead(&node.policy, node.pass_takes_ns, false, node.now_ns);
+	for (i = 0; i < nr; i++)
+		sample(queue_of(node.policies[i]));
+	node.asked = gpreempt_policy_needs_waves(&node.policy, node.now_ns);
+}
+
 /* The nr first ones are looked at, the others are dormant. */
 static void decide(u32 nr)
 {
@@ -183,7 +204,9 @@ static void decide(u32 nr)
 	if (node.runlist_changed)
 		gpreempt_policy_runlist_changed(&node.policy, node.now_ns);
 	node.asked = gpreempt_policy_needs_waves(&node.policy, node.now_ns);
-	for (i = 0; node.asked && !node.silent && i < nr; i++) {
+	if (node.asked && node.params.waves_saved)
+		ask_runlist(nr);
+	for (i = 0; node.asked && !node.silent && !node.params.waves_saved && i < nr; i++) {
 		struct queue *q = queue_of(node.policies[i]);
 
 		if (on_device(q))
@@ -314,6 +337,8 @@ void act(void)
 		switch (q->policy.action) {
 		case GPREEMPT_PREEMPT:
 			gpreempt_policy_preempted(&q->policy, q->waves != 0 || (node.stack_kept && q->rptr), node.now_ns);
+			if (node.params.waves_saved && !q->waves)
+				gpreempt_policy_saw(&q->policy, &node.params, false, node.now_ns);
 			q->preempted++;
 			node.nr_preempted++;
 			break;

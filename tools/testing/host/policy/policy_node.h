@@ -56,6 +56,7 @@ struct queue {
  * @decision: of the last pass
  * @stack_kept: the control stack of each queue that was ever used says that waves were saved
  * @zero_waves: the counters of waves read 0, whatever runs
+ * @nr_runlists: that were sent in order to know who has waves
  * @silent: waves in flight cannot be read, as while the driver changes the runlist all the time
  * @runlist_changed: the driver changes the runlist before the next pass
  * @order: of the last pass: a sum over queues and priorities
@@ -79,6 +80,7 @@ struct node {
 	struct gpreempt_decision decision;
 	bool stack_kept;
 	bool zero_waves;
+	u32 nr_runlists;
 	bool silent;
 	bool runlist_changed;
 	u64 order;

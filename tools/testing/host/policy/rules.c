@@ -1147,6 +1147,108 @@ TEST(counters_that_never_count_starve_nobody, "where waves always read as none, 
 	CHECK(high->policy.blocked && on_device(low));
 }
 
+/* Waves are not counted, only runlists tell. Both have work, high's is one kernel by now. */
+static void high_runs_uncounted(void)
+{
+	node.params.waves_saved = true;
+	node.policy.waves_seen = false;
+	low_is_preempted();
+	launch(high, 1, 8);
+	pass_after(POLL);
+}
+
+TEST(runlists_tell_that_a_kernel_runs, "where only runlists tell, a long kernel holds those below, and is asked about ever more rarely")
+{
+	u32 asked;
+
+	high_runs_uncounted();
+	passes_for(10 * MS, POLL);
+	CHECK(!on_device(low));
+	asked = node.nr_runlists;
+	CHECK(asked >= 2 && asked <= 5);
+	passes_for(400 * MS, POLL);
+	CHECK(!on_device(low));
+	CHECK(node.nr_runlists - asked <= 20);
+	finish(high);
+	passes_for(110 * MS, POLL);
+	CHECK(on_device(low));
+	/* What has ended is not asked about again. */
+	asked = node.nr_runlists;
+	passes_for(500 * MS, POLL);
+	CHECK_EQ(node.nr_runlists, asked);
+	CHECK_EQ(high->preempted, 0);
+}
+
+TEST(runlists_tell_no_more_often_than_that, "where only runlists tell, they are 2 ms and 16 passes apart, whoever launches when")
+{
+	u32 i;
+
+	node.pass_takes_ns = 500 * US;
+	node.params.overhead_pct = 0;
+	high_runs_uncounted();
+	for (i = 0; i < 100; i++) {
+		submit(high, 1);
+		pass_after(POLL);
+		launch(high, 1, 8);
+		passes_for(3 * MS, POLL);
+	}
+	CHECK(!on_device(low));
+	CHECK(node.nr_runlists >= 5);
+	CHECK(node.nr_runlists <= 100 * 3 / 8 + 2);
+}
+
+TEST(uncounted_lower_waves_yield_at_once, "where only runlists tell, a lower queue that launched is taken off for work that is there, and not asked about first")
+{
+	node.params.waves_saved = true;
+	node.policy.waves_seen = false;
+	two_processes();
+	submit(low, 1);
+	launch(low, 1, 64);
+	passes_for(50 * MS, POLL);
+	CHECK_EQ(node.nr_runlists, 0);
+	submit(high, 1000);
+	pass_after(POLL);
+	CHECK(!on_device(low));
+	CHECK_EQ(node.nr_runlists, 0);
+	CHECK_EQ(low->preempted, 1);
+}
+
+TEST(known_to_have_none_they_stay, "where only runlists tell, a lower queue that was found without waves is not taken off again before it launches")
+{
+	u32 i;
+
+	node.params.waves_saved = true;
+	node.policy.waves_seen = false;
+	two_processes();
+	submit(low, 1);
+	drain(low);
+	passes_for(10 * MS, POLL);
+	for (i = 0; i < 5; i++) {
+		submit(high, 1);
+		pass_after(POLL);
+		drain(high);
+		passes_for(50 * MS, POLL);
+		CHECK(on_device(low));
+	}
+	CHECK_EQ(low->preempted, 1);
+}
+
+TEST(runlists_tell_who_is_blocked, "where only runlists tell, a queue that stands still without waves is found blocked, and one with a long kernel is not")
+{
+	node.params.waves_saved = true;
+	node.policy.waves_seen = false;
+	node.params.max_hold_ns = 0;
+	low_is_preempted();
+	submit(high, 10);
+	passes_for(5 * node.params.blocked_ns, POLL);
+	CHECK(high->policy.blocked && on_device(low));
+	launch(high, 1, 8);
+	pass_after(POLL);
+	CHECK(!high->policy.blocked && !on_device(low));
+	passes_for(20 * node.params.blocked_ns, POLL);
+	CHECK(!high->policy.blocked && !on_device(low));
+}
+
 TEST(a_late_read_pointer_costs_little, "a queue whose read pointer is not written before it is idle for long is taken for blocked, and those below it lose 5 % at most")
 {
 	u64 low_ns = 0, total_ns = 0;

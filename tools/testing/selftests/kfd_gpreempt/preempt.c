@@ -35,6 +35,22 @@ static int64_t settled_runlists(void)
 	return kfd_vgpu_stat("runlists");
 }
 
+/* Has the scheduler found that the device does not count its waves? */
+static bool only_runlists_tell(void)
+{
+	FILE *f = fopen("/sys/kernel/debug/kfd/gpreempt_dump", "re");
+	char *line = NULL;
+	bool found = false;
+	size_t size = 0;
+
+	while (f && !found && getline(&line, &size, f) > 0)
+		found = strstr(line, " waves_saved=1");
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
 /* One grid that fills the device for 2 s. */
 static struct actor *hog(struct __test_metadata *_metadata, uint32_t slots, int nice)
 {
@@ -185,7 +201,11 @@ static void run_one_grid(struct __test_metadata *_metadata, struct actor *a)
 	kfd_sleep_ns(MS);
 }
 
-/* Both directions: an idle high queue keeps nobody away, and idle low queues are not worth a runlist. */
+/*
+ * Both directions: an idle high queue keeps nobody away, and idle low queues are not worth a
+ * runlist. Where only runlists tell, the end of each kernel has to be found out: low's by taking it
+ * off once, high's by a bounded number of runlists (Documentation/design.rst).
+ */
 TEST_F(scheduler, idle_queues_hold_nothing)
 {
 	struct actor *low = worker(_metadata, LOW_NICE, 2, self->slots, 10, 10 * MS);
@@ -196,9 +216,14 @@ TEST_F(scheduler, idle_queues_hold_nothing)
 	run_one_grid(_metadata, high);
 	run_one_grid(_metadata, low);
 	run_one_grid(_metadata, high);
-	EXPECT_EQ(self->preemptions, counter("preemptions"));
-	EXPECT_EQ(self->runlists, counter("runlists"));
-	EXPECT_EQ(runlists, settled_runlists());
+	if (only_runlists_tell()) {
+		EXPECT_LE(counter("preemptions"), self->preemptions + 2);
+		EXPECT_LE(counter("runlists"), self->runlists + 2 * 24);
+	} else {
+		EXPECT_EQ(self->preemptions, counter("preemptions"));
+		EXPECT_EQ(self->runlists, counter("runlists"));
+		EXPECT_EQ(runlists, settled_runlists());
+	}
 	EXPECT_EXACTLY_ONCE(low, 2 * self->slots * 10);
 	EXPECT_EXACTLY_ONCE(high, 2 * self->slots * 10);
 }
