@@ -402,7 +402,7 @@ struct gpreempt_policy_queue {
 /**
  * struct gpreempt_policy_params - tunables of a pass
  * @interval_ns: time between passes while nothing is contended
- * @poll_ns: least time between passes while contended, see time_to_poll(); 0: @interval_ns
+ * @poll_ns: least time between passes while contended, see policy_time_to_poll(); 0: @interval_ns
  *	rules alone
  * @max_hold_ns: a queue with work that has been outranked this long gets relief; that long
  *	nobody gets one after the last; 0: never

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tunables_table.h - THE table of tunables: a new one is a row here, and its use
+ * tunables_table.h - THE table of tunables: a new one is a row here, its use, and rows in tests
+ * (Documentation/design.rst, How to add)
  *
  * From a row come the parameter gpreempt_<name> of amdgpu with its description, the file of each
  * node, the bounds and the message for what is out of them, the copy that a pass works with, its
