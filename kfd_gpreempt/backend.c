@@ -8,6 +8,7 @@
 #ifdef CONFIG_KFD_GPREEMPT
 
 #include "../kfd_gpreempt/node.h"
+#include "../kfd_gpreempt/demand.h"
 #include "../kfd_gpreempt/hqd.h"
 #include "../kfd_gpreempt/obstacle.h"
 #include "v9_structs.h"
@@ -125,7 +126,7 @@ struct backend_pass {
 static void backend_refuse(struct backend_pass *pass, struct gpreempt_queue *gq,
 			   enum gpreempt_skip skip)
 {
-	gq->policy.immovable = true;
+	gq->policy.set.immovable = true;
 	gq->policy.action = GPREEMPT_KEEP;
 	WRITE_ONCE(gq->policy.verdict, skip == GPREEMPT_SKIP_INACTIVE ? GPREEMPT_VERDICT_DRIVER :
 									GPREEMPT_VERDICT_OBSTACLE);

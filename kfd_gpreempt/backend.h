@@ -37,7 +37,7 @@ struct gpreempt_outcome {
  * @name: as shown in sysfs
  * @reprioritizes: it has to be called for MQDs to get another hardware priority; otherwise
  *	the next runlist does that
- * @tells: a pass without any action tells what has waves: it saves them, gpreempt_policy_saw()
+ * @tells: a pass without any action tells what has waves: it saves them, gpreempt_demand_saw()
  * @apply: carry out the actions of all queues of a node. Every resume that is possible is
  *	made, also after an error; a preemption is confirmed or undone, never in between, unless
  *	&gpreempt_outcome.stop. A queue that the device has been asked for and still holds is

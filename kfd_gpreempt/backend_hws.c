@@ -162,15 +162,15 @@ static bool hws_counters_lag(struct backend_pass *pass, struct queue *q, struct 
 	int idx;
 
 	if (pass->gn->waves.lag_ns || pass->gn->waves.saved || !q->properties.is_active ||
-	    policy->unseen || policy->waves || !policy->launched_ns ||
-	    policy->launched_ns > policy->waves_ns ||
-	    pass->start_ns - policy->launched_ns > GPREEMPT_WAVES_LAG_NS)
+	    policy->set.unseen || policy->seen.waves || !policy->seen.launched_ns ||
+	    policy->seen.launched_ns > policy->seen.waves_ns ||
+	    pass->start_ns - policy->seen.launched_ns > GPREEMPT_WAVES_LAG_NS)
 		return false;
 	/* dqm_lock keeps the queue, but not the view of its pointers. */
 	idx = srcu_read_lock(&pass->gn->queues.srcu);
 	seen = gpreempt_node_read(gq, &rptr, &wptr, &pending);
 	srcu_read_unlock(&pass->gn->queues.srcu, idx);
-	return seen && rptr == policy->rptr && wptr == policy->wptr && !pending &&
+	return seen && rptr == policy->seen.rptr && wptr == policy->seen.wptr && !pending &&
 	       backend_saved_waves(pass->dqm, q);
 }
 
@@ -179,7 +179,7 @@ static bool hws_counts_nothing(struct backend_pass *pass, const struct gpreempt_
 {
 	return pass->gn->waves.known && !pass->gn->waves.saved &&
 	       !READ_ONCE(pass->gn->waves.counted) &&
-	       gpreempt_policy_counted_none(&gq->policy, pass->start_ns);
+	       gpreempt_demand_counted_none(&gq->policy, pass->start_ns);
 }
 
 /*
@@ -194,18 +194,18 @@ static void hws_saw(struct backend_pass *pass, struct queue *q, struct gpreempt_
 	u64 rptr, wptr, pending;
 	int idx;
 
-	if (!doubtful &&
-	    (!pass->gn->waves.saved || !policy->used || policy->unseen || policy->preempted))
+	if (!doubtful && (!pass->gn->waves.saved || !policy->seen.used || policy->set.unseen ||
+			  policy->preempted))
 		return;
 	idx = srcu_read_lock(&pass->gn->queues.srcu);
 	seen = gpreempt_node_read(gq, &rptr, &wptr, &pending);
 	srcu_read_unlock(&pass->gn->queues.srcu, idx);
-	if (!seen || rptr != policy->rptr)
+	if (!seen || rptr != policy->seen.rptr)
 		return;
 	saved = q->properties.is_active && backend_saved_waves(pass->dqm, q);
 	if (saved && doubtful && !pass->gn->waves.saved)
 		gpreempt_waves_uncounted(pass->gn);
-	gpreempt_policy_saw(policy, params, saved, pass->saved_ns);
+	gpreempt_demand_saw(policy, params, saved, pass->saved_ns);
 }
 
 static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
@@ -219,15 +219,15 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 			gpreempt_waves_uncounted(pass->gn);
 		gpreempt_policy_preempted(&gq->policy, saved, pass->saved_ns);
 		/* It has none when it comes back, either. */
-		if (!saved && !gq->policy.unseen)
-			gpreempt_policy_saw(&gq->policy, &pass->gn->policy.params, false,
+		if (!saved && !gq->policy.set.unseen)
+			gpreempt_demand_saw(&gq->policy, &pass->gn->policy.params, false,
 					    pass->saved_ns);
 		gpreempt_stats_preempted(gq, pass->saved_ns);
 		/*
 		 * The CP may have abandoned a queue, and the driver reset it and still returned 0.
 		 */
 		if (qpd_to_pdd(qpd)->has_reset_queue) {
-			gq->policy.immovable = true;
+			gq->policy.set.immovable = true;
 			gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VICTIM_RESET, -EIO);
 		}
 	} else if (gq->hw.done == GPREEMPT_RESUME) {

@@ -89,8 +89,8 @@ static void mqd_deactivate(struct backend_pass *pass, struct qcm_process_device 
 /* Queues that keep the device from others first: each takes as long as it takes to save it. */
 static bool mqd_has_work(const struct gpreempt_queue *gq)
 {
-	return gq->policy.pending ||
-	       (gq->policy.used && (gq->policy.waves || !gq->policy.waves_ns));
+	return gq->policy.seen.pending ||
+	       (gq->policy.seen.used && (gq->policy.seen.waves || !gq->policy.seen.waves_ns));
 }
 
 /*
@@ -198,7 +198,7 @@ static void mqd_lost(struct backend_pass *pass, struct qcm_process_device *qpd, 
 {
 	gq->hw.leaving = false;
 	gq->hw.lost = true;
-	gq->policy.immovable = true;
+	gq->policy.set.immovable = true;
 	gpreempt_mqd_snapshot_forget(gq);
 	set_queue_as_reset(pass->dqm, q, qpd);
 	/* With a count it tells only processes with has_reset_queue. */

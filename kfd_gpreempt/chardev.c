@@ -182,7 +182,7 @@ static void chardev_describe(const struct gpreempt_queue *gq,
 									     GPREEMPT_QUEUE_IDLE;
 	if (READ_ONCE(gq->hold.any))
 		info->flags |= GPREEMPT_QUEUE_HELD;
-	if (gpreempt_policy_read(pq->blocked))
+	if (gpreempt_policy_read(pq->seen.blocked))
 		info->flags |= GPREEMPT_QUEUE_BLOCKED;
 	if (gpreempt_policy_read(pq->process->opt_out))
 		info->flags |= GPREEMPT_QUEUE_EXEMPT;
@@ -192,16 +192,16 @@ static void chardev_describe(const struct gpreempt_queue *gq,
 		info->flags |= GPREEMPT_QUEUE_EVICTED;
 	if (gpreempt_obstacle_debugged(gq->process->p))
 		info->flags |= GPREEMPT_QUEUE_DEBUGGED;
-	info->logical_priority = gpreempt_policy_read(pq->priority);
+	info->logical_priority = gpreempt_policy_read(pq->set.priority);
 	info->effective_priority = gpreempt_policy_read(pq->effective_priority);
 	info->source = READ_ONCE(gq->priority.source);
 	info->kfd_priority = READ_ONCE(gq->priority.kfd);
 	info->ring_base = READ_ONCE(gq->q->properties.queue_address);
 	info->preempt_count = READ_ONCE(gq->account.preempt_count);
 	info->preempted_us = gpreempt_stats_preempted_ns(gq) / NSEC_PER_USEC;
-	info->weight = gpreempt_policy_read(pq->weight) ?:
-							  gpreempt_policy_read(pq->process->weight);
-	info->deadline_us = (gpreempt_policy_read(pq->deadline_ns) ?:
+	info->weight = gpreempt_policy_read(pq->set.weight) ?:
+			       gpreempt_policy_read(pq->process->weight);
+	info->deadline_us = (gpreempt_policy_read(pq->set.deadline_ns) ?:
 				     gpreempt_policy_read(pq->process->deadline_ns)) /
 			    NSEC_PER_USEC;
 }
@@ -305,7 +305,7 @@ static void chardev_describe_leader(struct queue_list *list, const struct gpreem
 	info->to_priority = gpreempt_policy_read(leader->policy.verdict) ==
 					    GPREEMPT_VERDICT_RELIEF ?
 				    GPREEMPT_PRIORITY_RELIEF :
-				    gpreempt_policy_read(leader->policy.priority);
+				    gpreempt_policy_read(leader->policy.set.priority);
 }
 
 static int chardev_list_queue(struct gpreempt_queue *gq, void *arg)

@@ -33,10 +33,10 @@ static void debugfs_show_queue(struct seq_file *m, const struct gpreempt_queue *
 	gpreempt_node_read(gq, &rptr, &wptr, &pending);
 	seq_printf(m, "%u %d %u %d %s %llu %llu %u %llu %llu %d\n", gq->gn->node->id,
 		   gpreempt_queue_pid(gq), gq->q->properties.queue_id,
-		   gpreempt_policy_read(gq->policy.priority),
+		   gpreempt_policy_read(gq->policy.set.priority),
 		   gpreempt_queue_sysfs_state(gq, pending), rptr, wptr,
-		   gpreempt_policy_read(gq->policy.waves), READ_ONCE(gq->account.preempt_count),
-		   gpreempt_stats_preempted_ns(gq),
+		   gpreempt_policy_read(gq->policy.seen.waves),
+		   READ_ONCE(gq->account.preempt_count), gpreempt_stats_preempted_ns(gq),
 		   gpreempt_policy_read(gq->policy.effective_priority));
 }
 

@@ -443,8 +443,8 @@ static bool doorbell_queue_idle(const struct gpreempt_node *gn, const struct gpr
 		return true;
 	/* Another monitor may be writing: then it is told of the doorbell for what it writes. */
 	return !gpreempt_policy_read(gq->policy.had_demand) &&
-	       rptr == gpreempt_policy_read(gq->policy.rptr) &&
-	       wptr == gpreempt_policy_read(gq->policy.wptr);
+	       rptr == gpreempt_policy_read(gq->policy.seen.rptr) &&
+	       wptr == gpreempt_policy_read(gq->policy.seen.wptr);
 }
 
 /*
@@ -571,9 +571,10 @@ static s32 doorbell_survey(struct gpreempt_node *gn)
 			process->doorbell.standing = GPREEMPT_PRIORITY_MIN;
 			process->doorbell.handled = false;
 		}
-		if (q->had_demand || q->preempted || q->hold || q->pending || q->unseen)
+		if (q->had_demand || q->preempted || q->set.hold || q->seen.pending ||
+		    q->set.unseen)
 			process->doorbell.idle = false;
-		process->doorbell.active_ns = max(process->doorbell.active_ns, q->active_ns);
+		process->doorbell.active_ns = max(process->doorbell.active_ns, q->seen.active_ns);
 		process->doorbell.standing = max(process->doorbell.standing, q->standing);
 		lowest = min(lowest, q->standing);
 	}

@@ -356,10 +356,10 @@ static void dump_print_queue_copy(struct drm_printer *p, const struct node_copy 
 		p,
 		"queue: pid=%d qid=%u state=%s format=%s doorbell=%#x doorbells=%s priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d opt_out=%d weight=%u deadline_us=%u trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
 		c->pid, c->qid, c->state, c->aql ? "aql" : "pm4", c->doorbell, c->doorbells,
-		q->priority, q->own_priority, q->explicit_priority, c->kfd_priority, c->nice,
-		c->opt_out, c->weight, c->deadline_us, c->trusted, c->rptr, c->wptr, c->pending,
-		c->is_active, c->is_preempted, c->is_evicted, c->is_suspended, c->is_gws,
-		c->debugged, c->reset, c->dead, c->preempt_count, c->preempted_ns);
+		q->set.priority, q->set.own_priority, q->set.explicit_priority, c->kfd_priority,
+		c->nice, c->opt_out, c->weight, c->deadline_us, c->trusted, c->rptr, c->wptr,
+		c->pending, c->is_active, c->is_preempted, c->is_evicted, c->is_suspended,
+		c->is_gws, c->debugged, c->reset, c->dead, c->preempt_count, c->preempted_ns);
 	drm_printf(p, "  verdict: %s leads=%d age_us=%lld left_us=%lld\n",
 		   gpreempt_verdict_names[q->verdict], q->leads,
 		   q->verdict == GPREEMPT_VERDICT_NONE ? -1 : dump_age_us(q->verdict_ns, now_ns),
@@ -367,14 +367,15 @@ static void dump_print_queue_copy(struct drm_printer *p, const struct node_copy 
 	drm_printf(
 		p,
 		"  policy: action=%s preempted=%d saved_waves=%d used=%d blocked=%d tries=%u driver_off=%d immovable=%d in_the_way=%d skipped=%d effective_priority=%d rank=%lld missing_rank=%lld hold=%d missed_deadlines=%llu rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld restore_since=%lld stalled=%lld active=%lld preempted_since=%lld starved=%lld relief_left_us=%lld\n",
-		actions[q->action], q->preempted, q->saved_waves, q->used, q->blocked, q->tries,
-		q->driver_off, q->immovable, q->in_the_way, c->skipped, q->effective_priority, q->rank,
-		q->missing, q->hold, q->missed, q->rptr, q->wptr, q->pending, q->waves,
-		dump_age_us(q->waves_ns, now_ns), dump_age_us(q->zero_ns, now_ns),
-		dump_age_us(q->moved_ns, now_ns), dump_age_us(q->restore_since_ns, now_ns),
-		dump_age_us(q->stalled_ns, now_ns), dump_age_us(q->active_ns, now_ns),
+		actions[q->action], q->preempted, q->saved_waves, q->seen.used, q->seen.blocked,
+		q->seen.tries, q->seen.driver_off, q->set.immovable, q->in_the_way, c->skipped,
+		q->effective_priority, q->rank, q->missing, q->set.hold, q->missed, q->seen.rptr,
+		q->seen.wptr, q->seen.pending, q->seen.waves, dump_age_us(q->seen.waves_ns, now_ns),
+		dump_age_us(q->seen.zero_ns, now_ns), dump_age_us(q->seen.moved_ns, now_ns),
+		dump_age_us(q->seen.restore_since_ns, now_ns),
+		dump_age_us(q->seen.stalled_ns, now_ns), dump_age_us(q->seen.active_ns, now_ns),
 		q->preempted ? dump_age_us(q->preempted_at_ns, now_ns) : -1,
-		q->preempted ? dump_age_us(q->starved_ns, now_ns) : -1,
+		q->preempted ? dump_age_us(q->seen.starved_ns, now_ns) : -1,
 		q->relief_until_ns > now_ns ? div_u64(q->relief_until_ns - now_ns, NSEC_PER_USEC) :
 					      0);
 }

@@ -332,7 +332,7 @@ void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
 			.type = type,
 			.gpu_id = gn->node->id,
 			.queue_id = gq ? gq->q->properties.queue_id : ~0U,
-			.priority = gq ? gq->policy.priority : 0,
+			.priority = gq ? gq->policy.set.priority : 0,
 			.value = value,
 		},
 	};

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "node.h"
+#include "demand.h"
 #include "dump.h"
 #include "amdgpu.h"
 #include "kfd_device_queue_manager.h"
@@ -93,13 +94,13 @@ static inline void monitor_sample_one(struct gpreempt_queue *gq, u64 now_ns)
 	bool driver_off = !gq->policy.preempted && !READ_ONCE(gq->q->properties.is_active);
 	u64 rptr, wptr, pending;
 
-	gq->policy.unseen = !gpreempt_node_read(gq, &rptr, &wptr, &pending);
+	gq->policy.set.unseen = !gpreempt_node_read(gq, &rptr, &wptr, &pending);
 	/* Evicted, suspended or disabled: it cannot use the device, whatever its ring holds. */
-	if (unlikely(driver_off || gq->policy.driver_off)) {
-		gpreempt_policy_driver_off(&gq->policy, driver_off, pending, now_ns);
+	if (unlikely(driver_off || gq->policy.seen.driver_off)) {
+		gpreempt_demand_driver_off(&gq->policy, driver_off, pending, now_ns);
 		pending = driver_off ? 0 : pending;
 	}
-	gpreempt_policy_sample(&gq->policy, rptr, wptr, pending, now_ns);
+	gpreempt_demand_sample(&gq->policy, rptr, wptr, pending, now_ns);
 }
 
 /* Read section held. Queues that do not fit are looked at in the next pass. */
@@ -199,8 +200,8 @@ static void monitor_make_dormant(struct gpreempt_node *gn, u64 now_ns)
 		gn->monitor.watches[i] = (struct gpreempt_watch){
 			.rptr = view->rptr,
 			.wptr = view->wptr,
-			.seen_rptr = gq->policy.rptr,
-			.seen_wptr = gq->policy.wptr,
+			.seen_rptr = gq->policy.seen.rptr,
+			.seen_wptr = gq->policy.seen.wptr,
 		};
 		monitor_swap_places(gn, i, --gn->monitor.nr_sampled);
 		gn->monitor.nr_dormant++;
@@ -381,16 +382,16 @@ static void monitor_count_hints(struct gpreempt_node *gn, u64 now_ns)
 		return;
 	for (i = 0; i < gn->monitor.nr_sampled; i++) {
 		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
-		u64 until_ns = gq->policy.expected_until_ns;
+		u64 until_ns = gq->policy.set.expected_until_ns;
 
 		if (until_ns == gq->hint_closed_ns)
 			continue;
-		if (!gpreempt_policy_work_came(&gq->policy) && now_ns < until_ns) {
+		if (!gpreempt_demand_came(&gq->policy) && now_ns < until_ns) {
 			open = true;
 			continue;
 		}
 		gq->hint_closed_ns = until_ns;
-		gpreempt_stats_hint(gq, gpreempt_policy_work_came(&gq->policy));
+		gpreempt_stats_hint(gq, gpreempt_demand_came(&gq->policy));
 	}
 	gn->monitor.hinted = open;
 }

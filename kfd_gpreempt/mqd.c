@@ -269,7 +269,7 @@ static u32 mqd_wanted(const struct gpreempt_node *gn, struct queue *q)
 		return mqd_asked_for(q);
 	if (READ_ONCE(gn->tun.hw_priority) == GPREEMPT_HW_PRIORITY_NORMAL)
 		return READ_ONCE(gn->mqd.rivalry) ? GPREEMPT_PRIORITY_NORMAL : mqd_asked_for(q);
-	return gq ? clamp(gpreempt_policy_read(gq->policy.priority), 0, KFD_PRIORITY_MAX) :
+	return gq ? clamp(gpreempt_policy_read(gq->policy.set.priority), 0, KFD_PRIORITY_MAX) :
 		    mqd_asked_for(q);
 }
 
@@ -327,7 +327,7 @@ static bool mqd_is_rivalry(const struct gpreempt_node *gn, u64 now_ns)
 	for (i = 0; i < gn->monitor.nr_sampled; i++) {
 		const struct gpreempt_policy_queue *pq = gn->monitor.sampled[i];
 
-		if (!pq->active_ns || now_ns - pq->active_ns >= GPREEMPT_CONTENDED_NS)
+		if (!pq->seen.active_ns || now_ns - pq->seen.active_ns >= GPREEMPT_CONTENDED_NS)
 			continue;
 		first = first ?: pq->process;
 		several |= pq->process != first;

@@ -200,8 +200,9 @@ static inline pid_t gpreempt_queue_pid(const struct gpreempt_queue *gq)
 /* Waves in flight, -1: not known. */
 static inline s32 gpreempt_queue_waves(const struct gpreempt_queue *gq)
 {
-	return gpreempt_policy_read(gq->policy.waves_ns) ? gpreempt_policy_read(gq->policy.waves) :
-							   -1;
+	return gpreempt_policy_read(gq->policy.seen.waves_ns) ?
+		       gpreempt_policy_read(gq->policy.seen.waves) :
+		       -1;
 }
 
 /* Called for each node or queue until one returns something else than 0. */

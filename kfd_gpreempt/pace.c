@@ -77,7 +77,7 @@ static bool pace_is_outranked(struct gpreempt_node *gn, const struct kfd_process
 	idx = srcu_read_lock(&gn->queues.srcu);
 	list_for_each_entry_srcu(gq, &gn->queues.list, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
-		u64 active_ns = gpreempt_policy_read(gq->policy.active_ns);
+		u64 active_ns = gpreempt_policy_read(gq->policy.seen.active_ns);
 		/* The monitor may have looked after @now_ns. */
 		bool active = active_ns && (s64)(now_ns - active_ns) < (s64)GPREEMPT_CONTENDED_NS;
 		s32 standing = gpreempt_policy_read(gq->policy.standing);

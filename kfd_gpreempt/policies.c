@@ -17,10 +17,10 @@ static void hpf_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
-		q->rank = q->priority;
-		q->own_rank = q->own_priority;
-		q->orders = q->explicit_priority;
-		q->standing = q->priority;
+		q->rank = q->set.priority;
+		q->own_rank = q->set.own_priority;
+		q->orders = q->set.explicit_priority;
+		q->standing = q->set.priority;
 	}
 }
 
@@ -39,7 +39,7 @@ static const struct gpreempt_policy_ops hpf = {
 
 static struct gpreempt_policy_share *policies_share_of(const struct gpreempt_policy_queue *q)
 {
-	return q->weight ? (struct gpreempt_policy_share *)&q->share : &q->process->share;
+	return q->set.weight ? (struct gpreempt_policy_share *)&q->share : &q->process->share;
 }
 
 /*
@@ -79,9 +79,9 @@ static void wfq_list(struct gpreempt_policy_node *pn)
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_share *s = policies_share_of(q);
 
-		weight = q->weight ? q->weight : q->process->weight;
+		weight = q->set.weight ? q->set.weight : q->process->weight;
 		if (!weight)
-			weight = policies_weight_of_priority(q->priority);
+			weight = policies_weight_of_priority(q->set.priority);
 		s->weight = weight > s->weight ? weight : s->weight;
 	}
 }
@@ -143,7 +143,7 @@ static void wfq_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 
 		q->rank = wfq_rank_of(pn, policies_share_of(q));
 		q->own_rank = q->rank;
-		q->orders = q->weight;
+		q->orders = q->set.weight;
 		q->standing = 1;
 	}
 }
@@ -164,7 +164,7 @@ static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_share *s = policies_share_of(q);
 
-		if (!q->demand[1])
+		if (!q->pass.demand[1])
 			continue;
 		if (s->vtime_ns < pn->vtime_ns)
 			s->vtime_ns = pn->vtime_ns;
@@ -211,7 +211,7 @@ static const struct gpreempt_policy_ops wfq = {
 
 static u64 policies_deadline_of(const struct gpreempt_policy_queue *q)
 {
-	return q->deadline_ns ? q->deadline_ns : q->process->deadline_ns;
+	return q->set.deadline_ns ? q->set.deadline_ns : q->process->deadline_ns;
 }
 
 /*
@@ -223,7 +223,7 @@ static u64 policies_due(struct gpreempt_policy_queue *q, u64 deadline_ns, u64 no
 {
 	if (q->due_ns > now_ns)
 		return q->due_ns;
-	if (!q->demand[0])
+	if (!q->pass.demand[0])
 		return now_ns + deadline_ns;
 	if (q->due_ns && q->had_demand) {
 		q->missed++;
@@ -245,7 +245,7 @@ static void edf_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 		q->rank = deadline_ns ? -(s64)policies_due(q, deadline_ns, now_ns) :
 					-GPREEMPT_RANK_RELIEF;
 		q->own_rank = q->rank;
-		q->orders = q->deadline_ns;
+		q->orders = q->set.deadline_ns;
 		q->standing = !!deadline_ns;
 	}
 }
@@ -259,7 +259,7 @@ static u64 edf_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (q->demand[1] && q->due_ns > now_ns && q->due_ns - now_ns < next_ns)
+		if (q->pass.demand[1] && q->due_ns > now_ns && q->due_ns - now_ns < next_ns)
 			next_ns = q->due_ns - now_ns;
 	}
 	return next_ns;

@@ -13,7 +13,7 @@
  *
  * Pure code: see policy.h for what may be used here.
  */
-#include "policy.h"
+#include "demand.h"
 
 #define GPREEMPT_FOREVER_NS	(~0ULL)
 
@@ -37,16 +37,6 @@ struct level {
 	bool inversion;
 	bool preempts;
 };
-
-static u64 policy_earlier(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
-static u64 policy_later(u64 a, u64 b)
-{
-	return a > b ? a : b;
-}
 
 static s32 policy_clamp_priority(s64 priority)
 {
@@ -73,243 +63,16 @@ void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted,
 	if (!trusted && claimed > GPREEMPT_PRIORITY_NORMAL)
 		claimed = GPREEMPT_PRIORITY_NORMAL;
 
-	q->priority = policy_clamp_priority(claimed - nice);
-	q->own_priority = policy_clamp_priority(own - nice);
-	q->explicit_priority = kfd_priority != GPREEMPT_PRIORITY_NORMAL;
-}
-
-/* Work came: what was announced, for it or for its process, has come true. */
-static void policy_meet(struct gpreempt_policy_queue *q)
-{
-	if (q->expected_met_ns == q->expected_until_ns)
-		return;
-	q->expected_met_ns = q->expected_until_ns;
-	q->process->expected_met_ns = q->expected_until_ns;
-}
-
-/* What was known of the queue's waves is void. */
-static void policy_forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	q->waves_ns = 0;
-	q->zero_ns = 0;
-	q->checked = false;
-	q->moved_ns = now_ns;
-}
-
-/**
- * gpreempt_policy_driver_off() - the driver keeps a queue off the device, or does not any more
- * @q: the queue, not preempted
- * @off: it does: its memory was evicted, its program suspended it, and the like
- * @packets: there are packets in its ring
- * @now_ns: time of the sample that follows; while @off it has to say that nothing is
- *	pending, which nobody shall yield to
- *
- * What a queue was taken off with comes back with it, without a pointer moving: waves wait for
- * slots then that somebody else may have got.
- */
-void gpreempt_policy_driver_off(struct gpreempt_policy_queue *q, bool off, bool packets, u64 now_ns)
-{
-	if (off && !q->driver_off)
-		q->driver_off_with_work = q->pending || (q->used && (q->waves || !q->waves_ns));
-	q->driver_off_with_work |= off && packets;
-	if (!off && q->driver_off && q->driver_off_with_work) {
-		policy_forget_waves(q, now_ns);
-		q->restore_since_ns = now_ns;
-	}
-	q->driver_off = off;
-}
-
-/* There is nothing to take in but that it is there: it may have work at any time. */
-static void policy_sample_unseen(struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	if (!q->moved_ns)
-		policy_forget_waves(q, now_ns);
-	q->pending = 0;
-	q->stalled_ns = 0;
-	q->blocked = false;
-}
-
-/**
- * gpreempt_policy_sample() - take in a queue's pointers
- * @q: the queue
- * @rptr: read pointer
- * @wptr: write pointer
- * @pending: packets or dwords between them
- * @now_ns: time of the sample
- *
- * Pointers and packets of an @unseen queue mean nothing and are not looked at.
- */
-void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending,
-			    u64 now_ns)
-{
-	bool moved = rptr != q->rptr;
-
-	/* Nothing new of one that is idle or preempted: what there was to say has been said. */
-	if (!moved && wptr == q->wptr && pending == q->pending && q->moved_ns) {
-		if (!pending)
-			return;
-		if (q->preempted) {
-			policy_meet(q);
-			q->active_ns = now_ns;
-			return;
-		}
-	}
-	if (q->unseen) {
-		policy_sample_unseen(q, now_ns);
-		return;
-	}
-	if (moved || !q->moved_ns) {
-		/* A launch: it does not wait. */
-		q->stalled_ns = 0;
-		q->blocked = false;
-		q->tries = 0;
-		q->launched_ns = now_ns;
-		policy_forget_waves(q, now_ns);
-	}
-	if (pending || moved) {
-		q->showed_none = false;
-		policy_meet(q);
-		if (!q->preempted && !q->had_demand)
-			q->run_ns = now_ns;
-	}
-	q->used |= rptr || pending;
-	if (pending || moved || wptr != q->wptr)
-		q->active_ns = now_ns;
-	/* Being preempted costs a queue nothing before it has work. */
-	if (q->preempted && !q->saved_waves && !q->pending && pending)
-		q->starved_ns = now_ns;
-	if (q->preempted || !pending) {
-		q->stalled_ns = 0;
-		q->blocked = false;
-	} else if (!q->stalled_ns) {
-		q->stalled_ns = now_ns;
-	}
-	q->rptr = rptr;
-	q->wptr = wptr;
-	q->pending = pending;
-}
-
-/**
- * gpreempt_policy_set_waves() - take in the waves in flight of a mapped queue
- * @q: the queue
- * @waves: waves in flight
- * @now_ns: same time as the pass's samples
- */
-void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns)
-{
-	q->waves = waves;
-	q->waves_ns = now_ns;
-	if (!waves) {
-		if (!q->zero_ns)
-			q->zero_ns = now_ns;
-		return;
-	}
-	q->zero_ns = 0;
-	q->restore_since_ns = 0;
-	q->showed_none = false;
-	q->active_ns = now_ns;
-	q->blocked = false;
-	q->tries = 0;
-	if (q->stalled_ns)
-		q->stalled_ns = now_ns;
-}
-
-/**
- * gpreempt_policy_waves_quiescent() - waves were read while nothing had been on its way for as long
- * as it takes to bring them back
- * @pn: the node, after gpreempt_policy_set_waves() for each mapped queue
- * @now_ns: same time
- *
- * An empty ring without waves needs no second look then.
- */
-void gpreempt_policy_waves_quiescent(struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	u32 i;
-
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-
-		if (q->waves_ns != now_ns)
-			continue;
-		q->restore_since_ns = 0;
-		if (!q->waves && !q->pending && now_ns - q->zero_ns < GPREEMPT_WAVES_SETTLE_NS)
-			q->zero_ns = now_ns - GPREEMPT_WAVES_SETTLE_NS;
-	}
-}
-
-/**
- * gpreempt_policy_waves_unread() - waves cannot be read, and the decision waits for them no longer
- * @pn: the node, with its queues sampled
- * @now_ns: time of the samples
- *
- * An empty ring that had none for long enough to be believed has none still: nothing comes without
- * packets. So it is with a queue that was found blocked. Others may have some, and are taken to
- * have them; so are queues that cannot be looked at.
- */
-void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	u32 i;
-
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-		bool known = q->pending ? q->blocked :
-					  q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
-
-		if (!q->preempted && !q->unseen && q->waves_ns && !q->waves && known)
-			gpreempt_policy_set_waves(q, 0, now_ns);
-	}
-}
-
-/**
- * gpreempt_policy_saw() - take in what a runlist saved of a queue
- * @q: the queue, whose pointers are still those of its last sample
- * @params: of its node
- * @saved_waves: waves were saved
- * @now_ns: when
- *
- * Unlike counters this has no delay, and no wave hides from it: those that wait for slots are saved
- * as well. Only a launch may still be on its way.
- */
-void gpreempt_policy_saw(struct gpreempt_policy_queue *q,
-			 const struct gpreempt_policy_params *params, bool saved_waves, u64 now_ns)
-{
-	bool launching = !saved_waves && q->launched_ns &&
-			 now_ns - q->launched_ns < GPREEMPT_WAVES_LAG_NS;
-
-	q->checked |= !saved_waves && !launching;
-	if (params->waves_saved && !launching)
-		gpreempt_policy_set_waves(q, saved_waves, now_ns);
-}
-
-/**
- * gpreempt_policy_counted_none() - have the counters of waves said for long enough that this queue
- * has none?
- * @q: a queue on the device, not found to have waves since its last launch
- * @now_ns: now
- *
- * If it has some all the same, the counters do not count.
- *
- * Return: true if so
- */
-bool gpreempt_policy_counted_none(const struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	return q->used && !q->unseen && !q->preempted && !q->driver_off && !q->pending && q->waves_ns &&
-	       !q->waves && !q->restore_since_ns && q->zero_ns &&
-	       q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS && q->launched_ns &&
-	       now_ns - q->launched_ns >= GPREEMPT_WAVES_LAG_NS;
-}
-
-/* A queue that cannot be looked at may have got packets since it was taken off. */
-static bool policy_preempted_with_work(const struct gpreempt_policy_queue *q)
-{
-	return q->preempted && (q->pending || (q->saved_waves && !q->showed_none) || q->unseen);
+	q->set.priority = policy_clamp_priority(claimed - nice);
+	q->set.own_priority = policy_clamp_priority(own - nice);
+	q->set.explicit_priority = kfd_priority != GPREEMPT_PRIORITY_NORMAL;
 }
 
 static bool policy_preempted_too_long(const struct gpreempt_policy_queue *q,
 				const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return policy_preempted_with_work(q) && params->max_hold_ns &&
-	       now_ns - q->starved_ns >= params->max_hold_ns;
+	return demand_of_preempted(q) && params->max_hold_ns &&
+	       now_ns - q->seen.starved_ns >= params->max_hold_ns;
 }
 
 /*
@@ -319,208 +82,13 @@ static bool policy_preempted_too_long(const struct gpreempt_policy_queue *q,
 static bool policy_starves(const struct gpreempt_policy_queue *q,
 			   const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return policy_preempted_too_long(q, params, now_ns) && !q->kept_off && !q->relieved;
-}
-
-static bool policy_stall_expired(const struct gpreempt_policy_queue *q,
-				 const struct gpreempt_policy_params *params, u64 now_ns)
-{
-	u64 after_ns = params->blocked_ns;
-
-	if (!params->waves_known || !after_ns || !q->stalled_ns)
-		return false;
-	/* An answer costs a hardware pass: the longer a kernel runs, the rarer. */
-	if (params->waves_saved)
-		after_ns = policy_later(
-			after_ns, (q->stalled_ns - policy_earlier(q->launched_ns, q->stalled_ns)) /
-					  GPREEMPT_SAVED_SHARE);
-	return now_ns - q->stalled_ns >= after_ns;
-}
-
-/*
- * A runlist told. No waves stay none until the queue launches, because nothing comes without
- * packets; some are believed for a while.
- */
-static bool policy_saved_fresh(const struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	u64 since_ns = policy_later(q->launched_ns, q->run_ns);
-
-	if (!q->waves)
-		return q->blocked || !q->pending;
-	return now_ns - q->waves_ns <
-	       policy_later(GPREEMPT_LAUNCHED_NS,
-			    (q->waves_ns - policy_earlier(since_ns, q->waves_ns)) /
-				    GPREEMPT_SAVED_SHARE);
-}
-
-/*
- * For how long no waves and no packets are believed: as long again as they have been read, up to a
- * bound.
- */
-static u64 policy_believed_for(const struct gpreempt_policy_queue *q)
-{
-	/* No pointer tells when its next work comes, or the program may write its pointers back. */
-	return policy_earlier(q->waves_ns - q->zero_ns,
-			      q->unseen ? GPREEMPT_WAVES_SETTLE_NS : GPREEMPT_WAVES_UNKNOWN_NS);
-}
-
-/*
- * Is the answer to "has this mapped queue waves in flight?" still the one that was read? No waves
- * and no packets are believed for as long again as they have been read, up to
- * policy_believed_for()'s bound, since waves can hide for as long as they wait for slots; a blocked
- * queue is asked again now and then; everything else is true only for the pass that read it.
- */
-static bool policy_waves_fresh(const struct gpreempt_policy_queue *q,
-			       const struct gpreempt_policy_params *params, u64 now_ns)
-{
-	if (q->waves_ns == now_ns)
-		return true;
-	if (q->waves_ns && params->waves_saved)
-		return policy_saved_fresh(q, now_ns);
-	if (!q->waves_ns || q->waves)
-		return false;
-	if (!q->pending)
-		return q->waves_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS &&
-		       now_ns - q->waves_ns < policy_believed_for(q);
-	return q->blocked && now_ns - q->waves_ns < params->blocked_ns;
-}
-
-/* It read as without waves for long enough to be more than a runlist in progress. */
-static bool policy_zero_settled(const struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	return q->zero_ns && now_ns - q->zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
-}
-
-/**
- * gpreempt_policy_restore_ns() - how long it may take until waves are back on the device after a
- * runlist
- * @pn: the node
- *
- * Return: nanoseconds, GPREEMPT_WAVES_RESTORE_MAX_NS at most
- */
-u64 gpreempt_policy_restore_ns(const struct gpreempt_policy_node *pn)
-{
-	u64 restore_ns =
-		policy_later(GPREEMPT_RESTORE_SHARE * pn->pass_ns, GPREEMPT_WAVES_RESTORE_NS);
-
-	return policy_earlier(restore_ns, GPREEMPT_WAVES_RESTORE_MAX_NS);
-}
-
-/*
- * A runlist took its waves off, and they may not be back yet. Of a pass of our own they begin to
- * come back at its end.
- */
-static inline bool policy_restore_pending(const struct gpreempt_policy_node *pn,
-				    const struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	u64 from_ns = q->restore_since_ns;
-
-	if (!from_ns)
-		return false;
-	if (from_ns == pn->acting_ns)
-		from_ns = policy_later(from_ns, pn->acted_ns);
-	return now_ns - from_ns < gpreempt_policy_restore_ns(pn);
-}
-
-/*
- * One that stands still: asked now, it cannot be found blocked yet, whatever the answer is. That
- * takes a second look.
- */
-static bool policy_first_look(const struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	return q->pending && !q->blocked && !policy_zero_settled(q, now_ns);
-}
-
-/* Could it use the device now? MAYBE: it could if it has waves in flight, and that is not known. */
-enum demand { NONE, MAYBE, SURE };
-
-/* So soon after its last launch it counts as busy, without an answer about waves. */
-static enum demand policy_demand_of_launch(const struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	return q->launched_ns && now_ns - q->launched_ns < GPREEMPT_LAUNCHED_NS ? SURE : NONE;
-}
-
-/* Where only runlists tell. Right after a launch none is sent in order to know. */
-static enum demand policy_demand_of_saved(const struct gpreempt_policy_node *pn,
-					  const struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	if (q->unseen)
-		return SURE;
-	if (q->waves_ns && !q->waves)
-		return NONE;
-	if (policy_demand_of_launch(q, now_ns) == SURE)
-		return SURE;
-	return policy_waves_fresh(q, &pn->params, now_ns) ? SURE : MAYBE;
-}
-
-static enum demand policy_demand_of_waves(const struct gpreempt_policy_node *pn,
-					  const struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	const struct gpreempt_policy_params *params = &pn->params;
-
-	if (!q->used && !q->unseen)
-		return NONE;
-	if (!params->waves_known && q->unseen)
-		return SURE;
-	if (!params->waves_known)
-		return policy_demand_of_launch(q, now_ns);
-	if (params->waves_saved)
-		return policy_demand_of_saved(pn, q, now_ns);
-	if (!policy_waves_fresh(q, params, now_ns))
-		return MAYBE;
-	if (params->waves_lag_ns && q->launched_ns &&
-	    now_ns - q->launched_ns < params->waves_lag_ns)
-		return SURE;
-	if ((q->waves && q->waves_ns) || q->restore_since_ns)
-		return SURE;
-	/* Counters that have never shown any waves may not count at all. */
-	return pn->waves_seen ? NONE : policy_demand_of_launch(q, now_ns);
-}
-
-/**
- * gpreempt_policy_work_came() - has announced work come?
- * @q: the queue
- *
- * Return: true if it has, to this queue or, if the same was announced for them, to another one of
- * its process
- */
-bool gpreempt_policy_work_came(const struct gpreempt_policy_queue *q)
-{
-	return q->expected_until_ns == q->expected_met_ns ||
-	       q->expected_until_ns == q->process->expected_met_ns;
-}
-
-/* Work that somebody announced, and that has not come yet. */
-static bool policy_expected(const struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	return now_ns < q->expected_until_ns && !gpreempt_policy_work_came(q);
-}
-
-static inline enum demand policy_demand_of(const struct gpreempt_policy_node *pn,
-					   const struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	const struct gpreempt_policy_params *params = &pn->params;
-
-	if (policy_expected(q, now_ns))
-		return SURE;
-	if (q->preempted)
-		return policy_preempted_with_work(q) ? SURE : NONE;
-	/* Off the device it is in nobody's way; of the others pending says so. */
-	if (q->unseen && q->driver_off)
-		return NONE;
-	if (!q->pending)
-		return policy_demand_of_waves(pn, q, now_ns);
-	if (!q->blocked && !policy_stall_expired(q, params, now_ns))
-		return SURE;
-	if (!policy_waves_fresh(q, params, now_ns))
-		return MAYBE;
-	return q->waves || !q->blocked ? SURE : NONE;
+	return policy_preempted_too_long(q, params, now_ns) && !q->kept_off && !q->pass.relieved;
 }
 
 /* Neither by the driver nor by its owner's leave may it be taken off. */
 static bool policy_fixed(const struct gpreempt_policy_queue *q)
 {
-	return q->immovable || q->process->opt_out;
+	return q->set.immovable || q->process->opt_out;
 }
 
 /*
@@ -534,21 +102,21 @@ static void policy_keep_off(const struct gpreempt_policy_params *params,
 {
 	bool kept_off;
 
-	if (q->kept_off && !q->hold_unbounded && policy_preempted_too_long(q, params, now_ns))
+	if (q->kept_off && !q->set.hold_unbounded && policy_preempted_too_long(q, params, now_ns))
 		q->let_go_until_ns = now_ns + params->relief_ns;
-	if (!q->hold)
+	if (!q->set.hold)
 		q->let_go_until_ns = 0;
-	q->asked = q->hold;
-	kept_off = q->hold && !policy_fixed(q) && now_ns >= q->let_go_until_ns;
+	q->asked = q->set.hold;
+	kept_off = q->set.hold && !policy_fixed(q) && now_ns >= q->let_go_until_ns;
 	if (kept_off != q->kept_off)
-		q->starved_ns = now_ns;
+		demand_starve_anew(q, now_ns);
 	q->kept_off = kept_off;
 }
 
 /* It has no demand: those below it need not wait for what may not run. */
 static bool policy_kept_off(const struct gpreempt_policy_queue *q)
 {
-	return q->kept_off && !q->relieved;
+	return q->kept_off && !q->pass.relieved;
 }
 
 static s32 policy_age_of(const struct gpreempt_policy_node *pn,
@@ -559,33 +127,10 @@ static s32 policy_age_of(const struct gpreempt_policy_node *pn,
 
 	if (now_ns < q->aged_until_ns)
 		return AGE_MAX;
-	if (!params->aging_ns || !pn->ops->ages || !policy_preempted_with_work(q))
+	if (!params->aging_ns || !pn->ops->ages || !demand_of_preempted(q))
 		return 0;
-	steps = (now_ns - q->starved_ns) / params->aging_ns;
+	steps = (now_ns - q->seen.starved_ns) / params->aging_ns;
 	return steps < AGE_MAX ? (s32)steps : AGE_MAX;
-}
-
-/* It is blocked from now on. */
-static void policy_block(struct gpreempt_policy_queue *q,
-			 const struct gpreempt_policy_params *params, u64 now_ns)
-{
-	u64 after_ns = GPREEMPT_TRY_SHARE * params->blocked_ns,
-	    most_ns = policy_later(after_ns, GPREEMPT_TRY_MAX_NS);
-
-	q->blocked = true;
-	/* The shift is bounded: what is left of it does not matter any more. */
-	q->try_ns = now_ns + policy_earlier(after_ns << (q->tries < 16 ? q->tries : 16), most_ns);
-}
-
-/*
- * It has been blocked for so long that it may be mistaken by now: once more it has its level, until
- * it stands still for as long again.
- */
-static void policy_try_again(struct gpreempt_policy_queue *q, u64 now_ns)
-{
-	q->blocked = false;
-	q->stalled_ns = now_ns;
-	q->tries++;
 }
 
 /* What all rules ask for, once per pass. */
@@ -594,40 +139,35 @@ static __always_inline enum demand policy_look_at(const struct gpreempt_policy_n
 {
 	enum demand demand;
 
-	if (q->blocked && now_ns >= q->try_ns)
-		policy_try_again(q, now_ns);
-	/* Once over it stays over, however long a later pass takes. */
-	if (!policy_restore_pending(pn, q, now_ns))
-		q->restore_since_ns = 0;
-	demand = policy_demand_of(pn, q, now_ns);
+	demand = demand_look(pn, q, now_ns);
 
-	q->relieved = now_ns < q->relief_until_ns;
+	q->pass.relieved = now_ns < q->relief_until_ns;
 	/*
-	 * It had the device before all others, and nothing to do there: what was saved was none.
-	 * Counters that have never counted prove nothing.
+	 * What was saved was none: it had the device, and nothing to do there. Counters that have
+	 * never counted prove nothing.
 	 */
-	if (q->relieved && demand == NONE && !q->preempted && pn->waves_seen)
-		q->showed_none = true;
-	if (q->hold || q->asked)
+	if (q->pass.relieved && demand == DEMAND_NONE && !q->preempted && pn->waves_seen)
+		demand_note_none(q);
+	if (q->set.hold || q->asked)
 		policy_keep_off(&pn->params, q, now_ns);
-	q->age = policy_age_of(pn, q, now_ns);
+	q->pass.age = policy_age_of(pn, q, now_ns);
 	if (policy_kept_off(q))
-		demand = NONE;
-	q->demand[0] = demand == SURE;
-	q->demand[1] = demand != NONE;
+		demand = DEMAND_NONE;
+	q->pass.demand[0] = demand == DEMAND_SURE;
+	q->pass.demand[1] = demand != DEMAND_NONE;
 	return demand;
 }
 
 static void policy_make_busy(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q)
 {
-	q->next_busy = pn->busy;
+	q->pass.next_busy = pn->busy;
 	pn->busy = q;
 }
 
 /* In relief a queue is above all others: beside waves that fill the device it would not run. */
 static s64 policy_rank(const struct gpreempt_policy_queue *q)
 {
-	return q->relieved ? GPREEMPT_RANK_RELIEF : q->rank;
+	return q->pass.relieved ? GPREEMPT_RANK_RELIEF : q->rank;
 }
 
 /*
@@ -636,7 +176,7 @@ static s64 policy_rank(const struct gpreempt_policy_queue *q)
  */
 static bool policy_makes_level(const struct gpreempt_policy_queue *q, bool assume)
 {
-	return q->demand[assume] && (!q->unseen || q->relieved);
+	return q->pass.demand[assume] && (!q->set.unseen || q->pass.relieved);
 }
 
 /*
@@ -663,7 +203,7 @@ static struct level policy_find_level(struct gpreempt_policy_node *pn, bool assu
 
 	pn->mark++;
 
-	for (q = pn->busy; q; q = q->next_busy) {
+	for (q = pn->busy; q; q = q->pass.next_busy) {
 		s64 own = policy_rank(q);
 
 		if (!policy_makes_level(q, assume) || (level.valid && own < level.rank))
@@ -671,8 +211,8 @@ static struct level policy_find_level(struct gpreempt_policy_node *pn, bool assu
 		/* A higher one: whoever is marked is not at the level. */
 		if (level.valid && own > level.rank)
 			pn->mark++;
-		if (!level.valid || own > level.rank || q->priority > level.priority) {
-			level.priority = q->priority;
+		if (!level.valid || own > level.rank || q->set.priority > level.priority) {
+			level.priority = q->set.priority;
 			level.leader = q;
 		}
 		level.valid = true;
@@ -689,7 +229,7 @@ static void policy_mark_processes(struct gpreempt_policy_node *pn, const struct 
 	const struct gpreempt_policy_queue *q;
 
 	pn->mark++;
-	for (q = pn->busy; q; q = q->next_busy)
+	for (q = pn->busy; q; q = q->pass.next_busy)
 		if (policy_makes_level(q, assume) && policy_rank(q) == level->rank)
 			policy_mark_process(pn, q);
 }
@@ -704,7 +244,7 @@ static inline s64 policy_missing_rank(const struct gpreempt_policy_node *pn,
 {
 	const struct gpreempt_policy_process *p = q->process;
 
-	if (!level->valid || q->relieved)
+	if (!level->valid || q->pass.relieved)
 		return 0;
 	/*
 	 * A process must not freeze its own copy or utility queue: both sides have to have asked
@@ -721,7 +261,7 @@ static inline s64 policy_missing_rank(const struct gpreempt_policy_node *pn,
  */
 static bool policy_outranked(const struct gpreempt_policy_queue *q)
 {
-	return q->missing > q->age && !policy_fixed(q);
+	return q->missing > q->pass.age && !policy_fixed(q);
 }
 
 /* It has not had the device for the time that it was promised. A relief does not wait for that. */
@@ -729,8 +269,8 @@ static bool policy_in_min_run(const struct gpreempt_policy_queue *q,
 			      const struct gpreempt_policy_params *params,
 			      const struct level *level, u64 now_ns)
 {
-	return params->min_run_ns && q->demand[1] && level->rank != GPREEMPT_RANK_RELIEF &&
-	       now_ns - q->run_ns < params->min_run_ns;
+	return params->min_run_ns && q->pass.demand[1] && level->rank != GPREEMPT_RANK_RELIEF &&
+	       now_ns - q->seen.run_ns < params->min_run_ns;
 }
 
 /* Overhead that time has not paid for yet. */
@@ -746,7 +286,7 @@ static u64 policy_budget_wait_after(const struct gpreempt_policy_node *pn, u64 m
 {
 	u32 pct = pn->params.overhead_pct;
 	u64 window_ns = GPREEMPT_OVERHEAD_WINDOW_NS / 100 * pct;
-	u64 left_ns = policy_overhead_left(pn, now_ns) + policy_earlier(more_ns, window_ns / 2);
+	u64 left_ns = policy_overhead_left(pn, now_ns) + gpreempt_earlier(more_ns, window_ns / 2);
 
 	if (!pct || left_ns <= window_ns)
 		return 0;
@@ -769,8 +309,8 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
 
 	level->inversion = false;
 	level->preempts = false;
-	for (q = pn->busy; q; q = q->next_busy) {
-		if (q->preempted || !q->demand[assume])
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		if (q->preempted || !q->pass.demand[assume])
 			continue;
 		q->missing = policy_missing_rank(pn, q, level);
 		if (!policy_outranked(q))
@@ -794,7 +334,8 @@ static u64 policy_switch_cost(const struct gpreempt_policy_node *pn)
 static u64 policy_short_gap(const struct gpreempt_policy_node *pn)
 {
 	/* Both of its ends are seen up to a look late. */
-	return policy_earlier(policy_switch_cost(pn) + 2 * pn->params.poll_ns, GPREEMPT_GAP_MAX_NS);
+	return gpreempt_earlier(policy_switch_cost(pn) + 2 * pn->params.poll_ns,
+				GPREEMPT_GAP_MAX_NS);
 }
 
 /*
@@ -809,14 +350,14 @@ static u64 policy_resume_from(const struct gpreempt_policy_node *pn,
 	    delay_ns = pn->params.resume_delay_ns, from_ns;
 
 	if (q->gaps >= GPREEMPT_GAPS_LEAST)
-		delay_ns = policy_later(delay_ns,
-					GPREEMPT_GAP_SHARE *
-						policy_earlier(q->gap_ns, policy_short_gap(pn)));
+		delay_ns = gpreempt_later(
+			delay_ns,
+			GPREEMPT_GAP_SHARE * gpreempt_earlier(q->gap_ns, policy_short_gap(pn)));
 	from_ns = q->outranked_ns + delay_ns;
 	if (wait_ns)
-		from_ns = policy_later(
-			from_ns, policy_earlier(now_ns + wait_ns,
-						q->outranked_ns + GPREEMPT_RESUME_WAIT_MAX_NS));
+		from_ns = gpreempt_later(
+			from_ns, gpreempt_earlier(now_ns + wait_ns,
+						  q->outranked_ns + GPREEMPT_RESUME_WAIT_MAX_NS));
 	return from_ns;
 }
 
@@ -824,7 +365,7 @@ static u64 policy_resume_from(const struct gpreempt_policy_node *pn,
 static noinline bool policy_resume_delayed(const struct gpreempt_policy_node *pn,
 					   const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return !pn->ops->rotates && !q->relieved && !policy_fixed(q) &&
+	return !pn->ops->rotates && !q->pass.relieved && !policy_fixed(q) &&
 	       now_ns < policy_resume_from(pn, q, now_ns);
 }
 
@@ -841,13 +382,13 @@ static noinline void policy_learn_gap(const struct gpreempt_policy_node *pn,
 	}
 	if (q->gaps < GPREEMPT_GAPS_MOST)
 		q->gaps++;
-	q->gap_ns = policy_later(gap_ns, q->gap_ns - q->gap_ns / GPREEMPT_GAP_FADE_SHARE);
+	q->gap_ns = gpreempt_later(gap_ns, q->gap_ns - q->gap_ns / GPREEMPT_GAP_FADE_SHARE);
 }
 
 /* The least time that is worth switching for. */
 static u64 policy_least_turn(const struct gpreempt_policy_node *pn)
 {
-	return policy_later(GPREEMPT_RELIEF_TURN_NS, GPREEMPT_RELIEF_TURN_SHARE * pn->pass_ns);
+	return gpreempt_later(GPREEMPT_RELIEF_TURN_NS, GPREEMPT_RELIEF_TURN_SHARE * pn->pass_ns);
 }
 
 /* So long it takes to get as old as it has to be. */
@@ -946,11 +487,11 @@ static inline enum gpreempt_action policy_choose(const struct gpreempt_policy_no
 /* It has no work, and is left on the device. */
 static inline enum gpreempt_verdict policy_verdict_of_idle(const struct gpreempt_policy_queue *q)
 {
-	if (q->driver_off)
+	if (q->seen.driver_off)
 		return GPREEMPT_VERDICT_DRIVER;
-	if (q->blocked)
+	if (q->seen.blocked)
 		return GPREEMPT_VERDICT_BLOCKED;
-	if (q->unseen)
+	if (q->set.unseen)
 		return GPREEMPT_VERDICT_UNSEEN;
 	return q->verdict == GPREEMPT_VERDICT_DORMANT ? GPREEMPT_VERDICT_DORMANT :
 							GPREEMPT_VERDICT_NO_DEMAND;
@@ -965,22 +506,22 @@ static enum gpreempt_verdict policy_verdict_on_device(const struct gpreempt_poli
 						      const struct level *level,
 						      enum gpreempt_verdict verdict, u64 now_ns)
 {
-	if (q->driver_off)
+	if (q->seen.driver_off)
 		return GPREEMPT_VERDICT_DRIVER;
-	if (q->relieved)
+	if (q->pass.relieved)
 		return GPREEMPT_VERDICT_RELIEF;
-	if (!q->demand[1] && q->preempted && pn->ops->rotates)
+	if (!q->pass.demand[1] && q->preempted && pn->ops->rotates)
 		return GPREEMPT_VERDICT_LEFT_OFF;
-	if (!q->demand[1])
+	if (!q->pass.demand[1])
 		return policy_verdict_of_idle(q);
 	if (verdict != GPREEMPT_VERDICT_RUNS)
 		return verdict;
 	/* Its hold does not count. */
-	if (q->hold)
+	if (q->set.hold)
 		return policy_fixed(q) ? policy_verdict_of_fixed(q) : GPREEMPT_VERDICT_RELIEF;
-	if (policy_expected(q, now_ns))
+	if (demand_expected(q, now_ns))
 		return GPREEMPT_VERDICT_EXPECTED;
-	if (q->unseen)
+	if (q->set.unseen)
 		return GPREEMPT_VERDICT_UNSEEN;
 	return q->rank < level->rank ? GPREEMPT_VERDICT_SIBLING : GPREEMPT_VERDICT_RUNS;
 }
@@ -989,8 +530,9 @@ static enum gpreempt_verdict policy_verdict_on_device(const struct gpreempt_poli
 static inline bool policy_runs_for_rank(const struct gpreempt_policy_queue *q,
 					const struct level *level, u64 now_ns)
 {
-	return q->missing <= 0 && !q->preempted && q->demand[1] && q->rank == level->rank &&
-	       now_ns >= q->expected_until_ns && !(q->hold | q->relieved | q->unseen | q->driver_off);
+	return q->missing <= 0 && !q->preempted && q->pass.demand[1] && q->rank == level->rank &&
+	       now_ns >= q->set.expected_until_ns &&
+	       !(q->set.hold | q->pass.relieved | q->set.unseen | q->seen.driver_off);
 }
 
 /* Sets @action of all others. */
@@ -1022,7 +564,7 @@ static inline void policy_give_verdict(struct gpreempt_policy_queue *q,
 
 static bool policy_recently_active(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return q->active_ns && now_ns - q->active_ns < GPREEMPT_CONTENDED_NS;
+	return q->seen.active_ns && now_ns - q->seen.active_ns < GPREEMPT_CONTENDED_NS;
 }
 
 /*
@@ -1073,9 +615,9 @@ static bool policy_lower_runs(const struct gpreempt_policy_node *pn, const struc
 {
 	const struct gpreempt_policy_queue *q;
 
-	for (q = pn->busy; q; q = q->next_busy) {
+	for (q = pn->busy; q; q = q->pass.next_busy) {
 		if ((!q->preempted || q->action == GPREEMPT_RESUME) && level->valid &&
-		    q->demand[assume] && policy_rank(q) < level->rank)
+		    q->pass.demand[assume] && policy_rank(q) < level->rank)
 			return true;
 	}
 	return false;
@@ -1092,19 +634,11 @@ static bool policy_level_stalls(const struct gpreempt_policy_node *pn, const str
 
 	if (pn->turns)
 		return false;
-	for (q = pn->busy; q; q = q->next_busy)
-		if (q->stalled_ns && level->valid && !q->blocked && policy_rank(q) == level->rank)
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (q->seen.stalled_ns && level->valid && !q->seen.blocked &&
+		    policy_rank(q) == level->rank)
 			return true;
 	return false;
-}
-
-static bool policy_unknown_for_long(const struct gpreempt_policy_queue *q,
-				    const struct gpreempt_policy_params *params, u64 now_ns)
-{
-	u64 since_ns = q->waves_ns > q->moved_ns ? q->waves_ns : q->moved_ns;
-
-	return !q->preempted && !q->pending && !policy_waves_fresh(q, params, now_ns) &&
-	       now_ns - since_ns >= GPREEMPT_WAVES_UNKNOWN_NS;
 }
 
 /*
@@ -1153,30 +687,6 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 	}
 }
 
-/**
- * gpreempt_policy_runlist_changed() - the driver may have changed the runlist by itself
- * @pn: the node, with its queues sampled
- * @now_ns: time of the samples
- *
- * Creating, changing and destroying a queue takes all waves off and brings them back, as our own
- * passes do.
- */
-void gpreempt_policy_runlist_changed(const struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	u32 i;
-
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-		bool maybe = q->used && !q->waves_ns &&
-			     now_ns - q->moved_ns < GPREEMPT_WAVES_UNKNOWN_NS;
-		bool had_waves = maybe || (q->waves && q->waves_ns) ||
-				 policy_restore_pending(pn, q, now_ns);
-
-		if (!q->preempted && (q->pending || had_waves))
-			q->restore_since_ns = now_ns;
-	}
-}
-
 /* Ranks that do not move by themselves are good until somebody changes what they come from. */
 static void policy_rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -1198,8 +708,8 @@ static u64 policy_next_turn(const struct gpreempt_policy_node *pn, bool under_wa
 	if (!until_ns)
 		return 0;
 	if (under_way)
-		next_ns = pn->turn_ns +
-			  policy_later((until_ns - pn->turn_ns) / (nr + 1), policy_least_turn(pn));
+		next_ns = pn->turn_ns + gpreempt_later((until_ns - pn->turn_ns) / (nr + 1),
+						       policy_least_turn(pn));
 	if (next_ns + policy_least_turn(pn) <= until_ns)
 		return next_ns;
 	return until_ns + pn->params.max_hold_ns;
@@ -1218,9 +728,9 @@ static void policy_begin_turn(struct gpreempt_policy_node *pn,
 
 		if (q->process == p && policy_starves(q, &pn->params, now_ns)) {
 			q->relief_until_ns = pn->relief_until_ns;
-			q->relieved = true;
+			q->pass.relieved = true;
 			pn->nr_relief++;
-		} else if (q->relieved) {
+		} else if (q->pass.relieved) {
 			q->relief_until_ns = 0;
 			policy_look_at(pn, q, now_ns);
 		}
@@ -1237,13 +747,13 @@ static void policy_share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
 	bool under_way = false;
 	u32 nr = 0;
 
-	for (q = pn->busy; q; q = q->next_busy) {
-		under_way |= q->relieved;
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		under_way |= q->pass.relieved;
 		if (!policy_starves(q, &pn->params, now_ns))
 			continue;
 		nr += q->process->level_mark != mark;
 		q->process->level_mark = mark;
-		if (!oldest || q->starved_ns < oldest->starved_ns)
+		if (!oldest || q->seen.starved_ns < oldest->seen.starved_ns)
 			oldest = q;
 	}
 	if (!oldest)
@@ -1262,8 +772,8 @@ static bool policy_preempts_anyway(struct gpreempt_policy_node *pn, u64 now_ns)
 	struct gpreempt_policy_queue *q;
 
 	policy_find_inversion(pn, &level, now_ns, true);
-	for (q = pn->busy; level.preempts && q; q = q->next_busy)
-		q->demand[0] = true;
+	for (q = pn->busy; level.preempts && q; q = q->pass.next_busy)
+		q->pass.demand[0] = true;
 	return level.preempts;
 }
 
@@ -1276,21 +786,6 @@ static bool policy_preempts_to_know(struct gpreempt_policy_node *pn, u64 now_ns)
 	struct level sure = policy_find_level(pn, false), level = policy_find_level(pn, true);
 
 	return sure.valid && sure.rank == level.rank && policy_preempts_anyway(pn, now_ns);
-}
-
-/* Standing still says nothing while firmware takes turns: it may be somebody else's. */
-static void policy_stand_still_for_turns(const struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	u32 i;
-
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-
-		if (!q->stalled_ns)
-			continue;
-		q->blocked = false;
-		q->stalled_ns = now_ns;
-	}
 }
 
 /**
@@ -1306,20 +801,6 @@ struct policy_doubt {
 	bool first;
 	bool preempted;
 };
-
-/* Where only runlists tell: it had stood still for so long when one found it without waves. */
-static void policy_block_saved(const struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	u32 i;
-
-	for (i = 0; i < pn->nr; i++) {
-		struct gpreempt_policy_queue *q = pn->queues[i];
-
-		if (!q->blocked && !q->waves && q->waves_ns > q->stalled_ns &&
-		    policy_stall_expired(q, &pn->params, q->waves_ns))
-			policy_block(q, &pn->params, now_ns);
-	}
-}
 
 /* Have the counters shown waves, of any queue whatsoever? */
 static bool policy_counters_count(const struct gpreempt_policy_node *pn)
@@ -1337,7 +818,7 @@ static bool policy_unproven(const struct gpreempt_policy_node *pn)
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (q->used && !q->preempted && !q->waves_ns)
+		if (q->seen.used && !q->preempted && !q->seen.waves_ns)
 			return true;
 	}
 	return false;
@@ -1356,17 +837,17 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		enum demand demand = policy_look_at(pn, q, now_ns);
 
-		doubt.preempted |= q->preempted || q->hold;
-		if (demand == NONE)
+		doubt.preempted |= q->preempted || q->set.hold;
+		if (demand == DEMAND_NONE)
 			continue;
 		policy_make_busy(pn, q);
-		starving |= q->preempted && now_ns - q->starved_ns >= hold_ns;
-		if (demand != MAYBE)
+		starving |= q->preempted && now_ns - q->seen.starved_ns >= hold_ns;
+		if (demand != DEMAND_MAYBE)
 			continue;
 		doubt.matters = true;
 		doubt.unknown |= !pn->params.waves_saved &&
-				 policy_unknown_for_long(q, &pn->params, now_ns);
-		doubt.first &= policy_first_look(q, now_ns);
+				 demand_unknown_for_long(q, &pn->params, now_ns);
+		doubt.first &= demand_first_look(q, now_ns);
 	}
 	pn->starving = starving;
 	if (starving)
@@ -1419,9 +900,9 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	struct level level, sure;
 
 	if (pn->turns)
-		policy_stand_still_for_turns(pn, now_ns);
+		gpreempt_demand_begin_turns(pn, now_ns);
 	else if (pn->params.waves_saved)
-		policy_block_saved(pn, now_ns);
+		gpreempt_demand_block_saved(pn, now_ns);
 	doubt = policy_look_at_all(pn, now_ns);
 	if (!doubt.matters)
 		return false;
@@ -1437,7 +918,7 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	if (doubt.unknown && policy_can_outrank(pn, now_ns, EVERYBODY))
 		return true;
 	/* Alone it is in nobody's way. */
-	if (!doubt.preempted && !pn->busy->next_busy)
+	if (!doubt.preempted && !pn->busy->pass.next_busy)
 		return false;
 
 	/*
@@ -1470,7 +951,7 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
  * decisions under "none" and under "some" differ, when it decides whether a stalled queue waits for
  * the device, or when it has been unknown for long.
  *
- * Return: true if the caller should give gpreempt_policy_set_waves() for each mapped queue before
+ * Return: true if the caller should give gpreempt_demand_set_waves() for each mapped queue before
  * it lets decide.
  */
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
@@ -1489,11 +970,11 @@ static bool policy_counters_doubtful(const struct gpreempt_policy_node *pn, u64 
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (q->waves_ns != now_ns)
+		if (q->seen.waves_ns != now_ns)
 			continue;
-		if (q->waves)
+		if (q->seen.waves)
 			return false;
-		doubtful |= !q->checked && gpreempt_policy_counted_none(q, now_ns);
+		doubtful |= !q->seen.checked && gpreempt_demand_counted_none(q, now_ns);
 	}
 	return doubtful;
 }
@@ -1501,7 +982,7 @@ static bool policy_counters_doubtful(const struct gpreempt_policy_node *pn, u64 
 /**
  * gpreempt_policy_needs_runlist() - does only a runlist tell what the decision depends on?
  * @pn: the node, after gpreempt_policy_needs_waves() said so, and
- *	gpreempt_policy_set_waves() if the device can tell
+ *	gpreempt_demand_set_waves() if the device can tell
  * @now_ns: time of the samples
  *
  * Counters that have never shown any waves may not count at all; what a runlist saves tells. A
@@ -1515,11 +996,11 @@ static bool policy_counters_doubtful(const struct gpreempt_policy_node *pn, u64 
  * time between two. Meanwhile a queue of unknown state is taken to have waves.
  *
  * Return: true if the caller should put the decision off, send a runlist, and give
- * gpreempt_policy_saw()
+ * gpreempt_demand_saw()
  */
 bool gpreempt_policy_needs_runlist(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	u64 least_ns = policy_later(GPREEMPT_LAUNCHED_NS, GPREEMPT_RUNLIST_SHARE * pn->pass_ns);
+	u64 least_ns = gpreempt_later(GPREEMPT_LAUNCHED_NS, GPREEMPT_RUNLIST_SHARE * pn->pass_ns);
 
 	if (pn->acted_ns && now_ns - pn->acted_ns < least_ns)
 		return false;
@@ -1528,8 +1009,8 @@ bool gpreempt_policy_needs_runlist(struct gpreempt_policy_node *pn, u64 now_ns)
 	if (policy_counters_count(pn) || now_ns < pn->check_ns ||
 	    !policy_counters_doubtful(pn, now_ns))
 		return false;
-	pn->check_ns = now_ns + policy_earlier(GPREEMPT_CHECK_NS << pn->checks,
-					       GPREEMPT_CHECK_MAX_NS);
+	pn->check_ns =
+		now_ns + gpreempt_earlier(GPREEMPT_CHECK_NS << pn->checks, GPREEMPT_CHECK_MAX_NS);
 	if (pn->checks < GPREEMPT_CHECKS)
 		pn->checks++;
 	return true;
@@ -1587,27 +1068,30 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 
 	if (now_ns < q->relief_until_ns)
 		return q->relief_until_ns;
-	if (q->hold && now_ns < q->let_go_until_ns)
+	if (q->set.hold && now_ns < q->let_go_until_ns)
 		end_ns = q->let_go_until_ns;
 	if (now_ns < q->aged_until_ns)
-		end_ns = policy_earlier(end_ns, q->aged_until_ns);
-	if (policy_expected(q, now_ns))
-		end_ns = policy_earlier(end_ns, q->expected_until_ns);
-	if (q->blocked)
-		end_ns = policy_earlier(end_ns, q->try_ns);
+		end_ns = gpreempt_earlier(end_ns, q->aged_until_ns);
+	if (demand_expected(q, now_ns))
+		end_ns = gpreempt_earlier(end_ns, q->set.expected_until_ns);
+	if (q->seen.blocked)
+		end_ns = gpreempt_earlier(end_ns, q->seen.try_ns);
 	if (!gpreempt_policy_stays(q)) {
-		u64 since_ns = q->preempted ? q->starved_ns : now_ns;
+		u64 since_ns = q->preempted ? q->seen.starved_ns : now_ns;
 		/* Of one that is taken off on request it is known then. */
-		bool waits = q->preempted ? policy_preempted_with_work(q) : q->demand[1] || q->hold;
+		bool waits = q->preempted ? demand_of_preempted(q) :
+					    q->pass.demand[1] || q->set.hold;
 
-		if (waits && !(q->kept_off && q->hold_unbounded))
-			end_ns = policy_earlier(end_ns, policy_longest_hold(pn, since_ns, now_ns));
+		if (waits && !(q->kept_off && q->set.hold_unbounded))
+			end_ns =
+				gpreempt_earlier(end_ns, policy_longest_hold(pn, since_ns, now_ns));
 		if (waits && params->aging_ns && pn->ops->ages)
-			end_ns = policy_earlier(end_ns, policy_old_enough(pn, q, since_ns, now_ns));
+			end_ns = gpreempt_earlier(end_ns,
+						  policy_old_enough(pn, q, since_ns, now_ns));
 		if (q->preempted && q->missing <= 0 && policy_resume_delayed(pn, q, now_ns))
-			end_ns = policy_earlier(end_ns, policy_resume_from(pn, q, now_ns));
+			end_ns = gpreempt_earlier(end_ns, policy_resume_from(pn, q, now_ns));
 	} else if (policy_outranked(q) && policy_in_min_run(q, params, level, now_ns)) {
-		end_ns = policy_earlier(end_ns, q->run_ns + params->min_run_ns);
+		end_ns = gpreempt_earlier(end_ns, q->seen.run_ns + params->min_run_ns);
 	}
 	return end_ns;
 }
@@ -1619,20 +1103,21 @@ static inline u64 policy_next_deadline(const struct gpreempt_policy_node *pn,
 {
 	u64 end_ns;
 
-	if (!q->preempted || q->action != GPREEMPT_KEEP || q->missing <= 0 || q->hold ||
-	    now_ns < q->relief_until_ns || now_ns < q->expected_until_ns)
+	if (!q->preempted || q->action != GPREEMPT_KEEP || q->missing <= 0 || q->set.hold ||
+	    now_ns < q->relief_until_ns || now_ns < q->set.expected_until_ns)
 		return policy_first_deadline(pn, q, level, now_ns);
-	if (!policy_preempted_with_work(q))
+	if (!demand_of_preempted(q))
 		return GPREEMPT_FOREVER_NS;
-	end_ns = policy_longest_hold(pn, q->starved_ns, now_ns);
+	end_ns = policy_longest_hold(pn, q->seen.starved_ns, now_ns);
 	if (pn->params.aging_ns && pn->ops->ages)
-		end_ns = policy_earlier(end_ns, policy_old_enough(pn, q, q->starved_ns, now_ns));
+		end_ns = gpreempt_earlier(end_ns,
+					  policy_old_enough(pn, q, q->seen.starved_ns, now_ns));
 	return end_ns;
 }
 
 /*
  * A queue that stands behind a lower one has not had the device: it waits for us, not for somebody
- * else. The next sample starts the stall anew, if it still is one.
+ * else.
  */
 static void policy_forget_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
 {
@@ -1640,9 +1125,9 @@ static void policy_forget_stalls(const struct gpreempt_policy_node *pn, const st
 
 	if (!policy_lower_runs(pn, level, true))
 		return;
-	for (q = pn->busy; q; q = q->next_busy)
-		if (policy_rank(q) == level->rank && !q->blocked)
-			q->stalled_ns = 0;
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (policy_rank(q) == level->rank && !q->seen.blocked)
+			demand_forget_stall(q);
 }
 
 /*
@@ -1654,10 +1139,10 @@ static void policy_mark_restored(struct gpreempt_policy_node *pn, u64 now_ns)
 	struct gpreempt_policy_queue *q;
 
 	pn->acting_ns = now_ns;
-	for (q = pn->busy; q; q = q->next_busy)
-		if (q->demand[q->unseen || (pn->asked && q->waves_ns != now_ns)] &&
-		    !policy_expected(q, now_ns))
-			q->restore_since_ns = now_ns;
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (q->pass.demand[q->set.unseen || (pn->asked && q->seen.waves_ns != now_ns)] &&
+		    !demand_expected(q, now_ns))
+			demand_await_waves(q, now_ns);
 }
 
 /* Does any come back for a reason of its own? */
@@ -1668,7 +1153,7 @@ static bool policy_resumes_for_work(const struct gpreempt_policy_node *pn)
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (q->action == GPREEMPT_RESUME && (policy_preempted_with_work(q) || policy_fixed(q)))
+		if (q->action == GPREEMPT_RESUME && (demand_of_preempted(q) || policy_fixed(q)))
 			return true;
 	}
 	return false;
@@ -1705,8 +1190,8 @@ static void policy_drop_idle_resumes(const struct gpreempt_policy_node *pn,
  */
 static bool policy_unconcerned(const struct gpreempt_policy_queue *q, const struct level *level)
 {
-	return !q->demand[1] && !q->preempted && !q->hold && !level->preempts && !q->relieved &&
-	       !q->age && !q->blocked;
+	return !q->pass.demand[1] && !q->preempted && !q->set.hold && !level->preempts &&
+	       !q->pass.relieved && !q->pass.age && !q->seen.blocked;
 }
 
 /* A higher one has work, which it is not old enough to run beside. */
@@ -1724,9 +1209,9 @@ static inline void policy_note_outranked(struct gpreempt_policy_node *pn,
 
 static void policy_note_age(struct gpreempt_policy_queue *q, const struct level *level)
 {
-	s32 aged = q->priority + q->age;
+	s32 aged = q->set.priority + q->pass.age;
 
-	if (aged > q->priority)
+	if (aged > q->set.priority)
 		q->effective_priority = aged < level->priority ? aged : level->priority;
 }
 
@@ -1738,9 +1223,9 @@ static void policy_note_action(struct gpreempt_policy_node *pn, struct gpreempt_
 		q->released = true;
 		return;
 	}
-	if (q->missing > q->age) {
+	if (q->missing > q->pass.age) {
 		policy_note_outranked(pn, q, level, now_ns);
-		q->in_the_way = q->immovable && !q->preempted && q->demand[1];
+		q->in_the_way = q->set.immovable && !q->preempted && q->pass.demand[1];
 	} else if (q->action == GPREEMPT_RESUME) {
 		/*
 		 * Only its age lets it in: it has the time of a relief, beside the level, and is
@@ -1750,7 +1235,7 @@ static void policy_note_action(struct gpreempt_policy_node *pn, struct gpreempt_
 			pn->aged_until_ns = now_ns + pn->params.relief_ns;
 		q->aged_until_ns = pn->aged_until_ns;
 	}
-	if (q->age)
+	if (q->pass.age)
 		policy_note_age(q, level);
 }
 
@@ -1764,11 +1249,11 @@ static u64 policy_time_to_poll(const struct gpreempt_policy_node *pn, bool conte
 	u64 poll_ns = pn->params.poll_ns, slow_ns = GPREEMPT_FOREVER_NS;
 
 	if (contended)
-		slow_ns = policy_earlier((now_ns - pn->worked_ns) / GPREEMPT_QUIET_SHARE,
-					 GPREEMPT_QUIET_MAX * poll_ns);
+		slow_ns = gpreempt_earlier((now_ns - pn->worked_ns) / GPREEMPT_QUIET_SHARE,
+					   GPREEMPT_QUIET_MAX * poll_ns);
 	else if (pn->level_valid)
 		slow_ns = (now_ns - pn->contended_ns + GPREEMPT_CONTENDED_NS) / GPREEMPT_FADE_SHARE;
-	return policy_later(policy_later(poll_ns, pn->cost_ns), slow_ns);
+	return gpreempt_later(gpreempt_later(poll_ns, pn->cost_ns), slow_ns);
 }
 
 /**
@@ -1781,9 +1266,9 @@ static u64 policy_time_to_poll(const struct gpreempt_policy_node *pn, bool conte
  */
 void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_ns)
 {
-	u64 cost_ns = policy_later(GPREEMPT_LOOK_SHARE * look_ns, GPREEMPT_ASK_SHARE * ask_ns);
+	u64 cost_ns = gpreempt_later(GPREEMPT_LOOK_SHARE * look_ns, GPREEMPT_ASK_SHARE * ask_ns);
 
-	pn->cost_ns = policy_earlier(cost_ns, pn->last_cost_ns);
+	pn->cost_ns = gpreempt_earlier(cost_ns, pn->last_cost_ns);
 	pn->last_cost_ns = cost_ns;
 }
 
@@ -1793,13 +1278,13 @@ static u64 policy_time_to_next(const struct gpreempt_policy_node *pn, u64 end_ns
 {
 	u64 next_ns = end_ns > now_ns ? end_ns - now_ns : 0;
 
-	next_ns = policy_earlier(next_ns, pn->params.interval_ns);
+	next_ns = gpreempt_earlier(next_ns, pn->params.interval_ns);
 	if (pn->saving)
-		next_ns = policy_earlier(next_ns, policy_budget_wait(pn, now_ns));
+		next_ns = gpreempt_earlier(next_ns, policy_budget_wait(pn, now_ns));
 	if (pn->ops->next_ns)
-		next_ns = policy_earlier(next_ns, pn->ops->next_ns(pn, now_ns));
+		next_ns = gpreempt_earlier(next_ns, pn->ops->next_ns(pn, now_ns));
 	if (pn->params.poll_ns)
-		next_ns = policy_earlier(next_ns, policy_time_to_poll(pn, contended, now_ns));
+		next_ns = gpreempt_earlier(next_ns, policy_time_to_poll(pn, contended, now_ns));
 	return next_ns < GPREEMPT_SLEEP_MIN_NS ? GPREEMPT_SLEEP_MIN_NS : next_ns;
 }
 
@@ -1814,20 +1299,20 @@ static void policy_look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 	pn->busy = NULL;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
-		bool asked = q->waves_ns == now_ns;
+		bool asked = q->seen.waves_ns == now_ns;
 
 		/*
 		 * Until a runlist has brought back what it took off, standing still says nothing:
 		 * perhaps nobody has looked at this queue yet.
 		 */
-		pn->waves_seen |= asked && q->waves && !pn->params.waves_saved;
-		if (asked && pn->waves_seen && !q->blocked && !q->restore_since_ns &&
-		    policy_stall_expired(q, &pn->params, now_ns) && policy_zero_settled(q, now_ns))
-			policy_block(q, &pn->params, now_ns);
+		pn->waves_seen |= asked && q->seen.waves && !pn->params.waves_saved;
+		if (asked && pn->waves_seen && !q->seen.blocked && !q->seen.restore_since_ns &&
+		    demand_stall_expired(q, &pn->params, now_ns) && demand_zero_settled(q, now_ns))
+			gpreempt_demand_block(q, &pn->params, now_ns);
 		/* What needs_waves() has seen still holds for those that nobody has asked. */
 		if (asked)
 			policy_look_at(pn, q, now_ns);
-		if (q->demand[1])
+		if (q->pass.demand[1])
 			policy_make_busy(pn, q);
 	}
 	if (pn->starving)
@@ -1843,8 +1328,8 @@ static bool policy_on_request(const struct gpreempt_policy_queue *q)
 /* What is left of the last decision goes. */
 static inline void policy_begin_choice(struct gpreempt_policy_queue *q)
 {
-	q->had_demand = q->demand[1];
-	q->effective_priority = q->priority;
+	q->had_demand = q->pass.demand[1];
+	q->effective_priority = q->set.priority;
 	q->in_the_way = false;
 	q->leads = false;
 	q->action = GPREEMPT_KEEP;
@@ -1876,17 +1361,17 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 			policy_give_verdict(q, policy_verdict_of_idle(q), now_ns);
 			continue;
 		}
-		if (q->demand[1])
-			q->active_ns = now_ns;
+		if (q->pass.demand[1])
+			demand_note_active(q, now_ns);
 		q->missing = policy_missing_rank(pn, q, level);
 		if (policy_preempted_for_rank(q)) {
 			policy_give_verdict(q, policy_verdict_of_outranked(pn, q), now_ns);
 			policy_note_outranked(pn, q, level, now_ns);
-			if (q->age)
+			if (q->pass.age)
 				policy_note_age(q, level);
 			counted.nr_preempted++;
 			q->until_ns = policy_next_deadline(pn, q, level, now_ns);
-			end_ns = policy_earlier(end_ns, q->until_ns);
+			end_ns = gpreempt_earlier(end_ns, q->until_ns);
 			continue;
 		}
 		verdict = policy_runs_for_rank(q, level, now_ns) ?
@@ -1900,10 +1385,10 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 		/*
 		 * A hold may wait for the end of a relief, or until the driver lets the queue go.
 		 */
-		counted.nr_preempted += q->preempted || (q->hold && !q->process->opt_out);
+		counted.nr_preempted += q->preempted || (q->set.hold && !q->process->opt_out);
 		counted.nr_in_the_way += q->in_the_way;
 		q->until_ns = policy_next_deadline(pn, q, level, now_ns);
-		end_ns = policy_earlier(end_ns, q->until_ns);
+		end_ns = gpreempt_earlier(end_ns, q->until_ns);
 	}
 	if (level->leader)
 		level->leader->leads = true;
@@ -1982,19 +1467,20 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
 			   u64 now_ns, u64 *until_ns)
 {
-	u64 believed_until_ns = q->waves_ns + policy_believed_for(q);
+	u64 believed_until_ns = q->seen.waves_ns + demand_believed_for(q);
 	/* A runlist told: without packets it stays so. */
-	bool none_saved = pn->params.waves_saved && q->waves_ns && !q->waves;
+	bool none_saved = pn->params.waves_saved && q->seen.waves_ns && !q->seen.waves;
 
 	/* Whoever has packets is active. Whoever comes back with work does so without a word. */
-	if (pn->ops->rotates || q->unseen || (q->driver_off && q->driver_off_with_work) ||
-	    policy_recently_active(q, now_ns) || q->preempted || q->hold || q->demand[1] ||
-	    q->relieved || now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
+	if (pn->ops->rotates || q->set.unseen ||
+	    (q->seen.driver_off && q->seen.driver_off_with_work) ||
+	    policy_recently_active(q, now_ns) || q->preempted || q->set.hold || q->pass.demand[1] ||
+	    q->pass.relieved || now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
 		return false;
-	if (q->used && pn->params.waves_known && !none_saved) {
+	if (q->seen.used && pn->params.waves_known && !none_saved) {
 		if (pn->params.waves_saved || believed_until_ns <= now_ns)
 			return false;
-		*until_ns = policy_earlier(*until_ns, believed_until_ns);
+		*until_ns = gpreempt_earlier(*until_ns, believed_until_ns);
 	}
 	if (q->verdict == GPREEMPT_VERDICT_NO_DEMAND)
 		policy_give_verdict(q, GPREEMPT_VERDICT_DORMANT, now_ns);
@@ -2036,7 +1522,7 @@ void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn,
 		 * Nobody looks from now on: whether a lower one has the device meanwhile will not
 		 * be known.
 		 */
-		q->stalled_ns = 0;
+		demand_forget_stall(q);
 	}
 }
 
@@ -2051,7 +1537,6 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->preempted = true;
 	q->saved_waves = saved_waves;
 	q->preempted_at_ns = now_ns;
-	q->starved_ns = now_ns;
 	/*
 	 * What is taken off on request comes back when that ends: no higher work was there, so none
 	 * is expected back.
@@ -2059,11 +1544,8 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->outranked_ns = q->kept_off ? 0 : now_ns;
 	q->relief_until_ns = 0;
 	q->aged_until_ns = 0;
-	q->stalled_ns = 0;
-	q->blocked = false;
 	q->action = GPREEMPT_KEEP;
-	if (saved_waves || q->pending || !q->zero_ns || q->unseen)
-		policy_forget_waves(q, now_ns);
+	gpreempt_demand_preempted(q, now_ns);
 }
 
 /**
@@ -2084,21 +1566,9 @@ void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves)
  */
 void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	bool idle = !q->saved_waves && !q->pending && !q->unseen;
-
-	if (q->saved_waves)
-		q->launched_ns = now_ns;
-	if (!idle)
-		q->active_ns = now_ns;
-	/* It was off the device without waves, and had no packets since: it still has none. */
-	if (idle && q->zero_ns)
-		q->waves_ns = now_ns;
-	else
-		policy_forget_waves(q, now_ns);
+	gpreempt_demand_resumed(q, now_ns);
 	q->preempted = false;
 	q->saved_waves = false;
-	q->run_ns = now_ns;
-	q->stalled_ns = q->pending ? now_ns : 0;
 	q->action = GPREEMPT_KEEP;
 }
 
@@ -2124,11 +1594,11 @@ void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, b
 	overhead_ns = policy_overhead_left(pn, now_ns) + (pn->on_request ? 0 : cost_ns);
 	/* One pass that waited for a device in trouble must not cost minutes of service. */
 	pn->overhead_ns = pn->params.overhead_pct ?
-				  policy_earlier(overhead_ns, GPREEMPT_OVERHEAD_WINDOW_NS) :
+				  gpreempt_earlier(overhead_ns, GPREEMPT_OVERHEAD_WINDOW_NS) :
 				  0;
 	pn->overhead_at_ns = now_ns;
 
 	pn->acted_ns = now_ns;
 	pn->pass_ns =
-		policy_later(elapsed_ns, pn->pass_ns - pn->pass_ns / GPREEMPT_PASS_FADE_SHARE);
+		gpreempt_later(elapsed_ns, pn->pass_ns - pn->pass_ns / GPREEMPT_PASS_FADE_SHARE);
 }

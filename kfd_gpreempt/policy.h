@@ -8,12 +8,12 @@
  *
  * A pass of the caller:
  *
- * 1. gpreempt_policy_driver_off() for each queue that the driver has taken off the device, or had
+ * 1. gpreempt_demand_driver_off() for each queue that the driver has taken off the device, or had
  *    and has not any more
- * 2. gpreempt_policy_sample() for each queue
+ * 2. gpreempt_demand_sample() for each queue
  * 3. gpreempt_policy_use() if another policy shall decide from now on
- * 4. gpreempt_policy_runlist_changed() if the driver may have changed the runlist by itself
- * 5. if gpreempt_policy_needs_waves(), either gpreempt_policy_set_waves() for each mapped queue, or
+ * 4. gpreempt_demand_runlist_changed() if the driver may have changed the runlist by itself
+ * 5. if gpreempt_policy_needs_waves(), either gpreempt_demand_set_waves() for each mapped queue, or
  *    for none if they cannot be read: then what is unknown has waves. Or gpreempt_policy_put_off(),
  *    which ends the pass
  * 6. if gpreempt_policy_needs_runlist(), gpreempt_policy_put_off() and a runlist, which ends the
@@ -22,7 +22,7 @@
  * 8. carry out the action of each queue in one hardware pass. Confirm each with
  *    gpreempt_policy_preempted() or gpreempt_policy_resumed(), then gpreempt_policy_overhead() with
  *    the time that it took
- * 9. after each runlist, gpreempt_policy_saw() for each queue that stays mapped, and for each that
+ * 9. after each runlist, gpreempt_demand_saw() for each queue that stays mapped, and for each that
  *    was preempted without waves
  * 10. gpreempt_policy_dormant() for each queue: what is dormant need not be sampled again until its
  *     pointers move
@@ -235,27 +235,41 @@ struct gpreempt_policy_process {
 };
 
 /**
- * struct gpreempt_policy_queue - a compute queue, as the policy sees it
- * @process: owner; queues with the same owner belong to the same process. Set by the caller.
- * @priority: logical priority against other processes. Set by the caller.
- * @own_priority: logical priority against queues of the same process. Set by the caller.
+ * struct gpreempt_policy_queue_set - what the caller says of a queue
+ * @priority: logical priority against other processes
+ * @own_priority: logical priority against queues of the same process
  * @explicit_priority: somebody asked for this priority, it is not the one the queue was
- *	born with. Set by the caller.
- * @immovable: the driver does not allow to preempt it now. Set by the caller.
+ *	born with
+ * @immovable: the driver does not allow to preempt it now
  * @unseen: its pointers cannot be read. Nobody yields to it but for its relief; below the
  *	level it yields, unless it is known to have no waves; while preempted it counts as having
- *	work. Set by the caller, before gpreempt_policy_sample(); it may change at any time.
+ *	work. It may change at any time.
  * @hold: somebody asked to keep it off the device; it is, but for relief_ns after each
- *	max_hold_ns, where it has its own rank. Set by the caller.
- * @hold_unbounded: with @hold: at no time. Set by the caller.
+ *	max_hold_ns, where it has its own rank.
+ * @hold_unbounded: with @hold: at no time
  * @expected_until_ns: somebody announced work: it has demand until then, or until the work
- *	came; 0: nobody did. Set by the caller, a new announcement to a new time, and one for
- *	several queues of a process to the same.
- * @weight: wfq: a weight of its own; 0: it belongs to its process's share. Set by the caller.
- * @deadline_ns: edf: a deadline of its own; 0: its process's. Set by the caller.
+ *	came; 0: nobody did. A new announcement has a new time, and one for
+ *	several queues of a process has the same.
+ * @weight: wfq: a weight of its own; 0: it belongs to its process's share
+ * @deadline_ns: edf: a deadline of its own; 0: its process's
  *
- * @preempted: off the device, by gpreempt_policy_preempted()
- * @saved_waves: it was taken in the middle of a kernel (control stack in use)
+ * The caller writes it before a pass, and nobody else does.
+ */
+struct gpreempt_policy_queue_set {
+	s32 priority;
+	s32 own_priority;
+	bool explicit_priority;
+	bool immovable;
+	bool unseen;
+	bool hold;
+	bool hold_unbounded;
+	u32 weight;
+	u64 deadline_ns;
+	u64 expected_until_ns;
+};
+
+/**
+ * struct gpreempt_policy_queue_seen - what was seen of a queue: has it work?
  * @showed_none: it had no work in its relief and has not launched since: whatever its
  *	control stack says, it has no saved waves
  * @pending: packets (AQL) or dwords (PM4) between rptr and wptr
@@ -280,12 +294,66 @@ struct gpreempt_policy_process {
  * @driver_off: the driver has taken it off the device, for reasons of its own
  * @driver_off_with_work: while @driver_off: it may have been in the middle of a kernel, or has had
  *	packets since
- * @had_demand: it had demand at the last decision
  * @active_ns: when it last had work; 0: never
  * @run_ns: when it last got the device, or work while it had the device; 0: never
- * @preempted_at_ns: when it was preempted, while @preempted
  * @starved_ns: since when it has been preempted for the present reason (its rank, or a request)
  *	and had work, while @preempted
+ *
+ * demand.c writes it, and nobody else does.
+ */
+struct gpreempt_policy_queue_seen {
+	bool showed_none;
+	bool used;
+	bool blocked;
+	bool driver_off;
+	bool driver_off_with_work;
+	bool checked;
+	u64 pending;
+	u64 rptr;
+	u64 wptr;
+	u32 waves;
+	u64 waves_ns;
+	u64 zero_ns;
+	u64 expected_met_ns;
+	u64 launched_ns;
+	u64 moved_ns;
+	u64 restore_since_ns;
+	u64 stalled_ns;
+	u64 try_ns;
+	u32 tries;
+	u64 active_ns;
+	u64 run_ns;
+	u64 starved_ns;
+};
+
+/**
+ * struct gpreempt_policy_queue_pass - what counts for one pass
+ * @next_busy: see &gpreempt_policy_node.busy
+ * @demand: it could use the device now; [0] if waves that are not known are
+ *	none, [1] if they are some
+ * @relieved: it is in relief
+ * @age: what ageing adds to both ranks
+ *
+ * A pass writes all of it for each queue that it looks at, before it reads any; so nothing has to
+ * be zeroed. Dormant queues have no demand and no relief.
+ */
+struct gpreempt_policy_queue_pass {
+	struct gpreempt_policy_queue *next_busy;
+	bool demand[2];
+	bool relieved;
+	s32 age;
+};
+
+/**
+ * struct gpreempt_policy_queue - a compute queue, as the policy sees it
+ * @process: owner; queues with the same owner belong to the same process
+ * @set: written by the caller
+ * @seen: written by demand.c
+ * @pass: of one pass
+ * @preempted: off the device, by gpreempt_policy_preempted()
+ * @saved_waves: it was taken in the middle of a kernel (control stack in use)
+ * @had_demand: it had demand at the last decision
+ * @preempted_at_ns: when it was preempted, while @preempted
  * @outranked_ns: when it last had to stay off for a higher one, while @preempted; 0: it was
  *	taken off on request
  * @gaps: how many short gaps those above it had of late, between two times for which it was
@@ -307,75 +375,39 @@ struct gpreempt_policy_process {
  * @until_ns: of the last decision: when @verdict ends by itself at the latest; ~0: never. Of
  *	GPREEMPT_VERDICT_BUDGET see &gpreempt_policy_node.paid_ns.
  * @action: result of the last decision: what @verdict asks for
- *
- * @next_busy: of this pass: see &gpreempt_policy_node.busy
- * @demand: of this pass: it could use the device now; [0] if waves that are not known are
- *	none, [1] if they are some
- * @relieved: of this pass: it is in relief
  * @orders: of this pass, by the policy: within its process it was asked to come before or
  *	after others
  * @rank: of this pass, by the policy: larger is more urgent; against other processes
  * @own_rank: of this pass, by the policy: the same against queues of its own process
  * @standing: of this pass, by the policy: see &gpreempt_policy_ops.rotates
- * @age: of this pass: what ageing adds to both ranks
  * @missing: of the last pass that was about it: what it lacked in rank to run beside the
  *	level; 0 or less: nothing
- *
  * @share: wfq: its account, if it has a weight of its own
  * @due_ns: edf: when the work that it has, or had in this period, is due; 0: never had any
  * @missed: edf: deadlines that passed while it had work
  *
- * All times are in nanoseconds of the caller's clock. The caller provides the storage, zeroed.
- * Members after @expected_until_ns belong to the policy; reading them is fine.
+ * All times are in nanoseconds of the caller's clock. The caller provides the storage, zeroed, and
+ * writes @process and @set. The rest belongs to the policy; reading it is fine.
  */
 struct gpreempt_policy_queue {
 	struct gpreempt_policy_process *process;
-	s32 priority;
-	s32 own_priority;
-	bool explicit_priority;
-	bool immovable;
-	bool unseen;
-	bool hold;
-	bool hold_unbounded;
-	u32 weight;
-	u64 deadline_ns;
-	u64 expected_until_ns;
+	struct gpreempt_policy_queue_set set;
+	struct gpreempt_policy_queue_seen seen;
+	struct gpreempt_policy_queue_pass pass;
 
 	bool preempted;
 	bool saved_waves;
-	bool showed_none;
-	bool used;
-	bool blocked;
-	bool driver_off;
-	bool driver_off_with_work;
 	bool had_demand;
 	bool in_the_way;
 	bool leads;
 	bool kept_off;
 	bool asked;
 	bool released;
-	bool checked;
 	u8 gaps;
 	enum gpreempt_verdict verdict;
 	enum gpreempt_action action;
-	u64 pending;
-	u64 rptr;
-	u64 wptr;
-	u32 waves;
 	s32 effective_priority;
-	u64 waves_ns;
-	u64 zero_ns;
-	u64 expected_met_ns;
-	u64 launched_ns;
-	u64 moved_ns;
-	u64 restore_since_ns;
-	u64 stalled_ns;
-	u64 try_ns;
-	u32 tries;
-	u64 active_ns;
-	u64 run_ns;
 	u64 preempted_at_ns;
-	u64 starved_ns;
 	u64 outranked_ns;
 	u64 gap_ns;
 	u64 relief_until_ns;
@@ -383,17 +415,11 @@ struct gpreempt_policy_queue {
 	u64 aged_until_ns;
 	u64 verdict_ns;
 	u64 until_ns;
-
-	struct gpreempt_policy_queue *next_busy;
-	bool demand[2];
-	bool relieved;
 	bool orders;
 	s32 standing;
-	s32 age;
 	s64 rank;
 	s64 own_rank;
 	s64 missing;
-
 	struct gpreempt_policy_share share;
 	u64 due_ns;
 	u64 missed;
@@ -591,21 +617,9 @@ struct gpreempt_decision {
 void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted,
 			      struct gpreempt_policy_queue *q);
 void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_policy_ops *ops);
-void gpreempt_policy_driver_off(struct gpreempt_policy_queue *q, bool off, bool packets, u64 now_ns);
-void gpreempt_policy_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending,
-			    u64 now_ns);
-void gpreempt_policy_runlist_changed(const struct gpreempt_policy_node *pn, u64 now_ns);
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_policy_put_off(struct gpreempt_policy_node *pn);
-bool gpreempt_policy_work_came(const struct gpreempt_policy_queue *q);
-void gpreempt_policy_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns);
-void gpreempt_policy_waves_quiescent(struct gpreempt_policy_node *pn, u64 now_ns);
 bool gpreempt_policy_needs_runlist(struct gpreempt_policy_node *pn, u64 now_ns);
-bool gpreempt_policy_counted_none(const struct gpreempt_policy_queue *q, u64 now_ns);
-void gpreempt_policy_saw(struct gpreempt_policy_queue *q,
-			 const struct gpreempt_policy_params *params, bool saved_waves, u64 now_ns);
-void gpreempt_policy_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns);
-u64 gpreempt_policy_restore_ns(const struct gpreempt_policy_node *pn);
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 			    struct gpreempt_decision *decision);
 void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_ns);

@@ -422,21 +422,22 @@ static bool priority_derive_overrides(const struct gpreempt_process *process,
 	spin_unlock(&queue_settings_lock);
 	WRITE_ONCE(gq->priority.source,
 		   gpreempt_priority_apply(&process->priority.overrides, &setting,
-					   GPREEMPT_PRIORITY_NORMAL - nice, &derived->priority,
-					   &derived->own_priority, &derived->explicit_priority));
-	before = pq->priority;
-	WRITE_ONCE(pq->priority, derived->priority);
-	pq->own_priority = derived->own_priority;
-	pq->explicit_priority = derived->explicit_priority;
-	if (gq->priority.derived && before != pq->priority)
+					   GPREEMPT_PRIORITY_NORMAL - nice, &derived->set.priority,
+					   &derived->set.own_priority,
+					   &derived->set.explicit_priority));
+	before = pq->set.priority;
+	WRITE_ONCE(pq->set.priority, derived->set.priority);
+	pq->set.own_priority = derived->set.own_priority;
+	pq->set.explicit_priority = derived->set.explicit_priority;
+	if (gq->priority.derived && before != pq->set.priority)
 		gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_PRIORITY, before);
 	gq->priority.derived = true;
-	WRITE_ONCE(pq->weight, setting.weight);
-	WRITE_ONCE(pq->deadline_ns, setting.deadline_us * NSEC_PER_USEC);
-	pq->hold = READ_ONCE(gq->hold.any);
-	pq->hold_unbounded = READ_ONCE(gq->hold.unbounded);
-	hinted = pq->expected_until_ns != READ_ONCE(gq->expected_until_ns);
-	pq->expected_until_ns = READ_ONCE(gq->expected_until_ns);
+	WRITE_ONCE(pq->set.weight, setting.weight);
+	WRITE_ONCE(pq->set.deadline_ns, setting.deadline_us * NSEC_PER_USEC);
+	pq->set.hold = READ_ONCE(gq->hold.any);
+	pq->set.hold_unbounded = READ_ONCE(gq->hold.unbounded);
+	hinted = pq->set.expected_until_ns != READ_ONCE(gq->expected_until_ns);
+	pq->set.expected_until_ns = READ_ONCE(gq->expected_until_ns);
 	return hinted;
 }
 
@@ -467,14 +468,14 @@ u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq
 				 READ_ONCE(gq->priority.trusted) || gn->tun.trust, &derived);
 	if (priority_derive_overrides(process, gq, nice, &derived))
 		found |= GPREEMPT_DERIVED_HINT;
-	gq->policy.immovable = gpreempt_obstacle(gq) != GPREEMPT_NR_SKIPS;
+	gq->policy.set.immovable = gpreempt_obstacle(gq) != GPREEMPT_NR_SKIPS;
 	/*
 	 * Its queues stay registered until the process is released, which other references may
 	 * delay.
 	 */
 	gq->priority.dead = READ_ONCE(process->pdd->already_dequeued);
 	/* It takes an interruption: not of those that must have none. */
-	if (gn->backend->reprioritizes && !gq->priority.dead && !gq->policy.immovable &&
+	if (gn->backend->reprioritizes && !gq->priority.dead && !gq->policy.set.immovable &&
 	    !process->policy.opt_out && gpreempt_mqd_priority_stale(gq))
 		found |= GPREEMPT_DERIVED_MQD;
 	return found;

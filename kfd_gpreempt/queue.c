@@ -151,7 +151,7 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 	gpreempt_hold_init_queue(gq);
 	gpreempt_priority_asked(gq, trusted);
 	/* To be shown until the monitor has derived it. */
-	gq->policy.priority = gq->priority.kfd;
+	gq->policy.set.priority = gq->priority.kfd;
 	gq->policy.effective_priority = gq->priority.kfd;
 	gpreempt_view_init_queue(gq, m);
 	gpreempt_mqd_init_queue(gq, gpreempt_tunables_verify(gn));

@@ -39,7 +39,7 @@ const char *gpreempt_queue_sysfs_state(const struct gpreempt_queue *gq, u64 pend
 		return "evicted";
 	if (!READ_ONCE(gq->view.pointers))
 		return "unmapped";
-	if (gpreempt_policy_read(gq->policy.blocked))
+	if (gpreempt_policy_read(gq->policy.seen.blocked))
 		return "blocked";
 	return pending || gpreempt_queue_waves(gq) > 0 ? "active" : "idle";
 }
@@ -58,7 +58,7 @@ struct queue_attribute {
 
 static ssize_t queue_sysfs_logical_priority_show(const struct gpreempt_queue *gq, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", gpreempt_policy_read(gq->policy.priority));
+	return sysfs_emit(buf, "%d\n", gpreempt_policy_read(gq->policy.set.priority));
 }
 
 /* @arg is a priority, or NULL: clear. */
@@ -88,7 +88,7 @@ static ssize_t queue_sysfs_logical_priority_store(struct gpreempt_queue *gq, con
 		       priority > GPREEMPT_PRIORITY_MAX)) {
 		pr_err("gpreempt: logical_priority=%.*s is neither a number from %d to %d nor clear; kept %d\n",
 		       (int)strcspn(buf, "\n"), buf, GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX,
-		       gpreempt_policy_read(gq->policy.priority));
+		       gpreempt_policy_read(gq->policy.set.priority));
 		return -EINVAL;
 	}
 	r = gpreempt_priority_change_queue(gq, queue_sysfs_change_priority,

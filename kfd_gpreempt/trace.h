@@ -44,13 +44,13 @@ TRACE_EVENT(gpreempt_sample,
 		__entry->gpu_id = gq->gn->node->id;
 		__entry->pid = gpreempt_queue_pid(gq);
 		__entry->qid = gq->q->properties.queue_id;
-		__entry->priority = gq->policy.priority;
-		__entry->rptr = gq->policy.rptr;
-		__entry->wptr = gq->policy.wptr;
-		__entry->pending = gq->policy.pending;
+		__entry->priority = gq->policy.set.priority;
+		__entry->rptr = gq->policy.seen.rptr;
+		__entry->wptr = gq->policy.seen.wptr;
+		__entry->pending = gq->policy.seen.pending;
 		__entry->waves = gpreempt_queue_waves(gq);
 		__entry->preempted = gq->policy.preempted;
-		__entry->blocked = gq->policy.blocked;
+		__entry->blocked = gq->policy.seen.blocked;
 	),
 	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d rptr=%llu wptr=%llu pending=%llu waves=%d preempted=%d blocked=%d",
 		  __entry->gpu_id, __entry->pid, __entry->qid, __entry->priority, __entry->rptr, __entry->wptr,
@@ -102,9 +102,9 @@ TRACE_EVENT(gpreempt_verdict,
 		__entry->gpu_id = gq->gn->node->id;
 		__entry->pid = gpreempt_queue_pid(gq);
 		__entry->qid = gq->q->properties.queue_id;
-		__entry->priority = gq->policy.priority;
+		__entry->priority = gq->policy.set.priority;
 		__entry->level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
-		__entry->pending = gq->policy.pending;
+		__entry->pending = gq->policy.seen.pending;
 		__assign_str(verdict);
 		__entry->leads = gq->policy.leads;
 	),
@@ -152,9 +152,9 @@ TRACE_EVENT(gpreempt_preempt_begin,
 		__entry->gpu_id = gq->gn->node->id;
 		__entry->pid = gpreempt_queue_pid(gq);
 		__entry->qid = gq->q->properties.queue_id;
-		__entry->priority = gq->policy.priority;
+		__entry->priority = gq->policy.set.priority;
 		__entry->level = gq->gn->monitor.level;
-		__entry->pending = gq->policy.pending;
+		__entry->pending = gq->policy.seen.pending;
 		__entry->waves = gpreempt_queue_waves(gq);
 	),
 	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d level=%d pending=%llu waves=%d", __entry->gpu_id, __entry->pid,
@@ -181,7 +181,7 @@ TRACE_EVENT(gpreempt_preempt_end,
 		__entry->gpu_id = gq->gn->node->id;
 		__entry->pid = gpreempt_queue_pid(gq);
 		__entry->qid = gq->q->properties.queue_id;
-		__entry->priority = gq->policy.priority;
+		__entry->priority = gq->policy.set.priority;
 		__entry->level = gq->gn->monitor.level;
 		__entry->saved_waves = gq->policy.saved_waves;
 		__entry->elapsed_ns = elapsed_ns;
@@ -209,9 +209,9 @@ TRACE_EVENT(gpreempt_resume,
 		__entry->gpu_id = gq->gn->node->id;
 		__entry->pid = gpreempt_queue_pid(gq);
 		__entry->qid = gq->q->properties.queue_id;
-		__entry->priority = gq->policy.priority;
+		__entry->priority = gq->policy.set.priority;
 		__entry->level = gq->gn->monitor.level;
-		__entry->pending = gq->policy.pending;
+		__entry->pending = gq->policy.seen.pending;
 		__entry->held_ns = held_ns;
 		__entry->elapsed_ns = elapsed_ns;
 	),
@@ -235,7 +235,7 @@ TRACE_EVENT(gpreempt_hint,
 		__entry->gpu_id = gq->gn->node->id;
 		__entry->pid = gpreempt_queue_pid(gq);
 		__entry->qid = gq->q->properties.queue_id;
-		__entry->priority = gq->policy.priority;
+		__entry->priority = gq->policy.set.priority;
 		__entry->came = came;
 	),
 	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d came=%d", __entry->gpu_id, __entry->pid, __entry->qid, __entry->priority,

@@ -11,6 +11,7 @@
 #include <linux/string.h>
 
 #include "node.h"
+#include "demand.h"
 #include "amdgpu.h"
 #include "amdgpu_reset.h"
 #include "kfd_device_queue_manager.h"
@@ -68,7 +69,7 @@ static bool waves_waited_enough(struct gpreempt_node *gn, u64 now_ns)
 		gn->waves.unread_ns = now_ns;
 	if (now_ns - gn->waves.unread_ns < MAX_PUT_OFF_NS)
 		return false;
-	gpreempt_policy_waves_unread(&gn->policy, now_ns);
+	gpreempt_demand_waves_unread(&gn->policy, now_ns);
 	return true;
 }
 
@@ -80,7 +81,7 @@ static bool waves_wants_quiescence(const struct gpreempt_node *gn, u64 now_ns)
 {
 	if (gn->waves.unread_ns && now_ns - gn->waves.unread_ns >= QUIESCE_AFTER_NS)
 		return true;
-	return now_ns - gn->waves.changed_ns < gpreempt_policy_restore_ns(&gn->policy) &&
+	return now_ns - gn->waves.changed_ns < gpreempt_demand_restore_ns(&gn->policy) &&
 	       gn->waves.changed_ns - gn->waves.changing_ns >= QUIESCE_AFTER_NS;
 }
 
@@ -109,7 +110,7 @@ bool gpreempt_waves_quiesce(struct gpreempt_node *gn)
 	began_ns = ktime_get_ns();
 	while (!gn->backend->taken_in(gn) && ktime_get_ns() - began_ns < QUIESCE_READ_NS)
 		usleep_range(20, 40);
-	fsleep(gpreempt_policy_restore_ns(&gn->policy) / NSEC_PER_USEC);
+	fsleep(gpreempt_demand_restore_ns(&gn->policy) / NSEC_PER_USEC);
 	quiescent = gn->backend->taken_in(gn);
 	ended_ns = ktime_get_ns();
 	gn->waves.quiesce_due_ns = ended_ns + QUIESCE_SHARE * (ended_ns - began_ns);
@@ -177,11 +178,11 @@ static bool waves_read(struct gpreempt_node *gn, bool quiescent, u64 now_ns)
 	gn->waves.unread_ns = 0;
 	for (i = 0; i < gn->monitor.nr_sampled; i++)
 		if (!gn->monitor.sampled[i]->preempted)
-			gpreempt_policy_set_waves(
+			gpreempt_demand_set_waves(
 				gn->monitor.sampled[i],
 				gpreempt_queue_of(gn->monitor.sampled[i])->waves.sum, now_ns);
 	if (quiescent)
-		gpreempt_policy_waves_quiescent(&gn->policy, now_ns);
+		gpreempt_demand_waves_quiescent(&gn->policy, now_ns);
 	return true;
 }
 
@@ -323,11 +324,11 @@ void gpreempt_waves_begin(struct gpreempt_node *gn, u64 now_ns)
 	if (gn->waves.epoch_seen != epoch) {
 		/* The driver's first one for a while? */
 		if (!gn->waves.acted &&
-		    now_ns - gn->waves.changed_ns >= gpreempt_policy_restore_ns(&gn->policy))
+		    now_ns - gn->waves.changed_ns >= gpreempt_demand_restore_ns(&gn->policy))
 			gn->waves.changing_ns = now_ns;
 		if (!gn->waves.acted)
 			gn->waves.changed_ns = now_ns;
-		gpreempt_policy_runlist_changed(&gn->policy, now_ns);
+		gpreempt_demand_runlist_changed(&gn->policy, now_ns);
 		gn->waves.epoch_seen = epoch;
 	}
 	gn->waves.acted = false;

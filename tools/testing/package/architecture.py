@@ -125,6 +125,12 @@ def foreign_writers(tree):
     return found
 
 
+def foreign_sight(tree):
+    pattern = r"(->seen\.\w+)" + ASSIGN
+    return [f"{name} writes {w}, which is demand.c's" for name, code in tree.code.items() if room_of(name) != "demand"
+            for w in re.findall(pattern, code)]
+
+
 def foreign_names(tree):
     found = []
     for name, function, static, first, *_ in tree.functions:
@@ -156,6 +162,7 @@ def long_functions(tree):
 CHECKS = [
     ("no file calls one that calls it, directly or through others", circles),
     ("each file alone writes its part of a node, a queue or a process", foreign_writers),
+    ("demand.c alone writes what was seen of a queue", foreign_sight),
     ("static functions carry the name of their file", foreign_names),
     (f"no line of a comment is over {MAX_COLUMNS} columns", wide_comments),
     (f"no function is over {MAX_LINES} lines", long_functions),
@@ -164,6 +171,7 @@ CHECKS = [
 MISTAKES = [
     ("node.c", "\nvoid gpreempt_node_mistake(void)\n{\n\tgpreempt_monitor_begin(NULL);\n}\n"),
     ("node.c", "\nvoid gpreempt_node_mistake(struct gpreempt_node *gn)\n{\n\tgn->waves.asking = true;\n}\n"),
+    ("policy.c", "\nstatic void policy_mistake(struct gpreempt_policy_queue *q)\n{\n\tq->seen.pending = 1;\n}\n"),
     ("node.c", "\nstatic void mistake(void)\n{\n}\n"),
     ("node.c", "\n/* " + "word " * 20 + "*/\n"),
     ("node.c", "\nstatic void node_mistake(void)\n{\n" + "\tcpu_relax();\n" * MAX_LINES + "}\n"),

@@ -125,8 +125,8 @@ TEST(how_long_until_armed, "whoever outranks somebody is armed 100 us after his 
 		snprintf(tap_case, sizeof(tap_case), "%s: ", cases[i].what);
 		work_comes(high);
 		fsleep(cases[i].doorbell_ns / US);
-		of(high)->active_ns = ago(cases[i].active_ns);
-		of(second)->active_ns = ago(cases[i].second_active_ns);
+		of(high)->seen.active_ns = ago(cases[i].active_ns);
+		of(second)->seen.active_ns = ago(cases[i].second_active_ns);
 		of(high)->standing = cases[i].standing;
 		of(second)->standing = cases[i].second_standing;
 		of(low)->standing = cases[i].low_standing;
@@ -162,28 +162,28 @@ TEST(who_has_work_is_not_armed, "a process is not idle while one of its queues h
 			snprintf(tap_case, sizeof(tap_case), "reason %u of queue %u: ", i, j);
 			q->had_demand = i == 0;
 			q->preempted = i == 1;
-			q->hold = i == 2;
-			q->pending = i == 3;
-			of(high)->active_ns = of(second)->active_ns = ago(40 * US);
+			q->set.hold = i == 2;
+			q->seen.pending = i == 3;
+			of(high)->seen.active_ns = of(second)->seen.active_ns = ago(40 * US);
 			CHECK_EQ(ask(&waits), INTERVAL_NS);
 			CHECK(waits && !told(high) && told(low));
-			of(high)->active_ns = of(second)->active_ns = ago(REST_AFTER);
+			of(high)->seen.active_ns = of(second)->seen.active_ns = ago(REST_AFTER);
 			CHECK_EQ(ask(&waits), INTERVAL_NS);
 			CHECK(doorbells_are(high, "mapped"));
-			q->had_demand = q->preempted = q->hold = false;
-			q->pending = 0;
+			q->had_demand = q->preempted = q->set.hold = false;
+			q->seen.pending = 0;
 		}
 	}
 	tap_case[0] = 0;
 	CHECK_EQ(atomic64_read(&stats()->doorbell_late), 0);
 	/* With two who are looked at, one may outrank the other: it is looked for work. */
 	work_comes(low);
-	of(low)->active_ns = ago(40 * US);
+	of(low)->seen.active_ns = ago(40 * US);
 	of(high)->had_demand = true;
 	CHECK_EQ(ask(&waits), LOOK_NS);
 	CHECK(!waits && !told(high) && !told(low));
 	of(high)->had_demand = false;
-	of(high)->active_ns = ago(40 * US);
+	of(high)->seen.active_ns = ago(40 * US);
 	CHECK_EQ(ask(&waits), 60 * US);
 	CHECK(!waits);
 	CHECK_EQ(gn->monitor.nr_sampled, 3);
@@ -195,9 +195,9 @@ static void got_packets(struct sim_queue *sq, bool on) { sq->pointers[1] += on ?
 static void was_preempted(struct sim_queue *sq, bool on) { of(sq)->preempted = on; }
 static void was_evicted(struct sim_queue *sq, bool on) { sq->q.properties.is_active = !on; }
 static void had_work(struct sim_queue *sq, bool on) { of(sq)->had_demand = on; }
-static void was_judged_by_less(struct sim_queue *sq, bool on) { of(sq)->rptr -= on ? 1 : -1; of(sq)->wptr -= on ? 1 : -1; }
-static void had_read_less(struct sim_queue *sq, bool on) { of(sq)->rptr -= on ? 1 : -1; }
-static void had_written_less(struct sim_queue *sq, bool on) { of(sq)->wptr -= on ? 1 : -1; }
+static void was_judged_by_less(struct sim_queue *sq, bool on) { of(sq)->seen.rptr -= on ? 1 : -1; of(sq)->seen.wptr -= on ? 1 : -1; }
+static void had_read_less(struct sim_queue *sq, bool on) { of(sq)->seen.rptr -= on ? 1 : -1; }
+static void had_written_less(struct sim_queue *sq, bool on) { of(sq)->seen.wptr -= on ? 1 : -1; }
 
 TEST(all_queues_have_to_be_idle, "of all GPUs, as of now: no work, nothing kept off, and nothing moved since it was judged, by a monitor that judges")
 {
@@ -235,7 +235,7 @@ TEST(all_queues_have_to_be_idle, "of all GPUs, as of now: no work, nothing kept 
 			for (j = 0; j < 2; j++)
 				WRITE_ONCE(node_of(j)->monitor.state, j == (sq == peer) && place & 1 ? GPREEMPT_STATE_PARKED : states[place == 4 ? 2 : 0]);
 			cases[i].change(sq, true);
-			of(high)->active_ns = of(second)->active_ns = ago(REST_AFTER);
+			of(high)->seen.active_ns = of(second)->seen.active_ns = ago(REST_AFTER);
 			CHECK_EQ(ask(&waits), arms ? FOR_EVER : INTERVAL_NS);
 			CHECK(doorbells_are(high, arms ? "armed" : "mapped"));
 			cases[i].change(sq, false);
@@ -258,8 +258,8 @@ static void second_gets_packets(void) { got_packets(second, true); }
 /* Another monitor has looked at it meanwhile, or the queue would not seem idle. */
 static void worked_meanwhile(struct sim_queue *sq)
 {
-	of(sq)->rptr = ++sq->pointers[0];
-	of(sq)->wptr = ++sq->pointers[1];
+	of(sq)->seen.rptr = ++sq->pointers[0];
+	of(sq)->seen.wptr = ++sq->pointers[1];
 	sq->submitted++;
 	sq->done++;
 }
@@ -427,7 +427,7 @@ static void is_armed_again(void)
 	bool waits;
 
 	world.before_mapping = NULL;
-	of(high)->active_ns = of(second)->active_ns = 0;
+	of(high)->seen.active_ns = of(second)->seen.active_ns = 0;
 	fsleep(2 * SEC / US);
 	CHECK_EQ(ask(&waits), FOR_EVER);
 	CHECK(doorbells_are(high, "armed"));

@@ -141,7 +141,7 @@ BOTH(armed_nodes_see_nice_values, "an armed node that no doorbell tells of sees 
 	high_is_armed(hws);
 	process_of(high)->task.nice = 3;
 	run(1100 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 3);
+	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL - 3);
 }
 
 TEST(idle_nodes_sleep, "a node without work does not wake up at all, until a doorbell is written, be it the lowest")

@@ -103,12 +103,12 @@ BOTH(arrays_are_made_anew, "larger arrays are filled before they are looked at; 
 	mutex_lock(&gn->pass_lock);
 	gn->monitor.all_due_ns = 0;
 	low->q.gpreempt->priority.derived = false;
-	low->q.gpreempt->policy.priority = 99;
-	last->q.gpreempt->policy.priority = 99;
+	low->q.gpreempt->policy.set.priority = 99;
+	last->q.gpreempt->policy.set.priority = 99;
 	mutex_unlock(&gn->pass_lock);
 	run(10 * MS);
-	CHECK_EQ(low->q.gpreempt->policy.priority, NORMAL - 10);
-	CHECK_EQ(last->q.gpreempt->policy.priority, 99);
+	CHECK_EQ(low->q.gpreempt->policy.set.priority, NORMAL - 10);
+	CHECK_EQ(last->q.gpreempt->policy.set.priority, 99);
 	kill_process(process_of(low));
 }
 
@@ -155,7 +155,7 @@ BOTH(who_wakes_is_looked_at_anew, "a queue that was dormant competes with the ni
 	CHECK(!is_sampled(high));
 	process_of(high)->task.nice = 10;
 	submit_and_run(high, 1, 12 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 10);
+	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL - 10);
 	CHECK(!preempted(low));
 	kill_process(process_of(low));
 }
@@ -167,24 +167,24 @@ BOTH(nice_values_are_looked_at_every_interval, "those that are not dormant are a
 	run(MS);
 	process_of(high)->task.nice = 2;
 	run(15 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL);
+	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL);
 	run(6 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 2);
+	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL - 2);
 	CHECK_EQ(high->q.gpreempt->process->priority.nice, 2);
 	CHECK_EQ(high->q.gpreempt->process->priority.derived_ns, node_of(0)->monitor.derived_ns);
 	set("gpreempt_nice", "0");
 	run(MS);
-	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL);
-	CHECK_EQ(low->q.gpreempt->policy.priority, NORMAL);
+	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL);
+	CHECK_EQ(low->q.gpreempt->policy.set.priority, NORMAL);
 }
 
 BOTH(evicted_queues_have_no_work, "packets of a queue that the driver keeps off the device hold nobody; those of one that is preempted count")
 {
 	low_is_preempted(hws);
-	CHECK(low->q.gpreempt->policy.pending > 0);
+	CHECK(low->q.gpreempt->policy.seen.pending > 0);
 	evict_queue(high, true);
 	run(MS);
-	CHECK_EQ(high->q.gpreempt->policy.pending, 0);
+	CHECK_EQ(high->q.gpreempt->policy.seen.pending, 0);
 	run(10 * MS);
 	CHECK(!preempted(low) && low->in_slot);
 	evict_queue(high, false);
@@ -325,7 +325,7 @@ BOTH(waves_are_added_up, "a queue's waves are those of all its places on all XCC
 	high->kernel_ns = 50 * MS;
 	submit_and_run(high, 1, 6 * MS);
 	CHECK(preempted(low));
-	CHECK_EQ(low->q.gpreempt->policy.waves, 11);
+	CHECK_EQ(low->q.gpreempt->policy.seen.waves, 11);
 	world.while_asking = NULL;
 }
 
@@ -527,14 +527,14 @@ BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself 
 	/* Nobody has to ask for waves, which would end the wait for them. */
 	submit(high, 2);
 	before_ns = ktime_get_ns();
-	CHECK(high->q.gpreempt->policy.restore_since_ns < before_ns);
+	CHECK(high->q.gpreempt->policy.seen.restore_since_ns < before_ns);
 	node_of(0)->waves.epoch++;
 	run(GPREEMPT_WAVES_RESTORE_NS / 2);
-	CHECK(high->q.gpreempt->policy.restore_since_ns >= before_ns);
+	CHECK(high->q.gpreempt->policy.seen.restore_since_ns >= before_ns);
 	CHECK_EQ(node_of(0)->waves.epoch_seen, node_of(0)->waves.epoch);
 	before_ns = ktime_get_ns();
 	run(MS);
-	CHECK(high->q.gpreempt->policy.restore_since_ns < before_ns);
+	CHECK(high->q.gpreempt->policy.seen.restore_since_ns < before_ns);
 }
 
 /* ---- cost and failure ---- */
@@ -1032,7 +1032,7 @@ BOTH(kicks_are_not_slept_over, "what changes while a pass is under way is looked
 	while (world.while_asking)
 		fsleep(1);
 	fsleep(30);
-	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 2);
+	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL - 2);
 }
 
 BOTH(resumes_are_seen, "how long a resume took is known at once where the slot is loaded, and from the HIQ otherwise")

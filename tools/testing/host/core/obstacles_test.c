@@ -124,7 +124,7 @@ BOTH(the_backend_looks_again, "what became an obstacle between decision and lock
 	CHECK(!preempted(low) && !outcome.preempted && !outcome.error && !outcome.elapsed_ns);
 	CHECK_EQ(skipped(GPREEMPT_SKIP_DEBUGGED), 1);
 	CHECK_EQ(low->q.gpreempt->policy.action, GPREEMPT_KEEP);
-	CHECK(low->q.gpreempt->policy.immovable);
+	CHECK(low->q.gpreempt->policy.set.immovable);
 	CHECK_EQ(low->q.gpreempt->policy.verdict, GPREEMPT_VERDICT_OBSTACLE);
 	debug_process(process_of(low), false);
 

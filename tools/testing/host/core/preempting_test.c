@@ -176,12 +176,12 @@ BOTH(priorities_of_queues_count, "a queue's priority orders it within its proces
 	update_queue(low, LOW);
 	run(5 * MS);
 	CHECK(preempted(low));
-	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL);
+	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL);
 	current->caps = CAP_SYS_NICE;
 	update_queue(high, HIGH);
 	CHECK(high->q.gpreempt->priority.trusted);
 	run(5 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.priority, HIGH);
+	CHECK_EQ(high->q.gpreempt->policy.set.priority, HIGH);
 }
 
 BOTH(relief_bounds_a_hold, "a queue that is held for too long gets the device for a while")
@@ -332,7 +332,7 @@ TEST(an_abandoned_victim_is_told, "a queue that the device lost while it was sav
 	low->abandoned = true;
 	apply(GPREEMPT_PREEMPT);
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VICTIM_RESET), 1);
-	CHECK(low->q.gpreempt->policy.immovable);
+	CHECK(low->q.gpreempt->policy.set.immovable);
 }
 
 TEST(flags_count_while_stopped, "what is resumed while the driver's scheduler stands still was held until now")

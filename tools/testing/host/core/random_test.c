@@ -54,7 +54,7 @@ static bool has_beneficiary(const struct sim_queue *sq)
 		const struct sim_queue *other = world.queues[i];
 
 		if (other->q.process != sq->q.process && (priority_of(other) > priority_of(sq) || other->q.gpreempt == NULL ||
-							  other->q.gpreempt->policy.relieved) &&
+							  other->q.gpreempt->policy.pass.relieved) &&
 		    ktime_get_ns() - watches[i].worked_ns < GPREEMPT_WAVES_UNKNOWN_NS + 10 * MS)
 			return true;
 	}

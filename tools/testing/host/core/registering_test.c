@@ -83,23 +83,23 @@ BOTH(new_queues_say_what_they_are, "until the monitor has looked, a new queue sh
 {
 	world_on(hws);
 	low = add_queue_to(add_process(5), 0, 3);
-	CHECK_EQ(low->q.gpreempt->policy.priority, 3);
+	CHECK_EQ(low->q.gpreempt->policy.set.priority, 3);
 	CHECK_EQ(low->q.gpreempt->policy.effective_priority, 3);
 	CHECK(low->q.gpreempt_files);
 	CHECK_EQ(low->q.kobj.nr_files, 5);
 	high = add_queue_to(add_process(5), 0, NORMAL);
 	CHECK(!high->q.gpreempt->priority.trusted);
 	run(10 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.priority, NORMAL - 5);
+	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL - 5);
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "idle"));
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 1), "active"));
-	low->q.gpreempt->policy.blocked = true;
+	low->q.gpreempt->policy.seen.blocked = true;
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 1), "blocked"));
-	low->q.gpreempt->policy.blocked = false;
-	low->q.gpreempt->policy.waves_ns = 1;
-	low->q.gpreempt->policy.waves = 0;
+	low->q.gpreempt->policy.seen.blocked = false;
+	low->q.gpreempt->policy.seen.waves_ns = 1;
+	low->q.gpreempt->policy.seen.waves = 0;
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "idle"));
-	low->q.gpreempt->policy.waves = 1;
+	low->q.gpreempt->policy.seen.waves = 1;
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "active"));
 }
 

@@ -235,11 +235,11 @@ TEST(snapshots_need_a_layout_that_is_known, "where MQDs and control stacks do no
 
 /* ---- single steps ---- */
 
-static void is_idle(struct gpreempt_policy_queue *q) { q->used = true; q->waves = 0; q->waves_ns = 1; }
-static void is_new(struct gpreempt_policy_queue *q) { q->used = false; q->waves = 0; q->waves_ns = 0; }
-static void has_packets(struct gpreempt_policy_queue *q) { is_idle(q); q->pending = 1; }
-static void has_waves(struct gpreempt_policy_queue *q) { is_idle(q); q->waves = 1; }
-static void may_have_waves(struct gpreempt_policy_queue *q) { is_idle(q); q->waves_ns = 0; }
+static void is_idle(struct gpreempt_policy_queue *q) { q->seen.used = true; q->seen.waves = 0; q->seen.waves_ns = 1; }
+static void is_new(struct gpreempt_policy_queue *q) { q->seen.used = false; q->seen.waves = 0; q->seen.waves_ns = 0; }
+static void has_packets(struct gpreempt_policy_queue *q) { is_idle(q); q->seen.pending = 1; }
+static void has_waves(struct gpreempt_policy_queue *q) { is_idle(q); q->seen.waves = 1; }
+static void may_have_waves(struct gpreempt_policy_queue *q) { is_idle(q); q->seen.waves_ns = 0; }
 
 TEST(who_works_leaves_first, "victims that keep the device from others are asked before those that only go along")
 {
@@ -362,7 +362,7 @@ TEST(lost_queues_stay_lost, "a queue whose waves were reset is neither decided a
 	low->stuck_ns = U64_MAX;
 	submit_and_run(high, 10, 4300 * MS);
 	CHECK(low->q.gpreempt->hw.lost);
-	CHECK(low->q.gpreempt->policy.immovable);
+	CHECK(low->q.gpreempt->policy.set.immovable);
 	set("gpreempt_enable", "0");
 	set("gpreempt_enable", "1");
 	run(20 * MS);

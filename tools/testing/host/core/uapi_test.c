@@ -377,7 +377,7 @@ static long set_priority(struct gpreempt_target target, s32 value, u32 flags)
 static s32 priority_of(const struct sim_queue *sq)
 {
 	run(6 * MS);
-	return sq->q.gpreempt->policy.priority;
+	return sq->q.gpreempt->policy.set.priority;
 }
 
 TEST(priorities_from_outside, "a queue's setting outranks its process's, that one its cgroup's; what the privileged set is not got around")
@@ -474,12 +474,12 @@ TEST(parameters_from_outside, "weights, deadlines and exemptions reach the polic
 	CHECK_EQ(low->q.gpreempt->process->policy.weight, 300);
 	CHECK_EQ(low->q.gpreempt->process->policy.deadline_ns, 500 * US);
 	CHECK(low->q.gpreempt->process->policy.opt_out);
-	CHECK_EQ(high->q.gpreempt->policy.weight, 7);
+	CHECK_EQ(high->q.gpreempt->policy.set.weight, 7);
 	param = (struct gpreempt_set_param){ .target = queue_target(high), .param = GPREEMPT_PARAM_DEADLINE_US, .value = 30 };
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), 0);
 	run(6 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.deadline_ns, 30 * US);
-	CHECK_EQ(low->q.gpreempt->policy.deadline_ns, 0);
+	CHECK_EQ(high->q.gpreempt->policy.set.deadline_ns, 30 * US);
+	CHECK_EQ(low->q.gpreempt->policy.set.deadline_ns, 0);
 	submit(low, 20);
 	submit_and_run(high, 20, 10 * MS);
 	CHECK(!preempted(low));
@@ -500,7 +500,7 @@ TEST(holds, "a held queue is off the device until everybody who holds it lets it
 	CHECK_EQ(file_command(&other, GPREEMPT_IOC_PREEMPT, &hold), 0);
 	CHECK(low->q.gpreempt->hold.unbounded);
 	run(6 * MS);
-	CHECK(low->q.gpreempt->policy.hold_unbounded);
+	CHECK(low->q.gpreempt->policy.set.hold_unbounded);
 	hold = (struct gpreempt_hold){ .target = queue_target(low) };
 	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
 	CHECK_EQ(hold.nr_queues, 1);
@@ -880,11 +880,11 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	CHECK_EQ(info.state, GPREEMPT_QUEUE_IDLE);
 	info = info_of(low);
 	CHECK(info.weight == 300 && info.deadline_us == 500);
-	CHECK(!low->q.gpreempt->policy.explicit_priority);
+	CHECK(!low->q.gpreempt->policy.set.explicit_priority);
 	CHECK_EQ(set_priority(queue_target(low), NORMAL - 10, 0), 0);
 	run(6 * MS);
-	CHECK(low->q.gpreempt->policy.explicit_priority);
-	CHECK(high->q.gpreempt->policy.own_priority == 6 && high->q.gpreempt->policy.explicit_priority);
+	CHECK(low->q.gpreempt->policy.set.explicit_priority);
+	CHECK(high->q.gpreempt->policy.set.own_priority == 6 && high->q.gpreempt->policy.set.explicit_priority);
 
 	/* Flags, one by one and all together. */
 	for (i = 0; i < 64; i++) {
@@ -894,13 +894,13 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 		CHECK(!mutex_is_locked(&node_of(0)->pass_lock));
 		node_of(0)->pass_lock.owner = &somebody;
 		gq->hold.any = i & GPREEMPT_QUEUE_HELD;
-		gq->policy.blocked = i & GPREEMPT_QUEUE_BLOCKED;
+		gq->policy.seen.blocked = i & GPREEMPT_QUEUE_BLOCKED;
 		gq->policy.process->opt_out = i & GPREEMPT_QUEUE_EXEMPT;
 		blind(high, i & GPREEMPT_QUEUE_UNSCHEDULED);
 		high->q.properties.is_evicted = i & GPREEMPT_QUEUE_EVICTED;
 		debug_process(process_of(high), i & GPREEMPT_QUEUE_DEBUGGED);
 		info = info_of(high);
-		gq->hold.any = gq->policy.blocked = gq->policy.process->opt_out = false;
+		gq->hold.any = gq->policy.seen.blocked = gq->policy.process->opt_out = false;
 		blind(high, false);
 		high->q.properties.is_evicted = false;
 		debug_process(process_of(high), false);
@@ -1080,17 +1080,17 @@ TEST(list_looks_at_waves, "whether an empty ring's last kernel runs is looked at
 	gq->waves.seen = 5;
 	CHECK(!mutex_is_locked(&node_of(0)->waves.see_lock));
 	node_of(0)->waves.see_lock.owner = &somebody;
-	gq->policy.waves_ns = 1;
-	gq->policy.waves = 3;
+	gq->policy.seen.waves_ns = 1;
+	gq->policy.seen.waves = 3;
 	fsleep(2 * GPREEMPT_WAVES_SEE_NS / US - 1);
 	CHECK_EQ(info_of(low).waves, 5);
 	fsleep(1);
 	CHECK_EQ(info_of(low).waves, 3);
-	gq->policy.waves_ns = 0;
+	gq->policy.seen.waves_ns = 0;
 	info = info_of(low);
 	CHECK(info.waves == ~0U && info.state == GPREEMPT_QUEUE_IDLE);
-	gq->policy.waves_ns = 1;
-	gq->policy.waves = 0;
+	gq->policy.seen.waves_ns = 1;
+	gq->policy.seen.waves = 0;
 	CHECK_EQ(info_of(low).state, GPREEMPT_QUEUE_IDLE);
 	node_of(0)->waves.see_lock.owner = current;
 	mutex_unlock(&node_of(0)->waves.see_lock);
@@ -1230,7 +1230,7 @@ TEST(each_process_has_its_own, "of many processes with settings each has its own
 	}
 	run(6 * MS);
 	for (i = 0; i < 28; i++)
-		CHECK_EQ(queues[i]->q.gpreempt->policy.priority, -(s32)i - 20);
+		CHECK_EQ(queues[i]->q.gpreempt->policy.set.priority, -(s32)i - 20);
 	CHECK_EQ(set_priority((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }, 4, 0), 0);
 	CHECK_EQ(priority_of(low), 4);
 	/* It is there: whatever else is changed, it stays. */

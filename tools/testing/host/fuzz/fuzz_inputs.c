@@ -5,6 +5,7 @@
  * An input's first byte chooses what it is for. With clang's libFuzzer it is a fuzzer; compiled with FUZZ_REPLAY it runs the files that it is given,
  * each as one input, and prints TAP. Whatever the input, the sanitizers and the fakes must find nothing, and what is said below must hold.
  */
+#include "demand.h"
 #include "fuzz.h"
 #include "tap.h"
 
@@ -123,16 +124,16 @@ static void fuzz_policy(void)
 		u64 value = take(2);
 
 		switch (take(1) % 16) {
-		case 0: q->priority = (s32)(value % 2047) - 1023; pn.changed = true; break;
-		case 1: q->own_priority = (s32)(value % 2047) - 1023; pn.changed = true; break;
-		case 2: q->explicit_priority = value & 1; pn.changed = true; break;
-		case 3: q->immovable = value & 1; break;
-		case 4: q->hold = value & 1; q->hold_unbounded = value & 2; break;
-		case 5: q->weight = value % 10001; pn.changed = true; break;
-		case 6: q->deadline_ns = value * US; pn.changed = true; break;
+		case 0: q->set.priority = (s32)(value % 2047) - 1023; pn.changed = true; break;
+		case 1: q->set.own_priority = (s32)(value % 2047) - 1023; pn.changed = true; break;
+		case 2: q->set.explicit_priority = value & 1; pn.changed = true; break;
+		case 3: q->set.immovable = value & 1; break;
+		case 4: q->set.hold = value & 1; q->set.hold_unbounded = value & 2; break;
+		case 5: q->set.weight = value % 10001; pn.changed = true; break;
+		case 6: q->set.deadline_ns = value * US; pn.changed = true; break;
 		case 7: q->process->opt_out = value & 1; break;
 		case 8: q->process->weight = value % 10001; pn.changed = true; break;
-		case 9: q->expected_until_ns = now_ns + value * US; break;
+		case 9: q->set.expected_until_ns = now_ns + value * US; break;
 		case 10: pn.params.max_hold_ns = value * US * 100; break;
 		case 11: pn.params.blocked_ns = value * US; pn.params.aging_ns = (value & 7) * MS; break;
 		case 12: pn.params.min_run_ns = value * US / 10; pn.params.overhead_pct = value % 51; break;
@@ -143,23 +144,23 @@ static void fuzz_policy(void)
 		for (i = 0; i < pn.nr; i++) {
 			q = &queues[i];
 			value = take(1);
-			gpreempt_policy_sample(q, q->rptr + (q->preempted ? 0 : value >> 6), q->rptr + (value >> 6) + (value >> 4 & 3), value >> 4 & 3, now_ns);
+			gpreempt_demand_sample(q, q->seen.rptr + (q->preempted ? 0 : value >> 6), q->seen.rptr + (value >> 6) + (value >> 4 & 3), value >> 4 & 3, now_ns);
 		}
 		if (value & 1)
-			gpreempt_policy_runlist_changed(&pn, now_ns);
+			gpreempt_demand_runlist_changed(&pn, now_ns);
 		if (gpreempt_policy_needs_waves(&pn, now_ns))
 			for (i = 0; i < pn.nr; i++)
 				if (!queues[i].preempted)
-					gpreempt_policy_set_waves(&queues[i], take(1) % 3, now_ns);
+					gpreempt_demand_set_waves(&queues[i], take(1) % 3, now_ns);
 		gpreempt_policy_decide(&pn, now_ns, &decision);
 		for (i = 0; i < pn.nr; i++) {
 			q = &queues[i];
 			nr_preempt += q->action == GPREEMPT_PREEMPT;
 			nr_resume += q->action == GPREEMPT_RESUME;
-			BUG_ON(q->action == GPREEMPT_PREEMPT && (q->preempted || q->immovable || q->process->opt_out));
+			BUG_ON(q->action == GPREEMPT_PREEMPT && (q->preempted || q->set.immovable || q->process->opt_out));
 			BUG_ON(q->action == GPREEMPT_RESUME && !q->preempted);
 			/* Whoever may not be held is not. */
-			BUG_ON(q->preempted && (q->immovable || q->process->opt_out) && q->action != GPREEMPT_RESUME);
+			BUG_ON(q->preempted && (q->set.immovable || q->process->opt_out) && q->action != GPREEMPT_RESUME);
 			if (q->action == GPREEMPT_PREEMPT)
 				gpreempt_policy_preempted(q, value & 2, now_ns);
 			else if (q->action == GPREEMPT_RESUME)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demand.h"
 #include "policy_node.h"
 #include "tap.h"
 
@@ -96,7 +97,7 @@ TEST(a_hold_takes_off, "a queue that is asked to hold is taken off, whoever else
 	high = new_queue(new_process(), HIGH);
 	start_hog(high);
 	pass();
-	high->policy.hold = true;
+	high->policy.set.hold = true;
 	pass_after(POLL);
 	CHECK(!on_device(high));
 	passes_for(100 * MS, POLL);
@@ -108,7 +109,7 @@ TEST(a_hold_takes_off, "a queue that is asked to hold is taken off, whoever else
 TEST(a_hold_takes_nobody_along, "a hold is no reason to preempt lower queues, and gives them the level")
 {
 	low_is_preempted();
-	high->policy.hold = true;
+	high->policy.set.hold = true;
 	pass_after(POLL);
 	CHECK(!on_device(high));
 	CHECK(on_device(low));
@@ -119,10 +120,10 @@ TEST(a_hold_ends, "a queue that is not asked to hold any more comes back with th
 {
 	high = new_queue(new_process(), HIGH);
 	start_hog(high);
-	high->policy.hold = true;
+	high->policy.set.hold = true;
 	pass();
 	CHECK(!on_device(high));
-	high->policy.hold = false;
+	high->policy.set.hold = false;
 	pass_after(POLL);
 	CHECK(on_device(high));
 }
@@ -133,7 +134,7 @@ TEST(a_hold_is_bounded, "after the maximum hold a queue that is asked to hold ru
 	low = new_queue(new_process(), LOW);
 	start_hog(high);
 	start_hog(low);
-	high->policy.hold = true;
+	high->policy.set.hold = true;
 	pass();
 	CHECK(!on_device(high) && on_device(low));
 	CHECK_EQ(time_until(high, true, 2 * SEC), node.params.max_hold_ns);
@@ -149,11 +150,11 @@ TEST(a_hold_that_ends_gives_back_the_own_rank, "what is outranked stays off when
 {
 	low_is_preempted();
 	passes_for(node.params.max_hold_ns / 2, POLL);
-	low->policy.hold = true;
+	low->policy.set.hold = true;
 	passes_for(5 * node.params.max_hold_ns, POLL);
 	CHECK(!on_device(low));
 	CHECK_EQ(node.nr_relief, 0);
-	low->policy.hold = false;
+	low->policy.set.hold = false;
 	pass_after(POLL);
 	CHECK_EQ(time_until(low, true, 2 * SEC), node.params.max_hold_ns);
 	CHECK_EQ(node.nr_relief, 1);
@@ -162,7 +163,7 @@ TEST(a_hold_that_ends_gives_back_the_own_rank, "what is outranked stays off when
 TEST(a_hold_without_work_lasts, "a queue without work that is asked to hold is not given back now and then")
 {
 	high = new_queue(new_process(), HIGH);
-	high->policy.hold = true;
+	high->policy.set.hold = true;
 	pass();
 	CHECK(!on_device(high));
 	passes_for(3 * node.params.max_hold_ns, 5 * MS);
@@ -176,7 +177,7 @@ TEST(a_hold_lets_go_in_time, "the maximum of a hold and the time for which it do
 	node.params.interval_ns = 10 * SEC;
 	high = new_queue(new_process(), HIGH);
 	start_hog(high);
-	high->policy.hold = true;
+	high->policy.set.hold = true;
 	pass();
 	CHECK_EQ(node.decision.next_ns, node.params.max_hold_ns);
 	pass_after(node.decision.next_ns);
@@ -190,7 +191,7 @@ TEST(a_hold_waits_for_a_relief, "a queue that is asked to hold in its relief hol
 {
 	low_is_preempted();
 	time_until(low, true, 2 * SEC);
-	low->policy.hold = true;
+	low->policy.set.hold = true;
 	passes_for(node.params.relief_ns - POLL, POLL);
 	CHECK(on_device(low) && !on_device(high));
 	pass_after(POLL);
@@ -203,13 +204,13 @@ TEST(a_hold_counts_anew, "what was left of the time for which one hold did not c
 {
 	high = new_queue(new_process(), HIGH);
 	start_hog(high);
-	high->policy.hold = true;
+	high->policy.set.hold = true;
 	pass();
 	time_until(high, true, 2 * SEC);
-	high->policy.hold = false;
+	high->policy.set.hold = false;
 	pass_after(POLL);
 	CHECK(on_device(high));
-	high->policy.hold = true;
+	high->policy.set.hold = true;
 	pass_after(POLL);
 	CHECK(!on_device(high));
 }
@@ -218,9 +219,9 @@ TEST(a_hold_yields_to_the_driver, "a queue that the driver does not let go is no
 {
 	high = new_queue(new_process(), HIGH);
 	low = new_queue(new_process(), LOW);
-	high->policy.hold = true;
-	high->policy.immovable = true;
-	low->policy.hold = true;
+	high->policy.set.hold = true;
+	high->policy.set.immovable = true;
+	low->policy.set.hold = true;
 	low->process->policy.opt_out = true;
 	start_hog(high);
 	start_hog(low);
@@ -233,7 +234,7 @@ TEST(a_hold_that_waits_keeps_the_monitor_awake,
 {
 	high = new_queue(new_process(), HIGH);
 	start_hog(high);
-	high->policy.hold = true;
+	high->policy.set.hold = true;
 	pass();
 	CHECK(!on_device(high));
 	pass_after(node.params.max_hold_ns);
@@ -243,12 +244,12 @@ TEST(a_hold_that_waits_keeps_the_monitor_awake,
 	CHECK(!node.decision.park);
 	pass_after(node.params.relief_ns);
 	CHECK(!on_device(high));
-	high->policy.immovable = true;
+	high->policy.set.immovable = true;
 	pass_after(POLL);
 	CHECK(on_device(high));
 	pass_after(POLL);
 	CHECK(!node.decision.park);
-	high->policy.hold = false;
+	high->policy.set.hold = false;
 	pass_after(POLL);
 	CHECK(node.decision.park);
 }
@@ -257,15 +258,15 @@ TEST(an_unbounded_hold_has_no_relief, "a queue that is asked to hold without bou
 {
 	high = new_queue(new_process(), HIGH);
 	start_hog(high);
-	high->policy.hold = true;
-	high->policy.hold_unbounded = true;
+	high->policy.set.hold = true;
+	high->policy.set.hold_unbounded = true;
 	pass();
 	passes_for(5 * SEC, 5 * MS);
 	CHECK(!on_device(high));
 	CHECK_EQ(node.nr_relief, 0);
 	CHECK_EQ(node.nr_acting, 1);
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
-	high->policy.hold = false;
+	high->policy.set.hold = false;
 	pass_after(POLL);
 	CHECK(on_device(high));
 }
@@ -273,7 +274,7 @@ TEST(an_unbounded_hold_has_no_relief, "a queue that is asked to hold without bou
 TEST(an_unbounded_hold_is_a_hold, "a queue that is preempted for its rank has its relief, whatever was said about holds")
 {
 	low_is_preempted();
-	low->policy.hold_unbounded = true;
+	low->policy.set.hold_unbounded = true;
 	time_until(low, true, 2 * SEC);
 }
 
@@ -285,7 +286,7 @@ TEST(announced_work_clears_the_device, "a queue whose work was announced has dem
 	high = new_queue(new_process(), HIGH);
 	start_hog(low);
 	pass();
-	high->policy.expected_until_ns = node.now_ns + 10 * MS;
+	high->policy.set.expected_until_ns = node.now_ns + 10 * MS;
 	pass_after(POLL);
 	CHECK(!on_device(low));
 	passes_for(5 * MS, POLL);
@@ -310,7 +311,7 @@ TEST(announced_work_that_does_not_come, "an announcement ends when it says, and 
 	start_hog(low);
 	pass();
 	start_ns = node.now_ns;
-	high->policy.expected_until_ns = start_ns + 4 * MS;
+	high->policy.set.expected_until_ns = start_ns + 4 * MS;
 	pass_after(MS);
 	CHECK(!on_device(low));
 	CHECK_EQ(node.decision.next_ns, 3 * MS);
@@ -324,7 +325,7 @@ TEST(announced_work_ends_with_the_work, "an announcement does not outlive the wo
 	high = new_queue(new_process(), HIGH);
 	start_hog(low);
 	pass();
-	high->policy.expected_until_ns = node.now_ns + 500 * MS;
+	high->policy.set.expected_until_ns = node.now_ns + 500 * MS;
 	pass_after(POLL);
 	submit(high, 1);
 	pass_after(POLL);
@@ -332,7 +333,7 @@ TEST(announced_work_ends_with_the_work, "an announcement does not outlive the wo
 	time_until(low, true, 10 * MS);
 	passes_for(10 * MS, POLL);
 	CHECK(on_device(low));
-	high->policy.expected_until_ns = node.now_ns + 400 * MS;
+	high->policy.set.expected_until_ns = node.now_ns + 400 * MS;
 	pass_after(POLL);
 	CHECK(!on_device(low));
 }
@@ -347,37 +348,37 @@ TEST(announced_work_of_a_process, "of several queues of a process whose work was
 	busy = new_queue(high->process, HIGH);
 	stranger = new_queue(new_process(), MIDDLE);
 	start_hog(low);
-	busy->policy.expected_until_ns = node.now_ns + 600 * MS;
+	busy->policy.set.expected_until_ns = node.now_ns + 600 * MS;
 	submit(busy, 1);
 	pass();
 	launch(busy, 1, 0);
 	pass_after(POLL);
-	CHECK(gpreempt_policy_work_came(&busy->policy));
-	high->policy.expected_until_ns = other->policy.expected_until_ns = node.now_ns + 500 * MS;
+	CHECK(gpreempt_demand_came(&busy->policy));
+	high->policy.set.expected_until_ns = other->policy.set.expected_until_ns = node.now_ns + 500 * MS;
 	pass_after(POLL);
 	CHECK(!on_device(low));
-	CHECK(!gpreempt_policy_work_came(&high->policy) && !gpreempt_policy_work_came(&other->policy));
+	CHECK(!gpreempt_demand_came(&high->policy) && !gpreempt_demand_came(&other->policy));
 	/* Work that was announced before is another matter, now and whenever it goes on. */
 	submit(busy, 1);
 	pass_after(POLL);
-	CHECK(!gpreempt_policy_work_came(&high->policy) && !gpreempt_policy_work_came(&other->policy));
+	CHECK(!gpreempt_demand_came(&high->policy) && !gpreempt_demand_came(&other->policy));
 	submit(other, 1);
 	pass_after(POLL);
-	CHECK(gpreempt_policy_work_came(&high->policy) && gpreempt_policy_work_came(&other->policy));
+	CHECK(gpreempt_demand_came(&high->policy) && gpreempt_demand_came(&other->policy));
 	drain(other);
 	pass_after(POLL);
 	drain(busy);
 	pass_after(POLL);
-	CHECK(gpreempt_policy_work_came(&high->policy) && gpreempt_policy_work_came(&other->policy));
+	CHECK(gpreempt_demand_came(&high->policy) && gpreempt_demand_came(&other->policy));
 	time_until(low, true, 10 * MS);
 	passes_for(10 * MS, POLL);
 	CHECK(on_device(low));
 	/* Another process's work is none of theirs, and another announcement is another one. */
-	high->policy.expected_until_ns = node.now_ns + 400 * MS;
-	stranger->policy.expected_until_ns = node.now_ns + 300 * MS;
+	high->policy.set.expected_until_ns = node.now_ns + 400 * MS;
+	stranger->policy.set.expected_until_ns = node.now_ns + 300 * MS;
 	submit(stranger, 1);
 	pass_after(POLL);
-	CHECK(!gpreempt_policy_work_came(&high->policy) && gpreempt_policy_work_came(&stranger->policy));
+	CHECK(!gpreempt_demand_came(&high->policy) && gpreempt_demand_came(&stranger->policy));
 	CHECK(!on_device(low));
 }
 
@@ -388,8 +389,8 @@ TEST(announced_work_of_a_preempted_queue, "a queue that was taken along idle com
 	low_is_preempted();
 	CHECK(!on_device(idle));
 	drain(high);
-	idle->policy.priority = HIGH + 1;
-	idle->policy.expected_until_ns = node.now_ns + 10 * MS;
+	idle->policy.set.priority = HIGH + 1;
+	idle->policy.set.expected_until_ns = node.now_ns + 10 * MS;
 	pass_after(POLL);
 	CHECK(on_device(idle));
 	CHECK(!on_device(low));
@@ -556,11 +557,11 @@ TEST(a_hold_that_ends_waits_for_nothing, "a queue that was held on request comes
 	node.params.resume_delay_ns = 5 * MS;
 	passes_for(100 * MS, POLL);
 	CHECK(on_device(low));
-	low->policy.hold = true;
+	low->policy.set.hold = true;
 	pass_after(POLL);
 	CHECK(!on_device(low));
 	gpreempt_policy_overhead(&node.policy, 100 * MS, false, node.now_ns);
-	low->policy.hold = false;
+	low->policy.set.hold = false;
 	pass_after(POLL);
 	CHECK(on_device(low));
 }
@@ -573,10 +574,10 @@ TEST(holds_spend_no_budget, "to hold and let go in a loop leaves the overhead bu
 	drop_queue(high);
 	passes_for(100 * MS, POLL);
 	for (i = 0; i < 100; i++) {
-		low->policy.hold = !low->policy.hold;
+		low->policy.set.hold = !low->policy.set.hold;
 		pass_after(POLL);
-		CHECK_EQ(on_device(low), !low->policy.hold);
-		gpreempt_policy_overhead(&node.policy, MS, low->policy.hold, node.now_ns);
+		CHECK_EQ(on_device(low), !low->policy.set.hold);
+		gpreempt_policy_overhead(&node.policy, MS, low->policy.set.hold, node.now_ns);
 		CHECK_EQ(node.policy.overhead_ns, 0);
 	}
 }
@@ -765,7 +766,7 @@ static void stagger(u32 nr, bool processes, bool holds)
 	while (node.now_ns < end_ns) {
 		if (begun < nr && node.now_ns >= next_ns) {
 			submit(victims[begun], 100000);
-			victims[begun++]->policy.hold = holds;
+			victims[begun++]->policy.set.hold = holds;
 			next_ns += STAGGER;
 		}
 		crowd_step(nr);
@@ -924,7 +925,7 @@ TEST(a_turn_is_of_a_process, "queues of one process that starve run side by side
 	submit(sibling, 10);
 	pass_after(0);
 	CHECK(!on_device(sibling));
-	sibling->policy.starved_ns = victims[0]->policy.starved_ns;
+	sibling->policy.seen.starved_ns = victims[0]->policy.seen.starved_ns;
 	node.now_ns += SEC;
 	pass();
 	CHECK(on_device(victims[0]) && on_device(sibling) && !on_device(victims[1]) && !on_device(high));
@@ -938,11 +939,11 @@ TEST(a_turn_is_not_for_what_is_held_on_request, "a queue that is held on request
 
 	victims_wait(1, US);
 	held = new_queue(victims[0]->process, LOW);
-	held->policy.hold = true;
-	held->policy.hold_unbounded = true;
+	held->policy.set.hold = true;
+	held->policy.set.hold_unbounded = true;
 	submit(held, 10);
 	pass();
-	held->policy.starved_ns = victims[0]->policy.starved_ns;
+	held->policy.seen.starved_ns = victims[0]->policy.seen.starved_ns;
 	node.now_ns += SEC;
 	pass();
 	only_runs(victims[0]);
@@ -1016,13 +1017,13 @@ TEST(reliefs_are_no_gaps, "what yields to two turns of a relief shortly after ea
 {
 	victims_wait(2, 10 * MS);
 	node.params.poll_ns = POLL;
-	node.now_ns = victims[0]->policy.starved_ns + node.params.max_hold_ns;
+	node.now_ns = victims[0]->policy.seen.starved_ns + node.params.max_hold_ns;
 	pass();
 	CHECK(on_device(victims[0]) && !on_device(high));
 	drain(victims[0]);
 	time_until(high, true, 2 * MS);
 	pass_after(POLL);
-	victims[1]->policy.starved_ns = node.now_ns - node.params.max_hold_ns;
+	victims[1]->policy.seen.starved_ns = node.now_ns - node.params.max_hold_ns;
 	node.policy.pass_ns = MS;
 	pass_after(POLL);
 	CHECK(on_device(victims[1]) && !on_device(high));
@@ -1273,7 +1274,7 @@ TEST(relief_does_not_wait_for_a_minimum_run, "a queue preempted for too long get
 	low_is_preempted();
 	node.params.min_run_ns = 100 * MS;
 	pass_after(node.params.max_hold_ns - POLL);
-	high->policy.run_ns = node.now_ns;
+	high->policy.seen.run_ns = node.now_ns;
 	pass_after(POLL);
 	CHECK(on_device(low));
 	CHECK(!on_device(high));
@@ -1330,7 +1331,7 @@ TEST(safety_does_not_wait_for_a_resume_delay, "relief, and what the driver asks 
 	drain(high);
 	passes_for(10 * MS, POLL);
 	CHECK(!on_device(fixed));
-	fixed->policy.immovable = true;
+	fixed->policy.set.immovable = true;
 	pass_after(POLL);
 	CHECK(on_device(fixed));
 	CHECK(!on_device(low));
@@ -1494,8 +1495,8 @@ TEST(wfq_weighs_queues_of_a_process, "queues of one process with weights of thei
 	u64 ran_ns[2];
 
 	use("wfq");
-	q[0]->policy.weight = 300;
-	q[1]->policy.weight = 100;
+	q[0]->policy.set.weight = 300;
+	q[1]->policy.set.weight = 100;
 	run_shares(q, 2, 2 * SEC, ran_ns);
 	CHECK(shares_are(ran_ns[0], ran_ns[1], 3, 1));
 }
@@ -1666,8 +1667,8 @@ TEST(edf_queues_of_a_process, "a queue with a deadline of its own comes before a
 	use("edf");
 	low = new_queue(p, HIGH);
 	high = new_queue(p, HIGH);
-	low->policy.deadline_ns = 50 * MS;
-	high->policy.deadline_ns = 10 * MS;
+	low->policy.set.deadline_ns = 50 * MS;
+	high->policy.set.deadline_ns = 10 * MS;
 	start_hog(low);
 	start_hog(high);
 	pass();
@@ -1684,8 +1685,8 @@ TEST(edf_equal_queues_of_a_process_need_passes,
 	use("edf");
 	low = new_queue(p, HIGH);
 	high = new_queue(p, HIGH);
-	low->policy.deadline_ns = 10 * MS;
-	high->policy.deadline_ns = 10 * MS;
+	low->policy.set.deadline_ns = 10 * MS;
+	high->policy.set.deadline_ns = 10 * MS;
 	pass();
 	CHECK(!node.decision.park);
 }
@@ -1784,19 +1785,19 @@ TEST(wfq_weights_of_priorities, "a step of priority is worth a quarter more, thr
 	node.use = gpreempt_policies[1];
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		snprintf(tap_case, sizeof(tap_case), "priority %d: ", cases[i].priority);
-		q->policy.priority = cases[i].priority;
+		q->policy.set.priority = cases[i].priority;
 		pass_after(MS);
 		CHECK_EQ(q->process->policy.share.weight, cases[i].weight);
 	}
 	/* That of the most urgent queue, or the one that was set. */
 	new_queue(q->process, GPREEMPT_PRIORITY_NORMAL);
-	q->policy.priority = 4;
+	q->policy.set.priority = 4;
 	pass_after(MS);
 	CHECK_EQ(q->process->policy.share.weight, 100);
 	q->process->policy.weight = 3;
 	pass_after(MS);
 	CHECK_EQ(q->process->policy.share.weight, 3);
-	q->policy.weight = 9;
+	q->policy.set.weight = 9;
 	pass_after(MS);
 	CHECK_EQ(q->policy.share.weight, 9);
 }
@@ -1839,10 +1840,10 @@ TEST(edf_looks_at_the_next_deadline, "without polling, the next look is when the
 	/* One that has passed is none to wait for. */
 	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns + 2 * MS), MS);
 	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns + 3 * MS), ~0ULL);
-	a->policy.demand[1] = false;
+	a->policy.pass.demand[1] = false;
 	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns + 2 * MS), ~0ULL);
-	b->policy.demand[1] = false;
+	b->policy.pass.demand[1] = false;
 	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns), ~0ULL);
-	a->policy.demand[1] = true;
+	a->policy.pass.demand[1] = true;
 	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns), 3 * MS);
 }

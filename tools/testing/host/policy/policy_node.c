@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "demand.h"
 #include "policy_node.h"
 #include "tap.h"
 
@@ -47,8 +48,8 @@ struct queue *new_queue(struct process *process, s32 priority)
 	q = &node.queues[node.nr_created++];
 	q->process = process;
 	q->policy.process = &process->policy;
-	q->policy.priority = priority;
-	q->policy.own_priority = priority;
+	q->policy.set.priority = priority;
+	q->policy.set.own_priority = priority;
 	node.policies[node.nr_queues++] = &q->policy;
 	return q;
 }
@@ -57,7 +58,7 @@ struct queue *new_explicit_queue(struct process *process, s32 priority)
 {
 	struct queue *q = new_queue(process, priority);
 
-	q->policy.explicit_priority = true;
+	q->policy.set.explicit_priority = true;
 	return q;
 }
 
@@ -133,9 +134,9 @@ static bool order_changed(void)
 		const struct gpreempt_policy_queue *q = node.policies[i];
 		u64 one = (u64)((const char *)q - (const char *)&node);
 
-		one = hashed(one, (u32)q->priority);
-		one = hashed(one, (u32)q->own_priority);
-		sum += hashed(one, q->explicit_priority);
+		one = hashed(one, (u32)q->set.priority);
+		one = hashed(one, (u32)q->set.own_priority);
+		sum += hashed(one, q->set.explicit_priority);
 	}
 	return moved(&node.order, sum);
 }
@@ -152,10 +153,10 @@ static bool kicked(void)
 		const struct gpreempt_policy_queue *q = node.policies[i];
 		u64 one = (u64)((const char *)q - (const char *)&node);
 
-		one = hashed(one, q->hold + 2 * q->hold_unbounded + 4 * q->process->opt_out + 8 * q->unseen);
-		one = hashed(one, q->expected_until_ns);
-		one = hashed(one, q->weight + ((u64)q->process->weight << 32));
-		one = hashed(one, q->deadline_ns);
+		one = hashed(one, q->set.hold + 2 * q->set.hold_unbounded + 4 * q->process->opt_out + 8 * q->set.unseen);
+		one = hashed(one, q->set.expected_until_ns);
+		one = hashed(one, q->set.weight + ((u64)q->process->weight << 32));
+		one = hashed(one, q->set.deadline_ns);
 		sum += hashed(one, q->process->deadline_ns);
 	}
 	for (n = 0; n < sizeof(node.params); n++)
@@ -165,7 +166,7 @@ static bool kicked(void)
 
 static void sample(struct queue *q)
 {
-	gpreempt_policy_sample(&q->policy, q->rptr, q->wptr, pending(q), node.now_ns);
+	gpreempt_demand_sample(&q->policy, q->rptr, q->wptr, pending(q), node.now_ns);
 }
 
 /* Only a runlist tells who has waves: the decision is put off, and begun anew when it has. */
@@ -180,7 +181,7 @@ static void ask_runlist(u32 nr)
 		struct queue *q = queue_of(node.policies[i]);
 
 		if (on_device(q))
-			gpreempt_policy_saw(&q->policy, &node.params, q->waves != 0, node.now_ns);
+			gpreempt_demand_saw(&q->policy, &node.params, q->waves != 0, node.now_ns);
 	}
 	node.nr_runlists++;
 	gpreempt_policy_overhead(&node.policy, node.pass_takes_ns, false, node.now_ns);
@@ -202,7 +203,7 @@ static void decide(u32 nr)
 	if (node.use && node.use != node.policy.ops)
 		gpreempt_policy_use(&node.policy, node.use);
 	if (node.runlist_changed)
-		gpreempt_policy_runlist_changed(&node.policy, node.now_ns);
+		gpreempt_demand_runlist_changed(&node.policy, node.now_ns);
 	node.asked = gpreempt_policy_needs_waves(&node.policy, node.now_ns);
 	if (node.asked && node.params.waves_saved)
 		ask_runlist(nr);
@@ -210,7 +211,7 @@ static void decide(u32 nr)
 		struct queue *q = queue_of(node.policies[i]);
 
 		if (on_device(q))
-			gpreempt_policy_set_waves(&q->policy, q->invisible || node.zero_waves ? 0 : q->waves, node.now_ns);
+			gpreempt_demand_set_waves(&q->policy, q->invisible || node.zero_waves ? 0 : q->waves, node.now_ns);
 	}
 	gpreempt_policy_decide(&node.policy, node.now_ns, &node.decision);
 }
@@ -235,7 +236,7 @@ static u32 nr_awake(bool all)
 	for (i = nr; i < node.nr_queues; i++) {
 		const struct queue *q = queue_of(node.policies[i]);
 
-		if (q->rptr != q->policy.rptr || q->wptr != q->policy.wptr)
+		if (q->rptr != q->policy.seen.rptr || q->wptr != q->policy.seen.wptr)
 			swap_places(i, nr++);
 	}
 	return nr;
@@ -306,8 +307,8 @@ void look(void)
 	for (i = 0; i < node.nr_queues; i++) {
 		const struct gpreempt_policy_queue *q = node.policies[i];
 
-		CHECK(q->action != GPREEMPT_PREEMPT || (!q->preempted && !q->immovable && !q->process->opt_out));
-		held |= q->hold;
+		CHECK(q->action != GPREEMPT_PREEMPT || (!q->preempted && !q->set.immovable && !q->process->opt_out));
+		held |= q->set.hold;
 		CHECK(q->action != GPREEMPT_RESUME || q->preempted);
 		CHECK(q->verdict != GPREEMPT_VERDICT_NONE);
 		CHECK_EQ(q->verdict < GPREEMPT_VERDICT_OFF, gpreempt_policy_stays(q));
@@ -338,7 +339,7 @@ void act(void)
 		case GPREEMPT_PREEMPT:
 			gpreempt_policy_preempted(&q->policy, q->waves != 0 || (node.stack_kept && q->rptr), node.now_ns);
 			if (node.params.waves_saved && !q->waves)
-				gpreempt_policy_saw(&q->policy, &node.params, false, node.now_ns);
+				gpreempt_demand_saw(&q->policy, &node.params, false, node.now_ns);
 			q->preempted++;
 			node.nr_preempted++;
 			break;

@@ -185,8 +185,8 @@ static void make_queues(void)
 		struct program *p = program_of(i);
 
 		p->q = new_queue(&node.processes[i % nr_processes], random_priority());
-		p->q->policy.explicit_priority = !sim.equal && one_in(3);
-		p->q->policy.immovable = one_in(12);
+		p->q->policy.set.explicit_priority = !sim.equal && one_in(3);
+		p->q->policy.set.immovable = one_in(12);
 	}
 }
 
@@ -240,8 +240,8 @@ static void make_wild(void)
 		node.processes[i].policy.opt_out = one_in(8);
 	}
 	for (i = 0; i < node.nr_queues; i++) {
-		program_of(i)->q->policy.weight = one_in(5) ? 1 + random_below(300) : 0;
-		program_of(i)->q->policy.deadline_ns = one_in(5) ? 1 + random_below(50 * MS) : 0;
+		program_of(i)->q->policy.set.weight = one_in(5) ? 1 + random_below(300) : 0;
+		program_of(i)->q->policy.set.deadline_ns = one_in(5) ? 1 + random_below(50 * MS) : 0;
 	}
 }
 
@@ -414,7 +414,7 @@ static void show_waves(struct program *p)
 /* A queue that the policy has found blocked may be passed over; that it is found rightly is the rules' business. */
 static bool demands(const struct program *p)
 {
-	return has_work(p->q) && !p->q->policy.blocked;
+	return has_work(p->q) && !p->q->policy.seen.blocked;
 }
 
 /* While waves may be hidden by a runlist change, nobody can tell that they have ended. */
@@ -426,7 +426,7 @@ static bool seems_busy(const struct program *p)
 /* A queue in relief is above all others as long as it has work. */
 static s32 rank_of(const struct program *p)
 {
-	return node.now_ns < p->relief_end_ns ? GPREEMPT_PRIORITY_RELIEF : p->q->policy.priority;
+	return node.now_ns < p->relief_end_ns ? GPREEMPT_PRIORITY_RELIEF : p->q->policy.set.priority;
 }
 
 static bool may_order(const struct program *above, const struct program *below)
@@ -435,7 +435,7 @@ static bool may_order(const struct program *above, const struct program *below)
 
 	if (a->process != b->process)
 		return rank_of(above) > rank_of(below);
-	return a->explicit_priority && b->explicit_priority && a->own_priority > b->own_priority;
+	return a->set.explicit_priority && b->set.explicit_priority && a->set.own_priority > b->set.own_priority;
 }
 
 static bool yields_to_somebody(const struct program *victim)
@@ -534,12 +534,12 @@ static void find_cause(void)
 		bool in_relief = node.now_ns < p->relief_end_ns;
 
 		sim.cause |= has_work(p->q) != p->had_work || seems_busy(p) != p->seemed_busy ||
-			     p->q->invisible != p->was_invisible || p->q->policy.blocked != p->was_blocked ||
+			     p->q->invisible != p->was_invisible || p->q->policy.seen.blocked != p->was_blocked ||
 			     in_relief != p->was_in_relief;
 		p->had_work = has_work(p->q);
 		p->seemed_busy = seems_busy(p);
 		p->was_invisible = p->q->invisible;
-		p->was_blocked = p->q->policy.blocked;
+		p->was_blocked = p->q->policy.seen.blocked;
 		p->was_in_relief = in_relief;
 	}
 }
@@ -556,7 +556,7 @@ static void check_safety(void)
 			violated(OPT_OUT_IS_KEPT, "queue %u of a process that opted out is preempted", i);
 		if (q->preempted && q->process->opt_out && q->action != GPREEMPT_RESUME)
 			violated(OPT_OUT_IS_KEPT, "queue %u of a process that opted out stays off", i);
-		if (q->action == GPREEMPT_PREEMPT && has_turn(program_of(i)) && !q->hold)
+		if (q->action == GPREEMPT_PREEMPT && has_turn(program_of(i)) && !q->set.hold)
 			violated(RELIEF_IS_KEPT, "queue %u is preempted in its relief", i);
 	}
 }
@@ -574,7 +574,7 @@ static void check_decision(void)
 	for (i = 0; i < node.nr_queues; i++) {
 		struct program *p = program_of(i);
 		const struct gpreempt_policy_queue *q = &p->q->policy;
-		bool spared = process_works_at(p, level, true) && !q->explicit_priority;
+		bool spared = process_works_at(p, level, true) && !q->set.explicit_priority;
 
 		if (q->action != GPREEMPT_PREEMPT)
 			continue;
@@ -602,7 +602,7 @@ static void check_queue(struct program *p, s32 level)
 	/* Those that the policy cannot see at work, or finds blocked, end their turn. */
 	if (on_device(p->q) && (!demands(p) || p->q->invisible))
 		p->turn_end_ns = 0;
-	if (on_device(p->q) || !has_work(p->q) || q->hold)
+	if (on_device(p->q) || !has_work(p->q) || q->set.hold)
 		p->preempted_since_ns = 0;
 	else if (!p->preempted_since_ns)
 		p->preempted_since_ns = node.now_ns;
@@ -612,7 +612,7 @@ static void check_queue(struct program *p, s32 level)
 	if (sim.wild)
 		return;
 
-	inverted = on_device(p->q) && p->q->waves && rank_of(p) < level && !q->immovable &&
+	inverted = on_device(p->q) && p->q->waves && rank_of(p) < level && !q->set.immovable &&
 		   !process_works_at(p, level, false);
 	if (!inverted)
 		p->inverted_since_ns = 0;
@@ -681,10 +681,10 @@ static void disturb_wild(struct program *p)
 		p->q->process->policy.opt_out = !p->q->process->policy.opt_out;
 		break;
 	case 2:
-		p->q->policy.expected_until_ns = node.now_ns + random_below(20 * MS);
+		p->q->policy.set.expected_until_ns = node.now_ns + random_below(20 * MS);
 		break;
 	default:
-		p->q->policy.hold = !p->q->policy.hold;
+		p->q->policy.set.hold = !p->q->policy.set.hold;
 		break;
 	}
 }
@@ -700,9 +700,9 @@ static void disturb(void)
 	if (sim.wild && one_in(2))
 		disturb_wild(p);
 	else if (one_in(3))
-		p->q->policy.immovable = !p->q->policy.immovable;
+		p->q->policy.set.immovable = !p->q->policy.set.immovable;
 	else
-		p->q->policy.priority = p->q->policy.own_priority = random_priority();
+		p->q->policy.set.priority = p->q->policy.set.own_priority = random_priority();
 	sim.next_pass_ns = node.now_ns;
 	sim.cause = true;
 	sim.kicks++;
@@ -753,7 +753,7 @@ static void simulate(u64 seed, bool wild)
 		tick();
 	/* Nobody asks for a hold any more, announcements and delays end. */
 	for (i = 0; i < node.nr_queues; i++)
-		program_of(i)->q->policy.hold = false;
+		program_of(i)->q->policy.set.hold = false;
 	sim.calm = true;
 	if (wild)
 		sim.next_pass_ns = node.now_ns;

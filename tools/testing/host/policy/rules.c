@@ -7,6 +7,7 @@
  */
 #include <limits.h>
 
+#include "demand.h"
 #include "policy_node.h"
 #include "tap.h"
 
@@ -64,63 +65,63 @@ TEST(samples_say_what_changed, "what two looks at the pointers say: launches, st
 	struct gpreempt_policy_process process = { 0 };
 	struct gpreempt_policy_queue q = { .process = &process };
 
-	gpreempt_policy_sample(&q, 0, 0, 0, 100);
-	CHECK(q.moved_ns == 100 && !q.used && !q.active_ns && !q.stalled_ns);
-	gpreempt_policy_sample(&q, 0, 0, 0, 200);
-	CHECK(q.moved_ns == 100 && !q.used && !q.active_ns);
-	gpreempt_policy_sample(&q, 0, 2, 2, 300);
-	CHECK(q.moved_ns == 100 && q.used && q.active_ns == 300 && q.stalled_ns == 300 && q.pending == 2);
-	gpreempt_policy_sample(&q, 0, 2, 2, 400);
-	CHECK(q.active_ns == 400 && q.stalled_ns == 300);
+	gpreempt_demand_sample(&q, 0, 0, 0, 100);
+	CHECK(q.seen.moved_ns == 100 && !q.seen.used && !q.seen.active_ns && !q.seen.stalled_ns);
+	gpreempt_demand_sample(&q, 0, 0, 0, 200);
+	CHECK(q.seen.moved_ns == 100 && !q.seen.used && !q.seen.active_ns);
+	gpreempt_demand_sample(&q, 0, 2, 2, 300);
+	CHECK(q.seen.moved_ns == 100 && q.seen.used && q.seen.active_ns == 300 && q.seen.stalled_ns == 300 && q.seen.pending == 2);
+	gpreempt_demand_sample(&q, 0, 2, 2, 400);
+	CHECK(q.seen.active_ns == 400 && q.seen.stalled_ns == 300);
 	/* As many came as were launched. */
-	gpreempt_policy_sample(&q, 1, 3, 2, 500);
-	CHECK(q.moved_ns == 500 && q.launched_ns == 500 && q.active_ns == 500 && q.stalled_ns == 500);
-	gpreempt_policy_sample(&q, 3, 3, 0, 600);
-	CHECK(q.launched_ns == 600 && q.active_ns == 600 && !q.stalled_ns && !q.pending);
-	gpreempt_policy_sample(&q, 4, 4, 0, 700);
-	CHECK(q.moved_ns == 700 && q.launched_ns == 700 && q.active_ns == 700 && q.rptr == 4 && q.wptr == 4);
-	gpreempt_policy_sample(&q, 4, 4, 0, 800);
-	CHECK(q.moved_ns == 700 && q.active_ns == 700 && q.used);
+	gpreempt_demand_sample(&q, 1, 3, 2, 500);
+	CHECK(q.seen.moved_ns == 500 && q.seen.launched_ns == 500 && q.seen.active_ns == 500 && q.seen.stalled_ns == 500);
+	gpreempt_demand_sample(&q, 3, 3, 0, 600);
+	CHECK(q.seen.launched_ns == 600 && q.seen.active_ns == 600 && !q.seen.stalled_ns && !q.seen.pending);
+	gpreempt_demand_sample(&q, 4, 4, 0, 700);
+	CHECK(q.seen.moved_ns == 700 && q.seen.launched_ns == 700 && q.seen.active_ns == 700 && q.seen.rptr == 4 && q.seen.wptr == 4);
+	gpreempt_demand_sample(&q, 4, 4, 0, 800);
+	CHECK(q.seen.moved_ns == 700 && q.seen.active_ns == 700 && q.seen.used);
 }
 
 TEST(samples_of_preempted_queues, "being preempted costs a queue nothing before it has work, and what it waits for meanwhile is no stall")
 {
 	struct gpreempt_policy_process process = { 0 };
-	struct gpreempt_policy_queue q = { .process = &process, .preempted = true, .used = true, .moved_ns = 50, .starved_ns = 60, .expected_until_ns = 7 };
+	struct gpreempt_policy_queue q = { .process = &process, .preempted = true, .seen.used = true, .seen.moved_ns = 50, .seen.starved_ns = 60, .set.expected_until_ns = 7 };
 
-	gpreempt_policy_sample(&q, 0, 2, 2, 100);
-	CHECK(q.starved_ns == 100 && q.active_ns == 100 && !q.stalled_ns);
-	gpreempt_policy_sample(&q, 0, 2, 2, 200);
-	CHECK(q.starved_ns == 100 && q.active_ns == 200 && !q.stalled_ns && q.expected_met_ns == 7);
-	gpreempt_policy_sample(&q, 0, 3, 3, 300);
-	CHECK(q.starved_ns == 100 && q.active_ns == 300);
-	q = (struct gpreempt_policy_queue){ .process = &process, .preempted = true, .saved_waves = true, .used = true, .moved_ns = 50, .starved_ns = 60 };
-	gpreempt_policy_sample(&q, 0, 2, 2, 100);
-	CHECK(q.starved_ns == 60);
-	q = (struct gpreempt_policy_queue){ .process = &process, .used = true, .moved_ns = 50, .starved_ns = 60 };
-	gpreempt_policy_sample(&q, 0, 2, 2, 100);
-	CHECK(q.starved_ns == 60);
+	gpreempt_demand_sample(&q, 0, 2, 2, 100);
+	CHECK(q.seen.starved_ns == 100 && q.seen.active_ns == 100 && !q.seen.stalled_ns);
+	gpreempt_demand_sample(&q, 0, 2, 2, 200);
+	CHECK(q.seen.starved_ns == 100 && q.seen.active_ns == 200 && !q.seen.stalled_ns && q.seen.expected_met_ns == 7);
+	gpreempt_demand_sample(&q, 0, 3, 3, 300);
+	CHECK(q.seen.starved_ns == 100 && q.seen.active_ns == 300);
+	q = (struct gpreempt_policy_queue){ .process = &process, .preempted = true, .saved_waves = true, .seen.used = true, .seen.moved_ns = 50, .seen.starved_ns = 60 };
+	gpreempt_demand_sample(&q, 0, 2, 2, 100);
+	CHECK(q.seen.starved_ns == 60);
+	q = (struct gpreempt_policy_queue){ .process = &process, .seen.used = true, .seen.moved_ns = 50, .seen.starved_ns = 60 };
+	gpreempt_demand_sample(&q, 0, 2, 2, 100);
+	CHECK(q.seen.starved_ns == 60);
 }
 
 TEST(samples_end_what_blocks, "a queue that launches, runs dry or is preempted is not blocked any more; one that stands still is")
 {
 	struct gpreempt_policy_process process = { 0 };
-	struct gpreempt_policy_queue q = { .process = &process, .used = true, .moved_ns = 50, .wptr = 4, .pending = 4 };
+	struct gpreempt_policy_queue q = { .process = &process, .seen.used = true, .seen.moved_ns = 50, .seen.wptr = 4, .seen.pending = 4 };
 
-	q.blocked = true;
-	q.stalled_ns = 60;
-	gpreempt_policy_sample(&q, 0, 4, 4, 100);
-	CHECK(q.blocked && q.stalled_ns == 60);
-	gpreempt_policy_sample(&q, 1, 4, 3, 200);
-	CHECK(!q.blocked && q.stalled_ns == 200);
-	q.blocked = true;
-	gpreempt_policy_sample(&q, 4, 4, 0, 300);
-	CHECK(!q.blocked && !q.stalled_ns);
-	q.blocked = true;
-	q.stalled_ns = 60;
+	q.seen.blocked = true;
+	q.seen.stalled_ns = 60;
+	gpreempt_demand_sample(&q, 0, 4, 4, 100);
+	CHECK(q.seen.blocked && q.seen.stalled_ns == 60);
+	gpreempt_demand_sample(&q, 1, 4, 3, 200);
+	CHECK(!q.seen.blocked && q.seen.stalled_ns == 200);
+	q.seen.blocked = true;
+	gpreempt_demand_sample(&q, 4, 4, 0, 300);
+	CHECK(!q.seen.blocked && !q.seen.stalled_ns);
+	q.seen.blocked = true;
+	q.seen.stalled_ns = 60;
 	q.preempted = true;
-	gpreempt_policy_sample(&q, 4, 5, 1, 400);
-	CHECK(!q.blocked && !q.stalled_ns);
+	gpreempt_demand_sample(&q, 4, 5, 1, 400);
+	CHECK(!q.seen.blocked && !q.seen.stalled_ns);
 }
 
 TEST(taken_queues_come_back, "a queue that the driver takes off and gives back has work from then on, if it had any or got some meanwhile")
@@ -141,49 +142,49 @@ TEST(taken_queues_come_back, "a queue that the driver takes off and gives back h
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct gpreempt_policy_process process = { 0 };
-		struct gpreempt_policy_queue q = { .process = &process, .moved_ns = 50, .zero_ns = 60 };
+		struct gpreempt_policy_queue q = { .process = &process, .seen.moved_ns = 50, .seen.zero_ns = 60 };
 
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
-		q.used = cases[i].used;
-		q.pending = cases[i].pending;
-		q.waves = cases[i].waves;
-		q.waves_ns = cases[i].waves_ns;
-		gpreempt_policy_driver_off(&q, true, false, 100);
-		CHECK(q.driver_off && !q.restore_since_ns && q.moved_ns == 50);
-		gpreempt_policy_driver_off(&q, true, cases[i].packets, 200);
+		q.seen.used = cases[i].used;
+		q.seen.pending = cases[i].pending;
+		q.seen.waves = cases[i].waves;
+		q.seen.waves_ns = cases[i].waves_ns;
+		gpreempt_demand_driver_off(&q, true, false, 100);
+		CHECK(q.seen.driver_off && !q.seen.restore_since_ns && q.seen.moved_ns == 50);
+		gpreempt_demand_driver_off(&q, true, cases[i].packets, 200);
 		/* Once is enough. */
-		gpreempt_policy_driver_off(&q, true, false, 300);
-		CHECK_EQ(q.driver_off_with_work, cases[i].work);
+		gpreempt_demand_driver_off(&q, true, false, 300);
+		CHECK_EQ(q.seen.driver_off_with_work, cases[i].work);
 		if (cases[i].work)
 			CHECK(!gpreempt_policy_dormant(&pn, &q, 10 * SEC, &until_ns));
-		gpreempt_policy_driver_off(&q, false, false, 400);
-		CHECK(!q.driver_off);
-		CHECK_EQ(q.restore_since_ns, cases[i].work ? 400 : 0);
-		CHECK_EQ(q.moved_ns, cases[i].work ? 400 : 50);
+		gpreempt_demand_driver_off(&q, false, false, 400);
+		CHECK(!q.seen.driver_off);
+		CHECK_EQ(q.seen.restore_since_ns, cases[i].work ? 400 : 0);
+		CHECK_EQ(q.seen.moved_ns, cases[i].work ? 400 : 50);
 		/* It is over. */
-		gpreempt_policy_driver_off(&q, false, false, 500);
-		CHECK(q.restore_since_ns != 500);
-		q.waves_ns = 600;
-		q.zero_ns = 600;
-		gpreempt_policy_driver_off(&q, true, false, 700);
-		gpreempt_policy_driver_off(&q, false, false, 800);
-		CHECK(q.restore_since_ns != 800 || q.pending || q.waves);
+		gpreempt_demand_driver_off(&q, false, false, 500);
+		CHECK(q.seen.restore_since_ns != 500);
+		q.seen.waves_ns = 600;
+		q.seen.zero_ns = 600;
+		gpreempt_demand_driver_off(&q, true, false, 700);
+		gpreempt_demand_driver_off(&q, false, false, 800);
+		CHECK(q.seen.restore_since_ns != 800 || q.seen.pending || q.seen.waves);
 	}
 }
 
 TEST(waves_say_what_they_say, "waves end a block and begin a stall anew; that there are none is known since the first look that found none")
 {
-	struct gpreempt_policy_queue q = { .blocked = true, .stalled_ns = 60 };
+	struct gpreempt_policy_queue q = { .seen.blocked = true, .seen.stalled_ns = 60 };
 
-	gpreempt_policy_set_waves(&q, 0, 100);
-	CHECK(q.zero_ns == 100 && q.waves_ns == 100 && q.blocked && q.stalled_ns == 60 && !q.active_ns);
-	gpreempt_policy_set_waves(&q, 0, 200);
-	CHECK(q.zero_ns == 100 && q.waves_ns == 200);
-	gpreempt_policy_set_waves(&q, 3, 300);
-	CHECK(!q.zero_ns && q.waves == 3 && q.active_ns == 300 && !q.blocked && q.stalled_ns == 300);
-	q.stalled_ns = 0;
-	gpreempt_policy_set_waves(&q, 3, 400);
-	CHECK(!q.stalled_ns);
+	gpreempt_demand_set_waves(&q, 0, 100);
+	CHECK(q.seen.zero_ns == 100 && q.seen.waves_ns == 100 && q.seen.blocked && q.seen.stalled_ns == 60 && !q.seen.active_ns);
+	gpreempt_demand_set_waves(&q, 0, 200);
+	CHECK(q.seen.zero_ns == 100 && q.seen.waves_ns == 200);
+	gpreempt_demand_set_waves(&q, 3, 300);
+	CHECK(!q.seen.zero_ns && q.seen.waves == 3 && q.seen.active_ns == 300 && !q.seen.blocked && q.seen.stalled_ns == 300);
+	q.seen.stalled_ns = 0;
+	gpreempt_demand_set_waves(&q, 3, 400);
+	CHECK(!q.seen.stalled_ns);
 }
 
 /* ---- level ---- */
@@ -212,13 +213,13 @@ TEST(waves_that_are_not_read, "what is not read is known of an empty ring that h
 
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		*pq = (struct gpreempt_policy_queue){
-			.process = pq->process, .preempted = cases[i].preempted, .blocked = cases[i].blocked, .pending = cases[i].pending,
-			.waves = cases[i].waves, .zero_ns = cases[i].zero_ns, .waves_ns = cases[i].waves_ns,
+			.process = pq->process, .preempted = cases[i].preempted, .seen.blocked = cases[i].blocked, .seen.pending = cases[i].pending,
+			.seen.waves = cases[i].waves, .seen.zero_ns = cases[i].zero_ns, .seen.waves_ns = cases[i].waves_ns,
 		};
-		gpreempt_policy_waves_unread(&pn, SEC);
-		CHECK_EQ(pq->waves_ns, cases[i].known ? SEC : cases[i].waves_ns);
-		CHECK_EQ(pq->zero_ns, cases[i].zero_ns);
-		CHECK_EQ(pq->waves, cases[i].waves);
+		gpreempt_demand_waves_unread(&pn, SEC);
+		CHECK_EQ(pq->seen.waves_ns, cases[i].known ? SEC : cases[i].waves_ns);
+		CHECK_EQ(pq->seen.zero_ns, cases[i].zero_ns);
+		CHECK_EQ(pq->seen.waves, cases[i].waves);
 	}
 }
 
@@ -242,14 +243,14 @@ TEST(waves_quiescent, "what is read after everything has come back is believed a
 		struct gpreempt_policy_node pn = { .queues = &pq, .nr = 1 };
 
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
-		pq->pending = cases[i].pending;
-		pq->waves = cases[i].waves;
-		pq->zero_ns = cases[i].zero_ns;
-		pq->waves_ns = cases[i].waves_ns;
-		pq->restore_since_ns = 7;
-		gpreempt_policy_waves_quiescent(&pn, SEC);
-		CHECK_EQ(pq->zero_ns, cases[i].zero_after_ns);
-		CHECK_EQ(pq->restore_since_ns, cases[i].waves_ns == SEC ? 0 : 7);
+		pq->seen.pending = cases[i].pending;
+		pq->seen.waves = cases[i].waves;
+		pq->seen.zero_ns = cases[i].zero_ns;
+		pq->seen.waves_ns = cases[i].waves_ns;
+		pq->seen.restore_since_ns = 7;
+		gpreempt_demand_waves_quiescent(&pn, SEC);
+		CHECK_EQ(pq->seen.zero_ns, cases[i].zero_after_ns);
+		CHECK_EQ(pq->seen.restore_since_ns, cases[i].waves_ns == SEC ? 0 : 7);
 	}
 }
 
@@ -333,7 +334,7 @@ TEST(three_levels, "each level waits for the ones above, and returns in their or
 TEST(raised_while_preempted_returns, "a preempted queue whose priority is raised to the level is resumed by the next pass")
 {
 	low_is_preempted();
-	low->policy.priority = HIGH;
+	low->policy.set.priority = HIGH;
 	pass_after(POLL);
 	CHECK(on_device(low));
 }
@@ -760,7 +761,7 @@ TEST(a_long_pass_blocks_nobody, "whoever could not launch while a pass was carri
 	for (i = 0; i < 4; i++) {
 		pass_after(MS);
 		CHECK(!on_device(low));
-		CHECK(!high->policy.blocked);
+		CHECK(!high->policy.seen.blocked);
 	}
 	launch(high, 1, 8);
 	passes_for(10 * MS, POLL);
@@ -944,8 +945,8 @@ TEST(explicit_own_priorities_order_a_process,
 	struct queue *urgent = new_explicit_queue(p, HIGH), *background = new_explicit_queue(p, HIGH);
 
 	/* Untrusted: equal against others, ordered among themselves. */
-	urgent->policy.own_priority = 15;
-	background->policy.own_priority = 11;
+	urgent->policy.set.own_priority = 15;
+	background->policy.set.own_priority = 11;
 	start_hog(background);
 	pass();
 	CHECK(on_device(background));
@@ -984,7 +985,7 @@ TEST(own_priority_means_nothing_to_others, "an untrusted claim orders a process,
 {
 	struct queue *urgent = new_explicit_queue(new_process(), HIGH), *other = new_queue(new_process(), HIGH);
 
-	urgent->policy.own_priority = 15;
+	urgent->policy.set.own_priority = 15;
 	start_hog(other);
 	start_hog(urgent);
 	passes_for(100 * MS, POLL);
@@ -1018,7 +1019,7 @@ TEST(no_answer_means_waves, "what could not be asked for waves has them: a highe
 	pass_after(POLL);
 	CHECK(!on_device(low));
 	passes_for(100 * MS, POLL);
-	CHECK(!high->policy.blocked && !on_device(low));
+	CHECK(!high->policy.seen.blocked && !on_device(low));
 }
 
 TEST(no_answer_hides_no_waves, "waves that a runlist took off before the first answer are waited for like others")
@@ -1058,7 +1059,7 @@ TEST(no_answer_delays_no_deadline, "relief, its end, the end of a hold, of a min
 	pass_after(1);
 	CHECK(!on_device(low) && on_device(high));
 	/* A hold. */
-	high->policy.hold = true;
+	high->policy.set.hold = true;
 	pass_after(POLL);
 	CHECK(!on_device(high) && on_device(low));
 	pass_after(node.params.max_hold_ns - 1);
@@ -1067,7 +1068,7 @@ TEST(no_answer_delays_no_deadline, "relief, its end, the end of a hold, of a min
 	CHECK(on_device(high) && !on_device(low));
 	pass_after(node.params.relief_ns);
 	CHECK(!on_device(high) && on_device(low));
-	high->policy.hold = false;
+	high->policy.set.hold = false;
 	pass_after(POLL);
 	CHECK(on_device(high) && !on_device(low));
 	/* Age. */
@@ -1103,12 +1104,12 @@ TEST(a_kept_stack_offset_takes_no_relief_for_ever,
 		pass_after(node.params.max_hold_ns);
 		passes_for(node.params.relief_ns, POLL);
 	}
-	CHECK(idle->policy.showed_none);
+	CHECK(idle->policy.seen.showed_none);
 	CHECK_EQ(idle->preempted, 2);
 	CHECK(node.nr_relief >= 5 && node.nr_relief <= 6);
 	submit(idle, 2);
 	pass_after(POLL);
-	CHECK(!idle->policy.showed_none);
+	CHECK(!idle->policy.seen.showed_none);
 	for (i = 0; i < 3; i++) {
 		pass_after(node.params.max_hold_ns);
 		passes_for(node.params.relief_ns, POLL);
@@ -1126,12 +1127,12 @@ TEST(counters_that_never_count_starve_nobody, "where waves always read as none, 
 	submit(high, 1000);
 	launch(high, 1, 8);
 	passes_for(node.params.max_hold_ns - 2 * POLL, POLL);
-	CHECK(!high->policy.blocked && !on_device(low));
+	CHECK(!high->policy.seen.blocked && !on_device(low));
 	passes_for(node.params.relief_ns, POLL);
 	CHECK_EQ(node.nr_relief, 1);
 	CHECK(on_device(low) && on_device(high));
-	CHECK(!low->policy.showed_none);
-	CHECK(!high->policy.blocked);
+	CHECK(!low->policy.seen.showed_none);
+	CHECK(!high->policy.seen.blocked);
 	/* The first wave that is seen proves them. */
 	node.zero_waves = false;
 	finish(high);
@@ -1144,7 +1145,7 @@ TEST(counters_that_never_count_starve_nobody, "where waves always read as none, 
 	node.policy.waves_seen = true;
 	finish(high);
 	passes_for(node.params.blocked_ns + 3 * GPREEMPT_WAVES_SETTLE_NS, POLL);
-	CHECK(high->policy.blocked && on_device(low));
+	CHECK(high->policy.seen.blocked && on_device(low));
 }
 
 /* Waves are not counted, only runlists tell. Both have work, high's is one kernel by now. */
@@ -1241,12 +1242,12 @@ TEST(runlists_tell_who_is_blocked, "where only runlists tell, a queue that stand
 	low_is_preempted();
 	submit(high, 10);
 	passes_for(5 * node.params.blocked_ns, POLL);
-	CHECK(high->policy.blocked && on_device(low));
+	CHECK(high->policy.seen.blocked && on_device(low));
 	launch(high, 1, 8);
 	pass_after(POLL);
-	CHECK(!high->policy.blocked && !on_device(low));
+	CHECK(!high->policy.seen.blocked && !on_device(low));
 	passes_for(20 * node.params.blocked_ns, POLL);
-	CHECK(!high->policy.blocked && !on_device(low));
+	CHECK(!high->policy.seen.blocked && !on_device(low));
 }
 
 TEST(a_late_read_pointer_costs_little, "a queue whose read pointer is not written before it is idle for long is taken for blocked, and those below it lose 5 % at most")
@@ -1269,7 +1270,7 @@ TEST(a_late_read_pointer_costs_little, "a queue whose read pointer is not writte
 static void low_is_unseen(void)
 {
 	two_processes();
-	low->policy.unseen = true;
+	low->policy.set.unseen = true;
 	start_hog(low);
 	pass();
 	CHECK(on_device(low));
@@ -1321,11 +1322,11 @@ TEST(unseen_queue_raises_no_level, "no queue yields to one that cannot be looked
 
 	two_processes();
 	sibling = new_queue(low->process, LOW - 1);
-	high->policy.unseen = true;
+	high->policy.set.unseen = true;
 	start_hog(high);
 	start_hog(low);
 	start_hog(sibling);
-	high->policy.expected_until_ns = node.now_ns + 100 * MS;
+	high->policy.set.expected_until_ns = node.now_ns + 100 * MS;
 	passes_for(200 * MS, POLL);
 	CHECK_EQ(node.nr_preempted, 0);
 	CHECK_EQ(node.decision.level, LOW);
@@ -1373,11 +1374,11 @@ TEST(unseen_queue_without_work_ends_its_relief, "the relief of a queue that cann
 TEST(unseen_queue_that_the_driver_took_is_in_nobodys_way, "a queue that cannot be looked at is not in the way while the driver keeps it off the device")
 {
 	low_is_unseen();
-	gpreempt_policy_driver_off(&low->policy, true, false, node.now_ns);
+	gpreempt_demand_driver_off(&low->policy, true, false, node.now_ns);
 	start_hog(high);
 	passes_for(10 * MS, POLL);
 	CHECK_EQ(low->preempted, 0);
-	gpreempt_policy_driver_off(&low->policy, false, false, node.now_ns);
+	gpreempt_demand_driver_off(&low->policy, false, false, node.now_ns);
 	pass_after(POLL);
 	CHECK(!on_device(low));
 }
@@ -1385,15 +1386,15 @@ TEST(unseen_queue_that_the_driver_took_is_in_nobodys_way, "a queue that cannot b
 TEST(unseen_queue_comes_into_sight, "pointers that can be read after all say what they always say, and those that cannot any more say nothing")
 {
 	two_processes();
-	high->policy.unseen = true;
+	high->policy.set.unseen = true;
 	submit(high, 1);
 	start_hog(low);
 	passes_for(10 * MS, POLL);
 	CHECK_EQ(node.nr_preempted, 0);
-	high->policy.unseen = false;
+	high->policy.set.unseen = false;
 	pass_after(POLL);
 	CHECK(!on_device(low));
-	high->policy.unseen = true;
+	high->policy.set.unseen = true;
 	pass_after(POLL);
 	CHECK(on_device(low));
 }
@@ -1406,7 +1407,7 @@ TEST(unseen_queue_has_waves_while_none_are_read, "what was known of a queue that
 	passes_for(10 * MS, POLL);
 	CHECK(on_device(low));
 	node.now_ns += 5 * MS;
-	gpreempt_policy_waves_unread(&node.policy, node.now_ns);
+	gpreempt_demand_waves_unread(&node.policy, node.now_ns);
 	node.silent = true;
 	pass();
 	CHECK(!on_device(low));
@@ -1415,7 +1416,7 @@ TEST(unseen_queue_has_waves_while_none_are_read, "what was known of a queue that
 TEST(unseen_queue_is_never_dormant, "a queue that cannot be looked at is looked at in each pass: no pointer would wake it")
 {
 	two_processes();
-	low->policy.unseen = true;
+	low->policy.set.unseen = true;
 	start_hog(high);
 	passes_for(3 * SEC, POLL);
 	CHECK_EQ(low->preempted, 0);
@@ -1431,7 +1432,7 @@ static void high_is_blocked(void)
 {
 	low_is_preempted();
 	passes_for(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS + 2 * POLL, POLL);
-	CHECK(high->policy.blocked);
+	CHECK(high->policy.seen.blocked);
 	CHECK(on_device(low));
 }
 
@@ -1487,7 +1488,7 @@ TEST(waves_are_not_blocked, "a queue whose kernel runs long in front of a waitin
 	launch(high, 1, 8);
 	passes_for(100 * MS, POLL);
 	CHECK(!on_device(low));
-	CHECK(!high->policy.blocked);
+	CHECK(!high->policy.seen.blocked);
 }
 
 /* High comes after low has stood still for longer than it takes to be blocked, and nobody has looked meanwhile. */
@@ -1511,15 +1512,15 @@ TEST(who_yields_is_not_asked_first,
 	two_processes();
 	submit(low, 1);
 	pass();
-	low->policy.waves_ns = node.now_ns;
-	low->policy.zero_ns = node.now_ns;
+	low->policy.seen.waves_ns = node.now_ns;
+	low->policy.seen.zero_ns = node.now_ns;
 	high_comes_late();
 	CHECK(node.asked);
 	CHECK(on_device(low));
-	CHECK(low->policy.blocked);
+	CHECK(low->policy.seen.blocked);
 
 	/* Blocked, and taken by the driver for a while: what was read of its waves is void. */
-	low->policy.zero_ns = 0;
+	low->policy.seen.zero_ns = 0;
 	launch(high, 1, 8);
 	submit(high, 1);
 	pass_after(node.params.blocked_ns);
@@ -1535,7 +1536,7 @@ TEST(who_is_not_asked_has_waves_to_wait_for, "the higher queue that stands still
 	pass_after(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS);
 	CHECK(!on_device(low));
 	CHECK(!node.asked);
-	CHECK_EQ(high->policy.restore_since_ns, node.now_ns);
+	CHECK_EQ(high->policy.seen.restore_since_ns, node.now_ns);
 }
 
 TEST(who_stays_is_asked,
@@ -1546,14 +1547,14 @@ TEST(who_stays_is_asked,
 	for (i = 0; i < 2; i++) {
 		tap_reset();
 		two_processes();
-		low->policy.immovable = i;
+		low->policy.set.immovable = i;
 		node.params.min_run_ns = i ? 0 : SEC;
 		submit(low, 1);
 		pass();
 		high_comes_late();
 		CHECK(node.asked);
 		pass_after(GPREEMPT_WAVES_SETTLE_NS);
-		CHECK(low->policy.blocked);
+		CHECK(low->policy.seen.blocked);
 	}
 }
 
@@ -1563,12 +1564,12 @@ TEST(stalled_behind_a_lower_is_not_blocked,
 	struct queue *preempted = new_queue(new_process(), LOW);
 
 	two_processes();
-	low->policy.immovable = true;
+	low->policy.set.immovable = true;
 	start_hog(low);
 	start_hog(preempted);
 	submit(high, 1);
 	passes_for(100 * MS, POLL);
-	CHECK(!high->policy.blocked);
+	CHECK(!high->policy.seen.blocked);
 	CHECK(!on_device(preempted));
 }
 
@@ -1594,7 +1595,7 @@ TEST(a_stall_ends_where_a_relief_begins,
 	CHECK(on_device(low));
 	/* Held's own relief is not due yet. */
 	passes_for(1000 * US, POLL);
-	CHECK(!high->policy.blocked);
+	CHECK(!high->policy.seen.blocked);
 	CHECK(!on_device(preempted));
 }
 
@@ -1613,7 +1614,7 @@ TEST(an_idle_bystander_does_not_hide_a_blocked_queue,
 	pass();
 	CHECK(!on_device(low));
 	passes_for(50 * MS, POLL);
-	CHECK(high->policy.blocked);
+	CHECK(high->policy.seen.blocked);
 	CHECK(on_device(low));
 }
 
@@ -1627,18 +1628,18 @@ TEST(blocked_queues_are_tried_again,
 	for (i = 0; on_device(low) && i < 1000; i++)
 		pass_after(POLL);
 	CHECK(!on_device(low));
-	CHECK_EQ(high->policy.tries, 1);
+	CHECK_EQ(high->policy.seen.tries, 1);
 	launch(high, 1, 8);
 	submit(high, 1);
 	passes_for(10 * MS, POLL);
-	CHECK(!high->policy.blocked);
+	CHECK(!high->policy.seen.blocked);
 	CHECK(!on_device(low));
 	/* The next time it is new to it. */
 	high->waves = 0;
 	passes_for(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, POLL);
-	CHECK(high->policy.blocked && on_device(low));
-	CHECK_EQ(high->policy.tries, 0);
-	CHECK(high->policy.try_ns <= node.now_ns + GPREEMPT_TRY_SHARE * node.params.blocked_ns);
+	CHECK(high->policy.seen.blocked && on_device(low));
+	CHECK_EQ(high->policy.seen.tries, 0);
+	CHECK(high->policy.seen.try_ns <= node.now_ns + GPREEMPT_TRY_SHARE * node.params.blocked_ns);
 }
 
 TEST(tries_get_rarer, "one that stays blocked is tried ever more rarely, down to once a second, and takes little from those below")
@@ -1650,9 +1651,9 @@ TEST(tries_get_rarer, "one that stays blocked is tried ever more rarely, down to
 		pass_after(POLL);
 		preempted_ns += on_device(low) ? 0 : POLL;
 	}
-	CHECK(high->policy.tries >= 10 && high->policy.tries <= 14);
+	CHECK(high->policy.seen.tries >= 10 && high->policy.seen.tries <= 14);
 	CHECK(preempted_ns < 60 * MS);
-	CHECK_EQ(node.nr_preempted, 1 + high->policy.tries);
+	CHECK_EQ(node.nr_preempted, 1 + high->policy.seen.tries);
 	/* A longer gpreempt_blocked_us makes both rarer. */
 	node.params.blocked_ns = SEC;
 	node.params.max_hold_ns = 0;
@@ -1667,7 +1668,7 @@ TEST(tries_are_not_slept_through, "however long the interval is, a blocked queue
 	u64 due_ns;
 
 	high_is_blocked();
-	due_ns = high->policy.try_ns;
+	due_ns = high->policy.seen.try_ns;
 	node.params.interval_ns = 10 * SEC;
 	node.params.poll_ns = 0;
 	node.params.max_hold_ns = 0;
@@ -1682,23 +1683,23 @@ TEST(firmware_turns_block_nobody,
 	node.policy.turns = true;
 	passes_for(500 * MS, POLL);
 	CHECK(!on_device(low));
-	CHECK(!high->policy.blocked);
+	CHECK(!high->policy.seen.blocked);
 	CHECK_EQ(node.nr_asked, 0);
 	node.policy.turns = false;
 	passes_for(node.params.blocked_ns - 2 * POLL, POLL);
 	CHECK(!on_device(low));
 	passes_for(GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, POLL);
-	CHECK(high->policy.blocked && on_device(low));
+	CHECK(high->policy.seen.blocked && on_device(low));
 	node.policy.turns = true;
 	pass_after(POLL);
-	CHECK(!high->policy.blocked);
+	CHECK(!high->policy.seen.blocked);
 	CHECK(!on_device(low));
 }
 
 TEST(firmware_turns_ask_nobody, "while firmware takes turns no queue is asked for waves to find another one blocked")
 {
 	two_processes();
-	low->policy.immovable = true;
+	low->policy.set.immovable = true;
 	submit(low, 1);
 	launch(low, 1, 8);
 	submit(high, 1);
@@ -1831,7 +1832,7 @@ TEST(immovable_queue_is_never_a_victim,
      "a queue that the driver holds on to is not preempted, and alone causes no pass")
 {
 	two_processes();
-	low->policy.immovable = true;
+	low->policy.set.immovable = true;
 	start_hog(low);
 	submit(high, 1);
 	passes_for(10 * MS, POLL);
@@ -1842,8 +1843,8 @@ TEST(immovable_queue_in_the_way_is_named,
      "a queue that the driver holds on to is in the way while it has work and a higher one has, and not otherwise")
 {
 	two_processes();
-	low->policy.immovable = true;
-	high->policy.immovable = true;
+	low->policy.set.immovable = true;
+	high->policy.set.immovable = true;
 	submit(high, 1);
 	pass();
 	CHECK(!low->policy.in_the_way);
@@ -1851,7 +1852,7 @@ TEST(immovable_queue_in_the_way_is_named,
 	pass_after(POLL);
 	CHECK(low->policy.in_the_way);
 	CHECK(!high->policy.in_the_way);
-	low->policy.immovable = false;
+	low->policy.set.immovable = false;
 	pass_after(POLL);
 	CHECK(!low->policy.in_the_way);
 	CHECK(!on_device(low));
@@ -1860,7 +1861,7 @@ TEST(immovable_queue_in_the_way_is_named,
 TEST(immovable_preempted_queue_is_resumed, "a queue that becomes immovable while it is preempted is resumed at once")
 {
 	low_is_preempted();
-	low->policy.immovable = true;
+	low->policy.set.immovable = true;
 	pass_after(POLL);
 	CHECK(on_device(low));
 }
@@ -1905,7 +1906,7 @@ TEST(parks_with_one_process,
 TEST(never_parks_while_something_is_preempted, "a node with a preempted queue does not park before the queue is back")
 {
 	low_is_preempted();
-	low->policy.priority = HIGH;
+	low->policy.set.priority = HIGH;
 	look();
 	CHECK_EQ(node.decision.nr_resume, 1);
 	CHECK(!node.decision.park);
@@ -2062,7 +2063,7 @@ TEST(idle_bystanders_do_not_keep_a_node_polling,
      "when all queues have been idle for a second the node is not contended, with immovable ones too")
 {
 	two_processes();
-	low->policy.immovable = true;
+	low->policy.set.immovable = true;
 	submit(high, 1);
 	drain(high);
 	submit(low, 1);
@@ -2110,7 +2111,7 @@ TEST(resume_all, "switching off resumes every preempted queue and nothing else, 
 	struct queue *immovable = new_queue(new_process(), LOW);
 
 	low_is_preempted();
-	immovable->policy.immovable = true;
+	immovable->policy.set.immovable = true;
 	gpreempt_policy_resume_all(&node.policy, &d);
 	CHECK_EQ(d.nr_resume, 2);
 	CHECK_EQ(d.nr_preempt, 0);
@@ -2170,17 +2171,17 @@ TEST(priority_derivation,
 
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct gpreempt_policy_queue q = {
-			.priority = 99,
-			.own_priority = 99,
-			.explicit_priority = !table[i].is_explicit,
+			.set.priority = 99,
+			.set.own_priority = 99,
+			.set.explicit_priority = !table[i].is_explicit,
 		};
 
 		gpreempt_policy_priority(table[i].kfd, table[i].nice, table[i].trusted, &q);
-		if (q.priority != table[i].priority || q.own_priority != table[i].own ||
-		    q.explicit_priority != table[i].is_explicit)
+		if (q.set.priority != table[i].priority || q.set.own_priority != table[i].own ||
+		    q.set.explicit_priority != table[i].is_explicit)
 			tap_fail(__FILE__, __LINE__, "kfd %u nice %d trusted %d: priority %d own %d explicit %d",
-				 table[i].kfd, table[i].nice, table[i].trusted, q.priority, q.own_priority,
-				 q.explicit_priority);
+				 table[i].kfd, table[i].nice, table[i].trusted, q.set.priority, q.set.own_priority,
+				 q.set.explicit_priority);
 	}
 }
 
@@ -2254,18 +2255,18 @@ TEST(only_waves_are_restored, "after a runlist by the driver, queues with packet
 		u64 before_ns = cases[i].restore_ago_ns ? now_ns - cases[i].restore_ago_ns : 0;
 
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
-		pq->used = cases[i].used;
+		pq->seen.used = cases[i].used;
 		pq->preempted = cases[i].preempted;
-		pq->pending = cases[i].pending;
-		pq->waves = cases[i].waves;
-		pq->waves_ns = cases[i].waves_ago_ns ? now_ns - cases[i].waves_ago_ns : 0;
-		pq->moved_ns = now_ns - cases[i].moved_ago_ns;
-		pq->restore_since_ns = before_ns;
-		second->policy.pending = 1;
-		second->policy.restore_since_ns = 0;
-		gpreempt_policy_runlist_changed(&node.policy, now_ns);
-		CHECK_EQ(pq->restore_since_ns, cases[i].restored ? now_ns : before_ns);
-		CHECK_EQ(second->policy.restore_since_ns, now_ns);
+		pq->seen.pending = cases[i].pending;
+		pq->seen.waves = cases[i].waves;
+		pq->seen.waves_ns = cases[i].waves_ago_ns ? now_ns - cases[i].waves_ago_ns : 0;
+		pq->seen.moved_ns = now_ns - cases[i].moved_ago_ns;
+		pq->seen.restore_since_ns = before_ns;
+		second->policy.seen.pending = 1;
+		second->policy.seen.restore_since_ns = 0;
+		gpreempt_demand_runlist_changed(&node.policy, now_ns);
+		CHECK_EQ(pq->seen.restore_since_ns, cases[i].restored ? now_ns : before_ns);
+		CHECK_EQ(second->policy.seen.restore_since_ns, now_ns);
 	}
 }
 
@@ -2280,8 +2281,8 @@ TEST(what_was_put_off_is_forgotten, "a decision that was put off touches nothing
 	submit(high, 1);
 	launch(high, 1, 4);
 	node.now_ns += MS;
-	gpreempt_policy_sample(&low->policy, low->rptr, low->wptr, pending(low), node.now_ns);
-	gpreempt_policy_sample(&high->policy, high->rptr, high->wptr, pending(high), node.now_ns);
+	gpreempt_demand_sample(&low->policy, low->rptr, low->wptr, pending(low), node.now_ns);
+	gpreempt_demand_sample(&high->policy, high->rptr, high->wptr, pending(high), node.now_ns);
 	node.policy.nr = 2;
 	node.policy.nr_dormant = 0;
 	CHECK(gpreempt_policy_needs_waves(&node.policy, node.now_ns));
@@ -2293,7 +2294,7 @@ TEST(what_was_put_off_is_forgotten, "a decision that was put off touches nothing
 	node.policies[1] = NULL;
 	node.policy.nr = 1;
 	node.now_ns += MS;
-	gpreempt_policy_sample(&high->policy, high->rptr, high->wptr, pending(high), node.now_ns);
+	gpreempt_demand_sample(&high->policy, high->rptr, high->wptr, pending(high), node.now_ns);
 	CHECK(!gpreempt_policy_needs_waves(&node.policy, node.now_ns));
 	gpreempt_policy_decide(&node.policy, node.now_ns, &decision);
 	CHECK_EQ(decision.nr_preempt + decision.nr_resume, 0);
@@ -2330,28 +2331,28 @@ TEST(confirming_makes_a_queue_new, "what is confirmed as preempted or resumed ha
 	pass();
 	pq = &low->policy;
 	now_ns = node.now_ns + MS;
-	pq->relief_until_ns = pq->aged_until_ns = pq->stalled_ns = pq->zero_ns = pq->waves_ns = now_ns;
-	pq->blocked = true;
+	pq->relief_until_ns = pq->aged_until_ns = pq->seen.stalled_ns = pq->seen.zero_ns = pq->seen.waves_ns = now_ns;
+	pq->seen.blocked = true;
 	pq->action = GPREEMPT_PREEMPT;
 	gpreempt_policy_preempted(pq, true, now_ns);
-	CHECK(pq->preempted && pq->saved_waves && !pq->blocked);
-	CHECK_EQ(pq->relief_until_ns + pq->aged_until_ns + pq->stalled_ns + pq->zero_ns + pq->waves_ns, 0);
-	CHECK(pq->preempted_at_ns == now_ns && pq->starved_ns == now_ns && pq->outranked_ns == now_ns && pq->moved_ns == now_ns);
+	CHECK(pq->preempted && pq->saved_waves && !pq->seen.blocked);
+	CHECK_EQ(pq->relief_until_ns + pq->aged_until_ns + pq->seen.stalled_ns + pq->seen.zero_ns + pq->seen.waves_ns, 0);
+	CHECK(pq->preempted_at_ns == now_ns && pq->seen.starved_ns == now_ns && pq->outranked_ns == now_ns && pq->seen.moved_ns == now_ns);
 	CHECK_EQ(pq->action, GPREEMPT_KEEP);
 	gpreempt_policy_saved(pq, false);
 	CHECK(!pq->saved_waves);
 	gpreempt_policy_saved(pq, true);
 
 	now_ns += MS;
-	pq->zero_ns = pq->waves_ns = now_ns;
+	pq->seen.zero_ns = pq->seen.waves_ns = now_ns;
 	pq->action = GPREEMPT_RESUME;
 	gpreempt_policy_resumed(pq, now_ns);
 	CHECK(!pq->preempted && !pq->saved_waves);
-	CHECK_EQ(pq->zero_ns + pq->waves_ns, 0);
-	CHECK(pq->launched_ns == now_ns && pq->active_ns == now_ns && pq->run_ns == now_ns && pq->moved_ns == now_ns);
-	CHECK_EQ(pq->stalled_ns, now_ns);
+	CHECK_EQ(pq->seen.zero_ns + pq->seen.waves_ns, 0);
+	CHECK(pq->seen.launched_ns == now_ns && pq->seen.active_ns == now_ns && pq->seen.run_ns == now_ns && pq->seen.moved_ns == now_ns);
+	CHECK_EQ(pq->seen.stalled_ns, now_ns);
 	CHECK_EQ(pq->action, GPREEMPT_KEEP);
-	pq->pending = 0;
+	pq->seen.pending = 0;
 	gpreempt_policy_resumed(pq, now_ns);
-	CHECK_EQ(pq->stalled_ns, 0);
+	CHECK_EQ(pq->seen.stalled_ns, 0);
 }

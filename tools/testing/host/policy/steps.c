@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "demand.h"
 #include "policy_node.h"
 #include "tap.h"
 
@@ -57,19 +58,19 @@ TEST(samples_of_queues_that_may_not_run, "pointers and packets of a queue that t
 	struct gpreempt_policy_process process = { 0 };
 	struct gpreempt_policy_queue q = { .process = &process };
 
-	gpreempt_policy_sample(&q, 0, 0, 0, 100);
+	gpreempt_demand_sample(&q, 0, 0, 0, 100);
 	/* What is written meanwhile is not pending. */
-	gpreempt_policy_sample(&q, 0, 2, 0, 200);
-	CHECK(q.wptr == 2 && q.active_ns == 200 && !q.pending);
-	gpreempt_policy_sample(&q, 0, 2, 2, 300);
-	CHECK(q.pending == 2 && q.stalled_ns == 300 && q.active_ns == 300);
-	gpreempt_policy_sample(&q, 0, 2, 0, 400);
-	CHECK(!q.pending && !q.stalled_ns && q.active_ns == 300);
+	gpreempt_demand_sample(&q, 0, 2, 0, 200);
+	CHECK(q.seen.wptr == 2 && q.seen.active_ns == 200 && !q.seen.pending);
+	gpreempt_demand_sample(&q, 0, 2, 2, 300);
+	CHECK(q.seen.pending == 2 && q.seen.stalled_ns == 300 && q.seen.active_ns == 300);
+	gpreempt_demand_sample(&q, 0, 2, 0, 400);
+	CHECK(!q.seen.pending && !q.seen.stalled_ns && q.seen.active_ns == 300);
 	q.preempted = true;
-	gpreempt_policy_sample(&q, 0, 2, 2, 500);
-	CHECK(q.pending == 2 && q.starved_ns == 500);
-	gpreempt_policy_sample(&q, 0, 2, 0, 600);
-	CHECK(!q.pending);
+	gpreempt_demand_sample(&q, 0, 2, 2, 500);
+	CHECK(q.seen.pending == 2 && q.seen.starved_ns == 500);
+	gpreempt_demand_sample(&q, 0, 2, 0, 600);
+	CHECK(!q.seen.pending);
 }
 
 TEST(samples_meet_announcements, "work that waits when it is announced is what was announced, also of a queue that is preempted")
@@ -77,12 +78,12 @@ TEST(samples_meet_announcements, "work that waits when it is announced is what w
 	struct gpreempt_policy_process process = { 0 };
 	struct gpreempt_policy_queue q = { .process = &process, .preempted = true };
 
-	gpreempt_policy_sample(&q, 0, 2, 2, 100);
-	q.expected_until_ns = 900;
-	CHECK(!gpreempt_policy_work_came(&q));
-	gpreempt_policy_sample(&q, 0, 2, 2, 200);
-	CHECK_EQ(q.expected_met_ns, 900);
-	CHECK(gpreempt_policy_work_came(&q));
+	gpreempt_demand_sample(&q, 0, 2, 2, 100);
+	q.set.expected_until_ns = 900;
+	CHECK(!gpreempt_demand_came(&q));
+	gpreempt_demand_sample(&q, 0, 2, 2, 200);
+	CHECK_EQ(q.seen.expected_met_ns, 900);
+	CHECK(gpreempt_demand_came(&q));
 }
 
 TEST(used_is_for_ever, "a queue whose pointers wrap to 0 has had packets all the same")
@@ -90,9 +91,9 @@ TEST(used_is_for_ever, "a queue whose pointers wrap to 0 has had packets all the
 	struct gpreempt_policy_process process = { 0 };
 	struct gpreempt_policy_queue q = { .process = &process };
 
-	gpreempt_policy_sample(&q, 5, 5, 0, 100);
-	gpreempt_policy_sample(&q, 0, 0, 0, 200);
-	CHECK(q.used);
+	gpreempt_demand_sample(&q, 5, 5, 0, 100);
+	gpreempt_demand_sample(&q, 0, 0, 0, 200);
+	CHECK(q.seen.used);
 }
 
 TEST(what_confirming_keeps, "that there were no waves is known on after a preemption and a resume of a queue that had neither waves nor packets")
@@ -101,19 +102,19 @@ TEST(what_confirming_keeps, "that there were no waves is known on after a preemp
 
 	for (i = 0; i < 8; i++) {
 		bool saved = i & 1, pending = i & 2, zero = i & 4, keeps = !saved && !pending && zero;
-		struct gpreempt_policy_queue q = { .pending = pending, .zero_ns = zero ? 100 : 0, .waves_ns = 200, .moved_ns = 50 };
+		struct gpreempt_policy_queue q = { .seen.pending = pending, .seen.zero_ns = zero ? 100 : 0, .seen.waves_ns = 200, .seen.moved_ns = 50 };
 
 		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		gpreempt_policy_preempted(&q, saved, 300);
-		CHECK_EQ(q.waves_ns, keeps ? 200 : 0);
-		CHECK_EQ(q.moved_ns, keeps ? 50 : 300);
-		q = (struct gpreempt_policy_queue){ .preempted = true, .saved_waves = saved, .pending = pending, .zero_ns = zero ? 100 : 0,
-						    .waves_ns = 200, .moved_ns = 50 };
+		CHECK_EQ(q.seen.waves_ns, keeps ? 200 : 0);
+		CHECK_EQ(q.seen.moved_ns, keeps ? 50 : 300);
+		q = (struct gpreempt_policy_queue){ .preempted = true, .saved_waves = saved, .seen.pending = pending, .seen.zero_ns = zero ? 100 : 0,
+						    .seen.waves_ns = 200, .seen.moved_ns = 50 };
 		gpreempt_policy_resumed(&q, 300);
-		CHECK_EQ(q.waves_ns, keeps ? 300 : 0);
-		CHECK_EQ(q.zero_ns, keeps ? 100 : 0);
-		CHECK_EQ(q.moved_ns, keeps ? 50 : 300);
-		CHECK_EQ(q.active_ns, saved || pending ? 300 : 0);
+		CHECK_EQ(q.seen.waves_ns, keeps ? 300 : 0);
+		CHECK_EQ(q.seen.zero_ns, keeps ? 100 : 0);
+		CHECK_EQ(q.seen.moved_ns, keeps ? 50 : 300);
+		CHECK_EQ(q.seen.active_ns, saved || pending ? 300 : 0);
 	}
 }
 
@@ -137,10 +138,10 @@ TEST(no_waves_are_believed_as_long_as_seen, "that there are no waves has to be s
 		finish(high);
 		pass();
 		pq = &high->policy;
-		pq->waves = 0;
-		pq->waves_ns = node.now_ns + POLL - cases[i].ago_ns;
-		pq->zero_ns = pq->waves_ns - cases[i].seen_ns;
-		pq->restore_since_ns = 0;
+		pq->seen.waves = 0;
+		pq->seen.waves_ns = node.now_ns + POLL - cases[i].ago_ns;
+		pq->seen.zero_ns = pq->seen.waves_ns - cases[i].seen_ns;
+		pq->seen.restore_since_ns = 0;
 		pass_after(POLL);
 		CHECK_EQ(node.asked, cases[i].asks);
 	}
@@ -157,13 +158,13 @@ TEST(whoever_could_use_the_device_is_active, "a queue with packets, with announc
 	last_kernel(maybe);
 	pass();
 	submit(waits, 1);
-	announced->policy.expected_until_ns = node.now_ns + 10 * MS;
+	announced->policy.set.expected_until_ns = node.now_ns + 10 * MS;
 	pass_after(POLL);
 	CHECK(!node.asked);
-	CHECK_EQ(waits->policy.active_ns, node.now_ns);
-	CHECK_EQ(announced->policy.active_ns, node.now_ns);
-	CHECK_EQ(maybe->policy.active_ns, node.now_ns);
-	CHECK_EQ(idle->policy.active_ns, 0);
+	CHECK_EQ(waits->policy.seen.active_ns, node.now_ns);
+	CHECK_EQ(announced->policy.seen.active_ns, node.now_ns);
+	CHECK_EQ(maybe->policy.seen.active_ns, node.now_ns);
+	CHECK_EQ(idle->policy.seen.active_ns, 0);
 	CHECK(waits->policy.had_demand && announced->policy.had_demand && maybe->policy.had_demand && !idle->policy.had_demand);
 }
 
@@ -223,7 +224,7 @@ TEST(one_step_is_enough, "a queue one step below is in the way if it cannot be m
 	high = new_queue(new_process(), HIGH);
 	low = new_queue(new_process(), HIGH - 1);
 	immovable = new_queue(new_process(), HIGH - 1);
-	immovable->policy.immovable = true;
+	immovable->policy.set.immovable = true;
 	start_hog(low);
 	last_kernel(immovable);
 	start_hog(high);
@@ -249,7 +250,7 @@ TEST(counts_of_a_decision, "how many are preempted and how many are in the way i
 
 	for (i = 0; i < 2; i++) {
 		immovable[i] = new_queue(new_process(), LOW);
-		immovable[i]->policy.immovable = true;
+		immovable[i]->policy.set.immovable = true;
 		start_hog(immovable[i]);
 	}
 	second = new_queue(new_process(), LOW);
@@ -303,7 +304,7 @@ TEST(a_minimum_run_hides_nobody, "that one queue runs its minimum does not keep 
 			young = new_queue(new_process(), LOW);
 		high = new_queue(new_process(), HIGH);
 		/* Nobody is dormant: they stay in this order. */
-		young->policy.active_ns = high->policy.active_ns = node.now_ns;
+		young->policy.seen.active_ns = high->policy.seen.active_ns = node.now_ns;
 		start_hog(old);
 		passes_for(10 * MS, POLL);
 		/* One has packets, the other one maybe waves. */
@@ -368,8 +369,8 @@ TEST(holds_have_deadlines, "the end of a hold that somebody asked for is known w
 		node.params.aging_ns = i & 2 ? MS : 0;
 		high = new_queue(new_process(), HIGH);
 		start_hog(high);
-		high->policy.hold = true;
-		high->policy.hold_unbounded = i & 1;
+		high->policy.set.hold = true;
+		high->policy.set.hold_unbounded = i & 1;
 		pass();
 		CHECK(!on_device(high));
 		CHECK_EQ(node.decision.next_ns, i & 1 ? node.params.interval_ns : node.params.max_hold_ns);
@@ -422,7 +423,7 @@ TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: 
 	own = new_queue(p, LOW);
 	high = new_explicit_queue(p, HIGH);
 	new_queue(new_process(), LOW);
-	high->policy.expected_until_ns = node.now_ns + SEC;
+	high->policy.set.expected_until_ns = node.now_ns + SEC;
 	last_kernel(own);
 	pass();
 	CHECK_EQ(asked_in(90 * MS), 0);
@@ -433,7 +434,7 @@ TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: 
 	two_processes();
 	other = new_queue(new_process(), HIGH);
 	last_kernel(other);
-	low->policy.immovable = true;
+	low->policy.set.immovable = true;
 	start_hog(low);
 	submit(high, 1);
 	for (i = 0; i < 400; i++) {
@@ -441,7 +442,7 @@ TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: 
 		pass_after(POLL);
 		CHECK(!node.asked);
 	}
-	CHECK(!high->policy.blocked);
+	CHECK(!high->policy.seen.blocked);
 
 	/* Somebody is taken off anyway, and who is between goes along; whoever is where in the list. */
 	for (i = 0; i < 2; i++) {
@@ -490,7 +491,7 @@ TEST(what_is_asked_for, "waves are asked for where they decide")
 	high = new_queue(new_process(), HIGH);
 	p = new_process();
 	middle = new_queue(p, MIDDLE);
-	middle->policy.immovable = true;
+	middle->policy.set.immovable = true;
 	own = new_queue(p, LOW);
 	submit(high, 1);
 	launch(high, 1, 0);
@@ -568,14 +569,14 @@ TEST(known_work_is_restored, "after our own runlist, queues known to work wait f
 	start_hog(low);
 	pass();
 	last_kernel(maybe);
-	announced->policy.expected_until_ns = node.now_ns + 10 * MS;
+	announced->policy.set.expected_until_ns = node.now_ns + 10 * MS;
 	submit(high, 100);
 	pass_after(POLL);
 	CHECK(!on_device(low));
 	CHECK(!node.asked);
-	CHECK_EQ(high->policy.restore_since_ns, node.now_ns);
-	CHECK_EQ(maybe->policy.restore_since_ns, 0);
-	CHECK_EQ(announced->policy.restore_since_ns, 0);
+	CHECK_EQ(high->policy.seen.restore_since_ns, node.now_ns);
+	CHECK_EQ(maybe->policy.seen.restore_since_ns, 0);
+	CHECK_EQ(announced->policy.seen.restore_since_ns, 0);
 }
 
 /* ---- blocked queues ---- */
@@ -583,12 +584,12 @@ TEST(known_work_is_restored, "after our own runlist, queues known to work wait f
 TEST(who_is_in_the_way_may_be_blocked, "that the level stands still does not keep a lower one that stands still as well from being taken for blocked")
 {
 	two_processes();
-	low->policy.immovable = true;
+	low->policy.set.immovable = true;
 	submit(low, 1);
 	submit(high, 1);
 	passes_for(30 * MS, POLL);
-	CHECK(low->policy.blocked);
-	CHECK(high->policy.blocked);
+	CHECK(low->policy.seen.blocked);
+	CHECK(high->policy.seen.blocked);
 }
 
 /* ---- dormant queues ---- */
@@ -602,8 +603,8 @@ TEST(what_keeps_from_being_dormant, "a queue is dormant when nothing about it ca
 	u64 until_ns;
 	u32 i;
 
-	idle = (struct gpreempt_policy_queue){ .process = &process, .used = true, .zero_ns = now_ns - 20 * MS, .waves_ns = now_ns - 5 * MS,
-					       .active_ns = now_ns - SEC };
+	idle = (struct gpreempt_policy_queue){ .process = &process, .seen.used = true, .seen.zero_ns = now_ns - 20 * MS, .seen.waves_ns = now_ns - 5 * MS,
+					       .seen.active_ns = now_ns - SEC };
 	for (i = 0; i < 16; i++) {
 		bool dormant = false;
 		u64 expected_ns = ~0ULL;
@@ -621,19 +622,19 @@ TEST(what_keeps_from_being_dormant, "a queue is dormant when nothing about it ca
 			gpreempt_policy_use(&pn, gpreempt_policies[1]);
 			break;
 		case 2:
-			q.active_ns = now_ns - SEC + 1;
+			q.seen.active_ns = now_ns - SEC + 1;
 			break;
 		case 3:
 			q.preempted = true;
 			break;
 		case 4:
-			q.hold = true;
+			q.set.hold = true;
 			break;
 		case 5:
-			q.demand[1] = true;
+			q.pass.demand[1] = true;
 			break;
 		case 6:
-			q.relieved = true;
+			q.pass.relieved = true;
 			break;
 		case 7:
 			q.relief_until_ns = now_ns + 1;
@@ -647,30 +648,30 @@ TEST(what_keeps_from_being_dormant, "a queue is dormant when nothing about it ca
 			expected_ns = now_ns + 10 * MS;
 			break;
 		case 10:
-			q.used = false;
-			q.waves_ns = q.zero_ns = 0;
+			q.seen.used = false;
+			q.seen.waves_ns = q.seen.zero_ns = 0;
 			dormant = true;
 			break;
 		case 11:
 			pn.params.waves_known = false;
-			q.waves_ns = q.zero_ns = 0;
+			q.seen.waves_ns = q.seen.zero_ns = 0;
 			dormant = true;
 			break;
 		case 12:
-			q.zero_ns = now_ns - 10 * MS;
+			q.seen.zero_ns = now_ns - 10 * MS;
 			break;
 		case 13:
-			q.zero_ns = now_ns - 10 * MS - 1;
+			q.seen.zero_ns = now_ns - 10 * MS - 1;
 			dormant = true;
 			expected_ns = now_ns + 1;
 			break;
 		case 14:
-			q.waves_ns = q.zero_ns = 0;
+			q.seen.waves_ns = q.seen.zero_ns = 0;
 			break;
 		case 15:
-			q.waves_ns = q.zero_ns = 0;
-			q.active_ns = 0;
-			q.used = false;
+			q.seen.waves_ns = q.seen.zero_ns = 0;
+			q.seen.active_ns = 0;
+			q.seen.used = false;
 			dormant = true;
 			break;
 		}
@@ -694,7 +695,7 @@ TEST(equal_wishes_order_nobody, "two queues of a process that were given the sam
 	high = new_explicit_queue(p, LOW);
 	pass();
 	CHECK(node.decision.park);
-	high->policy.own_priority = HIGH;
+	high->policy.set.own_priority = HIGH;
 	pass_after(POLL);
 	CHECK(!node.decision.park);
 }
@@ -726,14 +727,14 @@ TEST(resuming_all_says_so, "the decision that switches off asks for nothing but 
 	low_is_preempted();
 	submit(high, 1);
 	pass_after(POLL);
-	CHECK(high->policy.stalled_ns != 0);
+	CHECK(high->policy.seen.stalled_ns != 0);
 	memset(&d, 0x55, sizeof(d));
 	gpreempt_policy_resume_all(&node.policy, &d);
 	CHECK_EQ(d.nr_resume, 1);
 	CHECK_EQ(d.nr_preempt + d.nr_preempted + d.nr_in_the_way + d.nr_relief, 0);
 	CHECK(d.park && !d.inversion && !d.contended && !d.over_budget && !d.level_valid);
-	CHECK_EQ(high->policy.stalled_ns, 0);
-	CHECK_EQ(low->policy.stalled_ns, 0);
+	CHECK_EQ(high->policy.seen.stalled_ns, 0);
+	CHECK_EQ(low->policy.seen.stalled_ns, 0);
 }
 
 /* ---- wfq ---- */
@@ -828,7 +829,7 @@ TEST(wfq_turns_survive, "whose turn it is stays known while nobody works and whi
 	pass_after(POLL);
 	CHECK(on_device(high) && !on_device(other));
 	/* Other's relief. */
-	other->policy.starved_ns = node.now_ns - node.params.max_hold_ns;
+	other->policy.seen.starved_ns = node.now_ns - node.params.max_hold_ns;
 	pass_after(POLL);
 	CHECK(on_device(other) && !on_device(high));
 	CHECK_EQ(node.decision.level, GPREEMPT_PRIORITY_RELIEF);
@@ -854,8 +855,8 @@ TEST(wfq_shares_have_queues, "a share has the device if one of its queues with w
 		start_hog(off);
 		pass();
 		gpreempt_policy_preempted(&off->policy, true, node.now_ns);
-		off->policy.hold = true;
-		off->policy.hold_unbounded = true;
+		off->policy.set.hold = true;
+		off->policy.set.hold_unbounded = true;
 		node.now_ns += POLL;
 		look();
 		CHECK(share(on)->ran && share(on)->wanted && share(on)->turn);

@@ -4,6 +4,7 @@
  *
  * look() checks after each pass of every test that a verdict and the action agree.
  */
+#include "demand.h"
 #include "policy_node.h"
 #include "tap.h"
 
@@ -40,7 +41,7 @@ static void low_yields(void)
 	pass_after(POLL);
 	pass_after(POLL);
 	CHECK_VERDICT(low, YIELDS);
-	CHECK_EQ(low->policy.starved_ns, node.now_ns - POLL);
+	CHECK_EQ(low->policy.seen.starved_ns, node.now_ns - POLL);
 }
 
 /* It has had work, and has none: where nothing depends on that it takes two looks at its waves. */
@@ -209,7 +210,7 @@ TEST(exempt_is_who_would_have_to_go, "a queue of an exempt process is exempt whi
 	/* Nor is it held. */
 	drain(high);
 	passes_for(10 * MS, POLL);
-	low->policy.hold = true;
+	low->policy.set.hold = true;
 	start_hog(low);
 	pass_after(POLL);
 	CHECK_VERDICT(low, EXEMPT);
@@ -218,7 +219,7 @@ TEST(exempt_is_who_would_have_to_go, "a queue of an exempt process is exempt whi
 TEST(an_obstacle_is_the_drivers, "a queue that the driver does not let go stays for that, whether it has to yield or is held")
 {
 	two_processes();
-	low->policy.immovable = true;
+	low->policy.set.immovable = true;
 	start_hog(low);
 	start_hog(high);
 	pass();
@@ -227,10 +228,10 @@ TEST(an_obstacle_is_the_drivers, "a queue that the driver does not let go stays 
 	drain(high);
 	passes_for(3 * GPREEMPT_WAVES_UNKNOWN_NS, POLL);
 	CHECK_VERDICT(low, RUNS);
-	low->policy.hold = true;
+	low->policy.set.hold = true;
 	pass_after(POLL);
 	CHECK_VERDICT(low, OBSTACLE);
-	low->policy.immovable = false;
+	low->policy.set.immovable = false;
 	pass_after(POLL);
 	CHECK_VERDICT(low, HOLD);
 }
@@ -283,26 +284,26 @@ TEST(the_budget_is_a_verdict, "a queue that the overhead budget keeps on the dev
 TEST(a_hold_is_a_verdict, "a queue that is held on request says so, whoever else has work, and for how long at most")
 {
 	low_yields();
-	high->policy.hold = true;
+	high->policy.set.hold = true;
 	pass_after(POLL);
 	pass_after(POLL);
 	CHECK_VERDICT(high, HOLD);
 	CHECK_VERDICT(low, RUNS);
 	CHECK(low->policy.leads && !high->policy.leads);
 	CHECK_EQ(left_ns(high), node.params.max_hold_ns - POLL);
-	high->policy.hold_unbounded = true;
+	high->policy.set.hold_unbounded = true;
 	pass_after(POLL);
 	CHECK_VERDICT(high, HOLD);
 	CHECK_EQ(left_ns(high), NEVER);
 	/* Of one that is below it is what it was asked for. */
-	high->policy.hold = false;
-	low->policy.hold = true;
+	high->policy.set.hold = false;
+	low->policy.set.hold = true;
 	pass_after(POLL);
 	CHECK_VERDICT(high, RUNS);
 	CHECK_VERDICT(low, HOLD);
 	pass_after(POLL);
 	CHECK_VERDICT(low, HOLD);
-	low->policy.hold = false;
+	low->policy.set.hold = false;
 	pass_after(POLL);
 	CHECK_VERDICT(low, YIELDS);
 }
@@ -311,7 +312,7 @@ TEST(a_hold_that_does_not_count_is_a_relief, "a queue that was held for the long
 {
 	high = new_queue(new_process(), HIGH);
 	start_hog(high);
-	high->policy.hold = true;
+	high->policy.set.hold = true;
 	pass();
 	CHECK_VERDICT(high, HOLD);
 	pass_after(node.params.max_hold_ns);
@@ -342,9 +343,9 @@ TEST(a_blocked_queue_is_told, "a queue whose packets wait for something else is 
 	submit(high, 1);
 	start_hog(low);
 	passes_for(20 * MS, POLL);
-	CHECK(high->policy.blocked);
+	CHECK(high->policy.seen.blocked);
 	CHECK_VERDICT(high, BLOCKED);
-	CHECK_EQ(high->policy.until_ns, high->policy.try_ns);
+	CHECK_EQ(high->policy.until_ns, high->policy.seen.try_ns);
 	CHECK(left_ns(high) <= GPREEMPT_TRY_SHARE * node.params.blocked_ns);
 	CHECK_VERDICT(low, RUNS);
 	CHECK(low->policy.leads);
@@ -356,19 +357,19 @@ TEST(what_the_driver_took_is_told, "a queue that the driver has taken off is the
 	has_worked(high);
 	start_hog(low);
 	pass_after(POLL);
-	gpreempt_policy_driver_off(&high->policy, true, false, node.now_ns);
+	gpreempt_demand_driver_off(&high->policy, true, false, node.now_ns);
 	pass_after(POLL);
 	CHECK_VERDICT(high, DRIVER);
 	CHECK_VERDICT(low, RUNS);
-	gpreempt_policy_driver_off(&high->policy, false, false, node.now_ns);
+	gpreempt_demand_driver_off(&high->policy, false, false, node.now_ns);
 	pass_after(POLL);
 	CHECK_VERDICT(high, NO_DEMAND);
 	/* Its waves count while they are not known. */
 	start_hog(high);
 	pass_after(POLL);
 	CHECK_VERDICT(high, RUNS);
-	high->policy.wptr = high->wptr = high->rptr;
-	gpreempt_policy_driver_off(&high->policy, true, true, node.now_ns);
+	high->policy.seen.wptr = high->wptr = high->rptr;
+	gpreempt_demand_driver_off(&high->policy, true, true, node.now_ns);
 	pass_after(POLL);
 	CHECK_VERDICT(high, DRIVER);
 }
@@ -376,7 +377,7 @@ TEST(what_the_driver_took_is_told, "a queue that the driver has taken off is the
 TEST(unseen_is_told, "a queue whose pointers cannot be read is unseen while it may run, and yields like any other")
 {
 	two_processes();
-	low->policy.unseen = true;
+	low->policy.set.unseen = true;
 	pass();
 	CHECK_VERDICT(low, UNSEEN);
 	pass_after(POLL);
@@ -397,7 +398,7 @@ TEST(announced_work_is_a_verdict, "a queue whose work was announced is waited fo
 	two_processes();
 	start_hog(low);
 	pass();
-	high->policy.expected_until_ns = node.now_ns + 10 * MS;
+	high->policy.set.expected_until_ns = node.now_ns + 10 * MS;
 	pass_after(POLL);
 	CHECK_VERDICT(high, EXPECTED);
 	CHECK_EQ(left_ns(high), 10 * MS - POLL);

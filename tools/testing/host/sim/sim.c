@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demand.h"
 #include "sim.h"
 
 /* As in the monitor: all queues are looked at so often. */
@@ -495,7 +496,7 @@ static void sample(void)
 	for (i = 0; i < sim.nr_awake; i++) {
 		struct queue *q = queue_of(sim.sampled[i]);
 
-		gpreempt_policy_sample(&q->policy, q->rptr, q->wptr, q->wptr - q->rptr, sim.now_ns);
+		gpreempt_demand_sample(&q->policy, q->rptr, q->wptr, q->wptr - q->rptr, sim.now_ns);
 	}
 	sim.result->nr_sampled += sim.nr_awake;
 	sim.policy.queues = sim.sampled;
@@ -512,7 +513,7 @@ static void ask_waves(void)
 		struct queue *q = queue_of(sim.sampled[i]);
 
 		if (mapped(q))
-			gpreempt_policy_set_waves(&q->policy, q->in_slots ? q->class->units : 0, sim.now_ns);
+			gpreempt_demand_set_waves(&q->policy, q->in_slots ? q->class->units : 0, sim.now_ns);
 	}
 }
 
@@ -729,8 +730,8 @@ static void make_queue(struct queue *q, const struct sim_class *class, u32 numbe
 	q->number = number;
 	q->place = q - sim.queues;
 	q->policy.process = &q->process;
-	q->policy.priority = class->priority;
-	q->policy.own_priority = class->priority;
+	q->policy.set.priority = class->priority;
+	q->policy.set.own_priority = class->priority;
 	q->max_waiting = 4;
 	q->arrivals = allocate(q->max_waiting, sizeof(*q->arrivals));
 	sim.sampled[q->place] = &q->policy;

@@ -147,18 +147,18 @@ static void look_for_inversion(const struct gpreempt_policy_node *pn, u64 now_ns
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (q->relief_until_ns > now_ns || q->relieved) {
+		if (q->relief_until_ns > now_ns || q->pass.relieved) {
 			inverted_ns = 0;
 			return;
 		}
-		if (q->pending && q->priority > top)
-			top = q->priority;
-		if (q->pending && gpreempt_policy_stays(q) && q->priority < lowest)
-			lowest = q->priority;
+		if (q->seen.pending && q->set.priority > top)
+			top = q->set.priority;
+		if (q->seen.pending && gpreempt_policy_stays(q) && q->set.priority < lowest)
+			lowest = q->set.priority;
 	}
 	for (i = 0; i < pn->nr + pn->nr_dormant; i++)
-		if (pn->queues[i]->action == GPREEMPT_PREEMPT && pn->queues[i]->priority >= top)
-			tap_fail(__FILE__, __LINE__, "a queue of priority %d yields to one of %lld", pn->queues[i]->priority, (long long)top);
+		if (pn->queues[i]->action == GPREEMPT_PREEMPT && pn->queues[i]->set.priority >= top)
+			tap_fail(__FILE__, __LINE__, "a queue of priority %d yields to one of %lld", pn->queues[i]->set.priority, (long long)top);
 	if (lowest >= top) {
 		inverted_ns = 0;
 		return;

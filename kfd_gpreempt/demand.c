@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+/*
+ * demand.c - what was seen of queues: has it work?
+ *
+ * Pure code: see policy.h for what may be used here.
+ */
+#include "demand.h"
+
+/* Work came: what was announced, for it or for its process, has come true. */
+static void demand_meet(struct gpreempt_policy_queue *q)
+{
+	if (q->seen.expected_met_ns == q->set.expected_until_ns)
+		return;
+	q->seen.expected_met_ns = q->set.expected_until_ns;
+	q->process->expected_met_ns = q->set.expected_until_ns;
+}
+
+/* What was known of the queue's waves is void. */
+static void demand_forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->seen.waves_ns = 0;
+	q->seen.zero_ns = 0;
+	q->seen.checked = false;
+	q->seen.moved_ns = now_ns;
+}
+
+/**
+ * gpreempt_demand_driver_off() - the driver keeps a queue off the device, or does not any more
+ * @q: the queue, not preempted
+ * @off: it does: its memory was evicted, its program suspended it, and the like
+ * @packets: there are packets in its ring
+ * @now_ns: time of the sample that follows; while @off it has to say that nothing is
+ *	pending, which nobody shall yield to
+ *
+ * What a queue was taken off with comes back with it, without a pointer moving: waves wait for
+ * slots then that somebody else may have got.
+ */
+void gpreempt_demand_driver_off(struct gpreempt_policy_queue *q, bool off, bool packets, u64 now_ns)
+{
+	if (off && !q->seen.driver_off)
+		q->seen.driver_off_with_work =
+			q->seen.pending || (q->seen.used && (q->seen.waves || !q->seen.waves_ns));
+	q->seen.driver_off_with_work |= off && packets;
+	if (!off && q->seen.driver_off && q->seen.driver_off_with_work) {
+		demand_forget_waves(q, now_ns);
+		q->seen.restore_since_ns = now_ns;
+	}
+	q->seen.driver_off = off;
+}
+
+/* There is nothing to take in but that it is there: it may have work at any time. */
+static void demand_sample_unseen(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	if (!q->seen.moved_ns)
+		demand_forget_waves(q, now_ns);
+	q->seen.pending = 0;
+	q->seen.stalled_ns = 0;
+	q->seen.blocked = false;
+}
+
+/**
+ * gpreempt_demand_sample() - take in a queue's pointers
+ * @q: the queue
+ * @rptr: read pointer
+ * @wptr: write pointer
+ * @pending: packets or dwords between them
+ * @now_ns: time of the sample
+ *
+ * Pointers and packets of an @unseen queue mean nothing and are not looked at.
+ */
+void gpreempt_demand_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending,
+			    u64 now_ns)
+{
+	bool moved = rptr != q->seen.rptr;
+
+	/* Nothing new of one that is idle or preempted: what there was to say has been said. */
+	if (!moved && wptr == q->seen.wptr && pending == q->seen.pending && q->seen.moved_ns) {
+		if (!pending)
+			return;
+		if (q->preempted) {
+			demand_meet(q);
+			q->seen.active_ns = now_ns;
+			return;
+		}
+	}
+	if (q->set.unseen) {
+		demand_sample_unseen(q, now_ns);
+		return;
+	}
+	if (moved || !q->seen.moved_ns) {
+		/* A launch: it does not wait. */
+		q->seen.stalled_ns = 0;
+		q->seen.blocked = false;
+		q->seen.tries = 0;
+		q->seen.launched_ns = now_ns;
+		demand_forget_waves(q, now_ns);
+	}
+	if (pending || moved) {
+		q->seen.showed_none = false;
+		demand_meet(q);
+		if (!q->preempted && !q->had_demand)
+			q->seen.run_ns = now_ns;
+	}
+	q->seen.used |= rptr || pending;
+	if (pending || moved || wptr != q->seen.wptr)
+		q->seen.active_ns = now_ns;
+	/* Being preempted costs a queue nothing before it has work. */
+	if (q->preempted && !q->saved_waves && !q->seen.pending && pending)
+		q->seen.starved_ns = now_ns;
+	if (q->preempted || !pending) {
+		q->seen.stalled_ns = 0;
+		q->seen.blocked = false;
+	} else if (!q->seen.stalled_ns) {
+		q->seen.stalled_ns = now_ns;
+	}
+	q->seen.rptr = rptr;
+	q->seen.wptr = wptr;
+	q->seen.pending = pending;
+}
+
+/**
+ * gpreempt_demand_set_waves() - take in the waves in flight of a mapped queue
+ * @q: the queue
+ * @waves: waves in flight
+ * @now_ns: same time as the pass's samples
+ */
+void gpreempt_demand_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns)
+{
+	q->seen.waves = waves;
+	q->seen.waves_ns = now_ns;
+	if (!waves) {
+		if (!q->seen.zero_ns)
+			q->seen.zero_ns = now_ns;
+		return;
+	}
+	q->seen.zero_ns = 0;
+	q->seen.restore_since_ns = 0;
+	q->seen.showed_none = false;
+	q->seen.active_ns = now_ns;
+	q->seen.blocked = false;
+	q->seen.tries = 0;
+	if (q->seen.stalled_ns)
+		q->seen.stalled_ns = now_ns;
+}
+
+/**
+ * gpreempt_demand_waves_quiescent() - waves were read while nothing had been on its way for as long
+ * as it takes to bring them back
+ * @pn: the node, after gpreempt_demand_set_waves() for each mapped queue
+ * @now_ns: same time
+ *
+ * An empty ring without waves needs no second look then.
+ */
+void gpreempt_demand_waves_quiescent(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->seen.waves_ns != now_ns)
+			continue;
+		q->seen.restore_since_ns = 0;
+		if (!q->seen.waves && !q->seen.pending &&
+		    now_ns - q->seen.zero_ns < GPREEMPT_WAVES_SETTLE_NS)
+			q->seen.zero_ns = now_ns - GPREEMPT_WAVES_SETTLE_NS;
+	}
+}
+
+/**
+ * gpreempt_demand_waves_unread() - waves cannot be read, and the decision waits for them no longer
+ * @pn: the node, with its queues sampled
+ * @now_ns: time of the samples
+ *
+ * An empty ring that had none for long enough to be believed has none still: nothing comes without
+ * packets. So it is with a queue that was found blocked. Others may have some, and are taken to
+ * have them; so are queues that cannot be looked at.
+ */
+void gpreempt_demand_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		bool known = q->seen.pending ?
+				     q->seen.blocked :
+				     q->seen.waves_ns - q->seen.zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
+
+		if (!q->preempted && !q->set.unseen && q->seen.waves_ns && !q->seen.waves && known)
+			gpreempt_demand_set_waves(q, 0, now_ns);
+	}
+}
+
+/**
+ * gpreempt_demand_block() - it waits for something else than the device
+ * @q: the queue
+ * @params: tunables of the pass
+ * @now_ns: time of the pass
+ */
+void gpreempt_demand_block(struct gpreempt_policy_queue *q,
+			   const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	u64 after_ns = GPREEMPT_TRY_SHARE * params->blocked_ns,
+	    most_ns = gpreempt_later(after_ns, GPREEMPT_TRY_MAX_NS);
+
+	q->seen.blocked = true;
+	/* The shift is bounded: what is left of it does not matter any more. */
+	q->seen.try_ns =
+		now_ns +
+		gpreempt_earlier(after_ns << (q->seen.tries < 16 ? q->seen.tries : 16), most_ns);
+}
+
+/**
+ * gpreempt_demand_try_again() - give a blocked queue its level back, to see
+ * @q: the queue
+ * @now_ns: time of the pass
+ *
+ * It has been blocked for so long that it may be mistaken by now: once more it has its level, until
+ * it stands still for as long again.
+ */
+void gpreempt_demand_try_again(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->seen.blocked = false;
+	q->seen.stalled_ns = now_ns;
+	q->seen.tries++;
+}
+
+/**
+ * gpreempt_demand_runlist_changed() - the driver may have changed the runlist by itself
+ * @pn: the node, with its queues sampled
+ * @now_ns: time of the samples
+ *
+ * Creating, changing and destroying a queue takes all waves off and brings them back, as our own
+ * passes do.
+ */
+void gpreempt_demand_runlist_changed(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		bool maybe = q->seen.used && !q->seen.waves_ns &&
+			     now_ns - q->seen.moved_ns < GPREEMPT_WAVES_UNKNOWN_NS;
+		bool had_waves = maybe || (q->seen.waves && q->seen.waves_ns) ||
+				 demand_restore_pending(pn, q, now_ns);
+
+		if (!q->preempted && (q->seen.pending || had_waves))
+			q->seen.restore_since_ns = now_ns;
+	}
+}
+
+/**
+ * gpreempt_demand_begin_turns() - firmware takes turns: standing still says nothing
+ * @pn: the node, sampled
+ * @now_ns: time of the samples
+ *
+ * It may be the turn of another queue.
+ */
+void gpreempt_demand_begin_turns(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (!q->seen.stalled_ns)
+			continue;
+		q->seen.blocked = false;
+		q->seen.stalled_ns = now_ns;
+	}
+}
+
+/**
+ * gpreempt_demand_block_saved() - find queues blocked where only runlists tell
+ * @pn: the node, sampled
+ * @now_ns: time of the samples
+ *
+ * A queue is blocked that had stood still for so long when a runlist found it without waves.
+ */
+void gpreempt_demand_block_saved(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (!q->seen.blocked && !q->seen.waves && q->seen.waves_ns > q->seen.stalled_ns &&
+		    demand_stall_expired(q, &pn->params, q->seen.waves_ns))
+			gpreempt_demand_block(q, &pn->params, now_ns);
+	}
+}
+
+/**
+ * gpreempt_demand_counted_none() - have the counters of waves said for long enough that this queue
+ * has none?
+ * @q: a queue on the device, not found to have waves since its last launch
+ * @now_ns: now
+ *
+ * If it has some all the same, the counters do not count.
+ *
+ * Return: true if so
+ */
+bool gpreempt_demand_counted_none(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->seen.used && !q->set.unseen && !q->preempted && !q->seen.driver_off &&
+	       !q->seen.pending && q->seen.waves_ns && !q->seen.waves &&
+	       !q->seen.restore_since_ns && q->seen.zero_ns &&
+	       q->seen.waves_ns - q->seen.zero_ns >= GPREEMPT_WAVES_SETTLE_NS &&
+	       q->seen.launched_ns && now_ns - q->seen.launched_ns >= GPREEMPT_WAVES_LAG_NS;
+}
+
+/**
+ * gpreempt_demand_saw() - take in what a runlist saved of a queue
+ * @q: the queue, whose pointers are still those of its last sample
+ * @params: of its node
+ * @saved_waves: waves were saved
+ * @now_ns: when
+ *
+ * Unlike counters this has no delay, and no wave hides from it: those that wait for slots are saved
+ * as well. Only a launch may still be on its way.
+ */
+void gpreempt_demand_saw(struct gpreempt_policy_queue *q,
+			 const struct gpreempt_policy_params *params, bool saved_waves, u64 now_ns)
+{
+	bool launching = !saved_waves && q->seen.launched_ns &&
+			 now_ns - q->seen.launched_ns < GPREEMPT_WAVES_LAG_NS;
+
+	q->seen.checked |= !saved_waves && !launching;
+	if (params->waves_saved && !launching)
+		gpreempt_demand_set_waves(q, saved_waves, now_ns);
+}
+
+/**
+ * gpreempt_demand_preempted() - a queue has left the device
+ * @q: the queue, its waves saved or not as &gpreempt_policy_queue.saved_waves says
+ * @now_ns: when
+ */
+void gpreempt_demand_preempted(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->seen.starved_ns = now_ns;
+	q->seen.stalled_ns = 0;
+	q->seen.blocked = false;
+	if (q->saved_waves || q->seen.pending || !q->seen.zero_ns || q->set.unseen)
+		demand_forget_waves(q, now_ns);
+}
+
+/**
+ * gpreempt_demand_resumed() - a queue may run again
+ * @q: the queue, as it was preempted
+ * @now_ns: when
+ */
+void gpreempt_demand_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	bool idle = !q->saved_waves && !q->seen.pending && !q->set.unseen;
+
+	if (q->saved_waves)
+		q->seen.launched_ns = now_ns;
+	if (!idle)
+		q->seen.active_ns = now_ns;
+	/* It was off the device without waves, and had no packets since: it still has none. */
+	if (idle && q->seen.zero_ns)
+		q->seen.waves_ns = now_ns;
+	else
+		demand_forget_waves(q, now_ns);
+	q->seen.run_ns = now_ns;
+	q->seen.stalled_ns = q->seen.pending ? now_ns : 0;
+}

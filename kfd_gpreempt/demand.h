@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * demand.h - has a queue work?
+ *
+ * *Demand* means that a queue could use the device now; the block at the head of policy.c has the
+ * rules. What is read of queues comes in through the functions of demand.c, which alone write
+ * &gpreempt_policy_queue.seen. The predicates are here because each pass asks them for each queue:
+ * a call would take a tenth of the time that a pass may take.
+ *
+ * Pure code: see policy.h for what may be used here.
+ */
+#ifndef GPREEMPT_DEMAND_H
+#define GPREEMPT_DEMAND_H
+
+#include "policy.h"
+
+void gpreempt_demand_driver_off(struct gpreempt_policy_queue *q, bool off, bool packets,
+				u64 now_ns);
+void gpreempt_demand_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending,
+			    u64 now_ns);
+void gpreempt_demand_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns);
+void gpreempt_demand_waves_quiescent(struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_demand_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_demand_block(struct gpreempt_policy_queue *q,
+			   const struct gpreempt_policy_params *params, u64 now_ns);
+void gpreempt_demand_try_again(struct gpreempt_policy_queue *q, u64 now_ns);
+void gpreempt_demand_runlist_changed(const struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_demand_begin_turns(const struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_demand_block_saved(const struct gpreempt_policy_node *pn, u64 now_ns);
+bool gpreempt_demand_counted_none(const struct gpreempt_policy_queue *q, u64 now_ns);
+void gpreempt_demand_saw(struct gpreempt_policy_queue *q,
+			 const struct gpreempt_policy_params *params, bool saved_waves, u64 now_ns);
+void gpreempt_demand_preempted(struct gpreempt_policy_queue *q, u64 now_ns);
+void gpreempt_demand_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
+
+static inline u64 gpreempt_earlier(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static inline u64 gpreempt_later(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+/* A queue that cannot be looked at may have got packets since it was taken off. */
+static inline bool demand_of_preempted(const struct gpreempt_policy_queue *q)
+{
+	return q->preempted &&
+	       (q->seen.pending || (q->saved_waves && !q->seen.showed_none) || q->set.unseen);
+}
+
+static inline bool demand_stall_expired(const struct gpreempt_policy_queue *q,
+					const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	u64 after_ns = params->blocked_ns;
+
+	if (!params->waves_known || !after_ns || !q->seen.stalled_ns)
+		return false;
+	/* An answer costs a hardware pass: the longer a kernel runs, the rarer. */
+	if (params->waves_saved)
+		after_ns = gpreempt_later(
+			after_ns, (q->seen.stalled_ns -
+				   gpreempt_earlier(q->seen.launched_ns, q->seen.stalled_ns)) /
+					  GPREEMPT_SAVED_SHARE);
+	return now_ns - q->seen.stalled_ns >= after_ns;
+}
+
+/*
+ * For how long no waves and no packets are believed: as long again as they have been read, up to a
+ * bound.
+ */
+static inline u64 demand_believed_for(const struct gpreempt_policy_queue *q)
+{
+	/* No pointer tells when its next work comes, or the program may write its pointers back. */
+	return gpreempt_earlier(q->seen.waves_ns - q->seen.zero_ns,
+				q->set.unseen ? GPREEMPT_WAVES_SETTLE_NS :
+						GPREEMPT_WAVES_UNKNOWN_NS);
+}
+
+/*
+ * A runlist told. No waves stay none until the queue launches, because nothing comes without
+ * packets; some are believed for a while.
+ */
+static inline bool demand_saved_fresh(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	u64 since_ns = gpreempt_later(q->seen.launched_ns, q->seen.run_ns);
+
+	if (!q->seen.waves)
+		return q->seen.blocked || !q->seen.pending;
+	return now_ns - q->seen.waves_ns <
+	       gpreempt_later(GPREEMPT_LAUNCHED_NS,
+			      (q->seen.waves_ns - gpreempt_earlier(since_ns, q->seen.waves_ns)) /
+				      GPREEMPT_SAVED_SHARE);
+}
+
+/*
+ * Is the answer to "has this mapped queue waves in flight?" still the one that was read? No waves
+ * and no packets are believed for as long again as they have been read, up to
+ * demand_believed_for()'s bound, since waves can hide for as long as they wait for slots; a blocked
+ * queue is asked again now and then; everything else is true only for the pass that read it.
+ */
+static inline bool demand_waves_fresh(const struct gpreempt_policy_queue *q,
+				      const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	if (q->seen.waves_ns == now_ns)
+		return true;
+	if (q->seen.waves_ns && params->waves_saved)
+		return demand_saved_fresh(q, now_ns);
+	if (!q->seen.waves_ns || q->seen.waves)
+		return false;
+	if (!q->seen.pending)
+		return q->seen.waves_ns - q->seen.zero_ns >= GPREEMPT_WAVES_SETTLE_NS &&
+		       now_ns - q->seen.waves_ns < demand_believed_for(q);
+	return q->seen.blocked && now_ns - q->seen.waves_ns < params->blocked_ns;
+}
+
+/* It read as without waves for long enough to be more than a runlist in progress. */
+static inline bool demand_zero_settled(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->seen.zero_ns && now_ns - q->seen.zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
+}
+
+/**
+ * gpreempt_demand_restore_ns() - how long it may take until waves are back on the device after a
+ * runlist
+ * @pn: the node
+ *
+ * Return: nanoseconds, GPREEMPT_WAVES_RESTORE_MAX_NS at most
+ */
+static inline u64 gpreempt_demand_restore_ns(const struct gpreempt_policy_node *pn)
+{
+	u64 restore_ns =
+		gpreempt_later(GPREEMPT_RESTORE_SHARE * pn->pass_ns, GPREEMPT_WAVES_RESTORE_NS);
+
+	return gpreempt_earlier(restore_ns, GPREEMPT_WAVES_RESTORE_MAX_NS);
+}
+
+/*
+ * A runlist took its waves off, and they may not be back yet. Of a pass of our own they begin to
+ * come back at its end.
+ */
+static inline bool demand_restore_pending(const struct gpreempt_policy_node *pn,
+					  const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	u64 from_ns = q->seen.restore_since_ns;
+
+	if (!from_ns)
+		return false;
+	if (from_ns == pn->acting_ns)
+		from_ns = gpreempt_later(from_ns, pn->acted_ns);
+	return now_ns - from_ns < gpreempt_demand_restore_ns(pn);
+}
+
+/*
+ * One that stands still: asked now, it cannot be found blocked yet, whatever the answer is. That
+ * takes a second look.
+ */
+static inline bool demand_first_look(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->seen.pending && !q->seen.blocked && !demand_zero_settled(q, now_ns);
+}
+
+/* DEMAND_MAYBE: it has demand if it has waves in flight, and that is not known. */
+enum demand { DEMAND_NONE, DEMAND_MAYBE, DEMAND_SURE };
+
+/* So soon after its last launch it counts as busy, without an answer about waves. */
+static inline enum demand demand_of_launch(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->seen.launched_ns && now_ns - q->seen.launched_ns < GPREEMPT_LAUNCHED_NS ?
+		       DEMAND_SURE :
+		       DEMAND_NONE;
+}
+
+/* Where only runlists tell. Right after a launch none is sent in order to know. */
+static inline enum demand demand_of_saved(const struct gpreempt_policy_node *pn,
+					  const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	if (q->set.unseen)
+		return DEMAND_SURE;
+	if (q->seen.waves_ns && !q->seen.waves)
+		return DEMAND_NONE;
+	if (demand_of_launch(q, now_ns) == DEMAND_SURE)
+		return DEMAND_SURE;
+	return demand_waves_fresh(q, &pn->params, now_ns) ? DEMAND_SURE : DEMAND_MAYBE;
+}
+
+static inline enum demand demand_of_waves(const struct gpreempt_policy_node *pn,
+					  const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	const struct gpreempt_policy_params *params = &pn->params;
+
+	if (!q->seen.used && !q->set.unseen)
+		return DEMAND_NONE;
+	if (!params->waves_known && q->set.unseen)
+		return DEMAND_SURE;
+	if (!params->waves_known)
+		return demand_of_launch(q, now_ns);
+	if (params->waves_saved)
+		return demand_of_saved(pn, q, now_ns);
+	if (!demand_waves_fresh(q, params, now_ns))
+		return DEMAND_MAYBE;
+	if (params->waves_lag_ns && q->seen.launched_ns &&
+	    now_ns - q->seen.launched_ns < params->waves_lag_ns)
+		return DEMAND_SURE;
+	if ((q->seen.waves && q->seen.waves_ns) || q->seen.restore_since_ns)
+		return DEMAND_SURE;
+	/* Counters that have never shown any waves may not count at all. */
+	return pn->waves_seen ? DEMAND_NONE : demand_of_launch(q, now_ns);
+}
+
+/**
+ * gpreempt_demand_came() - has announced work come?
+ * @q: the queue
+ *
+ * Return: true if it has, to this queue or, if the same was announced for them, to another one of
+ * its process
+ */
+static inline bool gpreempt_demand_came(const struct gpreempt_policy_queue *q)
+{
+	return q->set.expected_until_ns == q->seen.expected_met_ns ||
+	       q->set.expected_until_ns == q->process->expected_met_ns;
+}
+
+/* Work that somebody announced, and that has not come yet. */
+static inline bool demand_expected(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return now_ns < q->set.expected_until_ns && !gpreempt_demand_came(q);
+}
+
+static __always_inline enum demand demand_of(const struct gpreempt_policy_node *pn,
+					     const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	const struct gpreempt_policy_params *params = &pn->params;
+
+	if (demand_expected(q, now_ns))
+		return DEMAND_SURE;
+	if (q->preempted)
+		return demand_of_preempted(q) ? DEMAND_SURE : DEMAND_NONE;
+	/* Off the device it is in nobody's way; of the others pending says so. */
+	if (q->set.unseen && q->seen.driver_off)
+		return DEMAND_NONE;
+	if (!q->seen.pending)
+		return demand_of_waves(pn, q, now_ns);
+	if (!q->seen.blocked && !demand_stall_expired(q, params, now_ns))
+		return DEMAND_SURE;
+	if (!demand_waves_fresh(q, params, now_ns))
+		return DEMAND_MAYBE;
+	return q->seen.waves || !q->seen.blocked ? DEMAND_SURE : DEMAND_NONE;
+}
+
+static inline bool demand_unknown_for_long(const struct gpreempt_policy_queue *q,
+					   const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	u64 since_ns = q->seen.waves_ns > q->seen.moved_ns ? q->seen.waves_ns : q->seen.moved_ns;
+
+	return !q->preempted && !q->seen.pending && !demand_waves_fresh(q, params, now_ns) &&
+	       now_ns - since_ns >= GPREEMPT_WAVES_UNKNOWN_NS;
+}
+
+/* A queue whose runlist is sent now has its waves back only later. */
+static inline void demand_await_waves(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->seen.restore_since_ns = now_ns;
+}
+
+/* From now on it waits off the device for another reason. */
+static inline void demand_starve_anew(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->seen.starved_ns = now_ns;
+}
+
+/* It has work, whether a pointer moved or not. */
+static inline void demand_note_active(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->seen.active_ns = now_ns;
+}
+
+/* It had the device before all others, and nothing to do there. */
+static inline void demand_note_none(struct gpreempt_policy_queue *q)
+{
+	q->seen.showed_none = true;
+}
+
+/* That it stands still says nothing. The next sample starts the stall anew, if it still is one. */
+static inline void demand_forget_stall(struct gpreempt_policy_queue *q)
+{
+	q->seen.stalled_ns = 0;
+}
+
+/* Once in each pass, for each queue that it looks at. */
+static __always_inline enum demand demand_look(const struct gpreempt_policy_node *pn,
+					       struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	if (q->seen.blocked && now_ns >= q->seen.try_ns)
+		gpreempt_demand_try_again(q, now_ns);
+	/* Once over it stays over, however long a later pass takes. */
+	if (!demand_restore_pending(pn, q, now_ns))
+		q->seen.restore_since_ns = 0;
+	return demand_of(pn, q, now_ns);
+}
+
+#endif /* GPREEMPT_DEMAND_H */
