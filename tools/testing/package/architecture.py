@@ -97,13 +97,13 @@ def circles(tree):
         path.append(room)
         for other in graph.get(room, {}):
             # What amdkfd calls is a door, not a room.
-            if other != "gpreempt":
+            if other != "hooks":
                 visit(other)
         path.pop()
         done.add(room)
 
     for room in list(graph):
-        if room != "gpreempt":
+        if room != "hooks":
             visit(room)
     return found
 

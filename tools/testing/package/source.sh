@@ -51,7 +51,7 @@ run_checkpatch()
 	[ -s "$scratch/found" ] || : >"$clean/$key"
 }
 
-# EMBEDDED_FILENAME: files here say first what they are. In gpreempt.h: macros that are members or conditions, or nothing.
+# EMBEDDED_FILENAME: files here say first what they are. In hooks.h: macros that are members or conditions, or nothing.
 # In tunables_table.h: rows, of which each use takes the columns that it needs.
 checkpatch()
 {
@@ -62,13 +62,13 @@ checkpatch()
 	{
 		for f in "$TOP"/kfd_gpreempt/*.[ch] "$TOP"/dkms/*.c; do
 			case $(basename "$f") in
-			gpreempt.h) ;;
+			hooks.h) ;;
 			tunables_table.h) run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO,TRAILING_SEMICOLON,MACRO_ARG_UNUSED "$f" ;;
 			*) run_checkpatch EMBEDDED_FILENAME "$f" ;;
 			esac
 		done
 		run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO,TRAILING_SEMICOLON,MACRO_ARG_UNUSED,SPACING \
-			"$TOP/kfd_gpreempt/gpreempt.h"
+			"$TOP/kfd_gpreempt/hooks.h"
 	} >"$scratch/checkpatch" 2>&1
 	none "$scratch/checkpatch"
 }

@@ -161,7 +161,7 @@ struct gpreempt_queue;
 struct qcm_process_device;
 struct queue;
 
-#include "gpreempt.h"
+#include "hooks.h"
 
 struct kfd_dev {
 	struct {

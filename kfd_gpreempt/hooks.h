@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gpreempt.h - the hooks that amdkfd calls, and nothing else
+ * hooks.h - the hooks that amdkfd calls, and nothing else
  *
  * Included by kfd_priv.h. Every hook is one line where it is called; without CONFIG_KFD_GPREEMPT
  * each expands to nothing and the objects of amdkfd are those of the stock driver. With it, and
