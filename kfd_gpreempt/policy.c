@@ -1153,7 +1153,7 @@ static bool policy_resumes_for_work(const struct gpreempt_policy_node *pn)
 	for (i = 0; i < pn->nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (q->action == GPREEMPT_RESUME && (demand_of_preempted(q) || policy_fixed(q)))
+		if (q->action == GPREEMPT_RESUME && (q->pass.demand[1] || policy_fixed(q)))
 			return true;
 	}
 	return false;

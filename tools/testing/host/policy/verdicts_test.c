@@ -496,6 +496,26 @@ TEST(who_is_left_off_is_told, "where ranks move, a queue without work is left of
 	CHECK_VERDICT(idle, NO_DEMAND);
 }
 
+TEST(announced_work_brings_back_who_was_left_off, "where ranks move, a queue that was left off without work is back on the device when its work is announced, before it comes")
+{
+	struct queue *sibling;
+
+	node.use = gpreempt_policies[2];
+	two_processes();
+	sibling = new_queue(high->process, HIGH);
+	start_hog(high);
+	sibling->policy.set.hold = true;
+	pass();
+	CHECK_VERDICT(sibling, HOLD);
+	sibling->policy.set.hold = false;
+	pass_after(POLL);
+	CHECK_VERDICT(sibling, LEFT_OFF);
+	sibling->policy.set.expected_until_ns = node.now_ns + 10 * MS;
+	pass_after(POLL);
+	CHECK_VERDICT(sibling, EXPECTED);
+	CHECK(on_device(sibling));
+}
+
 TEST(switched_off_has_no_verdict, "when everything is resumed nobody decides any more, and no queue has a verdict or leads")
 {
 	struct gpreempt_decision decision;
