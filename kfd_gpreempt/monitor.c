@@ -1,10 +1,68 @@
 // SPDX-License-Identifier: MIT
 /*
  * monitor.c - the thread of a node: sample, decide, act, sleep
- *
- * The common pass reads two user cache lines per queue and takes no lock. dqm_lock is taken only to
- * act, registers are read only when the policy says that waves in flight would change its decision.
  */
+
+/**
+ * DOC: one pass
+ *
+ * ::
+ *
+ *     copy the tunables                   a write counts from the next pass
+ *     read rptr, wptr of each queue       two cache lines; no lock, no register access
+ *     would waves in flight decide?       only then read them from the device
+ *     decide                              policy.c
+ *     anything to preempt or resume?      all of it in one hardware pass, under dqm_lock
+ *     sleep                               poll, interval, or until something changes
+ *
+ * The thread has three speeds. *Parked*: no queue could outrank another, and there is no timer.
+ * *Interval* (``gpreempt_interval_ms``): one could, but not both sides have had work within the
+ * last second. *Polling* (``gpreempt_poll_us``): both have. The end of a hold, a relief, a turn, or
+ * of any other time that the rules of policy.c know shortens a sleep.
+ *
+ * Polling counts from pass to pass, with these limits:
+ *
+ * * A pass may take 1/24 of the time. Of two passes in a row the shorter one counts, because an
+ *   interrupt may have made the other one longer.
+ * * Asking for waves may take a quarter of the time, while the last kernel of a request runs and
+ *   lower queues wait for its end. A late end leaves the device idle, which costs more than CPU
+ *   time.
+ * * With no queue busy, a new arrival runs at once, and only the one after it could need a
+ *   decision. The next pass comes after a 16th of the idle time, but at least a tenth as often as
+ *   usual.
+ *
+ * Without contention the time between passes grows slowly while a queue works that a silent one
+ * could outrank. It is 1/2000 of the silence: a request after two seconds is noticed within a
+ * millisecond, and ``gpreempt_interval_ms`` is reached after ten.
+ *
+ * A change of a priority, a hold, announced work or a queue causes a pass: at once if the last one
+ * was ``gpreempt_poll_us`` ago (a millisecond if that is longer or 0), otherwise when that time is
+ * over. A loop of such calls takes no privilege, but costs no more passes than polling, and only on
+ * nodes on which the process has queues. Writes of parameters, switching and the end of a reset
+ * cause a pass at once. No limit makes passes rarer than ``gpreempt_interval_ms``, or misses a
+ * deadline.
+ *
+ * A node on which processes of different priority have queues is not parked, even if none of them
+ * works: a higher one may begin at any moment, and writes no more than its ring and its doorbell.
+ * That is 200 passes a second. A node with one process, or with processes of one priority, has no
+ * wake-ups.
+ *
+ * A queue is *dormant* when it has had no work for a second, is neither preempted nor held, and is
+ * believed to have no waves. No decision depends on it. The monitor only compares its two pointers
+ * with their last values, in a compact array. It samples the queue again when they move, when
+ * anything changes, and after a second at the latest. Ranks that move by themselves (``wfq``,
+ * ``edf``) make no queue dormant.
+ *
+ * In every state a program submits by writing its ring and its doorbell. Nothing traps and nothing
+ * is copied, as long as ``gpreempt_wakeup`` is ``poll``, the default.
+ *
+ * Locks: the common pass takes none. It reads the list of queues and their pointers under SRCU of
+ * the node, and holds ``pass_lock``, for which nothing but a suspend, a reset and readers of its
+ * state wait. ``dqm_lock`` is taken to act, registers are read only when the policy asks for waves.
+ * A pass allocates no memory and changes no page tables; what may wait for either happens between
+ * passes, without a lock. node.h has the order of all locks.
+ */
+
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
