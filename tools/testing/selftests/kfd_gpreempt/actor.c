@@ -423,14 +423,7 @@ int actor_wait(const struct actor *a, int work, uint64_t timeout_ns)
 
 int actor_wait_progress(const struct actor *a, int work, uint64_t items, uint64_t timeout_ns)
 {
-	uint64_t deadline = kfd_now_ns() + timeout_ns;
-
-	while (kfd_work_progress(&a->work[work]) < items) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(KFD_NS_PER_MS);
-	}
-	return 0;
+	return KFD_WAIT(kfd_work_progress(&a->work[work]) >= items, KFD_NS_PER_MS, timeout_ns);
 }
 
 struct kfd_tally actor_tally(const struct actor *a)

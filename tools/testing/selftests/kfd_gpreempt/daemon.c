@@ -118,9 +118,7 @@ static int end_daemon(FIXTURE_DATA(gpreemptd) *self, int signal)
 FIXTURE_TEARDOWN(gpreemptd)
 {
 	end_daemon(self, SIGKILL);
-	actor_forget_all();
-	EXPECT_NOTHING_LEFT();
-	scheduler_off();
+	TEARDOWN_SCHEDULER();
 }
 
 #define DAEMON(policy) do { \
@@ -131,12 +129,6 @@ FIXTURE_TEARDOWN(gpreemptd)
 static bool add(const struct actor *a, int priority, unsigned int weight)
 {
 	return ask("{\"command\":\"add\",\"pid\":%d,\"priority\":%d,\"weight\":%u}", a->pid, priority, weight);
-}
-
-static void start(struct __test_metadata *_metadata, struct actor *a)
-{
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
 }
 
 static int wait_runs(const struct actor *a)
@@ -154,9 +146,7 @@ TEST_F(gpreemptd, hpf_lower_yields_and_continues)
 	DAEMON("HPF");
 	ASSERT_TRUE(add(low, -5, 100));
 	ASSERT_TRUE(add(high, 5, 100));
-	start(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	EXPECT_FALSE(actor_done(high, 0));
 	EXPECT_TRUE(ask("{\"command\":\"status\"}"));
 	EXPECT_NE(NULL, strstr(answer, "\"state\":\"held\""));
@@ -182,10 +172,9 @@ TEST_F(gpreemptd, fifo_first_come_is_done_first)
 		/* What does not count here says the opposite. */
 		ASSERT_TRUE(add(a[i], i, 100));
 	}
-	start(_metadata, a[0]);
+	ASSERT_EQ(0, launch_begins(a[0]));
 	for (i = 1; i < 3; i++) {
-		ASSERT_EQ(0, actor_submit(a[i], 0, 0, 1, 0));
-		ASSERT_EQ(0, wait_state(a[i], 0, "preempted", LONG));
+		ASSERT_EQ(0, launch_preempts(a[i], a[i]));
 	}
 	EXPECT_FALSE(actor_done(a[0], 0));
 	ASSERT_EQ(0, actor_wait(a[0], 0, LONG));
@@ -257,9 +246,7 @@ TEST_F(gpreemptd, killed_daemon_holds_nobody)
 	DAEMON("hpf");
 	ASSERT_TRUE(add(low, 0, 100));
 	ASSERT_TRUE(add(high, 1, 100));
-	start(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	EXPECT_EQ(SIGKILL, end_daemon(self, SIGKILL));
 	EXPECT_EQ(0, wait_runs(low));
 	EXPECT_FALSE(actor_done(high, 0));
@@ -283,15 +270,13 @@ TEST_F(gpreemptd, killed_client_holds_nobody)
 	ASSERT_TRUE(add(low, 0, 100));
 	ASSERT_TRUE(add(high, 1, 100));
 	ASSERT_TRUE(add(held, 0, 100));
-	start(_metadata, low);
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, actor_submit(held, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_preempts(high, low));
 	ASSERT_EQ(0, wait_state(held, 0, "preempted", LONG));
 	actor_kill(held);
 	actor_kill(high);
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * STEPS);
+	ASSERT_DONE_ONCE(low, self->slots * STEPS);
 	EXPECT_EQ(0, actor_tally(high).twice);
 	EXPECT_EQ(0, actor_tally(held).twice);
 	EXPECT_TRUE(ask("{\"command\":\"status\"}"));
@@ -306,9 +291,7 @@ TEST_F(gpreemptd, removed_client_runs)
 	DAEMON("hpf");
 	ASSERT_TRUE(add(low, 0, 100));
 	ASSERT_TRUE(add(high, 1, 100));
-	start(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	ASSERT_TRUE(ask("{\"command\":\"remove\",\"pid\":%d}", low->pid));
 	EXPECT_EQ(0, wait_runs(low));
 	EXPECT_FALSE(actor_done(high, 0));
@@ -329,11 +312,10 @@ TEST_F_TIMEOUT(gpreemptd, both_schedulers_at_once, 120)
 	DAEMON("hpf");
 	ASSERT_TRUE(add(low, -5, 100));
 	ASSERT_TRUE(add(high, 5, 100));
-	start(_metadata, nice);
-	start(_metadata, low);
+	ASSERT_EQ(0, launch_begins(nice));
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, wait_state(nice, 0, "preempted", LONG));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_preempts(high, low));
 	ASSERT_EQ(0, actor_submit(other, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_FALSE(actor_done(low, 0));
@@ -614,8 +596,7 @@ TEST_F(probe, what_goes_on_is_responsive_and_left_alone)
 	EXPECT_FALSE(says(idle, "responsive", "goes on"));
 	EXPECT_FALSE(actor_done(a, 0));
 	EXPECT_EQ(0, preempt_count(a, 0));
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, 250 * self->slots);
+	ASSERT_DONE_ONCE(a, 250 * self->slots);
 	EXPECT_EQ(0, probe(""));
 	EXPECT_NE(NULL, strstr(answer, "\"queues\":[]"));
 	ASSERT_EQ(0, scheduler_off());
@@ -626,7 +607,7 @@ TEST_F(probe, long_kernel_is_silent_until_it_is_preempted)
 {
 	struct actor *a = worker(_metadata, 0, 1, self->slots, 400, 5 * MS);
 
-	start(_metadata, a);
+	ASSERT_EQ(0, launch_begins(a));
 	EXPECT_EQ(6, probe("--bound-ms 50"));
 	EXPECT_SAYS(a, "silent", "shows nothing");
 	EXPECT_EQ(0, preempt_count(a, 0));
@@ -634,8 +615,7 @@ TEST_F(probe, long_kernel_is_silent_until_it_is_preempted)
 	EXPECT_SAYS(a, "responsive", "was preempted for the test");
 	EXPECT_EQ(1, preempt_count(a, 0));
 	EXPECT_FALSE(actor_done(a, 0));
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, self->slots * 400);
+	ASSERT_DONE_ONCE(a, self->slots * 400);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	EXPECT_NO_RESETS();
 }
@@ -645,10 +625,8 @@ TEST_F(probe, hung_queue_is_not_reset_by_looking)
 {
 	struct actor *well = worker(_metadata, 0, 200, self->slots / 2, 1, 5 * MS);
 	struct actor *hung = worker(_metadata, 0, 1, self->slots / 2, 10, 5 * MS);
-	const char *missing = hang_missing();
 
-	if (missing)
-		SKIP(return, "%s", missing);
+	NEEDS(hang_missing());
 	fault(_metadata, self, "fault/hung_wave");
 	ASSERT_EQ(0, actor_submit(hung, 0, 0, 1, 0));
 	while (kfd_vgpu_get("fault/hung_wave"))
@@ -658,8 +636,7 @@ TEST_F(probe, hung_queue_is_not_reset_by_looking)
 	EXPECT_SAYS(well, "responsive", "goes on");
 	EXPECT_SAYS(hung, "silent", "shows nothing");
 	EXPECT_FALSE(actor_done(well, 0));
-	ASSERT_EQ(0, actor_wait(well, 0, LONG));
-	EXPECT_EXACTLY_ONCE(well, self->slots / 2 * 200);
+	ASSERT_DONE_ONCE(well, self->slots / 2 * 200);
 	EXPECT_NO_RESETS();
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 }
@@ -668,11 +645,9 @@ TEST_F(probe, hung_queue_is_not_reset_by_looking)
 TEST_F(probe, hung_queue_is_unresponsive_and_reset_by_trying)
 {
 	struct actor *hung = worker(_metadata, 0, 1, self->slots, 10, 5 * MS);
-	const char *missing = hang_missing();
 	char arguments[64];
 
-	if (missing)
-		SKIP(return, "%s", missing);
+	NEEDS(hang_missing());
 	fault(_metadata, self, "fault/hung_wave");
 	ASSERT_EQ(0, actor_submit(hung, 0, 0, 1, 0));
 	while (kfd_vgpu_get("fault/hung_wave"))
@@ -688,11 +663,9 @@ TEST_F(probe, hung_queue_is_unresponsive_and_reset_by_trying)
 TEST_F(probe, unmap_that_is_lost_is_unresponsive)
 {
 	struct actor *a = worker(_metadata, 0, 1, self->slots, 400, 5 * MS);
-	const char *missing = hang_missing();
 
-	if (missing)
-		SKIP(return, "%s", missing);
-	start(_metadata, a);
+	NEEDS(hang_missing());
+	ASSERT_EQ(0, launch_begins(a));
 	ASSERT_EQ(0, kfd_param_set("queue_preemption_timeout_ms", 20));
 	fault(_metadata, self, "fault/unmap_lost");
 	EXPECT_EQ(6, probe("--bound-ms 50"));

@@ -37,18 +37,14 @@ static void no_faults(void)
 
 FIXTURE_SETUP(direct)
 {
-	const char *missing = unless_virtual(scheduler_missing());
 	char backend[16];
 
 	kfd_longest_poll_ns = MS;
-	if (missing)
-		SKIP(return, "%s", missing);
+	NEEDS(unless_virtual(scheduler_missing()));
 	if (kfd_gpreempt_text(kfd_first_gpu_id(), "backend", backend, sizeof(backend)) || strcmp(backend, "mqd"))
 		SKIP(return, "the hardware scheduler is on: needs amdgpu.sched_policy=2");
 	no_faults();
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	ASSERT_EQ(0, scheduler_fresh(NULL, 0));
 	/* Each preemption of these tests is verified. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_verify", 1));
 	self->health = device_health();
@@ -83,12 +79,6 @@ FIXTURE_TEARDOWN(direct)
 	EXPECT_EQ(self->disabled, counter("disabled")); \
 } while (0)
 
-static void start(struct __test_metadata *_metadata, struct actor *a)
-{
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
-}
-
 /* A fault of the last XCC alone: the others let go of the queue. */
 static void fault_on_last_xcc(struct __test_metadata *_metadata, const struct actor *a, const char *name)
 {
@@ -99,7 +89,7 @@ static void fault_on_last_xcc(struct __test_metadata *_metadata, const struct ac
 /* low fills the device until high comes; then low's queue is asked to leave, and reaches a state. */
 static void inversion(struct __test_metadata *_metadata, struct actor *low, struct actor *high, const char *state)
 {
-	start(_metadata, low);
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 	ASSERT_EQ(0, wait_state(low, 0, state, LONG));
 }
@@ -128,9 +118,9 @@ TEST_F(direct, victims_are_taken_surgically)
 	third = worker(_metadata, 0, 1, waves, STEPS, 10 * MS);
 	high = worker(_metadata, 0, 1, waves, STEPS / 2, 10 * MS);
 	for (i = 0; i < 2; i++)
-		start(_metadata, low[i]);
-	start(_metadata, third);
-	start(_metadata, high);
+		ASSERT_EQ(0, launch_begins(low[i]));
+	ASSERT_EQ(0, launch_begins(third));
+	ASSERT_EQ(0, launch_begins(high));
 	saves = kfd_vgpu_stat("cwsr_saves");
 	saved = kfd_vgpu_stat("waves_saved");
 	restored = kfd_vgpu_stat("waves_restored");
@@ -176,8 +166,7 @@ TEST_F(direct, idle_victims_come_back_with_their_packets)
 	EXPECT_EQ(0, kfd_work_progress(&idle->work[0]));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	ASSERT_EQ(0, actor_wait(idle, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 20);
+	ASSERT_DONE_ONCE(low, self->slots * 20);
 	EXPECT_EXACTLY_ONCE(idle, 16);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
 	EXPECT_FAILURES(0, 0, 0);
@@ -192,8 +181,7 @@ TEST_F(direct, mqd_scribbled_while_preempted_is_told)
 	inversion(_metadata, low, high, "preempted");
 	kfd_sleep_ns(5 * MS);
 	ASSERT_EQ(0, kfd_vgpu_set("scribble", 1));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	ASSERT_DONE_ONCE(high, self->slots * 10);
 	ASSERT_EQ(0, wait_counter("verify_mismatches", self->mismatches + 1, LONG));
 	EXPECT_NE(0, actor_wait(low, 0, SECOND));
 	EXPECT_GT(actor_tally(low).lost, 0);
@@ -213,8 +201,7 @@ TEST_F(direct, update_of_a_preempted_queue_is_no_mismatch)
 	kfd_sleep_ns(5 * MS);
 	ASSERT_EQ(0, actor_queue_update(low, 0, 6, 100));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	ASSERT_DONE_ONCE(low, self->slots * 40);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
 	EXPECT_FAILURES(0, 0, 0);
 }
@@ -233,8 +220,7 @@ TEST_F(direct, late_victim_is_waited_for)
 	EXPECT_FALSE(actor_done(high, 0));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	ASSERT_DONE_ONCE(low, self->slots * 40);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	EXPECT_FAILURES(1, 0, 0);
@@ -255,8 +241,7 @@ TEST_F(direct, late_victim_is_not_loaded_before_it_has_left)
 	kfd_sleep_ns(100 * MS);
 	EXPECT_TRUE(state_is(low, 0, "leaving"));
 	EXPECT_EQ(progress, kfd_work_progress(&low->work[0]));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	ASSERT_DONE_ONCE(low, self->slots * 40);
 	EXPECT_FAILURES(1, 0, 0);
 }
 
@@ -273,8 +258,7 @@ TEST_F(direct, late_victim_can_be_updated_and_destroyed)
 	EXPECT_FALSE(actor_done(high, 0));
 	EXPECT_EQ(0, wait_state(low, 0, "preempted", LONG));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	ASSERT_DONE_ONCE(low, self->slots * 40);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
 	EXPECT_FAILURES(1, 0, 0);
 
@@ -340,8 +324,7 @@ TEST_F_TIMEOUT(direct, switching_off_outlasts_a_lost_victim, 120)
 	fault_on_last_xcc(_metadata, low, "fault/dequeue_lost");
 	long_inversion(_metadata, low, high);
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	ASSERT_DONE_ONCE(high, self->slots * 10);
 	EXPECT_FAILURES(1, 1, 0);
 	EXPECT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	EXPECT_EQ(0, wait_state(low, 0, "lost", LONG));
@@ -357,8 +340,7 @@ TEST_F_TIMEOUT(direct, victim_that_does_not_leave_can_be_killed, 120)
 	fault_on_last_xcc(_metadata, low, "fault/dequeue_lost");
 	long_inversion(_metadata, low, high);
 	actor_kill(low);
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	ASSERT_DONE_ONCE(high, self->slots * 10);
 	EXPECT_EQ(0, actor_tally(low).twice);
 	/* Its waves are reset by whose patience ends first: the driver, for the process that ends, or we. */
 	EXPECT_LE(counter("failed_victim_reset"), self->lost + 1);
@@ -368,16 +350,9 @@ TEST_F_TIMEOUT(direct, victim_that_does_not_leave_can_be_killed, 120)
 /* Not even a reset of its waves makes it leave: the GPU would be reset (gpu_recovery=0 forbids it here). The node is given up. */
 static void node_is_given_up(struct __test_metadata *_metadata, const FIXTURE_DATA(direct) *self, struct actor *low, struct actor *high)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-	char state[32] = "";
-
 	fault_on_last_xcc(_metadata, low, "fault/dequeue_dead");
 	long_inversion(_metadata, low, high);
-	while (strcmp(state, "failed") && kfd_now_ns() < deadline) {
-		kfd_sleep_ns(20 * MS);
-		ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
-	}
-	EXPECT_STREQ("failed", state);
+	EXPECT_EQ(0, wait_node_state("failed"));
 	EXPECT_EQ(self->disabled + 1, counter("disabled"));
 	EXPECT_TRUE(state_is(low, 0, "leaving"));
 }
@@ -401,8 +376,7 @@ TEST_F_TIMEOUT(direct, victim_that_leaves_after_the_node_was_given_up_is_lost, 1
 	EXPECT_EQ(self->timeouts + 1, counter("failed_unmap_timeout"));
 	EXPECT_EQ(self->lost + 1, counter("failed_victim_reset"));
 	EXPECT_EQ(self->disabled + 1, counter("disabled"));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, 16);
+	ASSERT_DONE_ONCE(high, 16);
 	kfd_sleep_ns(50 * MS);
 	EXPECT_EQ(progress, kfd_work_progress(&low->work[0]));
 	EXPECT_FALSE(actor_done(low, 0));
@@ -415,12 +389,11 @@ TEST_F_TIMEOUT(direct, victim_that_leaves_after_the_node_was_given_up_is_lost, 1
 	ASSERT_EQ(0, kfd_vgpu_look_every(0));
 	other = worker(_metadata, LOW_NICE, 1, self->slots, 10, 5 * MS);
 	ASSERT_EQ(1, actor_work(high, 1, self->slots, 2, 5 * MS));
-	start(_metadata, other);
+	ASSERT_EQ(0, launch_begins(other));
 	ASSERT_EQ(0, actor_submit(high, 0, 1, 1, 0));
 	ASSERT_EQ(0, wait_state(other, 0, "preempted", LONG));
 	ASSERT_EQ(0, actor_wait(high, 1, LONG));
-	ASSERT_EQ(0, actor_wait(other, 0, LONG));
-	EXPECT_EXACTLY_ONCE(other, self->slots * 10);
+	ASSERT_DONE_ONCE(other, self->slots * 10);
 	EXPECT_EXACTLY_ONCE(high, 16 + self->slots * 2);
 }
 

@@ -33,23 +33,8 @@ FIXTURE_SETUP(doorbell)
 
 FIXTURE_TEARDOWN(doorbell)
 {
-	actor_forget_all();
-	EXPECT_NOTHING_LEFT();
-	scheduler_off();
+	TEARDOWN_SCHEDULER();
 	kfd_param_set_text("gpreempt_wakeup", "poll");
-}
-
-static int wait_node_state(const char *state)
-{
-	uint64_t deadline = kfd_now_ns() + LONG;
-	char now[32] = "";
-
-	do {
-		if (!kfd_gpreempt_text(kfd_first_gpu_id(), "state", now, sizeof(now)) && !strcmp(now, state))
-			return 0;
-		kfd_sleep_ns(200 * US);
-	} while (kfd_now_ns() < deadline);
-	return -ETIME;
 }
 
 /* From now on 10 s pass between two looks, 1 s while two sides work. */
@@ -78,8 +63,7 @@ static struct pair armed_pair(struct __test_metadata *_metadata, uint32_t slots,
 		.high = worker(_metadata, 0, launches, slots, 1, 4 * MS),
 	};
 
-	ASSERT_EQ(0, actor_submit(p.low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(p.low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(p.low));
 	ASSERT_EQ(0, wait_node_state("armed"));
 	looks_are_rare(_metadata);
 	/* Each of them is taken in by a pass, before and after which the state is the same. */
@@ -102,8 +86,7 @@ static void ring_is_noticed(struct __test_metadata *_metadata, struct pair *p)
 {
 	int64_t faults = counter("doorbell_faults"), notices = counter("latency/notice_count");
 
-	ASSERT_EQ(0, actor_submit(p->high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(p->high, 0, LONG));
+	ASSERT_EQ(0, launch_completes(p->high));
 	EXPECT_FALSE(actor_done(p->low, 0));
 	/* A pass that was on its way may have seen the work first; the next one counts. */
 	ASSERT_EQ(0, wait_counter("latency/notice_count", notices + 1, LONG));
@@ -118,8 +101,7 @@ TEST_F(doorbell, first_doorbell_preempts_without_a_look)
 
 	kfd_sleep_ns(200 * MS);
 	EXPECT_EQ(wakeups, counter("wakeups"));
-	ASSERT_EQ(0, actor_submit(p.high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(p.low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_preempts(p.high, p.low));
 	EXPECT_EQ(faults + 1, counter("doorbell_faults"));
 	EXPECT_EQ(notices + 1, counter("latency/notice_count"));
 	/* It has its entries, and keeps them while it works. */
@@ -149,8 +131,7 @@ TEST_F(doorbell, notice_takes_microseconds)
 		/* Longer than gpreempt_blocked_us: for all that is known the lower one may be blocked by now. */
 		kfd_sleep_ns(3 * MS);
 		arms = counter("doorbell_arms");
-		ASSERT_EQ(0, actor_submit(p.high, 0, 0, 1, 0));
-		ASSERT_EQ(0, actor_wait(p.high, 0, LONG));
+		ASSERT_EQ(0, launch_completes(p.high));
 		/* The pass that preempted may last longer than the work: until it has ended the state is that of before. */
 		ASSERT_EQ(0, wait_counter("doorbell_arms", arms + 1, LONG));
 	}
@@ -233,8 +214,7 @@ TEST_F_TIMEOUT(doorbell, no_doorbell_is_missed_while_processes_are_armed, 120)
 	}
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_interval_ms", 10000));
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	EXPECT_EQ(0, actor_call(high, write_by_threads, 0, 0, 0, 0));
 	TH_LOG("%d doorbells: armed %lld times, %lld of them too late, %lld faults", THREADS * ROUNDS, (long long)(counter("doorbell_arms") - arms),
 	       (long long)(counter("doorbell_late") - late), (long long)(counter("doorbell_faults") - faults));
@@ -362,8 +342,7 @@ TEST_F(doorbell, a_private_mapping_is_looked_at)
 	ASSERT_EQ(0, wait_counter("skipped_doorbell", skips + 1, LONG));
 	ASSERT_EQ(0, wait_node_state("idle"));
 	faults = counter("doorbell_faults");
-	ASSERT_EQ(0, actor_submit(p.high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(p.high, 0, LONG));
+	ASSERT_EQ(0, launch_completes(p.high));
 	EXPECT_FALSE(actor_done(p.low, 0));
 	EXPECT_EQ(faults, counter("doorbell_faults"));
 	finish_pair(_metadata, &p, self->slots, 1);
@@ -376,8 +355,7 @@ TEST_F(doorbell, killed_while_armed)
 	actor_kill(p.high);
 	looks_are_normal(_metadata);
 	ASSERT_EQ(0, wait_node_state("parked"));
-	ASSERT_EQ(0, actor_wait(p.low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(p.low, self->slots * 200);
+	ASSERT_DONE_ONCE(p.low, self->slots * 200);
 }
 
 /* ---- modes ---- */
@@ -390,13 +368,11 @@ TEST_F(doorbell, processes_of_the_mode_poll_are_looked_at)
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_wakeup", "poll"));
 	p.low = worker(_metadata, LOW_NICE, 1, self->slots, 200, 10 * MS);
 	p.high = worker(_metadata, 0, 1, self->slots, 1, 4 * MS);
-	ASSERT_EQ(0, actor_submit(p.low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(p.low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(p.low));
 	EXPECT_EQ(skips, counter("skipped_doorbell"));
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_wakeup", "doorbell"));
 	ASSERT_EQ(0, wait_counter("skipped_doorbell", skips + 1, LONG));
-	ASSERT_EQ(0, actor_submit(p.high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(p.high, 0, LONG));
+	ASSERT_EQ(0, launch_completes(p.high));
 	EXPECT_FALSE(actor_done(p.low, 0));
 	EXPECT_EQ(arms, counter("doorbell_arms"));
 	EXPECT_EQ(skips + 1, counter("skipped_doorbell"));
@@ -416,8 +392,7 @@ TEST_F_TIMEOUT(doorbell, switching_modes_all_the_time, 120)
 		ASSERT_EQ(i, actor_work(high, ROUNDS, 1, 1, 20 * US));
 	}
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	actor_begin(high, write_by_threads, 0, 0, 0, 0);
 	while (!actor_answered(high)) {
 		ASSERT_EQ(0, kfd_param_set_text("gpreempt_wakeup", rand_r(&seed) % 2 ? "poll" : "doorbell"));
@@ -449,8 +424,7 @@ TEST_F(doorbell, an_idle_node_does_not_wake_up)
 	wakeups = counter("wakeups");
 	kfd_sleep_ns(5 * SECOND);
 	EXPECT_EQ(wakeups, counter("wakeups"));
-	ASSERT_EQ(0, actor_submit(p.high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(p.high, 0, LONG));
+	ASSERT_EQ(0, launch_completes(p.high));
 	EXPECT_GT(counter("wakeups"), wakeups);
 }
 
@@ -476,11 +450,9 @@ TEST_F_TIMEOUT(doorbell, suspend_while_armed, 120)
 
 TEST_F_TIMEOUT(doorbell, reset_while_armed, 120)
 {
-	const char *missing = recovery_missing();
 	struct pair p;
 
-	if (missing)
-		SKIP(return, "%s", missing);
+	NEEDS(recovery_missing());
 	p = armed_pair(_metadata, self->slots, 1);
 	looks_are_normal(_metadata);
 	ASSERT_EQ(0, recover());

@@ -102,8 +102,7 @@ TEST_F_TIMEOUT(endurance, pass_over_64_queues_takes_20_us, 120)
 		}
 	}
 	ASSERT_EQ(0, actor_submit(a[0], 0, 0, GRIDS, KFD_PACKET_BARRIER));
-	ASSERT_EQ(0, actor_submit(a[TOP], 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(a[TOP], 0, LONG));
+	ASSERT_EQ(0, launch_completes(a[TOP]));
 	EXPECT_EQ(PROCESSES * QUEUES, counter("queues"));
 	EXPECT_LT(pass_median_ns(_metadata, "one busy queue"), PASS_LIMIT_NS);
 	EXPECT_FALSE(actor_done(a[0], 0));
@@ -195,12 +194,10 @@ TEST_F_TIMEOUT(endurance, pass_over_1024_queues_takes_40_us, 600)
 		ASSERT_EQ(0, actor_work(a[i], GRIDS, waves, 1, MS));
 	}
 	ASSERT_EQ(0, actor_submit(a[7], 0, 0, GRIDS, KFD_PACKET_BARRIER));
-	ASSERT_EQ(0, actor_submit(a[0], 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(a[0], 0, LONG));
+	ASSERT_EQ(0, launch_completes(a[0]));
 	EXPECT_EQ(PROCESSES * QUEUES, counter("queues"));
 	EXPECT_LT(pass_median_ns(_metadata, "1024 queues, one busy"), MANY_LIMIT_NS);
-	ASSERT_EQ(0, actor_wait(a[7], 0, LONG));
-	EXPECT_EXACTLY_ONCE(a[7], GRIDS * waves);
+	ASSERT_DONE_ONCE(a[7], GRIDS * waves);
 	EXPECT_EXACTLY_ONCE(a[0], waves);
 }
 
@@ -227,16 +224,10 @@ static int64_t monitor_switches(void)
 TEST_F_TIMEOUT(endurance, lone_busy_queue_costs_nothing_for_10_s, 240)
 {
 	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 12, 1000 * MS);
-	uint64_t deadline = kfd_now_ns() + LONG;
 	int64_t checks, switches, runlists;
-	char state[32] = "";
 
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	while (strcmp(state, "parked")) {
-		ASSERT_LT(kfd_now_ns(), deadline);
-		kfd_sleep_ns(MS);
-		ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
-	}
+	ASSERT_EQ(0, wait_node_state("parked"));
 	ASSERT_EQ(0, kfd_vgpu_look_every(10 * MS));
 	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
 	checks = counter("checks");
@@ -250,8 +241,7 @@ TEST_F_TIMEOUT(endurance, lone_busy_queue_costs_nothing_for_10_s, 240)
 	EXPECT_EQ(runlists, counter("runlists"));
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 	EXPECT_EQ(0, preempt_count(low, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 12);
+	ASSERT_DONE_ONCE(low, self->slots * 12);
 }
 
 /*

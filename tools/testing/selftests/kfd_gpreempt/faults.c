@@ -53,14 +53,7 @@ static bool said(const char *text)
 
 static int wait_stat(const char *name, int64_t value)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while (kfd_vgpu_stat(name) != value) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(MS);
-	}
-	return 0;
+	return KFD_WAIT(kfd_vgpu_stat(name) == value, MS, LONG);
 }
 
 /* A new process gets its work done, exactly once; with the scheduler, against another one's. */
@@ -72,8 +65,7 @@ static void device_works(struct __test_metadata *_metadata, bool scheduled)
 	struct actor *high = worker(_metadata, 0, 1, slots, 4, MS);
 	int64_t preemptions = counter("preemptions");
 
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 	if (!scheduled) {
 		ASSERT_EQ(0, actor_queue_update(high, 0, 6, 100));
@@ -83,8 +75,7 @@ static void device_works(struct __test_metadata *_metadata, bool scheduled)
 		EXPECT_FALSE(actor_done(low, 0));
 		EXPECT_GT(counter("preemptions"), preemptions);
 	}
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, slots * 50);
+	ASSERT_DONE_ONCE(low, slots * 50);
 	EXPECT_EXACTLY_ONCE(high, slots * 4);
 	EXPECT_EQ(0, actor_stop(low));
 	EXPECT_EQ(0, actor_stop(high));
@@ -219,8 +210,7 @@ TEST_F(error, late_unmap_loses_nothing)
 	ASSERT_EQ(0, interrupt(self, variant->scheduled));
 	FINISH_HIGH(self, variant);
 	EXPECT_EQ(0, kfd_vgpu_get("fault/unmap_late"));
-	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(self->low, HOG_STEPS * self->slots);
+	ASSERT_DONE_ONCE(self->low, HOG_STEPS * self->slots);
 	EXPECT_RESETS(self, 0, 0);
 	if (variant->scheduled)
 		EXPECT_EQ(self->failures, counter("failures"));
@@ -437,11 +427,9 @@ static void bad_read_index(struct __test_metadata *_metadata, const FIXTURE_DATA
 	ASSERT_EQ(0, kfd_vgpu_set("fault/rptr_garbage", 1));
 	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_queue_update(self->low, 0, 6, 100));
-	ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(self->high, 4 * self->slots);
+	ASSERT_DONE_ONCE(self->high, 4 * self->slots);
 	EXPECT_EQ(0, kfd_vgpu_get("fault/rptr_garbage"));
-	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(self->low, HOG_STEPS * self->slots);
+	ASSERT_DONE_ONCE(self->low, HOG_STEPS * self->slots);
 	EXPECT_EQ(self->disabled, counter("disabled"));
 	EXPECT_RESETS(self, 0, 0);
 }
@@ -492,8 +480,7 @@ TEST_F(error, lost_interrupt_is_made_up_for_by_the_next)
 		ASSERT_GT(event[i], 0);
 	}
 	ASSERT_EQ(0, kfd_vgpu_set("fault/irq_lost", 1));
-	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
+	ASSERT_EQ(0, launch_completes(self->high));
 	EXPECT_EQ(0, kfd_vgpu_get("fault/irq_lost"));
 	EXPECT_EQ(-ETIME, actor_call(self->high, do_wait_event, event[0], 100, 0, 0));
 	ASSERT_EQ(0, actor_submit(self->high, 0, 1, 1, 0));
@@ -558,10 +545,7 @@ FIXTURE_VARIANT_ADD(reset, scheduled) {
 
 FIXTURE_SETUP(reset)
 {
-	const char *missing = faults_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
+	NEEDS(faults_missing());
 	SET_STAGE(self, variant->scheduled);
 }
 
@@ -682,8 +666,7 @@ TEST_F_TIMEOUT(reset, at_any_moment_leaves_a_device_that_schedules, 120)
 			high = worker(_metadata, 0, 1, self->slots, 4, MS);
 		}
 		ASSERT_EQ(1, actor_work(high, BURSTS, self->slots / 2, 1, 300 * US));
-		ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-		ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+		ASSERT_EQ(0, launch_begins(low));
 		ASSERT_EQ(0, actor_submit(high, 0, 1, BURSTS, KFD_PACKET_BARRIER));
 		kfd_sleep_ns((uint64_t)i * 700 * US);
 		ASSERT_EQ(0, recover());
@@ -767,8 +750,7 @@ TEST_F(slot, that_is_left_late_loses_nothing)
 	ASSERT_EQ(0, interrupt_slot(self, variant->scheduled));
 	FINISH_HIGH(self, variant);
 	EXPECT_EQ(0, kfd_vgpu_get("fault/dequeue_late"));
-	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(self->low, HOG_STEPS * self->slots);
+	ASSERT_DONE_ONCE(self->low, HOG_STEPS * self->slots);
 	EXPECT_RESETS(self, 0, 0);
 	EXPECT_EQ(self->failures, counter("failures"));
 }

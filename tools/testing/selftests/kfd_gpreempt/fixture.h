@@ -30,6 +30,12 @@
 	EXPECT_EQ(0, tally_.twice); \
 } while (0)
 
+/* It ends, and then so it is. */
+#define ASSERT_DONE_ONCE(a, items) do { \
+	ASSERT_EQ(0, actor_wait(a, 0, LONG)); \
+	EXPECT_EXACTLY_ONCE(a, items); \
+} while (0)
+
 struct gpreempt_default {
 	const char *name;
 	int64_t value;
@@ -68,10 +74,13 @@ static inline const char *unless_virtual(const char *missing)
 	return missing || kfd_client_is_virtual() ? missing : NO_VGPU;
 }
 
-#define NEEDS_VGPU() do { \
-	if (!kfd_client_is_virtual()) \
-		SKIP(return, NO_VGPU); \
+#define NEEDS(missing) do { \
+	const char *missing_ = (missing); \
+	if (missing_) \
+		SKIP(return, "%s", missing_); \
 } while (0)
+
+#define NEEDS_VGPU()	NEEDS(unless_virtual(NULL))
 
 static inline const char *scheduler_missing(void)
 {
@@ -102,14 +111,7 @@ static inline int64_t counter(const char *name)
 /* Waits until a counter of the scheduler has at least this value. */
 static inline int wait_counter(const char *name, int64_t least, uint64_t timeout_ns)
 {
-	uint64_t deadline = kfd_now_ns() + timeout_ns;
-
-	while (counter(name) < least) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(200 * US);
-	}
-	return 0;
+	return KFD_WAIT(counter(name) >= least, 200 * US, timeout_ns);
 }
 
 /*
@@ -118,27 +120,25 @@ static inline int wait_counter(const char *name, int64_t least, uint64_t timeout
  */
 static inline int wait_all_resumed(int64_t preemptions, int64_t resumes)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while (counter("preemptions") - preemptions != counter("resumes") - resumes) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(MS);
-	}
-	return 0;
+	return KFD_WAIT(counter("preemptions") - preemptions == counter("resumes") - resumes, MS, LONG);
 }
 
 /* KFD tears down a dead process from a work queue: wait for its end before looking for leaks. */
 static inline int wait_no_queues(void)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
+	return KFD_WAIT(counter("queues") <= 0, 2 * MS, LONG);
+}
 
-	while (counter("queues") > 0) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(2 * MS);
-	}
-	return 0;
+static inline bool node_state_is(const char *state)
+{
+	char now[32] = "";
+
+	return !kfd_gpreempt_text(kfd_first_gpu_id(), "state", now, sizeof(now)) && !strcmp(now, state);
+}
+
+static inline int wait_node_state(const char *state)
+{
+	return KFD_WAIT(node_state_is(state), 200 * US, LONG);
 }
 
 /* A queue of whatever process, as the scheduler's file in /sys/kernel/debug says it */
@@ -151,14 +151,7 @@ static inline bool queue_state_is(uint32_t gpu_id, int pid, uint32_t queue_id, c
 
 static inline int wait_queue_state(uint32_t gpu_id, int pid, uint32_t queue_id, const char *state, uint64_t timeout_ns)
 {
-	uint64_t deadline = kfd_now_ns() + timeout_ns;
-
-	while (!queue_state_is(gpu_id, pid, queue_id, state)) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(200 * US);
-	}
-	return 0;
+	return KFD_WAIT(queue_state_is(gpu_id, pid, queue_id, state), 200 * US, timeout_ns);
 }
 
 static inline bool state_is(const struct actor *a, int queue, const char *state)
@@ -169,6 +162,37 @@ static inline bool state_is(const struct actor *a, int queue, const char *state)
 static inline int wait_state(const struct actor *a, int queue, const char *state, uint64_t timeout_ns)
 {
 	return wait_queue_state(a->client.gpu_id, a->pid, a->queue[queue].id, state, timeout_ns);
+}
+
+/* A launch of its first work in its first queue, until that has begun, or until it has ended */
+static inline int launch_begins(struct actor *a)
+{
+	int err = actor_submit(a, 0, 0, 1, 0);
+
+	return err ? err : actor_wait_progress(a, 0, 1, LONG);
+}
+
+static inline int launch_completes(struct actor *a)
+{
+	int err = actor_submit(a, 0, 0, 1, 0);
+
+	return err ? err : actor_wait(a, 0, LONG);
+}
+
+/* High's launch, until low's first queue is off the device for it */
+static inline int launch_preempts(struct actor *high, const struct actor *low)
+{
+	int err = actor_submit(high, 0, 0, 1, 0);
+
+	return err ? err : wait_state(low, 0, "preempted", LONG);
+}
+
+/* The same, of a low one that has begun */
+static inline int launch_interrupts(struct actor *high, struct actor *low)
+{
+	int err = launch_begins(low);
+
+	return err ? err : launch_preempts(high, low);
 }
 
 static inline int64_t preempt_count(const struct actor *a, int queue)
@@ -239,18 +263,14 @@ static inline int scheduler_fresh(const char *name, int64_t value)
 
 /* Fixture setup without the scheduler, and with one that is fresh; see scheduler_fresh(). */
 #define SETUP_DEVICE() do { \
-	const char *missing_ = device_missing(); \
-	if (missing_) \
-		SKIP(return, "%s", missing_); \
+	NEEDS(device_missing()); \
 	ASSERT_EQ(0, scheduler_off()); \
 	REMEMBER_BEFORE_TEST(); \
 	ASSERT_GT((int)self->slots, 0); \
 } while (0)
 
 #define SETUP_SCHEDULER(name, value) do { \
-	const char *missing_ = scheduler_missing(); \
-	if (missing_) \
-		SKIP(return, "%s", missing_); \
+	NEEDS(scheduler_missing()); \
 	ASSERT_EQ(0, scheduler_fresh(name, value)); \
 	REMEMBER_BEFORE_TEST(); \
 	ASSERT_GT((int)self->slots, 0); \
@@ -270,6 +290,12 @@ static inline int scheduler_fresh(const char *name, int64_t value)
 	EXPECT_EQ(0, wait_no_queues()); \
 	EXPECT_EQ(self->failures, counter("failures")); \
 	EXPECT_DEVICE_UNHARMED(); \
+} while (0)
+
+#define TEARDOWN_SCHEDULER() do { \
+	actor_forget_all(); \
+	EXPECT_NOTHING_LEFT(); \
+	scheduler_off(); \
 } while (0)
 
 #endif /* FIXTURE_H */

@@ -208,6 +208,15 @@ uint64_t kfd_now_ns(void);			/* CLOCK_MONOTONIC */
 void kfd_sleep_ns(uint64_t ns);
 void kfd_sleep_until_ns(uint64_t deadline_ns);
 
+/* Looks at a condition every @step_ns, for @timeout_ns. 0, or -ETIME. */
+#define KFD_WAIT(condition, step_ns, timeout_ns) ({ \
+	uint64_t deadline_ = kfd_now_ns() + (timeout_ns); \
+	int late_ = 0; \
+	while (!(condition) && !(late_ = kfd_now_ns() < deadline_ ? 0 : -ETIME)) \
+		kfd_sleep_ns(step_ns); \
+	late_; \
+})
+
 /* ---- connection ---- */
 int kfd_client_open(struct kfd_client *c);
 void kfd_client_close(struct kfd_client *c);

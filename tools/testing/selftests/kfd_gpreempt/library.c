@@ -111,8 +111,7 @@ TEST_F(library, threads_share_a_handle)
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, actor_submit(a[i], 0, 0, 1, 0));
-		ASSERT_EQ(0, actor_wait_progress(a[i], 0, 1, LONG));
+		ASSERT_EQ(0, launch_begins(a[i]));
 	}
 	for (i = 0; i < 6; i++) {
 		callers[i].g = self->g;
@@ -125,8 +124,7 @@ TEST_F(library, threads_share_a_handle)
 		EXPECT_EQ(0, callers[i].error);
 	}
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, actor_wait(a[i], 0, LONG));
-		EXPECT_EXACTLY_ONCE(a[i], self->slots / 2 * 100);
+		ASSERT_DONE_ONCE(a[i], self->slots / 2 * 100);
 		ASSERT_EQ(0, wait_priority(self->g, a[i], 7));
 		ASSERT_EQ(0, find(self->g, a[i], &queue));
 		EXPECT_EQ(0, queue.flags & GPREEMPT_QUEUE_HELD);

@@ -207,27 +207,13 @@ static int64_t count(struct actor *a, enum count what)
 
 static int wait_count(struct actor *a, enum count what, int64_t least)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while (count(a, what) < least) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(MS);
-	}
-	return 0;
+	return KFD_WAIT(count(a, what) >= least, MS, LONG);
 }
 
 /* Until one of two has been evicted once more than they were together */
 static int wait_evicted(struct actor *a, struct actor *b, int64_t before)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while (count(a, EVICTIONS) + count(b, EVICTIONS) <= before) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(200 * US);
-	}
-	return 0;
+	return KFD_WAIT(count(a, EVICTIONS) + count(b, EVICTIONS) > before, 200 * US, LONG);
 }
 
 /* Until every eviction has ended */
@@ -238,14 +224,7 @@ static int wait_at_rest(struct actor *a)
 
 static int wait_waves(const struct actor *a, bool some)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while ((kfd_proc_stat(a->pid, a->client.gpu_id, "cu_occupancy") > 0) != some) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(MS);
-	}
-	return 0;
+	return KFD_WAIT((kfd_proc_stat(a->pid, a->client.gpu_id, "cu_occupancy") > 0) == some, MS, LONG);
 }
 
 /* ---- with the scheduler off and on ---- */
@@ -269,10 +248,7 @@ FIXTURE_VARIANT_ADD(memory, scheduled) {
 
 FIXTURE_SETUP(memory)
 {
-	const char *missing = unless_virtual(variant->scheduler ? scheduler_missing() : device_missing());
-
-	if (missing)
-		SKIP(return, "%s", missing);
+	NEEDS(unless_virtual(variant->scheduler ? scheduler_missing() : device_missing()));
 	if (variant->scheduler)
 		ASSERT_EQ(0, scheduler_defaults());
 	if (kfd_param_get("gpreempt_enable") >= 0)
@@ -376,8 +352,7 @@ static int64_t replace_memory(struct __test_metadata *_metadata)
 	at = actor_call(a, do_buffer, 0, IN_GTT, KFD_PAGE_BYTES, 0);
 	ASSERT_GT(at, 0);
 	ASSERT_EQ(0, work_in(a, at, WAVES, STEPS, 10 * US));
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	ASSERT_EQ(0, launch_completes(a));
 	EXPECT_ONCE_IN(a, 0, 0, WAVES * STEPS);
 	/* The first buffer stays allocated: the second cannot get its pages. */
 	ASSERT_EQ(0, actor_call(a, do_unmap_buffer, 0, 0, 0, 0));
@@ -607,12 +582,10 @@ FIXTURE(preempted) {
 /* A low-priority process is in the middle of a grid, preempted, because a high-priority one runs */
 FIXTURE_SETUP(preempted)
 {
-	const char *missing = unless_virtual(scheduler_missing());
 	uint64_t vram = vram_bytes();
 	int64_t at;
 
-	if (missing)
-		SKIP(return, "%s", missing);
+	NEEDS(unless_virtual(scheduler_missing()));
 	ASSERT_EQ(0, scheduler_defaults());
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 60000));
 	/* The driver's runlists take high's waves off for a moment as well, on a slow device for longer than the policy thinks possible. */
@@ -639,8 +612,7 @@ FIXTURE_SETUP(preempted)
 				vram > HIGH_STEP_VRAM && vram <= VRAM_LIMIT ? HIGH_STEP * (vram / HIGH_STEP_VRAM) : HIGH_STEP));
 	ASSERT_EQ(0, actor_submit(self->low, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(self->low, 0, self->slots, LONG));
-	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(self->low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_preempts(self->high, self->low));
 }
 
 /* Both finish, each item once, and everything that was taken off has been put back */

@@ -31,9 +31,7 @@ FIXTURE_SETUP(driver)
 
 FIXTURE_TEARDOWN(driver)
 {
-	actor_forget_all();
-	EXPECT_NOTHING_LEFT();
-	scheduler_off();
+	TEARDOWN_SCHEDULER();
 }
 
 /* Low, a process of nobody, fills the device; high is idle. */
@@ -54,16 +52,14 @@ static void expect_to_yield(struct __test_metadata *_metadata, FIXTURE_DATA(driv
 
 	/* It has its waves again after whatever it has called. */
 	ASSERT_EQ(0, actor_wait_progress(self->low, 0, progress + 1, LONG));
-	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
+	ASSERT_EQ(0, launch_completes(self->high));
 	EXPECT_FALSE(actor_done(self->low, 0));
 	EXPECT_EQ(taken + 1, preempt_count(self->low, 0));
 }
 
 static void finish_pair(struct __test_metadata *_metadata, FIXTURE_DATA(driver) *self, uint32_t requests)
 {
-	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(self->low, self->slots * STEPS);
+	ASSERT_DONE_ONCE(self->low, self->slots * STEPS);
 	EXPECT_EXACTLY_ONCE(self->high, self->slots * requests);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }

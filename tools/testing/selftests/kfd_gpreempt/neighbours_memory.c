@@ -164,8 +164,7 @@ TEST_F_TIMEOUT(memory, pointer_in_private_vram_is_no_exemption, 120)
 
 		TH_LOG("%s", way_names[way]);
 		EXPECT_TRUE(state_is(low, 0, "unmapped"));
-		ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-		ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+		ASSERT_EQ(0, launch_begins(low));
 		EXPECT_EQ(preemptions, counter("preemptions"));
 
 		/* 400 ms of work, which needs the whole device. */
@@ -181,8 +180,7 @@ TEST_F_TIMEOUT(memory, pointer_in_private_vram_is_no_exemption, 120)
 		ASSERT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 		EXPECT_EQ(0, gpreempt_set_priority(self->g, &target, 100));
 		preemptions = counter("preemptions");
-		ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-		ASSERT_EQ(0, actor_wait(low, 0, LONG));
+		ASSERT_EQ(0, launch_completes(low));
 		EXPECT_EQ(preemptions, counter("preemptions"));
 
 		EXPECT_EXACTLY_ONCE(low, 2 * self->slots * STEPS);
@@ -317,8 +315,7 @@ TEST_F_TIMEOUT(memory, pinned_pages_count_as_the_owners, 60)
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 10, 0));
 	EXPECT_EQ(0, wait_state(low, LIMIT, "preempted", LONG));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * STEPS);
+	ASSERT_DONE_ONCE(low, self->slots * STEPS);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
 
 	/* With room again, it is seen. */
@@ -353,8 +350,7 @@ TEST_F_TIMEOUT(memory, replaced_pages_are_found, 60)
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 10, 0));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	ASSERT_EQ(0, actor_call(high, do_replace_page, 0, 0, 0, 0));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launch_completes(high));
 	do {
 		ASSERT_EQ(0, kfd_gpreempt_queue_get(high->client.gpu_id, high->pid, high->queue[0].id, &q));
 		kfd_sleep_ns(20 * MS);
@@ -363,13 +359,11 @@ TEST_F_TIMEOUT(memory, replaced_pages_are_found, 60)
 	EXPECT_EQ(0, actor_pointers(high, 0, &rptr, &wptr));
 	EXPECT_EQ(11, wptr);
 
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 9, 0));
 	EXPECT_EQ(0, wait_state(low, 0, "preempted", LONG));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 10);
+	ASSERT_DONE_ONCE(low, self->slots * 10);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
 }
 
@@ -402,13 +396,11 @@ TEST_F_TIMEOUT(memory, suspend_takes_no_pinned_vram, 120)
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	ASSERT_EQ(0, suspend_devices());
 	EXPECT_EQ(0, wait_state(high, 0, "idle", LONG));
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 10, 0));
 	EXPECT_EQ(0, wait_state(low, 0, "preempted", LONG));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 20);
+	ASSERT_DONE_ONCE(low, self->slots * 20);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
 }
 

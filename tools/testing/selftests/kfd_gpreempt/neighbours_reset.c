@@ -33,9 +33,7 @@ FIXTURE_SETUP(neighbour)
 
 FIXTURE_TEARDOWN(neighbour)
 {
-	actor_forget_all();
-	EXPECT_NOTHING_LEFT();
-	scheduler_off();
+	TEARDOWN_SCHEDULER();
 	kfd_param_set_text("gpreempt_wakeup", "poll");
 }
 
@@ -150,14 +148,7 @@ static bool notifier_waits(void)
 
 static int wait_notifier(bool waits)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while (notifier_waits() != waits) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(5 * MS);
-	}
-	return 0;
+	return KFD_WAIT(notifier_waits() == waits, 5 * MS, LONG);
 }
 
 /* Work that fills the device for two seconds, below everything else */
@@ -165,8 +156,7 @@ static struct actor *start_low(struct __test_metadata *_metadata, uint32_t slots
 {
 	struct actor *low = worker(_metadata, LOW_NICE, 1, slots, STEPS, 10 * MS);
 
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	return low;
 }
 
@@ -186,12 +176,10 @@ static void others_go_on(struct __test_metadata *_metadata, struct actor *low, u
 {
 	struct actor *high = worker(_metadata, 0, 1, slots, 4, MS);
 
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_preempts(high, low));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, slots * STEPS);
+	ASSERT_DONE_ONCE(low, slots * STEPS);
 	EXPECT_EXACTLY_ONCE(high, slots * 4);
 	EXPECT_EQ(0, actor_stop(low));
 	EXPECT_EQ(0, actor_stop(high));
@@ -199,18 +187,15 @@ static void others_go_on(struct __test_metadata *_metadata, struct actor *low, u
 
 TEST_F_TIMEOUT(neighbour, reset_never_waits_for_a_notifier, 300)
 {
-	const char *missing = unless_virtual(recovery_missing());
 	int64_t resets = kfd_vgpu_stat("resets");
 	struct actor *hung, *low;
 
-	if (missing)
-		SKIP(return, "%s", missing);
+	NEEDS(unless_virtual(recovery_missing()));
 	hung = worker(_metadata, 0, 1, 1, 1, MS);
 	ASSERT_EQ(0, actor_call(hung, actor_hangs_below_its_doorbells, 0, 0, 0, 0));
 	low = start_low(_metadata, self->slots);
 	/* If its doorbells are withdrawn already, this brings them back, and its end lets them go once more. */
-	ASSERT_EQ(0, actor_submit(hung, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(hung, 0, LONG));
+	ASSERT_EQ(0, launch_completes(hung));
 	ASSERT_EQ(0, wait_notifier(true)) TH_LOG("nothing waits for the job that hangs");
 
 	/* The driver's own patience with the job ends after a minute: what waited for the notifier comes only then. */

@@ -76,16 +76,14 @@ TEST_F(node_files, switching_a_node_off_resumes_its_queues)
 	struct gpreempt_target target = process_of(low);
 	int i;
 
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, wait_priority(self->g, low, 7));
 		ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, GPREEMPT_HOLD_UNBOUNDED));
 		ASSERT_EQ(0, kfd_gpreempt_set_text(self->gpu_id, "enabled", "0"));
 		ASSERT_EQ(0, kfd_gpreempt_set_text(self->gpu_id, "enabled", "1"));
 	}
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 100);
+	ASSERT_DONE_ONCE(low, self->slots * 100);
 }
 
 /* Adopted as when the parameter is written, and born as if it had been. */
@@ -99,8 +97,7 @@ TEST_F(node_files, a_node_that_is_on_alone_preempts)
 	high = worker(_metadata, 3, self->slots, 1, 4 * MS);
 	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -100));
 	ASSERT_EQ(0, wait_priority(self->g, low, -100));
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 3, KFD_PACKET_BARRIER));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_FALSE(actor_done(low, 0));

@@ -200,9 +200,7 @@ FIXTURE_TEARDOWN(nomem)
 	fail_all(false);
 	fail_nth(0);
 	gpreempt_close(self->g);
-	actor_forget_all();
-	EXPECT_NOTHING_LEFT();
-	scheduler_off();
+	TEARDOWN_SCHEDULER();
 }
 
 static struct actor *worker(struct __test_metadata *_metadata, int nice)
@@ -223,12 +221,10 @@ static void expect_preemption_of(struct __test_metadata *_metadata, struct actor
 	ASSERT_EQ(0, actor_work(high, 1, slots, 4, 5 * MS));
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_wait_progress(low, 0, slots, LONG));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launch_completes(high));
 	EXPECT_FALSE(actor_done(low, 0));
 	EXPECT_LE(1, preempt_count(low, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, slots * 50);
+	ASSERT_DONE_ONCE(low, slots * 50);
 	EXPECT_EXACTLY_ONCE(high, slots * 4);
 	EXPECT_EQ(0, actor_stop(low));
 	EXPECT_EQ(0, actor_stop(high));
@@ -457,8 +453,7 @@ TEST_F(nomem, adoption_loses_queues_and_nothing_else)
 	ASSERT_EQ(0, scheduler_fresh(NULL, 0));
 	EXPECT_EQ(0, wait_state(a, 0, "idle", LONG));
 	EXPECT_EQ(0, wait_state(b, 0, "idle", LONG));
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	ASSERT_EQ(0, launch_completes(a));
 	EXPECT_EXACTLY_ONCE(a, 4 * 2);
 	EXPECT_EQ(0, actor_stop(a));
 	EXPECT_EQ(0, actor_stop(b));

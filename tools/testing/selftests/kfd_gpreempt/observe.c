@@ -128,15 +128,10 @@ FIXTURE(observe) {
 
 FIXTURE_SETUP(observe)
 {
-	const char *missing = scheduler_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
+	NEEDS(scheduler_missing());
 	if (access(EVENTS, F_OK))
 		SKIP(return, "no tracepoints in " EVENTS);
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	ASSERT_EQ(0, scheduler_fresh(NULL, 0));
 	ASSERT_EQ(0, put(TRACING "/buffer_size_kb", TRACE_KB));
 	trace_off();
 	self->slots = kfd_wave_slots();
@@ -376,16 +371,9 @@ TEST_F_TIMEOUT(observe, busy_queue_alone_wakes_nobody, 120)
 {
 	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 101, 100 * MS);
 	int64_t wakeups;
-	uint64_t deadline = kfd_now_ns() + LONG;
-	char state[32] = "";
 
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
-	while (strcmp(state, "parked") && kfd_now_ns() < deadline) {
-		kfd_sleep_ns(5 * MS);
-		ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
-	}
-	ASSERT_STREQ("parked", state);
+	ASSERT_EQ(0, launch_begins(low));
+	ASSERT_EQ(0, wait_node_state("parked"));
 	/* The device's own looking around is most of what this costs. */
 	kfd_vgpu_look_every(5 * MS);
 	wakeups = counter("wakeups");
@@ -403,15 +391,9 @@ TEST_F(observe, one_level_wakes_nobody)
 {
 	struct actor *a = worker(_metadata, LOW_NICE, 1, self->slots / 2, 10, 100 * MS);
 	struct actor *b = worker(_metadata, LOW_NICE, 1, self->slots / 2, 10, 100 * MS);
-	uint64_t deadline = kfd_now_ns() + LONG;
-	char state[32] = "";
 	int64_t wakeups;
 
-	while (strcmp(state, "parked") && kfd_now_ns() < deadline) {
-		kfd_sleep_ns(5 * MS);
-		ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
-	}
-	ASSERT_STREQ("parked", state);
+	ASSERT_EQ(0, wait_node_state("parked"));
 	wakeups = counter("wakeups");
 	kfd_vgpu_look_every(5 * MS);
 	kfd_sleep_ns(SECOND);
@@ -455,8 +437,7 @@ TEST_F_TIMEOUT(observe, dumps_are_consistent, 120)
 
 	/* As often as it can. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	for (i = 0; i < 25; i++) {
 		uint64_t until = kfd_now_ns() + 5 * MS;
 
@@ -602,14 +583,7 @@ static const char *mqds_missing(void)
 /* Until its MQDs say so, on the first XCC. */
 static int wait_mqd_priority(const struct actor *a, unsigned int priority)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while (mqd_dword(a->pid, 0, MQD_QUEUE_PRIORITY) != priority) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(20 * MS);
-	}
-	return 0;
+	return KFD_WAIT(mqd_dword(a->pid, 0, MQD_QUEUE_PRIORITY) == priority, 20 * MS, LONG);
 }
 
 /* What it asks for counts when it asks, whether it is scheduled or not, and also beside others of its rank. */
@@ -620,8 +594,7 @@ TEST_F(observe, hardware_priority_is_the_programs_while_it_is_alone)
 
 	if (kfd_param_get("sched_policy") == NO_HWS)
 		SKIP(return, "without HWS a change counts at once: no_hws.hardware_priority_is_the_programs_while_it_is_alone");
-	if (mqds_missing())
-		SKIP(return, "%s", mqds_missing());
+	NEEDS(mqds_missing());
 	runlists = counter("runlists");
 	a = actor_start(0, ARENA);
 	ASSERT_ACTOR(a);
@@ -643,18 +616,14 @@ TEST_F_TIMEOUT(observe, hardware_priority_is_normal_among_rivals, 120)
 {
 	struct actor *low, *high;
 
-	if (mqds_missing())
-		SKIP(return, "%s", mqds_missing());
+	NEEDS(mqds_missing());
 	low = worker(_metadata, LOW_NICE, 1, self->slots, 20, 5 * MS);
 	high = worker(_metadata, 0, 1, self->slots, 10, 5 * MS);
 	ASSERT_EQ(0, actor_queue_update(low, 0, 15, 100));
 	ASSERT_EQ(0, actor_queue_update(high, 0, 12, 100));
 	EXPECT_EQ(0, wait_mqd_priority(low, 15));
 	EXPECT_HW_PRIORITY(high, 12, PIPE_HIGH);
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	EXPECT_EQ(0, wait_mqd_priority(high, KFD_PRIORITY_NORMAL));
 	EXPECT_HW_PRIORITY(low, KFD_PRIORITY_NORMAL, PIPE_MEDIUM);
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
@@ -673,8 +642,7 @@ TEST_F(observe, hardware_priority_can_follow_the_logical_one)
 
 	if (kfd_param_get("sched_policy") == NO_HWS)
 		SKIP(return, "without HWS a change counts at once: no_hws.hardware_priority_can_follow_the_logical_one");
-	if (mqds_missing())
-		SKIP(return, "%s", mqds_missing());
+	NEEDS(mqds_missing());
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow"));
 	low = actor_start(LOW_NICE, ARENA);
 	normal = actor_start(0, ARENA);
@@ -721,9 +689,7 @@ FIXTURE_SETUP(no_hws)
 
 FIXTURE_TEARDOWN(no_hws)
 {
-	actor_forget_all();
-	EXPECT_NOTHING_LEFT();
-	scheduler_off();
+	TEARDOWN_SCHEDULER();
 	kfd_param_set("gpreempt_verify", 0);
 	kfd_param_set_text("gpreempt_hw_priority", "normal");
 }
@@ -753,14 +719,7 @@ static int slots_with(unsigned int priority, unsigned int pipe_priority)
 /* The only process with such a queue on the device: what its MQDs say and what the slots have, when the scheduler has come to it. */
 static int wait_hw_priority(const struct actor *a, unsigned int priority, unsigned int pipe_priority)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while (slots_with(priority, pipe_priority) != (int)a->client.num_xcc) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(MS);
-	}
-	return 0;
+	return KFD_WAIT(slots_with(priority, pipe_priority) == (int)a->client.num_xcc, MS, LONG);
 }
 
 /* What it asks for counts when it asks, whether it is scheduled or not. */
@@ -768,8 +727,7 @@ TEST_F(no_hws, hardware_priority_is_the_programs_while_it_is_alone)
 {
 	struct actor *a;
 
-	if (mqds_missing())
-		SKIP(return, "%s", mqds_missing());
+	NEEDS(mqds_missing());
 	a = actor_start(0, ARENA);
 	ASSERT_ACTOR(a);
 	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, 15));
@@ -790,8 +748,7 @@ TEST_F(no_hws, hardware_priority_follows_without_a_preemption)
 {
 	struct actor *a;
 
-	if (mqds_missing())
-		SKIP(return, "%s", mqds_missing());
+	NEEDS(mqds_missing());
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow"));
 	a = actor_start(3, ARENA);
 	ASSERT_ACTOR(a);
@@ -815,8 +772,7 @@ TEST_F_TIMEOUT(no_hws, hardware_priority_can_follow_the_logical_one, 120)
 	int64_t saves;
 
 	NEEDS_VGPU();
-	if (mqds_missing())
-		SKIP(return, "%s", mqds_missing());
+	NEEDS(mqds_missing());
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 10000));
 	/* Both work for as long as slots are looked at, which takes a second on a slow machine. */
 	look_ns = kfd_now_ns();
@@ -825,8 +781,7 @@ TEST_F_TIMEOUT(no_hws, hardware_priority_can_follow_the_logical_one, 120)
 	steps = 40 + (uint32_t)(8 * look_ns / (10 * MS));
 	low = worker(_metadata, LOW_NICE, 1, self->slots, steps, 10 * MS);
 	high = worker(_metadata, 0, 1, self->slots, steps, 10 * MS);
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	saves = kfd_vgpu_stat("cwsr_saves");
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow"));
 	EXPECT_EQ(0, wait_hw_priority(low, 0, PIPE_LOW));
@@ -836,8 +791,7 @@ TEST_F_TIMEOUT(no_hws, hardware_priority_can_follow_the_logical_one, 120)
 	EXPECT_FALSE(actor_done(low, 0));
 
 	ASSERT_EQ(0, actor_queue_update(high, 0, 13, 100));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_preempts(high, low));
 	EXPECT_EQ(0, wait_hw_priority(high, 13, PIPE_HIGH));
 	EXPECT_EQ(0, slots_with(0, PIPE_LOW));
 	EXPECT_HW_PRIORITY(low, 0, PIPE_LOW);
@@ -863,10 +817,8 @@ TEST_F(no_hws, hardware_priority_of_a_queue_that_leaves_late)
 	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 40, 10 * MS);
 
 	NEEDS_VGPU();
-	if (mqds_missing())
-		SKIP(return, "%s", mqds_missing());
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	NEEDS(mqds_missing());
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late_us", 300000));
 	ASSERT_EQ(0, kfd_vgpu_set("fault/xcc", low->client.num_xcc - 1));
 	ASSERT_EQ(0, kfd_vgpu_set("fault/dequeue_late", 1));
@@ -874,8 +826,7 @@ TEST_F(no_hws, hardware_priority_of_a_queue_that_leaves_late)
 	ASSERT_EQ(0, wait_state(low, 0, "leaving", LONG));
 	ASSERT_EQ(0, kfd_vgpu_set("fault/xcc", 0));
 	EXPECT_EQ(0, wait_hw_priority(low, 0, PIPE_LOW));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	ASSERT_DONE_ONCE(low, self->slots * 40);
 	EXPECT_EQ(1, preempt_count(low, 0));
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	EXPECT_EQ(++self->failures, counter("failures"));

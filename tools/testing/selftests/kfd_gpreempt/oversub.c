@@ -39,10 +39,7 @@ FIXTURE_VARIANT_ADD(oversub, on) {
 
 FIXTURE_SETUP(oversub)
 {
-	const char *missing = unless_virtual(variant->scheduler ? scheduler_missing() : device_missing());
-
-	if (missing)
-		SKIP(return, "%s", missing);
+	NEEDS(unless_virtual(variant->scheduler ? scheduler_missing() : device_missing()));
 	if (!scheduler_missing()) {
 		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 		ASSERT_EQ(0, scheduler_defaults());
@@ -163,8 +160,7 @@ TEST_F_TIMEOUT(oversub, twenty_processes_all_finish, 120)
 	EXPECT_EQ(PROCESSES, kfd_vgpu_stat("runlist_processes"));
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
 	for (i = 0; i < PROCESSES; i++) {
-		ASSERT_EQ(0, actor_wait(a[i], 0, LONG));
-		EXPECT_EXACTLY_ONCE(a[i], waves * 20);
+		ASSERT_DONE_ONCE(a[i], waves * 20);
 	}
 	EXPECT_GT(kfd_vgpu_stat("rotations"), rotations + 2);
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
@@ -248,13 +244,11 @@ TEST_F_TIMEOUT(oversub, cu_mask_confines_waves, 120)
 	add_queue(_metadata, b, KFD_PRIORITY_NORMAL, self->slots, 1, 10 * MS);
 	ASSERT_EQ(0, actor_queue_cu_mask(a, 0, mask));
 	ASSERT_LT(3, kfd_vgpu_cus(cus_before, MAX_CUS));
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(a));
 	EXPECT_EQ(mask, cus_used());
 	/* Taken off by the scheduler if it is on, by the driver in any case: saved waves come back to where they may be. */
 	progress = kfd_work_progress(&a->work[0]);
-	ASSERT_EQ(0, actor_submit(b, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(b, 0, LONG));
+	ASSERT_EQ(0, launch_completes(b));
 	if (variant->scheduler)
 		EXPECT_GE(preempt_count(a, 0), 1);
 	EXPECT_EQ(0, actor_stop(b));
@@ -287,8 +281,7 @@ TEST_F_TIMEOUT(oversub, gws_queues_take_turns, 120)
 	EXPECT_GT(least, 0);
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
 	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, actor_wait(a[i], 0, LONG));
-		EXPECT_EXACTLY_ONCE(a[i], self->slots / 4 * 10);
+		ASSERT_DONE_ONCE(a[i], self->slots / 4 * 10);
 	}
 	EXPECT_GT(kfd_vgpu_stat("rotations"), rotations);
 }
@@ -307,9 +300,7 @@ FIXTURE_SETUP(preempting)
 
 FIXTURE_TEARDOWN(preempting)
 {
-	actor_forget_all();
-	EXPECT_NOTHING_LEFT();
-	scheduler_off();
+	TEARDOWN_SCHEDULER();
 }
 
 static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t waves, uint32_t steps,
@@ -385,14 +376,12 @@ TEST_F_TIMEOUT(preempting, runlist_announces_what_it_lists, 120)
 	/* Its waves stay until all of this has been looked at. */
 	*flag = 0;
 	kfd_work_wait_for(&high->work[0], flag);
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	EXPECT_EQ(2, kfd_vgpu_stat("runlist_processes"));
 	EXPECT_EQ(2, kfd_vgpu_stat("runlist_announced"));
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
 
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_preempts(high, low));
 	kfd_sleep_ns(MS);
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_processes"));
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_announced"));
@@ -401,8 +390,7 @@ TEST_F_TIMEOUT(preempting, runlist_announces_what_it_lists, 120)
 
 	*flag = 1;
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots / 16 * 40);
+	ASSERT_DONE_ONCE(low, self->slots / 16 * 40);
 	EXPECT_EQ(2, kfd_vgpu_stat("runlist_processes"));
 	EXPECT_EQ(2, kfd_vgpu_stat("runlist_announced"));
 }
@@ -421,8 +409,7 @@ TEST_F_TIMEOUT(preempting, the_list_follows_who_is_left_out, 120)
 	kfd_work_wait_for(&high->work[0], flag);
 	for (i = 0; i < PROCESSES - 1; i++)
 		low[i] = worker(_metadata, LOW_NICE, self->slots / 16, i ? 4 : 40, 5 * MS);
-	ASSERT_EQ(0, actor_submit(low[0], 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low[0], 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low[0]));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 	/* Idle ones are taken along with the one that has work. */
 	for (i = 0; i < PROCESSES - 1; i++)
@@ -435,8 +422,7 @@ TEST_F_TIMEOUT(preempting, the_list_follows_who_is_left_out, 120)
 	EXPECT_EQ(2, kfd_vgpu_stat("runlist_queues"));
 	/* One more of the same importance as high's: it shares, and its process is there only while it lives. */
 	other = worker(_metadata, 0, self->slots / 4, 1, MS);
-	ASSERT_EQ(0, actor_submit(other, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(other, 0, LONG));
+	ASSERT_EQ(0, launch_completes(other));
 	EXPECT_EQ(3, kfd_vgpu_stat("runlist_processes"));
 	EXPECT_EQ(0, actor_stop(other));
 	/* A preempted process ends: it is in no count any more. */
@@ -455,8 +441,7 @@ TEST_F_TIMEOUT(preempting, the_list_follows_who_is_left_out, 120)
 	for (i = 3; i < PROCESSES - 1; i++)
 		ASSERT_EQ(0, actor_submit(low[i], 0, 0, 1, 0));
 	for (i = 3; i < PROCESSES - 1; i++) {
-		ASSERT_EQ(0, actor_wait(low[i], 0, LONG));
-		EXPECT_EXACTLY_ONCE(low[i], self->slots / 16 * 4);
+		ASSERT_DONE_ONCE(low[i], self->slots / 16 * 4);
 	}
 	EXPECT_EQ(PROCESSES - 1, kfd_vgpu_stat("runlist_processes"));
 }
@@ -506,8 +491,7 @@ TEST_F_TIMEOUT(preempting, gws_queue_yields_like_any_other, 120)
 	kfd_sleep_ns(MS);
 	EXPECT_EQ(0, kfd_vgpu_stat("runlist_chained"));
 	EXPECT_GE(yields(_metadata, low, 0, high, 2), 1);
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 20);
+	ASSERT_DONE_ONCE(low, self->slots * 20);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 3);
 }
 

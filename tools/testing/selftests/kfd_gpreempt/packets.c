@@ -244,26 +244,12 @@ static int submit_aql(struct kfd_queue *q, struct aql_packet p)
 
 static int wait_equal(const volatile uint64_t *at, uint64_t value, uint64_t timeout_ns)
 {
-	uint64_t deadline = kfd_now_ns() + timeout_ns;
-
-	while (__atomic_load_n(at, __ATOMIC_ACQUIRE) != value) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(100 * US);
-	}
-	return 0;
+	return KFD_WAIT(__atomic_load_n(at, __ATOMIC_ACQUIRE) == value, 100 * US, timeout_ns);
 }
 
 static int wait_work(const struct kfd_work *w, uint64_t items)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while (kfd_work_progress(w) < items) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(200 * US);
-	}
-	return 0;
+	return KFD_WAIT(kfd_work_progress(w) >= items, 200 * US, LONG);
 }
 
 #define EXPECT_WORK_ONCE(w) do { \
@@ -917,9 +903,7 @@ FIXTURE_SETUP(scheduled)
 FIXTURE_TEARDOWN(scheduled)
 {
 	host_close(&self->host);
-	actor_forget_all();
-	EXPECT_NOTHING_LEFT();
-	scheduler_off();
+	TEARDOWN_SCHEDULER();
 }
 
 #define VICTIM_STEPS	40
@@ -953,14 +937,7 @@ static int launch_in_buffers(struct host *h, struct kfd_queue *q, struct kfd_wor
 /* One XCC may be at work again before the other one has its waves back. */
 static int wait_all_restored(int64_t saved, int64_t restored)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while (kfd_vgpu_stat("waves_saved") - saved != kfd_vgpu_stat("waves_restored") - restored) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(200 * US);
-	}
-	return 0;
+	return KFD_WAIT(kfd_vgpu_stat("waves_saved") - saved == kfd_vgpu_stat("waves_restored") - restored, 200 * US, LONG);
 }
 
 static void victim_is_preempted(struct __test_metadata *_metadata, struct host *h, struct actor *urgent, uint32_t slots,
@@ -984,8 +961,7 @@ static void victim_is_preempted(struct __test_metadata *_metadata, struct host *
 	for (round = 1; round <= 3; round++) {
 		ASSERT_EQ(0, wait_all_restored(saved, restored));
 		ASSERT_EQ(0, wait_work(&w, kfd_work_progress(&w) + 1));
-		ASSERT_EQ(0, actor_submit(urgent, 0, 0, 1, 0));
-		ASSERT_EQ(0, actor_wait(urgent, 0, LONG));
+		ASSERT_EQ(0, launch_completes(urgent));
 		EXPECT_LT(kfd_work_progress(&w), items);
 		EXPECT_EQ(1, done->value);
 	}
@@ -1024,16 +1000,14 @@ TEST_F(scheduled, pm4_queue_preempts_others)
 	ASSERT_NE(NULL, q);
 	ASSERT_EQ(0, setpriority(PRIO_PROCESS, 0, -LOW_NICE));
 	ASSERT_EQ(0, actor_work(self->urgent, 1, self->slots, 40, MS));
-	ASSERT_EQ(0, actor_submit(self->urgent, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(self->urgent, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(self->urgent));
 	kfd_sleep_ns(6 * MS);			/* a change of nice(1) tells nobody: the monitor looks now and then */
 	host_work(h, &w, 1, self->slots, 2, MS);
 	ASSERT_EQ(0, launch_pm4(h, q, &w, done));
 	ASSERT_EQ(0, kfd_signal_poll(done, LONG));
 	EXPECT_FALSE(actor_done(self->urgent, 0));
 	EXPECT_EQ(1, preempt_count(self->urgent, 0));
-	ASSERT_EQ(0, actor_wait(self->urgent, 0, LONG));
-	EXPECT_EXACTLY_ONCE(self->urgent, self->slots * 40);
+	ASSERT_DONE_ONCE(self->urgent, self->slots * 40);
 	EXPECT_WORK_ONCE(&w);
 }
 
@@ -1055,8 +1029,7 @@ TEST_F(scheduled, sdma_queue_is_never_preempted)
 	ASSERT_EQ(0, actor_work(self->urgent, 1, self->slots, 50, MS));
 	ASSERT_EQ(0, launch_aql(h, compute, &w, done));
 	ASSERT_EQ(0, wait_work(&w, 1));
-	ASSERT_EQ(0, actor_submit(self->urgent, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(self->urgent, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(self->urgent));
 	/* urgent waves begin on the first XCC while the second one is still being saved */
 	ASSERT_EQ(0, wait_queue_state(h->client.gpu_id, getpid(), compute->id, "preempted", LONG));
 	sdma_add(&s, sum, 1);
@@ -1083,8 +1056,7 @@ TEST_F(scheduled, sdma_queue_preempts_nobody)
 	ASSERT_NE(NULL, copy);
 	ASSERT_EQ(0, setpriority(PRIO_PROCESS, 0, -LOW_NICE));
 	ASSERT_EQ(0, actor_work(self->urgent, 1, self->slots, 20, MS));
-	ASSERT_EQ(0, actor_submit(self->urgent, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(self->urgent, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(self->urgent));
 	sdma_wait(&s, gate, 1);			/* pending for as long as the kernel runs */
 	sdma_add(&s, sum, 1);
 	ASSERT_EQ(0, submit(copy, &s));

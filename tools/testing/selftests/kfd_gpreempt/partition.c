@@ -101,10 +101,7 @@ FIXTURE(partition) {
 
 FIXTURE_SETUP(partition)
 {
-	const char *missing = partitions_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
+	NEEDS(partitions_missing());
 	ASSERT_EQ(0, set_mode("SPX"));
 	SETUP_SCHEDULER(NULL, 0);
 }
@@ -134,10 +131,7 @@ static void preempt_once(struct __test_metadata *_metadata, uint32_t slots)
 	struct actor *low = worker(_metadata, LOW_NICE, slots, 10);
 	struct actor *high = worker(_metadata, 0, slots, 4);
 
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	EXPECT_EQ(-EBUSY, write_mode(mode_is("SPX") ? "CPX" : "SPX"));
 	EXPECT_TRUE(state_is(low, 0, "preempted"));
 	EXPECT_FALSE(actor_done(high, 0));

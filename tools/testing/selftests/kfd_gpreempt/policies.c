@@ -24,15 +24,7 @@ FIXTURE_SETUP(policies)
 
 FIXTURE_TEARDOWN(policies)
 {
-	actor_forget_all();
-	EXPECT_NOTHING_LEFT();
-	scheduler_off();
-}
-
-static void start(struct __test_metadata *_metadata, struct actor *a)
-{
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	TEARDOWN_SCHEDULER();
 }
 
 static void set(struct __test_metadata *_metadata, const struct actor *a, enum gpreempt_param param, uint64_t value)
@@ -85,9 +77,9 @@ TEST_F_TIMEOUT(policies, earliest_deadline_first, 120)
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_policy", "edf"));
 	set(_metadata, later, GPREEMPT_PARAM_DEADLINE_US, 5000000);
 	set(_metadata, sooner, GPREEMPT_PARAM_DEADLINE_US, 1000000);
-	start(_metadata, none);
-	start(_metadata, later);
-	start(_metadata, sooner);
+	ASSERT_EQ(0, launch_begins(none));
+	ASSERT_EQ(0, launch_begins(later));
+	ASSERT_EQ(0, launch_begins(sooner));
 	ASSERT_EQ(0, actor_wait(sooner, 0, LONG));
 	EXPECT_FALSE(actor_done(later, 0));
 	EXPECT_FALSE(actor_done(none, 0));
@@ -130,8 +122,7 @@ TEST_F_TIMEOUT(policies, switching_policies_loses_nothing, 120)
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	EXPECT_FALSE(actor_done(a[1], 0));
 	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(0, actor_wait(a[i], 0, LONG));
-		EXPECT_EXACTLY_ONCE(a[i], self->slots / 2 * STEPS);
+		ASSERT_DONE_ONCE(a[i], self->slots / 2 * STEPS);
 	}
 }
 
@@ -173,7 +164,7 @@ TEST_F_TIMEOUT(policies, overhead_budget_stretches_preemptions, 120)
 
 	ASSERT_EQ(1, actor_work(high, 4, self->slots, 1, MS));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
-	start(_metadata, low);
+	ASSERT_EQ(0, launch_begins(low));
 	waits = counter("skipped_budget");
 	free_ns = four_requests(_metadata, self, high, 0);
 	EXPECT_EQ(waits, counter("skipped_budget"));
@@ -186,8 +177,7 @@ TEST_F_TIMEOUT(policies, overhead_budget_stretches_preemptions, 120)
 	EXPECT_GE(budget_ns, 2 * free_ns);
 	EXPECT_FALSE(actor_done(low, 0));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 10));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * STEPS);
+	ASSERT_DONE_ONCE(low, self->slots * STEPS);
 	EXPECT_EXACTLY_ONCE(high, 8 * self->slots);
 }
 
@@ -202,9 +192,7 @@ TEST_F_TIMEOUT(policies, aging_raises_to_equality_at_most, 120)
 	bool aged = false;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_aging_ms", 3));
-	start(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	while (!actor_done(low, 0) && !actor_done(high, 0)) {
 		ASSERT_EQ(0, kfd_gpreempt_queue_get(low->client.gpu_id, low->pid, low->queue[0].id, &q));
 		EXPECT_GE(q.effective_prio, q.prio);
@@ -230,16 +218,12 @@ TEST_F(policies, minimum_run_comes_before_a_preemption)
 	struct actor *high = worker(_metadata, 0, 1, self->slots, 5, 10 * MS);
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_min_run_us", 100000));
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	/* Ten steps in 100 ms, less what the monitor saw late. */
 	EXPECT_GE(kfd_work_progress(&low->work[0]), self->slots * 8);
 	EXPECT_FALSE(actor_done(low, 0));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	ASSERT_DONE_ONCE(low, self->slots * 40);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 5);
 }
 
@@ -250,7 +234,7 @@ TEST_F_TIMEOUT(policies, resume_delay_spans_gaps, 120)
 	int64_t before;
 
 	ASSERT_EQ(1, actor_work(high, 6, self->slots, 1, MS));
-	start(_metadata, low);
+	ASSERT_EQ(0, launch_begins(low));
 	requests(_metadata, high, 0, 6, 10 * MS);
 	before = preempt_count(low, 0);
 	EXPECT_GE(before, 4);
@@ -258,8 +242,7 @@ TEST_F_TIMEOUT(policies, resume_delay_spans_gaps, 120)
 	requests(_metadata, high, 1, 6, 10 * MS);
 	EXPECT_LE(preempt_count(low, 0), before + 1);
 	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 120);
+	ASSERT_DONE_ONCE(low, self->slots * 120);
 	EXPECT_EXACTLY_ONCE(high, 12 * self->slots);
 }
 
@@ -271,10 +254,8 @@ TEST_F_TIMEOUT(policies, opt_out_process_is_never_a_victim, 120)
 	uint64_t progress;
 
 	set(_metadata, out, GPREEMPT_PARAM_EXEMPT, 1);
-	start(_metadata, out);
-	start(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_begins(out));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	progress = kfd_work_progress(&out->work[0]);
 	EXPECT_EQ(0, actor_wait_progress(out, 0, progress + self->slots / 2, LONG));
 	EXPECT_FALSE(actor_done(high, 0));
@@ -369,7 +350,7 @@ TEST_F_TIMEOUT(policies, hints_take_the_preemption_off_the_request, 120)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	alone = actor_call(high, timed_requests, REQUESTS, 0, self->preemptions, self->resumes);
 	ASSERT_GT(alone, 0);
-	start(_metadata, low);
+	ASSERT_EQ(0, launch_begins(low));
 	/* The first one is seen later: see gpreempt_interval_ms. */
 	ASSERT_GT(actor_call(high, timed_requests, 1, 0, self->preemptions, self->resumes), 0);
 	plain = actor_call(high, timed_requests, REQUESTS - 1, 0, self->preemptions, self->resumes);
@@ -389,8 +370,7 @@ TEST_F_TIMEOUT(policies, hints_take_the_preemption_off_the_request, 120)
 	EXPECT_EQ(expired, counter("hints_expired"));
 	EXPECT_LE(self->preemptions + 2 * REQUESTS - 2, counter("preemptions"));
 	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * STEPS);
+	ASSERT_DONE_ONCE(low, self->slots * STEPS);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 3 * REQUESTS);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }

@@ -23,9 +23,7 @@ FIXTURE_SETUP(scheduler)
 
 FIXTURE_TEARDOWN(scheduler)
 {
-	actor_forget_all();
-	EXPECT_NOTHING_LEFT();
-	scheduler_off();
+	TEARDOWN_SCHEDULER();
 }
 
 /* The driver does not wait for the runlist that it sends last: let the device read it before counting. */
@@ -57,12 +55,6 @@ static struct actor *hog(struct __test_metadata *_metadata, uint32_t slots, int 
 	return worker(_metadata, nice, 1, slots, 200, 10 * MS);
 }
 
-static void start_hog(struct __test_metadata *_metadata, struct actor *a)
-{
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
-}
-
 static void late_high_beats_hog(struct __test_metadata *_metadata, uint32_t slots, enum kfd_backing backing)
 {
 	struct actor *low = actor_start(LOW_NICE, ARENA);
@@ -77,7 +69,7 @@ static void late_high_beats_hog(struct __test_metadata *_metadata, uint32_t slot
 	ASSERT_EQ(0, actor_queue(high, backing, KFD_PRIORITY_NORMAL));
 	ASSERT_EQ(0, actor_work(low, 1, slots, 200, 10 * MS));
 	ASSERT_EQ(0, actor_work(high, 5, slots, 1, 4 * MS));
-	start_hog(_metadata, low);
+	ASSERT_EQ(0, launch_begins(low));
 
 	ASSERT_EQ(0, actor_pointers(high, 0, &rptr, &wptr));
 	EXPECT_EQ(0, rptr);
@@ -120,9 +112,7 @@ TEST_F(scheduler, preempted_queue_stands_still)
 	struct kfd_gpreempt_queue before, after;
 	uint64_t progress;
 
-	start_hog(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	ASSERT_EQ(0, kfd_gpreempt_queue_get(low->client.gpu_id, low->pid, low->queue[0].id, &before));
 	progress = kfd_work_progress(&low->work[0]);
 	/* The driver's own runlists must not bring it back either. */
@@ -135,8 +125,7 @@ TEST_F(scheduler, preempted_queue_stands_still)
 	EXPECT_EQ(before.rptr, after.rptr);
 	EXPECT_EQ(before.wptr, after.wptr);
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+	ASSERT_DONE_ONCE(low, self->slots * 200);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 40);
 }
 
@@ -145,15 +134,12 @@ TEST_F(scheduler, packets_submitted_while_preempted_run_later)
 	struct actor *low = worker(_metadata, LOW_NICE, 8, self->slots, 10, 10 * MS);
 	struct actor *high = worker(_metadata, 0, 1, self->slots, 20, 10 * MS);
 
-	start_hog(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	/* Doorbells of a queue that is off the device must not be forgotten. */
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 7, 0));
 	EXPECT_FALSE(actor_done(high, 0));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, 8 * self->slots * 10);
+	ASSERT_DONE_ONCE(low, 8 * self->slots * 10);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
 }
 
@@ -179,12 +165,10 @@ TEST_F(scheduler, equal_priorities_park_the_monitor)
 	struct actor *a = worker(_metadata, 0, 1, self->slots, 10, 10 * MS);
 	struct actor *b = worker(_metadata, 0, 1, 8, 1, MS);
 	int64_t checks;
-	char state[32];
 
-	start_hog(_metadata, a);
+	ASSERT_EQ(0, launch_begins(a));
 	kfd_sleep_ns(20 * MS);
-	ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
-	EXPECT_STREQ("parked", state);
+	EXPECT_TRUE(node_state_is("parked"));
 	checks = counter("checks");
 	kfd_sleep_ns(50 * MS);
 	EXPECT_EQ(checks, counter("checks"));
@@ -196,8 +180,7 @@ TEST_F(scheduler, equal_priorities_park_the_monitor)
 /* A grid, and then 1 ms: counters of waves may show what was some 100 us ago (lagging-waves). */
 static void run_one_grid(struct __test_metadata *_metadata, struct actor *a)
 {
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
+	ASSERT_EQ(0, launch_completes(a));
 	kfd_sleep_ns(MS);
 }
 
@@ -239,8 +222,7 @@ TEST_F(scheduler, own_process_is_never_a_victim)
 
 	ASSERT_EQ(1, actor_queue(own, KFD_BACKING_USERPTR, 15));
 	ASSERT_EQ(1, actor_work(own, 1, self->slots / 4, 20, 10 * MS));
-	ASSERT_EQ(0, actor_submit(own, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(own, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(own));
 	ASSERT_EQ(0, actor_submit(other, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_submit(own, 1, 1, 1, 0));
 	ASSERT_EQ(0, actor_wait(own, 1, LONG));
@@ -317,9 +299,7 @@ TEST_F_TIMEOUT(scheduler, maximum_hold_ends_a_wait_that_looks_like_work, 120)
 	kfd_work_wait_for(&high->work[0], flag);
 	slices = counter("relief_slices");
 
-	start_hog(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	ASSERT_EQ(0, actor_wait(low, 0, LONG));
 	EXPECT_FALSE(actor_done(high, 0));
 	*flag = 1;
@@ -340,9 +320,7 @@ TEST_F_TIMEOUT(scheduler, saved_waves_count_as_work, 120)
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 50));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_relief_ms", 50));
-	start_hog(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	ASSERT_EQ(0, actor_wait(low, 0, LONG));
 	EXPECT_FALSE(actor_done(high, 0));
 	EXPECT_GE(preempt_count(low, 0), 1);
@@ -357,17 +335,14 @@ TEST_F_TIMEOUT(scheduler, three_levels_finish_in_order, 120)
 	struct actor *mid = worker(_metadata, 5, 1, self->slots, 40, 10 * MS);
 	struct actor *high = worker(_metadata, 0, 1, self->slots, 40, 10 * MS);
 
-	start_hog(_metadata, low);
-	ASSERT_EQ(0, actor_submit(mid, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(mid, 0, 1, LONG));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launch_begins(low));
+	ASSERT_EQ(0, launch_begins(mid));
+	ASSERT_EQ(0, launch_completes(high));
 	EXPECT_FALSE(actor_done(mid, 0));
 	EXPECT_FALSE(actor_done(low, 0));
 	ASSERT_EQ(0, actor_wait(mid, 0, LONG));
 	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 40);
+	ASSERT_DONE_ONCE(low, self->slots * 40);
 	EXPECT_EXACTLY_ONCE(mid, self->slots * 40);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 40);
 }
@@ -404,7 +379,7 @@ TEST_F_TIMEOUT(scheduler, switching_off_resumes_all, 120)
 
 	for (i = 0; i < 3; i++) {
 		low[i] = worker(_metadata, LOW_NICE, 1, self->slots / 8, 300, 10 * MS);
-		start_hog(_metadata, low[i]);
+		ASSERT_EQ(0, launch_begins(low[i]));
 	}
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 	for (i = 0; i < 3; i++)
@@ -420,8 +395,7 @@ TEST_F_TIMEOUT(scheduler, switching_off_resumes_all, 120)
 		EXPECT_EQ(0, actor_wait(low[i], 0, LONG));
 		EXPECT_EXACTLY_ONCE(low[i], self->slots / 8 * 300);
 	}
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 300);
+	ASSERT_DONE_ONCE(high, self->slots / 2 * 300);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
@@ -433,33 +407,29 @@ TEST_F(scheduler, switching_on_adopts_existing_queues)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	low = hog(_metadata, self->slots, LOW_NICE);
 	high = worker(_metadata, 0, 1, self->slots, 1, 5 * MS);
-	start_hog(_metadata, low);
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 	kfd_sleep_ns(20 * MS);
 	EXPECT_FALSE(actor_done(high, 0));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+	ASSERT_DONE_ONCE(low, self->slots * 200);
 	EXPECT_EXACTLY_ONCE(high, self->slots);
 }
 
 TEST_F(scheduler, off_means_no_monitor_and_no_preemption)
 {
 	struct actor *low, *high;
-	char state[32];
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
-	EXPECT_STREQ("off", state);
+	EXPECT_TRUE(node_state_is("off"));
 	EXPECT_LE(counter("monitor_pid"), 0);
 	low = worker(_metadata, LOW_NICE, 1, self->slots, 20, 10 * MS);
 	high = worker(_metadata, 0, 1, self->slots, 1, MS);
 	EXPECT_EQ(0, counter("queues"));
-	start_hog(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launch_begins(low));
+	ASSERT_EQ(0, launch_completes(high));
 	EXPECT_TRUE(actor_done(low, 0));
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 	EXPECT_EXACTLY_ONCE(low, self->slots * 20);
@@ -471,19 +441,15 @@ TEST_F(scheduler, killing_the_victim_leaves_the_beneficiary_running)
 	struct actor *low = hog(_metadata, self->slots, LOW_NICE);
 	struct actor *high = worker(_metadata, 0, 2, self->slots, 20, 10 * MS);
 
-	start_hog(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	actor_kill(low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launch_completes(high));
 	EXPECT_EXACTLY_ONCE(high, 2 * self->slots * 20);
 	EXPECT_EQ(0, actor_tally(low).twice);
 
 	/* And the device is there for the next process. */
 	low = worker(_metadata, LOW_NICE, 1, self->slots, 2, MS);
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	ASSERT_EQ(0, launch_completes(low));
 	EXPECT_EXACTLY_ONCE(low, self->slots * 2);
 }
 
@@ -492,12 +458,9 @@ TEST_F(scheduler, killing_the_beneficiary_resumes_the_victim)
 	struct actor *low = hog(_metadata, self->slots, LOW_NICE);
 	struct actor *high = hog(_metadata, self->slots, 0);
 
-	start_hog(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	actor_kill(high);
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+	ASSERT_DONE_ONCE(low, self->slots * 200);
 	EXPECT_EQ(0, actor_tally(high).twice);
 }
 
@@ -507,14 +470,11 @@ TEST_F(scheduler, preempted_queue_can_be_destroyed)
 	struct actor *high = worker(_metadata, 0, 1, self->slots, 20, 10 * MS);
 	int w;
 
-	start_hog(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	EXPECT_EQ(0, actor_queue_destroy(low, 0));
 	EXPECT_FALSE(actor_done(high, 0));
 	EXPECT_EQ(0, actor_tally(low).twice);
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
+	ASSERT_DONE_ONCE(high, self->slots * 20);
 
 	/* The process goes on with a new queue. */
 	ASSERT_EQ(0, actor_queue(low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
@@ -532,15 +492,12 @@ TEST_F(scheduler, preempted_queue_can_be_updated)
 	struct actor *low = hog(_metadata, self->slots, LOW_NICE);
 	struct actor *high = worker(_metadata, 0, 1, self->slots, 20, 10 * MS);
 
-	start_hog(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	EXPECT_EQ(0, actor_queue_update(low, 0, 3, 100));
 	kfd_sleep_ns(20 * MS);
 	EXPECT_TRUE(state_is(low, 0, "preempted"));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+	ASSERT_DONE_ONCE(low, self->slots * 200);
 	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
 }
 
@@ -553,14 +510,9 @@ FIXTURE(verify) {
 
 FIXTURE_SETUP(verify)
 {
-	const char *missing = scheduler_missing();
-
 	kfd_longest_poll_ns = MS;
-	if (missing)
-		SKIP(return, "%s", missing);
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	NEEDS(scheduler_missing());
+	ASSERT_EQ(0, scheduler_fresh(NULL, 0));
 	self->slots = kfd_wave_slots();
 	ASSERT_GT((int)self->slots, 0);
 	self->mismatches = counter("verify_mismatches");
@@ -582,10 +534,9 @@ TEST_F(verify, what_the_driver_writes_is_no_mismatch)
 	int i;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_verify", 1));
-	start_hog(_metadata, low);
+	ASSERT_EQ(0, launch_begins(low));
 	for (i = 0; i < 3; i++) {
-		ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-		ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+		ASSERT_EQ(0, launch_preempts(high, low));
 		ASSERT_EQ(0, actor_queue_update(low, 0, (uint32_t)(3 + i), 100));
 		ASSERT_EQ(0, actor_wait(high, 0, LONG));
 		ASSERT_EQ(0, actor_wait_progress(low, 0, kfd_work_progress(&low->work[0]) + 1, LONG));
@@ -606,12 +557,9 @@ TEST_F(verify, somebody_elses_writing_is_told)
 	if (kfd_vgpu_get("fault/xcc") < 0)
 		SKIP(return, "this virtual GPU has no faults");
 	ASSERT_EQ(0, kfd_param_set("gpreempt_verify", 1));
-	start_hog(_metadata, low);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(high, low));
 	ASSERT_EQ(0, kfd_vgpu_set("scribble", 1));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, self->slots * 4);
+	ASSERT_DONE_ONCE(high, self->slots * 4);
 	ASSERT_EQ(0, wait_counter("verify_mismatches", self->mismatches + 1, LONG));
 	EXPECT_NE(0, actor_wait(low, 0, SECOND));
 	EXPECT_GT(actor_tally(low).lost, 0);

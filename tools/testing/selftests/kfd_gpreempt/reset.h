@@ -48,14 +48,9 @@ static inline int test_rings(void)
 /* The device has been reset @resets times, and the driver is done with it. */
 static inline int wait_reset(int64_t resets)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
+	int err = KFD_WAIT(kfd_vgpu_stat("resets") >= resets, 5 * MS, LONG);
 
-	while (kfd_vgpu_stat("resets") < resets) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(5 * MS);
-	}
-	return test_rings();
+	return err ? err : test_rings();
 }
 
 #endif /* RESET_H */

@@ -674,16 +674,10 @@ TEST_F(rights, root_of_a_container_is_a_user)
 
 static int wait_forgotten(pid_t pid)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d", pid);
-	while (!access(path, F_OK)) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(2 * MS);
-	}
-	return 0;
+	return KFD_WAIT(access(path, F_OK), 2 * MS, LONG);
 }
 
 static bool next_pid(pid_t pid)

@@ -226,20 +226,15 @@ TEST_F(uapi, a_lone_busy_queue_is_seen_at_work)
 {
 	struct actor *a = worker(_metadata, 3, self->slots, 20, 5 * MS);
 	struct gpreempt_queue_info info;
-	char state[32] = "";
 
-	while (strcmp(state, "parked")) {
-		ASSERT_EQ(0, kfd_gpreempt_text(self->gpu_id, "state", state, sizeof(state)));
-		kfd_sleep_ns(MS);
-	}
+	ASSERT_EQ(0, wait_node_state("parked"));
 	ASSERT_EQ(0, actor_submit(a, 0, 0, 3, KFD_PACKET_BARRIER));
 	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
 	ASSERT_EQ(1, one_queue(self->g, a, &info));
 	EXPECT_EQ(GPREEMPT_QUEUE_ACTIVE, info.state);
 	EXPECT_LE(1, info.pending);
 	EXPECT_GE(3, info.pending);
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, 3 * self->slots * 20);
+	ASSERT_DONE_ONCE(a, 3 * self->slots * 20);
 }
 
 /* Its ring is empty as soon as the kernel has begun. */
@@ -302,8 +297,7 @@ TEST_F(uapi, priority_from_outside_preempts)
 	struct gpreempt_target target = process_of(low);
 
 	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -100));
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 5, KFD_PACKET_BARRIER));
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_FALSE(actor_done(low, 0));
@@ -322,8 +316,7 @@ TEST_F(uapi, list_says_why_a_queue_does_not_run)
 	struct gpreempt_queue_info info;
 
 	ASSERT_EQ(0, gpreempt_set_priority(self->g, &process, -100));
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(1, one_queue(self->g, low, &info));
 	EXPECT_EQ(GPREEMPT_VERDICT_RUNS, info.verdict);
 	EXPECT_EQ(0, info.to_pid);
@@ -355,8 +348,7 @@ TEST_F(uapi, held_queue_stands_still_until_resumed)
 	struct gpreempt_queue_info info;
 	uint64_t progress;
 
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(a));
 	ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
 	/* Saved when it returns: nothing moves any more. */
 	progress = kfd_work_progress(&a->work[0]);
@@ -368,8 +360,7 @@ TEST_F(uapi, held_queue_stands_still_until_resumed)
 	EXPECT_EQ(progress, kfd_work_progress(&a->work[0]));
 	ASSERT_EQ(1, gpreempt_resume(self->g, &target));
 	ASSERT_EQ(0, gpreempt_resume(self->g, &target));
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, self->slots * 100);
+	ASSERT_DONE_ONCE(a, self->slots * 100);
 }
 
 TEST_F(uapi, holds_end_with_their_descriptor)
@@ -396,8 +387,7 @@ TEST_F(uapi, holds_end_with_their_descriptor)
 		_exit(1);
 	}
 	ASSERT_EQ(killed, waitpid(killed, NULL, 0));
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, self->slots * 50);
+	ASSERT_DONE_ONCE(a, self->slots * 50);
 }
 
 TEST_F(uapi, everybodys_holds_can_be_ended)
@@ -410,8 +400,7 @@ TEST_F(uapi, everybodys_holds_can_be_ended)
 	ASSERT_EQ(0, gpreempt_open(&other));
 	ASSERT_EQ(1, gpreempt_preempt(other, &target, 0, GPREEMPT_HOLD_UNBOUNDED));
 	ASSERT_EQ(1, gpreempt_resume_all(self->g, &target));
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, self->slots * 20);
+	ASSERT_DONE_ONCE(a, self->slots * 20);
 	gpreempt_close(other);
 }
 
@@ -479,8 +468,7 @@ TEST_F(uapi, maximum_hold_bounds_explicit_ones)
 	uint64_t progress;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 50));
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(a));
 	ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
 	progress = kfd_work_progress(&a->work[0]);
 	EXPECT_EQ(0, actor_wait_progress(a, 0, progress + 1, LONG));
@@ -490,8 +478,7 @@ TEST_F(uapi, maximum_hold_bounds_explicit_ones)
 	kfd_sleep_ns(300 * MS);
 	EXPECT_EQ(progress, kfd_work_progress(&a->work[0]));
 	EXPECT_EQ(1, gpreempt_resume(self->g, &target));
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, self->slots * 100);
+	ASSERT_DONE_ONCE(a, self->slots * 100);
 }
 
 TEST_F(uapi, hints_are_refused_where_they_cannot_be)
@@ -517,8 +504,7 @@ TEST_F(uapi, hint_frees_the_device_for_work_to_come)
 	struct gpreempt_target target = process_of(low);
 
 	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -100));
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	target = process_of(high);
 	EXPECT_EQ(-ERANGE, gpreempt_hint(self->g, &target, 0));
 	EXPECT_EQ(-ERANGE, gpreempt_hint(self->g, &target, 1000001));
@@ -531,14 +517,12 @@ TEST_F(uapi, hint_frees_the_device_for_work_to_come)
 	/* It comes long before the end, and that is the end. */
 	ASSERT_EQ(0, gpreempt_hint(self->g, &target, 1000000));
 	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launch_completes(high));
 	ASSERT_EQ(0, wait_state(low, 0, "active", 500 * MS));
 	EXPECT_EQ(hints + 2, counter("hints"));
 	EXPECT_EQ(used + 1, counter("hints_used"));
 	EXPECT_EQ(expired + 1, counter("hints_expired"));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 100);
+	ASSERT_DONE_ONCE(low, self->slots * 100);
 	EXPECT_EXACTLY_ONCE(high, self->slots);
 }
 
@@ -559,8 +543,7 @@ TEST_F(uapi, kfd_commands_hold_ones_own_queues)
 	uint32_t id = a->queue[0].id;
 	uint64_t progress;
 
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(a));
 	EXPECT_EQ(-EOPNOTSUPP, actor_call(a, actor_kfd_ioctl, 0, id, 0, 0));
 	EXPECT_EQ(-EOPNOTSUPP, actor_call(a, actor_kfd_ioctl, 0, id, 1, 0));
 	EXPECT_EQ(-EINVAL, actor_call(a, actor_kfd_ioctl, 0, id, 3, 0));
@@ -572,8 +555,7 @@ TEST_F(uapi, kfd_commands_hold_ones_own_queues)
 	EXPECT_EQ(progress, kfd_work_progress(&a->work[0]));
 	EXPECT_EQ(-EINVAL, actor_call(a, actor_kfd_ioctl, 1, id, 0, 1));
 	ASSERT_EQ(0, actor_call(a, actor_kfd_ioctl, 1, id, 0, 0));
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, self->slots * 50);
+	ASSERT_DONE_ONCE(a, self->slots * 50);
 }
 
 static int64_t actor_childs_ioctl(struct actor *a, const int64_t *args)
@@ -612,8 +594,7 @@ TEST_F(uapi, both_devices_hold_the_same_queue)
 	EXPECT_TRUE(state_is(a, 0, "preempted"));
 	ASSERT_EQ(0, actor_call(a, actor_kfd_ioctl, 0, a->queue[0].id, 2, 0));
 	EXPECT_EQ(1, gpreempt_resume_all(self->g, &target));
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, self->slots * 20);
+	ASSERT_DONE_ONCE(a, self->slots * 20);
 }
 
 TEST_F(uapi, callers_with_32_bits_say_the_same)
@@ -700,8 +681,7 @@ TEST_F(uapi, events_tell_what_happens)
 	/* From the first poll on. */
 	ASSERT_EQ(0, poll(&pfd, 1, 0));
 	EXPECT_EQ(-EINVAL, gpreempt_read_events(self->g, events, 0));
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(a));
 	ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
 	ASSERT_EQ(1, gpreempt_resume(self->g, &target));
 	ASSERT_EQ(0, actor_wait(a, 0, LONG));
@@ -839,8 +819,7 @@ TEST_F(uapi, sysfs_counts_a_queues_preemptions)
 	struct gpreempt_target target = queue_of(a);
 	char text[64];
 
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(a));
 	read_queue_file(a, "gpreempt_state", text, sizeof(text));
 	ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
 	read_queue_file(a, "gpreempt_state", text, sizeof(text));

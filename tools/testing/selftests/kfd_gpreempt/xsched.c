@@ -154,14 +154,7 @@ static bool stands_still(const struct standin_stream *s)
 
 static int kfd_signal_poll_done(struct standin_stream *s)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while (!standin_is_done(s)) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(MS);
-	}
-	return 0;
+	return KFD_WAIT(standin_is_done(s), MS, LONG);
 }
 
 static bool is_off(struct standin_stream *s)
