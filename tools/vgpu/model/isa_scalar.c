@@ -144,6 +144,33 @@ static u64 signed32(u64 v)
 	return (u64)(s64)(s32)v;
 }
 
+/* and, or, xor, andn2, orn2, nand, nor, xnor */
+static u64 logic(u32 op, u64 a, u64 b)
+{
+	switch (op) {
+	case 0:
+		return a & b;
+	case 1:
+		return a | b;
+	case 2:
+		return a ^ b;
+	case 3:
+		return a & ~b;
+	case 4:
+		return a | ~b;
+	default:
+		return ~logic(op - 5, a, b);
+	}
+}
+
+/* eq, lg, gt, ge, lt, le */
+static bool relation(u32 op, s64 a, s64 b)
+{
+	static const u8 holds[] = { 2, 5, 4, 6, 1, 3 };		/* bits: less, equal, greater */
+
+	return holds[op] & (a < b ? 1 : a == b ? 2 : 4);
+}
+
 #define SD64	1u		/* the result has 64 bits */
 #define S064	2u		/* so have the operands */
 #define S164	4u
@@ -168,7 +195,7 @@ static void sop2(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 	u64 a = vgpu_isa_scalar(x, w, i, word & 0xff, flags & S064), b = vgpu_isa_scalar(x, w, i, word >> 8 & 0xff, flags & S164);
 	bool scc = w->status & VGPU_STATUS_SCC;
 	s64 sa = (s32)a, sb = (s32)b, s;
-	u64 d;
+	u64 d, most = op & 1 ? 63 : 31;		/* of a shift */
 
 	switch (op) {
 	case 0x00: /* s_add_u32 */
@@ -213,62 +240,24 @@ static void sop2(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 	case 0x0b: /* s_cselect_b64 */
 		d = scc ? a : b;
 		break;
-	case 0x0c: /* s_and_b32 */
-	case 0x0d:
-		d = a & b;
-		break;
-	case 0x0e: /* s_or_b32 */
-	case 0x0f:
-		d = a | b;
-		break;
-	case 0x10: /* s_xor_b32 */
-	case 0x11:
-		d = a ^ b;
-		break;
-	case 0x12: /* s_andn2_b32 */
-	case 0x13:
-		d = a & ~b;
-		break;
-	case 0x14: /* s_orn2_b32 */
-	case 0x15:
-		d = a | ~b;
-		break;
-	case 0x16: /* s_nand_b32 */
-	case 0x17:
-		d = ~(a & b);
-		break;
-	case 0x18: /* s_nor_b32 */
-	case 0x19:
-		d = ~(a | b);
-		break;
-	case 0x1a: /* s_xnor_b32 */
-	case 0x1b:
-		d = ~(a ^ b);
+	case 0x0c ... 0x1b: /* s_and_b32 to s_xnor_b64 */
+		d = logic((op - 0x0c) / 2, a, b);
 		break;
 	case 0x1c: /* s_lshl_b32 */
-		d = a << (b & 31);
-		break;
 	case 0x1d: /* s_lshl_b64 */
-		d = a << (b & 63);
+		d = a << (b & most);
 		break;
 	case 0x1e: /* s_lshr_b32 */
-		d = a >> (b & 31);
-		break;
 	case 0x1f: /* s_lshr_b64 */
-		d = a >> (b & 63);
+		d = a >> (b & most);
 		break;
 	case 0x20: /* s_ashr_i32 */
-		d = (u64)(sa >> (b & 31));
-		break;
 	case 0x21: /* s_ashr_i64 */
-		d = (u64)((s64)a >> (b & 63));
+		d = (u64)((op == 0x20 ? sa : (s64)a) >> (b & most));
 		break;
 	case 0x22: /* s_bfm_b32 */
 	case 0x23: /* s_bfm_b64 */
-		if (op == 0x22)
-			d = ((1ULL << (a & 31)) - 1) << (b & 31);
-		else
-			d = ((1ULL << (a & 63)) - 1) << (b & 63);
+		d = ((1ULL << (a & most)) - 1) << (b & most);
 		break;
 	case 0x24: /* s_mul_i32 */
 		d = a * b;
@@ -290,10 +279,7 @@ static void sop2(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 	case 0x2d: /* s_mul_hi_i32 */
 		d = (u64)(sa * sb >> 32);
 		break;
-	case 0x2e: /* s_lshl1_add_u32 to s_lshl4_add_u32 */
-	case 0x2f:
-	case 0x30:
-	case 0x31:
+	case 0x2e ... 0x31: /* s_lshl1_add_u32 to s_lshl4_add_u32 */
 		d = (a << (op - 0x2d)) + b;
 		scc = d >> 32;
 		break;
@@ -356,41 +342,11 @@ static void sopk(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 		if (w->status & VGPU_STATUS_SCC)
 			w->s[dst] = (u32)imm;
 		return;
-	case 0x02: /* s_cmpk_*_i32 */
-		vgpu_wave_set_scc(w, s == imm);
+	case 0x02 ... 0x07: /* s_cmpk_*_i32 */
+		vgpu_wave_set_scc(w, relation(op - 0x02, s, imm));
 		return;
-	case 0x03:
-		vgpu_wave_set_scc(w, s != imm);
-		return;
-	case 0x04:
-		vgpu_wave_set_scc(w, s > imm);
-		return;
-	case 0x05:
-		vgpu_wave_set_scc(w, s >= imm);
-		return;
-	case 0x06:
-		vgpu_wave_set_scc(w, s < imm);
-		return;
-	case 0x07:
-		vgpu_wave_set_scc(w, s <= imm);
-		return;
-	case 0x08: /* s_cmpk_*_u32 */
-		vgpu_wave_set_scc(w, v == uimm);
-		return;
-	case 0x09:
-		vgpu_wave_set_scc(w, v != uimm);
-		return;
-	case 0x0a:
-		vgpu_wave_set_scc(w, v > uimm);
-		return;
-	case 0x0b:
-		vgpu_wave_set_scc(w, v >= uimm);
-		return;
-	case 0x0c:
-		vgpu_wave_set_scc(w, v < uimm);
-		return;
-	case 0x0d:
-		vgpu_wave_set_scc(w, v <= uimm);
+	case 0x08 ... 0x0d: /* s_cmpk_*_u32 */
+		vgpu_wave_set_scc(w, relation(op - 0x08, v, uimm));
 		return;
 	case 0x0e: /* s_addk_i32 */
 		r = (s64)s + imm;
@@ -427,26 +383,13 @@ static void sopk(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 static u64 mask_op(u32 op, u64 a, u64 exec)
 {
 	switch (op) {
-	case 0x20:
-		return a & exec;
-	case 0x21:
-		return a | exec;
-	case 0x22:
-		return a ^ exec;
-	case 0x23:
-	case 0x36:
-		return a & ~exec;
-	case 0x24:
-		return a | ~exec;
-	case 0x25:
-		return ~(a & exec);
-	case 0x26:
-		return ~(a | exec);
-	case 0x27:
-		return ~(a ^ exec);
 	case 0x33:
 	case 0x35:
 		return ~a & exec;
+	case 0x36:
+		return a & ~exec;
+	case 0x20 ... 0x27:
+		return logic(op - 0x20, a, exec);
 	default:
 		return ~a | exec;
 	}
@@ -503,12 +446,8 @@ static void sop1(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 	a = op == 0x1c ? 0 : vgpu_isa_scalar(x, w, i, src, wide);
 	d = a;
 	switch (op) {
-	case 0x00: /* s_mov_b32 */
-	case 0x01: /* s_mov_b64 */
-	case 0x2a:
-	case 0x2b:
-	case 0x2c:
-	case 0x2d:
+	case 0x00 ... 0x01: /* s_mov_b32, s_mov_b64 */
+	case 0x2a ... 0x2d:
 		break;
 	case 0x02: /* s_cmov_b32 */
 	case 0x03: /* s_cmov_b64 */
@@ -579,16 +518,8 @@ static void sop1(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 		d = w->pc;
 		w->pc = a & ~3ULL;
 		break;
-	case 0x20: /* s_*_saveexec_b64 */
-	case 0x21:
-	case 0x22:
-	case 0x23:
-	case 0x24:
-	case 0x25:
-	case 0x26:
-	case 0x27:
-	case 0x33:
-	case 0x34:
+	case 0x20 ... 0x27: /* s_*_saveexec_b64 */
+	case 0x33 ... 0x34:
 		d = vgpu_wave_exec(w);
 		a = mask_op(op, a, d);
 		vgpu_isa_set_scalar(w, dst, d, true);
@@ -624,7 +555,6 @@ static void sopc(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 	u32 word = i->word[0], op = word >> 16 & 0x7f;
 	bool wide = op == 0x12 || op == 0x13;
 	u64 a = vgpu_isa_scalar(x, w, i, word & 0xff, wide || op == 0x0e || op == 0x0f), b;
-	s32 sa = (s32)a, sb;
 	bool scc;
 
 	if (op == 0x11) {				/* s_set_gpr_idx_on: the second operand is a number */
@@ -633,41 +563,16 @@ static void sopc(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 		return;
 	}
 	b = vgpu_isa_scalar(x, w, i, word >> 8 & 0xff, wide);
-	sb = (s32)b;
 	switch (op) {
-	case 0x00: /* s_cmp_*_i32 */
-	case 0x06: /* s_cmp_*_u32 */
+	case 0x00 ... 0x05: /* s_cmp_*_i32 */
+		scc = relation(op, (s32)a, (s32)b);
+		break;
+	case 0x06 ... 0x0b: /* s_cmp_*_u32 */
+		scc = relation(op - 0x06, (u32)a, (u32)b);
+		break;
 	case 0x12: /* s_cmp_eq_u64 */
-		scc = a == b;
-		break;
-	case 0x01:
-	case 0x07:
 	case 0x13: /* s_cmp_lg_u64 */
-		scc = a != b;
-		break;
-	case 0x02:
-		scc = sa > sb;
-		break;
-	case 0x03:
-		scc = sa >= sb;
-		break;
-	case 0x04:
-		scc = sa < sb;
-		break;
-	case 0x05:
-		scc = sa <= sb;
-		break;
-	case 0x08:
-		scc = a > b;
-		break;
-	case 0x09:
-		scc = a >= b;
-		break;
-	case 0x0a:
-		scc = a < b;
-		break;
-	case 0x0b:
-		scc = a <= b;
+		scc = (a == b) == (op == 0x12);
 		break;
 	case 0x0c: /* s_bitcmp0_b32 */
 	case 0x0d: /* s_bitcmp1_b32 */
@@ -717,10 +622,7 @@ void vgpu_isa_smem(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 	u64 va;
 
 	switch (op) {
-	case SMEM_DCACHE_INV:
-	case SMEM_DCACHE_INV + 1:		/* s_dcache_wb */
-	case SMEM_DCACHE_INV + 2:		/* s_dcache_inv_vol */
-	case SMEM_DCACHE_INV + 3:		/* s_dcache_wb_vol */
+	case SMEM_DCACHE_INV ... SMEM_DCACHE_INV + 3:	/* s_dcache_inv, s_dcache_wb, and the same of volatile memory */
 		return;
 	case SMEM_MEMTIME:
 		vgpu_isa_set_scalar(w, data, x->clock + x->cycles, true);

@@ -70,6 +70,7 @@ struct vop {
 #define HC	((s16)(u16)l->c)
 
 #define FN(name, value)		static void name(struct lane *l) { l->d = (u64)(value); }
+#define OF_FORMAT(name, suffix, format)	static void name##_##suffix(struct lane *l) { name(l, VGPU_##format); }
 #define FLOAT1(name, call)	FN(name##_f16, call(F16, l->a)) FN(name##_f32, call(F32, l->a)) FN(name##_f64, call(F64, l->a))
 #define FLOAT2(name, call)	\
 	FN(name##_f16, call(F16, l->a, l->b)) FN(name##_f32, call(F32, l->a, l->b)) FN(name##_f64, call(F64, l->a, l->b))
@@ -107,25 +108,12 @@ static u64 reciprocal(const struct vgpu_float_mode *f, u64 a)
 	return vgpu_float_div(f, vgpu_float_one(f->format), a);
 }
 
-static u64 truncate(const struct vgpu_float_mode *f, u64 a)
-{
-	return vgpu_float_round(f, a, VGPU_ROUND_ZERO);
-}
+#define ROUNDING(name, how)	static u64 name(const struct vgpu_float_mode *f, u64 a) { return vgpu_float_round(f, a, how); }
 
-static u64 ceiling(const struct vgpu_float_mode *f, u64 a)
-{
-	return vgpu_float_round(f, a, VGPU_ROUND_UP);
-}
-
-static u64 floor_(const struct vgpu_float_mode *f, u64 a)
-{
-	return vgpu_float_round(f, a, VGPU_ROUND_DOWN);
-}
-
-static u64 nearest(const struct vgpu_float_mode *f, u64 a)
-{
-	return vgpu_float_round(f, a, VGPU_ROUND_EVEN);
-}
+ROUNDING(truncate, VGPU_ROUND_ZERO)
+ROUNDING(ceiling, VGPU_ROUND_UP)
+ROUNDING(floor_, VGPU_ROUND_DOWN)
+ROUNDING(nearest, VGPU_ROUND_EVEN)
 
 static u64 fraction(const struct vgpu_float_mode *f, u64 a)
 {
@@ -581,15 +569,8 @@ static void div_scale(struct lane *l, u32 format)
 		l->d = vgpu_float_ldexp(&f, s0, scale);
 }
 
-static void div_scale_f32(struct lane *l)
-{
-	div_scale(l, VGPU_F32);
-}
-
-static void div_scale_f64(struct lane *l)
-{
-	div_scale(l, VGPU_F64);
-}
+OF_FORMAT(div_scale, f32, F32)
+OF_FORMAT(div_scale, f64, F64)
 
 static void div_fmas(struct lane *l, u32 format)
 {
@@ -601,15 +582,8 @@ static void div_fmas(struct lane *l, u32 format)
 	l->d = vgpu_float_fma_scaled(f, l->a, l->b, l->c, l->carry ? scale : 0);
 }
 
-static void div_fmas_f32(struct lane *l)
-{
-	div_fmas(l, VGPU_F32);
-}
-
-static void div_fmas_f64(struct lane *l)
-{
-	div_fmas(l, VGPU_F64);
-}
+OF_FORMAT(div_fmas, f32, F32)
+OF_FORMAT(div_fmas, f64, F64)
 
 static void div_fixup(struct lane *l, u32 format)
 {
@@ -636,20 +610,9 @@ static void div_fixup(struct lane *l, u32 format)
 		l->d = sign | (l->a & (sign_bit - 1));
 }
 
-static void div_fixup_f16(struct lane *l)
-{
-	div_fixup(l, VGPU_F16);
-}
-
-static void div_fixup_f32(struct lane *l)
-{
-	div_fixup(l, VGPU_F32);
-}
-
-static void div_fixup_f64(struct lane *l)
-{
-	div_fixup(l, VGPU_F64);
-}
+OF_FORMAT(div_fixup, f16, F16)
+OF_FORMAT(div_fixup, f32, F32)
+OF_FORMAT(div_fixup, f64, F64)
 
 /* Bits of 2 / pi at a distance, for the reduction of large arguments */
 static void trig_preop_f64(struct lane *l)
@@ -1114,83 +1077,23 @@ static int dpp_lane(u32 control, u32 lane)
 	return -2;
 }
 
-/* Comparisons: a bit for each of less, equal, greater, unordered */
+/* Comparisons: the opcode has a bit for each of less, equal, greater, unordered */
 static bool compare_float(u32 op, int c)
 {
-	bool less = c == -1, equal = !c, greater_ = c == 1, unordered = c == VGPU_UNORDERED;
-
-	switch (op) {
-	case 0:
-		return false;
-	case 1:
-		return less;
-	case 2:
-		return equal;
-	case 3:
-		return less || equal;
-	case 4:
-		return greater_;
-	case 5:
-		return less || greater_;
-	case 6:
-		return greater_ || equal;
-	case 7:
-		return !unordered;
-	case 15:
-		return true;
-	default:
-		return !compare_float(15 - op, c);
-	}
+	return op & (c == -1 ? 1 : !c ? 2 : c == 1 ? 4 : 8);
 }
 
 static bool compare_int(u32 op, bool less, bool equal)
 {
-	switch (op & 7) {
-	case 0:
-		return false;
-	case 1:
-		return less;
-	case 2:
-		return equal;
-	case 3:
-		return less || equal;
-	case 4:
-		return !less && !equal;
-	case 5:
-		return !equal;
-	case 6:
-		return !less;
-	default:
-		return true;
-	}
+	return op & (less ? 1 : equal ? 2 : 4);
 }
 
 /* What VOPC compares: the type of both operands. Return: 0 if there is no such opcode */
 static char vopc_type(u32 op)
 {
-	switch (op & ~1u) {
-	case 0x10:
-		return 'f';
-	case 0x12:
-		return 'd';
-	case 0x14:
-		return 'h';
-	}
-	switch (op & 0xe0) {
-	case 0x20:
-		return 'h';
-	case 0x40:
-		return 'f';
-	case 0x60:
-		return 'd';
-	case 0xa0:
-		return 'w';
-	case 0xc0:
-		return 'u';
-	case 0xe0:
-		return 'q';
-	}
-	return 0;
+	static const char classes[] = "fdh", types[] = { 0, 'h', 'f', 'd', 0, 'w', 'u', 'q' };
+
+	return op >= 0x10 && op < 0x16 ? classes[(op - 0x10) / 2] : types[op >> 5 & 7];
 }
 
 static bool compare(const struct vgpu_float_mode *f, u32 op, char type, u64 a, u64 b)
