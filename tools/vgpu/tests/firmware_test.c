@@ -34,7 +34,7 @@ static struct bed_queue *mapped_queue(void)
 	return q;
 }
 
-static void names_of_firmware_are_known(void)
+TEST(names_of_firmware_are_known)
 {
 	u32 bits, i;
 
@@ -60,7 +60,7 @@ static u64 hiq_rptr(void)
 	return *(u32 *)(b->vram + (RPTR_OF(b->hiq_mqd_words) | (u64)(RPTR_OF(b->hiq_mqd_words + 1)) << 32) - VGPU_FB_BASE);
 }
 
-static void late_read_pointers_move_by_blocks(void)
+TEST(late_read_pointers_move_by_blocks)
 {
 	u32 late, i, exact;
 
@@ -76,7 +76,7 @@ static void late_read_pointers_move_by_blocks(void)
 }
 
 /* The unmap of a queue with waves takes time, and the next packet waits for it: read, says a firmware that has only fetched it. */
-static void early_read_pointers_are_ahead_of_the_packets(void)
+TEST(early_read_pointers_are_ahead_of_the_packets)
 {
 	struct bed_queue *q;
 	u32 early;
@@ -95,7 +95,7 @@ static void early_read_pointers_are_ahead_of_the_packets(void)
 }
 
 /* Saved with waves, run to the end, saved with nothing: the offsets say what they said, and nothing is done twice. */
-static void offsets_of_an_idle_queue_are_kept(void)
+TEST(offsets_of_an_idle_queue_are_kept)
 {
 	u32 kept, stack, area, size, *hqd;
 	struct bed_queue *q;
@@ -139,7 +139,7 @@ static void offsets_of_an_idle_queue_are_kept(void)
 }
 
 /* Forty grids one after the other: a lazy firmware says so at the 16th and the 32nd, and at the end. */
-static void lazy_read_indices_come_in_lumps(void)
+TEST(lazy_read_indices_come_in_lumps)
 {
 	enum { N = 40 };
 	u64 said, changes;
@@ -166,7 +166,7 @@ static void lazy_read_indices_come_in_lumps(void)
 	}
 }
 
-static void wave_counts_lag_behind(void)
+TEST(wave_counts_lag_behind)
 {
 	struct bed_queue *q;
 	struct bed_work *w;
@@ -194,7 +194,7 @@ static void wave_counts_lag_behind(void)
 	}
 }
 
-static void wave_counts_are_zero(void)
+TEST(wave_counts_are_zero)
 {
 	struct bed_queue *q;
 	struct bed_work *w;
@@ -211,7 +211,7 @@ static void wave_counts_are_zero(void)
 }
 
 /* On two XCCs: what differs between them is written, too. */
-static void whole_descriptors_are_written_back(void)
+TEST(whole_descriptors_are_written_back)
 {
 	const u32 lost = VGPU_HQD_HQ_STATUS0 - 1;	/* a register that means nothing to the model */
 	u32 whole, xcc, *hqd;
@@ -242,7 +242,7 @@ static void whole_descriptors_are_written_back(void)
 }
 
 /* The random lives of model_test.c know nothing of this: all that excludes nothing, together, and each step of each wave once. */
-static void all_of_it_together_loses_nothing(void)
+TEST(all_of_it_together_loses_nothing)
 {
 	static const u32 all[] = {
 		1u << VGPU_FIRMWARE_LATE_RPTR | 1u << VGPU_FIRMWARE_LAGGING_WAVES,
@@ -277,10 +277,3 @@ static void all_of_it_together_loses_nothing(void)
 		CHECK(bed_stat(b, "waves_saved") > 0);
 	}
 }
-
-const struct model_test firmware_tests[] = {
-	T(names_of_firmware_are_known), T(late_read_pointers_move_by_blocks), T(early_read_pointers_are_ahead_of_the_packets),
-	T(offsets_of_an_idle_queue_are_kept), T(lazy_read_indices_come_in_lumps), T(wave_counts_lag_behind), T(wave_counts_are_zero),
-	T(whole_descriptors_are_written_back), T(all_of_it_together_loses_nothing),
-	{ 0 }
-};

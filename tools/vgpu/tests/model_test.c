@@ -16,6 +16,14 @@ static char why[256], context[32];
 
 struct bed *b;
 
+static struct model_test *first, **last = &first;
+
+void test_register(struct model_test *test)
+{
+	*last = test;
+	last = &test->next;
+}
+
 void check_failed(const char *file, int line, const char *format, ...)
 {
 	va_list args;
@@ -27,8 +35,20 @@ void check_failed(const char *file, int line, const char *format, ...)
 	longjmp(give_up, 1);
 }
 
+/* A test that provokes no complaint of the device leaves none behind, nor does a round of it. */
+static void check_health(void)
+{
+	static const char *const complaints[] = { "bad_packets", "bad_records", "gpuvm_faults", "stale_translations", "stale_vmids" };
+	u32 i;
+
+	for (i = 0; b && !vgpu_quiet && i < ARRAY_SIZE(complaints); i++)
+		if (bed_stat(b, complaints[i]))
+			check_failed(__FILE__, __LINE__, "%s is %llu, not 0", complaints[i], (unsigned long long)bed_stat(b, complaints[i]));
+}
+
 void up_as(void (*configure)(struct vgpu_config *c))
 {
+	check_health();
 	if (b)
 		bed_free(b);
 	b = bed_new(configure);
@@ -103,7 +123,7 @@ void drain_interrupts(void)
 
 /* ---- GPUVM ---- */
 
-static void gpuvm_system_and_vram_pages(void)
+TEST(gpuvm_system_and_vram_pages)
 {
 	u64 page, value = 0x1122334455667788ULL, got = 0;
 	u32 as = VGPU_AS(VGPU_HUB_GFX, 3);
@@ -119,10 +139,9 @@ static void gpuvm_system_and_vram_pages(void)
 	CHECK_EQ(*(u32 *)(b->system + 0x5000), 0x11223344);
 	CHECK(vgpu_vm_read(b->m, as, 0x7f1234567ffcULL, &got, 8));
 	CHECK(got == value);
-	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 0);
 }
 
-static void gpuvm_large_pages(void)
+TEST(gpuvm_large_pages)
 {
 	u32 as = VGPU_AS(VGPU_HUB_GFX, 3), got;
 	u64 tables;
@@ -152,7 +171,7 @@ static void gpuvm_large_pages(void)
 	CHECK_EQ(got, 78);
 }
 
-static void gpuvm_faults(void)
+TEST(gpuvm_faults)
 {
 	u32 as = VGPU_AS(VGPU_HUB_GFX, 3), value = 1, iv[8];
 	struct bed_process *p = up_process();
@@ -176,7 +195,7 @@ static void gpuvm_faults(void)
 	CHECK(!vgpu_vm_read(b->m, VGPU_AS_KERNEL, 0xfffffffff000ULL, &value, 4));
 }
 
-static void gpuvm_kernel_apertures(void)
+TEST(gpuvm_kernel_apertures)
 {
 	u32 got;
 
@@ -205,7 +224,7 @@ static void gpuvm_kernel_apertures(void)
 
 /* ---- PM4 ---- */
 
-static void pm4_registers_and_memory(void)
+TEST(pm4_registers_and_memory)
 {
 	u64 page, va;
 	u32 *mem;
@@ -227,10 +246,9 @@ static void pm4_registers_and_memory(void)
 	/* NOPs: with a body, and the one that is a single dword */
 	bed_kiq(b, (u32[]) { PM4(0x10, 4), ~0u, ~0u, ~0u, 0xffff1000, PM4(0x79, 3), VGPU_SCRATCH_REG0 - 0xc000, 4 }, 8);
 	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_SCRATCH_REG0), 4);
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
-static void pm4_waits_and_buffers(void)
+TEST(pm4_waits_and_buffers)
 {
 	u64 page, va;
 	u32 *mem, iv[8];
@@ -257,7 +275,7 @@ static void pm4_waits_and_buffers(void)
 	CHECK(b->irqs > 0);
 }
 
-static void pm4_ring_wraps(void)
+TEST(pm4_ring_wraps)
 {
 	u64 page, va;
 	u32 i;
@@ -268,10 +286,9 @@ static void pm4_ring_wraps(void)
 	for (i = 1; i <= 3000; i++)
 		bed_kiq(b, (u32[]) { PM4(0x37, 5), 5 << 8, (u32)va, (u32)(va >> 32), i }, 5);
 	CHECK_EQ(*(u32 *)(b->vram + page), 3000);
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
-static void pm4_garbage_is_refused(void)
+TEST(pm4_garbage_is_refused)
 {
 	u32 seed, i, dwords[64];
 
@@ -299,7 +316,7 @@ static void pm4_garbage_is_refused(void)
 #define SDMA0_GFX	(b->config.asic->sdma[0].regs + 0x80)
 #define SDMA_DOORBELL	0x800
 
-static void sdma_kernel_ring(void)
+TEST(sdma_kernel_ring)
 {
 	u64 ring_page, page, va, ring_va;
 	u32 *ring, *mem, iv[8], n = 0;
@@ -346,10 +363,9 @@ static void sdma_kernel_ring(void)
 	CHECK(bed_interrupt(b, iv));
 	CHECK_EQ(iv[0], VGPU_CLIENT_SDMA0 | 224 << 8);
 	CHECK_EQ(iv[4], 0x123);
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
-static void sdma_user_queue(void)
+TEST(sdma_user_queue)
 {
 	struct bed_process *p;
 	struct bed_queue *q;
@@ -385,7 +401,7 @@ static void sdma_user_queue(void)
 
 /* ---- queues and AQL ---- */
 
-static void aql_dispatch_runs_once(void)
+TEST(aql_dispatch_runs_once)
 {
 	struct bed_work *w;
 	struct bed_queue *q = grid_up(&w, 100, 3, 7, 10 * US);
@@ -399,10 +415,9 @@ static void aql_dispatch_runs_once(void)
 	CHECK_EQ(bed_stat(b, "waves_launched"), 100);
 	CHECK_EQ(bed_stat(b, "waves_done"), 100);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
-	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 0);
 }
 
-static void read_index_runs_ahead_of_completion(void)
+TEST(read_index_runs_ahead_of_completion)
 {
 	struct bed_work *w;
 	struct bed_queue *q = grid_up(&w, 8, 1, 1, 5 * MS);
@@ -415,7 +430,7 @@ static void read_index_runs_ahead_of_completion(void)
 	CHECK_EQ(bed_waves_by_register(b, q->doorbell), 0);
 }
 
-static void completion_raises_the_event(void)
+TEST(completion_raises_the_event)
 {
 	u32 iv[8];
 	u64 *signal;
@@ -450,7 +465,7 @@ static u64 write_pointer(const struct bed_queue *q)
 	return U64_MAX;
 }
 
-static void doorbells_are_edges(void)
+TEST(doorbells_are_edges)
 {
 	u8 invalid[64] = { 1 };
 	struct bed_process *p = up_process();
@@ -495,14 +510,6 @@ static void barrier_packet(u16 type, u64 s0, u64 s1, u64 completion, u8 *p)
 	memcpy(p + 56, &completion, 8);
 }
 
-/* Whatever was saved came back, and the device has nothing to complain about. */
-static void check_books(void)
-{
-	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
-	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
-	CHECK_EQ(bed_stat(b, "stale_translations") + bed_stat(b, "stale_vmids"), 0);
-}
-
 static struct bed_queue *late_queue;
 static struct bed_work *late_work;
 
@@ -512,7 +519,7 @@ static void submit_late(void)
 	bed_submit(b, late_queue, late_work, false);
 }
 
-static void grid_starts_after_its_doorbell(void)
+TEST(grid_starts_after_its_doorbell)
 {
 	u64 rung;
 
@@ -527,7 +534,7 @@ static void grid_starts_after_its_doorbell(void)
 	CHECK(b->now - rung < 150 * US);
 }
 
-static void barriers(void)
+TEST(barriers)
 {
 	u8 packet[64];
 	struct bed_process *p = up_process();
@@ -576,7 +583,7 @@ static void barriers(void)
 	CHECK_DONE(first);
 }
 
-static void pm4_buffer_in_an_aql_queue(void)
+TEST(pm4_buffer_in_an_aql_queue)
 {
 	void *cpu;
 	u32 command[4];
@@ -595,10 +602,9 @@ static void pm4_buffer_in_an_aql_queue(void)
 	bed_submit_raw(b, q, packet, true);
 	CHECK(bed_run_until(b, bed_work_done, w, MS));
 	CHECK_EQ(((u32 *)cpu)[512], 5);
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
-static void aql_garbage_is_refused(void)
+TEST(aql_garbage_is_refused)
 {
 	struct bed_process *p;
 	struct bed_queue *q;
@@ -630,7 +636,7 @@ static void aql_garbage_is_refused(void)
 
 /* ---- slots ---- */
 
-static void full_device_makes_others_wait(void)
+TEST(full_device_makes_others_wait)
 {
 	struct bed_queue *q[2];
 	struct bed_work *big, *small;
@@ -653,7 +659,7 @@ static void full_device_makes_others_wait(void)
 	CHECK_DONE(big);
 }
 
-static void queues_share_freed_slots(void)
+TEST(queues_share_freed_slots)
 {
 	struct bed_process *p[2];
 	struct bed_queue *q[2];
@@ -678,7 +684,7 @@ static void queues_share_freed_slots(void)
 	CHECK_ALL_DONE(w, 2);
 }
 
-static void single_slots_go_round(void)
+TEST(single_slots_go_round)
 {
 	struct bed_queue *q[3];
 	struct bed_work *w[3];
@@ -702,7 +708,7 @@ static void single_slots_go_round(void)
 	CHECK_ALL_DONE(w, 3);
 }
 
-static void registers_and_lds_limit_occupancy(void)
+TEST(registers_and_lds_limit_occupancy)
 {
 	struct bed_process *p;
 	struct bed_queue *q;
@@ -754,7 +760,7 @@ static void uneven(struct vgpu_config *c)
 	c->cus = 38;
 }
 
-static void uneven_engines_lack_a_compute_unit(void)
+TEST(uneven_engines_lack_a_compute_unit)
 {
 	struct bed_process *p;
 	struct bed_queue *q;
@@ -776,7 +782,7 @@ static void uneven_engines_lack_a_compute_unit(void)
 	CHECK_DONE(w);
 }
 
-static void a_late_caller_gets_control_back(void)
+TEST(a_late_caller_gets_control_back)
 {
 	struct bed_work *w;
 	u32 i;
@@ -792,7 +798,7 @@ static void a_late_caller_gets_control_back(void)
 	CHECK_DONE(w);
 }
 
-static void waves_wait_for_their_flag(void)
+TEST(waves_wait_for_their_flag)
 {
 	struct bed_process *p = up_process();
 	struct bed_queue *q = bed_queue(b, p);
@@ -817,7 +823,7 @@ static void waves_wait_for_their_flag(void)
 /* ---- save and restore ---- */
 
 /* It shares its CPU with others. Each microsecond a queue's waves end a step, which takes the model longer than that. */
-static void a_slow_model_sleeps_half_of_the_time(void)
+TEST(a_slow_model_sleeps_half_of_the_time)
 {
 	enum { N = 12 };
 	u64 ran = 0, longest = 0, begin, end, next;
@@ -850,7 +856,7 @@ static void a_slow_model_sleeps_half_of_the_time(void)
 	CHECK_ALL_DONE(w, N);
 }
 
-static void preempted_work_is_done_once(void)
+TEST(preempted_work_is_done_once)
 {
 	struct bed_process *p;
 	struct bed_queue *q;
@@ -877,12 +883,10 @@ static void preempted_work_is_done_once(void)
 		CHECK_EQ(*q->read_index, 3);
 		CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
 		CHECK_EQ(bed_stat(b, "waves_launched"), 437);
-		CHECK_EQ(bed_stat(b, "bad_records"), 0);
-		CHECK_EQ(bed_stat(b, "gpuvm_faults"), 0);
 	}
 }
 
-static void nothing_runs_while_unmapped(void)
+TEST(nothing_runs_while_unmapped)
 {
 	struct bed_work *w;
 	u32 before;
@@ -899,7 +903,7 @@ static void nothing_runs_while_unmapped(void)
 	CHECK_DONE(w);
 }
 
-static void saved_sizes_are_true(void)
+TEST(saved_sizes_are_true)
 {
 	struct bed_process *p = up_process();
 	struct bed_queue *q = bed_queue(b, p);
@@ -932,7 +936,7 @@ static void saved_sizes_are_true(void)
 	CHECK_DONE(w);
 }
 
-static void saving_takes_device_time(void)
+TEST(saving_takes_device_time)
 {
 	u64 start, bytes, took;
 	struct bed_process *p = up_process();
@@ -955,7 +959,7 @@ static void saving_takes_device_time(void)
 }
 
 /* What memory holds is what continues: the state is moved to another MQD, and edited there. */
-static void memory_alone_is_the_state(void)
+TEST(memory_alone_is_the_state)
 {
 	struct bed_work *w;
 	u64 offset;
@@ -1009,7 +1013,7 @@ static void stale(enum vgpu_fault fault, u32 times, u32 *lost, u32 *undone)
 	}
 }
 
-static void stale_state_loses_work(void)
+TEST(stale_state_loses_work)
 {
 	u32 lost, undone;
 
@@ -1025,7 +1029,7 @@ static void stale_state_loses_work(void)
 	CHECK(undone >= 1);
 }
 
-static void restored_waves_come_first(void)
+TEST(restored_waves_come_first)
 {
 	struct bed_work *w[2];
 	struct bed_process *p = up_process();
@@ -1053,7 +1057,7 @@ static void restored_waves_come_first(void)
 	CHECK_DONE(w[0]);
 }
 
-static void restored_queues_share(void)
+TEST(restored_queues_share)
 {
 	struct bed_process *p;
 	struct bed_queue *q[2];
@@ -1077,7 +1081,7 @@ static void restored_queues_share(void)
 	CHECK_ALL_DONE(w, 2);
 }
 
-static void unmap_filters(void)
+TEST(unmap_filters)
 {
 	struct bed_process *p[2];
 	struct bed_queue *q[3];
@@ -1140,7 +1144,7 @@ static bool inactive(void *slot)
 #define CHECK_LEAVES_BY(pipe, queue, how)	do { bed_hqd_dequeue(b, (pipe), (queue), (how)); CHECK_LEAVES(pipe, queue); } while (0)
 #define CHECK_LEAVES(pipe, queue)	CHECK(bed_run_until(b, inactive, (u32[]) { (pipe), (queue) }, LONG))
 
-static void queue_loaded_by_registers(void)
+TEST(queue_loaded_by_registers)
 {
 	struct bed_work *w;
 	struct bed_queue *q = hqd_up(&w, 64, 10, 100 * US);
@@ -1166,7 +1170,7 @@ static void queue_loaded_by_registers(void)
 	CHECK_EQ(bed_stat(b, "waves_restored"), 128);
 }
 
-static void slot_is_active_until_all_is_saved(void)
+TEST(slot_is_active_until_all_is_saved)
 {
 	struct bed_work *w, *other;
 	struct bed_queue *q = hqd_up(&w, 256, 10, 50 * US), *q2;
@@ -1205,7 +1209,7 @@ static void slot_is_active_until_all_is_saved(void)
 }
 
 /* From the request's being seen to the report, with what the model's own accesses take; requests that find no waves do not count. */
-static void time_to_save_is_counted(void)
+TEST(time_to_save_is_counted)
 {
 	struct bed_work *w;
 	struct bed_queue *q = hqd_up(&w, 256, 10, 50 * US);
@@ -1242,7 +1246,7 @@ static void time_to_save_is_counted(void)
 	CHECK_EQ(bed_stat(b, "save_requests"), 2);
 }
 
-static void time_to_unmap_is_counted(void)
+TEST(time_to_unmap_is_counted)
 {
 	struct bed_work *w;
 	u64 start, counted;
@@ -1266,7 +1270,7 @@ static void time_to_unmap_is_counted(void)
 }
 
 /* The driver waits for the report, on the model's CPU: before the next waves are placed it can run. The device has lost no time by that. */
-static void who_waits_for_a_save_can_see_it_before_the_next_waves(void)
+TEST(who_waits_for_a_save_can_see_it_before_the_next_waves)
 {
 	struct bed_work *w, *next;
 	struct bed_queue *q = hqd_up(&w, 256, 10, 50 * US), *q2;
@@ -1304,7 +1308,7 @@ static void who_waits_for_a_save_can_see_it_before_the_next_waves(void)
 	CHECK_DONE(w);
 }
 
-static void drained_queue_finishes_what_it_began(void)
+TEST(drained_queue_finishes_what_it_began)
 {
 	struct bed_work *w;
 	struct bed_queue *q = hqd_up(&w, 400, 4, 100 * US);
@@ -1337,7 +1341,7 @@ static void drained_queue_finishes_what_it_began(void)
 	CHECK_DONE(w);
 }
 
-static void reset_queue_comes_back_with_nothing(void)
+TEST(reset_queue_comes_back_with_nothing)
 {
 	struct bed_work *w, *next;
 	struct bed_queue *q = hqd_up(&w, 64, 10, 100 * US);
@@ -1363,7 +1367,7 @@ static void reset_queue_comes_back_with_nothing(void)
 	CHECK(bed_work_lost(w) > 0);
 }
 
-static void pipes_and_queues_are_separate(void)
+TEST(pipes_and_queues_are_separate)
 {
 	enum { PROCESSES = 3, PIPES = 4, QUEUES = 6 };
 	struct bed_queue *q[PIPES * QUEUES];
@@ -1402,10 +1406,10 @@ static void pipes_and_queues_are_separate(void)
 		bed_hqd_load(b, q[i], (i + 2) % PIPES, 2 + i / PIPES, i % PROCESSES ? 8 + i % PROCESSES : 12);
 	for (i = 0; i < PIPES * QUEUES; i += 2)
 		CHECK_DONE(w[i]);
-	check_books();
+	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
 }
 
-static void vmids_are_programmed_by_registers(void)
+TEST(vmids_are_programmed_by_registers)
 {
 	struct bed_work *w;
 	struct bed_queue *q = hqd_up(&w, 4, 1, US);
@@ -1437,7 +1441,7 @@ static void vmids_are_programmed_by_registers(void)
 	CHECK_EQ(iv[3] & 0xffff, 0);
 }
 
-static void write_pointer_is_fetched_when_asked_for(void)
+TEST(write_pointer_is_fetched_when_asked_for)
 {
 	struct bed_work *w;
 	struct bed_queue *q = hqd_up(&w, 4, 1, US);
@@ -1460,7 +1464,7 @@ static void write_pointer_is_fetched_when_asked_for(void)
 }
 
 /* The caller of the model looks soon, then */
-static void queue_registers_ask_until_they_are_looked_at(void)
+TEST(queue_registers_ask_until_they_are_looked_at)
 {
 	struct bed_work *w;
 	struct bed_queue *q = hqd_up(&w, 4, 1, US);
@@ -1541,7 +1545,7 @@ static void random_life_by_registers(u32 seed)
 			bed_hqd_load(b, q[i], i % 4, 2 + i / 4, 8 + i % 2);
 	CHECK_ALL_DONE(w, WORKS);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
-	check_books();
+	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
 }
 
 /* ---- anything, at any time ---- */
@@ -1598,7 +1602,7 @@ static void random_life(u32 seed)
 		if (submitted[i])
 			CHECK_DONE(w[i]);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
-	check_books();
+	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
 }
 
 static u32 number(const char *variable, u32 otherwise)
@@ -1618,39 +1622,15 @@ void draw_lots(void (*life)(u32 seed))
 	}
 }
 
-static void random_lives(void)
+TEST(random_lives)
 {
 	draw_lots(random_life);
 }
 
-static void random_lives_by_registers(void)
+TEST(random_lives_by_registers)
 {
 	draw_lots(random_life_by_registers);
 }
-
-const struct model_test model_tests[] = {
-	T(gpuvm_system_and_vram_pages), T(gpuvm_large_pages), T(gpuvm_faults), T(gpuvm_kernel_apertures),
-	T(pm4_registers_and_memory), T(pm4_waits_and_buffers), T(pm4_ring_wraps), T(pm4_garbage_is_refused),
-	T(sdma_kernel_ring), T(sdma_user_queue),
-	T(aql_dispatch_runs_once), T(read_index_runs_ahead_of_completion), T(completion_raises_the_event),
-	T(doorbells_are_edges), T(grid_starts_after_its_doorbell), T(barriers), T(pm4_buffer_in_an_aql_queue), T(aql_garbage_is_refused),
-	T(full_device_makes_others_wait), T(queues_share_freed_slots), T(single_slots_go_round), T(registers_and_lds_limit_occupancy),
-	T(uneven_engines_lack_a_compute_unit), T(waves_wait_for_their_flag), T(a_late_caller_gets_control_back), T(a_slow_model_sleeps_half_of_the_time),
-	T(preempted_work_is_done_once), T(nothing_runs_while_unmapped), T(saved_sizes_are_true), T(saving_takes_device_time),
-	T(memory_alone_is_the_state), T(stale_state_loses_work), T(restored_waves_come_first), T(restored_queues_share), T(unmap_filters),
-	T(queue_loaded_by_registers), T(slot_is_active_until_all_is_saved), T(time_to_save_is_counted), T(time_to_unmap_is_counted),
-	T(who_waits_for_a_save_can_see_it_before_the_next_waves),
-	T(drained_queue_finishes_what_it_began),
-	T(reset_queue_comes_back_with_nothing), T(pipes_and_queues_are_separate), T(vmids_are_programmed_by_registers),
-	T(write_pointer_is_fetched_when_asked_for), T(queue_registers_ask_until_they_are_looked_at),
-	T(random_lives), T(random_lives_by_registers),
-	{ 0 }
-};
-
-/* A file of tests, a table. Those that draw lots come last. */
-static const struct model_test *const tables[] = {
-	memory_tests, oversub_tests, fault_tests, firmware_tests, packet_tests, xcc_tests, model_tests,
-};
 
 static bool wanted(const char *name, int argc, char **argv)
 {
@@ -1664,33 +1644,32 @@ static bool wanted(const char *name, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static const struct model_test *t;
-	static u32 i, n, failed;		/* kept across longjmp() */
+	static struct model_test *t;
+	static u32 n, failed;		/* kept across longjmp() */
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	for (i = 0; i < ARRAY_SIZE(tables); i++)
-		for (t = tables[i]; t->name; t++)
-			n += wanted(t->name, argc, argv);
+	for (t = first; t; t = t->next)
+		n += wanted(t->name, argc, argv);
 	printf("1..%u\n", n);
 	n = 0;
-	for (i = 0; i < ARRAY_SIZE(tables); i++)
-		for (t = tables[i]; t->name; t++) {
-			if (!wanted(t->name, argc, argv))
-				continue;
-			vgpu_quiet = false;
-			why[0] = 0;
-			context[0] = 0;
-			n++;
-			if (!setjmp(give_up)) {
-				t->run();
-				printf("ok %u %s\n", n, t->name);
-			} else {
-				printf("not ok %u %s\n# %s\n", n, t->name, why);
-				failed++;
-			}
-			if (b)
-				bed_free(b);
-			b = NULL;
+	for (t = first; t; t = t->next) {
+		if (!wanted(t->name, argc, argv))
+			continue;
+		vgpu_quiet = false;
+		why[0] = 0;
+		context[0] = 0;
+		n++;
+		if (!setjmp(give_up)) {
+			t->run();
+			check_health();
+			printf("ok %u %s\n", n, t->name);
+		} else {
+			printf("not ok %u %s\n# %s\n", n, t->name, why);
+			failed++;
 		}
+		if (b)
+			bed_free(b);
+		b = NULL;
+	}
 	return failed ? 1 : 0;
 }

@@ -3,8 +3,8 @@
  * model_test.h - what the files of unit tests share
  *
  * A test starts with up(), or with what calls it, which puts a device into b; it fails by leaving
- * through CHECK(). Each file has a table of its tests, named below and in the list of model_test.c;
- * the end of a table is an entry without a name.
+ * through CHECK(). The device has nothing to complain about in the end, unless vgpu_quiet says that
+ * complaints are wanted.
  */
 #ifndef MODEL_TEST_H
 #define MODEL_TEST_H
@@ -29,18 +29,18 @@
 struct model_test {
 	const char *name;
 	void (*run)(void);
+	struct model_test *next;
 };
 
-#define T(name)		{ #name, name }
+void test_register(struct model_test *test);
+
+#define TEST(name) \
+	static void name(void); \
+	static struct model_test name##_test = { #name, name, NULL }; \
+	static void __attribute__((constructor)) name##_register(void) { test_register(&name##_test); } \
+	static void name(void)
 
 extern struct bed *b;			/* the device of the test that runs; freed behind it */
-extern const struct model_test fault_tests[];
-extern const struct model_test firmware_tests[];
-extern const struct model_test memory_tests[];
-extern const struct model_test model_tests[];
-extern const struct model_test oversub_tests[];
-extern const struct model_test packet_tests[];
-extern const struct model_test xcc_tests[];
 
 void __attribute__((noreturn, format(printf, 3, 4))) check_failed(const char *file, int line, const char *format, ...);
 void up(void);

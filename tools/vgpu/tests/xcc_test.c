@@ -43,7 +43,7 @@ static void first_share_on(u32 xcc)
 		bed_part(b, q, i)[BED_MQD_LOGIC_XCC] = (i + b->config.xccs - xcc) % b->config.xccs;
 }
 
-static void grid_is_spread_over_xccs(void)
+TEST(grid_is_spread_over_xccs)
 {
 	struct bed_work *w;
 	u32 i;
@@ -63,7 +63,7 @@ static void grid_is_spread_over_xccs(void)
 	CHECK_EQ(bed_stat(b, "waves_done"), 4 * 256);
 }
 
-static void every_grid_is_done_whatever_its_shares(void)
+TEST(every_grid_is_done_whatever_its_shares)
 {
 	struct bed_work *w;
 	u32 chunk, waves, i;
@@ -85,7 +85,7 @@ static void every_grid_is_done_whatever_its_shares(void)
 	}
 }
 
-static void shares_go_where_the_mqds_say(void)
+TEST(shares_go_where_the_mqds_say)
 {
 	struct bed_work *w;
 	u32 i, j;
@@ -102,7 +102,7 @@ static void shares_go_where_the_mqds_say(void)
 	}
 }
 
-static void packets_wait_for_all_shares(void)
+TEST(packets_wait_for_all_shares)
 {
 	struct bed_work *first, *second;
 
@@ -124,7 +124,7 @@ static void packets_wait_for_all_shares(void)
 	CHECK_DONE(second);
 }
 
-static void preempted_parts_are_done_once(void)
+TEST(preempted_parts_are_done_once)
 {
 	struct bed_work *w;
 	u32 round, i;
@@ -148,7 +148,7 @@ static void preempted_parts_are_done_once(void)
 	CHECK_EQ(bed_stat(b, "dispatches_done"), 1);
 }
 
-static void state_of_one_xcc_counts(void)
+TEST(state_of_one_xcc_counts)
 {
 	struct bed_work *w;
 
@@ -165,7 +165,7 @@ static void state_of_one_xcc_counts(void)
 	CHECK_EQ(bed_work_twice(w), 0);
 }
 
-static void fence_waits_for_every_xcc(void)
+TEST(fence_waits_for_every_xcc)
 {
 	u64 bytes, start, save_ns, hiq_doorbell = 0x400;
 	struct bed_work *w;
@@ -193,7 +193,7 @@ static void fence_waits_for_every_xcc(void)
 	CHECK(!bed_hiq_fence(b));
 }
 
-static void parts_may_leave_and_come_back_alone(void)
+TEST(parts_may_leave_and_come_back_alone)
 {
 	struct bed_work *w, *next;
 	u32 order, first, second;
@@ -241,7 +241,7 @@ static void parts_may_leave_and_come_back_alone(void)
 	}
 }
 
-static void drained_parts_wait_for_each_other(void)
+TEST(drained_parts_wait_for_each_other)
 {
 	struct bed_work *w;
 
@@ -268,7 +268,7 @@ static void drained_parts_wait_for_each_other(void)
 	CHECK_DONE(w);
 }
 
-static void doorbell_between_two_loads_is_heard(void)
+TEST(doorbell_between_two_loads_is_heard)
 {
 	struct bed_work *w;
 
@@ -288,7 +288,7 @@ static void doorbell_between_two_loads_is_heard(void)
 	CHECK_DONE(w);
 }
 
-static void interrupts_name_their_node(void)
+TEST(interrupts_name_their_node)
 {
 	static const u32 node[] = { 1, 2, 5, 6 };
 	u32 i, iv[VGPU_IV_DWORDS];
@@ -313,7 +313,7 @@ static void interrupts_name_their_node(void)
 	}
 }
 
-static void hubs_are_separate(void)
+TEST(hubs_are_separate)
 {
 	u32 hub, other, value = 1, iv[VGPU_IV_DWORDS];
 
@@ -340,7 +340,7 @@ static void hubs_are_separate(void)
 	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 4 + 2);
 }
 
-static void packets_reach_their_own_xcc(void)
+TEST(packets_reach_their_own_xcc)
 {
 	u32 i;
 
@@ -366,7 +366,7 @@ static void fast_turns(struct vgpu_config *c)
 	c->quantum_ns = 20 * US;
 }
 
-static void xccs_take_turns_together(void)
+TEST(xccs_take_turns_together)
 {
 	enum { N = 12 };
 	struct bed_queue *queue[N];
@@ -396,7 +396,7 @@ static void xccs_take_turns_together(void)
 	CHECK(bed_stat(b, "rotations") > 8);
 }
 
-static void sdma_belongs_to_its_io_die(void)
+TEST(sdma_belongs_to_its_io_die)
 {
 	u32 engine, *ring, iv[VGPU_IV_DWORDS];
 	struct bed_queue *s;
@@ -443,7 +443,7 @@ static u32 sum(const u8 *t, u32 from, u32 to)
 	return s & 0xffff;
 }
 
-static void discovery_table_is_what_the_driver_expects(void)
+TEST(discovery_table_is_what_the_driver_expects)
 {
 	u32 size, at, n, i, xccs = 0, engines = 0, base;
 	u8 t[10240], small[100];
@@ -492,7 +492,7 @@ static void discovery_table_is_what_the_driver_expects(void)
 }
 
 /* The driver writes who belongs together, XCC by XCC, and reads a name for it. */
-static void partition_mode_follows_the_xccs(void)
+TEST(partition_mode_follows_the_xccs)
 {
 	static const struct {
 		u32 xccs;
@@ -513,13 +513,3 @@ static void partition_mode_follows_the_xccs(void)
 		CHECK_EQ(vgpu_xcc_in_partition(b->m, 3), 3 % modes[i].xccs);
 	}
 }
-
-const struct model_test xcc_tests[] = {
-	T(grid_is_spread_over_xccs), T(every_grid_is_done_whatever_its_shares), T(shares_go_where_the_mqds_say),
-	T(packets_wait_for_all_shares), T(preempted_parts_are_done_once), T(state_of_one_xcc_counts), T(fence_waits_for_every_xcc),
-	T(parts_may_leave_and_come_back_alone), T(drained_parts_wait_for_each_other), T(doorbell_between_two_loads_is_heard),
-	T(interrupts_name_their_node), T(hubs_are_separate), T(packets_reach_their_own_xcc), T(xccs_take_turns_together),
-	T(sdma_belongs_to_its_io_die), T(discovery_table_is_what_the_driver_expects),
-	T(partition_mode_follows_the_xccs),
-	{ 0 }
-};
