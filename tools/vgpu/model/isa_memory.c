@@ -280,6 +280,20 @@ static void *atomic_ptr(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, u32 byt
 	return vgpu_isa_ptr(x, w, va, bytes, VGPU_WRITE);
 }
 
+/* What it was before goes to @dst, if that is not NULL. Return: false if there is no memory. */
+static bool atomic_lane(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, enum atomic atomic, bool wide, const u32 *data, u32 lane, u32 *dst)
+{
+	u64 compare = atomic == CMPSWAP ? lane64(data + (wide ? 2 : 1) * VGPU_LANES, lane, wide) : 0, old;
+	void *p = atomic_ptr(x, w, va, wide ? 8 : 4);
+
+	if (!p)
+		return false;
+	old = atomic_at(p, atomic, wide, lane64(data, lane, wide), compare);
+	if (dst)
+		set_lane64(dst, lane, old, wide);
+	return true;
+}
+
 static u32 data_base(const struct vgpu_wave *w, bool acc)
 {
 	return acc ? w->acc : 0;
@@ -333,14 +347,8 @@ void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 			continue;
 		va = base + (u64)(s64)offset + (addr ? lane64(addr, lane, pair) : 0);
 		if (!a) {
-			u64 compare = atomic == CMPSWAP ? lane64(data + (wide ? 2 : 1) * VGPU_LANES, lane, wide) : 0, old;
-			void *p = atomic_ptr(x, w, va, wide ? 8 : 4);
-
-			if (!p)
+			if (!atomic_lane(x, w, va, atomic, wide, data, lane, dst))
 				return;
-			old = atomic_at(p, atomic, wide, lane64(data, lane, wide), compare);
-			if (dst)
-				set_lane64(dst, lane, old, wide);
 			continue;
 		}
 		if (a->store)
@@ -430,17 +438,9 @@ void vgpu_isa_mubuf(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 		if (word & OFFEN)
 			offset += word & IDXEN ? addr[VGPU_LANES + lane] : addr[lane];
 		if (!a) {
-			u64 compare = atomic == CMPSWAP ? lane64(data + (wide ? 2 : 1) * VGPU_LANES, lane, wide) : 0, old;
-			void *p;
-
-			if (!buffer_at(&b, lane, index, offset, soffset, wide ? 8 : 4, &va))
-				continue;
-			p = atomic_ptr(x, w, va, wide ? 8 : 4);
-			if (!p)
+			if (buffer_at(&b, lane, index, offset, soffset, wide ? 8 : 4, &va) &&
+			    !atomic_lane(x, w, va, atomic, wide, data, lane, word & BUF_GLC ? data : NULL))
 				return;
-			old = atomic_at(p, atomic, wide, lane64(data, lane, wide), compare);
-			if (word & BUF_GLC)
-				set_lane64(data, lane, old, wide);
 			continue;
 		}
 		memset(buf, 0, sizeof(buf));
