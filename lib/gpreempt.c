@@ -156,9 +156,8 @@ int gpreempt_find_queue(struct gpreempt *handle, pid_t pid, uint64_t ring_base, 
 {
 	struct gpreempt_target target = gpreempt_target_process(pid, 0);
 	struct gpreempt_queue_info *queues;
-	int nr, i, error = -ENOENT;
+	int i, error = -ENOENT, nr = gpreempt_list_queues(handle, &target, &queues);
 
-	nr = gpreempt_list_queues(handle, &target, &queues);
 	if (nr < 0)
 		return nr;
 	for (i = 0; i < nr; i++) {

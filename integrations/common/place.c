@@ -78,9 +78,8 @@ int place_cgroup_root(char *path, size_t size)
 {
 	char line[4096], where[4096], type[64];
 	int error = -ENOENT;
-	FILE *f;
+	FILE *f = fopen("/proc/self/mounts", "re");
 
-	f = fopen("/proc/self/mounts", "re");
 	if (!f)
 		return -errno;
 	while (error == -ENOENT && fgets(line, sizeof(line), f))
@@ -113,9 +112,8 @@ int place_cgroup_of(pid_t pid, char *path, size_t size)
 int place_available(void)
 {
 	struct gpreempt *g;
-	int error;
+	int error = gpreempt_open(&g);
 
-	error = gpreempt_open(&g);
 	if (!error)
 		gpreempt_close(g);
 	return error;
@@ -125,9 +123,8 @@ int place_set(const char *directory, int priority)
 {
 	struct gpreempt_target target;
 	struct gpreempt *g;
-	int fd, error;
+	int error, fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	error = gpreempt_open(&g);

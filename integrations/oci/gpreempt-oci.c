@@ -43,9 +43,8 @@ static int look_up(const char *config, const char *word, const char *name, int *
 {
 	char line[1024], first[64], second[256], third[64];
 	int status = 1, number = 0;
-	FILE *f;
+	FILE *f = fopen(config, "re");
 
-	f = fopen(config, "re");
 	if (!f)
 		return errno == ENOENT ? 1 : (fprintf(stderr, ME "%s: %m\n", config), -1);
 	while (status == 1 && fgets(line, sizeof(line), f)) {

@@ -182,9 +182,8 @@ static int step_cgroup(spank_t sp, pid_t pid, char *directory, size_t size)
 {
 	char root[PATH_MAX / 2], path[PATH_MAX / 2], *step, *end;
 	uint32_t job, number;
-	int error;
+	int error = place_cgroup_root(root, sizeof(root));
 
-	error = place_cgroup_root(root, sizeof(root));
 	if (!error)
 		error = place_cgroup_of(pid, path, sizeof(path));
 	if (error)

@@ -274,9 +274,8 @@ static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreem
 {
 	struct gpreempt_target target;
 	struct stat now;
-	int fd, r;
+	int r, fd = open_cgroup(rule->name);
 
-	fd = open_cgroup(rule->name);
 	if (fd < 0) {
 		rule->inode = 0;
 		return fd == -ENOENT && wait_for_it ? 0 : fail_system(fd, "%s:%u: %s", c->path, rule->line, rule->name);
@@ -379,9 +378,8 @@ static int apply_processes(struct config *c, struct gpreempt *g)
 {
 	struct gpreempt_target all = gpreempt_target_all();
 	struct gpreempt_queue_info *queues;
-	int i, nr, status = EXIT_DONE;
+	int i, status = EXIT_DONE, nr = gpreempt_list_queues(g, &all, &queues);
 
-	nr = gpreempt_list_queues(g, &all, &queues);
 	if (nr < 0)
 		return fail_errno(nr, "apply");
 	for (i = 0; i < nr; i++) {
@@ -402,9 +400,8 @@ static int apply_processes(struct config *c, struct gpreempt *g)
 static int apply_rules(struct config *c, bool follow)
 {
 	struct gpreempt *g;
-	int cgroups, status;
+	int cgroups, status = open_scheduler(&g);
 
-	status = open_scheduler(&g);
 	if (status)
 		return status;
 	cgroups = apply_cgroups(c, g, follow);

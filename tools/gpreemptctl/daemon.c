@@ -70,9 +70,8 @@ static int ask(const struct options *o, json_object *request, json_object **answ
 	const char *path = o->socket ? o->socket : SOCKET;
 	json_object *member = NULL;
 	char *text = NULL;
-	int fd, error, status;
+	int error, status, fd = connect_to(path);
 
-	fd = connect_to(path);
 	error = fd < 0 ? fd : send_line(fd, json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN));
 	json_object_put(request);
 	if (fd < 0)

@@ -219,9 +219,8 @@ static void check_nodes(struct report *r)
 {
 	struct gpreempt_node_info *nodes = NULL;
 	struct gpreempt *g;
-	int i, nr, error;
+	int i, nr, error = gpreempt_open(&g);
 
-	error = gpreempt_open(&g);
 	if (error == -EPROTO)
 		answer(r, false, "/dev/kfd_gpreempt speaks our ABI", "no, an older one", "update the module");
 	if (error)
@@ -238,9 +237,8 @@ int cmd_doctor(const struct options *o)
 {
 	struct report r = { .checks = json_object_new_array(), .json = o->json };
 	json_object *document;
-	bool ours;
+	bool ours = check_module(&r);
 
-	ours = check_module(&r);
 	check_secure_boot(&r);
 	if (ours) {
 		check_version(&r);

@@ -69,9 +69,8 @@ int cmd_events(const struct options *o)
 	struct gpreempt_event events[64];
 	unsigned long seen = 0;
 	struct gpreempt *g;
-	int i, nr, status;
+	int i, nr, status = open_scheduler(&g);
 
-	status = open_scheduler(&g);
 	if (status)
 		return status;
 	while (!status && (!o->count || seen < o->count)) {

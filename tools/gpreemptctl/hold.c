@@ -50,9 +50,8 @@ int cmd_resume(const struct options *o)
 	struct gpreempt_target target;
 	json_object *document;
 	struct gpreempt *g;
-	int nr, status;
+	int nr, status = open_target(o, &target, &g);
 
-	status = open_target(o, &target, &g);
 	if (status)
 		return status;
 	nr = gpreempt_resume_all(g, &target);

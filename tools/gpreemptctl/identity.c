@@ -39,9 +39,8 @@ static bool properties_of(unsigned int gpu_id, char *text, size_t size)
 	struct dirent *entry;
 	bool found = false;
 	char path[512];
-	DIR *nodes;
+	DIR *nodes = opendir(TOPOLOGY);
 
-	nodes = opendir(TOPOLOGY);
 	while (nodes && !found && (entry = readdir(nodes))) {
 		snprintf(path, sizeof(path), TOPOLOGY "/%s/gpu_id", entry->d_name);
 		if (entry->d_name[0] == '.' || read_text(path, text, size) < 0 || !parse_number(text, UINT32_MAX, &number) || number != gpu_id)

@@ -65,9 +65,8 @@ int cmd_list(const struct options *o)
 {
 	struct gpreempt_queue_info *queues;
 	json_object *document, *array;
-	int i, nr, status;
+	int i, nr, status = list_queues(o, "list", &queues, &nr);
 
-	status = list_queues(o, "list", &queues, &nr);
 	if (status)
 		return status;
 	if (o->json) {
@@ -93,9 +92,8 @@ int cmd_status(const struct options *o)
 	struct gpreempt_info info;
 	struct gpreempt *g;
 	json_object *document, *array;
-	int i, nr, status;
+	int i, nr, status = open_scheduler(&g);
 
-	status = open_scheduler(&g);
 	if (status)
 		return status;
 	nr = gpreempt_list_nodes(g, &info, &nodes);

@@ -307,10 +307,9 @@ static unsigned long long need_number(struct argp_state *state, const char *what
 
 static double need_seconds(struct argp_state *state, const char *what, const char *text)
 {
-	double value;
 	char *end;
+	double value = strtod(text, &end);
 
-	value = strtod(text, &end);
 	if (end == text || *end || !(value >= 0.001 && value <= 86400))
 		argp_error(state, "%s=%s is not from 0.001 to 86400 seconds", what, text);
 	return value;

@@ -98,9 +98,8 @@ static const struct gpreempt_queue_info *find(const struct gpreempt_queue_info *
 static int look_again(struct gpreempt *g, const struct gpreempt_target *target, struct probed *probed, int nr_probed)
 {
 	struct gpreempt_queue_info *queues;
-	int i, nr, silent = 0;
+	int i, silent = 0, nr = gpreempt_list_queues(g, target, &queues);
 
-	nr = gpreempt_list_queues(g, target, &queues);
 	/* What was named is gone. */
 	if (nr == -ESRCH || nr == -ENOENT)
 		nr = 0;
@@ -133,9 +132,8 @@ static uint64_t failures_of(struct gpreempt *g, uint32_t gpu_id)
 {
 	struct gpreempt_node_info *nodes;
 	uint64_t failures = ~0ull;
-	int i, nr;
+	int i, nr = gpreempt_list_nodes(g, NULL, &nodes);
 
-	nr = gpreempt_list_nodes(g, NULL, &nodes);
 	for (i = 0; i < nr; i++)
 		if (nodes[i].gpu_id == gpu_id)
 			failures = nodes[i].failures;
@@ -189,9 +187,8 @@ static void preempt(struct gpreempt *g, struct probed *p, unsigned int bound_ms)
 static int first_look(struct gpreempt *g, const struct gpreempt_target *target, struct probed **probed)
 {
 	struct gpreempt_queue_info *queues;
-	int i, nr, busy = 0;
+	int i, busy = 0, nr = gpreempt_list_queues(g, target, &queues);
 
-	nr = gpreempt_list_queues(g, target, &queues);
 	if (nr <= 0)
 		return nr;
 	*probed = calloc((size_t)nr, sizeof(**probed));
@@ -217,9 +214,8 @@ static int first_look(struct gpreempt *g, const struct gpreempt_target *target, 
 static int check_nodes(struct gpreempt *g)
 {
 	struct gpreempt_node_info *nodes;
-	int i, nr, seen = 0;
+	int i, seen = 0, nr = gpreempt_list_nodes(g, NULL, &nodes);
 
-	nr = gpreempt_list_nodes(g, NULL, &nodes);
 	if (nr < 0)
 		return fail_errno(nr, "probe-hang");
 	for (i = 0; i < nr; i++) {
@@ -287,9 +283,8 @@ int cmd_probe_hang(const struct options *o)
 	struct gpreempt_target target;
 	struct probed *probed = NULL;
 	struct gpreempt *g;
-	int i, nr, error, status;
+	int i, nr, error, status = get_target(o, &target);
 
-	status = get_target(o, &target);
 	if (status)
 		return status;
 	status = open_scheduler(&g);

@@ -107,9 +107,8 @@ int cmd_set(const struct options *o)
 	struct gpreempt_target target;
 	struct change change;
 	struct gpreempt *g;
-	int i, error = 0, status;
+	int i, error = 0, status = check_words(o);
 
-	status = check_words(o);
 	if (!status)
 		status = get_target(o, &target);
 	if (status)
@@ -201,9 +200,8 @@ static int make_cgroup(char *path, size_t size)
 static int set_cgroup_priority(struct gpreempt *g, const char *path, int priority)
 {
 	struct gpreempt_target target;
-	int fd, error;
+	int error, fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return fail_system(-errno, "run: %s", path);
 	target = gpreempt_target_cgroup(fd);

@@ -12,9 +12,8 @@
 int open_cgroup(const char *name)
 {
 	char path[4096];
-	int fd;
+	int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) {
 		snprintf(path, sizeof(path), "/sys/fs/cgroup/%s", name);
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

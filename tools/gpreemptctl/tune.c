@@ -178,9 +178,8 @@ static int is_ours(const struct dirent *entry)
 static int show_all(unsigned int gpu_id, json_object *object)
 {
 	struct dirent **entries;
-	int i, nr, r = EXIT_DONE;
+	int i, r = EXIT_DONE, nr = scandir(PARAMETERS, &entries, is_ours, alphasort);
 
-	nr = scandir(PARAMETERS, &entries, is_ours, alphasort);
 	for (i = 0; i < nr; i++) {
 		if (!r)
 			r = show(gpu_id, entries[i]->d_name, object);

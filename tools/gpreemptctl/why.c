@@ -13,9 +13,8 @@ int cmd_why(const struct options *o)
 	struct gpreempt_queue_info *queues;
 	json_object *document, *array;
 	char command[32], text[256];
-	int i, nr, status;
+	int i, nr, status = list_queues(o, "why", &queues, &nr);
 
-	status = list_queues(o, "why", &queues, &nr);
 	if (status)
 		return status;
 	if (o->json) {

@@ -459,9 +459,8 @@ void control_accept(int listener, struct connection *connections)
 	struct connection *c = NULL;
 	struct ucred who;
 	socklen_t size = sizeof(who);
-	int fd, i;
+	int i, fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size)) {

@@ -281,9 +281,8 @@ static int look_at_queues(struct engine *e, uint64_t now_ns)
 	struct gpreempt_target all = gpreempt_target_all();
 	struct gpreempt_queue_info *queues;
 	size_t n, k;
-	int nr, i;
+	int i, nr = gpreempt_list_queues(e->g, &all, &queues);
 
-	nr = gpreempt_list_queues(e->g, &all, &queues);
 	if (nr < 0)
 		return nr;
 	for (n = 0; n < e->nr_nodes; n++)

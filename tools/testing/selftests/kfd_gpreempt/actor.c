@@ -63,9 +63,8 @@ volatile uint64_t *actor_common_flag(void)
 static int64_t do_open(struct actor *a, const int64_t *args)
 {
 	struct kfd_buffer b;
-	int err;
+	int err = kfd_client_open(&a->client);
 
-	err = kfd_client_open(&a->client);
 	if (err)
 		return err;
 	err = kfd_buffer_import(&a->client, a->arena, (size_t)args[0], &b);

@@ -182,10 +182,9 @@ static unsigned long some_command(void *argument, size_t *size)
 static void call_ours(int fd)
 {
 	uint8_t argument[256];
-	unsigned long command;
 	size_t size;
+	unsigned long command = some_command(argument, &size);
 
-	command = some_command(argument, &size);
 	dirty(command, argument, size);
 	if (one_in(50))
 		command ^= 1ul << (any() % 32);

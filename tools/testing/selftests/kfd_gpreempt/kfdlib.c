@@ -277,9 +277,8 @@ int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max)
 {
 	static char text[65536];
 	char *line, *save = NULL;
-	int n = 0, err;
+	int n = 0, err = read_text(VGPU_CUS, text, sizeof(text));
 
-	err = read_text(VGPU_CUS, text, sizeof(text));
 	if (err < 0)
 		return err;
 	for (line = strtok_r(text, "\n", &save); line && n < max; line = strtok_r(NULL, "\n", &save))
@@ -324,9 +323,8 @@ int kfd_gpreempt_queue_get(uint32_t gpu_id, int pid, uint32_t qid, struct kfd_gp
 {
 	static char text[65536];
 	char *line, *save = NULL;
-	int err, found;
+	int found, err = read_text(GPREEMPT_QUEUES, text, sizeof(text));
 
-	err = read_text(GPREEMPT_QUEUES, text, sizeof(text));
 	if (err < 0)
 		return err;
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -721,10 +719,9 @@ int kfd_buffer_import(struct kfd_client *c, void *ptr, size_t bytes, struct kfd_
 int kfd_buffer_userptr(struct kfd_client *c, size_t bytes, struct kfd_buffer *b)
 {
 	size_t size = page_align(bytes);
-	void *ptr;
 	int err;
+	void *ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (ptr == MAP_FAILED)
 		return -errno;
 	/* Without this a fork() would write-protect the pages, and KFD would evict the process's queues. */
@@ -950,9 +947,8 @@ int kfd_queue_set_gws(struct kfd_queue *q, bool on)
 int kfd_queue_destroy(struct kfd_queue *q)
 {
 	struct kfd_ioctl_destroy_queue_args args = { .queue_id = q->id };
-	int err;
+	int err = kfd_call(q->client, AMDKFD_IOC_DESTROY_QUEUE, &args);
 
-	err = kfd_call(q->client, AMDKFD_IOC_DESTROY_QUEUE, &args);
 	/* Buffers of a queue that still exists cannot go; the process's end takes them. */
 	if (!err)
 		free_queue_buffers(q);

@@ -225,9 +225,8 @@ static int64_t do_peep(struct actor *a, const int64_t *args)
 {
 	uint64_t bytes = (uint64_t)args[0] * KFD_PAGE_BYTES, rptr_va, wptr_va;
 	uint32_t rptr_bo = 0, wptr_bo = 0;
-	int err;
+	int err = gem_new(a, KFD_PAGE_BYTES, 0, &rptr_bo);
 
-	err = gem_new(a, KFD_PAGE_BYTES, 0, &rptr_bo);
 	if (!err)
 		err = gem_va(a, rptr_bo, 0, ACCESS_ALL, &rptr_va);
 	if (!err)

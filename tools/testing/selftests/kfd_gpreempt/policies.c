@@ -304,9 +304,8 @@ static int64_t timed_requests(struct actor *a, const int64_t *args)
 	struct gpreempt_target self = gpreempt_target_process(0, 0);
 	struct gpreempt *g;
 	int64_t i, sum = 0;
-	int err;
+	int err = gpreempt_open(&g);
 
-	err = gpreempt_open(&g);
 	for (i = 0; !err && i < args[0]; i++) {
 		uint64_t start;
 

@@ -239,10 +239,9 @@ TEST_F(scheduler, own_process_is_never_a_victim)
 static uint64_t dependency_inversion(struct __test_metadata *_metadata, uint32_t slots, uint64_t hold_ns)
 {
 	struct kfd_signal *gate;
-	struct actor *low, *high;
 	uint64_t start, took;
+	struct actor *high, *low = actor_start(LOW_NICE, ARENA);
 
-	low = actor_start(LOW_NICE, ARENA);
 	ASSERT_ACTOR(low);
 	ASSERT_EQ(0, actor_queue(low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	ASSERT_EQ(0, actor_work(low, 3, slots, 10, hold_ns / 10));

@@ -112,9 +112,8 @@ static int nobody_hints(const struct actor *a)
 static int nobody_raises_itself(const struct actor *a)
 {
 	struct gpreempt_target target = gpreempt_target_process(0, 0);
-	int r;
+	int r = gpreempt_set_priority(shared, &target, -5);
 
-	r = gpreempt_set_priority(shared, &target, -5);
 	if (r)
 		return r == -EPERM ? -EDOM : r;
 	/* Its own setting it may take back, up to normal. */

@@ -167,12 +167,11 @@ TEST_F(uapi, huge_counts_do_no_harm)
 
 TEST_F(uapi, targets_are_checked)
 {
-	struct gpreempt_target target;
 	struct gpreempt_queue_info *queues;
 	struct actor *a = worker(_metadata, 1, 1, 1, MS);
 	int fd = open("/tmp", O_RDONLY | O_DIRECTORY);
+	struct gpreempt_target target = gpreempt_target_process(0x3fffff, 0);
 
-	target = gpreempt_target_process(0x3fffff, 0);
 	EXPECT_EQ(-ESRCH, gpreempt_list_queues(self->g, &target, &queues));
 	target = gpreempt_target_process(a->pid, 1);
 	EXPECT_EQ(-ENODEV, gpreempt_list_queues(self->g, &target, &queues));
