@@ -366,22 +366,13 @@ static bool tell_runtime(struct vgpu_model *m, struct vgpu_queue *q, u64 bits)
  */
 void vgpu_aql_report(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code)
 {
-	switch (code) {
-	case VGPU_EC_PACKET_RESERVED:
-		tell_runtime(m, q, INACTIVE_BAD_FORMAT);
-		break;
-	case VGPU_EC_WAVE_ILLEGAL:
-		tell_runtime(m, q, INACTIVE_ILLEGAL);
-		break;
-	case VGPU_EC_WAVE_APERTURE:
-		tell_runtime(m, q, INACTIVE_APERTURE);
-		break;
-	case VGPU_EC_WAVE_TRAP:
-		tell_runtime(m, q, INACTIVE_TRAP);
-		break;
-	default:
-		tell_runtime(m, q, 1ULL << (code - INACTIVE_FIRST_CODE));
-	}
+	static const u64 bits[] = {
+		[VGPU_EC_PACKET_RESERVED] = INACTIVE_BAD_FORMAT, [VGPU_EC_WAVE_ILLEGAL] = INACTIVE_ILLEGAL,
+		[VGPU_EC_WAVE_APERTURE] = INACTIVE_APERTURE, [VGPU_EC_WAVE_TRAP] = INACTIVE_TRAP,
+	};
+	u64 bit = code < ARRAY_SIZE(bits) ? bits[code] : 0;
+
+	tell_runtime(m, q, bit ? bit : 1ULL << (code - INACTIVE_FIRST_CODE));
 }
 
 /**

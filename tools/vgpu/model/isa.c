@@ -88,40 +88,32 @@ static bool fetch(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc, u32 *word)
 	return p;
 }
 
-enum encoding {
-	ENC_SOP,
-	ENC_SOPP,
-	ENC_SMEM,
-	ENC_VOP,
-	ENC_VOP3P,
-	ENC_DS,
-	ENC_FLAT,
-	ENC_MUBUF,
-	ENC_UNKNOWN,
-};
+typedef void (*execute_fn)(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
+
+static void sopp(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
 
 /* By the highest bits of the first word, the longest ones first */
 static const struct {
 	u32 mask, value;
 	u8 words;
-	u8 encoding;
+	execute_fn execute;	/* NULL: not known */
 	const char *unknown;
 } encodings[] = {
-	{ 0xff800000, 0xbe800000, 1, ENC_SOP, "unknown SOP1 instruction" },
-	{ 0xff800000, 0xbf000000, 1, ENC_SOP, "unknown SOPC instruction" },
-	{ 0xff800000, 0xbf800000, 1, ENC_SOPP, "unknown SOPP instruction" },
-	{ 0xffc00000, 0xd3c00000, 2, ENC_VOP3P, "unknown VOP3P instruction of the matrix cores (MFMA)" },
-	{ 0xff800000, 0xd3800000, 2, ENC_VOP3P, "unknown VOP3P instruction" },
-	{ 0xfc000000, 0xd0000000, 2, ENC_VOP, "unknown VOP3 instruction" },
-	{ 0xfc000000, 0xc0000000, 2, ENC_SMEM, "unknown SMEM instruction" },
-	{ 0xfc000000, 0xd8000000, 2, ENC_DS, "unknown DS instruction" },
-	{ 0xfc000000, 0xdc000000, 2, ENC_FLAT, "unknown FLAT instruction" },
-	{ 0xfc000000, 0xe0000000, 2, ENC_MUBUF, "unknown MUBUF instruction" },
-	{ 0xfc000000, 0xe8000000, 2, ENC_UNKNOWN, "MTBUF instruction" },
-	{ 0xfc000000, 0xf0000000, 2, ENC_UNKNOWN, "MIMG instruction" },
-	{ 0xf0000000, 0xb0000000, 1, ENC_SOP, "unknown SOPK instruction" },
-	{ 0xc0000000, 0x80000000, 1, ENC_SOP, "unknown SOP2 instruction" },
-	{ 0x80000000, 0x00000000, 1, ENC_VOP, "unknown VOP1, VOP2 or VOPC instruction" },
+	{ 0xff800000, 0xbe800000, 1, vgpu_isa_sop, "unknown SOP1 instruction" },
+	{ 0xff800000, 0xbf000000, 1, vgpu_isa_sop, "unknown SOPC instruction" },
+	{ 0xff800000, 0xbf800000, 1, sopp, "unknown SOPP instruction" },
+	{ 0xffc00000, 0xd3c00000, 2, vgpu_isa_vop3p, "unknown VOP3P instruction of the matrix cores (MFMA)" },
+	{ 0xff800000, 0xd3800000, 2, vgpu_isa_vop3p, "unknown VOP3P instruction" },
+	{ 0xfc000000, 0xd0000000, 2, vgpu_isa_vop, "unknown VOP3 instruction" },
+	{ 0xfc000000, 0xc0000000, 2, vgpu_isa_smem, "unknown SMEM instruction" },
+	{ 0xfc000000, 0xd8000000, 2, vgpu_isa_ds, "unknown DS instruction" },
+	{ 0xfc000000, 0xdc000000, 2, vgpu_isa_flat, "unknown FLAT instruction" },
+	{ 0xfc000000, 0xe0000000, 2, vgpu_isa_mubuf, "unknown MUBUF instruction" },
+	{ 0xfc000000, 0xe8000000, 2, NULL, "MTBUF instruction" },
+	{ 0xfc000000, 0xf0000000, 2, NULL, "MIMG instruction" },
+	{ 0xf0000000, 0xb0000000, 1, vgpu_isa_sop, "unknown SOPK instruction" },
+	{ 0xc0000000, 0x80000000, 1, vgpu_isa_sop, "unknown SOP2 instruction" },
+	{ 0x80000000, 0x00000000, 1, vgpu_isa_vop, "unknown VOP1, VOP2 or VOPC instruction" },
 };
 
 #define SRC_SDWA	0xf9u
@@ -159,26 +151,27 @@ void vgpu_isa_unknown(struct vgpu_isa *x, struct vgpu_wave *w)
 		       encodings[n].unknown : "unknown encoding");
 }
 
-static u32 decode(struct vgpu_isa *x, struct vgpu_wave *w, struct vgpu_inst *i)
+static execute_fn decode(struct vgpu_isa *x, struct vgpu_wave *w, struct vgpu_inst *i)
 {
-	u32 n, words = 1, encoding = ENC_UNKNOWN;
+	execute_fn execute = NULL;
+	u32 n, words = 1;
 
 	if (!fetch(x, w, w->pc, &i->word[0]))
-		return ENC_UNKNOWN;
+		return NULL;
 	for (n = 0; n < ARRAY_SIZE(encodings); n++)
 		if ((i->word[0] & encodings[n].mask) == encodings[n].value) {
 			words = encodings[n].words;
-			encoding = encodings[n].encoding;
+			execute = encodings[n].execute;
 			break;
 		}
-	if (words == 1 && encoding != ENC_UNKNOWN && has_literal(i->word[0]))
+	if (words == 1 && execute && has_literal(i->word[0]))
 		words = 2;
 	i->bytes = words * 4;
 	if (words == 2 && !fetch(x, w, w->pc + 4, &i->word[1]))
-		return ENC_UNKNOWN;
+		return NULL;
 	x->words[0] = i->word[0];
 	x->words[1] = words == 2 ? i->word[1] : 0;
-	return encoding;
+	return execute;
 }
 
 static void branch(struct vgpu_wave *w, const struct vgpu_inst *i, bool taken)
@@ -255,39 +248,15 @@ static void step(struct vgpu_isa *x, struct vgpu_wave *w)
 {
 	u64 pc = w->pc;
 	struct vgpu_inst i = { .bytes = 4 };
-	u32 encoding = decode(x, w, &i);
+	execute_fn execute = decode(x, w, &i);
 
 	if (w->state != VGPU_WAVE_RUNS)
 		return;
 	w->pc += i.bytes;
-	switch (encoding) {
-	case ENC_SOP:
-		vgpu_isa_sop(x, w, &i);
-		break;
-	case ENC_SOPP:
-		sopp(x, w, &i);
-		break;
-	case ENC_SMEM:
-		vgpu_isa_smem(x, w, &i);
-		break;
-	case ENC_VOP:
-		vgpu_isa_vop(x, w, &i);
-		break;
-	case ENC_VOP3P:
-		vgpu_isa_vop3p(x, w, &i);
-		break;
-	case ENC_DS:
-		vgpu_isa_ds(x, w, &i);
-		break;
-	case ENC_FLAT:
-		vgpu_isa_flat(x, w, &i);
-		break;
-	case ENC_MUBUF:
-		vgpu_isa_mubuf(x, w, &i);
-		break;
-	default:
+	if (execute)
+		execute(x, w, &i);
+	else
 		vgpu_isa_unknown(x, w);
-	}
 	if (w->state == VGPU_WAVE_HALTED)
 		w->pc = pc;
 	x->cycles += CYCLES;

@@ -221,36 +221,19 @@ static void raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)
 /* Dwords of the packet that starts with @p (its first four are readable), 0 if it is unknown */
 static u32 packet_dwords(const u32 *p)
 {
-	switch (SDMA_OP(p[0])) {
-	case SDMA_NOP:
-		return 1 + ((p[0] >> 16) & 0x3fff);
-	case SDMA_COPY:
-		return SDMA_SUBOP(p[0]) ? 0 : 7;
-	case SDMA_WRITE:
-		return SDMA_SUBOP(p[0]) ? 0 : 4 + (p[3] & 0xfffff) + 1;
-	case SDMA_INDIRECT:
-		return 6;
-	case SDMA_FENCE:
-		return 4;
-	case SDMA_TRAP:
-		return 2;
-	case SDMA_POLL:
-		return SDMA_SUBOP(p[0]) ? 0 : 6;
-	case SDMA_COND_EXE:
-		return 5;
-	case SDMA_ATOMIC:
-		return 8;
-	case SDMA_FILL:
-		return 5;
-	case SDMA_PTEPDE:
-		return SDMA_SUBOP(p[0]) ? 0 : 10;
-	case SDMA_TIMESTAMP:
-		return 3;
-	case SDMA_SRBM_WRITE:
-		return 3;
-	default:
+	static const u8 dwords[] = {
+		[SDMA_COPY] = 7, [SDMA_INDIRECT] = 6, [SDMA_FENCE] = 4, [SDMA_TRAP] = 2, [SDMA_POLL] = 6, [SDMA_COND_EXE] = 5,
+		[SDMA_ATOMIC] = 8, [SDMA_FILL] = 5, [SDMA_PTEPDE] = 10, [SDMA_TIMESTAMP] = 3, [SDMA_SRBM_WRITE] = 3,
+	};
+	u32 op = SDMA_OP(p[0]);
+
+	if ((op == SDMA_COPY || op == SDMA_WRITE || op == SDMA_POLL || op == SDMA_PTEPDE) && SDMA_SUBOP(p[0]))
 		return 0;
-	}
+	if (op == SDMA_NOP)
+		return 1 + ((p[0] >> 16) & 0x3fff);
+	if (op == SDMA_WRITE)
+		return 4 + (p[3] & 0xfffff) + 1;
+	return op < ARRAY_SIZE(dwords) ? dwords[op] : 0;
 }
 
 /* Where the next packet comes from: the indirect buffer, or the ring. User VMIDs and the kernel's alike go through the memory hub. */
