@@ -29,11 +29,11 @@ static void demand_forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
  * @q: the queue, not preempted
  * @off: it does: its memory was evicted, its program suspended it, and the like
  * @packets: there are packets in its ring
- * @now_ns: time of the sample that follows; while @off it has to say that nothing is
- *	pending, which nobody shall yield to
+ * @now_ns: time of the sample that follows; while @off it has to say that nothing is pending,
+ *	because no queue shall yield to it
  *
- * What a queue was taken off with comes back with it, without a pointer moving: waves wait for
- * slots then that somebody else may have got.
+ * What a queue was taken off with comes back with it, without a pointer moving: its waves then wait
+ * for slots that others may have got.
  */
 void gpreempt_demand_driver_off(struct gpreempt_policy_queue *q, bool off, bool packets, u64 now_ns)
 {

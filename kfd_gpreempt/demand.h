@@ -222,7 +222,7 @@ static inline bool gpreempt_demand_came(const struct gpreempt_policy_queue *q)
 	       q->set.expected_until_ns == q->process->expected_met_ns;
 }
 
-/* Work that somebody announced, and that has not come yet. */
+/* Work that was announced, and that has not come yet. */
 static inline bool demand_expected(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	return now_ns < q->set.expected_until_ns && !gpreempt_demand_came(q);
@@ -237,7 +237,7 @@ static __always_inline enum demand demand_of(const struct gpreempt_policy_node *
 		return DEMAND_SURE;
 	if (q->preempted)
 		return demand_of_preempted(q) ? DEMAND_SURE : DEMAND_NONE;
-	/* Off the device it is in nobody's way; of the others pending says so. */
+	/* Off the device it is in no other's way; of the others pending says so. */
 	if (q->set.unseen && q->seen.driver_off)
 		return DEMAND_NONE;
 	if (!q->seen.pending)

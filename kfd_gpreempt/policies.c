@@ -113,9 +113,9 @@ static void wfq_account(struct gpreempt_policy_node *pn, u64 now_ns)
 }
 
 /*
- * Whoever has had least for its weight comes first. The one that has the device has to be a slice
- * ahead of the others before it yields, or they would take turns with every pass. Idle time is no
- * credit.
+ * The share that has had least for its weight comes first. The one that has the device has to be a
+ * slice ahead of the others before it yields, or they would take turns with every pass. Idle time
+ * is no credit.
  */
 static s64 wfq_rank_of(const struct gpreempt_policy_node *pn, const struct gpreempt_policy_share *s)
 {

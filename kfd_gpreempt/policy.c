@@ -258,8 +258,8 @@ static s64 policy_rank(const struct gpreempt_policy_queue *q)
 }
 
 /*
- * May others have to yield to it? Not to one that cannot be looked at: then nobody could tell when
- * they may come back. But in its relief it has to run.
+ * May others have to yield to it? Not to an unseen queue: there would be no telling when they may
+ * come back. But in its relief it has to run.
  */
 static bool policy_makes_level(const struct gpreempt_policy_queue *q, bool assume)
 {
@@ -295,7 +295,7 @@ static struct level policy_find_level(struct gpreempt_policy_node *pn, bool assu
 
 		if (!policy_makes_level(q, assume) || (level.valid && own < level.rank))
 			continue;
-		/* A higher one: whoever is marked is not at the level. */
+		/* A higher one: the processes marked so far are not at the level. */
 		if (level.valid && own > level.rank)
 			pn->mark++;
 		if (!level.valid || own > level.rank || q->set.priority > level.priority) {
@@ -386,7 +386,7 @@ static u64 policy_budget_wait(const struct gpreempt_policy_node *pn, u64 now_ns)
 }
 
 /*
- * Is somebody in the way? Lower queues without work take nothing from anybody: only one with work
+ * Is a queue in the way? Lower queues without work take nothing from others: only one with work
  * causes a pass. The processes at the level are marked.
  */
 static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct level *level,
@@ -521,7 +521,7 @@ policy_verdict_of_outranked(const struct gpreempt_policy_node *pn,
 
 /*
  * When something is preempted at all, idle lower queues go along: their next packet shall not cost
- * another pass. One that is on the device without work is in nobody's way: see
+ * another pass. One that is on the device without work is in no queue's way: see
  * policy_verdict_on_device().
  */
 static noinline enum gpreempt_verdict policy_judge(const struct gpreempt_policy_node *pn,
@@ -655,10 +655,10 @@ static bool policy_recently_active(const struct gpreempt_policy_queue *q, u64 no
 }
 
 /*
- * Could one of these queues (all, the recently active ones, or those that nobody tells of) ever
- * outrank another?
+ * Could one of these queues (all, the recently active ones, or those whose work no doorbell
+ * announces) ever outrank another?
  */
-enum whom { EVERYBODY, ACTIVE, UNARMED };
+enum whom { ALL, ACTIVE, UNARMED };
 
 static bool policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum whom whom)
 {
@@ -711,9 +711,10 @@ static bool policy_lower_runs(const struct gpreempt_policy_node *pn, const struc
 }
 
 /*
- * Does somebody at the level stand still, so that it matters whether a lower queue is in its way?
- * For how long does not count: while one may be, policy_forget_stalls() begins anew in each pass.
- * It matters where a lower one may have waves and would not be taken off anyway, so rarely.
+ * Does a queue at the level stand still, so that it matters whether a lower one is in its way? It
+ * does not matter for how long: while a lower one may be, policy_forget_stalls() begins anew in
+ * each pass. It matters where a lower one may have waves and would not be taken off anyway, so
+ * rarely.
  */
 static bool policy_level_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
 {
@@ -774,7 +775,7 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 	}
 }
 
-/* Ranks that do not move by themselves are good until somebody changes what they come from. */
+/* Ranks that do not move by themselves are good until what they come from changes. */
 static void policy_rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	if (pn->changed || pn->ops->rotates)
@@ -969,8 +970,8 @@ static bool policy_waves_change(struct gpreempt_policy_node *pn, const struct le
 		return true;
 
 	/*
-	 * An own queue without waves exempts nobody while a lower one with waves still is in the
-	 * way.
+	 * A queue without waves exempts no other of its process while a lower one with waves still
+	 * is in the way.
 	 */
 	policy_mark_processes(pn, &level, false);
 	policy_find_inversion(pn, &level, now_ns, true);
@@ -995,30 +996,30 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 		return false;
 	policy_rank_all(pn, now_ns);
 	/*
-	 * No answer could change this decision, and somebody waits for it. What it takes off the
-	 * device need not be asked about any more.
+	 * No answer could change this decision, and a higher queue waits for it. What it takes off
+	 * the device need not be asked about any more.
 	 */
 	if (doubt.first && policy_preempts_anyway(pn, now_ns))
 		return false;
 	if (pn->params.waves_saved && policy_preempts_to_know(pn, now_ns))
 		return false;
-	if (doubt.unknown && policy_can_outrank(pn, now_ns, EVERYBODY))
+	if (doubt.unknown && policy_can_outrank(pn, now_ns, ALL))
 		return true;
-	/* Alone it is in nobody's way. */
+	/* Alone it is in no other's way. */
 	if (!doubt.preempted && !pn->busy->pass.next_busy)
 		return false;
 
 	/*
-	 * Two short cuts. Whoever is preempted would come back or not, unless something else keeps
-	 * him.
+	 * Two short cuts. First: a preempted queue would come back either way or neither way,
+	 * unless something else keeps it off.
 	 */
 	sure = policy_find_level(pn, false);
 	level = policy_find_level(pn, true);
 	if (doubt.preempted && (sure.valid != level.valid || sure.rank != level.rank))
 		return true;
 	/*
-	 * Nobody is preempted, and with the most waves and the fewest exemptions nobody yields: so
-	 * nobody does with less of them.
+	 * Second: none is preempted, and with the most waves and the fewest exemptions none yields:
+	 * so none does with fewer waves.
 	 */
 	policy_mark_processes(pn, &level, false);
 	policy_find_inversion(pn, &level, now_ns, true);
@@ -1077,7 +1078,7 @@ static bool policy_counters_doubtful(const struct gpreempt_policy_node *pn, u64 
  * shown no waves of it. A launch is checked once. So many checks as &gpreempt_policy_node.checks
  * have been before, and the time to the next one is GPREEMPT_CHECK_NS doubled so often, up to
  * GPREEMPT_CHECK_MAX_NS: 10 in the first second, and one per second from then on. There is none
- * once the counters of the node have shown a wave of any queue, whoever looked.
+ * once the counters of the node have shown a wave of any queue to any reader.
  *
  * Once counters are known not to count, a runlist tells whenever waves matter, but for a minimum
  * time between two. Meanwhile a queue of unknown state is taken to have waves.
@@ -1203,8 +1204,8 @@ static inline u64 policy_next_deadline(const struct gpreempt_policy_node *pn,
 }
 
 /*
- * A queue that stands behind a lower one has not had the device: it waits for us, not for somebody
- * else.
+ * A queue that stands behind a lower one has not had the device: it waits for the scheduler, not
+ * for something else.
  */
 static void policy_forget_stalls(const struct gpreempt_policy_node *pn, const struct level *level)
 {
@@ -1248,8 +1249,8 @@ static bool policy_resumes_for_work(const struct gpreempt_policy_node *pn)
 
 /*
  * Where ranks move by themselves, a preempted queue without work would come and go with them. It
- * waits for the next runlist that has a better reason. That somebody uses the device meanwhile is
- * known: whether a level is there is never left to assumption while something is preempted.
+ * waits for the next runlist that has a better reason. The device is in use meanwhile: while
+ * something is preempted, whether there is a level is never left to assumption.
  */
 static void policy_drop_idle_resumes(const struct gpreempt_policy_node *pn,
 				     const struct level *level, u64 now_ns,
@@ -1273,7 +1274,8 @@ static void policy_drop_idle_resumes(const struct gpreempt_policy_node *pn,
 }
 
 /*
- * What is decided is not about it: it is idle on the device, and nobody is about to be preempted.
+ * The decision does not concern it: it is idle on the device, and no queue is about to be
+ * preempted.
  */
 static bool policy_unconcerned(const struct gpreempt_policy_queue *q, const struct level *level)
 {
@@ -1327,9 +1329,9 @@ static void policy_note_action(struct gpreempt_policy_node *pn, struct gpreempt_
 }
 
 /*
- * While contended: as often as asked for, unless that costs too much, or nobody is there who could
- * be in anybody's way. Afterwards, ever more rarely as long as somebody works whom those that are
- * gone could outrank.
+ * While contended: as often as asked for, unless that costs too much, or no queue could be in
+ * another's way. Afterwards ever more rarely, as long as a queue works that those now idle could
+ * outrank.
  */
 static u64 policy_time_to_poll(const struct gpreempt_policy_node *pn, bool contended, u64 now_ns)
 {
@@ -1390,13 +1392,16 @@ static void policy_look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 
 		/*
 		 * Until a runlist has brought back what it took off, standing still says nothing:
-		 * perhaps nobody has looked at this queue yet.
+		 * the device may not have come to this queue yet.
 		 */
 		pn->waves_seen |= asked && q->seen.waves && !pn->params.waves_saved;
 		if (asked && pn->waves_seen && !q->seen.blocked && !q->seen.restore_since_ns &&
 		    demand_stall_expired(q, &pn->params, now_ns) && demand_zero_settled(q, now_ns))
 			gpreempt_demand_block(q, &pn->params, now_ns);
-		/* What needs_waves() has seen still holds for those that nobody has asked. */
+		/*
+		 * What gpreempt_policy_needs_waves() has seen still holds for queues that were not
+		 * asked about.
+		 */
 		if (asked)
 			policy_look_at(pn, q, now_ns);
 		if (q->pass.demand[1])
@@ -1529,12 +1534,12 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 	if (pn->ops->decided)
 		pn->ops->decided(pn, now_ns);
 
-	/* Contended says already that somebody can. */
+	/* Contended says already that a queue can. */
 	decision->contended = policy_can_outrank(pn, now_ns, ACTIVE);
 	if (decision->contended)
 		pn->contended_ns = now_ns;
 	decision->park = !decision->nr_preempted && !decision->nr_preempt && !decision->contended &&
-			 !policy_can_outrank(pn, now_ns, EVERYBODY);
+			 !policy_can_outrank(pn, now_ns, ALL);
 	decision->next_ns = policy_time_to_next(pn, end_ns, decision->contended, now_ns);
 }
 
@@ -1558,7 +1563,7 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 	/* A runlist told: without packets it stays so. */
 	bool none_saved = pn->params.waves_saved && q->seen.waves_ns && !q->seen.waves;
 
-	/* Whoever has packets is active. Whoever comes back with work does so without a word. */
+	/* A queue with packets is active. A queue that comes back with work is not announced. */
 	if (pn->ops->rotates || q->set.unseen ||
 	    (q->seen.driver_off && q->seen.driver_off_with_work) ||
 	    policy_recently_active(q, now_ns) || q->preempted || q->set.hold || q->pass.demand[1] ||
@@ -1606,8 +1611,8 @@ void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn,
 		q->verdict = GPREEMPT_VERDICT_NONE;
 		q->leads = false;
 		/*
-		 * Nobody looks from now on: whether a lower one has the device meanwhile will not
-		 * be known.
+		 * There are no looks from now on: whether a lower one has the device meanwhile will
+		 * not be known.
 		 */
 		demand_forget_stall(q);
 	}

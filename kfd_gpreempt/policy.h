@@ -38,7 +38,7 @@
 #include "uapi/linux/kfd_gpreempt.h"
 
 /*
- * What a queue with work counts as while it is in relief: above everybody, so that it really runs.
+ * What a queue with work counts as while it is in relief: above all others, so that it really runs.
  */
 #define GPREEMPT_PRIORITY_RELIEF	(GPREEMPT_PRIORITY_MAX + 1)
 /* A verdict from here on keeps a queue off the device. */
@@ -61,9 +61,9 @@
  */
 #define GPREEMPT_ASK_SHARE		4
 /*
- * While nobody has work, nobody can be in the way: the next one to come does not wait for a look,
- * only the one after it. The node is looked at after this part of the time for which it has lasted,
- * up to so many times poll_ns.
+ * With no queue busy, the next one to come runs at once; only the one after it could need a
+ * preemption. A quiet node is looked at after this part of the time for which it has been quiet,
+ * and after so many times poll_ns at the latest.
  */
 #define GPREEMPT_QUIET_SHARE		16
 #define GPREEMPT_QUIET_MAX		10
@@ -238,22 +238,22 @@ struct gpreempt_policy_process {
  * struct gpreempt_policy_queue_set - what the caller says of a queue
  * @priority: logical priority against other processes
  * @own_priority: logical priority against queues of the same process
- * @explicit_priority: somebody asked for this priority, it is not the one the queue was
- *	born with
+ * @explicit_priority: this priority was asked for, it is not the one that the queue was created
+ *	with
  * @immovable: the driver does not allow to preempt it now
- * @unseen: its pointers cannot be read. Nobody yields to it but for its relief; below the
- *	level it yields, unless it is known to have no waves; while preempted it counts as having
- *	work. It may change at any time.
- * @hold: somebody asked to keep it off the device; it is, but for relief_ns after each
+ * @unseen: its pointers cannot be read. No queue yields to it but for its relief; below the level
+ *	it yields, unless it is known to have no waves; while preempted it counts as having work. It
+ *	may change at any time.
+ * @hold: its preemption was asked for; it is off the device, but for relief_ns after each
  *	max_hold_ns, where it has its own rank.
  * @hold_unbounded: with @hold: at no time
- * @expected_until_ns: somebody announced work: it has demand until then, or until the work
- *	came; 0: nobody did. A new announcement has a new time, and one for
- *	several queues of a process has the same.
+ * @expected_until_ns: its work was announced: it has demand until then, or until the work came; 0:
+ *	not announced. A new announcement has a new time, and one for several queues of a process
+ *	has the same.
  * @weight: wfq: a weight of its own; 0: it belongs to its process's share
  * @deadline_ns: edf: a deadline of its own; 0: its process's
  *
- * The caller writes it before a pass, and nobody else does.
+ * The caller alone writes it, before a pass.
  */
 struct gpreempt_policy_queue_set {
 	s32 priority;
@@ -299,7 +299,7 @@ struct gpreempt_policy_queue_set {
  * @starved_ns: since when it has been preempted for the present reason (its rank, or a request)
  *	and had work, while @preempted
  *
- * demand.c writes it, and nobody else does.
+ * demand.c alone writes it.
  */
 struct gpreempt_policy_queue_seen {
 	bool showed_none;
@@ -369,7 +369,8 @@ struct gpreempt_policy_queue_pass {
  * @in_the_way: result of the last decision: has work on the device and would have to yield
  *	if it were not @immovable
  * @effective_priority: priority with ageing, of the last decision
- * @leads: of the last decision: it stands for the level, that is for those to whom others yield
+ * @leads: of the last decision: it stands for the level, that is for the queues that others yield
+ *	to
  * @verdict: result of the last decision: why it has the device or does not
  * @verdict_ns: since when @verdict has been the same
  * @until_ns: of the last decision: when @verdict ends by itself at the latest; ~0: never. Of
@@ -430,21 +431,21 @@ struct gpreempt_policy_queue {
  * @interval_ns: time between passes while nothing is contended
  * @poll_ns: least time between passes while contended, see policy_time_to_poll(); 0: @interval_ns
  *	rules alone
- * @max_hold_ns: a queue with work that has been outranked this long gets relief; that long
- *	nobody gets one after the last; 0: never
+ * @max_hold_ns: a queue with work that has been outranked this long gets relief; after a relief the
+ *	node gives none for that long; 0: never
  * @relief_ns: length of a relief of the node, in which processes that starve take turns
  * @blocked_ns: a stall this long makes a queue blocked, once GPREEMPT_WAVES_SETTLE_NS more
  *	have shown no waves; 0: never
  * @aging_ns: a preempted queue with work gains a priority step each time this has passed; 0: never
  * @min_run_ns: a queue that got the device or work is not preempted before; 0: at once
- * @resume_delay_ns: a preempted queue stays preempted for so long after nobody outranks it any
- *	more; 0: not at all
+ * @resume_delay_ns: a preempted queue stays preempted for so long after the last queue that
+ *	outranks it; 0: not at all
  * @slice_ns: wfq: how long a share has the device before another one that is behind gets it
  * @waves_lag_ns: "no waves" is not believed for so long after a launch; 0: it is at once
  * @overhead_pct: saving and restoring may take this share of time, in percent; 0: any
  * @waves_known: the device can tell waves in flight
  * @waves_saved: its counters do not count, only what runlists save tells
- * @waves_counted: its counters have shown a wave, of whatever queue
+ * @waves_counted: its counters have shown a wave of any queue
  */
 struct gpreempt_policy_params {
 	u64 interval_ns;
@@ -586,7 +587,7 @@ struct gpreempt_policy_node {
  * struct gpreempt_decision - result of a pass
  * @nr_preempt: queues with GPREEMPT_PREEMPT
  * @nr_resume: queues with GPREEMPT_RESUME
- * @nr_preempted: queues that were preempted when it was made, or that somebody asked to hold
+ * @nr_preempted: queues that were preempted when it was made, or whose hold was asked for
  * @nr_in_the_way: queues that would have to yield and cannot: see &gpreempt_policy_queue.in_the_way
  * @nr_relief: queues that were given relief by this decision
  * @over_budget: from this decision on a preemption waits for the overhead budget

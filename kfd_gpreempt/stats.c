@@ -88,7 +88,7 @@ static const char *const failure_texts[GPREEMPT_NR_FAILURES] = {
 	[GPREEMPT_FAILURE_VICTIM_RESET] = "the driver reset a queue while it was preempted",
 	[GPREEMPT_FAILURE_SEND] = "a request to the device could not be sent",
 	[GPREEMPT_FAILURE_MAP] = "queues could not be given back to the device",
-	[GPREEMPT_FAILURE_VERIFY] = "a saved queue was changed by somebody",
+	[GPREEMPT_FAILURE_VERIFY] = "a saved queue has changed",
 };
 
 static void stats_add_latency(struct gpreempt_node *gn, enum gpreempt_latency kind, u64 ns)

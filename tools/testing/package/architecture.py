@@ -159,6 +159,16 @@ def long_functions(tree):
             for name, function, _, first, last, _ in tree.functions if last - first + 1 > MAX_LINES]
 
 
+# Words that hide what acts, and what this project called things before it used the field's terms.
+RIDDLES = re.compile(r"\b(nobody|somebody|anybody|everybody|whoever|whomever|rung_ns|rang_ns|graced|peek|"
+                     r"runlists_built|disturbed)\b", re.IGNORECASE)
+
+
+def riddles(tree):
+    return [f"{name}:{number}: {m.group(0)}" for name, text in tree.text.items()
+            for number, line in enumerate(text.split("\n"), 1) for m in RIDDLES.finditer(line)]
+
+
 CHECKS = [
     ("no file calls one that calls it, directly or through others", circles),
     ("each file alone writes its part of a node, a queue or a process", foreign_writers),
@@ -166,6 +176,7 @@ CHECKS = [
     ("static functions carry the name of their file", foreign_names),
     (f"no line of a comment is over {MAX_COLUMNS} columns", wide_comments),
     (f"no function is over {MAX_LINES} lines", long_functions),
+    ("comments and names say what acts", riddles),
 ]
 # Each is put into a copy of the sources, and has to be found.
 MISTAKES = [
@@ -175,6 +186,7 @@ MISTAKES = [
     ("node.c", "\nstatic void mistake(void)\n{\n}\n"),
     ("node.c", "\n/* " + "word " * 20 + "*/\n"),
     ("node.c", "\nstatic void node_mistake(void)\n{\n" + "\tcpu_relax();\n" * MAX_LINES + "}\n"),
+    ("node.c", "\n/* Nobody waits. */\n"),
 ]
 
 
