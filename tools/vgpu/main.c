@@ -383,6 +383,12 @@ static enum hrtimer_restart watch_expires(struct hrtimer *timer)
 		w->rung = !is_idle_task(current);
 		due = U64_MAX;
 	}
+	/*
+	 * One on its own CPU as well would leave the command processor a small part of each poll_ns.
+	 * Who runs there next begins anew.
+	 */
+	if (current == cp_thread)
+		w->rung = false;
 	hrtimer_set_expires(timer, ns_to_ktime(due == U64_MAX ? now + READ_ONCE(poll_ns) : due));
 	return w->rung ? HRTIMER_RESTART : HRTIMER_NORESTART;
 }
