@@ -72,11 +72,6 @@ static void life_start(struct gpreempt_node *gn)
 			PTR_ERR(thread));
 		return;
 	}
-	/*
-	 * Waiting for a preemption spins on a fence with schedule() in between, under dqm_lock: a
-	 * real-time thread would not let the others run, so the best of the normal ones it is.
-	 */
-	set_user_nice(thread, MIN_NICE);
 
 	mutex_lock(&gn->pass_lock);
 	life_begin_anew(gn);

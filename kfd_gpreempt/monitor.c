@@ -35,6 +35,11 @@
  * could outrank. It is 1/2000 of the silence: a request after two seconds is noticed within a
  * millisecond, and ``gpreempt_interval_ms`` is reached after ten.
  *
+ * The thread looks with the lowest real-time priority. A look is short and must not wait for a
+ * program that keeps the CPU: a normal thread that wakes up waits until that program has used up
+ * its time slice, some milliseconds, at any nice value. For a request to the device the thread
+ * becomes a normal one at nice -20, because that wait yields the CPU in a loop.
+ *
  * A change of a priority, a hold, announced work or a queue causes a pass: at once if the last one
  * was ``gpreempt_poll_us`` ago (a millisecond if that is longer or 0), otherwise when that time is
  * over. A loop of such calls takes no privilege, but costs no more passes than polling, and only on
@@ -294,6 +299,22 @@ static void monitor_end_look(struct gpreempt_node *gn)
 	gpreempt_node_acted();
 }
 
+/*
+ * Waiting for a preemption spins on a fence with schedule() in between, under dqm_lock: a real-time
+ * thread would not let the others run, so the best of the normal ones it is. Another thread that
+ * suspends or resets stays what it is.
+ */
+static void monitor_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
+{
+	bool own = READ_ONCE(gn->monitor.task) == current;
+
+	if (own)
+		sched_set_normal(current, MIN_NICE);
+	gn->backend->apply(gn, outcome);
+	if (own)
+		sched_set_fifo_low(current);
+}
+
 /* No read section: this waits for the hardware. */
 static int monitor_carry_out(struct gpreempt_node *gn)
 {
@@ -301,7 +322,7 @@ static int monitor_carry_out(struct gpreempt_node *gn)
 
 	gn->monitor.reprioritize = false;
 	gpreempt_waves_acted(gn);
-	gn->backend->apply(gn, &outcome);
+	monitor_apply(gn, &outcome);
 	/* A device that does not answer has wasted time, not spent it on preempting. */
 	if (!outcome.error)
 		gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted,
@@ -727,6 +748,12 @@ int gpreempt_monitor(void *data)
 	struct gpreempt_node *gn = data;
 	u64 woken_ns = 0, nap_ns = 0;
 
+	/*
+	 * A look is short. Whatever its nice value, a normal thread that wakes up waits until a
+	 * program that keeps its CPU has used up its slice, milliseconds.
+	 */
+	WRITE_ONCE(gn->monitor.task, current);
+	sched_set_fifo_low(current);
 	while (!kthread_should_stop()) {
 		if (nap_ns == U64_MAX)
 			woken_ns = ktime_get_ns();
@@ -740,6 +767,8 @@ int gpreempt_monitor(void *data)
 		monitor_dump_if_asked(gn);
 		monitor_nap(gn, nap_ns);
 	}
+	WRITE_ONCE(gn->monitor.task, NULL);
+	sched_set_normal(current, MIN_NICE);
 	mutex_lock(&gn->pass_lock);
 	gpreempt_monitor_last_pass(gn);
 	mutex_unlock(&gn->pass_lock);

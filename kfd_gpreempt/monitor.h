@@ -11,6 +11,7 @@
 struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
+struct task_struct;
 
 /* What is shown for a level while no queue has work. */
 #define GPREEMPT_LEVEL_NONE	(GPREEMPT_PRIORITY_MIN - 1)
@@ -52,6 +53,8 @@ struct gpreempt_watch {
 
 /* What monitor.c keeps of a node, and writes alone. */
 struct gpreempt_node_monitor {
+	/** @task: the thread that runs gpreempt_monitor(); NULL: none, or it is about to end */
+	struct task_struct *task;
 	/**
 	 * @begun: number of the last look that takes in what was asked for; written by the monitor
 	 */

@@ -58,7 +58,6 @@ BOTH(nodes_come_and_go, "a node that comes up while the scheduler is on is on; o
 	CHECK(!strcmp(node_of(0)->life.reason, "-"));
 	CHECK(!gpreempt_node_enabled(0));
 	set("gpreempt_enable", "1");
-	CHECK_EQ(node_of(0)->life.thread->nice, MIN_NICE);
 	kfd_gpreempt_node_fini(&world.nodes[1].node);
 	CHECK_EQ(root->nr_folders, 1);
 	CHECK(gpreempt_node_enabled(0) && !gpreempt_node_enabled(1001));

@@ -41,6 +41,26 @@ static bool is_sampled(const struct sim_queue *sq)
 	return false;
 }
 
+/* ---- what it runs as ---- */
+
+/* In apply(): the devices refuse a real-time thread. */
+BOTH(looks_wait_for_no_program, "the monitor looks as a real-time thread, and waits for the device as the best of the normal ones; whoever resets stays what he is")
+{
+	struct task_struct *thread;
+
+	low_runs(hws);
+	thread = node_of(0)->life.thread;
+	CHECK(thread->fifo);
+	high_comes();
+	CHECK(preempted(low));
+	CHECK(thread->fifo);
+	CHECK_EQ(thread->nice, MIN_NICE);
+	reset_gpu();
+	CHECK(!current->fifo && !current->nice);
+	run(5 * MS);
+	CHECK(thread->fifo);
+}
+
 /* ---- who is looked at ---- */
 
 BOTH(idle_queues_are_dormant, "of queues that have been idle for long two words are read, and nothing else for a second")

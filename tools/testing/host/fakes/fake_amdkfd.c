@@ -307,6 +307,8 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 	u32 nr;
 
 	lockdep_assert_held(&dqm->lock_hidden);
+	/* It spins on a fence. */
+	BUG_ON(current->fifo);
 	BUG_ON(!dqm->sched_running || filter != KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES || param);
 	if (dqm->dev->adev->reset_domain->sem.writer)
 		return -EIO;
@@ -450,6 +452,7 @@ int kgd_gfx_v9_hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preem
 	struct sim_node *sn = sim_of(sq->q.device->dqm);
 
 	lockdep_assert_held(&sn->dqm.lock_hidden);
+	BUG_ON(current->fifo);
 	BUG_ON((u8 *)mqd != sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
 	/* As the driver: a reset may begin while its semaphore is held for reading. */
 	if (amdgpu_in_reset(adev))

@@ -197,6 +197,7 @@ struct task_struct {
 	unsigned int caps;
 	struct task_struct *tracer;
 	int nice;
+	bool fifo;
 	struct cgroup *cgroup;
 	/* RLIMIT_MEMLOCK, in pages; 0: what a new world has */
 	unsigned long memlock_pages;
@@ -234,6 +235,13 @@ struct task_struct *kthread_create(int (*fn)(void *data), void *data, const char
 int kthread_stop(struct task_struct *task);
 bool kthread_should_stop(void);
 static inline void set_user_nice(struct task_struct *task, int nice) { WRITE_ONCE(task->nice, nice); }
+static inline void sched_set_fifo_low(struct task_struct *task) { WRITE_ONCE(task->fifo, true); }
+static inline void sched_set_normal(struct task_struct *task, int nice)
+{
+	WRITE_ONCE(task->fifo, false);
+	set_user_nice(task, nice);
+}
+
 static inline int task_nice(const struct task_struct *task) { return READ_ONCE(task->nice); }
 
 static inline bool capable(unsigned int cap) { return current->caps & cap; }
