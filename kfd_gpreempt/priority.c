@@ -28,15 +28,13 @@
 
 /**
  * struct entry - a setting and what it is of
- * @link: in @table, under @settings_lock, read under RCU
- * @rcu: for freeing
+ * @link: in @table
  * @pid: the process, referenced; NULL: a cgroup
  * @cgroup_id: the cgroup
  * @setting: never changes: a change replaces the entry
  */
 struct entry {
 	struct hlist_node link;
-	struct rcu_head rcu;
 	struct pid *pid;
 	u64 cgroup_id;
 	struct gpreempt_setting setting;
@@ -47,8 +45,14 @@ struct entry {
  */
 #define DROP_MS		1000
 
+/*
+ * Written under both locks, read under either. A pass takes the second alone, which a change holds
+ * for an assignment. Under RCU a change in a loop would leave as many entries to be freed, in soft
+ * interrupts that hold up a look for longer than it takes.
+ */
 static DEFINE_HASHTABLE(table, 6);
 static DEFINE_MUTEX(settings_lock);
+static DEFINE_SPINLOCK(table_lock);
 /* What is set for queues; innermost, held while one setting is copied. */
 static DEFINE_SPINLOCK(queue_settings_lock);
 /* Nothing is looked up while nothing is set, which is the common case. */
@@ -63,27 +67,32 @@ static struct entry *priority_find(const struct pid *pid, u64 cgroup_id)
 {
 	struct entry *e;
 
-	hash_for_each_possible_rcu(table, e, link, priority_key_of(pid, cgroup_id),
-				   lockdep_is_held(&settings_lock))
+	hash_for_each_possible(table, e, link, priority_key_of(pid, cgroup_id))
 		if (e->pid == pid && e->cgroup_id == cgroup_id)
 			return e;
 	return NULL;
 }
 
-static void priority_free_entry(struct rcu_head *rcu)
+/* NULL: there is none. */
+static void priority_free_entry(struct entry *e)
 {
-	struct entry *e = container_of(rcu, struct entry, rcu);
-
-	put_pid(e->pid);
+	if (e)
+		put_pid(e->pid);
 	kfree(e);
 }
 
-static void priority_drop_locked(struct entry *e)
+/* One of them takes the place of the other; NULL: of none. */
+static void priority_replace_locked(struct entry *old, struct entry *new)
 {
 	lockdep_assert_held(&settings_lock);
-	hash_del_rcu(&e->link);
-	WRITE_ONCE(nr_entries, nr_entries - 1);
-	call_rcu(&e->rcu, priority_free_entry);
+	spin_lock(&table_lock);
+	if (old)
+		hash_del(&old->link);
+	if (new)
+		hash_add(table, &new->link, priority_key_of(new->pid, new->cgroup_id));
+	WRITE_ONCE(nr_entries, nr_entries + !!new - !!old);
+	spin_unlock(&table_lock);
+	priority_free_entry(old);
 }
 
 static bool priority_is_gone(const struct entry *e)
@@ -118,7 +127,7 @@ static void priority_drop_gone(struct work_struct *work)
 		mutex_lock(&settings_lock);
 		hlist_for_each_entry_safe(e, next, &table[i], link)
 			if (priority_is_gone(e))
-				priority_drop_locked(e);
+				priority_replace_locked(e, NULL);
 		mutex_unlock(&settings_lock);
 	}
 }
@@ -184,17 +193,15 @@ static int priority_change(struct pid *pid, u64 cgroup_id, gpreempt_setting_fn f
 	old = priority_find(pid, cgroup_id);
 	if (old)
 		new->setting = old->setting;
+	new->pid = get_pid(pid);
 	new->cgroup_id = cgroup_id;
 	r = fn(&new->setting, arg);
 	if (r || priority_says_nothing(&new->setting)) {
-		kfree(new);
-	} else {
-		new->pid = get_pid(pid);
-		hash_add_rcu(table, &new->link, priority_key_of(pid, cgroup_id));
-		WRITE_ONCE(nr_entries, nr_entries + 1);
+		priority_free_entry(new);
+		new = NULL;
 	}
-	if (old && !r)
-		priority_drop_locked(old);
+	if (!r)
+		priority_replace_locked(old, new);
 	mutex_unlock(&settings_lock);
 	schedule_delayed_work(&drop_work, msecs_to_jiffies(DROP_MS));
 	/* Only nodes that it has queues on have anything to do with it. */
@@ -291,12 +298,14 @@ void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_ove
 	if (!READ_ONCE(nr_entries))
 		return;
 	rcu_read_lock();
+	spin_lock(&table_lock);
 	priority_get_cgroup(leader, &overrides->cgroup);
 	/* NULL once it has been reaped. */
 	pid = task_tgid(leader);
 	e = pid ? priority_find(pid, 0) : NULL;
 	if (e)
 		overrides->process = e->setting;
+	spin_unlock(&table_lock);
 	rcu_read_unlock();
 }
 
@@ -363,10 +372,8 @@ void gpreempt_priority_exit(void)
 	cancel_delayed_work_sync(&drop_work);
 	mutex_lock(&settings_lock);
 	hash_for_each_safe(table, bucket, next, e, link)
-		priority_drop_locked(e);
+		priority_replace_locked(e, NULL);
 	mutex_unlock(&settings_lock);
-	/* The code that frees them is about to go. */
-	rcu_barrier();
 }
 
 /**

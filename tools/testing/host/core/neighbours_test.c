@@ -550,6 +550,25 @@ TEST(settings_of_others_cost_nothing, "who sets his priority in a loop does not 
 	CHECK(shim_pids_looked_up - looked_up <= 2 * 1000 + 2 * 41);
 }
 
+TEST(settings_in_a_loop_leave_nothing_behind, "who sets and clears his priority in a loop leaves nothing for interrupts to free")
+{
+	struct gpreempt_priority priority = { .target = { 0 } };
+	u64 callbacks;
+	u32 i;
+
+	two_nodes(true);
+	priority.target = own_process();
+	callbacks = shim_rcu_callbacks;
+	for (i = 0; i < 1000; i++) {
+		priority.flags = i % 3 == 2 ? GPREEMPT_PRIORITY_CLEAR : 0;
+		priority.priority = i % 3 == 2 ? 0 : 2 + i % 3;
+		CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), 0);
+		run(2 * MS);
+		CHECK_EQ(own->q.gpreempt->priority.source, i % 3 == 2 ? GPREEMPT_SOURCE_KFD : GPREEMPT_SOURCE_PROCESS);
+	}
+	CHECK_EQ(shim_rcu_callbacks, callbacks);
+}
+
 /* ---- LIST in a loop ---- */
 
 static u32 nr_seen;

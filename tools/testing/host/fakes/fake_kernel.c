@@ -30,6 +30,7 @@ struct pid_namespace init_pid_ns;
 int init_user_ns;
 int shim_fail_alloc;
 u64 shim_pids_looked_up;
+u64 shim_rcu_callbacks;
 u64 shim_slack_ns;
 bool shim_read_only;
 int shim_allocated;
@@ -528,6 +529,7 @@ void synchronize_srcu_expedited(struct srcu_struct *srcu)
 void call_rcu(struct rcu_head *head, void (*fn)(struct rcu_head *head))
 {
 	pthread_mutex_lock(&big);
+	shim_rcu_callbacks++;
 	head->fn = fn;
 	head->next = callbacks;
 	callbacks = head;

@@ -270,6 +270,7 @@ static inline void put_pid(struct pid *pid)
 		BUG_ON(__atomic_sub_fetch(&pid->references, 1, __ATOMIC_RELAXED) < 0);
 }
 extern u64 shim_pids_looked_up;
+extern u64 shim_rcu_callbacks;
 static inline struct task_struct *pid_task(struct pid *pid, int type)
 {
 	__atomic_add_fetch(&shim_pids_looked_up, 1, __ATOMIC_RELAXED);
@@ -378,10 +379,11 @@ static inline void hash_del_rcu(struct hlist_node *node)
 		node->next->pprev = node->pprev;
 	node->pprev = NULL;
 }
-#define hash_add_rcu(table, node, key)	shim_hlist_add(node, HASH_BUCKET(table, key))
-#define hash_for_each_possible_rcu(table, p, member, key, ...)			\
-	for (p = HLIST_ENTRY(smp_load_acquire(&HASH_BUCKET(table, key)->first), typeof(*p), member); p;	\
-	     p = HLIST_ENTRY(smp_load_acquire(&p->member.next), typeof(*p), member))
+#define hash_del(node)				hash_del_rcu(node)
+#define hash_add(table, node, key)		shim_hlist_add(node, HASH_BUCKET(table, key))
+#define hash_for_each_possible(table, p, member, key)				\
+	for (p = HLIST_ENTRY(HASH_BUCKET(table, key)->first, typeof(*p), member); p;	\
+	     p = HLIST_ENTRY(p->member.next, typeof(*p), member))
 #define hash_for_each_rcu(table, bucket, p, member)				\
 	for (bucket = 0; bucket < (int)ARRAY_SIZE(table); bucket++)		\
 		for (p = HLIST_ENTRY(smp_load_acquire(&(table)[bucket].first), typeof(*p), member); p;	\
