@@ -24,7 +24,7 @@
 
 /*
  * After that one in so much time. A runlist costs a millisecond or two of the device and of the
- * driver's lock. With a request of 2.5 ms every 6 ms from above (neighbours_storms.c on the virtual
+ * driver's lock. With a request of 1.6 ms every 5 ms from above (neighbours_storms.c on the virtual
  * GPU) fewer than one in a hundred meets one, so that their 99th percentile does not show it; at
  * 100 and 200 ms it did.
  */

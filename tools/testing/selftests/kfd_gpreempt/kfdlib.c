@@ -49,6 +49,9 @@
 
 #define AMD_QUEUE_WPTR		56u		/* write_dispatch_id in amd_queue_t */
 #define AMD_QUEUE_RPTR		128u		/* read_dispatch_id */
+#define AMD_QUEUE_RPTR_OFFSET	136u		/* where the line above is said */
+#define AMD_QUEUE_PROPERTIES	180u
+#define AMD_QUEUE_PROFILING	0x8u
 #define AMD_SIGNAL_KIND_USER	1
 #define POLL_NS			(100 * KFD_NS_PER_US)
 #define GUARD_COUNTERS		16u
@@ -1020,6 +1023,12 @@ void kfd_queue_catch(struct kfd_queue *q, uint64_t *status, uint32_t event_id)
 	*status = 0;
 	header->err_payload_addr = (uintptr_t)status;
 	header->err_event_id = event_id;
+}
+
+void kfd_queue_stamp(struct kfd_queue *q)
+{
+	*(uint32_t *)((char *)q->page.ptr + AMD_QUEUE_RPTR_OFFSET) = AMD_QUEUE_RPTR;
+	*(uint32_t *)((char *)q->page.ptr + AMD_QUEUE_PROPERTIES) |= AMD_QUEUE_PROFILING;
 }
 
 /* ---- signals ---- */

@@ -116,8 +116,8 @@ enum kfd_backing { KFD_BACKING_USERPTR, KFD_BACKING_GTT };
  * @event_mailbox_ptr: slot in the event page, 0 = nobody is woken
  * @event_id: what the GPU stores there and puts into the interrupt
  * @reserved1: 0
- * @start_ts: unused here
- * @end_ts: unused here
+ * @start_ts: when the device began with it, in ticks of its clock, after kfd_queue_stamp()
+ * @end_ts: when it ended
  * @queue_ptr: unused here
  * @reserved3: 0
  */
@@ -263,6 +263,7 @@ int kfd_ring_submit(struct kfd_queue *q, const uint32_t *words, uint32_t count, 
 /* ---- exceptions of queues, as a runtime asks for them: before the first queue exists, then for each compute queue ---- */
 int kfd_runtime_enable(struct kfd_client *c);
 void kfd_queue_catch(struct kfd_queue *q, uint64_t *status, uint32_t event_id);		/* *status gets a bit for each */
+void kfd_queue_stamp(struct kfd_queue *q);	/* AQL: from now on signals tell in @start_ts and @end_ts when the device did it */
 
 /* ---- signals; @s lies in memory that the GPU sees ---- */
 void kfd_signal_init(struct kfd_signal *s, int64_t value);
