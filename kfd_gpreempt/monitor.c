@@ -411,24 +411,23 @@ static void monitor_resume_all(struct gpreempt_node *gn)
 }
 
 /* Read section held. False: the decision is put off until waves are known. */
-static bool monitor_know_waves(struct gpreempt_node *gn, bool quiescent, u64 now_ns)
+static bool monitor_know_waves(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 {
-	if (!gpreempt_policy_needs_waves(&gn->policy, now_ns)) {
+	if (!gpreempt_policy_needs_waves(&gn->policy, pass->now_ns)) {
 		/* No decision waits for that. */
 		if (gn->policy.unproven && gn->backend->tells && gpreempt_waves_quiescent(gn))
-			gpreempt_waves_read(gn, quiescent, now_ns);
+			gpreempt_waves_read(gn, pass->quiescent, pass->now_ns);
 		return true;
 	}
-	if (!gn->waves.saved && !gpreempt_waves_read(gn, quiescent, now_ns))
+	if (!gn->waves.saved && !gpreempt_waves_read(gn, pass->quiescent, pass->now_ns))
 		return false;
-	gn->monitor.asks_runlist = gn->backend->tells &&
-				   gpreempt_policy_needs_runlist(&gn->policy, now_ns);
-	return !gn->monitor.asks_runlist;
+	pass->asks_runlist = gn->backend->tells &&
+			     gpreempt_policy_needs_runlist(&gn->policy, pass->now_ns);
+	return !pass->asks_runlist;
 }
 
 /* Read section held. False: try again soon. */
-static bool monitor_decide(struct gpreempt_node *gn, bool quiescent, u64 now_ns,
-			   struct gpreempt_decision *decision)
+static bool monitor_decide(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 {
 	const struct gpreempt_policy_ops *ops = gpreempt_policies[gn->tun.policy];
 
@@ -437,15 +436,15 @@ static bool monitor_decide(struct gpreempt_node *gn, bool quiescent, u64 now_ns,
 	gn->policy.turns = READ_ONCE(gn->hw.turns);
 	if (gn->policy.ops != ops)
 		gpreempt_policy_use(&gn->policy, ops);
-	gpreempt_waves_begin(gn, now_ns);
-	gn->policy.params.waves_saved = !gpreempt_waves_count(gn, now_ns);
+	gpreempt_waves_begin(gn, pass->now_ns);
+	gn->policy.params.waves_saved = !gpreempt_waves_count(gn, pass->now_ns);
 	gn->policy.params.waves_counted = READ_ONCE(gn->waves.counted);
-	if (!monitor_know_waves(gn, quiescent, now_ns)) {
+	if (!monitor_know_waves(gn, pass)) {
 		gpreempt_policy_put_off(&gn->policy);
 		return false;
 	}
-	gpreempt_policy_decide(&gn->policy, now_ns, decision);
-	if (decision->over_budget)
+	gpreempt_policy_decide(&gn->policy, pass->now_ns, &pass->decision);
+	if (pass->decision.over_budget)
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_BUDGET);
 	return true;
 }
@@ -476,9 +475,9 @@ static void monitor_count_hints(struct gpreempt_node *gn, u64 now_ns)
 }
 
 /* Where waves are not counted, and a decision depends on them, what a runlist saves tells. */
-static bool monitor_put_off(struct gpreempt_node *gn)
+static bool monitor_put_off(struct gpreempt_node *gn, const struct gpreempt_pass *pass)
 {
-	if (gn->monitor.asks_runlist) {
+	if (pass->asks_runlist) {
 		gn->monitor.again = true;
 		monitor_carry_out(gn);
 	}
@@ -532,65 +531,74 @@ static bool monitor_derives_anew(struct gpreempt_node *gn, u64 now_ns)
 	return true;
 }
 
-/*
- * One pass. Receives in @decision when to look again. False: it could not decide, try again soon.
- */
-static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_decision *decision)
+/* The decision is made. @derive_ns: what deriving priorities took. */
+static void monitor_end_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass, u64 derive_ns)
 {
-	u64 now_ns = ktime_get_ns(), derive_ns = 0, took_ns;
-	bool anew, decided, quiescent;
+	struct gpreempt_decision *decision = &pass->decision;
+	u64 took_ns;
+
+	gn->monitor.decided_ns = ktime_get_ns();
+	took_ns = gn->monitor.decided_ns - pass->now_ns;
+	gpreempt_policy_cost(&gn->policy, took_ns - derive_ns - gn->waves.asked_ns,
+			     gn->waves.asked_ns);
+	gn->monitor.level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
+	gpreempt_stats_pass(gn, decision, pass->now_ns, gn->monitor.decided_ns);
+	gn->monitor.doorbell_ns = 0;
+	if (!decision->inversion)
+		gn->monitor.clear_ns = pass->now_ns;
+	/* From here on: counted from when the pass began, looks would be that much rarer. */
+	decision->next_ns = max(decision->next_ns, took_ns + GPREEMPT_SLEEP_MIN_NS) - took_ns;
+}
+
+/* @pass: receives all about it. False: it could not decide, try again soon. */
+static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
+{
+	struct gpreempt_decision *decision = &pass->decision;
+	u64 derive_ns = 0;
+	bool anew, decided;
 	int idx;
 
-	gn->monitor.looked_ns = now_ns;
-	gn->monitor.asks_runlist = false;
+	pass->now_ns = ktime_get_ns();
+	pass->asks_runlist = false;
+	gn->monitor.looked_ns = pass->now_ns;
 	/* Every change kicks, except for nice values and the driver's own obstacles. */
 	if (xchg(&gn->kick, false) || gn->policy.ops != gpreempt_tunables_policy(gn))
 		gn->monitor.derived_ns = 0;
 	if (!gn->monitor.derived_ns)
 		gn->monitor.all_due_ns = 0;
-	if (gn->monitor.errors && now_ns - gn->monitor.failed_ns < MAX_FULL_NS &&
+	if (gn->monitor.errors && pass->now_ns - gn->monitor.failed_ns < MAX_FULL_NS &&
 	    !gn->backend->runlist_quiescent(gn)) {
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
 		return false;
 	}
 	if (gn->marks.resuming_ns && gn->backend->runlist_quiescent(gn))
-		gpreempt_stats_running(gn, now_ns);
-	quiescent = gpreempt_waves_quiesce(gn);
-	if (quiescent)
-		now_ns = ktime_get_ns();
+		gpreempt_stats_running(gn, pass->now_ns);
+	pass->quiescent = gpreempt_waves_quiesce(gn);
+	if (pass->quiescent)
+		pass->now_ns = ktime_get_ns();
 	if (gpreempt_tunables_copy(gn))
 		gn->policy.params = gn->tun.params;
-	anew = monitor_derives_anew(gn, now_ns);
+	anew = monitor_derives_anew(gn, pass->now_ns);
 
 	idx = srcu_read_lock(&gn->queues.srcu);
-	monitor_sample(gn, anew, now_ns);
+	monitor_sample(gn, anew, pass->now_ns);
 	/*
 	 * Programs can ask for this in a loop: it makes looks no rarer, or work would be noticed
 	 * later for it.
 	 */
 	if (anew)
-		derive_ns = ktime_get_ns() - now_ns;
-	monitor_count_hints(gn, now_ns);
-	decided = monitor_decide(gn, quiescent, now_ns, decision);
+		derive_ns = ktime_get_ns() - pass->now_ns;
+	monitor_count_hints(gn, pass->now_ns);
+	decided = monitor_decide(gn, pass);
 	if (decided)
-		monitor_decided(gn, decision, now_ns);
+		monitor_decided(gn, decision, pass->now_ns);
 	srcu_read_unlock(&gn->queues.srcu, idx);
-	if (quiescent)
+	if (pass->quiescent)
 		dqm_unlock(gn->node->dqm);
 	if (!decided)
-		return monitor_put_off(gn);
+		return monitor_put_off(gn, pass);
 
-	gn->monitor.decided_ns = ktime_get_ns();
-	took_ns = gn->monitor.decided_ns - now_ns;
-	gpreempt_policy_cost(&gn->policy, took_ns - derive_ns - gn->waves.asked_ns,
-			     gn->waves.asked_ns);
-	gn->monitor.level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
-	gpreempt_stats_pass(gn, decision, now_ns, gn->monitor.decided_ns);
-	gn->monitor.doorbell_ns = 0;
-	if (!decision->inversion)
-		gn->monitor.clear_ns = now_ns;
-	/* From here on: counted from when the pass began, looks would be that much rarer. */
-	decision->next_ns = max(decision->next_ns, took_ns + GPREEMPT_SLEEP_MIN_NS) - took_ns;
+	monitor_end_pass(gn, pass, derive_ns);
 	monitor_act_on(gn, decision);
 	return true;
 }
@@ -659,7 +667,8 @@ static void monitor_take_doorbell(struct gpreempt_node *gn)
 
 static u64 monitor_look(struct gpreempt_node *gn)
 {
-	struct gpreempt_decision decision;
+	struct gpreempt_pass pass;
+	const struct gpreempt_decision *decision = &pass.decision;
 	bool waits = false;
 	u64 nap_ns;
 
@@ -686,26 +695,26 @@ static u64 monitor_look(struct gpreempt_node *gn)
 		}
 	}
 
-	if (!monitor_pass(gn, &decision) && gn->monitor.state != GPREEMPT_STATE_FAILED)
-		return gn->monitor.asks_runlist ? GPREEMPT_SLEEP_MIN_NS : RETRY_NS;
+	if (!monitor_pass(gn, &pass) && gn->monitor.state != GPREEMPT_STATE_FAILED)
+		return pass.asks_runlist ? GPREEMPT_SLEEP_MIN_NS : RETRY_NS;
 	if (gn->monitor.state == GPREEMPT_STATE_FAILED) {
 		monitor_resume_all(gn);
 		return gn->monitor.again ? gn->tun.params.interval_ns : U64_MAX;
 	}
-	nap_ns = decision.park ? U64_MAX : decision.next_ns;
-	if (!decision.park && gn->tun.wakeup == GPREEMPT_WAKEUP_DOORBELL)
-		nap_ns = gpreempt_doorbell_wait(gn, &decision, &waits);
+	nap_ns = decision->park ? U64_MAX : decision->next_ns;
+	if (!decision->park && gn->tun.wakeup == GPREEMPT_WAKEUP_DOORBELL)
+		nap_ns = gpreempt_doorbell_wait(gn, decision, &waits);
 	/* The end of a rivalry is the end of what it took from programs. */
 	if (gn->mqd.rivalry)
 		nap_ns = min(nap_ns, GPREEMPT_CONTENDED_NS);
-	monitor_set_state(gn, decision.park ? GPREEMPT_STATE_PARKED :
-			      waits	    ? GPREEMPT_STATE_ARMED :
-			      decision.contended && gn->tun.params.poll_ns ?
+	monitor_set_state(gn, decision->park ? GPREEMPT_STATE_PARKED :
+			      waits	     ? GPREEMPT_STATE_ARMED :
+			      decision->contended && gn->tun.params.poll_ns ?
 				      GPREEMPT_STATE_POLLING :
 				      GPREEMPT_STATE_IDLE);
 	if (gn->monitor.again)
-		return decision.park ? gn->tun.params.interval_ns :
-		       min(decision.next_ns, gn->tun.params.interval_ns);
+		return decision->park ? gn->tun.params.interval_ns :
+					min(decision->next_ns, gn->tun.params.interval_ns);
 	return nap_ns;
 }
 

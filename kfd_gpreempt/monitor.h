@@ -51,6 +51,22 @@ struct gpreempt_watch {
 	u32 seen_wptr;
 };
 
+/**
+ * struct gpreempt_pass - what one pass knows, on the stack of the monitor
+ * @now_ns: time of the samples
+ * @quiescent: dqm_lock is held, so that the runlist stays as it is
+ * @asks_runlist: the decision is put off, and a runlist is sent to know what has waves
+ * @decision: what was decided, unless it was put off
+ *
+ * What has to outlive the pass is in &struct gpreempt_node_monitor.
+ */
+struct gpreempt_pass {
+	u64 now_ns;
+	bool quiescent;
+	bool asks_runlist;
+	struct gpreempt_decision decision;
+};
+
 /* What monitor.c keeps of a node, and writes alone. */
 struct gpreempt_node_monitor {
 	/** @task: the thread that runs gpreempt_monitor(); NULL: none, or it is about to end */
@@ -105,11 +121,6 @@ struct gpreempt_node_monitor {
 	u64 failed_ns;
 	/** @dump: the node was given up: a dump goes to the kernel log after the pass */
 	bool dump;
-	/**
-	 * @asks_runlist: the last pass put its decision off and sent a runlist to know what has
-	 * waves
-	 */
-	bool asks_runlist;
 	/** @level: of the last decision; GPREEMPT_LEVEL_NONE: no queue had work */
 	s32 level;
 	/**
