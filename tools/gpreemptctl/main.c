@@ -168,47 +168,30 @@ static int fail_because(int error, const char *why, const char *format, va_list 
  */
 int fail_errno(int error, const char *format, ...)
 {
-	const char *why;
+	static const struct {
+		int error;
+		const char *why;
+	} reasons[] = {
+		{ -ESRCH, "no such process" },
+		{ -ENOENT, "no such queue" },
+		{ -ENODEV, "no such GPU; gpreemptctl status lists them" },
+		{ -EBADF, "not a directory of the cgroup v2 file system" },
+		{ -EACCES, "another user's; this takes CAP_SYS_ADMIN" },
+		{ -EPERM, "not allowed; raising above 7 or above what an administrator set, weights, deadlines and exemptions take CAP_SYS_NICE, cgroups and unbounded holds CAP_SYS_ADMIN" },
+		{ -ERANGE, "out of bounds" },
+		{ -EBUSY, "the driver does not let it go now (debugger, cooperative groups or a reset)" },
+		{ -EOPNOTSUPP, "scheduling is switched off or not possible on this node; try: gpreemptctl doctor" },
+		{ -ETIME, "not saved in time" },
+		{ -EIO, "the GPU is being reset" },
+	};
+	const char *why = strerror(-error);
 	va_list args;
+	unsigned int i;
 	int status;
 
-	switch (error) {
-	case -ESRCH:
-		why = "no such process";
-		break;
-	case -ENOENT:
-		why = "no such queue";
-		break;
-	case -ENODEV:
-		why = "no such GPU; gpreemptctl status lists them";
-		break;
-	case -EBADF:
-		why = "not a directory of the cgroup v2 file system";
-		break;
-	case -EACCES:
-		why = "another user's; this takes CAP_SYS_ADMIN";
-		break;
-	case -EPERM:
-		why = "not allowed; raising above 7 or above what an administrator set, weights, deadlines and exemptions take CAP_SYS_NICE, cgroups and unbounded holds CAP_SYS_ADMIN";
-		break;
-	case -ERANGE:
-		why = "out of bounds";
-		break;
-	case -EBUSY:
-		why = "the driver does not let it go now (debugger, cooperative groups or a reset)";
-		break;
-	case -EOPNOTSUPP:
-		why = "scheduling is switched off or not possible on this node; try: gpreemptctl doctor";
-		break;
-	case -ETIME:
-		why = "not saved in time";
-		break;
-	case -EIO:
-		why = "the GPU is being reset";
-		break;
-	default:
-		why = strerror(-error);
-	}
+	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (reasons[i].error == error)
+			why = reasons[i].why;
 	va_start(args, format);
 	status = fail_because(error, why, format, args);
 	va_end(args);

@@ -25,7 +25,6 @@
 #define VGPU_MAX_WG_WAVES	16u
 #define VGPU_NO_SLOT		U32_MAX
 #define VGPU_SCRATCH_SLOTS	4096u		/* waves of a queue that have scratch memory at a time */
-#define VGPU_ISA_LDS_BYTES	65536u
 
 #define VGPU_S_FLAT_SCRATCH	102u
 #define VGPU_S_XNACK_MASK	104u

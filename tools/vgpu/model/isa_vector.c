@@ -57,7 +57,6 @@ struct vop {
 #define F16	(&l->f[VGPU_F16])
 #define F32	(&l->f[VGPU_F32])
 #define F64	(&l->f[VGPU_F64])
-#define FLAT16	(&l->flat[VGPU_F16])
 #define FLAT32	(&l->flat[VGPU_F32])
 #define A	((u32)l->a)
 #define B	((u32)l->b)

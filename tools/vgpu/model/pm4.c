@@ -81,7 +81,6 @@ enum {
  */
 #define MQD_COMPUTE		1
 #define MQD_IB_DEPTH		48
-#define MQD_IB			49			/* four of each level: address, position, end */
 
 enum packet_result {
 	PACKET_DONE,

@@ -10,7 +10,6 @@ bool vgpu_quiet;
 
 #define KIQ_ME		2
 #define KIQ_PIPE	1
-#define HIQ_ME		2
 #define HIQ_PIPE	0
 #define KIQ_DOORBELL	0x0
 #define HIQ_DOORBELL	0x400

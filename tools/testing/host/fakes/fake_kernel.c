@@ -820,16 +820,6 @@ bool sysfs_streq(const char *a, const char *b)
 	return length(a) == length(b) && !memcmp(a, b, length(a));
 }
 
-int __sysfs_match_string(const char *const *words, size_t n, const char *text)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (sysfs_streq(words[i], text))
-			return i;
-	return -EINVAL;
-}
-
 int kstrtobool(const char *text, bool *value)
 {
 	if (strchr("yYtT1", text[0]) && text[0])
@@ -897,14 +887,6 @@ ssize_t strscpy(char *to, const char *from, size_t size)
 	return from[n] ? -E2BIG : (ssize_t)n;
 }
 
-size_t strlcat(char *to, const char *from, size_t size)
-{
-	size_t used = strlen(to);
-
-	strscpy(to + used, from, size - used);
-	return used + strlen(from);
-}
-
 /* ---- modules ---- */
 
 void shim_param_register(struct shim_param *param)
@@ -937,11 +919,6 @@ int shim_param_get(const char *name, char *buffer)
 	struct shim_param *param = find_param(name);
 
 	return param->ops->get(buffer, &param->kp);
-}
-
-int param_get_bool(char *buffer, const struct kernel_param *kp)
-{
-	return sysfs_emit(buffer, "%c\n", *(bool *)kp->arg ? 'Y' : 'N');
 }
 
 int misc_register(struct miscdevice *device)

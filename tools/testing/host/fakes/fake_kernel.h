@@ -74,7 +74,6 @@ static inline bool IS_ERR(const void *p) { return (unsigned long)p >= (unsigned 
 #define PAGE_SHIFT		12
 #define PAGE_SIZE		4096UL
 #define PAGE_MASK		(~(PAGE_SIZE - 1))
-#define PFN_UP(n)		(((n) + PAGE_SIZE - 1) / PAGE_SIZE)
 #define offset_in_page(p)	((unsigned long)(p) & ~PAGE_MASK)
 #define ALIGN(n, to)		(((n) + (to) - 1) / (to) * (to))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
@@ -646,12 +645,10 @@ void shim_say(const char *format, ...);
 int scnprintf(char *buf, size_t size, const char *format, ...);
 #define sysfs_emit(buf, ...)		scnprintf(buf, PAGE_SIZE, __VA_ARGS__)
 bool sysfs_streq(const char *a, const char *b);
-int __sysfs_match_string(const char *const *words, size_t n, const char *text);
 int kstrtobool(const char *text, bool *value);
 int kstrtouint(const char *text, unsigned int base, unsigned int *value);
 int kstrtoint(const char *text, unsigned int base, int *value);
 void *memchr_inv(const void *p, int c, size_t n);
-size_t strlcat(char *to, const char *from, size_t size);
 ssize_t strscpy(char *to, const char *from, size_t size);
 
 /* ---- modules, files ---- */
@@ -686,7 +683,6 @@ int shim_param_get(const char *name, char *buffer);
 #define THIS_MODULE			NULL
 #define kernel_param_lock(module)	((void)(module))
 #define kernel_param_unlock(module)	((void)(module))
-int param_get_bool(char *buffer, const struct kernel_param *kp);
 
 struct cred {
 	kuid_t euid;
