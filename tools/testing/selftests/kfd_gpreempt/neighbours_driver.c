@@ -140,4 +140,46 @@ TEST_F_TIMEOUT(driver, state_of_a_preempted_queue_is_not_read, 120)
 	finish_pair(_metadata, self, 40);
 }
 
+/* Queues until the driver refuses one. Returns what it says then. */
+static int fill(struct actor *a, uint32_t *n)
+{
+	int q;
+
+	for (*n = 0; (q = actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL)) >= 0; ++*n)
+		;
+	return q;
+}
+
+/*
+ * With sched_policy=1 no queue waits for a slot. The slots of preempted queues are free for a
+ * while, and not to be given away: the queues come back.
+ */
+TEST_F_TIMEOUT(driver, preempted_queues_keep_their_slots, 240)
+{
+	int64_t rotations = kfd_vgpu_stat("rotations");
+	struct actor *filler;
+	uint32_t n;
+
+	if (kfd_param_get("sched_policy") != 1)
+		SKIP(return, "over-subscription is allowed");
+	start_pair(_metadata, self, 60, 20 * MS);
+	filler = actor_start(LOW_NICE, ARENA);
+	ASSERT_ACTOR(filler);
+	ASSERT_EQ(-EPERM, fill(filler, &n));
+	ASSERT_GT(n, 0);
+	ASSERT_EQ(0, actor_queue_destroy(filler, 0));
+	ASSERT_LE(0, actor_queue(filler, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(-EPERM, actor_queue(filler, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+
+	ASSERT_EQ(0, actor_submit(self->high, 0, 0, 60, 0));
+	ASSERT_EQ(0, wait_state(self->low, 0, "preempted", LONG));
+	EXPECT_EQ(-EPERM, actor_queue(filler, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	EXPECT_TRUE(state_is(self->low, 0, "preempted"));
+	EXPECT_FALSE(actor_done(self->high, 0));
+	ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
+	finish_pair(_metadata, self, 60);
+	EXPECT_EQ(rotations, kfd_vgpu_stat("rotations"));
+	EXPECT_EQ(0, actor_stop(filler));
+}
+
 TEST_HARNESS_MAIN
