@@ -46,15 +46,13 @@ struct entry {
 #define DROP_MS		1000
 
 /*
- * Written under both locks, read under either. A pass takes the second alone, which a change holds
- * for an assignment. Under RCU a change in a loop would leave as many entries to be freed, in soft
- * interrupts that hold up a look for longer than it takes.
+ * The table is written under both locks, and read under either. A pass takes the spinlock alone,
+ * which is innermost and held while a setting is copied or replaced. Under RCU, changes in a loop
+ * would leave as many entries to soft interrupts, which delay a look for longer than it takes.
  */
 static DEFINE_HASHTABLE(table, 6);
 static DEFINE_MUTEX(settings_lock);
-static DEFINE_SPINLOCK(table_lock);
-/* What is set for queues; innermost, held while one setting is copied. */
-static DEFINE_SPINLOCK(queue_settings_lock);
+static DEFINE_SPINLOCK(settings_spinlock);
 /* Nothing is looked up while nothing is set, which is the common case. */
 static unsigned int nr_entries;
 
@@ -85,13 +83,13 @@ static void priority_free_entry(struct entry *e)
 static void priority_replace_locked(struct entry *old, struct entry *new)
 {
 	lockdep_assert_held(&settings_lock);
-	spin_lock(&table_lock);
+	spin_lock(&settings_spinlock);
 	if (old)
 		hash_del(&old->link);
 	if (new)
 		hash_add(table, &new->link, priority_key_of(new->pid, new->cgroup_id));
 	WRITE_ONCE(nr_entries, nr_entries + !!new - !!old);
-	spin_unlock(&table_lock);
+	spin_unlock(&settings_spinlock);
 	priority_free_entry(old);
 }
 
@@ -261,9 +259,9 @@ int gpreempt_priority_change_queue(struct gpreempt_queue *gq, gpreempt_setting_f
 	r = fn(&setting, arg);
 	if (r)
 		return r;
-	spin_lock(&queue_settings_lock);
+	spin_lock(&settings_spinlock);
 	gq->priority.setting = setting;
-	spin_unlock(&queue_settings_lock);
+	spin_unlock(&settings_spinlock);
 	gpreempt_node_nudge(gq->gn);
 	return 0;
 }
@@ -298,14 +296,14 @@ void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_ove
 	if (!READ_ONCE(nr_entries))
 		return;
 	rcu_read_lock();
-	spin_lock(&table_lock);
+	spin_lock(&settings_spinlock);
 	priority_get_cgroup(leader, &overrides->cgroup);
 	/* NULL once it has been reaped. */
 	pid = task_tgid(leader);
 	e = pid ? priority_find(pid, 0) : NULL;
 	if (e)
 		overrides->process = e->setting;
-	spin_unlock(&table_lock);
+	spin_unlock(&settings_spinlock);
 	rcu_read_unlock();
 }
 
@@ -424,9 +422,9 @@ static bool priority_derive_overrides(const struct gpreempt_process *process,
 	bool hinted;
 	s32 before;
 
-	spin_lock(&queue_settings_lock);
+	spin_lock(&settings_spinlock);
 	setting = gq->priority.setting;
-	spin_unlock(&queue_settings_lock);
+	spin_unlock(&settings_spinlock);
 	WRITE_ONCE(gq->priority.source,
 		   gpreempt_priority_apply(&process->priority.overrides, &setting,
 					   GPREEMPT_PRIORITY_NORMAL - nice, &derived->set.priority,

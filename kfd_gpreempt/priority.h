@@ -64,7 +64,7 @@ struct gpreempt_queue_priority {
 	/** @derived: its priority has been derived; the monitor's alone */
 	bool derived;
 	/**
-	 * @setting: what was set for it from outside; written under gpreempt_lock and a spinlock
+	 * @setting: what was set for it from outside; written under gpreempt_lock and the spinlock
 	 * of priority.c, read under either
 	 */
 	struct gpreempt_setting setting;
