@@ -179,6 +179,20 @@ static inline int launch_completes(struct actor *a)
 	return err ? err : actor_wait(a, 0, LONG);
 }
 
+/* Does the virtual GPU give this answer of firmware's (firmware=)? */
+static inline bool firmware_is(const char *name)
+{
+	FILE *f = fopen("/sys/module/vgpu/parameters/firmware", "re");
+	char text[256] = "";
+
+	if (f) {
+		if (!fgets(text, sizeof(text), f))
+			text[0] = 0;
+		fclose(f);
+	}
+	return strstr(text, name);
+}
+
 /* High's launch, until low's first queue is off the device for it */
 static inline int launch_preempts(struct actor *high, const struct actor *low)
 {

@@ -243,20 +243,6 @@ TEST_F(device, killed_process_leaves_the_device_usable)
 	run_one_grid(_metadata, KFD_BACKING_USERPTR);
 }
 
-/* Does the device count its waves? The virtual GPU need not (zero-waves). */
-static bool counts_waves(void)
-{
-	FILE *f = fopen("/sys/module/vgpu/parameters/firmware", "re");
-	char text[256] = "";
-
-	if (f) {
-		if (!fgets(text, sizeof(text), f))
-			text[0] = 0;
-		fclose(f);
-	}
-	return !strstr(text, "zero-waves");
-}
-
 /* After 1 ms: counters of waves may show what was some 100 us ago (lagging-waves). */
 static int64_t settled_occupancy(const struct actor *a)
 {
@@ -269,7 +255,7 @@ TEST_F(device, cu_occupancy_is_that_of_the_process)
 {
 	struct actor *hog = actor_start(0, ARENA);
 	struct actor *idle = actor_start(0, ARENA);
-	uint32_t slots = counts_waves() ? self->slots : 0;
+	uint32_t slots = firmware_is("zero-waves") ? 0 : self->slots;
 	uint32_t waves_per_cu;
 
 	ASSERT_ACTOR(hog);
