@@ -369,6 +369,8 @@ TEST_F_TIMEOUT(preempting, runlist_announces_what_it_lists, 120)
 	int q;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
+	/* Firmware takes turns: between its turns high has no waves, and low could come back. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_resume_delay_us", 100000));
 	low = worker(_metadata, LOW_NICE, self->slots / 16, 40, 5 * MS);
 	high = worker(_metadata, 0, self->slots / 2, 2, 5 * MS);
 	for (q = 1; q < MORE_QUEUES_THAN_SLOTS; q++)
@@ -382,7 +384,8 @@ TEST_F_TIMEOUT(preempting, runlist_announces_what_it_lists, 120)
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
 
 	ASSERT_EQ(0, launch_preempts(high, low));
-	kfd_sleep_ns(MS);
+	/* The driver does not wait for the device to read the list that it sends last. */
+	kfd_sleep_ns(10 * MS);
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_processes"));
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_announced"));
 	EXPECT_EQ(MORE_QUEUES_THAN_SLOTS, kfd_vgpu_stat("runlist_queues"));
@@ -417,7 +420,7 @@ TEST_F_TIMEOUT(preempting, the_list_follows_who_is_left_out, 120)
 
 	/* A process with a queue beside a preempted one is in the list, with the other queue alone. */
 	add_queue(_metadata, low[1], 15, self->slots / 16, 1, MS);
-	kfd_sleep_ns(MS);
+	kfd_sleep_ns(10 * MS);
 	EXPECT_EQ(2, kfd_vgpu_stat("runlist_processes"));
 	EXPECT_EQ(2, kfd_vgpu_stat("runlist_queues"));
 	/* One more of the same importance as high's: it shares, and its process is there only while it lives. */
