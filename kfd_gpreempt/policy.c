@@ -795,9 +795,11 @@ static u64 policy_next_turn(const struct gpreempt_policy_node *pn, bool under_wa
 
 	if (!until_ns)
 		return 0;
+	/* It may be over by now: one more process has become due. */
 	if (under_way)
-		next_ns = pn->turn_ns + gpreempt_later((until_ns - pn->turn_ns) / (nr + 1),
-						       policy_least_turn(pn));
+		next_ns = gpreempt_later(
+			now_ns, pn->turn_ns + gpreempt_later((until_ns - pn->turn_ns) / (nr + 1),
+							     policy_least_turn(pn)));
 	if (next_ns + policy_least_turn(pn) <= until_ns)
 		return next_ns;
 	return until_ns + pn->params.max_hold_ns;

@@ -903,6 +903,18 @@ TEST(turns_share_a_relief, "processes that starve have the device in turns, the 
 	only_runs(victims[0]);
 }
 
+TEST(turns_begin_too_late_for_nobody, "who is due when a relief is nearly over waits for the next one: no turn is shorter than the least")
+{
+	victims_wait(2, node.params.relief_ns - GPREEMPT_RELIEF_TURN_NS / 2);
+	sleep_and_pass();
+	only_runs(victims[0]);
+	CHECK_EQ(sleep_until(victims[0], false), node.params.relief_ns);
+	only_runs(high);
+	CHECK_EQ(node.nr_relief, 1);
+	CHECK_EQ(sleep_until(victims[1], true), node.params.max_hold_ns);
+	CHECK_EQ(node.nr_relief, 2);
+}
+
 TEST(turns_are_of_equal_length, "processes that are due when a relief begins share it evenly")
 {
 	u32 i;
