@@ -73,8 +73,9 @@ static enum gpreempt_skip backend_obstacle(struct device_queue_manager *dqm,
 }
 
 /*
- * Was it stopped in the middle of a kernel? The CP writes the offsets when it unmaps; the control
- * stack grows down from its end.
+ * Was it stopped in the middle of a kernel when it last left the device? The CP writes the offsets
+ * when it unmaps a queue, and leaves them alone when it maps it. The control stack grows down from
+ * its end.
  */
 static bool backend_saved_waves(struct device_queue_manager *dqm, struct queue *q)
 {

@@ -51,6 +51,9 @@ struct gpreempt_outcome {
  * @runlist_quiescent: is the device neither saving waves nor restoring any right now? Waves in
  *	flight tell little while it is. Context: the monitor, or see_lock held; not paused; takes no
  *	lock.
+ * @look_for_saved: give &gpreempt_queue_hw.may_hide of all queues; NULL: firmware takes no turns.
+ *	Unless dqm_lock is held already, it is taken, and false returned if that would have to be
+ *	waited for. Context: the monitor
  */
 struct gpreempt_backend {
 	const char *name;
@@ -60,15 +63,16 @@ struct gpreempt_backend {
 	void (*leave)(struct gpreempt_node *gn);
 	bool (*taken_in)(struct gpreempt_node *gn);
 	bool (*runlist_quiescent)(struct gpreempt_node *gn);
+	bool (*look_for_saved)(struct gpreempt_node *gn, bool locked);
 };
 
 /* What backend.c keeps of a node, and writes alone. */
 struct gpreempt_node_hw {
 	/**
-	 * @turns: of the last runlist: firmware takes turns, because not everything in it fits on
-	 * the device; written under dqm_lock
+	 * @turns: that firmware takes until it has come to each queue of the last runlist, because
+	 * not everything in it fits on the device; 0: none; written under dqm_lock
 	 */
-	bool turns;
+	u32 turns;
 	/**
 	 * @unmapped_ns: when everything was off the device for the last runlist; written under
 	 * dqm_lock
@@ -86,6 +90,8 @@ struct gpreempt_node_hw {
 struct gpreempt_queue_hw {
 	/** @done: scratch of the backend, under dqm_lock: what it did about the action */
 	enum gpreempt_action done;
+	/** @may_hide: waves may be saved until it is the queue's turn; under dqm_lock (hws) */
+	bool may_hide;
 	/**
 	 * @leaving: preempted, but the device was seen to hold it still (mqd backend, as the four
 	 * below; under dqm_lock)

@@ -67,6 +67,26 @@ unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm)
 	return n;
 }
 
+/*
+ * How many turns firmware takes until it has come to each queue of a runlist; 0: none. It does so
+ * with one process at a time on the device (amdgpu.enforce_isolation) too, which the driver does
+ * not call over-subscribed. Where processes and queues both have to wait, fewer fit side by side
+ * than of either alone.
+ */
+static u32 hws_turns(struct device_queue_manager *dqm, bool over_subscribed)
+{
+	u32 processes = dqm->processes_count - kfd_gpreempt_left_out(dqm);
+	u32 vmids = max(dqm->dev->max_proc_per_quantum, 1U);
+
+	if (dqm->dev->adev->enforce_isolation[dqm->dev->node_id])
+		return processes > 1 ? processes : 0;
+	if (!over_subscribed)
+		return 0;
+	return DIV_ROUND_UP(processes, vmids) +
+	       DIV_ROUND_UP(dqm->active_cp_queue_count, get_cp_queues_num(dqm)) +
+	       dqm->gws_queue_count;
+}
+
 /**
  * kfd_gpreempt_runlist_built() - a runlist is being built, by us or by the driver
  * @dqm: the queue manager
@@ -74,22 +94,18 @@ unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm)
  *
  * Is called once for each list, so it is here that lists are counted, that victims are known to be
  * saved, that MQDs get their hardware priority, and that it is known whether firmware takes turns.
- * It also does with one process at a time on the device (amdgpu.enforce_isolation), which the
- * driver does not call over-subscribed.
  *
  * Context: dqm_lock held; no queue is mapped.
  */
 void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm, bool over_subscribed)
 {
 	struct gpreempt_node *gn = dqm->dev->gpreempt;
-	bool isolated = dqm->dev->adev->enforce_isolation[dqm->dev->node_id];
 
 	if (!gn)
 		return;
+	/* In this order: who reads counters after the move knows whether they leave queues out. */
+	WRITE_ONCE(gn->hw.turns, hws_turns(dqm, over_subscribed));
 	gpreempt_waves_moved(gn);
-	WRITE_ONCE(gn->hw.turns,
-		   over_subscribed ||
-			   (isolated && dqm->processes_count - kfd_gpreempt_left_out(dqm) > 1));
 	WRITE_ONCE(gn->hw.unmapped_ns, ktime_get_ns());
 	/* Everything has been unmapped: the only moment at which an MQD may be written. */
 	gpreempt_mqd_priority_apply(gn);
@@ -179,7 +195,7 @@ static bool hws_counts_nothing(struct backend_pass *pass, const struct gpreempt_
 {
 	return pass->gn->waves.known && !pass->gn->waves.saved &&
 	       !READ_ONCE(pass->gn->waves.counted) &&
-	       gpreempt_demand_counted_none(&gq->policy, pass->start_ns);
+	       gpreempt_demand_counted_none(&pass->gn->policy, &gq->policy, pass->start_ns);
 }
 
 /*
@@ -381,6 +397,32 @@ static bool hws_runlist_quiescent(struct gpreempt_node *gn)
 	return !mutex_is_locked(&gn->node->dqm->lock_hidden) && hws_taken_in(gn);
 }
 
+/*
+ * Queues are found in the driver's lists: their MQDs are freed before they are unregistered when a
+ * program exits. Reads are uncached, so only queues in doubt are asked.
+ */
+static bool hws_look_for_saved(struct gpreempt_node *gn, bool locked)
+{
+	struct device_queue_manager *dqm = gn->node->dqm;
+	struct device_process_node *cur;
+	struct queue *q;
+
+	if (!locked && !mutex_trylock(&dqm->lock_hidden))
+		return false;
+	list_for_each_entry(cur, &dqm->queues, list) {
+		list_for_each_entry(q, &cur->qpd->queues_list, list) {
+			struct gpreempt_queue *gq = backend_registered(q);
+
+			if (gq)
+				gq->hw.may_hide = !demand_awaits_turn(&gn->policy, &gq->policy) ||
+						  backend_saved_waves(dqm, q);
+		}
+	}
+	if (!locked)
+		mutex_unlock(&dqm->lock_hidden);
+	return true;
+}
+
 const struct gpreempt_backend gpreempt_backend_hws = {
 	.name = "hws",
 	.tells = true,
@@ -388,4 +430,5 @@ const struct gpreempt_backend gpreempt_backend_hws = {
 	.leave = hws_leave,
 	.taken_in = hws_taken_in,
 	.runlist_quiescent = hws_runlist_quiescent,
+	.look_for_saved = hws_look_for_saved,
 };

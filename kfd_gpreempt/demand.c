@@ -144,9 +144,35 @@ void gpreempt_demand_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
 }
 
 /**
+ * gpreempt_demand_counted() - take in what counters say of a mapped queue
+ * @pn: the node
+ * @q: the queue
+ * @waves: waves in flight
+ * @may_hide: waves were saved when it last left the device
+ * @now_ns: same time as the pass's samples
+ *
+ * While firmware takes turns, what counters show is of queues whose turn it is. A queue without
+ * waves on the device has none if none were saved: not at once, because the CP may just be about to
+ * write what it saved. Otherwise it has none if they are not seen for as long as all turns take.
+ * Looks that are further apart than turns may each miss the queue's own one: they do not add up.
+ */
+void gpreempt_demand_counted(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			     u32 waves, bool may_hide, u64 now_ns)
+{
+	u64 look_ns = pn->params.poll_ns ? pn->params.poll_ns : pn->params.interval_ns,
+	    apart_ns = gpreempt_later(GPREEMPT_TURN_NS, 2 * look_ns);
+
+	if (!waves && !demand_had_its_turn(pn, q) && now_ns - q->seen.waves_ns > apart_ns)
+		q->seen.zero_ns = now_ns;
+	gpreempt_demand_set_waves(q, waves, now_ns);
+	if (!waves && !may_hide && !demand_had_its_turn(pn, q) && demand_zero_settled(q, now_ns))
+		q->seen.zero_ns = now_ns - pn->turns_ns;
+}
+
+/**
  * gpreempt_demand_waves_quiescent() - waves were read while nothing had been on its way for as long
  * as it takes to bring them back
- * @pn: the node, after gpreempt_demand_set_waves() for each mapped queue
+ * @pn: the node, after gpreempt_demand_counted() for each mapped queue
  * @now_ns: same time
  *
  * An empty ring without waves needs no second look then.
@@ -184,7 +210,9 @@ void gpreempt_demand_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns)
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		bool known = q->seen.pending ?
 				     q->seen.blocked :
-				     q->seen.waves_ns - q->seen.zero_ns >= GPREEMPT_WAVES_SETTLE_NS;
+				     demand_had_its_turn(pn, q) &&
+					     q->seen.waves_ns - q->seen.zero_ns >=
+						     GPREEMPT_WAVES_SETTLE_NS;
 
 		if (!q->preempted && !q->set.unseen && q->seen.waves_ns && !q->seen.waves && known)
 			gpreempt_demand_set_waves(q, 0, now_ns);
@@ -250,6 +278,28 @@ void gpreempt_demand_runlist_changed(const struct gpreempt_policy_node *pn, u64 
 }
 
 /**
+ * gpreempt_demand_turns() - firmware takes turns from now on, or does not any more
+ * @pn: the node
+ * @turns_ns: so long may a queue wait for its turn; 0: it does not
+ *
+ * A queue that was known to have no waves still has none, unless a runlist was about to bring some
+ * back.
+ */
+void gpreempt_demand_turns(struct gpreempt_policy_node *pn, u64 turns_ns)
+{
+	u32 i;
+
+	for (i = 0; turns_ns > pn->turns_ns && i < pn->nr + pn->nr_dormant; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (q->seen.zero_ns && !q->seen.restore_since_ns && demand_had_its_turn(pn, q) &&
+		    q->seen.waves_ns - q->seen.zero_ns < turns_ns)
+			q->seen.zero_ns = q->seen.waves_ns - turns_ns;
+	}
+	pn->turns_ns = turns_ns;
+}
+
+/**
  * gpreempt_demand_begin_turns() - firmware takes turns: standing still says nothing
  * @pn: the node, sampled
  * @now_ns: time of the samples
@@ -293,6 +343,7 @@ void gpreempt_demand_block_saved(const struct gpreempt_policy_node *pn, u64 now_
 /**
  * gpreempt_demand_counted_none() - have the counters of waves said for long enough that this queue
  * has none?
+ * @pn: the node
  * @q: a queue on the device, not found to have waves since its last launch
  * @now_ns: now
  *
@@ -300,13 +351,14 @@ void gpreempt_demand_block_saved(const struct gpreempt_policy_node *pn, u64 now_
  *
  * Return: true if so
  */
-bool gpreempt_demand_counted_none(const struct gpreempt_policy_queue *q, u64 now_ns)
+bool gpreempt_demand_counted_none(const struct gpreempt_policy_node *pn,
+				  const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	return q->seen.used && !q->set.unseen && !q->preempted && !q->seen.driver_off &&
 	       !q->seen.pending && q->seen.waves_ns && !q->seen.waves &&
 	       !q->seen.restore_since_ns && q->seen.zero_ns &&
 	       q->seen.waves_ns - q->seen.zero_ns >= GPREEMPT_WAVES_SETTLE_NS &&
-	       q->seen.launched_ns && now_ns - q->seen.launched_ns >= GPREEMPT_WAVES_LAG_NS;
+	       demand_had_its_turn(pn, q) && q->seen.launched_ns && now_ns - q->seen.launched_ns >= GPREEMPT_WAVES_LAG_NS;
 }
 
 /**

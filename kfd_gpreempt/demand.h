@@ -19,6 +19,8 @@ void gpreempt_demand_driver_off(struct gpreempt_policy_queue *q, bool off, bool 
 void gpreempt_demand_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr, u64 pending,
 			    u64 now_ns);
 void gpreempt_demand_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 now_ns);
+void gpreempt_demand_counted(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			     u32 waves, bool may_hide, u64 now_ns);
 void gpreempt_demand_waves_quiescent(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_demand_waves_unread(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_demand_block(struct gpreempt_policy_queue *q,
@@ -27,7 +29,9 @@ void gpreempt_demand_try_again(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_demand_runlist_changed(const struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_demand_begin_turns(const struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_demand_block_saved(const struct gpreempt_policy_node *pn, u64 now_ns);
-bool gpreempt_demand_counted_none(const struct gpreempt_policy_queue *q, u64 now_ns);
+void gpreempt_demand_turns(struct gpreempt_policy_node *pn, u64 turns_ns);
+bool gpreempt_demand_counted_none(const struct gpreempt_policy_node *pn,
+				  const struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_demand_saw(struct gpreempt_policy_queue *q,
 			 const struct gpreempt_policy_params *params, bool saved_waves, u64 now_ns);
 void gpreempt_demand_preempted(struct gpreempt_policy_queue *q, u64 now_ns);
@@ -94,20 +98,37 @@ static inline bool demand_saved_fresh(const struct gpreempt_policy_queue *q, u64
 				      GPREEMPT_SAVED_SHARE);
 }
 
+/* Have counters shown none for long enough, though it may have waited for its turn? */
+static inline bool demand_had_its_turn(const struct gpreempt_policy_node *pn,
+				       const struct gpreempt_policy_queue *q)
+{
+	return q->seen.waves_ns - q->seen.zero_ns >= pn->turns_ns;
+}
+
+/* Waves that are not counted may wait for the queue's turn. */
+static inline bool demand_awaits_turn(const struct gpreempt_policy_node *pn,
+				      const struct gpreempt_policy_queue *q)
+{
+	return !q->preempted && q->seen.used && !q->seen.pending && !q->set.unseen &&
+	       (!q->seen.waves_ns || q->seen.waves || !demand_had_its_turn(pn, q));
+}
+
 /*
  * Is the answer to "has this mapped queue waves in flight?" still the one that was read? No waves
  * and no packets are believed for as long again as they have been read, up to
  * demand_believed_for()'s bound, since waves can hide for as long as they wait for slots; a blocked
  * queue is asked again now and then; everything else is true only for the pass that read it.
  */
-static inline bool demand_waves_fresh(const struct gpreempt_policy_queue *q,
-				      const struct gpreempt_policy_params *params, u64 now_ns)
+static inline bool demand_waves_fresh(const struct gpreempt_policy_node *pn,
+				      const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	if (q->seen.waves_ns == now_ns)
-		return true;
+	const struct gpreempt_policy_params *params = &pn->params;
+
 	if (q->seen.waves_ns && params->waves_saved)
-		return demand_saved_fresh(q, now_ns);
-	if (!q->seen.waves_ns || q->seen.waves)
+		return q->seen.waves_ns == now_ns || demand_saved_fresh(q, now_ns);
+	if (q->seen.waves_ns == now_ns)
+		return q->seen.waves || demand_had_its_turn(pn, q);
+	if (!q->seen.waves_ns || q->seen.waves || !demand_had_its_turn(pn, q))
 		return false;
 	if (!q->seen.pending)
 		return q->seen.waves_ns - q->seen.zero_ns >= GPREEMPT_WAVES_SETTLE_NS &&
@@ -182,7 +203,7 @@ static inline enum demand demand_of_saved(const struct gpreempt_policy_node *pn,
 		return DEMAND_NONE;
 	if (demand_of_launch(q, now_ns) == DEMAND_SURE)
 		return DEMAND_SURE;
-	return demand_waves_fresh(q, &pn->params, now_ns) ? DEMAND_SURE : DEMAND_MAYBE;
+	return demand_waves_fresh(pn, q, now_ns) ? DEMAND_SURE : DEMAND_MAYBE;
 }
 
 static inline enum demand demand_of_waves(const struct gpreempt_policy_node *pn,
@@ -198,7 +219,7 @@ static inline enum demand demand_of_waves(const struct gpreempt_policy_node *pn,
 		return demand_of_launch(q, now_ns);
 	if (params->waves_saved)
 		return demand_of_saved(pn, q, now_ns);
-	if (!demand_waves_fresh(q, params, now_ns))
+	if (!demand_waves_fresh(pn, q, now_ns))
 		return DEMAND_MAYBE;
 	if (params->waves_lag_ns && q->seen.launched_ns &&
 	    now_ns - q->seen.launched_ns < params->waves_lag_ns)
@@ -244,17 +265,17 @@ static __always_inline enum demand demand_of(const struct gpreempt_policy_node *
 		return demand_of_waves(pn, q, now_ns);
 	if (!q->seen.blocked && !demand_stall_expired(q, params, now_ns))
 		return DEMAND_SURE;
-	if (!demand_waves_fresh(q, params, now_ns))
+	if (!demand_waves_fresh(pn, q, now_ns))
 		return DEMAND_MAYBE;
 	return q->seen.waves || !q->seen.blocked ? DEMAND_SURE : DEMAND_NONE;
 }
 
-static inline bool demand_unknown_for_long(const struct gpreempt_policy_queue *q,
-					   const struct gpreempt_policy_params *params, u64 now_ns)
+static inline bool demand_unknown_for_long(const struct gpreempt_policy_node *pn,
+					   const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	u64 since_ns = q->seen.waves_ns > q->seen.moved_ns ? q->seen.waves_ns : q->seen.moved_ns;
 
-	return !q->preempted && !q->seen.pending && !demand_waves_fresh(q, params, now_ns) &&
+	return !q->preempted && !q->seen.pending && !demand_waves_fresh(pn, q, now_ns) &&
 	       now_ns - since_ns >= GPREEMPT_WAVES_UNKNOWN_NS;
 }
 

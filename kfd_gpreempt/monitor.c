@@ -433,10 +433,10 @@ static bool monitor_decide(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 
 	gn->policy.params.waves_known = gn->waves.known;
 	gn->policy.params.waves_lag_ns = gn->waves.lag_ns;
-	gn->policy.turns = READ_ONCE(gn->hw.turns);
 	if (gn->policy.ops != ops)
 		gpreempt_policy_use(&gn->policy, ops);
 	gpreempt_waves_begin(gn, pass->now_ns);
+	gpreempt_demand_turns(&gn->policy, READ_ONCE(gn->hw.turns) * GPREEMPT_TURN_NS);
 	gn->policy.params.waves_saved = !gpreempt_waves_count(gn, pass->now_ns);
 	gn->policy.params.waves_counted = READ_ONCE(gn->waves.counted);
 	if (!monitor_know_waves(gn, pass)) {

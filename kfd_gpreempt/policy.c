@@ -38,7 +38,10 @@
  *   to a second. This costs lower queues 1.6 % of their time at first and 0.3 % in the end.
  * * Firmware takes turns if there are more queues than slots or more processes than VMIDs. A still
  *   queue may then wait for its turn, so no queue is found blocked and blocked ones have demand
- *   again. A queue that really is blocked keeps lower ones off until their relief.
+ *   again. A queue that really is blocked keeps lower ones off until their relief. The counters
+ *   leave out queues whose turn it is not. So an empty ring without waves counts as work if waves
+ *   were saved when the queue last left the device, until none have been counted for as long as all
+ *   turns take, 10 ms each.
  * * A queue whose pointers cannot be read is *unseen*. No queue yields to it, whatever its rank. It
  *   yields like others unless it is known to have no waves, which is believed for 1 ms. While it is
  *   preempted it counts as having work. In its relief others yield to it until it is known to have
@@ -720,7 +723,7 @@ static bool policy_level_stalls(const struct gpreempt_policy_node *pn, const str
 {
 	const struct gpreempt_policy_queue *q;
 
-	if (pn->turns)
+	if (pn->turns_ns)
 		return false;
 	for (q = pn->busy; q; q = q->pass.next_busy)
 		if (q->seen.stalled_ns && level->valid && !q->seen.blocked &&
@@ -936,7 +939,7 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 			continue;
 		doubt.matters = true;
 		doubt.unknown |= !pn->params.waves_saved &&
-				 demand_unknown_for_long(q, &pn->params, now_ns);
+				 demand_unknown_for_long(pn, q, now_ns);
 		doubt.first &= demand_first_look(q, now_ns);
 	}
 	pn->starving = starving;
@@ -989,7 +992,7 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	struct policy_doubt doubt;
 	struct level level, sure;
 
-	if (pn->turns)
+	if (pn->turns_ns)
 		gpreempt_demand_begin_turns(pn, now_ns);
 	else if (pn->params.waves_saved)
 		gpreempt_demand_block_saved(pn, now_ns);
@@ -1041,7 +1044,7 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
  * decisions under "none" and under "some" differ, when it decides whether a stalled queue waits for
  * the device, or when it has been unknown for long.
  *
- * Return: true if the caller should give gpreempt_demand_set_waves() for each mapped queue before
+ * Return: true if the caller should give gpreempt_demand_counted() for each mapped queue before
  * it lets decide.
  */
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
@@ -1064,7 +1067,7 @@ static bool policy_counters_doubtful(const struct gpreempt_policy_node *pn, u64 
 			continue;
 		if (q->seen.waves)
 			return false;
-		doubtful |= !q->seen.checked && gpreempt_demand_counted_none(q, now_ns);
+		doubtful |= !q->seen.checked && gpreempt_demand_counted_none(pn, q, now_ns);
 	}
 	return doubtful;
 }
@@ -1072,7 +1075,7 @@ static bool policy_counters_doubtful(const struct gpreempt_policy_node *pn, u64 
 /**
  * gpreempt_policy_needs_runlist() - does only a runlist tell what the decision depends on?
  * @pn: the node, after gpreempt_policy_needs_waves() said so, and
- *	gpreempt_demand_set_waves() if the device can tell
+ *	gpreempt_demand_counted() if the device can tell
  * @now_ns: time of the samples
  *
  * Counters that have never shown any waves may not count at all; what a runlist saves tells. A

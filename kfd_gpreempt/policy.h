@@ -13,7 +13,7 @@
  * 2. gpreempt_demand_sample() for each queue
  * 3. gpreempt_policy_use() if another policy shall decide from now on
  * 4. gpreempt_demand_runlist_changed() if the driver may have changed the runlist by itself
- * 5. if gpreempt_policy_needs_waves(), either gpreempt_demand_set_waves() for each mapped queue, or
+ * 5. if gpreempt_policy_needs_waves(), either gpreempt_demand_counted() for each mapped queue, or
  *    for none if they cannot be read: then what is unknown has waves. Or gpreempt_policy_put_off(),
  *    which ends the pass
  * 6. if gpreempt_policy_needs_runlist(), gpreempt_policy_put_off() and a runlist, which ends the
@@ -99,6 +99,11 @@
  * depends on it.
  */
 #define GPREEMPT_WAVES_UNKNOWN_NS	100000000ULL
+/*
+ * So long a process has the device before the next one's turn, with more of them than fit on it:
+ * the driver asks for 10 ms in MAP_PROCESS.
+ */
+#define GPREEMPT_TURN_NS		10000000ULL
 
 /*
  * A blocked queue may have got what it waited for, and wait for slots behind those that were
@@ -499,9 +504,9 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @nr_dormant: how many follow that are dormant. After a change of the policy, and before
  *	&gpreempt_policy_ops.rotates ones, none may. Set by the caller before each pass.
  * @params: tunables. Set by the caller before each pass.
- * @turns: firmware takes turns, because there are more queues than slots or more processes
- *	than VMIDs: a queue that stands still may wait for its turn, so no queue is found
- *	blocked. Set by the caller before each pass.
+ * @turns_ns: firmware takes turns, because there are more queues than slots or more processes
+ *	than VMIDs: so long may a queue wait for its turn; 0: it does not. Set by
+ *	gpreempt_demand_turns() in each pass.
  * @changed: a queue came, or its priority changed. Set by the caller; a decision clears it.
  * @ops: who ranks, by gpreempt_policy_use(); read it freely
  *
@@ -547,7 +552,7 @@ struct gpreempt_policy_node {
 	u32 nr;
 	u32 nr_dormant;
 	struct gpreempt_policy_params params;
-	bool turns;
+	u64 turns_ns;
 	bool changed;
 	const struct gpreempt_policy_ops *ops;
 

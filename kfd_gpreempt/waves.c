@@ -162,6 +162,7 @@ static bool waves_ask(struct gpreempt_node *gn)
 /* Read section held. False: the decision is put off. */
 static bool waves_read(struct gpreempt_node *gn, bool quiescent, u64 now_ns)
 {
+	bool looked;
 	u32 i;
 
 	if (!quiescent && !gpreempt_waves_quiescent(gn))
@@ -176,11 +177,15 @@ static bool waves_read(struct gpreempt_node *gn, bool quiescent, u64 now_ns)
 	if (!quiescent && !gpreempt_waves_quiescent(gn))
 		return waves_waited_enough(gn, now_ns);
 	gn->waves.unread_ns = 0;
-	for (i = 0; i < gn->monitor.nr_sampled; i++)
-		if (!gn->monitor.sampled[i]->preempted)
-			gpreempt_demand_set_waves(
-				gn->monitor.sampled[i],
-				gpreempt_queue_of(gn->monitor.sampled[i])->waves.sum, now_ns);
+	looked = gn->policy.turns_ns && gn->backend->look_for_saved &&
+		 gn->backend->look_for_saved(gn, quiescent);
+	for (i = 0; i < gn->monitor.nr_sampled; i++) {
+		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
+
+		if (!gq->policy.preempted)
+			gpreempt_demand_counted(&gn->policy, &gq->policy, gq->waves.sum,
+						!looked || gq->hw.may_hide, now_ns);
+	}
 	if (quiescent)
 		gpreempt_demand_waves_quiescent(&gn->policy, now_ns);
 	return true;

@@ -227,10 +227,10 @@ TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in th
 	update_queue(high, LOW);
 	CHECK(gn->hw.turns);
 	run(5 * MS);
-	CHECK(gn->policy.turns);
+	CHECK(gn->policy.turns_ns);
 	update_queue(high, NORMAL);
 	high_comes();
-	CHECK(preempted(low) && !gn->hw.turns && !gn->policy.turns);
+	CHECK(preempted(low) && !gn->hw.turns && !gn->policy.turns_ns);
 	CHECK(run_until_idle(high, SEC));
 	run(5 * MS);
 	CHECK(!preempted(low) && gn->hw.turns);
@@ -254,6 +254,56 @@ TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in th
 	CHECK(gn->hw.turns);
 	kill_process(process_of(low));
 	CHECK(!gn->hw.turns);
+}
+
+TEST(turns_keep_lower_ones_away, "a kernel whose turn it is not, and which the counters do not show, keeps lower queues off the device")
+{
+	u32 i;
+
+	set("gpreempt_max_hold_ms", "0");
+	low_runs(true);
+	/* More queues than slots, also while low is away. */
+	add_queue_to(process_of(high), 0, NORMAL);
+	world.nodes[0].nr_queue_slots = 1;
+	high->kernel_ns = 50 * MS;
+	submit_and_run(high, 1, 5 * MS);
+	CHECK(preempted(low));
+	CHECK_EQ(node_of(0)->policy.turns_ns, 3 * GPREEMPT_TURN_NS);
+	for (i = 0; i < 3; i++) {
+		end_turn(high);
+		run(2 * GPREEMPT_TURN_NS);
+		CHECK(preempted(low));
+		begin_turn(high);
+		run(GPREEMPT_TURN_NS);
+		CHECK(preempted(low));
+	}
+	CHECK(run_until_idle(high, SEC));
+	end_turn(high);
+	run(5 * MS);
+	CHECK(!preempted(low));
+	/* It is not taken off again, though it makes the turns more. */
+	run(100 * MS);
+	CHECK_EQ(preemptions(), 1);
+	CHECK_EQ(high->done, high->submitted);
+}
+
+TEST(turns_leave_old_offsets, "a queue that has ended since it came back for its turn is known to be idle after all turns, though its MQD says that waves were saved")
+{
+	set("gpreempt_max_hold_ms", "0");
+	low_runs(true);
+	add_queue_to(process_of(high), 0, NORMAL);
+	world.nodes[0].nr_queue_slots = 1;
+	high->kernel_ns = 10 * MS;
+	submit_and_run(high, 1, 5 * MS);
+	end_turn(high);
+	run(5 * MS);
+	begin_turn(high);
+	CHECK(run_until_idle(high, SEC));
+	run(2 * GPREEMPT_TURN_NS);
+	CHECK(preempted(low));
+	run(2 * GPREEMPT_TURN_NS);
+	CHECK(!preempted(low));
+	CHECK_EQ(preemptions(), 1);
 }
 
 /* What the driver does when it changes a queue: a runlist, or a load. */

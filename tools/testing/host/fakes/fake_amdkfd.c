@@ -178,6 +178,17 @@ static void save(struct sim_queue *sq)
 	sq->in_slot = false;
 }
 
+void end_turn(struct sim_queue *sq)
+{
+	save(sq);
+	sq->off_turn = true;
+}
+
+void begin_turn(struct sim_queue *sq)
+{
+	sq->off_turn = false;
+}
+
 /* What was saved is what must be loaded, or something was lost. */
 static void restore(struct sim_queue *sq)
 {
@@ -203,6 +214,7 @@ static void restore(struct sim_queue *sq)
 static void __attribute__((unused)) decrement_queue_count(struct device_queue_manager *dqm, struct qcm_process_device *qpd, struct queue *q)
 {
 	BUG_ON(dqm->active_queue_count-- <= 0);
+	dqm->active_cp_queue_count--;
 	if (!q->properties.is_gws)
 		return;
 	BUG_ON(dqm->gws_queue_count-- <= 0);
@@ -212,6 +224,7 @@ static void __attribute__((unused)) decrement_queue_count(struct device_queue_ma
 static void increment_queue_count(struct device_queue_manager *dqm, struct qcm_process_device *qpd, struct queue *q)
 {
 	dqm->active_queue_count++;
+	dqm->active_cp_queue_count++;
 	if (!q->properties.is_gws)
 		return;
 	dqm->gws_queue_count++;
@@ -295,7 +308,7 @@ static unsigned int get_cp_queues_num(struct device_queue_manager *dqm)
 /* What pm_calc_rlib_size() finds out for each runlist. */
 static bool over_subscribed(struct sim_node *sn, u32 nr_processes)
 {
-	return nr_processes > max(sn->node.max_proc_per_quantum, 1U) || sn->dqm.active_queue_count > get_cp_queues_num(&sn->dqm) ||
+	return nr_processes > max(sn->node.max_proc_per_quantum, 1U) || sn->dqm.active_cp_queue_count > get_cp_queues_num(&sn->dqm) ||
 	       sn->dqm.gws_queue_count > 1;
 }
 
@@ -621,7 +634,7 @@ static void dispatch(struct sim_node *sn, bool restored)
 		struct sim_queue *sq = world.there[i];
 		u64 rptr;
 
-		if (!sq->mapped || sq->q.device != &sn->node || sq->mapped != sn->node.xcc_mask || sq->in_slot || sq->reset ||
+		if (!sq->mapped || sq->q.device != &sn->node || sq->mapped != sn->node.xcc_mask || sq->in_slot || sq->reset || sq->off_turn ||
 		    sq->stays_until_ns)
 			continue;
 		rptr = READ_ONCE(sq->pointers[0]);

@@ -53,6 +53,7 @@
  * @left_ns: of its kernel in flight; 0: none is
  * @in_slot: that kernel's wave has a slot
  * @slot_ns: since then
+ * @off_turn: it is another queue's turn
  * @submitted: packets written
  * @done: kernels completed
  * @stuck_ns: when asked to leave it stays so much longer; U64_MAX: for ever
@@ -81,6 +82,7 @@ struct sim_queue {
 	s64 left_ns;
 	bool in_slot;
 	u64 slot_ns;
+	bool off_turn;
 	u64 submitted;
 	u64 done;
 	u64 stuck_ns;
@@ -233,6 +235,8 @@ void debug_process_by(struct sim_process *process, struct task_struct *debugger)
 /* DBG_TRAP_ENABLE on itself. */
 void debug_itself(struct sim_process *process, bool on);
 void submit(struct sim_queue *sq, u32 packets);
+void end_turn(struct sim_queue *sq);
+void begin_turn(struct sim_queue *sq);
 void write_packets(struct sim_queue *sq, u32 packets);
 void write_doorbell(struct sim_queue *sq);
 void suspend(void);

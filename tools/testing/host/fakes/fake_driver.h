@@ -285,6 +285,7 @@ struct device_queue_manager {
 	bool active_runlist;
 	int detect_hang_count;
 	int active_queue_count;
+	int active_cp_queue_count;
 	int gws_queue_count;
 	int processes_count;
 };

@@ -81,6 +81,7 @@ static inline bool IS_ERR(const void *p) { return (unsigned long)p >= (unsigned 
 #define BIT_ULL(n)		(1ULL << (n))
 #define swap(a, b) do { __typeof__(a) swapped = (a); (a) = (b); (b) = swapped; } while (0)
 #define min(a, b)		({ __auto_type _a = (a); __auto_type _b = (b); _a < _b ? _a : _b; })
+#define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define min_t(type, a, b)	((type)(a) < (type)(b) ? (type)(a) : (type)(b))
 #define clamp(n, low, high)	({ __auto_type _n = (n); _n < (low) ? (low) : _n > (high) ? (high) : _n; })

@@ -204,6 +204,7 @@ static void decide(u32 nr)
 		gpreempt_policy_use(&node.policy, node.use);
 	if (node.runlist_changed)
 		gpreempt_demand_runlist_changed(&node.policy, node.now_ns);
+	gpreempt_demand_turns(&node.policy, node.turns_ns);
 	node.asked = gpreempt_policy_needs_waves(&node.policy, node.now_ns);
 	if (node.asked && node.params.waves_saved)
 		ask_runlist(nr);
@@ -211,7 +212,8 @@ static void decide(u32 nr)
 		struct queue *q = queue_of(node.policies[i]);
 
 		if (on_device(q))
-			gpreempt_demand_set_waves(&q->policy, q->invisible || node.zero_waves ? 0 : q->waves, node.now_ns);
+			gpreempt_demand_counted(&node.policy, &q->policy, q->invisible || node.zero_waves ? 0 : q->waves,
+						q->invisible ? q->waves : node.stack_kept, node.now_ns);
 	}
 	gpreempt_policy_decide(&node.policy, node.now_ns, &node.decision);
 }

@@ -11,7 +11,7 @@
  *	make -s check SEED=17 COUNT=1 TESTS=no_lasting_inversion
  *
  * The same seeds run a second time as wild nodes: any policy, changed at any time, with random weights, deadlines and tunables, queues that
- * are asked to hold, processes that opt out, announcements. What must hold there does not depend on who comes first.
+ * are asked to hold, processes that opt out, announcements, firmware that takes turns. What must hold there does not depend on who comes first.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -233,6 +233,8 @@ static void make_wild(void)
 	node.params.slice_ns = 500 * US + random_below(5 * MS);
 	node.params.overhead_pct = one_in(3) ? 0 : 1 + random_below(50);
 	node.params.waves_known = !one_in(5);
+	node.params.waves_saved = one_in(8);
+	node.turns_ns = one_in(4) ? random_below(5) * GPREEMPT_TURN_NS : 0;
 	node.pass_takes_ns = random_below(MS);
 	for (i = 0; i < node.nr_processes; i++) {
 		node.processes[i].policy.weight = one_in(2) ? 0 : 1 + random_below(300);
@@ -673,6 +675,8 @@ static void monitor(void)
 
 static void disturb_wild(struct program *p)
 {
+	if (one_in(8))
+		node.turns_ns = random_below(5) * GPREEMPT_TURN_NS;
 	switch (random_below(5)) {
 	case 0:
 		node.use = random_policy();
@@ -757,7 +761,7 @@ static void simulate(u64 seed, bool wild)
 	sim.calm = true;
 	if (wild)
 		sim.next_pass_ns = node.now_ns;
-	end_ns = node.now_ns + 10 * node.params.interval_ns;
+	end_ns = node.now_ns + 10 * node.params.interval_ns + node.turns_ns;
 	while (node.now_ns < end_ns)
 		tick();
 	check_end();

@@ -1676,23 +1676,108 @@ TEST(tries_are_not_slept_through, "however long the interval is, a blocked queue
 	CHECK(node.decision.next_ns <= due_ns - node.now_ns);
 }
 
+/* What firmware needs until it has come to each of a few queues */
+#define TURNS_NS	(4 * GPREEMPT_TURN_NS)
+
 TEST(firmware_turns_block_nobody,
      "while firmware takes turns a queue that stands still is not blocked; that time does not count, and who was blocked is not any more")
 {
 	low_is_preempted();
-	node.policy.turns = true;
+	node.turns_ns = TURNS_NS;
 	passes_for(500 * MS, POLL);
 	CHECK(!on_device(low));
 	CHECK(!high->policy.seen.blocked);
 	CHECK_EQ(node.nr_asked, 0);
-	node.policy.turns = false;
+	node.turns_ns = 0;
 	passes_for(node.params.blocked_ns - 2 * POLL, POLL);
 	CHECK(!on_device(low));
 	passes_for(GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, POLL);
 	CHECK(high->policy.seen.blocked && on_device(low));
-	node.policy.turns = true;
+	node.turns_ns = TURNS_NS;
 	pass_after(POLL);
 	CHECK(!high->policy.seen.blocked);
+	CHECK(!on_device(low));
+}
+
+TEST(firmware_turns_hide_waves, "while firmware takes turns an empty ring without counted waves may be a kernel that waits for its turn: nothing below comes back before all have had theirs")
+{
+	u64 end_ns;
+
+	low_is_preempted();
+	node.turns_ns = TURNS_NS;
+	node.params.max_hold_ns = 0;
+	launch(high, 1, 8);
+	end_ns = node.now_ns + SEC;
+	while (node.now_ns < end_ns) {
+		high->invisible = true;
+		passes_for(TURNS_NS - GPREEMPT_TURN_NS, POLL);
+		CHECK(!on_device(low));
+		high->invisible = false;
+		passes_for(GPREEMPT_TURN_NS, POLL);
+		CHECK(!on_device(low));
+	}
+	finish(high);
+	high->invisible = true;
+	passes_for(GPREEMPT_WAVES_SETTLE_NS + 3 * POLL, POLL);
+	CHECK(on_device(low));
+}
+
+TEST(firmware_turns_end, "a queue whose MQD says that waves were saved is idle once no waves have been counted for as long as all turns take")
+{
+	low_is_preempted();
+	node.turns_ns = TURNS_NS;
+	node.stack_kept = true;
+	drain(high);
+	passes_for(TURNS_NS - POLL, POLL);
+	CHECK(!on_device(low));
+	passes_for(4 * POLL, POLL);
+	CHECK(on_device(low));
+}
+
+TEST(firmware_turns_are_looked_for_closely, "looks that miss turns between them do not add up to having seen all of them")
+{
+	u32 i;
+
+	low_is_preempted();
+	node.turns_ns = TURNS_NS;
+	node.params.max_hold_ns = 0;
+	launch(high, 1, 8);
+	high->invisible = true;
+	for (i = 0; i < 20; i++) {
+		pass_after(GPREEMPT_TURN_NS + 2 * MS);
+		CHECK(!on_device(low));
+	}
+	/* Where passes are always so far apart, that is as close as it gets. */
+	node.params.poll_ns = GPREEMPT_TURN_NS + 2 * MS;
+	passes_for(TURNS_NS + 2 * node.params.poll_ns, node.params.poll_ns);
+	CHECK(on_device(low));
+}
+
+TEST(firmware_turns_begin_beside_idle_queues, "a queue that was known to have no waves has none when turns begin, or when there are more of them")
+{
+	low_is_preempted();
+	drain(high);
+	passes_for(2 * GPREEMPT_WAVES_SETTLE_NS, POLL);
+	CHECK(on_device(low));
+	node.turns_ns = TURNS_NS;
+	passes_for(2 * TURNS_NS, POLL);
+	node.turns_ns = 4 * TURNS_NS;
+	passes_for(2 * TURNS_NS, POLL);
+	CHECK(on_device(low));
+	CHECK_EQ(low->preempted, 1);
+}
+
+TEST(firmware_turns_begin_with_a_runlist, "waves that a runlist had not brought back when firmware began to take turns may wait for a turn")
+{
+	low_is_preempted();
+	node.params.max_hold_ns = 0;
+	launch(high, 1, 8);
+	pass_after(POLL);
+	node.runlist_changed = true;
+	high->invisible = true;
+	pass_after(POLL);
+	node.turns_ns = TURNS_NS;
+	passes_for(TURNS_NS / 2, POLL);
 	CHECK(!on_device(low));
 }
 
@@ -1703,10 +1788,10 @@ TEST(firmware_turns_ask_nobody, "while firmware takes turns no queue is asked fo
 	submit(low, 1);
 	launch(low, 1, 8);
 	submit(high, 1);
-	node.policy.turns = true;
+	node.turns_ns = TURNS_NS;
 	passes_for(GPREEMPT_WAVES_UNKNOWN_NS / 2, POLL);
 	CHECK_EQ(node.nr_asked, 0);
-	node.policy.turns = false;
+	node.turns_ns = 0;
 	pass_after(POLL);
 	CHECK_EQ(node.nr_asked, 1);
 }

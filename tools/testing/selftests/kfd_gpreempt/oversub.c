@@ -369,8 +369,6 @@ TEST_F_TIMEOUT(preempting, runlist_announces_what_it_lists, 120)
 	int q;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 0));
-	/* Firmware takes turns: between its turns high has no waves, and low could come back. */
-	ASSERT_EQ(0, kfd_param_set("gpreempt_resume_delay_us", 100000));
 	low = worker(_metadata, LOW_NICE, self->slots / 16, 40, 5 * MS);
 	high = worker(_metadata, 0, self->slots / 2, 2, 5 * MS);
 	for (q = 1; q < MORE_QUEUES_THAN_SLOTS; q++)
