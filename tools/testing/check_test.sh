@@ -336,7 +336,7 @@ suites_that_took_longest_begin_first()
 {
 	for name in a b c d; do
 		suite $name check "$([ $name != d ] && echo - || echo a)" <<-'END'
-			echo "1..1"; [ "${0##*/}" != c ] || sleep 0.3; [ "${0##*/}" != d ] || sleep 0.6; echo "ok 1 good"
+			echo "1..1"; [ "${0##*/}" != c ] || sleep 0.8; [ "${0##*/}" != d ] || sleep 1.6; echo "ok 1 good"
 		END
 	done
 	check --jobs 1

@@ -7,7 +7,7 @@
 sysfs=/sys/class/kfd/kfd/gpreempt
 param=/sys/module/amdgpu/parameters/gpreempt_enable
 n=0
-# On average. A turn is 150 us of sleep, in which waves come back and go on, 0.1 to 0.2 ms that saving and resuming take, and the
+# On average. A turn is 100 us of sleep, in which waves come back and go on, 0.1 to 0.2 ms that saving and resuming take, and the
 # interpreter's half of the time on top, in which nobody else runs. Some of the turns find waves in flight: the rest is the programs'
 # own on the CPU.
 turn_us=700
@@ -74,7 +74,7 @@ saved=$(stat waves_saved)
 restored=$(stat waves_restored)
 ticker 5000 20 >/tmp/ticker &
 ticker=$!
-pulse $programs 150 >/tmp/pulse &
+pulse $programs 100 >/tmp/pulse &
 pulse=$!
 for helper in ticker pulse; do
 	while [ ! -s /tmp/$helper ] && kill -0 $pulse && kill -0 $ticker; do
