@@ -35,7 +35,7 @@ unsigned char *mutant_calls;
 
 static struct test *first, **last = &first;
 static jmp_buf out;
-char tap_case[64];
+static char at[64];
 static const char *skipped;
 
 void tap_register(struct test *test)
@@ -44,16 +44,33 @@ void tap_register(struct test *test)
 	last = &test->next;
 }
 
+bool tap_at(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(at, sizeof(at), format, args);
+	va_end(args);
+	return true;
+}
+
 void tap_fail(const char *file, int line, const char *format, ...)
 {
 	va_list args;
 
-	printf("# %s:%d: %s", file, line, tap_case);
+	printf("# %s:%d: %s", file, line, at);
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
 	printf("\n");
 	longjmp(out, FAILED);
+}
+
+unsigned long long tap_setting(const char *name, unsigned long long otherwise)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? strtoull(value, NULL, 0) : otherwise;
 }
 
 void tap_skip(const char *reason)
@@ -81,7 +98,7 @@ static enum outcome run_here(const struct test *test)
 	enum outcome reason = setjmp(out);
 
 	if (reason == PASSED) {
-		tap_case[0] = 0;
+		at[0] = 0;
 		tap_reset();
 		test->run();
 		tap_end();

@@ -26,8 +26,8 @@ struct test {
 	unsigned char *calls;
 };
 
-/* Where in a test with many cases; printed with a failure. */
-extern char tap_case[64];
+/* Says where it is in a test with many cases; printed with a failure. */
+bool tap_at(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 extern int mutant;
 
@@ -38,6 +38,8 @@ void tap_end(void);
 void tap_register(struct test *test);
 void tap_fail(const char *file, int line, const char *format, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
+/* A number from the environment */
+unsigned long long tap_setting(const char *name, unsigned long long otherwise);
 void tap_skip(const char *reason) __attribute__((noreturn));
 
 #define TEST(_name, _what)							\
@@ -61,5 +63,16 @@ void tap_skip(const char *reason) __attribute__((noreturn));
 		if (_l != _r)							\
 			tap_fail(__FILE__, __LINE__, "%s is %lld, not %s (%lld)", #left, _l, #right, _r);	\
 	} while (0)
+
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+#endif
+
+/* @count cases, numbered from 0; @... says what a failure of each is named. */
+#define EACH(i, count, ...)							\
+	for (unsigned int i = 0; i < (count) ? tap_at(__VA_ARGS__) : !tap_at("%s", ""); i++)
+
+/* The rows of a table */
+#define EACH_CASE(i, table)	EACH(i, ARRAY_SIZE(table), "case %u: ", i)
 
 #endif /* HOST_TAP_H */

@@ -118,11 +118,9 @@ TEST(how_long_until_armed, "whoever outranks somebody is armed 100 us after his 
 	};
 	bool waits;
 	u64 next_ns;
-	u32 i;
 
 	hold_still(1);
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		snprintf(tap_case, sizeof(tap_case), "%s: ", cases[i].what);
+	EACH(i, ARRAY_SIZE(cases), "%s: ", cases[i].what) {
 		work_comes(high);
 		fsleep(cases[i].doorbell_ns / US);
 		of(high)->seen.active_ns = ago(cases[i].active_ns);
@@ -149,17 +147,16 @@ TEST(who_has_work_is_not_armed, "a process is not idle while one of its queues h
 {
 	struct gpreempt_node *gn;
 	bool waits;
-	u32 i, j;
+	u32 i;
 
 	hold_still(1);
 	gn = node_of(0);
 	work_comes(high);
 	fsleep(2 * SEC / US);
 	for (i = 0; i < 4; i++) {
-		for (j = 0; j < 2; j++) {
+		EACH(j, 2, "reason %u of queue %u: ", i, j) {
 			struct gpreempt_policy_queue *q = of(j ? second : high);
 
-			snprintf(tap_case, sizeof(tap_case), "reason %u of queue %u: ", i, j);
 			q->had_demand = i == 0;
 			q->preempted = i == 1;
 			q->set.hold = i == 2;
@@ -174,7 +171,6 @@ TEST(who_has_work_is_not_armed, "a process is not idle while one of its queues h
 			q->seen.pending = 0;
 		}
 	}
-	tap_case[0] = 0;
 	CHECK_EQ(atomic64_read(&stats()->doorbell_late), 0);
 	/* With two who are looked at, one may outrank the other: it is looked for work. */
 	work_comes(low);
@@ -218,16 +214,15 @@ TEST(all_queues_have_to_be_idle, "of all GPUs, as of now: no work, nothing kept 
 	};
 	static const enum gpreempt_state states[] = { GPREEMPT_STATE_ARMED, GPREEMPT_STATE_PARKED, GPREEMPT_STATE_IDLE };
 	bool waits;
-	u32 i, j, place;
+	u32 i, j;
 
 	hold_still(2);
 	mutex_lock(&node_of(1)->pass_lock);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		for (place = 0; place < 6; place++) {
+		EACH(place, 6, "case %u, place %u: ", i, place) {
 			struct sim_queue *sq = place < 2 ? second : place < 4 ? peer : high;
 			bool arms = sq == peer ? (place == 3 ? cases[i].parked : cases[i].there) : cases[i].here;
 
-			snprintf(tap_case, sizeof(tap_case), "case %u, place %u: ", i, place);
 			work_comes(high);
 			fsleep(2 * SEC / US);
 			arrange();
@@ -245,7 +240,6 @@ TEST(all_queues_have_to_be_idle, "of all GPUs, as of now: no work, nothing kept 
 				ask(&waits);
 		}
 	}
-	tap_case[0] = 0;
 	CHECK_EQ(atomic64_read(&stats()->doorbell_late), 0);
 	mutex_unlock(&node_of(1)->pass_lock);
 }
@@ -280,11 +274,9 @@ TEST(work_that_came_meanwhile, "who got work, did some, or was given a fixed map
 	static void (*const cases[])(void) = { high_gets_packets, second_gets_packets, high_worked, second_worked, high_is_fixed };
 	bool waits;
 	u64 arms;
-	u32 i;
 
 	hold_still(1);
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+	EACH_CASE(i, cases) {
 		work_comes(high);
 		work_comes(low);
 		fsleep(2 * SEC / US);
@@ -334,18 +326,16 @@ TEST(nobody_is_armed_then, "while something is being done or undone, or has to b
 	};
 	struct gpreempt_node *gn;
 	bool waits;
-	u32 i;
 
 	hold_still(1);
 	gn = node_of(0);
 	work_comes(high);
 	fsleep(2 * SEC / US);
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	EACH_CASE(i, cases) {
 		struct gpreempt_decision decision = {
 			.nr_preempt = cases[i].nr_preempt, .nr_preempted = cases[i].nr_preempted, .nr_resume = cases[i].nr_resume, .next_ns = LOOK_NS,
 		};
 
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		gn->monitor.again = cases[i].again;
 		WRITE_ONCE(gn->kick, cases[i].kick);
 		waits = true;
@@ -356,7 +346,6 @@ TEST(nobody_is_armed_then, "while something is being done or undone, or has to b
 		gn->monitor.again = false;
 		WRITE_ONCE(gn->kick, false);
 	}
-	tap_case[0] = 0;
 	CHECK_EQ(ask(&waits), FOR_EVER);
 	CHECK(waits);
 }

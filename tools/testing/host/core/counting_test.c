@@ -20,7 +20,7 @@ TEST(times_are_counted_where_they_belong, "each bucket of a histogram is twice a
 	for (i = 0; i < ARRAY_SIZE(times); i++) {
 		u64 before = atomic64_read(&h->bucket[times[i].bucket]), preempted_at_ns = low->q.gpreempt->policy.preempted_at_ns;
 
-		snprintf(tap_case, sizeof(tap_case), "%llu ns: ", (unsigned long long)times[i].ns);
+		tap_at("%llu ns: ", (unsigned long long)times[i].ns);
 		gpreempt_stats_resumed(low->q.gpreempt, preempted_at_ns + times[i].ns);
 		sum_ns += times[i].ns;
 		max_ns = times[i].ns > max_ns ? times[i].ns : max_ns;
@@ -70,16 +70,14 @@ BOTH(durations_are_differences, "no duration that was counted is longer than the
 {
 	u64 began_ns = ktime_get_ns();
 	struct gpreempt_stats *stats;
-	u32 i;
 
 	low_is_preempted(hws);
 	CHECK(run_until_idle(high, SEC));
 	run(10 * MS);
 	stats = &node_of(0)->stats;
-	for (i = 0; i < GPREEMPT_NR_LATENCIES; i++) {
+	EACH(i, GPREEMPT_NR_LATENCIES, "latency %u: ", i) {
 		const struct gpreempt_histogram *h = &stats->latency[i];
 
-		snprintf(tap_case, sizeof(tap_case), "latency %u: ", i);
 		/* Nobody is armed in the mode poll. */
 		CHECK_EQ(atomic64_read(&h->count) > 0, i != GPREEMPT_LATENCY_NOTICE);
 		CHECK(atomic64_read(&h->max_ns) <= ktime_get_ns() - began_ns);

@@ -15,10 +15,8 @@ static void virtual_function(void) { world.adev.virtual_function = true; }
 TEST(unsupported_devices, "what cannot be scheduled says why, and is left alone")
 {
 	static void (*const changes[])(void) = { mes, no_cwsr, old, new, virtual_function };
-	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(changes); i++) {
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+	EACH_CASE(i, changes) {
 		world_make(false, 1, 1);
 		kfd_gpreempt_node_fini(&world.nodes[0].node);
 		CHECK(!node_of(0));
@@ -164,12 +162,10 @@ BOTH(adoption_is_soon, "what could not be adopted is tried again every 10 ms")
 BOTH(what_was_wrong_is_over, "after a suspend, and after switching off and on, a node begins without the errors that it had")
 {
 	struct gpreempt_node *gn;
-	u32 i;
 
 	world_on(hws);
 	gn = node_of(0);
-	for (i = 0; i < 2; i++) {
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+	EACH(i, 2, "case %u: ", i) {
 		if (i)
 			set("gpreempt_enable", "0");
 		else
@@ -208,10 +204,8 @@ TEST(generations, "of GPUs Instincts are scheduled, from 9.0.1 to 9.5.0 and the 
 		{ IP_VERSION(10, 0, 1), true, false, "generation" },
 	};
 	const char *told;
-	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(versions); i++) {
-		snprintf(tap_case, sizeof(tap_case), "version %x: ", versions[i].gc);
+	EACH(i, ARRAY_SIZE(versions), "version %x: ", versions[i].gc) {
 		world_make(true, 1, 1);
 		kfd_gpreempt_node_fini(&world.nodes[0].node);
 		world.adev.gc_version = versions[i].gc;

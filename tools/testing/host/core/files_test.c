@@ -41,25 +41,31 @@ static s64 number(const char *name)
 	return strtoll(of_node(name), NULL, 10);
 }
 
+/* With its folder; good until the next one is asked for. */
+static const char *file_name(u32 i)
+{
+	const typeof(node_of(0)->sysfs.kobj.files[0]) *file = &node_of(0)->sysfs.kobj.files[i];
+	static char name[64];
+
+	snprintf(name, sizeof(name), "%s%s%s", file->group ?: "", file->group ? "/" : "", file->attr->name);
+	return name;
+}
+
 /* ---- a node ---- */
 
 TEST(node_files_show_one_value_each, "all of them can be read: a word or a number, whatever the node does")
 {
 	static const bool hws[] = { true, false };
-	char name[64];
-	u32 i, k;
+	u32 k;
 
 	for (k = 0; k < ARRAY_SIZE(hws); k++) {
 		preempted_pair(hws[k]);
 		CHECK_EQ(node_of(0)->sysfs.kobj.nr_files, 29 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 2);
-		for (i = 0; i < node_of(0)->sysfs.kobj.nr_files; i++) {
-			const char *group = node_of(0)->sysfs.kobj.files[i].group;
+		EACH(i, node_of(0)->sysfs.kobj.nr_files, "%.40s: ", file_name(i)) {
+			const char *text = of_node(file_name(i));
 
-			snprintf(name, sizeof(name), "%s%s%s", group ?: "", group ? "/" : "", node_of(0)->sysfs.kobj.files[i].attr->name);
-			snprintf(tap_case, sizeof(tap_case), "%.40s: ", name);
-			CHECK(of_node(name)[0] && !strchr(of_node(name), '\n') && !strchr(of_node(name), ' '));
+			CHECK(text[0] && !strchr(text, '\n') && !strchr(text, ' '));
 		}
-		tap_case[0] = 0;
 		CHECK(!strcmp(of_node("state"), "polling"));
 		CHECK(!strcmp(of_node("backend"), hws[k] ? "hws" : "mqd"));
 		CHECK(!strcmp(of_node("reason"), "-"));
@@ -82,16 +88,14 @@ TEST(node_files_count_each_its_own, "a counter's file shows this counter: each h
 	struct gpreempt_stats *stats;
 	s64 seen[128];
 	u32 i, k, n = 0;
-	char name[64];
 
 	world_on(true);
 	stats = &node_of(0)->stats;
 	for (i = 0; i < sizeof(*stats) / sizeof(atomic64_t); i++)
 		atomic64_set((atomic64_t *)stats + i, 1000000 + i);
 	for (i = 0; i < node_of(0)->sysfs.kobj.nr_files; i++) {
-		const char *group = node_of(0)->sysfs.kobj.files[i].group;
+		const char *name = file_name(i);
 
-		snprintf(name, sizeof(name), "%s%s%s", group ?: "", group ? "/" : "", node_of(0)->sysfs.kobj.files[i].attr->name);
 		if (number(name) < 1000000 || strstr(name, "_us_p") || !strcmp(name, "failures"))
 			continue;
 		/* These are shown a second time, under what they were once called or for those who look at failures only. */
@@ -161,7 +165,7 @@ TEST(a_missing_folder_costs_its_files_only, "whichever folder or file cannot be 
 	u32 away;
 
 	for (away = 1; away < 130; away++) {
-		snprintf(tap_case, sizeof(tap_case), "%u. file: ", away);
+		tap_at("%u. file: ", away);
 		shim_log[0] = 0;
 		shim_fail_file = (int)away;
 		world_on(true);
@@ -223,29 +227,24 @@ static bool is_everybodys(const char *name)
 TEST(activity_is_not_everybodys, "counters of a node are for CAP_SYS_ADMIN, files of a queue for that and for its own user; others are not told who works")
 {
 	static const char *const of_queues[] = { "logical_priority", "effective_priority", "gpreempt_state", "preempt_count", "preempted_ms" };
-	u32 i, caps = current->caps, denied = 0;
-	char name[64], text[PAGE_SIZE];
+	u32 caps = current->caps, denied = 0;
+	char text[PAGE_SIZE];
 
 	preempted_pair(true);
 	current->caps = caps & ~CAP_SYS_ADMIN;
 	current->euid = (kuid_t){ 1234 };
-	for (i = 0; i < node_of(0)->sysfs.kobj.nr_files; i++) {
-		const char *group = node_of(0)->sysfs.kobj.files[i].group;
-
-		snprintf(name, sizeof(name), "%s%s%s", group ?: "", group ? "/" : "", node_of(0)->sysfs.kobj.files[i].attr->name);
-		snprintf(tap_case, sizeof(tap_case), "%.40s: ", name);
-		if (is_everybodys(name)) {
-			CHECK(of_node(name)[0]);
+	EACH(i, node_of(0)->sysfs.kobj.nr_files, "%.40s: ", file_name(i)) {
+		if (is_everybodys(file_name(i))) {
+			CHECK(of_node(file_name(i))[0]);
 			continue;
 		}
-		CHECK_EQ(shim_file_show(&node_of(0)->sysfs.kobj, name, text), -EPERM);
+		CHECK_EQ(shim_file_show(&node_of(0)->sysfs.kobj, file_name(i), text), -EPERM);
 		CHECK_EQ(node_of(0)->sysfs.kobj.files[i].attr->mode, 0400);
 		denied++;
 	}
-	tap_case[0] = 0;
 	CHECK_EQ(denied, node_of(0)->sysfs.kobj.nr_files - 6 - (GPREEMPT_NR_TUNABLES - 2));
 	CHECK(!strcmp(of_node("state"), "idle"));
-	for (i = 0; i < ARRAY_SIZE(of_queues); i++)
+	EACH(i, ARRAY_SIZE(of_queues), "%s: ", of_queues[i])
 		CHECK_EQ(shim_file_show(&low->q.kobj, of_queues[i], text), -EACCES);
 	process_of(low)->task.euid = current->euid;
 	CHECK(!strcmp(of_queue(low, "gpreempt_state"), "preempted"));
@@ -259,12 +258,12 @@ TEST(queue_files_refuse, "logical_priority takes numbers within bounds and the w
 {
 	static const char *const bad[] = { "", "high", "1024", "-1024", "99999999999", "1 2" };
 	struct attribute others = { .name = "gpuid" };
-	u32 i, caps = current->caps;
+	u32 caps = current->caps;
 
 	world_on(true);
 	low = add_queue(0);
 	run(10 * MS);
-	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+	EACH_CASE(i, bad) {
 		shim_log[0] = 0;
 		CHECK_EQ(shim_file_store(&low->q.kobj, "logical_priority", bad[i]), -EINVAL);
 		CHECK(strstr(shim_log, "kept 7") != NULL);

@@ -66,10 +66,8 @@ BOTH(looks_wait_for_no_program, "the monitor looks as a real-time thread, and wa
 BOTH(idle_queues_are_dormant, "of queues that have been idle for long two words are read, and nothing else for a second")
 {
 	struct gpreempt_node *gn;
-	u32 place;
 
-	for (place = 0; place < 3; place++) {
-		snprintf(tap_case, sizeof(tap_case), "place %u: ", place);
+	EACH(place, 3, "place %u: ", place) {
 		two_dormant_beside(hws, place);
 		gn = node_of(0);
 		CHECK_EQ(gn->monitor.nr_sampled, 1);
@@ -137,12 +135,10 @@ BOTH(either_pointer_wakes, "a queue that is dormant is looked at as soon as eith
 	static const struct { u32 r, w; bool last; } cases[] = { { 1, 1, false }, { 0, 1, true }, { 0, 1, false } };
 	struct gpreempt_node *gn;
 	u64 due_ns;
-	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	EACH_CASE(i, cases) {
 		struct sim_queue *sq;
 
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		two_dormant(hws);
 		gn = node_of(0);
 		sq = cases[i].last ? last : first;
@@ -268,7 +264,7 @@ BOTH(room_for_queues, "without memory for more, as many queues are looked at as 
 	run(10 * MS);
 	CHECK_EQ(gn->monitor.max_sampled, 16);
 	for (n = 1; n <= 2; n++) {
-		snprintf(tap_case, sizeof(tap_case), "allocation %d: ", n);
+		tap_at("allocation %d: ", n);
 		room_is_missing(n);
 		CHECK_EQ(skipped(GPREEMPT_SKIP_NO_MEMORY), n);
 		CHECK_EQ(gn->monitor.max_sampled, 1);
@@ -358,10 +354,9 @@ static void driver_is_busy(void)
 BOTH(seeing_waves, "who wants to see gets the waves of each queue, on all XCCs, as of now, and once in a while only")
 {
 	struct gpreempt_node *gn;
-	u32 looks, xcc;
+	u32 looks;
 
-	for (xcc = 0; xcc < 2; xcc++) {
-		snprintf(tap_case, sizeof(tap_case), "XCC %u: ", xcc);
+	EACH(xcc, 2, "XCC %u: ", xcc) {
 		world_on_xccs(hws, 2);
 		gn = node_of(0);
 		see();
@@ -999,10 +994,8 @@ static void is_debugged(bool on) { debug_process(process_of(low), on); }
 TEST(who_is_not_interrupted_for_a_priority, "for the hardware's priority alone no queue is taken off that may not be: exempt, dead, or the driver's (mqd)")
 {
 	static void (*const reasons[])(bool on) = { exempts, dies, is_debugged };
-	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
-		snprintf(tap_case, sizeof(tap_case), "reason %u: ", i);
+	EACH(i, ARRAY_SIZE(reasons), "reason %u: ", i) {
 		world_make(false, 1, 1);
 		set("gpreempt_hw_priority", "follow");
 		low = add_queue(3);

@@ -474,10 +474,8 @@ TEST(priority_storm_costs_one_look_per_poll, "whatever a neighbour without any r
 {
 	static void (*const storms[])(u32 n) = { set_own_priority, set_queue_priority, announces_work, holds_itself, updates_its_queue };
 	u64 before, checks, polls = 20 * MS / (80 * US);
-	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(storms); i++) {
-		snprintf(tap_case, sizeof(tap_case), "storm %u: ", i);
+	EACH(i, ARRAY_SIZE(storms), "storm %u: ", i) {
 		two_nodes(true);
 		before = wakeups(0);
 		checks = atomic64_read(&node_of(0)->stats.checks);

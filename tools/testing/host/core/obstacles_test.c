@@ -20,16 +20,13 @@ static const struct {
 
 BOTH(obstacles_are_respected, "what the driver does not let go stays, is counted once, and goes when the obstacle does")
 {
-	u32 i;
-
 	low_runs(hws);
 	high->kernel_ns = MS;
 	low->kernel_ns = SEC;
 	submit(high, 4000);
-	for (i = 0; i < ARRAY_SIZE(obstacles); i++) {
+	EACH(i, ARRAY_SIZE(obstacles), "obstacle %u: ", i) {
 		u64 before = skipped(obstacles[i].skip);
 
-		snprintf(tap_case, sizeof(tap_case), "obstacle %u: ", i);
 		obstacles[i].change(true);
 		run(20 * MS);
 		CHECK(!preempted(low));

@@ -133,13 +133,10 @@ static void (*const unmappable[])(struct sim_queue *sq) = {
 
 BOTH(unmappable_pointers, "a queue whose pointers cannot be mapped is registered, said so, and leaves nothing pinned")
 {
-	u32 i;
-
 	world_on(hws);
-	for (i = 0; i < ARRAY_SIZE(unmappable); i++) {
+	EACH_CASE(i, unmappable) {
 		struct sim_queue *sq = queue_with(unmappable[i], 0, NORMAL);
 
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		CHECK(sq->q.gpreempt && !seen(sq));
 		run(MS);
 		CHECK(!strcmp(gpreempt_queue_sysfs_state(sq->q.gpreempt, 0), "unmapped"));
@@ -151,7 +148,6 @@ BOTH(unmappable_pointers, "a queue whose pointers cannot be mapped is registered
 		sq->bo.fails_reserve = false;
 		kill_process(process_of(sq));
 	}
-	tap_case[0] = 0;
 }
 
 TEST(only_one_page_is_ever_mapped, "a buffer object of another size than a page, imported, of DMA addresses or of nobody's user pages is not mapped at all")
@@ -160,13 +156,11 @@ TEST(only_one_page_is_ever_mapped, "a buffer object of another size than a page,
 		two_pages, many_pages, less_than_a_page, large_vram, many_user_pages, dma_addresses, imported, thread_ended, pages_of_another,
 		hidden_vram, vram_of_another_device,
 	};
-	u32 i;
 
 	world_on(true);
-	for (i = 0; i < ARRAY_SIZE(refused); i++) {
+	EACH_CASE(i, refused) {
 		struct sim_queue *sq = queue_with(refused[i], 0, NORMAL);
 
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		CHECK(!seen(sq));
 		/* Nor later, when it is looked at again. */
 		submit_and_run(sq, 3, 2500 * MS);
@@ -176,7 +170,6 @@ TEST(only_one_page_is_ever_mapped, "a buffer object of another size than a page,
 		CHECK(idle(sq));
 		kill_process(process_of(sq));
 	}
-	tap_case[0] = 0;
 }
 
 /* Ways that need no right, nor anybody's mistake. */
@@ -185,15 +178,14 @@ static void (*const ways[])(struct sim_queue *sq) = { private_vram, no_cpu_acces
 BOTH(pointer_in_private_vram_is_no_exemption,
      "a low queue whose pointers cannot be read yields to a high one, gets its relief, and does all of its work once; its hardware priority is the normal one")
 {
-	u32 i, preempted_before, reliefs;
+	u32 preempted_before, reliefs;
 
 	world_on(hws);
 	world.nodes[0].nr_wave_slots = 1;
 	set("gpreempt_max_hold_ms", "200");
 	high = add_queue(0);
 	high->kernel_ns = MS;
-	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		snprintf(tap_case, sizeof(tap_case), "way %u: ", i);
+	EACH(i, ARRAY_SIZE(ways), "way %u: ", i) {
 		low = queue_with(ways[i], 10, HIGH);
 		low->kernel_ns = 50 * MS;
 		submit_and_run(low, 3, 10 * MS);
@@ -217,18 +209,14 @@ BOTH(pointer_in_private_vram_is_no_exemption,
 		CHECK(run_until_idle(low, SEC));
 		kill_process(process_of(low));
 	}
-	tap_case[0] = 0;
 }
 
 BOTH(unseen_queues_are_no_reason, "nobody is preempted for a queue whose pointers cannot be read, however high, and idle it holds up nobody")
 {
-	u32 i;
-
 	world_on(hws);
 	low = add_queue(10);
 	low->kernel_ns = 5 * MS;
-	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		snprintf(tap_case, sizeof(tap_case), "way %u: ", i);
+	EACH(i, ARRAY_SIZE(ways), "way %u: ", i) {
 		high = queue_with(ways[i], -10, NORMAL);
 		high->kernel_ns = 5 * MS;
 		submit(low, 10);
@@ -238,7 +226,6 @@ BOTH(unseen_queues_are_no_reason, "nobody is preempted for a queue whose pointer
 		CHECK_EQ(preemptions(), 0);
 		kill_process(process_of(high));
 	}
-	tap_case[0] = 0;
 }
 
 BOTH(unseen_queues_are_held_on_request, "a queue whose pointers cannot be read is held and let go like any other")
@@ -584,8 +571,8 @@ static void requests(u64 ns)
 
 BOTH(frozen_pointers_hide_no_work, "of a program whose pointers stand still for the kernel waves in flight tell: it hides for 100 ms at most, and for no longer than it was idle")
 {
+	static const u64 idle_ns[] = { 50 * MS, 500 * MS, 2 * SEC, 8 * SEC };
 	u64 began_ns, hidden_ns, *shown;
-	u32 i;
 
 	world_on(hws);
 	world.nodes[0].nr_wave_slots = 1;
@@ -598,10 +585,7 @@ BOTH(frozen_pointers_hide_no_work, "of a program whose pointers stand still for 
 	CHECK(run_until_idle(low, 3 * SEC));
 	shown = low->pointers;
 	freeze(low);
-	for (i = 0; i < 4; i++) {
-		static const u64 idle_ns[] = { 50 * MS, 500 * MS, 2 * SEC, 8 * SEC };
-
-		snprintf(tap_case, sizeof(tap_case), "idle for %llu ms: ", idle_ns[i] / MS);
+	EACH(i, ARRAY_SIZE(idle_ns), "idle for %llu ms: ", idle_ns[i] / MS) {
 		requests(idle_ns[i]);
 		CHECK(run_until_idle(high, SEC));
 		submit(low, 1);
@@ -615,7 +599,6 @@ BOTH(frozen_pointers_hide_no_work, "of a program whose pointers stand still for 
 		CHECK(run_until_idle(high, 20 * SEC));
 		CHECK(run_until_idle(low, 20 * SEC));
 	}
-	tap_case[0] = 0;
 	process_of(low)->mm.locked = false;
 	world_end();
 	free(shown);

@@ -198,10 +198,8 @@ BOTH(relief_bounds_a_hold, "a queue that is held for too long gets the device fo
 BOTH(saved_waves_are_told, "that a queue was stopped in the middle of a kernel is seen on whichever XCC it is, and not of one that had none")
 {
 	struct sim_queue *quiet;
-	u32 xcc;
 
-	for (xcc = 0; xcc < 2; xcc++) {
-		snprintf(tap_case, sizeof(tap_case), "XCC %u: ", xcc);
+	EACH(xcc, 2, "XCC %u: ", xcc) {
 		low_runs_on(hws, xcc);
 		quiet = add_queue(10);
 		run(2 * MS);

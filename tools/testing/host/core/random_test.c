@@ -217,7 +217,7 @@ static void simulate(bool hws)
 	random_state = seed * 2654435761U + hws + 1;
 	memset(watches, 0, sizeof(watches));
 	calm = one_in(3);
-	snprintf(tap_case, sizeof(tap_case), "SEED=%llu COUNT=1: ", seed);
+	tap_at("SEED=%llu COUNT=1: ", seed);
 	world_make(hws, 1 + random_below(2), 1);
 	world.nodes[0].nr_wave_slots = 1 + random_below(3);
 	CHECK_EQ(shim_param_set("gpreempt_max_hold_ms", "40"), 0);
@@ -245,18 +245,11 @@ static void simulate(bool hws)
 	shim_log[0] = 0;
 }
 
-static u64 setting(const char *name, u64 otherwise)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? strtoull(value, NULL, 0) : otherwise;
-}
-
 static void simulate_all(bool hws)
 {
-	u64 end = setting("SEED", 1) + setting("COUNT", 30);
+	u64 end = tap_setting("SEED", 1) + tap_setting("COUNT", 30);
 
-	for (seed = setting("SEED", 1); seed < end; seed++)
+	for (seed = tap_setting("SEED", 1); seed < end; seed++)
 		simulate(hws);
 }
 

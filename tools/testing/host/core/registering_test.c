@@ -27,7 +27,7 @@ TEST(pointers_are_aligned, "pointers that could be read in halves are not read: 
 	for (i = 0; i < 8; i++) {
 		misaligned_pm4 = i >= 4;
 		misaligned_by = bytes[i % 4];
-		snprintf(tap_case, sizeof(tap_case), "%s, %u bytes: ", misaligned_pm4 ? "PM4" : "AQL", misaligned_by);
+		tap_at("%s, %u bytes: ", misaligned_pm4 ? "PM4" : "AQL", misaligned_by);
 		low = add_queue(0);
 		CHECK_EQ(seen(low), misaligned_by >= (misaligned_pm4 ? 4 : 8));
 		kill_process(process_of(low));
@@ -111,7 +111,7 @@ TEST(queues_without_memory, "a queue for which there is no memory is counted, wh
 	for (n = 1; n <= 3; n++) {
 		struct sim_process *process = add_process(0);
 
-		snprintf(tap_case, sizeof(tap_case), "allocation %d: ", n);
+		tap_at("allocation %d: ", n);
 		shim_fail_alloc = n;
 		low = add_queue_to(process, 0, NORMAL);
 		shim_fail_alloc = 0;
@@ -194,7 +194,7 @@ BOTH(allocations_fail, "whichever allocation fails, nothing is lost, and nothing
 		struct sim_process *process = add_process(0);
 		struct sim_queue *sq;
 
-		snprintf(tap_case, sizeof(tap_case), "allocation %d: ", n);
+		tap_at("allocation %d: ", n);
 		shim_fail_alloc = n;
 		sq = add_queue_to(process, 0, NORMAL);
 		submit_and_run(sq, 5, 5 * MS);

@@ -246,12 +246,11 @@ TEST(who_works_leaves_first, "victims that keep the device from others are asked
 	static void (*const idlers[])(struct gpreempt_policy_queue *q) = { is_idle, is_new };
 	static void (*const workers[])(struct gpreempt_policy_queue *q) = { has_packets, has_waves, may_have_waves };
 	struct sim_queue *idler, *worker;
-	u32 i, k;
+	u32 i;
 
 	world_on(false);
 	for (i = 0; i < ARRAY_SIZE(idlers); i++) {
-		for (k = 0; k < ARRAY_SIZE(workers); k++) {
-			snprintf(tap_case, sizeof(tap_case), "idler %u, worker %u: ", i, k);
+		EACH(k, ARRAY_SIZE(workers), "idler %u, worker %u: ", i, k) {
 			idler = add_queue(0);
 			worker = add_queue(0);
 			run(MS);

@@ -30,13 +30,12 @@ TEST(snapshots_have_limits, "a manager that lacks any of the functions makes non
 
 TEST(nothing_is_written_back, "what somebody wrote to any of the MQDs or control stacks of a preempted queue is told once, and is what the queue continues with")
 {
-	u32 xcc, doorbell;
+	u32 doorbell;
 	u8 scribbled;
 
-	for (xcc = 0; xcc < 2; xcc++) {
+	EACH(xcc, 2, "XCC %u: ", xcc) {
 		u8 *last;
 
-		snprintf(tap_case, sizeof(tap_case), "XCC %u: ", xcc);
 		low_runs_on(false, xcc);
 		set("gpreempt_verify", "1");
 		high_preempts_low();

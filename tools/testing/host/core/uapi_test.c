@@ -40,13 +40,13 @@ TEST(tunables_have_bounds, "each parameter takes what is within its bounds, refu
 	world_on(true);
 	for (i = 0; i < ARRAY_SIZE(tunables); i++) {
 		for (k = 0; k < ARRAY_SIZE(tunables[i].good) && tunables[i].good[k]; k++) {
-			snprintf(tap_case, sizeof(tap_case), "%s=%.10s: ", tunables[i].name, tunables[i].good[k]);
+			tap_at("%s=%.10s: ", tunables[i].name, tunables[i].good[k]);
 			CHECK_EQ(shim_param_set(tunables[i].name, tunables[i].good[k]), 0);
 			CHECK(shim_param_get(tunables[i].name, after) > 1);
 			CHECK_EQ(shim_param_set(tunables[i].name, after), 0);
 		}
 		for (k = 0; k < ARRAY_SIZE(tunables[i].bad) && tunables[i].bad[k]; k++) {
-			snprintf(tap_case, sizeof(tap_case), "%s=%.10s: ", tunables[i].name, tunables[i].bad[k]);
+			tap_at("%s=%.10s: ", tunables[i].name, tunables[i].bad[k]);
 			shim_param_get(tunables[i].name, before);
 			shim_log[0] = 0;
 			CHECK_EQ(shim_param_set(tunables[i].name, tunables[i].bad[k]), -EINVAL);
@@ -123,7 +123,7 @@ TEST(words_name_the_policies, "each policy has a word in the table of tunables, 
 
 	world_on(true);
 	for (i = 0; gpreempt_policies[i]; i++) {
-		snprintf(tap_case, sizeof(tap_case), "%s: ", gpreempt_policies[i]->name);
+		tap_at("%s: ", gpreempt_policies[i]->name);
 		CHECK_EQ(shim_param_set("gpreempt_policy", gpreempt_policies[i]->name), 0);
 		CHECK(gpreempt_tunables_policy(node_of(0)) == gpreempt_policies[i]);
 		run(10 * MS);
@@ -224,11 +224,9 @@ TEST(targets_are_checked, "what a scope does not use has to be 0, what it names 
 		{ { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 99 }, -EBADF },
 		{ { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 1, .pid = 3 }, -EINVAL },
 	};
-	u32 i;
 
 	begin();
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+	EACH_CASE(i, cases) {
 		CHECK_EQ(command(GPREEMPT_IOC_LIST, &(struct gpreempt_list){ .target = cases[i].target }), cases[i].error);
 	}
 	CHECK_EQ(nr_listed(everything), 2);
@@ -858,7 +856,6 @@ static struct task_struct somebody;
 TEST(list_tells_all, "each member of a listed queue says what it is documented to say")
 {
 	struct gpreempt_queue_info info;
-	u32 i;
 
 	begin();
 	high->q.properties.queue_address = 0x7700000;
@@ -887,10 +884,9 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	CHECK(high->q.gpreempt->policy.set.own_priority == 6 && high->q.gpreempt->policy.set.explicit_priority);
 
 	/* Flags, one by one and all together. */
-	for (i = 0; i < 64; i++) {
+	EACH(i, 64, "flags %x: ", i) {
 		struct gpreempt_queue *gq = high->q.gpreempt;
 
-		snprintf(tap_case, sizeof(tap_case), "flags %x: ", i);
 		CHECK(!mutex_is_locked(&node_of(0)->pass_lock));
 		node_of(0)->pass_lock.owner = &somebody;
 		gq->hold.any = i & GPREEMPT_QUEUE_HELD;
@@ -908,7 +904,6 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 		mutex_unlock(&node_of(0)->pass_lock);
 		CHECK_EQ(info.flags, i);
 	}
-	tap_case[0] = 0;
 
 	submit_and_run(low, 200, MS);
 	high->kernel_ns = 20 * MS;
@@ -947,7 +942,6 @@ TEST(list_tells_why, "a listed queue has its verdict, since when, for how much l
 	};
 	struct gpreempt_policy_queue *pq;
 	struct gpreempt_queue_info info;
-	u32 i;
 
 	begin();
 	info = info_of(low);
@@ -966,12 +960,10 @@ TEST(list_tells_why, "a listed queue has its verdict, since when, for how much l
 	CHECK(!info.to_pid && !info.to_queue_id && !info.to_priority && !info.to_pending);
 
 	pq = &high->q.gpreempt->policy;
-	for (i = 0; i < ARRAY_SIZE(yielding); i++) {
-		snprintf(tap_case, sizeof(tap_case), "verdict %u: ", yielding[i]);
+	EACH(i, ARRAY_SIZE(yielding), "verdict %u: ", yielding[i]) {
 		info = judged(yielding[i], ~0ULL);
 		CHECK(info.verdict == yielding[i] && info.to_pid == 101 && info.to_pending == 3);
 	}
-	tap_case[0] = 0;
 	CHECK_EQ(judged(GPREEMPT_VERDICT_RESUME_DELAYED, 0).to_pid, 0);
 	/* It is held, and would not have to yield. */
 	low->q.gpreempt->policy.missing = 0;
@@ -1006,11 +998,9 @@ TEST(list_knows_better_than_the_last_look, "whether a queue that may run has wor
 		GPREEMPT_VERDICT_RUNS, GPREEMPT_VERDICT_NO_DEMAND, GPREEMPT_VERDICT_DORMANT, GPREEMPT_VERDICT_DRIVER,
 	};
 	struct gpreempt_queue_info info;
-	u32 i;
 
 	begin();
-	for (i = 0; i < ARRAY_SIZE(free); i++) {
-		snprintf(tap_case, sizeof(tap_case), "verdict %u: ", free[i]);
+	EACH(i, ARRAY_SIZE(free), "verdict %u: ", free[i]) {
 		info = judged(free[i], ~0ULL);
 		CHECK_EQ(info.state, GPREEMPT_QUEUE_IDLE);
 		CHECK_EQ(info.verdict, free[i] == GPREEMPT_VERDICT_DORMANT ? free[i] : GPREEMPT_VERDICT_NO_DEMAND);
@@ -1021,7 +1011,7 @@ TEST(list_knows_better_than_the_last_look, "whether a queue that may run has wor
 		CHECK_EQ(info.verdict, GPREEMPT_VERDICT_DRIVER);
 	}
 	submit_and_run(low, 20, MS);
-	for (i = 0; i < ARRAY_SIZE(free); i++)
+	for (u32 i = 0; i < ARRAY_SIZE(free); i++)
 		CHECK_EQ(judged(free[i], ~0ULL).verdict, GPREEMPT_VERDICT_RUNS);
 	CHECK_EQ(judged(GPREEMPT_VERDICT_BLOCKED, ~0ULL).verdict, GPREEMPT_VERDICT_BLOCKED);
 }
@@ -1102,7 +1092,6 @@ TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and
 	struct gpreempt_list list;
 	struct gpreempt_node_info nodes[3];
 	struct gpreempt_info info;
-	u32 i;
 
 	world_on_nodes(true, 2);
 	add_rivals(10, 0);
@@ -1113,8 +1102,7 @@ TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and
 	submit_and_run(high, 3, 10 * MS);
 	CHECK(preempted(low));
 	open_own_file();
-	for (i = 0; i <= 3; i++) {
-		snprintf(tap_case, sizeof(tap_case), "room for %u: ", i);
+	EACH(i, 4, "room for %u: ", i) {
 		memset(infos, 0x55, sizeof(infos));
 		list = (struct gpreempt_list){ .target = everything, .nr_queues = i, .queues = (unsigned long)infos };
 		CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
@@ -1128,7 +1116,6 @@ TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and
 		CHECK(i >= 2 || nodes[i].gpu_id == 0x55555555);
 		CHECK(!i || nodes[0].gpu_id == 1000);
 	}
-	tap_case[0] = 0;
 	CHECK_EQ(info.abi_version, GPREEMPT_ABI_VERSION);
 	CHECK_EQ(info.features, GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP | GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT);
 	CHECK_EQ(nodes[0].state, gpreempt_node_state(node_of(0)));
@@ -1204,11 +1191,8 @@ TEST(each_parameter_is_one, "a parameter changes nothing but itself, and each al
 
 TEST(either_right_is_a_privilege, "what was set with either right is not changed by somebody without, who may set what nobody did")
 {
-	u32 i;
-
 	begin();
-	for (i = 0; i < 3; i++) {
-		snprintf(tap_case, sizeof(tap_case), "rights %u: ", i);
+	EACH(i, 3, "rights %u: ", i) {
 		current->caps = i == 0 ? CAP_SYS_ADMIN : i == 1 ? CAP_SYS_NICE : 0;
 		CHECK_EQ(set_priority(process_target(low), 3, 0), 0);
 		current->caps = 0;
@@ -1263,10 +1247,8 @@ TEST(holds_of_several_queues, "a hold of a process is one of each of its queues,
 	struct gpreempt_hold hold;
 	struct sim_queue *before;
 	u64 began_ns;
-	u32 i;
 
-	for (i = 0; i < 2; i++) {
-		snprintf(tap_case, sizeof(tap_case), "queue %u: ", i);
+	EACH(i, 2, "queue %u: ", i) {
 		begin_with_two();
 		before = i ? second : low;
 		hold = (struct gpreempt_hold){ .target = queue_target(before), .timeout_ms = 100 };
@@ -1333,10 +1315,8 @@ TEST(holds_are_all_or_nothing, "where one queue cannot be held none is, be it fo
 TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first; what somebody asked for twice he ends once")
 {
 	struct gpreempt_hold hold;
-	u32 i;
 
-	for (i = 0; i < 3; i++) {
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+	EACH(i, 3, "case %u: ", i) {
 		begin_with_two();
 		open_file(&other);
 		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100, .flags = i == 0 ? GPREEMPT_HOLD_UNBOUNDED : 0 };
@@ -1367,13 +1347,11 @@ TEST(holds_have_a_limit, "without rights a queue is held 64 times at most; who h
 {
 	static struct file files[66];
 	struct gpreempt_hold hold;
-	u32 i;
 
 	begin();
 	current->caps = 0;
 	current->euid = process_of(low)->task.euid;
-	for (i = 0; i < 66; i++) {
-		snprintf(tap_case, sizeof(tap_case), "hold %u: ", i);
+	EACH(i, 66, "hold %u: ", i) {
 		open_file(&files[i]);
 		current->caps = i == 65 ? CAP_SYS_NICE | CAP_SYS_ADMIN : 0;
 		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
@@ -1383,7 +1361,7 @@ TEST(holds_have_a_limit, "without rights a queue is held 64 times at most; who h
 	current->caps = 0;
 	CHECK_EQ(file_command(&files[5], GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), 0);
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
-	for (i = 0; i < 66; i++)
+	for (u32 i = 0; i < 66; i++)
 		close_file(&files[i]);
 }
 
@@ -1562,18 +1540,17 @@ TEST(tunables_reach_the_monitor, "each parameter is what the next pass works wit
 #undef IS
 	};
 	char text[64];
-	u32 i, k;
+	u32 k;
 
 	world_on(true);
 	/* Awake: somebody could outrank another. */
 	add_queue(10);
 	add_queue(0);
 	run(6 * MS);
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	EACH(i, ARRAY_SIZE(cases), "%s: ", cases[i].name) {
 		const u8 *tun = (const u8 *)&node_of(0)->tun;
 		u64 is = 0;
 
-		snprintf(tap_case, sizeof(tap_case), "%s: ", cases[i].name);
 		memcpy(&is, tun + cases[i].offset, cases[i].size);
 		CHECK(is != cases[i].expected);
 		CHECK_EQ(shim_param_set(cases[i].name, cases[i].value), 0);
@@ -1587,7 +1564,7 @@ TEST(tunables_reach_the_monitor, "each parameter is what the next pass works wit
 	kfd_gpreempt_node_init(&world.nodes[0].node);
 	for (k = 0; k < GPREEMPT_NR_TUNABLES; k++) {
 		gpreempt_tunables_show(node_of(0), k, text);
-		snprintf(tap_case, sizeof(tap_case), "tunable %u: ", k);
+		tap_at("tunable %u: ", k);
 		CHECK(strcmp(text, k == GPREEMPT_TUNABLE_NICE ? "1\n" : "0\n") != 0);
 	}
 }
@@ -1621,11 +1598,9 @@ TEST(switches_take_what_flags_take, "a node's switch knows the words that a para
 {
 	static const struct { const char *text; bool on; } good[] = { { "1", true }, { "Y\n", true }, { "on", true }, { "0\n", false }, { "off\n", false } };
 	bool on;
-	u32 i;
 
 	begin();
-	for (i = 0; i < ARRAY_SIZE(good); i++) {
-		snprintf(tap_case, sizeof(tap_case), "%.3s: ", good[i].text);
+	EACH(i, ARRAY_SIZE(good), "%.3s: ", good[i].text) {
 		on = !good[i].on;
 		CHECK_EQ(gpreempt_params_parse_switch(good[i].text, false, &on), 0);
 		CHECK_EQ(on, good[i].on);

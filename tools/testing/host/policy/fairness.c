@@ -11,49 +11,11 @@
 #include "policy_node.h"
 #include "tap.h"
 
-#define POLL	(200 * US)
-
-static struct queue *low, *high;
-
-static void use(const char *name)
-{
-	u32 i;
-
-	for (i = 0; gpreempt_policies[i]; i++)
-		if (!strcmp(gpreempt_policies[i]->name, name))
-			node.use = gpreempt_policies[i];
-	CHECK(node.use && !strcmp(node.use->name, name));
-}
-
-/* High has work without end, low was in the middle of a kernel and is preempted. */
-static void low_is_preempted(void)
-{
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
-	start_hog(low);
-	pass();
-	start_hog(high);
-	pass_after(POLL);
-	CHECK(!on_device(low));
-}
-
-/* Passes until @q has the device, or until it has not; returns how long that took. */
-static u64 time_until(const struct queue *q, bool there, u64 at_most_ns)
-{
-	u64 start_ns = node.now_ns;
-
-	while (on_device(q) != there && node.now_ns - start_ns < at_most_ns)
-		pass_after(POLL);
-	CHECK_EQ(on_device(q), there);
-	return node.now_ns - start_ns;
-}
-
 /* ---- opt-out ---- */
 
 TEST(opt_out_is_never_a_victim, "queues of a process that opted out stay on the device, and alone cause no pass")
 {
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	low->process->policy.opt_out = true;
 	start_hog(low);
 	start_hog(high);
@@ -63,10 +25,9 @@ TEST(opt_out_is_never_a_victim, "queues of a process that opted out stay on the 
 
 TEST(opt_out_while_preempted_resumes, "a process that opts out gets its preempted queues back with the next pass")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	low->process->policy.opt_out = true;
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 }
 
 TEST(opt_out_does_not_shield_others, "a queue that opted out keeps its place, other lower queues yield")
@@ -75,19 +36,18 @@ TEST(opt_out_does_not_shield_others, "a queue that opted out keeps its place, ot
 
 	out->process->policy.opt_out = true;
 	start_hog(out);
-	low_is_preempted();
+	hog_preempts_low();
 	CHECK(on_device(out));
 	CHECK(!out->policy.in_the_way);
 }
 
 TEST(opt_out_comes_before_relief, "not even for a relief is a queue that opted out taken off")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	high->process->policy.opt_out = true;
 	time_until(low, true, 2 * SEC);
 	CHECK(on_device(high));
-	passes_for(100 * MS, POLL);
-	CHECK_EQ(high->preempted, 0);
+	CHECK_EQ_LATER(100 * MS, high->preempted, 0);
 }
 
 /* ---- explicit holds ---- */
@@ -98,45 +58,35 @@ TEST(a_hold_takes_off, "a queue that is asked to hold is taken off, whoever else
 	start_hog(high);
 	pass();
 	high->policy.set.hold = true;
-	pass_after(POLL);
-	CHECK(!on_device(high));
-	passes_for(100 * MS, POLL);
-	CHECK(!on_device(high));
+	CHECK_AFTER(POLL, !on_device(high));
+	CHECK_LATER(100 * MS, !on_device(high));
 	CHECK_EQ(node.nr_acting, 1);
 	CHECK(!node.decision.park);
 }
 
 TEST(a_hold_takes_nobody_along, "a hold is no reason to preempt lower queues, and gives them the level")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	high->policy.set.hold = true;
-	pass_after(POLL);
-	CHECK(!on_device(high));
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, !on_device(high) && on_device(low));
 	CHECK_EQ(node.decision.level, LOW);
 }
 
 TEST(a_hold_ends, "a queue that is not asked to hold any more comes back with the next pass")
 {
-	high = new_queue(new_process(), HIGH);
-	start_hog(high);
-	high->policy.set.hold = true;
-	pass();
+	high_is_held();
 	CHECK(!on_device(high));
 	high->policy.set.hold = false;
-	pass_after(POLL);
-	CHECK(on_device(high));
+	CHECK_AFTER(POLL, on_device(high));
 }
 
 TEST(a_hold_is_bounded, "after the maximum hold a queue that is asked to hold runs for the length of a relief if its rank lets it, then it holds again")
 {
-	high = new_queue(new_process(), HIGH);
-	low = new_queue(new_process(), LOW);
+	two_processes();
 	start_hog(high);
 	start_hog(low);
 	high->policy.set.hold = true;
-	pass();
-	CHECK(!on_device(high) && on_device(low));
+	CHECK_AFTER(0, !on_device(high) && on_device(low));
 	CHECK_EQ(time_until(high, true, 2 * SEC), node.params.max_hold_ns);
 	CHECK(!on_device(low));
 	CHECK_EQ(node.decision.level, HIGH);
@@ -148,15 +98,13 @@ TEST(a_hold_is_bounded, "after the maximum hold a queue that is asked to hold ru
 
 TEST(a_hold_that_ends_gives_back_the_own_rank, "what is outranked stays off when a hold reaches its maximum, and starves only from when nothing asks for a hold any more")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	passes_for(node.params.max_hold_ns / 2, POLL);
 	low->policy.set.hold = true;
-	passes_for(5 * node.params.max_hold_ns, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(5 * node.params.max_hold_ns, !on_device(low));
 	CHECK_EQ(node.nr_relief, 0);
 	low->policy.set.hold = false;
-	pass_after(POLL);
-	CHECK_EQ(time_until(low, true, 2 * SEC), node.params.max_hold_ns);
+	CHECK_EQ_AFTER(POLL, time_until(low, true, 2 * SEC), node.params.max_hold_ns);
 	CHECK_EQ(node.nr_relief, 1);
 }
 
@@ -164,8 +112,7 @@ TEST(a_hold_without_work_lasts, "a queue without work that is asked to hold is n
 {
 	high = new_queue(new_process(), HIGH);
 	high->policy.set.hold = true;
-	pass();
-	CHECK(!on_device(high));
+	CHECK_AFTER(0, !on_device(high));
 	passes_for(3 * node.params.max_hold_ns, 5 * MS);
 	CHECK(!on_device(high));
 	CHECK_EQ(node.nr_acting, 1);
@@ -175,44 +122,32 @@ TEST(a_hold_lets_go_in_time, "the maximum of a hold and the time for which it do
 {
 	node.params.poll_ns = 0;
 	node.params.interval_ns = 10 * SEC;
-	high = new_queue(new_process(), HIGH);
-	start_hog(high);
-	high->policy.set.hold = true;
-	pass();
+	high_is_held();
 	CHECK_EQ(node.decision.next_ns, node.params.max_hold_ns);
-	pass_after(node.decision.next_ns);
-	CHECK(on_device(high));
+	CHECK_AFTER(node.decision.next_ns, on_device(high));
 	CHECK_EQ(node.decision.next_ns, node.params.relief_ns);
-	pass_after(node.decision.next_ns);
-	CHECK(!on_device(high));
+	CHECK_AFTER(node.decision.next_ns, !on_device(high));
 }
 
 TEST(a_hold_waits_for_a_relief, "a queue that is asked to hold in its relief holds after it")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	time_until(low, true, 2 * SEC);
 	low->policy.set.hold = true;
-	passes_for(node.params.relief_ns - POLL, POLL);
-	CHECK(on_device(low) && !on_device(high));
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(node.params.relief_ns - POLL, on_device(low) && !on_device(high));
+	CHECK_AFTER(POLL, !on_device(low));
 	passes_for(5 * node.params.max_hold_ns, MS);
 	CHECK_EQ(node.nr_relief, 1);
 }
 
 TEST(a_hold_counts_anew, "what was left of the time for which one hold did not count is nothing to the next one")
 {
-	high = new_queue(new_process(), HIGH);
-	start_hog(high);
-	high->policy.set.hold = true;
-	pass();
+	high_is_held();
 	time_until(high, true, 2 * SEC);
 	high->policy.set.hold = false;
-	pass_after(POLL);
-	CHECK(on_device(high));
+	CHECK_AFTER(POLL, on_device(high));
 	high->policy.set.hold = true;
-	pass_after(POLL);
-	CHECK(!on_device(high));
+	CHECK_AFTER(POLL, !on_device(high));
 }
 
 TEST(a_hold_yields_to_the_driver, "a queue that the driver does not let go is not held, and one that opted out neither")
@@ -225,33 +160,23 @@ TEST(a_hold_yields_to_the_driver, "a queue that the driver does not let go is no
 	low->process->policy.opt_out = true;
 	start_hog(high);
 	start_hog(low);
-	passes_for(10 * MS, POLL);
-	CHECK_EQ(node.nr_preempted, 0);
+	CHECK_EQ_LATER(10 * MS, node.nr_preempted, 0);
 }
 
 TEST(a_hold_that_waits_keeps_the_monitor_awake,
      "a node does not park while a queue that is asked to hold is on the device: in relief, or because the driver holds on to it")
 {
-	high = new_queue(new_process(), HIGH);
-	start_hog(high);
-	high->policy.set.hold = true;
-	pass();
+	high_is_held();
 	CHECK(!on_device(high));
-	pass_after(node.params.max_hold_ns);
-	CHECK(on_device(high));
-	pass_after(POLL);
-	CHECK(on_device(high));
+	CHECK_AFTER(node.params.max_hold_ns, on_device(high));
+	CHECK_AFTER(POLL, on_device(high));
 	CHECK(!node.decision.park);
-	pass_after(node.params.relief_ns);
-	CHECK(!on_device(high));
+	CHECK_AFTER(node.params.relief_ns, !on_device(high));
 	high->policy.set.immovable = true;
-	pass_after(POLL);
-	CHECK(on_device(high));
-	pass_after(POLL);
-	CHECK(!node.decision.park);
+	CHECK_AFTER(POLL, on_device(high));
+	CHECK_AFTER(POLL, !node.decision.park);
 	high->policy.set.hold = false;
-	pass_after(POLL);
-	CHECK(node.decision.park);
+	CHECK_AFTER(POLL, node.decision.park);
 }
 
 TEST(an_unbounded_hold_has_no_relief, "a queue that is asked to hold without bound stays off, however long its work waits")
@@ -267,13 +192,12 @@ TEST(an_unbounded_hold_has_no_relief, "a queue that is asked to hold without bou
 	CHECK_EQ(node.nr_acting, 1);
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
 	high->policy.set.hold = false;
-	pass_after(POLL);
-	CHECK(on_device(high));
+	CHECK_AFTER(POLL, on_device(high));
 }
 
 TEST(an_unbounded_hold_is_a_hold, "a queue that is preempted for its rank has its relief, whatever was said about holds")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	low->policy.set.hold_unbounded = true;
 	time_until(low, true, 2 * SEC);
 }
@@ -282,20 +206,14 @@ TEST(an_unbounded_hold_is_a_hold, "a queue that is preempted for its rank has it
 
 TEST(announced_work_clears_the_device, "a queue whose work was announced has demand before the work comes, and keeps it for the work")
 {
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
-	start_hog(low);
-	pass();
+	low_works();
 	high->policy.set.expected_until_ns = node.now_ns + 10 * MS;
-	pass_after(POLL);
-	CHECK(!on_device(low));
-	passes_for(5 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
+	CHECK_LATER(5 * MS, !on_device(low));
 	submit(high, 1);
 	pass_after(POLL);
 	launch(high, 1, 8);
-	passes_for(20 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(20 * MS, !on_device(low));
 	finish(high);
 	CHECK(time_until(low, true, 10 * MS) <= 2 * GPREEMPT_WAVES_SETTLE_NS);
 	CHECK_EQ(node.nr_acting, 2);
@@ -306,44 +224,33 @@ TEST(announced_work_that_does_not_come, "an announcement ends when it says, and 
 	u64 start_ns;
 
 	node.params.poll_ns = 0;
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
-	start_hog(low);
-	pass();
+	low_works();
 	start_ns = node.now_ns;
 	high->policy.set.expected_until_ns = start_ns + 4 * MS;
-	pass_after(MS);
-	CHECK(!on_device(low));
+	CHECK_AFTER(MS, !on_device(low));
 	CHECK_EQ(node.decision.next_ns, 3 * MS);
-	pass_after(3 * MS);
-	CHECK(on_device(low));
+	CHECK_AFTER(3 * MS, on_device(low));
 }
 
 TEST(announced_work_ends_with_the_work, "an announcement does not outlive the work that it announced, a new one counts")
 {
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
-	start_hog(low);
-	pass();
+	low_works();
 	high->policy.set.expected_until_ns = node.now_ns + 500 * MS;
 	pass_after(POLL);
 	submit(high, 1);
 	pass_after(POLL);
 	drain(high);
 	time_until(low, true, 10 * MS);
-	passes_for(10 * MS, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(10 * MS, on_device(low));
 	high->policy.set.expected_until_ns = node.now_ns + 400 * MS;
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 }
 
 TEST(announced_work_of_a_process, "of several queues of a process whose work was announced, the first that gets some has been meant")
 {
 	struct queue *other, *busy, *stranger;
 
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	other = new_queue(high->process, HIGH);
 	busy = new_queue(high->process, HIGH);
 	stranger = new_queue(new_process(), MIDDLE);
@@ -352,33 +259,26 @@ TEST(announced_work_of_a_process, "of several queues of a process whose work was
 	submit(busy, 1);
 	pass();
 	launch(busy, 1, 0);
-	pass_after(POLL);
-	CHECK(gpreempt_demand_came(&busy->policy));
+	CHECK_AFTER(POLL, gpreempt_demand_came(&busy->policy));
 	high->policy.set.expected_until_ns = other->policy.set.expected_until_ns = node.now_ns + 500 * MS;
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 	CHECK(!gpreempt_demand_came(&high->policy) && !gpreempt_demand_came(&other->policy));
 	/* Work that was announced before is another matter, now and whenever it goes on. */
 	submit(busy, 1);
-	pass_after(POLL);
-	CHECK(!gpreempt_demand_came(&high->policy) && !gpreempt_demand_came(&other->policy));
+	CHECK_AFTER(POLL, !gpreempt_demand_came(&high->policy) && !gpreempt_demand_came(&other->policy));
 	submit(other, 1);
-	pass_after(POLL);
-	CHECK(gpreempt_demand_came(&high->policy) && gpreempt_demand_came(&other->policy));
+	CHECK_AFTER(POLL, gpreempt_demand_came(&high->policy) && gpreempt_demand_came(&other->policy));
 	drain(other);
 	pass_after(POLL);
 	drain(busy);
-	pass_after(POLL);
-	CHECK(gpreempt_demand_came(&high->policy) && gpreempt_demand_came(&other->policy));
+	CHECK_AFTER(POLL, gpreempt_demand_came(&high->policy) && gpreempt_demand_came(&other->policy));
 	time_until(low, true, 10 * MS);
-	passes_for(10 * MS, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(10 * MS, on_device(low));
 	/* Another process's work is none of theirs, and another announcement is another one. */
 	high->policy.set.expected_until_ns = node.now_ns + 400 * MS;
 	stranger->policy.set.expected_until_ns = node.now_ns + 300 * MS;
 	submit(stranger, 1);
-	pass_after(POLL);
-	CHECK(!gpreempt_demand_came(&high->policy) && gpreempt_demand_came(&stranger->policy));
+	CHECK_AFTER(POLL, !gpreempt_demand_came(&high->policy) && gpreempt_demand_came(&stranger->policy));
 	CHECK(!on_device(low));
 }
 
@@ -386,14 +286,12 @@ TEST(announced_work_of_a_preempted_queue, "a queue that was taken along idle com
 {
 	struct queue *idle = new_queue(new_process(), HIGH - 1);
 
-	low_is_preempted();
+	hog_preempts_low();
 	CHECK(!on_device(idle));
 	drain(high);
 	idle->policy.set.priority = HIGH + 1;
 	idle->policy.set.expected_until_ns = node.now_ns + 10 * MS;
-	pass_after(POLL);
-	CHECK(on_device(idle));
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, on_device(idle) && !on_device(low));
 	CHECK_EQ(node.decision.level, HIGH + 1);
 }
 
@@ -405,10 +303,7 @@ static u32 preemptions_of_a_bursty_high(u64 ns, u64 period_ns)
 	u64 end_ns = node.now_ns + ns;
 	u32 before;
 
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
-	start_hog(low);
-	pass();
+	low_works();
 	before = low->preempted;
 	while (node.now_ns < end_ns) {
 		u64 request_ns = node.now_ns;
@@ -457,21 +352,16 @@ TEST(no_budget_no_wait, "gpreempt_overhead_pct=0 lets saving and restoring take 
 	/* And leaves nothing to pay for later. */
 	node.params.overhead_pct = 10;
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 }
 
 /* The budget is used up, low runs, high waits. */
 static void budget_is_used_up(void)
 {
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
-	start_hog(low);
-	pass();
+	low_works();
 	gpreempt_policy_overhead(&node.policy, 20 * MS, false, node.now_ns);
 	start_hog(high);
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 	CHECK(node.decision.inversion);
 	CHECK(node.decision.over_budget);
 }
@@ -484,13 +374,11 @@ TEST(budget_is_told_once, "that a preemption waits for the budget is told once, 
 	node.params.interval_ns = SEC;
 	budget_is_used_up();
 	start_ns = node.now_ns - POLL;
-	pass_after(POLL);
-	CHECK(!node.decision.over_budget);
+	CHECK_AFTER(POLL, !node.decision.over_budget);
 	while (on_device(low)) {
 		CHECK(node.decision.next_ns <= 100 * MS);
 		CHECK(node.now_ns - start_ns < SEC);
-		pass_after(node.decision.next_ns);
-		CHECK(!node.decision.over_budget);
+		CHECK_AFTER(node.decision.next_ns, !node.decision.over_budget);
 	}
 	/* 10 ms more than 10 % of 100 ms: paid for in 100 ms. */
 	CHECK(node.now_ns - start_ns >= 100 * MS);
@@ -506,12 +394,10 @@ TEST(one_slow_pass_does_not_stop_service, "a hardware pass of seconds is not hel
 
 TEST(relief_does_not_wait_for_the_budget, "a queue preempted for too long gets the device, whatever that costs")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	pass_after(node.params.max_hold_ns - POLL);
 	gpreempt_policy_overhead(&node.policy, 100 * MS, false, node.now_ns);
-	pass_after(POLL);
-	CHECK(on_device(low));
-	CHECK(!on_device(high));
+	CHECK_AFTER(POLL, on_device(low) && !on_device(high));
 }
 
 TEST(resumes_wait_for_the_budget_for_a_while,
@@ -521,12 +407,10 @@ TEST(resumes_wait_for_the_budget_for_a_while,
 		{ 9 * MS, 0 }, { 10 * MS + 200 * US, 2 * MS }, { 100 * MS, GPREEMPT_RESUME_WAIT_MAX_NS },
 	};
 	u64 waited_ns;
-	u32 i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	EACH_CASE(i, cases) {
 		tap_reset();
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
-		low_is_preempted();
+		hog_preempts_low();
 		launch(high, 999, 8);
 		pass_after(POLL);
 		drain(high);
@@ -536,10 +420,9 @@ TEST(resumes_wait_for_the_budget_for_a_while,
 		CHECK(waited_ns + POLL >= cases[i].wait_ns && waited_ns <= cases[i].wait_ns + 2 * POLL);
 	}
 	/* The pass that is to come counts as well, up to half of what there is. */
-	for (i = 0; i < 2; i++) {
+	EACH(i, 2, "pass %u: ", i) {
 		tap_reset();
-		snprintf(tap_case, sizeof(tap_case), "pass %u: ", i);
-		low_is_preempted();
+		hog_preempts_low();
 		launch(high, 999, 8);
 		pass_after(POLL);
 		drain(high);
@@ -552,31 +435,27 @@ TEST(resumes_wait_for_the_budget_for_a_while,
 
 TEST(a_hold_that_ends_waits_for_nothing, "a queue that was held on request comes back at once, whatever the budget and resume_delay say")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	drop_queue(high);
 	node.params.resume_delay_ns = 5 * MS;
-	passes_for(100 * MS, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(100 * MS, on_device(low));
 	low->policy.set.hold = true;
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 	gpreempt_policy_overhead(&node.policy, 100 * MS, false, node.now_ns);
 	low->policy.set.hold = false;
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 }
 
 TEST(holds_spend_no_budget, "to hold and let go in a loop leaves the overhead budget to preemptions")
 {
 	u32 i;
 
-	low_is_preempted();
+	hog_preempts_low();
 	drop_queue(high);
 	passes_for(100 * MS, POLL);
 	for (i = 0; i < 100; i++) {
 		low->policy.set.hold = !low->policy.set.hold;
-		pass_after(POLL);
-		CHECK_EQ(on_device(low), !low->policy.set.hold);
+		CHECK_EQ_AFTER(POLL, on_device(low), !low->policy.set.hold);
 		gpreempt_policy_overhead(&node.policy, MS, low->policy.set.hold, node.now_ns);
 		CHECK_EQ(node.policy.overhead_ns, 0);
 	}
@@ -584,17 +463,15 @@ TEST(holds_spend_no_budget, "to hold and let go in a loop leaves the overhead bu
 
 TEST(resumes_that_wait_are_seen_in_time, "the room in the budget that a resume waits for shortens the sleep")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	drop_queue(high);
 	node.params.poll_ns = 0;
 	node.params.interval_ns = SEC;
 	gpreempt_policy_overhead(&node.policy, 10 * MS + 200 * US, false, node.now_ns);
 	node.policy.pass_ns = 0;
-	pass_after(100);
-	CHECK(!on_device(low));
+	CHECK_AFTER(100, !on_device(low));
 	CHECK(node.decision.next_ns >= 1900 * US && node.decision.next_ns <= 2100 * US);
-	pass_after(node.decision.next_ns);
-	CHECK(on_device(low));
+	CHECK_AFTER(node.decision.next_ns, on_device(low));
 }
 
 /* ---- gaps ---- */
@@ -617,10 +494,7 @@ static void high_and_hog(void)
 	node.pass_takes_ns = 100 * US;
 	node.params.poll_ns = POLL;
 	node.params.max_hold_ns = 0;
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
-	start_hog(low);
-	pass();
+	low_works();
 }
 
 TEST(short_gaps_bring_nobody_back, "after two short gaps of a higher queue what it holds stays off in those that follow, and comes back soon after the last")
@@ -686,11 +560,10 @@ TEST(requests_wait_behind_nobody_for_the_budget,
      "whatever gaps a higher queue leaves, its kernels do not wait for the overhead budget; what is below has those gaps that the budget has room for")
 {
 	static const u64 gaps_ns[] = { 200 * US, 400 * US, 600 * US, MS, 2 * MS, 4 * MS };
-	u32 i, k, back;
+	u32 k, back;
 
-	for (i = 0; i < sizeof(gaps_ns) / sizeof(gaps_ns[0]); i++) {
+	EACH_CASE(i, gaps_ns) {
 		tap_reset();
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		high_and_hog();
 		back = 0;
 		for (k = 0; k < 2000; k++) {
@@ -795,11 +668,9 @@ TEST(staggered_victims_do_not_add_up,
      "whatever lower processes begin to work 20 ms after each other, a higher queue with endless work keeps 96 % of the device, and each of them runs")
 {
 	static const u32 counts[] = { 1, 10, 25, NR_VICTIMS };
-	u32 i;
 
-	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+	EACH(i, ARRAY_SIZE(counts), "%u processes: ", counts[i]) {
 		tap_reset();
-		snprintf(tap_case, sizeof(tap_case), "%u processes: ", counts[i]);
 		stagger(counts[i], true, false);
 		check_crowd_share();
 		check_crowd_waits(counts[i]);
@@ -817,11 +688,9 @@ TEST(queues_of_one_process_do_not_add_up, "the same for queues of one process, w
 TEST(own_holds_earn_no_relief, "a process that holds its own queues, 20 ms after each other, gets no relief for it: a higher queue keeps all of the device")
 {
 	static const u32 counts[] = { 1, 10, 25, NR_VICTIMS };
-	u32 i;
 
-	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+	EACH(i, ARRAY_SIZE(counts), "%u queues: ", counts[i]) {
 		tap_reset();
-		snprintf(tap_case, sizeof(tap_case), "%u queues: ", counts[i]);
 		stagger(counts[i], false, true);
 		check_crowd_share();
 		CHECK_EQ(node.nr_relief, 0);
@@ -841,8 +710,7 @@ static void victims_wait(u32 nr, u64 apart_ns)
 	pass();
 	for (i = 0; i < nr; i++) {
 		submit(victims[i], 1000);
-		pass_after(apart_ns);
-		CHECK(!on_device(victims[i]));
+		CHECK_AFTER(apart_ns, !on_device(victims[i]));
 	}
 	node.params.poll_ns = 0;
 	node.params.interval_ns = 10 * SEC;
@@ -935,12 +803,10 @@ TEST(a_turn_is_of_a_process, "queues of one process that starve run side by side
 	victims_wait(2, US);
 	sibling = new_queue(victims[0]->process, LOW - 1);
 	submit(sibling, 10);
-	pass_after(0);
-	CHECK(!on_device(sibling));
+	CHECK_AFTER(0, !on_device(sibling));
 	sibling->policy.seen.starved_ns = victims[0]->policy.seen.starved_ns;
 	node.now_ns += SEC;
-	pass();
-	CHECK(on_device(victims[0]) && on_device(sibling) && !on_device(victims[1]) && !on_device(high));
+	CHECK_AFTER(0, on_device(victims[0]) && on_device(sibling) && !on_device(victims[1]) && !on_device(high));
 	CHECK_EQ(sleep_and_pass(), node.params.relief_ns / 2);
 	only_runs(victims[1]);
 }
@@ -970,8 +836,7 @@ TEST(a_turn_ends_with_its_work, "a process that has done its work in a relief le
 	pass();
 	only_runs(victims[0]);
 	drain(victims[0]);
-	passes_for(2 * GPREEMPT_WAVES_SETTLE_NS, POLL);
-	CHECK(on_device(victims[1]) && !on_device(high));
+	CHECK_LATER(2 * GPREEMPT_WAVES_SETTLE_NS, on_device(victims[1]) && !on_device(high));
 	launch(victims[1], 1, 8);
 	/* It is not in relief any more. */
 	submit(victims[0], 10);
@@ -987,8 +852,7 @@ TEST(a_turn_has_a_least_length, "what is left of a relief is not given to a proc
 	victims_wait(25, US);
 	node.params.relief_ns = 4 * MS - US;
 	node.now_ns += SEC;
-	pass();
-	CHECK_EQ(sleep_and_pass(), GPREEMPT_RELIEF_TURN_NS);
+	CHECK_EQ_AFTER(0, sleep_and_pass(), GPREEMPT_RELIEF_TURN_NS);
 	CHECK_EQ(sleep_and_pass(), GPREEMPT_RELIEF_TURN_NS);
 	only_runs(victims[2]);
 	CHECK_EQ(sleep_and_pass(), 2 * GPREEMPT_RELIEF_TURN_NS - US);
@@ -1002,11 +866,9 @@ TEST(slow_passes_make_long_turns, "where taking off and giving back takes long, 
 	victims_wait(25, US);
 	node.policy.pass_ns = MS;
 	node.now_ns += SEC;
-	pass();
-	CHECK_EQ(node.decision.next_ns, GPREEMPT_RELIEF_TURN_SHARE * MS);
+	CHECK_EQ_AFTER(0, node.decision.next_ns, GPREEMPT_RELIEF_TURN_SHARE * MS);
 	node.policy.pass_ns = 10 * MS;
-	pass_after(10);
-	CHECK_EQ(node.decision.next_ns, node.params.relief_ns - 10);
+	CHECK_EQ_AFTER(10, node.decision.next_ns, node.params.relief_ns - 10);
 }
 
 TEST(a_relief_that_fails_is_due_again, "a queue that did not get the device in its turn is still the one that has waited longest")
@@ -1030,15 +892,13 @@ TEST(reliefs_are_no_gaps, "what yields to two turns of a relief shortly after ea
 	victims_wait(2, 10 * MS);
 	node.params.poll_ns = POLL;
 	node.now_ns = victims[0]->policy.seen.starved_ns + node.params.max_hold_ns;
-	pass();
-	CHECK(on_device(victims[0]) && !on_device(high));
+	CHECK_AFTER(0, on_device(victims[0]) && !on_device(high));
 	drain(victims[0]);
 	time_until(high, true, 2 * MS);
 	pass_after(POLL);
 	victims[1]->policy.seen.starved_ns = node.now_ns - node.params.max_hold_ns;
 	node.policy.pass_ns = MS;
-	pass_after(POLL);
-	CHECK(on_device(victims[1]) && !on_device(high));
+	CHECK_AFTER(POLL, on_device(victims[1]) && !on_device(high));
 	CHECK_EQ(high->policy.gaps, 0);
 }
 
@@ -1048,22 +908,17 @@ TEST(aging_raises_to_equality_at_most,
      "a preempted queue that ages comes to run beside the level, never instead of it, and is young again afterwards")
 {
 	node.params.aging_ns = 5 * MS;
-	low_is_preempted();
+	hog_preempts_low();
 	CHECK_EQ(low->policy.effective_priority, LOW);
-	passes_for(25 * MS, POLL);
-	CHECK_EQ(low->policy.effective_priority, LOW + 5);
+	CHECK_EQ_LATER(25 * MS, low->policy.effective_priority, LOW + 5);
 	CHECK(!on_device(low));
 	/* Ten steps. */
-	passes_for(25 * MS, POLL);
-	CHECK_EQ(low->policy.effective_priority, HIGH);
-	CHECK(on_device(low));
-	CHECK(on_device(high));
+	CHECK_EQ_LATER(25 * MS, low->policy.effective_priority, HIGH);
+	CHECK(on_device(low) && on_device(high));
 	CHECK_EQ(node.decision.level, HIGH);
 	CHECK_EQ(node.nr_relief, 0);
-	passes_for(node.params.relief_ns - POLL, POLL);
-	CHECK(on_device(low));
-	passes_for(2 * POLL, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(node.params.relief_ns - POLL, on_device(low));
+	CHECK_LATER(2 * POLL, !on_device(low));
 	CHECK_EQ(low->policy.effective_priority, LOW);
 	CHECK_EQ(high->preempted, 0);
 }
@@ -1073,16 +928,14 @@ TEST(age_outranks_nobody, "an aged queue is no reason to take off one that it wa
 	struct queue *middle = new_queue(new_process(), MIDDLE);
 
 	node.params.aging_ns = 5 * MS;
-	low_is_preempted();
-	passes_for(40 * MS, POLL);
-	CHECK(low->policy.effective_priority > MIDDLE);
+	hog_preempts_low();
+	CHECK_LATER(40 * MS, low->policy.effective_priority > MIDDLE);
 	submit(middle, 1000);
 	drain(high);
 	time_until(middle, true, 10 * MS);
 	CHECK_EQ(node.decision.level, MIDDLE);
 	CHECK_EQ(low->policy.effective_priority, MIDDLE);
-	passes_for(15 * MS, POLL);
-	CHECK(on_device(middle));
+	CHECK_LATER(15 * MS, on_device(middle));
 }
 
 TEST(age_is_for_work, "a preempted queue without work does not age")
@@ -1090,10 +943,8 @@ TEST(age_is_for_work, "a preempted queue without work does not age")
 	struct queue *idle = new_queue(new_process(), LOW);
 
 	node.params.aging_ns = 5 * MS;
-	low_is_preempted();
-	passes_for(55 * MS, POLL);
-	CHECK(on_device(low));
-	CHECK(!on_device(idle));
+	hog_preempts_low();
+	CHECK_LATER(55 * MS, on_device(low) && !on_device(idle));
 	CHECK_EQ(idle->policy.effective_priority, LOW);
 }
 
@@ -1102,13 +953,11 @@ TEST(age_is_seen_in_time, "the end of the wait for equality, and of the time bes
 	node.params.aging_ns = 1 * MS;
 	node.params.interval_ns = 100 * MS;
 	node.params.poll_ns = 0;
-	low_is_preempted();
+	hog_preempts_low();
 	CHECK_EQ(node.decision.next_ns, 10 * MS);
-	pass_after(node.decision.next_ns);
-	CHECK(on_device(low));
+	CHECK_AFTER(node.decision.next_ns, on_device(low));
 	CHECK_EQ(node.decision.next_ns, node.params.relief_ns);
-	pass_after(node.decision.next_ns);
-	CHECK(!on_device(low));
+	CHECK_AFTER(node.decision.next_ns, !on_device(low));
 }
 
 TEST(aging_orders_a_process_too, "ageing counts between queues of one process whose priorities were asked for")
@@ -1120,29 +969,25 @@ TEST(aging_orders_a_process_too, "ageing counts between queues of one process wh
 	high = new_explicit_queue(p, HIGH);
 	start_hog(low);
 	start_hog(high);
-	pass();
-	CHECK(!on_device(low));
-	passes_for(51 * MS, POLL);
-	CHECK(on_device(low));
-	CHECK(on_device(high));
+	CHECK_AFTER(0, !on_device(low));
+	CHECK_LATER(51 * MS, on_device(low) && on_device(high));
 }
 
 TEST(age_does_not_wait_for_a_resume_delay, "a queue that comes to run beside the level by its age has waited for long enough")
 {
 	node.params.aging_ns = 1 * MS;
 	node.params.resume_delay_ns = 500 * MS;
-	low_is_preempted();
+	hog_preempts_low();
 	CHECK_EQ(time_until(low, true, 100 * MS), 10 * MS);
 }
 
 TEST(staggered_ages_do_not_add_up, "what ages lets in queues for the length of a relief each time that one of them needs to get as old, however many they are")
 {
 	static const u32 counts[] = { 1, 10, NR_VICTIMS };
-	u32 i, k;
+	u32 k;
 
-	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+	EACH(i, ARRAY_SIZE(counts), "%u queues: ", counts[i]) {
 		tap_reset();
-		snprintf(tap_case, sizeof(tap_case), "%u queues: ", counts[i]);
 		memset(&crowd, 0, sizeof(crowd));
 		/* Ten steps. */
 		node.params.aging_ns = 10 * MS;
@@ -1170,7 +1015,7 @@ TEST(staggered_ages_do_not_add_up, "what ages lets in queues for the length of a
 TEST(age_waits_in_time, "a queue that is old enough, and has to wait for its time beside the level, is let in when that begins")
 {
 	node.params.aging_ns = MS;
-	low_is_preempted();
+	hog_preempts_low();
 	passes_for(5 * MS, POLL);
 	victims[0] = new_queue(new_process(), LOW);
 	submit(victims[0], 10);
@@ -1180,30 +1025,25 @@ TEST(age_waits_in_time, "a queue that is old enough, and has to wait for its tim
 	time_until(low, true, 20 * MS);
 	CHECK(!on_device(victims[0]));
 	/* It gets old in the middle of the other's time, which it may use. */
-	pass_after(0);
-	CHECK_EQ(node.decision.next_ns, 5 * MS);
-	pass_after(node.decision.next_ns);
-	CHECK(on_device(victims[0]));
+	CHECK_EQ_AFTER(0, node.decision.next_ns, 5 * MS);
+	CHECK_AFTER(node.decision.next_ns, on_device(victims[0]));
 	CHECK_EQ(node.decision.next_ns, 15 * MS);
 	/* But not what is left when too little is. */
 	victims[1] = new_queue(new_process(), LOW);
 	submit(victims[1], 10);
 	pass_after(0);
-	pass_after(14 * MS + 500 * US);
-	CHECK(!on_device(victims[1]));
+	CHECK_AFTER(14 * MS + 500 * US, !on_device(victims[1]));
 	CHECK_EQ(node.decision.next_ns, 500 * US);
 	drain(low);
 	drain(victims[0]);
-	pass_after(500 * US);
-	CHECK(!on_device(victims[1]));
+	CHECK_AFTER(500 * US, !on_device(victims[1]));
 	CHECK_EQ(node.decision.next_ns, 10 * MS);
-	pass_after(10 * MS);
-	CHECK(on_device(victims[1]));
+	CHECK_AFTER(10 * MS, on_device(victims[1]));
 }
 
 TEST(aging_is_off_by_default, "without gpreempt_aging_ms the effective priority is the logical one")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	passes_for(900 * MS, MS);
 	CHECK(!on_device(low));
 	CHECK_EQ(low->policy.effective_priority, LOW);
@@ -1213,7 +1053,7 @@ TEST(aging_is_off_by_default, "without gpreempt_aging_ms the effective priority 
 
 TEST(min_run_is_kept_after_a_resume, "a queue that was just resumed runs for gpreempt_min_run_us before it yields again")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	node.params.min_run_ns = 3 * MS;
 	drain(high);
 	time_until(low, true, 10 * MS);
@@ -1225,13 +1065,11 @@ TEST(min_run_is_kept_after_a_resume, "a queue that was just resumed runs for gpr
 TEST(min_run_is_kept_by_new_work, "a queue that begins to work on the device is not interrupted before it ran its minimum")
 {
 	node.params.min_run_ns = 3 * MS;
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	pass();
 	start_hog(low);
 	start_hog(high);
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 	CHECK(node.decision.inversion);
 	CHECK_EQ(time_until(low, false, 10 * MS), 3 * MS);
 }
@@ -1239,11 +1077,9 @@ TEST(min_run_is_kept_by_new_work, "a queue that begins to work on the device is 
 TEST(min_run_is_kept_by_a_single_kernel, "a kernel that was launched before anybody looked has its minimum run as well")
 {
 	node.params.min_run_ns = 3 * MS;
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	pass();
-	submit(low, 1);
-	launch(low, 1, 64);
+	last_kernel(low);
 	pass_after(POLL);
 	start_hog(high);
 	CHECK_EQ(time_until(low, false, 10 * MS), 3 * MS);
@@ -1254,16 +1090,13 @@ TEST(min_run_takes_no_idle_ones_meanwhile, "as long as the queue in the way runs
 	struct queue *idle = new_queue(new_process(), LOW);
 
 	node.params.min_run_ns = 3 * MS;
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	pass();
 	start_hog(low);
 	start_hog(high);
-	passes_for(2 * MS, POLL);
-	CHECK(on_device(idle));
+	CHECK_LATER(2 * MS, on_device(idle));
 	CHECK_EQ(node.nr_acting, 0);
-	passes_for(2 * MS, POLL);
-	CHECK(!on_device(idle));
+	CHECK_LATER(2 * MS, !on_device(idle));
 	CHECK_EQ(node.nr_acting, 1);
 }
 
@@ -1271,25 +1104,21 @@ TEST(min_run_is_seen_in_time, "the end of a minimum run shortens the sleep")
 {
 	node.params.min_run_ns = 3 * MS;
 	node.params.poll_ns = 0;
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	pass();
 	start_hog(low);
 	pass_after(POLL);
 	start_hog(high);
-	pass_after(MS);
-	CHECK_EQ(node.decision.next_ns, 2 * MS);
+	CHECK_EQ_AFTER(MS, node.decision.next_ns, 2 * MS);
 }
 
 TEST(relief_does_not_wait_for_a_minimum_run, "a queue preempted for too long gets the device though another one has it only now")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	node.params.min_run_ns = 100 * MS;
 	pass_after(node.params.max_hold_ns - POLL);
 	high->policy.seen.run_ns = node.now_ns;
-	pass_after(POLL);
-	CHECK(on_device(low));
-	CHECK(!on_device(high));
+	CHECK_AFTER(POLL, on_device(low) && !on_device(high));
 }
 
 /* ---- resume delay ---- */
@@ -1297,13 +1126,11 @@ TEST(relief_does_not_wait_for_a_minimum_run, "a queue preempted for too long get
 TEST(resume_delay_spans_a_gap, "with a resume delay a short gap of the high queue costs no resume and no second preemption")
 {
 	node.params.resume_delay_ns = 5 * MS;
-	low_is_preempted();
+	hog_preempts_low();
 	drain(high);
-	passes_for(3 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(3 * MS, !on_device(low));
 	start_hog(high);
-	passes_for(10 * MS, POLL);
-	CHECK_EQ(node.nr_acting, 1);
+	CHECK_EQ_LATER(10 * MS, node.nr_acting, 1);
 }
 
 TEST(resume_delay_ends, "a gap longer than the resume delay gives the device back, no later than it says")
@@ -1311,7 +1138,7 @@ TEST(resume_delay_ends, "a gap longer than the resume delay gives the device bac
 	u64 waited_ns;
 
 	node.params.resume_delay_ns = 5 * MS;
-	low_is_preempted();
+	hog_preempts_low();
 	passes_for(20 * MS, POLL);
 	drain(high);
 	waited_ns = time_until(low, true, 20 * MS);
@@ -1324,14 +1151,12 @@ TEST(resume_delay_is_seen_in_time, "the end of a resume delay shortens the sleep
 {
 	node.params.resume_delay_ns = 3 * MS;
 	node.params.poll_ns = 0;
-	low_is_preempted();
+	hog_preempts_low();
 	drop_queue(high);
-	pass_after(MS);
-	CHECK(!on_device(low));
+	CHECK_AFTER(MS, !on_device(low));
 	CHECK(!node.decision.park);
 	CHECK_EQ(node.decision.next_ns, 2 * MS);
-	pass_after(2 * MS);
-	CHECK(on_device(low));
+	CHECK_AFTER(2 * MS, on_device(low));
 }
 
 TEST(safety_does_not_wait_for_a_resume_delay, "relief, and what the driver asks for, resume at once")
@@ -1339,14 +1164,11 @@ TEST(safety_does_not_wait_for_a_resume_delay, "relief, and what the driver asks 
 	struct queue *fixed = new_queue(new_process(), LOW);
 
 	node.params.resume_delay_ns = 500 * MS;
-	low_is_preempted();
+	hog_preempts_low();
 	drain(high);
-	passes_for(10 * MS, POLL);
-	CHECK(!on_device(fixed));
+	CHECK_LATER(10 * MS, !on_device(fixed));
 	fixed->policy.set.immovable = true;
-	pass_after(POLL);
-	CHECK(on_device(fixed));
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, on_device(fixed) && !on_device(low));
 	node.params.resume_delay_ns = 2 * SEC;
 	CHECK(time_until(low, true, 2 * SEC) <= node.params.max_hold_ns);
 }
@@ -1365,19 +1187,14 @@ TEST(policies_have_names, "hpf comes first, every policy has a name and ranks")
 
 TEST(switching_resumes_what_should_run, "what the new policy does not hold is resumed by the first pass under it, and back again")
 {
-	low_is_preempted();
+	hog_preempts_low();
 	use("edf");
-	pass_after(POLL);
-	CHECK(on_device(low));
-	CHECK(on_device(high));
-	pass_after(POLL);
-	CHECK(node.decision.park);
+	CHECK_AFTER(POLL, on_device(low) && on_device(high));
+	CHECK_AFTER(POLL, node.decision.park);
 	use("hpf");
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 	use("wfq");
-	passes_for(50 * MS, POLL);
-	CHECK(on_device(low) != on_device(high));
+	CHECK_LATER(50 * MS, on_device(low) != on_device(high));
 	CHECK(low->preempted + high->preempted >= 3);
 }
 
@@ -1464,8 +1281,7 @@ TEST(wfq_is_work_conserving, "a share without work leaves the device to the othe
 
 	use("wfq");
 	start_hog(q[0]);
-	passes_for(2 * SEC, POLL);
-	CHECK_EQ(q[0]->preempted, 0);
+	CHECK_EQ_LATER(2 * SEC, q[0]->preempted, 0);
 	run_shares(q, 2, 2 * SEC, ran_ns);
 	CHECK(shares_are(ran_ns[0], ran_ns[1], 1, 1));
 }
@@ -1537,15 +1353,12 @@ TEST(wfq_parks_alone, "a process alone needs no passes, two with equal weights d
 	high = new_queue(new_process(), HIGH);
 	use("wfq");
 	start_hog(high);
-	pass();
-	CHECK(node.decision.park);
+	CHECK_AFTER(0, node.decision.park);
 	low = new_queue(new_process(), HIGH);
-	pass_after(POLL);
-	CHECK(!node.decision.park);
+	CHECK_AFTER(POLL, !node.decision.park);
 	CHECK(!node.decision.contended);
 	start_hog(low);
-	pass_after(POLL);
-	CHECK(node.decision.contended);
+	CHECK_AFTER(POLL, node.decision.contended);
 }
 
 /* Work of one kernel; returns whether it was done by @due_ns. One kernel after the other has the device for @left_ns. */
@@ -1613,43 +1426,34 @@ TEST(edf_meets_deadlines, "two periodic processes that need 85 % of the device t
 
 TEST(edf_earliest_first, "of two that work, the one whose deadline comes first has the device; a later one waits for its end")
 {
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	use("edf");
 	high->process->policy.deadline_ns = 50 * MS;
 	low->process->policy.deadline_ns = 20 * MS;
 	start_hog(high);
 	pass();
 	start_hog(low);
-	pass_after(POLL);
-	CHECK(!on_device(high));
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, !on_device(high) && on_device(low));
 	drain(low);
 	time_until(high, true, 10 * MS);
 	/* The later one is released again 40 ms after: 60 ms, and high's is 50. */
 	passes_for(35 * MS, POLL);
 	start_hog(low);
-	passes_for(5 * MS, POLL);
-	CHECK(on_device(high));
-	CHECK(!on_device(low));
+	CHECK_LATER(5 * MS, on_device(high) && !on_device(low));
 }
 
 TEST(edf_without_deadline_is_last, "whoever has no deadline yields to whoever has one, and to nobody else")
 {
 	struct queue *other = new_queue(new_process(), HIGH);
 
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	use("edf");
 	low->process->policy.deadline_ns = SEC;
 	start_hog(high);
 	start_hog(other);
-	passes_for(20 * MS, POLL);
-	CHECK_EQ(node.nr_preempted, 0);
+	CHECK_EQ_LATER(20 * MS, node.nr_preempted, 0);
 	start_hog(low);
-	pass_after(POLL);
-	CHECK(!on_device(high));
-	CHECK(!on_device(other));
+	CHECK_AFTER(POLL, !on_device(high) && !on_device(other));
 	drain(low);
 	time_until(high, true, 10 * MS);
 	CHECK(on_device(other));
@@ -1657,15 +1461,13 @@ TEST(edf_without_deadline_is_last, "whoever has no deadline yields to whoever ha
 
 TEST(edf_late_work_is_due_again, "one that never ends is due again each period: it misses, and does not keep others off for ever")
 {
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	use("edf");
 	low->process->policy.deadline_ns = 20 * MS;
 	high->process->policy.deadline_ns = 50 * MS;
 	start_hog(low);
 	start_hog(high);
-	passes_for(400 * MS, POLL);
-	CHECK(high->preempted >= 3);
+	CHECK_LATER(400 * MS, high->preempted >= 3);
 	CHECK(low->preempted >= 3);
 	CHECK_EQ(low->policy.missed, 19);
 	CHECK(high->policy.missed >= 7);
@@ -1683,9 +1485,7 @@ TEST(edf_queues_of_a_process, "a queue with a deadline of its own comes before a
 	high->policy.set.deadline_ns = 10 * MS;
 	start_hog(low);
 	start_hog(high);
-	pass();
-	CHECK(on_device(high));
-	CHECK(!on_device(low));
+	CHECK_AFTER(0, on_device(high) && !on_device(low));
 	CHECK(!node.decision.park);
 }
 
@@ -1699,41 +1499,34 @@ TEST(edf_equal_queues_of_a_process_need_passes,
 	high = new_queue(p, HIGH);
 	low->policy.set.deadline_ns = 10 * MS;
 	high->policy.set.deadline_ns = 10 * MS;
-	pass();
-	CHECK(!node.decision.park);
+	CHECK_AFTER(0, !node.decision.park);
 }
 
 TEST(edf_deadlines_count_from_the_work, "a deadline counts from the first work after idle time, however long that was")
 {
 	use("edf");
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	high->process->policy.deadline_ns = 20 * MS;
 	start_hog(low);
 	passes_for(55 * MS, POLL);
 	start_hog(high);
-	pass_after(POLL);
-	CHECK_EQ(high->policy.due_ns - node.now_ns, 20 * MS);
+	CHECK_EQ_AFTER(POLL, high->policy.due_ns - node.now_ns, 20 * MS);
 	drain(high);
 	passes_for(75 * MS, POLL);
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK_EQ(high->policy.due_ns - node.now_ns, 20 * MS);
+	CHECK_EQ_AFTER(POLL, high->policy.due_ns - node.now_ns, 20 * MS);
 	CHECK_EQ(high->policy.missed, 0);
 }
 
 TEST(edf_parks_without_deadlines, "where nobody has a deadline, no passes are needed")
 {
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	use("edf");
 	start_hog(low);
 	start_hog(high);
-	pass();
-	CHECK(node.decision.park);
+	CHECK_AFTER(0, node.decision.park);
 	low->process->policy.deadline_ns = SEC;
-	pass_after(POLL);
-	CHECK(!node.decision.park);
+	CHECK_AFTER(POLL, !node.decision.park);
 	CHECK(!on_device(high));
 }
 
@@ -1743,8 +1536,7 @@ TEST(idle_queues_do_not_come_and_go, "where ranks move by themselves, a preempte
 
 	use("edf");
 	idle = new_queue(new_process(), HIGH);
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	idle->process->policy.deadline_ns = 10 * MS;
 	high->process->policy.deadline_ns = 20 * MS;
 	start_hog(high);
@@ -1752,30 +1544,24 @@ TEST(idle_queues_do_not_come_and_go, "where ranks move by themselves, a preempte
 	/* High is due in 5 ms: idle could be due in 10 at the earliest. */
 	pass_after(15 * MS);
 	start_hog(low);
-	pass_after(POLL);
-	CHECK(!on_device(low));
-	CHECK(!on_device(idle));
+	CHECK_AFTER(POLL, !on_device(low) && !on_device(idle));
 	/* High is due again in 20. */
-	passes_for(500 * MS, POLL);
-	CHECK(!on_device(idle));
+	CHECK_LATER(500 * MS, !on_device(idle));
 	CHECK_EQ(node.nr_acting, 1);
 	/* When it has work, it has its place. */
 	idle->process->policy.deadline_ns = 1 * MS;
 	submit(idle, 1);
-	pass_after(POLL);
-	CHECK(on_device(idle));
+	CHECK_AFTER(POLL, on_device(idle));
 }
 
 TEST(relief_is_above_every_policy, "a queue preempted for too long runs under each policy, and its rank is not asked for")
 {
 	use("edf");
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
+	two_processes();
 	high->process->policy.deadline_ns = 20 * MS;
 	start_hog(low);
 	start_hog(high);
-	pass();
-	CHECK(!on_device(low));
+	CHECK_AFTER(0, !on_device(low));
 	CHECK_EQ(time_until(low, true, 2 * SEC), node.params.max_hold_ns);
 	CHECK(!on_device(high));
 	CHECK_EQ(node.decision.level, GPREEMPT_PRIORITY_RELIEF);
@@ -1792,26 +1578,20 @@ TEST(wfq_weights_of_priorities, "a step of priority is worth a quarter more, thr
 		{ 10, 200 }, { 11, 252 }, { 22, 3200 }, { 24, 5088 }, { 25, 6400 }, { 26, 6400 }, { 1023, 6400 },
 	};
 	struct queue *q = new_queue(new_process(), 0);
-	u32 i;
 
 	node.use = gpreempt_policies[1];
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		snprintf(tap_case, sizeof(tap_case), "priority %d: ", cases[i].priority);
+	EACH(i, ARRAY_SIZE(cases), "priority %d: ", cases[i].priority) {
 		q->policy.set.priority = cases[i].priority;
-		pass_after(MS);
-		CHECK_EQ(q->process->policy.share.weight, cases[i].weight);
+		CHECK_EQ_AFTER(MS, q->process->policy.share.weight, cases[i].weight);
 	}
 	/* That of the most urgent queue, or the one that was set. */
 	new_queue(q->process, GPREEMPT_PRIORITY_NORMAL);
 	q->policy.set.priority = 4;
-	pass_after(MS);
-	CHECK_EQ(q->process->policy.share.weight, 100);
+	CHECK_EQ_AFTER(MS, q->process->policy.share.weight, 100);
 	q->process->policy.weight = 3;
-	pass_after(MS);
-	CHECK_EQ(q->process->policy.share.weight, 3);
+	CHECK_EQ_AFTER(MS, q->process->policy.share.weight, 3);
 	q->policy.set.weight = 9;
-	pass_after(MS);
-	CHECK_EQ(q->policy.share.weight, 9);
+	CHECK_EQ_AFTER(MS, q->policy.share.weight, 9);
 }
 
 TEST(wfq_shares_far_apart, "shares that are further apart than ranks can say keep their order")

@@ -12,6 +12,7 @@
 #include "tap.h"
 
 struct node node;
+struct queue *low, *middle, *high;
 const bool tap_forks;
 
 void tap_reset(void)
@@ -108,6 +109,20 @@ void start_hog(struct queue *q)
 {
 	submit(q, 1000);
 	launch(q, 1, 64);
+}
+
+/* It runs, and the ring is empty: only the device knows. */
+void last_kernel(struct queue *q)
+{
+	submit(q, 1);
+	launch(q, 1, 8);
+}
+
+/* Of a kernel that nobody saw the pointers tell. */
+void past_kernel(struct queue *q)
+{
+	submit(q, 1);
+	drain(q);
 }
 
 static u64 hashed(u64 sum, u64 value)
@@ -376,4 +391,79 @@ void passes_for(u64 ns, u64 every_ns)
 
 	while (node.now_ns + every_ns <= end_ns)
 		pass_after(every_ns);
+}
+
+/* Passes until @q has the device, or until it has not; returns how long that took. */
+u64 time_until(const struct queue *q, bool there, u64 at_most_ns)
+{
+	u64 start_ns = node.now_ns;
+
+	while (on_device(q) != there && node.now_ns - start_ns < at_most_ns)
+		pass_after(POLL);
+	CHECK_EQ(on_device(q), there);
+	return node.now_ns - start_ns;
+}
+
+/* From the next pass on this policy decides. */
+void use(const char *name)
+{
+	u32 i;
+
+	for (i = 0; gpreempt_policies[i]; i++)
+		if (!strcmp(gpreempt_policies[i]->name, name))
+			node.use = gpreempt_policies[i];
+	CHECK(node.use && !strcmp(node.use->name, name));
+}
+
+void two_processes(void)
+{
+	low = new_queue(new_process(), LOW);
+	high = new_queue(new_process(), HIGH);
+}
+
+void three_processes(void)
+{
+	two_processes();
+	middle = new_queue(new_process(), MIDDLE);
+}
+
+/* Without end, and nobody else does. */
+void low_works(void)
+{
+	two_processes();
+	start_hog(low);
+	pass();
+}
+
+void both_work(void)
+{
+	two_processes();
+	start_hog(low);
+	start_hog(high);
+	pass();
+}
+
+/* In the middle of a kernel, for a packet of high. */
+void low_is_preempted(void)
+{
+	low_works();
+	submit(high, 1);
+	CHECK_AFTER(POLL, !on_device(low));
+}
+
+/* The same, for work without end. */
+void hog_preempts_low(void)
+{
+	low_works();
+	start_hog(high);
+	CHECK_AFTER(POLL, !on_device(low));
+}
+
+/* On request, in the middle of its work. */
+void high_is_held(void)
+{
+	high = new_queue(new_process(), HIGH);
+	start_hog(high);
+	high->policy.set.hold = true;
+	CHECK_AFTER(0, !on_device(high));
 }

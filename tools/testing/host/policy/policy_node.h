@@ -22,6 +22,9 @@
 #define MIDDLE		2
 #define HIGH		GPREEMPT_PRIORITY_NORMAL
 
+/* How often most tests let the monitor look */
+#define POLL		(200 * US)
+
 struct process {
 	struct gpreempt_policy_process policy;
 };
@@ -107,6 +110,9 @@ struct node {
 
 extern struct node node;
 
+/* The processes that most tests are about, with a queue each */
+extern struct queue *low, *middle, *high;
+
 struct process *new_process(void);
 struct queue *new_queue(struct process *process, s32 priority);
 struct queue *new_explicit_queue(struct process *process, s32 priority);
@@ -117,6 +123,8 @@ void launch(struct queue *q, u32 packets, u32 waves);
 void finish(struct queue *q);
 void drain(struct queue *q);
 void start_hog(struct queue *q);
+void last_kernel(struct queue *q);
+void past_kernel(struct queue *q);
 
 /* What the monitor does: look() decides, act() carries out, pass() is both. */
 void look(void);
@@ -124,7 +132,40 @@ void act(void);
 void pass(void);
 void pass_after(u64 ns);
 void passes_for(u64 ns, u64 every_ns);
+u64 time_until(const struct queue *q, bool there, u64 at_most_ns);
 void drop_queue(struct queue *q);
+void use(const char *name);
+
+/* How most tests begin. */
+void two_processes(void);
+void three_processes(void);
+void low_works(void);
+void both_work(void);
+void low_is_preempted(void);
+void hog_preempts_low(void);
+void high_is_held(void);
+
+/* A pass after @ns, or one every POLL for so long: then it must hold. */
+#define CHECK_AFTER(ns, condition)						\
+	do {									\
+		pass_after(ns);							\
+		CHECK(condition);						\
+	} while (0)
+#define CHECK_EQ_AFTER(ns, left, right)						\
+	do {									\
+		pass_after(ns);							\
+		CHECK_EQ(left, right);						\
+	} while (0)
+#define CHECK_LATER(ns, condition)						\
+	do {									\
+		passes_for(ns, POLL);						\
+		CHECK(condition);						\
+	} while (0)
+#define CHECK_EQ_LATER(ns, left, right)						\
+	do {									\
+		passes_for(ns, POLL);						\
+		CHECK_EQ(left, right);						\
+	} while (0)
 
 static inline u64 pending(const struct queue *q)
 {

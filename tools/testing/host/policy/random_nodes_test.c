@@ -752,7 +752,7 @@ static void simulate(u64 seed, bool wild)
 	u32 i;
 
 	make_node(seed, wild);
-	snprintf(tap_case, sizeof(tap_case), "SEED=%llu COUNT=1: ", (unsigned long long)seed);
+	tap_at("SEED=%llu COUNT=1: ", (unsigned long long)seed);
 	while (work_left() && node.now_ns - sim.start_ns < HORIZON_NS)
 		tick();
 	/* Nobody asks for a hold any more, announcements and delays end. */
@@ -767,19 +767,12 @@ static void simulate(u64 seed, bool wild)
 	check_end();
 }
 
-static u64 setting(const char *name, u64 otherwise)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? strtoull(value, NULL, 0) : otherwise;
-}
-
 /* All seeds run once, whichever property asks first. */
 static void must_hold_on(bool wild, enum property property)
 {
 	/* Once for each mutant, where there are mutants. */
 	static int done_for[2] = { -1, -1 };
-	u64 seed = setting("SEED", 1), end = seed + setting("COUNT", 500);
+	u64 seed = tap_setting("SEED", 1), end = seed + tap_setting("COUNT", 500);
 
 	if (done_for[wild] != mutant) {
 		memset(violations[wild], 0, sizeof(violations[wild]));
@@ -788,7 +781,7 @@ static void must_hold_on(bool wild, enum property property)
 		for (; seed < end; seed++)
 			simulate(seed, wild);
 		done_for[wild] = mutant;
-		tap_case[0] = 0;
+		tap_at("%s", "");
 	}
 	if (violations[wild][property][0])
 		tap_fail(__FILE__, __LINE__, "%s", violations[wild][property]);

@@ -11,28 +11,6 @@
 #include "policy_node.h"
 #include "tap.h"
 
-#define POLL	(200 * US)
-
-/* The two processes that most stories are about. */
-static struct queue *low, *high;
-
-static void two_processes(void)
-{
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
-}
-
-/* Low fills the device, then high submits: low has been preempted in the middle of a kernel. */
-static void low_is_preempted(void)
-{
-	two_processes();
-	start_hog(low);
-	pass();
-	submit(high, 1);
-	pass_after(POLL);
-	CHECK(!on_device(low));
-}
-
 /* The same, and the time that "no waves" takes to be believed. */
 static void drain_and_settle(struct queue *q)
 {
@@ -47,15 +25,6 @@ static void finish_saved(struct queue *q)
 	q->rptr = q->wptr;
 	q->waves = 0;
 	gpreempt_policy_saved(&q->policy, false);
-}
-
-static void passes_until_resumed(const struct queue *q)
-{
-	u32 i;
-
-	for (i = 0; !on_device(q) && i < 20; i++)
-		pass_after(POLL);
-	CHECK(on_device(q));
 }
 
 /* ---- samples ---- */
@@ -138,13 +107,11 @@ TEST(taken_queues_come_back, "a queue that the driver takes off and gives back h
 	const struct gpreempt_policy_params params = { .waves_known = true };
 	struct gpreempt_policy_node pn = { .params = params, .ops = gpreempt_policies[0] };
 	u64 until_ns;
-	u32 i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	EACH_CASE(i, cases) {
 		struct gpreempt_policy_process process = { 0 };
 		struct gpreempt_policy_queue q = { .process = &process, .seen.moved_ns = 50, .seen.zero_ns = 60 };
 
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		q.seen.used = cases[i].used;
 		q.seen.pending = cases[i].pending;
 		q.seen.waves = cases[i].waves;
@@ -205,13 +172,11 @@ TEST(waves_that_are_not_read, "what is not read is known of an empty ring that h
 		{ .waves_ns = 3 * MS, .waves = 1 },
 		{ .known = false },
 	};
-	u32 i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	EACH_CASE(i, cases) {
 		struct gpreempt_policy_queue *pq = &new_queue(new_process(), LOW)->policy;
 		struct gpreempt_policy_node pn = { .queues = &pq, .nr = 1 };
 
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		*pq = (struct gpreempt_policy_queue){
 			.process = pq->process, .preempted = cases[i].preempted, .seen.blocked = cases[i].blocked, .seen.pending = cases[i].pending,
 			.seen.waves = cases[i].waves, .seen.zero_ns = cases[i].zero_ns, .seen.waves_ns = cases[i].waves_ns,
@@ -236,13 +201,11 @@ TEST(waves_quiescent, "what is read after everything has come back is believed a
 		{ .waves_ns = SEC, .waves = 1 },
 		{ .zero_ns = MS, .waves_ns = MS, .zero_after_ns = MS },
 	};
-	u32 i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	EACH_CASE(i, cases) {
 		struct gpreempt_policy_queue *pq = &new_queue(new_process(), LOW)->policy;
 		struct gpreempt_policy_node pn = { .queues = &pq, .nr = 1 };
 
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		pq->seen.pending = cases[i].pending;
 		pq->seen.waves = cases[i].waves;
 		pq->seen.zero_ns = cases[i].zero_ns;
@@ -257,27 +220,21 @@ TEST(waves_quiescent, "what is read after everything has come back is believed a
 TEST(low_hog_yields_to_late_high,
      "a low queue that fills the device is preempted for a high one that comes later, then continues")
 {
-	two_processes();
-	start_hog(low);
-	pass();
+	low_works();
 	CHECK(on_device(low));
 	CHECK(!node.decision.inversion);
 
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK(node.decision.inversion);
+	CHECK_AFTER(POLL, node.decision.inversion);
 	CHECK_EQ(node.decision.level, HIGH);
-	CHECK(!on_device(low));
-	CHECK(on_device(high));
+	CHECK(!on_device(low) && on_device(high));
 
 	launch(high, 1, 8);
-	passes_for(20 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(20 * MS, !on_device(low));
 
 	/* Its end is seen by the next pass. */
 	finish(high);
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 	CHECK_EQ(node.nr_acting, 2);
 }
 
@@ -300,32 +257,22 @@ TEST(a_higher_queue_is_never_a_victim, "a high queue that fills the device stays
 	high->waves = 64;
 	low->waves = 0;
 	pass();
-	passes_for(100 * MS, POLL);
-	CHECK_EQ(high->preempted, 0);
+	CHECK_EQ_LATER(100 * MS, high->preempted, 0);
 	CHECK_EQ(low->preempted, 1);
 }
 
 TEST(three_levels, "each level waits for the ones above, and returns in their order")
 {
-	struct queue *middle;
-
-	two_processes();
-	middle = new_queue(new_process(), MIDDLE);
+	three_processes();
 	start_hog(low);
 	start_hog(middle);
-	pass();
-	CHECK(!on_device(low));
-	CHECK(on_device(middle));
+	CHECK_AFTER(0, !on_device(low) && on_device(middle));
 
 	start_hog(high);
-	pass_after(POLL);
-	CHECK(!on_device(middle));
-	CHECK(!on_device(low));
-	CHECK(on_device(high));
+	CHECK_AFTER(POLL, !on_device(middle) && !on_device(low) && on_device(high));
 
 	drain_and_settle(high);
-	CHECK(on_device(middle));
-	CHECK(!on_device(low));
+	CHECK(on_device(middle) && !on_device(low));
 
 	drain_and_settle(middle);
 	CHECK(on_device(low));
@@ -335,8 +282,7 @@ TEST(raised_while_preempted_returns, "a preempted queue whose priority is raised
 {
 	low_is_preempted();
 	low->policy.set.priority = HIGH;
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 }
 
 TEST(level_falls_when_the_high_queue_goes, "a preempted queue is resumed when the queue that it yielded to is destroyed")
@@ -347,8 +293,7 @@ TEST(level_falls_when_the_high_queue_goes, "a preempted queue is resumed when th
 	CHECK(!node.decision.park);
 	act();
 	CHECK(on_device(low));
-	pass_after(POLL);
-	CHECK(node.decision.park);
+	CHECK_AFTER(POLL, node.decision.park);
 }
 
 /* ---- idle queues ---- */
@@ -358,19 +303,16 @@ TEST(idle_lower_queues_alone_cause_no_pass, "a busy high queue beside idle lower
 	two_processes();
 	new_queue(new_process(), LOW);
 	start_hog(high);
-	passes_for(100 * MS, POLL);
-	CHECK_EQ(node.nr_acting, 0);
+	CHECK_EQ_LATER(100 * MS, node.nr_acting, 0);
 	CHECK(!node.decision.inversion);
 }
 
 TEST(idle_high_queues_hold_nothing, "a high queue without work takes nothing from a busy lower one")
 {
 	two_processes();
-	submit(high, 1);
-	drain(high);
+	past_kernel(high);
 	start_hog(low);
-	passes_for(100 * MS, POLL);
-	CHECK_EQ(node.nr_acting, 0);
+	CHECK_EQ_LATER(100 * MS, node.nr_acting, 0);
 }
 
 TEST(a_pass_takes_idle_lower_queues_along,
@@ -382,15 +324,13 @@ TEST(a_pass_takes_idle_lower_queues_along,
 	idle = new_queue(new_process(), LOW);
 	start_hog(low);
 	submit(high, 2);
-	pass();
-	CHECK_EQ(node.decision.nr_preempt, 2);
+	CHECK_EQ_AFTER(0, node.decision.nr_preempt, 2);
 	CHECK(!on_device(idle));
 	launch(high, 1, 8);
 
 	/* Its next packet costs no pass. */
 	submit(idle, 1);
-	passes_for(10 * MS, POLL);
-	CHECK_EQ(node.nr_acting, 1);
+	CHECK_EQ_LATER(10 * MS, node.nr_acting, 1);
 
 	drain_and_settle(high);
 	CHECK(on_device(low) && on_device(idle));
@@ -405,42 +345,32 @@ TEST(pending_zero_with_waves_is_demand,
 	low_is_preempted();
 	launch(high, 1, 8);
 	CHECK_EQ(pending(high), 0);
-	passes_for(50 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(50 * MS, !on_device(low));
 	finish(high);
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 }
 
 TEST(a_lower_last_kernel_is_an_inversion, "a low queue with an empty ring whose last kernel still runs is preempted")
 {
 	two_processes();
-	submit(low, 1);
-	launch(low, 1, 64);
+	last_kernel(low);
 	pass();
 	passes_for(20 * MS, POLL);
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 }
 
 TEST(saved_waves_are_demand, "a queue taken in the middle of its last kernel holds the level for its saved waves")
 {
-	struct queue *middle;
-
-	two_processes();
-	middle = new_queue(new_process(), MIDDLE);
-	submit(middle, 1);
-	launch(middle, 1, 64);
+	three_processes();
+	last_kernel(middle);
 	start_hog(low);
 	start_hog(high);
-	pass();
-	CHECK(!on_device(middle) && !on_device(low));
+	CHECK_AFTER(0, !on_device(middle) && !on_device(low));
 
 	/* Middle has nothing but saved waves, and it returns alone. */
 	drain_and_settle(high);
-	CHECK(on_device(middle));
-	CHECK(!on_device(low));
+	CHECK(on_device(middle) && !on_device(low));
 	CHECK_EQ(node.decision.level, MIDDLE);
 	CHECK_EQ(node.nr_acting, 2);
 }
@@ -448,13 +378,10 @@ TEST(saved_waves_are_demand, "a queue taken in the middle of its last kernel hol
 TEST(saved_waves_get_relief, "saved waves alone are work that the maximum hold counts for")
 {
 	two_processes();
-	submit(low, 1);
-	launch(low, 1, 64);
+	last_kernel(low);
 	start_hog(high);
-	pass();
-	CHECK(!on_device(low));
-	pass_after(node.params.max_hold_ns);
-	CHECK(on_device(low));
+	CHECK_AFTER(0, !on_device(low));
+	CHECK_AFTER(node.params.max_hold_ns, on_device(low));
 }
 
 TEST(without_wave_counts_launches_decide,
@@ -464,13 +391,10 @@ TEST(without_wave_counts_launches_decide,
 	two_processes();
 	start_hog(low);
 	submit(high, 1);
-	passes_for(50 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(50 * MS, !on_device(low));
 	launch(high, 1, 8);
-	passes_for(GPREEMPT_LAUNCHED_NS, POLL);
-	CHECK(!on_device(low));
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(GPREEMPT_LAUNCHED_NS, !on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 	CHECK_EQ(node.nr_asked, 0);
 }
 
@@ -488,42 +412,31 @@ TEST(late_wave_counts_do_not_end_a_launch,
 		submit(high, 1);
 		passes_for(50 * MS, POLL);
 		launch(high, 1, 8);
-		passes_for(10 * MS, POLL);
-		CHECK(!on_device(low));
+		CHECK_LATER(10 * MS, !on_device(low));
 		submit(high, 1);
 		finish(high);
 		pass_after(POLL);
 		launch(high, 1, 0);
-		pass_after(POLL);
-		CHECK(on_device(low) == !i);
-		pass_after(GPREEMPT_WAVES_LAG_NS - 1);
-		CHECK(on_device(low) == !i);
-		pass_after(1);
-		CHECK(on_device(low));
+		CHECK_AFTER(POLL, on_device(low) == !i);
+		CHECK_AFTER(GPREEMPT_WAVES_LAG_NS - 1, on_device(low) == !i);
+		CHECK_AFTER(1, on_device(low));
 	}
 }
 
 TEST(without_wave_counts_saved_waves_count,
      "where waves in flight cannot be read, a queue that returns with saved waves is busy for a while")
 {
-	struct queue *middle;
-
 	node.params.waves_known = false;
-	two_processes();
-	middle = new_queue(new_process(), MIDDLE);
-	submit(middle, 1);
-	launch(middle, 1, 64);
+	three_processes();
+	last_kernel(middle);
 	start_hog(low);
 	start_hog(high);
-	pass();
-	CHECK(!on_device(middle) && !on_device(low));
+	CHECK_AFTER(0, !on_device(middle) && !on_device(low));
 	drain(high);
-	passes_until_resumed(middle);
+	time_until(middle, true, 20 * POLL);
 	CHECK(!on_device(low));
-	pass_after(POLL);
-	CHECK(!on_device(low));
-	pass_after(GPREEMPT_LAUNCHED_NS);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
+	CHECK_AFTER(GPREEMPT_LAUNCHED_NS, on_device(low));
 }
 
 /* ---- asking for waves ---- */
@@ -532,27 +445,21 @@ TEST(waves_are_asked_only_when_they_matter,
      "an idle high queue beside a busy low one is not asked about at every pass")
 {
 	two_processes();
-	submit(high, 1);
-	launch(high, 1, 0);
+	past_kernel(high);
 	start_hog(low);
-	passes_for(100 * MS, POLL);
-	CHECK(node.nr_asked >= 1);
+	CHECK_LATER(100 * MS, node.nr_asked >= 1);
 	node.nr_asked = 0;
-	passes_for(100 * MS, POLL);
-	CHECK(node.nr_asked <= 2);
+	CHECK_LATER(100 * MS, node.nr_asked <= 2);
 }
 
 TEST(idle_nodes_are_not_asked, "when all queues have been idle for a while, passes read no waves")
 {
 	two_processes();
-	submit(high, 1);
-	launch(high, 1, 0);
-	submit(low, 1);
-	launch(low, 1, 0);
+	past_kernel(high);
+	past_kernel(low);
 	passes_for(100 * MS, POLL);
 	node.nr_asked = 0;
-	passes_for(100 * MS, POLL);
-	CHECK(node.nr_asked <= 2);
+	CHECK_LATER(100 * MS, node.nr_asked <= 2);
 }
 
 /* Two that had work and have none for long, beside a hog that keeps the node awake. */
@@ -561,10 +468,8 @@ static struct queue *two_dormant_beside_a_hog(void)
 	struct queue *idle = new_queue(new_process(), LOW);
 
 	two_processes();
-	submit(idle, 1);
-	launch(idle, 1, 0);
-	submit(high, 1);
-	launch(high, 1, 0);
+	past_kernel(idle);
+	past_kernel(high);
 	start_hog(low);
 	passes_for(1500 * MS, MS);
 	return idle;
@@ -575,8 +480,7 @@ TEST(long_idle_queues_are_dormant, "queues without work are looked at for a seco
 	two_dormant_beside_a_hog();
 	CHECK_EQ(node.nr_awake, 1);
 	submit(high, 1);
-	pass();
-	CHECK_EQ(node.nr_awake, 2);
+	CHECK_EQ_AFTER(0, node.nr_awake, 2);
 	CHECK_EQ(node.decision.nr_preempt, 2);
 }
 
@@ -585,11 +489,9 @@ TEST(dormant_queues_go_along, "a queue that is dormant is taken along by a preem
 	struct queue *idle = two_dormant_beside_a_hog();
 
 	submit(high, 1);
-	pass();
-	CHECK(!on_device(idle));
+	CHECK_AFTER(0, !on_device(idle));
 	launch(high, 1, 0);
-	passes_for(10 * MS, POLL);
-	CHECK(on_device(idle) && on_device(low));
+	CHECK_LATER(10 * MS, on_device(idle) && on_device(low));
 }
 
 TEST(dormant_queues_keep_the_node_awake, "a queue that is dormant can still outrank another: the node does not park")
@@ -615,10 +517,8 @@ TEST(waves_are_asked_when_they_decide, "an empty ring of the high queue decides 
 {
 	low_is_preempted();
 	launch(high, 1, 8);
-	pass_after(POLL);
-	CHECK(node.asked);
-	pass_after(POLL);
-	CHECK(node.asked);
+	CHECK_AFTER(POLL, node.asked);
+	CHECK_AFTER(POLL, node.asked);
 }
 
 TEST(pending_packets_need_no_waves, "while packets wait on both sides, waves in flight are not asked for")
@@ -628,8 +528,7 @@ TEST(pending_packets_need_no_waves, "while packets wait on both sides, waves in 
 	submit(high, 100);
 	pass();
 	launch(high, 1, 8);
-	pass_after(POLL);
-	CHECK_EQ(node.nr_asked, 0);
+	CHECK_EQ_AFTER(POLL, node.nr_asked, 0);
 }
 
 TEST(no_waves_seen_once_is_not_final,
@@ -653,25 +552,20 @@ TEST(no_waves_right_after_a_resume_is_not_final,
      "a low queue whose waves were not back at the first look after its resume can be preempted again")
 {
 	two_processes();
-	submit(low, 1);
-	launch(low, 1, 64);
+	last_kernel(low);
 	submit(high, 1);
-	pass();
-	CHECK(!on_device(low));
+	CHECK_AFTER(0, !on_device(low));
 	low->invisible = true;
 	drain(high);
-	passes_until_resumed(low);
+	time_until(low, true, 20 * POLL);
 	/* A short request makes the next pass look. */
-	submit(high, 1);
-	drain(high);
-	passes_for(400 * US, POLL);
-	CHECK(on_device(low));
+	past_kernel(high);
+	CHECK_LATER(400 * US, on_device(low));
 
 	low->invisible = false;
 	passes_for(5 * MS, POLL);
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 }
 
 TEST(a_slow_restore_is_found,
@@ -683,11 +577,9 @@ TEST(a_slow_restore_is_found,
 
 	/* A runlist saved high's waves, and somebody else's got the slots first: they are not back for 10 ms. */
 	high->invisible = true;
-	passes_for(10 * MS, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(10 * MS, on_device(low));
 	high->invisible = false;
-	passes_for(40 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(40 * MS, !on_device(low));
 }
 
 TEST(the_drivers_runlists_hide_nobody, "waves that a runlist of the driver's own takes off for a moment are not taken for finished")
@@ -699,8 +591,7 @@ TEST(the_drivers_runlists_hide_nobody, "waves that a runlist of the driver's own
 	high->invisible = true;
 	passes_for(400 * US, POLL);
 	high->invisible = false;
-	passes_for(10 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(10 * MS, !on_device(low));
 	CHECK_EQ(node.nr_acting, 1);
 }
 
@@ -722,16 +613,12 @@ TEST(waves_are_awaited_for_as_long_as_saving_took,
 		{ MS, 4 * MS },
 		{ 4 * SEC, GPREEMPT_WAVES_RESTORE_MAX_NS },
 	};
-	u32 i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	EACH_CASE(i, cases) {
 		tap_reset();
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		hidden_by_a_pass_of(cases[i].pass_ns);
-		passes_for(cases[i].await_ns - 2 * POLL, POLL);
-		CHECK(!on_device(low));
-		passes_for(4 * POLL, POLL);
-		CHECK(on_device(low));
+		CHECK_LATER(cases[i].await_ns - 2 * POLL, !on_device(low));
+		CHECK_LATER(4 * POLL, on_device(low));
 	}
 }
 
@@ -740,10 +627,8 @@ TEST(waves_are_awaited_from_the_end_of_the_pass, "the time that the pass itself 
 	hidden_by_a_pass_of(MS);
 	node.now_ns += 10 * MS;
 	gpreempt_policy_overhead(&node.policy, MS, true, node.now_ns);
-	passes_for(3 * MS, POLL);
-	CHECK(!on_device(low));
-	passes_for(2 * MS, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(3 * MS, !on_device(low));
+	CHECK_LATER(2 * MS, on_device(low));
 }
 
 TEST(a_long_pass_blocks_nobody, "whoever could not launch while a pass was carried out is not taken for one that waits for something else")
@@ -759,13 +644,11 @@ TEST(a_long_pass_blocks_nobody, "whoever could not launch while a pass was carri
 	node.now_ns += node.pass_takes_ns;
 	gpreempt_policy_overhead(&node.policy, node.pass_takes_ns, true, node.now_ns);
 	for (i = 0; i < 4; i++) {
-		pass_after(MS);
-		CHECK(!on_device(low));
+		CHECK_AFTER(MS, !on_device(low));
 		CHECK(!high->policy.seen.blocked);
 	}
 	launch(high, 1, 8);
-	passes_for(10 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(10 * MS, !on_device(low));
 	CHECK_EQ(node.nr_acting, 1);
 }
 
@@ -775,8 +658,7 @@ TEST(seen_waves_are_not_awaited, "waves that were seen after the pass have ended
 	high->invisible = false;
 	pass_after(POLL);
 	drain(high);
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 }
 
 TEST(a_slow_pass_is_forgotten, "after a hundred quick passes waves are waited for no longer than before the slow one")
@@ -786,8 +668,7 @@ TEST(a_slow_pass_is_forgotten, "after a hundred quick passes waves are waited fo
 	hidden_by_a_pass_of(MS);
 	for (i = 0; i < 100; i++)
 		gpreempt_policy_overhead(&node.policy, 10 * US, true, node.now_ns);
-	passes_for(GPREEMPT_WAVES_RESTORE_NS + 2 * POLL, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(GPREEMPT_WAVES_RESTORE_NS + 2 * POLL, on_device(low));
 }
 
 TEST(a_new_queue_without_a_launch_has_no_waves, "creating an idle high queue, a runlist of the driver's own, preempts nobody")
@@ -797,8 +678,7 @@ TEST(a_new_queue_without_a_launch_has_no_waves, "creating an idle high queue, a 
 	passes_for(10 * MS, POLL);
 	new_queue(new_process(), HIGH);
 	node.runlist_changed = true;
-	passes_for(10 * MS, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(10 * MS, on_device(low));
 	CHECK_EQ(node.nr_preempted, 0);
 	CHECK_EQ(node.nr_asked, 0);
 }
@@ -809,48 +689,35 @@ TEST(a_pass_does_not_undo_itself,
 	low_is_preempted();
 	launch(high, 1, 8);
 	high->invisible = true;
-	passes_for(400 * US, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(400 * US, !on_device(low));
 	high->invisible = false;
-	passes_for(10 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(10 * MS, !on_device(low));
 	CHECK_EQ(node.nr_acting, 1);
 }
 
 TEST(a_resume_does_not_undo_itself, "a resumed queue keeps the level for its saved waves until they are back")
 {
-	struct queue *middle;
-
-	two_processes();
-	middle = new_queue(new_process(), MIDDLE);
-	submit(middle, 1);
-	launch(middle, 1, 64);
+	three_processes();
+	last_kernel(middle);
 	start_hog(low);
 	start_hog(high);
 	pass();
 	drain(high);
 	middle->invisible = true;
-	passes_until_resumed(middle);
-	passes_for(400 * US, POLL);
-	CHECK(!on_device(low));
+	time_until(middle, true, 20 * POLL);
+	CHECK_LATER(400 * US, !on_device(low));
 }
 
 TEST(known_idle_queues_stay_idle, "a pass does not make a high queue that was idle before look busy")
 {
-	struct queue *middle;
-
-	two_processes();
-	middle = new_queue(new_process(), MIDDLE);
+	three_processes();
 	submit(high, 1);
 	drain_and_settle(high);
 	start_hog(low);
 	submit(middle, 1);
-	pass_after(POLL);
-	CHECK(!on_device(low));
-	CHECK(on_device(middle));
+	CHECK_AFTER(POLL, !on_device(low) && on_device(middle));
 	CHECK_EQ(node.decision.level, MIDDLE);
-	pass_after(POLL);
-	CHECK(on_device(middle));
+	CHECK_AFTER(POLL, on_device(middle));
 	CHECK_EQ(node.decision.level, MIDDLE);
 }
 
@@ -860,11 +727,9 @@ TEST(idle_preempted_queues_return_idle, "a queue that was taken along idle does 
 	new_queue(new_process(), MIDDLE);
 	start_hog(low);
 	start_hog(high);
-	pass();
-	CHECK_EQ(node.nr_preempted, 2);
+	CHECK_EQ_AFTER(0, node.nr_preempted, 2);
 	drain_and_settle(high);
-	passes_for(10 * MS, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(10 * MS, on_device(low));
 	CHECK_EQ(node.nr_acting, 2);
 }
 
@@ -880,11 +745,8 @@ TEST(own_process_is_never_a_victim,
 	start_hog(copy);
 	start_hog(low);
 	submit(compute, 1);
-	pass();
-	CHECK(!on_device(low));
-	CHECK(on_device(copy));
-	passes_for(100 * MS, POLL);
-	CHECK_EQ(copy->preempted, 0);
+	CHECK_AFTER(0, !on_device(low) && on_device(copy));
+	CHECK_EQ_LATER(100 * MS, copy->preempted, 0);
 }
 
 TEST(own_low_queue_stays_beside_a_default_one,
@@ -897,9 +759,7 @@ TEST(own_low_queue_stays_beside_a_default_one,
 	start_hog(background);
 	start_hog(low);
 	submit(compute, 1);
-	pass();
-	CHECK(!on_device(low));
-	CHECK(on_device(background));
+	CHECK_AFTER(0, !on_device(low) && on_device(background));
 }
 
 TEST(own_process_counts_only_at_the_level, "a process with an idle high queue has no privilege for its low one")
@@ -911,8 +771,7 @@ TEST(own_process_counts_only_at_the_level, "a process with an idle high queue ha
 	high = new_queue(new_process(), HIGH);
 	start_hog(low);
 	submit(high, 1);
-	pass();
-	CHECK(!on_device(low));
+	CHECK_AFTER(0, !on_device(low));
 }
 
 TEST(an_idle_own_queue_shields_nobody,
@@ -924,8 +783,7 @@ TEST(an_idle_own_queue_shields_nobody,
 
 	/* A long last kernel; and two that move on, so that nothing stalls. */
 	high = new_queue(new_process(), HIGH);
-	submit(high, 1);
-	launch(high, 1, 8);
+	last_kernel(high);
 	start_hog(background);
 	start_hog(compute);
 	for (i = 0; i < 50; i++) {
@@ -934,8 +792,7 @@ TEST(an_idle_own_queue_shields_nobody,
 	}
 	CHECK(on_device(background));
 	drain_and_settle(compute);
-	passes_for(4 * MS, POLL);
-	CHECK(!on_device(background));
+	CHECK_LATER(4 * MS, !on_device(background));
 }
 
 TEST(explicit_own_priorities_order_a_process,
@@ -948,12 +805,9 @@ TEST(explicit_own_priorities_order_a_process,
 	urgent->policy.set.own_priority = 15;
 	background->policy.set.own_priority = 11;
 	start_hog(background);
-	pass();
-	CHECK(on_device(background));
+	CHECK_AFTER(0, on_device(background));
 	submit(urgent, 1);
-	pass_after(POLL);
-	CHECK(!on_device(background));
-	CHECK(on_device(urgent));
+	CHECK_AFTER(POLL, !on_device(background) && on_device(urgent));
 	drain_and_settle(urgent);
 	CHECK(on_device(background));
 }
@@ -967,18 +821,14 @@ TEST(a_raised_queue_lifts_its_process_only_while_it_works,
 	other = new_queue(new_process(), MIDDLE);
 	start_hog(sibling);
 	start_hog(other);
-	pass();
-	CHECK(on_device(other) && !on_device(sibling));
+	CHECK_AFTER(0, on_device(other) && !on_device(sibling));
 	submit(raised, 1);
-	pass_after(POLL);
-	CHECK(!on_device(other) && on_device(sibling));
+	CHECK_AFTER(POLL, !on_device(other) && on_device(sibling));
 	launch(raised, 1, 8);
-	passes_for(20 * MS, POLL);
-	CHECK(!on_device(other) && on_device(sibling));
+	CHECK_LATER(20 * MS, !on_device(other) && on_device(sibling));
 	drain_and_settle(raised);
 	CHECK(on_device(other) && !on_device(sibling));
-	passes_for(100 * MS, POLL);
-	CHECK(on_device(other) && !on_device(sibling));
+	CHECK_LATER(100 * MS, on_device(other) && !on_device(sibling));
 }
 
 TEST(own_priority_means_nothing_to_others, "an untrusted claim orders a process, and preempts nobody else")
@@ -988,8 +838,7 @@ TEST(own_priority_means_nothing_to_others, "an untrusted claim orders a process,
 	urgent->policy.set.own_priority = 15;
 	start_hog(other);
 	start_hog(urgent);
-	passes_for(100 * MS, POLL);
-	CHECK_EQ(node.nr_preempted, 0);
+	CHECK_EQ_LATER(100 * MS, node.nr_preempted, 0);
 }
 
 /* ---- decisions without an answer about waves ---- */
@@ -998,47 +847,37 @@ TEST(no_answer_means_waves, "what could not be asked for waves has them: a highe
 {
 	/* High's last kernel. */
 	two_processes();
-	submit(high, 1);
-	launch(high, 1, 8);
+	last_kernel(high);
 	start_hog(low);
 	node.silent = true;
-	pass();
-	CHECK(node.asked);
+	CHECK_AFTER(0, node.asked);
 	CHECK(!on_device(low));
-	passes_for(100 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(100 * MS, !on_device(low));
 
 	/* Low's last kernel, and a high one that stands still. */
 	tap_reset();
 	two_processes();
 	node.silent = true;
-	submit(low, 1);
-	launch(low, 1, 8);
+	last_kernel(low);
 	pass();
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK(!on_device(low));
-	passes_for(100 * MS, POLL);
-	CHECK(!high->policy.seen.blocked && !on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
+	CHECK_LATER(100 * MS, !high->policy.seen.blocked && !on_device(low));
 }
 
 TEST(no_answer_hides_no_waves, "waves that a runlist took off before the first answer are waited for like others")
 {
 	two_processes();
-	submit(high, 1);
-	launch(high, 1, 8);
+	last_kernel(high);
 	start_hog(low);
 	node.silent = true;
-	pass();
-	CHECK(!on_device(low));
+	CHECK_AFTER(0, !on_device(low));
 	node.silent = false;
 	high->invisible = true;
-	pass_after(POLL);
-	CHECK(node.asked);
+	CHECK_AFTER(POLL, node.asked);
 	CHECK(!on_device(low));
 	high->invisible = false;
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 	CHECK_EQ(node.nr_acting, 1);
 }
 
@@ -1047,42 +886,28 @@ TEST(no_answer_delays_no_deadline, "relief, its end, the end of a hold, of a min
 	low_is_preempted();
 	start_hog(high);
 	drain(high);
-	submit(high, 1);
-	launch(high, 1, 8);
+	last_kernel(high);
 	node.silent = true;
-	pass_after(node.params.max_hold_ns - POLL);
-	CHECK(!on_device(low));
-	pass_after(POLL);
-	CHECK(on_device(low) && !on_device(high));
-	pass_after(node.params.relief_ns - 1);
-	CHECK(on_device(low) && !on_device(high));
-	pass_after(1);
-	CHECK(!on_device(low) && on_device(high));
+	CHECK_AFTER(node.params.max_hold_ns - POLL, !on_device(low));
+	CHECK_AFTER(POLL, on_device(low) && !on_device(high));
+	CHECK_AFTER(node.params.relief_ns - 1, on_device(low) && !on_device(high));
+	CHECK_AFTER(1, !on_device(low) && on_device(high));
 	/* A hold. */
 	high->policy.set.hold = true;
-	pass_after(POLL);
-	CHECK(!on_device(high) && on_device(low));
-	pass_after(node.params.max_hold_ns - 1);
-	CHECK(!on_device(high));
-	pass_after(1);
-	CHECK(on_device(high) && !on_device(low));
-	pass_after(node.params.relief_ns);
-	CHECK(!on_device(high) && on_device(low));
+	CHECK_AFTER(POLL, !on_device(high) && on_device(low));
+	CHECK_AFTER(node.params.max_hold_ns - 1, !on_device(high));
+	CHECK_AFTER(1, on_device(high) && !on_device(low));
+	CHECK_AFTER(node.params.relief_ns, !on_device(high) && on_device(low));
 	high->policy.set.hold = false;
-	pass_after(POLL);
-	CHECK(on_device(high) && !on_device(low));
+	CHECK_AFTER(POLL, on_device(high) && !on_device(low));
 	/* Age. */
 	node.params.aging_ns = MS;
-	pass_after((HIGH - LOW) * MS - 1);
-	CHECK(!on_device(low));
-	pass_after(1);
-	CHECK(on_device(low) && on_device(high));
+	CHECK_AFTER((HIGH - LOW) * MS - 1, !on_device(low));
+	CHECK_AFTER(1, on_device(low) && on_device(high));
 	node.params.aging_ns = 0;
 	node.params.min_run_ns = 50 * MS;
-	pass_after(50 * MS - 1);
-	CHECK(on_device(low));
-	pass_after(1);
-	CHECK(!on_device(low) && on_device(high));
+	CHECK_AFTER(50 * MS - 1, on_device(low));
+	CHECK_AFTER(1, !on_device(low) && on_device(high));
 }
 
 /* ---- what firmware may do otherwise ---- */
@@ -1093,12 +918,9 @@ TEST(a_kept_stack_offset_takes_no_relief_for_ever,
 	struct queue *idle = new_queue(new_process(), LOW);
 	u32 i;
 
-	submit(idle, 1);
-	drain(idle);
+	past_kernel(idle);
 	node.stack_kept = true;
-	low_is_preempted();
-	submit(high, 1000);
-	launch(high, 1, 8);
+	hog_preempts_low();
 	CHECK(!on_device(idle) && idle->policy.saved_waves);
 	for (i = 0; i < 5; i++) {
 		pass_after(node.params.max_hold_ns);
@@ -1108,8 +930,7 @@ TEST(a_kept_stack_offset_takes_no_relief_for_ever,
 	CHECK_EQ(idle->preempted, 2);
 	CHECK(node.nr_relief >= 5 && node.nr_relief <= 6);
 	submit(idle, 2);
-	pass_after(POLL);
-	CHECK(!idle->policy.seen.showed_none);
+	CHECK_AFTER(POLL, !idle->policy.seen.showed_none);
 	for (i = 0; i < 3; i++) {
 		pass_after(node.params.max_hold_ns);
 		passes_for(node.params.relief_ns, POLL);
@@ -1124,12 +945,9 @@ TEST(counters_that_never_count_starve_nobody, "where waves always read as none, 
 	low_is_preempted();
 	/* Low has nothing but its saved waves; high has a long kernel and packets behind it. */
 	low->rptr = low->wptr;
-	submit(high, 1000);
-	launch(high, 1, 8);
-	passes_for(node.params.max_hold_ns - 2 * POLL, POLL);
-	CHECK(!high->policy.seen.blocked && !on_device(low));
-	passes_for(node.params.relief_ns, POLL);
-	CHECK_EQ(node.nr_relief, 1);
+	start_hog(high);
+	CHECK_LATER(node.params.max_hold_ns - 2 * POLL, !high->policy.seen.blocked && !on_device(low));
+	CHECK_EQ_LATER(node.params.relief_ns, node.nr_relief, 1);
 	CHECK(on_device(low) && on_device(high));
 	CHECK(!low->policy.seen.showed_none);
 	CHECK(!high->policy.seen.blocked);
@@ -1144,8 +962,7 @@ TEST(counters_that_never_count_starve_nobody, "where waves always read as none, 
 	passes_for(10 * MS, POLL);
 	node.policy.waves_seen = true;
 	finish(high);
-	passes_for(node.params.blocked_ns + 3 * GPREEMPT_WAVES_SETTLE_NS, POLL);
-	CHECK(high->policy.seen.blocked && on_device(low));
+	CHECK_LATER(node.params.blocked_ns + 3 * GPREEMPT_WAVES_SETTLE_NS, high->policy.seen.blocked && on_device(low));
 }
 
 /* Waves are not counted, only runlists tell. Both have work, high's is one kernel by now. */
@@ -1163,20 +980,16 @@ TEST(runlists_tell_that_a_kernel_runs, "where only runlists tell, a long kernel 
 	u32 asked;
 
 	high_runs_uncounted();
-	passes_for(10 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(10 * MS, !on_device(low));
 	asked = node.nr_runlists;
 	CHECK(asked >= 2 && asked <= 5);
-	passes_for(400 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(400 * MS, !on_device(low));
 	CHECK(node.nr_runlists - asked <= 20);
 	finish(high);
-	passes_for(110 * MS, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(110 * MS, on_device(low));
 	/* What has ended is not asked about again. */
 	asked = node.nr_runlists;
-	passes_for(500 * MS, POLL);
-	CHECK_EQ(node.nr_runlists, asked);
+	CHECK_EQ_LATER(500 * MS, node.nr_runlists, asked);
 	CHECK_EQ(high->preempted, 0);
 }
 
@@ -1203,13 +1016,10 @@ TEST(uncounted_lower_waves_yield_at_once, "where only runlists tell, a lower que
 	node.params.waves_saved = true;
 	node.policy.waves_seen = false;
 	two_processes();
-	submit(low, 1);
-	launch(low, 1, 64);
-	passes_for(50 * MS, POLL);
-	CHECK_EQ(node.nr_runlists, 0);
+	last_kernel(low);
+	CHECK_EQ_LATER(50 * MS, node.nr_runlists, 0);
 	submit(high, 1000);
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 	CHECK_EQ(node.nr_runlists, 0);
 	CHECK_EQ(low->preempted, 1);
 }
@@ -1221,15 +1031,13 @@ TEST(known_to_have_none_they_stay, "where only runlists tell, a lower queue that
 	node.params.waves_saved = true;
 	node.policy.waves_seen = false;
 	two_processes();
-	submit(low, 1);
-	drain(low);
+	past_kernel(low);
 	passes_for(10 * MS, POLL);
 	for (i = 0; i < 5; i++) {
 		submit(high, 1);
 		pass_after(POLL);
 		drain(high);
-		passes_for(50 * MS, POLL);
-		CHECK(on_device(low));
+		CHECK_LATER(50 * MS, on_device(low));
 	}
 	CHECK_EQ(low->preempted, 1);
 }
@@ -1241,13 +1049,10 @@ TEST(runlists_tell_who_is_blocked, "where only runlists tell, a queue that stand
 	node.params.max_hold_ns = 0;
 	low_is_preempted();
 	submit(high, 10);
-	passes_for(5 * node.params.blocked_ns, POLL);
-	CHECK(high->policy.seen.blocked && on_device(low));
+	CHECK_LATER(5 * node.params.blocked_ns, high->policy.seen.blocked && on_device(low));
 	launch(high, 1, 8);
-	pass_after(POLL);
-	CHECK(!high->policy.seen.blocked && !on_device(low));
-	passes_for(20 * node.params.blocked_ns, POLL);
-	CHECK(!high->policy.seen.blocked && !on_device(low));
+	CHECK_AFTER(POLL, !high->policy.seen.blocked && !on_device(low));
+	CHECK_LATER(20 * node.params.blocked_ns, !high->policy.seen.blocked && !on_device(low));
 }
 
 TEST(a_late_read_pointer_costs_little, "a queue whose read pointer is not written before it is idle for long is taken for blocked, and those below it lose 5 % at most")
@@ -1272,20 +1077,17 @@ static void low_is_unseen(void)
 	two_processes();
 	low->policy.set.unseen = true;
 	start_hog(low);
-	pass();
-	CHECK(on_device(low));
+	CHECK_AFTER(0, on_device(low));
 }
 
 TEST(unseen_queue_yields, "a queue whose pointers cannot be read yields to a higher one like any other, and returns after it")
 {
 	low_is_unseen();
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK(node.decision.inversion);
+	CHECK_AFTER(POLL, node.decision.inversion);
 	CHECK(!on_device(low));
 	launch(high, 1, 8);
-	passes_for(20 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(20 * MS, !on_device(low));
 	drain_and_settle(high);
 	CHECK(on_device(low));
 }
@@ -1296,8 +1098,7 @@ TEST(unseen_queue_yields_without_wave_counts, "where waves cannot be read a queu
 	low_is_unseen();
 	passes_for(SEC, POLL);
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 }
 
 TEST(unseen_queue_without_waves_is_left_alone,
@@ -1306,14 +1107,11 @@ TEST(unseen_queue_without_waves_is_left_alone,
 	low_is_unseen();
 	finish(low);
 	start_hog(high);
-	passes_for(100 * MS, POLL);
-	CHECK_EQ(low->preempted, 0);
+	CHECK_EQ_LATER(100 * MS, low->preempted, 0);
 	node.nr_asked = 0;
-	passes_for(100 * MS, POLL);
-	CHECK(node.nr_asked >= 50 && node.nr_asked <= 110);
+	CHECK_LATER(100 * MS, node.nr_asked >= 50 && node.nr_asked <= 110);
 	low->waves = 8;
-	passes_for(GPREEMPT_WAVES_SETTLE_NS + POLL, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(GPREEMPT_WAVES_SETTLE_NS + POLL, !on_device(low));
 }
 
 TEST(unseen_queue_raises_no_level, "no queue yields to one that cannot be looked at, whatever its priority and whatever was announced for it")
@@ -1327,48 +1125,36 @@ TEST(unseen_queue_raises_no_level, "no queue yields to one that cannot be looked
 	start_hog(low);
 	start_hog(sibling);
 	high->policy.set.expected_until_ns = node.now_ns + 100 * MS;
-	passes_for(200 * MS, POLL);
-	CHECK_EQ(node.nr_preempted, 0);
+	CHECK_EQ_LATER(200 * MS, node.nr_preempted, 0);
 	CHECK_EQ(node.decision.level, LOW);
 	/* Nor does it exempt its process. */
 	sibling->policy.process = high->policy.process;
-	pass_after(POLL);
-	CHECK(!on_device(sibling));
-	CHECK(on_device(high) && on_device(low));
+	CHECK_AFTER(POLL, !on_device(sibling) && on_device(high) && on_device(low));
 }
 
 TEST(unseen_queue_gets_relief, "a preempted queue that cannot be looked at counts as having work: it has its relief, and yields afterwards")
 {
 	low_is_unseen();
-	submit(high, 1000);
-	launch(high, 1, 8);
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	start_hog(high);
+	CHECK_AFTER(POLL, !on_device(low));
 	finish_saved(low);
-	pass_after(node.params.max_hold_ns - POLL);
-	CHECK(!on_device(low));
-	pass_after(POLL);
-	CHECK(on_device(low) && !on_device(high));
+	CHECK_AFTER(node.params.max_hold_ns - POLL, !on_device(low));
+	CHECK_AFTER(POLL, on_device(low) && !on_device(high));
 	CHECK_EQ(node.nr_relief, 1);
 	/* Work that came while it was preempted. */
 	low->waves = 8;
-	passes_for(node.params.relief_ns - POLL, POLL);
-	CHECK(on_device(low) && !on_device(high));
-	pass_after(POLL);
-	CHECK(!on_device(low) && on_device(high));
+	CHECK_LATER(node.params.relief_ns - POLL, on_device(low) && !on_device(high));
+	CHECK_AFTER(POLL, !on_device(low) && on_device(high));
 }
 
 TEST(unseen_queue_without_work_ends_its_relief, "the relief of a queue that cannot be looked at ends when it is known to have no waves")
 {
 	low_is_unseen();
-	submit(high, 1000);
-	launch(high, 1, 8);
+	start_hog(high);
 	pass_after(POLL);
 	finish_saved(low);
-	pass_after(node.params.max_hold_ns);
-	CHECK(on_device(low) && !on_device(high));
-	passes_for(2 * GPREEMPT_WAVES_SETTLE_NS, POLL);
-	CHECK(on_device(high));
+	CHECK_AFTER(node.params.max_hold_ns, on_device(low) && !on_device(high));
+	CHECK_LATER(2 * GPREEMPT_WAVES_SETTLE_NS, on_device(high));
 }
 
 TEST(unseen_queue_that_the_driver_took_is_in_nobodys_way, "a queue that cannot be looked at is not in the way while the driver keeps it off the device")
@@ -1376,11 +1162,9 @@ TEST(unseen_queue_that_the_driver_took_is_in_nobodys_way, "a queue that cannot b
 	low_is_unseen();
 	gpreempt_demand_driver_off(&low->policy, true, false, node.now_ns);
 	start_hog(high);
-	passes_for(10 * MS, POLL);
-	CHECK_EQ(low->preempted, 0);
+	CHECK_EQ_LATER(10 * MS, low->preempted, 0);
 	gpreempt_demand_driver_off(&low->policy, false, false, node.now_ns);
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 }
 
 TEST(unseen_queue_comes_into_sight, "pointers that can be read after all say what they always say, and those that cannot any more say nothing")
@@ -1389,14 +1173,11 @@ TEST(unseen_queue_comes_into_sight, "pointers that can be read after all say wha
 	high->policy.set.unseen = true;
 	submit(high, 1);
 	start_hog(low);
-	passes_for(10 * MS, POLL);
-	CHECK_EQ(node.nr_preempted, 0);
+	CHECK_EQ_LATER(10 * MS, node.nr_preempted, 0);
 	high->policy.set.unseen = false;
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 	high->policy.set.unseen = true;
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 }
 
 TEST(unseen_queue_has_waves_while_none_are_read, "what was known of a queue that cannot be looked at does not stay while waves cannot be read: it yields")
@@ -1404,13 +1185,11 @@ TEST(unseen_queue_has_waves_while_none_are_read, "what was known of a queue that
 	low_is_unseen();
 	finish(low);
 	start_hog(high);
-	passes_for(10 * MS, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(10 * MS, on_device(low));
 	node.now_ns += 5 * MS;
 	gpreempt_demand_waves_unread(&node.policy, node.now_ns);
 	node.silent = true;
-	pass();
-	CHECK(!on_device(low));
+	CHECK_AFTER(0, !on_device(low));
 }
 
 TEST(unseen_queue_is_never_dormant, "a queue that cannot be looked at is looked at in each pass: no pointer would wake it")
@@ -1418,11 +1197,9 @@ TEST(unseen_queue_is_never_dormant, "a queue that cannot be looked at is looked 
 	two_processes();
 	low->policy.set.unseen = true;
 	start_hog(high);
-	passes_for(3 * SEC, POLL);
-	CHECK_EQ(low->preempted, 0);
+	CHECK_EQ_LATER(3 * SEC, low->preempted, 0);
 	low->waves = 8;
-	passes_for(GPREEMPT_WAVES_SETTLE_NS + POLL, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(GPREEMPT_WAVES_SETTLE_NS + POLL, !on_device(low));
 }
 
 /* ---- blocked queues ---- */
@@ -1431,8 +1208,7 @@ TEST(unseen_queue_is_never_dormant, "a queue that cannot be looked at is looked 
 static void high_is_blocked(void)
 {
 	low_is_preempted();
-	passes_for(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS + 2 * POLL, POLL);
-	CHECK(high->policy.seen.blocked);
+	CHECK_LATER(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS + 2 * POLL, high->policy.seen.blocked);
 	CHECK(on_device(low));
 }
 
@@ -1440,25 +1216,20 @@ TEST(blocked_high_lets_low_run,
      "a high queue that has the device and stands still without waves gives the level away")
 {
 	low_is_preempted();
-	passes_for(node.params.blocked_ns - 2 * POLL, POLL);
-	CHECK(!on_device(low));
-	passes_for(GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(node.params.blocked_ns - 2 * POLL, !on_device(low));
+	CHECK_LATER(GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, on_device(low));
 	CHECK_EQ(node.decision.level, LOW);
 	CHECK(on_device(high));
-	passes_for(100 * MS, POLL);
-	CHECK_EQ(node.nr_acting, 2);
+	CHECK_EQ_LATER(100 * MS, node.nr_acting, 2);
 }
 
 TEST(blocked_ends_when_rptr_moves, "a blocked queue has demand again as soon as its read pointer moves")
 {
 	high_is_blocked();
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 	launch(high, 1, 0);
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 }
 
 TEST(blocked_ends_when_waves_appear,
@@ -1466,28 +1237,23 @@ TEST(blocked_ends_when_waves_appear,
 {
 	high_is_blocked();
 	high->waves = 8;
-	passes_for(node.params.blocked_ns + POLL, POLL);
-	CHECK(!on_device(low));
-	passes_for(10 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(node.params.blocked_ns + POLL, !on_device(low));
+	CHECK_LATER(10 * MS, !on_device(low));
 }
 
 TEST(blocked_is_asked_now_and_then, "a blocked queue is asked about once per gpreempt_blocked_us, not at every pass")
 {
 	high_is_blocked();
 	node.nr_asked = 0;
-	passes_for(100 * MS, POLL);
-	CHECK(node.nr_asked >= 20);
+	CHECK_LATER(100 * MS, node.nr_asked >= 20);
 	CHECK(node.nr_asked <= 51);
 }
 
 TEST(waves_are_not_blocked, "a queue whose kernel runs long in front of a waiting packet is not blocked")
 {
 	low_is_preempted();
-	submit(high, 1);
-	launch(high, 1, 8);
-	passes_for(100 * MS, POLL);
-	CHECK(!on_device(low));
+	last_kernel(high);
+	CHECK_LATER(100 * MS, !on_device(low));
 	CHECK(!high->policy.seen.blocked);
 }
 
@@ -1501,9 +1267,7 @@ static void high_comes_late(void)
 TEST(who_yields_is_not_asked_first,
      "a lower queue that stands still is taken off without asking for its waves, unless the answer could be that it is blocked")
 {
-	two_processes();
-	start_hog(low);
-	pass();
+	low_works();
 	high_comes_late();
 	CHECK(!on_device(low));
 	CHECK(!node.asked);
@@ -1523,8 +1287,7 @@ TEST(who_yields_is_not_asked_first,
 	low->policy.seen.zero_ns = 0;
 	launch(high, 1, 8);
 	submit(high, 1);
-	pass_after(node.params.blocked_ns);
-	CHECK(node.asked);
+	CHECK_AFTER(node.params.blocked_ns, node.asked);
 }
 
 TEST(who_is_not_asked_has_waves_to_wait_for, "the higher queue that stands still is not asked either, and what the runlist does to its waves is remembered")
@@ -1533,8 +1296,7 @@ TEST(who_is_not_asked_has_waves_to_wait_for, "the higher queue that stands still
 	submit(high, 1);
 	pass();
 	start_hog(low);
-	pass_after(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS);
-	CHECK(!on_device(low));
+	CHECK_AFTER(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS, !on_device(low));
 	CHECK(!node.asked);
 	CHECK_EQ(high->policy.seen.restore_since_ns, node.now_ns);
 }
@@ -1553,8 +1315,7 @@ TEST(who_stays_is_asked,
 		pass();
 		high_comes_late();
 		CHECK(node.asked);
-		pass_after(GPREEMPT_WAVES_SETTLE_NS);
-		CHECK(low->policy.seen.blocked);
+		CHECK_AFTER(GPREEMPT_WAVES_SETTLE_NS, low->policy.seen.blocked);
 	}
 }
 
@@ -1568,8 +1329,7 @@ TEST(stalled_behind_a_lower_is_not_blocked,
 	start_hog(low);
 	start_hog(preempted);
 	submit(high, 1);
-	passes_for(100 * MS, POLL);
-	CHECK(!high->policy.seen.blocked);
+	CHECK_LATER(100 * MS, !high->policy.seen.blocked);
 	CHECK(!on_device(preempted));
 }
 
@@ -1585,17 +1345,14 @@ TEST(a_stall_ends_where_a_relief_begins,
 	submit(high, 1);
 	passes_for(1 * MS, POLL);
 	start_hog(preempted);
-	passes_for(1 * MS, POLL);
-	CHECK(!on_device(preempted));
+	CHECK_LATER(1 * MS, !on_device(preempted));
 
 	/* High's waves leave 1 ms before low's relief, and low fills the device then. */
 	passes_for(800 * US, POLL);
 	high->waves = 0;
-	passes_for(1200 * US, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(1200 * US, on_device(low));
 	/* Held's own relief is not due yet. */
-	passes_for(1000 * US, POLL);
-	CHECK(!high->policy.seen.blocked);
+	CHECK_LATER(1000 * US, !high->policy.seen.blocked);
 	CHECK(!on_device(preempted));
 }
 
@@ -1607,14 +1364,11 @@ TEST(an_idle_bystander_does_not_hide_a_blocked_queue,
 
 	high = new_queue(p, HIGH);
 	low = new_queue(new_process(), LOW);
-	submit(bystander, 1);
-	launch(bystander, 1, 0);
+	past_kernel(bystander);
 	start_hog(low);
 	submit(high, 1);
-	pass();
-	CHECK(!on_device(low));
-	passes_for(50 * MS, POLL);
-	CHECK(high->policy.seen.blocked);
+	CHECK_AFTER(0, !on_device(low));
+	CHECK_LATER(50 * MS, high->policy.seen.blocked);
 	CHECK(on_device(low));
 }
 
@@ -1631,13 +1385,11 @@ TEST(blocked_queues_are_tried_again,
 	CHECK_EQ(high->policy.seen.tries, 1);
 	launch(high, 1, 8);
 	submit(high, 1);
-	passes_for(10 * MS, POLL);
-	CHECK(!high->policy.seen.blocked);
+	CHECK_LATER(10 * MS, !high->policy.seen.blocked);
 	CHECK(!on_device(low));
 	/* The next time it is new to it. */
 	high->waves = 0;
-	passes_for(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, POLL);
-	CHECK(high->policy.seen.blocked && on_device(low));
+	CHECK_LATER(node.params.blocked_ns + GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, high->policy.seen.blocked && on_device(low));
 	CHECK_EQ(high->policy.seen.tries, 0);
 	CHECK(high->policy.seen.try_ns <= node.now_ns + GPREEMPT_TRY_SHARE * node.params.blocked_ns);
 }
@@ -1672,8 +1424,7 @@ TEST(tries_are_not_slept_through, "however long the interval is, a blocked queue
 	node.params.interval_ns = 10 * SEC;
 	node.params.poll_ns = 0;
 	node.params.max_hold_ns = 0;
-	pass();
-	CHECK(node.decision.next_ns <= due_ns - node.now_ns);
+	CHECK_AFTER(0, node.decision.next_ns <= due_ns - node.now_ns);
 }
 
 /* What firmware needs until it has come to each of a few queues */
@@ -1684,18 +1435,14 @@ TEST(firmware_turns_block_nobody,
 {
 	low_is_preempted();
 	node.turns_ns = TURNS_NS;
-	passes_for(500 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(500 * MS, !on_device(low));
 	CHECK(!high->policy.seen.blocked);
 	CHECK_EQ(node.nr_asked, 0);
 	node.turns_ns = 0;
-	passes_for(node.params.blocked_ns - 2 * POLL, POLL);
-	CHECK(!on_device(low));
-	passes_for(GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, POLL);
-	CHECK(high->policy.seen.blocked && on_device(low));
+	CHECK_LATER(node.params.blocked_ns - 2 * POLL, !on_device(low));
+	CHECK_LATER(GPREEMPT_WAVES_SETTLE_NS + 4 * POLL, high->policy.seen.blocked && on_device(low));
 	node.turns_ns = TURNS_NS;
-	pass_after(POLL);
-	CHECK(!high->policy.seen.blocked);
+	CHECK_AFTER(POLL, !high->policy.seen.blocked);
 	CHECK(!on_device(low));
 }
 
@@ -1710,16 +1457,13 @@ TEST(firmware_turns_hide_waves, "while firmware takes turns an empty ring withou
 	end_ns = node.now_ns + SEC;
 	while (node.now_ns < end_ns) {
 		high->invisible = true;
-		passes_for(TURNS_NS - GPREEMPT_TURN_NS, POLL);
-		CHECK(!on_device(low));
+		CHECK_LATER(TURNS_NS - GPREEMPT_TURN_NS, !on_device(low));
 		high->invisible = false;
-		passes_for(GPREEMPT_TURN_NS, POLL);
-		CHECK(!on_device(low));
+		CHECK_LATER(GPREEMPT_TURN_NS, !on_device(low));
 	}
 	finish(high);
 	high->invisible = true;
-	passes_for(GPREEMPT_WAVES_SETTLE_NS + 3 * POLL, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(GPREEMPT_WAVES_SETTLE_NS + 3 * POLL, on_device(low));
 }
 
 TEST(firmware_turns_end, "a queue whose MQD says that waves were saved is idle once no waves have been counted for as long as all turns take")
@@ -1728,10 +1472,8 @@ TEST(firmware_turns_end, "a queue whose MQD says that waves were saved is idle o
 	node.turns_ns = TURNS_NS;
 	node.stack_kept = true;
 	drain(high);
-	passes_for(TURNS_NS - POLL, POLL);
-	CHECK(!on_device(low));
-	passes_for(4 * POLL, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(TURNS_NS - POLL, !on_device(low));
+	CHECK_LATER(4 * POLL, on_device(low));
 }
 
 TEST(firmware_turns_are_looked_for_closely, "looks that miss turns between them do not add up to having seen all of them")
@@ -1744,8 +1486,7 @@ TEST(firmware_turns_are_looked_for_closely, "looks that miss turns between them 
 	launch(high, 1, 8);
 	high->invisible = true;
 	for (i = 0; i < 20; i++) {
-		pass_after(GPREEMPT_TURN_NS + 2 * MS);
-		CHECK(!on_device(low));
+		CHECK_AFTER(GPREEMPT_TURN_NS + 2 * MS, !on_device(low));
 	}
 	/* Where passes are always so far apart, that is as close as it gets. */
 	node.params.poll_ns = GPREEMPT_TURN_NS + 2 * MS;
@@ -1757,13 +1498,11 @@ TEST(firmware_turns_begin_beside_idle_queues, "a queue that was known to have no
 {
 	low_is_preempted();
 	drain(high);
-	passes_for(2 * GPREEMPT_WAVES_SETTLE_NS, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(2 * GPREEMPT_WAVES_SETTLE_NS, on_device(low));
 	node.turns_ns = TURNS_NS;
 	passes_for(2 * TURNS_NS, POLL);
 	node.turns_ns = 4 * TURNS_NS;
-	passes_for(2 * TURNS_NS, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(2 * TURNS_NS, on_device(low));
 	CHECK_EQ(low->preempted, 1);
 }
 
@@ -1777,31 +1516,26 @@ TEST(firmware_turns_begin_with_a_runlist, "waves that a runlist had not brought 
 	high->invisible = true;
 	pass_after(POLL);
 	node.turns_ns = TURNS_NS;
-	passes_for(TURNS_NS / 2, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(TURNS_NS / 2, !on_device(low));
 }
 
 TEST(firmware_turns_ask_nobody, "while firmware takes turns no queue is asked for waves to find another one blocked")
 {
 	two_processes();
 	low->policy.set.immovable = true;
-	submit(low, 1);
-	launch(low, 1, 8);
+	last_kernel(low);
 	submit(high, 1);
 	node.turns_ns = TURNS_NS;
-	passes_for(GPREEMPT_WAVES_UNKNOWN_NS / 2, POLL);
-	CHECK_EQ(node.nr_asked, 0);
+	CHECK_EQ_LATER(GPREEMPT_WAVES_UNKNOWN_NS / 2, node.nr_asked, 0);
 	node.turns_ns = 0;
-	pass_after(POLL);
-	CHECK_EQ(node.nr_asked, 1);
+	CHECK_EQ_AFTER(POLL, node.nr_asked, 1);
 }
 
 TEST(blocked_can_be_switched_off, "with gpreempt_blocked_us=0 a waiting queue keeps its level")
 {
 	node.params.blocked_ns = 0;
 	low_is_preempted();
-	passes_for(100 * MS, POLL);
-	CHECK(!on_device(low));
+	CHECK_LATER(100 * MS, !on_device(low));
 }
 
 /* ---- hold and relief ---- */
@@ -1809,13 +1543,9 @@ TEST(blocked_can_be_switched_off, "with gpreempt_blocked_us=0 a waiting queue ke
 /* Low has been preempted for the maximum and is in relief, high has work without end. */
 static void low_is_relieved(void)
 {
-	low_is_preempted();
-	submit(high, 1000);
-	launch(high, 1, 8);
-	pass_after(node.params.max_hold_ns - POLL);
-	CHECK(!on_device(low));
-	pass_after(POLL);
-	CHECK(on_device(low));
+	hog_preempts_low();
+	CHECK_AFTER(node.params.max_hold_ns - POLL, !on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 }
 
 TEST(hold_expires_into_relief,
@@ -1830,25 +1560,19 @@ TEST(relief_has_the_device,
 {
 	low_is_relieved();
 	CHECK(!on_device(high));
-	passes_for(node.params.relief_ns / 2, POLL);
-	CHECK(!on_device(high));
+	CHECK_LATER(node.params.relief_ns / 2, !on_device(high));
 	drain(low);
-	passes_for(2 * GPREEMPT_WAVES_SETTLE_NS, POLL);
-	CHECK(on_device(high));
+	CHECK_LATER(2 * GPREEMPT_WAVES_SETTLE_NS, on_device(high));
 }
 
 TEST(relief_is_unpreemptable_and_ends,
      "a relief lasts gpreempt_relief_ms, then the queue yields and the hold starts anew")
 {
 	low_is_relieved();
-	passes_for(node.params.relief_ns - POLL, POLL);
-	CHECK(on_device(low));
-	pass_after(POLL);
-	CHECK(!on_device(low));
-	pass_after(node.params.max_hold_ns - POLL);
-	CHECK(!on_device(low));
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(node.params.relief_ns - POLL, on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
+	CHECK_AFTER(node.params.max_hold_ns - POLL, !on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 	CHECK_EQ(node.nr_relief, 2);
 }
 
@@ -1858,15 +1582,11 @@ TEST(relief_does_not_shield_others, "during a relief, lower queues that have not
 
 	low_is_preempted();
 	later = new_queue(new_process(), LOW);
-	submit(high, 1000);
-	launch(high, 1, 8);
+	start_hog(high);
 	passes_for(10 * MS, POLL);
 	start_hog(later);
-	pass_after(POLL);
-	CHECK(!on_device(later));
-	pass_after(node.params.max_hold_ns - 10 * MS);
-	CHECK(on_device(low));
-	CHECK(!on_device(later));
+	CHECK_AFTER(POLL, !on_device(later));
+	CHECK_AFTER(node.params.max_hold_ns - 10 * MS, on_device(low) && !on_device(later));
 }
 
 TEST(idle_preempted_queues_get_no_relief, "a preempted queue without work waits for nothing and gets no relief")
@@ -1875,11 +1595,8 @@ TEST(idle_preempted_queues_get_no_relief, "a preempted queue without work waits 
 
 	low_is_preempted();
 	CHECK(!on_device(idle));
-	submit(high, 1000);
-	launch(high, 1, 8);
-	pass_after(node.params.max_hold_ns);
-	CHECK(on_device(low));
-	CHECK(!on_device(idle));
+	start_hog(high);
+	CHECK_AFTER(node.params.max_hold_ns, on_device(low) && !on_device(idle));
 	CHECK_EQ(node.nr_relief, 1);
 }
 
@@ -1887,25 +1604,19 @@ TEST(a_hold_begins_with_work, "a queue that was taken along idle has waited only
 {
 	struct queue *idle = new_queue(new_process(), LOW);
 
-	low_is_preempted();
-	submit(high, 1000);
-	launch(high, 1, 8);
+	hog_preempts_low();
 	finish_saved(low);
 	pass_after(node.params.max_hold_ns / 2);
 	submit(idle, 1);
 	pass_after(POLL);
-	pass_after(node.params.max_hold_ns - POLL);
-	CHECK(!on_device(idle));
-	pass_after(POLL);
-	CHECK(on_device(idle));
+	CHECK_AFTER(node.params.max_hold_ns - POLL, !on_device(idle));
+	CHECK_AFTER(POLL, on_device(idle));
 }
 
 TEST(relief_can_be_switched_off, "with gpreempt_max_hold_ms=0 a queue is preempted as long as the level lasts")
 {
 	node.params.max_hold_ns = 0;
-	low_is_preempted();
-	submit(high, 1000);
-	launch(high, 1, 8);
+	hog_preempts_low();
 	passes_for(10 * SEC, 100 * MS);
 	CHECK(!on_device(low));
 	CHECK_EQ(node.nr_relief, 0);
@@ -1920,8 +1631,7 @@ TEST(immovable_queue_is_never_a_victim,
 	low->policy.set.immovable = true;
 	start_hog(low);
 	submit(high, 1);
-	passes_for(10 * MS, POLL);
-	CHECK_EQ(node.nr_acting, 0);
+	CHECK_EQ_LATER(10 * MS, node.nr_acting, 0);
 }
 
 TEST(immovable_queue_in_the_way_is_named,
@@ -1931,15 +1641,12 @@ TEST(immovable_queue_in_the_way_is_named,
 	low->policy.set.immovable = true;
 	high->policy.set.immovable = true;
 	submit(high, 1);
-	pass();
-	CHECK(!low->policy.in_the_way);
+	CHECK_AFTER(0, !low->policy.in_the_way);
 	start_hog(low);
-	pass_after(POLL);
-	CHECK(low->policy.in_the_way);
+	CHECK_AFTER(POLL, low->policy.in_the_way);
 	CHECK(!high->policy.in_the_way);
 	low->policy.set.immovable = false;
-	pass_after(POLL);
-	CHECK(!low->policy.in_the_way);
+	CHECK_AFTER(POLL, !low->policy.in_the_way);
 	CHECK(!on_device(low));
 }
 
@@ -1947,8 +1654,7 @@ TEST(immovable_preempted_queue_is_resumed, "a queue that becomes immovable while
 {
 	low_is_preempted();
 	low->policy.set.immovable = true;
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 }
 
 /* ---- when to look again ---- */
@@ -1957,21 +1663,17 @@ TEST(parks_without_two_priorities, "no pass is needed while no queue could outra
 {
 	struct process *p = new_process();
 
-	pass();
-	CHECK(node.decision.park);
+	CHECK_AFTER(0, node.decision.park);
 
 	new_queue(p, HIGH);
-	pass();
-	CHECK(node.decision.park);
+	CHECK_AFTER(0, node.decision.park);
 
 	new_queue(p, HIGH);
 	new_queue(new_process(), HIGH);
-	pass();
-	CHECK(node.decision.park);
+	CHECK_AFTER(0, node.decision.park);
 
 	new_queue(new_process(), LOW);
-	pass();
-	CHECK(!node.decision.park);
+	CHECK_AFTER(0, !node.decision.park);
 }
 
 TEST(parks_with_one_process,
@@ -1981,11 +1683,9 @@ TEST(parks_with_one_process,
 
 	new_queue(p, HIGH);
 	new_explicit_queue(p, LOW);
-	pass();
-	CHECK(node.decision.park);
+	CHECK_AFTER(0, node.decision.park);
 	new_explicit_queue(p, MIDDLE);
-	pass();
-	CHECK(!node.decision.park);
+	CHECK_AFTER(0, !node.decision.park);
 }
 
 TEST(never_parks_while_something_is_preempted, "a node with a preempted queue does not park before the queue is back")
@@ -1996,22 +1696,18 @@ TEST(never_parks_while_something_is_preempted, "a node with a preempted queue do
 	CHECK_EQ(node.decision.nr_resume, 1);
 	CHECK(!node.decision.park);
 	act();
-	pass_after(POLL);
-	CHECK(node.decision.park);
+	CHECK_AFTER(POLL, node.decision.park);
 }
 
 TEST(contended_polls_otherwise_interval,
      "the poll time rules while a lower and a higher queue have had work within the last second")
 {
-	two_processes();
-	start_hog(low);
-	pass();
+	low_works();
 	CHECK(!node.decision.contended);
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
 
 	submit(high, 1);
-	pass_after(5 * MS);
-	CHECK(node.decision.contended);
+	CHECK_AFTER(5 * MS, node.decision.contended);
 	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
 
 	drain(high);
@@ -2031,8 +1727,7 @@ static void contended(void)
 	submit(high, 1);
 	pass();
 	drain(high);
-	passes_for(5 * MS, POLL);
-	CHECK(on_device(low));
+	CHECK_LATER(5 * MS, on_device(low));
 	CHECK(node.decision.contended);
 }
 
@@ -2064,23 +1759,18 @@ TEST(a_look_that_was_interrupted_is_forgiven, "one pass that took long among oth
 	contended();
 	passes_cost(US, 0);
 	gpreempt_policy_cost(&node.policy, SEC, 0);
-	pass_after(POLL);
-	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+	CHECK_EQ_AFTER(POLL, node.decision.next_ns, node.params.poll_ns);
 	gpreempt_policy_cost(&node.policy, US, 0);
 	gpreempt_policy_cost(&node.policy, US, 0);
-	pass_after(POLL);
-	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+	CHECK_EQ_AFTER(POLL, node.decision.next_ns, node.params.poll_ns);
 }
 
 TEST(deadlines_do_not_wait_for_costs, "however much looking costs, the end of a hold is not overslept")
 {
 	node.params.interval_ns = SEC;
-	low_is_preempted();
-	submit(high, 1000);
-	launch(high, 1, 8);
+	hog_preempts_low();
 	passes_cost(SEC, SEC);
-	pass_after(node.params.max_hold_ns - POLL - 3 * MS);
-	CHECK_EQ(node.decision.next_ns, 3 * MS);
+	CHECK_EQ_AFTER(node.params.max_hold_ns - POLL - 3 * MS, node.decision.next_ns, 3 * MS);
 }
 
 TEST(looks_become_rarer_with_silence, "after contention looks become rarer in proportion to the silence, while somebody works; never rarer than the interval")
@@ -2097,8 +1787,7 @@ TEST(looks_become_rarer_with_silence, "after contention looks become rarer in pr
 	passes_for(10 * SEC, 5 * MS);
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+	CHECK_EQ_AFTER(POLL, node.decision.next_ns, node.params.poll_ns);
 	node.params.poll_ns = 0;
 	drain(high);
 	passes_for(1500 * MS, 5 * MS);
@@ -2119,8 +1808,7 @@ TEST(nobody_at_work_is_looked_at_less, "while nobody has work the looks become r
 	passes_for(500 * MS, MS);
 	CHECK_EQ(node.decision.next_ns, 10 * node.params.poll_ns);
 	submit(low, 1);
-	pass_after(MS);
-	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+	CHECK_EQ_AFTER(MS, node.decision.next_ns, node.params.poll_ns);
 	CHECK_EQ(node.policy.worked_ns, node.now_ns);
 }
 
@@ -2131,8 +1819,7 @@ TEST(equal_priorities_are_not_contended, "busy queues of one priority do not mak
 	new_queue(new_process(), LOW);
 	start_hog(a);
 	start_hog(b);
-	passes_for(10 * MS, POLL);
-	CHECK(!node.decision.contended);
+	CHECK_LATER(10 * MS, !node.decision.contended);
 	CHECK(!node.decision.park);
 }
 
@@ -2149,10 +1836,8 @@ TEST(idle_bystanders_do_not_keep_a_node_polling,
 {
 	two_processes();
 	low->policy.set.immovable = true;
-	submit(high, 1);
-	drain(high);
-	submit(low, 1);
-	drain(low);
+	past_kernel(high);
+	past_kernel(low);
 	passes_for(2 * SEC, 5 * MS);
 	CHECK(!node.decision.contended);
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
@@ -2161,18 +1846,12 @@ TEST(idle_bystanders_do_not_keep_a_node_polling,
 TEST(deadlines_shorten_the_sleep, "the end of a hold and the end of a relief come before poll and interval")
 {
 	node.params.poll_ns = 0;
-	low_is_preempted();
-	submit(high, 1000);
-	launch(high, 1, 8);
-	pass_after(node.params.max_hold_ns - 3 * MS);
-	CHECK_EQ(node.decision.next_ns, 3 * MS);
-	pass_after(3 * MS);
-	CHECK(on_device(low));
-	pass_after(node.params.relief_ns - 2 * MS);
-	CHECK_EQ(node.decision.next_ns, 2 * MS);
+	hog_preempts_low();
+	CHECK_EQ_AFTER(node.params.max_hold_ns - 3 * MS, node.decision.next_ns, 3 * MS);
+	CHECK_AFTER(3 * MS, on_device(low));
+	CHECK_EQ_AFTER(node.params.relief_ns - 2 * MS, node.decision.next_ns, 2 * MS);
 	/* Nobody sleeps for less than a sleep costs. */
-	pass_after(2 * MS - 1);
-	CHECK_EQ(node.decision.next_ns, 10 * US);
+	CHECK_EQ_AFTER(2 * MS - 1, node.decision.next_ns, 10 * US);
 }
 
 TEST(a_hold_shorter_than_the_interval_is_kept,
@@ -2183,8 +1862,7 @@ TEST(a_hold_shorter_than_the_interval_is_kept,
 	two_processes();
 	start_hog(low);
 	submit(high, 1);
-	pass();
-	CHECK(!on_device(low));
+	CHECK_AFTER(0, !on_device(low));
 	CHECK(node.decision.next_ns <= 1 * MS);
 }
 
@@ -2254,7 +1932,7 @@ TEST(priority_derivation,
 	};
 	u32 i;
 
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
 		struct gpreempt_policy_queue q = {
 			.set.priority = 99,
 			.set.own_priority = 99,
@@ -2288,15 +1966,12 @@ TEST(largest_values_do_not_overflow, "priorities, pointers and tunables at their
 	low->wptr = UINT64_MAX;
 	low->waves = UINT_MAX;
 	high->wptr = UINT64_MAX;
-	pass();
-	CHECK_EQ(node.decision.level, GPREEMPT_PRIORITY_MAX);
+	CHECK_EQ_AFTER(0, node.decision.level, GPREEMPT_PRIORITY_MAX);
 	CHECK(!on_device(low));
 	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
-	pass_after(UINT_MAX * MS - 1);
-	CHECK(!on_device(low));
+	CHECK_AFTER(UINT_MAX * MS - 1, !on_device(low));
 	high->waves = 1;
-	pass_after(1);
-	CHECK(on_device(low));
+	CHECK_AFTER(1, on_device(low));
 }
 
 TEST(rings_wrap, "a read pointer that wraps to a smaller number is a launch like any other")
@@ -2304,8 +1979,7 @@ TEST(rings_wrap, "a read pointer that wraps to a smaller number is a launch like
 	high_is_blocked();
 	high->rptr = 100;
 	high->wptr = 101;
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 }
 
 TEST(only_waves_are_restored, "after a runlist by the driver, queues with packets, waves or what may be waves wait for their waves, and no others")
@@ -2313,7 +1987,6 @@ TEST(only_waves_are_restored, "after a runlist by the driver, queues with packet
 	struct queue *q = new_queue(new_process(), LOW), *second = new_queue(new_process(), LOW);
 	struct gpreempt_policy_queue *pq = &q->policy;
 	u64 now_ns;
-	u32 i;
 
 	static const struct {
 		bool used, preempted;
@@ -2336,10 +2009,9 @@ TEST(only_waves_are_restored, "after a runlist by the driver, queues with packet
 
 	pass();
 	now_ns = node.now_ns;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	EACH_CASE(i, cases) {
 		u64 before_ns = cases[i].restore_ago_ns ? now_ns - cases[i].restore_ago_ns : 0;
 
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		pq->seen.used = cases[i].used;
 		pq->preempted = cases[i].preempted;
 		pq->seen.pending = cases[i].pending;
@@ -2411,9 +2083,7 @@ TEST(confirming_makes_a_queue_new, "what is confirmed as preempted or resumed ha
 	struct gpreempt_policy_queue *pq;
 	u64 now_ns;
 
-	two_processes();
-	start_hog(low);
-	pass();
+	low_works();
 	pq = &low->policy;
 	now_ns = node.now_ns + MS;
 	pq->relief_until_ns = pq->aged_until_ns = pq->seen.stalled_ns = pq->seen.zero_ns = pq->seen.waves_ns = now_ns;

@@ -8,33 +8,6 @@
 #include "policy_node.h"
 #include "tap.h"
 
-#define POLL	(200 * US)
-
-static struct queue *low, *high;
-
-static void two_processes(void)
-{
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
-}
-
-static void low_is_preempted(void)
-{
-	two_processes();
-	start_hog(low);
-	pass();
-	start_hog(high);
-	pass_after(POLL);
-	CHECK(!on_device(low));
-}
-
-/* Its last kernel runs, its ring is empty: only the device knows. */
-static void last_kernel(struct queue *q)
-{
-	submit(q, 1);
-	launch(q, 1, 8);
-}
-
 /* An idle queue that has never worked, taken off as if it had gone along with others. */
 static void take_along(struct queue *q)
 {
@@ -98,13 +71,10 @@ TEST(used_is_for_ever, "a queue whose pointers wrap to 0 has had packets all the
 
 TEST(what_confirming_keeps, "that there were no waves is known on after a preemption and a resume of a queue that had neither waves nor packets")
 {
-	u32 i;
-
-	for (i = 0; i < 8; i++) {
+	EACH(i, 8, "case %u: ", i) {
 		bool saved = i & 1, pending = i & 2, zero = i & 4, keeps = !saved && !pending && zero;
 		struct gpreempt_policy_queue q = { .seen.pending = pending, .seen.zero_ns = zero ? 100 : 0, .seen.waves_ns = 200, .seen.moved_ns = 50 };
 
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		gpreempt_policy_preempted(&q, saved, 300);
 		CHECK_EQ(q.seen.waves_ns, keeps ? 200 : 0);
 		CHECK_EQ(q.seen.moved_ns, keeps ? 50 : 300);
@@ -125,12 +95,10 @@ TEST(no_waves_are_believed_as_long_as_seen, "that there are no waves has to be s
 	static const struct { u64 seen_ns, ago_ns; bool asks; } cases[] = {
 		{ MS, 500 * US, false }, { MS - 1, 500 * US, true }, { 1900 * US, 500 * US, false }, { 2 * MS, 1900 * US, false }, { 2 * MS, 2100 * US, true },
 	};
-	u32 i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	EACH_CASE(i, cases) {
 		struct gpreempt_policy_queue *pq;
 
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		tap_reset();
 		two_processes();
 		start_hog(low);
@@ -142,8 +110,7 @@ TEST(no_waves_are_believed_as_long_as_seen, "that there are no waves has to be s
 		pq->seen.waves_ns = node.now_ns + POLL - cases[i].ago_ns;
 		pq->seen.zero_ns = pq->seen.waves_ns - cases[i].seen_ns;
 		pq->seen.restore_since_ns = 0;
-		pass_after(POLL);
-		CHECK_EQ(node.asked, cases[i].asks);
+		CHECK_EQ_AFTER(POLL, node.asked, cases[i].asks);
 	}
 }
 
@@ -159,8 +126,7 @@ TEST(whoever_could_use_the_device_is_active, "a queue with packets, with announc
 	pass();
 	submit(waits, 1);
 	announced->policy.set.expected_until_ns = node.now_ns + 10 * MS;
-	pass_after(POLL);
-	CHECK(!node.asked);
+	CHECK_AFTER(POLL, !node.asked);
 	CHECK_EQ(waits->policy.seen.active_ns, node.now_ns);
 	CHECK_EQ(announced->policy.seen.active_ns, node.now_ns);
 	CHECK_EQ(maybe->policy.seen.active_ns, node.now_ns);
@@ -173,17 +139,15 @@ TEST(whoever_could_use_the_device_is_active, "a queue with packets, with announc
 TEST(level_has_the_highest_priority_of_its_rank, "where priorities do not rank, the level's is the highest of those who work at it, in whatever order they come")
 {
 	static const s32 priorities[][3] = { { LOW, MIDDLE, HIGH }, { HIGH, MIDDLE, LOW }, { MIDDLE, HIGH, LOW }, { LOW, HIGH, MIDDLE } };
-	u32 i, k;
+	u32 k;
 
-	for (i = 0; i < sizeof(priorities) / sizeof(priorities[0]); i++) {
-		snprintf(tap_case, sizeof(tap_case), "order %u: ", i);
+	EACH(i, ARRAY_SIZE(priorities), "order %u: ", i) {
 		tap_reset();
 		/* edf: without deadlines all are equal. */
 		node.use = gpreempt_policies[2];
 		for (k = 0; k < 3; k++)
 			start_hog(new_queue(new_process(), priorities[i][k]));
-		pass();
-		CHECK(node.decision.level_valid);
+		CHECK_AFTER(0, node.decision.level_valid);
 		CHECK_EQ(node.decision.level, HIGH);
 		CHECK_EQ(node.nr_preempted, 0);
 	}
@@ -193,26 +157,23 @@ TEST(idle_queues_return_when_nobody_works, "a queue that went along returns when
 {
 	struct queue *idle = new_queue(new_process(), LOW);
 
-	low_is_preempted();
+	hog_preempts_low();
 	CHECK(!on_device(idle));
 	drop_queue(low);
 	drain(high);
-	passes_for(5 * MS, POLL);
-	CHECK(on_device(idle));
+	CHECK_LATER(5 * MS, on_device(idle));
 }
 
 TEST(idle_queues_return_to_a_lower_level, "a queue that went along does not wait for the end of lower work")
 {
 	struct queue *idle = new_queue(new_process(), MIDDLE);
 
-	low_is_preempted();
+	hog_preempts_low();
 	CHECK(!on_device(idle));
 	low->process->policy.opt_out = true;
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 	drain(high);
-	passes_for(5 * MS, POLL);
-	CHECK(on_device(idle));
+	CHECK_LATER(5 * MS, on_device(idle));
 }
 
 TEST(one_step_is_enough, "a queue one step below is in the way if it cannot be moved, and the end of its hold is known")
@@ -228,19 +189,15 @@ TEST(one_step_is_enough, "a queue one step below is in the way if it cannot be m
 	start_hog(low);
 	last_kernel(immovable);
 	start_hog(high);
-	pass();
-	CHECK(!on_device(low));
+	CHECK_AFTER(0, !on_device(low));
 	CHECK(immovable->policy.in_the_way);
 	CHECK_EQ(node.decision.nr_in_the_way, 1);
 	/* It is preempted, not delayed. */
-	pass_after(3 * MS);
-	CHECK_EQ(low->policy.outranked_ns, node.now_ns);
+	CHECK_EQ_AFTER(3 * MS, low->policy.outranked_ns, node.now_ns);
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
 	node.params.aging_ns = 4 * MS;
-	pass_after(500 * US);
-	CHECK_EQ(node.decision.next_ns, 500 * US);
-	pass_after(500 * US);
-	CHECK(on_device(low) && on_device(high));
+	CHECK_EQ_AFTER(500 * US, node.decision.next_ns, 500 * US);
+	CHECK_AFTER(500 * US, on_device(low) && on_device(high));
 }
 
 TEST(counts_of_a_decision, "how many are preempted and how many are in the way is counted, and no longer than it lasts")
@@ -255,19 +212,16 @@ TEST(counts_of_a_decision, "how many are preempted and how many are in the way i
 	}
 	second = new_queue(new_process(), LOW);
 	start_hog(second);
-	low_is_preempted();
-	pass_after(POLL);
-	CHECK(node.decision.level_valid);
+	hog_preempts_low();
+	CHECK_AFTER(POLL, node.decision.level_valid);
 	CHECK_EQ(node.decision.nr_preempted, 2);
 	CHECK_EQ(node.decision.nr_in_the_way, 2);
 	drain(immovable[0]);
 	/* Nobody hurries to ask it. */
-	passes_for(250 * MS, POLL);
-	CHECK(!immovable[0]->policy.in_the_way);
+	CHECK_LATER(250 * MS, !immovable[0]->policy.in_the_way);
 	CHECK_EQ(node.decision.nr_in_the_way, 1);
 	drain(high);
-	passes_for(5 * MS, POLL);
-	CHECK_EQ(node.decision.nr_in_the_way, 0);
+	CHECK_EQ_LATER(5 * MS, node.decision.nr_in_the_way, 0);
 	CHECK_EQ(node.decision.nr_preempted, 0);
 	CHECK(!immovable[1]->policy.in_the_way);
 }
@@ -292,10 +246,8 @@ TEST(a_decision_is_made_anew, "what was decided and not carried out means nothin
 TEST(a_minimum_run_hides_nobody, "that one queue runs its minimum does not keep another one from being taken off, whichever comes first; it follows in time")
 {
 	struct queue *young, *old;
-	u32 i;
 
-	for (i = 0; i < 4; i++) {
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+	EACH(i, 4, "case %u: ", i) {
 		tap_reset();
 		node.params.min_run_ns = 5 * MS;
 		young = i & 1 ? new_queue(new_process(), LOW) : NULL;
@@ -313,13 +265,9 @@ TEST(a_minimum_run_hides_nobody, "that one queue runs its minimum does not keep 
 		else
 			last_kernel(young);
 		submit(high, 100);
-		pass_after(POLL);
-		CHECK(!on_device(old));
-		CHECK(on_device(young));
-		passes_for(4 * MS, POLL);
-		CHECK(on_device(young));
-		passes_for(2 * MS, POLL);
-		CHECK(!on_device(young));
+		CHECK_AFTER(POLL, !on_device(old) && on_device(young));
+		CHECK_LATER(4 * MS, on_device(young));
+		CHECK_LATER(2 * MS, !on_device(young));
 	}
 }
 
@@ -327,13 +275,10 @@ TEST(a_minimum_run_of_nobodys_concern, "the end of a minimum run is none to wait
 {
 	node.params.poll_ns = 0;
 	node.params.min_run_ns = 3 * MS;
-	two_processes();
-	start_hog(low);
-	pass();
+	low_works();
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
 	start_hog(high);
-	pass_after(MS);
-	CHECK(on_device(low));
+	CHECK_AFTER(MS, on_device(low));
 	CHECK_EQ(node.decision.next_ns, 2 * MS);
 }
 
@@ -343,13 +288,10 @@ TEST(the_budget_says_when, "a preemption that waits for the budget is looked at 
 {
 	node.params.poll_ns = 0;
 	node.params.interval_ns = SEC;
-	two_processes();
-	start_hog(low);
-	pass();
+	low_works();
 	gpreempt_policy_overhead(&node.policy, 20 * MS, false, node.now_ns);
 	start_hog(high);
-	pass();
-	CHECK(on_device(low));
+	CHECK_AFTER(0, on_device(low));
 	/* 10 ms more than 10 % of 100 ms; and what is lost by dividing. */
 	CHECK_EQ(node.decision.next_ns, 100 * MS + 100);
 	node.policy.params.overhead_pct = 0;
@@ -359,10 +301,7 @@ TEST(the_budget_says_when, "a preemption that waits for the budget is looked at 
 
 TEST(holds_have_deadlines, "the end of a hold that somebody asked for is known when it begins, unless it has none; age is nothing to it")
 {
-	u32 i;
-
-	for (i = 0; i < 4; i++) {
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+	EACH(i, 4, "case %u: ", i) {
 		tap_reset();
 		node.params.poll_ns = 0;
 		node.params.interval_ns = 10 * SEC;
@@ -371,22 +310,18 @@ TEST(holds_have_deadlines, "the end of a hold that somebody asked for is known w
 		start_hog(high);
 		high->policy.set.hold = true;
 		high->policy.set.hold_unbounded = i & 1;
-		pass();
-		CHECK(!on_device(high));
+		CHECK_AFTER(0, !on_device(high));
 		CHECK_EQ(node.decision.next_ns, i & 1 ? node.params.interval_ns : node.params.max_hold_ns);
-		pass_after(10 * MS);
-		CHECK_EQ(node.decision.next_ns, i & 1 ? node.params.interval_ns : node.params.max_hold_ns - 10 * MS);
+		CHECK_EQ_AFTER(10 * MS, node.decision.next_ns, i & 1 ? node.params.interval_ns : node.params.max_hold_ns - 10 * MS);
 	}
 }
 
 TEST(sleeps_are_exact, "a deadline is met to the nanosecond where it is further off than the shortest sleep")
 {
 	node.params.poll_ns = 0;
-	low_is_preempted();
-	pass_after(node.params.max_hold_ns - 15 * US);
-	CHECK_EQ(node.decision.next_ns, 15 * US);
-	pass_after(10 * US);
-	CHECK_EQ(node.decision.next_ns, 10 * US);
+	hog_preempts_low();
+	CHECK_EQ_AFTER(node.params.max_hold_ns - 15 * US, node.decision.next_ns, 15 * US);
+	CHECK_EQ_AFTER(10 * US, node.decision.next_ns, 10 * US);
 }
 
 /* ---- asking for waves ---- */
@@ -403,18 +338,16 @@ TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: 
 	other = new_queue(new_process(), HIGH);
 	last_kernel(other);
 	submit(high, 100000);
-	pass();
-	CHECK_EQ(asked_in(90 * MS), 0);
+	CHECK_EQ_AFTER(0, asked_in(90 * MS), 0);
 	CHECK(on_device(low));
 
 	/* With somebody preempted. */
 	tap_reset();
 	node.params.blocked_ns = 0;
 	other = new_queue(new_process(), HIGH);
-	low_is_preempted();
+	hog_preempts_low();
 	last_kernel(other);
-	pass_after(POLL);
-	CHECK_EQ(asked_in(90 * MS), 0);
+	CHECK_EQ_AFTER(POLL, asked_in(90 * MS), 0);
 	CHECK(!on_device(low));
 
 	/* A lower queue of the process that has the level, where no packets stand still behind it. */
@@ -425,8 +358,7 @@ TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: 
 	new_queue(new_process(), LOW);
 	high->policy.set.expected_until_ns = node.now_ns + SEC;
 	last_kernel(own);
-	pass();
-	CHECK_EQ(asked_in(90 * MS), 0);
+	CHECK_EQ_AFTER(0, asked_in(90 * MS), 0);
 	CHECK(on_device(own));
 
 	/* The level stands still behind somebody who cannot be moved: it is known why. */
@@ -439,8 +371,7 @@ TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: 
 	submit(high, 1);
 	for (i = 0; i < 400; i++) {
 		launch(low, 1, 0);
-		pass_after(POLL);
-		CHECK(!node.asked);
+		CHECK_AFTER(POLL, !node.asked);
 	}
 	CHECK(!high->policy.seen.blocked);
 
@@ -454,8 +385,7 @@ TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: 
 		last_kernel(middle);
 		start_hog(low);
 		submit(high, 100);
-		pass();
-		CHECK(!node.asked);
+		CHECK_AFTER(0, !node.asked);
 		CHECK(!on_device(low) && !on_device(middle));
 	}
 }
@@ -468,22 +398,19 @@ TEST(what_is_asked_for, "waves are asked for where they decide")
 	/* Is the only one in the way still there? */
 	node.params.blocked_ns = 0;
 	two_processes();
-	submit(low, 1);
-	launch(low, 1, 0);
+	past_kernel(low);
 	pass();
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK(node.asked);
+	CHECK_AFTER(POLL, node.asked);
 	CHECK(on_device(low));
 
 	/* Alone, but somebody is preempted. */
 	tap_reset();
 	new_queue(new_process(), LOW);
-	low_is_preempted();
+	hog_preempts_low();
 	drop_queue(low);
 	launch(high, pending(high), 8);
-	pass_after(POLL);
-	CHECK(node.asked);
+	CHECK_AFTER(POLL, node.asked);
 	CHECK_EQ(node.decision.nr_preempted, 1);
 
 	/* Whether the level is there decides what becomes of a lower one beside its own process's, which cannot be moved. */
@@ -493,22 +420,19 @@ TEST(what_is_asked_for, "waves are asked for where they decide")
 	middle = new_queue(p, MIDDLE);
 	middle->policy.set.immovable = true;
 	own = new_queue(p, LOW);
-	submit(high, 1);
-	launch(high, 1, 0);
+	past_kernel(high);
 	submit(middle, 100);
 	start_hog(own);
-	pass();
-	CHECK(node.asked);
+	CHECK_AFTER(0, node.asked);
 	CHECK(on_device(own));
 }
 
 TEST(asking_for_what_is_long_unknown, "waves that nothing depends on are asked for every 100 ms, of whichever queue, as long as somebody could outrank another")
 {
 	struct queue *moves, *stays;
-	u32 i, k;
+	u32 k;
 
-	for (i = 0; i < 3; i++) {
-		snprintf(tap_case, sizeof(tap_case), "order %u: ", i);
+	EACH(i, 3, "order %u: ", i) {
 		tap_reset();
 		moves = i == 1 ? new_queue(new_process(), HIGH) : NULL;
 		stays = new_queue(new_process(), HIGH);
@@ -531,8 +455,7 @@ TEST(asking_for_what_is_long_unknown, "waves that nothing depends on are asked f
 	stays = new_queue(new_process(), HIGH);
 	last_kernel(stays);
 	start_hog(new_queue(new_process(), HIGH));
-	pass();
-	CHECK_EQ(asked_in(SEC), 0);
+	CHECK_EQ_AFTER(0, asked_in(SEC), 0);
 }
 
 TEST(what_was_tried_out_is_taken_back, "what asking showed to be no reason to preempt takes nobody along, neither of those that are dormant nor of those that have gone")
@@ -551,8 +474,7 @@ TEST(what_was_tried_out_is_taken_back, "what asking showed to be no reason to pr
 	CHECK(node.nr_awake < node.nr_queues);
 	/* If compute has no waves, own yields to high, and dormant goes along. */
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK(node.asked);
+	CHECK_AFTER(POLL, node.asked);
 	CHECK(on_device(own) && on_device(dormant));
 	CHECK_EQ(dormant->policy.action, GPREEMPT_KEEP);
 	CHECK_EQ(node.policy.nr_chosen, 0);
@@ -565,14 +487,11 @@ TEST(known_work_is_restored, "after our own runlist, queues known to work wait f
 
 	maybe = new_queue(new_process(), HIGH);
 	announced = new_queue(new_process(), HIGH);
-	two_processes();
-	start_hog(low);
-	pass();
+	low_works();
 	last_kernel(maybe);
 	announced->policy.set.expected_until_ns = node.now_ns + 10 * MS;
 	submit(high, 100);
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 	CHECK(!node.asked);
 	CHECK_EQ(high->policy.seen.restore_since_ns, node.now_ns);
 	CHECK_EQ(maybe->policy.seen.restore_since_ns, 0);
@@ -587,8 +506,7 @@ TEST(who_is_in_the_way_may_be_blocked, "that the level stands still does not kee
 	low->policy.set.immovable = true;
 	submit(low, 1);
 	submit(high, 1);
-	passes_for(30 * MS, POLL);
-	CHECK(low->policy.seen.blocked);
+	CHECK_LATER(30 * MS, low->policy.seen.blocked);
 	CHECK(high->policy.seen.blocked);
 }
 
@@ -601,15 +519,13 @@ TEST(what_keeps_from_being_dormant, "a queue is dormant when nothing about it ca
 	struct gpreempt_policy_queue idle, q;
 	const u64 now_ns = 100 * SEC;
 	u64 until_ns;
-	u32 i;
 
 	idle = (struct gpreempt_policy_queue){ .process = &process, .seen.used = true, .seen.zero_ns = now_ns - 20 * MS, .seen.waves_ns = now_ns - 5 * MS,
 					       .seen.active_ns = now_ns - SEC };
-	for (i = 0; i < 16; i++) {
+	EACH(i, 16, "case %u: ", i) {
 		bool dormant = false;
 		u64 expected_ns = ~0ULL;
 
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
 		gpreempt_policy_use(&pn, gpreempt_policies[0]);
 		pn.params.waves_known = true;
 		q = idle;
@@ -693,24 +609,21 @@ TEST(equal_wishes_order_nobody, "two queues of a process that were given the sam
 
 	new_explicit_queue(p, LOW);
 	high = new_explicit_queue(p, LOW);
-	pass();
-	CHECK(node.decision.park);
+	CHECK_AFTER(0, node.decision.park);
 	high->policy.set.own_priority = HIGH;
-	pass_after(POLL);
-	CHECK(!node.decision.park);
+	CHECK_AFTER(POLL, !node.decision.park);
 }
 
 TEST(who_could_outrank_unannounced, "of armed processes it will be told when they work: only whoever is not armed could outrank another without a word")
 {
 	struct queue *q[3];
-	u32 i, k;
+	u32 k;
 
 	q[0] = new_queue(new_process(), LOW);
 	q[1] = new_queue(new_process(), HIGH);
 	q[2] = new_queue(new_process(), HIGH);
 	pass();
-	for (i = 0; i < 8; i++) {
-		snprintf(tap_case, sizeof(tap_case), "armed %x: ", i);
+	EACH(i, 8, "armed %x: ", i) {
 		for (k = 0; k < 3; k++)
 			q[k]->process->policy.armed = i & 1U << k;
 		/* The low one and either high one. */
@@ -724,10 +637,9 @@ TEST(resuming_all_says_so, "the decision that switches off asks for nothing but 
 {
 	struct gpreempt_decision d;
 
-	low_is_preempted();
+	hog_preempts_low();
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK(high->policy.seen.stalled_ns != 0);
+	CHECK_AFTER(POLL, high->policy.seen.stalled_ns != 0);
 	memset(&d, 0x55, sizeof(d));
 	gpreempt_policy_resume_all(&node.policy, &d);
 	CHECK_EQ(d.nr_resume, 1);
@@ -751,18 +663,15 @@ TEST(wfq_ranks, "a rank is how far ahead of the line a share is, a slice less fo
 		{ 7 * MS, 50, true, -3 * (s64)MS }, { -1, 200, true, -2500 * (s64)US }, { -1, 100, false, 0 }, { 1, 100, false, 1 },
 	};
 	struct queue *q = new_queue(new_process(), HIGH);
-	u32 i;
 
 	node.use = gpreempt_policies[1];
 	pass();
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		snprintf(tap_case, sizeof(tap_case), "case %u: ", i);
+	EACH_CASE(i, cases) {
 		q->process->policy.weight = cases[i].weight;
 		node.policy.vtime_ns = 3 * SEC;
 		share(q)->vtime_ns = 3 * SEC + cases[i].ahead_ns;
 		share(q)->turn = cases[i].turn;
-		pass_after(POLL);
-		CHECK_EQ(q->policy.rank, -cases[i].virtual_ns * 1024);
+		CHECK_EQ_AFTER(POLL, q->policy.rank, -cases[i].virtual_ns * 1024);
 	}
 }
 
@@ -770,10 +679,8 @@ TEST(wfq_says_when_a_turn_ends, "a turn ends when its share is a slice ahead of 
 {
 	static const u32 weights[] = { 100, 50, 400, 1 };
 	struct queue *idle, *third;
-	u32 i;
 
-	for (i = 0; i < sizeof(weights) / sizeof(weights[0]); i++) {
-		snprintf(tap_case, sizeof(tap_case), "weight %u: ", weights[i]);
+	EACH(i, ARRAY_SIZE(weights), "weight %u: ", weights[i]) {
 		tap_reset();
 		node.use = gpreempt_policies[1];
 		node.params.poll_ns = 0;
@@ -783,24 +690,20 @@ TEST(wfq_says_when_a_turn_ends, "a turn ends when its share is a slice ahead of 
 		idle = new_queue(new_process(), HIGH);
 		high->process->policy.weight = weights[i];
 		start_hog(high);
-		pass();
-		CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+		CHECK_EQ_AFTER(0, node.decision.next_ns, node.params.interval_ns);
 		CHECK(share(high)->turn && share(high)->ran && share(high)->wanted);
 		CHECK(!share(idle)->turn && !share(idle)->ran && !share(idle)->wanted);
 		low = new_queue(new_process(), HIGH);
 		start_hog(low);
-		pass_after(MS);
-		CHECK(on_device(high) && !on_device(low));
+		CHECK_AFTER(MS, on_device(high) && !on_device(low));
 		/* The other one begins where the line is. */
 		CHECK_EQ(share(low)->vtime_ns, node.policy.vtime_ns);
 		CHECK_EQ(node.decision.next_ns, node.params.slice_ns + 1);
 		CHECK(share(low)->wanted && !share(low)->ran && !share(low)->turn);
-		pass_after(2 * MS);
-		CHECK_EQ(node.decision.next_ns, node.params.slice_ns - 2 * MS + 1);
+		CHECK_EQ_AFTER(2 * MS, node.decision.next_ns, node.params.slice_ns - 2 * MS + 1);
 		third = new_queue(new_process(), HIGH);
 		start_hog(third);
-		pass_after(MS);
-		CHECK_EQ(node.decision.next_ns, node.params.slice_ns - 3 * MS + 1);
+		CHECK_EQ_AFTER(MS, node.decision.next_ns, node.params.slice_ns - 3 * MS + 1);
 		/* What has no work any more does not want it. */
 		drop_queue(low);
 		drop_queue(third);
@@ -818,20 +721,17 @@ TEST(wfq_turns_survive, "whose turn it is stays known while nobody works and whi
 	high = new_queue(new_process(), HIGH);
 	other = new_queue(new_process(), HIGH);
 	start_hog(high);
-	pass();
-	CHECK(share(high)->turn && !share(other)->turn);
+	CHECK_AFTER(0, share(high)->turn && !share(other)->turn);
 	drain(high);
 	passes_for(250 * MS, MS);
 	CHECK(!node.decision.level_valid);
 	CHECK(share(high)->turn && !share(other)->turn);
 	start_hog(high);
 	start_hog(other);
-	pass_after(POLL);
-	CHECK(on_device(high) && !on_device(other));
+	CHECK_AFTER(POLL, on_device(high) && !on_device(other));
 	/* Other's relief. */
 	other->policy.seen.starved_ns = node.now_ns - node.params.max_hold_ns;
-	pass_after(POLL);
-	CHECK(on_device(other) && !on_device(high));
+	CHECK_AFTER(POLL, on_device(other) && !on_device(high));
 	CHECK_EQ(node.decision.level, GPREEMPT_PRIORITY_RELIEF);
 	CHECK(share(high)->turn && !share(other)->turn);
 }
@@ -840,10 +740,8 @@ TEST(wfq_shares_have_queues, "a share has the device if one of its queues with w
 {
 	struct process *p;
 	struct queue *off, *on;
-	u32 i;
 
-	for (i = 0; i < 2; i++) {
-		snprintf(tap_case, sizeof(tap_case), "order %u: ", i);
+	EACH(i, 2, "order %u: ", i) {
 		tap_reset();
 		node.use = gpreempt_policies[1];
 		p = new_process();
@@ -865,8 +763,7 @@ TEST(wfq_shares_have_queues, "a share has the device if one of its queues with w
 	node.use = gpreempt_policies[1];
 	on = new_queue(new_process(), HIGH);
 	last_kernel(on);
-	pass();
-	CHECK(!node.asked);
+	CHECK_AFTER(0, !node.asked);
 	CHECK(share(on)->wanted && share(on)->ran);
 }
 
@@ -882,10 +779,7 @@ TEST(idle_queues_return_with_others, "where ranks move by themselves, a preempte
 	start_hog(low);
 	take_along(idle);
 	CHECK(on_device(low));
-	pass_after(POLL);
-	CHECK(!on_device(idle));
+	CHECK_AFTER(POLL, !on_device(idle));
 	start_hog(high);
-	pass_after(POLL);
-	CHECK(!on_device(low));
-	CHECK(on_device(idle));
+	CHECK_AFTER(POLL, !on_device(low) && on_device(idle));
 }

@@ -8,12 +8,11 @@
 #include "policy_node.h"
 #include "tap.h"
 
-#define POLL	(200 * US)
 #define NEVER	(~0ULL)
 
-static struct queue *low, *high;
-
 #define CHECK_VERDICT(q, name)	CHECK_EQ((q)->policy.verdict, GPREEMPT_VERDICT_##name)
+#define CHECK_VERDICT_AFTER(ns, q, name)	CHECK_EQ_AFTER(ns, (q)->policy.verdict, GPREEMPT_VERDICT_##name)
+#define CHECK_VERDICT_LATER(ns, q, name)	CHECK_EQ_LATER(ns, (q)->policy.verdict, GPREEMPT_VERDICT_##name)
 
 static u64 left_ns(const struct queue *q)
 {
@@ -25,22 +24,11 @@ static u64 age_ns(const struct queue *q)
 	return node.now_ns - q->policy.verdict_ns;
 }
 
-static void two_processes(void)
-{
-	low = new_queue(new_process(), LOW);
-	high = new_queue(new_process(), HIGH);
-}
-
 /* High has work without end, low is preempted in the middle of a kernel, since the pass before the last. */
 static void low_yields(void)
 {
-	two_processes();
-	start_hog(low);
-	pass();
-	start_hog(high);
-	pass_after(POLL);
-	pass_after(POLL);
-	CHECK_VERDICT(low, YIELDS);
+	hog_preempts_low();
+	CHECK_VERDICT_AFTER(POLL, low, YIELDS);
 	CHECK_EQ(low->policy.seen.starved_ns, node.now_ns - POLL);
 }
 
@@ -50,8 +38,7 @@ static void has_worked(struct queue *q)
 	submit(q, 1);
 	pass_after(POLL);
 	drain(q);
-	passes_for(3 * GPREEMPT_WAVES_UNKNOWN_NS, POLL);
-	CHECK_VERDICT(q, NO_DEMAND);
+	CHECK_VERDICT_LATER(3 * GPREEMPT_WAVES_UNKNOWN_NS, q, NO_DEMAND);
 }
 
 TEST(who_has_work_runs, "a queue with work runs, since it got some, and without end; one without has no demand, since it has none")
@@ -61,8 +48,7 @@ TEST(who_has_work_runs, "a queue with work runs, since it got some, and without 
 	has_worked(high);
 	start_hog(low);
 	pass_after(POLL);
-	pass_after(POLL);
-	CHECK_VERDICT(low, RUNS);
+	CHECK_VERDICT_AFTER(POLL, low, RUNS);
 	CHECK_EQ(age_ns(low), POLL);
 	CHECK_EQ(left_ns(low), NEVER);
 	CHECK_VERDICT(high, NO_DEMAND);
@@ -75,8 +61,7 @@ TEST(who_is_dormant_is_told, "a queue that has had no work for long, or never an
 	u64 since_ns;
 
 	two_processes();
-	pass();
-	CHECK_VERDICT(high, DORMANT);
+	CHECK_VERDICT_AFTER(0, high, DORMANT);
 	has_worked(high);
 	start_hog(low);
 	passes_for(2 * SEC, MS);
@@ -88,8 +73,7 @@ TEST(who_is_dormant_is_told, "a queue that has had no work for long, or never an
 	CHECK_VERDICT(high, DORMANT);
 	CHECK_EQ(high->policy.verdict_ns, since_ns);
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK_VERDICT(high, RUNS);
+	CHECK_VERDICT_AFTER(POLL, high, RUNS);
 	CHECK_VERDICT(low, YIELDS);
 }
 
@@ -101,13 +85,11 @@ TEST(who_is_outranked_yields, "a lower queue yields to the one that leads, until
 	CHECK_EQ(age_ns(low), POLL);
 	CHECK_EQ(left_ns(low), node.params.max_hold_ns - POLL);
 	CHECK_EQ(left_ns(high), NEVER);
-	passes_for(100 * MS, POLL);
-	CHECK_EQ(age_ns(low), POLL + 100 * MS);
+	CHECK_EQ_LATER(100 * MS, age_ns(low), POLL + 100 * MS);
 	CHECK_EQ(left_ns(low), node.params.max_hold_ns - POLL - 100 * MS);
 	/* Nobody is preempted for ever who need not be. */
 	node.params.max_hold_ns = 0;
-	pass_after(POLL);
-	CHECK_VERDICT(low, YIELDS);
+	CHECK_VERDICT_AFTER(POLL, low, YIELDS);
 	CHECK_EQ(left_ns(low), NEVER);
 }
 
@@ -118,16 +100,13 @@ TEST(who_goes_along_yields, "a lower queue without work that is taken along yiel
 	two_processes();
 	along = new_queue(new_process(), LOW);
 	start_hog(low);
-	pass();
-	CHECK_VERDICT(along, DORMANT);
+	CHECK_VERDICT_AFTER(0, along, DORMANT);
 	start_hog(high);
 	pass_after(POLL);
-	pass_after(POLL);
-	CHECK_VERDICT(along, YIELDS);
+	CHECK_VERDICT_AFTER(POLL, along, YIELDS);
 	CHECK_EQ(left_ns(along), NEVER);
 	submit(along, 1);
-	pass_after(POLL);
-	CHECK_EQ(left_ns(along), node.params.max_hold_ns);
+	CHECK_EQ_AFTER(POLL, left_ns(along), node.params.max_hold_ns);
 	drain(high);
 	while (!on_device(low))
 		pass_after(POLL);
@@ -138,25 +117,17 @@ TEST(who_goes_along_yields, "a lower queue without work that is taken along yiel
 
 TEST(one_leads, "of the queues with the highest rank one leads, with the highest priority; none does without work")
 {
-	struct queue *middle;
-
-	two_processes();
-	middle = new_queue(new_process(), MIDDLE);
-	pass();
-	CHECK(!low->policy.leads && !middle->policy.leads && !high->policy.leads);
+	three_processes();
+	CHECK_AFTER(0, !low->policy.leads && !middle->policy.leads && !high->policy.leads);
 	start_hog(low);
 	start_hog(middle);
-	pass_after(POLL);
-	CHECK(middle->policy.leads && !low->policy.leads && !high->policy.leads);
+	CHECK_AFTER(POLL, middle->policy.leads && !low->policy.leads && !high->policy.leads);
 	start_hog(high);
-	pass_after(POLL);
-	CHECK(high->policy.leads && !low->policy.leads && !middle->policy.leads);
+	CHECK_AFTER(POLL, high->policy.leads && !low->policy.leads && !middle->policy.leads);
 	drain(high);
-	passes_for(10 * MS, POLL);
-	CHECK(middle->policy.leads && !low->policy.leads && !high->policy.leads);
+	CHECK_LATER(10 * MS, middle->policy.leads && !low->policy.leads && !high->policy.leads);
 	drain(middle);
-	passes_for(10 * MS, POLL);
-	CHECK(low->policy.leads && !middle->policy.leads && !high->policy.leads);
+	CHECK_LATER(10 * MS, low->policy.leads && !middle->policy.leads && !high->policy.leads);
 }
 
 TEST(own_queues_yield_to_each_other, "a queue yields to another one of its process if both were asked for their places")
@@ -168,8 +139,7 @@ TEST(own_queues_yield_to_each_other, "a queue yields to another one of its proce
 	start_hog(low);
 	start_hog(high);
 	pass();
-	pass_after(POLL);
-	CHECK(!on_device(low));
+	CHECK_AFTER(POLL, !on_device(low));
 	CHECK_VERDICT(low, OWN_PROCESS);
 	CHECK_EQ(left_ns(low), node.params.max_hold_ns - POLL);
 	CHECK_VERDICT(high, RUNS);
@@ -183,13 +153,11 @@ TEST(siblings_of_the_level_run, "a queue below the level runs because one of its
 	high = new_queue(process, HIGH);
 	start_hog(low);
 	start_hog(high);
-	pass();
-	CHECK_VERDICT(low, SIBLING);
+	CHECK_VERDICT_AFTER(0, low, SIBLING);
 	CHECK_VERDICT(high, RUNS);
 	CHECK(high->policy.leads && !low->policy.leads);
 	drain(low);
-	passes_for(10 * MS, POLL);
-	CHECK_VERDICT(low, NO_DEMAND);
+	CHECK_VERDICT_LATER(10 * MS, low, NO_DEMAND);
 }
 
 TEST(exempt_is_who_would_have_to_go, "a queue of an exempt process is exempt while it has work that others would have it leave for")
@@ -197,23 +165,19 @@ TEST(exempt_is_who_would_have_to_go, "a queue of an exempt process is exempt whi
 	two_processes();
 	low->process->policy.opt_out = true;
 	start_hog(low);
-	pass();
-	CHECK_VERDICT(low, RUNS);
+	CHECK_VERDICT_AFTER(0, low, RUNS);
 	start_hog(high);
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 	CHECK_VERDICT(low, EXEMPT);
 	CHECK_EQ(left_ns(low), NEVER);
 	drain(low);
-	passes_for(10 * MS, POLL);
-	CHECK_VERDICT(low, NO_DEMAND);
+	CHECK_VERDICT_LATER(10 * MS, low, NO_DEMAND);
 	/* Nor is it held. */
 	drain(high);
 	passes_for(10 * MS, POLL);
 	low->policy.set.hold = true;
 	start_hog(low);
-	pass_after(POLL);
-	CHECK_VERDICT(low, EXEMPT);
+	CHECK_VERDICT_AFTER(POLL, low, EXEMPT);
 }
 
 TEST(an_obstacle_is_the_drivers, "a queue that the driver does not let go stays for that, whether it has to yield or is held")
@@ -222,63 +186,47 @@ TEST(an_obstacle_is_the_drivers, "a queue that the driver does not let go stays 
 	low->policy.set.immovable = true;
 	start_hog(low);
 	start_hog(high);
-	pass();
-	CHECK(on_device(low));
+	CHECK_AFTER(0, on_device(low));
 	CHECK_VERDICT(low, OBSTACLE);
 	drain(high);
-	passes_for(3 * GPREEMPT_WAVES_UNKNOWN_NS, POLL);
-	CHECK_VERDICT(low, RUNS);
+	CHECK_VERDICT_LATER(3 * GPREEMPT_WAVES_UNKNOWN_NS, low, RUNS);
 	low->policy.set.hold = true;
-	pass_after(POLL);
-	CHECK_VERDICT(low, OBSTACLE);
+	CHECK_VERDICT_AFTER(POLL, low, OBSTACLE);
 	low->policy.set.immovable = false;
-	pass_after(POLL);
-	CHECK_VERDICT(low, HOLD);
+	CHECK_VERDICT_AFTER(POLL, low, HOLD);
 }
 
 TEST(the_least_time_is_a_verdict, "a queue that just got the device keeps it for gpreempt_min_run_us, and it is told until when")
 {
 	node.params.min_run_ns = MS;
-	two_processes();
-	start_hog(low);
-	pass();
+	low_works();
 	start_hog(high);
-	pass_after(POLL);
-	CHECK_VERDICT(low, MIN_RUN);
+	CHECK_VERDICT_AFTER(POLL, low, MIN_RUN);
 	CHECK_EQ(left_ns(low), MS - POLL);
-	pass_after(left_ns(low));
-	CHECK_VERDICT(low, YIELDS);
+	CHECK_VERDICT_AFTER(left_ns(low), low, YIELDS);
 }
 
 TEST(without_work_nothing_ends, "of a queue whose work is done in its least time nothing more is told")
 {
 	node.params.min_run_ns = MS;
-	two_processes();
-	start_hog(low);
-	pass();
+	low_works();
 	start_hog(high);
-	pass_after(POLL);
-	CHECK_VERDICT(low, MIN_RUN);
+	CHECK_VERDICT_AFTER(POLL, low, MIN_RUN);
 	drain(low);
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 	CHECK_VERDICT(low, NO_DEMAND);
 	CHECK_EQ(left_ns(low), NEVER);
 }
 
 TEST(the_budget_is_a_verdict, "a queue that the overhead budget keeps on the device is told so, and when there is room for its preemption")
 {
-	two_processes();
-	start_hog(low);
-	pass();
+	low_works();
 	gpreempt_policy_overhead(&node.policy, 20 * MS, false, node.now_ns);
 	start_hog(high);
-	pass_after(POLL);
-	CHECK(on_device(low));
+	CHECK_AFTER(POLL, on_device(low));
 	CHECK_VERDICT(low, BUDGET);
 	CHECK(node.policy.paid_ns > node.now_ns && node.policy.paid_ns <= node.now_ns + 101 * MS);
-	pass_after(node.policy.paid_ns - node.now_ns);
-	CHECK_VERDICT(low, YIELDS);
+	CHECK_VERDICT_AFTER(node.policy.paid_ns - node.now_ns, low, YIELDS);
 }
 
 TEST(a_hold_is_a_verdict, "a queue that is held on request says so, whoever else has work, and for how long at most")
@@ -286,54 +234,42 @@ TEST(a_hold_is_a_verdict, "a queue that is held on request says so, whoever else
 	low_yields();
 	high->policy.set.hold = true;
 	pass_after(POLL);
-	pass_after(POLL);
-	CHECK_VERDICT(high, HOLD);
+	CHECK_VERDICT_AFTER(POLL, high, HOLD);
 	CHECK_VERDICT(low, RUNS);
 	CHECK(low->policy.leads && !high->policy.leads);
 	CHECK_EQ(left_ns(high), node.params.max_hold_ns - POLL);
 	high->policy.set.hold_unbounded = true;
-	pass_after(POLL);
-	CHECK_VERDICT(high, HOLD);
+	CHECK_VERDICT_AFTER(POLL, high, HOLD);
 	CHECK_EQ(left_ns(high), NEVER);
 	/* Of one that is below it is what it was asked for. */
 	high->policy.set.hold = false;
 	low->policy.set.hold = true;
-	pass_after(POLL);
-	CHECK_VERDICT(high, RUNS);
+	CHECK_VERDICT_AFTER(POLL, high, RUNS);
 	CHECK_VERDICT(low, HOLD);
-	pass_after(POLL);
-	CHECK_VERDICT(low, HOLD);
+	CHECK_VERDICT_AFTER(POLL, low, HOLD);
 	low->policy.set.hold = false;
-	pass_after(POLL);
-	CHECK_VERDICT(low, YIELDS);
+	CHECK_VERDICT_AFTER(POLL, low, YIELDS);
 }
 
 TEST(a_hold_that_does_not_count_is_a_relief, "a queue that was held for the longest time is in relief, and it is told until when")
 {
-	high = new_queue(new_process(), HIGH);
-	start_hog(high);
-	high->policy.set.hold = true;
-	pass();
+	high_is_held();
 	CHECK_VERDICT(high, HOLD);
-	pass_after(node.params.max_hold_ns);
-	CHECK(on_device(high));
+	CHECK_AFTER(node.params.max_hold_ns, on_device(high));
 	CHECK_VERDICT(high, RELIEF);
 	CHECK_EQ(left_ns(high), node.params.relief_ns);
-	pass_after(node.params.relief_ns);
-	CHECK_VERDICT(high, HOLD);
+	CHECK_VERDICT_AFTER(node.params.relief_ns, high, HOLD);
 }
 
 TEST(a_relief_is_a_verdict, "a queue that was preempted for its rank for the longest time is in relief, and others yield to it")
 {
 	low_yields();
-	pass_after(left_ns(low));
-	CHECK(on_device(low));
+	CHECK_AFTER(left_ns(low), on_device(low));
 	CHECK_VERDICT(low, RELIEF);
 	CHECK_EQ(left_ns(low), node.params.relief_ns);
 	CHECK(low->policy.leads);
 	CHECK_VERDICT(high, YIELDS);
-	pass_after(left_ns(low));
-	CHECK_VERDICT(low, YIELDS);
+	CHECK_VERDICT_AFTER(left_ns(low), low, YIELDS);
 	CHECK_VERDICT(high, RUNS);
 }
 
@@ -342,8 +278,7 @@ TEST(a_blocked_queue_is_told, "a queue whose packets wait for something else is 
 	two_processes();
 	submit(high, 1);
 	start_hog(low);
-	passes_for(20 * MS, POLL);
-	CHECK(high->policy.seen.blocked);
+	CHECK_LATER(20 * MS, high->policy.seen.blocked);
 	CHECK_VERDICT(high, BLOCKED);
 	CHECK_EQ(high->policy.until_ns, high->policy.seen.try_ns);
 	CHECK(left_ns(high) <= GPREEMPT_TRY_SHARE * node.params.blocked_ns);
@@ -358,58 +293,45 @@ TEST(what_the_driver_took_is_told, "a queue that the driver has taken off is the
 	start_hog(low);
 	pass_after(POLL);
 	gpreempt_demand_driver_off(&high->policy, true, false, node.now_ns);
-	pass_after(POLL);
-	CHECK_VERDICT(high, DRIVER);
+	CHECK_VERDICT_AFTER(POLL, high, DRIVER);
 	CHECK_VERDICT(low, RUNS);
 	gpreempt_demand_driver_off(&high->policy, false, false, node.now_ns);
-	pass_after(POLL);
-	CHECK_VERDICT(high, NO_DEMAND);
+	CHECK_VERDICT_AFTER(POLL, high, NO_DEMAND);
 	/* Its waves count while they are not known. */
 	start_hog(high);
-	pass_after(POLL);
-	CHECK_VERDICT(high, RUNS);
+	CHECK_VERDICT_AFTER(POLL, high, RUNS);
 	high->policy.seen.wptr = high->wptr = high->rptr;
 	gpreempt_demand_driver_off(&high->policy, true, true, node.now_ns);
-	pass_after(POLL);
-	CHECK_VERDICT(high, DRIVER);
+	CHECK_VERDICT_AFTER(POLL, high, DRIVER);
 }
 
 TEST(unseen_is_told, "a queue whose pointers cannot be read is unseen while it may run, and yields like any other")
 {
 	two_processes();
 	low->policy.set.unseen = true;
-	pass();
-	CHECK_VERDICT(low, UNSEEN);
-	pass_after(POLL);
-	CHECK_VERDICT(low, UNSEEN);
+	CHECK_VERDICT_AFTER(0, low, UNSEEN);
+	CHECK_VERDICT_AFTER(POLL, low, UNSEEN);
 	/* It is seen to have no waves. */
 	start_hog(high);
-	pass_after(POLL);
-	CHECK(node.asked && on_device(low));
+	CHECK_AFTER(POLL, node.asked && on_device(low));
 	CHECK_VERDICT(low, UNSEEN);
 	low->waves = 16;
-	passes_for(10 * MS, POLL);
-	CHECK_VERDICT(low, YIELDS);
+	CHECK_VERDICT_LATER(10 * MS, low, YIELDS);
 	CHECK(high->policy.leads);
 }
 
 TEST(announced_work_is_a_verdict, "a queue whose work was announced is waited for until it comes, or until then; others yield to it")
 {
-	two_processes();
-	start_hog(low);
-	pass();
+	low_works();
 	high->policy.set.expected_until_ns = node.now_ns + 10 * MS;
-	pass_after(POLL);
-	CHECK_VERDICT(high, EXPECTED);
+	CHECK_VERDICT_AFTER(POLL, high, EXPECTED);
 	CHECK_EQ(left_ns(high), 10 * MS - POLL);
 	CHECK(high->policy.leads);
 	CHECK_VERDICT(low, YIELDS);
 	submit(high, 1);
-	pass_after(POLL);
-	CHECK_VERDICT(high, RUNS);
+	CHECK_VERDICT_AFTER(POLL, high, RUNS);
 	drain(high);
-	passes_for(10 * MS, POLL);
-	CHECK_VERDICT(low, RUNS);
+	CHECK_VERDICT_LATER(10 * MS, low, RUNS);
 }
 
 TEST(age_is_a_verdict, "a queue that is old enough runs beside the level for as long as is told, and is young again")
@@ -417,14 +339,12 @@ TEST(age_is_a_verdict, "a queue that is old enough runs beside the level for as 
 	node.params.aging_ns = 5 * MS;
 	low_yields();
 	CHECK_EQ(left_ns(low), (u64)(HIGH - LOW) * 5 * MS - POLL);
-	pass_after(left_ns(low));
-	CHECK(on_device(low));
+	CHECK_AFTER(left_ns(low), on_device(low));
 	CHECK_VERDICT(low, AGED);
 	CHECK_EQ(left_ns(low), node.params.relief_ns);
 	CHECK_VERDICT(high, RUNS);
 	CHECK(high->policy.leads && !low->policy.leads);
-	pass_after(left_ns(low));
-	CHECK_VERDICT(low, YIELDS);
+	CHECK_VERDICT_AFTER(left_ns(low), low, YIELDS);
 }
 
 TEST(who_waits_to_be_let_in_is_ageing, "a queue that gets old just after others had their time waits, and it is told until when")
@@ -443,8 +363,7 @@ TEST(who_waits_to_be_let_in_is_ageing, "a queue that gets old just after others 
 	CHECK_VERDICT(later, AGEING);
 	CHECK(!on_device(later));
 	CHECK(left_ns(later) <= (u64)(HIGH - LOW) * 5 * MS);
-	pass_after(left_ns(later));
-	CHECK_VERDICT(later, AGED);
+	CHECK_VERDICT_AFTER(left_ns(later), later, AGED);
 }
 
 TEST(a_resume_that_waits_is_told, "a queue that nobody outranks any more waits for gpreempt_resume_delay_us, and it is told until when")
@@ -457,8 +376,7 @@ TEST(a_resume_that_waits_is_told, "a queue that nobody outranks any more waits f
 	CHECK_VERDICT(low, RESUME_DELAYED);
 	CHECK(!on_device(low));
 	CHECK(left_ns(low) < 5 * MS);
-	pass_after(left_ns(low));
-	CHECK(on_device(low));
+	CHECK_AFTER(left_ns(low), on_device(low));
 	CHECK_VERDICT(low, RUNS);
 }
 
@@ -477,17 +395,14 @@ TEST(who_is_left_off_is_told, "where ranks move, a queue without work is left of
 	/* High is due in 5 ms: idle could be due in 10 at the earliest. */
 	pass_after(15 * MS);
 	start_hog(low);
-	pass_after(POLL);
-	CHECK_VERDICT(low, YIELDS);
+	CHECK_VERDICT_AFTER(POLL, low, YIELDS);
 	CHECK_VERDICT(idle, YIELDS);
 	/* High is due again in 20. */
-	passes_for(10 * MS, POLL);
-	CHECK(!on_device(idle));
+	CHECK_LATER(10 * MS, !on_device(idle));
 	CHECK_VERDICT(idle, LEFT_OFF);
 	since_ns = idle->policy.verdict_ns;
 	CHECK_EQ(left_ns(idle), NEVER);
-	pass_after(POLL);
-	CHECK_VERDICT(idle, LEFT_OFF);
+	CHECK_VERDICT_AFTER(POLL, idle, LEFT_OFF);
 	CHECK_EQ(idle->policy.verdict_ns, since_ns);
 	drain(high);
 	while (idle->policy.verdict == GPREEMPT_VERDICT_LEFT_OFF && !on_device(low))
@@ -505,14 +420,11 @@ TEST(announced_work_brings_back_who_was_left_off, "where ranks move, a queue tha
 	sibling = new_queue(high->process, HIGH);
 	start_hog(high);
 	sibling->policy.set.hold = true;
-	pass();
-	CHECK_VERDICT(sibling, HOLD);
+	CHECK_VERDICT_AFTER(0, sibling, HOLD);
 	sibling->policy.set.hold = false;
-	pass_after(POLL);
-	CHECK_VERDICT(sibling, LEFT_OFF);
+	CHECK_VERDICT_AFTER(POLL, sibling, LEFT_OFF);
 	sibling->policy.set.expected_until_ns = node.now_ns + 10 * MS;
-	pass_after(POLL);
-	CHECK_VERDICT(sibling, EXPECTED);
+	CHECK_VERDICT_AFTER(POLL, sibling, EXPECTED);
 	CHECK(on_device(sibling));
 }
 

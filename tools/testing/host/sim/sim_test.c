@@ -217,12 +217,10 @@ TEST(staggered_victims_do_not_add_up_in_the_simulator,
      "beside endless work of a higher queue, lower ones that began 20 ms after each other take 4 % of the device at most, and each has its part")
 {
 	static const u32 counts[] = { 1, 10, 25, 50, 200 };
-	u32 i;
 
-	for (i = 0; i < 5; i++) {
+	EACH(i, 5, "%u queues: ", counts[i]) {
 		u64 all;
 
-		snprintf(tap_case, sizeof(tap_case), "%u queues: ", counts[i]);
 		two_classes(30 * SEC);
 		config.classes[0].arrivals = CONTINUOUS;
 		config.classes[1].nr_queues = counts[i];
@@ -249,7 +247,7 @@ TEST(the_budget_is_kept, "saving and restoring take no more than their share of 
 		config.classes[0].period_ns = 500 * US;
 		config.classes[0].kernels = 1;
 		config.params.overhead_pct = pcts[i];
-		snprintf(tap_case, sizeof(tap_case), "%u %%: ", pcts[i]);
+		tap_at("%u %%: ", pcts[i]);
 		simulate();
 		CHECK(result.budgeted_ns < config.duration_ns / 100 * pcts[i] * 11 / 10);
 		CHECK(result.budgeted_ns > last_ns);
@@ -262,12 +260,10 @@ TEST(short_gaps_are_not_switched_in,
      "beside requests whose kernels come with gaps of up to 200 us, as decoding has them, runlists are not changed in each gap, and requests are not slowed down")
 {
 	static const u32 gaps_us[] = { 50, 100, 200, 400, 1000 };
-	u32 i;
 
-	for (i = 0; i < 5; i++) {
+	EACH(i, 5, "%u us: ", gaps_us[i]) {
 		u64 alone_us;
 
-		snprintf(tap_case, sizeof(tap_case), "%u us: ", gaps_us[i]);
 		two_classes(20 * SEC);
 		config.classes[0].kernels = 100;
 		config.classes[0].kernel_ns = 200 * US;
@@ -372,7 +368,7 @@ TEST(many_nodes, "on a hundred nodes with a hundred queues each, whatever their 
 	many_classes(200 * MS);
 	config.classes[3].nr_queues = 94;
 	for (config.seed = 1; config.seed <= 100; config.seed++) {
-		snprintf(tap_case, sizeof(tap_case), "seed %llu: ", (unsigned long long)config.seed);
+		tap_at("seed %llu: ", (unsigned long long)config.seed);
 		simulate();
 		preempted += result.nr_preempted;
 		CHECK(sim_quantile_ns(&result.noticed, .99) < 6 * MS);
