@@ -84,8 +84,7 @@ BOTH(one_node_of_two, "what one node is told is not what the other one does, and
 		add_queue_to(add_process(0), i, NORMAL);
 		high = add_queue_to(add_process(0), i, NORMAL);
 	}
-	run(2500 * MS);
-	CHECK(!strcmp(gpreempt_node_state_name(node_of(0)), "parked") && !strcmp(gpreempt_node_state_name(node_of(1)), "parked"));
+	CHECK_AFTER(2500 * MS, !strcmp(gpreempt_node_state_name(node_of(0)), "parked") && !strcmp(gpreempt_node_state_name(node_of(1)), "parked"));
 	for (i = 0; i < 2; i++)
 		checks[i] = atomic64_read(&node_of(i)->stats.checks);
 	/* Nothing happens, so nobody looks: not even those who look for nice values. */
@@ -140,8 +139,7 @@ BOTH(parked_nodes_see_nice_values_for_ever, "also after seconds without anything
 	submit_and_run(high, 100, 3500 * MS);
 	CHECK_STATE("parked");
 	process_of(low)->task.nice = 5;
-	run(1100 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(1100 * MS, preempted(low));
 	kill_process(process_of(low));
 	kill_process(process_of(high));
 }
@@ -155,8 +153,7 @@ BOTH(adoption_is_soon, "what could not be adopted is tried again every 10 ms")
 	run(5 * MS);
 	mutex_unlock(&process_of(low)->p.mutex);
 	CHECK(!low->q.gpreempt);
-	run(6 * MS);
-	CHECK(low->q.gpreempt != NULL);
+	CHECK_AFTER(6 * MS, low->q.gpreempt != NULL);
 }
 
 BOTH(what_was_wrong_is_over, "after a suspend, and after switching off and on, a node begins without the errors that it had")
@@ -231,8 +228,7 @@ static void low_yields_without_waves(void)
 {
 	set("gpreempt_enable", "1");
 	add_rivals(10, 0);
-	low->kernel_ns = 5 * MS;
-	submit_and_run(low, 20, 2 * MS);
+	run_kernels(low, 20, 5 * MS, 2 * MS);
 	submit_and_run(high, 300, 10 * MS);
 	CHECK(preempted(low));
 }

@@ -22,8 +22,7 @@ static void high_is_armed(bool hws)
 	world.nodes[0].nr_wave_slots = 1;
 	submit(low, 1);
 	looks_are_rare();
-	run(20 * MS);
-	CHECK(low->in_slot);
+	CHECK_AFTER(20 * MS, low->in_slot);
 	CHECK_STATE("armed");
 	CHECK_EQ(process_of(high)->doorbell_pages[0], 0);
 	CHECK(process_of(low)->doorbell_pages[0]);
@@ -39,13 +38,11 @@ BOTH(a_doorbell_is_noticed, "the first doorbell of an armed process takes the de
 
 	high_is_armed(hws);
 	wakeups = atomic64_read(&stats()->wakeups);
-	run(SEC);
-	CHECK_EQ(atomic64_read(&stats()->wakeups), wakeups);
+	CHECK_EQ_AFTER(SEC, atomic64_read(&stats()->wakeups), wakeups);
 	CHECK(low->in_slot);
 	submit(high, 1);
 	CHECK_EQ(process_of(high)->nr_faults, 1);
-	run(MS);
-	CHECK(preempted(low) && high->in_slot);
+	CHECK_AFTER(MS, preempted(low) && high->in_slot);
 	CHECK_EQ(atomic64_read(&stats()->doorbell_faults), 1);
 	CHECK_EQ(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_NOTICE].count), 1);
 	CHECK(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_NOTICE].max_ns) < 50 * US);
@@ -59,8 +56,7 @@ BOTH(a_doorbell_is_noticed, "the first doorbell of an armed process takes the de
 	CHECK_EQ(high->done, 2);
 	CHECK_EQ(low->done, 0);
 	/* And once more. */
-	run(20 * MS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(20 * MS, !preempted(low));
 	CHECK_STATE("armed");
 	submit_and_run(high, 1, MS);
 	CHECK_EQ(process_of(high)->nr_faults, 2);
@@ -96,8 +92,7 @@ BOTH(a_doorbell_before_the_entries_go_is_noticed, "work that comes while a proce
 	process_of(high)->nr_faults = 0;
 	world.before_unmapping = high_gets_work;
 	set("gpreempt_wakeup", "doorbell");
-	run(2 * MS);
-	CHECK(!world.before_unmapping);
+	CHECK_AFTER(2 * MS, !world.before_unmapping);
 	CHECK_EQ(process_of(high)->nr_faults, 0);
 	CHECK_EQ(atomic64_read(&stats()->doorbell_late), 1);
 	CHECK(preempted(low) && high->in_slot);
@@ -106,8 +101,7 @@ BOTH(a_doorbell_before_the_entries_go_is_noticed, "work that comes while a proce
 static void monitor_is_faster(void)
 {
 	world.before_mapping = NULL;
-	run(2 * MS);
-	CHECK(!process_of(high)->doorbell_pages[0]);
+	CHECK_AFTER(2 * MS, !process_of(high)->doorbell_pages[0]);
 	CHECK_STATE("armed");
 }
 
@@ -119,8 +113,7 @@ BOTH(armed_again_before_the_entries_are_back, "a handler that is slow does not l
 	write_doorbell(high);
 	CHECK(process_of(high)->doorbell_pages[0]);
 	write_packets(high, 1);
-	run(MS);
-	CHECK(preempted(low) && high->in_slot);
+	CHECK_AFTER(MS, preempted(low) && high->in_slot);
 	CHECK_EQ(process_of(high)->nr_faults, 1);
 }
 
@@ -128,11 +121,9 @@ BOTH(work_without_a_doorbell_waits_for_the_backstop, "work that no doorbell tell
 {
 	high_is_armed(hws);
 	set("gpreempt_interval_ms", "5");
-	run(MS);
-	CHECK_STATE("armed");
+	CHECK_AFTER(MS, state_is("armed"));
 	write_packets(high, 1);
-	run(55 * MS);
-	CHECK(preempted(low) || high->done);
+	CHECK_AFTER(55 * MS, preempted(low) || high->done);
 	CHECK_EQ(process_of(high)->nr_faults, 0);
 }
 
@@ -140,8 +131,7 @@ BOTH(armed_nodes_see_nice_values, "an armed node that no doorbell tells of sees 
 {
 	high_is_armed(hws);
 	process_of(high)->task.nice = 3;
-	run(1100 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL - 3);
+	CHECK_EQ_AFTER(1100 * MS, high->q.gpreempt->policy.set.priority, NORMAL - 3);
 }
 
 TEST(idle_nodes_sleep, "a node without work does not wake up at all, until a doorbell is written, be it the lowest")
@@ -153,11 +143,9 @@ TEST(idle_nodes_sleep, "a node without work does not wake up at all, until a doo
 	set("gpreempt_interval_ms", "5");
 	submit(high, 1);
 	CHECK(run_until_idle(low, 10 * SEC));
-	run(5 * SEC);
-	CHECK_STATE("armed");
+	CHECK_AFTER(5 * SEC, state_is("armed"));
 	wakeups = atomic64_read(&stats()->wakeups);
-	run(20 * SEC);
-	CHECK_EQ(atomic64_read(&stats()->wakeups), wakeups);
+	CHECK_EQ_AFTER(20 * SEC, atomic64_read(&stats()->wakeups), wakeups);
 	CHECK(!process_of(low)->doorbell_pages[0]);
 	/* Low runs: looks are rare. High comes: it is noticed at once. */
 	submit_and_run(low, 1, SEC);
@@ -181,8 +169,7 @@ BOTH(processes_of_the_mode_poll_are_looked_at, "who opened /dev/kfd while nobody
 	CHECK(process_of(high)->kfd.f_mapping == process_of(high)->kfd_inode.i_mapping);
 	CHECK(!process_of(high)->doorbells[0].vm_ops);
 	set("gpreempt_wakeup", "doorbell");
-	run(20 * MS);
-	CHECK_STATE("idle");
+	CHECK_AFTER(20 * MS, state_is("idle"));
 	skips = atomic64_read(&stats()->skipped[GPREEMPT_SKIP_DOORBELL]);
 	CHECK_EQ(skips, 1);
 	CHECK(!strcmp(gpreempt_doorbell_state(high->q.gpreempt->process), "fixed"));
@@ -190,8 +177,7 @@ BOTH(processes_of_the_mode_poll_are_looked_at, "who opened /dev/kfd while nobody
 	CHECK(preempted(low) && high->in_slot);
 	CHECK_EQ(process_of(high)->nr_faults, 0);
 	CHECK(run_until_idle(high, SEC));
-	run(100 * MS);
-	CHECK_EQ(atomic64_read(&stats()->skipped[GPREEMPT_SKIP_DOORBELL]), skips);
+	CHECK_EQ_AFTER(100 * MS, atomic64_read(&stats()->skipped[GPREEMPT_SKIP_DOORBELL]), skips);
 	CHECK_EQ(atomic64_read(&stats()->doorbell_arms), 0);
 }
 
@@ -200,8 +186,7 @@ BOTH(back_to_poll_while_armed, "an armed process of a node that is told to poll 
 	high_is_armed(hws);
 	set("gpreempt_wakeup", "poll");
 	set("gpreempt_interval_ms", "5");
-	run(20 * MS);
-	CHECK_STATE("idle");
+	CHECK_AFTER(20 * MS, state_is("idle"));
 	submit_and_run(high, 1, 10 * MS);
 	CHECK_EQ(process_of(high)->nr_faults, 1);
 	CHECK(preempted(low) && high->in_slot);
@@ -218,18 +203,15 @@ BOTH(fixed_mappings_disarm, "a mapping that cannot be withdrawn, made while its 
 
 	high_is_armed(hws);
 	set("gpreempt_interval_ms", "5");
-	run(MS);
-	CHECK_STATE("armed");
+	CHECK_AFTER(MS, state_is("armed"));
 	pdd = &process_of(high)->p.pdds[0];
 	second = process_of(high)->doorbells[0];
 	second.vm_flags = 0;
 	CHECK(!kfd_gpreempt_maps_doorbells(pdd, &second, 0xd0000000));
 	CHECK_EQ(second.vm_pgoff, 0xd0000000 >> PAGE_SHIFT);
-	run(MS);
-	CHECK_STATE("idle");
+	CHECK_AFTER(MS, state_is("idle"));
 	write_packets(high, 1);
-	run(10 * MS);
-	CHECK(preempted(low) && high->in_slot);
+	CHECK_AFTER(10 * MS, preempted(low) && high->in_slot);
 }
 
 TEST(foreign_files_map_as_ever, "doorbells that a process maps through another's file are not withdrawn with the other's")
@@ -263,22 +245,18 @@ TEST(work_elsewhere_keeps_from_arming, "a process is armed on no GPU while it ha
 	CHECK(process_of(high)->doorbell_pages[1]);
 	CHECK(!strcmp(gpreempt_doorbell_state(high->q.gpreempt->process), "mapped"));
 	CHECK(run_until_idle(other, SEC));
-	run(20 * MS);
-	CHECK(!process_of(high)->doorbell_pages[0] && !process_of(high)->doorbell_pages[1]);
+	CHECK_AFTER(20 * MS, !process_of(high)->doorbell_pages[0] && !process_of(high)->doorbell_pages[1]);
 	looks_are_rare();
-	run(20 * MS);
-	CHECK_STATE("armed");
+	CHECK_AFTER(20 * MS, state_is("armed"));
 	CHECK(!strcmp(gpreempt_node_state_name(node_of(1)), "armed"));
 	submit_and_run(other, 1, MS);
-	CHECK(preempted(other_low));
-	CHECK(!preempted(low));
+	CHECK(preempted(other_low) && !preempted(low));
 	/* It has work: so it is looked at, here as well. */
 	CHECK(strcmp(gpreempt_node_state_name(node_of(0)), "armed"));
 	set("gpreempt_interval_ms", "5");
 	set("gpreempt_poll_us", "200");
 	write_packets(high, 1);
-	run(10 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(10 * MS, preempted(low));
 }
 
 TEST(evicted_work_is_not_idle, "a process with packets that may not run now is not armed: no doorbell tells when it may")
@@ -289,12 +267,10 @@ TEST(evicted_work_is_not_idle, "a process with packets that may not run now is n
 	evict_queue(high, true);
 	set("gpreempt_poll_us", "200");
 	set("gpreempt_interval_ms", "5");
-	run(50 * MS);
-	CHECK(process_of(high)->doorbell_pages[0]);
+	CHECK_AFTER(50 * MS, process_of(high)->doorbell_pages[0]);
 	CHECK(!preempted(low));
 	evict_queue(high, false);
-	run(10 * MS);
-	CHECK(preempted(low) && high->in_slot);
+	CHECK_AFTER(10 * MS, preempted(low) && high->in_slot);
 }
 
 TEST(evicted_kernels_are_not_idle, "nor is one that was evicted in the middle of its last kernel")
@@ -306,8 +282,7 @@ TEST(evicted_kernels_are_not_idle, "nor is one that was evicted in the middle of
 	evict_queue(high, true);
 	set("gpreempt_poll_us", "200");
 	set("gpreempt_interval_ms", "5");
-	run(50 * MS);
-	CHECK(process_of(high)->doorbell_pages[0]);
+	CHECK_AFTER(50 * MS, process_of(high)->doorbell_pages[0]);
 	evict_queue(high, false);
 }
 
@@ -335,9 +310,7 @@ BOTH(failed_nodes_do_not_spin, "a doorbell does not keep the monitor of a node a
 	WRITE_ONCE(world.nodes[0].node.gpreempt->monitor.state, GPREEMPT_STATE_FAILED);
 	wakeups = atomic64_read(&stats()->wakeups);
 	write_doorbell(high);
-	run(20 * MS);
-	CHECK(atomic64_read(&stats()->wakeups) - wakeups < 3);
+	CHECK_AFTER(20 * MS, atomic64_read(&stats()->wakeups) - wakeups < 3);
 	set("gpreempt_enable", "1");
-	run(20 * MS);
-	CHECK_STATE("armed");
+	CHECK_AFTER(20 * MS, state_is("armed"));
 }

@@ -198,12 +198,10 @@ TEST(queue_files_show_and_set, "a queue's files say what its line says; logical_
 	CHECK(!strcmp(of_queue(low, "preempt_count"), "1"));
 	CHECK(strtoull(of_queue(low, "preempted_ms"), NULL, 10) >= 5);
 	CHECK_EQ(shim_file_store(&low->q.kobj, "logical_priority", "200\n"), 4);
-	run(10 * MS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(10 * MS, !preempted(low));
 	CHECK(!strcmp(of_queue(low, "logical_priority"), "200"));
 	CHECK_EQ(shim_file_store(&low->q.kobj, "logical_priority", "clear"), 5);
-	run(10 * MS);
-	CHECK(!strcmp(of_queue(low, "logical_priority"), "-3"));
+	CHECK_AFTER(10 * MS, !strcmp(of_queue(low, "logical_priority"), "-3"));
 	evict_queue(high, true);
 	CHECK(!strcmp(of_queue(high, "gpreempt_state"), "evicted"));
 	evict_queue(high, false);

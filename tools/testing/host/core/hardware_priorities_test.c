@@ -15,8 +15,7 @@ TEST(priorities_without_hws, "a queue leaves once for the priority that it shoul
 	run(10 * MS);
 	before = node_of(0)->waves.epoch;
 	set("gpreempt_hw_priority", "follow");
-	run(10 * MS);
-	CHECK(preempted(low) && !on_device(low));
+	CHECK_AFTER(10 * MS, preempted(low) && !on_device(low));
 	CHECK_EQ(mqd_priority(low), 0);
 	CHECK_EQ(mqd_priority(high), NORMAL - 2);
 	CHECK_EQ(node_of(0)->mqd.nr_altered, 2);
@@ -26,8 +25,7 @@ TEST(priorities_without_hws, "a queue leaves once for the priority that it shoul
 	update_queue(high, LOW);
 	CHECK_EQ(mqd_priority(high), NORMAL - 2);
 	set("gpreempt_hw_priority", "normal");
-	run(10 * MS);
-	CHECK_EQ(mqd_priority(low), NORMAL);
+	CHECK_EQ_AFTER(10 * MS, mqd_priority(low), NORMAL);
 	CHECK_EQ(node_of(0)->mqd.nr_altered, 1);
 }
 
@@ -37,13 +35,11 @@ TEST(obstacles_to_priorities, "a queue that may not be taken off is not taken of
 	set("gpreempt_hw_priority", "follow");
 	add_rivals(3, 0);
 	debug_process(process_of(low), true);
-	run(20 * MS);
-	CHECK_EQ(low->asked_ms, 0);
+	CHECK_EQ_AFTER(20 * MS, low->asked_ms, 0);
 	CHECK_EQ(mqd_priority(low), NORMAL);
 	debug_process(process_of(low), false);
 	/* It is dormant: so soon it is looked at again. */
-	run(1100 * MS);
-	CHECK_EQ(mqd_priority(low), NORMAL - 3);
+	CHECK_EQ_AFTER(1100 * MS, mqd_priority(low), NORMAL - 3);
 }
 
 TEST(priorities_from_the_first, "what MQDs say of a queue is not known before they were looked at, also if its priority is to be the lowest")
@@ -53,8 +49,7 @@ TEST(priorities_from_the_first, "what MQDs say of a queue is not known before th
 	set("gpreempt_enable", "1");
 	low = add_queue(19);
 	CHECK_EQ(mqd_priority(low), NORMAL);
-	run(20 * MS);
-	CHECK_EQ(mqd_priority(low), 0);
+	CHECK_EQ_AFTER(20 * MS, mqd_priority(low), 0);
 }
 
 BOTH(priorities_on_all_xccs, "the hardware's priority is the same on each XCC")
@@ -78,8 +73,7 @@ BOTH(parked_nodes_have_priorities, "the priorities of a node that is parked are 
 	high = add_queue_to(add_process(0), 0, HIGH);
 	current->caps = 0;
 	update_queue(high, HIGH);
-	run(2500 * MS);
-	CHECK_STATE("parked");
+	CHECK_AFTER(2500 * MS, state_is("parked"));
 	evict_and_restore(high);
 	CHECK_EQ(mqd_priority(high), NORMAL);
 	CHECK_EQ(node_of(0)->mqd.nr_altered, 1);
@@ -105,8 +99,7 @@ TEST(snapshots_know_of_priorities, "a priority that is written while a queue is 
 	world_on(true);
 	set("gpreempt_verify", "1");
 	add_rivals(10, 0);
-	low->kernel_ns = 20 * MS;
-	submit_and_run(low, 1, MS);
+	run_kernels(low, 1, 20 * MS, MS);
 	high_preempts_low();
 	set("gpreempt_hw_priority", "follow");
 	run(10 * MS);

@@ -25,12 +25,10 @@ TEST(send_fails_thrice, "after three failures in a row the node gives up; writin
 	CHECK_EQ(atomic64_read(&node_of(0)->stats.disabled), 1);
 	CHECK_EQ(nr_preempted(), 0);
 	CHECK(strstr(shim_log, "no longer scheduled") != NULL);
-	run(50 * MS);
-	CHECK_STATE("failed");
+	CHECK_AFTER(50 * MS, state_is("failed"));
 	CHECK_EQ(nr_preempted(), 0);
 	set("gpreempt_enable", "1");
-	run(10 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(10 * MS, preempted(low));
 }
 
 TEST(map_fails, "what was saved when mapping failed stays saved, and the runlist is sent again")
@@ -51,8 +49,7 @@ TEST(map_fails_for_long, "a node that gave up goes on sending the runlist until 
 	submit_and_run(high, 3000, 100 * MS);
 	CHECK_STATE("failed");
 	CHECK_EQ(nr_preempted(), 0);
-	run(200 * MS);
-	CHECK_EQ(world.nodes[0].nr_map_fails, 0);
+	CHECK_EQ_AFTER(200 * MS, world.nodes[0].nr_map_fails, 0);
 	CHECK(on_device(low) && on_device(high));
 }
 
@@ -65,10 +62,8 @@ TEST(unmap_times_out, "an unmap that is not acknowledged ends scheduling at once
 	CHECK_EQ(failed(GPREEMPT_FAILURE_UNMAP_TIMEOUT), 1);
 	CHECK_EQ(nr_preempted(), 0);
 	reset_gpu();
-	run(2 * MS);
-	CHECK(strcmp(state(), "failed") != 0);
-	low->kernel_ns = 50 * MS;
-	submit_and_run(low, 1, 2 * MS);
+	CHECK_AFTER(2 * MS, strcmp(state(), "failed") != 0);
+	run_kernels(low, 1, 50 * MS, 2 * MS);
 	high_preempts_low();
 }
 
@@ -82,8 +77,7 @@ TEST(resetting_is_no_failure, "a pass that meets a reset is given up, not counte
 	CHECK_EQ(nr_preempted(), 0);
 	CHECK(strcmp(state(), "failed") != 0);
 	world.nodes[0].error = 0;
-	run(5 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(5 * MS, preempted(low));
 }
 
 
@@ -118,8 +112,7 @@ TEST(unsettled_runlist, "while the driver changes the runlist a preemption is de
 	CHECK_EQ(skipped(GPREEMPT_SKIP_UNSETTLED), 0);
 	fsleep(200000);
 	dqm_unlock(&world.nodes[0].dqm);
-	run(100 * US);
-	CHECK_EQ(preemptions(), 1);
+	CHECK_EQ_AFTER(100 * US, preemptions(), 1);
 }
 
 TEST(lone_processes_stay_out_of_the_runlist, "a process that was emptied by preemption is left out, one with a queue left is not")
@@ -198,16 +191,14 @@ BOTH(preempted_queues_are_to_programs_as_if_they_ran, "a queue that may come bac
 	CHECK(kfd_gpreempt_may_return(q));
 	CHECK(q->properties.is_preempted);
 	CHECK(run_until_idle(high, SEC));
-	run(5 * MS);
-	CHECK(!kfd_gpreempt_may_return(q));
+	CHECK_AFTER(5 * MS, !kfd_gpreempt_may_return(q));
 }
 
 TEST(leaving_queues_count_once, "a queue that the device still holds is active, and not counted as one that comes back")
 {
 	low_runs(false);
 	low->stuck_ns = 300 * MS;
-	high->kernel_ns = MS;
-	submit_and_run(high, 100, 150 * MS);
+	run_kernels(high, 100, MS, 150 * MS);
 	CHECK(preempted(low) && low->q.properties.is_active);
 	world.nodes[0].nr_queue_slots = 3;
 	CHECK(!kfd_gpreempt_is_full(&world.nodes[0].dqm));
@@ -226,14 +217,12 @@ TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in th
 	world.nodes[0].node.max_proc_per_quantum = 1;
 	update_queue(high, LOW);
 	CHECK(gn->hw.turns);
-	run(5 * MS);
-	CHECK(gn->policy.turns_ns);
+	CHECK_AFTER(5 * MS, gn->policy.turns_ns);
 	update_queue(high, NORMAL);
 	high_comes();
 	CHECK(preempted(low) && !gn->hw.turns && !gn->policy.turns_ns);
 	CHECK(run_until_idle(high, SEC));
-	run(5 * MS);
-	CHECK(!preempted(low) && gn->hw.turns);
+	CHECK_AFTER(5 * MS, !preempted(low) && gn->hw.turns);
 	/* More queues than slots. */
 	world.nodes[0].node.max_proc_per_quantum = 8;
 	world.nodes[0].nr_queue_slots = 2;
@@ -265,25 +254,20 @@ TEST(turns_keep_lower_ones_away, "a kernel whose turn it is not, and which the c
 	/* More queues than slots, also while low is away. */
 	add_queue_to(process_of(high), 0, NORMAL);
 	world.nodes[0].nr_queue_slots = 1;
-	high->kernel_ns = 50 * MS;
-	submit_and_run(high, 1, 5 * MS);
+	run_kernels(high, 1, 50 * MS, 5 * MS);
 	CHECK(preempted(low));
 	CHECK_EQ(node_of(0)->policy.turns_ns, 3 * GPREEMPT_TURN_NS);
 	for (i = 0; i < 3; i++) {
 		end_turn(high);
-		run(2 * GPREEMPT_TURN_NS);
-		CHECK(preempted(low));
+		CHECK_AFTER(2 * GPREEMPT_TURN_NS, preempted(low));
 		begin_turn(high);
-		run(GPREEMPT_TURN_NS);
-		CHECK(preempted(low));
+		CHECK_AFTER(GPREEMPT_TURN_NS, preempted(low));
 	}
 	CHECK(run_until_idle(high, SEC));
 	end_turn(high);
-	run(5 * MS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(5 * MS, !preempted(low));
 	/* It is not taken off again, though it makes the turns more. */
-	run(100 * MS);
-	CHECK_EQ(preemptions(), 1);
+	CHECK_EQ_AFTER(100 * MS, preemptions(), 1);
 	CHECK_EQ(high->done, high->submitted);
 }
 
@@ -293,16 +277,13 @@ TEST(turns_leave_old_offsets, "a queue that has ended since it came back for its
 	low_runs(true);
 	add_queue_to(process_of(high), 0, NORMAL);
 	world.nodes[0].nr_queue_slots = 1;
-	high->kernel_ns = 10 * MS;
-	submit_and_run(high, 1, 5 * MS);
+	run_kernels(high, 1, 10 * MS, 5 * MS);
 	end_turn(high);
 	run(5 * MS);
 	begin_turn(high);
 	CHECK(run_until_idle(high, SEC));
-	run(2 * GPREEMPT_TURN_NS);
-	CHECK(preempted(low));
-	run(2 * GPREEMPT_TURN_NS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(2 * GPREEMPT_TURN_NS, preempted(low));
+	CHECK_AFTER(2 * GPREEMPT_TURN_NS, !preempted(low));
 	CHECK_EQ(preemptions(), 1);
 }
 
@@ -350,16 +331,14 @@ BOTH(program_alone_keeps_its_stream_priorities, "a program has the hardware prio
 
 	/* And when it has been silent for a second, each gets back what it had: by one runlist, and once for all. */
 	CHECK(run_until_idle(rival, SEC) && run_until_idle(streams[0], SEC));
-	run(500 * MS);
-	CHECK_EQ(mqd_priority(streams[2]), NORMAL);
+	CHECK_EQ_AFTER(500 * MS, mqd_priority(streams[2]), NORMAL);
 	runlists = world.nodes[0].runlists;
 	run(600 * MS);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(mqd_priority(streams[i]), asked[i]);
 	CHECK_EQ(world.nodes[0].runlists, runlists + hws);
 	CHECK_EQ(node_of(0)->mqd.nr_altered, 0);
-	run(2 * SEC);
-	CHECK_EQ(world.nodes[0].runlists, runlists + hws);
+	CHECK_EQ_AFTER(2 * SEC, world.nodes[0].runlists, runlists + hws);
 }
 
 BOTH(nothing_is_sent_for_normal_priorities, "where all programs ask for the normal priority, nothing is done when rivals come and go")
@@ -371,8 +350,7 @@ BOTH(nothing_is_sent_for_normal_priorities, "where all programs ask for the norm
 	CHECK(run_until_idle(high, SEC) && run_until_idle(low, 2 * SEC));
 	runlists = world.nodes[0].runlists;
 	world.nr_asked = 0;
-	run(1200 * MS);
-	CHECK(!node_of(0)->mqd.rivalry);
+	CHECK_AFTER(1200 * MS, !node_of(0)->mqd.rivalry);
 	CHECK_EQ(world.nodes[0].runlists, runlists);
 	CHECK_EQ(world.nr_asked, 0);
 }
@@ -432,8 +410,7 @@ TEST(hws_verify, "asked for, MQDs that somebody wrote to while their queue was p
 	world_on(true);
 	set("gpreempt_verify", "1");
 	add_rivals(10, 0);
-	low->kernel_ns = 20 * MS;
-	submit_and_run(low, 1, MS);
+	run_kernels(low, 1, 20 * MS, MS);
 	high_preempts_low();
 	CHECK(low->q.gpreempt->mqd.snapshot != NULL);
 	low->mqds[PAGE_SIZE + CTL_STACK_BYTES - 1] ^= 1;

@@ -18,8 +18,7 @@ BOTH(the_beneficiary_dies, "when whoever it was held for dies, a queue is resume
 {
 	low_is_preempted(hws);
 	kill_process(process_of(high));
-	run(10 * MS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(10 * MS, !preempted(low));
 }
 
 BOTH(eviction_while_preempted, "evicted while preempted it stays preempted; resumed while evicted it stays off the device")
@@ -52,8 +51,7 @@ BOTH(switched_off_and_on, "switching off resumes everything before it returns; w
 	CHECK_EQ(node_of(0)->queues.nr, 0);
 	CHECK_EQ(low->bo.pins, 0);
 	set("gpreempt_enable", "1");
-	run(20 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(20 * MS, preempted(low));
 	CHECK_EQ(node_of(0)->queues.nr, 2);
 }
 
@@ -64,12 +62,10 @@ BOTH(adoption_waits_for_processes, "a process whose lock is taken is adopted lat
 	CHECK(!low->q.gpreempt);
 	mutex_lock(&process_of(low)->p.mutex);
 	set("gpreempt_enable", "1");
-	run(25 * MS);
-	CHECK(!low->q.gpreempt);
+	CHECK_AFTER(25 * MS, !low->q.gpreempt);
 	CHECK(high->q.gpreempt != NULL);
 	mutex_unlock(&process_of(low)->p.mutex);
-	run(25 * MS);
-	CHECK(low->q.gpreempt != NULL);
+	CHECK_AFTER(25 * MS, low->q.gpreempt != NULL);
 }
 
 BOTH(adoption_knows_rights, "an adopted queue's priority counts above normal only if its owner has the right now")
@@ -79,8 +75,7 @@ BOTH(adoption_knows_rights, "an adopted queue's priority counts above normal onl
 	high = add_queue_to(add_process(0), 0, HIGH);
 	process_of(high)->task.caps = CAP_SYS_NICE;
 	set("gpreempt_enable", "1");
-	run(25 * MS);
-	CHECK(!low->q.gpreempt->priority.trusted);
+	CHECK_AFTER(25 * MS, !low->q.gpreempt->priority.trusted);
 	CHECK(high->q.gpreempt->priority.trusted);
 }
 
@@ -91,12 +86,10 @@ BOTH(suspend_and_resume, "before a suspend everything is resumed; afterwards it 
 	CHECK_STATE("paused");
 	CHECK_EQ(nr_preempted(), 0);
 	kfd_gpreempt_pause(&world.kfd);
-	run(MS);
-	CHECK_EQ(nr_preempted(), 0);
+	CHECK_EQ_AFTER(MS, nr_preempted(), 0);
 	resume();
 	CHECK_STATE("idle");
-	run(10 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(10 * MS, preempted(low));
 	kfd_gpreempt_unpause(&world.kfd);
 }
 
@@ -112,8 +105,7 @@ BOTH(switched_on_while_suspended, "switched on while suspended, a node begins wh
 	submit_and_run(high, 1000, 10 * MS);
 	CHECK_EQ(nr_preempted(), 0);
 	resume();
-	run(10 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(10 * MS, preempted(low));
 	suspend();
 	set("gpreempt_enable", "0");
 	resume();

@@ -19,8 +19,7 @@ static void two_dormant_beside(bool hws, u32 place)
 	world.nodes[0].nr_wave_slots = 1;
 	submit(first, 1);
 	submit_and_run(last, 1, MS);
-	low->kernel_ns = 30 * SEC;
-	submit_and_run(low, 1, 1500 * MS);
+	run_kernels(low, 1, 30 * SEC, 1500 * MS);
 	CHECK(low->in_slot);
 	CHECK_STATE("idle");
 }
@@ -57,8 +56,7 @@ BOTH(looks_wait_for_no_program, "the monitor looks as a real-time thread, and wa
 	CHECK_EQ(thread->nice, MIN_NICE);
 	reset_gpu();
 	CHECK(!current->fifo && !current->nice);
-	run(5 * MS);
-	CHECK(thread->fifo);
+	CHECK_AFTER(5 * MS, thread->fifo);
 }
 
 /* ---- who is looked at ---- */
@@ -90,17 +88,13 @@ BOTH(dormant_queues_are_not_left_behind, "a queue that was dormant and went alon
 	along = add_queue(10);
 	high = add_queue(0);
 	world.nodes[0].nr_wave_slots = 1;
-	low->kernel_ns = 30 * SEC;
-	submit_and_run(low, 1, 1500 * MS);
+	run_kernels(low, 1, 30 * SEC, 1500 * MS);
 	CHECK(!is_sampled(along) && !is_sampled(high));
-	high->kernel_ns = 10 * MS;
-	submit_and_run(high, 1, 8 * MS);
+	run_kernels(high, 1, 10 * MS, 8 * MS);
 	CHECK(preempted(low) && preempted(along));
 	CHECK(run_until_idle(high, SEC));
-	run(2 * MS);
-	CHECK(!preempted(low) && !preempted(along));
-	run(20 * MS);
-	CHECK(!is_sampled(along));
+	CHECK_AFTER(2 * MS, !preempted(low) && !preempted(along));
+	CHECK_AFTER(20 * MS, !is_sampled(along));
 	kill_process(process_of(low));
 }
 
@@ -113,8 +107,7 @@ BOTH(arrays_are_made_anew, "larger arrays are filled before they are looked at; 
 	mutex_lock(&gn->pass_lock);
 	gn->monitor.max_sampled = 1;
 	mutex_unlock(&gn->pass_lock);
-	run(6 * MS);
-	CHECK_EQ(gn->monitor.max_sampled, 16);
+	CHECK_EQ_AFTER(6 * MS, gn->monitor.max_sampled, 16);
 	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 3);
 	set("gpreempt_interval_ms", "10000");
 	run(MS);
@@ -124,8 +117,7 @@ BOTH(arrays_are_made_anew, "larger arrays are filled before they are looked at; 
 	low->q.gpreempt->policy.set.priority = 99;
 	last->q.gpreempt->policy.set.priority = 99;
 	mutex_unlock(&gn->pass_lock);
-	run(10 * MS);
-	CHECK_EQ(low->q.gpreempt->policy.set.priority, NORMAL - 10);
+	CHECK_EQ_AFTER(10 * MS, low->q.gpreempt->policy.set.priority, NORMAL - 10);
 	CHECK_EQ(last->q.gpreempt->policy.set.priority, 99);
 	kill_process(process_of(low));
 }
@@ -167,8 +159,7 @@ BOTH(who_wakes_is_looked_at_anew, "a queue that was dormant competes with the ni
 {
 	two_dormant(hws);
 	set("gpreempt_interval_ms", "10000");
-	run(2 * MS);
-	CHECK(!is_sampled(high));
+	CHECK_AFTER(2 * MS, !is_sampled(high));
 	process_of(high)->task.nice = 10;
 	submit_and_run(high, 1, 12 * MS);
 	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL - 10);
@@ -182,15 +173,12 @@ BOTH(nice_values_are_looked_at_every_interval, "those that are not dormant are a
 	set("gpreempt_interval_ms", "20");
 	run(MS);
 	process_of(high)->task.nice = 2;
-	run(15 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL);
-	run(6 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL - 2);
+	CHECK_EQ_AFTER(15 * MS, high->q.gpreempt->policy.set.priority, NORMAL);
+	CHECK_EQ_AFTER(6 * MS, high->q.gpreempt->policy.set.priority, NORMAL - 2);
 	CHECK_EQ(high->q.gpreempt->process->priority.nice, 2);
 	CHECK_EQ(high->q.gpreempt->process->priority.derived_ns, node_of(0)->monitor.derived_ns);
 	set("gpreempt_nice", "0");
-	run(MS);
-	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL);
+	CHECK_EQ_AFTER(MS, high->q.gpreempt->policy.set.priority, NORMAL);
 	CHECK_EQ(low->q.gpreempt->policy.set.priority, NORMAL);
 }
 
@@ -199,13 +187,10 @@ BOTH(evicted_queues_have_no_work, "packets of a queue that the driver keeps off 
 	low_is_preempted(hws);
 	CHECK(low->q.gpreempt->policy.seen.pending > 0);
 	evict_queue(high, true);
-	run(MS);
-	CHECK_EQ(high->q.gpreempt->policy.seen.pending, 0);
-	run(10 * MS);
-	CHECK(!preempted(low) && low->in_slot);
+	CHECK_EQ_AFTER(MS, high->q.gpreempt->policy.seen.pending, 0);
+	CHECK_AFTER(10 * MS, !preempted(low) && low->in_slot);
 	evict_queue(high, false);
-	run(10 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(10 * MS, preempted(low));
 }
 
 BOTH(who_returns_from_an_eviction_is_seen, "packets that waited through a long eviction are seen soon after it ends, though no pointer has moved for seconds")
@@ -216,8 +201,7 @@ BOTH(who_returns_from_an_eviction_is_seen, "packets that waited through a long e
 	submit_and_run(high, 1, 3 * SEC);
 	CHECK(!preempted(low) && low->in_slot);
 	evict_queue(high, false);
-	run(12 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(12 * MS, preempted(low));
 	kill_process(process_of(low));
 }
 
@@ -226,14 +210,11 @@ BOTH(kernels_return_from_an_eviction, "the last kernel of a request, evicted in 
 	low_is_preempted(hws);
 	low->kernel_ns = SEC;
 	high->kernel_ns = 500 * MS;
-	run(60 * MS);
-	CHECK(high->in_slot && high->pointers[0] == high->pointers[1]);
+	CHECK_AFTER(60 * MS, high->in_slot && high->pointers[0] == high->pointers[1]);
 	evict_queue(high, true);
-	run(100 * MS);
-	CHECK(!preempted(low) && low->in_slot);
+	CHECK_AFTER(100 * MS, !preempted(low) && low->in_slot);
 	evict_queue(high, false);
-	run(12 * MS);
-	CHECK(preempted(low) && high->in_slot);
+	CHECK_AFTER(12 * MS, preempted(low) && high->in_slot);
 }
 
 /* The room that there is seems too small, and allocation @n fails. */
@@ -261,8 +242,7 @@ BOTH(room_for_queues, "without memory for more, as many queues are looked at as 
 	add_queue(3);
 	for (i = 0; i < 7; i++)
 		add_queue(0);
-	run(10 * MS);
-	CHECK_EQ(gn->monitor.max_sampled, 16);
+	CHECK_EQ_AFTER(10 * MS, gn->monitor.max_sampled, 16);
 	for (n = 1; n <= 2; n++) {
 		tap_at("allocation %d: ", n);
 		room_is_missing(n);
@@ -270,20 +250,17 @@ BOTH(room_for_queues, "without memory for more, as many queues are looked at as 
 		CHECK_EQ(gn->monitor.max_sampled, 1);
 		CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 1);
 		CHECK_EQ(gn->monitor.all_due_ns, 0);
-		run(6 * MS);
-		CHECK_EQ(gn->monitor.max_sampled, 16);
+		CHECK_EQ_AFTER(6 * MS, gn->monitor.max_sampled, 16);
 		CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 8);
 	}
 	process_of(world.queues[0])->task.nice = 0;
 	for (i = 8; i < 16; i++)
 		add_queue(0);
-	run(6 * MS);
-	CHECK_STATE("parked");
+	CHECK_AFTER(6 * MS, state_is("parked"));
 	CHECK_EQ(gn->monitor.max_sampled, 16);
 	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 16);
 	add_queue(0);
-	run(6 * MS);
-	CHECK_EQ(gn->monitor.max_sampled, 32);
+	CHECK_EQ_AFTER(6 * MS, gn->monitor.max_sampled, 32);
 }
 
 BOTH(dead_processes_are_left_out, "a process that was taken off the device is looked at no more, wherever its queues stand, and others are")
@@ -294,13 +271,11 @@ BOTH(dead_processes_are_left_out, "a process that was taken off the device is lo
 	gn = node_of(0);
 	submit_and_run(last, 100, MS);
 	WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, true);
-	run(6 * MS);
-	CHECK(low->q.gpreempt->priority.dead && !is_sampled(low));
+	CHECK_AFTER(6 * MS, low->q.gpreempt->priority.dead && !is_sampled(low));
 	CHECK(is_sampled(last));
 	WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, false);
 	gpreempt_node_kick_all();
-	run(6 * MS);
-	CHECK(!low->q.gpreempt->priority.dead);
+	CHECK_AFTER(6 * MS, !low->q.gpreempt->priority.dead);
 	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 3);
 	kill_process(process_of(low));
 }
@@ -331,15 +306,13 @@ BOTH(waves_are_added_up, "a queue's waves are those of all its places on all XCC
 	world_on_xccs(hws, 2);
 	add_rivals(10, 0);
 	world.nodes[0].nr_wave_slots = 1;
-	low->kernel_ns = 50 * MS;
-	submit_and_run(low, 1, 10 * MS);
+	run_kernels(low, 1, 50 * MS, 10 * MS);
 	world.while_asking = more_waves;
 	see();
 	CHECK_EQ(low->q.gpreempt->waves.seen, 11);
 	CHECK_EQ(high->q.gpreempt->waves.seen, 0);
 	/* Now it decides. */
-	high->kernel_ns = 50 * MS;
-	submit_and_run(high, 1, 6 * MS);
+	run_kernels(high, 1, 50 * MS, 6 * MS);
 	CHECK(preempted(low));
 	CHECK_EQ(low->q.gpreempt->policy.seen.waves, 11);
 	world.while_asking = NULL;
@@ -363,8 +336,7 @@ BOTH(seeing_waves, "who wants to see gets the waves of each queue, on all XCCs, 
 		CHECK_EQ(gn->waves.seen_ns, 0);
 		add_rivals(0, 0);
 		low->done = low->submitted = low->pointers[0] = low->pointers[1] = xcc;
-		low->kernel_ns = 50 * MS;
-		submit_and_run(low, 1, 10 * MS);
+		run_kernels(low, 1, 50 * MS, 10 * MS);
 		CHECK(low->in_slot);
 		low->q.gpreempt->waves.sum = high->q.gpreempt->waves.sum = 7;
 		looks = world.nr_looks;
@@ -439,8 +411,7 @@ static void driver_takes_its_lock(void)
 static void waves_decide(bool hws)
 {
 	low_is_preempted(hws);
-	run(50 * MS);
-	CHECK(high->in_slot && !gpreempt_node_pending(high->q.gpreempt) && preempted(low));
+	CHECK_AFTER(50 * MS, high->in_slot && !gpreempt_node_pending(high->q.gpreempt) && preempted(low));
 }
 
 BOTH(waves_while_the_runlist_changes, "what was read of waves while the driver changed the runlist is not believed, and the pass is tried again soon")
@@ -457,8 +428,7 @@ BOTH(waves_while_the_runlist_changes, "what was read of waves while the driver c
 	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks);
 	fsleep(60);
 	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks + 1);
-	run(MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(MS, preempted(low));
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
 	world.while_asking = driver_takes_its_lock;
 	fsleep(200);
@@ -514,8 +484,7 @@ BOTH(unsettled_for_long, "a runlist that does not become quiescent puts the next
 	CHECK(world.nr_looks <= looks + 1);
 	CHECK(preempted(low));
 	world.nodes[0].dqm.lock_hidden.owner = NULL;
-	run(MS);
-	CHECK_EQ(node_of(0)->waves.unread_ns, 0);
+	CHECK_EQ_AFTER(MS, node_of(0)->waves.unread_ns, 0);
 }
 
 BOTH(asking_has_a_cost, "what asking for waves took counts for the pass that asked, not for the next")
@@ -530,8 +499,7 @@ BOTH(asking_has_a_cost, "what asking for waves took counts for the pass that ask
 		fsleep(3);
 	CHECK_EQ(node_of(0)->waves.asked_ns, 20 * US);
 	CHECK(run_until_idle(high, SEC));
-	run(50 * MS);
-	CHECK_EQ(node_of(0)->waves.asked_ns, 0);
+	CHECK_EQ_AFTER(50 * MS, node_of(0)->waves.asked_ns, 0);
 }
 
 BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself is taken in by the next look: who works waits for its waves")
@@ -544,12 +512,10 @@ BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself 
 	before_ns = ktime_get_ns();
 	CHECK(high->q.gpreempt->policy.seen.restore_since_ns < before_ns);
 	node_of(0)->waves.epoch++;
-	run(GPREEMPT_WAVES_RESTORE_NS / 2);
-	CHECK(high->q.gpreempt->policy.seen.restore_since_ns >= before_ns);
+	CHECK_AFTER(GPREEMPT_WAVES_RESTORE_NS / 2, high->q.gpreempt->policy.seen.restore_since_ns >= before_ns);
 	CHECK_EQ(node_of(0)->waves.epoch_seen, node_of(0)->waves.epoch);
 	before_ns = ktime_get_ns();
-	run(MS);
-	CHECK(high->q.gpreempt->policy.seen.restore_since_ns < before_ns);
+	CHECK_AFTER(MS, high->q.gpreempt->policy.seen.restore_since_ns < before_ns);
 }
 
 /* ---- cost and failure ---- */
@@ -581,8 +547,7 @@ TEST(failures_cost_nothing, "what a device in trouble took is not held against t
 	while (world.nodes[0].nr_send_fails)
 		fsleep(10);
 	CHECK_EQ(node_of(0)->policy.overhead_ns, 0);
-	run(10 * MS);
-	CHECK(node_of(0)->policy.overhead_ns > 0);
+	CHECK_AFTER(10 * MS, node_of(0)->policy.overhead_ns > 0);
 }
 
 TEST(giving_up_is_told_once, "a node that gives up says so once, however long it goes on failing, and begins without errors when it is asked to")
@@ -600,13 +565,11 @@ TEST(giving_up_is_told_once, "a node that gives up says so once, however long it
 	/* Nobody spins because of what changes meanwhile. */
 	wakeups = atomic64_read(&gn->stats.wakeups);
 	gpreempt_node_kick_all();
-	run(20 * MS);
-	CHECK(atomic64_read(&gn->stats.wakeups) <= wakeups + 1);
+	CHECK_AFTER(20 * MS, atomic64_read(&gn->stats.wakeups) <= wakeups + 1);
 	CHECK_STATE("failed");
 	kill_process(process_of(high));
 	set("gpreempt_enable", "1");
-	run(MS);
-	CHECK_EQ(gn->monitor.errors, 0);
+	CHECK_EQ_AFTER(MS, gn->monitor.errors, 0);
 	CHECK(strcmp(state(), "failed") != 0);
 }
 
@@ -614,12 +577,10 @@ TEST(a_late_read_pointer_settles, "a HIQ whose read pointer is reported by block
 {
 	low_runs(true);
 	world.nodes[0].hiq_late = 63;
-	high->kernel_ns = 5 * MS;
-	submit_and_run(high, 1, 4 * MS);
+	run_kernels(high, 1, 5 * MS, 4 * MS);
 	CHECK(preempted(low) && high->in_slot);
 	CHECK(run_until_idle(high, 20 * MS));
-	run(10 * MS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(10 * MS, !preempted(low));
 	CHECK(run_until_idle(low, SEC));
 }
 
@@ -645,8 +606,7 @@ TEST(lagging_counters_are_found_out, "where waves are counted 100 us late, a ker
 	for (i = 0; i < 10; i++) {
 		held += held_for_the_last_kernel();
 		CHECK(run_until_idle(high, 100 * MS));
-		run(10 * MS);
-		CHECK(!preempted(low));
+		CHECK_AFTER(10 * MS, !preempted(low));
 	}
 	CHECK(held >= 9);
 	CHECK_EQ(node_of(0)->waves.lag_ns, GPREEMPT_WAVES_LAG_NS);
@@ -662,8 +622,7 @@ TEST(exact_counters_are_believed, "where waves are counted at once, no time is w
 	for (i = 0; i < 10; i++) {
 		CHECK(held_for_the_last_kernel());
 		CHECK(run_until_idle(high, 100 * MS));
-		run(10 * MS);
-		CHECK(!preempted(low));
+		CHECK_AFTER(10 * MS, !preempted(low));
 	}
 	CHECK_EQ(node_of(0)->waves.lag_ns, 0);
 }
@@ -671,16 +630,13 @@ TEST(exact_counters_are_believed, "where waves are counted at once, no time is w
 /* Low runs one long kernel behind an empty ring, high has no work yet. */
 static void low_kernel_is_not_counted(u64 kernel_ns)
 {
-	world_make(true, 2, 1);
+	world_on_xccs(true, 2);
 	world.nodes[0].nr_wave_slots = 1;
-	set("gpreempt_enable", "1");
 	world.nodes[0].zero_waves = true;
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	low->kernel_ns = kernel_ns;
 	submit(low, 1);
-	run(20 * MS);
-	CHECK(low->in_slot && !preempted(low));
+	CHECK_AFTER(20 * MS, low->in_slot && !preempted(low));
 }
 
 TEST(counters_that_do_not_count_are_found_out, "where waves are not counted, what a runlist saves says so, and registers are read every 10 ms at most from then on (hws)")
@@ -690,8 +646,7 @@ TEST(counters_that_do_not_count_are_found_out, "where waves are not counted, wha
 	low_kernel_is_not_counted(100 * MS);
 	CHECK(!node_of(0)->waves.saved);
 	submit(high, 100);
-	run(3 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(3 * MS, preempted(low));
 	CHECK(node_of(0)->waves.saved);
 	CHECK(strstr(shim_log, "waves in flight are not counted") != NULL);
 	looks = world.nr_looks;
@@ -701,12 +656,10 @@ TEST(counters_that_do_not_count_are_found_out, "where waves are not counted, wha
 	/* From now on low yields at once. */
 	low->kernel_ns = 50 * MS;
 	submit(low, 1);
-	run(20 * MS);
-	CHECK(low->in_slot && !preempted(low));
+	CHECK_AFTER(20 * MS, low->in_slot && !preempted(low));
 	runlists = world.nodes[0].runlists;
 	submit(high, 100);
-	run(500 * US);
-	CHECK(preempted(low));
+	CHECK_AFTER(500 * US, preempted(low));
 	CHECK_EQ(world.nodes[0].runlists, runlists + 1);
 	CHECK(run_until_idle(low, SEC));
 	/* XCCs */
@@ -719,10 +672,8 @@ TEST(saved_waves_hold_the_level, "where only runlists tell, the last kernel of a
 
 	low_kernel_is_not_counted(SEC);
 	submit(high, 1);
-	run(3 * MS);
-	CHECK(node_of(0)->waves.saved);
-	run(50 * MS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(3 * MS, node_of(0)->waves.saved);
+	CHECK_AFTER(50 * MS, !preempted(low));
 	high->kernel_ns = 100 * MS;
 	submit(high, 1);
 	run(3 * MS);
@@ -742,13 +693,11 @@ TEST(a_runlist_is_asked_ever_more_rarely, "where only runlists tell, a kernel of
 
 	low_kernel_is_not_counted(SEC);
 	submit(high, 1);
-	run(50 * MS);
-	CHECK(node_of(0)->waves.saved && !preempted(low));
+	CHECK_AFTER(50 * MS, node_of(0)->waves.saved && !preempted(low));
 	high->kernel_ns = 100 * MS;
 	runlists = world.nodes[0].runlists;
 	submit(high, 1);
-	run(150 * MS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(150 * MS, !preempted(low));
 	CHECK(world.nodes[0].runlists - runlists >= 8);
 	CHECK(world.nodes[0].runlists - runlists <= 24);
 }
@@ -771,8 +720,7 @@ TEST(what_has_ended_is_taken_off_once, "where only runlists tell, a lower queue 
 		for (n = 0; n < 5; n++) {
 			submit(high, 10);
 			CHECK(run_until_idle(high, SEC));
-			run(50 * MS);
-			CHECK(!preempted(low));
+			CHECK_AFTER(50 * MS, !preempted(low));
 		}
 		CHECK(low->q.gpreempt->account.preempt_count <= taken + 1);
 	}
@@ -782,21 +730,17 @@ TEST(counters_that_count_cost_no_runlist, "where waves are counted, the first lo
 {
 	u64 runlists;
 
-	world_make(true, 2, 1);
+	world_on_xccs(true, 2);
 	world.nodes[0].nr_wave_slots = 1;
-	set("gpreempt_enable", "1");
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	runlists = world.nodes[0].runlists;
 	low->kernel_ns = 20 * MS;
 	submit(low, 1);
-	run(50 * MS);
-	CHECK(node_of(0)->policy.waves_seen);
+	CHECK_AFTER(50 * MS, node_of(0)->policy.waves_seen);
 	CHECK_EQ(world.nr_looks, 2); /* XCCs */
 	high->kernel_ns = 20 * MS;
 	submit(high, 1);
-	run(50 * MS);
-	CHECK_EQ(world.nodes[0].runlists, runlists);
+	CHECK_EQ_AFTER(50 * MS, world.nodes[0].runlists, runlists);
 }
 
 /*
@@ -814,8 +758,7 @@ static u64 short_kernels(u64 for_ns)
 		CHECK(run_until_idle(high, SEC));
 		submit(low, 1);
 		CHECK(run_until_idle(low, SEC));
-		run(3 * MS);
-		CHECK(!preempted(low));
+		CHECK_AFTER(3 * MS, !preempted(low));
 	}
 	return world.nodes[0].runlists - runlists - 2 * (account->preempt_count - taken);
 }
@@ -824,12 +767,10 @@ TEST(doubt_about_counters_is_bounded, "where no kernel is long enough to be seen
 {
 	u64 checks;
 
-	world_make(true, 2, 1);
-	set("gpreempt_enable", "1");
+	world_on_xccs(true, 2);
 	/* As if all looks came between kernels. */
 	world.nodes[0].waves_lag_ns = SEC;
-	low = add_queue(10);
-	high = add_queue(0);
+	add_rivals(10, 0);
 	low->kernel_ns = 20 * US;
 	high->kernel_ns = 20 * US;
 	checks = short_kernels(SEC);
@@ -845,12 +786,10 @@ TEST(late_counters_are_no_dead_ones, "counters that lag are not taken for some t
 	u64 after_ns;
 
 	for (after_ns = 20 * US; after_ns <= 400 * US; after_ns += 20 * US) {
-		world_make(true, 2, 1);
+		world_on_xccs(true, 2);
 		world.nodes[0].nr_wave_slots = 1;
-		set("gpreempt_enable", "1");
 		world.nodes[0].waves_lag_ns = 100 * US;
-		low = add_queue(10);
-		high = add_queue(0);
+		add_rivals(10, 0);
 		low->kernel_ns = 10 * MS;
 		high->kernel_ns = MS;
 		submit(low, 1);
@@ -867,12 +806,10 @@ TEST(counters_that_count_after_all, "where a runlist seemed to tell that waves a
 {
 	low_kernel_is_not_counted(100 * MS);
 	submit(high, 100);
-	run(3 * MS);
-	CHECK(node_of(0)->waves.saved);
+	CHECK_AFTER(3 * MS, node_of(0)->waves.saved);
 	world.nodes[0].zero_waves = false;
 	CHECK(run_until_idle(high, SEC));
-	run(20 * MS);
-	CHECK(!node_of(0)->waves.saved);
+	CHECK_AFTER(20 * MS, !node_of(0)->waves.saved);
 	CHECK(strstr(shim_log, "are counted after all") != NULL);
 	CHECK(run_until_idle(low, SEC));
 	CHECK(!node_of(0)->waves.saved);
@@ -887,8 +824,7 @@ TEST(a_full_ring_is_waited_for, "a runlist for which the device has no room yet 
 	submit_and_run(high, 5, 15 * MS);
 	CHECK_EQ(failed(GPREEMPT_FAILURE_MAP), 1);
 	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) > 100);
-	run(15 * MS);
-	CHECK_EQ(failed(GPREEMPT_FAILURE_MAP), 1);
+	CHECK_EQ_AFTER(15 * MS, failed(GPREEMPT_FAILURE_MAP), 1);
 	CHECK(preempted(low) && high->in_slot);
 	/* Not for ever. */
 	world.nodes[0].nr_map_fails = 1;
@@ -897,8 +833,7 @@ TEST(a_full_ring_is_waited_for, "a runlist for which the device has no room yet 
 		run(100 * US);
 	world.nodes[0].full_until_ns = ktime_get_ns() + 350 * MS;
 	world.nodes[0].hiq.pending_wptr += 1023;
-	run(330 * MS);
-	CHECK_STATE("failed");
+	CHECK_AFTER(330 * MS, state_is("failed"));
 }
 
 TEST(switching_off_tries_three_times, "a runlist that is not taken when everything is to be resumed is sent three times, not for ever")
@@ -922,16 +857,14 @@ TEST(suspending_nothing_sends_nothing, "before a suspend a runlist is sent only 
 	low = add_queue(3);
 	run(20 * MS);
 	evict_and_restore(low);
-	run(20 * MS);
-	CHECK_EQ(node_of(0)->mqd.nr_altered, 1);
+	CHECK_EQ_AFTER(20 * MS, node_of(0)->mqd.nr_altered, 1);
 	runlists = world.nodes[0].runlists;
 	suspend();
 	CHECK_EQ(world.nodes[0].runlists, runlists);
 	resume();
 	set("gpreempt_hw_priority", "normal");
 	update_queue(low, LOW);
-	run(20 * MS);
-	CHECK_EQ(node_of(0)->mqd.nr_altered, 0);
+	CHECK_EQ_AFTER(20 * MS, node_of(0)->mqd.nr_altered, 0);
 	runlists = world.nodes[0].runlists;
 	set("gpreempt_enable", "0");
 	CHECK_EQ(world.nodes[0].runlists, runlists);
@@ -970,8 +903,7 @@ BOTH(no_level_while_nobody_decides, "a node that is paused or switched off has n
 	/* What it takes to resume is counted from then on. */
 	CHECK(atomic64_read(&node_of(0)->stats.latency[GPREEMPT_LATENCY_REQUEST].max_ns) < 100 * US);
 	resume();
-	run(10 * MS);
-	CHECK_EQ(node_of(0)->monitor.level, NORMAL);
+	CHECK_EQ_AFTER(10 * MS, node_of(0)->monitor.level, NORMAL);
 	set("gpreempt_enable", "0");
 	CHECK_EQ(node_of(0)->monitor.level, GPREEMPT_LEVEL_NONE);
 	set("gpreempt_enable", "1");
@@ -1001,17 +933,14 @@ TEST(who_is_not_interrupted_for_a_priority, "for the hardware's priority alone n
 		low = add_queue(3);
 		reasons[i](true);
 		set("gpreempt_enable", "1");
-		run(30 * MS);
-		CHECK(low->q.gpreempt != NULL);
+		CHECK_AFTER(30 * MS, low->q.gpreempt != NULL);
 		CHECK_EQ(low->asked_ms, 0);
 		CHECK_EQ(mqd_priority(low), NORMAL);
 		CHECK(!node_of(0)->monitor.reprioritize);
 		reasons[i](false);
 		gpreempt_node_kick_all();
-		run(6 * MS);
-		CHECK_EQ(mqd_priority(low), NORMAL - 3);
-		run(6 * MS);
-		CHECK(!node_of(0)->monitor.reprioritize);
+		CHECK_EQ_AFTER(6 * MS, mqd_priority(low), NORMAL - 3);
+		CHECK_AFTER(6 * MS, !node_of(0)->monitor.reprioritize);
 		world_end();
 	}
 }
@@ -1021,11 +950,9 @@ TEST(who_is_not_interrupted_for_a_priority, "for the hardware's priority alone n
 BOTH(sleeps_have_little_slack, "a sleep may be late by a 16th of it, and by 50 us at most")
 {
 	low_runs(hws);
-	run(20 * MS);
-	CHECK_EQ(shim_slack_ns, 50 * US);
+	CHECK_EQ_AFTER(20 * MS, shim_slack_ns, 50 * US);
 	set("gpreempt_poll_us", "160");
-	high->kernel_ns = MS;
-	submit_and_run(high, 100, 20 * MS);
+	run_kernels(high, 100, MS, 20 * MS);
 	CHECK_STATE("polling");
 	CHECK(shim_slack_ns <= 10 * US && shim_slack_ns >= 9 * US);
 }

@@ -96,31 +96,24 @@ BOTH(update_storm_stops_no_decision, "while neighbours change their queues in a 
 
 	storm_of_updates(hws);
 	checks = atomic64_read(&node_of(0)->stats.checks);
-	run(50 * MS);
-	CHECK(atomic64_read(&node_of(0)->stats.checks) >= checks + 8);
-	high->kernel_ns = 300 * MS;
-	submit_and_run(high, 3, 10 * MS);
+	CHECK_AFTER(50 * MS, atomic64_read(&node_of(0)->stats.checks) >= checks + 8);
+	run_kernels(high, 3, 300 * MS, 10 * MS);
 	CHECK(preempted(low));
 	detect = &node_of(0)->stats.latency[GPREEMPT_LATENCY_DETECT];
 	CHECK_EQ(atomic64_read(&detect->count), 1);
 	CHECK(atomic64_read(&detect->max_ns) <= 6 * MS);
 	/* The longest hold. */
 	CHECK_EQ(atomic64_read(&node_of(0)->stats.relief_slices), 0);
-	run(45 * MS);
-	CHECK(atomic64_read(&node_of(0)->stats.relief_slices) >= 1);
+	CHECK_AFTER(45 * MS, atomic64_read(&node_of(0)->stats.relief_slices) >= 1);
 	/* And the end of the relief. */
-	run(10 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(10 * MS, preempted(low));
 	kill_process(process_of(high));
 	/* On request. */
-	run(50 * MS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(50 * MS, !preempted(low));
 	begin_hold(low);
-	run(2 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(2 * MS, preempted(low));
 	end_hold(low);
-	run(2 * MS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(2 * MS, !preempted(low));
 	end_storm();
 	kill_process(process_of(low));
 }
@@ -132,8 +125,7 @@ BOTH(update_storm_stops_no_resume, "while neighbours change their queues in a lo
 	storm_of_updates(hws);
 	set("gpreempt_max_hold_ms", "1000");
 	for (i = 0; i < 5; i++) {
-		high->kernel_ns = (10 + i) * MS;
-		submit_and_run(high, 2, 10 * MS);
+		run_kernels(high, 2, (10 + i) * MS, 10 * MS);
 		CHECK(preempted(low));
 		low_resumes_after_high(40 * MS);
 		run(20 * MS);
@@ -156,14 +148,12 @@ BOTH(update_storm_makes_no_work, "while neighbours change their queues in a loop
 	submit(high, 1);
 	CHECK(run_until_idle(high, SEC));
 	run(3 * SEC);
-	low->kernel_ns = 50 * MS;
-	submit_and_run(low, 1000, 20 * MS);
+	run_kernels(low, 1000, 50 * MS, 20 * MS);
 	CHECK(low->in_slot);
 	before = preemptions();
 	begin_storm(updates_its_queue, 2);
 	for (i = 0; i < 20; i++) {
-		run(50 * MS);
-		CHECK_EQ(preemptions(), before);
+		CHECK_EQ_AFTER(50 * MS, preemptions(), before);
 	}
 	end_storm();
 	kill_process(process_of(low));
@@ -199,8 +189,7 @@ BOTH(unknown_waves_put_off_once, "a decision that depends on waves which cannot 
 	u64 checks, began_ns, before;
 
 	low_is_preempted(hws);
-	run(50 * MS);
-	CHECK(high->in_slot && !gpreempt_node_pending(high->q.gpreempt) && preempted(low));
+	CHECK_AFTER(50 * MS, high->in_slot && !gpreempt_node_pending(high->q.gpreempt) && preempted(low));
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
 	checks = atomic64_read(&node_of(0)->stats.checks);
 	world.while_asking = runlist_changes_each_time;
@@ -214,8 +203,7 @@ BOTH(unknown_waves_put_off_once, "a decision that depends on waves which cannot 
 	/* From then on every look decides. */
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
 	checks = atomic64_read(&node_of(0)->stats.checks);
-	run(4 * MS);
-	CHECK(atomic64_read(&node_of(0)->stats.checks) >= checks + 35);
+	CHECK_AFTER(4 * MS, atomic64_read(&node_of(0)->stats.checks) >= checks + 35);
 	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) - before <= atomic64_read(&node_of(0)->stats.checks) - checks + 1);
 	CHECK(preempted(low));
 	world.while_asking = NULL;
@@ -237,8 +225,7 @@ static void waits_for_the_job(void)
 /* Own is idle, and about to be armed; low works, high is idle. */
 static void notifier_hangs(bool hws, u32 nr_nodes)
 {
-	world_make(hws, 1, nr_nodes);
-	set("gpreempt_enable", "1");
+	world_on_nodes(hws, nr_nodes);
 	set("gpreempt_wakeup", "doorbell");
 	world.nodes[0].nr_wave_slots = 1;
 	add_rivals(10, 0);
@@ -248,8 +235,7 @@ static void notifier_hangs(bool hws, u32 nr_nodes)
 	submit(low, 1000);
 	WRITE_ONCE(job_hangs, true);
 	world.before_unmapping = waits_for_the_job;
-	run(20 * MS);
-	CHECK(world.nr_notified >= 1);
+	CHECK_AFTER(20 * MS, world.nr_notified >= 1);
 }
 
 static bool reset_done;
@@ -276,8 +262,7 @@ BOTH(reset_never_waits_for_a_notifier, "a program whose doorbells cannot be with
 	CHECK(READ_ONCE(job_hangs));
 	task = kthread_create(resets, NULL, "reset");
 	wake_up_process(task);
-	run(100 * MS);
-	CHECK(READ_ONCE(reset_done));
+	CHECK_AFTER(100 * MS, READ_ONCE(reset_done));
 	/* That is what ends the job. */
 	WRITE_ONCE(job_hangs, false);
 	kthread_stop(task);
@@ -303,8 +288,7 @@ BOTH(switching_off_waits_for_no_notifier, "switching off, and a reset while that
 	high_preempts_low();
 	task = kthread_create(switches_off, NULL, "switch");
 	wake_up_process(task);
-	run(50 * MS);
-	CHECK_STATE("off");
+	CHECK_AFTER(50 * MS, state_is("off"));
 	CHECK(!preempted(low));
 	kthread_stop(task);
 	reset_gpu();
@@ -338,12 +322,10 @@ BOTH(reset_never_waits_for_memory, "a monitor that needs memory, of which there 
 	mutex_unlock(&gn->pass_lock);
 	shim_while_allocating = frees_memory;
 	gpreempt_node_kick_all();
-	run(MS);
-	CHECK(!shim_while_allocating);
+	CHECK_AFTER(MS, !shim_while_allocating);
 	task = kthread_create(resets, NULL, "reset");
 	wake_up_process(task);
-	run(100 * MS);
-	CHECK(READ_ONCE(reset_done));
+	CHECK_AFTER(100 * MS, READ_ONCE(reset_done));
 	WRITE_ONCE(job_hangs, false);
 	kthread_stop(task);
 	run(MS);
@@ -361,8 +343,7 @@ TEST(switching_off_delays_no_reset, "a reset that comes while switching off wait
 	CHECK(low->q.gpreempt->hw.leaving);
 	switches = kthread_create(switches_off, NULL, "switch");
 	wake_up_process(switches);
-	run(20 * MS);
-	CHECK(low->q.gpreempt && low->q.gpreempt->hw.leaving);
+	CHECK_AFTER(20 * MS, low->q.gpreempt && low->q.gpreempt->hw.leaving);
 	began_ns = ktime_get_ns();
 	WRITE_ONCE(reset_done, false);
 	task = kthread_create(resets, NULL, "reset");
@@ -374,8 +355,7 @@ TEST(switching_off_delays_no_reset, "a reset that comes while switching off wait
 	kthread_stop(task);
 	low->immortal = false;
 	low->stuck_ns = 0;
-	run(20 * MS);
-	CHECK_STATE("off");
+	CHECK_AFTER(20 * MS, state_is("off"));
 	kthread_stop(switches);
 	CHECK(!preempted(low));
 	set("gpreempt_enable", "1");
@@ -444,8 +424,7 @@ static void two_nodes(bool hws)
 	low = add_queue_to(add_process(10), 1, NORMAL);
 	high = add_queue_to(add_process(0), 1, NORMAL);
 	open_file();
-	run(3 * SEC);
-	CHECK_STATE("parked");
+	CHECK_AFTER(3 * SEC, state_is("parked"));
 }
 
 static u64 wakeups(u32 node)
@@ -466,8 +445,7 @@ TEST(priority_storm_wakes_only_own_nodes, "neighbours without any right who set 
 	end_storm();
 	CHECK_EQ(wakeups(1), before);
 	/* What it is about is known there. */
-	run(MS);
-	CHECK_EQ(own->q.gpreempt->priority.source, GPREEMPT_SOURCE_PROCESS);
+	CHECK_EQ_AFTER(MS, own->q.gpreempt->priority.source, GPREEMPT_SOURCE_PROCESS);
 }
 
 TEST(priority_storm_costs_one_look_per_poll, "whatever a neighbour without any right calls in a loop costs his nodes a look per gpreempt_poll_us, and the last call counts")
@@ -485,8 +463,7 @@ TEST(priority_storm_costs_one_look_per_poll, "whatever a neighbour without any r
 		CHECK(atomic64_read(&node_of(0)->stats.checks) - checks <= polls + 10);
 		/* It is woken to learn when it has to look, and then looks. */
 		CHECK(wakeups(0) - before <= 2 * polls + 10);
-		own->kernel_ns = MS;
-		submit_and_run(own, 1, MS);
+		run_kernels(own, 1, MS, MS);
 		world_end();
 	}
 }
@@ -561,8 +538,7 @@ TEST(settings_in_a_loop_leave_nothing_behind, "who sets and clears his priority 
 		priority.flags = i % 3 == 2 ? GPREEMPT_PRIORITY_CLEAR : 0;
 		priority.priority = i % 3 == 2 ? 0 : 2 + i % 3;
 		CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), 0);
-		run(2 * MS);
-		CHECK_EQ(own->q.gpreempt->priority.source, i % 3 == 2 ? GPREEMPT_SOURCE_KFD : GPREEMPT_SOURCE_PROCESS);
+		CHECK_EQ_AFTER(2 * MS, own->q.gpreempt->priority.source, i % 3 == 2 ? GPREEMPT_SOURCE_KFD : GPREEMPT_SOURCE_PROCESS);
 	}
 	CHECK_EQ(shim_rcu_callbacks, callbacks);
 }
@@ -632,8 +608,7 @@ BOTH(list_storm_delays_no_preemption, "neighbours who list queues in a loop hold
 	/* Of what the monitor itself reads there is nothing while the node is parked. */
 	began_ns = ktime_get_ns();
 	looks = nr_seen;
-	run(50 * MS);
-	CHECK((u64)(nr_seen - looks) * 20 * US <= (ktime_get_ns() - began_ns) / 16 + 100 * US);
+	CHECK_AFTER(50 * MS, (u64)(nr_seen - looks) * 20 * US <= (ktime_get_ns() - began_ns) / 16 + 100 * US);
 	began_ns = ktime_get_ns();
 	destroy_queue(add_queue(0));
 	CHECK(ktime_get_ns() - began_ns <= 150 * US);
@@ -649,16 +624,13 @@ BOTH(lists_end_before_a_pause, "when a suspend goes on, nobody reads registers f
 	world.nodes[0].ask_us = 20;
 	world.while_asking = look_at_locks;
 	begin_storm(lists_queues, 8);
-	run(5 * MS);
-	CHECK(nr_seen);
+	CHECK_AFTER(5 * MS, nr_seen);
 	kfd_gpreempt_pause(&world.kfd);
 	CHECK(!mutex_is_locked(&world.index_lock));
 	nr_seen = 0;
-	run(5 * MS);
-	CHECK_EQ(nr_seen, 0);
+	CHECK_EQ_AFTER(5 * MS, nr_seen, 0);
 	kfd_gpreempt_unpause(&world.kfd);
-	run(5 * MS);
-	CHECK(nr_seen);
+	CHECK_AFTER(5 * MS, nr_seen);
 	end_storm();
 	world.while_asking = NULL;
 }
@@ -677,14 +649,12 @@ TEST(adoption_pins_no_page_of_another_program, "a queue is adopted with the page
 	after_exec.pages[0].address = low->pointers;
 	process_of(low)->task.mm = &after_exec;
 	set("gpreempt_enable", "1");
-	run(20 * MS);
-	CHECK(low->q.gpreempt && !seen(low));
+	CHECK_AFTER(20 * MS, low->q.gpreempt && !seen(low));
 	CHECK(!after_exec.pages[0].pins && !after_exec.users);
 	process_of(low)->task.mm = &process_of(low)->mm;
 	set("gpreempt_enable", "0");
 	set("gpreempt_enable", "1");
-	run(20 * MS);
-	CHECK(seen(low));
+	CHECK_AFTER(20 * MS, seen(low));
 }
 
 /* ---- listeners ---- */
@@ -798,8 +768,7 @@ static void high_works_for_long(int own_nice)
 {
 	low_is_preempted(true);
 	own = add_queue(own_nice);
-	high->kernel_ns = 30 * MS;
-	submit_and_run(high, 2000, 10 * MS);
+	run_kernels(high, 2000, 30 * MS, 10 * MS);
 	world.before_end = kill_rivals;
 }
 
@@ -841,8 +810,7 @@ TEST(idle_equals_are_paced, "a program as high as the one that works waits as we
 	high_works_for_long(0);
 	CHECK_EQ(waiting_commands(own, PACE_BURST), 0);
 	CHECK_EQ(waiting_commands(own, 5), 5);
-	own->kernel_ns = MS;
-	submit_and_run(own, 1, 50 * MS);
+	run_kernels(own, 1, MS, 50 * MS);
 	CHECK_EQ(waiting_commands(own, 200), 0);
 }
 
@@ -883,8 +851,7 @@ TEST(loops_share_one_budget, "eight loops that give commands get as many through
 	high_works_for_long(10);
 	nr_commands = 0;
 	begin_storm(gives_commands, 8);
-	run(10 * SEC);
-	CHECK(nr_commands >= PACE_BURST + 10 * SEC / PACE_NS - 1);
+	CHECK_AFTER(10 * SEC, nr_commands >= PACE_BURST + 10 * SEC / PACE_NS - 1);
 	CHECK(nr_commands <= PACE_BURST + 10 * SEC / PACE_NS + 1);
 	end_storm();
 }

@@ -28,8 +28,7 @@ BOTH(obstacles_are_respected, "what the driver does not let go stays, is counted
 		u64 before = skipped(obstacles[i].skip);
 
 		obstacles[i].change(true);
-		run(20 * MS);
-		CHECK(!preempted(low));
+		CHECK_AFTER(20 * MS, !preempted(low));
 		/* What was reset is off the device already. */
 		CHECK_EQ(low->q.gpreempt->policy.verdict,
 			 obstacles[i].skip == GPREEMPT_SKIP_RESET ? GPREEMPT_VERDICT_DRIVER : GPREEMPT_VERDICT_OBSTACLE);
@@ -37,9 +36,7 @@ BOTH(obstacles_are_respected, "what the driver does not let go stays, is counted
 		obstacles[i].change(false);
 		/* What was lost in a reset comes back with the next decision of the driver. */
 		evict_and_restore(low);
-		run(20 * MS);
-		CHECK(preempted(low));
-		CHECK(!on_device(low));
+		CHECK_AFTER(20 * MS, preempted(low) && !on_device(low));
 	}
 }
 
@@ -89,8 +86,7 @@ TEST(gws_is_no_exemption, "a queue with the global wave sync yields like any oth
 	give_gws(high, true);
 	CHECK(!node_of(0)->hw.turns);
 	CHECK(run_until_idle(high, SEC));
-	run(5 * MS);
-	CHECK(!preempted(low) && process_of(low)->p.pdds[0].qpd.mapped_gws_queue);
+	CHECK_AFTER(5 * MS, !preempted(low) && process_of(low)->p.pdds[0].qpd.mapped_gws_queue);
 	CHECK_EQ(dqm->gws_queue_count, 2);
 	CHECK(node_of(0)->hw.turns);
 	give_gws(high, false);
@@ -104,8 +100,7 @@ BOTH(obstacle_while_preempted, "a debugger that attaches to a preempted process 
 {
 	low_is_preempted(hws);
 	debug_process(process_of(low), true);
-	run(10 * MS);
-	CHECK(!preempted(low) && on_device(low));
+	CHECK_AFTER(10 * MS, !preempted(low) && on_device(low));
 	debug_process(process_of(low), false);
 }
 

@@ -138,8 +138,7 @@ BOTH(unmappable_pointers, "a queue whose pointers cannot be mapped is registered
 		struct sim_queue *sq = queue_with(unmappable[i], 0, NORMAL);
 
 		CHECK(sq->q.gpreempt && !seen(sq));
-		run(MS);
-		CHECK(!strcmp(gpreempt_queue_sysfs_state(sq->q.gpreempt, 0), "unmapped"));
+		CHECK_AFTER(MS, !strcmp(gpreempt_queue_sysfs_state(sq->q.gpreempt, 0), "unmapped"));
 		CHECK_EQ(gpreempt_node_pending(sq->q.gpreempt), 0);
 		CHECK_EQ(skipped(GPREEMPT_SKIP_UNMAPPED), i + 1);
 		CHECK_EQ(sq->bo.pins + sq->bo.kmaps + sq->bo.references, 0);
@@ -187,8 +186,7 @@ BOTH(pointer_in_private_vram_is_no_exemption,
 	high->kernel_ns = MS;
 	EACH(i, ARRAY_SIZE(ways), "way %u: ", i) {
 		low = queue_with(ways[i], 10, HIGH);
-		low->kernel_ns = 50 * MS;
-		submit_and_run(low, 3, 10 * MS);
+		run_kernels(low, 3, 50 * MS, 10 * MS);
 		CHECK(low->in_slot);
 		preempted_before = preemptions();
 		submit_and_run(high, 100, 10 * MS);
@@ -232,14 +230,12 @@ BOTH(unseen_queues_are_held_on_request, "a queue whose pointers cannot be read i
 {
 	world_on(hws);
 	low = queue_with(no_bo, 0, NORMAL);
-	low->kernel_ns = 20 * MS;
-	submit_and_run(low, 2, 2 * MS);
+	run_kernels(low, 2, 20 * MS, 2 * MS);
 	mutex_lock(&gpreempt_lock);
 	low->q.gpreempt->hold.any = true;
 	gpreempt_node_kick(node_of(0));
 	mutex_unlock(&gpreempt_lock);
-	run(10 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(10 * MS, preempted(low));
 	CHECK_EQ(low->done, 0);
 	mutex_lock(&gpreempt_lock);
 	low->q.gpreempt->hold.any = false;
@@ -338,8 +334,7 @@ BOTH(suspend_takes_no_pinned_vram, "memory of the device is let go before it is 
 	high = queue_with(visible_vram, 0, NORMAL);
 	gtt = add_queue(10);
 	low = add_queue(10);
-	low->kernel_ns = 50 * MS;
-	submit_and_run(low, 2, 5 * MS);
+	run_kernels(low, 2, 50 * MS, 5 * MS);
 	suspend();
 	CHECK_EQ(high->bo.pins + high->bo.kmaps + high->bo.references, 0);
 	CHECK_EQ(atomic64_read(&process_of(high)->mm.pinned_vm), 0);
@@ -348,8 +343,7 @@ BOTH(suspend_takes_no_pinned_vram, "memory of the device is let go before it is 
 	fsleep(3 * SEC / US);
 	CHECK(!seen(high));
 	resume();
-	run(5 * MS);
-	CHECK(seen(high));
+	CHECK_AFTER(5 * MS, seen(high));
 	CHECK_EQ(high->bo.pins, 1);
 	world.nodes[0].nr_wave_slots = 1;
 	high_preempts_low();
@@ -399,12 +393,10 @@ TEST(pinned_pages_count_as_the_owners, "what is pinned counts in the owner's RLI
 	CHECK_EQ(atomic64_read(&process->mm.pinned_vm), 3);
 	CHECK(seen(sq[2]) && !seen(sq[3]));
 	CHECK_EQ(sq[3]->bo.pins, 0);
-	run(2500 * MS);
-	CHECK(!seen(sq[3]));
+	CHECK_AFTER(2500 * MS, !seen(sq[3]));
 	destroy_queue(sq[0]);
 	CHECK_EQ(atomic64_read(&process->mm.pinned_vm), 2);
-	run(2500 * MS);
-	CHECK(seen(sq[3]));
+	CHECK_AFTER(2500 * MS, seen(sq[3]));
 	CHECK_EQ(atomic64_read(&process->mm.pinned_vm), 3);
 	/* Who may lock any memory may have this, too. */
 	process->task.caps = CAP_IPC_LOCK;
@@ -426,8 +418,7 @@ BOTH(pages_may_come_later, "a queue that is restored before its pages is seen as
 	submit_and_run(low, 10, 2500 * MS);
 	CHECK(!seen(high));
 	process_of(high)->mm.pages[0].address = high->pointers;
-	run(2500 * MS);
-	CHECK(seen(high));
+	CHECK_AFTER(2500 * MS, seen(high));
 	submit_and_run(low, 10, 2 * MS);
 	CHECK(low->in_slot);
 	submit_and_run(high, 2, 10 * MS);
@@ -457,27 +448,22 @@ TEST(nobody_waits_for_anothers_pages, "a work item waits neither for a page of a
 	mm = &process_of(high)->mm;
 	mm->pages[0].address = high->pointers;
 	mm->pages[0].absent = true;
-	run(2500 * MS);
-	CHECK(!seen(high));
+	CHECK_AFTER(2500 * MS, !seen(high));
 	CHECK_EQ(mm->faults, 0);
 	mm->pages[0].absent = false;
 	mm->locked = true;
-	run(2500 * MS);
-	CHECK(!seen(high));
+	CHECK_AFTER(2500 * MS, !seen(high));
 	mm->locked = false;
-	run(2500 * MS);
-	CHECK(seen(high));
+	CHECK_AFTER(2500 * MS, seen(high));
 	/* Not to know is no reason to let go. */
 	mm->locked = true;
-	run(2500 * MS);
-	CHECK(seen(high));
+	CHECK_AFTER(2500 * MS, seen(high));
 	mm->locked = false;
 	/* The same when what there was before is adopted. */
 	set("gpreempt_enable", "0");
 	mm->pages[0].absent = true;
 	set("gpreempt_enable", "1");
-	run(20 * MS);
-	CHECK(high->q.gpreempt && !seen(high));
+	CHECK_AFTER(20 * MS, high->q.gpreempt && !seen(high));
 	CHECK_EQ(mm->faults, 0);
 }
 
@@ -493,8 +479,7 @@ BOTH(replaced_pages_are_found, "a program that replaces the page of its pointers
 	high = queue_with(user_pages, 0, NORMAL);
 	high->kernel_ns = 10 * MS;
 	mm = &process_of(high)->mm;
-	run(2500 * MS);
-	CHECK_EQ(mm->pages[0].pins, 1);
+	CHECK_EQ_AFTER(2500 * MS, mm->pages[0].pins, 1);
 	before = high->pointers;
 	after = aligned_alloc(PAGE_SIZE, PAGE_SIZE);
 	memset(after, 0, PAGE_SIZE);
@@ -513,8 +498,7 @@ BOTH(replaced_pages_are_found, "a program that replaces the page of its pointers
 	CHECK(run_until_idle(high, SEC));
 	/* Gone altogether: not seen, and no exemption. */
 	mm->pages[1].user = PAGE_SIZE;
-	run(2500 * MS);
-	CHECK(!seen(high));
+	CHECK_AFTER(2500 * MS, !seen(high));
 	CHECK_EQ(mm->pages[1].pins, 0);
 	free(before);
 }
@@ -531,17 +515,14 @@ TEST(adoption_knows_whose_memory, "a process whose thread has executed another p
 	next.pages[0].address = low->pointers;
 	process_of(low)->task.mm = &next;
 	set("gpreempt_enable", "1");
-	run(20 * MS);
-	CHECK(low->q.gpreempt && !seen(low));
+	CHECK_AFTER(20 * MS, low->q.gpreempt && !seen(low));
 	CHECK_EQ(next.pages[0].pins + process_of(low)->mm.pages[0].pins, 0);
 	CHECK_EQ(next.users, 0);
 	/* Also later. */
-	run(2500 * MS);
-	CHECK(!seen(low));
+	CHECK_AFTER(2500 * MS, !seen(low));
 	CHECK_EQ(next.users, 0);
 	process_of(low)->task.mm = &process_of(low)->mm;
-	run(2500 * MS);
-	CHECK(seen(low));
+	CHECK_AFTER(2500 * MS, seen(low));
 }
 
 /* ---- pointers that stand still ---- */

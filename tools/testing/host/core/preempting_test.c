@@ -46,8 +46,7 @@ BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers sa
 	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_SAVE].sum_ns) <= atomic64_read(&stats->preempt_ns_last));
 	CHECK_EQ(node_of(0)->monitor.level, NORMAL);
 	CHECK(run_until_idle(high, SEC));
-	run(2 * MS);
-	CHECK(low->q.gpreempt->account.preempted_ns > 90 * MS);
+	CHECK_AFTER(2 * MS, low->q.gpreempt->account.preempted_ns > 90 * MS);
 	CHECK(low->q.gpreempt->account.preempted_ns < 110 * MS);
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_HOLD].count), 1);
 	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_HOLD].sum_ns), low->q.gpreempt->account.preempted_ns);
@@ -72,8 +71,7 @@ BOTH(looks_are_as_many_as_asked_for, "while contended a look begins every gpreem
 	CHECK(passes_in(20 * MS) >= 249);
 	CHECK(passes_in(10 * MS) <= 126);
 	/* One packet is left, its kernel runs: only waves tell when it ends. */
-	run(20 * MS);
-	CHECK(high->in_slot && !idle(high));
+	CHECK_AFTER(20 * MS, high->in_slot && !idle(high));
 	world.nodes[0].ask_us = 200;
 	run(5 * MS);
 	CHECK(passes_in(10 * MS) <= 14);
@@ -111,8 +109,7 @@ BOTH(two_nodes, "each node has its own order, and is switched by itself")
 	submit(low, 2);
 	submit(far, 2);
 	submit_and_run(high, 2, 10 * MS);
-	CHECK(preempted(low));
-	CHECK(!preempted(far));
+	CHECK(preempted(low) && !preempted(far));
 	CHECK_EQ(gpreempt_life_enable_node(node_of(0), false), 0);
 	CHECK(!preempted(low));
 	CHECK(!gpreempt_node_enabled(1000));
@@ -121,8 +118,7 @@ BOTH(two_nodes, "each node has its own order, and is switched by itself")
 	CHECK_STATE("off");
 	CHECK_EQ(gpreempt_life_enable_node(node_of(0), true), 0);
 	CHECK_STATE("idle");
-	run(20 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(20 * MS, preempted(low));
 }
 
 BOTH(pm4_queues, "a queue that counts in dwords is read with its ring's size")
@@ -152,14 +148,11 @@ BOTH(nice_values_count, "a parked node sees a new nice value within a second, a 
 	CHECK_STATE("parked");
 	CHECK_EQ(nr_preempted(), 0);
 	process_of(low)->task.nice = 5;
-	run(1500 * MS);
-	CHECK(preempted(low) && !preempted(high));
+	CHECK_AFTER(1500 * MS, preempted(low) && !preempted(high));
 	process_of(high)->task.nice = 10;
-	run(20 * MS);
-	CHECK(preempted(high) && !preempted(low));
+	CHECK_AFTER(20 * MS, preempted(high) && !preempted(low));
 	set("gpreempt_nice", "0");
-	run(20 * MS);
-	CHECK_EQ(nr_preempted(), 0);
+	CHECK_EQ_AFTER(20 * MS, nr_preempted(), 0);
 }
 
 BOTH(priorities_of_queues_count, "a queue's priority orders it within its process; against others above normal only with the right to it")
@@ -174,22 +167,19 @@ BOTH(priorities_of_queues_count, "a queue's priority orders it within its proces
 	submit_and_run(high, 2, 5 * MS);
 	CHECK(!preempted(high));
 	update_queue(low, LOW);
-	run(5 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(5 * MS, preempted(low));
 	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL);
 	current->caps = CAP_SYS_NICE;
 	update_queue(high, HIGH);
 	CHECK(high->q.gpreempt->priority.trusted);
-	run(5 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.set.priority, HIGH);
+	CHECK_EQ_AFTER(5 * MS, high->q.gpreempt->policy.set.priority, HIGH);
 }
 
 BOTH(relief_bounds_a_hold, "a queue that is held for too long gets the device for a while")
 {
 	low_runs(hws);
 	set("gpreempt_max_hold_ms", "30");
-	high->kernel_ns = MS;
-	submit_and_run(high, 400, 300 * MS);
+	run_kernels(high, 400, MS, 300 * MS);
 	CHECK(low->done >= 2);
 	CHECK(!idle(high));
 	CHECK(atomic64_read(&node_of(0)->stats.relief_slices) >= 5);
@@ -351,8 +341,7 @@ TEST(the_hiq_wraps, "a HIQ whose pointers have gone round is settled all the sam
 	low_runs(true);
 	for (i = 0; i < 40; i++)
 		evict_and_restore(high);
-	run(MS);
-	CHECK(world.nodes[0].hiq.pending_wptr > 1024);
+	CHECK_AFTER(MS, world.nodes[0].hiq.pending_wptr > 1024);
 	high_preempts_low();
 	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) < 5);
 }

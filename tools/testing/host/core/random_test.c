@@ -194,13 +194,10 @@ static void any_trouble(bool hws)
 static void calm_down(void)
 {
 	struct sim_node *sn = &world.nodes[0];
-	u32 i;
 
 	shim_fail_alloc = 0;
 	sn->nr_send_fails = sn->nr_map_fails = sn->nr_load_fails = sn->nr_refusals = 0;
-	for (i = 0; i < world.nr_queues; i++) {
-		struct sim_queue *sq = world.queues[i];
-
+	EACH_QUEUE(sq) {
 		if (sq->gone)
 			continue;
 		sq->stuck_ns = 0;

@@ -89,8 +89,7 @@ BOTH(new_queues_say_what_they_are, "until the monitor has looked, a new queue sh
 	CHECK_EQ(low->q.kobj.nr_files, 5);
 	high = add_queue_to(add_process(5), 0, NORMAL);
 	CHECK(!high->q.gpreempt->priority.trusted);
-	run(10 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.set.priority, NORMAL - 5);
+	CHECK_EQ_AFTER(10 * MS, high->q.gpreempt->policy.set.priority, NORMAL - 5);
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "idle"));
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 1), "active"));
 	low->q.gpreempt->policy.seen.blocked = true;
@@ -134,8 +133,7 @@ BOTH(a_hold_is_timed, "how long a queue has been off the device is known while i
 	low_is_preempted(hws);
 	before_ns = gpreempt_stats_preempted_ns(low->q.gpreempt);
 	CHECK(before_ns > 5 * MS && before_ns < 11 * MS);
-	run(10 * MS);
-	CHECK(gpreempt_stats_preempted_ns(low->q.gpreempt) >= before_ns + 10 * MS);
+	CHECK_AFTER(10 * MS, gpreempt_stats_preempted_ns(low->q.gpreempt) >= before_ns + 10 * MS);
 	CHECK(gpreempt_stats_preempted_ns(low->q.gpreempt) < before_ns + 11 * MS);
 	low_resumes_after_high(5 * MS);
 	before_ns = gpreempt_stats_preempted_ns(low->q.gpreempt);
@@ -153,15 +151,13 @@ BOTH(nodes_adopt_their_own, "a node adopts its own queues, of all that a process
 	far = add_queue_to(process_of(low), 1, NORMAL);
 	list_add_tail(&kernels.process_queue_list, &process_of(low)->p.pqm.queues);
 	set("gpreempt_enable", "1");
-	run(20 * MS);
-	CHECK(low->q.gpreempt->gn == node_of(0) && far->q.gpreempt->gn == node_of(1));
+	CHECK_AFTER(20 * MS, low->q.gpreempt->gn == node_of(0) && far->q.gpreempt->gn == node_of(1));
 	CHECK_EQ(node_of(0)->queues.nr, 1);
 	CHECK_EQ(node_of(1)->queues.nr, 1);
 	process_of(low)->task.caps = CAP_SYS_NICE;
 	set("gpreempt_enable", "0");
 	set("gpreempt_enable", "1");
-	run(20 * MS);
-	CHECK(low->q.gpreempt->priority.trusted && !far->q.gpreempt->priority.trusted);
+	CHECK_AFTER(20 * MS, low->q.gpreempt->priority.trusted && !far->q.gpreempt->priority.trusted);
 	list_del(&kernels.process_queue_list);
 }
 
@@ -206,8 +202,7 @@ BOTH(allocations_fail, "whichever allocation fails, nothing is lost, and nothing
 		CHECK(run_until_idle(sq, SEC));
 		set("gpreempt_enable", "0");
 		set("gpreempt_enable", "1");
-		run(30 * MS);
-		CHECK(sq->q.gpreempt != NULL);
+		CHECK_AFTER(30 * MS, sq->q.gpreempt != NULL);
 		kill_process(process);
 	}
 }
@@ -237,8 +232,7 @@ TEST(many_queues, "the array of a pass grows with the queues")
 	world_on(true);
 	for (i = 0; i < 30; i++)
 		submit(add_queue(i % 3), 3);
-	run(50 * MS);
-	CHECK(node_of(0)->monitor.max_sampled >= 30);
+	CHECK_AFTER(50 * MS, node_of(0)->monitor.max_sampled >= 30);
 	CHECK_EQ(node_of(0)->monitor.nr_sampled, 30);
 }
 
@@ -249,8 +243,7 @@ TEST(sdma_queues_are_not_ours, "only compute queues are registered, and once")
 	low->q.properties.type = KFD_QUEUE_TYPE_SDMA;
 	set("gpreempt_enable", "0");
 	set("gpreempt_enable", "1");
-	run(20 * MS);
-	CHECK(!low->q.gpreempt);
+	CHECK_AFTER(20 * MS, !low->q.gpreempt);
 	low->q.properties.type = KFD_QUEUE_TYPE_COMPUTE;
 	CHECK(gpreempt_queue_adopt(node_of(0)));
 	CHECK(low->q.gpreempt != NULL);
@@ -262,8 +255,7 @@ TEST(dead_processes_are_not_sampled, "a process that was taken off the device is
 {
 	low_is_preempted(true);
 	WRITE_ONCE(process_of(high)->p.pdds[0].already_dequeued, true);
-	run(10 * MS);
-	CHECK_EQ(node_of(0)->monitor.nr_sampled, 1);
+	CHECK_EQ_AFTER(10 * MS, node_of(0)->monitor.nr_sampled, 1);
 	CHECK(!preempted(low));
 	WRITE_ONCE(process_of(high)->p.pdds[0].already_dequeued, false);
 }

@@ -40,7 +40,24 @@ static inline const char *state(void)
 	return gpreempt_node_state_name(node_of(0));
 }
 
-#define CHECK_STATE(word)	CHECK(!strcmp(state(), word))
+static inline bool state_is(const char *word)
+{
+	return !strcmp(state(), word);
+}
+
+#define CHECK_STATE(word)	CHECK(state_is(word))
+
+/* So long everybody works: then it must hold. */
+#define CHECK_AFTER(ns, condition)						\
+	do {									\
+		run(ns);							\
+		CHECK(condition);						\
+	} while (0)
+#define CHECK_EQ_AFTER(ns, left, right)						\
+	do {									\
+		run(ns);							\
+		CHECK_EQ(left, right);						\
+	} while (0)
 
 static inline void set(const char *name, const char *value)
 {
@@ -51,6 +68,13 @@ static inline void submit_and_run(struct sim_queue *sq, u32 packets, u64 ns)
 {
 	submit(sq, packets);
 	run(ns);
+}
+
+/* Kernels of this length each, and what happens in the next @ns. */
+static inline void run_kernels(struct sim_queue *sq, u32 kernels, u64 length_ns, u64 ns)
+{
+	sq->kernel_ns = length_ns;
+	submit_and_run(sq, kernels, ns);
 }
 
 /* The driver makes new runlists by itself. */
@@ -93,8 +117,7 @@ static inline void low_runs(bool hws)
 /* High has work for 100 ms, which is seen within 5 ms. */
 static inline void high_comes(void)
 {
-	high->kernel_ns = 50 * MS;
-	submit_and_run(high, 2, 10 * MS);
+	run_kernels(high, 2, 50 * MS, 10 * MS);
 }
 
 static inline void high_preempts_low(void)

@@ -10,15 +10,13 @@ TEST(late_victim, "a victim that leaves late is shown as leaving, never loaded m
 {
 	low_runs(false);
 	low->stuck_ns = 300 * MS;
-	high->kernel_ns = MS;
-	submit_and_run(high, 100, 150 * MS);
+	run_kernels(high, 100, MS, 150 * MS);
 	CHECK(preempted(low) && on_device(low) && low->q.gpreempt->hw.leaving);
 	CHECK(low->q.properties.is_active);
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "leaving"));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_UNMAP_TIMEOUT), 1);
 	low->stuck_ns = 0;
-	run(400 * MS);
-	CHECK(!low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.lost);
+	CHECK_AFTER(400 * MS, !low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.lost);
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(world.nr_reset_events, 0);
 }
@@ -39,15 +37,13 @@ TEST(stuck_victim_is_lost, "a victim that does not leave for 4 s loses its waves
 	low->stuck_ns = U64_MAX;
 	submit_and_run(high, 10, 3900 * MS);
 	CHECK(low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.lost);
-	run(400 * MS);
-	CHECK(low->q.gpreempt->hw.lost && !on_device(low));
+	CHECK_AFTER(400 * MS, low->q.gpreempt->hw.lost && !on_device(low));
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "lost"));
 	CHECK_EQ(world.nr_reset_events, 1);
 	CHECK_EQ(world.nr_gpu_resets, 0);
 	CHECK_EQ(failed(GPREEMPT_FAILURE_VICTIM_RESET), 1);
 	CHECK(idle(high));
-	run(100 * MS);
-	CHECK(preempted(low) && !on_device(low));
+	CHECK_AFTER(100 * MS, preempted(low) && !on_device(low));
 	CHECK_EQ(low->q.gpreempt->policy.preempted, false);
 }
 
@@ -60,8 +56,7 @@ TEST(immortal_victim, "if not even that helps, the GPU is reset, and the node gi
 	CHECK_EQ(world.nr_gpu_resets, 1);
 	CHECK_STATE("failed");
 	CHECK(low->q.gpreempt->hw.killed);
-	run(500 * MS);
-	CHECK_EQ(world.nr_gpu_resets, 1);
+	CHECK_EQ_AFTER(500 * MS, world.nr_gpu_resets, 1);
 	low->immortal = false;
 	low->stuck_ns = 0;
 	reset_gpu();
@@ -79,8 +74,7 @@ TEST(killed_victim_leaves_late, "a victim whose waves were reset and that leaves
 	low->reset = true;
 	low->left_ns = 0;
 	low->stays_until_ns = 1;
-	run(10 * MS);
-	CHECK(low->q.gpreempt->hw.lost);
+	CHECK_AFTER(10 * MS, low->q.gpreempt->hw.lost);
 	low->immortal = false;
 	submit_and_run(high, 1, 300 * MS);
 	CHECK(!on_device(low));
@@ -91,8 +85,7 @@ TEST(late_to_leave_for_its_priority, "a queue that gets its program's priority b
 	world_on(false);
 	set("gpreempt_hw_priority", "follow");
 	add_rivals(3, 0);
-	run(20 * MS);
-	CHECK_EQ(mqd_priority(low), NORMAL - 3);
+	CHECK_EQ_AFTER(20 * MS, mqd_priority(low), NORMAL - 3);
 	low->stuck_ns = 250 * MS;
 	set("gpreempt_enable", "0");
 	CHECK(!preempted(low) && on_device(low));
@@ -105,13 +98,11 @@ TEST(load_fails, "a queue that could be loaded on one XCC only is taken off it a
 	world_on_xccs(false, 2);
 	add_rivals(10, 0);
 	world.nodes[0].nr_wave_slots = 1;
-	low->kernel_ns = 50 * MS;
-	submit_and_run(low, 1, 2 * MS);
+	run_kernels(low, 1, 50 * MS, 2 * MS);
 	high_preempts_low();
 	world.nodes[0].nr_load_fails = 2;
 	CHECK(run_until_idle(high, SEC));
-	run(20 * MS);
-	CHECK_EQ(failed(GPREEMPT_FAILURE_MAP), 2);
+	CHECK_EQ_AFTER(20 * MS, failed(GPREEMPT_FAILURE_MAP), 2);
 	CHECK(!preempted(low));
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(resumes(), 1);
@@ -121,13 +112,11 @@ TEST(load_fails_and_stays, "if it does not leave that XCC either, it is leaving 
 {
 	world_on_xccs(false, 2);
 	add_rivals(10, 0);
-	low->kernel_ns = 50 * MS;
-	submit_and_run(low, 1, 2 * MS);
+	run_kernels(low, 1, 50 * MS, 2 * MS);
 	high_preempts_low();
 	world.nodes[0].nr_load_fails = 1;
 	low->stuck_ns = 250 * MS;
-	run(250 * MS);
-	CHECK(low->q.gpreempt->hw.leaving);
+	CHECK_AFTER(250 * MS, low->q.gpreempt->hw.leaving);
 	low->stuck_ns = 0;
 	CHECK(run_until_idle(low, SEC));
 }
@@ -136,8 +125,7 @@ TEST(load_fails_for_good, "after three failures the node gives up, and resumes w
 {
 	low_is_preempted(false);
 	world.nodes[0].nr_load_fails = 8;
-	run(400 * MS);
-	CHECK_STATE("failed");
+	CHECK_AFTER(400 * MS, state_is("failed"));
 	CHECK_EQ(failed(GPREEMPT_FAILURE_MAP), 8);
 	CHECK(!preempted(low));
 }
@@ -162,8 +150,7 @@ BOTH(registers_during_a_reset, "while the GPU is being reset neither registers n
 	CHECK_EQ(nr_preempted(), 0);
 	world.reset_domain.sem.writer = false;
 	world.nodes[0].error = 0;
-	run(10 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(10 * MS, preempted(low));
 }
 
 TEST(mqd_verify, "asked for, MQDs that somebody wrote to while their queue was preempted are told, and left alone (mqd)")
@@ -316,11 +303,9 @@ TEST(late_victims_are_verified, "what a late victim saved is known from when it 
 	quiet = add_queue(10);
 	run(2 * MS);
 	quiet->stuck_ns = low->stuck_ns = 260 * MS;
-	high->kernel_ns = MS;
-	submit_and_run(high, 900, 230 * MS);
+	run_kernels(high, 900, MS, 230 * MS);
 	CHECK(low->q.gpreempt->hw.leaving && low->q.gpreempt->policy.saved_waves);
-	run(300 * MS);
-	CHECK(!low->q.gpreempt->hw.leaving && !quiet->q.gpreempt->hw.leaving);
+	CHECK_AFTER(300 * MS, !low->q.gpreempt->hw.leaving && !quiet->q.gpreempt->hw.leaving);
 	CHECK(preempted(low) && preempted(quiet));
 	CHECK(low->q.gpreempt->policy.saved_waves);
 	CHECK(!quiet->q.gpreempt->policy.saved_waves);
@@ -364,8 +349,7 @@ TEST(lost_queues_stay_lost, "a queue whose waves were reset is neither decided a
 	CHECK(low->q.gpreempt->policy.set.immovable);
 	set("gpreempt_enable", "0");
 	set("gpreempt_enable", "1");
-	run(20 * MS);
-	CHECK(low->q.gpreempt->hw.lost);
+	CHECK_AFTER(20 * MS, low->q.gpreempt->hw.lost);
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "lost"));
 	CHECK(!on_device(low));
 }
@@ -396,8 +380,7 @@ TEST(what_was_killed_begins_anew, "after a reset of the GPU a queue that leaves 
 	low->stuck_ns = 150 * MS;
 	submit_and_run(high, 10, 120 * MS);
 	CHECK(low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.killed);
-	run(200 * MS);
-	CHECK(!low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.lost);
+	CHECK_AFTER(200 * MS, !low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.lost);
 	low->stuck_ns = 0;
 }
 
@@ -408,11 +391,9 @@ TEST(what_was_killed_is_loaded_anew, "and so is one that could not be loaded on 
 	CHECK(preempted(low) && !low->q.gpreempt->hw.leaving);
 	world.nodes[0].nr_load_fails = 1;
 	low->stuck_ns = 250 * MS;
-	run(200 * MS);
-	CHECK(low->q.gpreempt->hw.leaving);
+	CHECK_AFTER(200 * MS, low->q.gpreempt->hw.leaving);
 	low->stuck_ns = 0;
-	run(200 * MS);
-	CHECK(!low->q.gpreempt->hw.lost);
+	CHECK_AFTER(200 * MS, !low->q.gpreempt->hw.lost);
 }
 
 /* What UPDATE_QUEUE changes before it takes dqm_lock, and @loadable: under that as well. */
@@ -435,10 +416,8 @@ TEST(a_ring_that_moved, "whether a queue that could not be loaded has left is se
 	world.nodes[0].nr_load_fails = 1;
 	low->stuck_ns = 250 * MS;
 	CHECK(run_until_idle(high, SEC));
-	run(130 * MS);
-	CHECK(low->q.gpreempt->hw.leaving && on_device(low));
-	run(60 * MS);
-	CHECK(low->q.gpreempt->hw.leaving);
+	CHECK_AFTER(130 * MS, low->q.gpreempt->hw.leaving && on_device(low));
+	CHECK_AFTER(60 * MS, low->q.gpreempt->hw.leaving);
 	low->stuck_ns = 0;
 }
 
@@ -449,10 +428,8 @@ TEST(a_ring_that_is_about_to_move, "a queue that does not leave has not left bec
 	move_ring(low, false);
 	submit(high, 1);
 	/* Each of two XCCs was waited for, for 100 ms. */
-	run(230 * MS);
-	CHECK(low->q.gpreempt->hw.leaving && on_device(low));
-	run(60 * MS);
-	CHECK(low->q.gpreempt->hw.leaving && on_device(low));
+	CHECK_AFTER(230 * MS, low->q.gpreempt->hw.leaving && on_device(low));
+	CHECK_AFTER(60 * MS, low->q.gpreempt->hw.leaving && on_device(low));
 	low->stuck_ns = 0;
 }
 

@@ -221,9 +221,7 @@ static void meet(bool hws)
 	/* Everybody ends as usual. */
 	shim_param_set("gpreempt_policy", "hpf");
 	shim_param_set("gpreempt_enable", "1");
-	for (i = 0; i < world.nr_queues; i++) {
-		struct sim_queue *sq = world.queues[i];
-
+	EACH_QUEUE(sq) {
 		debug_process(process_of(sq), false);
 		if (!sq->gone && sq->q.properties.is_evicted)
 			evict_queue(sq, false);

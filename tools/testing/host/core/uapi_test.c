@@ -93,8 +93,7 @@ TEST(nodes_have_values_of_their_own, "a node's file is for this node until the p
 	set("gpreempt_interval_ms", "7");
 	CHECK_EQ(a->tunables.tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 7);
 	CHECK_EQ(b->tunables.tuned[GPREEMPT_TUNABLE_INTERVAL_MS], 7);
-	run(20 * MS);
-	CHECK_EQ(a->tun.params.interval_ns, 7 * MS);
+	CHECK_EQ_AFTER(20 * MS, a->tun.params.interval_ns, 7 * MS);
 
 	CHECK_EQ(gpreempt_params_store(a, GPREEMPT_TUNABLE_HW_PRIORITY, "follow"), 0);
 	gpreempt_tunables_show(a, GPREEMPT_TUNABLE_HW_PRIORITY, text);
@@ -126,8 +125,7 @@ TEST(words_name_the_policies, "each policy has a word in the table of tunables, 
 		tap_at("%s: ", gpreempt_policies[i]->name);
 		CHECK_EQ(shim_param_set("gpreempt_policy", gpreempt_policies[i]->name), 0);
 		CHECK(gpreempt_tunables_policy(node_of(0)) == gpreempt_policies[i]);
-		run(10 * MS);
-		CHECK(node_of(0)->policy.ops == gpreempt_policies[i]);
+		CHECK_AFTER(10 * MS, node_of(0)->policy.ops == gpreempt_policies[i]);
 	}
 	CHECK(i > 2);
 }
@@ -159,6 +157,31 @@ static long file_command(struct file *f, unsigned int cmd, void *argument)
 static long command(unsigned int cmd, void *argument)
 {
 	return file_command(&file, cmd, argument);
+}
+
+/* How many queues a command of a hold was about, or its error. */
+static long nr_of(unsigned int cmd, struct gpreempt_hold *hold)
+{
+	return command(cmd, hold) ?: hold->nr_queues;
+}
+
+static long set_priority(struct gpreempt_target target, s32 value, u32 flags)
+{
+	struct gpreempt_priority priority = { .target = target, .priority = value, .flags = flags };
+
+	return command(GPREEMPT_IOC_SET_PRIORITY, &priority);
+}
+
+static long set_param(struct gpreempt_target target, u32 which, u64 value)
+{
+	struct gpreempt_set_param param = { .target = target, .param = which, .value = value };
+
+	return command(GPREEMPT_IOC_SET_PARAM, &param);
+}
+
+static long announce(struct gpreempt_target target, u32 within_us)
+{
+	return command(GPREEMPT_IOC_HINT, &(struct gpreempt_hint){ .target = target, .within_us = within_us });
 }
 
 static void close_own_file(void)
@@ -254,8 +277,6 @@ TEST(commands_are_checked, "unknown commands, flags, reserved members and values
 	struct gpreempt_priority priority;
 	struct gpreempt_set_param param;
 	struct gpreempt_info info;
-	struct gpreempt_hold hold;
-	struct gpreempt_hint hint;
 
 	begin();
 	CHECK_EQ(command(GPREEMPT_IOC_INFO ^ 0x40, &info), -ENOTTY);
@@ -266,12 +287,9 @@ TEST(commands_are_checked, "unknown commands, flags, reserved members and values
 	CHECK_EQ(command(GPREEMPT_IOC_LIST, &(struct gpreempt_list){ .target = everything, .flags = 1 }), -EINVAL);
 	CHECK_EQ(command(GPREEMPT_IOC_LIST, &(struct gpreempt_list){ .target = everything, .nr_queues = 5 }), -EFAULT);
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &(struct gpreempt_priority){ .target = process_target(low), .flags = 2 }), -EINVAL);
-	priority = (struct gpreempt_priority){ .target = process_target(low), .flags = GPREEMPT_PRIORITY_CLEAR, .priority = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -EINVAL);
-	priority = (struct gpreempt_priority){ .target = process_target(low), .priority = 1024 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -ERANGE);
-	priority.priority = -1024;
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -ERANGE);
+	CHECK_EQ(set_priority(process_target(low), 1, GPREEMPT_PRIORITY_CLEAR), -EINVAL);
+	CHECK_EQ(set_priority(process_target(low), 1024, 0), -ERANGE);
+	CHECK_EQ(set_priority(process_target(low), -1024, 0), -ERANGE);
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &(struct gpreempt_priority){ .target = everything }), -EINVAL);
 	priority = (struct gpreempt_priority){ .target = process_target(low) };
 	priority.target.gpu_id = 1000;
@@ -280,29 +298,21 @@ TEST(commands_are_checked, "unknown commands, flags, reserved members and values
 	priority.target.queue_id = 44;
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), -ENOENT);
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &(struct gpreempt_set_param){ .target = process_target(low), .param = 99 }), -EINVAL);
-	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_WEIGHT, .value = 10001 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -ERANGE);
-	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_DEADLINE_US, .value = 3600000001ULL };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -ERANGE);
-	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_EXEMPT, .value = 2 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -ERANGE);
-	param = (struct gpreempt_set_param){ .target = queue_target(low), .param = GPREEMPT_PARAM_EXEMPT, .value = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
-	param = (struct gpreempt_set_param){ .target = { .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }, .param = GPREEMPT_PARAM_WEIGHT, .value = 3 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_WEIGHT, 10001), -ERANGE);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_DEADLINE_US, 3600000001ULL), -ERANGE);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 2), -ERANGE);
+	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_EXEMPT, 1), -EINVAL);
+	CHECK_EQ(set_param((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }, GPREEMPT_PARAM_WEIGHT, 3), -EINVAL);
 	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_WEIGHT, .flags = 1 };
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = everything)), -EINVAL);
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .nr_queues = 1)), -EINVAL);
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = 0x80 };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EINVAL);
-	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .flags = 0x80)), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .flags = 0x80)), -EINVAL);
 	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .timeout_ms = 1)), -EINVAL);
-	hint = (struct gpreempt_hint){ .target = process_target(low) };
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -ERANGE);
-	hint.within_us = 1000001;
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -ERANGE);
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &(struct gpreempt_hint){ .target = everything, .within_us = 5 }), -EINVAL);
+	CHECK_EQ(announce(process_target(low), 0), -ERANGE);
+	CHECK_EQ(announce(process_target(low), 1000001), -ERANGE);
+	CHECK_EQ(announce(everything, 5), -EINVAL);
 	CHECK_EQ(command(GPREEMPT_IOC_HINT, &(struct gpreempt_hint){ .target = process_target(low), .within_us = 5, .flags = 1 }), -EINVAL);
 }
 
@@ -365,13 +375,6 @@ TEST(info_and_list_tell, "INFO tells nodes and features, LIST tells queues")
 	CHECK(infos[1].pending > 0);
 }
 
-static long set_priority(struct gpreempt_target target, s32 value, u32 flags)
-{
-	struct gpreempt_priority priority = { .target = target, .priority = value, .flags = flags };
-
-	return command(GPREEMPT_IOC_SET_PRIORITY, &priority);
-}
-
 static s32 priority_of(const struct sim_queue *sq)
 {
 	run(6 * MS);
@@ -417,8 +420,7 @@ TEST(priorities_from_outside, "a queue's setting outranks its process's, that on
 	CHECK_EQ(process_of(high)->pid.references, 2);
 	kill_process(process_of(high));
 	CHECK_EQ(set_priority(process_target(low), 1, 0), 0);
-	run(1100 * MS);
-	CHECK_EQ(process_of(high)->pid.references, 1);
+	CHECK_EQ_AFTER(1100 * MS, process_of(high)->pid.references, 1);
 }
 
 TEST(settings_of_the_unprivileged_are_capped, "what somebody without rights sets for his process is worth no more than its nice value leaves")
@@ -443,40 +445,29 @@ TEST(moves_between_cgroups_count, "a process that moves to another cgroup has it
 	process_of(low)->task.nice = 0;
 	process_of(low)->task.cgroup = world_cgroup(1);
 	CHECK_EQ(set_priority(cgroup, NORMAL, 0), 0);
-	run(1500 * MS);
-	CHECK_STATE("parked");
+	CHECK_AFTER(1500 * MS, state_is("parked"));
 	CHECK_EQ(low->q.gpreempt->priority.source, GPREEMPT_SOURCE_KFD);
 	CHECK_EQ(high->q.gpreempt->priority.source, GPREEMPT_SOURCE_CGROUP);
 	process_of(low)->task.cgroup = world_cgroup(3);
-	run(1100 * MS);
-	CHECK_EQ(low->q.gpreempt->priority.source, GPREEMPT_SOURCE_CGROUP);
+	CHECK_EQ_AFTER(1100 * MS, low->q.gpreempt->priority.source, GPREEMPT_SOURCE_CGROUP);
 }
 
 TEST(parameters_from_outside, "weights, deadlines and exemptions reach the policy, of a queue or of its process; they take a right")
 {
-	struct gpreempt_set_param param;
-
 	begin();
-	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_WEIGHT, .value = 300 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), 0);
-	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_DEADLINE_US, .value = 500 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), 0);
-	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_EXEMPT, .value = 1 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), 0);
-	param = (struct gpreempt_set_param){ .target = queue_target(high), .param = GPREEMPT_PARAM_WEIGHT, .value = 7 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), 0);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_WEIGHT, 300), 0);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_DEADLINE_US, 500), 0);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 1), 0);
+	CHECK_EQ(set_param(queue_target(high), GPREEMPT_PARAM_WEIGHT, 7), 0);
 	current->caps = CAP_SYS_ADMIN;
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EPERM);
+	CHECK_EQ(set_param(queue_target(high), GPREEMPT_PARAM_WEIGHT, 7), -EPERM);
 	current->caps |= CAP_SYS_NICE;
-	run(6 * MS);
-	CHECK_EQ(low->q.gpreempt->process->policy.weight, 300);
+	CHECK_EQ_AFTER(6 * MS, low->q.gpreempt->process->policy.weight, 300);
 	CHECK_EQ(low->q.gpreempt->process->policy.deadline_ns, 500 * US);
 	CHECK(low->q.gpreempt->process->policy.opt_out);
 	CHECK_EQ(high->q.gpreempt->policy.set.weight, 7);
-	param = (struct gpreempt_set_param){ .target = queue_target(high), .param = GPREEMPT_PARAM_DEADLINE_US, .value = 30 };
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), 0);
-	run(6 * MS);
-	CHECK_EQ(high->q.gpreempt->policy.set.deadline_ns, 30 * US);
+	CHECK_EQ(set_param(queue_target(high), GPREEMPT_PARAM_DEADLINE_US, 30), 0);
+	CHECK_EQ_AFTER(6 * MS, high->q.gpreempt->policy.set.deadline_ns, 30 * US);
 	CHECK_EQ(low->q.gpreempt->policy.set.deadline_ns, 0);
 	submit(low, 20);
 	submit_and_run(high, 20, 10 * MS);
@@ -485,28 +476,18 @@ TEST(parameters_from_outside, "weights, deadlines and exemptions reach the polic
 
 TEST(holds, "a held queue is off the device until everybody who holds it lets it go, or his file is closed")
 {
-	struct gpreempt_hold hold;
-
 	begin();
 	submit_and_run(low, 200, MS);
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
-	CHECK_EQ(hold.nr_queues, 1);
+	CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), 1);
 	CHECK(preempted(low));
 	open_file(&other);
-	hold = (struct gpreempt_hold){ .target = process_target(low), .flags = GPREEMPT_HOLD_UNBOUNDED };
-	CHECK_EQ(file_command(&other, GPREEMPT_IOC_PREEMPT, &hold), 0);
+	CHECK_EQ(file_command(&other, GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .flags = GPREEMPT_HOLD_UNBOUNDED)), 0);
 	CHECK(low->q.gpreempt->hold.unbounded);
-	run(6 * MS);
-	CHECK(low->q.gpreempt->policy.set.hold_unbounded);
-	hold = (struct gpreempt_hold){ .target = queue_target(low) };
-	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
-	CHECK_EQ(hold.nr_queues, 1);
-	run(10 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(6 * MS, low->q.gpreempt->policy.set.hold_unbounded);
+	CHECK_EQ(nr_of(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low))), 1);
+	CHECK_AFTER(10 * MS, preempted(low));
 	close_file(&other);
-	run(10 * MS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(10 * MS, !preempted(low));
 
 	/* Somebody without rights ends neither what others hold nor asks for what lasts. */
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low))), 0);
@@ -516,9 +497,7 @@ TEST(holds, "a held queue is off the device until everybody who holds it lets it
 	CHECK_EQ(file_command(&other, GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .flags = GPREEMPT_HOLD_UNBOUNDED)), -EPERM);
 	close_file(&other);
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS };
-	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
-	CHECK_EQ(hold.nr_queues, 1);
+	CHECK_EQ(nr_of(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS)), 1);
 
 	/* What the driver does not let go cannot be held; what nobody schedules neither. */
 	debug_process(process_of(low), true);
@@ -545,7 +524,6 @@ static int destroy_low(void *unused)
 
 TEST(a_held_queue_goes, "whoever waits for a queue to leave is told when it goes instead, and nothing is left of his hold")
 {
-	struct gpreempt_hold hold;
 	struct task_struct *task;
 	u64 began_ns;
 
@@ -560,11 +538,10 @@ TEST(a_held_queue_goes, "whoever waits for a queue to leave is told when it goes
 	low = add_queue(10);
 	run(10 * MS);
 	world.nodes[0].error = -EIO;
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 5000 };
 	task = kthread_create(destroy_low, NULL, "destroyer");
 	wake_up_process(task);
 	began_ns = ktime_get_ns();
-	command(GPREEMPT_IOC_PREEMPT, &hold);
+	command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 5000));
 	CHECK(ktime_get_ns() - began_ns < SEC);
 	kthread_stop(task);
 	world.nodes[0].error = 0;
@@ -573,16 +550,12 @@ TEST(a_held_queue_goes, "whoever waits for a queue to leave is told when it goes
 
 TEST(a_hold_times_out, "a hold that is not carried out in time says so, and stays")
 {
-	struct gpreempt_hold hold;
-
 	begin();
 	submit_and_run(low, 50, MS);
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 5 };
 	dqm_lock(&world.nodes[0].dqm);
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ETIME);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 5)), -ETIME);
 	dqm_unlock(&world.nodes[0].dqm);
-	run(10 * MS);
-	CHECK(preempted(low));
+	CHECK_AFTER(10 * MS, preempted(low));
 	/* The queue goes, and its holds with it. */
 	destroy_queue(low);
 }
@@ -603,7 +576,6 @@ static int hold_high_again_and_again(void *unused)
 
 TEST(a_hold_times_out_on_a_busy_node, "a hold that cannot be carried out ends in time, however often others are preempted meanwhile")
 {
-	struct gpreempt_hold hold;
 	struct task_struct *task;
 	unsigned int passes;
 	u64 began_ns;
@@ -614,10 +586,9 @@ TEST(a_hold_times_out_on_a_busy_node, "a hold that cannot be carried out ends in
 	task = kthread_create(hold_high_again_and_again, NULL, "neighbour");
 	wake_up_process(task);
 	run(5 * MS);
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 5 };
 	began_ns = ktime_get_ns();
 	passes = gpreempt_node_passes();
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ETIME);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 5)), -ETIME);
 	CHECK(ktime_get_ns() - began_ns < 10 * MS);
 	/* Each ends the sleep of the one who waits, before the clock of its wait has advanced. */
 	CHECK(gpreempt_node_passes() - passes > 20);
@@ -651,8 +622,7 @@ TEST(own_holds, "a program preempts and resumes its own queues through /dev/kfd"
 	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE, (unsigned long)&back), 0);
 	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE, 8), -EFAULT);
 	self->group_leader = self;
-	run(10 * MS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(10 * MS, !preempted(low));
 }
 
 static bool hints_are(s64 all, s64 used, s64 expired)
@@ -665,50 +635,40 @@ static bool hints_are(s64 all, s64 used, s64 expired)
 
 TEST(hints, "announced work keeps others off before it comes, for as long as was said")
 {
-	struct gpreempt_hint hint;
+	struct gpreempt_target target;
 
 	begin();
 	submit_and_run(low, 100, MS);
-	hint = (struct gpreempt_hint){ .target = process_target(high), .within_us = 20000 };
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
-	run(5 * MS);
-	CHECK(preempted(low));
+	CHECK_EQ(announce(process_target(high), 20000), 0);
+	CHECK_AFTER(5 * MS, preempted(low));
 	CHECK(hints_are(1, 0, 0));
-	run(25 * MS);
-	CHECK(!preempted(low));
+	CHECK_AFTER(25 * MS, !preempted(low));
 	CHECK(hints_are(1, 0, 1));
 	/* It comes while the next one is open, and the device is its own. */
-	hint.target = queue_target(high);
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	CHECK_EQ(announce(queue_target(high), 20000), 0);
 	run(5 * MS);
 	submit(high, 1);
 	CHECK(run_until_idle(high, 100 * MS));
 	CHECK(hints_are(2, 1, 1));
-	run(50 * MS);
-	CHECK(hints_are(2, 1, 1));
+	CHECK_AFTER(50 * MS, hints_are(2, 1, 1));
 	/* One that follows another takes its place. */
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
+	CHECK_EQ(announce(queue_target(high), 20000), 0);
 	run(5 * MS);
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
-	run(50 * MS);
-	CHECK(hints_are(4, 1, 2));
+	CHECK_EQ(announce(queue_target(high), 20000), 0);
+	CHECK_AFTER(50 * MS, hints_are(4, 1, 2));
 	CHECK(!node_of(0)->monitor.hinted);
 	/* Each is counted once, whichever queue it is of. */
-	hint.target = queue_target(low);
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
-	run(6 * MS);
+	CHECK_EQ(announce(queue_target(low), 20000), 0);
+	CHECK_AFTER(6 * MS, !node_of(0)->monitor.hinted);
+	CHECK_EQ(announce(queue_target(high), 20000), 0);
+	CHECK_AFTER(MS, node_of(0)->monitor.hinted);
+	CHECK_AFTER(50 * MS, hints_are(6, 2, 3));
 	CHECK(!node_of(0)->monitor.hinted);
-	hint.target = queue_target(high);
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), 0);
-	run(MS);
-	CHECK(node_of(0)->monitor.hinted);
-	run(50 * MS);
-	CHECK(hints_are(6, 2, 3));
-	CHECK(!node_of(0)->monitor.hinted);
-	hint.target.queue_id = 33;
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &hint), -ENOENT);
+	target = queue_target(high);
+	target.queue_id = 33;
+	CHECK_EQ(announce(target, 20000), -ENOENT);
 	set("gpreempt_enable", "0");
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &(struct gpreempt_hint){ .target = process_target(high), .within_us = 20000 }), -EOPNOTSUPP);
+	CHECK_EQ(announce(process_target(high), 20000), -EOPNOTSUPP);
 	set("gpreempt_enable", "1");
 }
 
@@ -822,24 +782,15 @@ static struct gpreempt_queue_info info_of(const struct sim_queue *sq)
 	return info;
 }
 
-static long set_param(struct gpreempt_target target, u32 which, u64 value)
-{
-	struct gpreempt_set_param param = { .target = target, .param = which, .value = value };
-
-	return command(GPREEMPT_IOC_SET_PARAM, &param);
-}
-
 TEST(an_exempt_queue_is_refused_at_once, "a hold on a queue of an exempt process does not wait for what never comes, also before a pass has taken that in")
 {
-	struct gpreempt_hold hold;
 	u64 began_ns;
 
 	begin();
 	submit_and_run(low, 50, 10 * MS);
 	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 1), 0);
 	began_ns = ktime_get_ns();
-	hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 500 };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EPERM);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 500)), -EPERM);
 	CHECK(ktime_get_ns() - began_ns < 10 * MS);
 	CHECK(!low->q.gpreempt->hold.any);
 	run(20 * MS);
@@ -879,8 +830,7 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	CHECK(info.weight == 300 && info.deadline_us == 500);
 	CHECK(!low->q.gpreempt->policy.set.explicit_priority);
 	CHECK_EQ(set_priority(queue_target(low), NORMAL - 10, 0), 0);
-	run(6 * MS);
-	CHECK(low->q.gpreempt->policy.set.explicit_priority);
+	CHECK_AFTER(6 * MS, low->q.gpreempt->policy.set.explicit_priority);
 	CHECK(high->q.gpreempt->policy.set.own_priority == 6 && high->q.gpreempt->policy.set.explicit_priority);
 
 	/* Flags, one by one and all together. */
@@ -906,8 +856,7 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	}
 
 	submit_and_run(low, 200, MS);
-	high->kernel_ns = 20 * MS;
-	submit_and_run(high, 2, 12 * MS);
+	run_kernels(high, 2, 20 * MS, 12 * MS);
 	info = info_of(low);
 	CHECK_EQ(info.state, GPREEMPT_QUEUE_PREEMPTED);
 	CHECK_EQ(info.preempt_count, 1);
@@ -947,8 +896,7 @@ TEST(list_tells_why, "a listed queue has its verdict, since when, for how much l
 	info = info_of(low);
 	CHECK(info.verdict == GPREEMPT_VERDICT_DORMANT && info.verdict_us > 0 && info.left_us == ~0U && !info.to_pid);
 	submit_and_run(low, 200, MS);
-	high->kernel_ns = 20 * MS;
-	submit_and_run(high, 4, 12 * MS);
+	run_kernels(high, 4, 20 * MS, 12 * MS);
 	info = info_of(low);
 	CHECK_EQ(info.verdict, GPREEMPT_VERDICT_YIELDS);
 	CHECK(info.verdict_us > 6000 && info.verdict_us <= 12000);
@@ -1022,8 +970,7 @@ TEST(verdicts_do_not_tell_of_others, "without CAP_SYS_ADMIN a queue's verdict do
 
 	begin();
 	submit_and_run(low, 200, MS);
-	high->kernel_ns = 20 * MS;
-	submit_and_run(high, 4, 12 * MS);
+	run_kernels(high, 4, 20 * MS, 12 * MS);
 	CHECK_EQ(info_of(low).to_pid, 101);
 	current->caps = CAP_SYS_NICE;
 	current->euid.val = 5;
@@ -1148,7 +1095,7 @@ TEST(bounds_are_within, "the largest and the smallest value of each bound are al
 	CHECK_EQ(priority_of(low), -1023);
 	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_WEIGHT, 10000), 0);
 	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_DEADLINE_US, 3600000000ULL), 0);
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &(struct gpreempt_hint){ .target = process_target(low), .within_us = 1000000 }), 0);
+	CHECK_EQ(announce(process_target(low), 1000000), 0);
 	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .reserved1 = 1)), -EINVAL);
 	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .reserved = { 0, 1 })), -EINVAL);
 }
@@ -1162,19 +1109,15 @@ TEST(each_parameter_is_one, "a parameter changes nothing but itself, and each al
 	pp = &low->q.gpreempt->process->policy;
 	allocated = shim_allocated;
 	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_DEADLINE_US, 77), 0);
-	run(6 * MS);
-	CHECK(pp->deadline_ns == 77 * US && !pp->weight && !pp->opt_out);
+	CHECK_AFTER(6 * MS, pp->deadline_ns == 77 * US && !pp->weight && !pp->opt_out);
 	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_DEADLINE_US, 0), 0);
 	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_WEIGHT, 55), 0);
-	run(6 * MS);
-	CHECK(!pp->deadline_ns && pp->weight == 55 && !pp->opt_out);
+	CHECK_AFTER(6 * MS, !pp->deadline_ns && pp->weight == 55 && !pp->opt_out);
 	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_WEIGHT, 0), 0);
 	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 1), 0);
-	run(6 * MS);
-	CHECK(!pp->deadline_ns && !pp->weight && pp->opt_out);
+	CHECK_AFTER(6 * MS, !pp->deadline_ns && !pp->weight && pp->opt_out);
 	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 0), 0);
-	run(6 * MS);
-	CHECK(!pp->opt_out);
+	CHECK_AFTER(6 * MS, !pp->opt_out);
 	/* Nothing is remembered of who has nothing set. */
 	CHECK_EQ(shim_allocated, allocated);
 	CHECK_EQ(set_priority(process_target(low), 5, 0), 0);
@@ -1184,8 +1127,7 @@ TEST(each_parameter_is_one, "a parameter changes nothing but itself, and each al
 	current->euid.val = process_of(low)->task.euid.val;
 	CHECK_EQ(set_priority(process_target(low), 3, 0), -EPERM);
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
-	run(6 * MS);
-	CHECK_EQ(shim_allocated, allocated);
+	CHECK_EQ_AFTER(6 * MS, shim_allocated, allocated);
 	CHECK_EQ(priority_of(low), 5);
 }
 
@@ -1244,98 +1186,71 @@ static void begin_with_two(void)
 
 TEST(holds_of_several_queues, "a hold of a process is one of each of its queues, whichever of them was held before; so is its end")
 {
-	struct gpreempt_hold hold;
 	struct sim_queue *before;
 	u64 began_ns;
 
 	EACH(i, 2, "queue %u: ", i) {
 		begin_with_two();
 		before = i ? second : low;
-		hold = (struct gpreempt_hold){ .target = queue_target(before), .timeout_ms = 100 };
 		began_ns = ktime_get_ns();
-		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(before), .timeout_ms = 100)), 0);
 		/* At once, not with the next look. */
 		CHECK(ktime_get_ns() - began_ns < MS);
 		CHECK(preempted(before) && preempted(low) != preempted(second));
 		run(MS);
 		/* Of the one that is asked for, whatever else the caller holds. */
-		hold = (struct gpreempt_hold){ .target = queue_target(high), .timeout_ms = 100 };
-		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
-		CHECK_EQ(hold.nr_queues, 1);
+		CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(high), .timeout_ms = 100)), 1);
 		run(MS);
-		hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 100 };
-		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
-		CHECK_EQ(hold.nr_queues, 2);
+		CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), 2);
 		CHECK(preempted(low) && preempted(second));
-		hold = (struct gpreempt_hold){ .target = queue_target(before) };
-		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
-		CHECK_EQ(hold.nr_queues, 1);
-		run(MS);
-		CHECK(!preempted(before) && preempted(low) != preempted(second));
+		CHECK_EQ(nr_of(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(before))), 1);
+		CHECK_AFTER(MS, !preempted(before) && preempted(low) != preempted(second));
 		/* One of the two is held. */
-		hold = (struct gpreempt_hold){ .target = process_target(low) };
-		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
-		CHECK_EQ(hold.nr_queues, 1);
-		hold = (struct gpreempt_hold){ .target = process_target(low) };
-		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
-		CHECK_EQ(hold.nr_queues, 0);
+		CHECK_EQ(nr_of(GPREEMPT_IOC_RESUME, HOLD(.target = process_target(low))), 1);
+		CHECK_EQ(nr_of(GPREEMPT_IOC_RESUME, HOLD(.target = process_target(low))), 0);
 		run(MS);
 		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), 0);
-		hold = (struct gpreempt_hold){ .target = process_target(low) };
-		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), 0);
-		CHECK_EQ(hold.nr_queues, 2);
-		run(MS);
-		CHECK(!preempted(low) && !preempted(second));
+		CHECK_EQ(nr_of(GPREEMPT_IOC_RESUME, HOLD(.target = process_target(low))), 2);
+		CHECK_AFTER(MS, !preempted(low) && !preempted(second));
 		world_end();
 	}
 }
 
 TEST(holds_are_all_or_nothing, "where one queue cannot be held none is, be it for memory or for the driver; that its pointers cannot be read is no reason")
 {
-	struct gpreempt_hold hold;
-
 	begin_with_two();
 	shim_fail_alloc = 2;
-	hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 100 };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -ENOMEM);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), -ENOMEM);
 	shim_fail_alloc = 0;
 	CHECK(!low->q.gpreempt->hold.any && !second->q.gpreempt->hold.any);
 	node_of(0)->monitor.state = GPREEMPT_STATE_FAILED;
-	hold = (struct gpreempt_hold){ .target = process_target(low), .timeout_ms = 100 };
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), -EOPNOTSUPP);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), -EOPNOTSUPP);
 	CHECK(!low->q.gpreempt->hold.any);
 	node_of(0)->monitor.state = GPREEMPT_STATE_PARKED;
 	blind(second, true);
-	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
-	CHECK_EQ(hold.nr_queues, 2);
+	CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), 2);
 	CHECK(preempted(low) && preempted(second));
 	blind(second, false);
 }
 
 TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first; what somebody asked for twice he ends once")
 {
-	struct gpreempt_hold hold;
-
 	EACH(i, 3, "case %u: ", i) {
 		begin_with_two();
 		open_file(&other);
-		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100, .flags = i == 0 ? GPREEMPT_HOLD_UNBOUNDED : 0 };
-		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100, .flags = i == 0 ? GPREEMPT_HOLD_UNBOUNDED : 0)), 0);
 		CHECK_EQ(low->q.gpreempt->hold.unbounded, i == 0);
-		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100, .flags = i == 1 ? GPREEMPT_HOLD_UNBOUNDED : 0 };
-		CHECK_EQ(file_command(&other, GPREEMPT_IOC_PREEMPT, &hold), 0);
+		CHECK_EQ(file_command(&other, GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100, .flags = i == 1 ? GPREEMPT_HOLD_UNBOUNDED : 0)), 0);
 		CHECK_EQ(low->q.gpreempt->hold.unbounded, i < 2);
 		/* Again, without: that is no end of what was asked for. */
-		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
-		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
+		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), 0);
 		CHECK_EQ(low->q.gpreempt->hold.unbounded, i < 2);
 		CHECK_EQ(list_count_nodes(&low->q.gpreempt->hold.list), 2);
 		/* Nor does it lose the rights that it was asked for with. */
 		current->caps = 0;
 		current->euid = process_of(low)->task.euid;
 		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), 0);
-		hold = (struct gpreempt_hold){ .target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS };
-		CHECK_EQ(command(GPREEMPT_IOC_RESUME, &hold), -EPERM);
+		CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low), .flags = GPREEMPT_HOLD_EVERYBODYS)), -EPERM);
 		current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 		CHECK_EQ(list_count_nodes(&low->q.gpreempt->hold.list), 2);
 		close_file(&other);
@@ -1346,7 +1261,6 @@ TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first
 TEST(holds_have_a_limit, "without rights a queue is held 64 times at most; who holds it already is not one more")
 {
 	static struct file files[66];
-	struct gpreempt_hold hold;
 
 	begin();
 	current->caps = 0;
@@ -1354,8 +1268,7 @@ TEST(holds_have_a_limit, "without rights a queue is held 64 times at most; who h
 	EACH(i, 66, "hold %u: ", i) {
 		open_file(&files[i]);
 		current->caps = i == 65 ? CAP_SYS_NICE | CAP_SYS_ADMIN : 0;
-		hold = (struct gpreempt_hold){ .target = queue_target(low), .timeout_ms = 100 };
-		CHECK_EQ(file_command(&files[i], GPREEMPT_IOC_PREEMPT, &hold), i == 64 ? -EUSERS : 0);
+		CHECK_EQ(file_command(&files[i], GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100)), i == 64 ? -EUSERS : 0);
 		CHECK(!low->q.gpreempt->hold.unbounded);
 	}
 	current->caps = 0;
@@ -1386,7 +1299,7 @@ TEST(own_holds_end_with_the_queue, "what a program holds of its own is bounded, 
 TEST(hints_of_several_queues, "work that is announced for a process is announced for each of its queues")
 {
 	begin_with_two();
-	CHECK_EQ(command(GPREEMPT_IOC_HINT, &(struct gpreempt_hint){ .target = process_target(low), .within_us = 20000 }), 0);
+	CHECK_EQ(announce(process_target(low), 20000), 0);
 	CHECK(low->q.gpreempt->expected_until_ns && low->q.gpreempt->expected_until_ns == second->q.gpreempt->expected_until_ns);
 	CHECK_EQ(high->q.gpreempt->expected_until_ns, 0);
 }
@@ -1421,8 +1334,7 @@ TEST(events_say_what_happened, "an event has the node, the queue, its priority, 
 	CHECK(got[0].type == GPREEMPT_EVENT_FAILED && got[0].pid == 101 && got[0].value == 7);
 	/* A new priority tells the one before. */
 	CHECK_EQ(set_priority(process_target(high), 2, 0), 0);
-	run(6 * MS);
-	CHECK_EQ(nr_read(&file), 1);
+	CHECK_EQ_AFTER(6 * MS, nr_read(&file), 1);
 	CHECK(got[0].type == GPREEMPT_EVENT_PRIORITY && got[0].priority == 2 && got[0].value == NORMAL);
 }
 
@@ -1461,8 +1373,7 @@ TEST(readers_wait, "whoever reads and does not want to be told that there is not
 	reader_got = 0;
 	task = kthread_create(reads, NULL, "reader");
 	wake_up_process(task);
-	run(10 * MS);
-	CHECK_EQ(reader_got, 0);
+	CHECK_EQ_AFTER(10 * MS, reader_got, 0);
 	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 1);
 	fsleep(10);
 	CHECK_EQ(reader_got, sizeof(got[0]));
@@ -1578,11 +1489,9 @@ TEST(policies_are_used_at_once, "a policy, and verification, of one node or of a
 	set("gpreempt_interval_ms", "10000");
 	run(6 * MS);
 	set("gpreempt_policy", "wfq");
-	run(MS);
-	CHECK(!strcmp(gn->policy.ops->name, "wfq"));
+	CHECK_AFTER(MS, !strcmp(gn->policy.ops->name, "wfq"));
 	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_POLICY, "edf"), 0);
-	run(MS);
-	CHECK(!strcmp(gn->policy.ops->name, "edf"));
+	CHECK_AFTER(MS, !strcmp(gn->policy.ops->name, "edf"));
 	shim_log[0] = 0;
 	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_POLICY, "fifo"), -EINVAL);
 	CHECK(strstr(shim_log, "fifo is none of hpf, wfq, edf; kept edf") != NULL);

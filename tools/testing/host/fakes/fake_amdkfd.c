@@ -113,11 +113,9 @@ int ttm_bo_kmap(struct ttm_buffer_object *tbo, unsigned long first, unsigned lon
 /* A kernel mapping of user memory that outlives its owner would not show: count it. */
 NO_TSAN void ttm_bo_kunmap(struct ttm_bo_kmap_obj *map)
 {
-	u32 i;
-
-	for (i = 0; i < world.nr_queues; i++)
-		if (world.queues[i]->bo.tbo.memory == map->virtual)
-			BUG_ON(world.queues[i]->bo.kmaps-- <= 0);
+	EACH_QUEUE(sq)
+		if (sq->bo.tbo.memory == map->virtual)
+			BUG_ON(sq->bo.kmaps-- <= 0);
 	map->virtual = NULL;
 }
 
@@ -373,10 +371,7 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 
 static NO_TSAN struct sim_queue *slot_queue(struct amdgpu_device *adev, const void *mqd, u32 pipe, u32 queue)
 {
-	u32 i;
-
-	for (i = 0; i < world.nr_queues; i++) {
-		struct sim_queue *sq = world.queues[i];
+	EACH_QUEUE(sq) {
 		u64 size = (PAGE_SIZE + CTL_STACK_BYTES) * NR_XCC_MAX;
 
 		if (!sq->gone && (const u8 *)mqd >= sq->mqds && (const u8 *)mqd < sq->mqds + size) {
@@ -419,11 +414,7 @@ void kgd_gfx_v9_release_queue(struct amdgpu_device *adev, u32 xcc)
 
 static NO_TSAN bool slot_looks_left(void)
 {
-	u32 i;
-
-	for (i = 0; i < world.nr_queues; i++) {
-		struct sim_queue *sq = world.queues[i];
-
+	EACH_QUEUE(sq) {
 		if (sq->gone || sq->q.pipe != world.slot_pipe || sq->q.queue != world.slot_queue)
 			continue;
 		if (sq->stuck_ns || !sq->close_looks++)
@@ -434,11 +425,7 @@ static NO_TSAN bool slot_looks_left(void)
 
 static NO_TSAN void slot_is_asked(void)
 {
-	u32 i;
-
-	for (i = 0; i < world.nr_queues; i++) {
-		struct sim_queue *sq = world.queues[i];
-
+	EACH_QUEUE(sq) {
 		if (sq->q.pipe != world.slot_pipe || sq->q.queue != world.slot_queue)
 			continue;
 		sq->asked_closely = true;
@@ -501,11 +488,7 @@ int kgd_gfx_v9_hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preem
 
 static NO_TSAN bool hqd_is_occupied(struct amdgpu_device *adev, u64 address, u32 pipe, u32 queue, u32 xcc)
 {
-	u32 i;
-
-	for (i = 0; i < world.nr_queues; i++) {
-		struct sim_queue *sq = world.queues[i];
-
+	EACH_QUEUE(sq) {
 		if (sq->ring == address && sq->q.pipe == pipe && sq->q.queue == queue && !sq->gone) {
 			leave_if_due(sq);
 			return sq->mapped & 1U << xcc;
@@ -567,12 +550,8 @@ static const struct kfd2kgd_calls calls = {
 
 void dbgdev_wave_reset_wavefronts(struct kfd_node *node, struct kfd_process *p)
 {
-	u32 i;
-
 	world.nr_process_resets++;
-	for (i = 0; i < world.nr_queues; i++) {
-		struct sim_queue *sq = world.queues[i];
-
+	EACH_QUEUE(sq) {
 		if (sq->gone || sq->q.device != node || sq->q.process != p)
 			continue;
 		if (sq->left_ns && sq->mapped)
@@ -709,10 +688,10 @@ bool run_until_idle(struct sim_queue *sq, u64 limit_ns)
 
 u32 nr_preempted(void)
 {
-	u32 i, n = 0;
+	u32 n = 0;
 
-	for (i = 0; i < world.nr_queues; i++)
-		n += !world.queues[i]->gone && preempted(world.queues[i]);
+	EACH_QUEUE(sq)
+		n += !sq->gone && preempted(sq);
 	return n;
 }
 
@@ -1069,11 +1048,9 @@ void destroy_queue(struct sim_queue *sq)
 
 void kill_process(struct sim_process *process)
 {
-	u32 i;
-
-	for (i = 0; i < world.nr_queues; i++)
-		if (!world.queues[i]->gone && process_of(world.queues[i]) == process)
-			destroy_queue(world.queues[i]);
+	EACH_QUEUE(sq)
+		if (!sq->gone && process_of(sq) == process)
+			destroy_queue(sq);
 	hash_del_rcu(&process->p.kfd_processes);
 	process->pid.task = NULL;
 }
@@ -1315,10 +1292,10 @@ void world_down(void)
 	CHECK_EQ(init_pid_ns.references, 0);
 	for (i = 0; i < ARRAY_SIZE(cgroups); i++)
 		CHECK_EQ(cgroups[i].references, 0);
-	for (i = 0; i < world.nr_queues; i++) {
-		free(world.queues[i]->pointers);
-		free(world.queues[i]->mqds);
-		free(world.queues[i]);
+	EACH_QUEUE(sq) {
+		free(sq->pointers);
+		free(sq->mqds);
+		free(sq);
 	}
 	for (i = 0; i < world.nr_processes; i++) {
 		CHECK_EQ(world.processes[i]->mm.users, 0);
@@ -1350,9 +1327,7 @@ void world_end(void)
 			}
 	}
 	CHECK_EQ(shim_param_set("gpreempt_enable", "0"), 0);
-	for (i = 0; i < world.nr_queues; i++) {
-		struct sim_queue *sq = world.queues[i];
-
+	EACH_QUEUE(sq) {
 		if (sq->gone)
 			continue;
 		CHECK(!sq->q.gpreempt);

@@ -211,6 +211,11 @@ struct world {
 
 extern struct world world;
 
+/* Those that have gone too */
+#define EACH_QUEUE(sq)									\
+	for (struct sim_queue *sq, **sq##_at = world.queues;				\
+	     sq##_at < world.queues + world.nr_queues && (sq = *sq##_at); sq##_at++)
+
 /* Called for each new queue before the driver's hook; NULL: nothing is. */
 extern void (*world_prepares)(struct sim_queue *sq);
 

@@ -93,8 +93,8 @@ static void fuzz_commands(void)
 	fops->release(NULL, &file);
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 	run(6 * MS);
-	for (i = 0; i < world.nr_queues; i++)
-		BUG_ON(!list_empty(&world.queues[i]->q.gpreempt->hold.list) || world.queues[i]->q.gpreempt->hold.any);
+	EACH_QUEUE(sq)
+		BUG_ON(!list_empty(&sq->q.gpreempt->hold.list) || sq->q.gpreempt->hold.any);
 	shim_log[0] = 0;
 }
 

@@ -93,10 +93,10 @@ static struct sim_queue *some_queue(void)
 
 static u32 queues_there(void)
 {
-	u32 i, n = 0;
+	u32 n = 0;
 
-	for (i = 0; i < world.nr_queues; i++)
-		n += !world.queues[i]->gone;
+	EACH_QUEUE(sq)
+		n += !sq->gone;
 	return n;
 }
 
@@ -436,9 +436,7 @@ static void calm_down(void)
 
 	for (i = 0; i < NR_FILES; i++)
 		close_one(&files[i]);
-	for (i = 0; i < world.nr_queues; i++) {
-		struct sim_queue *sq = world.queues[i];
-
+	EACH_QUEUE(sq) {
 		if (sq->gone)
 			continue;
 		if (sq->q.properties.is_evicted)

@@ -161,6 +161,8 @@ static struct program *program_of(u32 i)
 	return &sim.programs[i];
 }
 
+#define EACH_PROGRAM(p)	for (struct program *p = sim.programs; p < sim.programs + node.nr_queues; p++)
+
 static int number(const struct program *p)
 {
 	return (int)(p - sim.programs);
@@ -241,9 +243,9 @@ static void make_wild(void)
 		node.processes[i].policy.deadline_ns = one_in(2) ? 0 : 1 + random_below(50 * MS);
 		node.processes[i].policy.opt_out = one_in(8);
 	}
-	for (i = 0; i < node.nr_queues; i++) {
-		program_of(i)->q->policy.set.weight = one_in(5) ? 1 + random_below(300) : 0;
-		program_of(i)->q->policy.set.deadline_ns = one_in(5) ? 1 + random_below(50 * MS) : 0;
+	EACH_PROGRAM(p) {
+		p->q->policy.set.weight = one_in(5) ? 1 + random_below(300) : 0;
+		p->q->policy.set.deadline_ns = one_in(5) ? 1 + random_below(50 * MS) : 0;
 	}
 }
 
@@ -391,11 +393,10 @@ static u64 awaited_ns(void)
 /* All waves go off the device and come back, those of mapped queues, when the new runlist has been taken in. */
 static void change_runlist(void)
 {
-	u32 i;
 	struct wave *w;
 
-	for (i = 0; i < node.nr_queues; i++)
-		for (w = program_of(i)->waves; w < program_of(i)->waves + NR_SLOTS; w++)
+	EACH_PROGRAM(p)
+		for (w = p->waves; w < p->waves + NR_SLOTS; w++)
 			w->in_slot = false;
 	sim.free_slots = NR_SLOTS;
 	sim.restored_ns = node.now_ns + random_below(restore_ns());
@@ -442,10 +443,8 @@ static bool may_order(const struct program *above, const struct program *below)
 
 static bool yields_to_somebody(const struct program *victim)
 {
-	u32 i;
-
-	for (i = 0; i < node.nr_queues; i++)
-		if (seems_busy(program_of(i)) && may_order(program_of(i), victim))
+	EACH_PROGRAM(p)
+		if (seems_busy(p) && may_order(p, victim))
 			return true;
 	return false;
 }
@@ -453,22 +452,17 @@ static bool yields_to_somebody(const struct program *victim)
 static s32 true_level(void)
 {
 	s32 level = GPREEMPT_PRIORITY_MIN;
-	u32 i;
 
-	for (i = 0; i < node.nr_queues; i++)
-		if (demands(program_of(i)) && rank_of(program_of(i)) > level)
-			level = rank_of(program_of(i));
+	EACH_PROGRAM(p)
+		if (demands(p) && rank_of(p) > level)
+			level = rank_of(p);
 	return level;
 }
 
 /* @seen: not by waves alone that wait for their slots after a runlist change. */
 static bool process_works_at(const struct program *p, s32 level, bool seen)
 {
-	u32 i;
-
-	for (i = 0; i < node.nr_queues; i++) {
-		const struct program *other = program_of(i);
-
+	EACH_PROGRAM(other) {
 		if (other->q->process == p->q->process && rank_of(other) == level && demands(other) &&
 		    (!seen || pending(other->q) || !other->q->invisible))
 			return true;
@@ -505,20 +499,17 @@ static u64 most_preempted_ns(void)
 /* Who is in relief is the policy's choice; how often, for how long and whose turn it is not to end. */
 static void watch_reliefs(void)
 {
-	u32 i;
-
 	if (node.decision.nr_relief && node.now_ns >= sim.relief_end_ns) {
 		if (sim.relief_end_ns && node.now_ns - sim.relief_end_ns < node.params.max_hold_ns)
 			violated(RELIEF_IS_BOUNDED, "a relief begins %llu us after another one",
 				 (unsigned long long)((node.now_ns - sim.relief_end_ns) / US));
 		sim.relief_end_ns = node.now_ns + node.params.relief_ns;
 	}
-	for (i = 0; i < node.nr_queues; i++) {
-		struct program *p = program_of(i);
+	EACH_PROGRAM(p) {
 		u64 end_ns = p->q->policy.relief_until_ns;
 
 		if (end_ns > sim.relief_end_ns)
-			violated(RELIEF_IS_BOUNDED, "queue %u is in relief for longer than the node", i);
+			violated(RELIEF_IS_BOUNDED, "queue %d is in relief for longer than the node", number(p));
 		if (end_ns > node.now_ns && end_ns != p->relief_end_ns)
 			p->turn_end_ns = node.now_ns + least_turn_ns();
 		p->relief_end_ns = end_ns;
@@ -528,11 +519,8 @@ static void watch_reliefs(void)
 /* What may change a decision: work comes, ends or hides, a queue is found blocked or not, a relief begins or ends. */
 static void find_cause(void)
 {
-	u32 i;
-
 	sim.cause |= node.decision.nr_relief != 0;
-	for (i = 0; i < node.nr_queues; i++) {
-		struct program *p = program_of(i);
+	EACH_PROGRAM(p) {
 		bool in_relief = node.now_ns < p->relief_end_ns;
 
 		sim.cause |= has_work(p->q) != p->had_work || seems_busy(p) != p->seemed_busy ||
@@ -549,17 +537,15 @@ static void find_cause(void)
 /* Of wild nodes: what no policy and no tunable may change. */
 static void check_safety(void)
 {
-	u32 i;
-
-	for (i = 0; i < node.nr_queues; i++) {
-		const struct gpreempt_policy_queue *q = &program_of(i)->q->policy;
+	EACH_PROGRAM(p) {
+		const struct gpreempt_policy_queue *q = &p->q->policy;
 
 		if (q->action == GPREEMPT_PREEMPT && q->process->opt_out)
-			violated(OPT_OUT_IS_KEPT, "queue %u of a process that opted out is preempted", i);
+			violated(OPT_OUT_IS_KEPT, "queue %d of a process that opted out is preempted", number(p));
 		if (q->preempted && q->process->opt_out && q->action != GPREEMPT_RESUME)
-			violated(OPT_OUT_IS_KEPT, "queue %u of a process that opted out stays off", i);
-		if (q->action == GPREEMPT_PREEMPT && has_turn(program_of(i)) && !q->set.hold)
-			violated(RELIEF_IS_KEPT, "queue %u is preempted in its relief", i);
+			violated(OPT_OUT_IS_KEPT, "queue %d of a process that opted out stays off", number(p));
+		if (q->action == GPREEMPT_PREEMPT && has_turn(p) && !q->set.hold)
+			violated(RELIEF_IS_KEPT, "queue %d is preempted in its relief", number(p));
 	}
 }
 
@@ -567,14 +553,12 @@ static void check_decision(void)
 {
 	s32 level = node.decision.level;
 	bool inversion = false;
-	u32 i;
 
 	if (sim.wild) {
 		check_safety();
 		return;
 	}
-	for (i = 0; i < node.nr_queues; i++) {
-		struct program *p = program_of(i);
+	EACH_PROGRAM(p) {
 		const struct gpreempt_policy_queue *q = &p->q->policy;
 		bool spared = process_works_at(p, level, true) && !q->set.explicit_priority;
 
@@ -629,11 +613,9 @@ static void check_queue(struct program *p, s32 level)
 static void check_end(void)
 {
 	u64 shortest_ns = node.params.poll_ns ? node.params.poll_ns : node.params.interval_ns;
-	u32 i, n, looks;
+	u32 n, looks;
 
-	for (i = 0; i < node.nr_queues; i++) {
-		struct program *p = program_of(i);
-
+	EACH_PROGRAM(p) {
 		for (n = 0; n < NR_PACKETS; n++) {
 			const struct packet *packet = &p->packets[n];
 
@@ -714,10 +696,8 @@ static void disturb(void)
 
 static bool work_left(void)
 {
-	u32 i;
-
-	for (i = 0; i < node.nr_queues; i++)
-		if (!program_of(i)->packets[NR_PACKETS - 1].completed || has_work(program_of(i)->q))
+	EACH_PROGRAM(p)
+		if (!p->packets[NR_PACKETS - 1].completed || has_work(p->q))
 			return true;
 	return false;
 }
@@ -725,39 +705,37 @@ static bool work_left(void)
 static void tick(void)
 {
 	s32 level;
-	u32 i;
 
 	node.now_ns += TICK_NS;
-	for (i = 0; i < node.nr_queues; i++) {
-		if (on_device(program_of(i)->q))
-			run_waves(program_of(i));
-		write_packets(program_of(i));
+	EACH_PROGRAM(p) {
+		if (on_device(p->q))
+			run_waves(p);
+		write_packets(p);
 	}
 	fill_slots();
-	for (i = 0; i < node.nr_queues; i++) {
-		show_waves(program_of(i));
-		if (has_work(program_of(i)->q))
-			program_of(i)->worked_ns = node.now_ns;
+	EACH_PROGRAM(p) {
+		show_waves(p);
+		if (has_work(p->q))
+			p->worked_ns = node.now_ns;
 	}
 	disturb();
 	monitor();
 	level = true_level();
-	for (i = 0; i < node.nr_queues; i++)
-		check_queue(program_of(i), level);
+	EACH_PROGRAM(p)
+		check_queue(p, level);
 }
 
 static void simulate(u64 seed, bool wild)
 {
 	u64 end_ns;
-	u32 i;
 
 	make_node(seed, wild);
 	tap_at("SEED=%llu COUNT=1: ", (unsigned long long)seed);
 	while (work_left() && node.now_ns - sim.start_ns < HORIZON_NS)
 		tick();
 	/* Nobody asks for a hold any more, announcements and delays end. */
-	for (i = 0; i < node.nr_queues; i++)
-		program_of(i)->q->policy.set.hold = false;
+	EACH_PROGRAM(p)
+		p->q->policy.set.hold = false;
 	sim.calm = true;
 	if (wild)
 		sim.next_pass_ns = node.now_ns;
@@ -768,7 +746,7 @@ static void simulate(u64 seed, bool wild)
 }
 
 /* All seeds run once, whichever property asks first. */
-static void must_hold_on(bool wild, enum property property)
+static void must_hold(bool wild, enum property property)
 {
 	/* Once for each mutant, where there are mutants. */
 	static int done_for[2] = { -1, -1 };
@@ -787,99 +765,21 @@ static void must_hold_on(bool wild, enum property property)
 		tap_fail(__FILE__, __LINE__, "%s", violations[wild][property]);
 }
 
-static void must_hold(enum property property)
-{
-	must_hold_on(false, property);
-}
-
-static void must_hold_wild(enum property property)
-{
-	must_hold_on(true, property);
-}
-
-TEST(all_work_is_done_once, "every packet completes, once, with all its waves, whoever was preempted meanwhile")
-{
-	must_hold(ALL_WORK_IS_DONE_ONCE);
-}
-
-TEST(all_is_resumed, "when the work is done, nobody is preempted any more")
-{
-	must_hold(ALL_IS_RESUMED);
-}
-
-TEST(preempted_for_somebody, "a preemption has a beneficiary with work, and a victim with work in the same pass")
-{
-	must_hold(PREEMPTED_FOR_SOMEBODY);
-}
-
-TEST(no_lasting_inversion, "lower waves do not run on beside waiting higher work")
-{
-	must_hold(NO_LASTING_INVERSION);
-}
-
-TEST(no_starvation, "no queue with work is preempted longer than until the relief that has room for its process, and a pass")
-{
-	must_hold(NO_STARVATION);
-}
-
-TEST(relief_is_kept, "a queue that was preempted for too long is not preempted again before its turn in the relief ends")
-{
-	must_hold(RELIEF_IS_KEPT);
-}
-
-TEST(relief_is_bounded, "a relief of the node lasts gpreempt_relief_ms, and the next one begins gpreempt_max_hold_ms after it, whoever waits for it")
-{
-	must_hold(RELIEF_IS_BOUNDED);
-}
-
-TEST(passes_have_a_cause,
-     "the hardware is disturbed only after work came or ended, a queue got blocked, or a relief began or ended")
-{
-	must_hold(PASSES_HAVE_A_CAUSE);
-}
-
-TEST(looks_are_bounded, "the monitor wakes no more often than the poll time and the deadlines say")
-{
-	must_hold(LOOKS_ARE_BOUNDED);
-}
-
-TEST(equals_are_left_alone, "where all priorities are equal, nothing is preempted")
-{
-	must_hold(EQUALS_ARE_LEFT_ALONE);
-}
-
-TEST(own_process_is_spared,
-     "no queue is preempted while its own process works at the level, unless it was given its priority")
-{
-	must_hold(OWN_PROCESS_IS_SPARED);
-}
-
-TEST(wild_work_is_done_once, "every packet completes, once, with all its waves, whatever policies and tunables do meanwhile")
-{
-	must_hold_wild(ALL_WORK_IS_DONE_ONCE);
-}
-
-TEST(wild_nodes_end_with_nobody_held, "when the work is done and nobody asks for a hold, nobody is held, under every policy")
-{
-	must_hold_wild(ALL_IS_RESUMED);
-}
-
-TEST(wild_nodes_starve_nobody, "under every policy no queue with work is preempted for its rank longer than until the relief that has room for its process")
-{
-	must_hold_wild(NO_STARVATION);
-}
-
-TEST(wild_nodes_keep_reliefs, "under every policy a turn in a relief is not cut short")
-{
-	must_hold_wild(RELIEF_IS_KEPT);
-}
-
-TEST(wild_nodes_bound_reliefs, "under every policy reliefs do not add up")
-{
-	must_hold_wild(RELIEF_IS_BOUNDED);
-}
-
-TEST(wild_nodes_keep_opt_outs, "under every policy a process that opted out keeps its queues on the device")
-{
-	must_hold_wild(OPT_OUT_IS_KEPT);
-}
+/* First: is it of wild nodes? */
+TEST(all_work_is_done_once, "every packet completes, once, with all its waves, whoever was preempted meanwhile") { must_hold(false, ALL_WORK_IS_DONE_ONCE); }
+TEST(all_is_resumed, "when the work is done, nobody is preempted any more") { must_hold(false, ALL_IS_RESUMED); }
+TEST(preempted_for_somebody, "a preemption has a beneficiary with work, and a victim with work in the same pass") { must_hold(false, PREEMPTED_FOR_SOMEBODY); }
+TEST(no_lasting_inversion, "lower waves do not run on beside waiting higher work") { must_hold(false, NO_LASTING_INVERSION); }
+TEST(no_starvation, "no queue with work is preempted longer than until the relief that has room for its process, and a pass") { must_hold(false, NO_STARVATION); }
+TEST(relief_is_kept, "a queue that was preempted for too long is not preempted again before its turn in the relief ends") { must_hold(false, RELIEF_IS_KEPT); }
+TEST(relief_is_bounded, "a relief of the node lasts gpreempt_relief_ms, and the next one begins gpreempt_max_hold_ms after it, whoever waits for it") { must_hold(false, RELIEF_IS_BOUNDED); }
+TEST(passes_have_a_cause, "the hardware is disturbed only after work came or ended, a queue got blocked, or a relief began or ended") { must_hold(false, PASSES_HAVE_A_CAUSE); }
+TEST(looks_are_bounded, "the monitor wakes no more often than the poll time and the deadlines say") { must_hold(false, LOOKS_ARE_BOUNDED); }
+TEST(equals_are_left_alone, "where all priorities are equal, nothing is preempted") { must_hold(false, EQUALS_ARE_LEFT_ALONE); }
+TEST(own_process_is_spared, "no queue is preempted while its own process works at the level, unless it was given its priority") { must_hold(false, OWN_PROCESS_IS_SPARED); }
+TEST(wild_work_is_done_once, "every packet completes, once, with all its waves, whatever policies and tunables do meanwhile") { must_hold(true, ALL_WORK_IS_DONE_ONCE); }
+TEST(wild_nodes_end_with_nobody_held, "when the work is done and nobody asks for a hold, nobody is held, under every policy") { must_hold(true, ALL_IS_RESUMED); }
+TEST(wild_nodes_starve_nobody, "under every policy no queue with work is preempted for its rank longer than until the relief that has room for its process") { must_hold(true, NO_STARVATION); }
+TEST(wild_nodes_keep_reliefs, "under every policy a turn in a relief is not cut short") { must_hold(true, RELIEF_IS_KEPT); }
+TEST(wild_nodes_bound_reliefs, "under every policy reliefs do not add up") { must_hold(true, RELIEF_IS_BOUNDED); }
+TEST(wild_nodes_keep_opt_outs, "under every policy a process that opted out keeps its queues on the device") { must_hold(true, OPT_OUT_IS_KEPT); }
