@@ -24,12 +24,31 @@ MODULE_PARM_DESC(count, "how many random nodes");
 static struct test *first, **last = &first;
 
 int mutant;
-char tap_case[64];
+static char at[64];
 
 void tap_register(struct test *test)
 {
 	*last = test;
 	last = &test->next;
+}
+
+bool tap_at(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(at, sizeof(at), format, args);
+	va_end(args);
+	return true;
+}
+
+unsigned long long tap_setting(const char *name, unsigned long long otherwise)
+{
+	unsigned long long value;
+
+	if (strcmp(name, "SEED") && strcmp(name, "COUNT"))
+		return otherwise;
+	return kstrtoull(strcmp(name, "SEED") ? count : seed, 0, &value) ? otherwise : value;
 }
 
 /* Ends the test: it does not return. */
@@ -42,7 +61,7 @@ void tap_fail(const char *file, int line, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	KUNIT_FAIL_AND_ABORT(test, "%s:%d: %s%s", kbasename(file), line, tap_case, text);
+	KUNIT_FAIL_AND_ABORT(test, "%s:%d: %s%s", kbasename(file), line, at, text);
 	unreachable();
 }
 
@@ -52,13 +71,6 @@ void tap_skip(const char *reason)
 
 	kunit_skip(test, "%s", reason);
 	unreachable();
-}
-
-const char *getenv(const char *name)
-{
-	if (!strcmp(name, "SEED"))
-		return seed;
-	return strcmp(name, "COUNT") ? NULL : count;
 }
 
 static const void *next_test(const void *previous, char *name)
@@ -74,7 +86,7 @@ static void holds(struct kunit *kunit)
 {
 	const struct test *test = kunit->param_value;
 
-	tap_case[0] = 0;
+	at[0] = 0;
 	tap_reset();
 	test->run();
 }

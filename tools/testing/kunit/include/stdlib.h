@@ -9,7 +9,6 @@
 #define llabs(number)	abs(number)
 
 /* The environment: the module's parameters, see kunit.c. */
-const char *getenv(const char *name);
 
 static inline unsigned long long strtoull(const char *text, char **end, unsigned int base)
 {
