@@ -7,7 +7,7 @@
 #        dkms/amd-tree.sh --remove /usr/src/amdgpu-VERSION
 #
 # That package has the driver's folders amd/amdkfd and amd/amdgpu at its top, and DKMS builds it under AMD's name and version. The hooks of SERIES
-# (the newest there is, without it) are applied to a copy; only if every one is where it has to be is anything in the tree changed. amd/amdkfd
+# (the newest there is, without it) are placed in a copy; only if every one has its place is anything in the tree changed. amd/amdkfd
 # as it was stays in amd/amdkfd.stock. Then DKMS has to build it again:
 #
 #     dkms remove amdgpu/VERSION --all && dkms install amdgpu/VERSION
@@ -59,19 +59,18 @@ if [ -n "$remove" ]; then
 fi
 
 [ ! -e "$tree/amd/amdkfd.stock" ] || die "'$tree' has hooks already" "it has amd/amdkfd.stock" "dkms/amd-tree.sh --remove $tree"
-series=${series:-$(cd "$top/dkms/series" && printf '%s\n' * | sort -V | tail -n 1)}
-hooks=$top/dkms/series/$series
-[ -e "$hooks/hooks.patch" ] || die "no hooks for the $series series" "there are: $(cd "$top/dkms/series" && echo *)" "give one of these with --series"
+supported=$("$top/dkms/hooks.sh" --supported)
+series=${series:-$(echo "$supported" | tail -n 1)}
+echo "$supported" | grep -qxF "$series" ||
+	die "no hooks for the $series series" "there are: $(echo "$supported" | tr '\n' ' ')" "give one of these with --series"
 
 stage=$(mktemp -d "$tree/.gpreempt.XXXXXX")
 trap 'rm -rf "$stage"' EXIT
 mkdir "$stage/amd"
 cp -a "$tree/amd/amdkfd" "$stage/amd/"
-patched=1
-patch -d "$stage" -p4 -F0 -f -s --no-backup-if-mismatch -r - <"$hooks/hooks.patch" >"$stage/log" 2>&1 || patched=
-wrong=$(check_hooks "$stage/amd/amdkfd" "$hooks/hooks.table")
-if [ -z "$patched" ] || [ -n "$wrong" ]; then
-	die "a hook of the $series series does not fit '$tree'" "${wrong:-$(head -n 1 "$stage/log")}" \
+if ! "$top/dkms/hooks.sh" --series "$series" "$stage" 2>"$stage/log"; then
+	cat "$stage/log" >&2
+	die "a hook of the $series series does not fit '$tree'" "$(head -n 1 "$stage/log")" \
 	    "Documentation/porting.rst: hooks for this source have to be written; until then use the kernel's own amdgpu"
 fi
 own_files "$stage/amd/kfd_gpreempt" y ""

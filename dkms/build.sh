@@ -90,11 +90,12 @@ release|test) ;;
 esac
 
 # What is missing is a question for apt; ask it once, at the start.
-for tool in make patch rsync xz tar readelf nm flock sha256sum; do
+for tool in make awk rsync xz tar readelf nm flock sha256sum; do
 	case $tool in
 	readelf|nm)	package=binutils ;;
 	xz)		package=xz-utils ;;
 	flock)		package=util-linux ;;
+	awk)		package=mawk ;;
 	sha256sum)	package=coreutils ;;
 	*)		package=$tool ;;
 	esac
@@ -121,12 +122,14 @@ meta_packages()
 	echo "linux-image-$1-$arch linux-headers-$1-$arch linux-source-$1"
 }
 
-supported=$(cd "$top/dkms/series" 2>/dev/null && echo *)
-if [ ! -e "$top/dkms/series/$series/hooks.patch" ] || [ ! -e "$top/dkms/series/$series/hooks.table" ]; then
-	die "kernel $kver: no hooks for the $series series" \
-	    "the hooks into amdkfd fit a kernel series, and there are hooks for: $supported" \
-	    "install and boot a kernel of a supported series: apt-get install $(meta_packages "${supported##* }")"
-fi
+supported=$("$top/dkms/hooks.sh" --supported | tr '\n' ' ')
+supported=${supported% }
+case " $supported " in
+*" $series "*)	;;
+*)	die "kernel $kver: no hooks for the $series series" \
+	    "the scheduler is built for kernel series, and these are: $supported" \
+	    "install and boot a kernel of a supported series: apt-get install $(meta_packages "${supported##* }")" ;;
+esac
 
 [ -n "$headers" ] || headers=/lib/modules/$kver/build
 [ -e "$headers/include/config/auto.conf" ] ||
@@ -212,7 +215,6 @@ exec 9>"$build/.lock"
 flock 9
 
 ko=$build/$amd/amdgpu/amdgpu.ko
-hooks=$top/dkms/series/$series
 objects=(--exclude='*.o' --exclude='*.cmd' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' --exclude='*.order'
 	 --exclude='*.symvers' --exclude='*.ur-safe' --exclude='*.gcno')
 
@@ -245,12 +247,14 @@ proof_failed()
 	die "kernel $kver: a hook is not in the compiled amdgpu" "$1" "report it with the kernel version and $build/build.log"
 }
 
-# verify: every hook of the table is in the objects, and the module is ours
+# verify: every hook of the list is in the objects, and the module is ours
 verify()
 {
-	local count file kind what object n
+	local count file kind what object n proofs
 
-	# Rows with the same file and proof count together: two hooks that call one function need two references.
+	proofs=$("$top/dkms/hooks.sh" --series "$series" --proofs)
+	[ -n "$proofs" ] || proof_failed "hooks.list has no proofs"
+	# The same proofs of a file count together: two hooks that call one function need two references.
 	while read -r count file kind what; do
 		object=$build/$amd/amdkfd/${file%.c}.o
 		case $kind in
@@ -264,7 +268,7 @@ verify()
 			;;
 		esac
 	done <<EOF
-$(awk -F'|' '!/^[ \t]*(#|$)/ { gsub(/[ \t]/, "", $1); print $1, $4 }' "$hooks/hooks.table" | sort | uniq -c)
+$(echo "$proofs" | sort | uniq -c)
 EOF
 	nm "$ko" | grep ' T kfd_gpreempt_init$' >/dev/null || proof_failed "amdgpu.ko lacks kfd_gpreempt_init"
 	[ -n "$amdkfd_only" ] || [ "$(modinfo -F version "$ko")" = "$version" ] ||
@@ -315,13 +319,9 @@ if grep -qri gpreempt "$stage/$amd/amdkfd"; then
 	die "kernel $kver: its source has hooks of $me already" "'$src' is not the stock source" \
 	    "apt-get install --reinstall $source_package"
 fi
-patched=1
-patch -d "$stage" -p1 -F0 -f -s --no-backup-if-mismatch -r - <"$hooks/hooks.patch" >"$build/patch.log" 2>&1 || patched=
-wrong=$(check_hooks "$stage/$amd/amdkfd" "$hooks/hooks.table")
-if [ -z "$patched" ] || [ -n "$wrong" ]; then
+if ! "$top/dkms/hooks.sh" --series "$series" "$stage" 2>"$build/hooks.log"; then
 	rm -rf "$stage"
-	die "kernel $kver: a hook does not fit the source of amdkfd" \
-	    "${wrong:-$(head -n 1 "$build/patch.log")}" \
+	die "kernel $kver: a hook does not fit the source of amdkfd" "$(first_of "$build/hooks.log")" \
 	    "report it with the kernel version; until then boot a kernel that built before (dkms status)"
 fi
 refresh "$stage/$amd/amdkfd/" "$build/$amd/amdkfd/"
@@ -406,7 +406,7 @@ fi
 # What went in and what came out. The same inputs need no second run of make, which takes seconds to find nothing to do.
 inputs=$( {
 	printf '%s\n' "${make_args[@]}" "$source_id" "$(stat -L -c '%s %Y' "$headers/include/config/auto.conf" "$headers/Module.symvers")"
-	cat "$0" "$top/dkms/lib.sh" "$hooks"/* "$gpreempt"/Kbuild "$gpreempt"/*.[ch] "$gpreempt"/*.mk
+	cat "$0" "$top"/dkms/lib.sh "$top"/dkms/hooks.{sh,awk,list} "$gpreempt"/Kbuild "$gpreempt"/*.[ch] "$gpreempt"/*.mk
 	[ $flavour = release ] || cat "$build/intercept.h"
 	[ ! -d "$src" ] || find "$src/$amd" -type f -printf '%p %s %T@\n' | sort
 } | sha256sum)

@@ -49,7 +49,7 @@ prepare()
 	done
 	# There has to be something to compare.
 	is "files with hooks" "$(cd "$place/off/$AMD/amdkfd" && grep -l gpreempt ./*.[ch] | sort | tr -d '\n')" \
-		"$(sed -n 's|^\([a-z0-9_]*\.[ch]\) .*|./\1|p' "$TOP/dkms/series/$series/hooks.table" | sort -u | tr -d '\n')"
+		"$("$TOP/dkms/hooks.sh" --series "$series" --files | sed -n 's|^.*\.[ch]$|./&|p' | sort -u | tr -d '\n')"
 }
 
 same_source()

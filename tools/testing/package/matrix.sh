@@ -210,7 +210,7 @@ step()
 [ $# = 0 ] || releases=("$@")
 [ ${#releases[@]} -gt 0 ] || { echo "Bail out! apt knows no linux-headers of $series"; exit 1; }
 # What a result depends on, besides the release: hooks, scheduler, how it is built and run, and what of the virtual GPU is kernel code.
-state=$(cat "$0" "$top"/dkms/{build.sh,lib.sh,package.c,series/"$series"/*} "$top/dist/moved" "$top"/kfd_gpreempt/{Kbuild,*.[ch]} \
+state=$(cat "$0" "$top"/dkms/{build.sh,lib.sh,package.c,hooks.sh,hooks.awk,hooks.list} "$top/dist/moved" "$top"/kfd_gpreempt/{Kbuild,*.[ch]} \
 	"$top"/include/uapi/linux/* "$top"/tools/vgpu/*.[ch] "$top"/tools/vgpu/guest/* | sha256sum | cut -c1-16)
 echo "1..$((2 * ${#releases[@]}))"
 n=0

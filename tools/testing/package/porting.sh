@@ -106,7 +106,8 @@ nothing_moved()
 moved()
 {
 	! "$TOP/dist/moved" --series "$series" "$src" "$scratch/renamed" >"$out" || { echo "it found nothing"; return 1; }
-	has "$out" "hooks.patch does not apply"
+	has "$out" "hooks without a place in the new source"
+	has "$out" "hook list-size: kfd_packet_manager.c: pm_calc_rlib_size() is gone"
 	has "$out" "kfd_packet_manager.c: pm_calc_rlib_size() is gone; a hook is in it"
 	has "$out" "kfd_priv.h: struct queue_properties, which has a hook, is another one now"
 	has "$out" "+bool is_evicted; bool is_new;"
@@ -140,7 +141,7 @@ tree_stays()
 	amd_tree "$scratch/amdgpu-4.5.6" "$scratch/renamed"
 	amd_tree "$scratch/amdgpu-4.5.6.before" "$scratch/renamed"
 	refused "$out" "$TOP/dkms/amd-tree.sh" --series "$series" "$scratch/amdgpu-4.5.6"
-	has "$out" "kfd_packet_manager.c, pm_calc_rlib_size()"
+	has "$out" "hook list-size: kfd_packet_manager.c: pm_calc_rlib_size() is gone"
 	diff -r "$scratch/amdgpu-4.5.6.before" "$scratch/amdgpu-4.5.6"
 	refused "$out" "$TOP/dkms/amd-tree.sh" "$scratch"
 	refused "$out" "$TOP/dkms/amd-tree.sh"

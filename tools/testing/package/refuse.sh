@@ -53,7 +53,7 @@ install_on_foreign()
 series_removed()
 {
 	package_copy "$scratch/no-series"
-	rm -r "$scratch/no-series/dkms/series/$series"
+	sed -i '/^supports /d' "$scratch/no-series/dkms/hooks.list"
 	refused "$out" "$scratch/no-series/dkms/build.sh" --kver "$KVER" --build-dir "$scratch/b"
 	has "$out" "no hooks for the $series series"
 }
@@ -143,44 +143,46 @@ hook_without_place()
 	cp -r "$src" "$scratch/mutant1"
 	sed -i '/^\tkfd_smi_init(node);$/d' "$scratch/mutant1/$AMD/amdkfd/kfd_device.c"
 	refused "$out" "$build" --kver "$KVER" --src "$scratch/mutant1" --build-dir "$scratch/b1" --prepare
-	has "$out" 'kfd_device.c, kfd_init_node(): "kfd_gpreempt_node_init(node);" is there 0 times instead of once'
+	has "$out" 'hook node-init: kfd_device.c: kfd_init_node(): "after kfd_smi_init(node);" is gone'
 	has "$out" "$KVER"
 	# Neither half patched sources nor ours.
 	is "files with hooks" "$(grep -rls gpreempt "$scratch/b1/$AMD/amdkfd")" ""
 }
 
-# The diff applies, but to a function of another name.
+# The code is there, but in a function of another name.
 hook_elsewhere()
 {
 	cp -r "$src" "$scratch/mutant2"
 	sed -i 's/kfd_cleanup_nodes(/kfd_drop_nodes(/' "$scratch/mutant2/$AMD/amdkfd/kfd_device.c"
 	refused "$out" "$build" --kver "$KVER" --src "$scratch/mutant2" --build-dir "$scratch/b2" --prepare
-	has "$out" 'kfd_cleanup_nodes(): "kfd_gpreempt_node_fini(knode);" is there 0 times'
+	has "$out" 'hook node-fini: kfd_device.c: kfd_cleanup_nodes() is gone'
 }
 
-# The diff applies, but inside the conditional block: the hook would vanish with CONFIG_DEBUG_FS.
+# Inside a conditional block a hook would vanish without that option. More than one hook is in that file: the message has one line.
 hook_in_conditional()
 {
 	cp -r "$src" "$scratch/mutant3"
 	sed -i '1i #ifdef CONFIG_HSA_AMD' "$scratch/mutant3/$AMD/amdkfd/kfd_device_queue_manager.c"
 	refused "$out" "$build" --kver "$KVER" --src "$scratch/mutant3" --build-dir "$scratch/b3" --prepare
-	has "$out" 'kfd_device_queue_manager.c, file 0:'
+	has "$out" 'hook mqd-updated: kfd_device_queue_manager.c: update_queue() is in "#ifdef CONFIG_HSA_AMD"'
+	has "$out" "(and 2 more: "
 }
 
 hook_twice()
 {
 	package_copy "$scratch/twice"
-	sed -i 's/^+\tkfd_gpreempt_exit();$/&\n&/; s/^@@ -78,4 +80,5 @@/@@ -78,4 +80,6 @@/' "$scratch/twice/dkms/series/$series/hooks.patch"
+	sed -n '/^hook	exit$/,/^proof/p' "$TOP/dkms/hooks.list" >>"$scratch/twice/dkms/hooks.list"
 	refused "$out" "$scratch/twice/dkms/build.sh" --kver "$KVER" --src "$src" --build-dir "$scratch/b4" --prepare
-	has "$out" 'kfd_module.c, kfd_exit(): "kfd_gpreempt_exit();" is there 2 times instead of once'
+	has "$out" "hook exit is there twice for series $series"
 }
 
-hook_unknown()
+# Whether it was compiled would not be looked at.
+hook_without_proof()
 {
-	package_copy "$scratch/unknown"
-	sed -i '/kfd_gpreempt_pause/d' "$scratch/unknown/dkms/series/$series/hooks.table"
-	refused "$out" "$scratch/unknown/dkms/build.sh" --kver "$KVER" --src "$src" --build-dir "$scratch/b5" --prepare
-	has "$out" 'kfd_device.c: 5 lines of hooks instead of 4'
+	package_copy "$scratch/unproved"
+	sed -i '/^proof	calls kfd_gpreempt_pause$/d' "$scratch/unproved/dkms/hooks.list"
+	refused "$out" "$scratch/unproved/dkms/build.sh" --kver "$KVER" --src "$src" --build-dir "$scratch/b5" --prepare
+	has "$out" 'hook suspend lacks file, in, why, locks, proof'
 }
 
 patched_already()
@@ -261,7 +263,7 @@ dkms_failure()
 	command -v dkms >/dev/null || skip "dkms is not installed"
 	throw_away_dkms "$scratch/fail"
 	package_copy "$scratch/fail/usr/src/kfd_gpreempt-$version"
-	rm -r "$scratch/fail/usr/src/kfd_gpreempt-$version/dkms/series/$series"
+	sed -i '/^supports /d' "$scratch/fail/usr/src/kfd_gpreempt-$version/dkms/hooks.list"
 	dkms add "kfd_gpreempt/$version" "${dkms_args[@]}"
 	! dkms install "kfd_gpreempt/$version" -k "$KVER" "${dkms_args[@]}" || { echo "it did not fail"; return 1; }
 	has "$scratch/fail/var/lib/dkms/kfd_gpreempt/$version/build/make.log" "no hooks for the $series series"
@@ -292,7 +294,7 @@ tap "a hook that does not match is named, and nothing is half patched" hook_with
 tap "a hook in another function is named" hook_elsewhere
 tap "a hook inside a conditional block is named" hook_in_conditional
 tap "a hook that is there twice is named" hook_twice
-tap "a hook that the table does not know is named" hook_unknown
+tap "a hook without a proof is named" hook_without_proof
 tap "a source that has hooks already is refused" patched_already
 tap "a build folder that make cannot work in is refused" blank_in_path
 tap "DKMS runs one script, without PATCH and PRE_BUILD" one_script

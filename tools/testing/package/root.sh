@@ -34,7 +34,7 @@ out=$scratch/out
 source_tree()
 {
 	local folder wanted
-	folder=$GPREEMPT_CACHE/package-root/source-$(cat "$TOP/dkms/series/$series/hooks.table" <(stat -c '%s-%Y' "$tarball"; declare -f source_tree) | sha256sum | cut -c 1-12)
+	folder=$GPREEMPT_CACHE/package-root/source-$(cat "$TOP/dkms/hooks.list" <(stat -c '%s-%Y' "$tarball"; declare -f source_tree) | sha256sum | cut -c 1-12)
 
 	if [ ! -e "$folder/done" ]; then
 		rm -rf "$folder" "$folder.full"
@@ -54,7 +54,7 @@ source_tree()
 		{
 			sed '/^amdgpu-y := /,$d' "$folder.full/linux-source-$series/$AMD/amdgpu/Makefile"
 			printf '%s\n' 'AMDKFD_PATH := ../amdkfd' 'include $(FULL_AMD_PATH)/amdkfd/Makefile' \
-				"HOOKED := $(sed -n 's|^\([a-z0-9_]*\)\.c .*|../amdkfd/\1.o|p' "$TOP/dkms/series/$series/hooks.table" | sort -u | tr '\n' ' ')" \
+				"HOOKED := $("$TOP/dkms/hooks.sh" --series "$series" --files | sed -n 's|^\(.*\)\.c$|../amdkfd/\1.o|p' | tr '\n' ' ')" \
 				'amdgpu-y := rest.o $(filter $(HOOKED) ../kfd_gpreempt/%,$(AMDKFD_FILES))' 'obj-$(CONFIG_DRM_AMDGPU) += amdgpu.o'
 		} >"$folder/linux-source-$series/$AMD/amdgpu/Makefile"
 		printf '%s\n' '#include <linux/module.h>' 'MODULE_LICENSE("Dual MIT/GPL");' 'MODULE_IMPORT_NS(DMA_BUF);' \

@@ -77,8 +77,12 @@ checkpatch_hooks()
 {
 	fetch_scripts
 	command -v perl >/dev/null || skip "perl is not installed"
-	perl "$scripts/checkpatch.pl" --no-tree --no-summary --terse --no-signoff "$TOP/dkms/series/$series/hooks.patch" \
-		>"$scratch/checkpatch" 2>&1 || true
+	stock_source "$scratch/src"
+	{
+		printf '%s\n' "amdkfd: hooks of kfd_gpreempt" "" "As dkms/hooks.sh places them." ---
+		"$TOP/dkms/hooks.sh" --series "$series" --print "$scratch/src"
+	} >"$scratch/hooks.patch"
+	perl "$scripts/checkpatch.pl" --no-tree --no-summary --terse --no-signoff "$scratch/hooks.patch" >"$scratch/checkpatch" 2>&1 || true
 	none "$scratch/checkpatch"
 }
 
