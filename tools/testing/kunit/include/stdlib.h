@@ -8,11 +8,4 @@
 
 #define llabs(number)	abs(number)
 
-/* The environment: the module's parameters, see kunit.c. */
-
-static inline unsigned long long strtoull(const char *text, char **end, unsigned int base)
-{
-	return simple_strtoull(text, end, base);
-}
-
 #endif /* KUNIT_STDLIB_H */
