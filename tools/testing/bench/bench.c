@@ -645,22 +645,6 @@ static void process(struct tenant *first, uint32_t count)
 
 /* ---- what is measured from outside ---- */
 
-static uint64_t cpu_ns_of(int64_t pid)
-{
-	unsigned long long ns = 0;
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%lld/schedstat", (long long)pid);
-	f = fopen(path, "r");
-	if (!f)
-		return 0;
-	if (fscanf(f, "%llu", &ns) != 1)
-		ns = 0;
-	fclose(f);
-	return ns;
-}
-
 /* The virtual GPU's: where time is counted instructions, what it takes nobody else has. 0: not found */
 static int64_t device_pid(void)
 {
@@ -670,14 +654,9 @@ static int64_t device_pid(void)
 	int64_t pid = 0;
 
 	while (dir && !pid && (entry = readdir(dir))) {
-		FILE *f;
-
 		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		f = fopen(path, "r");
-		if (f && fgets(name, sizeof(name), f) && !strcmp(name, "vgpu_cp\n"))
+		if (kfd_file_read(path, name, sizeof(name)) > 0 && !strcmp(name, "vgpu_cp\n"))
 			pid = atoll(entry->d_name);
-		if (f)
-			fclose(f);
 	}
 	if (dir)
 		closedir(dir);
@@ -730,8 +709,8 @@ static struct numbers numbers_now(uint32_t gpu, int64_t device)
 		.resume_ns = kfd_gpreempt_get(gpu, "latency/resume_ns_sum"),
 		.saves = kfd_vgpu_stat("save_requests"),
 		.save_ns = kfd_vgpu_stat("save_device_ns"),
-		.cpu_ns = cpu_ns_of(kfd_gpreempt_get(gpu, "monitor_pid")),
-		.device_cpu_ns = cpu_ns_of(device),
+		.cpu_ns = (uint64_t)kfd_cpu_ns(kfd_gpreempt_get(gpu, "monitor_pid")),
+		.device_cpu_ns = (uint64_t)kfd_cpu_ns(device),
 	};
 }
 
@@ -744,16 +723,6 @@ static uint64_t wave_ns(const struct tenant *t)
 	for (i = 0; i < t->classes; i++)
 		sum += kfd_work_progress(&t->work[i]) * t->work[i].kernel->step_ns;
 	return sum;
-}
-
-static bool write_text(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	if (!f)
-		return false;
-	fputs(text, f);
-	return !fclose(f);
 }
 
 static void print_file(const char *path)
@@ -806,15 +775,15 @@ static void trace(bool on)
 	size_t i;
 
 	if (on) {
-		write_text(TRACING "trace", "\n");
-		write_text(TRACING "buffer_size_kb", TRACE_KB);
+		kfd_file_empty(TRACING "trace");
+		kfd_file_write(TRACING "buffer_size_kb", TRACE_KB);
 		/* kfd_now_ns() is the same clock. */
-		write_text(TRACING "trace_clock", "mono");
+		kfd_file_write(TRACING "trace_clock", "mono");
 	}
 	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
 		snprintf(path, sizeof(path), TRACING "events/gpreempt/%s/enable", events[i]);
 		/* A scheduler that does not tell of something has no figure for it. */
-		if (!access(path, F_OK) && !write_text(path, on ? "1" : "0") && on)
+		if (!access(path, F_OK) && kfd_file_write(path, on ? "1" : "0") && on)
 			die("%s: %s", path, strerror(errno));
 	}
 }
@@ -840,17 +809,12 @@ static void print_trace(void)
 
 static uint32_t pasid_of(pid_t pid)
 {
-	unsigned int pasid = 0;
 	char path[64];
-	FILE *f;
+	int64_t pasid;
 
 	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/pasid", pid);
-	f = fopen(path, "r");
-	if (f && fscanf(f, "%u", &pasid) != 1)
-		pasid = 0;
-	if (f)
-		fclose(f);
-	return pasid;
+	pasid = kfd_file_number(path);
+	return pasid < 0 ? 0 : (uint32_t)pasid;
 }
 
 /* A line of debugfs vgpu/queues: pasid, vmid, doorbell, MQD, read and write index, waves in slots */

@@ -92,23 +92,6 @@ static int64_t counter(const char *name)
 	return value < 0 ? 0 : value;
 }
 
-/* CPU time of the monitor so far. */
-static uint64_t monitor_ns(void)
-{
-	unsigned long long ns = 0;
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%lld/schedstat", (long long)counter("monitor_pid"));
-	f = fopen(path, "r");
-	if (f) {
-		if (fscanf(f, "%llu", &ns) != 1)
-			ns = 0;
-		fclose(f);
-	}
-	return ns;
-}
-
 static bool run_phase(const char *phase, const char *requests, bool with_training, bool enable)
 {
 	char seconds[16], pid[16] = "", page[32] = "", line[512];
@@ -138,12 +121,12 @@ static bool run_phase(const char *phase, const char *requests, bool with_trainin
 	preemptions = counter("preemptions");
 	resumes = counter("resumes");
 	failures = counter("failures");
-	cpu = monitor_ns();
+	cpu = (uint64_t)kfd_cpu_ns(counter("monitor_pid"));
 	start = kfd_now_ns();
 	i = launch(inference, true);
 	good &= finish(phase, &i);
 	elapsed = kfd_now_ns() - start;
-	cpu = monitor_ns() - cpu;
+	cpu = (uint64_t)kfd_cpu_ns(counter("monitor_pid")) - cpu;
 	if (with_training) {
 		kill(atoi(pid), SIGTERM);
 		good &= finish(phase, &t);

@@ -420,6 +420,16 @@ int actor_wait(const struct actor *a, int work, uint64_t timeout_ns)
 	return kfd_signal_poll(a->done[work], timeout_ns);
 }
 
+int actor_wait_all(const struct actor *a, uint64_t timeout_ns)
+{
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < a->works && !err; i++)
+		err = actor_wait(a, (int)i, timeout_ns);
+	return err;
+}
+
 int actor_wait_progress(const struct actor *a, int work, uint64_t items, uint64_t timeout_ns)
 {
 	return KFD_WAIT(kfd_work_progress(&a->work[work]) >= items, KFD_NS_PER_MS, timeout_ns);

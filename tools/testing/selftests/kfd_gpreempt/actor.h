@@ -99,6 +99,7 @@ actor_fn actor_do_queue, actor_do_update, actor_do_destroy, actor_do_submit, act
 /* Without a call, also on dead actors. */
 bool actor_done(const struct actor *a, int work);
 int actor_wait(const struct actor *a, int work, uint64_t timeout_ns);
+int actor_wait_all(const struct actor *a, uint64_t timeout_ns);
 int actor_wait_progress(const struct actor *a, int work, uint64_t items, uint64_t timeout_ns);
 struct kfd_tally actor_tally(const struct actor *a);	/* of all its work */
 

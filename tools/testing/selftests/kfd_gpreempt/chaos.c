@@ -720,10 +720,10 @@ static void look(void)
 
 	switch (between(0, 2)) {
 	case 0:
-		read_file("/sys/kernel/debug/kfd/gpreempt_dump", text, sizeof(text));
+		kfd_file_read("/sys/kernel/debug/kfd/gpreempt_dump", text, sizeof(text));
 		break;
 	case 1:
-		read_file("/sys/kernel/debug/kfd/gpreempt", text, sizeof(text));
+		kfd_file_read("/sys/kernel/debug/kfd/gpreempt", text, sizeof(text));
 		break;
 	default:
 		gpreempt_list_queues(outside, &all, &queues);

@@ -19,8 +19,8 @@
 
 #include "fixture.h"
 #include "reset.h"
-#include "worker.h"
 #include "gpreempt.h"
+#include "worker.h"
 
 #define SOCKET		"/tmp/gpreemptd.socket"
 #define STEPS		40
@@ -150,13 +150,10 @@ TEST_F(gpreemptd, hpf_lower_yields_and_continues)
 	EXPECT_FALSE(actor_done(high, 0));
 	EXPECT_TRUE(ask("{\"command\":\"status\"}"));
 	EXPECT_NE(NULL, strstr(answer, "\"state\":\"held\""));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	ASSERT_ENDS_BEFORE(high, low);
+	ASSERT_DONE_ONCE(low, high);
 	EXPECT_LE(1, preempt_count(low, 0));
 	EXPECT_EQ(0, preempt_count(high, 0));
-	EXPECT_EXACTLY_ONCE(low, self->slots * STEPS);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
 	EXPECT_EQ(0, end_daemon(self, SIGTERM));
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
@@ -177,14 +174,12 @@ TEST_F(gpreemptd, fifo_first_come_is_done_first)
 		ASSERT_EQ(0, launch_preempts(a[i], a[i]));
 	}
 	EXPECT_FALSE(actor_done(a[0], 0));
-	ASSERT_EQ(0, actor_wait(a[0], 0, LONG));
-	EXPECT_FALSE(actor_done(a[1], 0));
-	ASSERT_EQ(0, actor_wait(a[1], 0, LONG));
-	EXPECT_FALSE(actor_done(a[2], 0));
+	ASSERT_ENDS_BEFORE(a[0], a[1]);
+	ASSERT_ENDS_BEFORE(a[1], a[2]);
 	ASSERT_EQ(0, actor_wait(a[2], 0, LONG));
 	EXPECT_EQ(0, preempt_count(a[0], 0));
 	for (i = 0; i < 3; i++)
-		EXPECT_EXACTLY_ONCE(a[i], self->slots / 2 * 20);
+		EXPECT_EXACTLY_ONCE(a[i]);
 }
 
 /* Two that fill the device and begin together: how many of a hundred steps were the first one's, when that had done three quarters of its own? */
@@ -200,10 +195,7 @@ static uint64_t share(struct __test_metadata *_metadata, const FIXTURE_DATA(gpre
 	TH_LOG("%llu : %llu steps", (unsigned long long)(first / self->slots), (unsigned long long)(second / self->slots));
 	EXPECT_GE(preempt_count(a, 0), 3);
 	EXPECT_GE(preempt_count(b, 0), 3);
-	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	ASSERT_EQ(0, actor_wait(b, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, self->slots * STEPS);
-	EXPECT_EXACTLY_ONCE(b, self->slots * STEPS);
+	ASSERT_DONE_ONCE(a, b);
 	return first * 100 / (first + second);
 }
 
@@ -251,10 +243,7 @@ TEST_F(gpreemptd, killed_daemon_holds_nobody)
 	EXPECT_EQ(0, wait_runs(low));
 	EXPECT_FALSE(actor_done(high, 0));
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots / 2 * STEPS);
-	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 2 * STEPS);
+	ASSERT_DONE_ONCE(low, high);
 	/* Another one takes over the socket that was left. */
 	DAEMON("hpf");
 	EXPECT_EQ(0, end_daemon(self, SIGTERM));
@@ -276,7 +265,7 @@ TEST_F(gpreemptd, killed_client_holds_nobody)
 	ASSERT_EQ(0, wait_state(held, 0, "preempted", LONG));
 	actor_kill(held);
 	actor_kill(high);
-	ASSERT_DONE_ONCE(low, self->slots * STEPS);
+	ASSERT_DONE_ONCE(low);
 	EXPECT_EQ(0, actor_tally(high).twice);
 	EXPECT_EQ(0, actor_tally(held).twice);
 	EXPECT_TRUE(ask("{\"command\":\"status\"}"));
@@ -295,10 +284,7 @@ TEST_F(gpreemptd, removed_client_runs)
 	ASSERT_TRUE(ask("{\"command\":\"remove\",\"pid\":%d}", low->pid));
 	EXPECT_EQ(0, wait_runs(low));
 	EXPECT_FALSE(actor_done(high, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots / 2 * STEPS);
-	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 2 * STEPS);
+	ASSERT_DONE_ONCE(low, high);
 }
 
 /* A quarter of the device each. The kernel knows of a nice value, gpreemptd of two processes that are equals to the kernel. */
@@ -317,21 +303,15 @@ TEST_F_TIMEOUT(gpreemptd, both_schedulers_at_once, 120)
 	ASSERT_EQ(0, wait_state(nice, 0, "preempted", LONG));
 	ASSERT_EQ(0, launch_preempts(high, low));
 	ASSERT_EQ(0, actor_submit(other, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_FALSE(actor_done(low, 0));
+	ASSERT_ENDS_BEFORE(high, low);
 	/* Beside other, which has more to do, and before nice, for which there would be room. */
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_FALSE(actor_done(other, 0));
+	ASSERT_ENDS_BEFORE(low, other);
 	EXPECT_FALSE(actor_done(nice, 0));
-	ASSERT_EQ(0, actor_wait(other, 0, LONG));
-	EXPECT_FALSE(actor_done(nice, 0));
+	ASSERT_ENDS_BEFORE(other, nice);
 	ASSERT_EQ(0, actor_wait(nice, 0, LONG));
 	EXPECT_EQ(0, preempt_count(high, 0));
 	EXPECT_EQ(0, preempt_count(other, 0));
-	EXPECT_EXACTLY_ONCE(nice, self->slots / 4 * STEPS);
-	EXPECT_EXACTLY_ONCE(low, self->slots / 4 * STEPS);
-	EXPECT_EXACTLY_ONCE(other, self->slots / 4 * 2 * STEPS);
-	EXPECT_EXACTLY_ONCE(high, self->slots / 4 * 20);
+	ASSERT_DONE_ONCE(nice, low, other, high);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
@@ -500,8 +480,7 @@ TEST_F_TIMEOUT(gpreemptd, requests_gain_what_held_back_launches_do_not_give, 240
 	for (i = 0; i < (int)low->works; i++)
 		items += low->work[i].submitted;
 	EXPECT_LT(0, items);
-	EXPECT_EXACTLY_ONCE(low, items * self->slots);
-	EXPECT_EXACTLY_ONCE(high, MODES * REQUESTS * KERNELS * self->slots);
+	ASSERT_DONE_ONCE(low, high);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
@@ -596,7 +575,7 @@ TEST_F(probe, what_goes_on_is_responsive_and_left_alone)
 	EXPECT_FALSE(says(idle, "responsive", "goes on"));
 	EXPECT_FALSE(actor_done(a, 0));
 	EXPECT_EQ(0, preempt_count(a, 0));
-	ASSERT_DONE_ONCE(a, 250 * self->slots);
+	ASSERT_DONE_ONCE(a);
 	EXPECT_EQ(0, probe(""));
 	EXPECT_NE(NULL, strstr(answer, "\"queues\":[]"));
 	ASSERT_EQ(0, scheduler_off());
@@ -615,7 +594,7 @@ TEST_F(probe, long_kernel_is_silent_until_it_is_preempted)
 	EXPECT_SAYS(a, "responsive", "was preempted for the test");
 	EXPECT_EQ(1, preempt_count(a, 0));
 	EXPECT_FALSE(actor_done(a, 0));
-	ASSERT_DONE_ONCE(a, self->slots * 400);
+	ASSERT_DONE_ONCE(a);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	EXPECT_NO_RESETS();
 }
@@ -636,7 +615,7 @@ TEST_F(probe, hung_queue_is_not_reset_by_looking)
 	EXPECT_SAYS(well, "responsive", "goes on");
 	EXPECT_SAYS(hung, "silent", "shows nothing");
 	EXPECT_FALSE(actor_done(well, 0));
-	ASSERT_DONE_ONCE(well, self->slots / 2 * 200);
+	ASSERT_DONE_ONCE(well);
 	EXPECT_NO_RESETS();
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 }

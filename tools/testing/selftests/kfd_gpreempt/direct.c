@@ -12,15 +12,11 @@
 #define PATIENT_POLL_NS	(5 * MS)
 
 FIXTURE(direct) {
-	struct device_health health;
-	int64_t preemptions;
-	int64_t resumes;
-	int64_t failures;
+	BEFORE_TEST;
 	int64_t timeouts;
 	int64_t lost;
 	int64_t mismatches;
 	int64_t disabled;
-	uint32_t slots;
 };
 
 static void no_faults(void)
@@ -44,15 +40,9 @@ FIXTURE_SETUP(direct)
 	if (kfd_gpreempt_text(kfd_first_gpu_id(), "backend", backend, sizeof(backend)) || strcmp(backend, "mqd"))
 		SKIP(return, "the hardware scheduler is on: needs amdgpu.sched_policy=2");
 	no_faults();
-	ASSERT_EQ(0, scheduler_fresh(NULL, 0));
+	SETUP_SCHEDULER(NULL, 0);
 	/* Each preemption of these tests is verified. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_verify", 1));
-	self->health = device_health();
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
-	ASSERT_GT((int)self->slots, 0);
-	self->preemptions = counter("preemptions");
-	self->resumes = counter("resumes");
-	self->failures = counter("failures");
 	self->timeouts = counter("failed_unmap_timeout");
 	self->lost = counter("failed_victim_reset");
 	self->mismatches = counter("verify_mismatches");
@@ -64,10 +54,11 @@ FIXTURE_TEARDOWN(direct)
 	no_faults();
 	actor_forget_all();
 	EXPECT_EQ(0, wait_no_queues());
-	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
-	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	/* Without HWS a process whose queue was lost finds old translations in the next (driver notes). */
+	self->health.stale_translations = device_health().stale_translations;
+	EXPECT_DEVICE_UNHARMED();
 	kfd_param_set("gpreempt_verify", 0);
-	kfd_param_set("gpreempt_enable", 0);
+	scheduler_off();
 }
 
 /* What went wrong since the test began, by cause, and nothing else. */
@@ -132,18 +123,16 @@ TEST_F(direct, victims_are_taken_surgically)
 		ASSERT_EQ(0, wait_state(low[i], 0, "preempted", LONG));
 	EXPECT_EQ(saves + 2 * xccs, kfd_vgpu_stat("cwsr_saves"));
 	EXPECT_EQ(saved + 2 * waves, kfd_vgpu_stat("waves_saved"));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_FALSE(actor_done(third, 0));
+	ASSERT_ENDS_BEFORE(high, third);
 	ASSERT_EQ(0, actor_wait(third, 0, LONG));
 	for (i = 0; i < 2; i++)
 		EXPECT_FALSE(actor_done(low[i], 0));
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, actor_wait(low[i], 0, LONG));
 		EXPECT_EQ(1, preempt_count(low[i], 0));
-		EXPECT_EXACTLY_ONCE(low[i], waves * STEPS);
+		EXPECT_EXACTLY_ONCE(low[i]);
 	}
-	EXPECT_EXACTLY_ONCE(third, waves * STEPS);
-	EXPECT_EXACTLY_ONCE(high, waves * STEPS / 2);
+	ASSERT_DONE_ONCE(third, high);
 	EXPECT_EQ(saves + 2 * xccs, kfd_vgpu_stat("cwsr_saves"));
 	EXPECT_EQ(restored + 2 * waves, kfd_vgpu_stat("waves_restored"));
 	EXPECT_EQ(runlists, kfd_vgpu_stat("runlists"));
@@ -164,11 +153,7 @@ TEST_F(direct, idle_victims_come_back_with_their_packets)
 	ASSERT_EQ(0, actor_submit(idle, 0, 0, 1, 0));
 	kfd_sleep_ns(20 * MS);
 	EXPECT_EQ(0, kfd_work_progress(&idle->work[0]));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(idle, 0, LONG));
-	ASSERT_DONE_ONCE(low, self->slots * 20);
-	EXPECT_EXACTLY_ONCE(idle, 16);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
+	ASSERT_DONE_ONCE(low, idle, high);
 	EXPECT_FAILURES(0, 0, 0);
 }
 
@@ -181,7 +166,7 @@ TEST_F(direct, mqd_scribbled_while_preempted_is_told)
 	inversion(_metadata, low, high, "preempted");
 	kfd_sleep_ns(5 * MS);
 	ASSERT_EQ(0, kfd_vgpu_set("scribble", 1));
-	ASSERT_DONE_ONCE(high, self->slots * 10);
+	ASSERT_DONE_ONCE(high);
 	ASSERT_EQ(0, wait_counter("verify_mismatches", self->mismatches + 1, LONG));
 	EXPECT_NE(0, actor_wait(low, 0, SECOND));
 	EXPECT_GT(actor_tally(low).lost, 0);
@@ -200,9 +185,7 @@ TEST_F(direct, update_of_a_preempted_queue_is_no_mismatch)
 	ASSERT_EQ(0, actor_queue_update(low, 0, 3, 0));
 	kfd_sleep_ns(5 * MS);
 	ASSERT_EQ(0, actor_queue_update(low, 0, 6, 100));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_DONE_ONCE(low, self->slots * 40);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	ASSERT_DONE_ONCE(low, high);
 	EXPECT_FAILURES(0, 0, 0);
 }
 
@@ -218,10 +201,8 @@ TEST_F(direct, late_victim_is_waited_for)
 	if (low->client.num_xcc == 1)
 		EXPECT_EQ(0, kfd_work_progress(&high->work[0]));
 	EXPECT_FALSE(actor_done(high, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_DONE_ONCE(low, self->slots * 40);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	ASSERT_ENDS_BEFORE(high, low);
+	ASSERT_DONE_ONCE(low, high);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	EXPECT_FAILURES(1, 0, 0);
 }
@@ -241,7 +222,7 @@ TEST_F(direct, late_victim_is_not_loaded_before_it_has_left)
 	kfd_sleep_ns(100 * MS);
 	EXPECT_TRUE(state_is(low, 0, "leaving"));
 	EXPECT_EQ(progress, kfd_work_progress(&low->work[0]));
-	ASSERT_DONE_ONCE(low, self->slots * 40);
+	ASSERT_DONE_ONCE(low);
 	EXPECT_FAILURES(1, 0, 0);
 }
 
@@ -257,9 +238,7 @@ TEST_F(direct, late_victim_can_be_updated_and_destroyed)
 	EXPECT_EQ(0, actor_queue_update(low, 0, 5, 100));
 	EXPECT_FALSE(actor_done(high, 0));
 	EXPECT_EQ(0, wait_state(low, 0, "preempted", LONG));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_DONE_ONCE(low, self->slots * 40);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
+	ASSERT_DONE_ONCE(low, high);
 	EXPECT_FAILURES(1, 0, 0);
 
 	/* The same again, and this time it goes. */
@@ -290,10 +269,8 @@ TEST_F_TIMEOUT(direct, timeout_is_driven_to_an_end, 120)
 	/* Its waves run on until they are reset: 10 s of work. */
 	fault_on_last_xcc(_metadata, low, "fault/dequeue_lost");
 	long_inversion(_metadata, low, high);
-	ASSERT_EQ(0, actor_submit(other, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(other, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	ASSERT_EQ(0, launch_completes(other));
+	ASSERT_DONE_ONCE(high);
 	EXPECT_FAILURES(1, 1, 0);
 	progress = kfd_work_progress(&low->work[0]);
 	kfd_sleep_ns(100 * MS);
@@ -324,7 +301,7 @@ TEST_F_TIMEOUT(direct, switching_off_outlasts_a_lost_victim, 120)
 	fault_on_last_xcc(_metadata, low, "fault/dequeue_lost");
 	long_inversion(_metadata, low, high);
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_DONE_ONCE(high, self->slots * 10);
+	ASSERT_DONE_ONCE(high);
 	EXPECT_FAILURES(1, 1, 0);
 	EXPECT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	EXPECT_EQ(0, wait_state(low, 0, "lost", LONG));
@@ -340,7 +317,7 @@ TEST_F_TIMEOUT(direct, victim_that_does_not_leave_can_be_killed, 120)
 	fault_on_last_xcc(_metadata, low, "fault/dequeue_lost");
 	long_inversion(_metadata, low, high);
 	actor_kill(low);
-	ASSERT_DONE_ONCE(high, self->slots * 10);
+	ASSERT_DONE_ONCE(high);
 	EXPECT_EQ(0, actor_tally(low).twice);
 	/* Its waves are reset by whose patience ends first: the driver, for the process that ends, or we. */
 	EXPECT_LE(counter("failed_victim_reset"), self->lost + 1);
@@ -376,7 +353,7 @@ TEST_F_TIMEOUT(direct, victim_that_leaves_after_the_node_was_given_up_is_lost, 1
 	EXPECT_EQ(self->timeouts + 1, counter("failed_unmap_timeout"));
 	EXPECT_EQ(self->lost + 1, counter("failed_victim_reset"));
 	EXPECT_EQ(self->disabled + 1, counter("disabled"));
-	ASSERT_DONE_ONCE(high, 16);
+	ASSERT_DONE_ONCE(high);
 	kfd_sleep_ns(50 * MS);
 	EXPECT_EQ(progress, kfd_work_progress(&low->work[0]));
 	EXPECT_FALSE(actor_done(low, 0));
@@ -392,9 +369,7 @@ TEST_F_TIMEOUT(direct, victim_that_leaves_after_the_node_was_given_up_is_lost, 1
 	ASSERT_EQ(0, launch_begins(other));
 	ASSERT_EQ(0, actor_submit(high, 0, 1, 1, 0));
 	ASSERT_EQ(0, wait_state(other, 0, "preempted", LONG));
-	ASSERT_EQ(0, actor_wait(high, 1, LONG));
-	ASSERT_DONE_ONCE(other, self->slots * 10);
-	EXPECT_EXACTLY_ONCE(high, 16 + self->slots * 2);
+	ASSERT_DONE_ONCE(other, high);
 }
 
 /* Nothing is loaded, and neither switching off nor the end of the process hangs. Last test: the slot stays dead. */

@@ -20,18 +20,6 @@
 
 #include "reset.h"
 
-static inline int put(const char *path, const char *value)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = write(fd, value, strlen(value));
-	close(fd);
-	return n < 0 ? -errno : 0;
-}
-
 /* ---- resets ---- */
 
 #define RECOVER		"/sys/kernel/debug/dri/0/amdgpu_gpu_recover"
@@ -40,9 +28,9 @@ static inline int put(const char *path, const char *value)
 static inline int recover(void)
 {
 	char text[32];
-	int err = read_file(RECOVER, text, sizeof(text));
+	int n = kfd_file_read(RECOVER, text, sizeof(text));
 
-	return err ? err : test_rings();
+	return n < 0 ? n : test_rings();
 }
 
 /* ---- suspend ---- */
@@ -52,16 +40,18 @@ static inline bool can_suspend(void)
 	return !access("/sys/power/pm_test", W_OK);
 }
 
+#define NEEDS_SUSPEND()	NEEDS(can_suspend() ? NULL : "no /sys/power/pm_test")
+
 /* All devices are suspended and come back, programs frozen; the machine stays. */
 static inline int suspend_devices(void)
 {
 	int err;
 
-	put("/sys/module/suspend/parameters/pm_test_delay", "0");
-	err = put("/sys/power/pm_test", "devices");
+	kfd_file_write("/sys/module/suspend/parameters/pm_test_delay", "0");
+	err = kfd_file_write("/sys/power/pm_test", "devices");
 	if (!err)
-		err = put("/sys/power/state", "mem");
-	put("/sys/power/pm_test", "none");
+		err = kfd_file_write("/sys/power/state", "mem");
+	kfd_file_write("/sys/power/pm_test", "none");
 	return err;
 }
 
@@ -120,17 +110,12 @@ struct hog {
 
 static inline uint64_t vram_bytes(void)
 {
-	char path[96], text[32] = "";
-	int fd;
+	char path[96];
+	int64_t bytes;
 
 	snprintf(path, sizeof(path), "/sys/class/drm/renderD%d/device/mem_info_vram_total", kfd_first_render_minor());
-	fd = open(path, O_RDONLY);
-	if (fd < 0)
-		return 0;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = 0;
-	close(fd);
-	return strtoull(text, NULL, 10);
+	bytes = kfd_file_number(path);
+	return bytes < 0 ? 0 : (uint64_t)bytes;
 }
 
 static inline int hog_open(struct hog *h, size_t chunk)

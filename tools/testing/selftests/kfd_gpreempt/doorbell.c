@@ -75,10 +75,7 @@ static struct pair armed_pair(struct __test_metadata *_metadata, uint32_t slots,
 static void finish_pair(struct __test_metadata *_metadata, struct pair *p, uint32_t slots, uint32_t launches)
 {
 	looks_are_normal(_metadata);
-	ASSERT_EQ(0, actor_wait(p->high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(p->low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(p->high, (uint64_t)launches * slots);
-	EXPECT_EXACTLY_ONCE(p->low, slots * 200);
+	ASSERT_DONE_ONCE(p->high, p->low);
 }
 
 /* High writes its doorbell, and has been served before low's end: nothing but its doorbell can have told. */
@@ -123,8 +120,7 @@ TEST_F(doorbell, notice_takes_microseconds)
 	if (kfd_vgpu_look_every(5 * MS))
 		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount");
 	p.high = worker(_metadata, 0, 40, self->slots, 1, 100 * US);
-	ASSERT_EQ(0, actor_submit(p.low, 0, 0, 2, KFD_PACKET_BARRIER));
-	ASSERT_EQ(0, actor_wait_progress(p.low, 0, 1, LONG));
+	ASSERT_EQ(0, launches_begin(p.low, 2, KFD_PACKET_BARRIER));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	for (i = 0; i < 40; i++) {
 		ASSERT_EQ(0, wait_node_state("armed"));
@@ -220,9 +216,7 @@ TEST_F_TIMEOUT(doorbell, no_doorbell_is_missed_while_processes_are_armed, 120)
 	       (long long)(counter("doorbell_late") - late), (long long)(counter("doorbell_faults") - faults));
 	EXPECT_GT(counter("doorbell_faults"), faults);
 	looks_are_normal(_metadata);
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, THREADS * ROUNDS);
-	EXPECT_EXACTLY_ONCE(low, self->slots * 400);
+	ASSERT_DONE_ONCE(high, low);
 }
 
 /* ---- what programs do with their mappings ---- */
@@ -355,7 +349,7 @@ TEST_F(doorbell, killed_while_armed)
 	actor_kill(p.high);
 	looks_are_normal(_metadata);
 	ASSERT_EQ(0, wait_node_state("parked"));
-	ASSERT_DONE_ONCE(p.low, self->slots * 200);
+	ASSERT_DONE_ONCE(p.low);
 }
 
 /* ---- modes ---- */
@@ -404,9 +398,7 @@ TEST_F_TIMEOUT(doorbell, switching_modes_all_the_time, 120)
 	}
 	EXPECT_EQ(0, high->result);
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_wakeup", "doorbell"));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, THREADS * ROUNDS);
-	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+	ASSERT_DONE_ONCE(high, low);
 }
 
 /* ---- sleep ---- */
@@ -434,8 +426,7 @@ TEST_F_TIMEOUT(doorbell, suspend_while_armed, 120)
 {
 	struct pair p;
 
-	if (!can_suspend())
-		SKIP(return, "no /sys/power/pm_test");
+	NEEDS_SUSPEND();
 	p = armed_pair(_metadata, self->slots, 1);
 	looks_are_normal(_metadata);
 	ASSERT_EQ(0, suspend_devices());

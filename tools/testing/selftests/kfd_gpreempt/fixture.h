@@ -9,6 +9,7 @@
 #define FIXTURE_H
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "actor.h"
 
@@ -22,18 +23,28 @@
 
 /* ASSERT on an actor that must exist, with its reason. */
 #define ASSERT_ACTOR(a) ASSERT_NE(NULL, a) { TH_LOG("actor: %s", actor_why()); }
-/* Every item done, none lost, none twice. */
-#define EXPECT_EXACTLY_ONCE(a, items) do { \
-	struct kfd_tally tally_ = actor_tally(a); \
-	EXPECT_EQ((uint64_t)(items), tally_.done); \
-	EXPECT_EQ(0, tally_.lost); \
-	EXPECT_EQ(0, tally_.twice); \
-} while (0)
+/* Of all items that it submitted (there are some) none was lost, none was done twice. */
+static inline bool exactly_once(const struct actor *a)
+{
+	struct kfd_tally t = actor_tally(a);
 
-/* It ends, and then so it is. */
-#define ASSERT_DONE_ONCE(a, items) do { \
-	ASSERT_EQ(0, actor_wait(a, 0, LONG)); \
-	EXPECT_EXACTLY_ONCE(a, items); \
+	if (t.done && !t.lost && !t.twice)
+		return true;
+	fprintf(stderr, "# process %d: %llu items done once, %llu lost, %llu twice\n", a->pid, (unsigned long long)t.done,
+		(unsigned long long)t.lost, (unsigned long long)t.twice);
+	return false;
+}
+
+#define EXPECT_EXACTLY_ONCE(a)	EXPECT_TRUE(exactly_once(a))
+
+/* All work of these actors ends, and then so it is. */
+#define ASSERT_DONE_ONCE(...) do { \
+	const struct actor *const done_[] = { __VA_ARGS__ }; \
+	size_t done_i_; \
+	for (done_i_ = 0; done_i_ < sizeof(done_) / sizeof(done_[0]); done_i_++) { \
+		ASSERT_EQ(0, actor_wait_all(done_[done_i_], LONG)) TH_LOG("number %zu of " #__VA_ARGS__, done_i_); \
+		EXPECT_EXACTLY_ONCE(done_[done_i_]); \
+	} \
 } while (0)
 
 struct gpreempt_default {
@@ -81,6 +92,8 @@ static inline const char *unless_virtual(const char *missing)
 } while (0)
 
 #define NEEDS_VGPU()	NEEDS(unless_virtual(NULL))
+
+#define NEEDS_NO_HWS()	NEEDS(kfd_param_get("sched_policy") == NO_HWS ? NULL : "the hardware scheduler is on: needs amdgpu.sched_policy=2")
 
 static inline const char *scheduler_missing(void)
 {
@@ -164,33 +177,43 @@ static inline int wait_state(const struct actor *a, int queue, const char *state
 	return wait_queue_state(a->client.gpu_id, a->pid, a->queue[queue].id, state, timeout_ns);
 }
 
-/* A launch of its first work in its first queue, until that has begun, or until it has ended */
-static inline int launch_begins(struct actor *a)
+/* Launches of its first work in its first queue, until that has begun, or until it has ended */
+static inline int launches_begin(struct actor *a, uint32_t launches, uint32_t flags)
 {
-	int err = actor_submit(a, 0, 0, 1, 0);
+	int err = actor_submit(a, 0, 0, launches, flags);
 
 	return err ? err : actor_wait_progress(a, 0, 1, LONG);
 }
 
-static inline int launch_completes(struct actor *a)
+static inline int launch_begins(struct actor *a)
 {
-	int err = actor_submit(a, 0, 0, 1, 0);
+	return launches_begin(a, 1, 0);
+}
+
+static inline int launches_complete(struct actor *a, uint32_t launches, uint32_t flags)
+{
+	int err = actor_submit(a, 0, 0, launches, flags);
 
 	return err ? err : actor_wait(a, 0, LONG);
 }
 
+static inline int launch_completes(struct actor *a)
+{
+	return launches_complete(a, 1, 0);
+}
+
+/* One's first work ends while the other's has not. */
+#define ASSERT_ENDS_BEFORE(first, second) do { \
+	ASSERT_EQ(0, actor_wait(first, 0, LONG)); \
+	EXPECT_FALSE(actor_done(second, 0)) TH_LOG("%s was to end before %s", #first, #second); \
+} while (0)
+
 /* Does the virtual GPU give this answer of firmware's (firmware=)? */
 static inline bool firmware_is(const char *name)
 {
-	FILE *f = fopen("/sys/module/vgpu/parameters/firmware", "re");
-	char text[256] = "";
+	char text[256];
 
-	if (f) {
-		if (!fgets(text, sizeof(text), f))
-			text[0] = 0;
-		fclose(f);
-	}
-	return strstr(text, name);
+	return kfd_file_read("/sys/module/vgpu/parameters/firmware", text, sizeof(text)) > 0 && strstr(text, name);
 }
 
 /* High's launch, until low's first queue is off the device for it */
@@ -311,5 +334,19 @@ static inline int scheduler_fresh(const char *name, int64_t value)
 	EXPECT_NOTHING_LEFT(); \
 	scheduler_off(); \
 } while (0)
+
+/* The first queue of an actor asks for cooperative groups. */
+#define ASSERT_GWS_OR_SKIP(a) do { \
+	int gws_ = actor_queue_gws(a, 0, true); \
+	if (gws_ == -ENODEV) \
+		SKIP(return, "KFD has no GWS on this device"); \
+	ASSERT_EQ(0, gws_); \
+} while (0)
+
+/* A fixture of these alone, with what else its setup does */
+#define SCHEDULER_FIXTURE(name, setup) \
+	FIXTURE(name) { BEFORE_TEST; }; \
+	FIXTURE_SETUP(name) { SETUP_SCHEDULER(NULL, 0); setup; } \
+	FIXTURE_TEARDOWN(name) { TEARDOWN_SCHEDULER(); }
 
 #endif /* FIXTURE_H */

@@ -454,12 +454,9 @@ static long meminfo_kb(const char *name)
 /* What the kernel has allocated and does not give back when asked. */
 static long kernel_memory_kb(void)
 {
-	int fd = open("/proc/sys/vm/drop_caches", O_WRONLY);
-
 	sync();
-	if (fd < 0 || write(fd, "3", 1) != 1)
+	if (kfd_file_write("/proc/sys/vm/drop_caches", "3"))
 		ksft_print_msg("caches stay\n");
-	close(fd);
 	return meminfo_kb("SUnreclaim") + meminfo_kb("VmallocUsed") + meminfo_kb("KernelStack") + meminfo_kb("PageTables");
 }
 

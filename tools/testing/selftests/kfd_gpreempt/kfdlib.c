@@ -112,7 +112,7 @@ void kfd_sleep_ns(uint64_t ns)
 
 /* ---- small files ---- */
 
-static int read_text(const char *path, char *buf, size_t size)
+int kfd_file_read(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t used = 0;
@@ -150,11 +150,24 @@ static int64_t text_to_number(const char *text)
 	return end == text ? -1 : value;
 }
 
-static int64_t read_number(const char *path)
+int64_t kfd_file_number(const char *path)
 {
 	char text[64];
 
-	return read_text(path, text, sizeof(text)) < 0 ? -1 : text_to_number(text);
+	return kfd_file_read(path, text, sizeof(text)) < 0 ? -1 : text_to_number(text);
+}
+
+void kfd_file_empty(const char *path)
+{
+	close(open(path, O_WRONLY | O_TRUNC | O_CLOEXEC));
+}
+
+int64_t kfd_cpu_ns(int64_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRId64 "/schedstat", pid);
+	return kfd_file_read(path, path, sizeof(path)) < 0 ? 0 : strtoll(path, NULL, 10);
 }
 
 int64_t kfd_param_get(const char *name)
@@ -162,10 +175,10 @@ int64_t kfd_param_get(const char *name)
 	char path[160];
 
 	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
-	return read_number(path);
+	return kfd_file_number(path);
 }
 
-static int write_text(const char *path, const char *text)
+int kfd_file_write(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
 
@@ -182,7 +195,7 @@ int kfd_param_set_text(const char *name, const char *value)
 	char path[160];
 
 	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
-	return write_text(path, value);
+	return kfd_file_write(path, value);
 }
 
 int kfd_param_get_text(const char *name, char *buf, size_t size)
@@ -191,7 +204,7 @@ int kfd_param_get_text(const char *name, char *buf, size_t size)
 	int n;
 
 	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
-	n = read_text(path, buf, size);
+	n = kfd_file_read(path, buf, size);
 	if (n < 0)
 		return n;
 	buf[strcspn(buf, "\n")] = '\0';
@@ -203,7 +216,7 @@ static int64_t poll_ns_at_first;
 
 __attribute__((constructor)) static void remember_poll_ns(void)
 {
-	poll_ns_at_first = read_number(VGPU_POLL_NS);
+	poll_ns_at_first = kfd_file_number(VGPU_POLL_NS);
 }
 
 int kfd_vgpu_look_every(int64_t ns)
@@ -211,7 +224,7 @@ int kfd_vgpu_look_every(int64_t ns)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%" PRId64, ns > poll_ns_at_first ? ns : poll_ns_at_first);
-	return write_text(VGPU_POLL_NS, text);
+	return kfd_file_write(VGPU_POLL_NS, text);
 }
 
 int kfd_param_set(const char *name, int64_t value)
@@ -228,7 +241,7 @@ int kfd_gpreempt_text(uint32_t gpu_id, const char *name, char *buf, size_t size)
 	int n;
 
 	snprintf(path, sizeof(path), GPREEMPT_SYSFS "/%u/%s", gpu_id, name);
-	n = read_text(path, buf, size);
+	n = kfd_file_read(path, buf, size);
 	if (n < 0)
 		return n;
 	buf[strcspn(buf, "\n")] = '\0';
@@ -240,7 +253,7 @@ int kfd_gpreempt_set_text(uint32_t gpu_id, const char *name, const char *value)
 	char path[160];
 
 	snprintf(path, sizeof(path), GPREEMPT_SYSFS "/%u/%s", gpu_id, name);
-	return write_text(path, value);
+	return kfd_file_write(path, value);
 }
 
 int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name)
@@ -271,7 +284,7 @@ int64_t kfd_vgpu_stat(const char *name)
 {
 	char text[8192];
 
-	if (read_text(VGPU_STATS, text, sizeof(text)) < 0)
+	if (kfd_file_read(VGPU_STATS, text, sizeof(text)) < 0)
 		return -1;
 	return number_in_lines(text, name);
 }
@@ -280,7 +293,7 @@ int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max)
 {
 	static char text[65536];
 	char *line, *save = NULL;
-	int n = 0, err = read_text(VGPU_CUS, text, sizeof(text));
+	int n = 0, err = kfd_file_read(VGPU_CUS, text, sizeof(text));
 
 	if (err < 0)
 		return err;
@@ -301,7 +314,7 @@ int64_t kfd_vgpu_get(const char *name)
 	char path[128];
 
 	vgpu_path(path, sizeof(path), name);
-	return read_number(path);
+	return kfd_file_number(path);
 }
 
 int kfd_vgpu_set(const char *name, int64_t value)
@@ -310,7 +323,7 @@ int kfd_vgpu_set(const char *name, int64_t value)
 
 	vgpu_path(path, sizeof(path), name);
 	snprintf(text, sizeof(text), "%" PRId64, value);
-	return write_text(path, text);
+	return kfd_file_write(path, text);
 }
 
 bool kfd_client_is_virtual(void)
@@ -326,7 +339,7 @@ int kfd_gpreempt_queue_get(uint32_t gpu_id, int pid, uint32_t qid, struct kfd_gp
 {
 	static char text[65536];
 	char *line, *save = NULL;
-	int found, err = read_text(GPREEMPT_QUEUES, text, sizeof(text));
+	int found, err = kfd_file_read(GPREEMPT_QUEUES, text, sizeof(text));
 
 	if (err < 0)
 		return err;
@@ -356,13 +369,13 @@ static int find_gpu(uint32_t *gpu_id, char *properties, size_t size)
 
 	for (node = 0; node < 64; node++) {
 		snprintf(path, sizeof(path), TOPOLOGY "/%d/gpu_id", node);
-		if (read_text(path, text, sizeof(text)) < 0)
+		if (kfd_file_read(path, text, sizeof(text)) < 0)
 			continue;
 		*gpu_id = (uint32_t)strtoul(text, NULL, 10);
 		if (!*gpu_id)
 			continue;	/* a CPU */
 		snprintf(path, sizeof(path), TOPOLOGY "/%d/properties", node);
-		return read_text(path, properties, size) < 0 ? -ENODEV : 0;
+		return kfd_file_read(path, properties, size) < 0 ? -ENODEV : 0;
 	}
 	return -ENODEV;
 }
@@ -380,7 +393,7 @@ int64_t kfd_proc_stat(int pid, uint32_t gpu_id, const char *name)
 	char path[160], text[32];
 
 	snprintf(path, sizeof(path), "/sys/class/kfd/kfd/proc/%d/stats_%u/%s", pid, gpu_id, name);
-	return read_text(path, text, sizeof(text)) < 0 ? -1 : strtoll(text, NULL, 10);
+	return kfd_file_read(path, text, sizeof(text)) < 0 ? -1 : strtoll(text, NULL, 10);
 }
 
 long kfd_ioctl_32bit(int fd, unsigned int request, void *argument)

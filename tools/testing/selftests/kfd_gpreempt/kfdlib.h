@@ -217,6 +217,13 @@ void kfd_sleep_until_ns(uint64_t deadline_ns);
 	late_; \
 })
 
+/* ---- small files: negative errno; a number is -1 where there is none, Y and N are 1 and 0 ---- */
+int kfd_file_read(const char *path, char *buf, size_t size);	/* how many bytes; there is a 0 behind them */
+int kfd_file_write(const char *path, const char *text);
+int64_t kfd_file_number(const char *path);			/* the first thing in it */
+void kfd_file_empty(const char *path);
+int64_t kfd_cpu_ns(int64_t pid);				/* what a thread has had of a CPU; 0: it is not there */
+
 /* ---- connection ---- */
 int kfd_client_open(struct kfd_client *c);
 void kfd_client_close(struct kfd_client *c);

@@ -11,19 +11,7 @@
 
 #include "outside.h"
 
-FIXTURE(library) {
-	OUTSIDE;
-};
-
-FIXTURE_SETUP(library)
-{
-	SETUP_OUTSIDE();
-}
-
-FIXTURE_TEARDOWN(library)
-{
-	TEARDOWN_OUTSIDE();
-}
+OUTSIDE_FIXTURE(library)
 
 static int find(struct gpreempt *g, const struct actor *a, struct gpreempt_queue_info *queue)
 {
@@ -103,8 +91,8 @@ TEST_F(library, threads_share_a_handle)
 {
 	static int (*const calls[])(struct gpreempt *g, const struct gpreempt_queue_info *queue) = { hold, hold, set, set, look, look };
 	struct actor *a[2] = {
-		worker(_metadata, 1, self->slots / 2, 100, 5 * MS),
-		worker(_metadata, 1, self->slots / 2, 100, 5 * MS),
+		worker(_metadata, 0, 1, self->slots / 2, 100, 5 * MS),
+		worker(_metadata, 0, 1, self->slots / 2, 100, 5 * MS),
 	};
 	struct caller callers[6] = { 0 };
 	struct gpreempt_queue_info queue;
@@ -124,7 +112,7 @@ TEST_F(library, threads_share_a_handle)
 		EXPECT_EQ(0, callers[i].error);
 	}
 	for (i = 0; i < 2; i++) {
-		ASSERT_DONE_ONCE(a[i], self->slots / 2 * 100);
+		ASSERT_DONE_ONCE(a[i]);
 		ASSERT_EQ(0, wait_priority(self->g, a[i], 7));
 		ASSERT_EQ(0, find(self->g, a[i], &queue));
 		EXPECT_EQ(0, queue.flags & GPREEMPT_QUEUE_HELD);

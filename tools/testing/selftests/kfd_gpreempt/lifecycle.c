@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/klog.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <linux/kfd_ioctl.h>
@@ -42,56 +41,29 @@ static void begin_books(void)
 
 static int wait_none_held(void)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-
-	while (held_now()) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(MS);
-	}
-	return 0;
+	return KFD_WAIT(!held_now(), MS, LONG);
 }
 
 FIXTURE(lifecycle) {
-	struct device_health health;
-	int64_t failures;
-	uint32_t slots;
+	BEFORE_TEST;
 };
 
 FIXTURE_SETUP(lifecycle)
 {
-	const char *missing = scheduler_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	self->health = device_health();
-	self->slots = kfd_wave_slots();
-	ASSERT_GT((int)self->slots, 0);
-	self->failures = counter("failures");
-	ASSERT_GE(self->failures, 0) TH_LOG("/sys/class/kfd/kfd/gpreempt is absent");
+	SETUP_SCHEDULER(NULL, 0);
 	begin_books();
 }
 
 FIXTURE_TEARDOWN(lifecycle)
 {
-	actor_forget_all();
-	EXPECT_EQ(0, wait_no_queues());
+	TEARDOWN_SCHEDULER();
 	EXPECT_EQ(0, held_now());
-	EXPECT_EQ(self->failures, counter("failures"));
-	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
-	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
-	kfd_param_set("gpreempt_enable", 0);
 }
 
 /* A low grid of a quarter of the device, preempted by a high one of half of it. */
 struct pair {
 	struct actor *low;
 	struct actor *high;
-	uint32_t low_items;
-	uint32_t high_items;
 };
 
 /* Of the high grid: longer than a slow machine takes for what happens meanwhile, and shorter than gpreempt_max_hold_ms. */
@@ -102,23 +74,15 @@ static struct pair preempted_pair(struct __test_metadata *_metadata, uint32_t sl
 	struct pair p = {
 		.low = worker(_metadata, LOW_NICE, 2, slots / 4, low_steps, 5 * MS),
 		.high = worker(_metadata, 0, 1, slots / 2, high_steps, 5 * MS),
-		.low_items = slots / 4 * low_steps,
-		.high_items = slots / 2 * high_steps,
 	};
 
-	ASSERT_EQ(0, actor_submit(p.low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(p.low, 0, 1, LONG));
-	ASSERT_EQ(0, actor_submit(p.high, 0, 0, 1, 0));
-	ASSERT_EQ(0, wait_state(p.low, 0, "preempted", LONG));
+	ASSERT_EQ(0, launch_interrupts(p.high, p.low));
 	return p;
 }
 
 static void finish_pair(struct __test_metadata *_metadata, const struct pair *p)
 {
-	EXPECT_EQ(0, actor_wait(p->high, 0, LONG));
-	EXPECT_EQ(0, actor_wait(p->low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(p->high, p->high_items);
-	EXPECT_EXACTLY_ONCE(p->low, p->low_items);
+	ASSERT_DONE_ONCE(p->high, p->low);
 	EXPECT_EQ(0, wait_none_held());
 	EXPECT_EQ(0, actor_stop(p->low));
 	EXPECT_EQ(0, actor_stop(p->high));
@@ -133,8 +97,7 @@ TEST_F_TIMEOUT(lifecycle, enable_disable_storm, 120)
 	int i;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	for (i = 0; i < 30; i++) {
 		ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 		/* From before it is noticed until after it is over. */
@@ -146,10 +109,7 @@ TEST_F_TIMEOUT(lifecycle, enable_disable_storm, 120)
 		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	}
 	EXPECT_GT(counter("preemptions"), preemptions);
-	EXPECT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, 30 * (self->slots / 2));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 80);
+	ASSERT_DONE_ONCE(high, low);
 }
 
 /* All its queues go, preempted or not; the others do not notice; the books are balanced. */
@@ -160,8 +120,7 @@ TEST_F(lifecycle, kill_of_preempted_process)
 
 	ASSERT_EQ(0, actor_queue(p.low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL) - 1);
 	actor_kill(p.low);
-	EXPECT_EQ(0, actor_wait(p.high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(p.high, p.high_items);
+	ASSERT_DONE_ONCE(p.high);
 	EXPECT_EQ(0, actor_stop(p.high));
 	EXPECT_EQ(0, wait_no_queues());
 	EXPECT_EQ(destroyed + 1, counter("destroyed_preempted"));
@@ -191,7 +150,6 @@ TEST_F(lifecycle, fork_exec_keeps_work)
 
 	EXPECT_EQ(0, actor_call(p.low, do_fork_exec, 0, 0, 0, 0));
 	ASSERT_EQ(0, actor_submit(p.low, 0, 0, 1, 0));
-	p.low_items *= 2;
 	EXPECT_TRUE(state_is(p.low, 0, "preempted"));
 	/* The new packet is seen: its write pointer is. */
 	{
@@ -214,15 +172,11 @@ TEST_F(lifecycle, exec_ends_a_preempted_program)
 {
 	struct pair p = preempted_pair(_metadata, self->slots, 20, MEANWHILE_STEPS);
 	int64_t destroyed = counter("destroyed_preempted");
-	uint64_t deadline = kfd_now_ns() + LONG;
 
 	actor_begin(p.low, do_exec, 0, 0, 0, 0);
-	while (counter("queues") != 1 && kfd_now_ns() < deadline)
-		kfd_sleep_ns(2 * MS);
-	EXPECT_EQ(1, counter("queues"));
+	EXPECT_EQ(0, KFD_WAIT(counter("queues") == 1, 2 * MS, LONG));
 	EXPECT_EQ(destroyed + 1, counter("destroyed_preempted"));
-	EXPECT_EQ(0, actor_wait(p.high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(p.high, p.high_items);
+	ASSERT_DONE_ONCE(p.high);
 	actor_kill(p.low);
 	EXPECT_EQ(0, actor_stop(p.high));
 }
@@ -314,8 +268,7 @@ TEST_F(lifecycle, criu_checkpoint_of_preempted_process)
 	ASSERT_NE(MAP_FAILED, blob);
 	actor_kill(idle);	/* its memory did not have the mapping of @blob */
 	idle = worker(_metadata, LOW_NICE, 1, 1, 1, MS);
-	ASSERT_EQ(0, actor_submit(idle, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(idle, 0, LONG));
+	ASSERT_EQ(0, launch_completes(idle));
 	before = actor_call(idle, do_checkpoint, (int64_t)(uintptr_t)blob, 0, 0, 0);
 	if (before == -ENOTTY || before == -EPERM)
 		SKIP(return, "AMDKFD_IOC_CRIU_OP: %s", strerror((int)-before));
@@ -346,34 +299,22 @@ TEST_F_TIMEOUT(lifecycle, suspend_resume, 120)
 	const char *resumed, *paused;
 	struct pair p;
 	char state[32];
-	ssize_t n;
-	int fd;
 
 	/* All devices of the machine are suspended, and it is not ours. */
 	NEEDS_VGPU();
-	if (!can_suspend())
-		SKIP(return, "no /sys/power/pm_test");
+	NEEDS_SUSPEND();
 	/* Seconds of work: a slow machine takes long from the device's resumption to that of its programs. */
 	p = preempted_pair(_metadata, self->slots, 20, 600);
-	put(EVENTS "/gpreempt_resume/enable", "1");
-	put(EVENTS "/gpreempt_state/enable", "1");
+	kfd_file_write(EVENTS "/gpreempt_resume/enable", "1");
+	kfd_file_write(EVENTS "/gpreempt_state/enable", "1");
 	ASSERT_EQ(0, suspend_devices());
 	ASSERT_EQ(0, kfd_gpreempt_text(kfd_first_gpu_id(), "state", state, sizeof(state)));
 	EXPECT_STRNE("paused", state);
 	EXPECT_EQ(0, wait_state(p.low, 0, "preempted", LONG));
 	EXPECT_EQ(2, preempt_count(p.low, 0));
-	put(EVENTS "/enable", "0");
-	fd = open(TRACE, O_RDONLY | O_CLOEXEC);
-	ASSERT_GE(fd, 0);
-	for (n = 0; (size_t)n < sizeof(trace) - 1; ) {
-		ssize_t more = read(fd, trace + n, sizeof(trace) - 1 - (size_t)n);
-
-		if (more <= 0)
-			break;
-		n += more;
-	}
-	close(fd);
-	put(TRACE, "");
+	kfd_file_write(EVENTS "/enable", "0");
+	ASSERT_GT(kfd_file_read(TRACE, trace, sizeof(trace)), 0);
+	kfd_file_empty(TRACE);
 	resumed = strstr(trace, "gpreempt_resume:");
 	paused = strstr(trace, " state=paused");
 	ASSERT_NE(NULL, resumed);
@@ -389,18 +330,7 @@ static int arm_fault(const char *name, const char *times)
 	char path[96];
 
 	snprintf(path, sizeof(path), FAULTS "/%s", name);
-	return put(path, times);
-}
-
-static char kernel_log[1 << 20];
-
-/* Reads the kernel log; returns its length. */
-static size_t read_kernel_log(void)
-{
-	int n = klogctl(3 /* read all */, kernel_log, sizeof(kernel_log) - 1);
-
-	kernel_log[n < 0 ? 0 : n] = '\0';
-	return n < 0 ? 0 : (size_t)n;
+	return kfd_file_write(path, times);
 }
 
 /* Lines of the kernel log after the first @since bytes that have @word in them. */
@@ -409,42 +339,25 @@ static int logged(size_t since, const char *word)
 	const char *at;
 	int n = 0;
 
-	if (read_kernel_log() <= since)
-		return 0;
-	for (at = strstr(kernel_log + since, word); at; at = strstr(at + 1, word))
+	for (at = strstr(kfd_log_since(since), word); at; at = strstr(at + 1, word))
 		n++;
 	return n;
 }
 
-static bool node_is(const char *state)
-{
-	char text[32];
-
-	return !kfd_gpreempt_text(kfd_first_gpu_id(), "state", text, sizeof(text)) && !strcmp(text, state);
-}
-
 FIXTURE(errors) {
-	int64_t failures;
-	uint32_t slots;
+	BEFORE_TEST;
 	size_t log;
 };
 
 FIXTURE_SETUP(errors)
 {
-	const char *missing = scheduler_missing();
-
-	if (missing)
-		SKIP(return, "%s", missing);
+	NEEDS(scheduler_missing());
 	if (access(FAULTS, W_OK))
 		SKIP(return, "no " FAULTS);
 	if (kfd_param_get("gpu_recovery") != 0 || kfd_param_get("queue_preemption_timeout_ms") > 1000)
 		SKIP(return, "amdgpu was not loaded with gpu_recovery=0 queue_preemption_timeout_ms=200");
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	self->slots = kfd_wave_slots();
-	self->failures = counter("failures");
-	self->log = read_kernel_log();
+	SETUP_SCHEDULER(NULL, 0);
+	self->log = kfd_log_size();
 	begin_books();
 }
 
@@ -478,14 +391,13 @@ TEST_F_TIMEOUT(errors, request_that_cannot_be_sent_changes_nothing, 120)
 	ASSERT_ACTOR(other);
 	/* What is left of high is held for in one go, however long. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 10000));
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, arm_fault("full_after_runlist_us", "500000"));
 	ASSERT_EQ(0, arm_fault("full_after_runlist", "1"));
 	ASSERT_EQ(0, actor_queue(other, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 	ASSERT_EQ(0, wait_counter("disabled", disabled + 1, LONG));
-	EXPECT_TRUE(node_is("failed"));
+	EXPECT_TRUE(node_state_is("failed"));
 	EXPECT_GE(counter("failed_send"), sends + 3);
 	/* They are no others, and may go on for a while: the node goes on trying to map everybody. */
 	do {
@@ -501,11 +413,8 @@ TEST_F_TIMEOUT(errors, request_that_cannot_be_sent_changes_nothing, 120)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
 	EXPECT_FALSE(actor_done(high, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	ASSERT_DONE_ONCE(low, high);
 	EXPECT_EQ(1, preempt_count(low, 0));
-	EXPECT_EXACTLY_ONCE(low, self->slots / 4 * 30);
-	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 30);
 	EXPECT_EQ(disabled + 1, counter("disabled"));
 }
 
@@ -516,19 +425,15 @@ TEST_F_TIMEOUT(errors, mapping_is_tried_again, 120)
 	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, 20, 10 * MS);
 	int64_t maps = counter("failed_map"), disabled = counter("disabled");
 
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, arm_fault("full_after_unmap_us", "20000"));
 	ASSERT_EQ(0, arm_fault("full_after_unmap", "1"));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 	ASSERT_EQ(0, wait_counter("failed_map", maps + 1, LONG));
 	ASSERT_EQ(0, wait_state(low, 0, "preempted", LONG));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	ASSERT_ENDS_BEFORE(high, low);
+	ASSERT_DONE_ONCE(low, high);
 	EXPECT_EQ(1, preempt_count(low, 0));
-	EXPECT_EXACTLY_ONCE(low, self->slots / 4 * 20);
-	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 20);
 	EXPECT_EQ(maps + 1, counter("failed_map"));
 	EXPECT_EQ(self->failures + 1, counter("failures"));
 	EXPECT_EQ(disabled, counter("disabled"));
@@ -554,12 +459,11 @@ TEST_F_TIMEOUT(errors, device_that_does_not_answer_ends_scheduling_until_it_is_r
 		for (n = 0; n < 4; n++)
 			ASSERT_EQ(n, actor_queue(crowd[i], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	}
-	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, arm_fault("unmap_lost", "1"));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 	ASSERT_EQ(0, wait_counter("disabled", disabled + 1, LONG));
-	EXPECT_TRUE(node_is("failed"));
+	EXPECT_TRUE(node_state_is("failed"));
 	EXPECT_EQ(timeouts + 1, counter("failed_unmap_timeout"));
 	/* Its last words, and the last queue of the dump. */
 	kfd_sleep_ns(50 * MS);
@@ -577,7 +481,7 @@ TEST_F_TIMEOUT(errors, device_that_does_not_answer_ends_scheduling_until_it_is_r
 	runlists = counter("runlists");
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	kfd_sleep_ns(50 * MS);
-	EXPECT_FALSE(node_is("failed"));
+	EXPECT_FALSE(node_state_is("failed"));
 	EXPECT_EQ(runlists, counter("runlists"));
 	EXPECT_EQ(disabled + 1, counter("disabled"));
 

@@ -17,6 +17,7 @@
 
 #include "fixture.h"
 #include "disturb.h"
+#include "worker.h"
 
 #define NOWHERE		0x200000000000ull	/* no program has anything there */
 #define WAVES		8
@@ -306,17 +307,12 @@ static void violation(struct __test_metadata *_metadata, enum place place, bool 
 	EXPECT_EQ((int64_t)bad->client.gpu_id, bad->args[7]);
 	EXPECT_EQ(0, wait_waves(bad, false));
 	EXPECT_FALSE(actor_done(bad, 0));
-	EXPECT_EQ(0, actor_wait(good, 0, LONG));
-	EXPECT_EXACTLY_ONCE(good, WAVES * STEPS);
+	ASSERT_DONE_ONCE(good);
 	EXPECT_EQ(0, actor_stop(bad));
 
-	next = actor_start(0, ARENA);
-	ASSERT_ACTOR(next);
-	ASSERT_EQ(0, actor_queue(next, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(next, 1, WAVES, STEPS, 10 * US));
+	next = worker(_metadata, 0, 1, WAVES, STEPS, 10 * US);
 	ASSERT_EQ(0, actor_submit(next, 0, 0, 1, 0));
-	EXPECT_EQ(0, actor_wait(next, 0, LONG));
-	EXPECT_EXACTLY_ONCE(next, WAVES * STEPS);
+	ASSERT_DONE_ONCE(next);
 }
 
 TEST_F(memory, missing_page_is_reported_and_stops_its_process_alone)
@@ -344,11 +340,9 @@ TEST_F(memory, fetch_from_data_memory_is_reported)
  */
 static int64_t replace_memory(struct __test_metadata *_metadata)
 {
-	struct actor *a = actor_start(0, ARENA);
+	struct actor *a = with_queue(_metadata, 0);
 	int64_t before = device_health().stale_translations, at;
 
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	at = actor_call(a, do_buffer, 0, IN_GTT, KFD_PAGE_BYTES, 0);
 	ASSERT_GT(at, 0);
 	ASSERT_EQ(0, work_in(a, at, WAVES, STEPS, 10 * US));
@@ -370,27 +364,15 @@ TEST_F(memory, replaced_memory_is_seen)
 	EXPECT_EQ(0, replace_memory(_metadata));
 }
 
-static int lose_invalidations(const char *how_many)
-{
-	int fd = open(LOSE_FILE, O_WRONLY), err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, how_many, strlen(how_many)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
 /* Negative control of the test before, and of what all others look at in the end */
 TEST_F(memory, lost_invalidation_is_noticed)
 {
-	int err = lose_invalidations("1000000");
+	int err = kfd_file_write(LOSE_FILE, "1000000");
 
 	if (err)
 		SKIP(return, "no " LOSE_FILE ": only the virtual GPU can be told to lose invalidations");
 	EXPECT_GT(replace_memory(_metadata), 0);
-	EXPECT_EQ(0, lose_invalidations("0"));
+	EXPECT_EQ(0, kfd_file_write(LOSE_FILE, "0"));
 	self->health.stale_translations = device_health().stale_translations;
 }
 
@@ -432,7 +414,7 @@ static void change_under_work(struct __test_metadata *_metadata, enum change cha
 	EXPECT_EQ(0, actor_wait(a, 0, LONG));
 	EXPECT_EQ(0, wait_at_rest(a));
 	a->works = 1;
-	EXPECT_EXACTLY_ONCE(a, WAVES * STEPS);
+	EXPECT_EXACTLY_ONCE(a);
 	EXPECT_EQ(0, actor_stop(a));
 }
 
@@ -567,11 +549,8 @@ TEST_F_TIMEOUT(memory, evicted_processes_come_back_whole, 120)
 /* ---- while the scheduler holds a queue ---- */
 
 FIXTURE(preempted) {
-	struct device_health health;
+	BEFORE_TEST;
 	bool faults;
-	uint32_t slots;
-	int64_t preemptions;
-	int64_t resumes;
 	struct actor *low;
 	struct actor *high;
 };
@@ -586,21 +565,15 @@ FIXTURE_SETUP(preempted)
 	int64_t at;
 
 	NEEDS(unless_virtual(scheduler_missing()));
-	ASSERT_EQ(0, scheduler_defaults());
-	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 60000));
+	SETUP_SCHEDULER("gpreempt_max_hold_ms", 60000);
 	/* The driver's runlists take high's waves off for a moment as well, on a slow device for longer than the policy thinks possible. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_resume_delay_us", 50000));
-	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	self->health = device_health();
-	self->preemptions = counter("preemptions");
-	self->resumes = counter("resumes");
 	self->low = actor_start(LOW_NICE, ARENA);
 	self->high = actor_start(0, ARENA);
 	ASSERT_ACTOR(self->low);
 	ASSERT_ACTOR(self->high);
 	ASSERT_EQ(0, actor_call(self->low, do_watch, 0, 0, 0, 0));
 	ASSERT_EQ(0, actor_call(self->high, do_watch, 0, 0, 0, 0));
-	self->slots = kfd_client_wave_slots(&self->low->client);
 	ASSERT_EQ(0, actor_queue(self->low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	ASSERT_EQ(0, actor_queue(self->high, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	at = actor_call(self->low, do_buffer, 0, IN_VRAM, (int64_t)(vram && vram <= VRAM_LIMIT ? vram / 4 : MIB), 0);
@@ -618,11 +591,9 @@ FIXTURE_SETUP(preempted)
 /* Both finish, each item once, and everything that was taken off has been put back */
 FIXTURE_TEARDOWN(preempted)
 {
-	EXPECT_EQ(0, actor_wait(self->low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(self->low, self->slots * 20);
+	ASSERT_DONE_ONCE(self->low);
 	if (!self->faults) {
-		EXPECT_EQ(0, actor_wait(self->high, 0, LONG));
-		EXPECT_EXACTLY_ONCE(self->high, self->slots * 60);
+		ASSERT_DONE_ONCE(self->high);
 		EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
 	}
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));

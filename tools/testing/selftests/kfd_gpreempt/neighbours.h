@@ -21,6 +21,7 @@
 #include <linux/kfd_ioctl.h>
 
 #include "gpreempt.h"
+#include "worker.h"
 
 #define NOBODY	65534
 
@@ -138,10 +139,8 @@ static inline int64_t actor_storms(struct actor *a, const int64_t *args)
 /* A process of nobody with an idle queue, which is ready to storm. */
 static inline struct actor *stormer(struct __test_metadata *_metadata)
 {
-	struct actor *a = actor_start(0, ARENA);
+	struct actor *a = with_queue(_metadata, 0);
 
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	ASSERT_EQ(0, actor_call(a, actor_becomes_nobody, 0, 0, 0, 0));
 	return a;
 }

@@ -16,7 +16,6 @@
 #include "fixture.h"
 #include "disturb.h"
 #include "neighbours.h"
-#include "worker.h"
 
 FIXTURE(memory) {
 	BEFORE_TEST;
@@ -183,8 +182,7 @@ TEST_F_TIMEOUT(memory, pointer_in_private_vram_is_no_exemption, 120)
 		ASSERT_EQ(0, launch_completes(low));
 		EXPECT_EQ(preemptions, counter("preemptions"));
 
-		EXPECT_EXACTLY_ONCE(low, 2 * self->slots * STEPS);
-		EXPECT_EXACTLY_ONCE(high, self->slots * REQUESTS);
+		ASSERT_DONE_ONCE(low, high);
 		actor_forget(low);
 		actor_forget(high);
 		EXPECT_EQ(0, wait_no_queues());
@@ -313,9 +311,7 @@ TEST_F_TIMEOUT(memory, pinned_pages_count_as_the_owners, 60)
 	ASSERT_EQ(0, actor_wait_progress(low, 0, 1, LONG));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 10, 0));
 	EXPECT_EQ(0, wait_state(low, LIMIT, "preempted", LONG));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_DONE_ONCE(low, self->slots * STEPS);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 10);
+	ASSERT_DONE_ONCE(low, high);
 
 	/* With room again, it is seen. */
 	ASSERT_EQ(0, actor_queue_destroy(low, 0));
@@ -343,27 +339,20 @@ TEST_F_TIMEOUT(memory, replaced_pages_are_found, 60)
 {
 	struct actor *low = worker(_metadata, LOW_NICE, 2, self->slots, 10, 20 * MS);
 	struct actor *high = worker(_metadata, 0, 20, self->slots, 1, MS);
-	uint64_t deadline = kfd_now_ns() + LONG, rptr, wptr;
+	uint64_t rptr, wptr;
 	struct kfd_gpreempt_queue q;
 
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 10, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launches_complete(high, 10, 0));
 	ASSERT_EQ(0, actor_call(high, do_replace_page, 0, 0, 0, 0));
 	ASSERT_EQ(0, launch_completes(high));
-	do {
-		ASSERT_EQ(0, kfd_gpreempt_queue_get(high->client.gpu_id, high->pid, high->queue[0].id, &q));
-		kfd_sleep_ns(20 * MS);
-	} while (q.wptr != 11 && kfd_now_ns() < deadline);
-	EXPECT_EQ(11, q.wptr);
+	EXPECT_EQ(0, KFD_WAIT(!kfd_gpreempt_queue_get(high->client.gpu_id, high->pid, high->queue[0].id, &q) && q.wptr == 11, 20 * MS, LONG));
 	EXPECT_EQ(0, actor_pointers(high, 0, &rptr, &wptr));
 	EXPECT_EQ(11, wptr);
 
 	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 9, 0));
 	EXPECT_EQ(0, wait_state(low, 0, "preempted", LONG));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_DONE_ONCE(low, self->slots * 10);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
+	ASSERT_DONE_ONCE(low, high);
 }
 
 /* args: the address of the queue's pointers becomes VRAM that the CPU reaches */
@@ -384,23 +373,19 @@ TEST_F_TIMEOUT(memory, suspend_takes_no_pinned_vram, 120)
 	struct actor *high = actor_start(0, ARENA), *low;
 
 	NEEDS_VGPU();
-	if (!can_suspend())
-		SKIP(return, "no /sys/power/pm_test");
+	NEEDS_SUSPEND();
 	ASSERT_ACTOR(high);
 	ASSERT_EQ(0, actor_call(high, do_vram_queue, 0, 0, 0, 0));
 	ASSERT_EQ(0, actor_work(high, 20, self->slots, 1, MS));
 	low = worker(_metadata, LOW_NICE, 1, self->slots, 20, 20 * MS);
 	EXPECT_TRUE(state_is(high, 0, "idle"));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 10, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launches_complete(high, 10, 0));
 	ASSERT_EQ(0, suspend_devices());
 	EXPECT_EQ(0, wait_state(high, 0, "idle", LONG));
 	ASSERT_EQ(0, launch_begins(low));
 	ASSERT_EQ(0, actor_submit(high, 0, 0, 10, 0));
 	EXPECT_EQ(0, wait_state(low, 0, "preempted", LONG));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_DONE_ONCE(low, self->slots * 20);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
+	ASSERT_DONE_ONCE(low, high);
 }
 
 TEST_HARNESS_MAIN

@@ -139,7 +139,7 @@ static bool notifier_waits(void)
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
 			continue;
 		snprintf(path, sizeof(path), "/proc/%s/stack", entry->d_name);
-		found = !read_file(path, stack, sizeof(stack)) && strstr(stack, NOTIFIER);
+		found = kfd_file_read(path, stack, sizeof(stack)) > 0 && strstr(stack, NOTIFIER);
 	}
 	if (proc)
 		closedir(proc);
@@ -163,10 +163,8 @@ static struct actor *start_low(struct __test_metadata *_metadata, uint32_t slots
 /* A queue comes and goes, and with it a process. */
 static void queue_ends(struct __test_metadata *_metadata)
 {
-	struct actor *a = actor_start(0, ARENA);
+	struct actor *a = with_queue(_metadata, 0);
 
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	ASSERT_EQ(0, actor_queue_destroy(a, 0));
 	EXPECT_EQ(0, actor_stop(a));
 }
@@ -177,13 +175,11 @@ static void others_go_on(struct __test_metadata *_metadata, struct actor *low, u
 	struct actor *high = worker(_metadata, 0, 1, slots, 4, MS);
 	int64_t preempted = preempt_count(low, 0);
 
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launch_completes(high));
 	EXPECT_FALSE(actor_done(low, 0));
 	/* Its state is preempted for a few milliseconds, which a slow kernel may take to show it. */
 	EXPECT_LT(preempted, preempt_count(low, 0));
-	ASSERT_DONE_ONCE(low, slots * STEPS);
-	EXPECT_EXACTLY_ONCE(high, slots * 4);
+	ASSERT_DONE_ONCE(low, high);
 	EXPECT_EQ(0, actor_stop(low));
 	EXPECT_EQ(0, actor_stop(high));
 }
@@ -210,7 +206,7 @@ TEST_F_TIMEOUT(neighbour, reset_never_waits_for_a_notifier, 300)
 	ASSERT_EQ(0, recover());
 	EXPECT_EQ(resets + 1, kfd_vgpu_stat("resets"));
 	ASSERT_EQ(0, wait_notifier(false));
-	EXPECT_EXACTLY_ONCE(hung, 1);
+	EXPECT_EXACTLY_ONCE(hung);
 	/* The driver takes page tables down before it resets a device that is still busy: what that met is its own affair. */
 	self->health = device_health();
 	actor_kill(hung);

@@ -13,7 +13,6 @@
 #include "disturb.h"
 #include "draw.h"
 #include "neighbours.h"
-#include "worker.h"
 
 #define STORMERS	4
 #define TICK_NS	10		/* of the reference clock */
@@ -117,8 +116,7 @@ static void start_pair(struct __test_metadata *_metadata, FIXTURE_DATA(storms) *
 {
 	self->low = worker(_metadata, LOW_NICE, 1, self->slots, steps, 10 * MS);
 	self->high = worker(_metadata, 0, requests, self->slots, 1, MS);
-	ASSERT_EQ(0, actor_submit(self->low, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(self->low, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(self->low));
 }
 
 TEST_F_TIMEOUT(storms, lose_no_work, 120)
@@ -129,8 +127,7 @@ TEST_F_TIMEOUT(storms, lose_no_work, 120)
 	start_pair(_metadata, self, STEPS, TIMES);
 	storm_begin(self->stormers, STORMERS, 2, 2, 1, 0);
 	for (i = 0; i < TIMES; i++) {
-		ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
-		ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
+		ASSERT_EQ(0, launch_completes(self->high));
 		kfd_sleep_ns(5 * MS);
 	}
 	EXPECT_EQ(0, storm_end(self->stormers, STORMERS));
@@ -138,9 +135,7 @@ TEST_F_TIMEOUT(storms, lose_no_work, 120)
 		EXPECT_GT(storm->calls[kind], 0);
 		EXPECT_EQ(0, storm->errors[kind]);
 	}
-	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(self->low, self->slots * STEPS);
-	EXPECT_EXACTLY_ONCE(self->high, self->slots * TIMES);
+	ASSERT_DONE_ONCE(self->low, self->high);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
@@ -153,47 +148,25 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* So many of a hundred of these are no longer than this; 0: there are none. */
-static int64_t percentile_ns(const int64_t *durations, int nr, int percent)
-{
-	int64_t ns[REQUESTS_MOST];
+/* From the doorbell to the decision, of those that preempted somebody; to the end on the device; until the program knew */
+enum step { DETECTED, DONE, SEEN };
 
-	memcpy(ns, durations, (size_t)nr * sizeof(ns[0]));
-	qsort(ns, (size_t)nr, sizeof(ns[0]), ascending);
-	return nr ? ns[(nr * percent + 99) / 100 - 1] : 0;
-}
-
-/* From the doorbell to the decision, of those that preempted somebody */
-static int64_t detect_ns(const struct phase *p, int percent)
+/* So many of a hundred requests took no longer for that; 0: there are none. */
+static int64_t took_ns(const struct phase *p, enum step step, int percent)
 {
 	int64_t ns[REQUESTS_MOST];
 	int i, nr = 0;
 
-	for (i = 0; i < p->nr; i++)
-		if (p->request[i].detect_ns >= 0)
-			ns[nr++] = p->request[i].detect_ns;
-	return percentile_ns(ns, nr, percent);
-}
+	for (i = 0; i < p->nr; i++) {
+		const struct request *r = &p->request[i];
 
-/* From the doorbell to the end on the device */
-static int64_t done_ns(const struct phase *p, int percent)
-{
-	int64_t ns[REQUESTS_MOST];
-	int i;
-
-	for (i = 0; i < p->nr; i++)
-		ns[i] = p->request[i].done_ns - p->request[i].ring_ns;
-	return percentile_ns(ns, p->nr, percent);
-}
-
-static int64_t seen_ns(const struct phase *p, int percent)
-{
-	int64_t ns[REQUESTS_MOST];
-	int i;
-
-	for (i = 0; i < p->nr; i++)
-		ns[i] = p->request[i].seen_ns - p->request[i].ring_ns;
-	return percentile_ns(ns, p->nr, percent);
+		if (step != DETECTED)
+			ns[nr++] = (step == DONE ? r->done_ns : r->seen_ns) - r->ring_ns;
+		else if (r->detect_ns >= 0)
+			ns[nr++] = r->detect_ns;
+	}
+	qsort(ns, (size_t)nr, sizeof(ns[0]), ascending);
+	return nr ? ns[(nr * percent + 99) / 100 - 1] : 0;
 }
 
 /**
@@ -266,50 +239,34 @@ static int read_trace(struct phase *p)
 
 static int trace_off(void)
 {
-	int err = put(EVENTS "/enable", "0");
+	int err = kfd_file_write(EVENTS "/enable", "0");
 
 	if (!err)
-		err = put(EVENTS "/gpreempt_inversion/trigger", "!" TRIGGER);
+		err = kfd_file_write(EVENTS "/gpreempt_inversion/trigger", "!" TRIGGER);
 	if (!err)
-		err = put(SWITCHES "/enable", "0");
+		err = kfd_file_write(SWITCHES "/enable", "0");
 	if (!err)
-		err = put(SWITCHES "/filter", "0");
-	close(open(TRACING "/trace", O_WRONLY | O_TRUNC | O_CLOEXEC));
-	return err ? err : put(TRACING "/tracing_on", "1");
+		err = kfd_file_write(SWITCHES "/filter", "0");
+	kfd_file_empty(TRACING "/trace");
+	return err ? err : kfd_file_write(TRACING "/tracing_on", "1");
 }
 
 /* Of what happens from the beginning of a request to its decision: a trace takes longer to be read than to come about. */
 static int trace_requests(void)
 {
-	int err = put(TRACING "/trace_clock", "mono");
+	int err = kfd_file_write(TRACING "/trace_clock", "mono");
 
 	if (!err)
-		err = put(TRACING "/buffer_size_kb", TRACE_KB);
+		err = kfd_file_write(TRACING "/buffer_size_kb", TRACE_KB);
 	if (!err)
-		err = put(TRACING "/tracing_on", "0");
+		err = kfd_file_write(TRACING "/tracing_on", "0");
 	if (!err)
-		err = put(SWITCHES "/filter", "prev_comm == \"" CP "\" || next_comm == \"" CP "\"");
+		err = kfd_file_write(SWITCHES "/filter", "prev_comm == \"" CP "\" || next_comm == \"" CP "\"");
 	if (!err)
-		err = put(SWITCHES "/enable", "1");
+		err = kfd_file_write(SWITCHES "/enable", "1");
 	if (!err)
-		err = put(EVENTS "/gpreempt_inversion/trigger", TRIGGER);
-	return err ? err : put(EVENTS "/gpreempt_inversion/enable", "1");
-}
-
-static int64_t monitor_ns(void)
-{
-	long long ns = -1;
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%lld/schedstat", (long long)counter("monitor_pid"));
-	f = fopen(path, "r");
-	if (!f)
-		return -errno;
-	if (fscanf(f, "%lld", &ns) != 1)
-		ns = -1;
-	fclose(f);
-	return ns;
+		err = kfd_file_write(EVENTS "/gpreempt_inversion/trigger", TRIGGER);
+	return err ? err : kfd_file_write(EVENTS "/gpreempt_inversion/enable", "1");
 }
 
 /* So much has to be added to the device's clock for that of kfd_now_ns(). */
@@ -330,7 +287,7 @@ static int64_t device_clock_offset(struct actor *a)
 static void wait_until(uint64_t ns)
 {
 	kfd_sleep_until_ns(ns - SPIN_NS - any() % SPIN_NS);
-	put(TRACING "/tracing_on", "1");
+	kfd_file_write(TRACING "/tracing_on", "1");
 	while (kfd_now_ns() < ns)
 		;
 }
@@ -361,7 +318,7 @@ static int64_t actor_requests(struct actor *a, const int64_t *args)
 		if (!err)
 			err = kfd_signal_poll(a->done[0], LONG);
 		r->seen_ns = (int64_t)kfd_now_ns();
-		put(TRACING "/tracing_on", "0");
+		kfd_file_write(TRACING "/tracing_on", "0");
 		r->done_ns = (int64_t)a->done[0]->end_ts * TICK_NS + offset_ns;
 	}
 	return err;
@@ -374,18 +331,18 @@ static void measure(struct __test_metadata *_metadata, struct actor *high, struc
 
 	ASSERT_EQ(0, actor_call(high, actor_requests, first, 0, 0, 0));
 	ASSERT_EQ(0, trace_requests());
-	monitor = monitor_ns();
+	monitor = kfd_cpu_ns(counter("monitor_pid"));
 	began = (int64_t)kfd_now_ns();
 	ASSERT_EQ(0, actor_call(high, actor_requests, requests, 0, 0, 0));
 	timed->elapsed_ns = (int64_t)kfd_now_ns() - began;
-	timed->monitor_ns = monitor_ns() - monitor;
+	timed->monitor_ns = kfd_cpu_ns(counter("monitor_pid")) - monitor;
 	*p = *timed;
 	ASSERT_EQ(0, read_trace(p));
 	ASSERT_EQ(0, trace_off());
 	TH_LOG("%s: %d detected, p50 %lld p99 %lld max %lld us; request done p50 %lld p99 %lld max %lld us; seen p50 %lld p99 %lld max %lld us; monitor %lld of %lld us",
-	       what, p->detected, (long long)detect_ns(p, 50) / 1000, (long long)detect_ns(p, 99) / 1000, (long long)detect_ns(p, 100) / 1000,
-	       (long long)done_ns(p, 50) / 1000, (long long)done_ns(p, 99) / 1000, (long long)done_ns(p, 100) / 1000,
-	       (long long)seen_ns(p, 50) / 1000, (long long)seen_ns(p, 99) / 1000, (long long)seen_ns(p, 100) / 1000,
+	       what, p->detected, (long long)took_ns(p, DETECTED, 50) / 1000, (long long)took_ns(p, DETECTED, 99) / 1000, (long long)took_ns(p, DETECTED, 100) / 1000,
+	       (long long)took_ns(p, DONE, 50) / 1000, (long long)took_ns(p, DONE, 99) / 1000, (long long)took_ns(p, DONE, 100) / 1000,
+	       (long long)took_ns(p, SEEN, 50) / 1000, (long long)took_ns(p, SEEN, 99) / 1000, (long long)took_ns(p, SEEN, 100) / 1000,
 	       (long long)p->monitor_ns / 1000, (long long)p->elapsed_ns / 1000);
 }
 
@@ -406,8 +363,8 @@ static void measure_beside(struct __test_metadata *_metadata, FIXTURE_DATA(storm
 static void expect_undelayed(struct __test_metadata *_metadata, const struct phase *calm, const struct phase *storm, const char *what)
 {
 	EXPECT_GE(storm->detected, storm->nr * 9 / 10) TH_LOG("%s: requests that preempted nobody", what);
-	EXPECT_LE(2 * detect_ns(storm, 99), 3 * detect_ns(calm, 99)) TH_LOG("%s: detection", what);
-	EXPECT_LE(2 * done_ns(storm, 99), 3 * done_ns(calm, 99)) TH_LOG("%s: requests", what);
+	EXPECT_LE(2 * took_ns(storm, DETECTED, 99), 3 * took_ns(calm, DETECTED, 99)) TH_LOG("%s: detection", what);
+	EXPECT_LE(2 * took_ns(storm, DONE, 99), 3 * took_ns(calm, DONE, 99)) TH_LOG("%s: requests", what);
 	EXPECT_LE(storm->monitor_ns * calm->elapsed_ns, 2 * calm->monitor_ns * storm->elapsed_ns) TH_LOG("%s: CPU of the monitor", what);
 }
 
@@ -426,9 +383,7 @@ TEST_F_TIMEOUT(storms, list_storm_delays_no_preemption, 300)
 	measure_beside(_metadata, self, &set, "8 SET_PRIORITY", FIRST, REQUESTS, 0, 2, 0);
 	expect_undelayed(_metadata, &calm, &list, "8 LIST");
 	expect_undelayed(_metadata, &calm, &set, "8 SET_PRIORITY");
-	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(self->low, self->slots * STEPS);
-	EXPECT_EXACTLY_ONCE(self->high, self->slots * 3 * PHASE);
+	ASSERT_DONE_ONCE(self->low, self->high);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
@@ -452,9 +407,7 @@ TEST_F_TIMEOUT(storms, calls_in_a_loop_delay_no_request, 300)
 	measure_beside(_metadata, self, &all, "8 LIST, 8 SET_PRIORITY, 4 UPDATE_QUEUE", FIRST, REQUESTS_MOST, 2, 2, 1);
 	EXPECT_GT(counter("paced"), paced);
 	expect_undelayed(_metadata, &calm, &all, "all of them");
-	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(self->low, self->slots * STEPS);
-	EXPECT_EXACTLY_ONCE(self->high, self->slots * 2 * PHASE);
+	ASSERT_DONE_ONCE(self->low, self->high);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
@@ -473,8 +426,7 @@ TEST_F_TIMEOUT(storms, update_storm_stops_no_decision, 120)
 	storm_begin(self->stormers, STORMERS, 0, 0, 1, 0);
 	for (i = 0; i < TIMES; i++) {
 		count = preempt_count(self->low, 0);
-		ASSERT_EQ(0, actor_submit(self->high, 0, 0, 1, 0));
-		ASSERT_EQ(0, actor_wait(self->high, 0, LONG));
+		ASSERT_EQ(0, launch_completes(self->high));
 		EXPECT_GT(preempt_count(self->low, 0), count);
 		progress = kfd_work_progress(&self->low->work[0]);
 		ASSERT_EQ(0, actor_wait_progress(self->low, 0, progress + 1, LONG));
@@ -483,9 +435,7 @@ TEST_F_TIMEOUT(storms, update_storm_stops_no_decision, 120)
 	/* Commands that wait for their turn are waited for. */
 	EXPECT_EQ(0, storm_end(self->stormers, STORMERS));
 	EXPECT_GT(storm->calls[LOOP_UPDATE_QUEUE], 0);
-	ASSERT_EQ(0, actor_wait(self->low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(self->low, self->slots * STEPS);
-	EXPECT_EXACTLY_ONCE(self->high, self->slots * TIMES);
+	ASSERT_DONE_ONCE(self->low, self->high);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
@@ -540,13 +490,10 @@ static void start_staggered(struct __test_metadata *_metadata, struct actor **a,
 
 static void finish_staggered(struct __test_metadata *_metadata, struct actor **a)
 {
-	int i, q;
+	int i;
 
-	for (i = 0; i < VICTIM_ACTORS; i++) {
-		for (q = 0; q < VICTIMS / VICTIM_ACTORS; q++)
-			ASSERT_EQ(0, actor_wait(a[i], q, LONG));
-		EXPECT_EXACTLY_ONCE(a[i], VICTIMS / VICTIM_ACTORS * 4 * VICTIM_STEPS);
-	}
+	for (i = 0; i < VICTIM_ACTORS; i++)
+		ASSERT_DONE_ONCE(a[i]);
 }
 
 /* A process above them that always has work */
@@ -556,8 +503,7 @@ static struct actor *start_higher(struct __test_metadata *_metadata, uint32_t sl
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", HOLD_MS));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_relief_ms", RELIEF_MS));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(high, 0, 1, LONG));
+	ASSERT_EQ(0, launch_begins(high));
 	return high;
 }
 
@@ -597,8 +543,7 @@ TEST_F_TIMEOUT(storms, staggered_victims_do_not_add_up, 300)
 
 		EXPECT_TRUE(actor_done(victim, work) || kfd_work_progress(&victim->work[work]) > before[i]);
 	}
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, self->slots * HIGH_STEPS);
+	ASSERT_DONE_ONCE(high);
 	finish_staggered(_metadata, a);
 }
 
@@ -616,8 +561,7 @@ TEST_F_TIMEOUT(storms, own_holds_earn_no_relief, 300)
 		target = gpreempt_target_process(a[i]->pid, 0);
 		ASSERT_LE(0, gpreempt_resume(self->g, &target));
 	}
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, self->slots * HIGH_STEPS);
+	ASSERT_DONE_ONCE(high);
 	finish_staggered(_metadata, a);
 }
 

@@ -37,24 +37,23 @@ static bool is(uint32_t gpu_id, const char *file, const char *value)
 
 TEST_F(node_files, a_node_is_switched_alone)
 {
-	struct gpreempt_target all = gpreempt_target_all(), target;
+	struct gpreempt_target all = gpreempt_target_all();
 	struct gpreempt_queue_info *queues;
-	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
 
-	target = process_of(a);
 	ASSERT_TRUE(is(self->gpu_id, "enabled", "1"));
 	ASSERT_EQ(0, kfd_gpreempt_set_text(self->gpu_id, "enabled", "0"));
 	EXPECT_TRUE(is(self->gpu_id, "enabled", "0"));
 	EXPECT_TRUE(is(self->gpu_id, "state", "off"));
 	EXPECT_EQ(1, kfd_param_get("gpreempt_enable"));
 	EXPECT_EQ(0, gpreempt_list_queues(self->g, &all, &queues));
-	EXPECT_EQ(-EOPNOTSUPP, gpreempt_preempt(self->g, &target, 0, 0));
+	EXPECT_EQ(-EOPNOTSUPP, gpreempt_preempt(self->g, AT(process_of(a)), 0, 0));
 
 	/* The parameter is for all nodes. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
 	EXPECT_TRUE(is(self->gpu_id, "enabled", "1"));
 	EXPECT_EQ(0, wait_priority(self->g, a, 7));
-	EXPECT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
+	EXPECT_EQ(1, gpreempt_preempt(self->g, AT(process_of(a)), 0, 0));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	EXPECT_TRUE(is(self->gpu_id, "enabled", "0"));
 
@@ -62,7 +61,7 @@ TEST_F(node_files, a_node_is_switched_alone)
 	EXPECT_FALSE(is(self->gpu_id, "state", "off"));
 	EXPECT_EQ(0, kfd_param_get("gpreempt_enable"));
 	EXPECT_EQ(0, wait_priority(self->g, a, 7));
-	EXPECT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
+	EXPECT_EQ(1, gpreempt_preempt(self->g, AT(process_of(a)), 0, 0));
 	ASSERT_EQ(0, kfd_gpreempt_set_text(self->gpu_id, "enabled", "default"));
 	EXPECT_TRUE(is(self->gpu_id, "enabled", "0"));
 	ASSERT_EQ(0, kfd_gpreempt_set_text(self->gpu_id, "enabled", "1"));
@@ -72,39 +71,34 @@ TEST_F(node_files, a_node_is_switched_alone)
 
 TEST_F(node_files, switching_a_node_off_resumes_its_queues)
 {
-	struct actor *low = worker(_metadata, 1, self->slots, 100, 5 * MS);
-	struct gpreempt_target target = process_of(low);
+	struct actor *low = worker(_metadata, 0, 1, self->slots, 100, 5 * MS);
 	int i;
 
 	ASSERT_EQ(0, launch_begins(low));
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, wait_priority(self->g, low, 7));
-		ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, GPREEMPT_HOLD_UNBOUNDED));
+		ASSERT_EQ(1, gpreempt_preempt(self->g, AT(process_of(low)), 0, GPREEMPT_HOLD_UNBOUNDED));
 		ASSERT_EQ(0, kfd_gpreempt_set_text(self->gpu_id, "enabled", "0"));
 		ASSERT_EQ(0, kfd_gpreempt_set_text(self->gpu_id, "enabled", "1"));
 	}
-	ASSERT_DONE_ONCE(low, self->slots * 100);
+	ASSERT_DONE_ONCE(low);
 }
 
 /* Adopted as when the parameter is written, and born as if it had been. */
 TEST_F(node_files, a_node_that_is_on_alone_preempts)
 {
-	struct actor *low = worker(_metadata, 1, self->slots, 200, 10 * MS), *high;
-	struct gpreempt_target target = process_of(low);
+	struct actor *low = worker(_metadata, 0, 1, self->slots, 200, 10 * MS), *high;
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	ASSERT_EQ(0, kfd_gpreempt_set_text(self->gpu_id, "enabled", "1"));
-	high = worker(_metadata, 3, self->slots, 1, 4 * MS);
-	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -100));
+	high = worker(_metadata, 0, 3, self->slots, 1, 4 * MS);
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, AT(process_of(low)), -100));
 	ASSERT_EQ(0, wait_priority(self->g, low, -100));
 	ASSERT_EQ(0, launch_begins(low));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 3, KFD_PACKET_BARRIER));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launches_complete(high, 3, KFD_PACKET_BARRIER));
 	EXPECT_FALSE(actor_done(low, 0));
 	EXPECT_GE(preempt_count(low, 0), 1);
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, 3 * self->slots);
-	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
+	ASSERT_DONE_ONCE(high, low);
 }
 
 static const struct {
@@ -177,10 +171,8 @@ TEST_F(node_files, policy_follows_the_parameter_when_told_to)
 /* What is written counts: the nice value of a process does not, once the node says so. */
 TEST_F(node_files, a_nodes_own_tunable_counts)
 {
-	struct actor *a = actor_start(LOW_NICE, ARENA);
+	struct actor *a = with_queue(_metadata, LOW_NICE);
 
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	EXPECT_EQ(0, wait_priority(self->g, a, 7 - LOW_NICE));
 	ASSERT_EQ(0, kfd_gpreempt_set_text(self->gpu_id, "tunables/nice", "0"));
 	EXPECT_EQ(0, wait_priority(self->g, a, 7));

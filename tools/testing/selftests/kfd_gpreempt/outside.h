@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 
 #include "fixture.h"
+#include "worker.h"
 #include "gpreempt.h"
 
 /* Members of a fixture, its setup and its end. */
@@ -33,16 +34,11 @@
 	scheduler_off(); \
 } while (0)
 
-/* A process with one queue and @launches grids of @waves waves that each run @steps of @step_ns. */
-static inline struct actor *worker(struct __test_metadata *_metadata, uint32_t launches, uint32_t waves, uint32_t steps, uint64_t step_ns)
-{
-	struct actor *a = actor_start(0, ARENA);
-
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(a, launches, waves, steps, step_ns));
-	return a;
-}
+/* A fixture of these alone */
+#define OUTSIDE_FIXTURE(name) \
+	FIXTURE(name) { OUTSIDE; }; \
+	FIXTURE_SETUP(name) { SETUP_OUTSIDE(); } \
+	FIXTURE_TEARDOWN(name) { TEARDOWN_OUTSIDE(); }
 
 static inline struct gpreempt_target process_of(const struct actor *a)
 {
@@ -54,11 +50,13 @@ static inline struct gpreempt_target queue_of(const struct actor *a)
 	return gpreempt_target_queue(a->pid, a->client.gpu_id, a->queue[0].id);
 }
 
+/* The address of a target, for a call */
+#define AT(target)	((struct gpreempt_target[]){ target })
+
 static inline int one_queue(struct gpreempt *g, const struct actor *a, struct gpreempt_queue_info *info)
 {
-	struct gpreempt_target target = queue_of(a);
 	struct gpreempt_queue_info *queues;
-	int nr = gpreempt_list_queues(g, &target, &queues);
+	int nr = gpreempt_list_queues(g, AT(queue_of(a)), &queues);
 
 	if (nr > 0)
 		*info = queues[0];
@@ -69,15 +67,9 @@ static inline int one_queue(struct gpreempt *g, const struct actor *a, struct gp
 /* A change counts from the next pass. */
 static inline int wait_priority(struct gpreempt *g, const struct actor *a, int priority)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
 	struct gpreempt_queue_info info;
 
-	do {
-		if (one_queue(g, a, &info) == 1 && info.logical_priority == priority)
-			return 0;
-		kfd_sleep_ns(MS);
-	} while (kfd_now_ns() < deadline);
-	return -ETIME;
+	return KFD_WAIT(one_queue(g, a, &info) == 1 && info.logical_priority == priority, MS, LONG);
 }
 
 static inline int raw(int fd, unsigned long request, void *argument)

@@ -18,11 +18,7 @@
 #define SMALL_ARENA	(256u << 10)	/* twenty of them are registered with KFD page by page */
 
 FIXTURE(oversub) {
-	struct device_health health;
-	int64_t failures;
-	int64_t preemptions;
-	int64_t resumes;
-	uint32_t slots;
+	BEFORE_TEST;
 };
 
 FIXTURE_VARIANT(oversub) {
@@ -41,15 +37,11 @@ FIXTURE_SETUP(oversub)
 {
 	NEEDS(unless_virtual(variant->scheduler ? scheduler_missing() : device_missing()));
 	if (!scheduler_missing()) {
-		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+		ASSERT_EQ(0, scheduler_off());
 		ASSERT_EQ(0, scheduler_defaults());
 		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", variant->scheduler));
 	}
-	self->health = device_health();
-	self->failures = counter("failures");
-	self->preemptions = counter("preemptions");
-	self->resumes = counter("resumes");
-	self->slots = (uint32_t)kfd_vgpu_stat("wave_slots");
+	REMEMBER_BEFORE_TEST();
 	ASSERT_GT((int)self->slots, 0);
 }
 
@@ -60,10 +52,9 @@ FIXTURE_TEARDOWN(oversub)
 		EXPECT_EQ(0, wait_no_queues());
 		EXPECT_EQ(self->failures, counter("failures"));
 		kfd_param_set_text("gpreempt_hw_priority", "normal");
-		kfd_param_set("gpreempt_enable", 0);
+		scheduler_off();
 	}
-	EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
-	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
+	EXPECT_DEVICE_UNHARMED();
 }
 
 static struct actor *process(struct __test_metadata *_metadata, int nice)
@@ -129,11 +120,8 @@ TEST_F_TIMEOUT(oversub, sixty_five_queues_all_finish, 120)
 	EXPECT_GT(least, 0);
 	EXPECT_EQ(QUEUES, kfd_vgpu_stat("runlist_queues"));
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
-	for (i = 0; i < ACTORS; i++) {
-		for (q = 0; q < (int)a[i]->works; q++)
-			ASSERT_EQ(0, actor_wait(a[i], q, LONG));
-		EXPECT_EXACTLY_ONCE(a[i], a[i]->works * waves * 8);
-	}
+	for (i = 0; i < ACTORS; i++)
+		ASSERT_DONE_ONCE(a[i]);
 	EXPECT_GT(kfd_vgpu_stat("rotations"), rotations + 2);
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 	for (i = 0; i < ACTORS; i++)
@@ -159,9 +147,8 @@ TEST_F_TIMEOUT(oversub, twenty_processes_all_finish, 120)
 	EXPECT_GE(least, waves * 20 / 3);
 	EXPECT_EQ(PROCESSES, kfd_vgpu_stat("runlist_processes"));
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
-	for (i = 0; i < PROCESSES; i++) {
-		ASSERT_DONE_ONCE(a[i], waves * 20);
-	}
+	for (i = 0; i < PROCESSES; i++)
+		ASSERT_DONE_ONCE(a[i]);
 	EXPECT_GT(kfd_vgpu_stat("rotations"), rotations + 2);
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 	for (i = 0; i < PROCESSES; i++)
@@ -175,7 +162,6 @@ TEST_F_TIMEOUT(oversub, twenty_processes_all_finish, 120)
 static void race(struct __test_metadata *_metadata, uint32_t slots, const uint32_t priority[2], uint64_t done[2])
 {
 	struct actor *a = process(_metadata, 0);
-	uint64_t deadline = kfd_now_ns() + LONG;
 	int i;
 
 	add_queue(_metadata, a, KFD_PRIORITY_NORMAL, slots, 1, 20 * MS);
@@ -185,15 +171,10 @@ static void race(struct __test_metadata *_metadata, uint32_t slots, const uint32
 	kfd_sleep_ns(5 * MS);
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, actor_submit(a, 1 + i, 1 + i, 1, 0));
-	while (!actor_done(a, 1) && !actor_done(a, 2)) {
-		ASSERT_LT(kfd_now_ns(), deadline);
-		kfd_sleep_ns(MS);
-	}
+	ASSERT_EQ(0, KFD_WAIT(actor_done(a, 1) || actor_done(a, 2), MS, LONG));
 	for (i = 0; i < 2; i++)
 		done[i] = kfd_work_progress(&a->work[1 + i]);
-	for (i = 0; i < 3; i++)
-		ASSERT_EQ(0, actor_wait(a, i, LONG));
-	EXPECT_EXACTLY_ONCE(a, 9 * slots);
+	ASSERT_DONE_ONCE(a);
 	EXPECT_EQ(0, actor_stop(a));
 }
 
@@ -256,7 +237,7 @@ TEST_F_TIMEOUT(oversub, cu_mask_confines_waves, 120)
 	ASSERT_EQ(0, actor_wait_progress(a, 0, progress + 1, LONG));
 	ASSERT_EQ(0, actor_wait(a, 0, LONG));
 	EXPECT_EQ(mask, cus_used());
-	EXPECT_EXACTLY_ONCE(a, self->slots * 4 * 4);
+	EXPECT_EXACTLY_ONCE(a);
 }
 
 /* Two processes with cooperative groups, on a device with one global wave sync. */
@@ -265,43 +246,26 @@ TEST_F_TIMEOUT(oversub, gws_queues_take_turns, 120)
 	int64_t rotations = kfd_vgpu_stat("rotations");
 	struct actor *a[2];
 	uint64_t least;
-	int i, err;
+	int i;
 
 	for (i = 0; i < 2; i++) {
 		a[i] = process(_metadata, 0);
 		add_queue(_metadata, a[i], KFD_PRIORITY_NORMAL, self->slots / 4, 10, 5 * MS);
-		err = actor_queue_gws(a[i], 0, true);
-		if (err == -ENODEV)
-			SKIP(return, "KFD has no GWS on this device");
-		ASSERT_EQ(0, err);
+		ASSERT_GWS_OR_SKIP(a[i]);
 	}
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, actor_submit(a[i], 0, 0, 1, 0));
 	wait_first(_metadata, a, 2, &least);
 	EXPECT_GT(least, 0);
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
-	for (i = 0; i < 2; i++) {
-		ASSERT_DONE_ONCE(a[i], self->slots / 4 * 10);
-	}
+	for (i = 0; i < 2; i++)
+		ASSERT_DONE_ONCE(a[i]);
 	EXPECT_GT(kfd_vgpu_stat("rotations"), rotations);
 }
 
 /* ---- with the scheduler ---- */
 
-FIXTURE(preempting) {
-	BEFORE_TEST;
-};
-
-FIXTURE_SETUP(preempting)
-{
-	SETUP_SCHEDULER(NULL, 0);
-	NEEDS_VGPU();
-}
-
-FIXTURE_TEARDOWN(preempting)
-{
-	TEARDOWN_SCHEDULER();
-}
+SCHEDULER_FIXTURE(preempting, NEEDS_VGPU())
 
 static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t waves, uint32_t steps,
 			    uint64_t step_ns)
@@ -346,12 +310,12 @@ TEST_F_TIMEOUT(preempting, late_high_among_twenty_gets_a_vmid, 120)
 	for (i = 0; i < PROCESSES - 1; i++)
 		EXPECT_FALSE(actor_done(low[i], 0));
 	EXPECT_EQ(rotations, kfd_vgpu_stat("rotations"));
-	EXPECT_EXACTLY_ONCE(high, self->slots * 40);
+	EXPECT_EXACTLY_ONCE(high);
 
 	for (i = 0; i < PROCESSES - 1; i++) {
 		ASSERT_EQ(0, actor_wait(low[i], 0, LONG));
 		EXPECT_GE(preempt_count(low[i], 0), 1);
-		EXPECT_EXACTLY_ONCE(low[i], self->slots / 16 * 30);
+		EXPECT_EXACTLY_ONCE(low[i]);
 	}
 	EXPECT_EQ(PROCESSES, kfd_vgpu_stat("runlist_processes"));
 	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
@@ -391,7 +355,7 @@ TEST_F_TIMEOUT(preempting, runlist_announces_what_it_lists, 120)
 
 	*flag = 1;
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_DONE_ONCE(low, self->slots / 16 * 40);
+	ASSERT_DONE_ONCE(low);
 	EXPECT_EQ(2, kfd_vgpu_stat("runlist_processes"));
 	EXPECT_EQ(2, kfd_vgpu_stat("runlist_announced"));
 }
@@ -435,15 +399,11 @@ TEST_F_TIMEOUT(preempting, the_list_follows_who_is_left_out, 120)
 	EXPECT_EQ(0, kfd_vgpu_stat("runlist_chained"));
 
 	*flag = 1;
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_EQ(0, actor_wait(low[0], 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 2);
-	EXPECT_EXACTLY_ONCE(low[0], self->slots / 16 * 40);
+	ASSERT_DONE_ONCE(high, low[0]);
 	for (i = 3; i < PROCESSES - 1; i++)
 		ASSERT_EQ(0, actor_submit(low[i], 0, 0, 1, 0));
-	for (i = 3; i < PROCESSES - 1; i++) {
-		ASSERT_DONE_ONCE(low[i], self->slots / 16 * 4);
-	}
+	for (i = 3; i < PROCESSES - 1; i++)
+		ASSERT_DONE_ONCE(low[i]);
 	EXPECT_EQ(PROCESSES - 1, kfd_vgpu_stat("runlist_processes"));
 }
 
@@ -467,7 +427,7 @@ static int64_t yields(struct __test_metadata *_metadata, struct actor *low, int 
 TEST_F_TIMEOUT(preempting, gws_queue_yields_like_any_other, 120)
 {
 	struct actor *low, *high;
-	int w, err;
+	int w;
 
 	/* What one preemption has cost shall not put off the next. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
@@ -477,10 +437,7 @@ TEST_F_TIMEOUT(preempting, gws_queue_yields_like_any_other, 120)
 		ASSERT_EQ(w, actor_work(high, 1, self->slots, 1, MS));
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
 	EXPECT_GE(yields(_metadata, low, 0, high, 0), 1);
-	err = actor_queue_gws(low, 0, true);
-	if (err == -ENODEV)
-		SKIP(return, "KFD has no GWS on this device");
-	ASSERT_EQ(0, err);
+	ASSERT_GWS_OR_SKIP(low);
 	EXPECT_GE(yields(_metadata, low, 0, high, 1), 1);
 	ASSERT_EQ(0, actor_wait_progress(low, 0, kfd_work_progress(&low->work[0]) + 1, LONG));
 	/* It has its own again, so two GWS queues take turns. */
@@ -492,8 +449,7 @@ TEST_F_TIMEOUT(preempting, gws_queue_yields_like_any_other, 120)
 	kfd_sleep_ns(MS);
 	EXPECT_EQ(0, kfd_vgpu_stat("runlist_chained"));
 	EXPECT_GE(yields(_metadata, low, 0, high, 2), 1);
-	ASSERT_DONE_ONCE(low, self->slots * 20);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 3);
+	ASSERT_DONE_ONCE(low, high);
 }
 
 TEST_HARNESS_MAIN

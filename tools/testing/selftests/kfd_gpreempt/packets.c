@@ -10,6 +10,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "worker.h"
 
 #define MEMORY		(1u << 20)
 #define RING_BYTES	4096u
@@ -515,7 +516,7 @@ static void full_ring(struct __test_metadata *_metadata, struct host *h, const s
 	volatile uint64_t *gate = give(h, 8), *sum = give(h, 8);
 	struct stream wait, add = { .used = 0 };
 	uint32_t round, nop = f == &pm4 ? PM4_ONE_NOP : SDMA_NOP;
-	uint64_t adds = 0, deadline;
+	uint64_t adds = 0;
 
 	ASSERT_NE(NULL, q);
 	f->add(&add, sum, 1);
@@ -531,8 +532,7 @@ static void full_ring(struct __test_metadata *_metadata, struct host *h, const s
 		EXPECT_EQ(0, kfd_ring_space(q));
 		ASSERT_EQ(-EAGAIN, kfd_ring_submit(q, &nop, 1, 0));
 		*gate = round;
-		for (deadline = kfd_now_ns() + LONG; kfd_ring_space(q) < add.used && kfd_now_ns() < deadline;)
-			kfd_sleep_ns(100 * US);
+		EXPECT_EQ(0, KFD_WAIT(kfd_ring_space(q) >= add.used, 100 * US, LONG));
 		ASSERT_EQ(0, submit(q, &add));
 		EXPECT_EQ(0, wait_equal(sum, ++adds, LONG));
 	}
@@ -554,7 +554,6 @@ TEST_F(ring, full_aql_ring)
 	struct kfd_queue *q = host_queue(h, KFD_QUEUE_AQL);
 	struct kfd_signal *gate = host_signal(h, 0), *done = host_signal(h, 0);
 	int64_t round, n = 0;
-	uint64_t deadline;
 
 	ASSERT_NE(NULL, q);
 	kfd_signal_reset(done, 1000000);
@@ -567,8 +566,7 @@ TEST_F(ring, full_aql_ring)
 		kfd_sleep_ns(MS);
 		EXPECT_EQ(RING_PACKETS, kfd_queue_wptr(q) - kfd_queue_rptr(q));
 		kfd_signal_reset(gate, 0);
-		for (deadline = kfd_now_ns() + LONG; kfd_queue_wptr(q) != kfd_queue_rptr(q) && kfd_now_ns() < deadline;)
-			kfd_sleep_ns(100 * US);
+		EXPECT_EQ(0, KFD_WAIT(kfd_queue_wptr(q) == kfd_queue_rptr(q), 100 * US, LONG));
 		EXPECT_EQ(n, (int64_t)kfd_queue_rptr(q));	/* 64 bits: it does not wrap */
 	}
 	EXPECT_EQ(0, wait_equal((volatile uint64_t *)&done->value, (uint64_t)(1000000 - n), LONG));
@@ -701,16 +699,10 @@ TEST_F(device, aql_buffer_ends_behind_its_kernels)
 TEST_F(device, signals_order_queues_and_processes)
 {
 	struct kfd_signal *gate = actor_common_signal(0, 1), *last = actor_common_signal(1, 1);
-	struct actor *a = actor_start(0, ARENA), *b = actor_start(0, ARENA);
+	struct actor *a = worker(_metadata, 0, 1, 8, 2, MS), *b = worker(_metadata, 0, 1, 8, 2, MS);
 
-	ASSERT_ACTOR(a);
-	ASSERT_ACTOR(b);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	ASSERT_EQ(1, actor_queue(a, KFD_BACKING_GTT, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_queue(b, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(a, 1, 8, 2, MS));
 	ASSERT_EQ(1, actor_work(a, 1, 8, 2, MS));
-	ASSERT_EQ(0, actor_work(b, 1, 8, 2, MS));
 	ASSERT_EQ(0, actor_barrier(b, 0, last));
 	ASSERT_EQ(0, actor_submit(b, 0, 0, 1, KFD_PACKET_BARRIER));
 	ASSERT_EQ(0, actor_barrier(a, 0, gate));
@@ -724,9 +716,7 @@ TEST_F(device, signals_order_queues_and_processes)
 	EXPECT_TRUE(actor_done(a, 0));
 	EXPECT_EQ(0, actor_tally(b).done);
 	kfd_signal_reset(last, 0);
-	ASSERT_EQ(0, actor_wait(b, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, 2 * 8 * 2);
-	EXPECT_EXACTLY_ONCE(b, 8 * 2);
+	ASSERT_DONE_ONCE(a, b);
 }
 
 static struct aql_packet aql_dispatch(const void *kernel, uint16_t dimensions, uint32_t grid)
@@ -756,10 +746,7 @@ struct bystanders {
 
 static void bystanders_start(struct __test_metadata *_metadata, struct host *h, struct bystanders *b)
 {
-	b->other = actor_start(0, ARENA);
-	ASSERT_ACTOR(b->other);
-	ASSERT_EQ(0, actor_queue(b->other, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(b->other, 1, 8, 20, MS));
+	b->other = worker(_metadata, 0, 1, 8, 20, MS);
 	ASSERT_EQ(0, host_open(h));
 	ASSERT_EQ(0, kfd_runtime_enable(&h->client));
 	b->q = host_queue(h, KFD_QUEUE_AQL);
@@ -774,8 +761,7 @@ static void bystanders_end(struct __test_metadata *_metadata, struct bystanders 
 {
 	EXPECT_EQ(0, kfd_signal_poll(b->done, LONG));
 	EXPECT_WORK_ONCE(&b->work);
-	EXPECT_EQ(0, actor_wait(b->other, 0, LONG));
-	EXPECT_EXACTLY_ONCE(b->other, 8 * 20);
+	ASSERT_DONE_ONCE(b->other);
 }
 
 TEST_F(device, bad_aql_packets_stop_their_queue)
@@ -893,9 +879,7 @@ FIXTURE_SETUP(scheduled)
 {
 	SETUP_SCHEDULER("gpreempt_poll_us", 50);
 	NEEDS_VGPU();
-	self->urgent = actor_start(0, ARENA);
-	ASSERT_ACTOR(self->urgent);
-	ASSERT_EQ(0, actor_queue(self->urgent, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	self->urgent = with_queue(_metadata, 0);
 	ASSERT_EQ(0, setpriority(PRIO_PROCESS, 0, LOW_NICE));
 	ASSERT_EQ(0, host_open(&self->host));
 }
@@ -969,7 +953,7 @@ static void victim_is_preempted(struct __test_metadata *_metadata, struct host *
 	EXPECT_EQ(3, state.preempt_count);
 	ASSERT_EQ(0, kfd_signal_poll(done, LONG));
 	EXPECT_WORK_ONCE(&w);
-	EXPECT_EXACTLY_ONCE(urgent, 3 * slots * 2);
+	EXPECT_EXACTLY_ONCE(urgent);
 	EXPECT_GE(kfd_vgpu_stat("waves_saved"), saved + 3 * (int64_t)reach);
 	EXPECT_EQ(kfd_vgpu_stat("waves_saved") - saved, kfd_vgpu_stat("waves_restored") - restored);
 }
@@ -1007,7 +991,7 @@ TEST_F(scheduled, pm4_queue_preempts_others)
 	ASSERT_EQ(0, kfd_signal_poll(done, LONG));
 	EXPECT_FALSE(actor_done(self->urgent, 0));
 	EXPECT_EQ(1, preempt_count(self->urgent, 0));
-	ASSERT_DONE_ONCE(self->urgent, self->slots * 40);
+	ASSERT_DONE_ONCE(self->urgent);
 	EXPECT_WORK_ONCE(&w);
 }
 
@@ -1042,7 +1026,7 @@ TEST_F(scheduled, sdma_queue_is_never_preempted)
 	EXPECT_EQ(-ENOENT, kfd_gpreempt_queue_get(h->client.gpu_id, getpid(), copy->id, &state));
 	ASSERT_EQ(0, kfd_signal_poll(done, LONG));
 	EXPECT_WORK_ONCE(&w);
-	EXPECT_EXACTLY_ONCE(self->urgent, self->slots * 50);
+	EXPECT_EXACTLY_ONCE(self->urgent);
 }
 
 /* Nor does it ask for anything: an urgent process that only copies takes nobody off. */
@@ -1064,7 +1048,7 @@ TEST_F(scheduled, sdma_queue_preempts_nobody)
 	EXPECT_EQ(0, preempt_count(self->urgent, 0));
 	*gate = 1;
 	EXPECT_EQ(0, wait_equal(sum, 1, LONG));
-	EXPECT_EXACTLY_ONCE(self->urgent, self->slots * 20);
+	EXPECT_EXACTLY_ONCE(self->urgent);
 }
 
 TEST_HARNESS_MAIN

@@ -11,6 +11,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "worker.h"
 
 #define NODES	"/sys/class/kfd/kfd/gpreempt"
 
@@ -21,15 +22,10 @@ static const char *partitions_missing(void)
 {
 	char modes[64] = "";
 	glob_t found;
-	FILE *f;
 
 	if (glob("/sys/class/drm/card*/device/available_compute_partition", 0, NULL, &found))
 		return "no device with compute partitions";
-	f = fopen(found.gl_pathv[0], "r");
-	if (!f || !fgets(modes, sizeof(modes), f))
-		modes[0] = '\0';
-	if (f)
-		fclose(f);
+	kfd_file_read(found.gl_pathv[0], modes, sizeof(modes));
 	snprintf(mode_path, sizeof(mode_path), "%.*s/current_compute_partition",
 		 (int)(strrchr(found.gl_pathv[0], '/') - found.gl_pathv[0]), found.gl_pathv[0]);
 	globfree(&found);
@@ -38,37 +34,22 @@ static const char *partitions_missing(void)
 
 static int write_mode(const char *mode)
 {
-	FILE *f = fopen(mode_path, "w");
-	int err = 0;
-
-	if (!f)
-		return -errno;
-	if (fputs(mode, f) < 0 || fflush(f))
-		err = -errno;
-	fclose(f);
-	return err;
+	return kfd_file_write(mode_path, mode);
 }
 
 /* A process is busy for KFD until a work item has released it. */
 static int set_mode(const char *mode)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
-	int err;
+	int err, late = KFD_WAIT((err = write_mode(mode)) != -EBUSY, 5 * MS, LONG);
 
-	while ((err = write_mode(mode)) == -EBUSY && kfd_now_ns() < deadline)
-		kfd_sleep_ns(5 * MS);
-	return err;
+	return late ? late : err;
 }
 
 static bool mode_is(const char *mode)
 {
 	char text[16] = "";
-	FILE *f = fopen(mode_path, "r");
 
-	if (f && !fgets(text, sizeof(text), f))
-		text[0] = '\0';
-	if (f)
-		fclose(f);
+	kfd_file_read(mode_path, text, sizeof(text));
 	return !strncmp(text, mode, strlen(mode));
 }
 
@@ -115,32 +96,19 @@ FIXTURE_TEARDOWN(partition)
 	scheduler_off();
 }
 
-static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t waves, uint32_t steps)
-{
-	struct actor *a = actor_start(nice, ARENA);
-
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(a, 1, waves, steps, 10 * MS));
-	return a;
-}
-
 /* One is preempted for the other on the first node, which has @slots, and everything is done. Meanwhile the mode cannot change. */
 static void preempt_once(struct __test_metadata *_metadata, uint32_t slots)
 {
-	struct actor *low = worker(_metadata, LOW_NICE, slots, 10);
-	struct actor *high = worker(_metadata, 0, slots, 4);
+	struct actor *low = worker(_metadata, LOW_NICE, 1, slots, 10, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, slots, 4, 10 * MS);
 
 	ASSERT_EQ(0, launch_interrupts(high, low));
 	EXPECT_EQ(-EBUSY, write_mode(mode_is("SPX") ? "CPX" : "SPX"));
 	EXPECT_TRUE(state_is(low, 0, "preempted"));
 	EXPECT_FALSE(actor_done(high, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	ASSERT_ENDS_BEFORE(high, low);
+	ASSERT_DONE_ONCE(low, high);
 	EXPECT_EQ(1, preempt_count(low, 0));
-	EXPECT_EXACTLY_ONCE(low, slots * 10);
-	EXPECT_EXACTLY_ONCE(high, slots * 4);
 	EXPECT_EQ(0, actor_stop(low));
 	EXPECT_EQ(0, actor_stop(high));
 	EXPECT_EQ(0, wait_no_queues());

@@ -11,20 +11,7 @@
 #include "fixture.h"
 #include "worker.h"
 
-FIXTURE(scheduler) {
-	BEFORE_TEST;
-};
-
-FIXTURE_SETUP(scheduler)
-{
-	kfd_longest_poll_ns = MS;
-	SETUP_SCHEDULER(NULL, 0);
-}
-
-FIXTURE_TEARDOWN(scheduler)
-{
-	TEARDOWN_SCHEDULER();
-}
+SCHEDULER_FIXTURE(scheduler, kfd_longest_poll_ns = MS)
 
 /* The driver does not wait for the runlist that it sends last: let the device read it before counting. */
 static int64_t settled_runlists(void)
@@ -74,8 +61,7 @@ static void late_high_beats_hog(struct __test_metadata *_metadata, uint32_t slot
 	ASSERT_EQ(0, actor_pointers(high, 0, &rptr, &wptr));
 	EXPECT_EQ(0, rptr);
 	EXPECT_EQ(0, wptr);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 5, KFD_PACKET_BARRIER));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launches_complete(high, 5, KFD_PACKET_BARRIER));
 	EXPECT_FALSE(actor_done(low, 0));
 	ASSERT_EQ(0, actor_pointers(high, 0, &rptr, &wptr));
 	EXPECT_EQ(5, rptr);
@@ -85,9 +71,7 @@ static void late_high_beats_hog(struct __test_metadata *_metadata, uint32_t slot
 	EXPECT_GE(preempt_count(low, 0), 1);
 	EXPECT_EQ(0, preempt_count(high, 0));
 
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_EXACTLY_ONCE(high, 5 * slots);
-	EXPECT_EXACTLY_ONCE(low, slots * 200);
+	ASSERT_DONE_ONCE(high, low);
 	EXPECT_EQ(0, wait_all_resumed(preemptions, resumes));
 	EXPECT_EQ(0, actor_stop(low));
 	EXPECT_EQ(0, actor_stop(high));
@@ -124,9 +108,7 @@ TEST_F(scheduler, preempted_queue_stands_still)
 	EXPECT_STREQ("preempted", after.state);
 	EXPECT_EQ(before.rptr, after.rptr);
 	EXPECT_EQ(before.wptr, after.wptr);
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_DONE_ONCE(low, self->slots * 200);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 40);
+	ASSERT_DONE_ONCE(low, high);
 }
 
 TEST_F(scheduler, packets_submitted_while_preempted_run_later)
@@ -138,9 +120,7 @@ TEST_F(scheduler, packets_submitted_while_preempted_run_later)
 	/* Doorbells of a queue that is off the device must not be forgotten. */
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 7, 0));
 	EXPECT_FALSE(actor_done(high, 0));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_DONE_ONCE(low, 8 * self->slots * 10);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
+	ASSERT_DONE_ONCE(low, high);
 }
 
 TEST_F(scheduler, equal_priorities_are_left_alone)
@@ -156,8 +136,7 @@ TEST_F(scheduler, equal_priorities_are_left_alone)
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
 	EXPECT_EQ(self->runlists, counter("runlists"));
 	EXPECT_EQ(runlists, settled_runlists());
-	EXPECT_EXACTLY_ONCE(a, 4 * self->slots * 4);
-	EXPECT_EXACTLY_ONCE(b, 4 * self->slots * 4);
+	ASSERT_DONE_ONCE(a, b);
 }
 
 TEST_F(scheduler, equal_priorities_park_the_monitor)
@@ -208,8 +187,7 @@ TEST_F(scheduler, idle_queues_hold_nothing)
 		EXPECT_EQ(self->runlists, counter("runlists"));
 		EXPECT_EQ(runlists, settled_runlists());
 	}
-	EXPECT_EXACTLY_ONCE(low, 2 * self->slots * 10);
-	EXPECT_EXACTLY_ONCE(high, 2 * self->slots * 10);
+	ASSERT_DONE_ONCE(low, high);
 }
 
 /*
@@ -230,10 +208,7 @@ TEST_F(scheduler, own_process_is_never_a_victim)
 	EXPECT_EQ(0, preempt_count(own, 0));
 	EXPECT_EQ(0, preempt_count(own, 1));
 	EXPECT_GE(preempt_count(other, 0), 1);
-	ASSERT_EQ(0, actor_wait(own, 0, LONG));
-	ASSERT_EQ(0, actor_wait(other, 0, LONG));
-	EXPECT_EXACTLY_ONCE(own, self->slots / 2 * 100 + self->slots / 4 * 20);
-	EXPECT_EXACTLY_ONCE(other, self->slots / 2 * 100);
+	ASSERT_DONE_ONCE(own, other);
 }
 
 /* high waits in a barrier packet for the end of low's work: three maximum holds. Returns how long high took. */
@@ -254,11 +229,9 @@ static uint64_t dependency_inversion(struct __test_metadata *_metadata, uint32_t
 	start = kfd_now_ns();
 	ASSERT_EQ(0, actor_submit(low, 0, 0, 3, KFD_PACKET_BARRIER));
 	ASSERT_EQ(0, actor_barrier(high, 0, gate));
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 1, KFD_PACKET_BARRIER));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launches_complete(high, 1, KFD_PACKET_BARRIER));
 	took = kfd_now_ns() - start;
-	EXPECT_EXACTLY_ONCE(low, 3 * slots * 10);
-	EXPECT_EXACTLY_ONCE(high, 8);
+	ASSERT_DONE_ONCE(low, high);
 	EXPECT_EQ(0, actor_stop(low));
 	EXPECT_EQ(0, actor_stop(high));
 	return took;
@@ -292,21 +265,16 @@ TEST_F_TIMEOUT(scheduler, maximum_hold_ends_a_wait_that_looks_like_work, 120)
 	*flag = 0;
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 50));
 	low = worker(_metadata, LOW_NICE, 1, self->slots / 2, 10, 5 * MS);
-	high = actor_start(0, ARENA);
-	ASSERT_ACTOR(high);
-	ASSERT_EQ(0, actor_queue(high, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(high, 1, 8, 1, MS));
+	high = worker(_metadata, 0, 1, 8, 1, MS);
 	kfd_work_wait_for(&high->work[0], flag);
 	slices = counter("relief_slices");
 
 	ASSERT_EQ(0, launch_interrupts(high, low));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_FALSE(actor_done(high, 0));
+	ASSERT_ENDS_BEFORE(low, high);
 	*flag = 1;
 	ASSERT_EQ(0, actor_wait(high, 0, LONG));
 	EXPECT_GT(counter("relief_slices"), slices);
-	EXPECT_EXACTLY_ONCE(low, self->slots / 2 * 10);
-	EXPECT_EXACTLY_ONCE(high, 8);
+	ASSERT_DONE_ONCE(low, high);
 }
 
 /*
@@ -321,12 +289,9 @@ TEST_F_TIMEOUT(scheduler, saved_waves_count_as_work, 120)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 50));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_relief_ms", 50));
 	ASSERT_EQ(0, launch_interrupts(high, low));
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
-	EXPECT_FALSE(actor_done(high, 0));
+	ASSERT_ENDS_BEFORE(low, high);
 	EXPECT_GE(preempt_count(low, 0), 1);
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_EXACTLY_ONCE(low, self->slots / 2 * 10);
-	EXPECT_EXACTLY_ONCE(high, self->slots / 2 * 300);
+	ASSERT_DONE_ONCE(low, high);
 }
 
 TEST_F_TIMEOUT(scheduler, three_levels_finish_in_order, 120)
@@ -340,11 +305,8 @@ TEST_F_TIMEOUT(scheduler, three_levels_finish_in_order, 120)
 	ASSERT_EQ(0, launch_completes(high));
 	EXPECT_FALSE(actor_done(mid, 0));
 	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_EQ(0, actor_wait(mid, 0, LONG));
-	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_DONE_ONCE(low, self->slots * 40);
-	EXPECT_EXACTLY_ONCE(mid, self->slots * 40);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 40);
+	ASSERT_ENDS_BEFORE(mid, low);
+	ASSERT_DONE_ONCE(low, mid, high);
 }
 
 /* More processes than the device has VMIDs for KFD. */
@@ -358,12 +320,9 @@ TEST_F_TIMEOUT(scheduler, twelve_processes, 240)
 	for (i = 0; i < 12; i++)
 		ASSERT_EQ(0, actor_submit(a[i], 0, 0, 3, KFD_PACKET_BARRIER));
 	/* The most urgent one came last, and does not wait for the eleven others. */
-	ASSERT_EQ(0, actor_wait(a[11], 0, LONG));
-	EXPECT_FALSE(actor_done(a[0], 0));
-	for (i = 0; i < 12; i++) {
-		EXPECT_EQ(0, actor_wait(a[i], 0, LONG));
-		EXPECT_EXACTLY_ONCE(a[i], 3 * (self->slots / 2) * 4);
-	}
+	ASSERT_ENDS_BEFORE(a[11], a[0]);
+	for (i = 0; i < 12; i++)
+		ASSERT_DONE_ONCE(a[i]);
 	EXPECT_GT(counter("preemptions"), self->preemptions);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 	for (i = 0; i < 12; i++)
@@ -391,11 +350,9 @@ TEST_F_TIMEOUT(scheduler, switching_off_resumes_all, 120)
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(0, actor_wait_progress(low[i], 0, progress[i] + self->slots / 8, LONG));
 	EXPECT_FALSE(actor_done(high, 0));
-	for (i = 0; i < 3; i++) {
-		EXPECT_EQ(0, actor_wait(low[i], 0, LONG));
-		EXPECT_EXACTLY_ONCE(low[i], self->slots / 8 * 300);
-	}
-	ASSERT_DONE_ONCE(high, self->slots / 2 * 300);
+	for (i = 0; i < 3; i++)
+		ASSERT_DONE_ONCE(low[i]);
+	ASSERT_DONE_ONCE(high);
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
 }
 
@@ -412,10 +369,8 @@ TEST_F(scheduler, switching_on_adopts_existing_queues)
 	kfd_sleep_ns(20 * MS);
 	EXPECT_FALSE(actor_done(high, 0));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	EXPECT_FALSE(actor_done(low, 0));
-	ASSERT_DONE_ONCE(low, self->slots * 200);
-	EXPECT_EXACTLY_ONCE(high, self->slots);
+	ASSERT_ENDS_BEFORE(high, low);
+	ASSERT_DONE_ONCE(low, high);
 }
 
 TEST_F(scheduler, off_means_no_monitor_and_no_preemption)
@@ -432,8 +387,7 @@ TEST_F(scheduler, off_means_no_monitor_and_no_preemption)
 	ASSERT_EQ(0, launch_completes(high));
 	EXPECT_TRUE(actor_done(low, 0));
 	EXPECT_EQ(self->preemptions, counter("preemptions"));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 20);
-	EXPECT_EXACTLY_ONCE(high, self->slots);
+	ASSERT_DONE_ONCE(low, high);
 }
 
 TEST_F(scheduler, killing_the_victim_leaves_the_beneficiary_running)
@@ -444,13 +398,13 @@ TEST_F(scheduler, killing_the_victim_leaves_the_beneficiary_running)
 	ASSERT_EQ(0, launch_interrupts(high, low));
 	actor_kill(low);
 	ASSERT_EQ(0, launch_completes(high));
-	EXPECT_EXACTLY_ONCE(high, 2 * self->slots * 20);
+	EXPECT_EXACTLY_ONCE(high);
 	EXPECT_EQ(0, actor_tally(low).twice);
 
 	/* And the device is there for the next process. */
 	low = worker(_metadata, LOW_NICE, 1, self->slots, 2, MS);
 	ASSERT_EQ(0, launch_completes(low));
-	EXPECT_EXACTLY_ONCE(low, self->slots * 2);
+	EXPECT_EXACTLY_ONCE(low);
 }
 
 TEST_F(scheduler, killing_the_beneficiary_resumes_the_victim)
@@ -460,7 +414,7 @@ TEST_F(scheduler, killing_the_beneficiary_resumes_the_victim)
 
 	ASSERT_EQ(0, launch_interrupts(high, low));
 	actor_kill(high);
-	ASSERT_DONE_ONCE(low, self->slots * 200);
+	ASSERT_DONE_ONCE(low);
 	EXPECT_EQ(0, actor_tally(high).twice);
 }
 
@@ -474,7 +428,7 @@ TEST_F(scheduler, preempted_queue_can_be_destroyed)
 	EXPECT_EQ(0, actor_queue_destroy(low, 0));
 	EXPECT_FALSE(actor_done(high, 0));
 	EXPECT_EQ(0, actor_tally(low).twice);
-	ASSERT_DONE_ONCE(high, self->slots * 20);
+	ASSERT_DONE_ONCE(high);
 
 	/* The process goes on with a new queue. */
 	ASSERT_EQ(0, actor_queue(low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
@@ -496,25 +450,20 @@ TEST_F(scheduler, preempted_queue_can_be_updated)
 	EXPECT_EQ(0, actor_queue_update(low, 0, 3, 100));
 	kfd_sleep_ns(20 * MS);
 	EXPECT_TRUE(state_is(low, 0, "preempted"));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
-	ASSERT_DONE_ONCE(low, self->slots * 200);
-	EXPECT_EXACTLY_ONCE(high, self->slots * 20);
+	ASSERT_DONE_ONCE(low, high);
 }
 
 /* ---- gpreempt_verify: whether somebody else writes to the MQDs of preempted queues ---- */
 
 FIXTURE(verify) {
+	BEFORE_TEST;
 	int64_t mismatches;
-	uint32_t slots;
 };
 
 FIXTURE_SETUP(verify)
 {
 	kfd_longest_poll_ns = MS;
-	NEEDS(scheduler_missing());
-	ASSERT_EQ(0, scheduler_fresh(NULL, 0));
-	self->slots = kfd_wave_slots();
-	ASSERT_GT((int)self->slots, 0);
+	SETUP_SCHEDULER(NULL, 0);
 	self->mismatches = counter("verify_mismatches");
 }
 
@@ -523,7 +472,7 @@ FIXTURE_TEARDOWN(verify)
 	actor_forget_all();
 	EXPECT_EQ(0, wait_no_queues());
 	kfd_param_set("gpreempt_verify", 0);
-	kfd_param_set("gpreempt_enable", 0);
+	scheduler_off();
 }
 
 /* The parameter is set when the queues are there already, and they are preempted three times, changed by the driver meanwhile. */
@@ -541,10 +490,8 @@ TEST_F(verify, what_the_driver_writes_is_no_mismatch)
 		ASSERT_EQ(0, actor_wait(high, 0, LONG));
 		ASSERT_EQ(0, actor_wait_progress(low, 0, kfd_work_progress(&low->work[0]) + 1, LONG));
 	}
-	ASSERT_EQ(0, actor_wait(low, 0, LONG));
+	ASSERT_DONE_ONCE(low, high);
 	EXPECT_GE(preempt_count(low, 0), 3);
-	EXPECT_EXACTLY_ONCE(low, self->slots * 200);
-	EXPECT_EXACTLY_ONCE(high, 3 * self->slots * 4);
 	EXPECT_EQ(self->mismatches, counter("verify_mismatches"));
 }
 
@@ -559,7 +506,7 @@ TEST_F(verify, somebody_elses_writing_is_told)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_verify", 1));
 	ASSERT_EQ(0, launch_interrupts(high, low));
 	ASSERT_EQ(0, kfd_vgpu_set("scribble", 1));
-	ASSERT_DONE_ONCE(high, self->slots * 4);
+	ASSERT_DONE_ONCE(high);
 	ASSERT_EQ(0, wait_counter("verify_mismatches", self->mismatches + 1, LONG));
 	EXPECT_NE(0, actor_wait(low, 0, SECOND));
 	EXPECT_GT(actor_tally(low).lost, 0);

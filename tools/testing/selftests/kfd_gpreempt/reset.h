@@ -23,26 +23,13 @@ static inline const char *recovery_missing(void)
 	return NULL;
 }
 
-static inline int read_file(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, text, size - 1);
-	close(fd);
-	text[n < 0 ? 0 : n] = '\0';
-	return n < 0 ? -errno : 0;
-}
-
 /* Ends when no reset is under way any more. */
 static inline int test_rings(void)
 {
 	char text[128];
-	int err = read_file(TEST_RINGS, text, sizeof(text));
+	int n = kfd_file_read(TEST_RINGS, text, sizeof(text));
 
-	return err ? err : strstr(text, "passed") ? 0 : -EIO;
+	return n < 0 ? n : strstr(text, "passed") ? 0 : -EIO;
 }
 
 /* The device has been reset @resets times, and the driver is done with it. */

@@ -22,19 +22,7 @@
 
 #define NOBODY	65534
 
-FIXTURE(rights) {
-	OUTSIDE;
-};
-
-FIXTURE_SETUP(rights)
-{
-	SETUP_OUTSIDE();
-}
-
-FIXTURE_TEARDOWN(rights)
-{
-	TEARDOWN_OUTSIDE();
-}
+OUTSIDE_FIXTURE(rights)
 
 /* What children and actors use; opened by root. */
 static struct gpreempt *shared;
@@ -46,144 +34,56 @@ static bool become_nobody(void)
 	return !setgroups(0, NULL) && !setgid(NOBODY) && !setuid(NOBODY);
 }
 
-/* Runs @fn in a process of another user without any rights; its result is an errno. */
-static int as_nobody(int (*fn)(const struct actor *a), const struct actor *a)
-{
-	pid_t pid = fork();
-	int status;
+/* What a call returns, which is no more than 0, in a process of another user without any rights */
+#define AS_NOBODY(call) ({ \
+	pid_t pid_ = fork(); \
+	int status_; \
+	if (!pid_) \
+		_exit(become_nobody() ? -(call) : 255); \
+	waitpid(pid_, &status_, 0); \
+	WIFEXITED(status_) ? -WEXITSTATUS(status_) : -ECHILD; \
+})
 
-	if (!pid)
-		_exit(become_nobody() ? -fn(a) : 255);
-	waitpid(pid, &status, 0);
-	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
-}
-
-static int nobody_lists(const struct actor *a)
+TEST_F(rights, other_users_processes_are_out_of_reach)
 {
-	struct gpreempt_target target = gpreempt_target_all();
+	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
 	struct gpreempt_queue_info *queues;
 
-	return gpreempt_list_queues(shared, &target, &queues) ? -E2BIG : 0;
+	EXPECT_EQ(0, AS_NOBODY(gpreempt_list_queues(self->g, AT(gpreempt_target_all()), &queues) ? -E2BIG : 0));
+	EXPECT_EQ(-EACCES, AS_NOBODY(gpreempt_list_queues(self->g, AT(queue_of(a)), &queues)));
+	EXPECT_EQ(-EACCES, AS_NOBODY(gpreempt_set_priority(self->g, AT(process_of(a)), 0)));
+	EXPECT_EQ(-EACCES, AS_NOBODY(gpreempt_set_priority(self->g, AT(queue_of(a)), 0)));
+	EXPECT_EQ(-EACCES, AS_NOBODY(gpreempt_preempt(self->g, AT(process_of(a)), 0, 0)));
+	EXPECT_EQ(-EACCES, AS_NOBODY(gpreempt_resume_all(self->g, AT(process_of(a)))));
+	EXPECT_EQ(-EACCES, AS_NOBODY(gpreempt_hint(self->g, AT(process_of(a)), 1000)));
 }
 
-static int nobody_lists_it(const struct actor *a)
+static int raises_itself(struct gpreempt *g, struct gpreempt_target itself)
 {
-	struct gpreempt_target target = queue_of(a);
-	struct gpreempt_queue_info *queues;
-
-	return gpreempt_list_queues(shared, &target, &queues);
-}
-
-static int nobody_sets(const struct actor *a)
-{
-	struct gpreempt_target target = process_of(a);
-
-	return gpreempt_set_priority(shared, &target, 0);
-}
-
-static int nobody_sets_its_queue(const struct actor *a)
-{
-	struct gpreempt_target target = queue_of(a);
-
-	return gpreempt_set_priority(shared, &target, 0);
-}
-
-static int nobody_preempts(const struct actor *a)
-{
-	struct gpreempt_target target = process_of(a);
-
-	return gpreempt_preempt(shared, &target, 0, 0);
-}
-
-static int nobody_resumes(const struct actor *a)
-{
-	struct gpreempt_target target = process_of(a);
-
-	return gpreempt_resume_all(shared, &target);
-}
-
-static int nobody_hints(const struct actor *a)
-{
-	struct gpreempt_target target = process_of(a);
-
-	return gpreempt_hint(shared, &target, 1000);
-}
-
-static int nobody_raises_itself(const struct actor *a)
-{
-	struct gpreempt_target target = gpreempt_target_process(0, 0);
-	int r = gpreempt_set_priority(shared, &target, -5);
+	int r = gpreempt_set_priority(g, &itself, -5);
 
 	if (r)
 		return r == -EPERM ? -EDOM : r;
 	/* Its own setting it may take back, up to normal. */
-	r = gpreempt_set_priority(shared, &target, 7);
-	return r ? -EDOM : gpreempt_set_priority(shared, &target, 8);
-}
-
-static int nobody_sets_a_cgroup(const struct actor *a)
-{
-	int fd = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY);
-	struct gpreempt_target target = gpreempt_target_cgroup(fd);
-
-	return gpreempt_set_priority(shared, &target, 0);
-}
-
-static int nobody_asks_for_a_weight(const struct actor *a)
-{
-	struct gpreempt_target target = gpreempt_target_process(0, 0);
-
-	return gpreempt_set_param(shared, &target, GPREEMPT_PARAM_WEIGHT, 1000);
-}
-
-/* A small weight may have been given to it as a limit. */
-static int nobody_clears_a_weight(const struct actor *a)
-{
-	struct gpreempt_target target = gpreempt_target_process(0, 0);
-
-	return gpreempt_set_param(shared, &target, GPREEMPT_PARAM_WEIGHT, 0);
-}
-
-static int nobody_asks_for_exemption(const struct actor *a)
-{
-	struct gpreempt_target target = gpreempt_target_process(0, 0);
-
-	return gpreempt_set_param(shared, &target, GPREEMPT_PARAM_EXEMPT, 1);
-}
-
-static int nobody_holds_for_ever(const struct actor *a)
-{
-	struct gpreempt_target target = gpreempt_target_process(0, 0);
-
-	return gpreempt_preempt(shared, &target, 0, GPREEMPT_HOLD_UNBOUNDED);
-}
-
-TEST_F(rights, other_users_processes_are_out_of_reach)
-{
-	struct actor *a = worker(_metadata, 1, 1, 1, MS);
-
-	shared = self->g;
-	EXPECT_EQ(0, as_nobody(nobody_lists, a));
-	EXPECT_EQ(-EACCES, as_nobody(nobody_lists_it, a));
-	EXPECT_EQ(-EACCES, as_nobody(nobody_sets, a));
-	EXPECT_EQ(-EACCES, as_nobody(nobody_sets_its_queue, a));
-	EXPECT_EQ(-EACCES, as_nobody(nobody_preempts, a));
-	EXPECT_EQ(-EACCES, as_nobody(nobody_resumes, a));
-	EXPECT_EQ(-EACCES, as_nobody(nobody_hints, a));
+	r = gpreempt_set_priority(g, &itself, 7);
+	return r ? -EDOM : gpreempt_set_priority(g, &itself, 8);
 }
 
 TEST_F(rights, privileges_are_asked_for)
 {
-	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct gpreempt_target itself = gpreempt_target_process(0, 0);
+	int cgroup = open("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY);
 
-	shared = self->g;
-	EXPECT_EQ(-EPERM, as_nobody(nobody_raises_itself, a));
-	EXPECT_EQ(-EPERM, as_nobody(nobody_asks_for_a_weight, a));
-	EXPECT_EQ(-EPERM, as_nobody(nobody_clears_a_weight, a));
-	EXPECT_EQ(-EPERM, as_nobody(nobody_asks_for_exemption, a));
-	EXPECT_EQ(-EPERM, as_nobody(nobody_holds_for_ever, a));
+	worker(_metadata, 0, 1, 1, 1, MS);
+	EXPECT_EQ(-EPERM, AS_NOBODY(raises_itself(self->g, itself)));
+	EXPECT_EQ(-EPERM, AS_NOBODY(gpreempt_set_param(self->g, &itself, GPREEMPT_PARAM_WEIGHT, 1000)));
+	/* A small weight may have been given to it as a limit. */
+	EXPECT_EQ(-EPERM, AS_NOBODY(gpreempt_set_param(self->g, &itself, GPREEMPT_PARAM_WEIGHT, 0)));
+	EXPECT_EQ(-EPERM, AS_NOBODY(gpreempt_set_param(self->g, &itself, GPREEMPT_PARAM_EXEMPT, 1)));
+	EXPECT_EQ(-EPERM, AS_NOBODY(gpreempt_preempt(self->g, &itself, 0, GPREEMPT_HOLD_UNBOUNDED)));
 	if (access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0)
-		EXPECT_EQ(-EPERM, as_nobody(nobody_sets_a_cgroup, a));
+		EXPECT_EQ(-EPERM, AS_NOBODY(gpreempt_set_priority(self->g, AT(gpreempt_target_cgroup(cgroup)), 0)));
+	close(cgroup);
 }
 
 static int64_t actor_becomes_nobody(struct actor *a, const int64_t *args)
@@ -195,12 +95,9 @@ static int64_t actor_becomes_nobody(struct actor *a, const int64_t *args)
 static int reads(const char *path)
 {
 	char text[64];
-	int fd = open(path, O_RDONLY), err = fd < 0 ? -errno : 0;
+	int n = kfd_file_read(path, text, sizeof(text));
 
-	if (!err && read(fd, text, sizeof(text)) < 0)
-		err = -errno;
-	close(fd);
-	return err;
+	return n < 0 ? n : 0;
 }
 
 static const char *node_file(const struct actor *a, const char *name)
@@ -219,47 +116,23 @@ static int reads_queue_file(const struct actor *a, const char *name)
 	return reads(path);
 }
 
-static int nobody_reads_a_counter(const struct actor *a)
-{
-	return reads(node_file(a, "preemptions"));
-}
-
-static int nobody_reads_a_latency(const struct actor *a)
-{
-	return reads(node_file(a, "latency/save_count"));
-}
-
-static int nobody_reads_settings(const struct actor *a)
-{
-	return reads(node_file(a, "policy")) ?: reads(node_file(a, "tunables/poll_us")) ?: reads(node_file(a, "state"));
-}
-
-static int nobody_reads_its_state(const struct actor *a)
-{
-	return reads_queue_file(a, "gpreempt_state");
-}
-
-static int nobody_reads_its_count(const struct actor *a)
-{
-	return reads_queue_file(a, "preempt_count");
-}
-
 /* What tells when programs work is for their own user and the administrator. */
 TEST_F(rights, activity_is_not_everybodys)
 {
-	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
 
-	shared = self->g;
-	EXPECT_EQ(-EACCES, as_nobody(nobody_reads_a_counter, a));
-	EXPECT_EQ(-EACCES, as_nobody(nobody_reads_a_latency, a));
-	EXPECT_EQ(-EACCES, as_nobody(nobody_reads_its_state, a));
-	EXPECT_EQ(-EACCES, as_nobody(nobody_reads_its_count, a));
-	EXPECT_EQ(0, as_nobody(nobody_reads_settings, a));
-	EXPECT_EQ(0, nobody_reads_a_counter(a));
-	EXPECT_EQ(0, nobody_reads_its_state(a));
+	EXPECT_EQ(-EACCES, AS_NOBODY(reads(node_file(a, "preemptions"))));
+	EXPECT_EQ(-EACCES, AS_NOBODY(reads(node_file(a, "latency/save_count"))));
+	EXPECT_EQ(-EACCES, AS_NOBODY(reads_queue_file(a, "gpreempt_state")));
+	EXPECT_EQ(-EACCES, AS_NOBODY(reads_queue_file(a, "preempt_count")));
+	EXPECT_EQ(0, AS_NOBODY(reads(node_file(a, "policy"))));
+	EXPECT_EQ(0, AS_NOBODY(reads(node_file(a, "tunables/poll_us"))));
+	EXPECT_EQ(0, AS_NOBODY(reads(node_file(a, "state"))));
+	EXPECT_EQ(0, reads(node_file(a, "preemptions")));
+	EXPECT_EQ(0, reads_queue_file(a, "gpreempt_state"));
 	ASSERT_EQ(0, actor_call(a, actor_becomes_nobody, 0, 0, 0, 0));
-	EXPECT_EQ(0, as_nobody(nobody_reads_its_state, a));
-	EXPECT_EQ(0, as_nobody(nobody_reads_its_count, a));
+	EXPECT_EQ(0, AS_NOBODY(reads_queue_file(a, "gpreempt_state")));
+	EXPECT_EQ(0, AS_NOBODY(reads_queue_file(a, "preempt_count")));
 }
 
 /* Calls of an actor about itself; INT64_MIN: clear. */
@@ -270,38 +143,27 @@ static int set_or_clear(const struct gpreempt_target *target, int64_t priority)
 
 static int64_t actor_sets_itself(struct actor *a, const int64_t *args)
 {
-	struct gpreempt_target target = gpreempt_target_process(0, 0);
-
-	return set_or_clear(&target, args[0]);
+	return set_or_clear(AT(gpreempt_target_process(0, 0)), args[0]);
 }
 
 static int64_t actor_sets_its_queue(struct actor *a, const int64_t *args)
 {
-	struct gpreempt_target target = gpreempt_target_queue(0, a->client.gpu_id, a->queue[0].id);
-
-	return set_or_clear(&target, args[0]);
+	return set_or_clear(AT(gpreempt_target_queue(0, a->client.gpu_id, a->queue[0].id)), args[0]);
 }
 
 static int wait_source(struct gpreempt *g, const struct actor *a, uint32_t source)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
 	struct gpreempt_queue_info info;
+	int late = KFD_WAIT(one_queue(g, a, &info) == 1 && info.source == source, MS, LONG);
 
-	do {
-		if (one_queue(g, a, &info) == 1 && info.source == source)
-			return info.logical_priority;
-		kfd_sleep_ns(MS);
-	} while (kfd_now_ns() < deadline);
-	return GPREEMPT_PRIORITY_MAX + 1;
+	return late ? GPREEMPT_PRIORITY_MAX + 1 : info.logical_priority;
 }
 
 /* A process whose nice value is 10, of the user nobody, with a queue. */
 static struct actor *nice_nobody(struct __test_metadata *_metadata)
 {
-	struct actor *a = actor_start(LOW_NICE, ARENA);
+	struct actor *a = with_queue(_metadata, LOW_NICE);
 
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	ASSERT_EQ(0, actor_call(a, actor_becomes_nobody, 0, 0, 0, 0));
 	return a;
 }
@@ -326,13 +188,11 @@ TEST_F(rights, unprivileged_setting_does_not_undo_nice)
 
 TEST_F(rights, owner_does_not_undo_what_an_administrator_set)
 {
-	struct gpreempt_target target;
 	struct actor *a;
 
 	shared = self->g;
 	a = nice_nobody(_metadata);
-	target = process_of(a);
-	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, 6));
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, AT(process_of(a)), 6));
 	ASSERT_EQ(0, wait_priority(self->g, a, 6));
 	EXPECT_EQ(-EPERM, actor_call(a, actor_sets_itself, 5, 0, 0, 0));
 	EXPECT_EQ(-EPERM, actor_call(a, actor_sets_itself, INT64_MIN, 0, 0, 0));
@@ -343,45 +203,38 @@ TEST_F(rights, owner_does_not_undo_what_an_administrator_set)
 	EXPECT_EQ(0, wait_priority(self->g, a, -8));
 	EXPECT_EQ(0, actor_call(a, actor_sets_its_queue, INT64_MIN, 0, 0, 0));
 	EXPECT_EQ(6, wait_source(self->g, a, GPREEMPT_SOURCE_PROCESS));
-	target = queue_of(a);
-	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, 900));
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, AT(queue_of(a)), 900));
 	EXPECT_EQ(0, wait_priority(self->g, a, 900));
 	EXPECT_EQ(-EPERM, actor_call(a, actor_sets_its_queue, 0, 0, 0, 0));
 }
 
 static int64_t actor_ends_everybodys_holds(struct actor *a, const int64_t *args)
 {
-	struct gpreempt_target target = gpreempt_target_process(0, 0);
-
-	return gpreempt_resume_all(shared, &target);
+	return gpreempt_resume_all(shared, AT(gpreempt_target_process(0, 0)));
 }
 
 static int64_t actor_holds_itself(struct actor *a, const int64_t *args)
 {
-	struct gpreempt_target target = gpreempt_target_process(0, 0);
-
-	return gpreempt_preempt(shared, &target, 0, 0);
+	return gpreempt_preempt(shared, AT(gpreempt_target_process(0, 0)), 0, 0);
 }
 
 TEST_F(rights, owner_does_not_end_an_administrators_hold)
 {
-	struct gpreempt_target target;
 	struct gpreempt_queue_info info;
 	struct actor *a;
 
 	ASSERT_EQ(0, gpreempt_open(&shared));
 	a = nice_nobody(_metadata);
-	target = process_of(a);
 	/* Its own it may hold and give back. */
 	EXPECT_EQ(1, actor_call(a, actor_holds_itself, 0, 0, 0, 0));
 	EXPECT_EQ(1, actor_call(a, actor_ends_everybodys_holds, 0, 0, 0, 0));
-	ASSERT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
+	ASSERT_EQ(1, gpreempt_preempt(self->g, AT(process_of(a)), 0, 0));
 	EXPECT_EQ(1, actor_call(a, actor_holds_itself, 0, 0, 0, 0));
 	EXPECT_EQ(-EPERM, actor_call(a, actor_ends_everybodys_holds, 0, 0, 0, 0));
 	ASSERT_EQ(1, one_queue(self->g, a, &info));
 	EXPECT_TRUE(info.flags & GPREEMPT_QUEUE_HELD);
 	/* Only that one is left. */
-	EXPECT_EQ(1, gpreempt_resume(self->g, &target));
+	EXPECT_EQ(1, gpreempt_resume(self->g, AT(process_of(a))));
 	ASSERT_EQ(1, one_queue(self->g, a, &info));
 	EXPECT_FALSE(info.flags & GPREEMPT_QUEUE_HELD);
 	gpreempt_close(shared);
@@ -453,7 +306,6 @@ static int64_t actor_holds_itself_often(struct actor *a, const int64_t *args)
 
 TEST_F(rights, a_queue_is_held_by_so_many_descriptors)
 {
-	struct gpreempt_target target;
 	struct gpreempt_queue_info info;
 	struct actor *a;
 
@@ -462,22 +314,20 @@ TEST_F(rights, a_queue_is_held_by_so_many_descriptors)
 	EXPECT_EQ(MANY, actor_call(a, actor_holds_itself_often, 0, 0, 0, 0));
 	ASSERT_EQ(1, one_queue(self->g, a, &info));
 	EXPECT_FALSE(info.flags & GPREEMPT_QUEUE_HELD);
-	target = process_of(a);
-	EXPECT_EQ(1, gpreempt_preempt(self->g, &target, 0, 0));
+	EXPECT_EQ(1, gpreempt_preempt(self->g, AT(process_of(a)), 0, 0));
 	unlink(OPEN_DEVICE);
 }
 
 /* What is heard is what the opener may hear, whoever reads. */
 TEST_F(rights, events_are_those_that_the_opener_may_see)
 {
-	struct gpreempt_target target;
 	struct gpreempt_event events[16];
 	struct pollfd pfd = { .events = POLLIN };
 	struct actor *a, *mine;
 	int i, nr;
 
 	shared = self->g;
-	a = worker(_metadata, 1, 1, 1, MS);
+	a = worker(_metadata, 0, 1, 1, 1, MS);
 	mine = nice_nobody(_metadata);
 	ASSERT_EQ(0, wait_priority(self->g, mine, 7 - LOW_NICE));
 	ASSERT_TRUE(make_open_device(self->fd));
@@ -486,11 +336,9 @@ TEST_F(rights, events_are_those_that_the_opener_may_see)
 	ASSERT_LE(0, pfd.fd);
 	ASSERT_EQ(0, poll(&pfd, 1, 0));
 
-	target = process_of(a);
-	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -10));
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, AT(process_of(a)), -10));
 	ASSERT_EQ(0, wait_priority(self->g, a, -10));
-	target = process_of(mine);
-	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -20));
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, AT(process_of(mine)), -20));
 	ASSERT_EQ(0, wait_priority(self->g, mine, -20));
 	ASSERT_EQ(1, poll(&pfd, 1, LONG / MS));
 	nr = read(pfd.fd, events, sizeof(events)) / (int)sizeof(events[0]);
@@ -515,8 +363,7 @@ static bool have_capability(int which, bool on)
 
 TEST_F(rights, a_root_without_capabilities_is_a_user)
 {
-	struct actor *a = worker(_metadata, 1, 1, 1, MS);
-	struct gpreempt_target target = process_of(a);
+	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
 	struct gpreempt_queue_info *queues;
 	char path[160];
 	int fd;
@@ -528,14 +375,13 @@ TEST_F(rights, a_root_without_capabilities_is_a_user)
 	EXPECT_EQ(-1, write(fd, "9", 1));
 	EXPECT_EQ(EPERM, errno);
 	close(fd);
-	EXPECT_EQ(-EPERM, gpreempt_set_priority(self->g, &target, 8));
+	EXPECT_EQ(-EPERM, gpreempt_set_priority(self->g, AT(process_of(a)), 8));
 	ASSERT_TRUE(have_capability(CAP_SYS_ADMIN, false));
 	/* A counter's file is root's to open, and not its to read. */
 	EXPECT_EQ(-EPERM, reads(node_file(a, "preemptions")));
-	EXPECT_EQ(0, nobody_reads_its_state(a));
-	EXPECT_EQ(0, gpreempt_set_priority(self->g, &target, 5));
-	target = gpreempt_target_all();
-	EXPECT_EQ(1, gpreempt_list_queues(self->g, &target, &queues));
+	EXPECT_EQ(0, reads_queue_file(a, "gpreempt_state"));
+	EXPECT_EQ(0, gpreempt_set_priority(self->g, AT(process_of(a)), 5));
+	EXPECT_EQ(1, gpreempt_list_queues(self->g, AT(gpreempt_target_all()), &queues));
 	free(queues);
 	ASSERT_TRUE(have_capability(CAP_SYS_ADMIN, true));
 }
@@ -604,7 +450,7 @@ static int container(pid_t outside)
 
 TEST_F(rights, a_container_sees_and_touches_its_own_only)
 {
-	struct actor *a = worker(_metadata, 1, 1, 1, MS);
+	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
 	struct gpreempt_target all = gpreempt_target_all(), target = process_of(a);
 	struct gpreempt_queue_info *queues;
 	pid_t pid;
@@ -650,18 +496,17 @@ TEST_F(rights, a_container_sees_and_touches_its_own_only)
 /* All capabilities of a user namespace are none here. */
 TEST_F(rights, root_of_a_container_is_a_user)
 {
-	struct gpreempt_target target = gpreempt_target_process(0, 0);
 	pid_t pid = fork();
 	int status;
 
 	if (!pid) {
 		if (unshare(CLONE_NEWUSER))
 			_exit(253);
-		if (gpreempt_set_priority(self->g, &target, 8) != -EPERM)
+		if (gpreempt_set_priority(self->g, AT(gpreempt_target_process(0, 0)), 8) != -EPERM)
 			_exit(1);
-		if (gpreempt_set_param(self->g, &target, GPREEMPT_PARAM_EXEMPT, 1) != -EPERM)
+		if (gpreempt_set_param(self->g, AT(gpreempt_target_process(0, 0)), GPREEMPT_PARAM_EXEMPT, 1) != -EPERM)
 			_exit(2);
-		_exit(gpreempt_set_priority(self->g, &target, 3) ? 3 : 0);
+		_exit(gpreempt_set_priority(self->g, AT(gpreempt_target_process(0, 0)), 3) ? 3 : 0);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 253)
@@ -681,43 +526,36 @@ static int wait_forgotten(pid_t pid)
 
 static bool next_pid(pid_t pid)
 {
-	int fd = open("/proc/sys/kernel/ns_last_pid", O_WRONLY);
 	char text[16];
-	bool done;
 
 	snprintf(text, sizeof(text), "%d", pid - 1);
-	done = fd >= 0 && write(fd, text, strlen(text)) > 0;
-	close(fd);
-	return done;
+	return !kfd_file_write("/proc/sys/kernel/ns_last_pid", text);
 }
 
 /* What a process has when nothing is set for it, which a pass has to have found; a queue's own setting shows that one has. */
 static void expect_nothing_set(struct __test_metadata *_metadata, struct gpreempt *g, const struct actor *a)
 {
-	struct gpreempt_target target = queue_of(a);
-
-	ASSERT_EQ(0, gpreempt_set_priority(g, &target, 3));
+	ASSERT_EQ(0, gpreempt_set_priority(g, AT(queue_of(a)), 3));
 	ASSERT_EQ(3, wait_source(g, a, GPREEMPT_SOURCE_QUEUE));
-	ASSERT_EQ(0, gpreempt_clear_priority(g, &target));
+	ASSERT_EQ(0, gpreempt_clear_priority(g, AT(queue_of(a))));
 	EXPECT_EQ(7, wait_source(g, a, GPREEMPT_SOURCE_KFD));
 }
 
 TEST_F(rights, a_pid_that_is_used_again_inherits_nothing)
 {
-	struct actor *a = worker(_metadata, 1, 1, 1, MS);
-	struct gpreempt_target target = process_of(a);
+	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
 	pid_t pid = a->pid;
 	int tries;
 
-	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -100));
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, AT(process_of(a)), -100));
 	ASSERT_EQ(0, wait_priority(self->g, a, -100));
 	actor_kill(a);
 	ASSERT_EQ(0, wait_forgotten(pid));
-	EXPECT_EQ(-ESRCH, gpreempt_set_priority(self->g, &target, -100));
+	EXPECT_EQ(-ESRCH, gpreempt_set_priority(self->g, AT(process_of(a)), -100));
 	for (tries = 0; tries < 20 && a->reaped; tries++) {
 		if (!next_pid(pid))
 			SKIP(return, "the next pid cannot be chosen");
-		a = worker(_metadata, 1, 1, 1, MS);
+		a = worker(_metadata, 0, 1, 1, 1, MS);
 		if (a->pid != pid)
 			actor_kill(a);
 	}
@@ -740,30 +578,20 @@ static bool cgroup_make(const char *name)
 
 static int cgroup_remove(const char *name)
 {
-	uint64_t deadline = kfd_now_ns() + LONG;
 	char path[96];
 
 	snprintf(path, sizeof(path), CGROUPS "%s", name);
 	/* Whoever was killed in it leaves it a little later. */
-	while (rmdir(path)) {
-		if (errno != EBUSY || kfd_now_ns() >= deadline)
-			return -errno;
-		kfd_sleep_ns(MS);
-	}
-	return 0;
+	return KFD_WAIT(!rmdir(path), MS, LONG);
 }
 
 static int cgroup_move(const char *name, pid_t pid)
 {
 	char path[96], text[16];
-	int fd, r;
 
 	snprintf(path, sizeof(path), CGROUPS "%s/cgroup.procs", name);
 	snprintf(text, sizeof(text), "%d", pid);
-	fd = open(path, O_WRONLY);
-	r = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return r;
+	return kfd_file_write(path, text);
 }
 
 /* INT64_MIN clears. */
@@ -791,12 +619,12 @@ TEST_F(rights, cgroup_priority_is_inherited)
 	if (!cgroup_make("gpreempt-test"))
 		SKIP(return, "no cgroup v2 file system at " CGROUPS);
 	ASSERT_EQ(0, cgroup_set(self->g, "gpreempt-test", 33));
-	a = worker(_metadata, 1, 1, 1, MS);
+	a = worker(_metadata, 0, 1, 1, 1, MS);
 	ASSERT_EQ(0, cgroup_move("gpreempt-test", a->pid));
 	EXPECT_EQ(0, wait_priority(self->g, a, 33));
 	/* A child of a process in the cgroup is born there. */
 	ASSERT_EQ(0, cgroup_move("gpreempt-test", 0));
-	b = worker(_metadata, 1, 1, 1, MS);
+	b = worker(_metadata, 0, 1, 1, 1, MS);
 	ASSERT_EQ(0, cgroup_move("", 0));
 	EXPECT_EQ(0, wait_priority(self->g, b, 33));
 	EXPECT_EQ(33, wait_source(self->g, b, GPREEMPT_SOURCE_CGROUP));
@@ -828,7 +656,7 @@ TEST_F(rights, nearest_cgroup_counts_and_goes_with_its_setting)
 		SKIP(return, "no cgroup v2 file system at " CGROUPS);
 	ASSERT_TRUE(cgroup_make("gpreempt-outer/inner"));
 	ASSERT_EQ(0, cgroup_set(self->g, "gpreempt-outer", 20));
-	a = worker(_metadata, 1, 1, 1, MS);
+	a = worker(_metadata, 0, 1, 1, 1, MS);
 	ASSERT_EQ(0, cgroup_move("gpreempt-outer/inner", a->pid));
 	EXPECT_EQ(0, wait_priority(self->g, a, 20));
 	ASSERT_EQ(0, cgroup_set(self->g, "gpreempt-outer/inner", -30));

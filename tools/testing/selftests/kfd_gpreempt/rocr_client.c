@@ -11,6 +11,7 @@
 
 #include "fixture.h"
 #include "rocr.h"
+#include "worker.h"
 
 FIXTURE(rocr) {
 	BEFORE_TEST;
@@ -33,7 +34,7 @@ FIXTURE_TEARDOWN(rocr)
 TEST_F_TIMEOUT(rocr, unmodified_client_is_preempted_and_completes, 240)
 {
 	uint32_t slots = (uint32_t)kfd_vgpu_stat("wave_slots"), launches = 4, steps = 100;
-	struct actor *high = actor_start(0, ARENA);
+	struct actor *high = worker(_metadata, 0, 5, slots, 1, 4 * MS);
 	struct kfd_tally tally = { 0 };
 	hsa_agent_t gpu = { 0 }, cpu = { 0 };
 	hsa_region_t region = { 0 };
@@ -44,9 +45,6 @@ TEST_F_TIMEOUT(rocr, unmodified_client_is_preempted_and_completes, 240)
 	void *memory;
 	uint32_t i;
 
-	ASSERT_ACTOR(high);
-	ASSERT_EQ(0, actor_queue(high, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(high, 5, slots, 1, 4 * MS));
 
 	ASSERT_EQ(0, setpriority(PRIO_PROCESS, 0, LOW_NICE));
 	ASSERT_EQ(HSA_STATUS_SUCCESS, hsa_init());
@@ -65,8 +63,7 @@ TEST_F_TIMEOUT(rocr, unmodified_client_is_preempted_and_completes, 240)
 		dispatch(queue, &work, done);
 	while (!kfd_work_progress(&work))
 		kfd_sleep_ns(MS);
-	ASSERT_EQ(0, actor_submit(high, 0, 0, 5, KFD_PACKET_BARRIER));
-	ASSERT_EQ(0, actor_wait(high, 0, LONG));
+	ASSERT_EQ(0, launches_complete(high, 5, KFD_PACKET_BARRIER));
 	EXPECT_GT(hsa_signal_load_scacquire(done), 0);
 	EXPECT_GT(counter("preemptions"), preemptions);
 	EXPECT_EQ(0, hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_EQ, 0, UINT64_MAX, HSA_WAIT_STATE_BLOCKED));
@@ -74,7 +71,7 @@ TEST_F_TIMEOUT(rocr, unmodified_client_is_preempted_and_completes, 240)
 	EXPECT_EQ(launches * slots * steps, tally.done);
 	EXPECT_EQ(0, tally.lost);
 	EXPECT_EQ(0, tally.twice);
-	EXPECT_EXACTLY_ONCE(high, 5 * slots);
+	EXPECT_EXACTLY_ONCE(high);
 	EXPECT_EQ(0, wait_all_resumed(preemptions, resumes));
 
 	EXPECT_EQ(HSA_STATUS_SUCCESS, hsa_queue_destroy(queue));
@@ -93,7 +90,6 @@ static void note_error(hsa_status_t status, hsa_queue_t *source, void *data)
 /* The command processor tells ROCr itself, through a signal in amd_queue_t. */
 TEST_F(rocr, bad_packet_reaches_the_error_callback)
 {
-	uint64_t deadline = kfd_now_ns() + LONG / 2;
 	hsa_agent_dispatch_packet_t *packet;
 	hsa_agent_t gpu = { 0 };
 	hsa_queue_t *queue;
@@ -106,8 +102,7 @@ TEST_F(rocr, bad_packet_reaches_the_error_callback)
 	__atomic_store_n((uint32_t *)packet, HSA_PACKET_TYPE_AGENT_DISPATCH, __ATOMIC_RELEASE);
 	hsa_queue_add_write_index_screlease(queue, 1);
 	hsa_signal_store_screlease(queue->doorbell_signal, 0);
-	while (!__atomic_load_n(&queue_error, __ATOMIC_ACQUIRE) && kfd_now_ns() < deadline)
-		kfd_sleep_ns(MS);
+	EXPECT_EQ(0, KFD_WAIT(__atomic_load_n(&queue_error, __ATOMIC_ACQUIRE), MS, LONG / 2));
 	EXPECT_EQ(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, queue_error);
 	self->health.bad_packets++;
 	EXPECT_EQ(HSA_STATUS_SUCCESS, hsa_queue_destroy(queue));

@@ -9,6 +9,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "worker.h"
 
 FIXTURE(stress) {
 	BEFORE_TEST;
@@ -102,14 +103,11 @@ static void expect_calm(struct __test_metadata *_metadata, struct actor *a, int 
 TEST_F_TIMEOUT(stress, create_destroy_storm_at_50_us_poll, 300)
 {
 	enum { ROUNDS = 40 };
-	struct actor *hog = actor_start(LOW_NICE, ARENA);
+	struct actor *hog = worker(_metadata, LOW_NICE, 40, self->slots, 2, 10 * MS);
 	struct actor *a[3];
 	int64_t preemptions = counter("preemptions");
 	int i;
 
-	ASSERT_ACTOR(hog);
-	ASSERT_EQ(0, actor_queue(hog, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(hog, 40, self->slots, 2, 10 * MS));
 	for (i = 0; i < 3; i++)
 		a[i] = stormer(_metadata, 5 - i, self->slots / 4);
 	ASSERT_EQ(0, actor_submit(hog, 0, 0, 40, 0));
@@ -118,19 +116,16 @@ TEST_F_TIMEOUT(stress, create_destroy_storm_at_50_us_poll, 300)
 	for (i = 0; i < 3; i++)
 		expect_calm(_metadata, a[i], ROUNDS);
 	EXPECT_GT(counter("preemptions"), preemptions);
-	ASSERT_DONE_ONCE(hog, 40 * self->slots * 2);
+	ASSERT_DONE_ONCE(hog);
 }
 
 TEST_F_TIMEOUT(stress, toggling_while_queues_come_and_go, 300)
 {
 	enum { ROUNDS = 30 };
-	struct actor *hog = actor_start(LOW_NICE, ARENA);
+	struct actor *hog = worker(_metadata, LOW_NICE, 40, self->slots, 2, 10 * MS);
 	struct actor *a[2];
 	int i, toggles;
 
-	ASSERT_ACTOR(hog);
-	ASSERT_EQ(0, actor_queue(hog, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(hog, 40, self->slots, 2, 10 * MS));
 	for (i = 0; i < 2; i++)
 		a[i] = stormer(_metadata, 5 * i, self->slots / 4);
 	ASSERT_EQ(0, actor_submit(hog, 0, 0, 40, 0));
@@ -143,32 +138,26 @@ TEST_F_TIMEOUT(stress, toggling_while_queues_come_and_go, 300)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
 	for (i = 0; i < 2; i++)
 		expect_calm(_metadata, a[i], ROUNDS);
-	ASSERT_DONE_ONCE(hog, 40 * self->slots * 2);
+	ASSERT_DONE_ONCE(hog);
 }
 
 /* Whoever dies, at whatever moment, the survivor's work is done exactly once. */
 TEST_F_TIMEOUT(stress, processes_die_at_any_moment, 300)
 {
-	struct actor *survivor = actor_start(5, ARENA);
+	struct actor *survivor = worker(_metadata, 5, 100, self->slots, 2, 5 * MS);
 	int i;
 
-	ASSERT_ACTOR(survivor);
-	ASSERT_EQ(0, actor_queue(survivor, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_work(survivor, 100, self->slots, 2, 5 * MS));
 	ASSERT_EQ(0, actor_submit(survivor, 0, 0, 100, 0));
 	for (i = 0; i < 12; i++) {
-		struct actor *mortal = actor_start(i & 1 ? 0 : LOW_NICE, ARENA);
+		struct actor *mortal = worker(_metadata, i & 1 ? 0 : LOW_NICE, 1, self->slots, 100, 10 * MS);
 
-		ASSERT_ACTOR(mortal);
-		ASSERT_EQ(0, actor_queue(mortal, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-		ASSERT_EQ(0, actor_work(mortal, 1, self->slots, 100, 10 * MS));
 		ASSERT_EQ(0, actor_submit(mortal, 0, 0, 1, 0));
 		kfd_sleep_ns((uint64_t)i * 700 * US);
 		actor_kill(mortal);
 		EXPECT_EQ(0, actor_tally(mortal).twice);
 	}
 	ASSERT_EQ(0, actor_wait(survivor, 0, 2 * LONG));
-	EXPECT_EXACTLY_ONCE(survivor, 100 * self->slots * 2);
+	EXPECT_EXACTLY_ONCE(survivor);
 }
 
 TEST_HARNESS_MAIN

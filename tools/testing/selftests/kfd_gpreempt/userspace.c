@@ -21,27 +21,14 @@
 #define STEPS	50
 #define STEP_NS	(5 * MS)
 
-FIXTURE(userspace) {
-	OUTSIDE;
-};
-
-FIXTURE_SETUP(userspace)
-{
-	SETUP_OUTSIDE();
-}
-
-FIXTURE_TEARDOWN(userspace)
-{
-	TEARDOWN_OUTSIDE();
-}
+OUTSIDE_FIXTURE(userspace)
 
 /* A queue that fills the device for a while, and runs. Its second packet waits: that it has work is to be seen without asking the device. */
 static struct actor *running(struct __test_metadata *_metadata, uint32_t slots)
 {
-	struct actor *a = worker(_metadata, 2, slots, STEPS / 2, STEP_NS);
+	struct actor *a = worker(_metadata, 0, 2, slots, STEPS / 2, STEP_NS);
 
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 2, KFD_PACKET_BARRIER));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	ASSERT_EQ(0, launches_begin(a, 2, KFD_PACKET_BARRIER));
 	return a;
 }
 
@@ -76,7 +63,7 @@ static int goes_on(const struct actor *a)
 
 #define EXPECT_ENDS_WHOLE(a) do { \
 	EXPECT_EQ(0, actor_wait(a, 0, LONG)); \
-	EXPECT_EXACTLY_ONCE(a, self->slots * STEPS); \
+	EXPECT_EXACTLY_ONCE(a); \
 } while (0)
 
 TEST_F(userspace, interrupted_queue_goes_on_where_it_stopped)
@@ -185,7 +172,7 @@ TEST_F(userspace, process_is_stopped_with_queues_made_since)
 /* A queue without work is stopped as well: what is submitted meanwhile does not begin. */
 TEST_F(userspace, finished_queue_is_stopped_before_its_next_work)
 {
-	struct actor *a = worker(_metadata, 1, self->slots, STEPS, STEP_NS);
+	struct actor *a = worker(_metadata, 0, 1, self->slots, STEPS, STEP_NS);
 	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(a));
 
 	EXPECT_EQ(GPREEMPT_UNIT_IDLE, unit_state(unit));
@@ -201,7 +188,7 @@ TEST_F(userspace, finished_queue_is_stopped_before_its_next_work)
 
 TEST_F(userspace, destroyed_queue_is_gone)
 {
-	struct actor *a = worker(_metadata, 1, self->slots, STEPS, STEP_NS);
+	struct actor *a = worker(_metadata, 0, 1, self->slots, STEPS, STEP_NS);
 	struct gpreempt_target target = queue_of(a), all = gpreempt_target_all();
 	struct gpreempt_unit *unit = unit_of(_metadata, target), *none;
 
@@ -223,7 +210,6 @@ TEST_F(userspace, destroyed_queue_is_gone)
 TEST_F(userspace, foreign_queue_is_refused)
 {
 	struct actor *a = running(_metadata, self->slots);
-	struct gpreempt_target target = queue_of(a);
 	struct gpreempt_unit *unit;
 	int status;
 	pid_t pid = fork();
@@ -231,7 +217,7 @@ TEST_F(userspace, foreign_queue_is_refused)
 	if (!pid) {
 		if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
 			_exit(1);
-		_exit(gpreempt_unit_open(&target, 0, &unit) == -EACCES ? 0 : 2);
+		_exit(gpreempt_unit_open(AT(queue_of(a)), 0, &unit) == -EACCES ? 0 : 2);
 	}
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
@@ -329,14 +315,13 @@ TEST_F(userspace, synchronize_does_not_wait_for_what_is_interrupted)
 /* What both stop runs when both let it go, in whatever order; what neither stops is not touched by the other. */
 TEST_F(userspace, both_schedulers_stop_and_let_go)
 {
-	struct actor *high = worker(_metadata, 1, self->slots, STEPS, STEP_NS), *other = worker(_metadata, 1, self->slots, STEPS, STEP_NS);
+	struct actor *high = worker(_metadata, 0, 1, self->slots, STEPS, STEP_NS), *other = worker(_metadata, 0, 1, self->slots, STEPS, STEP_NS);
 	/* The last one: its work begins here. */
 	struct actor *low = running(_metadata, self->slots);
 	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(low)), *others = unit_of(_metadata, queue_of(other));
-	struct gpreempt_target target = process_of(low);
 
 	/* The in-kernel scheduler, for the high one; then the one in user space, which lets go first. */
-	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -100));
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, AT(process_of(low)), -100));
 	ASSERT_EQ(0, gpreempt_interrupt(others));
 	ASSERT_EQ(0, actor_submit(other, 0, 0, 1, 0));
 	ASSERT_EQ(0, launch_preempts(high, low));
@@ -363,7 +348,7 @@ TEST_F(userspace, both_schedulers_stop_and_let_go)
 
 TEST_F(userspace, level_says_what_can_be_done)
 {
-	struct actor *a = worker(_metadata, 1, self->slots, STEPS, STEP_NS);
+	struct actor *a = worker(_metadata, 0, 1, self->slots, STEPS, STEP_NS);
 	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(a));
 
 	EXPECT_EQ(GPREEMPT_LEVEL_BLOCK, gpreempt_level(NULL, 0));
@@ -419,7 +404,6 @@ static int place(int caller_cpu, int scheduler_cpu)
 	char path[32], comm[32] = "";
 	int pid, error = -ENOENT;
 	cpu_set_t set;
-	FILE *f;
 
 	CPU_ZERO(&set);
 	CPU_SET(caller_cpu, &set);
@@ -429,12 +413,8 @@ static int place(int caller_cpu, int scheduler_cpu)
 	CPU_SET(scheduler_cpu, &set);
 	for (pid = 2; pid < 32768 && error; pid++) {
 		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-		f = fopen(path, "r");
-		if (!f)
-			continue;
-		if (fgets(comm, sizeof(comm), f) && !strncmp(comm, "kfd_gpreempt", 12))
+		if (kfd_file_read(path, comm, sizeof(comm)) > 0 && !strncmp(comm, "kfd_gpreempt", 12))
 			error = sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
-		fclose(f);
 	}
 	return error;
 }
@@ -505,10 +485,9 @@ static struct price price_of_ioctl_path(struct __test_metadata *_metadata, struc
  */
 TEST_F(userspace, ioctl_path_adds_little)
 {
-	struct actor *a = worker(_metadata, 2, 1, 300, STEP_NS), *high = worker(_metadata, PRICE_ROUNDS, 1, 1, STEP_NS);
+	struct actor *a = worker(_metadata, 0, 2, 1, 300, STEP_NS), *high = worker(_metadata, 0, PRICE_ROUNDS, 1, 1, STEP_NS);
 	struct gpreempt_unit *unit = unit_of(_metadata, queue_of(a));
 	struct pollfd listen = { .fd = self->fd, .events = POLLIN };
-	struct gpreempt_target target = process_of(a);
 	struct measure save = { 0 };
 	struct price price;
 	int64_t save_ns;
@@ -520,8 +499,7 @@ TEST_F(userspace, ioctl_path_adds_little)
 	if (kfd_param_get("sched_policy") == NO_HWS)
 		SKIP(return, "the bound is the default mode's: without HWS the scheduler's thread looks after each queue itself");
 	ASSERT_EQ(0, poll(&listen, 1, 0));
-	ASSERT_EQ(0, actor_submit(a, 0, 0, 2, KFD_PACKET_BARRIER));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, 1, LONG));
+	ASSERT_EQ(0, launches_begin(a, 2, KFD_PACKET_BARRIER));
 	ASSERT_EQ(0, place(1, 1));
 	TH_LOG("the scheduler's thread on the caller's CPU:");
 	price_of_ioctl_path(_metadata, self->g, a, unit);
@@ -532,7 +510,7 @@ TEST_F(userspace, ioctl_path_adds_little)
 	EXPECT_LT(price.call, (int64_t)MOST_ADDED_NS);
 
 	/* The same by itself, for work of a higher priority. */
-	ASSERT_EQ(0, gpreempt_set_priority(self->g, &target, -100));
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, AT(process_of(a)), -100));
 	mean_since("save", &save);
 	for (i = 0; i < PRICE_ROUNDS; i++) {
 		ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
@@ -542,9 +520,7 @@ TEST_F(userspace, ioctl_path_adds_little)
 	save_ns = mean_since("save", &save);
 	TH_LOG("the scheduler by itself: saving %lld ns", (long long)save_ns);
 	EXPECT_LT(0, save_ns);
-	EXPECT_EQ(0, actor_wait(a, 0, LONG));
-	EXPECT_EXACTLY_ONCE(a, 2 * 300);
-	EXPECT_EXACTLY_ONCE(high, PRICE_ROUNDS);
+	ASSERT_DONE_ONCE(a, high);
 	gpreempt_unit_close(unit);
 }
 

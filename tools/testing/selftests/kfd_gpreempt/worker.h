@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker.h - the process that most tests of the scheduler begin with
+ * worker.h - the processes that most tests begin with
  *
  * Include after fixture.h.
  */
 #ifndef WORKER_H
 #define WORKER_H
 
-/* A process with one queue and one work; @launches grids of @waves waves that each run @steps of @step_ns. */
-static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves,
-			    uint32_t steps, uint64_t step_ns)
+/* A process with one queue */
+static inline struct actor *with_queue(struct __test_metadata *_metadata, int nice)
 {
 	struct actor *a = actor_start(nice, ARENA);
 
 	ASSERT_ACTOR(a);
 	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	return a;
+}
+
+/* And with one work: @launches grids of @waves waves that each run @steps of @step_ns */
+static inline struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t launches, uint32_t waves, uint32_t steps,
+				   uint64_t step_ns)
+{
+	struct actor *a = with_queue(_metadata, nice);
+
 	ASSERT_EQ(0, actor_work(a, launches, waves, steps, step_ns));
 	return a;
 }

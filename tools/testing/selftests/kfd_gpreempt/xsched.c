@@ -124,14 +124,9 @@ uint32_t standin_device(void)
 
 static int goes_on(const struct standin_stream *s)
 {
-	uint64_t progress = kfd_work_progress(&s->work), deadline = kfd_now_ns() + LONG;
+	uint64_t progress = kfd_work_progress(&s->work);
 
-	while (kfd_work_progress(&s->work) == progress) {
-		if (kfd_now_ns() >= deadline)
-			return -ETIME;
-		kfd_sleep_ns(200 * US);
-	}
-	return 0;
+	return KFD_WAIT(kfd_work_progress(&s->work) != progress, 200 * US, LONG);
 }
 
 static bool stands_still(const struct standin_stream *s)
