@@ -122,7 +122,10 @@ TEST(reset_is_power_on)
 }
 
 /* Two queues with work of 4 ms run for 1.5 ms */
-static void two_queues(struct bed_queue **q, struct bed_work **w)
+static struct bed_queue *q[2];
+static struct bed_work *w[2];
+
+static void two_queues(void)
 {
 	static u32 doorbell;			/* other garbage each time */
 
@@ -137,11 +140,9 @@ static void two_queues(struct bed_queue **q, struct bed_work **w)
 
 TEST(late_unmap_is_late)
 {
-	struct bed_queue *q[2];
-	struct bed_work *w[2];
 	u64 start;
 
-	two_queues(q, w);
+	two_queues();
 	fault(VGPU_FAULT_UNMAP_LATE, 1);
 	*vgpu_model_fault_value(b->m, VGPU_FAULT_UNMAP_LATE) = 7000;
 	start = b->now;
@@ -155,10 +156,7 @@ TEST(late_unmap_is_late)
 /* The HIQ is of no use any more, queues run on, a reset helps. */
 TEST(lost_unmap_stops_the_scheduler)
 {
-	struct bed_queue *q[2];
-	struct bed_work *w[2];
-
-	two_queues(q, w);
+	two_queues();
 	fault(VGPU_FAULT_UNMAP_LOST, 1);
 	CHECK(!bed_unmap(b, false));
 	CHECK(!bed_runlist(b, q, 1));
@@ -174,10 +172,7 @@ TEST(lost_unmap_stops_the_scheduler)
 
 TEST(lost_fence_is_only_a_lost_fence)
 {
-	struct bed_queue *q[2];
-	struct bed_work *w[2];
-
-	two_queues(q, w);
+	two_queues();
 	fault(VGPU_FAULT_FENCE_LOST, 1);
 	CHECK(!bed_unmap(b, false));
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
@@ -189,11 +184,9 @@ TEST(lost_fence_is_only_a_lost_fence)
 /* Reported, not true: what is put into the ring is executed. The truth comes by itself. */
 TEST(full_ring_is_a_lie_and_ends)
 {
-	struct bed_queue *q[2];
-	struct bed_work *w[2];
 	volatile u32 *told;
 
-	two_queues(q, w);
+	two_queues();
 	told = (u32 *)(b->hiq_wptr_memory - 8);
 	CHECK_EQ(*told, b->hiq_wptr % BED_KERNEL_RING);
 	fault(VGPU_FAULT_FULL_AFTER_UNMAP, 1);
@@ -215,11 +208,9 @@ TEST(full_ring_is_a_lie_and_ends)
 /* The scheduler gives up on one queue, which goes on; the others are saved. */
 TEST(failed_preemption_is_logged)
 {
-	struct bed_queue *q[2];
-	struct bed_work *w[2];
 	u32 doorbell, kept;
 
-	two_queues(q, w);
+	two_queues();
 	fault(VGPU_FAULT_PREEMPT_FAIL, 1);
 	CHECK(bed_unmap(b, false));
 	doorbell = failed_doorbell() * 4;
@@ -234,9 +225,9 @@ TEST(failed_preemption_is_logged)
 	CHECK_ONCE(w[kept]);
 }
 
-static void hung(struct bed_queue **q, struct bed_work **w)
+static void hung(void)
 {
-	two_queues(q, w);
+	two_queues();
 	w[0] = bed_work(b, q[0]->p, 64, 1, 4, MS);
 	fault(VGPU_FAULT_HUNG_WAVE, 1);
 	bed_submit(b, q[0], w[0], false);
@@ -249,10 +240,7 @@ static void hung(struct bed_queue **q, struct bed_work **w)
 /* Waves that do not let themselves be saved stay through any number of unmaps and rotations, until their queue is reset. */
 TEST(hung_wave_needs_a_queue_reset)
 {
-	struct bed_queue *q[2];
-	struct bed_work *w[2];
-
-	hung(q, w);
+	hung();
 	CHECK(bed_runlist(b, q, 2));
 	CHECK_EQ(active_slots(), 2);			/* and not a second time */
 	CHECK_DONE(w[1]);
@@ -274,11 +262,10 @@ TEST(queue_reset_kills_waves)
 {
 	struct bed_work *w[3];
 	u32 i;
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_queue(b, p);
+	struct bed_queue *q = queue_up();
 
 	for (i = 0; i < 3; i++)
-		w[i] = bed_work(b, p, 64, 1, 4, MS);
+		w[i] = bed_work(b, q->p, 64, 1, 4, MS);
 	CHECK(bed_runlist(b, &q, 1));
 	bed_submit(b, q, w[0], false);
 	bed_run_for(b, 1500 * US);
@@ -299,11 +286,9 @@ TEST(queue_reset_kills_waves)
 
 TEST(hung_wave_may_need_a_pipe_reset)
 {
-	struct bed_queue *q[2];
-	struct bed_work *w[2];
 	u32 pipe;
 
-	hung(q, w);
+	hung();
 	pipe = vgpu_model_reg_read(b->m, VGPU_GRBM_GFX_CNTL) & 3;
 	fault(VGPU_FAULT_QUEUE_RESET_FAIL, 1);
 	vgpu_model_reg_write(b->m, VGPU_SPI_QUEUE_RESET, 1);
@@ -327,10 +312,7 @@ TEST(hung_wave_may_need_a_pipe_reset)
 /* Unmapping with the action reset asks no wave for its state. */
 TEST(unmap_with_reset_kills)
 {
-	struct bed_queue *q[2];
-	struct bed_work *w[2];
-
-	hung(q, w);
+	hung();
 	CHECK(bed_runlist(b, q, 2));
 	bed_run_for(b, MS);
 	CHECK(bed_unmap(b, true));
@@ -427,11 +409,9 @@ TEST(dead_queue_goes_without_its_waves)
 
 TEST(scribbling_hits_the_queue_saved_last)
 {
-	struct bed_queue *q[2];
-	struct bed_work *w[2];
 	u32 before[2], i, hit;
 
-	two_queues(q, w);
+	two_queues();
 	CHECK(!vgpu_model_scribble(b->m));
 	CHECK(bed_unmap(b, false));
 	for (i = 0; i < 2; i++)
@@ -449,10 +429,7 @@ TEST(scribbling_hits_the_queue_saved_last)
 
 TEST(lost_state_needs_the_driver)
 {
-	struct bed_queue *q[2];
-	struct bed_work *w[2];
-
-	two_queues(q, w);
+	two_queues();
 	fault(VGPU_FAULT_STATE_LOST, 1);
 	CHECK(!bed_unmap(b, false));
 	CHECK_EQ(bed_stat(b, "resets"), 1);
@@ -464,11 +441,9 @@ TEST(lost_state_needs_the_driver)
 
 TEST(lost_interrupt_is_seen_with_the_next_one)
 {
-	struct bed_queue *q[2];
-	struct bed_work *w[2];
 	u32 irqs, iv[VGPU_IV_DWORDS], i;
 
-	two_queues(q, w);
+	two_queues();
 	for (i = 0; i < 2; i++)
 		((u64 *)w[i]->signal)[1] = w[i]->flag_va + 8;		/* event mailbox */
 	drain_interrupts();
@@ -492,13 +467,12 @@ TEST(lost_interrupt_is_seen_with_the_next_one)
 TEST(garbage_stays_in_its_process)
 {
 	static const enum vgpu_fault kinds[] = { VGPU_FAULT_MQD_GARBAGE, VGPU_FAULT_CTL_STACK_GARBAGE };
-	struct bed_queue *q[2];
-	struct bed_work *w[2], *next;
+	struct bed_work *next;
 	u32 i;
 
 	vgpu_quiet = true;
 	for (i = 0; i < 32; i++) {
-		two_queues(q, w);
+		two_queues();
 		fault(kinds[i % 2], 1);			/* the queue that is saved first */
 		CHECK(bed_unmap(b, false));
 		CHECK_EQ(bed_stat(b, "faults"), 1);

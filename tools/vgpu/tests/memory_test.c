@@ -428,16 +428,14 @@ TEST(waves_that_cannot_start_halt)
 
 	for (turn = 0; turn < 3; turn++) {
 		struct vgpu_kernargs *args;
-		struct bed_process *p;
-		struct bed_queue *q;
+			struct bed_queue *q;
 		struct bed_work *w;
 
-		p = up_process();
-		q = bed_queue(b, p);
-		w = bed_work(b, p, 8, 1, 4, 10 * US);
+		q = queue_up();
+		w = bed_work(b, q->p, 8, 1, 4, 10 * US);
 		args = (void *)((u8 *)w->flag - 1024 + 256);
 		if (turn == 0)
-			bed_map(b, p, w->kernel_va, BED_SYSTEM_BASE + (u64)((u8 *)args - 256 - b->system), PTE_V | PTE_S | PTE_RW);
+			bed_map(b, q->p, w->kernel_va, BED_SYSTEM_BASE + (u64)((u8 *)args - 256 - b->system), PTE_V | PTE_S | PTE_RW);
 		else if (turn == 1)
 			w->args_va = 0x123456789000ULL;
 		else
@@ -460,8 +458,7 @@ TEST(waves_that_cannot_start_halt)
 TEST(sdma_fault_names_the_engine)
 {
 	u32 *ring;
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_sdma_queue(b, p, 1);
+	struct bed_queue *q = sdma_up(1);
 
 	CHECK(bed_runlist(b, &q, 1));
 	ring = (u32 *)q->ring;

@@ -66,6 +66,18 @@ struct bed_process *up_process(void)
 	return bed_process(b);
 }
 
+struct bed_queue *queue_up(void)
+{
+	up();
+	return bed_queue(b, bed_process(b));
+}
+
+struct bed_queue *sdma_up(u32 engine)
+{
+	up();
+	return bed_sdma_queue(b, bed_process(b), engine);
+}
+
 struct bed_work *submit_work(struct bed_queue *q, u32 waves, u32 wg_waves, u32 steps, u64 step_ns)
 {
 	struct bed_work *w = bed_work(b, q->p, waves, wg_waves, steps, step_ns);
@@ -94,10 +106,9 @@ void submit_all(struct bed_queue **q, struct bed_work **w, u32 n)
 
 struct bed_queue *grid_up(struct bed_work **w, u32 waves, u32 wg_waves, u32 steps, u64 step_ns)
 {
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_queue(b, p);
+	struct bed_queue *q = queue_up();
 
-	*w = bed_work(b, p, waves, wg_waves, steps, step_ns);
+	*w = bed_work(b, q->p, waves, wg_waves, steps, step_ns);
 	CHECK(bed_runlist(b, &q, 1));
 	bed_submit(b, q, *w, false);
 	return q;
@@ -105,10 +116,9 @@ struct bed_queue *grid_up(struct bed_work **w, u32 waves, u32 wg_waves, u32 step
 
 struct bed_queue *hqd_up(struct bed_work **w, u32 waves, u32 steps, u64 step_ns)
 {
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_queue(b, p);
+	struct bed_queue *q = queue_up();
 
-	bed_vmid(b, HQD_VMID, p);
+	bed_vmid(b, HQD_VMID, q->p);
 	*w = submit_work(q, waves, 1, steps, step_ns);
 	return q;
 }
@@ -367,16 +377,14 @@ TEST(sdma_kernel_ring)
 
 TEST(sdma_user_queue)
 {
-	struct bed_process *p;
 	struct bed_queue *q;
 	void *cpu;
 	u64 va;
 	u32 engine, *ring;
 
 	for (engine = 0; engine < 5; engine++) {
-		p = up_process();
-		q = bed_sdma_queue(b, p, engine);
-		va = bed_alloc(b, p, 4096, &cpu);
+		q = sdma_up(engine);
+		va = bed_alloc(b, q->p, 4096, &cpu);
 		CHECK(bed_runlist(b, &q, 1));
 		ring = (u32 *)q->ring;
 		memcpy(ring, (u32[]) { 5, (u32)va, (u32)(va >> 32), 1 }, 16);
@@ -434,9 +442,8 @@ TEST(completion_raises_the_event)
 {
 	u32 iv[8];
 	u64 *signal;
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_queue(b, p);
-	struct bed_work *w = bed_work(b, p, 1, 1, 1, US);
+	struct bed_queue *q = queue_up();
+	struct bed_work *w = bed_work(b, q->p, 1, 1, 1, US);
 
 	signal = (u64 *)w->signal;
 	signal[1] = w->flag_va + 8;			/* event mailbox */
@@ -449,7 +456,7 @@ TEST(completion_raises_the_event)
 	CHECK(bed_interrupt(b, iv));
 	CHECK_EQ(iv[0] & 0xffff, VGPU_CLIENT_GRBM_CP | 181 << 8);
 	CHECK_EQ(iv[0] >> 24 & 0xf, 3);			/* VMID */
-	CHECK_EQ(iv[3] & 0xffff, p->pasid);
+	CHECK_EQ(iv[3] & 0xffff, q->p->pasid);
 	CHECK_EQ(iv[4], 0x42);
 	CHECK(!bed_interrupt(b, iv));
 }
@@ -537,13 +544,12 @@ TEST(grid_starts_after_its_doorbell)
 TEST(barriers)
 {
 	u8 packet[64];
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_queue(b, p);
-	struct bed_work *g1, *w, *first, *second, *end, *g0 = bed_work(b, p, 1, 1, 1, US);
+	struct bed_queue *q = queue_up();
+	struct bed_work *g1, *w, *first, *second, *end, *g0 = bed_work(b, q->p, 1, 1, 1, US);
 
-	g1 = bed_work(b, p, 1, 1, 1, US);
-	w = bed_work(b, p, 1, 1, 1, US);
-	end = bed_work(b, p, 1, 1, 1, US);
+	g1 = bed_work(b, q->p, 1, 1, 1, US);
+	w = bed_work(b, q->p, 1, 1, 1, US);
+	end = bed_work(b, q->p, 1, 1, 1, US);
 	CHECK(bed_runlist(b, &q, 1));
 	barrier_packet(3, g0->signal_va, g1->signal_va, 0, packet);
 	bed_submit_raw(b, q, packet, true);
@@ -563,8 +569,8 @@ TEST(barriers)
 	bed_run_for(b, MS);
 	CHECK_EQ(*end->signal, 0);
 	/* the barrier bit: nothing starts before everything earlier is complete */
-	first = bed_work(b, p, 1, 1, 1, MS);
-	second = bed_work(b, p, 1, 1, 1, US);
+	first = bed_work(b, q->p, 1, 1, 1, MS);
+	second = bed_work(b, q->p, 1, 1, 1, US);
 	bed_submit(b, q, first, false);
 	bed_submit(b, q, second, true);
 	bed_run_for(b, MS / 2);
@@ -573,8 +579,8 @@ TEST(barriers)
 	CHECK_DONE(second);
 	CHECK_EQ(*first->signal, 0);
 	/* without it they overlap */
-	first = bed_work(b, p, 1, 1, 1, MS);
-	second = bed_work(b, p, 1, 1, 1, US);
+	first = bed_work(b, q->p, 1, 1, 1, MS);
+	second = bed_work(b, q->p, 1, 1, 1, US);
 	bed_submit(b, q, first, false);
 	bed_submit(b, q, second, false);
 	bed_run_for(b, MS / 2);
@@ -588,10 +594,9 @@ TEST(pm4_buffer_in_an_aql_queue)
 	void *cpu;
 	u32 command[4];
 	u8 packet[64] = { 0 };
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_queue(b, p);
-	struct bed_work *w = bed_work(b, p, 1, 1, 1, US);
-	u64 va = bed_alloc(b, p, 4096, &cpu);
+	struct bed_queue *q = queue_up();
+	struct bed_work *w = bed_work(b, q->p, 1, 1, 1, US);
+	u64 va = bed_alloc(b, q->p, 4096, &cpu);
 
 	memcpy(cpu, (u32[]) { PM4(0x58, 7), 0, 0, 0, 0, 0, 0, PM4(0x37, 5), 5 << 8, (u32)(va + 2048), (u32)(va >> 32), 5 }, 48);
 	CHECK(bed_runlist(b, &q, 1));
@@ -606,7 +611,6 @@ TEST(pm4_buffer_in_an_aql_queue)
 
 TEST(aql_garbage_is_refused)
 {
-	struct bed_process *p;
 	struct bed_queue *q;
 	struct bed_work *w;
 	u32 seed, i, n;
@@ -615,10 +619,9 @@ TEST(aql_garbage_is_refused)
 	vgpu_quiet = true;
 	for (seed = 1; seed <= 200; seed++) {
 		srand(seed);
-		p = up_process();
-		q = bed_queue(b, p);
+		q = queue_up();
 		CHECK(bed_runlist(b, &q, 1));
-		w = bed_work(b, p, 4, 1, 2, US);
+		w = bed_work(b, q->p, 4, 1, 2, US);
 		for (n = 0; n < 3; n++) {
 			for (i = 0; i < 64; i++)
 				packet[i] = (u8)rand();
@@ -710,15 +713,13 @@ TEST(single_slots_go_round)
 
 TEST(registers_and_lds_limit_occupancy)
 {
-	struct bed_process *p;
 	struct bed_queue *q;
 	struct bed_work *w;
 	struct vgpu_kernel *k;
 
 	/* 128 registers of 512: four waves on a SIMD */
-	p = up_process();
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 256, 1, 1, MS);
+	q = queue_up();
+	w = bed_work(b, q->p, 256, 1, 1, MS);
 	k = (void *)((u8 *)w->signal - 8 - 512);
 	k->vgprs = 128;
 	CHECK(bed_runlist(b, &q, 1));
@@ -727,9 +728,8 @@ TEST(registers_and_lds_limit_occupancy)
 	CHECK_EQ(bed_stat(b, "slots_busy"), 8 * 4 * 4);
 	CHECK_DONE(w);
 	/* 40 KiB of LDS: one workgroup of four waves on a compute unit */
-	p = up_process();
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 64, 4, 1, MS);
+	q = queue_up();
+	w = bed_work(b, q->p, 64, 4, 1, MS);
 	k = (void *)((u8 *)w->signal - 8 - 512);
 	k->lds_bytes = 40960;
 	CHECK(bed_runlist(b, &q, 1));
@@ -744,9 +744,8 @@ TEST(registers_and_lds_limit_occupancy)
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
 	/* a workgroup that fits nowhere is an error, not an endless wait */
 	vgpu_quiet = true;
-	p = up_process();
-	q = bed_queue(b, p);
-	w = bed_work(b, p, 16, 16, 1, MS);
+	q = queue_up();
+	w = bed_work(b, q->p, 16, 16, 1, MS);
 	k = (void *)((u8 *)w->signal - 8 - 512);
 	k->vgprs = 256;
 	CHECK(bed_runlist(b, &q, 1));
@@ -800,9 +799,8 @@ TEST(a_late_caller_gets_control_back)
 
 TEST(waves_wait_for_their_flag)
 {
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_queue(b, p);
-	struct bed_work *w = bed_work(b, p, 16, 4, 2, 10 * US);
+	struct bed_queue *q = queue_up();
+	struct bed_work *w = bed_work(b, q->p, 16, 4, 2, 10 * US);
 	struct vgpu_kernargs *a = (void *)((u8 *)w->signal - 8 - 256);
 
 	a->flag = w->flag_va;
@@ -858,7 +856,6 @@ TEST(a_slow_model_sleeps_half_of_the_time)
 
 TEST(preempted_work_is_done_once)
 {
-	struct bed_process *p;
 	struct bed_queue *q;
 	struct bed_work *w[3];
 	u64 at;
@@ -866,11 +863,10 @@ TEST(preempted_work_is_done_once)
 
 	/* unmapped once, at every moment of its life: before, while it is launched in parts, in each step, after */
 	for (at = 1; at < 1400 * US; at += 7919) {
-		p = up_process();
-		q = bed_queue(b, p);
-		w[0] = bed_work(b, p, 400, 2, 5, 100 * US);	/* more than fits at once */
-		w[1] = bed_work(b, p, 7, 3, 3, 33 * US);
-		w[2] = bed_work(b, p, 30, 1, 1, 50 * US);
+		q = queue_up();
+		w[0] = bed_work(b, q->p, 400, 2, 5, 100 * US);	/* more than fits at once */
+		w[1] = bed_work(b, q->p, 7, 3, 3, 33 * US);
+		w[2] = bed_work(b, q->p, 30, 1, 1, 50 * US);
 		CHECK(bed_runlist(b, &q, 1));
 		for (i = 0; i < 3; i++)
 			bed_submit(b, q, w[i], i == 2);
@@ -905,10 +901,9 @@ TEST(nothing_runs_while_unmapped)
 
 TEST(saved_sizes_are_true)
 {
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_queue(b, p);
+	struct bed_queue *q = queue_up();
 	u32 stack, area, *r = q->mqd_words + 0x80;
-	struct bed_work *w = bed_work(b, p, 100, 1, 1, 5 * MS);
+	struct bed_work *w = bed_work(b, q->p, 100, 1, 1, 5 * MS);
 
 	CHECK(bed_runlist(b, &q, 1));
 	/* nothing resident: nothing saved */
@@ -939,9 +934,8 @@ TEST(saved_sizes_are_true)
 TEST(saving_takes_device_time)
 {
 	u64 start, bytes, took;
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_queue(b, p);
-	struct bed_work *w = bed_work(b, p, 256, 1, 1, 5 * MS);
+	struct bed_queue *q = queue_up();
+	struct bed_work *w = bed_work(b, q->p, 256, 1, 1, 5 * MS);
 
 	CHECK(bed_runlist(b, &q, 1));
 	bed_run_for(b, MS);
@@ -1032,11 +1026,10 @@ TEST(stale_state_loses_work)
 TEST(restored_waves_come_first)
 {
 	struct bed_work *w[2];
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_queue(b, p);
+	struct bed_queue *q = queue_up();
 
-	w[0] = bed_work(b, p, 256, 1, 2, MS);
-	w[1] = bed_work(b, p, 256, 1, 2, MS);
+	w[0] = bed_work(b, q->p, 256, 1, 2, MS);
+	w[1] = bed_work(b, q->p, 256, 1, 2, MS);
 	CHECK(bed_runlist(b, &q, 1));
 	bed_submit(b, q, w[0], false);
 	bed_submit(b, q, w[1], false);

@@ -47,6 +47,8 @@ void up(void);
 void up_as(void (*configure)(struct vgpu_config *c));	/* instead of the device there was, if there was one */
 void short_quantum(struct vgpu_config *c);
 struct bed_process *up_process(void);	/* up(), and a process */
+struct bed_queue *queue_up(void);	/* the same, and a queue of it */
+struct bed_queue *sdma_up(u32 engine);
 /* up(), and a mapped queue of a process of its own, with a grid that has been submitted and has not begun */
 struct bed_queue *grid_up(struct bed_work **w, u32 waves, u32 wg_waves, u32 steps, u64 step_ns);
 /* Without the scheduler: a queue of a process in HQD_VMID, with a grid that has been submitted */

@@ -133,13 +133,19 @@ static void submit_stream(struct bed_queue *q, const struct buffer *s)
 	push(q, s->words, s->used, true);
 }
 
+/* And it has time to be read */
+static void run_stream(struct bed_queue *q, const struct buffer *s)
+{
+	submit_stream(q, s);
+	bed_run_for(b, 100 * US);
+}
+
 TEST(pm4_dispatch_runs_once)
 {
 	struct buffer s = { 0 };
 	u32 iv[8];
-	struct bed_process *p = up_process();
-	struct bed_queue *q = pm4_queue(p);
-	struct bed_work *w = bed_work(b, p, 12, 3, 5, 10 * US);
+	struct bed_queue *q = pm4_queue(up_process());
+	struct bed_work *w = bed_work(b, q->p, 12, 3, 5, 10 * US);
 
 	CHECK(bed_runlist(b, &q, 1));
 	interrupts(0, iv);
@@ -155,7 +161,7 @@ TEST(pm4_dispatch_runs_once)
 	CHECK_DONE(w);
 	CHECK_EQ(*(u32 *)q->read_index, s.used);
 	CHECK_EQ(interrupts(SRC_EOP, iv), 1);
-	CHECK_EQ(iv[3], p->pasid);
+	CHECK_EQ(iv[3], q->p->pasid);
 	CHECK_EQ(iv[4], 0x77);
 	CHECK_EQ(bed_stat(b, "dispatches_done"), 1);
 }
@@ -164,9 +170,8 @@ TEST(pm4_dispatch_runs_once)
 TEST(pm4_grid_in_work_items)
 {
 	struct buffer s = { 0 };
-	struct bed_process *p = up_process();
-	struct bed_queue *q = pm4_queue(p);
-	struct bed_work *w = bed_work(b, p, 5, 2, 1, US);
+	struct bed_queue *q = pm4_queue(up_process());
+	struct bed_work *w = bed_work(b, q->p, 5, 2, 1, US);
 
 	CHECK(bed_runlist(b, &q, 1));
 	put_dispatch(&s, w);
@@ -183,10 +188,9 @@ TEST(pm4_grid_in_work_items)
 TEST(pm4_flush_waits_for_waves)
 {
 	struct buffer s = { 0 };
-	struct bed_process *p = up_process();
-	struct bed_queue *q = pm4_queue(p);
-	struct bed_work *w = bed_work(b, p, 4, 1, 2, 50 * US);
-	struct page m = page_of(p, 4096);
+	struct bed_queue *q = pm4_queue(up_process());
+	struct bed_work *w = bed_work(b, q->p, 4, 1, 2, 50 * US);
+	struct page m = page_of(q->p, 4096);
 
 	CHECK(bed_runlist(b, &q, 1));
 	put_dispatch(&s, w);
@@ -206,9 +210,8 @@ TEST(pm4_flush_waits_for_waves)
 TEST(pm4_buffers_nest_and_chain)
 {
 	struct buffer inner = { 0 }, middle = { 0 }, end = { 0 }, ring = { 0 };
-	struct bed_process *p = up_process();
-	struct bed_queue *q = pm4_queue(p);
-	struct page m = page_of(p, 4096);
+	struct bed_queue *q = pm4_queue(up_process());
+	struct page m = page_of(q->p, 4096);
 
 	CHECK(bed_runlist(b, &q, 1));
 	put_add(&inner, m.va);
@@ -216,15 +219,14 @@ TEST(pm4_buffers_nest_and_chain)
 	put_write(&end, m.va + 16, 1);
 	/* ring: buffer (write, buffer (add, write), wait, add, chained: write), write */
 	put_write(&middle, m.va + 24, 1);
-	put_ib(&middle, place(p, &inner), inner.used, false);
+	put_ib(&middle, place(q->p, &inner), inner.used, false);
 	put_wait(&middle, m.va + 32, 5);
 	put_add(&middle, m.va);
-	put_ib(&middle, place(p, &end), end.used, true);
+	put_ib(&middle, place(q->p, &end), end.used, true);
 	put_write(&middle, m.va + 40, 1);		/* a chain does not come back */
-	put_ib(&ring, place(p, &middle), middle.used, false);
+	put_ib(&ring, place(q->p, &middle), middle.used, false);
 	put_write(&ring, m.va + 48, 1);
-	submit_stream(q, &ring);
-	bed_run_for(b, 100 * US);
+	run_stream(q, &ring);
 	CHECK_EQ(m.longs[0], 1);
 	CHECK_EQ(m.words[2], 1);
 	CHECK_EQ(m.words[4], 0);
@@ -243,26 +245,24 @@ TEST(pm4_buffers_nest_and_chain)
 	memset(&ring, 0, sizeof(ring));
 	memset(&middle, 0, sizeof(middle));
 	memset(&inner, 0, sizeof(inner));
-	put_ib(&inner, place(p, &end), end.used, false);
-	put_ib(&middle, place(p, &inner), inner.used, false);
-	put_ib(&ring, place(p, &middle), middle.used, false);
+	put_ib(&inner, place(q->p, &end), end.used, false);
+	put_ib(&middle, place(q->p, &inner), inner.used, false);
+	put_ib(&ring, place(q->p, &middle), middle.used, false);
 	m.words[4] = 0;
-	submit_stream(q, &ring);
-	bed_run_for(b, 100 * US);
+	run_stream(q, &ring);
 	CHECK_EQ(m.words[4], 0);
 	CHECK_EQ(bed_stat(b, "bad_packets"), 1);
 	/* a chain that bites its tail keeps no other queue from running */
-	q = pm4_queue(p);
+	q = pm4_queue(q->p);
 	CHECK(bed_runlist(b, &q, 1));
 	memset(&end, 0, sizeof(end));
 	memset(&ring, 0, sizeof(ring));
-	m = page_of(p, 4096);
+	m = page_of(q->p, 4096);
 	put_add(&end, m.va);
 	put_ib(&end, m.va + 256, end.used + 4, true);
 	memcpy(m.words + 64, end.words, end.used * 4);
 	put_ib(&ring, m.va + 256, end.used, false);
-	submit_stream(q, &ring);
-	bed_run_for(b, 100 * US);
+	run_stream(q, &ring);
 	CHECK(m.longs[0] > 1 && m.longs[0] < 1000);
 	CHECK(bed_unmap(b, false));
 }
@@ -270,9 +270,8 @@ TEST(pm4_buffers_nest_and_chain)
 TEST(pm4_atomics_and_conditions)
 {
 	struct buffer s = { 0 };
-	struct bed_process *p = up_process();
-	struct bed_queue *q = pm4_queue(p);
-	struct page m = page_of(p, 4096);
+	struct bed_queue *q = pm4_queue(up_process());
+	struct page m = page_of(q->p, 4096);
 
 	CHECK(bed_runlist(b, &q, 1));
 	m.longs[0] = 0xffffffffULL;
@@ -287,8 +286,7 @@ TEST(pm4_atomics_and_conditions)
 	PUT(&s, PM4(0x22, 5), LO(m.va + 32), HI(m.va), 0, 5);				/* skips the write if that is 0 */
 	put_write(&s, m.va + 40, 1);
 	put_write(&s, m.va + 44, 1);
-	submit_stream(q, &s);
-	bed_run_for(b, 100 * US);
+	run_stream(q, &s);
 	CHECK(m.longs[0] == 0x100000000ULL);
 	CHECK_EQ(m.words[2], 10);
 	CHECK_EQ(m.words[3], 0xffffffff);
@@ -303,16 +301,14 @@ TEST(pm4_atomics_and_conditions)
 	s.used = 0;
 	PUT(&s, PM4(0x22, 5), LO(m.va + 32), HI(m.va), 0, 5);
 	put_write(&s, m.va + 40, 1);
-	submit_stream(q, &s);
-	bed_run_for(b, 100 * US);
+	run_stream(q, &s);
 	CHECK_EQ(m.words[10], 1);
 }
 
 /* Registers are the kernel's, but for those of the process's own dispatches; a foreign mask of compute units is not. */
 TEST(pm4_registers_of_a_process)
 {
-	struct bed_process *p = up_process();
-	struct bed_queue *q = pm4_queue(p);
+	struct bed_queue *q = pm4_queue(up_process());
 	u32 vmid = q->mqd_words[1 + 0x14] = 0x12345;
 
 	CHECK(bed_runlist(b, &q, 1));
@@ -476,18 +472,17 @@ TEST(aql_buffer_dispatches)
 {
 	struct buffer s = { 0 };
 	struct page m;
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_queue(b, p);
-	struct bed_work *done, *w = bed_work(b, p, 6, 2, 3, 50 * US), *before = bed_work(b, p, 1, 1, 1, MS);
+	struct bed_queue *q = queue_up();
+	struct bed_work *done, *w = bed_work(b, q->p, 6, 2, 3, 50 * US), *before = bed_work(b, q->p, 1, 1, 1, MS);
 
-	done = bed_work(b, p, 1, 1, 1, US);
-	m = page_of(p, 4096);
+	done = bed_work(b, q->p, 1, 1, 1, US);
+	m = page_of(q->p, 4096);
 	CHECK(bed_runlist(b, &q, 1));
 	put_dispatch(&s, w);
 	put_write(&s, m.va, 1);
 	/* without the barrier bit it does not wait for what was before it, at either end */
 	bed_submit(b, q, before, false);
-	submit_ib(q, place(p, &s), s.used, done->signal_va, 0);
+	submit_ib(q, place(q->p, &s), s.used, done->signal_va, 0);
 	bed_run_for(b, 60 * US);
 	CHECK_EQ(m.words[0], 1);
 	CHECK_EQ(*done->signal, 1);
@@ -501,7 +496,7 @@ TEST(aql_buffer_dispatches)
 	memset(w->counters, 0, w->waves * w->steps * 4);
 	*done->signal = 1;
 	m.words[0] = 0;
-	submit_ib(q, place(p, &s), s.used, done->signal_va, 0x100);
+	submit_ib(q, place(q->p, &s), s.used, done->signal_va, 0x100);
 	bed_run_for(b, 100 * US);
 	CHECK_EQ(m.words[0], 0);
 	CHECK_DONE(before);
@@ -693,12 +688,11 @@ TEST(bad_packets_of_the_kernel)
 TEST(full_aql_ring)
 {
 	u32 i, round;
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_queue(b, p);
-	struct bed_work *w[BED_RING_PACKETS], *gate = bed_work(b, p, 1, 1, 1, US);
+	struct bed_queue *q = queue_up();
+	struct bed_work *w[BED_RING_PACKETS], *gate = bed_work(b, q->p, 1, 1, 1, US);
 
 	for (i = 0; i < BED_RING_PACKETS; i++)
-		w[i] = bed_work(b, p, 2, 1, 1, US);
+		w[i] = bed_work(b, q->p, 2, 1, 1, US);
 	CHECK(bed_runlist(b, &q, 1));
 	for (round = 1; round <= 5; round++) {
 		*gate->signal = 1;
@@ -723,40 +717,6 @@ TEST(full_aql_ring)
 	}
 }
 
-TEST(full_pm4_ring)
-{
-	struct buffer s;
-	u64 adds = 0;
-	u32 round, free;
-	struct bed_process *p = up_process();
-	struct bed_queue *q = pm4_queue(p);
-	struct page m = page_of(p, 4096);
-
-	CHECK(bed_runlist(b, &q, 1));
-	for (round = 1; round <= 20; round++) {
-		memset(&s, 0, sizeof(s));
-		put_wait(&s, m.va, round);
-		submit_stream(q, &s);
-		s.used = 0;
-		put_add(&s, m.va + 8);
-		/* one dword stays free: full is not empty */
-		for (free = RING_DWORDS - 1 - 7; free >= s.used; free -= s.used, adds++)
-			push(q, s.words, s.used, false);
-		for (; free; free--)
-			push(q, (u32[]) { 0xffff1000 }, 1, false);
-		push(q, NULL, 0, true);
-		bed_run_for(b, 100 * US);
-		CHECK_EQ((*q->write_index - *(u32 *)q->read_index) % RING_DWORDS, RING_DWORDS - 1);
-		CHECK_REMAP(&q, 1);
-		bed_run_for(b, 100 * US);
-		CHECK_EQ((*q->write_index - *(u32 *)q->read_index) % RING_DWORDS, RING_DWORDS - 1);
-		m.words[0] = round;
-		bed_run_for(b, 100 * US);
-		CHECK_EQ(*(u32 *)q->read_index, *q->write_index % RING_DWORDS);
-		CHECK_EQ(m.longs[1], adds);
-	}
-}
-
 static void put_sdma_add(struct buffer *s, u64 va)
 {
 	PUT(s, 10 | 47u << 25, LO(va), HI(va), 1, 0, 0, 0, 0);
@@ -772,37 +732,55 @@ static void put_sdma_fence(struct buffer *s, u64 va, u32 value)
 	PUT(s, 5, LO(va), HI(va), value);
 }
 
-TEST(full_sdma_ring)
+/* The ring is full, with one dword free if full is not empty there; also for a queue that is mapped like this. */
+static void check_full(struct bed_queue *q)
 {
+	if (q->sdma)
+		CHECK_EQ(*q->write_index - *q->read_index, RING_DWORDS * 4);	/* bytes, and they never wrap */
+	else
+		CHECK_EQ((*q->write_index - *(u32 *)q->read_index) % RING_DWORDS, RING_DWORDS - 1);
+}
+
+static void full_ring(struct bed_queue *q)
+{
+	struct page m = page_of(q->p, 4096);
+	u32 round, free, nop = q->sdma ? 0 : 0xffff1000;
 	struct buffer s;
 	u64 adds = 0;
-	u32 round, free;
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_sdma_queue(b, p, 1);
-	struct page m = page_of(p, 4096);
 
 	CHECK(bed_runlist(b, &q, 1));
 	for (round = 1; round <= 20; round++) {
-		memset(&s, 0, sizeof(s));
-		put_sdma_poll(&s, m.va, round);
-		submit_stream(q, &s);
 		s.used = 0;
-		put_sdma_add(&s, m.va + 8);
-		for (free = RING_DWORDS - 6; free >= s.used; free -= s.used, adds++)
+		(q->sdma ? put_sdma_poll : put_wait)(&s, m.va, round);
+		submit_stream(q, &s);
+		free = RING_DWORDS - s.used - !q->sdma;
+		s.used = 0;
+		(q->sdma ? put_sdma_add : put_add)(&s, m.va + 8);
+		for (; free >= s.used; free -= s.used, adds++)
 			push(q, s.words, s.used, false);
 		for (; free; free--)
-			push(q, (u32[]) { 0 }, 1, false);
+			push(q, &nop, 1, false);
 		push(q, NULL, 0, true);
 		bed_run_for(b, 100 * US);
-		CHECK_EQ(*q->write_index - *q->read_index, RING_DWORDS * 4);	/* bytes, and they never wrap */
+		check_full(q);
 		CHECK_REMAP(&q, 1);
 		bed_run_for(b, 100 * US);
-		CHECK_EQ(*q->write_index - *q->read_index, RING_DWORDS * 4);
+		check_full(q);
 		m.words[0] = round;
 		bed_run_for(b, 100 * US);
-		CHECK_EQ(*q->read_index, *q->write_index);
+		CHECK_EQ(q->sdma ? *q->read_index : *(u32 *)q->read_index, q->sdma ? *q->write_index : *q->write_index % RING_DWORDS);
 		CHECK_EQ(m.longs[1], adds);
 	}
+}
+
+TEST(full_pm4_ring)
+{
+	full_ring(pm4_queue(up_process()));
+}
+
+TEST(full_sdma_ring)
+{
+	full_ring(sdma_up(1));
 }
 
 /* ---- SDMA queues ---- */
@@ -810,9 +788,8 @@ TEST(full_sdma_ring)
 TEST(sdma_atomics_and_conditions)
 {
 	struct buffer s = { 0 };
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_sdma_queue(b, p, 0);
-	struct page m = page_of(p, 4096);
+	struct bed_queue *q = sdma_up(0);
+	struct page m = page_of(q->p, 4096);
 
 	CHECK(bed_runlist(b, &q, 1));
 	m.longs[0] = 41;
@@ -822,8 +799,7 @@ TEST(sdma_atomics_and_conditions)
 	PUT(&s, 9, LO(m.va + 16), HI(m.va), 3, 4);		/* the fence is left out unless that is 3 */
 	put_sdma_fence(&s, m.va + 24, 1);
 	put_sdma_fence(&s, m.va + 28, 1);
-	submit_stream(q, &s);
-	bed_run_for(b, 100 * US);
+	run_stream(q, &s);
 	CHECK_EQ(m.longs[0], 42);
 	CHECK_EQ(m.longs[1], 9);
 	CHECK_EQ(m.words[7], 0);
@@ -836,17 +812,15 @@ TEST(sdma_atomics_and_conditions)
 	s.used = 0;
 	PUT(&s, 9, LO(m.va + 16), HI(m.va), 3, 4);
 	put_sdma_fence(&s, m.va + 24, 1);
-	submit_stream(q, &s);
-	bed_run_for(b, 100 * US);
+	run_stream(q, &s);
 	CHECK_EQ(m.words[6], 1);
 }
 
 TEST(sdma_doorbells_are_edges)
 {
 	struct buffer s = { 0 };
-	struct bed_process *p = up_process();
-	struct bed_queue *q = bed_sdma_queue(b, p, 0), *r = bed_sdma_queue(b, p, 0);
-	struct page m = page_of(p, 4096);
+	struct bed_queue *q = sdma_up(0), *r = bed_sdma_queue(b, q->p, 0);
+	struct page m = page_of(q->p, 4096);
 
 	r->doorbell = q->doorbell;
 	r->mqd_words[22] = q->doorbell;
@@ -856,8 +830,7 @@ TEST(sdma_doorbells_are_edges)
 	bed_run_for(b, 100 * US);
 	CHECK_EQ(*r->read_index, 0);
 	put_sdma_fence(&s, m.va, 1);
-	submit_stream(r, &s);
-	bed_run_for(b, 100 * US);
+	run_stream(r, &s);
 	CHECK_EQ(m.words[0], 1);
 	CHECK_EQ(*r->read_index, 16);
 }
@@ -865,12 +838,10 @@ TEST(sdma_doorbells_are_edges)
 /* All of the ring may be due, and no more: what lies behind is what was there a lap before. */
 TEST(sdma_write_pointer_beyond_the_ring_stops_the_queue)
 {
-	struct bed_process *p;
 	struct bed_queue *q;
 
 	vgpu_quiet = true;
-	p = up_process();
-	q = bed_sdma_queue(b, p, 0);
+	q = sdma_up(0);
 	CHECK(bed_runlist(b, &q, 1));
 	b->doorbells[q->doorbell / 8] = RING_DWORDS * 4;	/* zeroes are NOPs */
 	bed_run_for(b, 100 * US);
@@ -903,16 +874,14 @@ TEST(bad_sdma_packets_stop_the_queue)
 		put_sdma_fence(&s, m.va, 1);
 		PUT(&s, bad[i], LO(m.va), HI(m.va), 0, 0, 0, 0, 0);
 		put_sdma_fence(&s, m.va + 4, 1);
-		submit_stream(q[0], &s);
-		bed_run_for(b, 100 * US);
+		run_stream(q[0], &s);
 		CHECK_EQ(bed_stat(b, "bad_packets"), 1);
 		CHECK_EQ(m.words[0], 1);
 		CHECK_EQ(interrupts(SRC_BAD_OPCODE, iv), 0);
 		CHECK_REMAP(q, 2);
 		memset(&s, 0, sizeof(s));
 		put_sdma_fence(&s, m.va + 8, 1);
-		submit_stream(q[1], &s);
-		bed_run_for(b, 100 * US);
+		run_stream(q[1], &s);
 		CHECK_EQ(bed_stat(b, "bad_packets"), 1);
 		CHECK_EQ(m.words[1], 0);
 		CHECK_EQ(m.words[2], 1);
@@ -1013,8 +982,7 @@ TEST(sdma_queue_loaded_by_registers)
 			CHECK_EQ(m.longs[0], 2);
 			/* off: nothing runs until it is loaded again, and then nothing runs twice */
 			CHECK(rlc_unload(RLC(engine, n), q));
-			submit_stream(q, &s);
-			bed_run_for(b, 100 * US);
+			run_stream(q, &s);
 			CHECK_EQ(m.longs[0], 2);
 			CHECK(rlc_load(RLC(engine, n), q, 9));
 			bed_run_for(b, 100 * US);
@@ -1040,8 +1008,7 @@ TEST(sdma_queue_stops_between_packets)
 	put_sdma_poll(&ring, m.va + 64, 1);
 	put_sdma_add(&ring, m.va);
 	CHECK(rlc_load(rlc, q, 9));
-	submit_stream(q, &ring);
-	bed_run_for(b, 100 * US);
+	run_stream(q, &ring);
 	CHECK_EQ(m.longs[0], 1);
 	CHECK(rlc_unload(rlc, q));			/* waits at the poll */
 	m.words[16] = 1;
@@ -1058,8 +1025,7 @@ TEST(sdma_queue_stops_between_packets)
 	ring.used = 0;
 	PUT(&ring, 4, LO(place(p, &ib)), HI(m.va), ib.used, 0, 0);
 	put_sdma_add(&ring, m.va);
-	submit_stream(q, &ring);
-	bed_run_for(b, 100 * US);
+	run_stream(q, &ring);
 	CHECK_EQ(m.longs[1], 1);
 	CHECK(!rlc_stop(rlc));
 	m.words[16] = 1;

@@ -49,19 +49,25 @@ static bool fail(const char *format, ...)
 
 #define CHECK(c)	do { if (!(c)) return fail("%s:%d: %s", __func__, __LINE__, #c); } while (0)
 
+static void add_process(struct setup *s)
+{
+	void *cpu;
+
+	s->p = bed_process(s->b);
+	s->q = bed_queue(s->b, s->p);
+	s->code = bed_alloc(s->b, s->p, s->code_bytes, &cpu);
+	object_load(s->file, cpu);
+	s->args_va = bed_alloc(s->b, s->p, 4096, &s->args);
+	s->signal_va = s->args_va + 1024;
+	s->signal = (s64 *)((u8 *)s->args + 1024 + 8);
+}
+
 static struct setup set_up(const void *file, size_t bytes, void (*configure)(struct vgpu_config *c))
 {
 	struct setup s = { .b = bed_new(configure), .file = file, .code_bytes = bytes + 0x10000 };
-	void *cpu;
 
 	bed_driver_up(s.b);
-	s.p = bed_process(s.b);
-	s.q = bed_queue(s.b, s.p);
-	s.code = bed_alloc(s.b, s.p, s.code_bytes, &cpu);
-	object_load(file, cpu);
-	s.args_va = bed_alloc(s.b, s.p, 4096, &s.args);
-	s.signal_va = s.args_va + 1024;
-	s.signal = (s64 *)((u8 *)s.args + 1024 + 8);
+	add_process(&s);
 	return s;
 }
 
@@ -84,6 +90,16 @@ static bool submit(struct setup *s, const char *kernel, const u32 grid[3], const
 	memcpy(packet + 56, &s->signal_va, 8);
 	*s->signal = 1;
 	bed_submit_raw(s->b, s->q, packet, true);
+	return true;
+}
+
+/* With these arguments, on a device that begins with it */
+static bool start(struct setup *s, const char *kernel, const void *args, size_t bytes, const u32 grid[3], const u32 workgroup[3], u32 private_bytes,
+		  u32 lds_bytes)
+{
+	memcpy(s->args, args, bytes);
+	CHECK(submit(s, kernel, grid, workgroup, private_bytes, lds_bytes));
+	CHECK(bed_runlist(s->b, &s->q, 1));
 	return true;
 }
 
@@ -111,9 +127,7 @@ static bool vector_add(struct setup *s)
 		x[i] = (float)i * 0.37f;
 		y[i] = 1e6f / (float)(i + 1);
 	}
-	memcpy(s->args, &args, sizeof(args));
-	CHECK(submit(s, "vector_add", grid, group_of_256, 0, 0));
-	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(start(s, "vector_add", &args, sizeof(args), grid, group_of_256, 0, 0));
 	CHECK(bed_run_until(s->b, is_done, s->signal, LONG));
 	for (i = 0; i < n; i++)
 		CHECK(out[i] == x[i] + y[i]);
@@ -181,9 +195,7 @@ static bool matrices_survive_preemption(struct setup *s)
 		x[i] = (float)(i * 7 % 1000) / 7;
 		y[i] = (float)(i * 13 % 1000) / 11 - 40;
 	}
-	memcpy(s->args, &args, sizeof(args));
-	CHECK(submit(s, "matrix_multiply", grid, workgroup, 0, 2048));
-	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(start(s, "matrix_multiply", &args, sizeof(args), grid, workgroup, 0, 2048));
 	CHECK(preempt_until_done(s, &preemptions));
 	CHECK(preemptions > 5);
 	CHECK(bed_stat(s->b, "waves_saved") > 0);
@@ -212,9 +224,7 @@ static bool sums_survive_preemption(struct setup *s)
 		in[i] = i * 2654435761u;
 		want[i / WORKGROUP] += in[i];
 	}
-	memcpy(s->args, args, sizeof(args));
-	CHECK(submit(s, "reduce", grid, group_of_256, 0, 1024));
-	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(start(s, "reduce", args, sizeof(args), grid, group_of_256, 0, 1024));
 	CHECK(preempt_until_done(s, &preemptions));
 	CHECK(preemptions > 3);
 	CHECK(!memcmp(sums, want, sizeof(want)));
@@ -381,13 +391,9 @@ static bool saved_waves_are_where_a_debugger_looks(struct setup *s)
 	memcpy((u8 *)s->q->write_index - 56 + QUEUE_OFFSET, &offset, 4);
 	h.scratch_va = give_scratch(s, SCRATCH_WAVES, SCRATCH_KB);
 
-	memcpy(s->args, &args.out, 8);
-	CHECK(submit(s, "store", one, group_of_256, 0, 0));
-	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(start(s, "store", &args.out, 8, one, group_of_256, 0, 0));
 	CHECK(bed_run_until(s->b, is_done, s->signal, LONG));
-	memcpy(s->args, &args, sizeof(args));
-	CHECK(submit(s, "hold", grid, group_of_256, 32, 1024));
-	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(start(s, "hold", &args, sizeof(args), grid, group_of_256, 32, 1024));
 	bed_run_for(s->b, 200 * US);
 	CHECK(bed_unmap(s->b, false));
 	CHECK(read_waves(s, &h));
@@ -456,9 +462,7 @@ static bool barriers_are_met_again(struct setup *s)
 
 	args[0] = bed_alloc(s->b, s->p, 4096, (void **)&out);
 	args[1] = bed_alloc(s->b, s->p, 4096, (void **)&flag);
-	memcpy(s->args, args, sizeof(args));
-	CHECK(submit(s, "meet", grid, group_of_256, 0, 512));
-	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(start(s, "meet", args, sizeof(args), grid, group_of_256, 0, 512));
 	for (round = 0; round < 3; round++) {
 		bed_run_for(s->b, 100 * US);
 		CHECK(bed_unmap(s->b, false));
@@ -496,21 +500,13 @@ static bool garbage_is_survived(struct setup *s)
 	vgpu_quiet = true;
 	for (seed = 1; seed <= 60; seed++) {
 		state = seed * 2654435761u;
-		own.p = bed_process(s->b);
-		own.q = bed_queue(s->b, own.p);
-		own.code = bed_alloc(s->b, own.p, s->code_bytes, (void **)&word);
-		object_load(s->file, word);
-		own.args_va = bed_alloc(s->b, own.p, 4096, &own.args);
-		own.signal_va = own.args_va + 1024;
-		own.signal = (s64 *)((u8 *)own.args + 1024 + 8);
+		add_process(&own);
 		args.out = bed_alloc(s->b, own.p, 2 * WORKGROUP * 16, NULL);
 		args.in = bed_alloc(s->b, own.p, 2 * WORKGROUP * 4, NULL);
 		args.flag = bed_alloc(s->b, own.p, 4096, (void **)&flag);
-		memcpy(own.args, &args, sizeof(args));
 		memcpy((u8 *)own.q->write_index - 56 + QUEUE_OFFSET, &offset, 4);
 		give_scratch(&own, SCRATCH_WAVES, SCRATCH_KB);
-		CHECK(submit(&own, "hold", grid, group_of_256, 32, 1024));
-		CHECK(bed_runlist(s->b, &own.q, 1));
+		CHECK(start(&own, "hold", &args, sizeof(args), grid, group_of_256, 32, 1024));
 		bed_run_for(s->b, 100 * US);
 		hqd = own.q->mqd_words + 0x80;
 		for (round = 0; round < 3; round++) {
@@ -558,9 +554,7 @@ static bool unknown_instructions_stop_the_queue(struct setup *s)
 
 	vgpu_quiet = true;
 	args[0] = bed_alloc(s->b, s->p, 4096, (void **)&out);
-	memcpy(s->args, args, sizeof(args));
-	CHECK(submit(s, "illegal", grid, group_of_256, 0, 0));
-	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(start(s, "illegal", args, sizeof(args), grid, group_of_256, 0, 0));
 	bed_run_for(s->b, 1 * MS);
 	CHECK(out[0] == 1 && !out[1] && !is_done(s->signal));
 	CHECK(bed_stat(s->b, "wave_exceptions") == 1);
@@ -582,9 +576,7 @@ static bool faults_halt_the_wave(struct setup *s)
 	u32 context;
 
 	vgpu_quiet = true;
-	memcpy(s->args, args, sizeof(args));
-	CHECK(submit(s, "store", grid, group_of_256, 0, 0));
-	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(start(s, "store", args, sizeof(args), grid, group_of_256, 0, 0));
 	bed_run_for(s->b, 1 * MS);
 	CHECK(!is_done(s->signal));
 	CHECK(bed_stat(s->b, "gpuvm_faults") == 1);
@@ -603,9 +595,7 @@ static bool signals_have_time_stamps(struct setup *s)
 
 	args[0] = bed_alloc(s->b, s->p, 4096, NULL);
 	args[1] = bed_alloc(s->b, s->p, n * 4, NULL);
-	memcpy(s->args, args, sizeof(args));
-	CHECK(submit(s, "reduce", grid, group_of_256, 0, 1024));
-	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(start(s, "reduce", args, sizeof(args), grid, group_of_256, 0, 1024));
 	CHECK(bed_run_until(s->b, is_done, s->signal, LONG));
 	CHECK(!stamp[0] && !stamp[1]);
 
@@ -691,7 +681,8 @@ static void test(char *const *files, const char *name, bool (*f)(struct setup *s
 	bed_free(s.b);
 }
 
-#define TEST(f, configure)	test(argv, #f, f, configure)
+/* On gfx90a and on another device */
+#define BOTH(f, other)	do { test(argv, #f, f, NULL); test(argv, #f, f, other); } while (0)
 
 int main(int argc, char **argv)
 {
@@ -700,28 +691,17 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	TEST(vector_add, NULL);
-	TEST(vector_add, bed_xccs_2);
-	TEST(dispatches_follow_each_other, NULL);
-	TEST(dispatches_follow_each_other, bed_xccs_2);
-	TEST(matrices_survive_preemption, NULL);
-	TEST(matrices_survive_preemption, bed_xccs_2);
-	TEST(sums_survive_preemption, NULL);
-	TEST(sums_survive_preemption, bed_xccs_2);
-	TEST(saved_waves_are_where_a_debugger_looks, NULL);
-	TEST(saved_waves_are_where_a_debugger_looks, bed_gfx942);
-	TEST(barriers_are_met_again, NULL);
-	TEST(barriers_are_met_again, bed_gfx942);
-	TEST(garbage_is_survived, NULL);
-	TEST(garbage_is_survived, bed_gfx942);
-	TEST(unknown_instructions_stop_the_queue, NULL);
-	TEST(unknown_instructions_stop_the_queue, bed_xccs_2);
-	TEST(faults_halt_the_wave, NULL);
-	TEST(faults_halt_the_wave, bed_xccs_2);
-	TEST(scratch_memory_is_asked_for, NULL);
-	TEST(scratch_memory_is_asked_for, bed_xccs_2);
-	TEST(signals_have_time_stamps, NULL);
-	TEST(signals_have_time_stamps, bed_xccs_2);
+	BOTH(vector_add, bed_xccs_2);
+	BOTH(dispatches_follow_each_other, bed_xccs_2);
+	BOTH(matrices_survive_preemption, bed_xccs_2);
+	BOTH(sums_survive_preemption, bed_xccs_2);
+	BOTH(saved_waves_are_where_a_debugger_looks, bed_gfx942);
+	BOTH(barriers_are_met_again, bed_gfx942);
+	BOTH(garbage_is_survived, bed_gfx942);
+	BOTH(unknown_instructions_stop_the_queue, bed_xccs_2);
+	BOTH(faults_halt_the_wave, bed_xccs_2);
+	BOTH(scratch_memory_is_asked_for, bed_xccs_2);
+	BOTH(signals_have_time_stamps, bed_xccs_2);
 	printf("1..%u\n", tests);
 	return failures ? 1 : 0;
 }

@@ -515,48 +515,32 @@ static void lanes(const struct program *p)
 
 /* ---- exceptions ---- */
 
+/* Runs so many instructions of this code, at @pc. Return: it halted there because of an instruction that is none */
+static bool illegal(struct state *s, struct vgpu_isa *x, u64 pc, const u32 code[3], u32 steps)
+{
+	fill(s);
+	s->w.v = s->v;
+	s->w.pc = pc;
+	memcpy(at(CODE), code, 12);
+	vgpu_isa_run(x, &s->w, steps);
+	return s->w.state == VGPU_WAVE_HALTED && s->w.exception == VGPU_WAVE_ILLEGAL_INSTRUCTION;
+}
+
 static void exceptions(void)
 {
 	static struct state s;
 	struct vgpu_isa x = machine(s.lds, LDS);
-	u32 *code = at(CODE);
 
-	fill(&s);
-	s.w.v = s.v;
-	s.w.pc = CODE;
-	code[0] = 0xbf800000;			/* s_nop 0 */
-	code[1] = 0xd3ff1234;			/* no VOP3P */
-	code[2] = 0x12345678;
-	vgpu_isa_run(&x, &s.w, 10);
-	ok(s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_ILLEGAL_INSTRUCTION && s.w.pc == CODE + 4 &&
+	ok(illegal(&s, &x, CODE, (u32[]) { 0xbf800000, 0xd3ff1234, 0x12345678 }, 10) && s.w.pc == CODE + 4 &&	/* s_nop 0, no VOP3P */
 	   x.words[0] == 0xd3ff1234 && x.words[1] == 0x12345678 && strstr(x.why, "VOP3P"), "an unknown instruction halts the wave and is named");
-	fill(&s);
-	s.w.v = s.v;
-	s.w.pc = CODE;
-	code[0] = 0xd3c28100;			/* v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3] cbsz:1 */
-	code[1] = 0x04020300;
-	vgpu_isa_run(&x, &s.w, 1);
-	ok(s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_ILLEGAL_INSTRUCTION && strstr(x.why, "MFMA"),
+	ok(illegal(&s, &x, CODE, (u32[]) { 0xd3c28100, 0x04020300, 0 }, 1) && strstr(x.why, "MFMA"),	/* v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3] cbsz:1 */
 	   "so does a modifier of the matrix cores");
-	fill(&s);
-	s.w.v = s.v;
-	s.w.pc = CODE;
-	code[0] = 0xf0000000;			/* image_load */
-	vgpu_isa_run(&x, &s.w, 1);
-	ok(s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_ILLEGAL_INSTRUCTION && strstr(x.why, "MIMG"),
+	ok(illegal(&s, &x, CODE, (u32[]) { 0xf0000000, 0, 0 }, 1) && strstr(x.why, "MIMG"),		/* image_load */
 	   "and one of an encoding that is not modelled");
-	fill(&s);
-	s.w.v = s.v;
-	s.w.pc = CODE;
-	code[0] = 0x7e000200 | 200u << 17 | 256;	/* v_mov_b32 v200, v0 */
-	vgpu_isa_run(&x, &s.w, 1);
-	ok(s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_ILLEGAL_INSTRUCTION, "a register that was not allocated does too");
-	fill(&s);
-	s.w.v = s.v;
-	s.w.pc = 0x1000;
-	vgpu_isa_run(&x, &s.w, 1);
-	ok(s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_MEMORY_VIOLATION && s.w.pc == 0x1000,
-	   "code that is not mapped is a memory violation");
+	ok(illegal(&s, &x, CODE, (u32[]) { 0x7e000200 | 200u << 17 | 256, 0, 0 }, 1),			/* v_mov_b32 v200, v0 */
+	   "a register that was not allocated does too");
+	ok(!illegal(&s, &x, 0x1000, (u32[]) { 0, 0, 0 }, 1) && s.w.state == VGPU_WAVE_HALTED && s.w.exception == VGPU_WAVE_MEMORY_VIOLATION &&
+	   s.w.pc == 0x1000, "code that is not mapped is a memory violation");
 }
 
 int main(int argc, char **argv)
