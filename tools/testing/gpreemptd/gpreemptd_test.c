@@ -45,6 +45,20 @@ static void check(bool good, const char *text, int line)
 	printf("# %s, line %d: not so: %s\n", running, line, text);
 }
 
+#define MAX_TESTS	64
+
+static struct test {
+	const char *name;
+	void (*run)(void);
+} tests[MAX_TESTS];
+static size_t nr_tests;
+
+/* In the order of their definition */
+#define TEST(name) \
+	static void name(void); \
+	__attribute__((constructor)) static void name##_registers(void) { tests[nr_tests++] = (struct test){ #name, name }; } \
+	static void name(void)
+
 /* ---- policies: clients with work on a device that whoever is not off shares ---- */
 
 /**
@@ -101,7 +115,7 @@ static void run_for(struct world *w, uint64_t ns)
 		step(w);
 }
 
-static void hpf_lower_yields_and_comes_back(void)
+TEST(hpf_lower_yields_and_comes_back)
 {
 	struct world w = world(SCHED_HPF, 2);
 
@@ -117,7 +131,7 @@ static void hpf_lower_yields_and_comes_back(void)
 	CHECK(w.c[1].ran_ns == 10 * NS_PER_MS);
 }
 
-static void hpf_equals_share(void)
+TEST(hpf_equals_share)
 {
 	struct world w = world(SCHED_HPF, 3);
 
@@ -127,7 +141,7 @@ static void hpf_equals_share(void)
 	CHECK(!w.c[0].off && !w.c[1].off && w.c[2].off);
 }
 
-static void one_without_work_neither_holds_nor_is_held(void)
+TEST(one_without_work_neither_holds_nor_is_held)
 {
 	int policy;
 
@@ -142,7 +156,7 @@ static void one_without_work_neither_holds_nor_is_held(void)
 	}
 }
 
-static void fifo_first_come_is_done_first(void)
+TEST(fifo_first_come_is_done_first)
 {
 	struct world w = world(SCHED_FIFO, 3);
 
@@ -162,7 +176,7 @@ static void fifo_first_come_is_done_first(void)
 	CHECK(!w.work_ns[0] && w.work_ns[2] == 10 * NS_PER_MS);
 }
 
-static void rr_gives_everybody_the_same(void)
+TEST(rr_gives_everybody_the_same)
 {
 	struct world w = world(SCHED_RR, 3);
 	size_t i;
@@ -176,7 +190,7 @@ static void rr_gives_everybody_the_same(void)
 		CHECK(w.c[i].ran_ns >= 95 * NS_PER_MS && w.c[i].ran_ns <= 106 * NS_PER_MS);
 }
 
-static void rr_turns_are_of_a_slice(void)
+TEST(rr_turns_are_of_a_slice)
 {
 	struct world w = world(SCHED_RR, 2);
 	const struct sched_client *turn;
@@ -193,7 +207,7 @@ static void rr_turns_are_of_a_slice(void)
 	CHECK(turns >= 19 && turns <= 20);
 }
 
-static void a_turn_without_work_is_the_next_ones(void)
+TEST(a_turn_without_work_is_the_next_ones)
 {
 	struct world w = world(SCHED_RR, 2);
 
@@ -204,7 +218,7 @@ static void a_turn_without_work_is_the_next_ones(void)
 	CHECK(w.c[1].ran_ns > 0);
 }
 
-static void fair_follows_weights(void)
+TEST(fair_follows_weights)
 {
 	struct world w = world(SCHED_FAIR, 2);
 
@@ -215,7 +229,7 @@ static void fair_follows_weights(void)
 	CHECK(w.c[1].ran_ns * 100 >= 2 * NS_PER_S * 24 && w.c[1].ran_ns * 100 <= 2 * NS_PER_S * 26);
 }
 
-static void time_without_work_is_no_credit(void)
+TEST(time_without_work_is_no_credit)
 {
 	struct world w = world(SCHED_FAIR, 2);
 	uint64_t before_ns;
@@ -239,7 +253,7 @@ static unsigned int random_below(unsigned int n)
 }
 
 /* What has to hold whatever happens: one that works has the device, one without work is never off, and nobody waits for ever. */
-static void any_history_leaves_nobody_behind(void)
+TEST(any_history_leaves_nobody_behind)
 {
 	unsigned int round, i, steps;
 
@@ -274,7 +288,7 @@ static void any_history_leaves_nobody_behind(void)
 	}
 }
 
-static void names_are_ours_and_xscheds(void)
+TEST(names_are_ours_and_xscheds)
 {
 	CHECK(sched_policy_find("HPF") == SCHED_HPF && sched_policy_find("hpf") == SCHED_HPF);
 	CHECK(sched_policy_find("FIFO") == SCHED_FIFO && sched_policy_find("RR") == SCHED_RR);
@@ -296,6 +310,7 @@ static void begin(void)
 	said[0] = '\0';
 }
 
+/* Each test begins with an engine, and its end is that of the engine. */
 static void end(void)
 {
 	engine_exit(&e);
@@ -348,7 +363,6 @@ static struct gpreempt_queue_info *low, *high;
 
 static void low_and_high(void)
 {
-	begin();
 	add(10, 0);
 	add(20, 1);
 	works(10, 1);
@@ -356,7 +370,7 @@ static void low_and_high(void)
 	high = works(20, 0);
 }
 
-static void lower_is_held_while_higher_works(void)
+TEST(lower_is_held_while_higher_works)
 {
 	low_and_high();
 	look();
@@ -374,11 +388,10 @@ static void lower_is_held_while_higher_works(void)
 	CHECK(off(low) && !fake.resumes);
 	look();
 	CHECK(!off(low) && fake.resumes == 1);
-	end();
 }
 
 /* Its last kernel may have been taken off in the middle, with nothing left in the ring. */
-static void held_one_has_work_even_with_an_empty_ring(void)
+TEST(held_one_has_work_even_with_an_empty_ring)
 {
 	low_and_high();
 	e.policy = SCHED_FIFO;
@@ -394,20 +407,18 @@ static void held_one_has_work_even_with_an_empty_ring(void)
 	idles(fake_queue(10, 1, 1));
 	look_later();
 	CHECK(!off(high));
-	end();
 }
 
-static void whom_somebody_else_keeps_off_is_not_waited_for(void)
+TEST(whom_somebody_else_keeps_off_is_not_waited_for)
 {
 	low_and_high();
 	high->state = GPREEMPT_QUEUE_PREEMPTED;
 	look();
 	CHECK(!off(low) && !fake.holds);
-	end();
 }
 
 /* Given back is not yet back: the other one's turn is not to end for that. */
-static void who_is_on_the_way_back_is_waited_for(void)
+TEST(who_is_on_the_way_back_is_waited_for)
 {
 	low_and_high();
 	e.policy = SCHED_RR;
@@ -422,19 +433,17 @@ static void who_is_on_the_way_back_is_waited_for(void)
 	high->state = GPREEMPT_QUEUE_ACTIVE;
 	look();
 	CHECK(off(low) && fake.holds == 2);
-	end();
 }
 
-static void strangers_are_left_alone(void)
+TEST(strangers_are_left_alone)
 {
 	low_and_high();
 	works(30, 0);
 	look();
 	CHECK(!off(fake_queue(30, 1, 0)) && off(low));
-	end();
 }
 
-static void exempt_one_is_left_alone(void)
+TEST(exempt_one_is_left_alone)
 {
 	low_and_high();
 	low->flags = GPREEMPT_QUEUE_EXEMPT;
@@ -444,19 +453,17 @@ static void exempt_one_is_left_alone(void)
 	low->flags = GPREEMPT_QUEUE_UNSCHEDULED;
 	look();
 	CHECK(fake.holds && off(low));
-	end();
 }
 
-static void blocked_one_holds_nobody(void)
+TEST(blocked_one_holds_nobody)
 {
 	low_and_high();
 	high->flags = GPREEMPT_QUEUE_BLOCKED;
 	look();
 	CHECK(!off(low));
-	end();
 }
 
-static void refusal_is_told_once_and_tried_again_a_second_later(void)
+TEST(refusal_is_told_once_and_tried_again_a_second_later)
 {
 	low_and_high();
 	fake.hold_error = -EBUSY;
@@ -472,10 +479,9 @@ static void refusal_is_told_once_and_tried_again_a_second_later(void)
 	now_ns += NS_PER_S;
 	look();
 	CHECK(off(low));
-	end();
 }
 
-static void late_hold_is_a_hold(void)
+TEST(late_hold_is_a_hold)
 {
 	low_and_high();
 	fake.hold_error = -ETIME;
@@ -485,10 +491,9 @@ static void late_hold_is_a_hold(void)
 	idles(high);
 	look_later();
 	CHECK(fake.resumes == 1 && !off(low));
-	end();
 }
 
-static void hold_that_somebody_ended_is_made_again(void)
+TEST(hold_that_somebody_ended_is_made_again)
 {
 	low_and_high();
 	look();
@@ -496,11 +501,10 @@ static void hold_that_somebody_ended_is_made_again(void)
 	low->state = fake_queue(10, 1, 1)->state = GPREEMPT_QUEUE_ACTIVE;
 	look();
 	CHECK(off(low) && fake.holds == 2);
-	end();
 }
 
 /* It is the kernel's victim now, and ours no more. */
-static void hold_that_somebody_ended_says_nothing_of_work(void)
+TEST(hold_that_somebody_ended_says_nothing_of_work)
 {
 	low_and_high();
 	e.policy = SCHED_FIFO;
@@ -517,21 +521,19 @@ static void hold_that_somebody_ended_says_nothing_of_work(void)
 	look_later();
 	CHECK(!off(low) && fake.holds == 1);
 	CHECK(!e.nodes[0]->clients[1]->sched.wants);
-	end();
 }
 
-static void new_queue_of_a_held_process_is_held(void)
+TEST(new_queue_of_a_held_process_is_held)
 {
 	low_and_high();
 	look();
 	works(10, 2);
 	look();
 	CHECK(off(fake_queue(10, 1, 2)) && fake.holds == 2);
-	end();
 }
 
 /* The kernel lets it run for a while: no reason to hold it again, and time that it has had. */
-static void relief_is_left_alone_and_counts(void)
+TEST(relief_is_left_alone_and_counts)
 {
 	low_and_high();
 	look();
@@ -540,10 +542,9 @@ static void relief_is_left_alone_and_counts(void)
 	look();
 	CHECK(fake.holds == 1 && !fake.resumes);
 	CHECK(e.nodes[0]->clients[0]->sched.ran_ns == NS_PER_MS);
-	end();
 }
 
-static void who_is_removed_gets_its_queues_back(void)
+TEST(who_is_removed_gets_its_queues_back)
 {
 	low_and_high();
 	look();
@@ -552,10 +553,9 @@ static void who_is_removed_gets_its_queues_back(void)
 	CHECK(!off(low) && fake.opened == 1);
 	engine_remove(&e, engine_find(&e, 20));
 	CHECK(!fake.opened);
-	end();
 }
 
-static void who_is_removed_has_no_turn_any_more(void)
+TEST(who_is_removed_has_no_turn_any_more)
 {
 	low_and_high();
 	e.policy = SCHED_RR;
@@ -566,22 +566,19 @@ static void who_is_removed_has_no_turn_any_more(void)
 	works(30, 0);
 	look();
 	CHECK(off(high) != off(fake_queue(30, 1, 0)));
-	end();
 }
 
-static void who_remains_gets_its_queues_back(void)
+TEST(who_remains_gets_its_queues_back)
 {
 	low_and_high();
 	look();
 	engine_remove(&e, engine_find(&e, 20));
 	CHECK(look() == SCHED_NEVER);
 	CHECK(!off(low));
-	end();
 }
 
-static void looks_are_as_frequent_as_they_can_matter(void)
+TEST(looks_are_as_frequent_as_they_can_matter)
 {
-	begin();
 	CHECK(look() == SCHED_NEVER);
 	add(10, 0);
 	low = works(10, 0);
@@ -599,20 +596,18 @@ static void looks_are_as_frequent_as_they_can_matter(void)
 	CHECK(look() == 5 * NS_PER_MS);
 	fake.nr = 0;
 	CHECK(look() == 50 * NS_PER_MS && !e.nr_nodes);
-	end();
 }
 
-static void a_turn_ends_in_time(void)
+TEST(a_turn_ends_in_time)
 {
 	low_and_high();
 	e.policy = SCHED_RR;
 	e.values[POLL_US] = 1000000;
 	CHECK(look() == SLICE_NS);
 	CHECK(look() == SLICE_NS - NS_PER_MS);
-	end();
 }
 
-static void failed_list_moves_nobody_and_is_told_once(void)
+TEST(failed_list_moves_nobody_and_is_told_once)
 {
 	low_and_high();
 	look();
@@ -622,12 +617,10 @@ static void failed_list_moves_nobody_and_is_told_once(void)
 	said[0] = '\0';
 	look();
 	CHECK(!said[0]);
-	end();
 }
 
-static void nodes_do_not_concern_each_other(void)
+TEST(nodes_do_not_concern_each_other)
 {
-	begin();
 	add(10, 0);
 	add(20, 1);
 	low = works(10, 0);
@@ -635,10 +628,9 @@ static void nodes_do_not_concern_each_other(void)
 	high->state = GPREEMPT_QUEUE_ACTIVE;
 	look();
 	CHECK(!fake.holds);
-	end();
 }
 
-static void failures_are_told_and_looked_after(void)
+TEST(failures_are_told_and_looked_after)
 {
 	low_and_high();
 	fake.event = (struct gpreempt_event){ .type = GPREEMPT_EVENT_RESUMED, .pid = 30, .gpu_id = 1 };
@@ -650,15 +642,13 @@ static void failures_are_told_and_looked_after(void)
 	fake.event = (struct gpreempt_event){ .type = GPREEMPT_EVENT_FAILED, .gpu_id = 1, .queue_id = ~0U, .value = ETIME };
 	fake.nr_events = 2;
 	CHECK(engine_events(&e) && e.failures == 2 && strstr(said, "gpu 1: preempting failed: Timer expired"));
-	end();
 }
 
-static void so_many_processes_and_no_more(void)
+TEST(so_many_processes_and_no_more)
 {
 	struct process new = { .pidfd = -1, .weight = SCHED_WEIGHT_NORMAL };
 	pid_t pid;
 
-	begin();
 	for (pid = 1; pid <= MAX_PROCESSES; pid++)
 		add(pid, 0);
 	new.pid = pid;
@@ -667,7 +657,6 @@ static void so_many_processes_and_no_more(void)
 	begin();
 	fake.open_error = -ENOENT;
 	CHECK(engine_add(&e, &new) == -ENOENT && !e.nr_processes);
-	end();
 }
 
 /* ---- answers ---- */
@@ -676,7 +665,6 @@ static pid_t child;
 
 static void start_child(void)
 {
-	begin();
 	child = fork();
 	if (!child) {
 		pause();
@@ -688,7 +676,6 @@ static void end_child(void)
 {
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	end();
 }
 
 /* Of user @uid, for the child if the request has a %d. */
@@ -711,7 +698,7 @@ static bool answers(uid_t uid, const char *request, int status, const char *text
 	return good;
 }
 
-static void requests_that_are_none_are_refused(void)
+TEST(requests_that_are_none_are_refused)
 {
 	static const char *const bad[] = {
 		"", "x", "[]", "5", "null", "{", "\"status\"", "{\"command\":", "{\"command\":5}", "{}", "{\"command\":\"stop\"}", "{\"command\":null}",
@@ -719,7 +706,6 @@ static void requests_that_are_none_are_refused(void)
 	};
 	size_t i;
 
-	begin();
 	child = getpid();
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CHECK(answers(0, bad[i], EXIT_USAGE, i < 8 || i > 11 ? "no JSON object" : "there is no command"));
@@ -731,10 +717,9 @@ static void requests_that_are_none_are_refused(void)
 	CHECK(answers(0, "{\"command\":\"remove\",\"pid\":%d}", EXIT_FAILED, "not registered"));
 	CHECK(answers(0, "{\"command\":\"policy\"}", EXIT_USAGE, "which policy? hpf fifo rr fair; kept hpf"));
 	CHECK(answers(0, "{\"command\":\"set\",\"value\":\"5\"}", EXIT_USAGE, "there is no setting"));
-	end();
 }
 
-static void bad_values_are_told_with_bound_and_what_stays(void)
+TEST(bad_values_are_told_with_bound_and_what_stays)
 {
 	start_child();
 	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d,\"priority\":1024}", EXIT_FAILED, "priority=1024 is not a number from -1023 to 1023"));
@@ -757,7 +742,7 @@ static void bad_values_are_told_with_bound_and_what_stays(void)
 	end_child();
 }
 
-static void settings_have_their_bounds(void)
+TEST(settings_have_their_bounds)
 {
 	uint64_t value;
 	char text[32];
@@ -782,7 +767,7 @@ static void settings_have_their_bounds(void)
 #define NOBODY	65534
 
 /* The child is root's, as the tests are. */
-static void users_do_nothing_to_others(void)
+TEST(users_do_nothing_to_others)
 {
 	start_child();
 	CHECK(answers(NOBODY, "{\"command\":\"add\",\"pid\":%d}", EXIT_DENIED, "another user's"));
@@ -803,15 +788,13 @@ static bool sees(uid_t uid, size_t processes)
 	return good;
 }
 
-static void users_see_and_register_their_own_at_normal_most(void)
+TEST(users_see_and_register_their_own_at_normal_most)
 {
 	int ready[2];
 	char byte;
 
-	begin();
 	if (geteuid()) {
 		printf("# not root: nothing to try\n");
-		end();
 		return;
 	}
 	CHECK(!pipe(ready));
@@ -839,17 +822,16 @@ static void users_see_and_register_their_own_at_normal_most(void)
 	end_child();
 }
 
-static void one_that_has_ended_is_not_registered_any_more(void)
+TEST(one_that_has_ended_is_not_registered_any_more)
 {
 	start_child();
 	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_DONE, NULL));
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_FAILED, "no such process"));
-	end();
 }
 
-static void missing_module_is_told(void)
+TEST(missing_module_is_told)
 {
 	start_child();
 	fake.open_error = -ENOENT;
@@ -858,53 +840,6 @@ static void missing_module_is_told(void)
 	CHECK(answers(0, "{\"command\":\"add\",\"pid\":%d}", EXIT_FAILED, "Operation not permitted"));
 	end_child();
 }
-
-static const struct {
-	const char *name;
-	void (*run)(void);
-} tests[] = {
-#define TEST(name) { #name, name }
-	TEST(hpf_lower_yields_and_comes_back),
-	TEST(hpf_equals_share),
-	TEST(one_without_work_neither_holds_nor_is_held),
-	TEST(fifo_first_come_is_done_first),
-	TEST(rr_gives_everybody_the_same),
-	TEST(rr_turns_are_of_a_slice),
-	TEST(a_turn_without_work_is_the_next_ones),
-	TEST(fair_follows_weights),
-	TEST(time_without_work_is_no_credit),
-	TEST(any_history_leaves_nobody_behind),
-	TEST(names_are_ours_and_xscheds),
-	TEST(lower_is_held_while_higher_works),
-	TEST(held_one_has_work_even_with_an_empty_ring),
-	TEST(whom_somebody_else_keeps_off_is_not_waited_for),
-	TEST(who_is_on_the_way_back_is_waited_for),
-	TEST(strangers_are_left_alone),
-	TEST(exempt_one_is_left_alone),
-	TEST(blocked_one_holds_nobody),
-	TEST(refusal_is_told_once_and_tried_again_a_second_later),
-	TEST(late_hold_is_a_hold),
-	TEST(hold_that_somebody_ended_is_made_again),
-	TEST(hold_that_somebody_ended_says_nothing_of_work),
-	TEST(new_queue_of_a_held_process_is_held),
-	TEST(relief_is_left_alone_and_counts),
-	TEST(who_is_removed_gets_its_queues_back),
-	TEST(who_is_removed_has_no_turn_any_more),
-	TEST(who_remains_gets_its_queues_back),
-	TEST(looks_are_as_frequent_as_they_can_matter),
-	TEST(a_turn_ends_in_time),
-	TEST(failed_list_moves_nobody_and_is_told_once),
-	TEST(nodes_do_not_concern_each_other),
-	TEST(failures_are_told_and_looked_after),
-	TEST(so_many_processes_and_no_more),
-	TEST(requests_that_are_none_are_refused),
-	TEST(bad_values_are_told_with_bound_and_what_stays),
-	TEST(settings_have_their_bounds),
-	TEST(users_do_nothing_to_others),
-	TEST(users_see_and_register_their_own_at_normal_most),
-	TEST(one_that_has_ended_is_not_registered_any_more),
-	TEST(missing_module_is_told),
-};
 
 static bool wanted(const char *name, char **names)
 {
@@ -923,12 +858,14 @@ int main(int argc, char **argv)
 
 	(void)argc;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+	for (i = 0; i < nr_tests; i++) {
 		if (!wanted(tests[i].name, argv + 1))
 			continue;
 		running = tests[i].name;
 		failed = 0;
+		begin();
 		tests[i].run();
+		end();
 		bad += failed;
 		printf("%sok %d %s\n", failed ? "not " : "", ++n, running);
 	}
