@@ -13,6 +13,7 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "worker.h"
 
 #define MQDS		"/sys/kernel/debug/kfd/mqds"
 #define DUMP		"/sys/kernel/debug/kfd/gpreempt_dump"
@@ -42,12 +43,8 @@ FIXTURE_SETUP(answers)
 	SETUP_DEVICE();
 	if (kfd_param_get("sched_policy") == NO_HWS)
 		SKIP(return, "queues are mapped by the driver (sched_policy=2): firmware has no part in it");
-	self->a = actor_start(0, ARENA);
-	ASSERT_ACTOR(self->a);
-	ASSERT_EQ(0, actor_queue(self->a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	self->other = actor_start(0, ARENA);
-	ASSERT_ACTOR(self->other);
-	ASSERT_EQ(0, actor_queue(self->other, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	self->a = with_queue(_metadata, 0);
+	self->other = with_queue(_metadata, 0);
 	self->priority = KFD_PRIORITY_NORMAL;
 }
 

@@ -21,6 +21,7 @@
 #include "reset.h"
 #include "gpreempt.h"
 #include "worker.h"
+#include "../../bench/demo/percentile.h"
 
 #define SOCKET		"/tmp/gpreemptd.socket"
 #define STEPS		40
@@ -399,19 +400,6 @@ static int64_t training(struct actor *a, const int64_t *args)
 	return err;
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static uint64_t median(uint64_t *v, uint32_t n)
-{
-	qsort(v, n, sizeof(*v), compare);
-	return v[n / 2];
-}
-
 static const char *const mode_names[MODES] = { "nothing", "launches held back", "gpreemptd, hpf", "kernel, hpf" };
 
 /* Medians of one mode in @low_ns and @high_ns. The actors have work of their own for each. */
@@ -425,9 +413,9 @@ static void play(struct __test_metadata *_metadata, struct actor *low, struct ac
 	scene->stop = true;
 	ASSERT_EQ(0, actor_end(low));
 	ASSERT_LT(scene->iterations, MAX_ITERATIONS);
-	*high_ns = median(scene->latency_ns, REQUESTS);
+	*high_ns = demo_percentile(scene->latency_ns, REQUESTS, 50);
 	/* The last ones had the device alone. */
-	*low_ns = median(scene->iteration_ns, scene->iterations - IN_FLIGHT);
+	*low_ns = demo_percentile(scene->iteration_ns, scene->iterations - IN_FLIGHT, 50);
 	TH_LOG("%-18s request %6llu us, iteration of training %6llu us, ratio %llu.%02llu", mode_names[mode],
 	       (unsigned long long)(*high_ns / US), (unsigned long long)(*low_ns / US), (unsigned long long)(*low_ns / *high_ns),
 	       (unsigned long long)(*low_ns * 100 / *high_ns % 100));

@@ -15,6 +15,7 @@
 #include "fixture.h"
 #include "gpreempt.h"
 #include "worker.h"
+#include "../../bench/demo/percentile.h"
 
 #define PASS_LIMIT_NS		20000
 #define ROTATING_PASS_LIMIT_NS	40000
@@ -38,13 +39,6 @@ FIXTURE_TEARDOWN(endurance)
 	scheduler_off();
 }
 
-static int ascending(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /*
  * Median of what passes take, looked at every millisecond; passes happen more often than that. Guest time goes on with
  * the instructions of both CPUs: meanwhile the device looks at its doorbells less often.
@@ -52,7 +46,8 @@ static int ascending(const void *a, const void *b)
 static int64_t pass_median_ns(struct __test_metadata *_metadata, const char *what)
 {
 	enum { SAMPLES = 51 };
-	int64_t ns[SAMPLES], checks;
+	uint64_t ns[SAMPLES];
+	int64_t checks;
 	int i;
 
 	kfd_sleep_ns(5 * MS);
@@ -60,13 +55,12 @@ static int64_t pass_median_ns(struct __test_metadata *_metadata, const char *wha
 	checks = counter("checks");
 	for (i = 0; i < SAMPLES; i++) {
 		kfd_sleep_ns(MS);
-		ns[i] = counter("pass_ns_last");
+		ns[i] = (uint64_t)counter("pass_ns_last");
 	}
 	EXPECT_GE(counter("checks") - checks, SAMPLES);
 	ASSERT_EQ(0, kfd_vgpu_look_every(0));
-	qsort(ns, SAMPLES, sizeof(ns[0]), ascending);
-	TH_LOG("%s: %lld ns, 90 %% below %lld ns", what, (long long)ns[SAMPLES / 2], (long long)ns[SAMPLES * 9 / 10]);
-	return ns[SAMPLES / 2];
+	TH_LOG("%s: %lld ns, 90 %% below %lld ns", what, (long long)demo_percentile(ns, SAMPLES, 50), (long long)demo_percentile(ns, SAMPLES, 90));
+	return (int64_t)demo_percentile(ns, SAMPLES, 50);
 }
 
 /* Without HWS a device has a few dozen slots for queues, and no more queues than that. */

@@ -68,8 +68,7 @@ static void device_works(struct __test_metadata *_metadata, bool scheduled)
 		EXPECT_GT(counter("preemptions"), preemptions);
 	}
 	ASSERT_DONE_ONCE(low, high);
-	EXPECT_EQ(0, actor_stop(low));
-	EXPECT_EQ(0, actor_stop(high));
+	EXPECT_STOPPED(low, high);
 }
 
 static const char *faults_missing(void)
@@ -125,10 +124,7 @@ static const char *faults_missing(void)
 	kfd_param_set("gpreempt_enable", 0); \
 } while (0)
 
-#define START(self) do { \
-	ASSERT_EQ(0, actor_submit((self)->low, 0, 0, 1, 0)); \
-	ASSERT_EQ(0, actor_wait_progress((self)->low, 0, 1, LONG)); \
-} while (0)
+#define START(self)	ASSERT_EQ(0, launch_begins((self)->low))
 
 /* High's work, which the stock driver's interruption did not need */
 #define FINISH_HIGH(self, variant) do { \
@@ -143,6 +139,10 @@ static const char *faults_missing(void)
 	EXPECT_EQ((self)->queue_resets + (queues), kfd_vgpu_stat("queue_resets")); \
 } while (0)
 
+#define STOCK_AND_SCHEDULED(fixture) \
+	FIXTURE_VARIANT_ADD(fixture, stock) { .scheduled = false, }; \
+	FIXTURE_VARIANT_ADD(fixture, scheduled) { .scheduled = true, };
+
 FIXTURE(error) {
 	STAGE;
 };
@@ -152,13 +152,7 @@ FIXTURE_VARIANT(error) {
 	uint32_t xcc;		/* whose scheduler it is that goes wrong; the others do as they are told */
 };
 
-FIXTURE_VARIANT_ADD(error, stock) {
-	.scheduled = false,
-};
-
-FIXTURE_VARIANT_ADD(error, scheduled) {
-	.scheduled = true,
-};
+STOCK_AND_SCHEDULED(error)
 
 FIXTURE_VARIANT_ADD(error, second_xcc) {
 	.scheduled = true,
@@ -210,14 +204,10 @@ TEST_F(error, late_unmap_loses_nothing)
  */
 static void device_is_reset(struct __test_metadata *_metadata, const FIXTURE_DATA(error) *self, bool scheduled, int resets)
 {
-	uint64_t progress;
-
 	ASSERT_EQ(0, wait_reset(self->resets + resets));
 	EXPECT_EQ(self->resets + resets, kfd_vgpu_stat("resets"));
 	EXPECT_TRUE(said("succeeded!"));
-	progress = kfd_work_progress(&self->low->work[0]);
-	kfd_sleep_ns(50 * MS);
-	EXPECT_EQ(progress, kfd_work_progress(&self->low->work[0]));
+	EXPECT_TRUE(stands_still(&self->low->work[0], 50 * MS));
 	EXPECT_EQ(0, actor_tally(self->low).twice);
 	EXPECT_EQ(0, actor_tally(self->high).twice);
 	if (scheduled) {
@@ -523,13 +513,7 @@ FIXTURE_VARIANT(reset) {
 	bool scheduled;
 };
 
-FIXTURE_VARIANT_ADD(reset, stock) {
-	.scheduled = false,
-};
-
-FIXTURE_VARIANT_ADD(reset, scheduled) {
-	.scheduled = true,
-};
+STOCK_AND_SCHEDULED(reset)
 
 FIXTURE_SETUP(reset)
 {
@@ -661,8 +645,7 @@ TEST_F_TIMEOUT(reset, at_any_moment_leaves_a_device_that_schedules, 120)
 		EXPECT_RESETS(self, i + 1, 0);
 		EXPECT_EQ(0, actor_tally(low).twice);
 		EXPECT_EQ(0, actor_tally(high).twice);
-		EXPECT_EQ(0, actor_stop(low));
-		EXPECT_EQ(0, actor_stop(high));
+		EXPECT_STOPPED(low, high);
 	}
 	EXPECT_EQ(self->failures, counter("failures"));
 	EXPECT_EQ(self->disabled, counter("disabled"));
@@ -691,13 +674,7 @@ FIXTURE_VARIANT(slot) {
 	bool scheduled;
 };
 
-FIXTURE_VARIANT_ADD(slot, stock) {
-	.scheduled = false,
-};
-
-FIXTURE_VARIANT_ADD(slot, scheduled) {
-	.scheduled = true,
-};
+STOCK_AND_SCHEDULED(slot)
 
 FIXTURE_SETUP(slot)
 {

@@ -47,6 +47,14 @@ static inline bool exactly_once(const struct actor *a)
 	} \
 } while (0)
 
+/* And each of these ends as it should. */
+#define EXPECT_STOPPED(...) do { \
+	struct actor *const stopped_[] = { __VA_ARGS__ }; \
+	size_t stopped_i_; \
+	for (stopped_i_ = 0; stopped_i_ < sizeof(stopped_) / sizeof(stopped_[0]); stopped_i_++) \
+		EXPECT_EQ(0, actor_stop(stopped_[stopped_i_])) TH_LOG("number %zu of " #__VA_ARGS__, stopped_i_); \
+} while (0)
+
 struct gpreempt_default {
 	const char *name;
 	int64_t value;
@@ -207,6 +215,22 @@ static inline int launch_completes(struct actor *a)
 	ASSERT_EQ(0, actor_wait(first, 0, LONG)); \
 	EXPECT_FALSE(actor_done(second, 0)) TH_LOG("%s was to end before %s", #first, #second); \
 } while (0)
+
+/* It does no step for so long, or does one at last. */
+static inline bool stands_still(const struct kfd_work *w, uint64_t ns)
+{
+	uint64_t progress = kfd_work_progress(w);
+
+	kfd_sleep_ns(ns);
+	return progress == kfd_work_progress(w);
+}
+
+static inline int goes_on(const struct kfd_work *w)
+{
+	uint64_t progress = kfd_work_progress(w);
+
+	return KFD_WAIT(kfd_work_progress(w) > progress, 200 * US, LONG);
+}
 
 /* Does the virtual GPU give this answer of firmware's (firmware=)? */
 static inline bool firmware_is(const char *name)

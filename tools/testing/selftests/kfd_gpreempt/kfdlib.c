@@ -116,45 +116,31 @@ int kfd_file_read(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t used = 0;
-	ssize_t n;
+	ssize_t n = 0;
 
 	if (fd < 0)
 		return -errno;
-	while (used + 1 < size) {
-		n = read(fd, buf + used, size - 1 - used);
-		if (n < 0) {
-			int err = -errno;
-
-			close(fd);
-			return err;
-		}
-		if (n == 0)
-			break;
+	while (used + 1 < size && (n = read(fd, buf + used, size - 1 - used)) > 0)
 		used += (size_t)n;
-	}
+	n = n < 0 ? -errno : (ssize_t)used;
 	close(fd);
 	buf[used] = '\0';
-	return (int)used;
+	return (int)n;
 }
 
-static int64_t text_to_number(const char *text)
+int64_t kfd_file_number(const char *path)
 {
-	char *end;
+	char text[64], *end;
 	int64_t value;
 
+	if (kfd_file_read(path, text, sizeof(text)) < 0)
+		return -1;
 	if (text[0] == 'Y')
 		return 1;
 	if (text[0] == 'N')
 		return 0;
 	value = strtoll(text, &end, 0);
 	return end == text ? -1 : value;
-}
-
-int64_t kfd_file_number(const char *path)
-{
-	char text[64];
-
-	return kfd_file_read(path, text, sizeof(text)) < 0 ? -1 : text_to_number(text);
 }
 
 void kfd_file_empty(const char *path)
@@ -170,12 +156,45 @@ int64_t kfd_cpu_ns(int64_t pid)
 	return kfd_file_read(path, path, sizeof(path)) < 0 ? 0 : strtoll(path, NULL, 10);
 }
 
+/* The file of that name in a folder; until the thread asks for another one */
+static const char *in(const char *folder, const char *name)
+{
+	static _Thread_local char path[160];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static const char *of_node(uint32_t gpu_id, const char *name)
+{
+	char folder[64];
+
+	snprintf(folder, sizeof(folder), GPREEMPT_SYSFS "/%u", gpu_id);
+	return in(folder, name);
+}
+
+/* The first line. Return: 0 or negative errno */
+static int read_line(const char *path, char *buf, size_t size)
+{
+	int n = kfd_file_read(path, buf, size);
+
+	if (n < 0)
+		return n;
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
+static int write_number(const char *path, int64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	return kfd_file_write(path, text);
+}
+
 int64_t kfd_param_get(const char *name)
 {
-	char path[160];
-
-	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
-	return kfd_file_number(path);
+	return kfd_file_number(in(PARAMETERS, name));
 }
 
 int kfd_file_write(const char *path, const char *text)
@@ -192,23 +211,12 @@ int kfd_file_write(const char *path, const char *text)
 
 int kfd_param_set_text(const char *name, const char *value)
 {
-	char path[160];
-
-	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
-	return kfd_file_write(path, value);
+	return kfd_file_write(in(PARAMETERS, name), value);
 }
 
 int kfd_param_get_text(const char *name, char *buf, size_t size)
 {
-	char path[160];
-	int n;
-
-	snprintf(path, sizeof(path), PARAMETERS "/%s", name);
-	n = kfd_file_read(path, buf, size);
-	if (n < 0)
-		return n;
-	buf[strcspn(buf, "\n")] = '\0';
-	return 0;
+	return read_line(in(PARAMETERS, name), buf, size);
 }
 
 /* What it was loaded with is what the machine can do. */
@@ -221,48 +229,27 @@ __attribute__((constructor)) static void remember_poll_ns(void)
 
 int kfd_vgpu_look_every(int64_t ns)
 {
-	char text[32];
-
-	snprintf(text, sizeof(text), "%" PRId64, ns > poll_ns_at_first ? ns : poll_ns_at_first);
-	return kfd_file_write(VGPU_POLL_NS, text);
+	return write_number(VGPU_POLL_NS, ns > poll_ns_at_first ? ns : poll_ns_at_first);
 }
 
 int kfd_param_set(const char *name, int64_t value)
 {
-	char text[32];
-
-	snprintf(text, sizeof(text), "%" PRId64, value);
-	return kfd_param_set_text(name, text);
+	return write_number(in(PARAMETERS, name), value);
 }
 
 int kfd_gpreempt_text(uint32_t gpu_id, const char *name, char *buf, size_t size)
 {
-	char path[160];
-	int n;
-
-	snprintf(path, sizeof(path), GPREEMPT_SYSFS "/%u/%s", gpu_id, name);
-	n = kfd_file_read(path, buf, size);
-	if (n < 0)
-		return n;
-	buf[strcspn(buf, "\n")] = '\0';
-	return 0;
+	return read_line(of_node(gpu_id, name), buf, size);
 }
 
 int kfd_gpreempt_set_text(uint32_t gpu_id, const char *name, const char *value)
 {
-	char path[160];
-
-	snprintf(path, sizeof(path), GPREEMPT_SYSFS "/%u/%s", gpu_id, name);
-	return kfd_file_write(path, value);
+	return kfd_file_write(of_node(gpu_id, name), value);
 }
 
 int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name)
 {
-	char text[64];
-
-	if (kfd_gpreempt_text(gpu_id, name, text, sizeof(text)))
-		return -1;
-	return text_to_number(text);
+	return kfd_file_number(of_node(gpu_id, name));
 }
 
 /* Finds "name value" at the start of a line. */
@@ -304,26 +291,14 @@ int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max)
 	return n;
 }
 
-static void vgpu_path(char *path, size_t size, const char *name)
-{
-	snprintf(path, size, VGPU_DEBUGFS "/%s", name);
-}
-
 int64_t kfd_vgpu_get(const char *name)
 {
-	char path[128];
-
-	vgpu_path(path, sizeof(path), name);
-	return kfd_file_number(path);
+	return kfd_file_number(in(VGPU_DEBUGFS, name));
 }
 
 int kfd_vgpu_set(const char *name, int64_t value)
 {
-	char path[128], text[32];
-
-	vgpu_path(path, sizeof(path), name);
-	snprintf(text, sizeof(text), "%" PRId64, value);
-	return kfd_file_write(path, text);
+	return write_number(in(VGPU_DEBUGFS, name), value);
 }
 
 bool kfd_client_is_virtual(void)
@@ -1102,17 +1077,23 @@ int kfd_signal_poll(const struct kfd_signal *s, uint64_t timeout_ns)
 	return 0;
 }
 
-int kfd_event_wait(struct kfd_client *c, uint32_t event_id, uint64_t timeout_ns)
+static int wait_event(struct kfd_client *c, struct kfd_event_data *data, uint64_t timeout_ns)
 {
-	struct kfd_event_data data = { .event_id = event_id };
 	struct kfd_ioctl_wait_events_args args = {
-		.events_ptr = (uintptr_t)&data,
+		.events_ptr = (uintptr_t)data,
 		.num_events = 1,
 		.timeout = (uint32_t)((timeout_ns + KFD_NS_PER_MS - 1) / KFD_NS_PER_MS),
 	};
 	int err = kfd_call(c, AMDKFD_IOC_WAIT_EVENTS, &args);
 
 	return !err && args.wait_result != KFD_IOC_WAIT_RESULT_COMPLETE ? -ETIME : err;
+}
+
+int kfd_event_wait(struct kfd_client *c, uint32_t event_id, uint64_t timeout_ns)
+{
+	struct kfd_event_data data = { .event_id = event_id };
+
+	return wait_event(c, &data, timeout_ns);
 }
 
 int kfd_signal_wait(struct kfd_client *c, struct kfd_signal *s, uint64_t timeout_ns)
@@ -1146,15 +1127,8 @@ int kfd_fault_event(struct kfd_client *c, uint32_t *event_id)
 int kfd_fault_wait(struct kfd_client *c, uint32_t event_id, uint64_t timeout_ns, struct kfd_memory_fault *f)
 {
 	struct kfd_event_data data = { .event_id = event_id };
-	struct kfd_ioctl_wait_events_args args = {
-		.events_ptr = (uintptr_t)&data,
-		.num_events = 1,
-		.timeout = (uint32_t)(timeout_ns / KFD_NS_PER_MS),
-	};
-	int err = kfd_call(c, AMDKFD_IOC_WAIT_EVENTS, &args);
+	int err = wait_event(c, &data, timeout_ns);
 
-	if (!err && args.wait_result == KFD_IOC_WAIT_RESULT_TIMEOUT)
-		err = -ETIME;
 	if (err)
 		return err;
 	*f = (struct kfd_memory_fault){

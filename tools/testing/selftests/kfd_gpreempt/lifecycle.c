@@ -84,8 +84,7 @@ static void finish_pair(struct __test_metadata *_metadata, const struct pair *p)
 {
 	ASSERT_DONE_ONCE(p->high, p->low);
 	EXPECT_EQ(0, wait_none_held());
-	EXPECT_EQ(0, actor_stop(p->low));
-	EXPECT_EQ(0, actor_stop(p->high));
+	EXPECT_STOPPED(p->low, p->high);
 }
 
 /* Off means off at any moment: nothing held, nothing registered; and what was interrupted goes on. */
@@ -407,7 +406,7 @@ TEST_F_TIMEOUT(errors, request_that_cannot_be_sent_changes_nothing, 120)
 	EXPECT_EQ(self->failures + sent - sends, failures);
 	EXPECT_EQ(0, held_now());
 	EXPECT_EQ(0, preempt_count(low, 0));
-	EXPECT_EQ(0, actor_wait_progress(low, 0, kfd_work_progress(&low->work[0]) + 1, LONG));
+	EXPECT_EQ(0, goes_on(&low->work[0]));
 
 	kfd_sleep_ns(500 * MS);
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));

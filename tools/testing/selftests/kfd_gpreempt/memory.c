@@ -597,8 +597,7 @@ FIXTURE_TEARDOWN(preempted)
 		EXPECT_EQ(self->health.gpuvm_faults, device_health().gpuvm_faults);
 	}
 	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
-	EXPECT_EQ(0, actor_stop(self->low));
-	EXPECT_EQ(0, actor_stop(self->high));
+	EXPECT_STOPPED(self->low, self->high);
 	EXPECT_EQ(0, wait_no_queues());
 	EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
 	EXPECT_EQ(self->health.stale_translations, device_health().stale_translations);

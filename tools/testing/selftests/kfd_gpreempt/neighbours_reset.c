@@ -180,8 +180,7 @@ static void others_go_on(struct __test_metadata *_metadata, struct actor *low, u
 	/* Its state is preempted for a few milliseconds, which a slow kernel may take to show it. */
 	EXPECT_LT(preempted, preempt_count(low, 0));
 	ASSERT_DONE_ONCE(low, high);
-	EXPECT_EQ(0, actor_stop(low));
-	EXPECT_EQ(0, actor_stop(high));
+	EXPECT_STOPPED(low, high);
 }
 
 TEST_F_TIMEOUT(neighbour, reset_never_waits_for_a_notifier, 300)

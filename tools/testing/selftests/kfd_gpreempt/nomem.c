@@ -203,8 +203,7 @@ static void expect_preemption_of(struct __test_metadata *_metadata, struct actor
 	EXPECT_FALSE(actor_done(low, 0));
 	EXPECT_LE(1, preempt_count(low, 0));
 	ASSERT_DONE_ONCE(low, high);
-	EXPECT_EQ(0, actor_stop(low));
-	EXPECT_EQ(0, actor_stop(high));
+	EXPECT_STOPPED(low, high);
 }
 
 static void expect_preemption(struct __test_metadata *_metadata, uint32_t slots)
@@ -395,8 +394,7 @@ TEST_F_TIMEOUT(nomem, the_monitor_goes_on_with_the_queues_it_has_room_for, 120)
 	ASSERT_EQ(0, put_number(FAULTS "task-filter", 0));
 	for (i = 0; i < queues; i++)
 		ASSERT_EQ(0, wait_state(a[i % 2], i / 2, "idle", LONG));
-	EXPECT_EQ(0, actor_stop(a[0]));
-	EXPECT_EQ(0, actor_stop(a[1]));
+	EXPECT_STOPPED(a[0], a[1]);
 	expect_preemption(_metadata, self->slots);
 }
 
@@ -432,8 +430,7 @@ TEST_F(nomem, adoption_loses_queues_and_nothing_else)
 	EXPECT_EQ(0, wait_state(b, 0, "idle", LONG));
 	ASSERT_EQ(0, launch_completes(a));
 	EXPECT_EXACTLY_ONCE(a);
-	EXPECT_EQ(0, actor_stop(a));
-	EXPECT_EQ(0, actor_stop(b));
+	EXPECT_STOPPED(a, b);
 	expect_preemption(_metadata, self->slots);
 }
 

@@ -551,9 +551,7 @@ TEST_F(observe, hardware_priority_is_the_programs_while_it_is_alone)
 		SKIP(return, "without HWS a change counts at once: no_hws.hardware_priority_is_the_programs_while_it_is_alone");
 	NEEDS(mqds_missing());
 	runlists = counter("runlists");
-	a = actor_start(0, ARENA);
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, 15));
+	a = with_queue_of(_metadata, 0, 15);
 	EXPECT_HW_PRIORITY(a, 15, PIPE_HIGH);
 	ASSERT_EQ(0, actor_queue_update(a, 0, 2, 100));
 	EXPECT_HW_PRIORITY(a, 2, PIPE_LOW);
@@ -598,9 +596,7 @@ TEST_F(observe, hardware_priority_can_follow_the_logical_one)
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow"));
 	low = with_queue(_metadata, LOW_NICE);
 	normal = with_queue(_metadata, 0);
-	high = actor_start(0, ARENA);
-	ASSERT_ACTOR(high);
-	ASSERT_EQ(0, actor_queue(high, KFD_BACKING_USERPTR, 13));
+	high = with_queue_of(_metadata, 0, 13);
 	/* Priorities have been derived; now a runlist. */
 	kfd_sleep_ns(20 * MS);
 	with_queue(_metadata, 0);
@@ -673,9 +669,7 @@ TEST_F(no_hws, hardware_priority_is_the_programs_while_it_is_alone)
 	struct actor *a;
 
 	NEEDS(mqds_missing());
-	a = actor_start(0, ARENA);
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, 15));
+	a = with_queue_of(_metadata, 0, 15);
 	kfd_sleep_ns(20 * MS);
 	EXPECT_HW_PRIORITY(a, 15, PIPE_HIGH);
 	EXPECT_EQ((int)a->client.num_xcc, slots_with(15, PIPE_HIGH));
@@ -695,9 +689,7 @@ TEST_F(no_hws, hardware_priority_follows_without_a_preemption)
 
 	NEEDS(mqds_missing());
 	ASSERT_EQ(0, kfd_param_set_text("gpreempt_hw_priority", "follow"));
-	a = actor_start(3, ARENA);
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, 15));
+	a = with_queue_of(_metadata, 3, 15);
 	EXPECT_EQ(0, wait_hw_priority(a, 12, PIPE_HIGH));
 	EXPECT_HW_PRIORITY(a, 12, PIPE_HIGH);
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));

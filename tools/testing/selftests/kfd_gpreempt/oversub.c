@@ -439,7 +439,7 @@ TEST_F_TIMEOUT(preempting, gws_queue_yields_like_any_other, 120)
 	EXPECT_GE(yields(_metadata, low, 0, high, 0), 1);
 	ASSERT_GWS_OR_SKIP(low);
 	EXPECT_GE(yields(_metadata, low, 0, high, 1), 1);
-	ASSERT_EQ(0, actor_wait_progress(low, 0, kfd_work_progress(&low->work[0]) + 1, LONG));
+	ASSERT_EQ(0, goes_on(&low->work[0]));
 	/* It has its own again, so two GWS queues take turns. */
 	ASSERT_EQ(0, actor_queue_gws(high, 0, true));
 	kfd_sleep_ns(MS);

@@ -204,13 +204,12 @@ static void host_close(struct host *h)
 		kfd_client_close(&h->client);
 }
 
-static struct kfd_queue *host_queue(struct host *h, enum kfd_queue_kind kind)
+static struct kfd_queue *host_queue(struct __test_metadata *_metadata, struct host *h, enum kfd_queue_kind kind)
 {
 	struct kfd_queue *q = &h->queue[h->queues];
 
-	if (kfd_queue_create_kind(&h->client, q, kind, h->queues & 1 ? KFD_BACKING_GTT : KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL,
-				  RING_BYTES))
-		return NULL;
+	ASSERT_EQ(0, kfd_queue_create_kind(&h->client, q, kind, h->queues & 1 ? KFD_BACKING_GTT : KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL,
+					   RING_BYTES));
 	h->queues++;
 	return q;
 }
@@ -288,11 +287,10 @@ FIXTURE_TEARDOWN(ring)
 /* An announced slot that is not filled yet stops the queue; filling it is enough. */
 TEST_F(ring, invalid_packet_holds_the_queue)
 {
-	struct kfd_queue *q = host_queue(&self->host, KFD_QUEUE_AQL);
+	struct kfd_queue *q = host_queue(_metadata, &self->host, KFD_QUEUE_AQL);
 	struct kfd_signal *first = host_signal(&self->host, 1), *second = host_signal(&self->host, 1);
 	struct aql_packet empty = { .header = INVALID }, late = aql_barrier(BARRIER_AND, NULL, first);
 
-	ASSERT_NE(NULL, q);
 	ASSERT_EQ(0, submit_aql(q, empty));
 	ASSERT_EQ(0, submit_aql(q, aql_barrier(BARRIER_AND, NULL, second)));
 	kfd_sleep_ns(SHORTLY);
@@ -306,7 +304,7 @@ TEST_F(ring, invalid_packet_holds_the_queue)
 
 TEST_F(ring, barrier_packets_wait_for_signals)
 {
-	struct kfd_queue *q = host_queue(&self->host, KFD_QUEUE_AQL);
+	struct kfd_queue *q = host_queue(_metadata, &self->host, KFD_QUEUE_AQL);
 	struct kfd_signal *a = host_signal(&self->host, 1), *b = host_signal(&self->host, 1);
 	struct kfd_signal *done[3] = { host_signal(&self->host, 1), host_signal(&self->host, 1), host_signal(&self->host, 1) };
 	struct aql_packet both = aql_barrier(BARRIER_AND, a, done[0]), any = aql_barrier(BARRIER_OR, a, done[1]);
@@ -315,7 +313,6 @@ TEST_F(ring, barrier_packets_wait_for_signals)
 	both.word[10] = HI(b);
 	any.word[5] = LO(b);
 	any.word[6] = HI(b);
-	ASSERT_NE(NULL, q);
 	ASSERT_EQ(0, submit_aql(q, both));
 	ASSERT_EQ(0, submit_aql(q, any));
 	ASSERT_EQ(0, submit_aql(q, aql_barrier_value(a, 0x50, 0xf0, CONDITION_EQ, done[2])));
@@ -343,10 +340,9 @@ TEST_F(ring, barrier_value_conditions)
 		uint32_t condition;
 		int64_t before, after;		/* against 5 */
 	} cases[] = { { CONDITION_EQ, 4, 5 }, { CONDITION_NE, 5, 6 }, { CONDITION_LT, 5, -7 }, { CONDITION_GTE, -7, 5 } };
-	struct kfd_queue *q = host_queue(&self->host, KFD_QUEUE_AQL);
+	struct kfd_queue *q = host_queue(_metadata, &self->host, KFD_QUEUE_AQL);
 	size_t i;
 
-	ASSERT_NE(NULL, q);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct kfd_signal *gate = host_signal(&self->host, cases[i].before), *done = host_signal(&self->host, 1);
 
@@ -365,12 +361,11 @@ TEST_F(ring, barrier_value_conditions)
 /* A vendor packet with a buffer of PM4, as ROCr sends it to invalidate caches */
 TEST_F(ring, aql_packet_runs_a_pm4_buffer)
 {
-	struct kfd_queue *q = host_queue(&self->host, KFD_QUEUE_AQL);
+	struct kfd_queue *q = host_queue(_metadata, &self->host, KFD_QUEUE_AQL);
 	struct kfd_signal *done = host_signal(&self->host, 1);
 	volatile uint64_t *m = give(&self->host, 64);
 	struct stream s = { .used = 0 };
 
-	ASSERT_NE(NULL, q);
 	ASSERT_EQ(0, kfd_signal_init_event(&self->host.client, done, 1));
 	PUT(&s, PM4(PM4_ACQUIRE_MEM, 7), 0x28c00000u, ~0u, 0xff, 0, 0, 4);
 	pm4_add(&s, m, 3);
@@ -384,10 +379,9 @@ TEST_F(ring, aql_packet_runs_a_pm4_buffer)
 static void streams_reach_memory(struct __test_metadata *_metadata, struct host *h, const struct format *f)
 {
 	struct stream ring = { .used = 0 }, buffer = { .used = 0 };
-	struct kfd_queue *q = host_queue(h, f->kind);
+	struct kfd_queue *q = host_queue(_metadata, h, f->kind);
 	volatile uint64_t *m = give(h, 256);
 
-	ASSERT_NE(NULL, q);
 	f->add(&buffer, m, 2);
 	f->wait(&buffer, m + 1, 5);
 	f->add(&buffer, m, 4);
@@ -429,9 +423,8 @@ TEST_F(ring, sdma_copies_and_fills_on_every_engine)
 		volatile uint32_t *to = give(h, bytes + 64);
 		volatile uint64_t *done = give(h, 8);
 		struct stream s = { .used = 0 };
-		struct kfd_queue *q = host_queue(h, n < 2 ? KFD_QUEUE_SDMA : KFD_QUEUE_SDMA_XGMI);
+		struct kfd_queue *q = host_queue(_metadata, h, n < 2 ? KFD_QUEUE_SDMA : KFD_QUEUE_SDMA_XGMI);
 
-		ASSERT_NE(NULL, q);
 		PUT(&s, SDMA_COPY, bytes - 1, 0, LO(from), HI(from), LO(to), HI(to));
 		PUT(&s, SDMA_FILL | 2u << 30, LO(to + bytes / 4), HI(to + bytes / 4), 0xabadcafe, 32 - 1);
 		sdma_write(&s, done, 1);
@@ -447,12 +440,11 @@ TEST_F(ring, sdma_copies_and_fills_on_every_engine)
 
 static void end_wakes_sleeper(struct __test_metadata *_metadata, struct host *h, const struct format *f)
 {
-	struct kfd_queue *q = host_queue(h, f->kind);
+	struct kfd_queue *q = host_queue(_metadata, h, f->kind);
 	struct kfd_signal *done = host_signal(h, 1);
 	volatile uint64_t *gate = give(h, 8);
 	struct stream s = { .used = 0 };
 
-	ASSERT_NE(NULL, q);
 	ASSERT_EQ(0, kfd_signal_init_event(&h->client, done, 1));
 	f->wait(&s, gate, 1);
 	f->write(&s, (void *)(uintptr_t)done->event_mailbox_ptr, done->event_id);
@@ -483,14 +475,11 @@ TEST_F(ring, sdma_trap_wakes_sleeper)
 TEST_F(ring, queues_of_all_kinds_wait_for_each_other)
 {
 	struct host *h = &self->host;
-	struct kfd_queue *aql = host_queue(h, KFD_QUEUE_AQL), *cp = host_queue(h, KFD_QUEUE_PM4), *copy = host_queue(h, KFD_QUEUE_SDMA);
+	struct kfd_queue *aql = host_queue(_metadata, h, KFD_QUEUE_AQL), *cp = host_queue(_metadata, h, KFD_QUEUE_PM4), *copy = host_queue(_metadata, h, KFD_QUEUE_SDMA);
 	struct kfd_signal *copied = host_signal(h, 1), *computed = host_signal(h, 1), *first = host_signal(h, 1);
 	struct stream s = { .used = 0 }, t = { .used = 0 };
 	volatile uint64_t *order = give(h, 64);
 
-	ASSERT_NE(NULL, aql);
-	ASSERT_NE(NULL, cp);
-	ASSERT_NE(NULL, copy);
 	/* the last first */
 	ASSERT_EQ(0, submit_aql(aql, aql_barrier(BARRIER_AND, copied, computed)));
 	sdma_wait(&s, order, 1);
@@ -512,13 +501,12 @@ TEST_F(ring, queues_of_all_kinds_wait_for_each_other)
 /* The producer fills the ring to the last dword, waits for the read pointer, goes on: several times round. */
 static void full_ring(struct __test_metadata *_metadata, struct host *h, const struct format *f)
 {
-	struct kfd_queue *q = host_queue(h, f->kind);
+	struct kfd_queue *q = host_queue(_metadata, h, f->kind);
 	volatile uint64_t *gate = give(h, 8), *sum = give(h, 8);
 	struct stream wait, add = { .used = 0 };
 	uint32_t round, nop = f == &pm4 ? PM4_ONE_NOP : SDMA_NOP;
 	uint64_t adds = 0;
 
-	ASSERT_NE(NULL, q);
 	f->add(&add, sum, 1);
 	for (round = 1; round <= 5; round++) {
 		wait.used = 0;
@@ -551,11 +539,10 @@ TEST_F(ring, full_sdma_ring)
 TEST_F(ring, full_aql_ring)
 {
 	struct host *h = &self->host;
-	struct kfd_queue *q = host_queue(h, KFD_QUEUE_AQL);
+	struct kfd_queue *q = host_queue(_metadata, h, KFD_QUEUE_AQL);
 	struct kfd_signal *gate = host_signal(h, 0), *done = host_signal(h, 0);
 	int64_t round, n = 0;
 
-	ASSERT_NE(NULL, q);
 	kfd_signal_reset(done, 1000000);
 	for (round = 1; round <= 5; round++) {
 		kfd_signal_reset(gate, 1);
@@ -580,7 +567,7 @@ TEST_F(ring, buffers_survive_a_remap)
 {
 	struct host *h = &self->host;
 	struct kfd_queue *q[3] = {
-		host_queue(h, KFD_QUEUE_AQL), host_queue(h, KFD_QUEUE_PM4), host_queue(h, KFD_QUEUE_SDMA),
+		host_queue(_metadata, h, KFD_QUEUE_AQL), host_queue(_metadata, h, KFD_QUEUE_PM4), host_queue(_metadata, h, KFD_QUEUE_SDMA),
 	};
 	struct kfd_signal *done = host_signal(h, 1);
 	struct stream ring[3] = { 0 }, outer[3] = { 0 }, inner[3] = { 0 };
@@ -590,7 +577,6 @@ TEST_F(ring, buffers_survive_a_remap)
 	for (i = 0; i < 3; i++) {
 		const struct format *f = i == 2 ? &sdma : &pm4;
 
-		ASSERT_NE(NULL, q[i]);
 		gate[i] = give(h, 8);
 		sum[i] = give(h, 8);
 		f->add(&inner[i], sum[i], 1);
@@ -614,7 +600,7 @@ TEST_F(ring, buffers_survive_a_remap)
 	for (gates = 0; gates < 2; gates++) {
 		for (i = 0; i < 3; i++)
 			EXPECT_EQ(0, wait_equal(sum[i], gates ? 3 : 2, LONG));
-		ASSERT_NE(NULL, host_queue(h, KFD_QUEUE_AQL));
+		host_queue(_metadata, h, KFD_QUEUE_AQL);
 		kfd_sleep_ns(MS);
 		ASSERT_EQ(0, kfd_queue_destroy(&h->queue[--h->queues]));
 		for (i = 0; i < 2; i++)
@@ -641,6 +627,7 @@ FIXTURE_SETUP(device)
 {
 	SETUP_DEVICE();
 	NEEDS_VGPU();
+	ASSERT_EQ(0, host_open(&self->host));
 }
 
 FIXTURE_TEARDOWN(device)
@@ -654,14 +641,10 @@ TEST_F(device, pm4_queue_runs_kernels)
 {
 	struct host *h = &self->host;
 	struct stream s = { .used = 0 }, buffer = { .used = 0 };
-	volatile uint64_t *done;
-	struct kfd_queue *q;
+	struct kfd_queue *q = host_queue(_metadata, h, KFD_QUEUE_PM4);
+	volatile uint64_t *done = give(h, 8);
 	struct kfd_work w;
 
-	ASSERT_EQ(0, host_open(h));
-	q = host_queue(h, KFD_QUEUE_PM4);
-	ASSERT_NE(NULL, q);
-	done = give(h, 8);
 	host_work(h, &w, 3, 24, 4, 100 * US);
 	pm4_launch(&s, &w);
 	pm4_launch(&buffer, &w);
@@ -677,14 +660,10 @@ TEST_F(device, aql_buffer_ends_behind_its_kernels)
 {
 	struct host *h = &self->host;
 	struct stream s = { .used = 0 };
-	struct kfd_signal *done;
-	struct kfd_queue *q;
+	struct kfd_queue *q = host_queue(_metadata, h, KFD_QUEUE_AQL);
+	struct kfd_signal *done = host_signal(h, 1);
 	struct kfd_work w;
 
-	ASSERT_EQ(0, host_open(h));
-	q = host_queue(h, KFD_QUEUE_AQL);
-	ASSERT_NE(NULL, q);
-	done = host_signal(h, 1);
 	host_work(h, &w, 2, 16, 4, 500 * US);
 	pm4_launch(&s, &w);
 	pm4_launch(&s, &w);
@@ -747,10 +726,8 @@ struct bystanders {
 static void bystanders_start(struct __test_metadata *_metadata, struct host *h, struct bystanders *b)
 {
 	b->other = worker(_metadata, 0, 1, 8, 20, MS);
-	ASSERT_EQ(0, host_open(h));
 	ASSERT_EQ(0, kfd_runtime_enable(&h->client));
-	b->q = host_queue(h, KFD_QUEUE_AQL);
-	ASSERT_NE(NULL, b->q);
+	b->q = host_queue(_metadata, h, KFD_QUEUE_AQL);
 	b->done = host_signal(h, 1);
 	host_work(h, &b->work, 1, 8, 20, MS);
 	ASSERT_EQ(0, kfd_work_submit(b->q, &b->work, b->done, 0));
@@ -768,17 +745,13 @@ TEST_F(device, bad_aql_packets_stop_their_queue)
 {
 	struct host *h = &self->host;
 	struct bystanders bystanders;
-	struct kfd_signal *event, *behind, *earlier;
+	struct kfd_signal *event = host_signal(h, 1), *behind = host_signal(h, 1), *earlier = host_signal(h, 1);
+	uint64_t *status = give(h, 8);
 	struct kfd_queue *q;
 	struct kfd_work work;
-	uint64_t *status;
 	int i;
 
 	bystanders_start(_metadata, h, &bystanders);
-	event = host_signal(h, 1);
-	behind = host_signal(h, 1);
-	earlier = host_signal(h, 1);
-	status = give(h, 8);
 	ASSERT_EQ(0, kfd_signal_init_event(&h->client, event, 1));
 	host_work(h, &work, 6, 4, 4, MS);
 	for (i = 0; i < 6; i++) {
@@ -794,8 +767,7 @@ TEST_F(device, bad_aql_packets_stop_their_queue)
 			{ aql_dispatch(work.kernel, 0, VGPU_WAVE_LANES), DISPATCH_DIM_INVALID },
 		};
 
-		q = host_queue(h, KFD_QUEUE_AQL);
-		ASSERT_NE(NULL, q);
+		q = host_queue(_metadata, h, KFD_QUEUE_AQL);
 		kfd_queue_catch(q, status, event->event_id);
 		kfd_signal_reset(earlier, 1);
 		ASSERT_EQ(0, kfd_work_submit(q, &work, earlier, 0));
@@ -804,7 +776,7 @@ TEST_F(device, bad_aql_packets_stop_their_queue)
 		EXPECT_EQ(0, kfd_event_wait(&h->client, event->event_id, LONG)) TH_LOG("packet %d", i);
 		EXPECT_EQ(EXCEPTION(bad[i].exception), *status) TH_LOG("packet %d", i);
 		self->health.bad_packets++;
-		ASSERT_NE(NULL, host_queue(h, KFD_QUEUE_AQL));		/* everything is unmapped and mapped */
+		host_queue(_metadata, h, KFD_QUEUE_AQL);		/* everything is unmapped and mapped */
 		EXPECT_EQ(0, kfd_signal_poll(earlier, LONG));
 		EXPECT_EQ(1, behind->value);
 		EXPECT_EQ(1, kfd_queue_rptr(q));
@@ -829,20 +801,17 @@ TEST_F(device, bad_streams_stop_their_queue)
 	};
 	struct host *h = &self->host;
 	struct bystanders bystanders;
-	struct kfd_signal *event;
-	uint64_t *status;
+	struct kfd_signal *event = host_signal(h, 1);
+	uint64_t *status = give(h, 8);
 	size_t i;
 
 	bystanders_start(_metadata, h, &bystanders);
-	event = host_signal(h, 1);
-	status = give(h, 8);
 	ASSERT_EQ(0, kfd_signal_init_event(&h->client, event, 1));
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct kfd_queue *q = host_queue(h, bad[i].f->kind);
+		struct kfd_queue *q = host_queue(_metadata, h, bad[i].f->kind);
 		volatile uint64_t *m = give(h, 16);
 		struct stream s = { .used = 0 };
 
-		ASSERT_NE(NULL, q);
 		if (bad[i].exception)
 			kfd_queue_catch(q, status, event->event_id);
 		bad[i].f->write(&s, m, 1);
@@ -857,7 +826,7 @@ TEST_F(device, bad_streams_stop_their_queue)
 		}
 		self->health.bad_packets++;
 		EXPECT_EQ(self->health.bad_packets, device_health().bad_packets);
-		ASSERT_NE(NULL, host_queue(h, KFD_QUEUE_AQL));
+		host_queue(_metadata, h, KFD_QUEUE_AQL);
 		kfd_sleep_ns(SHORTLY);
 		EXPECT_EQ(1, (uint32_t)m[0]);
 		EXPECT_EQ(0, (uint32_t)m[1]);
@@ -927,7 +896,7 @@ static int wait_all_restored(int64_t saved, int64_t restored)
 static void victim_is_preempted(struct __test_metadata *_metadata, struct host *h, struct actor *urgent, uint32_t slots,
 				enum kfd_queue_kind kind, launch_fn *launch)
 {
-	struct kfd_queue *q = host_queue(h, kind);
+	struct kfd_queue *q = host_queue(_metadata, h, kind);
 	struct kfd_signal *done = host_signal(h, 1);
 	/* what PM4 packets dispatch runs on the XCC that reads them */
 	uint32_t reach = launch == launch_aql ? slots : slots / h->client.num_xcc;
@@ -937,7 +906,6 @@ static void victim_is_preempted(struct __test_metadata *_metadata, struct host *
 	struct kfd_work w;
 	int round;
 
-	ASSERT_NE(NULL, q);
 	/* more waves than slots: the dispatch is half launched when it is taken off */
 	host_work(h, &w, 1, reach * 3 / 2, VICTIM_STEPS, MS);
 	ASSERT_EQ(0, actor_work(urgent, 4, slots, 2, MS));
@@ -977,11 +945,10 @@ TEST_F(scheduled, buffers_of_an_aql_packet_are_preempted_in_the_middle_of_a_kern
 TEST_F(scheduled, pm4_queue_preempts_others)
 {
 	struct host *h = &self->host;
-	struct kfd_queue *q = host_queue(h, KFD_QUEUE_PM4);
+	struct kfd_queue *q = host_queue(_metadata, h, KFD_QUEUE_PM4);
 	struct kfd_signal *done = host_signal(h, 1);
 	struct kfd_work w;
 
-	ASSERT_NE(NULL, q);
 	ASSERT_EQ(0, setpriority(PRIO_PROCESS, 0, -LOW_NICE));
 	ASSERT_EQ(0, actor_work(self->urgent, 1, self->slots, 40, MS));
 	ASSERT_EQ(0, launch_begins(self->urgent));
@@ -999,7 +966,7 @@ TEST_F(scheduled, pm4_queue_preempts_others)
 TEST_F(scheduled, sdma_queue_is_never_preempted)
 {
 	struct host *h = &self->host;
-	struct kfd_queue *compute = host_queue(h, KFD_QUEUE_AQL), *copy = host_queue(h, KFD_QUEUE_SDMA);
+	struct kfd_queue *compute = host_queue(_metadata, h, KFD_QUEUE_AQL), *copy = host_queue(_metadata, h, KFD_QUEUE_SDMA);
 	struct kfd_signal *done = host_signal(h, 1);
 	volatile uint64_t *sum = give(h, 8);
 	struct kfd_gpreempt_queue state;
@@ -1007,8 +974,6 @@ TEST_F(scheduled, sdma_queue_is_never_preempted)
 	struct kfd_work w;
 	int i;
 
-	ASSERT_NE(NULL, compute);
-	ASSERT_NE(NULL, copy);
 	host_work(h, &w, 1, self->slots, 20, MS);
 	ASSERT_EQ(0, actor_work(self->urgent, 1, self->slots, 50, MS));
 	ASSERT_EQ(0, launch_aql(h, compute, &w, done));
@@ -1033,11 +998,10 @@ TEST_F(scheduled, sdma_queue_is_never_preempted)
 TEST_F(scheduled, sdma_queue_preempts_nobody)
 {
 	struct host *h = &self->host;
-	struct kfd_queue *copy = host_queue(h, KFD_QUEUE_SDMA);
+	struct kfd_queue *copy = host_queue(_metadata, h, KFD_QUEUE_SDMA);
 	volatile uint64_t *gate = give(h, 8), *sum = give(h, 8);
 	struct stream s = { .used = 0 };
 
-	ASSERT_NE(NULL, copy);
 	ASSERT_EQ(0, setpriority(PRIO_PROCESS, 0, -LOW_NICE));
 	ASSERT_EQ(0, actor_work(self->urgent, 1, self->slots, 20, MS));
 	ASSERT_EQ(0, launch_begins(self->urgent));

@@ -109,8 +109,7 @@ static void preempt_once(struct __test_metadata *_metadata, uint32_t slots)
 	ASSERT_ENDS_BEFORE(high, low);
 	ASSERT_DONE_ONCE(low, high);
 	EXPECT_EQ(1, preempt_count(low, 0));
-	EXPECT_EQ(0, actor_stop(low));
-	EXPECT_EQ(0, actor_stop(high));
+	EXPECT_STOPPED(low, high);
 	EXPECT_EQ(0, wait_no_queues());
 }
 

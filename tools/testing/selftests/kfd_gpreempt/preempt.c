@@ -73,8 +73,7 @@ static void late_high_beats_hog(struct __test_metadata *_metadata, uint32_t slot
 
 	ASSERT_DONE_ONCE(high, low);
 	EXPECT_EQ(0, wait_all_resumed(preemptions, resumes));
-	EXPECT_EQ(0, actor_stop(low));
-	EXPECT_EQ(0, actor_stop(high));
+	EXPECT_STOPPED(low, high);
 }
 
 /* User pages, as ROCr's queues have them: the scheduler sees their pointers through pinned pages. */
@@ -152,8 +151,7 @@ TEST_F(scheduler, equal_priorities_park_the_monitor)
 	kfd_sleep_ns(50 * MS);
 	EXPECT_EQ(checks, counter("checks"));
 	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	EXPECT_EQ(0, actor_stop(a));
-	EXPECT_EQ(0, actor_stop(b));
+	EXPECT_STOPPED(a, b);
 }
 
 /* Where counters of waves show what was 100 us ago, a queue is idle only some time after its end. */
@@ -232,8 +230,7 @@ static uint64_t dependency_inversion(struct __test_metadata *_metadata, uint32_t
 	ASSERT_EQ(0, launches_complete(high, 1, KFD_PACKET_BARRIER));
 	took = kfd_now_ns() - start;
 	ASSERT_DONE_ONCE(low, high);
-	EXPECT_EQ(0, actor_stop(low));
-	EXPECT_EQ(0, actor_stop(high));
+	EXPECT_STOPPED(low, high);
 	return took;
 }
 
@@ -488,7 +485,7 @@ TEST_F(verify, what_the_driver_writes_is_no_mismatch)
 		ASSERT_EQ(0, launch_preempts(high, low));
 		ASSERT_EQ(0, actor_queue_update(low, 0, (uint32_t)(3 + i), 100));
 		ASSERT_EQ(0, actor_wait(high, 0, LONG));
-		ASSERT_EQ(0, actor_wait_progress(low, 0, kfd_work_progress(&low->work[0]) + 1, LONG));
+		ASSERT_EQ(0, goes_on(&low->work[0]));
 	}
 	ASSERT_DONE_ONCE(low, high);
 	EXPECT_GE(preempt_count(low, 0), 3);

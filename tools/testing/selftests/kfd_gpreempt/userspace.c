@@ -16,6 +16,7 @@
 #include "kselftest_harness.h"
 
 #include "outside.h"
+#include "../../bench/demo/percentile.h"
 
 #define NOBODY	65534
 #define STEPS	50
@@ -48,24 +49,6 @@ static int unit_state(struct gpreempt_unit *unit)
 	return error ? error : (int)status.state;
 }
 
-static bool stands_still(const struct actor *a)
-{
-	uint64_t progress = kfd_work_progress(&a->work[0]);
-
-	kfd_sleep_ns(4 * STEP_NS);
-	return progress == kfd_work_progress(&a->work[0]);
-}
-
-static int goes_on(const struct actor *a)
-{
-	return actor_wait_progress(a, 0, kfd_work_progress(&a->work[0]) + 1, LONG);
-}
-
-#define EXPECT_ENDS_WHOLE(a) do { \
-	EXPECT_EQ(0, actor_wait(a, 0, LONG)); \
-	EXPECT_EXACTLY_ONCE(a); \
-} while (0)
-
 TEST_F(userspace, interrupted_queue_goes_on_where_it_stopped)
 {
 	struct actor *a = running(_metadata, self->slots);
@@ -84,11 +67,11 @@ TEST_F(userspace, interrupted_queue_goes_on_where_it_stopped)
 		EXPECT_EQ(1, status.nr_off);
 		EXPECT_EQ(1, status.nr_held);
 		EXPECT_EQ(i + 1, status.preempt_count);
-		EXPECT_TRUE(stands_still(a));
+		EXPECT_TRUE(stands_still(&a->work[0], 4 * STEP_NS));
 		ASSERT_EQ(0, gpreempt_restore(unit));
-		ASSERT_EQ(0, goes_on(a));
+		ASSERT_EQ(0, goes_on(&a->work[0]));
 	}
-	EXPECT_ENDS_WHOLE(a);
+	ASSERT_DONE_ONCE(a);
 	EXPECT_EQ(0, gpreempt_interrupt(unit));
 	ASSERT_EQ(0, actor_stop(a));
 	EXPECT_EQ(-ESRCH, gpreempt_restore(unit));
@@ -107,9 +90,9 @@ TEST_F(userspace, second_interrupt_is_no_second_one)
 	ASSERT_EQ(0, gpreempt_interrupt(unit));
 	EXPECT_EQ(1, preempt_count(a, 0));
 	ASSERT_EQ(0, gpreempt_restore(unit));
-	EXPECT_EQ(0, goes_on(a));
+	EXPECT_EQ(0, goes_on(&a->work[0]));
 	EXPECT_EQ(0, gpreempt_restore(unit));
-	EXPECT_ENDS_WHOLE(a);
+	ASSERT_DONE_ONCE(a);
 	gpreempt_unit_close(unit);
 }
 
@@ -132,17 +115,17 @@ TEST_F(userspace, queue_runs_when_its_last_unit_is_restored)
 	EXPECT_EQ(1, status.nr_units);
 	EXPECT_EQ(GPREEMPT_UNIT_INTERRUPTED, status.state);
 	EXPECT_EQ(1, status.nr_held);
-	EXPECT_TRUE(stands_still(a));
+	EXPECT_TRUE(stands_still(&a->work[0], 4 * STEP_NS));
 	ASSERT_EQ(0, gpreempt_interrupt(process));
 	EXPECT_EQ(1, preempt_count(a, 0));
 	/* The process's stop is another than the queue's. */
 	gpreempt_unit_close(second);
-	EXPECT_TRUE(stands_still(a));
+	EXPECT_TRUE(stands_still(&a->work[0], 4 * STEP_NS));
 	EXPECT_EQ(GPREEMPT_UNIT_PREEMPTED, unit_state(bystander));
 	EXPECT_EQ(GPREEMPT_UNIT_INTERRUPTED, unit_state(process));
 	EXPECT_EQ(0, gpreempt_restore(process));
-	EXPECT_EQ(0, goes_on(a));
-	EXPECT_ENDS_WHOLE(a);
+	EXPECT_EQ(0, goes_on(&a->work[0]));
+	ASSERT_DONE_ONCE(a);
 	gpreempt_unit_close(first);
 	gpreempt_unit_close(bystander);
 	gpreempt_unit_close(process);
@@ -165,7 +148,7 @@ TEST_F(userspace, process_is_stopped_with_queues_made_since)
 	EXPECT_EQ(GPREEMPT_UNIT_INTERRUPTED, status.state);
 	EXPECT_EQ(2, status.nr_held);
 	ASSERT_EQ(0, gpreempt_restore(process));
-	EXPECT_ENDS_WHOLE(a);
+	ASSERT_DONE_ONCE(a);
 	gpreempt_unit_close(process);
 }
 
@@ -179,10 +162,10 @@ TEST_F(userspace, finished_queue_is_stopped_before_its_next_work)
 	ASSERT_EQ(0, gpreempt_interrupt(unit));
 	EXPECT_EQ(GPREEMPT_UNIT_INTERRUPTED, unit_state(unit));
 	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
-	EXPECT_TRUE(stands_still(a));
+	EXPECT_TRUE(stands_still(&a->work[0], 4 * STEP_NS));
 	EXPECT_EQ(0, kfd_work_progress(&a->work[0]));
 	ASSERT_EQ(0, gpreempt_restore(unit));
-	EXPECT_ENDS_WHOLE(a);
+	ASSERT_DONE_ONCE(a);
 	gpreempt_unit_close(unit);
 }
 
@@ -222,7 +205,7 @@ TEST_F(userspace, foreign_queue_is_refused)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(0, preempt_count(a, 0));
-	EXPECT_ENDS_WHOLE(a);
+	ASSERT_DONE_ONCE(a);
 }
 
 /* A client that is killed while it stops a queue, and leaves a child behind that had no exec() */
@@ -255,14 +238,14 @@ TEST_F(userspace, killed_client_lets_go_although_its_child_lives)
 	}
 	ASSERT_EQ(client, waitpid(client, &status, WUNTRACED));
 	ASSERT_TRUE(WIFSTOPPED(status)) { TH_LOG("status 0x%x", status); }
-	EXPECT_TRUE(stands_still(a));
+	EXPECT_TRUE(stands_still(&a->work[0], 4 * STEP_NS));
 	kill(client, SIGKILL);
 	ASSERT_EQ(client, waitpid(client, &status, 0));
 	EXPECT_EQ(0, kill(*child, 0));
 	/* Not only now and then, as a queue that is held for long. */
 	ASSERT_EQ(0, gpreempt_query(unit, &after));
 	EXPECT_EQ(0, after.nr_held);
-	EXPECT_ENDS_WHOLE(a);
+	ASSERT_DONE_ONCE(a);
 	kill(*child, SIGKILL);
 	gpreempt_unit_close(unit);
 }
@@ -296,7 +279,7 @@ TEST_F(userspace, synchronize_does_not_wait_for_what_is_interrupted)
 
 	EXPECT_EQ(-ETIME, gpreempt_synchronize(unit, work_is_done, a, 1));
 	ASSERT_EQ(0, pthread_create(&w.thread, NULL, synchronize, &w));
-	ASSERT_EQ(0, goes_on(a));
+	ASSERT_EQ(0, goes_on(&a->work[0]));
 	ASSERT_EQ(0, gpreempt_interrupt(other));
 	ASSERT_EQ(0, pthread_join(w.thread, NULL));
 	EXPECT_EQ(GPREEMPT_SYNC_INTERRUPTED, w.result);
@@ -305,7 +288,7 @@ TEST_F(userspace, synchronize_does_not_wait_for_what_is_interrupted)
 	ASSERT_EQ(0, gpreempt_restore(other));
 	EXPECT_EQ(GPREEMPT_SYNC_DONE, gpreempt_synchronize(unit, work_is_done, a, 0));
 	EXPECT_TRUE(actor_done(a, 0));
-	EXPECT_ENDS_WHOLE(a);
+	ASSERT_DONE_ONCE(a);
 	ASSERT_EQ(0, gpreempt_interrupt(other));
 	EXPECT_EQ(GPREEMPT_SYNC_DONE, gpreempt_synchronize(unit, work_is_done, a, 0));
 	gpreempt_unit_close(unit);
@@ -334,14 +317,14 @@ TEST_F(userspace, both_schedulers_stop_and_let_go)
 		EXPECT_TRUE(state_is(low, 0, "preempted") || actor_done(high, 0));
 	/* And once more, and this time the in-kernel scheduler lets go first. */
 	ASSERT_EQ(0, gpreempt_interrupt(unit));
-	EXPECT_ENDS_WHOLE(high);
-	EXPECT_TRUE(stands_still(low));
+	ASSERT_DONE_ONCE(high);
+	EXPECT_TRUE(stands_still(&low->work[0], 4 * STEP_NS));
 	EXPECT_EQ(0, kfd_work_progress(&other->work[0]));
 	ASSERT_EQ(0, gpreempt_restore(unit));
-	EXPECT_ENDS_WHOLE(low);
+	ASSERT_DONE_ONCE(low);
 	EXPECT_EQ(0, kfd_work_progress(&other->work[0]));
 	ASSERT_EQ(0, gpreempt_restore(others));
-	EXPECT_ENDS_WHOLE(other);
+	ASSERT_DONE_ONCE(other);
 	gpreempt_unit_close(unit);
 	gpreempt_unit_close(others);
 }
@@ -437,17 +420,9 @@ struct price {
 	int64_t call;
 };
 
-static int ascending(const void *a, const void *b)
-{
-	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
 static int64_t median(int64_t *values)
 {
-	qsort(values, PRICE_ROUNDS, sizeof(values[0]), ascending);
-	return values[PRICE_ROUNDS / 2];
+	return (int64_t)demo_percentile((uint64_t *)values, PRICE_ROUNDS, 50);
 }
 
 static struct price price_of_ioctl_path(struct __test_metadata *_metadata, struct gpreempt *g, struct actor *a, struct gpreempt_unit *unit)
@@ -469,7 +444,7 @@ static struct price price_of_ioctl_path(struct __test_metadata *_metadata, struc
 		restore[i] = resumed_ns(g, a->queue[0].id, &save[i]) - begin;
 		ASSERT_LT(0, save[i]);
 		added[i] -= save[i];
-		ASSERT_EQ(0, goes_on(a));
+		ASSERT_EQ(0, goes_on(&a->work[0]));
 	}
 	p = (struct price){ .save = median(save), .added = median(added), .restore = median(restore), .call = median(call) };
 	TH_LOG("interrupt: saving %lld ns, there and back %lld..%lld..%lld; restore %lld ns, of which the call %lld", (long long)p.save,
@@ -515,7 +490,7 @@ TEST_F(userspace, ioctl_path_adds_little)
 	for (i = 0; i < PRICE_ROUNDS; i++) {
 		ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
 		ASSERT_EQ(0, actor_wait_progress(high, 0, i + 1, LONG));
-		ASSERT_EQ(0, goes_on(a));
+		ASSERT_EQ(0, goes_on(&a->work[0]));
 	}
 	save_ns = mean_since("save", &save);
 	TH_LOG("the scheduler by itself: saving %lld ns", (long long)save_ns);

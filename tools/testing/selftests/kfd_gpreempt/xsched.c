@@ -122,40 +122,27 @@ uint32_t standin_device(void)
 	return domain << 16 | bus << 8 | device << 3 | function;
 }
 
-static int goes_on(const struct standin_stream *s)
-{
-	uint64_t progress = kfd_work_progress(&s->work);
-
-	return KFD_WAIT(kfd_work_progress(&s->work) != progress, 200 * US, LONG);
-}
-
-static bool stands_still(const struct standin_stream *s)
-{
-	uint64_t progress = kfd_work_progress(&s->work);
-
-	kfd_sleep_ns(4 * STEP_NS);
-	return progress == kfd_work_progress(&s->work);
-}
-
 /* What was launched is done, each item once. */
 #define EXPECT_ENDS_WHOLE(s) do { \
 	struct kfd_tally tally_ = { 0 }; \
-	EXPECT_EQ(0, kfd_signal_poll_done(s)); \
+	EXPECT_EQ(0, KFD_WAIT(standin_is_done(s), MS, LONG)); \
 	kfd_work_tally(&(s)->work, &tally_); \
 	EXPECT_EQ((s)->work.submitted * (self->slots / STREAMS) * STEPS, tally_.done); \
 	EXPECT_EQ(0, tally_.lost); \
 	EXPECT_EQ(0, tally_.twice); \
 } while (0)
 
-static int kfd_signal_poll_done(struct standin_stream *s)
-{
-	return KFD_WAIT(standin_is_done(s), MS, LONG);
-}
-
 static bool is_off(struct standin_stream *s)
 {
 	return queue_state_is(s->queue->client->gpu_id, getpid(), s->queue->id, "preempted");
 }
+
+/* The first stream gets its queue, and a launch that goes on. */
+#define LAUNCH_FIRST(s) do { \
+	self->xqueue[0] = queue_create(s, LEVEL_3); \
+	queue_launch(self->xqueue[0]); \
+	ASSERT_EQ(0, goes_on(&(s)->work)); \
+} while (0)
 
 TEST_F(xsched, queue_of_a_stream_is_found_and_stopped_alone)
 {
@@ -169,18 +156,18 @@ TEST_F(xsched, queue_of_a_stream_is_found_and_stopped_alone)
 		queue_launch(self->xqueue[i]);
 		queue_launch(self->xqueue[i]);
 	}
-	ASSERT_EQ(0, goes_on(low));
+	ASSERT_EQ(0, goes_on(&low->work));
 	queue_interrupt(self->xqueue[0]);
 	EXPECT_TRUE(is_off(low));
 	/* XSched may wait for what it has suspended. */
 	queue_synchronize(self->xqueue[0]);
 	EXPECT_FALSE(standin_is_done(low));
-	EXPECT_TRUE(stands_still(low));
+	EXPECT_TRUE(stands_still(&low->work, 4 * STEP_NS));
 	EXPECT_FALSE(is_off(high));
 	/* And launch to it. */
 	queue_launch(self->xqueue[0]);
 	EXPECT_ENDS_WHOLE(high);
-	EXPECT_TRUE(stands_still(low));
+	EXPECT_TRUE(stands_still(&low->work, 4 * STEP_NS));
 	queue_restore(self->xqueue[0], false);
 	queue_synchronize(self->xqueue[0]);
 	EXPECT_TRUE(standin_is_done(low));
@@ -203,7 +190,7 @@ TEST_F(xsched, suspension_ends_a_wait)
 	self->xqueue[0] = queue_create(low, LEVEL_3);
 	queue_launch(self->xqueue[0]);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, synchronize, self->xqueue[0]));
-	ASSERT_EQ(0, goes_on(low));
+	ASSERT_EQ(0, goes_on(&low->work));
 	queue_interrupt(self->xqueue[0]);
 	ASSERT_EQ(0, pthread_join(thread, NULL));
 	EXPECT_FALSE(standin_is_done(low));
@@ -216,13 +203,11 @@ TEST_F(xsched, restore_that_comes_first_takes_its_interrupt_back)
 {
 	struct standin_stream *low = &self->stream[0];
 
-	self->xqueue[0] = queue_create(low, LEVEL_3);
-	queue_launch(self->xqueue[0]);
-	ASSERT_EQ(0, goes_on(low));
+	LAUNCH_FIRST(low);
 	queue_restore(self->xqueue[0], false);
 	queue_interrupt(self->xqueue[0]);
 	EXPECT_FALSE(is_off(low));
-	ASSERT_EQ(0, goes_on(low));
+	ASSERT_EQ(0, goes_on(&low->work));
 	/* Two such pairs, as late as can be */
 	queue_restore(self->xqueue[0], false);
 	queue_restore(self->xqueue[0], false);
@@ -243,9 +228,7 @@ TEST_F(xsched, dropped_commands_are_drained)
 {
 	struct standin_stream *low = &self->stream[0];
 
-	self->xqueue[0] = queue_create(low, LEVEL_3);
-	queue_launch(self->xqueue[0]);
-	ASSERT_EQ(0, goes_on(low));
+	LAUNCH_FIRST(low);
 	queue_interrupt(self->xqueue[0]);
 	queue_restore(self->xqueue[0], true);
 	EXPECT_TRUE(standin_is_done(low));
@@ -264,12 +247,12 @@ TEST_F(xsched, shared_queue_stops_with_its_last_stream)
 	ASSERT_TRUE(queue_is_known(self->xqueue[1]));
 	queue_launch(self->xqueue[0]);
 	queue_launch(self->xqueue[1]);
-	ASSERT_EQ(0, goes_on(low));
+	ASSERT_EQ(0, goes_on(&low->work));
 	queue_interrupt(self->xqueue[0]);
 	EXPECT_FALSE(is_off(low));
 	queue_interrupt(self->xqueue[1]);
 	EXPECT_TRUE(is_off(low));
-	EXPECT_TRUE(stands_still(low));
+	EXPECT_TRUE(stands_still(&low->work, 4 * STEP_NS));
 	queue_restore(self->xqueue[1], false);
 	EXPECT_ENDS_WHOLE(high);
 	queue_restore(self->xqueue[0], false);
@@ -292,7 +275,7 @@ TEST_F(xsched, process_stops_when_all_its_streams_are_suspended)
 	unknown->queue = queue;
 	queue_launch(self->xqueue[0]);
 	queue_launch(self->xqueue[1]);
-	ASSERT_EQ(0, goes_on(unknown));
+	ASSERT_EQ(0, goes_on(&unknown->work));
 	queue_interrupt(self->xqueue[0]);
 	EXPECT_FALSE(is_off(unknown));
 	EXPECT_FALSE(is_off(known));
@@ -312,9 +295,7 @@ TEST_F(xsched, queue_that_is_destroyed_while_suspended_goes_on)
 {
 	struct standin_stream *low = &self->stream[0];
 
-	self->xqueue[0] = queue_create(low, LEVEL_3);
-	queue_launch(self->xqueue[0]);
-	ASSERT_EQ(0, goes_on(low));
+	LAUNCH_FIRST(low);
 	queue_interrupt(self->xqueue[0]);
 	queue_destroy(self->xqueue[0]);
 	self->xqueue[0] = NULL;
@@ -355,12 +336,10 @@ TEST_F(xsched, queue_that_cannot_be_stopped_any_more_runs)
 {
 	struct standin_stream *low = &self->stream[0];
 
-	self->xqueue[0] = queue_create(low, LEVEL_3);
-	queue_launch(self->xqueue[0]);
-	ASSERT_EQ(0, goes_on(low));
+	LAUNCH_FIRST(low);
 	queue_interrupt(self->xqueue[0]);
 	ASSERT_EQ(0, scheduler_off());
-	ASSERT_EQ(0, goes_on(low));
+	ASSERT_EQ(0, goes_on(&low->work));
 	queue_restore(self->xqueue[0], false);
 	queue_interrupt(self->xqueue[0]);
 	EXPECT_EQ(1, standin_warnings());
