@@ -23,48 +23,9 @@
 
 #include "kernels.h"
 
-#define HIP(call)	do { hipError_t e_ = (call); if (e_ != hipSuccess) \
-				throw std::runtime_error(std::string(#call) + ": " + hipGetErrorString(e_)); } while (0)
-
 #define BLOCK	256u
 
 static unsigned int items;	/* work-items of a block where the kernel does not say how many: whole waves */
-
-/* Memory of the device */
-template <typename T> struct on_device {
-	size_t n;
-	T *p;
-
-	explicit on_device(size_t count) : n(count)
-	{
-		HIP(hipMalloc((void **)&p, n * sizeof(T)));
-		HIP(hipMemset(p, 0, n * sizeof(T)));
-		HIP(hipDeviceSynchronize());
-	}
-
-	explicit on_device(const std::vector<T> &from) : n(from.size())
-	{
-		HIP(hipMalloc((void **)&p, n * sizeof(T)));
-		HIP(hipMemcpy(p, from.data(), n * sizeof(T), hipMemcpyHostToDevice));
-	}
-
-	on_device(const on_device &) = delete;
-
-	~on_device()
-	{
-		(void)hipFree(p);
-	}
-
-	/* What is there, when all kernels are done */
-	std::vector<T> back() const
-	{
-		std::vector<T> to(n);
-
-		HIP(hipGetLastError());
-		HIP(hipMemcpy(to.data(), p, n * sizeof(T), hipMemcpyDeviceToHost));
-		return to;
-	}
-};
 
 static uint64_t random_state = 88172645463325252u;
 

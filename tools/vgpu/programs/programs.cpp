@@ -21,9 +21,6 @@
 
 #include "kernels.h"
 
-#define HIP(call)	do { hipError_t e_ = (call); if (e_ != hipSuccess) { \
-				printf("# %s: %s\n", #call, hipGetErrorString(e_)); return false; } } while (0)
-
 __global__ void vector_add(float *out, const float *x, const float *y, unsigned int n)
 {
 	unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -81,137 +78,93 @@ __global__ void matrix_multiply(float *out, const float *x, const float *y, unsi
 static bool copies()
 {
 	const size_t bytes = 9 * 1000;
-	std::vector<unsigned char> there(bytes), back(bytes);
-	void *a, *b;
+	std::vector<unsigned char> there(bytes);
 	size_t i;
 
 	for (i = 0; i < bytes; i++)
 		there[i] = (unsigned char)(i * 7 + i / 251);
-	HIP(hipMalloc(&a, bytes));
-	HIP(hipMalloc(&b, bytes));
-	HIP(hipMemcpy(a, there.data(), bytes, hipMemcpyHostToDevice));
-	HIP(hipMemcpy(b, a, bytes, hipMemcpyDeviceToDevice));
-	HIP(hipMemcpy(back.data(), b, bytes, hipMemcpyDeviceToHost));
-	HIP(hipFree(a));
-	HIP(hipFree(b));
-	return !memcmp(there.data(), back.data(), bytes);
+	on_device<unsigned char> a(there), b(bytes);
+	HIP(hipMemcpy(b.p, a.p, bytes, hipMemcpyDeviceToDevice));
+	return b.back() == there;
 }
 
 static bool vectors()
 {
 	const unsigned int n = 700;
-	std::vector<float> x(n), y(n), out(n);
-	float *dx, *dy, *dout;
+	std::vector<float> x(n), y(n), want(n);
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
 		x[i] = (float)i * 0.37f;
 		y[i] = 1e6f / (float)(i + 1);
+		want[i] = x[i] + y[i];
 	}
-	HIP(hipMalloc((void **)&dx, n * 4));
-	HIP(hipMalloc((void **)&dy, n * 4));
-	HIP(hipMalloc((void **)&dout, n * 4));
-	HIP(hipMemcpy(dx, x.data(), n * 4, hipMemcpyHostToDevice));
-	HIP(hipMemcpy(dy, y.data(), n * 4, hipMemcpyHostToDevice));
-	vector_add<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(dout, dx, dy, n);
-	HIP(hipGetLastError());
-	HIP(hipMemcpy(out.data(), dout, n * 4, hipMemcpyDeviceToHost));
-	for (i = 0; i < n; i++)
-		if (out[i] != x[i] + y[i])
-			return false;
-	HIP(hipFree(dx));
-	HIP(hipFree(dy));
-	HIP(hipFree(dout));
-	return true;
+	on_device<float> dx(x), dy(y), out(n);
+	vector_add<<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(out.p, dx.p, dy.p, n);
+	return out.back() == want;
 }
 
 static bool sums()
 {
 	const unsigned int blocks = 3, n = blocks * BLOCK;
-	std::vector<unsigned int> in(n), want(blocks), out(blocks);
-	unsigned int *din, *dout, i;
+	std::vector<unsigned int> in(n), want(blocks);
+	unsigned int i;
 
 	for (i = 0; i < n; i++) {
 		in[i] = i * 2654435761u;
 		want[i / BLOCK] += in[i];
 	}
-	HIP(hipMalloc((void **)&din, n * 4));
-	HIP(hipMalloc((void **)&dout, blocks * 4));
-	HIP(hipMemcpy(din, in.data(), n * 4, hipMemcpyHostToDevice));
-	reduce<<<blocks, BLOCK>>>(dout, din);
-	HIP(hipGetLastError());
-	HIP(hipMemcpy(out.data(), dout, blocks * 4, hipMemcpyDeviceToHost));
-	HIP(hipFree(din));
-	HIP(hipFree(dout));
-	return out == want;
+	on_device<unsigned int> din(in), out(blocks);
+	reduce<<<blocks, BLOCK>>>(out.p, din.p);
+	return out.back() == want;
 }
 
 static bool matrices()
 {
 	const unsigned int n = 32;
-	std::vector<float> x(n * n), y(n * n), out(n * n);
-	float *dx, *dy, *dout, sum;
+	std::vector<float> x(n * n), y(n * n), want(n * n);
 	unsigned int i, j, k;
 
 	for (i = 0; i < n * n; i++) {
 		x[i] = (float)(i * 7 % 1000) / 7;
 		y[i] = (float)(i * 13 % 1000) / 11 - 40;
 	}
-	HIP(hipMalloc((void **)&dx, n * n * 4));
-	HIP(hipMalloc((void **)&dy, n * n * 4));
-	HIP(hipMalloc((void **)&dout, n * n * 4));
-	HIP(hipMemcpy(dx, x.data(), n * n * 4, hipMemcpyHostToDevice));
-	HIP(hipMemcpy(dy, y.data(), n * n * 4, hipMemcpyHostToDevice));
-	matrix_multiply<<<dim3(n / TILE, n / TILE), dim3(TILE, TILE)>>>(dout, dx, dy, n);
-	HIP(hipGetLastError());
-	HIP(hipMemcpy(out.data(), dout, n * n * 4, hipMemcpyDeviceToHost));
 	for (i = 0; i < n; i++)
-		for (j = 0; j < n; j++) {
-			for (k = 0, sum = 0; k < n; k++)
-				sum = fmaf(x[i * n + k], y[k * n + j], sum);
-			if (out[i * n + j] != sum)
-				return false;
-		}
-	HIP(hipFree(dx));
-	HIP(hipFree(dy));
-	HIP(hipFree(dout));
-	return true;
+		for (j = 0; j < n; j++)
+			for (k = 0; k < n; k++)
+				want[i * n + j] = fmaf(x[i * n + k], y[k * n + j], want[i * n + j]);
+	on_device<float> dx(x), dy(y), out(n * n);
+	matrix_multiply<<<dim3(n / TILE, n / TILE), dim3(TILE, TILE)>>>(out.p, dx.p, dy.p, n);
+	return out.back() == want;
 }
 
 /* Two streams, the second waits for the first one's event in the middle */
 static bool streams()
 {
 	const unsigned int n = 512, rounds = 80;
-	std::vector<unsigned int> out(2 * n);
-	unsigned int *counters, i, s, r, want;
+	on_device<unsigned int> counters(2 * n);
+	std::vector<unsigned int> want(2 * n);
+	unsigned int i, s, r;
 	hipStream_t stream[2];
 	hipEvent_t event;
 
-	HIP(hipMalloc((void **)&counters, 2 * n * 4));
-	HIP(hipMemset(counters, 0, 2 * n * 4));
-	HIP(hipDeviceSynchronize());
 	HIP(hipEventCreate(&event));
 	for (s = 0; s < 2; s++)
 		HIP(hipStreamCreate(&stream[s]));
-	count_up<<<n / BLOCK, BLOCK, 0, stream[0]>>>(counters, rounds);
-	count_up<<<n / BLOCK, BLOCK, 0, stream[1]>>>(counters + n, rounds);
+	count_up<<<n / BLOCK, BLOCK, 0, stream[0]>>>(counters.p, rounds);
+	count_up<<<n / BLOCK, BLOCK, 0, stream[1]>>>(counters.p + n, rounds);
 	HIP(hipEventRecord(event, stream[0]));
 	HIP(hipStreamWaitEvent(stream[1], event, 0));
-	count_up<<<n / BLOCK, BLOCK, 0, stream[1]>>>(counters, rounds);
+	count_up<<<n / BLOCK, BLOCK, 0, stream[1]>>>(counters.p, rounds);
 	for (s = 0; s < 2; s++)
 		HIP(hipStreamSynchronize(stream[s]));
-	HIP(hipMemcpy(out.data(), counters, 2 * n * 4, hipMemcpyDeviceToHost));
-	for (i = 0; i < 2 * n; i++) {
-		for (r = 0, want = 0; r < (i < n ? 2 : 1) * rounds; r++)
-			want = want * 3 + r % rounds + i % n;
-		if (out[i] != want)
-			return false;
-	}
+	for (i = 0; i < 2 * n; i++)
+		for (r = 0; r < (i < n ? 2 : 1) * rounds; r++)
+			want[i] = want[i] * 3 + r % rounds + i % n;
 	for (s = 0; s < 2; s++)
 		HIP(hipStreamDestroy(stream[s]));
 	HIP(hipEventDestroy(event));
-	HIP(hipFree(counters));
-	return true;
+	return counters.back() == want;
 }
 
 /* Times of the device that events have: in order, adding up, and within what the CPU saw */
@@ -219,19 +172,19 @@ static bool times()
 {
 	const unsigned int n = 512;
 	std::chrono::steady_clock::time_point begin;
-	unsigned int *counters, i;
+	on_device<unsigned int> counters(n);
 	float first, second, both, here;
 	hipEvent_t event[3];
+	unsigned int i;
 
-	HIP(hipMalloc((void **)&counters, n * 4));
 	for (i = 0; i < 3; i++)
 		HIP(hipEventCreate(&event[i]));
 	HIP(hipDeviceSynchronize());
 	begin = std::chrono::steady_clock::now();
 	HIP(hipEventRecord(event[0], NULL));
-	count_up<<<n / BLOCK, BLOCK>>>(counters, 20);
+	count_up<<<n / BLOCK, BLOCK>>>(counters.p, 20);
 	HIP(hipEventRecord(event[1], NULL));
-	count_up<<<n / BLOCK, BLOCK>>>(counters, 60);
+	count_up<<<n / BLOCK, BLOCK>>>(counters.p, 60);
 	HIP(hipEventRecord(event[2], NULL));
 	HIP(hipEventSynchronize(event[2]));
 	here = std::chrono::duration<float, std::milli>(std::chrono::steady_clock::now() - begin).count();
@@ -240,7 +193,6 @@ static bool times()
 	HIP(hipEventElapsedTime(&both, event[0], event[2]));
 	for (i = 0; i < 3; i++)
 		HIP(hipEventDestroy(event[i]));
-	HIP(hipFree(counters));
 	printf("# events: %.3f ms and %.3f ms, together %.3f ms; on the CPU %.3f ms\n", first, second, both, here);
 	return first > 0 && second > 0 && fabsf(first + second - both) < 0.001f && both <= here;
 }
