@@ -133,8 +133,7 @@ static void two_queues(void)
 	doorbell = (doorbell + 8) % 1024;
 	b->next_doorbell += doorbell;
 	add_queues(q, w, 2, 64, 1, 4, MS);
-	CHECK(bed_runlist(b, q, 2));
-	submit_all(q, w, 2);
+	run_all(q, w, 2);
 	bed_run_for(b, 1500 * US);
 }
 
@@ -231,8 +230,7 @@ static void hung(void)
 	w[0] = bed_work(b, q[0]->p, 64, 1, 4, MS);
 	fault(VGPU_FAULT_HUNG_WAVE, 1);
 	bed_submit(b, q[0], w[0], false);
-	bed_run_for(b, MS);
-	CHECK(bed_unmap(b, false));
+	unmap_after(MS);
 	CHECK_EQ(failed_doorbell() * 4, q[0]->doorbell);
 	CHECK_EQ(active_slots(), 1);
 }
@@ -266,9 +264,7 @@ TEST(queue_reset_kills_waves)
 
 	for (i = 0; i < 3; i++)
 		w[i] = bed_work(b, q->p, 64, 1, 4, MS);
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w[0], false);
-	bed_run_for(b, 1500 * US);
+	run_work(q, w[0], 1500 * US);
 	CHECK_EQ(active_slots(), 1);
 	vgpu_model_reg_write(b->m, VGPU_CP_MEC_CNTL, 0xf0000);
 	CHECK_DONE(w[0]);
@@ -339,8 +335,7 @@ TEST(hung_wave_holds_its_slot_by_registers)
 	q = bed_queue(b, p);
 	w = submit_work(q, 64, 1, 10, 100 * US);
 	fault(VGPU_FAULT_HUNG_WAVE, 1);
-	bed_hqd_load(b, q, 0, 3, VMID);
-	bed_run_for(b, 150 * US);
+	load_for(q, 0, 3, VMID, 150 * US);
 	bed_hqd_dequeue(b, 0, 3, BED_SAVE);
 	bed_run_for(b, 20 * MS);
 	CHECK(bed_hqd_active(b, 0, 3));
@@ -364,8 +359,7 @@ TEST(dequeue_fails_in_three_ways)
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		q = hqd_up(&w, 64, 10, 100 * US);
 		fault(kinds[i], 1);
-		bed_hqd_load(b, q, 0, 3, VMID);
-		bed_run_for(b, 150 * US);
+		load_for(q, 0, 3, VMID, 150 * US);
 		bed_hqd_dequeue(b, 0, 3, BED_SAVE);
 		bed_run_for(b, 15 * MS);
 		CHECK(bed_hqd_active(b, 0, 3));
@@ -394,8 +388,7 @@ TEST(dead_queue_goes_without_its_waves)
 
 	*vgpu_model_fault_value(b->m, VGPU_FAULT_DEQUEUE_DEAD) = 3000;
 	fault(VGPU_FAULT_DEQUEUE_DEAD, 1);
-	bed_hqd_load(b, q, 0, 3, VMID);
-	bed_run_for(b, 150 * US);
+	load_for(q, 0, 3, VMID, 150 * US);
 	bed_hqd_dequeue(b, 0, 3, BED_SAVE);
 	bed_run_for(b, 2 * MS);
 	bed_hqd_dequeue(b, 0, 3, BED_RESET);

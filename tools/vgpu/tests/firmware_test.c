@@ -111,13 +111,11 @@ TEST(offsets_of_an_idle_queue_are_kept)
 		CHECK_EQ(hqd[VGPU_HQD_CNTL_STACK_OFFSET], size);	/* there was never anything to keep */
 		CHECK(bed_runlist(b, &q, 1));
 		w = submit_work(q, 64, 1, 10, 100 * US);
-		bed_run_for(b, 50 * US);
-		CHECK(bed_unmap(b, false));
+		unmap_after(50 * US);
 		stack = hqd[VGPU_HQD_CNTL_STACK_OFFSET];
 		area = hqd[VGPU_HQD_WG_STATE_OFFSET];
 		CHECK(stack < size);
-		CHECK(bed_runlist(b, &q, 1));
-		CHECK_DONE(w);
+		CHECK_RUNS_ON(q, w);
 		restores = bed_stat(b, "cwsr_restores");
 		CHECK(bed_unmap(b, false));
 		CHECK_EQ(hqd[VGPU_HQD_CNTL_STACK_OFFSET], kept ? stack : size);
@@ -129,11 +127,9 @@ TEST(offsets_of_an_idle_queue_are_kept)
 		CHECK_EQ(bed_stat(b, "bad_records"), 0);
 		/* what is saved later is not taken for nothing */
 		w = submit_work(q, 32, 1, 10, 100 * US);
-		bed_run_for(b, 50 * US);
-		CHECK(bed_unmap(b, false));
+		unmap_after(50 * US);
 		CHECK(hqd[VGPU_HQD_CNTL_STACK_OFFSET] < size);
-		CHECK(bed_runlist(b, &q, 1));
-		CHECK_DONE(w);
+		CHECK_RUNS_ON(q, w);
 		CHECK_EQ(bed_stat(b, "cwsr_restores"), restores + 1);
 	}
 }
@@ -236,8 +232,7 @@ TEST(whole_descriptors_are_written_back)
 			CHECK_EQ(hqd[VGPU_HQD_PQ_CONTROL] >> 27 & 1, whole && xcc);
 			CHECK_EQ(hqd[VGPU_HQD_HQ_STATUS0] >> 30, whole);
 		}
-		CHECK(bed_runlist(b, &q, 1));
-		CHECK_DONE(w);
+		CHECK_RUNS_ON(q, w);
 	}
 }
 
@@ -266,8 +261,7 @@ TEST(all_of_it_together_loses_nothing)
 		}
 		for (n = 0; n < 40; n++) {
 			CHECK(bed_runlist(b, q, QUEUES - n % 2));
-			bed_run_for(b, (7 + 13 * n % 29) * US);
-			CHECK(bed_unmap(b, false));
+			unmap_after((7 + 13 * n % 29) * US);
 		}
 		CHECK(bed_runlist(b, q, QUEUES));
 		for (i = 0; i < QUEUES; i++)

@@ -216,14 +216,12 @@ TEST(unmapped_processes_leave_no_translations)
 	u64 other;
 	struct bed_queue *q = grid_up(&w, 8, 1, 100, 10 * US);
 
-	bed_run_for(b, 300 * US);
-	CHECK(bed_unmap(b, false));
+	unmap_after(300 * US);
 	other = bed_system(b, VGPU_PAGE);
 	memcpy(b->system + other, w->counters, VGPU_PAGE);
 	bed_map(b, q->p, w->counters_va, BED_SYSTEM_BASE + other, PTE_V | PTE_S | PTE_RW);
 	w->counters = (u32 *)(b->system + other);
-	CHECK(bed_runlist(b, &q, 1));
-	CHECK_DONE(w);
+	CHECK_RUNS_ON(q, w);
 }
 
 /* UNMAP_QUEUES with a PASID: the other process keeps its slots, its VMID and its translations. */
@@ -241,8 +239,7 @@ TEST(unmap_by_pasid_leaves_others_alone)
 		q[i] = bed_queue(b, p[i]);
 		w[i] = bed_work(b, p[i], 8, 1, 100, 10 * US);
 	}
-	CHECK(bed_runlist(b, q, 2));
-	submit_all(q, w, 2);
+	run_all(q, w, 2);
 	bed_run_for(b, 300 * US);
 	for (vmid = 0; vmid < VGPU_VMIDS; vmid++)
 		generation[vmid] = vgpu_tlb_generation(b->m, VGPU_HUB_GFX, vmid);
@@ -395,8 +392,7 @@ TEST(faulting_waves_halt)
 	}
 	bed_map(b, p[0], w[0]->counters_va + VGPU_PAGE, 0, 0);
 	vgpu_quiet = true;
-	CHECK(bed_runlist(b, q, 2));
-	submit_all(q, w, 2);
+	run_all(q, w, 2);
 	CHECK(!bed_run_until(b, bed_work_done, w[0], 10 * MS));
 	CHECK_ONCE(w[1]);
 	CHECK_EQ(*w[1]->signal, 0);

@@ -104,6 +104,30 @@ void submit_all(struct bed_queue **q, struct bed_work **w, u32 n)
 		bed_submit(b, q[i], w[i], false);
 }
 
+void run_all(struct bed_queue **q, struct bed_work **w, u32 n)
+{
+	CHECK(bed_runlist(b, q, n));
+	submit_all(q, w, n);
+}
+
+void run_work(struct bed_queue *q, struct bed_work *w, u64 ns)
+{
+	run_all(&q, &w, 1);
+	bed_run_for(b, ns);
+}
+
+void load_for(const struct bed_queue *q, u32 pipe, u32 queue, u32 vmid, u64 ns)
+{
+	bed_hqd_load(b, q, pipe, queue, vmid);
+	bed_run_for(b, ns);
+}
+
+void unmap_after(u64 ns)
+{
+	bed_run_for(b, ns);
+	CHECK(bed_unmap(b, false));
+}
+
 struct bed_queue *grid_up(struct bed_work **w, u32 waves, u32 wg_waves, u32 steps, u64 step_ns)
 {
 	struct bed_queue *q = queue_up();
@@ -482,8 +506,7 @@ TEST(doorbells_are_edges)
 	/* written before the queue is mapped: found at map, without a ring */
 	bed_submit(b, q, w, false);
 	b->doorbells[q->doorbell / 8] = ~0ULL;
-	CHECK(bed_runlist(b, &q, 1));
-	CHECK_DONE(w);
+	CHECK_RUNS_ON(q, w);
 	/* a new queue with the doorbell of an old one, whose first ring is the value that the old one left */
 	CHECK(bed_unmap(b, false));
 	r = bed_queue(b, p);
@@ -632,8 +655,7 @@ TEST(aql_garbage_is_refused)
 				memset(packet + 16, 0, 8);
 			bed_submit_raw(b, q, packet, true);
 		}
-		bed_run_for(b, MS);
-		CHECK(bed_unmap(b, false));
+		unmap_after(MS);
 	}
 }
 
@@ -722,9 +744,7 @@ TEST(registers_and_lds_limit_occupancy)
 	w = bed_work(b, q->p, 256, 1, 1, MS);
 	k = (void *)((u8 *)w->signal - 8 - 512);
 	k->vgprs = 128;
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w, false);
-	bed_run_for(b, MS / 2);
+	run_work(q, w, MS / 2);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 8 * 4 * 4);
 	CHECK_DONE(w);
 	/* 40 KiB of LDS: one workgroup of four waves on a compute unit */
@@ -732,15 +752,12 @@ TEST(registers_and_lds_limit_occupancy)
 	w = bed_work(b, q->p, 64, 4, 1, MS);
 	k = (void *)((u8 *)w->signal - 8 - 512);
 	k->lds_bytes = 40960;
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w, false);
-	bed_run_for(b, MS / 2);
+	run_work(q, w, MS / 2);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 8 * 4);
 	/* saving and restoring keeps the account */
 	CHECK(bed_unmap(b, false));
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
-	CHECK(bed_runlist(b, &q, 1));
-	CHECK_DONE(w);
+	CHECK_RUNS_ON(q, w);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
 	/* a workgroup that fits nowhere is an error, not an endless wait */
 	vgpu_quiet = true;
@@ -748,9 +765,7 @@ TEST(registers_and_lds_limit_occupancy)
 	w = bed_work(b, q->p, 16, 16, 1, MS);
 	k = (void *)((u8 *)w->signal - 8 - 512);
 	k->vgprs = 256;
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w, false);
-	bed_run_for(b, MS);
+	run_work(q, w, MS);
 	CHECK_EQ(bed_stat(b, "bad_packets"), 1);
 }
 
@@ -804,9 +819,7 @@ TEST(waves_wait_for_their_flag)
 	struct vgpu_kernargs *a = (void *)((u8 *)w->signal - 8 - 256);
 
 	a->flag = w->flag_va;
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w, false);
-	bed_run_for(b, MS);
+	run_work(q, w, MS);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 16);
 	CHECK_EQ(bed_work_lost(w), 32);
 	/* also when it was saved meanwhile */
@@ -834,8 +847,7 @@ TEST(a_slow_model_sleeps_half_of_the_time)
 		q[i] = bed_queue(b, bed_process(b));
 		w[i] = bed_work(b, q[i]->p, 16, 1, 1000, (7 + i) * US);
 	}
-	CHECK(bed_runlist(b, q, N));
-	submit_all(q, w, N);
+	run_all(q, w, N);
 	bed_run_for(b, 100 * US);
 	b->access_ns = 100;
 	for (end = b->now + 20 * MS; b->now < end; b->now = next) {
@@ -870,8 +882,7 @@ TEST(preempted_work_is_done_once)
 		CHECK(bed_runlist(b, &q, 1));
 		for (i = 0; i < 3; i++)
 			bed_submit(b, q, w[i], i == 2);
-		bed_run_for(b, at);
-		CHECK(bed_unmap(b, false));
+		unmap_after(at);
 		CHECK_EQ(bed_stat(b, "slots_busy"), 0);
 		bed_run_for(b, MS);
 		CHECK(bed_runlist(b, &q, 1));
@@ -888,15 +899,13 @@ TEST(nothing_runs_while_unmapped)
 	u32 before;
 	struct bed_queue *q = grid_up(&w, 256, 1, 100, 10 * US);
 
-	bed_run_for(b, 300 * US);
-	CHECK(bed_unmap(b, false));
+	unmap_after(300 * US);
 	before = bed_work_lost(w);
 	CHECK(before > 0 && before < 25600);
 	bed_run_for(b, 10 * MS);
 	CHECK_EQ(bed_work_lost(w), before);
 	CHECK_EQ(bed_waves_by_register(b, q->doorbell), 0);
-	CHECK(bed_runlist(b, &q, 1));
-	CHECK_DONE(w);
+	CHECK_RUNS_ON(q, w);
 }
 
 TEST(saved_sizes_are_true)
@@ -912,23 +921,19 @@ TEST(saved_sizes_are_true)
 	CHECK_EQ(r[VGPU_HQD_WG_STATE_OFFSET], BED_STACK_BYTES);
 	CHECK(bed_runlist(b, &q, 1));
 	bed_submit(b, q, w, false);
-	bed_run_for(b, MS);
-	CHECK(bed_unmap(b, false));
+	unmap_after(MS);
 	stack = BED_STACK_BYTES - r[VGPU_HQD_CNTL_STACK_OFFSET];
 	area = r[VGPU_HQD_WG_STATE_OFFSET] - BED_STACK_BYTES;
 	CHECK_EQ(stack, (BED_STACK_WORDS + 100) * 4);
 	CHECK_EQ(area, 100 * BED_WAVE_BYTES);
 	CHECK_EQ(r[VGPU_HQD_PQ_RPTR], 16);		/* the packet was launched */
 	CHECK_EQ(bed_stat(b, "saved_bytes"), stack + area);
-	CHECK(bed_runlist(b, &q, 1));
-	CHECK_DONE(w);
+	CHECK_RUNS_ON(q, w);
 	/* the whole device fits into the save area of 8 compute units and its control stack */
 	w = submit_work(q, 256, 1, 1, 5 * MS);
-	bed_run_for(b, MS);
-	CHECK(bed_unmap(b, false));
+	unmap_after(MS);
 	CHECK_EQ(bed_stat(b, "waves_saved"), 356);
-	CHECK(bed_runlist(b, &q, 1));
-	CHECK_DONE(w);
+	CHECK_RUNS_ON(q, w);
 }
 
 TEST(saving_takes_device_time)
@@ -942,9 +947,7 @@ TEST(saving_takes_device_time)
 	start = b->now;
 	CHECK(bed_unmap(b, false));
 	CHECK(b->now - start >= 20 * US && b->now - start < 25 * US);
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w, false);
-	bed_run_for(b, MS);
+	run_work(q, w, MS);
 	start = b->now;
 	CHECK(bed_unmap(b, false));
 	bytes = bed_stat(b, "saved_bytes");
@@ -959,8 +962,7 @@ TEST(memory_alone_is_the_state)
 	u64 offset;
 	struct bed_queue *r, *q = grid_up(&w, 64, 1, 4, MS);
 
-	bed_run_for(b, 1500 * US);
-	CHECK(bed_unmap(b, false));
+	unmap_after(1500 * US);
 	offset = bed_vram(b, 8192);
 	memcpy(b->vram + offset, q->mqd_words, 8192);
 	memset(q->mqd_words, 0xee, 8192);
@@ -969,13 +971,11 @@ TEST(memory_alone_is_the_state)
 	r->mqd = bed_kernel_va(b, offset);
 	r->mqd_words = (u32 *)(b->vram + offset);
 	r->mqd_words[0x80] = (u32)r->mqd;
-	CHECK(bed_runlist(b, &r, 1));
-	CHECK_DONE(w);
+	CHECK_RUNS_ON(r, w);
 	/* 10 of 64 waves that are no longer in the control stack are lost */
 	w = bed_work(b, q->p, 64, 1, 4, MS);
 	bed_submit(b, r, w, false);
-	bed_run_for(b, 1500 * US);
-	CHECK(bed_unmap(b, false));
+	unmap_after(1500 * US);
 	bed_forget_waves(r->mqd_words, 10);
 	CHECK(bed_runlist(b, &r, 1));
 	CHECK(!bed_run_until(b, bed_work_done, w, 20 * MS));
@@ -995,9 +995,7 @@ static void stale(enum vgpu_fault fault, u32 times, u32 *lost, u32 *undone)
 	q = bed_queue(b, p);
 	for (i = 0; i < 2; i++)
 		w[i] = bed_work(b, p, 128, 1, 4, MS);
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w[0], false);
-	bed_run_for(b, 1500 * US);
+	run_work(q, w[0], 1500 * US);
 	CHECK_REMAP(&q, 1);
 	bed_submit(b, q, w[1], false);
 	bed_run_for(b, 30 * MS);
@@ -1064,8 +1062,7 @@ TEST(restored_queues_share)
 		w[i] = bed_work(b, p, 256, 1, 1, MS);
 		CHECK(bed_runlist(b, &q[i], 1));
 		bed_submit(b, q[i], w[i], false);
-		bed_run_for(b, 500 * US);
-		CHECK(bed_unmap(b, false));
+		unmap_after(500 * US);
 	}
 	CHECK(bed_runlist(b, q, 2));
 	bed_run_for(b, 200 * US);
@@ -1089,8 +1086,7 @@ TEST(unmap_filters)
 		w[i] = bed_work(b, p[i / 2], 16, 1, 10, 100 * US);
 	}
 	q[1]->is_static = true;
-	CHECK(bed_runlist(b, q, 3));
-	submit_all(q, w, 3);
+	run_all(q, w, 3);
 	bed_run_for(b, 300 * US);
 	/* by process */
 	CHECK(bed_unmap_pasid(b, p[1]->pasid));
@@ -1144,8 +1140,7 @@ TEST(queue_loaded_by_registers)
 	u32 round;
 
 	for (round = 0; round < 3; round++) {
-		bed_hqd_load(b, q, 2, 3, VMID);
-		bed_run_for(b, 300 * US);
+		load_for(q, 2, 3, VMID, 300 * US);
 		CHECK_EQ(bed_waves_by_register(b, q->doorbell), 64);
 		if (round == 2)
 			break;
@@ -1173,8 +1168,7 @@ TEST(slot_is_active_until_all_is_saved)
 	q2 = bed_queue(b, q->p);
 	other = bed_work(b, q->p, 1, 1, 1, US);
 	bed_hqd_load(b, q, 0, 2, VMID);
-	bed_hqd_load(b, q2, 1, 2, VMID);
-	bed_run_for(b, 120 * US);
+	load_for(q2, 1, 2, VMID, 120 * US);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 256);
 	left = bed_work_lost(w);
 	bed_submit(b, q2, other, false);
@@ -1194,8 +1188,7 @@ TEST(slot_is_active_until_all_is_saved)
 	bed_hqd_dequeue(b, 1, 2, BED_SAVE);
 	CHECK(!bed_hqd_active(b, 1, 2));
 	start = b->now;
-	bed_hqd_load(b, q, 0, 2, VMID);
-	bed_run_for(b, b->config.trap_ns);
+	load_for(q, 0, 2, VMID, b->config.trap_ns);
 	CHECK_EQ(bed_stat(b, "waves_restored"), 0);	/* bringing them back takes as long */
 	CHECK_DONE(w);
 	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
@@ -1208,8 +1201,7 @@ TEST(time_to_save_is_counted)
 	struct bed_queue *q = hqd_up(&w, 256, 10, 50 * US);
 	u64 start, bytes, model_ns, counted;
 
-	bed_hqd_load(b, q, 0, 2, VMID);
-	bed_run_for(b, 120 * US);
+	load_for(q, 0, 2, VMID, 120 * US);
 	CHECK_EQ(bed_stat(b, "save_requests"), 0);
 	start = b->now;
 	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
@@ -1221,8 +1213,7 @@ TEST(time_to_save_is_counted)
 	bytes = bed_stat(b, "saved_bytes");
 
 	/* The same waves, and each access to memory takes time: this is the device's as well. */
-	bed_hqd_load(b, q, 0, 2, VMID);
-	bed_run_for(b, 120 * US);
+	load_for(q, 0, 2, VMID, 120 * US);
 	b->access_ns = 10;
 	start = b->now;
 	CHECK_LEAVES_BY(0, 2, BED_SAVE);
@@ -1272,8 +1263,7 @@ TEST(who_waits_for_a_save_can_see_it_before_the_next_waves)
 	q2 = bed_queue(b, q->p);
 	next = bed_work(b, q->p, 256, 1, 1, 50 * US);
 	bed_hqd_load(b, q, 0, 2, VMID);
-	bed_hqd_load(b, q2, 1, 2, VMID);
-	bed_run_for(b, 120 * US);
+	load_for(q2, 1, 2, VMID, 120 * US);
 	bed_submit(b, q2, next, false);
 	bed_run_for(b, 20 * US);
 	CHECK_LEAVES_BY(0, 2, BED_SAVE);
@@ -1288,8 +1278,7 @@ TEST(who_waits_for_a_save_can_see_it_before_the_next_waves)
 
 	/* The pause is said, once. */
 	bed_hqd_dequeue(b, 1, 2, BED_SAVE);
-	bed_hqd_load(b, q, 0, 2, VMID);
-	bed_run_for(b, 120 * US);
+	load_for(q, 0, 2, VMID, 120 * US);
 	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
 	b->now = vgpu_model_run(b->m);
 	CHECK(bed_hqd_active(b, 0, 2));
@@ -1307,8 +1296,7 @@ TEST(drained_queue_finishes_what_it_began)
 	struct bed_queue *q = hqd_up(&w, 400, 4, 100 * US);
 	struct bed_work *next = submit_work(q, 8, 1, 1, US);
 
-	bed_hqd_load(b, q, 3, 7, VMID);
-	bed_run_for(b, 150 * US);
+	load_for(q, 3, 7, VMID, 150 * US);
 	CHECK_EQ(bed_stat(b, "slots_busy"), 256);
 	bed_hqd_dequeue(b, 3, 7, BED_DRAIN);
 	bed_run_for(b, 100 * US);
@@ -1339,11 +1327,9 @@ TEST(reset_queue_comes_back_with_nothing)
 	struct bed_work *w, *next;
 	struct bed_queue *q = hqd_up(&w, 64, 10, 100 * US);
 
-	bed_hqd_load(b, q, 0, 3, VMID);
-	bed_run_for(b, 150 * US);
+	load_for(q, 0, 3, VMID, 150 * US);
 	CHECK_LEAVES_BY(0, 3, BED_SAVE);
-	bed_hqd_load(b, q, 0, 3, VMID);
-	bed_run_for(b, 150 * US);
+	load_for(q, 0, 3, VMID, 150 * US);
 	CHECK_EQ(bed_stat(b, "waves_restored"), 64);
 	bed_hqd_dequeue(b, 0, 3, BED_RESET);
 	CHECK(!bed_hqd_active(b, 0, 3));		/* nothing to copy */

@@ -20,6 +20,9 @@
 /* All queues leave the device, and these come back. */
 #define CHECK_REMAP(queues, n)	do { CHECK(bed_unmap(b, false)); CHECK(bed_runlist(b, (queues), (n))); } while (0)
 
+/* It is mapped again, and goes on to its end. */
+#define CHECK_RUNS_ON(q, w)	do { CHECK(bed_runlist(b, &(q), 1)); CHECK_DONE(w); } while (0)
+
 #define US		1000ULL
 #define MS		1000000ULL
 #define LONG		(10000 * MS)
@@ -58,6 +61,10 @@ struct bed_work *submit_work(struct bed_queue *q, u32 waves, u32 wg_waves, u32 s
 /* A process, a queue and a grid for it each; submit_all() submits them. */
 void add_queues(struct bed_queue **q, struct bed_work **w, u32 n, u32 waves, u32 wg_waves, u32 steps, u64 step_ns);
 void submit_all(struct bed_queue **q, struct bed_work **w, u32 n);
+void run_all(struct bed_queue **q, struct bed_work **w, u32 n);		/* maps them and submits their works */
+void run_work(struct bed_queue *q, struct bed_work *w, u64 ns);		/* the same with one; then so much time goes by */
+void load_for(const struct bed_queue *q, u32 pipe, u32 queue, u32 vmid, u64 ns);	/* without the scheduler */
+void unmap_after(u64 ns);
 void drain_interrupts(void);
 void draw_lots(void (*life)(u32 seed));	/* calls it with many seeds; it leaves the device in b */
 

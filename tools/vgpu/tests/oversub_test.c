@@ -38,8 +38,7 @@ TEST(more_processes_than_vmids)
 
 	up_as(short_quantum);
 	add_queues(q, w, N, 64, 2, 10, 100 * US);
-	CHECK(bed_runlist(b, q, N));
-	submit_all(q, w, N);
+	run_all(q, w, N);
 	CHECK_ALL_DONE(w, N);
 	CHECK(bed_stat(b, "rotations") > 2);
 	CHECK(bed_stat(b, "waves_saved") > 0);
@@ -73,8 +72,7 @@ TEST(more_queues_than_slots)
 		q[i] = bed_queue(b, p);
 		w[i] = bed_work(b, p, 16, 2, 3, 100 * US);
 	}
-	CHECK(bed_runlist(b, q, N));
-	submit_all(q, w, N);
+	run_all(q, w, N);
 	CHECK_ALL_DONE(w, N);
 	CHECK(bed_stat(b, "rotations") > 1);
 }
@@ -87,8 +85,7 @@ TEST(what_fits_does_not_rotate)
 
 	up();
 	add_queues(q, w, N, 64, 2, 10, 100 * US);
-	CHECK(bed_runlist(b, q, N));
-	submit_all(q, w, N);
+	run_all(q, w, N);
 	CHECK_ALL_DONE(w, N);
 	CHECK_EQ(bed_stat(b, "rotations"), 0);
 	CHECK_EQ(bed_stat(b, "waves_saved"), 0);
@@ -107,8 +104,7 @@ TEST(turns_are_fair)
 
 	up_with(0x38, 0xfcfcfcfc);
 	add_queues(q, w, N, 8, 1, 1000, 20 * US);
-	CHECK(bed_runlist(b, q, N));
-	submit_all(q, w, N);
+	run_all(q, w, N);
 	bed_run_for(b, 20 * MS);
 	for (i = 0; i < N; i++) {
 		u32 done = items_done(w[i]);
@@ -314,8 +310,7 @@ TEST(gws_has_one_owner)
 		q[i]->gws = i == 1 || i == 2;
 		w[i] = bed_work(b, q[i]->p, 16, 1, 20, 100 * US);
 	}
-	CHECK(bed_runlist(b, q, 4));
-	submit_all(q, w, 4);
+	run_all(q, w, 4);
 	while (!bed_work_done(w[1]) || !bed_work_done(w[2])) {
 		bed_run_for(b, 50 * US);
 		a = bed_waves_by_register(b, q[1]->doorbell);

@@ -314,8 +314,7 @@ TEST(pm4_registers_of_a_process)
 	CHECK(bed_runlist(b, &q, 1));
 	vgpu_model_reg_write(b->m, VGPU_SCRATCH_REG0, 1);
 	PUSH(q, PM4(0x79, 3), VGPU_SCRATCH_REG0 - 0xc000, 2, PM4(0x76, 3), 0x214, 0, PM4(0x76, 3), 0x212, 3);
-	bed_run_for(b, 10 * US);
-	CHECK(bed_unmap(b, false));
+	unmap_after(10 * US);
 	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_SCRATCH_REG0), 1);
 	CHECK_EQ(q->mqd_words[1 + 0x14], vmid);
 	CHECK_EQ(q->mqd_words[1 + 0x12], 3);

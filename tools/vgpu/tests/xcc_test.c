@@ -51,9 +51,7 @@ TEST(grid_is_spread_over_xccs)
 	up_4();
 	CHECK_EQ(bed_stat(b, "wave_slots"), 4 * 256);
 	w = bed_work(b, p, 4 * 256, 1, 3, 100 * US);
-	CHECK(bed_runlist(b, &q, 1));
-	bed_submit(b, q, w, false);
-	bed_run_for(b, 50 * US);
+	run_work(q, w, 50 * US);
 	for (i = 0; i < 4; i++)
 		CHECK_EQ(busy(i), 256);
 	CHECK_EQ(bed_waves_by_register(b, q->doorbell), 4 * 256);
@@ -133,8 +131,7 @@ TEST(preempted_parts_are_done_once)
 	CHECK(bed_runlist(b, &q, 1));
 	w = submit_work(q, 4 * 300, 1, 10, 100 * US);
 	for (round = 0; round < 4; round++) {
-		bed_run_for(b, 230 * US);
-		CHECK(bed_unmap(b, false));
+		unmap_after(230 * US);
 		CHECK_EQ(bed_stat(b, "slots_busy"), 0);
 		/* each has saved its own: a dispatch and what was in its slots */
 		for (i = 0; i < 4; i++) {
@@ -155,8 +152,7 @@ TEST(state_of_one_xcc_counts)
 	up_2();
 	CHECK(bed_runlist(b, &q, 1));
 	w = submit_work(q, 64, 1, 4, MS);
-	bed_run_for(b, 1500 * US);
-	CHECK(bed_unmap(b, false));
+	unmap_after(1500 * US);
 	/* ten waves of the second one's are forgotten */
 	bed_forget_waves(bed_part(b, q, 1), 10);
 	CHECK(bed_runlist(b, &q, 1));
@@ -184,8 +180,7 @@ TEST(fence_waits_for_every_xcc)
 	save_ns = b->config.trap_ns + bytes * 1000 / b->config.hbm_bytes_per_us;
 	CHECK(b->now - start >= b->config.runlist_ns + save_ns);
 	CHECK(b->now - start < b->config.runlist_ns + save_ns + 2 * US);
-	CHECK(bed_runlist(b, &q, 1));
-	CHECK_DONE(w);
+	CHECK_RUNS_ON(q, w);
 	/* one that does not read its HIQ: no fence at all */
 	b->xcc = 1;
 	bed_kiq(b, (u32[]) { PM4(0xa3, 6), 1u << 29, (u32)hiq_doorbell, 0, 0, 0 }, 6);
@@ -207,8 +202,7 @@ TEST(parts_may_leave_and_come_back_alone)
 		next = bed_work(b, p, 8, 1, 1, US);
 		bed_submit(b, q, w, false);
 		for (b->xcc = 0; b->xcc < 2; b->xcc++)
-			bed_hqd_load(b, q, 1, 4, VMID);
-		bed_run_for(b, 150 * US);
+			load_for(q, 1, 4, VMID, 150 * US);
 		CHECK_EQ(busy(0), 32);
 		CHECK_EQ(busy(1), 32);
 		b->xcc = first;
@@ -229,8 +223,7 @@ TEST(parts_may_leave_and_come_back_alone)
 			bed_run_for(b, 100 * US);
 			CHECK(!bed_hqd_active(b, 1, 4));
 			CHECK_EQ(word(second, VGPU_HQD_CNTL_STACK_OFFSET), BED_STACK_BYTES - (BED_STACK_WORDS - 1) * 4);
-			bed_hqd_load(b, q, 1, 4, VMID);
-			bed_run_for(b, 100 * US);
+			load_for(q, 1, 4, VMID, 100 * US);
 			CHECK_EQ(*w->signal, 1);
 		}
 		b->xcc = first;
@@ -251,8 +244,7 @@ TEST(drained_parts_wait_for_each_other)
 	w = bed_work(b, p, 3, 1, 1, 100 * US);	/* two workgroups on the second XCC, one on the first */
 	bed_submit(b, q, w, false);
 	for (b->xcc = 0; b->xcc < 2; b->xcc++)
-		bed_hqd_load(b, q, 0, 2, VMID);
-	bed_run_for(b, 50 * US);
+		load_for(q, 0, 2, VMID, 50 * US);
 	b->xcc = 0;
 	bed_hqd_dequeue(b, 0, 2, BED_DRAIN);
 	CHECK(bed_hqd_active(b, 0, 2));
@@ -276,8 +268,7 @@ TEST(doorbell_between_two_loads_is_heard)
 	bed_vmid(b, VMID, p);
 	w = bed_work(b, p, 64, 1, 1, US);
 	b->xcc = 0;
-	bed_hqd_load(b, q, 0, 2, VMID);
-	bed_run_for(b, 10 * US);
+	load_for(q, 0, 2, VMID, 10 * US);
 	bed_submit(b, q, w, false);
 	/* the first one has not looked yet when the second one takes its edge */
 	b->xcc = 1;

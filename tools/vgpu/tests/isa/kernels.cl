@@ -4,6 +4,13 @@
  */
 #include "arithmetic.h"
 
+/* All work-items of the workgroup, each with what the others have written */
+#define MEET() do { \
+	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"); \
+	__builtin_amdgcn_s_barrier(); \
+	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup"); \
+} while (0)
+
 #define ID()	(__builtin_amdgcn_workgroup_id_x() * 256 + __builtin_amdgcn_workitem_id_x())
 
 enum {
@@ -39,15 +46,11 @@ kernel void reduce(global uint *sums, global const uint *in)
 	uint l = __builtin_amdgcn_workitem_id_x(), n;
 
 	part[l] = in[ID()];
-	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-	__builtin_amdgcn_s_barrier();
-	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	MEET();
 	for (n = 128; n; n /= 2) {
 		if (l < n)
 			part[l] += part[l + n];
-		__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-		__builtin_amdgcn_s_barrier();
-		__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+		MEET();
 	}
 	if (!l)
 		sums[__builtin_amdgcn_workgroup_id_x()] = part[0];
@@ -66,14 +69,10 @@ kernel void matrix_multiply(global float *out, global const float *x, global con
 	for (t = 0; t < n; t += TILE) {
 		a[ly][lx] = x[gy * n + t + lx];
 		b[ly][lx] = y[(t + ly) * n + gx];
-		__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-		__builtin_amdgcn_s_barrier();
-		__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+		MEET();
 		for (k = 0; k < TILE; k++)
 			sum += a[ly][k] * b[k][lx];
-		__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-		__builtin_amdgcn_s_barrier();
-		__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+		MEET();
 	}
 	out[gy * n + gx] = sum;
 }
@@ -85,14 +84,10 @@ kernel void histogram(global uint *bins, global const uchar *in, uint n)
 	uint l = __builtin_amdgcn_workitem_id_x(), i;
 
 	mine[l] = 0;
-	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-	__builtin_amdgcn_s_barrier();
-	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	MEET();
 	for (i = ID(); i < n; i += 1024)
 		__atomic_fetch_add(&mine[in[i]], 1, __ATOMIC_RELAXED);
-	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-	__builtin_amdgcn_s_barrier();
-	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	MEET();
 	__atomic_fetch_add(&bins[l], mine[l], __ATOMIC_RELAXED);
 }
 
@@ -124,9 +119,7 @@ kernel void pointers(global uint *out, global const uint *in, uint n)
 	shared[l] = in[ID()];
 	for (i = 0; i < 8; i++)
 		own[(i + l) % 8] = l * i;
-	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-	__builtin_amdgcn_s_barrier();
-	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	MEET();
 	out[ID()] = sum_of((const uint *)shared, l & 7) + sum_of(own, n) + sum_of((const uint *)in, n);
 }
 
@@ -196,9 +189,7 @@ kernel void meet(global uint *out, global volatile ulong *flag)
 			__builtin_amdgcn_s_sleep(10);
 		shared[0] = (uint)*flag;
 	}
-	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-	__builtin_amdgcn_s_barrier();
-	__builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+	MEET();
 	out[l] = shared[0];
 }
 
