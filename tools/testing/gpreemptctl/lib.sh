@@ -4,6 +4,9 @@
 # lib.sh - what the suites of gpreemptctl share; sourced by them
 . "$(dirname "$0")/../package/lib.sh"
 
+# Messages of what was called last
+err=$scratch/err
+
 # build_ctl FOLDER [sanitized]: gpreemptctl and its manual pages
 build_ctl()
 {
@@ -11,4 +14,42 @@ build_ctl()
 
 	[ "${2:-}" != sanitized ] || flags="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
 	make -s -C "$TOP/tools/gpreemptctl" O="$1" CFLAGS="$flags -Werror"
+}
+
+# status WANTED PROGRAM ARGUMENTS: the exit status; messages in $err
+status()
+{
+	local wanted=$1 got=0
+
+	shift
+	"$@" 2>"$err" || got=$?
+	[ "$got" = "$wanted" ] || { { echo "$*: exit status $got, not $wanted"; cat "$err"; } >&2; return 1; }
+}
+
+without_module()
+{
+	[ ! -e /dev/kfd_gpreempt ] && [ ! -e /sys/module/amdgpu ] || skip "this machine has amdgpu loaded"
+}
+
+# page FILE: it as text on stdout; man has nothing to say about it
+page()
+{
+	MANWIDTH=100 man --warnings -l "$1" >"$scratch/page" 2>"$err"
+	is "warnings of $1" "$(cat "$err")" "" >&2
+	col -b <"$scratch/page"
+}
+
+# unit_is_clean FILE NAME: systemd has nothing to say about the unit FILE, whose name is NAME
+unit_is_clean()
+{
+	systemd-analyze verify --man=no "$1" >"$scratch/out" 2>&1 || { cat "$scratch/out"; return 1; }
+	not grep "${1##*/}" "$scratch/out"
+}
+
+# linted FILE...: shellcheck finds nothing in them; relative to $TOP
+linted()
+{
+	command -v shellcheck >/dev/null || skip "shellcheck is not installed"
+	cd "$TOP"
+	shellcheck -S warning -x -P tools/testing/gpreemptctl -P tools/testing/package "$@"
 }

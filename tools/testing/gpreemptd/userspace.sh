@@ -11,7 +11,6 @@ here=$TOP/tools/testing/gpreemptd
 built=$BUILD/gpreemptd-asan
 ctl_built=$BUILD/gpreemptctl-asan
 source=$TOP/tools/gpreemptd
-err=$scratch/err
 socket=$scratch/socket
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 daemon=
@@ -39,16 +38,6 @@ run_unit()
 	[ -n "$count" ] || { echo "Bail out! unit ended early"; exit 1; }
 }
 
-# status WANTED PROGRAM ARGUMENTS: the exit status; messages in $err
-status()
-{
-	local wanted=$1 got=0
-
-	shift
-	"$@" 2>"$err" || got=$?
-	[ "$got" = "$wanted" ] || { { echo "$*: exit status $got, not $wanted"; cat "$err"; } >&2; return 1; }
-}
-
 wrong()		# text, arguments
 {
 	local text=$1
@@ -72,7 +61,7 @@ wrong_usage_is_told()
 
 a_missing_module_has_a_status_and_a_remedy()
 {
-	[ ! -e /dev/kfd_gpreempt ] && [ ! -e /sys/module/amdgpu ] || skip "this machine has amdgpu loaded"
+	without_module
 	status 3 "$built/gpreemptd" -S "$socket"
 	has "$err" "try: gpreemptctl doctor"
 	[ ! -e "$socket" ]
@@ -227,9 +216,7 @@ manual_page_is_clean_and_complete()
 	local word
 
 	command -v man >/dev/null || skip "man is not installed"
-	MANWIDTH=100 man --warnings -l "$built/gpreemptd.8" >"$scratch/page" 2>"$err"
-	is "warnings" "$(cat "$err")" ""
-	col -b <"$scratch/page" >"$scratch/text"
+	page "$built/gpreemptd.8" >"$scratch/text"
 	for word in --policy --set --socket hpf fifo rr fair $(sed -n 's/^\t\[[A-Z_]*\] = { "\([a-z_]*\)",.*/\1/p' "$source/engine.c"); do
 		grep -qE -- "(^|[ ,[])$word\>" "$scratch/text" || { echo "gpreemptd(8) does not mention $word"; return 1; }
 	done
@@ -245,15 +232,12 @@ unit_is_what_systemd_expects()
 {
 	command -v systemd-analyze >/dev/null || skip "systemd-analyze is not installed"
 	sed "s|@PREFIX@/sbin|$built|" "$TOP/dist/gpreemptd.service.in" >"$scratch/gpreemptd.service"
-	systemd-analyze verify --man=no "$scratch/gpreemptd.service" >"$scratch/out" 2>&1 || { cat "$scratch/out"; return 1; }
-	not grep gpreemptd.service "$scratch/out"
+	unit_is_clean "$scratch/gpreemptd.service"
 }
 
 scripts_are_clean()
 {
-	command -v shellcheck >/dev/null || skip "shellcheck is not installed"
-	cd "$TOP"
-	shellcheck -S warning -x -P tools/testing/gpreemptctl -P tools/testing/package tools/testing/gpreemptd/*.sh
+	linted tools/testing/gpreemptd/*.sh
 }
 
 echo "TAP version 13"
