@@ -179,6 +179,15 @@ static int64_t do_change(struct actor *a, const int64_t *args)
 
 /* ---- from outside ---- */
 
+/* A process with a queue, which counts its evictions */
+static struct actor *watched_worker(struct __test_metadata *_metadata, int nice)
+{
+	struct actor *a = with_queue(_metadata, nice);
+
+	ASSERT_EQ(0, actor_call(a, do_watch, 0, 0, 0, 0));
+	return a;
+}
+
 /* Work whose counters are at the beginning of a buffer, an index; the arena keeps kernel, arguments and signal */
 static int work_in(struct actor *a, int64_t address, uint32_t waves, uint32_t steps, uint64_t step_ns)
 {
@@ -276,13 +285,9 @@ FIXTURE_TEARDOWN(memory)
  */
 static void violation(struct __test_metadata *_metadata, enum place place, bool not_present, bool read_only)
 {
-	struct actor *bad = actor_start(0, ARENA), *good = actor_start(0, ARENA), *next;
+	struct actor *bad = with_queue(_metadata, 0), *good = with_queue(_metadata, 0), *next;
 	int64_t at = NOWHERE;
 
-	ASSERT_ACTOR(bad);
-	ASSERT_ACTOR(good);
-	ASSERT_EQ(0, actor_queue(bad, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_queue(good, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	ASSERT_EQ(0, actor_call(bad, do_fault_event, 0, 0, 0, 0));
 	if (place != IN_GTT) {
 		at = actor_call(bad, do_buffer, 0, place, KFD_PAGE_BYTES, 0);
@@ -379,13 +384,9 @@ TEST_F(memory, lost_invalidation_is_noticed)
 /* User pages that nothing uses change under a queue that runs: it is interrupted, and nothing else. */
 static void change_under_work(struct __test_metadata *_metadata, enum change change)
 {
-	struct actor *a = actor_start(0, ARENA);
-	int64_t at;
+	struct actor *a = watched_worker(_metadata, 0);
+	int64_t at = actor_call(a, do_buffer, 0, PRIVATE_PAGES, KFD_PAGE_BYTES, 0);
 
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_call(a, do_watch, 0, 0, 0, 0));
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	at = actor_call(a, do_buffer, 0, PRIVATE_PAGES, KFD_PAGE_BYTES, 0);
 	ASSERT_GT(at, 0);
 	ASSERT_EQ(0, actor_work(a, 1, WAVES, STEPS, 5 * MS));
 	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
@@ -436,13 +437,9 @@ TEST_F(memory, write_protected_pages_can_come_back)
 /* After fork() the pages belong to both; the parent's next write copies them, and the GPU's are the parent's. */
 TEST_F(memory, fork_under_a_running_queue_keeps_its_work)
 {
-	struct actor *a = actor_start(0, ARENA);
-	int64_t at;
+	struct actor *a = watched_worker(_metadata, 0);
+	int64_t at = actor_call(a, do_buffer, 0, PRIVATE_PAGES, KFD_PAGE_BYTES, 0);
 
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_call(a, do_watch, 0, 0, 0, 0));
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	at = actor_call(a, do_buffer, 0, PRIVATE_PAGES, KFD_PAGE_BYTES, 0);
 	ASSERT_GT(at, 0);
 	ASSERT_EQ(0, work_in(a, at, WAVES, STEPS, 5 * MS));
 	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
@@ -458,14 +455,10 @@ TEST_F(memory, fork_under_a_running_queue_keeps_its_work)
 /* A process with a quarter of VRAM, full of numbers from @seed on, and work whose counters are in it */
 static struct actor *vram_user(struct __test_metadata *_metadata, uint64_t vram, int64_t seed)
 {
-	struct actor *a = actor_start(0, ARENA);
-	int64_t at;
+	struct actor *a = watched_worker(_metadata, 0);
+	int64_t at = actor_call(a, do_buffer, 0, IN_VRAM, (int64_t)(vram / 4), 0);
 
-	ASSERT_ACTOR(a);
-	ASSERT_EQ(0, actor_call(a, do_watch, 0, 0, 0, 0));
-	at = actor_call(a, do_buffer, 0, IN_VRAM, (int64_t)(vram / 4), 0);
 	ASSERT_GT(at, 0) { TH_LOG("seed %#llx: %s", (unsigned long long)seed, strerror((int)-at)); }
-	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	ASSERT_EQ(0, actor_call(a, do_fill, 0, KFD_PAGE_BYTES, seed, 0));
 	ASSERT_EQ(0, work_in(a, at, WAVES, STEPS, 5 * MS));
 	return a;
@@ -568,14 +561,8 @@ FIXTURE_SETUP(preempted)
 	SETUP_SCHEDULER("gpreempt_max_hold_ms", 60000);
 	/* The driver's runlists take high's waves off for a moment as well, on a slow device for longer than the policy thinks possible. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_resume_delay_us", 50000));
-	self->low = actor_start(LOW_NICE, ARENA);
-	self->high = actor_start(0, ARENA);
-	ASSERT_ACTOR(self->low);
-	ASSERT_ACTOR(self->high);
-	ASSERT_EQ(0, actor_call(self->low, do_watch, 0, 0, 0, 0));
-	ASSERT_EQ(0, actor_call(self->high, do_watch, 0, 0, 0, 0));
-	ASSERT_EQ(0, actor_queue(self->low, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
-	ASSERT_EQ(0, actor_queue(self->high, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	self->low = watched_worker(_metadata, LOW_NICE);
+	self->high = watched_worker(_metadata, 0);
 	at = actor_call(self->low, do_buffer, 0, IN_VRAM, (int64_t)(vram && vram <= VRAM_LIMIT ? vram / 4 : MIB), 0);
 	ASSERT_GT(at, 0);
 	ASSERT_GT(actor_call(self->low, do_buffer, 1, PRIVATE_PAGES, KFD_PAGE_BYTES, 0), 0);

@@ -120,6 +120,19 @@ static void start_pair(struct __test_metadata *_metadata, FIXTURE_DATA(storms) *
 	ASSERT_EQ(0, launch_begins(self->low));
 }
 
+#define FINISH_PAIR() do { \
+	ASSERT_DONE_ONCE(self->low, self->high); \
+	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes)); \
+} while (0)
+
+/* The pair of a test of decisions. So many preemptions are not what the budget is for. */
+#define START_DECISIONS(requests) do { \
+	if (looks_rarely()) \
+		SKIP(return, "a look takes long on this kernel"); \
+	start_pair(_metadata, self, STEPS, requests); \
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0)); \
+} while (0)
+
 TEST_F_TIMEOUT(storms, lose_no_work, 120)
 {
 	enum { STEPS = 40, TIMES = 10 };
@@ -136,8 +149,7 @@ TEST_F_TIMEOUT(storms, lose_no_work, 120)
 		EXPECT_GT(storm->calls[kind], 0);
 		EXPECT_EQ(0, storm->errors[kind]);
 	}
-	ASSERT_DONE_ONCE(self->low, self->high);
-	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	FINISH_PAIR();
 }
 
 /* ---- what storms delay ---- */
@@ -366,18 +378,13 @@ TEST_F_TIMEOUT(storms, list_storm_delays_no_preemption, 300)
 	enum { FIRST = 4, PHASE = FIRST + REQUESTS, STEPS = 200 };
 	static struct phase calm, list, set;
 
-	if (looks_rarely())
-		SKIP(return, "a look takes long on this kernel");
-	start_pair(_metadata, self, STEPS, 3 * PHASE);
-	/* So many preemptions are not what the budget is for. */
-	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	START_DECISIONS(3 * PHASE);
 	measure(_metadata, self->high, &calm, "calm", FIRST, REQUESTS);
 	measure_beside(_metadata, self, &list, "8 LIST", FIRST, REQUESTS, 2, 0, 0);
 	measure_beside(_metadata, self, &set, "8 SET_PRIORITY", FIRST, REQUESTS, 0, 2, 0);
 	expect_undelayed(_metadata, &calm, &list, "8 LIST");
 	expect_undelayed(_metadata, &calm, &set, "8 SET_PRIORITY");
-	ASSERT_DONE_ONCE(self->low, self->high);
-	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	FINISH_PAIR();
 }
 
 /*
@@ -390,18 +397,13 @@ TEST_F_TIMEOUT(storms, calls_in_a_loop_delay_no_request, 300)
 	static struct phase calm, all;
 	int64_t paced;
 
-	if (looks_rarely())
-		SKIP(return, "a look takes long on this kernel");
-	start_pair(_metadata, self, STEPS, 2 * PHASE);
-	/* So many preemptions are not what the budget is for. */
-	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	START_DECISIONS(2 * PHASE);
 	measure(_metadata, self->high, &calm, "calm", FIRST, REQUESTS_MOST);
 	paced = counter("paced");
 	measure_beside(_metadata, self, &all, "8 LIST, 8 SET_PRIORITY, 4 UPDATE_QUEUE", FIRST, REQUESTS_MOST, 2, 2, 1);
 	EXPECT_GT(counter("paced"), paced);
 	expect_undelayed(_metadata, &calm, &all, "all of them");
-	ASSERT_DONE_ONCE(self->low, self->high);
-	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	FINISH_PAIR();
 }
 
 /* Runlists follow each other: what works is preempted for what is above it, and given back, all the same. */
@@ -411,10 +413,7 @@ TEST_F_TIMEOUT(storms, update_storm_stops_no_decision, 120)
 	int64_t count;
 	int i;
 
-	if (looks_rarely())
-		SKIP(return, "a look takes long on this kernel");
-	start_pair(_metadata, self, STEPS, TIMES);
-	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	START_DECISIONS(TIMES);
 	storm_begin(self->stormers, STORMERS, 0, 0, 1, 0);
 	for (i = 0; i < TIMES; i++) {
 		count = preempt_count(self->low, 0);
@@ -426,8 +425,7 @@ TEST_F_TIMEOUT(storms, update_storm_stops_no_decision, 120)
 	/* Commands that wait for their turn are waited for. */
 	EXPECT_EQ(0, storm_end(self->stormers, STORMERS));
 	EXPECT_GT(storm->calls[LOOP_UPDATE_QUEUE], 0);
-	ASSERT_DONE_ONCE(self->low, self->high);
-	EXPECT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	FINISH_PAIR();
 }
 
 /* ---- reliefs of many, which begin one after the other ---- */

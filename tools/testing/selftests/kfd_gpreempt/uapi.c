@@ -719,10 +719,16 @@ static void read_queue_file(const struct actor *a, const char *name, char *buffe
 	buffer[strcspn(buffer, "\n")] = '\0';
 }
 
+#define EXPECT_QUEUE_FILE(a, name, value) do { \
+	char text_[64]; \
+	read_queue_file(a, name, text_, sizeof(text_)); \
+	EXPECT_STREQ(value, text_) TH_LOG("%s", name); \
+} while (0)
+
 TEST_F(uapi, sysfs_shows_and_sets_a_queues_priority)
 {
 	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
-	char path[160], text[64];
+	char path[160];
 	int64_t checks;
 	int fd;
 
@@ -735,19 +741,13 @@ TEST_F(uapi, sysfs_shows_and_sets_a_queues_priority)
 	checks = counter("checks");
 	ASSERT_EQ(3, write(fd, "-42", 3));
 	ASSERT_EQ(0, wait_counter("checks", checks + 1, LONG));
-	read_queue_file(a, "logical_priority", text, sizeof(text));
-	EXPECT_STREQ("-42", text);
-	read_queue_file(a, "effective_priority", text, sizeof(text));
-	EXPECT_STREQ("-42", text);
-	read_queue_file(a, "gpreempt_state", text, sizeof(text));
-	EXPECT_STREQ("idle", text);
-	read_queue_file(a, "preempt_count", text, sizeof(text));
-	EXPECT_STREQ("0", text);
-	read_queue_file(a, "preempted_ms", text, sizeof(text));
-	EXPECT_STREQ("0", text);
+	EXPECT_QUEUE_FILE(a, "logical_priority", "-42");
+	EXPECT_QUEUE_FILE(a, "effective_priority", "-42");
+	EXPECT_QUEUE_FILE(a, "gpreempt_state", "idle");
+	EXPECT_QUEUE_FILE(a, "preempt_count", "0");
+	EXPECT_QUEUE_FILE(a, "preempted_ms", "0");
 	/* The driver's own files are as ever. */
-	read_queue_file(a, "type", text, sizeof(text));
-	EXPECT_STREQ("0", text);
+	EXPECT_QUEUE_FILE(a, "type", "0");
 	EXPECT_EQ(-1, write(fd, "1024", 4));
 	EXPECT_EQ(EINVAL, errno);
 	ASSERT_EQ(5, write(fd, "clear", 5));
@@ -769,13 +769,11 @@ TEST_F(uapi, sysfs_counts_a_queues_preemptions)
 	ASSERT_EQ(0, launch_begins(a));
 	read_queue_file(a, "gpreempt_state", text, sizeof(text));
 	ASSERT_EQ(1, gpreempt_preempt(self->g, AT(queue_of(a)), 0, 0));
-	read_queue_file(a, "gpreempt_state", text, sizeof(text));
-	EXPECT_STREQ("preempted", text);
+	EXPECT_QUEUE_FILE(a, "gpreempt_state", "preempted");
 	kfd_sleep_ns(20 * MS);
 	ASSERT_EQ(1, gpreempt_resume(self->g, AT(queue_of(a))));
 	ASSERT_EQ(0, actor_wait(a, 0, LONG));
-	read_queue_file(a, "preempt_count", text, sizeof(text));
-	EXPECT_STREQ("1", text);
+	EXPECT_QUEUE_FILE(a, "preempt_count", "1");
 	read_queue_file(a, "preempted_ms", text, sizeof(text));
 	EXPECT_LE(20, atoi(text));
 	EXPECT_EXACTLY_ONCE(a);
