@@ -223,11 +223,16 @@ autoinstall_value()
 	is "on another series" "$(KVER=$foreign conf AUTOINSTALL)" ""
 }
 
+# throw_away_dkms FOLDER [COMMAND...]: DKMS there has the package, as far as the command, called with its folder, leaves it
 throw_away_dkms()
 {
+	command -v dkms >/dev/null || skip "dkms is not installed"
 	mkdir -p "$1/var/lib/dkms" "$1/usr/src" "$1/lib/modules/$KVER"
 	dkms_args=(--dkmstree "$1/var/lib/dkms" --sourcetree "$1/usr/src" --installtree "$1/lib/modules" --no-depmod)
 	export mok_signing_key=$1/key mok_certificate=$1/certificate
+	package_copy "$1/usr/src/kfd_gpreempt-$version"
+	[ $# = 1 ] || (cd "$1/usr/src/kfd_gpreempt-$version" && "${@:2}")
+	dkms add "kfd_gpreempt/$version" "${dkms_args[@]}"
 }
 
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
@@ -235,10 +240,7 @@ version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 # "dkms autoinstall" runs when a kernel is upgraded: it must succeed, and say why there is no module.
 autoinstall()
 {
-	command -v dkms >/dev/null || skip "dkms is not installed"
 	throw_away_dkms "$scratch/auto"
-	package_copy "$scratch/auto/usr/src/kfd_gpreempt-$version"
-	dkms add "kfd_gpreempt/$version" "${dkms_args[@]}"
 	with_packages 6.12.9-1 "" "" dkms autoinstall -k "$KVER" "${dkms_args[@]}" >"$out" 2>&1
 	has "$out" "apt-get install linux-source-$series=6.12.9-1"
 	[ ! -e "$scratch/auto/lib/modules/$KVER/updates" ]
@@ -248,11 +250,7 @@ autoinstall()
 # With it, the build is tried: also before anything was ever built, when DKMS asks for no kernel in particular.
 autoinstall_with_source()
 {
-	command -v dkms >/dev/null || skip "dkms is not installed"
-	throw_away_dkms "$scratch/try"
-	package_copy "$scratch/try/usr/src/kfd_gpreempt-$version"
-	sed -i 's/^MAKE.*/MAKE[0]="touch tried; false"/' "$scratch/try/usr/src/kfd_gpreempt-$version/dkms.conf"
-	dkms add "kfd_gpreempt/$version" "${dkms_args[@]}"
+	throw_away_dkms "$scratch/try" sed -i 's/^MAKE.*/MAKE[0]="touch tried; false"/' dkms.conf
 	dkms autoinstall -k "$KVER" "${dkms_args[@]}" || true
 	[ -e "$scratch/try/var/lib/dkms/kfd_gpreempt/$version/build/tried" ]
 }
@@ -260,11 +258,7 @@ autoinstall_with_source()
 # A build that fails inside DKMS installs nothing and reports no module.
 dkms_failure()
 {
-	command -v dkms >/dev/null || skip "dkms is not installed"
-	throw_away_dkms "$scratch/fail"
-	package_copy "$scratch/fail/usr/src/kfd_gpreempt-$version"
-	sed -i '/^supports /d' "$scratch/fail/usr/src/kfd_gpreempt-$version/dkms/hooks.list"
-	dkms add "kfd_gpreempt/$version" "${dkms_args[@]}"
+	throw_away_dkms "$scratch/fail" sed -i '/^supports /d' dkms/hooks.list
 	! dkms install "kfd_gpreempt/$version" -k "$KVER" "${dkms_args[@]}" || { echo "it did not fail"; return 1; }
 	has "$scratch/fail/var/lib/dkms/kfd_gpreempt/$version/build/make.log" "no hooks for the $series series"
 	dkms status "${dkms_args[@]}" >"$out"
