@@ -240,10 +240,7 @@ static void unanswered(struct __test_metadata *_metadata, const FIXTURE_DATA(err
 		EXPECT_EQ(timeouts + 1, counter("failed_unmap_timeout"));
 }
 
-TEST_F(error, lost_unmap_resets_the_device)
-{
-	unanswered(_metadata, self, variant->scheduled, "fault/unmap_lost", 1);
-}
+TEST_F_CALLS(error, lost_unmap_resets_the_device, unanswered(_metadata, self, variant->scheduled, "fault/unmap_lost", 1))
 
 TEST_F(error, lost_fence_resets_the_device)
 {
@@ -260,10 +257,7 @@ TEST_F(error, unmap_later_than_the_timeout_resets_the_device)
 }
 
 /* The device forgets everything while it is asked to unmap ... */
-TEST_F(error, device_lost_in_an_unmap_is_reset)
-{
-	unanswered(_metadata, self, variant->scheduled, "fault/state_lost", 2);
-}
+TEST_F_CALLS(error, device_lost_in_an_unmap_is_reset, unanswered(_metadata, self, variant->scheduled, "fault/state_lost", 2))
 
 /* ... or while waves run. */
 TEST_F(error, device_lost_between_two_unmaps_is_reset)
@@ -380,15 +374,8 @@ static void garbage(struct __test_metadata *_metadata, const FIXTURE_DATA(error)
 	EXPECT_RESETS(self, 0, 0);
 }
 
-TEST_F(error, garbage_in_an_mqd_hurts_its_queue_only)
-{
-	garbage(_metadata, self, variant, "fault/mqd_garbage");
-}
-
-TEST_F(error, garbage_in_a_control_stack_hurts_its_queue_only)
-{
-	garbage(_metadata, self, variant, "fault/ctl_stack_garbage");
-}
+TEST_F_CALLS(error, garbage_in_an_mqd_hurts_its_queue_only, garbage(_metadata, self, variant, "fault/mqd_garbage"))
+TEST_F_CALLS(error, garbage_in_a_control_stack_hurts_its_queue_only, garbage(_metadata, self, variant, "fault/ctl_stack_garbage"))
 
 /*
  * A read index far ahead of the write index, and one far behind it: no work is lost, nobody is held for good. The garbage is high's:
@@ -412,15 +399,8 @@ static void bad_read_index(struct __test_metadata *_metadata, const FIXTURE_DATA
 	EXPECT_RESETS(self, 0, 0);
 }
 
-TEST_F(error, read_index_far_ahead_holds_nobody)
-{
-	bad_read_index(_metadata, self, variant, 1ull << 40);
-}
-
-TEST_F(error, read_index_far_behind_holds_nobody)
-{
-	bad_read_index(_metadata, self, variant, 0);
-}
+TEST_F_CALLS(error, read_index_far_ahead_holds_nobody, bad_read_index(_metadata, self, variant, 1ull << 40))
+TEST_F_CALLS(error, read_index_far_behind_holds_nobody, bad_read_index(_metadata, self, variant, 0))
 
 /* ---- interrupts ---- */
 
@@ -493,15 +473,8 @@ static void wrongly_saved(struct __test_metadata *_metadata, const FIXTURE_DATA(
 	EXPECT_GT(t.lost + t.twice, 0);
 }
 
-TEST_F(error, stale_mqd_is_noticed)
-{
-	wrongly_saved(_metadata, self, variant, "fault/stale_mqd");
-}
-
-TEST_F(error, stale_control_stack_is_noticed)
-{
-	wrongly_saved(_metadata, self, variant, "fault/stale_ctl_stack");
-}
+TEST_F_CALLS(error, stale_mqd_is_noticed, wrongly_saved(_metadata, self, variant, "fault/stale_mqd"))
+TEST_F_CALLS(error, stale_control_stack_is_noticed, wrongly_saved(_metadata, self, variant, "fault/stale_ctl_stack"))
 
 /* ---- resets that somebody asks for, with the hardware scheduler and without ---- */
 

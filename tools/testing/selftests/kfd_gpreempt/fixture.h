@@ -367,6 +367,9 @@ static inline int scheduler_fresh(const char *name, int64_t value)
 	ASSERT_EQ(0, gws_); \
 } while (0)
 
+/* A test that is one call: of a family that differs in what it is given */
+#define TEST_F_CALLS(fixture, name, call)	TEST_F(fixture, name) { call; }
+
 /* A fixture of these alone, with what else its setup does */
 #define SCHEDULER_FIXTURE(name, setup) \
 	FIXTURE(name) { BEFORE_TEST; }; \

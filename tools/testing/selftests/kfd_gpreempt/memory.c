@@ -419,20 +419,9 @@ static void change_under_work(struct __test_metadata *_metadata, enum change cha
 	EXPECT_EQ(0, actor_stop(a));
 }
 
-TEST_F(memory, munmap_behind_a_running_queue_interrupts_it_only)
-{
-	change_under_work(_metadata, UNMAP);
-}
-
-TEST_F(memory, dropped_pages_are_replaced_under_a_running_queue)
-{
-	change_under_work(_metadata, DROP);
-}
-
-TEST_F(memory, write_protected_pages_can_come_back)
-{
-	change_under_work(_metadata, PROTECT);
-}
+TEST_F_CALLS(memory, munmap_behind_a_running_queue_interrupts_it_only, change_under_work(_metadata, UNMAP))
+TEST_F_CALLS(memory, dropped_pages_are_replaced_under_a_running_queue, change_under_work(_metadata, DROP))
+TEST_F_CALLS(memory, write_protected_pages_can_come_back, change_under_work(_metadata, PROTECT))
 
 /* After fork() the pages belong to both; the parent's next write copies them, and the GPU's are the parent's. */
 TEST_F(memory, fork_under_a_running_queue_keeps_its_work)

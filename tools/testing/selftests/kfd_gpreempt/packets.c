@@ -399,15 +399,8 @@ static void streams_reach_memory(struct __test_metadata *_metadata, struct host 
 	EXPECT_EQ(6, m[0]);
 }
 
-TEST_F(ring, pm4_streams_reach_memory)
-{
-	streams_reach_memory(_metadata, &self->host, &pm4);
-}
-
-TEST_F(ring, sdma_streams_reach_memory)
-{
-	streams_reach_memory(_metadata, &self->host, &sdma);
-}
+TEST_F_CALLS(ring, pm4_streams_reach_memory, streams_reach_memory(_metadata, &self->host, &pm4))
+TEST_F_CALLS(ring, sdma_streams_reach_memory, streams_reach_memory(_metadata, &self->host, &sdma))
 
 TEST_F(ring, sdma_copies_and_fills_on_every_engine)
 {
@@ -461,15 +454,8 @@ static void end_wakes_sleeper(struct __test_metadata *_metadata, struct host *h,
 	EXPECT_EQ(0, done->value);
 }
 
-TEST_F(ring, pm4_end_wakes_sleeper)
-{
-	end_wakes_sleeper(_metadata, &self->host, &pm4);
-}
-
-TEST_F(ring, sdma_trap_wakes_sleeper)
-{
-	end_wakes_sleeper(_metadata, &self->host, &sdma);
-}
+TEST_F_CALLS(ring, pm4_end_wakes_sleeper, end_wakes_sleeper(_metadata, &self->host, &pm4))
+TEST_F_CALLS(ring, sdma_trap_wakes_sleeper, end_wakes_sleeper(_metadata, &self->host, &sdma))
 
 /* An AQL queue waits for SDMA and SDMA for PM4, which waits for AQL: signals are values in memory. */
 TEST_F(ring, queues_of_all_kinds_wait_for_each_other)
@@ -526,15 +512,8 @@ static void full_ring(struct __test_metadata *_metadata, struct host *h, const s
 	}
 }
 
-TEST_F(ring, full_pm4_ring)
-{
-	full_ring(_metadata, &self->host, &pm4);
-}
-
-TEST_F(ring, full_sdma_ring)
-{
-	full_ring(_metadata, &self->host, &sdma);
-}
+TEST_F_CALLS(ring, full_pm4_ring, full_ring(_metadata, &self->host, &pm4))
+TEST_F_CALLS(ring, full_sdma_ring, full_ring(_metadata, &self->host, &sdma))
 
 TEST_F(ring, full_aql_ring)
 {
@@ -926,20 +905,12 @@ static void victim_is_preempted(struct __test_metadata *_metadata, struct host *
 	EXPECT_EQ(kfd_vgpu_stat("waves_saved") - saved, kfd_vgpu_stat("waves_restored") - restored);
 }
 
-TEST_F(scheduled, aql_queue_is_preempted_in_the_middle_of_a_kernel)
-{
-	victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_AQL, launch_aql);
-}
-
-TEST_F(scheduled, pm4_queue_is_preempted_in_the_middle_of_a_kernel)
-{
-	victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_PM4, launch_pm4);
-}
-
-TEST_F(scheduled, buffers_of_an_aql_packet_are_preempted_in_the_middle_of_a_kernel)
-{
-	victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_AQL, launch_in_buffers);
-}
+TEST_F_CALLS(scheduled, aql_queue_is_preempted_in_the_middle_of_a_kernel,
+	     victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_AQL, launch_aql))
+TEST_F_CALLS(scheduled, pm4_queue_is_preempted_in_the_middle_of_a_kernel,
+	     victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_PM4, launch_pm4))
+TEST_F_CALLS(scheduled, buffers_of_an_aql_packet_are_preempted_in_the_middle_of_a_kernel,
+	     victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_AQL, launch_in_buffers))
 
 /* An urgent PM4 queue preempts as an AQL queue does: it is the low process's turn to be urgent. */
 TEST_F(scheduled, pm4_queue_preempts_others)

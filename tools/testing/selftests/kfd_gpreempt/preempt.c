@@ -77,16 +77,10 @@ static void late_high_beats_hog(struct __test_metadata *_metadata, uint32_t slot
 }
 
 /* User pages, as ROCr's queues have them: the scheduler sees their pointers through pinned pages. */
-TEST_F(scheduler, low_hog_yields_to_late_high)
-{
-	late_high_beats_hog(_metadata, self->slots, KFD_BACKING_USERPTR);
-}
+TEST_F_CALLS(scheduler, low_hog_yields_to_late_high, late_high_beats_hog(_metadata, self->slots, KFD_BACKING_USERPTR))
 
 /* The same for queues in GTT buffers. */
-TEST_F(scheduler, gtt_queues_are_sampled_too)
-{
-	late_high_beats_hog(_metadata, self->slots, KFD_BACKING_GTT);
-}
+TEST_F_CALLS(scheduler, gtt_queues_are_sampled_too, late_high_beats_hog(_metadata, self->slots, KFD_BACKING_GTT))
 
 TEST_F(scheduler, preempted_queue_stands_still)
 {

@@ -41,15 +41,8 @@ static void run_one_grid(struct __test_metadata *_metadata, enum kfd_backing bac
 	EXPECT_EQ(0, actor_stop(a));
 }
 
-TEST_F(device, userptr_queue_runs_kernel)
-{
-	run_one_grid(_metadata, KFD_BACKING_USERPTR);
-}
-
-TEST_F(device, gtt_queue_runs_kernel)
-{
-	run_one_grid(_metadata, KFD_BACKING_GTT);
-}
+TEST_F_CALLS(device, userptr_queue_runs_kernel, run_one_grid(_metadata, KFD_BACKING_USERPTR))
+TEST_F_CALLS(device, gtt_queue_runs_kernel, run_one_grid(_metadata, KFD_BACKING_GTT))
 
 static int64_t wait_by_event(struct actor *a, const int64_t *args)
 {
