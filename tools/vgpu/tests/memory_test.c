@@ -227,28 +227,23 @@ TEST(unmapped_processes_leave_no_translations)
 /* UNMAP_QUEUES with a PASID: the other process keeps its slots, its VMID and its translations. */
 TEST(unmap_by_pasid_leaves_others_alone)
 {
-	struct bed_process *p[2];
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
-	u32 i, vmid, generation[VGPU_VMIDS], changed = 0;
+	u32 vmid, generation[VGPU_VMIDS], changed = 0;
 	u64 saves;
 
 	up();
-	for (i = 0; i < 2; i++) {
-		p[i] = bed_process(b);
-		q[i] = bed_queue(b, p[i]);
-		w[i] = bed_work(b, p[i], 8, 1, 100, 10 * US);
-	}
+	add_queues(q, w, 2, 8, 1, 100, 10 * US);
 	run_all(q, w, 2);
 	bed_run_for(b, 300 * US);
 	for (vmid = 0; vmid < VGPU_VMIDS; vmid++)
 		generation[vmid] = vgpu_tlb_generation(b->m, VGPU_HUB_GFX, vmid);
 	saves = bed_stat(b, "cwsr_saves");
-	CHECK(bed_unmap_pasid(b, p[0]->pasid));
+	CHECK(bed_unmap_pasid(b, q[0]->p->pasid));
 	CHECK_EQ(bed_stat(b, "cwsr_saves") - saves, 1);
 	for (vmid = 0; vmid < VGPU_VMIDS; vmid++)
 		if (vgpu_tlb_generation(b->m, VGPU_HUB_GFX, vmid) != generation[vmid]) {
-			CHECK_EQ(vgpu_ih_pasid(b->m, VGPU_HUB_GFX, vmid), p[0]->pasid);
+			CHECK_EQ(vgpu_ih_pasid(b->m, VGPU_HUB_GFX, vmid), q[0]->p->pasid);
 			changed++;
 		}
 	CHECK_EQ(changed, 1);
@@ -379,18 +374,13 @@ TEST(first_fault_stays_until_cleared)
 /* Counters of waves 8..15 lie in a page that goes away: the waves halt, what else there is goes on. */
 TEST(faulting_waves_halt)
 {
-	struct bed_process *p[2];
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
 	u32 i, steps = VGPU_PAGE / 4 / 8;
 
 	up();
-	for (i = 0; i < 2; i++) {
-		p[i] = bed_process(b);
-		q[i] = bed_queue(b, p[i]);
-		w[i] = bed_work(b, p[i], 16, 2, steps, 10 * US);
-	}
-	bed_map(b, p[0], w[0]->counters_va + VGPU_PAGE, 0, 0);
+	add_queues(q, w, 2, 16, 2, steps, 10 * US);
+	bed_map(b, q[0]->p, w[0]->counters_va + VGPU_PAGE, 0, 0);
 	vgpu_quiet = true;
 	run_all(q, w, 2);
 	CHECK(!bed_run_until(b, bed_work_done, w[0], 10 * MS));
@@ -405,7 +395,7 @@ TEST(faulting_waves_halt)
 	/* They are saved and come back as they are, even if the page is there now. */
 	CHECK(bed_unmap(b, false));
 	CHECK_EQ(bed_waves_by_register(b, q[0]->doorbell), 0);
-	bed_map(b, p[0], w[0]->counters_va + VGPU_PAGE, BED_SYSTEM_BASE + bed_system(b, VGPU_PAGE), PTE_V | PTE_S | PTE_RW);
+	bed_map(b, q[0]->p, w[0]->counters_va + VGPU_PAGE, BED_SYSTEM_BASE + bed_system(b, VGPU_PAGE), PTE_V | PTE_S | PTE_RW);
 	CHECK(bed_runlist(b, q, 2));
 	CHECK(!bed_run_until(b, bed_work_done, w[0], 10 * MS));
 	CHECK_EQ(bed_waves_by_register(b, q[0]->doorbell), 8);

@@ -686,17 +686,12 @@ TEST(full_device_makes_others_wait)
 
 TEST(queues_share_freed_slots)
 {
-	struct bed_process *p[2];
 	struct bed_queue *q[2];
 	struct bed_work *w[2];
 	u32 i, waves[2];
 
 	up();
-	for (i = 0; i < 2; i++) {
-		p[i] = bed_process(b);
-		q[i] = bed_queue(b, p[i]);
-		w[i] = bed_work(b, p[i], 2048, 1, 1, 100 * US);
-	}
+	add_queues(q, w, 2, 2048, 1, 1, 100 * US);
 	CHECK(bed_runlist(b, q, 2));
 	bed_run_for(b, 50 * US);
 	bed_submit(b, q[0], w[0], false);
