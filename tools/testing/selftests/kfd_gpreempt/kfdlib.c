@@ -539,6 +539,14 @@ static int kfd_call(struct kfd_client *c, unsigned long request, void *args)
 	return ret < 0 ? -errno : 0;
 }
 
+/* Ends an open that failed at what; returns err. */
+static int open_failed(struct kfd_client *c, const char *what, int err)
+{
+	snprintf(c->why, sizeof(c->why), "%s: %s", what, strerror(-err));
+	kfd_client_close(c);
+	return err;
+}
+
 int kfd_client_open(struct kfd_client *c)
 {
 	struct kfd_ioctl_acquire_vm_args vm = { 0 };
@@ -553,52 +561,34 @@ int kfd_client_open(struct kfd_client *c)
 	memset(c, 0, sizeof(*c));
 	c->drm_fd = -1;
 	c->kfd_fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-	if (c->kfd_fd < 0) {
-		err = -errno;
-		snprintf(c->why, sizeof(c->why), "/dev/kfd: %s", strerror(-err));
+	if (c->kfd_fd < 0)
+		return open_failed(c, "/dev/kfd", -errno);
+	err = read_topology(c, &minor);
+	if (err) {
+		kfd_client_close(c);
 		return err;
 	}
-	err = read_topology(c, &minor);
-	if (err)
-		goto fail;
-
 	snprintf(path, sizeof(path), "/dev/dri/renderD%d", minor);
 	c->drm_fd = open(path, O_RDWR | O_CLOEXEC);
-	if (c->drm_fd < 0) {
-		err = -errno;
-		snprintf(c->why, sizeof(c->why), "%s: %s", path, strerror(-err));
-		goto fail;
-	}
+	if (c->drm_fd < 0)
+		return open_failed(c, path, -errno);
 	vm.drm_fd = (uint32_t)c->drm_fd;
 	vm.gpu_id = c->gpu_id;
 	err = kfd_call(c, AMDKFD_IOC_ACQUIRE_VM, &vm);
-	if (err) {
-		snprintf(c->why, sizeof(c->why), "ACQUIRE_VM: %s", strerror(-err));
-		goto fail;
-	}
+	if (err)
+		return open_failed(c, "ACQUIRE_VM", err);
 	policy.gpu_id = c->gpu_id;
 	err = kfd_call(c, AMDKFD_IOC_SET_MEMORY_POLICY, &policy);
-	if (err) {
-		snprintf(c->why, sizeof(c->why), "SET_MEMORY_POLICY: %s", strerror(-err));
-		goto fail;
-	}
+	if (err)
+		return open_failed(c, "SET_MEMORY_POLICY", err);
 	/* KFD keeps the event page until the process ends: it is never freed here. */
 	err = kfd_buffer_gtt(c, EVENT_PAGE_BYTES, &events);
-	if (err) {
-		snprintf(c->why, sizeof(c->why), "event page: %s", strerror(-err));
-		goto fail;
-	}
+	if (err)
+		return open_failed(c, "event page", err);
 	c->event_page = events.ptr;
 	c->event_page_handle = events.handle;
 	err = load_work(c);
-	if (err) {
-		snprintf(c->why, sizeof(c->why), "machine code: %s", strerror(-err));
-		goto fail;
-	}
-	return 0;
-fail:
-	kfd_client_close(c);
-	return err;
+	return err ? open_failed(c, "machine code", err) : 0;
 }
 
 void kfd_client_close(struct kfd_client *c)
