@@ -82,47 +82,35 @@ TEST_F(uapi, dirty_input_is_refused_everywhere)
 	EXPECT_EQ(-ENOTTY, raw(self->fd, _IOWR('Y', 0x07, struct gpreempt_hint), buffer));
 }
 
+#define EXPECT_UNDEFINED(command, type, ...) \
+	EXPECT_EQ(-EINVAL, raw(self->fd, command, &(struct type){ __VA_ARGS__ })) TH_LOG(#command ": " #__VA_ARGS__)
+
 /* Flags that are not defined, and members that are the kernel's to fill. */
 TEST_F(uapi, what_is_not_defined_is_refused)
 {
 	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
-	struct gpreempt_set_param param = { .target = process_of(a), .flags = 1 };
-	struct gpreempt_hint hint = { .target = process_of(a), .within_us = 1000, .flags = 1 };
-	struct gpreempt_list list = { .target = process_of(a), .flags = 1 };
-	struct gpreempt_priority priority = { .target = process_of(a), .flags = 2 };
-	struct gpreempt_info info = { .flags = 1 };
-	struct gpreempt_hold hold = { .target = process_of(a), .flags = 4 };
+	struct gpreempt_target process = process_of(a), there = process, all = gpreempt_target_all();
 
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_INFO, &info));
-	info = (struct gpreempt_info){ .abi_version = 1 };
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_INFO, &info));
-	info = (struct gpreempt_info){ .features = 1 };
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_INFO, &info));
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_LIST, &list));
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_SET_PARAM, &param));
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_HINT, &hint));
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_SET_PRIORITY, &priority));
+	there.gpu_id = self->gpu_id;
+	EXPECT_UNDEFINED(GPREEMPT_IOC_INFO, gpreempt_info, .flags = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_INFO, gpreempt_info, .abi_version = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_INFO, gpreempt_info, .features = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_LIST, gpreempt_list, .target = process, .flags = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_SET_PARAM, gpreempt_set_param, .target = process, .flags = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_HINT, gpreempt_hint, .target = process, .within_us = 1000, .flags = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_HINT, gpreempt_hint, .target = all, .within_us = 1000);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_SET_PRIORITY, gpreempt_priority, .target = process, .flags = 2);
 	/* To clear is not to set. */
-	priority = (struct gpreempt_priority){ .target = process_of(a), .flags = GPREEMPT_PRIORITY_CLEAR, .priority = 1 };
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_SET_PRIORITY, &priority));
+	EXPECT_UNDEFINED(GPREEMPT_IOC_SET_PRIORITY, gpreempt_priority, .target = process, .flags = GPREEMPT_PRIORITY_CLEAR, .priority = 1);
 	/* A process's priority is the same on all nodes; everybody has none. */
-	priority = (struct gpreempt_priority){ .target = process_of(a) };
-	priority.target.gpu_id = self->gpu_id;
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_SET_PRIORITY, &priority));
-	priority.target = gpreempt_target_all();
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_SET_PRIORITY, &priority));
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_PREEMPT, &hold));
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_RESUME, &hold));
-	hold = (struct gpreempt_hold){ .target = process_of(a), .nr_queues = 1 };
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_PREEMPT, &hold));
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_RESUME, &hold));
-	hold = (struct gpreempt_hold){ .target = process_of(a), .reserved1 = 1 };
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_PREEMPT, &hold));
-	hold = (struct gpreempt_hold){ .target = process_of(a), .timeout_ms = 1 };
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_RESUME, &hold));
-	hint.flags = 0;
-	hint.target = gpreempt_target_all();
-	EXPECT_EQ(-EINVAL, raw(self->fd, GPREEMPT_IOC_HINT, &hint));
+	EXPECT_UNDEFINED(GPREEMPT_IOC_SET_PRIORITY, gpreempt_priority, .target = there);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_SET_PRIORITY, gpreempt_priority, .target = all);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_PREEMPT, gpreempt_hold, .target = process, .flags = 4);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_RESUME, gpreempt_hold, .target = process, .flags = 4);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_PREEMPT, gpreempt_hold, .target = process, .nr_queues = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_RESUME, gpreempt_hold, .target = process, .nr_queues = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_PREEMPT, gpreempt_hold, .target = process, .reserved1 = 1);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_RESUME, gpreempt_hold, .target = process, .timeout_ms = 1);
 }
 
 /* A length is no promise, and no reason to allocate. */
@@ -154,30 +142,27 @@ TEST_F(uapi, huge_counts_do_no_harm)
 
 TEST_F(uapi, targets_are_checked)
 {
-	struct gpreempt_queue_info *queues;
 	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
 	int fd = open("/tmp", O_RDONLY | O_DIRECTORY);
-	struct gpreempt_target target = gpreempt_target_process(0x3fffff, 0);
+	const struct {
+		int err;
+		struct gpreempt_target target;
+	} refused[] = {
+		{ -ESRCH, gpreempt_target_process(0x3fffff, 0) },
+		{ -ENODEV, gpreempt_target_process(a->pid, 1) },
+		{ -ENOENT, gpreempt_target_queue(a->pid, self->gpu_id, 4711) },
+		{ -EINVAL, gpreempt_target_queue(a->pid, 0, 0) },
+		{ -EBADF, gpreempt_target_cgroup(fd) },
+		{ -EBADF, gpreempt_target_cgroup(-1) },
+		{ -EINVAL, { .scope = GPREEMPT_SCOPE_ALL, .pid = a->pid } },
+		{ -EINVAL, { .scope = 4 } },
+		{ -EINVAL, gpreempt_target_process(-1, 0) },
+	};
+	struct gpreempt_queue_info *queues;
+	size_t i;
 
-	EXPECT_EQ(-ESRCH, gpreempt_list_queues(self->g, &target, &queues));
-	target = gpreempt_target_process(a->pid, 1);
-	EXPECT_EQ(-ENODEV, gpreempt_list_queues(self->g, &target, &queues));
-	target = gpreempt_target_queue(a->pid, self->gpu_id, 4711);
-	EXPECT_EQ(-ENOENT, gpreempt_list_queues(self->g, &target, &queues));
-	target = gpreempt_target_queue(a->pid, 0, 0);
-	EXPECT_EQ(-EINVAL, gpreempt_list_queues(self->g, &target, &queues));
-	target = gpreempt_target_cgroup(fd);
-	EXPECT_EQ(-EBADF, gpreempt_list_queues(self->g, &target, &queues));
-	target = gpreempt_target_cgroup(-1);
-	EXPECT_EQ(-EBADF, gpreempt_list_queues(self->g, &target, &queues));
-	target = gpreempt_target_all();
-	target.pid = a->pid;
-	EXPECT_EQ(-EINVAL, gpreempt_list_queues(self->g, &target, &queues));
-	target = gpreempt_target_all();
-	target.scope = 4;
-	EXPECT_EQ(-EINVAL, gpreempt_list_queues(self->g, &target, &queues));
-	target = gpreempt_target_process(-1, 0);
-	EXPECT_EQ(-EINVAL, gpreempt_list_queues(self->g, &target, &queues));
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		EXPECT_EQ(refused[i].err, gpreempt_list_queues(self->g, &refused[i].target, &queues)) TH_LOG("target %zu", i);
 	close(fd);
 }
 
