@@ -83,6 +83,14 @@ void __attribute__((weak)) tap_end(void)
 {
 }
 
+/* Where each test has a process of its own, tap_end() leaves nothing behind. */
+void tap_renew(void)
+{
+	tap_end();
+	if (!tap_forks)
+		tap_reset();
+}
+
 static bool wanted(const struct test *test, int argc, char **argv)
 {
 	int i;

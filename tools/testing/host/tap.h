@@ -35,6 +35,8 @@ extern int mutant;
 extern const bool tap_forks;
 void tap_reset(void);
 void tap_end(void);
+/* Within a test: ends what it has made, and begins anew. */
+void tap_renew(void);
 void tap_register(struct test *test);
 void tap_fail(const char *file, int line, const char *format, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
@@ -72,7 +74,14 @@ void tap_skip(const char *reason) __attribute__((noreturn));
 #define EACH(i, count, ...)							\
 	for (unsigned int i = 0; i < (count) ? tap_at(__VA_ARGS__) : !tap_at("%s", ""); i++)
 
+/* Each in a world of its own */
+#define EACH_ANEW(i, count, ...)						\
+	for (unsigned int i = 0; i < (count) ? (tap_renew(), tap_at(__VA_ARGS__)) : !tap_at("%s", ""); i++)
+
 /* The rows of a table */
-#define EACH_CASE(i, table)	EACH(i, ARRAY_SIZE(table), "case %u: ", i)
+#define EACH_CASE(i, table)		EACH(i, ARRAY_SIZE(table), "case %u: ", i)
+#define EACH_CASE_ANEW(i, table)	EACH_ANEW(i, ARRAY_SIZE(table), "case %u: ", i)
+
+#define TIMES(count)	for (unsigned int _times = 0; _times < (count); _times++)
 
 #endif /* HOST_TAP_H */

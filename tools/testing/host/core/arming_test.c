@@ -145,12 +145,10 @@ TEST(how_long_until_armed, "whoever outranks somebody is armed 100 us after his 
 
 TEST(who_has_work_is_not_armed, "a process is not idle while one of its queues has work, waits off the device, or is kept off it, and no time is set for it")
 {
-	struct gpreempt_node *gn;
 	bool waits;
 	u32 i;
 
 	hold_still(1);
-	gn = node_of(0);
 	work_comes(high);
 	fsleep(2 * SEC / US);
 	for (i = 0; i < 4; i++) {
@@ -182,7 +180,7 @@ TEST(who_has_work_is_not_armed, "a process is not idle while one of its queues h
 	of(high)->seen.active_ns = ago(40 * US);
 	CHECK_EQ(ask(&waits), 60 * US);
 	CHECK(!waits);
-	CHECK_EQ(gn->monitor.nr_sampled, 3);
+	CHECK_EQ(node_of(0)->monitor.nr_sampled, 3);
 }
 
 static void nothing(struct sim_queue *sq, bool on) { }
@@ -324,11 +322,9 @@ TEST(nobody_is_armed_then, "while something is being done or undone, or has to b
 		{ .nr_preempted = 1, .nr_resume = 1, .next_ns = FIRST_AFTER },
 		{ .kick = true, .next_ns = LOOK_NS },
 	};
-	struct gpreempt_node *gn;
 	bool waits;
 
 	hold_still(1);
-	gn = node_of(0);
 	work_comes(high);
 	fsleep(2 * SEC / US);
 	EACH_CASE(i, cases) {
@@ -336,15 +332,15 @@ TEST(nobody_is_armed_then, "while something is being done or undone, or has to b
 			.nr_preempt = cases[i].nr_preempt, .nr_preempted = cases[i].nr_preempted, .nr_resume = cases[i].nr_resume, .next_ns = LOOK_NS,
 		};
 
-		gn->monitor.again = cases[i].again;
-		WRITE_ONCE(gn->kick, cases[i].kick);
+		node_of(0)->monitor.again = cases[i].again;
+		WRITE_ONCE(node_of(0)->kick, cases[i].kick);
 		waits = true;
-		CHECK_EQ(gpreempt_doorbell_wait(gn, &decision, &waits), cases[i].next_ns);
+		CHECK_EQ(gpreempt_doorbell_wait(node_of(0), &decision, &waits), cases[i].next_ns);
 		CHECK(!waits);
-		CHECK(!srcu_read_lock_held(&gn->queues.srcu));
+		CHECK(!srcu_read_lock_held(&node_of(0)->queues.srcu));
 		CHECK(doorbells_are(high, "mapped"));
-		gn->monitor.again = false;
-		WRITE_ONCE(gn->kick, false);
+		node_of(0)->monitor.again = false;
+		WRITE_ONCE(node_of(0)->kick, false);
 	}
 	CHECK_EQ(ask(&waits), FOR_EVER);
 	CHECK(waits);

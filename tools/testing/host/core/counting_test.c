@@ -15,7 +15,7 @@ TEST(times_are_counted_where_they_belong, "each bucket of a histogram is twice a
 	u32 i;
 
 	low_runs(true);
-	h = &node_of(0)->stats.latency[GPREEMPT_LATENCY_HOLD];
+	h = &stats()->latency[GPREEMPT_LATENCY_HOLD];
 	mutex_lock(&node_of(0)->pass_lock);
 	for (i = 0; i < ARRAY_SIZE(times); i++) {
 		u64 before = atomic64_read(&h->bucket[times[i].bucket]), preempted_at_ns = low->q.gpreempt->policy.preempted_at_ns;
@@ -69,14 +69,12 @@ TEST(failures_are_added_up, "the number of failures is the sum of those of each 
 BOTH(durations_are_differences, "no duration that was counted is longer than the time that has passed")
 {
 	u64 began_ns = ktime_get_ns();
-	struct gpreempt_stats *stats;
 
 	low_is_preempted(hws);
 	CHECK(run_until_idle(high, SEC));
 	run(10 * MS);
-	stats = &node_of(0)->stats;
 	EACH(i, GPREEMPT_NR_LATENCIES, "latency %u: ", i) {
-		const struct gpreempt_histogram *h = &stats->latency[i];
+		const struct gpreempt_histogram *h = &stats()->latency[i];
 
 		/* Nobody is armed in the mode poll. */
 		CHECK_EQ(atomic64_read(&h->count) > 0, i != GPREEMPT_LATENCY_NOTICE);
@@ -84,52 +82,45 @@ BOTH(durations_are_differences, "no duration that was counted is longer than the
 		CHECK(atomic64_read(&h->sum_ns) <= atomic64_read(&h->count) * (ktime_get_ns() - began_ns));
 	}
 	/* A pass found none a poll before. */
-	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].max_ns) <= 6 * MS);
-	CHECK(atomic64_read(&stats->pass_ns_last) <= MS);
-	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_RESUME].max_ns) <= 20 * MS);
+	CHECK(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_DETECT].max_ns) <= 6 * MS);
+	CHECK(atomic64_read(&stats()->pass_ns_last) <= MS);
+	CHECK(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_RESUME].max_ns) <= 20 * MS);
 }
 
 TEST(passes_are_counted, "of each pass it is known how long it took, how old the doorbell was that it took in, and since when an inversion can have been there")
 {
 	struct gpreempt_decision clear = { .level_valid = true, .level = 5 }, inverted = { .inversion = true, .nr_preempt = 1 };
-	struct gpreempt_stats *stats;
-	struct gpreempt_node *gn;
 	u64 now_ns;
 
 	low_runs(true);
-	gn = node_of(0);
-	stats = &gn->stats;
-	mutex_lock(&gn->pass_lock);
+	mutex_lock(&node_of(0)->pass_lock);
 	now_ns = ktime_get_ns();
-	gn->monitor.doorbell_ns = now_ns - 700;
-	gpreempt_stats_pass(gn, &clear, now_ns - 300, now_ns);
-	CHECK_EQ(atomic64_read(&stats->pass_ns_last), 300);
-	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_NOTICE].max_ns), 700);
+	node_of(0)->monitor.doorbell_ns = now_ns - 700;
+	gpreempt_stats_pass(node_of(0), &clear, now_ns - 300, now_ns);
+	CHECK_EQ(atomic64_read(&stats()->pass_ns_last), 300);
+	CHECK_EQ(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_NOTICE].max_ns), 700);
 	/* As the monitor does after each pass */
-	gn->monitor.doorbell_ns = 0;
-	gn->monitor.clear_ns = now_ns - 300;
-	gpreempt_stats_pass(gn, &inverted, now_ns + 1000, now_ns + 1500);
-	CHECK_EQ(atomic64_read(&stats->pass_ns_last), 500);
-	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_NOTICE].count), 1);
-	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].max_ns), 1800);
-	mutex_unlock(&gn->pass_lock);
+	node_of(0)->monitor.doorbell_ns = 0;
+	node_of(0)->monitor.clear_ns = now_ns - 300;
+	gpreempt_stats_pass(node_of(0), &inverted, now_ns + 1000, now_ns + 1500);
+	CHECK_EQ(atomic64_read(&stats()->pass_ns_last), 500);
+	CHECK_EQ(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_NOTICE].count), 1);
+	CHECK_EQ(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_DETECT].max_ns), 1800);
+	mutex_unlock(&node_of(0)->pass_lock);
 }
 
 TEST(skips_mark_their_queue, "a skip that is about a queue marks it and its node, so that it is taken back once it is over; others mark nobody")
 {
-	struct gpreempt_node *gn;
-
 	low_runs(true);
-	gn = node_of(0);
-	mutex_lock(&gn->pass_lock);
-	WRITE_ONCE(gn->marks.skipped, false);
-	gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_RESETTING);
-	CHECK(!gn->marks.skipped && !low->q.gpreempt->account.skipped);
-	gpreempt_stats_skip(gn, low->q.gpreempt, GPREEMPT_SKIP_RESET);
-	CHECK(gn->marks.skipped && low->q.gpreempt->account.skipped && !high->q.gpreempt->account.skipped);
-	mutex_unlock(&gn->pass_lock);
+	mutex_lock(&node_of(0)->pass_lock);
+	WRITE_ONCE(node_of(0)->marks.skipped, false);
+	gpreempt_stats_skip(node_of(0), NULL, GPREEMPT_SKIP_RESETTING);
+	CHECK(!node_of(0)->marks.skipped && !low->q.gpreempt->account.skipped);
+	gpreempt_stats_skip(node_of(0), low->q.gpreempt, GPREEMPT_SKIP_RESET);
+	CHECK(node_of(0)->marks.skipped && low->q.gpreempt->account.skipped && !high->q.gpreempt->account.skipped);
+	mutex_unlock(&node_of(0)->pass_lock);
 	gpreempt_node_kick_all();
-	CHECK_AFTER(10 * MS, !gn->marks.skipped && !low->q.gpreempt->account.skipped);
+	CHECK_AFTER(10 * MS, !node_of(0)->marks.skipped && !low->q.gpreempt->account.skipped);
 }
 
 TEST(slots_are_watched_for_a_moment, "a slot that was asked is looked at each 5 to 10 us, until it is left, for 200 us at most (mqd)")

@@ -158,31 +158,28 @@ BOTH(adoption_is_soon, "what could not be adopted is tried again every 10 ms")
 
 BOTH(what_was_wrong_is_over, "after a suspend, and after switching off and on, a node begins without the errors that it had")
 {
-	struct gpreempt_node *gn;
-
 	world_on(hws);
-	gn = node_of(0);
 	EACH(i, 2, "case %u: ", i) {
 		if (i)
 			set("gpreempt_enable", "0");
 		else
 			suspend();
-		gn->monitor.errors = 2;
-		gn->monitor.again = true;
-		gn->revive = true;
-		gn->marks.resuming_ns = 5;
-		gn->monitor.clear_ns = 5;
-		gn->kick = false;
-		gn->monitor.state = GPREEMPT_STATE_PARKED;
+		node_of(0)->monitor.errors = 2;
+		node_of(0)->monitor.again = true;
+		node_of(0)->revive = true;
+		node_of(0)->marks.resuming_ns = 5;
+		node_of(0)->monitor.clear_ns = 5;
+		node_of(0)->kick = false;
+		node_of(0)->monitor.state = GPREEMPT_STATE_PARKED;
 		if (i)
 			set("gpreempt_enable", "1");
 		else
 			resume();
-		CHECK(!gn->monitor.errors && !gn->monitor.again && !gn->marks.resuming_ns);
-		CHECK_EQ(gn->monitor.clear_ns, ktime_get_ns());
-		CHECK_EQ(gn->monitor.state, GPREEMPT_STATE_IDLE);
-		CHECK(i ? !gn->revive : gn->kick);
-		gn->revive = false;
+		CHECK(!node_of(0)->monitor.errors && !node_of(0)->monitor.again && !node_of(0)->marks.resuming_ns);
+		CHECK_EQ(node_of(0)->monitor.clear_ns, ktime_get_ns());
+		CHECK_EQ(node_of(0)->monitor.state, GPREEMPT_STATE_IDLE);
+		CHECK(i ? !node_of(0)->revive : node_of(0)->kick);
+		node_of(0)->revive = false;
 		run(10 * MS);
 	}
 }

@@ -85,14 +85,12 @@ TEST(node_files_show_one_value_each, "all of them can be read: a word or a numbe
 
 TEST(node_files_count_each_its_own, "a counter's file shows this counter: each has another value")
 {
-	struct gpreempt_stats *stats;
 	s64 seen[128];
 	u32 i, k, n = 0;
 
 	world_on(true);
-	stats = &node_of(0)->stats;
-	for (i = 0; i < sizeof(*stats) / sizeof(atomic64_t); i++)
-		atomic64_set((atomic64_t *)stats + i, 1000000 + i);
+	for (i = 0; i < sizeof(*stats()) / sizeof(atomic64_t); i++)
+		atomic64_set((atomic64_t *)stats() + i, 1000000 + i);
 	for (i = 0; i < node_of(0)->sysfs.kobj.nr_files; i++) {
 		const char *name = file_name(i);
 
@@ -108,7 +106,7 @@ TEST(node_files_count_each_its_own, "a counter's file shows this counter: each h
 	CHECK_EQ(n, 19 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 3 * GPREEMPT_NR_LATENCIES);
 	CHECK_EQ(number("pass_ns_max"), number("latency/pass_ns_max"));
 	CHECK_EQ(number("verify_mismatches"), number("failed_verify"));
-	memset(stats, 0, sizeof(*stats));
+	memset(stats(), 0, sizeof(*stats()));
 }
 
 TEST(tunables_of_a_node_are_set_by_its_files, "what a parameter takes a node's file takes, for this node; what it refuses the file refuses")
@@ -386,10 +384,8 @@ TEST(dump_says_what_is_known, "node, driver, tunables, counters and queues, each
 
 TEST(dump_says_what_it_left_out, "the log has a bounded number of queues and tells how many there are more; without memory it says that")
 {
-	u32 i;
-
 	world_on(true);
-	for (i = 0; i < 20; i++)
+	TIMES(20)
 		low = add_queue(0);
 	run(MS);
 	gpreempt_dump_log(node_of(0));

@@ -22,7 +22,7 @@ TEST(send_fails_thrice, "after three failures in a row the node gives up; writin
 	submit_and_run(high, 1000, 10 * MS);
 	CHECK_STATE("failed");
 	CHECK_EQ(failed(GPREEMPT_FAILURE_SEND), 3);
-	CHECK_EQ(atomic64_read(&node_of(0)->stats.disabled), 1);
+	CHECK_EQ(atomic64_read(&stats()->disabled), 1);
 	CHECK_EQ(nr_preempted(), 0);
 	CHECK(strstr(shim_log, "no longer scheduled") != NULL);
 	CHECK_AFTER(50 * MS, state_is("failed"));
@@ -107,7 +107,7 @@ TEST(unsettled_runlist, "while the driver changes the runlist a preemption is de
 	dqm_lock(&world.nodes[0].dqm);
 	submit(high, 3);
 	fsleep(5000);
-	CHECK_EQ(atomic64_read(&node_of(0)->stats.inversions), 1);
+	CHECK_EQ(atomic64_read(&stats()->inversions), 1);
 	CHECK_EQ(preemptions(), 0);
 	CHECK_EQ(skipped(GPREEMPT_SKIP_UNSETTLED), 0);
 	fsleep(200000);
@@ -207,48 +207,44 @@ TEST(leaving_queues_count_once, "a queue that the device still holds is active, 
 
 TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in the runlist than fits, which what is left out is not")
 {
-	struct gpreempt_node *gn;
 	struct sim_queue *other;
 
 	low_runs(true);
-	gn = node_of(0);
-	CHECK(!gn->hw.turns);
+	CHECK(!node_of(0)->hw.turns);
 	/* More processes than VMIDs; without the one that is preempted they fit. */
 	world.nodes[0].node.max_proc_per_quantum = 1;
 	update_queue(high, LOW);
-	CHECK(gn->hw.turns);
-	CHECK_AFTER(5 * MS, gn->policy.turns_ns);
+	CHECK(node_of(0)->hw.turns);
+	CHECK_AFTER(5 * MS, node_of(0)->policy.turns_ns);
 	update_queue(high, NORMAL);
 	high_comes();
-	CHECK(preempted(low) && !gn->hw.turns && !gn->policy.turns_ns);
+	CHECK(preempted(low) && !node_of(0)->hw.turns && !node_of(0)->policy.turns_ns);
 	CHECK(run_until_idle(high, SEC));
-	CHECK_AFTER(5 * MS, !preempted(low) && gn->hw.turns);
+	CHECK_AFTER(5 * MS, !preempted(low) && node_of(0)->hw.turns);
 	/* More queues than slots. */
 	world.nodes[0].node.max_proc_per_quantum = 8;
 	world.nodes[0].nr_queue_slots = 2;
 	other = add_queue_to(process_of(high), 0, NORMAL);
-	CHECK(gn->hw.turns);
+	CHECK(node_of(0)->hw.turns);
 	destroy_queue(other);
-	CHECK(!gn->hw.turns);
+	CHECK(!node_of(0)->hw.turns);
 	/* Two queues with the one global wave sync. */
 	give_gws(low, true);
-	CHECK(!gn->hw.turns);
+	CHECK(!node_of(0)->hw.turns);
 	give_gws(high, true);
-	CHECK(gn->hw.turns);
+	CHECK(node_of(0)->hw.turns);
 	give_gws(high, false);
-	CHECK(!gn->hw.turns);
+	CHECK(!node_of(0)->hw.turns);
 	/* One process at a time, as the administrator has it; the driver does not call that over-subscribed. */
 	world.adev.enforce_isolation[0] = true;
 	evict_queue(low, true);
-	CHECK(gn->hw.turns);
+	CHECK(node_of(0)->hw.turns);
 	kill_process(process_of(low));
-	CHECK(!gn->hw.turns);
+	CHECK(!node_of(0)->hw.turns);
 }
 
 TEST(turns_keep_lower_ones_away, "a kernel whose turn it is not, and which the counters do not show, keeps lower queues off the device")
 {
-	u32 i;
-
 	set("gpreempt_max_hold_ms", "0");
 	low_runs(true);
 	/* More queues than slots, also while low is away. */
@@ -257,7 +253,7 @@ TEST(turns_keep_lower_ones_away, "a kernel whose turn it is not, and which the c
 	run_kernels(high, 1, 50 * MS, 5 * MS);
 	CHECK(preempted(low));
 	CHECK_EQ(node_of(0)->policy.turns_ns, 3 * GPREEMPT_TURN_NS);
-	for (i = 0; i < 3; i++) {
+	TIMES(3) {
 		end_turn(high);
 		CHECK_AFTER(2 * GPREEMPT_TURN_NS, preempted(low));
 		begin_turn(high);

@@ -8,7 +8,7 @@ BOTH(a_preempted_queue_goes, "a preempted queue can be destroyed; it counts as s
 {
 	low_is_preempted(hws);
 	destroy_queue(low);
-	CHECK_EQ(atomic64_read(&node_of(0)->stats.destroyed_preempted), 1);
+	CHECK_EQ(atomic64_read(&stats()->destroyed_preempted), 1);
 	CHECK_EQ(node_of(0)->queues.nr, 1);
 	CHECK_EQ(node_of(0)->queues.nr_processes, 1);
 	CHECK(run_until_idle(high, SEC));

@@ -63,19 +63,15 @@ BOTH(looks_wait_for_no_program, "the monitor looks as a real-time thread, and wa
 
 BOTH(idle_queues_are_dormant, "of queues that have been idle for long two words are read, and nothing else for a second")
 {
-	struct gpreempt_node *gn;
-
-	EACH(place, 3, "place %u: ", place) {
+	EACH_ANEW(place, 3, "place %u: ", place) {
 		two_dormant_beside(hws, place);
-		gn = node_of(0);
-		CHECK_EQ(gn->monitor.nr_sampled, 1);
-		CHECK_EQ(gn->monitor.nr_dormant, 2);
+		CHECK_EQ(node_of(0)->monitor.nr_sampled, 1);
+		CHECK_EQ(node_of(0)->monitor.nr_dormant, 2);
 		CHECK(is_sampled(low));
-		CHECK_EQ(gn->policy.nr, 1);
-		CHECK_EQ(gn->policy.nr_dormant, 2);
-		CHECK(gn->monitor.all_due_ns > ktime_get_ns() && gn->monitor.all_due_ns <= ktime_get_ns() + SEC);
+		CHECK_EQ(node_of(0)->policy.nr, 1);
+		CHECK_EQ(node_of(0)->policy.nr_dormant, 2);
+		CHECK(node_of(0)->monitor.all_due_ns > ktime_get_ns() && node_of(0)->monitor.all_due_ns <= ktime_get_ns() + SEC);
 		kill_process(process_of(low));
-		world_end();
 	}
 }
 
@@ -100,23 +96,20 @@ BOTH(dormant_queues_are_not_left_behind, "a queue that was dormant and went alon
 
 BOTH(arrays_are_made_anew, "larger arrays are filled before they are looked at; a queue of which nothing is known is asked first")
 {
-	struct gpreempt_node *gn;
-
 	two_dormant(hws);
-	gn = node_of(0);
-	mutex_lock(&gn->pass_lock);
-	gn->monitor.max_sampled = 1;
-	mutex_unlock(&gn->pass_lock);
-	CHECK_EQ_AFTER(6 * MS, gn->monitor.max_sampled, 16);
-	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 3);
+	mutex_lock(&node_of(0)->pass_lock);
+	node_of(0)->monitor.max_sampled = 1;
+	mutex_unlock(&node_of(0)->pass_lock);
+	CHECK_EQ_AFTER(6 * MS, node_of(0)->monitor.max_sampled, 16);
+	CHECK_EQ(node_of(0)->monitor.nr_sampled + node_of(0)->monitor.nr_dormant, 3);
 	set("gpreempt_interval_ms", "10000");
 	run(MS);
-	mutex_lock(&gn->pass_lock);
-	gn->monitor.all_due_ns = 0;
+	mutex_lock(&node_of(0)->pass_lock);
+	node_of(0)->monitor.all_due_ns = 0;
 	low->q.gpreempt->priority.derived = false;
 	low->q.gpreempt->policy.set.priority = 99;
 	last->q.gpreempt->policy.set.priority = 99;
-	mutex_unlock(&gn->pass_lock);
+	mutex_unlock(&node_of(0)->pass_lock);
 	CHECK_EQ_AFTER(10 * MS, low->q.gpreempt->policy.set.priority, NORMAL - 10);
 	CHECK_EQ(last->q.gpreempt->policy.set.priority, 99);
 	kill_process(process_of(low));
@@ -125,16 +118,14 @@ BOTH(arrays_are_made_anew, "larger arrays are filled before they are looked at; 
 BOTH(either_pointer_wakes, "a queue that is dormant is looked at as soon as either of its pointers moves, and the others are not")
 {
 	static const struct { u32 r, w; bool last; } cases[] = { { 1, 1, false }, { 0, 1, true }, { 0, 1, false } };
-	struct gpreempt_node *gn;
 	u64 due_ns;
 
-	EACH_CASE(i, cases) {
+	EACH_CASE_ANEW(i, cases) {
 		struct sim_queue *sq;
 
 		two_dormant(hws);
-		gn = node_of(0);
 		sq = cases[i].last ? last : first;
-		due_ns = gn->monitor.all_due_ns;
+		due_ns = node_of(0)->monitor.all_due_ns;
 		sq->pointers[1] += cases[i].w;
 		sq->pointers[0] += cases[i].r;
 		sq->submitted += cases[i].w;
@@ -143,15 +134,14 @@ BOTH(either_pointer_wakes, "a queue that is dormant is looked at as soon as eith
 		run(6 * MS);
 		if (cases[i].r) {
 			CHECK(is_sampled(sq) && is_sampled(low) && !is_sampled(last));
-			CHECK_EQ(gn->monitor.nr_sampled, 2);
-			CHECK_EQ(gn->monitor.nr_dormant, 1);
-			CHECK_EQ(gn->monitor.all_due_ns, due_ns);
+			CHECK_EQ(node_of(0)->monitor.nr_sampled, 2);
+			CHECK_EQ(node_of(0)->monitor.nr_dormant, 1);
+			CHECK_EQ(node_of(0)->monitor.all_due_ns, due_ns);
 		} else {
 			CHECK(sq->done == 2 || sq->in_slot);
 		}
 		low->kernel_ns = MS;
 		kill_process(process_of(low));
-		world_end();
 	}
 }
 
@@ -233,42 +223,37 @@ static void room_is_missing(int n)
 
 BOTH(room_for_queues, "without memory for more, as many queues are looked at as there is room for, and it is tried again")
 {
-	struct gpreempt_node *gn;
 	int n;
 	u32 i;
 
 	world_on(hws);
-	gn = node_of(0);
 	add_queue(3);
-	for (i = 0; i < 7; i++)
+	TIMES(7)
 		add_queue(0);
-	CHECK_EQ_AFTER(10 * MS, gn->monitor.max_sampled, 16);
+	CHECK_EQ_AFTER(10 * MS, node_of(0)->monitor.max_sampled, 16);
 	for (n = 1; n <= 2; n++) {
 		tap_at("allocation %d: ", n);
 		room_is_missing(n);
 		CHECK_EQ(skipped(GPREEMPT_SKIP_NO_MEMORY), n);
-		CHECK_EQ(gn->monitor.max_sampled, 1);
-		CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 1);
-		CHECK_EQ(gn->monitor.all_due_ns, 0);
-		CHECK_EQ_AFTER(6 * MS, gn->monitor.max_sampled, 16);
-		CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 8);
+		CHECK_EQ(node_of(0)->monitor.max_sampled, 1);
+		CHECK_EQ(node_of(0)->monitor.nr_sampled + node_of(0)->monitor.nr_dormant, 1);
+		CHECK_EQ(node_of(0)->monitor.all_due_ns, 0);
+		CHECK_EQ_AFTER(6 * MS, node_of(0)->monitor.max_sampled, 16);
+		CHECK_EQ(node_of(0)->monitor.nr_sampled + node_of(0)->monitor.nr_dormant, 8);
 	}
 	process_of(world.queues[0])->task.nice = 0;
 	for (i = 8; i < 16; i++)
 		add_queue(0);
 	CHECK_AFTER(6 * MS, state_is("parked"));
-	CHECK_EQ(gn->monitor.max_sampled, 16);
-	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 16);
+	CHECK_EQ(node_of(0)->monitor.max_sampled, 16);
+	CHECK_EQ(node_of(0)->monitor.nr_sampled + node_of(0)->monitor.nr_dormant, 16);
 	add_queue(0);
-	CHECK_EQ_AFTER(6 * MS, gn->monitor.max_sampled, 32);
+	CHECK_EQ_AFTER(6 * MS, node_of(0)->monitor.max_sampled, 32);
 }
 
 BOTH(dead_processes_are_left_out, "a process that was taken off the device is looked at no more, wherever its queues stand, and others are")
 {
-	struct gpreempt_node *gn;
-
 	two_dormant(hws);
-	gn = node_of(0);
 	submit_and_run(last, 100, MS);
 	WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, true);
 	CHECK_AFTER(6 * MS, low->q.gpreempt->priority.dead && !is_sampled(low));
@@ -276,7 +261,7 @@ BOTH(dead_processes_are_left_out, "a process that was taken off the device is lo
 	WRITE_ONCE(process_of(low)->p.pdds[0].already_dequeued, false);
 	gpreempt_node_kick_all();
 	CHECK_AFTER(6 * MS, !low->q.gpreempt->priority.dead);
-	CHECK_EQ(gn->monitor.nr_sampled + gn->monitor.nr_dormant, 3);
+	CHECK_EQ(node_of(0)->monitor.nr_sampled + node_of(0)->monitor.nr_dormant, 3);
 	kill_process(process_of(low));
 }
 
@@ -326,14 +311,12 @@ static void driver_is_busy(void)
 
 BOTH(seeing_waves, "who wants to see gets the waves of each queue, on all XCCs, as of now, and once in a while only")
 {
-	struct gpreempt_node *gn;
 	u32 looks;
 
-	EACH(xcc, 2, "XCC %u: ", xcc) {
+	EACH_ANEW(xcc, 2, "XCC %u: ", xcc) {
 		world_on_xccs(hws, 2);
-		gn = node_of(0);
 		see();
-		CHECK_EQ(gn->waves.seen_ns, 0);
+		CHECK_EQ(node_of(0)->waves.seen_ns, 0);
 		add_rivals(0, 0);
 		low->done = low->submitted = low->pointers[0] = low->pointers[1] = xcc;
 		run_kernels(low, 1, 50 * MS, 10 * MS);
@@ -341,7 +324,7 @@ BOTH(seeing_waves, "who wants to see gets the waves of each queue, on all XCCs, 
 		low->q.gpreempt->waves.sum = high->q.gpreempt->waves.sum = 7;
 		looks = world.nr_looks;
 		see();
-		CHECK_EQ(gn->waves.seen_ns, ktime_get_ns());
+		CHECK_EQ(node_of(0)->waves.seen_ns, ktime_get_ns());
 		CHECK_EQ(low->q.gpreempt->waves.seen, 1);
 		CHECK_EQ(high->q.gpreempt->waves.seen, 0);
 		CHECK_EQ(world.nr_looks, looks + 2);
@@ -351,43 +334,40 @@ BOTH(seeing_waves, "who wants to see gets the waves of each queue, on all XCCs, 
 		fsleep(1);
 		see();
 		CHECK_EQ(world.nr_looks, looks + 4);
-		CHECK_EQ(gn->waves.seen_ns, ktime_get_ns());
-		world_end();
+		CHECK_EQ(node_of(0)->waves.seen_ns, ktime_get_ns());
 	}
 }
 
 BOTH(waves_that_cannot_be_seen, "there is no answer while the node is paused, somebody else asks, the GPU is reset, or the driver is about to change what runs")
 {
-	struct gpreempt_node *gn;
 	u64 seen_ns;
 
 	low_runs(hws);
-	gn = node_of(0);
 	see();
-	seen_ns = gn->waves.seen_ns;
+	seen_ns = node_of(0)->waves.seen_ns;
 	CHECK(seen_ns && low->q.gpreempt->waves.seen);
 	low->q.gpreempt->waves.seen = 55;
 
-	WRITE_ONCE(gn->life.paused, true);
+	WRITE_ONCE(node_of(0)->life.paused, true);
 	see_later();
-	WRITE_ONCE(gn->life.paused, false);
+	WRITE_ONCE(node_of(0)->life.paused, false);
 	dqm_lock(&world.nodes[0].dqm);
 	see_later();
 	dqm_unlock(&world.nodes[0].dqm);
 	world.reset_domain.sem.writer = true;
 	see_later();
 	world.reset_domain.sem.writer = false;
-	mutex_lock(&gn->waves.see_lock);
-	mutex_unlock(&gn->waves.see_lock);
-	WRITE_ONCE(gn->waves.asking, true);
+	mutex_lock(&node_of(0)->waves.see_lock);
+	mutex_unlock(&node_of(0)->waves.see_lock);
+	WRITE_ONCE(node_of(0)->waves.asking, true);
 	see_later();
-	WRITE_ONCE(gn->waves.asking, false);
+	WRITE_ONCE(node_of(0)->waves.asking, false);
 	world.while_asking = driver_is_busy;
 	see_later();
 	dqm_unlock(&world.nodes[0].dqm);
-	CHECK_EQ(gn->waves.seen_ns, seen_ns);
+	CHECK_EQ(node_of(0)->waves.seen_ns, seen_ns);
 	CHECK_EQ(low->q.gpreempt->waves.seen, 55);
-	CHECK(!mutex_is_locked(&gn->waves.see_lock));
+	CHECK(!mutex_is_locked(&node_of(0)->waves.see_lock));
 	CHECK_EQ(world.reset_domain.sem.readers, 0);
 	see_later();
 	CHECK_EQ(low->q.gpreempt->waves.seen, 1);
@@ -421,13 +401,13 @@ BOTH(waves_while_the_runlist_changes, "what was read of waves while the driver c
 	waves_decide(hws);
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
 	world.while_asking = runlist_changes;
-	checks = atomic64_read(&node_of(0)->stats.checks);
+	checks = atomic64_read(&stats()->checks);
 	while (world.while_asking)
 		fsleep(5);
 	CHECK_EQ(skipped(GPREEMPT_SKIP_UNSETTLED), before + 1);
-	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks);
+	CHECK_EQ(atomic64_read(&stats()->checks), checks);
 	fsleep(60);
-	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks + 1);
+	CHECK_EQ(atomic64_read(&stats()->checks), checks + 1);
 	CHECK_AFTER(MS, preempted(low));
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
 	world.while_asking = driver_takes_its_lock;
@@ -444,11 +424,11 @@ BOTH(waves_during_a_reset, "waves are not asked for while the GPU is reset: it i
 
 	waves_decide(hws);
 	before = skipped(GPREEMPT_SKIP_RESETTING);
-	checks = atomic64_read(&node_of(0)->stats.checks);
+	checks = atomic64_read(&stats()->checks);
 	world.reset_domain.sem.writer = true;
 	fsleep(300);
 	CHECK(skipped(GPREEMPT_SKIP_RESETTING) >= before + 4);
-	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks);
+	CHECK_EQ(atomic64_read(&stats()->checks), checks);
 	CHECK(preempted(low));
 	world.reset_domain.sem.writer = false;
 }
@@ -470,13 +450,13 @@ BOTH(unsettled_for_long, "a runlist that does not become quiescent puts the next
 	u64 before, checks, looks;
 
 	waves_decide(hws);
-	checks = atomic64_read(&node_of(0)->stats.checks);
+	checks = atomic64_read(&stats()->checks);
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
 	looks = world.nr_looks;
 	world.nodes[0].dqm.lock_hidden.owner = &somebody;
 	fsleep(4800);
 	CHECK(node_of(0)->waves.unread_ns != 0);
-	checks = atomic64_read(&node_of(0)->stats.checks) - checks;
+	checks = atomic64_read(&stats()->checks) - checks;
 	before = skipped(GPREEMPT_SKIP_UNSETTLED) - before;
 	CHECK(checks >= 40);
 	CHECK(before >= checks && before <= checks + 4);
@@ -522,16 +502,13 @@ BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself 
 
 BOTH(the_budget_is_counted, "what a pass took is held against the budget, twice if it saved; a preemption that has to wait is counted once")
 {
-	struct gpreempt_node *gn;
-
 	low_is_preempted(hws);
-	gn = node_of(0);
-	CHECK_EQ(gn->policy.overhead_ns, 2 * atomic64_read(&gn->stats.preempt_ns_last));
+	CHECK_EQ(node_of(0)->policy.overhead_ns, 2 * atomic64_read(&stats()->preempt_ns_last));
 	CHECK_EQ(skipped(GPREEMPT_SKIP_BUDGET), 0);
 	low_resumes_after_high(10 * MS);
-	mutex_lock(&gn->pass_lock);
-	gpreempt_policy_overhead(&gn->policy, 50 * MS, false, ktime_get_ns());
-	mutex_unlock(&gn->pass_lock);
+	mutex_lock(&node_of(0)->pass_lock);
+	gpreempt_policy_overhead(&node_of(0)->policy, 50 * MS, false, ktime_get_ns());
+	mutex_unlock(&node_of(0)->pass_lock);
 	high_comes();
 	CHECK(!preempted(low));
 	CHECK_EQ(skipped(GPREEMPT_SKIP_BUDGET), 1);
@@ -552,24 +529,22 @@ TEST(failures_cost_nothing, "what a device in trouble took is not held against t
 
 TEST(giving_up_is_told_once, "a node that gives up says so once, however long it goes on failing, and begins without errors when it is asked to")
 {
-	struct gpreempt_node *gn;
 	u64 wakeups;
 
 	low_runs(true);
-	gn = node_of(0);
 	world.nodes[0].nr_map_fails = 30;
 	submit_and_run(high, 3000, 300 * MS);
 	CHECK_STATE("failed");
 	CHECK_EQ(shim_info_printers, 1);
-	CHECK_EQ(atomic64_read(&gn->stats.disabled), 1);
+	CHECK_EQ(atomic64_read(&stats()->disabled), 1);
 	/* Nobody spins because of what changes meanwhile. */
-	wakeups = atomic64_read(&gn->stats.wakeups);
+	wakeups = atomic64_read(&stats()->wakeups);
 	gpreempt_node_kick_all();
-	CHECK_AFTER(20 * MS, atomic64_read(&gn->stats.wakeups) <= wakeups + 1);
+	CHECK_AFTER(20 * MS, atomic64_read(&stats()->wakeups) <= wakeups + 1);
 	CHECK_STATE("failed");
 	kill_process(process_of(high));
 	set("gpreempt_enable", "1");
-	CHECK_EQ_AFTER(MS, gn->monitor.errors, 0);
+	CHECK_EQ_AFTER(MS, node_of(0)->monitor.errors, 0);
 	CHECK(strcmp(state(), "failed") != 0);
 }
 
@@ -598,12 +573,12 @@ static bool held_for_the_last_kernel(void)
 
 TEST(lagging_counters_are_found_out, "where waves are counted 100 us late, a kernel that has just been launched looks finished once, and then no more (hws)")
 {
-	u32 i, held = 0;
+	u32 held = 0;
 
 	low_runs(true);
 	world.nodes[0].waves_lag_ns = 100 * US;
 	high->kernel_ns = 3 * MS;
-	for (i = 0; i < 10; i++) {
+	TIMES(10) {
 		held += held_for_the_last_kernel();
 		CHECK(run_until_idle(high, 100 * MS));
 		CHECK_AFTER(10 * MS, !preempted(low));
@@ -615,11 +590,9 @@ TEST(lagging_counters_are_found_out, "where waves are counted 100 us late, a ker
 
 TEST(exact_counters_are_believed, "where waves are counted at once, no time is waited for that: the end of a kernel is its end (hws)")
 {
-	u32 i;
-
 	low_runs(true);
 	high->kernel_ns = 3 * MS;
-	for (i = 0; i < 10; i++) {
+	TIMES(10) {
 		CHECK(held_for_the_last_kernel());
 		CHECK(run_until_idle(high, 100 * MS));
 		CHECK_AFTER(10 * MS, !preempted(low));
@@ -705,19 +678,18 @@ TEST(a_runlist_is_asked_ever_more_rarely, "where only runlists tell, a kernel of
 TEST(what_has_ended_is_taken_off_once, "where only runlists tell, a lower queue whose end nobody saw is taken off once after each launch, and holds nobody (hws)")
 {
 	u64 taken;
-	u32 i, n;
 
 	low_kernel_is_not_counted(100 * MS);
 	submit(high, 100);
 	CHECK(run_until_idle(low, SEC));
 	CHECK(node_of(0)->waves.saved);
-	for (i = 0; i < 4; i++) {
+	TIMES(4) {
 		low->kernel_ns = MS;
 		submit(low, 1);
 		CHECK(run_until_idle(low, SEC));
 		run(50 * MS);
 		taken = low->q.gpreempt->account.preempt_count;
-		for (n = 0; n < 5; n++) {
+		TIMES(5) {
 			submit(high, 10);
 			CHECK(run_until_idle(high, SEC));
 			CHECK_AFTER(50 * MS, !preempted(low));
@@ -901,7 +873,7 @@ BOTH(no_level_while_nobody_decides, "a node that is paused or switched off has n
 	suspend();
 	CHECK_EQ(node_of(0)->monitor.level, GPREEMPT_LEVEL_NONE);
 	/* What it takes to resume is counted from then on. */
-	CHECK(atomic64_read(&node_of(0)->stats.latency[GPREEMPT_LATENCY_REQUEST].max_ns) < 100 * US);
+	CHECK(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_REQUEST].max_ns) < 100 * US);
 	resume();
 	CHECK_EQ_AFTER(10 * MS, node_of(0)->monitor.level, NORMAL);
 	set("gpreempt_enable", "0");
@@ -927,7 +899,7 @@ TEST(who_is_not_interrupted_for_a_priority, "for the hardware's priority alone n
 {
 	static void (*const reasons[])(bool on) = { exempts, dies, is_debugged };
 
-	EACH(i, ARRAY_SIZE(reasons), "reason %u: ", i) {
+	EACH_ANEW(i, ARRAY_SIZE(reasons), "reason %u: ", i) {
 		world_make(false, 1, 1);
 		set("gpreempt_hw_priority", "follow");
 		low = add_queue(3);
@@ -941,7 +913,6 @@ TEST(who_is_not_interrupted_for_a_priority, "for the hardware's priority alone n
 		gpreempt_node_kick_all();
 		CHECK_EQ_AFTER(6 * MS, mqd_priority(low), NORMAL - 3);
 		CHECK_AFTER(6 * MS, !node_of(0)->monitor.reprioritize);
-		world_end();
 	}
 }
 
@@ -980,7 +951,7 @@ BOTH(resumes_are_seen, "how long a resume took is known at once where the slot i
 	const struct gpreempt_histogram *h;
 
 	low_is_preempted(hws);
-	h = &node_of(0)->stats.latency[GPREEMPT_LATENCY_RESUME];
+	h = &stats()->latency[GPREEMPT_LATENCY_RESUME];
 	low_resumes_after_high(MS);
 	CHECK_EQ(atomic64_read(&h->count), 1);
 	if (hws)
@@ -991,18 +962,15 @@ BOTH(resumes_are_seen, "how long a resume took is known at once where the slot i
 
 BOTH(parked_time_is_nobodys, "an inversion that wakes a parked node began when it was woken, not when it was parked")
 {
-	struct gpreempt_stats *stats;
-
 	world_on(hws);
 	low = add_queue(0);
 	low->kernel_ns = 10 * SEC;
 	world.nodes[0].nr_wave_slots = 1;
 	submit_and_run(low, 1, 3 * SEC);
 	CHECK_STATE("parked");
-	stats = &node_of(0)->stats;
 	high = add_queue(-5);
 	submit_and_run(high, 1, 10 * MS);
-	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].count), 1);
-	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_DETECT].max_ns) <= 6 * MS);
+	CHECK_EQ(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_DETECT].count), 1);
+	CHECK(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_DETECT].max_ns) <= 6 * MS);
 	kill_process(process_of(low));
 }

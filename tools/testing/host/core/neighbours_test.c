@@ -95,16 +95,16 @@ BOTH(update_storm_stops_no_decision, "while neighbours change their queues in a 
 	u64 checks;
 
 	storm_of_updates(hws);
-	checks = atomic64_read(&node_of(0)->stats.checks);
-	CHECK_AFTER(50 * MS, atomic64_read(&node_of(0)->stats.checks) >= checks + 8);
+	checks = atomic64_read(&stats()->checks);
+	CHECK_AFTER(50 * MS, atomic64_read(&stats()->checks) >= checks + 8);
 	run_kernels(high, 3, 300 * MS, 10 * MS);
 	CHECK(preempted(low));
-	detect = &node_of(0)->stats.latency[GPREEMPT_LATENCY_DETECT];
+	detect = &stats()->latency[GPREEMPT_LATENCY_DETECT];
 	CHECK_EQ(atomic64_read(&detect->count), 1);
 	CHECK(atomic64_read(&detect->max_ns) <= 6 * MS);
 	/* The longest hold. */
-	CHECK_EQ(atomic64_read(&node_of(0)->stats.relief_slices), 0);
-	CHECK_AFTER(45 * MS, atomic64_read(&node_of(0)->stats.relief_slices) >= 1);
+	CHECK_EQ(atomic64_read(&stats()->relief_slices), 0);
+	CHECK_AFTER(45 * MS, atomic64_read(&stats()->relief_slices) >= 1);
 	/* And the end of the relief. */
 	CHECK_AFTER(10 * MS, preempted(low));
 	kill_process(process_of(high));
@@ -130,7 +130,7 @@ BOTH(update_storm_stops_no_resume, "while neighbours change their queues in a lo
 		low_resumes_after_high(40 * MS);
 		run(20 * MS);
 	}
-	CHECK_EQ(atomic64_read(&node_of(0)->stats.relief_slices), 0);
+	CHECK_EQ(atomic64_read(&stats()->relief_slices), 0);
 	end_storm();
 	kill_process(process_of(low));
 }
@@ -138,7 +138,6 @@ BOTH(update_storm_stops_no_resume, "while neighbours change their queues in a lo
 BOTH(update_storm_makes_no_work, "while neighbours change their queues in a loop, a higher queue without work is not taken for one with work: nobody is preempted for it")
 {
 	u64 before;
-	u32 i;
 
 	world_on(hws);
 	add_rivals(10, 0);
@@ -152,7 +151,7 @@ BOTH(update_storm_makes_no_work, "while neighbours change their queues in a loop
 	CHECK(low->in_slot);
 	before = preemptions();
 	begin_storm(updates_its_queue, 2);
-	for (i = 0; i < 20; i++) {
+	TIMES(20) {
 		CHECK_EQ_AFTER(50 * MS, preemptions(), before);
 	}
 	end_storm();
@@ -162,14 +161,13 @@ BOTH(update_storm_makes_no_work, "while neighbours change their queues in a loop
 BOTH(own_runlists_are_no_storm, "a node that preempts and resumes a thousand times a second does not keep the driver from its lock for it")
 {
 	u64 before;
-	u32 i;
 
 	low_runs(hws);
 	set("gpreempt_overhead_pct", "0");
 	high->kernel_ns = 200 * US;
 	low->kernel_ns = 5 * SEC;
 	before = preemptions();
-	for (i = 0; i < 200; i++)
+	TIMES(200)
 		submit_and_run(high, 1, 700 * US);
 	CHECK(preemptions() >= before + 100);
 	CHECK_EQ(node_of(0)->waves.quiesce_due_ns, 0);
@@ -191,20 +189,20 @@ BOTH(unknown_waves_put_off_once, "a decision that depends on waves which cannot 
 	low_is_preempted(hws);
 	CHECK_AFTER(50 * MS, high->in_slot && !gpreempt_node_pending(high->q.gpreempt) && preempted(low));
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
-	checks = atomic64_read(&node_of(0)->stats.checks);
+	checks = atomic64_read(&stats()->checks);
 	world.while_asking = runlist_changes_each_time;
 	while (skipped(GPREEMPT_SKIP_UNSETTLED) == before)
 		fsleep(5);
 	began_ns = ktime_get_ns();
-	while (atomic64_read(&node_of(0)->stats.checks) <= checks + 1)
+	while (atomic64_read(&stats()->checks) <= checks + 1)
 		fsleep(5);
 	CHECK(ktime_get_ns() - began_ns <= 320 * US);
 	CHECK(ktime_get_ns() - began_ns >= 150 * US);
 	/* From then on every look decides. */
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
-	checks = atomic64_read(&node_of(0)->stats.checks);
-	CHECK_AFTER(4 * MS, atomic64_read(&node_of(0)->stats.checks) >= checks + 35);
-	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) - before <= atomic64_read(&node_of(0)->stats.checks) - checks + 1);
+	checks = atomic64_read(&stats()->checks);
+	CHECK_AFTER(4 * MS, atomic64_read(&stats()->checks) >= checks + 35);
+	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) - before <= atomic64_read(&stats()->checks) - checks + 1);
 	CHECK(preempted(low));
 	world.while_asking = NULL;
 	low_resumes_after_high(10 * MS);
@@ -311,15 +309,13 @@ static void frees_memory(void)
 
 BOTH(reset_never_waits_for_memory, "a monitor that needs memory, of which there is none before the GPU is reset, delays no reset")
 {
-	struct gpreempt_node *gn;
 	struct task_struct *task;
 
 	low_is_preempted(hws);
-	gn = node_of(0);
 	WRITE_ONCE(job_hangs, true);
-	mutex_lock(&gn->pass_lock);
-	gn->monitor.max_sampled = 1;
-	mutex_unlock(&gn->pass_lock);
+	mutex_lock(&node_of(0)->pass_lock);
+	node_of(0)->monitor.max_sampled = 1;
+	mutex_unlock(&node_of(0)->pass_lock);
 	shim_while_allocating = frees_memory;
 	gpreempt_node_kick_all();
 	CHECK_AFTER(MS, !shim_while_allocating);
@@ -453,18 +449,17 @@ TEST(priority_storm_costs_one_look_per_poll, "whatever a neighbour without any r
 	static void (*const storms[])(u32 n) = { set_own_priority, set_queue_priority, announces_work, holds_itself, updates_its_queue };
 	u64 before, checks, polls = 20 * MS / (80 * US);
 
-	EACH(i, ARRAY_SIZE(storms), "storm %u: ", i) {
+	EACH_ANEW(i, ARRAY_SIZE(storms), "storm %u: ", i) {
 		two_nodes(true);
 		before = wakeups(0);
-		checks = atomic64_read(&node_of(0)->stats.checks);
+		checks = atomic64_read(&stats()->checks);
 		begin_storm(storms[i], storms[i] == updates_its_queue ? 1 : 8);
 		run(20 * MS);
 		end_storm();
-		CHECK(atomic64_read(&node_of(0)->stats.checks) - checks <= polls + 10);
+		CHECK(atomic64_read(&stats()->checks) - checks <= polls + 10);
 		/* It is woken to learn when it has to look, and then looks. */
 		CHECK(wakeups(0) - before <= 2 * polls + 10);
 		run_kernels(own, 1, MS, MS);
-		world_end();
 	}
 }
 
@@ -486,10 +481,10 @@ BOTH(first_call_is_looked_at_at_once, "a call that comes alone is not delayed: n
 	CHECK(ktime_get_ns() - began_ns <= 60 * US);
 	/* The same once more changes nothing, so there is nothing to look at. */
 	hold = (struct gpreempt_hold){ .target = own_process(), .timeout_ms = 100 };
-	checks = atomic64_read(&node_of(0)->stats.checks);
+	checks = atomic64_read(&stats()->checks);
 	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, &hold), 0);
 	fsleep(60);
-	CHECK_EQ(atomic64_read(&node_of(0)->stats.checks), checks);
+	CHECK_EQ(atomic64_read(&stats()->checks), checks);
 	/* One right after it does not wait for the rest of a poll. */
 	CHECK_EQ(command(GPREEMPT_IOC_RESUME, &(struct gpreempt_hold){ .target = own_process() }), 0);
 	fsleep(60);
@@ -511,7 +506,7 @@ TEST(settings_of_others_cost_nothing, "who sets his priority in a loop does not 
 	u32 i;
 
 	two_nodes(true);
-	for (i = 0; i < 40; i++)
+	TIMES(40)
 		CHECK_EQ(gpreempt_priority_change_process(&add_process(0)->pid, any_setting, NULL), 0);
 	run(3 * SEC);
 	target = own_process();
@@ -574,7 +569,7 @@ static void lists_queues(u32 n)
 /* The longest of some detections, while both sides have work now and then. */
 static u64 longest_detection(void)
 {
-	struct gpreempt_histogram *h = &node_of(0)->stats.latency[GPREEMPT_LATENCY_DETECT];
+	struct gpreempt_histogram *h = &stats()->latency[GPREEMPT_LATENCY_DETECT];
 	u32 i;
 
 	for (i = 0; i < 30; i++) {
@@ -733,7 +728,7 @@ static const unsigned int runlist_commands[] = {
 
 static u64 paced(void)
 {
-	return atomic64_read(&node_of(0)->stats.paced);
+	return atomic64_read(&stats()->paced);
 }
 
 /* How long a command waits before the driver sees it. */

@@ -199,10 +199,10 @@ BOTH(pointer_in_private_vram_is_no_exemption,
 		CHECK_EQ(preemptions(), preempted_before + 1);
 
 		/* Held for longer than anybody may be. */
-		reliefs = atomic64_read(&node_of(0)->stats.relief_slices);
+		reliefs = atomic64_read(&stats()->relief_slices);
 		submit_and_run(low, 1, 2 * MS);
 		submit_and_run(high, 600, 300 * MS);
-		CHECK_EQ(atomic64_read(&node_of(0)->stats.relief_slices), reliefs + 1);
+		CHECK_EQ(atomic64_read(&stats()->relief_slices), reliefs + 1);
 		CHECK(run_until_idle(high, 2 * SEC));
 		CHECK(run_until_idle(low, SEC));
 		kill_process(process_of(low));

@@ -15,53 +15,51 @@ BOTH(low_yields_and_continues, "a low kernel is saved for a high one, and runs t
 	CHECK_EQ(low->done, 0);
 	CHECK(run_until_idle(low, SEC));
 	CHECK_EQ(resumes(), 1);
-	CHECK_EQ(atomic64_read(&node_of(0)->stats.runlists), 2);
-	CHECK_EQ(atomic64_read(&node_of(0)->stats.disabled), 0);
+	CHECK_EQ(atomic64_read(&stats()->runlists), 2);
+	CHECK_EQ(atomic64_read(&stats()->disabled), 0);
 	CHECK_EQ(gpreempt_stats_failures(&node_of(0)->stats), 0);
 }
 
 BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers say what was done")
 {
-	struct gpreempt_stats *stats;
 	int i;
 
 	low_is_preempted(hws);
-	stats = &node_of(0)->stats;
 	for (i = 0; i < GPREEMPT_NR_LATENCIES; i++) {
-		const struct gpreempt_histogram *h = &stats->latency[i];
+		const struct gpreempt_histogram *h = &stats()->latency[i];
 		bool yet = i != GPREEMPT_LATENCY_RESUME && i != GPREEMPT_LATENCY_HOLD && i != GPREEMPT_LATENCY_NOTICE;
 
 		CHECK_EQ(atomic64_read(&h->count) != 0, yet);
 		CHECK_EQ(gpreempt_stats_quantile_us(h, 99) != 0, yet);
 	}
 	CHECK_EQ(low->q.gpreempt->account.preempt_count, 1);
-	CHECK_EQ(atomic64_read(&stats->inversions), 1);
-	CHECK(atomic64_read(&stats->preempt_ns_max) >= 5 * US);
-	CHECK_EQ(atomic64_read(&stats->preempt_ns_max), atomic64_read(&stats->preempt_ns_last));
-	CHECK(atomic64_read(&stats->checks) > 10);
-	CHECK(atomic64_read(&stats->wakeups) >= atomic64_read(&stats->checks) - 1);
+	CHECK_EQ(atomic64_read(&stats()->inversions), 1);
+	CHECK(atomic64_read(&stats()->preempt_ns_max) >= 5 * US);
+	CHECK_EQ(atomic64_read(&stats()->preempt_ns_max), atomic64_read(&stats()->preempt_ns_last));
+	CHECK(atomic64_read(&stats()->checks) > 10);
+	CHECK(atomic64_read(&stats()->wakeups) >= atomic64_read(&stats()->checks) - 1);
 	/* Decision, request, saved, done: each takes what the one before took, and more. */
-	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_REQUEST].count), 1);
-	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_REQUEST].sum_ns) < atomic64_read(&stats->latency[GPREEMPT_LATENCY_SAVE].sum_ns));
-	CHECK(atomic64_read(&stats->latency[GPREEMPT_LATENCY_SAVE].sum_ns) <= atomic64_read(&stats->preempt_ns_last));
+	CHECK_EQ(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_REQUEST].count), 1);
+	CHECK(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_REQUEST].sum_ns) < atomic64_read(&stats()->latency[GPREEMPT_LATENCY_SAVE].sum_ns));
+	CHECK(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_SAVE].sum_ns) <= atomic64_read(&stats()->preempt_ns_last));
 	CHECK_EQ(node_of(0)->monitor.level, NORMAL);
 	CHECK(run_until_idle(high, SEC));
 	CHECK_AFTER(2 * MS, low->q.gpreempt->account.preempted_ns > 90 * MS);
 	CHECK(low->q.gpreempt->account.preempted_ns < 110 * MS);
-	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_HOLD].count), 1);
-	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_HOLD].sum_ns), low->q.gpreempt->account.preempted_ns);
-	CHECK_EQ(atomic64_read(&stats->latency[GPREEMPT_LATENCY_RESUME].count), 1);
-	CHECK(gpreempt_stats_quantile_us(&stats->latency[GPREEMPT_LATENCY_HOLD], 50) == 131072);
-	CHECK_EQ(gpreempt_stats_quantile_us(&stats->latency[GPREEMPT_LATENCY_HOLD], 0), 0);
+	CHECK_EQ(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_HOLD].count), 1);
+	CHECK_EQ(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_HOLD].sum_ns), low->q.gpreempt->account.preempted_ns);
+	CHECK_EQ(atomic64_read(&stats()->latency[GPREEMPT_LATENCY_RESUME].count), 1);
+	CHECK(gpreempt_stats_quantile_us(&stats()->latency[GPREEMPT_LATENCY_HOLD], 50) == 131072);
+	CHECK_EQ(gpreempt_stats_quantile_us(&stats()->latency[GPREEMPT_LATENCY_HOLD], 0), 0);
 }
 
 /* Passes while high's last kernel runs, and low waits for its end. */
 static u64 passes_in(u64 ns)
 {
-	u64 checks = atomic64_read(&node_of(0)->stats.checks);
+	u64 checks = atomic64_read(&stats()->checks);
 
 	run(ns);
-	return atomic64_read(&node_of(0)->stats.checks) - checks;
+	return atomic64_read(&stats()->checks) - checks;
 }
 
 BOTH(looks_are_as_many_as_asked_for, "while contended a look begins every gpreempt_poll_us, unless asking for waves takes more than a quarter of that")
@@ -182,14 +180,14 @@ BOTH(relief_bounds_a_hold, "a queue that is held for too long gets the device fo
 	run_kernels(high, 400, MS, 300 * MS);
 	CHECK(low->done >= 2);
 	CHECK(!idle(high));
-	CHECK(atomic64_read(&node_of(0)->stats.relief_slices) >= 5);
+	CHECK(atomic64_read(&stats()->relief_slices) >= 5);
 }
 
 BOTH(saved_waves_are_told, "that a queue was stopped in the middle of a kernel is seen on whichever XCC it is, and not of one that had none")
 {
 	struct sim_queue *quiet;
 
-	EACH(xcc, 2, "XCC %u: ", xcc) {
+	EACH_ANEW(xcc, 2, "XCC %u: ", xcc) {
 		low_runs_on(hws, xcc);
 		quiet = add_queue(10);
 		run(2 * MS);
@@ -197,7 +195,6 @@ BOTH(saved_waves_are_told, "that a queue was stopped in the middle of a kernel i
 		CHECK(preempted(low) && preempted(quiet));
 		CHECK(low->q.gpreempt->policy.saved_waves);
 		CHECK(!quiet->q.gpreempt->policy.saved_waves);
-		world_end();
 	}
 }
 
@@ -336,10 +333,8 @@ TEST(flags_count_while_stopped, "what is resumed while the driver's scheduler st
 
 TEST(the_hiq_wraps, "a HIQ whose pointers have gone round is settled all the same")
 {
-	u32 i;
-
 	low_runs(true);
-	for (i = 0; i < 40; i++)
+	TIMES(40)
 		evict_and_restore(high);
 	CHECK_AFTER(MS, world.nodes[0].hiq.pending_wptr > 1024);
 	high_preempts_low();

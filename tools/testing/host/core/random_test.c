@@ -209,7 +209,7 @@ static void calm_down(void)
 
 static void simulate(bool hws)
 {
-	u32 i, events = 60;
+	u32 events = 60;
 
 	random_state = seed * 2654435761U + hws + 1;
 	memset(watches, 0, sizeof(watches));
@@ -220,15 +220,15 @@ static void simulate(bool hws)
 	CHECK_EQ(shim_param_set("gpreempt_max_hold_ms", "40"), 0);
 	CHECK_EQ(shim_param_set("gpreempt_relief_ms", "5"), 0);
 	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
-	for (i = 0; i < 3 + random_below(5); i++)
+	TIMES(3 + random_below(5))
 		add_queue(random_below(5) * 5 - 10);
-	for (i = 0; i < events; i++) {
-		u32 k, steps = random_below(400);
+	TIMES(events) {
+		u32 steps = random_below(400);
 
 		any_work();
 		if (!calm && one_in(2))
 			any_trouble(hws);
-		for (k = 0; k < steps; k++) {
+		TIMES(steps) {
 			run(TICK_NS);
 			if (calm)
 				watch();
@@ -242,20 +242,10 @@ static void simulate(bool hws)
 	shim_log[0] = 0;
 }
 
-static void simulate_all(bool hws)
+BOTH(random, "whatever happens, everybody's work is done once and nobody stays held; without trouble nobody is preempted for nothing or starves")
 {
 	u64 end = tap_setting("SEED", 1) + tap_setting("COUNT", 30);
 
 	for (seed = tap_setting("SEED", 1); seed < end; seed++)
 		simulate(hws);
-}
-
-TEST(hws_random, "whatever happens, everybody's work is done once and nobody stays held; without trouble nobody is preempted for nothing or starves (hws)")
-{
-	simulate_all(true);
-}
-
-TEST(mqd_random, "the same without the hardware scheduler (mqd)")
-{
-	simulate_all(false);
 }

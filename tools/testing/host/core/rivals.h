@@ -141,12 +141,6 @@ static inline void low_is_preempted(bool hws)
 	CHECK(high->in_slot);
 }
 
-#define BOTH(name, what)							\
-	static void name(bool hws);						\
-	TEST(hws_##name, what " (hws)") { name(true); }				\
-	TEST(mqd_##name, what " (mqd)") { name(false); }			\
-	static void name(bool hws)
-
 /* One pass of the backend, for low alone. */
 static inline struct gpreempt_outcome apply(enum gpreempt_action action)
 {

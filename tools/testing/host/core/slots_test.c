@@ -476,20 +476,18 @@ TEST(a_reset_keeps_the_backend_off, "while the GPU is reset nothing is done with
 
 TEST(slot_passes_are_counted, "a pass over slots that takes somebody off counts as long as that took; one that gives back is one as well")
 {
-	struct gpreempt_stats *stats;
 	u64 before;
 
 	low_runs(false);
-	stats = &node_of(0)->stats;
-	before = atomic64_read(&stats->runlists);
+	before = atomic64_read(&stats()->runlists);
 	apply(GPREEMPT_PREEMPT);
-	CHECK_EQ(atomic64_read(&stats->runlists), before + 1);
-	CHECK(atomic64_read(&stats->preempt_ns_last) >= 5 * US && atomic64_read(&stats->preempt_ns_last) < MS);
-	CHECK_EQ(atomic64_read(&stats->preempt_ns_max), atomic64_read(&stats->preempt_ns_last));
-	atomic64_set(&stats->preempt_ns_last, 0);
+	CHECK_EQ(atomic64_read(&stats()->runlists), before + 1);
+	CHECK(atomic64_read(&stats()->preempt_ns_last) >= 5 * US && atomic64_read(&stats()->preempt_ns_last) < MS);
+	CHECK_EQ(atomic64_read(&stats()->preempt_ns_max), atomic64_read(&stats()->preempt_ns_last));
+	atomic64_set(&stats()->preempt_ns_last, 0);
 	apply(GPREEMPT_RESUME);
-	CHECK_EQ(atomic64_read(&stats->runlists), before + 2);
-	CHECK_EQ(atomic64_read(&stats->preempt_ns_last), 0);
+	CHECK_EQ(atomic64_read(&stats()->runlists), before + 2);
+	CHECK_EQ(atomic64_read(&stats()->preempt_ns_last), 0);
 	apply(GPREEMPT_RESUME);
-	CHECK_EQ(atomic64_read(&stats->runlists), before + 2);
+	CHECK_EQ(atomic64_read(&stats()->runlists), before + 2);
 }

@@ -126,14 +126,14 @@ static void be_client(struct file *file, u32 *state)
 static int use_uapi(void *number)
 {
 	static const struct cred cred;
-	u32 state = 3 + (unsigned long)number, i;
+	u32 state = 3 + (unsigned long)number;
 
 	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 	while (!READ_ONCE(over)) {
 		struct file file = { .f_flags = O_NONBLOCK, .f_cred = &cred, .opener_is_admin = true };
 
 		CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
-		for (i = 0; i < 40; i++) {
+		TIMES(40) {
 			be_client(&file, &state);
 			fsleep(100);
 		}
@@ -190,7 +190,7 @@ static u32 nr_rounds(void)
 	return rounds && *rounds ? atoi(rounds) : 1000;
 }
 
-static void meet(bool hws)
+BOTH(threads_meet, "whoever calls the core at the same time as others finds it whole, and everybody's work is done")
 {
 	struct task_struct *tasks[4];
 	u32 i, state = 4;
@@ -227,14 +227,4 @@ static void meet(bool hws)
 			evict_queue(sq, false);
 	}
 	world_end();
-}
-
-TEST(hws_threads_meet, "whoever calls the core at the same time as others finds it whole, and everybody's work is done (hws)")
-{
-	meet(true);
-}
-
-TEST(mqd_threads_meet, "the same without the hardware scheduler (mqd)")
-{
-	meet(false);
 }

@@ -1070,7 +1070,7 @@ TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and
 	CHECK_EQ(nodes[0].failures, 0);
 	CHECK(nodes[1].nr_queues == 0 && nodes[1].nr_preempted == 0 && nodes[1].gpu_id == 1001);
 	CHECK(run_until_idle(low, SEC));
-	atomic64_set(&node_of(0)->stats.failed[GPREEMPT_FAILURE_MAP], 3);
+	atomic64_set(&stats()->failed[GPREEMPT_FAILURE_MAP], 3);
 	CHECK_EQ(command(GPREEMPT_IOC_INFO, &(struct gpreempt_info){ .nr_nodes = 1, .nodes = (unsigned long)nodes }), 0);
 	CHECK(nodes[0].nr_preempted == 0 && nodes[0].resumes == 1 && nodes[0].failures == 3);
 	/* Each member that is only told has to be 0. */
@@ -1189,7 +1189,7 @@ TEST(holds_of_several_queues, "a hold of a process is one of each of its queues,
 	struct sim_queue *before;
 	u64 began_ns;
 
-	EACH(i, 2, "queue %u: ", i) {
+	EACH_ANEW(i, 2, "queue %u: ", i) {
 		begin_with_two();
 		before = i ? second : low;
 		began_ns = ktime_get_ns();
@@ -1212,7 +1212,6 @@ TEST(holds_of_several_queues, "a hold of a process is one of each of its queues,
 		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low), .timeout_ms = 100)), 0);
 		CHECK_EQ(nr_of(GPREEMPT_IOC_RESUME, HOLD(.target = process_target(low))), 2);
 		CHECK_AFTER(MS, !preempted(low) && !preempted(second));
-		world_end();
 	}
 }
 
@@ -1235,7 +1234,7 @@ TEST(holds_are_all_or_nothing, "where one queue cannot be held none is, be it fo
 
 TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first; what somebody asked for twice he ends once")
 {
-	EACH(i, 3, "case %u: ", i) {
+	EACH_ANEW(i, 3, "case %u: ", i) {
 		begin_with_two();
 		open_file(&other);
 		CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 100, .flags = i == 0 ? GPREEMPT_HOLD_UNBOUNDED : 0)), 0);
@@ -1254,7 +1253,6 @@ TEST(holds_add_up, "a hold is without end if any of them is, whoever asked first
 		current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 		CHECK_EQ(list_count_nodes(&low->q.gpreempt->hold.list), 2);
 		close_file(&other);
-		world_end();
 	}
 }
 
@@ -1392,7 +1390,7 @@ TEST(listeners_of_others, "each user has his own number of listeners, those who 
 		CHECK_EQ(nr_read(&files[i]), 0);
 	}
 	current->caps = 0;
-	for (i = 0; i < 130; i++) {
+	TIMES(130) {
 		open_file(&other);
 		other.f_cred = &stranger;
 		CHECK_EQ(shim_miscdevice->fops->read(&other, (char *)got, sizeof(got), NULL), -EAGAIN);
@@ -1482,24 +1480,21 @@ TEST(tunables_reach_the_monitor, "each parameter is what the next pass works wit
 
 TEST(policies_are_used_at_once, "a policy, and verification, of one node or of all is in force with the next pass, which comes at once")
 {
-	struct gpreempt_node *gn;
-
 	begin();
-	gn = node_of(0);
 	set("gpreempt_interval_ms", "10000");
 	run(6 * MS);
 	set("gpreempt_policy", "wfq");
-	CHECK_AFTER(MS, !strcmp(gn->policy.ops->name, "wfq"));
-	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_POLICY, "edf"), 0);
-	CHECK_AFTER(MS, !strcmp(gn->policy.ops->name, "edf"));
+	CHECK_AFTER(MS, !strcmp(node_of(0)->policy.ops->name, "wfq"));
+	CHECK_EQ(gpreempt_params_store(node_of(0), GPREEMPT_TUNABLE_POLICY, "edf"), 0);
+	CHECK_AFTER(MS, !strcmp(node_of(0)->policy.ops->name, "edf"));
 	shim_log[0] = 0;
-	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_POLICY, "fifo"), -EINVAL);
+	CHECK_EQ(gpreempt_params_store(node_of(0), GPREEMPT_TUNABLE_POLICY, "fifo"), -EINVAL);
 	CHECK(strstr(shim_log, "fifo is none of hpf, wfq, edf; kept edf") != NULL);
 	CHECK(!low->q.gpreempt->mqd.snapshot);
-	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_RELIEF_MS, "7"), 0);
-	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_VERIFY, "0"), 0);
+	CHECK_EQ(gpreempt_params_store(node_of(0), GPREEMPT_TUNABLE_RELIEF_MS, "7"), 0);
+	CHECK_EQ(gpreempt_params_store(node_of(0), GPREEMPT_TUNABLE_VERIFY, "0"), 0);
 	CHECK(!low->q.gpreempt->mqd.snapshot);
-	CHECK_EQ(gpreempt_params_store(gn, GPREEMPT_TUNABLE_VERIFY, "1"), 0);
+	CHECK_EQ(gpreempt_params_store(node_of(0), GPREEMPT_TUNABLE_VERIFY, "1"), 0);
 	CHECK(low->q.gpreempt->mqd.snapshot != NULL);
 }
 

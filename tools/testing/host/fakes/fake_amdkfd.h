@@ -292,4 +292,11 @@ static inline void blind(struct sim_queue *sq, bool on)
 		swap(*kept, sq->q.gpreempt->view.pointers);
 }
 
+/* A test with the hardware scheduler, and one without */
+#define BOTH(name, what)							\
+	static void both_##name(bool hws);					\
+	TEST(hws_##name, what " (hws)") { both_##name(true); }				\
+	TEST(mqd_##name, what " (mqd)") { both_##name(false); }			\
+	static void both_##name(bool hws)
+
 #endif /* FAKES_FAKE_AMDKFD_H */

@@ -17,8 +17,7 @@ TEST(opt_out_is_never_a_victim, "queues of a process that opted out stay on the 
 {
 	two_processes();
 	low->process->policy.opt_out = true;
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	passes_for(3 * SEC, 5 * MS);
 	CHECK_EQ(node.nr_preempted, 0);
 }
@@ -83,8 +82,7 @@ TEST(a_hold_ends, "a queue that is not asked to hold any more comes back with th
 TEST(a_hold_is_bounded, "after the maximum hold a queue that is asked to hold runs for the length of a relief if its rank lets it, then it holds again")
 {
 	two_processes();
-	start_hog(high);
-	start_hog(low);
+	start_both();
 	high->policy.set.hold = true;
 	CHECK_AFTER(0, !on_device(high) && on_device(low));
 	CHECK_EQ(time_until(high, true, 2 * SEC), node.params.max_hold_ns);
@@ -158,8 +156,7 @@ TEST(a_hold_yields_to_the_driver, "a queue that the driver does not let go is no
 	high->policy.set.immovable = true;
 	low->policy.set.hold = true;
 	low->process->policy.opt_out = true;
-	start_hog(high);
-	start_hog(low);
+	start_both();
 	CHECK_EQ_LATER(10 * MS, node.nr_preempted, 0);
 }
 
@@ -408,8 +405,7 @@ TEST(resumes_wait_for_the_budget_for_a_while,
 	};
 	u64 waited_ns;
 
-	EACH_CASE(i, cases) {
-		tap_reset();
+	EACH_CASE_ANEW(i, cases) {
 		hog_preempts_low();
 		launch(high, 999, 8);
 		pass_after(POLL);
@@ -420,8 +416,7 @@ TEST(resumes_wait_for_the_budget_for_a_while,
 		CHECK(waited_ns + POLL >= cases[i].wait_ns && waited_ns <= cases[i].wait_ns + 2 * POLL);
 	}
 	/* The pass that is to come counts as well, up to half of what there is. */
-	EACH(i, 2, "pass %u: ", i) {
-		tap_reset();
+	EACH_ANEW(i, 2, "pass %u: ", i) {
 		hog_preempts_low();
 		launch(high, 999, 8);
 		pass_after(POLL);
@@ -448,12 +443,10 @@ TEST(a_hold_that_ends_waits_for_nothing, "a queue that was held on request comes
 
 TEST(holds_spend_no_budget, "to hold and let go in a loop leaves the overhead budget to preemptions")
 {
-	u32 i;
-
 	hog_preempts_low();
 	drop_queue(high);
 	passes_for(100 * MS, POLL);
-	for (i = 0; i < 100; i++) {
+	TIMES(100) {
 		low->policy.set.hold = !low->policy.set.hold;
 		CHECK_EQ_AFTER(POLL, on_device(low), !low->policy.set.hold);
 		gpreempt_policy_overhead(&node.policy, MS, low->policy.set.hold, node.now_ns);
@@ -499,14 +492,14 @@ static void high_and_hog(void)
 
 TEST(short_gaps_bring_nobody_back, "after two short gaps of a higher queue what it holds stays off in those that follow, and comes back soon after the last")
 {
-	u32 i, before;
+	u32 before;
 
 	high_and_hog();
-	for (i = 0; i < 3; i++)
+	TIMES(3)
 		high_works(MS, 400 * US);
 	CHECK(low->preempted >= 2);
 	before = node.nr_acting;
-	for (i = 0; i < 1000; i++)
+	TIMES(1000)
 		high_works(MS, 400 * US);
 	CHECK_EQ(node.nr_acting, before);
 	CHECK(!on_device(low));
@@ -518,12 +511,12 @@ TEST(long_gaps_bring_back_at_once, "where gaps are long, none is waited out; aft
 	u32 i;
 
 	high_and_hog();
-	for (i = 0; i < 20; i++) {
+	TIMES(20) {
 		high_works(MS, 0);
 		CHECK(time_until(low, true, 10 * MS) <= 2 * POLL);
 		passes_for(20 * MS, POLL);
 	}
-	for (i = 0; i < 20; i++)
+	TIMES(20)
 		high_works(MS, 400 * US);
 	CHECK_EQ(low->policy.gaps, GPREEMPT_GAPS_MOST);
 	for (i = 0; i < 10; i++) {
@@ -539,11 +532,9 @@ TEST(long_gaps_bring_back_at_once, "where gaps are long, none is waited out; aft
 
 TEST(gaps_that_are_worth_a_switch_are_used, "a gap that is longer than switching takes is no short one, nor is any longer than a millisecond")
 {
-	u32 i;
-
 	node.params.overhead_pct = 0;
 	high_and_hog();
-	for (i = 0; i < 20; i++) {
+	TIMES(20) {
 		high_works(MS, 800 * US);
 		CHECK(on_device(low));
 	}
@@ -551,7 +542,7 @@ TEST(gaps_that_are_worth_a_switch_are_used, "a gap that is longer than switching
 	node.params.overhead_pct = 0;
 	high_and_hog();
 	node.pass_takes_ns = 100 * MS;
-	for (i = 0; i < 20; i++)
+	TIMES(20)
 		high_works(10 * MS, 1400 * US);
 	CHECK_EQ(low->policy.gaps, 0);
 }
@@ -562,8 +553,7 @@ TEST(requests_wait_behind_nobody_for_the_budget,
 	static const u64 gaps_ns[] = { 200 * US, 400 * US, 600 * US, MS, 2 * MS, 4 * MS };
 	u32 k, back;
 
-	EACH_CASE(i, gaps_ns) {
-		tap_reset();
+	EACH_CASE_ANEW(i, gaps_ns) {
 		high_and_hog();
 		back = 0;
 		for (k = 0; k < 2000; k++) {
@@ -669,8 +659,7 @@ TEST(staggered_victims_do_not_add_up,
 {
 	static const u32 counts[] = { 1, 10, 25, NR_VICTIMS };
 
-	EACH(i, ARRAY_SIZE(counts), "%u processes: ", counts[i]) {
-		tap_reset();
+	EACH_ANEW(i, ARRAY_SIZE(counts), "%u processes: ", counts[i]) {
 		stagger(counts[i], true, false);
 		check_crowd_share();
 		check_crowd_waits(counts[i]);
@@ -689,8 +678,7 @@ TEST(own_holds_earn_no_relief, "a process that holds its own queues, 20 ms after
 {
 	static const u32 counts[] = { 1, 10, 25, NR_VICTIMS };
 
-	EACH(i, ARRAY_SIZE(counts), "%u queues: ", counts[i]) {
-		tap_reset();
+	EACH_ANEW(i, ARRAY_SIZE(counts), "%u queues: ", counts[i]) {
 		stagger(counts[i], false, true);
 		check_crowd_share();
 		CHECK_EQ(node.nr_relief, 0);
@@ -967,8 +955,7 @@ TEST(aging_orders_a_process_too, "ageing counts between queues of one process wh
 	node.params.aging_ns = 5 * MS;
 	low = new_explicit_queue(p, LOW);
 	high = new_explicit_queue(p, HIGH);
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	CHECK_AFTER(0, !on_device(low));
 	CHECK_LATER(51 * MS, on_device(low) && on_device(high));
 }
@@ -986,8 +973,7 @@ TEST(staggered_ages_do_not_add_up, "what ages lets in queues for the length of a
 	static const u32 counts[] = { 1, 10, NR_VICTIMS };
 	u32 k;
 
-	EACH(i, ARRAY_SIZE(counts), "%u queues: ", counts[i]) {
-		tap_reset();
+	EACH_ANEW(i, ARRAY_SIZE(counts), "%u queues: ", counts[i]) {
 		memset(&crowd, 0, sizeof(crowd));
 		/* Ten steps. */
 		node.params.aging_ns = 10 * MS;
@@ -1067,8 +1053,7 @@ TEST(min_run_is_kept_by_new_work, "a queue that begins to work on the device is 
 	node.params.min_run_ns = 3 * MS;
 	two_processes();
 	pass();
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	CHECK_AFTER(POLL, on_device(low));
 	CHECK(node.decision.inversion);
 	CHECK_EQ(time_until(low, false, 10 * MS), 3 * MS);
@@ -1092,8 +1077,7 @@ TEST(min_run_takes_no_idle_ones_meanwhile, "as long as the queue in the way runs
 	node.params.min_run_ns = 3 * MS;
 	two_processes();
 	pass();
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	CHECK_LATER(2 * MS, on_device(idle));
 	CHECK_EQ(node.nr_acting, 0);
 	CHECK_LATER(2 * MS, !on_device(idle));
@@ -1198,13 +1182,24 @@ TEST(switching_resumes_what_should_run, "what the new policy does not hold is re
 	CHECK(low->preempted + high->preempted >= 3);
 }
 
-/* Time on the device of the two queues that @share was set for, in passes, while all of @q have work without end. */
-static void run_shares(struct queue **q, u32 nr, u64 ns, u64 *ran_ns)
+/* Under wfq, and for how long each had the device. */
+static struct queue *q[5];
+static u64 ran_ns[5];
+
+static void two_shares(void)
+{
+	use("wfq");
+	q[0] = new_queue(new_process(), HIGH);
+	q[1] = new_queue(new_process(), HIGH);
+}
+
+/* In passes, while @nr queues have work without end. */
+static void run_shares(u32 nr, u64 ns)
 {
 	u64 end_ns = node.now_ns + ns;
 	u32 i;
 
-	memset(ran_ns, 0, nr * sizeof(*ran_ns));
+	memset(ran_ns, 0, sizeof(ran_ns));
 	for (i = 0; i < nr; i++)
 		start_hog(q[i]);
 	while (node.now_ns < end_ns) {
@@ -1225,13 +1220,10 @@ static bool shares_are(u64 a, u64 b, u32 x, u32 y)
 
 TEST(wfq_shares_by_weight, "weights of 75 and 25 give three quarters and one quarter of the device, within 2 %")
 {
-	struct queue *q[2] = { new_queue(new_process(), HIGH), new_queue(new_process(), HIGH) };
-	u64 ran_ns[2];
-
-	use("wfq");
+	two_shares();
 	q[0]->process->policy.weight = 75;
 	q[1]->process->policy.weight = 25;
-	run_shares(q, 2, 5 * SEC, ran_ns);
+	run_shares(2, 5 * SEC);
 	CHECK(shares_are(ran_ns[0], ran_ns[1], 75, 25));
 	/* One at a time, after the first pass. */
 	CHECK(ran_ns[0] + ran_ns[1] <= 5 * SEC + 2 * POLL);
@@ -1244,8 +1236,7 @@ TEST(wfq_shares_by_weight, "weights of 75 and 25 give three quarters and one qua
 TEST(wfq_shares_among_many, "five processes of different weights get their shares, whatever the order of their queues")
 {
 	static const u32 weights[] = { 10, 400, 50, 100, 40 };
-	struct queue *q[5];
-	u64 ran_ns[5], sum = 0;
+	u64 sum = 0;
 	u32 i;
 
 	use("wfq");
@@ -1254,7 +1245,7 @@ TEST(wfq_shares_among_many, "five processes of different weights get their share
 		q[i] = new_queue(new_process(), HIGH);
 		q[i]->process->policy.weight = weights[i];
 	}
-	run_shares(q, 5, 20 * SEC, ran_ns);
+	run_shares(5, 20 * SEC);
 	for (i = 0; i < 5; i++)
 		sum += ran_ns[i];
 	for (i = 0; i < 5; i++)
@@ -1263,35 +1254,25 @@ TEST(wfq_shares_among_many, "five processes of different weights get their share
 
 TEST(wfq_weighs_by_priority, "without weights, three steps of priority double the share, and equals share equally")
 {
-	struct queue *q[3] = {
-		new_queue(new_process(), HIGH), new_queue(new_process(), HIGH - 3), new_queue(new_process(), HIGH)
-	};
-	u64 ran_ns[3];
-
-	use("wfq");
-	run_shares(q, 3, 10 * SEC, ran_ns);
-	CHECK(shares_are(ran_ns[0], ran_ns[1], 2, 1));
-	CHECK(shares_are(ran_ns[0], ran_ns[2], 1, 1));
+	two_shares();
+	q[2] = new_queue(new_process(), HIGH - 3);
+	run_shares(3, 10 * SEC);
+	CHECK(shares_are(ran_ns[0], ran_ns[2], 2, 1));
+	CHECK(shares_are(ran_ns[0], ran_ns[1], 1, 1));
 }
 
 TEST(wfq_is_work_conserving, "a share without work leaves the device to the others, and has saved nothing when it comes back")
 {
-	struct queue *q[2] = { new_queue(new_process(), HIGH), new_queue(new_process(), HIGH) };
-	u64 ran_ns[2];
-
-	use("wfq");
+	two_shares();
 	start_hog(q[0]);
 	CHECK_EQ_LATER(2 * SEC, q[0]->preempted, 0);
-	run_shares(q, 2, 2 * SEC, ran_ns);
+	run_shares(2, 2 * SEC);
 	CHECK(shares_are(ran_ns[0], ran_ns[1], 1, 1));
 }
 
 TEST(wfq_starts_anew, "what a share had before another policy ruled does not count any more")
 {
-	struct queue *q[2] = { new_queue(new_process(), HIGH), new_queue(new_process(), HIGH) };
-	u64 ran_ns[2];
-
-	use("wfq");
+	two_shares();
 	start_hog(q[0]);
 	start_hog(q[1]);
 	q[0]->process->policy.weight = 1;
@@ -1300,41 +1281,35 @@ TEST(wfq_starts_anew, "what a share had before another policy ruled does not cou
 	pass_after(POLL);
 	use("wfq");
 	q[0]->process->policy.weight = 0;
-	run_shares(q, 2, 2 * SEC, ran_ns);
+	run_shares(2, 2 * SEC);
 	CHECK(shares_are(ran_ns[0], ran_ns[1], 1, 1));
 }
 
 TEST(wfq_accounts_processes, "two queues of one process share one weight, and do not yield to each other")
 {
-	struct process *p = new_process();
-	struct queue *q[3] = { new_queue(p, HIGH), new_queue(p, HIGH), new_queue(new_process(), HIGH) };
-	u64 ran_ns[3];
-
-	use("wfq");
-	run_shares(q, 3, 2 * SEC, ran_ns);
-	CHECK_EQ(ran_ns[0], ran_ns[1]);
-	CHECK(shares_are(ran_ns[0], ran_ns[2], 1, 1));
+	two_shares();
+	q[2] = new_queue(q[0]->process, HIGH);
+	run_shares(3, 2 * SEC);
+	CHECK_EQ(ran_ns[0], ran_ns[2]);
+	CHECK(shares_are(ran_ns[0], ran_ns[1], 1, 1));
 }
 
 TEST(wfq_weighs_queues_of_a_process, "queues of one process with weights of their own share by them")
 {
-	struct process *p = new_process();
-	struct queue *q[2] = { new_queue(p, HIGH), new_queue(p, HIGH) };
-	u64 ran_ns[2];
-
 	use("wfq");
+	q[0] = new_queue(new_process(), HIGH);
+	q[1] = new_queue(q[0]->process, HIGH);
 	q[0]->policy.set.weight = 300;
 	q[1]->policy.set.weight = 100;
-	run_shares(q, 2, 2 * SEC, ran_ns);
+	run_shares(2, 2 * SEC);
 	CHECK(shares_are(ran_ns[0], ran_ns[1], 3, 1));
 }
 
 TEST(wfq_ends_turns_in_time, "without polling too, a turn ends when the slice does")
 {
-	struct queue *q[2] = { new_queue(new_process(), HIGH), new_queue(new_process(), HIGH) };
 	u64 start_ns;
 
-	use("wfq");
+	two_shares();
 	node.params.poll_ns = 0;
 	node.params.interval_ns = 100 * MS;
 	start_hog(q[0]);
@@ -1424,12 +1399,18 @@ TEST(edf_meets_deadlines, "two periodic processes that need 85 % of the device t
 	CHECK(ran_ns <= 4 * SEC * 20 / 100);
 }
 
+/* Under edf; 0: it has none. */
+static void two_deadlines(u64 low_ns, u64 high_ns)
+{
+	use("edf");
+	two_processes();
+	low->process->policy.deadline_ns = low_ns;
+	high->process->policy.deadline_ns = high_ns;
+}
+
 TEST(edf_earliest_first, "of two that work, the one whose deadline comes first has the device; a later one waits for its end")
 {
-	two_processes();
-	use("edf");
-	high->process->policy.deadline_ns = 50 * MS;
-	low->process->policy.deadline_ns = 20 * MS;
+	two_deadlines(20 * MS, 50 * MS);
 	start_hog(high);
 	pass();
 	start_hog(low);
@@ -1446,9 +1427,7 @@ TEST(edf_without_deadline_is_last, "whoever has no deadline yields to whoever ha
 {
 	struct queue *other = new_queue(new_process(), HIGH);
 
-	two_processes();
-	use("edf");
-	low->process->policy.deadline_ns = SEC;
+	two_deadlines(SEC, 0);
 	start_hog(high);
 	start_hog(other);
 	CHECK_EQ_LATER(20 * MS, node.nr_preempted, 0);
@@ -1461,12 +1440,8 @@ TEST(edf_without_deadline_is_last, "whoever has no deadline yields to whoever ha
 
 TEST(edf_late_work_is_due_again, "one that never ends is due again each period: it misses, and does not keep others off for ever")
 {
-	two_processes();
-	use("edf");
-	low->process->policy.deadline_ns = 20 * MS;
-	high->process->policy.deadline_ns = 50 * MS;
-	start_hog(low);
-	start_hog(high);
+	two_deadlines(20 * MS, 50 * MS);
+	start_both();
 	CHECK_LATER(400 * MS, high->preempted >= 3);
 	CHECK(low->preempted >= 3);
 	CHECK_EQ(low->policy.missed, 19);
@@ -1483,8 +1458,7 @@ TEST(edf_queues_of_a_process, "a queue with a deadline of its own comes before a
 	high = new_queue(p, HIGH);
 	low->policy.set.deadline_ns = 50 * MS;
 	high->policy.set.deadline_ns = 10 * MS;
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	CHECK_AFTER(0, on_device(high) && !on_device(low));
 	CHECK(!node.decision.park);
 }
@@ -1504,9 +1478,7 @@ TEST(edf_equal_queues_of_a_process_need_passes,
 
 TEST(edf_deadlines_count_from_the_work, "a deadline counts from the first work after idle time, however long that was")
 {
-	use("edf");
-	two_processes();
-	high->process->policy.deadline_ns = 20 * MS;
+	two_deadlines(0, 20 * MS);
 	start_hog(low);
 	passes_for(55 * MS, POLL);
 	start_hog(high);
@@ -1520,10 +1492,9 @@ TEST(edf_deadlines_count_from_the_work, "a deadline counts from the first work a
 
 TEST(edf_parks_without_deadlines, "where nobody has a deadline, no passes are needed")
 {
-	two_processes();
 	use("edf");
-	start_hog(low);
-	start_hog(high);
+	two_processes();
+	start_both();
 	CHECK_AFTER(0, node.decision.park);
 	low->process->policy.deadline_ns = SEC;
 	CHECK_AFTER(POLL, !node.decision.park);
@@ -1556,11 +1527,8 @@ TEST(idle_queues_do_not_come_and_go, "where ranks move by themselves, a preempte
 
 TEST(relief_is_above_every_policy, "a queue preempted for too long runs under each policy, and its rank is not asked for")
 {
-	use("edf");
-	two_processes();
-	high->process->policy.deadline_ns = 20 * MS;
-	start_hog(low);
-	start_hog(high);
+	two_deadlines(0, 20 * MS);
+	start_both();
 	CHECK_AFTER(0, !on_device(low));
 	CHECK_EQ(time_until(low, true, 2 * SEC), node.params.max_hold_ns);
 	CHECK(!on_device(high));
@@ -1579,7 +1547,7 @@ TEST(wfq_weights_of_priorities, "a step of priority is worth a quarter more, thr
 	};
 	struct queue *q = new_queue(new_process(), 0);
 
-	node.use = gpreempt_policies[1];
+	use("wfq");
 	EACH(i, ARRAY_SIZE(cases), "priority %d: ", cases[i].priority) {
 		q->policy.set.priority = cases[i].priority;
 		CHECK_EQ_AFTER(MS, q->process->policy.share.weight, cases[i].weight);
@@ -1598,7 +1566,7 @@ TEST(wfq_shares_far_apart, "shares that are further apart than ranks can say kee
 {
 	struct queue *far = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL), *near = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL);
 
-	node.use = gpreempt_policies[1];
+	use("wfq");
 	submit(far, 1);
 	submit(near, 1);
 	pass();
@@ -1618,9 +1586,9 @@ TEST(wfq_shares_far_apart, "shares that are further apart than ranks can say kee
 TEST(edf_looks_at_the_next_deadline, "without polling, the next look is when the first deadline of somebody with work is, whichever queue it is of")
 {
 	struct queue *a = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL), *b = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL), *idle = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL);
-	const struct gpreempt_policy_ops *edf = gpreempt_policies[2];
+	const struct gpreempt_policy_ops *edf = policy_named("edf");
 
-	node.use = edf;
+	use("edf");
 	a->process->policy.deadline_ns = 3 * MS;
 	b->process->policy.deadline_ns = 2 * MS;
 	idle->process->policy.deadline_ns = MS;

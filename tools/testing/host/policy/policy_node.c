@@ -404,15 +404,20 @@ u64 time_until(const struct queue *q, bool there, u64 at_most_ns)
 	return node.now_ns - start_ns;
 }
 
-/* From the next pass on this policy decides. */
-void use(const char *name)
+const struct gpreempt_policy_ops *policy_named(const char *name)
 {
 	u32 i;
 
 	for (i = 0; gpreempt_policies[i]; i++)
 		if (!strcmp(gpreempt_policies[i]->name, name))
-			node.use = gpreempt_policies[i];
-	CHECK(node.use && !strcmp(node.use->name, name));
+			return gpreempt_policies[i];
+	tap_fail(__FILE__, __LINE__, "no policy is called %s", name);
+}
+
+/* From the next pass on this policy decides. */
+void use(const char *name)
+{
+	node.use = policy_named(name);
 }
 
 void two_processes(void)
@@ -435,11 +440,17 @@ void low_works(void)
 	pass();
 }
 
+/* Work without end for both */
+void start_both(void)
+{
+	start_hog(low);
+	start_hog(high);
+}
+
 void both_work(void)
 {
 	two_processes();
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	pass();
 }
 

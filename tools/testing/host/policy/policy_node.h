@@ -134,12 +134,14 @@ void pass_after(u64 ns);
 void passes_for(u64 ns, u64 every_ns);
 u64 time_until(const struct queue *q, bool there, u64 at_most_ns);
 void drop_queue(struct queue *q);
+const struct gpreempt_policy_ops *policy_named(const char *name);
 void use(const char *name);
 
 /* How most tests begin. */
 void two_processes(void);
 void three_processes(void);
 void low_works(void);
+void start_both(void);
 void both_work(void);
 void low_is_preempted(void);
 void hog_preempts_low(void);

@@ -29,28 +29,27 @@ static void finish_saved(struct queue *q)
 
 /* ---- samples ---- */
 
+/* A look at @q's pointers; then it must hold. */
+#define CHECK_SAMPLE(rptr, wptr, pending, now_ns, condition)				\
+	do {										\
+		gpreempt_demand_sample(&q, rptr, wptr, pending, now_ns);		\
+		CHECK(condition);							\
+	} while (0)
+
 TEST(samples_say_what_changed, "what two looks at the pointers say: launches, stalls, work, and since when")
 {
 	struct gpreempt_policy_process process = { 0 };
 	struct gpreempt_policy_queue q = { .process = &process };
 
-	gpreempt_demand_sample(&q, 0, 0, 0, 100);
-	CHECK(q.seen.moved_ns == 100 && !q.seen.used && !q.seen.active_ns && !q.seen.stalled_ns);
-	gpreempt_demand_sample(&q, 0, 0, 0, 200);
-	CHECK(q.seen.moved_ns == 100 && !q.seen.used && !q.seen.active_ns);
-	gpreempt_demand_sample(&q, 0, 2, 2, 300);
-	CHECK(q.seen.moved_ns == 100 && q.seen.used && q.seen.active_ns == 300 && q.seen.stalled_ns == 300 && q.seen.pending == 2);
-	gpreempt_demand_sample(&q, 0, 2, 2, 400);
-	CHECK(q.seen.active_ns == 400 && q.seen.stalled_ns == 300);
+	CHECK_SAMPLE(0, 0, 0, 100, q.seen.moved_ns == 100 && !q.seen.used && !q.seen.active_ns && !q.seen.stalled_ns);
+	CHECK_SAMPLE(0, 0, 0, 200, q.seen.moved_ns == 100 && !q.seen.used && !q.seen.active_ns);
+	CHECK_SAMPLE(0, 2, 2, 300, q.seen.moved_ns == 100 && q.seen.used && q.seen.active_ns == 300 && q.seen.stalled_ns == 300 && q.seen.pending == 2);
+	CHECK_SAMPLE(0, 2, 2, 400, q.seen.active_ns == 400 && q.seen.stalled_ns == 300);
 	/* As many came as were launched. */
-	gpreempt_demand_sample(&q, 1, 3, 2, 500);
-	CHECK(q.seen.moved_ns == 500 && q.seen.launched_ns == 500 && q.seen.active_ns == 500 && q.seen.stalled_ns == 500);
-	gpreempt_demand_sample(&q, 3, 3, 0, 600);
-	CHECK(q.seen.launched_ns == 600 && q.seen.active_ns == 600 && !q.seen.stalled_ns && !q.seen.pending);
-	gpreempt_demand_sample(&q, 4, 4, 0, 700);
-	CHECK(q.seen.moved_ns == 700 && q.seen.launched_ns == 700 && q.seen.active_ns == 700 && q.seen.rptr == 4 && q.seen.wptr == 4);
-	gpreempt_demand_sample(&q, 4, 4, 0, 800);
-	CHECK(q.seen.moved_ns == 700 && q.seen.active_ns == 700 && q.seen.used);
+	CHECK_SAMPLE(1, 3, 2, 500, q.seen.moved_ns == 500 && q.seen.launched_ns == 500 && q.seen.active_ns == 500 && q.seen.stalled_ns == 500);
+	CHECK_SAMPLE(3, 3, 0, 600, q.seen.launched_ns == 600 && q.seen.active_ns == 600 && !q.seen.stalled_ns && !q.seen.pending);
+	CHECK_SAMPLE(4, 4, 0, 700, q.seen.moved_ns == 700 && q.seen.launched_ns == 700 && q.seen.active_ns == 700 && q.seen.rptr == 4 && q.seen.wptr == 4);
+	CHECK_SAMPLE(4, 4, 0, 800, q.seen.moved_ns == 700 && q.seen.active_ns == 700 && q.seen.used);
 }
 
 TEST(samples_of_preempted_queues, "being preempted costs a queue nothing before it has work, and what it waits for meanwhile is no stall")
@@ -58,18 +57,13 @@ TEST(samples_of_preempted_queues, "being preempted costs a queue nothing before 
 	struct gpreempt_policy_process process = { 0 };
 	struct gpreempt_policy_queue q = { .process = &process, .preempted = true, .seen.used = true, .seen.moved_ns = 50, .seen.starved_ns = 60, .set.expected_until_ns = 7 };
 
-	gpreempt_demand_sample(&q, 0, 2, 2, 100);
-	CHECK(q.seen.starved_ns == 100 && q.seen.active_ns == 100 && !q.seen.stalled_ns);
-	gpreempt_demand_sample(&q, 0, 2, 2, 200);
-	CHECK(q.seen.starved_ns == 100 && q.seen.active_ns == 200 && !q.seen.stalled_ns && q.seen.expected_met_ns == 7);
-	gpreempt_demand_sample(&q, 0, 3, 3, 300);
-	CHECK(q.seen.starved_ns == 100 && q.seen.active_ns == 300);
+	CHECK_SAMPLE(0, 2, 2, 100, q.seen.starved_ns == 100 && q.seen.active_ns == 100 && !q.seen.stalled_ns);
+	CHECK_SAMPLE(0, 2, 2, 200, q.seen.starved_ns == 100 && q.seen.active_ns == 200 && !q.seen.stalled_ns && q.seen.expected_met_ns == 7);
+	CHECK_SAMPLE(0, 3, 3, 300, q.seen.starved_ns == 100 && q.seen.active_ns == 300);
 	q = (struct gpreempt_policy_queue){ .process = &process, .preempted = true, .saved_waves = true, .seen.used = true, .seen.moved_ns = 50, .seen.starved_ns = 60 };
-	gpreempt_demand_sample(&q, 0, 2, 2, 100);
-	CHECK(q.seen.starved_ns == 60);
+	CHECK_SAMPLE(0, 2, 2, 100, q.seen.starved_ns == 60);
 	q = (struct gpreempt_policy_queue){ .process = &process, .seen.used = true, .seen.moved_ns = 50, .seen.starved_ns = 60 };
-	gpreempt_demand_sample(&q, 0, 2, 2, 100);
-	CHECK(q.seen.starved_ns == 60);
+	CHECK_SAMPLE(0, 2, 2, 100, q.seen.starved_ns == 60);
 }
 
 TEST(samples_end_what_blocks, "a queue that launches, runs dry or is preempted is not blocked any more; one that stands still is")
@@ -79,18 +73,14 @@ TEST(samples_end_what_blocks, "a queue that launches, runs dry or is preempted i
 
 	q.seen.blocked = true;
 	q.seen.stalled_ns = 60;
-	gpreempt_demand_sample(&q, 0, 4, 4, 100);
-	CHECK(q.seen.blocked && q.seen.stalled_ns == 60);
-	gpreempt_demand_sample(&q, 1, 4, 3, 200);
-	CHECK(!q.seen.blocked && q.seen.stalled_ns == 200);
+	CHECK_SAMPLE(0, 4, 4, 100, q.seen.blocked && q.seen.stalled_ns == 60);
+	CHECK_SAMPLE(1, 4, 3, 200, !q.seen.blocked && q.seen.stalled_ns == 200);
 	q.seen.blocked = true;
-	gpreempt_demand_sample(&q, 4, 4, 0, 300);
-	CHECK(!q.seen.blocked && !q.seen.stalled_ns);
+	CHECK_SAMPLE(4, 4, 0, 300, !q.seen.blocked && !q.seen.stalled_ns);
 	q.seen.blocked = true;
 	q.seen.stalled_ns = 60;
 	q.preempted = true;
-	gpreempt_demand_sample(&q, 4, 5, 1, 400);
-	CHECK(!q.seen.blocked && !q.seen.stalled_ns);
+	CHECK_SAMPLE(4, 5, 1, 400, !q.seen.blocked && !q.seen.stalled_ns);
 }
 
 TEST(taken_queues_come_back, "a queue that the driver takes off and gives back has work from then on, if it had any or got some meanwhile")
@@ -252,8 +242,7 @@ TEST(equal_priorities_are_left_alone, "no queue is preempted for another of the 
 TEST(a_higher_queue_is_never_a_victim, "a high queue that fills the device stays, whatever comes below it")
 {
 	two_processes();
-	start_hog(high);
-	start_hog(low);
+	start_both();
 	high->waves = 64;
 	low->waves = 0;
 	pass();
@@ -364,8 +353,7 @@ TEST(saved_waves_are_demand, "a queue taken in the middle of its last kernel hol
 {
 	three_processes();
 	last_kernel(middle);
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	CHECK_AFTER(0, !on_device(middle) && !on_device(low));
 
 	/* Middle has nothing but saved waves, and it returns alone. */
@@ -401,12 +389,8 @@ TEST(without_wave_counts_launches_decide,
 TEST(late_wave_counts_do_not_end_a_launch,
      "where waves are known to be counted late, a queue that shows none is busy for that long after a launch; elsewhere it is not")
 {
-	u64 lag_ns[] = { 0, GPREEMPT_WAVES_LAG_NS };
-	u32 i;
-
-	for (i = 0; i < 2; i++) {
-		tap_reset();
-		node.params.waves_lag_ns = lag_ns[i];
+	EACH_ANEW(i, 2, "late %u: ", i) {
+		node.params.waves_lag_ns = i ? GPREEMPT_WAVES_LAG_NS : 0;
 		two_processes();
 		start_hog(low);
 		submit(high, 1);
@@ -429,8 +413,7 @@ TEST(without_wave_counts_saved_waves_count,
 	node.params.waves_known = false;
 	three_processes();
 	last_kernel(middle);
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	CHECK_AFTER(0, !on_device(middle) && !on_device(low));
 	drain(high);
 	time_until(middle, true, 20 * POLL);
@@ -614,8 +597,7 @@ TEST(waves_are_awaited_for_as_long_as_saving_took,
 		{ 4 * SEC, GPREEMPT_WAVES_RESTORE_MAX_NS },
 	};
 
-	EACH_CASE(i, cases) {
-		tap_reset();
+	EACH_CASE_ANEW(i, cases) {
 		hidden_by_a_pass_of(cases[i].pass_ns);
 		CHECK_LATER(cases[i].await_ns - 2 * POLL, !on_device(low));
 		CHECK_LATER(4 * POLL, on_device(low));
@@ -633,8 +615,6 @@ TEST(waves_are_awaited_from_the_end_of_the_pass, "the time that the pass itself 
 
 TEST(a_long_pass_blocks_nobody, "whoever could not launch while a pass was carried out is not taken for one that waits for something else")
 {
-	u32 i;
-
 	two_processes();
 	start_hog(low);
 	passes_for(10 * MS, POLL);
@@ -643,7 +623,7 @@ TEST(a_long_pass_blocks_nobody, "whoever could not launch while a pass was carri
 	pass_after(POLL);
 	node.now_ns += node.pass_takes_ns;
 	gpreempt_policy_overhead(&node.policy, node.pass_takes_ns, true, node.now_ns);
-	for (i = 0; i < 4; i++) {
+	TIMES(4) {
 		CHECK_AFTER(MS, !on_device(low));
 		CHECK(!high->policy.seen.blocked);
 	}
@@ -663,10 +643,8 @@ TEST(seen_waves_are_not_awaited, "waves that were seen after the pass have ended
 
 TEST(a_slow_pass_is_forgotten, "after a hundred quick passes waves are waited for no longer than before the slow one")
 {
-	u32 i;
-
 	hidden_by_a_pass_of(MS);
-	for (i = 0; i < 100; i++)
+	TIMES(100)
 		gpreempt_policy_overhead(&node.policy, 10 * US, true, node.now_ns);
 	CHECK_LATER(GPREEMPT_WAVES_RESTORE_NS + 2 * POLL, on_device(low));
 }
@@ -699,8 +677,7 @@ TEST(a_resume_does_not_undo_itself, "a resumed queue keeps the level for its sav
 {
 	three_processes();
 	last_kernel(middle);
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	pass();
 	drain(high);
 	middle->invisible = true;
@@ -725,8 +702,7 @@ TEST(idle_preempted_queues_return_idle, "a queue that was taken along idle does 
 {
 	two_processes();
 	new_queue(new_process(), MIDDLE);
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	CHECK_EQ_AFTER(0, node.nr_preempted, 2);
 	drain_and_settle(high);
 	CHECK_LATER(10 * MS, on_device(low));
@@ -779,14 +755,13 @@ TEST(an_idle_own_queue_shields_nobody,
 {
 	struct process *p = new_process();
 	struct queue *compute = new_queue(p, HIGH), *background = new_explicit_queue(p, LOW);
-	u32 i;
 
 	/* A long last kernel; and two that move on, so that nothing stalls. */
 	high = new_queue(new_process(), HIGH);
 	last_kernel(high);
 	start_hog(background);
 	start_hog(compute);
-	for (i = 0; i < 50; i++) {
+	TIMES(50) {
 		launch(compute, 1, 0);
 		pass_after(POLL);
 	}
@@ -916,13 +891,12 @@ TEST(a_kept_stack_offset_takes_no_relief_for_ever,
      "an idle queue whose control stack still says that waves were saved has one relief, and counts as idle until it launches again")
 {
 	struct queue *idle = new_queue(new_process(), LOW);
-	u32 i;
 
 	past_kernel(idle);
 	node.stack_kept = true;
 	hog_preempts_low();
 	CHECK(!on_device(idle) && idle->policy.saved_waves);
-	for (i = 0; i < 5; i++) {
+	TIMES(5) {
 		pass_after(node.params.max_hold_ns);
 		passes_for(node.params.relief_ns, POLL);
 	}
@@ -931,7 +905,7 @@ TEST(a_kept_stack_offset_takes_no_relief_for_ever,
 	CHECK(node.nr_relief >= 5 && node.nr_relief <= 6);
 	submit(idle, 2);
 	CHECK_AFTER(POLL, !idle->policy.seen.showed_none);
-	for (i = 0; i < 3; i++) {
+	TIMES(3) {
 		pass_after(node.params.max_hold_ns);
 		passes_for(node.params.relief_ns, POLL);
 	}
@@ -995,12 +969,10 @@ TEST(runlists_tell_that_a_kernel_runs, "where only runlists tell, a long kernel 
 
 TEST(runlists_tell_no_more_often_than_that, "where only runlists tell, they are 2 ms and 16 passes apart, whoever launches when")
 {
-	u32 i;
-
 	node.pass_takes_ns = 500 * US;
 	node.params.overhead_pct = 0;
 	high_runs_uncounted();
-	for (i = 0; i < 100; i++) {
+	TIMES(100) {
 		submit(high, 1);
 		pass_after(POLL);
 		launch(high, 1, 8);
@@ -1026,14 +998,12 @@ TEST(uncounted_lower_waves_yield_at_once, "where only runlists tell, a lower que
 
 TEST(known_to_have_none_they_stay, "where only runlists tell, a lower queue that was found without waves is not taken off again before it launches")
 {
-	u32 i;
-
 	node.params.waves_saved = true;
 	node.policy.waves_seen = false;
 	two_processes();
 	past_kernel(low);
 	passes_for(10 * MS, POLL);
-	for (i = 0; i < 5; i++) {
+	TIMES(5) {
 		submit(high, 1);
 		pass_after(POLL);
 		drain(high);
@@ -1121,8 +1091,7 @@ TEST(unseen_queue_raises_no_level, "no queue yields to one that cannot be looked
 	two_processes();
 	sibling = new_queue(low->process, LOW - 1);
 	high->policy.set.unseen = true;
-	start_hog(high);
-	start_hog(low);
+	start_both();
 	start_hog(sibling);
 	high->policy.set.expected_until_ns = node.now_ns + 100 * MS;
 	CHECK_EQ_LATER(200 * MS, node.nr_preempted, 0);
@@ -1304,10 +1273,7 @@ TEST(who_is_not_asked_has_waves_to_wait_for, "the higher queue that stands still
 TEST(who_stays_is_asked,
      "one that stands still, and may not be taken off or not yet, is asked for waves, so that it can be found blocked")
 {
-	u32 i;
-
-	for (i = 0; i < 2; i++) {
-		tap_reset();
+	EACH_ANEW(i, 2, "immovable %u: ", i) {
 		two_processes();
 		low->policy.set.immovable = i;
 		node.params.min_run_ns = i ? 0 : SEC;
@@ -1478,14 +1444,12 @@ TEST(firmware_turns_end, "a queue whose MQD says that waves were saved is idle o
 
 TEST(firmware_turns_are_looked_for_closely, "looks that miss turns between them do not add up to having seen all of them")
 {
-	u32 i;
-
 	low_is_preempted();
 	node.turns_ns = TURNS_NS;
 	node.params.max_hold_ns = 0;
 	launch(high, 1, 8);
 	high->invisible = true;
-	for (i = 0; i < 20; i++) {
+	TIMES(20) {
 		CHECK_AFTER(GPREEMPT_TURN_NS + 2 * MS, !on_device(low));
 	}
 	/* Where passes are always so far apart, that is as close as it gets. */

@@ -96,10 +96,9 @@ TEST(no_waves_are_believed_as_long_as_seen, "that there are no waves has to be s
 		{ MS, 500 * US, false }, { MS - 1, 500 * US, true }, { 1900 * US, 500 * US, false }, { 2 * MS, 1900 * US, false }, { 2 * MS, 2100 * US, true },
 	};
 
-	EACH_CASE(i, cases) {
+	EACH_CASE_ANEW(i, cases) {
 		struct gpreempt_policy_queue *pq;
 
-		tap_reset();
 		two_processes();
 		start_hog(low);
 		last_kernel(high);
@@ -141,10 +140,9 @@ TEST(level_has_the_highest_priority_of_its_rank, "where priorities do not rank, 
 	static const s32 priorities[][3] = { { LOW, MIDDLE, HIGH }, { HIGH, MIDDLE, LOW }, { MIDDLE, HIGH, LOW }, { LOW, HIGH, MIDDLE } };
 	u32 k;
 
-	EACH(i, ARRAY_SIZE(priorities), "order %u: ", i) {
-		tap_reset();
-		/* edf: without deadlines all are equal. */
-		node.use = gpreempt_policies[2];
+	EACH_ANEW(i, ARRAY_SIZE(priorities), "order %u: ", i) {
+		/* Without deadlines all are equal. */
+		use("edf");
 		for (k = 0; k < 3; k++)
 			start_hog(new_queue(new_process(), priorities[i][k]));
 		CHECK_AFTER(0, node.decision.level_valid);
@@ -247,8 +245,7 @@ TEST(a_minimum_run_hides_nobody, "that one queue runs its minimum does not keep 
 {
 	struct queue *young, *old;
 
-	EACH(i, 4, "case %u: ", i) {
-		tap_reset();
+	EACH_ANEW(i, 4, "case %u: ", i) {
 		node.params.min_run_ns = 5 * MS;
 		young = i & 1 ? new_queue(new_process(), LOW) : NULL;
 		old = new_queue(new_process(), LOW);
@@ -301,8 +298,7 @@ TEST(the_budget_says_when, "a preemption that waits for the budget is looked at 
 
 TEST(holds_have_deadlines, "the end of a hold that somebody asked for is known when it begins, unless it has none; age is nothing to it")
 {
-	EACH(i, 4, "case %u: ", i) {
-		tap_reset();
+	EACH_ANEW(i, 4, "case %u: ", i) {
 		node.params.poll_ns = 0;
 		node.params.interval_ns = 10 * SEC;
 		node.params.aging_ns = i & 2 ? MS : 0;
@@ -330,7 +326,6 @@ TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: 
 {
 	struct process *p;
 	struct queue *other, *own, *middle;
-	u32 i;
 
 	/* Equals: one has packets, of the other one nobody knows. */
 	node.params.blocked_ns = 0;
@@ -369,15 +364,14 @@ TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: 
 	low->policy.set.immovable = true;
 	start_hog(low);
 	submit(high, 1);
-	for (i = 0; i < 400; i++) {
+	TIMES(400) {
 		launch(low, 1, 0);
 		CHECK_AFTER(POLL, !node.asked);
 	}
 	CHECK(!high->policy.seen.blocked);
 
 	/* Somebody is taken off anyway, and who is between goes along; whoever is where in the list. */
-	for (i = 0; i < 2; i++) {
-		tap_reset();
+	EACH_ANEW(i, 2, "order %u: ", i) {
 		middle = i ? new_queue(new_process(), MIDDLE) : NULL;
 		two_processes();
 		if (!middle)
@@ -430,10 +424,8 @@ TEST(what_is_asked_for, "waves are asked for where they decide")
 TEST(asking_for_what_is_long_unknown, "waves that nothing depends on are asked for every 100 ms, of whichever queue, as long as somebody could outrank another")
 {
 	struct queue *moves, *stays;
-	u32 k;
 
-	EACH(i, 3, "order %u: ", i) {
-		tap_reset();
+	EACH_ANEW(i, 3, "order %u: ", i) {
 		moves = i == 1 ? new_queue(new_process(), HIGH) : NULL;
 		stays = new_queue(new_process(), HIGH);
 		if (!moves)
@@ -443,7 +435,7 @@ TEST(asking_for_what_is_long_unknown, "waves that nothing depends on are asked f
 		submit(high, 100000);
 		last_kernel(stays);
 		pass();
-		for (k = 0; k < 50; k++) {
+		TIMES(50) {
 			if (i < 2)
 				last_kernel(moves);
 			passes_for(20 * MS, POLL);
@@ -514,91 +506,55 @@ TEST(who_is_in_the_way_may_be_blocked, "that the level stands still does not kee
 
 TEST(what_keeps_from_being_dormant, "a queue is dormant when nothing about it can matter before its pointers move, and each thing that can keeps it awake")
 {
+	const u64 now_ns = 100 * SEC, forever_ns = ~0ULL;
+#define LONG_IDLE	.seen.used = true, .seen.active_ns = now_ns - SEC
+#define NO_WAVES(since)	.seen.zero_ns = now_ns - (since), .seen.waves_ns = now_ns - 5 * MS
+#define IDLE		LONG_IDLE, NO_WAVES(20 * MS)
+	const struct {
+		struct gpreempt_policy_queue q;
+		/* 0: it is awake. */
+		u64 until_ns;
+		const char *policy;
+		bool waves_unknown;
+	} cases[] = {
+		{ .q = { IDLE }, .until_ns = now_ns + 10 * MS },
+		{ .q = { IDLE }, .policy = "wfq" },
+		{ .q = { NO_WAVES(20 * MS), .seen.used = true, .seen.active_ns = now_ns - SEC + 1 } },
+		{ .q = { IDLE, .preempted = true } },
+		{ .q = { IDLE, .set.hold = true } },
+		{ .q = { IDLE, .pass.demand[1] = true } },
+		{ .q = { IDLE, .pass.relieved = true } },
+		{ .q = { IDLE, .relief_until_ns = now_ns + 1 } },
+		{ .q = { IDLE, .aged_until_ns = now_ns + 1 } },
+		{ .q = { IDLE, .relief_until_ns = now_ns, .aged_until_ns = now_ns }, .until_ns = now_ns + 10 * MS },
+		{ .q = { .seen.active_ns = now_ns - SEC }, .until_ns = forever_ns },
+		{ .q = { LONG_IDLE }, .until_ns = forever_ns, .waves_unknown = true },
+		{ .q = { LONG_IDLE, NO_WAVES(10 * MS) } },
+		{ .q = { LONG_IDLE, NO_WAVES(10 * MS + 1) }, .until_ns = now_ns + 1 },
+		{ .q = { LONG_IDLE } },
+		{ .q = { .seen.used = false }, .until_ns = forever_ns },
+	};
+#undef LONG_IDLE
+#undef NO_WAVES
+#undef IDLE
 	struct gpreempt_policy_process process = { 0 };
-	struct gpreempt_policy_node pn = { 0 };
-	struct gpreempt_policy_queue idle, q;
-	const u64 now_ns = 100 * SEC;
 	u64 until_ns;
 
-	idle = (struct gpreempt_policy_queue){ .process = &process, .seen.used = true, .seen.zero_ns = now_ns - 20 * MS, .seen.waves_ns = now_ns - 5 * MS,
-					       .seen.active_ns = now_ns - SEC };
-	EACH(i, 16, "case %u: ", i) {
-		bool dormant = false;
-		u64 expected_ns = ~0ULL;
+	EACH_CASE(i, cases) {
+		struct gpreempt_policy_queue q = cases[i].q;
+		struct gpreempt_policy_node pn = { 0 };
 
-		gpreempt_policy_use(&pn, gpreempt_policies[0]);
-		pn.params.waves_known = true;
-		q = idle;
-		switch (i) {
-		case 0:
-			dormant = true;
-			expected_ns = now_ns + 10 * MS;
-			break;
-		case 1:
-			gpreempt_policy_use(&pn, gpreempt_policies[1]);
-			break;
-		case 2:
-			q.seen.active_ns = now_ns - SEC + 1;
-			break;
-		case 3:
-			q.preempted = true;
-			break;
-		case 4:
-			q.set.hold = true;
-			break;
-		case 5:
-			q.pass.demand[1] = true;
-			break;
-		case 6:
-			q.pass.relieved = true;
-			break;
-		case 7:
-			q.relief_until_ns = now_ns + 1;
-			break;
-		case 8:
-			q.aged_until_ns = now_ns + 1;
-			break;
-		case 9:
-			q.relief_until_ns = q.aged_until_ns = now_ns;
-			dormant = true;
-			expected_ns = now_ns + 10 * MS;
-			break;
-		case 10:
-			q.seen.used = false;
-			q.seen.waves_ns = q.seen.zero_ns = 0;
-			dormant = true;
-			break;
-		case 11:
-			pn.params.waves_known = false;
-			q.seen.waves_ns = q.seen.zero_ns = 0;
-			dormant = true;
-			break;
-		case 12:
-			q.seen.zero_ns = now_ns - 10 * MS;
-			break;
-		case 13:
-			q.seen.zero_ns = now_ns - 10 * MS - 1;
-			dormant = true;
-			expected_ns = now_ns + 1;
-			break;
-		case 14:
-			q.seen.waves_ns = q.seen.zero_ns = 0;
-			break;
-		case 15:
-			q.seen.waves_ns = q.seen.zero_ns = 0;
-			q.seen.active_ns = 0;
-			q.seen.used = false;
-			dormant = true;
-			break;
-		}
-		until_ns = ~0ULL;
-		CHECK_EQ(gpreempt_policy_dormant(&pn, &q, now_ns, &until_ns), dormant);
-		CHECK_EQ(until_ns, expected_ns);
+		q.process = &process;
+		gpreempt_policy_use(&pn, policy_named(cases[i].policy ?: "hpf"));
+		pn.params.waves_known = !cases[i].waves_unknown;
+		until_ns = forever_ns;
+		CHECK_EQ(gpreempt_policy_dormant(&pn, &q, now_ns, &until_ns), cases[i].until_ns != 0);
+		CHECK_EQ(until_ns, cases[i].until_ns ?: forever_ns);
+		/* What ends sooner stays. */
+		until_ns = now_ns + 1;
+		gpreempt_policy_dormant(&pn, &q, now_ns, &until_ns);
+		CHECK_EQ(until_ns, now_ns + 1);
 	}
-	until_ns = now_ns + MS;
-	q = idle;
-	CHECK(gpreempt_policy_dormant(&pn, &q, now_ns, &until_ns));
-	CHECK_EQ(until_ns, now_ns + MS);
 }
 
 /* ---- parking ---- */
@@ -664,7 +620,7 @@ TEST(wfq_ranks, "a rank is how far ahead of the line a share is, a slice less fo
 	};
 	struct queue *q = new_queue(new_process(), HIGH);
 
-	node.use = gpreempt_policies[1];
+	use("wfq");
 	pass();
 	EACH_CASE(i, cases) {
 		q->process->policy.weight = cases[i].weight;
@@ -680,9 +636,8 @@ TEST(wfq_says_when_a_turn_ends, "a turn ends when its share is a slice ahead of 
 	static const u32 weights[] = { 100, 50, 400, 1 };
 	struct queue *idle, *third;
 
-	EACH(i, ARRAY_SIZE(weights), "weight %u: ", weights[i]) {
-		tap_reset();
-		node.use = gpreempt_policies[1];
+	EACH_ANEW(i, ARRAY_SIZE(weights), "weight %u: ", weights[i]) {
+		use("wfq");
 		node.params.poll_ns = 0;
 		node.params.interval_ns = SEC;
 		node.params.max_hold_ns = 0;
@@ -717,7 +672,7 @@ TEST(wfq_turns_survive, "whose turn it is stays known while nobody works and whi
 {
 	struct queue *other;
 
-	node.use = gpreempt_policies[1];
+	use("wfq");
 	high = new_queue(new_process(), HIGH);
 	other = new_queue(new_process(), HIGH);
 	start_hog(high);
@@ -741,9 +696,8 @@ TEST(wfq_shares_have_queues, "a share has the device if one of its queues with w
 	struct process *p;
 	struct queue *off, *on;
 
-	EACH(i, 2, "order %u: ", i) {
-		tap_reset();
-		node.use = gpreempt_policies[1];
+	EACH_ANEW(i, 2, "order %u: ", i) {
+		use("wfq");
 		p = new_process();
 		off = i ? new_queue(p, HIGH) : NULL;
 		on = new_queue(p, HIGH);
@@ -760,7 +714,7 @@ TEST(wfq_shares_have_queues, "a share has the device if one of its queues with w
 		CHECK(share(on)->ran && share(on)->wanted && share(on)->turn);
 	}
 	tap_reset();
-	node.use = gpreempt_policies[1];
+	use("wfq");
 	on = new_queue(new_process(), HIGH);
 	last_kernel(on);
 	CHECK_AFTER(0, !node.asked);
@@ -771,7 +725,7 @@ TEST(idle_queues_return_with_others, "where ranks move by themselves, a preempte
 {
 	struct queue *idle;
 
-	node.use = gpreempt_policies[2];
+	use("edf");
 	idle = new_queue(new_process(), HIGH);
 	two_processes();
 	idle->process->policy.deadline_ns = MS;

@@ -136,8 +136,7 @@ TEST(own_queues_yield_to_each_other, "a queue yields to another one of its proce
 
 	low = new_explicit_queue(process, LOW);
 	high = new_explicit_queue(process, HIGH);
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	pass();
 	CHECK_AFTER(POLL, !on_device(low));
 	CHECK_VERDICT(low, OWN_PROCESS);
@@ -151,8 +150,7 @@ TEST(siblings_of_the_level_run, "a queue below the level runs because one of its
 
 	low = new_queue(process, LOW);
 	high = new_queue(process, HIGH);
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	CHECK_VERDICT_AFTER(0, low, SIBLING);
 	CHECK_VERDICT(high, RUNS);
 	CHECK(high->policy.leads && !low->policy.leads);
@@ -184,8 +182,7 @@ TEST(an_obstacle_is_the_drivers, "a queue that the driver does not let go stays 
 {
 	two_processes();
 	low->policy.set.immovable = true;
-	start_hog(low);
-	start_hog(high);
+	start_both();
 	CHECK_AFTER(0, on_device(low));
 	CHECK_VERDICT(low, OBSTACLE);
 	drain(high);
@@ -385,7 +382,7 @@ TEST(who_is_left_off_is_told, "where ranks move, a queue without work is left of
 	struct queue *idle;
 	u64 since_ns;
 
-	node.use = gpreempt_policies[2];
+	use("edf");
 	idle = new_queue(new_process(), HIGH);
 	two_processes();
 	idle->process->policy.deadline_ns = 10 * MS;
@@ -415,7 +412,7 @@ TEST(announced_work_brings_back_who_was_left_off, "where ranks move, a queue tha
 {
 	struct queue *sibling;
 
-	node.use = gpreempt_policies[2];
+	use("edf");
 	two_processes();
 	sibling = new_queue(high->process, HIGH);
 	start_hog(high);
