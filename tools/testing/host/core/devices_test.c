@@ -208,8 +208,7 @@ TEST(generations, "of GPUs Instincts are scheduled, from 9.0.1 to 9.5.0 and the 
 		CHECK_EQ(node_of(0)->backend != NULL, versions[i].works);
 		CHECK(versions[i].reason ? strstr(node_of(0)->life.reason, versions[i].reason) != NULL : !strcmp(node_of(0)->life.reason, "-"));
 		set("gpreempt_enable", "1");
-		set("gpreempt_enable", "0");
-		set("gpreempt_enable", "1");
+		switch_off_and_on();
 		set("gpreempt_enable", "0");
 		if (!versions[i].works) {
 			told = strstr(shim_log, "is not scheduled");

@@ -336,9 +336,8 @@ TEST(dump_says_what_is_known, "node, driver, tunables, counters and queues, each
 {
 	static const bool hws[] = { true, false };
 	const char *dump;
-	u32 k;
 
-	for (k = 0; k < ARRAY_SIZE(hws); k++) {
+	EACH_CASE(k, hws) {
 		preempted_pair(hws[k]);
 		set("gpreempt_hw_priority", "follow");
 		set("gpreempt_wakeup", "doorbell");

@@ -50,8 +50,7 @@ BOTH(looks_wait_for_no_program, "the monitor looks as a real-time thread, and wa
 	low_runs(hws);
 	thread = node_of(0)->life.thread;
 	CHECK(thread->fifo);
-	high_comes();
-	CHECK(preempted(low));
+	high_preempts_low();
 	CHECK(thread->fifo);
 	CHECK_EQ(thread->nice, MIN_NICE);
 	reset_gpu();
@@ -691,8 +690,7 @@ TEST(what_has_ended_is_taken_off_once, "where only runlists tell, a lower queue 
 		taken = low->q.gpreempt->account.preempt_count;
 		TIMES(5) {
 			submit(high, 10);
-			CHECK(run_until_idle(high, SEC));
-			CHECK_AFTER(50 * MS, !preempted(low));
+			low_resumes_after_high(50 * MS);
 		}
 		CHECK(low->q.gpreempt->account.preempt_count <= taken + 1);
 	}

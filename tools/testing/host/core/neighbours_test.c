@@ -120,11 +120,9 @@ BOTH(update_storm_stops_no_decision, "while neighbours change their queues in a 
 
 BOTH(update_storm_stops_no_resume, "while neighbours change their queues in a loop, what is held comes back soon after the end of higher work, not with the longest hold")
 {
-	u32 i;
-
 	storm_of_updates(hws);
 	set("gpreempt_max_hold_ms", "1000");
-	for (i = 0; i < 5; i++) {
+	EACH(i, 5, "case %u: ", i) {
 		run_kernels(high, 2, (10 + i) * MS, 10 * MS);
 		CHECK(preempted(low));
 		low_resumes_after_high(40 * MS);
@@ -332,8 +330,7 @@ TEST(switching_off_delays_no_reset, "a reset that comes while switching off wait
 	struct task_struct *switches, *task;
 	u64 began_ns;
 
-	low_runs(false);
-	low->stuck_ns = U64_MAX;
+	low_never_leaves();
 	low->immortal = true;
 	submit_and_run(high, 1000, 300 * MS);
 	CHECK(low->q.gpreempt->hw.leaving);
@@ -503,7 +500,6 @@ TEST(settings_of_others_cost_nothing, "who sets his priority in a loop does not 
 {
 	struct gpreempt_target target;
 	u64 looked_up;
-	u32 i;
 
 	two_nodes(true);
 	TIMES(40)
@@ -511,7 +507,7 @@ TEST(settings_of_others_cost_nothing, "who sets his priority in a loop does not 
 	run(3 * SEC);
 	target = own_process();
 	looked_up = shim_pids_looked_up;
-	for (i = 0; i < 1000; i++) {
+	EACH(i, 1000, "case %u: ", i) {
 		struct gpreempt_priority priority = { .target = target, .priority = i & 1 };
 
 		CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), 0);
@@ -524,12 +520,11 @@ TEST(settings_in_a_loop_leave_nothing_behind, "who sets and clears his priority 
 {
 	struct gpreempt_priority priority = { .target = { 0 } };
 	u64 callbacks;
-	u32 i;
 
 	two_nodes(true);
 	priority.target = own_process();
 	callbacks = shim_rcu_callbacks;
-	for (i = 0; i < 1000; i++) {
+	EACH(i, 1000, "case %u: ", i) {
 		priority.flags = i % 3 == 2 ? GPREEMPT_PRIORITY_CLEAR : 0;
 		priority.priority = i % 3 == 2 ? 0 : 2 + i % 3;
 		CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &priority), 0);
@@ -570,9 +565,8 @@ static void lists_queues(u32 n)
 static u64 longest_detection(void)
 {
 	struct gpreempt_histogram *h = &stats()->latency[GPREEMPT_LATENCY_DETECT];
-	u32 i;
 
-	for (i = 0; i < 30; i++) {
+	EACH(i, 30, "case %u: ", i) {
 		/* The first one makes the node look often. */
 		if (i == 1)
 			atomic64_set(&h->max_ns, 0);
@@ -647,8 +641,7 @@ TEST(adoption_pins_no_page_of_another_program, "a queue is adopted with the page
 	CHECK_AFTER(20 * MS, low->q.gpreempt && !seen(low));
 	CHECK(!after_exec.pages[0].pins && !after_exec.users);
 	process_of(low)->task.mm = &process_of(low)->mm;
-	set("gpreempt_enable", "0");
-	set("gpreempt_enable", "1");
+	switch_off_and_on();
 	CHECK_AFTER(20 * MS, seen(low));
 }
 
@@ -661,10 +654,10 @@ TEST(listeners_cost_a_pass_nothing, "however many listen, a pass tells an event 
 	struct gpreempt_event events[8];
 	u64 last_ns;
 	ssize_t got;
-	u32 i, k;
+	u32 k;
 
 	low_runs(true);
-	for (i = 0; i < ARRAY_SIZE(files); i++) {
+	EACH_CASE(i, files) {
 		files[i] = (struct file){ .f_flags = O_NONBLOCK, .f_cred = &cred, .opener_is_admin = true };
 		CHECK_EQ(shim_miscdevice->fops->open(NULL, &files[i]), 0);
 		CHECK_EQ(shim_miscdevice->fops->poll(&files[i], NULL), 0);
@@ -672,7 +665,7 @@ TEST(listeners_cost_a_pass_nothing, "however many listen, a pass tells an event 
 	shim_watched = node_of(0)->life.thread;
 	high_preempts_low();
 	CHECK_EQ(shim_named_by_watched, 0);
-	for (i = 0; i < ARRAY_SIZE(files); i++) {
+	EACH_CASE(i, files) {
 		got = shim_miscdevice->fops->read(&files[i], (char *)events, sizeof(events), NULL);
 		CHECK(got >= (ssize_t)(2 * sizeof(*events)));
 		for (k = 0, last_ns = 0; k < got / sizeof(*events); k++) {
@@ -769,12 +762,10 @@ static void high_works_for_long(int own_nice)
 
 TEST(outranked_runlists_are_paced, "commands that make a runlist wait if a program below another that works gives too many of them, whoever below gives them")
 {
-	u32 i;
-
 	high_works_for_long(10);
 	CHECK_EQ(waiting_commands(own, PACE_BURST), 0);
 	CHECK_EQ(paced(), 0);
-	for (i = 0; i < 10; i++) {
+	EACH(i, 10, "case %u: ", i) {
 		u64 wait_ns = waits_ns(process_of(i & 1 ? low : own), runlist_commands[i % ARRAY_SIZE(runlist_commands)]);
 
 		CHECK(wait_ns >= PACE_NS - 10 * MS && wait_ns <= PACE_NS + 10 * MS);

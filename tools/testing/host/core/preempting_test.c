@@ -22,10 +22,8 @@ BOTH(low_yields_and_continues, "a low kernel is saved for a high one, and runs t
 
 BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers say what was done")
 {
-	int i;
-
 	low_is_preempted(hws);
-	for (i = 0; i < GPREEMPT_NR_LATENCIES; i++) {
+	EACH(i, GPREEMPT_NR_LATENCIES, "case %u: ", i) {
 		const struct gpreempt_histogram *h = &stats()->latency[i];
 		bool yet = i != GPREEMPT_LATENCY_RESUME && i != GPREEMPT_LATENCY_HOLD && i != GPREEMPT_LATENCY_NOTICE;
 

@@ -155,8 +155,7 @@ BOTH(nodes_adopt_their_own, "a node adopts its own queues, of all that a process
 	CHECK_EQ(node_of(0)->queues.nr, 1);
 	CHECK_EQ(node_of(1)->queues.nr, 1);
 	process_of(low)->task.caps = CAP_SYS_NICE;
-	set("gpreempt_enable", "0");
-	set("gpreempt_enable", "1");
+	switch_off_and_on();
 	CHECK_AFTER(20 * MS, low->q.gpreempt->priority.trusted && !far->q.gpreempt->priority.trusted);
 	list_del(&kernels.process_queue_list);
 }
@@ -195,13 +194,11 @@ BOTH(allocations_fail, "whichever allocation fails, nothing is lost, and nothing
 		sq = add_queue_to(process, 0, NORMAL);
 		submit_and_run(sq, 5, 5 * MS);
 		shim_fail_alloc = n;
-		set("gpreempt_enable", "0");
-		set("gpreempt_enable", "1");
+		switch_off_and_on();
 		run(30 * MS);
 		shim_fail_alloc = 0;
 		CHECK(run_until_idle(sq, SEC));
-		set("gpreempt_enable", "0");
-		set("gpreempt_enable", "1");
+		switch_off_and_on();
 		CHECK_AFTER(30 * MS, sq->q.gpreempt != NULL);
 		kill_process(process);
 	}
@@ -241,8 +238,7 @@ TEST(sdma_queues_are_not_ours, "only compute queues are registered, and once")
 	world_on(true);
 	low = add_queue(0);
 	low->q.properties.type = KFD_QUEUE_TYPE_SDMA;
-	set("gpreempt_enable", "0");
-	set("gpreempt_enable", "1");
+	switch_off_and_on();
 	CHECK_AFTER(20 * MS, !low->q.gpreempt);
 	low->q.properties.type = KFD_QUEUE_TYPE_COMPUTE;
 	CHECK(gpreempt_queue_adopt(node_of(0)));

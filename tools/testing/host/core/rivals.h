@@ -64,6 +64,12 @@ static inline void set(const char *name, const char *value)
 	CHECK_EQ(shim_param_set(name, value), 0);
 }
 
+static inline void switch_off_and_on(void)
+{
+	set("gpreempt_enable", "0");
+	set("gpreempt_enable", "1");
+}
+
 static inline void submit_and_run(struct sim_queue *sq, u32 packets, u64 ns)
 {
 	submit(sq, packets);
@@ -112,6 +118,13 @@ static inline void low_runs(bool hws)
 	submit_and_run(low, 10, 2 * MS);
 	CHECK(low->in_slot);
 	CHECK_STATE("idle");
+}
+
+/* Nor will it, when it is asked to: without the hardware scheduler. */
+static inline void low_never_leaves(void)
+{
+	low_runs(false);
+	low->stuck_ns = U64_MAX;
 }
 
 /* High has work for 100 ms, which is seen within 5 ms. */

@@ -23,8 +23,7 @@ TEST(late_victim, "a victim that leaves late is shown as leaving, never loaded m
 
 TEST(late_victim_is_destroyed, "a victim that is on its way off can be destroyed")
 {
-	low_runs(false);
-	low->stuck_ns = U64_MAX;
+	low_never_leaves();
 	submit_and_run(high, 100, 200 * MS);
 	CHECK(low->q.gpreempt->hw.leaving);
 	destroy_queue(low);
@@ -33,8 +32,7 @@ TEST(late_victim_is_destroyed, "a victim that is on its way off can be destroyed
 
 TEST(stuck_victim_is_lost, "a victim that does not leave for 4 s loses its waves; its process is told, nobody else")
 {
-	low_runs(false);
-	low->stuck_ns = U64_MAX;
+	low_never_leaves();
 	submit_and_run(high, 10, 3900 * MS);
 	CHECK(low->q.gpreempt->hw.leaving && !low->q.gpreempt->hw.lost);
 	CHECK_AFTER(400 * MS, low->q.gpreempt->hw.lost && !on_device(low));
@@ -49,8 +47,7 @@ TEST(stuck_victim_is_lost, "a victim that does not leave for 4 s loses its waves
 
 TEST(immortal_victim, "if not even that helps, the GPU is reset, and the node given up until then")
 {
-	low_runs(false);
-	low->stuck_ns = U64_MAX;
+	low_never_leaves();
 	low->immortal = true;
 	submit_and_run(high, 10, 4500 * MS);
 	CHECK_EQ(world.nr_gpu_resets, 1);
@@ -65,8 +62,7 @@ TEST(immortal_victim, "if not even that helps, the GPU is reset, and the node gi
 
 TEST(killed_victim_leaves_late, "a victim whose waves were reset and that leaves only later is lost all the same")
 {
-	low_runs(false);
-	low->stuck_ns = U64_MAX;
+	low_never_leaves();
 	low->immortal = true;
 	submit_and_run(high, 10, 4500 * MS);
 	CHECK(low->q.gpreempt->hw.killed && !low->q.gpreempt->hw.lost);
@@ -319,8 +315,7 @@ TEST(late_victims_are_verified, "what a late victim saved is known from when it 
 TEST(steps_to_the_end_of_a_victim, "its own waves are reset first, then those of its process, and the GPU only if both do not help")
 {
 	/* One that its own reset helps, one that its process's helps. */
-	low_runs(false);
-	low->stuck_ns = U64_MAX;
+	low_never_leaves();
 	submit_and_run(high, 10, 4300 * MS);
 	CHECK(low->q.gpreempt->hw.lost);
 	CHECK_EQ(low->asked_ms, 100);
@@ -329,8 +324,7 @@ TEST(steps_to_the_end_of_a_victim, "its own waves are reset first, then those of
 	CHECK(!gpreempt_mqd_snapshot_mqds(low->q.gpreempt));
 	world_end();
 
-	low_runs(false);
-	low->stuck_ns = U64_MAX;
+	low_never_leaves();
 	low->stubborn = true;
 	submit_and_run(high, 10, 4500 * MS);
 	CHECK(low->q.gpreempt->hw.lost);
@@ -342,13 +336,11 @@ TEST(steps_to_the_end_of_a_victim, "its own waves are reset first, then those of
 
 TEST(lost_queues_stay_lost, "a queue whose waves were reset is neither decided about nor loaded, also after switching off and on")
 {
-	low_runs(false);
-	low->stuck_ns = U64_MAX;
+	low_never_leaves();
 	submit_and_run(high, 10, 4300 * MS);
 	CHECK(low->q.gpreempt->hw.lost);
 	CHECK(low->q.gpreempt->policy.set.immovable);
-	set("gpreempt_enable", "0");
-	set("gpreempt_enable", "1");
+	switch_off_and_on();
 	CHECK_AFTER(20 * MS, low->q.gpreempt->hw.lost);
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 0), "lost"));
 	CHECK(!on_device(low));
@@ -451,8 +443,7 @@ TEST(failed_loads_are_verified, "a queue that could not be loaded is saved anew,
 
 TEST(late_victims_and_a_suspend, "before a suspend a queue that is leaving is the driver's again, as any other")
 {
-	low_runs(false);
-	low->stuck_ns = U64_MAX;
+	low_never_leaves();
 	submit_and_run(high, 10, 200 * MS);
 	CHECK(low->q.gpreempt->hw.leaving);
 	suspend();

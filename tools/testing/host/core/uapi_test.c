@@ -1147,15 +1147,14 @@ TEST(either_right_is_a_privilege, "what was set with either right is not changed
 TEST(each_process_has_its_own, "of many processes with settings each has its own, and of a cgroup that is gone nothing is left")
 {
 	struct sim_queue *queues[40];
-	u32 i;
 
 	begin();
-	for (i = 0; i < 28; i++) {
+	EACH(i, 28, "case %u: ", i) {
 		queues[i] = add_queue(0);
 		CHECK_EQ(set_priority(process_target(queues[i]), -(s32)i - 20, 0), 0);
 	}
 	run(6 * MS);
-	for (i = 0; i < 28; i++)
+	EACH(i, 28, "case %u: ", i)
 		CHECK_EQ(queues[i]->q.gpreempt->policy.set.priority, -(s32)i - 20);
 	CHECK_EQ(set_priority((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }, 4, 0), 0);
 	CHECK_EQ(priority_of(low), 4);

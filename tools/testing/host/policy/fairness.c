@@ -508,8 +508,6 @@ TEST(short_gaps_bring_nobody_back, "after two short gaps of a higher queue what 
 
 TEST(long_gaps_bring_back_at_once, "where gaps are long, none is waited out; after short ones three waits are in vain at most")
 {
-	u32 i;
-
 	high_and_hog();
 	TIMES(20) {
 		high_works(MS, 0);
@@ -519,7 +517,7 @@ TEST(long_gaps_bring_back_at_once, "where gaps are long, none is waited out; aft
 	TIMES(20)
 		high_works(MS, 400 * US);
 	CHECK_EQ(low->policy.gaps, GPREEMPT_GAPS_MOST);
-	for (i = 0; i < 10; i++) {
+	EACH(i, 10, "case %u: ", i) {
 		u64 waited_ns;
 
 		high_works(MS, 0);
@@ -773,11 +771,9 @@ TEST(turns_begin_too_late_for_nobody, "who is due when a relief is nearly over w
 
 TEST(turns_are_of_equal_length, "processes that are due when a relief begins share it evenly")
 {
-	u32 i;
-
 	victims_wait(4, US);
 	sleep_and_pass();
-	for (i = 0; i < 4; i++) {
+	EACH(i, 4, "case %u: ", i) {
 		only_runs(victims[i]);
 		CHECK_EQ(sleep_until(victims[i], false), node.params.relief_ns / 4);
 	}

@@ -109,11 +109,10 @@ TEST(quantiles_are_those_of_the_times, "a quantile is within a thirty-second of 
 TEST(work_is_conserved, "what is submitted is done once, or still waits; the device is not used twice")
 {
 	u64 work = 0;
-	u32 i;
 
 	many_classes(20 * SEC);
 	simulate();
-	for (i = 0; i < 4; i++) {
+	EACH(i, 4, "case %u: ", i) {
 		const struct sim_class_result *r = &result.classes[i];
 
 		CHECK(r->nr_done > 0 && r->nr_done <= r->nr_submitted);
