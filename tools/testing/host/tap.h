@@ -66,6 +66,13 @@ void tap_skip(const char *reason) __attribute__((noreturn));
 			tap_fail(__FILE__, __LINE__, "%s is %lld, not %s (%lld)", #left, _l, #right, _r);	\
 	} while (0)
 
+#define CHECK_WITHIN(value, least, most)						\
+	do {									\
+		long long _v = (value), _l = (least), _m = (most);		\
+		if (_v < _l || _v > _m)						\
+			tap_fail(__FILE__, __LINE__, "%s is %lld, not from %lld to %lld", #value, _v, _l, _m);	\
+	} while (0)
+
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 #endif

@@ -134,12 +134,12 @@ TEST(slots_are_watched_for_a_moment, "a slot that was asked is looked at each 5 
 	took_ns = ktime_get_ns() - began_ns;
 	CHECK(low->asked_closely);
 	CHECK_EQ(low->close_looks, 2);
-	CHECK(took_ns >= 5 * US && took_ns <= 10 * US);
+	CHECK_WITHIN(took_ns, 5 * US, 10 * US);
 	low->stuck_ns = SEC;
 	began_ns = ktime_get_ns();
 	gpreempt_hqd_ask(&world.nodes[0].node, low->q.pipe, low->q.queue);
 	took_ns = ktime_get_ns() - began_ns;
-	CHECK(took_ns >= 200 * US && took_ns <= 210 * US);
+	CHECK_WITHIN(took_ns, 200 * US, 210 * US);
 	low->stuck_ns = 0;
 	low->asked_closely = false;
 	dqm_unlock(&world.nodes[0].dqm);

@@ -458,7 +458,7 @@ BOTH(unsettled_for_long, "a runlist that does not become quiescent puts the next
 	checks = atomic64_read(&stats()->checks) - checks;
 	before = skipped(GPREEMPT_SKIP_UNSETTLED) - before;
 	CHECK(checks >= 40);
-	CHECK(before >= checks && before <= checks + 4);
+	CHECK_WITHIN(before, checks, checks + 4);
 	/* Registers are not read for an answer that could not be believed. */
 	CHECK(world.nr_looks <= looks + 1);
 	CHECK(preempted(low));
@@ -670,8 +670,7 @@ TEST(a_runlist_is_asked_ever_more_rarely, "where only runlists tell, a kernel of
 	runlists = world.nodes[0].runlists;
 	submit(high, 1);
 	CHECK_AFTER(150 * MS, !preempted(low));
-	CHECK(world.nodes[0].runlists - runlists >= 8);
-	CHECK(world.nodes[0].runlists - runlists <= 24);
+	CHECK_WITHIN(world.nodes[0].runlists - runlists, 8, 24);
 }
 
 TEST(what_has_ended_is_taken_off_once, "where only runlists tell, a lower queue whose end nobody saw is taken off once after each launch, and holds nobody (hws)")
@@ -744,9 +743,9 @@ TEST(doubt_about_counters_is_bounded, "where no kernel is long enough to be seen
 	low->kernel_ns = 20 * US;
 	high->kernel_ns = 20 * US;
 	checks = short_kernels(SEC);
-	CHECK(checks >= 5 && checks <= 10);
+	CHECK_WITHIN(checks, 5, 10);
 	checks = short_kernels(4 * SEC);
-	CHECK(checks >= 3 && checks <= 5);
+	CHECK_WITHIN(checks, 3, 5);
 	CHECK(!node_of(0)->waves.saved);
 	CHECK(strstr(shim_log, "are not counted") == NULL);
 }

@@ -194,8 +194,7 @@ BOTH(unknown_waves_put_off_once, "a decision that depends on waves which cannot 
 	began_ns = ktime_get_ns();
 	while (atomic64_read(&stats()->checks) <= checks + 1)
 		fsleep(5);
-	CHECK(ktime_get_ns() - began_ns <= 320 * US);
-	CHECK(ktime_get_ns() - began_ns >= 150 * US);
+	CHECK_WITHIN(ktime_get_ns() - began_ns, 150 * US, 320 * US);
 	/* From then on every look decides. */
 	before = skipped(GPREEMPT_SKIP_UNSETTLED);
 	checks = atomic64_read(&stats()->checks);
@@ -768,7 +767,7 @@ TEST(outranked_runlists_are_paced, "commands that make a runlist wait if a progr
 	EACH(i, 10, "case %u: ", i) {
 		u64 wait_ns = waits_ns(process_of(i & 1 ? low : own), runlist_commands[i % ARRAY_SIZE(runlist_commands)]);
 
-		CHECK(wait_ns >= PACE_NS - 10 * MS && wait_ns <= PACE_NS + 10 * MS);
+		CHECK_WITHIN(wait_ns, PACE_NS - 10 * MS, PACE_NS + 10 * MS);
 	}
 	CHECK_EQ(paced(), 10);
 	/* What it does not use comes back. */

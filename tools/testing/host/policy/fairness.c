@@ -330,8 +330,7 @@ TEST(overhead_budget_stretches_preemptions,
 	start_ns = node.now_ns;
 	n = preemptions_of_a_bursty_high(3 * SEC, 2 * MS);
 	took_ns = node.now_ns - start_ns;
-	CHECK(n * 6 * MS <= took_ns * 20 / 100 + 20 * MS + 6 * MS);
-	CHECK(n * 6 * MS >= took_ns * 18 / 100);
+	CHECK_WITHIN(n * 6 * MS, took_ns * 18 / 100, took_ns * 20 / 100 + 20 * MS + 6 * MS);
 }
 
 TEST(budget_allows_bursts, "as long as little was preempted before, nothing waits for the budget")
@@ -378,8 +377,7 @@ TEST(budget_is_told_once, "that a preemption waits for the budget is told once, 
 		CHECK_AFTER(node.decision.next_ns, !node.decision.over_budget);
 	}
 	/* 10 ms more than 10 % of 100 ms: paid for in 100 ms. */
-	CHECK(node.now_ns - start_ns >= 100 * MS);
-	CHECK(node.now_ns - start_ns <= 101 * MS);
+	CHECK_WITHIN(node.now_ns - start_ns, 100 * MS, 101 * MS);
 }
 
 TEST(one_slow_pass_does_not_stop_service, "a hardware pass of seconds is not held against the node for minutes")
@@ -463,7 +461,7 @@ TEST(resumes_that_wait_are_seen_in_time, "the room in the budget that a resume w
 	gpreempt_policy_overhead(&node.policy, 10 * MS + 200 * US, false, node.now_ns);
 	node.policy.pass_ns = 0;
 	CHECK_AFTER(100, !on_device(low));
-	CHECK(node.decision.next_ns >= 1900 * US && node.decision.next_ns <= 2100 * US);
+	CHECK_WITHIN(node.decision.next_ns, 1900 * US, 2100 * US);
 	CHECK_AFTER(node.decision.next_ns, on_device(low));
 }
 
@@ -946,11 +944,9 @@ TEST(age_is_seen_in_time, "the end of the wait for equality, and of the time bes
 
 TEST(aging_orders_a_process_too, "ageing counts between queues of one process whose priorities were asked for")
 {
-	struct process *p = new_process();
-
 	node.params.aging_ns = 5 * MS;
-	low = new_explicit_queue(p, LOW);
-	high = new_explicit_queue(p, HIGH);
+	low = new_explicit_queue(new_process(), LOW);
+	high = new_explicit_queue(low->process, HIGH);
 	start_both();
 	CHECK_AFTER(0, !on_device(low));
 	CHECK_LATER(51 * MS, on_device(low) && on_device(high));
@@ -1122,8 +1118,7 @@ TEST(resume_delay_ends, "a gap longer than the resume delay gives the device bac
 	passes_for(20 * MS, POLL);
 	drain(high);
 	waited_ns = time_until(low, true, 20 * MS);
-	CHECK(waited_ns >= 5 * MS);
-	CHECK(waited_ns <= 5 * MS + 2 * POLL);
+	CHECK_WITHIN(waited_ns, 5 * MS, 5 * MS + 2 * POLL);
 	CHECK_EQ(node.nr_acting, 2);
 }
 
@@ -1222,8 +1217,7 @@ TEST(wfq_shares_by_weight, "weights of 75 and 25 give three quarters and one qua
 	run_shares(2, 5 * SEC);
 	CHECK(shares_are(ran_ns[0], ran_ns[1], 75, 25));
 	/* One at a time, after the first pass. */
-	CHECK(ran_ns[0] + ran_ns[1] <= 5 * SEC + 2 * POLL);
-	CHECK(ran_ns[0] + ran_ns[1] >= 5 * SEC - 2 * POLL);
+	CHECK_WITHIN(ran_ns[0] + ran_ns[1], 5 * SEC - 2 * POLL, 5 * SEC + 2 * POLL);
 	/* A turn of each is a slice at least. */
 	CHECK(q[0]->preempted + q[1]->preempted <= 5 * SEC / node.params.slice_ns);
 	CHECK_EQ(node.nr_relief, 0);
@@ -1315,8 +1309,7 @@ TEST(wfq_ends_turns_in_time, "without polling too, a turn ends when the slice do
 	CHECK(on_device(q[0]) && !on_device(q[1]));
 	while (on_device(q[0]) && node.now_ns - start_ns < SEC)
 		pass_after(node.decision.next_ns);
-	CHECK(node.now_ns - start_ns >= node.params.slice_ns);
-	CHECK(node.now_ns - start_ns <= node.params.slice_ns + 20 * US);
+	CHECK_WITHIN(node.now_ns - start_ns, node.params.slice_ns, node.params.slice_ns + 20 * US);
 }
 
 TEST(wfq_parks_alone, "a process alone needs no passes, two with equal weights do while both work")
@@ -1391,8 +1384,7 @@ TEST(edf_meets_deadlines, "two periodic processes that need 85 % of the device t
 		CHECK_EQ(jobs[i].late, 0);
 		CHECK_EQ(jobs[i].q->policy.missed, 0);
 	}
-	CHECK(ran_ns >= 4 * SEC * 5 / 100);
-	CHECK(ran_ns <= 4 * SEC * 20 / 100);
+	CHECK_WITHIN(ran_ns, 4 * SEC * 5 / 100, 4 * SEC * 20 / 100);
 }
 
 /* Under edf; 0: it has none. */
@@ -1447,11 +1439,9 @@ TEST(edf_late_work_is_due_again, "one that never ends is due again each period: 
 
 TEST(edf_queues_of_a_process, "a queue with a deadline of its own comes before another one of its process that has a later one")
 {
-	struct process *p = new_process();
-
 	use("edf");
-	low = new_queue(p, HIGH);
-	high = new_queue(p, HIGH);
+	low = new_queue(new_process(), HIGH);
+	high = new_queue(low->process, HIGH);
 	low->policy.set.deadline_ns = 50 * MS;
 	high->policy.set.deadline_ns = 10 * MS;
 	start_both();
@@ -1462,11 +1452,9 @@ TEST(edf_queues_of_a_process, "a queue with a deadline of its own comes before a
 TEST(edf_equal_queues_of_a_process_need_passes,
      "two queues of a process with the same deadline come before each other by turns: the node does not park")
 {
-	struct process *p = new_process();
-
 	use("edf");
-	low = new_queue(p, HIGH);
-	high = new_queue(p, HIGH);
+	low = new_queue(new_process(), HIGH);
+	high = new_queue(low->process, HIGH);
 	low->policy.set.deadline_ns = 10 * MS;
 	high->policy.set.deadline_ns = 10 * MS;
 	CHECK_AFTER(0, !node.decision.park);

@@ -714,8 +714,7 @@ TEST(idle_preempted_queues_return_idle, "a queue that was taken along idle does 
 TEST(own_process_is_never_a_victim,
      "a queue of the process that works at the level stays, unless both priorities were asked for")
 {
-	struct process *p = new_process();
-	struct queue *compute = new_explicit_queue(p, 10), *copy = new_queue(p, HIGH);
+	struct queue *compute = new_explicit_queue(new_process(), 10), *copy = new_queue(compute->process, HIGH);
 
 	low = new_queue(new_process(), LOW);
 	start_hog(copy);
@@ -728,8 +727,7 @@ TEST(own_process_is_never_a_victim,
 TEST(own_low_queue_stays_beside_a_default_one,
      "an explicitly low queue does not yield to a default queue of the same process")
 {
-	struct process *p = new_process();
-	struct queue *compute = new_queue(p, HIGH), *background = new_explicit_queue(p, LOW);
+	struct queue *compute = new_queue(new_process(), HIGH), *background = new_explicit_queue(compute->process, LOW);
 
 	low = new_queue(new_process(), LOW);
 	start_hog(background);
@@ -753,8 +751,7 @@ TEST(own_process_counts_only_at_the_level, "a process with an idle high queue ha
 TEST(an_idle_own_queue_shields_nobody,
      "when a process's queue at the level has ended, its low queue yields to others, busy as it may be")
 {
-	struct process *p = new_process();
-	struct queue *compute = new_queue(p, HIGH), *background = new_explicit_queue(p, LOW);
+	struct queue *compute = new_queue(new_process(), HIGH), *background = new_explicit_queue(compute->process, LOW);
 
 	/* A long last kernel; and two that move on, so that nothing stalls. */
 	high = new_queue(new_process(), HIGH);
@@ -773,8 +770,7 @@ TEST(an_idle_own_queue_shields_nobody,
 TEST(explicit_own_priorities_order_a_process,
      "of two queues whose priorities were both asked for, the lower yields, in one process too")
 {
-	struct process *p = new_process();
-	struct queue *urgent = new_explicit_queue(p, HIGH), *background = new_explicit_queue(p, HIGH);
+	struct queue *urgent = new_explicit_queue(new_process(), HIGH), *background = new_explicit_queue(urgent->process, HIGH);
 
 	/* Untrusted: equal against others, ordered among themselves. */
 	urgent->policy.set.own_priority = 15;
@@ -902,7 +898,7 @@ TEST(a_kept_stack_offset_takes_no_relief_for_ever,
 	}
 	CHECK(idle->policy.seen.showed_none);
 	CHECK_EQ(idle->preempted, 2);
-	CHECK(node.nr_relief >= 5 && node.nr_relief <= 6);
+	CHECK_WITHIN(node.nr_relief, 5, 6);
 	submit(idle, 2);
 	CHECK_AFTER(POLL, !idle->policy.seen.showed_none);
 	TIMES(3) {
@@ -956,7 +952,7 @@ TEST(runlists_tell_that_a_kernel_runs, "where only runlists tell, a long kernel 
 	high_runs_uncounted();
 	CHECK_LATER(10 * MS, !on_device(low));
 	asked = node.nr_runlists;
-	CHECK(asked >= 2 && asked <= 5);
+	CHECK_WITHIN(asked, 2, 5);
 	CHECK_LATER(400 * MS, !on_device(low));
 	CHECK(node.nr_runlists - asked <= 20);
 	finish(high);
@@ -979,8 +975,7 @@ TEST(runlists_tell_no_more_often_than_that, "where only runlists tell, they are 
 		passes_for(3 * MS, POLL);
 	}
 	CHECK(!on_device(low));
-	CHECK(node.nr_runlists >= 5);
-	CHECK(node.nr_runlists <= 100 * 3 / 8 + 2);
+	CHECK_WITHIN(node.nr_runlists, 5, 100 * 3 / 8 + 2);
 }
 
 TEST(uncounted_lower_waves_yield_at_once, "where only runlists tell, a lower queue that launched is taken off for work that is there, and not asked about first")
@@ -1325,10 +1320,9 @@ TEST(a_stall_ends_where_a_relief_begins,
 TEST(an_idle_bystander_does_not_hide_a_blocked_queue,
      "an idle lower queue that must stay (own process, immovable) does not keep a waiting queue from being blocked")
 {
-	struct process *p = new_process();
-	struct queue *bystander = new_explicit_queue(p, LOW);
+	struct queue *bystander = new_explicit_queue(new_process(), LOW);
 
-	high = new_queue(p, HIGH);
+	high = new_queue(bystander->process, HIGH);
 	low = new_queue(new_process(), LOW);
 	past_kernel(bystander);
 	start_hog(low);
@@ -1742,9 +1736,9 @@ TEST(looks_become_rarer_with_silence, "after contention looks become rarer in pr
 	contended();
 	while (node.decision.contended)
 		pass_after(MS);
-	CHECK(node.decision.next_ns >= SEC / 2000 && node.decision.next_ns <= SEC / 2000 + 2 * US);
+	CHECK_WITHIN(node.decision.next_ns, SEC / 2000, SEC / 2000 + 2 * US);
 	passes_for(SEC, MS);
-	CHECK(node.decision.next_ns >= 2 * SEC / 2000 && node.decision.next_ns <= 2 * SEC / 2000 + 2 * US);
+	CHECK_WITHIN(node.decision.next_ns, 2 * SEC / 2000, 2 * SEC / 2000 + 2 * US);
 	passes_cost(50 * US, 0);
 	CHECK_EQ(node.decision.next_ns, 1200 * US);
 	passes_cost(0, 0);

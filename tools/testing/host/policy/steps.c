@@ -440,7 +440,7 @@ TEST(asking_for_what_is_long_unknown, "waves that nothing depends on are asked f
 				last_kernel(moves);
 			passes_for(20 * MS, POLL);
 		}
-		CHECK(node.nr_asked >= 9 && node.nr_asked <= 10);
+		CHECK_WITHIN(node.nr_asked, 9, 10);
 	}
 	/* Nobody could. */
 	tap_reset();
@@ -453,10 +453,9 @@ TEST(asking_for_what_is_long_unknown, "waves that nothing depends on are asked f
 TEST(what_was_tried_out_is_taken_back, "what asking showed to be no reason to preempt takes nobody along, neither of those that are dormant nor of those that have gone")
 {
 	struct queue *dormant, *own, *compute, *gone;
-	struct process *p = new_process();
 
-	own = new_queue(p, LOW);
-	compute = new_explicit_queue(p, HIGH);
+	own = new_queue(new_process(), LOW);
+	compute = new_explicit_queue(own->process, HIGH);
 	high = new_queue(new_process(), HIGH);
 	gone = new_queue(new_process(), HIGH);
 	dormant = new_queue(new_process(), LOW);
