@@ -18,8 +18,7 @@ TEST(opt_out_is_never_a_victim, "queues of a process that opted out stay on the 
 	two_processes();
 	low->process->policy.opt_out = true;
 	start_both();
-	passes_for(3 * SEC, 5 * MS);
-	CHECK_EQ(node.nr_preempted, 0);
+	CHECK_EQ_LATER_EVERY(3 * SEC, 5 * MS, node.nr_preempted, 0);
 }
 
 TEST(opt_out_while_preempted_resumes, "a process that opts out gets its preempted queues back with the next pass")
@@ -111,8 +110,7 @@ TEST(a_hold_without_work_lasts, "a queue without work that is asked to hold is n
 	high = new_queue(new_process(), HIGH);
 	high->policy.set.hold = true;
 	CHECK_AFTER(0, !on_device(high));
-	passes_for(3 * node.params.max_hold_ns, 5 * MS);
-	CHECK(!on_device(high));
+	CHECK_LATER_EVERY(3 * node.params.max_hold_ns, 5 * MS, !on_device(high));
 	CHECK_EQ(node.nr_acting, 1);
 }
 
@@ -134,8 +132,7 @@ TEST(a_hold_waits_for_a_relief, "a queue that is asked to hold in its relief hol
 	low->policy.set.hold = true;
 	CHECK_LATER(node.params.relief_ns - POLL, on_device(low) && !on_device(high));
 	CHECK_AFTER(POLL, !on_device(low));
-	passes_for(5 * node.params.max_hold_ns, MS);
-	CHECK_EQ(node.nr_relief, 1);
+	CHECK_EQ_LATER_EVERY(5 * node.params.max_hold_ns, MS, node.nr_relief, 1);
 }
 
 TEST(a_hold_counts_anew, "what was left of the time for which one hold did not count is nothing to the next one")
@@ -183,8 +180,7 @@ TEST(an_unbounded_hold_has_no_relief, "a queue that is asked to hold without bou
 	high->policy.set.hold = true;
 	high->policy.set.hold_unbounded = true;
 	pass();
-	passes_for(5 * SEC, 5 * MS);
-	CHECK(!on_device(high));
+	CHECK_LATER_EVERY(5 * SEC, 5 * MS, !on_device(high));
 	CHECK_EQ(node.nr_relief, 0);
 	CHECK_EQ(node.nr_acting, 1);
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
@@ -907,8 +903,7 @@ TEST(aging_raises_to_equality_at_most,
 
 TEST(age_outranks_nobody, "an aged queue is no reason to take off one that it was below when it was young")
 {
-	struct queue *middle = new_queue(new_process(), MIDDLE);
-
+	middle = new_queue(new_process(), MIDDLE);
 	node.params.aging_ns = 5 * MS;
 	hog_preempts_low();
 	CHECK_LATER(40 * MS, low->policy.effective_priority > MIDDLE);
@@ -1022,8 +1017,7 @@ TEST(age_waits_in_time, "a queue that is old enough, and has to wait for its tim
 TEST(aging_is_off_by_default, "without gpreempt_aging_ms the effective priority is the logical one")
 {
 	hog_preempts_low();
-	passes_for(900 * MS, MS);
-	CHECK(!on_device(low));
+	CHECK_LATER_EVERY(900 * MS, MS, !on_device(low));
 	CHECK_EQ(low->policy.effective_priority, LOW);
 }
 

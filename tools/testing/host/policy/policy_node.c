@@ -118,7 +118,7 @@ void last_kernel(struct queue *q)
 	launch(q, 1, 8);
 }
 
-/* Of a kernel that nobody saw the pointers tell. */
+/* It has had a kernel, and is idle; nobody has looked yet whether it has waves. */
 void past_kernel(struct queue *q)
 {
 	submit(q, 1);

@@ -4,7 +4,7 @@
  *
  * A queue here is what the policy knows of it (->policy) and what is true on the device (rptr, wptr, waves). Tests move
  * the truth by hand with submit(), launch() and finish(), the simulation moves it by itself; pass() is the monitor's
- * pass for both.
+ * pass for both. After those are the beginnings of most stories, and what they ask after a pass.
  */
 #ifndef HOST_NODE_H
 #define HOST_NODE_H
@@ -147,7 +147,7 @@ void low_is_preempted(void);
 void hog_preempts_low(void);
 void high_is_held(void);
 
-/* A pass after @ns, or one every POLL for so long: then it must hold. */
+/* A pass after @ns, or passes for so long, as often as that or every POLL: then it must hold. */
 #define CHECK_AFTER(ns, condition)						\
 	do {									\
 		pass_after(ns);							\
@@ -158,16 +158,18 @@ void high_is_held(void);
 		pass_after(ns);							\
 		CHECK_EQ(left, right);						\
 	} while (0)
-#define CHECK_LATER(ns, condition)						\
+#define CHECK_LATER_EVERY(ns, every_ns, condition)				\
 	do {									\
-		passes_for(ns, POLL);						\
+		passes_for(ns, every_ns);					\
 		CHECK(condition);						\
 	} while (0)
-#define CHECK_EQ_LATER(ns, left, right)						\
+#define CHECK_EQ_LATER_EVERY(ns, every_ns, left, right)				\
 	do {									\
-		passes_for(ns, POLL);						\
+		passes_for(ns, every_ns);					\
 		CHECK_EQ(left, right);						\
 	} while (0)
+#define CHECK_LATER(ns, condition)		CHECK_LATER_EVERY(ns, POLL, condition)
+#define CHECK_EQ_LATER(ns, left, right)		CHECK_EQ_LATER_EVERY(ns, POLL, left, right)
 
 static inline u64 pending(const struct queue *q)
 {

@@ -11,7 +11,7 @@
 #include "policy_node.h"
 #include "tap.h"
 
-/* The same, and the time that "no waves" takes to be believed. */
+/* All of its work is done, and "no waves" has been seen for as long as it takes to be believed. */
 static void drain_and_settle(struct queue *q)
 {
 	drain(q);
@@ -234,8 +234,7 @@ TEST(equal_priorities_are_left_alone, "no queue is preempted for another of the 
 
 	start_hog(a);
 	start_hog(b);
-	passes_for(2 * SEC, 5 * MS);
-	CHECK_EQ(node.nr_preempted, 0);
+	CHECK_EQ_LATER_EVERY(2 * SEC, 5 * MS, node.nr_preempted, 0);
 	CHECK_EQ(node.nr_asked, 0);
 }
 
@@ -482,8 +481,7 @@ TEST(dormant_queues_keep_the_node_awake, "a queue that is dormant can still outr
 	two_dormant_beside_a_hog();
 	finish(low);
 	low->rptr = low->wptr;
-	passes_for(1900 * MS, MS);
-	CHECK_EQ(node.nr_awake, 0);
+	CHECK_EQ_LATER_EVERY(1900 * MS, MS, node.nr_awake, 0);
 	CHECK(!node.decision.contended && !node.decision.park);
 }
 
@@ -491,8 +489,7 @@ TEST(dormancy_ends_with_what_is_believed, "that a dormant queue has no waves is 
 {
 	two_dormant_beside_a_hog();
 	high->waves = 8;
-	passes_for(1500 * MS, MS);
-	CHECK(node.nr_awake > 1);
+	CHECK_LATER_EVERY(1500 * MS, MS, node.nr_awake > 1);
 	CHECK(!on_device(low));
 }
 
@@ -1371,8 +1368,7 @@ TEST(tries_get_rarer, "one that stays blocked is tried ever more rarely, down to
 	node.params.max_hold_ns = 0;
 	passes_for(5 * SEC, MS);
 	end_ns = node.nr_preempted;
-	passes_for(50 * SEC, MS);
-	CHECK_EQ(node.nr_preempted, end_ns);
+	CHECK_EQ_LATER_EVERY(50 * SEC, MS, node.nr_preempted, end_ns);
 }
 
 TEST(tries_are_not_slept_through, "however long the interval is, a blocked queue is tried when it is time")
@@ -1448,8 +1444,7 @@ TEST(firmware_turns_are_looked_for_closely, "looks that miss turns between them 
 	}
 	/* Where passes are always so far apart, that is as close as it gets. */
 	node.params.poll_ns = GPREEMPT_TURN_NS + 2 * MS;
-	passes_for(TURNS_NS + 2 * node.params.poll_ns, node.params.poll_ns);
-	CHECK(on_device(low));
+	CHECK_LATER_EVERY(TURNS_NS + 2 * node.params.poll_ns, node.params.poll_ns, on_device(low));
 }
 
 TEST(firmware_turns_begin_beside_idle_queues, "a queue that was known to have no waves has none when turns begin, or when there are more of them")
@@ -1575,8 +1570,7 @@ TEST(relief_can_be_switched_off, "with gpreempt_max_hold_ms=0 a queue is preempt
 {
 	node.params.max_hold_ns = 0;
 	hog_preempts_low();
-	passes_for(10 * SEC, 100 * MS);
-	CHECK(!on_device(low));
+	CHECK_LATER_EVERY(10 * SEC, 100 * MS, !on_device(low));
 	CHECK_EQ(node.nr_relief, 0);
 }
 
@@ -1669,12 +1663,9 @@ TEST(contended_polls_otherwise_interval,
 	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
 
 	drain(high);
-	passes_for(990 * MS, 5 * MS);
-	CHECK(node.decision.contended);
-	passes_for(20 * MS, 5 * MS);
-	CHECK(!node.decision.contended);
-	passes_for(10 * SEC, 5 * MS);
-	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+	CHECK_LATER_EVERY(990 * MS, 5 * MS, node.decision.contended);
+	CHECK_LATER_EVERY(20 * MS, 5 * MS, !node.decision.contended);
+	CHECK_EQ_LATER_EVERY(10 * SEC, 5 * MS, node.decision.next_ns, node.params.interval_ns);
 }
 
 /* High has worked, and low works without end. */
@@ -1689,33 +1680,29 @@ static void contended(void)
 	CHECK(node.decision.contended);
 }
 
-/* Two passes of this cost: one alone does not count. */
-static void passes_cost(u64 look_ns, u64 ask_ns)
+/* How long is slept after two passes of this cost: one alone does not count. */
+static u64 slept_at_cost(u64 look_ns, u64 ask_ns)
 {
 	gpreempt_policy_cost(&node.policy, look_ns, ask_ns);
 	gpreempt_policy_cost(&node.policy, look_ns, ask_ns);
 	pass_after(POLL);
+	return node.decision.next_ns;
 }
 
 TEST(looks_that_cost_much_are_rarer, "looking takes 4 % of the time at most, asking for waves a quarter; the interval is not exceeded")
 {
 	contended();
-	passes_cost(node.params.poll_ns / 24, node.params.poll_ns / 4);
-	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
-	passes_cost(20 * US, 0);
-	CHECK_EQ(node.decision.next_ns, 480 * US);
-	passes_cost(US, 150 * US);
-	CHECK_EQ(node.decision.next_ns, 600 * US);
-	passes_cost(SEC, SEC);
-	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
-	passes_cost(0, 0);
-	CHECK_EQ(node.decision.next_ns, node.params.poll_ns);
+	CHECK_EQ(slept_at_cost(node.params.poll_ns / 24, node.params.poll_ns / 4), node.params.poll_ns);
+	CHECK_EQ(slept_at_cost(20 * US, 0), 480 * US);
+	CHECK_EQ(slept_at_cost(US, 150 * US), 600 * US);
+	CHECK_EQ(slept_at_cost(SEC, SEC), node.params.interval_ns);
+	CHECK_EQ(slept_at_cost(0, 0), node.params.poll_ns);
 }
 
 TEST(a_look_that_was_interrupted_is_forgiven, "one pass that took long among others that do not changes nothing")
 {
 	contended();
-	passes_cost(US, 0);
+	slept_at_cost(US, 0);
 	gpreempt_policy_cost(&node.policy, SEC, 0);
 	CHECK_EQ_AFTER(POLL, node.decision.next_ns, node.params.poll_ns);
 	gpreempt_policy_cost(&node.policy, US, 0);
@@ -1727,7 +1714,7 @@ TEST(deadlines_do_not_wait_for_costs, "however much looking costs, the end of a 
 {
 	node.params.interval_ns = SEC;
 	hog_preempts_low();
-	passes_cost(SEC, SEC);
+	slept_at_cost(SEC, SEC);
 	CHECK_EQ_AFTER(node.params.max_hold_ns - POLL - 3 * MS, node.decision.next_ns, 3 * MS);
 }
 
@@ -1739,17 +1726,14 @@ TEST(looks_become_rarer_with_silence, "after contention looks become rarer in pr
 	CHECK_WITHIN(node.decision.next_ns, SEC / 2000, SEC / 2000 + 2 * US);
 	passes_for(SEC, MS);
 	CHECK_WITHIN(node.decision.next_ns, 2 * SEC / 2000, 2 * SEC / 2000 + 2 * US);
-	passes_cost(50 * US, 0);
-	CHECK_EQ(node.decision.next_ns, 1200 * US);
-	passes_cost(0, 0);
-	passes_for(10 * SEC, 5 * MS);
-	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+	CHECK_EQ(slept_at_cost(50 * US, 0), 1200 * US);
+	slept_at_cost(0, 0);
+	CHECK_EQ_LATER_EVERY(10 * SEC, 5 * MS, node.decision.next_ns, node.params.interval_ns);
 	submit(high, 1);
 	CHECK_EQ_AFTER(POLL, node.decision.next_ns, node.params.poll_ns);
 	node.params.poll_ns = 0;
 	drain(high);
-	passes_for(1500 * MS, 5 * MS);
-	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
+	CHECK_EQ_LATER_EVERY(1500 * MS, 5 * MS, node.decision.next_ns, node.params.interval_ns);
 }
 
 TEST(nobody_at_work_is_looked_at_less, "while nobody has work the looks become rarer, up to ten times; with the first work they are as before")
@@ -1763,8 +1747,7 @@ TEST(nobody_at_work_is_looked_at_less, "while nobody has work the looks become r
 	CHECK_EQ(node.decision.next_ns, (node.now_ns - node.policy.worked_ns) / 16);
 	CHECK(node.decision.next_ns < 2 * node.params.poll_ns);
 	CHECK(node.decision.next_ns > node.params.poll_ns);
-	passes_for(500 * MS, MS);
-	CHECK_EQ(node.decision.next_ns, 10 * node.params.poll_ns);
+	CHECK_EQ_LATER_EVERY(500 * MS, MS, node.decision.next_ns, 10 * node.params.poll_ns);
 	submit(low, 1);
 	CHECK_EQ_AFTER(MS, node.decision.next_ns, node.params.poll_ns);
 	CHECK_EQ(node.policy.worked_ns, node.now_ns);
@@ -1796,8 +1779,7 @@ TEST(idle_bystanders_do_not_keep_a_node_polling,
 	low->policy.set.immovable = true;
 	past_kernel(high);
 	past_kernel(low);
-	passes_for(2 * SEC, 5 * MS);
-	CHECK(!node.decision.contended);
+	CHECK_LATER_EVERY(2 * SEC, 5 * MS, !node.decision.contended);
 	CHECK_EQ(node.decision.next_ns, node.params.interval_ns);
 }
 

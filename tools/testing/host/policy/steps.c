@@ -325,7 +325,7 @@ TEST(sleeps_are_exact, "a deadline is met to the nanosecond where it is further 
 TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: beside packets of the level, for the own process, without packets")
 {
 	struct process *p;
-	struct queue *other, *own, *middle;
+	struct queue *other, *own;
 
 	/* Equals: one has packets, of the other one nobody knows. */
 	node.params.blocked_ns = 0;
@@ -386,7 +386,7 @@ TEST(what_is_not_asked_for, "waves are not asked for where they change nothing: 
 
 TEST(what_is_asked_for, "waves are asked for where they decide")
 {
-	struct queue *middle, *own;
+	struct queue *own;
 	struct process *p;
 
 	/* Is the only one in the way still there? */
@@ -461,8 +461,7 @@ TEST(what_was_tried_out_is_taken_back, "what asking showed to be no reason to pr
 	dormant = new_queue(new_process(), LOW);
 	start_hog(own);
 	last_kernel(compute);
-	passes_for(1100 * MS, MS);
-	CHECK(node.nr_awake < node.nr_queues);
+	CHECK_LATER_EVERY(1100 * MS, MS, node.nr_awake < node.nr_queues);
 	/* If compute has no waves, own yields to high, and dormant goes along. */
 	submit(high, 1);
 	CHECK_AFTER(POLL, node.asked);
@@ -662,8 +661,7 @@ TEST(wfq_says_when_a_turn_ends, "a turn ends when its share is a slice ahead of 
 		drop_queue(low);
 		drop_queue(third);
 		drain(high);
-		passes_for(250 * MS, MS);
-		CHECK(!share(high)->wanted && !share(high)->ran);
+		CHECK_LATER_EVERY(250 * MS, MS, !share(high)->wanted && !share(high)->ran);
 	}
 }
 
@@ -677,8 +675,7 @@ TEST(wfq_turns_survive, "whose turn it is stays known while nobody works and whi
 	start_hog(high);
 	CHECK_AFTER(0, share(high)->turn && !share(other)->turn);
 	drain(high);
-	passes_for(250 * MS, MS);
-	CHECK(!node.decision.level_valid);
+	CHECK_LATER_EVERY(250 * MS, MS, !node.decision.level_valid);
 	CHECK(share(high)->turn && !share(other)->turn);
 	start_hog(high);
 	start_hog(other);

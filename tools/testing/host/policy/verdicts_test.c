@@ -64,13 +64,11 @@ TEST(who_is_dormant_is_told, "a queue that has had no work for long, or never an
 	CHECK_VERDICT_AFTER(0, high, DORMANT);
 	has_worked(high);
 	start_hog(low);
-	passes_for(2 * SEC, MS);
-	CHECK_VERDICT(low, RUNS);
+	CHECK_EQ_LATER_EVERY(2 * SEC, MS, low->policy.verdict, GPREEMPT_VERDICT_RUNS);
 	CHECK_VERDICT(high, DORMANT);
 	CHECK(node.nr_spared);
 	since_ns = high->policy.verdict_ns;
-	passes_for(3 * SEC, MS);
-	CHECK_VERDICT(high, DORMANT);
+	CHECK_EQ_LATER_EVERY(3 * SEC, MS, high->policy.verdict, GPREEMPT_VERDICT_DORMANT);
 	CHECK_EQ(high->policy.verdict_ns, since_ns);
 	submit(high, 1);
 	CHECK_VERDICT_AFTER(POLL, high, RUNS);

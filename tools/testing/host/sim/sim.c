@@ -26,6 +26,23 @@
 
 const struct sim_device sim_mi300x = { .slots = 100, .runlist_ns = 20 * US, .trap_ns = 10 * US, .full_save_ns = 44 * US };
 
+const struct sim_class sim_inference = {
+	.name = "inference", .nr_queues = 1, .priority = HIGH, .arrivals = POISSON, .period_ns = 10 * MS, .kernels = 20, .kernel_ns = 100 * US,
+	.units = 100,
+};
+const struct sim_class sim_training = {
+	.name = "training", .nr_queues = 1, .priority = LOW, .arrivals = CONTINUOUS, .kernels = 100, .kernel_ns = 2 * MS, .units = 100,
+};
+
+/* Each basic block of policy.c and policies.c calls this; see the Makefile. */
+u64 sim_steps;
+
+void __sanitizer_cov_trace_pc(void);
+void __sanitizer_cov_trace_pc(void)
+{
+	sim_steps++;
+}
+
 void (*sim_passed)(const struct gpreempt_policy_node *pn, u64 now_ns);
 
 /**

@@ -26,6 +26,10 @@
 #define HOUR	(3600 * SEC)
 #define DAY	(24 * HOUR)
 
+/* Priorities: nice 10, and unmodified */
+#define LOW	(-3)
+#define HIGH	7
+
 #define NR_CLASSES_MAX	8
 
 /**
@@ -166,6 +170,12 @@ struct sim_result {
 	u64 sum;
 	char wrong[160];
 };
+
+/* Requests of 20 kernels of 100 us, 100 times a second, so a fifth of the device; and what is trained in the rest. */
+extern const struct sim_class sim_inference, sim_training;
+
+/* How many basic blocks of the policy have run */
+extern u64 sim_steps;
 
 /* Defaults as documented in design.rst. */
 void sim_defaults(struct sim_config *config);

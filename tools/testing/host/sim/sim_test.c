@@ -14,30 +14,11 @@ void tap_reset(void)
 {
 }
 
-/* How many basic blocks policy.c and policies.c have run: they are compiled so that each calls this. */
-static u64 steps;
-
-void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void)
-{
-	steps++;
-}
-
 static struct sim_config config;
 static struct sim_result result, again;
 
-#define LOW	(-3)
 #define MIDDLE	2
-#define HIGH	7
 
-/* Requests of 20 kernels, as an inference has them, and a training behind it. */
-static const struct sim_class inference = {
-	.name = "inference", .nr_queues = 1, .priority = HIGH, .arrivals = POISSON, .period_ns = 10 * MS, .kernels = 20, .kernel_ns = 100 * US,
-	.units = 100,
-};
-static const struct sim_class training = {
-	.name = "training", .nr_queues = 1, .priority = LOW, .arrivals = CONTINUOUS, .kernels = 100, .kernel_ns = 2 * MS, .units = 100,
-};
 static const struct sim_class batch = {
 	.name = "batch", .nr_queues = 4, .priority = MIDDLE, .arrivals = LOGNORMAL, .period_ns = 400 * MS, .kernels = 10, .kernel_ns = MS,
 	.exponential = true, .units = 60,
@@ -61,8 +42,8 @@ static void simulate(void)
 static void two_classes(u64 duration_ns)
 {
 	begin(duration_ns);
-	config.classes[0] = inference;
-	config.classes[1] = training;
+	config.classes[0] = sim_inference;
+	config.classes[1] = sim_training;
 }
 
 static void many_classes(u64 duration_ns)
@@ -89,7 +70,7 @@ TEST(quantiles_are_those_of_the_times, "a quantile is within a thirty-second of 
 
 	begin(100 * SEC);
 	config.policy = NULL;
-	config.classes[0] = inference;
+	config.classes[0] = sim_inference;
 	config.classes[0].arrivals = PERIODIC;
 	config.classes[0].kernels = 1;
 	config.classes[0].kernel_ns = 3 * MS;
@@ -335,16 +316,16 @@ static double steps_per_pass(u32 nr_queues, bool work)
 	two_classes(100 * MS);
 	config.classes[0].arrivals = LOGNORMAL;
 	config.classes[0].nr_queues = 4;
-	config.classes[2] = training;
+	config.classes[2] = sim_training;
 	config.classes[2].nr_queues = nr_queues;
 	if (!work) {
 		config.classes[2].priority = HIGH;
 		config.classes[2].arrivals = POISSON;
 		config.classes[2].period_ns = DAY;
 	}
-	steps = 0;
+	sim_steps = 0;
 	simulate();
-	return (double)steps / result.nr_passes;
+	return (double)sim_steps / result.nr_passes;
 }
 
 TEST(cost_grows_linearly, "a pass costs so much for each queue with work, however many there are, and little for each that is dormant")

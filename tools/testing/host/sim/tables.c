@@ -12,27 +12,11 @@
 
 #include "sim.h"
 
-#define HIGH	7
-#define LOW	(-3)
-
-static u64 steps;
 static u64 seed = 1;
-
-/* Each basic block of the policy calls it; see the Makefile. */
-void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void)
-{
-	steps++;
-}
 
 static struct sim_config config;
 static struct sim_result result, alone;
 
-/* An inference: 20 kernels of 100 us, 100 times a second, so a fifth of the device. */
-static const struct sim_class inference = {
-	.name = "inference", .nr_queues = 1, .priority = HIGH, .arrivals = POISSON, .period_ns = 10 * MS, .kernels = 20, .kernel_ns = 100 * US,
-	.units = 100,
-};
 /* As the host of a framework submits it. */
 static const struct sim_class with_gaps = {
 	.name = "gaps", .nr_queues = 1, .priority = HIGH, .arrivals = POISSON, .period_ns = 20 * MS, .kernels = 20, .kernel_ns = 100 * US,
@@ -42,16 +26,13 @@ static const struct sim_class small_requests = {
 	.name = "small", .nr_queues = 1, .priority = HIGH, .arrivals = POISSON, .period_ns = 500 * US, .kernels = 1, .kernel_ns = 100 * US,
 	.units = 100,
 };
-static const struct sim_class training = {
-	.name = "training", .nr_queues = 1, .priority = LOW, .arrivals = CONTINUOUS, .kernels = 100, .kernel_ns = 2 * MS, .units = 100,
-};
 
 static void begin(const struct sim_class *high)
 {
 	memset(&config, 0, sizeof(config));
 	sim_defaults(&config);
 	config.classes[0] = *high;
-	config.classes[1] = training;
+	config.classes[1] = sim_training;
 	config.duration_ns = 40 * SEC;
 	config.seed = seed;
 }
@@ -114,7 +95,7 @@ static void table_poll(void)
 {
 	u64 us;
 
-	begin(&inference);
+	begin(&sim_inference);
 	print_head("gpreempt_poll_us: an inference at 20 % beside a training (* is the default)");
 	FOR_EACH(us, 50, 100, 200, 500, 1000, 2000, 5000) {
 		config.params.poll_ns = us * US;
@@ -132,7 +113,7 @@ static void table_resume_delay(void)
 		config.params.resume_delay_ns = us * US;
 		print_us(us, 0);
 	}
-	begin(&inference);
+	begin(&sim_inference);
 	print_head("gpreempt_resume_delay_us: one whose kernels follow each other at once");
 	FOR_EACH(us, 0, 100, 500, 1000) {
 		config.params.resume_delay_ns = us * US;
@@ -168,7 +149,7 @@ static void table_grace(void)
 {
 	u64 us;
 
-	begin(&inference);
+	begin(&sim_inference);
 	config.classes[1].kernel_ns = 200 * US;
 	print_head("grace before saving, us: the training has kernels of 200 us");
 	FOR_EACH(us, 0, 10, 50, 100, 200) {
@@ -188,7 +169,7 @@ static void table_relief(void)
 		for (relief_ms = 5; relief_ms <= 80; relief_ms *= 4) {
 			double low, high;
 
-			begin(&inference);
+			begin(&sim_inference);
 			config.classes[0].arrivals = CONTINUOUS;
 			config.params.max_hold_ns = hold_ms * MS;
 			config.params.relief_ns = relief_ms * MS;
@@ -213,16 +194,16 @@ static double cpu_s(void)
 /* A few that come and go, and so many that work or are dormant. */
 static void grow(u32 nr_queues, bool work)
 {
-	begin(&inference);
+	begin(&sim_inference);
 	config.duration_ns = 200 * MS;
-	config.classes[2] = training;
+	config.classes[2] = sim_training;
 	config.classes[2].nr_queues = nr_queues;
 	if (!work) {
 		config.classes[2].arrivals = POISSON;
 		config.classes[2].period_ns = DAY;
 		config.classes[2].priority = HIGH;
 	}
-	steps = 0;
+	sim_steps = 0;
 	sim_run(&config, &result);
 }
 
@@ -235,9 +216,9 @@ static void table_growth(void)
 		double work, rest;
 
 		grow(n, true);
-		work = (double)steps / result.nr_passes;
+		work = (double)sim_steps / result.nr_passes;
 		grow(n, false);
-		rest = (double)steps / result.nr_passes;
+		rest = (double)sim_steps / result.nr_passes;
 		printf("%12llu  %12.0f %12.1f %14.0f %14.2f\n", (unsigned long long)n, work, work / n, rest, rest / n);
 	}
 }
@@ -262,12 +243,12 @@ static void fleet(const char *about, u32 nr_nodes, u64 duration_ns)
 static void table_cost(void)
 {
 	printf("\nwhat simulating costs on this machine\n\n%-58s %6s %9s %11s %11s %8s\n", "", "nodes", "h x nodes", "1000 events", "1000 passes", "CPU s");
-	begin(&inference);
+	begin(&sim_inference);
 	config.classes[0].period_ns = 60 * SEC;
 	config.classes[1].arrivals = LOGNORMAL;
 	config.classes[1].period_ns = HOUR;
 	fleet("a request each minute, a burst of training each hour", 10, DAY);
-	begin(&inference);
+	begin(&sim_inference);
 	fleet("an inference at 20 % beside a training", 1, HOUR / 4);
 	begin(&with_gaps);
 	config.classes[0].nr_queues = 10;
