@@ -161,8 +161,9 @@ TEST_F(uapi, targets_are_checked)
 	struct gpreempt_queue_info *queues;
 	size_t i;
 
-	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		EXPECT_EQ(refused[i].err, gpreempt_list_queues(self->g, &refused[i].target, &queues)) TH_LOG("target %zu", i);
+	}
 	close(fd);
 }
 

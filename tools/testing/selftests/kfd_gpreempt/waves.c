@@ -112,8 +112,9 @@ FIXTURE_TEARDOWN(waves)
 		return;
 	self->m->set = 1;
 	EXPECT_EQ(0, kfd_signal_poll(&self->m->done, LONG));
-	for (i = 0; i < 2 * ITEMS; i++)
+	for (i = 0; i < 2 * ITEMS; i++) {
 		ASSERT_EQ(self->want[i], self->m->results[i]) TH_LOG("word %u", i);
+	}
 	EXPECT_EQ(0, kfd_queue_destroy(&self->queue));
 	kfd_client_close(&self->client);
 	EXPECT_NOTHING_LEFT();
