@@ -488,8 +488,10 @@ static bool monitor_put_off(struct gpreempt_node *gn, const struct gpreempt_pass
 static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *decision,
 			    u64 now_ns)
 {
-	gpreempt_stats_immovable(gn, decision);
-	if (gpreempt_mqd_priority_decided(gn, decision->contended, now_ns)) {
+	/* Some queue is, or was. */
+	if (decision->nr_in_the_way || READ_ONCE(gn->marks.skipped))
+		gpreempt_stats_immovable(gn, decision);
+	if (gpreempt_mqd_priority_decided(gn, decision->rivals)) {
 		gn->monitor.reprioritize |= gn->backend->reprioritizes;
 		gn->monitor.again |= !gn->backend->reprioritizes;
 	}
@@ -573,7 +575,7 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	}
 	if (gn->marks.resuming_ns && gn->backend->runlist_quiescent(gn))
 		gpreempt_stats_running(gn, pass->now_ns);
-	pass->quiescent = gpreempt_waves_quiesce(gn);
+	pass->quiescent = gn->waves.wants_quiescence && gpreempt_waves_quiesce(gn);
 	if (pass->quiescent)
 		pass->now_ns = ktime_get_ns();
 	if (gpreempt_tunables_copy(gn))

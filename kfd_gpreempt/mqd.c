@@ -312,33 +312,6 @@ bool gpreempt_mqd_priority_stale(const struct gpreempt_queue *gq)
 	return READ_ONCE(gq->mqd.priority) != mqd_wanted(gq->gn, gq->q);
 }
 
-/*
- * Have queues of two processes worked lately that could outrank each other? As the policy counts
- * it, without the order within a process.
- */
-static bool mqd_is_rivalry(const struct gpreempt_node *gn, u64 now_ns)
-{
-	const struct gpreempt_policy_process *first = NULL;
-	bool rotates = gn->policy.ops->rotates, several = false;
-	s32 lowest = GPREEMPT_PRIORITY_MAX, highest = GPREEMPT_PRIORITY_MIN;
-	u32 i;
-
-	/* What is dormant has not worked for longer. */
-	for (i = 0; i < gn->monitor.nr_sampled; i++) {
-		const struct gpreempt_policy_queue *pq = gn->monitor.sampled[i];
-
-		if (!pq->seen.active_ns || now_ns - pq->seen.active_ns >= GPREEMPT_CONTENDED_NS)
-			continue;
-		first = first ?: pq->process;
-		several |= pq->process != first;
-		lowest = min(lowest, pq->standing);
-		highest = max(highest, pq->standing);
-		if (several && (lowest < highest || (rotates && highest > 0)))
-			return true;
-	}
-	return false;
-}
-
 /* May the MQDs of any queue say something else than they should? */
 static bool mqd_any_stale(const struct gpreempt_node *gn)
 {
@@ -363,18 +336,15 @@ static bool mqd_any_stale(const struct gpreempt_node *gn)
  * gpreempt_mqd_priority_decided() - take in a decision: are launches to be ordered by us from now
  * on, or no longer?
  * @gn: the node, sampled
- * @contended: of the decision: without it there is no rivalry
- * @now_ns: time of the samples
+ * @rivalry: of the decision: queues of processes of different rank work
  *
  * Context: the monitor, in the read section of its pass.
  *
  * Return: true if MQDs may have to be written for that: the backend has to be called, even without
  * an action
  */
-bool gpreempt_mqd_priority_decided(struct gpreempt_node *gn, bool contended, u64 now_ns)
+bool gpreempt_mqd_priority_decided(struct gpreempt_node *gn, bool rivalry)
 {
-	bool rivalry = contended && mqd_is_rivalry(gn, now_ns);
-
 	if (gn->mqd.rivalry == rivalry)
 		return false;
 	WRITE_ONCE(gn->mqd.rivalry, rivalry);

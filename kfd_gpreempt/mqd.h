@@ -48,7 +48,7 @@ void gpreempt_mqd_snapshot_forget(struct gpreempt_queue *gq);
 bool gpreempt_mqd_snapshot_matches(const struct gpreempt_queue *gq);
 void gpreempt_mqd_priority_forget(struct gpreempt_queue *gq);
 bool gpreempt_mqd_priority_stale(const struct gpreempt_queue *gq);
-bool gpreempt_mqd_priority_decided(struct gpreempt_node *gn, bool contended, u64 now_ns);
+bool gpreempt_mqd_priority_decided(struct gpreempt_node *gn, bool rivalry);
 bool gpreempt_mqd_priority_differs(struct gpreempt_queue *gq);
 void gpreempt_mqd_priority_write(struct gpreempt_queue *gq);
 void gpreempt_mqd_priority_count(struct gpreempt_node *gn);

@@ -657,13 +657,16 @@ static bool policy_recently_active(const struct gpreempt_policy_queue *q, u64 no
 	return q->seen.active_ns && now_ns - q->seen.active_ns < GPREEMPT_CONTENDED_NS;
 }
 
+enum whom { ALL, ACTIVE, UNARMED };
+
+/* RIVALS_WITHIN: queues of one process */
+enum rivals { NO_RIVALS, RIVALS_WITHIN, RIVALS };
+
 /*
  * Could one of these queues (all, the recently active ones, or those whose work no doorbell
  * announces) ever outrank another?
  */
-enum whom { ALL, ACTIVE, UNARMED };
-
-static bool policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum whom whom)
+static enum rivals policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum whom whom)
 {
 	s32 min = GPREEMPT_PRIORITY_MAX, max = GPREEMPT_PRIORITY_MIN;
 	bool rotates = pn->ops->rotates;
@@ -671,6 +674,7 @@ static bool policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum
 	/* What is dormant has not been active for long. */
 	u32 nr = whom == ACTIVE ? pn->nr : pn->nr + pn->nr_dormant;
 	u32 i, processes = 0;
+	enum rivals rivals = NO_RIVALS;
 
 	for (i = 0; i < nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
@@ -687,16 +691,16 @@ static bool policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum
 		min = q->standing < min ? q->standing : min;
 		max = q->standing > max ? q->standing : max;
 		if (processes > 1 && (min < max || (rotates && max > 0)))
-			return true;
+			return RIVALS;
 		if (!q->orders)
 			continue;
 		/* The second one that asked for its place, and another one. */
 		if (p->top_mark == mark && (rotates || q->own_rank != p->own_top))
-			return true;
+			rivals = RIVALS_WITHIN;
 		p->top_mark = mark;
 		p->own_top = q->own_rank;
 	}
-	return false;
+	return rivals;
 }
 
 /* Has a queue below the level work on the device, or gets it by the actions chosen? */
@@ -1439,11 +1443,11 @@ static inline void policy_begin_choice(struct gpreempt_policy_queue *q)
 static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level *level, u64 now_ns,
 			     struct gpreempt_decision *decision)
 {
-	struct gpreempt_decision counted = *decision;
+	u32 nr_preempt = 0, nr_resume = 0, nr_preempted = 0, nr_in_the_way = 0;
+	u32 i, nr = policy_nr_concerned(pn, level);
 	u64 end_ns = GPREEMPT_FOREVER_NS;
 	enum gpreempt_verdict verdict;
 	bool charged = false;
-	u32 i, nr = policy_nr_concerned(pn, level);
 
 	/* What was tried out on those that are dormant is taken back. */
 	if (nr < pn->nr_chosen)
@@ -1466,7 +1470,7 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 			policy_note_outranked(pn, q, level, now_ns);
 			if (q->pass.age)
 				policy_note_age(q, level);
-			counted.nr_preempted++;
+			nr_preempted++;
 			q->until_ns = policy_next_deadline(pn, q, level, now_ns);
 			end_ns = gpreempt_earlier(end_ns, q->until_ns);
 			continue;
@@ -1476,21 +1480,24 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 				  policy_decide_other(pn, q, level, now_ns);
 		policy_give_verdict(q, verdict, now_ns);
 		policy_note_action(pn, q, level, now_ns);
-		counted.nr_preempt += q->action == GPREEMPT_PREEMPT;
-		counted.nr_resume += q->action == GPREEMPT_RESUME;
+		nr_preempt += q->action == GPREEMPT_PREEMPT;
+		nr_resume += q->action == GPREEMPT_RESUME;
 		charged |= q->action != GPREEMPT_KEEP && !policy_on_request(q);
 		/*
 		 * A hold may wait for the end of a relief, or until the driver lets the queue go.
 		 */
-		counted.nr_preempted += q->preempted || (q->set.hold && !q->process->opt_out);
-		counted.nr_in_the_way += q->in_the_way;
+		nr_preempted += q->preempted || (q->set.hold && !q->process->opt_out);
+		nr_in_the_way += q->in_the_way;
 		q->until_ns = policy_next_deadline(pn, q, level, now_ns);
 		end_ns = gpreempt_earlier(end_ns, q->until_ns);
 	}
 	if (level->leader)
 		level->leader->leads = true;
-	pn->on_request = !charged && (counted.nr_preempt || counted.nr_resume);
-	*decision = counted;
+	pn->on_request = !charged && (nr_preempt || nr_resume);
+	decision->nr_preempt = nr_preempt;
+	decision->nr_resume = nr_resume;
+	decision->nr_preempted = nr_preempted;
+	decision->nr_in_the_way = nr_in_the_way;
 	return end_ns;
 }
 
@@ -1503,6 +1510,7 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 			    struct gpreempt_decision *decision)
 {
+	enum rivals rivals;
 	struct level level;
 	u64 end_ns, wait_ns;
 
@@ -1540,7 +1548,9 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 		pn->ops->decided(pn, now_ns);
 
 	/* Contended says already that a queue can. */
-	decision->contended = policy_can_outrank(pn, now_ns, ACTIVE);
+	rivals = policy_can_outrank(pn, now_ns, ACTIVE);
+	decision->contended = rivals != NO_RIVALS;
+	decision->rivals = rivals == RIVALS;
 	if (decision->contended)
 		pn->contended_ns = now_ns;
 	decision->park = !decision->nr_preempted && !decision->nr_preempt && !decision->contended &&

@@ -603,6 +603,7 @@ struct gpreempt_policy_node {
  * @park: no queue could outrank another, none is preempted: no further pass is needed until
  *	the set of queues or a priority changes
  * @contended: a lower and a higher queue have both had work within GPREEMPT_CONTENDED_NS
+ * @rivals: so have two of different processes
  * @next_ns: time from this pass to the next one, unless @park
  */
 struct gpreempt_decision {
@@ -617,6 +618,7 @@ struct gpreempt_decision {
 	s32 level;
 	bool park;
 	bool contended;
+	bool rivals;
 	u64 next_ns;
 };
 

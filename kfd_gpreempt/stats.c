@@ -403,9 +403,6 @@ void gpreempt_stats_immovable(struct gpreempt_node *gn, const struct gpreempt_de
 {
 	u32 i;
 
-	/* Nothing is, and nothing was. */
-	if (!decision->nr_in_the_way && !READ_ONCE(gn->marks.skipped))
-		return;
 	WRITE_ONCE(gn->marks.skipped, decision->nr_in_the_way);
 	for (i = 0; i < gn->monitor.nr_sampled; i++) {
 		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);

@@ -90,7 +90,7 @@ static bool waves_wants_quiescence(const struct gpreempt_node *gn, u64 now_ns)
  * nothing else has helped
  * @gn: the node
  *
- * Neighbours may have the runlist changed in a loop.
+ * Neighbours may have the runlist changed in a loop. Called if @wants_quiescence.
  *
  * Context: the monitor, pass_lock held; takes dqm_lock and sleeps.
  *
@@ -102,8 +102,7 @@ bool gpreempt_waves_quiesce(struct gpreempt_node *gn)
 	u64 began_ns, ended_ns;
 	bool quiescent;
 
-	if (!gn->waves.wants_quiescence || ktime_get_ns() < gn->waves.quiesce_due_ns ||
-	    READ_ONCE(gn->life.paused))
+	if (ktime_get_ns() < gn->waves.quiesce_due_ns || READ_ONCE(gn->life.paused))
 		return false;
 	gn->waves.wants_quiescence = false;
 	dqm_lock(dqm);
@@ -131,9 +130,9 @@ static void waves_ask_xcc(struct gpreempt_node *gn, int xcc, struct kfd_cu_occup
 	int max_waves_per_cu;
 	u32 i;
 
-	memset(buffer, 0, AMDGPU_MAX_QUEUES * sizeof(*buffer));
+	memset(buffer, 0, gn->waves.nr_slots * sizeof(*buffer));
 	node->kfd2kgd->get_cu_occupancy(node->adev, buffer, &max_waves_per_cu, xcc);
-	for (i = 0; i < AMDGPU_MAX_QUEUES; i++) {
+	for (i = 0; i < gn->waves.nr_slots; i++) {
 		if (!buffer[i].wave_cnt)
 			continue;
 		WRITE_ONCE(gn->waves.counted, true);
@@ -439,6 +438,9 @@ int gpreempt_waves_init_node(struct gpreempt_node *gn)
 		dev_info(adev->dev, "gpreempt: gpu %u is a virtual function: its waves in flight are not read\n", gn->node->id);
 	if (!gn->backend || !gn->waves.known)
 		return 0;
+	gn->waves.nr_slots =
+		min_t(u32, AMDGPU_MAX_QUEUES,
+		      adev->gfx.mec.num_pipe_per_mec * adev->gfx.mec.num_queue_per_pipe);
 	gn->waves.occupancy = kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->waves.occupancy), GFP_KERNEL);
 	gn->waves.seen = kcalloc(AMDGPU_MAX_QUEUES, sizeof(*gn->waves.seen), GFP_KERNEL);
 	gn->waves.see_buffer =

@@ -41,6 +41,8 @@ struct gpreempt_node_waves {
 	struct kfd_cu_occupancy *see_buffer;
 	/** @seen: waves of all XCCs that were seen, one entry per queue, under @see_lock */
 	struct kfd_cu_occupancy *seen;
+	/** @nr_slots: entries of @occupancy and @see_buffer that the driver fills: one per HQD */
+	u32 nr_slots;
 	/** @nr_seen: entries of @seen */
 	u32 nr_seen;
 	/** @see_due_ns: when registers may be read for that again; written under @see_lock */

@@ -281,8 +281,10 @@ static void see_later(void)
 /* Somebody else's entry: the same queue in another place. */
 static void more_waves(void)
 {
-	node_of(0)->waves.occupancy[100] = (struct kfd_cu_occupancy){ .wave_cnt = 5, .doorbell_off = low->q.properties.doorbell_off };
-	node_of(0)->waves.see_buffer[100] = node_of(0)->waves.occupancy[100];
+	u32 last = node_of(0)->waves.nr_slots - 1;
+
+	node_of(0)->waves.occupancy[last] = (struct kfd_cu_occupancy){ .wave_cnt = 5, .doorbell_off = low->q.properties.doorbell_off };
+	node_of(0)->waves.see_buffer[last] = node_of(0)->waves.occupancy[last];
 }
 
 BOTH(waves_are_added_up, "a queue's waves are those of all its places on all XCCs, and of no other queue")

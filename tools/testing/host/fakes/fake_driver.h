@@ -120,6 +120,12 @@ struct amdgpu_device {
 		struct ttm_device bdev;
 	} mman;
 	struct amdgpu_reset_domain *reset_domain;
+	struct {
+		struct {
+			u32 num_pipe_per_mec;
+			u32 num_queue_per_pipe;
+		} mec;
+	} gfx;
 	u32 gc_version;
 	unsigned long flags;
 	bool virtual_function;
