@@ -37,8 +37,8 @@
  *
  * The thread looks with the lowest real-time priority. A look is short and must not wait for a
  * program that keeps the CPU: a normal thread that wakes up waits until that program has used up
- * its time slice, some milliseconds, at any nice value. For a request to the device the thread
- * becomes a normal one at nice -20, because that wait yields the CPU in a loop.
+ * its time slice, some milliseconds, at any nice value. For a runlist the thread becomes a normal
+ * one at nice -20, because the wait for it yields the CPU in a loop.
  *
  * A change of a priority, a hold, announced work or a queue causes a pass: at once if the last one
  * was ``gpreempt_poll_us`` ago (a millisecond if that is longer or 0), otherwise when that time is
@@ -300,13 +300,13 @@ static void monitor_end_look(struct gpreempt_node *gn)
 }
 
 /*
- * Waiting for a preemption spins on a fence with schedule() in between, under dqm_lock: a real-time
+ * Waiting for a runlist spins on a fence with schedule() in between, under dqm_lock: a real-time
  * thread would not let the others run, so the best of the normal ones it is. Another thread that
  * suspends or resets stays what it is.
  */
 static void monitor_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
 {
-	bool own = READ_ONCE(gn->monitor.task) == current;
+	bool own = gn->backend->spins && READ_ONCE(gn->monitor.task) == current;
 
 	if (own)
 		sched_set_normal(current, MIN_NICE);

@@ -452,7 +452,6 @@ int kgd_gfx_v9_hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preem
 	struct sim_node *sn = sim_of(sq->q.device->dqm);
 
 	lockdep_assert_held(&sn->dqm.lock_hidden);
-	BUG_ON(current->fifo);
 	BUG_ON((u8 *)mqd != sq->mqds + (PAGE_SIZE + CTL_STACK_BYTES) * xcc);
 	/* As the driver: a reset may begin while its semaphore is held for reading. */
 	if (amdgpu_in_reset(adev))
