@@ -278,6 +278,20 @@ void gpreempt_demand_runlist_changed(const struct gpreempt_policy_node *pn, u64 
 }
 
 /**
+ * gpreempt_demand_miscounted() - counters have turned out not to count: forget what they said
+ * @pn: the node
+ * @now_ns: time of the samples
+ */
+void gpreempt_demand_miscounted(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++)
+		if (!pn->queues[i]->preempted && !pn->queues[i]->seen.waves)
+			demand_forget_waves(pn->queues[i], now_ns);
+}
+
+/**
  * gpreempt_demand_turns() - firmware takes turns from now on, or does not any more
  * @pn: the node
  * @turns_ns: so long may a queue wait for its turn; 0: it does not

@@ -29,6 +29,7 @@ void gpreempt_demand_try_again(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_demand_runlist_changed(const struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_demand_begin_turns(const struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_demand_block_saved(const struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_demand_miscounted(const struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_demand_turns(struct gpreempt_policy_node *pn, u64 turns_ns);
 bool gpreempt_demand_counted_none(const struct gpreempt_policy_node *pn,
 				  const struct gpreempt_policy_queue *q, u64 now_ns);

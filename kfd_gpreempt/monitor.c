@@ -430,6 +430,7 @@ static bool monitor_know_waves(struct gpreempt_node *gn, struct gpreempt_pass *p
 static bool monitor_decide(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 {
 	const struct gpreempt_policy_ops *ops = gpreempt_policies[gn->tun.policy];
+	bool saved;
 
 	gn->policy.params.waves_known = gn->waves.known;
 	gn->policy.params.waves_lag_ns = gn->waves.lag_ns;
@@ -437,7 +438,10 @@ static bool monitor_decide(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 		gpreempt_policy_use(&gn->policy, ops);
 	gpreempt_waves_begin(gn, pass->now_ns);
 	gpreempt_demand_turns(&gn->policy, READ_ONCE(gn->hw.turns) * GPREEMPT_TURN_NS);
-	gn->policy.params.waves_saved = !gpreempt_waves_count(gn, pass->now_ns);
+	saved = !gpreempt_waves_count(gn, pass->now_ns);
+	if (saved && !gn->policy.params.waves_saved)
+		gpreempt_demand_miscounted(&gn->policy, pass->now_ns);
+	gn->policy.params.waves_saved = saved;
 	gn->policy.params.waves_counted = READ_ONCE(gn->waves.counted);
 	if (!monitor_know_waves(gn, pass)) {
 		gpreempt_policy_put_off(&gn->policy);
@@ -578,8 +582,11 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	pass->quiescent = gn->waves.wants_quiescence && gpreempt_waves_quiesce(gn);
 	if (pass->quiescent)
 		pass->now_ns = ktime_get_ns();
-	if (gpreempt_tunables_copy(gn))
+	if (gpreempt_tunables_copy(gn)) {
+		/* What tells waves in flight is no tunable. */
+		gn->tun.params.waves_saved = gn->policy.params.waves_saved;
 		gn->policy.params = gn->tun.params;
+	}
 	anew = monitor_derives_anew(gn, pass->now_ns);
 
 	idx = srcu_read_lock(&gn->queues.srcu);

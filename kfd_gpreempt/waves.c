@@ -379,7 +379,6 @@ void gpreempt_waves_lag(struct gpreempt_node *gn)
 void gpreempt_waves_uncounted(struct gpreempt_node *gn)
 {
 	gn->waves.saved = true;
-	gn->policy.params.waves_saved = true;
 	dev_info(gn->node->adev->dev, "gpreempt: gpu %u: waves in flight are not counted; what runlists save tells from now on\n",
 		 gn->node->id);
 }

@@ -304,6 +304,8 @@ void look(void)
 	u32 i, nr, nr_preempt = 0, nr_resume = 0, nr_leading = 0;
 	bool held = false, all;
 
+	if (node.params.waves_saved && !node.policy.params.waves_saved)
+		gpreempt_demand_miscounted(&node.policy, node.now_ns);
 	node.policy.params = node.params;
 	all = kicked();
 	if (order_changed()) {

@@ -1472,6 +1472,19 @@ TEST(firmware_turns_begin_with_a_runlist, "waves that a runlist had not brought 
 	CHECK_LATER(TURNS_NS / 2, !on_device(low));
 }
 
+TEST(miscounted_waves_are_forgotten, "what counters said that turn out not to count does not bring a lower queue back")
+{
+	node.zero_waves = true;
+	low_is_preempted();
+	node.policy.waves_seen = false;
+	launch(high, 1, 8);
+	passes_for(GPREEMPT_LAUNCHED_NS - 4 * POLL, POLL);
+	CHECK(!on_device(low) && high->policy.seen.waves_ns);
+	node.params.waves_saved = true;
+	passes_for(10 * MS, POLL);
+	CHECK(!on_device(low));
+}
+
 TEST(firmware_turns_ask_nobody, "while firmware takes turns no queue is asked for waves to find another one blocked")
 {
 	two_processes();
