@@ -24,6 +24,11 @@ static void demand_forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
 	q->seen.moved_ns = now_ns;
 }
 
+static bool demand_none_for_long(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->seen.waves_ns && !q->seen.waves && demand_zero_settled(q, now_ns);
+}
+
 /**
  * gpreempt_demand_driver_off() - the driver keeps a queue off the device, or does not any more
  * @q: the queue, not preempted
@@ -33,13 +38,14 @@ static void demand_forget_waves(struct gpreempt_policy_queue *q, u64 now_ns)
  *	because no queue shall yield to it
  *
  * What a queue was taken off with comes back with it, without a pointer moving: its waves then wait
- * for slots that others may have got.
+ * for slots that others may have got. A kernel that had no slots yet comes back as well: none is
+ * ruled out before no waves were counted for long enough.
  */
 void gpreempt_demand_driver_off(struct gpreempt_policy_queue *q, bool off, bool packets, u64 now_ns)
 {
 	if (off && !q->seen.driver_off)
 		q->seen.driver_off_with_work =
-			q->seen.pending || (q->seen.used && (q->seen.waves || !q->seen.waves_ns));
+			q->seen.pending || (q->seen.used && !demand_none_for_long(q, now_ns));
 	q->seen.driver_off_with_work |= off && packets;
 	if (!off && q->seen.driver_off && q->seen.driver_off_with_work) {
 		demand_forget_waves(q, now_ns);
@@ -151,15 +157,16 @@ void gpreempt_demand_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
  * @may_hide: waves were saved when it last left the device
  * @now_ns: same time as the pass's samples
  *
- * While firmware takes turns, what counters show is of queues whose turn it is. A queue without
- * waves on the device has none if none were saved: not at once, because the CP may just be about to
- * write what it saved. Otherwise it has none if they are not seen for as long as all turns take.
- * Looks that are further apart than turns may each miss the queue's own one: they do not add up.
+ * While firmware takes turns, counters show only waves of queues whose turn it is. A queue without
+ * any on the device has none at all if none were saved. That is not known at once: the CP may be
+ * about to write what it saved. If some were saved, the queue has none once none were counted for
+ * as long as all turns take. Looks that are further apart than turns may each miss the queue's own
+ * one: they do not add up.
  */
 void gpreempt_demand_counted(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
 			     u32 waves, bool may_hide, u64 now_ns)
 {
-	u64 look_ns = pn->params.poll_ns ? pn->params.poll_ns : pn->params.interval_ns,
+	u64 look_ns = gpreempt_later(pn->params.poll_ns, pn->params.interval_ns),
 	    apart_ns = gpreempt_later(GPREEMPT_TURN_NS, 2 * look_ns);
 
 	if (!waves && !demand_had_its_turn(pn, q) && now_ns - q->seen.waves_ns > apart_ns)
@@ -372,7 +379,8 @@ bool gpreempt_demand_counted_none(const struct gpreempt_policy_node *pn,
 	       !q->seen.pending && q->seen.waves_ns && !q->seen.waves &&
 	       !q->seen.restore_since_ns && q->seen.zero_ns &&
 	       q->seen.waves_ns - q->seen.zero_ns >= GPREEMPT_WAVES_SETTLE_NS &&
-	       demand_had_its_turn(pn, q) && q->seen.launched_ns && now_ns - q->seen.launched_ns >= GPREEMPT_WAVES_LAG_NS;
+	       demand_had_its_turn(pn, q) && q->seen.launched_ns &&
+	       now_ns - q->seen.launched_ns >= GPREEMPT_WAVES_LAG_NS;
 }
 
 /**

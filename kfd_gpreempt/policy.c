@@ -39,9 +39,9 @@
  * * Firmware takes turns if there are more queues than slots or more processes than VMIDs. A still
  *   queue may then wait for its turn, so no queue is found blocked and blocked ones have demand
  *   again. A queue that really is blocked keeps lower ones off until their relief. The counters
- *   leave out queues whose turn it is not. So an empty ring without waves counts as work if waves
- *   were saved when the queue last left the device, until none have been counted for as long as all
- *   turns take, 10 ms each.
+ *   do not show waves of queues whose turn is to come. So a queue with an empty ring and no counted
+ *   waves has demand if waves were saved when it last left the device. This ends when none have
+ *   been counted for as long as all turns take, 10 ms each.
  * * A queue whose pointers cannot be read is *unseen*. No queue yields to it, whatever its rank. It
  *   yields like others unless it is known to have no waves, which is believed for 1 ms. While it is
  *   preempted it counts as having work. In its relief others yield to it until it is known to have
@@ -236,7 +236,8 @@ static __always_inline enum demand policy_look_at(const struct gpreempt_policy_n
 	 * What was saved was none: it had the device, and nothing to do there. Counters that have
 	 * never counted prove nothing.
 	 */
-	if (q->pass.relieved && demand == DEMAND_NONE && !q->preempted && pn->waves_seen)
+	if (q->pass.relieved && demand == DEMAND_NONE && !q->preempted && !q->seen.driver_off &&
+	    pn->waves_seen)
 		demand_note_none(q);
 	if (q->set.hold || q->asked)
 		policy_keep_off(&pn->params, q, now_ns);
@@ -663,8 +664,8 @@ enum whom { ALL, ACTIVE, UNARMED };
 enum rivals { NO_RIVALS, RIVALS_WITHIN, RIVALS };
 
 /*
- * Could one of these queues (all, the recently active ones, or those whose work no doorbell
- * announces) ever outrank another?
+ * Could a queue ever outrank another? @whom: among all queues, among recently active ones, or among
+ * those whose work no doorbell announces.
  */
 static enum rivals policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum whom whom)
 {
@@ -796,7 +797,8 @@ static void policy_rank_all(struct gpreempt_policy_node *pn, u64 now_ns)
  *
  * When the next turn begins, with @nr processes that wait for one, if one is @under_way or none.
  */
-static u64 policy_next_turn(const struct gpreempt_policy_node *pn, bool under_way, u32 nr, u64 now_ns)
+static u64 policy_next_turn(const struct gpreempt_policy_node *pn, bool under_way, u32 nr,
+			    u64 now_ns)
 {
 	u64 until_ns = pn->relief_until_ns, next_ns = now_ns;
 

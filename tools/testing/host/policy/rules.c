@@ -85,9 +85,10 @@ TEST(samples_end_what_blocks, "a queue that launches, runs dry or is preempted i
 
 TEST(taken_queues_come_back, "a queue that the driver takes off and gives back has work from then on, if it had any or got some meanwhile")
 {
-	static const struct { bool used; u64 pending; u32 waves; u64 waves_ns; bool packets; bool work; } cases[] = {
+	static const struct { bool used; u64 pending; u32 waves; u64 waves_ns; u64 zero_ns; bool packets; bool work; } cases[] = {
 		{ .used = false },
 		{ .used = true, .waves_ns = 60 },
+		{ .used = true, .waves_ns = 60, .zero_ns = 61, .work = true },
 		{ .used = true, .waves_ns = 60, .packets = true, .work = true },
 		{ .used = true, .waves_ns = 60, .waves = 1, .work = true },
 		{ .used = true, .waves_ns = 0, .work = true },
@@ -96,36 +97,38 @@ TEST(taken_queues_come_back, "a queue that the driver takes off and gives back h
 	};
 	const struct gpreempt_policy_params params = { .waves_known = true };
 	struct gpreempt_policy_node pn = { .params = params, .ops = gpreempt_policies[0] };
+	/* Since 60 it has read as without waves, for just long enough. */
+	const u64 off_ns = 60 + GPREEMPT_WAVES_SETTLE_NS;
 	u64 until_ns;
 
 	EACH_CASE(i, cases) {
 		struct gpreempt_policy_process process = { 0 };
-		struct gpreempt_policy_queue q = { .process = &process, .seen.moved_ns = 50, .seen.zero_ns = 60 };
+		struct gpreempt_policy_queue q = { .process = &process, .seen.moved_ns = 50, .seen.zero_ns = cases[i].zero_ns ?: 60 };
 
 		q.seen.used = cases[i].used;
 		q.seen.pending = cases[i].pending;
 		q.seen.waves = cases[i].waves;
 		q.seen.waves_ns = cases[i].waves_ns;
-		gpreempt_demand_driver_off(&q, true, false, 100);
+		gpreempt_demand_driver_off(&q, true, false, off_ns);
 		CHECK(q.seen.driver_off && !q.seen.restore_since_ns && q.seen.moved_ns == 50);
-		gpreempt_demand_driver_off(&q, true, cases[i].packets, 200);
+		gpreempt_demand_driver_off(&q, true, cases[i].packets, off_ns + 200);
 		/* Once is enough. */
-		gpreempt_demand_driver_off(&q, true, false, 300);
+		gpreempt_demand_driver_off(&q, true, false, off_ns + 300);
 		CHECK_EQ(q.seen.driver_off_with_work, cases[i].work);
 		if (cases[i].work)
 			CHECK(!gpreempt_policy_dormant(&pn, &q, 10 * SEC, &until_ns));
-		gpreempt_demand_driver_off(&q, false, false, 400);
+		gpreempt_demand_driver_off(&q, false, false, off_ns + 400);
 		CHECK(!q.seen.driver_off);
-		CHECK_EQ(q.seen.restore_since_ns, cases[i].work ? 400 : 0);
-		CHECK_EQ(q.seen.moved_ns, cases[i].work ? 400 : 50);
+		CHECK_EQ(q.seen.restore_since_ns, cases[i].work ? off_ns + 400 : 0);
+		CHECK_EQ(q.seen.moved_ns, cases[i].work ? off_ns + 400 : 50);
 		/* It is over. */
-		gpreempt_demand_driver_off(&q, false, false, 500);
-		CHECK(q.seen.restore_since_ns != 500);
-		q.seen.waves_ns = 600;
-		q.seen.zero_ns = 600;
-		gpreempt_demand_driver_off(&q, true, false, 700);
-		gpreempt_demand_driver_off(&q, false, false, 800);
-		CHECK(q.seen.restore_since_ns != 800 || q.seen.pending || q.seen.waves);
+		gpreempt_demand_driver_off(&q, false, false, off_ns + 500);
+		CHECK(q.seen.restore_since_ns != off_ns + 500);
+		q.seen.waves_ns = off_ns + 600;
+		q.seen.zero_ns = off_ns + 600;
+		gpreempt_demand_driver_off(&q, true, false, 2 * off_ns + 600);
+		gpreempt_demand_driver_off(&q, false, false, 2 * off_ns + 700);
+		CHECK(q.seen.restore_since_ns != 2 * off_ns + 700 || q.seen.pending || q.seen.waves);
 	}
 }
 
@@ -905,6 +908,23 @@ TEST(a_kept_stack_offset_takes_no_relief_for_ever,
 	CHECK(idle->preempted >= 3);
 }
 
+TEST(a_relief_that_the_driver_takes_proves_nothing,
+     "a queue that the driver keeps off the device in its relief has not shown that it is idle: it has another relief")
+{
+	low_is_preempted();
+	low->rptr = low->wptr;
+	start_hog(high);
+	CHECK_AFTER(node.params.max_hold_ns, on_device(low) && !on_device(high));
+	gpreempt_demand_driver_off(&low->policy, true, false, node.now_ns);
+	low->invisible = true;
+	CHECK_LATER(4 * GPREEMPT_WAVES_SETTLE_NS, on_device(high));
+	CHECK(!low->policy.seen.showed_none);
+	gpreempt_demand_driver_off(&low->policy, false, false, node.now_ns);
+	low->invisible = false;
+	CHECK_LATER(node.params.relief_ns, !on_device(low));
+	CHECK_AFTER(node.params.max_hold_ns, on_device(low) && !on_device(high));
+}
+
 TEST(counters_that_never_count_starve_nobody, "where waves always read as none, saved waves have their relief and still count after it, and no queue is found blocked")
 {
 	node.zero_waves = true;
@@ -1442,7 +1462,13 @@ TEST(firmware_turns_are_looked_for_closely, "looks that miss turns between them 
 	TIMES(20) {
 		CHECK_AFTER(GPREEMPT_TURN_NS + 2 * MS, !on_device(low));
 	}
-	/* Where passes are always so far apart, that is as close as it gets. */
+	/* Where passes may be so far apart, that is as close as it gets. */
+	node.params.interval_ns = GPREEMPT_TURN_NS + 2 * MS;
+	CHECK_LATER_EVERY(TURNS_NS + 2 * node.params.interval_ns, node.params.interval_ns, on_device(low));
+	submit(high, 1);
+	CHECK_AFTER(POLL, !on_device(low));
+	launch(high, 1, 8);
+	node.params.interval_ns = MS;
 	node.params.poll_ns = GPREEMPT_TURN_NS + 2 * MS;
 	CHECK_LATER_EVERY(TURNS_NS + 2 * node.params.poll_ns, node.params.poll_ns, on_device(low));
 }
