@@ -243,15 +243,20 @@ TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in th
 	CHECK(!node_of(0)->hw.turns);
 }
 
-TEST(turns_keep_lower_ones_away, "a kernel whose turn it is not, and which the counters do not show, keeps lower queues off the device")
+/* High's only kernel has run for 5 ms, low is away, and there are more queues than slots all the same. */
+static void high_takes_turns(u64 kernel_ns)
 {
 	set("gpreempt_max_hold_ms", "0");
 	low_runs(true);
-	/* More queues than slots, also while low is away. */
 	add_queue_to(process_of(high), 0, NORMAL);
 	world.nodes[0].nr_queue_slots = 1;
-	run_kernels(high, 1, 50 * MS, 5 * MS);
+	run_kernels(high, 1, kernel_ns, 5 * MS);
 	CHECK(preempted(low));
+}
+
+TEST(turns_keep_lower_ones_away, "a kernel whose turn it is not, and which the counters do not show, keeps lower queues off the device")
+{
+	high_takes_turns(50 * MS);
 	CHECK_EQ(node_of(0)->policy.turns_ns, 3 * GPREEMPT_TURN_NS);
 	TIMES(3) {
 		end_turn(high);
@@ -269,11 +274,7 @@ TEST(turns_keep_lower_ones_away, "a kernel whose turn it is not, and which the c
 
 TEST(turns_leave_old_offsets, "a queue that has ended since it came back for its turn is known to be idle after all turns, though its MQD says that waves were saved")
 {
-	set("gpreempt_max_hold_ms", "0");
-	low_runs(true);
-	add_queue_to(process_of(high), 0, NORMAL);
-	world.nodes[0].nr_queue_slots = 1;
-	run_kernels(high, 1, 10 * MS, 5 * MS);
+	high_takes_turns(10 * MS);
 	end_turn(high);
 	run(5 * MS);
 	begin_turn(high);
