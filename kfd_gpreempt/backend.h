@@ -38,7 +38,6 @@ struct gpreempt_outcome {
  * @reprioritizes: it has to be called for MQDs to get another hardware priority; otherwise
  *	the next runlist does that
  * @tells: a pass without any action tells what has waves: it saves them, gpreempt_demand_saw()
- * @spins: @apply waits for the device in a loop that yields the CPU and does not sleep
  * @apply: carry out the actions of all queues of a node. Every resume that is possible is
  *	made, also after an error; a preemption is confirmed or undone, never in between, unless
  *	&gpreempt_outcome.stop. A queue that the device has been asked for and still holds is
@@ -60,7 +59,6 @@ struct gpreempt_backend {
 	const char *name;
 	bool reprioritizes;
 	bool tells;
-	bool spins;
 	void (*apply)(struct gpreempt_node *gn, struct gpreempt_outcome *outcome);
 	void (*leave)(struct gpreempt_node *gn);
 	bool (*taken_in)(struct gpreempt_node *gn);

@@ -426,7 +426,6 @@ static bool hws_look_for_saved(struct gpreempt_node *gn, bool locked)
 const struct gpreempt_backend gpreempt_backend_hws = {
 	.name = "hws",
 	.tells = true,
-	.spins = true,
 	.apply = hws_apply,
 	.leave = hws_leave,
 	.taken_in = hws_taken_in,

@@ -112,6 +112,9 @@ unsigned int kfd_gpreempt_left_out(struct device_queue_manager *dqm);
 /* Context: the same, once for each list; no queue is mapped. */
 void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm, bool over_subscribed);
 
+/* Context: dqm_lock held; in a loop, before the CPU is yielded. */
+void kfd_gpreempt_waits(struct device_queue_manager *dqm);
+
 /* Context: dqm_lock held. */
 bool kfd_gpreempt_may_return(const struct queue *q);
 /* Context: p->mutex held; takes dqm_lock. */
@@ -172,6 +175,7 @@ static inline void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm,
 					      bool over_subscribed)
 {
 }
+static inline void kfd_gpreempt_waits(struct device_queue_manager *dqm) { }
 static inline bool kfd_gpreempt_may_return(const struct queue *q) { return false; }
 static inline bool kfd_gpreempt_is_full(struct device_queue_manager *dqm) { return false; }
 static inline bool kfd_gpreempt_owns(const struct attribute *attr) { return false; }

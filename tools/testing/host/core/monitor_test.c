@@ -42,8 +42,7 @@ static bool is_sampled(const struct sim_queue *sq)
 
 /* ---- what it runs as ---- */
 
-/* Runlists refuse a real-time thread. */
-BOTH(looks_wait_for_no_program, "the monitor looks as a real-time thread, and waits for runlists as the best of the normal ones; whoever resets stays what he is")
+BOTH(looks_wait_for_no_program, "the monitor is a real-time thread, and whoever resets stays what he is")
 {
 	struct task_struct *thread;
 
@@ -52,10 +51,29 @@ BOTH(looks_wait_for_no_program, "the monitor looks as a real-time thread, and wa
 	CHECK(thread->fifo);
 	high_preempts_low();
 	CHECK(thread->fifo);
-	CHECK_EQ(thread->nice, hws ? MIN_NICE : 0);
+	CHECK_EQ(thread->nice, 0);
 	reset_gpu();
 	CHECK(!current->fifo && !current->nice);
 	CHECK_AFTER(5 * MS, thread->fifo);
+}
+
+/* The fake refuses a real-time thread that yields for longer. */
+TEST(long_waits_yield_the_cpu, "while a runlist takes long the monitor is the best of the normal threads, and a real-time one again after it")
+{
+	struct task_struct *thread;
+
+	low_runs(true);
+	thread = node_of(0)->life.thread;
+	world.nodes[0].unmap_us = 150;
+	high_preempts_low();
+	CHECK(thread->fifo);
+	CHECK_EQ(thread->nice, 0);
+	low_resumes_after_high(5 * MS);
+	world.nodes[0].unmap_us = 2000;
+	submit(high, 1);
+	CHECK_AFTER(5 * MS, preempted(low));
+	CHECK(thread->fifo);
+	CHECK_EQ(thread->nice, MIN_NICE);
 }
 
 /* ---- who is looked at ---- */

@@ -310,6 +310,18 @@ static bool over_subscribed(struct sim_node *sn, u32 nr_processes)
 	       sn->dqm.gws_queue_count > 1;
 }
 
+/* It yields the CPU in a loop: a real-time thread would keep it. */
+static void wait_for_fence(struct sim_node *sn)
+{
+	u64 end_ns = ktime_get_ns() + (sn->unmap_us ?: UNMAP_US) * US, begin_ns = ktime_get_ns();
+
+	while (ktime_get_ns() < end_ns) {
+		kfd_gpreempt_waits(&sn->dqm);
+		BUG_ON(current->fifo && ktime_get_ns() - begin_ns > 300 * US);
+		fsleep(UNMAP_US);
+	}
+}
+
 static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap_queues_filter filter, u32 param, u32 grace_period)
 {
 	struct sim_node *sn = sim_of(dqm);
@@ -318,8 +330,6 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 	u32 nr;
 
 	lockdep_assert_held(&dqm->lock_hidden);
-	/* It spins on a fence. */
-	BUG_ON(current->fifo);
 	BUG_ON(!dqm->sched_running || filter != KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES || param);
 	if (dqm->dev->adev->reset_domain->sem.writer)
 		return -EIO;
@@ -331,7 +341,7 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 		if (take_failure(&sn->nr_send_fails))
 			return -ENOMEM;
 		sn->nr_requests++;
-		fsleep(UNMAP_US);
+		wait_for_fence(sn);
 		/* The fence does not come, and that is known. */
 		if (world.adev.fatal) {
 			for_each_queue(dqm, forget_one);

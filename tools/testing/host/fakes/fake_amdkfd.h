@@ -129,6 +129,7 @@ struct sim_process {
  * @grace_packets: how often it was told
  * @error: of every runlist; 0: none
  * @nr_send_fails: so many requests to unmap cannot be sent
+ * @unmap_us: a runlist is waited for so long; 0: 30 us
  * @nr_unmap_timeouts: so many are not acknowledged
  * @nr_requests: how often something was sent to be unmapped
  * @nr_map_fails: so many runlists cannot be mapped after the unmap
@@ -160,6 +161,7 @@ struct sim_node {
 	u32 grace_packets;
 	int error;
 	int nr_send_fails;
+	u32 unmap_us;
 	int nr_unmap_timeouts;
 	u32 nr_requests;
 	int nr_map_fails;
