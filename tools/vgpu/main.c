@@ -24,6 +24,7 @@
 #include <linux/uaccess.h>
 #include <trace/events/power.h>
 
+#include "compat.h"
 #include "vgpu.h"
 
 #define VGPU_SIMDS_PER_CU	4
@@ -542,8 +543,8 @@ static int watch_begin(void)
 	for_each_possible_cpu(cpu) {
 		struct watch *w = &per_cpu(watch, cpu);
 
-		hrtimer_init(&w->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-		w->timer.function = watch_expires;
+		hrtimer_setup(&w->timer, watch_expires, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_PINNED_HARD);
 	}
 	ret = register_probes();
 	if (ret)
