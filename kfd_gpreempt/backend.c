@@ -8,6 +8,7 @@
 #ifdef CONFIG_KFD_GPREEMPT
 
 #include "../kfd_gpreempt/node.h"
+#include "../kfd_gpreempt/compat.h"
 #include "../kfd_gpreempt/demand.h"
 #include "../kfd_gpreempt/hqd.h"
 #include "../kfd_gpreempt/obstacle.h"

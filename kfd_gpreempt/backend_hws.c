@@ -78,7 +78,7 @@ static u32 hws_turns(struct device_queue_manager *dqm, bool over_subscribed)
 	u32 processes = dqm->processes_count - kfd_gpreempt_left_out(dqm);
 	u32 vmids = max(dqm->dev->max_proc_per_quantum, 1U);
 
-	if (dqm->dev->adev->enforce_isolation[dqm->dev->node_id])
+	if (gpreempt_compat_isolates(dqm->dev))
 		return processes > 1 ? processes : 0;
 	if (!over_subscribed)
 		return 0;
@@ -305,7 +305,7 @@ static void hws_shorten_grace(struct gpreempt_node *gn)
 	gn->hw.grace_set = false;
 	if (!down_read_trylock(reset_sem))
 		return;
-	gn->hw.grace_set = !pm_update_grace_period(&dqm->packet_mgr, HWS_GRACE_PERIOD);
+	gn->hw.grace_set = !gpreempt_compat_set_grace(&dqm->packet_mgr, HWS_GRACE_PERIOD);
 	up_read(reset_sem);
 }
 
@@ -317,7 +317,7 @@ static void hws_leave(struct gpreempt_node *gn)
 	dqm_lock(dqm);
 	if (gn->hw.grace_set && dqm->sched_running && !dqm->is_hws_hang &&
 	    down_read_trylock(reset_sem)) {
-		pm_update_grace_period(&dqm->packet_mgr, USE_DEFAULT_GRACE_PERIOD);
+		gpreempt_compat_reset_grace(&dqm->packet_mgr);
 		up_read(reset_sem);
 	}
 	gn->hw.grace_set = false;

@@ -344,7 +344,7 @@ void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
 	if (leader) {
 		rcu_read_lock();
 		note.pid = get_pid(task_tgid(leader));
-		note.uid = task_euid(leader);
+		note.uid = task_cred_xxx(leader, euid);
 		rcu_read_unlock();
 		/* It has been reaped, and has no pid any more. */
 		if (!note.pid)

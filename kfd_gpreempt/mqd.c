@@ -23,9 +23,7 @@
 #include <linux/string.h>
 
 #include "node.h"
-#include "kfd_device_queue_manager.h"
-#include "kfd_mqd_manager.h"
-#include "v9_structs.h"
+#include "compat.h"
 
 /**
  * struct gpreempt_snapshot - a copy of the MQDs of a queue, one for each XCC
@@ -254,27 +252,35 @@ static bool mqd_is_ours(const struct gpreempt_node *gn)
 	return READ_ONCE(gn->life.thread) && READ_ONCE(gn->monitor.state) != GPREEMPT_STATE_FAILED;
 }
 
-/* What the program asked for. UPDATE_QUEUE writes it under p->mutex alone. */
+/* What the program asked for, as MQDs say it. UPDATE_QUEUE writes it under p->mutex alone. */
 static u32 mqd_asked_for(const struct queue *q)
 {
-	return READ_ONCE(q->properties.priority);
+	return gpreempt_compat_hw_priority(READ_ONCE(q->properties.priority));
 }
 
+/* What its MQDs are to say. */
 static u32 mqd_wanted(const struct gpreempt_node *gn, struct queue *q)
 {
 	/* Pairs with the release at registration. */
 	const struct gpreempt_queue *gq = smp_load_acquire(&q->gpreempt);
+	u32 priority = GPREEMPT_PRIORITY_NORMAL;
 
 	if (!mqd_is_ours(gn))
 		return mqd_asked_for(q);
-	if (READ_ONCE(gn->tun.hw_priority) == GPREEMPT_HW_PRIORITY_NORMAL)
-		return READ_ONCE(gn->mqd.rivalry) ? GPREEMPT_PRIORITY_NORMAL : mqd_asked_for(q);
-	return gq ? clamp(gpreempt_policy_read(gq->policy.set.priority), 0, KFD_PRIORITY_MAX) :
-		    mqd_asked_for(q);
+	if (READ_ONCE(gn->tun.hw_priority) == GPREEMPT_HW_PRIORITY_NORMAL) {
+		if (!READ_ONCE(gn->mqd.rivalry))
+			return mqd_asked_for(q);
+	} else if (gq) {
+		priority = clamp(gpreempt_policy_read(gq->policy.set.priority), 0,
+				 KFD_PRIORITY_MAX);
+	} else {
+		return mqd_asked_for(q);
+	}
+	return gpreempt_compat_hw_priority(priority);
 }
 
 static void mqd_write_priority(struct device_queue_manager *dqm, struct queue *q, void *mqds,
-			       u32 priority)
+			       u32 hw_priority)
 {
 	struct mqd_manager *mm = dqm->mqd_mgrs[KFD_MQD_TYPE_CP];
 	u32 xcc;
@@ -282,8 +288,7 @@ static void mqd_write_priority(struct device_queue_manager *dqm, struct queue *q
 	for (xcc = 0; mqds && xcc < NUM_XCC(dqm->dev->xcc_mask); xcc++) {
 		struct v9_mqd *m = mqds + mm->mqd_stride(mm, &q->properties) * xcc;
 
-		m->cp_hqd_pipe_priority = pipe_priority_map[priority];
-		m->cp_hqd_queue_priority = priority;
+		gpreempt_compat_set_mqd_priority(m, hw_priority);
 	}
 }
 
@@ -315,7 +320,7 @@ bool gpreempt_mqd_priority_stale(const struct gpreempt_queue *gq)
 /* May the MQDs of any queue say something else than they should? */
 static bool mqd_any_stale(const struct gpreempt_node *gn)
 {
-	u32 i;
+	u32 i, normal = gpreempt_compat_hw_priority(GPREEMPT_PRIORITY_NORMAL);
 
 	for (i = 0; i < gn->monitor.nr_sampled + gn->monitor.nr_dormant; i++) {
 		const struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
@@ -325,7 +330,7 @@ static bool mqd_any_stale(const struct gpreempt_node *gn)
 		 * Until they have been looked at they say what the program asked for or the normal
 		 * one.
 		 */
-		if (said == HW_PRIORITY_UNKNOWN ? mqd_asked_for(gq->q) != GPREEMPT_PRIORITY_NORMAL :
+		if (said == HW_PRIORITY_UNKNOWN ? mqd_asked_for(gq->q) != normal :
 						  gpreempt_mqd_priority_stale(gq))
 			return true;
 	}
@@ -361,9 +366,7 @@ bool gpreempt_mqd_priority_decided(struct gpreempt_node *gn, bool rivalry)
  */
 bool gpreempt_mqd_priority_differs(struct gpreempt_queue *gq)
 {
-	const struct v9_mqd *m = gq->q->mqd;
-
-	WRITE_ONCE(gq->mqd.priority, m->cp_hqd_queue_priority);
+	WRITE_ONCE(gq->mqd.priority, gpreempt_compat_mqd_priority(gq->q->mqd));
 	return gpreempt_mqd_priority_stale(gq);
 }
 
@@ -382,6 +385,7 @@ void gpreempt_mqd_priority_write(struct gpreempt_queue *gq)
 		return;
 	mqd_write_priority(dqm, gq->q, gq->q->mqd, priority);
 	mqd_write_priority(dqm, gq->q, gpreempt_mqd_snapshot_mqds(gq), priority);
+	gpreempt_compat_mqds_written(gq->gn->node);
 	WRITE_ONCE(gq->mqd.priority, priority);
 }
 
@@ -424,6 +428,7 @@ void gpreempt_mqd_priority_apply(struct gpreempt_node *gn)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
 	struct device_process_node *cur;
+	bool written = false;
 	struct queue *q;
 	u32 altered = 0;
 
@@ -433,25 +438,28 @@ void gpreempt_mqd_priority_apply(struct gpreempt_node *gn)
 		list_for_each_entry(q, &cur->qpd->queues_list, list) {
 			/* Pairs with the release at registration. */
 			struct gpreempt_queue *gq = smp_load_acquire(&q->gpreempt);
-			const struct v9_mqd *m = q->mqd;
 			u32 priority, said;
 
-			if (q->properties.type != KFD_QUEUE_TYPE_COMPUTE)
+			/* During a suspend to disk MQDs may be out of reach. */
+			if (q->properties.type != KFD_QUEUE_TYPE_COMPUTE || !q->mqd)
 				continue;
 			priority = mqd_wanted(gn, q);
 			altered += priority != mqd_asked_for(q);
 			said = gq ? gq->mqd.priority : HW_PRIORITY_UNKNOWN;
 			if (said == HW_PRIORITY_UNKNOWN)
-				said = m->cp_hqd_queue_priority;
+				said = gpreempt_compat_mqd_priority(q->mqd);
 			if (said != priority) {
 				mqd_write_priority(dqm, q, q->mqd, priority);
 				mqd_write_priority(dqm, q, gpreempt_mqd_snapshot_mqds(gq),
 						   priority);
+				written = true;
 			}
 			if (gq)
 				WRITE_ONCE(gq->mqd.priority, priority);
 		}
 	}
+	if (written)
+		gpreempt_compat_mqds_written(gn->node);
 	WRITE_ONCE(gn->mqd.nr_altered, altered);
 }
 

@@ -33,7 +33,8 @@ struct gpreempt_queue_mqd {
 	/** @snapshot: of its MQDs; NULL: none are made. Set once; the content under dqm_lock */
 	struct gpreempt_snapshot *snapshot;
 	/**
-	 * @priority: what its MQDs tell the hardware, as far as it is known; written under dqm_lock
+	 * @priority: what its MQDs tell the hardware, as far as it is known, in numbers of
+	 * compat.h; written under dqm_lock
 	 */
 	u32 priority;
 };

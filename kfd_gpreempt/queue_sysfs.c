@@ -163,7 +163,7 @@ static bool queue_sysfs_may_see(const struct queue *q)
 	bool own;
 
 	rcu_read_lock();
-	own = uid_eq(task_euid(q->process->lead_thread), current_euid());
+	own = uid_eq(task_cred_xxx(q->process->lead_thread, euid), current_euid());
 	rcu_read_unlock();
 	return own || capable(CAP_SYS_ADMIN);
 }

@@ -20,7 +20,7 @@
 /* Its leader is the caller's user's, or the caller may everything. */
 static int target_check_owner(struct task_struct *leader, const struct gpreempt_target_match *match)
 {
-	return match->sees_all || uid_eq(match->viewer_uid, task_euid(leader)) ? 0 : -EACCES;
+	return match->sees_all || uid_eq(match->viewer_uid, task_cred_xxx(leader, euid)) ? 0 : -EACCES;
 }
 
 static int target_resolve_process(const struct gpreempt_target *target,

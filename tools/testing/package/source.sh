@@ -52,7 +52,7 @@ run_checkpatch()
 }
 
 # EMBEDDED_FILENAME: files here say first what they are. In hooks.h: macros that are members or conditions, or nothing.
-# In tunables_table.h: rows, of which each use takes the columns that it needs.
+# In tunables_table.h: rows, of which each use takes the columns that it needs. In compat.h: what differs between series.
 checkpatch()
 {
 	fetch_scripts
@@ -64,6 +64,7 @@ checkpatch()
 			case $(basename "$f") in
 			hooks.h) ;;
 			tunables_table.h) run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO,TRAILING_SEMICOLON,MACRO_ARG_UNUSED "$f" ;;
+			compat.h) run_checkpatch EMBEDDED_FILENAME,LINUX_VERSION_CODE,CONSTANT_COMPARISON "$f" ;;
 			*) run_checkpatch EMBEDDED_FILENAME "$f" ;;
 			esac
 		done

@@ -286,7 +286,7 @@ static int take_failure(int *failures)
 	return 1;
 }
 
-static int pm_update_grace_period(struct packet_manager *pm, u32 grace_period)
+int pm_update_grace_period(struct packet_manager *pm, u32 grace_period)
 {
 	struct sim_node *sn = sim_of(container_of(pm, struct device_queue_manager, packet_mgr));
 

@@ -23,6 +23,10 @@
 
 #include <sys/types.h>
 
+/* The oldest series whose driver fake_driver.h is like */
+#define KERNEL_VERSION(a, b, c)	((a) << 16 | (b) << 8 | (c))
+#define LINUX_VERSION_CODE	KERNEL_VERSION(6, 12, 0)
+
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
@@ -253,7 +257,7 @@ static inline unsigned long task_rlimit(const struct task_struct *task, unsigned
 }
 static inline bool has_capability_noaudit(const struct task_struct *task, unsigned int cap) { return task->caps & cap; }
 static inline struct task_struct *ptrace_parent(struct task_struct *task) { return READ_ONCE(task->tracer); }
-static inline kuid_t task_euid(const struct task_struct *task) { return task->euid; }
+#define task_cred_xxx(task, member)	((task)->member)
 static inline kuid_t current_euid(void) { return current->euid; }
 
 enum { PIDTYPE_TGID };
