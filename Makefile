@@ -18,7 +18,7 @@ MAKEOVERRIDES :=
 help:
 	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
 	@echo
-	@echo "No AMD GPU needed, as root on Debian 12 (adds Debian packages, runs everything else in a virtual machine):"
+	@echo "No AMD GPU needed, as root on Debian 12 or 13 (adds Debian packages, runs everything else in a virtual machine):"
 	@echo "  make demo  [OUT=dir] [BY=class]    two programs on a virtual GPU, without and with scheduling; table, demo.json"
 	@echo "  make demo  KERNELS=hip             the same with HIP programs, whose code the virtual GPU executes"
 	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables, bench.json, plots; figures of performance.rst"
@@ -49,7 +49,7 @@ help:
 	@echo
 	@echo "README.md says more."
 
-# Tests and demo run on the kernel of linux-headers-6.12-amd64, whatever this machine runs.
+# Tests and demo run on the newest 6.12 kernel whose headers are installed, whatever this machine runs.
 ifeq ($(FLAVOUR),test)
 KVER ?= $(shell $(TOP)/tools/testing/vm/vm kver)
 endif

@@ -113,13 +113,13 @@ version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$top/dkms.conf" 2>/dev/nul
 series=$(echo "$kver" | sed -n 's/^\([0-9][0-9]*\.[0-9][0-9]*\)\..*/\1/p')
 [ -n "$series" ] || die "'$kver' is no kernel version" "it does not begin with three numbers" "give --kver what 'uname -r' prints"
 
-# meta_packages SERIES: the packages that bring kernel, headers and source of a series, whatever its point release is today
+# meta_packages: those that bring kernel, headers and source of a supported series, whatever its point release is today
 meta_packages()
 {
-	local arch
+	local packages
 
-	arch=$(dpkg --print-architecture 2>/dev/null || echo amd64)
-	echo "linux-image-$1-$arch linux-headers-$1-$arch linux-source-$1"
+	packages=$("$top/dkms/release.sh" kernel-image kernel-headers kernel-source 2>/dev/null) || packages="linux-image-... linux-headers-... linux-source-..."
+	echo "$packages" | paste -sd ' '
 }
 
 supported=$("$top/dkms/hooks.sh" --supported | tr '\n' ' ')
@@ -128,7 +128,7 @@ case " $supported " in
 *" $series "*)	;;
 *)	die "kernel $kver: no hooks for the $series series" \
 	    "the scheduler is built for kernel series, and these are: $supported" \
-	    "install and boot a kernel of a supported series: apt-get install $(meta_packages "${supported##* }")" ;;
+	    "install and boot a kernel of a supported series: apt-get install $(meta_packages)" ;;
 esac
 
 [ -n "$headers" ] || headers=/lib/modules/$kver/build
@@ -144,7 +144,7 @@ auto_conf()
 [ "$(auto_conf CONFIG_DRM_AMDGPU)" = m ] && [ "$(auto_conf CONFIG_HSA_AMD)" = y ] ||
 	die "kernel $kver has no amdgpu module with compute" \
 	    "its configuration lacks CONFIG_DRM_AMDGPU=m or CONFIG_HSA_AMD=y (cloud kernels do)" \
-	    "boot a kernel that has both, as linux-image-amd64 does"
+	    "boot a kernel that has both, as that of $(meta_packages)"
 
 # numbers MAKEFILE: prints VERSION.PATCHLEVEL.SUBLEVEL of a kernel's top Makefile, following the one include of the headers'
 numbers()

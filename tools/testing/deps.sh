@@ -7,19 +7,42 @@
 #   tools/testing/deps.sh --package  what make check-package, make deb and make htmldocs need as well
 #   tools/testing/deps.sh --list     print the names of the packages
 #
-# Touches: the package database of the machine; $GPREEMPT_CACHE/unpacked. Never installs a kernel: the VM's is unpacked from its package.
+# dkms/releases has what is called differently in each release of Debian.
+#
+# Touches: the package database of the machine; $GPREEMPT_CACHE/unpacked. The VM's kernel is unpacked from its package. None is installed
+# but where Debian's headers ask for it, as those of Debian 13 do.
 set -eu
 
+die()
+{
+	echo "deps: $*" >&2
+	exit 1
+}
+
+command -v dpkg-query >/dev/null || die "this is no Debian system: tests and demo need Debian on amd64"
+[ "$(dpkg --print-architecture)" = amd64 ] || die "this machine is $(dpkg --print-architecture): tests and demo need Debian on amd64"
+
+# named WHAT: the row of dkms/releases
+named()
+{
+	"$(dirname "$0")/../../dkms/release.sh" "$1"
+}
+
+headers=$(named kernel-headers)
+source=$(named kernel-source)
+llvm=$(named llvm)
+fuzz_llvm=$(named fuzz-llvm)
+
 # building the module: headers and source of the newest 6.12, what kbuild and dkms/build.sh call
-build="linux-headers-6.12-amd64 linux-source-6.12 gcc-12 gcc libc6-dev binutils make bc bison flex libelf-dev libssl-dev
+build="$headers $source $(named kernel-compiler) gcc libc6-dev binutils make bc bison flex libelf-dev libssl-dev
 	dwarves ccache rsync patch xz-utils zstd kmod dkms openssl
 	sparse shellcheck perl python3"
 # every history of a model; coverage-guided fuzzing
-proof="spin clang-14 libclang-rt-14-dev"
+proof="spin clang-$fuzz_llvm libclang-rt-$fuzz_llvm-dev"
 # the test guest and the programs in it
 guest="qemu-system-x86 busybox-static libhsa-runtime-dev libhsa-runtime64-1 bpftrace"
 # kernels for the virtual GPU: compiler, linker and assembler for gfx90a; HIP
-shader="clang-15 lld-15 llvm-15 hipcc rocm-device-libs libamdhip64-dev libamd-comgr-dev rocminfo"
+shader="clang-$llvm lld-$llvm llvm-$llvm hipcc $(named rocm-device-libs) libamdhip64-dev libamd-comgr-dev rocminfo"
 # gpreemptctl and the library, and what looks at them
 tools="libjson-c-dev libncurses-dev scdoc man-db pkg-config g++ bash-completion tmux"
 # Debian packages, throw-away systems, documentation, cluster managers
@@ -35,12 +58,6 @@ fi
 
 [ "${1:-}" = --package ] || package=
 
-die()
-{
-	echo "deps: $*" >&2
-	exit 1
-}
-
 missing()
 {
 	# shellcheck disable=SC2086
@@ -52,8 +69,6 @@ missing()
 	done
 }
 
-command -v dpkg-query >/dev/null || die "this is no Debian system: tests and demo need Debian 12 on amd64"
-[ "$(dpkg --print-architecture)" = amd64 ] || die "this machine is $(dpkg --print-architecture): tests and demo need Debian 12 on amd64"
 want=$(missing)
 cache=${GPREEMPT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kfd_gpreempt}/unpacked
 for p in $unpacked; do
@@ -62,7 +77,7 @@ done
 [ -n "$want${want_unpacked:-}" ] || exit 0
 # Headers and source have to be of one version: whoever lacks one gets the newest of both.
 case $want in
-*linux-headers-6.12-amd64* | *linux-source-6.12*) want="$want linux-headers-6.12-amd64 linux-source-6.12" ;;
+*"$headers"* | *"$source"*) want="$want $headers $source" ;;
 esac
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -96,7 +111,7 @@ if [ -n "$want" ]; then
 	set -- $want
 	[ "$(id -u)" = 0 ] || die "missing Debian packages, root is needed to install them: $*"
 	echo "installing Debian packages: $*"
-	twice install "$@" || die "apt-get could not install: $* (the 6.12 packages are in Debian 12's security and backports archives)"
+	twice install "$@" || die "apt-get could not install: $* (Debian 12 has the 6.12 packages in its security and backports archives)"
 fi
 for p in ${want_unpacked:-}; do
 	echo "unpacking the Debian package $p into $cache"

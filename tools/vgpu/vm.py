@@ -137,12 +137,13 @@ def discover_kver():
     """The newest 6.12 kernel whose headers are installed; versions are never written down."""
     if os.environ.get("KVER"):
         return os.environ["KVER"]
-    out = subprocess.run(["dpkg-query", "-W", "-f", "${Depends}", "linux-headers-6.12-amd64"],
+    out = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", "linux-headers-6.12.*"],
                          capture_output=True, text=True).stdout
-    found = re.search(r"linux-headers-(6\.12\.\S+)", out)
+    # Not those of other flavours, as cloud-amd64 and rt-amd64
+    found = re.findall(r"^installed linux-headers-(6\.12\.[^-\s]+-amd64)$", out, re.M)
     if not found:
-        raise Failure("linux-headers-6.12-amd64 is not installed and no --kver given")
-    return found.group(1)
+        raise Failure("no headers of a 6.12 kernel are installed (linux-headers-6.12.N...-amd64), and no --kver given")
+    return max(found, key=lambda kver: [int(number) for number in re.findall(r"\d+", kver)])
 
 
 @contextlib.contextmanager
@@ -1012,7 +1013,7 @@ def parse(argv):
     parser.add_argument("--vgpu-args", metavar="S", default="", help="more parameters for vgpu.ko")
     parser.add_argument("--amdgpu-args", metavar="S", default="", help="more parameters for amdgpu.ko")
     parser.add_argument("--icount", action="store_true", help="deterministic guest time")
-    parser.add_argument("--kver", metavar="V", help="kernel version (default: that of linux-headers-6.12-amd64)")
+    parser.add_argument("--kver", metavar="V", help="kernel version (default: the newest 6.12 whose headers are installed)")
     parser.add_argument("--mem", metavar="MB", type=int, default=6144, help="guest memory (default 6144, at least 5632)")
     parser.add_argument("--timeout", metavar="S", type=float, default=300, help="seconds until QEMU is killed, not counting those that it waits for a CPU (300)")
     parser.add_argument("--append", metavar="CMDLINE", default="", help="more kernel parameters")

@@ -34,19 +34,25 @@ matching()
 	"$build" --check --kver "$KVER"
 }
 
+# named WHAT: a package of this release of Debian
+named()
+{
+	"$TOP/dkms/release.sh" "$1"
+}
+
 no_series()
 {
 	refused "$out" "$build" --kver $foreign --build-dir "$scratch/b"
 	has "$out" "no hooks for the 6.1 series"
-	has "$out" "linux-image-$series-"
-	has "$out" "linux-headers-$series-"
-	has "$out" "linux-source-$series"
+	has "$out" "$(named kernel-image)"
+	has "$out" "$(named kernel-headers)"
+	has "$out" "$(named kernel-source)"
 }
 
 install_on_foreign()
 {
 	refused "$out" "$TOP/dkms/install.sh" --kver $foreign --root "$scratch/root"
-	has "$out" "apt-get install linux-image-$series-"
+	has "$out" "apt-get install $(named kernel-image) "
 	[ ! -e "$scratch/root" ]
 }
 

@@ -10,8 +10,9 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/throwaway.sh"
 
-throwaway "dkms gcc-12 gcc libc6-dev make binutils patch rsync xz-utils kmod initramfs-tools openssl mokutil ccache linux-base libjson-c5 libncurses6
-	libncursesw6 libelf1 libssl3 pahole zstd udev pkg-config" "$@"
+compiler=$("$TOP/dkms/release.sh" kernel-compiler)
+throwaway "dkms $compiler gcc libc6-dev make binutils patch rsync xz-utils kmod initramfs-tools openssl mokutil ccache linux-base libjson-c5 libncurses6
+	libncursesw6 $("$TOP/dkms/release.sh" kernel-libraries) pahole zstd udev pkg-config" "$@"
 
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 newer=$version+1
@@ -98,7 +99,7 @@ kernel_packages()
 	done
 	deb "image-$kver.deb"
 
-	control "linux-headers-$kver" "$version" "Depends: linux-image-$kver, gcc-12"
+	control "linux-headers-$kver" "$version" "Depends: linux-image-$kver, $compiler"
 	folder=usr/src/linux-headers-$kver
 	mkdir -p "$d/$folder-common" "$d/lib/modules/$kver"
 	cp -a "/usr/src/linux-headers-$KVER" "$d/$folder"

@@ -8,7 +8,7 @@
 # --kcsan: the one that looks for data races (debug.config as kcsan.config changes it). Of this one only what asks for it is instrumented, which is
 # amdkfd and the scheduler (kfd_gpreempt/Kbuild): all of the kernel would be too slow under emulation, and is not what is tested.
 #
-# From the linux-source package of the series that linux-headers-6.12-amd64 belongs to. The result is
+# From the linux-source package of the series that the newest installed headers belong to. The result is
 # $GPREEMPT_CACHE/kernel/VERSION: vmlinux, lib/modules/VERSION (one module, the rest is built in), build/, against which dkms/build.sh and
 # vgpu's Makefile compile, and source, a link. VERSION ends in a hash of source and configuration: a second run finds what is there
 # and takes no time. Debug kernels of the same kind and other versions are removed. A first run compiles 1100 files; ccache helps a rebuild.

@@ -1,30 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""assemble.py TABLE OUT gfx90a|gfx942 - assembles the instructions of each line of a table
+"""assemble.py TABLE OUT gfx90a|gfx942 LLVM GFX942 - assembles the instructions of each line of a table
 
-Line n's code begins at n * 64 and ends in s_endpgm. What only the other device has is assembled for that one. LLVM 15 calls gfx942 gfx940,
-which was its first stepping. Prints nothing. Needs llvm-mc-15 and llvm-objcopy-15.
+Line n's code begins at n * 64 and ends in s_endpgm. What only the other device has is assembled for that one. By llvm-mc-LLVM
+and llvm-objcopy-LLVM, to which gfx942 is GFX942. Prints nothing.
 """
 import subprocess
 import sys
 
 STRIDE = 64
-CPU = {"gfx90a": "gfx90a", "gfx942": "gfx940"}
 
-table, out, device = sys.argv[1:]
+table, out, device, llvm, gfx942 = sys.argv[1:]
+CPU = {"gfx90a": "gfx90a", "gfx942": gfx942}
 
 
 def assemble(lines, cpu, path):
     """LINES: number and code"""
     source = f".amdgcn_target \"amdgcn-amd-amdhsa--{cpu}\"\n.text\n"
     for n, code in lines:
-        if cpu == "gfx940":
+        if cpu == gfx942:
             code = code.replace(" glc", " sc0")
         source += f".org {n * STRIDE}\n" + "\n".join(code.split(";")) + "\ns_endpgm\n"
     source += f".org {count * STRIDE}\n"
-    subprocess.run(["llvm-mc-15", "-triple=amdgcn-amd-amdhsa", f"-mcpu={cpu}", "-filetype=obj", "-o", path + ".o"],
+    subprocess.run([f"llvm-mc-{llvm}", "-triple=amdgcn-amd-amdhsa", f"-mcpu={cpu}", "-filetype=obj", "-o", path + ".o"],
                    input=source, text=True, check=True)
-    subprocess.run(["llvm-objcopy-15", "-O", "binary", "--only-section=.text", path + ".o", path], check=True)
+    subprocess.run([f"llvm-objcopy-{llvm}", "-O", "binary", "--only-section=.text", path + ".o", path], check=True)
     with open(path, "rb") as f:
         return f.read()
 
