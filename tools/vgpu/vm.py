@@ -175,6 +175,8 @@ def kernel_dir(kver):
                 raise Failure(f"apt-get download linux-image-{kver} failed: {got.stdout.strip()[-300:]}")
             subprocess.run(["dpkg", "-x", debs[0], "."], cwd=work, check=True)
             os.unlink(f"{work}/{debs[0]}")
+            if not os.path.exists(f"{work}/lib"):
+                os.rename(f"{work}/usr/lib", f"{work}/lib")     # where newer packages have it
             subprocess.run(["depmod", "-b", work, kver], check=True)
             unpack_vmlinux(f"{work}/boot/vmlinuz-{kver}", f"{work}/vmlinux")
             shutil.rmtree(final, ignore_errors=True)
