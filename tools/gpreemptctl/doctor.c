@@ -43,6 +43,24 @@ static void answer(struct report *r, bool good, const char *question, const char
 		printf("     -> %s\n", remedy);
 }
 
+/* Only asked where the module is not ours: in AMD's own driver package the scheduler runs on kernels of other series, too. */
+static void check_series(struct report *r)
+{
+	const char *series = " " SUPPORTED_SERIES " ";
+	char word[64], found[256];
+	struct utsname kernel;
+	const char *after;
+	bool good;
+
+	uname(&kernel);
+	after = strchr(kernel.release, '.');
+	snprintf(word, sizeof(word), " %.*s ", (int)(after ? after + 1 + strspn(after + 1, "0123456789") - kernel.release : 0), kernel.release);
+	good = strstr(series, word);
+	snprintf(found, sizeof(found), "%s%s%s", kernel.release, good ? "" : ", which is none of ", good ? "" : SUPPORTED_SERIES);
+	answer(r, good, "the kernel is of a supported series", found,
+	       "boot a kernel of one of these series; DKMS builds for each that is installed with its headers");
+}
+
 static bool check_module(struct report *r)
 {
 	char text[256];
@@ -50,11 +68,15 @@ static bool check_module(struct report *r)
 
 	answer(r, loaded, "amdgpu is loaded", loaded ? "yes" : "no",
 	       "modprobe amdgpu; if that fails, the kernel log says why (an unsigned module under Secure Boot, for instance)");
-	if (!loaded)
+	if (!loaded) {
+		check_series(r);
 		return false;
+	}
 	loaded = read_text("/sys/module/amdgpu/parameters/gpreempt_enable", text, sizeof(text)) >= 0;
 	answer(r, loaded, "it is the one with kfd_gpreempt", loaded ? "yes" : "no, the distribution's own",
 	       "install the DKMS package for this kernel (dkms status), then reload amdgpu or restart; the initramfs must have the new one too");
+	if (!loaded)
+		check_series(r);
 	return loaded;
 }
 

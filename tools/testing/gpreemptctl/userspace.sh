@@ -128,6 +128,24 @@ a_missing_module_has_a_status_and_a_remedy()
 		<"$scratch/out"
 }
 
+# What setarch makes of the kernel's name is of no series that there will ever be hooks for.
+doctor_knows_kernel_series()
+{
+	local supported word="BAD "
+
+	without_module
+	supported=$("$TOP/dkms/hooks.sh" --supported | tr '\n' ' ')
+	case " $supported" in
+	*" $(uname -r | cut -d . -f 1,2) "*)	word="ok  " ;;
+	esac
+	status 3 ctl doctor >"$scratch/out"
+	has "$scratch/out" "$word the kernel is of a supported series: $(uname -r)"
+	status 3 setarch --uname-2.6 "$built/gpreemptctl" doctor >"$scratch/out"
+	has "$scratch/out" "BAD  the kernel is of a supported series: 2.6."
+	has "$scratch/out" ", which is none of ${supported% }"
+	has "$scratch/out" "-> boot a kernel of one of these series"
+}
+
 help_names_everything()
 {
 	local command
@@ -559,10 +577,11 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
-plan 20
+plan 21
 must builds_without_warnings builds_without_warnings
 tap wrong_usage_is_told wrong_usage_is_told
 tap a_missing_module_has_a_status_and_a_remedy a_missing_module_has_a_status_and_a_remedy
+tap doctor_knows_kernel_series doctor_knows_kernel_series
 tap help_names_everything help_names_everything
 tap a_good_configuration_is_not_mentioned a_good_configuration_is_not_mentioned
 tap bad_lines_are_told_one_by_one bad_lines_are_told_one_by_one
