@@ -104,6 +104,22 @@ void drain(struct queue *q)
 	finish(q);
 }
 
+/* All of its work is done, and "no waves" has been seen for as long as it takes to be believed. */
+void drain_and_settle(struct queue *q)
+{
+	drain(q);
+	passes_for(GPREEMPT_WAVES_SETTLE_NS + POLL, POLL);
+}
+
+/* Its saved waves were its last: nothing is left to do when it comes back. */
+void finish_saved(struct queue *q)
+{
+	CHECK(!on_device(q));
+	q->rptr = q->wptr;
+	q->waves = 0;
+	gpreempt_policy_saved(&q->policy, false);
+}
+
 /* Work without end: a kernel on the device, and more than enough behind it. */
 void start_hog(struct queue *q)
 {

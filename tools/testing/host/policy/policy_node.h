@@ -5,6 +5,9 @@
  * A queue here is what the policy knows of it (->policy) and what is true on the device (rptr, wptr, waves). Tests move
  * the truth by hand with submit(), launch() and finish(), the simulation moves it by itself; pass() is the monitor's
  * pass for both. After those are the beginnings of most stories, and what they ask after a pass.
+ *
+ * In the files named *_test.c each test is a short story on this node: queues are made, programs and the device do
+ * something, passes follow, and somebody runs or does not. Documentation/design.rst is the specification.
  */
 #ifndef HOST_NODE_H
 #define HOST_NODE_H
@@ -122,6 +125,8 @@ void submit(struct queue *q, u32 packets);
 void launch(struct queue *q, u32 packets, u32 waves);
 void finish(struct queue *q);
 void drain(struct queue *q);
+void drain_and_settle(struct queue *q);
+void finish_saved(struct queue *q);
 void start_hog(struct queue *q);
 void last_kernel(struct queue *q);
 void past_kernel(struct queue *q);

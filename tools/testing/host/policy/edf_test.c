@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+/*
+ * edf_test.c - the policy edf
+ *
+ * Of those with work, the one whose deadline comes first has the device.
+ */
+#include "policy_node.h"
+#include "tap.h"
+
+/* Periodic work: one kernel after the other, which needs the device for @work_ns and has @left_ns of that to go. */
+struct job {
+	struct queue *q;
+	u64 period_ns;
+	u64 work_ns;
+	u64 released_ns;
+	u64 left_ns;
+	u32 done;
+	u32 late;
+};
+
+static void release_and_finish(struct job *j)
+{
+	if (j->left_ns && on_device(j->q)) {
+		j->left_ns = j->left_ns > POLL ? j->left_ns - POLL : 0;
+		if (!j->left_ns) {
+			drain(j->q);
+			j->done++;
+			j->late += node.now_ns > j->released_ns + j->period_ns;
+		}
+	}
+	if (!j->left_ns && node.now_ns >= j->released_ns + j->period_ns) {
+		j->released_ns += j->period_ns;
+		j->left_ns = j->work_ns;
+		submit(j->q, 2);
+		j->q->rptr++;
+		j->q->waves = 64;
+	}
+}
+
+TEST(edf_meets_deadlines, "two periodic processes that need 85 % of the device together are never late, beside one without deadline")
+{
+	struct job jobs[2] = {
+		{ .q = new_queue(new_process(), LOW), .period_ns = 40 * MS, .work_ns = 16 * MS },
+		{ .q = new_queue(new_process(), HIGH), .period_ns = 100 * MS, .work_ns = 45 * MS },
+	};
+	u64 end_ns = node.now_ns + 4 * SEC;
+	struct queue *background = new_queue(new_process(), HIGH);
+	u64 ran_ns = 0;
+	u32 i;
+
+	use("edf");
+	for (i = 0; i < 2; i++) {
+		jobs[i].q->process->policy.deadline_ns = jobs[i].period_ns;
+		jobs[i].released_ns = node.now_ns - jobs[i].period_ns;
+	}
+	start_hog(background);
+	while (node.now_ns < end_ns) {
+		for (i = 0; i < 2; i++)
+			release_and_finish(&jobs[i]);
+		pass();
+		ran_ns += on_device(background) ? POLL : 0;
+		node.now_ns += POLL;
+	}
+	for (i = 0; i < 2; i++) {
+		CHECK(jobs[i].done >= 4 * SEC / jobs[i].period_ns - 1);
+		CHECK_EQ(jobs[i].late, 0);
+		CHECK_EQ(jobs[i].q->policy.missed, 0);
+	}
+	CHECK_WITHIN(ran_ns, 4 * SEC * 5 / 100, 4 * SEC * 20 / 100);
+}
+
+/* Under edf; 0: it has none. */
+static void two_deadlines(u64 low_ns, u64 high_ns)
+{
+	use("edf");
+	two_processes();
+	low->process->policy.deadline_ns = low_ns;
+	high->process->policy.deadline_ns = high_ns;
+}
+
+TEST(edf_earliest_first, "of two that work, the one whose deadline comes first has the device; a later one waits for its end")
+{
+	two_deadlines(20 * MS, 50 * MS);
+	start_hog(high);
+	pass();
+	start_hog(low);
+	CHECK_AFTER(POLL, !on_device(high) && on_device(low));
+	drain(low);
+	time_until(high, true, 10 * MS);
+	/* The later one is released again 40 ms after: 60 ms, and high's is 50. */
+	passes_for(35 * MS, POLL);
+	start_hog(low);
+	CHECK_LATER(5 * MS, on_device(high) && !on_device(low));
+}
+
+TEST(edf_without_deadline_is_last, "whoever has no deadline yields to whoever has one, and to nobody else")
+{
+	struct queue *other = new_queue(new_process(), HIGH);
+
+	two_deadlines(SEC, 0);
+	start_hog(high);
+	start_hog(other);
+	CHECK_EQ_LATER(20 * MS, node.nr_preempted, 0);
+	start_hog(low);
+	CHECK_AFTER(POLL, !on_device(high) && !on_device(other));
+	drain(low);
+	time_until(high, true, 10 * MS);
+	CHECK(on_device(other));
+}
+
+TEST(edf_late_work_is_due_again, "one that never ends is due again each period: it misses, and does not keep others off for ever")
+{
+	two_deadlines(20 * MS, 50 * MS);
+	start_both();
+	CHECK_LATER(400 * MS, high->preempted >= 3);
+	CHECK(low->preempted >= 3);
+	CHECK_EQ(low->policy.missed, 19);
+	CHECK(high->policy.missed >= 7);
+	CHECK_EQ(node.nr_relief, 0);
+}
+
+TEST(edf_queues_of_a_process, "a queue with a deadline of its own comes before another one of its process that has a later one")
+{
+	use("edf");
+	low = new_queue(new_process(), HIGH);
+	high = new_queue(low->process, HIGH);
+	low->policy.set.deadline_ns = 50 * MS;
+	high->policy.set.deadline_ns = 10 * MS;
+	start_both();
+	CHECK_AFTER(0, on_device(high) && !on_device(low));
+	CHECK(!node.decision.park);
+}
+
+TEST(edf_equal_queues_of_a_process_need_passes,
+     "two queues of a process with the same deadline come before each other by turns: the node does not park")
+{
+	use("edf");
+	low = new_queue(new_process(), HIGH);
+	high = new_queue(low->process, HIGH);
+	low->policy.set.deadline_ns = 10 * MS;
+	high->policy.set.deadline_ns = 10 * MS;
+	CHECK_AFTER(0, !node.decision.park);
+}
+
+TEST(edf_deadlines_count_from_the_work, "a deadline counts from the first work after idle time, however long that was")
+{
+	two_deadlines(0, 20 * MS);
+	start_hog(low);
+	passes_for(55 * MS, POLL);
+	start_hog(high);
+	CHECK_EQ_AFTER(POLL, high->policy.due_ns - node.now_ns, 20 * MS);
+	drain(high);
+	passes_for(75 * MS, POLL);
+	submit(high, 1);
+	CHECK_EQ_AFTER(POLL, high->policy.due_ns - node.now_ns, 20 * MS);
+	CHECK_EQ(high->policy.missed, 0);
+}
+
+TEST(edf_parks_without_deadlines, "where nobody has a deadline, no passes are needed")
+{
+	use("edf");
+	two_processes();
+	start_both();
+	CHECK_AFTER(0, node.decision.park);
+	low->process->policy.deadline_ns = SEC;
+	CHECK_AFTER(POLL, !node.decision.park);
+	CHECK(!on_device(high));
+}
+
+TEST(edf_looks_at_the_next_deadline, "without polling, the next look is when the first deadline of somebody with work is, whichever queue it is of")
+{
+	struct queue *a = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL), *b = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL), *idle = new_queue(new_process(), GPREEMPT_PRIORITY_NORMAL);
+	const struct gpreempt_policy_ops *edf = policy_named("edf");
+
+	use("edf");
+	a->process->policy.deadline_ns = 3 * MS;
+	b->process->policy.deadline_ns = 2 * MS;
+	idle->process->policy.deadline_ns = MS;
+	submit(a, 1);
+	submit(b, 1);
+	look();
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns), 2 * MS);
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns + MS), MS);
+	/* One that has passed is none to wait for. */
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns + 2 * MS), MS);
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns + 3 * MS), ~0ULL);
+	a->policy.pass.demand[1] = false;
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns + 2 * MS), ~0ULL);
+	b->policy.pass.demand[1] = false;
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns), ~0ULL);
+	a->policy.pass.demand[1] = true;
+	CHECK_EQ(edf->next_ns(&node.policy, node.now_ns), 3 * MS);
+}
+
+TEST(relief_is_above_every_policy, "a queue preempted for too long runs under each policy, and its rank is not asked for")
+{
+	two_deadlines(0, 20 * MS);
+	start_both();
+	CHECK_AFTER(0, !on_device(low));
+	CHECK_EQ(time_until(low, true, 2 * SEC), node.params.max_hold_ns);
+	CHECK(!on_device(high));
+	CHECK_EQ(node.decision.level, GPREEMPT_PRIORITY_RELIEF);
+	CHECK_EQ(time_until(low, false, SEC), node.params.relief_ns);
+}
