@@ -100,6 +100,15 @@ static void fuzz_commands(void)
 
 #define NR_FUZZED	6
 
+static const struct gpreempt_policy_ops *any_policy(u64 number)
+{
+	u32 nr = 0;
+
+	while (gpreempt_policies[nr])
+		nr++;
+	return gpreempt_policies[number % nr];
+}
+
 /* Any samples, any tunables, any policy: actions fit the state of their queue, and counts the actions. */
 static void fuzz_policy(void)
 {
@@ -112,10 +121,10 @@ static void fuzz_policy(void)
 
 	for (i = 0; i < NR_FUZZED; i++) {
 		list[i] = &queues[i];
-		queues[i].process = &processes[i % 3];
+		queues[i].process = &processes[i % ARRAY_SIZE(processes)];
 	}
 	pn.nr = 1 + take(1) % NR_FUZZED;
-	gpreempt_policy_use(&pn, gpreempt_policies[take(1) % 3]);
+	gpreempt_policy_use(&pn, any_policy(take(1)));
 	pn.params = (struct gpreempt_policy_params){ .interval_ns = 5 * MS, .poll_ns = 200 * US, .relief_ns = 20 * MS, .slice_ns = 5 * MS,
 						     .waves_known = take(1) % 4 };
 	while (left) {
@@ -138,7 +147,7 @@ static void fuzz_policy(void)
 		case 11: pn.params.blocked_ns = value * US; pn.params.aging_ns = (value & 7) * MS; break;
 		case 12: pn.params.min_run_ns = value * US / 10; pn.params.overhead_pct = value % 51; break;
 		case 13: pn.params.resume_delay_ns = value * US / 10; break;
-		case 14: gpreempt_policy_use(&pn, gpreempt_policies[value % 3]); break;
+		case 14: gpreempt_policy_use(&pn, any_policy(value)); break;
 		}
 		now_ns += take(1) * 50 * US;
 		for (i = 0; i < pn.nr; i++) {
@@ -212,6 +221,8 @@ static void make_world(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static void (*const kinds[])(void) = { fuzz_policy, fuzz_tunables, fuzz_commands };
+
 	if (!size)
 		return 0;
 	start();
@@ -222,17 +233,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	make_world();
-	switch (data[0] % 3) {
-	case 0:
-		fuzz_policy();
-		break;
-	case 1:
-		fuzz_tunables();
-		break;
-	case 2:
-		fuzz_commands();
-		break;
-	}
+	kinds[data[0] % ARRAY_SIZE(kinds)]();
 	return 0;
 }
 

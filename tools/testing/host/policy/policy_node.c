@@ -422,6 +422,15 @@ u64 time_until(const struct queue *q, bool there, u64 at_most_ns)
 	return node.now_ns - start_ns;
 }
 
+u32 nr_policies(void)
+{
+	u32 nr = 0;
+
+	while (gpreempt_policies[nr])
+		nr++;
+	return nr;
+}
+
 const struct gpreempt_policy_ops *policy_named(const char *name)
 {
 	u32 i;

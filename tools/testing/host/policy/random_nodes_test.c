@@ -221,7 +221,7 @@ static void make_packets(void)
 
 static const struct gpreempt_policy_ops *random_policy(void)
 {
-	return gpreempt_policies[random_below(3)];
+	return gpreempt_policies[random_below(nr_policies())];
 }
 
 static void make_wild(void)
