@@ -143,11 +143,16 @@ TEST(a_late_read_pointer_costs_little, "a queue whose read pointer is not writte
 
 /* ---- only runlists tell ---- */
 
-/* Waves are not counted, only runlists tell. Both have work, high's is one kernel by now. */
-static void high_runs_uncounted(void)
+static void only_runlists_tell(void)
 {
 	node.params.waves_saved = true;
 	node.policy.waves_seen = false;
+}
+
+/* Both have work, high's is one kernel by now. */
+static void high_runs_uncounted(void)
+{
+	only_runlists_tell();
 	low_is_preempted();
 	launch(high, 1, 8);
 	pass_after(POLL);
@@ -188,8 +193,7 @@ TEST(runlists_tell_no_more_often_than_that, "where only runlists tell, they are 
 
 TEST(uncounted_lower_waves_yield_at_once, "where only runlists tell, a lower queue that launched is taken off for work that is there, and not asked about first")
 {
-	node.params.waves_saved = true;
-	node.policy.waves_seen = false;
+	only_runlists_tell();
 	two_processes();
 	last_kernel(low);
 	CHECK_EQ_LATER(50 * MS, node.nr_runlists, 0);
@@ -201,8 +205,7 @@ TEST(uncounted_lower_waves_yield_at_once, "where only runlists tell, a lower que
 
 TEST(known_to_have_none_they_stay, "where only runlists tell, a lower queue that was found without waves is not taken off again before it launches")
 {
-	node.params.waves_saved = true;
-	node.policy.waves_seen = false;
+	only_runlists_tell();
 	two_processes();
 	past_kernel(low);
 	passes_for(10 * MS, POLL);
@@ -217,8 +220,7 @@ TEST(known_to_have_none_they_stay, "where only runlists tell, a lower queue that
 
 TEST(runlists_tell_who_is_blocked, "where only runlists tell, a queue that stands still without waves is found blocked, and one with a long kernel is not")
 {
-	node.params.waves_saved = true;
-	node.policy.waves_seen = false;
+	only_runlists_tell();
 	node.params.max_hold_ns = 0;
 	low_is_preempted();
 	submit(high, 10);

@@ -71,17 +71,12 @@ TEST(samples_of_queues_that_may_not_run, "pointers and packets of a queue that t
 
 	gpreempt_demand_sample(&q, 0, 0, 0, 100);
 	/* What is written meanwhile is not pending. */
-	gpreempt_demand_sample(&q, 0, 2, 0, 200);
-	CHECK(q.seen.wptr == 2 && q.seen.active_ns == 200 && !q.seen.pending);
-	gpreempt_demand_sample(&q, 0, 2, 2, 300);
-	CHECK(q.seen.pending == 2 && q.seen.stalled_ns == 300 && q.seen.active_ns == 300);
-	gpreempt_demand_sample(&q, 0, 2, 0, 400);
-	CHECK(!q.seen.pending && !q.seen.stalled_ns && q.seen.active_ns == 300);
+	CHECK_SAMPLE(0, 2, 0, 200, q.seen.wptr == 2 && q.seen.active_ns == 200 && !q.seen.pending);
+	CHECK_SAMPLE(0, 2, 2, 300, q.seen.pending == 2 && q.seen.stalled_ns == 300 && q.seen.active_ns == 300);
+	CHECK_SAMPLE(0, 2, 0, 400, !q.seen.pending && !q.seen.stalled_ns && q.seen.active_ns == 300);
 	q.preempted = true;
-	gpreempt_demand_sample(&q, 0, 2, 2, 500);
-	CHECK(q.seen.pending == 2 && q.seen.starved_ns == 500);
-	gpreempt_demand_sample(&q, 0, 2, 0, 600);
-	CHECK(!q.seen.pending);
+	CHECK_SAMPLE(0, 2, 2, 500, q.seen.pending == 2 && q.seen.starved_ns == 500);
+	CHECK_SAMPLE(0, 2, 0, 600, !q.seen.pending);
 }
 
 TEST(used_is_for_ever, "a queue whose pointers wrap to 0 has had packets all the same")
@@ -90,8 +85,7 @@ TEST(used_is_for_ever, "a queue whose pointers wrap to 0 has had packets all the
 	struct gpreempt_policy_queue q = { .process = &process };
 
 	gpreempt_demand_sample(&q, 5, 5, 0, 100);
-	gpreempt_demand_sample(&q, 0, 0, 0, 200);
-	CHECK(q.seen.used);
+	CHECK_SAMPLE(0, 0, 0, 200, q.seen.used);
 }
 
 /* ---- waves, and what the driver takes ---- */

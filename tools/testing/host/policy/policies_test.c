@@ -56,19 +56,8 @@ TEST(another_policy_begins_anew, "whoever decides from now on finds no accounts,
 
 TEST(idle_queues_do_not_come_and_go, "where ranks move by themselves, a preempted queue without work is no reason for a runlist")
 {
-	struct queue *idle;
+	struct queue *idle = idle_goes_along_by_deadline();
 
-	use("edf");
-	idle = new_queue(new_process(), HIGH);
-	two_processes();
-	idle->process->policy.deadline_ns = 10 * MS;
-	high->process->policy.deadline_ns = 20 * MS;
-	start_hog(high);
-	pass();
-	/* High is due in 5 ms: idle could be due in 10 at the earliest. */
-	pass_after(15 * MS);
-	start_hog(low);
-	CHECK_AFTER(POLL, !on_device(low) && !on_device(idle));
 	/* High is due again in 20. */
 	CHECK_LATER(500 * MS, !on_device(idle));
 	CHECK_EQ(node.nr_acting, 1);

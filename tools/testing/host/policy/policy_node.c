@@ -505,3 +505,21 @@ void high_is_held(void)
 	high->policy.set.hold = true;
 	CHECK_AFTER(0, !on_device(high));
 }
+
+/* Under edf: low is taken off for high, and idle, which could not be due before high, goes along. */
+struct queue *idle_goes_along_by_deadline(void)
+{
+	struct queue *idle = new_queue(new_process(), HIGH);
+
+	use("edf");
+	two_processes();
+	idle->process->policy.deadline_ns = 10 * MS;
+	high->process->policy.deadline_ns = 20 * MS;
+	start_hog(high);
+	pass();
+	/* High is due in 5 ms: idle could be due in 10 at the earliest. */
+	pass_after(15 * MS);
+	start_hog(low);
+	CHECK_AFTER(POLL, !on_device(low) && !on_device(idle));
+	return idle;
+}

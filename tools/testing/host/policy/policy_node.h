@@ -152,6 +152,7 @@ void both_work(void);
 void low_is_preempted(void);
 void hog_preempts_low(void);
 void high_is_held(void);
+struct queue *idle_goes_along_by_deadline(void);
 
 /* A pass after @ns, or passes for so long, as often as that or every POLL: then it must hold. */
 #define CHECK_AFTER(ns, condition)						\
