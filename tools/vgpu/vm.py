@@ -165,20 +165,14 @@ def kernel_dir(kver):
         log(f"fetching linux-image-{kver} (once)")
         work = tempfile.mkdtemp(prefix=f".{kver}.", dir=os.path.join(CACHE, "kernel"))
         try:
-            got = download(work, kver)
-            if got.returncode and os.geteuid() == 0:
-                # the archive's lists may be older than the archive
-                subprocess.run(["apt-get", "-o", "DPkg::Lock::Timeout=300", "-q", "update"], capture_output=True)
-                got = download(work, kver)
-            debs = [n for n in os.listdir(work) if n.endswith(".deb")]
-            if got.returncode or len(debs) != 1:
-                raise Failure(f"apt-get download linux-image-{kver} failed: {got.stdout.strip()[-300:]}")
-            subprocess.run(["dpkg", "-x", debs[0], "."], cwd=work, check=True)
-            os.unlink(f"{work}/{debs[0]}")
+            unpack(work, [f"linux-image-{kver}"])
+            if not glob.glob(f"{work}/boot/vmlinuz-*"):
+                # since 7.x that package only ties others together
+                unpack(work, [f"linux-{part}-{kver}" for part in ("base", "binary", "modules")])
             if not os.path.exists(f"{work}/lib"):
                 os.rename(f"{work}/usr/lib", f"{work}/lib")     # where newer packages have it
             subprocess.run(["depmod", "-b", work, kver], check=True)
-            unpack_vmlinux(f"{work}/boot/vmlinuz-{kver}", f"{work}/vmlinux")
+            unpack_vmlinux(glob.glob(f"{work}/boot/vmlinuz-*") + glob.glob(f"{work}/lib/modules/*/vmlinuz"), f"{work}/vmlinux")
             shutil.rmtree(final, ignore_errors=True)
             os.chmod(work, 0o755)
             os.rename(work, final)
@@ -187,14 +181,31 @@ def kernel_dir(kver):
     return final
 
 
-def download(folder, kver):
-    return subprocess.run(["apt-get", "-q", "download", f"linux-image-{kver}"], cwd=folder,
+def unpack(folder, packages):
+    """Unpacks packages of the archive that apt knows into FOLDER."""
+    got = download(folder, packages)
+    if got.returncode and os.geteuid() == 0:
+        # the archive's lists may be older than the archive
+        subprocess.run(["apt-get", "-o", "DPkg::Lock::Timeout=300", "-q", "update"], capture_output=True)
+        got = download(folder, packages)
+    debs = glob.glob(f"{folder}/*.deb")
+    if got.returncode or len(debs) != len(packages):
+        raise Failure(f"apt-get download {' '.join(packages)} failed: {got.stdout.strip()[-300:]}")
+    for deb in debs:
+        subprocess.run(["dpkg", "-x", deb, "."], cwd=folder, check=True)
+        os.unlink(deb)
+
+
+def download(folder, packages):
+    return subprocess.run(["apt-get", "-q", "download", *packages], cwd=folder,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def unpack_vmlinux(bzimage, target):
+def unpack_vmlinux(bzimages, target):
     """QEMU can start the uncompressed kernel (PVH entry); decompressing it under emulation would cost two seconds a boot."""
-    with open(bzimage, "rb") as f:
+    if len(bzimages) != 1:
+        raise Failure(f"the packages hold {len(bzimages)} kernels")
+    with open(bzimages[0], "rb") as f:
         image = f.read()
     for magic, tool in ((b"\x28\xb5\x2f\xfd", ["zstd", "-dcq"]), (b"\xfd7zXZ\0", ["xz", "-dcq", "--single-stream"]),
                         (b"\x1f\x8b\x08", ["gzip", "-dcq"])):
@@ -206,7 +217,7 @@ def unpack_vmlinux(bzimage, target):
                     f.write(data)
                 return
             at = image.find(magic, at + 1)
-    raise Failure(f"no kernel found inside {bzimage}")
+    raise Failure(f"no kernel found inside {bzimages[0]}")
 
 
 def depends_of(ko):
