@@ -8,6 +8,8 @@
 #ifndef GPREEMPT_COMPAT_H
 #define GPREEMPT_COMPAT_H
 
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/version.h>
 
 #include "kfd_priv.h"
@@ -24,6 +26,8 @@
  * gpreempt_compat_mqd_priority() - what one says
  * gpreempt_compat_set_mqd_priority() - make it say so
  * gpreempt_compat_mqds_written() - MQDs have been written, and are about to be read by the device
+ * gpreempt_compat_has_capability() - has a task, which is not the caller, a capability? Does not
+ * sleep.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 
@@ -65,6 +69,17 @@ static inline void gpreempt_compat_mqds_written(const struct kfd_node *node)
 		amdgpu_device_flush_hdp(node->adev, NULL);
 }
 
+/* The kernel exports no more than the question for the caller, who takes the task's place. */
+static inline bool gpreempt_compat_has_capability(struct task_struct *task, int capability)
+{
+	const struct cred *theirs = get_task_cred(task), *ours = override_creds(theirs);
+	bool has = capable_noaudit(capability);
+
+	revert_creds(ours);
+	put_cred(theirs);
+	return has;
+}
+
 #else
 
 static inline int gpreempt_compat_set_grace(struct packet_manager *pm, u32 grace_period)
@@ -100,6 +115,11 @@ static inline void gpreempt_compat_set_mqd_priority(struct v9_mqd *m, u32 hw_pri
 
 static inline void gpreempt_compat_mqds_written(const struct kfd_node *node)
 {
+}
+
+static inline bool gpreempt_compat_has_capability(struct task_struct *task, int capability)
+{
+	return has_capability_noaudit(task, capability);
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 
 #include "node.h"
+#include "compat.h"
 #include "obstacle.h"
 
 /**
@@ -35,7 +36,7 @@ bool gpreempt_obstacle_debugged(const struct kfd_process *p)
 		return false;
 	rcu_read_lock();
 	tracer = ptrace_parent(p->lead_thread);
-	debugged = tracer && has_capability_noaudit(tracer, CAP_SYS_NICE);
+	debugged = tracer && gpreempt_compat_has_capability(tracer, CAP_SYS_NICE);
 	rcu_read_unlock();
 	return debugged;
 }

@@ -15,6 +15,7 @@
 #include <linux/workqueue.h>
 
 #include "node.h"
+#include "compat.h"
 #include "queue_sysfs.h"
 #include "kfd_device_queue_manager.h"
 
@@ -279,7 +280,7 @@ static void queue_adopt_process(struct gpreempt_node *gn, struct kfd_process *p,
 		 * stand for its own.
 		 */
 		trusted = q->properties.priority > GPREEMPT_PRIORITY_NORMAL &&
-			  has_capability_noaudit(p->lead_thread, CAP_SYS_NICE);
+			  gpreempt_compat_has_capability(p->lead_thread, CAP_SYS_NICE);
 		queue_register(&m, q, trusted);
 		gpreempt_view_tend(&m);
 	}

@@ -21,6 +21,7 @@
 #include <linux/string.h>
 
 #include "node.h"
+#include "compat.h"
 #include "amdgpu.h"
 #include "amdgpu_object.h"
 #include "amdgpu_ttm.h"
@@ -85,7 +86,7 @@ static int view_charge(struct gpreempt_map *map, const struct gpreempt_mapper *m
 		return -ESRCH;
 	if (atomic64_inc_return(&m->mm->pinned_vm) > task_rlimit(owner, RLIMIT_MEMLOCK) >>
 		    PAGE_SHIFT &&
-	    !has_capability_noaudit(owner, CAP_IPC_LOCK)) {
+	    !gpreempt_compat_has_capability(owner, CAP_IPC_LOCK)) {
 		atomic64_dec(&m->mm->pinned_vm);
 		return -EDQUOT;
 	}
