@@ -223,6 +223,31 @@ static s32 policy_age_of(const struct gpreempt_policy_node *pn,
 	return steps < AGE_MAX ? (s32)steps : AGE_MAX;
 }
 
+/* Does one have work that does not yield? Then the device may have no room for others. */
+static bool policy_fixed_works(const struct gpreempt_policy_node *pn)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (!q->preempted && policy_fixed(q) && (q->seen.pending || q->seen.waves))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Has it had the device in its relief, and nothing to do there? What was saved was none then.
+ * Counters that have never counted prove nothing.
+ */
+static bool policy_shows_none(const struct gpreempt_policy_node *pn,
+			      const struct gpreempt_policy_queue *q)
+{
+	return !q->preempted && !q->seen.driver_off && !q->seen.showed_none && pn->waves_seen &&
+	       !policy_fixed_works(pn);
+}
+
 /* What all rules ask for, once per pass. */
 static __always_inline enum demand policy_look_at(const struct gpreempt_policy_node *pn,
 						  struct gpreempt_policy_queue *q, u64 now_ns)
@@ -232,12 +257,7 @@ static __always_inline enum demand policy_look_at(const struct gpreempt_policy_n
 	demand = demand_look(pn, q, now_ns);
 
 	q->pass.relieved = now_ns < q->relief_until_ns;
-	/*
-	 * What was saved was none: it had the device, and nothing to do there. Counters that have
-	 * never counted prove nothing.
-	 */
-	if (q->pass.relieved && demand == DEMAND_NONE && !q->preempted && !q->seen.driver_off &&
-	    pn->waves_seen)
+	if (q->pass.relieved && demand == DEMAND_NONE && policy_shows_none(pn, q))
 		demand_note_none(q);
 	if (q->set.hold || q->asked)
 		policy_keep_off(&pn->params, q, now_ns);

@@ -96,6 +96,26 @@ TEST(a_relief_that_the_driver_takes_proves_nothing,
 	CHECK_AFTER(node.params.max_hold_ns, on_device(low) && !on_device(high));
 }
 
+TEST(a_relief_without_room_proves_nothing,
+     "a queue that shows no waves in its relief beside one that never yields may have had no slots: a hold of it still ends in time")
+{
+	struct queue *exempt;
+
+	low_is_preempted();
+	low->rptr = low->wptr;
+	start_hog(high);
+	exempt = new_queue(new_process(), LOW);
+	exempt->process->policy.opt_out = true;
+	start_hog(exempt);
+	low->invisible = true;
+	CHECK_AFTER(node.params.max_hold_ns, on_device(low) && !on_device(high));
+	CHECK_LATER(4 * GPREEMPT_WAVES_SETTLE_NS, on_device(low));
+	low->policy.set.hold = true;
+	CHECK_LATER(node.params.relief_ns, !on_device(low) && on_device(high));
+	drain(high);
+	CHECK_LATER(node.params.max_hold_ns, on_device(low));
+}
+
 TEST(a_hold_begins_with_work, "a queue that was taken along idle has waited only since its first packet")
 {
 	struct queue *idle = new_queue(new_process(), LOW);
