@@ -49,9 +49,11 @@ SMALL_BYTES = 64 << 10  # a file of $BUILD/guest that always goes along
 # Parameters of vgpu.ko for a device as large as a product
 PRODUCTS = {"mi210": "preset=mi210", "mi300x": "asic=gfx942 xccs=8 preset=mi300x"}
 
-# What a person wants to find in a shell, as far as it is installed or built, and what a screen is told of the guest's $TERM
+# What a person wants to find in a shell, as far as it is installed or built, and what a screen is told of the guest's $TERM, from where
+# ncurses has it
 COMFORT = ("rocminfo", "nice", "bpftrace")
-COMFORT_FILES = {f"{BUILD}/hip/hip_programs": f"{PROGRAMS}/hip_programs", "/lib/terminfo/l/linux": "/lib/terminfo/l/linux"}
+COMFORT_FILES = {f"{BUILD}/hip/hip_programs": f"{PROGRAMS}/hip_programs",
+                 **{f"{folder}/terminfo/l/linux": f"{folder}/terminfo/l/linux" for folder in ("/lib", "/usr/share")}}
 
 # What no healthy run prints. Only the kernel writes to the console; the command's output travels elsewhere.
 COMPLAINTS = re.compile(

@@ -24,7 +24,10 @@ build()
 # The guest's tests come first, under its numbers.
 run_guest()
 {
-	local terminfo=/lib/terminfo/l/linux
+	local terminfo
+
+	# ncurses looks in both folders, and its package has it in one of them.
+	terminfo=$(find /lib/terminfo/l/linux /usr/share/terminfo/l/linux 2>/dev/null | head -n 1)
 
 	rm -rf "$out"
 	"${VM:-$TOP/tools/testing/vm/vm}" run --gpu fast --icount --timeout 600 --out "$out" --add "$built/gpreemptctl" \
