@@ -57,6 +57,8 @@ make_root()
 	mkdir -p "$modules/kernel/drivers/gpu/drm" "$root/var/lib/dkms" "$root/usr/src"
 	cp -a "$from/kernel/drivers/gpu/drm/amd" "$modules/kernel/drivers/gpu/drm/"
 	cp -a "$from"/modules.order "$from"/modules.builtin* "$modules/"
+	# DKMS 3.2 looks for headers there.
+	ln -s "/lib/modules/$KVER/build" "$modules/build"
 	depmod -b "$root" "$KVER"
 	# DKMS makes the key when it needs it first, so it is no part of what has to be as before.
 	openssl req -new -x509 -nodes -days 2 -subj "/CN=kfd_gpreempt test" -newkey rsa:2048 -keyout "$mok_signing_key" \

@@ -234,6 +234,8 @@ throw_away_dkms()
 {
 	command -v dkms >/dev/null || skip "dkms is not installed"
 	mkdir -p "$1/var/lib/dkms" "$1/usr/src" "$1/lib/modules/$KVER"
+	# DKMS 3.2 looks for headers there.
+	ln -s "/lib/modules/$KVER/build" "$1/lib/modules/$KVER/build"
 	dkms_args=(--dkmstree "$1/var/lib/dkms" --sourcetree "$1/usr/src" --installtree "$1/lib/modules" --no-depmod)
 	export mok_signing_key=$1/key mok_certificate=$1/certificate
 	package_copy "$1/usr/src/kfd_gpreempt-$version"
