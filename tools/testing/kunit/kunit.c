@@ -42,6 +42,11 @@ bool tap_at(const char *format, ...)
 	return true;
 }
 
+void tap_renew(void)
+{
+	tap_reset();
+}
+
 unsigned long long tap_setting(const char *name, unsigned long long otherwise)
 {
 	unsigned long long value;

@@ -370,7 +370,27 @@ walks_are_missed()
 	not walks_hold "$scratch/design.rst"
 }
 
-plan 16
+# The tests of the policy run by tap.c in user space, and by kunit.c in a kernel that is seldom built. Both have what tap.h declares;
+# tap_end() is for programs in user space that leave something behind.
+kunit_has_all()
+{
+	local tests=$TOP/tools/testing/host runner=${1:-$TOP/tools/testing/kunit/kunit.c} f
+
+	sed -n 's/^[a-z].*\<\(tap_[a-z]*\)(.*/\1/p' "$tests/tap.h" | grep -vx tap_end >"$scratch/declared"
+	[ "$(wc -l <"$scratch/declared")" -ge 7 ]
+	while read -r f; do
+		grep -q "^[a-z].*\<$f(.*)\$" "$runner" "$tests/policy/policy_node.c" || echo "no $f()"
+	done <"$scratch/declared" >"$scratch/absent"
+	none "$scratch/absent"
+}
+
+kunit_misses_are_seen()
+{
+	sed 's/^void tap_renew(/void tap_anew(/' "$TOP/tools/testing/kunit/kunit.c" >"$scratch/kunit.c"
+	not kunit_has_all "$scratch/kunit.c"
+}
+
+plan 18
 tap "checkpatch finds nothing in the scheduler" checkpatch
 tap "checkpatch finds nothing in the hooks" checkpatch_hooks
 tap "kernel-doc finds nothing" kernel_doc
@@ -385,6 +405,8 @@ tap "the walks of design.rst name functions that exist, and come back to no file
 tap "a walk to a function that is not there would be missed" walks_are_missed
 tap "the virtual GPU knows nothing of the scheduler" vgpu_alone
 tap "if it did, that would be seen" vgpu_mistakes_are_seen
+tap "KUnit has what the tests of the policy call" kunit_has_all
+tap "what it has not would be missed" kunit_misses_are_seen
 tap "sparse finds nothing" sparse_clean
 tap "sparse would find a mistake" sparse_sees
 tap "gcc finds nothing with W=1" w1
