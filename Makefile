@@ -94,11 +94,14 @@ bench:
 	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/bench/bench.py $(if $(OUT),--out $(OUT)) $(if $(DOCUMENT),--document)
 
+# (Beside objects there are their dependencies, *.d.)
+GUEST_PROGRAMS = $(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/selftests/kfd_gpreempt BUILD=$(BUILD)
 testbed:
 	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/vm/vm fetch
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/vgpu
-	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/selftests/kfd_gpreempt BUILD=$(BUILD)
+	@$(TOP)/dkms/progress.sh --files $$($(GUEST_PROGRAMS) -n | grep -c ' -o ') "compiling programs for the VM" '*[!d]' \
+		$(BUILD)/selftests $(BUILD)/guest -- $(GUEST_PROGRAMS)
 
 PREFIX ?= /usr/local
 FOLDERS := DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) $(if $(LIBDIR),LIBDIR=$(LIBDIR))

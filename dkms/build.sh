@@ -281,6 +281,22 @@ if [ -n "$verify_only" ]; then
 	exit 0
 fi
 
+# unpack TARBALL LOG ARGUMENTS...: by tar, and how far it is: the place in the tarball where the program is that decompresses it
+unpack()
+{
+	local tar child place
+
+	tar -xf "$1" "${@:3}" 2>"$2" 9>&- &
+	tar=$!
+	while kill -0 $tar 2>/dev/null; do
+		child=$(cat "/proc/$tar/task/$tar/children" 2>/dev/null || true)
+		place=$(sed -n 's/^pos:[[:space:]]*//p' "/proc/${child% }/fdinfo/0" 2>/dev/null || true)
+		[ -z "$place" ] || echo "$place $(stat -c %s "$1") unpacking amdgpu"
+		sleep 1
+	done > >("$top/dkms/progress.sh" 9>&-)
+	wait $tar
+}
+
 # The stock driver, unpacked once per source. $build/stock keeps what the hooks will change.
 if [ -d "$src" ]; then
 	check_numbers "$src"
@@ -295,7 +311,7 @@ else
 		rm -rf "$build/unpack" "$build/.source"
 		mkdir "$build/unpack"
 		root=$(tar -tf "$src" 2>/dev/null | head -n 1 | cut -d/ -f1 || true)
-		tar -C "$build/unpack" --strip-components=1 -xf "$src" "$root/Makefile" "$root/$amd" 2>"$build/unpack/log" ||
+		unpack "$src" "$build/unpack/log" -C "$build/unpack" --strip-components=1 "$root/Makefile" "$root/$amd" ||
 			die "cannot unpack '$src'" "tar says: $(head -n 1 "$build/unpack/log")" \
 			    "apt-get install --reinstall $source_package (or give another --src)"
 		check_numbers "$build/unpack"
@@ -417,10 +433,35 @@ if [ -e "$ko" ] && [ "$inputs $(stat -c '%s %Y' "$ko")" = "$(cat "$build/.built"
 fi
 rm -f "$build/.built"
 
+# to_compile: prints how many files of the module there are to compile; 0 if it has been there, because then only make knows
+to_compile()
+{
+	local folder=$build/$amd/amdgpu object n=0
+
+	if [ ! -e "$ko" ] && [ -z "$amdkfd_only" ] && make "${make_args[@]}" amdgpu.mod >/dev/null 2>&1 9>&-; then
+		while read -r object; do
+			[ -e "$folder/${object#"$folder/"}" ] || n=$((n + 1))
+		done <"$folder/amdgpu.mod"
+	fi
+	echo "$n"
+}
+
+# compiled TOTAL: of what make says shows errors and warnings, and how many files of so many were compiled
+compiled()
+{
+	local line n=0
+
+	while IFS= read -r line; do
+		case $line in
+		"  CC "*)	n=$((n + 1)); echo "$n $1 compiling amdgpu" >&7 ;;
+		esac
+		[[ ! $line =~ error|warning|"Error "[0-9] ]] || echo "$line"
+	done 7> >("$top/dkms/progress.sh" 9>&-)
+}
+
 say "compiling amdgpu for $kver ($flavour, $jobs jobs)"
-if ! make "${make_args[@]}" "-j$jobs" "$what" 2>&1 9>&- | tee "$build/build.log" |
-	awk '/^  CC / { if (++n % 100 == 0) { print "kfd_gpreempt: " n " files"; fflush() } }
-	     /(error|warning|Error [0-9]+)/ { print; fflush() }'; then
+total=$(to_compile)
+if ! make "${make_args[@]}" "-j$jobs" "$what" 2>&1 9>&- | tee "$build/build.log" | compiled "$total"; then
 	die "kernel $kver: amdgpu does not compile" "$(grep -m 1 -E 'error|Error' "$build/build.log" || tail -n 1 "$build/build.log")" \
 	    "read $build/build.log"
 fi

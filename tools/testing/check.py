@@ -184,12 +184,24 @@ def select(rows, opts, kernel):
 # ------------------------------------------------------------------------------------------------------------- building
 
 def step(title, argv):
-    """One preparation; its output is shown only when it fails."""
+    """One preparation; its output is shown only when it fails, but for how far it is (dkms/progress.sh)."""
     begun = time.monotonic()
     say(f"{title} ...")
     log = os.path.join(BUILD, "check", re.sub(r"\W+", "-", title) + ".log")
-    with open(log, "w") as f:
-        status = subprocess.run(argv, cwd=TOP, stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.STDOUT).returncode
+    terminal = sys.stdout.isatty()
+    env = dict(os.environ, PROGRESS="bar") if terminal else None
+    with open(log, "w") as f, subprocess.Popen(argv, cwd=TOP, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                               stderr=subprocess.STDOUT, text=True, errors="replace") as child:
+        for line in child.stdout:
+            if not line.startswith("... "):
+                f.write(line)
+            elif terminal:
+                print(f"\r{line[4:].rstrip()}\x1b[K", end="", flush=True)
+            else:
+                say(f"  {line.rstrip()}")
+    if terminal:
+        print("\r\x1b[K", end="", flush=True)
+    status = child.returncode
     if status:
         with open(log, errors="replace") as f:
             for line in f.read().splitlines()[-40:]:

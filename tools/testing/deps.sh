@@ -13,6 +13,8 @@
 # but where Debian's headers ask for it, as those of Debian 13 do.
 set -eu
 
+top=$(cd "$(dirname "$0")/../.." && pwd)
+
 die()
 {
 	echo "deps: $*" >&2
@@ -25,7 +27,7 @@ command -v dpkg-query >/dev/null || die "this is no Debian system: tests and dem
 # named WHAT: the row of dkms/releases
 named()
 {
-	"$(dirname "$0")/../../dkms/release.sh" "$1"
+	"$top/dkms/release.sh" "$1"
 }
 
 headers=$(named kernel-headers)
@@ -80,16 +82,28 @@ case $want in
 *"$headers"* | *"$source"*) want="$want $headers $source" ;;
 esac
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log" "$log.failed"' EXIT
+
+# apt COMMAND...: apt-get, whose output is in $log, and how far it is
+apt()
+{
+	: >"$log.failed"
+	{
+		DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -o APT::Status-Fd=9 -q "$@" 9>&1 >"$log" 2>&1 </dev/null &&
+			rm "$log.failed"
+	} | "$top/dkms/progress.sh"
+	[ ! -e "$log.failed" ]
+}
+
 install()
 {
-	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qy --no-install-recommends install "$@" >"$log" 2>&1 </dev/null
+	apt -y --no-install-recommends install "$@"
 }
 
 unpack()
 {
 	folder=$(mktemp -d "$cache/.$1.XXXXXX")
-	(cd "$folder" && apt-get -q download "$1" && dpkg -x ./*.deb . && rm ./*.deb) >"$log" 2>&1 &&
+	(cd "$folder" && apt download "$1" && dpkg -x ./*.deb . >>"$log" 2>&1 && rm ./*.deb) &&
 		{ [ -d "$cache/$1" ] || mv "$folder" "$cache/$1"; }
 	status=$?
 	rm -rf "$folder"
@@ -100,7 +114,7 @@ unpack()
 twice()
 {
 	"$@" && return
-	apt-get -o DPkg::Lock::Timeout=300 -q update >/dev/null 2>&1 || true
+	apt update || true
 	"$@" && return
 	tail -n 20 "$log" >&2
 	return 1

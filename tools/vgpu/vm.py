@@ -36,6 +36,7 @@ TOP = os.path.abspath(os.path.join(HERE, "../.."))
 BUILD = os.path.abspath(os.environ.get("BUILD") or os.path.join(TOP, "build"))
 CACHE = os.path.abspath(os.environ.get("VGPU_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "vgpu"))
+PROGRESS = os.path.join(TOP, "dkms/progress.sh")
 # Where the guest has programs that come along
 PROGRAMS = os.environ.get("VM_PROGRAMS") or "/opt/programs"
 
@@ -199,8 +200,11 @@ def unpack(folder, packages):
 
 
 def download(folder, packages):
-    return subprocess.run(["apt-get", "-q", "download", *packages], cwd=folder,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    """By apt-get, which tells how far it is."""
+    with subprocess.Popen([PROGRESS], stdin=subprocess.PIPE) as progress:
+        told = progress.stdin.fileno()
+        return subprocess.run(["apt-get", "-q", "-o", f"APT::Status-Fd={told}", "download", *packages], cwd=folder,
+                              pass_fds=[told], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def unpack_vmlinux(bzimages, target):

@@ -54,7 +54,7 @@ def fail(text):
 def build(verbatim, by, kernels):
     """Everything through make, so that the demonstration runs what the targets make; returns the path of amdgpu.ko."""
     say("demo: building (first time: the driver, many minutes; later: seconds)")
-    subprocess.run(["make", "-s", "-C", TOP, "testbed"] + (["tools"] if by == "class" else []), check=True, stdout=sys.stderr)
+    subprocess.run(["make", "-s", f"-j{os.cpu_count()}", "-C", TOP, "testbed"] + (["tools"] if by == "class" else []), check=True, stdout=sys.stderr)
     if kernels == "hip":
         subprocess.run(["make", "-s", "-C", os.path.join(TOP, "tools/testing/hip"), f"BUILD={os.path.abspath(BUILD)}"], check=True,
                        stdout=sys.stderr)
