@@ -48,7 +48,7 @@ shader="clang-$llvm lld-$llvm llvm-$llvm hipcc $(named rocm-device-libs) libamdh
 # gpreemptctl and the library, and what looks at them
 tools="libjson-c-dev libncurses-dev scdoc man-db pkg-config g++ bash-completion procps tmux"
 # Debian packages, throw-away systems, documentation, cluster managers
-package="debhelper dh-dkms fakeroot lintian mmdebstrap python3-sphinx libslurm-dev"
+package="build-essential debhelper dh-dkms fakeroot lintian mmdebstrap python3-sphinx libslurm-dev"
 # A program out of these is all that is needed; installed, they would start services: they are unpacked into the cache.
 unpacked="prometheus"
 
