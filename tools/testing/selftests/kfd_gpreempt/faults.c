@@ -6,7 +6,7 @@
  * itself (stock), then with the scheduler, which must leave it to the driver's recovery, count it, and go on afterwards. After
  * each test a new process finds a usable device.
  *
- * They need amdgpu.gpu_recovery=1 and, on the virtual GPU, reset_method=5 (PCI). Fixture reset runs in both modes, slot with
+ * They need amdgpu.gpu_recovery=1 and, on the virtual GPU, reset_method=5 (PCI; 6 in 7.x). Fixture reset runs in both modes, slot with
  * sched_policy=2, error without.
  */
 #include <fcntl.h>

@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/klog.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -190,6 +191,16 @@ static int write_number(const char *path, int64_t value)
 
 	snprintf(text, sizeof(text), "%" PRId64, value);
 	return kfd_file_write(path, text);
+}
+
+bool kfd_kernel_since(unsigned int version, unsigned int patchlevel)
+{
+	unsigned int v, p;
+	struct utsname name;
+
+	if (uname(&name) || sscanf(name.release, "%u.%u", &v, &p) != 2)
+		return false;
+	return v > version || (v == version && p >= patchlevel);
 }
 
 int64_t kfd_param_get(const char *name)

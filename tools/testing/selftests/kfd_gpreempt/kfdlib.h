@@ -336,6 +336,7 @@ struct kfd_vgpu_cu {
 };
 
 /* ---- the scheduler's and the virtual GPU's numbers; -1 = not there ---- */
+bool kfd_kernel_since(unsigned int version, unsigned int patchlevel);	/* is it this one's series or a later one? */
 int64_t kfd_param_get(const char *name);			/* /sys/module/amdgpu/parameters/<name>; Y/N are 1/0 */
 int kfd_param_set(const char *name, int64_t value);
 int kfd_param_set_text(const char *name, const char *value);

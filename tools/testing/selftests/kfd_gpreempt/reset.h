@@ -18,8 +18,9 @@ static inline const char *recovery_missing(void)
 {
 	if (kfd_vgpu_get("fault/xcc") < 0)
 		return "this virtual GPU has no faults";
-	if (kfd_param_get("gpu_recovery") != 1 || kfd_param_get("reset_method") != 5)
-		return "the driver does not reset the device: load it with gpu_recovery=1, then write 5 to reset_method";
+	/* A reset by PCI, whose number is another one in 7.x */
+	if (kfd_param_get("gpu_recovery") != 1 || kfd_param_get("reset_method") != (kfd_kernel_since(7, 0) ? 6 : 5))
+		return "the driver does not reset the device: load it with gpu_recovery=1, then write 5 to reset_method, 6 in 7.x";
 	return NULL;
 }
 
