@@ -72,7 +72,7 @@ enum doorbells_state {
 
 /**
  * struct gpreempt_doorbells - the doorbells of a process, on all its GPUs
- * @ref: the process's, and that of the work item while it is under way
+ * @ref: the process's, those of its contexts, and that of the work item while it is under way
  * @inode: whose address space all its mappings of /dev/kfd are in
  * @lock: protects @processes, their queues, @busy and @asker; innermost
  * @processes: its side on each node where it has registered queues
@@ -83,7 +83,8 @@ enum doorbells_state {
  * @busy: it is under way
  * @asker: the node whose monitor asked for it; only to compare with
  *
- * Lives from the first open() of /dev/kfd to the end of the process.
+ * Lives from the first open() of /dev/kfd to the end of the process, and of the contexts that were
+ * made of it.
  */
 struct gpreempt_doorbells {
 	struct kref ref;
@@ -100,6 +101,7 @@ struct gpreempt_doorbells {
 /* A work item that is stuck stops no other. NULL: no process is armed. */
 static struct workqueue_struct *withdrawals;
 
+/* What an inode of ours has, and no other: its i_private is what it belongs to. */
 static const struct file_operations no_operations = { .owner = THIS_MODULE };
 
 /* An address space is part of an inode, and nothing but a file comes with an inode of its own. */
@@ -113,7 +115,16 @@ static struct inode *doorbell_new_inode_alone(void)
 	inode = file_inode(file);
 	ihold(inode);
 	fput(file);
+	inode->i_fop = &no_operations;
 	return inode;
+}
+
+/* NULL: the file maps through an address space of the driver's. */
+static struct gpreempt_doorbells *doorbell_of(const struct file *filp)
+{
+	const struct inode *inode = filp->f_mapping->host;
+
+	return inode->i_fop == &no_operations ? inode->i_private : NULL;
 }
 
 static void doorbell_withdraw(struct work_struct *work);
@@ -133,6 +144,7 @@ static struct gpreempt_doorbells *doorbell_new(void)
 		kfree(d);
 		return NULL;
 	}
+	d->inode->i_private = d;
 	return d;
 }
 
@@ -168,6 +180,23 @@ void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp)
 	/* Without memory it is polled. */
 	if (d)
 		filp->f_mapping = d->inode->i_mapping;
+}
+
+/**
+ * kfd_gpreempt_replaced() - a file gets another process in the place of its first one
+ * @p: the first one: the program's
+ * @context: the new one, of the same program; the file has no reference to it yet
+ *
+ * The file keeps its address space, and what is mapped there. Its reference is to @context from now
+ * on, so that shares the doorbells with @p, and keeps them.
+ *
+ * Context: an ioctl, KFD's lock of processes held; may sleep.
+ */
+void kfd_gpreempt_replaced(struct kfd_process *p, struct kfd_process *context)
+{
+	context->gpreempt = READ_ONCE(p->gpreempt);
+	if (context->gpreempt)
+		kref_get(&context->gpreempt->ref);
 }
 
 /**
@@ -215,17 +244,17 @@ static void doorbell_disarm(struct gpreempt_doorbells *d, bool written)
 
 /*
  * Under the mmap lock or the VMA's alone. All pages at once: the process has just one reason to be
- * told. The file keeps the process, and it keeps what it has of us.
+ * told. The file keeps a process, and that keeps what it has of us.
  */
 static vm_fault_t doorbell_fault(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	const struct kfd_process *p = vma->vm_file->private_data;
+	struct gpreempt_doorbells *d = doorbell_of(vma->vm_file);
 	unsigned long pfn = (unsigned long)vma->vm_private_data + (vma->vm_pgoff & PAGE_OF_GPU);
 	vm_fault_t ret = VM_FAULT_NOPAGE;
 	unsigned long addr;
 
-	doorbell_disarm(p->gpreempt, true);
+	doorbell_disarm(d, true);
 	for (addr = vma->vm_start; addr < vma->vm_end && ret == VM_FAULT_NOPAGE; addr += PAGE_SIZE)
 		ret = vmf_insert_pfn(vma, addr, pfn++);
 	/*
@@ -233,7 +262,7 @@ static vm_fault_t doorbell_fault(struct vm_fault *vmf)
 	 * armed.
 	 */
 	smp_mb();
-	doorbell_disarm(p->gpreempt, true);
+	doorbell_disarm(d, true);
 	return ret;
 }
 
@@ -290,7 +319,7 @@ bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_
 		 * In an address space of ours, which may be another process's, it must not be where
 		 * withdrawing would find it.
 		 */
-		if (vma->vm_file->f_mapping != file_inode(vma->vm_file)->i_mapping)
+		if (doorbell_of(vma->vm_file))
 			vma->vm_pgoff = address >> PAGE_SHIFT;
 		return false;
 	}

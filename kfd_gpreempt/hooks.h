@@ -144,6 +144,11 @@ long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned 
 
 /* Context: open() of /dev/kfd, before anything is mapped through the file; may sleep. */
 void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp);
+/*
+ * Context: AMDKFD_IOC_CREATE_PROCESS, before the file has @context in the place of @p; KFD's lock
+ * of processes held; may sleep.
+ */
+void kfd_gpreempt_replaced(struct kfd_process *p, struct kfd_process *context);
 /* Context: mmap() of doorbells, all checks done; may sleep. True: mapped. */
 bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_struct *vma,
 				 phys_addr_t address);
@@ -191,6 +196,7 @@ static inline long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int 
 	return 0;
 }
 static inline void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp) { }
+static inline void kfd_gpreempt_replaced(struct kfd_process *p, struct kfd_process *context) { }
 static inline bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd,
 					       struct vm_area_struct *vma, phys_addr_t address)
 {

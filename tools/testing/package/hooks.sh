@@ -467,13 +467,18 @@ real_moved()
 # A series of which only the places are known has every call that the others have.
 known_series()
 {
-	local s first
+	local s first more
 
 	first=$("$tool" --supported | head -n 1)
 	is "series built" "$("$tool" --supported | grep -cx "$series")" 1
 	for s in $("$tool" --known); do
 		"$tool" --series "$s" --proofs | sort -u >"$scratch/proofs"
-		"$tool" --series "$first" --proofs | sort -u | diff - "$scratch/proofs"
+		# 7.x has contexts.
+		case $s in
+		6.*)	more= ;;
+		*)	more="kfd_chardev.c calls kfd_gpreempt_replaced" ;;
+		esac
+		{ "$tool" --series "$first" --proofs; [ -z "$more" ] || echo "$more"; } | sort -u | diff - "$scratch/proofs"
 	done
 }
 

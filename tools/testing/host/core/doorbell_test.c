@@ -64,6 +64,34 @@ BOTH(a_doorbell_is_noticed, "the first doorbell of an armed process takes the de
 	CHECK_EQ(process_of(low)->nr_faults, 0);
 }
 
+TEST(contexts_keep_doorbells, "a context of a program shares its doorbells: a file that has the context is told of the first, and who goes last frees them")
+{
+	static struct kfd_process context;
+
+	high_is_armed(true);
+	context = (struct kfd_process){};
+	kfd_gpreempt_replaced(&process_of(high)->p, &context);
+	process_of(high)->kfd.private_data = &context;
+	submit(high, 1);
+	CHECK_EQ(process_of(high)->nr_faults, 1);
+	CHECK_AFTER(MS, preempted(low) && high->in_slot);
+	kfd_gpreempt_released(&context);
+	submit(high, 1);
+	CHECK_EQ(process_of(high)->nr_faults, 1);
+}
+
+TEST(contexts_without_doorbells, "a context of a program that is polled is polled")
+{
+	static struct kfd_process context;
+
+	world_on(true);
+	add_rivals(10, 0);
+	context = (struct kfd_process){};
+	kfd_gpreempt_replaced(&process_of(high)->p, &context);
+	CHECK(!context.gpreempt);
+	kfd_gpreempt_released(&context);
+}
+
 static void high_gets_work(void)
 {
 	world.before_unmapping = NULL;

@@ -778,6 +778,7 @@ struct cgroup *world_cgroup(u64 id)
 static void open_kfd(struct sim_process *process)
 {
 	process->kfd_inode.i_mapping = &process->kfd_inode.i_data;
+	process->kfd_inode.i_data.host = &process->kfd_inode;
 	process->kfd = (struct file){ .private_data = &process->p, .f_inode = &process->kfd_inode, .f_mapping = &process->kfd_inode.i_data };
 	kfd_gpreempt_opened(&process->p, &process->kfd);
 }

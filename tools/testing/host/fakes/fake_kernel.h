@@ -698,6 +698,8 @@ struct address_space {
 struct inode {
 	struct address_space *i_mapping;
 	struct address_space i_data;
+	const struct file_operations *i_fop;
+	void *i_private;
 	int i_count;
 };
 struct file {
