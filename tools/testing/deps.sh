@@ -46,11 +46,11 @@ guest="qemu-system-x86 busybox-static libhsa-runtime-dev libhsa-runtime64-1 bpft
 # kernels for the virtual GPU: compiler, linker and assembler for gfx90a; HIP
 shader="clang-$llvm lld-$llvm llvm-$llvm hipcc $(named rocm-device-libs) libamdhip64-dev libamd-comgr-dev rocminfo"
 # gpreemptctl and the library, and what looks at them
-tools="libjson-c-dev libncurses-dev scdoc man-db pkg-config g++ bash-completion procps tmux"
+tools="libjson-c-dev libncurses-dev scdoc man-db pkgconf g++ bash-completion procps tmux"
 # Debian packages, throw-away systems, documentation, cluster managers
 package="build-essential debhelper dh-dkms fakeroot lintian mmdebstrap python3-sphinx libslurm-dev"
 # A program out of these is all that is needed; installed, they would start services: they are unpacked into the cache.
-unpacked="prometheus"
+unpacked=$(named promtool)
 
 if [ "${1:-}" = --list ]; then
 	# shellcheck disable=SC2086 # lists of words

@@ -13,7 +13,7 @@ variant=${1:-}
 out=$built/out
 
 # promtool is Debian's, see tools/testing/deps.sh.
-promtool=$(command -v promtool || echo "$GPREEMPT_CACHE/unpacked/prometheus/usr/bin/promtool")
+promtool=$(command -v promtool || echo "$GPREEMPT_CACHE/unpacked/$("$TOP/dkms/release.sh" promtool)/usr/bin/promtool")
 
 build()
 {

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 html=$BUILD/htmldocs
-promtool=$(command -v promtool || echo "$GPREEMPT_CACHE/unpacked/prometheus/usr/bin/promtool")
+promtool=$(command -v promtool || echo "$GPREEMPT_CACHE/unpacked/$("$TOP/dkms/release.sh" promtool)/usr/bin/promtool")
 
 if ! command -v sphinx-build >/dev/null && [ ! -x /usr/share/sphinx/scripts/python3/sphinx-build ]; then
 	echo "1..0 # SKIP Sphinx is not installed: tools/testing/deps.sh --package"

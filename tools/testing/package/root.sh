@@ -12,7 +12,7 @@
 
 compiler=$("$TOP/dkms/release.sh" kernel-compiler)
 throwaway "dkms $compiler gcc libc6-dev make binutils patch rsync xz-utils kmod initramfs-tools openssl mokutil ccache linux-base libjson-c5 libncurses6
-	libncursesw6 $("$TOP/dkms/release.sh" kernel-libraries) pahole zstd udev pkg-config" "$@"
+	libncursesw6 $("$TOP/dkms/release.sh" kernel-libraries) pahole zstd udev pkgconf" "$@"
 
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 newer=$version+1
