@@ -210,7 +210,7 @@ blank_in_path()
 # Traps of DKMS 3.0: PATCH comes before the source is unpacked, and a PRE_BUILD that fails is ignored.
 one_script()
 {
-	is "traps" "$(grep -E '^(PATCH|PRE_BUILD|POST_|REMAKE_INITRD|BUILD_EXCLUSIVE_KERNEL_MIN)' "$TOP/dkms.conf")" ""
+	is "traps" "$(grep -E '^(PATCH|PRE_BUILD|POST_(ADD|BUILD|REMOVE)|REMAKE_INITRD|BUILD_EXCLUSIVE_KERNEL_MIN)' "$TOP/dkms.conf")" ""
 	grep -q '^MAKE\[0\]="dkms/build.sh ' "$TOP/dkms.conf"
 	is "versions written down" "$(grep -rE '[0-9]+\.[0-9]+\.[0-9]+' "$TOP/dkms.conf" | grep -vc '^PACKAGE_VERSION=')" 0
 }
