@@ -23,6 +23,8 @@
 # B defaults to $GPREEMPT_CACHE/amdgpu/KVER/FLAVOUR; GPREEMPT_CACHE to $XDG_CACHE_HOME/kfd_gpreempt.
 set -euo pipefail
 export LC_ALL=C
+# What make says here is counted, so the flags of a make that calls this (-s) are not for it.
+unset MAKEFLAGS MFLAGS
 
 me=kfd_gpreempt
 top=$(cd "$(dirname "$0")/.." && pwd)

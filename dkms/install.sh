@@ -119,8 +119,14 @@ if ! same_package; then
 	(cd "$top" && cp -a $package "$source_tree/$me-$version/")
 	dkms add "$me/$version" "${args[@]}"
 fi
+log=$dkms_tree/$me/$version/build/make.log
+
+# DKMS keeps what a build says for its log; how far it is (progress.sh) is for who waits. It ends when this script does.
+rm -f "$log"
+tail --pid=$$ -n +1 -F "$log" 2>/dev/null | sed -un 's/^\.\.\. /\n&/p' >&2 &
+say "compiling amdgpu takes minutes"
 if ! dkms build "$me/$version" -k "$kver" "${args[@]}"; then
-	sed -n "/^$me: error/,/^  remedy/p" "$dkms_tree/$me/$version/build/make.log" >&2 || true
+	sed -n "/^$me: error/,/^  remedy/p" "$log" >&2 || true
 	if [ -n "$fresh" ]; then
 		take_back >/dev/null 2>&1
 		rm -rf "${source_tree:?}/$me-$version"
