@@ -454,9 +454,9 @@ static struct price price_of_ioctl_path(struct __test_metadata *_metadata, struc
 
 /*
  * In virtual time: what a caller in user space waits, against what the scheduler needs by itself from its decision on. Virtual time counts
- * instructions, of all CPUs: it says what the way through the call adds, and nothing about hardware. CPU 0 is where the virtual GPU is emulated,
- * in the time of a caller who is there. One who shares a CPU with the scheduler's thread waits until that sleeps again, that is, for what the
- * device does next as well: told, not bounded.
+ * instructions, of all CPUs: it says what the way through the call adds, and nothing about hardware. CPU 0 is where the virtual GPU is emulated. The
+ * scheduler's thread is a real-time one, and the emulation waits for it there, so the way to the decision and back is bounded on the caller's CPU.
+ * There the caller of a restore waits until the thread sleeps again, so that call is bounded on CPU 0.
  */
 TEST_F(userspace, ioctl_path_adds_little)
 {
@@ -477,11 +477,11 @@ TEST_F(userspace, ioctl_path_adds_little)
 	ASSERT_EQ(0, launches_begin(a, 2, KFD_PACKET_BARRIER));
 	ASSERT_EQ(0, place(1, 1));
 	TH_LOG("the scheduler's thread on the caller's CPU:");
-	price_of_ioctl_path(_metadata, self->g, a, unit);
-	ASSERT_EQ(0, place(1, 0));
-	TH_LOG("on another:");
 	price = price_of_ioctl_path(_metadata, self->g, a, unit);
 	EXPECT_LT(price.added, (int64_t)MOST_ADDED_NS);
+	ASSERT_EQ(0, place(1, 0));
+	TH_LOG("on the virtual GPU's:");
+	price = price_of_ioctl_path(_metadata, self->g, a, unit);
 	EXPECT_LT(price.call, (int64_t)MOST_ADDED_NS);
 
 	/* The same by itself, for work of a higher priority. */
