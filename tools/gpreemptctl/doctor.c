@@ -43,7 +43,7 @@ static void answer(struct report *r, bool good, const char *question, const char
 		printf("     -> %s\n", remedy);
 }
 
-/* Only asked where the module is not ours: in AMD's own driver package the scheduler runs on kernels of other series, too. */
+/* Only where the module is not ours: in AMD's own driver package the scheduler runs on kernels of other series as well. */
 static void check_series(struct report *r)
 {
 	const char *series = " " SUPPORTED_SERIES " ";
@@ -68,15 +68,11 @@ static bool check_module(struct report *r)
 
 	answer(r, loaded, "amdgpu is loaded", loaded ? "yes" : "no",
 	       "modprobe amdgpu; if that fails, the kernel log says why (an unsigned module under Secure Boot, for instance)");
-	if (!loaded) {
-		check_series(r);
+	if (!loaded)
 		return false;
-	}
 	loaded = read_text("/sys/module/amdgpu/parameters/gpreempt_enable", text, sizeof(text)) >= 0;
 	answer(r, loaded, "it is the one with kfd_gpreempt", loaded ? "yes" : "no, the distribution's own",
 	       "install the DKMS package for this kernel (dkms status), then reload amdgpu or restart; the initramfs must have the new one too");
-	if (!loaded)
-		check_series(r);
 	return loaded;
 }
 
@@ -261,6 +257,8 @@ int cmd_doctor(const struct options *o)
 	json_object *document;
 	bool ours = check_module(&r);
 
+	if (!ours)
+		check_series(&r);
 	check_secure_boot(&r);
 	if (ours) {
 		check_version(&r);
