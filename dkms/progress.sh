@@ -9,8 +9,8 @@
 # Reads lines "DONE TOTAL WHAT": two numbers, and what is being done. Another WHAT begins anew. A TOTAL of 0 is one that is not known.
 # What apt-get writes to APT::Status-Fd is read as well; other lines are skipped.
 #
-# --files runs COMMAND, whose exit status it has, and counts the files of TOTAL that it has made: those in the folders
-# that match the pattern and are newer than its start.
+# --files runs COMMAND and exits with its status. Meanwhile it counts files in the folders: those that match the pattern and are newer
+# than the start of COMMAND.
 #
 # It writes to standard error, and nothing in the first five seconds of each WHAT. If that is no terminal it writes a line each
 # 20 seconds, which begins with "... ". PROGRESS=bar: each second such a line with a bar, for a program that has a terminal.

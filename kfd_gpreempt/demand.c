@@ -157,11 +157,11 @@ void gpreempt_demand_set_waves(struct gpreempt_policy_queue *q, u32 waves, u64 n
  * @may_hide: waves were saved when it last left the device
  * @now_ns: same time as the pass's samples
  *
- * While firmware takes turns, counters show only waves of queues whose turn it is. A queue without
- * any on the device has none at all if none were saved. That is not known at once: the CP may be
- * about to write what it saved. If some were saved, the queue has none once none were counted for
- * as long as all turns take. Looks that are further apart than turns may each miss the queue's own
- * one: they do not add up.
+ * While firmware takes turns, the counters show waves of the current queues only. If no waves of a
+ * queue were saved, it has none as soon as the count has been zero for a moment: the CP may be
+ * about to write what it saved. If some were saved, it has none once the count was zero for as long
+ * as all turns take. Looks that are further apart than turns may each miss the queue's own turn:
+ * they do not add up.
  */
 void gpreempt_demand_counted(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
 			     u32 waves, bool may_hide, u64 now_ns)

@@ -39,9 +39,9 @@
  * * Firmware takes turns if there are more queues than slots or more processes than VMIDs. A still
  *   queue may then wait for its turn, so no queue is found blocked and blocked ones have demand
  *   again. A queue that really is blocked keeps lower ones off until their relief. The counters
- *   do not show waves of queues whose turn is to come. So a queue with an empty ring and no counted
- *   waves has demand if waves were saved when it last left the device. This ends when none have
- *   been counted for as long as all turns take, 10 ms each.
+ *   show waves of the current queues only. So an empty ring without counted waves is demand if
+ *   waves were saved when the queue last left the device. This ends when the count was zero for as
+ *   long as all turns take, 10 ms each.
  * * A queue whose pointers cannot be read is *unseen*. No queue yields to it, whatever its rank. It
  *   yields like others unless it is known to have no waves, which is believed for 1 ms. While it is
  *   preempted it counts as having work. In its relief others yield to it until it is known to have
@@ -678,15 +678,13 @@ static bool policy_recently_active(const struct gpreempt_policy_queue *q, u64 no
 	return q->seen.active_ns && now_ns - q->seen.active_ns < GPREEMPT_CONTENDED_NS;
 }
 
+/* ACTIVE: recently; UNARMED: no doorbell announces its work */
 enum whom { ALL, ACTIVE, UNARMED };
 
 /* RIVALS_WITHIN: queues of one process */
 enum rivals { NO_RIVALS, RIVALS_WITHIN, RIVALS };
 
-/*
- * Could a queue ever outrank another? @whom: among all queues, among recently active ones, or among
- * those whose work no doorbell announces.
- */
+/* Could a queue ever outrank another one? @whom selects the queues that are compared. */
 static enum rivals policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_ns, enum whom whom)
 {
 	s32 min = GPREEMPT_PRIORITY_MAX, max = GPREEMPT_PRIORITY_MIN;
