@@ -84,8 +84,9 @@ apt_is_understood()
 # It goes on until it was seen to be half done, or fails.
 half()
 {
-	touch "$scratch/made/1.o" "$scratch/made/2.o" "$scratch/made/1.d"
 	for _ in $(seq 100); do
+		# Files of one tick of the clock are of one age: those of the first may not be newer than the start.
+		touch "$scratch/made/1.o" "$scratch/made/2.o" "$scratch/made/1.d"
 		! grep -q 'making it: 50 %' "$log" || exit 3
 		sleep 0.1
 	done
