@@ -7,7 +7,7 @@
 #        dkms/amd-tree.sh --remove /usr/src/amdgpu-VERSION
 #
 # That package has the driver's folders amd/amdkfd and amd/amdgpu at its top, and DKMS builds it under AMD's name and version. The hooks of SERIES
-# (the newest there is, without it) are placed in a copy; only if every one has its place is anything in the tree changed. amd/amdkfd
+# (the base of hooks.list, without it) are placed in a copy; only if every one has its place is anything in the tree changed. amd/amdkfd
 # as it was stays in amd/amdkfd.stock. Then DKMS has to build it again:
 #
 #     dkms remove amdgpu/VERSION --all && dkms install amdgpu/VERSION
@@ -60,7 +60,7 @@ fi
 
 [ ! -e "$tree/amd/amdkfd.stock" ] || die "'$tree' has hooks already" "it has amd/amdkfd.stock" "dkms/amd-tree.sh --remove $tree"
 supported=$("$top/dkms/hooks.sh" --supported)
-series=${series:-$(echo "$supported" | tail -n 1)}
+series=${series:-$("$top/dkms/hooks.sh" --base)}
 echo "$supported" | grep -qxF "$series" ||
 	die "no hooks for the $series series" "there are: $(echo "$supported" | tr '\n' ' ')" "give one of these with --series"
 

@@ -81,10 +81,11 @@ function end_hook(    s, words, i)
 
 /^#/ || /^[ \t]*$/ { next }
 
-/^(supports|knows)[ \t]/ {
+/^(base|supports|knows)[ \t]/ {
 	if (reading || NF != 2)
 		bad_list("series come first, one a line")
-	known = known " " $2
+	if ($1 != "base")
+		known = known " " $2
 	next
 }
 

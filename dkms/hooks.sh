@@ -5,7 +5,7 @@
 #
 # Usage: dkms/hooks.sh [--series SERIES] [--check | --print] TREE
 #        dkms/hooks.sh --series SERIES --files | --places | --proofs
-#        dkms/hooks.sh --supported | --known
+#        dkms/hooks.sh --base | --supported | --known
 #
 # TREE is a kernel's source, or one that has amdkfd elsewhere (AMD's driver package: amd/amdkfd).
 # SERIES is that of TREE's Makefile; a tree without VERSION and PATCHLEVEL there needs --series.
@@ -14,7 +14,7 @@
 #
 # --files: files with hooks. --places: FILE|PLACE of each. --proofs: FILE and what its object has to
 # have. --supported: series that the scheduler is built for. --known: those, and series of which
-# only the places are known.
+# only the places are known. --base: the supported one that is meant where none is named.
 #
 # Each hook that has no place is a line: hook, file, function, anchor, and what is wrong. Exit
 # status: 0; 1 if a hook has no place, or hooks are there already; 2 if the command line or
@@ -79,7 +79,7 @@ tree=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--series)	[ $# -ge 2 ] || die 2 "--series needs a value"; series=$2; shift ;;
-	--check|--print|--files|--places|--proofs|--supported|--known)
+	--check|--print|--files|--places|--proofs|--base|--supported|--known)
 			mode=${1#--} ;;
 	-h|--help)	sed -n '4,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
 	-*)		die 2 "unknown argument '$1'" ;;
@@ -89,6 +89,7 @@ while [ $# -gt 0 ]; do
 done
 
 case $mode in
+base)		series_of base; exit 0 ;;
 supported)	series_of supports; exit 0 ;;
 known)		series_of supports knows; exit 0 ;;
 files|places|proofs)	about $mode; exit 0 ;;

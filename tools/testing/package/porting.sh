@@ -149,7 +149,24 @@ tree_stays()
 	refused "$out" "$TOP/dkms/amd-tree.sh" --series 5.4 "$scratch/amdgpu-4.5.6"
 }
 
-plan 10
+# A series that is supported as well changes nothing of what is made where none is named.
+base_is_meant()
+{
+	local base all=$scratch/all.list
+
+	base=$("$TOP/dkms/hooks.sh" --base)
+	is "base that is supported" "$("$TOP/dkms/hooks.sh" --supported | grep -cxF "$base")" 1
+	[ "$series" = "$base" ] || skip "this source is $series"
+	{ echo "supports 999.1"; sed 's/^knows /supports /' "$TOP/dkms/hooks.list"; } >"$all"
+	HOOKS_LIST=$all "$TOP/dist/upstream-series" --src "$src" "$scratch/all.patches" >"$out"
+	diff -I '^From \|^Date: \|^Subject: ' -r "$patches" "$scratch/all.patches"
+	amd_tree "$scratch/amdgpu-7.8.9" "$src"
+	HOOKS_LIST=$all "$TOP/dkms/amd-tree.sh" "$scratch/amdgpu-7.8.9" >"$out"
+	has "$out" "hooks of the $base series"
+	HOOKS_LIST=$all "$TOP/dist/moved" "$src" "$src" >"$out"
+}
+
+plan 11
 must "there is a stock source" sources
 must "the upstream series is made, with a cover letter, signed off" makes_series
 must "git am applies it, and the result is what DKMS builds" git_am
@@ -159,5 +176,6 @@ tap "no series is made for a source that the hooks do not fit" series_refuses
 tap "of one and the same source nothing has moved" nothing_moved
 tap "what moved in another source is named" moved
 tap "a tree in AMD's layout takes the hooks and gives them back" tree_takes_hooks
+tap "where no series is named, the base is meant" base_is_meant
 tap "a tree that they do not fit stays as it is" tree_stays
 finish
