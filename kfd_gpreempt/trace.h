@@ -5,7 +5,7 @@
  * Field names are an interface, used by tools/trace and by whatever else reads them:
  *
  * gpu_id	the node, as in /sys/class/kfd/kfd/gpreempt/
- * pid		process that owns the queue, in the initial namespace; not common_pid, which is the monitor. 0: all
+ * pid		of the queue's process, in the initial namespace; common_pid is the monitor. 0: all
  * qid		KFD's queue id within the process
  * priority	logical priority against other processes
  * level	highest priority with work; -1024: no queue has work; 1024: a queue in relief
@@ -24,15 +24,24 @@
 #define TRACE_SYSTEM gpreempt
 #define TRACE_INCLUDE_FILE trace
 
+/* What all events of a queue begin with */
+#define QUEUE_ENTRY	__field(u32, gpu_id) __field(pid_t, pid) __field(u32, qid) __field(s32, priority)
+#define QUEUE_ASSIGN(gq)						\
+	do {								\
+		__entry->gpu_id = (gq)->gn->node->id;			\
+		__entry->pid = gpreempt_queue_pid(gq);			\
+		__entry->qid = (gq)->q->properties.queue_id;		\
+		__entry->priority = (gq)->policy.set.priority;		\
+	} while (0)
+#define QUEUE_FORMAT	"gpu_id=%u pid=%d qid=%u priority=%d"
+#define QUEUE_ARGS	__entry->gpu_id, __entry->pid, __entry->qid, __entry->priority
+
 /* A queue as a pass sees it: one event per queue and pass. */
 TRACE_EVENT(gpreempt_sample,
 	TP_PROTO(const struct gpreempt_queue *gq),
 	TP_ARGS(gq),
 	TP_STRUCT__entry(
-		__field(u32, gpu_id)
-		__field(pid_t, pid)
-		__field(u32, qid)
-		__field(s32, priority)
+		QUEUE_ENTRY
 		__field(u64, rptr)
 		__field(u64, wptr)
 		__field(u64, pending)
@@ -41,10 +50,7 @@ TRACE_EVENT(gpreempt_sample,
 		__field(bool, blocked)
 	),
 	TP_fast_assign(
-		__entry->gpu_id = gq->gn->node->id;
-		__entry->pid = gpreempt_queue_pid(gq);
-		__entry->qid = gq->q->properties.queue_id;
-		__entry->priority = gq->policy.set.priority;
+		QUEUE_ASSIGN(gq);
 		__entry->rptr = gq->policy.seen.rptr;
 		__entry->wptr = gq->policy.seen.wptr;
 		__entry->pending = gq->policy.seen.pending;
@@ -52,12 +58,12 @@ TRACE_EVENT(gpreempt_sample,
 		__entry->preempted = gq->policy.preempted;
 		__entry->blocked = gq->policy.seen.blocked;
 	),
-	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d rptr=%llu wptr=%llu pending=%llu waves=%d preempted=%d blocked=%d",
-		  __entry->gpu_id, __entry->pid, __entry->qid, __entry->priority, __entry->rptr, __entry->wptr,
-		  __entry->pending, __entry->waves, __entry->preempted, __entry->blocked)
+	TP_printk(QUEUE_FORMAT " rptr=%llu wptr=%llu pending=%llu waves=%d preempted=%d blocked=%d",
+		  QUEUE_ARGS, __entry->rptr, __entry->wptr, __entry->pending, __entry->waves,
+		  __entry->preempted, __entry->blocked)
 );
 
-/* A pass has decided. elapsed_ns: reading the queues and deciding. next_ns: until the next pass; 0: parks. */
+/* A pass has decided. elapsed_ns: looking and deciding. next_ns: until the next pass; 0: parks. */
 TRACE_EVENT(gpreempt_pass,
 	TP_PROTO(const struct gpreempt_node *gn, const struct gpreempt_decision *decision, u64 elapsed_ns),
 	TP_ARGS(gn, decision, elapsed_ns),
@@ -89,32 +95,26 @@ TRACE_EVENT(gpreempt_verdict,
 	TP_PROTO(const struct gpreempt_queue *gq, const struct gpreempt_decision *decision),
 	TP_ARGS(gq, decision),
 	TP_STRUCT__entry(
-		__field(u32, gpu_id)
-		__field(pid_t, pid)
-		__field(u32, qid)
-		__field(s32, priority)
+		QUEUE_ENTRY
 		__field(s32, level)
 		__field(u64, pending)
 		__string(verdict, gpreempt_verdict_names[gq->policy.verdict])
 		__field(bool, leads)
 	),
 	TP_fast_assign(
-		__entry->gpu_id = gq->gn->node->id;
-		__entry->pid = gpreempt_queue_pid(gq);
-		__entry->qid = gq->q->properties.queue_id;
-		__entry->priority = gq->policy.set.priority;
+		QUEUE_ASSIGN(gq);
 		__entry->level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
 		__entry->pending = gq->policy.seen.pending;
 		__assign_str(verdict);
 		__entry->leads = gq->policy.leads;
 	),
-	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d level=%d pending=%llu verdict=%s leads=%d", __entry->gpu_id, __entry->pid,
-		  __entry->qid, __entry->priority, __entry->level, __entry->pending, __get_str(verdict), __entry->leads)
+	TP_printk(QUEUE_FORMAT " level=%d pending=%llu verdict=%s leads=%d", QUEUE_ARGS,
+		  __entry->level, __entry->pending, __get_str(verdict), __entry->leads)
 );
 
 /*
- * A lower queue is in the way of a higher one. nr_preempt: victims of this decision; 0 if something forbids it for now.
- * since_ns: time from the last look that found none, so at most so long it has lasted.
+ * A lower queue is in the way of a higher one. nr_preempt: victims of this decision; 0 if something
+ * forbids it for now. since_ns: from the last look that found none; it began no earlier.
  */
 TRACE_EVENT(gpreempt_inversion,
 	TP_PROTO(const struct gpreempt_node *gn, u32 nr_preempt, u64 since_ns),
@@ -135,116 +135,87 @@ TRACE_EVENT(gpreempt_inversion,
 		  __entry->nr_preempt, __entry->since_ns)
 );
 
-/* A queue begins to be taken off the device. One gpreempt_preempt_end follows, or a gpreempt_error for the node. */
+/* A queue is to leave the device. Next: gpreempt_preempt_end, or a gpreempt_error of the node. */
 TRACE_EVENT(gpreempt_preempt_begin,
 	TP_PROTO(const struct gpreempt_queue *gq),
 	TP_ARGS(gq),
 	TP_STRUCT__entry(
-		__field(u32, gpu_id)
-		__field(pid_t, pid)
-		__field(u32, qid)
-		__field(s32, priority)
+		QUEUE_ENTRY
 		__field(s32, level)
 		__field(u64, pending)
 		__field(s32, waves)
 	),
 	TP_fast_assign(
-		__entry->gpu_id = gq->gn->node->id;
-		__entry->pid = gpreempt_queue_pid(gq);
-		__entry->qid = gq->q->properties.queue_id;
-		__entry->priority = gq->policy.set.priority;
+		QUEUE_ASSIGN(gq);
 		__entry->level = gq->gn->monitor.level;
 		__entry->pending = gq->policy.seen.pending;
 		__entry->waves = gpreempt_queue_waves(gq);
 	),
-	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d level=%d pending=%llu waves=%d", __entry->gpu_id, __entry->pid,
-		  __entry->qid, __entry->priority, __entry->level, __entry->pending, __entry->waves)
+	TP_printk(QUEUE_FORMAT " level=%d pending=%llu waves=%d", QUEUE_ARGS,
+		  __entry->level, __entry->pending, __entry->waves)
 );
 
-/*
- * A queue has left the device and is saved. saved_waves: it was in the middle of a kernel. elapsed_ns: since the
- * decision.
- */
+/* A queue is saved. saved_waves: in the middle of a kernel. elapsed_ns: since the decision. */
 TRACE_EVENT(gpreempt_preempt_end,
 	TP_PROTO(const struct gpreempt_queue *gq, u64 elapsed_ns),
 	TP_ARGS(gq, elapsed_ns),
 	TP_STRUCT__entry(
-		__field(u32, gpu_id)
-		__field(pid_t, pid)
-		__field(u32, qid)
-		__field(s32, priority)
+		QUEUE_ENTRY
 		__field(s32, level)
 		__field(bool, saved_waves)
 		__field(u64, elapsed_ns)
 	),
 	TP_fast_assign(
-		__entry->gpu_id = gq->gn->node->id;
-		__entry->pid = gpreempt_queue_pid(gq);
-		__entry->qid = gq->q->properties.queue_id;
-		__entry->priority = gq->policy.set.priority;
+		QUEUE_ASSIGN(gq);
 		__entry->level = gq->gn->monitor.level;
 		__entry->saved_waves = gq->policy.saved_waves;
 		__entry->elapsed_ns = elapsed_ns;
 	),
-	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d level=%d saved_waves=%d elapsed_ns=%llu", __entry->gpu_id,
-		  __entry->pid, __entry->qid, __entry->priority, __entry->level, __entry->saved_waves,
-		  __entry->elapsed_ns)
+	TP_printk(QUEUE_FORMAT " level=%d saved_waves=%d elapsed_ns=%llu", QUEUE_ARGS,
+		  __entry->level, __entry->saved_waves, __entry->elapsed_ns)
 );
 
-/* A queue was given back to the device. held_ns: for so long it was off. elapsed_ns: since the decision. */
+/* The device has a queue back. held_ns: for so long it was off. elapsed_ns: since the decision. */
 TRACE_EVENT(gpreempt_resume,
 	TP_PROTO(const struct gpreempt_queue *gq, u64 held_ns, u64 elapsed_ns),
 	TP_ARGS(gq, held_ns, elapsed_ns),
 	TP_STRUCT__entry(
-		__field(u32, gpu_id)
-		__field(pid_t, pid)
-		__field(u32, qid)
-		__field(s32, priority)
+		QUEUE_ENTRY
 		__field(s32, level)
 		__field(u64, pending)
 		__field(u64, held_ns)
 		__field(u64, elapsed_ns)
 	),
 	TP_fast_assign(
-		__entry->gpu_id = gq->gn->node->id;
-		__entry->pid = gpreempt_queue_pid(gq);
-		__entry->qid = gq->q->properties.queue_id;
-		__entry->priority = gq->policy.set.priority;
+		QUEUE_ASSIGN(gq);
 		__entry->level = gq->gn->monitor.level;
 		__entry->pending = gq->policy.seen.pending;
 		__entry->held_ns = held_ns;
 		__entry->elapsed_ns = elapsed_ns;
 	),
-	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d level=%d pending=%llu held_ns=%llu elapsed_ns=%llu",
-		  __entry->gpu_id, __entry->pid, __entry->qid, __entry->priority, __entry->level, __entry->pending,
-		  __entry->held_ns, __entry->elapsed_ns)
+	TP_printk(QUEUE_FORMAT " level=%d pending=%llu held_ns=%llu elapsed_ns=%llu",
+		  QUEUE_ARGS, __entry->level, __entry->pending, __entry->held_ns, __entry->elapsed_ns)
 );
 
-/* Work was announced: it has come, to this queue or to another one of its process, or the time is over. came: 0 or 1. */
+/* Announced work has come (came=1), to this queue or another one of its process, or is late (0). */
 TRACE_EVENT(gpreempt_hint,
 	TP_PROTO(const struct gpreempt_queue *gq, bool came),
 	TP_ARGS(gq, came),
 	TP_STRUCT__entry(
-		__field(u32, gpu_id)
-		__field(pid_t, pid)
-		__field(u32, qid)
-		__field(s32, priority)
+		QUEUE_ENTRY
 		__field(bool, came)
 	),
 	TP_fast_assign(
-		__entry->gpu_id = gq->gn->node->id;
-		__entry->pid = gpreempt_queue_pid(gq);
-		__entry->qid = gq->q->properties.queue_id;
-		__entry->priority = gq->policy.set.priority;
+		QUEUE_ASSIGN(gq);
 		__entry->came = came;
 	),
-	TP_printk("gpu_id=%u pid=%d qid=%u priority=%d came=%d", __entry->gpu_id, __entry->pid, __entry->qid, __entry->priority,
-		  __entry->came)
+	TP_printk(QUEUE_FORMAT " came=%d", QUEUE_ARGS, __entry->came)
 );
 
 /*
- * One request to the hardware is done: unmapping everything and mapping a new runlist. wait_ns: from the decision to the request. saved_ns: from
- * there until the last victim was saved; 0 if none was asked for. elapsed_ns: from the request to its end.
+ * A request to the hardware is done: it has unmapped all queues and mapped a new runlist. wait_ns:
+ * from the decision to the request. saved_ns: from there until the last victim was saved; 0 if the
+ * request had none. elapsed_ns: from the request to its end.
  */
 TRACE_EVENT(gpreempt_runlist,
 	TP_PROTO(const struct gpreempt_node *gn, const struct gpreempt_request *request),
@@ -267,7 +238,7 @@ TRACE_EVENT(gpreempt_runlist,
 		  __entry->wait_ns, __entry->saved_ns, __entry->elapsed_ns)
 );
 
-/* The device has taken in all that it was given back, as far as can be seen. elapsed_ns: since the decision to resume. */
+/* All resumed queues are on the device, as far as one sees. elapsed_ns: since that decision. */
 TRACE_EVENT(gpreempt_running,
 	TP_PROTO(const struct gpreempt_node *gn, u64 elapsed_ns),
 	TP_ARGS(gn, elapsed_ns),
@@ -339,7 +310,7 @@ TRACE_EVENT(gpreempt_state,
 	TP_printk("gpu_id=%u state=%s", __entry->gpu_id, __get_str(state))
 );
 
-/* The doorbells of a process, on all nodes, are withdrawn. late: it had work by then, and is looked at instead. */
+/* All doorbells of a process are withdrawn. late: it had work by then, and is looked at instead. */
 TRACE_EVENT(gpreempt_arm,
 	TP_PROTO(const struct gpreempt_process *process, bool late),
 	TP_ARGS(process, late),
@@ -356,7 +327,10 @@ TRACE_EVENT(gpreempt_arm,
 	TP_printk("gpu_id=%u pid=%d late=%d", __entry->gpu_id, __entry->pid, __entry->late)
 );
 
-/* A process whose doorbells were withdrawn writes one of them, or reads. In its own context, before the access; once per node that it uses. */
+/*
+ * A process writes or reads a doorbell that was withdrawn. In its own context, before the access;
+ * once per node that it uses.
+ */
 TRACE_EVENT(gpreempt_ring,
 	TP_PROTO(const struct gpreempt_process *process),
 	TP_ARGS(process),

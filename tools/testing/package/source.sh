@@ -63,6 +63,7 @@ checkpatch()
 		for f in "$TOP"/kfd_gpreempt/*.[ch] "$TOP"/dkms/*.c; do
 			case $(basename "$f") in
 			hooks.h) ;;
+			trace.h) run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO "$f" ;;
 			tunables_table.h) run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO,TRAILING_SEMICOLON,MACRO_ARG_UNUSED "$f" ;;
 			compat.h) run_checkpatch EMBEDDED_FILENAME,LINUX_VERSION_CODE,CONSTANT_COMPARISON "$f" ;;
 			*) run_checkpatch EMBEDDED_FILENAME "$f" ;;
