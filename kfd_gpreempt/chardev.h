@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * chardev.h - /dev/kfd_gpreempt
- */
+/* chardev.h - /dev/kfd_gpreempt */
 #ifndef GPREEMPT_CHARDEV_H
 #define GPREEMPT_CHARDEV_H
 

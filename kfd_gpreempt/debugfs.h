@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * debugfs.h - dump and queues in debugfs
- */
+/* debugfs.h - dump and queues in debugfs */
 #ifndef GPREEMPT_DEBUGFS_H
 #define GPREEMPT_DEBUGFS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * dump.h - everything about a node, as text
- */
+/* dump.h - everything about a node, as text */
 #ifndef GPREEMPT_DUMP_H
 #define GPREEMPT_DUMP_H
 

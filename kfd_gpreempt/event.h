@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * event.h - who listens
- */
+/* event.h - who listens */
 #ifndef GPREEMPT_EVENT_H
 #define GPREEMPT_EVENT_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * hold.h - preemption on request
- */
+/* hold.h - preemption on request */
 #ifndef GPREEMPT_HOLD_H
 #define GPREEMPT_HOLD_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * hqd.h - asks a hardware queue to save its waves
- */
+/* hqd.h - asks a hardware queue to save its waves */
 #ifndef GPREEMPT_HQD_H
 #define GPREEMPT_HQD_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * life.h - a node is switched on and off, paused and brought back
- */
+/* life.h - a node is switched on and off, paused and brought back */
 #ifndef GPREEMPT_LIFE_H
 #define GPREEMPT_LIFE_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * monitor.c - the thread of a node: sample, decide, act, sleep
- */
+/* monitor.c - the thread of a node: sample, decide, act, sleep */
 
 /**
  * DOC: one pass

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * monitor.h - the thread of a node
- */
+/* monitor.h - the thread of a node */
 #ifndef GPREEMPT_MONITOR_H
 #define GPREEMPT_MONITOR_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * mqd.h - what stands in the MQDs of queues
- */
+/* mqd.h - what stands in the MQDs of queues */
 #ifndef GPREEMPT_MQD_H
 #define GPREEMPT_MQD_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * obstacle.h - why the driver does not let a queue go
- */
+/* obstacle.h - why the driver does not let a queue go */
 #ifndef GPREEMPT_OBSTACLE_H
 #define GPREEMPT_OBSTACLE_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pace.h - runlists that programs ask for cost who asks
- */
+/* pace.h - runlists that programs ask for cost who asks */
 #ifndef GPREEMPT_PACE_H
 #define GPREEMPT_PACE_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * params.h - module parameters, and what files of nodes set
- */
+/* params.h - module parameters, and what files of nodes set */
 #ifndef GPREEMPT_PARAMS_H
 #define GPREEMPT_PARAMS_H
 

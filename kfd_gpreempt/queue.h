@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * queue.h - which queues exist on a node
- */
+/* queue.h - which queues exist on a node */
 #ifndef GPREEMPT_QUEUE_H
 #define GPREEMPT_QUEUE_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * queue_sysfs.h - the files of a queue
- */
+/* queue_sysfs.h - the files of a queue */
 #ifndef GPREEMPT_QUEUE_SYSFS_H
 #define GPREEMPT_QUEUE_SYSFS_H
 

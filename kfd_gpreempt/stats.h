@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * stats.h - counters and latencies of a node
- */
+/* stats.h - counters and latencies of a node */
 #ifndef GPREEMPT_STATS_H
 #define GPREEMPT_STATS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sysfs.h - the files of a node
- */
+/* sysfs.h - the files of a node */
 #ifndef GPREEMPT_SYSFS_H
 #define GPREEMPT_SYSFS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * target.h - which queues a command is about
- */
+/* target.h - which queues a command is about */
 #ifndef GPREEMPT_TARGET_H
 #define GPREEMPT_TARGET_H
 

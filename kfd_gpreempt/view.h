@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * view.h - the kernel's view of the ring pointers of a queue
- */
+/* view.h - the kernel's view of the ring pointers of a queue */
 #ifndef GPREEMPT_VIEW_H
 #define GPREEMPT_VIEW_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * waves.h - waves in flight, read from the device
- */
+/* waves.h - waves in flight, read from the device */
 #ifndef GPREEMPT_WAVES_H
 #define GPREEMPT_WAVES_H
 

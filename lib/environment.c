@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * environment.c - GPREEMPT_PRIORITY and HSA_QUEUE_PRIORITY; see environment.h
- */
+/* environment.c - GPREEMPT_PRIORITY and HSA_QUEUE_PRIORITY; see environment.h */
 #include "environment.h"
 
 #include <errno.h>

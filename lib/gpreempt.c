@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * gpreempt.c - libgpreempt: one function per command of /dev/kfd_gpreempt
- */
+/* gpreempt.c - libgpreempt: one function per command of /dev/kfd_gpreempt */
 #include "gpreempt.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * seen.c - the queues that a program has made; see gpreempt-preload.h
- */
+/* seen.c - the queues that a program has made; see gpreempt-preload.h */
 #define _GNU_SOURCE
 #include "seen.h"
 

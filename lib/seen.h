@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * seen.h - the list behind gpreempt-preload.h
- */
+/* seen.h - the list behind gpreempt-preload.h */
 #ifndef SEEN_H
 #define SEEN_H
 

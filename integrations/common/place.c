@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * place.c - see place.h
- */
+/* place.c - see place.h */
 #define _GNU_SOURCE
 #include "place.h"
 

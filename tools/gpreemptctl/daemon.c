@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * daemon.c - gpreemptctl daemon: asks gpreemptd through its socket
- */
+/* daemon.c - gpreemptctl daemon: asks gpreemptd through its socket */
 #include "gpreemptctl.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * events.c - gpreemptctl events
- */
+/* events.c - gpreemptctl events */
 #include "gpreemptctl.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * gpreemptctl.h - what the commands of gpreemptctl share
- */
+/* gpreemptctl.h - what the commands of gpreemptctl share */
 #ifndef GPREEMPTCTL_H
 #define GPREEMPTCTL_H
 

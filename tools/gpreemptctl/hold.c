@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * hold.c - gpreemptctl preempt, resume, hint
- */
+/* hold.c - gpreemptctl preempt, resume, hint */
 #include "gpreemptctl.h"
 
 static int open_target(const struct options *o, struct gpreempt_target *target, struct gpreempt **g)

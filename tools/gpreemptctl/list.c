@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * list.c - gpreemptctl list, status
- */
+/* list.c - gpreemptctl list, status */
 #include "gpreemptctl.h"
 
 #include <inttypes.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * main.c - gpreemptctl: command line, errors, exit statuses
- */
+/* main.c - gpreemptctl: command line, errors, exit statuses */
 #include "gpreemptctl.h"
 
 #include <argp.h>

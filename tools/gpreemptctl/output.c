@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * output.c - JSON of queues and nodes
- */
+/* output.c - JSON of queues and nodes */
 #include "gpreemptctl.h"
 
 /** print_json() - print and free @object */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * process.c - other programs and signals
- */
+/* process.c - other programs and signals */
 #include "gpreemptctl.h"
 
 #include <errno.h>

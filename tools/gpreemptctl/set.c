@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * set.c - gpreemptctl set, run: priorities, parameters of policies
- */
+/* set.c - gpreemptctl set, run: priorities, parameters of policies */
 #include "gpreemptctl.h"
 
 #include <dirent.h>

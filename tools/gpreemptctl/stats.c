@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * stats.c - gpreemptctl stats: every counter of every node, for people, programs and Prometheus
- */
+/* stats.c - gpreemptctl stats: every counter of every node, for people, programs and Prometheus */
 #include "gpreemptctl.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * sysfs.c - small files: attributes of nodes, parameters of the module
- */
+/* sysfs.c - small files: attributes of nodes, parameters of the module */
 #include "gpreemptctl.h"
 
 #include <dirent.h>

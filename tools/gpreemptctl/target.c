@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * target.c - what -p, -g, -q and --cgroup mean
- */
+/* target.c - what -p, -g, -q and --cgroup mean */
 #include "gpreemptctl.h"
 
 #include <errno.h>

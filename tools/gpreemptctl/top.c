@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * top.c - gpreemptctl top: queues, sorted, refreshed
- */
+/* top.c - gpreemptctl top: queues, sorted, refreshed */
 #include "gpreemptctl.h"
 
 #include <inttypes.h>

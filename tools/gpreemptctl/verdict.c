@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * verdict.c - a verdict in a sentence
- */
+/* verdict.c - a verdict in a sentence */
 #include "verdict.h"
 
 #include <inttypes.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * verdict.h - a verdict in a sentence
- */
+/* verdict.h - a verdict in a sentence */
 #ifndef VERDICT_H
 #define VERDICT_H
 

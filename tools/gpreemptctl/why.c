@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * why.c - gpreemptctl why: a sentence for each queue
- */
+/* why.c - gpreemptctl why: a sentence for each queue */
 #include "gpreemptctl.h"
 
 #include <stdlib.h>

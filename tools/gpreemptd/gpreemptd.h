@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * gpreemptd.h - what the parts of gpreemptd share
- */
+/* gpreemptd.h - what the parts of gpreemptd share */
 #ifndef GPREEMPTD_H
 #define GPREEMPTD_H
 

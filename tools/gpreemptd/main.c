@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * main.c - gpreemptd: command line, and what it waits for
- */
+/* main.c - gpreemptd: command line, and what it waits for */
 #include "gpreemptd.h"
 
 #include <argp.h>

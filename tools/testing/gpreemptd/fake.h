@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * fake.h - what the tests say and see of fake.c
- */
+/* fake.h - what the tests say and see of fake.c */
 #ifndef FAKE_H
 #define FAKE_H
 

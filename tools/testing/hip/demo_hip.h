@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * demo_hip.h - what the HIP programs of the demonstration share
- */
+/* demo_hip.h - what the HIP programs of the demonstration share */
 #ifndef DEMO_HIP_H
 #define DEMO_HIP_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * ih.h - interrupt ring of the virtual GPU
- */
+/* ih.h - interrupt ring of the virtual GPU */
 #ifndef VGPU_IH_H
 #define VGPU_IH_H
 

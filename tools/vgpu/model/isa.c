@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * isa.c - fetching and decoding instructions; branches, barriers, and what else SOPP has
- */
+/* isa.c - fetching and decoding instructions; branches, barriers, and what else SOPP has */
 #include "model.h"
 #include "isa.h"
 

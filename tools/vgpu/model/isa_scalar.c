@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * isa_scalar.c - scalar instructions and scalar memory
- */
+/* isa_scalar.c - scalar instructions and scalar memory */
 #include "model.h"
 #include "isa.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * stream.h - what PM4 and SDMA packets have in common: how they are read, how they wait
- */
+/* stream.h - what PM4 and SDMA packets have in common: how they are read, how they wait */
 #ifndef VGPU_STREAM_H
 #define VGPU_STREAM_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * kernels.h - HIP programs that compare with the CPU what kernels compute
- */
+/* kernels.h - HIP programs that compare with the CPU what kernels compute */
 #ifndef KERNELS_H
 #define KERNELS_H
 

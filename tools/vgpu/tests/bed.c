@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * bed.c - memory, time, driver and processes around the device model (see bed.h)
- */
+/* bed.c - memory, time, driver and processes around the device model (see bed.h) */
 #include <sys/mman.h>
 
 #include "bed.h"

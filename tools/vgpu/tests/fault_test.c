@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * fault_test.c - unit tests of the device model: what goes wrong on demand, and resets
- */
+/* fault_test.c - unit tests of the device model: what goes wrong on demand, and resets */
 #include "model_test.h"
 
 #define VMID	HQD_VMID

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * xcc_test.c - gfx942: queues that run on several XCCs, and what tells the driver about them
- */
+/* xcc_test.c - gfx942: queues that run on several XCCs, and what tells the driver about them */
 #include "model_test.h"
 
 #define VMID		9u

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * demo.h - what the two programs of the demonstration share
- */
+/* demo.h - what the two programs of the demonstration share */
 #ifndef DEMO_H
 #define DEMO_H
 

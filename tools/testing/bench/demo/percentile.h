@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * percentile.h - how latencies are summed up
- */
+/* percentile.h - how latencies are summed up */
 #ifndef DEMO_PERCENTILE_H
 #define DEMO_PERCENTILE_H
 

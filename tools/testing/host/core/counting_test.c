@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * counting_test.c - counters, histograms and what stands in them
- */
+/* counting_test.c - counters, histograms and what stands in them */
 #include "rivals.h"
 
 TEST(times_are_counted_where_they_belong, "each bucket of a histogram is twice as long as the one before; sum and maximum are those of the times")

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * devices_test.c - which devices are scheduled, and what of them is read
- */
+/* devices_test.c - which devices are scheduled, and what of them is read */
 #include "rivals.h"
 
 /* ---- what is not supported ---- */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * hardware_priorities_test.c - what the hardware is told of priorities
- */
+/* hardware_priorities_test.c - what the hardware is told of priorities */
 #include "rivals.h"
 
 TEST(priorities_without_hws, "a queue leaves once for the priority that it should have; one that is held is given it there, and is not loaded for it")

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * hws_failures_test.c - requests to the hardware scheduler that fail
- */
+/* hws_failures_test.c - requests to the hardware scheduler that fail */
 #include "rivals.h"
 
 TEST(send_fails_once, "a request that could not be sent leaves the victims where they were, and is tried again")

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * monitor_test.c - what single passes of the monitor look at, keep and ask for
- */
+/* monitor_test.c - what single passes of the monitor look at, keep and ask for */
 #include "rivals.h"
 
 static struct sim_queue *first, *last;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * obstacles_test.c - what keeps a queue from being preempted
- */
+/* obstacles_test.c - what keeps a queue from being preempted */
 #include "rivals.h"
 
 static void debugs(bool on) { debug_process(process_of(low), on); }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * preempting_test.c - who is taken off the device and comes back, on both backends
- */
+/* preempting_test.c - who is taken off the device and comes back, on both backends */
 #include "rivals.h"
 
 BOTH(low_yields_and_continues, "a low kernel is saved for a high one, and runs to its end later, once")

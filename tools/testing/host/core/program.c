@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * program.c - what tap.c asks of the program of tests of the core
- */
+/* program.c - what tap.c asks of the program of tests of the core */
 #include "rivals.h"
 
 const bool tap_forks = true;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * registering_test.c - queues that become known, and memory that is not there
- */
+/* registering_test.c - queues that become known, and memory that is not there */
 #include "rivals.h"
 
 /* ---- registering ---- */

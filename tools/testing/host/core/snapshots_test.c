@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * snapshots_test.c - what is saved of MQDs and control stacks, and compared
- */
+/* snapshots_test.c - what is saved of MQDs and control stacks, and compared */
 #include "rivals.h"
 
 TEST(snapshots_have_limits, "a manager that lacks any of the functions makes none; of a stack no more is taken than fits")

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * uapi_test.c - tunables and commands, each with what it may be given and what comes of it
- */
+/* uapi_test.c - tunables and commands, each with what it may be given and what comes of it */
 #include <limits.h>
 
 #include "rivals.h"

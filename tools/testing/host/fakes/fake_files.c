@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * fake_files.c - sysfs, debugfs and printers in user space, see fake_files.h
- */
+/* fake_files.c - sysfs, debugfs and printers in user space, see fake_files.h */
 #include "fake_kernel.h"
 
 int shim_fail_file;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * mutations_test.c - the tests themselves are tested: see mutate
- */
+/* mutations_test.c - the tests themselves are tested: see mutate */
 #include <stdlib.h>
 
 #include "policy_node.h"

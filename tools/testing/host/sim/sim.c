@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * sim.c - the simulator; see sim.h
- */
+/* sim.c - the simulator; see sim.h */
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>

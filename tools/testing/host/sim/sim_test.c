@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * sim_test.c - what must hold for nodes of any size, over hours
- */
+/* sim_test.c - what must hold for nodes of any size, over hours */
 #include <stdlib.h>
 #include <string.h>
 

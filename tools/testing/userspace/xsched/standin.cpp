@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * standin.cpp - see standin.h
- */
+/* standin.cpp - see standin.h */
 #include <cstdio>
 #include <mutex>
 

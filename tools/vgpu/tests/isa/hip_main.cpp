@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * hip_main.cpp - the programs of kernels.cpp, one by one (TAP)
- */
+/* hip_main.cpp - the programs of kernels.cpp, one by one (TAP) */
 #include <cstdio>
 #include <exception>
 

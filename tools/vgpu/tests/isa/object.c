@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * object.c - code objects, see object.h
- */
+/* object.c - code objects, see object.h */
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * object.h - code objects, as a loader sees them
- */
+/* object.h - code objects, as a loader sees them */
 #ifndef OBJECT_H
 #define OBJECT_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * workgroup.c - workgroups on the shader cores, see workgroup.h
- */
+/* workgroup.c - workgroups on the shader cores, see workgroup.h */
 #include "../../model/model.h"
 #include "workgroup.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * workgroup.h - workgroups on the shader cores, without a device
- */
+/* workgroup.h - workgroups on the shader cores, without a device */
 #ifndef WORKGROUP_H
 #define WORKGROUP_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * hip_queue.cpp - XSched's HIP queue at level 3, see the header
- */
+/* hip_queue.cpp - XSched's HIP queue at level 3, see the header */
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
