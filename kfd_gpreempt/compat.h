@@ -62,18 +62,18 @@ static inline void gpreempt_compat_set_mqd_priority(struct v9_mqd *m, u32 hw_pri
 	m->cp_hqd_pipe_priority = hw_priority;
 }
 
-/* They are memory of the device: what waits on the way there has to arrive first. */
+/* They are memory of the device, if it has any: what waits on the way there has to arrive first. */
 static inline void gpreempt_compat_mqds_written(const struct kfd_node *node)
 {
-	if (mqd_on_vram(node->adev))
+	if (!node->adev->apu_prefer_gtt)
 		amdgpu_device_flush_hdp(node->adev, NULL);
 }
 
-/* The kernel exports no more than the question for the caller, who takes the task's place. */
+/* All these kernels export the question for the caller, who takes the task's place. */
 static inline bool gpreempt_compat_has_capability(struct task_struct *task, int capability)
 {
 	const struct cred *theirs = get_task_cred(task), *ours = override_creds(theirs);
-	bool has = capable_noaudit(capability);
+	bool has = ns_capable_noaudit(&init_user_ns, capability);
 
 	revert_creds(ours);
 	put_cred(theirs);
