@@ -381,27 +381,38 @@ static uint64_t resumed_ns(struct gpreempt *g, uint32_t queue_id, int64_t *save_
 	return 0;
 }
 
+/* The thread whose name begins so; 0: there is none */
+static int thread_named(const char *begins)
+{
+	char path[32], comm[32] = "";
+	int pid;
+
+	for (pid = 2; pid < 32768; pid++) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		if (kfd_file_read(path, comm, sizeof(comm)) > 0 && !strncmp(comm, begins, strlen(begins)))
+			return pid;
+	}
+	return 0;
+}
+
 /* The caller runs on one CPU and the scheduler's thread on another, or on the same. */
 static int place(int caller_cpu, int scheduler_cpu)
 {
-	char path[32], comm[32] = "";
-	int pid, error = -ENOENT;
+	int pid = thread_named("kfd_gpreempt");
 	cpu_set_t set;
 
+	if (!pid)
+		return -ENOENT;
 	CPU_ZERO(&set);
 	CPU_SET(caller_cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
 		return -errno;
 	CPU_ZERO(&set);
 	CPU_SET(scheduler_cpu, &set);
-	for (pid = 2; pid < 32768 && error; pid++) {
-		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
-		if (kfd_file_read(path, comm, sizeof(comm)) > 0 && !strncmp(comm, "kfd_gpreempt", 12))
-			error = sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
-	}
-	return error;
+	return sched_setaffinity(pid, sizeof(set), &set) ? -errno : 0;
 }
 
+#define DEVICE		"vgpu_cp"	/* the thread that is the virtual GPU */
 #define PRICE_ROUNDS	15
 #define MOST_ADDED_NS	(30 * US)
 #define SETTLE_NS	(300 * US)
@@ -409,7 +420,7 @@ static int place(int caller_cpu, int scheduler_cpu)
 /**
  * struct price - what an interrupt and a restore took, in nanoseconds; medians, for now and then the device's emulation comes in between
  * @save: of an interrupt, from the scheduler's decision on
- * @added: the rest of it, from the call to the decision and back
+ * @added: all of the interrupt without what the virtual GPU's thread used of a CPU meanwhile
  * @restore: call to given back to the device
  * @call: of that, until the call returned
  */
@@ -428,14 +439,18 @@ static int64_t median(int64_t *values)
 static struct price price_of_ioctl_path(struct __test_metadata *_metadata, struct gpreempt *g, struct actor *a, struct gpreempt_unit *unit)
 {
 	int64_t save[PRICE_ROUNDS] = { 0 }, added[PRICE_ROUNDS], restore[PRICE_ROUNDS], call[PRICE_ROUNDS];
+	int device = thread_named(DEVICE), i;
 	struct price p;
+	int64_t device_ns;
 	uint64_t begin;
-	int i;
 
+	ASSERT_LT(0, device);
 	for (i = 0; i < PRICE_ROUNDS; i++) {
+		device_ns = kfd_cpu_ns(device);
 		begin = kfd_now_ns();
 		ASSERT_EQ(0, gpreempt_interrupt(unit));
 		added[i] = kfd_now_ns() - begin;
+		added[i] -= kfd_cpu_ns(device) - device_ns;
 		/* The device is still busy with the others' return, whose emulation would count as the call's time. */
 		kfd_sleep_ns(SETTLE_NS);
 		begin = kfd_now_ns();
@@ -443,20 +458,20 @@ static struct price price_of_ioctl_path(struct __test_metadata *_metadata, struc
 		call[i] = kfd_now_ns() - begin;
 		restore[i] = resumed_ns(g, a->queue[0].id, &save[i]) - begin;
 		ASSERT_LT(0, save[i]);
-		added[i] -= save[i];
 		ASSERT_EQ(0, goes_on(&a->work[0]));
 	}
 	p = (struct price){ .save = median(save), .added = median(added), .restore = median(restore), .call = median(call) };
-	TH_LOG("interrupt: saving %lld ns, there and back %lld..%lld..%lld; restore %lld ns, of which the call %lld", (long long)p.save,
+	TH_LOG("interrupt: saving %lld ns, without the device %lld..%lld..%lld; restore %lld ns, of which the call %lld", (long long)p.save,
 	       (long long)added[0], (long long)p.added, (long long)added[PRICE_ROUNDS - 1], (long long)p.restore, (long long)p.call);
 	return p;
 }
 
 /*
  * In virtual time: what a caller in user space waits, against what the scheduler needs by itself from its decision on. Virtual time counts
- * instructions, of all CPUs: it says what the way through the call adds, and nothing about hardware. CPU 0 is where the virtual GPU is emulated. The
- * scheduler's thread is a real-time one, and the emulation waits for it there, so the way to the decision and back is bounded on the caller's CPU.
- * There the caller of a restore waits until the thread sleeps again, so that call is bounded on CPU 0.
+ * instructions, of all CPUs: it says what the way through the call adds, and nothing about hardware. CPU 0 is where the virtual GPU is emulated. Beside
+ * another CPU that is busy an instruction takes longer, and how much longer depends on QEMU's version. So the way to the decision and back is bounded
+ * with all threads on CPU 0, one after the other: there the emulation's share is known. The caller of a restore waits on that CPU until the others
+ * sleep, so that call is bounded on another one.
  */
 TEST_F(userspace, ioctl_path_adds_little)
 {
@@ -475,12 +490,13 @@ TEST_F(userspace, ioctl_path_adds_little)
 		SKIP(return, "the bound is the default mode's: without HWS the scheduler's thread looks after each queue itself");
 	ASSERT_EQ(0, poll(&listen, 1, 0));
 	ASSERT_EQ(0, launches_begin(a, 2, KFD_PACKET_BARRIER));
-	ASSERT_EQ(0, place(1, 1));
-	TH_LOG("the scheduler's thread on the caller's CPU:");
+	ASSERT_EQ(0, place(0, 0));
+	TH_LOG("caller and scheduler's thread on the virtual GPU's CPU:");
 	price = price_of_ioctl_path(_metadata, self->g, a, unit);
+	EXPECT_LT(0, price.added);
 	EXPECT_LT(price.added, (int64_t)MOST_ADDED_NS);
 	ASSERT_EQ(0, place(1, 0));
-	TH_LOG("on the virtual GPU's:");
+	TH_LOG("the caller on another one:");
 	price = price_of_ioctl_path(_metadata, self->g, a, unit);
 	EXPECT_LT(price.call, (int64_t)MOST_ADDED_NS);
 
