@@ -209,6 +209,8 @@ static void read_line(struct trace *t, struct phase *p, const char *line, int64_
 	while (t->request < p->nr && now_ns > r->seen_ns) {
 		r = &p->request[++t->request];
 		t->rung_cp_ns = -1;
+		/* Nothing was traced in between: it may have stopped. */
+		t->cp_since_ns = 0;
 	}
 	if (t->request < p->nr && t->rung_cp_ns < 0 && now_ns >= r->ring_ns)
 		t->rung_cp_ns = cp_ran_ns(t, r->ring_ns);
