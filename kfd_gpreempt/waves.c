@@ -59,6 +59,19 @@ bool gpreempt_waves_quiescent(struct gpreempt_node *gn)
 }
 
 /*
+ * A pass of our own sent the last runlist, and waves could be read before it: they are on their way
+ * back. What has just ended would count as busy, and take off what has just been resumed. No
+ * neighbour can draw this out: another pass needs a decision, and a runlist of the driver ends it.
+ */
+static bool waves_come_back(const struct gpreempt_node *gn, u64 now_ns)
+{
+	u64 acted_ns = gn->policy.acted_ns;
+
+	return gn->waves.changed_ns < acted_ns && gn->waves.unread_ns >= acted_ns &&
+	       now_ns - acted_ns < gpreempt_demand_restore_ns(&gn->policy);
+}
+
+/*
  * Waves in flight could not be read. True: they are waited for no longer, the decision takes it
  * that there are some.
  */
@@ -67,7 +80,7 @@ static bool waves_waited_enough(struct gpreempt_node *gn, u64 now_ns)
 	gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_UNSETTLED);
 	if (!gn->waves.unread_ns)
 		gn->waves.unread_ns = now_ns;
-	if (now_ns - gn->waves.unread_ns < MAX_PUT_OFF_NS)
+	if (now_ns - gn->waves.unread_ns < MAX_PUT_OFF_NS || waves_come_back(gn, now_ns))
 		return false;
 	gpreempt_demand_waves_unread(&gn->policy, now_ns);
 	return true;

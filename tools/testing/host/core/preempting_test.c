@@ -337,6 +337,30 @@ TEST(the_hiq_wraps, "a HIQ whose pointers have gone round is settled all the sam
 	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) < 5);
 }
 
+/* Each request of high's takes 2 ms, and low has so long between two of them. */
+static u64 preemptions_by(u32 requests)
+{
+	u64 before = preemptions();
+
+	high->kernel_ns = 2 * MS;
+	for (; requests; requests--) {
+		submit(high, 1);
+		CHECK(run_until_idle(high, SEC));
+		run(10 * MS);
+	}
+	return preemptions() - before;
+}
+
+TEST(a_resume_is_read_late, "while the device still reads the runlist of a resume nobody is preempted for work that has ended")
+{
+	low_runs(true);
+	low->kernel_ns = SEC;
+	world.nodes[0].read_us = 400;
+	CHECK_EQ(preemptions_by(10), 10);
+	CHECK(skipped(GPREEMPT_SKIP_UNSETTLED) > 10);
+	CHECK(!preempted(low));
+}
+
 TEST(a_process_in_part_evicted_is_left_out, "a process whose queues are preempted, or off the device anyway, takes no VMID, whichever comes first")
 {
 	struct sim_queue *evicted;

@@ -374,6 +374,7 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 	dqm->active_runlist = true;
 	sn->runlists++;
 	WRITE_ONCE(sn->hiq.pending_wptr, sn->hiq.pending_wptr + 16);
+	WRITE_ONCE(sn->unread_until_ns, ktime_get_ns() + sn->read_us * US);
 	return 0;
 }
 
@@ -647,7 +648,7 @@ static void tick(void)
 	for (i = 0; i < world.kfd.num_nodes; i++) {
 		dispatch(&world.nodes[i], true);
 		dispatch(&world.nodes[i], false);
-		if (ktime_get_ns() >= world.nodes[i].full_until_ns)
+		if (ktime_get_ns() >= max(world.nodes[i].full_until_ns, READ_ONCE(world.nodes[i].unread_until_ns)))
 			WRITE_ONCE(world.nodes[i].hiq_rptr, READ_ONCE(world.nodes[i].hiq.pending_wptr) % 1024 & ~world.nodes[i].hiq_late);
 	}
 }

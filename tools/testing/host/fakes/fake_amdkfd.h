@@ -137,6 +137,8 @@ struct sim_process {
  * @zero_waves: waves are not counted
  * @hiq_late: bits of the HIQ's read pointer that firmware does not report
  * @full_until_ns: so long the HIQ is not read, and has no room for a runlist
+ * @read_us: a runlist is read so long after it was sent
+ * @unread_until_ns: so long the last one is not
  * @nr_load_fails: so many load_mqd() reach one XCC only
  * @nr_refusals: so many hqd_destroy() fail without asking
  * @ask_us: so long it takes to ask for waves in flight
@@ -166,6 +168,8 @@ struct sim_node {
 	u32 nr_requests;
 	int nr_map_fails;
 	u64 full_until_ns;
+	u64 read_us;
+	u64 unread_until_ns;
 	int nr_load_fails;
 	int nr_refusals;
 	u32 ask_us;
