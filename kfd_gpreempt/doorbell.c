@@ -20,6 +20,11 @@
  * have others that wait for a job of its own, which may end only with a reset of the GPU. So a work
  * item does it, one per process. It holds no lock, and nothing waits for it. A process whose
  * notifiers do not end is not armed: it is sampled as before.
+ *
+ * From 7.x on the driver takes doorbells away from programs for good when it resets their GPU: it
+ * revokes them. It finds those in its own address space only. Those in ours go by a work item of
+ * each process, for the same reason, and the reset waits for all of them for a moment. What has
+ * been revoked does not come back by a fault: its program gets a SIGBUS, as with the driver's.
  */
 #include <linux/anon_inodes.h>
 #include <linux/err.h>
@@ -30,6 +35,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "node.h"
@@ -51,12 +57,21 @@
 #define BACKSTOP_NS	50000000ULL
 
 /*
- * Offsets of doorbells in /dev/kfd, in pages: of all GPUs, and what is left of one for the page
- * within the GPU's.
+ * A reset waits so long for doorbells to be revoked. What stands in the way may be a job that only
+ * the reset ends.
+ */
+#define REVOKE_WITHIN_MS	100
+
+/*
+ * Offsets of doorbells in /dev/kfd, in pages: of all GPUs, and of one. An offset within a GPU's is
+ * the page, and above it how often doorbells had been revoked when it was mapped.
  */
 #define FIRST_PAGE	((pgoff_t)(KFD_MMAP_TYPE_DOORBELL >> PAGE_SHIFT))
 #define NR_PAGES	((pgoff_t)1 << (KFD_MMAP_TYPE_SHIFT - PAGE_SHIFT))
-#define PAGE_OF_GPU	(((pgoff_t)1 << (KFD_MMAP_GPU_ID_SHIFT - PAGE_SHIFT)) - 1)
+#define PAGES_OF_GPU	((pgoff_t)1 << (KFD_MMAP_GPU_ID_SHIFT - PAGE_SHIFT))
+#define REVOKED_SHIFT	8
+#define PAGE_OF_GPU	(((pgoff_t)1 << REVOKED_SHIFT) - 1)
+#define REVOKED_OF(page)	(((page) & (PAGES_OF_GPU - 1)) >> REVOKED_SHIFT)
 
 /**
  * enum doorbells_state - where the entries of a process's doorbells are
@@ -82,6 +97,10 @@ enum doorbells_state {
  * @withdraw: the work item that withdraws the entries
  * @busy: it is under way
  * @asker: the node whose monitor asked for it; only to compare with
+ * @peer: among all of them; as what follows, under doorbell_lock
+ * @revoke: the work item that takes away what has been revoked
+ * @revoking: it is queued, and has not begun
+ * @revoked: up to this revocation nothing is left
  *
  * Lives from the first open() of /dev/kfd to the end of the process, and of the contexts that were
  * made of it.
@@ -96,10 +115,26 @@ struct gpreempt_doorbells {
 	struct work_struct withdraw;
 	bool busy;
 	const struct gpreempt_node *asker;
+	struct list_head peer;
+	struct work_struct revoke;
+	bool revoking;
+	u32 revoked;
 };
 
 /* A work item that is stuck stops no other. NULL: no process is armed. */
 static struct workqueue_struct *withdrawals;
+
+/*
+ * Protects what follows, and what nodes and processes have of it; taken in page faults. Nodes whose
+ * doorbells can be revoked, and all processes' doorbells
+ */
+static DEFINE_SPINLOCK(doorbell_lock);
+static LIST_HEAD(doorbell_nodes);
+static LIST_HEAD(doorbell_spaces);
+/* Revocations so far, and how many processes one is under way in */
+static u32 doorbell_revocations;
+static u32 doorbell_revoking;
+static DECLARE_WAIT_QUEUE_HEAD(doorbell_revoked_wait);
 
 /* What an inode of ours has, and no other: its i_private is what it belongs to. */
 static const struct file_operations no_operations = { .owner = THIS_MODULE };
@@ -119,6 +154,17 @@ static struct inode *doorbell_new_inode_alone(void)
 	return inode;
 }
 
+static pgoff_t doorbell_first_page(u32 gpu_id)
+{
+	return (KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(gpu_id)) >> PAGE_SHIFT;
+}
+
+/* Behind it are doorbells that cannot be withdrawn: where withdrawing does not find them. */
+static pgoff_t doorbell_mmio_page(u32 gpu_id)
+{
+	return (KFD_MMAP_TYPE_MMIO | KFD_MMAP_GPU_ID(gpu_id)) >> PAGE_SHIFT;
+}
+
 /* NULL: the file maps through an address space of the driver's. */
 static struct gpreempt_doorbells *doorbell_of(const struct file *filp)
 {
@@ -128,6 +174,7 @@ static struct gpreempt_doorbells *doorbell_of(const struct file *filp)
 }
 
 static void doorbell_withdraw(struct work_struct *work);
+static void doorbell_revoke(struct work_struct *work);
 
 static struct gpreempt_doorbells *doorbell_new(void)
 {
@@ -139,12 +186,17 @@ static struct gpreempt_doorbells *doorbell_new(void)
 	spin_lock_init(&d->lock);
 	INIT_LIST_HEAD(&d->processes);
 	INIT_WORK(&d->withdraw, doorbell_withdraw);
+	INIT_WORK(&d->revoke, doorbell_revoke);
 	d->inode = doorbell_new_inode_alone();
 	if (!d->inode) {
 		kfree(d);
 		return NULL;
 	}
 	d->inode->i_private = d;
+	spin_lock(&doorbell_lock);
+	d->revoked = doorbell_revocations;
+	list_add_tail(&d->peer, &doorbell_spaces);
+	spin_unlock(&doorbell_lock);
 	return d;
 }
 
@@ -152,6 +204,9 @@ static void doorbell_free(struct kref *ref)
 {
 	struct gpreempt_doorbells *d = container_of(ref, struct gpreempt_doorbells, ref);
 
+	spin_lock(&doorbell_lock);
+	list_del(&d->peer);
+	spin_unlock(&doorbell_lock);
 	iput(d->inode);
 	kfree(d);
 }
@@ -167,7 +222,7 @@ void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp)
 {
 	struct gpreempt_doorbells *d = READ_ONCE(p->gpreempt);
 
-	if (!gpreempt_tunables_wants_doorbells())
+	if (!withdrawals || !gpreempt_tunables_wants_doorbells())
 		return;
 	if (!d) {
 		d = doorbell_new();
@@ -242,6 +297,119 @@ static void doorbell_disarm(struct gpreempt_doorbells *d, bool written)
 	spin_unlock(&d->lock);
 }
 
+static struct gpreempt_node *doorbell_node_locked(u64 offset)
+{
+	struct gpreempt_node *gn;
+
+	lockdep_assert_held(&doorbell_lock);
+	list_for_each_entry(gn, &doorbell_nodes, doorbell.peer)
+		if (gn->node->id == KFD_MMAP_GET_GPU_ID(offset))
+			return gn;
+	return NULL;
+}
+
+/* The work item has a reference while it is queued or running. */
+static void doorbell_begin_to_revoke_locked(struct gpreempt_doorbells *d)
+{
+	lockdep_assert_held(&doorbell_lock);
+	if (d->revoking || !kref_get_unless_zero(&d->ref))
+		return;
+	d->revoking = true;
+	doorbell_revoking++;
+	queue_work(withdrawals, &d->revoke);
+}
+
+/* Which GPU's doorbells are the next to be taken away? Returns false if none are. */
+static bool doorbell_next_to_revoke(struct gpreempt_doorbells *d, u32 *id)
+{
+	const struct gpreempt_node *gn, *next = NULL;
+
+	spin_lock(&doorbell_lock);
+	list_for_each_entry(gn, &doorbell_nodes, doorbell.peer)
+		if (gn->doorbell.revoked > d->revoked &&
+		    (!next || gn->doorbell.revoked < next->doorbell.revoked))
+			next = gn;
+	if (next) {
+		*id = next->node->id;
+		d->revoked = next->doorbell.revoked;
+	}
+	spin_unlock(&doorbell_lock);
+	return next;
+}
+
+/*
+ * A work item. The driver revokes MMIO pages together with doorbells, and where these are there are
+ * also the doorbells that cannot be withdrawn.
+ */
+static void doorbell_revoke(struct work_struct *work)
+{
+	struct gpreempt_doorbells *d = container_of(work, struct gpreempt_doorbells, revoke);
+	u32 id;
+
+	spin_lock(&doorbell_lock);
+	d->revoking = false;
+	spin_unlock(&doorbell_lock);
+	while (doorbell_next_to_revoke(d, &id)) {
+		unmap_mapping_pages(d->inode->i_mapping, doorbell_first_page(id), PAGES_OF_GPU,
+				    true);
+		unmap_mapping_pages(d->inode->i_mapping, doorbell_mmio_page(id),
+				    PAGES_OF_GPU, true);
+	}
+	spin_lock(&doorbell_lock);
+	doorbell_revoking--;
+	spin_unlock(&doorbell_lock);
+	wake_up_all(&doorbell_revoked_wait);
+	kref_put(&d->ref, doorbell_free);
+}
+
+/**
+ * kfd_gpreempt_revoked() - the driver takes something that programs have mapped away from them
+ * @offset: where it begins in /dev/kfd
+ *
+ * Context: a reset of the GPU, before it begins; may sleep. Jobs may still run, and what they keep
+ * from going may go only when the reset has ended them, so the wait is not for long.
+ */
+void kfd_gpreempt_revoked(u64 offset)
+{
+	struct gpreempt_doorbells *d;
+	struct gpreempt_node *gn;
+
+	/* The MMIO page goes together with the doorbells. */
+	if ((offset & KFD_MMAP_TYPE_MASK) != KFD_MMAP_TYPE_DOORBELL)
+		return;
+	spin_lock(&doorbell_lock);
+	gn = doorbell_node_locked(offset);
+	if (gn) {
+		gn->doorbell.revoked = ++doorbell_revocations;
+		list_for_each_entry(d, &doorbell_spaces, peer)
+			doorbell_begin_to_revoke_locked(d);
+	}
+	spin_unlock(&doorbell_lock);
+	wait_event_timeout(doorbell_revoked_wait, !READ_ONCE(doorbell_revoking),
+			   msecs_to_jiffies(REVOKE_WITHIN_MS));
+}
+
+/*
+ * Has this been revoked since it was mapped? So has what is of a GPU that is gone. If @again, it
+ * may have got entries since.
+ */
+static bool doorbell_is_revoked(const struct vm_area_struct *vma, bool again)
+{
+	struct gpreempt_doorbells *d = doorbell_of(vma->vm_file);
+	const struct gpreempt_node *gn;
+	bool revoked;
+
+	spin_lock(&doorbell_lock);
+	gn = doorbell_node_locked((u64)vma->vm_pgoff << PAGE_SHIFT);
+	revoked = !gn || gn->doorbell.revoked > REVOKED_OF(vma->vm_pgoff);
+	if (gn && revoked && again) {
+		d->revoked = min(d->revoked, gn->doorbell.revoked - 1);
+		doorbell_begin_to_revoke_locked(d);
+	}
+	spin_unlock(&doorbell_lock);
+	return revoked;
+}
+
 /*
  * Under the mmap lock or the VMA's alone. All pages at once: the process has just one reason to be
  * told. The file keeps a process, and that keeps what it has of us.
@@ -254,6 +422,8 @@ static vm_fault_t doorbell_fault(struct vm_fault *vmf)
 	vm_fault_t ret = VM_FAULT_NOPAGE;
 	unsigned long addr;
 
+	if (doorbell_is_revoked(vma, false))
+		return VM_FAULT_SIGBUS;
 	doorbell_disarm(d, true);
 	for (addr = vma->vm_start; addr < vma->vm_end && ret == VM_FAULT_NOPAGE; addr += PAGE_SIZE)
 		ret = vmf_insert_pfn(vma, addr, pfn++);
@@ -263,7 +433,7 @@ static vm_fault_t doorbell_fault(struct vm_fault *vmf)
 	 */
 	smp_mb();
 	doorbell_disarm(d, true);
-	return ret;
+	return doorbell_is_revoked(vma, true) ? VM_FAULT_SIGBUS : ret;
 }
 
 /*
@@ -320,11 +490,15 @@ bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_
 		 * withdrawing would find it.
 		 */
 		if (doorbell_of(vma->vm_file))
-			vma->vm_pgoff = address >> PAGE_SHIFT;
+			vma->vm_pgoff = doorbell_mmio_page(pdd->dev->id) + 1;
 		return false;
 	}
-	/* KFD takes any offset that has type and GPU in it; here the rest counts pages. */
-	vma->vm_pgoff = (KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(pdd->dev->id)) >> PAGE_SHIFT;
+	/*
+	 * KFD takes any offset that has type and GPU in it; here the rest counts pages and
+	 * revocations.
+	 */
+	vma->vm_pgoff = doorbell_first_page(pdd->dev->id) |
+			(pgoff_t)READ_ONCE(doorbell_revocations) << REVOKED_SHIFT;
 	vma->vm_private_data = (void *)(unsigned long)(address >> PAGE_SHIFT);
 	vma->vm_page_prot = pgprot_decrypted(vma->vm_page_prot);
 	vma->vm_ops = &doorbell_ops;
@@ -569,7 +743,7 @@ static void doorbell_begin_to_arm(struct gpreempt_node *gn, struct gpreempt_proc
 	u64 moved;
 
 	spin_lock(&d->lock);
-	if (withdrawals && !d->busy && doorbell_all_idle_locked(gn, d, &moved)) {
+	if (!d->busy && doorbell_all_idle_locked(gn, d, &moved)) {
 		d->busy = true;
 		d->asker = gn;
 		kref_get(&d->ref);
@@ -701,6 +875,32 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 	if (!*waits)
 		return min(decision->next_ns, arming.next_ns);
 	return arming.all ? U64_MAX : min(backstop_ns, arming.next_ns);
+}
+
+/**
+ * gpreempt_doorbell_init_node() - a node has come up
+ * @gn: the node; nothing of its doorbells is mapped
+ *
+ * Context: probe; may sleep.
+ */
+void gpreempt_doorbell_init_node(struct gpreempt_node *gn)
+{
+	spin_lock(&doorbell_lock);
+	list_add_tail(&gn->doorbell.peer, &doorbell_nodes);
+	spin_unlock(&doorbell_lock);
+}
+
+/**
+ * gpreempt_doorbell_fini_node() - a node is gone; programs may still have its doorbells
+ * @gn: the node
+ *
+ * Context: removal; may sleep.
+ */
+void gpreempt_doorbell_fini_node(struct gpreempt_node *gn)
+{
+	spin_lock(&doorbell_lock);
+	list_del(&gn->doorbell.peer);
+	spin_unlock(&doorbell_lock);
 }
 
 /**

@@ -16,6 +16,10 @@ struct gpreempt_doorbells;
 struct gpreempt_node_doorbell {
 	/** @surveys: how often doorbell.c looked for idle processes */
 	u64 surveys;
+	/** @peer: among all nodes; as the one below, under doorbell_lock */
+	struct list_head peer;
+	/** @revoked: which revocation was the last of its doorbells; 0: none */
+	u32 revoked;
 };
 
 /* What doorbell.c keeps of a process on a node, and writes alone. */
@@ -49,6 +53,8 @@ struct gpreempt_process_doorbell {
 	bool fallback_counted;
 };
 
+void gpreempt_doorbell_init_node(struct gpreempt_node *gn);
+void gpreempt_doorbell_fini_node(struct gpreempt_node *gn);
 void gpreempt_doorbell_add(struct gpreempt_process *process);
 void gpreempt_doorbell_del(struct gpreempt_process *process);
 void gpreempt_doorbell_add_queue(struct gpreempt_queue *gq);

@@ -152,6 +152,8 @@ void kfd_gpreempt_replaced(struct kfd_process *p, struct kfd_process *context);
 /* Context: mmap() of doorbells, all checks done; may sleep. True: mapped. */
 bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_struct *vma,
 				 phys_addr_t address);
+/* Context: a reset of the GPU, before it begins; may sleep, for a bounded time. */
+void kfd_gpreempt_revoked(u64 offset);
 /* Context: work item that frees the process; may sleep. No file has a reference to it any more. */
 void kfd_gpreempt_released(struct kfd_process *p);
 
@@ -202,6 +204,7 @@ static inline bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd,
 {
 	return false;
 }
+static inline void kfd_gpreempt_revoked(u64 offset) { }
 static inline void kfd_gpreempt_released(struct kfd_process *p) { }
 
 #endif /* CONFIG_KFD_GPREEMPT */

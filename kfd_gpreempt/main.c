@@ -55,6 +55,7 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	if (ready)
 		gpreempt_sysfs_add(gn);
 	gpreempt_node_add(gn);
+	gpreempt_doorbell_init_node(gn);
 	dqm_lock(node->dqm);
 	node->gpreempt = gn;
 	dqm_unlock(node->dqm);
@@ -76,6 +77,7 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
 		return;
 	mutex_lock(&gpreempt_lifecycle);
 	gpreempt_life_remove(gn);
+	gpreempt_doorbell_fini_node(gn);
 	gpreempt_node_remove(gn);
 	gpreempt_sysfs_del(gn);
 	/* Runlists that are still sent until the queue manager goes look at it. */

@@ -473,10 +473,11 @@ known_series()
 	is "series built" "$("$tool" --supported | grep -cx "$series")" 1
 	for s in $("$tool" --known); do
 		"$tool" --series "$s" --proofs | sort -u >"$scratch/proofs"
-		# 7.x has contexts.
+		# 7.x has contexts, and revokes doorbells.
 		case $s in
 		6.*)	more= ;;
-		*)	more="kfd_chardev.c calls kfd_gpreempt_replaced" ;;
+		*)	more="kfd_chardev.c calls kfd_gpreempt_replaced
+kfd_chardev.c calls kfd_gpreempt_revoked" ;;
 		esac
 		{ "$tool" --series "$first" --proofs; [ -z "$more" ] || echo "$more"; } | sort -u | diff - "$scratch/proofs"
 	done

@@ -236,7 +236,7 @@ BOTH(fixed_mappings_disarm, "a mapping that cannot be withdrawn, made while its 
 	second = process_of(high)->doorbells[0];
 	second.vm_flags = 0;
 	CHECK(!kfd_gpreempt_maps_doorbells(pdd, &second, 0xd0000000));
-	CHECK_EQ(second.vm_pgoff, 0xd0000000 >> PAGE_SHIFT);
+	CHECK_EQ(second.vm_pgoff, ((KFD_MMAP_TYPE_MMIO | KFD_MMAP_GPU_ID(pdd->dev->id)) >> PAGE_SHIFT) + 1);
 	CHECK_AFTER(MS, state_is("idle"));
 	write_packets(high, 1);
 	CHECK_AFTER(10 * MS, preempted(low) && high->in_slot);
@@ -251,7 +251,7 @@ TEST(foreign_files_map_as_ever, "doorbells that a process maps through another's
 	CHECK(!kfd_gpreempt_maps_doorbells(&process_of(low)->p.pdds[0], &vma, 0xd0000000));
 	CHECK(!strcmp(gpreempt_doorbell_state(high->q.gpreempt->process), "armed"));
 	CHECK(!strcmp(gpreempt_doorbell_state(low->q.gpreempt->process), "fixed"));
-	CHECK(vma.vm_pgoff == 0xd0000000 >> PAGE_SHIFT);
+	CHECK_EQ(vma.vm_pgoff, ((KFD_MMAP_TYPE_MMIO | KFD_MMAP_GPU_ID(world.nodes[0].node.id)) >> PAGE_SHIFT) + 1);
 }
 
 TEST(work_elsewhere_keeps_from_arming, "a process is armed on no GPU while it has work on one, and a doorbell of either tells both")
@@ -341,4 +341,129 @@ BOTH(failed_nodes_do_not_spin, "a doorbell does not keep the monitor of a node a
 	CHECK_AFTER(20 * MS, atomic64_read(&stats()->wakeups) - wakeups < 3);
 	set("gpreempt_enable", "1");
 	CHECK_AFTER(20 * MS, state_is("armed"));
+}
+
+/* ---- revoked ---- */
+
+static struct sim_process *program_with_doorbells(u32 nr_nodes)
+{
+	u32 i;
+
+	world_on_nodes(true, nr_nodes);
+	set("gpreempt_wakeup", "doorbell");
+	add_rivals(10, 0);
+	for (i = 1; i < nr_nodes; i++)
+		add_queue_to(process_of(high), i, NORMAL);
+	for (i = 0; i < nr_nodes; i++)
+		CHECK_EQ(touch_doorbells(process_of(high), i), VM_FAULT_NOPAGE);
+	return process_of(high);
+}
+
+TEST(revoked_doorbells_stay_away, "doorbells that the driver takes away are gone when it goes on, for good; what is mapped afterwards is there")
+{
+	struct sim_process *p = program_with_doorbells(1);
+	u32 round;
+
+	for (round = 0; round < 3; round++) {
+		CHECK(p->doorbell_pages[0]);
+		revoke_mappings(0);
+		CHECK_EQ(p->doorbell_pages[0], 0);
+		CHECK_EQ(touch_doorbells(p, 0), VM_FAULT_SIGBUS);
+		run(SEC);
+		CHECK_EQ(touch_doorbells(p, 0), VM_FAULT_SIGBUS);
+		CHECK_EQ(p->doorbell_pages[0], 0);
+		map_doorbells_anew(p, 0);
+		CHECK_EQ(touch_doorbells(p, 0), VM_FAULT_NOPAGE);
+	}
+	/* Others are no exception, and nothing keeps them from working. */
+	CHECK_EQ(touch_doorbells(process_of(low), 0), VM_FAULT_SIGBUS);
+	map_doorbells_anew(process_of(low), 0);
+	low->kernel_ns = SEC;
+	world.nodes[0].nr_wave_slots = 1;
+	submit_and_run(low, 1, 20 * MS);
+	submit_and_run(high, 1, 20 * MS);
+	CHECK(preempted(low) || high->done == 1);
+}
+
+TEST(revoked_on_one_gpu, "a reset of one GPU leaves the doorbells of the others, and fixed ones go with their GPU's")
+{
+	struct sim_process *p = program_with_doorbells(2), *fixed;
+
+	set("gpreempt_wakeup", "poll");
+	fixed = process_of(add_queue(5));
+	CHECK(!fixed->doorbells[0].vm_ops && fixed->doorbell_pages[0]);
+	/* It opened /dev/kfd in the other mode. */
+	CHECK(p->kfd.f_mapping != &p->kfd_inode.i_data);
+	map_doorbells_anew(p, 1);
+	CHECK(p->doorbell_pages[1]);
+	revoke_mappings(0);
+	CHECK_EQ(p->doorbell_pages[0], 0);
+	CHECK(p->doorbell_pages[1]);
+	/* Its address space is the driver's, who looks after that. */
+	CHECK(fixed->doorbell_pages[0]);
+	revoke_mappings(1);
+	CHECK_EQ(p->doorbell_pages[1], 0);
+}
+
+TEST(revoked_on_gone_gpus, "what is left of a GPU that is gone has no entries any more; taking it away does nothing")
+{
+	struct sim_process *p = program_with_doorbells(1);
+	u32 id = world.nodes[0].node.id;
+
+	world.nodes[0].node.id = id + 1;
+	CHECK_EQ(touch_doorbells(p, 0), VM_FAULT_SIGBUS);
+	kfd_gpreempt_revoked(KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(id));
+	CHECK(p->doorbell_pages[0]);
+	world.nodes[0].node.id = id;
+	CHECK_EQ(touch_doorbells(p, 0), VM_FAULT_NOPAGE);
+}
+
+static void is_revoked_now(void)
+{
+	world.before_mapping = NULL;
+	revoke_mappings(0);
+	CHECK_EQ(process_of(high)->doorbell_pages[0], 0);
+}
+
+TEST(revoked_in_a_fault, "a fault that was under way when its doorbells were taken away leaves nothing behind")
+{
+	struct sim_process *p = program_with_doorbells(1);
+
+	revoke_mappings(0);
+	map_doorbells_anew(p, 0);
+	/* Nobody withdraws them. */
+	set("gpreempt_wakeup", "poll");
+	world.before_mapping = is_revoked_now;
+	CHECK_EQ(touch_doorbells(p, 0), VM_FAULT_SIGBUS);
+	CHECK_AFTER(MS, !p->doorbell_pages[0]);
+	CHECK_EQ(touch_doorbells(p, 0), VM_FAULT_SIGBUS);
+}
+
+static bool may_go;
+
+static void waits_until_it_may_go(void)
+{
+	while (!READ_ONCE(may_go))
+		fsleep(100);
+}
+
+TEST(revoking_waits_for_a_moment, "a reset waits for a tenth of a second, and no longer, for doorbells that do not go; they go later, once")
+{
+	struct sim_process *p = program_with_doorbells(1);
+	u64 begun_ns;
+
+	WRITE_ONCE(may_go, false);
+	world.before_unmapping = waits_until_it_may_go;
+	begun_ns = ktime_get_ns();
+	revoke_mappings(0);
+	CHECK(ktime_get_ns() - begun_ns >= 100 * MS && ktime_get_ns() - begun_ns < 110 * MS);
+	/* Nothing comes back meanwhile. */
+	CHECK_EQ(touch_doorbells(p, 0), VM_FAULT_SIGBUS);
+	revoke_mappings(0);
+	WRITE_ONCE(may_go, true);
+	CHECK_AFTER(MS, !p->doorbell_pages[0] && !process_of(low)->doorbell_pages[0]);
+	world.before_unmapping = NULL;
+	begun_ns = ktime_get_ns();
+	revoke_mappings(0);
+	CHECK(ktime_get_ns() - begun_ns < 10 * MS);
 }

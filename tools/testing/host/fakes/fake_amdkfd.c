@@ -813,7 +813,8 @@ vm_fault_t vmf_insert_pfn(struct vm_area_struct *vma, unsigned long addr, unsign
 {
 	struct sim_process *process = container_of(vma->vm_file, struct sim_process, kfd);
 	u32 node = vma - process->doorbells;
-	pgoff_t page = vma->vm_pgoff - first_page(&process->p.pdds[node]);
+	/* The bits above the page say what had been revoked before. */
+	pgoff_t page = (vma->vm_pgoff - first_page(&process->p.pdds[node])) & 0xff;
 
 	if (world.before_mapping)
 		world.before_mapping();
@@ -843,16 +844,41 @@ void unmap_mapping_pages(struct address_space *mapping, pgoff_t first, pgoff_t n
 	mutex_unlock(&world.page_table_lock);
 }
 
+/* A load or store where there is no entry. */
+vm_fault_t touch_doorbells(struct sim_process *process, u32 node)
+{
+	struct vm_fault fault = { .vma = &process->doorbells[node], .address = process->doorbells[node].vm_start };
+
+	return fault.vma->vm_ops->fault(&fault);
+}
+
+/* The program unmaps them, and maps them once more. */
+void map_doorbells_anew(struct sim_process *process, u32 node)
+{
+	mutex_lock(&world.page_table_lock);
+	process->doorbells_mapped[node] = false;
+	WRITE_ONCE(process->doorbell_pages[node], 0);
+	mutex_unlock(&world.page_table_lock);
+	process->doorbells[node].vm_end = 0;
+	map_doorbells(process, node);
+}
+
+/* What the driver of 7.x does at the beginning of a reset */
+void revoke_mappings(u32 node)
+{
+	kfd_gpreempt_revoked(KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(world.nodes[node].node.id));
+	kfd_gpreempt_revoked(KFD_MMAP_TYPE_MMIO | KFD_MMAP_GPU_ID(world.nodes[node].node.id));
+}
+
 /* A store to a page without an entry faults, and is done again. */
 void write_doorbell(struct sim_queue *sq)
 {
 	struct sim_process *process = process_of(sq);
 	u32 node = sq->q.device == &world.nodes[0].node ? 0 : 1;
-	struct vm_fault fault = { .vma = &process->doorbells[node], .address = process->doorbells[node].vm_start };
 
 	while (!READ_ONCE(process->doorbell_pages[node])) {
 		process->nr_faults++;
-		BUG_ON(fault.vma->vm_ops->fault(&fault) != VM_FAULT_NOPAGE);
+		BUG_ON(touch_doorbells(process, node) != VM_FAULT_NOPAGE);
 	}
 }
 

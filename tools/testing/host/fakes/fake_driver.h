@@ -192,9 +192,12 @@ struct kfd_node {
 /* ---- offsets in /dev/kfd ---- */
 
 #define KFD_MMAP_TYPE_SHIFT	62
+#define KFD_MMAP_TYPE_MASK	(0x3ULL << KFD_MMAP_TYPE_SHIFT)
 #define KFD_MMAP_TYPE_DOORBELL	(0x3ULL << KFD_MMAP_TYPE_SHIFT)
+#define KFD_MMAP_TYPE_MMIO	(0x0ULL << KFD_MMAP_TYPE_SHIFT)
 #define KFD_MMAP_GPU_ID_SHIFT	46
 #define KFD_MMAP_GPU_ID(id)	((u64)(id) << KFD_MMAP_GPU_ID_SHIFT)
+#define KFD_MMAP_GET_GPU_ID(offset)	((u32)((offset) >> KFD_MMAP_GPU_ID_SHIFT) & 0xffff)
 
 /* ---- queues ---- */
 

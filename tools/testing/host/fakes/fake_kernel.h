@@ -507,6 +507,7 @@ typedef struct { int unused; } wait_queue_head_t;
 		_now_ns = ktime_get_ns();					\
 		!_yes ? 0L : _now_ns >= _end_ns ? 1L : (long)((_end_ns - _now_ns) / NSEC_PER_MSEC) + 1;	\
 	})
+#define wait_event_timeout(queue, condition, left)	wait_event_interruptible_timeout(queue, condition, left)
 #define wait_event_interruptible(queue, condition)				\
 	({									\
 		while (shim_wait_prepare(&(queue)), !(condition))		\
@@ -763,6 +764,7 @@ typedef unsigned long pgoff_t;
 typedef unsigned int vm_fault_t;
 typedef struct { unsigned long bits; } pgprot_t;
 #define VM_SHARED		0x8
+#define VM_FAULT_SIGBUS		0x2
 #define VM_FAULT_NOPAGE		0x100
 #define PGPROT_DECRYPTED	0x1
 static inline pgprot_t pgprot_decrypted(pgprot_t prot) { return (pgprot_t){ prot.bits | PGPROT_DECRYPTED }; }

@@ -8,6 +8,8 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -456,6 +458,46 @@ TEST_F_TIMEOUT(doorbell, reset_while_armed, 120)
 	p = armed_pair(_metadata, self->slots, 1);
 	ring_is_noticed(_metadata, &p);
 	finish_pair(_metadata, &p, self->slots, 1);
+}
+
+static sigjmp_buf access_failed;
+
+static void on_sigbus(int signal)
+{
+	siglongjmp(access_failed, 1);
+}
+
+/* 1: the program's doorbells are there; 0: it gets a SIGBUS instead */
+static int64_t reach_doorbells(struct actor *a, const int64_t *args)
+{
+	signal(SIGBUS, on_sigbus);
+	if (sigsetjmp(access_failed, 1))
+		return 0;
+	*(volatile uint32_t *)a->client.doorbells;
+	*(volatile uint32_t *)(a->client.doorbells + KFD_PAGE_BYTES);
+	return 1;
+}
+
+/* From 7.x on the driver takes them away from programs, for good. What is mapped afterwards is there. */
+TEST_F_TIMEOUT(doorbell, reset_takes_doorbells_away_in_both_modes, 120)
+{
+	static const char *const modes[] = { "poll", "doorbell" };
+	struct actor *a;
+	int i;
+
+	NEEDS(recovery_missing());
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, kfd_param_set_text("gpreempt_wakeup", modes[i]));
+		a = with_queue(_metadata, 0);
+		EXPECT_EQ(1, actor_call(a, reach_doorbells, 0, 0, 0, 0));
+		ASSERT_EQ(0, recover());
+		self->health = device_health();
+		EXPECT_EQ(kfd_kernel_since(7, 0) ? 0 : 1, actor_call(a, reach_doorbells, 0, 0, 0, 0)) TH_LOG("mode %s", modes[i]);
+		EXPECT_EQ(0, actor_call(a, remap_doorbells, 0, 0, 0, 0));
+		EXPECT_EQ(1, actor_call(a, reach_doorbells, 0, 0, 0, 0));
+		actor_kill(a);
+		ASSERT_EQ(0, wait_no_queues());
+	}
 }
 
 TEST_HARNESS_MAIN
