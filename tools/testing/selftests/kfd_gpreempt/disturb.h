@@ -42,16 +42,22 @@ static inline bool can_suspend(void)
 
 #define NEEDS_SUSPEND()	NEEDS(can_suspend() ? NULL : "no /sys/power/pm_test")
 
-/* All devices are suspended and come back, programs frozen; the machine stays. */
+/*
+ * All devices are suspended and come back, programs frozen; the machine stays. Since 7.x the driver resets a device that comes back so. By PCI
+ * it would wait for ever for the lock that whoever wakes the device holds, so meanwhile it does it in the way that is its own choice.
+ */
 static inline int suspend_devices(void)
 {
+	int64_t reset_method = kfd_param_get("reset_method");
 	int err;
 
+	kfd_param_set("reset_method", -1);
 	kfd_file_write("/sys/module/suspend/parameters/pm_test_delay", "0");
 	err = kfd_file_write("/sys/power/pm_test", "devices");
 	if (!err)
 		err = kfd_file_write("/sys/power/state", "mem");
 	kfd_file_write("/sys/power/pm_test", "none");
+	kfd_param_set("reset_method", reset_method);
 	return err;
 }
 
