@@ -13,7 +13,7 @@ export BUILD GPREEMPT_CACHE VGPU_CACHE
 MAKEOVERRIDES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help check check-full check-debug check-kcsan check-package deb htmldocs upstream-series demo bench testbed tools install-tools uninstall-tools install-tests clean
+.PHONY: help check check-full check-debug check-kcsan check-package deb htmldocs upstream-series demo bench testbed tools tools-built install-tools uninstall-tools install-tests clean
 
 help:
 	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
@@ -106,7 +106,13 @@ testbed:
 PREFIX ?= /usr/local
 FOLDERS := DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) $(if $(LIBDIR),LIBDIR=$(LIBDIR))
 
+TOOLS := lib gpreemptctl gpreemptd
 tools:
+	@mkdir -p $(addprefix $(BUILD)/,$(TOOLS))
+	@$(TOP)/dkms/progress.sh --files $$($(MAKE) -s -n tools-built 2>/dev/null | grep -c ' -c -o ') "compiling the tools" '*.o' \
+		$(addprefix $(BUILD)/,$(TOOLS)) -- $(MAKE) -s --no-print-directory tools-built
+
+tools-built:
 	@$(MAKE) -s --no-print-directory -C $(TOP)/lib O=$(BUILD)/lib
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/gpreemptctl O=$(BUILD)/gpreemptctl
 	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/gpreemptd O=$(BUILD)/gpreemptd

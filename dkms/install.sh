@@ -15,6 +15,9 @@ export LC_ALL=C
 me=kfd_gpreempt
 top=$(cd "$(dirname "$0")/.." && pwd)
 
+# shellcheck source=dkms/follow.sh
+. "$top/dkms/follow.sh"
+
 say()
 {
 	echo "$me: $*"
@@ -121,9 +124,8 @@ if ! same_package; then
 fi
 log=$dkms_tree/$me/$version/build/make.log
 
-# DKMS keeps what a build says for its log; how far it is (progress.sh) is for who waits. It ends when this script does.
 rm -f "$log"
-tail --pid=$$ -n +1 -F "$log" 2>/dev/null | sed -un 's/^\.\.\. /\n&/p' >&2 &
+follow "$log" &
 say "compiling amdgpu takes minutes"
 if ! dkms build "$me/$version" -k "$kver" "${args[@]}"; then
 	sed -n "/^$me: error/,/^  remedy/p" "$log" >&2 || true

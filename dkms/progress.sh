@@ -4,6 +4,7 @@
 # progress.sh - shows how far something is that takes long: a bar on a terminal, a line now and then in a log
 #
 # Usage: COMMAND | dkms/progress.sh
+#        make ... | dkms/progress.sh --kbuild TOTAL WHAT
 #        dkms/progress.sh --files TOTAL WHAT PATTERN FOLDER... -- COMMAND...
 #
 # Reads lines "DONE TOTAL WHAT": two numbers, and what is being done. Another WHAT begins anew. A TOTAL of 0 is one that is not known.
@@ -11,6 +12,8 @@
 #
 # --files runs COMMAND and exits with its status. Meanwhile it counts files in the folders: those that match the pattern and are newer
 # than the start of COMMAND.
+#
+# --kbuild counts the lines in which kbuild says what it compiles.
 #
 # It writes to standard error, and nothing in the first five seconds of each WHAT. If that is no terminal it writes a line each
 # 20 seconds, which begins with "... ". PROGRESS=bar: each second such a line with a bar, for a program that has a terminal.
@@ -95,10 +98,30 @@ shown()
 	cleared
 }
 
-if [ "${1:-}" != --files ]; then
+# compiles TOTAL WHAT: how far kbuild is
+compiles()
+{
+	local line n=0
+
+	while IFS= read -r line; do
+		case $line in
+		"  CC "* | "  AS "*)	n=$((n + 1)); echo "$n $1 $2" ;;
+		esac
+	done
+}
+
+case ${1:-} in
+--files)
+	;;
+--kbuild)
+	compiles "$2" "$3" | shown
+	exit
+	;;
+*)
 	parsed | shown
 	exit
-fi
+	;;
+esac
 
 total=$2
 what=$3

@@ -20,11 +20,15 @@ me=kfd_gpreempt
 top=$(cd "$(dirname "$0")/.." && pwd)
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$top/dkms.conf")
 memory=/var/lib/kfd_gpreempt
+log=/var/lib/dkms/$me/$version/build/make.log
 mode=${1:-}
 case $mode in
 ''|--triggered|--initramfs) ;;
 *)	echo "$me: settle.sh: unknown argument '$mode'" >&2; exit 2 ;;
 esac
+
+# shellcheck source=dkms/follow.sh
+. "$top/dkms/follow.sh"
 
 say()
 {
@@ -54,6 +58,16 @@ installed()
 	dkms status -m $me -v "$version" -k "$1" 2>/dev/null | grep -q ': installed'
 }
 
+# followed LOG: from now on, once for all builds
+following=
+followed()
+{
+	[ -z "$following" ] || return 0
+	following=1
+	rm -f "$1"
+	follow "$1" &
+}
+
 # build KVER: returns 1 if it failed
 build()
 {
@@ -75,11 +89,12 @@ build()
 		return 0
 	fi
 	say "building amdgpu for $kver; this takes some minutes"
+	followed "$log"
 	if dkms install "$me/$version" -k "$kver" && installed "$kver"; then
 		forget failed "$kver"
 		return 0
 	fi
-	sed -n "/^$me: error/,/^  remedy/p" "/var/lib/dkms/$me/$version/build/make.log" >&2 2>/dev/null || true
+	sed -n "/^$me: error/,/^  remedy/p" "$log" >&2 2>/dev/null || true
 	say "$kver keeps its stock amdgpu: the build failed" >&2
 	remember failed "$kver" "$inputs"
 	return 1

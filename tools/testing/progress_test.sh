@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# progress_test.sh - dkms/progress.sh says how far something is, and disturbs nothing (TAP)
+# progress_test.sh - dkms/progress.sh and follow.sh say how far something is, and disturb nothing (TAP)
 #
 # Touches: a scratch folder. Time is that of a `date' made up here: STEP seconds more at each look.
 
@@ -81,6 +81,31 @@ apt_is_understood()
 	is "what is said" "$(cat "$log")" "$(printf '%s\n' "... downloading: 31 %, about 13 s left" "... installing: 12 %, about 44 s left")"
 }
 
+kbuild_is_understood()
+{
+	{
+		echo "  SYNC    include/config/auto.conf"
+		seq 6 | sed 's/.*/  CC      &.o\n  LD      &.ko/'
+	} | progress --kbuild 12 "compiling it"
+	is "what is said" "$(cat "$log")" "... compiling it: 50 %, about 5 s left"
+}
+
+# What a build's log has of how far it is, and nothing else; with a log that comes later, and comes again.
+a_log_is_followed()
+{
+	cat >"$scratch/follows" <<-END
+		. "$TOP/dkms/follow.sh"
+		follow "$scratch/make.log" &
+		echo "... compiling it: 7 %" >"$scratch/make.log"
+		until grep -q '7 %' "$log"; do sleep 0.1; done
+		rm "$scratch/make.log"
+		printf '%s\n' "CC it.o" "... compiling that: 8 %" >"$scratch/make.log"
+		until grep -q '8 %' "$log"; do sleep 0.1; done
+	END
+	timeout 60 bash "$scratch/follows" 2>"$log"
+	is "what is said" "$(grep . "$log")" "$(printf '%s\n' "... compiling it: 7 %" "... compiling that: 8 %")"
+}
+
 # It goes on until it was seen to be half done, or fails.
 half()
 {
@@ -107,7 +132,7 @@ made_files_are_counted()
 	is "exit status" "$status" 3
 }
 
-plan 8
+plan 10
 tap "what is short is not mentioned" what_is_short_is_not_mentioned
 tap "a log gets a line now and then" a_log_gets_a_line_now_and_then
 tap "a terminal gets a bar" a_terminal_gets_a_bar
@@ -115,5 +140,7 @@ tap "long times are minutes" long_times_are_minutes
 tap "an unknown total has a count" an_unknown_total_has_a_count
 tap "another thing begins anew" another_thing_begins_anew
 tap "apt-get is understood" apt_is_understood
+tap "kbuild is understood" kbuild_is_understood
+tap "of a build's log that is how far it is" a_log_is_followed
 tap "made files are counted, and the command's status is kept" made_files_are_counted
 finish

@@ -12,12 +12,16 @@
 # $GPREEMPT_CACHE/kernel/VERSION: vmlinux, lib/modules/VERSION (one module, the rest is built in), build/, against which dkms/build.sh and
 # vgpu's Makefile compile, and source, a link. VERSION ends in a hash of source and configuration: a second run finds what is there
 # and takes no time. Debug kernels of the same kind and other versions are removed. A first run compiles 1100 files; ccache helps a rebuild.
+# How far it is goes to standard error (dkms/progress.sh).
 #
 # Touches: $GPREEMPT_CACHE.
 set -euo pipefail
 export LC_ALL=C
 
 here=$(cd "$(dirname "$0")" && pwd)
+progress=$here/../../../dkms/progress.sh
+# So many files are compiled, about.
+FILES=1100
 cache=${GPREEMPT_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kfd_gpreempt}
 jobs=$(nproc)
 kind=debug
@@ -68,12 +72,33 @@ if command -v ccache >/dev/null; then
 	cc="ccache gcc"
 fi
 
-# run WHAT COMMAND...: says what takes so long; on failure the end of the log
+# How far it is, by the output of what is run: of tar, whose checkpoints are records of 10 KiB; of kbuild; of what takes no time
+unpacking()
+{
+	local records
+
+	records=$(($(xz --robot --list "$src" | awk '$1 == "totals" { print $5 }') / 10240))
+	sed -un "s/^tar: \([0-9]*\)\$/\1 $records unpacking/p" | "$progress"
+}
+
+compiling()
+{
+	"$progress" --kbuild $FILES "compiling Linux"
+}
+
+silent()
+{
+	cat >/dev/null
+}
+
+# run SHOWN WHAT COMMAND...: says what takes so long, and SHOWN how far it is; on failure the end of the log
 run()
 {
-	echo "debug_kernel.sh: $1 ..." >&2
-	shift
-	"$@" >"$log" 2>&1 9>&- </dev/null || {
+	local shown=$1
+
+	echo "debug_kernel.sh: $2 ..." >&2
+	shift 2
+	"$@" 2>&1 9>&- </dev/null | tee "$log" | "$shown" || {
 		grep -E -m 5 '(error|Error|\*\*\*)' "$log" >&2 || tail -n 5 "$log" >&2
 		die "failed, read $log"
 	}
@@ -108,7 +133,7 @@ if [ ! -e "$final/.unpacked" ]; then
 	rm -rf "$final"
 	mkdir -p "$build"
 	# Of amdgpu only Kconfig counts: the driver is unpacked by dkms/build.sh.
-	run "unpacking $src" tar -C "$build" --strip-components=1 --exclude='*/amd/include/asic_reg' -xf "$src"
+	run unpacking "unpacking $src" tar --checkpoint=1000 --checkpoint-action=echo=%u -C "$build" --strip-components=1 --exclude='*/amd/include/asic_reg' -xf "$src"
 	cat "$here/debug.kconfig" >>"$build/Kconfig"
 	# Also for what is compiled against this kernel, unless it asks (KCSAN_SANITIZE_file.o := y)
 	echo "export KCSAN_SANITIZE := n" >>"$build/scripts/Makefile.kcsan"
@@ -118,15 +143,15 @@ fi
 	wanted | grep -v '=n$'
 	echo "CONFIG_LOCALVERSION=\"-$kind-$hash\""
 } >"$build/debug.config"
-run "configuring" configure
+run silent "configuring" configure
 missing=$(taken)
 [ -z "$missing" ] || die "Kconfig did not take: $missing"
-run "compiling Linux $kver, $jobs jobs" make -C "$build" "CC=$cc" "-j$jobs" vmlinux modules_prepare
+run compiling "compiling Linux $kver, $jobs jobs" make -C "$build" "CC=$cc" "-j$jobs" vmlinux modules_prepare
 [ "$(cat "$build/include/config/kernel.release")" = "$kver" ] || die "this became $(cat "$build/include/config/kernel.release"), not $kver"
 
 # What modules link with: the kernel, and the one module beside it that amdgpu uses.
 cp "$build/vmlinux.symvers" "$build/Module.symvers"
-run "compiling amdxcp" make -C "$build" "CC=$cc" "M=$build/$amdxcp" modules
+run silent "compiling amdxcp" make -C "$build" "CC=$cc" "M=$build/$amdxcp" modules
 sed "s|[^[:space:]]*/amdxcp\t|$amdxcp/amdxcp\t|" "$build/$amdxcp/Module.symvers" >>"$build/Module.symvers"
 mkdir -p "$modules"
 cp "$build/$amdxcp/amdxcp.ko" "$build/modules.builtin" "$modules/"
