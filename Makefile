@@ -24,6 +24,7 @@ help:
 	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables, bench.json, plots; figures of performance.rst"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
+	@echo "  make check KERNEL=7.3              those that need amdgpu, on another kernel: tools/testing/vm/kernels; GPU= goes with it"
 	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well, then check-debug"
 	@echo "  make check-debug [OUT=dir] [SUITE='..']  on a kernel that looks for mistakes; the first run builds that kernel"
 	@echo "  make check-kcsan [OUT=dir] [SUITE='..']  on a kernel that looks for data races; the first run builds that kernel"
@@ -57,7 +58,7 @@ include $(TOP)/dkms/dkms.mk
 
 check:
 	@$(TOP)/tools/testing/deps.sh
-	@$(TOP)/tools/testing/check.py $(if $(OUT),--out $(OUT)) $(if $(GPU),--gpu $(GPU)) $(SUITE)
+	@$(TOP)/tools/testing/check.py $(if $(OUT),--out $(OUT)) $(if $(GPU),--gpu $(GPU)) $(if $(KERNEL),--kernel $(KERNEL)) $(SUITE)
 
 check-full:
 	@$(TOP)/tools/testing/deps.sh
@@ -94,12 +95,13 @@ bench:
 	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/bench/bench.py $(if $(OUT),--out $(OUT)) $(if $(DOCUMENT),--document)
 
+# COMPILE_IN: what runs a command where modules for the VM's kernel can be compiled, if that is not here
 # (Beside objects there are their dependencies, *.d.)
 GUEST_PROGRAMS = $(MAKE) -s --no-print-directory -C $(TOP)/tools/testing/selftests/kfd_gpreempt BUILD=$(BUILD)
 testbed:
 	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/vm/vm fetch
-	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/vgpu
+	@$(COMPILE_IN) $(MAKE) -s --no-print-directory -C $(TOP)/tools/vgpu
 	@$(TOP)/dkms/progress.sh --files $$($(GUEST_PROGRAMS) -n | grep -c ' -o ') "compiling programs for the VM" '*[!d]' \
 		$(BUILD)/selftests $(BUILD)/guest -- $(GUEST_PROGRAMS)
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """check.py - run the suites of tests, sum up what they say
 
-    tools/testing/check.py [--out DIR] [--jobs N] [--gpu DEVICE] [--all] [--package] [--debug]
-                           [--kcsan] [--full] [--list] [SUITE...]
+    tools/testing/check.py [--out DIR] [--jobs N] [--gpu DEVICE] [--kernel KERNEL] [--all] [--package]
+                           [--debug] [--kcsan] [--full] [--list] [SUITE...]
 
 The table tools/testing/suites has a row for each suite: its name, when it runs, what it waits for, the
 device it needs, and a command that prints TAP. Without SUITE all suites run whose row says `check`, N
@@ -21,6 +21,9 @@ lists what SUITE runs in its own guest.
 --gpu runs the suites that need a GPU, or those of them that are named, on another DEVICE: gfx942,
 gfx942x2 (two XCCs), gfx942x4, verbatim (the release build of amdgpu instead of the test build), or
 gfx942x2,verbatim.
+
+--kernel runs the suites that need amdgpu, or those of them that are named, on another KERNEL of Debian:
+a name of tools/testing/vm/kernels, or a release. Logs are in $BUILD/KERNEL/check. --gpu goes with it.
 
 --debug runs the suites that say `debug` (all of those, or the named) on a kernel of our own that looks
 for mistakes; tools/testing/vm/debug_kernel.sh builds it, once. Those that say `debug:SUITE` are run by
@@ -59,6 +62,7 @@ BUILD = os.path.abspath(os.environ.get("BUILD") or os.path.join(TOP, "build"))
 CACHE = os.path.abspath(os.environ.get("GPREEMPT_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "kfd_gpreempt"))
 VM = os.path.join(TOP, "tools/testing/vm/vm")
+OTHER_KERNEL = os.environ.get("OTHER_KERNEL") or os.path.join(TOP, "tools/testing/vm/kernel.sh")
 DEBUG_KERNEL = os.environ.get("DEBUG_KERNEL") or os.path.join(TOP, "tools/testing/vm/debug_kernel.sh")
 SUITE_TIMEOUT_S = float(os.environ.get("SUITE_TIMEOUT_S") or 2700)
 OWN_KERNELS = {"debug": [], "kcsan": ["--kcsan"]}       # what debug_kernel.sh is called with
@@ -166,7 +170,7 @@ def read_table():
 
 def select(rows, opts, kernel):
     """The rows that are to run, in the table's order."""
-    known = [row for row in rows.values() if row.fits_kernel(kernel)]
+    known = [row for row in rows.values() if row.fits_kernel(kernel) and (not opts.kernel or row.needs_amdgpu())]
     if opts.suite:
         for word in opts.suite:
             if word not in [row.name for row in known]:
@@ -210,18 +214,24 @@ def step(title, argv):
     say(f"{title} done ({time.monotonic() - begun:.1f} s)")
 
 
-def prepare(rows, own_kernel, verbatim):
+def prepare(rows, own_kernel, other_kernel, verbatim):
     """Build what the suites need, or the release build of amdgpu if all are to run on it; returns their environment."""
     env = dict(os.environ, TOP=TOP, BUILD=BUILD, GPREEMPT_CACHE=CACHE, VGPU_CACHE=CACHE, VM=VM)
     os.makedirs(os.path.join(BUILD, "check"), exist_ok=True)
     if not os.environ.get("SUITES"):
         step("Debian packages", [os.path.join(TOP, "tools/testing/deps.sh")])
-    kernel = [DEBUG_KERNEL, *OWN_KERNELS[own_kernel]] if own_kernel else [VM, "kver"]
+    kernel = ([DEBUG_KERNEL, *OWN_KERNELS[own_kernel]] if own_kernel else [OTHER_KERNEL, other_kernel] if other_kernel else
+              [VM, "kver"])
     kver = subprocess.run(kernel, stdout=subprocess.PIPE, text=True).stdout.strip()
     if not kver:
-        die("no debug kernel, no suite was run" if own_kernel else "no 6.12 kernel headers found")
+        die("no debug kernel, no suite was run" if own_kernel else f"no kernel {other_kernel}, no suite was run" if other_kernel else
+            "no 6.12 kernel headers found")
     env["KVER"] = os.environ["KVER"] = kver
-    against = []
+    compile_in, against = [], []
+    if other_kernel:
+        compile_in = [OTHER_KERNEL, "--in", kver]
+        against = ["--src", f"/usr/src/linux-source-{'.'.join(kver.split('.')[:2])}.tar.xz"]
+        env["COMPILE_IN"] = os.environ["COMPILE_IN"] = shlex.join(compile_in)
     if own_kernel:
         # Headers and source of a Debian kernel are found by its packages.
         kernel = os.path.join(CACHE, "kernel", kver)
@@ -234,9 +244,10 @@ def prepare(rows, own_kernel, verbatim):
         step("virtual GPU and guest programs", ["make", "-s", f"-j{os.cpu_count()}", "--no-print-directory", "testbed", f"BUILD={BUILD}"])
     if verbatim:
         env["AMDGPU_RELEASE_KO"] = os.path.join(CACHE, "amdgpu", kver, "release", built)
-        step("amdgpu.ko, release build", [os.path.join(TOP, "dkms/build.sh"), "--kver", kver, *against])
+        step("amdgpu.ko, release build", [*compile_in, os.path.join(TOP, "dkms/build.sh"), "--kver", kver, *against])
     elif any(row.needs_amdgpu() for row in rows):
-        step("amdgpu.ko, test build", [os.path.join(TOP, "dkms/build.sh"), "--kver", kver, "--flavour", "test", *against])
+        step("amdgpu.ko, test build", [*compile_in, os.path.join(TOP, "dkms/build.sh"), "--kver", kver,
+                                          "--flavour", "test", *against])
     return env
 
 
@@ -501,6 +512,7 @@ def main():
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 1,
                         help="suites at a time (default: number of CPUs)")
     parser.add_argument("--gpu", metavar="DEVICE", help="gfx942, gfx942x2, gfx942x4, verbatim; several with commas")
+    parser.add_argument("--kernel", help="another kernel than the machine's: tools/testing/vm/kernels")
     parser.add_argument("--debug", action="store_true", help="on the debug kernel, the suites that are for it")
     parser.add_argument("--kcsan", action="store_true", help="on the kernel that looks for data races, the suites that are for it")
     parser.add_argument("--all", action="store_true", help="extended suites too")
@@ -518,6 +530,8 @@ def main():
         die("--full is everything: it goes with neither SUITE nor --gpu nor --package nor --debug nor --kcsan")
     if opts.debug and opts.kcsan:
         die("--debug and --kcsan are two kernels: one after the other")
+    if opts.kernel and (opts.debug or opts.kcsan or opts.all or opts.package or opts.full):
+        die("--kernel goes with --gpu and SUITE only")
     own_kernel = "debug" if opts.debug else "kcsan" if opts.kcsan else None
     if opts.inside and not (opts.list and own_kernel):
         die("--in goes with --list, and with --debug or --kcsan")
@@ -533,27 +547,27 @@ def main():
         die("needs root: it installs Debian packages and tries DKMS; the GPU and its driver stay inside a virtual machine")
 
     begun = time.monotonic()
+    global BUILD, SUITE_TIMEOUT_S
+    BUILD = os.environ["BUILD"] = os.path.normpath(os.path.join(BUILD, own_kernel or opts.kernel or ""))
     if own_kernel:
-        global BUILD, SUITE_TIMEOUT_S
-        BUILD = os.environ["BUILD"] = os.path.join(BUILD, own_kernel)
         SUITE_TIMEOUT_S *= DEBUG_SLOWDOWN
     if opts.debug:
         # Which lines of the scheduler the kernel runs, for host/tools/coverage.py
         os.environ["GCDA"] = os.path.join(BUILD, "gcov")
         shutil.rmtree(os.environ["GCDA"], ignore_errors=True)
-    env = prepare(rows, own_kernel, "verbatim" in (opts.gpu or "").split(","))
+    env = prepare(rows, own_kernel, opts.kernel, "verbatim" in (opts.gpu or "").split(","))
     if opts.gpu:
         env["VM_GPU"] = opts.gpu
     suites = [Suite(row) for row in rows]
     run_all(suites, env, opts.jobs)
-    if not own_kernel:
+    if not own_kernel and not opts.kernel:
         remember(suites)
     totals = {"passed": 0, "failed": 0, "skipped": 0}
     for s in suites:
         totals["passed"] += s.count("pass")
         totals["failed"] += s.failed()
         totals["skipped"] += s.count("skip")
-    layers = [] if opts.suite or opts.gpu or opts.package or own_kernel else sum_up_layers(suites, layers)
+    layers = [] if opts.suite or opts.gpu or opts.kernel or opts.package or own_kernel else sum_up_layers(suites, layers)
     for s in suites:
         for name, status, _ in s.results:
             if status == "fail":

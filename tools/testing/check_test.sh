@@ -326,6 +326,28 @@ lists_say_what_would_run()
 	[ "$(cut -f 1 "$scratch/log")" = b ]
 }
 
+another_kernel_is_for_what_needs_amdgpu()
+{
+	cat >>"$table" <<-'END'
+		a | check | - | guest gpu | one
+		b | check | - | guest amdgpu | two
+		c | extended | - | guest gpu | three
+		d | check | - | guest gpu vgpu.asic=x | four
+		e | check | - | host | echo 1..1; echo ok 1
+		f | debug | - | guest gpu | five
+	END
+	for wanted in '--kernel 9.1:a b d' '--kernel 9.1 --gpu y:a' '--kernel 9.1 c:c'; do
+		# shellcheck disable=SC2086 # words
+		check --list ${wanted%:*}
+		[ "$(cut -f 1 "$scratch/log" | paste -sd ' ')" = "${wanted#*:}" ] || return 1
+	done
+	for wanted in '--kernel 9.1 e:no suite named e' '--kernel 9.1 --debug:goes with --gpu and SUITE' '--kernel 9.1:no kernel 9.1, no suite was run'; do
+		# shellcheck disable=SC2086
+		OTHER_KERNEL=false check ${wanted%:*}
+		[ $status = 2 ] && has "$scratch/log" "${wanted#*:}" || return 1
+	done
+}
+
 # begun: which suites the last check began, in order
 begun()
 {
@@ -494,7 +516,7 @@ the_table_is_whole()
 		"$TOP/tools/testing/suites"
 }
 
-plan 28
+plan 29
 says results_are_counted_and_written_down
 says a_failing_test_fails_the_run_and_shows_its_output
 says lines_for_the_reader_are_printed
@@ -514,6 +536,7 @@ says a_suite_waits_for_those_it_names
 says waiting_for_a_suite_that_is_not_there_is_refused
 says what_is_no_row_is_refused
 says lists_say_what_would_run
+says another_kernel_is_for_what_needs_amdgpu
 says suites_that_took_longest_begin_first
 says extended_suites_run_by_name_or_with_all
 says full_means_extended_suites_and_those_for_the_debug_kernel

@@ -42,13 +42,13 @@ build="$headers $source $(named kernel-compiler) gcc libc6-dev binutils make bc 
 # every history of a model; coverage-guided fuzzing
 proof="spin clang-$fuzz_llvm libclang-rt-$fuzz_llvm-dev"
 # the test guest and the programs in it
-guest="qemu-system-x86 busybox-static libhsa-runtime-dev libhsa-runtime64-1 bpftrace"
+guest="qemu-system-x86 mmdebstrap busybox-static libhsa-runtime-dev libhsa-runtime64-1 bpftrace"
 # kernels for the virtual GPU: compiler, linker and assembler for gfx90a; HIP
 shader="clang-$llvm lld-$llvm llvm-$llvm hipcc $(named rocm-device-libs) libamdhip64-dev libamd-comgr-dev rocminfo"
 # gpreemptctl and the library, and what looks at them
 tools="libjson-c-dev libncurses-dev scdoc man-db pkgconf g++ bash-completion procps tmux"
 # Debian packages, throw-away systems, documentation, cluster managers
-package="build-essential debhelper dh-dkms fakeroot lintian mmdebstrap python3-sphinx libslurm-dev"
+package="build-essential debhelper dh-dkms fakeroot lintian python3-sphinx libslurm-dev"
 # A program out of these is all that is needed; installed, they would start services: they are unpacked into the cache.
 unpacked=$(named promtool)
 

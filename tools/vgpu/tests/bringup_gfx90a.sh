@@ -3,13 +3,13 @@
 # bringup_gfx90a.sh - the real driver comes up on the virtual GPU, goes away and comes back; TAP on stdout
 #
 # One boot of $VM with $AMDGPU_TEST_KO, a build of amdgpu for the fast front end. Builds vgpu.ko and firmware into $BUILD if they
-# are missing. $BUILD/guest has a program of tests "queues" for KFD.
+# are missing, by $COMPILE_IN if that is set. $BUILD/guest has a program of tests "queues" for KFD.
 
 . "$(dirname "$0")/bringup.sh"
 
 echo 1..14
 
-make -s -C "$TOP/tools/vgpu" > "$OUT/build.log" 2>&1
+${COMPILE_IN:-} make -s -C "$TOP/tools/vgpu" > "$OUT/build.log" 2>&1
 report $? "vgpu.ko and its firmware build" "$OUT/build.log"
 
 guest <<'GUEST'
