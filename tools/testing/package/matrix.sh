@@ -1,20 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# matrix.sh - does the scheduler build for, and run on, every point release of the kernel series that the archive has? (TAP: two tests a release)
+# matrix.sh - does the scheduler build for, and run on, the kernels of the supported series that the archive has? (TAP: two tests a release)
 #
-# Usage: tools/testing/package/matrix.sh [KVER...]
+# Usage: tools/testing/package/matrix.sh [--newest | KVER...]
 #
-# KVER as linux-headers-KVER-amd64 has it, for example 6.12.115+deb12; without one, all that apt knows of the series of
-# linux-headers-6.12-amd64. "builds": the hooks fit (strictly, each where it has to be), and what they are in or whose structures they change
-# compiles: amdkfd, and the files of amdgpu that include its header. "runs": these objects take the place of amdkfd in the amdgpu.ko of that
-# release's own kernel package (all else in there is what Debian compiled from the same source), and that kernel with that module passes the
-# smoke run below on the virtual GPU. What the scheduler builds on and what is not as in the installed source (dist/moved, from the
-# installed source to the release's) is printed beside the result. Documentation/porting.rst says how to read a failure.
+# KVER as 6.12.115+deb12-amd64; without one, all releases of the kernels that tools/testing/vm/kernel.sh has and whose series are supported.
+# --newest: of each such kernel the newest release, but not of the machine's own. "builds": the hooks fit (strictly, each where it has to be), and
+# what they are in or whose structures they change compiles: amdkfd, and the files of amdgpu that include its header. "runs": these objects
+# take the place of amdkfd in the amdgpu.ko of that release's own kernel package (all else in there is what Debian compiled from the same source), and
+# that kernel with that module passes the smoke run below on the virtual GPU. What the scheduler builds on and what is not as in the installed
+# source (dist/moved, from the installed source to that of a release of the same series) is printed beside the result. Documentation/porting.rst
+# says how to read a failure. What cannot be had from the archive is skipped.
 #
 # Touches: $GPREEMPT_CACHE/matrix: a work folder (one run at a time; always at the same path, which ccache wants; what failed stays there until
-# the next run), and what was found, by release and by the content of what it depends on, so that a second run fetches nothing. $GPREEMPT_CACHE/kernel: the kernel of a
-# release, for as long as it is needed. $BUILD: what `make testbed' makes.
+# the next run), and what was found, by release and by the content of what it depends on, so that a second run fetches nothing. What kernel.sh has
+# of a release is there for as long as it is needed, with --newest for longer. $BUILD: what `make testbed' makes.
 set -euo pipefail
 export LC_ALL=C
 
@@ -23,19 +24,20 @@ export BUILD=${BUILD:-$top/build}
 export GPREEMPT_CACHE=${GPREEMPT_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kfd_gpreempt}
 export CCACHE_DIR=${CCACHE_DIR:-$GPREEMPT_CACHE/ccache}
 vm=$top/tools/testing/vm/vm
+kernel=$top/tools/testing/vm/kernel.sh
 cache=$GPREEMPT_CACHE/matrix
 stock=$(KVER='' "$vm" kver)
 series=$(echo "$stock" | cut -d. -f1,2)
-work=$cache/work
+export work=$cache/work
 amd=drivers/gpu/drm/amd
 mkdir -p "$cache"
 exec 9>"$cache/.lock"
 flock 9
 rm -rf "$work"
 mkdir "$work"
-new_kernel=
+new=
 failed=0
-trap '[ $failed = 1 ] || rm -rf "$work"; [ -z "$new_kernel" ] || rm -rf "$new_kernel"' EXIT
+trap '[ $failed = 1 ] || rm -rf "$work"; [ -z "$new" ] || "$kernel" --drop "$new"' EXIT
 
 # Register accesses are slow here (each is an instruction that traps), so a few of each kind: the module comes and goes, switched on and off,
 # idle, busy and while it is written to; queues with and without anybody to preempt; what is preempted runs on and does everything once.
@@ -60,23 +62,10 @@ installed()
 	echo "$dest"
 }
 
-# fetch PACKAGE[=VERSION]: unpacks it into root/
-fetch()
-{
-	rm -rf "$work/deb"
-	mkdir "$work/deb"
-	(cd "$work/deb" && apt-get -q download "$1" >apt.log 2>&1) || {
-		echo "apt-get download $1: $(tail -n 1 "$work/deb/apt.log")"
-		return 1
-	}
-	dpkg -x "$work"/deb/*.deb "$work/root"
-	rm -rf "$work/deb"
-}
-
 # relative: paths of stdin as they are in the driver's folder, or in that of headers
 relative()
 {
-	sed -E "s|[^ ']*/$amd/(amdgpu/\.\./)?(amdkfd/\.\./)?||g; s|[^ ']*/root/usr/src/||g"
+	sed -E "s|[^ ']*/$amd/(amdgpu/\.\./)?(amdkfd/\.\./)?||g; s|/usr/src/||g"
 }
 
 # complaints LOG: the compiler's and make's own, each once
@@ -85,34 +74,19 @@ complaints()
 	sed -nE '/^make.* Error [0-9]/d; /error:|undefined reference|\*\*\*/p' "$1" | relative | awk '!seen[$0]++ && ++n <= 40'
 }
 
-# headers KVER: where they are unpacked
-headers()
-{
-	echo "$work/root/usr/src/linux-headers-$1-amd64"
-}
-
-# builds KVER: prints what is to be known, or wrong; leaves headers, source and objects in $work
+# builds KVER: prints what is to be known, or wrong; leaves objects in $work
 builds()
 {
-	local package=linux-headers-$1-amd64 version headers status=0
+	local series_of=${1%"${1#*.*.}"} status=0
 
-	rm -rf "$work"/{root,build,new}
-	mkdir -p "$work/root" "$work/new/amd"
-	version=$(apt-cache show "$package" | sed -n 's/^Source: .*(\(.*\))$/\1/p' | head -n 1)
-	version=${version:-$(apt-cache madison "$package" | awk -F'|' 'NR == 1 { gsub(/ /, "", $2); print $2 }')}
-	[ -n "$version" ] || { echo "apt knows no $package"; return 1; }
-	fetch "$package"
-	fetch "linux-headers-$1-common"
-	fetch "linux-kbuild-$1"
-	fetch "linux-source-$series=$version"
-	headers=$(headers "$1")
-	# They name each other by absolute path.
-	sed -i "s|^include /usr/src/|include $work/root/usr/src/|" "$headers/Makefile"
-	# -k: all that is wrong, not only the first.
-	MAKEFLAGS=-k "$top/dkms/build.sh" --kver "$1-amd64" --amdkfd --build-dir "$work/build" --headers "$headers" \
-		--src "$work/root/usr/src/linux-source-$series.tar.xz" >"$work/build.log" 2>&1 || status=1
+	[ "$got" = 0 ] || { cat "$work/got"; return 1; }
+	rm -rf "$work"/{build,new}
+	mkdir -p "$work/new/amd"
+	series_of=${series_of%.}
+	"$kernel" --in "$1" "$top/dkms/build.sh" --kver "$1" --amdkfd --build-dir "$work/build" \
+		--src "/usr/src/linux-source-$series_of.tar.xz" >"$work/build.log" 2>&1 || status=1
 	# What is declared otherwise is to be known; whether it matters the compiler says.
-	if [ -e "$work/build/stock" ]; then
+	if [ -e "$work/build/stock" ] && [ "$series_of" = "$series" ]; then
 		ln -s "$work/build/stock/amdkfd" "$work/build/$amd"/{amdgpu,include} "$work/new/amd/"
 		"$top/dist/moved" --series "$series" "$(installed)" "$work/new" || true
 	fi
@@ -122,31 +96,32 @@ builds()
 	return 1
 }
 
-# module KVER: puts what was built in the place of amdkfd, in the module of the release's kernel package: $work/amdgpu.ko
+# module KVER: puts what was built in the place of amdkfd, in the module of the release's kernel package: $work/amdgpu.ko. In the system of kernel.sh,
+# as the linker of another release of Debian might not know all that is in there.
 module()
 {
-	local ours=$work/build/$amd/amdgpu/amdgpu.o headers packaged lds ko
+	local ours=$work/build/drivers/gpu/drm/amd/amdgpu/amdgpu.o headers=/lib/modules/$1/build packaged lds ko
 	local link=(ld -r -m elf_x86_64 -z noexecstack --no-warn-rwx-segments --build-id=sha1)
 
-	headers=$(headers "$1")
 	lds=$headers/arch/x86/module.lds
-	packaged=$(find "$GPREEMPT_CACHE/kernel/$1-amd64/lib/modules" -name 'amdgpu.ko.xz')
+	packaged=$(find "$GPREEMPT_CACHE/kernel/$1/lib/modules" -name 'amdgpu.ko.xz')
 	xz -dc "$packaged" >"$work/packaged.ko"
-	# The names that both have are ours; amdkfd's code in the package is called by nobody then.
+	# The names that both have are ours; amdkfd's code in the package is called by nobody then. What the kernel would set up for it by a list is
+	# ours as well, and must not be set up twice.
 	for ko in "$ours" "$work/packaged.ko"; do
 		nm --defined-only --extern-only "$ko" | awk '{ print $NF }' | sort >"$ko.names"
 	done
 	comm -12 "$ours.names" "$work/packaged.ko.names" >"$work/both"
-	objcopy --weaken-symbols="$work/both" --remove-section=.BTF "$work/packaged.ko" "$work/packaged.o"
+	objcopy --weaken-symbols="$work/both" --remove-section=.BTF --remove-section=___srcu_struct_ptrs "$work/packaged.ko" "$work/packaged.o"
 	"${link[@]}" -T "$lds" -o "$work/linked.o" "$work/packaged.o" "$ours"
-	# What only the scheduler imports needs its version, from the release's list of what it exports.
+	# What only the scheduler imports is in the release's list of what it exports, and needs its version, if the others have one.
 	for ko in "$work/linked.o" "$work/packaged.ko"; do
 		nm --undefined-only "$ko" | awk '{ print $NF }' | sort >"$ko.imports"
 	done
 	comm -23 "$work/linked.o.imports" "$work/packaged.ko.imports" >"$work/imports"
-	awk 'NR == FNR { crc[$2] = $1; next }
+	awk -v versions="$(readelf -SW "$work/packaged.ko" | grep -c ' __versions ')" 'NR == FNR { crc[$2] = $1; next }
 	     !($1 in crc) { print $1 ": this kernel exports no such symbol, and amdgpu has none" >"/dev/stderr"; missing = 1; next }
-	     { printf "\t.section __versions, \"a\"\n1:\t.quad %s\n\t.asciz \"%s\"\n\t.org 1b + 64\n", crc[$1], $1 }
+	     versions { printf "\t.section __versions, \"a\"\n1:\t.quad %s\n\t.asciz \"%s\"\n\t.org 1b + 64\n", crc[$1], $1 }
 	     END { exit missing }' "$headers/Module.symvers" "$work/imports" >"$work/versions.s"
 	as -o "$work/versions.o" "$work/versions.s"
 	"${link[@]}" -T "$lds" -o "$work/amdgpu.ko" "$work/linked.o" "$work/versions.o"
@@ -159,12 +134,11 @@ runs()
 {
 	local passed
 
-	KVER=$1-amd64 "$vm" fetch >"$work/fetch.log" 2>&1 || { cat "$work/fetch.log"; return 1; }
-	module "$1"
-	PATH=/usr/lib/ccache:$PATH make -s --no-print-directory "-j$(nproc)" -C "$top/tools/vgpu" module KVER="$1-amd64" KDIR="$(headers "$1")" O="$work/vgpu" VGPU_CACHE="$GPREEMPT_CACHE" \
+	"$kernel" --in "$1" bash -euo pipefail -c "$(declare -f module); module '$1'"
+	"$kernel" --in "$1" make -s --no-print-directory "-j$(nproc)" -C "$top/tools/vgpu" module KVER="$1" O="$work/vgpu" VGPU_CACHE="$GPREEMPT_CACHE" \
 		>"$work/vgpu.log" 2>&1 || { echo "vgpu.ko does not build:"; complaints "$work/vgpu.log"; return 1; }
 	# A guest that is saved would be used once.
-	KVER=$1-amd64 VM_BOOT=1 "$vm" run --gpu none --icount --amdgpu "$work/amdgpu.ko" --vgpu "$work/vgpu/vgpu.ko" --timeout 2400 -- "$smoke" \
+	KVER=$1 VM_BOOT=1 "$vm" run --gpu none --icount --amdgpu "$work/amdgpu.ko" --vgpu "$work/vgpu/vgpu.ko" --timeout 2400 -- "$smoke" \
 		>"$work/smoke" 2>"$work/smoke.err" || true
 	passed=$(grep -c '^ok ' "$work/smoke" || true)
 	if [ -s "$work/smoke.err" ] || [ "$passed" != $smoke_tests ] || grep -q '^not ok' "$work/smoke"; then
@@ -178,10 +152,26 @@ runs()
 	echo "$passed tests passed"
 }
 
+# without_point KVER: 6.12+deb12 of 6.12.115+deb12-amd64
+without_point()
+{
+	echo "$1" | sed -E 's/^([0-9]+\.[0-9]+)\.[0-9]+/\1/; s/-amd64$//'
+}
+
+# archive: releases of all kernels of supported series; a kernel of which nothing can be had is named itself
 archive()
 {
-	apt-cache search --names-only "^linux-headers-$series\\.[0-9]+\\+.*-amd64\$" |
-		sed -nE 's/^linux-headers-([0-9.]+\+deb[0-9]+)-amd64 .*/\1/p' | sort -V
+	local name list
+
+	for name in $("$kernel" --list); do
+		"$top/dkms/hooks.sh" --supported | grep -qxF "${name%%+*}" || continue
+		list=$("$kernel" --list "$name" 2>"$work/list.err") || list=$name
+		if [ -n "$newest" ]; then
+			list=$(echo "$list" | tail -n 1)
+			[ "$(without_point "$list")" != "$(without_point "$stock")" ] || continue
+		fi
+		echo "$list"
+	done
 }
 
 # step builds|runs KVER: a test, what it says before its result; 0 if it passed
@@ -206,12 +196,17 @@ step()
 	fi
 }
 
+newest=
+if [ "${1:-}" = --newest ]; then
+	newest=1
+	shift
+fi
 [ $# -gt 0 ] || mapfile -t releases < <(archive)
 [ $# = 0 ] || releases=("$@")
-[ ${#releases[@]} -gt 0 ] || { echo "Bail out! apt knows no linux-headers of $series"; exit 1; }
+[ ${#releases[@]} -gt 0 ] || { echo "1..0 # SKIP no series has a kernel other than this machine's"; exit 0; }
 # What a result depends on, besides the release: hooks, scheduler, how it is built and run, and what of the virtual GPU is kernel code.
 state=$(cat "$0" "$top"/dkms/{build.sh,lib.sh,package.c,hooks.sh,hooks.awk,hooks.list} "$top/dist/moved" "$top"/kfd_gpreempt/{Kbuild,*.[ch]} \
-	"$top"/include/uapi/linux/* "$top"/tools/vgpu/*.[ch] "$top"/tools/vgpu/guest/* | sha256sum | cut -c1-16)
+	"$top"/include/uapi/linux/* "$top"/tools/vgpu/*.[ch] "$top"/tools/vgpu/guest/* "$kernel" | sha256sum | cut -c1-16)
 echo "1..$((2 * ${#releases[@]}))"
 n=0
 for kver in "${releases[@]}"; do
@@ -226,16 +221,22 @@ for kver in "${releases[@]}"; do
 		continue
 	fi
 	[ -e "$BUILD/guest/queues" ] || make -s --no-print-directory -C "$top" testbed >&2
+	[ -n "$newest" ] || [ -e "$GPREEMPT_CACHE/debian/$kver" ] || new=$kver
+	got=0
+	"$kernel" "$kver" >"$work/got" 2>&1 || got=$?
 	: >"$work/found"
-	built=1
-	step builds "$kver" || built=
-	if [ -n "$built" ]; then
-		[ -e "$GPREEMPT_CACHE/kernel/$kver-amd64" ] || new_kernel=$GPREEMPT_CACHE/kernel/$kver-amd64
+	if [ $got = 3 ]; then
+		for test in builds runs; do
+			n=$((n + 1))
+			echo "ok $n - $kver: $test # SKIP $(tail -n 1 "$work/got")"
+		done
+	elif step builds "$kver"; then
 		! step runs "$kver" || mv "$work/found" "$known"
-		[ -z "$new_kernel" ] || { rm -rf "$new_kernel"; new_kernel=; }
 	else
 		n=$((n + 1))
 		echo "ok $n - $kver: runs # SKIP it does not build"
 	fi
+	[ -z "$new" ] || "$kernel" --drop "$new"
+	new=
 done
 exit $failed
