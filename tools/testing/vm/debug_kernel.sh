@@ -3,12 +3,13 @@
 #
 # debug_kernel.sh - build the kernel that looks for mistakes (debug.config), print its version for vm --kver
 #
-# Usage: tools/testing/vm/debug_kernel.sh [--kcsan] [-j N]
+# Usage: tools/testing/vm/debug_kernel.sh [--kcsan] [--like KVER --src TARBALL] [-j N]
 #
 # --kcsan: the one that looks for data races (debug.config as kcsan.config changes it). Of this one only what asks for it is instrumented, which is
 # amdkfd and the scheduler (kfd_gpreempt/Kbuild): all of the kernel would be too slow under emulation, and is not what is tested.
 #
-# From the linux-source package of the series that the newest installed headers belong to. The result is
+# From the linux-source package of the series that the newest installed headers belong to; --like: from TARBALL, which is the source of
+# Debian's kernel KVER. The result is
 # $GPREEMPT_CACHE/kernel/VERSION: vmlinux, lib/modules/VERSION (one module, the rest is built in), build/, against which dkms/build.sh and
 # vgpu's Makefile compile, and source, a link. VERSION ends in a hash of source and configuration: a second run finds what is there
 # and takes no time. Debug kernels of the same kind and other versions are removed. A first run compiles 1100 files; ccache helps a rebuild.
@@ -25,6 +26,8 @@ FILES=1100
 cache=${GPREEMPT_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kfd_gpreempt}
 jobs=$(nproc)
 kind=debug
+stock=
+src=
 configs=("$here/debug.config")
 
 die()
@@ -39,15 +42,17 @@ while [ $# -gt 0 ]; do
 		kind=kcsan
 		configs+=("$here/kcsan.config")
 		;;
+	--like)	stock=$2; shift ;;
+	--src)	src=$2; shift ;;
 	-j)	jobs=$2; shift ;;
-	*)	die "usage: debug_kernel.sh [--kcsan] [-j N]" ;;
+	*)	die "usage: debug_kernel.sh [--kcsan] [--like KVER --src TARBALL] [-j N]" ;;
 	esac
 	shift
 done
 
-stock=$(KVER='' "$here/vm" kver)
+[ -n "$stock" ] || stock=$(KVER='' "$here/vm" kver)
 series=$(echo "$stock" | cut -d. -f1,2)
-src=/usr/src/linux-source-$series.tar.xz
+src=${src:-/usr/src/linux-source-$series.tar.xz}
 [ -e "$src" ] || die "there is no $src: apt-get install linux-source-$series"
 hash=$({ stat -c '%s %Y' "$src"; cat "${configs[@]}" "$here/debug.kconfig"; } | sha256sum | cut -c1-10)
 kver=${stock%%[-+]*}-$kind-$hash
@@ -109,10 +114,11 @@ configure()
 	make -C "$build" "CC=$cc" KCONFIG_ALLCONFIG="$build/debug.config" allnoconfig
 }
 
-# wanted: the configuration, of each option the last line
+# wanted: the configuration, of each option the last line. `# SERIES' behind an option: other series have no such option.
 wanted()
 {
-	awk -F= '/^CONFIG_/ { if (!($1 in last)) name[n++] = $1; last[$1] = $0 } END { for (i = 0; i < n; i++) print last[name[i]] }' "${configs[@]}"
+	awk -F= -v series="$series" '{ of = index($0, "#") ? $0 : ""; sub(/.*# */, "", of); sub(/[ \t]*#.*/, "") }
+		/^CONFIG_/ && (of == "" || of == series) { if (!($1 in last)) name[n++] = $1; last[$1] = $0 } END { for (i = 0; i < n; i++) print last[name[i]] }' "${configs[@]}"
 }
 
 # taken: every line of the configuration is in force
