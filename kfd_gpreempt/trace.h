@@ -25,7 +25,8 @@
 #define TRACE_INCLUDE_FILE trace
 
 /* What all events of a queue begin with */
-#define QUEUE_ENTRY	__field(u32, gpu_id) __field(pid_t, pid) __field(u32, qid) __field(s32, priority)
+#define QUEUE_ENTRY							\
+	__field(u32, gpu_id) __field(pid_t, pid) __field(u32, qid) __field(s32, priority)
 #define QUEUE_ASSIGN(gq)						\
 	do {								\
 		__entry->gpu_id = (gq)->gn->node->id;			\
