@@ -125,8 +125,8 @@ struct gpreempt_doorbells {
 static struct workqueue_struct *withdrawals;
 
 /*
- * Protects what follows, and what nodes and processes have of it; taken in page faults. Nodes whose
- * doorbells can be revoked, and all processes' doorbells
+ * doorbell_lock protects all below, and the members that say so; page faults take it.
+ * doorbell_nodes: nodes with doorbells to revoke. doorbell_spaces: the doorbells of all processes.
  */
 static DEFINE_SPINLOCK(doorbell_lock);
 static LIST_HEAD(doorbell_nodes);

@@ -431,7 +431,7 @@ TEST(revoked_in_a_fault, "a fault that was under way when its doorbells were tak
 
 	revoke_mappings(0);
 	map_doorbells_anew(p, 0);
-	/* Nobody withdraws them. */
+	/* The scheduler withdraws none. */
 	set("gpreempt_wakeup", "poll");
 	world.before_mapping = is_revoked_now;
 	CHECK_EQ(touch_doorbells(p, 0), VM_FAULT_SIGBUS);
