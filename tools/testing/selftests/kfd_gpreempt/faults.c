@@ -48,6 +48,23 @@ static int wait_stat(const char *name, int64_t value)
 	return KFD_WAIT(kfd_vgpu_stat(name) == value, MS, LONG);
 }
 
+/* ---- what the stock driver does, by series and device ---- */
+
+/* cp_compute_enable() resets the pipes of each XCC when it halts them for a reset of the device: gfx_v9_4_3.c always, gfx_v9_0.c since 7.x. */
+static bool driver_resets_pipes_first(const struct actor *a)
+{
+	return a->client.gfx_target_version == KFD_GFX942 || kfd_kernel_since(7, 0);
+}
+
+/*
+ * The driver takes VRAM for lost if the first entries of the GART's table have changed. Up to 6.12 they are those of a window for copies,
+ * which a reset leaves alone. Since 7.x buffers have them, and amdgpu_gtt_mgr_recover() writes them anew before the driver looks.
+ */
+static bool driver_looks_for_lost_vram(void)
+{
+	return !kfd_kernel_since(7, 0);
+}
+
 /* A new process gets its work done, exactly once; with the scheduler, against another one's. */
 static void device_works(struct __test_metadata *_metadata, bool scheduled)
 {
@@ -346,9 +363,9 @@ TEST_F(error, device_is_reset_if_the_pipe_cannot_be)
 	ASSERT_EQ(0, kfd_vgpu_set("fault/pipe_reset_fail", 1));
 	EXPECT_EQ(-EACCES, interrupt(self, false));
 	device_is_reset(_metadata, self, false, 1);
-	/* Before it resets the device, gfx_v9_4_3_xcc_cp_compute_enable() resets the pipes of each XCC: whether that is seen in time is open. */
+	/* Whether the device sees the reset of its pipes before its own is open. */
 	EXPECT_LE(kfd_vgpu_stat("queue_resets"),
-		  self->queue_resets + (self->low->client.gfx_target_version == KFD_GFX942 ? self->low->client.num_xcc : 0));
+		  self->queue_resets + (driver_resets_pipes_first(self->low) ? self->low->client.num_xcc : 0));
 	EXPECT_EQ(0, kfd_vgpu_get("fault/pipe_reset_fail"));
 }
 
@@ -631,7 +648,8 @@ TEST_F(reset, that_loses_vram_sets_the_device_up_anew)
 	ASSERT_EQ(0, kfd_vgpu_set("fault/vram_lost", 1));
 	ASSERT_EQ(0, recover());
 	EXPECT_EQ(0, kfd_vgpu_get("fault/vram_lost"));
-	EXPECT_TRUE(said("VRAM is lost"));
+	if (driver_looks_for_lost_vram())
+		EXPECT_TRUE(said("VRAM is lost"));
 	EXPECT_RESETS(self, 1, 0);
 	EXPECT_EQ(0, actor_tally(self->low).twice);
 	EXPECT_EQ(self->disabled, counter("disabled"));
