@@ -351,7 +351,7 @@ static u64 preemptions_by(u32 requests)
 	return preemptions() - before;
 }
 
-TEST(a_resume_is_read_late, "while the device still reads the runlist of a resume nobody is preempted for work that has ended")
+TEST(a_resume_is_read_late, "while the device still reads the runlist of a resume no queue is preempted for work that has ended")
 {
 	low_runs(true);
 	low->kernel_ns = SEC;
