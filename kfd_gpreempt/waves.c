@@ -144,7 +144,9 @@ static void waves_ask_xcc(struct gpreempt_node *gn, int xcc, struct kfd_cu_occup
 	u32 i;
 
 	memset(buffer, 0, gn->waves.nr_slots * sizeof(*buffer));
+	rt_mutex_lock(&gn->waves.index_lock);
 	node->kfd2kgd->get_cu_occupancy(node->adev, buffer, &max_waves_per_cu, xcc);
+	rt_mutex_unlock(&gn->waves.index_lock);
 	for (i = 0; i < gn->waves.nr_slots; i++) {
 		if (!buffer[i].wave_cnt)
 			continue;
@@ -445,6 +447,7 @@ int gpreempt_waves_init_node(struct gpreempt_node *gn)
 	struct amdgpu_device *adev = gn->node->adev;
 
 	mutex_init(&gn->waves.see_lock);
+	rt_mutex_init(&gn->waves.index_lock);
 	gn->waves.known = gn->node->kfd2kgd->get_cu_occupancy && !amdgpu_sriov_vf(adev);
 	if (gn->backend && amdgpu_sriov_vf(adev))
 		dev_info(adev->dev, "gpreempt: gpu %u is a virtual function: its waves in flight are not read\n", gn->node->id);

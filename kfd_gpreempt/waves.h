@@ -4,6 +4,7 @@
 #define GPREEMPT_WAVES_H
 
 #include <linux/mutex.h>
+#include <linux/rtmutex.h>
 #include <linux/types.h>
 
 struct gpreempt_node;
@@ -30,6 +31,13 @@ struct gpreempt_node_waves {
 	 * give way
 	 */
 	bool asking;
+	/**
+	 * @index_lock: held while registers of one XCC are read. A reader that decides nothing
+	 * inherits the priority of a monitor which waits for it: where the kernel can take the CPU
+	 * from a program in a call, other programs could run first, each for its time slice, while
+	 * that one holds the index locks of the graphics engine
+	 */
+	struct rt_mutex index_lock;
 	/**
 	 * @see_lock: held while another than the monitor reads waves in flight. Its holder waits
 	 * for nothing but the index locks of the graphics engine. Taken by suspend and reset.

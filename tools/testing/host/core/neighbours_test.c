@@ -541,6 +541,8 @@ static void look_at_locks(void)
 {
 	u32 i;
 
+	/* Whoever it is: it lends a reader the monitor's priority. */
+	CHECK(lockdep_is_held(&node_of(0)->waves.index_lock.lock));
 	for (i = 0; i < nr_neighbours; i++)
 		if (neighbours[i] == current)
 			break;

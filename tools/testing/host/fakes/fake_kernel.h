@@ -438,6 +438,15 @@ static inline bool mutex_is_locked(struct mutex *lock) { return READ_ONCE(lock->
 static inline bool lockdep_is_held(const struct mutex *lock) { return READ_ONCE(lock->owner) == current; }
 #define lockdep_assert_held(lock)	BUG_ON(!lockdep_is_held(lock))
 
+/* Priorities are not simulated. */
+struct rt_mutex {
+	struct mutex lock;
+};
+
+#define rt_mutex_init(rt)	mutex_init(&(rt)->lock)
+#define rt_mutex_lock(rt)	mutex_lock(&(rt)->lock)
+#define rt_mutex_unlock(rt)	mutex_unlock(&(rt)->lock)
+
 typedef struct mutex spinlock_t;
 #define DEFINE_SPINLOCK(name)	DEFINE_MUTEX(name)
 #define spin_lock_init(lock)	mutex_init(lock)
