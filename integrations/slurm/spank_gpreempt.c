@@ -39,7 +39,8 @@ SPANK_PLUGIN(gpreempt, 1);
 /* What was asked for; one step per process in srun and in slurmstepd. */
 static bool requested;
 static int request;
-/* On the node: what the step gets, and our own cgroup for it; "" is Slurm's, or none. */
+/* On the node: may the step run, what it gets, and our own cgroup for it; "" is Slurm's, or none. */
+static bool allowed;
 static bool placed;
 static int placing;
 static char own_cgroup[PATH_MAX];
@@ -147,14 +148,27 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 	return decide(sp, ac, av, &priority);
 }
 
-/* In slurmstepd, as root, before the tasks. A batch script has not been through srun. */
+/*
+ * In slurmstepd, as root, before the tasks. A batch script has not been through srun. From Slurm 24.11
+ * on slurmstepd ends when a plugin asks slurmctld later, while it has dropped its privileges.
+ */
+int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
+{
+	if (spank_remote(sp))
+		allowed = !decide(sp, ac, av, &placing);
+	return 0;
+}
+
+/* In slurmstepd, where a refusal ends the step alone. */
 int slurm_spank_user_init(spank_t sp, int ac, char **av)
 {
 	int error;
 
+	(void)ac;
+	(void)av;
 	if (!spank_remote(sp))
 		return 0;
-	if (decide(sp, ac, av, &placing))
+	if (!allowed)
 		return -1;
 	placed = requested || placing != GPREEMPT_PRIORITY_NORMAL;
 	error = requested ? place_available() : 0;
