@@ -399,9 +399,11 @@ def base_initramfs(kver, deps):
 
 def prune(folder, prefix, keep):
     """Of the files PREFIX* of FOLDER, and what is named after them, those used last stay."""
-    files = [os.path.join(folder, n) for n in os.listdir(folder) if re.fullmatch(rf"{prefix}\w+(\.cpio)?", n)]
-    files.sort(key=lambda p: os.stat(p).st_mtime, reverse=True)
-    for path in files[keep:]:
+    last_used_s = {}
+    for path in (os.path.join(folder, n) for n in os.listdir(folder) if re.fullmatch(rf"{prefix}\w+(\.cpio)?", n)):
+        with contextlib.suppress(FileNotFoundError):    # another run of this program prunes too
+            last_used_s[path] = os.stat(path).st_mtime
+    for path in sorted(last_used_s, key=last_used_s.get, reverse=True)[keep:]:
         lock = os.path.join(folder, f".{os.path.basename(path)}.lock")
         for name in (path, f"{path}.console", lock):
             with contextlib.suppress(FileNotFoundError):
