@@ -23,7 +23,8 @@ gfx942x2 (two XCCs), gfx942x4, verbatim (the release build of amdgpu instead of 
 gfx942x2,verbatim.
 
 --kernel runs the suites that need amdgpu, or those of them that are named, on another KERNEL of Debian:
-a name of tools/testing/vm/kernels, or a release. Logs are in $BUILD/KERNEL/check. --gpu goes with it.
+a name of tools/testing/vm/kernels, or a release. Logs are in $BUILD/KERNEL/check. --gpu goes with it, and
+so do --debug and --kcsan, which then run what needs a VM on a kernel made from the source of KERNEL.
 
 --debug runs the suites that say `debug` (all of those, or the named) on a kernel of our own that looks
 for mistakes; tools/testing/vm/debug_kernel.sh builds it, once. Those that say `debug:SUITE` are run by
@@ -170,7 +171,9 @@ def read_table():
 
 def select(rows, opts, kernel):
     """The rows that are to run, in the table's order."""
-    known = [row for row in rows.values() if row.fits_kernel(kernel) and (not opts.kernel or row.needs_amdgpu())]
+    known = [row for row in rows.values() if row.fits_kernel(kernel)]
+    if opts.kernel:
+        known = [row for row in known if (row.where[0] != "host" if kernel else row.needs_amdgpu())]
     if opts.suite:
         for word in opts.suite:
             if word not in [row.name for row in known]:
@@ -214,21 +217,29 @@ def step(title, argv):
     say(f"{title} done ({time.monotonic() - begun:.1f} s)")
 
 
+def answer(argv):
+    """What a program prints; how far it is goes to standard error."""
+    return subprocess.run(argv, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
 def prepare(rows, own_kernel, other_kernel, verbatim):
     """Build what the suites need, or the release build of amdgpu if all are to run on it; returns their environment."""
     env = dict(os.environ, TOP=TOP, BUILD=BUILD, GPREEMPT_CACHE=CACHE, VGPU_CACHE=CACHE, VM=VM)
     os.makedirs(os.path.join(BUILD, "check"), exist_ok=True)
     if not os.environ.get("SUITES"):
         step("Debian packages", [os.path.join(TOP, "tools/testing/deps.sh")])
-    kernel = ([DEBUG_KERNEL, *OWN_KERNELS[own_kernel]] if own_kernel else [OTHER_KERNEL, other_kernel] if other_kernel else
-              [VM, "kver"])
-    kver = subprocess.run(kernel, stdout=subprocess.PIPE, text=True).stdout.strip()
-    if not kver:
-        die("no debug kernel, no suite was run" if own_kernel else f"no kernel {other_kernel}, no suite was run" if other_kernel else
-            "no 6.12 kernel headers found")
+    if other_kernel:
+        kver = answer([OTHER_KERNEL, other_kernel]) or die(f"no kernel {other_kernel}, no suite was run")
+    elif not own_kernel:
+        kver = answer([VM, "kver"]) or die("no 6.12 kernel headers found")
+    if own_kernel:
+        like = ["--like", kver, "--src", answer([OTHER_KERNEL, "--source", kver])] if other_kernel else []
+        kver = answer([DEBUG_KERNEL, *OWN_KERNELS[own_kernel], *like]) or die("no debug kernel, no suite was run")
     env["KVER"] = os.environ["KVER"] = kver
     compile_in, against = [], []
-    if other_kernel:
+    # This machine's compiler makes a debug kernel and its build programs, so it makes the modules too.
+    # The machine's gcov reads their counts, and kernels of all series share one cache of objects.
+    if other_kernel and not own_kernel:
         compile_in = [OTHER_KERNEL, "--in", kver]
         against = ["--src", f"/usr/src/linux-source-{'.'.join(kver.split('.')[:2])}.tar.xz"]
         env["COMPILE_IN"] = os.environ["COMPILE_IN"] = shlex.join(compile_in)
@@ -530,8 +541,8 @@ def main():
         die("--full is everything: it goes with neither SUITE nor --gpu nor --package nor --debug nor --kcsan")
     if opts.debug and opts.kcsan:
         die("--debug and --kcsan are two kernels: one after the other")
-    if opts.kernel and (opts.debug or opts.kcsan or opts.all or opts.package or opts.full):
-        die("--kernel goes with --gpu and SUITE only")
+    if opts.kernel and (opts.all or opts.package or opts.full):
+        die("--kernel goes with --gpu, --debug, --kcsan and SUITE only")
     own_kernel = "debug" if opts.debug else "kcsan" if opts.kcsan else None
     if opts.inside and not (opts.list and own_kernel):
         die("--in goes with --list, and with --debug or --kcsan")
@@ -548,7 +559,7 @@ def main():
 
     begun = time.monotonic()
     global BUILD, SUITE_TIMEOUT_S
-    BUILD = os.environ["BUILD"] = os.path.normpath(os.path.join(BUILD, own_kernel or opts.kernel or ""))
+    BUILD = os.environ["BUILD"] = os.path.normpath(os.path.join(BUILD, opts.kernel or "", own_kernel or ""))
     if own_kernel:
         SUITE_TIMEOUT_S *= DEBUG_SLOWDOWN
     if opts.debug:

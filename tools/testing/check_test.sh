@@ -334,17 +334,34 @@ another_kernel_is_for_what_needs_amdgpu()
 		c | extended | - | guest gpu | three
 		d | check | - | guest gpu vgpu.asic=x | four
 		e | check | - | host | echo 1..1; echo ok 1
-		f | debug | - | guest gpu | five
+		f | debug kcsan:g | - | guest gpu | five
+		g | debug kcsan | - | starts-vm | six
+		h | debug | - | host | seven
 	END
-	for wanted in '--kernel 9.1:a b d' '--kernel 9.1 --gpu y:a' '--kernel 9.1 c:c'; do
+	for wanted in '--kernel 9.1:a b d' '--kernel 9.1 --gpu y:a' '--kernel 9.1 c:c' '--kernel 9.1 --debug:f g' '--kernel 9.1 --kcsan:g'; do
 		# shellcheck disable=SC2086 # words
 		check --list ${wanted%:*}
 		[ "$(cut -f 1 "$scratch/log" | paste -sd ' ')" = "${wanted#*:}" ] || return 1
 	done
-	for wanted in '--kernel 9.1 e:no suite named e' '--kernel 9.1 --debug:goes with --gpu and SUITE' '--kernel 9.1:no kernel 9.1, no suite was run'; do
+	for wanted in '--kernel 9.1 e:no suite named e' '--kernel 9.1 --all:goes with --gpu, --debug, --kcsan and SUITE' '--kernel 9.1 --debug:no kernel 9.1, no suite was run' '--kernel 9.1:no kernel 9.1, no suite was run'; do
 		# shellcheck disable=SC2086
 		OTHER_KERNEL=false check ${wanted%:*}
 		[ $status = 2 ] && has "$scratch/log" "${wanted#*:}" || return 1
+	done
+}
+
+# Stand-ins for both programs: the debug kernel's writes down its arguments and prints no version.
+a_debug_kernel_is_like_the_other_kernel()
+{
+	echo 'a | debug kcsan | - | guest gpu | one' >>"$table"
+	printf '#!/bin/sh\n[ "$1" = --source ] && echo "source of $2" || echo "$1.2"\n' >"$scratch/other"
+	printf '#!/bin/sh\nprintf "<%%s>" "$@" >"%s"\n' "$scratch/asked" >"$scratch/kernel"
+	chmod +x "$scratch/other" "$scratch/kernel"
+	for wanted in '--debug --kernel 9.1:<--like><9.1.2><--src><source of 9.1.2>' '--kcsan --kernel 9.1:<--kcsan><--like><9.1.2><--src><source of 9.1.2>' \
+		'--debug:<>'; do
+		# shellcheck disable=SC2086 # words
+		OTHER_KERNEL=$scratch/other DEBUG_KERNEL=$scratch/kernel check ${wanted%%:*}
+		[ $status = 2 ] && has "$scratch/log" 'no debug kernel, no suite was run' && [ "$(cat "$scratch/asked")" = "${wanted#*:}" ] || return 1
 	done
 }
 
@@ -516,7 +533,7 @@ the_table_is_whole()
 		"$TOP/tools/testing/suites"
 }
 
-plan 29
+plan 30
 says results_are_counted_and_written_down
 says a_failing_test_fails_the_run_and_shows_its_output
 says lines_for_the_reader_are_printed
@@ -537,6 +554,7 @@ says waiting_for_a_suite_that_is_not_there_is_refused
 says what_is_no_row_is_refused
 says lists_say_what_would_run
 says another_kernel_is_for_what_needs_amdgpu
+says a_debug_kernel_is_like_the_other_kernel
 says suites_that_took_longest_begin_first
 says extended_suites_run_by_name_or_with_all
 says full_means_extended_suites_and_those_for_the_debug_kernel

@@ -12,7 +12,7 @@
 # Debian's kernel KVER. The result is
 # $GPREEMPT_CACHE/kernel/VERSION: vmlinux, lib/modules/VERSION (one module, the rest is built in), build/, against which dkms/build.sh and
 # vgpu's Makefile compile, and source, a link. VERSION ends in a hash of source and configuration: a second run finds what is there
-# and takes no time. Debug kernels of the same kind and other versions are removed. A first run compiles 1100 files; ccache helps a rebuild.
+# and takes no time. Other debug kernels of the same kind and series are removed. A first run compiles 1100 files; ccache helps a rebuild.
 # How far it is goes to standard error (dkms/progress.sh).
 #
 # Touches: $GPREEMPT_CACHE.
@@ -165,7 +165,7 @@ echo "amdxcp.ko:" >"$modules/modules.dep"
 ln -sfn ../../../build "$modules/build"
 ln -sfn "$src" "$final/source"
 objcopy --strip-debug "$build/vmlinux" "$final/vmlinux"
-for old in "$cache/kernel"/*-"$kind"-*; do
+for old in "$cache/kernel/$series".*-"$kind"-*; do
 	[ "$old" = "$final" ] || rm -rf "$old" "$cache/amdgpu/${old##*/}"
 done
 touch "$final/.done"

@@ -5,6 +5,7 @@
 #
 # Usage: tools/testing/vm/kernel.sh KERNEL		gets it, prints its version
 #        tools/testing/vm/kernel.sh --list [KERNEL]	prints the kernels there are; or the releases of one, oldest first
+#        tools/testing/vm/kernel.sh --source KVER	prints where its source is, a tarball
 #        tools/testing/vm/kernel.sh --in KVER COMMAND...	runs COMMAND where headers and source of KVER are installed
 #        tools/testing/vm/kernel.sh --drop KVER		removes what was got of it
 #
@@ -159,6 +160,12 @@ packages()
 	mv "$work" "$cache/$1"
 }
 
+# got KVER: it is there
+got()
+{
+	[ -e "$cache/$1" ] || die 1 "get $1 first: tools/testing/vm/kernel.sh $1"
+}
+
 # drop KVER: what there is of it, but of the machine's own kernel only what was got here
 drop()
 {
@@ -170,7 +177,7 @@ case ${1:-} in
 --list)
 	[ $# = 2 ] || { table | cut -d'|' -f1; exit 0; }
 	;;
---in | --drop)
+--source | --in | --drop)
 	[ $# -ge 2 ] || die 1 "which kernel?"
 	;;
 '' | -*)
@@ -189,9 +196,14 @@ case $1 in
 --drop)
 	drop "$2"
 	;;
+--source)
+	find_row "$2"
+	got "$2"
+	echo "$cache/$2/usr/src/linux-source-$series.tar.xz"
+	;;
 --in)
 	find_row "$2"
-	[ -e "$cache/$2" ] || die 1 "get $2 first: tools/testing/vm/kernel.sh $2"
+	got "$2"
 	mkdir -p "$BUILD"
 	# shellcheck disable=SC2016 # of that shell
 	system=$(system) lower=$cache/$2 mount=$cache/mount top=$top exec unshare --mount --propagation private bash -euc '
