@@ -1020,6 +1020,16 @@ void kfd_queue_stamp(struct kfd_queue *q)
 	*(uint32_t *)((char *)q->page.ptr + AMD_QUEUE_PROPERTIES) |= AMD_QUEUE_PROFILING;
 }
 
+int64_t kfd_clock_offset_ns(const struct kfd_client *c)
+{
+	struct kfd_ioctl_get_clock_counters_args args = { .gpu_id = c->gpu_id };
+	int64_t before_ns = (int64_t)kfd_now_ns();
+
+	if (ioctl(c->kfd_fd, AMDKFD_IOC_GET_CLOCK_COUNTERS, &args))
+		return -1;
+	return before_ns + ((int64_t)kfd_now_ns() - before_ns) / 2 - (int64_t)args.gpu_clock_counter * KFD_TICK_NS;
+}
+
 /* ---- signals ---- */
 
 void kfd_signal_init(struct kfd_signal *s, int64_t value)

@@ -271,6 +271,9 @@ int kfd_ring_submit(struct kfd_queue *q, const uint32_t *words, uint32_t count, 
 int kfd_runtime_enable(struct kfd_client *c);
 void kfd_queue_catch(struct kfd_queue *q, uint64_t *status, uint32_t event_id);		/* *status gets a bit for each */
 void kfd_queue_stamp(struct kfd_queue *q);	/* AQL: from now on signals tell in @start_ts and @end_ts when the device did it */
+#define KFD_TICK_NS	10	/* of the device's clock, the reference clock of 100 MHz */
+/* So many ns have to be added to the device's clock for that of kfd_now_ns(); -1 if the driver does not tell. */
+int64_t kfd_clock_offset_ns(const struct kfd_client *c);
 
 /* ---- signals; @s lies in memory that the GPU sees ---- */
 void kfd_signal_init(struct kfd_signal *s, int64_t value);

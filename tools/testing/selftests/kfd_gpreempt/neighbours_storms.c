@@ -16,7 +16,6 @@
 #include "../../bench/demo/percentile.h"
 
 #define STORMERS	4
-#define TICK_NS	10		/* of the reference clock */
 #define TRACING		"/sys/kernel/tracing"
 #define EVENTS		TRACING "/events/gpreempt"
 #define SWITCHES	TRACING "/events/sched/sched_switch"
@@ -276,17 +275,6 @@ static int trace_requests(void)
 	return err ? err : kfd_file_write(EVENTS "/gpreempt_inversion/enable", "1");
 }
 
-/* So much has to be added to the device's clock for that of kfd_now_ns(). */
-static int64_t device_clock_offset(struct actor *a)
-{
-	struct kfd_ioctl_get_clock_counters_args args = { .gpu_id = a->client.gpu_id };
-	int64_t before_ns = (int64_t)kfd_now_ns();
-
-	if (ioctl(a->client.kfd_fd, AMDKFD_IOC_GET_CLOCK_COUNTERS, &args))
-		return -1;
-	return before_ns + ((int64_t)kfd_now_ns() - before_ns) / 2 - (int64_t)args.gpu_clock_counter * TICK_NS;
-}
-
 /*
  * The interrupt that wakes somebody up at a given time wakes the monitor up as well, if that is due soon. So that requests come at any time between two
  * looks, the last part of the time is not slept.
@@ -303,7 +291,7 @@ static void wait_until(uint64_t ns)
 static int64_t actor_requests(struct actor *a, const int64_t *args)
 {
 	uint64_t next_ns = kfd_now_ns();
-	int64_t offset_ns = device_clock_offset(a);
+	int64_t offset_ns = kfd_clock_offset_ns(&a->client);
 	int err = 0;
 
 	if (prctl(PR_SET_TIMERSLACK, 1UL))
@@ -326,7 +314,7 @@ static int64_t actor_requests(struct actor *a, const int64_t *args)
 			err = kfd_signal_poll(a->done[0], LONG);
 		r->seen_ns = (int64_t)kfd_now_ns();
 		kfd_file_write(TRACING "/tracing_on", "0");
-		r->done_ns = (int64_t)a->done[0]->end_ts * TICK_NS + offset_ns;
+		r->done_ns = (int64_t)a->done[0]->end_ts * KFD_TICK_NS + offset_ns;
 	}
 	return err;
 }
