@@ -541,7 +541,7 @@ static void look_at_locks(void)
 {
 	u32 i;
 
-	/* Whoever it is: it lends a reader the monitor's priority. */
+	/* Every reader holds it, a neighbour or not: the lock lends it the monitor's priority. */
 	CHECK(lockdep_is_held(&node_of(0)->waves.index_lock.lock));
 	for (i = 0; i < nr_neighbours; i++)
 		if (neighbours[i] == current)
