@@ -26,8 +26,8 @@ help:
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
 	@echo "  make check KERNEL=7.3              those that need amdgpu, on another kernel: tools/testing/vm/kernels; GPU= goes with it"
 	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well, then check-debug"
-	@echo "  make check-debug [KERNEL=..] [SUITE='..']  on a kernel that looks for mistakes; the first run builds that kernel"
-	@echo "  make check-kcsan [KERNEL=..] [SUITE='..']  on a kernel that looks for data races; the first run builds that kernel"
+	@echo "  make check-debug [OUT=dir] [KERNEL=..] [SUITE='..']  on a kernel that looks for mistakes; the first run builds that kernel"
+	@echo "  make check-kcsan [OUT=dir] [KERNEL=..] [SUITE='..']  on a kernel that looks for data races; the first run builds that kernel"
 	@echo "  make check-package [OUT=dir]       Debian packages in throw-away systems, documentation, Slurm, OCI hook"
 	@echo
 	@echo "For a machine with an Instinct GPU:"
