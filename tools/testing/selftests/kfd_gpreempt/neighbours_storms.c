@@ -25,6 +25,7 @@
 
 #define REQUESTS	100	/* of a phase, after some that are not measured */
 #define REQUESTS_MOST	200	/* of one where few of a hundred meet what it is about */
+#define FIRST_TURNS	5	/* so often are those repeated that come before what is measured, at most */
 #define PERIOD_NS	(4500 * US)	/* between two of them, and up to PERIOD_MORE_NS more, or they would meet the same thing each time */
 #define PERIOD_MORE_NS	(500 * US)
 #define SPIN_NS		(100 * US)	/* see wait_until() */
@@ -319,12 +320,20 @@ static int64_t actor_requests(struct actor *a, const int64_t *args)
 	return err;
 }
 
-/* Some requests that are not measured, then some that are */
-static void measure(struct __test_metadata *_metadata, struct actor *high, struct phase *p, const char *what, int first, int requests)
+/*
+ * Some requests that are not measured, in turns until so many commands have had to wait; then some that are. What programs may ask for at once takes as
+ * long as those who ask get to run.
+ */
+static void measure(struct __test_metadata *_metadata, struct actor *high, struct phase *p, const char *what, int first, int requests, int waiters)
 {
 	int64_t monitor, began;
+	int64_t paced = counter("paced");
+	int turns = 0;
 
-	ASSERT_EQ(0, actor_call(high, actor_requests, first, 0, 0, 0));
+	do {
+		ASSERT_EQ(0, actor_call(high, actor_requests, first, 0, 0, 0));
+	} while (counter("paced") < paced + waiters && ++turns < FIRST_TURNS);
+	ASSERT_LT(turns, FIRST_TURNS) TH_LOG("%s: commands that should wait do not", what);
 	ASSERT_EQ(0, trace_requests());
 	monitor = kfd_cpu_ns(counter("monitor_pid"));
 	began = (int64_t)kfd_now_ns();
@@ -346,7 +355,7 @@ static void measure_beside(struct __test_metadata *_metadata, FIXTURE_DATA(storm
 			   int lists, int sets, int updates)
 {
 	storm_begin(self->stormers, STORMERS, lists, sets, updates, 0);
-	measure(_metadata, self->high, p, what, first, requests);
+	measure(_metadata, self->high, p, what, first, requests, STORMERS * updates);
 	EXPECT_FALSE(actor_done(self->low, 0)) TH_LOG("nothing was in the way any more");
 	EXPECT_EQ(0, storm_end(self->stormers, STORMERS));
 	TH_LOG("    %llu LIST, %llu SET_PRIORITY, %llu UPDATE_QUEUE", (unsigned long long)storm->calls[LOOP_LIST],
@@ -369,7 +378,7 @@ TEST_F_TIMEOUT(storms, list_storm_delays_no_preemption, 300)
 	static struct phase calm, list, set;
 
 	START_DECISIONS(3 * PHASE);
-	measure(_metadata, self->high, &calm, "calm", FIRST, REQUESTS);
+	measure(_metadata, self->high, &calm, "calm", FIRST, REQUESTS, 0);
 	measure_beside(_metadata, self, &list, "8 LIST", FIRST, REQUESTS, 2, 0, 0);
 	measure_beside(_metadata, self, &set, "8 SET_PRIORITY", FIRST, REQUESTS, 0, 2, 0);
 	expect_undelayed(_metadata, &calm, &list, "8 LIST");
@@ -383,12 +392,12 @@ TEST_F_TIMEOUT(storms, list_storm_delays_no_preemption, 300)
  */
 TEST_F_TIMEOUT(storms, calls_in_a_loop_delay_no_request, 300)
 {
-	enum { FIRST = 40, PHASE = FIRST + REQUESTS_MOST, STEPS = 300 };
+	enum { FIRST = 40, MOST = (1 + FIRST_TURNS) * FIRST + 2 * REQUESTS_MOST, STEPS = 400 };
 	static struct phase calm, all;
 	int64_t paced;
 
-	START_DECISIONS(2 * PHASE);
-	measure(_metadata, self->high, &calm, "calm", FIRST, REQUESTS_MOST);
+	START_DECISIONS(MOST);
+	measure(_metadata, self->high, &calm, "calm", FIRST, REQUESTS_MOST, 0);
 	paced = counter("paced");
 	measure_beside(_metadata, self, &all, "8 LIST, 8 SET_PRIORITY, 4 UPDATE_QUEUE", FIRST, REQUESTS_MOST, 2, 2, 1);
 	EXPECT_GT(counter("paced"), paced);
