@@ -1167,10 +1167,24 @@ int kfd_evictions_watch(struct kfd_client *c, struct kfd_evictions *e)
 	return err;
 }
 
-/* Lines "event time -pid node reason" in hexadecimal; a restore for the reason R is one that is put off */
+/*
+ * The line is "event time -pid node reason". In 7.x a privileged program hears of all processes, and
+ * the PID is that of the process's own namespace. In 6.12 a program hears of itself alone.
+ */
+static bool evictions_ours(const char *line)
+{
+	const char *pid = strstr(line, " -");
+
+	return !kfd_kernel_since(7, 0) || (pid && strtol(pid + 2, NULL, 10) == getpid());
+}
+
+/*
+ * Events are in hexadecimal; a restore for the reason R is one that is put off. All that the driver
+ * keeps (8 KiB in 7.x) fits, so that no line is cut in two.
+ */
 int kfd_evictions_update(struct kfd_evictions *e)
 {
-	char text[4096], *line, *save = NULL;
+	char text[8192 + 1], *line, *save = NULL;
 	ssize_t n;
 
 	while ((n = read(e->fd, text, sizeof(text) - 1)) > 0) {
@@ -1178,6 +1192,8 @@ int kfd_evictions_update(struct kfd_evictions *e)
 		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 			unsigned long event = strtoul(line, NULL, 16);
 
+			if (!evictions_ours(line))
+				continue;
 			if (event == KFD_SMI_EVENT_QUEUE_EVICTION)
 				e->evictions++;
 			else if (event == KFD_SMI_EVENT_QUEUE_RESTORE && line[strlen(line) - 1] == 'R')
