@@ -3,12 +3,10 @@
 #
 # root.sh - the Debian packages on a system: installed, upgraded, with new kernels, under Secure Boot, removed; whatever happens, an amdgpu boots
 #
-# dpkg, DKMS, depmod, initramfs-tools and Debian's kernel hooks are the real ones, in a throw-away system. Kernels are packages made here out
-# of Debian's of the same names: the real headers and stock amdgpu, under two version numbers. Their source packages have the real amdkfd and
-# of amdgpu only the headers, and only what has hooks is compiled, so that a build takes seconds (suite dkms builds all of it). Such a module is
-# never loaded, so modpost only warns of what it lacks (KBUILD_MODPOST_WARN).
+# The kernels are one under two version numbers; system.sh says of what.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/throwaway.sh"
+. "$(dirname "$0")/system.sh"
 
 compiler=$("$TOP/dkms/release.sh" kernel-compiler)
 throwaway "dkms $compiler gcc libc6-dev make binutils patch rsync xz-utils kmod initramfs-tools openssl mokutil ccache linux-base libjson-c5 libncurses6
@@ -25,46 +23,10 @@ old_version=$series.$sublevel-1
 new=$series.$((sublevel + 1))$tail
 new_version=$series.$((sublevel + 1))-1
 tarball=/usr/src/linux-source-$series.tar.xz
-out=$scratch/out
 
 #
 # Kernels
 #
-
-# source_tree: the kernel's source as described above, in the cache; prints the folder
-source_tree()
-{
-	local folder wanted
-	folder=$GPREEMPT_CACHE/package-root/source-$(cat "$TOP/dkms/hooks.list" <(stat -c '%s-%Y' "$tarball"; declare -f source_tree) | sha256sum | cut -c 1-12)
-
-	if [ ! -e "$folder/done" ]; then
-		rm -rf "$folder" "$folder.full"
-		mkdir -p "$folder/linux-source-$series/$AMD" "$folder.full"
-		tar -C "$folder.full" -xf "$tarball" "linux-source-$series"/{Makefile,"$AMD"/{amdkfd,amdgpu,include,pm,display,acp,amdxcp}}
-		cp "$folder.full/linux-source-$series/Makefile" "$folder/linux-source-$series/"
-		cp -r "$folder.full/linux-source-$series/$AMD/amdkfd" "$folder/linux-source-$series/$AMD/"
-		(
-			cd "$folder.full/linux-source-$series"
-			find "$AMD" -name '*.h' ! -path '*/asic_reg/*' >"$folder.list"
-			# Register headers are most of the bulk; those that are mentioned somewhere are enough.
-			wanted=$(grep -rhoE '#include ["<][^">]*' "$AMD"/amdkfd "$AMD"/amdgpu/*.h "$AMD"/include/*.h "$AMD"/pm/inc "$AMD"/display/include |
-				sed 's/.*["<\/]//' | sort -u)
-			find "$AMD/include/asic_reg" -name '*.h' | grep -F "$(echo "$wanted" | sed 's|^|/|')" >>"$folder.list"
-			tar -cf - -T "$folder.list"
-		) | tar -C "$folder/linux-source-$series" -xf -
-		{
-			sed '/^amdgpu-y := /,$d' "$folder.full/linux-source-$series/$AMD/amdgpu/Makefile"
-			printf '%s\n' 'AMDKFD_PATH := ../amdkfd' 'include $(FULL_AMD_PATH)/amdkfd/Makefile' \
-				"HOOKED := $("$TOP/dkms/hooks.sh" --series "$series" --files | sed -n 's|^\(.*\)\.c$|../amdkfd/\1.o|p' | tr '\n' ' ')" \
-				'amdgpu-y := rest.o $(filter $(HOOKED) ../kfd_gpreempt/%,$(AMDKFD_FILES))' 'obj-$(CONFIG_DRM_AMDGPU) += amdgpu.o'
-		} >"$folder/linux-source-$series/$AMD/amdgpu/Makefile"
-		printf '%s\n' '#include <linux/module.h>' 'MODULE_LICENSE("Dual MIT/GPL");' 'MODULE_IMPORT_NS(DMA_BUF);' \
-			'MODULE_ALIAS("pci:v00001002d000074A1sv*sd*bc*sc*i*");' >"$folder/linux-source-$series/$AMD/amdgpu/rest.c"
-		rm -rf "$folder.full" "$folder.list"
-		touch "$folder/done"
-	fi
-	echo "$folder"
-}
 
 # renamed FILE KVER: replaces names and numbers of the kernel that the headers are of
 renamed()
@@ -75,29 +37,13 @@ renamed()
 # kernel_packages KVER VERSION: image, headers and source
 kernel_packages()
 {
-	local kver=$1 version=$2 number folder d s f stock
+	local kver=$1 version=$2 number folder d=$scratch/deb f stock
 
 	number=$(echo "$kver" | sed 's/^\([0-9.]*[0-9]\).*/\1/')
 	stock=/lib/modules/$KVER
 	[ -e "$stock/kernel/drivers/gpu" ] || stock=$GPREEMPT_CACHE/kernel/$KVER/lib/modules/$KVER
 
-	control "linux-image-$kver" "$version" "Depends: linux-base, initramfs-tools"
-	d=$scratch/deb
-	mkdir -p "$d/boot" "$d/lib/modules/$kver/kernel/drivers/gpu/drm"
-	cp -r "$stock/kernel/drivers/gpu/drm/amd" "$d/lib/modules/$kver/kernel/drivers/gpu/drm/"
-	cp "$stock"/modules.order "$stock"/modules.builtin "$stock"/modules.builtin.modinfo "$d/lib/modules/$kver/"
-	touch "$d/boot/vmlinuz-$kver"
-	cp "/usr/src/linux-headers-$KVER/.config" "$d/boot/config-$kver"
-	for s in preinst postinst prerm postrm; do
-		{
-			printf '#!/bin/sh -e\n'
-			[ $s != postinst ] || printf 'depmod %s\n' "$kver"
-			printf 'linux-run-hooks image %s %s /boot/vmlinuz-%s -- "$@"\n' $s "$kver" "$kver"
-			[ $s != postrm ] || printf 'rm -f /lib/modules/%s/modules.*; rmdir /lib/modules/%s 2>/dev/null || true\n' "$kver" "$kver"
-		} >"$d/DEBIAN/$s"
-		chmod 755 "$d/DEBIAN/$s"
-	done
-	deb "image-$kver.deb"
+	image_package "$kver" "$version" "$stock" "/usr/src/linux-headers-$KVER/.config"
 
 	control "linux-headers-$kver" "$version" "Depends: linux-image-$kver, $compiler"
 	folder=usr/src/linux-headers-$kver
@@ -120,12 +66,7 @@ kernel_packages()
 	chmod 755 "$d/DEBIAN/postinst"
 	deb "headers-$kver.deb"
 
-	control "linux-source-$series" "$version"
-	mkdir -p "$scratch/source" "$d/usr/src"
-	cp -r "$(source_tree)/linux-source-$series" "$scratch/source/"
-	sed -i "s/^SUBLEVEL = .*/SUBLEVEL = ${number##*.}/" "$scratch/source/linux-source-$series/Makefile"
-	tar -C "$scratch/source" -c "linux-source-$series" | gzip -1 >"$d$tarball"
-	deb "source-$kver.deb"
+	source_package "$series" "$version" "${number##*.}" "$tarball" "source-$kver.deb"
 	# The same, with an amdkfd that the hooks do not fit.
 	control "linux-source-$series" "$version.1"
 	mkdir -p "$d/usr/src"
@@ -149,58 +90,6 @@ prepare()
 	cp "$BUILD"/deb/*.deb "$BUILD/deb-$newer"/*.deb "$root/debs/"
 	# Debian's images have amdgpu only where the GPU drives the console; here it is wanted.
 	echo amdgpu >>"$root/etc/initramfs-tools/modules"
-}
-
-# dpkg COMMAND...: its output in $out
-dpkg()
-{
-	in_root dpkg "$@" >"$out" 2>&1 || { cat "$out"; return 1; }
-}
-
-install()
-{
-	dpkg -i "${@/#//debs/}"
-}
-
-#
-# What boots
-#
-
-# resolved KVER: what modprobe finds
-resolved()
-{
-	in_root modinfo -k "$1" -n amdgpu | sed "s|^/lib/modules/$1/||; s|\.ko\..*|.ko|"
-}
-
-# in_initramfs KVER: version of the amdgpu in it; "stock" has none
-in_initramfs()
-{
-	local n v
-
-	rm -rf "$root/tmp/unpacked"
-	in_root unmkinitramfs "/boot/initrd.img-$1" /tmp/unpacked
-	n=$(find "$root/tmp/unpacked" -name 'amdgpu.ko*' | wc -l)
-	[ "$n" = 1 ] || { echo "$n amdgpu in the initramfs"; return; }
-	v=$(modinfo -F version "$(find "$root/tmp/unpacked" -name 'amdgpu.ko*')")
-	echo "${v:-stock}"
-}
-
-# boots KVER WHAT: stock, or our version
-boots()
-{
-	local path=updates/dkms/amdgpu.ko
-
-	[ "$2" != stock ] || path=kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko
-	is "what modprobe finds for $1" "$(resolved "$1")" "$path"
-	[ "$2" = stock ] || is "its version" "$(in_root modinfo -k "$1" -F version amdgpu)" "$2"
-	is "initramfs of $1" "$(in_initramfs "$1")" "$2"
-	# Never anything but the package's own: ours comes beside it.
-	(cd "$root" && sha256sum -c --quiet "$scratch/stock-$1")
-}
-
-image_installed()
-{
-	(cd "$root" && find "lib/modules/$1/kernel" -type f -exec sha256sum {} + >"$scratch/stock-$1")
 }
 
 old_kernel()

@@ -3,7 +3,7 @@
 #
 # throwaway.sh - a Debian system to install into and throw away; sourced after lib.sh by the suites that need one
 #
-# "throwaway PACKAGES" makes the script run once more in a mount namespace of its own, with a fresh system in $root: an overlay over a base that
+# $codename is the release of Debian, this machine's if it is not set. "throwaway PACKAGES" makes the script run once more in a mount namespace of its own, with a fresh system in $root: an overlay over a base that
 # debian's archive fills once per list of packages and that is kept in $GPREEMPT_CACHE/package-root. Nothing below $root outlives the
 # suite. "in_root COMMAND..." runs something there.
 #
@@ -16,7 +16,7 @@ system_base()
 {
 	local packages=$1 folder id
 
-	id=$(echo "$packages" | sha256sum | cut -c 1-12)
+	id=$(echo "${codename:-} $packages" | sed 's/^ //' | sha256sum | cut -c 1-12)
 	folder=$GPREEMPT_CACHE/package-root/base-$id
 	mkdir -p "$GPREEMPT_CACHE/package-root"
 	exec 7>"$GPREEMPT_CACHE/package-root/.lock"
@@ -24,7 +24,7 @@ system_base()
 	if [ ! -e "$folder/etc/debian_version" ]; then
 		rm -rf "$folder" "$folder.new"
 		mmdebstrap --quiet --variant=minbase --include="$(echo "$packages" | tr -s ' \n\t' ',' | sed 's/^,//; s/,$//')" \
-			"$("$TOP/dkms/release.sh" codename)" "$folder.new" >&2 ||
+			"${codename:-$("$TOP/dkms/release.sh" codename)}" "$folder.new" >&2 ||
 			{ rm -rf "$folder.new"; return 1; }
 		mv "$folder.new" "$folder"
 	fi
