@@ -7,7 +7,8 @@
 #
 # For each kernel below /lib/modules: if the module can be built for it and is not installed, DKMS builds and installs it; if not, what
 # is missing is said and the kernel keeps its stock amdgpu. Then each initramfs whose amdgpu would be another one now is made again.
-# --triggered: something about kernels changed (dpkg trigger); a build that failed before with the same source is not tried again.
+# --triggered: something about kernels changed (dpkg trigger); a build that failed before with the same source is not tried again, and what was
+# said of a kernel is not said again.
 # --initramfs: only the last step, after a removal.
 #
 # Exit status 1 if a build failed although everything for it was there. The initramfs are right in that case too.
@@ -68,21 +69,34 @@ followed()
 	follow "$1" &
 }
 
+# tell KVER WHY: it gets no module; once until that changes or somebody asks anew
+tell()
+{
+	if [ "$mode" != --triggered ] || [ "$(recall told "$1")" != "$2" ]; then
+		say "$1 keeps its stock amdgpu:"
+		echo "$2"
+	fi
+	remember told "$1" "$2"
+}
+
 # build KVER: returns 1 if it failed
 build()
 {
 	local kver=$1 missing inputs
 
-	! installed "$kver" || return 0
+	if installed "$kver"; then
+		forget told "$kver"
+		return 0
+	fi
 	if ! missing=$("$top/dkms/build.sh" --check --kver "$kver" 2>&1); then
-		say "$kver keeps its stock amdgpu:"
-		echo "$missing" | sed -n 's/^kfd_gpreempt: error: /  what:   /p; /^  why:/p; /^  remedy:/p'
+		tell "$kver" "$(echo "$missing" | sed -n 's/^kfd_gpreempt: error: /  what:   /p; /^  why:/p; /^  remedy:/p')"
 		return 0
 	fi
-	if ! "$top/dkms/secure-boot.sh" --make-key; then
-		say "$kver keeps its stock amdgpu"
+	if ! missing=$("$top/dkms/secure-boot.sh" --make-key 2>&1); then
+		tell "$kver" "$missing"
 		return 0
 	fi
+	forget told "$kver"
 	inputs="$version $(dpkg-query -W -f '${Package} ${Version} ' "linux-headers-$kver" 'linux-source-*' 2>/dev/null || true)"
 	if [ "$mode" = --triggered ] && [ "$(recall failed "$kver")" = "$inputs" ]; then
 		say "$kver keeps its stock amdgpu: the build failed before; dpkg-reconfigure amdgpu-gpreempt-dkms tries again"
