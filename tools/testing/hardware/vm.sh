@@ -23,7 +23,8 @@ if [ "$PROGRAMS" = all ]; then
 	done
 	add="$add --add $(command -v nice):/bin/nice"
 fi
-for name in hardware kselftest-list.txt $(for p in $PROGRAMS work-gfx90a.co kernels-gfx90a.co; do echo "kfd_gpreempt/$p"; done); do
+code=$(cd "$tests/kfd_gpreempt" && echo *.co)
+for name in hardware kselftest-list.txt $(for p in $PROGRAMS $code; do echo "kfd_gpreempt/$p"; done); do
 	add="$add --add $tests/$name:/opt/tests/$name"
 done
 arguments=
