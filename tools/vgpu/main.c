@@ -599,12 +599,24 @@ static int cp_main(void *unused)
 
 static int choose_cpus(void)
 {
-	const struct cpumask *others = housekeeping_cpumask(HK_TYPE_DOMAIN);
+	const struct cpumask *others;
+	unsigned int cpu, isolated = nr_cpu_ids;
 
+	/* From 7.0 on cpusets may replace the mask. */
+	rcu_read_lock();
+	others = housekeeping_cpumask(HK_TYPE_DOMAIN);
 	irq_cpu = cpumask_any_and(others, cpu_online_mask);
-	for_each_online_cpu(cp_cpu)
-		if (!cpumask_test_cpu(cp_cpu, others))
-			return 0;
+	for_each_online_cpu(cpu) {
+		if (!cpumask_test_cpu(cpu, others)) {
+			isolated = cpu;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	if (isolated < nr_cpu_ids) {
+		cp_cpu = isolated;
+		return 0;
+	}
 	pr_err("no CPU for the command processor: boot with two CPUs and isolcpus=0\n");
 	return -ENODEV;
 }
