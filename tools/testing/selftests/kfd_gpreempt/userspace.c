@@ -414,7 +414,10 @@ static int place(int caller_cpu, int scheduler_cpu)
 
 #define DEVICE		"vgpu_cp"	/* the thread that is the virtual GPU */
 #define PRICE_ROUNDS	15
-#define MOST_ADDED_NS	(30 * US)
+/*
+ * On 7.3 time passes there in which no CPU executes anything: one arms its timer, and QEMU's -icount gives the turn to the other, which is idle.
+ */
+#define MOST_ADDED_NS	((kfd_kernel_since(7, 0) ? 120 : 30) * US)
 #define SETTLE_NS	(300 * US)
 
 /**
