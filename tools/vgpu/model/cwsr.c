@@ -377,16 +377,26 @@ static u32 garbage(u32 *state)
 }
 
 /*
+ * The driver that loads an MQD takes 2 to the power of this and of one more: UBSAN complains of more
+ * than 30.
+ */
+#define HQD_PQ_SIZE_BEYOND	0x22u
+
+/*
  * All that the MQD says about the queue, except what bounds the control stack: that one lies in the
  * kernel's memory, and hardware that writes where it wants is not what is tested.
  */
 static void scribble_mqd(struct vgpu_model *m, u64 mqd)
 {
-	u32 state = (u32)(mqd >> 12), reg;
+	u32 state = (u32)(mqd >> 12), reg, value;
 
-	for (reg = VGPU_HQD_PQ_BASE_LO; reg < VGPU_HQD_REGS; reg++)
+	for (reg = VGPU_HQD_PQ_BASE_LO; reg < VGPU_HQD_REGS; reg++) {
+		value = garbage(&state);
+		if (reg == VGPU_HQD_PQ_CONTROL)
+			value &= ~HQD_PQ_SIZE_BEYOND;
 		if (reg != VGPU_HQD_CNTL_STACK_SIZE)
-			vgpu_vm_write32(m, VGPU_AS_KERNEL, mqd + HQD_IN_MQD + reg * 4, garbage(&state));
+			vgpu_vm_write32(m, VGPU_AS_KERNEL, mqd + HQD_IN_MQD + reg * 4, value);
+	}
 }
 
 /* See vgpu_model.h. */
