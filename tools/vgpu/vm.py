@@ -83,9 +83,10 @@ trap 'cd /sys/kernel/debug/gcov && find . -name "*.gcda" | while read -r f; do m
 OFF_CPU_0 = "taskset -p fffe 2 >/dev/null\n"
 
 # Always there: the reserved ranges are the virtual GPU's BARs. CPU 0 belongs to its command processor: after a timer QEMU's -icount
-# loop always begins with CPU 0, so a driver that spins on CPU 1 cannot starve it.
+# loop always begins with CPU 0, so a driver that spins on CPU 1 cannot starve it. Tests read the kernel's log: none of it is
+# overwritten by the suites of one guest.
 CMDLINE = ("console=ttyS0 nokaslr mitigations=off tsc=reliable no_timer_check cryptomgr.notests oops=panic panic=-1 "
-           "memmap=1G$0x100000000 memmap=16M$0xa0000000 isolcpus=0 rdinit=/init")
+           "memmap=1G$0x100000000 memmap=16M$0xa0000000 isolcpus=0 log_buf_len=1M rdinit=/init")
 
 HELP = """\
 vm.py run boots a stock Debian kernel under QEMU (software emulation, two CPUs), runs CMD in it through sh, prints what CMD prints and
