@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * chardev.c - /dev/kfd_gpreempt, and the two commands on /dev/kfd
+ * chardev.c - /dev/kfd_gpreempt, and our commands on /dev/kfd
  *
  * Every structure is copied in whole, its reserved members are compared with 0, and what is given
  * back is copied out whole. Nothing is copied from or to user space under a lock. Rights are those
@@ -192,6 +192,8 @@ static void chardev_describe(const struct gpreempt_queue *gq,
 		info->flags |= GPREEMPT_QUEUE_EVICTED;
 	if (gpreempt_obstacle_debugged(gq->process->p))
 		info->flags |= GPREEMPT_QUEUE_DEBUGGED;
+	if (READ_ONCE(gq->q->properties.is_suspended))
+		info->flags |= GPREEMPT_QUEUE_SUSPENDED;
 	info->logical_priority = gpreempt_policy_read(pq->set.priority);
 	info->effective_priority = gpreempt_policy_read(pq->effective_priority);
 	info->source = READ_ONCE(gq->priority.source);
@@ -707,15 +709,16 @@ static int chardev_kfd_preempt(void __user *user)
 	return gpreempt_hold(&gpreempt_own_holder, &match, false, args.timeout_ms, &nr);
 }
 
-static int chardev_kfd_resume(void __user *user)
+/* The short form is the beginning of the long one. */
+static int chardev_kfd_resume(void __user *user, size_t size)
 {
-	struct kfd_ioctl_resume_queue_args args;
+	struct kfd_ioctl_resume_queue_long_args args = { 0 };
 	struct gpreempt_target_match match;
 	u32 nr;
 
-	if (copy_from_user(&args, user, sizeof(args)))
+	if (copy_from_user(&args, user, size))
 		return -EFAULT;
-	if (args.pad)
+	if (!chardev_is_zero(args.pad, sizeof(args.pad)))
 		return -EINVAL;
 	match = chardev_own_queue(args.queue_id);
 	return gpreempt_unhold(&gpreempt_own_holder, &match, &nr);
@@ -742,7 +745,8 @@ long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned 
 	 */
 	if (process->lead_thread != current->group_leader)
 		return -EBADF;
-	r = cmd == AMDKFD_IOC_PREEMPT_QUEUE ? chardev_kfd_preempt(user) : chardev_kfd_resume(user);
+	r = cmd == AMDKFD_IOC_PREEMPT_QUEUE ? chardev_kfd_preempt(user) :
+					      chardev_kfd_resume(user, _IOC_SIZE(cmd));
 	return r == -ERESTARTSYS ? -EINTR : r;
 }
 
@@ -754,7 +758,8 @@ long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned 
  */
 bool kfd_gpreempt_owns_ioctl(unsigned int cmd)
 {
-	return cmd == AMDKFD_IOC_PREEMPT_QUEUE || cmd == AMDKFD_IOC_RESUME_QUEUE;
+	return cmd == AMDKFD_IOC_PREEMPT_QUEUE || cmd == AMDKFD_IOC_RESUME_QUEUE ||
+	       cmd == AMDKFD_IOC_RESUME_QUEUE_LONG;
 }
 
 static struct gpreempt_listener *chardev_listener_of(struct file *file)

@@ -26,8 +26,8 @@
  *
  * Return: active (has work), idle, preempted, leaving (preempted, but the device still holds it),
  * lost (had to be reset to make it leave, never runs again), evicted (by the driver, and not
- * preempted), blocked (waits for something else than the GPU) or, on the device, unmapped (its
- * pointers cannot be read: whether it has work is not known)
+ * preempted), suspended (by its debugger, likewise), blocked (waits for something else than the
+ * GPU) or, on the device, unmapped (its pointers cannot be read: whether it has work is not known)
  */
 const char *gpreempt_queue_sysfs_state(const struct gpreempt_queue *gq, u64 pending)
 {
@@ -37,6 +37,8 @@ const char *gpreempt_queue_sysfs_state(const struct gpreempt_queue *gq, u64 pend
 		return READ_ONCE(gq->hw.leaving) ? "leaving" : "preempted";
 	if (READ_ONCE(gq->q->properties.is_evicted))
 		return "evicted";
+	if (READ_ONCE(gq->q->properties.is_suspended))
+		return "suspended";
 	if (!READ_ONCE(gq->view.pointers))
 		return "unmapped";
 	if (gpreempt_policy_read(gq->policy.seen.blocked))

@@ -7,7 +7,7 @@
 
 static void print_queue(const struct gpreempt_queue_info *q)
 {
-	char command[32], effective[16] = "", flags[6] = "";
+	char command[32], effective[16] = "", flags[8] = "";
 	int nr = 0;
 
 	if (q->effective_priority != q->logical_priority)
@@ -24,6 +24,8 @@ static void print_queue(const struct gpreempt_queue_info *q)
 		flags[nr++] = 'E';
 	if (q->flags & GPREEMPT_QUEUE_DEBUGGED)
 		flags[nr++] = 'D';
+	if (q->flags & GPREEMPT_QUEUE_SUSPENDED)
+		flags[nr++] = 'S';
 	flags[nr] = '\0';
 	printf("%7d %-15.15s %7u %5u %5d%-7s %-8s%-10s%-4s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %s\n", q->pid,
 	       command_of(q->pid, command, sizeof(command)), q->gpu_id, q->queue_id, q->logical_priority, effective,

@@ -88,6 +88,7 @@ json_object *json_of_queue(const struct gpreempt_queue_info *q)
 	add_flag(o, "unscheduled", q->flags & GPREEMPT_QUEUE_UNSCHEDULED);
 	add_flag(o, "evicted", q->flags & GPREEMPT_QUEUE_EVICTED);
 	add_flag(o, "debugged", q->flags & GPREEMPT_QUEUE_DEBUGGED);
+	add_flag(o, "suspended", q->flags & GPREEMPT_QUEUE_SUSPENDED);
 	return o;
 }
 

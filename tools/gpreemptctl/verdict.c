@@ -38,7 +38,7 @@ static const char *other(const struct gpreempt_queue_info *q, char *buffer, size
 	return buffer;
 }
 
-/* $since, $to and $left are put in; $left is nothing if the time is not known. */
+/* $since, $to, $left, $driver and $why are put in; $left is nothing if the time is not known. */
 static const struct {
 	const char *text, *before_left, *after_left;
 } sentences[] = {
@@ -49,14 +49,14 @@ static const struct {
 	[GPREEMPT_VERDICT_DORMANT] = { .text = "has had no work for long" },
 	[GPREEMPT_VERDICT_BLOCKED] = { "waits for something else than the device$since, so no queue yields to it$left",
 				       "; it has its priority again in ", "" },
-	[GPREEMPT_VERDICT_DRIVER] = { .text = "the driver has taken it off the device$since" },
+	[GPREEMPT_VERDICT_DRIVER] = { .text = "$driver has taken it off the device$since" },
 	[GPREEMPT_VERDICT_UNSEEN] = { .text = "may run; its ring pointers cannot be read, so no queue yields to it" },
 	[GPREEMPT_VERDICT_EXPECTED] = { "its work was announced, and the device is kept clear for it$left", " for ", " more" },
 	[GPREEMPT_VERDICT_RELIEF] = { "runs in its relief$since, because it was kept off for the longest time$left", "; ", " are left" },
 	[GPREEMPT_VERDICT_SIBLING] = { .text = "runs$since beside a more urgent queue of its own process" },
 	[GPREEMPT_VERDICT_AGED] = { "runs$since beside more urgent work, because it waited for long$left", "; ", " are left" },
 	[GPREEMPT_VERDICT_EXEMPT] = { .text = "stays on the device$since, because its process is exempt; it would yield to $to" },
-	[GPREEMPT_VERDICT_OBSTACLE] = { .text = "stays on the device$since, because the driver does not let it go; it would yield to $to" },
+	[GPREEMPT_VERDICT_OBSTACLE] = { .text = "stays on the device$since, because $why; it would yield to $to" },
 	[GPREEMPT_VERDICT_MIN_RUN] = { "yields to $to$left, when it has run for its least time", " in ", "" },
 	[GPREEMPT_VERDICT_BUDGET] = { "yields to $to$left, when the overhead budget allows it", " in ", "" },
 	[GPREEMPT_VERDICT_YIELDS] = { "yields to $to$since$left", "; may be held ", " more" },
@@ -98,10 +98,20 @@ static void put_to(const struct gpreempt_queue_info *q, FILE *out)
 	fputs(yields_to_hold(q) ? "a hold" : other(q, to, sizeof(to)), out);
 }
 
+static void put_driver(const struct gpreempt_queue_info *q, FILE *out)
+{
+	fputs(q->flags & GPREEMPT_QUEUE_SUSPENDED ? "its debugger" : "the driver", out);
+}
+
+static void put_why(const struct gpreempt_queue_info *q, FILE *out)
+{
+	fputs(q->flags & GPREEMPT_QUEUE_DEBUGGED ? "a debugger has its process" : "the driver does not let it go", out);
+}
+
 static const struct {
 	const char *name;
 	void (*put)(const struct gpreempt_queue_info *q, FILE *out);
-} fields[] = { { "$since", put_since }, { "$left", put_left }, { "$to", put_to } };
+} fields[] = { { "$since", put_since }, { "$left", put_left }, { "$to", put_to }, { "$driver", put_driver }, { "$why", put_why } };
 
 /* What @text begins with, put in. Return: what follows it */
 static const char *put_piece(const struct gpreempt_queue_info *q, const char *text, FILE *out)

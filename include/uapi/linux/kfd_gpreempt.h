@@ -21,7 +21,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define GPREEMPT_ABI_VERSION		2
+#define GPREEMPT_ABI_VERSION		3
 
 #define GPREEMPT_PRIORITY_MIN		(-1023)
 #define GPREEMPT_PRIORITY_MAX		1023
@@ -150,6 +150,8 @@ enum gpreempt_queue_state {
  * @GPREEMPT_QUEUE_EVICTED: the driver keeps it off the device, because of its memory or for a
  *	suspend: no queue yields to it meanwhile
  * @GPREEMPT_QUEUE_DEBUGGED: a debugger with CAP_SYS_NICE has its process, which is left alone meanwhile
+ * @GPREEMPT_QUEUE_SUSPENDED: a debugger of its process keeps it off the device: no queue yields to it
+ *	meanwhile. Since version 3
  */
 enum gpreempt_queue_flag {
 	GPREEMPT_QUEUE_HELD		= 1 << 0,
@@ -158,6 +160,7 @@ enum gpreempt_queue_flag {
 	GPREEMPT_QUEUE_UNSCHEDULED	= 1 << 3,
 	GPREEMPT_QUEUE_EVICTED		= 1 << 4,
 	GPREEMPT_QUEUE_DEBUGGED		= 1 << 5,
+	GPREEMPT_QUEUE_SUSPENDED	= 1 << 6,
 };
 
 /**
@@ -532,7 +535,20 @@ struct kfd_ioctl_resume_queue_args {
 	__u32 pad;
 };
 
+/**
+ * struct kfd_ioctl_resume_queue_long_args - AMDKFD_IOC_RESUME_QUEUE_LONG
+ * @queue_id: in: KFD's number of the queue
+ * @pad: in: 0
+ *
+ * AMDKFD_IOC_RESUME_QUEUE as programs send it that have one size for both commands. Since version 3.
+ */
+struct kfd_ioctl_resume_queue_long_args {
+	__u32 queue_id;
+	__u32 pad[3];
+};
+
 #define AMDKFD_IOC_PREEMPT_QUEUE	_IOWR('K', 0x87, struct kfd_ioctl_preempt_queue_args)
 #define AMDKFD_IOC_RESUME_QUEUE		_IOWR('K', 0x88, struct kfd_ioctl_resume_queue_args)
+#define AMDKFD_IOC_RESUME_QUEUE_LONG	_IOWR('K', 0x88, struct kfd_ioctl_resume_queue_long_args)
 
 #endif /* _UAPI_LINUX_KFD_GPREEMPT_H */

@@ -46,6 +46,15 @@ int main(void)
 	say(&q);
 	q.verdict = GPREEMPT_VERDICT_YIELDS;
 	say(&q);
+	/* A debugger has its process, or has suspended it. */
+	q.flags = GPREEMPT_QUEUE_DEBUGGED;
+	q.verdict = GPREEMPT_VERDICT_OBSTACLE;
+	say(&q);
+	q.flags = GPREEMPT_QUEUE_DEBUGGED | GPREEMPT_QUEUE_SUSPENDED;
+	q.verdict = GPREEMPT_VERDICT_DRIVER;
+	say(&q);
+	q.flags = 0;
+	q.verdict = GPREEMPT_VERDICT_YIELDS;
 	/* Times of all sizes, one packet, a relief. */
 	q.to_pid = 1;
 	q.to_queue_id = 0;

@@ -272,6 +272,8 @@ each_verdict_has_a_sentence()
 		exempt: stays on the device, because its process is exempt; it would yield to pid 4711 queue 2 (priority 100)
 		exempt: stays on the device, because its process is exempt; it would yield to a hold
 		yields: yields to more urgent work of others
+		obstacle: stays on the device, because a debugger has its process; it would yield to more urgent work of others
+		driver: its debugger has taken it off the device
 		yields: yields to pid 1 queue 0 (in its relief, 1 packet waiting) since 999 us; may be held 9.9 ms more
 		yields: yields to pid 1 queue 0 (in its relief, 1 packet waiting) since 10 ms; may be held 9999 ms more
 		yields: yields to pid 1 queue 0 (in its relief, 1 packet waiting) since 10 s; may be held 4294 s more

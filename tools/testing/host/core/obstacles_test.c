@@ -102,6 +102,54 @@ BOTH(obstacle_while_preempted, "a debugger that attaches to a preempted process 
 	debug_process(process_of(low), false);
 }
 
+/* What low looks like while its debugger keeps it. */
+static bool looks_suspended(void)
+{
+	return !on_device(low) && !preempted(low) && low->q.gpreempt->policy.verdict == GPREEMPT_VERDICT_DRIVER &&
+	       !strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 1), "suspended");
+}
+
+TEST(suspended_by_its_debugger, "what a debugger suspends, preempted or not, stays off until the debugger lets it go, and is scheduled again")
+{
+	struct task_struct child = { .pid = 98 };
+
+	/* Of a debugger without the right, the process is preempted as ever. */
+	low_is_preempted(true);
+	debug_process_by(process_of(low), &child);
+	run(20 * MS);
+	CHECK(preempted(low));
+	suspend_queue(low, true);
+	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 1), "preempted"));
+	CHECK(run_until_idle(high, SEC));
+	CHECK_AFTER(20 * MS, looks_suspended());
+	suspend_queue(low, false);
+	CHECK(on_device(low));
+	high_preempts_low();
+	low_resumes_after_high(5 * MS);
+	/* Let go while it is preempted. */
+	suspend_queue(low, true);
+	CHECK_AFTER(20 * MS, looks_suspended());
+	suspend_queue(low, false);
+	high_comes();
+	CHECK(preempted(low));
+	suspend_queue(low, true);
+	suspend_queue(low, false);
+	CHECK(preempted(low) && !on_device(low));
+	debug_process_by(process_of(low), NULL);
+
+	/* With the right it has the queue back, and does with it what it likes. */
+	debug_process(process_of(low), true);
+	CHECK_AFTER(10 * MS, !preempted(low) && on_device(low));
+	submit(high, 20);
+	suspend_queue(low, true);
+	CHECK_AFTER(20 * MS, looks_suspended());
+	suspend_queue(low, false);
+	CHECK_AFTER(20 * MS, !preempted(low) && on_device(low));
+	debug_process(process_of(low), false);
+	CHECK_AFTER(20 * MS, preempted(low) && !on_device(low));
+	CHECK(run_until_idle(high, 5 * SEC));
+}
+
 BOTH(the_backend_looks_again, "what became an obstacle between decision and lock is refused, and said")
 {
 	struct device_queue_manager *dqm;

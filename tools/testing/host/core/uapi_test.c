@@ -602,8 +602,6 @@ TEST(own_holds, "a program preempts and resumes its own queues through /dev/kfd"
 
 	begin();
 	submit_and_run(low, 50, MS);
-	CHECK(kfd_gpreempt_owns_ioctl(AMDKFD_IOC_PREEMPT_QUEUE) && kfd_gpreempt_owns_ioctl(AMDKFD_IOC_RESUME_QUEUE));
-	CHECK(!kfd_gpreempt_owns_ioctl(AMDKFD_IOC_RESUME_QUEUE + 1));
 	args = (struct kfd_ioctl_preempt_queue_args){ .queue_id = 0, .preempt_type = 2, .timeout_ms = 100 };
 	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_PREEMPT_QUEUE, (unsigned long)&args), -EBADF);
 	self->group_leader = &process_of(low)->task;
@@ -619,6 +617,47 @@ TEST(own_holds, "a program preempts and resumes its own queues through /dev/kfd"
 	back.pad = 0;
 	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE, (unsigned long)&back), 0);
 	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE, 8), -EFAULT);
+	self->group_leader = self;
+	CHECK_AFTER(10 * MS, !preempted(low));
+}
+
+TEST(kfd_command_words, "on /dev/kfd, whole command words are ours, and no other word with the same number is")
+{
+	/* Numbers that programs were built with. */
+	CHECK_EQ(AMDKFD_IOC_PREEMPT_QUEUE, 0xc0104b87);
+	CHECK_EQ(AMDKFD_IOC_RESUME_QUEUE, 0xc0084b88);
+	CHECK_EQ(AMDKFD_IOC_RESUME_QUEUE_LONG, 0xc0104b88);
+	EACH(size, 256, "size %u: ", size) {
+		CHECK_EQ(kfd_gpreempt_owns_ioctl(_IOC(_IOC_READ | _IOC_WRITE, 'K', 0x87, size)), size == 16);
+		CHECK_EQ(kfd_gpreempt_owns_ioctl(_IOC(_IOC_READ | _IOC_WRITE, 'K', 0x88, size)), size == 8 || size == 16);
+		CHECK(!kfd_gpreempt_owns_ioctl(_IOC(_IOC_WRITE, 'K', 0x87, size)) && !kfd_gpreempt_owns_ioctl(_IOC(_IOC_READ, 'K', 0x88, size)));
+	}
+	CHECK(!kfd_gpreempt_owns_ioctl(AMDKFD_IOC_RESUME_QUEUE + 1) && !kfd_gpreempt_owns_ioctl(AMDKFD_IOC_RESUME_QUEUE_LONG + 1));
+	CHECK(!kfd_gpreempt_owns_ioctl(AMDKFD_IOC_PREEMPT_QUEUE - 1));
+}
+
+TEST(resume_in_its_long_form, "RESUME_QUEUE with 16 bytes does what it does with 8, and a pad that is not 0 leaves the hold")
+{
+	struct kfd_ioctl_preempt_queue_args args = { .preempt_type = 2, .timeout_ms = 100 };
+	struct kfd_ioctl_resume_queue_long_args back = { 0 };
+	struct task_struct *self = current;
+
+	begin();
+	submit_and_run(low, 50, MS);
+	self->group_leader = &process_of(low)->task;
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_PREEMPT_QUEUE, (unsigned long)&args), 0);
+	EACH(i, 3, "pad %u: ", i) {
+		back = (struct kfd_ioctl_resume_queue_long_args){ 0 };
+		back.pad[i] = 1;
+		CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE_LONG, (unsigned long)&back), -EINVAL);
+		CHECK(preempted(low) && low->q.gpreempt->hold.any);
+	}
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE_LONG, 8), -EFAULT);
+	back = (struct kfd_ioctl_resume_queue_long_args){ .queue_id = 77 };
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE_LONG, (unsigned long)&back), -ENOENT);
+	CHECK(low->q.gpreempt->hold.any);
+	back.queue_id = 0;
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE_LONG, (unsigned long)&back), 0);
 	self->group_leader = self;
 	CHECK_AFTER(10 * MS, !preempted(low));
 }
@@ -832,7 +871,7 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 	CHECK(high->q.gpreempt->policy.set.own_priority == 6 && high->q.gpreempt->policy.set.explicit_priority);
 
 	/* Flags, one by one and all together. */
-	EACH(i, 64, "flags %x: ", i) {
+	EACH(i, 128, "flags %x: ", i) {
 		struct gpreempt_queue *gq = high->q.gpreempt;
 
 		CHECK(!mutex_is_locked(&node_of(0)->pass_lock));
@@ -843,10 +882,12 @@ TEST(list_tells_all, "each member of a listed queue says what it is documented t
 		blind(high, i & GPREEMPT_QUEUE_UNSCHEDULED);
 		high->q.properties.is_evicted = i & GPREEMPT_QUEUE_EVICTED;
 		debug_process(process_of(high), i & GPREEMPT_QUEUE_DEBUGGED);
+		high->q.properties.is_suspended = i & GPREEMPT_QUEUE_SUSPENDED;
 		info = info_of(high);
 		gq->hold.any = gq->policy.seen.blocked = gq->policy.process->opt_out = false;
 		blind(high, false);
 		high->q.properties.is_evicted = false;
+		high->q.properties.is_suspended = false;
 		debug_process(process_of(high), false);
 		node_of(0)->pass_lock.owner = current;
 		mutex_unlock(&node_of(0)->pass_lock);

@@ -1150,6 +1150,19 @@ void evict_queue(struct sim_queue *sq, bool evicted)
 	change_queue(sq, evicted, sq->q.properties.priority);
 }
 
+/* SUSPEND_QUEUES, RESUME_QUEUES of the debugger, which there is with the hardware scheduler only. */
+void suspend_queue(struct sim_queue *sq, bool on)
+{
+	struct device_queue_manager *dqm = sq->q.device->dqm;
+
+	dqm_lock(dqm);
+	BUG_ON(!hws_of(dqm));
+	WRITE_ONCE(sq->q.properties.is_suspended, on);
+	set_active(sq, QUEUE_IS_ACTIVE(sq->q.properties));
+	driver_executes(dqm);
+	dqm_unlock(dqm);
+}
+
 static struct task_struct administrator = { .pid = 99, .caps = CAP_SYS_NICE };
 
 void debug_process(struct sim_process *process, bool on)

@@ -239,6 +239,7 @@ void destroy_queue(struct sim_queue *sq);
 void kill_process(struct sim_process *process);
 void update_queue(struct sim_queue *sq, u32 priority);
 void evict_queue(struct sim_queue *sq, bool evicted);
+void suspend_queue(struct sim_queue *sq, bool on);
 void give_gws(struct sim_queue *sq, bool on);
 /* By somebody else: with the right to exempt it, or with none. */
 void debug_process(struct sim_process *process, bool on);

@@ -245,9 +245,11 @@ static void use_kfd(void)
 		.queue_id = !sq || one_in(8) ? some_u32() : sq->q.properties.queue_id, .preempt_type = one_in(4) ? any(4) : 2, .timeout_ms = some_timeout_ms(),
 		.pad = one_in(16),
 	};
-	unsigned int cmd = one_in(2) ? AMDKFD_IOC_PREEMPT_QUEUE : AMDKFD_IOC_RESUME_QUEUE;
+	/* Which form a resume has depends on what is drawn already, so that old inputs keep their meaning. */
+	unsigned int cmd = one_in(2) ? AMDKFD_IOC_PREEMPT_QUEUE :
+			   args.preempt_type % 2 ? AMDKFD_IOC_RESUME_QUEUE_LONG : AMDKFD_IOC_RESUME_QUEUE;
 
-	if (cmd == AMDKFD_IOC_RESUME_QUEUE && !one_in(8))
+	if (cmd != AMDKFD_IOC_PREEMPT_QUEUE && !one_in(8))
 		args.preempt_type = args.timeout_ms = args.pad = 0;
 	if (one_in(32))
 		cmd ^= 1U << any(32);

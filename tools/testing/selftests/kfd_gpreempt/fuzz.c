@@ -199,7 +199,14 @@ static void call_kfd(void)
 	struct kfd_ioctl_preempt_queue_args args = {
 		.queue_id = some_u32(), .preempt_type = any() % 4, .timeout_ms = 1, .pad = one_in(10),
 	};
-	unsigned long command = any() % 2 ? AMDKFD_IOC_PREEMPT_QUEUE : AMDKFD_IOC_RESUME_QUEUE;
+	static const unsigned long commands[] = {
+		AMDKFD_IOC_PREEMPT_QUEUE, AMDKFD_IOC_PREEMPT_QUEUE, AMDKFD_IOC_RESUME_QUEUE, AMDKFD_IOC_RESUME_QUEUE_LONG,
+	};
+	unsigned long command = commands[any() % 4];
+
+	/* A resume has only zeroes behind the number. */
+	if (command != AMDKFD_IOC_PREEMPT_QUEUE && !one_in(8))
+		args.preempt_type = args.timeout_ms = args.pad = 0;
 
 	/* Its size, not its number: the driver has commands of its own. */
 	if (one_in(10))

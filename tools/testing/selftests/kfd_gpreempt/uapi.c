@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * uapi.c - /dev/kfd_gpreempt and the two commands on /dev/kfd: each good use, each refusal
+ * uapi.c - /dev/kfd_gpreempt and our commands on /dev/kfd: each good use, each refusal
  *
  * Through the library where that is what is tested, by plain ioctls where what is sent is wrong on purpose. Needs the scheduler.
  */
@@ -476,7 +476,14 @@ static int64_t actor_kfd_ioctl(struct actor *a, const int64_t *args)
 		.queue_id = args[1], .preempt_type = args[2], .pad = args[3],
 	};
 	struct kfd_ioctl_resume_queue_args resume = { .queue_id = args[1], .pad = args[3] };
+	struct kfd_ioctl_resume_queue_long_args long_resume = { .queue_id = args[1] };
 
+	if (args[0] == 2) {
+		/* Of the pad, the word that args[3] counts. */
+		if (args[3])
+			long_resume.pad[args[3] - 1] = 1;
+		return raw(a->client.kfd_fd, AMDKFD_IOC_RESUME_QUEUE_LONG, &long_resume);
+	}
 	return args[0] ? raw(a->client.kfd_fd, AMDKFD_IOC_RESUME_QUEUE, &resume) :
 			 raw(a->client.kfd_fd, AMDKFD_IOC_PREEMPT_QUEUE, &preempt);
 }
@@ -499,6 +506,26 @@ TEST_F(uapi, kfd_commands_hold_ones_own_queues)
 	ASSERT_DONE_ONCE(a);
 }
 
+/* As programs send it that were written for 16 bytes: a refusal leaves the hold, and what is accepted ends it. */
+TEST_F(uapi, resume_takes_sixteen_bytes_as_well)
+{
+	struct actor *a = worker(_metadata, 0, 1, self->slots, 50, 5 * MS);
+	uint32_t id = a->queue[0].id;
+	int i;
+
+	EXPECT_EQ(0xc0104b88, AMDKFD_IOC_RESUME_QUEUE_LONG);
+	EXPECT_EQ(0xc0104b87, AMDKFD_IOC_PREEMPT_QUEUE);
+	ASSERT_EQ(0, launch_begins(a));
+	ASSERT_EQ(0, actor_call(a, actor_kfd_ioctl, 0, id, 2, 0));
+	for (i = 1; i <= 3; i++)
+		EXPECT_EQ(-EINVAL, actor_call(a, actor_kfd_ioctl, 2, id, 0, i)) TH_LOG("word %d of the pad", i);
+	EXPECT_EQ(-ENOENT, actor_call(a, actor_kfd_ioctl, 2, 4711, 0, 0));
+	EXPECT_TRUE(state_is(a, 0, "preempted"));
+	EXPECT_TRUE(stands_still(&a->work[0], 50 * MS));
+	ASSERT_EQ(0, actor_call(a, actor_kfd_ioctl, 2, id, 0, 0));
+	ASSERT_DONE_ONCE(a);
+}
+
 static int64_t actor_childs_ioctl(struct actor *a, const int64_t *args)
 {
 	int status, r;
@@ -518,6 +545,7 @@ TEST_F(uapi, kfd_commands_are_not_for_whoever_inherits_the_descriptor)
 
 	EXPECT_EQ(-EBADF, actor_call(a, actor_childs_ioctl, 0, a->queue[0].id, 2, 0));
 	EXPECT_EQ(-EBADF, actor_call(a, actor_childs_ioctl, 1, a->queue[0].id, 0, 0));
+	EXPECT_EQ(-EBADF, actor_call(a, actor_childs_ioctl, 2, a->queue[0].id, 0, 0));
 	/* The driver evicts queues of one that forks, for a moment. */
 	EXPECT_EQ(0, wait_state(a, 0, "idle", LONG));
 }
@@ -588,8 +616,13 @@ TEST_F(uapi, kfd_numbers_of_others_are_left_alone)
 	int fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 
 	ASSERT_LE(0, fd);
+	/* 40 bytes is one of AMD's own. */
+	EXPECT_EQ(-ENOTTY, raw(fd, _IOWR('K', 0x87, char[40]), buffer));
 	EXPECT_EQ(-ENOTTY, raw(fd, _IOWR('K', 0x87, char[24]), buffer));
-	EXPECT_EQ(-ENOTTY, raw(fd, _IOWR('K', 0x88, char[16]), buffer));
+	EXPECT_EQ(-ENOTTY, raw(fd, _IOWR('K', 0x87, char[8]), buffer));
+	EXPECT_EQ(-ENOTTY, raw(fd, _IOWR('K', 0x88, char[12]), buffer));
+	EXPECT_EQ(-ENOTTY, raw(fd, _IOWR('K', 0x88, char[24]), buffer));
+	EXPECT_EQ(-ENOTTY, raw(fd, _IOW('K', 0x88, char[16]), buffer));
 	close(fd);
 }
 
