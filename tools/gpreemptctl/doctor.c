@@ -2,78 +2,67 @@
 /*
  * doctor.c - gpreemptctl doctor: is everything in place, and what to do if it is not
  *
- * Each question has an answer and, if that is a bad one, a remedy. Reads, never changes anything.
+ * Each question has an answer and, if that is a bad one, a remedy; a good one may come with an
+ * advice. Reads, never changes anything.
  */
-#include "gpreemptctl.h"
+#include "doctor.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
-/**
- * struct report - what has been found out
- * @checks: JSON array
- * @json: print nothing meanwhile
- * @bad: answers that keep the scheduler from working
- */
-struct report {
-	json_object *checks;
-	bool json;
-	int bad;
-};
-
-static void answer(struct report *r, bool good, const char *question, const char *found, const char *remedy)
+/* @text: what to do, in JSON as @member; NULL: nothing */
+static void report(struct report *r, const char *word, const char *question, const char *found, const char *member, const char *text)
 {
 	json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "check", json_object_new_string(question));
-	json_object_object_add(o, "ok", json_object_new_boolean(good));
-	json_object_object_add(o, "found", json_object_new_string(found));
-	if (!good)
-		json_object_object_add(o, "remedy", json_object_new_string(remedy));
+	add_text(o, "check", question);
+	add_flag(o, "ok", strcmp(word, "BAD"));
+	add_text(o, "found", found);
+	if (text)
+		add_text(o, member, text);
 	json_object_array_add(r->checks, o);
-	if (!good)
-		r->bad++;
 	if (r->json)
 		return;
-	printf("%-4s %s: %s\n", good ? "ok" : "BAD", question, found);
-	if (!good)
-		printf("     -> %s\n", remedy);
+	printf("%-4s %s: %s\n", word, question, found);
+	if (text)
+		printf("     -> %s\n", text);
+}
+
+/** answer() - a question is answered; if not well, @remedy says what to do */
+void answer(struct report *r, bool good, const char *question, const char *found, const char *remedy)
+{
+	report(r, good ? "ok" : "BAD", question, found, "remedy", good ? NULL : remedy);
+	r->bad += !good;
+}
+
+/** advise() - the scheduler works; @advice says what would be better */
+void advise(struct report *r, const char *question, const char *found, const char *advice)
+{
+	report(r, "note", question, found, "advice", advice);
 }
 
 /* Only where the module is not ours: in AMD's own driver package the scheduler runs on kernels of other series as well. */
-static void check_series(struct report *r)
+static void check_series(struct report *r, const struct driver *d)
 {
-	const char *series = " " SUPPORTED_SERIES " ";
+	const char *series = " " SUPPORTED_SERIES " ", *after = strchr(d->kernel, '.');
 	char word[64], found[256];
-	struct utsname kernel;
-	const char *after;
 	bool good;
 
-	uname(&kernel);
-	after = strchr(kernel.release, '.');
-	snprintf(word, sizeof(word), " %.*s ", (int)(after ? after + 1 + strspn(after + 1, "0123456789") - kernel.release : 0), kernel.release);
+	snprintf(word, sizeof(word), " %.*s ", (int)(after ? after + 1 + strspn(after + 1, "0123456789") - d->kernel : 0), d->kernel);
 	good = strstr(series, word);
-	snprintf(found, sizeof(found), "%s%s%s", kernel.release, good ? "" : ", which is none of ", good ? "" : SUPPORTED_SERIES);
+	snprintf(found, sizeof(found), "%s%s%s", d->kernel, good ? "" : ", which is none of ", good ? "" : SUPPORTED_SERIES);
 	answer(r, good, "the kernel is of a supported series", found,
 	       "boot a kernel of one of these series; DKMS builds for each that is installed with its headers");
 }
 
-static bool check_module(struct report *r)
+static void check_module(struct report *r, const struct driver *d)
 {
-	char text[256];
-	bool loaded = !access("/sys/module/amdgpu", F_OK);
-
-	answer(r, loaded, "amdgpu is loaded", loaded ? "yes" : "no",
+	answer(r, d->loaded, "amdgpu is loaded", d->loaded ? "yes" : "no",
 	       "modprobe amdgpu; if that fails, the kernel log says why (an unsigned module under Secure Boot, for instance)");
-	if (!loaded)
-		return false;
-	loaded = read_text("/sys/module/amdgpu/parameters/gpreempt_enable", text, sizeof(text)) >= 0;
-	answer(r, loaded, "it is the one with kfd_gpreempt", loaded ? "yes" : "no, the distribution's own",
-	       "install the DKMS package for this kernel (dkms status), then reload amdgpu or restart; the initramfs must have the new one too");
-	return loaded;
+	if (d->loaded)
+		check_driver(r, d);
 }
 
 /* The program that decides, beside every installation, whether the kernel would take the module; it is installed with this one. */
@@ -133,38 +122,21 @@ static void check_secure_boot(struct report *r)
 	answer(r, good, "the kernel takes modules that DKMS signs", all, remedy);
 }
 
-/* What modinfo says of the file that would be loaded next. Return: is there an answer? */
-static bool installed(const char *field, char *text, size_t size)
+static void check_version(struct report *r, const struct driver *d)
 {
-	char command[64];
-	bool said;
-	FILE *out;
+	char loaded[64] = "", file[64] = "", found[512];
 
-	snprintf(command, sizeof(command), "modinfo -F %s amdgpu 2>/dev/null", field);
-	out = popen(command, "re");
-	if (!out)
-		return false;
-	said = fgets(text, size, out);
-	pclose(out);
-	text[said ? strcspn(text, "\n") : 0] = '\0';
-	return *text;
-}
-
-static void check_version(struct report *r)
-{
-	char version[64] = "unknown", loaded[64] = "", file[64] = "", found[512];
-	struct utsname kernel;
-
-	uname(&kernel);
-	read_text("/sys/module/amdgpu/version", version, sizeof(version));
-	snprintf(found, sizeof(found), "module %s, gpreemptctl %s", version, VERSION);
-	answer(r, !strcmp(version, VERSION), "module and gpreemptctl are of one version", found,
-	       "install both from the same source, then reload amdgpu or restart");
+	/* AMD's package has a version of its own; there the ABI tells. */
+	if (!d->amd) {
+		snprintf(found, sizeof(found), "module %s, gpreemptctl %s", d->version[0] ? d->version : "unknown", VERSION);
+		answer(r, !strcmp(d->version, VERSION), "module and gpreemptctl are of one version", found,
+		       "install both from the same source, then reload amdgpu or restart");
+	}
 
 	/* The kernel itself refuses a module that was built for another one. */
-	if (read_text("/sys/module/amdgpu/srcversion", loaded, sizeof(loaded)) < 0 || !installed("srcversion", file, sizeof(file)))
+	if (read_text("/sys/module/amdgpu/srcversion", loaded, sizeof(loaded)) < 0 || !modinfo("srcversion", file, sizeof(file)))
 		return;
-	snprintf(found, sizeof(found), "loaded %s, installed for %s %s", loaded, kernel.release, file);
+	snprintf(found, sizeof(found), "loaded %s, installed for %s %s", loaded, d->kernel, file);
 	answer(r, !strcmp(loaded, file), "the loaded module is the installed one", found,
 	       "reload amdgpu or restart; if it stays so, the initramfs has an old one: update-initramfs -u");
 }
@@ -190,10 +162,14 @@ static void check_enabled(struct report *r)
 
 static void check_cgroups(struct report *r)
 {
-	bool there = !access("/sys/fs/cgroup/cgroup.procs", F_OK);
+	static const char question[] = "cgroups are of version 2 (for --cgroup)";
+	bool first = !access("/proc/cgroups", F_OK) && !access("/sys/fs/cgroup", F_OK);
 
-	answer(r, there, "cgroup v2 is at /sys/fs/cgroup (for run and --cgroup)", there ? "yes" : "no",
-	       "boot with systemd.unified_cgroup_hierarchy=1; in a container, mount it");
+	if (!access("/sys/fs/cgroup/cgroup.procs", F_OK))
+		answer(r, true, question, "yes", "");
+	else
+		advise(r, question, first ? "no, of version 1" : "no, none are mounted",
+		       "run works without; containers and other programs: set -p PID --tree, or lines `cgroup' of /etc/gpreempt.conf. For --cgroup: systemd.unified_cgroup_hierarchy=1");
 }
 
 static void check_cwsr(struct report *r)
@@ -233,9 +209,22 @@ static void check_node(struct report *r, const struct gpreempt_node_info *n)
 	answer(r, false, question, found, remedy);
 }
 
+/* Versions only add: an older one lacks something that this program can ask for. */
+static void check_abi(struct report *r, const struct gpreempt_info *info)
+{
+	char found[64];
+
+	snprintf(found, sizeof(found), "the module speaks version %u, gpreemptctl %u", info->abi_version, GPREEMPT_ABI_VERSION);
+	if (info->abi_version >= GPREEMPT_ABI_VERSION)
+		answer(r, true, "/dev/kfd_gpreempt speaks our ABI", found, "");
+	else
+		advise(r, "/dev/kfd_gpreempt speaks our ABI", found, "install both from the same source, then reload amdgpu or restart");
+}
+
 static void check_nodes(struct report *r)
 {
 	struct gpreempt_node_info *nodes = NULL;
+	struct gpreempt_info info = { 0 };
 	struct gpreempt *g;
 	int i, nr, error = gpreempt_open(&g);
 
@@ -243,7 +232,9 @@ static void check_nodes(struct report *r)
 		answer(r, false, "/dev/kfd_gpreempt speaks our ABI", "no, an older one", "update the module");
 	if (error)
 		return;
-	nr = gpreempt_list_nodes(g, NULL, &nodes);
+	nr = gpreempt_list_nodes(g, &info, &nodes);
+	if (nr >= 0)
+		check_abi(r, &info);
 	answer(r, nr > 0, "there is a GPU for compute", nr > 0 ? "yes" : "no", "look for amdgpu and kfd in the kernel log");
 	for (i = 0; i < nr; i++)
 		check_node(r, &nodes[i]);
@@ -255,18 +246,28 @@ int cmd_doctor(const struct options *o)
 {
 	struct report r = { .checks = json_object_new_array(), .json = o->json };
 	json_object *document;
-	bool ours = check_module(&r);
+	struct driver d;
 
-	if (!ours)
-		check_series(&r);
+	find_driver(&d);
+	check_module(&r, &d);
+	/* AMD's package is for kernels of other series as well. */
+	if (!d.hooked && !d.source[0])
+		check_series(&r, &d);
+	check_dkms(&r, &d);
 	check_secure_boot(&r);
-	if (ours) {
-		check_version(&r);
+	if (d.hooked) {
+		check_version(&r, &d);
 		check_cwsr(&r);
 		check_enabled(&r);
 		check_rights(&r);
 		check_cgroups(&r);
 		check_nodes(&r);
+	}
+	if (d.loaded) {
+		check_idle_eviction(&r);
+		check_slots(&r);
+		check_hip(&r);
+		check_debuggers(&r);
 	}
 	if (o->json) {
 		document = new_document();
@@ -275,7 +276,7 @@ int cmd_doctor(const struct options *o)
 	} else {
 		json_object_put(r.checks);
 	}
-	if (!ours)
+	if (!d.hooked)
 		return EXIT_NO_MODULE;
 	return r.bad ? EXIT_FAILED : EXIT_DONE;
 }

@@ -144,6 +144,8 @@ struct identity {
 };
 
 /* identity.c */
+#define TOPOLOGY	"/sys/class/kfd/kfd/topology/nodes"
+bool topology_of(const char *node, unsigned int *gpu_id, unsigned int *slots);
 void identify(unsigned int gpu_id, struct identity *id);
 
 /* tune.c: true, or false and in @why, which takes a line, what is wrong */

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TOPOLOGY	"/sys/class/kfd/kfd/topology/nodes"
 #define PCI		"/sys/bus/pci/devices"
 
 /* Partitions of a device have its PCI address with their own number as function. */
@@ -51,6 +50,30 @@ static bool properties_of(unsigned int gpu_id, char *text, size_t size)
 	if (nodes)
 		closedir(nodes);
 	return found;
+}
+
+/**
+ * topology_of() - what KFD says of one of its nodes
+ * @node: folder of the node
+ * @gpu_id: out: 0 for a CPU
+ * @slots: out: compute queues that may be mapped at a time
+ *
+ * Return: is it known?
+ */
+bool topology_of(const char *node, unsigned int *gpu_id, unsigned int *slots)
+{
+	unsigned long long number;
+	char path[512], text[4096];
+
+	snprintf(path, sizeof(path), TOPOLOGY "/%s/gpu_id", node);
+	if (read_text(path, text, sizeof(text)) < 0 || !parse_number(text, UINT32_MAX, &number))
+		return false;
+	*gpu_id = number;
+	snprintf(path, sizeof(path), TOPOLOGY "/%s/properties", node);
+	if (read_text(path, text, sizeof(text)) < 0)
+		return false;
+	*slots = property(text, "num_cp_queues");
+	return true;
 }
 
 static void set_bdf(struct identity *id, unsigned int domain, unsigned int location)

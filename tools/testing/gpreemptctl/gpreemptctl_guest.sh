@@ -190,6 +190,17 @@ set_changes_a_process_and_clear_forgets()
 		wait_until queue_is "$pid" '-5 process' && status 0 set -p "$pid" clear && wait_until queue_is "$pid" '7 kfd'
 }
 
+doctor_sees_programs_and_slots()
+{
+	slots=$(cat /sys/class/kfd/kfd/topology/nodes/*/properties | awk '$1 == "num_cp_queues" && $2 { print $2 }')
+	status 0 doctor >"$work/doctor" && grep -qx "ok   GPU_MAX_HW_QUEUES of programs: $pid (training) unset" "$work/doctor" &&
+		grep -q "^ok   it is the one with kfd_gpreempt: the kernel's driver with kfd_gpreempt [0-9]" "$work/doctor" &&
+		grep -qx "ok   gpu $gpu has a slot for each queue: 1 compute queue of 1 program, $slots slots (num_kcq=[0-9])" "$work/doctor" &&
+		! grep -q 'debugger\|traced\|keep_idle' "$work/doctor" && return
+	cat "$work/doctor"
+	return 1
+}
+
 set_changes_a_queue()
 {
 	queue=$(gpreemptctl list -p "$pid" | awk 'NR == 2 { print $4 }')
@@ -474,6 +485,7 @@ check run_includes_grandchildren
 check a_cgroup_stays_as_long_as_it_is_needed
 begin training 25
 check list_shows_the_queue
+check doctor_sees_programs_and_slots
 check set_changes_a_process_and_clear_forgets
 check set_changes_a_queue
 check set_changes_a_cgroup

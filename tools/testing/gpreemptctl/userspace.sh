@@ -456,6 +456,267 @@ doctor_knows_secure_boot()
 	doctor_says "BAD " "is not enrolled"
 }
 
+# new_machine: a new made-up machine in $scratch/made-up, with a loaded amdgpu of the kernel's own, its modinfo and nothing else
+new_machine()
+{
+	rm -rf "$scratch/made-up"
+	mkdir -p "$scratch/made-up/sys/module/amdgpu/parameters" "$scratch/made-up/sys/class/kfd/kfd/topology/nodes" "$scratch/made-up/sys/class/kfd/kfd/proc" \
+		"$scratch/made-up/src" "$scratch/made-up/lib" "$scratch/made-up/bin"
+	cat >"$scratch/made-up/bin/modinfo" <<-'END'
+		#!/bin/sh
+		cat "${0%/*}/modinfo.$2"
+	END
+	chmod +x "$scratch/made-up/bin/modinfo"
+	next_module /lib/modules/x/kernel/drivers/gpu/drm/amd/amdgpu/amdgpu.ko
+}
+
+# next_module FILE [PARAMETER]: what would be loaded next
+next_module()
+{
+	echo "$1" >"$scratch/made-up/bin/modinfo.filename"
+	echo "vm_size:VM address space size${2:+
+$2:what it does}" >"$scratch/made-up/bin/modinfo.parm"
+	: >"$scratch/made-up/bin/modinfo.srcversion"
+}
+
+# loaded [VERSION] [PARAMETER=VALUE...]: the amdgpu that is
+loaded()
+{
+	local module=$scratch/made-up/sys/module/amdgpu parameter
+
+	rm -f "$module/version" "$module"/parameters/*
+	[ -z "$1" ] || echo "$1" >"$module/version"
+	shift
+	for parameter; do
+		echo "${parameter#*=}" >"$module/parameters/${parameter%%=*}"
+	done
+}
+
+# doctor_on STATUS TEXT...: what doctor says on that machine is in $scratch/out
+doctor_on()
+{
+	local wanted=$1 text
+
+	shift
+	status=0
+	PATH=$scratch/made-up/bin:$PATH unshare --mount bash -c '
+		set -e
+		for place in sys usr/src var/lib; do
+			mount -t tmpfs fake "/$place"
+			cp -a "$0/${place##*/}/." "/$place/"
+		done
+		LD_PRELOAD=$2 exec "$1" doctor' "$scratch/made-up" "$prefix/usr/bin/gpreemptctl" "$scratch/device.so" >"$scratch/out" 2>"$err" || status=$?
+	is "messages" "$(cat "$err")" ""
+	is "exit status" "$status" "$wanted"
+	for text; do
+		has "$scratch/out" "$text"
+	done
+}
+
+can_make_up_a_machine()
+{
+	unshare --mount true 2>/dev/null || skip "no mount namespace can be made here"
+	[ -e "$scratch/device.so" ] || gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I"$TOP/include/uapi" -I"$TOP/integrations/common" -I"$TOP/lib" \
+		-o "$scratch/device.so" "$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/gpreempt.c" -ldl
+}
+
+doctor_knows_whose_driver_it_is()
+{
+	local dkms=/lib/modules/x/updates/dkms/amdgpu.ko amd=$scratch/made-up/lib/kfd_gpreempt/amd
+
+	can_make_up_a_machine
+	new_machine
+	loaded ""
+	doctor_on 3 "BAD  it is the one with kfd_gpreempt: the kernel's own driver, without kfd_gpreempt; /lib/modules/x/kernel/" \
+		"-> install the DKMS package for this kernel" "the kernel is of a supported series: "
+	next_module $dkms gpreempt_enable
+	doctor_on 3 "BAD  it is the one with kfd_gpreempt: the kernel's own driver, without kfd_gpreempt; $dkms is another one" \
+		"-> it is installed: reload amdgpu or restart"
+	loaded "$version" gpreempt_enable=Y
+	doctor_on 1 "ok   it is the one with kfd_gpreempt: the kernel's driver with kfd_gpreempt $version; $dkms" \
+		"ok   module and gpreemptctl are of one version"
+	not grep -q 'another one\|supported series' "$scratch/out"
+	loaded 0.0.1 gpreempt_enable=Y
+	doctor_on 1 "ok   it is the one with kfd_gpreempt: the kernel's driver with kfd_gpreempt 0.0.1" \
+		"BAD  module and gpreemptctl are of one version: module 0.0.1"
+
+	# AMD's, which is for kernels of other series as well. Sources of several versions may be there.
+	next_module $dkms
+	mkdir -p "$scratch/made-up/src/amdgpu-6.12.12-2164967.24.04" "$scratch/made-up/src/amdgpu-6.7.0-1756574" "$scratch/made-up/src/amdgpu-none"
+	: >"$scratch/made-up/src/amdgpu-6.12.12-2164967.24.04/dkms.conf"
+	: >"$scratch/made-up/src/amdgpu-6.7.0-1756574/dkms.conf"
+	loaded 6.12.12 vm_size=-1
+	doctor_on 3 "BAD  it is the one with kfd_gpreempt: AMD's driver package (amdgpu-dkms) 6.12.12, without kfd_gpreempt" \
+		"-> install kfd_gpreempt into AMD's package (make install DRIVER=amd)"
+	not grep -q 'supported series' "$scratch/out"
+	# Its build has said why.
+	mkdir -p "$amd"
+	printf 'without 6.12.12-2164967.24.04 digest\n  what:   a hook has no place\n  why:    kfd_open() is another\n  remedy: update kfd_gpreempt\n' >"$amd/$(uname -r)"
+	doctor_on 3 "6.12.12, without kfd_gpreempt: a hook has no place" "     -> update kfd_gpreempt"
+	echo "with 6.12.12-2164967.24.04 digest" >"$amd/$(uname -r)"
+	next_module $dkms gpreempt_enable
+	loaded 6.12.12 vm_size=-1 gpreempt_enable=Y
+	doctor_on 1 "ok   it is the one with kfd_gpreempt: AMD's driver package (amdgpu-dkms) 6.12.12, with kfd_gpreempt"
+	not grep -q 'are of one version' "$scratch/out"
+}
+
+# dkms_has PACKAGE VERSION: DKMS has it for the running kernel
+dkms_has()
+{
+	mkdir -p "$scratch/made-up/lib/dkms/$1/$2/$(uname -r)/x86_64"
+	ln -s "$2/$(uname -r)/x86_64" "$scratch/made-up/lib/dkms/$1/kernel-$(uname -r)-x86_64"
+}
+
+doctor_knows_what_dkms_has()
+{
+	can_make_up_a_machine
+	new_machine
+	loaded "$version" gpreempt_enable=Y
+	doctor_on 1
+	not grep -q 'DKMS has' "$scratch/out"
+	mkdir -p "$scratch/made-up/lib/dkms/kfd_gpreempt/$version"
+	ln -s nowhere "$scratch/made-up/lib/dkms/kfd_gpreempt/kernel-1.2.3-x86_64"
+	doctor_on 1 "BAD  DKMS has one amdgpu for this kernel: none for $(uname -r)" "-> install the headers of this kernel"
+	dkms_has kfd_gpreempt "$version"
+	doctor_on 1 "ok   DKMS has one amdgpu for this kernel: kfd_gpreempt $version"
+	dkms_has amdgpu 6.12.12-2164967.24.04
+	doctor_on 1 "BAD  DKMS has one amdgpu for this kernel: kfd_gpreempt $version and amdgpu 6.12.12-2164967.24.04, for $(uname -r)" "-> decide for one"
+	rm -r "$scratch/made-up/lib/dkms/kfd_gpreempt"
+	doctor_on 1 "ok   DKMS has one amdgpu for this kernel: AMD's amdgpu 6.12.12-2164967.24.04"
+}
+
+# kfd_node NUMBER GPU_ID PROPERTIES: of the machine in $scratch/made-up
+kfd_node()
+{
+	mkdir -p "$scratch/made-up/sys/class/kfd/kfd/topology/nodes/$1"
+	echo "$2" >"$scratch/made-up/sys/class/kfd/kfd/topology/nodes/$1/gpu_id"
+	echo "$3" | tr ' =' '\n ' >"$scratch/made-up/sys/class/kfd/kfd/topology/nodes/$1/properties"
+}
+
+# kfd_queues PID GPU_ID TYPE IDS...: of a process on it
+kfd_queues()
+{
+	local queues=$scratch/made-up/sys/class/kfd/kfd/proc/$1/queues gpu=$2 type=$3 id
+
+	shift 3
+	for id; do
+		mkdir -p "$queues/$id"
+		echo "$gpu" >"$queues/$id/gpuid"
+		echo "$type" >"$queues/$id/type"
+	done
+}
+
+doctor_counts_queues_against_slots()
+{
+	local pid
+
+	can_make_up_a_machine
+	new_machine
+	loaded "$version" gpreempt_enable=Y num_kcq=8
+	kfd_node 0 0 "simd_count=0 num_cp_queues=0"
+	kfd_node 1 51234 "simd_count=320 num_cp_queues=24"
+	kfd_node 2 51235 "simd_count=320 num_cp_queues=24"
+	for pid in 1000001 1000002 1000003 1000004; do
+		kfd_queues $pid 51234 0 0 1 2 3 4
+		kfd_queues $pid 51234 1 5
+	done
+	kfd_queues 1000001 51235 0 6
+	doctor_on 1 "ok   gpu 51234 has a slot for each queue: 20 compute queues of 4 programs, 24 slots (num_kcq=8)" \
+		"ok   gpu 51235 has a slot for each queue: 1 compute queue of 1 program, 24 slots (num_kcq=8)"
+	not grep -q 'gpu 0 ' "$scratch/out"
+	kfd_queues 1000005 51234 0 0 1 2 3 4
+	doctor_on 1 "note gpu 51234 has a slot for each queue: 25 compute queues of 5 programs, 24 slots (num_kcq=8)" \
+		"GPU_MAX_HW_QUEUES=2 in the environment of HIP programs (4 by default, and one more of the runtime). More slots: options amdgpu num_kcq=2"
+	# What the driver has by default says -1.
+	kfd_node 1 51234 "simd_count=320 num_cp_queues=30"
+	loaded "$version" gpreempt_enable=Y num_kcq=2
+	doctor_on 1 "ok   gpu 51234 has a slot for each queue: 25 compute queues of 5 programs, 30 slots (num_kcq=2)"
+	loaded "" num_kcq=-1
+	doctor_on 3 "ok   gpu 51234 has a slot for each queue: 25 compute queues of 5 programs, 30 slots (num_kcq=8)"
+}
+
+doctor_reads_environments_and_debuggers()
+{
+	local few unset traced tracer
+
+	can_make_up_a_machine
+	new_machine
+	loaded "$version" gpreempt_enable=Y
+	doctor_on 1
+	not grep -q 'GPU_MAX_HW_QUEUES\|debugger\|traced' "$scratch/out"
+	GPU_MAX_HW_QUEUES=2 sleep 600 &
+	few=$!
+	GPREEMPT_TEST_QUEUE=1 env -u GPU_MAX_HW_QUEUES sleep 600 &
+	unset=$!
+	GPREEMPT_TEST_QUEUE=debugged sleep 600 &
+	traced=$!
+	python3 -c 'import ctypes, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long] * 4
+assert libc.ptrace(0x4206, int(sys.argv[1]), 0, 0) == 0
+print("attached", flush=True)
+time.sleep(600)' $traced >"$scratch/tracer" &
+	tracer=$!
+	# shellcheck disable=SC2064 # now
+	trap "kill $few $unset $tracer $traced 2>/dev/null || true" EXIT
+	for _ in $(seq 100); do
+		[ ! -s "$scratch/tracer" ] || break
+		sleep 0.1
+	done
+	[ -s "$scratch/tracer" ] || { kill $few $unset $tracer $traced; skip "no process can be traced here"; }
+	kfd_queues $few 51234 0 0
+	kfd_queues $unset 51234 0 0
+	doctor_on 1 "$few (sleep) 2" "$unset (sleep) unset"
+	is "lines about HIP" "$(grep -c '^ok   GPU_MAX_HW_QUEUES of programs: ' "$scratch/out")" 1
+	not grep -q 'debugger\|traced' "$scratch/out"
+	kfd_queues $traced 51234 0 0
+	doctor_on 1 "note no debugger keeps a program from being scheduled: $traced (sleep) by $tracer (python3)" "-> end the debugger or monitor"
+	kill $traced $tracer
+	# One that is traced and not left alone; and one that has suspended itself.
+	GPREEMPT_TEST_QUEUE=suspended sleep 600 &
+	traced=$!
+	# shellcheck disable=SC2064 # now
+	trap "kill $few $unset $traced 2>/dev/null || true" EXIT
+	kfd_queues $traced 51234 0 0
+	sleep 0.2
+	doctor_on 1 "note no debugger keeps a program from being scheduled: $traced (sleep) queues suspended"
+	kill $few $unset $traced
+	# Gone meanwhile
+	wait $few $unset $traced 2>/dev/null || true
+	doctor_on 1 "(?) gone"
+}
+
+doctor_knows_amds_own_eviction()
+{
+	local question="doorbells have one owner (keep_idle_process_evicted)"
+
+	can_make_up_a_machine
+	new_machine
+	loaded "$version" gpreempt_enable=Y gpreempt_wakeup=doorbell
+	doctor_on 1
+	not grep -q keep_idle "$scratch/out"
+	loaded 6.12.12 gpreempt_enable=Y gpreempt_wakeup=doorbell keep_idle_process_evicted=N
+	doctor_on 1 "ok   $question: kfd_gpreempt"
+	loaded 6.12.12 gpreempt_enable=Y gpreempt_wakeup=doorbell keep_idle_process_evicted=Y
+	doctor_on 1 "note $question: AMD's driver, so gpreempt_wakeup=doorbell polls" "-> options amdgpu keep_idle_process_evicted=0"
+	loaded 6.12.12 gpreempt_enable=Y gpreempt_wakeup=poll keep_idle_process_evicted=1
+	doctor_on 1 "ok   $question: AMD's driver"
+}
+
+doctor_knows_the_version_of_cgroups()
+{
+	local question="cgroups are of version 2 (for --cgroup)"
+
+	can_make_up_a_machine
+	new_machine
+	loaded "$version" gpreempt_enable=Y
+	doctor_on 1 "note $question: no, none are mounted"
+	mkdir -p "$scratch/made-up/sys/fs/cgroup/systemd"
+	doctor_on 1 "note $question: no, of version 1" "-> run works without; containers and other programs: set -p PID --tree"
+	: >"$scratch/made-up/sys/fs/cgroup/cgroup.procs"
+	doctor_on 1 "ok   $question: yes"
+}
+
 # topology NODE GPU_ID PROPERTIES: a node of KFD's on the machine in $scratch/machine
 topology()
 {
@@ -579,7 +840,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
-plan 21
+plan 27
 must builds_without_warnings builds_without_warnings
 tap wrong_usage_is_told wrong_usage_is_told
 tap a_missing_module_has_a_status_and_a_remedy a_missing_module_has_a_status_and_a_remedy
@@ -594,6 +855,12 @@ tap manual_pages_are_clean_and_complete manual_pages_are_clean_and_complete
 tap completion_offers_what_there_is completion_offers_what_there_is
 must install_puts_everything_in_place install_puts_everything_in_place
 tap doctor_knows_secure_boot doctor_knows_secure_boot
+tap doctor_knows_whose_driver_it_is doctor_knows_whose_driver_it_is
+tap doctor_knows_what_dkms_has doctor_knows_what_dkms_has
+tap doctor_counts_queues_against_slots doctor_counts_queues_against_slots
+tap doctor_reads_environments_and_debuggers doctor_reads_environments_and_debuggers
+tap doctor_knows_amds_own_eviction doctor_knows_amds_own_eviction
+tap doctor_knows_the_version_of_cgroups doctor_knows_the_version_of_cgroups
 tap metrics_name_the_device_as_others_do metrics_name_the_device_as_others_do
 tap unit_is_what_systemd_expects unit_is_what_systemd_expects
 tap library_exports_what_its_map_and_header_say library_exports_what_its_map_and_header_say

@@ -3,7 +3,7 @@
  * device.c - stands for /dev/kfd_gpreempt where there is no GPU: a library to preload, which answers open() and ioctl() of that one device
  *
  * Priorities of cgroups are lines "PATH PRIORITY" of $GPREEMPT_DEVICE. Every process with GPREEMPT_TEST_QUEUE in its environment has one queue, whose
- * priority is that of the nearest cgroup, as in the kernel. Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Nothing else is known here: ENOTTY.
+ * priority is that of the nearest cgroup, as in the kernel; the variable's value may be "debugged" or "suspended". Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Nothing else is known here: ENOTTY.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -100,9 +100,11 @@ static bool nearest(const char *path, int *priority)
 	return found;
 }
 
-static bool has_queue(const char *pid)
+static bool has_queue(const char *pid, unsigned int *flags)
 {
+	static const char variable[] = "GPREEMPT_TEST_QUEUE=";
 	char name[64], text[65536];
+	const char *value;
 	size_t length;
 	FILE *f;
 
@@ -112,7 +114,13 @@ static bool has_queue(const char *pid)
 		return false;
 	length = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
-	return memmem(text, length, "GPREEMPT_TEST_QUEUE=", 20);
+	text[length] = '\0';
+	value = memmem(text, length, variable, strlen(variable));
+	if (!value)
+		return false;
+	value += strlen(variable);
+	*flags = !strcmp(value, "debugged") ? GPREEMPT_QUEUE_DEBUGGED : !strcmp(value, "suspended") ? GPREEMPT_QUEUE_SUSPENDED : 0;
+	return true;
 }
 
 static int list(struct gpreempt_list *l)
@@ -128,7 +136,7 @@ static int list(struct gpreempt_list *l)
 		struct gpreempt_queue_info q = { .gpu_id = 1, .logical_priority = GPREEMPT_PRIORITY_NORMAL, .kfd_priority = 7 };
 
 		q.pid = atoi(d->d_name);
-		if (q.pid <= 0 || !has_queue(d->d_name) || place_cgroup_of(q.pid, path, sizeof(path)))
+		if (q.pid <= 0 || !has_queue(d->d_name, &q.flags) || place_cgroup_of(q.pid, path, sizeof(path)))
 			continue;
 		if (nearest(path, &q.logical_priority))
 			q.source = GPREEMPT_SOURCE_CGROUP;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor.h - what the files of doctor share: a report, and those who add to it */
+#ifndef DOCTOR_H
+#define DOCTOR_H
+
+#include "gpreemptctl.h"
+
+/**
+ * struct report - what has been found out
+ * @checks: JSON array
+ * @json: print nothing meanwhile
+ * @bad: answers that keep the scheduler from working
+ */
+struct report {
+	json_object *checks;
+	bool json;
+	int bad;
+};
+
+/* doctor.c: an answer, good or bad; and one that is good, where something could be better */
+void answer(struct report *r, bool good, const char *question, const char *found, const char *remedy);
+void advise(struct report *r, const char *question, const char *found, const char *advice);
+
+/**
+ * struct driver - the amdgpu of this machine
+ * @kernel: release of the running kernel
+ * @loaded: an amdgpu is loaded
+ * @hooked: it has kfd_gpreempt
+ * @amd: it is that of AMD's package amdgpu-dkms
+ * @version: what it says; may be empty, as of the kernel's own
+ * @file: what would be loaded next; may be empty
+ * @file_hooked: that has kfd_gpreempt
+ * @source: version of AMD's package whose source is here; empty: none is
+ */
+struct driver {
+	char kernel[128];
+	bool loaded;
+	bool hooked;
+	bool amd;
+	char version[64];
+	char file[512];
+	bool file_hooked;
+	char source[128];
+};
+
+/* driver.c */
+void find_driver(struct driver *d);
+void check_driver(struct report *r, const struct driver *d);
+void check_dkms(struct report *r, const struct driver *d);
+bool modinfo(const char *field, char *text, size_t size);
+
+/* programs.c */
+void check_slots(struct report *r);
+void check_hip(struct report *r);
+void check_debuggers(struct report *r);
+void check_idle_eviction(struct report *r);
+
+#endif /* DOCTOR_H */

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+/*
+ * driver.c - gpreemptctl doctor: which amdgpu is loaded, and whose
+ *
+ * The kernel's own has no version. Built by DKMS with kfd_gpreempt it has that of kfd_gpreempt.
+ * AMD's package amdgpu-dkms has a version of its own, with kfd_gpreempt or without.
+ */
+#include "doctor.h"
+
+#include <dirent.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define MODULE		"/sys/module/amdgpu"
+#define SOURCES		"/usr/src"
+#define AMD_SOURCE	"amdgpu-"
+#define DKMS		"/var/lib/dkms"
+/* What came of building AMD's driver with kfd_gpreempt, by kernel */
+#define AMD_MEMORY	"/var/lib/kfd_gpreempt/amd"
+
+/** modinfo() - what modinfo says of the file that would be loaded next. Return: is there an answer? */
+bool modinfo(const char *field, char *text, size_t size)
+{
+	char command[64];
+	bool said;
+	FILE *out;
+
+	snprintf(command, sizeof(command), "modinfo -F %s amdgpu 2>/dev/null", field);
+	out = popen(command, "re");
+	if (!out)
+		return false;
+	said = fgets(text, size, out);
+	pclose(out);
+	text[said ? strcspn(text, "\n") : 0] = '\0';
+	return *text;
+}
+
+static bool file_is_hooked(void)
+{
+	FILE *out = popen("modinfo -F parm amdgpu 2>/dev/null", "re");
+	bool found = false;
+	char line[512];
+
+	while (out && fgets(line, sizeof(line), out))
+		found = found || !strncmp(line, "gpreempt_enable:", 16);
+	if (out)
+		pclose(out);
+	return found;
+}
+
+/* The folder is named after the package, "6.12.12-2164967.24.04"; the module says what is before the dash. */
+static bool is_of_package(const char *version, const char *package)
+{
+	size_t length = strlen(version);
+
+	return length && !strncmp(package, version, length) && (!package[length] || package[length] == '-');
+}
+
+static void find_source(struct driver *d)
+{
+	DIR *sources = opendir(SOURCES);
+	struct dirent *entry;
+	char path[512];
+
+	while (sources && (entry = readdir(sources))) {
+		const char *package = entry->d_name + strlen(AMD_SOURCE);
+
+		if (strncmp(entry->d_name, AMD_SOURCE, strlen(AMD_SOURCE)))
+			continue;
+		snprintf(path, sizeof(path), SOURCES "/%s/dkms.conf", entry->d_name);
+		/* Of several, the loaded one's. */
+		if (access(path, F_OK) || (d->source[0] && !is_of_package(d->version, package)))
+			continue;
+		snprintf(d->source, sizeof(d->source), "%s", package);
+	}
+	if (sources)
+		closedir(sources);
+}
+
+/** find_driver() - find out about the amdgpu of this machine */
+void find_driver(struct driver *d)
+{
+	struct utsname kernel;
+	char text[64];
+
+	memset(d, 0, sizeof(*d));
+	uname(&kernel);
+	snprintf(d->kernel, sizeof(d->kernel), "%s", kernel.release);
+	d->loaded = !access(MODULE, F_OK);
+	d->hooked = read_text(MODULE "/parameters/gpreempt_enable", text, sizeof(text)) >= 0;
+	if (read_text(MODULE "/version", d->version, sizeof(d->version)) < 0)
+		d->version[0] = '\0';
+	if (!modinfo("filename", d->file, sizeof(d->file)))
+		d->file[0] = '\0';
+	d->file_hooked = d->file[0] && file_is_hooked();
+	find_source(d);
+	d->amd = is_of_package(d->version, d->source) || (d->version[0] && !d->hooked && strcmp(d->version, VERSION));
+}
+
+/* Why AMD's driver was built without kfd_gpreempt: lines "  what: ", "  why: ", "  remedy: ". Return: is it known? */
+static bool amd_refused(const struct driver *d, char *why, char *remedy, size_t size)
+{
+	char path[256], text[2048], *line, *rest;
+
+	snprintf(path, sizeof(path), AMD_MEMORY "/%s", d->kernel);
+	if (read_text(path, text, sizeof(text)) < 0 || strncmp(text, "without ", 8))
+		return false;
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		line += strspn(line, " ");
+		if (!strncmp(line, "what:", 5))
+			snprintf(why, size, "%s", line + 5 + strspn(line + 5, " "));
+		else if (!strncmp(line, "remedy:", 7))
+			snprintf(remedy, size, "%s", line + 7 + strspn(line + 7, " "));
+	}
+	return *why;
+}
+
+static void describe(const struct driver *d, char *text, size_t size)
+{
+	const char *with = d->hooked ? "with" : "without";
+
+	if (d->amd)
+		snprintf(text, size, "AMD's driver package (amdgpu-dkms) %s, %s kfd_gpreempt", d->version, with);
+	else if (d->hooked)
+		snprintf(text, size, "the kernel's driver with kfd_gpreempt %s", d->version);
+	else
+		snprintf(text, size, "the kernel's own driver, without kfd_gpreempt");
+}
+
+/** check_driver() - is the loaded amdgpu one with kfd_gpreempt, and if not, whose is it? */
+void check_driver(struct report *r, const struct driver *d)
+{
+	static const char reload[] = "it is installed: reload amdgpu or restart; if it stays so, the initramfs has the old one (update-initramfs -u, dracut -f)";
+	char found[2048], whose[256], why[512] = "", remedy[512] = "";
+
+	describe(d, whose, sizeof(whose));
+	snprintf(found, sizeof(found), "%s%s%s%s", whose, d->file[0] ? "; " : "", d->file,
+		 d->file[0] && d->file_hooked != d->hooked ? " is another one" : "");
+	if (d->hooked) {
+		answer(r, true, "it is the one with kfd_gpreempt", found, "");
+	} else if (d->file_hooked) {
+		answer(r, false, "it is the one with kfd_gpreempt", found, reload);
+	} else if (d->amd && amd_refused(d, why, remedy, sizeof(why))) {
+		snprintf(found, sizeof(found), "%s: %s", whose, why);
+		answer(r, false, "it is the one with kfd_gpreempt", found, remedy);
+	} else if (d->amd) {
+		answer(r, false, "it is the one with kfd_gpreempt", found,
+		       "install kfd_gpreempt into AMD's package (make install DRIVER=amd), then reload amdgpu or restart");
+	} else {
+		answer(r, false, "it is the one with kfd_gpreempt", found,
+		       "install the DKMS package for this kernel (dkms status), then reload amdgpu or restart; the initramfs must have the new one too");
+	}
+}
+
+/* A link kernel-RELEASE-ARCHITECTURE is there when a module of DKMS's is installed for that kernel. Return: to what, "" nothing. */
+static void installed_by_dkms(const char *package, const char *kernel, char *to, size_t size)
+{
+	char path[512], name[256];
+	struct dirent *entry;
+	ssize_t length;
+	DIR *folder;
+
+	to[0] = '\0';
+	snprintf(path, sizeof(path), DKMS "/%s", package);
+	snprintf(name, sizeof(name), "kernel-%s-", kernel);
+	folder = opendir(path);
+	while (folder && (entry = readdir(folder))) {
+		if (strncmp(entry->d_name, name, strlen(name)))
+			continue;
+		snprintf(path, sizeof(path), DKMS "/%s/%s", package, entry->d_name);
+		length = readlink(path, to, size - 1);
+		to[length > 0 ? length : 0] = '\0';
+		/* VERSION/RELEASE/ARCHITECTURE */
+		to[strcspn(to, "/")] = '\0';
+	}
+	if (folder)
+		closedir(folder);
+}
+
+/** check_dkms() - does DKMS have the driver for this kernel, so that it is there after a restart? Only where DKMS knows one of them. */
+void check_dkms(struct report *r, const struct driver *d)
+{
+	char found[512], ours[128], amd[128];
+	bool has_ours = !access(DKMS "/kfd_gpreempt", F_OK), has_amd = !access(DKMS "/amdgpu", F_OK);
+
+	if (!has_ours && !has_amd)
+		return;
+	installed_by_dkms("kfd_gpreempt", d->kernel, ours, sizeof(ours));
+	installed_by_dkms("amdgpu", d->kernel, amd, sizeof(amd));
+	if (ours[0] && amd[0]) {
+		snprintf(found, sizeof(found), "kfd_gpreempt %s and amdgpu %s, for %s", ours, amd, d->kernel);
+		answer(r, false, "DKMS has one amdgpu for this kernel", found,
+		       "decide for one of the two: make uninstall, then make install DRIVER=amd or DRIVER=kernel");
+		return;
+	}
+	if (ours[0] || amd[0])
+		snprintf(found, sizeof(found), "%s %s", ours[0] ? "kfd_gpreempt" : "AMD's amdgpu", ours[0] ? ours : amd);
+	else
+		snprintf(found, sizeof(found), "none for %s", d->kernel);
+	answer(r, ours[0] || amd[0], "DKMS has one amdgpu for this kernel", found,
+	       "install the headers of this kernel, then: dkms autoinstall; dkms status shows what there is");
+}
