@@ -175,6 +175,7 @@ static void chardev_describe(const struct gpreempt_queue *gq,
 	info->pid = task_tgid_nr_ns(gq->process->p->lead_thread, match->viewer_ns);
 	info->gpu_id = gq->gn->node->id;
 	info->queue_id = gq->q->properties.queue_id;
+	info->context = gq->process->context;
 	info->pending = gpreempt_node_pending(gq);
 	info->waves = chardev_waves_of(gq);
 	info->state = gpreempt_policy_read(pq->preempted) ? GPREEMPT_QUEUE_PREEMPTED :
@@ -293,6 +294,7 @@ static void chardev_describe_leader(struct queue_list *list, const struct gpreem
 	if (info->verdict == GPREEMPT_VERDICT_OWN_PROCESS) {
 		info->to_pid = info->pid;
 		info->to_queue_id = ~0U;
+		info->to_context = info->context;
 		return;
 	}
 	if (!gpreempt_policy_should_yield(info->verdict) ||
@@ -303,6 +305,7 @@ static void chardev_describe_leader(struct queue_list *list, const struct gpreem
 		return;
 	info->to_pid = task_tgid_nr_ns(leader->process->p->lead_thread, match.viewer_ns);
 	info->to_queue_id = leader->q->properties.queue_id;
+	info->to_context = leader->process->context;
 	info->to_pending = min_t(u64, gpreempt_node_pending(leader), U32_MAX);
 	info->to_priority = gpreempt_policy_read(leader->policy.verdict) ==
 					    GPREEMPT_VERDICT_RELIEF ?
@@ -460,8 +463,8 @@ static int chardev_change_target(const struct gpreempt_target *target,
 			r = -ENOENT;
 		break;
 	case GPREEMPT_SCOPE_PROCESS:
-		/* Priorities are the process's, wherever its queues are. */
-		r = match.gpu_id ? -EINVAL :
+		/* Priorities are the program's, wherever its queues are. */
+		r = match.gpu_id || match.context ? -EINVAL :
 				   gpreempt_priority_change_process(match.pid,
 								    chardev_change_setting, change);
 		break;
@@ -683,17 +686,20 @@ static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 	return r == -ERESTARTSYS ? -EINTR : r;
 }
 
-static struct gpreempt_target_match chardev_own_queue(u32 queue_id)
+/* @process: a program may have several of KFD's, and each numbers its queues by itself. */
+static struct gpreempt_target_match chardev_own_queue(const struct kfd_process *process,
+						      u32 queue_id)
 {
 	return (struct gpreempt_target_match){
 		.scope = GPREEMPT_SCOPE_QUEUE,
 		.pid = task_tgid(current),
+		.process = process,
 		/* KFD numbers the queues of a process without regard to nodes. */
 		.queue_id = queue_id,
 	};
 }
 
-static int chardev_kfd_preempt(void __user *user)
+static int chardev_kfd_preempt(const struct kfd_process *process, void __user *user)
 {
 	struct kfd_ioctl_preempt_queue_args args;
 	struct gpreempt_target_match match;
@@ -705,12 +711,12 @@ static int chardev_kfd_preempt(void __user *user)
 		return -EINVAL;
 	if (args.preempt_type != PREEMPT_TYPE_SAVE)
 		return -EOPNOTSUPP;
-	match = chardev_own_queue(args.queue_id);
+	match = chardev_own_queue(process, args.queue_id);
 	return gpreempt_hold(&gpreempt_own_holder, &match, false, args.timeout_ms, &nr);
 }
 
 /* The short form is the beginning of the long one. */
-static int chardev_kfd_resume(void __user *user, size_t size)
+static int chardev_kfd_resume(const struct kfd_process *process, void __user *user, size_t size)
 {
 	struct kfd_ioctl_resume_queue_long_args args = { 0 };
 	struct gpreempt_target_match match;
@@ -720,13 +726,13 @@ static int chardev_kfd_resume(void __user *user, size_t size)
 		return -EFAULT;
 	if (!chardev_is_zero(args.pad, sizeof(args.pad)))
 		return -EINVAL;
-	match = chardev_own_queue(args.queue_id);
+	match = chardev_own_queue(process, args.queue_id);
 	return gpreempt_unhold(&gpreempt_own_holder, &match, &nr);
 }
 
 /**
  * kfd_gpreempt_ioctl() - carry out one of our commands on /dev/kfd
- * @process: the opener of the file
+ * @process: that of the file: the opener's, or its context
  * @cmd: whole command word, one that kfd_gpreempt_owns_ioctl() knows
  * @arg: its argument
  *
@@ -745,8 +751,9 @@ long kfd_gpreempt_ioctl(struct kfd_process *process, unsigned int cmd, unsigned 
 	 */
 	if (process->lead_thread != current->group_leader)
 		return -EBADF;
-	r = cmd == AMDKFD_IOC_PREEMPT_QUEUE ? chardev_kfd_preempt(user) :
-					      chardev_kfd_resume(user, _IOC_SIZE(cmd));
+	r = cmd == AMDKFD_IOC_PREEMPT_QUEUE ?
+		    chardev_kfd_preempt(process, user) :
+		    chardev_kfd_resume(process, user, _IOC_SIZE(cmd));
 	return r == -ERESTARTSYS ? -EINTR : r;
 }
 

@@ -26,6 +26,7 @@
  * gpreempt_compat_mqd_priority() - what one says
  * gpreempt_compat_set_mqd_priority() - make it say so
  * gpreempt_compat_mqds_written() - MQDs have been written, and are about to be read by the device
+ * gpreempt_compat_context() - which of a program's processes of KFD's is it? 1: the first one
  * gpreempt_compat_has_capability() - has a task, which is not the caller, a capability? Does not
  * sleep.
  */
@@ -67,6 +68,12 @@ static inline void gpreempt_compat_mqds_written(const struct kfd_node *node)
 {
 	if (!node->adev->apu_prefer_gtt)
 		amdgpu_device_flush_hdp(node->adev, NULL);
+}
+
+/* KFD numbers contexts from 0; the first process has the highest number. */
+static inline u16 gpreempt_compat_context(const struct kfd_process *p)
+{
+	return p->context_id == KFD_CONTEXT_ID_PRIMARY ? 1 : min(p->context_id + 2U, U16_MAX);
 }
 
 /* All these kernels export the question for the caller, who takes the task's place. */
@@ -115,6 +122,11 @@ static inline void gpreempt_compat_set_mqd_priority(struct v9_mqd *m, u32 hw_pri
 
 static inline void gpreempt_compat_mqds_written(const struct kfd_node *node)
 {
+}
+
+static inline u16 gpreempt_compat_context(const struct kfd_process *p)
+{
+	return 1;
 }
 
 static inline bool gpreempt_compat_has_capability(struct task_struct *task, int capability)

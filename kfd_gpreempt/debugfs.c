@@ -5,9 +5,10 @@
  * gpreempt_dump is all that is known of each node, see dump.c. gpreempt is a line per registered
  * queue:
  *
- * gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns effective_prio
+ * gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns effective_prio context
  *
- * prio is the logical priority against other processes, effective_prio the same with ageing. state:
+ * prio is the logical priority against other processes, effective_prio the same with ageing.
+ * context: 1 in the first process that a program has of KFD's, from 2 on in its contexts. state:
  * see gpreempt_queue_sysfs_state(). The pointers are read now, everything else is from the
  * monitor's last pass.
  */
@@ -31,13 +32,13 @@ static void debugfs_show_queue(struct seq_file *m, const struct gpreempt_queue *
 	u64 rptr, wptr, pending;
 
 	gpreempt_node_read(gq, &rptr, &wptr, &pending);
-	seq_printf(m, "%u %d %u %d %s %llu %llu %u %llu %llu %d\n", gq->gn->node->id,
+	seq_printf(m, "%u %d %u %d %s %llu %llu %u %llu %llu %d %u\n", gq->gn->node->id,
 		   gpreempt_queue_pid(gq), gq->q->properties.queue_id,
 		   gpreempt_policy_read(gq->policy.set.priority),
 		   gpreempt_queue_sysfs_state(gq, pending), rptr, wptr,
 		   gpreempt_policy_read(gq->policy.seen.waves),
 		   READ_ONCE(gq->account.preempt_count), gpreempt_stats_preempted_ns(gq),
-		   gpreempt_policy_read(gq->policy.effective_priority));
+		   gpreempt_policy_read(gq->policy.effective_priority), gq->process->context);
 }
 
 static void debugfs_show_node(struct gpreempt_node *gn, void *arg)

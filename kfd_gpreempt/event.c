@@ -334,6 +334,7 @@ void gpreempt_event(struct gpreempt_node *gn, const struct gpreempt_queue *gq,
 			.queue_id = gq ? gq->q->properties.queue_id : ~0U,
 			.priority = gq ? gq->policy.set.priority : 0,
 			.value = value,
+			.context = gq ? gq->process->context : 0,
 		},
 	};
 	bool noted;

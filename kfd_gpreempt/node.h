@@ -61,6 +61,11 @@ struct gpreempt_process {
 	struct kfd_process *p;
 	/** @pdd: its side on the node; same lifetime */
 	struct kfd_process_device *pdd;
+	/**
+	 * @context: 1: the program's first process of KFD's; from 2 on its contexts, which have its
+	 * PID
+	 */
+	u16 context;
 	/** @nr_queues: their number, under gpreempt_lock */
 	u32 nr_queues;
 	/** @policy: for the policy; the monitor's alone */

@@ -374,6 +374,24 @@ void gpreempt_priority_exit(void)
 	mutex_unlock(&settings_lock);
 }
 
+/*
+ * What was set for a process. A context outlives its program in a child that has inherited its
+ * file; what was set for the program by its PID stays in force until the context ends.
+ */
+static void priority_overrides_of(const struct gpreempt_process *process,
+				  struct gpreempt_overrides *overrides)
+{
+	struct task_struct *leader = process->p->lead_thread;
+	bool reaped;
+
+	gpreempt_priority_overrides(leader, overrides);
+	rcu_read_lock();
+	reaped = !task_tgid(leader);
+	rcu_read_unlock();
+	if (reaped)
+		overrides->process = process->priority.overrides.process;
+}
+
 /**
  * gpreempt_priority_reniced() - has a process changed its nice value or its cgroup since priorities
  * were derived?
@@ -391,7 +409,7 @@ bool gpreempt_priority_reniced(struct gpreempt_node *gn)
 	list_for_each_entry(process, &gn->queues.processes, link) {
 		if (READ_ONCE(process->priority.nice) != task_nice(process->p->lead_thread))
 			return true;
-		gpreempt_priority_overrides(process->p->lead_thread, &overrides);
+		priority_overrides_of(process, &overrides);
 		/* The monitor may be writing: then it looks right now. */
 		if (data_race(memcmp(&overrides, &process->priority.overrides, sizeof(overrides))))
 			return true;
@@ -403,9 +421,11 @@ bool gpreempt_priority_reniced(struct gpreempt_node *gn)
 static void priority_derive_process(struct gpreempt_process *process)
 {
 	struct gpreempt_policy_process *pp = &process->policy;
+	struct gpreempt_overrides overrides;
 
 	WRITE_ONCE(process->priority.nice, task_nice(process->p->lead_thread));
-	gpreempt_priority_overrides(process->p->lead_thread, &process->priority.overrides);
+	priority_overrides_of(process, &overrides);
+	process->priority.overrides = overrides;
 	WRITE_ONCE(pp->opt_out, process->priority.overrides.process.exempt);
 	WRITE_ONCE(pp->weight, process->priority.overrides.process.weight);
 	WRITE_ONCE(pp->deadline_ns,

@@ -92,6 +92,7 @@ static struct gpreempt_process *queue_get_process(struct gpreempt_node *gn, stru
 	process->gn = gn;
 	process->p = p;
 	process->pdd = pdd;
+	process->context = gpreempt_compat_context(p);
 	INIT_LIST_HEAD(&process->doorbell.queues);
 	gpreempt_doorbell_add(process);
 	list_add_tail(&process->link, &gn->queues.processes);

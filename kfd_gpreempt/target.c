@@ -79,6 +79,7 @@ int gpreempt_target_resolve(const struct gpreempt_target *target,
 		.scope = target->scope,
 		.gpu_id = target->gpu_id,
 		.queue_id = target->queue_id,
+		.context = target->context,
 		.viewer_ns = task_active_pid_ns(current),
 		.viewer_uid = current_euid(),
 		.sees_all = capable(CAP_SYS_ADMIN),
@@ -91,6 +92,7 @@ int gpreempt_target_resolve(const struct gpreempt_target *target,
 	case GPREEMPT_SCOPE_PROCESS:
 		rest.pid = 0;
 		rest.gpu_id = 0;
+		rest.context = 0;
 		break;
 	case GPREEMPT_SCOPE_CGROUP:
 		rest.cgroup_fd = 0;
@@ -125,6 +127,19 @@ void gpreempt_target_release(struct gpreempt_target_match *match)
 	put_pid(match->pid);
 }
 
+/*
+ * rcu held. A context outlives its program in a child that has inherited its file. Then its queues
+ * have no PID, and who may see all processes sees them.
+ */
+static bool target_is_visible(const struct gpreempt_queue *gq,
+			      const struct gpreempt_target_match *match)
+{
+	struct task_struct *leader = gq->process->p->lead_thread;
+
+	return task_tgid_nr_ns(leader, match->viewer_ns) ||
+	       (match->sees_all && gq->process->context > 1 && !task_tgid(leader));
+}
+
 /**
  * gpreempt_target_has() - is a queue among those that a command is about?
  * @match: the command's target
@@ -141,12 +156,16 @@ bool gpreempt_target_has(const struct gpreempt_target_match *match, const struct
 
 	if (match->gpu_id && match->gpu_id != gq->gn->node->id)
 		return false;
+	if (match->context && match->context != gq->process->context)
+		return false;
+	if (match->process && match->process != gq->process->p)
+		return false;
 	if (match->scope == GPREEMPT_SCOPE_QUEUE && match->queue_id != gq->q->properties.queue_id)
 		return false;
 	rcu_read_lock();
 	has = match->pid ? task_tgid(leader) == match->pid :
 			   /* What the caller could not name one by one is looked at. */
-			   task_tgid_nr_ns(leader, match->viewer_ns) &&
+			   target_is_visible(gq, match) &&
 			      !target_check_owner(leader, match) &&
 			      (match->scope == GPREEMPT_SCOPE_ALL ||
 			       gpreempt_priority_is_below(leader, match->cgroup_id));

@@ -10,6 +10,7 @@
 struct gpreempt_node;
 struct gpreempt_queue;
 struct gpreempt_process;
+struct kfd_process;
 struct pid;
 struct pid_namespace;
 
@@ -19,6 +20,8 @@ struct pid_namespace;
  * @pid: the process; NULL with other scopes. Referenced.
  * @gpu_id: the node; 0: all
  * @queue_id: the queue
+ * @context: which of the program's KFD processes; 0: all
+ * @process: one of KFD's; NULL: it does not matter which
  * @cgroup_id: the cgroup; 0 with other scopes
  * @viewer_ns: pid namespace of the caller
  * @viewer_uid: who asks
@@ -29,6 +32,8 @@ struct gpreempt_target_match {
 	struct pid *pid;
 	u32 gpu_id;
 	u32 queue_id;
+	u32 context;
+	const struct kfd_process *process;
 	u64 cgroup_id;
 	struct pid_namespace *viewer_ns;
 	kuid_t viewer_uid;

@@ -252,7 +252,10 @@ enum gpreempt_verdict {
  * @to_queue_id: of the queues of the highest rank with work, the one with the highest priority; ~0
  *	with GPREEMPT_VERDICT_OWN_PROCESS, where only @to_pid is told
  * @to_pending: AQL packets or PM4 dwords that it has not yet read
- * @reserved: 0
+ * @context: which of the program's KFD processes has the queue. 1: its first one; from 2 on contexts
+ *	(AMDKFD_IOC_CREATE_PROCESS), which KFD calls context_0 and so on. Each numbers its queues by itself.
+ *	0: a module before version 3 does not say
+ * @to_context: the same of @to_queue_id
  *
  * Times and @to_pending that are too large are the largest that fit (less one for @left_us).
  */
@@ -280,7 +283,8 @@ struct gpreempt_queue_info {
 	__s32 to_pid;
 	__u32 to_queue_id;
 	__u32 to_pending;
-	__u32 reserved;
+	__u16 context;
+	__u16 to_context;
 };
 
 /**
@@ -304,7 +308,8 @@ enum gpreempt_scope {
  * @gpu_id: 0: any, except with GPREEMPT_SCOPE_QUEUE
  * @queue_id: KFD's number of the queue
  * @cgroup_fd: a directory of the cgroup v2 file system
- * @reserved: 0
+ * @context: with GPREEMPT_SCOPE_QUEUE and GPREEMPT_SCOPE_PROCESS: of one of the program's KFD processes alone, as
+ *	&struct gpreempt_queue_info.context says; 0: of all
  *
  * Errors: EINVAL (a scope that does not exist or that the command does not take, a member set that the scope does not use, a negative
  * pid, a queue without gpu_id); ESRCH (no such process in the caller's namespace; a thread that is no leader); ENODEV (no such node);
@@ -317,7 +322,7 @@ struct gpreempt_target {
 	__u32 gpu_id;
 	__u32 queue_id;
 	__s32 cgroup_fd;
-	__u32 reserved;
+	__u32 context;
 };
 
 /**
@@ -349,7 +354,8 @@ struct gpreempt_list {
  *
  * Of a process it stays until cleared or until the process ends; children do not inherit it. Of a
  * cgroup it stays until cleared or until the cgroup goes, and holds for each process in it. A
- * process need not have queues yet; its @target.gpu_id is 0.
+ * process need not have queues yet; its @target.gpu_id and @target.context are 0: it is for all that
+ * the program has.
  *
  * What was set without CAP_SYS_NICE and CAP_SYS_ADMIN is worth no more than what a caller with one
  * of them set at a lower rank, and no more than GPREEMPT_PRIORITY_NORMAL less the nice value: it is
@@ -476,6 +482,8 @@ enum gpreempt_event_type {
  * @queue_id: KFD's number of the queue; ~0 for a node
  * @priority: its logical priority
  * @value: by type
+ * @context: of its queue, as &struct gpreempt_queue_info.context; 0 for a node
+ * @reserved1: 0
  * @reserved: 0
  *
  * A descriptor gets the events of queues that GPREEMPT_IOC_LIST would show to who opened it with GPREEMPT_SCOPE_ALL, and those of nodes (of them
@@ -493,7 +501,9 @@ struct gpreempt_event {
 	__u32 queue_id;
 	__s32 priority;
 	__s64 value;
-	__u64 reserved[2];
+	__u32 context;
+	__u32 reserved1;
+	__u64 reserved;
 };
 
 #define GPREEMPT_IOC_INFO		_IOWR('Y', 0x00, struct gpreempt_info)
@@ -505,7 +515,7 @@ struct gpreempt_event {
 #define GPREEMPT_IOC_HINT		_IOW('Y', 0x06, struct gpreempt_hint)
 
 /*
- * On /dev/kfd, for queues of the caller's own process. Other drivers use the same numbers with other sizes: the whole
+ * On /dev/kfd, for queues of the process or context that the file is of. Other drivers use the same numbers with other sizes: the whole
  * command word decides.
  */
 

@@ -5,6 +5,14 @@
 /* ---- what is not supported ---- */
 
 static void mes(void) { world.kfd.shared_resources.enable_mes = true; }
+
+/* gfx12.1, the first Instincts that MES schedules */
+static void newest_instinct(void)
+{
+	mes();
+	world.adev.gc_version = IP_VERSION(12, 1, 0);
+}
+
 static void no_cwsr(void) { world.kfd.cwsr_enabled = false; }
 static void old(void) { world.adev.gc_version = IP_VERSION(8, 0, 0); }
 static void new(void) { world.adev.gc_version = IP_VERSION(10, 0, 0); }
@@ -12,7 +20,7 @@ static void virtual_function(void) { world.adev.virtual_function = true; }
 
 TEST(unsupported_devices, "what cannot be scheduled says why, and is left alone")
 {
-	static void (*const changes[])(void) = { mes, no_cwsr, old, new, virtual_function };
+	static void (*const changes[])(void) = { mes, newest_instinct, no_cwsr, old, new, virtual_function };
 
 	EACH_CASE(i, changes) {
 		world_make(false, 1, 1);
@@ -22,6 +30,7 @@ TEST(unsupported_devices, "what cannot be scheduled says why, and is left alone"
 		kfd_gpreempt_node_init(&world.nodes[0].node);
 		CHECK(!node_of(0)->backend);
 		CHECK(strlen(node_of(0)->life.reason) > 10);
+		CHECK_EQ(strstr(node_of(0)->life.reason, "MES") != NULL, world.kfd.shared_resources.enable_mes);
 		CHECK_STATE("unsupported");
 		set("gpreempt_enable", "1");
 		CHECK(strstr(shim_log, node_of(0)->life.reason) != NULL);

@@ -1374,6 +1374,133 @@ TEST(events_say_what_happened, "an event has the node, the queue, its priority, 
 	CHECK(got[0].type == GPREEMPT_EVENT_PRIORITY && got[0].priority == 2 && got[0].value == NORMAL);
 }
 
+/* High's process is a context of low's program, and has numbered its queue as that has. */
+static void begin_with_context(void)
+{
+	begin();
+	process_of(high)->p.lead_thread = &process_of(low)->task;
+	high->q.properties.queue_id = low->q.properties.queue_id;
+	high->q.gpreempt->process->context = 2;
+	gpreempt_node_kick_all();
+	run(6 * MS);
+}
+
+static struct gpreempt_target context_of(struct gpreempt_target target, u32 context)
+{
+	target.context = context;
+	return target;
+}
+
+TEST(contexts_are_told_apart, "LIST tells a program's contexts apart; a command is about all of them, or about the one that it names; events have it")
+{
+	struct gpreempt_queue_info infos[2] = { 0 };
+	struct gpreempt_list list = { .nr_queues = 2, .queues = (unsigned long)infos };
+	struct gpreempt_target one;
+	struct gpreempt_set_param param;
+
+	begin_with_context();
+	one = queue_target(low);
+	list.target = process_target(low);
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
+	CHECK_EQ(list.nr_queues, 2);
+	CHECK(infos[0].pid == infos[1].pid && infos[0].queue_id == infos[1].queue_id);
+	CHECK(infos[0].context == 1 && infos[1].context == 2);
+	CHECK_EQ(nr_listed(one), 2);
+	CHECK_EQ(nr_listed(context_of(one, 1)), 1);
+	CHECK_EQ(nr_listed(context_of(process_target(low), 2)), 1);
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &(struct gpreempt_list){ .target = context_of(one, 3) }), -ENOENT);
+	CHECK_EQ(nr_listed(context_of(process_target(low), 3)), 0);
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &(struct gpreempt_list){ .target = context_of(everything, 1) }), -EINVAL);
+	one = (struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 1 };
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &(struct gpreempt_list){ .target = context_of(one, 1) }), -EINVAL);
+	/* A priority is of the queue that is named, or of the whole program. */
+	CHECK_EQ(set_priority(context_of(queue_target(low), 2), 30, 0), 0);
+	CHECK(priority_of(high) == 30 && priority_of(low) == NORMAL - 10);
+	CHECK_EQ(set_priority(process_target(low), 20, 0), 0);
+	CHECK(priority_of(high) == 30 && priority_of(low) == 20);
+	CHECK_EQ(set_priority(context_of(queue_target(low), 2), 0, GPREEMPT_PRIORITY_CLEAR), 0);
+	CHECK(priority_of(high) == 20 && priority_of(low) == 20);
+	CHECK_EQ(set_priority(context_of(process_target(low), 2), 20, 0), -EINVAL);
+	param = (struct gpreempt_set_param){ .target = context_of(process_target(low), 1), .param = GPREEMPT_PARAM_WEIGHT, .value = 3 };
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
+	/* So is a hold. */
+	CHECK_EQ(nr_read(&file), 0);
+	CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = context_of(queue_target(low), 2))), 1);
+	CHECK(preempted(high) && !preempted(low));
+	CHECK_EQ(nr_read(&file), 1);
+	CHECK(got[0].type == GPREEMPT_EVENT_PREEMPTED && got[0].context == 2 && got[0].pid == 100);
+	CHECK_EQ(nr_of(GPREEMPT_IOC_RESUME, HOLD(.target = context_of(queue_target(low), 1))), 0);
+	CHECK_EQ(nr_of(GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(low))), 2);
+	CHECK(preempted(high) && preempted(low));
+	CHECK_EQ(nr_of(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low))), 2);
+	CHECK_AFTER(10 * MS, !preempted(high) && !preempted(low));
+	/* Which one it is that low yields to. */
+	CHECK_EQ(set_priority(context_of(queue_target(low), 2), 30, 0), 0);
+	low->kernel_ns = high->kernel_ns = 20 * MS;
+	submit_and_run(low, 1, MS);
+	submit_and_run(high, 3, 10 * MS);
+	CHECK(preempted(low));
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
+	CHECK(infos[0].to_pid == 100 && infos[0].to_context == 2 && infos[1].to_context == 0);
+	gpreempt_event(node_of(0), NULL, GPREEMPT_EVENT_FAILED, 3);
+	while (nr_read(&file) > 1)
+		;
+	process_of(high)->p.lead_thread = &process_of(high)->task;
+}
+
+TEST(contexts_outlive_programs, "a context that lives on without its program has no PID; what was set for the program holds, and root alone sees it")
+{
+	struct gpreempt_queue_info infos[2] = { 0 };
+	struct gpreempt_list list = { .target = everything, .nr_queues = 2, .queues = (unsigned long)infos };
+	struct pid *pid;
+
+	begin_with_context();
+	pid = process_of(low)->task.tgid;
+	CHECK_EQ(set_priority(process_target(low), -500, 0), 0);
+	CHECK_EQ(priority_of(high), -500);
+	destroy_queue(low);
+	process_of(low)->task.tgid = NULL;
+	pid->task = NULL;
+	/* What was set for a PID is forgotten with it, some time later. */
+	run(12 * SEC);
+	gpreempt_node_kick_all();
+	CHECK_EQ(priority_of(high), -500);
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
+	CHECK_EQ(list.nr_queues, 1);
+	CHECK(infos[0].pid == 0 && infos[0].context == 2 && infos[0].logical_priority == -500);
+	CHECK_EQ(nr_listed((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 1 }), 1);
+	high->q.gpreempt->process->context = 1;
+	CHECK_EQ(nr_listed(everything), 0);
+	high->q.gpreempt->process->context = 2;
+	current->caps = CAP_SYS_NICE;
+	CHECK_EQ(nr_listed(everything), 0);
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	pid->task = &process_of(low)->task;
+	process_of(low)->task.tgid = pid;
+	process_of(high)->p.lead_thread = &process_of(high)->task;
+}
+
+TEST(own_holds_are_of_the_file, "a program holds through /dev/kfd the queue of the process or context that the file is of, and no other with its number")
+{
+	struct kfd_ioctl_preempt_queue_args args = { .preempt_type = 2, .timeout_ms = 100 };
+	struct kfd_ioctl_resume_queue_args back = { 0 };
+	struct task_struct *self = current;
+
+	begin_with_context();
+	args.queue_id = back.queue_id = low->q.properties.queue_id;
+	self->group_leader = &process_of(low)->task;
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(high)->p, AMDKFD_IOC_PREEMPT_QUEUE, (unsigned long)&args), 0);
+	CHECK(preempted(high) && !preempted(low));
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_RESUME_QUEUE, (unsigned long)&back), 0);
+	CHECK_AFTER(10 * MS, preempted(high));
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(low)->p, AMDKFD_IOC_PREEMPT_QUEUE, (unsigned long)&args), 0);
+	CHECK(preempted(high) && preempted(low));
+	CHECK_EQ(kfd_gpreempt_ioctl(&process_of(high)->p, AMDKFD_IOC_RESUME_QUEUE, (unsigned long)&back), 0);
+	CHECK_AFTER(10 * MS, !preempted(high) && preempted(low));
+	self->group_leader = self;
+	process_of(high)->p.lead_thread = &process_of(high)->task;
+}
+
 TEST(missed_events_are_counted, "how many were lost is told with the next event, and only with that one")
 {
 	u32 i;

@@ -123,7 +123,7 @@ static struct gpreempt_target some_target(const struct sim_queue *sq, u32 scopes
 	if (t.scope == GPREEMPT_SCOPE_CGROUP)
 		t.cgroup_fd = one_in(4) ? (s32)some_u32() : (s32)any(4);
 	if (one_in(64))
-		t.reserved = some_u32();
+		t.context = some_u32();
 	return t;
 }
 

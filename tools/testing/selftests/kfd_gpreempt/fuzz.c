@@ -97,7 +97,7 @@ static struct gpreempt_target some_target(void)
 	if (t.scope == GPREEMPT_SCOPE_CGROUP)
 		t.cgroup_fd = one_in(4) ? (int32_t)some_u32() : cgroup_fd;
 	if (one_in(50))
-		t.reserved = some_u32();
+		t.context = some_u32();
 	return t;
 }
 
