@@ -5,6 +5,7 @@
 #
 # Usage: tools/testing/vm/kernel.sh KERNEL		gets it, prints its version
 #        tools/testing/vm/kernel.sh --list [KERNEL]	prints the kernels there are; or the releases of one, oldest first
+#        tools/testing/vm/kernel.sh --amd		prints those that are there for AMD's own driver package alone
 #        tools/testing/vm/kernel.sh --source KVER	prints where its source is, a tarball
 #        tools/testing/vm/kernel.sh --in KVER COMMAND...	runs COMMAND where headers and source of KVER are installed
 #        tools/testing/vm/kernel.sh --drop KVER		removes what was got of it
@@ -45,20 +46,22 @@ table()
 	sed '/^#/d; /^[[:space:]]*$/d; s/[[:space:]]*|[[:space:]]*/|/g' "$here/kernels"
 }
 
-# find_row KERNEL: of a name, or a release of a kernel: sets name, series, release, codename, mark and suites
+# find_row KERNEL: of a name, or a release of a kernel: sets name, series, release, codename, suites, and pattern, which its releases match. A
+# release of Debian calls the first kernel that it came with by a count of its own, as 6.1.0-49-amd64.
 find_row()
 {
 	local row
 
-	row=$(table | awk -F'|' -v kernel="$1" '
-		{ release = kernel; sub(/^[0-9]+\.[0-9]+/, "", release) }
-		$1 == kernel || (index(kernel, $2 ".") == 1 && release ~ ("\\+deb" $3 "-")) { print; exit }')
-	[ -n "$row" ] || die 1 "there is no kernel '$1', but: $(table | cut -d'|' -f1 | tr '\n' ' ')"
-	IFS='|' read -r name series release suites <<<"$row"
-	mark=deb$release
+	while IFS='|' read -r name series release suites codename; do
+		pattern="^${series/./\\.}\\.[0-9]+\\+deb$release-amd64\$"
+		[ -z "$codename" ] || pattern="^${series/./\\.}\\.0-[0-9]+-amd64\$"
+		[ "$1" != "$name" ] && [[ ! $1 =~ $pattern ]] || { row=1; break; }
+	done < <(table)
+	[ -n "${row:-}" ] || die 1 "there is no kernel '$1', but: $(table | cut -d'|' -f1 | tr '\n' ' ')"
 	apt=$cache/apt-$name
 	export APT_CONFIG=$apt/apt.conf
 	mkdir -p "$apt"
+	[ -z "$codename" ] || return 0
 	printf 'ID=debian\nVERSION_ID=%s\n' "$release" >"$apt/os-release"
 	codename=$(OS_RELEASE=$apt/os-release "$top/dkms/release.sh" codename)
 }
@@ -112,15 +115,17 @@ END
 
 releases()
 {
-	apt-cache search --names-only "^linux-headers-${series/./\\.}\\.[0-9]+\\+$mark-amd64\$" |
-		sed -n 's/^linux-headers-\([^ ]*\) .*/\1/p' | sort -V
+	apt-cache search --names-only "^linux-headers-${series/./\\.}\\." |
+		sed -n 's/^linux-headers-\([^ ]*\) .*/\1/p' | grep -E "$pattern" | sort -V
 }
 
 # system: the folder of the throw-away system, made if there is none
 system()
 {
-	local folder log=$cache/mmdebstrap.log
+	local folder log=$cache/mmdebstrap.log tools=$tools
 
+	# Its name was another one once.
+	[ "$codename" != bullseye ] || tools=${tools/pahole/dwarves}
 	folder=$cache/$codename-$(echo "$tools" | sha256sum | cut -c 1-8)
 	if [ ! -e "$folder" ]; then
 		command -v mmdebstrap >/dev/null || die 1 "mmdebstrap is not installed"
@@ -138,14 +143,16 @@ system()
 # packages KVER: unpacks headers and source
 packages()
 {
-	local version work=$cache/$1.new
+	local version kbuild work=$cache/$1.new
 
 	[ ! -e "$cache/$1" ] || return 0
 	version=$(apt-cache show "linux-headers-$1" 2>/dev/null | sed -n 's/^Version: //p' | head -n 1 || true)
 	[ -n "$version" ] || die 3 "the archive has no linux-headers-$1"
 	rm -rf "$work"
 	mkdir -p "$work/usr/lib"
-	(cd "$work" && apt_get download "linux-headers-$1" "linux-headers-${1%-*}-common" "linux-kbuild-${1%-*}" "linux-source-$series=$version") ||
+	# Its programs are in a package of the release or of the series.
+	kbuild=$(apt-cache depends "linux-headers-$1" | sed -n 's/^  Depends: \(linux-kbuild-.*\)/\1/p')
+	(cd "$work" && apt_get download "linux-headers-$1" "linux-headers-${1%-*}-common" "$kbuild" "linux-source-$series=$version") ||
 		die 3 "the packages of $1 cannot be had: $(grep -m 1 '^E:' "$apt/log")"
 	for deb in "$work"/*.deb; do
 		dpkg -x "$deb" "$work"
@@ -175,7 +182,11 @@ drop()
 
 case ${1:-} in
 --list)
-	[ $# = 2 ] || { table | cut -d'|' -f1; exit 0; }
+	[ $# = 2 ] || { table | awk -F'|' '$5 == "" { print $1 }'; exit 0; }
+	;;
+--amd)
+	table | awk -F'|' '$5 != "" { print $1 }'
+	exit 0
 	;;
 --source | --in | --drop)
 	[ $# -ge 2 ] || die 1 "which kernel?"
@@ -236,8 +247,9 @@ case $1 in
 	packages "$kver"
 	KVER=$kver VGPU_CACHE=$GPREEMPT_CACHE "$here/vm" fetch >&2 8>&- || die 3 "the kernel $kver cannot be had"
 	# An older one is not asked for any more.
-	for old in "$cache/$series".*"+$mark-amd64"; do
-		[ "$1" != "$name" ] || [ "$old" = "$cache/$kver" ] || drop "${old##*/}"
+	for old in "$cache/$series".*; do
+		old=${old##*/}
+		[ "$1" != "$name" ] || [ "$old" = "$kver" ] || [[ ! $old =~ $pattern ]] || drop "$old"
 	done
 	echo "$kver"
 	;;
