@@ -55,7 +55,10 @@ find_row()
 	while IFS='|' read -r name series release suites codename; do
 		pattern="^${series/./\\.}\\.[0-9]+\\+deb$release-amd64\$"
 		[ -z "$codename" ] || pattern="^${series/./\\.}\\.0-[0-9]+-amd64\$"
-		[ "$1" != "$name" ] && [[ ! $1 =~ $pattern ]] || { row=1; break; }
+		if [ "$1" = "$name" ] || [[ $1 =~ $pattern ]]; then
+			row=1
+			break
+		fi
 	done < <(table)
 	[ -n "${row:-}" ] || die 1 "there is no kernel '$1', but: $(table | cut -d'|' -f1 | tr '\n' ' ')"
 	apt=$cache/apt-$name
@@ -135,6 +138,8 @@ system()
 		APT_CONFIG='' "$top/dkms/progress.sh" --files $tools_packages "making a system of Debian $codename" '*.list' "$folder.new" -- \
 			sh -c 'exec mmdebstrap --quiet --mode=root --variant=minbase --skip=check/empty --include="$@" >"$0" 2>&1' "$log" \
 			"$tools" "$codename" "$folder.new" "$(sed -n '1p' "$apt/sources.list")" 8>&- || die 3 "no system of Debian $codename could be made: $(grep -m 1 '^E:' "$log")"
+		# Where programs of the kernel look for their headers, if /lib is no link yet.
+		[ -L "$folder.new/lib" ] || ln -s /usr/lib/modules "$folder.new/lib/modules"
 		mv "$folder.new" "$folder"
 	fi
 	echo "$folder"
@@ -158,7 +163,7 @@ packages()
 		dpkg -x "$deb" "$work"
 		rm "$deb"
 	done
-	# In the system /lib is a link.
+	# In most systems /lib is a link.
 	if [ -d "$work/lib" ]; then
 		cp -a "$work/lib" "$work/usr/"
 		rm -rf "${work:?}/lib"
