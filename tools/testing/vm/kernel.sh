@@ -47,20 +47,24 @@ table()
 }
 
 # find_row KERNEL: of a name, or a release of a kernel: sets name, series, release, codename, suites, and pattern, which its releases match. A
-# release of Debian calls the first kernel that it came with by a count of its own, as 6.1.0-49-amd64.
+# release of Debian calls the first kernel that it came with by a count of its own, as 6.1.0-49-amd64. Of several rows that a release is of the
+# last one has the most suites.
 find_row()
 {
-	local row
+	local row found=
 
-	while IFS='|' read -r name series release suites codename; do
-		pattern="^${series/./\\.}\\.[0-9]+\\+deb$release-amd64\$"
-		[ -z "$codename" ] || pattern="^${series/./\\.}\\.0-[0-9]+-amd64\$"
-		if [ "$1" = "$name" ] || [[ $1 =~ $pattern ]]; then
-			row=1
+	while IFS= read -r row; do
+		IFS='|' read -r name series release suites codename <<<"$row"
+		pattern="^${series/./\\.}\\.([0-9]+\\+deb$release|0-[0-9]+)-amd64\$"
+		[[ ! $1 =~ $pattern ]] || found=$row
+		if [ "$1" = "$name" ]; then
+			found=$row
 			break
 		fi
 	done < <(table)
-	[ -n "${row:-}" ] || die 1 "there is no kernel '$1', but: $(table | cut -d'|' -f1 | tr '\n' ' ')"
+	[ -n "$found" ] || die 1 "there is no kernel '$1', but: $(table | cut -d'|' -f1 | tr '\n' ' ')"
+	IFS='|' read -r name series release suites codename <<<"$found"
+	pattern="^${series/./\\.}\\.([0-9]+\\+deb$release|0-[0-9]+)-amd64\$"
 	apt=$cache/apt-$name
 	export APT_CONFIG=$apt/apt.conf
 	mkdir -p "$apt"
@@ -157,8 +161,11 @@ packages()
 	mkdir -p "$work/usr/lib"
 	# Its programs are in a package of the release or of the series.
 	kbuild=$(apt-cache depends "linux-headers-$1" | sed -n 's/^  Depends: \(linux-kbuild-.*\)/\1/p')
-	(cd "$work" && apt_get download "linux-headers-$1" "linux-headers-${1%-*}-common" "$kbuild" "linux-source-$series=$version") ||
+	(cd "$work" && apt_get download "linux-headers-$1" "linux-headers-${1%-*}-common" "$kbuild") ||
 		die 3 "the packages of $1 cannot be had: $(grep -m 1 '^E:' "$apt/log")"
+	# AMD's package needs none, and an archive may have a kernel without its source.
+	(cd "$work" && apt_get download "linux-source-$series=$version") || [ -n "$codename" ] ||
+		die 3 "the source of $1 cannot be had: $(grep -m 1 '^E:' "$apt/log")"
 	for deb in "$work"/*.deb; do
 		dpkg -x "$deb" "$work"
 		rm "$deb"
