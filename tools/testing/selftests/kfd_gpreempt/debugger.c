@@ -175,7 +175,7 @@ TEST_F_TIMEOUT(debugger, monitored_process_is_left_alone_and_scheduled_again, 12
 	ATTACH_OR_SKIP(pid);
 	/* It was preempted, and has the device back. */
 	EXPECT_EQ(0, wait_state(self->low, 0, "active", LONG));
-	EXPECT_TRUE(goes_on(&self->low->work[0]));
+	EXPECT_EQ(0, goes_on(&self->low->work[0]));
 	EXPECT_EQ(GPREEMPT_QUEUE_DEBUGGED, flags_of(self->g, self->low));
 	EXPECT_EQ(0, KFD_WAIT(verdict_is(self->g, self->low, GPREEMPT_VERDICT_OBSTACLE), MS, LONG));
 	ASSERT_EQ((int)id, snapshot(self->kfd, pid, &entry));
@@ -187,7 +187,7 @@ TEST_F_TIMEOUT(debugger, monitored_process_is_left_alone_and_scheduled_again, 12
 	EXPECT_EQ(0, KFD_WAIT(verdict_is(self->g, self->low, GPREEMPT_VERDICT_DRIVER), MS, LONG));
 	EXPECT_TRUE(file_says(self->low, "suspended"));
 	ASSERT_EQ(1, resume(self->kfd, pid, id));
-	EXPECT_TRUE(goes_on(&self->low->work[0]));
+	EXPECT_EQ(0, goes_on(&self->low->work[0]));
 	EXPECT_EQ(GPREEMPT_QUEUE_DEBUGGED, flags_of(self->g, self->low));
 	EXPECT_FALSE(actor_done(self->high, 0));
 
@@ -223,7 +223,7 @@ TEST_F_TIMEOUT(debugger, suspended_while_preempted_stays_off_until_both_let_it_g
 	EXPECT_TRUE(stands_still(&self->low->work[0], 20 * MS));
 	EXPECT_EQ(0, KFD_WAIT(verdict_is(self->g, self->low, GPREEMPT_VERDICT_DRIVER), MS, LONG));
 	ASSERT_EQ(1, resume(self->kfd, pid, id));
-	EXPECT_TRUE(goes_on(&self->low->work[0]));
+	EXPECT_EQ(0, goes_on(&self->low->work[0]));
 
 	/* Let go while it is preempted, it stays preempted. */
 	ASSERT_EQ(1, suspend(self->kfd, pid, id));
@@ -250,7 +250,7 @@ TEST_F_TIMEOUT(debugger, detaching_gives_suspended_queues_back, 120)
 	ASSERT_EQ(1, suspend(self->kfd, pid, id));
 	EXPECT_TRUE(stands_still(&self->low->work[0], 20 * MS));
 	ASSERT_EQ(0, detach(self->kfd, pid));
-	EXPECT_TRUE(goes_on(&self->low->work[0]));
+	EXPECT_EQ(0, goes_on(&self->low->work[0]));
 	EXPECT_EQ(0, flags_of(self->g, self->low));
 	ASSERT_EQ(0, launch_preempts(self->high, self->low));
 	ASSERT_DONE_ONCE(self->high, self->low);
