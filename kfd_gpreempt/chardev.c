@@ -128,7 +128,8 @@ static int chardev_do_info(struct client *client, void *argument)
 
 	info->abi_version = GPREEMPT_ABI_VERSION;
 	info->features = GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP |
-			 GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT;
+			 GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT |
+			 GPREEMPT_FEATURE_INHERIT;
 	info->nr_nodes = list.nr;
 	info->event_size = sizeof(struct gpreempt_event);
 	return r;
@@ -385,6 +386,7 @@ out:
  * struct setting_change - a change of what is set
  * @priority: the new priority
  * @clear: forget it instead
+ * @inherit: it is inherited
  * @param: a parameter instead of the priority; -1: none
  * @value: of the parameter
  * @privileged: the caller has CAP_SYS_NICE or CAP_SYS_ADMIN
@@ -392,6 +394,7 @@ out:
 struct setting_change {
 	s32 priority;
 	bool clear;
+	bool inherit;
 	int param;
 	u64 value;
 	bool privileged;
@@ -408,6 +411,7 @@ static int chardev_change_setting(struct gpreempt_setting *setting, void *arg)
 		setting->has_priority = !change->clear;
 		setting->priority = change->priority;
 		setting->privileged = change->privileged && !change->clear;
+		setting->inherit = change->inherit;
 		return 0;
 	}
 	switch (change->param) {
@@ -490,11 +494,14 @@ static int chardev_do_set_priority(struct client *client, void *argument)
 	struct gpreempt_priority *cmd = argument;
 	struct setting_change change = { .priority = cmd->priority, .param = -1 };
 
-	if (cmd->flags & ~GPREEMPT_PRIORITY_CLEAR ||
+	if (cmd->flags & ~(GPREEMPT_PRIORITY_CLEAR | GPREEMPT_PRIORITY_INHERIT) ||
 	    !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
 		return -EINVAL;
 	change.clear = cmd->flags & GPREEMPT_PRIORITY_CLEAR;
-	if (change.clear && cmd->priority)
+	change.inherit = cmd->flags & GPREEMPT_PRIORITY_INHERIT;
+	if (change.clear && (cmd->priority || change.inherit))
+		return -EINVAL;
+	if (change.inherit && cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
 		return -EINVAL;
 	if (cmd->priority < GPREEMPT_PRIORITY_MIN || cmd->priority > GPREEMPT_PRIORITY_MAX)
 		return -ERANGE;

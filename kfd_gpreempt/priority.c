@@ -15,6 +15,7 @@
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
 #include <linux/pid.h>
+#include <linux/pid_namespace.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -55,6 +56,8 @@ static DEFINE_MUTEX(settings_lock);
 static DEFINE_SPINLOCK(settings_spinlock);
 /* Nothing is looked up while nothing is set, which is the common case. */
 static unsigned int nr_entries;
+/* How many of them are inherited */
+static unsigned int nr_inheritable;
 
 static unsigned long priority_key_of(const struct pid *pid, u64 cgroup_id)
 {
@@ -89,6 +92,8 @@ static void priority_replace_locked(struct entry *old, struct entry *new)
 	if (new)
 		hash_add(table, &new->link, priority_key_of(new->pid, new->cgroup_id));
 	WRITE_ONCE(nr_entries, nr_entries + !!new - !!old);
+	WRITE_ONCE(nr_inheritable, nr_inheritable + (new && new->setting.inherit) -
+					   (old && old->setting.inherit));
 	spin_unlock(&settings_spinlock);
 	priority_free_entry(old);
 }
@@ -266,6 +271,84 @@ int gpreempt_priority_change_queue(struct gpreempt_queue *gq, gpreempt_setting_f
 	return 0;
 }
 
+/*
+ * The process above another; NULL: there is none. A process that another pid namespace has put into
+ * this one (docker exec) is below its init, as those that were born in it. rcu held.
+ */
+static struct task_struct *priority_process_above(struct task_struct *leader)
+{
+	struct task_struct *parent, *reaper;
+	struct pid_namespace *ns;
+
+	/* Of one that has been reaped nothing is up to date. */
+	if (!pid_alive(leader))
+		return NULL;
+	ns = task_active_pid_ns(leader);
+	parent = rcu_dereference(leader->real_parent)->group_leader;
+	/* The first task is its own parent. */
+	if (!ns || parent == leader)
+		return NULL;
+	/* It outlives all others of its namespace. */
+	reaper = READ_ONCE(ns->child_reaper)->group_leader;
+	return leader != reaper && task_active_pid_ns(parent) != ns ? reaper : parent;
+}
+
+/**
+ * gpreempt_priority_inherited() - what a process inherits now
+ * @leader: the process's leader
+ * @setting: receives it; without a priority: nothing
+ *
+ * What the privileged let it inherit bounds what the unprivileged do nearer to it, as with settings
+ * of different ranks.
+ *
+ * The walk is as long as the caller has made it, and holds up other changes of settings alone.
+ *
+ * Context: no lock of the scheduler held; may sleep.
+ */
+void gpreempt_priority_inherited(struct task_struct *leader, struct gpreempt_setting *setting)
+{
+	const struct gpreempt_setting *s;
+	struct task_struct *task;
+	struct entry *e;
+	struct pid *pid;
+
+	memset(setting, 0, sizeof(*setting));
+	if (!READ_ONCE(nr_inheritable))
+		return;
+	mutex_lock(&settings_lock);
+	rcu_read_lock();
+	for (task = priority_process_above(leader); task; task = priority_process_above(task)) {
+		pid = task_tgid(task);
+		e = pid ? priority_find(pid, 0) : NULL;
+		s = e ? &e->setting : NULL;
+		if (!s || !s->inherit)
+			continue;
+		if (!setting->has_priority)
+			setting->priority = s->priority;
+		else if (s->privileged)
+			setting->priority = min(setting->priority, s->priority);
+		setting->has_priority = true;
+		setting->privileged = s->privileged;
+		if (s->privileged)
+			break;
+	}
+	rcu_read_unlock();
+	mutex_unlock(&settings_lock);
+}
+
+/**
+ * gpreempt_priority_add() - a process has come to a node
+ * @process: the process, which the monitor does not know yet
+ * @inherited: what it inherits
+ *
+ * Context: gpreempt_lock held.
+ */
+void gpreempt_priority_add(struct gpreempt_process *process,
+			   const struct gpreempt_setting *inherited)
+{
+	process->priority.inherited = *inherited;
+}
+
 static void priority_get_cgroup(struct task_struct *leader, struct gpreempt_setting *setting)
 {
 	struct cgroup *cgroup;
@@ -311,19 +394,21 @@ void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_ove
  * gpreempt_priority_apply() - let what was set from outside take the place of what the program
  * asked KFD for
  * @overrides: of the process
+ * @inherited: of processes above it
  * @queue: of the queue
  * @cap: what a setting of the unprivileged is worth at most
  * @priority: against other processes
  * @own_priority: against queues of the same process
  * @explicit_priority: the priority of this queue was asked for
  *
- * Queue outranks process, process outranks cgroup. A setting of higher rank does not get around
- * what the privileged set: it can only lower that. The same holds for a nice value, which its
- * process cannot lower again either.
+ * Queue outranks process, process what it inherits, and that the cgroup. A setting of higher rank
+ * does not get around what the privileged set: it can only lower that. The same holds for a nice
+ * value, which its process cannot lower again either.
  *
  * Return: where the priority comes from
  */
 enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *overrides,
+					     const struct gpreempt_setting *inherited,
 					     const struct gpreempt_setting *queue, s32 cap,
 					     s32 *priority, s32 *own_priority,
 					     bool *explicit_priority)
@@ -333,6 +418,7 @@ enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *ov
 		enum gpreempt_source source;
 	} ranks[] = {
 		{ &overrides->cgroup, GPREEMPT_SOURCE_CGROUP },
+		{ inherited, GPREEMPT_SOURCE_PARENT },
 		{ &overrides->process, GPREEMPT_SOURCE_PROCESS },
 		{ queue, GPREEMPT_SOURCE_QUEUE },
 	};
@@ -446,7 +532,8 @@ static bool priority_derive_overrides(const struct gpreempt_process *process,
 	setting = gq->priority.setting;
 	spin_unlock(&settings_spinlock);
 	WRITE_ONCE(gq->priority.source,
-		   gpreempt_priority_apply(&process->priority.overrides, &setting,
+		   gpreempt_priority_apply(&process->priority.overrides,
+					   &process->priority.inherited, &setting,
 					   GPREEMPT_PRIORITY_NORMAL - nice, &derived->set.priority,
 					   &derived->set.own_priority,
 					   &derived->set.explicit_priority));

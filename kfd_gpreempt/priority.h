@@ -18,6 +18,7 @@ struct gpreempt_policy_queue;
  * @has_priority: @priority is set
  * @privileged: by a caller with CAP_SYS_NICE or CAP_SYS_ADMIN: others do not get around it
  * @exempt: never a victim; of a process
+ * @inherit: processes below it have @priority as well; of a process
  * @priority: logical priority
  * @weight: share under wfq; 0: by priority
  * @deadline_us: relative deadline under edf; 0: none
@@ -26,6 +27,7 @@ struct gpreempt_setting {
 	bool has_priority;
 	bool privileged;
 	bool exempt;
+	bool inherit;
 	s32 priority;
 	u32 weight;
 	u64 deadline_us;
@@ -76,6 +78,8 @@ struct gpreempt_process_priority {
 	int nice;
 	/** @overrides: what was set for it when they were; written by the monitor */
 	struct gpreempt_overrides overrides;
+	/** @inherited: of processes above it; never changes */
+	struct gpreempt_setting inherited;
 	/** @derived_ns: when that was last done; the monitor's alone */
 	u64 derived_ns;
 };
@@ -85,7 +89,11 @@ int gpreempt_priority_change_process(struct pid *pid, gpreempt_setting_fn fn, vo
 int gpreempt_priority_change_queue(struct gpreempt_queue *gq, gpreempt_setting_fn fn, void *arg);
 int gpreempt_priority_change_cgroup(u64 cgroup_id, gpreempt_setting_fn fn, void *arg);
 void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_overrides *overrides);
+void gpreempt_priority_inherited(struct task_struct *leader, struct gpreempt_setting *setting);
+void gpreempt_priority_add(struct gpreempt_process *process,
+			   const struct gpreempt_setting *inherited);
 enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *overrides,
+					     const struct gpreempt_setting *inherited,
 					     const struct gpreempt_setting *queue, s32 cap,
 					     s32 *priority, s32 *own_priority,
 					     bool *explicit_priority);

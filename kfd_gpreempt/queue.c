@@ -76,7 +76,8 @@ void gpreempt_queue_watch_nice(struct gpreempt_node *gn)
 		schedule_delayed_work(&gn->queues.renice, msecs_to_jiffies(RENICE_MS));
 }
 
-static struct gpreempt_process *queue_get_process(struct gpreempt_node *gn, struct kfd_process *p)
+static struct gpreempt_process *queue_get_process(struct gpreempt_node *gn, struct kfd_process *p,
+						  const struct gpreempt_setting *inherited)
 {
 	struct gpreempt_process *process;
 	struct kfd_process_device *pdd;
@@ -93,6 +94,7 @@ static struct gpreempt_process *queue_get_process(struct gpreempt_node *gn, stru
 	process->p = p;
 	process->pdd = pdd;
 	process->context = gpreempt_compat_context(p);
+	gpreempt_priority_add(process, inherited);
 	INIT_LIST_HEAD(&process->doorbell.queues);
 	gpreempt_doorbell_add(process);
 	list_add_tail(&process->link, &gn->queues.processes);
@@ -137,6 +139,7 @@ static void queue_free(struct gpreempt_queue *gq, bool last)
 static void queue_register(const struct gpreempt_mapper *m, struct queue *q, bool trusted)
 {
 	struct gpreempt_node *gn = q->device->gpreempt;
+	struct gpreempt_setting inherited;
 	struct gpreempt_queue *gq;
 	bool linked = false;
 
@@ -158,10 +161,11 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 	gpreempt_view_init_queue(gq, m);
 	gpreempt_mqd_init_queue(gq, gpreempt_tunables_verify(gn));
 	gpreempt_queue_sysfs_add(q);
+	gpreempt_priority_inherited(q->process->lead_thread, &inherited);
 
 	mutex_lock(&gpreempt_lock);
 	if (gn->life.accepting && !q->gpreempt) {
-		gq->process = queue_get_process(gn, q->process);
+		gq->process = queue_get_process(gn, q->process, &inherited);
 		if (gq->process) {
 			gq->policy.process = &gq->process->policy;
 			list_add_tail_rcu(&gq->link, &gn->queues.list);

@@ -291,6 +291,13 @@ int gpreempt_set_priority(struct gpreempt *handle, const struct gpreempt_target 
 	return command(handle, GPREEMPT_IOC_SET_PRIORITY, &arg);
 }
 
+int gpreempt_set_tree_priority(struct gpreempt *handle, const struct gpreempt_target *target, int priority)
+{
+	struct gpreempt_priority arg = { .target = *target, .priority = priority, .flags = GPREEMPT_PRIORITY_INHERIT };
+
+	return command(handle, GPREEMPT_IOC_SET_PRIORITY, &arg);
+}
+
 int gpreempt_clear_priority(struct gpreempt *handle, const struct gpreempt_target *target)
 {
 	struct gpreempt_priority arg = { .target = *target, .flags = GPREEMPT_PRIORITY_CLEAR };
@@ -438,6 +445,7 @@ const char *gpreempt_source_name(uint32_t source)
 		[GPREEMPT_SOURCE_CGROUP] = "cgroup",
 		[GPREEMPT_SOURCE_PROCESS] = "process",
 		[GPREEMPT_SOURCE_QUEUE] = "queue",
+		[GPREEMPT_SOURCE_PARENT] = "parent",
 	};
 
 	return NAME(names, source);

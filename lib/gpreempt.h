@@ -104,6 +104,18 @@ int gpreempt_find_stream(uint32_t gpu_id, int (*submit)(void *arg), void *arg, s
  */
 int gpreempt_set_priority(struct gpreempt *handle, const struct gpreempt_target *target, int priority);
 
+/**
+ * gpreempt_set_tree_priority() - set the priority of a process, which processes below it inherit
+ * @target: a process
+ * @priority: as above
+ *
+ * They inherit with their first queue (see &struct gpreempt_priority): those that have queues are
+ * not changed.
+ *
+ * Return: as above; -EINVAL: also of a module before version 3.
+ */
+int gpreempt_set_tree_priority(struct gpreempt *handle, const struct gpreempt_target *target, int priority);
+
 /** gpreempt_clear_priority() - forget what gpreempt_set_priority() or another program set. Return: as there. */
 int gpreempt_clear_priority(struct gpreempt *handle, const struct gpreempt_target *target);
 

@@ -36,12 +36,14 @@
  * @GPREEMPT_FEATURE_CGROUP: priorities of cgroups
  * @GPREEMPT_FEATURE_EVENTS: read() and poll()
  * @GPREEMPT_FEATURE_HINT: GPREEMPT_IOC_HINT
+ * @GPREEMPT_FEATURE_INHERIT: GPREEMPT_PRIORITY_INHERIT
  */
 enum gpreempt_feature {
 	GPREEMPT_FEATURE_PREEMPT	= 1 << 0,
 	GPREEMPT_FEATURE_CGROUP		= 1 << 1,
 	GPREEMPT_FEATURE_EVENTS		= 1 << 2,
 	GPREEMPT_FEATURE_HINT		= 1 << 3,
+	GPREEMPT_FEATURE_INHERIT	= 1 << 4,
 };
 
 /**
@@ -116,17 +118,20 @@ struct gpreempt_info {
 };
 
 /**
- * enum gpreempt_source - where a queue's logical priority comes from; a larger number outranks a smaller one
+ * enum gpreempt_source - where a queue's logical priority comes from: queue outranks process, process outranks parent, parent
+ *	outranks cgroup
  * @GPREEMPT_SOURCE_KFD: the priority that the program gave to the queue, less the process's nice value
  * @GPREEMPT_SOURCE_CGROUP: the nearest cgroup above the process that has one
  * @GPREEMPT_SOURCE_PROCESS: set for the process
  * @GPREEMPT_SOURCE_QUEUE: set for the queue
+ * @GPREEMPT_SOURCE_PARENT: inherited from a process above its own (GPREEMPT_PRIORITY_INHERIT). Since version 3
  */
 enum gpreempt_source {
 	GPREEMPT_SOURCE_KFD,
 	GPREEMPT_SOURCE_CGROUP,
 	GPREEMPT_SOURCE_PROCESS,
 	GPREEMPT_SOURCE_QUEUE,
+	GPREEMPT_SOURCE_PARENT,
 };
 
 /**
@@ -344,22 +349,30 @@ struct gpreempt_list {
 };
 
 #define GPREEMPT_PRIORITY_CLEAR		(1 << 0)
+#define GPREEMPT_PRIORITY_INHERIT	(1 << 1)
 
 /**
  * struct gpreempt_priority - GPREEMPT_IOC_SET_PRIORITY
  * @target: in: a queue, a process or a cgroup
  * @priority: in: GPREEMPT_PRIORITY_MIN..GPREEMPT_PRIORITY_MAX; 0 with GPREEMPT_PRIORITY_CLEAR
- * @flags: in: GPREEMPT_PRIORITY_CLEAR: forget what was set; sources of lower rank count again
+ * @flags: in: GPREEMPT_PRIORITY_CLEAR: forget what was set; sources of lower rank count again.
+ *	GPREEMPT_PRIORITY_INHERIT, of a process, without the other: processes below it inherit it. Since
+ *	version 3
  * @reserved: 0
  *
- * Of a process it stays until cleared or until the process ends; children do not inherit it. Of a
- * cgroup it stays until cleared or until the cgroup goes, and holds for each process in it. A
+ * Of a process it stays until cleared or until the process ends; children do not inherit it, unless
+ * asked. Of a cgroup it stays until cleared or until the cgroup goes, and holds for each process in it. A
  * process need not have queues yet; its @target.gpu_id and @target.context are 0: it is for all that
  * the program has.
  *
  * What was set without CAP_SYS_NICE and CAP_SYS_ADMIN is worth no more than what a caller with one
  * of them set at a lower rank, and no more than GPREEMPT_PRIORITY_NORMAL less the nice value: it is
  * a way to yield.
+ *
+ * A process inherits when it makes its first queue on a node, from the nearest process above it that
+ * has a priority to inherit then, and keeps that for as long as it has queues there. Above a process
+ * is its parent; above one whose parent is outside of its pid namespace (docker exec) it is the
+ * namespace's init. One whose parents have ended is below the process that adopted it.
  *
  * Errors: those of the target; ERANGE (out of bounds); EPERM (above GPREEMPT_PRIORITY_NORMAL
  * without CAP_SYS_NICE; a change, without CAP_SYS_NICE and CAP_SYS_ADMIN, of what was set with one

@@ -284,7 +284,10 @@ TEST(commands_are_checked, "unknown commands, flags, reserved members and values
 	CHECK_EQ(command(GPREEMPT_IOC_INFO, &(struct gpreempt_info){ .nr_nodes = 4 }), -EFAULT);
 	CHECK_EQ(command(GPREEMPT_IOC_LIST, &(struct gpreempt_list){ .target = everything, .flags = 1 }), -EINVAL);
 	CHECK_EQ(command(GPREEMPT_IOC_LIST, &(struct gpreempt_list){ .target = everything, .nr_queues = 5 }), -EFAULT);
-	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &(struct gpreempt_priority){ .target = process_target(low), .flags = 2 }), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_SET_PRIORITY, &(struct gpreempt_priority){ .target = process_target(low), .flags = 4 }), -EINVAL);
+	CHECK_EQ(set_priority(process_target(low), 0, GPREEMPT_PRIORITY_CLEAR | GPREEMPT_PRIORITY_INHERIT), -EINVAL);
+	CHECK_EQ(set_priority(queue_target(low), 1, GPREEMPT_PRIORITY_INHERIT), -EINVAL);
+	CHECK_EQ(set_priority((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }, 1, GPREEMPT_PRIORITY_INHERIT), -EINVAL);
 	CHECK_EQ(set_priority(process_target(low), 1, GPREEMPT_PRIORITY_CLEAR), -EINVAL);
 	CHECK_EQ(set_priority(process_target(low), 1024, 0), -ERANGE);
 	CHECK_EQ(set_priority(process_target(low), -1024, 0), -ERANGE);
@@ -419,6 +422,145 @@ TEST(priorities_from_outside, "a queue's setting outranks its process's, that on
 	kill_process(process_of(high));
 	CHECK_EQ(set_priority(process_target(low), 1, 0), 0);
 	CHECK_EQ_AFTER(1100 * MS, process_of(high)->pid.references, 1);
+}
+
+static struct gpreempt_target target_of(const struct sim_process *process)
+{
+	return (struct gpreempt_target){ .scope = GPREEMPT_SCOPE_PROCESS, .pid = process->task.pid };
+}
+
+/* A new process below another, with a queue */
+static struct sim_queue *add_child(struct task_struct *parent)
+{
+	struct sim_process *child = add_process(0);
+
+	child->task.real_parent = parent;
+	return add_queue_to(child, 0, NORMAL);
+}
+
+static bool inherited(struct sim_queue *sq, s32 priority)
+{
+	return priority_of(sq) == priority && sq->q.gpreempt->priority.source == GPREEMPT_SOURCE_PARENT;
+}
+
+TEST(priorities_are_inherited, "processes below one whose priority is to be inherited have it, from their first queue on, unless theirs was set")
+{
+	struct sim_process *parent, *between;
+	struct sim_queue *before, *child;
+
+	begin();
+	parent = add_process(0);
+	between = add_process(0);
+	between->task.real_parent = &parent->task;
+	before = add_child(&between->task);
+	CHECK_EQ(set_priority(target_of(parent), -100, 0), 0);
+	CHECK_EQ(priority_of(add_child(&between->task)), NORMAL);
+	CHECK_EQ(set_priority(target_of(parent), -100, GPREEMPT_PRIORITY_INHERIT), 0);
+	child = add_child(&between->task);
+	CHECK(inherited(child, -100));
+	/* What has queues is not changed, whatever becomes of the parent's. */
+	CHECK_EQ(priority_of(before), NORMAL);
+	CHECK_EQ(set_priority(target_of(parent), -50, GPREEMPT_PRIORITY_INHERIT), 0);
+	CHECK(inherited(child, -100));
+	/* The nearest counts, and what was set for the process itself before that. */
+	CHECK_EQ(set_priority(target_of(between), 20, GPREEMPT_PRIORITY_INHERIT), 0);
+	CHECK(inherited(add_child(&between->task), 20));
+	CHECK(inherited(add_child(&parent->task), -50));
+	CHECK_EQ(set_priority(process_target(child), 3, 0), 0);
+	CHECK_EQ(priority_of(child), 3);
+	CHECK_EQ(child->q.gpreempt->priority.source, GPREEMPT_SOURCE_PROCESS);
+	CHECK_EQ(set_priority(process_target(child), 0, GPREEMPT_PRIORITY_CLEAR), 0);
+	CHECK(inherited(child, -100));
+	/* It outranks a cgroup's. */
+	CHECK_EQ(set_priority((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }, 9, 0), 0);
+	CHECK(inherited(child, -100));
+	CHECK_EQ(priority_of(before), 9);
+	/* No more, and nothing is looked for then. */
+	CHECK_EQ(set_priority(target_of(between), 20, 0), 0);
+	CHECK_EQ(set_priority(target_of(parent), 0, GPREEMPT_PRIORITY_CLEAR), 0);
+	shim_ancestors_looked_at = 0;
+	CHECK_EQ(priority_of(add_child(&between->task)), 9);
+	CHECK_EQ(shim_ancestors_looked_at, 0);
+}
+
+TEST(inheriting_across_namespaces, "who is put into a container from outside is below its init; what has been reaped leads nowhere")
+{
+	struct pid_namespace ns = { .parent = &init_pid_ns };
+	struct sim_process *manager, *init, *other;
+	struct sim_queue *inside;
+
+	begin();
+	manager = add_process(0);
+	init = add_process(0);
+	init->task.real_parent = &manager->task;
+	init->task.ns = &ns;
+	ns.child_reaper = &init->task;
+	other = add_process(0);
+	CHECK_EQ(set_priority(target_of(init), -70, GPREEMPT_PRIORITY_INHERIT), 0);
+	other->task.ns = &ns;
+	other->task.real_parent = &manager->task;
+	inside = add_queue_to(other, 0, NORMAL);
+	CHECK(inherited(inside, -70));
+	CHECK_EQ(priority_of(add_child(&manager->task)), NORMAL);
+	/* Above the init is what made it. */
+	CHECK_EQ(set_priority(target_of(init), 0, GPREEMPT_PRIORITY_CLEAR), 0);
+	CHECK_EQ(set_priority(target_of(manager), 60, GPREEMPT_PRIORITY_INHERIT), 0);
+	other = add_process(0);
+	other->task.ns = &ns;
+	other->task.real_parent = &init->task;
+	CHECK(inherited(add_queue_to(other, 0, NORMAL), 60));
+	other = add_process(0);
+	other->task.ns = &ns;
+	other->task.real_parent = &manager->task;
+	CHECK(inherited(add_queue_to(other, 0, NORMAL), 60));
+	/* Nothing leads further from one that is gone. */
+	init->task.tgid = NULL;
+	CHECK_EQ(priority_of(add_child(&init->task)), NORMAL);
+	init->task.tgid = &init->pid;
+}
+
+TEST(inheriting_and_rights, "what the privileged let others inherit bounds what those set, nearer to the process or for it")
+{
+	struct sim_process *parent, *between;
+	struct sim_queue *child;
+	kuid_t euid = current->euid;
+
+	begin();
+	parent = add_process(0);
+	between = add_process(0);
+	between->task.real_parent = &parent->task;
+	CHECK_EQ(set_priority(target_of(parent), -100, GPREEMPT_PRIORITY_INHERIT), 0);
+	current->caps = 0;
+	current->euid = between->task.euid;
+	CHECK_EQ(set_priority(target_of(between), 8, GPREEMPT_PRIORITY_INHERIT), -EPERM);
+	CHECK_EQ(set_priority(target_of(between), 5, GPREEMPT_PRIORITY_INHERIT), 0);
+	child = add_child(&between->task);
+	CHECK(inherited(child, -100));
+	CHECK_EQ(set_priority(process_target(child), 6, 0), 0);
+	CHECK_EQ(priority_of(child), -100);
+	CHECK_EQ(set_priority(process_target(child), -300, 0), 0);
+	CHECK_EQ(priority_of(child), -300);
+	CHECK_EQ(set_priority(target_of(between), -200, GPREEMPT_PRIORITY_INHERIT), 0);
+	CHECK(inherited(add_child(&between->task), -200));
+	/* Without a privileged one above, the nice value bounds it. */
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	CHECK_EQ(set_priority(target_of(parent), 0, GPREEMPT_PRIORITY_CLEAR), 0);
+	current->caps = 0;
+	CHECK_EQ(set_priority(target_of(between), NORMAL, GPREEMPT_PRIORITY_INHERIT), 0);
+	child = add_child(&between->task);
+	process_of(child)->task.nice = 5;
+	CHECK(inherited(child, NORMAL - 5));
+	CHECK_EQ(set_priority(process_target(child), 6, 0), 0);
+	CHECK_EQ(priority_of(child), NORMAL - 5);
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
+	current->euid = euid;
+	/* Those of two users without rights: the nearer one. */
+	CHECK_EQ(set_priority(target_of(between), 0, GPREEMPT_PRIORITY_CLEAR), 0);
+	current->caps = 0;
+	CHECK_EQ(set_priority(target_of(parent), -30, GPREEMPT_PRIORITY_INHERIT), 0);
+	CHECK_EQ(set_priority(target_of(between), -10, GPREEMPT_PRIORITY_INHERIT), 0);
+	CHECK(inherited(add_child(&between->task), -10));
+	current->caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 }
 
 TEST(settings_of_the_unprivileged_are_capped, "what somebody without rights sets for his process is worth no more than its nice value leaves")
@@ -1103,7 +1245,8 @@ TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and
 		CHECK(!i || nodes[0].gpu_id == 1000);
 	}
 	CHECK_EQ(info.abi_version, GPREEMPT_ABI_VERSION);
-	CHECK_EQ(info.features, GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP | GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT);
+	CHECK_EQ(info.features, GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP | GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT |
+				GPREEMPT_FEATURE_INHERIT);
 	CHECK_EQ(nodes[0].state, gpreempt_node_state(node_of(0)));
 	CHECK(nodes[0].nr_queues == 3 && nodes[0].nr_preempted == 1 && nodes[0].preemptions == 1 && nodes[0].resumes == 0);
 	CHECK_EQ(nodes[0].failures, 0);

@@ -892,6 +892,7 @@ struct sim_process *add_process(int nice)
 	process->task.pid = process->pid.nr;
 	process->task.group_leader = &process->task;
 	process->task.tgid = &process->pid;
+	process->task.real_parent = init_pid_ns.child_reaper;
 	process->task.nice = nice;
 	process->task.mm = &process->mm;
 	process->task.cgroup = &cgroups[2];

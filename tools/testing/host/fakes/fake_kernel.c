@@ -378,6 +378,7 @@ bool kthread_should_stop(void)
 	return smp_load_acquire(&current->should_stop);
 }
 
+u64 shim_ancestors_looked_at;
 const struct task_struct *shim_watched;
 u64 shim_named_by_watched;
 
@@ -940,6 +941,8 @@ void shim_init(void)
 	main_task.fiber = &main_fiber;
 	main_task.group_leader = &main_task;
 	main_task.tgid = &main_pid;
+	main_task.real_parent = &main_task;
+	init_pid_ns.child_reaper = &main_task;
 	main_task.caps = CAP_SYS_NICE | CAP_SYS_ADMIN;
 	main_pid.task = &main_task;
 	worker = kthread_create(work_loop, NULL, "worker");

@@ -164,6 +164,7 @@ struct cgroup {
 
 struct pid_namespace {
 	struct pid_namespace *parent;
+	struct task_struct *child_reaper;
 	int references;
 };
 
@@ -188,6 +189,7 @@ static inline bool uid_eq(kuid_t a, kuid_t b) { return a.val == b.val; }
  * @euid: its user
  * @caps: capabilities
  * @cgroup: where it is
+ * @ns: its pid namespace; NULL: the first
  * @wake_ns: when its sleep ends; U64_MAX: not by itself
  * @waits_for: an object whose wakers are to wake it
  * @work: that it carries out; NULL: none, or one that is freed
@@ -203,6 +205,8 @@ struct task_struct {
 	int nice;
 	bool fifo;
 	struct cgroup *cgroup;
+	struct task_struct *real_parent;
+	struct pid_namespace *ns;
 	/* RLIMIT_MEMLOCK, in pages; 0: what a new world has */
 	unsigned long memlock_pages;
 
@@ -282,7 +286,14 @@ static inline struct task_struct *pid_task(struct pid *pid, int type)
 }
 static inline struct pid *task_tgid(const struct task_struct *task) { return task->group_leader->tgid; }
 struct pid *find_vpid(int nr);
-static inline struct pid_namespace *task_active_pid_ns(const struct task_struct *task) { return &init_pid_ns; }
+static inline struct pid_namespace *task_active_pid_ns(const struct task_struct *task) { return task->ns ?: &init_pid_ns; }
+/* The processes above others that were looked at */
+extern u64 shim_ancestors_looked_at;
+static inline bool pid_alive(const struct task_struct *task)
+{
+	__atomic_add_fetch(&shim_ancestors_looked_at, 1, __ATOMIC_RELAXED);
+	return task->tgid;
+}
 /* How often this task looked what a process is called somewhere. */
 extern const struct task_struct *shim_watched;
 extern u64 shim_named_by_watched;
@@ -484,6 +495,7 @@ struct rcu_head {
 };
 extern struct srcu_struct shim_rcu;
 extern __thread int shim_rcu_index;
+#define rcu_dereference(p)	READ_ONCE(p)
 #define rcu_read_lock()		((void)(shim_rcu_index = srcu_read_lock(&shim_rcu)))
 #define rcu_read_unlock()	srcu_read_unlock(&shim_rcu, shim_rcu_index)
 void call_rcu(struct rcu_head *head, void (*fn)(struct rcu_head *head));

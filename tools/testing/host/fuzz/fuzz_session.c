@@ -162,8 +162,8 @@ static unsigned int some_command(union argument *a, const struct sim_queue *sq)
 		a->list = (struct gpreempt_list){ .target = some_target(sq, 4), .queues = some_array(), .nr_queues = any(100) };
 		return GPREEMPT_IOC_LIST;
 	case 2:
-		a->priority = (struct gpreempt_priority){ .target = some_target(sq, 3), .flags = any(2) };
-		a->priority.priority = a->priority.flags ? 0 : one_in(4) ? (s32)some_u32() : (s32)any(40) - 20;
+		a->priority = (struct gpreempt_priority){ .target = some_target(sq, 3), .flags = any(4) };
+		a->priority.priority = a->priority.flags & GPREEMPT_PRIORITY_CLEAR ? 0 : one_in(4) ? (s32)some_u32() : (s32)any(40) - 20;
 		return GPREEMPT_IOC_SET_PRIORITY;
 	case 3:
 		a->param = (struct gpreempt_set_param){ .target = some_target(sq, 2), .param = any(4),

@@ -140,8 +140,8 @@ static unsigned long some_command(void *argument, size_t *size)
 	case 4: {
 		struct gpreempt_priority *p = argument;
 
-		*p = (struct gpreempt_priority){ .target = some_target(), .flags = any() % 2 };
-		p->priority = p->flags ? 0 : one_in(4) ? (int32_t)some_u32() : (int32_t)(any() % 20) - 10;
+		*p = (struct gpreempt_priority){ .target = some_target(), .flags = any() % 4 };
+		p->priority = p->flags & GPREEMPT_PRIORITY_CLEAR ? 0 : one_in(4) ? (int32_t)some_u32() : (int32_t)(any() % 20) - 10;
 		*size = sizeof(*p);
 		return GPREEMPT_IOC_SET_PRIORITY;
 	}

@@ -648,6 +648,80 @@ TEST_F(rights, cgroup_priority_is_inherited)
 	EXPECT_EQ(0, cgroup_remove("gpreempt-test"));
 }
 
+/* ---- processes below others, with or without cgroups ---- */
+
+/* The tests are below the process that runs them. */
+TEST_F(rights, processes_below_inherit_from_their_first_queue_on)
+{
+	struct gpreempt_target above = gpreempt_target_process(getppid(), 0), self_target = gpreempt_target_process(0, 0);
+	struct actor *before = worker(_metadata, 0, 1, 1, 1, MS), *a, *b;
+
+	ASSERT_EQ(0, gpreempt_set_tree_priority(self->g, &above, -100));
+	a = worker(_metadata, 0, 1, 1, 1, MS);
+	EXPECT_EQ(-100, wait_source(self->g, a, GPREEMPT_SOURCE_PARENT));
+	EXPECT_EQ(7, wait_source(self->g, before, GPREEMPT_SOURCE_KFD));
+	/* The nearest counts, and before it what is the process's own. */
+	ASSERT_EQ(0, gpreempt_set_tree_priority(self->g, &self_target, -50));
+	b = worker(_metadata, 0, 1, 1, 1, MS);
+	EXPECT_EQ(-50, wait_source(self->g, b, GPREEMPT_SOURCE_PARENT));
+	ASSERT_EQ(0, gpreempt_set_priority(self->g, AT(process_of(b)), 3));
+	EXPECT_EQ(3, wait_source(self->g, b, GPREEMPT_SOURCE_PROCESS));
+	ASSERT_EQ(0, gpreempt_clear_priority(self->g, AT(process_of(b))));
+	EXPECT_EQ(-50, wait_source(self->g, b, GPREEMPT_SOURCE_PARENT));
+	ASSERT_EQ(0, gpreempt_clear_priority(self->g, &self_target));
+	ASSERT_EQ(0, gpreempt_clear_priority(self->g, &above));
+	a = worker(_metadata, 0, 1, 1, 1, MS);
+	EXPECT_EQ(7, wait_source(self->g, a, GPREEMPT_SOURCE_KFD));
+	EXPECT_EQ(-50, wait_source(self->g, b, GPREEMPT_SOURCE_PARENT));
+}
+
+/* A process of another user may lower itself, and what it starts inherits no more than that. */
+TEST_F(rights, what_is_inherited_takes_the_same_rights)
+{
+	struct gpreempt_target self_target = gpreempt_target_process(0, 0);
+
+	EXPECT_EQ(-EPERM, AS_NOBODY(gpreempt_set_tree_priority(self->g, &self_target, 8)));
+	EXPECT_EQ(-EACCES, AS_NOBODY(gpreempt_set_tree_priority(self->g, AT(gpreempt_target_process(getppid(), 0)), 5)));
+	EXPECT_EQ(0, AS_NOBODY(gpreempt_set_tree_priority(self->g, &self_target, -5)));
+}
+
+/* As a container's runtime makes the init, and puts a process beside it later (docker exec) */
+TEST_F(rights, processes_put_into_a_container_are_below_its_init)
+{
+	int ours = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC), theirs, end[2];
+	struct actor *inside, *outside;
+	char path[64];
+	pid_t init;
+
+	ASSERT_LE(0, ours);
+	ASSERT_EQ(0, pipe(end));
+	if (unshare(CLONE_NEWPID))
+		SKIP(return, "no pid namespaces");
+	init = fork();
+	if (!init) {
+		close(end[1]);
+		_exit(read(end[0], path, 1));
+	}
+	close(end[0]);
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", init);
+	theirs = open(path, O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, theirs);
+	ASSERT_EQ(0, gpreempt_set_tree_priority(self->g, AT(gpreempt_target_process(init, 0)), -70));
+	ASSERT_EQ(0, setns(theirs, CLONE_NEWPID));
+	inside = worker(_metadata, 0, 1, 1, 1, MS);
+	ASSERT_EQ(0, setns(ours, CLONE_NEWPID));
+	outside = worker(_metadata, 0, 1, 1, 1, MS);
+	EXPECT_EQ(-70, wait_source(self->g, inside, GPREEMPT_SOURCE_PARENT));
+	EXPECT_EQ(7, wait_source(self->g, outside, GPREEMPT_SOURCE_KFD));
+	actor_forget_all();
+	close(end[1]);
+	EXPECT_EQ(init, waitpid(init, NULL, 0));
+	close(theirs);
+	close(ours);
+}
+
+/* ---- cgroups again ---- */
+
 TEST_F(rights, nearest_cgroup_counts_and_goes_with_its_setting)
 {
 	struct actor *a;

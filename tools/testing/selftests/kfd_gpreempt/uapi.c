@@ -99,7 +99,11 @@ TEST_F(uapi, what_is_not_defined_is_refused)
 	EXPECT_UNDEFINED(GPREEMPT_IOC_SET_PARAM, gpreempt_set_param, .target = process, .flags = 1);
 	EXPECT_UNDEFINED(GPREEMPT_IOC_HINT, gpreempt_hint, .target = process, .within_us = 1000, .flags = 1);
 	EXPECT_UNDEFINED(GPREEMPT_IOC_HINT, gpreempt_hint, .target = all, .within_us = 1000);
-	EXPECT_UNDEFINED(GPREEMPT_IOC_SET_PRIORITY, gpreempt_priority, .target = process, .flags = 2);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_SET_PRIORITY, gpreempt_priority, .target = process, .flags = 4);
+	EXPECT_UNDEFINED(GPREEMPT_IOC_SET_PRIORITY, gpreempt_priority, .target = process,
+			 .flags = GPREEMPT_PRIORITY_CLEAR | GPREEMPT_PRIORITY_INHERIT);
+	/* Only a process has others below it. */
+	EXPECT_UNDEFINED(GPREEMPT_IOC_SET_PRIORITY, gpreempt_priority, .target = queue_of(a), .flags = GPREEMPT_PRIORITY_INHERIT);
 	/* To clear is not to set. */
 	EXPECT_UNDEFINED(GPREEMPT_IOC_SET_PRIORITY, gpreempt_priority, .target = process, .flags = GPREEMPT_PRIORITY_CLEAR, .priority = 1);
 	/* A process's priority is the same on all nodes; everybody has none. */
