@@ -117,6 +117,19 @@ int place_available(void)
 	return error;
 }
 
+int place_set_tree(pid_t pid, int priority)
+{
+	struct gpreempt_target target = gpreempt_target_process(pid, 0);
+	struct gpreempt *g;
+	int error = gpreempt_open(&g);
+
+	if (error)
+		return error;
+	error = gpreempt_set_tree_priority(g, &target, priority);
+	gpreempt_close(g);
+	return error;
+}
+
 int place_set(const char *directory, int priority)
 {
 	struct gpreempt_target target;

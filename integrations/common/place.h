@@ -41,4 +41,10 @@ int place_available(void);
 /** place_set() - give the cgroup whose folder is @directory, and all below it, a logical priority. Return: 0; as gpreempt_set_priority(). */
 int place_set(const char *directory, int priority);
 
+/**
+ * place_set_tree() - give process @pid, and all below it from their first queue on, a logical priority. Return: 0; as
+ * gpreempt_set_tree_priority().
+ */
+int place_set_tree(pid_t pid, int priority);
+
 #endif

@@ -3,7 +3,8 @@
  * gpreempt-oci.c - OCI hook: gives a container's cgroup its place on the GPU, by its annotations
  *
  * Called by the container runtime (crun, runc) with the container's state on stdin, at createRuntime or later: the process is in its cgroup
- * then, and has not started the user's program. Annotations, the first that is there counts:
+ * then, and has not started the user's program. Without cgroup v2 the process gets the priority, and what is below it inherits it: it is the
+ * container's init. Annotations, the first that is there counts:
  *
  *   kfd-gpreempt/priority         latency, normal, batch or a number
  *   kfd-gpreempt/priority-class   name of a PriorityClass, which the configuration maps
@@ -26,6 +27,7 @@
 #include "place.h"
 
 #define ME		"gpreempt-oci: "
+#define UNIFIED		"/sys/fs/cgroup"
 #define MAX_STATE	(1 << 20)	/* bytes; annotations are limited to 256 KiB by Kubernetes */
 
 /**
@@ -137,6 +139,22 @@ static int wish_of(json_object *state, const char *config, const char *cgroup, s
 	return status < 0 ? -1 : 0;
 }
 
+/* A cgroup of the kubelet's in any hierarchy; "" without one */
+static void find_kubepods(pid_t pid, char *path, size_t size)
+{
+	char name[64], line[4096];
+	FILE *f;
+
+	path[0] = '\0';
+	snprintf(name, sizeof(name), "/proc/%d/cgroup", pid);
+	f = fopen(name, "re");
+	while (f && !path[0] && fgets(line, sizeof(line), f))
+		if (strstr(line, "kubepods"))
+			snprintf(path, size, "%s", line);
+	if (f)
+		fclose(f);
+}
+
 static int run(json_object *state, const char *config)
 {
 	char root[PATH_MAX / 2], path[PATH_MAX / 2] = "", directory[PATH_MAX];
@@ -150,23 +168,33 @@ static int run(json_object *state, const char *config)
 		return EXIT_FAILURE;
 	}
 	error = place_cgroup_root(root, sizeof(root));
+	/* Beside hierarchies of version 1 it need not have a cgroup for each container. */
+	if (!error && strcmp(root, UNIFIED))
+		error = -ENOENT;
 	if (!error)
 		error = place_cgroup_of(json_object_get_int(pid), path, sizeof(path));
+	if (error == -ENOENT)
+		find_kubepods(json_object_get_int(pid), path, sizeof(path));
 	/* Whoever asks for nothing is not to suffer from what this machine lacks. */
-	if (wish_of(state, config, error ? "" : path, &wish) || !bounds_of(config, &bounds))
+	if (wish_of(state, config, error && error != -ENOENT ? "" : path, &wish) || !bounds_of(config, &bounds))
 		return EXIT_FAILURE;
 	if (!wish.from[0])
 		return EXIT_SUCCESS;
-	if (error) {
-		fprintf(stderr, ME "no cgroup v2 of process %d: %s\n", json_object_get_int(pid), strerror(-error));
+	/* Without a hierarchy of version 2, -ENOENT. */
+	if (error && error != -ENOENT) {
+		fprintf(stderr, ME "cgroup of process %d: %s\n", json_object_get_int(pid), strerror(-error));
 		return EXIT_FAILURE;
 	}
 	if (wish.priority != place_clamp(bounds, wish.priority)) {
 		fprintf(stderr, ME "%s: %d is beyond the bounds of %s: %d to %d\n", wish.from, wish.priority, config, bounds.floor, bounds.ceiling);
 		return EXIT_FAILURE;
 	}
-	snprintf(directory, sizeof(directory), "%s%s", root, path);
-	error = place_set(directory, wish.priority);
+	if (error) {
+		error = place_set_tree(json_object_get_int(pid), wish.priority);
+	} else {
+		snprintf(directory, sizeof(directory), "%s%s", root, path);
+		error = place_set(directory, wish.priority);
+	}
 	if (!error)
 		return EXIT_SUCCESS;
 	fprintf(stderr, ME "%s: priority %d could not be set: %s\n", wish.from, wish.priority,

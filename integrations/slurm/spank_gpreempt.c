@@ -237,6 +237,9 @@ int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 	error = step_cgroup(sp, pid, directory, sizeof(directory));
 	if (!error)
 		error = place_set(directory, placing);
+	else if (error == -ENOENT)
+		/* No cgroup v2: what is below the task inherits it. */
+		error = place_set_tree(pid, placing);
 	if (!error)
 		return 0;
 	/* A node without the module: who asked for nothing is not to suffer. */

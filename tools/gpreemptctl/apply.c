@@ -5,6 +5,9 @@
  * Tunables are set once. Cgroups, and processes that have queues, are looked for; with --follow
  * again and again, since they come and go. A process that was given a priority in another way keeps
  * it. What --follow gave it takes back when it ends.
+ *
+ * Without cgroup v2, cgroups have no priority. There a line `cgroup' is about processes, like the
+ * others, and /proc/PID/cgroup says where one is in any hierarchy.
  */
 #include "gpreemptctl.h"
 
@@ -301,15 +304,61 @@ static int apply_cgroups(struct config *c, struct gpreempt *g, bool wait_for_the
 	int status = EXIT_DONE;
 	unsigned int i;
 
-	for (i = 0; i < c->nr_rules; i++)
+	for (i = 0; cgroups_are_v2() && i < c->nr_rules; i++)
 		if (c->rules[i].kind == KIND_CGROUP && apply_cgroup(c, &c->rules[i], g, wait_for_them))
 			status = EXIT_FAILED;
 	return status;
 }
 
+/* The path of a cgroup within its hierarchy: what follows /sys/fs/cgroup/CONTROLLER, if it is named so. */
+static const char *path_in_hierarchy(const char *name)
+{
+	static const char place[] = "/sys/fs/cgroup/";
+
+	if (!strncmp(name, place, strlen(place)))
+		name += strlen(place) + strcspn(name + strlen(place), "/");
+	return name + strspn(name, "/");
+}
+
+/* @text: lines NUMBER:CONTROLLERS:PATH. Is one of the paths @name, or below it? */
+static bool is_in_cgroup(const char *text, const char *name)
+{
+	const char *wanted = path_in_hierarchy(name), *line, *path;
+	size_t length = strlen(wanted);
+
+	while (length && wanted[length - 1] == '/')
+		length--;
+	for (line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		path = strchr(line, ':');
+		path = path ? strchr(path + 1, ':') : NULL;
+		if (!path)
+			return false;
+		path += 1 + (path[1] == '/');
+		if (!strncmp(path, wanted, length) && (!path[length] || path[length] == '/' || path[length] == '\n' || !length))
+			return true;
+	}
+	return false;
+}
+
+static bool fits(const struct rule *rule, const char *exe, uid_t uid, const char *cgroups)
+{
+	switch (rule->kind) {
+	case KIND_EXE:
+		return !strcmp(rule->name, exe);
+	case KIND_USER:
+		return rule->uid == uid;
+	case KIND_CGROUP:
+		return cgroups && is_in_cgroup(cgroups, rule->name);
+	default:
+		return false;
+	}
+}
+
 static const struct rule *find_rule(const struct config *c, pid_t pid)
 {
-	char link[64], exe[PATH_MAX] = "";
+	char link[64], exe[PATH_MAX] = "", cgroups[8192];
+	bool first = !cgroups_are_v2();
 	struct stat owner;
 	unsigned int i;
 	ssize_t length;
@@ -320,12 +369,11 @@ static const struct rule *find_rule(const struct config *c, pid_t pid)
 	snprintf(link, sizeof(link), "/proc/%d", (int)pid);
 	if (stat(link, &owner))
 		return NULL;
-	for (i = 0; i < c->nr_rules; i++) {
-		const struct rule *rule = &c->rules[i];
-
-		if (rule->kind == KIND_EXE ? !strcmp(rule->name, exe) : rule->kind == KIND_USER && rule->uid == owner.st_uid)
-			return rule;
-	}
+	snprintf(link, sizeof(link), "/proc/%d/cgroup", (int)pid);
+	first = first && read_text(link, cgroups, sizeof(cgroups)) >= 0;
+	for (i = 0; i < c->nr_rules; i++)
+		if (fits(&c->rules[i], exe, owner.st_uid, first ? cgroups : NULL))
+			return &c->rules[i];
 	return NULL;
 }
 

@@ -165,7 +165,7 @@ static void check_cgroups(struct report *r)
 	static const char question[] = "cgroups are of version 2 (for --cgroup)";
 	bool first = !access("/proc/cgroups", F_OK) && !access("/sys/fs/cgroup", F_OK);
 
-	if (!access("/sys/fs/cgroup/cgroup.procs", F_OK))
+	if (cgroups_are_v2())
 		answer(r, true, question, "yes", "");
 	else
 		advise(r, question, first ? "no, of version 1" : "no, none are mounted",

@@ -50,6 +50,7 @@ enum {
 	GIVEN_BOUND		= 1 << 13,
 	GIVEN_PREEMPT		= 1 << 14,
 	GIVEN_SOCKET		= 1 << 15,
+	GIVEN_TREE		= 1 << 16,
 };
 
 /**
@@ -71,6 +72,7 @@ enum {
  * @bound_ms: --bound-ms
  * @preempt: --preempt
  * @socket: --socket
+ * @tree: --tree
  * @args: the command's words
  * @nr_args: their number
  */
@@ -92,6 +94,7 @@ struct options {
 	unsigned int bound_ms;
 	bool preempt;
 	const char *socket;
+	bool tree;
 	char **args;
 	int nr_args;
 };
@@ -106,15 +109,22 @@ bool parse_number(const char *text, unsigned long long max, unsigned long long *
 
 /* target.c: the queues that -p, -g, -q and --cgroup name */
 int open_cgroup(const char *name);
+bool cgroups_are_v2(void);
 int get_target(const struct options *o, struct gpreempt_target *target);
 void put_target(const struct gpreempt_target *target);
 const char *command_of(pid_t pid, char *buffer, size_t size);
+
+/* tree.c: a process and those below it, as the kernel lets them inherit */
+bool is_below(pid_t pid, pid_t above);
+int set_tree(struct gpreempt *g, pid_t pid, int priority);
+int run_tree(struct gpreempt *g, int priority, char **args);
 
 /* list.c */
 int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, int *nr);
 
 /* process.c */
 pid_t start_child(char **args, const int *gate);
+void pass_signals_to(pid_t pid);
 int wait_for_child(pid_t pid);
 void block_signals(void);
 int wait_for_signal(double seconds);

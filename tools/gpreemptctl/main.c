@@ -20,6 +20,7 @@ static const char doc[] =
 	"                                  a sentence per queue: why it runs or does not\n"
 	"  status                          nodes: what the scheduler does\n"
 	"  set -p PID [-g GPU -q QUEUE] PRIORITY|CLASS|clear\n"
+	"  set -p PID --tree PRIORITY|CLASS      and what is below it: a container's init\n"
 	"  set --cgroup DIR PRIORITY|CLASS|clear\n"
 	"  set -p PID [-g GPU -q QUEUE] weight=N|deadline_us=N|exempt=0|1...\n"
 	"  run --priority N|--class C -- COMMAND...   with all its children\n"
@@ -57,6 +58,7 @@ enum {
 	OPT_BOUND_MS,
 	OPT_PREEMPT,
 	OPT_SOCKET,
+	OPT_TREE,
 };
 
 static const struct argp_option argp_options[] = {
@@ -75,6 +77,7 @@ static const struct argp_option argp_options[] = {
 	{ "bound-ms", OPT_BOUND_MS, "N", 0, "probe-hang: how long to watch, and how long a preemption may take", 0 },
 	{ "preempt", OPT_PREEMPT, NULL, 0, "probe-hang: preempt what shows nothing; if it hangs, the driver resets it or the GPU", 0 },
 	{ "socket", OPT_SOCKET, "PATH", 0, "daemon: where gpreemptd listens", 0 },
+	{ "tree", OPT_TREE, NULL, 0, "set: with all processes below it", 0 },
 	{ "json", OPT_JSON, NULL, 0, "For programs; schema_version counts incompatible changes", 0 },
 	{ "prometheus", OPT_PROMETHEUS, NULL, 0, "stats: for Prometheus' textfile collector", 0 },
 	{ 0 }
@@ -83,7 +86,7 @@ static const struct argp_option argp_options[] = {
 /* Names of the bits GIVEN_*, in their order. */
 static const char *const option_names[] = {
 	"--pid", "--gpu", "--queue", "--cgroup", "--priority or --class", "--for", "--interval", "--unbounded", "--follow", "--check",
-	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--socket",
+	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--socket", "--tree",
 };
 
 #define TARGET	(GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE)
@@ -106,7 +109,7 @@ static const struct command {
 	{ "list", cmd_list, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, false },
 	{ "why", cmd_why, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, false },
 	{ "status", cmd_status, GIVEN_JSON, 0, false },
-	{ "set", cmd_set, TARGET | GIVEN_CGROUP, INT_MAX, false },
+	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, INT_MAX, false },
 	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },
 	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true },
 	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false },
@@ -173,7 +176,7 @@ int fail_errno(int error, const char *format, ...)
 		{ -ESRCH, "no such process" },
 		{ -ENOENT, "no such queue" },
 		{ -ENODEV, "no such GPU; gpreemptctl status lists them" },
-		{ -EBADF, "not a directory of the cgroup v2 file system" },
+		{ -EBADF, "not a directory of the cgroup v2 file system; without one: set -p PID --tree, or a line `cgroup' of /etc/gpreempt.conf" },
 		{ -EACCES, "another user's; this takes CAP_SYS_ADMIN" },
 		{ -EPERM, "not allowed; raising above 7 or above what an administrator set, weights, deadlines and exemptions take CAP_SYS_NICE, cgroups and unbounded holds CAP_SYS_ADMIN" },
 		{ -ERANGE, "out of bounds" },
@@ -351,6 +354,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_SOCKET:
 		o->given |= GIVEN_SOCKET;
 		o->socket = arg;
+		break;
+	case OPT_TREE:
+		o->given |= GIVEN_TREE;
+		o->tree = true;
 		break;
 	case OPT_CHECK:
 		o->given |= GIVEN_CHECK;

@@ -35,6 +35,17 @@ static void become(char **args, const int *gate)
 	_exit(error == ENOENT ? EXIT_NO_PROGRAM : EXIT_NOT_RUNNABLE);
 }
 
+/** pass_signals_to() - from now on SIGTERM and SIGHUP are that process's */
+void pass_signals_to(pid_t pid)
+{
+	child = pid;
+	signal(SIGTERM, pass_on);
+	signal(SIGHUP, pass_on);
+	/* The terminal gives these two to the program itself. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+}
+
 /**
  * start_child() - run a program; from now on SIGTERM and SIGHUP are passed on to it
  * @args: its command line
@@ -50,12 +61,7 @@ pid_t start_child(char **args, const int *gate)
 		return -errno;
 	if (!pid)
 		become(args, gate);
-	child = pid;
-	signal(SIGTERM, pass_on);
-	signal(SIGHUP, pass_on);
-	/* The terminal gives these two to the program itself. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
+	pass_signals_to(pid);
 	return pid;
 }
 

@@ -86,11 +86,16 @@ static int check_words(const struct options *o)
 		return fail(EXIT_USAGE, "set needs -p PID or --cgroup DIR");
 	if (o->given & GIVEN_GPU && !(o->given & GIVEN_QUEUE))
 		return fail(EXIT_USAGE, "set: a process has its settings on all GPUs; -g goes with -q");
+	if (o->tree && (!(o->given & GIVEN_PID) || o->given & (GIVEN_QUEUE | GIVEN_CGROUP)))
+		return fail(EXIT_USAGE, "--tree is for a process: set -p PID --tree PRIORITY|CLASS");
 	for (i = 0; i < o->nr_args; i++) {
 		if (!parse_change(o->args[i], &change))
 			return fail(EXIT_USAGE,
 				    "%s is neither a priority (%d..%d) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N or exempt=0|1; nothing changed",
 				    o->args[i], GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
+		if (o->tree && change.kind != CHANGE_PRIORITY)
+			return fail(EXIT_USAGE, "--tree goes with a priority or a class, not with %s: processes keep what they have inherited; nothing changed",
+				    o->args[i]);
 		if (change.kind == CHANGE_PARAM && o->given & GIVEN_CGROUP)
 			return fail(EXIT_USAGE, "%s is for a process or a queue: a cgroup has a priority only; nothing changed",
 				    o->args[i]);
@@ -114,6 +119,10 @@ int cmd_set(const struct options *o)
 	status = open_scheduler(&g);
 	for (i = 0; !status && i < o->nr_args; i++) {
 		parse_change(o->args[i], &change);
+		if (o->tree) {
+			status = set_tree(g, o->pid, change.priority);
+			continue;
+		}
 		error = carry_out(g, &target, &change);
 		if (error)
 			status = fail_errno(error, "set %s", o->args[i]);
@@ -171,14 +180,14 @@ static void remove_leftovers(const char *parent)
 		free(entries);
 }
 
-/* Return: 0, or the exit status, said. */
+/* Return: 0; -ENOTSUP: there is none to be had here; or the exit status, said. */
 static int make_cgroup(char *path, size_t size)
 {
 	char parent[4096];
 	int i, error;
 
-	if (own_cgroup(parent, sizeof(parent)) || access("/sys/fs/cgroup/cgroup.procs", F_OK))
-		return fail(EXIT_FAILED, "run: no cgroup v2 hierarchy at /sys/fs/cgroup");
+	if (!cgroups_are_v2() || own_cgroup(parent, sizeof(parent)))
+		return -ENOTSUP;
 	remove_leftovers(parent);
 	/* Descendants of an earlier process with this pid may still be in the first one. */
 	for (i = 0; i < 100; i++) {
@@ -189,9 +198,8 @@ static int make_cgroup(char *path, size_t size)
 			break;
 	}
 	error = errno;
-	if (error == EACCES || error == EPERM)
-		return fail(EXIT_DENIED, "run: %s: %s; a cgroup takes root. For a program that runs: gpreemptctl set -p PID; or start it with nice",
-			    path, strerror(error));
+	if (error == EACCES || error == EPERM || error == EROFS)
+		return -ENOTSUP;
 	return fail(EXIT_FAILED, "run: %s: %s", path, strerror(error));
 }
 
@@ -246,6 +254,8 @@ int cmd_run(const struct options *o)
 	if (status)
 		return status;
 	status = make_cgroup(path, sizeof(path));
+	if (status == -ENOTSUP)
+		return run_tree(g, o->priority, o->args);
 	if (!status) {
 		status = set_cgroup_priority(g, path, o->priority);
 		/* The program may be one that unloads the driver. */

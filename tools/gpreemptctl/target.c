@@ -19,6 +19,12 @@ int open_cgroup(const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/** cgroups_are_v2() - is the place of cgroups a file system of version 2? */
+bool cgroups_are_v2(void)
+{
+	return !access("/sys/fs/cgroup/cgroup.procs", F_OK);
+}
+
 /**
  * get_target() - the queues that the options name
  * @target: out: of scope ALL if they name none; to be given to put_target()

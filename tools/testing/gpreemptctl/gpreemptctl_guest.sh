@@ -247,7 +247,8 @@ rights_are_the_drivers()
 		{ su nobody -s /bin/sh -c 'gpreemptctl tune poll_us=300' 2>"$err"; [ $? = 4 ]; } && says 'poll_us=300: Permission denied; kept 80' &&
 		{ su nobody -s /bin/sh -c 'gpreemptctl policy wfq' 2>"$err"; [ $? = 4 ]; } &&
 		{ su nobody -s /bin/sh -c 'gpreemptctl stats' 2>"$err"; [ $? = 4 ]; } && says 'root with CAP_SYS_ADMIN' &&
-		{ su nobody -s /bin/sh -c 'gpreemptctl run --class batch -- true' 2>"$err"; [ $? = 4 ]; } && says 'gpreemptctl set -p PID'
+		su nobody -s /bin/sh -c 'gpreemptctl run --class batch -- true' 2>"$err" &&
+		{ su nobody -s /bin/sh -c 'gpreemptctl run --class latency -- true' 2>"$err"; [ $? = 4 ]; } && says 'run: priority 100: not allowed'
 	result=$?
 	chmod 660 /dev/kfd_gpreempt
 	return $result
@@ -392,6 +393,102 @@ a_cgroup_stays_as_long_as_it_is_needed()
 	status 0 run --class batch -- true && ! ls -d /sys/fs/cgroup/gpreempt-* 2>/dev/null
 }
 
+# ------------------------------------------------------------------------------------------------ without cgroups of version 2
+
+# As systemd on EL8 has them
+begin_cgroup_v1()
+{
+	umount /sys/fs/cgroup && mount -t tmpfs tmpfs /sys/fs/cgroup && mkdir /sys/fs/cgroup/systemd /sys/fs/cgroup/pids &&
+		mount -t cgroup -o none,name=systemd cgroup /sys/fs/cgroup/systemd && mount -t cgroup -o pids cgroup /sys/fs/cgroup/pids &&
+		status 0 doctor >"$work/doctor" && grep -qx 'note cgroups are of version 2 (for --cgroup): no, of version 1' "$work/doctor" &&
+		status 1 set --cgroup /sys/fs/cgroup/pids 5 && says 'set -p PID --tree'
+}
+
+end_cgroup_v1()
+{
+	umount /sys/fs/cgroup/systemd /sys/fs/cgroup/pids /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup
+}
+
+no_keeper()
+{
+	! pidof gpreemptctl
+}
+
+run_without_cgroups_includes_grandchildren()
+{
+	begin gpreemptctl run --class batch -- sh -c 'sh -c "training 4; true"; true' && queue_is "$pid" '-100 parent' &&
+		finish "$pid" && wait $! && wait_until no_keeper
+}
+
+# The program ends at once; what it leaves behind has no parent, and begins with the GPU later.
+run_without_cgroups_includes_orphans()
+{
+	rm -f "$work/training" "$work/go"
+	status 3 run --class batch -- sh -c '(while [ ! -e "$0/go" ]; do usleep 10000; done; exec training 4 >"$0/training") & exit 3' "$work" &&
+		pidof gpreemptctl && touch "$work/go" && wait_until grep -qs ^ready "$work/training" || return 1
+	pid=$(sed -n 's/^ready \([0-9]*\) .*/\1/p' "$work/training")
+	queue_is "$pid" '-100 parent' && finish "$pid" && wait_until no_keeper
+}
+
+run_without_cgroups_passes_all_on()
+{
+	run_passes_the_exit_status_on && run_passes_signals_on && wait_until no_keeper &&
+		[ "$(echo in | gpreemptctl run --class batch -- cat)" = in ]
+}
+
+run_without_cgroups_takes_no_root()
+{
+	chmod 666 /dev/kfd_gpreempt
+	su nobody -s /bin/sh -c 'gpreemptctl run --class batch -- sh -c "exit 7"' 2>"$err"
+	[ $? = 7 ] && { su nobody -s /bin/sh -c 'gpreemptctl run --class latency -- true' 2>"$err"; [ $? = 4 ]; } && says 'not allowed'
+	result=$?
+	chmod 660 /dev/kfd_gpreempt
+	return $result
+}
+
+# One child has a queue already, the other makes one later.
+set_tree_reaches_what_is_there_and_what_comes()
+{
+	rm -f "$work/go" "$work/later"
+	sh -c 'training 8 >"$0/first" & echo $! >"$0/first.pid"
+		(while [ ! -e "$0/go" ]; do usleep 10000; done; exec training 8 >"$0/later") & echo $! >"$0/later.pid"; wait' "$work" &
+	parent=$!
+	wait_until grep -qs ^ready "$work/first" || return 1
+	first=$(cat "$work/first.pid") later=$(cat "$work/later.pid")
+	status 0 set -p $parent --tree -60 && wait_until queue_is "$first" '-60 process' && touch "$work/go" &&
+		wait_until grep -qs ^ready "$work/later" && queue_is "$later" '-60 parent' &&
+		status 0 set -p "$later" 3 && wait_until queue_is "$later" '3 process' && status 0 set -p "$later" clear && wait_until queue_is "$later" '-60 parent'
+	result=$?
+	kill -TERM "$first" "$later"
+	wait $parent
+	return $result
+}
+
+# As a container engine makes them, in one hierarchy of several
+apply_finds_cgroups_of_version_1()
+{
+	mkdir -p /sys/fs/cgroup/pids/docker/abc /sys/fs/cgroup/systemd/system.slice/chat.service
+	training 8 >/dev/null &
+	contained=$!
+	training 8 >/dev/null &
+	served=$!
+	training 8 >/dev/null &
+	other=$!
+	echo $contained >/sys/fs/cgroup/pids/docker/abc/cgroup.procs
+	echo $served >/sys/fs/cgroup/systemd/system.slice/chat.service/cgroup.procs
+	printf '[classes]\ncgroup nowhere = 1\ncgroup system.slice/chat.service = latency\ncgroup /sys/fs/cgroup/pids/docker/ = -33\n' >"$conf"
+	gpreemptctl apply --follow -i 0.02 "$conf" 2>"$err" &
+	service=$!
+	wait_until queue_is $contained '-33 process' && wait_until queue_is $served '100 process' && queue_is $other '7 kfd' &&
+		kill -TERM $service && wait $service && wait_until queue_is $contained '7 kfd' && [ ! -s "$err" ]
+	result=$?
+	kill -TERM $contained $served $other
+	wait $contained $served $other
+	wait_until rmdir /sys/fs/cgroup/pids/docker/abc && rmdir /sys/fs/cgroup/pids/docker
+	rmdir /sys/fs/cgroup/systemd/system.slice/chat.service /sys/fs/cgroup/systemd/system.slice
+	return $result
+}
+
 # ---------------------------------------------------------------------------------------------------- the configuration
 
 apply_does_what_the_file_says_and_tells_what_is_wrong()
@@ -505,6 +602,14 @@ check top_needs_a_terminal
 check apply_does_what_the_file_says_and_tells_what_is_wrong
 check apply_follows_what_comes_and_takes_back_what_it_gave
 check every_item_was_done_once
+check begin_cgroup_v1
+check run_without_cgroups_includes_grandchildren
+check run_without_cgroups_includes_orphans
+check run_without_cgroups_passes_all_on
+check run_without_cgroups_takes_no_root
+check set_tree_reaches_what_is_there_and_what_comes
+check apply_finds_cgroups_of_version_1
+check end_cgroup_v1
 check demonstration_by_nice
 check demonstration_by_class
 check apply_lets_the_driver_go

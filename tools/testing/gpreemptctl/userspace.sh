@@ -66,6 +66,11 @@ wrong_usage_is_told()
 	wrong '--cgroup goes without' list --cgroup / -p 1
 	wrong 'set what?' set -p 1
 	wrong 'set needs -p PID or --cgroup DIR' set 5
+	wrong '--tree is for a process' set -p 1 -g 1 -q 1 --tree 5
+	wrong '--tree is for a process' set --cgroup / --tree 5
+	wrong '--tree goes with a priority or a class, not with clear' set -p 1 --tree clear
+	wrong '--tree goes with a priority or a class, not with weight=5' set -p 1 --tree weight=5
+	wrong 'list does not take --tree' list --tree
 	wrong '-g goes with -q' set -p 1 -g 1 5
 	wrong '1024 is neither a priority (-1023..1023) nor a class' set -p 1 1024
 	wrong '-1024 is neither a priority' set -p 1 -1024
@@ -717,6 +722,29 @@ doctor_knows_the_version_of_cgroups()
 	doctor_on 1 "ok   $question: yes"
 }
 
+# On a machine with hierarchies of version 1 alone; a hybrid one has another place for version 2.
+hook_needs_no_cgroup_v2()
+{
+	local set=$scratch/set
+
+	can_make_up_a_machine
+	make -s -C "$TOP/integrations" O="$scratch/integrations" oci
+	printf 'bounds -200..latency\n' >"$scratch/oci.conf"
+	for state in '{"pid":4711,"annotations":{"kfd-gpreempt/priority":"batch"}}' '{"pid":4712,"annotations":{}}' \
+		'{"pid":4713,"annotations":{"kfd-gpreempt/priority":"-300"}}'; do
+		echo "$state" | GPREEMPT_DEVICE=$set unshare --mount bash -c '
+			umount -l /sys/fs/cgroup 2>/dev/null
+			mount -t tmpfs fake /sys
+			mkdir -p /sys/fs/cgroup/unified
+			mount -t cgroup2 fake /sys/fs/cgroup/unified 2>/dev/null
+			LD_PRELOAD=$0 exec "$1" --config "$2"' "$scratch/device.so" "$scratch/integrations/gpreempt-oci" "$scratch/oci.conf" \
+			2>>"$scratch/oci.err" || echo failed >>"$set"
+	done
+	is "what was set" "$(cat "$set")" "$(printf '4711 -100\nfailed')"
+	is "messages" "$(wc -l <"$scratch/oci.err")" 1
+	has "$scratch/oci.err" "-300 is beyond the bounds of $scratch/oci.conf: -200 to 100"
+}
+
 # topology NODE GPU_ID PROPERTIES: a node of KFD's on the machine in $scratch/machine
 topology()
 {
@@ -840,7 +868,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/*.sh tools/testing/deps.sh
 }
 
-plan 27
+plan 28
 must builds_without_warnings builds_without_warnings
 tap wrong_usage_is_told wrong_usage_is_told
 tap a_missing_module_has_a_status_and_a_remedy a_missing_module_has_a_status_and_a_remedy
@@ -861,6 +889,7 @@ tap doctor_counts_queues_against_slots doctor_counts_queues_against_slots
 tap doctor_reads_environments_and_debuggers doctor_reads_environments_and_debuggers
 tap doctor_knows_amds_own_eviction doctor_knows_amds_own_eviction
 tap doctor_knows_the_version_of_cgroups doctor_knows_the_version_of_cgroups
+tap hook_needs_no_cgroup_v2 hook_needs_no_cgroup_v2
 tap metrics_name_the_device_as_others_do metrics_name_the_device_as_others_do
 tap unit_is_what_systemd_expects unit_is_what_systemd_expects
 tap library_exports_what_its_map_and_header_say library_exports_what_its_map_and_header_say

@@ -2,7 +2,7 @@
 /*
  * device.c - stands for /dev/kfd_gpreempt where there is no GPU: a library to preload, which answers open() and ioctl() of that one device
  *
- * Priorities of cgroups are lines "PATH PRIORITY" of $GPREEMPT_DEVICE. Every process with GPREEMPT_TEST_QUEUE in its environment has one queue, whose
+ * Priorities of cgroups are lines "PATH PRIORITY" of $GPREEMPT_DEVICE, those that processes let others inherit lines "PID PRIORITY". Every process with GPREEMPT_TEST_QUEUE in its environment has one queue, whose
  * priority is that of the nearest cgroup, as in the kernel; the variable's value may be "debugged" or "suspended". Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Nothing else is known here: ENOTTY.
  */
 #define _GNU_SOURCE
@@ -57,10 +57,18 @@ static int set_priority(const struct gpreempt_priority *p)
 	ssize_t length;
 	FILE *f;
 
-	if (p->target.scope != GPREEMPT_SCOPE_CGROUP)
-		return -ENOTTY;
 	if (geteuid())
 		return -EPERM;
+	if (p->target.scope == GPREEMPT_SCOPE_PROCESS && p->flags == GPREEMPT_PRIORITY_INHERIT) {
+		f = fopen(settings(), "ae");
+		if (!f)
+			return -errno;
+		fprintf(f, "%d %d\n", p->target.pid, p->priority);
+		fclose(f);
+		return 0;
+	}
+	if (p->target.scope != GPREEMPT_SCOPE_CGROUP)
+		return -ENOTTY;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", p->target.cgroup_fd);
 	length = readlink(link, path, sizeof(path) - 1);
 	if (length < 0 || place_cgroup_root(root, sizeof(root)))
