@@ -30,7 +30,7 @@
 SPANK_PLUGIN(gpreempt, 1);
 
 #define ME		"gpreempt: "
-#define NO_MODULE	"this node has no amdgpu with kfd_gpreempt, or no cgroup v2"
+#define NO_MODULE	"this node has no amdgpu with kfd_gpreempt"
 
 /* Tasks that were killed leave their cgroup a moment later. */
 #define LEAVE_TRIES	500

@@ -35,6 +35,16 @@ struct caller {
 	bool admin;
 };
 
+/* EL8's json-c (0.13) has signed numbers only: the largest stands for what does not fit. */
+static json_object *new_number(uint64_t value)
+{
+#if JSON_C_VERSION_NUM >= (14 << 8)
+	return json_object_new_uint64(value);
+#else
+	return json_object_new_int64(value > INT64_MAX ? INT64_MAX : (int64_t)value);
+#endif
+}
+
 static void add(json_object *o, const char *name, json_object *value)
 {
 	json_object_object_add(o, name, value);
@@ -112,8 +122,8 @@ static json_object *json_of_client(const struct client *c)
 	add(o, "gpu_id", json_object_new_int64(c->gpu_id));
 	add(o, "state", json_object_new_string(state_of(c)));
 	add(o, "queues", json_object_new_int64(c->seen.queues));
-	add(o, "holds", json_object_new_uint64(c->holds));
-	add(o, "ran_us", json_object_new_uint64(c->sched.ran_ns / NS_PER_US));
+	add(o, "holds", new_number(c->holds));
+	add(o, "ran_us", new_number(c->sched.ran_ns / NS_PER_US));
 	return o;
 }
 
@@ -144,10 +154,10 @@ static json_object *do_status(struct engine *e, const struct caller *caller, jso
 	add(o, "pid", json_object_new_int(getpid()));
 	add(o, "policy", json_object_new_string(sched_policy_name(e->policy)));
 	for (i = 0; i < NR_SETTINGS; i++)
-		add(values, settings[i].name, json_object_new_uint64(e->values[i]));
+		add(values, settings[i].name, new_number(e->values[i]));
 	add(o, "settings", values);
-	add(o, "looks", json_object_new_uint64(e->looks));
-	add(o, "failures", json_object_new_uint64(e->failures));
+	add(o, "looks", new_number(e->looks));
+	add(o, "failures", new_number(e->failures));
 	for (i = 0; i < e->nr_processes; i++)
 		if (caller->admin || caller->uid == e->processes[i]->uid)
 			json_object_array_add(processes, json_of_process(e, e->processes[i]));
