@@ -252,7 +252,7 @@ void vgpu_pci_remove(void)
 	pci_dev_put(vgpu.pdev);
 	vgpu.pdev = NULL;
 	if (bus) {
-		struct pci_host_bridge *bridge = pci_find_host_bridge(bus);
+		struct pci_host_bridge *bridge = to_pci_host_bridge(bus->bridge);
 
 		pci_lock_rescan_remove();
 		pci_stop_root_bus(bus);

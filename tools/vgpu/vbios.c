@@ -8,8 +8,8 @@
  * ASIC_Init, ends at once.
  */
 #include <linux/string.h>
-#include <linux/unaligned.h>
 
+#include "compat.h"
 #include "vgpu.h"
 #include "model/regs.h"
 
