@@ -116,8 +116,8 @@ exit status: that of CMD; 99 the kernel log holds a WARN, BUG, Oops, lockup or t
 124 timeout; 2 usage.
 
 in the guest: busybox, PATH with $VM_PROGRAMS (of $BUILD/guest what CMD or an added file names), proc sysfs debugfs tracefs mounted, /out.
-gpu-up none|fast|verbatim [--vgpu-args S] [--amdgpu-args S] loads the stock dependencies of amdgpu, then vgpu.ko, then amdgpu.ko,
-and waits for the KFD node; `--gpu fast|verbatim` calls it before CMD, otherwise CMD may. `gpu-up none` loads amdgpu without a
+gpu-up none|fast|verbatim [--vgpu-args S] [--amdgpu-args S] loads the stock dependencies of amdgpu, then vgpu.ko, then those that lie
+beside amdgpu.ko on the host (AMD's driver package has such), then amdgpu.ko, and waits for the KFD node; `--gpu fast|verbatim` calls it before CMD, otherwise CMD may. `gpu-up none` loads amdgpu without a
 device. gpu-down unloads both. Modules: /gpu/amdgpu.ko, /gpu/vgpu.ko. Firmware comes from $BUILD/firmware.
 
 environment: KVER kernel version; AMDGPU_TEST_KO, AMDGPU_RELEASE_KO defaults of --amdgpu for fast and verbatim ({kver} stands for the
@@ -233,6 +233,26 @@ def depends_of(ko):
     if out.returncode:
         raise Failure(f"{ko}: {out.stderr.strip()}")
     return [n.replace("-", "_") for n in out.stdout.strip().split(",") if n]
+
+
+def package_of(ko):
+    """
+    Modules beside KO that it depends on, in loading order. AMD's driver package has its own of some that the kernel has too, under
+    other names.
+    """
+    beside = {ModuleTree.name(path): path for path in glob.glob(os.path.join(glob.escape(os.path.dirname(ko)), "*.ko*"))}
+    order = []
+
+    def visit(name):
+        for needed in depends_of(beside[name]):
+            if needed in beside:
+                visit(needed)
+        if beside[name] not in order:
+            order.append(beside[name])
+    for name in depends_of(ko):
+        if name in beside:
+            visit(name)
+    return order
 
 
 class ModuleTree:
@@ -386,8 +406,13 @@ def base_initramfs(kver, deps):
     for path in modules:
         cpio.file(f"gpu/deps/{tree.name(path)}.ko", tree.read(path))
         names.append(tree.name(path))
+    ports = tree.closure(["virtio_pci", "virtio_console"])
+    for path in ports:
+        cpio.file(f"gpu/ports/{tree.name(path)}.ko", tree.read(path))
+    cpio.file("gpu/ports.list", "".join(f"{tree.name(path)}\n" for path in ports).encode())
     for path in [] if is_debug(kver) else tree.closure(["virtio_blk"]):
-        cpio.file("gpu/job-disk.ko", tree.read(path))
+        if path not in ports:
+            cpio.file("gpu/job-disk.ko", tree.read(path))
     cpio.file("gpu/deps.list", "".join(f"{n}\n" for n in names).encode())
     data = cpio.bytes()
     os.makedirs(os.path.dirname(cached), exist_ok=True)
@@ -483,6 +508,10 @@ def run_initramfs(opts, command):
             cpio.file("gpu/amdgpu.needs-vgpu", b"")
             module = untraced(module)
         cpio.file("gpu/amdgpu.ko", module)
+        package = package_of(opts.amdgpu)
+        for path in package:
+            cpio.file(f"gpu/package/{ModuleTree.name(path)}.ko", stripped(path))
+        cpio.file("gpu/package.list", "".join(f"{ModuleTree.name(path)}\n" for path in package).encode())
     if opts.vgpu:
         with open(opts.vgpu, "rb") as f:
             cpio.file("gpu/vgpu.ko", edited(f.read(), ["--strip-debug"]))
@@ -611,6 +640,9 @@ class Ports:
         self.theirs.append(theirs)
         return f"socket,id={name},fd={theirs.fileno()}"
 
+    def monitor(self):
+        return ["-chardev", self.socket("qmp"), "-mon", "chardev=qmp,mode=control"]
+
     def close_theirs(self):
         for theirs in self.theirs:
             theirs.close()
@@ -684,8 +716,10 @@ def cmd_run(opts):
             rest = disk(opts, folder, job) + ["-incoming", f"exec:cat {shlex.quote(saved)}"]
         else:
             open(console, "w").close()
-            argv, rest = qemu_command(opts, kernel, joined(folder, base, job)), []
+            argv, rest = qemu_command(opts, kernel, joined(folder, base, job)), ports.monitor() if needs_turns(opts) else []
         qemu = start_qemu(argv, console, ports, rest)
+        if "qmp" in ports.ours:
+            threading.Thread(target=give_turns, args=(monitor_of(ports.ours["qmp"]), console, opts.timeout), daemon=True).start()
         ports.start(len(job) if may_wait(opts) else 0, job if may_wait(opts) and is_debug(opts.kver) else b"")
 
         def stop(signum, _frame):
@@ -881,20 +915,21 @@ def disk(opts, folder, job):
 
 def boot_waiting_guest(opts, kernel, base, saved):
     ports = Ports()
-    monitor = ports.socket("qmp")
     work = tempfile.mkdtemp(prefix=f"boot.{os.path.basename(saved)}.", dir=os.path.dirname(saved))
     console = os.path.join(work, "console")
     open(console, "w").close()
     qemu = start_qemu(qemu_command(opts, kernel, base), console, ports,
-                      disk(opts, work, b"") + ["-chardev", monitor, "-mon", "chardev=qmp,mode=control",
-                                               "-global", "migration.store-global-state=off"])
+                      disk(opts, work, b"") + ports.monitor() + ["-global", "migration.store-global-state=off"])
     try:
         ports.close_theirs()
         for ours in ports.ours.values():
             ours.settimeout(opts.timeout)
         with contextlib.suppress(TimeoutError, ConnectionResetError):
+            ask = monitor_of(ports.ours["qmp"])
+            if needs_turns(opts):
+                give_turns(ask, console, opts.timeout)
             if ports.ours["ready"].recv(6) == b"ready\n" and not complaint(console, []):
-                save_guest(ports.ours["qmp"], f"{work}/guest")
+                save_guest(ask, f"{work}/guest")
                 os.rename(console, f"{saved}.console")
                 os.rename(f"{work}/guest", saved)
                 return
@@ -906,12 +941,9 @@ def boot_waiting_guest(opts, kernel, base, saved):
         shutil.rmtree(work)
 
 
-def save_guest(monitor, path):
-    """
-    Write the state of a guest to PATH. It is stopped for that: QEMU may lose a write of a guest that runs
-    meanwhile. That it was stopped is not saved (store-global-state), so it goes on by itself.
-    """
-    lines = monitor.makefile("rw")
+def monitor_of(connection):
+    """A function that gives QEMU a command and returns the answer."""
+    lines = connection.makefile("rw")
 
     def ask(command, **arguments):
         print(json.dumps({"execute": command, "arguments": arguments}), file=lines, flush=True)
@@ -921,10 +953,36 @@ def save_guest(monitor, path):
                 raise Failure(f"QEMU: {command}: {answer['error']['desc']}")
             if "return" in answer:
                 return answer["return"]
-        raise Failure("QEMU ended while the guest was saved")
+        raise Failure(f"QEMU ended at {command}")
 
     lines.readline()                    # the greeting
     ask("qmp_capabilities")
+    return ask
+
+
+def needs_turns(opts):
+    """Before 6.5 the CPU that starts another one waits for it in a loop in which QEMU's -icount does not give the other its turn."""
+    return opts.icount and [int(number) for number in opts.kver.split(".")[:2]] < [6, 5]
+
+
+def give_turns(ask, console, seconds):
+    """Stops a guest and lets it go on, which begins with the other CPU, until both are up, or so long."""
+    end = time.monotonic() + seconds
+    with contextlib.suppress(Failure, OSError):         # QEMU ended, and who waits for it will say so
+        while time.monotonic() < end:
+            with open(console, errors="replace") as f:
+                if "smp: Brought up" in f.read():
+                    return
+            ask("stop")
+            ask("cont")
+            time.sleep(0.01)
+
+
+def save_guest(ask, path):
+    """
+    Write the state of a guest to PATH. It is stopped for that: QEMU may lose a write of a guest that runs
+    meanwhile. That it was stopped is not saved (store-global-state), so it goes on by itself.
+    """
     ask("stop")
     ask("migrate-set-parameters", **{"max-bandwidth": 1 << 40})
     ask("migrate", uri=f"exec:cat > {shlex.quote(path)}")
@@ -1001,10 +1059,12 @@ def prepared(opts, command):
         raise Failure("--gpu fast needs a build of amdgpu with intercept.h: give --amdgpu KO, or try --gpu verbatim")
     if opts.amdgpu and not os.path.exists(opts.amdgpu):
         raise Failure(f"no such module: {opts.amdgpu}")
-    # The test build depends on vgpu.ko, which gpu-up loads itself.
-    deps = [d for d in depends_of(opts.amdgpu) if d != "vgpu"] if opts.amdgpu else []
-    if opts.vgpu:
-        deps += [d for d in depends_of(opts.vgpu) if d not in deps]
+    # The test build depends on vgpu.ko, which gpu-up loads itself, as it does what is beside amdgpu.ko.
+    package = package_of(opts.amdgpu) if opts.amdgpu else []
+    taken = {"vgpu"} | {ModuleTree.name(path) for path in package}
+    deps = []
+    for ko in filter(None, [opts.amdgpu, *package, opts.vgpu]):
+        deps += [d for d in depends_of(ko) if d not in taken and d not in deps]
     os.makedirs(f"{BUILD}/vm", exist_ok=True)
     folder = tempfile.mkdtemp(prefix="run.", dir=f"{BUILD}/vm")
     try:

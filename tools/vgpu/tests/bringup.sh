@@ -66,9 +66,9 @@ GUEST
 	cat >> "$OUT/guest.sh"
 }
 
-boot() # TESTS AMDGPU: the guest's results, then whether the log was clean
+boot() # TESTS [AMDGPU]: the guest's results, then whether the log was clean
 {
-	"$VM" run --amdgpu "$2" --vgpu "$BUILD/vgpu/vgpu.ko" --add "$OUT/guest.sh:/guest.sh" --out "$OUT/run" --timeout 600 \
+	"$VM" run ${2:+--amdgpu "$2"} --vgpu "${VGPU_KO:-$BUILD/vgpu/vgpu.ko}" --add "$OUT/guest.sh:/guest.sh" --out "$OUT/run" --timeout 600 \
 		-- "sh /guest.sh" > "$OUT/guest.out" 2> "$OUT/guest.err"
 	status=$?
 	seen=0
