@@ -263,6 +263,11 @@ int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name)
 	return kfd_file_number(of_node(gpu_id, name));
 }
 
+static size_t page_align(size_t bytes)
+{
+	return (bytes + KFD_PAGE_BYTES - 1) & ~(size_t)(KFD_PAGE_BYTES - 1);
+}
+
 /* Finds "name value" at the start of a line. */
 static int64_t number_in_lines(const char *text, const char *name)
 {
@@ -418,6 +423,21 @@ uint32_t kfd_first_gpu_id(void)
 	return find_gpu(&gpu_id, properties, sizeof(properties)) ? 0 : gpu_id;
 }
 
+/*
+ * What the save area of a queue has to hold on each XCC, where topology does not tell it, as in AMD's
+ * own driver. The driver refuses any other size.
+ */
+static void save_area_sizes(struct kfd_client *c)
+{
+	const uint32_t cu_bytes = 0x80000 /* VGPRs */ + 0x4000 /* SGPRs */ + 0x1000 /* registers */ + 0x10000 /* LDS */;
+	uint32_t cus = c->simd_count / c->simd_per_cu / c->num_xcc, waves = c->array_count / c->simd_arrays_per_engine * 512;
+
+	if (waves > cus * 40)
+		waves = cus * 40;
+	c->ctl_stack_size = (uint32_t)page_align(40 /* header */ + 8 * waves + 8);
+	c->cwsr_size = c->ctl_stack_size + (uint32_t)page_align((size_t)cus * cu_bytes);
+}
+
 static int read_topology(struct kfd_client *c, int *render_minor)
 {
 	static const struct {
@@ -431,9 +451,8 @@ static int read_topology(struct kfd_client *c, int *render_minor)
 		{ "max_waves_per_simd", offsetof(struct kfd_client, max_waves_per_simd) },
 		{ "gfx_target_version", offsetof(struct kfd_client, gfx_target_version) },
 		{ "num_xcc", offsetof(struct kfd_client, num_xcc) },
-		{ "cwsr_size", offsetof(struct kfd_client, cwsr_size) },
-		{ "ctl_stack_size", offsetof(struct kfd_client, ctl_stack_size) },
 	};
+	int64_t cwsr_size, ctl_stack_size;
 	char properties[4096];
 	size_t i;
 	int err;
@@ -452,6 +471,13 @@ static int read_topology(struct kfd_client *c, int *render_minor)
 			return -ENODEV;
 		}
 		*(uint32_t *)((char *)c + wanted[i].offset) = (uint32_t)value;
+	}
+	cwsr_size = number_in_lines(properties, "cwsr_size");
+	ctl_stack_size = number_in_lines(properties, "ctl_stack_size");
+	save_area_sizes(c);
+	if (cwsr_size > 0 && ctl_stack_size > 0) {
+		c->cwsr_size = (uint32_t)cwsr_size;
+		c->ctl_stack_size = (uint32_t)ctl_stack_size;
 	}
 	*render_minor = (int)number_in_lines(properties, "drm_render_minor");
 	return 0;
@@ -670,11 +696,6 @@ static int alloc_and_map(struct kfd_client *c, struct kfd_buffer *b, uint32_t fl
 fail:
 	free_handle(c, args.handle);
 	return err;
-}
-
-static size_t page_align(size_t bytes)
-{
-	return (bytes + KFD_PAGE_BYTES - 1) & ~(size_t)(KFD_PAGE_BYTES - 1);
 }
 
 int kfd_buffer_place(struct kfd_client *c, enum kfd_domain domain, void *at, size_t bytes, uint32_t access,
