@@ -7,13 +7,11 @@
 sysfs=/sys/class/kfd/kfd/gpreempt
 param=/sys/module/amdgpu/parameters/gpreempt_enable
 n=0
-# On average. A turn is 100 us of sleep, in which waves come back and go on, 0.1 to 0.2 ms that saving and resuming take, and the
-# interpreter's half of the time on top, in which nobody else runs. Some of the turns find waves in flight: the rest is the programs'
-# own on the CPU.
-turn_us=700
-case $(uname -r) in
-7.*) turn_us=900 ;;	# there the driver itself takes longer
-esac
+# On average, by the kernel's series
+turn_us=$(awk -F '|' -v release="$(uname -r)" '
+	function number(series, part) { split(series, part, "."); return part[1] * 1000 + part[2] }
+	/^[0-9]/ && number($1) <= number(release) { us = $2 + 0 }
+	END { print us }' /opt/gpreempt/hip-turns)
 save_us=1300
 
 # ok TEXT COMMAND...
