@@ -253,15 +253,26 @@ void gpreempt_life_init_node(struct gpreempt_node *gn)
 		gn->backend = &gpreempt_backend_mqd;
 }
 
+/*
+ * Will its memory lose what it has, or be out of reach? A reset keeps it where it is. So does a
+ * driver that takes all queues off for a moment, as it does on MI300 to reset an SDMA engine on
+ * which a job of its own hangs: who has a BO reserved may wait for that very job.
+ */
+static bool life_loses_vram(struct amdgpu_device *adev)
+{
+	return (adev->in_suspend || adev->shutdown) && !amdgpu_in_reset(adev);
+}
+
 /**
- * kfd_gpreempt_pause() - the device is about to be suspended or reset
+ * kfd_gpreempt_pause() - the driver is about to take all queues off: to suspend, reset or remove
+ * the device, or to reset a part of it
  * @kfd: the device
  *
  * When it returns, nothing is preempted and no pass is made.
  *
- * Context: suspend or reset; may sleep, as long as a pass takes: that waits for the driver's lock
- * and for the device, and for nothing that a program has a hand in. A suspend also takes
- * gpreempt_lock: programs are frozen then.
+ * Context: may sleep, as long as a pass takes: that waits for the driver's lock and for the device,
+ * and for nothing that a program has a hand in. A suspend also takes gpreempt_lock and reserves
+ * BOs: programs are frozen then.
  */
 void kfd_gpreempt_pause(struct kfd_dev *kfd)
 {
@@ -284,11 +295,7 @@ void kfd_gpreempt_pause(struct kfd_dev *kfd)
 		if (!paused && (READ_ONCE(gn->life.thread) || READ_ONCE(gn->queues.nr)))
 			gpreempt_monitor_last_pass(gn);
 		mutex_unlock(&gn->pass_lock);
-		/*
-		 * A reset keeps the memory where it is, and the holder of a BO may wait for the end
-		 * of the reset.
-		 */
-		if (!amdgpu_in_reset(gn->node->adev))
+		if (life_loses_vram(gn->node->adev))
 			gpreempt_view_hide_vram(gn);
 		gpreempt_stats_state(gn);
 	}

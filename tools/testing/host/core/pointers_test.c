@@ -349,6 +349,36 @@ BOTH(suspend_takes_no_pinned_vram, "memory of the device is let go before it is 
 	high_preempts_low();
 }
 
+BOTH(vram_stays_where_it_is, "where the driver takes all queues off and programs go on, no memory of the device is touched; a device that goes is let go")
+{
+	world_on(hws);
+	high = queue_with(visible_vram, 0, NORMAL);
+	low = add_queue(10);
+	world.nodes[0].nr_wave_slots = 1;
+	high->kernel_ns = 100 * MS;
+	run_kernels(low, 20, 50 * MS, 10 * MS);
+	submit_and_run(high, 1, 20 * MS);
+	CHECK(preempted(low));
+	/* Its holder may wait for the job that made the driver do this. */
+	high->bo.reserved = true;
+	mutex_lock(&gpreempt_lock);
+	take_all_off();
+	CHECK(!preempted(low));
+	CHECK_STATE("paused");
+	mutex_unlock(&gpreempt_lock);
+	high->bo.reserved = false;
+	CHECK(seen(high) && high->bo.pins == 1);
+	resume();
+	submit(low, 20);
+	run(5 * MS);
+	high_preempts_low();
+	world.adev.shutdown = true;
+	take_all_off();
+	CHECK(!seen(high) && high->bo.pins == 0);
+	resume();
+	world.adev.shutdown = false;
+}
+
 TEST(reset_reads_nothing_of_the_device, "while the device is being reset nobody reads pointers in its memory, which stays mapped")
 {
 	char text[4096];

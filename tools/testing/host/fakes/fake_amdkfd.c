@@ -1210,7 +1210,7 @@ static void readmit(struct sim_queue *sq)
 }
 
 /* The driver takes everything off the device, and the scheduler is told before. */
-void suspend(void)
+void take_all_off(void)
 {
 	u32 i;
 
@@ -1224,6 +1224,12 @@ void suspend(void)
 		for_each_queue(dqm, unmap_one);
 		dqm_unlock(dqm);
 	}
+}
+
+void suspend(void)
+{
+	world.adev.in_suspend = true;
+	take_all_off();
 }
 
 static void load_if_active(struct sim_queue *sq)
@@ -1249,6 +1255,7 @@ void resume(void)
 		dqm_unlock(dqm);
 	}
 	kfd_gpreempt_unpause(&world.kfd);
+	world.adev.in_suspend = false;
 }
 
 static void begin_anew(struct sim_queue *sq)

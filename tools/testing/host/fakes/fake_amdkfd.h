@@ -254,6 +254,7 @@ void write_doorbell(struct sim_queue *sq);
 vm_fault_t touch_doorbells(struct sim_process *process, u32 node);
 void map_doorbells_anew(struct sim_process *process, u32 node);
 void revoke_mappings(u32 node);
+void take_all_off(void);	/* for a moment, until resume(): the device keeps its memory */
 void suspend(void);
 void resume(void);
 void reset_gpu(void);

@@ -130,6 +130,8 @@ struct amdgpu_device {
 	unsigned long flags;
 	bool virtual_function;
 	bool fatal;
+	bool in_suspend;
+	bool shutdown;
 	bool enforce_isolation[2];
 };
 #define AMD_IS_APU	0x00020000UL
