@@ -34,6 +34,23 @@
 #define PARAMETERS	"/sys/module/amdgpu/parameters"
 #define VGPU_POLL_NS	"/sys/module/vgpu/parameters/poll_ns"
 
+/* Newer than 6.12, whose interface this is built with on most machines */
+#ifndef AMDKFD_IOC_CREATE_PROCESS
+#define AMDKFD_IOC_CREATE_PROCESS	AMDKFD_IO(0x27)
+#endif
+#ifndef AMDKFD_IOC_PROFILER
+#define KFD_IOC_PROFILER_PMC		0
+struct kfd_ioctl_profiler_args {
+	__u32 op;
+	struct {
+		__u32 gpu_id;
+		__u32 lock;
+		__u32 perfcount_enable;
+	} pmc;
+};
+#define AMDKFD_IOC_PROFILER		AMDKFD_IOWR(0x28, struct kfd_ioctl_profiler_args)
+#endif
+
 #define DOORBELL_BYTES		8192ull		/* a process's slice on gfx9 and later */
 #define EOP_BYTES		4096u
 #define EVENT_PAGE_BYTES	(KFD_MAX_SIGNALS * 8u)
@@ -584,7 +601,7 @@ static int open_failed(struct kfd_client *c, const char *what, int err)
 	return err;
 }
 
-int kfd_client_open(struct kfd_client *c)
+static int open_client(struct kfd_client *c, bool context)
 {
 	struct kfd_ioctl_acquire_vm_args vm = { 0 };
 	struct kfd_ioctl_set_memory_policy_args policy = {
@@ -600,6 +617,9 @@ int kfd_client_open(struct kfd_client *c)
 	c->kfd_fd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
 	if (c->kfd_fd < 0)
 		return open_failed(c, "/dev/kfd", -errno);
+	err = context ? kfd_call(c, AMDKFD_IOC_CREATE_PROCESS, NULL) : 0;
+	if (err)
+		return open_failed(c, "CREATE_PROCESS", err);
 	err = read_topology(c, &minor);
 	if (err) {
 		kfd_client_close(c);
@@ -626,6 +646,24 @@ int kfd_client_open(struct kfd_client *c)
 	c->event_page_handle = events.handle;
 	err = load_work(c);
 	return err ? open_failed(c, "machine code", err) : 0;
+}
+
+int kfd_client_open(struct kfd_client *c)
+{
+	return open_client(c, false);
+}
+
+int kfd_client_open_context(struct kfd_client *c)
+{
+	return open_client(c, true);
+}
+
+int kfd_interface(struct kfd_client *c)
+{
+	struct kfd_ioctl_get_version_args args = { 0 };
+	int err = kfd_call(c, AMDKFD_IOC_GET_VERSION, &args);
+
+	return err ? err : (int)args.minor_version;
 }
 
 void kfd_client_close(struct kfd_client *c)
@@ -838,7 +876,7 @@ static bool is_compute(const struct kfd_queue *q)
 
 /* @rptr_va, @wptr_va: 0: in the queue's page */
 static int create_queue(struct kfd_client *c, struct kfd_queue *q, enum kfd_queue_kind kind, enum kfd_backing backing, uint32_t priority,
-			uint32_t ring_bytes, uint64_t rptr_va, uint64_t wptr_va)
+			uint32_t ring_bytes, uint32_t metadata_bytes, uint64_t rptr_va, uint64_t wptr_va)
 {
 	static const uint32_t types[] = {
 		[KFD_QUEUE_AQL] = KFD_IOC_QUEUE_TYPE_COMPUTE_AQL,
@@ -855,11 +893,12 @@ static int create_queue(struct kfd_client *c, struct kfd_queue *q, enum kfd_queu
 	q->kind = kind;
 	q->packets = ring_bytes / AQL_PACKET_BYTES;
 	q->priority = priority;
+	q->metadata_bytes = metadata_bytes;
 	q->hidden_rptr = rptr_va;
 
 	err = kfd_buffer_alloc(c, backing, KFD_PAGE_BYTES, &q->page);
 	if (!err)
-		err = kfd_buffer_alloc(c, backing, ring_bytes, &q->ring);
+		err = kfd_buffer_alloc(c, backing, ring_bytes + metadata_bytes, &q->ring);
 	if (!err && is_compute(q))
 		err = kfd_buffer_gtt(c, EOP_BYTES, &q->eop);
 	if (!err && is_compute(q))
@@ -880,6 +919,8 @@ static int create_queue(struct kfd_client *c, struct kfd_queue *q, enum kfd_queu
 	args.queue_type = types[kind];
 	args.queue_percentage = KFD_MAX_QUEUE_PERCENTAGE;
 	args.queue_priority = priority;
+	/* The last member: padding until 7.2 */
+	((__u32 *)&args)[sizeof(args) / sizeof(__u32) - 1] = metadata_bytes;
 	if (is_compute(q)) {
 		args.eop_buffer_address = (uintptr_t)q->eop.ptr;
 		args.eop_buffer_size = EOP_BYTES;
@@ -907,13 +948,18 @@ fail:
 int kfd_queue_create_kind(struct kfd_client *c, struct kfd_queue *q, enum kfd_queue_kind kind, enum kfd_backing backing,
 			  uint32_t priority, uint32_t ring_bytes)
 {
-	return create_queue(c, q, kind, backing, priority, ring_bytes, 0, 0);
+	return create_queue(c, q, kind, backing, priority, ring_bytes, 0, 0, 0);
 }
 
 int kfd_queue_create_at(struct kfd_client *c, struct kfd_queue *q, uint64_t rptr_va, uint64_t wptr_va, uint32_t priority,
 			uint32_t packets)
 {
-	return create_queue(c, q, KFD_QUEUE_AQL, KFD_BACKING_USERPTR, priority, packets * AQL_PACKET_BYTES, rptr_va, wptr_va);
+	return create_queue(c, q, KFD_QUEUE_AQL, KFD_BACKING_USERPTR, priority, packets * AQL_PACKET_BYTES, 0, rptr_va, wptr_va);
+}
+
+int kfd_queue_create_with_metadata(struct kfd_client *c, struct kfd_queue *q, uint32_t priority, uint32_t packets, uint32_t metadata_bytes)
+{
+	return create_queue(c, q, KFD_QUEUE_AQL, KFD_BACKING_GTT, priority, packets * AQL_PACKET_BYTES, metadata_bytes, 0, 0);
 }
 
 int kfd_queue_create(struct kfd_client *c, struct kfd_queue *q, enum kfd_backing backing, uint32_t priority,
@@ -1049,6 +1095,15 @@ int64_t kfd_clock_offset_ns(const struct kfd_client *c)
 	if (ioctl(c->kfd_fd, AMDKFD_IOC_GET_CLOCK_COUNTERS, &args))
 		return -1;
 	return before_ns + ((int64_t)kfd_now_ns() - before_ns) / 2 - (int64_t)args.gpu_clock_counter * KFD_TICK_NS;
+}
+
+/* ---- profiling ---- */
+
+int kfd_profiler_lock(struct kfd_client *c, bool lock)
+{
+	struct kfd_ioctl_profiler_args args = { .op = KFD_IOC_PROFILER_PMC, .pmc = { .gpu_id = c->gpu_id, .lock = lock } };
+
+	return kfd_call(c, AMDKFD_IOC_PROFILER, &args);
 }
 
 /* ---- signals ---- */

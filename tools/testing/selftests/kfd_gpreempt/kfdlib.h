@@ -148,6 +148,7 @@ enum kfd_queue_kind { KFD_QUEUE_AQL, KFD_QUEUE_PM4, KFD_QUEUE_SDMA, KFD_QUEUE_SD
  * @cwsr: context save area (compute)
  * @packets: size of the ring in units of 64 bytes
  * @priority: KFD priority as last set
+ * @metadata_bytes: memory behind the ring
  * @hidden_rptr: the read pointer is somewhere else than in @page, where only the GPU sees it: the ring is taken to be empty
  * @doorbell: AQL: takes the index of the last packet; otherwise the write pointer
  */
@@ -161,6 +162,7 @@ struct kfd_queue {
 	struct kfd_buffer cwsr;
 	uint32_t packets;
 	uint32_t priority;
+	uint32_t metadata_bytes;
 	bool hidden_rptr;
 	volatile uint64_t *doorbell;
 };
@@ -226,7 +228,14 @@ int64_t kfd_cpu_ns(int64_t pid);				/* what a thread has had of a CPU; 0: it is 
 
 /* ---- connection ---- */
 int kfd_client_open(struct kfd_client *c);
+/*
+ * A context: a process of KFD's beside the program's first one, with the same PID. It has an address space on the GPU, queues and doorbells of
+ * its own, and no user pages. It ends with its file. -ENOTTY: this KFD makes none.
+ */
+int kfd_client_open_context(struct kfd_client *c);
 void kfd_client_close(struct kfd_client *c);
+#define KFD_METADATA	22
+int kfd_interface(struct kfd_client *c);	/* minor version of KFD's interface */
 bool kfd_client_is_virtual(void);		/* debugfs of the virtual GPU exists: model kernels can run */
 void kfd_code_path(const char *name, uint32_t gfx_target_version, char *path, size_t size);	/* beside the program: NAME-gfx90a.co */
 const char *kfd_work_missing(void);		/* why there are no kernels for the first GPU, or NULL */
@@ -254,6 +263,8 @@ int kfd_queue_create_kind(struct kfd_client *c, struct kfd_queue *q, enum kfd_qu
 /* AQL, with pointers at other addresses than in the queue's page, where they are if 0 */
 int kfd_queue_create_at(struct kfd_client *c, struct kfd_queue *q, uint64_t rptr_va, uint64_t wptr_va, uint32_t priority,
 			uint32_t packets);
+/* AQL, and behind the ring, in the same buffer, memory for metadata of its packets, which gfx9 does not look at. From KFD_METADATA on */
+int kfd_queue_create_with_metadata(struct kfd_client *c, struct kfd_queue *q, uint32_t priority, uint32_t packets, uint32_t metadata_bytes);
 int kfd_queue_update(struct kfd_queue *q, uint32_t priority, uint32_t percentage);	/* unmaps and maps everything */
 int kfd_queue_set_cu_mask(struct kfd_queue *q, const uint32_t *mask, uint32_t bits);	/* @bits: a multiple of 32 */
 int kfd_queue_set_gws(struct kfd_queue *q, bool on);	/* one queue of a process */
@@ -274,6 +285,9 @@ void kfd_queue_stamp(struct kfd_queue *q);	/* AQL: from now on signals tell in @
 #define KFD_TICK_NS	10	/* of the device's clock, the reference clock of 100 MHz */
 /* So many ns have to be added to the device's clock for that of kfd_now_ns(); -1 if the driver does not tell. */
 int64_t kfd_clock_offset_ns(const struct kfd_client *c);
+
+/* ---- profiling: no other process may lock the device meanwhile. Only without any queue on it: see driver-notes.rst ---- */
+int kfd_profiler_lock(struct kfd_client *c, bool lock);	/* -ENOTTY: this KFD has none; -EBUSY, -EALREADY */
 
 /* ---- signals; @s lies in memory that the GPU sees ---- */
 void kfd_signal_init(struct kfd_signal *s, int64_t value);
