@@ -289,6 +289,127 @@ TEST_F(lifecycle, criu_checkpoint_of_preempted_process)
 	finish_pair(_metadata, &p);
 }
 
+/* ---- profiler ---- */
+
+static int64_t do_profile(struct actor *a, const int64_t *args)
+{
+	return kfd_profiler_lock(&a->client, args[0]);
+}
+
+/*
+ * A program that has the device for its profiling has no queue in its hand. It takes and leaves it without queues on the device: the driver
+ * would wait for its own lock otherwise (driver-notes.rst).
+ */
+TEST_F(lifecycle, profiler_keeps_no_queue_from_yielding)
+{
+	struct actor *profiler = actor_start(0, ARENA);
+	struct pair p;
+	int64_t err;
+
+	ASSERT_ACTOR(profiler);
+	err = actor_call(profiler, do_profile, true, 0, 0, 0);
+	if (err == -ENOTTY)
+		SKIP(return, "KFD of this kernel has no profiler (AMDKFD_IOC_PROFILER)");
+	ASSERT_EQ(0, err);
+	p = preempted_pair(_metadata, self->slots, 20, 40);
+	EXPECT_EQ(-EALREADY, actor_call(profiler, do_profile, true, 0, 0, 0));
+	EXPECT_EQ(-EBUSY, actor_call(p.low, do_profile, true, 0, 0, 0));
+	EXPECT_EQ(-EINVAL, actor_call(p.low, do_profile, false, 0, 0, 0));
+	EXPECT_TRUE(state_is(p.low, 0, "preempted"));
+	finish_pair(_metadata, &p);
+	ASSERT_EQ(0, wait_no_queues());
+	EXPECT_EQ(0, actor_call(profiler, do_profile, false, 0, 0, 0));
+	EXPECT_STOPPED(profiler);
+}
+
+/* ---- metadata ---- */
+
+static int64_t do_interface(struct actor *a, const int64_t *args)
+{
+	return kfd_interface(&a->client);
+}
+
+/* Metadata of a packet has up to four times its size. */
+static int64_t do_queue_with_metadata(struct actor *a, const int64_t *args)
+{
+	return kfd_queue_create_with_metadata(&a->client, &a->queue[0], KFD_PRIORITY_NORMAL, 64, 4 * 64 * 64);
+}
+
+/* Memory for metadata behind a ring is no part of it: the queue is sampled, preempted and changed like any other. */
+TEST_F(lifecycle, queue_with_metadata_yields)
+{
+	struct actor *high = worker(_metadata, 0, 1, self->slots / 2, MEANWHILE_STEPS, 5 * MS);
+	struct actor *low = actor_start(LOW_NICE, ARENA);
+	struct kfd_gpreempt_queue q;
+
+	ASSERT_ACTOR(low);
+	if (actor_call(low, do_interface, 0, 0, 0, 0) < KFD_METADATA)
+		SKIP(return, "KFD of this kernel has no metadata rings");
+	ASSERT_EQ(0, actor_call(low, do_queue_with_metadata, 0, 0, 0, 0));
+	ASSERT_EQ(0, actor_work(low, 100, 1, 1, MS));
+	ASSERT_EQ(0, actor_work(low, 1, self->slots / 4, 20, 5 * MS) - 1);
+	/* More than the ring has room for at a time */
+	ASSERT_EQ(0, launches_complete(low, 60, 0));
+	ASSERT_EQ(0, launches_complete(low, 39, 0));
+	ASSERT_EQ(0, actor_submit(low, 0, 1, 1, 0));
+	ASSERT_EQ(0, actor_wait_progress(low, 1, 1, LONG));
+	ASSERT_EQ(0, launch_preempts(high, low));
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+	ASSERT_EQ(0, kfd_gpreempt_queue_get(kfd_first_gpu_id(), low->pid, low->queue[0].id, &q));
+	EXPECT_EQ(101, q.wptr);
+	ASSERT_EQ(0, actor_queue_update(low, 0, KFD_PRIORITY_NORMAL - 1, 100));
+	EXPECT_TRUE(state_is(low, 0, "preempted"));
+	EXPECT_FALSE(actor_done(high, 0));
+	ASSERT_DONE_ONCE(high, low);
+	EXPECT_EQ(0, wait_none_held());
+	EXPECT_STOPPED(low, high);
+}
+
+/* ---- XNACK ---- */
+
+static int64_t do_xnack(struct actor *a, const int64_t *args)
+{
+	struct kfd_ioctl_set_xnack_mode_args mode = { .xnack_enabled = (int32_t)args[0] };
+
+	return ioctl(a->client.kfd_fd, AMDKFD_IOC_SET_XNACK_MODE, &mode) ? -errno : 0;
+}
+
+/*
+ * The driver may put processes of the two modes into two parts of a runlist. What is preempted is in none, so that a list may have one mode, the
+ * other, or both.
+ */
+TEST_F(lifecycle, both_modes_of_xnack_yield)
+{
+	struct actor *a[3];
+	int64_t err;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		a[i] = actor_start(i == 2 ? 0 : LOW_NICE, ARENA);
+		ASSERT_ACTOR(a[i]);
+		err = actor_call(a[i], do_xnack, i == 1, 0, 0, 0);
+		if (err == -EPERM)
+			SKIP(return, "AMDKFD_IOC_SET_XNACK_MODE: %s", strerror((int)-err));
+		ASSERT_EQ(0, err);
+		ASSERT_EQ(0, actor_queue(a[i], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+		ASSERT_EQ(0, actor_work(a[i], 2, self->slots / 4, i == 2 ? 20 : 40, 5 * MS));
+	}
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, launch_begins(a[i]));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, actor_submit(a[2], 0, 0, 1, 0));
+		ASSERT_EQ(0, wait_state(a[0], 0, "preempted", LONG));
+		EXPECT_EQ(0, wait_state(a[1], 0, "preempted", LONG));
+		ASSERT_EQ(0, actor_wait(a[2], 0, LONG));
+		EXPECT_FALSE(actor_done(a[0], 0));
+		EXPECT_FALSE(actor_done(a[1], 0));
+		ASSERT_EQ(0, wait_none_held());
+	}
+	ASSERT_DONE_ONCE(a[0], a[1], a[2]);
+	EXPECT_STOPPED(a[0], a[1], a[2]);
+}
+
 /* ---- suspend ---- */
 
 /* Before the device is suspended everything is resumed, whoever is busy; afterwards it is preempted anew. */
