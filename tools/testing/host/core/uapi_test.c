@@ -514,8 +514,11 @@ TEST(inheriting_across_namespaces, "who is put into a container from outside is 
 	other->task.real_parent = &manager->task;
 	CHECK(inherited(add_queue_to(other, 0, NORMAL), 60));
 	/* Nothing leads further from one that is gone. */
+	other = add_process(0);
+	other->task.ns = &ns;
+	other->task.real_parent = &init->task;
 	init->task.tgid = NULL;
-	CHECK_EQ(priority_of(add_child(&init->task)), NORMAL);
+	CHECK_EQ(priority_of(add_queue_to(other, 0, NORMAL)), NORMAL);
 	init->task.tgid = &init->pid;
 }
 
