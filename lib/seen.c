@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,7 +63,7 @@ void seen_add(uint32_t gpu_id, uint32_t queue_id, uint64_t ring_base, uint32_t k
 	}
 	queues[nr++] = (struct gpreempt_seen){
 		.sequence = sequence, .ring_base = ring_base, .gpu_id = gpu_id, .queue_id = queue_id, .kfd_priority = kfd_priority,
-		.tid = gettid(),
+		.tid = syscall(SYS_gettid),	/* no gettid() in the C library of an EL8 */
 	};
 out:
 	pthread_mutex_unlock(&lock);

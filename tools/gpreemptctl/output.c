@@ -18,20 +18,18 @@ json_object *new_document(void)
 	return document;
 }
 
-/* EL8's json-c (0.13) has signed numbers only: the largest stands for what does not fit. */
-static json_object *new_number(uint64_t value)
-{
-#if JSON_C_VERSION_NUM >= (14 << 8)
-	return json_object_new_uint64(value);
-#else
-	return json_object_new_int64(value > INT64_MAX ? INT64_MAX : (int64_t)value);
-#endif
-}
-
 /* A member of an object; the text is copied. */
 void add_number(json_object *o, const char *name, uint64_t value)
 {
-	json_object_object_add(o, name, new_number(value));
+	char digits[24];
+
+	/* json-c of an EL8 has no unsigned numbers of 64 bits. */
+	if (value <= INT64_MAX) {
+		json_object_object_add(o, name, json_object_new_int64(value));
+	} else {
+		snprintf(digits, sizeof(digits), "%" PRIu64, value);
+		json_object_object_add(o, name, json_object_new_double_s(value, digits));
+	}
 }
 
 void add_signed(json_object *o, const char *name, int64_t value)

@@ -15,13 +15,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #define SCHEMA_VERSION	1
+
+/* The C library of an EL8 or EL9 has no pidfd_open(), and the headers of some have no number for it. */
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open	434
+#endif
 
 /**
  * struct caller - who asks
@@ -34,16 +39,6 @@ struct caller {
 	pid_t pid;
 	bool admin;
 };
-
-/* EL8's json-c (0.13) has signed numbers only: the largest stands for what does not fit. */
-static json_object *new_number(uint64_t value)
-{
-#if JSON_C_VERSION_NUM >= (14 << 8)
-	return json_object_new_uint64(value);
-#else
-	return json_object_new_int64(value > INT64_MAX ? INT64_MAX : (int64_t)value);
-#endif
-}
 
 static void add(json_object *o, const char *name, json_object *value)
 {
@@ -122,8 +117,8 @@ static json_object *json_of_client(const struct client *c)
 	add(o, "gpu_id", json_object_new_int64(c->gpu_id));
 	add(o, "state", json_object_new_string(state_of(c)));
 	add(o, "queues", json_object_new_int64(c->seen.queues));
-	add(o, "holds", new_number(c->holds));
-	add(o, "ran_us", new_number(c->sched.ran_ns / NS_PER_US));
+	add(o, "holds", json_object_new_int64(c->holds));
+	add(o, "ran_us", json_object_new_int64(c->sched.ran_ns / NS_PER_US));
 	return o;
 }
 
@@ -154,10 +149,10 @@ static json_object *do_status(struct engine *e, const struct caller *caller, jso
 	add(o, "pid", json_object_new_int(getpid()));
 	add(o, "policy", json_object_new_string(sched_policy_name(e->policy)));
 	for (i = 0; i < NR_SETTINGS; i++)
-		add(values, settings[i].name, new_number(e->values[i]));
+		add(values, settings[i].name, json_object_new_int64(e->values[i]));
 	add(o, "settings", values);
-	add(o, "looks", new_number(e->looks));
-	add(o, "failures", new_number(e->failures));
+	add(o, "looks", json_object_new_int64(e->looks));
+	add(o, "failures", json_object_new_int64(e->failures));
 	for (i = 0; i < e->nr_processes; i++)
 		if (caller->admin || caller->uid == e->processes[i]->uid)
 			json_object_array_add(processes, json_of_process(e, e->processes[i]));
@@ -220,7 +215,7 @@ static bool get_process(const struct caller *caller, json_object *request, struc
 		return false;
 	}
 	found->pid = (pid_t)pid;
-	found->pidfd = pidfd_open(found->pid, 0);
+	found->pidfd = syscall(SYS_pidfd_open, found->pid, 0);
 	if (found->pidfd < 0) {
 		/* EINVAL: a thread that is no leader. */
 		*refusal = errno == ESRCH || errno == EINVAL ? refuse(EXIT_FAILED, "pid %" PRId64 ": no such process", pid) :
