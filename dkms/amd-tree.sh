@@ -1,18 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# amd-tree.sh - put kfd_gpreempt into the source of AMD's own driver package (amdgpu-dkms of ROCm), or take it out
+# amd-tree.sh - put kfd_gpreempt into a copy of the source of AMD's own driver package (amdgpu-dkms of ROCm)
 #
-# Usage: dkms/amd-tree.sh [--series SERIES] /usr/src/amdgpu-VERSION
-#        dkms/amd-tree.sh --remove /usr/src/amdgpu-VERSION
+# Usage: dkms/amd-tree.sh [--series SERIES] TREE
 #
-# That package has the driver's folders amd/amdkfd and amd/amdgpu at its top, and DKMS builds it under AMD's name and version. The hooks of SERIES
-# (the base of hooks.list, without it) are placed in a copy; only if every one has its place is anything in the tree changed. amd/amdkfd
-# as it was stays in amd/amdkfd.stock. Then DKMS has to build it again:
+# TREE is laid out as /usr/src/amdgpu-VERSION: the driver's folders amd/amdkfd and amd/amdgpu are at its top. The hooks of its series get their
+# places and amd/kfd_gpreempt comes beside amd/amdkfd. If one hook has no place, TREE stays as it is. dkms/hooks.sh finds the series, if --series
+# does not say it.
 #
-#     dkms remove amdgpu/VERSION --all && dkms install amdgpu/VERSION
-#
-# An upgrade of amdgpu-dkms brings a new folder, without kfd_gpreempt.
+# DKMS calls this in its copy (dkms/amd-build.sh). The tree of the package itself is left alone.
 set -euo pipefail
 export LC_ALL=C
 
@@ -33,47 +30,29 @@ die()
 	exit 1
 }
 
-remove=
-series=
+series=()
 while [ $# -gt 0 ]; do
 	case $1 in
-	--remove)	remove=1 ;;
-	--series)	series=${2:?--series needs a value}; shift ;;
+	--series)	series=(--series "${2:?--series needs a value}"); shift ;;
 	-*)		die "unknown argument '$1'" "it is no option of this script" "see the head of dkms/amd-tree.sh" ;;
 	*)		break ;;
 	esac
 	shift
 done
 tree=${1:-}
-[ -n "$tree" ] || die "which source?" "there is no folder on the command line" "dkms/amd-tree.sh /usr/src/amdgpu-VERSION"
+[ -n "$tree" ] || die "which source?" "there is no folder on the command line" "dkms/amd-tree.sh TREE"
 [ -d "$tree/amd/amdkfd" ] && [ -d "$tree/amd/amdgpu" ] ||
-	die "'$tree' is no source of AMD's driver package" "it lacks amd/amdkfd or amd/amdgpu" "give the folder that amdgpu-dkms installed below /usr/src"
+	die "'$tree' is no source of AMD's driver package" "it lacks amd/amdkfd or amd/amdgpu" "give a copy of what amdgpu-dkms has below /usr/src"
 tree=$(cd "$tree" && pwd)
+[ ! -e "$tree/amd/kfd_gpreempt" ] || die "'$tree' has hooks already" "it has amd/kfd_gpreempt" "give another copy"
 
-if [ -n "$remove" ]; then
-	[ -d "$tree/amd/amdkfd.stock" ] || die "there is nothing to take out of '$tree'" "it has no amd/amdkfd.stock" "nothing"
-	rm -rf "$tree/amd/amdkfd" "$tree/amd/kfd_gpreempt"
-	mv "$tree/amd/amdkfd.stock" "$tree/amd/amdkfd"
-	echo "$me: taken out of $tree; now: dkms remove and dkms install amdgpu/${tree##*/amdgpu-}"
-	exit 0
+log=$(mktemp)
+trap 'rm -rf "$log" "$tree/amd/kfd_gpreempt.new"' EXIT
+own_files "$tree/amd/kfd_gpreempt.new" y ""
+if ! "$top/dkms/hooks.sh" ${series[@]+"${series[@]}"} "$tree" >"$log" 2>&1; then
+	cat "$log" >&2
+	die "the hooks do not fit '$tree'" "$(head -n 1 "$log")" \
+	    "Documentation/porting.rst: hooks for this source have to be written"
 fi
-
-[ ! -e "$tree/amd/amdkfd.stock" ] || die "'$tree' has hooks already" "it has amd/amdkfd.stock" "dkms/amd-tree.sh --remove $tree"
-supported=$("$top/dkms/hooks.sh" --supported)
-series=${series:-$("$top/dkms/hooks.sh" --base)}
-echo "$supported" | grep -qxF "$series" ||
-	die "no hooks for the $series series" "there are: $(echo "$supported" | tr '\n' ' ')" "give one of these with --series"
-
-stage=$(mktemp -d "$tree/.gpreempt.XXXXXX")
-trap 'rm -rf "$stage"' EXIT
-mkdir "$stage/amd"
-cp -a "$tree/amd/amdkfd" "$stage/amd/"
-if ! "$top/dkms/hooks.sh" --series "$series" "$stage" 2>"$stage/log"; then
-	cat "$stage/log" >&2
-	die "a hook of the $series series does not fit '$tree'" "$(head -n 1 "$stage/log")" \
-	    "Documentation/porting.rst: hooks for this source have to be written; until then use the kernel's own amdgpu"
-fi
-own_files "$stage/amd/kfd_gpreempt" y ""
-mv "$tree/amd/amdkfd" "$tree/amd/amdkfd.stock"
-mv "$stage/amd/amdkfd" "$stage/amd/kfd_gpreempt" "$tree/amd/"
-echo "$me: hooks of the $series series are in $tree; now: dkms remove and dkms install amdgpu/${tree##*/amdgpu-}"
+mv "$tree/amd/kfd_gpreempt.new" "$tree/amd/kfd_gpreempt"
+echo "$me: the hooks are in $tree"

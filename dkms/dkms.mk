@@ -3,7 +3,7 @@
 # dkms.mk - building and installing the kernel module; included by the top Makefile, whose folder is $(TOP)
 #
 #   make modules [FLAVOUR=release|test] [KVER=...]   build amdgpu.ko, print its path
-#   make install [KVER=...]                          hand the package to DKMS: build and install for one kernel
+#   make install [KVER=...] [DRIVER=amd|kernel]      hand the package to DKMS: build and install for one kernel, or into AMD's amdgpu-dkms
 #   make uninstall                                   the reverse
 TOP ?= $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))..))
 KVER ?= $(shell uname -r)
@@ -15,7 +15,7 @@ modules:
 	@$(TOP)/dkms/build.sh --kver $(KVER) --flavour $(FLAVOUR)
 
 install:
-	@$(TOP)/dkms/install.sh $(if $(filter command line environment,$(origin KVER)),--kver $(KVER))
+	@$(TOP)/dkms/install.sh $(if $(filter command line environment,$(origin KVER)),--kver $(KVER)) $(if $(DRIVER),--driver $(DRIVER))
 
 uninstall:
 	@$(TOP)/dkms/install.sh --remove

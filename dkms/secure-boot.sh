@@ -50,10 +50,19 @@ for f in /etc/dkms/framework.conf /etc/dkms/framework.conf.d/*.conf; do
 	# shellcheck disable=SC1090
 	certificate=$(. "$f" >/dev/null 2>&1; echo "${mok_certificate:-$certificate}")
 done
+# Ubuntu's DKMS signs with the key of shim-signed, which has a program to make it.
+maker=
+if [ -z "$key" ] && (. /etc/os-release >/dev/null 2>&1 && [ "${ID:-}" = ubuntu ]); then
+	key=/var/lib/shim-signed/mok/MOK.priv
+	certificate=/var/lib/shim-signed/mok/MOK.der
+	maker=update-secureboot-policy
+fi
 key=${key:-/var/lib/dkms/mok.key}
 certificate=${certificate:-/var/lib/dkms/mok.pub}
 
-if [ "$mode" = --make-key ] && [ ! -e "$certificate" ] && [ ! -e "$key" ]; then
+if [ "$mode" = --make-key ] && [ ! -e "$certificate" ] && [ ! -e "$key" ] && [ -n "$maker" ]; then
+	! command -v "$maker" >/dev/null || SHIM_NOTRIGGER=y "$maker" --new-key >/dev/null 2>&1 || true
+elif [ "$mode" = --make-key ] && [ ! -e "$certificate" ] && [ ! -e "$key" ]; then
 	(umask 077 && openssl req -new -x509 -nodes -days 36500 -subj "/CN=DKMS module signing key" -newkey rsa:2048 \
 		-keyout "$key" -outform DER -out "$certificate" 2>/dev/null) || rm -f "$key" "$certificate"
 fi
@@ -67,11 +76,17 @@ elif mokutil --test-key "$certificate" 2>/dev/null | grep -q 'is already enrolle
 else
 	why="DKMS's key $certificate is not enrolled"
 fi
+again="make install"
+installer="apt-get install"
+case $(command -v apt-get rpm | head -n 1) in
+*/apt-get)	again="dpkg-reconfigure amdgpu-gpreempt-dkms (or make install)" ;;
+*/rpm)		again="dnf reinstall kfd_gpreempt-dkms (or make install)"; installer="dnf install" ;;
+esac
 cat >&2 <<END
 kfd_gpreempt: error: modules have to be signed (Secure Boot), and $why
   why:    the kernel would refuse the new amdgpu, and the machine would have none
   state:  nothing was installed; the kernel keeps the amdgpu module that it has
-  remedy: apt-get install mokutil && mokutil --import $certificate; reboot, enrol the key in the firmware's dialogue;
-          then dpkg-reconfigure amdgpu-gpreempt-dkms (or make install)
+  remedy: $installer mokutil && mokutil --import $certificate; reboot, enrol the key in the firmware's dialogue;
+          then $again
 END
 exit 1
