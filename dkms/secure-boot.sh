@@ -76,12 +76,13 @@ elif mokutil --test-key "$certificate" 2>/dev/null | grep -q 'is already enrolle
 else
 	why="DKMS's key $certificate is not enrolled"
 fi
-again="make install"
-installer="apt-get install"
-case $(command -v apt-get rpm | head -n 1) in
-*/apt-get)	again="dpkg-reconfigure amdgpu-gpreempt-dkms (or make install)" ;;
-*/rpm)		again="dnf reinstall kfd_gpreempt-dkms (or make install)"; installer="dnf install" ;;
-esac
+if command -v apt-get >/dev/null; then
+	installer="apt-get install"
+	again="dpkg-reconfigure amdgpu-gpreempt-dkms (or make install)"
+else
+	installer="dnf install"
+	again="dnf reinstall kfd_gpreempt-dkms (or make install)"
+fi
 cat >&2 <<END
 kfd_gpreempt: error: modules have to be signed (Secure Boot), and $why
   why:    the kernel would refuse the new amdgpu, and the machine would have none

@@ -95,7 +95,7 @@ ours_gone()
 {
 	local kept
 
-	if [ -n "$(dkms status -m $me -v "$version" -k "$1" 2>/dev/null)" ]; then
+	if dkms status -m $me -v "$version" -k "$1" 2>/dev/null | grep -E ': (built|installed)' >/dev/null; then
 		dkms remove "$me/$version" -k "$1" >/dev/null || true
 		[ -e "/var/lib/dkms/$me/$version/source" ] || dkms add "$me/$version" >/dev/null
 	fi
@@ -155,6 +155,9 @@ amd()
 	if amd_has_scheduler "$kver"; then
 		forget told "$kver"
 	else
+		[ -n "$(amd_outcome "$kver" "$v")" ] || amd_remember "$kver" without "$v" "  what:   DKMS built AMD's amdgpu $v as it is
+  why:    it did not do what $amd_conf says
+  remedy: a DKMS that reads that file: $(dkms --version 2>/dev/null) does not"
 		tell "$kver" "$(amd_why "$kver")" "$whose"
 	fi
 }
