@@ -13,7 +13,7 @@ export BUILD GPREEMPT_CACHE VGPU_CACHE
 MAKEOVERRIDES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help check check-full check-debug check-kcsan check-package deb htmldocs upstream-series demo bench testbed tools tools-built install-tools uninstall-tools install-tests clean
+.PHONY: help check check-full check-debug check-kcsan check-package deb rpm htmldocs upstream-series demo bench testbed tools tools-built install-tools uninstall-tools install-tests clean
 
 help:
 	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
@@ -32,8 +32,9 @@ help:
 	@echo
 	@echo "For a machine with an Instinct GPU:"
 	@echo "  make modules [KVER=..]             build amdgpu.ko with the scheduler, print its path"
-	@echo "  make install [KVER=..]             hand the package to DKMS: build and install (root)"
-	@echo "  make uninstall                     remove it; the stock driver is back (root)"
+	@echo "  make install [KVER=..] [DRIVER=amd|kernel]   hand the package to DKMS: build and install (root)"
+	@echo "                                     amd: into AMD's own package amdgpu-dkms; kernel: the kernel's amdgpu"
+	@echo "  make uninstall                     remove it; the driver without it is back (root)"
 	@echo
 	@echo "Control from user space (libjson-c-dev, libncurses-dev, scdoc):"
 	@echo "  make tools                         build gpreemptctl, gpreemptd, libgpreempt and their manual pages into build/"
@@ -43,6 +44,7 @@ help:
 	@echo
 	@echo "Others:"
 	@echo "  make deb                           Debian packages, into build/deb"
+	@echo "  make rpm   [SOURCE=1]              rpm packages for EL8 and EL9, into build/rpm (root); the source package alone"
 	@echo "  make htmldocs                      the documentation, into build/htmldocs"
 	@echo "  make upstream-series OUT=dir       the same as patches for a kernel tree"
 	@echo "  make testbed                       what a test VM needs except amdgpu.ko (tools/testing/vm/vm --help)"
@@ -75,6 +77,11 @@ check-kcsan:
 check-package:
 	@$(TOP)/tools/testing/deps.sh --package
 	@$(TOP)/tools/testing/check.py --package $(if $(OUT),--out $(OUT))
+
+# Without root the source package alone can be made.
+rpm:
+	@$(TOP)/tools/testing/deps.sh --package
+	@$(TOP)/dist/rpm/build $(if $(SOURCE),--source)
 
 deb:
 	@$(TOP)/tools/testing/deps.sh --package

@@ -4,7 +4,7 @@
 # deps.sh - installs the Debian packages that building and testing need; says nothing when they are all there
 #
 #   tools/testing/deps.sh            install what is missing (root), print what was installed
-#   tools/testing/deps.sh --package  what make check-package, make deb and make htmldocs need as well
+#   tools/testing/deps.sh --package  what make check-package, make deb, make rpm and make htmldocs need as well
 #   tools/testing/deps.sh --list     print the names of the packages
 #
 # dkms/releases has what is called differently in each release of Debian.
@@ -47,8 +47,8 @@ guest="qemu-system-x86 mmdebstrap busybox-static libhsa-runtime-dev libhsa-runti
 shader="clang-$llvm lld-$llvm llvm-$llvm hipcc $(named rocm-device-libs) libamdhip64-dev libamd-comgr-dev rocminfo"
 # gpreemptctl and the library, and what looks at them
 tools="libjson-c-dev libncurses-dev scdoc man-db pkgconf g++ bash-completion procps tmux"
-# Debian packages, throw-away systems, documentation, cluster managers
-package="build-essential debhelper dh-dkms fakeroot lintian python3-sphinx libslurm-dev"
+# Debian and rpm packages, throw-away systems, documentation, cluster managers
+package="build-essential debhelper dh-dkms fakeroot lintian rpm cpio python3-sphinx libslurm-dev"
 # A program out of these is all that is needed; installed, they would start services: they are unpacked into the cache.
 unpacked=$(named promtool)
 
