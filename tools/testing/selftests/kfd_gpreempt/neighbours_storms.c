@@ -25,7 +25,7 @@
 
 #define REQUESTS	100	/* of a phase, after some that are not measured */
 #define REQUESTS_MOST	200	/* of one where few of a hundred meet what it is about */
-#define FIRST_TURNS	5	/* so often are those repeated that come before what is measured, at most */
+#define FIRST_TURNS	12	/* so often are those repeated that come before what is measured, at most */
 #define PERIOD_NS	(4500 * US)	/* between two of them, and up to PERIOD_MORE_NS more, or they would meet the same thing each time */
 #define PERIOD_MORE_NS	(500 * US)
 #define SPIN_NS		(100 * US)	/* see wait_until() */
@@ -392,7 +392,7 @@ TEST_F_TIMEOUT(storms, list_storm_delays_no_preemption, 300)
  */
 TEST_F_TIMEOUT(storms, calls_in_a_loop_delay_no_request, 300)
 {
-	enum { FIRST = 40, MOST = (1 + FIRST_TURNS) * FIRST + 2 * REQUESTS_MOST, STEPS = 400 };
+	enum { FIRST = 40, MOST = (1 + FIRST_TURNS) * FIRST + 2 * REQUESTS_MOST, STEPS = 700 };
 	static struct phase calm, all;
 	int64_t paced;
 
