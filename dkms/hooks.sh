@@ -5,16 +5,19 @@
 #
 # Usage: dkms/hooks.sh [--series SERIES] [--check | --print] TREE
 #        dkms/hooks.sh --series SERIES --files | --places | --proofs
-#        dkms/hooks.sh --base | --supported | --known
+#        dkms/hooks.sh --base | --supported | --trees | --known
+#        dkms/hooks.sh --series-of TREE
 #
 # TREE is a kernel's source, or one that has amdkfd elsewhere (AMD's driver package: amd/amdkfd).
-# SERIES is that of TREE's Makefile; a tree without VERSION and PATCHLEVEL there needs --series.
-# Without an option the files of TREE's amdkfd are changed: all of them, or none, if one hook has no
-# place. --check changes nothing. --print neither, and prints what would be changed as a patch.
+# SERIES is that of TREE's Makefile, or of AMD's package (amd/dkms/configure.ac, dkms.conf); a tree
+# with none of them needs --series. --series-of prints it. Without an option the files of TREE's
+# amdkfd are changed: all of them, or none, if one hook has no place. --check changes nothing.
+# --print neither, and prints what would be changed as a patch.
 #
 # --files: files with hooks. --places: FILE|PLACE of each. --proofs: FILE and what its object has to
-# have. --supported: series that the scheduler is built for. --known: those, and series of which
-# only the places are known. --base: the supported one that is meant where none is named.
+# have. --supported: series of kernels that the scheduler is built for. --trees: series of AMD's
+# package that it is built for. --known: all of these, and series of which only the places are
+# known. --base: the supported one that is meant where none is named.
 #
 # Each hook that has no place is a line: hook, file, function, anchor, and what is wrong. Exit
 # status: 0; 1 if a hook has no place, or hooks are there already; 2 if the command line or
@@ -66,9 +69,25 @@ find_amdkfd()
 	echo "${found%/kfd_priv.h}"
 }
 
-# tree_series TREE: what its Makefile says
+# amd_version TREE: that of AMD's package: of its source, or, where that does not say it, of the package itself
+amd_version()
+{
+	{
+		sed -n 's/^AC_INIT(\[*amdgpu-dkms\]*,[ \t]*\[*\([0-9.]*\).*/\1/p' "$1/amd/dkms/configure.ac"
+		grep -q '^PACKAGE_NAME="*amdgpu"*$' "$1/dkms.conf" && sed -n 's/^PACKAGE_VERSION="*\([0-9.]*\).*/\1/p' "$1/dkms.conf"
+	} 2>/dev/null | sed -n '/[0-9]/{p;q}'
+}
+
+# tree_series TREE: what it says of itself
 tree_series()
 {
+	local version
+
+	version=$(amd_version "$1" | sed -n 's/^\([0-9]*\.[0-9]*\).*/amd-\1/p')
+	if [ -n "$version" ]; then
+		echo "$version"
+		return
+	fi
 	awk -F' *= *' '$1 == "VERSION" { v = $2 } $1 == "PATCHLEVEL" { p = $2 }
 		       END { if (v != "" && p != "") print v "." p }' "$1/Makefile" 2>/dev/null || true
 }
@@ -79,7 +98,7 @@ tree=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--series)	[ $# -ge 2 ] || die 2 "--series needs a value"; series=$2; shift ;;
-	--check|--print|--files|--places|--proofs|--base|--supported|--known)
+	--check|--print|--files|--places|--proofs|--base|--supported|--trees|--known|--series-of)
 			mode=${1#--} ;;
 	-h|--help)	sed -n '4,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
 	-*)		die 2 "unknown argument '$1'" ;;
@@ -90,18 +109,25 @@ done
 
 case $mode in
 base)		series_of base; exit 0 ;;
-supported)	series_of supports; exit 0 ;;
+supported)	series_of supports | grep -v '^amd-' || true; exit 0 ;;
+trees)		series_of supports | grep '^amd-' || true; exit 0 ;;
 known)		series_of supports knows; exit 0 ;;
-files|places|proofs)	about $mode; exit 0 ;;
+files|places|proofs)	about "$mode"; exit 0 ;;
 esac
 
 known=$(series_of supports knows | tr '\n' ' ')
 known=${known% }
 [ -n "$tree" ] || die 2 "which tree?"
 [ -d "$tree" ] || die 2 "there is no folder '$tree'"
+if [ "$mode" = series-of ]; then
+	series=$(tree_series "$tree")
+	[ -n "$series" ] || die 2 "$tree does not say of which series it is"
+	echo "$series"
+	exit 0
+fi
 if [ -z "$series" ]; then
 	series=$(tree_series "$tree")
-	[ -n "$series" ] || die 2 "$tree does not say of which kernel series it is: --series, one of: $known"
+	[ -n "$series" ] || die 2 "$tree does not say of which series it is: --series, one of: $known"
 fi
 case " $known " in
 *" $series "*)	;;

@@ -392,9 +392,47 @@ of_series()
 	sed -i 's/^PATCHLEVEL.*/PATCHLEVEL = 3/' "$tree/Makefile"
 	refuses 1 "no hooks for the 9.3 series; there are: 9.1 9.2"
 	rm "$tree/Makefile"
-	refuses 2 "does not say of which kernel series it is"
+	refuses 2 "does not say of which series it is"
 	is "supported" "$(hooks --supported)" 9.1
 	is "known" "$(hooks --known | tr '\n' ' ')" "9.1 9.2 "
+}
+
+# package VERSION [AC_INIT]: the folders of AMD's package, which says so
+package()
+{
+	rm -rf "$scratch/package"
+	mkdir -p "$scratch/package/amd/dkms" "$scratch/package/amd/amdkfd"
+	cp "$kfd"/* "$scratch/package/amd/amdkfd/"
+	printf 'PACKAGE_NAME="amdgpu"\nPACKAGE_VERSION="%s"\n' "$1" >"$scratch/package/dkms.conf"
+	[ $# = 1 ] || echo "AC_INIT($2)" >"$scratch/package/amd/dkms/configure.ac"
+}
+
+of_package()
+{
+	in_f "after one();"
+	sed -i 's/^knows.*/&\nsupports amd-9.1\nknows amd-9.12/; s/^hook x/&\nseries amd-9.1/' "$list"
+	tree_of <<<$'int f(void)\n{\n\tone();\n}'
+	package 9.12.7-2187269.22.04
+	is "by the package" "$(hooks --series-of "$scratch/package")" amd-9.12
+	package debug-1 "amdgpu-dkms, 9.1.12"
+	is "by the source" "$(hooks --series-of "$scratch/package")" amd-9.1
+	package 9.12.7 "[amdgpu-dkms],[9.1]"
+	is "by the source first" "$(hooks --series-of "$scratch/package")" amd-9.1
+	hooks "$scratch/package"
+	has "$scratch/package/amd/amdkfd/b.c" GPREEMPT
+	# A series of kernels has the same number.
+	is "hooks in the kernel's" "$(grep -c GPREEMPT "$kfd/b.c")" 0
+	hooks "$tree"
+	is "hooks in the kernel's" "$(grep -c GPREEMPT "$kfd/b.c")" 0
+	package debug-1
+	not hooks "$scratch/package" >"$out" 2>&1
+	has "$out" "does not say of which series it is"
+	package 9.3.1
+	not hooks "$scratch/package" >"$out" 2>&1
+	has "$out" "no hooks for the amd-9.3 series"
+	is "kernels" "$(hooks --supported)" 9.1
+	is "packages" "$(hooks --trees)" amd-9.1
+	is "known" "$(hooks --known | tr '\n' ' ')" "9.1 9.2 amd-9.1 amd-9.12 "
 }
 
 # wrong TEXT COMMAND...: the list, after COMMAND, is refused with its line
@@ -442,7 +480,7 @@ real()
 	# Nothing is removed, and as many lines are there as the list has.
 	diff -r "$stock" "$scratch/hooked" >"$out" || true
 	is "lines of hooks" "$(grep -c '^> .*[Gg][Pp][Rr][Ee][Ee][Mm][Pp][Tt]' "$out")" \
-		"$(awk -v s="$series" '/^hook/ { on = 1 } /^series/ { on = index($0 " ", s " ") } on && /^\+.*[Gg][Pp][Rr][Ee][Ee][Mm][Pp][Tt]/' "$TOP/dkms/hooks.list" | wc -l)"
+		"$(awk -v s="$series" '/^hook/ { on = 1 } /^series/ { on = ($0 " ") ~ ("[ \t]" s " ") } on && /^\+.*[Gg][Pp][Rr][Ee][Ee][Mm][Pp][Tt]/' "$TOP/dkms/hooks.list" | wc -l)"
 	"$tool" --series "$series" --print "$stock" >"$scratch/patch"
 	patch -s -p1 -F0 -d "$stock" <"$scratch/patch"
 	diff -r "$stock" "$scratch/hooked"
@@ -475,7 +513,7 @@ known_series()
 		"$tool" --series "$s" --proofs | sort -u >"$scratch/proofs"
 		# 7.x has contexts, and revokes doorbells.
 		case $s in
-		6.*)	more= ;;
+		6.* | amd-6.*)	more= ;;
 		*)	more="kfd_chardev.c calls kfd_gpreempt_replaced
 kfd_chardev.c calls kfd_gpreempt_revoked" ;;
 		esac
@@ -483,7 +521,7 @@ kfd_chardev.c calls kfd_gpreempt_revoked" ;;
 	done
 }
 
-plan 15
+plan 16
 tap "every kind of hook is placed, and --print says what is done" every_kind
 tap "a tree that has hooks is refused" twice
 tap "a place that is gone is named" gone
@@ -495,6 +533,7 @@ tap "hooks stand between whole statements" statement
 tap "an expression is not torn apart" expression
 tap "amdkfd is found where it is" layouts
 tap "places differ between series" of_series
+tap "AMD's package is a series of its own" of_package
 tap "a list that is wrong is refused" list_is_checked
 tap "the kernel's source takes all hooks, and is what was built" real
 tap "in another source each hook is named" real_moved
