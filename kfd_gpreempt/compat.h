@@ -1,21 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compat.h - what the series of kernels name, type or do differently
+ * compat.h - what kernels and drivers name, type or do differently
  *
- * No other file of the scheduler asks for the kernel's version. A difference is one function here,
- * with a body for each kind of driver. Only files that know the device include this.
+ * No other file of the scheduler asks for a version. A difference is one function here, with a body
+ * for each kind. There are two axes. What amdkfd differs in depends on whose driver it is: the
+ * kernel's own is of the kernel's version, AMD's package is built for many kernels. What the rest
+ * of the kernel differs in depends on its version alone. Only files that know the device include
+ * this.
  */
 #ifndef GPREEMPT_COMPAT_H
 #define GPREEMPT_COMPAT_H
 
+#include <linux/anon_inodes.h>
 #include <linux/capability.h>
+#include <linux/cgroup.h>
 #include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/kobject.h>
+#include <linux/kthread.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/seq_buf.h>
 #include <linux/version.h>
 
 #include "kfd_priv.h"
 #include "kfd_device_queue_manager.h"
 #include "kfd_mqd_manager.h"
 #include "v9_structs.h"
+
+/*
+ * The driver. The build of AMD's package includes its config.h first, which has the package's
+ * version; the kernel's amdgpu has no such name.
+ */
+#ifdef AMDGPU_VERSION
+#define GPREEMPT_COMPAT_AMD	1
+#else
+#define GPREEMPT_COMPAT_AMD	0
+#endif
+/* The kernel's own from 7.0 on */
+#define GPREEMPT_COMPAT_7_0	(!GPREEMPT_COMPAT_AMD && LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0))
 
 /*
  * gpreempt_compat_set_grace() - so long waves may go on before they are saved, in 1000 clocks; not
@@ -27,10 +52,9 @@
  * gpreempt_compat_set_mqd_priority() - make it say so
  * gpreempt_compat_mqds_written() - MQDs have been written, and are about to be read by the device
  * gpreempt_compat_context() - which of a program's processes of KFD's is it? 1: the first one
- * gpreempt_compat_has_capability() - has a task, which is not the caller, a capability? Does not
- * sleep.
+ * gpreempt_compat_withdraws() - does the driver withdraw doorbells of idle processes itself?
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+#if GPREEMPT_COMPAT_7_0
 
 static inline int gpreempt_compat_set_grace(struct packet_manager *pm, u32 grace_period)
 {
@@ -76,17 +100,6 @@ static inline u16 gpreempt_compat_context(const struct kfd_process *p)
 	return p->context_id == KFD_CONTEXT_ID_PRIMARY ? 1 : min(p->context_id + 2U, U16_MAX);
 }
 
-/* All these kernels export the question for the caller, who takes the task's place. */
-static inline bool gpreempt_compat_has_capability(struct task_struct *task, int capability)
-{
-	const struct cred *theirs = get_task_cred(task), *ours = override_creds(theirs);
-	bool has = ns_capable_noaudit(&init_user_ns, capability);
-
-	revert_creds(ours);
-	put_cred(theirs);
-	return has;
-}
-
 #else
 
 static inline int gpreempt_compat_set_grace(struct packet_manager *pm, u32 grace_period)
@@ -101,7 +114,12 @@ static inline int gpreempt_compat_reset_grace(struct packet_manager *pm)
 
 static inline bool gpreempt_compat_isolates(const struct kfd_node *node)
 {
+	/* AMD's has more modes than on and off. */
+#if GPREEMPT_COMPAT_AMD
+	return node->adev->enforce_isolation[node->node_id] == AMDGPU_ENFORCE_ISOLATION_ENABLE;
+#else
 	return node->adev->enforce_isolation[node->node_id];
+#endif
 }
 
 static inline u32 gpreempt_compat_hw_priority(u32 priority)
@@ -129,11 +147,264 @@ static inline u16 gpreempt_compat_context(const struct kfd_process *p)
 	return 1;
 }
 
+#endif
+
+#if GPREEMPT_COMPAT_AMD
+static inline bool gpreempt_compat_withdraws(void)
+{
+	return READ_ONCE(keep_idle_process_evicted);
+}
+#else
+static inline bool gpreempt_compat_withdraws(void)
+{
+	return false;
+}
+#endif
+
+/*
+ * The rest of the kernel
+ *
+ * gpreempt_compat_has_capability() - has a task, which is not the caller, a capability? Does not
+ * sleep.
+ * gpreempt_compat_new_inode() - an inode that nothing else has, or NULL; iput() frees it
+ * gpreempt_compat_unmaps() - does gpreempt_compat_unmap_pages() find pages of doorbells?
+ * gpreempt_compat_unmap_pages() - take pages of an address space away from all programs
+ * gpreempt_compat_pin_page() - pin a page of a program for long, to read it. mmap lock held
+ * gpreempt_compat_pin_present_page() - the same, if it is there: waits for no program. mmap lock
+ * held, by a thread that has no memory of its own
+ * gpreempt_compat_map_no_pages() - what maps nothing around a fault
+ * gpreempt_compat_cgroup_is_gone() - is there no cgroup of this id any more?
+ * gpreempt_compat_text() - what was written to a buffer, as a string
+ * gpreempt_compat_count() - how many there are on a list
+ * gpreempt_compat_add_kobject() - make an object of the type, and its folder
+ * GPREEMPT_COMPAT_ASSIGN_STR() - __assign_str(), of what __string() has been told
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0) && LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
+
 static inline bool gpreempt_compat_has_capability(struct task_struct *task, int capability)
 {
 	return has_capability_noaudit(task, capability);
 }
 
+#else
+
+/* All kernels export the question for the caller, who takes the task's place. */
+static inline bool gpreempt_compat_has_capability(struct task_struct *task, int capability)
+{
+	const struct cred *theirs = get_task_cred(task), *ours = override_creds(theirs);
+	bool has = ns_capable_noaudit(&init_user_ns, capability);
+
+	revert_creds(ours);
+	put_cred(theirs);
+	return has;
+}
+
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+
+static inline struct inode *gpreempt_compat_new_inode(const char *name,
+						      const struct file_operations *operations)
+{
+	struct file *file = anon_inode_create_getfile(name, operations, NULL, O_RDWR, NULL);
+	struct inode *inode;
+
+	if (IS_ERR(file))
+		return NULL;
+	inode = file_inode(file);
+	ihold(inode);
+	fput(file);
+	return inode;
+}
+
+#else
+
+/* Where files share an inode, there is one more to be had from where that is. */
+static inline struct inode *gpreempt_compat_new_inode(const char *name,
+						      const struct file_operations *operations)
+{
+	struct file *file = anon_inode_getfile(name, operations, NULL, O_RDWR);
+	struct inode *inode;
+
+	if (IS_ERR(file))
+		return NULL;
+	inode = alloc_anon_inode(file_inode(file)->i_sb);
+	fput(file);
+	return IS_ERR(inode) ? NULL : inode;
+}
+
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 12, 0)
+
+static inline bool gpreempt_compat_unmaps(void)
+{
+	return true;
+}
+
+static inline void gpreempt_compat_unmap_pages(struct address_space *mapping, pgoff_t first,
+					       pgoff_t nr)
+{
+	unmap_mapping_pages(mapping, first, nr, true);
+}
+
+#else
+
+/* Before that it took offsets for signed, and those of doorbells have the highest bit. */
+static inline bool gpreempt_compat_unmaps(void)
+{
+	return LINUX_VERSION_CODE >= KERNEL_VERSION(5, 10, 207);
+}
+
+static inline void gpreempt_compat_unmap_pages(struct address_space *mapping, pgoff_t first,
+					       pgoff_t nr)
+{
+	unmap_mapping_range(mapping, (loff_t)first << PAGE_SHIFT, (loff_t)nr << PAGE_SHIFT, 1);
+}
+
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+
+static inline long gpreempt_compat_pin(struct mm_struct *mm, unsigned long addr,
+				       unsigned int flags, struct page **page)
+{
+	return pin_user_pages_remote(mm, addr, 1, FOLL_LONGTERM | flags, page, NULL);
+}
+
+#else
+
+static inline long gpreempt_compat_pin(struct mm_struct *mm, unsigned long addr,
+				       unsigned int flags, struct page **page)
+{
+	return pin_user_pages_remote(mm, addr, 1, FOLL_LONGTERM | flags, page, NULL, NULL);
+}
+
+#endif
+
+static inline long gpreempt_compat_pin_page(struct mm_struct *mm, unsigned long addr,
+					    struct page **page)
+{
+	return gpreempt_compat_pin(mm, addr, 0, page);
+}
+
+#ifdef FOLL_NOFAULT
+
+static inline long gpreempt_compat_pin_present_page(struct mm_struct *mm, unsigned long addr,
+						    struct page **page)
+{
+	return gpreempt_compat_pin(mm, addr, FOLL_NOFAULT, page);
+}
+
+#else
+
+/* What never faults looks at the memory of the thread that calls it. */
+static inline long gpreempt_compat_pin_present_page(struct mm_struct *mm, unsigned long addr,
+						    struct page **page)
+{
+	int n;
+
+	if (!(current->flags & PF_KTHREAD) || current->mm)
+		return -EAGAIN;
+	kthread_use_mm(mm);
+	n = pin_user_pages_fast_only(addr, 1, FOLL_LONGTERM, page);
+	kthread_unuse_mm(mm);
+	return n;
+}
+
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 12, 0)
+
+static inline vm_fault_t gpreempt_compat_map_no_pages(struct vm_fault *vmf, pgoff_t first,
+						      pgoff_t last)
+{
+	return 0;
+}
+
+#else
+
+static inline void gpreempt_compat_map_no_pages(struct vm_fault *vmf, pgoff_t first, pgoff_t last)
+{
+}
+
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
+
+static inline bool gpreempt_compat_cgroup_is_gone(u64 id)
+{
+	struct cgroup *cgroup = cgroup_get_from_id(id);
+
+	if (IS_ERR(cgroup))
+		return PTR_ERR(cgroup) == -ENOENT;
+	cgroup_put(cgroup);
+	return false;
+}
+
+#else
+
+static inline bool gpreempt_compat_cgroup_is_gone(u64 id)
+{
+	struct cgroup_subsys_state *css;
+	bool gone = true;
+
+	rcu_read_lock();
+	css_for_each_descendant_pre(css, &cgrp_dfl_root.cgrp.self)
+		gone &= !(css->flags & CSS_ONLINE) || cgroup_id(css->cgroup) != id;
+	rcu_read_unlock();
+	return gone;
+}
+
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+
+static inline const char *gpreempt_compat_text(struct seq_buf *s)
+{
+	return seq_buf_str(s);
+}
+
+static inline size_t gpreempt_compat_count(struct list_head *list)
+{
+	return list_count_nodes(list);
+}
+
+#else
+
+static inline const char *gpreempt_compat_text(struct seq_buf *s)
+{
+	s->buffer[min_t(size_t, s->len, s->size - 1)] = 0;
+	return s->buffer;
+}
+
+static inline size_t gpreempt_compat_count(struct list_head *list)
+{
+	struct list_head *node;
+	size_t n = 0;
+
+	list_for_each(node, list)
+		n++;
+	return n;
+}
+
+#endif
+
+/* Until 6.2 the type was not declared const. It is not written to. */
+static inline int gpreempt_compat_add_kobject(struct kobject *kobj, const struct kobj_type *type,
+					      struct kobject *parent, u32 name)
+{
+	return kobject_init_and_add(kobj, (struct kobj_type *)type, parent, "%u", name);
+}
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define GPREEMPT_COMPAT_ASSIGN_STR(to, from)	__assign_str(to)
+#else
+#define GPREEMPT_COMPAT_ASSIGN_STR(to, from)	__assign_str(to, from)
+#endif
+
+#ifndef __counted_by
+#define __counted_by(member)
 #endif
 
 #endif /* GPREEMPT_COMPAT_H */

@@ -39,6 +39,7 @@
 #include <linux/workqueue.h>
 
 #include "node.h"
+#include "compat.h"
 
 /*
  * Polling for a moment is cheaper than a fault: a program's gap between two kernels is not the end
@@ -142,15 +143,10 @@ static const struct file_operations no_operations = { .owner = THIS_MODULE };
 /* An address space is part of an inode, and nothing but a file comes with an inode of its own. */
 static struct inode *doorbell_new_inode_alone(void)
 {
-	struct file *file = anon_inode_create_getfile("[kfd_doorbells]", &no_operations, NULL, O_RDWR, NULL);
-	struct inode *inode;
+	struct inode *inode = gpreempt_compat_new_inode("[kfd_doorbells]", &no_operations);
 
-	if (IS_ERR(file))
-		return NULL;
-	inode = file_inode(file);
-	ihold(inode);
-	fput(file);
-	inode->i_fop = &no_operations;
+	if (inode)
+		inode->i_fop = &no_operations;
 	return inode;
 }
 
@@ -350,10 +346,10 @@ static void doorbell_revoke(struct work_struct *work)
 	d->revoking = false;
 	spin_unlock(&doorbell_lock);
 	while (doorbell_next_to_revoke(d, &id)) {
-		unmap_mapping_pages(d->inode->i_mapping, doorbell_first_page(id), PAGES_OF_GPU,
-				    true);
-		unmap_mapping_pages(d->inode->i_mapping, doorbell_mmio_page(id),
-				    PAGES_OF_GPU, true);
+		gpreempt_compat_unmap_pages(d->inode->i_mapping, doorbell_first_page(id),
+					    PAGES_OF_GPU);
+		gpreempt_compat_unmap_pages(d->inode->i_mapping, doorbell_mmio_page(id),
+					    PAGES_OF_GPU);
 	}
 	spin_lock(&doorbell_lock);
 	doorbell_revoking--;
@@ -436,18 +432,13 @@ static vm_fault_t doorbell_fault(struct vm_fault *vmf)
 	return doorbell_is_revoked(vma, true) ? VM_FAULT_SIGBUS : ret;
 }
 
-/*
- * Nothing is mapped around a fault. That this is here lets the handler run without the mmap lock,
- * which others may hold for long.
- */
-static vm_fault_t doorbell_map_pages(struct vm_fault *vmf, pgoff_t first, pgoff_t last)
-{
-	return 0;
-}
-
 static const struct vm_operations_struct doorbell_ops = {
 	.fault = doorbell_fault,
-	.map_pages = doorbell_map_pages,
+	/*
+	 * That this is here lets the handler run without the mmap lock, which others may hold for
+	 * long.
+	 */
+	.map_pages = gpreempt_compat_map_no_pages,
 };
 
 /* A copy on write cannot be withdrawn, nor a mapping through the file of another process. */
@@ -717,7 +708,7 @@ static void doorbell_withdraw(struct work_struct *work)
 		 * here finds it going.
 		 */
 		xchg(&d->state, DOORBELLS_GOING);
-		unmap_mapping_pages(d->inode->i_mapping, FIRST_PAGE, NR_PAGES, true);
+		gpreempt_compat_unmap_pages(d->inode->i_mapping, FIRST_PAGE, NR_PAGES);
 		/*
 		 * A doorbell written up to here had an entry: there was work, or there is some now,
 		 * and perhaps no fault told of it.
@@ -910,6 +901,10 @@ void gpreempt_doorbell_fini_node(struct gpreempt_node *gn)
  */
 void gpreempt_doorbell_init(void)
 {
+	if (!gpreempt_compat_unmaps()) {
+		pr_warn("gpreempt: this kernel is too old for gpreempt_wakeup=doorbell, which will be as poll\n");
+		return;
+	}
 	withdrawals = alloc_workqueue("kfd_gpreempt", WQ_UNBOUND, 0);
 	if (!withdrawals)
 		pr_warn("gpreempt: no memory: gpreempt_wakeup=doorbell will be as poll\n");

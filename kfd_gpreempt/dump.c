@@ -13,6 +13,7 @@
 #include <drm/drm_print.h>
 
 #include "node.h"
+#include "compat.h"
 #include "dump.h"
 #include "queue_sysfs.h"
 #include "amdgpu.h"
@@ -288,7 +289,7 @@ static void dump_print_tunables(struct drm_printer *p, const struct node_copy *c
 
 	seq_buf_init(&s, text, sizeof(text));
 	gpreempt_tunables_list(&c->tun, &s);
-	drm_printf(p, "tunables:%s waves_known=%d waves_saved=%d\n", seq_buf_str(&s), c->waves_known,
+	drm_printf(p, "tunables:%s waves_known=%d waves_saved=%d\n", gpreempt_compat_text(&s), c->waves_known,
 		   c->waves_saved);
 }
 
@@ -302,7 +303,7 @@ static void dump_print_names(struct drm_printer *p, const char *what, const char
 	seq_buf_init(&s, text, sizeof(text));
 	for (i = 0; i < nr; i++)
 		seq_buf_printf(&s, " %s=%lld", names[i], atomic64_read(&counters[i]));
-	drm_printf(p, "%s:%s\n", what, seq_buf_str(&s));
+	drm_printf(p, "%s:%s\n", what, gpreempt_compat_text(&s));
 }
 
 /* Buckets as <end in us>:<count>, empty ones left out. */
@@ -318,7 +319,7 @@ static void dump_print_latency(struct drm_printer *p, const char *name,
 		if (atomic64_read(&h->bucket[i]))
 			seq_buf_printf(&s, " %llu:%lld", BIT_ULL(i), atomic64_read(&h->bucket[i]));
 	drm_printf(p, "latency %s: count=%lld sum_ns=%lld max_ns=%lld below_us:%s\n", name, atomic64_read(&h->count),
-		   atomic64_read(&h->sum_ns), atomic64_read(&h->max_ns), seq_buf_str(&s));
+		   atomic64_read(&h->sum_ns), atomic64_read(&h->max_ns), gpreempt_compat_text(&s));
 }
 
 static void dump_print_stats(struct drm_printer *p, const struct gpreempt_stats *stats)

@@ -11,6 +11,7 @@
 #include <linux/wait.h>
 
 #include "node.h"
+#include "compat.h"
 #include "obstacle.h"
 #include "target.h"
 
@@ -115,7 +116,7 @@ static struct hold *hold_find_locked(const struct gpreempt_holder *holder,
 }
 
 /**
- * struct request - a walk over the queues that a command is about
+ * struct hold_request - a walk over the queues that a command is about
  * @holder: the caller's; NULL: ends all holds
  * @match: which queues
  * @unbounded: of a new hold
@@ -123,7 +124,7 @@ static struct hold *hold_find_locked(const struct gpreempt_holder *holder,
  * @done: queues that are off the device, or that were held before this and are not any more
  * @denied: a hold was left that is not the caller's to end
  */
-struct request {
+struct hold_request {
 	struct gpreempt_holder *holder;
 	const struct gpreempt_target_match *match;
 	bool unbounded;
@@ -152,7 +153,7 @@ static int hold_may_be_held(const struct gpreempt_queue *gq)
 
 static int hold_check_one(struct gpreempt_queue *gq, void *arg)
 {
-	struct request *request = arg;
+	struct hold_request *request = arg;
 
 	if (!gpreempt_target_has(request->match, gq))
 		return 0;
@@ -162,14 +163,14 @@ static int hold_check_one(struct gpreempt_queue *gq, void *arg)
 
 static int hold_one(struct gpreempt_queue *gq, void *arg)
 {
-	struct request *request = arg;
+	struct hold_request *request = arg;
 	struct hold *hold;
 
 	if (!gpreempt_target_has(request->match, gq))
 		return 0;
 	hold = hold_find_locked(request->holder, gq);
 	if (!hold) {
-		if (!request->match->sees_all && list_count_nodes(&gq->hold.list) >= MAX_HOLDS)
+		if (!request->match->sees_all && gpreempt_compat_count(&gq->hold.list) >= MAX_HOLDS)
 			return -EUSERS;
 		hold = kzalloc(sizeof(*hold), GFP_KERNEL_ACCOUNT);
 		if (!hold)
@@ -197,7 +198,7 @@ static bool hold_is_off(const struct gpreempt_queue *gq)
 
 static int hold_count_one(struct gpreempt_queue *gq, void *arg)
 {
-	struct request *request = arg;
+	struct hold_request *request = arg;
 
 	if (gpreempt_target_has(request->match, gq) && hold_find_locked(request->holder, gq)) {
 		request->found++;
@@ -209,7 +210,7 @@ static int hold_count_one(struct gpreempt_queue *gq, void *arg)
 /*
  * Until every queue is saved. Looking takes a mutex, so it is not done as the condition of a wait.
  */
-static int hold_wait_until_off(struct request *request, u32 timeout_ms)
+static int hold_wait_until_off(struct hold_request *request, u32 timeout_ms)
 {
 	/* One more, because the first has begun already. */
 	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms) + 1;
@@ -254,7 +255,7 @@ static int hold_wait_until_off(struct request *request, u32 timeout_ms)
 int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
 		  bool unbounded, u32 timeout_ms, u32 *nr_queues)
 {
-	struct request request = { .holder = holder, .match = match, .unbounded = unbounded };
+	struct hold_request request = { .holder = holder, .match = match, .unbounded = unbounded };
 	int r;
 
 	if (!gpreempt_node_enabled(match->gpu_id))
@@ -277,7 +278,7 @@ int gpreempt_hold(struct gpreempt_holder *holder, const struct gpreempt_target_m
 
 static int hold_unhold_one(struct gpreempt_queue *gq, void *arg)
 {
-	struct request *request = arg;
+	struct hold_request *request = arg;
 	struct hold *hold, *next;
 	bool ended = false;
 
@@ -312,7 +313,7 @@ static int hold_unhold_one(struct gpreempt_queue *gq, void *arg)
 int gpreempt_unhold(struct gpreempt_holder *holder, const struct gpreempt_target_match *match,
 		    u32 *nr_queues)
 {
-	struct request request = { .holder = holder, .match = match };
+	struct hold_request request = { .holder = holder, .match = match };
 
 	gpreempt_node_walk_locked(hold_unhold_one, &request);
 	*nr_queues = request.done;

@@ -24,6 +24,7 @@
 #include <linux/workqueue.h>
 
 #include "node.h"
+#include "compat.h"
 #include "event.h"
 #include "obstacle.h"
 
@@ -100,7 +101,6 @@ static void priority_replace_locked(struct entry *old, struct entry *new)
 
 static bool priority_is_gone(const struct entry *e)
 {
-	struct cgroup *cgroup;
 	bool gone;
 
 	if (e->pid) {
@@ -109,11 +109,7 @@ static bool priority_is_gone(const struct entry *e)
 		rcu_read_unlock();
 		return gone;
 	}
-	cgroup = cgroup_get_from_id(e->cgroup_id);
-	if (IS_ERR(cgroup))
-		return PTR_ERR(cgroup) == -ENOENT;
-	cgroup_put(cgroup);
-	return false;
+	return gpreempt_compat_cgroup_is_gone(e->cgroup_id);
 }
 
 /*

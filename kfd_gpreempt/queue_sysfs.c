@@ -8,7 +8,7 @@
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
-#include <linux/kstrtox.h>
+#include <linux/kernel.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/string.h>

@@ -16,6 +16,7 @@
 #include <linux/sysfs.h>
 
 #include "node.h"
+#include "compat.h"
 #include "params.h"
 
 static struct kobject *root;
@@ -403,7 +404,7 @@ void gpreempt_sysfs_add(struct gpreempt_node *gn)
 	if (!root)
 		return;
 	init_completion(&gn->sysfs.released);
-	r = kobject_init_and_add(&gn->sysfs.kobj, &node_type, root, "%u", gn->node->id);
+	r = gpreempt_compat_add_kobject(&gn->sysfs.kobj, &node_type, root, gn->node->id);
 	/* Without a directory there is nothing to delete, only a name to free. */
 	if (r)
 		kobject_put(&gn->sysfs.kobj);

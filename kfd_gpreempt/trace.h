@@ -19,6 +19,7 @@
 #include <linux/tracepoint.h>
 
 #include "node.h"
+#include "compat.h"
 
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM gpreempt
@@ -106,7 +107,7 @@ TRACE_EVENT(gpreempt_verdict,
 		QUEUE_ASSIGN(gq);
 		__entry->level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
 		__entry->pending = gq->policy.seen.pending;
-		__assign_str(verdict);
+		GPREEMPT_COMPAT_ASSIGN_STR(verdict, gpreempt_verdict_names[gq->policy.verdict]);
 		__entry->leads = gq->policy.leads;
 	),
 	TP_printk(QUEUE_FORMAT " level=%d pending=%llu verdict=%s leads=%d", QUEUE_ARGS,
@@ -268,7 +269,7 @@ TRACE_EVENT(gpreempt_skip,
 		__entry->gpu_id = gn->node->id;
 		__entry->pid = gq ? gpreempt_queue_pid(gq) : 0;
 		__entry->qid = gq ? gq->q->properties.queue_id : 0;
-		__assign_str(reason);
+		GPREEMPT_COMPAT_ASSIGN_STR(reason, reason);
 	),
 	TP_printk("gpu_id=%u pid=%d qid=%u reason=%s", __entry->gpu_id, __entry->pid, __entry->qid,
 		  __get_str(reason))
@@ -289,7 +290,7 @@ TRACE_EVENT(gpreempt_error,
 		__entry->gpu_id = gn->node->id;
 		__entry->pid = gq ? gpreempt_queue_pid(gq) : 0;
 		__entry->qid = gq ? gq->q->properties.queue_id : 0;
-		__assign_str(cause);
+		GPREEMPT_COMPAT_ASSIGN_STR(cause, cause);
 		__entry->error = error;
 	),
 	TP_printk("gpu_id=%u pid=%d qid=%u cause=%s error=%d", __entry->gpu_id, __entry->pid, __entry->qid,
@@ -306,7 +307,7 @@ TRACE_EVENT(gpreempt_state,
 	),
 	TP_fast_assign(
 		__entry->gpu_id = gn->node->id;
-		__assign_str(state);
+		GPREEMPT_COMPAT_ASSIGN_STR(state, state);
 	),
 	TP_printk("gpu_id=%u state=%s", __entry->gpu_id, __get_str(state))
 );
@@ -349,5 +350,5 @@ TRACE_EVENT(gpreempt_ring,
 #endif /* GPREEMPT_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH
-#define TRACE_INCLUDE_PATH ../../drivers/gpu/drm/amd/kfd_gpreempt
+#define TRACE_INCLUDE_PATH ../kfd_gpreempt
 #include <trace/define_trace.h>

@@ -53,21 +53,18 @@ static void view_map_release(struct gpreempt_map *map)
 static int view_pin_user_page(struct mm_struct *mm, unsigned long addr, bool owner,
 			      struct page **page)
 {
+	long n;
+
 	/*
 	 * Reading only: no reason to dirty it or to fail on pages that must not be written through
 	 * a long-term pin.
 	 */
-	unsigned int flags = FOLL_LONGTERM;
-	long n;
-
-	if (owner) {
+	if (owner)
 		mmap_read_lock(mm);
-	} else {
-		flags |= FOLL_NOFAULT;
-		if (!mmap_read_trylock(mm))
-			return -EAGAIN;
-	}
-	n = pin_user_pages_remote(mm, addr, 1, flags, page, NULL);
+	else if (!mmap_read_trylock(mm))
+		return -EAGAIN;
+	n = owner ? gpreempt_compat_pin_page(mm, addr, page) :
+		    gpreempt_compat_pin_present_page(mm, addr, page);
 	mmap_read_unlock(mm);
 	if (n != 1)
 		return n < 0 ? n : -EFAULT;
