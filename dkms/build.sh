@@ -252,26 +252,10 @@ proof_failed()
 # verify: every hook of the list is in the objects, and the module is ours
 verify()
 {
-	local count file kind what object n proofs
+	local missing
 
-	proofs=$("$top/dkms/hooks.sh" --series "$series" --proofs)
-	[ -n "$proofs" ] || proof_failed "hooks.list has no proofs"
-	# The same proofs of a file count together: two hooks that call one function need two references.
-	while read -r count file kind what; do
-		object=$build/$amd/amdkfd/${file%.c}.o
-		case $kind in
-		calls)
-			n=$(readelf -rW "$object" | awk -v s="$what" '$5 == s' | wc -l)
-			[ "$n" -ge "$count" ] || proof_failed "$file refers $n times to $what, not $count times"
-			;;
-		defines)
-			nm "$object" | awk '$2 != "U" { print $NF }' | grep -- "$what" >/dev/null ||
-				proof_failed "$file defines no symbol like $what"
-			;;
-		esac
-	done <<EOF
-$(echo "$proofs" | sort | uniq -c)
-EOF
+	missing=$(missing_hook "$series" "$build/$amd/amdkfd")
+	[ -z "$missing" ] || proof_failed "$missing"
 	nm "$ko" | grep ' T kfd_gpreempt_init$' >/dev/null || proof_failed "amdgpu.ko lacks kfd_gpreempt_init"
 	[ -n "$amdkfd_only" ] || [ "$(modinfo -F version "$ko")" = "$version" ] ||
 		proof_failed "its version is '$(modinfo -F version "$ko")', not $version"

@@ -34,3 +34,26 @@ EOF
 		[ -z "$3" ] || echo "#define GPREEMPT_VERSION \"$3\""
 	} >"$1/gpreempt_version.h"
 }
+
+# missing_hook SERIES FOLDER: says which hook of the series is not in the objects of amdkfd, in FOLDER; nothing if all are
+missing_hook()
+{
+	local proofs count file kind what n
+
+	proofs=$("$top/dkms/hooks.sh" --series "$1" --proofs | sort | uniq -c)
+	[ -n "$proofs" ] || echo "hooks.list has no proofs"
+	# The same proofs of a file count together: two hooks that call one function need two references.
+	while read -r count file kind what; do
+		case $kind in
+		calls)
+			n=$(readelf -rW "$2/${file%.c}.o" | awk -v s="$what" '$5 == s' | wc -l)
+			[ "$n" -ge "$count" ] || { echo "$file refers $n times to $what, not $count times"; return; }
+			;;
+		defines)
+			nm "$2/${file%.c}.o" | awk '$2 != "U" { print $NF }' | grep -- "$what" >/dev/null || { echo "$file defines no symbol like $what"; return; }
+			;;
+		esac
+	done <<EOF
+$proofs
+EOF
+}

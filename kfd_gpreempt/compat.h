@@ -288,7 +288,7 @@ static inline long gpreempt_compat_pin_page(struct mm_struct *mm, unsigned long 
 	return gpreempt_compat_pin(mm, addr, 0, page);
 }
 
-#ifdef FOLL_NOFAULT
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 16, 0)
 
 static inline long gpreempt_compat_pin_present_page(struct mm_struct *mm, unsigned long addr,
 						    struct page **page)
@@ -394,7 +394,7 @@ static inline size_t gpreempt_compat_count(struct list_head *list)
 static inline int gpreempt_compat_add_kobject(struct kobject *kobj, const struct kobj_type *type,
 					      struct kobject *parent, u32 name)
 {
-	return kobject_init_and_add(kobj, (struct kobj_type *)type, parent, "%u", name);
+	return kobject_init_and_add(kobj, (void *)type, parent, "%u", name);
 }
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)

@@ -25,6 +25,10 @@
  * revokes them. It finds those in its own address space only. Those in ours go by a work item of
  * each process, for the same reason, and the reset waits for all of them for a moment. What has
  * been revoked does not come back by a fault: its program gets a SIGBUS, as with the driver's.
+ *
+ * AMD's driver package can withdraw the doorbells of a process that it has evicted and that is idle
+ * (amdgpu.keep_idle_process_evicted): their first write brings the process back. Then it alone
+ * does, and all processes are sampled. While one is evicted it has no demand.
  */
 #include <linux/anon_inodes.h>
 #include <linux/err.h>
@@ -220,6 +224,11 @@ void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp)
 
 	if (!withdrawals || !gpreempt_tunables_wants_doorbells())
 		return;
+	/* One withdraws, and only the driver brings back what it keeps evicted. */
+	if (gpreempt_compat_withdraws()) {
+		pr_warn_once("gpreempt: gpreempt_wakeup=doorbell is as poll: amdgpu.keep_idle_process_evicted withdraws doorbells itself\n");
+		return;
+	}
 	if (!d) {
 		d = doorbell_new();
 		/* Two threads may open at once. */

@@ -117,6 +117,8 @@ void kfd_gpreempt_waits(struct device_queue_manager *dqm);
 
 /* Context: dqm_lock held. */
 bool kfd_gpreempt_may_return(const struct queue *q);
+/* Context: the same. */
+bool kfd_gpreempt_has_work(const struct queue *q);
 /* Context: p->mutex held; takes dqm_lock. */
 bool kfd_gpreempt_is_full(struct device_queue_manager *dqm);
 
@@ -184,6 +186,7 @@ static inline void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm,
 }
 static inline void kfd_gpreempt_waits(struct device_queue_manager *dqm) { }
 static inline bool kfd_gpreempt_may_return(const struct queue *q) { return false; }
+static inline bool kfd_gpreempt_has_work(const struct queue *q) { return false; }
 static inline bool kfd_gpreempt_is_full(struct device_queue_manager *dqm) { return false; }
 static inline bool kfd_gpreempt_owns(const struct attribute *attr) { return false; }
 static inline ssize_t kfd_gpreempt_queue_show(struct queue *q, struct attribute *attr, char *buf)

@@ -191,6 +191,33 @@ bool kfd_gpreempt_may_return(const struct queue *q)
 }
 
 /**
+ * kfd_gpreempt_has_work() - has an evicted queue work that its MQDs do not tell of?
+ * @q: the queue
+ *
+ * AMD's driver can keep an evicted process off for as long as it is idle, until it writes a
+ * doorbell (amdgpu.keep_idle_process_evicted). MQDs say what was so when a queue left the device. A
+ * preempted one may have been given work since, and no doorbell may follow.
+ *
+ * Context: dqm_lock held.
+ *
+ * Return: true if it has, or was stopped in the middle of some
+ */
+bool kfd_gpreempt_has_work(const struct queue *q)
+{
+	/* Pairs with the release at registration. */
+	const struct gpreempt_queue *gq = smp_load_acquire(&q->gpreempt);
+	bool work;
+	int idx;
+
+	if (!gq)
+		return false;
+	idx = srcu_read_lock(&gq->gn->queues.srcu);
+	work = q->properties.is_preempted || gpreempt_node_pending(gq);
+	srcu_read_unlock(&gq->gn->queues.srcu, idx);
+	return work;
+}
+
+/**
  * gpreempt_mqd_snapshot_forget() - the snapshot is out of date: the queue is resumed, or never left
  * @gq: the queue
  *

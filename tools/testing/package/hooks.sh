@@ -511,9 +511,10 @@ known_series()
 	is "series built" "$("$tool" --supported | grep -cx "$series")" 1
 	for s in $("$tool" --known); do
 		"$tool" --series "$s" --proofs | sort -u >"$scratch/proofs"
-		# 7.x has contexts, and revokes doorbells.
+		# 7.x has contexts, and revokes doorbells. AMD's package keeps idle processes evicted.
 		case $s in
-		6.* | amd-6.*)	more= ;;
+		6.*)	more= ;;
+		amd-6.*) more="kfd_device_queue_manager.c calls kfd_gpreempt_has_work" ;;
 		*)	more="kfd_chardev.c calls kfd_gpreempt_replaced
 kfd_chardev.c calls kfd_gpreempt_revoked" ;;
 		esac

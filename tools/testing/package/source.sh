@@ -65,7 +65,7 @@ checkpatch()
 			hooks.h) ;;
 			trace.h) run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO "$f" ;;
 			tunables_table.h) run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO,TRAILING_SEMICOLON,MACRO_ARG_UNUSED "$f" ;;
-			compat.h) run_checkpatch EMBEDDED_FILENAME,LINUX_VERSION_CODE,CONSTANT_COMPARISON "$f" ;;
+			compat.h) run_checkpatch EMBEDDED_FILENAME,LINUX_VERSION_CODE,CONSTANT_COMPARISON,MACRO_ARG_UNUSED "$f" ;;
 			*) run_checkpatch EMBEDDED_FILENAME "$f" ;;
 			esac
 		done

@@ -6,6 +6,7 @@
 # Usage: tools/testing/vm/kernel.sh KERNEL		gets it, prints its version
 #        tools/testing/vm/kernel.sh --list [KERNEL]	prints the kernels there are; or the releases of one, oldest first
 #        tools/testing/vm/kernel.sh --amd		prints those that are there for AMD's own driver package alone
+#        tools/testing/vm/kernel.sh --headers KVER	gets what --in needs, without source and kernel
 #        tools/testing/vm/kernel.sh --source KVER	prints where its source is, a tarball
 #        tools/testing/vm/kernel.sh --in KVER COMMAND...	runs COMMAND where headers and source of KVER are installed
 #        tools/testing/vm/kernel.sh --drop KVER		removes what was got of it
@@ -149,12 +150,12 @@ system()
 	echo "$folder"
 }
 
-# packages KVER: unpacks headers and source
+# packages KVER [--headers]: unpacks headers and source
 packages()
 {
 	local version kbuild work=$cache/$1.new
 
-	[ ! -e "$cache/$1" ] || return 0
+	[ ! -e "$cache/$1" ] || { [ $# = 1 ] && [ -e "$cache/$1/headers-only" ]; } || return 0
 	version=$(apt-cache show "linux-headers-$1" 2>/dev/null | sed -n 's/^Version: //p' | head -n 1 || true)
 	[ -n "$version" ] || die 3 "the archive has no linux-headers-$1"
 	rm -rf "$work"
@@ -164,8 +165,12 @@ packages()
 	(cd "$work" && apt_get download "linux-headers-$1" "linux-headers-${1%-*}-common" "$kbuild") ||
 		die 3 "the packages of $1 cannot be had: $(grep -m 1 '^E:' "$apt/log")"
 	# AMD's package needs none, and an archive may have a kernel without its source.
-	(cd "$work" && apt_get download "linux-source-$series=$version") || [ -n "$codename" ] ||
-		die 3 "the source of $1 cannot be had: $(grep -m 1 '^E:' "$apt/log")"
+	if [ $# = 2 ]; then
+		touch "$work/headers-only"
+	else
+		(cd "$work" && apt_get download "linux-source-$series=$version") || [ -n "$codename" ] ||
+			die 3 "the source of $1 cannot be had: $(grep -m 1 '^E:' "$apt/log")"
+	fi
 	for deb in "$work"/*.deb; do
 		dpkg -x "$deb" "$work"
 		rm "$deb"
@@ -176,6 +181,7 @@ packages()
 		rm -rf "${work:?}/lib"
 	fi
 	[ -e "$GPREEMPT_CACHE/kernel/$1" ] || touch "$work/kernel-too"
+	rm -rf "${cache:?}/$1"
 	mv "$work" "$cache/$1"
 }
 
@@ -200,7 +206,7 @@ case ${1:-} in
 	table | awk -F'|' '$5 != "" { print $1 }'
 	exit 0
 	;;
---source | --in | --drop)
+--source | --in | --drop | --headers)
 	[ $# -ge 2 ] || die 1 "which kernel?"
 	;;
 '' | -*)
@@ -218,6 +224,14 @@ case $1 in
 	;;
 --drop)
 	drop "$2"
+	;;
+--headers)
+	find_row "$2"
+	exec 8>"$cache/.lock"
+	flock 8
+	[ -e "$cache/$2" ] || lists
+	system >/dev/null
+	packages "$2" --headers
 	;;
 --source)
 	find_row "$2"
@@ -252,7 +266,7 @@ case $1 in
 		lists
 		kver=$(releases | tail -n 1)
 		[ -n "$kver" ] || die 3 "the archive has no kernel $name"
-	elif [ ! -e "$cache/$1" ]; then
+	elif [ ! -e "$cache/$1" ] || [ -e "$cache/$1/headers-only" ]; then
 		lists
 	fi
 	system >/dev/null

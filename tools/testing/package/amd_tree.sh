@@ -1,0 +1,315 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# amd_tree.sh - AMD's own driver package (amdgpu-dkms) takes the hooks, and builds with them as on a user's machine (TAP)
+#
+# Usage: AMD_TREE=FOLDER tools/testing/package/amd_tree.sh
+#        AMD_TREE=FOLDER tools/testing/package/amd_tree.sh --build KERNEL stock|hooked|test
+#
+# FOLDER is the source as the package puts it below /usr/src (amdgpu-VERSION). It is read only. The tests build it for the kernels that
+# tools/testing/vm/kernel.sh --amd names: of each for the newest release that the untouched package builds for, because a package is older than
+# the newest point releases. A throw-away system of that kernel's release of Debian has its compiler and headers. There the package's own
+# configure runs, which asks the kernel what it has, and then kbuild. Parts that no Instinct needs (display, SI, CIK) are left out.
+#
+# --build prints two lines: the release, and the folder with the modules. stock: untouched. hooked: with the hooks. test: the same, with registers
+# that are the virtual GPU's (fast front end). What has been built is not built again.
+#
+# Touches: $GPREEMPT_CACHE/amd-tree, by the content of the package: answers of configure, modules, what did not build and why, and trees in which
+# a second build compiles what changed.
+# shellcheck disable=SC2317 # tests are called by tap
+. "$(dirname "$0")/lib.sh"
+. "$TOP/dkms/lib.sh"
+
+kernel_sh=$TOP/tools/testing/vm/kernel.sh
+hooks_sh=$TOP/dkms/hooks.sh
+top=$TOP
+total=560		# files that are compiled, about
+
+# needs: AMD_TREE is a source of the package: sets series and cache
+needs()
+{
+	[ -n "${AMD_TREE:-}" ] ||
+		skip "AMD_TREE is not set: the folder of AMD's driver package, which amdgpu-dkms puts to /usr/src/amdgpu-VERSION"
+	ls "$AMD_TREE/amd/dkms/configure" "$AMD_TREE/amd/amdkfd/kfd_priv.h" >/dev/null
+	"$hooks_sh" --series-of "$AMD_TREE" >"$scratch/series"
+	"$hooks_sh" --known | grep -qxF "$(cat "$scratch/series")" || { echo "no hooks for $(cat "$scratch/series")"; return 1; }
+	content "$AMD_TREE" >"$scratch/content"
+}
+
+# content FOLDER: what is in it, as a number
+content()
+{
+	(cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16)
+}
+
+# folders: after needs
+folders()
+{
+	series=$(cat "$scratch/series")
+	cache=$GPREEMPT_CACHE/amd-tree/$(cat "$scratch/content")
+	mkdir -p "$cache"
+}
+
+# copy FOLDER: of the package, to write to
+copy()
+{
+	rm -rf "$1"
+	mkdir -p "${1%/*}"
+	cp -r "$AMD_TREE" "$1"
+	chmod -R u+w "$1"
+}
+
+# prepare FOLDER: what the package's build does before it compiles, but configure, which is the kernel's
+prepare()
+{
+	local no_parts='/CONFIG_DRM_AMD_DC\>/d; /CONFIG_DRM_AMD_DC_FP\>/d; /CONFIG_DRM_AMD_DC_HDCP\>/d; /CONFIG_DRM_AMDGPU_\(SI\|CIK\)\>/d'
+
+	sed -i "$no_parts" "$1/amd/dkms/Kbuild"
+	mv "$1/amd/dkms/configure" "$1/amd/dkms/configure.own"
+	printf '#!/bin/sh\ntouch config/config.h\n' >"$1/amd/dkms/configure"
+	chmod +x "$1/amd/dkms/configure"
+	rm -f "$scratch/link"
+	(cd "$1" && bash amd/dkms/pre-build.sh none "$1" "$scratch/link" gcc) >"$scratch/prepare" 2>&1 || { cat "$scratch/prepare"; return 1; }
+	mv "$1/amd/dkms/configure.own" "$1/amd/dkms/configure"
+	rm -f "$1/amd/dkms/config/config.h"
+}
+
+# staged stock|hooked: the prepared package, in a folder that is the same as long as nothing changed
+staged()
+{
+	local folder=$cache/$1 key
+
+	key=$(cat "$0" "$TOP/dkms/lib.sh" "$TOP"/dkms/hooks.{sh,awk,list} "$TOP/dkms/package.c" "$TOP"/kfd_gpreempt/{Kbuild,*.[ch]} "$TOP"/include/uapi/linux/* | sha256sum)
+	[ "$1" = hooked ] || key=$(sed -n '/^prepare()/,/^}/p' "$0" | sha256sum)
+	[ "$key" != "$(cat "$folder.key" 2>/dev/null || true)" ] || return 0
+	rm -f "$folder.key"
+	copy "$folder" || return
+	if [ "$1" = hooked ]; then
+		"$hooks_sh" "$folder" || return
+		own_files "$folder/amd/kfd_gpreempt" y ""
+	fi
+	prepare "$folder" && echo "$key" >"$folder.key"
+}
+
+# in_system KVER COMMAND...: where the headers of that release are. Debian's objtool asks for SRCARCH, which only the kernel's own make says.
+in_system()
+{
+	(cd "$TOP" && SRCARCH=x86 "$kernel_sh" --in "$@")
+}
+
+# configured KVER: prints the answers of configure, asked once; some 370 small modules are compiled for it
+configured()
+{
+	local answers=$cache/config/$1.h work=$cache/configure
+
+	if [ ! -e "$answers" ]; then
+		mkdir -p "$cache/config"
+		rm -rf "$work"
+		cp -rl "$cache/stock" "$work"
+		echo "asking kernel $1 what it has (AMD's configure): 3 min" >&2
+		KERNELVER=$1 in_system "$1" env -C "$work/amd/dkms" ./configure >"$scratch/configure" 2>&1 || { tail -n 20 "$scratch/configure"; return 1; }
+		grep -q '^#define HAVE_' "$work/amd/dkms/config/config.h" || { echo "configure found nothing"; return 1; }
+		mv "$work/amd/dkms/config/config.h" "$answers"
+		rm -rf "$work"
+	fi
+	echo "$answers"
+}
+
+# compile KVER FLAVOUR ANSWERS [TARGET]: in $cache/build; its log is $cache/build/log
+compile()
+{
+	local kind=$2 tree=$cache/build/$1 flags=-g0 symbols=()
+
+	[ "$kind" != test ] || { kind=hooked; tree=$tree.test; }
+	staged "$kind" || return
+	mkdir -p "$tree"
+	rsync -rlp --checksum --delete --link-dest="$cache/$kind" --exclude='*.o' --exclude='*.cmd' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' \
+		--exclude='*.order' --exclude='*.symvers' --exclude='*.d' --exclude='.tmp_*' --exclude=/vgpu --exclude=/amd/dkms/config/config.h "$cache/$kind/" "$tree/"
+	cmp -s "$3" "$tree/amd/dkms/config/config.h" || cp "$3" "$tree/amd/dkms/config/config.h"
+	if [ "$2" = test ]; then
+		flags="$flags -include $tree/vgpu/intercept.h"
+		symbols=("KBUILD_EXTRA_SYMBOLS=$tree/vgpu/Module.symvers")
+		accessors "$1" "$tree/vgpu" || { : >"$cache/build/log"; return 1; }
+	fi
+	in_system "$1" make "-j$(nproc)" TTM_NAME=amdttm SCHED_NAME=amd-sched -C "/lib/modules/$1/build" "M=$tree" "KCFLAGS=$flags" \
+		CONFIG_DEBUG_INFO_BTF_MODULES= "${symbols[@]}" "${4:-modules}" 2>&1 | tee "$cache/build/log" | "$TOP/dkms/progress.sh" --kbuild "$total" "compiling AMD's package ($2) for $1"
+	return "${PIPESTATUS[0]}"
+}
+
+# accessors KVER FOLDER: what the virtual GPU's module exports, without that module (dkms/build.sh)
+accessors()
+{
+	local name
+
+	[ ! -e "$2/Module.symvers" ] || [ "$TOP/tools/vgpu/intercept.h" -nt "$2/intercept.h" ] || return 0
+	rm -rf "$2"
+	mkdir "$2"
+	cp "$TOP/tools/vgpu/intercept.h" "$2/"
+	echo 'obj-m := vgpu.o' >"$2/Kbuild"
+	{
+		printf '#include <linux/module.h>\n#include "intercept.h"\n'
+		echo 'u32 vgpu_readl(const volatile void __iomem *addr) { return 0; }'
+		echo 'u64 vgpu_readq(const volatile void __iomem *addr) { return 0; }'
+		echo 'void vgpu_writel(u32 value, volatile void __iomem *addr) { }'
+		echo 'void vgpu_writeq(u64 value, volatile void __iomem *addr) { }'
+		for name in readl readq writel writeq; do
+			echo "EXPORT_SYMBOL(vgpu_$name);"
+		done
+		echo 'MODULE_LICENSE("Dual MIT/GPL");'
+	} >"$2/vgpu.c"
+	in_system "$1" make -C "/lib/modules/$1/build" "M=$2" modules >"$2/log" 2>&1
+}
+
+# built KVER stock|hooked|test: prints the folder with the modules
+built()
+{
+	local out=$cache/modules/$1/$2 tree=$cache/build/$1 kind=hooked key answers missing
+
+	[ "$2" != stock ] || kind=stock
+	[ "$2" != test ] || tree=$tree.test
+	staged $kind || return
+	key="$(cat "$cache/$kind.key") $([ "$2" != test ] || sha256sum <"$TOP/tools/vgpu/intercept.h")"
+	if [ "$key" != "$(cat "$out/key" 2>/dev/null || true)" ]; then
+		rm -rf "$out"
+		answers=$(configured "$1") || { echo "$answers"; return 1; }
+		compile "$1" "$2" "$answers" || { errors; return 1; }
+		if [ "$2" != stock ]; then
+			missing=$(missing_hook "$series" "$tree/amd/amdkfd")
+			[ -z "$missing" ] || { echo "$missing"; return 1; }
+		fi
+		mkdir -p "$out"
+		find "$tree" -name '*.ko' ! -path '*/vgpu/*' -exec cp {} "$out/" \;
+		ls "$out/amdgpu.ko" "$out/amdkcl.ko" "$out/amdttm.ko" >/dev/null || return
+		echo "$key" >"$out/key"
+	fi
+	echo "$out"
+}
+
+# errors: of the last compilation, each once
+errors()
+{
+	sed -nE '/^make.* Error [0-9]/d; /error:|undefined|\*\*\*/p' "$cache/build/log" | sed "s|$cache/build/[^/]*/||g" | awk '!seen[$0]++ && ++n <= 20'
+}
+
+# release_for KERNEL: prints the newest release that the untouched package builds for. What stood in the way for a newer one is looked for first in
+# an older one, with the answers of the newer: it is found in seconds.
+release_for()
+{
+	local kver releases object='' answers='' tried=''
+
+	releases=$("$kernel_sh" --list "$1" 2>"$scratch/list") || skip "$(tail -n 1 "$scratch/list")"
+	for kver in $(echo "$releases" | sort -rV); do
+		tried="$tried $kver"
+		if [ -e "$cache/modules/$kver/stock/key" ]; then
+			echo "$kver"
+			return
+		fi
+		[ ! -e "$cache/fails/$kver" ] || { read -r object <"$cache/fails/$kver"; answers=$(cat "$cache/fails/answers.$1"); continue; }
+		"$kernel_sh" --headers "$kver" >"$scratch/got" 2>&1 || continue
+		mkdir -p "$cache/fails"
+		staged stock
+		if [ -n "$object" ] && [ -n "$answers" ] && ! compile "$kver" stock "$answers" "$object" >&2; then
+			{ echo "$object"; errors; } >"$cache/fails/$kver"
+			rm -rf "${cache:?}/build/$kver"
+			continue
+		fi
+		if built "$kver" stock >"$scratch/built"; then
+			echo "$kver"
+			return
+		fi
+		object=$(sed -n "s|.*: $cache/build/$kver/\([^]]*\.o\)\] Error.*|\1|p" "$cache/build/log" | head -n 1)
+		answers=$cache/config/$kver.h
+		echo "$answers" >"$cache/fails/answers.$1"
+		{ echo "$object"; errors; } >"$cache/fails/$kver"
+		rm -rf "${cache:?}/build/$kver"
+	done
+	echo "it builds for none of$tried; the last error:"
+	tail -n +2 "$cache/fails/$kver" 2>/dev/null
+	return 1
+}
+
+# of_series AWK: a program for the lines of hooks.list that are about the series
+of_series()
+{
+	awk -v s="$series" '/^hook/ { on = 1; extends = 0 } /^series/ { on = ($0 " ") ~ ("[ \t]" s " ") } on { print }' "$TOP/dkms/hooks.list" | awk "$1"
+}
+
+# The hooks change nothing but add lines, and a second time they are refused.
+places()
+{
+	copy "$scratch/tree"
+	"$hooks_sh" "$scratch/tree"
+	diff -r "$AMD_TREE/amd/amdkfd" "$scratch/tree/amd/amdkfd" >"$scratch/diff" || true
+	# Some go on with a line.
+	is "lines that are another" "$(grep -c '^<' "$scratch/diff")" "$(of_series '/^extend/ { extends = 1 } extends && /^\+/ { extends = 0; if (/^\+ /) print }' | wc -l)"
+	is "hooks" "$(grep -c '^> .*[Gg][Pp][Rr][Ee][Ee][Mm][Pp][Tt]' "$scratch/diff")" "$(of_series '/^\+.*[Gg][Pp][Rr][Ee][Ee][Mm][Pp][Tt]/' | wc -l)"
+	not "$hooks_sh" --check "$scratch/tree" >"$scratch/again" 2>&1
+	has "$scratch/again" "has hooks already"
+}
+
+# Names of options are renamed by the package's build, in all files: none of the scheduler's may be one.
+names_stay()
+{
+	staged hooked
+	own_files "$scratch/own" y ""
+	diff -r "$scratch/own" "$cache/hooked/amd/kfd_gpreempt"
+}
+
+supported()
+{
+	"$hooks_sh" --trees | grep -qxF "$series" || skip "of $series only the places are known"
+}
+
+untouched()
+{
+	supported
+	release_for "$1" >"$scratch/release.$1"
+	tail -n 1 "$scratch/release.$1"
+}
+
+# builds KERNEL FLAVOUR
+builds()
+{
+	supported
+	[ -s "$scratch/release.$1" ] || skip "the untouched package does not build"
+	built "$(tail -n 1 "$scratch/release.$1")" "$2"
+}
+
+stays()
+{
+	is "the package's source" "$(content "$AMD_TREE")" "$(cat "$scratch/content")"
+}
+
+if [ "${1:-}" = --build ]; then
+	[ $# = 3 ] || { echo "usage: see the head of $0" >&2; exit 1; }
+	set -e
+	needs
+	[ ! -e "$scratch/.skip" ] || { cat "$scratch/.skip" >&2; exit 1; }
+	folders
+	exec 9>"$cache/.lock"
+	flock 9
+	kver=$(release_for "$2") || { echo "$kver" >&2; exit 1; }
+	out=$(built "$kver" "$3") || { echo "$out" >&2; exit 1; }
+	printf '%s\n%s\n' "$kver" "$out"
+	exit 0
+fi
+
+if [ -z "${AMD_TREE:-}" ]; then
+	echo "1..0 # SKIP AMD_TREE is not set: the folder of AMD's driver package, which amdgpu-dkms puts to /usr/src/amdgpu-VERSION"
+	exit 0
+fi
+mapfile -t kernels < <("$kernel_sh" --amd)
+plan $((4 + 3 * ${#kernels[@]}))
+must "AMD_TREE is a source of AMD's package, and its hooks are known" needs
+folders
+exec 9>"$cache/.lock"
+flock 9
+tap "$series: every hook has its place, and nothing else changes" places
+tap "the package's build changes nothing in the scheduler" names_stay
+for kernel in "${kernels[@]}"; do
+	tap "kernel $kernel: the untouched package builds" untouched "$kernel"
+	tap "kernel $kernel: it builds with the scheduler, and every hook is in the objects" builds "$kernel" hooked
+	tap "kernel $kernel: it builds for the virtual GPU" builds "$kernel" test
+done
+tap "the package's source stays as it is" stays
+finish
