@@ -47,7 +47,7 @@ table()
 	sed '/^#/d; /^[[:space:]]*$/d; s/[[:space:]]*|[[:space:]]*/|/g' "$here/kernels"
 }
 
-# find_row KERNEL: of a name, or a release of a kernel: sets name, series, release, codename, suites, and pattern, which its releases match. A
+# find_row KERNEL: of a name, or a release of a kernel: sets name, series, release, suites, amd, codename, and pattern, which its releases match. A
 # release of Debian calls the first kernel that it came with by a count of its own, as 6.1.0-49-amd64. Of several rows that a release is of the
 # last one has the most suites.
 find_row()
@@ -55,7 +55,7 @@ find_row()
 	local row found=
 
 	while IFS= read -r row; do
-		IFS='|' read -r name series release suites codename <<<"$row"
+		IFS='|' read -r name series release suites amd codename <<<"$row"
 		pattern="^${series/./\\.}\\.([0-9]+\\+deb$release|0-[0-9]+)-amd64\$"
 		[[ ! $1 =~ $pattern ]] || found=$row
 		if [ "$1" = "$name" ]; then
@@ -64,7 +64,7 @@ find_row()
 		fi
 	done < <(table)
 	[ -n "$found" ] || die 1 "there is no kernel '$1', but: $(table | cut -d'|' -f1 | tr '\n' ' ')"
-	IFS='|' read -r name series release suites codename <<<"$found"
+	IFS='|' read -r name series release suites amd codename <<<"$found"
 	pattern="^${series/./\\.}\\.([0-9]+\\+deb$release|0-[0-9]+)-amd64\$"
 	apt=$cache/apt-$name
 	export APT_CONFIG=$apt/apt.conf
@@ -168,7 +168,7 @@ packages()
 	if [ $# = 2 ]; then
 		touch "$work/headers-only"
 	else
-		(cd "$work" && apt_get download "linux-source-$series=$version") || [ -n "$codename" ] ||
+		(cd "$work" && apt_get download "linux-source-$series=$version") || [ -n "$amd" ] ||
 			die 3 "the source of $1 cannot be had: $(grep -m 1 '^E:' "$apt/log")"
 	fi
 	for deb in "$work"/*.deb; do
