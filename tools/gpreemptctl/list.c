@@ -7,9 +7,13 @@
 
 static void print_queue(const struct gpreempt_queue_info *q)
 {
-	char command[32], effective[16] = "", flags[8] = "";
+	char command[32], queue[24], effective[16] = "", flags[8] = "";
 	int nr = 0;
 
+	if (q->context > 1)
+		snprintf(queue, sizeof(queue), "%" PRIu32 "@%u", q->queue_id, q->context);
+	else
+		snprintf(queue, sizeof(queue), "%" PRIu32, q->queue_id);
 	if (q->effective_priority != q->logical_priority)
 		snprintf(effective, sizeof(effective), "(%d)", q->effective_priority);
 	if (q->flags & GPREEMPT_QUEUE_HELD)
@@ -27,8 +31,8 @@ static void print_queue(const struct gpreempt_queue_info *q)
 	if (q->flags & GPREEMPT_QUEUE_SUSPENDED)
 		flags[nr++] = 'S';
 	flags[nr] = '\0';
-	printf("%7d %-15.15s %7u %5u %5d%-7s %-8s%-10s%-4s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %s\n", q->pid,
-	       command_of(q->pid, command, sizeof(command)), q->gpu_id, q->queue_id, q->logical_priority, effective,
+	printf("%7d %-15.15s %7u %5s %5d%-7s %-8s%-10s%-4s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %s\n", q->pid,
+	       command_of(q->pid, command, sizeof(command)), q->gpu_id, queue, q->logical_priority, effective,
 	       gpreempt_source_name(q->source), gpreempt_queue_state_name(q->state), flags, (uint64_t)q->pending,
 	       (uint64_t)q->preempt_count, (uint64_t)q->preempted_us / 1000, gpreempt_verdict_name(q->verdict));
 }

@@ -56,6 +56,8 @@ static json_object *json_of_other(const struct gpreempt_queue_info *q)
 	if (q->to_queue_id == ~0U)
 		return o;
 	add_number(o, "queue_id", q->to_queue_id);
+	if (q->to_context)
+		add_number(o, "context", q->to_context);
 	add_signed(o, "priority", q->to_priority);
 	add_number(o, "pending", q->to_pending);
 	return o;
@@ -71,6 +73,8 @@ json_object *json_of_queue(const struct gpreempt_queue_info *q)
 	add_text(o, "command", command_of(q->pid, command, sizeof(command)));
 	add_number(o, "gpu_id", q->gpu_id);
 	add_number(o, "queue_id", q->queue_id);
+	if (q->context)
+		add_number(o, "context", q->context);
 	add_number(o, "ring_base", q->ring_base);
 	add_text(o, "state", gpreempt_queue_state_name(q->state));
 	add_text(o, "verdict", gpreempt_verdict_name(q->verdict));
