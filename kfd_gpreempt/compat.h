@@ -31,18 +31,9 @@
 #include "v9_structs.h"
 
 /*
- * The driver. The build of AMD's package includes its config.h first, which has the package's
- * version; the kernel's amdgpu has no such name.
- */
-#ifdef AMDGPU_VERSION
-#define GPREEMPT_COMPAT_AMD	1
-#else
-#define GPREEMPT_COMPAT_AMD	0
-#endif
-/* The kernel's own from 7.0 on */
-#define GPREEMPT_COMPAT_7_0	(!GPREEMPT_COMPAT_AMD && LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0))
-
-/*
+ * The driver. The build of AMD's package includes its config.h first, which has AMDGPU_VERSION; the
+ * kernel's amdgpu has no such name.
+ *
  * gpreempt_compat_set_grace() - so long waves may go on before they are saved, in 1000 clocks; not
  * 0. dqm_lock held.
  * gpreempt_compat_reset_grace() - as long as the driver chose. dqm_lock held.
@@ -54,7 +45,7 @@
  * gpreempt_compat_context() - which of a program's processes of KFD's is it? 1: the first one
  * gpreempt_compat_withdraws() - does the driver withdraw doorbells of idle processes itself?
  */
-#if GPREEMPT_COMPAT_7_0
+#if !defined(AMDGPU_VERSION) && LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 
 static inline int gpreempt_compat_set_grace(struct packet_manager *pm, u32 grace_period)
 {
@@ -114,8 +105,8 @@ static inline int gpreempt_compat_reset_grace(struct packet_manager *pm)
 
 static inline bool gpreempt_compat_isolates(const struct kfd_node *node)
 {
-	/* AMD's has more modes than on and off. */
-#if GPREEMPT_COMPAT_AMD
+#ifdef AMDGPU_VERSION
+	/* There are more modes than on and off. */
 	return node->adev->enforce_isolation[node->node_id] == AMDGPU_ENFORCE_ISOLATION_ENABLE;
 #else
 	return node->adev->enforce_isolation[node->node_id];
@@ -149,16 +140,20 @@ static inline u16 gpreempt_compat_context(const struct kfd_process *p)
 
 #endif
 
-#if GPREEMPT_COMPAT_AMD
+#ifdef AMDGPU_VERSION
+
 static inline bool gpreempt_compat_withdraws(void)
 {
-	return READ_ONCE(keep_idle_process_evicted);
+	return keep_idle_process_evicted;
 }
+
 #else
+
 static inline bool gpreempt_compat_withdraws(void)
 {
 	return false;
 }
+
 #endif
 
 /*
