@@ -187,6 +187,7 @@ static void keep(struct gpreempt *g, int priority, char **args, int fd)
 int run_tree(struct gpreempt *g, int priority, char **args)
 {
 	struct message message;
+	sigset_t passed, before;
 	pid_t keeper;
 	int fds[2];
 
@@ -194,8 +195,14 @@ int run_tree(struct gpreempt *g, int priority, char **args)
 		gpreempt_close(g);
 		return fail_system(-errno, "run: pipe");
 	}
+	/* A signal that comes before it is known to whom to pass it on waits. */
+	sigemptyset(&passed);
+	sigaddset(&passed, SIGTERM);
+	sigaddset(&passed, SIGHUP);
+	sigprocmask(SIG_BLOCK, &passed, &before);
 	keeper = fork();
 	if (!keeper) {
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		close(fds[0]);
 		keep(g, priority, args, fds[1]);
 	}
@@ -207,6 +214,7 @@ int run_tree(struct gpreempt *g, int priority, char **args)
 		if (!message.pid)
 			return message.status;
 		pass_signals_to(message.pid);
+		sigprocmask(SIG_SETMASK, &before, NULL);
 	}
 	return fail(EXIT_FAILED, "run: the process that watches over %s was killed", args[0]);
 }

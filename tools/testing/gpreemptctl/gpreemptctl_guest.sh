@@ -376,6 +376,7 @@ run_passes_the_exit_status_on()
 
 run_passes_signals_on()
 {
+	rm -f "$work/started"
 	gpreemptctl run --class batch -- sh -c 'trap "exit 5" TERM; touch $0; while :; do usleep 10000; done' "$work/started" &
 	runner=$!
 	wait_until test -e "$work/started" && kill -TERM $runner
@@ -428,6 +429,18 @@ run_without_cgroups_includes_orphans()
 		pidof gpreemptctl && touch "$work/go" && wait_until grep -qs ^ready "$work/training" || return 1
 	pid=$(sed -n 's/^ready \([0-9]*\) .*/\1/p' "$work/training")
 	queue_is "$pid" '-100 parent' && finish "$pid" && wait_until no_keeper
+}
+
+# One that comes before the program runs is not lost either: there is no program afterwards.
+run_without_cgroups_keeps_early_signals()
+{
+	for delay_us in 1000 2000 4000 8000 16000 32000; do
+		gpreemptctl run --class batch -- sleep 1000 &
+		usleep $delay_us
+		kill -TERM $!
+		wait $!
+		wait_until no_keeper && ! pidof sleep || return 1
+	done
 }
 
 run_without_cgroups_passes_all_on()
@@ -606,6 +619,7 @@ check begin_cgroup_v1
 check run_without_cgroups_includes_grandchildren
 check run_without_cgroups_includes_orphans
 check run_without_cgroups_passes_all_on
+check run_without_cgroups_keeps_early_signals
 check run_without_cgroups_takes_no_root
 check set_tree_reaches_what_is_there_and_what_comes
 check apply_finds_cgroups_of_version_1
