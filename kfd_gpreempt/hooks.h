@@ -76,8 +76,8 @@ static inline void kfd_gpreempt_queue_updated(struct queue *q)
 }
 
 /*
- * Context: p->mutex and dqm_lock held. The MQDs of @q, which is not on the device, have been
- * written.
+ * Context: dqm_lock held; p->mutex as well, but where a profiler of AMD's package begins or ends.
+ * The MQDs of @q, which is not on the device, have been written.
  */
 static inline void kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo)
 {

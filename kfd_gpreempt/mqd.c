@@ -146,7 +146,7 @@ void *gpreempt_mqd_snapshot_mqds(struct gpreempt_queue *gq)
  * @q: the queue; not on the device
  * @minfo: what it changed beside the queue's properties; may be NULL
  *
- * Context: p->mutex and dqm_lock held.
+ * Context: dqm_lock held; p->mutex as well, but where a profiler of AMD's package begins or ends.
  */
 void __kfd_gpreempt_mqd_updated(struct queue *q, struct mqd_update_info *minfo)
 {
