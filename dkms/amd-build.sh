@@ -35,13 +35,23 @@ commands()
 	bash -c "$make"
 }
 
-# shown: what make says, and how far it is for dkms/follow.sh
+# counted TOTAL: how far it is, as progress.sh reads it
+counted()
+{
+	local line asked=0 compiled=0
+
+	while IFS= read -r line; do
+		case $line in
+		"checking "*)		asked=$((asked + 1)); echo "$asked 0 asking kernel $kver what it has (AMD's configure)" ;;
+		"  CC "* | "  AS "*)	compiled=$((compiled + 1)); echo "$compiled $1 compiling AMD's amdgpu for $kver" ;;
+		esac
+	done
+}
+
+# shown: what AMD's commands say, and how far they are for dkms/follow.sh
 shown()
 {
-	local total
-
-	total=$(find amd -name '*.c' | wc -l)
-	tee >("$top/dkms/progress.sh" --kbuild "$total" "compiling AMD's amdgpu for $kver")
+	tee >(counted "$(find . -name '*.c' | wc -l)" | "$top/dkms/progress.sh")
 }
 
 # without WHAT WHY REMEDY: as it is

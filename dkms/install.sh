@@ -160,9 +160,14 @@ scheduler_in_amd()
 	rm -f "$log"
 	[ -n "${following:-}" ] || follow "$log" &
 	following=1
-	amd_rebuild "$kver" "$v" ||
-		die "AMD's amdgpu $v did not build for $kver" "$amd_logs/$kver has what DKMS said" "the kernel keeps the amdgpu that it has" \
-		    "see whether it builds without the scheduler: make uninstall; dkms build amdgpu/$v -k $kver --force"
+	if ! amd_rebuild "$kver" "$v"; then
+		if [ -z "$was_on" ]; then
+			amd_off
+			rm -rf "${source_tree:?}/$me-$version"
+		fi
+		die "AMD's amdgpu $v did not build for $kver, nor without the scheduler" "$amd_logs/$kver has what DKMS said" \
+		    "the kernel keeps the amdgpu that it has" "make AMD's driver build: dkms build amdgpu/$v -k $kver --force"
+	fi
 	if amd_has_scheduler "$kver"; then
 		say "AMD's amdgpu $v with $me $version is installed for $kver; scheduling is off until you turn it on"
 	else
@@ -175,8 +180,9 @@ scheduler_in_amd()
 # install_amd: into AMD's package
 install_amd()
 {
-	local kvers k v status=0 why
+	local kvers k v status=0 why was_on
 
+	was_on=$(grep '^# kfd_gpreempt: begin' "$amd_conf" 2>/dev/null || true)
 	kvers=${named_kver:-$(amd_kernels)}
 	[ -n "$kvers" ] || die "AMD's driver is installed for no kernel" "DKMS has no amdgpu that is installed: dkms status amdgpu" "$nothing" \
 		"dkms install amdgpu/$(amd_versions | tail -n 1) -k $kver"

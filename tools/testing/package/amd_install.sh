@@ -281,6 +281,17 @@ make_install()
 	untouched $first
 }
 
+# What does not build at all changes nothing.
+build_fails()
+{
+	mv "$root/usr/bin/ccache" "$root/usr/bin/ccache.away"
+	refused "$out" make_in_root install DRIVER=amd
+	mv "$root/usr/bin/ccache.away" "$root/usr/bin/ccache"
+	has "$out" "did not build for $KVER, nor without the scheduler"
+	untouched $first
+	[ ! -e "$root/var/lib/dkms/.kfd_gpreempt" ]
+}
+
 # On a terminal it asks, until it has an answer that it knows.
 asks()
 {
@@ -333,12 +344,12 @@ real_tree()
 	"$TOP/dkms/amd-tree.sh" "$copy"
 	[ -e "$copy/amd/kfd_gpreempt/Kbuild" ]
 	diff -rq "$AMD_TREE" "$copy" >"$out" || true
-	# Beside what is new, only files with hooks differ.
+	is "what is new" "$(grep '^Only in' "$out")" "Only in $copy/amd: kfd_gpreempt"
 	is "changed beside files with hooks" "$(sed -n "s|^Files .* and $copy/\(.*\) differ$|\1|p" "$out" | sort | comm -23 - <(
 		"$TOP/dkms/hooks.sh" --series "$("$TOP/dkms/hooks.sh" --series-of "$AMD_TREE")" --files | sed 's|^|amd/amdkfd/|' | sort))" ""
 }
 
-plan 18
+plan 19
 must "packages of AMD's and of ours can be made" prepare
 must "AMD's package alone is built as it is" amd_alone
 must "ours puts the scheduler into it, under AMD's name and version, and its tree stays" goes_into_it
@@ -353,6 +364,7 @@ tap "AMD's package that comes after ours is built once, with the scheduler" amd_
 tap "nothing is left when both are gone" nothing_left
 must "make install asks which driver, and changes nothing without an answer" which_driver
 tap "make install DRIVER=amd puts it in, make uninstall takes it out" make_install
+tap "where AMD's driver does not build at all make install changes nothing" build_fails
 tap "make install asks on a terminal" asks
 tap "an upgrade of AMD's package is followed after make install as well" make_install_follows
 tap "Secure Boot without DKMS's key: AMD's driver stays as it is" secure_boot
