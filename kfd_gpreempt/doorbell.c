@@ -608,7 +608,7 @@ static bool doorbell_is_armed(const struct gpreempt_process *process)
  * Context: the process has registered queues.
  *
  * Return: armed, mapped, fixed (they cannot be withdrawn) or plain (/dev/kfd was opened in the mode
- * poll)
+ * poll, or the driver withdraws doorbells itself)
  */
 const char *gpreempt_doorbell_state(const struct gpreempt_process *process)
 {

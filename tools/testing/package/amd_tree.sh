@@ -247,17 +247,18 @@ places()
 	has "$scratch/again" "has hooks already"
 }
 
-# Names of options are renamed by the package's build, in all files: none of the scheduler's may be one.
-names_stay()
-{
-	staged hooked
-	own_files "$scratch/own" y ""
-	diff -r "$scratch/own" "$cache/hooked/amd/kfd_gpreempt"
-}
-
 supported()
 {
 	"$hooks_sh" --trees | grep -qxF "$series" || skip "of $series only the places are known"
+}
+
+# Names of options are renamed by the package's build, in all files: none of the scheduler's may be one.
+names_stay()
+{
+	supported
+	staged hooked
+	own_files "$scratch/own" y ""
+	diff -r "$scratch/own" "$cache/hooked/amd/kfd_gpreempt"
 }
 
 untouched()
