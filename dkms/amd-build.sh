@@ -69,7 +69,7 @@ without()
 if ! "$top/dkms/amd-tree.sh" . >"$log" 2>&1; then
 	cat "$log"
 	rm -f "$amd_logs/$kver"
-	without "the hooks do not fit AMD's amdgpu $version" "$(sed -n 's/^  why:    //p' "$log")" "a newer $me, or Documentation/porting.rst"
+	without "the scheduler does not go into AMD's amdgpu $version" "$(sed -n 's/^  why:    //p' "$log")" "a newer $me, or Documentation/porting.rst"
 fi
 cat "$log"
 if commands 2>&1 | shown; then

@@ -3,11 +3,11 @@
 #
 # amd-tree.sh - put kfd_gpreempt into a copy of the source of AMD's own driver package (amdgpu-dkms of ROCm)
 #
-# Usage: dkms/amd-tree.sh [--series SERIES] TREE
+# Usage: dkms/amd-tree.sh [--series SERIES] [--check] TREE
 #
 # TREE is laid out as /usr/src/amdgpu-VERSION: the driver's folders amd/amdkfd and amd/amdgpu are at its top. The hooks of its series get their
-# places and amd/kfd_gpreempt comes beside amd/amdkfd. If one hook has no place, TREE stays as it is. dkms/hooks.sh finds the series, if --series
-# does not say it.
+# places and amd/kfd_gpreempt comes beside amd/amdkfd. If one hook has no place, or the scheduler is not built for that series, TREE stays as it is.
+# dkms/hooks.sh finds the series, if --series does not say it. --check changes nothing in any case.
 #
 # DKMS calls this in its copy (dkms/amd-build.sh). The tree of the package itself is left alone.
 set -euo pipefail
@@ -30,10 +30,12 @@ die()
 	exit 1
 }
 
-series=()
+series=
+check=()
 while [ $# -gt 0 ]; do
 	case $1 in
-	--series)	series=(--series "${2:?--series needs a value}"); shift ;;
+	--series)	series=${2:?--series needs a value}; shift ;;
+	--check)	check=(--check) ;;
 	-*)		die "unknown argument '$1'" "it is no option of this script" "see the head of dkms/amd-tree.sh" ;;
 	*)		break ;;
 	esac
@@ -46,13 +48,20 @@ tree=${1:-}
 tree=$(cd "$tree" && pwd)
 [ ! -e "$tree/amd/kfd_gpreempt" ] || die "'$tree' has hooks already" "it has amd/kfd_gpreempt" "give another copy"
 
+# hooks.sh places hooks of series that are only known as well. A tree that does not say its series it refuses itself.
+[ -n "$series" ] || series=$("$top/dkms/hooks.sh" --series-of "$tree" 2>/dev/null || true)
+supported=$("$top/dkms/hooks.sh" --supported; "$top/dkms/hooks.sh" --trees 2>/dev/null || true)
+[ -z "$series" ] || echo "$supported" | grep -xF "$series" >/dev/null ||
+	die "the scheduler is not built for the $series series" "it is for these: $(echo "$supported" | paste -sd ' ')" \
+	    "a newer $me, or Documentation/porting.rst"
+
 log=$(mktemp)
 trap 'rm -rf "$log" "$tree/amd/kfd_gpreempt.new"' EXIT
-own_files "$tree/amd/kfd_gpreempt.new" y ""
-if ! "$top/dkms/hooks.sh" ${series[@]+"${series[@]}"} "$tree" >"$log" 2>&1; then
+[ -n "${check[*]-}" ] || own_files "$tree/amd/kfd_gpreempt.new" y ""
+if ! "$top/dkms/hooks.sh" ${series:+--series "$series"} ${check[@]+"${check[@]}"} "$tree" >"$log" 2>&1; then
 	cat "$log" >&2
-	die "the hooks do not fit '$tree'" "$(head -n 1 "$log")" \
-	    "Documentation/porting.rst: hooks for this source have to be written"
+	die "the hooks do not fit '$tree'" "$(head -n 1 "$log")" "a newer $me, or Documentation/porting.rst"
 fi
+[ -z "${check[*]-}" ] || exit 0
 mv "$tree/amd/kfd_gpreempt.new" "$tree/amd/kfd_gpreempt"
 echo "$me: the hooks are in $tree"

@@ -193,8 +193,8 @@ install_amd()
 		[ -e "/lib/modules/$k/build/include" ] ||
 			die "kernel $k: its headers are not installed" "there is no /lib/modules/$k/build/include" "$nothing" "install the headers of $k"
 		v=${v%%/*}
-		why=$("$top/dkms/hooks.sh" --check "/usr/src/amdgpu-$v" 2>&1) || amd_has_scheduler "$k" ||
-			die "the hooks do not fit AMD's amdgpu $v" "$(echo "$why" | head -n 1)" "$nothing" \
+		why=$("$top/dkms/amd-tree.sh" --check "/usr/src/amdgpu-$v" 2>&1) || amd_has_scheduler "$k" ||
+			die "the scheduler does not go into AMD's amdgpu $v" "$(echo "$why" | sed -n 's/^  why:    //p')" "$nothing" \
 			    "a newer $me, Documentation/porting.rst, or DRIVER=kernel"
 	done
 	"$top/dkms/secure-boot.sh" --make-key

@@ -130,9 +130,9 @@ amd()
   remedy: install the headers of $kver" "$whose"
 		return 0
 	fi
-	if ! missing=$("$top/dkms/hooks.sh" --check "/usr/src/amdgpu-$v" 2>&1) && ! amd_has_scheduler "$kver"; then
-		amd_remember "$kver" without "$v" "  what:   the hooks do not fit AMD's amdgpu $v
-  why:    $(echo "$missing" | head -n 1)
+	if ! missing=$("$top/dkms/amd-tree.sh" --check "/usr/src/amdgpu-$v" 2>&1) && ! amd_has_scheduler "$kver"; then
+		amd_remember "$kver" without "$v" "  what:   the scheduler does not go into AMD's amdgpu $v
+$(echo "$missing" | grep '^  why:')
   remedy: a newer $me, or Documentation/porting.rst"
 		tell "$kver" "$(amd_why "$kver")" "$whose"
 		return 0
