@@ -280,9 +280,14 @@ static inline struct device_health device_health(void)
 		.stale_translations = kfd_vgpu_stat("stale_translations"),
 	};
 
-	/* Without HWS the driver hands VMIDs on as they are: Documentation/driver-notes.rst. */
+	/*
+	 * Without HWS the driver hands VMIDs on as they are: Documentation/driver-notes.rst. The device
+	 * tells that by the PASID, but AMD's own driver hands these on at once, too.
+	 */
 	if (kfd_param_get("sched_policy") != NO_HWS)
 		h.stale_translations += kfd_vgpu_stat("stale_vmids");
+	else if (!access("/sys/module/amdkcl", F_OK))
+		h.stale_translations = 0;
 	return h;
 }
 
