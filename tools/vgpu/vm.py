@@ -116,9 +116,10 @@ exit status: that of CMD; 99 the kernel log holds a WARN, BUG, Oops, lockup or t
 124 timeout; 2 usage.
 
 in the guest: busybox, PATH with $VM_PROGRAMS (of $BUILD/guest what CMD or an added file names), proc sysfs debugfs tracefs mounted, /out.
-gpu-up none|fast|verbatim [--vgpu-args S] [--amdgpu-args S] loads the stock dependencies of amdgpu, then vgpu.ko, then those that lie
-beside amdgpu.ko on the host (AMD's driver package has such), then amdgpu.ko, and waits for the KFD node; `--gpu fast|verbatim` calls it before CMD, otherwise CMD may. `gpu-up none` loads amdgpu without a
-device. gpu-down unloads both. Modules: /gpu/amdgpu.ko, /gpu/vgpu.ko. Firmware comes from $BUILD/firmware.
+gpu-up none|fast|verbatim [--vgpu-args S] [--amdgpu-args S] loads the stock dependencies of amdgpu, then vgpu.ko, then what lies beside
+amdgpu.ko on the host and is asked for by it (AMD's driver package has such), then amdgpu.ko, and waits for the KFD node;
+`--gpu fast|verbatim` calls it before CMD, otherwise CMD may. `gpu-up none` loads amdgpu without a
+device. gpu-down unloads all of these. Modules: /gpu/amdgpu.ko, /gpu/package/*.ko, /gpu/vgpu.ko. Firmware comes from $BUILD/firmware.
 
 environment: KVER kernel version; AMDGPU_TEST_KO, AMDGPU_RELEASE_KO defaults of --amdgpu for fast and verbatim ({kver} stands for the
 kernel version); VGPU_KO; VM_VGPU_ARGS parameters of vgpu.ko in every load; BUILD; VGPU_CACHE; VM_PROGRAMS folder for programs in the

@@ -39,12 +39,8 @@ new=
 failed=0
 trap '[ $failed = 1 ] || rm -rf "$work"; [ -z "$new" ] || "$kernel" --drop "$new"' EXIT
 
-# Register accesses are slow here (each is an instruction that traps), so a few of each kind: the module comes and goes, switched on and off,
-# idle, busy and while it is written to; queues with and without anybody to preempt; what is preempted runs on and does everything once.
-smoke='module-load verbatim; gpu-up verbatim &&
-tap "queues -F no_hws" "preempt -t low_hog_yields_to_late_high -t switching_off_resumes_all -t killing_the_beneficiary_resumes_the_victim" \
-    "uapi -t info_names_the_node -t held_queue_stands_still_until_resumed"'
-smoke_tests=40
+# shellcheck source-path=SCRIPTDIR source=../vm/smoke.sh
+. "$top/tools/testing/vm/smoke.sh"
 
 # installed: the installed source, as far as dist/moved looks at it; unpacked once
 installed()
@@ -206,7 +202,7 @@ fi
 [ ${#releases[@]} -gt 0 ] || { echo "1..0 # SKIP no series has a kernel other than this machine's"; exit 0; }
 # What a result depends on, besides the release: hooks, scheduler, how it is built and run, and what of the virtual GPU is kernel code.
 state=$(cat "$0" "$top"/dkms/{build.sh,lib.sh,package.c,hooks.sh,hooks.awk,hooks.list} "$top/dist/moved" "$top"/kfd_gpreempt/{Kbuild,*.[ch]} \
-	"$top"/include/uapi/linux/* "$top"/tools/vgpu/*.[ch] "$top"/tools/vgpu/guest/* "$kernel" | sha256sum | cut -c1-16)
+	"$top"/include/uapi/linux/* "$top"/tools/vgpu/*.[ch] "$top"/tools/vgpu/guest/* "$top/tools/testing/vm/smoke.sh" "$kernel" | sha256sum | cut -c1-16)
 echo "1..$((2 * ${#releases[@]}))"
 n=0
 for kver in "${releases[@]}"; do
