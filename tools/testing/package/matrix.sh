@@ -9,7 +9,7 @@
 # --newest: of each such kernel the newest release, but not of the machine's own. "builds": the hooks fit (strictly, each where it has to be), and
 # what they are in or whose structures they change compiles: amdkfd, and the files of amdgpu that include its header. "runs": these objects
 # take the place of amdkfd in the amdgpu.ko of that release's own kernel package (all else in there is what Debian compiled from the same source), and
-# that kernel with that module passes the smoke run below on the virtual GPU. What the scheduler builds on and what is not as in the installed
+# that kernel with that module passes the smoke run (tools/testing/vm/smoke.sh) on the virtual GPU. What the scheduler builds on and what is not as in the installed
 # source (dist/moved, from the installed source to that of a release of the same series) is printed beside the result. Documentation/porting.rst
 # says how to read a failure. What cannot be had from the archive is skipped.
 #
