@@ -52,7 +52,7 @@ tree=$(cd "$tree" && pwd)
 [ -n "$series" ] || series=$("$top/dkms/hooks.sh" --series-of "$tree" 2>/dev/null || true)
 supported=$("$top/dkms/hooks.sh" --supported; "$top/dkms/hooks.sh" --trees 2>/dev/null || true)
 [ -z "$series" ] || echo "$supported" | grep -xF "$series" >/dev/null ||
-	die "the scheduler is not built for the $series series" "it is for these: $(echo "$supported" | paste -sd ' ')" \
+	die "the scheduler is not built for '$tree'" "its series is $series, and these are supported: $(echo "$supported" | paste -sd ' ')" \
 	    "a newer $me, or Documentation/porting.rst"
 
 log=$(mktemp)

@@ -261,6 +261,7 @@ case $mode in
 		amd_back "$kver" "${build%%/*}" || status=1
 	done
 	rm -rf "$amd_memory" "$amd_logs"
+	rmdir --ignore-fail-on-non-empty "$memory" 2>/dev/null || true
 	;;
 --initramfs)
 	;;
