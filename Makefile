@@ -21,6 +21,7 @@ help:
 	@echo "No AMD GPU needed, as root on Debian 12 or 13 (adds Debian packages, runs everything else in a virtual machine):"
 	@echo "  make demo  [OUT=dir] [BY=class]    two programs on a virtual GPU, without and with scheduling; table, demo.json"
 	@echo "  make demo  KERNELS=hip             the same with HIP programs, whose code the virtual GPU executes"
+	@echo "  make demo  KERNEL=7.3              the same on another kernel: tools/testing/vm/kernels"
 	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables, bench.json, plots; figures of performance.rst"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
@@ -96,7 +97,7 @@ upstream-series:
 
 demo:
 	@$(TOP)/tools/testing/deps.sh
-	@$(TOP)/tools/testing/bench/demo/demo.py $(if $(OUT),--out $(OUT)) $(if $(BY),--by $(BY)) $(if $(KERNELS),--kernels $(KERNELS))
+	@$(TOP)/tools/testing/bench/demo/demo.py $(if $(OUT),--out $(OUT)) $(if $(BY),--by $(BY)) $(if $(KERNELS),--kernels $(KERNELS)) $(if $(KERNEL),--kernel $(KERNEL))
 
 bench:
 	@$(TOP)/tools/testing/deps.sh

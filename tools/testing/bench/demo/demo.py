@@ -5,7 +5,8 @@
 Builds what is missing, boots a VM whose clock counts instructions, runs demo-phases in it, prints a table, and fails
 when the promises of the demonstration are not kept.
 
-    tools/testing/bench/demo/demo.py [--out DIR] [--requests N] [--by nice|class] [--kernels model|hip] [--verbatim KO]
+    tools/testing/bench/demo/demo.py [--out DIR] [--requests N] [--by nice|class] [--kernels model|hip]
+                                     [--verbatim KO | --kernel NAME]
 
 By nice: training has nice value 10. By class: both programs have nice value 0 and are grandchildren of
 `gpreemptctl run --class batch` and `--class latency`.
@@ -13,12 +14,15 @@ By nice: training has nice value 10. By class: both programs have nice value 0 a
 Kernels of the model have a duration and no code; they take no time to emulate. With hip both programs are HIP programs, compiled by hipcc,
 on Debian's HIP and ROCr, and the virtual GPU executes their instructions: fewer requests, on a device of four compute units.
 
-Touches: $BUILD (through make), DIR/demo.json and the VM's log in DIR if --out is given.
+--kernel runs it on another kernel of Debian than the machine's: a name of tools/testing/vm/kernels.
+
+Touches: $BUILD ($BUILD/NAME with --kernel) through make, DIR/demo.json and the VM's log in DIR if --out is given.
 """
 import argparse
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -51,17 +55,35 @@ def fail(text):
     sys.exit(1)
 
 
-def build(verbatim, by, kernels):
+def last_line(argv):
+    return subprocess.run(argv, check=True, stdout=subprocess.PIPE, text=True).stdout.strip().splitlines()[-1]
+
+
+def other_kernel(name):
+    """From now on all is built for that kernel, and the VM boots it; returns what runs a command where modules for it are compiled."""
+    global BUILD
+    script = os.path.join(TOP, "tools/testing/vm/kernel.sh")
+    kver = last_line([script, name])
+    BUILD = os.path.join(os.path.abspath(BUILD), name)
+    os.environ.update(KVER=kver, BUILD=BUILD, VGPU_KO=os.path.join(BUILD, "vgpu/vgpu.ko"), COMPILE_IN=shlex.join([script, "--in", kver]))
+    return [script, "--in", kver]
+
+
+def build(verbatim, kernel, by, kernels):
     """Everything through make, so that the demonstration runs what the targets make; returns the path of amdgpu.ko."""
     say("demo: building (first time: the driver, many minutes; later: seconds)")
+    compile_in = other_kernel(kernel) if kernel else []
     subprocess.run(["make", "-s", f"-j{os.cpu_count()}", "-C", TOP, "testbed"] + (["tools"] if by == "class" else []), check=True, stdout=sys.stderr)
     if kernels == "hip":
         subprocess.run(["make", "-s", "-C", os.path.join(TOP, "tools/testing/hip"), f"BUILD={os.path.abspath(BUILD)}"], check=True,
                        stdout=sys.stderr)
     if verbatim:
         return verbatim
-    out = subprocess.run(["make", "-s", "-C", TOP, "modules", "FLAVOUR=test"], check=True, stdout=subprocess.PIPE, text=True)
-    return out.stdout.strip().splitlines()[-1]
+    if kernel:
+        kver = os.environ["KVER"]
+        return last_line([*compile_in, os.path.join(TOP, "dkms/build.sh"), "--kver", kver, "--flavour", "test",
+                          "--src", f"/usr/src/linux-source-{'.'.join(kver.split('.')[:2])}.tar.xz"])
+    return last_line(["make", "-s", "-C", TOP, "modules", "FLAVOUR=test"])
 
 
 def numbers(text):
@@ -210,11 +232,14 @@ def main():
     parser.add_argument("--by", choices=("nice", "class"), default="nice", help="what tells the programs apart")
     parser.add_argument("--kernels", choices=tuple(WORK), default="model", help="what the programs run on the device")
     parser.add_argument("--verbatim", metavar="KO", help="run this module, as DKMS made it, instead of the test build")
+    parser.add_argument("--kernel", metavar="NAME", help="another kernel than the machine's: tools/testing/vm/kernels")
     opts = parser.parse_args()
+    if opts.verbatim and opts.kernel:
+        fail("--verbatim brings its own module: it does not go with --kernel")
 
     begun = time.monotonic()
     try:
-        amdgpu = build(opts.verbatim, opts.by, opts.kernels)
+        amdgpu = build(opts.verbatim, opts.kernel, opts.by, opts.kernels)
     except subprocess.CalledProcessError as e:
         fail(f"{' '.join(e.cmd)} failed with status {e.returncode}")
     with tempfile.TemporaryDirectory() as scratch:
