@@ -405,21 +405,24 @@ TEST_F_TIMEOUT(storms, calls_in_a_loop_delay_no_request, 300)
 	FINISH_PAIR();
 }
 
-/* Runlists follow each other: what works is preempted for what is above it, and given back, all the same. */
+/*
+ * Runlists follow each other: what works is preempted for what is above it, and given back, all the same. A request that comes while one of them has
+ * the lower queue off the device needs no preemption.
+ */
 TEST_F_TIMEOUT(storms, update_storm_stops_no_decision, 120)
 {
-	enum { STEPS = 200, TIMES = 5 };
+	enum { STEPS = 200, TIMES = 5, MOST = 4 * TIMES };
 	int64_t count;
 	int i;
 
-	START_DECISIONS(TIMES);
+	START_DECISIONS(MOST);
 	storm_begin(self->stormers, STORMERS, 0, 0, 1, 0);
-	for (i = 0; i < TIMES; i++) {
-		count = preempt_count(self->low, 0);
+	count = preempt_count(self->low, 0);
+	for (i = 0; i < MOST && preempt_count(self->low, 0) < count + TIMES; i++) {
 		ASSERT_EQ(0, launch_completes(self->high));
-		EXPECT_GT(preempt_count(self->low, 0), count);
 		ASSERT_EQ(0, goes_on(&self->low->work[0]));
 	}
+	EXPECT_LE(count + TIMES, preempt_count(self->low, 0));
 	EXPECT_FALSE(actor_done(self->low, 0));
 	/* Commands that wait for their turn are waited for. */
 	EXPECT_EQ(0, storm_end(self->stormers, STORMERS));
