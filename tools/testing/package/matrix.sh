@@ -87,8 +87,13 @@ builds()
 		"$top/dist/moved" --series "$series" "$(installed)" "$work/new" || true
 	fi
 	[ $status != 0 ] || return 0
-	sed -n '/^kfd_gpreempt: error:/,/^  state:/{/^  state:/d; p}' "$work/build.log" | relative
-	[ ! -e "$work/build/build.log" ] || complaints "$work/build/build.log"
+	{
+		sed -n '/^kfd_gpreempt: error:/,/^  state:/{/^  state:/d; p}' "$work/build.log" | relative
+		[ ! -e "$work/build/build.log" ] || complaints "$work/build/build.log"
+	} >"$work/why"
+	# What came before the build has words of its own.
+	[ -s "$work/why" ] || tail -n 5 "$work/build.log" | relative >"$work/why"
+	cat "$work/why"
 	return 1
 }
 
