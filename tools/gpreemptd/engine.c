@@ -261,6 +261,8 @@ static void take_in(struct seen *seen, const struct gpreempt_queue_info *q)
 /* What was found, for the policy. */
 static void conclude(struct client *c, uint64_t now_ns)
 {
+	bool was_idle = c->idle;
+
 	/* Another process has ended it, or scheduling was switched off. */
 	if (!c->seen.held)
 		c->held = false;
@@ -268,9 +270,11 @@ static void conclude(struct client *c, uint64_t now_ns)
 	 * A process that only another holder keeps off need not be waited for. One that was given
 	 * back is off until the kernel's next pass.
 	 */
-	if (c->seen.works || (c->held && c->seen.off))
+	c->idle = !c->seen.works && !(c->held && c->seen.off);
+	if (!c->idle)
 		c->active_ns = now_ns;
-	c->sched.wants = c->active_ns && now_ns - c->active_ns < LINGER_NS;
+	/* Looks may be further apart than that: one that falls into a runlist proves nothing. */
+	c->sched.wants = c->active_ns && (now_ns - c->active_ns < LINGER_NS || (!was_idle && !c->seen.off));
 	c->sched.relief = c->held && c->seen.relieved;
 	c->sched.priority = c->process->priority;
 	c->sched.weight = c->process->weight;

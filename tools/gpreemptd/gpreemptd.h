@@ -88,6 +88,7 @@ struct seen {
  * @gpu_id: the node
  * @seen: what the last look found
  * @active_ns: when it was last seen to have work; 0: never
+ * @idle: the last look found none
  * @held: we hold it
  * @retry_ns: it could not be held; not to be tried again before this
  * @error: why, negative errno; 0: it could
@@ -99,6 +100,7 @@ struct client {
 	uint32_t gpu_id;
 	struct seen seen;
 	uint64_t active_ns;
+	bool idle;
 	bool held;
 	uint64_t retry_ns;
 	int error;

@@ -350,6 +350,7 @@ static uint64_t look(void)
 static uint64_t look_later(void)
 {
 	now_ns += 2 * NS_PER_MS;
+	look();
 	return look();
 }
 
@@ -388,6 +389,24 @@ TEST(lower_is_held_while_higher_works)
 	CHECK(off(low) && !fake.resumes);
 	look();
 	CHECK(!off(low) && fake.resumes == 1);
+}
+
+/* A look long after the last one may fall into a runlist, which has taken all waves off. */
+TEST(one_look_without_work_loses_no_turn)
+{
+	low_and_high();
+	e.policy = SCHED_FIFO;
+	idles(high);
+	look();
+	now_ns += 10 * NS_PER_MS;
+	idles(low);
+	idles(fake_queue(10, 1, 1));
+	works(20, 0);
+	look();
+	CHECK(off(high));
+	works(10, 0);
+	look();
+	CHECK(off(high) && !off(low));
 }
 
 /* Its last kernel may have been taken off in the middle, with nothing left in the ring. */
