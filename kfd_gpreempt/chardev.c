@@ -153,20 +153,6 @@ struct queue_list {
 	const struct gpreempt_queue *leader;
 };
 
-/* Waves in flight; ~0: not known. */
-static u32 chardev_waves_of(const struct gpreempt_queue *gq)
-{
-	u64 seen_ns = READ_ONCE(gq->gn->waves.seen_ns);
-
-	/*
-	 * What was asked for this very list, or for one a moment ago. Otherwise, what the monitor
-	 * asked last.
-	 */
-	if (seen_ns && ktime_get_ns() - seen_ns < 2 * GPREEMPT_WAVES_SEE_NS)
-		return READ_ONCE(gq->waves.seen);
-	return gpreempt_queue_waves(gq);
-}
-
 static void chardev_describe(const struct gpreempt_queue *gq,
 			     const struct gpreempt_target_match *match,
 			     struct gpreempt_queue_info *info)
@@ -178,7 +164,7 @@ static void chardev_describe(const struct gpreempt_queue *gq,
 	info->queue_id = gq->q->properties.queue_id;
 	info->context = gq->process->context;
 	info->pending = gpreempt_node_pending(gq);
-	info->waves = chardev_waves_of(gq);
+	info->waves = gpreempt_waves_shown(gq);
 	info->state = gpreempt_policy_read(pq->preempted) ? GPREEMPT_QUEUE_PREEMPTED :
 		      info->pending || (info->waves && info->waves != ~0U) ? GPREEMPT_QUEUE_ACTIVE :
 									     GPREEMPT_QUEUE_IDLE;

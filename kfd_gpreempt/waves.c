@@ -251,31 +251,45 @@ static u32 waves_seen_of(const struct gpreempt_node *gn, const struct gpreempt_q
 	return 0;
 }
 
+/*
+ * A runlist is on its way, or was a moment ago: the driver sees what the first XCC has taken in.
+ * Another one may still map queues, and registers then show the waves of one queue as those of
+ * another.
+ */
+static bool waves_move(struct gpreempt_node *gn, u64 now_ns)
+{
+	return !gn->backend->runlist_quiescent(gn) ||
+	       now_ns - READ_ONCE(gn->waves.moved_ns) < GPREEMPT_WAVES_RESTORE_NS;
+}
+
 /* see_lock held. */
 static void waves_see_locked(struct gpreempt_node *gn)
 {
-	u64 began_ns = ktime_get_ns(), took_ns;
+	u64 began_ns = ktime_get_ns(), seen_ns;
+	u32 epoch = READ_ONCE(gn->waves.epoch);
 	struct gpreempt_queue *gq;
 	bool seen;
 	int idx;
 
-	/* While a runlist is on its way they are not to be believed. */
 	if (READ_ONCE(gn->life.paused) || began_ns < gn->waves.see_due_ns ||
-	    !gn->backend->runlist_quiescent(gn))
+	    waves_move(gn, began_ns))
 		return;
 	seen = waves_ask_seen(gn);
-	took_ns = ktime_get_ns() - began_ns;
+	seen_ns = ktime_get_ns();
 	WRITE_ONCE(gn->waves.see_due_ns,
-		   began_ns + took_ns +
-			   max(GPREEMPT_WAVES_SEE_NS, GPREEMPT_WAVES_SEE_SHARE * took_ns));
-	if (!seen || !gn->backend->runlist_quiescent(gn))
+		   seen_ns + max(GPREEMPT_WAVES_SEE_NS,
+				 GPREEMPT_WAVES_SEE_SHARE * (seen_ns - began_ns)));
+	if (!seen || READ_ONCE(gn->waves.epoch) != epoch || waves_move(gn, seen_ns))
 		return;
 	idx = srcu_read_lock(&gn->queues.srcu);
-	list_for_each_entry_srcu(gq, &gn->queues.list, link, srcu_read_lock_held(&gn->queues.srcu))
+	list_for_each_entry_srcu(gq, &gn->queues.list, link,
+				 srcu_read_lock_held(&gn->queues.srcu)) {
+		if (gpreempt_policy_read(gq->policy.preempted))
+			continue;
 		WRITE_ONCE(gq->waves.seen, waves_seen_of(gn, gq));
+		WRITE_ONCE(gq->waves.seen_ns, seen_ns);
+	}
 	srcu_read_unlock(&gn->queues.srcu, idx);
-	/* Now: on a slow device reading takes longer than an answer is good for. */
-	WRITE_ONCE(gn->waves.seen_ns, ktime_get_ns());
 }
 
 /**
@@ -284,10 +298,10 @@ static void waves_see_locked(struct gpreempt_node *gn)
  *
  * The monitor asks only when it matters to a decision, and not at all while it is parked.
  * Its queues receive the answer in &gpreempt_queue_waves.seen. This does nothing while the monitor
- * asks or a runlist is under way. It asks no more often than every GPREEMPT_WAVES_SEE_NS, and for
- * one part in GPREEMPT_WAVES_SEE_SHARE of the time, because any user may want to see. Decisions do
- * not use the answer, and a pass waits for it only at the index locks, while the registers of one
- * XCC are read.
+ * asks, or while a runlist is under way or was a moment ago. It asks no more often than every
+ * GPREEMPT_WAVES_SEE_NS, and for one part in GPREEMPT_WAVES_SEE_SHARE of the time, because any user
+ * may want to see. Decisions do not use the answer, and a pass waits for it only at the index
+ * locks, while the registers of one XCC are read.
  *
  * Context: the node is kept by gpreempt_node_find(); may sleep.
  */
@@ -304,6 +318,29 @@ void gpreempt_waves_see(struct gpreempt_node *gn)
 }
 
 /**
+ * gpreempt_waves_shown() - waves in flight of a queue, to show them
+ * @gq: the queue
+ *
+ * The youngest answer counts, the monitor's or LIST's: while a runlist moves waves there is no new
+ * one.
+ *
+ * Context: in the read section of the queues, or gpreempt_lock held.
+ *
+ * Return: waves; ~0: not known
+ */
+u32 gpreempt_waves_shown(const struct gpreempt_queue *gq)
+{
+	u64 seen_ns = READ_ONCE(gq->waves.seen_ns);
+
+	/* They are saved. */
+	if (gpreempt_policy_read(gq->policy.preempted) && !READ_ONCE(gq->hw.leaving))
+		return 0;
+	if (seen_ns && seen_ns >= gpreempt_policy_read(gq->policy.seen.waves_ns))
+		return READ_ONCE(gq->waves.seen);
+	return gpreempt_queue_waves(gq);
+}
+
+/**
  * gpreempt_waves_moved() - a runlist, or a queue that is loaded anew, moves waves on the device
  * @gn: the node
  *
@@ -314,6 +351,7 @@ void gpreempt_waves_see(struct gpreempt_node *gn)
 void gpreempt_waves_moved(struct gpreempt_node *gn)
 {
 	WRITE_ONCE(gn->waves.epoch, gn->waves.epoch + 1);
+	WRITE_ONCE(gn->waves.moved_ns, ktime_get_ns());
 }
 
 /**

@@ -53,10 +53,6 @@ struct gpreempt_node_waves {
 	u32 nr_seen;
 	/** @see_due_ns: when registers may be read for that again; written under @see_lock */
 	u64 see_due_ns;
-	/**
-	 * @seen_ns: when gpreempt_waves_see() last had an answer; 0: never. Written under @see_lock
-	 */
-	u64 seen_ns;
 	/** @asked_ns: what asking for waves in flight took in this pass; 0: the pass did not ask */
 	u64 asked_ns;
 	/**
@@ -64,6 +60,8 @@ struct gpreempt_node_waves {
 	 * driver took off and loads again; written under dqm_lock
 	 */
 	u32 epoch;
+	/** @moved_ns: when @epoch last changed; written under dqm_lock */
+	u64 moved_ns;
 	/** @epoch_seen: @epoch when waves in flight could last be believed */
 	u32 epoch_seen;
 	/**
@@ -105,13 +103,19 @@ struct gpreempt_node_waves {
 struct gpreempt_queue_waves {
 	/** @sum: scratch of the monitor when it reads waves in flight */
 	u32 sum;
-	/** @seen: waves in flight at @seen_ns of the node; written under @see_lock of the node */
+	/**
+	 * @seen: waves in flight at @seen_ns; of a queue that is off the device, what it had
+	 * before. Both are written under @see_lock of the node
+	 */
 	u32 seen;
+	/** @seen_ns: when gpreempt_waves_see() last had an answer for it; 0: never */
+	u64 seen_ns;
 };
 
 bool gpreempt_waves_quiescent(struct gpreempt_node *gn);
 bool gpreempt_waves_quiesce(struct gpreempt_node *gn);
 void gpreempt_waves_see(struct gpreempt_node *gn);
+u32 gpreempt_waves_shown(const struct gpreempt_queue *gq);
 void gpreempt_waves_moved(struct gpreempt_node *gn);
 void gpreempt_waves_acted(struct gpreempt_node *gn);
 void gpreempt_waves_begin(struct gpreempt_node *gn, u64 now_ns);

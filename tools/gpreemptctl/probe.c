@@ -69,14 +69,17 @@ static void conclude(struct probed *p, enum verdict verdict, const char *how)
 	p->how = how;
 }
 
-/* @now: the same queue a little later; NULL: there is none any more. A program that adds packets makes more of them pending, never fewer. */
+/*
+ * @now: the same queue a little later; NULL: there is none any more. A program that adds packets makes more of
+ * them pending, never fewer. While waves cannot be read, an empty ring may be that of a kernel that runs.
+ */
 static void compare(struct probed *p, const struct gpreempt_queue_info *now)
 {
 	if (!now)
 		conclude(p, RESPONSIVE, "ended");
 	else if (now->state == GPREEMPT_QUEUE_PREEMPTED || now->preempt_count != p->queue.preempt_count)
 		conclude(p, RESPONSIVE, "was preempted");
-	else if (now->state == GPREEMPT_QUEUE_IDLE)
+	else if (now->state == GPREEMPT_QUEUE_IDLE && now->waves != ~0u)
 		conclude(p, RESPONSIVE, "finished its work");
 	else if (now->pending < p->queue.pending)
 		conclude(p, RESPONSIVE, "goes on");

@@ -251,7 +251,7 @@ BOTH(waves_cannot_be_seen, "where the device does not tell its waves, launches c
 	mutex_lock(&gpreempt_lock);
 	gpreempt_waves_see(node_of(0));
 	mutex_unlock(&gpreempt_lock);
-	CHECK_EQ(node_of(0)->waves.seen_ns, 0);
+	CHECK_EQ(low->q.gpreempt->waves.seen_ns, 0);
 }
 
 TEST(virtual_function_reads_no_waves, "a virtual function is scheduled by what its queues launch: its registers are not read for waves")
