@@ -469,6 +469,7 @@ static void dequeue(struct vgpu_model *m, struct vgpu_queue *q)
 	q->leave_ns = m->now_ns + vgpu_cwsr_ns(m, vgpu_cwsr_save(m, q));
 	if (vgpu_fault_on(m, VGPU_FAULT_DEQUEUE_LATE, q->xcc))
 		q->leave_ns += m->fault_value[VGPU_FAULT_DEQUEUE_LATE] * 1000;
+	vgpu_cwsr_saved(m, q->leave_ns);
 	vgpu_waves_freeze(m, q);
 	q->leaving = VGPU_SAVES;
 	if (m->stats.waves_saved != waves)
@@ -491,6 +492,7 @@ static bool leave(struct vgpu_model *m)
 		    ((q->leaving == VGPU_SAVES || q->leaving == VGPU_DEAD) && m->now_ns < q->leave_ns))
 			continue;
 		vgpu_queue_unmap(m, q, q->leaving != VGPU_DEAD);
+		vgpu_cwsr_saved(m, m->now_ns);
 		vgpu_save_reported(m, asked);
 		progress = true;
 	}
@@ -548,7 +550,10 @@ static void poll_registers(struct vgpu_model *m)
 		request.slot = slot;
 		q = vgpu_queue_map(m, &request);
 		if (q && vgpu_queue_is_user_compute(q)) {
+			vgpu_stamp(m, q->mqd, VGPU_STAMP_CONNECT, m->now_ns, m->now_ns);
 			q->ready_ns = m->now_ns + vgpu_cwsr_ns(m, vgpu_cwsr_restore(m, q));
+			if (q->inflight_count)
+				vgpu_stamp(m, q->mqd, VGPU_STAMP_RESTORE, m->now_ns, q->ready_ns);
 			if (q->head)
 				q->head_ready_ns = q->ready_ns;
 			vgpu_aql_joined(m, q);
@@ -784,6 +789,7 @@ void vgpu_model_reset(struct vgpu_model *m)
 	m->state_lost = false;
 	m->saved_mqd = 0;
 	m->saved_before = 0;
+	m->saving_count = 0;
 	vgpu_ih_take_pending(m);
 	vgpu_regs_reset(m);
 	memset(m->config.doorbells, 0, m->config.doorbell_bytes);

@@ -24,6 +24,9 @@
 #define HQD_PQ_EMPTY		0x00008000u	/* of CP_HQD_PQ_CONTROL, as the next one */
 #define HQD_NO_UPDATE_RPTR	0x08000000u
 #define HQD_STATUS0_WRITTEN	0x40000000u
+#define MQD_CONNECT_TIME	(0x58 * 4)	/* cp_mqd_connect_start_time_lo, and what follows it: byte offsets in an MQD */
+#define MQD_SAVE_TIME		(0x62 * 4)	/* cp_mqd_save_start_time_lo */
+#define MQD_RESTORE_TIME	(0x66 * 4)	/* cp_mqd_restore_start_time_lo */
 #define STACK_HEADER		0xc0001000u	/* a PM4 packet without meaning, with one more word: how many dispatches there are */
 #define RECORD_MAGIC		0x72737763u	/* "cwsr" */
 #define RECORD_HALTED		1u
@@ -360,6 +363,32 @@ u64 vgpu_cwsr_ns(struct vgpu_model *m, u64 bytes)
 	return bytes ? m->config.trap_ns + bytes * 1000 / m->config.hbm_bytes_per_us : 0;
 }
 
+/**
+ * vgpu_stamp() - firmware's note of when something began and ended
+ * @m: the device
+ * @mqd: of a compute queue of a process, on the XCC where it happened
+ * @what: happened
+ * @start_ns: device time; what is noted is ticks of the reference clock
+ * @end_ns: the same, perhaps in the future: nobody is told before then that it is over
+ */
+void vgpu_stamp(struct vgpu_model *m, u64 mqd, enum vgpu_stamp what, u64 start_ns, u64 end_ns)
+{
+	static const u32 at[] = {
+		[VGPU_STAMP_CONNECT] = MQD_CONNECT_TIME, [VGPU_STAMP_SAVE] = MQD_SAVE_TIME, [VGPU_STAMP_RESTORE] = MQD_RESTORE_TIME,
+	};
+	u64 ticks[2] = { start_ns / VGPU_REFERENCE_NS, end_ns / VGPU_REFERENCE_NS };
+
+	if (!vgpu_firmware(m, VGPU_FIRMWARE_NO_STAMPS))
+		vgpu_vm_write(m, VGPU_AS_KERNEL, mqd + at[what], ticks, sizeof(ticks));
+}
+
+/** vgpu_cwsr_saved() - all that vgpu_cwsr_save() has saved since the last call is in memory at @end_ns */
+void vgpu_cwsr_saved(struct vgpu_model *m, u64 end_ns)
+{
+	while (m->saving_count)
+		vgpu_stamp(m, m->saving[--m->saving_count], VGPU_STAMP_SAVE, m->now_ns, end_ns);
+}
+
 /* The waves of a queue are lost: the MQD must not lead to those that were saved at an earlier time. */
 void vgpu_cwsr_discard(struct vgpu_model *m, struct vgpu_queue *q)
 {
@@ -434,7 +463,8 @@ static bool keep_offsets(struct vgpu_model *m, const struct vgpu_queue *q)
 /**
  * vgpu_cwsr_save() - write the state of a queue to memory, at dequeue
  * @m: the device
- * @q: a compute queue of a process; the caller frees it and its waves afterwards
+ * @q: a compute queue of a process; the caller frees it and its waves afterwards, and calls
+ *	vgpu_cwsr_saved()
  *
  * Return: bytes of resident state that were saved.
  */
@@ -462,6 +492,8 @@ u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q)
 			 q->pasid, c.area_offset, c.area_size, c.stack_size - c.stack_offset, c.stack_size);
 	wptr = q->kind == VGPU_QUEUE_AQL ? q->wptr * 16 : q->wptr;
 	if (!busy || !vgpu_fault(m, VGPU_FAULT_STALE_MQD)) {
+		if (q->inflight_count && m->saving_count < ARRAY_SIZE(m->saving))
+			m->saving[m->saving_count++] = q->mqd;
 		if (vgpu_firmware(m, VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK))
 			write_whole_hqd(m, q);
 		write_mqd(m, q, VGPU_HQD_PQ_RPTR, vgpu_queue_rptr_dwords(q));

@@ -18,6 +18,7 @@ static const char *const names[VGPU_FIRMWARES] = {
 	[VGPU_FIRMWARE_LAGGING_WAVES]		= "lagging-waves",
 	[VGPU_FIRMWARE_ZERO_WAVES]		= "zero-waves",
 	[VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK]	= "whole-hqd-writeback",
+	[VGPU_FIRMWARE_NO_STAMPS]		= "no-stamps",
 };
 
 /* Two answers to the same question */

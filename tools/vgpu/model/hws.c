@@ -163,8 +163,10 @@ static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry 
 	}
 	q->gws = e->gws;
 	q->ready_ns = start_ns;
-	if (!e->sdma)
+	if (!e->sdma) {
+		vgpu_stamp(m, q->mqd, VGPU_STAMP_CONNECT, m->now_ns, start_ns);
 		*restored += vgpu_cwsr_restore(m, q);
+	}
 	return true;
 }
 
@@ -193,8 +195,10 @@ static void map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 
 		if (q->xcc != xcc)
 			continue;
-		if (q->inflight_count && q->ready_ns == start_ns)
+		if (q->inflight_count && q->ready_ns == start_ns) {
 			q->ready_ns += vgpu_cwsr_ns(m, restored);
+			vgpu_stamp(m, q->mqd, VGPU_STAMP_RESTORE, start_ns, q->ready_ns);
+		}
 		if (q->head)
 			q->head_ready_ns = q->ready_ns;
 	}
@@ -260,6 +264,7 @@ static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by
 	}
 	vgpu_tlb_invalidate(m, VGPU_HUB_GFX + xcc, vmids);
 	vgpu_tlb_invalidate_mm(m, vmids);
+	vgpu_cwsr_saved(m, m->now_ns + vgpu_cwsr_ns(m, bytes));
 	return ns + vgpu_cwsr_ns(m, bytes);
 }
 

@@ -525,6 +525,13 @@ struct vgpu_runlist {
 	u64 quantum_end_ns;
 };
 
+/* What firmware leaves the times of in the MQD */
+enum vgpu_stamp {
+	VGPU_STAMP_CONNECT,
+	VGPU_STAMP_SAVE,
+	VGPU_STAMP_RESTORE,
+};
+
 /* What is free on a SIMD */
 struct vgpu_simd {
 	u16 waves;
@@ -591,6 +598,8 @@ struct vgpu_xcc {
  * @fault_xcc: where faults of a scheduler happen
  * @saved_mqd: of the queue that was saved last of those that are not mapped again; 0: none
  * @saved_before: the same of the one before
+ * @saving: MQDs of the queues whose waves are being saved, until it is known when that ends
+ * @saving_count: how many
  * @state_lost: the device resets itself at the end of this run
  * @reported: that waves are saved was reported last; what else was to be done at @now_ns is done in
  *	the next run
@@ -638,6 +647,8 @@ struct vgpu_model {
 	u32 fault_xcc;
 	u64 saved_mqd;
 	u64 saved_before;
+	u64 saving[VGPU_PIPES * VGPU_QUEUES];
+	u32 saving_count;
 	bool state_lost;
 	bool reported;
 	struct vgpu_stats stats;
@@ -768,6 +779,8 @@ bool vgpu_wave_restore(struct vgpu_model *m, u32 as, u64 va, const struct vgpu_d
 
 /* cwsr.c */
 u64 vgpu_cwsr_ns(struct vgpu_model *m, u64 bytes);
+void vgpu_stamp(struct vgpu_model *m, u64 mqd, enum vgpu_stamp what, u64 start_ns, u64 end_ns);
+void vgpu_cwsr_saved(struct vgpu_model *m, u64 end_ns);
 void vgpu_cwsr_discard(struct vgpu_model *m, struct vgpu_queue *q);
 u64 vgpu_cwsr_save(struct vgpu_model *m, struct vgpu_queue *q);
 u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q);

@@ -413,6 +413,7 @@ static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *
 			if (q != engine && q->xcc == engine->xcc && q->has_doorbell && q->doorbell == (p[2 + i] & 0x0ffffffc))
 				vgpu_queue_unmap(m, q, save);
 		}
+	vgpu_cwsr_saved(m, m->now_ns);
 	return PACKET_DONE;
 }
 

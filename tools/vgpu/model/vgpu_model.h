@@ -153,6 +153,8 @@ struct vgpu_config {
  * @VGPU_FIRMWARE_ZERO_WAVES: it shows 0
  * @VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK: a queue that is saved leaves all its registers in its MQD,
  *	with the VMID and what the hardware set in them
+ * @VGPU_FIRMWARE_NO_STAMPS: the times of connecting, saving and restoring in the MQD stay what they
+ *	were
  * @VGPU_FIRMWARES: how many there are
  */
 enum vgpu_firmware {
@@ -163,6 +165,7 @@ enum vgpu_firmware {
 	VGPU_FIRMWARE_LAGGING_WAVES,
 	VGPU_FIRMWARE_ZERO_WAVES,
 	VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK,
+	VGPU_FIRMWARE_NO_STAMPS,
 	VGPU_FIRMWARES,
 };
 

@@ -236,6 +236,118 @@ TEST(whole_descriptors_are_written_back)
 	}
 }
 
+/* cp_mqd_*_start_time_lo in an MQD: start and end, in ticks of 10 ns */
+enum { CONNECT = 0x58, SAVE = 0x62, RESTORE = 0x66 };
+
+static u64 stamp(const u32 *mqd, u32 word)
+{
+	return mqd[word] | (u64)mqd[word + 1] << 32;
+}
+
+/* How long it took; what it says of the clock is no later than now. 0: not noted */
+static u64 noted_ns(const u32 *mqd, u32 word)
+{
+	CHECK(stamp(mqd, word) <= stamp(mqd, word + 2));
+	CHECK(stamp(mqd, word + 2) <= b->now / 10);
+	return (stamp(mqd, word + 2) - stamp(mqd, word)) * 10;
+}
+
+/* What it takes to move what the MQD says is saved, in whole ticks */
+static bool takes(u64 ns, const u32 *mqd)
+{
+	const u32 *hqd = mqd + 0x80, stack = hqd[VGPU_HQD_CNTL_STACK_SIZE];
+	u64 bytes = (stack - hqd[VGPU_HQD_CNTL_STACK_OFFSET]) + (hqd[VGPU_HQD_WG_STATE_OFFSET] - stack);
+	u64 model_ns = b->config.trap_ns + bytes * 1000 / b->config.hbm_bytes_per_us;
+
+	return bytes && ns + 10 >= model_ns && ns <= model_ns + 10;
+}
+
+/* Each XCC notes its own times: here the first one has six workgroups, and the second one has two. */
+TEST(times_of_a_queue_are_in_its_mqd)
+{
+	u64 seen[2], begin;
+	u32 silent, i, *mqd[2];
+	struct bed_queue *q;
+	struct bed_work *w;
+
+	for (silent = 0; silent < 2; silent++) {
+		up_otherwise(silent << VGPU_FIRMWARE_NO_STAMPS, bed_xccs_2);
+		q = bed_queue(b, bed_process(b));
+		for (i = 0; i < 2; i++) {
+			mqd[i] = bed_part(b, q, i);
+			mqd[i][BED_MQD_CHUNK] = 6;
+		}
+		begin = b->now;
+		CHECK(bed_runlist(b, &q, 1));
+		for (i = 0; i < 2; i++) {
+			CHECK_EQ(noted_ns(mqd[i], CONNECT), silent ? 0 : b->config.runlist_ns);
+			CHECK_EQ(stamp(mqd[i], CONNECT) >= begin / 10, !silent);
+			seen[i] = stamp(mqd[i], CONNECT);
+		}
+		/* nothing in flight is nothing saved */
+		CHECK_REMAP(&q, 1);
+		w = submit_work(q, 8 * 4, 4, 10, 100 * US);
+		bed_run_for(b, 50 * US);
+		for (i = 0; i < 2; i++) {
+			CHECK_EQ(stamp(mqd[i], CONNECT) > seen[i], !silent);
+			CHECK_EQ(stamp(mqd[i], SAVE + 2) + stamp(mqd[i], RESTORE + 2), 0);
+		}
+		begin = b->now;
+		CHECK(bed_unmap(b, false));
+		for (i = 0; i < 2; i++) {
+			CHECK_EQ(takes(noted_ns(mqd[i], SAVE), mqd[i]), !silent);
+			CHECK_EQ(stamp(mqd[i], SAVE) >= begin / 10, !silent);
+			CHECK_EQ(stamp(mqd[i], RESTORE + 2), 0);
+		}
+		CHECK_EQ(noted_ns(mqd[0], SAVE) > noted_ns(mqd[1], SAVE), !silent);
+		CHECK(bed_runlist(b, &q, 1));
+		bed_run_for(b, 50 * US);
+		for (i = 0; i < 2; i++) {
+			CHECK_EQ(takes(noted_ns(mqd[i], RESTORE), mqd[i]), !silent);
+			CHECK(stamp(mqd[i], RESTORE) == stamp(mqd[i], CONNECT + 2));
+			seen[i] = stamp(mqd[i], SAVE);
+		}
+		CHECK_DONE(w);
+		/* the last save, not the last unmap */
+		CHECK(bed_unmap(b, false));
+		for (i = 0; i < 2; i++)
+			CHECK_EQ(stamp(mqd[i], SAVE), seen[i]);
+	}
+}
+
+/* A reset keeps nothing, so that nothing was saved. */
+TEST(killed_waves_are_no_save)
+{
+	struct bed_queue *q;
+
+	up_otherwise(0, NULL);
+	q = mapped_queue();
+	submit_work(q, 64, 1, 10, 100 * US);
+	bed_run_for(b, 50 * US);
+	CHECK(bed_unmap(b, true));
+	CHECK(stamp(q->mqd_words, CONNECT) > 0);
+	CHECK_EQ(stamp(q->mqd_words, SAVE + 2), 0);
+}
+
+TEST(times_of_a_queue_that_registers_move_are_in_its_mqd)
+{
+	struct bed_queue *q;
+	struct bed_work *w;
+
+	up_otherwise(0, NULL);
+	q = hqd_up(&w, 64, 10, 100 * US);
+	load_for(q, 0, 2, HQD_VMID, 50 * US);
+	CHECK(stamp(q->mqd_words, CONNECT) > 0);
+	CHECK_EQ(stamp(q->mqd_words, SAVE + 2), 0);
+	bed_hqd_dequeue(b, 0, 2, BED_SAVE);
+	bed_run_for(b, 100 * US);
+	CHECK(!bed_hqd_active(b, 0, 2));
+	CHECK(takes(noted_ns(q->mqd_words, SAVE), q->mqd_words));
+	load_for(q, 0, 2, HQD_VMID, 50 * US);
+	CHECK(takes(noted_ns(q->mqd_words, RESTORE), q->mqd_words));
+	CHECK_DONE(w);
+}
+
 /* The random lives of model_test.c know nothing of this: all that excludes nothing, together, and each step of each wave once. */
 TEST(all_of_it_together_loses_nothing)
 {
@@ -244,7 +356,7 @@ TEST(all_of_it_together_loses_nothing)
 		1u << VGPU_FIRMWARE_EARLY_RPTR | 1u << VGPU_FIRMWARE_ZERO_WAVES,
 	};
 	const u32 rest = 1u << VGPU_FIRMWARE_STACK_OFFSET_KEPT | 1u << VGPU_FIRMWARE_LAZY_DISPATCH_ID |
-			 1u << VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK;
+			 1u << VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK | 1u << VGPU_FIRMWARE_NO_STAMPS;
 	enum { QUEUES = 3, WORKS = 12 };
 	struct bed_work *w[QUEUES][WORKS];
 	struct bed_queue *q[QUEUES];
