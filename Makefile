@@ -24,7 +24,7 @@ help:
 	@echo "  make demo  KERNEL=7.3              the same on another kernel: tools/testing/vm/kernels"
 	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables, bench.json, plots; figures of performance.rst"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
-	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], verbatim, gfx942x2,verbatim"
+	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], mi308x, verbatim, gfx942x2,verbatim"
 	@echo "  make check KERNEL=7.3              those that need amdgpu, on another kernel: tools/testing/vm/kernels; GPU= goes with it"
 	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well, then check-debug"
 	@echo "  make check-debug [OUT=dir] [KERNEL=..] [SUITE='..']  on a kernel that looks for mistakes; the first run builds that kernel"

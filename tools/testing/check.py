@@ -19,8 +19,8 @@ lists what SUITE runs in its own guest.
 --all runs those that say `extended` or `package` too, --package only those that say `package`.
 
 --gpu runs the suites that need a GPU, or those of them that are named, on another DEVICE: gfx942,
-gfx942x2 (two XCCs), gfx942x4, verbatim (the release build of amdgpu instead of the test build), or
-gfx942x2,verbatim.
+gfx942x2 (two XCCs), gfx942x4, mi308x (or another product that tools/vgpu/vm.py knows), verbatim (the
+release build of amdgpu instead of the test build), or gfx942x2,verbatim.
 
 --kernel runs the suites that need amdgpu, or those of them that are named, on another KERNEL of Debian:
 a name of tools/testing/vm/kernels, or a release. Logs are in $BUILD/KERNEL/check. --gpu goes with it, and
@@ -522,7 +522,7 @@ def main():
     parser.add_argument("--out", metavar="DIR", help="where check.json goes")
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 1,
                         help="suites at a time (default: number of CPUs)")
-    parser.add_argument("--gpu", metavar="DEVICE", help="gfx942, gfx942x2, gfx942x4, verbatim; several with commas")
+    parser.add_argument("--gpu", metavar="DEVICE", help="gfx942, gfx942x2, gfx942x4, mi308x, verbatim; several with commas")
     parser.add_argument("--kernel", help="another kernel than the machine's: tools/testing/vm/kernels")
     parser.add_argument("--debug", action="store_true", help="on the debug kernel, the suites that are for it")
     parser.add_argument("--kcsan", action="store_true", help="on the kernel that looks for data races, the suites that are for it")

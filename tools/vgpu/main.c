@@ -42,9 +42,9 @@ static char *fault = "";
 module_param(fault, charp, 0444);
 MODULE_PARM_DESC(fault, "comma list of what always goes wrong: names of the files in debugfs vgpu/fault");
 
-static char *firmware = "";
+static char *firmware;
 module_param(firmware, charp, 0444);
-MODULE_PARM_DESC(firmware, "comma list of what firmware does otherwise than the model assumes, names of Documentation/virtual-gpu.rst");
+MODULE_PARM_DESC(firmware, "comma list of what firmware does otherwise than the model assumes, names of Documentation/virtual-gpu.rst (default: the preset's)");
 
 static char *poller = "";
 module_param(poller, charp, 0444);
@@ -86,17 +86,13 @@ module_param_cb(poll_ns, &poll_ops, &poll_ns, 0644);
 __MODULE_PARM_TYPE(poll_ns, "uint");
 MODULE_PARM_DESC(poll_ns, "time between looks at the doorbells while a program or the driver runs, 1000..10000000 ns (default 50000)");
 
-static char *asic = "gfx90a";
-module_param(asic, charp, 0444);
-MODULE_PARM_DESC(asic, "which device: gfx90a (default), gfx942");
-
-static unsigned int xccs = 1;
-module_param(xccs, uint, 0444);
-MODULE_PARM_DESC(xccs, "accelerator complex dies of a gfx942: 1 (default), 2, 4, 8");
-
 static char *preset = "small";
 module_param(preset, charp, 0444);
-MODULE_PARM_DESC(preset, "what the parameters below are if they are not given: small (default), mi210, mi300x");
+MODULE_PARM_DESC(preset, "what the parameters below are if they are not given: small (default), mi210, mi250 (one of its two devices), mi300x, mi325x, mi308x");
+
+static char *asic;
+module_param(asic, charp, 0444);
+MODULE_PARM_DESC(asic, "which device: gfx90a, gfx942 (default: the preset's; gfx90a if small)");
 
 /* A number that the preset decides unless it is given */
 struct tunable {
@@ -125,6 +121,7 @@ static const struct kernel_param_ops tunable_ops = { .set = tunable_set, .get = 
 	__MODULE_PARM_TYPE(_name, "uint");				\
 	MODULE_PARM_DESC(_name, _text)
 
+TUNABLE(xccs, "accelerator complex dies of a gfx942: 1, 2, 4, 8");
 TUNABLE(cus, "compute units of an XCC, 1..128, at least one and at most 16 on a shader engine");
 TUNABLE(se, "shader engines of an XCC, 1..8");
 TUNABLE(hbm_bytes_per_us, "bandwidth of saving and restoring waves that an XCC has, 1..100000000 bytes/us");
@@ -133,20 +130,6 @@ TUNABLE(runlist_ns, "cost of a runlist or an unmap request, 0..1000000000 ns");
 TUNABLE(dispatch_ns, "from a packet to its first waves, 0..1000000000 ns");
 TUNABLE(ring_ns, "from a doorbell or a queue's register that the driver writes until the device looks, at most poll_ns, 100..10000000 ns");
 TUNABLE(quantum_ns, "unit of the time slice that amdkfd asks for, when processes or queues are oversubscribed, 10000..100000000 ns");
-
-/*
- * Documentation/virtual-gpu.rst derives the numbers. In short: units and bandwidth are published
- * figures; the costs are orders of magnitude for a trap handler and for firmware that handles a
- * packet. They are the model's, not claims about a product.
- */
-static const struct preset {
-	const char *name;
-	unsigned int cus, se, hbm_bytes_per_us, trap_ns, runlist_ns, dispatch_ns, ring_ns, quantum_ns;
-} presets[] = {
-	{ "small", 8, 4, 1600000, 10000, 20000, 2000, 1000, 1000000 },
-	{ "mi210", 104, 8, 1638400, 10000, 20000, 2000, 1000, 1000000 },
-	{ "mi300x", 38, 4, 662500, 10000, 20000, 2000, 1000, 1000000 },
-};
 
 static const struct vgpu_front vgpu_front_none = { .name = "none" };
 static const struct vgpu_front *const fronts[] = { &vgpu_front_intercept, &vgpu_front_kmmio, &vgpu_front_none };
@@ -173,25 +156,37 @@ static void choose(struct tunable *t, unsigned int value)
 		t->value = value;
 }
 
-static bool apply_preset(void)
+/* Return: NULL if there is no such preset, or no such device */
+static const struct vgpu_product *apply_preset(struct vgpu_config *c)
 {
-	const struct preset *p;
+	const struct vgpu_product *p = vgpu_product_find(preset);
+	u32 i;
 
-	for (p = presets; p < presets + ARRAY_SIZE(presets); p++) {
-		if (strcmp(preset, p->name))
-			continue;
-		choose(&cus, p->cus);
-		choose(&se, p->se);
-		choose(&hbm_bytes_per_us, p->hbm_bytes_per_us);
-		choose(&trap_ns, p->trap_ns);
-		choose(&runlist_ns, p->runlist_ns);
-		choose(&dispatch_ns, p->dispatch_ns);
-		choose(&ring_ns, p->ring_ns);
-		choose(&quantum_ns, p->quantum_ns);
-		return true;
+	if (!p) {
+		pr_err("preset=%s is not one of", preset);
+		for (i = 0; vgpu_product_name(i); i++)
+			pr_cont("%s %s", i ? "," : "", vgpu_product_name(i));
+		pr_cont("\n");
+		return NULL;
 	}
-	pr_err("preset=%s is not one of small, mi210, mi300x\n", preset);
-	return false;
+	if (!asic)
+		asic = (char *)(p->asic ? p->asic : "gfx90a");
+	c->asic = vgpu_asic_find(asic);
+	if (!c->asic) {
+		pr_err("asic=%s is not one of gfx90a, gfx942\n", asic);
+		return NULL;
+	}
+	choose(&xccs, p->xccs);
+	c->xccs = xccs.value;
+	choose(&cus, p->cus);
+	choose(&se, p->se);
+	choose(&hbm_bytes_per_us, p->hbm_bytes_per_us);
+	choose(&trap_ns, p->trap_ns);
+	choose(&runlist_ns, p->runlist_ns);
+	choose(&dispatch_ns, p->dispatch_ns);
+	choose(&ring_ns, p->ring_ns);
+	choose(&quantum_ns, p->quantum_ns);
+	return p;
 }
 
 static bool parse_tlb(enum vgpu_tlb_mode *mode)
@@ -211,6 +206,7 @@ static bool parse_tlb(enum vgpu_tlb_mode *mode)
 
 static int parse_parameters(struct vgpu_config *c, u32 *faults)
 {
+	const struct vgpu_product *product;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(fronts); i++)
@@ -220,12 +216,8 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 		pr_err("front=%s is not one of intercept, kmmio, none\n", front);
 		return -EINVAL;
 	}
-	c->asic = vgpu_asic_find(asic);
-	if (!c->asic) {
-		pr_err("asic=%s is not one of gfx90a, gfx942\n", asic);
-		return -EINVAL;
-	}
-	if (!apply_preset() || !valid("xccs", xccs, 1, c->asic->max_xccs) ||
+	product = apply_preset(c);
+	if (!product || !vgpu_product_apply(product, c) || !valid("xccs", xccs.value, 1, c->asic->max_xccs) ||
 	    !valid("se", se.value, 1, 8) || !valid("cus", cus.value, 1, 128) ||
 	    !valid("vram_mb", vram_mb, 64, VGPU_VRAM_BYTES >> 20) ||
 	    !valid("hbm_bytes_per_us", hbm_bytes_per_us.value, 1, 100000000) ||
@@ -233,10 +225,10 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 	    !valid("dispatch_ns", dispatch_ns.value, 0, 1000000000) ||
 	    !valid("ring_ns", ring_ns.value, 100, 10000000) || !valid("quantum_ns", quantum_ns.value, 10000, 100000000) ||
 	    !parse_tlb(&c->tlb) || !vgpu_names_parse("fault", fault, vgpu_fault_name, VGPU_FAULTS, faults) ||
-	    !vgpu_firmware_parse(firmware, &c->firmware))
+	    !vgpu_firmware_parse(firmware ? firmware : "", &c->firmware))
 		return -EINVAL;
-	if (!is_power_of_2(xccs)) {
-		pr_err("xccs=%u is not a power of two\n", xccs);
+	if (!is_power_of_2(xccs.value)) {
+		pr_err("xccs=%u is not a power of two\n", xccs.value);
 		return -EINVAL;
 	}
 	if (cus.value < se.value || DIV_ROUND_UP(cus.value, se.value) > 16) {
@@ -244,9 +236,10 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 		       cus.value, se.value);
 		return -EINVAL;
 	}
+	if (!firmware)
+		c->firmware = product->firmware;
 	c->vram_bytes = (u64)vram_mb << 20;
 	c->doorbell_bytes = VGPU_DOORBELL_BYTES;
-	c->xccs = xccs;
 	c->cus = cus.value;
 	c->simds_per_cu = VGPU_SIMDS_PER_CU;
 	c->waves_per_simd = VGPU_WAVES_PER_SIMD;
@@ -868,8 +861,8 @@ static int __init vgpu_init(void)
 		teardown();
 		return ret;
 	}
-	pr_info("%s: %s, %u XCCs of %u CUs in %u shader engines, %u MiB, front end %s%s%s\n", pci_name(vgpu.pdev),
-		vgpu.config.asic->name, xccs, cus.value, se.value, vram_mb, current_front->name, *firmware ? ", firmware " : "", firmware);
+	pr_info("%s: %s, preset %s, %u XCCs of %u CUs in %u shader engines, %u MiB, front end %s%s%s\n", pci_name(vgpu.pdev),
+		vgpu.config.asic->name, preset, xccs.value, cus.value, se.value, vram_mb, current_front->name, firmware && *firmware ? ", firmware " : "", firmware ? firmware : "");
 	return 0;
 }
 

@@ -74,7 +74,7 @@ static void config_init(void)
 
 	memset(config_space, 0, sizeof(config_space));
 	config_set(PCI_VENDOR_ID, 2, VGPU_VENDOR);
-	config_set(PCI_DEVICE_ID, 2, vgpu.config.asic->device);
+	config_set(PCI_DEVICE_ID, 2, vgpu.config.device);
 	config_set(PCI_STATUS, 2, PCI_STATUS_CAP_LIST);
 	config_set(PCI_CLASS_REVISION, 4, VGPU_CLASS << 8 | vgpu.config.asic->revision);
 	config_set(PCI_SUBSYSTEM_VENDOR_ID, 2, VGPU_VENDOR);

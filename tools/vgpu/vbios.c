@@ -51,11 +51,11 @@ static void data_table(u8 *rom, u32 position, u16 offset)
 	put_unaligned_le16(offset, rom + ROM_DATA_TABLE + 4 + 2 * position);
 }
 
-static void firmware_info(u8 *t)
+static void firmware_info(u8 *t, u32 sclk_mhz)
 {
 	table_header(t, 0x60, 3, 3);
 	put_unaligned_le32(0x01000000, t + 4);			/* firmware_revision */
-	put_unaligned_le32(170000, t + 8);			/* bootup_sclk_in10khz */
+	put_unaligned_le32(sclk_mhz * 100, t + 8);		/* bootup_sclk_in10khz */
 	put_unaligned_le32(160000, t + 12);			/* bootup_mclk_in10khz */
 	put_unaligned_le32(VGPU_BIOS_SCRATCH_0, t + 24);	/* bios_scratch_reg_startaddr */
 }
@@ -109,7 +109,7 @@ void vgpu_vbios_build(u8 *rom, u32 size, const struct vgpu_config *c)
 	data_table(rom, DATA_FIRMWARE_INFO, ROM_FIRMWARE_INFO);
 	data_table(rom, DATA_GFX_INFO, ROM_GFX_INFO);
 	data_table(rom, DATA_INDIRECT_IO, ROM_IIO);
-	firmware_info(rom + ROM_FIRMWARE_INFO);
+	firmware_info(rom + ROM_FIRMWARE_INFO, c->sclk_mhz);
 	gfx_info(rom + ROM_GFX_INFO, c->se, c->cus);
 	table_header(rom + ROM_IIO, 8, 1, 1);
 }

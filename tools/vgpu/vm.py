@@ -47,8 +47,8 @@ EXIT_TIMEOUT = 124      # as timeout(1)
 DISK_BYTES = 1 << 30    # of a waiting guest's job
 SMALL_BYTES = 64 << 10  # a file of $BUILD/guest that always goes along
 
-# Parameters of vgpu.ko for a device as large as a product
-PRODUCTS = {"mi210": "preset=mi210", "mi300x": "asic=gfx942 xccs=8 preset=mi300x"}
+# Devices as large as a product: presets of vgpu.ko
+PRODUCTS = ("mi210", "mi250", "mi300x", "mi325x", "mi308x")
 
 # What a person wants to find in a shell, as far as it is installed or built, and what a screen is told of the guest's $TERM, from where
 # ncurses has it
@@ -98,12 +98,12 @@ exits with CMD's status.
   vm.py run --gpu verbatim --amdgpu KO -- ...            under another one, as it is
   vm.py run --gpu fast --amdgpu KO -- ...                under a build of amdgpu with intercept.h: registers are function calls
   vm.py run --gpu fast --vgpu-args 'fault=stale_mqd' --amdgpu-args 'sched_policy=2' -- ...
-  VM_GPU=gfx942x2 vm.py run --gpu fast -- ...            another device than --gpu says: gfx90a, gfx942[xXCCS], verbatim,
+  VM_GPU=gfx942x2 vm.py run --gpu fast -- ...            another device than --gpu says: gfx90a, gfx942[xXCCS], a product, verbatim,
                                                          or several of them with commas; nothing changes without --gpu
   vm.py run --add ./prog --add ./data:/etc/data -- prog  extra files (a program brings the libraries it is linked with)
   vm.py run --out DIR -- 'dmesg > /out/dmesg'            files of /out come back to DIR, the kernel log is DIR/console.log
   vm.py run --icount -- ...                              guest time is counted instructions: figures repeat, one CPU at a time
-  vm.py shell --gpu mi210                                look around on a machine with a virtual MI210, or mi300x: rocminfo,
+  vm.py shell --gpu mi210                                look around on a machine with a virtual MI210 (or another product): rocminfo,
                                                          bpftrace, HIP programs (leave with: exit; QEMU's keys: Ctrl-a h)
   vm.py shell --gpu mi210 --out DIR                      what is in /out when one leaves comes to DIR
   vm.py kver                                             the kernel version that would boot
@@ -1082,10 +1082,13 @@ def other_device(opts, device):
         gfx942 = re.fullmatch(r"gfx942(?:x([1248]))?", word)
         if gfx942:
             opts.vgpu_args = f"asic=gfx942 xccs={gfx942[1] or 1} {opts.vgpu_args}"
+        elif word in PRODUCTS:
+            opts.vgpu_args = f"preset={word} {opts.vgpu_args}"
         elif word == "verbatim":
             opts.gpu = word
         elif word != "gfx90a":
-            raise Failure(f"VM_GPU={device}: '{word}' is not one of gfx90a, gfx942, gfx942x2, gfx942x4, gfx942x8, verbatim")
+            raise Failure(f"VM_GPU={device}: '{word}' is not one of gfx90a, gfx942, gfx942x2, gfx942x4, gfx942x8, "
+                          f"{', '.join(PRODUCTS)}, verbatim")
 
 
 def parse(argv):
@@ -1112,7 +1115,7 @@ def parse(argv):
     opts = parser.parse_args(argv[:cut])
     opts.command = argv[cut + 1:]
     if opts.gpu in PRODUCTS:
-        opts.vgpu_args = f"{PRODUCTS[opts.gpu]} {opts.vgpu_args}"
+        opts.vgpu_args = f"preset={opts.gpu} {opts.vgpu_args}"
         opts.gpu = "fast" if opts.amdgpu or os.environ.get("AMDGPU_TEST_KO") else "verbatim"
     if opts.mem < 5632:
         parser.error("--mem: the virtual GPU's memory ends at 5 GiB, 5632 MB is the least")

@@ -3,9 +3,8 @@
  * asic.c - what distinguishes the devices that the model can be
  *
  * Offsets are those of the driver's register headers for the device. Bases of gfx90a are hard-coded
- * in the driver; those of gfx942 are what discovery.c tells it: the registers of XCC n and of I/O
- * die n lie n * VGPU_XCC_STRIDE and n * VGPU_AID_STRIDE behind the first one's, and no other block
- * lies where the low 16 bits of a register's number would make it one of an XCC.
+ * in the driver; those of gfx942 are what discovery.c tells it, by struct vgpu_layout: no block lies
+ * where the low 16 bits of a register's number would make it one of an XCC that it is not of.
  */
 #include "model.h"
 
@@ -16,6 +15,9 @@
 #define GFX90A_SDMA3		0x1e400u
 #define GFX90A_SDMA4		0x1e800u
 
+/* On I/O die @aid */
+#define GFX942_SDMA(aid)	{ GFX942_SDMA_OF(aid, 0), GFX942_SDMA_OF(aid, 1), GFX942_SDMA_OF(aid, 2), GFX942_SDMA_OF(aid, 3) }
+#define GFX942_SDMA_OF(aid, n)	(((aid) << 18) + 0x4000u + 0x600u * (n))
 #define GFX942_MP0_C2PMSG_33	0x16061u
 #define GFX942_BOOTED		0x80000000u
 #define GFX942_STRAP0		(VGPU_BASE_NBIO2 + 0x0016u)
@@ -37,14 +39,13 @@ static const struct vgpu_asic asics[] = {
 		.atc_status = VGPU_BASE_ATHUB + 0x000bu,
 		.atc_mapping = VGPU_BASE_ATHUB + 0x000cu,
 		.atc_mapping_mm = VGPU_BASE_ATHUB + 0x003du,
-		.sdma_per_aid = 5,
-		.sdma = {
-			{ GFX90A_SDMA0, VGPU_CLIENT_SDMA0 },
-			{ GFX90A_SDMA1, VGPU_CLIENT_SDMA1 },
-			{ GFX90A_SDMA2, VGPU_CLIENT_SDMA2 },
-			{ GFX90A_SDMA3, VGPU_CLIENT_SDMA3 },
-			{ GFX90A_SDMA4, VGPU_CLIENT_SDMA4 },
+		.layout = {
+			.xcc_shift = 17,
+			.aid_shift = 18,
+			.sdma_per_aid = 5,
+			.sdma = { { GFX90A_SDMA0, GFX90A_SDMA1, GFX90A_SDMA2, GFX90A_SDMA3, GFX90A_SDMA4 } },
 		},
+		.sdma_client = { VGPU_CLIENT_SDMA0, VGPU_CLIENT_SDMA1, VGPU_CLIENT_SDMA2, VGPU_CLIENT_SDMA3, VGPU_CLIENT_SDMA4 },
 		.sdma_page_ring = 0xe0,
 	},
 	{
@@ -61,13 +62,14 @@ static const struct vgpu_asic asics[] = {
 		.lut_index = VGPU_BASE_OSSSYS + 0x00ecu,
 		.xcp_ctl = VGPU_BASE_GC1 + 0x5828u,
 		.xcp_status = GFX942_XCP_STATUS,
-		.sdma_per_aid = 4,
-		.sdma = {
-			{ VGPU_BASE_SDMA_942(0), VGPU_CLIENT_SDMA0 },
-			{ VGPU_BASE_SDMA_942(1), VGPU_CLIENT_SDMA1 },
-			{ VGPU_BASE_SDMA_942(2), VGPU_CLIENT_SDMA2 },
-			{ VGPU_BASE_SDMA_942(3), VGPU_CLIENT_SDMA3 },
+		.layout = {
+			.xcc_place = { 0, 1, 2, 3, 4, 5, 6, 7 },
+			.xcc_shift = 17,
+			.aid_shift = 18,
+			.sdma_per_aid = 4,
+			.sdma = { GFX942_SDMA(0), GFX942_SDMA(1), GFX942_SDMA(2), GFX942_SDMA(3) },
 		},
+		.sdma_client = { VGPU_CLIENT_SDMA0, VGPU_CLIENT_SDMA1, VGPU_CLIENT_SDMA2, VGPU_CLIENT_SDMA3 },
 		.sdma_page_ring = 0xd8,
 		.power_on = {
 			{ GFX942_MP0_C2PMSG_33, GFX942_BOOTED },	/* the discovery table is in VRAM */

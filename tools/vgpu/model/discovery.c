@@ -19,6 +19,7 @@
 #define TABLE_HEADER		80		/* with places for 16 dies */
 #define TABLE_VERSION		3
 #define HARVEST_BYTES		136
+#define PLACES_FOR_ENGINES	4		/* of SDMA, on each I/O die; some may be empty */
 
 enum table { TABLE_IP, TABLE_GC, TABLE_HARVEST };
 
@@ -110,34 +111,35 @@ static void finish_table(struct writer *w, enum table table, u32 start, u32 chec
 
 static u32 instances(const struct vgpu_config *c, enum each each)
 {
-	u32 aids = (c->xccs + 1) / 2;
+	u32 aids = vgpu_aids(c);
 
-	return each == EACH_XCC ? c->xccs : each == EACH_AID ? aids : each == EACH_ENGINE ? aids * c->asic->sdma_per_aid : 1;
+	return each == EACH_XCC ? c->xccs : each == EACH_AID ? aids : each == EACH_ENGINE ? aids * c->layout->sdma_per_aid : 1;
 }
 
 static void put_instance(struct writer *w, const struct vgpu_config *c, const struct block *b, u32 instance)
 {
-	u32 n = 1, i, base, shift = 0;
+	u32 n = 1, i, base = 0, number = instance, per_aid = c->layout->sdma_per_aid;
 
 	while (n < MAX_BASES && b->base[n])
 		n++;
-	if (b->each == EACH_XCC)
-		shift = instance * VGPU_XCC_STRIDE;
-	else if (b->each == EACH_AID)
-		shift = instance * VGPU_AID_STRIDE;
-	else if (b->each == EACH_ENGINE)
-		shift = instance / c->asic->sdma_per_aid * VGPU_AID_STRIDE;
+	if (b->each == EACH_XCC) {
+		number = c->layout->xcc_place[instance];
+		base = vgpu_xcc_regs(c, instance);
+	} else if (b->each == EACH_AID) {
+		base = vgpu_aid_regs(c, instance);
+	} else if (b->each == EACH_ENGINE) {
+		number = instance / per_aid * PLACES_FOR_ENGINES + c->layout->sdma_place[instance / per_aid] + instance % per_aid;
+		base = c->layout->sdma[instance / per_aid][instance % per_aid];
+	}
 	put(w, b->hw, 2);
-	put(w, instance, 1);
+	put(w, number, 1);
 	put(w, n, 1);
 	put(w, b->major, 1);
 	put(w, b->minor, 1);
 	put(w, b->revision, 1);
 	put(w, 0, 1);
-	for (i = 0; i < n; i++) {
-		base = b->each == EACH_ENGINE ? c->asic->sdma[instance % c->asic->sdma_per_aid].regs : b->base[i];
-		put(w, base + shift, 4);
-	}
+	for (i = 0; i < n; i++)
+		put(w, base + b->base[i], 4);
 }
 
 static void put_blocks(struct writer *w, const struct vgpu_config *c)

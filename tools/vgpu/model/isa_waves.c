@@ -13,8 +13,6 @@
 #define SLICE			4u		/* instructions of a wave; interpreting them takes longer than they do, and none is saved meanwhile */
 #define SHARED_BASE		(1ULL << 48)	/* apertures as amdkfd sets them up */
 #define PRIVATE_BASE		(2ULL << 48)
-#define CLOCKS(ns)		((ns) * 17 / 10)	/* 1.7 GHz, MI210's peak engine clock */
-#define NANOSECONDS(clocks)	((clocks) * 10 / 17)
 #define VGPR_BYTES		(VGPU_LANES * 4)
 #define POISON			0x6b
 
@@ -161,7 +159,7 @@ enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_g
 		struct vgpu_wave *w = &wg->wave[i];
 
 		x.cycles = 0;
-		x.clock = CLOCKS(now);
+		x.clock = now * m->config.sclk_mhz / 1000;
 		done = vgpu_isa_run(&x, w, SLICE);
 		m->stats.instructions += done;
 		m->executed += done;
@@ -171,7 +169,7 @@ enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_g
 			return VGPU_WORKGROUP_HALTED;
 		}
 		ended += w->state == VGPU_WAVE_ENDED;
-		ns = NANOSECONDS(x.cycles * resident(m, g, i));
+		ns = x.cycles * resident(m, g, i) * 1000 / m->config.sclk_mhz;
 		cost = ns > cost ? ns : cost;
 	}
 	if (ended == wg->waves)

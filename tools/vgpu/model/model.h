@@ -7,6 +7,7 @@
  * to the one thread in vgpu_model_run() and needs no lock.
  *
  *   asic.c   what distinguishes the devices
+ *   product.c  the numbers of those that can be bought
  *   discovery.c  the table that tells the driver what a device has
  *   regs.c   register file, GRBM banking, indirect registers, invalidation engines
  *   ih.c     interrupt ring

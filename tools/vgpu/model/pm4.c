@@ -192,16 +192,16 @@ bool vgpu_atomic(struct vgpu_model *m, u32 as, u32 op, u64 va, u64 operand, u64 
 }
 
 /* Packets name the registers of the XCC that reads them as those of the first one */
-static u32 reg_index(const struct vgpu_queue *q, u32 index)
+static u32 reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 {
 	bool own = (index >= XCC_REGS_0 && index < XCC_REGS_0_END) || (index >= XCC_REGS_1 && index < XCC_REGS_1_END);
 
-	return own ? index + q->xcc * VGPU_XCC_STRIDE : index;
+	return own ? index + vgpu_xcc_regs(&m->config, q->xcc) : index;
 }
 
 static u32 read_reg(struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 {
-	return vgpu_model_reg_read(m, reg_index(q, index));
+	return vgpu_model_reg_read(m, reg_index(m, q, index));
 }
 
 /* Registers belong to the kernel: packets of a process have no effect on them, beside those that describe its own dispatches. */
@@ -214,7 +214,7 @@ static void write_reg(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u32 in
 			q->compute[index] = value;
 		return;
 	}
-	vgpu_model_reg_write(m, reg_index(q, index), value);
+	vgpu_model_reg_write(m, reg_index(m, q, index), value);
 	if (index == REG_CPC_INT_STATUS && (value & CPC_INT_GENERIC))
 		vgpu_queue_eop(m, q, SRC_CP_IB2_INTERRUPT, 0);
 }

@@ -25,18 +25,57 @@
 #define XCP_CTL_XCCS(v)		(((v) >> 3) & 0xf)
 #define MM_INDEX_VRAM		0x80000000u
 
-/* A GC register of an XCC */
-static u32 *gc_reg(struct vgpu_regs *r, u32 xcc, u32 reg)
+/** vgpu_xcc_regs() - how far the GC registers of an XCC are behind those of the first place */
+u32 vgpu_xcc_regs(const struct vgpu_config *c, u32 xcc)
 {
-	return &r->ram[xcc * VGPU_XCC_STRIDE + reg];
+	return (u32)c->layout->xcc_place[xcc] << c->layout->xcc_shift;
+}
+
+/** vgpu_aid_regs() - how far the registers of an I/O die are behind those of the first one */
+u32 vgpu_aid_regs(const struct vgpu_config *c, u32 aid)
+{
+	return aid << c->layout->aid_shift;
+}
+
+/** vgpu_aids() - how many I/O dies there are */
+u32 vgpu_aids(const struct vgpu_config *c)
+{
+	return c->layout->xcc_place[c->xccs - 1] / 2 + 1;
+}
+
+/** vgpu_xcc_node() - who an interrupt of an XCC comes from: numbers of an AID, its two places, one that is not used */
+u32 vgpu_xcc_node(const struct vgpu_config *c, u32 xcc)
+{
+	return c->layout->xcc_place[xcc] / 2 * 4 + c->layout->xcc_place[xcc] % 2 + 1;
+}
+
+/* The XCC whose GC block a register is in, VGPU_NO_XCC: none. @reg: its number in that of the first place */
+static u32 xcc_of(const struct vgpu_model *m, u32 index, u32 *reg)
+{
+	u32 shift = m->config.layout->xcc_shift, place = index >> shift;
+
+	*reg = index & ((1u << shift) - 1);
+	return place < VGPU_MAX_XCCS ? m->regs.xcc_of_place[place] : VGPU_NO_XCC;
+}
+
+/* A GC register of an XCC */
+static u32 *gc_reg(struct vgpu_model *m, u32 xcc, u32 reg)
+{
+	return &m->regs.ram[vgpu_xcc_regs(&m->config, xcc) + reg];
 }
 
 int vgpu_regs_init(struct vgpu_model *m)
 {
 	struct vgpu_regs *r = &m->regs;
+	u32 place = 0, i;
 
 	vgpu_lock_init(&r->lock);
-	for (r->count = VGPU_XCC_STRIDE; r->count < m->config.xccs * VGPU_XCC_STRIDE; )
+	memset(r->xcc_of_place, VGPU_NO_XCC, sizeof(r->xcc_of_place));
+	for (i = 0; i < m->config.xccs; i++) {
+		place = m->config.layout->xcc_place[i];
+		r->xcc_of_place[place] = (u8)i;
+	}
+	for (r->count = 0x20000; r->count < (place + 1) << m->config.layout->xcc_shift; )
 		r->count *= 2;
 	r->ram = vgpu_zalloc(r->count * sizeof(u32));
 	r->xcc = vgpu_zalloc(m->config.xccs * sizeof(*r->xcc));
@@ -70,9 +109,9 @@ void vgpu_regs_reset(struct vgpu_model *m)
 	for (i = 0; i < VGPU_POWER_ON && m->config.asic->power_on[i].reg; i++)
 		r->ram[m->config.asic->power_on[i].reg] = m->config.asic->power_on[i].value;
 	for (i = 0; i < m->config.xccs; i++) {
-		*gc_reg(r, i, VGPU_GB_ADDR_CONFIG) = 0x2a114042;
+		*gc_reg(m, i, VGPU_GB_ADDR_CONFIG) = 0x2a114042;
 		if (m->config.asic->xcp_ctl)
-			*gc_reg(r, i, m->config.asic->xcp_ctl) = XCP_CTL(i, m->config.xccs);
+			*gc_reg(m, i, m->config.asic->xcp_ctl) = XCP_CTL(i, m->config.xccs);
 	}
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
 		if (!vgpu_hub_exists(m, hub))
@@ -100,7 +139,7 @@ void vgpu_regs_fini(struct vgpu_model *m)
 /** vgpu_hub_exists() - is there a hub of this number? */
 bool vgpu_hub_exists(const struct vgpu_model *m, u32 hub)
 {
-	return hub < VGPU_HUB_MM ? hub < m->config.xccs : hub - VGPU_HUB_MM < (m->config.xccs + 1) / 2;
+	return hub < VGPU_HUB_MM ? hub < m->config.xccs : hub - VGPU_HUB_MM < vgpu_aids(&m->config);
 }
 
 /** vgpu_hub_reg() - dword index of a hub's register, which is given as that of gfx90a's GFXHUB */
@@ -111,8 +150,8 @@ u32 vgpu_hub_reg(const struct vgpu_model *m, u32 hub, u32 reg)
 
 	if (reg >= VGPU_VM_FB_LOCATION_BASE)
 		offset -= asic->hub_gap;
-	return offset + (hub < VGPU_HUB_MM ? asic->gfxhub + hub * VGPU_XCC_STRIDE :
-					     asic->mmhub + (hub - VGPU_HUB_MM) * VGPU_AID_STRIDE);
+	return offset + (hub < VGPU_HUB_MM ? asic->gfxhub + vgpu_xcc_regs(&m->config, hub) :
+					     asic->mmhub + vgpu_aid_regs(&m->config, hub - VGPU_HUB_MM));
 }
 
 /**
@@ -120,15 +159,13 @@ u32 vgpu_hub_reg(const struct vgpu_model *m, u32 hub, u32 reg)
  * @m: the device
  * @hub: hub that the source's memory accesses go through
  *
- * Nodes are numbered in fours: an AID, its two XCCs, one that is not used.
- *
  * Return: node id; 0 on a device that has one XCC and no such number.
  */
 u32 vgpu_hub_node(const struct vgpu_model *m, u32 hub)
 {
 	if (!m->config.asic->lut_index)
 		return 0;
-	return hub < VGPU_HUB_MM ? hub / 2 * 4 + hub % 2 + 1 : (hub - VGPU_HUB_MM) * 4;
+	return hub < VGPU_HUB_MM ? vgpu_xcc_node(&m->config, hub) : (hub - VGPU_HUB_MM) * 4;
 }
 
 /** vgpu_hub_lut() - IH_VMID_n_LUT of a VMID, for the accesses through a hub. Aligned words: no lock. */
@@ -140,7 +177,7 @@ u32 *vgpu_hub_lut(struct vgpu_model *m, u32 hub, u32 vmid)
 /** vgpu_xccs_in_partition() - XCCs that work on the queues of XCC @xcc together, itself included */
 u32 vgpu_xccs_in_partition(struct vgpu_model *m, u32 xcc)
 {
-	u32 ctl = m->config.asic->xcp_ctl ? vgpu_reg(m, xcc * VGPU_XCC_STRIDE + m->config.asic->xcp_ctl) : 0;
+	u32 ctl = m->config.asic->xcp_ctl ? vgpu_reg(m, vgpu_xcc_regs(&m->config, xcc) + m->config.asic->xcp_ctl) : 0;
 
 	return XCP_CTL_XCCS(ctl) ? XCP_CTL_XCCS(ctl) : 1;
 }
@@ -148,7 +185,7 @@ u32 vgpu_xccs_in_partition(struct vgpu_model *m, u32 xcc)
 /** vgpu_xcc_in_partition() - number of XCC @xcc among them; 0 is the first */
 u32 vgpu_xcc_in_partition(struct vgpu_model *m, u32 xcc)
 {
-	return m->config.asic->xcp_ctl ? XCP_CTL_XCC(vgpu_reg(m, xcc * VGPU_XCC_STRIDE + m->config.asic->xcp_ctl)) : 0;
+	return m->config.asic->xcp_ctl ? XCP_CTL_XCC(vgpu_reg(m, vgpu_xcc_regs(&m->config, xcc) + m->config.asic->xcp_ctl)) : 0;
 }
 
 /* The LUT register @index as seen through IH_VMID_LUT_INDEX, NULL if it is none */
@@ -196,17 +233,18 @@ static void hqd_event(struct vgpu_regs *r, u8 *event, u8 what)
 	*event = what;
 }
 
-static u32 *hqd_bank(struct vgpu_regs *r, u32 xcc)
+static u32 *hqd_bank(struct vgpu_model *m, u32 xcc)
 {
-	u32 cntl = *gc_reg(r, xcc, VGPU_GRBM_GFX_CNTL);
+	u32 cntl = *gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
 
-	return r->xcc[xcc].hqd[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)];
+	return m->regs.xcc[xcc].hqd[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)];
 }
 
-static void hqd_write(struct vgpu_regs *r, u32 xcc, u32 reg, u32 value)
+static void hqd_write(struct vgpu_model *m, u32 xcc, u32 reg, u32 value)
 {
-	u32 cntl = *gc_reg(r, xcc, VGPU_GRBM_GFX_CNTL);
-	u32 *bank = hqd_bank(r, xcc);
+	struct vgpu_regs *r = &m->regs;
+	u32 cntl = *gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
+	u32 *bank = hqd_bank(m, xcc);
 	u8 *event = &r->xcc[xcc].hqd_event[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)];
 	u8 what = 0;
 
@@ -232,11 +270,12 @@ static void pipe_reset(struct vgpu_regs *r, u32 xcc, u32 pipes)
 }
 
 /* The queue in GRBM_GFX_CNTL */
-static void queue_reset(struct vgpu_regs *r, u32 xcc)
+static void queue_reset(struct vgpu_model *m, u32 xcc)
 {
-	u32 cntl = *gc_reg(r, xcc, VGPU_GRBM_GFX_CNTL);
+	struct vgpu_regs *r = &m->regs;
+	u32 cntl = *gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
 
-	if (hqd_bank(r, xcc)[VGPU_HQD_ACTIVE] & 1)
+	if (hqd_bank(m, xcc)[VGPU_HQD_ACTIVE] & 1)
 		hqd_event(r, &r->xcc[xcc].hqd_event[GFX_CNTL_ME(cntl)][GFX_CNTL_PIPE(cntl)][GFX_CNTL_QUEUE(cntl)],
 			  VGPU_HQD_EVENT_RESET);
 }
@@ -251,7 +290,7 @@ static u32 waves_on_se(struct vgpu_model *m, u32 waves, u32 se)
 static u32 fused_off(struct vgpu_model *m, u32 xcc)
 {
 	u32 built = (m->config.cus + m->config.se - 1) / m->config.se, whole = m->config.cus % m->config.se;
-	u32 se = GFX_INDEX_SE(*gc_reg(&m->regs, xcc, VGPU_GRBM_GFX_INDEX));
+	u32 se = GFX_INDEX_SE(*gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX));
 
 	return whole && se >= whole && se < m->config.se ? 0x10000u << (built - 1) : 0;
 }
@@ -304,8 +343,8 @@ static u32 waves_shown(struct vgpu_model *m, u32 xcc, u32 pipe, u32 queue)
 static u32 spi_csq_read(struct vgpu_model *m, u32 xcc, u32 reg)
 {
 	struct vgpu_regs *r = &m->regs;
-	u32 gfx_index = *gc_reg(r, xcc, VGPU_GRBM_GFX_INDEX);
-	u32 cntl = *gc_reg(r, xcc, VGPU_GRBM_GFX_CNTL);
+	u32 gfx_index = *gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX);
+	u32 cntl = *gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL);
 	u32 se = gfx_index & GFX_INDEX_ALL_SE ? 0 : GFX_INDEX_SE(gfx_index);
 
 	if (GFX_CNTL_ME(cntl) != MEC1 || se >= m->config.se)
@@ -318,18 +357,12 @@ static u32 spi_csq_read(struct vgpu_model *m, u32 xcc, u32 reg)
 static u32 reg_read(struct vgpu_model *m, u32 index)
 {
 	struct vgpu_regs *r = &m->regs;
-	u32 xcc = index / VGPU_XCC_STRIDE, reg = index % VGPU_XCC_STRIDE;
+	u32 reg, xcc = xcc_of(m, index, &reg);
 	u32 hub, eng, slot, *p;
 
-	if (xcc >= m->config.xccs)
-		return r->ram[index];
 	p = lut_reg(m, index);
 	if (p)
 		return *p;
-	if (reg >= VGPU_HQD_FIRST && reg <= VGPU_HQD_LAST)
-		return hqd_bank(r, xcc)[reg - VGPU_HQD_FIRST];
-	if (reg >= VGPU_SPI_CSQ_STATUS && reg < VGPU_SPI_CSQ_COUNT_0 + VGPU_QUEUES)
-		return spi_csq_read(m, xcc, reg);
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
 		if (!vgpu_hub_exists(m, hub))
 			continue;
@@ -337,6 +370,14 @@ static u32 reg_read(struct vgpu_model *m, u32 index)
 		if (eng < VGPU_VM_INV_ENGINES)
 			return 1;			/* there is no other user of the semaphore */
 	}
+	if ((index & (vgpu_aid_regs(&m->config, 1) - 1)) == VGPU_HDP_FLUSH_DONE)
+		return ~0u;				/* all of it, at once */
+	if (xcc == VGPU_NO_XCC)
+		return r->ram[index];
+	if (reg >= VGPU_HQD_FIRST && reg <= VGPU_HQD_LAST)
+		return hqd_bank(m, xcc)[reg - VGPU_HQD_FIRST];
+	if (reg >= VGPU_SPI_CSQ_STATUS && reg < VGPU_SPI_CSQ_COUNT_0 + VGPU_QUEUES)
+		return spi_csq_read(m, xcc, reg);
 	switch (reg) {
 	case VGPU_MM_DATA:
 		p = mm_data(m);
@@ -344,26 +385,24 @@ static u32 reg_read(struct vgpu_model *m, u32 index)
 	case VGPU_PCIE_DATA2:
 		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], false);
 		return slot < VGPU_INDIRECT_SLOTS ? r->indirect_value[slot] : 0;
-	case VGPU_HDP_FLUSH_DONE:
-		return ~0u;				/* all of it, at once */
 	case VGPU_CC_SHADER_ARRAY:
 		return fused_off(m, xcc);
 	case VGPU_USER_SHADER_ARRAY:
-		slot = GFX_INDEX_SE(*gc_reg(r, xcc, VGPU_GRBM_GFX_INDEX));
+		slot = GFX_INDEX_SE(*gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX));
 		return slot < 8 ? r->xcc[xcc].user_cu_mask[slot] : 0;
 	default:
 		return r->ram[index];
 	}
 }
 
-static void user_cu_write(struct vgpu_regs *r, u32 xcc, u32 value)
+static void user_cu_write(struct vgpu_model *m, u32 xcc, u32 value)
 {
-	u32 gfx_index = *gc_reg(r, xcc, VGPU_GRBM_GFX_INDEX);
+	u32 gfx_index = *gc_reg(m, xcc, VGPU_GRBM_GFX_INDEX);
 	u32 se;
 
 	for (se = 0; se < 8; se++)
 		if ((gfx_index & GFX_INDEX_ALL_SE) || GFX_INDEX_SE(gfx_index) == se)
-			r->xcc[xcc].user_cu_mask[se] = value;
+			m->regs.xcc[xcc].user_cu_mask[se] = value;
 }
 
 static void clear_fault(struct vgpu_model *m, u32 hub)
@@ -443,17 +482,13 @@ static u32 partition_mode(u32 xccs, u32 xccs_in_partition)
 static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	struct vgpu_regs *r = &m->regs;
-	u32 xcc = index / VGPU_XCC_STRIDE, reg = index % VGPU_XCC_STRIDE;
+	u32 reg, xcc = xcc_of(m, index, &reg);
 	const struct vgpu_asic *asic = m->config.asic;
 	u32 slot, rlc, *p;
 	u64 now;
 
-	if (xcc >= m->config.xccs) {
-		r->ram[index] = value;
-		return;
-	}
-	if (reg >= VGPU_HQD_FIRST && reg <= VGPU_HQD_LAST) {
-		hqd_write(r, xcc, reg - VGPU_HQD_FIRST, value);
+	if (xcc != VGPU_NO_XCC && reg >= VGPU_HQD_FIRST && reg <= VGPU_HQD_LAST) {
+		hqd_write(m, xcc, reg - VGPU_HQD_FIRST, value);
 		return;
 	}
 	p = lut_reg(m, index);
@@ -463,14 +498,18 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 	}
 	if (hub_write(m, index, value))
 		return;
+	rlc = vgpu_sdma_rlc_of(m, index);
+	if (rlc)
+		sdma_rlc_write(m, rlc, index - rlc, value);
+	if (xcc == VGPU_NO_XCC) {
+		r->ram[index] = value;
+		return;
+	}
 	/* A mapping takes effect at once, and says so. */
 	if (index - asic->atc_mapping < VGPU_VMIDS)
 		r->ram[asic->atc_status] |= 1u << (index - asic->atc_mapping);
 	if (asic->atc_mapping_mm && index - asic->atc_mapping_mm < VGPU_VMIDS)
 		r->ram[asic->atc_status] |= 0x10000u << (index - asic->atc_mapping_mm);
-	rlc = vgpu_sdma_rlc_of(m, index);
-	if (rlc)
-		sdma_rlc_write(m, rlc, index - rlc, value);
 	if (index == asic->atc_status)
 		value = r->ram[index] & ~value;
 	if (asic->xcp_ctl && !xcc && reg == asic->xcp_ctl)
@@ -483,7 +522,7 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 		return;
 	case VGPU_SPI_QUEUE_RESET:
 		if (value & 1)
-			queue_reset(r, xcc);
+			queue_reset(m, xcc);
 		return;					/* clears itself */
 	case VGPU_CP_MEC_CNTL:
 		pipe_reset(r, xcc, value >> MEC1_PIPE0_RESET_SHIFT & 0xf);
@@ -497,15 +536,15 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 			r->indirect_value[slot] = value;
 		return;
 	case VGPU_USER_SHADER_ARRAY:
-		user_cu_write(r, xcc, value);
+		user_cu_write(m, xcc, value);
 		return;
 	case VGPU_RLC_SAFE_MODE:
 		value &= ~RLC_SAFE_MODE_CMD;		/* request taken */
 		break;
 	case VGPU_RLC_CLOCK_CAPTURE:
 		now = m->ops->now_ns(m->ctx) / VGPU_REFERENCE_NS;
-		*gc_reg(r, xcc, VGPU_RLC_CLOCK_LSB) = (u32)now;
-		*gc_reg(r, xcc, VGPU_RLC_CLOCK_MSB) = (u32)(now >> 32);
+		*gc_reg(m, xcc, VGPU_RLC_CLOCK_LSB) = (u32)now;
+		*gc_reg(m, xcc, VGPU_RLC_CLOCK_MSB) = (u32)(now >> 32);
 		break;
 	case VGPU_RCC_CONFIG_MEMSIZE:
 		return;
@@ -551,13 +590,15 @@ u32 vgpu_model_reg_read(struct vgpu_model *m, u32 index)
 bool vgpu_model_reg_write(struct vgpu_model *m, u32 index, u32 value)
 {
 	unsigned long flags;
+	u32 reg;
 
 	if (index >= m->regs.count)
 		return false;
 	flags = vgpu_lock(&m->regs.lock);
 	reg_write(m, index, value);
 	vgpu_unlock(&m->regs.lock, flags);
-	return index % VGPU_XCC_STRIDE != VGPU_GRBM_GFX_CNTL && index % VGPU_XCC_STRIDE != VGPU_GRBM_GFX_INDEX;
+	xcc_of(m, index, &reg);
+	return reg != VGPU_GRBM_GFX_CNTL && reg != VGPU_GRBM_GFX_INDEX;
 }
 
 /**

@@ -11,15 +11,10 @@
 #ifndef VGPU_REGS_H
 #define VGPU_REGS_H
 
-#include "os.h"
-
-struct vgpu_model;
+#include "vgpu_model.h"
 
 #define VGPU_VMIDS		16
-#define VGPU_MAX_XCCS		8u
-#define VGPU_MAX_AIDS		(VGPU_MAX_XCCS / 2)
-#define VGPU_XCC_STRIDE		0x20000u	/* dwords in BAR5 from the GC registers of an XCC to those of the next */
-#define VGPU_AID_STRIDE		(2 * VGPU_XCC_STRIDE)
+#define VGPU_NO_XCC		0xffu
 
 /* Bases of the blocks */
 #define VGPU_BASE_GC0		0x2000u
@@ -28,7 +23,6 @@ struct vgpu_model;
 #define VGPU_BASE_OSSSYS	0x10a0u
 #define VGPU_BASE_ATHUB		0x0c20u
 #define VGPU_BASE_MMHUB_942	0x14000u
-#define VGPU_BASE_SDMA_942(n)	(0x4000u + 0x600u * (n))
 
 /*
  * Eight user queues of each SDMA engine (RLC0 to RLC7), described by the same registers as the
@@ -208,6 +202,7 @@ struct vgpu_xcc_regs {
  * @lock: protects everything below
  * @ram: registers by dword index
  * @count: how many
+ * @xcc_of_place: which XCC is in each place, VGPU_NO_XCC: none
  * @xcc: what the XCCs have beside, as many as there are
  * @hqd_events: number of banks with a pending event
  * @lut: IH_VMID_n_LUT, then IH_VMID_n_LUT_MM, by node (vgpu_hub_node())
@@ -223,6 +218,7 @@ struct vgpu_regs {
 	vgpu_lock_t lock;
 	u32 *ram;
 	u32 count;
+	u8 xcc_of_place[VGPU_MAX_XCCS];
 	struct vgpu_xcc_regs *xcc;
 	u32 hqd_events;
 	u32 lut[VGPU_NODES][VGPU_LUT_REGS];
@@ -233,6 +229,10 @@ struct vgpu_regs {
 	u32 *indirect_value;
 };
 
+u32 vgpu_xcc_regs(const struct vgpu_config *c, u32 xcc);
+u32 vgpu_aid_regs(const struct vgpu_config *c, u32 aid);
+u32 vgpu_aids(const struct vgpu_config *c);
+u32 vgpu_xcc_node(const struct vgpu_config *c, u32 xcc);
 int vgpu_regs_init(struct vgpu_model *m);
 void vgpu_regs_reset(struct vgpu_model *m);
 void vgpu_regs_fini(struct vgpu_model *m);

@@ -63,19 +63,23 @@ enum {
 
 static u32 engines(const struct vgpu_model *m)
 {
-	return (m->config.xccs + 1) / 2 * m->config.asic->sdma_per_aid;
+	return vgpu_aids(&m->config) * m->config.layout->sdma_per_aid;
 }
 
 static u32 aid_of(const struct vgpu_model *m, u32 engine)
 {
-	return engine / m->config.asic->sdma_per_aid;
+	return engine / m->config.layout->sdma_per_aid;
 }
 
 static u32 engine_regs(const struct vgpu_model *m, u32 engine)
 {
-	const struct vgpu_asic *asic = m->config.asic;
+	return m->config.layout->sdma[aid_of(m, engine)][engine % m->config.layout->sdma_per_aid];
+}
 
-	return asic->sdma[engine % asic->sdma_per_aid].regs + aid_of(m, engine) * VGPU_AID_STRIDE;
+/* Of an engine's interrupts */
+static u8 client_of(const struct vgpu_model *m, u32 engine)
+{
+	return m->config.asic->sdma_client[m->config.layout->sdma_place[aid_of(m, engine)] + engine % m->config.layout->sdma_per_aid];
 }
 
 /* First register of user queue @n of an engine */
@@ -87,7 +91,7 @@ static u32 rlc_regs(const struct vgpu_model *m, u32 engine, u32 n)
 /* Packets name registers of the I/O die that their engine is on */
 static u32 reg_index(const struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 {
-	return (index & (VGPU_AID_STRIDE - 1)) + aid_of(m, q->engine) * VGPU_AID_STRIDE;
+	return (index & (vgpu_aid_regs(&m->config, 1) - 1)) + vgpu_aid_regs(&m->config, aid_of(m, q->engine));
 }
 
 static u64 addr64(const u32 *p)
@@ -211,7 +215,7 @@ static void raise_trap(struct vgpu_model *m, struct vgpu_queue *q, u32 context)
 {
 	u32 iv[VGPU_IV_DWORDS];
 
-	vgpu_iv_fill(iv, m->config.asic->sdma[q->engine % m->config.asic->sdma_per_aid].client, SDMA_SRC_TRAP, q->ring_id, q->vmid,
+	vgpu_iv_fill(iv, client_of(m, q->engine), SDMA_SRC_TRAP, q->ring_id, q->vmid,
 		     vgpu_ih_pasid(m, q->hub, q->vmid));
 	iv[3] |= vgpu_hub_node(m, q->hub) << 16;
 	iv[4] = context;

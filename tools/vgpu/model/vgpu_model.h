@@ -39,6 +39,31 @@ enum vgpu_tlb_mode {
 };
 #define VGPU_AID_ENGINES	5		/* SDMA engines of an I/O die */
 #define VGPU_POWER_ON		4
+#define VGPU_MAX_XCCS		8u
+#define VGPU_MAX_AIDS		(VGPU_MAX_XCCS / 2)
+
+/**
+ * struct vgpu_layout - where the registers of several dies are, dword indices in BAR5
+ *
+ * There are two places for an XCC on each I/O die (AID). Blocks of an XCC or an I/O die that are
+ * not listed here are as far behind the first one's as their places are apart.
+ *
+ * @xcc_place: place of each XCC; the driver counts places, and those that are empty as well
+ * @xcc_shift: binary logarithm of the registers from the GC block of a place to that of the next
+ * @aid_shift: the same for the blocks of an I/O die
+ * @sdma_per_aid: SDMA engines of each I/O die
+ * @sdma: base of their registers
+ * @sdma_place: first of the places for engines that they have on the die; interrupts and the driver
+ *	count those
+ */
+struct vgpu_layout {
+	u8 xcc_place[VGPU_MAX_XCCS];
+	u32 xcc_shift;
+	u32 aid_shift;
+	u32 sdma_per_aid;
+	u32 sdma[VGPU_MAX_AIDS][VGPU_AID_ENGINES];
+	u8 sdma_place[VGPU_MAX_AIDS];
+};
 
 /**
  * struct vgpu_asic - what distinguishes a device from the others; see asic.c
@@ -59,10 +84,8 @@ enum vgpu_tlb_mode {
  *	are); 0: no partitions
  * @xcp_status: PARTITION_COMPUTE_STATUS (7:4: into what the XCCs are divided); firmware has it
  *	follow @xcp_ctl
- * @sdma_per_aid: SDMA engines of each I/O die
- * @sdma: those of the first one
- * @sdma.regs: base of their registers
- * @sdma.client: of their interrupts
+ * @layout: where the registers of several dies are, unless a product says otherwise
+ * @sdma_client: of the interrupts of an I/O die's SDMA engines, by place
  * @sdma_page_ring: offset of the ring for page tables
  * @power_on: registers that are not 0 after power-on
  * @power_on.reg: dword index, 0: end
@@ -85,11 +108,8 @@ struct vgpu_asic {
 	u32 lut_index;
 	u32 xcp_ctl;
 	u32 xcp_status;
-	u32 sdma_per_aid;
-	struct {
-		u32 regs;
-		u8 client;
-	} sdma[VGPU_AID_ENGINES];
+	struct vgpu_layout layout;
+	u8 sdma_client[VGPU_AID_ENGINES];
 	u32 sdma_page_ring;
 	struct {
 		u32 reg, value;
@@ -101,6 +121,9 @@ struct vgpu_asic {
 /**
  * struct vgpu_config - what is built; all of it is fixed for the life of the device
  * @asic: which device
+ * @device: PCI device id
+ * @layout: where the registers of several dies are
+ * @sclk_mhz: clock of the compute units
  * @vram_bytes: size of VRAM
  * @doorbells: the doorbell BAR as the model reads it
  * @doorbell_bytes: its size
@@ -120,6 +143,9 @@ struct vgpu_asic {
  */
 struct vgpu_config {
 	const struct vgpu_asic *asic;
+	u16 device;
+	const struct vgpu_layout *layout;
+	u32 sclk_mhz;
 	u64 vram_bytes;
 	void *doorbells;
 	u32 doorbell_bytes;
@@ -134,6 +160,34 @@ struct vgpu_config {
 	u64 hbm_bytes_per_us;
 	u64 quantum_ns;
 	enum vgpu_tlb_mode tlb;
+	u32 firmware;
+};
+
+/**
+ * struct vgpu_product - the numbers that a device has unless they are given
+ * @name: of the product, as preset= has it
+ * @asic: its gfx target; NULL: any
+ * @device: PCI device id, 0: that of the gfx target
+ * @layout: where its registers are, NULL: as of the gfx target
+ * @xccs: as in struct vgpu_config, as all that follows
+ * @cus: compute units
+ * @se: shader engines
+ * @sclk_mhz: clock
+ * @hbm_bytes_per_us: bandwidth
+ * @trap_ns: cost
+ * @runlist_ns: cost
+ * @dispatch_ns: cost
+ * @ring_ns: from a doorbell until the device looks
+ * @quantum_ns: unit of the time slice
+ * @firmware: what its firmware is known to do otherwise, a bit for each enum vgpu_firmware
+ */
+struct vgpu_product {
+	const char *name;
+	const char *asic;
+	u16 device;
+	const struct vgpu_layout *layout;
+	u32 xccs, cus, se, sclk_mhz, hbm_bytes_per_us;
+	u32 trap_ns, runlist_ns, dispatch_ns, ring_ns, quantum_ns;
 	u32 firmware;
 };
 
@@ -229,6 +283,15 @@ enum vgpu_fault {
 #define VGPU_DISCOVERY_OFFSET	65536u		/* of the discovery table, from the end of VRAM */
 
 const struct vgpu_asic *vgpu_asic_find(const char *name);
+
+/*
+ * Products by name and by number (NULL: there are no more). What a device of @config->asic and
+ * @config->xccs has of a product beside numbers: false after an error, which the log has, if it is
+ * none.
+ */
+const struct vgpu_product *vgpu_product_find(const char *name);
+const char *vgpu_product_name(u32 product);
+bool vgpu_product_apply(const struct vgpu_product *p, struct vgpu_config *c);
 u32 vgpu_discovery_build(const struct vgpu_config *config, u8 *table, u32 size);
 struct vgpu_model *vgpu_model_create(const struct vgpu_config *config, const struct vgpu_platform_ops *ops, void *ctx);
 void vgpu_model_destroy(struct vgpu_model *m);

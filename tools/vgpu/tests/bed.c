@@ -91,6 +91,17 @@ void bed_xccs_4(struct vgpu_config *c)
 	gfx942(c, 4);
 }
 
+void bed_mi308x(struct vgpu_config *c)
+{
+	const struct vgpu_product *p = vgpu_product_find("mi308x");
+
+	gfx942(c, p->xccs);
+	c->cus = p->cus;
+	c->se = p->se;
+	c->firmware = p->firmware;
+	vgpu_product_apply(p, c);
+}
+
 struct bed *bed_new(void (*configure)(struct vgpu_config *c))
 {
 	struct bed *b = must(calloc(1, sizeof(*b)));
@@ -104,11 +115,13 @@ struct bed *bed_new(void (*configure)(struct vgpu_config *c))
 	b->config = (struct vgpu_config) {
 		.asic = vgpu_asic_find("gfx90a"),
 		.vram_bytes = BED_VRAM_BYTES, .doorbells = b->doorbells, .doorbell_bytes = BED_DOORBELL_BYTES,
-		.xccs = 1, .cus = 8, .simds_per_cu = 4, .waves_per_simd = 8, .se = 4,
+		.sclk_mhz = 1700, .xccs = 1, .cus = 8, .simds_per_cu = 4, .waves_per_simd = 8, .se = 4,
 		.trap_ns = 10000, .runlist_ns = 20000, .dispatch_ns = 2000, .hbm_bytes_per_us = 1600000, .quantum_ns = 100000,
 	};
 	if (configure)
 		configure(&b->config);
+	if (!b->config.layout)
+		b->config.layout = &b->config.asic->layout;
 	b->m = must(vgpu_model_create(&b->config, &ops, b));
 	return b;
 }
@@ -183,12 +196,12 @@ static void reg(struct bed *b, u32 index, u32 value)
 
 static void gc_reg(struct bed *b, u32 index, u32 value)
 {
-	reg(b, index + b->xcc * VGPU_XCC_STRIDE, value);
+	reg(b, index + vgpu_xcc_regs(&b->config, b->xcc), value);
 }
 
 static u32 gc_read(struct bed *b, u32 index)
 {
-	return vgpu_model_reg_read(b->m, index + b->xcc * VGPU_XCC_STRIDE);
+	return vgpu_model_reg_read(b->m, index + vgpu_xcc_regs(&b->config, b->xcc));
 }
 
 void bed_write_reg(struct bed *b, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg r, u32 value)
@@ -220,9 +233,9 @@ void bed_vmid(struct bed *b, u32 vmid, const struct bed_process *p)
 
 	if (asic->lut_index) {
 		for (hub = 0; hub < b->config.xccs; hub++) {
-			reg(b, asic->lut_index, hub / 2 * 4 + hub % 2 + 1);
+			reg(b, asic->lut_index, vgpu_xcc_node(&b->config, hub));
 			vmid_mapping(b, asic->atc_mapping, 1, VGPU_IH_VMID_0_LUT, vmid, mapping);
-			reg(b, asic->lut_index, hub / 2 * 4);
+			reg(b, asic->lut_index, vgpu_xcc_node(&b->config, hub) / 4 * 4);
 			reg(b, VGPU_IH_VMID_0_LUT_MM + vmid, mapping);
 		}
 		reg(b, asic->lut_index, 0);

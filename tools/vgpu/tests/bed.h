@@ -112,6 +112,7 @@ struct bed {
 void bed_gfx942(struct vgpu_config *c);		/* with one XCC */
 void bed_xccs_2(struct vgpu_config *c);		/* gfx942 with this many */
 void bed_xccs_4(struct vgpu_config *c);
+void bed_mi308x(struct vgpu_config *c);
 struct bed *bed_new(void (*configure)(struct vgpu_config *c));
 void bed_free(struct bed *b);
 void bed_run_for(struct bed *b, u64 ns);

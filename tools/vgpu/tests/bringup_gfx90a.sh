@@ -24,14 +24,14 @@ bad_values()
 	named cus=3 "at least one" && named "cus=65 se=4" "at most 16" &&
 	named poll_ns=1 1000..10000000 && named vram_mb=2048 64..1024 && named hbm_bytes_per_us=0 1..100000000 &&
 	named quantum_ns=1 10000..100000000 && named front=magic "intercept, kmmio, none" &&
-	named preset=mi250 "small, mi210, mi300x" && named tlb=on "checked, cached, off" &&
+	named preset=mi99 "small, mi210, mi250, mi300x, mi325x, mi308x" && named tlb=on "checked, cached, off" &&
 	named fault=stale_mqd,rust "stale_mqd, stale_ctl_stack, " &&
 	named firmware=late-rptr,rust "late-rptr, early-rptr, " && named firmware=early-rptr,late-rptr "exclude each other"
 }
 
-preset() # NAME SIMDS ENGINES: the driver finds what the preset promises, and saves and restores all of it
+units() # PARAMETERS SIMDS ENGINES: the driver finds what they promise, and saves and restores all of it
 {
-	gpu-up fast --vgpu-args "preset=$1" && is simd_count $2 && is array_count $3 && is simd_arrays_per_engine 1 &&
+	gpu-up fast --vgpu-args "$1" && is simd_count $2 && is array_count $3 && is simd_arrays_per_engine 1 &&
 	queues -t userptr_queue_runs_kernel -t unmap_remap_is_exactly_once && counters && down
 }
 parameter_wins() # over the preset, for one number
@@ -59,8 +59,8 @@ name="both modules unload and leave nothing"; check down
 name="they load again"; check up
 name="rings pass again"; check rings kiq comp sdma
 name="and unload again"; check down
-name="preset mi210 is 104 CUs"; check preset mi210 416 8
-name="preset mi300x is 38 CUs, two engines with one less"; check preset mi300x 152 4
+name="preset mi210 is 104 CUs"; check units preset=mi210 416 8
+name="38 CUs in four engines are two engines with one less"; check units "cus=38 se=4" 152 4
 name="a given number has precedence over the preset's"; check parameter_wins
 GUEST
 

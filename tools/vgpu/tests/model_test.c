@@ -347,7 +347,7 @@ TEST(pm4_garbage_is_refused)
 
 /* ---- SDMA ---- */
 
-#define SDMA0_GFX	(b->config.asic->sdma[0].regs + 0x80)
+#define SDMA0_GFX	(b->config.layout->sdma[0][0] + 0x80)
 #define SDMA_DOORBELL	0x800
 
 TEST(sdma_kernel_ring)

@@ -890,7 +890,7 @@ TEST(bad_sdma_packets_stop_the_queue)
 
 /* ---- SDMA queues without the hardware scheduler: registers, as the driver writes them ---- */
 
-#define RLC(engine, n)		(b->config.asic->sdma[engine].regs + 0x130 + 0x58 * (n))
+#define RLC(engine, n)		(b->config.layout->sdma[0][engine] + 0x130 + 0x58 * (n))
 #define RLC_IDLE		4u
 
 static u32 rlc_read(u32 rlc, u32 reg)

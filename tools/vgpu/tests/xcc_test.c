@@ -337,7 +337,7 @@ TEST(packets_reach_their_own_xcc)
 	for (b->xcc = 0; b->xcc < 4; b->xcc++)
 		bed_kiq(b, (u32[]) { PM4(0x79, 3), VGPU_SCRATCH_REG0 - 0xc000, 100 + b->xcc }, 3);
 	for (i = 0; i < 4; i++)
-		CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_SCRATCH_REG0 + i * VGPU_XCC_STRIDE), 100 + i);
+		CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_SCRATCH_REG0 + vgpu_xcc_regs(&b->config, i)), 100 + i);
 	/* those of other blocks are what they are: an invalidation in the memory hub of the second I/O die */
 	b->xcc = 3;
 	i = vgpu_hub_reg(b->m, VGPU_HUB_MM + 1, VGPU_VM_INV_ENG0_REQ);
@@ -345,7 +345,7 @@ TEST(packets_reach_their_own_xcc)
 			     vgpu_hub_reg(b->m, VGPU_HUB_MM + 1, VGPU_VM_INV_ENG0_ACK) + 4, 1u << VMID | 0xf80000, 1u << VMID, 0x20,
 			     PM4(0x79, 3), VGPU_SCRATCH_REG0 - 0xc000, 7 }, 10);
 	CHECK_EQ(vgpu_model_reg_read(b->m, i + 4), 1u << VMID | 0xf80000);
-	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_SCRATCH_REG0 + 3 * VGPU_XCC_STRIDE), 7);
+	CHECK_EQ(vgpu_model_reg_read(b->m, VGPU_SCRATCH_REG0 + vgpu_xcc_regs(&b->config, 3)), 7);
 	b->xcc = 0;
 }
 
@@ -407,7 +407,7 @@ TEST(sdma_belongs_to_its_io_die)
 		CHECK_EQ(*s->read_index, 24);
 		/* one of the four schedulers has mapped it */
 		CHECK(bed_interrupt(b, iv));
-		CHECK_EQ(iv[0] & 0xff, b->config.asic->sdma[engine % 4].client);
+		CHECK_EQ(iv[0] & 0xff, b->config.asic->sdma_client[engine % 4]);
 		CHECK_EQ(IV_NODE(iv), engine / 4 * 4);
 		CHECK_EQ(iv[4], 0x77);
 		CHECK(!bed_interrupt(b, iv));
@@ -454,11 +454,11 @@ TEST(discovery_table_is_what_the_driver_expects)
 		base = get(t, at + 8, 4);
 		if (get(t, at, 2) == 11) {	/* GC */
 			CHECK_EQ(get(t, at + 2, 1), xccs);
-			CHECK_EQ(base, VGPU_BASE_GC0 + xccs * VGPU_XCC_STRIDE);
+			CHECK_EQ(base, VGPU_BASE_GC0 + xccs * 0x20000);
 			xccs++;
 		}
 		if (get(t, at, 2) == 42) {	/* SDMA */
-			CHECK_EQ(base, b->config.asic->sdma[engines % 4].regs + engines / 4 * VGPU_AID_STRIDE);
+			CHECK_EQ(base, 0x4000 + engines % 4 * 0x600 + engines / 4 * 0x40000);
 			engines++;
 		}
 		at += 8 + 4 * get(t, at + 3, 1);
@@ -495,7 +495,7 @@ TEST(partition_mode_follows_the_xccs)
 	CHECK_EQ(vgpu_model_reg_read(b->m, asic->xcp_status) >> 4 & 0xf, 0);
 	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		for (xcc = 0; xcc < 4; xcc++)
-			vgpu_model_reg_write(b->m, xcc * VGPU_XCC_STRIDE + asic->xcp_ctl,
+			vgpu_model_reg_write(b->m, vgpu_xcc_regs(&b->config, xcc) + asic->xcp_ctl,
 					     xcc % modes[i].xccs | modes[i].xccs << 3);
 		CHECK_EQ(vgpu_model_reg_read(b->m, asic->xcp_status) >> 4 & 0xf, modes[i].mode);
 		CHECK_EQ(vgpu_xccs_in_partition(b->m, 3), modes[i].xccs);
