@@ -176,6 +176,8 @@ static const struct vgpu_product *apply_preset(struct vgpu_config *c)
 		pr_err("asic=%s is not one of gfx90a, gfx942\n", asic);
 		return NULL;
 	}
+	if (!firmware)
+		firmware = (char *)(p->firmware ? p->firmware : "");
 	choose(&xccs, p->xccs);
 	c->xccs = xccs.value;
 	choose(&cus, p->cus);
@@ -225,7 +227,7 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 	    !valid("dispatch_ns", dispatch_ns.value, 0, 1000000000) ||
 	    !valid("ring_ns", ring_ns.value, 100, 10000000) || !valid("quantum_ns", quantum_ns.value, 10000, 100000000) ||
 	    !parse_tlb(&c->tlb) || !vgpu_names_parse("fault", fault, vgpu_fault_name, VGPU_FAULTS, faults) ||
-	    !vgpu_firmware_parse(firmware ? firmware : "", &c->firmware))
+	    !vgpu_firmware_parse(firmware, &c->firmware))
 		return -EINVAL;
 	if (!is_power_of_2(xccs.value)) {
 		pr_err("xccs=%u is not a power of two\n", xccs.value);
@@ -236,8 +238,6 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 		       cus.value, se.value);
 		return -EINVAL;
 	}
-	if (!firmware)
-		c->firmware = product->firmware;
 	c->vram_bytes = (u64)vram_mb << 20;
 	c->doorbell_bytes = VGPU_DOORBELL_BYTES;
 	c->cus = cus.value;
@@ -862,7 +862,7 @@ static int __init vgpu_init(void)
 		return ret;
 	}
 	pr_info("%s: %s, preset %s, %u XCCs of %u CUs in %u shader engines, %u MiB, front end %s%s%s\n", pci_name(vgpu.pdev),
-		vgpu.config.asic->name, preset, xccs.value, cus.value, se.value, vram_mb, current_front->name, firmware && *firmware ? ", firmware " : "", firmware ? firmware : "");
+		vgpu.config.asic->name, preset, xccs.value, cus.value, se.value, vram_mb, current_front->name, *firmware ? ", firmware " : "", firmware);
 	return 0;
 }
 

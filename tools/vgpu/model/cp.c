@@ -369,10 +369,21 @@ struct vgpu_queue *vgpu_queue_map(struct vgpu_model *m, const struct vgpu_map_re
 		wptr = q->wptr;
 	set_pointers(q, wptr, r[VGPU_HQD_PQ_RPTR]);
 	q->told = q->rptr;
+	if (q->kind == VGPU_QUEUE_PM4)
+		vgpu_pm4_show(m, q);
 	if (q->me == 1)
 		vgpu_regs_set_waves(m, q->xcc, q->pipe, q->slot, true, 0);
 	m->place = true;
 	return q;
+}
+
+/* What firmware clears in the slot of a queue that leaves: pointers and doorbell. All else stays what it was. */
+static void forget_slot(struct vgpu_model *m, const struct vgpu_queue *q)
+{
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, 0);
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_WPTR_LO, 0);
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_WPTR_HI, 0);
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_DOORBELL, hqd(m, q, VGPU_HQD_PQ_DOORBELL) & VGPU_DOORBELL_BIF_DROP);
 }
 
 /**
@@ -402,6 +413,8 @@ u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save)
 	} else if (vgpu_queue_is_user_compute(q)) {
 		vgpu_cwsr_discard(m, q);
 	}
+	if (vgpu_queue_is_user_compute(q))
+		forget_slot(m, q);
 	vgpu_queue_free(m, q);
 	if (me == 1)
 		vgpu_regs_set_waves(m, xcc, pipe, slot, false, 0);

@@ -21,8 +21,9 @@
 #define HQD_IB_VMID_SHIFT	8
 #define HQD_DOORBELL_EN		0x40000000u
 #define HQD_DOORBELL_SCHD_HIT	0x20000000u
-#define HQD_PQ_EMPTY		0x00008000u	/* of CP_HQD_PQ_CONTROL, as the next one */
-#define HQD_NO_UPDATE_RPTR	0x08000000u
+#define HQD_NO_UPDATE_RPTR	0x08000000u	/* of CP_HQD_PQ_CONTROL */
+#define HQD_EOP_RPTR		0x40000000u	/* what these two hold when there is no end-of-pipe ring */
+#define HQD_EOP_WPTR		0x007f8000u
 #define HQD_STATUS0_WRITTEN	0x40000000u
 #define MQD_CONNECT_TIME	(0x58 * 4)	/* cp_mqd_connect_start_time_lo, and what follows it: byte offsets in an MQD */
 #define MQD_SAVE_TIME		(0x62 * 4)	/* cp_mqd_save_start_time_lo */
@@ -347,10 +348,16 @@ static void write_whole_hqd(struct vgpu_model *m, const struct vgpu_queue *q)
 			value |= HQD_DOORBELL_EN | HQD_DOORBELL_SCHD_HIT;
 			break;
 		case VGPU_HQD_PQ_CONTROL:
-			value |= HQD_PQ_EMPTY | (q->part ? HQD_NO_UPDATE_RPTR : 0);
+			value |= VGPU_PQ_EMPTY | (q->part ? HQD_NO_UPDATE_RPTR : 0);
 			break;
 		case VGPU_HQD_HQ_STATUS0:
 			value |= HQD_STATUS0_WRITTEN;
+			break;
+		case VGPU_HQD_EOP_RPTR:
+			value = HQD_EOP_RPTR;
+			break;
+		case VGPU_HQD_EOP_WPTR:
+			value = HQD_EOP_WPTR;
 			break;
 		}
 		vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + reg * 4, value);

@@ -24,6 +24,8 @@
 #define HWS_ME			1
 #define MAP_DWORDS		7
 #define FAILED_DOORBELL_IN_MQD	0x3c0		/* queue_doorbell_id0 in the MQD of the HIQ */
+#define CRUMB_UNMAP		0xa1a2a3a4u	/* what firmware leaves in CP_HQD_ATOMIC0_PREOP_LO of the HIQ's slot: how far it has come */
+#define CRUMB_RUNLIST		0xa2a2a2a2u
 #define PREEMPTION_TIMEOUT_NS	10000000ull	/* then the scheduler gives up on a queue */
 
 void vgpu_hws_set_resources(struct vgpu_model *m, u32 xcc, u32 vmid_mask, u64 queue_mask)
@@ -268,6 +270,11 @@ static u64 unmap_queues(struct vgpu_model *m, u32 xcc, bool statics_too, bool by
 	return ns + vgpu_cwsr_ns(m, bytes);
 }
 
+static void drop_crumb(struct vgpu_model *m, const struct vgpu_queue *hiq, u32 crumb)
+{
+	vgpu_hqd_set(m, hiq->xcc, hiq->me, hiq->pipe, hiq->slot, VGPU_HQD_ATOMIC0_PREOP_LO, crumb);
+}
+
 static void free_vmids(struct vgpu_model *m, u32 xcc)
 {
 	struct vgpu_xcc *x = &m->xcc[xcc];
@@ -301,6 +308,7 @@ void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_t
 	u32 i, kept = 0;
 
 	m->stats.unmaps++;
+	drop_crumb(m, hiq, CRUMB_UNMAP);
 	hiq->save_asked_ns = m->stats.waves_saved != waves ? hiq->rung_ns : 0;
 	/* What was unmapped is not to come back by rotation. */
 	if (by_pasid) {
@@ -447,6 +455,7 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 	if (rl->entries)
 		map_window(m, hiq->xcc, start);
 	hiq->busy_until_ns = start;
+	drop_crumb(m, hiq, CRUMB_RUNLIST);
 	return true;
 }
 

@@ -789,6 +789,7 @@ u64 vgpu_cwsr_restore(struct vgpu_model *m, struct vgpu_queue *q);
 /* pm4.c */
 bool vgpu_pm4_run(struct vgpu_model *m, struct vgpu_queue *q);
 int vgpu_pm4_ib(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p);
+void vgpu_pm4_show(struct vgpu_model *m, const struct vgpu_queue *q);
 void vgpu_pm4_heard(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_pm4_launched(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_pm4_expire_full(struct vgpu_model *m, struct vgpu_queue *q);

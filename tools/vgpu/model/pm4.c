@@ -368,13 +368,28 @@ static u32 told_rptr(const struct vgpu_model *m, const struct vgpu_queue *q, u32
 	return rptr;
 }
 
+/**
+ * vgpu_pm4_show() - what the slot's registers say of the pointers; the write pointer does not wrap
+ * @m: the device
+ * @q: the queue
+ */
+void vgpu_pm4_show(struct vgpu_model *m, const struct vgpu_queue *q)
+{
+	u32 control = vgpu_hqd_get(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_CONTROL) & ~VGPU_PQ_EMPTY;
+
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_CONTROL, control | (q->rptr == q->wptr ? VGPU_PQ_EMPTY : 0));
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, vgpu_queue_rptr_dwords(q));
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_WPTR_LO, (u32)q->wptr);
+	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_WPTR_HI, (u32)(q->wptr >> 32));
+}
+
 static void report_rptr(struct vgpu_model *m, struct vgpu_queue *q)
 {
 	u32 rptr = vgpu_queue_rptr_dwords(q);
 
 	if (q->rptr_addr && (q->vmid || !q->part))	/* of the kernel's, one XCC reports for all */
 		vgpu_vm_write32(m, vgpu_queue_as(q), q->rptr_addr, told_rptr(m, q, rptr));
-	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_PQ_RPTR, rptr);
+	vgpu_pm4_show(m, q);
 }
 
 /* The kernel is told so before it hears of anything else. */

@@ -53,7 +53,7 @@ static const struct vgpu_product products[] = {
 	{
 		.name = "mi308x", .asic = "gfx942", .device = 0x74a2, .layout = &mi308x_layout,
 		.xccs = 4, .cus = 20, .se = 4, .sclk_mhz = 1420, .hbm_bytes_per_us = 1325000, COSTS,
-		.firmware = 1u << VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK,
+		.firmware = "whole-hqd-writeback",
 	},
 };
 

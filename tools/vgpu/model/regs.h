@@ -143,7 +143,10 @@ enum vgpu_hqd_reg {
 	VGPU_HQD_PQ_DOORBELL		= 0x0f,
 	VGPU_HQD_PQ_CONTROL		= 0x11,
 	VGPU_HQD_DEQUEUE_REQUEST	= 0x18,
+	VGPU_HQD_ATOMIC0_PREOP_LO	= 0x1c,
 	VGPU_HQD_HQ_STATUS0		= 0x20,
+	VGPU_HQD_EOP_RPTR		= 0x28,
+	VGPU_HQD_EOP_WPTR		= 0x29,
 	VGPU_HQD_CTX_SAVE_LO		= 0x2b,
 	VGPU_HQD_CTX_SAVE_HI		= 0x2c,
 	VGPU_HQD_CNTL_STACK_OFFSET	= 0x2e,
@@ -155,6 +158,9 @@ enum vgpu_hqd_reg {
 	VGPU_HQD_PQ_WPTR_LO		= 0x36,
 	VGPU_HQD_PQ_WPTR_HI		= 0x37,
 };
+
+#define VGPU_PQ_EMPTY		0x00008000u	/* of CP_HQD_PQ_CONTROL */
+#define VGPU_DOORBELL_BIF_DROP	0x00000002u	/* of CP_HQD_PQ_DOORBELL_CONTROL */
 
 /* What vgpu_hqd_take() reports */
 enum vgpu_hqd_event {

@@ -179,7 +179,7 @@ struct vgpu_config {
  * @dispatch_ns: cost
  * @ring_ns: from a doorbell until the device looks
  * @quantum_ns: unit of the time slice
- * @firmware: what its firmware is known to do otherwise, a bit for each enum vgpu_firmware
+ * @firmware: what its firmware is known to do otherwise, a list of names; NULL: nothing
  */
 struct vgpu_product {
 	const char *name;
@@ -188,7 +188,7 @@ struct vgpu_product {
 	const struct vgpu_layout *layout;
 	u32 xccs, cus, se, sclk_mhz, hbm_bytes_per_us;
 	u32 trap_ns, runlist_ns, dispatch_ns, ring_ns, quantum_ns;
-	u32 firmware;
+	const char *firmware;
 };
 
 /**

@@ -98,7 +98,7 @@ void bed_mi308x(struct vgpu_config *c)
 	gfx942(c, p->xccs);
 	c->cus = p->cus;
 	c->se = p->se;
-	c->firmware = p->firmware;
+	vgpu_firmware_parse(p->firmware, &c->firmware);
 	vgpu_product_apply(p, c);
 }
 

@@ -875,6 +875,12 @@ static bool is_compute(const struct kfd_queue *q)
 }
 
 /* @rptr_va, @wptr_va: 0: in the queue's page */
+/* Such a device has no end-of-pipe buffers: the runtime gives it none. */
+static bool is_gfx942(const struct kfd_client *c)
+{
+	return c->gfx_target_version >= KFD_GFX942;
+}
+
 static int create_queue(struct kfd_client *c, struct kfd_queue *q, enum kfd_queue_kind kind, enum kfd_backing backing, uint32_t priority,
 			uint32_t ring_bytes, uint32_t metadata_bytes, uint64_t rptr_va, uint64_t wptr_va)
 {
@@ -899,7 +905,7 @@ static int create_queue(struct kfd_client *c, struct kfd_queue *q, enum kfd_queu
 	err = kfd_buffer_alloc(c, backing, KFD_PAGE_BYTES, &q->page);
 	if (!err)
 		err = kfd_buffer_alloc(c, backing, ring_bytes + metadata_bytes, &q->ring);
-	if (!err && is_compute(q))
+	if (!err && is_compute(q) && !is_gfx942(c))
 		err = kfd_buffer_gtt(c, EOP_BYTES, &q->eop);
 	if (!err && is_compute(q))
 		err = kfd_buffer_gtt(c, cwsr_mapping_bytes(c), &q->cwsr);
@@ -923,7 +929,7 @@ static int create_queue(struct kfd_client *c, struct kfd_queue *q, enum kfd_queu
 	((__u32 *)&args)[sizeof(args) / sizeof(__u32) - 1] = metadata_bytes;
 	if (is_compute(q)) {
 		args.eop_buffer_address = (uintptr_t)q->eop.ptr;
-		args.eop_buffer_size = EOP_BYTES;
+		args.eop_buffer_size = q->eop.bytes;
 		args.ctx_save_restore_address = (uintptr_t)q->cwsr.ptr;
 		args.ctx_save_restore_size = c->cwsr_size;
 		args.ctl_stack_size = c->ctl_stack_size;

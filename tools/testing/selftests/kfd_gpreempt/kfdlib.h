@@ -144,7 +144,7 @@ enum kfd_queue_kind { KFD_QUEUE_AQL, KFD_QUEUE_PM4, KFD_QUEUE_SDMA, KFD_QUEUE_SD
  * @page: amd_queue_t: write index at byte 56, read index at byte 128 (PM4: write pointer and, as 32 bits that wrap with
  *	the ring, read pointer in dwords; SDMA: both in bytes)
  * @ring: AQL: packets of 64 bytes; otherwise dwords
- * @eop: end-of-pipe buffer (compute)
+ * @eop: end-of-pipe buffer (compute; none on gfx942)
  * @cwsr: context save area (compute)
  * @packets: size of the ring in units of 64 bytes
  * @priority: KFD priority as last set
