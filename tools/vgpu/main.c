@@ -126,7 +126,9 @@ TUNABLE(cus, "compute units of an XCC, 1..128, at least one and at most 16 on a 
 TUNABLE(se, "shader engines of an XCC, 1..8");
 TUNABLE(hbm_bytes_per_us, "bandwidth of saving and restoring waves that an XCC has, 1..100000000 bytes/us");
 TUNABLE(trap_ns, "fixed cost of saving or restoring a queue, 0..1000000000 ns");
-TUNABLE(runlist_ns, "cost of a runlist or an unmap request, 0..1000000000 ns");
+TUNABLE(runlist_ns, "cost of an unmap request, 0..1000000000 ns");
+TUNABLE(connect_ns, "from a runlist until the queues of its first process run, 0..1000000000 ns; 160000 is what an MI308X took for a first, empty queue");
+TUNABLE(connect_next_ns, "what each further process of a runlist adds to that, 0..1000000000 ns (default 0: they are connected side by side)");
 TUNABLE(dispatch_ns, "from a packet to its first waves, 0..1000000000 ns");
 TUNABLE(ring_ns, "from a doorbell or a queue's register that the driver writes until the device looks, at most poll_ns, 100..10000000 ns");
 TUNABLE(quantum_ns, "unit of the time slice that amdkfd asks for, when processes or queues are oversubscribed, 10000..100000000 ns");
@@ -185,6 +187,8 @@ static const struct vgpu_product *apply_preset(struct vgpu_config *c)
 	choose(&hbm_bytes_per_us, p->hbm_bytes_per_us);
 	choose(&trap_ns, p->trap_ns);
 	choose(&runlist_ns, p->runlist_ns);
+	choose(&connect_ns, p->connect_ns);
+	choose(&connect_next_ns, p->connect_next_ns);
 	choose(&dispatch_ns, p->dispatch_ns);
 	choose(&ring_ns, p->ring_ns);
 	choose(&quantum_ns, p->quantum_ns);
@@ -224,6 +228,7 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 	    !valid("vram_mb", vram_mb, 64, VGPU_VRAM_BYTES >> 20) ||
 	    !valid("hbm_bytes_per_us", hbm_bytes_per_us.value, 1, 100000000) ||
 	    !valid("trap_ns", trap_ns.value, 0, 1000000000) || !valid("runlist_ns", runlist_ns.value, 0, 1000000000) ||
+	    !valid("connect_ns", connect_ns.value, 0, 1000000000) || !valid("connect_next_ns", connect_next_ns.value, 0, 1000000000) ||
 	    !valid("dispatch_ns", dispatch_ns.value, 0, 1000000000) ||
 	    !valid("ring_ns", ring_ns.value, 100, 10000000) || !valid("quantum_ns", quantum_ns.value, 10000, 100000000) ||
 	    !parse_tlb(&c->tlb) || !vgpu_names_parse("fault", fault, vgpu_fault_name, VGPU_FAULTS, faults) ||
@@ -246,6 +251,8 @@ static int parse_parameters(struct vgpu_config *c, u32 *faults)
 	c->se = se.value;
 	c->trap_ns = trap_ns.value;
 	c->runlist_ns = runlist_ns.value;
+	c->connect_ns = connect_ns.value;
+	c->connect_next_ns = connect_next_ns.value;
 	c->dispatch_ns = dispatch_ns.value;
 	c->hbm_bytes_per_us = hbm_bytes_per_us.value;
 	c->quantum_ns = quantum_ns.value;

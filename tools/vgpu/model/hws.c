@@ -129,8 +129,29 @@ static bool gws_taken(struct vgpu_model *m, u32 xcc, u16 pasid)
 	return false;
 }
 
+/*
+ * What is mapped together: firmware connects the queues of a process side by side, and process by
+ * process. How long the first one takes is known of one device, and that of a further one of none.
+ */
+struct window {
+	u64 start_ns;		/* firmware begins with the process */
+	u64 connected_ns;	/* and its queues run */
+	u64 restored;		/* bytes that all of them restore */
+	u32 process;		/* in the runlist */
+	bool any;		/* there was one with queues */
+};
+
+static void next_process(const struct vgpu_model *m, struct window *w, u32 process)
+{
+	if (w->any && w->process != process)
+		w->start_ns += m->config.connect_next_ns;
+	w->any = true;
+	w->process = process;
+	w->connected_ns = w->start_ns + m->config.connect_ns;
+}
+
 /* Return: false if there is no room for the entry now. */
-static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry *e, u64 start_ns, u64 *restored)
+static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry *e, struct window *w)
 {
 	const struct vgpu_rl_process *p = &m->xcc[xcc].runlist.process[e->process];
 	struct vgpu_map_request request = {
@@ -164,44 +185,48 @@ static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry 
 		return true;
 	}
 	q->gws = e->gws;
-	q->ready_ns = start_ns;
+	next_process(m, w, e->process);
+	q->connected_ns = w->connected_ns;
+	q->ready_ns = w->connected_ns;
 	if (!e->sdma) {
-		vgpu_stamp(m, q->mqd, VGPU_STAMP_CONNECT, m->now_ns, start_ns);
-		*restored += vgpu_cwsr_restore(m, q);
+		vgpu_stamp(m, q->mqd, VGPU_STAMP_CONNECT, w->start_ns, w->connected_ns);
+		w->restored += vgpu_cwsr_restore(m, q);
 	}
 	return true;
 }
 
 /*
- * Maps entries of the runlist from its position on, until VMIDs, slots or GWS run out. Queues run
- * from @start_ns on, those that have state to restore later by what that takes. The longest quantum
- * of the processes counts for all.
+ * Maps entries of the runlist from its position on, until VMIDs, slots or GWS run out, from
+ * @start_ns on. Queues that have state to restore run later by what that takes. The longest quantum
+ * of the processes counts for all. Return: when all of them are connected
  */
-static void map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
+static u64 map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 {
+	struct window w = { .start_ns = start_ns, .connected_ns = start_ns + m->config.connect_ns };
 	struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
-	u64 restored = 0, quantum = 1;
 	struct vgpu_list *l;
+	u64 quantum = 1;
 
 	for (rl->mapped = 0; rl->mapped < rl->entries; rl->mapped++) {
 		const struct vgpu_rl_entry *e = &rl->entry[(rl->pos + rl->mapped) % rl->entries];
 
-		if (!map_entry(m, xcc, e, start_ns, &restored))
+		if (!map_entry(m, xcc, e, &w))
 			break;
 		if (rl->process[e->process].quantum > quantum)
 			quantum = rl->process[e->process].quantum;
 	}
-	/* They are restored side by side and share the slots: none has its waves back long before another. */
-	for (l = m->queues.next; restored && l != &m->queues; l = l->next) {
+	/* Processes that are connected together are restored side by side and share the slots: none has its waves back long before another. */
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
 		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
 		if (q->xcc != xcc)
 			continue;
-		if (q->inflight_count && q->ready_ns == start_ns) {
-			q->ready_ns += vgpu_cwsr_ns(m, restored);
-			vgpu_stamp(m, q->mqd, VGPU_STAMP_RESTORE, start_ns, q->ready_ns);
+		if (q->inflight_count && q->connected_ns) {
+			q->ready_ns += vgpu_cwsr_ns(m, w.restored);
+			vgpu_stamp(m, q->mqd, VGPU_STAMP_RESTORE, q->connected_ns, q->ready_ns);
 		}
-		if (q->head)
+		q->connected_ns = 0;
+		if (w.restored && q->head)
 			q->head_ready_ns = q->ready_ns;
 	}
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
@@ -211,12 +236,13 @@ static void map_window(struct vgpu_model *m, u32 xcc, u64 start_ns)
 			vgpu_aql_joined(m, q);
 	}
 	rl->oversubscribed = rl->chained && rl->mapped < rl->entries;
-	rl->quantum_end_ns = start_ns + quantum * m->config.quantum_ns;
+	rl->quantum_end_ns = w.connected_ns + quantum * m->config.quantum_ns;
 	if (rl->mapped < rl->entries && !rl->chained) {
 		m->stats.bad_packets++;
 		vgpu_err("runlist of %u processes and %u queues does not fit and is not chained: entry %u has no room",
 			 rl->processes, rl->queues, rl->mapped);
 	}
+	return w.connected_ns;
 }
 
 /* Why queues are unmapped */
@@ -434,7 +460,6 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 	struct vgpu_xcc *x = &m->xcc[hiq->xcc];
 	struct vgpu_runlist *rl = &x->runlist;
 	u64 ns = unmap_queues(m, hiq->xcc, true, false, 0, true, BY_RUNLIST);	/* the driver did that already */
-	u64 start;
 
 	m->stats.runlists++;
 	free_vmids(m, hiq->xcc);
@@ -451,10 +476,9 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 		rl->entries = 0;
 		return false;
 	}
-	start = m->now_ns + m->config.runlist_ns + ns;
+	hiq->busy_until_ns = m->now_ns + ns + m->config.connect_ns;
 	if (rl->entries)
-		map_window(m, hiq->xcc, start);
-	hiq->busy_until_ns = start;
+		hiq->busy_until_ns = map_window(m, hiq->xcc, m->now_ns + ns);
 	drop_crumb(m, hiq, CRUMB_RUNLIST);
 	return true;
 }
@@ -468,7 +492,7 @@ static void rotate(struct vgpu_model *m, u32 xcc)
 	m->stats.rotations++;
 	free_vmids(m, xcc);
 	rl->pos = (rl->pos + (rl->mapped ? rl->mapped : 1)) % rl->entries;
-	map_window(m, xcc, m->now_ns + m->config.runlist_ns + ns);
+	map_window(m, xcc, m->now_ns + ns);
 }
 
 /* The XCCs of a partition take turns together, when the last one's quantum is over. Return: when, U64_MAX: never */

@@ -338,6 +338,8 @@ enum vgpu_workgroup_state {
  * @busy_until_ns: the engine works on a packet (unmap, runlist) until then
  * @head_ready_ns: first waves of the packet at the head may start then; 0: the head was not looked
  *	at yet
+ * @connected_ns: when it will have been connected, while a runlist is being mapped; what it has
+ *	saved is restored from then on
  * @ready_ns: no packet is looked at before (mapping, restore)
  * @stuck: reads no more packets after an error
  * @rung_ns: when the last ring was seen, by the caller's clock
@@ -397,6 +399,7 @@ struct vgpu_queue {
 	u64 wptr;
 	u64 busy_until_ns;
 	u64 head_ready_ns;
+	u64 connected_ns;
 	u64 ready_ns;
 	bool stuck;
 	u64 rung_ns;

@@ -133,7 +133,10 @@ struct vgpu_asic {
  * @waves_per_simd: wave slots of a SIMD
  * @se: shader engines
  * @trap_ns: fixed cost of entering or leaving the context-save trap handler
- * @runlist_ns: cost of processing a runlist or an unmap request, beside saving
+ * @runlist_ns: cost of processing an unmap request, beside saving
+ * @connect_ns: from a runlist until the queues of its first process run, beside restoring
+ * @connect_next_ns: what each further process with queues adds to that, for itself and those behind
+ *	it
  * @dispatch_ns: from a packet at the head of a mapped queue to its first waves
  * @hbm_bytes_per_us: memory bandwidth of saving and restoring
  * @quantum_ns: unit of the time slice that a process is mapped with, when queues or processes are
@@ -156,6 +159,8 @@ struct vgpu_config {
 	u32 se;
 	u64 trap_ns;
 	u64 runlist_ns;
+	u64 connect_ns;
+	u64 connect_next_ns;
 	u64 dispatch_ns;
 	u64 hbm_bytes_per_us;
 	u64 quantum_ns;
@@ -176,6 +181,8 @@ struct vgpu_config {
  * @hbm_bytes_per_us: bandwidth
  * @trap_ns: cost
  * @runlist_ns: cost
+ * @connect_ns: cost
+ * @connect_next_ns: cost
  * @dispatch_ns: cost
  * @ring_ns: from a doorbell until the device looks
  * @quantum_ns: unit of the time slice
@@ -187,7 +194,7 @@ struct vgpu_product {
 	u16 device;
 	const struct vgpu_layout *layout;
 	u32 xccs, cus, se, sclk_mhz, hbm_bytes_per_us;
-	u32 trap_ns, runlist_ns, dispatch_ns, ring_ns, quantum_ns;
+	u32 trap_ns, runlist_ns, connect_ns, connect_next_ns, dispatch_ns, ring_ns, quantum_ns;
 	const char *firmware;
 };
 

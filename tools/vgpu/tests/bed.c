@@ -116,7 +116,7 @@ struct bed *bed_new(void (*configure)(struct vgpu_config *c))
 		.asic = vgpu_asic_find("gfx90a"),
 		.vram_bytes = BED_VRAM_BYTES, .doorbells = b->doorbells, .doorbell_bytes = BED_DOORBELL_BYTES,
 		.sclk_mhz = 1700, .xccs = 1, .cus = 8, .simds_per_cu = 4, .waves_per_simd = 8, .se = 4,
-		.trap_ns = 10000, .runlist_ns = 20000, .dispatch_ns = 2000, .hbm_bytes_per_us = 1600000, .quantum_ns = 100000,
+		.trap_ns = 10000, .runlist_ns = 20000, .connect_ns = 20000, .dispatch_ns = 2000, .hbm_bytes_per_us = 1600000, .quantum_ns = 100000,
 	};
 	if (configure)
 		configure(&b->config);

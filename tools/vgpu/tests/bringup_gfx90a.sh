@@ -23,7 +23,7 @@ bad_values()
 	named cus=0 1..128 && named cus=129 1..128 && named se=9 1..8 &&
 	named cus=3 "at least one" && named "cus=65 se=4" "at most 16" &&
 	named poll_ns=1 1000..10000000 && named vram_mb=2048 64..1024 && named hbm_bytes_per_us=0 1..100000000 &&
-	named quantum_ns=1 10000..100000000 && named front=magic "intercept, kmmio, none" &&
+	named quantum_ns=1 10000..100000000 && named connect_ns=1000000001 0..1000000000 && named front=magic "intercept, kmmio, none" &&
 	named preset=mi99 "small, mi210, mi250, mi300x, mi325x, mi308x" && named tlb=on "checked, cached, off" &&
 	named fault=stale_mqd,rust "stale_mqd, stale_ctl_stack, " &&
 	named firmware=late-rptr,rust "late-rptr, early-rptr, " && named firmware=early-rptr,late-rptr "exclude each other"

@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/bringup.sh"
 
-echo 1..9
+echo 1..10
 
 guest <<'GUEST'
 bad_values()
@@ -41,6 +41,11 @@ smaller() # what is given has precedence
 {
 	gpu-up fast --vgpu-args "preset=mi308x xccs=2 cus=8 vram_mb=256 firmware=" && units 0x74a2 2 4 8 && clean && down
 }
+slow_connects() # what a real one took for a process's first queue, and for each further process
+{
+	gpu-up fast --vgpu-args "preset=mi308x connect_ns=160000 connect_next_ns=160000" &&
+	grep -qx 160000 /sys/module/vgpu/parameters/connect_ns && work && down
+}
 of_gfx90a() # PRESET DEVICE: its largest device
 {
 	gpu-up fast --vgpu-args "preset=$1" && units $2 1 8 104 && clean && down
@@ -57,8 +62,9 @@ name="kernels run on its four XCCs and are preempted exactly once"; check work
 check_down=$(down 2>&1) || { echo "RESULT 1 unload after MI308X"; echo "$check_down"; }
 name="with two kernel queues on each XCC processes have 30"; check few_kernel_queues
 name="a given parameter has precedence over the preset"; check smaller
+name="kernels run and are preempted when connecting is slow"; check slow_connects
 name="driver probes an MI250's device"; check of_gfx90a mi250 0x740c
 name="driver probes an MI325X"; check of_8_xccs mi325x 0x74a5
 GUEST
 
-boot 8 "$AMDGPU_TEST_KO"
+boot 9 "$AMDGPU_TEST_KO"

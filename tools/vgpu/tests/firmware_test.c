@@ -280,7 +280,7 @@ TEST(times_of_a_queue_are_in_its_mqd)
 		begin = b->now;
 		CHECK(bed_runlist(b, &q, 1));
 		for (i = 0; i < 2; i++) {
-			CHECK_EQ(noted_ns(mqd[i], CONNECT), silent ? 0 : b->config.runlist_ns);
+			CHECK_EQ(noted_ns(mqd[i], CONNECT), silent ? 0 : b->config.connect_ns);
 			CHECK_EQ(stamp(mqd[i], CONNECT) >= begin / 10, !silent);
 			seen[i] = stamp(mqd[i], CONNECT);
 		}

@@ -449,3 +449,80 @@ TEST(cu_masks_confine_waves)
 	CHECK_DONE(w[1]);
 	CHECK(!bed_run_until(b, bed_work_done, w[0], 10 * MS));
 }
+
+static void slow_connects(struct vgpu_config *c)
+{
+	c->connect_ns = 160 * US;
+	c->connect_next_ns = 70 * US;
+}
+
+static u64 connect_time(const struct bed_queue *q, u32 word)
+{
+	return (q->mqd_words[0x58 + word] | (u64)q->mqd_words[0x59 + word] << 32) * 10;
+}
+
+/* Two queues of the first process, one of the second, one of the third: side by side within a process, and process by process. */
+TEST(processes_are_connected_one_by_one)
+{
+	static const u32 process[] = { 0, 0, 1, 2 };
+	u32 i, slow;
+	struct bed_process *p[3];
+	struct bed_queue *q[4];
+	struct bed_work *w[4];
+	u64 next, start, sent;
+
+	for (slow = 0; slow < 2; slow++) {
+		up_as(slow ? slow_connects : NULL);
+		next = b->config.connect_next_ns;
+		for (i = 0; i < 3; i++)
+			p[i] = bed_process(b);
+		for (i = 0; i < 4; i++) {
+			q[i] = bed_queue(b, p[process[i]]);
+			w[i] = submit_work(q[i], 8, 1, 1, 10 * US);
+		}
+		sent = b->now;
+		CHECK(bed_runlist(b, q, 4));
+		/* the HIQ goes on when all are connected */
+		CHECK(b->now - sent >= b->config.connect_ns + 2 * next);
+		start = connect_time(q[0], 0);
+		for (i = 0; i < 4; i++) {
+			CHECK_EQ(connect_time(q[i], 0), start + process[i] * next);
+			CHECK_EQ(connect_time(q[i], 2), start + process[i] * next + b->config.connect_ns);
+			CHECK_DONE(w[i]);
+		}
+	}
+}
+
+/* None starts before it is connected, and what was saved is not restored before. */
+TEST(queues_run_when_they_are_connected)
+{
+	u32 i, list[BED_LIST_DWORDS], dwords;
+	struct bed_work *w[2];
+	struct bed_queue *q[2];
+	u64 waves, sent;
+
+	up_as(slow_connects);
+	add_queues(q, w, 2, 64, 1, 10, 200 * US);
+	submit_all(q, w, 2);
+	dwords = bed_list(q, 2, list);
+	bed_send_runlist(b, bed_kernel_va(b, bed_vram(b, sizeof(list))), list, dwords);
+	bed_run_for(b, 155 * US);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 0);
+	bed_run_for(b, 15 * US);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 64);
+	bed_run_for(b, 50 * US);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 64);
+	bed_run_for(b, 120 * US);
+	CHECK_EQ(bed_stat(b, "slots_busy"), 128);
+	CHECK(bed_unmap(b, false));
+	waves = bed_stat(b, "waves_restored");
+	CHECK(bed_stat(b, "waves_saved") == 128);
+	sent = b->now;
+	CHECK(bed_runlist(b, q, 2));		/* until the last one is connected */
+	CHECK(b->now - sent >= 230 * US);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(q[i]->mqd_words[0x66] | (u64)q[i]->mqd_words[0x67] << 32, connect_time(q[i], 2) / 10);
+	bed_run_for(b, 30 * US);
+	CHECK_EQ(bed_stat(b, "waves_restored") - waves, 128);
+	CHECK_ALL_DONE(w, 2);
+}
