@@ -136,6 +136,11 @@ class Row:
                 options += [f"--{module}-args", shlex.quote(" ".join(parameters))]
         return f'exec "$VM" run {" ".join(options)} -- {self.command}'
 
+    def limit_s(self):
+        """So long at most. What a guest may take is said to the VM."""
+        own = [float(word[:-1]) for word in self.where if self.where[0] != "guest" and re.fullmatch(r"\d+s", word)]
+        return own[0] if own else SUITE_TIMEOUT_S
+
 
 def read_table():
     """({name: Row}, {layer: {False: seconds of CPU, True: of extended suites}})"""
@@ -178,7 +183,7 @@ def select(rows, opts, kernel):
         for word in opts.suite:
             if word not in [row.name for row in known]:
                 die(f"no suite named {word}; there are: {', '.join(row.name for row in known)}")
-        return [row for row in known if row.name in opts.suite]
+        return [row for row in known if row.name in opts.suite or row.when.get("extended") in opts.suite]
     if opts.inside:
         return [row for row in known if row.when.get(kernel) == opts.inside]
     if kernel:
@@ -309,13 +314,14 @@ class Suite:
             if self.killed:
                 self.kill()
             late = threading.Event()
+            limit_s = self.row.limit_s()
 
             def expire():
                 late.set()
                 self.kill()
                 time.sleep(KILL_AFTER_S)
                 self.kill(signal.SIGKILL)
-            timer = threading.Timer(SUITE_TIMEOUT_S, expire)
+            timer = threading.Timer(limit_s, expire)
             timer.daemon = True
             timer.start()
             for raw in child.stdout:
@@ -326,7 +332,7 @@ class Suite:
             status = child.returncode = os.waitstatus_to_exitcode(status)
             self.cpu_seconds = used.ru_utime + used.ru_stime
             timer.cancel()
-            self.judge(status, late.is_set())
+            self.judge(status, limit_s if late.is_set() else 0)
             if self.failed():
                 err.seek(0)
                 for line in err.read().splitlines()[-60:]:
@@ -366,11 +372,11 @@ class Suite:
             self.say(f"    skipped: {name}: {directive.strip()[4:].strip() or 'no reason given'}")
         self.recent = []
 
-    def judge(self, status, late):
-        """What TAP alone does not say: death, silence, a plan that was not kept."""
+    def judge(self, status, late_s):
+        """What TAP alone does not say: death, silence, a plan that was not kept. LATE_S: it was ended after so many seconds."""
         ran = len(self.results)
-        if late:
-            self.problems.append(f"no end after {SUITE_TIMEOUT_S:g} s")
+        if late_s:
+            self.problems.append(f"no end after {late_s:g} s")
         if self.plan == 0 and ran == 0:
             self.results.append((self.name, "skip", 0))
             self.say(f"    skipped: all of it: {self.skip_all or 'no reason given'}")
@@ -378,7 +384,7 @@ class Suite:
             self.problems.append("prints no plan")
         elif self.plan != ran:
             self.problems.append(f"planned {self.plan} tests, ran {ran}")
-        if status and not late and all(s != "fail" for _, s, _ in self.results):
+        if status and not late_s and all(s != "fail" for _, s, _ in self.results):
             self.problems.append(f"exit status {status}" if status > 0 else f"killed by signal {-status}")
         if self.problems:
             for text in self.recent[-40:]:

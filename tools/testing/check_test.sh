@@ -214,6 +214,37 @@ named_suites_run_alone()
 	totals 0 1 0 0
 }
 
+# Of those that are named, and of no other
+a_suite_brings_those_that_belong_to_it()
+{
+	for name in a b c; do
+		suite $name "$(echo $name | sed 's/a/extended/; s/b/extended:a/; s/c/extended:b/')" <<-'END'
+			echo "1..1"; echo "ok 1 good"
+		END
+	done
+	check a
+	totals 0 2 0 0 && ! grep -q '^c: ' "$scratch/log" || return 1
+	check b
+	totals 0 2 0 0 && ! grep -q '^a: ' "$scratch/log"
+}
+
+a_suite_may_have_longer_than_others()
+{
+	suite a <<-'END'
+		echo "1..1"; sleep 1; echo "ok 1 good"
+	END
+	sed -i 's/| host |/| host 60s |/' "$table"
+	limit_s=0.2
+	check
+	limit_s=
+	totals 0 1 0 0 || return 1
+	sed -i 's/| host 60s |/| host |/' "$table"
+	limit_s=0.2
+	check
+	limit_s=
+	totals 1 0 1 0 && has "$scratch/log" 'no end after 0.2 s'
+}
+
 an_unknown_suite_is_refused_with_the_known_names()
 {
 	suite known <<-'END'
@@ -533,7 +564,7 @@ the_table_is_whole()
 		"$TOP/tools/testing/suites"
 }
 
-plan 30
+plan 32
 says results_are_counted_and_written_down
 says a_failing_test_fails_the_run_and_shows_its_output
 says lines_for_the_reader_are_printed
@@ -546,7 +577,9 @@ says suites_that_do_not_want_to_end_are_killed
 says a_misnumbered_test_fails
 says a_suite_may_skip_as_a_whole
 says nothing_but_skips_is_no_success
+says a_suite_may_have_longer_than_others
 says named_suites_run_alone
+says a_suite_brings_those_that_belong_to_it
 says an_unknown_suite_is_refused_with_the_known_names
 says suites_run_side_by_side
 says a_suite_waits_for_those_it_names

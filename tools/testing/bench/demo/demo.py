@@ -6,7 +6,7 @@ Builds what is missing, boots a VM whose clock counts instructions, runs demo-ph
 when the promises of the demonstration are not kept.
 
     tools/testing/bench/demo/demo.py [--out DIR] [--requests N] [--by nice|class] [--kernels model|hip]
-                                     [--verbatim KO | --kernel NAME]
+                                     [--verbatim KO | --kernel NAME [--amdgpu KO]]
 
 By nice: training has nice value 10. By class: both programs have nice value 0 and are grandchildren of
 `gpreemptctl run --class batch` and `--class latency`.
@@ -14,7 +14,8 @@ By nice: training has nice value 10. By class: both programs have nice value 0 a
 Kernels of the model have a duration and no code; they take no time to emulate. With hip both programs are HIP programs, compiled by hipcc,
 on Debian's HIP and ROCr, and the virtual GPU executes their instructions: fewer requests, on a device of four compute units.
 
---kernel runs it on another kernel of Debian than the machine's: a name of tools/testing/vm/kernels.
+--kernel runs it on another kernel of Debian than the machine's: a name of tools/testing/vm/kernels, or a release. --amdgpu has a test build
+for it already, as of AMD's own driver package.
 
 Touches: $BUILD ($BUILD/NAME with --kernel) through make, DIR/demo.json and the VM's log in DIR if --out is given.
 """
@@ -69,7 +70,7 @@ def other_kernel(name):
     return [script, "--in", kver]
 
 
-def build(verbatim, kernel, by, kernels):
+def build(module, kernel, by, kernels):
     """Everything through make, so that the demonstration runs what the targets make; returns the path of amdgpu.ko."""
     say("demo: building (first time: the driver, many minutes; later: seconds)")
     compile_in = other_kernel(kernel) if kernel else []
@@ -77,8 +78,8 @@ def build(verbatim, kernel, by, kernels):
     if kernels == "hip":
         subprocess.run(["make", "-s", "-C", os.path.join(TOP, "tools/testing/hip"), f"BUILD={os.path.abspath(BUILD)}"], check=True,
                        stdout=sys.stderr)
-    if verbatim:
-        return verbatim
+    if module:
+        return module
     if kernel:
         kver = os.environ["KVER"]
         return last_line([*compile_in, os.path.join(TOP, "dkms/build.sh"), "--kver", kver, "--flavour", "test",
@@ -233,13 +234,16 @@ def main():
     parser.add_argument("--kernels", choices=tuple(WORK), default="model", help="what the programs run on the device")
     parser.add_argument("--verbatim", metavar="KO", help="run this module, as DKMS made it, instead of the test build")
     parser.add_argument("--kernel", metavar="NAME", help="another kernel than the machine's: tools/testing/vm/kernels")
+    parser.add_argument("--amdgpu", metavar="KO", help="a test build for that kernel, instead of its own amdgpu's")
     opts = parser.parse_args()
     if opts.verbatim and opts.kernel:
         fail("--verbatim brings its own module: it does not go with --kernel")
+    if opts.amdgpu and not opts.kernel:
+        fail("--amdgpu is for another kernel: it needs --kernel")
 
     begun = time.monotonic()
     try:
-        amdgpu = build(opts.verbatim, opts.kernel, opts.by, opts.kernels)
+        amdgpu = build(opts.verbatim or opts.amdgpu, opts.kernel, opts.by, opts.kernels)
     except subprocess.CalledProcessError as e:
         fail(f"{' '.join(e.cmd)} failed with status {e.returncode}")
     with tempfile.TemporaryDirectory() as scratch:
@@ -253,7 +257,7 @@ def main():
         summary = summarise(data, opts)
         low_high = {p: data[p]["training"]["p50_us"] / data[p]["inference"]["p50_us"] for p in ("off", "on")}
         table(summary, data, low_high, opts)
-        ko = f"{opts.verbatim}, untouched" if opts.verbatim else "the test build"
+        ko = f"{opts.verbatim}, untouched" if opts.verbatim else opts.amdgpu or "the test build"
         say(f"  Virtual GPU, virtual time: this shows scheduling, not the speed of hardware. amdgpu.ko: {ko}.")
         say("  Priorities by nice: training 10, inference 0." if opts.by == "nice" else
             "  Priorities by gpreemptctl run --class batch and --class latency; all at nice 0.")
