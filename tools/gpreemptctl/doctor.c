@@ -251,7 +251,7 @@ int cmd_doctor(const struct options *o)
 	find_driver(&d);
 	check_module(&r, &d);
 	/* AMD's package is for kernels of other series as well. */
-	if (!d.hooked && !d.source[0])
+	if (!d.hooked && !d.amd && !d.amd_source)
 		check_series(&r, &d);
 	check_dkms(&r, &d);
 	check_secure_boot(&r);

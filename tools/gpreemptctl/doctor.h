@@ -30,7 +30,7 @@ void advise(struct report *r, const char *question, const char *found, const cha
  * @version: what it says; may be empty, as of the kernel's own
  * @file: what would be loaded next; may be empty
  * @file_hooked: that has kfd_gpreempt
- * @source: version of AMD's package whose source is here; empty: none is
+ * @amd_source: the source of a version of AMD's package is here
  */
 struct driver {
 	char kernel[128];
@@ -40,7 +40,7 @@ struct driver {
 	char version[64];
 	char file[512];
 	bool file_hooked;
-	char source[128];
+	bool amd_source;
 };
 
 /* driver.c */

@@ -8,13 +8,15 @@
 #include "doctor.h"
 
 #include <dirent.h>
+#include <glob.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #define MODULE		"/sys/module/amdgpu"
-#define SOURCES		"/usr/src"
-#define AMD_SOURCE	"amdgpu-"
+/* A module that AMD's amdgpu needs, and no other does */
+#define AMD_LAYER	"/sys/module/amdkcl"
+#define AMD_SOURCES	"/usr/src/amdgpu-*/dkms.conf"
 #define DKMS		"/var/lib/dkms"
 /* What came of building AMD's driver with kfd_gpreempt, by kernel */
 #define AMD_MEMORY	"/var/lib/kfd_gpreempt/amd"
@@ -49,33 +51,14 @@ static bool file_is_hooked(void)
 	return found;
 }
 
-/* The folder is named after the package, "6.12.12-2164967.24.04"; the module says what is before the dash. */
-static bool is_of_package(const char *version, const char *package)
+static bool amd_source_here(void)
 {
-	size_t length = strlen(version);
+	glob_t found;
+	bool here = !glob(AMD_SOURCES, 0, NULL, &found);
 
-	return length && !strncmp(package, version, length) && (!package[length] || package[length] == '-');
-}
-
-static void find_source(struct driver *d)
-{
-	DIR *sources = opendir(SOURCES);
-	struct dirent *entry;
-	char path[512];
-
-	while (sources && (entry = readdir(sources))) {
-		const char *package = entry->d_name + strlen(AMD_SOURCE);
-
-		if (strncmp(entry->d_name, AMD_SOURCE, strlen(AMD_SOURCE)))
-			continue;
-		snprintf(path, sizeof(path), SOURCES "/%s/dkms.conf", entry->d_name);
-		/* Of several, the loaded one's. */
-		if (access(path, F_OK) || (d->source[0] && !is_of_package(d->version, package)))
-			continue;
-		snprintf(d->source, sizeof(d->source), "%s", package);
-	}
-	if (sources)
-		closedir(sources);
+	if (here)
+		globfree(&found);
+	return here;
 }
 
 /** find_driver() - find out about the amdgpu of this machine */
@@ -94,8 +77,8 @@ void find_driver(struct driver *d)
 	if (!modinfo("filename", d->file, sizeof(d->file)))
 		d->file[0] = '\0';
 	d->file_hooked = d->file[0] && file_is_hooked();
-	find_source(d);
-	d->amd = is_of_package(d->version, d->source) || (d->version[0] && !d->hooked && strcmp(d->version, VERSION));
+	d->amd = d->loaded && !access(AMD_LAYER, F_OK);
+	d->amd_source = amd_source_here();
 }
 
 /* Why AMD's driver was built without kfd_gpreempt: lines "  what: ", "  why: ", "  remedy: ". Return: is it known? */

@@ -545,11 +545,15 @@ doctor_knows_whose_driver_it_is()
 	doctor_on 1 "ok   it is the one with kfd_gpreempt: the kernel's driver with kfd_gpreempt 0.0.1" \
 		"BAD  module and gpreemptctl are of one version: module 0.0.1"
 
-	# AMD's, which is for kernels of other series as well. Sources of several versions may be there.
+	# AMD's source is there, and the kernel's own driver is loaded.
 	next_module $dkms
-	mkdir -p "$scratch/made-up/src/amdgpu-6.12.12-2164967.24.04" "$scratch/made-up/src/amdgpu-6.7.0-1756574" "$scratch/made-up/src/amdgpu-none"
+	mkdir -p "$scratch/made-up/src/amdgpu-6.12.12-2164967.24.04"
 	: >"$scratch/made-up/src/amdgpu-6.12.12-2164967.24.04/dkms.conf"
-	: >"$scratch/made-up/src/amdgpu-6.7.0-1756574/dkms.conf"
+	loaded ""
+	doctor_on 3 "BAD  it is the one with kfd_gpreempt: the kernel's own driver, without kfd_gpreempt"
+	not grep -q 'supported series' "$scratch/out"
+	# AMD's, which is for kernels of other series as well
+	mkdir "$scratch/made-up/sys/module/amdkcl"
 	loaded 6.12.12 vm_size=-1
 	doctor_on 3 "BAD  it is the one with kfd_gpreempt: AMD's driver package (amdgpu-dkms) 6.12.12, without kfd_gpreempt" \
 		"-> install kfd_gpreempt into AMD's package (make install DRIVER=amd)"
@@ -563,6 +567,14 @@ doctor_knows_whose_driver_it_is()
 	loaded 6.12.12 vm_size=-1 gpreempt_enable=Y
 	doctor_on 1 "ok   it is the one with kfd_gpreempt: AMD's driver package (amdgpu-dkms) 6.12.12, with kfd_gpreempt"
 	not grep -q 'are of one version' "$scratch/out"
+	# It stays AMD's when its source is gone.
+	rm -r "$scratch/made-up/src/amdgpu-6.12.12-2164967.24.04"
+	doctor_on 1 "ok   it is the one with kfd_gpreempt: AMD's driver package (amdgpu-dkms) 6.12.12, with kfd_gpreempt"
+	not grep -q 'are of one version' "$scratch/out"
+	loaded 6.12.12 vm_size=-1
+	next_module $dkms
+	doctor_on 3 "BAD  it is the one with kfd_gpreempt: AMD's driver package (amdgpu-dkms) 6.12.12, without kfd_gpreempt"
+	not grep -q 'supported series' "$scratch/out"
 }
 
 # dkms_has PACKAGE VERSION: DKMS has it for the running kernel
