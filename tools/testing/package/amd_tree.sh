@@ -79,8 +79,12 @@ staged()
 {
 	local folder=$cache/$1 key
 
-	key=$(cat "$0" "$TOP/dkms/lib.sh" "$TOP"/dkms/hooks.{sh,awk,list} "$TOP/dkms/package.c" "$TOP"/kfd_gpreempt/{Kbuild,*.[ch]} "$TOP"/include/uapi/linux/* | sha256sum)
-	[ "$1" = hooked ] || key=$(sed -n '/^prepare()/,/^}/p' "$0" | sha256sum)
+	key=$(
+		sed -n '/^prepare()/,/^}/p' "$0"
+		[ "$1" = stock ] ||
+			cat "$TOP/dkms/lib.sh" "$TOP"/dkms/hooks.{sh,awk,list} "$TOP/dkms/package.c" "$TOP"/kfd_gpreempt/{Kbuild,*.[ch]} "$TOP"/include/uapi/linux/*
+	)
+	key=$(echo "$key" | sha256sum)
 	[ "$key" != "$(cat "$folder.key" 2>/dev/null || true)" ] || return 0
 	rm -f "$folder.key"
 	copy "$folder" || return
@@ -106,6 +110,9 @@ configured()
 		mkdir -p "$cache/config"
 		rm -rf "$work"
 		cp -rl "$cache/stock" "$work"
+		# configure adds lines to files in there.
+		rm -r "$work/amd/dkms"
+		cp -r "$cache/stock/amd/dkms" "$work/amd/"
 		echo "asking kernel $1 what it has (AMD's configure): 3 min" >&2
 		KERNELVER=$1 in_system "$1" env -C "$work/amd/dkms" ./configure >"$scratch/configure" 2>&1 || { tail -n 20 "$scratch/configure"; return 1; }
 		grep -q '^#define HAVE_' "$work/amd/dkms/config/config.h" || { echo "configure found nothing"; return 1; }
@@ -122,8 +129,10 @@ compile()
 
 	[ "$kind" != test ] || { kind=hooked; tree=$tree.test; }
 	staged "$kind" || return
-	mkdir -p "$tree"
-	rsync -rlp --checksum --delete --link-dest="$cache/$kind" --exclude='*.o' --exclude='*.cmd' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' \
+	# What changed in a tree that was compiled is newer than its objects then; a linked file would not be.
+	mkdir -p "$cache/build"
+	[ -e "$tree" ] || cp -rl "$cache/$kind" "$tree"
+	rsync -rlp --checksum --delete --exclude='*.o' --exclude='*.cmd' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' \
 		--exclude='*.order' --exclude='*.symvers' --exclude='*.d' --exclude='.tmp_*' --exclude=/vgpu --exclude=/amd/dkms/config/config.h "$cache/$kind/" "$tree/"
 	cmp -s "$3" "$tree/amd/dkms/config/config.h" || cp "$3" "$tree/amd/dkms/config/config.h"
 	if [ "$2" = test ]; then

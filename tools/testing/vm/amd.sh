@@ -57,7 +57,7 @@ in_vm()
 	local kver folder status=0
 
 	got "$1" "$2"
-	KVER=$kver VM=$TOP/tools/testing/vm/vm TOP=$TOP VGPU_KO=$BUILD/$kver/vgpu/vgpu.ko AMDGPU_TEST_KO=$folder/amdgpu.ko \
+	env KVER="$kver" VM="$TOP/tools/testing/vm/vm" TOP="$TOP" VGPU_KO="$BUILD/$kver/vgpu/vgpu.ko" AMDGPU_TEST_KO="$folder/amdgpu.ko" \
 		"${@:3}" >"$scratch/out" 2>"$scratch/err" || status=$?
 	passed=$(grep -v '# SKIP' "$scratch/out" | grep -c '^ok ' || true)
 	grep -B 10 '^not ok' "$scratch/out" || true
@@ -104,7 +104,7 @@ fi
 [ $# -gt 0 ] || mapfile -t kernels < <("$kernel_sh" --amd)
 [ $# = 0 ] || kernels=("$@")
 [ -e "$BUILD/guest/queues" ] || make -s --no-print-directory -C "$TOP" testbed >&2
-plan $((6 * ${#kernels[@]} + 2 + ${#suites[@]}))
+plan $((6 * ${#kernels[@]} + 3 + ${#suites[@]}))
 for kernel in "${kernels[@]}"; do
 	tap "$kernel: the untouched package builds" modules "$kernel" stock
 	tap "$kernel: it builds with the scheduler" modules "$kernel" hooked
@@ -120,5 +120,7 @@ for suite in "${suites[@]}"; do
 	tap "${kernels[0]}: $suite" suite "${kernels[0]}" "$suite"
 	[ ! -e "$scratch/said.$suite" ] || sed 's/^/#: /' "$scratch/said.$suite"
 done
+tap "${kernels[0]}: idle processes that the driver keeps evicted come back (keep_idle_process_evicted)" run "${kernels[0]}" test 3 \
+	--gpu fast --vgpu-args vram_mb=64 --amdgpu-args keep_idle_process_evicted=1 -- idle_evicted
 tap "${kernels[0]}: the demonstration keeps every promise" demo "${kernels[0]}"
 finish
