@@ -24,12 +24,12 @@ kernel_sh=$TOP/tools/testing/vm/kernel.sh
 hooks_sh=$TOP/dkms/hooks.sh
 top=$TOP
 total=560		# files that are compiled, about
+no_tree="AMD_TREE is not set. It names the source of AMD's driver package: /usr/src/amdgpu-VERSION where ROCm's amdgpu-dkms is installed, or that folder of the package unpacked (dpkg-deb -x)"
 
 # needs: AMD_TREE is a source of the package: sets series and cache
 needs()
 {
-	[ -n "${AMD_TREE:-}" ] ||
-		skip "AMD_TREE is not set: the folder of AMD's driver package, which amdgpu-dkms puts to /usr/src/amdgpu-VERSION"
+	[ -n "${AMD_TREE:-}" ] || skip "$no_tree"
 	ls "$AMD_TREE/amd/dkms/configure" "$AMD_TREE/amd/amdkfd/kfd_priv.h" >/dev/null
 	"$hooks_sh" --series-of "$AMD_TREE" >"$scratch/series"
 	"$hooks_sh" --known | grep -qxF "$(cat "$scratch/series")" || { echo "no hooks for $(cat "$scratch/series")"; return 1; }
@@ -305,7 +305,7 @@ if [ "${1:-}" = --build ]; then
 fi
 
 if [ -z "${AMD_TREE:-}" ]; then
-	echo "1..0 # SKIP AMD_TREE is not set: the folder of AMD's driver package, which amdgpu-dkms puts to /usr/src/amdgpu-VERSION"
+	echo "1..0 # SKIP $no_tree"
 	exit 0
 fi
 mapfile -t kernels < <("$kernel_sh" --amd)

@@ -97,10 +97,8 @@ demo()
 	return 1
 }
 
-if [ -z "${AMD_TREE:-}" ]; then
-	echo "1..0 # SKIP AMD_TREE is not set: the folder of AMD's driver package, which amdgpu-dkms puts to /usr/src/amdgpu-VERSION"
-	exit 0
-fi
+# It says how to get one.
+[ -n "${AMD_TREE:-}" ] || exec "$TOP/tools/testing/package/amd_tree.sh"
 [ $# -gt 0 ] || mapfile -t kernels < <("$kernel_sh" --amd)
 [ $# = 0 ] || kernels=("$@")
 [ -e "$BUILD/guest/queues" ] || make -s --no-print-directory -C "$TOP" testbed >&2
