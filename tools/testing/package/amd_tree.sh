@@ -11,7 +11,7 @@
 # the newest point releases. A throw-away system of that kernel's release of Debian has its compiler and headers. There the package's own
 # configure runs, which asks the kernel what it has, and then kbuild. Parts that no Instinct needs (display, SI, CIK) are left out.
 #
-# --build prints two lines: the release, and the folder with the modules. stock: untouched. hooked: with the hooks. test: the same, with registers
+# --build prints two lines: the release, and the folder with the modules; exit status 3: no archive has that kernel. stock: untouched. hooked: with the hooks. test: the same, with registers
 # that are the virtual GPU's (fast front end). What has been built is not built again.
 #
 # Touches: $GPREEMPT_CACHE/amd-tree, by the content of the package: answers of configure, modules, what did not build and why, and trees in which
@@ -29,7 +29,6 @@ no_tree="AMD_TREE is not set. It names the source of AMD's driver package: /usr/
 # needs: AMD_TREE is a source of the package: sets series and cache
 needs()
 {
-	[ -n "${AMD_TREE:-}" ] || skip "$no_tree"
 	ls "$AMD_TREE/amd/dkms/configure" "$AMD_TREE/amd/amdkfd/kfd_priv.h" >/dev/null
 	"$hooks_sh" --series-of "$AMD_TREE" >"$scratch/series"
 	"$hooks_sh" --known | grep -qxF "$(cat "$scratch/series")" || { echo "no hooks for $(cat "$scratch/series")"; return 1; }
@@ -290,24 +289,25 @@ stays()
 	is "the package's source" "$(content "$AMD_TREE")" "$(cat "$scratch/content")"
 }
 
+if [ -z "${AMD_TREE:-}" ]; then
+	[ $# = 0 ] || { echo "$no_tree" >&2; exit 1; }
+	echo "1..0 # SKIP $no_tree"
+	exit 0
+fi
 if [ "${1:-}" = --build ]; then
 	[ $# = 3 ] || { echo "usage: see the head of $0" >&2; exit 1; }
 	set -e
 	needs
-	[ ! -e "$scratch/.skip" ] || { cat "$scratch/.skip" >&2; exit 1; }
 	folders
 	exec 9>"$cache/.lock"
 	flock 9
 	kver=$(release_for "$2") || { echo "$kver" >&2; exit 1; }
+	[ ! -e "$scratch/.skip" ] || { cat "$scratch/.skip" >&2; exit 3; }
 	out=$(built "$kver" "$3") || { echo "$out" >&2; exit 1; }
 	printf '%s\n%s\n' "$kver" "$out"
 	exit 0
 fi
 
-if [ -z "${AMD_TREE:-}" ]; then
-	echo "1..0 # SKIP $no_tree"
-	exit 0
-fi
 mapfile -t kernels < <("$kernel_sh" --amd)
 plan $((5 + 2 * ${#kernels[@]}))
 must "AMD_TREE is a source of AMD's package, and its hooks are known" needs
