@@ -11,8 +11,8 @@
 # the newest point releases. A throw-away system of that kernel's release of Debian has its compiler and headers. There the package's own
 # configure runs, which asks the kernel what it has, and then kbuild. Parts that no Instinct needs (display, SI, CIK) are left out.
 #
-# --build prints two lines: the release, and the folder with the modules; exit status 3: no archive has that kernel. stock: untouched. hooked: with the hooks. test: the same, with registers
-# that are the virtual GPU's (fast front end). What has been built is not built again.
+# --build prints two lines: the release, and the folder with the modules. stock: untouched. hooked: with the hooks. test: the same, with registers
+# that are the virtual GPU's (fast front end). What has been built is not built again. Exit status 3: no archive has that kernel.
 #
 # Touches: $GPREEMPT_CACHE/amd-tree, by the content of the package: answers of configure, modules, what did not build and why, and trees in which
 # a second build compiles what changed.
