@@ -12,7 +12,8 @@
 # configure runs, which asks the kernel what it has, and then kbuild. Parts that no Instinct needs (display, SI, CIK) are left out.
 #
 # --build prints two lines: the release, and the folder with the modules. stock: untouched. hooked: with the hooks. test: the same, with registers
-# that are the virtual GPU's (fast front end). What has been built is not built again. Exit status 3: no archive has that kernel.
+# that are the virtual GPU's (fast front end). What has been built is not built again. Exit status 3: it cannot
+# be tried, for a reason that is said, as when no archive has that kernel.
 #
 # Touches: $GPREEMPT_CACHE/amd-tree, by the content of the package: answers of configure, modules, what did not build and why, and trees in which
 # a second build compiles what changed.
@@ -73,19 +74,36 @@ prepare()
 	rm -f "$1/amd/dkms/config/config.h"
 }
 
-# staged stock|hooked: the prepared package, in a folder that is the same as long as nothing changed
+# intercept FOLDER: registers are those of the virtual GPU. What asks for none is compiled as before, so that this takes no minute.
+intercept()
+{
+	local file
+
+	cp "$TOP/tools/vgpu/intercept.h" "$1/include/vgpu_intercept.h"
+	grep -rlwE --include='*.c' 'readl|readq|writel|writeq' "$1" | while IFS= read -r file; do
+		sed -i '1i #include <vgpu_intercept.h>' "$file"
+	done
+}
+
+# staged stock|hooked|test: the prepared package, in a folder that is the same as long as nothing changed
 staged()
 {
 	local folder=$cache/$1 key
 
+	[ "$1" != test ] || staged hooked || return
 	key=$(
 		sed -n '/^prepare()/,/^}/p' "$0"
+		[ "$1" != test ] || sed -n '/^intercept()/,/^}/p' "$0" | cat - "$TOP/tools/vgpu/intercept.h"
 		[ "$1" = stock ] ||
 			cat "$TOP/dkms/lib.sh" "$TOP"/dkms/hooks.{sh,awk,list} "$TOP/dkms/package.c" "$TOP"/kfd_gpreempt/{Kbuild,*.[ch]} "$TOP"/include/uapi/linux/*
 	)
 	key=$(echo "$key" | sha256sum)
 	[ "$key" != "$(cat "$folder.key" 2>/dev/null || true)" ] || return 0
-	rm -f "$folder.key"
+	rm -rf "$folder.key" "$folder"
+	if [ "$1" = test ]; then
+		cp -rl "$cache/hooked" "$folder" && intercept "$folder" && echo "$key" >"$folder.key"
+		return
+	fi
 	copy "$folder" || return
 	if [ "$1" = hooked ]; then
 		"$hooks_sh" "$folder" || return
@@ -124,22 +142,20 @@ configured()
 # compile KVER FLAVOUR ANSWERS [TARGET]: in $cache/build; its log is $cache/build/log
 compile()
 {
-	local kind=$2 tree=$cache/build/$1 flags=-g0 symbols=()
+	local tree=$cache/build/$1 symbols=()
 
-	[ "$kind" != test ] || { kind=hooked; tree=$tree.test; }
-	staged "$kind" || return
+	staged "$2" || return
 	# What changed in a tree that was compiled is newer than its objects then; a linked file would not be.
 	mkdir -p "$cache/build"
-	[ -e "$tree" ] || cp -rl "$cache/$kind" "$tree"
+	[ -e "$tree" ] || cp -rl "$cache/$2" "$tree"
 	rsync -rlp --checksum --delete --exclude='*.o' --exclude='*.cmd' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' \
-		--exclude='*.order' --exclude='*.symvers' --exclude='*.d' --exclude='.tmp_*' --exclude=/vgpu --exclude=/amd/dkms/config/config.h "$cache/$kind/" "$tree/"
+		--exclude='*.order' --exclude='*.symvers' --exclude='*.d' --exclude='.tmp_*' --exclude=/amd/dkms/config/config.h "$cache/$2/" "$tree/"
 	cmp -s "$3" "$tree/amd/dkms/config/config.h" || cp "$3" "$tree/amd/dkms/config/config.h"
 	if [ "$2" = test ]; then
-		flags="$flags -include $tree/vgpu/intercept.h"
-		symbols=("KBUILD_EXTRA_SYMBOLS=$tree/vgpu/Module.symvers")
-		accessors "$1" "$tree/vgpu" || { : >"$cache/build/log"; return 1; }
+		symbols=("KBUILD_EXTRA_SYMBOLS=$cache/accessors/$1/Module.symvers")
+		accessors "$1" "$cache/accessors/$1" || { : >"$cache/build/log"; return 1; }
 	fi
-	in_system "$1" make "-j$(nproc)" TTM_NAME=amdttm SCHED_NAME=amd-sched -C "/lib/modules/$1/build" "M=$tree" "KCFLAGS=$flags" \
+	in_system "$1" make "-j$(nproc)" TTM_NAME=amdttm SCHED_NAME=amd-sched -C "/lib/modules/$1/build" "M=$tree" KCFLAGS=-g0 \
 		CONFIG_DEBUG_INFO_BTF_MODULES= "${symbols[@]}" "${4:-modules}" 2>&1 | tee "$cache/build/log" | "$TOP/dkms/progress.sh" --kbuild "$total" "compiling AMD's package ($2) for $1"
 	return "${PIPESTATUS[0]}"
 }
@@ -151,7 +167,7 @@ accessors()
 
 	[ ! -e "$2/Module.symvers" ] || [ "$TOP/tools/vgpu/intercept.h" -nt "$2/intercept.h" ] || return 0
 	rm -rf "$2"
-	mkdir "$2"
+	mkdir -p "$2"
 	cp "$TOP/tools/vgpu/intercept.h" "$2/"
 	echo 'obj-m := vgpu.o' >"$2/Kbuild"
 	{
@@ -171,12 +187,10 @@ accessors()
 # built KVER stock|hooked|test: prints the folder with the modules
 built()
 {
-	local out=$cache/modules/$1/$2 tree=$cache/build/$1 kind=hooked key answers missing
+	local out=$cache/modules/$1/$2 tree=$cache/build/$1 key answers missing
 
-	[ "$2" != stock ] || kind=stock
-	[ "$2" != test ] || tree=$tree.test
-	staged $kind || return
-	key="$(cat "$cache/$kind.key") $([ "$2" != test ] || sha256sum <"$TOP/tools/vgpu/intercept.h")"
+	staged "$2" || return
+	key=$(cat "$cache/$2.key")
 	if [ "$key" != "$(cat "$out/key" 2>/dev/null || true)" ]; then
 		rm -rf "$out"
 		answers=$(configured "$1") || { echo "$answers"; return 1; }
@@ -186,7 +200,7 @@ built()
 			[ -z "$missing" ] || { echo "$missing"; return 1; }
 		fi
 		mkdir -p "$out"
-		find "$tree" -name '*.ko' ! -path '*/vgpu/*' -exec cp {} "$out/" \;
+		find "$tree" -name '*.ko' -exec cp {} "$out/" \;
 		ls "$out/amdgpu.ko" "$out/amdkcl.ko" "$out/amdttm.ko" >/dev/null || return
 		echo "$key" >"$out/key"
 	fi
@@ -289,6 +303,12 @@ stays()
 	is "the package's source" "$(content "$AMD_TREE")" "$(cat "$scratch/content")"
 }
 
+# skipped: ends --build if a function in a subshell called skip
+skipped()
+{
+	[ ! -e "$scratch/.skip" ] || { cat "$scratch/.skip" >&2; exit 3; }
+}
+
 if [ -z "${AMD_TREE:-}" ]; then
 	[ $# = 0 ] || { echo "$no_tree" >&2; exit 1; }
 	echo "1..0 # SKIP $no_tree"
@@ -299,10 +319,12 @@ if [ "${1:-}" = --build ]; then
 	set -e
 	needs
 	folders
+	(supported)
+	skipped
 	exec 9>"$cache/.lock"
 	flock 9
 	kver=$(release_for "$2") || { echo "$kver" >&2; exit 1; }
-	[ ! -e "$scratch/.skip" ] || { cat "$scratch/.skip" >&2; exit 3; }
+	skipped
 	out=$(built "$kver" "$3") || { echo "$out" >&2; exit 1; }
 	printf '%s\n%s\n' "$kver" "$out"
 	exit 0
