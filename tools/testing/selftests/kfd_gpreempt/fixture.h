@@ -286,7 +286,7 @@ static inline struct device_health device_health(void)
 	 */
 	if (kfd_param_get("sched_policy") != NO_HWS)
 		h.stale_translations += kfd_vgpu_stat("stale_vmids");
-	else if (!access("/sys/module/amdkcl", F_OK))
+	else if (kfd_driver_is_amds())
 		h.stale_translations = 0;
 	return h;
 }

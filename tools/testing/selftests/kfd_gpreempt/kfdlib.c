@@ -50,6 +50,16 @@ struct kfd_ioctl_profiler_args {
 };
 #define AMDKFD_IOC_PROFILER		AMDKFD_IOWR(0x28, struct kfd_ioctl_profiler_args)
 #endif
+/* AMD's own driver has a number of its own for it, and something with 64-bit numbers in the same place. */
+struct amds_profiler_args {
+	__u32 op;
+	__u32 pad;
+	__u32 gpu_id;
+	__u32 lock;
+	__u32 perfcount_enable;
+	__u32 rest[7];
+};
+#define AMDS_IOC_PROFILER		AMDKFD_IOWR(0x86, struct amds_profiler_args)
 
 #define DOORBELL_BYTES		8192ull		/* a process's slice on gfx9 and later */
 #define EOP_BYTES		4096u
@@ -332,6 +342,11 @@ int64_t kfd_vgpu_get(const char *name)
 int kfd_vgpu_set(const char *name, int64_t value)
 {
 	return write_number(in(VGPU_DEBUGFS, name), value);
+}
+
+bool kfd_driver_is_amds(void)
+{
+	return !access("/sys/module/amdkcl", F_OK);
 }
 
 bool kfd_client_is_virtual(void)
@@ -1105,11 +1120,15 @@ int64_t kfd_clock_offset_ns(const struct kfd_client *c)
 
 /* ---- profiling ---- */
 
-int kfd_profiler_lock(struct kfd_client *c, bool lock)
+int kfd_profiler_lock(struct kfd_client *c, bool lock, bool counters)
 {
-	struct kfd_ioctl_profiler_args args = { .op = KFD_IOC_PROFILER_PMC, .pmc = { .gpu_id = c->gpu_id, .lock = lock } };
+	struct kfd_ioctl_profiler_args args = {
+		.op = KFD_IOC_PROFILER_PMC,
+		.pmc = { .gpu_id = c->gpu_id, .lock = lock, .perfcount_enable = counters },
+	};
+	struct amds_profiler_args amds = { .gpu_id = c->gpu_id, .lock = lock, .perfcount_enable = counters };
 
-	return kfd_call(c, AMDKFD_IOC_PROFILER, &args);
+	return kfd_driver_is_amds() ? kfd_call(c, AMDS_IOC_PROFILER, &amds) : kfd_call(c, AMDKFD_IOC_PROFILER, &args);
 }
 
 /* ---- signals ---- */

@@ -236,6 +236,7 @@ int kfd_client_open_context(struct kfd_client *c);
 void kfd_client_close(struct kfd_client *c);
 #define KFD_METADATA	22
 int kfd_interface(struct kfd_client *c);	/* minor version of KFD's interface */
+bool kfd_driver_is_amds(void);		/* of the package amdgpu-dkms, not the kernel's own */
 bool kfd_client_is_virtual(void);		/* debugfs of the virtual GPU exists: model kernels can run */
 void kfd_code_path(const char *name, uint32_t gfx_target_version, char *path, size_t size);	/* beside the program: NAME-gfx90a.co */
 const char *kfd_work_missing(void);		/* why there are no kernels for the first GPU, or NULL */
@@ -287,7 +288,7 @@ void kfd_queue_stamp(struct kfd_queue *q);	/* AQL: from now on signals tell in @
 int64_t kfd_clock_offset_ns(const struct kfd_client *c);
 
 /* ---- profiling: no other process may lock the device meanwhile. Only without any queue on it: see driver-notes.rst ---- */
-int kfd_profiler_lock(struct kfd_client *c, bool lock);	/* -ENOTTY: this KFD has none; -EBUSY, -EALREADY */
+int kfd_profiler_lock(struct kfd_client *c, bool lock, bool counters);	/* -ENOTTY: this KFD has none; -EBUSY, -EALREADY */
 
 /* ---- signals; @s lies in memory that the GPU sees ---- */
 void kfd_signal_init(struct kfd_signal *s, int64_t value);

@@ -293,7 +293,7 @@ TEST_F(lifecycle, criu_checkpoint_of_preempted_process)
 
 static int64_t do_profile(struct actor *a, const int64_t *args)
 {
-	return kfd_profiler_lock(&a->client, args[0]);
+	return kfd_profiler_lock(&a->client, args[0], args[1]);
 }
 
 /*
@@ -319,6 +319,26 @@ TEST_F(lifecycle, profiler_keeps_no_queue_from_yielding)
 	finish_pair(_metadata, &p);
 	ASSERT_EQ(0, wait_no_queues());
 	EXPECT_EQ(0, actor_call(profiler, do_profile, false, 0, 0, 0));
+	EXPECT_STOPPED(profiler);
+}
+
+/* Switching counters changes the MQDs of all queues, also of those that are off the device. */
+TEST_F(lifecycle, counters_of_a_profiler_put_no_queue_back)
+{
+	struct actor *profiler;
+	struct pair p;
+
+	NEEDS(kfd_driver_is_amds() ? NULL : "with queues the kernel's own driver would wait for its own lock (driver-notes.rst)");
+	profiler = actor_start(0, ARENA);
+	ASSERT_ACTOR(profiler);
+	p = preempted_pair(_metadata, self->slots, 20, 40);
+	EXPECT_EQ(0, actor_call(profiler, do_profile, true, true, 0, 0));
+	EXPECT_TRUE(stands_still(&p.low->work[0], 10 * MS));
+	EXPECT_TRUE(state_is(p.low, 0, "preempted"));
+	EXPECT_EQ(0, actor_call(profiler, do_profile, false, false, 0, 0));
+	EXPECT_TRUE(stands_still(&p.low->work[0], 10 * MS));
+	EXPECT_FALSE(actor_done(p.high, 0));
+	finish_pair(_metadata, &p);
 	EXPECT_STOPPED(profiler);
 }
 
