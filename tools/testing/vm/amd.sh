@@ -123,7 +123,7 @@ for suite in "${suites[@]}"; do
 	tap "${kernels[0]}: $suite" suite "${kernels[0]}" "$suite"
 	[ ! -e "$scratch/said.$suite" ] || sed 's/^/#: /' "$scratch/said.$suite"
 done
-tap "${kernels[0]}: idle processes that the driver keeps evicted come back (keep_idle_process_evicted)" run "${kernels[0]}" test 3 \
+tap "${kernels[0]}: with keep_idle_process_evicted the driver alone withdraws doorbells" run "${kernels[0]}" test 3 \
 	--gpu fast --vgpu-args vram_mb=64 --amdgpu-args keep_idle_process_evicted=1 -- idle_evicted
 tap "${kernels[0]}: the demonstration keeps every promise" demo "${kernels[0]}"
 finish
