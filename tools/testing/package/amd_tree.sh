@@ -219,7 +219,11 @@ release_for()
 {
 	local kver releases object='' answers='' tried=''
 
-	releases=$("$kernel_sh" --list "$1" 2>"$scratch/list") || skip "$(tail -n 1 "$scratch/list")"
+	releases=$("$kernel_sh" --list "$1" 2>"$scratch/list") || {
+		[ $? != 3 ] || skip "$(tail -n 1 "$scratch/list")"
+		cat "$scratch/list"
+		return 1
+	}
 	for kver in $(echo "$releases" | sort -rV); do
 		tried="$tried $kver"
 		if [ -e "$cache/modules/$kver/stock/key" ]; then
