@@ -169,7 +169,7 @@ static void wfq_decided(struct gpreempt_policy_node *pn, u64 now_ns)
 		if (s->vtime_ns < pn->vtime_ns)
 			s->vtime_ns = pn->vtime_ns;
 		s->wanted = true;
-		s->ran |= gpreempt_policy_stays(q);
+		s->ran |= gpreempt_policy_stays(q) && !q->spared;
 		s->turn |= !keep_turn && q->rank == pn->level_rank;
 	}
 }

@@ -197,7 +197,8 @@ static void policy_keep_off(const struct gpreempt_policy_params *params,
 	if (!q->set.hold)
 		q->let_go_until_ns = 0;
 	q->asked = q->set.hold;
-	kept_off = q->set.hold && !policy_fixed(q) && now_ns >= q->let_go_until_ns;
+	kept_off = q->set.hold && !params->observe && !policy_fixed(q) &&
+		   now_ns >= q->let_go_until_ns;
 	if (kept_off != q->kept_off)
 		demand_starve_anew(q, now_ns);
 	q->kept_off = kept_off;
@@ -246,6 +247,12 @@ static bool policy_shows_none(const struct gpreempt_policy_node *pn,
 {
 	return !q->preempted && !q->seen.driver_off && !q->seen.showed_none && pn->waves_seen &&
 	       !policy_fixed_works(pn);
+}
+
+/* It is off the device, or would be if its node did not only observe. */
+static inline bool policy_is_off(const struct gpreempt_policy_queue *q)
+{
+	return q->preempted || q->spared;
 }
 
 /* What all rules ask for, once per pass. */
@@ -421,7 +428,7 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
 	level->inversion = false;
 	level->preempts = false;
 	for (q = pn->busy; q; q = q->pass.next_busy) {
-		if (q->preempted || !q->pass.demand[assume])
+		if (policy_is_off(q) || !q->pass.demand[assume])
 			continue;
 		q->missing = policy_missing_rank(pn, q, level);
 		if (!policy_outranked(q))
@@ -562,6 +569,8 @@ static noinline enum gpreempt_verdict policy_judge(const struct gpreempt_policy_
 		return q->preempted && policy_waits_for_age(pn, q, now_ns) ?
 			       GPREEMPT_VERDICT_AGEING :
 			       GPREEMPT_VERDICT_AGED;
+	if (q->spared)
+		return GPREEMPT_VERDICT_YIELDS;
 	if (policy_in_min_run(q, &pn->params, level, now_ns))
 		return GPREEMPT_VERDICT_MIN_RUN;
 	if (!level->preempts)
@@ -621,14 +630,14 @@ static enum gpreempt_verdict policy_verdict_on_device(const struct gpreempt_poli
 		return GPREEMPT_VERDICT_DRIVER;
 	if (q->pass.relieved)
 		return GPREEMPT_VERDICT_RELIEF;
-	if (!q->pass.demand[1] && q->preempted && pn->ops->rotates)
+	if (!q->pass.demand[1] && q->preempted && pn->ops->rotates && !pn->params.observe)
 		return GPREEMPT_VERDICT_LEFT_OFF;
 	if (!q->pass.demand[1])
 		return policy_verdict_of_idle(q);
 	if (verdict != GPREEMPT_VERDICT_RUNS)
 		return verdict;
 	/* Its hold does not count. */
-	if (q->set.hold)
+	if (q->set.hold && !pn->params.observe)
 		return policy_fixed(q) ? policy_verdict_of_fixed(q) : GPREEMPT_VERDICT_RELIEF;
 	if (demand_expected(q, now_ns))
 		return GPREEMPT_VERDICT_EXPECTED;
@@ -643,7 +652,35 @@ static inline bool policy_runs_for_rank(const struct gpreempt_policy_queue *q,
 {
 	return q->missing <= 0 && !q->preempted && q->pass.demand[1] && q->rank == level->rank &&
 	       now_ns >= q->set.expected_until_ns &&
-	       !(q->set.hold | q->pass.relieved | q->set.unseen | q->seen.driver_off);
+	       !(q->set.hold | q->pass.relieved | q->set.unseen | q->seen.driver_off | q->spared);
+}
+
+/* It need not yield any more: would it come back now, or as a preempted one wait for something? */
+static bool policy_stays_spared(const struct gpreempt_policy_node *pn,
+				const struct gpreempt_policy_queue *q, const struct level *level,
+				u64 now_ns)
+{
+	/* As policy_drop_idle_resumes() has it. */
+	if (pn->ops->rotates)
+		return level->valid && !q->pass.demand[1];
+	return q->missing <= 0 && policy_resume_delayed(pn, q, now_ns);
+}
+
+/* The same of a node that only observes. @verdict: what would become of it. */
+static noinline enum gpreempt_verdict policy_observe(const struct gpreempt_policy_node *pn,
+						     struct gpreempt_policy_queue *q,
+						     const struct level *level,
+						     enum gpreempt_verdict verdict, u64 now_ns)
+{
+	bool off = verdict >= GPREEMPT_VERDICT_OFF ||
+		   (q->spared && policy_stays_spared(pn, q, level, now_ns));
+
+	q->action = q->preempted ? GPREEMPT_RESUME : GPREEMPT_KEEP;
+	if (off != q->spared)
+		q->would = off ? GPREEMPT_PREEMPT : GPREEMPT_RESUME;
+	q->spared = off;
+	return off ? GPREEMPT_VERDICT_OBSERVED :
+		     policy_verdict_on_device(pn, q, level, verdict, now_ns);
 }
 
 /* Sets @action of all others. */
@@ -653,6 +690,8 @@ static noinline enum gpreempt_verdict policy_decide_other(const struct gpreempt_
 {
 	enum gpreempt_verdict verdict = policy_judge(pn, q, level, now_ns);
 
+	if (pn->params.observe)
+		return policy_observe(pn, q, level, verdict, now_ns);
 	q->action = policy_action_of(q, verdict);
 	if (q->action == GPREEMPT_RESUME && q->missing <= 0 &&
 	    policy_resume_delayed(pn, q, now_ns)) {
@@ -954,7 +993,7 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		enum demand demand = policy_look_at(pn, q, now_ns);
 
-		doubt.preempted |= q->preempted || q->set.hold;
+		doubt.preempted |= policy_is_off(q) || q->set.hold;
 		if (demand == DEMAND_NONE)
 			continue;
 		policy_make_busy(pn, q);
@@ -1059,6 +1098,18 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	return policy_waves_change(pn, &sure, now_ns);
 }
 
+/* It acts from now on: what would have been is over. */
+static noinline void policy_end_observing(struct gpreempt_policy_node *pn)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
+		pn->queues[i]->spared = false;
+		pn->queues[i]->request = (struct gpreempt_policy_request){ 0 };
+	}
+	pn->observed = false;
+}
+
 /**
  * gpreempt_policy_needs_waves() - would waves in flight change the decision?
  * @pn: the node, with its queues sampled
@@ -1073,6 +1124,8 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
  */
 bool gpreempt_policy_needs_waves(struct gpreempt_policy_node *pn, u64 now_ns)
 {
+	if (pn->observed && !pn->params.observe)
+		policy_end_observing(pn);
 	pn->asked = policy_waves_matter(pn, now_ns);
 	pn->unproven = policy_unproven(pn);
 	return pn->asked;
@@ -1119,6 +1172,8 @@ bool gpreempt_policy_needs_runlist(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u64 least_ns = gpreempt_later(GPREEMPT_LAUNCHED_NS, GPREEMPT_RUNLIST_SHARE * pn->pass_ns);
 
+	if (pn->params.observe)
+		return false;
 	if (pn->acted_ns && now_ns - pn->acted_ns < least_ns)
 		return false;
 	if (pn->params.waves_saved)
@@ -1209,6 +1264,8 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 			end_ns = gpreempt_earlier(end_ns, policy_resume_from(pn, q, now_ns));
 	} else if (policy_outranked(q) && policy_in_min_run(q, params, level, now_ns)) {
 		end_ns = gpreempt_earlier(end_ns, q->seen.run_ns + params->min_run_ns);
+	} else if (q->spared && q->missing <= 0 && policy_resume_delayed(pn, q, now_ns)) {
+		end_ns = gpreempt_earlier(end_ns, policy_resume_from(pn, q, now_ns));
 	}
 	return end_ns;
 }
@@ -1308,7 +1365,7 @@ static void policy_drop_idle_resumes(const struct gpreempt_policy_node *pn,
  */
 static bool policy_unconcerned(const struct gpreempt_policy_queue *q, const struct level *level)
 {
-	return !q->pass.demand[1] && !q->preempted && !q->set.hold && !level->preempts &&
+	return !q->pass.demand[1] && !policy_is_off(q) && !q->set.hold && !level->preempts &&
 	       !q->pass.relieved && !q->pass.age && !q->seen.blocked;
 }
 
@@ -1449,11 +1506,13 @@ static bool policy_on_request(const struct gpreempt_policy_queue *q)
 /* What is left of the last decision goes. */
 static inline void policy_begin_choice(struct gpreempt_policy_queue *q)
 {
+	q->came = q->pass.demand[1] && !q->had_demand;
 	q->had_demand = q->pass.demand[1];
 	q->effective_priority = q->set.priority;
 	q->in_the_way = false;
 	q->leads = false;
 	q->action = GPREEMPT_KEEP;
+	q->would = GPREEMPT_KEEP;
 }
 
 /*
@@ -1485,7 +1544,7 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 		if (q->pass.demand[1])
 			demand_note_active(q, now_ns);
 		q->missing = policy_missing_rank(pn, q, level);
-		if (policy_preempted_for_rank(q)) {
+		if (policy_preempted_for_rank(q) && !pn->params.observe) {
 			policy_give_verdict(q, policy_verdict_of_outranked(pn, q), now_ns);
 			policy_note_outranked(pn, q, level, now_ns);
 			if (q->pass.age)
@@ -1502,6 +1561,8 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 		policy_note_action(pn, q, level, now_ns);
 		nr_preempt += q->action == GPREEMPT_PREEMPT;
 		nr_resume += q->action == GPREEMPT_RESUME;
+		decision->nr_would_preempt += q->would == GPREEMPT_PREEMPT;
+		decision->nr_would_resume += q->would == GPREEMPT_RESUME;
 		charged |= q->action != GPREEMPT_KEEP && !policy_on_request(q);
 		/*
 		 * A hold may wait for the end of a relief, or until the driver lets the queue go.
@@ -1519,6 +1580,55 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 	decision->nr_preempted = nr_preempted;
 	decision->nr_in_the_way = nr_in_the_way;
 	return end_ns;
+}
+
+/* Does work that would be off the device run beside the level? */
+static bool policy_spared_runs(const struct gpreempt_policy_node *pn)
+{
+	const struct gpreempt_policy_queue *q;
+
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (q->spared && q->pass.demand[1])
+			return true;
+	return false;
+}
+
+static void policy_begin_request(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->request = (struct gpreempt_policy_request){
+		.since_ns = now_ns,
+		.rptr = q->seen.rptr,
+		.came = q->came,
+		.ended_ns = q->request.ended_ns,
+	};
+}
+
+/*
+ * How long work waits that nothing yields to, because the node only observes. The first packet says
+ * so: the device takes it when it has room.
+ */
+static void policy_watch_requests(struct gpreempt_policy_node *pn, const struct level *level,
+				  u64 now_ns, struct gpreempt_decision *decision)
+{
+	bool beside = policy_spared_runs(pn);
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		struct gpreempt_policy_request *request = &q->request;
+		bool held_up = beside && !q->spared && policy_makes_level(q, true) &&
+			       policy_rank(q) == level->rank;
+		bool open = request->since_ns > request->ended_ns;
+
+		if (open && request->came && !request->waited_ns && q->seen.rptr != request->rptr)
+			request->waited_ns = now_ns - request->since_ns;
+		if (open && !held_up) {
+			request->ended_ns = now_ns;
+			decision->nr_requests++;
+		} else if (!open && held_up) {
+			policy_begin_request(q, now_ns);
+		}
+	}
 }
 
 /**
@@ -1559,7 +1669,10 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 	pn->saving = wait_ns;
 
 	end_ns = policy_choose_all(pn, &level, now_ns, decision);
-	if (pn->ops->rotates && decision->nr_resume)
+	pn->observed = pn->params.observe;
+	if (pn->params.observe)
+		policy_watch_requests(pn, &level, now_ns, decision);
+	else if (pn->ops->rotates && decision->nr_resume)
 		policy_drop_idle_resumes(pn, &level, now_ns, decision);
 	policy_forget_stalls(pn, &level);
 	if (decision->nr_preempt || decision->nr_resume)
@@ -1601,7 +1714,8 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 	/* A queue with packets is active. A queue that comes back with work is not announced. */
 	if (pn->ops->rotates || q->set.unseen ||
 	    (q->seen.driver_off && q->seen.driver_off_with_work) ||
-	    policy_recently_active(q, now_ns) || q->preempted || q->set.hold || q->pass.demand[1] ||
+	    policy_recently_active(q, now_ns) || policy_is_off(q) || q->set.hold ||
+	    q->pass.demand[1] || q->request.since_ns > q->request.ended_ns ||
 	    q->pass.relieved || now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
 		return false;
 	if (q->seen.used && pn->params.waves_known && !none_saved) {
@@ -1645,6 +1759,8 @@ void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn,
 		decision->nr_resume += q->preempted;
 		q->verdict = GPREEMPT_VERDICT_NONE;
 		q->leads = false;
+		q->spared = false;
+		q->request = (struct gpreempt_policy_request){ 0 };
 		/*
 		 * There are no looks from now on: whether a lower one has the device meanwhile will
 		 * not be known.

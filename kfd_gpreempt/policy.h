@@ -181,6 +181,9 @@
  * @GPREEMPT_KEEP: leave the queue as it is
  * @GPREEMPT_PREEMPT: take it off the device
  * @GPREEMPT_RESUME: give it back to the device
+ *
+ * While a node only observes, &gpreempt_policy_queue.would has the same words for what would be
+ * done.
  */
 enum gpreempt_action {
 	GPREEMPT_KEEP,
@@ -350,6 +353,24 @@ struct gpreempt_policy_queue_pass {
 };
 
 /**
+ * struct gpreempt_policy_request - work of a queue that lower work ran beside, while its node only
+ * observes
+ * @since_ns: since when lower work that would have been taken off has run beside it; 0: there is
+ *	none
+ * @rptr: the read pointer at that time
+ * @came: the queue had no work before: what came had to wait, if for anything, for the device
+ * @waited_ns: with @came: how long until the read pointer moved; 0: it has not
+ * @ended_ns: the last of them ended at this time: what is above is about that one
+ */
+struct gpreempt_policy_request {
+	u64 since_ns;
+	u64 rptr;
+	bool came;
+	u64 waited_ns;
+	u64 ended_ns;
+};
+
+/**
  * struct gpreempt_policy_queue - a compute queue, as the policy sees it
  * @process: owner; queues with the same owner belong to the same process
  * @set: written by the caller
@@ -358,9 +379,14 @@ struct gpreempt_policy_queue_pass {
  * @preempted: off the device, by gpreempt_policy_preempted()
  * @saved_waves: it was taken in the middle of a kernel (control stack in use)
  * @had_demand: it had demand at the last decision
+ * @came: it had not at the one before that
+ * @spared: it would be off the device if its node did not only observe. What is written here of
+ *	@preempted ones holds for it as far as it says so.
+ * @would: result of the last decision of a node that only observes: what would be done
+ * @request: while its node only observes: work of it, beside lower one
  * @preempted_at_ns: when it was preempted, while @preempted
- * @outranked_ns: when it last had to stay off for a higher one, while @preempted; 0: it was
- *	taken off on request
+ * @outranked_ns: when it last had to stay off for a higher one, while @preempted or @spared;
+ *	0: it was taken off on request
  * @gaps: how many short gaps those above it had of late, between two times for which it was
  *	outranked; a long one halves it
  * @gap_ns: how long the longest of these was
@@ -404,6 +430,8 @@ struct gpreempt_policy_queue {
 	bool preempted;
 	bool saved_waves;
 	bool had_demand;
+	bool came;
+	bool spared;
 	bool in_the_way;
 	bool leads;
 	bool kept_off;
@@ -412,6 +440,8 @@ struct gpreempt_policy_queue {
 	u8 gaps;
 	enum gpreempt_verdict verdict;
 	enum gpreempt_action action;
+	enum gpreempt_action would;
+	struct gpreempt_policy_request request;
 	s32 effective_priority;
 	u64 preempted_at_ns;
 	u64 outranked_ns;
@@ -451,6 +481,8 @@ struct gpreempt_policy_queue {
  * @waves_known: the device can tell waves in flight
  * @waves_saved: its counters do not count, only what runlists save tells
  * @waves_counted: its counters have shown a wave of any queue
+ * @observe: decide as ever, but take nothing off the device: what would be is @spared. What is
+ *	preempted comes back.
  */
 struct gpreempt_policy_params {
 	u64 interval_ns;
@@ -467,6 +499,7 @@ struct gpreempt_policy_params {
 	bool waves_known;
 	bool waves_saved;
 	bool waves_counted;
+	bool observe;
 };
 
 struct gpreempt_policy_node;
@@ -544,6 +577,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @on_request: of the last decision: all that it has carried out is that holds begin or end
  * @ranked_ns: wfq: until when device time has been accounted
  * @vtime_ns: wfq: the least that a share with demand has had; where those begin that come
+ * @observed: the last decision was one of a node that only observes
  *
  * The caller provides the storage, zeroed.
  */
@@ -586,6 +620,7 @@ struct gpreempt_policy_node {
 	bool on_request;
 	u64 ranked_ns;
 	u64 vtime_ns;
+	bool observed;
 };
 
 /**
@@ -595,6 +630,9 @@ struct gpreempt_policy_node {
  * @nr_preempted: queues that were preempted when it was made, or whose hold was asked for
  * @nr_in_the_way: queues that would have to yield and cannot: see &gpreempt_policy_queue.in_the_way
  * @nr_relief: queues that were given relief by this decision
+ * @nr_would_preempt: while the node only observes: queues that would be taken off the device
+ * @nr_would_resume: likewise: queues that would be given back
+ * @nr_requests: likewise: queues whose @request has ended
  * @over_budget: from this decision on a preemption waits for the overhead budget
  * @inversion: a lower queue had the device while a higher one had work
  * @level_valid: some queue has work, @level is set
@@ -612,6 +650,9 @@ struct gpreempt_decision {
 	u32 nr_preempted;
 	u32 nr_in_the_way;
 	u32 nr_relief;
+	u32 nr_would_preempt;
+	u32 nr_would_resume;
+	u32 nr_requests;
 	bool over_budget;
 	bool inversion;
 	bool level_valid;
@@ -656,6 +697,7 @@ static inline bool gpreempt_policy_should_yield(enum gpreempt_verdict verdict)
 	case GPREEMPT_VERDICT_OBSTACLE:
 	case GPREEMPT_VERDICT_MIN_RUN:
 	case GPREEMPT_VERDICT_BUDGET:
+	case GPREEMPT_VERDICT_OBSERVED:
 	case GPREEMPT_VERDICT_YIELDS:
 	case GPREEMPT_VERDICT_AGEING:
 		return true;

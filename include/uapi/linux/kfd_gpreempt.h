@@ -21,7 +21,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define GPREEMPT_ABI_VERSION		3
+#define GPREEMPT_ABI_VERSION		4
 
 #define GPREEMPT_PRIORITY_MIN		(-1023)
 #define GPREEMPT_PRIORITY_MAX		1023
@@ -191,6 +191,8 @@ enum gpreempt_queue_flag {
  *	queue of its process that was reset, no save area
  * @GPREEMPT_VERDICT_MIN_RUN: it has to go when gpreempt_min_run_us is over
  * @GPREEMPT_VERDICT_BUDGET: it has to go when gpreempt_overhead_pct allows another preemption
+ * @GPREEMPT_VERDICT_OBSERVED: it would have to go, and its node only observes (gpreempt_observe).
+ *	Since version 4
  * @GPREEMPT_VERDICT_YIELDS: a queue with a higher rank has work
  * @GPREEMPT_VERDICT_OWN_PROCESS: a queue of its own process that was asked to come first has work
  * @GPREEMPT_VERDICT_HOLD: it is held on request
@@ -219,6 +221,7 @@ enum gpreempt_verdict {
 	GPREEMPT_VERDICT_OBSTACLE,
 	GPREEMPT_VERDICT_MIN_RUN,
 	GPREEMPT_VERDICT_BUDGET,
+	GPREEMPT_VERDICT_OBSERVED,
 
 	GPREEMPT_VERDICT_YIELDS		= 32,
 	GPREEMPT_VERDICT_OWN_PROCESS,

@@ -280,7 +280,7 @@ static void make_dormant(u32 nr)
 	const struct gpreempt_decision *d = &node.decision;
 	u32 i = 0;
 
-	if (d->nr_preempt || d->nr_resume)
+	if (d->nr_preempt || d->nr_resume || d->nr_would_preempt || d->nr_would_resume)
 		node.all_due_ns = 0;
 	while (node.all_due_ns && i < nr) {
 		if (gpreempt_policy_dormant(&node.policy, node.policies[i], node.now_ns, &node.all_due_ns))
@@ -355,6 +355,9 @@ void look(void)
 	CHECK_EQ(d->nr_resume, nr_resume);
 	CHECK_EQ(d->level_valid, nr_leading);
 	CHECK(!d->nr_preempt || d->inversion || held);
+	CHECK(!d->nr_would_preempt || d->inversion);
+	CHECK(!node.params.observe || !d->nr_preempt);
+	CHECK(node.params.observe || (!d->nr_would_preempt && !d->nr_would_resume && !d->nr_requests));
 	CHECK(!(d->park && d->nr_preempt));
 	CHECK(d->next_ns >= 10 * US);
 	CHECK(d->next_ns <= node.params.interval_ns);
@@ -385,6 +388,13 @@ void act(void)
 			break;
 		}
 	}
+	/* It would have cost so much. */
+	if (node.decision.nr_would_preempt || node.decision.nr_would_resume)
+		gpreempt_policy_overhead(&node.policy, node.pass_takes_ns, node.decision.nr_would_preempt, node.now_ns);
+	node.nr_would_preempt += node.decision.nr_would_preempt;
+	node.nr_would_resume += node.decision.nr_would_resume;
+	node.nr_would_act += node.decision.nr_would_preempt || node.decision.nr_would_resume;
+	node.nr_requests += node.decision.nr_requests;
 	if (!node.decision.nr_preempt && !node.decision.nr_resume)
 		return;
 	node.nr_acting++;
@@ -506,8 +516,8 @@ void high_is_held(void)
 	CHECK_AFTER(0, !on_device(high));
 }
 
-/* Under edf: low is taken off for high, and idle, which could not be due before high, goes along. */
-struct queue *idle_goes_along_by_deadline(void)
+/* Under edf, three processes: of one that is idle, work would be due before a new one of high. */
+struct queue *idle_beside_deadlines(void)
 {
 	struct queue *idle = new_queue(new_process(), HIGH);
 
@@ -515,6 +525,14 @@ struct queue *idle_goes_along_by_deadline(void)
 	two_processes();
 	idle->process->policy.deadline_ns = 10 * MS;
 	high->process->policy.deadline_ns = 20 * MS;
+	return idle;
+}
+
+/* Low is taken off for high, and idle, which could not be due before high, goes along. */
+struct queue *idle_goes_along_by_deadline(void)
+{
+	struct queue *idle = idle_beside_deadlines();
+
 	start_hog(high);
 	pass();
 	/* High is due in 5 ms: idle could be due in 10 at the earliest. */

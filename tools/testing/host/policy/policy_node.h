@@ -77,6 +77,10 @@ struct queue {
  * @nr_passes: all passes
  * @nr_preempted: queues preempted
  * @nr_relief: reliefs given
+ * @nr_would_preempt: while observing: queues that would have been preempted
+ * @nr_would_resume: likewise: resumed
+ * @nr_would_act: likewise: passes that would have done either
+ * @nr_requests: likewise: work beside which such a queue ran
  */
 struct node {
 	struct gpreempt_policy_node policy;
@@ -102,6 +106,10 @@ struct node {
 	u32 nr_passes;
 	u32 nr_preempted;
 	u32 nr_relief;
+	u32 nr_would_preempt;
+	u32 nr_would_resume;
+	u32 nr_would_act;
+	u32 nr_requests;
 
 	u32 nr_processes;
 	struct process processes[NR_QUEUES_MAX];
@@ -152,6 +160,7 @@ void both_work(void);
 void low_is_preempted(void);
 void hog_preempts_low(void);
 void high_is_held(void);
+struct queue *idle_beside_deadlines(void);
 struct queue *idle_goes_along_by_deadline(void);
 
 /* A pass after @ns, or passes for so long, as often as that or every POLL: then it must hold. */
