@@ -343,7 +343,9 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 	 * it starts.
 	 */
 	if ((pass.changed || gn->monitor.again) && dqm->sched_running && !dqm->is_hws_hang) {
-		hws_shorten_grace(gn);
+		/* One that only observes gives back what it had taken off, and leaves no trace. */
+		if (!gn->tun.params.observe)
+			hws_shorten_grace(gn);
 		r = execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0,
 					 USE_DEFAULT_GRACE_PERIOD);
 		gn->hw.grace_epoch = gn->waves.epoch;

@@ -328,7 +328,7 @@ static void dump_print_stats(struct drm_printer *p, const struct gpreempt_stats 
 
 	drm_printf(
 		p,
-		"counters: checks=%lld wakeups=%lld inversions=%lld preemptions=%lld resumes=%lld destroyed_preempted=%lld failures=%llu disabled=%lld runlists=%lld relief_slices=%lld paced=%lld hints=%lld hints_used=%lld hints_expired=%lld doorbell_arms=%lld doorbell_late=%lld doorbell_faults=%lld preempt_ns_last=%lld preempt_ns_max=%lld pass_ns_last=%lld\n",
+		"counters: checks=%lld wakeups=%lld inversions=%lld preemptions=%lld resumes=%lld destroyed_preempted=%lld failures=%llu disabled=%lld runlists=%lld relief_slices=%lld paced=%lld hints=%lld hints_used=%lld hints_expired=%lld doorbell_arms=%lld doorbell_late=%lld doorbell_faults=%lld would_be_preemptions=%lld would_be_resumes=%lld would_be_runlists=%lld observed_requests=%lld observed_unclear=%lld preempt_ns_last=%lld preempt_ns_max=%lld pass_ns_last=%lld\n",
 		atomic64_read(&stats->checks), atomic64_read(&stats->wakeups),
 		atomic64_read(&stats->inversions), atomic64_read(&stats->preemptions),
 		atomic64_read(&stats->resumes), atomic64_read(&stats->destroyed_preempted),
@@ -337,7 +337,11 @@ static void dump_print_stats(struct drm_printer *p, const struct gpreempt_stats 
 		atomic64_read(&stats->paced), atomic64_read(&stats->hints),
 		atomic64_read(&stats->hints_used), atomic64_read(&stats->hints_expired),
 		atomic64_read(&stats->doorbell_arms), atomic64_read(&stats->doorbell_late),
-		atomic64_read(&stats->doorbell_faults), atomic64_read(&stats->preempt_ns_last),
+		atomic64_read(&stats->doorbell_faults),
+		atomic64_read(&stats->would_be_preemptions),
+		atomic64_read(&stats->would_be_resumes), atomic64_read(&stats->would_be_runlists),
+		atomic64_read(&stats->observed_requests), atomic64_read(&stats->observed_unclear),
+		atomic64_read(&stats->preempt_ns_last),
 		atomic64_read(&stats->preempt_ns_max), atomic64_read(&stats->pass_ns_last));
 	dump_print_names(p, "skipped", gpreempt_skip_names, stats->skipped, GPREEMPT_NR_SKIPS);
 	dump_print_names(p, "failed", gpreempt_failure_names, stats->failed, GPREEMPT_NR_FAILURES);
@@ -370,8 +374,8 @@ static void dump_print_queue_copy(struct drm_printer *p, const struct node_copy 
 		   dump_left_us(q, n->paid_ns, n->now_ns));
 	drm_printf(
 		p,
-		"  policy: action=%s preempted=%d saved_waves=%d used=%d blocked=%d tries=%u driver_off=%d immovable=%d in_the_way=%d skipped=%d effective_priority=%d rank=%lld missing_rank=%lld hold=%d missed_deadlines=%llu rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld restore_since=%lld stalled=%lld active=%lld preempted_since=%lld starved=%lld relief_left_us=%lld\n",
-		actions[q->action], q->preempted, q->saved_waves, q->seen.used, q->seen.blocked,
+		"  policy: action=%s preempted=%d spared=%d saved_waves=%d used=%d blocked=%d tries=%u driver_off=%d immovable=%d in_the_way=%d skipped=%d effective_priority=%d rank=%lld missing_rank=%lld hold=%d missed_deadlines=%llu rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld restore_since=%lld stalled=%lld active=%lld preempted_since=%lld starved=%lld relief_left_us=%lld\n",
+		actions[q->action], q->preempted, q->spared, q->saved_waves, q->seen.used, q->seen.blocked,
 		q->seen.tries, q->seen.driver_off, q->set.immovable, q->in_the_way, c->skipped,
 		q->effective_priority, q->rank, q->missing, q->set.hold, q->missed, q->seen.rptr,
 		q->seen.wptr, q->seen.pending, q->seen.waves, dump_age_us(q->seen.waves_ns, now_ns),

@@ -138,7 +138,7 @@ static int hold_may_be_held(const struct gpreempt_queue *gq)
 {
 	struct gpreempt_overrides overrides;
 
-	if (!gq->gn->backend)
+	if (!gq->gn->backend || gpreempt_tunables_observes(gq->gn))
 		return -EOPNOTSUPP;
 	if (READ_ONCE(gq->gn->life.paused))
 		return -EIO;

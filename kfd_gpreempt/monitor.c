@@ -457,13 +457,15 @@ static bool monitor_decide(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	const struct gpreempt_policy_ops *ops = gpreempt_policies[gn->tun.policy];
 	bool saved;
 
-	gn->policy.params.waves_known = gn->waves.known;
 	gn->policy.params.waves_lag_ns = gn->waves.lag_ns;
 	if (gn->policy.ops != ops)
 		gpreempt_policy_use(&gn->policy, ops);
 	gpreempt_waves_begin(gn, pass->now_ns);
 	gpreempt_demand_turns(&gn->policy, READ_ONCE(gn->hw.turns) * GPREEMPT_TURN_NS);
 	saved = !gpreempt_waves_count(gn, pass->now_ns);
+	/* No runlist is sent in order to know. */
+	gn->policy.params.waves_known = gn->waves.known && !(saved && gn->tun.params.observe);
+	saved &= !gn->tun.params.observe;
 	if (saved && !gn->policy.params.waves_saved)
 		gpreempt_demand_miscounted(&gn->policy, pass->now_ns);
 	gn->policy.params.waves_saved = saved;
@@ -513,6 +515,39 @@ static bool monitor_put_off(struct gpreempt_node *gn, const struct gpreempt_pass
 	return false;
 }
 
+/*
+ * So long a hardware pass is taken to be until one has been timed on this node: twice what firmware
+ * took to connect the first queue of a process of an MI308X.
+ */
+#define MONITOR_ASSUMED_PASS_NS	(320 * NSEC_PER_USEC)
+
+/*
+ * Read section held. A node that only observes has decided. What would have been done counts in the
+ * overhead budget, so that no more is counted than would have been done.
+ */
+static void monitor_observed(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
+			     u64 now_ns)
+{
+	u64 pass_ns = atomic64_read(&gn->stats.preempt_ns_last) ?: MONITOR_ASSUMED_PASS_NS;
+
+	gpreempt_stats_observed(gn, decision, now_ns);
+	if (decision->nr_would_preempt || decision->nr_would_resume)
+		gpreempt_policy_overhead(&gn->policy, pass_ns, decision->nr_would_preempt, now_ns);
+}
+
+/*
+ * The node begins to observe. Its decision gives back what was off the device; what else it has left
+ * there goes with the same runlist, or with one for that alone. A queue on its way off comes back
+ * when it has left.
+ */
+static void monitor_begin_to_observe(struct gpreempt_node *gn)
+{
+	if (!READ_ONCE(gn->mqd.nr_altered))
+		return;
+	gn->monitor.reprioritize |= gn->backend->reprioritizes;
+	gn->monitor.again |= !gn->backend->reprioritizes;
+}
+
 /* Read section held. What follows from a decision before it is carried out. */
 static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *decision,
 			    u64 now_ns)
@@ -520,7 +555,7 @@ static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *
 	/* Some queue is, or was. */
 	if (decision->nr_in_the_way || READ_ONCE(gn->marks.skipped))
 		gpreempt_stats_immovable(gn, decision);
-	if (gpreempt_mqd_priority_decided(gn, decision->rivals)) {
+	if (gpreempt_mqd_priority_decided(gn, decision->rivals && !gn->tun.params.observe)) {
 		gn->monitor.reprioritize |= gn->backend->reprioritizes;
 		gn->monitor.again |= !gn->backend->reprioritizes;
 	}
@@ -528,11 +563,14 @@ static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *
 	if (READ_ONCE(gn->queues.nr) > gn->monitor.max_sampled)
 		decision->park = false;
 	/* What is preempted takes those that are dormant along. */
-	if (decision->nr_preempt || decision->nr_resume || gn->monitor.again)
+	if (decision->nr_preempt || decision->nr_resume || decision->nr_would_preempt ||
+	    decision->nr_would_resume || gn->monitor.again)
 		gn->monitor.all_due_ns = 0;
 	else
 		monitor_make_dormant(gn, now_ns);
 	gpreempt_stats_verdicts(gn, decision, now_ns);
+	if (gn->tun.params.observe)
+		monitor_observed(gn, decision, now_ns);
 }
 
 /* Carries the decision out, if it asks for anything. */
@@ -633,7 +671,13 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 		return monitor_put_off(gn, pass);
 
 	monitor_end_pass(gn, pass, derive_ns);
+	if (gn->tun.params.observe && !gn->monitor.observes)
+		monitor_begin_to_observe(gn);
 	monitor_act_on(gn, decision);
+	if (gn->tun.params.observe && !gn->monitor.observes && gn->backend->leave)
+		gn->backend->leave(gn);
+	gn->monitor.observes = gn->tun.params.observe;
+	gpreempt_stats_observing(gn, gn->tun.params.observe);
 	return true;
 }
 
@@ -736,7 +780,8 @@ static u64 monitor_look(struct gpreempt_node *gn)
 		return gn->monitor.again ? gn->tun.params.interval_ns : U64_MAX;
 	}
 	nap_ns = decision->park ? U64_MAX : decision->next_ns;
-	if (!decision->park && gn->tun.wakeup == GPREEMPT_WAKEUP_DOORBELL)
+	if (!decision->park && gn->tun.wakeup == GPREEMPT_WAKEUP_DOORBELL &&
+	    !gn->tun.params.observe)
 		nap_ns = gpreempt_doorbell_wait(gn, decision, &waits);
 	/* The end of a rivalry is the end of what it took from programs. */
 	if (gn->mqd.rivalry)
@@ -766,6 +811,7 @@ void gpreempt_monitor_last_pass(struct gpreempt_node *gn)
 	monitor_resume_all(gn);
 	if (gn->backend->leave)
 		gn->backend->leave(gn);
+	gpreempt_stats_observing(gn, false);
 }
 
 /* No lock held. What happened in a pass is told after it. */
@@ -831,6 +877,7 @@ void gpreempt_monitor_begin(struct gpreempt_node *gn)
 	lockdep_assert_held(&gn->pass_lock);
 	gn->monitor.errors = 0;
 	gn->monitor.again = false;
+	gn->monitor.observes = false;
 	gn->monitor.clear_ns = ktime_get_ns();
 	WRITE_ONCE(gn->monitor.state, GPREEMPT_STATE_IDLE);
 }

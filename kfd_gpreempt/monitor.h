@@ -117,6 +117,8 @@ struct gpreempt_node_monitor {
 	 * backend for that alone
 	 */
 	bool reprioritize;
+	/** @observes: the last pass found that the node only observes, and has taken back */
+	bool observes;
 	/** @errors: failed passes in a row */
 	u32 errors;
 	/** @failed_ns: when the last of them failed */

@@ -276,7 +276,8 @@ bool gpreempt_mqd_snapshot_matches(const struct gpreempt_queue *gq)
 static bool mqd_is_ours(const struct gpreempt_node *gn)
 {
 	/* A queue that is not registered yet is about to be. */
-	return READ_ONCE(gn->life.thread) && READ_ONCE(gn->monitor.state) != GPREEMPT_STATE_FAILED;
+	return READ_ONCE(gn->life.thread) && !gpreempt_tunables_observes(gn) &&
+	       READ_ONCE(gn->monitor.state) != GPREEMPT_STATE_FAILED;
 }
 
 /* What the program asked for, as MQDs say it. UPDATE_QUEUE writes it under p->mutex alone. */

@@ -118,6 +118,21 @@ static ssize_t queue_sysfs_preempted_ms_show(const struct gpreempt_queue *gq, ch
 	return sysfs_emit(buf, "%llu\n", gpreempt_stats_preempted_ns(gq) / NSEC_PER_MSEC);
 }
 
+static ssize_t queue_sysfs_would_be_preempt_count_show(const struct gpreempt_queue *gq, char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", READ_ONCE(gq->account.would_be_preempted));
+}
+
+static ssize_t queue_sysfs_observed_requests_show(const struct gpreempt_queue *gq, char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", READ_ONCE(gq->account.requests));
+}
+
+static ssize_t queue_sysfs_observed_wait_us_show(const struct gpreempt_queue *gq, char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", READ_ONCE(gq->account.waited_ns) / NSEC_PER_USEC);
+}
+
 #define QUEUE_ATTRIBUTE(_name, _mode, _store)		\
 	static struct queue_attribute attr_##_name = {	\
 		.attr = { .name = #_name, .mode = _mode },	\
@@ -129,6 +144,9 @@ QUEUE_ATTRIBUTE(effective_priority, 0444, NULL);
 QUEUE_ATTRIBUTE(gpreempt_state, 0444, NULL);
 QUEUE_ATTRIBUTE(preempt_count, 0444, NULL);
 QUEUE_ATTRIBUTE(preempted_ms, 0444, NULL);
+QUEUE_ATTRIBUTE(would_be_preempt_count, 0444, NULL);
+QUEUE_ATTRIBUTE(observed_requests, 0444, NULL);
+QUEUE_ATTRIBUTE(observed_wait_us, 0444, NULL);
 
 static struct attribute *attrs[] = {
 	&attr_logical_priority.attr,
@@ -136,6 +154,9 @@ static struct attribute *attrs[] = {
 	&attr_gpreempt_state.attr,
 	&attr_preempt_count.attr,
 	&attr_preempted_ms.attr,
+	&attr_would_be_preempt_count.attr,
+	&attr_observed_requests.attr,
+	&attr_observed_wait_us.attr,
 	NULL
 };
 

@@ -55,6 +55,8 @@ const char *const gpreempt_latency_names[GPREEMPT_NR_LATENCIES] = {
 	[GPREEMPT_LATENCY_HOLD] = "hold",
 	[GPREEMPT_LATENCY_PASS] = "pass",
 	[GPREEMPT_LATENCY_NOTICE] = "notice",
+	[GPREEMPT_LATENCY_OBSERVED_WAIT] = "observed_wait",
+	[GPREEMPT_LATENCY_OBSERVED_BESIDE] = "observed_beside",
 };
 
 /* The same of verdicts, as libgpreempt has them. */
@@ -74,6 +76,7 @@ const char *const gpreempt_verdict_names[] = {
 	[GPREEMPT_VERDICT_OBSTACLE] = "obstacle",
 	[GPREEMPT_VERDICT_MIN_RUN] = "min_run",
 	[GPREEMPT_VERDICT_BUDGET] = "budget",
+	[GPREEMPT_VERDICT_OBSERVED] = "observed",
 	[GPREEMPT_VERDICT_YIELDS] = "yields",
 	[GPREEMPT_VERDICT_OWN_PROCESS] = "own_process",
 	[GPREEMPT_VERDICT_HOLD] = "hold",
@@ -206,8 +209,9 @@ void gpreempt_stats_pass(struct gpreempt_node *gn, const struct gpreempt_decisio
 	if (!decision->inversion)
 		return;
 	atomic64_inc(&gn->stats.inversions);
-	trace_gpreempt_inversion(gn, decision->nr_preempt, now_ns - gn->monitor.clear_ns);
-	if (!decision->nr_preempt)
+	trace_gpreempt_inversion(gn, decision->nr_preempt + decision->nr_would_preempt,
+				 now_ns - gn->monitor.clear_ns);
+	if (!decision->nr_preempt && !decision->nr_would_preempt)
 		return;
 	stats_add_latency(gn, GPREEMPT_LATENCY_DETECT, now_ns - gn->monitor.clear_ns);
 	gpreempt_event(gn, NULL, GPREEMPT_EVENT_INVERSION, decision->level);
@@ -445,4 +449,94 @@ u64 gpreempt_stats_preempted_ns(const struct gpreempt_queue *gq)
 void gpreempt_stats_begin(struct gpreempt_node *gn)
 {
 	gn->marks.resuming_ns = 0;
+}
+
+/**
+ * gpreempt_stats_observing() - the node only observes, or it does not
+ * @gn: the node
+ * @observes: as its tunable says, in this pass
+ *
+ * Context: the monitor.
+ */
+void gpreempt_stats_observing(struct gpreempt_node *gn, bool observes)
+{
+	u64 now_ns = ktime_get_ns();
+
+	if (observes == !!gn->marks.observing_ns)
+		return;
+	if (!observes)
+		atomic64_add(now_ns - gn->marks.observing_ns, &gn->stats.observed_ns);
+	WRITE_ONCE(gn->marks.observing_ns, observes ? now_ns : 0);
+}
+
+/**
+ * gpreempt_stats_observed_ns() - for how long has a node only observed?
+ * @gn: the node
+ *
+ * Context: any.
+ *
+ * Return: nanoseconds, up to now
+ */
+u64 gpreempt_stats_observed_ns(const struct gpreempt_node *gn)
+{
+	u64 since_ns = READ_ONCE(gn->marks.observing_ns);
+
+	return atomic64_read(&gn->stats.observed_ns) + (since_ns ? ktime_get_ns() - since_ns : 0);
+}
+
+static void stats_would_preempt(struct gpreempt_queue *gq)
+{
+	atomic64_inc(&gq->gn->stats.would_be_preemptions);
+	WRITE_ONCE(gq->account.would_be_preempted, gq->account.would_be_preempted + 1);
+	trace_gpreempt_would_preempt(gq);
+	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_OBSERVED, 0);
+}
+
+static void stats_request(struct gpreempt_queue *gq)
+{
+	const struct gpreempt_policy_request *request = &gq->policy.request;
+	u64 beside_ns = request->ended_ns - request->since_ns;
+	bool clear = request->came && request->waited_ns &&
+		     request->waited_ns < GPREEMPT_OBSERVED_UNCLEAR_NS;
+
+	atomic64_inc(&gq->gn->stats.observed_requests);
+	WRITE_ONCE(gq->account.requests, gq->account.requests + 1);
+	stats_add_latency(gq->gn, GPREEMPT_LATENCY_OBSERVED_BESIDE, beside_ns);
+	if (clear) {
+		WRITE_ONCE(gq->account.waited_ns, gq->account.waited_ns + request->waited_ns);
+		stats_add_latency(gq->gn, GPREEMPT_LATENCY_OBSERVED_WAIT, request->waited_ns);
+	} else if (request->came) {
+		atomic64_inc(&gq->gn->stats.observed_unclear);
+	}
+	trace_gpreempt_request(gq, clear ? (s64)request->waited_ns : -1, beside_ns);
+	gpreempt_event(gq->gn, gq, GPREEMPT_EVENT_REQUEST, clear ? (s64)request->waited_ns : -1);
+}
+
+/**
+ * gpreempt_stats_observed() - count what a node would have done that only observes
+ * @gn: the node, decided
+ * @decision: what was decided
+ * @now_ns: time of the samples
+ *
+ * Context: the monitor, in the read section of its pass.
+ */
+void gpreempt_stats_observed(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
+			     u64 now_ns)
+{
+	u32 i;
+
+	if (decision->nr_would_preempt || decision->nr_would_resume)
+		atomic64_inc(&gn->stats.would_be_runlists);
+	else if (!decision->nr_requests)
+		return;
+	for (i = 0; i < gn->monitor.nr_sampled + gn->monitor.nr_dormant; i++) {
+		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
+
+		if (gq->policy.would == GPREEMPT_PREEMPT)
+			stats_would_preempt(gq);
+		else if (gq->policy.would == GPREEMPT_RESUME)
+			atomic64_inc(&gn->stats.would_be_resumes);
+		if (gq->policy.request.ended_ns == now_ns)
+			stats_request(gq);
+	}
 }

@@ -75,6 +75,11 @@ enum gpreempt_failure {
  * @GPREEMPT_LATENCY_PASS: reading the queues and deciding, per pass; without carrying out
  * @GPREEMPT_LATENCY_NOTICE: an armed process's doorbell write to decision, per pass that
  *	takes one in
+ * @GPREEMPT_LATENCY_OBSERVED_WAIT: on a node that only observes: work came to a queue, and waited
+ *	for so long for the device to take its first packet, while a queue ran that would have been
+ *	preempted. Of %GPREEMPT_OBSERVED_UNCLEAR_NS and more it is not clear what it waited for.
+ * @GPREEMPT_LATENCY_OBSERVED_BESIDE: likewise: for so long such a queue ran beside the work, until
+ *	either ended
  * @GPREEMPT_NR_LATENCIES: number of kinds
  */
 enum gpreempt_latency {
@@ -85,8 +90,16 @@ enum gpreempt_latency {
 	GPREEMPT_LATENCY_HOLD,
 	GPREEMPT_LATENCY_PASS,
 	GPREEMPT_LATENCY_NOTICE,
+	GPREEMPT_LATENCY_OBSERVED_WAIT,
+	GPREEMPT_LATENCY_OBSERVED_BESIDE,
 	GPREEMPT_NR_LATENCIES,
 };
+
+/*
+ * Work that waits longer may wait for something else than the device, a barrier for instance. Only a
+ * preemption would tell.
+ */
+#define GPREEMPT_OBSERVED_UNCLEAR_NS	1000000000ULL
 
 /*
  * Bucket 0: below 1 us; bucket n: 2^(n-1) us and more, below 2^n us; the last one is open: from 9
@@ -135,6 +148,14 @@ struct gpreempt_histogram {
  * @doorbell_late: times that this came too late: the process had work again, and was looked
  *	at instead
  * @doorbell_faults: first doorbell writes of a process after that
+ * @would_be_preemptions: while the node only observed: queues that would have been preempted
+ * @would_be_resumes: likewise: resumed
+ * @would_be_runlists: likewise: hardware passes that would have done so
+ * @observed_requests: likewise: work beside which such a queue ran, see
+ *	&gpreempt_policy_queue.request
+ * @observed_unclear: of these, those that waited for %GPREEMPT_OBSERVED_UNCLEAR_NS or longer, or
+ *	that the device had taken no packet of when the other work ended
+ * @observed_ns: for so long the node has only observed, up to &gpreempt_node_marks.observing_ns
  * @skipped: by &enum gpreempt_skip
  * @failed: by &enum gpreempt_failure
  * @latency: by &enum gpreempt_latency
@@ -161,6 +182,12 @@ struct gpreempt_stats {
 	atomic64_t doorbell_arms;
 	atomic64_t doorbell_late;
 	atomic64_t doorbell_faults;
+	atomic64_t would_be_preemptions;
+	atomic64_t would_be_resumes;
+	atomic64_t would_be_runlists;
+	atomic64_t observed_requests;
+	atomic64_t observed_unclear;
+	atomic64_t observed_ns;
 	atomic64_t skipped[GPREEMPT_NR_SKIPS];
 	atomic64_t failed[GPREEMPT_NR_FAILURES];
 	struct gpreempt_histogram latency[GPREEMPT_NR_LATENCIES];
@@ -175,6 +202,8 @@ struct gpreempt_node_marks {
 	 * decided; 0: none
 	 */
 	u64 resuming_ns;
+	/** @observing_ns: since when the node has only observed; 0: it does not */
+	u64 observing_ns;
 };
 
 /* What stats.c keeps of a queue, and writes alone. */
@@ -188,6 +217,12 @@ struct gpreempt_queue_account {
 	 * monitor
 	 */
 	u64 preempted_ns;
+	/** @would_be_preempted: times that it would have been; written by the monitor */
+	u64 would_be_preempted;
+	/** @requests: times that one which would have been ran beside it; written by the monitor */
+	u64 requests;
+	/** @waited_ns: for so long it waited then, as far as that is clear; written by the monitor */
+	u64 waited_ns;
 };
 
 /**
@@ -240,5 +275,9 @@ void gpreempt_stats_doorbell(const struct gpreempt_process *process);
 void gpreempt_stats_immovable(struct gpreempt_node *gn, const struct gpreempt_decision *decision);
 u64 gpreempt_stats_preempted_ns(const struct gpreempt_queue *gq);
 void gpreempt_stats_begin(struct gpreempt_node *gn);
+void gpreempt_stats_observing(struct gpreempt_node *gn, bool observes);
+u64 gpreempt_stats_observed_ns(const struct gpreempt_node *gn);
+void gpreempt_stats_observed(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
+			     u64 now_ns);
 
 #endif /* GPREEMPT_STATS_H */

@@ -89,6 +89,13 @@ static ssize_t sysfs_enabled_store(struct kobject *kobj, struct kobj_attribute *
 	return r ?: count;
 }
 
+static ssize_t sysfs_observed_ns_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	return sysfs_emit(buf, "%llu\n", gpreempt_stats_observed_ns(sysfs_node_of(kobj)));
+}
+
 static struct kobj_attribute attr_enabled =
 	__ATTR(enabled, 0644, sysfs_enabled_show, sysfs_enabled_store);
 #define NODE_ATTR(_name) static struct kobj_attribute attr_##_name = __ATTR(_name, 0444, sysfs_##_name##_show, NULL)
@@ -97,6 +104,7 @@ NODE_ATTR(backend);
 NODE_ATTR(reason);
 NODE_ATTR(monitor_pid);
 static struct kobj_attribute attr_queues = __ATTR(queues, 0400, sysfs_queues_show, NULL);
+static struct kobj_attribute attr_observed_ns = __ATTR(observed_ns, 0400, sysfs_observed_ns_show, NULL);
 static struct kobj_attribute attr_failures = __ATTR(failures, 0400, sysfs_failures_show, NULL);
 
 /**
@@ -143,6 +151,11 @@ COUNTER(disabled);
 COUNTER(doorbell_arms);
 COUNTER(doorbell_late);
 COUNTER(doorbell_faults);
+COUNTER(would_be_preemptions);
+COUNTER(would_be_resumes);
+COUNTER(would_be_runlists);
+COUNTER(observed_requests);
+COUNTER(observed_unclear);
 COUNTER(pass_ns_last);
 COUNTER_OF(pass_ns_max, latency[GPREEMPT_LATENCY_PASS].max_ns);
 COUNTER_OF(verify_mismatches, failed[GPREEMPT_FAILURE_VERIFY]);
@@ -173,6 +186,12 @@ static struct attribute *node_attrs[] = {
 	&counter_doorbell_arms.attr.attr,
 	&counter_doorbell_late.attr.attr,
 	&counter_doorbell_faults.attr.attr,
+	&attr_observed_ns.attr,
+	&counter_would_be_preemptions.attr.attr,
+	&counter_would_be_resumes.attr.attr,
+	&counter_would_be_runlists.attr.attr,
+	&counter_observed_requests.attr.attr,
+	&counter_observed_unclear.attr.attr,
 	&counter_pass_ns_last.attr.attr,
 	&counter_pass_ns_max.attr.attr,
 	&counter_verify_mismatches.attr.attr,
@@ -266,6 +285,8 @@ LATENCY(GPREEMPT_LATENCY_RESUME, resume);
 LATENCY(GPREEMPT_LATENCY_HOLD, hold);
 LATENCY(GPREEMPT_LATENCY_PASS, pass);
 LATENCY(GPREEMPT_LATENCY_NOTICE, notice);
+LATENCY(GPREEMPT_LATENCY_OBSERVED_WAIT, observed_wait);
+LATENCY(GPREEMPT_LATENCY_OBSERVED_BESIDE, observed_beside);
 
 static struct attribute *latency_attrs[] = {
 	&detect_count.attr.attr,
@@ -303,6 +324,16 @@ static struct attribute *latency_attrs[] = {
 	&notice_ns_max.attr.attr,
 	&notice_us_p50.attr.attr,
 	&notice_us_p99.attr.attr,
+	&observed_wait_count.attr.attr,
+	&observed_wait_ns_sum.attr.attr,
+	&observed_wait_ns_max.attr.attr,
+	&observed_wait_us_p50.attr.attr,
+	&observed_wait_us_p99.attr.attr,
+	&observed_beside_count.attr.attr,
+	&observed_beside_ns_sum.attr.attr,
+	&observed_beside_ns_max.attr.attr,
+	&observed_beside_us_p50.attr.attr,
+	&observed_beside_us_p99.attr.attr,
 	NULL
 };
 

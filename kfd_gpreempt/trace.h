@@ -199,6 +199,48 @@ TRACE_EVENT(gpreempt_resume,
 		  QUEUE_ARGS, __entry->level, __entry->pending, __entry->held_ns, __entry->elapsed_ns)
 );
 
+/* The node only observes: otherwise the queue would be about to leave the device. */
+TRACE_EVENT(gpreempt_would_preempt,
+	TP_PROTO(const struct gpreempt_queue *gq),
+	TP_ARGS(gq),
+	TP_STRUCT__entry(
+		QUEUE_ENTRY
+		__field(s32, level)
+		__field(u64, pending)
+		__field(s32, waves)
+	),
+	TP_fast_assign(
+		QUEUE_ASSIGN(gq);
+		__entry->level = gq->gn->monitor.level;
+		__entry->pending = gq->policy.seen.pending;
+		__entry->waves = gpreempt_queue_waves(gq);
+	),
+	TP_printk(QUEUE_FORMAT " level=%d pending=%llu waves=%d", QUEUE_ARGS,
+		  __entry->level, __entry->pending, __entry->waves)
+);
+
+/*
+ * The node only observes: the queue had work beside which one ran that would have been preempted.
+ * waited_ns: until the device took its first packet; -1: it did not wait, or that is not clear.
+ * beside_ns: until either work ended.
+ */
+TRACE_EVENT(gpreempt_request,
+	TP_PROTO(const struct gpreempt_queue *gq, s64 waited_ns, u64 beside_ns),
+	TP_ARGS(gq, waited_ns, beside_ns),
+	TP_STRUCT__entry(
+		QUEUE_ENTRY
+		__field(s64, waited_ns)
+		__field(u64, beside_ns)
+	),
+	TP_fast_assign(
+		QUEUE_ASSIGN(gq);
+		__entry->waited_ns = waited_ns;
+		__entry->beside_ns = beside_ns;
+	),
+	TP_printk(QUEUE_FORMAT " waited_ns=%lld beside_ns=%llu", QUEUE_ARGS, __entry->waited_ns,
+		  __entry->beside_ns)
+);
+
 /* Announced work has come (came=1), to this queue or another one of its process, or is late (0). */
 TRACE_EVENT(gpreempt_hint,
 	TP_PROTO(const struct gpreempt_queue *gq, bool came),

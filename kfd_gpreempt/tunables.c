@@ -384,6 +384,21 @@ bool gpreempt_tunables_verify(const struct gpreempt_node *gn)
 	return READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_VERIFY]);
 }
 
+/**
+ * gpreempt_tunables_observes() - does a node only observe?
+ * @gn: the node
+ *
+ * What it has taken off the device before may come back only with its next pass.
+ *
+ * Context: any.
+ *
+ * Return: its gpreempt_observe
+ */
+bool gpreempt_tunables_observes(const struct gpreempt_node *gn)
+{
+	return READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_OBSERVE]);
+}
+
 static int tunables_want_doorbells(struct gpreempt_node *gn, void *arg)
 {
 	return READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_WAKEUP]) == GPREEMPT_WAKEUP_DOORBELL;

@@ -105,6 +105,7 @@ void gpreempt_tunables_set(struct gpreempt_node *gn, enum gpreempt_tunable which
 bool gpreempt_tunables_copy(struct gpreempt_node *gn);
 void gpreempt_tunables_list(const struct gpreempt_tunables *tun, struct seq_buf *s);
 bool gpreempt_tunables_verify(const struct gpreempt_node *gn);
+bool gpreempt_tunables_observes(const struct gpreempt_node *gn);
 bool gpreempt_tunables_wants_doorbells(void);
 const struct gpreempt_policy_ops *gpreempt_tunables_policy(const struct gpreempt_node *gn);
 

@@ -34,6 +34,8 @@
 #define GPREEMPT_TUNABLES(GLOBAL, SWITCH, NUMBER, WORDS)									\
 	GLOBAL(ENABLE, enable, 0,												\
 	       "Compute queues are preempted by software priority")								\
+	SWITCH(OBSERVE, observe, TUNABLES, 0, params.observe,									\
+	       "Decide and count as ever, and take nothing off the device")							\
 	WORDS(POLICY, policy, NODE, "hpf wfq edf", policy,									\
 	      "Who comes first: hpf, the highest priority; wfq, by weights; edf, the earliest deadline")			\
 	NUMBER(INTERVAL_MS, interval_ms, TUNABLES, MS, 5, 1, 10000, "", params.interval_ns,					\

@@ -427,6 +427,7 @@ const char *gpreempt_verdict_name(uint32_t verdict)
 		[GPREEMPT_VERDICT_OBSTACLE] = "obstacle",
 		[GPREEMPT_VERDICT_MIN_RUN] = "min_run",
 		[GPREEMPT_VERDICT_BUDGET] = "budget",
+		[GPREEMPT_VERDICT_OBSERVED] = "observed",
 		[GPREEMPT_VERDICT_YIELDS] = "yields",
 		[GPREEMPT_VERDICT_OWN_PROCESS] = "own_process",
 		[GPREEMPT_VERDICT_HOLD] = "hold",
@@ -459,6 +460,8 @@ const char *gpreempt_event_name(uint32_t type)
 		[GPREEMPT_EVENT_RESUMED] = "resumed",
 		[GPREEMPT_EVENT_FAILED] = "failed",
 		[GPREEMPT_EVENT_PRIORITY] = "priority",
+		[GPREEMPT_EVENT_OBSERVED] = "observed",
+		[GPREEMPT_EVENT_REQUEST] = "request",
 	};
 
 	return NAME(names, type);

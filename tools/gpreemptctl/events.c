@@ -45,6 +45,13 @@ static void print_value(const struct gpreempt_event *e)
 	case GPREEMPT_EVENT_PRIORITY:
 		printf(" was %" PRId64, value);
 		break;
+	case GPREEMPT_EVENT_OBSERVED:
+		printf(" would be preempted");
+		break;
+	case GPREEMPT_EVENT_REQUEST:
+		if (value >= 0)
+			printf(" waited %" PRId64 ".%03d ms", value / 1000000, (int)(value / 1000 % 1000));
+		break;
 	default:
 		printf(" value %" PRId64, value);
 	}

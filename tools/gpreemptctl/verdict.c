@@ -59,6 +59,8 @@ static const struct {
 	[GPREEMPT_VERDICT_OBSTACLE] = { .text = "stays on the device$since, because $why; it would yield to $to" },
 	[GPREEMPT_VERDICT_MIN_RUN] = { "yields to $to$left, when it has run for its least time", " in ", "" },
 	[GPREEMPT_VERDICT_BUDGET] = { "yields to $to$left, when the overhead budget allows it", " in ", "" },
+	[GPREEMPT_VERDICT_OBSERVED] = {
+		.text = "stays on the device$since, because its node only observes (gpreempt_observe=1); it would yield to $to" },
 	[GPREEMPT_VERDICT_YIELDS] = { "yields to $to$since$left", "; may be held ", " more" },
 	[GPREEMPT_VERDICT_OWN_PROCESS] = { "yields to a queue of its own process$since$left", "; may be held ", " more" },
 	[GPREEMPT_VERDICT_HOLD] = { "is held on request$since$left", "; may be held ", " more" },

@@ -479,6 +479,11 @@ struct gpreempt_hint {
  * @GPREEMPT_EVENT_RESUMED: the queue may run again; value: nanoseconds it was off the device
  * @GPREEMPT_EVENT_FAILED: the node (queue_id ~0) or the queue; value: errno
  * @GPREEMPT_EVENT_PRIORITY: the queue's logical priority changed; value: the old one
+ * @GPREEMPT_EVENT_OBSERVED: the queue would have been preempted if its node did not only observe;
+ *	value: 0. Since version 4
+ * @GPREEMPT_EVENT_REQUEST: on a node that only observes, the queue had work beside which such a
+ *	queue ran; value: nanoseconds that its first packet waited for the device; -1: it did not
+ *	wait, or it is not known. Since version 4
  */
 enum gpreempt_event_type {
 	GPREEMPT_EVENT_INVERSION,
@@ -486,6 +491,8 @@ enum gpreempt_event_type {
 	GPREEMPT_EVENT_RESUMED,
 	GPREEMPT_EVENT_FAILED,
 	GPREEMPT_EVENT_PRIORITY,
+	GPREEMPT_EVENT_OBSERVED,
+	GPREEMPT_EVENT_REQUEST,
 };
 
 /**

@@ -60,7 +60,7 @@ TEST(node_files_show_one_value_each, "all of them can be read: a word or a numbe
 
 	for (k = 0; k < ARRAY_SIZE(hws); k++) {
 		preempted_pair(hws[k]);
-		CHECK_EQ(node_of(0)->sysfs.kobj.nr_files, 29 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 2);
+		CHECK_EQ(node_of(0)->sysfs.kobj.nr_files, 35 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 2);
 		EACH(i, node_of(0)->sysfs.kobj.nr_files, "%.40s: ", file_name(i)) {
 			const char *text = of_node(file_name(i));
 
@@ -103,7 +103,7 @@ TEST(node_files_count_each_its_own, "a counter's file shows this counter: each h
 			CHECK(seen[k] != number(name));
 		seen[n++] = number(name);
 	}
-	CHECK_EQ(n, 19 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 3 * GPREEMPT_NR_LATENCIES);
+	CHECK_EQ(n, 25 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 3 * GPREEMPT_NR_LATENCIES);
 	CHECK_EQ(number("pass_ns_max"), number("latency/pass_ns_max"));
 	CHECK_EQ(number("verify_mismatches"), number("failed_verify"));
 	memset(stats(), 0, sizeof(*stats()));
@@ -285,10 +285,10 @@ TEST(queue_files_are_made_once, "files of a queue stay when scheduling is switch
 	high = add_queue(0);
 	CHECK(high->q.gpreempt_files);
 	set("gpreempt_enable", "0");
-	CHECK_EQ(high->q.kobj.nr_files, 5);
+	CHECK_EQ(high->q.kobj.nr_files, 8);
 	low->q.kobj.nr_files = 0;	/* sysfs removes a group that it could not make all of */
 	set("gpreempt_enable", "1");
-	CHECK_EQ(high->q.kobj.nr_files, 5);
+	CHECK_EQ(high->q.kobj.nr_files, 8);
 }
 
 /* ---- debugfs ---- */

@@ -1070,7 +1070,7 @@ static struct gpreempt_queue_info judged(enum gpreempt_verdict verdict, u64 unti
 TEST(list_tells_why, "a listed queue has its verdict, since when, for how much longer at most, and to whom it yields")
 {
 	static const enum gpreempt_verdict yielding[] = {
-		GPREEMPT_VERDICT_EXEMPT, GPREEMPT_VERDICT_OBSTACLE, GPREEMPT_VERDICT_MIN_RUN, GPREEMPT_VERDICT_BUDGET,
+		GPREEMPT_VERDICT_EXEMPT, GPREEMPT_VERDICT_OBSTACLE, GPREEMPT_VERDICT_MIN_RUN, GPREEMPT_VERDICT_BUDGET, GPREEMPT_VERDICT_OBSERVED,
 		GPREEMPT_VERDICT_YIELDS, GPREEMPT_VERDICT_AGEING,
 	};
 	struct gpreempt_policy_queue *pq;
@@ -1759,6 +1759,7 @@ TEST(tunables_reach_the_monitor, "each parameter is what the next pass works wit
 		IS("gpreempt_nice", "0", "N\n", 0, nice),
 		IS("gpreempt_trust_kfd_priority", "1", "Y\n", 1, trust),
 		IS("gpreempt_verify", "1", "Y\n", 1, verify),
+		IS("gpreempt_observe", "1", "Y\n", 1, params.observe),
 #undef IS
 	};
 	char text[64];
