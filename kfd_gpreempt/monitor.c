@@ -536,9 +536,9 @@ static void monitor_observed(struct gpreempt_node *gn, const struct gpreempt_dec
 }
 
 /*
- * The node begins to observe. Its decision gives back what was off the device; what else it has left
- * there goes with the same runlist, or with one for that alone. A queue on its way off comes back
- * when it has left.
+ * The node begins to observe. Its decision gives back what was off the device. What else it has
+ * left there goes with the same runlist, or with one for that alone. A queue on its way off comes
+ * back when it has left.
  */
 static void monitor_begin_to_observe(struct gpreempt_node *gn)
 {

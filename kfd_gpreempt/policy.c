@@ -1561,8 +1561,6 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 		policy_note_action(pn, q, level, now_ns);
 		nr_preempt += q->action == GPREEMPT_PREEMPT;
 		nr_resume += q->action == GPREEMPT_RESUME;
-		decision->nr_would_preempt += q->would == GPREEMPT_PREEMPT;
-		decision->nr_would_resume += q->would == GPREEMPT_RESUME;
 		charged |= q->action != GPREEMPT_KEEP && !policy_on_request(q);
 		/*
 		 * A hold may wait for the end of a relief, or until the driver lets the queue go.
@@ -1604,22 +1602,24 @@ static void policy_begin_request(struct gpreempt_policy_queue *q, u64 now_ns)
 }
 
 /*
- * How long work waits that nothing yields to, because the node only observes. The first packet says
- * so: the device takes it when it has room.
+ * Counts what would be done, and for how long work waits that nothing yields to, because the node
+ * only observes. The first packet says so: the device takes it when it has room.
  */
 static void policy_watch_requests(struct gpreempt_policy_node *pn, const struct level *level,
 				  u64 now_ns, struct gpreempt_decision *decision)
 {
+	u32 i, nr = policy_nr_concerned(pn, level);
 	bool beside = policy_spared_runs(pn);
-	u32 i;
 
-	for (i = 0; i < pn->nr; i++) {
+	for (i = 0; i < nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_request *request = &q->request;
 		bool held_up = beside && !q->spared && policy_makes_level(q, true) &&
 			       policy_rank(q) == level->rank;
 		bool open = request->since_ns > request->ended_ns;
 
+		decision->nr_would_preempt += q->would == GPREEMPT_PREEMPT;
+		decision->nr_would_resume += q->would == GPREEMPT_RESUME;
 		if (open && request->came && !request->waited_ns && q->seen.rptr != request->rptr)
 			request->waited_ns = now_ns - request->since_ns;
 		if (open && !held_up) {

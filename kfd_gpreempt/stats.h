@@ -96,8 +96,8 @@ enum gpreempt_latency {
 };
 
 /*
- * Work that waits longer may wait for something else than the device, a barrier for instance. Only a
- * preemption would tell.
+ * Work that waits longer may wait for something else than the device, a barrier for instance. Only
+ * a preemption would tell.
  */
 #define GPREEMPT_OBSERVED_UNCLEAR_NS	1000000000ULL
 
@@ -221,7 +221,7 @@ struct gpreempt_queue_account {
 	u64 would_be_preempted;
 	/** @requests: times that one which would have been ran beside it; written by the monitor */
 	u64 requests;
-	/** @waited_ns: for so long it waited then, as far as that is clear; written by the monitor */
+	/** @waited_ns: for so long it waited then, if that is clear; written by the monitor */
 	u64 waited_ns;
 };
 

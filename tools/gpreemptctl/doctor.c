@@ -182,7 +182,7 @@ static void check_cwsr(struct report *r)
 
 static void check_node(struct report *r, const struct gpreempt_node_info *n)
 {
-	char question[64], found[512], reason[256] = "";
+	char question[64], found[512], reason[256] = "", observes[8];
 	const char *remedy;
 
 	node_attribute(n->gpu_id, "reason", reason, sizeof(reason));
@@ -204,6 +204,9 @@ static void check_node(struct report *r, const struct gpreempt_node_info *n)
 		break;
 	default:
 		answer(r, true, question, found, "");
+		if (node_attribute(n->gpu_id, "tunables/observe", observes, sizeof(observes)) > 0 && !strcmp(observes, "1"))
+			advise(r, question, "it only observes, and nothing is preempted",
+			       "gpreemptctl report says what it would do; gpreemptctl tune observe=0 lets it");
 		return;
 	}
 	answer(r, false, question, found, remedy);

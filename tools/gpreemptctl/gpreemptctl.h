@@ -186,6 +186,7 @@ int cmd_tune(const struct options *o);
 int cmd_top(const struct options *o);
 int cmd_events(const struct options *o);
 int cmd_stats(const struct options *o);
+int cmd_report(const struct options *o);
 int cmd_apply(const struct options *o);
 int cmd_doctor(const struct options *o);
 int cmd_daemon(const struct options *o);

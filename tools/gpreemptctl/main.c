@@ -32,6 +32,7 @@ static const char doc[] =
 	"  top                             live view (keys: q, p priority, w work, t time off)\n"
 	"  events [-n N]                   what happens, line by line\n"
 	"  stats                           counters of all nodes\n"
+	"  report [-g GPU]                 of nodes that observe: would it help here, what would it cost?\n"
 	"  apply [FILE] [--follow|--check] do what /etc/gpreempt.conf says\n"
 	"  doctor                          is everything in place? what to do?\n"
 	"  daemon status|policy [NAME]|tune NAME=VALUE...   ask gpreemptd\n"
@@ -119,6 +120,7 @@ static const struct command {
 	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT, 0, false },
 	{ "events", cmd_events, GIVEN_COUNT | GIVEN_JSON, 0, false },
 	{ "stats", cmd_stats, GIVEN_JSON | GIVEN_PROMETHEUS, 0, false },
+	{ "report", cmd_report, GIVEN_GPU | GIVEN_JSON, 0, false },
 	{ "apply", cmd_apply, GIVEN_FOLLOW | GIVEN_CHECK | GIVEN_INTERVAL, 1, false },
 	{ "doctor", cmd_doctor, GIVEN_JSON, 0, false },
 	{ "daemon", cmd_daemon, GIVEN_PID | GIVEN_JSON | GIVEN_SOCKET, INT_MAX, false },
@@ -181,7 +183,7 @@ int fail_errno(int error, const char *format, ...)
 		{ -EPERM, "not allowed; raising above 7 or above what an administrator set, weights, deadlines and exemptions take CAP_SYS_NICE, cgroups and unbounded holds CAP_SYS_ADMIN" },
 		{ -ERANGE, "out of bounds" },
 		{ -EBUSY, "the driver does not let it go now (debugger, cooperative groups or a reset)" },
-		{ -EOPNOTSUPP, "scheduling is switched off or not possible on this node; try: gpreemptctl doctor" },
+		{ -EOPNOTSUPP, "scheduling is switched off, only observes (observe=1) or is not possible on this node; try: gpreemptctl doctor" },
 		{ -ETIME, "not saved in time" },
 		{ -EIO, "the GPU is being reset" },
 	};

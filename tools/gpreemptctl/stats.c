@@ -86,6 +86,11 @@ static const struct metric {
 	{ "doorbell_arms", "gpreempt_doorbell_arms_total", "counter", "Times that doorbells of an idle process were withdrawn." },
 	{ "doorbell_late", "gpreempt_doorbell_late_total", "counter", "Times that this came too late." },
 	{ "doorbell_faults", "gpreempt_doorbell_faults_total", "counter", "Writes to withdrawn doorbells." },
+	{ "would_be_preemptions", "gpreempt_would_be_preemptions_total", "counter", "While nodes only observed: queues that would have been preempted." },
+	{ "would_be_resumes", "gpreempt_would_be_resumes_total", "counter", "Of these, those that would have been resumed." },
+	{ "would_be_runlists", "gpreempt_would_be_runlists_total", "counter", "Hardware passes that would have done so." },
+	{ "observed_requests", "gpreempt_observed_requests_total", "counter", "Work beside which a queue ran that would have been preempted." },
+	{ "observed_unclear", "gpreempt_observed_unclear_total", "counter", "Of it, what waited for a second or longer, or to no end." },
 	{ "disabled", "gpreempt_disabled_total", "counter", "Times that the node was given up after failures." },
 };
 
@@ -118,6 +123,8 @@ static const struct {
 	{ "hold", "Time that queues were held." },
 	{ "pass", "Reading the queues and deciding." },
 	{ "notice", "From a write to withdrawn doorbells to the decision." },
+	{ "observed_wait", "While a node only observed: until the device took the first packet of work that came." },
+	{ "observed_beside", "While a node only observed: time that work shared the device with a queue that would have been preempted." },
 };
 
 /**

@@ -438,7 +438,7 @@ struct gpreempt_set_param {
  * is unbounded. A queue runs again when no descriptor holds it and its priority allows.
  *
  * Errors: those of the target; EBUSY (the driver does not let a queue go now: debugger, cooperative
- * groups, reset of one of its queues); EOPNOTSUPP (the node cannot preempt or gave up, or
+ * groups, reset of one of its queues); EOPNOTSUPP (the node cannot preempt, gave up or only observes, or
  * scheduling is switched off); ETIME (not saved in time; the hold stays, and the state is saved
  * when it is); EINTR (a signal; as ETIME); EIO (the device is suspended or being reset); ENOMEM
  * (nothing is held); EUSERS (64 descriptors hold a queue, and the caller has no CAP_SYS_ADMIN;

@@ -52,7 +52,7 @@ metrics()
 	{
 		grep -oE '"gpreempt_[a-z_]+"' "$TOP/tools/gpreemptctl/stats.c" | tr -d '"'
 		grep -oE 'gpreempt_(preempted_queues|node_info|device_info)' "$TOP/tools/gpreemptctl/stats.c"
-		sed -n '/^} latencies\[\]/,/^};/s/^	{ "\([a-z]*\)", .*/gpreempt_\1_seconds/p' "$TOP/tools/gpreemptctl/stats.c"
+		sed -n '/^} latencies\[\]/,/^};/s/^	{ "\([a-z_]*\)", .*/gpreempt_\1_seconds/p' "$TOP/tools/gpreemptctl/stats.c"
 	} | grep -v 's_$' | sort -u
 }
 
@@ -65,7 +65,7 @@ everything_is_named()
 	all_there "parameters" $(sed -n 's/^What:.*\/\(gpreempt_[a-z_]*\)$/\1/p' "$TOP/Documentation/ABI/testing/sysfs-module-amdgpu-gpreempt")
 	all_there "tunables" $("$TOP/Documentation/tunables.py" --rows | cut -f 1)
 	all_there "files of nodes" $(sed -nE 's/^COUNTER(_OF)?\(([a-z_]+)[,)].*/\2/p; s/^	(SKIPPED|FAILED)\([A-Z_]+, ([a-z_]+)\),.*/\L\1_\2/p' "$TOP/kfd_gpreempt/sysfs.c") \
-		$(sed -nE 's/^LATENCY\([A-Z_]+, ([a-z]+)\);/\1_count \1_ns_sum \1_ns_max \1_us_p50 \1_us_p99/p' "$TOP/kfd_gpreempt/sysfs.c")
+		$(sed -nE 's/^LATENCY\([A-Z_]+, ([a-z_]+)\);/\1_count \1_ns_sum \1_ns_max \1_us_p50 \1_us_p99/p' "$TOP/kfd_gpreempt/sysfs.c")
 	all_there "files of debugfs" $(sed -n 's/.*debugfs_create_file("\([a-z_]*\)".*/\1/p' "$TOP/kfd_gpreempt/debugfs.c")
 	all_there "files of queues" $(sed -n 's/^QUEUE_ATTRIBUTE(\([a-z_]*\),.*/\1/p' "$TOP/kfd_gpreempt/queue_sysfs.c")
 	all_there "ioctls" $(grep -oE '^#define (GPREEMPT|AMDKFD)_IOC_[A-Z_]*' "$header" | sed 's/.* //')

@@ -74,6 +74,7 @@ static const struct gpreempt_default gpreempt_defaults[] = {
 	{ "gpreempt_nice", 1 },
 	{ "gpreempt_trust_kfd_priority", 0 },
 	{ "gpreempt_verify", 0 },
+	{ "gpreempt_observe", 0 },
 };
 
 /* NULL, or why no kernel can run here. */
