@@ -103,6 +103,7 @@ static bool backend_saved_waves(struct device_queue_manager *dqm, struct queue *
  * @mapped: a runlist saved all queues and maps those that are not preempted (hws)
  * @preempting: a queue is taken off the device
  * @victim: the first such queue, to name in messages
+ * @nr_stamped: queues whose stamps have been read
  * @parking: the driver is about to suspend or reset the device (mqd)
  * @again: see &gpreempt_outcome (mqd)
  * @stop: see &gpreempt_outcome (mqd)
@@ -118,6 +119,7 @@ struct backend_pass {
 	bool mapped;
 	bool preempting;
 	struct gpreempt_queue *victim;
+	u32 nr_stamped;
 	bool parking;
 	bool again;
 	bool stop;
@@ -140,6 +142,16 @@ static void backend_snapshot(struct backend_pass *pass, struct gpreempt_queue *g
 {
 	if (pass->gn->tun.verify)
 		gpreempt_mqd_snapshot_take(gq);
+}
+
+/* An MQD of eight XCCs is a hundred uncached reads, and there is a next pass. */
+#define BACKEND_STAMPED	4
+
+/* What firmware has noted of one that has left, and of how it came. */
+static void backend_read_stamps(struct backend_pass *pass, struct gpreempt_queue *gq)
+{
+	if (pass->nr_stamped < BACKEND_STAMPED)
+		pass->nr_stamped += gpreempt_stamps_read(gq);
 }
 
 /*

@@ -231,6 +231,8 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 		bool saved = backend_saved_waves(pass->dqm, q);
 
 		backend_snapshot(pass, gq);
+		if (saved || !gq->stamps.seen[GPREEMPT_STAMP_CONNECT])
+			backend_read_stamps(pass, gq);
 		if (saved && hws_counts_nothing(pass, gq))
 			gpreempt_waves_uncounted(pass->gn);
 		gpreempt_policy_preempted(&gq->policy, saved, pass->saved_ns);

@@ -165,8 +165,10 @@ static void mqd_preempted(struct backend_pass *pass, struct qcm_process_device *
 {
 	if (gq->hw.done != GPREEMPT_PREEMPT)
 		return;
-	if (!gq->hw.leaving)
+	if (!gq->hw.leaving) {
 		backend_snapshot(pass, gq);
+		backend_read_stamps(pass, gq);
+	}
 	/* What is still on the device may have waves. */
 	gpreempt_policy_preempted(&gq->policy, gq->hw.leaving || backend_saved_waves(pass->dqm, q),
 				  pass->now_ns);

@@ -152,8 +152,9 @@ static inline bool demand_zero_settled(const struct gpreempt_policy_queue *q, u6
  */
 static inline u64 gpreempt_demand_restore_ns(const struct gpreempt_policy_node *pn)
 {
+	u64 takes_ns = gpreempt_later(pn->pass_ns, pn->connect_ns + pn->restore_ns);
 	u64 restore_ns =
-		gpreempt_later(GPREEMPT_RESTORE_SHARE * pn->pass_ns, GPREEMPT_WAVES_RESTORE_NS);
+		gpreempt_later(GPREEMPT_RESTORE_SHARE * takes_ns, GPREEMPT_WAVES_RESTORE_NS);
 
 	return gpreempt_earlier(restore_ns, GPREEMPT_WAVES_RESTORE_MAX_NS);
 }

@@ -348,6 +348,8 @@ static int monitor_carry_out(struct gpreempt_node *gn)
 	gn->monitor.reprioritize = false;
 	gpreempt_waves_acted(gn);
 	monitor_apply(gn, &outcome);
+	gn->policy.connect_ns = gpreempt_stamps_median_ns(gn, GPREEMPT_STAMP_CONNECT);
+	gn->policy.restore_ns = gpreempt_stamps_median_ns(gn, GPREEMPT_STAMP_RESTORE);
 	/* A device that does not answer has wasted time, not spent it on preempting. */
 	if (!outcome.error)
 		gpreempt_policy_overhead(&gn->policy, outcome.elapsed_ns, outcome.preempted,

@@ -267,6 +267,47 @@ bool gpreempt_mqd_snapshot_matches(const struct gpreempt_queue *gq)
 	return true;
 }
 
+/* Where its low word is, in dwords from the beginning of an MQD. The high one follows. */
+#define MQD_STAMP(_name)	(offsetof(struct v9_mqd, cp_mqd_##_name##_time_lo) / sizeof(u32))
+
+static u64 mqd_ticks(const struct v9_mqd *m, size_t at)
+{
+	const u32 *words = (const u32 *)m;
+
+	return READ_ONCE(words[at]) | (u64)READ_ONCE(words[at + 1]) << 32;
+}
+
+/**
+ * gpreempt_mqd_stamp() - what firmware has noted of a queue
+ * @q: a compute queue
+ * @xcc: on which XCC, counted from 0
+ * @kind: what
+ * @start: receives when it began, in ticks of the 100 MHz clock; 0: never, or this firmware notes nothing
+ * @end: receives when it ended; the same
+ *
+ * Context: dqm_lock held.
+ */
+void gpreempt_mqd_stamp(const struct queue *q, u32 xcc, enum gpreempt_stamp kind, u64 *start,
+			u64 *end)
+{
+	static const size_t starts[] = {
+		[GPREEMPT_STAMP_CONNECT] = MQD_STAMP(connect_start),
+		[GPREEMPT_STAMP_SAVE] = MQD_STAMP(save_start),
+		[GPREEMPT_STAMP_RESTORE] = MQD_STAMP(restore_start),
+	};
+	static const size_t ends[] = {
+		[GPREEMPT_STAMP_CONNECT] = MQD_STAMP(connect_end),
+		[GPREEMPT_STAMP_SAVE] = MQD_STAMP(save_end),
+		[GPREEMPT_STAMP_RESTORE] = MQD_STAMP(restore_end),
+	};
+	struct mqd_manager *mm = mqd_manager_of(q);
+	struct queue_properties properties = q->properties;
+	const struct v9_mqd *m = q->mqd + mm->mqd_stride(mm, &properties) * xcc;
+
+	*start = mqd_ticks(m, starts[kind]);
+	*end = mqd_ticks(m, ends[kind]);
+}
+
 /* KFD's priorities: the index of pipe_priority_map. */
 #define KFD_PRIORITY_MAX	15
 /* No queue has it: it is not known yet what its MQDs say. */

@@ -12,6 +12,20 @@ struct gpreempt_snapshot;
 struct mqd_update_info;
 struct queue;
 
+/**
+ * enum gpreempt_stamp - what firmware notes in an MQD, when it began and when it ended
+ * @GPREEMPT_STAMP_CONNECT: the queue was given a slot
+ * @GPREEMPT_STAMP_SAVE: its waves were saved
+ * @GPREEMPT_STAMP_RESTORE: they were brought back
+ * @GPREEMPT_NR_STAMP_KINDS: number of kinds
+ */
+enum gpreempt_stamp {
+	GPREEMPT_STAMP_CONNECT,
+	GPREEMPT_STAMP_SAVE,
+	GPREEMPT_STAMP_RESTORE,
+	GPREEMPT_NR_STAMP_KINDS,
+};
+
 /* What mqd.c keeps of a node, and writes alone. */
 struct gpreempt_node_mqd {
 	/**
@@ -53,5 +67,7 @@ void gpreempt_mqd_priority_write(struct gpreempt_queue *gq);
 void gpreempt_mqd_priority_count(struct gpreempt_node *gn);
 void gpreempt_mqd_priority_apply(struct gpreempt_node *gn);
 void gpreempt_mqd_add_snapshots(struct gpreempt_node *gn);
+void gpreempt_mqd_stamp(const struct queue *q, u32 xcc, enum gpreempt_stamp kind, u64 *start,
+			u64 *end);
 
 #endif /* GPREEMPT_MQD_H */

@@ -37,6 +37,7 @@
 #include "policy.h"
 #include "priority.h"
 #include "queue.h"
+#include "stamps.h"
 #include "stats.h"
 #include "sysfs.h"
 #include "tunables.h"
@@ -122,6 +123,8 @@ struct gpreempt_queue {
 	struct gpreempt_queue_mqd mqd;
 	/** @hold: hold.c */
 	struct gpreempt_queue_hold hold;
+	/** @stamps: stamps.c */
+	struct gpreempt_queue_stamps stamps;
 };
 
 /**
@@ -184,6 +187,8 @@ struct gpreempt_node {
 	struct gpreempt_node_doorbell doorbell;
 	/** @pace: pace.c */
 	struct gpreempt_node_pace pace;
+	/** @stamps: stamps.c */
+	struct gpreempt_node_stamps stamps;
 };
 
 static inline struct gpreempt_queue *gpreempt_queue_of(struct gpreempt_policy_queue *pq)

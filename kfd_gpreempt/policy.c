@@ -442,10 +442,20 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
 		level->preempts = false;
 }
 
+/*
+ * What bringing waves back costs that took so long to save. It is not seen from here when that is
+ * done: firmware may say so. Otherwise it moves the same bytes the other way, and is taken to cost
+ * the same.
+ */
+static u64 policy_restore_cost(const struct gpreempt_policy_node *pn, u64 saved_ns)
+{
+	return pn->restore_ns ? pn->restore_ns : saved_ns;
+}
+
 /* To come back and to be preempted again costs so much: what both passes are charged for. */
 static u64 policy_switch_cost(const struct gpreempt_policy_node *pn)
 {
-	return 3 * pn->pass_ns;
+	return 2 * (pn->pass_ns + pn->connect_ns) + policy_restore_cost(pn, pn->pass_ns);
 }
 
 /* A gap that is worth no switch: there would be nothing left of it. */
@@ -1822,14 +1832,17 @@ void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
  * @preempted: it took queues off the device
  * @now_ns: when it was done
  *
- * Saving is a part of the pass, restoring comes after the next one: it moves the same bytes the
- * other way and is taken to cost the same.
+ * Saving is a part of the pass. Connecting what stays comes after it, and restoring after the next
+ * one.
  */
 void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, bool preempted,
 			      u64 now_ns)
 {
-	u64 cost_ns = preempted ? 2 * elapsed_ns : elapsed_ns, overhead_ns;
+	/* Flags alone cost the device nothing. */
+	u64 cost_ns = elapsed_ns ? elapsed_ns + pn->connect_ns : 0, overhead_ns;
 
+	if (preempted)
+		cost_ns += policy_restore_cost(pn, elapsed_ns);
 	/*
 	 * A hold is paid for by its queue. Otherwise holds in a loop would make preemptions and
 	 * resumes of others wait.

@@ -566,6 +566,9 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @acting_ns: time of the last decision that had something carried out
  * @acted_ns: when a hardware pass last ended
  * @pass_ns: the longest of the last hardware passes, see GPREEMPT_PASS_FADE_SHARE
+ * @connect_ns: what firmware takes to connect a queue after a hardware pass, as it says; 0: it does
+ *	not. Set by the caller.
+ * @restore_ns: the same of bringing waves back that were saved
  * @starving: of this pass: some queue is due for a relief
  * @relief_until_ns: when the last relief of the node ends or ended; 0: there was none
  * @turn_ns: when the last turn in it began
@@ -609,6 +612,8 @@ struct gpreempt_policy_node {
 	u64 acting_ns;
 	u64 acted_ns;
 	u64 pass_ns;
+	u64 connect_ns;
+	u64 restore_ns;
 	bool starving;
 	u64 relief_until_ns;
 	u64 turn_ns;

@@ -338,6 +338,52 @@ static struct attribute *latency_attrs[] = {
 };
 
 /**
+ * struct stamp_attribute - a file that shows what firmware noted
+ * @attr: the file
+ * @offset: of the number, in struct gpreempt_node_stamps
+ */
+struct stamp_attribute {
+	struct kobj_attribute attr;
+	size_t offset;
+};
+
+static ssize_t sysfs_stamp_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	size_t offset = container_of(attr, struct stamp_attribute, attr)->offset;
+	const void *stamps = &sysfs_node_of(kobj)->stamps;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	return sysfs_emit(buf, "%llu\n", READ_ONCE(*(const u64 *)(stamps + offset)));
+}
+
+#define STAMP_FILE(_kind, _name, _file, _member)						\
+	static struct stamp_attribute _name##_##_file##_stamp = {				\
+		.attr = __ATTR(_name##_##_file, 0400, sysfs_stamp_show, NULL),			\
+		.offset = offsetof(struct gpreempt_node_stamps, kind[_kind]._member),		\
+	}
+#define STAMP(_kind, _name)									\
+	STAMP_FILE(_kind, _name, count, count);							\
+	STAMP_FILE(_kind, _name, ns_p50, median_ns);						\
+	STAMP_FILE(_kind, _name, ns_max, max_ns)
+STAMP(GPREEMPT_STAMP_CONNECT, connect);
+STAMP(GPREEMPT_STAMP_SAVE, save);
+STAMP(GPREEMPT_STAMP_RESTORE, restore);
+
+static struct attribute *stamp_attrs[] = {
+	&connect_count_stamp.attr.attr,
+	&connect_ns_p50_stamp.attr.attr,
+	&connect_ns_max_stamp.attr.attr,
+	&save_count_stamp.attr.attr,
+	&save_ns_p50_stamp.attr.attr,
+	&save_ns_max_stamp.attr.attr,
+	&restore_count_stamp.attr.attr,
+	&restore_ns_p50_stamp.attr.attr,
+	&restore_ns_max_stamp.attr.attr,
+	NULL
+};
+
+/**
  * struct tunable_attribute - a file that shows and sets a tunable of the node
  * @attr: the file
  * @which: the tunable
@@ -398,6 +444,11 @@ static const struct attribute_group latency_group = {
 	.attrs = latency_attrs,
 };
 
+static const struct attribute_group stamp_group = {
+	.name = "firmware",
+	.attrs = stamp_attrs,
+};
+
 static const struct attribute_group tunable_group = {
 	.name = "tunables",
 	.attrs = tunable_attrs,
@@ -408,6 +459,7 @@ static const struct attribute_group *node_groups[] = {
 	&beside_group,
 	&tunable_group,
 	&latency_group,
+	&stamp_group,
 	NULL
 };
 

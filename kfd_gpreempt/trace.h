@@ -282,6 +282,32 @@ TRACE_EVENT(gpreempt_runlist,
 		  __entry->wait_ns, __entry->saved_ns, __entry->elapsed_ns)
 );
 
+/*
+ * Firmware has noted when a queue was last connected, saved or restored (step), on the XCC of that
+ * number. start: in ticks of the 100 MHz clock. elapsed_ns: until its end. It is read when the queue
+ * is off the device.
+ */
+TRACE_EVENT(gpreempt_stamp,
+	TP_PROTO(const struct gpreempt_queue *gq, const char *step, u32 xcc, u64 start, u64 elapsed_ns),
+	TP_ARGS(gq, step, xcc, start, elapsed_ns),
+	TP_STRUCT__entry(
+		QUEUE_ENTRY
+		__string(step, step)
+		__field(u32, xcc)
+		__field(u64, start)
+		__field(u64, elapsed_ns)
+	),
+	TP_fast_assign(
+		QUEUE_ASSIGN(gq);
+		GPREEMPT_COMPAT_ASSIGN_STR(step, step);
+		__entry->xcc = xcc;
+		__entry->start = start;
+		__entry->elapsed_ns = elapsed_ns;
+	),
+	TP_printk(QUEUE_FORMAT " step=%s xcc=%u start=%llu elapsed_ns=%llu", QUEUE_ARGS,
+		  __get_str(step), __entry->xcc, __entry->start, __entry->elapsed_ns)
+);
+
 /* All resumed queues are on the device, as far as one sees. elapsed_ns: since that decision. */
 TRACE_EVENT(gpreempt_running,
 	TP_PROTO(const struct gpreempt_node *gn, u64 elapsed_ns),

@@ -159,6 +159,24 @@ static void mark_end_of_mqds(struct sim_queue *sq)
 	mqd_of(sq, NUM_XCC(sq->q.device->xcc_mask))->cp_hqd_cntl_stack_offset = 0;
 }
 
+static struct sim_node *sim_node_of(struct sim_queue *sq)
+{
+	return container_of(sq->q.device, struct sim_node, node);
+}
+
+static void stamp(u32 *words, u64 us)
+{
+	u64 ticks[2] = { ktime_get_ns() / 10, ktime_get_ns() / 10 + us * 100 };
+
+	memcpy(words, ticks, sizeof(ticks));
+}
+
+#define STAMP(sq, xcc, _name)												\
+	do {														\
+		if (sim_node_of(sq)->stamps)										\
+			stamp(&mqd_of(sq, xcc)->cp_mqd_##_name##_start_time_lo, sim_node_of(sq)->_name##_us * ((xcc) + 1));	\
+	} while (0)
+
 /* What the CP writes when a queue leaves: offsets and the control stack. */
 static void save(struct sim_queue *sq)
 {
@@ -171,6 +189,8 @@ static void save(struct sim_queue *sq)
 		/* Waves may have been on one XCC only. */
 		m->cp_hqd_cntl_stack_offset = sq->left_ns && xcc == sq->done % NUM_XCC(sq->q.device->xcc_mask) ? CTL_STACK_BYTES / 2 : CTL_STACK_BYTES;
 		m->cp_hqd_pq_rptr = sq->pointers[0];
+		if (m->cp_hqd_cntl_stack_offset < CTL_STACK_BYTES)
+			STAMP(sq, xcc, save);
 		memset((u8 *)m + PAGE_SIZE + CTL_STACK_BYTES / 2, sq->done, CTL_STACK_BYTES / 2);
 	}
 	sq->in_slot = false;
@@ -199,6 +219,9 @@ static void restore(struct sim_queue *sq)
 
 		BUG_ON(!(m->cp_hqd_pq_doorbell_control & 1U << 31));
 		waves |= m->cp_hqd_cntl_stack_offset < m->cp_hqd_cntl_stack_size;
+		STAMP(sq, xcc, connect);
+		if (m->cp_hqd_cntl_stack_offset < m->cp_hqd_cntl_stack_size)
+			STAMP(sq, xcc, restore);
 		BUG_ON(m->cp_hqd_cntl_stack_size && m->cp_hqd_pq_rptr != (u32)sq->pointers[0]);
 	}
 	BUG_ON(waves != !!sq->left_ns && !sq->reset);

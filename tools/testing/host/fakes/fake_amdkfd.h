@@ -125,6 +125,10 @@ struct sim_process {
 /**
  * struct sim_node - a device
  * @runlists: how many were sent
+ * @stamps: firmware notes in MQDs when queues are connected, saved and restored
+ * @connect_us: so long it takes to connect a queue on the first XCC, as it notes it; twice that on the next one, and so on
+ * @save_us: the same, to save its waves
+ * @restore_us: the same, to bring them back
  * @grace_period: what the device has
  * @grace_packets: how often it was told
  * @error: of every runlist; 0: none
@@ -159,6 +163,10 @@ struct sim_node {
 	struct sim_queue *slots[NR_SLOTS];
 	u32 nr_wave_slots;
 	u64 runlists;
+	bool stamps;
+	u32 connect_us;
+	u32 save_us;
+	u32 restore_us;
 	u32 grace_period;
 	u32 grace_packets;
 	int error;

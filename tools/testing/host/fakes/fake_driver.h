@@ -255,6 +255,18 @@ struct v9_mqd {
 	u32 cp_hqd_pq_base_lo;
 	u32 cp_hqd_pq_base_hi;
 	u32 cp_hqd_pq_rptr;
+	u32 cp_mqd_connect_start_time_lo;
+	u32 cp_mqd_connect_start_time_hi;
+	u32 cp_mqd_connect_end_time_lo;
+	u32 cp_mqd_connect_end_time_hi;
+	u32 cp_mqd_save_start_time_lo;
+	u32 cp_mqd_save_start_time_hi;
+	u32 cp_mqd_save_end_time_lo;
+	u32 cp_mqd_save_end_time_hi;
+	u32 cp_mqd_restore_start_time_lo;
+	u32 cp_mqd_restore_start_time_hi;
+	u32 cp_mqd_restore_end_time_lo;
+	u32 cp_mqd_restore_end_time_hi;
 };
 struct mqd_update_info {
 	u32 cu_mask;

@@ -5,6 +5,7 @@
  * Saving and restoring take their share of the time. Preemptions wait for room in it, resumes for a
  * while.
  */
+#include "demand.h"
 #include "policy_node.h"
 #include "tap.h"
 
@@ -166,4 +167,62 @@ TEST(resumes_that_wait_are_seen_in_time, "the room in the budget that a resume w
 	CHECK_AFTER(100, !on_device(low));
 	CHECK_WITHIN(node.decision.next_ns, 1900 * US, 2100 * US);
 	CHECK_AFTER(node.decision.next_ns, on_device(low));
+}
+
+/* ---- what firmware notes ---- */
+
+/* What the budget has been charged with, after a pass that preempted, and one that only resumed. */
+static void charged(u64 connect_ns, u64 restore_ns, u64 preempting_ns, u64 resuming_ns)
+{
+	node.policy.connect_ns = connect_ns;
+	node.policy.restore_ns = restore_ns;
+	node.policy.overhead_ns = 0;
+	node.policy.overhead_at_ns = node.now_ns;
+	gpreempt_policy_overhead(&node.policy, 100 * US, true, node.now_ns);
+	CHECK_EQ(node.policy.overhead_ns, preempting_ns);
+	gpreempt_policy_overhead(&node.policy, 100 * US, false, node.now_ns);
+	CHECK_EQ(node.policy.overhead_ns, preempting_ns + resuming_ns);
+	/* Flags alone. */
+	gpreempt_policy_overhead(&node.policy, 0, false, node.now_ns);
+	CHECK_EQ(node.policy.overhead_ns, preempting_ns + resuming_ns);
+}
+
+TEST(stamps_are_charged, "connecting is charged for each pass, restoring as it was noted, and as saving where it was not")
+{
+	low_works();
+	charged(0, 0, 200 * US, 100 * US);
+	charged(160 * US, 0, 360 * US, 260 * US);
+	charged(0, 30 * US, 130 * US, 100 * US);
+	charged(160 * US, 30 * US, 290 * US, 260 * US);
+}
+
+TEST(waves_come_back_after_connecting, "so long as connecting and restoring take is waited for waves")
+{
+	CHECK_EQ(gpreempt_demand_restore_ns(&node.policy), GPREEMPT_WAVES_RESTORE_NS);
+	node.policy.connect_ns = 300 * US;
+	node.policy.restore_ns = 100 * US;
+	CHECK_EQ(gpreempt_demand_restore_ns(&node.policy), 1600 * US);
+	node.policy.pass_ns = 500 * US;
+	CHECK_EQ(gpreempt_demand_restore_ns(&node.policy), 2000 * US);
+}
+
+TEST(a_gap_that_connecting_fills_is_short, "where connecting takes long, a gap is short that would be worth a switch otherwise")
+{
+	EACH_ANEW(i, 2, "case %u: ", i) {
+		node.params.poll_ns = 80 * US;
+		node.pass_takes_ns = 20 * US;
+		node.policy.connect_ns = i ? 160 * US : 0;
+		low_works();
+		TIMES(20) {
+			submit(high, 1);
+			passes_for(80 * US, 80 * US);
+			if (!on_device(high))
+				continue;
+			launch(high, 1, 8);
+			passes_for(MS, 80 * US);
+			finish(high);
+			passes_for(320 * US, 80 * US);
+		}
+		CHECK_EQ(low->policy.gaps >= GPREEMPT_GAPS_LEAST, i);
+	}
 }
