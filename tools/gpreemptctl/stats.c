@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define LATENCY	"latency"
+#define FIRMWARE	"firmware"
 
 /**
  * struct sink - where an attribute goes
@@ -41,6 +42,8 @@ static void print_text(const struct gpreempt_node_info *node)
 	struct sink sink = { .gpu_id = node->gpu_id, .directory = "" };
 
 	node_attributes(node->gpu_id, "", add, &sink);
+	sink.directory = FIRMWARE "/";
+	node_attributes(node->gpu_id, FIRMWARE, add, &sink);
 	sink.directory = LATENCY "/";
 	node_attributes(node->gpu_id, LATENCY, add, &sink);
 }
@@ -51,6 +54,9 @@ static json_object *make_json(const struct gpreempt_node_info *node)
 	json_object *all = sink.object;
 
 	node_attributes(node->gpu_id, "", add, &sink);
+	sink.object = json_object_new_object();
+	node_attributes(node->gpu_id, FIRMWARE, add, &sink);
+	json_object_object_add(all, FIRMWARE, sink.object);
 	sink.object = json_object_new_object();
 	node_attributes(node->gpu_id, LATENCY, add, &sink);
 	json_object_object_add(all, LATENCY, sink.object);
@@ -127,6 +133,18 @@ static const struct {
 	{ "observed_beside", "While a node only observed: time that work shared the device with a queue that would have been preempted." },
 };
 
+/* What firmware noted, by step. */
+static const struct {
+	const char *what;
+	const char *name;
+	const char *type;
+	const char *help;
+} stamps[] = {
+	{ "count", "gpreempt_firmware_stamps_total", "counter", "Times that firmware noted and that were read, by step." },
+	{ "ns_p50", "gpreempt_firmware_median_seconds", "gauge", "Median of the last 31 of them; 0: firmware notes none." },
+	{ "ns_max", "gpreempt_firmware_max_seconds", "gauge", "The longest." },
+};
+
 /**
  * struct samples - where a family's attributes go
  * @family: the family
@@ -173,6 +191,25 @@ static void print_latency(unsigned int gpu_id, const char *kind)
 	printf("gpreempt_%s_seconds_count{gpu_id=\"%u\"} %llu\n", kind, gpu_id, count);
 }
 
+static void print_stamp(unsigned int gpu_id, size_t which)
+{
+	static const char *const steps[] = { "connect", "save", "restore" };
+	unsigned long long value;
+	char name[64], text[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		snprintf(name, sizeof(name), FIRMWARE "/%s_%s", steps[i], stamps[which].what);
+		if (node_attribute(gpu_id, name, text, sizeof(text)) <= 0 || !parse_number(text, ~0ULL, &value))
+			continue;
+		printf("%s{gpu_id=\"%u\",step=\"%s\"} ", stamps[which].name, gpu_id, steps[i]);
+		if (which)
+			printf("%llu.%09llu\n", value / 1000000000, value % 1000000000);
+		else
+			printf("%llu\n", value);
+	}
+}
+
 /* The labels by which AMD's exporter names a device, under its names for them, so that one can be joined with the other. */
 static void print_device(unsigned int gpu_id)
 {
@@ -209,6 +246,11 @@ static void print_prometheus(const struct gpreempt_node_info *nodes, int nr)
 		print_head(name, latencies[m].help, "summary");
 		for (i = 0; i < nr; i++)
 			print_latency(nodes[i].gpu_id, latencies[m].kind);
+	}
+	for (m = 0; m < sizeof(stamps) / sizeof(stamps[0]); m++) {
+		print_head(stamps[m].name, stamps[m].help, stamps[m].type);
+		for (i = 0; i < nr; i++)
+			print_stamp(nodes[i].gpu_id, m);
 	}
 	print_head("gpreempt_preempted_queues", "Queues off the device.", "gauge");
 	for (i = 0; i < nr; i++)

@@ -329,7 +329,16 @@ stats_are_the_nodes_files()
 	ctl stats >"$work/stats" && grep -qx "$gpu backend hws" "$work/stats" && grep -qE "^$gpu latency/save_count [1-9]" "$work/stats" &&
 		grep -qE "^$gpu preemptions [1-9]" "$work/stats" && gpreemptctl stats --json >/out/stats.json &&
 		gpreemptctl stats --prometheus >/out/stats.prom &&
-		[ "$(wc -l <"$work/stats")" = "$(find "$sysfs/$gpu" "$sysfs/$gpu/latency" -maxdepth 1 -type f -perm -400 | wc -l)" ]
+		[ "$(wc -l <"$work/stats")" = "$(find "$sysfs/$gpu" "$sysfs/$gpu/latency" "$sysfs/$gpu/firmware" -maxdepth 1 -type f -perm -400 | wc -l)" ]
+}
+
+report_says_what_would_have_been_done()
+{
+	gpreemptctl report >"$work/report" && grep -q "^gpu $gpu: observed for 0 ns; try: gpreemptctl tune observe=1" "$work/report" &&
+		status 0 tune observe=1 && gpreemptctl doctor | grep -q '^note .*only observes' && status 1 preempt -p "$pid" -- true &&
+		says 'only observes' && status 0 set -p "$pid" batch && inference 5 >/dev/null && gpreemptctl report >"$work/report" && gpreemptctl report --json -g "$gpu" >/out/report.json &&
+		grep -qE "would have been preempted [1-9][0-9]* times" "$work/report" && grep -q 'what would it cost? (an estimate)' "$work/report" &&
+		grep -qE '^  in a word: (yes|perhaps)$' "$work/report" && status 0 set -p "$pid" clear && status 0 tune observe=0 && status 1 report -g 1
 }
 
 output_that_is_lost_is_an_error()
@@ -609,6 +618,7 @@ check hint_is_given_and_counted
 check events_tells_what_happens
 check events_ends_when_nobody_reads
 check stats_are_the_nodes_files
+check report_says_what_would_have_been_done
 check output_that_is_lost_is_an_error
 check top_shows_queues
 check top_needs_a_terminal

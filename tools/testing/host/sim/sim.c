@@ -32,6 +32,11 @@ const struct sim_class sim_training = {
 	.name = "training", .nr_queues = 1, .priority = LOW, .arrivals = CONTINUOUS, .kernels = 100, .kernel_ns = 2 * MS, .units = 100,
 };
 
+const struct sim_class sim_decode = {
+	.name = "decode", .nr_queues = 1, .priority = HIGH, .arrivals = PERIODIC, .period_ns = 250 * MS, .kernels = 100, .kernel_ns = 200 * US,
+	.units = 100, .gap_ns = 50 * US, .gap_most_ns = 200 * US,
+};
+
 /* Each basic block of policy.c and policies.c calls this; see the Makefile. */
 u64 sim_steps;
 
@@ -413,6 +418,11 @@ static void note_inversion(const struct queue *q)
 	}
 }
 
+static u64 next_gap_ns(const struct sim_class *class)
+{
+	return class->gap_most_ns ? class->gap_ns + random_bits() % (class->gap_most_ns - class->gap_ns) : class->gap_ns;
+}
+
 static void submit(struct queue *q, u32 kernels)
 {
 	q->wptr += kernels;
@@ -492,7 +502,7 @@ static void end_kernel(struct queue *q)
 	if (!--q->kernels_left)
 		end_request(q);
 	else if (q->class->gap_ns)
-		push(sim.now_ns + q->class->gap_ns, SUBMISSION, q - sim.queues, 0);
+		push(sim.now_ns + next_gap_ns(q->class), SUBMISSION, q - sim.queues, 0);
 	make_ready(q);
 }
 

@@ -72,6 +72,7 @@ enum sim_arrivals { CONTINUOUS, POISSON, PERIODIC, LOGNORMAL };
  * @exponential: lengths are exponentially distributed; otherwise all are the same
  * @units: slots that a kernel takes
  * @gap_ns: the host submits the next kernel so long after the end of the one before; 0: all at once
+ * @gap_most_ns: it takes any time from @gap_ns to this; 0: always the same
  * @apart_ns: with CONTINUOUS: each queue begins so long after the one before
  */
 struct sim_class {
@@ -85,6 +86,7 @@ struct sim_class {
 	bool exponential;
 	u32 units;
 	u64 gap_ns;
+	u64 gap_most_ns;
 	u64 apart_ns;
 };
 
@@ -173,6 +175,8 @@ struct sim_result {
 
 /* Requests of 20 kernels of 100 us, 100 times a second, so a fifth of the device; and what is trained in the rest. */
 extern const struct sim_class sim_inference, sim_training;
+/* Decoding of a language model: 100 kernels of 200 us, for each of which the host takes 50 to 200 us, four times a second. */
+extern const struct sim_class sim_decode;
 
 /* How many basic blocks of the policy have run */
 extern u64 sim_steps;

@@ -121,6 +121,25 @@ static void table_resume_delay(void)
 	}
 }
 
+/* Decoding, on devices on which a runlist costs as little as a queue's connect may take, and as much. */
+static void table_decode(void)
+{
+	u64 us, runlist_us;
+	char about[128];
+
+	FOR_EACH(runlist_us, 40, 320) {
+		begin(&sim_decode);
+		config.device.runlist_ns = runlist_us * US;
+		snprintf(about, sizeof(about), "gpreempt_resume_delay_us: decoding, gaps of 50 to 200 us, a runlist of %llu us",
+			 (unsigned long long)runlist_us);
+		print_head(about);
+		FOR_EACH(us, 0, 100, 200, 300, 500, 1000) {
+			config.params.resume_delay_ns = us * US;
+			print_us(us, 0);
+		}
+	}
+}
+
 static void table_min_run(void)
 {
 	u64 us;
@@ -267,6 +286,7 @@ int main(int argc, char **argv)
 		seed = strtoull(argv[1], NULL, 0);
 	table_poll();
 	table_resume_delay();
+	table_decode();
 	table_min_run();
 	table_overhead();
 	table_grace();

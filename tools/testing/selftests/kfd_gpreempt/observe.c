@@ -321,6 +321,31 @@ TEST_F(observe, histograms_count_what_happened)
 	EXPECT_GE(counter("wakeups"), counter("inversions"));
 }
 
+/* What firmware notes in MQDs is read when a queue has been preempted: of its first mapping, and of its save. */
+TEST_F(observe, firmware_stamps_are_read)
+{
+	bool silent = firmware_is("no-stamps");
+	int64_t save = counter("firmware/save_count"), restore = counter("firmware/restore_count");
+	struct actor *low = worker(_metadata, LOW_NICE, 1, self->slots, 60, 5 * MS);
+	struct actor *high = worker(_metadata, 0, 2, self->slots, 4, 5 * MS);
+
+	ASSERT_GE(save, 0);
+	ASSERT_EQ(0, launch_begins(low));
+	ASSERT_EQ(0, launch_completes(high));
+	ASSERT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+	/* The second save tells how low came back from the first. */
+	ASSERT_EQ(0, goes_on(&low->work[0]));
+	ASSERT_EQ(0, launch_completes(high));
+	ASSERT_DONE_ONCE(low, high);
+	EXPECT_EQ(!silent, counter("firmware/connect_count") > 0);
+	EXPECT_EQ(!silent, counter("firmware/save_count") > save);
+	EXPECT_EQ(!silent, counter("firmware/save_ns_p50") > 0);
+	EXPECT_GE(counter("firmware/save_ns_max"), counter("firmware/save_ns_p50"));
+	EXPECT_EQ(!silent, counter("firmware/restore_count") > restore);
+	/* Saving the whole device takes a part of what its request takes as a whole. */
+	EXPECT_LE(counter("firmware/save_ns_max"), latency("save_ns_max"));
+}
+
 /* Ten seconds of work that nobody competes with: the monitor is not there. */
 TEST_F_TIMEOUT(observe, busy_queue_alone_wakes_nobody, 120)
 {
