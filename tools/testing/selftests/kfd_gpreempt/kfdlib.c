@@ -385,6 +385,8 @@ int kfd_gpreempt_queue_get(uint32_t gpu_id, int pid, uint32_t qid, struct kfd_gp
 
 /* ---- topology ---- */
 
+uint32_t kfd_wanted_gpu_id;
+
 static int find_gpu(uint32_t *gpu_id, char *properties, size_t size)
 {
 	char path[160], text[32];
@@ -395,8 +397,8 @@ static int find_gpu(uint32_t *gpu_id, char *properties, size_t size)
 		if (kfd_file_read(path, text, sizeof(text)) < 0)
 			continue;
 		*gpu_id = (uint32_t)strtoul(text, NULL, 10);
-		if (!*gpu_id)
-			continue;	/* a CPU */
+		if (!*gpu_id || (kfd_wanted_gpu_id && *gpu_id != kfd_wanted_gpu_id))
+			continue;	/* a CPU, or not the one */
 		snprintf(path, sizeof(path), TOPOLOGY "/%d/properties", node);
 		return kfd_file_read(path, properties, size) < 0 ? -ENODEV : 0;
 	}
@@ -513,6 +515,13 @@ static int read_topology(struct kfd_client *c, int *render_minor)
 	}
 	*render_minor = (int)number_in_lines(properties, "drm_render_minor");
 	return 0;
+}
+
+int kfd_client_sizes(struct kfd_client *c)
+{
+	int minor;
+
+	return read_topology(c, &minor);
 }
 
 uint32_t kfd_client_wave_slots(const struct kfd_client *c)
@@ -923,7 +932,7 @@ static int create_queue(struct kfd_client *c, struct kfd_queue *q, enum kfd_queu
 	if (!err && is_compute(q) && !is_gfx942(c))
 		err = kfd_buffer_gtt(c, EOP_BYTES, &q->eop);
 	if (!err && is_compute(q))
-		err = kfd_buffer_gtt(c, cwsr_mapping_bytes(c), &q->cwsr);
+		err = kfd_buffer_place(c, c->save_areas, NULL, cwsr_mapping_bytes(c), KFD_ACCESS_ALL, &q->cwsr);
 	if (err)
 		goto fail;
 

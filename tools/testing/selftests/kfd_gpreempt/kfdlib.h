@@ -39,6 +39,9 @@ struct kfd_buffer {
 	bool owned;
 };
 
+/* Where a buffer lies that is neither of these: what ROCr uses for data */
+enum kfd_domain { KFD_IN_GTT, KFD_IN_VRAM };
+
 /**
  * struct kfd_client - one process's connection to one GPU
  * @kfd_fd: /dev/kfd
@@ -59,6 +62,7 @@ struct kfd_buffer {
  * @event_page_known: KFD has been told
  * @work_code: machine code of work.cl, as far as it is used
  * @work_kernel: address of its kernel descriptor; 0: model kernels are used
+ * @save_areas: where those of queues lie that are created from now on; &enum kfd_domain
  * @why: what went wrong in kfd_client_open(), for skip messages
  */
 struct kfd_client {
@@ -80,11 +84,9 @@ struct kfd_client {
 	bool event_page_known;
 	struct kfd_buffer work_code;
 	uint64_t work_kernel;
+	enum kfd_domain save_areas;
 	char why[160];
 };
-
-/* Where a buffer lies that is neither of these: what ROCr uses for data */
-enum kfd_domain { KFD_IN_GTT, KFD_IN_VRAM };
 
 #define KFD_ACCESS_WRITE	(1u << 0)	/* of the GPU; it may always read */
 #define KFD_ACCESS_EXECUTE	(1u << 1)
@@ -227,6 +229,8 @@ void kfd_file_empty(const char *path);
 int64_t kfd_cpu_ns(int64_t pid);				/* what a thread has had of a CPU; 0: it is not there */
 
 /* ---- connection ---- */
+extern uint32_t kfd_wanted_gpu_id;		/* the GPU that is meant, in all of this; 0: the first one */
+int kfd_client_sizes(struct kfd_client *c);	/* what topology tells, without opening anything */
 int kfd_client_open(struct kfd_client *c);
 /*
  * A context: a process of KFD's beside the program's first one, with the same PID. It has an address space on the GPU, queues and doorbells of
