@@ -13,7 +13,7 @@ export BUILD GPREEMPT_CACHE VGPU_CACHE
 MAKEOVERRIDES :=
 
 .DEFAULT_GOAL := help
-.PHONY: help check check-full check-debug check-kcsan check-package deb rpm htmldocs upstream-series demo bench testbed tools tools-built install-tools uninstall-tools install-tests clean
+.PHONY: help check check-full check-debug check-kcsan check-package deb rpm htmldocs upstream-series demo bench testbed probe tools tools-built install-tools uninstall-tools install-tests clean
 
 help:
 	@echo "kfd_gpreempt: software-priority, preemptive scheduling of compute queues inside amdkfd"
@@ -36,6 +36,9 @@ help:
 	@echo "  make install [KVER=..] [DRIVER=amd|kernel]   hand the package to DKMS: build and install (root)"
 	@echo "                                     amd: into AMD's own package amdgpu-dkms; kernel: the kernel's amdgpu"
 	@echo "  make uninstall                     remove it; the driver without it is back (root)"
+	@echo
+	@echo "For every machine with an Instinct GPU, unpatched (gcc, libjson-c-dev, linux-source-6.12):"
+	@echo "  make probe [STATIC=1]              build preempt-probe: what a preemption costs there; preempt-probe.rst"
 	@echo
 	@echo "Control from user space (libjson-c-dev, libncurses-dev, scdoc):"
 	@echo "  make tools                         build gpreemptctl, gpreemptd, libgpreempt and their manual pages into build/"
@@ -112,6 +115,10 @@ testbed:
 	@$(COMPILE_IN) $(MAKE) -s --no-print-directory -C $(TOP)/tools/vgpu
 	@$(TOP)/dkms/progress.sh --files $$($(GUEST_PROGRAMS) -n | grep -c ' -o ') "compiling programs for the VM" '*[!d]' \
 		$(BUILD)/selftests $(BUILD)/guest -- $(GUEST_PROGRAMS)
+
+probe:
+	@$(MAKE) -s --no-print-directory -C $(TOP)/tools/preempt-probe BUILD=$(BUILD) STATIC=$(STATIC)
+	@echo $(BUILD)/preempt-probe/preempt-probe
 
 PREFIX ?= /usr/local
 FOLDERS := DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) $(if $(LIBDIR),LIBDIR=$(LIBDIR))

@@ -3,7 +3,7 @@
 // wave.s - a wave that looks at the clock until its time is over, and notes when it could not
 //
 // wave.c has it in words, so that the probe is built without an assembler for GPUs; the test assembles this and compares. The
-// words are the same for gfx90a, gfx942 and gfx950. struct wave_arguments and struct wave_notes are in wave.h.
+// words are the same for gfx90a and gfx942, whose encodings gfx950 has. struct wave_arguments and struct wave_notes are in wave.h.
 
 .text
 .globl wave

@@ -1,55 +1,67 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# vm.sh - preempt-probe on the driver as the kernel's package has it, in the VM: what it says of models with different costs. TAP on stdout
+# vm.sh fast|stock - preempt-probe in the VM: what it says of devices whose costs are known. TAP on stdout
 #
-# Environment: TOP, BUILD, VM as check gives them. One boot, in which amdgpu is loaded once and takes one device after the other. Touches
-# $BUILD/preempt-probe.
+# fast: the test build, whose scheduler is off; a second device costs twice as much. stock: the amdgpu.ko of the kernel's package.
+# Environment: TOP, BUILD, VM as check gives them. Touches $BUILD/preempt-probe.
 set -eu
 
-here=$(dirname "$0")
-out=$BUILD/preempt-probe/vm
+mode=$1
+out=$BUILD/preempt-probe/$mode
 make -s --no-print-directory -C "$TOP/tools/preempt-probe" O="$BUILD/preempt-probe/static" STATIC=1 >&2
 rm -rf "$out"
 mkdir -p "$out"
 cat >"$out/guest.sh" <<'GUEST'
-# What is on the device when the machine code of its waves is interpreted is as little as possible: one compute unit. Its costs are large
-# beside what interpreting takes.
+# The waves are machine code, which is interpreted: one compute unit, and costs that are large beside that. All of its registers are
+# half a megabyte, and take as long as the trap handler.
 device="cus=1 se=1 vram_mb=64"
-last=
 
-probe() # NAME PARAMETERS ARGUMENTS: on a device with these parameters
+probe() # NAME ARGUMENTS
 {
-	if [ -z "$last" ]; then
-		gpu-up verbatim --vgpu-args "$device $2" || exit 1
-	else
-		echo 1000:00:00.0 >/sys/bus/pci/drivers/amdgpu/unbind
-		rmmod vgpu
-		insmod /gpu/vgpu.ko front=kmmio $device $2 || exit 1
-	fi
-	last=$1
-	preempt-probe --calls 2 $3 --json /out/$1.json >/out/$1.txt 2>/out/$1.err
-	echo $? >/out/$1.status
+	name=$1
+	shift
+	preempt-probe "$@" --json /out/$name.json >/out/$name.txt 2>/out/$name.err
+	echo $? >/out/$name.status
 }
 
-costs="trap_ns=20000000 runlist_ns=10000000"
-probe base "$costs" "--series occupancy --series processes"
-# While another program has queues: not a call.
-preempt-probe --calls 8 --series occupancy >/dev/null 2>&1 &
-n=0
-while ! ls -d /sys/class/kfd/kfd/proc/*/queues/* >/dev/null 2>&1 && [ $n -lt 500 ]; do
-	usleep 10000
-	n=$((n + 1))
-done
-preempt-probe --json /out/beside.json >/out/beside.txt 2>/out/beside.err
-echo $? >/out/beside.status
-kill $!
-wait $! 2>/dev/null
-probe save "trap_ns=40000000 runlist_ns=10000000" "--series occupancy"
-probe runlist "trap_ns=20000000 runlist_ns=20000000" "--series occupancy"
-# A full CU is 596 KiB: 20 ms
-probe bytes "trap_ns=0 runlist_ns=10000000 hbm_bytes_per_us=30" "--series occupancy --series registers"
+# beside: while another program has queues
+beside()
+{
+	preempt-probe --calls 8 --series occupancy >/dev/null 2>&1 &
+	n=0
+	while ! ls -d /sys/class/kfd/kfd/proc/*/queues/* >/dev/null 2>&1 && [ $n -lt 500 ]; do
+		usleep 10000
+		n=$((n + 1))
+	done
+	probe beside
+	kill $!
+	wait $! 2>/dev/null
+}
+
+preempt-probe >/out/absent.txt 2>/out/absent.err
+echo $? >/out/absent.status
+case $1 in
+stock)
+	gpu-up verbatim --vgpu-args "$device trap_ns=20000000 runlist_ns=10000000 hbm_bytes_per_us=27"
+	probe base --calls 2 --series occupancy --series registers
+	;;
+fast)
+	gpu-up fast --vgpu-args "$device trap_ns=20000000 runlist_ns=10000000 hbm_bytes_per_us=27"
+	probe base --calls 2 --series occupancy
+	beside
+	probe again --calls 1 --series shared
+	gpu-down
+	gpu-up fast --vgpu-args "$device trap_ns=40000000 runlist_ns=20000000 hbm_bytes_per_us=13"
+	probe double --calls 2 --series occupancy
+	gpu-down
+	gpu-up fast --vgpu-args "$device" --amdgpu-args cwsr_enable=0
+	probe unsaved
+	;;
+esac
 GUEST
-"$VM" run --amdgpu stock --vgpu "${VGPU_KO:-$BUILD/vgpu/vgpu.ko}" --icount --timeout 900 --out "$out" --add "$out/guest.sh:/guest.sh" \
-	--add "$BUILD/preempt-probe/static/preempt-probe:/bin/preempt-probe" -- sh /guest.sh >&2 || echo "# the VM ended with status $?"
-exec "$here/judge.py" "$out"
+[ "$mode" = stock ] && amdgpu="--amdgpu stock" || amdgpu="--amdgpu $AMDGPU_TEST_KO"
+# shellcheck disable=SC2086 # an option and its argument
+"$VM" run $amdgpu --vgpu "${VGPU_KO:-$BUILD/vgpu/vgpu.ko}" --icount --timeout 900 --out "$out" --add "$out/guest.sh:/guest.sh" \
+	--add "$BUILD/preempt-probe/static/preempt-probe:/bin/preempt-probe" -- sh /guest.sh "$mode" >&2 || echo "# the VM ended with status $?"
+exec "$TOP/tools/testing/preempt-probe/judge.py" "$out"
