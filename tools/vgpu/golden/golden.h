@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * golden.h - reads a table of what a real device has shown (mi308x.table), for tests in user space
+ * golden.h - reads a table of what a real device has shown (mi308x.table, yardstick.table), for tests
+ * in user space
  *
  * A line is a key, words, and numbers. golden_find() has the numbers behind a key and words; lines of
  * registers are looked at one by one (golden_register()).
