@@ -3,8 +3,8 @@
  * yardstick_test.c - how queues share an MI308X without a scheduler, against what was measured on a
  * real one (../golden/yardstick.table)
  *
- * Nothing here is fitted. Kernels have the workgroups that they had there; how long one of these
- * takes follows from the time of the kernel alone and from how many the device holds.
+ * Nothing here is fitted. How long a workgroup takes follows from the time of its kernel alone and
+ * from how many the device holds.
  */
 #include "model_test.h"
 #include "../golden/golden.h"
