@@ -282,7 +282,8 @@ static u64 mqd_ticks(const struct v9_mqd *m, size_t at)
  * @q: a compute queue
  * @xcc: on which XCC, counted from 0
  * @kind: what
- * @start: receives when it began, in ticks of the 100 MHz clock; 0: never, or this firmware notes nothing
+ * @start: receives when it began, in ticks of the 100 MHz clock; 0: never, or this firmware notes
+ *	nothing
  * @end: receives when it ended; the same
  *
  * Context: dqm_lock held.

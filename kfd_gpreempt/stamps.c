@@ -4,13 +4,13 @@
  *
  * On some devices firmware notes in each MQD when the queue was last connected to a slot, saved and
  * restored, in ticks of the 100 MHz clock, on each XCC by itself. A word of 0 is "never", or that
- * this firmware notes nothing. What the host can time ends when a request is taken in: it has no
+ * this firmware notes nothing. What the host can time ends when a request is taken in. It has no
  * part of what the device does after that, which is the connecting and the restoring.
  *
  * Stamps are read of queues that a pass has taken off, after the device has been given all that
- * belongs to the pass. They tell how the queue was just saved, and how it was connected and restored
- * the last time. MQDs are memory that the CPU does not cache, so few are read, and where nothing was
- * found they are looked at seldom.
+ * belongs to the pass. They tell how the queue was just saved, and how it was connected and
+ * restored the last time. MQDs are memory that the CPU does not cache, so few are read, and where
+ * nothing was found they are looked at seldom.
  */
 #include <linux/string.h>
 
@@ -56,8 +56,8 @@ static void stamps_add(struct gpreempt_stamps *stamps, u64 ns)
 
 /*
  * The slowest XCC counts: the queue is not there, or not away, before all are done. An XCC without
- * waves has nothing to save, and its stamps are those of an earlier time. Returns false if there are
- * none at all.
+ * waves has nothing to save, and its stamps are those of an earlier time. Returns false if there
+ * are none at all.
  */
 static bool stamps_read_kind(struct gpreempt_queue *gq, enum gpreempt_stamp kind)
 {

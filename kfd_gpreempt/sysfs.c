@@ -357,18 +357,20 @@ static ssize_t sysfs_stamp_show(struct kobject *kobj, struct kobj_attribute *att
 	return sysfs_emit(buf, "%llu\n", READ_ONCE(*(const u64 *)(stamps + offset)));
 }
 
-#define STAMP_FILE(_kind, _name, _file, _member)						\
+#define STAMP(_kind, _name, _file, _member)						\
 	static struct stamp_attribute _name##_##_file##_stamp = {				\
 		.attr = __ATTR(_name##_##_file, 0400, sysfs_stamp_show, NULL),			\
 		.offset = offsetof(struct gpreempt_node_stamps, kind[_kind]._member),		\
 	}
-#define STAMP(_kind, _name)									\
-	STAMP_FILE(_kind, _name, count, count);							\
-	STAMP_FILE(_kind, _name, ns_p50, median_ns);						\
-	STAMP_FILE(_kind, _name, ns_max, max_ns)
-STAMP(GPREEMPT_STAMP_CONNECT, connect);
-STAMP(GPREEMPT_STAMP_SAVE, save);
-STAMP(GPREEMPT_STAMP_RESTORE, restore);
+STAMP(GPREEMPT_STAMP_CONNECT, connect, count, count);
+STAMP(GPREEMPT_STAMP_CONNECT, connect, ns_p50, median_ns);
+STAMP(GPREEMPT_STAMP_CONNECT, connect, ns_max, max_ns);
+STAMP(GPREEMPT_STAMP_SAVE, save, count, count);
+STAMP(GPREEMPT_STAMP_SAVE, save, ns_p50, median_ns);
+STAMP(GPREEMPT_STAMP_SAVE, save, ns_max, max_ns);
+STAMP(GPREEMPT_STAMP_RESTORE, restore, count, count);
+STAMP(GPREEMPT_STAMP_RESTORE, restore, ns_p50, median_ns);
+STAMP(GPREEMPT_STAMP_RESTORE, restore, ns_max, max_ns);
 
 static struct attribute *stamp_attrs[] = {
 	&connect_count_stamp.attr.attr,

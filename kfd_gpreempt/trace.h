@@ -284,8 +284,8 @@ TRACE_EVENT(gpreempt_runlist,
 
 /*
  * Firmware has noted when a queue was last connected, saved or restored (step), on the XCC of that
- * number. start: in ticks of the 100 MHz clock. elapsed_ns: until its end. It is read when the queue
- * is off the device.
+ * number. start: in ticks of the 100 MHz clock. elapsed_ns: until its end. It is read when the
+ * queue is off the device.
  */
 TRACE_EVENT(gpreempt_stamp,
 	TP_PROTO(const struct gpreempt_queue *gq, const char *step, u32 xcc, u64 start, u64 elapsed_ns),

@@ -73,6 +73,9 @@ static const uint32_t level_kfd_priority[LEVELS] = { 0, 7, 15 };
  * @kernels: of a request, one after the other; of a batch of continuous work
  * @kernel_min_ns: shortest kernel
  * @kernel_max_ns: longest; each is drawn from CLASSES durations in between
+ * @gap_min_ns: the host submits the next kernel of a request so long after the end of the one before, at least; 0 with
+ *	@gap_max_ns: all at once
+ * @gap_max_ns: and at most
  * @steps: of a kernel: what is counted
  * @percent: of the device that a kernel fills
  * @requests: at most so many; 0: as many as arrive
@@ -89,6 +92,8 @@ struct spec {
 	uint32_t kernels;
 	uint64_t kernel_min_ns;
 	uint64_t kernel_max_ns;
+	uint64_t gap_min_ns;
+	uint64_t gap_max_ns;
 	uint32_t steps;
 	uint32_t percent;
 	uint32_t requests;
@@ -156,6 +161,7 @@ enum who { WHO_ALL, WHO_HIGHEST, WHO_LOWEST };
  * @launch_gap: programs hold back their launches
  * @suspend: a thread suspends queues
  * @enable: gpreempt_enable
+ * @named: runs where a scenario or the command line names it
  * @param: parameters of amdgpu that differ from what it was loaded with
  */
 struct competitor {
@@ -165,6 +171,7 @@ struct competitor {
 	bool launch_gap;
 	bool suspend;
 	bool enable;
+	bool named;
 	struct {
 		const char *name;
 		const char *value;
@@ -182,6 +189,8 @@ static const struct competitor competitors[] = {
 	{ .name = "poll-200us", .enable = true, .param = { { "gpreempt_poll_us", "200" } } },
 	{ .name = "poll-50us", .enable = true, .param = { { "gpreempt_poll_us", "50" } } },
 	{ .name = "gpreempt", .enable = true },
+	{ .name = "delay-300us", .enable = true, .named = true, .param = { { "gpreempt_resume_delay_us", "300" } } },
+	{ .name = "delay-1ms", .enable = true, .named = true, .param = { { "gpreempt_resume_delay_us", "1000" } } },
 	{ .name = "doorbell", .enable = true, .param = { { "gpreempt_wakeup", "doorbell" } } },
 };
 
@@ -269,6 +278,9 @@ static void set(struct spec *s, uint32_t *count, const char *key, const char *va
 	} else if (!strcmp(key, "kernel_us")) {
 		s->kernel_min_ns = number * US;
 		s->kernel_max_ns = strchr(value, '-') ? atof(strchr(value, '-') + 1) * US : s->kernel_min_ns;
+	} else if (!strcmp(key, "gap_us")) {
+		s->gap_min_ns = number * US;
+		s->gap_max_ns = strchr(value, '-') ? atof(strchr(value, '-') + 1) * US : s->gap_min_ns;
 	} else if (!strcmp(key, "steps")) {
 		s->steps = number;
 	} else if (!strcmp(key, "percent")) {
@@ -298,7 +310,8 @@ static void read_tenant(struct scenario *sc, char *words, const char *path)
 		*equal = '\0';
 		set(&s, &count, word, equal + 1, path);
 	}
-	if (s.level < 0 || !s.kernel_min_ns || !s.kernels || !s.steps || !s.burst || s.kernel_max_ns < s.kernel_min_ns)
+	if (s.level < 0 || !s.kernel_min_ns || !s.kernels || !s.steps || !s.burst || s.kernel_max_ns < s.kernel_min_ns ||
+	    s.gap_max_ns < s.gap_min_ns)
 		die("%s: tenant %s lacks something", path, s.name);
 	if (s.arrival < ARRIVAL_CONTINUOUS && !s.period_ns)
 		die("%s: tenant %s has no period_us", path, s.name);
@@ -422,6 +435,28 @@ static int launch_all(struct tenant *t, struct kfd_signal *done, uint64_t *ring_
 	return err;
 }
 
+/* The same of a host that waits for each kernel, and takes its time until the next one. */
+static int launch_apart(struct tenant *t, struct kfd_signal *done, uint64_t *ring_ns)
+{
+	const struct spec *s = &t->spec;
+	uint32_t k;
+	int err = 0;
+
+	for (k = 0; k < s->kernels && !err; k++) {
+		if (k)
+			err = kfd_signal_wait(t->client, done, PATIENCE_NS);
+		if (k && !err)
+			kfd_sleep_ns(s->gap_min_ns + (uint64_t)(draw(t) * (double)(s->gap_max_ns - s->gap_min_ns)));
+		kfd_signal_reset(done, 1);
+		if (!err)
+			err = launch(t, done, KFD_PACKET_BARRIER | KFD_PACKET_SILENT);
+		if (!k)
+			*ring_ns = kfd_now_ns();
+		kfd_queue_ring(&t->queue);
+	}
+	return err;
+}
+
 static int serve(struct tenant *t, uint64_t arrival_ns)
 {
 	struct request warming, *r = &warming;
@@ -435,7 +470,7 @@ static int serve(struct tenant *t, uint64_t arrival_ns)
 	r->arrival_ns = arrival_ns;
 	__atomic_add_fetch(&shared->pending[t->spec.level], 1, __ATOMIC_ACQ_REL);
 	r->submit_ns = kfd_now_ns();
-	err = launch_all(t, t->done, &r->ring_ns);
+	err = t->spec.gap_max_ns ? launch_apart(t, t->done, &r->ring_ns) : launch_all(t, t->done, &r->ring_ns);
 	if (!err)
 		err = kfd_signal_wait(t->client, t->done, PATIENCE_NS);
 	r->done_ns = kfd_now_ns();
@@ -1136,7 +1171,7 @@ int main(int argc, char **argv)
 		read_scenario(argv[optind], &sc);
 		for (i = 0; i < COMPETITORS; i++) {
 			competitor = &competitors[i];
-			if (list ? !chosen(list, competitor->name) : sc.only[0] && !chosen(sc.only, competitor->name))
+			if (list ? !chosen(list, competitor->name) : sc.only[0] ? !chosen(sc.only, competitor->name) : competitor->named)
 				continue;
 			good &= run(&sc, gpu, slots);
 			fflush(stdout);

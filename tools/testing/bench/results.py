@@ -18,6 +18,8 @@ COMPETITORS = {
     "poll-200us": "gpreempt, 200 us",
     "poll-50us": "gpreempt, 50 us",
     "gpreempt": "gpreempt, default",
+    "delay-300us": "gpreempt, resume delay 300 us",
+    "delay-1ms": "gpreempt, resume delay 1 ms",
     "doorbell": "gpreempt, doorbell",
 }
 # Of a preemption, in this order
