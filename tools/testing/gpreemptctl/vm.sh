@@ -64,6 +64,7 @@ json_has_what_the_manual_says()
 	json tune.json 'd["tunables"]["interval_ms"] == "5" and d["tunables"]["policy"] == "hpf"'
 	json policy.json 'len(d["nodes"]) == 1 and d["nodes"][0]["policy"] == "hpf" and d["nodes"][0]["gpu_id"] > 0'
 	json resume.json 'd["resumed"] == 0'
+	json report.json '(lambda n: n["observes"] and n["observed_ns"] > 0 and n["would_be_preemptions"] > 0 and n["would_be_passes"] > 0 and n["requests"] > 0 and n["would_help"] in ("yes", "perhaps") and n["cost_estimate"]["source"] in ("firmware", "host", "assumed") and any(q["would_be_preemptions"] for q in n["queues_now"]))(d["nodes"][0])'
 	json stats.json 'd["nodes"][0]["preemptions"] > 0 and d["nodes"][0]["latency"]["save_count"] > 0 and d["nodes"][0]["failed_unmap_timeout"] == 0'
 	json events.json 'd["event"] in ("inversion", "preempted", "resumed", "priority") and d["time_ns"] > 0 and d["missed"] >= 0'
 	is "events" "$(wc -l <"$out/events.json")" 40

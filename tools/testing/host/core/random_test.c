@@ -178,6 +178,8 @@ static void any_trouble(bool hws)
 		break;
 	case 13:
 		CHECK_EQ(shim_param_set("gpreempt_verify", one_in(2) ? "1" : "0"), 0);
+		if (!calm)
+			CHECK_EQ(shim_param_set("gpreempt_observe", one_in(3) ? "1" : "0"), 0);
 		break;
 	case 14:
 		CHECK_EQ(shim_param_set("gpreempt_hw_priority", one_in(2) ? "normal" : "follow"), 0);
@@ -196,6 +198,7 @@ static void calm_down(void)
 	struct sim_node *sn = &world.nodes[0];
 
 	shim_fail_alloc = 0;
+	CHECK_EQ(shim_param_set("gpreempt_observe", "0"), 0);
 	sn->nr_send_fails = sn->nr_map_fails = sn->nr_load_fails = sn->nr_refusals = 0;
 	EACH_QUEUE(sq) {
 		if (sq->gone)
