@@ -678,6 +678,7 @@ static void tune(void)
 		{ "gpreempt_nice", { 0, 1, 1, 1 } },
 		{ "gpreempt_trust_kfd_priority", { 0, 0, 1, 1 } },
 		{ "gpreempt_verify", { 0, 0, 1, 1 } },
+		{ "gpreempt_observe", { 0, 0, 0, 1 } },
 	};
 	size_t i = any() % (sizeof(tunables) / sizeof(tunables[0]));
 
