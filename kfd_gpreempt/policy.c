@@ -461,8 +461,14 @@ static u64 policy_switch_cost(const struct gpreempt_policy_node *pn)
 /* A gap that is worth no switch: there would be nothing left of it. */
 static u64 policy_short_gap(const struct gpreempt_policy_node *pn)
 {
+	/*
+	 * What firmware noted of a restore is its own part of it: the host's time of a pass that
+	 * saves has the way to the device as well.
+	 */
+	u64 cost_ns = gpreempt_later(policy_switch_cost(pn), 3 * pn->pass_ns);
+
 	/* Both of its ends are seen up to a look late. */
-	return gpreempt_earlier(policy_switch_cost(pn) + 2 * pn->params.poll_ns,
+	return gpreempt_earlier(cost_ns + 2 * gpreempt_later(pn->params.poll_ns, pn->cost_ns),
 				GPREEMPT_GAP_MAX_NS);
 }
 

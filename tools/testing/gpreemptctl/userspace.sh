@@ -260,7 +260,8 @@ each_verdict_has_a_sentence()
 		obstacle: stays on the device since 2.1 ms, because the driver does not let it go; it would yield to pid 4711 queue 2 (priority 100, 3 packets waiting)
 		min_run: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) in 997 ms, when it has run for its least time
 		budget: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) in 997 ms, when the overhead budget allows it
-		?: verdict 15, which this program does not know
+		observed: stays on the device since 2.1 ms, because its node only observes (gpreempt_observe=1); it would yield to pid 4711 queue 2 (priority 100, 3 packets waiting)
+		?: verdict 16, which this program does not know
 		yields: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) since 2.1 ms; may be held 997 ms more
 		own_process: yields to a queue of its own process since 2.1 ms; may be held 997 ms more
 		hold: is held on request since 2.1 ms; may be held 997 ms more

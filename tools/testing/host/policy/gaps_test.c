@@ -158,3 +158,21 @@ TEST(safety_does_not_wait_for_a_resume_delay, "relief, and what the driver asks 
 	node.params.resume_delay_ns = 2 * SEC;
 	CHECK(time_until(low, true, 2 * SEC) <= node.params.max_hold_ns);
 }
+
+TEST(what_looking_costs_makes_no_gap_long, "where looks are rarer than asked for, as they cost too much, a gap is not taken for a long one because its ends are seen late")
+{
+	u32 before;
+
+	high_and_hog();
+	node.params.poll_ns = 80 * US;
+	TIMES(3) {
+		node.policy.cost_ns = node.policy.last_cost_ns = POLL;
+		high_works(MS, 400 * US);
+	}
+	before = node.nr_acting;
+	TIMES(100) {
+		node.policy.cost_ns = node.policy.last_cost_ns = POLL;
+		high_works(MS, 400 * US);
+	}
+	CHECK_EQ(node.nr_acting, before);
+}
