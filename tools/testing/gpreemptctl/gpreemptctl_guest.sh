@@ -334,11 +334,16 @@ stats_are_the_nodes_files()
 
 report_says_what_would_have_been_done()
 {
-	gpreemptctl report >"$work/report" && grep -q "^gpu $gpu: observed for 0 ns; try: gpreemptctl tune observe=1" "$work/report" &&
-		status 0 tune observe=1 && gpreemptctl doctor | grep -q '^note .*only observes' && status 1 preempt -p "$pid" -- true &&
-		says 'only observes' && status 0 set -p "$pid" batch && inference 5 >/dev/null && gpreemptctl report >"$work/report" && gpreemptctl report --json -g "$gpu" >/out/report.json &&
+	status 0 report >"$work/report" && grep -q "^gpu $gpu: observed for " "$work/report" && status 1 report -g 1 && says 'no such GPU' &&
+		status 0 tune observe=1 && gpreemptctl doctor | grep -q '^note .*only observes' &&
+		status 1 preempt -p "$pid" -- true && says 'only observes' && status 0 set -p "$pid" batch && inference 5 >/dev/null &&
+		gpreemptctl report -g "$gpu" >"$work/report" && gpreemptctl report --json -g "$gpu" >/out/report.json &&
 		grep -qE "would have been preempted [1-9][0-9]* times" "$work/report" && grep -q 'what would it cost? (an estimate)' "$work/report" &&
-		grep -qE '^  in a word: (yes|perhaps)$' "$work/report" && status 0 set -p "$pid" clear && status 0 tune observe=0 && status 1 report -g 1
+		grep -qE '^  in a word: (yes|perhaps)$' "$work/report" && status 0 set -p "$pid" clear && status 0 tune observe=0 && return
+	cat "$work/report" "$err"
+	gpreemptctl tune observe=0
+	gpreemptctl set -p "$pid" clear
+	return 1
 }
 
 output_that_is_lost_is_an_error()
