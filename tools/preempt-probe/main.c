@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kfdlib.h"
@@ -173,6 +174,8 @@ static void too_late(int number)
 static void interrupted(int number)
 {
 	measure_kill();
+	while (wait(NULL) > 0)
+		;
 	_exit(128 + number);
 }
 

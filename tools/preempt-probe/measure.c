@@ -64,6 +64,9 @@ struct call {
  * @clock_error_ns: so far that may be wrong
  * @calls: how many were made
  * @call: these
+ * @stamps: firmware's times could be read
+ * @filled: firmware notes them
+ * @stamp_us: of each call; -1: none
  * @notes_bytes: of a wave
  * @notes: of all waves, those of the first queue first
  */
@@ -79,6 +82,9 @@ struct shared {
 	uint64_t clock_error_ns;
 	uint32_t calls;
 	struct call call[PROBE_MAX_CALLS];
+	bool stamps;
+	bool filled[PROBE_STAMPS];
+	double stamp_us[PROBE_MAX_CALLS][PROBE_STAMPS];
 	uint32_t notes_bytes;
 	uint8_t notes[] __attribute__((aligned(64)));
 };
@@ -200,24 +206,41 @@ static void compare_clocks(struct kfd_client *c)
 	}
 }
 
+/* What firmware noted since the last time */
+static void look_at_stamps(const struct probe_machine *m, struct probe_stamps *stamps, double *us)
+{
+	uint32_t i;
+
+	shared->stamps = stamps_read(m->gpu_id, getpid(), stamps);
+	for (i = 0; i < PROBE_STAMPS; i++) {
+		us[i] = stamps->us[i];
+		shared->filled[i] = stamps->filled[i];
+	}
+}
+
 static void make_calls(const struct probe_machine *m, struct work *w, const struct probe_plan *plan, const struct probe_row *row)
 {
 	uint32_t mask[MASK_WORDS], bits = (m->cus + 31) / 32 * 32;
 	uint64_t end_ns = shared->first_launch_ns + duration_ns(plan, row) - SPARE_NS;
+	struct probe_stamps stamps = { 0 };
+	double before[PROBE_STAMPS];
 
 	memset(mask, 0xff, sizeof(mask));
 	if (bits > MASK_WORDS * 32)
 		bits = MASK_WORDS * 32;
 	kfd_sleep_ns(SETTLE_NS);
+	look_at_stamps(m, &stamps, before);
 	while (shared->calls < plan->calls && (!row->busy || kfd_now_ns() < end_ns)) {
 		struct call *call = &shared->call[shared->calls];
 
 		call->begin_ns = kfd_now_ns();
 		TRY(kfd_queue_set_cu_mask(&w->queue, mask, bits));
 		call->end_ns = kfd_now_ns();
-		shared->calls++;
 		/* What it took to save is what it takes to restore, about. */
 		kfd_sleep_ns(PAUSE_NS + 2 * (call->end_ns - call->begin_ns));
+		if (shared->stamps)
+			look_at_stamps(m, &stamps, shared->stamp_us[shared->calls]);
+		shared->calls++;
 	}
 }
 
@@ -349,6 +372,21 @@ static bool look_at_call(const struct probe_plan *plan, const struct probe_row *
 	return true;
 }
 
+static void look_at_notes_of_firmware(struct probe_row *row)
+{
+	double us[PROBE_MAX_CALLS];
+	uint32_t i, k, n;
+
+	row->stamps = shared->stamps;
+	for (k = 0; k < PROBE_STAMPS && row->stamps; k++) {
+		for (i = 0, n = 0; i < shared->calls; i++)
+			if (shared->stamp_us[i][k] >= 0)
+				us[n++] = shared->stamp_us[i][k];
+		row->stamp_us[k] = spread(us, n);
+		row->filled[k] = shared->filled[k];
+	}
+}
+
 static void look_at_calls(const struct probe_plan *plan, struct probe_row *row)
 {
 	double call[PROBE_MAX_CALLS], most[PROBE_MAX_CALLS], middle[PROBE_MAX_CALLS], stop[PROBE_MAX_CALLS], back[PROBE_MAX_CALLS];
@@ -374,6 +412,7 @@ static void look_at_calls(const struct probe_plan *plan, struct probe_row *row)
 		row->stop_us = spread(stop, n);
 		row->back_us = spread(back, n);
 	}
+	look_at_notes_of_firmware(row);
 	row->clock_error_us = (double)shared->clock_error_ns / KFD_NS_PER_US;
 	if (!n)
 		snprintf(row->why, sizeof(row->why), "no call found all waves at work and showed in each of them");

@@ -63,6 +63,25 @@ const char *machine_look(struct probe_machine *m, unsigned int which);
 /* Queues on the GPU that are not of the processes of @ours, whose queues are not counted. -1: the driver does not tell */
 int machine_foreign_queues(const struct probe_machine *m, unsigned int ours);
 
+/* ---- stamps.c ---- */
+
+enum { PROBE_CONNECT, PROBE_SAVE, PROBE_RESTORE, PROBE_STAMPS };
+
+/**
+ * struct probe_stamps - times that firmware noted for a queue
+ * @begin: of each XCC, when it was looked at last, in ticks
+ * @us: how long the slowest XCC took, since then; -1: nothing new
+ * @filled: not 0: firmware has ever noted it
+ */
+struct probe_stamps {
+	uint64_t begin[8][PROBE_STAMPS];
+	double us[PROBE_STAMPS];
+	uint64_t filled[PROBE_STAMPS];
+};
+
+/* Return: false if they cannot be read, which takes root and debugfs */
+bool stamps_read(uint32_t gpu_id, int pid, struct probe_stamps *s);
+
 /* ---- measure.c ---- */
 
 /**
@@ -94,6 +113,9 @@ struct probe_spread {
  * @off_median_us: the same of the wave in the middle
  * @stop_us: from the beginning of a call until the last wave had stopped
  * @back_us: from the end of a call until the last wave went on
+ * @stamp_us: what firmware noted: how long it took to connect, save and restore the first queue
+ * @stamps: they could be read
+ * @filled: firmware notes them
  * @clock_error_us: so far the two clocks, and with them @stop_us and @back_us, may be apart
  * @quiet_us: longest time between two looks of a wave that no call explains
  * @uncounted: calls that did not find all waves at work, or after which not all waves noted a gap
@@ -115,6 +137,9 @@ struct probe_row {
 	struct probe_spread off_median_us;
 	struct probe_spread stop_us;
 	struct probe_spread back_us;
+	struct probe_spread stamp_us[PROBE_STAMPS];
+	bool stamps;
+	bool filled[PROBE_STAMPS];
 	double clock_error_us;
 	double quiet_us;
 	uint32_t uncounted;

@@ -110,6 +110,38 @@ static void print_row(const struct probe_row *r)
 	printf(" %4u\n", r->call_us.count);
 }
 
+static const char *const stamp_names[PROBE_STAMPS] = {
+	[PROBE_CONNECT] = "connect", [PROBE_SAVE] = "save", [PROBE_RESTORE] = "restore",
+};
+
+/* What firmware noted, of each row whose MQDs could be read */
+static void print_stamps(const struct probe_row *row, uint32_t rows)
+{
+	bool readable = false;
+	uint32_t i, k;
+
+	for (i = 0; i < rows; i++)
+		readable |= row[i].stamps;
+	if (!readable) {
+		printf("\nFirmware's own times cannot be read: that takes root, and debugfs at /sys/kernel/debug.\n");
+		return;
+	}
+	printf("\nWhat firmware noted of the first queue, in us: its slowest XCC, median and most; -: nothing\n\n");
+	printf("%-10s %4s %6s %6s %6s %5s %-5s", "series", "proc", "queues", "busy", "waves", "VGPRs", "area");
+	for (k = 0; k < PROBE_STAMPS; k++)
+		printf(" %9s %9s", stamp_names[k], "most");
+	printf("\n");
+	for (i = 0; i < rows; i++) {
+		if (!row[i].stamps || row[i].why[0])
+			continue;
+		printf("%-10s %4u %6u %6u %6u %5u %-5s", row[i].series, row[i].processes, row[i].queues, row[i].busy, row[i].waves, row[i].vgprs,
+		       row[i].in_vram ? "GPU" : "host");
+		for (k = 0; k < PROBE_STAMPS; k++)
+			print_spread(&row[i].stamp_us[k]);
+		printf("\n");
+	}
+}
+
 static void print_head(void)
 {
 	printf("%-10s %4s %6s %6s %6s %5s %-5s %-19s %-19s %-19s %-19s %s\n", "", "", "", "", "", "", "save", "  call", "  off the device",
@@ -135,6 +167,7 @@ void report_text(const struct probe_machine *m, const struct probe_plan *plan, c
 			print_row(&row[i]);
 	printf("\nWithout a call no wave was away for longer than %.2f us. What is longer than %.2f us counts as off the device.\n",
 	       row[0].quiet_us, plan->threshold_us);
+	print_stamps(row, rows);
 	printf("\nIn short (medians; upper bounds unless it says about)\n");
 	n = bounds_of(row, rows, bound);
 	for (i = 0; i < n; i++)
@@ -168,6 +201,8 @@ static void add_spread(json_object *to, const char *name, const struct probe_spr
 static json_object *of_row(const struct probe_row *r)
 {
 	json_object *o = json_object_new_object();
+	char name[32];
+	uint32_t k;
 
 	json_object_object_add(o, "series", json_object_new_string(r->series));
 	json_object_object_add(o, "processes", json_object_new_int64(r->processes));
@@ -185,6 +220,12 @@ static json_object *of_row(const struct probe_row *r)
 	add_spread(o, "off_median_us", &r->off_median_us);
 	add_spread(o, "stop_us", &r->stop_us);
 	add_spread(o, "back_us", &r->back_us);
+	for (k = 0; k < PROBE_STAMPS && r->stamps; k++) {
+		snprintf(name, sizeof(name), "firmware_%s_us", stamp_names[k]);
+		add_spread(o, name, &r->stamp_us[k]);
+		snprintf(name, sizeof(name), "firmware_notes_%s", stamp_names[k]);
+		json_object_object_add(o, name, json_object_new_boolean(r->filled[k]));
+	}
 	add_us(o, "clock_error_us", r->clock_error_us);
 	json_object_object_add(o, "uncounted", json_object_new_int64(r->uncounted));
 	return o;

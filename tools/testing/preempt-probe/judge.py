@@ -66,6 +66,11 @@ class Report:
         """A wave is away for save, unmap request, runlist and restore."""
         return all(0 <= r["off_us"]["median"] - 2 * self.runlist_us - 2 * self.save_us(r) <= LOOK_SLACK_US for r in self.busy("occupancy"))
 
+    def stamps_are(self):
+        """Root sees what firmware noted: of a queue that is saved with waves, never more than the call, and of the model nothing else."""
+        return all(r[f"firmware_{what}_us"] and about(r[f"firmware_{what}_us"]["median"], self.save_us(r), 3)
+                   for r in self.busy("occupancy") for what in ("save", "restore"))
+
     def back_is(self):
         """After the call there is the runlist and the restore."""
         return all(-CALL_SLACK_US <= r["back_us"]["median"] - self.runlist_us - self.save_us(r) <= LOOK_SLACK_US for r in self.busy("occupancy"))
@@ -95,6 +100,7 @@ def main():
         ("a call takes what the model takes for the request and the save", base.calls_are()),
         ("waves are away for request, save, runlist and restore", base.off_is()),
         ("the runlist and the restore come after the call", base.back_is()),
+        ("what firmware noted of save and restore is what they cost", bool(base.busy("occupancy")) and base.stamps_are()),
         ("it names kernel, driver and firmware", all(machine.get(k) for k in ("kernel", "amdgpu.sched_policy", "KFD interface", "firmware mec"))),
         ("it says that the GPU is virtual", base.json.get("virtual_gpu") is True and base.txt.startswith("VIRTUAL GPU")),
         ("each bound has its value", every_bound(base)),

@@ -37,6 +37,12 @@ beside()
 	probe beside
 	kill $!
 	wait $! 2>/dev/null
+	# The driver forgets a process a moment after its end.
+	n=0
+	while ls -d /sys/class/kfd/kfd/proc/[0-9]* >/dev/null 2>&1 && [ $n -lt 500 ]; do
+		usleep 10000
+		n=$((n + 1))
+	done
 }
 
 preempt-probe >/out/absent.txt 2>/out/absent.err
