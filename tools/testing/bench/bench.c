@@ -50,11 +50,12 @@
 #define MAX_SUSPENDS	16384
 #define STUCK_NS	(30 * MS)
 
-enum arrival { ARRIVAL_PERIODIC, ARRIVAL_POISSON, ARRIVAL_LOGNORMAL, ARRIVAL_THINK, ARRIVAL_CONTINUOUS, ARRIVAL_ONCE };
+enum arrival { ARRIVAL_PERIODIC, ARRIVAL_POISSON, ARRIVAL_LOGNORMAL, ARRIVAL_THINK, ARRIVAL_CONTINUOUS, ARRIVAL_ONCE, ARRIVAL_NEWCOMER };
 
 static const char *const arrival_names[] = {
 	[ARRIVAL_PERIODIC] = "periodic", [ARRIVAL_POISSON] = "poisson", [ARRIVAL_LOGNORMAL] = "lognormal",
 	[ARRIVAL_THINK] = "think", [ARRIVAL_CONTINUOUS] = "continuous", [ARRIVAL_ONCE] = "once",
+	[ARRIVAL_NEWCOMER] = "newcomer",
 };
 
 static const char *const level_names[LEVELS] = { "low", "mid", "high" };
@@ -78,6 +79,7 @@ static const uint32_t level_kfd_priority[LEVELS] = { 0, 7, 15 };
  * @gap_max_ns: and at most
  * @steps: of a kernel: what is counted
  * @percent: of the device that a kernel fills
+ * @generations: of waves, one after the other, that a kernel has
  * @requests: at most so many; 0: as many as arrive
  * @warm: requests arrive before the window, too; those are not counted
  */
@@ -96,6 +98,7 @@ struct spec {
 	uint64_t gap_max_ns;
 	uint32_t steps;
 	uint32_t percent;
+	uint32_t generations;
 	uint32_t requests;
 	bool warm;
 };
@@ -285,6 +288,8 @@ static void set(struct spec *s, uint32_t *count, const char *key, const char *va
 		s->steps = number;
 	} else if (!strcmp(key, "percent")) {
 		s->percent = number;
+	} else if (!strcmp(key, "generations")) {
+		s->generations = number;
 	} else if (!strcmp(key, "requests")) {
 		s->requests = number;
 	} else if (!strcmp(key, "warm")) {
@@ -298,7 +303,7 @@ static void set(struct spec *s, uint32_t *count, const char *key, const char *va
 
 static void read_tenant(struct scenario *sc, char *words, const char *path)
 {
-	struct spec s = { .level = -1, .burst = 1, .kernels = 1, .steps = 1, .percent = 100 };
+	struct spec s = { .level = -1, .burst = 1, .kernels = 1, .steps = 1, .percent = 100, .generations = 1 };
 	char *word, *save = NULL;
 	uint32_t count = 1;
 
@@ -310,10 +315,10 @@ static void read_tenant(struct scenario *sc, char *words, const char *path)
 		*equal = '\0';
 		set(&s, &count, word, equal + 1, path);
 	}
-	if (s.level < 0 || !s.kernel_min_ns || !s.kernels || !s.steps || !s.burst || s.kernel_max_ns < s.kernel_min_ns ||
+	if (s.level < 0 || !s.kernel_min_ns || !s.kernels || !s.steps || !s.burst || !s.generations || s.kernel_max_ns < s.kernel_min_ns ||
 	    s.gap_max_ns < s.gap_min_ns)
 		die("%s: tenant %s lacks something", path, s.name);
-	if (s.arrival < ARRIVAL_CONTINUOUS && !s.period_ns)
+	if ((s.arrival < ARRIVAL_CONTINUOUS || s.arrival == ARRIVAL_NEWCOMER) && !s.period_ns)
 		die("%s: tenant %s has no period_us", path, s.name);
 	for (; count; count--) {
 		if (sc->count == MAX_TENANTS)
@@ -326,7 +331,7 @@ static void read_scenario(const char *path, struct scenario *sc)
 {
 	const char *base = strrchr(path, '/');
 	/* What is for others */
-	static const char *const words[] = { "title", "what", "amdgpu", "vgpu" };
+	static const char *const words[] = { "title", "what", "amdgpu", "vgpu", "long", "criteria" };
 	char line[512];
 	FILE *f = fopen(path, "r");
 
@@ -514,6 +519,29 @@ static int continuous(struct tenant *t)
 	return err;
 }
 
+/*
+ * A queue that comes while a request of a higher level is under way, and replaces the one before. It has one batch each time.
+ */
+static int newcomer(struct tenant *t)
+{
+	uint64_t next = shared->begin_ns;
+	int err = 0;
+
+	while (!err && !shared->stop) {
+		if (kfd_now_ns() < next || !outranked(t->spec.level) || kfd_now_ns() >= shared->end_ns) {
+			kfd_sleep_ns(100 * US);
+			continue;
+		}
+		err = kfd_queue_destroy(&t->queue);
+		if (!err)
+			err = kfd_queue_create(t->client, &t->queue, KFD_BACKING_USERPTR, t->kfd_priority, RING_PACKETS);
+		if (!err)
+			err = serve(t, kfd_now_ns());
+		next = kfd_now_ns() + next_gap(t);
+	}
+	return err;
+}
+
 /* What could be submitted at most */
 static uint32_t room(const struct spec *s, uint64_t span_ns)
 {
@@ -542,6 +570,7 @@ static void make_work(struct tenant *t, uint64_t span_ns)
 	t->classes = t->spec.kernel_min_ns == t->spec.kernel_max_ns ? 1 : CLASSES;
 	if (!waves)
 		waves = 1;
+	waves *= t->spec.generations;
 	bytes = class_bytes(t, launches, waves);
 	t->arena_bytes = (KFD_PAGE_BYTES + t->classes * bytes + KFD_PAGE_BYTES - 1) & ~(size_t)(KFD_PAGE_BYTES - 1);
 	t->arena = mmap(NULL, t->arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -552,7 +581,7 @@ static void make_work(struct tenant *t, uint64_t span_ns)
 	for (i = 0; i < t->classes; i++, memory += bytes) {
 		uint64_t ns = t->classes == 1 ? t->spec.kernel_min_ns : class_ns(&t->spec, i);
 
-		kfd_work_init(&t->work[i], memory, launches, waves, t->spec.steps, ns / t->spec.steps);
+		kfd_work_init(&t->work[i], memory, launches, waves, t->spec.steps, ns / t->spec.steps / t->spec.generations);
 		t->work[i].kernel->vgprs = FULL_VGPRS;
 	}
 }
@@ -584,6 +613,9 @@ static void *run_tenant(void *arg)
 		break;
 	case ARRIVAL_ONCE:
 		TRY(serve(t, kfd_now_ns()));
+		break;
+	case ARRIVAL_NEWCOMER:
+		TRY(newcomer(t));
 		break;
 	default:
 		TRY(requests(t));

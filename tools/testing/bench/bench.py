@@ -65,7 +65,7 @@ def header(path):
     with open(path) as f:
         for line in f:
             key, _, rest = line.strip().partition(" ")
-            if key in ("title", "what", "only", "amdgpu", "vgpu", "window_ms", "settle_ms"):
+            if key in ("title", "what", "only", "amdgpu", "vgpu", "window_ms", "settle_ms", "long", "criteria"):
                 words[key] = rest.strip()
     runs = len(words["only"].split()) if "only" in words else len(results.COMPETITORS) + 1
     words["cost"] = (float(words["window_ms"]) + float(words.get("settle_ms", 100)) + 300) * runs
@@ -176,16 +176,17 @@ def main():
     parser.add_argument("--twice", action="store_true", help="measure twice, and say how far the two agree")
     parser.add_argument("--document", action="store_true", help="the same, and write tables and plots of Documentation/performance.rst")
     parser.add_argument("--again", metavar="FILE", nargs="+", help="no VM: what guests said then")
-    parser.add_argument("scenario", nargs="*", help="default: all of tools/testing/bench/scenarios")
+    parser.add_argument("scenario", nargs="*", help="default: all of tools/testing/bench/scenarios that are not long")
     opts = parser.parse_args()
 
     known = sorted(n for n in os.listdir(SCENARIOS) if n != "README")
-    names = opts.scenario or known
+    headers = {n: header(os.path.join(SCENARIOS, n)) for n in known}
+    usual = [n for n in known if "long" not in headers[n]]
+    names = opts.scenario or usual
     for name in set(names) - set(known):
         fail(f"no scenario named {name}; there are: {', '.join(known)}")
-    if opts.document and set(names) != set(known):
-        fail("--document is for all scenarios")
-    headers = {n: header(os.path.join(SCENARIOS, n)) for n in known}
+    if opts.document and set(names) != set(usual):
+        fail("--document is for all scenarios that are not long")
     begun = time.monotonic()
     out = os.path.abspath(opts.out)
     os.makedirs(out, exist_ok=True)
@@ -212,6 +213,7 @@ def main():
     bench = {
         "clock": "virtual", "device": "virtual", "model": MODEL, "vgpu": VGPU,
         "summary": results.summary(figures, RING_US),
+        "criteria": results.criteria(figures, {n: headers[n]["criteria"].split() for n in names if "criteria" in headers[n]}),
         "scenarios": {n: {"title": headers[n]["title"], "follows": headers[n].get("what", ""), "competitors": figures[n]}
                       for n in sorted(known, key=lambda n: (-headers[n]["cost"], n)) if n in figures and n != "timeline"},
     }

@@ -121,6 +121,14 @@ def agreement_rows(agreement):
              f"{a['too_far']} of {a['count']}") for name, a in agreement.items()]
 
 
+CRITERIA_HEAD = ("criteria", "scheduler", "", "value", "met")
+
+
+def criteria_rows(criteria):
+    return [(c["scenario"], c["competitor"], c["criterion"], "-" if c["value"] is None else f"{c['value']:g}",
+             {None: "-", True: "yes", False: "no"}[c["met"]]) for c in criteria]
+
+
 def terminal(bench):
     out = [""]
     for name, scenario in bench["scenarios"].items():
@@ -131,6 +139,8 @@ def terminal(bench):
             out += [aligned(("phases, p50 / p99 in us", *PHASE_HEAD[1:]), phases), ""]
     if len(bench["summary"]) > 1:
         out += [aligned(("goals", *GOAL_HEAD[1:]), goal_rows(bench["summary"])), ""]
+    if bench.get("criteria"):
+        out += [aligned(CRITERIA_HEAD, criteria_rows(bench["criteria"])), ""]
     if "agreement" in bench:
         out += [aligned(("two runs, summary", *SUMMARY_HEAD[1:]), summary_rows(bench["summary_agreement"])), ""]
         out += [aligned(("two runs", *AGREE_HEAD[1:]), agreement_rows(bench["agreement"])), ""]

@@ -92,6 +92,11 @@ class Run:
         end = self.window["end"]
         return [(done or max(end, arrival)) - arrival for t in self.level(max) for arrival, _, done in t["requests"]]
 
+    def low_latencies(self):
+        """The same of the lowest level, as far as it has requests."""
+        end = self.window["end"]
+        return [(done or max(end, arrival)) - arrival for t in self.level(min) for arrival, _, done in t["requests"]]
+
     def unserved(self):
         return sum(not done for t in self.level(max) for _, _, done in t["requests"])
 
@@ -204,6 +209,10 @@ def summarise(run, alone, background):
     for name, p in (("p50", 50), ("p99", 99)):
         base = percentile(reference, p)
         result[f"{name}_over_alone"] = round(percentile(latencies, p) / base, 3) if base and latencies else None
+    # Where only the highest level runs, its own are the lowest's.
+    low = run.low_latencies() if run.competitor != "alone" else []
+    result["low_p50_us"] = us(percentile(low, 50))
+    result["low_over_high"] = round(percentile(low, 50) / percentile(latencies, 50), 3) if low and latencies else None
     loss = loss_pct(run, alone, background)
     result["be_loss_pct"] = None if loss is None else round(loss, 2)
     result["phases"] = {k: spread(v) for k, v in run.phases().items()}
@@ -243,6 +252,37 @@ def analyse(runs):
     """{scenario: {competitor: result}}"""
     return {scenario: {c: summarise(r, of.get("alone"), of.get("background")) for c, r in of.items() if c != "background"}
             for scenario, of in runs.items()}
+
+
+# What the owner of a machine asks for who holds offline work while a request is served: name -> figures, each with its bound; what is wished
+# beyond that has another bound
+CRITERIA = {
+    "online": (("online p99 below 50 ms", lambda r: r["latency"]["p99_us"] / 1000, "most", 50), ("online p99 below 10 ms (wished)", lambda r: r["latency"]["p99_us"] / 1000, "most", 10)),
+    "suspend": (("suspend below 1 ms, p99", lambda r: r["phases"]["save"]["p99_us"] / 1000, "most", 1),),
+    "resume": (("resume below 1 ms, p99", lambda r: r["phases"]["resume"]["p99_us"] / 1000, "most", 1),),
+    "loss": (("offline loss below 5 %", lambda r: r["be_loss_pct"], "most", 5),),
+    "ratio": (("latency of low over high above 3", lambda r: r["low_over_high"], "least", 3),),
+}
+
+
+def criteria(figures, wanted):
+    """[one entry for each criterion of each scenario and competitor]; WANTED: {scenario: [names]}. A figure that there is not has no value."""
+    result = []
+    for scenario, names in wanted.items():
+        for competitor in figures.get(scenario, {}):
+            r = get(figures, scenario, competitor)
+            if not r or competitor == "alone":
+                continue
+            for what, figure, kind, bound in (c for n in names for c in CRITERIA[n]):
+                try:
+                    value = figure(r)
+                except TypeError:
+                    value = None
+                # Of what was never served it is only known that it took longer.
+                met = value is not None and (value >= bound if kind == "least" else value <= bound and not (r["unserved"] and what.startswith("online")))
+                result.append({"scenario": scenario, "competitor": competitor, "criterion": what, "bound": bound,
+                               "value": None if value is None else round(value, 3), "met": met if value is not None else None})
+    return result
 
 
 # Its own scenario, with requests by the thousand: the median of what a poll's phase decides takes these.
