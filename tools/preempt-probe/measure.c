@@ -348,8 +348,18 @@ static bool ran_all_the_time(const struct wave_notes *n, const struct call *call
 	return host_ns(n->began) <= (int64_t)call->begin_ns && host_ns(n->ended) >= (int64_t)call->end_ns;
 }
 
-/* Return: false if it does not count. @off: room for a value of each wave */
-static bool look_at_call(const struct probe_plan *plan, const struct probe_row *row, uint32_t i, double *off, double *stop, double *back)
+static bool all_ran(const struct probe_row *row, uint32_t call)
+{
+	uint32_t w;
+
+	for (w = 0; w < row->waves; w++)
+		if (!ran_all_the_time(notes_of(w), &shared->call[call]))
+			return false;
+	return true;
+}
+
+/* Return: false if a wave noted no gap. @off: room for a value of each wave */
+static bool look_at_gaps(const struct probe_plan *plan, const struct probe_row *row, uint32_t i, double *off, double *stop, double *back)
 {
 	const struct call *call = &shared->call[i];
 	int64_t last_stop = INT64_MIN, last_back = INT64_MIN;
@@ -359,7 +369,7 @@ static bool look_at_call(const struct probe_plan *plan, const struct probe_row *
 		const struct wave_notes *n = notes_of(w);
 		const struct wave_gap *g = gap_of(n, plan->calls + SPARE_GAPS - n->left, i);
 
-		if (!g || !ran_all_the_time(n, call))
+		if (!g)
 			return false;
 		off[w] = (double)(g->after - g->before) / TICKS_PER_US;
 		if (host_ns(g->before) > last_stop)
@@ -391,31 +401,29 @@ static void look_at_calls(const struct probe_plan *plan, struct probe_row *row)
 {
 	double call[PROBE_MAX_CALLS], most[PROBE_MAX_CALLS], middle[PROBE_MAX_CALLS], stop[PROBE_MAX_CALLS], back[PROBE_MAX_CALLS];
 	double *off = calloc(row->waves + 1, sizeof(*off));
-	uint32_t n = 0, i;
+	uint32_t n = 0, gaps = 0, i;
 
 	for (i = 0; off && i < shared->calls; i++) {
-		if (row->waves) {
-			if (!look_at_call(plan, row, i, off, &stop[n], &back[n]))
-				continue;
-			middle[n] = median(off, row->waves);
-			most[n] = off[row->waves - 1];
-		}
+		if (!all_ran(row, i))
+			continue;
 		call[n++] = (double)(shared->call[i].end_ns - shared->call[i].begin_ns) / KFD_NS_PER_US;
+		if (!row->waves || !look_at_gaps(plan, row, i, off, &stop[gaps], &back[gaps]))
+			continue;
+		middle[gaps] = median(off, row->waves);
+		most[gaps++] = off[row->waves - 1];
 	}
 	free(off);
 	row->uncounted = plan->calls - n;
 	row->out_of_time = shared->calls < plan->calls;
 	row->call_us = spread(call, n);
-	if (row->waves) {
-		row->off_us = spread(most, n);
-		row->off_median_us = spread(middle, n);
-		row->stop_us = spread(stop, n);
-		row->back_us = spread(back, n);
-	}
+	row->off_us = spread(most, gaps);
+	row->off_median_us = spread(middle, gaps);
+	row->stop_us = spread(stop, gaps);
+	row->back_us = spread(back, gaps);
 	look_at_notes_of_firmware(row);
 	row->clock_error_us = (double)shared->clock_error_ns / KFD_NS_PER_US;
 	if (!n)
-		snprintf(row->why, sizeof(row->why), "no call found all waves at work and showed in each of them");
+		snprintf(row->why, sizeof(row->why), "no call found all waves at work");
 }
 
 /* Every wave has to have come to its end: what was saved was restored. */

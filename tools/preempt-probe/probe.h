@@ -109,7 +109,7 @@ struct probe_spread {
  * @in_vram: save areas lie in the GPU's memory; otherwise in the host's
  * @quiet: no call is made
  * @call_us: how long a call took
- * @off_us: how long the wave that was away the longest was off the device, for each call
+ * @off_us: how long the wave that was away the longest was off the device, for each call after which every wave noted a gap, as the next three
  * @off_median_us: the same of the wave in the middle
  * @stop_us: from the beginning of a call until the last wave had stopped
  * @back_us: from the end of a call until the last wave went on
@@ -118,7 +118,7 @@ struct probe_spread {
  * @filled: firmware notes them
  * @clock_error_us: so far the two clocks, and with them @stop_us and @back_us, may be apart
  * @quiet_us: longest time between two looks of a wave that no call explains
- * @uncounted: calls that did not find all waves at work, or after which not all waves noted a gap
+ * @uncounted: calls that did not find all waves at work
  * @out_of_time: the waves' time was over before all calls were made: @call_ms is too short
  * @why: it was not measured, because; empty: it was
  * @wrong: a wave did not come to its end, or a process failed

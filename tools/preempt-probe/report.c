@@ -60,6 +60,12 @@ static bool slope(const struct probe_row *row, uint32_t rows, const char *series
 	return true;
 }
 
+/* Its waves noted that they were away. */
+static bool seen(const struct probe_row *r)
+{
+	return r && r->off_us.count;
+}
+
 static uint32_t bounds_of(const struct probe_row *row, uint32_t rows, struct bound *b)
 {
 	const struct probe_row *idle = find(row, rows, false, true);
@@ -71,10 +77,10 @@ static uint32_t bounds_of(const struct probe_row *row, uint32_t rows, struct bou
 	b[n++] = (struct bound){ "unmap_us", "taking idle queues off takes at most", idle ? idle->call_us.median : 0, idle };
 	b[n++] = (struct bound){ "save_host_us", "saving a full device to the host's memory takes at most", host ? host->call_us.median : 0, host };
 	b[n++] = (struct bound){ "save_vram_us", "saving it to the GPU's memory takes at most", vram ? vram->call_us.median : 0, vram };
-	b[n++] = (struct bound){ "restore_host_us", "runlist and restoring it from the host's memory take at most", host ? host->back_us.median : 0, host };
-	b[n++] = (struct bound){ "restore_vram_us", "runlist and restoring it from the GPU's memory take at most", vram ? vram->back_us.median : 0, vram };
-	b[n++] = (struct bound){ "off_host_us", "save, runlist and restore (host's memory) take at most", host ? host->off_us.median : 0, host };
-	b[n++] = (struct bound){ "off_vram_us", "save, runlist and restore (GPU's memory) take at most", vram ? vram->off_us.median : 0, vram };
+	b[n++] = (struct bound){ "restore_host_us", "runlist and restoring it from the host's memory take at most", seen(host) ? host->back_us.median : 0, seen(host) };
+	b[n++] = (struct bound){ "restore_vram_us", "runlist and restoring it from the GPU's memory take at most", seen(vram) ? vram->back_us.median : 0, seen(vram) };
+	b[n++] = (struct bound){ "off_host_us", "save, runlist and restore (host's memory) take at most", seen(host) ? host->off_us.median : 0, seen(host) };
+	b[n++] = (struct bound){ "off_vram_us", "save, runlist and restore (GPU's memory) take at most", seen(vram) ? vram->off_us.median : 0, seen(vram) };
 	b[n].known = slope(row, rows, "queues", &us);
 	b[n].name = "per_queue_us";
 	b[n].text = "each further idle queue of a process adds about";
@@ -165,7 +171,7 @@ void report_text(const struct probe_machine *m, const struct probe_plan *plan, c
 	for (i = 0; i < rows; i++)
 		if (!row[i].quiet)
 			print_row(&row[i]);
-	printf("\nWithout a call no wave was away for longer than %.2f us. What is longer than %.2f us counts as off the device.\n",
+	printf("\nWithout a call no wave was away for longer than %.2f us. What is longer than %.2f us counts as off the device; -: it was not.\n",
 	       row[0].quiet_us, plan->threshold_us);
 	print_stamps(row, rows);
 	printf("\nIn short (medians; upper bounds unless it says about)\n");

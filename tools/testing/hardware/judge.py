@@ -50,6 +50,8 @@ checks = {
     "report_has_versions_firmware_tunables_figures_counters": all(report.get(k) for k in ("machine", "firmware", "tunables", "figures", "counters")) and
         all(report["machine"].get(k) for k in ("kernel", "amdgpu", "backend")) and report["figures"].get("save_count", 0) > 0,
     "report_has_what_gpreemptctl_says": report.get("gpreemptctl_status", {}).get("schema_version") == 1,
+    "report_has_what_the_probe_measured": "probe_comes_to_its_end" not in wanted or
+        (len(report.get("probe", {}).get("rows", [])) > 1 and "What a preemption costs" in plain and "H14 firmware_notes_times" in report.get("answers", {})),
     "parameters_have_their_values_back": text("parameters.after") == text("parameters.before"),
     "and_after_an_interruption": text("parameters.interrupted") == text("parameters.before") and text("interrupted.status").strip() == "130",
     "nothing_is_run_beside_others": re.match(r"1\.\.0 # SKIP other programs use the GPU", text("refused")) is not None,

@@ -3,7 +3,7 @@
 #
 # vm.sh - the hardware profile in the VM, with arguments of guest, an empty one, and names of tests that have to pass. TAP on stdout
 #
-# Environment: TOP, BUILD, VM as check gives them; PROGRAMS: kselftests to take along, or all, and HIP programs then;
+# Environment: TOP, BUILD, VM as check gives them; PROGRAMS: kselftests to take along, or all, and HIP programs then; PROBE=1: preempt-probe, too;
 # TIMEOUT in seconds; DIVISOR of steps; VGPU_ARGS: more parameters of vgpu.ko.
 # Touches $BUILD/hardware.
 set -eu
@@ -27,6 +27,7 @@ code=$(cd "$tests/kfd_gpreempt" && echo *.co)
 for name in hardware kselftest-list.txt $(for p in $PROGRAMS $code; do echo "kfd_gpreempt/$p"; done); do
 	add="$add --add $tests/$name:/opt/tests/$name"
 done
+[ -z "${PROBE:-}" ] || add="$add --add $tests/preempt-probe:/opt/tests/preempt-probe"
 arguments=
 while [ -n "$1" ]; do
 	arguments="$arguments '$1'"

@@ -9,7 +9,12 @@ FOLDER has what vm.sh's guest left: NAME.json, .txt, .err, .status, and guest.sh
 import json
 import os
 import re
+import subprocess
 import sys
+
+COMPARE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../hardware")
+sys.path.insert(0, COMPARE)
+import compare  # noqa: E402  # pylint: disable=wrong-import-position
 
 FOLDER = sys.argv[1]
 # The driver's and the guest's part of a call: thread, interrupt, wake-up
@@ -18,9 +23,6 @@ CALL_SLACK_US = 400
 SHARED_SLACK_US = 3000
 # Until a wave whose code is interpreted looks at the clock again
 LOOK_SLACK_US = 3000
-# Of a wave, beside its VGPRs: scalar registers and those of the hardware
-WAVE_BYTES = 512 + 128
-LANE_BYTES = 256
 
 
 def text(name):
@@ -42,21 +44,21 @@ class Report:
         script = text("guest.sh").split(f"\n{mode})")[-1].split(";;")[0]
         before = script.split(f"probe {name} ")[0]
         costs = {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", before.split("gpu-up")[-1])}
-        self.trap_us, self.runlist_us = costs.get("trap_ns", 0) / 1000, costs.get("runlist_ns", 0) / 1000
-        self.bytes_per_us = costs.get("hbm_bytes_per_us", 1)
+        self.costs = {"xccs": 1, "trap_ns": 0, "runlist_ns": 0, "hbm_bytes_per_us": 1, **costs}
+        self.runlist_us = self.costs["runlist_ns"] / 1000
 
     def save_us(self, row):
-        return self.trap_us + row["waves"] * (row["vgprs"] * LANE_BYTES + WAVE_BYTES) / self.bytes_per_us if row["waves"] else 0
+        return compare.predicted(row, self.costs)["call_us"] - self.runlist_us
 
     def measured(self):
-        return [r for r in self.rows if r["series"] != "quiet"]
+        return [r for r in self.rows if r["series"] != "quiet" and not r["not_measured"]]
 
     def complete(self, calls):
-        return self.status == "0" and bool(self.measured()) and all(
-            not r["not_measured"] and r["call_us"]["count"] == calls and r["uncounted"] == 0 for r in self.measured())
+        return self.status == "0" and len(self.rows) > 1 and len(self.measured()) == len(self.rows) - 1 and all(
+            r["call_us"]["count"] == calls and r["uncounted"] == 0 and (not r["waves"] or r["off_us"]["count"] == calls) for r in self.measured())
 
     def busy(self, series):
-        return [r for r in self.rows if r["series"] == series and r["waves"]]
+        return [r for r in self.measured() if r["series"] == series and r["waves"] and r["off_us"]]
 
     def calls_are(self, slack_us=CALL_SLACK_US):
         """A call takes the unmap request and the save, never less, and little more."""
@@ -85,6 +87,14 @@ def about(value, wanted, percent):
     return abs(value - wanted) <= wanted * percent / 100
 
 
+def model_in_the_model(name, costs):
+    """What compare.py says of the report of a device that costs so much"""
+    given = [f"--cost={k}={costs[k]}" for k in ("trap_ns", "runlist_ns", "hbm_bytes_per_us")]
+    out = subprocess.run([os.path.join(COMPARE, "compare.py"), os.path.join(FOLDER, f"{name}.json"), "--preset=small", *given],
+                         stdout=subprocess.PIPE, text=True, check=False)
+    return out.returncode == 0 and "\n0 figures are further" in out.stdout
+
+
 def every_bound(report):
     b = report.json.get("bounds", {})
     return all(b.get(k, 0) > 0 for k in ("unmap_us", "save_host_us", "save_vram_us", "restore_host_us", "restore_vram_us", "off_host_us", "off_vram_us"))
@@ -104,6 +114,8 @@ def main():
         ("it names kernel, driver and firmware", all(machine.get(k) for k in ("kernel", "amdgpu.sched_policy", "KFD interface", "firmware mec"))),
         ("it says that the GPU is virtual", base.json.get("virtual_gpu") is True and base.txt.startswith("VIRTUAL GPU")),
         ("each bound has its value", every_bound(base)),
+        ("compare finds the model in it, and no dearer one",
+         model_in_the_model("base", base.costs) and not model_in_the_model("base", dict(base.costs, trap_ns=4 * base.costs["trap_ns"]))),
     ]
     if mode == "stock":
         light, heavy = base.busy("registers") or ({}, {})
