@@ -104,12 +104,12 @@ static struct page read_page(unsigned int gpu_id)
 	return p;
 }
 
-/* In a word: no (there is nothing to gain), yes (requests would gain more than it costs at most), perhaps. */
+/* In a word: no (there is nothing to gain), yes (work of others ran beside requests for longer than it costs at most), perhaps. */
 static const char *word_of(const struct page *p)
 {
 	if (!p->preemptions)
 		return "no";
-	return p->waited_ns + p->beside_ns > p->passes * p->cost.most_ns ? "yes" : "perhaps";
+	return p->beside_ns > p->passes * p->cost.most_ns ? "yes" : "perhaps";
 }
 
 static const char *duration(unsigned long long ns, char *buffer, size_t size)
