@@ -90,7 +90,7 @@ static void hold_end_locked(struct hold *hold)
 }
 
 /**
- * gpreempt_hold_forget_locked() - end all holds of a queue that goes
+ * gpreempt_hold_forget_locked() - end all holds of a queue that goes, or whose node only observes
  * @gq: the queue
  *
  * Context: gpreempt_lock held.
@@ -168,6 +168,8 @@ static int hold_one(struct gpreempt_queue *gq, void *arg)
 
 	if (!gpreempt_target_has(request->match, gq))
 		return 0;
+	if (gpreempt_tunables_observes(gq->gn))
+		return -EOPNOTSUPP;
 	hold = hold_find_locked(request->holder, gq);
 	if (!hold) {
 		if (!request->match->sees_all && gpreempt_compat_count(&gq->hold.list) >= MAX_HOLDS)

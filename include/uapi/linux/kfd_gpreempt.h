@@ -433,8 +433,8 @@ struct gpreempt_set_param {
  *
  * PREEMPT returns when the state of every queue is saved. Holds belong to the descriptor: one each
  * per queue, however often it is asked for. They end with RESUME, with the last close() of the
- * descriptor, also by SIGKILL, with the queue, and when scheduling is switched off. The hold on a
- * queue with work does not count for gpreempt_relief_ms after each gpreempt_max_hold_ms, unless it
+ * descriptor, also by SIGKILL, with the queue, and when scheduling is switched off or only observes.
+ * The hold on a queue with work does not count for gpreempt_relief_ms after each gpreempt_max_hold_ms, unless it
  * is unbounded. A queue runs again when no descriptor holds it and its priority allows.
  *
  * Errors: those of the target; EBUSY (the driver does not let a queue go now: debugger, cooperative

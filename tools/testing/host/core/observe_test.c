@@ -146,7 +146,7 @@ static int hold(struct sim_queue *sq)
 	return gpreempt_hold(&holder, &match, false, 50, &nr);
 }
 
-BOTH(holds_are_refused, "a node that observes refuses to hold a queue; one that was held comes back, and is held again when the node acts again")
+BOTH(holds_are_refused, "a node that observes refuses to hold a queue; one that was held comes back, and stays when the node acts again")
 {
 	low_runs(hws);
 	gpreempt_holder_init(&holder);
@@ -157,7 +157,9 @@ BOTH(holds_are_refused, "a node that observes refuses to hold a queue; one that 
 	CHECK_EQ(hold(high), -EOPNOTSUPP);
 	CHECK_AFTER(20 * MS, !preempted(low) && !preempted(high));
 	set("gpreempt_observe", "0");
-	CHECK_AFTER(2 * MS, preempted(low) && !preempted(high));
+	CHECK_AFTER(20 * MS, !preempted(low) && !preempted(high));
+	CHECK_EQ(hold(low), 0);
+	CHECK(preempted(low));
 	gpreempt_holder_release(&holder);
 	CHECK_AFTER(20 * MS, !preempted(low));
 }
