@@ -30,6 +30,8 @@ TOP = os.path.abspath(os.path.join(HERE, "../../.."))
 BUILD = os.path.abspath(os.environ.get("BUILD") or os.path.join(TOP, "build"))
 SCENARIOS = os.path.join(HERE, "scenarios")
 TIMEOUT_S = 5400
+# A guest with long scenarios has so many seconds for each of virtual time.
+LONG_FACTOR = 6
 # A program that was woken up this much too late had no CPU: its latency is the guest's.
 LATE_US = 5000
 # A small device with the save time of an MI210 (presets in Documentation/virtual-gpu.rst): 32 waves of 512 VGPRs, 512 bytes of SGPRs and 128 of
@@ -106,8 +108,9 @@ class Guest(threading.Thread):
         self.log = os.path.join(out, f"guest-{names[0]}")
         self.reader, self.status, self.lines = reader, None, []
         arguments = " ".join(f"{k}={v}" for k, v in VGPU.items()) + " " + headers[names[0]].get("vgpu", "")
+        timeout_s = max(TIMEOUT_S, LONG_FACTOR * sum(headers[n]["cost"] / 1000 for n in names if "long" in headers[n]))
         self.argv = [os.path.join(TOP, "tools/testing/vm/vm"), "run", "--gpu", "fast", "--vgpu-args", arguments, "--amdgpu", amdgpu, "--icount",
-                     "--amdgpu-args", headers[names[0]].get("amdgpu", ""), "--timeout", str(TIMEOUT_S), "--out", self.log, "--add", f"{SCENARIOS}:/scenarios", "--",
+                     "--amdgpu-args", headers[names[0]].get("amdgpu", ""), "--timeout", str(int(timeout_s)), "--out", self.log, "--add", f"{SCENARIOS}:/scenarios", "--",
                      "bench", *(f"/scenarios/{n}" for n in names)]
 
     def run(self):
