@@ -54,7 +54,7 @@ def presets():
         raise Impossible("there is no product.c: " + " or ".join(PRODUCTS))
     with open(path) as f:
         text = f.read()
-    costs = re.search(r"#define COSTS(.*)", text)
+    costs = re.search(r"#define COSTS((?:.*\\\n)*.*)", text)
     result = {}
     for entry in re.findall(r'\{\s*\.name = "(\w+)",(.*?)\n\t\}', text, re.S):
         body = entry[1].replace("COSTS", costs.group(1) if costs else "")
@@ -89,9 +89,9 @@ def predicted(row, preset):
     """Microseconds of each figure of a row"""
     xccs = preset["xccs"]
     save = preset["trap_ns"] / 1000 + row["waves"] / xccs * (row["vgprs"] * LANE_BYTES + WAVE_BYTES) / preset["hbm_bytes_per_us"] if row["waves"] else 0
-    runlist = preset["runlist_ns"] / 1000
-    return {"call_us": runlist + save, "off_us": 2 * (runlist + save), "back_us": runlist + save,
-            "firmware_connect_us": runlist, "firmware_save_us": save, "firmware_restore_us": save}
+    unmap, connect = preset["runlist_ns"] / 1000, preset["connect_ns"] / 1000
+    return {"call_us": unmap + save, "off_us": unmap + connect + 2 * save, "back_us": connect + save,
+            "firmware_connect_us": connect, "firmware_save_us": save, "firmware_restore_us": save}
 
 
 TABLES = {

@@ -49,16 +49,16 @@ preempt-probe >/out/absent.txt 2>/out/absent.err
 echo $? >/out/absent.status
 case $1 in
 stock)
-	gpu-up verbatim --vgpu-args "$device trap_ns=20000000 runlist_ns=10000000 hbm_bytes_per_us=27"
+	gpu-up verbatim --vgpu-args "$device trap_ns=20000000 runlist_ns=10000000 connect_ns=5000000 hbm_bytes_per_us=27"
 	probe base --calls 2 --series occupancy --series registers
 	;;
 fast)
-	gpu-up fast --vgpu-args "$device trap_ns=20000000 runlist_ns=10000000 hbm_bytes_per_us=27"
+	gpu-up fast --vgpu-args "$device trap_ns=20000000 runlist_ns=10000000 connect_ns=5000000 hbm_bytes_per_us=27"
 	probe base --calls 2 --series occupancy
 	beside
 	probe again --calls 1 --series shared
 	gpu-down
-	gpu-up fast --vgpu-args "$device trap_ns=40000000 runlist_ns=20000000 hbm_bytes_per_us=13"
+	gpu-up fast --vgpu-args "$device trap_ns=40000000 runlist_ns=20000000 connect_ns=10000000 hbm_bytes_per_us=13"
 	probe double --calls 2 --series occupancy
 	gpu-down
 	gpu-up fast --vgpu-args "$device" --amdgpu-args cwsr_enable=0
