@@ -147,7 +147,10 @@ static void backend_snapshot(struct backend_pass *pass, struct gpreempt_queue *g
 /* An MQD of eight XCCs is a hundred uncached reads, and there is a next pass. */
 #define BACKEND_STAMPED	4
 
-/* What firmware has noted of one that has left, and of how it came. */
+/*
+ * What firmware has noted of one that comes back: how it left, and how it came the last time.
+ * Reading takes microseconds, and a caller of PREEMPT waits for the pass that takes queues off.
+ */
 static void backend_read_stamps(struct backend_pass *pass, struct gpreempt_queue *gq)
 {
 	if (pass->nr_stamped < BACKEND_STAMPED)

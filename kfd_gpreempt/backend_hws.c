@@ -231,8 +231,6 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 		bool saved = backend_saved_waves(pass->dqm, q);
 
 		backend_snapshot(pass, gq);
-		if (saved || !gq->stamps.seen[GPREEMPT_STAMP_CONNECT])
-			backend_read_stamps(pass, gq);
 		if (saved && hws_counts_nothing(pass, gq))
 			gpreempt_waves_uncounted(pass->gn);
 		gpreempt_policy_preempted(&gq->policy, saved, pass->saved_ns);
@@ -249,6 +247,8 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 			gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VICTIM_RESET, -EIO);
 		}
 	} else if (gq->hw.done == GPREEMPT_RESUME) {
+		if (gq->policy.saved_waves || !gq->stamps.seen[GPREEMPT_STAMP_CONNECT])
+			backend_read_stamps(pass, gq);
 		gpreempt_stats_resumed(gq, pass->now_ns);
 		gpreempt_policy_resumed(&gq->policy, pass->now_ns);
 	} else if (pass->changed && hws_counters_lag(pass, q, gq)) {

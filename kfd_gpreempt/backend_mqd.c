@@ -165,10 +165,8 @@ static void mqd_preempted(struct backend_pass *pass, struct qcm_process_device *
 {
 	if (gq->hw.done != GPREEMPT_PREEMPT)
 		return;
-	if (!gq->hw.leaving) {
+	if (!gq->hw.leaving)
 		backend_snapshot(pass, gq);
-		backend_read_stamps(pass, gq);
-	}
 	/* What is still on the device may have waves. */
 	gpreempt_policy_preempted(&gq->policy, gq->hw.leaving || backend_saved_waves(pass->dqm, q),
 				  pass->now_ns);
@@ -340,6 +338,7 @@ static void mqd_resumed(struct backend_pass *pass, struct qcm_process_device *qp
 {
 	if (gq->hw.done != GPREEMPT_RESUME)
 		return;
+	backend_read_stamps(pass, gq);
 	gpreempt_stats_resumed(gq, pass->now_ns);
 	gpreempt_policy_resumed(&gq->policy, pass->now_ns);
 }

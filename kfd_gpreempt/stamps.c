@@ -7,10 +7,10 @@
  * this firmware notes nothing. What the host can time ends when a request is taken in. It has no
  * part of what the device does after that, which is the connecting and the restoring.
  *
- * Stamps are read of queues that a pass has taken off, after the device has been given all that
- * belongs to the pass. They tell how the queue was just saved, and how it was connected and
- * restored the last time. MQDs are memory that the CPU does not cache, so few are read, and where
- * nothing was found they are looked at seldom.
+ * Stamps are read of queues that a pass gives back, after the device has been given all that
+ * belongs to the pass. They tell how the queue was saved, and how it was connected and restored the
+ * last time: what firmware has not written yet counts the next time. MQDs are memory that the CPU
+ * does not cache, so few are read, and where nothing was found they are looked at seldom.
  */
 #include <linux/string.h>
 
@@ -87,7 +87,7 @@ static bool stamps_read_kind(struct gpreempt_queue *gq, enum gpreempt_stamp kind
 
 /**
  * gpreempt_stamps_read() - take in what firmware has noted of a queue
- * @gq: the queue, off the device
+ * @gq: the queue, just given back
  *
  * Context: dqm_lock held; after the device has been given all that belongs to the pass.
  *
