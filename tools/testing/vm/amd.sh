@@ -29,9 +29,9 @@ modules()
 	local status=0
 
 	"$TOP/tools/testing/package/amd_tree.sh" --build "$1" "$2" >"$scratch/said" 2>"$scratch/err" || status=$?
-	[ $status != 3 ] || skip "$(tail -n 1 "$scratch/err")"
+	[ "$status" != 3 ] || skip "$(tail -n 1 "$scratch/err")"
 	cat "$scratch/err"
-	[ $status = 0 ]
+	[ "$status" = 0 ]
 	tail -n 2 "$scratch/said" >"$scratch/$1.$2"
 }
 
