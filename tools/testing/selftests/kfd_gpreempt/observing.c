@@ -80,8 +80,9 @@ TEST_F(observing, what_is_held_comes_back)
 	ASSERT_EQ(0, kfd_param_set("gpreempt_observe", 0));
 	ASSERT_EQ(0, launch_interrupts(high, low));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_observe", 1));
-	ASSERT_EQ(0, wait_state(low, 0, "active", LONG));
+	ASSERT_EQ(0, wait_counter("resumes", self->resumes + 1, LONG));
 	EXPECT_FALSE(actor_done(high, 0));
+	EXPECT_FALSE(state_is(low, 0, "preempted"));
 	EXPECT_EQ(self->preemptions + 1, counter("preemptions"));
 	EXPECT_EQ(self->resumes + 1, counter("resumes"));
 	/* And is taken again. */
