@@ -63,6 +63,8 @@ FIXTURE_SETUP(debugger)
 	ASSERT_GE(self->kfd, 0);
 	/* What one preemption has cost shall not put off the next. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	/* Nor shall high seem to be done while a runlist brings its waves back, on a large device for longer than the policy thinks possible. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_resume_delay_us", 50000));
 	self->low = worker_with_runtime(_metadata, LOW_NICE, 2, self->slots / 4, 100);
 	self->high = worker(_metadata, 0, 2, self->slots / 2, 60, 5 * MS);
 }
