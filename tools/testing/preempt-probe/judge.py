@@ -19,6 +19,8 @@ import compare  # noqa: E402  # pylint: disable=wrong-import-position
 FOLDER = sys.argv[1]
 # The driver's and the guest's part of a call: thread, interrupt, wake-up
 CALL_SLACK_US = 400
+# A part of what the device takes: meanwhile the driver's thread gives its CPU to others, and on 7.3 gets it back a time slice later
+CALL_SHARE = 0.02
 # The same where other processes have the guest's only CPU first; another save request would take 10 ms
 SHARED_SLACK_US = 3000
 # Until a wave whose code is interpreted looks at the clock again
@@ -62,7 +64,8 @@ class Report:
 
     def calls_are(self, slack_us=CALL_SLACK_US):
         """A call takes the unmap request and the save, never less, and little more."""
-        return all(0 <= r["call_us"]["median"] - self.unmap_us - self.save_us(r) <= slack_us for r in self.measured())
+        return all(0 <= r["call_us"]["median"] - device_us <= slack_us + CALL_SHARE * device_us
+                   for r in self.measured() for device_us in [self.unmap_us + self.save_us(r)])
 
     def off_is(self):
         """A wave is away for save, unmap request, runlist and restore."""
