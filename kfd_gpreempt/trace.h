@@ -137,8 +137,7 @@ TRACE_EVENT(gpreempt_inversion,
 		  __entry->nr_preempt, __entry->since_ns)
 );
 
-/* A queue is to leave the device. Next: gpreempt_preempt_end, or a gpreempt_error of the node. */
-TRACE_EVENT(gpreempt_preempt_begin,
+DECLARE_EVENT_CLASS(gpreempt_leaves,
 	TP_PROTO(const struct gpreempt_queue *gq),
 	TP_ARGS(gq),
 	TP_STRUCT__entry(
@@ -155,6 +154,18 @@ TRACE_EVENT(gpreempt_preempt_begin,
 	),
 	TP_printk(QUEUE_FORMAT " level=%d pending=%llu waves=%d", QUEUE_ARGS,
 		  __entry->level, __entry->pending, __entry->waves)
+);
+
+/* A queue is to leave the device. Next: gpreempt_preempt_end, or a gpreempt_error of the node. */
+DEFINE_EVENT(gpreempt_leaves, gpreempt_preempt_begin,
+	TP_PROTO(const struct gpreempt_queue *gq),
+	TP_ARGS(gq)
+);
+
+/* The node only observes: otherwise the queue would be about to leave the device. */
+DEFINE_EVENT(gpreempt_leaves, gpreempt_would_preempt,
+	TP_PROTO(const struct gpreempt_queue *gq),
+	TP_ARGS(gq)
 );
 
 /* A queue is saved. saved_waves: in the middle of a kernel. elapsed_ns: since the decision. */
@@ -197,26 +208,6 @@ TRACE_EVENT(gpreempt_resume,
 	),
 	TP_printk(QUEUE_FORMAT " level=%d pending=%llu held_ns=%llu elapsed_ns=%llu",
 		  QUEUE_ARGS, __entry->level, __entry->pending, __entry->held_ns, __entry->elapsed_ns)
-);
-
-/* The node only observes: otherwise the queue would be about to leave the device. */
-TRACE_EVENT(gpreempt_would_preempt,
-	TP_PROTO(const struct gpreempt_queue *gq),
-	TP_ARGS(gq),
-	TP_STRUCT__entry(
-		QUEUE_ENTRY
-		__field(s32, level)
-		__field(u64, pending)
-		__field(s32, waves)
-	),
-	TP_fast_assign(
-		QUEUE_ASSIGN(gq);
-		__entry->level = gq->gn->monitor.level;
-		__entry->pending = gq->policy.seen.pending;
-		__entry->waves = gpreempt_queue_waves(gq);
-	),
-	TP_printk(QUEUE_FORMAT " level=%d pending=%llu waves=%d", QUEUE_ARGS,
-		  __entry->level, __entry->pending, __entry->waves)
 );
 
 /*
@@ -285,10 +276,11 @@ TRACE_EVENT(gpreempt_runlist,
 /*
  * Firmware has noted when a queue was last connected, saved or restored (step), on the XCC of that
  * number. start: in ticks of the 100 MHz clock. elapsed_ns: until its end. It is read when the
- * queue is off the device.
+ * queue comes back.
  */
 TRACE_EVENT(gpreempt_stamp,
-	TP_PROTO(const struct gpreempt_queue *gq, const char *step, u32 xcc, u64 start, u64 elapsed_ns),
+	TP_PROTO(const struct gpreempt_queue *gq, const char *step, u32 xcc, u64 start,
+		 u64 elapsed_ns),
 	TP_ARGS(gq, step, xcc, start, elapsed_ns),
 	TP_STRUCT__entry(
 		QUEUE_ENTRY

@@ -815,6 +815,8 @@ void unmap_mapping_pages(struct address_space *mapping, pgoff_t first, pgoff_t n
 #define TRACE_EVENT(name, proto, ...)						\
 	static inline void trace_##name(proto) { }				\
 	static inline bool trace_##name##_enabled(void) { return false; }
+#define DECLARE_EVENT_CLASS(...)
+#define DEFINE_EVENT(template, name, proto, ...)	TRACE_EVENT(name, proto)
 #define TP_PROTO(...)	__VA_ARGS__
 
 #endif /* FAKES_FAKE_KERNEL_H */
