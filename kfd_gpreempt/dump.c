@@ -292,8 +292,8 @@ static void dump_print_tunables(struct drm_printer *p, const struct node_copy *c
 
 	seq_buf_init(&s, text, sizeof(text));
 	gpreempt_tunables_list(&c->tun, &s);
-	drm_printf(p, "tunables:%s waves_known=%d waves_saved=%d\n", gpreempt_compat_text(&s), c->waves_known,
-		   c->waves_saved);
+	drm_printf(p, "tunables:%s waves_known=%d waves_saved=%d\n", gpreempt_compat_text(&s),
+		   c->waves_known, c->waves_saved);
 }
 
 static void dump_print_names(struct drm_printer *p, const char *what, const char *const *names,
@@ -388,8 +388,9 @@ static void dump_print_queue_copy(struct drm_printer *p, const struct node_copy 
 	drm_printf(
 		p,
 		"  policy: action=%s preempted=%d spared=%d saved_waves=%d used=%d blocked=%d tries=%u driver_off=%d immovable=%d in_the_way=%d skipped=%d effective_priority=%d rank=%lld missing_rank=%lld hold=%d missed_deadlines=%llu rptr=%llu wptr=%llu pending=%llu waves=%u age_us: waves=%lld zero=%lld moved=%lld restore_since=%lld stalled=%lld active=%lld preempted_since=%lld starved=%lld relief_left_us=%lld\n",
-		actions[q->action], q->preempted, q->spared, q->saved_waves, q->seen.used, q->seen.blocked,
-		q->seen.tries, q->seen.driver_off, q->set.immovable, q->in_the_way, c->skipped,
+		actions[q->action], q->preempted, q->spared, q->saved_waves, q->seen.used,
+		q->seen.blocked, q->seen.tries, q->seen.driver_off, q->set.immovable,
+		q->in_the_way, c->skipped,
 		q->effective_priority, q->rank, q->missing, q->set.hold, q->missed, q->seen.rptr,
 		q->seen.wptr, q->seen.pending, q->seen.waves, dump_age_us(q->seen.waves_ns, now_ns),
 		dump_age_us(q->seen.zero_ns, now_ns), dump_age_us(q->seen.moved_ns, now_ns),

@@ -585,6 +585,20 @@ static void monitor_act_on(struct gpreempt_node *gn, const struct gpreempt_decis
 		monitor_end_look(gn);
 }
 
+/* Carries the decision out. A node that begins to observe takes back all that it left. */
+static void monitor_end_decision(struct gpreempt_node *gn, const struct gpreempt_decision *decision)
+{
+	bool observes = gn->tun.params.observe, begins = observes && !gn->monitor.observes;
+
+	if (begins)
+		monitor_begin_to_observe(gn);
+	monitor_act_on(gn, decision);
+	if (begins && gn->backend->leave)
+		gn->backend->leave(gn);
+	gn->monitor.observes = observes;
+	gpreempt_stats_observing(gn, observes);
+}
+
 /* Priorities are derived anew where something has changed them, and once in every interval. */
 static bool monitor_derives_anew(struct gpreempt_node *gn, u64 now_ns)
 {
@@ -673,13 +687,7 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 		return monitor_put_off(gn, pass);
 
 	monitor_end_pass(gn, pass, derive_ns);
-	if (gn->tun.params.observe && !gn->monitor.observes)
-		monitor_begin_to_observe(gn);
-	monitor_act_on(gn, decision);
-	if (gn->tun.params.observe && !gn->monitor.observes && gn->backend->leave)
-		gn->backend->leave(gn);
-	gn->monitor.observes = gn->tun.params.observe;
-	gpreempt_stats_observing(gn, gn->tun.params.observe);
+	monitor_end_decision(gn, decision);
 	return true;
 }
 

@@ -130,7 +130,8 @@ static int pace_on_node(struct gpreempt_node *gn, void *arg)
 	u64 wait_ns;
 
 	if (!READ_ONCE(gn->life.thread) || READ_ONCE(gn->life.paused) ||
-	    gpreempt_tunables_observes(gn) || !pace_has_queues(gn, pace->p) || !pace_is_outranked(gn, pace->p, pace->now_ns))
+	    gpreempt_tunables_observes(gn) || !pace_has_queues(gn, pace->p) ||
+	    !pace_is_outranked(gn, pace->p, pace->now_ns))
 		return 0;
 	wait_ns = pace_take(gn, pace->now_ns);
 	if (wait_ns)

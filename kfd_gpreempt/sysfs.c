@@ -104,7 +104,8 @@ NODE_ATTR(backend);
 NODE_ATTR(reason);
 NODE_ATTR(monitor_pid);
 static struct kobj_attribute attr_queues = __ATTR(queues, 0400, sysfs_queues_show, NULL);
-static struct kobj_attribute attr_observed_ns = __ATTR(observed_ns, 0400, sysfs_observed_ns_show, NULL);
+static struct kobj_attribute attr_observed_ns =
+	__ATTR(observed_ns, 0400, sysfs_observed_ns_show, NULL);
 static struct kobj_attribute attr_failures = __ATTR(failures, 0400, sysfs_failures_show, NULL);
 
 /**
