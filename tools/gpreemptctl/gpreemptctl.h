@@ -121,6 +121,7 @@ int run_tree(struct gpreempt *g, int priority, char **args);
 
 /* list.c */
 int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, int *nr);
+int list_nodes(const char *command, struct gpreempt_info *info, struct gpreempt_node_info **nodes, int *nr);
 
 /* process.c */
 pid_t start_child(char **args, const int *gate);

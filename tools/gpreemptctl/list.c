@@ -65,6 +65,28 @@ int list_queues(const struct options *o, const char *command, struct gpreempt_qu
 	return status;
 }
 
+/**
+ * list_nodes() - all nodes
+ * @command: for messages
+ * @info: out: what the module is; NULL: not asked for
+ * @nodes: out: to be freed
+ * @nr: out: their number
+ *
+ * Return: 0, or the exit status, said.
+ */
+int list_nodes(const char *command, struct gpreempt_info *info, struct gpreempt_node_info **nodes, int *nr)
+{
+	struct gpreempt *g;
+	int status = open_scheduler(&g);
+
+	*nr = 0;
+	if (status)
+		return status;
+	*nr = gpreempt_list_nodes(g, info, nodes);
+	gpreempt_close(g);
+	return *nr < 0 ? fail_errno(*nr, "%s", command) : 0;
+}
+
 int cmd_list(const struct options *o)
 {
 	struct gpreempt_queue_info *queues;
@@ -94,16 +116,11 @@ int cmd_status(const struct options *o)
 {
 	struct gpreempt_node_info *nodes;
 	struct gpreempt_info info;
-	struct gpreempt *g;
 	json_object *document, *array;
-	int i, nr, status = open_scheduler(&g);
+	int i, nr, status = list_nodes("status", &info, &nodes, &nr);
 
 	if (status)
 		return status;
-	nr = gpreempt_list_nodes(g, &info, &nodes);
-	gpreempt_close(g);
-	if (nr < 0)
-		return fail_errno(nr, "status");
 	if (o->json) {
 		document = new_document();
 		json_object_object_add(document, "abi_version", json_object_new_int(info.abi_version));

@@ -146,26 +146,45 @@ static long long of_queue(const struct gpreempt_queue_info *q, const char *file)
 	return value;
 }
 
+/**
+ * struct observed - what was seen of a queue; each below 0: its file is not there
+ * @requests: times that lower work ran beside its own
+ * @waited_us: together, for the device
+ * @preempted: times that it would have been preempted
+ */
+struct observed {
+	long long requests;
+	long long waited_us;
+	long long preempted;
+};
+
+/* Of a queue of another node: nothing. */
+static struct observed observed_of(const struct page *p, const struct gpreempt_queue_info *q)
+{
+	if (q->gpu_id != p->gpu_id)
+		return (struct observed){ -1, -1, -1 };
+	return (struct observed){ of_queue(q, "observed_requests"), of_queue(q, "observed_wait_us"), of_queue(q, "would_be_preempt_count") };
+}
+
 static void print_queues(const struct page *p, const struct gpreempt_queue_info *queues, int nr)
 {
 	char command[64];
 	int i, said = 0;
 
 	for (i = 0; i < nr && said < MOST_QUEUES; i++) {
-		long long requests = of_queue(&queues[i], "observed_requests"), waited_us = of_queue(&queues[i], "observed_wait_us"),
-			  preempted = of_queue(&queues[i], "would_be_preempt_count");
+		struct observed seen = observed_of(p, &queues[i]);
 
-		if (queues[i].gpu_id != p->gpu_id || (requests <= 0 && preempted <= 0))
+		if (seen.requests <= 0 && seen.preempted <= 0)
 			continue;
 		if (!said++)
 			printf("  who, of those that are still there\n");
 		printf("    pid %d (%s) queue %u, priority %d:", queues[i].pid, command_of(queues[i].pid, command, sizeof(command)),
 		       queues[i].queue_id, queues[i].logical_priority);
-		if (requests > 0)
-			printf(" %lld times beside lower work, waited %s", requests, DURATION(waited_us * 1000ULL));
-		printf("%s", requests > 0 && preempted > 0 ? ";" : "");
-		if (preempted > 0)
-			printf(" would have been preempted %lld times", preempted);
+		if (seen.requests > 0)
+			printf(" %lld times beside lower work, waited %s", seen.requests, DURATION(seen.waited_us * 1000ULL));
+		printf("%s", seen.requests > 0 && seen.preempted > 0 ? ";" : "");
+		if (seen.preempted > 0)
+			printf(" would have been preempted %lld times", seen.preempted);
 		putchar('\n');
 	}
 }
@@ -245,19 +264,18 @@ static json_object *json_of_queues(const struct page *p, const struct gpreempt_q
 	int i;
 
 	for (i = 0; i < nr; i++) {
-		long long requests = of_queue(&queues[i], "observed_requests"), waited_us = of_queue(&queues[i], "observed_wait_us"),
-			  preempted = of_queue(&queues[i], "would_be_preempt_count");
+		struct observed seen = observed_of(p, &queues[i]);
 
-		if (queues[i].gpu_id != p->gpu_id || requests < 0)
+		if (seen.requests < 0)
 			continue;
 		o = json_object_new_object();
 		add_signed(o, "pid", queues[i].pid);
 		add_text(o, "command", command_of(queues[i].pid, command, sizeof(command)));
 		add_number(o, "queue_id", queues[i].queue_id);
 		add_signed(o, "logical_priority", queues[i].logical_priority);
-		add_signed(o, "requests", requests);
-		add_signed(o, "waited_us", waited_us);
-		add_signed(o, "would_be_preemptions", preempted);
+		add_signed(o, "requests", seen.requests);
+		add_signed(o, "waited_us", seen.waited_us);
+		add_signed(o, "would_be_preemptions", seen.preempted);
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -291,19 +309,13 @@ int cmd_report(const struct options *o)
 	struct gpreempt_queue_info *queues = NULL;
 	json_object *document = NULL, *list = NULL;
 	struct gpreempt_node_info *nodes;
-	int i, nr, nr_queues = 0, status;
+	int i, nr, nr_queues = 0, status = list_nodes("report", NULL, &nodes, &nr);
 	bool found = false;
-	struct gpreempt *g;
 	struct page page;
 	char text[64];
 
-	status = open_scheduler(&g);
 	if (status)
 		return status;
-	nr = gpreempt_list_nodes(g, NULL, &nodes);
-	gpreempt_close(g);
-	if (nr < 0)
-		return fail_errno(nr, "report");
 	status = nr ? node_attribute(nodes[0].gpu_id, "observed_ns", text, sizeof(text)) : 0;
 	if (status < 0) {
 		free(nodes);

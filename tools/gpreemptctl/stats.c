@@ -268,19 +268,14 @@ int cmd_stats(const struct options *o)
 {
 	struct gpreempt_node_info *nodes;
 	json_object *document, *list;
-	struct gpreempt *g;
 	char text[64];
 	int i, nr, status;
 
 	if (o->json && o->prometheus)
 		return fail(EXIT_USAGE, "stats: --json or --prometheus, not both");
-	status = open_scheduler(&g);
+	status = list_nodes("stats", NULL, &nodes, &nr);
 	if (status)
 		return status;
-	nr = gpreempt_list_nodes(g, NULL, &nodes);
-	gpreempt_close(g);
-	if (nr < 0)
-		return fail_errno(nr, "stats");
 	status = nr ? node_attribute(nodes[0].gpu_id, "checks", text, sizeof(text)) : 0;
 	if (status == -EACCES || status == -EPERM) {
 		free(nodes);

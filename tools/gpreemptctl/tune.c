@@ -244,16 +244,10 @@ int cmd_policy(const struct options *o)
 {
 	struct gpreempt_node_info *nodes;
 	json_object *document, *list, *node;
-	int i, nr, status, found = 0;
-	struct gpreempt *g;
+	int i, nr, found = 0, status = list_nodes("policy", NULL, &nodes, &nr);
 
-	status = open_scheduler(&g);
 	if (status)
 		return status;
-	nr = gpreempt_list_nodes(g, NULL, &nodes);
-	gpreempt_close(g);
-	if (nr < 0)
-		return fail_errno(nr, "policy");
 	document = new_document();
 	list = json_object_new_array();
 	json_object_object_add(document, "nodes", list);
