@@ -155,6 +155,15 @@ void drain_interrupts(void)
 		;
 }
 
+/* An SDMA queue writes 1 to @va and interrupts, as the first that is in its ring. */
+void fence_and_trap(struct bed_queue *s, u64 va)
+{
+	memcpy(s->ring, (u32[]) { 5, (u32)va, (u32)(va >> 32), 1, 6, 0x77 }, 24);
+	*s->write_index = 24;
+	b->doorbells[s->doorbell / 8] = 24;
+	bed_run_for(b, 100 * US);
+}
+
 /* ---- GPUVM ---- */
 
 TEST(gpuvm_system_and_vram_pages)

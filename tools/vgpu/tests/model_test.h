@@ -66,6 +66,7 @@ void run_work(struct bed_queue *q, struct bed_work *w, u64 ns);		/* the same wit
 void load_for(const struct bed_queue *q, u32 pipe, u32 queue, u32 vmid, u64 ns);	/* without the scheduler */
 void unmap_after(u64 ns);
 void drain_interrupts(void);
+void fence_and_trap(struct bed_queue *s, u64 va);
 void draw_lots(void (*life)(u32 seed));	/* calls it with many seeds; it leaves the device in b */
 
 #endif /* MODEL_TEST_H */

@@ -143,7 +143,7 @@ TEST(mi308x_interrupts_name_the_place)
 
 TEST(mi308x_has_two_sdma_engines_on_each_die)
 {
-	u32 engine, *ring, iv[VGPU_IV_DWORDS];
+	u32 engine, iv[VGPU_IV_DWORDS];
 	struct bed_process *p;
 	struct bed_queue *s;
 	void *cpu;
@@ -156,11 +156,7 @@ TEST(mi308x_has_two_sdma_engines_on_each_die)
 		va = bed_alloc(b, p, 4096, &cpu);
 		CHECK(bed_runlist(b, &s, 1));
 		drain_interrupts();
-		ring = (u32 *)s->ring;
-		memcpy(ring, (u32[]) { 5, (u32)va, (u32)(va >> 32), 1, 6, 0x77 }, 24);
-		*s->write_index = 24;
-		b->doorbells[s->doorbell / 8] = 24;
-		bed_run_for(b, 100 * US);
+		fence_and_trap(s, va);
 		CHECK_EQ(*(u32 *)cpu, 1);
 		CHECK(bed_interrupt(b, iv));
 		CHECK_EQ(iv[0] & 0xff, client[sdma_place[engine] % 4]);

@@ -387,7 +387,7 @@ TEST(xccs_take_turns_together)
 
 TEST(sdma_belongs_to_its_io_die)
 {
-	u32 engine, *ring, iv[VGPU_IV_DWORDS];
+	u32 engine, iv[VGPU_IV_DWORDS];
 	struct bed_queue *s;
 	void *cpu;
 	u64 va;
@@ -398,11 +398,7 @@ TEST(sdma_belongs_to_its_io_die)
 		va = bed_alloc(b, p, 4096, &cpu);
 		CHECK(bed_runlist(b, &s, 1));
 		drain_interrupts();
-		ring = (u32 *)s->ring;
-		memcpy(ring, (u32[]) { 5, (u32)va, (u32)(va >> 32), 1, 6, 0x77 }, 24);
-		*s->write_index = 24;
-		b->doorbells[s->doorbell / 8] = 24;
-		bed_run_for(b, 100 * US);
+		fence_and_trap(s, va);
 		CHECK_EQ(*(u32 *)cpu, 1);
 		CHECK_EQ(*s->read_index, 24);
 		/* one of the four schedulers has mapped it */
