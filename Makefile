@@ -113,7 +113,7 @@ testbed:
 	@$(TOP)/tools/testing/deps.sh
 	@$(TOP)/tools/testing/vm/vm fetch
 	@$(COMPILE_IN) $(MAKE) -s --no-print-directory -C $(TOP)/tools/vgpu
-	@$(TOP)/dkms/progress.sh --files $$($(GUEST_PROGRAMS) -n | grep -c ' -o ') "compiling programs for the VM" '*[!d]' \
+	@+$(TOP)/dkms/progress.sh --files $$($(GUEST_PROGRAMS) -n | grep -c ' -o ') "compiling programs for the VM" '*[!d]' \
 		$(BUILD)/selftests $(BUILD)/guest -- $(GUEST_PROGRAMS)
 
 probe:
