@@ -8,11 +8,12 @@ sysfs=/sys/class/kfd/kfd/gpreempt
 param=/sys/module/amdgpu/parameters/gpreempt_enable
 n=0
 # On average, by the kernel's series
-turn_us=$(awk -F '|' -v release="$(uname -r)" '
+# shellcheck disable=SC2046 # two numbers
+set -- $(awk -F '|' -v release="$(uname -r)" '
 	function number(series, part) { split(series, part, "."); return part[1] * 1000 + part[2] }
-	/^[0-9]/ && number($1) <= number(release) { us = $2 + 0 }
-	END { print us }' /opt/gpreempt/hip-turns)
-save_us=1300
+	/^[0-9]/ && number($1) <= number(release) { turn_us = $2 + 0; save_us = $3 + 0 }
+	END { print turn_us, save_us }' /opt/gpreempt/hip-turns)
+turn_us=$1 save_us=$2
 
 # ok TEXT COMMAND...
 ok()
