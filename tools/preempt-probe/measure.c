@@ -308,11 +308,15 @@ static double median(double *values, uint32_t count)
 
 static struct probe_spread spread(double *values, uint32_t count)
 {
+	struct probe_spread s = { .count = count };
+
 	if (!count)
-		return (struct probe_spread){ 0 };
-	return (struct probe_spread){
-		.median = median(values, count), .least = values[0], .most = values[count - 1], .count = count,
-	};
+		return s;
+	/* It sorts them. */
+	s.median = median(values, count);
+	s.least = values[0];
+	s.most = values[count - 1];
+	return s;
 }
 
 static struct wave_notes *notes_of(uint32_t wave)
