@@ -332,7 +332,9 @@ static void write_mqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgp
 /*
  * All registers of the slot as they are at the end: the process's VMID for the queue and its
  * buffers, a doorbell that has been heard, and on all XCCs but the first one a read pointer that is
- * not to be reported.
+ * not to be reported. A request to leave is over then. Active it is for the scheduler only, whose
+ * runlist does not read that: a driver that loads these registers one by one, in their order, would
+ * have a queue with half of them.
  */
 static void write_whole_hqd(struct vgpu_model *m, const struct vgpu_queue *q)
 {
@@ -341,6 +343,12 @@ static void write_whole_hqd(struct vgpu_model *m, const struct vgpu_queue *q)
 	for (reg = 0; reg < VGPU_HQD_REGS; reg++) {
 		value = hqd(m, q, reg);
 		switch (reg) {
+		case VGPU_HQD_ACTIVE:
+			value = q->from_runlist;
+			break;
+		case VGPU_HQD_DEQUEUE_REQUEST:
+			value = 0;
+			break;
 		case VGPU_HQD_VMID:
 			value = q->vmid | q->vmid << HQD_IB_VMID_SHIFT;
 			break;

@@ -236,6 +236,38 @@ TEST(whole_descriptors_are_written_back)
 	}
 }
 
+/* A driver that loads a queue by its registers writes them one by one, in their order. */
+TEST(whole_descriptors_load_by_registers)
+{
+	u32 round, whole, *hqd;
+	struct bed_process *p;
+	struct bed_queue *q;
+	struct bed_work *w;
+
+	for (whole = 0; whole < 2; whole++) {
+		up_otherwise(whole << VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK, NULL);
+		p = bed_process(b);
+		q = bed_queue(b, p);
+		hqd = q->mqd_words + 0x80;
+		bed_vmid(b, HQD_VMID, p);
+		bed_hqd_load(b, q, 0, 2, HQD_VMID);
+		w = submit_work(q, 64, 1, 10, 100 * US);
+		for (round = 1; round < 4; round++) {
+			bed_run_for(b, 50 * US);
+			CHECK_EQ(bed_stat(b, "waves_restored"), 64 * (round - 1));
+			bed_hqd_dequeue(b, 0, 2, BED_SAVE);
+			bed_run_for(b, MS);
+			CHECK(!bed_hqd_active(b, 0, 2));
+			CHECK_EQ(bed_stat(b, "waves_saved"), 64 * round);
+			CHECK_EQ(hqd[VGPU_HQD_ACTIVE], 0);
+			CHECK_EQ(hqd[VGPU_HQD_DEQUEUE_REQUEST], 0);
+			CHECK_EQ(hqd[VGPU_HQD_HQ_STATUS0] >> 30, whole);
+			bed_hqd_load(b, q, 0, 2, HQD_VMID);
+		}
+		CHECK_DONE(w);
+	}
+}
+
 /* cp_mqd_*_start_time_lo in an MQD: start and end, in ticks of 10 ns */
 enum { CONNECT = 0x58, SAVE = 0x62, RESTORE = 0x66 };
 
