@@ -146,7 +146,7 @@ TEST_F(waves, saved_waves_are_read_and_changed_as_by_a_debugger)
 	struct kfd_ioctl_get_queue_wave_state_args args = {
 		.ctl_stack_address = (uintptr_t)self->queue.cwsr.ptr, .queue_id = self->queue.id,
 	};
-	uint32_t stack = 0, area_bytes = 0, seen = 0, lds = 0, x, n, item, vgpr;
+	uint32_t seen = 0, lds = 0, x, n, item, vgpr;
 	struct reader_wave wave[WAVES];
 	int waves;
 
@@ -164,8 +164,11 @@ TEST_F(waves, saved_waves_are_read_and_changed_as_by_a_debugger)
 		ASSERT_EQ(self->client.ctl_stack_size, h->wave_state.wave_state_offset - h->wave_state.wave_state_size);
 		EXPECT_LE(h->wave_state.wave_state_offset, self->client.cwsr_size);
 		EXPECT_GE(h->wave_state.control_stack_offset, sizeof(*h));
-		stack += h->wave_state.control_stack_size;
-		area_bytes += h->wave_state.wave_state_size;
+		/* The call itself tells of the first XCC. There may be more of them than workgroups. */
+		if (!x) {
+			EXPECT_EQ(args.ctl_stack_used_size, h->wave_state.control_stack_size);
+			EXPECT_EQ(args.save_area_used_size, h->wave_state.wave_state_size);
+		}
 		area = base + self->client.ctl_stack_size;
 		waves = reader_waves((const void *)(base + h->wave_state.control_stack_offset), h->wave_state.control_stack_size / 4,
 				     h->wave_state.wave_state_size, wave, WAVES);
@@ -202,8 +205,6 @@ TEST_F(waves, saved_waves_are_read_and_changed_as_by_a_debugger)
 		}
 	}
 	EXPECT_EQ((1u << WAVES) - 1, seen);
-	EXPECT_EQ(args.ctl_stack_used_size, stack / self->client.num_xcc) TH_LOG("of the first XCC");
-	EXPECT_EQ(args.save_area_used_size, area_bytes / self->client.num_xcc);
 	ASSERT_EQ(0, kfd_queue_update(&self->queue, KFD_PRIORITY_NORMAL, 100));
 }
 
