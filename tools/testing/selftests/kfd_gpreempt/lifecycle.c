@@ -255,8 +255,11 @@ static int64_t do_checkpoint(struct actor *a, const int64_t *args)
 #define MQD_HEADER	0xc0310800u
 #define MQD_BYTES	2048
 
-/* What firmware notes in an MQD: when the queue was connected, saved and restored. Each runlist writes that anew. */
-static unsigned int clear_stamps(uint8_t *blob, size_t bytes)
+/*
+ * What firmware notes in an MQD: when the queue was connected, saved and restored; and where it
+ * writes the whole HQD back, the process's VMID. Each runlist gives another one.
+ */
+static unsigned int clear_notes(uint8_t *blob, size_t bytes)
 {
 	unsigned int found = 0;
 	size_t at;
@@ -266,6 +269,7 @@ static unsigned int clear_stamps(uint8_t *blob, size_t bytes)
 			continue;
 		memset(blob + at + 0x160, 0, 0x10);
 		memset(blob + at + 0x188, 0, 0x20);
+		memset(blob + at + 0x20c, 0, 4);
 		found++;
 	}
 	return found;
@@ -273,7 +277,7 @@ static unsigned int clear_stamps(uint8_t *blob, size_t bytes)
 
 /*
  * A checkpoint does not say that a queue was preempted: restored, it has to run. Taken of an idle queue, it is the same to
- * the byte as without, but for firmware's stamps. The queue stays preempted, and a busy one goes on afterwards where it was.
+ * the byte as without, but for firmware's notes. The queue stays preempted, and a busy one goes on afterwards where it was.
  */
 TEST_F(lifecycle, criu_checkpoint_of_preempted_process)
 {
@@ -296,8 +300,8 @@ TEST_F(lifecycle, criu_checkpoint_of_preempted_process)
 	ASSERT_EQ(0, wait_state(idle, 0, "preempted", LONG));
 	during = actor_call(idle, do_checkpoint, (int64_t)(uintptr_t)(blob + BLOB_BYTES), 0, 0, 0);
 	EXPECT_EQ(before, during);
-	EXPECT_LE(1, clear_stamps(blob, (size_t)before));
-	EXPECT_LE(1, clear_stamps(blob + BLOB_BYTES, (size_t)before));
+	EXPECT_LE(1, clear_notes(blob, (size_t)before));
+	EXPECT_LE(1, clear_notes(blob + BLOB_BYTES, (size_t)before));
 	for (i = 0; i < (size_t)before && blob[i] == blob[BLOB_BYTES + i]; i++)
 		;
 	EXPECT_EQ(before, (int64_t)i) TH_LOG("byte %zu is %#x, was %#x", i, blob[BLOB_BYTES + i], blob[i]);
