@@ -12,6 +12,7 @@
 #include "../kfd_gpreempt/demand.h"
 #include "../kfd_gpreempt/hqd.h"
 #include "../kfd_gpreempt/obstacle.h"
+#include "amdgpu_reset.h"
 #include "v9_structs.h"
 
 /**
@@ -66,7 +67,7 @@ static struct gpreempt_queue *backend_registered(struct queue *q)
 static enum gpreempt_skip backend_obstacle(struct device_queue_manager *dqm,
 					   const struct gpreempt_queue *gq)
 {
-	if (!dqm->sched_running || dqm->sched_halt || dqm->is_hws_hang)
+	if (!dqm->sched_running || gpreempt_compat_is_halted(dqm) || dqm->is_hws_hang)
 		return GPREEMPT_SKIP_STOPPED;
 	if (!gq->q->properties.is_active)
 		return GPREEMPT_SKIP_INACTIVE;

@@ -135,7 +135,7 @@ static void hws_flag_preemption(struct backend_pass *pass, struct qcm_process_de
 static void hws_unflag(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q)
 {
 	q->properties.is_preempted = false;
-	if (!QUEUE_IS_ACTIVE(q->properties) || qpd_to_pdd(qpd)->has_reset_queue)
+	if (!QUEUE_IS_ACTIVE(q->properties) || gpreempt_compat_was_reset(qpd_to_pdd(qpd)))
 		return;
 	WRITE_ONCE(q->properties.is_active, true);
 	increment_queue_count(pass->dqm, qpd, q);
@@ -242,7 +242,7 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 		/*
 		 * The CP may have abandoned a queue, and the driver reset it and still returned 0.
 		 */
-		if (qpd_to_pdd(qpd)->has_reset_queue) {
+		if (gpreempt_compat_was_reset(qpd_to_pdd(qpd))) {
 			gq->policy.set.immovable = true;
 			gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VICTIM_RESET, -EIO);
 		}

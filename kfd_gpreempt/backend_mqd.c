@@ -200,11 +200,8 @@ static void mqd_lost(struct backend_pass *pass, struct qcm_process_device *qpd, 
 	gq->hw.lost = true;
 	gq->policy.set.immovable = true;
 	gpreempt_mqd_snapshot_forget(gq);
-	set_queue_as_reset(pass->dqm, q, qpd);
-	/* With a count it tells only processes with has_reset_queue. */
-	pass->dqm->detect_hang_count++;
-	kfd_signal_reset_event(pass->dqm->dev);
-	pass->dqm->detect_hang_count--;
+	GPREEMPT_COMPAT_SET_AS_RESET(pass->dqm, q, qpd);
+	gpreempt_compat_tell_reset(pass->dqm);
 	gpreempt_stats_failure(pass->gn, gq, GPREEMPT_FAILURE_VICTIM_RESET, -EIO);
 }
 
@@ -232,7 +229,8 @@ static void mqd_look_after(struct backend_pass *pass, struct qcm_process_device 
 	if (ktime_get_ns() - gq->hw.leaving_ns < (u64)MQD_PATIENCE_MS * NSEC_PER_MSEC)
 		return;
 	gq->hw.killed = true;
-	if (mqd_kill(pass, q, gq))
+	/* Waves are not reset where the process would not be told. */
+	if (gpreempt_compat_resets_queues() && mqd_kill(pass, q, gq))
 		mqd_lost(pass, qpd, q, gq);
 	else
 		pass->stop = true;
@@ -285,7 +283,7 @@ static void mqd_resume(struct backend_pass *pass, struct qcm_process_device *qpd
 		gq->hw.leaving = false;
 		return;
 	}
-	if (!QUEUE_IS_ACTIVE(q->properties) || qpd_to_pdd(qpd)->has_reset_queue)
+	if (!QUEUE_IS_ACTIVE(q->properties) || gpreempt_compat_was_reset(qpd_to_pdd(qpd)))
 		return;
 	if (!pass->parking) {
 		mqd_load(pass, qpd, q, gq);

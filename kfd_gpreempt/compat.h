@@ -32,18 +32,30 @@
 
 /*
  * The driver. The build of AMD's package includes its config.h first, which has AMDGPU_VERSION; the
- * kernel's amdgpu has no such name.
+ * kernel's amdgpu has no such name. It is a string: what tells packages apart is the version of
+ * KFD's interface, 1.15 in 6.7 and 1.17 in 6.12.
  *
  * gpreempt_compat_set_grace() - so long waves may go on before they are saved, in 1000 clocks; not
  * 0. dqm_lock held.
  * gpreempt_compat_reset_grace() - as long as the driver chose. dqm_lock held.
- * gpreempt_compat_isolates() - is one process at a time on the device?
  * gpreempt_compat_hw_priority() - what MQDs say of a priority of KFD's, as a number to compare
  * gpreempt_compat_mqd_priority() - what one says
  * gpreempt_compat_set_mqd_priority() - make it say so
  * gpreempt_compat_mqds_written() - MQDs have been written, and are about to be read by the device
  * gpreempt_compat_context() - which of a program's processes of KFD's is it? 1: the first one
  * gpreempt_compat_withdraws() - does the driver withdraw doorbells of idle processes itself?
+ * gpreempt_compat_isolates() - is one process at a time on the device?
+ * gpreempt_compat_is_halted() - has the driver halted its scheduler? dqm_lock held, or as a hint
+ * gpreempt_compat_counts_waves() - does the driver count waves in flight of each queue?
+ * gpreempt_compat_count_waves() - those of one XCC, an entry of the buffer for each HQD
+ * gpreempt_compat_resets_queues() - can a queue be reset alone, and its process be told?
+ * gpreempt_compat_was_reset() - was a queue of the process on this node reset?
+ * gpreempt_compat_tell_reset() - tell the process whose queue was reset. dqm_lock held
+ * gpreempt_compat_pointer_bo() - what the GPU has at a ring pointer of a queue, with a reference to
+ * it; NULL: nothing, or not at this page alone. p->mutex held; may sleep
+ * gpreempt_compat_cpu_sees() - is a BO of one page, reserved, where the CPU reaches it?
+ * GPREEMPT_COMPAT_SET_AS_RESET() - the driver's mark of a queue that was reset, for files that have
+ * its static function. dqm_lock held
  */
 #if !defined(AMDGPU_VERSION) && LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 
@@ -55,11 +67,6 @@ static inline int gpreempt_compat_set_grace(struct packet_manager *pm, u32 grace
 static inline int gpreempt_compat_reset_grace(struct packet_manager *pm)
 {
 	return pm_config_dequeue_wait_counts(pm, KFD_DEQUEUE_WAIT_RESET, 0);
-}
-
-static inline bool gpreempt_compat_isolates(const struct kfd_node *node)
-{
-	return node->adev->enforce_isolation[node->node_id] == AMDGPU_ENFORCE_ISOLATION_ENABLE;
 }
 
 /* The driver writes the pipe's, which knows three, and leaves the queue's alone. */
@@ -103,16 +110,6 @@ static inline int gpreempt_compat_reset_grace(struct packet_manager *pm)
 	return pm_update_grace_period(pm, USE_DEFAULT_GRACE_PERIOD);
 }
 
-static inline bool gpreempt_compat_isolates(const struct kfd_node *node)
-{
-#ifdef AMDGPU_VERSION
-	/* There are more modes than on and off. */
-	return node->adev->enforce_isolation[node->node_id] == AMDGPU_ENFORCE_ISOLATION_ENABLE;
-#else
-	return node->adev->enforce_isolation[node->node_id];
-#endif
-}
-
 static inline u32 gpreempt_compat_hw_priority(u32 priority)
 {
 	return priority;
@@ -152,6 +149,145 @@ static inline bool gpreempt_compat_withdraws(void)
 static inline bool gpreempt_compat_withdraws(void)
 {
 	return false;
+}
+
+#endif
+
+#if defined(AMDGPU_VERSION) && KFD_IOCTL_MINOR_VERSION < 17
+
+/* It isolates graphics from compute, not processes from each other. */
+static inline bool gpreempt_compat_isolates(const struct kfd_node *node)
+{
+	return false;
+}
+
+static inline bool gpreempt_compat_is_halted(const struct device_queue_manager *dqm)
+{
+	return false;
+}
+
+/* It has those of all queues of a process in one number, which does not say whose they are. */
+struct kfd_cu_occupancy {
+	u32 wave_cnt;
+	u32 doorbell_off;
+};
+
+static inline bool gpreempt_compat_counts_waves(const struct kfd_node *node)
+{
+	return false;
+}
+
+static inline void gpreempt_compat_count_waves(const struct kfd_node *node,
+					       struct kfd_cu_occupancy *buffer, int xcc)
+{
+}
+
+/* Only the device is reset, and then every process is told. */
+static inline bool gpreempt_compat_resets_queues(void)
+{
+	return false;
+}
+
+static inline bool gpreempt_compat_was_reset(const struct kfd_process_device *pdd)
+{
+	return false;
+}
+
+static inline void gpreempt_compat_tell_reset(struct device_queue_manager *dqm)
+{
+}
+
+#define GPREEMPT_COMPAT_SET_AS_RESET(dqm, q, qpd)	do { } while (0)
+
+/* Queues do not keep theirs. If the program unmaps it, the reference keeps its memory. */
+static inline struct amdgpu_bo *gpreempt_compat_pointer_bo(const struct queue *q, bool write)
+{
+	const u32 *pointer = write ? q->properties.write_ptr : q->properties.read_ptr;
+	struct kfd_process_device *pdd = kfd_get_process_device_data(q->device, q->process);
+	u64 page = (unsigned long)pointer >> AMDGPU_GPU_PAGE_SHIFT;
+	struct amdgpu_bo_va_mapping *mapping;
+	struct amdgpu_bo *bo = NULL;
+	struct amdgpu_vm *vm;
+
+	if (!pdd || !pdd->drm_priv)
+		return NULL;
+	vm = drm_priv_to_vm(pdd->drm_priv);
+	if (amdgpu_bo_reserve(vm->root.bo, true))
+		return NULL;
+	mapping = amdgpu_vm_bo_lookup_mapping(vm, page);
+	if (mapping && mapping->start == page && mapping->last == page && mapping->bo_va)
+		bo = amdgpu_bo_ref(mapping->bo_va->base.bo);
+	amdgpu_bo_unreserve(vm->root.bo);
+	return bo;
+}
+
+static inline bool gpreempt_compat_cpu_sees(struct amdgpu_bo *bo)
+{
+	const struct ttm_resource *resource = bo->tbo.resource;
+
+	return resource &&
+	       (resource->mem_type == TTM_PL_SYSTEM || resource->mem_type == TTM_PL_TT ||
+		resource->mem_type == AMDGPU_PL_PREEMPT || amdgpu_bo_in_cpu_visible_vram(bo));
+}
+
+#else
+
+static inline bool gpreempt_compat_isolates(const struct kfd_node *node)
+{
+#if !defined(AMDGPU_VERSION) && LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
+	return node->adev->enforce_isolation[node->node_id];
+#else
+	/* There are more modes than on and off. */
+	return node->adev->enforce_isolation[node->node_id] == AMDGPU_ENFORCE_ISOLATION_ENABLE;
+#endif
+}
+
+static inline bool gpreempt_compat_is_halted(const struct device_queue_manager *dqm)
+{
+	return dqm->sched_halt;
+}
+
+static inline bool gpreempt_compat_counts_waves(const struct kfd_node *node)
+{
+	return node->kfd2kgd->get_cu_occupancy;
+}
+
+static inline void gpreempt_compat_count_waves(const struct kfd_node *node,
+					       struct kfd_cu_occupancy *buffer, int xcc)
+{
+	int max_waves_per_cu;
+
+	node->kfd2kgd->get_cu_occupancy(node->adev, buffer, &max_waves_per_cu, xcc);
+}
+
+static inline bool gpreempt_compat_resets_queues(void)
+{
+	return true;
+}
+
+static inline bool gpreempt_compat_was_reset(const struct kfd_process_device *pdd)
+{
+	return READ_ONCE(pdd->has_reset_queue);
+}
+
+/* With a count the driver tells only processes with has_reset_queue. */
+static inline void gpreempt_compat_tell_reset(struct device_queue_manager *dqm)
+{
+	dqm->detect_hang_count++;
+	kfd_signal_reset_event(dqm->dev);
+	dqm->detect_hang_count--;
+}
+
+#define GPREEMPT_COMPAT_SET_AS_RESET(dqm, q, qpd)	set_queue_as_reset(dqm, q, qpd)
+
+static inline struct amdgpu_bo *gpreempt_compat_pointer_bo(const struct queue *q, bool write)
+{
+	return amdgpu_bo_ref(write ? q->properties.wptr_bo : q->properties.rptr_bo);
+}
+
+static inline bool gpreempt_compat_cpu_sees(struct amdgpu_bo *bo)
+{
+	return amdgpu_res_cpu_visible(amdgpu_ttm_adev(bo->tbo.bdev), bo->tbo.resource);
 }
 
 #endif

@@ -189,7 +189,7 @@ static void dump_copy_queue(struct queue_copy *c, const struct gpreempt_queue *g
 	c->is_suspended = properties->is_suspended;
 	c->is_gws = properties->is_gws;
 	c->debugged = gq->process->p->debug_trap_enabled || gq->process->pdd->qpd.is_debug;
-	c->reset = gq->process->pdd->has_reset_queue;
+	c->reset = gpreempt_compat_was_reset(gq->process->pdd);
 	c->preempt_count = gq->account.preempt_count;
 	c->preempted_ns = gq->account.preempted_ns;
 }
@@ -233,7 +233,7 @@ static void dump_copy_node(struct node_copy *c, struct gpreempt_node *gn)
 	c->paid_ns = gn->policy.paid_ns;
 	c->decided_ns = gn->monitor.decided_ns;
 	c->sched_running = dqm->sched_running;
-	c->sched_halt = dqm->sched_halt;
+	c->sched_halt = gpreempt_compat_is_halted(dqm);
 	c->hws_hang = dqm->is_hws_hang;
 	dump_copy_hiq(c, dqm);
 	c->active_queues = dqm->active_queue_count;

@@ -60,7 +60,7 @@ enum gpreempt_skip gpreempt_obstacle(const struct gpreempt_queue *gq)
 	/* The second: the driver's own queue for debuggers is there, which no ioctl makes. */
 	if (gpreempt_obstacle_debugged(gq->process->p) || READ_ONCE(gq->process->pdd->qpd.is_debug))
 		return GPREEMPT_SKIP_DEBUGGED;
-	if (READ_ONCE(gq->process->pdd->has_reset_queue))
+	if (gpreempt_compat_was_reset(gq->process->pdd))
 		return GPREEMPT_SKIP_RESET;
 	if (!properties->ctx_save_restore_area_address)
 		return GPREEMPT_SKIP_SAVE_AREA;

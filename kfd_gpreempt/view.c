@@ -115,8 +115,7 @@ static int view_map_user_page(struct gpreempt_map *map, const struct gpreempt_ma
  * Is it memory that the kernel may map and read at any time? An imported BO and one made of DMA
  * addresses have no pages. Memory of another device may be gone while this one works.
  */
-static bool view_may_be_mapped(const struct gpreempt_node *gn, const struct amdgpu_bo *bo,
-			       u32 domain)
+static bool view_may_be_mapped(const struct gpreempt_node *gn, struct amdgpu_bo *bo, u32 domain)
 {
 	struct amdgpu_device *adev = gn->node->adev;
 
@@ -132,7 +131,7 @@ static bool view_may_be_mapped(const struct gpreempt_node *gn, const struct amdg
 	 */
 	return amdgpu_ttm_adev(bo->tbo.bdev) == adev &&
 	       (bo->flags & AMDGPU_GEM_CREATE_CPU_ACCESS_REQUIRED ||
-		amdgpu_res_cpu_visible(adev, bo->tbo.resource));
+		gpreempt_compat_cpu_sees(bo));
 }
 
 /*
@@ -145,7 +144,7 @@ static int view_map_pinned_bo(struct gpreempt_map *map, struct amdgpu_bo *bo, bo
 	int r;
 
 	/* It may have been pinned before, where the CPU does not reach. */
-	if (!amdgpu_res_cpu_visible(amdgpu_ttm_adev(bo->tbo.bdev), bo->tbo.resource))
+	if (!gpreempt_compat_cpu_sees(bo))
 		return -EOPNOTSUPP;
 	if (dma_resv_wait_timeout(bo->tbo.base.resv, DMA_RESV_USAGE_KERNEL, false,
 				  MAX_SCHEDULE_TIMEOUT) < 0)
@@ -227,26 +226,38 @@ static bool view_is_aql(const struct queue *q)
 	return q->properties.format == KFD_QUEUE_FORMAT_AQL;
 }
 
-static int view_map_pointers(struct gpreempt_view *view, const struct gpreempt_mapper *m)
+static int view_map_bos(struct gpreempt_view *view, const struct gpreempt_mapper *m,
+			struct amdgpu_bo *rptr_bo, struct amdgpu_bo *wptr_bo)
 {
 	const struct queue_properties *properties = &m->q->properties;
 	unsigned long rptr = (unsigned long)properties->read_ptr,
 		      wptr = (unsigned long)properties->write_ptr;
 	/* AQL counts in 64 bits; a pointer that is not aligned to that would cross cache lines. */
 	unsigned long align = view_is_aql(m->q) ? sizeof(u64) - 1 : sizeof(u32) - 1;
-	bool apart = properties->wptr_bo != properties->rptr_bo;
+	bool apart = wptr_bo != rptr_bo;
 	int r;
 
 	if ((rptr | wptr) & align)
 		return -EOPNOTSUPP;
-	r = view_map_bo(&view->maps[0], m, properties->rptr_bo, &view->vram);
+	r = view_map_bo(&view->maps[0], m, rptr_bo, &view->vram);
 	if (!r && apart)
-		r = view_map_bo(&view->maps[1], m, properties->wptr_bo, &view->vram);
+		r = view_map_bo(&view->maps[1], m, wptr_bo, &view->vram);
 	if (r)
 		return r;
 	view->rptr = view->maps[0].base + offset_in_page(rptr);
 	view->wptr = view->maps[apart].base + offset_in_page(wptr);
 	return 0;
+}
+
+static int view_map_pointers(struct gpreempt_view *view, const struct gpreempt_mapper *m)
+{
+	struct amdgpu_bo *rptr_bo = gpreempt_compat_pointer_bo(m->q, false),
+			 *wptr_bo = gpreempt_compat_pointer_bo(m->q, true);
+	int r = view_map_bos(view, m, rptr_bo, wptr_bo);
+
+	amdgpu_bo_unref(&rptr_bo);
+	amdgpu_bo_unref(&wptr_bo);
+	return r;
 }
 
 /* Returns NULL if there is none; @again receives whether there may be one later. */

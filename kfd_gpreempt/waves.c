@@ -11,6 +11,7 @@
 #include <linux/string.h>
 
 #include "node.h"
+#include "compat.h"
 #include "demand.h"
 #include "amdgpu.h"
 #include "amdgpu_reset.h"
@@ -139,13 +140,11 @@ static void waves_ask_xcc(struct gpreempt_node *gn, int xcc, struct kfd_cu_occup
 			  void (*add)(struct gpreempt_node *gn,
 				      const struct kfd_cu_occupancy *occupancy))
 {
-	struct kfd_node *node = gn->node;
-	int max_waves_per_cu;
 	u32 i;
 
 	memset(buffer, 0, gn->waves.nr_slots * sizeof(*buffer));
 	rt_mutex_lock(&gn->waves.index_lock);
-	node->kfd2kgd->get_cu_occupancy(node->adev, buffer, &max_waves_per_cu, xcc);
+	gpreempt_compat_count_waves(gn->node, buffer, xcc);
 	rt_mutex_unlock(&gn->waves.index_lock);
 	for (i = 0; i < gn->waves.nr_slots; i++) {
 		if (!buffer[i].wave_cnt)
@@ -474,7 +473,8 @@ bool gpreempt_waves_count(struct gpreempt_node *gn, u64 now_ns)
  * @gn: the node, new, with its backend
  *
  * RLC reads the registers of a virtual function, tens of microseconds each, and a look takes
- * hundreds of them. That is not tested: there, launches count instead.
+ * hundreds of them. That is not tested: there, launches count instead, as with a driver that does
+ * not tell queues apart.
  *
  * Context: may sleep.
  *
@@ -486,9 +486,12 @@ int gpreempt_waves_init_node(struct gpreempt_node *gn)
 
 	mutex_init(&gn->waves.see_lock);
 	rt_mutex_init(&gn->waves.index_lock);
-	gn->waves.known = gn->node->kfd2kgd->get_cu_occupancy && !amdgpu_sriov_vf(adev);
+	gn->waves.known = gpreempt_compat_counts_waves(gn->node) && !amdgpu_sriov_vf(adev);
 	if (gn->backend && amdgpu_sriov_vf(adev))
 		dev_info(adev->dev, "gpreempt: gpu %u is a virtual function: its waves in flight are not read\n", gn->node->id);
+	else if (gn->backend && !gn->waves.known)
+		dev_info(adev->dev, "gpreempt: gpu %u: waves in flight are not read: this driver does not count them by queue\n",
+			 gn->node->id);
 	if (!gn->backend || !gn->waves.known)
 		return 0;
 	gn->waves.nr_slots =

@@ -84,13 +84,14 @@ void amdgpu_bo_unpin(struct amdgpu_bo *bo)
 
 struct amdgpu_bo *amdgpu_bo_ref(struct amdgpu_bo *bo)
 {
-	bo->references++;
+	if (bo)
+		bo->references++;
 	return bo;
 }
 
 void amdgpu_bo_unref(struct amdgpu_bo **bo)
 {
-	BUG_ON((*bo)->references-- <= 0);
+	BUG_ON(*bo && (*bo)->references-- <= 0);
 	*bo = NULL;
 }
 
