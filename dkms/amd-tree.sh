@@ -7,7 +7,8 @@
 #
 # TREE is laid out as /usr/src/amdgpu-VERSION: the driver's folders amd/amdkfd and amd/amdgpu are at its top. The hooks of its series get their
 # places and amd/kfd_gpreempt comes beside amd/amdkfd. If one hook has no place, or the scheduler is not built for that series, TREE stays as it is.
-# dkms/hooks.sh finds the series, if --series does not say it. --check changes nothing in any case.
+# dkms/hooks.sh finds the series, if --series does not say it. One that the scheduler compiles for, and that it has never run with, has to be said.
+# --check changes nothing in any case.
 #
 # DKMS calls this in its copy (dkms/amd-build.sh). The tree of the package itself is left alone.
 set -euo pipefail
@@ -49,9 +50,15 @@ tree=$(cd "$tree" && pwd)
 [ ! -e "$tree/amd/kfd_gpreempt" ] || die "'$tree' has hooks already" "it has amd/kfd_gpreempt" "give another copy"
 
 # hooks.sh places hooks of series that are only known as well. A tree that does not say its series it refuses itself.
-[ -n "$series" ] || series=$("$top/dkms/hooks.sh" --series-of "$tree" 2>/dev/null || true)
+compiled=$("$top/dkms/hooks.sh" --compiled)
+if [ -z "$series" ]; then
+	series=$("$top/dkms/hooks.sh" --series-of "$tree" 2>/dev/null || true)
+	[ -z "$series" ] || ! echo "$compiled" | grep -xF "$series" >/dev/null ||
+		die "the scheduler has never run with '$tree'" "its series is $series: it compiles for that, and no more is known" \
+		    "dkms/amd-tree.sh --series $series TREE puts it there all the same; Documentation/porting.rst"
+fi
 supported=$("$top/dkms/hooks.sh" --supported; "$top/dkms/hooks.sh" --trees 2>/dev/null || true)
-[ -z "$series" ] || echo "$supported" | grep -xF "$series" >/dev/null ||
+[ -z "$series" ] || printf '%s\n' "$supported" "$compiled" | grep -xF "$series" >/dev/null ||
 	die "the scheduler is not built for '$tree'" "its series is $series, and these are supported: $(echo "$supported" | paste -sd ' ')" \
 	    "a newer $me, or Documentation/porting.rst"
 

@@ -81,7 +81,7 @@ function end_hook(    s, words, i)
 
 /^#/ || /^[ \t]*$/ { next }
 
-/^(base|supports|knows)[ \t]/ {
+/^(base|supports|compiles|knows)[ \t]/ {
 	if (reading || NF != 2)
 		bad_list("series come first, one a line")
 	if ($1 != "base")

@@ -5,7 +5,7 @@
 #
 # Usage: dkms/hooks.sh [--series SERIES] [--check | --print] TREE
 #        dkms/hooks.sh --series SERIES --files | --places | --proofs
-#        dkms/hooks.sh --base | --supported | --trees | --known
+#        dkms/hooks.sh --base | --supported | --trees | --compiled | --known
 #        dkms/hooks.sh --series-of TREE
 #
 # TREE is a kernel's source, or one that has amdkfd elsewhere (AMD's driver package: amd/amdkfd).
@@ -16,8 +16,9 @@
 #
 # --files: files with hooks. --places: FILE|PLACE of each. --proofs: FILE and what its object has to
 # have. --supported: series of kernels that the scheduler is built for. --trees: series of AMD's
-# package that it is built for. --known: all of these, and series of which only the places are
-# known. --base: the supported one that is meant where none is named.
+# package that it is built for. --compiled: series that it compiles for, and that it never ran with.
+# --known: all of these, and series of which only the places are known. --base: the supported one
+# that is meant where none is named.
 #
 # Each hook that has no place is a line: hook, file, function, anchor, and what is wrong. Exit
 # status: 0; 1 if a hook has no place, or hooks are there already; 2 if the command line or
@@ -98,7 +99,7 @@ tree=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--series)	[ $# -ge 2 ] || die 2 "--series needs a value"; series=$2; shift ;;
-	--check|--print|--files|--places|--proofs|--base|--supported|--trees|--known|--series-of)
+	--check|--print|--files|--places|--proofs|--base|--supported|--trees|--compiled|--known|--series-of)
 			mode=${1#--} ;;
 	-h|--help)	sed -n '4,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
 	-*)		die 2 "unknown argument '$1'" ;;
@@ -111,11 +112,12 @@ case $mode in
 base)		series_of base; exit 0 ;;
 supported)	series_of supports | grep -v '^amd-' || true; exit 0 ;;
 trees)		series_of supports | grep '^amd-' || true; exit 0 ;;
-known)		series_of supports knows; exit 0 ;;
+compiled)	series_of compiles; exit 0 ;;
+known)		series_of supports compiles knows; exit 0 ;;
 files|places|proofs)	about "$mode"; exit 0 ;;
 esac
 
-known=$(series_of supports knows | tr '\n' ' ')
+known=$(series_of supports compiles knows | tr '\n' ' ')
 known=${known% }
 [ -n "$tree" ] || die 2 "which tree?"
 [ -d "$tree" ] || die 2 "there is no folder '$tree'"

@@ -410,7 +410,7 @@ package()
 of_package()
 {
 	in_f "after one();"
-	sed -i 's/^knows.*/&\nsupports amd-9.1\nknows amd-9.12/; s/^hook x/&\nseries amd-9.1/' "$list"
+	sed -i 's/^knows.*/&\nsupports amd-9.1\nknows amd-9.12\ncompiles amd-9.2/; s/^hook x/&\nseries amd-9.1/' "$list"
 	tree_of <<<$'int f(void)\n{\n\tone();\n}'
 	package 9.12.7-2187269.22.04
 	is "by the package" "$(hooks --series-of "$scratch/package")" amd-9.12
@@ -432,7 +432,8 @@ of_package()
 	has "$out" "no hooks for the amd-9.3 series"
 	is "kernels" "$(hooks --supported)" 9.1
 	is "packages" "$(hooks --trees)" amd-9.1
-	is "known" "$(hooks --known | tr '\n' ' ')" "9.1 9.2 amd-9.1 amd-9.12 "
+	is "compiled" "$(hooks --compiled)" amd-9.2
+	is "known" "$(hooks --known | tr '\n' ' ')" "9.1 9.2 amd-9.1 amd-9.2 amd-9.12 "
 }
 
 # wrong TEXT COMMAND...: the list, after COMMAND, is refused with its line

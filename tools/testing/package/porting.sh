@@ -148,6 +148,24 @@ tree_stays()
 	diff -r "$scratch/amdgpu-4.5.6.before" "$scratch/amdgpu-4.5.6"
 }
 
+# A series that the scheduler compiles for has to be said: none that it never ran with is installed by itself.
+tree_is_untried()
+{
+	local tree=$scratch/amdgpu-7.8.9 list=$scratch/untried.list
+
+	amd_tree "$tree" "$src"
+	mkdir -p "$tree/amd/dkms"
+	echo "AC_INIT(amdgpu-dkms, 7.8.9)" >"$tree/amd/dkms/configure.ac"
+	sed -E "s/^supports $series\$/&\ncompiles amd-7.8/; s/^(series([[:space:]]+[^ ]+)*[[:space:]])$series( |\$)/\1$series amd-7.8\3/" "$TOP/dkms/hooks.list" >"$list"
+	cp -r "$tree" "$tree.before"
+	HOOKS_LIST=$list refused "$out" "$TOP/dkms/amd-tree.sh" --check "$tree"
+	has "$out" "never run with"
+	HOOKS_LIST=$list refused "$out" "$TOP/dkms/amd-tree.sh" "$tree"
+	diff -r "$tree.before" "$tree"
+	HOOKS_LIST=$list "$TOP/dkms/amd-tree.sh" --series amd-7.8 "$tree"
+	has "$tree/amd/amdkfd/kfd_priv.h" KFD_GPREEMPT_QUEUE
+}
+
 # A series that is supported as well changes nothing of what is made where none is named.
 base_is_meant()
 {
@@ -162,7 +180,7 @@ base_is_meant()
 	HOOKS_LIST=$all "$TOP/dist/moved" "$src" "$src" >"$out"
 }
 
-plan 11
+plan 12
 must "there is a stock source" sources
 must "the upstream series is made, with a cover letter, signed off" makes_series
 must "git am applies it, and the result is what DKMS builds" git_am
@@ -174,4 +192,5 @@ tap "what moved in another source is named" moved
 tap "a tree in AMD's layout takes the hooks" tree_takes_hooks
 tap "where no series is named, the base is meant" base_is_meant
 tap "a tree that they do not fit stays as it is" tree_stays
+tap "a tree that the scheduler never ran with takes it only by the name of its series" tree_is_untried
 finish
