@@ -9,7 +9,8 @@
 # FOLDER is the source as the package puts it below /usr/src (amdgpu-VERSION). It is read only. The tests build it for the kernels that
 # tools/testing/vm/kernel.sh --amd names: of each for the newest release that the untouched package builds for, because a package is older than
 # the newest point releases. A throw-away system of that kernel's release of Debian has its compiler and headers. There the package's own
-# configure runs, which asks the kernel what it has, and then kbuild. Parts that no Instinct needs (display, SI, CIK) are left out.
+# configure runs, which asks the kernel what it has, and then kbuild. Parts that no Instinct needs (display, SI, CIK) are left out. Where the untouched
+# package builds for none of a kernel's releases, what compiles of amdkfd compiles with the scheduler, too, and is linked.
 #
 # --build prints two lines: the release, and the folder with the modules. stock: untouched. hooked: with the hooks. test: the same, with registers
 # that are the virtual GPU's (fast front end). What has been built is not built again. Exit status 3: it cannot
@@ -59,19 +60,35 @@ copy()
 	chmod -R u+w "$1"
 }
 
-# prepare FOLDER: what the package's build does before it compiles, but configure, which is the kernel's
+# prepare FOLDER: what the package's build does before it compiles, but for what depends on the kernel: configure, and what follows from its answers
 prepare()
 {
 	local no_parts='/CONFIG_DRM_AMD_DC\>/d; /CONFIG_DRM_AMD_DC_FP\>/d; /CONFIG_DRM_AMD_DC_HDCP\>/d; /CONFIG_DRM_AMDGPU_\(SI\|CIK\)\>/d'
+	local rules=$1/amd/dkms/Kbuild arguments=(none "$1" "$scratch/link" gcc)
 
-	sed -i "$no_parts" "$1/amd/dkms/Kbuild"
+	# An older package has one file for DKMS and for kbuild, and asks DKMS where the source is.
+	if [ ! -e "$rules" ]; then
+		rules=$1/amd/dkms/Makefile
+		arguments=(none "$scratch/dkms" amdgpu 0 "$scratch/link")
+		mkdir -p "$scratch/dkms/amdgpu/0"
+		ln -sfn "$1" "$scratch/dkms/amdgpu/0/build"
+	fi
+	sed -i "$no_parts" "$rules"
 	mv "$1/amd/dkms/configure" "$1/amd/dkms/configure.own"
-	printf '#!/bin/sh\ntouch config/config.h\n' >"$1/amd/dkms/configure"
+	# These answers are those from which nothing follows.
+	printf '#!/bin/sh\nfor i in AMDKCL_FLAGS_TAKE_PATH DMA_RESV_FENCES; do echo "#define HAVE_$i 1"; done >config/config.h\n' >"$1/amd/dkms/configure"
 	chmod +x "$1/amd/dkms/configure"
 	rm -f "$scratch/link"
-	(cd "$1" && bash amd/dkms/pre-build.sh none "$1" "$scratch/link" gcc) >"$scratch/prepare" 2>&1 || { cat "$scratch/prepare"; return 1; }
+	(cd "$1" && bash amd/dkms/pre-build.sh "${arguments[@]}") >"$scratch/prepare" 2>&1 || { cat "$scratch/prepare"; return 1; }
 	mv "$1/amd/dkms/configure.own" "$1/amd/dkms/configure"
 	rm -f "$1/amd/dkms/config/config.h"
+}
+
+# follow FOLDER: what the package's build does behind configure, by its answers
+follow()
+{
+	# shellcheck disable=SC2016 # of that script
+	(cd "$1" && bash -c 'SRC=amd/dkms; eval "$(sed "1,/^(cd .*configure)$/d" amd/dkms/pre-build.sh)"')
 }
 
 # intercept FOLDER: registers are those of the virtual GPU. What asks for none is compiled as before, so that this takes no minute.
@@ -139,11 +156,12 @@ configured()
 	echo "$answers"
 }
 
-# compile KVER FLAVOUR ANSWERS [TARGET]: in $cache/build; its log is $cache/build/log
+# compile KVER FLAVOUR ANSWERS [TARGET...]: in $cache/build; its log is $cache/build/log
 compile()
 {
-	local tree=$cache/build/$1 symbols=()
+	local tree=$cache/build/$1 symbols=() targets=("${@:4}")
 
+	[ $# -gt 3 ] || targets=(modules)
 	staged "$2" || return
 	# What changed in a tree that was compiled is newer than its objects then; a linked file would not be.
 	mkdir -p "$cache/build"
@@ -151,12 +169,13 @@ compile()
 	rsync -rlp --checksum --delete --exclude='*.o' --exclude='*.cmd' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' \
 		--exclude='*.order' --exclude='*.symvers' --exclude='*.d' --exclude='.tmp_*' --exclude=/amd/dkms/config/config.h "$cache/$2/" "$tree/"
 	cmp -s "$3" "$tree/amd/dkms/config/config.h" || cp "$3" "$tree/amd/dkms/config/config.h"
+	follow "$tree"
 	if [ "$2" = test ]; then
 		symbols=("KBUILD_EXTRA_SYMBOLS=$cache/accessors/$1/Module.symvers")
 		accessors "$1" "$cache/accessors/$1" || { : >"$cache/build/log"; return 1; }
 	fi
 	in_system "$1" make "-j$(nproc)" TTM_NAME=amdttm SCHED_NAME=amd-sched -C "/lib/modules/$1/build" "M=$tree" KCFLAGS=-g0 \
-		CONFIG_DEBUG_INFO_BTF_MODULES= "${symbols[@]}" "${4:-modules}" 2>&1 | tee "$cache/build/log" | "$TOP/dkms/progress.sh" --kbuild "$total" "compiling AMD's package ($2) for $1"
+		CONFIG_DEBUG_INFO_BTF_MODULES= "${symbols[@]}" "${targets[@]}" 2>&1 | tee "$cache/build/log" | "$TOP/dkms/progress.sh" --kbuild "$total" "compiling AMD's package ($2) for $1"
 	return "${PIPESTATUS[0]}"
 }
 
@@ -254,6 +273,50 @@ release_for()
 	return 1
 }
 
+# amdkfd_alone KVER FLAVOUR: compiles what compiles of amdkfd, and of the scheduler; prints the objects
+amdkfd_alone()
+{
+	local tree=$cache/build/$1 targets
+
+	staged "$2"
+	# Some are a part of another file.
+	mapfile -t targets < <(cd "$cache/$2/amd" && find amdkfd kfd_gpreempt -maxdepth 1 -name '*.c' ! -name 'backend*.c' 2>/dev/null | sed 's|\(.*\)\.c$|amd/amdgpu/../\1.o|')
+	rm -f "$tree"/amd/amdkfd/*.o
+	compile "$1" "$2" "$cache/config/$1.h" -k "${targets[@]}" >&2 || true
+	(cd "$tree/amd" && find amdkfd kfd_gpreempt -name '*.o' 2>/dev/null | sort)
+}
+
+# parts KERNEL: where the package does not build, amdkfd of it compiles with the scheduler as far as it does without, and is linked. Ends as skipped:
+# says how far it went, and why not further.
+parts()
+{
+	local kver own tree missing objects
+
+	for kver in $("$kernel_sh" --list "$1" | sort -rV); do
+		[ ! -e "$cache/config/$kver.h" ] || break
+	done
+	ls "$cache/config/$kver.h" >/dev/null
+	tree=$cache/build/$kver
+	amdkfd_alone "$kver" stock >"$scratch/without"
+	errors >"$scratch/errors"
+	[ -s "$scratch/without" ] || skip "amdkfd of the untouched package does not compile for $kver, either: $(head -n 1 "$scratch/errors")"
+	amdkfd_alone "$kver" hooked >"$scratch/with"
+	comm -23 "$scratch/without" "$scratch/with" >"$scratch/lost"
+	[ ! -s "$scratch/lost" ] || { echo "with the scheduler these do not compile:"; cat "$scratch/lost"; errors; return 1; }
+	grep -xF amdkfd/kfd_device_queue_manager.o "$scratch/without" >/dev/null || skip "kfd_device_queue_manager.c of the untouched package does not compile for $kver, either: $(head -n 1 "$scratch/errors")"
+	own=$(sed -n 's|.*kfd_gpreempt/||p' "$scratch/with" | wc -l)
+	is "objects of the scheduler" "$own" "$(find "$cache/hooked/amd/kfd_gpreempt" -name '*.c' ! -name 'backend*.c' | wc -l)"
+	mapfile -t objects <"$scratch/with"
+	(cd "$tree/amd" && ld -r -o "$scratch/linked.o" "${objects[@]}")
+	# Hooks in files that do not compile are not there to be found.
+	if ! "$hooks_sh" --series "$series" --files | sed -n 's|\(.*\)\.c$|amdkfd/\1.o|p' | grep -vxFf "$scratch/without" >/dev/null; then
+		missing=$(missing_hook "$series" "$tree/amd/amdkfd")
+		[ -z "$missing" ] || { echo "$missing"; return 1; }
+	fi
+	rm -rf "$tree"
+	skip "amdkfd alone was compiled and linked for $kver: $(grep -c '^amdkfd' "$scratch/with") of its files and the scheduler's $own. The untouched package does not build: $(cat "$scratch/why.$1")"
+}
+
 # of_series AWK: a program for the lines of hooks.list that are about the series
 of_series()
 {
@@ -275,7 +338,7 @@ places()
 
 supported()
 {
-	"$hooks_sh" --trees | grep -qxF "$series" || skip "of $series only the places are known"
+	{ "$hooks_sh" --trees; "$hooks_sh" --compiled; } | grep -xF "$series" >/dev/null || skip "of $series only the places are known"
 }
 
 # Names of options are renamed by the package's build, in all files: none of the scheduler's may be one.
@@ -287,10 +350,16 @@ names_stay()
 	diff -r "$scratch/own" "$cache/hooked/amd/kfd_gpreempt"
 }
 
+# untouched KERNEL: finds the release; $scratch/why.KERNEL: why there is none
 untouched()
 {
 	supported
-	release_for "$1" >"$scratch/release.$1"
+	if ! release_for "$1" >"$scratch/release.$1"; then
+		head -n 2 "$scratch/release.$1" | paste -sd ' ' >"$scratch/why.$1"
+		grep '^it builds for none of .*error:' "$scratch/why.$1" || { cat "$scratch/release.$1"; return 1; }
+		: >"$scratch/release.$1"
+		skip "$(cat "$scratch/why.$1")"
+	fi
 	tail -n 1 "$scratch/release.$1"
 }
 
@@ -298,7 +367,11 @@ untouched()
 builds()
 {
 	supported
-	[ -s "$scratch/release.$1" ] || skip "the untouched package does not build"
+	if [ ! -s "$scratch/release.$1" ]; then
+		[ -s "$scratch/why.$1" ] || skip "the untouched package does not build"
+		[ "$2" = hooked ] || skip "the untouched package does not build"
+		parts "$1"
+	fi
 	built "$(tail -n 1 "$scratch/release.$1")" "$2"
 }
 
@@ -327,7 +400,11 @@ if [ "${1:-}" = --build ]; then
 	skipped
 	exec 9>"$cache/.lock"
 	flock 9
-	kver=$(release_for "$2") || { echo "$kver" >&2; exit 1; }
+	if ! kver=$(release_for "$2"); then
+		echo "$kver" | paste -sd ' ' >&2
+		[[ $kver != "it builds for none of "* ]] || exit 3
+		exit 1
+	fi
 	skipped
 	out=$(built "$kver" "$3") || { echo "$out" >&2; exit 1; }
 	printf '%s\n%s\n' "$kver" "$out"
