@@ -337,16 +337,17 @@ secure_boot()
 
 real_tree()
 {
-	local copy=$scratch/copy
+	local copy=$scratch/copy series
 
 	[ -n "${AMD_TREE:-}" ] || skip "AMD_TREE names no folder as amdgpu-dkms has it below /usr/src"
 	cp -a "$AMD_TREE" "$copy"
-	"$TOP/dkms/amd-tree.sh" "$copy"
+	series=$("$TOP/dkms/hooks.sh" --series-of "$AMD_TREE")
+	"$TOP/dkms/amd-tree.sh" --series "$series" "$copy"
 	[ -e "$copy/amd/kfd_gpreempt/Kbuild" ]
 	diff -rq "$AMD_TREE" "$copy" >"$out" || true
 	is "what is new" "$(grep '^Only in' "$out")" "Only in $copy/amd: kfd_gpreempt"
 	is "changed beside files with hooks" "$(sed -n "s|^Files .* and $copy/\(.*\) differ$|\1|p" "$out" | sort | comm -23 - <(
-		"$TOP/dkms/hooks.sh" --series "$("$TOP/dkms/hooks.sh" --series-of "$AMD_TREE")" --files | sed 's|^|amd/amdkfd/|' | sort))" ""
+		"$TOP/dkms/hooks.sh" --series "$series" --files | sed 's|^|amd/amdkfd/|' | sort))" ""
 }
 
 plan 19

@@ -246,7 +246,8 @@ BOTH(waves_cannot_be_seen, "where the device does not tell its waves, launches c
 	blind.get_cu_occupancy = NULL;
 	world.nodes[0].node.kfd2kgd = &blind;
 	kfd_gpreempt_node_init(&world.nodes[0].node);
-	CHECK(!node_of(0)->waves.occupancy);
+	CHECK(!node_of(0)->waves.occupancy && !node_of(0)->waves.known);
+	CHECK(strstr(shim_log, "does not count them by queue") != NULL);
 	low_yields_without_waves();
 	mutex_lock(&gpreempt_lock);
 	gpreempt_waves_see(node_of(0));
