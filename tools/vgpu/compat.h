@@ -40,8 +40,8 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 11, 0)
 #define in_hardirq()			in_irq()
-#define CSD_INIT(_func, _info)		{ .func = (_func), .info = (_info) }
-#define IRQ_WORK_INIT_HARD(_func)	{ .func = (_func), .flags = ATOMIC_INIT(IRQ_WORK_HARD_IRQ) }
+#define INIT_CSD(_csd, _func, _info)	(*(_csd) = (call_single_data_t){ .func = (_func), .info = (_info) })
+#define IRQ_WORK_INIT_HARD(_func)	((struct irq_work){ .func = (_func), .flags = ATOMIC_INIT(IRQ_WORK_HARD_IRQ) })
 #endif
 
 #endif /* VGPU_COMPAT_H */

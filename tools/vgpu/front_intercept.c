@@ -3,8 +3,8 @@
  * front_intercept.c - "fast" front end: the accessors of a test build of amdgpu
  *
  * intercept.h makes that build call these four functions for every readl/readq/writel/writeq. An
- * access to a mapping of the register BAR goes to the model, any other is carried out. The mapping
- * is found once per binding by its physical address.
+ * access to a mapping of a register BAR goes to that device's model, any other is carried out. The
+ * mapping is found once per binding by its physical address.
  */
 #include <linux/export.h>
 #include <linux/io.h>
@@ -18,79 +18,96 @@
 #undef writel
 #undef writeq
 
-/* Start of the driver's mapping of the register BAR, 0 while not seen. Read without a lock: a word, and set before it matters. */
-static unsigned long mmio_base;
+/* Start of the driver's mapping of each register BAR, 0 while not seen. Read without a lock: a word, and set before it matters. */
+static unsigned long mmio_base[VGPU_MAX_DEVICES];
 
-static void intercept_bind(void)
+static void intercept_bind(const struct vgpu *v)
 {
-	WRITE_ONCE(mmio_base, 0);
+	WRITE_ONCE(mmio_base[v->number], 0);
 }
 
-/* Offset of @addr in the register BAR, or -1 */
-static long mmio_offset(const volatile void __iomem *addr)
+/* The device in whose register BAR @addr is, and its offset there; NULL: in none */
+static struct vgpu *find_register(const volatile void __iomem *addr, unsigned long *offset)
 {
-	unsigned long va = (unsigned long)addr;
-	unsigned long base = READ_ONCE(mmio_base);
+	unsigned long va = (unsigned long)addr, base;
+	bool unseen = false;
 	phys_addr_t phys;
+	struct vgpu *v;
 
-	if (base)
-		return va - base < vgpu_model_reg_bytes(vgpu.model) ? (long)(va - base) : -1;
+	for_each_vgpu(v) {
+		base = READ_ONCE(mmio_base[v->number]);
+		*offset = va - base;
+		if (base && *offset < vgpu_model_reg_bytes(v->model))
+			return v;
+		unseen |= !base;
+	}
+	if (!unseen)
+		return NULL;
 	phys = slow_virt_to_phys((void *)va);
-	if (phys - VGPU_MMIO_PHYS >= vgpu_model_reg_bytes(vgpu.model))
-		return -1;
-	WRITE_ONCE(mmio_base, va - (unsigned long)(phys - VGPU_MMIO_PHYS));
-	return phys - VGPU_MMIO_PHYS;
+	for_each_vgpu(v) {
+		*offset = phys - v->low_phys - VGPU_MMIO_OFFSET;
+		if (*offset < vgpu_model_reg_bytes(v->model)) {
+			WRITE_ONCE(mmio_base[v->number], va - *offset);
+			return v;
+		}
+	}
+	return NULL;
 }
 
 /* Many addresses are written that are neither: page tables, buffers. */
 static bool is_doorbell(const volatile void __iomem *addr)
 {
-	return slow_virt_to_phys((void *)(unsigned long)addr) - VGPU_DOORBELL_PHYS < VGPU_DOORBELL_BYTES;
+	phys_addr_t phys = slow_virt_to_phys((void *)(unsigned long)addr) - VGPU_LOW_PHYS;
+
+	return phys < (u64)vgpu_count * VGPU_LOW_BYTES && phys % VGPU_LOW_BYTES - VGPU_DOORBELL_OFFSET < VGPU_DOORBELL_BYTES;
 }
 
 u32 vgpu_readl(const volatile void __iomem *addr)
 {
-	long offset = mmio_offset(addr);
+	unsigned long offset;
+	struct vgpu *v = find_register(addr, &offset);
 
-	return offset < 0 ? __readl(addr) : vgpu_model_reg_read(vgpu.model, offset / 4);
+	return v ? vgpu_model_reg_read(v->model, offset / 4) : __readl(addr);
 }
 EXPORT_SYMBOL(vgpu_readl);
 
 u64 vgpu_readq(const volatile void __iomem *addr)
 {
-	long offset = mmio_offset(addr);
+	unsigned long offset;
+	struct vgpu *v = find_register(addr, &offset);
 
-	if (offset < 0)
+	if (!v)
 		return __readq(addr);
-	return vgpu_model_reg_read(vgpu.model, offset / 4) |
-	       (u64)vgpu_model_reg_read(vgpu.model, offset / 4 + 1) << 32;
+	return vgpu_model_reg_read(v->model, offset / 4) | (u64)vgpu_model_reg_read(v->model, offset / 4 + 1) << 32;
 }
 EXPORT_SYMBOL(vgpu_readq);
 
 void vgpu_writel(u32 value, volatile void __iomem *addr)
 {
-	long offset = mmio_offset(addr);
+	unsigned long offset;
+	struct vgpu *v = find_register(addr, &offset);
 
-	if (offset < 0) {
+	if (!v) {
 		__writel(value, addr);
 		vgpu_rung(is_doorbell(addr));
-	} else if (vgpu_model_reg_write(vgpu.model, offset / 4, value)) {
-		vgpu_rung(vgpu_model_asked(vgpu.model));
+	} else if (vgpu_model_reg_write(v->model, offset / 4, value)) {
+		vgpu_rung(vgpu_model_asked(v->model));
 	}
 }
 EXPORT_SYMBOL(vgpu_writel);
 
 void vgpu_writeq(u64 value, volatile void __iomem *addr)
 {
-	long offset = mmio_offset(addr);
+	unsigned long offset;
+	struct vgpu *v = find_register(addr, &offset);
 
-	if (offset < 0) {
+	if (!v) {
 		__writeq(value, addr);
 		vgpu_rung(is_doorbell(addr));
 	} else {
-		vgpu_model_reg_write(vgpu.model, offset / 4, (u32)value);
-		vgpu_model_reg_write(vgpu.model, offset / 4 + 1, (u32)(value >> 32));
-		vgpu_rung(vgpu_model_asked(vgpu.model));
+		vgpu_model_reg_write(v->model, offset / 4, (u32)value);
+		vgpu_model_reg_write(v->model, offset / 4 + 1, (u32)(value >> 32));
+		vgpu_rung(vgpu_model_asked(v->model));
 	}
 }
 EXPORT_SYMBOL(vgpu_writeq);

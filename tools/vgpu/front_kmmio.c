@@ -21,7 +21,7 @@
 
 /**
  * struct vgpu_step - the access that this CPU is stepping through
- * @offset: in the register BAR
+ * @offset: in the register BAR of the probe's device
  * @bytes: width, 4 or 8; 0: not understood
  * @write: direction
  */
@@ -33,17 +33,31 @@ struct vgpu_step {
 
 static DEFINE_PER_CPU(struct vgpu_step, current_step);
 
-/* Our own mapping of the memory behind the register BAR, never armed */
-static void __iomem *backing;
+/**
+ * struct registers - the register BAR of a device
+ * @probe: what kmmio is told
+ * @backing: our own mapping of the memory behind it, never armed
+ * @armed: accesses are caught
+ */
+struct registers {
+	struct kmmio_probe probe;
+	void __iomem *backing;
+	bool armed;
+};
+
+static struct registers registers[VGPU_MAX_DEVICES];
 
 static void (*do_kmmio_cleanup)(void);
-static void before_step(struct kmmio_probe *probe, struct pt_regs *regs, unsigned long addr);
-static void after_step(struct kmmio_probe *probe, unsigned long condition, struct pt_regs *regs);
-static struct kmmio_probe mmio_probe = {
-	.pre_handler = before_step,
-	.post_handler = after_step,
-};
-static bool armed;
+
+static struct registers *probed(struct kmmio_probe *probe)
+{
+	return container_of(probe, struct registers, probe);
+}
+
+static struct vgpu_model *model_of(const struct registers *r)
+{
+	return vgpus[r - registers].model;
+}
 
 /* The accessors compile to MOV between memory and a general register (or an immediate), with 32 or 64 bits. */
 static void decode(const u8 *ip, struct vgpu_step *step)
@@ -59,6 +73,7 @@ static void decode(const u8 *ip, struct vgpu_step *step)
 static void before_step(struct kmmio_probe *probe, struct pt_regs *regs, unsigned long addr)
 {
 	struct vgpu_step *step = this_cpu_ptr(&current_step);
+	const struct registers *r = probed(probe);
 	u32 i;
 
 	step->offset = addr - probe->addr;
@@ -66,42 +81,64 @@ static void before_step(struct kmmio_probe *probe, struct pt_regs *regs, unsigne
 	if (!step->bytes)
 		pr_err_ratelimited("%pS accesses a register in a way that is not modelled\n", (void *)regs->ip);
 	for (i = 0; !step->write && i < step->bytes; i += 4)
-		writel(vgpu_model_reg_read(vgpu.model, (step->offset + i) / 4), backing + step->offset + i);
+		writel(vgpu_model_reg_read(model_of(r), (step->offset + i) / 4), r->backing + step->offset + i);
 }
 
 static void after_step(struct kmmio_probe *probe, unsigned long condition, struct pt_regs *regs)
 {
 	struct vgpu_step *step = this_cpu_ptr(&current_step);
+	const struct registers *r = probed(probe);
 	u32 i;
 
 	for (i = 0; step->write && i < step->bytes; i += 4)
-		vgpu_model_reg_write(vgpu.model, (step->offset + i) / 4, readl(backing + step->offset + i));
+		vgpu_model_reg_write(model_of(r), (step->offset + i) / 4, readl(r->backing + step->offset + i));
 }
 
+/* What is remembered from there until the function returns is the device. */
 static int ioremap_entry(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	return regs->di == VGPU_MMIO_PHYS && regs->si == vgpu_model_reg_bytes(vgpu.model) ? 0 : 1;
+	const struct vgpu *v;
+
+	for_each_vgpu(v) {
+		if (regs->di != v->low_phys + VGPU_MMIO_OFFSET || regs->si != vgpu_model_reg_bytes(v->model))
+			continue;
+		*(u32 *)ri->data = v->number;
+		return 0;
+	}
+	return 1;
 }
 
 static int ioremap_return(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
-	if (armed || !regs_return_value(regs))
+	struct registers *r = &registers[*(u32 *)ri->data];
+
+	if (r->armed || !regs_return_value(regs))
 		return 0;
-	mmio_probe.addr = regs_return_value(regs);
-	mmio_probe.len = vgpu_model_reg_bytes(vgpu.model);
-	armed = !register_kmmio_probe(&mmio_probe);
-	if (!armed)
+	r->probe = (struct kmmio_probe){
+		.addr = regs_return_value(regs), .len = vgpu_model_reg_bytes(model_of(r)),
+		.pre_handler = before_step, .post_handler = after_step,
+	};
+	r->armed = !register_kmmio_probe(&r->probe);
+	if (!r->armed)
 		pr_err("cannot catch accesses to the registers\n");
 	return 0;
+}
+
+static void disarm(struct registers *r)
+{
+	if (r->armed)
+		unregister_kmmio_probe(&r->probe);
+	r->armed = false;
 }
 
 /* Before a mapping of the registers goes away its pages have to be as they were */
 static int iounmap_entry(struct kprobe *kp, struct pt_regs *regs)
 {
-	if (armed && regs->di == mmio_probe.addr) {
-		unregister_kmmio_probe(&mmio_probe);
-		armed = false;
-	}
+	const struct vgpu *v;
+
+	for_each_vgpu(v)
+		if (regs->di == registers[v->number].probe.addr)
+			disarm(&registers[v->number]);
 	return 0;
 }
 
@@ -109,6 +146,7 @@ static struct kretprobe ioremap_probe = {
 	.kp.symbol_name = "ioremap",
 	.entry_handler = ioremap_entry,
 	.handler = ioremap_return,
+	.data_size = sizeof(u32),
 	.maxactive = 4,
 };
 static struct kprobe iounmap_probe = { .symbol_name = "iounmap", .pre_handler = iounmap_entry };
@@ -126,16 +164,42 @@ static void *find_function(const char *name)
 	return addr;
 }
 
+static void unmap_backing(void)
+{
+	const struct vgpu *v;
+
+	for_each_vgpu(v) {
+		if (registers[v->number].backing)
+			iounmap(registers[v->number].backing);
+		registers[v->number].backing = NULL;
+	}
+}
+
+static int map_backing(void)
+{
+	const struct vgpu *v;
+
+	for_each_vgpu(v) {
+		registers[v->number].backing = ioremap(v->low_phys + VGPU_MMIO_OFFSET, VGPU_MMIO_BYTES);
+		if (!registers[v->number].backing) {
+			unmap_backing();
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 static void kmmio_front_exit(void)
 {
+	const struct vgpu *v;
+
 	unregister_kretprobe(&ioremap_probe);
 	unregister_kprobe(&iounmap_probe);
-	if (armed)
-		unregister_kmmio_probe(&mmio_probe);
-	armed = false;
+	for_each_vgpu(v)
+		disarm(&registers[v->number]);
 	synchronize_rcu();
 	do_kmmio_cleanup();
-	iounmap(backing);
+	unmap_backing();
 }
 
 static int kmmio_front_init(void)
@@ -148,9 +212,9 @@ static int kmmio_front_init(void)
 		pr_err("front=kmmio needs a kernel with CONFIG_MMIOTRACE and CONFIG_KPROBES\n");
 		return -EOPNOTSUPP;
 	}
-	backing = ioremap(VGPU_MMIO_PHYS, VGPU_MMIO_BYTES);
-	if (!backing)
-		return -ENOMEM;
+	ret = map_backing();
+	if (ret)
+		return ret;
 	ret = do_kmmio_init();
 	if (ret)
 		goto unmap;
@@ -164,7 +228,7 @@ static int kmmio_front_init(void)
 cleanup:
 	do_kmmio_cleanup();
 unmap:
-	iounmap(backing);
+	unmap_backing();
 	return ret;
 }
 

@@ -86,7 +86,10 @@ OFF_CPU_0 = "taskset -p fffe 2 >/dev/null\n"
 # loop always begins with CPU 0, so a driver that spins on CPU 1 cannot starve it. Tests read the kernel's log: none of it is
 # overwritten by the suites of one guest.
 CMDLINE = ("console=ttyS0 nokaslr mitigations=off tsc=reliable no_timer_check cryptomgr.notests oops=panic panic=-1 "
-           "memmap=1G$0x100000000 memmap=16M$0xa0000000 isolcpus=0 log_buf_len=1M rdinit=/init")
+           "memmap=1G$0x100000000 memmap={low_mb}M$0xa0000000 isolcpus=0 log_buf_len=1M rdinit=/init")
+MAX_GPUS = 8
+LOW_MB = 8              # of the second range, for a virtual GPU
+LEAST_LOW_MB = 16       # one and two of them boot the same guest
 
 HELP = """\
 vm.py run boots a stock Debian kernel under QEMU (software emulation, two CPUs), runs CMD in it through sh, prints what CMD prints and
@@ -98,6 +101,7 @@ exits with CMD's status.
   vm.py run --gpu verbatim --amdgpu KO -- ...            under another one, as it is
   vm.py run --gpu fast --amdgpu KO -- ...                under a build of amdgpu with intercept.h: registers are function calls
   vm.py run --gpu fast --vgpu-args 'fault=stale_mqd' --amdgpu-args 'sched_policy=2' -- ...
+  vm.py run --gpu fast --gpus 2 -- ...                   two virtual GPUs; VM_GPUS=2 says the same, unless --vgpu-args has gpus=
   VM_GPU=gfx942x2 vm.py run --gpu fast -- ...            another device than --gpu says: gfx90a, gfx942[xXCCS], a product, verbatim,
                                                          or several of them with commas; nothing changes without --gpu
   vm.py run --add ./prog --add ./data:/etc/data -- prog  extra files (a program brings the libraries it is linked with)
@@ -537,7 +541,7 @@ def run_initramfs(opts, command):
 # ------------------------------------------------------------------------------------------------------------------ QEMU
 
 def qemu_command(opts, kernel, initrd):
-    cmdline = CMDLINE
+    cmdline = CMDLINE.format(low_mb=max(LOW_MB * gpus_of(opts), LEAST_LOW_MB))
     # One host thread for both CPUs: with two, a kernel that patches its own text now and then met a stale int3. Without cmpxchg16b:
     # restarting one under -icount left garbage in EFLAGS. Without erms: under -icount a string instruction is a block for each step, and
     # with it kernel and libc clear and copy by bytes.
@@ -566,6 +570,11 @@ def qemu_command(opts, kernel, initrd):
 
 def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)      # PR_SET_PDEATHSIG
+
+
+def gpus_of(opts):
+    """How many virtual GPUs there are."""
+    return int((re.findall(r"\bgpus=(\d+)", opts.vgpu_args) or [1])[-1])
 
 
 def vgpu_args(opts):
@@ -1075,9 +1084,11 @@ def prepared(opts, command):
 
 
 def other_device(opts, device):
-    """$VM_GPU: what runs on a device can run on every other one, and on the module that users get."""
+    """$VM_GPU: what runs on a device can run on every other one, and on the module that users get; $VM_GPUS: and beside others."""
     if opts.gpu == "none":
         return
+    if os.environ.get("VM_GPUS"):
+        opts.vgpu_args = f"gpus={os.environ['VM_GPUS']} {opts.vgpu_args}"
     for word in filter(None, device.split(",")):
         gfx942 = re.fullmatch(r"gfx942(?:x([1248]))?", word)
         if gfx942:
@@ -1096,6 +1107,8 @@ def parse(argv):
     parser.add_argument("action", choices=("run", "shell", "kver", "fetch"))
     parser.add_argument("--gpu", choices=("none", "fast", "verbatim", *PRODUCTS), default="none",
                         help="virtual GPU and front end to bring up before CMD; a product: as large as that, fast if there is a build for it")
+    parser.add_argument("--gpus", metavar="N", type=int, choices=range(1, MAX_GPUS + 1),
+                        help=f"so many virtual GPUs, 1 to {MAX_GPUS} (1); --vgpu-args 'preset=mi210,mi308x' makes them different")
     parser.add_argument("--amdgpu", metavar="KO", help="module to take into the guest; `stock' is the kernel package's own")
     parser.add_argument("--vgpu", metavar="KO", help="virtual GPU's module (default $BUILD/vgpu/vgpu.ko)")
     parser.add_argument("--vgpu-args", metavar="S", default="", help="more parameters for vgpu.ko")
@@ -1114,6 +1127,8 @@ def parse(argv):
     cut = argv.index("--") if "--" in argv else len(argv)
     opts = parser.parse_args(argv[:cut])
     opts.command = argv[cut + 1:]
+    if opts.gpus:
+        opts.vgpu_args = f"gpus={opts.gpus} {opts.vgpu_args}"
     if opts.gpu in PRODUCTS:
         opts.vgpu_args = f"preset={opts.gpu} {opts.vgpu_args}"
         opts.gpu = "fast" if opts.amdgpu or os.environ.get("AMDGPU_TEST_KO") else "verbatim"
