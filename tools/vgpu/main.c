@@ -65,6 +65,11 @@ static void *vram_ptr(void *ctx, u64 offset, u32 len)
 	return offset < bytes && len <= bytes - offset ? (u8 *)v->vram + offset : NULL;
 }
 
+static void *peer_ptr(void *ctx, u32 node, u64 offset, u32 len)
+{
+	return node < vgpu_count ? vram_ptr(&vgpus[node], offset, len) : NULL;
+}
+
 static u64 now_ns(void *ctx)
 {
 	return ktime_get_ns();
@@ -111,6 +116,7 @@ static void sync_irq(void)
 static const struct vgpu_platform_ops platform_ops = {
 	.sys_ptr = sys_ptr,
 	.vram_ptr = vram_ptr,
+	.peer_ptr = peer_ptr,
 	.now_ns = now_ns,
 	.raise_irq = raise_irq,
 };

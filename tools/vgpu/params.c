@@ -26,6 +26,10 @@ static unsigned int gpus = 1;
 module_param(gpus, uint, 0444);
 MODULE_PARM_DESC(gpus, "how many devices there are, 1..8 (default 1); more than two want memmap= of 8 MiB each instead of 16M$0xa0000000");
 
+static bool xgmi;
+module_param(xgmi, bool, 0444);
+MODULE_PARM_DESC(xgmi, "xGMI links between all devices, which have to be of one gfx target (default: none)");
+
 static char *front = "intercept";
 module_param(front, charp, 0444);
 MODULE_PARM_DESC(front, "how register accesses arrive: intercept (test build of amdgpu), kmmio (any amdgpu), none (no device)");
@@ -295,6 +299,25 @@ static bool parse_device(struct vgpu *v)
 	return true;
 }
 
+/* All of them in the order of their memory, of which none has more than the share of it */
+static bool connect_devices(void)
+{
+	struct vgpu *v;
+
+	if (!xgmi)
+		return true;
+	for_each_vgpu(v) {
+		if (vgpu_count < 2 || v->config.asic != vgpus[0].config.asic) {
+			pr_err("xgmi=1 needs several devices of one gfx target\n");
+			return false;
+		}
+		v->config.hive = vgpu_count;
+		v->config.hive_node = v->number;
+		v->config.hive_bytes = v->vram_bar_bytes;
+	}
+	return true;
+}
+
 /* What the files of the parameters show: one value, or one for each device */
 static void show_chosen(void)
 {
@@ -344,6 +367,8 @@ int vgpu_params_parse(void)
 		if (!parse_device(v))
 			return -EINVAL;
 	}
+	if (!connect_devices())
+		return -EINVAL;
 	show_chosen();
 	return 0;
 }

@@ -48,10 +48,21 @@ static u64 reg64(struct vgpu_model *m, u32 index)
 	return vgpu_reg(m, index) | (u64)vgpu_reg(m, index + 1) << 32;
 }
 
-/* Memory at a physical address: a bus address, or an offset in VRAM */
+/* Memory at a physical address: a bus address, or an offset in VRAM, which is that of all devices of a hive */
 static void *phys_ptr(struct vgpu_model *m, bool system, u64 addr, u32 len)
 {
-	return system ? m->ops->sys_ptr(m->ctx, addr, len) : m->ops->vram_ptr(m->ctx, addr, len);
+	const struct vgpu_config *c = &m->config;
+	u64 node;
+
+	if (system)
+		return m->ops->sys_ptr(m->ctx, addr, len);
+	if (!c->hive)
+		return m->ops->vram_ptr(m->ctx, addr, len);
+	node = addr / c->hive_bytes;
+	addr -= node * c->hive_bytes;
+	if (node == c->hive_node)
+		return m->ops->vram_ptr(m->ctx, addr, len);
+	return node < c->hive ? m->ops->peer_ptr(m->ctx, (u32)node, addr, len) : NULL;
 }
 
 static bool vmid0_aperture(struct vgpu_model *m, u32 hub, u64 va, bool *system, u64 *phys)

@@ -120,7 +120,11 @@ void vgpu_regs_reset(struct vgpu_model *m)
 			r->tlb_generation[hub][vmid]++;		/* nothing that was found before is good */
 		r->ram[vgpu_hub_reg(m, hub, VGPU_VM_FB_LOCATION_BASE)] = (u32)(VGPU_FB_BASE >> 24);
 		r->ram[vgpu_hub_reg(m, hub, VGPU_VM_FB_LOCATION_TOP)] =
-			(u32)((VGPU_FB_BASE + m->config.vram_bytes - 1) >> 24);
+			(u32)((VGPU_FB_BASE + (m->config.hive ? m->config.hive * m->config.hive_bytes : m->config.vram_bytes) - 1) >> 24);
+	}
+	if (m->config.hive) {
+		r->ram[m->config.asic->xgmi] = m->config.hive_node | (m->config.hive - 1) << 4;
+		r->ram[m->config.asic->xgmi + 1] = (u32)(m->config.hive_bytes >> 24);
 	}
 	vgpu_sdma_reset(m);
 	vgpu_unlock(&r->lock, flags);

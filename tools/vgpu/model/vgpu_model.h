@@ -21,6 +21,7 @@ struct vgpu_model;
  *	ring its own doorbells.
  * @vram_ptr: CPU pointer to @len bytes of VRAM at an offset (never crosses a page), NULL beyond its
  *	end
+ * @peer_ptr: the same of another device of the hive, by its node; NULL: there are no others
  * @now_ns: device time, monotonic; virtual time under -icount
  *	Called under the lock of the registers, too.
  * @raise_irq: the IH ring has entries; called from vgpu_model_run() only, without the model's lock
@@ -28,6 +29,7 @@ struct vgpu_model;
 struct vgpu_platform_ops {
 	void *(*sys_ptr)(void *ctx, u64 bus_addr, u32 len);
 	void *(*vram_ptr)(void *ctx, u64 offset, u32 len);
+	void *(*peer_ptr)(void *ctx, u32 node, u64 offset, u32 len);
 	u64 (*now_ns)(void *ctx);
 	void (*raise_irq)(void *ctx);
 };
@@ -84,6 +86,7 @@ struct vgpu_layout {
  *	are); 0: no partitions
  * @xcp_status: PARTITION_COMPUTE_STATUS (7:4: into what the XCCs are divided); firmware has it
  *	follow @xcp_ctl
+ * @xgmi: MC_VM_XGMI_LFB_CNTL (3:0 node, 7:4 the last one), and MC_VM_XGMI_LFB_SIZE behind it
  * @layout: where the registers of several dies are, unless a product says otherwise
  * @sdma_client: of the interrupts of an I/O die's SDMA engines, by place
  * @sdma_page_ring: offset of the ring for page tables
@@ -108,6 +111,7 @@ struct vgpu_asic {
 	u32 lut_index;
 	u32 xcp_ctl;
 	u32 xcp_status;
+	u32 xgmi;
 	struct vgpu_layout layout;
 	u8 sdma_client[VGPU_AID_ENGINES];
 	u32 sdma_page_ring;
@@ -125,6 +129,10 @@ struct vgpu_asic {
  * @layout: where the registers of several dies are
  * @sclk_mhz: clock of the compute units
  * @vram_bytes: size of VRAM
+ * @hive: devices that xGMI links connect, this one included; 0: it has no links
+ * @hive_node: which of them it is
+ * @hive_bytes: of each of them in the address space of all, in which VRAM of each is one behind the
+ *	other; a multiple of 16 MiB
  * @doorbells: the doorbell BAR as the model reads it
  * @doorbell_bytes: its size
  * @xccs: accelerator complex dies, 1..@asic->max_xccs; everything below is of each of them
@@ -150,6 +158,9 @@ struct vgpu_config {
 	const struct vgpu_layout *layout;
 	u32 sclk_mhz;
 	u64 vram_bytes;
+	u32 hive;
+	u32 hive_node;
+	u64 hive_bytes;
 	void *doorbells;
 	u32 doorbell_bytes;
 	u32 xccs;

@@ -34,6 +34,14 @@ static void *vram_ptr(void *ctx, u64 offset, u32 len)
 	return offset + len <= BED_VRAM_BYTES && offset + len >= offset ? b->vram + offset : NULL;
 }
 
+/* Of all others, which have the same memory */
+static void *peer_ptr(void *ctx, u32 node, u64 offset, u32 len)
+{
+	struct bed *b = ctx;
+
+	return node && offset + len <= sizeof(b->peer) && offset + len >= offset ? b->peer + offset : NULL;
+}
+
 static u64 now_ns(void *ctx)
 {
 	struct bed *b = ctx;
@@ -51,7 +59,9 @@ static void raise_irq(void *ctx)
 	((struct bed *)ctx)->irqs++;
 }
 
-static const struct vgpu_platform_ops ops = { sys_ptr, vram_ptr, now_ns, raise_irq };
+static const struct vgpu_platform_ops ops = {
+	.sys_ptr = sys_ptr, .vram_ptr = vram_ptr, .peer_ptr = peer_ptr, .now_ns = now_ns, .raise_irq = raise_irq,
+};
 
 static void *must(void *p)
 {

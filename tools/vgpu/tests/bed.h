@@ -86,6 +86,7 @@ struct bed {
 	struct vgpu_config config;
 	struct vgpu_model *m;
 	u8 *vram;
+	u8 peer[VGPU_PAGE];	/* the beginning of VRAM of the others in its hive */
 	u8 *system;
 	u64 *doorbells;
 	u64 now;

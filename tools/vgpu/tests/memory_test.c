@@ -441,6 +441,39 @@ TEST(waves_that_cannot_start_halt)
 	}
 }
 
+static void hive(struct vgpu_config *c)
+{
+	c->hive = 3;
+	c->hive_bytes = BED_VRAM_BYTES;
+}
+
+/* VRAM of each is one behind the other, for apertures and page tables; a device's own begins at its node. */
+TEST(hive_reaches_its_memory)
+{
+	struct bed_process *p;
+	u32 got;
+
+	up_as(hive);
+	*(u32 *)(b->vram + 0x560) = 11;
+	*(u32 *)(b->peer + 0x560) = 12;
+	CHECK_EQ(vgpu_model_reg_read(b->m, b->config.asic->xgmi), 2 << 4);
+	CHECK_EQ(vgpu_model_reg_read(b->m, b->config.asic->xgmi + 1), BED_VRAM_BYTES >> 24);
+	CHECK(vgpu_vm_read(b->m, VGPU_AS_KERNEL, VGPU_FB_BASE + 0x560, &got, 4));
+	CHECK_EQ(got, 11);
+	CHECK(vgpu_vm_read(b->m, VGPU_AS_KERNEL, VGPU_FB_BASE + 2ULL * BED_VRAM_BYTES + 0x560, &got, 4));
+	CHECK_EQ(got, 12);
+	p = bed_process(b);
+	bed_map(b, p, VA, BED_VRAM_BYTES, PTE_V | PTE_RW);
+	bed_vmid(b, VMID, p);
+	got = 13;
+	CHECK(vgpu_vm_write(b->m, AS(VGPU_HUB_MM), VA + 0x564, &got, 4));
+	CHECK_EQ(*(u32 *)(b->peer + 0x564), 13);
+	CHECK_EQ(*(u32 *)(b->vram + 0x564), 0);
+	/* no fourth node */
+	vgpu_quiet = true;
+	CHECK(!vgpu_vm_read(b->m, VGPU_AS_KERNEL, VGPU_FB_BASE + 3ULL * BED_VRAM_BYTES, &got, 4));
+}
+
 TEST(sdma_fault_names_the_engine)
 {
 	u32 *ring;
