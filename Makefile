@@ -25,6 +25,7 @@ help:
 	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables, bench.json, plots; figures of performance.rst"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"
 	@echo "  make check GPU=gfx942x2            those that need a GPU, on another: gfx942[xN], mi308x, verbatim, gfx942x2,verbatim"
+	@echo "  make check GPUS=2                  the same in machines with so many GPUs, 1 to 8; GPU= goes with it"
 	@echo "  make check KERNEL=7.3              those that need amdgpu, on another kernel: tools/testing/vm/kernels; GPU= goes with it"
 	@echo "  make check-full [OUT=dir]          the suites that repeat others on another device or mode as well, then check-debug"
 	@echo "  make check-debug [OUT=dir] [KERNEL=..] [SUITE='..']  on a kernel that looks for mistakes; the first run builds that kernel"
@@ -64,7 +65,7 @@ include $(TOP)/dkms/dkms.mk
 
 check:
 	@$(TOP)/tools/testing/deps.sh
-	@$(TOP)/tools/testing/check.py $(if $(OUT),--out $(OUT)) $(if $(GPU),--gpu $(GPU)) $(if $(KERNEL),--kernel $(KERNEL)) $(SUITE)
+	@$(TOP)/tools/testing/check.py $(if $(OUT),--out $(OUT)) $(if $(GPU),--gpu $(GPU)) $(if $(GPUS),--gpus $(GPUS)) $(if $(KERNEL),--kernel $(KERNEL)) $(SUITE)
 
 check-full:
 	@$(TOP)/tools/testing/deps.sh

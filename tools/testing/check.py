@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """check.py - run the suites of tests, sum up what they say
 
-    tools/testing/check.py [--out DIR] [--jobs N] [--gpu DEVICE] [--kernel KERNEL] [--all] [--package]
-                           [--debug] [--kcsan] [--full] [--list] [SUITE...]
+    tools/testing/check.py [--out DIR] [--jobs N] [--gpu DEVICE] [--gpus N] [--kernel KERNEL] [--all]
+                           [--package] [--debug] [--kcsan] [--full] [--list] [SUITE...]
 
 The table tools/testing/suites has a row for each suite: its name, when it runs, what it waits for, the
 device it needs, and a command that prints TAP. Without SUITE all suites run whose row says `check`, N
@@ -21,6 +21,8 @@ lists what SUITE runs in its own guest.
 --gpu runs the suites that need a GPU, or those of them that are named, on another DEVICE: gfx942,
 gfx942x2 (two XCCs), gfx942x4, mi308x (or another product that tools/vgpu/vm.py knows), verbatim (the
 release build of amdgpu instead of the test build), or gfx942x2,verbatim.
+
+--gpus does the same in guests with N GPUs, of which most suites look at the first. --gpu goes with it.
 
 --kernel runs the suites that need amdgpu, or those of them that are named, on another KERNEL of Debian:
 a name of tools/testing/vm/kernels, or a release. Logs are in $BUILD/KERNEL/check. --gpu goes with it, and
@@ -109,6 +111,10 @@ class Row:
         """Whether --gpu can give it another device: it needs one, and does not say which."""
         return "gpu" in self.where and not any(w.startswith("vgpu.asic=") for w in self.where)
 
+    def fits(self, opts):
+        """Whether it is among what --gpu and --gpus are about."""
+        return (not opts.gpu or self.fits_gpu()) and (not opts.gpus or "gpu" in self.where)
+
     def fits_kernel(self, kernel):
         return kernel in self.when if kernel else bool({"check", "extended", "package"} & set(self.when))
 
@@ -187,10 +193,10 @@ def select(rows, opts, kernel):
     if opts.inside:
         return [row for row in known if row.when.get(kernel) == opts.inside]
     if kernel:
-        return [row for row in known if not row.when[kernel] and (not opts.gpu or row.fits_gpu())]
+        return [row for row in known if not row.when[kernel] and row.fits(opts)]
     if opts.package:
         return [row for row in known if "package" in row.when]
-    return [row for row in known if (opts.all or opts.full or not row.extended()) and (not opts.gpu or row.fits_gpu())]
+    return [row for row in known if (opts.all or opts.full or not row.extended()) and row.fits(opts)]
 
 
 # ------------------------------------------------------------------------------------------------------------- building
@@ -529,6 +535,7 @@ def main():
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 1,
                         help="suites at a time (default: number of CPUs)")
     parser.add_argument("--gpu", metavar="DEVICE", help="gfx942, gfx942x2, gfx942x4, mi308x, verbatim; several with commas")
+    parser.add_argument("--gpus", metavar="N", type=int, choices=range(1, 9), help="so many of them in each guest, 1 to 8")
     parser.add_argument("--kernel", help="another kernel than the machine's: tools/testing/vm/kernels")
     parser.add_argument("--debug", action="store_true", help="on the debug kernel, the suites that are for it")
     parser.add_argument("--kcsan", action="store_true", help="on the kernel that looks for data races, the suites that are for it")
@@ -543,8 +550,8 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if opts.jobs < 1:
         die(f"--jobs {opts.jobs} is below 1")
-    if opts.full and (opts.suite or opts.gpu or opts.package or opts.debug or opts.kcsan):
-        die("--full is everything: it goes with neither SUITE nor --gpu nor --package nor --debug nor --kcsan")
+    if opts.full and (opts.suite or opts.gpu or opts.gpus or opts.package or opts.debug or opts.kcsan):
+        die("--full is everything: it goes with neither SUITE nor --gpu nor --gpus nor --package nor --debug nor --kcsan")
     if opts.debug and opts.kcsan:
         die("--debug and --kcsan are two kernels: one after the other")
     if opts.kernel and (opts.all or opts.package or opts.full):
@@ -575,6 +582,8 @@ def main():
     env = prepare(rows, own_kernel, opts.kernel, "verbatim" in (opts.gpu or "").split(","))
     if opts.gpu:
         env["VM_GPU"] = opts.gpu
+    if opts.gpus:
+        env["VM_GPUS"] = str(opts.gpus)
     suites = [Suite(row) for row in rows]
     run_all(suites, env, opts.jobs)
     if not own_kernel and not opts.kernel:
@@ -584,7 +593,7 @@ def main():
         totals["passed"] += s.count("pass")
         totals["failed"] += s.failed()
         totals["skipped"] += s.count("skip")
-    layers = [] if opts.suite or opts.gpu or opts.kernel or opts.package or own_kernel else sum_up_layers(suites, layers)
+    layers = [] if opts.suite or opts.gpu or opts.gpus or opts.kernel or opts.package or own_kernel else sum_up_layers(suites, layers)
     for s in suites:
         for name, status, _ in s.results:
             if status == "fail":
