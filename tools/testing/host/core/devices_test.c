@@ -119,6 +119,34 @@ BOTH(one_node_of_two, "what one node is told is not what the other one does, and
 	CHECK(!static_branch_unlikely(&kfd_gpreempt_key));
 }
 
+BOTH(slow_device_delays_its_own_node, "while a pass waits for one device, the other node decides, acts, and takes new queues and lets them go")
+{
+	struct sim_queue *lows[2], *highs[2], *late;
+	u32 i;
+
+	world_on_nodes(hws, 2);
+	for (i = 0; i < 2; i++) {
+		world.nodes[i].nr_wave_slots = 1;
+		lows[i] = add_queue_to(add_process(10), i, NORMAL);
+		highs[i] = add_queue_to(add_process(0), i, NORMAL);
+		lows[i]->kernel_ns = highs[i]->kernel_ns = 50 * MS;
+		submit(lows[i], 40);
+	}
+	run(2 * MS);
+	world.nodes[0].unmap_us = 500000;
+	lows[0]->stuck_ns = 500 * MS;
+	submit_and_run(highs[0], 20, 10 * MS);
+	CHECK(!preempted(lows[0]) || on_device(lows[0]));
+	submit_and_run(highs[1], 20, 10 * MS);
+	CHECK(preempted(lows[1]) && !on_device(lows[1]) && on_device(highs[1]));
+	CHECK_EQ(atomic64_read(&node_of(1)->stats.preemptions), 1);
+	late = add_queue_to(add_process(0), 1, NORMAL);
+	CHECK(late->q.gpreempt->gn == node_of(1));
+	destroy_queue(late);
+	CHECK_EQ(preemptions(), 0);
+	CHECK_AFTER(600 * MS, preempted(lows[0]) && !on_device(lows[0]));
+}
+
 TEST(a_node_less, "where there was no memory for one node, the other one is scheduled, and queues of the first are left alone")
 {
 	world_make(true, 1, 2);
