@@ -27,11 +27,10 @@
 
 #define TOPOLOGY	"/sys/devices/virtual/kfd/kfd/topology/nodes"
 #define VGPU_DEBUGFS	"/sys/kernel/debug/vgpu"
-#define VGPU_STATS	VGPU_DEBUGFS "/stats"
-#define VGPU_CUS	VGPU_DEBUGFS "/cus"
 #define GPREEMPT_SYSFS	"/sys/class/kfd/kfd/gpreempt"
 #define GPREEMPT_QUEUES	"/sys/kernel/debug/kfd/gpreempt"
 #define PARAMETERS	"/sys/module/amdgpu/parameters"
+#define MAX_NODES	128	/* of the topology, with those that are no GPU */
 #define VGPU_POLL_NS	"/sys/module/vgpu/parameters/poll_ns"
 
 /* Newer than 6.12, whose interface this is built with on most machines */
@@ -310,11 +309,82 @@ static int64_t number_in_lines(const char *text, const char *name)
 	return -1;
 }
 
+uint32_t kfd_wanted_gpu_id;
+
+/* Properties of the GPU that a node is. Return: its id; 0: none */
+static uint32_t read_node(int node, char *properties, size_t size)
+{
+	char path[160], text[32];
+	uint32_t gpu_id;
+
+	snprintf(path, sizeof(path), TOPOLOGY "/%d/gpu_id", node);
+	if (kfd_file_read(path, text, sizeof(text)) < 0)
+		return 0;
+	gpu_id = (uint32_t)strtoul(text, NULL, 10);
+	snprintf(path, sizeof(path), TOPOLOGY "/%d/properties", node);
+	return gpu_id && kfd_file_read(path, properties, size) >= 0 ? gpu_id : 0;
+}
+
+static int find_gpu(uint32_t *gpu_id, char *properties, size_t size)
+{
+	int node;
+
+	for (node = 0; node < MAX_NODES; node++) {
+		*gpu_id = read_node(node, properties, size);
+		if (*gpu_id && (!kfd_wanted_gpu_id || *gpu_id == kfd_wanted_gpu_id))
+			return 0;
+	}
+	return -ENODEV;
+}
+
+int kfd_gpu_ids(uint32_t *ids, int max)
+{
+	char properties[4096];
+	int node, n = 0;
+
+	for (node = 0; node < MAX_NODES && n < max; node++) {
+		ids[n] = read_node(node, properties, sizeof(properties));
+		n += ids[n] != 0;
+	}
+	return n;
+}
+
+int kfd_pci_name(char *buf, size_t size)
+{
+	char properties[4096];
+	unsigned int domain, location;
+	uint32_t gpu_id;
+	int err = find_gpu(&gpu_id, properties, sizeof(properties));
+
+	if (err)
+		return err;
+	domain = (unsigned int)number_in_lines(properties, "domain");
+	location = (unsigned int)number_in_lines(properties, "location_id");	/* the upper half: which partition */
+	snprintf(buf, size, "%04x:%02x:%02x.%x", domain, location >> 8 & 0xff, location >> 3 & 0x1f, location & 7);
+	return 0;
+}
+
+/* A file of the virtual GPU that is meant */
+static const char *of_vgpu(const char *name)
+{
+	static char folder[96];
+	static uint32_t of;
+	char pci[32];
+
+	if (!kfd_wanted_gpu_id)
+		return in(VGPU_DEBUGFS, name);
+	if (of != kfd_wanted_gpu_id && !kfd_pci_name(pci, sizeof(pci))) {
+		snprintf(folder, sizeof(folder), VGPU_DEBUGFS "/%s", pci);
+		of = kfd_wanted_gpu_id;
+	}
+	return in(folder, name);
+}
+
 int64_t kfd_vgpu_stat(const char *name)
 {
 	char text[8192];
 
-	if (kfd_file_read(VGPU_STATS, text, sizeof(text)) < 0)
+	if (kfd_file_read(of_vgpu("stats"), text, sizeof(text)) < 0)
 		return -1;
 	return number_in_lines(text, name);
 }
@@ -323,7 +393,7 @@ int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max)
 {
 	static char text[65536];
 	char *line, *save = NULL;
-	int n = 0, err = kfd_file_read(VGPU_CUS, text, sizeof(text));
+	int n = 0, err = kfd_file_read(of_vgpu("cus"), text, sizeof(text));
 
 	if (err < 0)
 		return err;
@@ -336,12 +406,12 @@ int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max)
 
 int64_t kfd_vgpu_get(const char *name)
 {
-	return kfd_file_number(in(VGPU_DEBUGFS, name));
+	return kfd_file_number(of_vgpu(name));
 }
 
 int kfd_vgpu_set(const char *name, int64_t value)
 {
-	return write_number(in(VGPU_DEBUGFS, name), value);
+	return write_number(of_vgpu(name), value);
 }
 
 bool kfd_driver_is_amds(void)
@@ -354,7 +424,7 @@ bool kfd_client_is_virtual(void)
 	/* A process that gives up its rights does not see it any more. */
 	static bool seen;
 
-	seen |= access(VGPU_STATS, R_OK) == 0;
+	seen |= access(VGPU_DEBUGFS "/stats", R_OK) == 0;
 	return seen;
 }
 
@@ -384,26 +454,6 @@ int kfd_gpreempt_queue_get(uint32_t gpu_id, int pid, uint32_t qid, struct kfd_gp
 }
 
 /* ---- topology ---- */
-
-uint32_t kfd_wanted_gpu_id;
-
-static int find_gpu(uint32_t *gpu_id, char *properties, size_t size)
-{
-	char path[160], text[32];
-	int node;
-
-	for (node = 0; node < 64; node++) {
-		snprintf(path, sizeof(path), TOPOLOGY "/%d/gpu_id", node);
-		if (kfd_file_read(path, text, sizeof(text)) < 0)
-			continue;
-		*gpu_id = (uint32_t)strtoul(text, NULL, 10);
-		if (!*gpu_id || (kfd_wanted_gpu_id && *gpu_id != kfd_wanted_gpu_id))
-			continue;	/* a CPU, or not the one */
-		snprintf(path, sizeof(path), TOPOLOGY "/%d/properties", node);
-		return kfd_file_read(path, properties, size) < 0 ? -ENODEV : 0;
-	}
-	return -ENODEV;
-}
 
 int kfd_first_render_minor(void)
 {

@@ -230,6 +230,8 @@ int64_t kfd_cpu_ns(int64_t pid);				/* what a thread has had of a CPU; 0: it is 
 
 /* ---- connection ---- */
 extern uint32_t kfd_wanted_gpu_id;		/* the GPU that is meant, in all of this; 0: the first one */
+int kfd_gpu_ids(uint32_t *ids, int max);	/* of all GPUs; how many */
+int kfd_pci_name(char *buf, size_t size);	/* as in /sys/bus/pci/devices */
 int kfd_client_sizes(struct kfd_client *c);	/* what topology tells, without opening anything */
 int kfd_client_open(struct kfd_client *c);
 /*
@@ -366,7 +368,7 @@ int kfd_param_get_text(const char *name, char *buf, size_t size);
 int kfd_gpreempt_text(uint32_t gpu_id, const char *name, char *buf, size_t size);
 int kfd_gpreempt_set_text(uint32_t gpu_id, const char *name, const char *value);
 int64_t kfd_gpreempt_get(uint32_t gpu_id, const char *name);	/* /sys/class/kfd/kfd/gpreempt/<gpu_id>/<name> */
-int64_t kfd_vgpu_stat(const char *name);			/* /sys/kernel/debug/vgpu/stats */
+int64_t kfd_vgpu_stat(const char *name);			/* stats of its folder in /sys/kernel/debug/vgpu */
 int kfd_vgpu_look_every(int64_t ns);				/* at its doorbells; no more often than when the program began (0) */
 int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max);		/* /sys/kernel/debug/vgpu/cus; how many, negative errno */
 int kfd_vgpu_set(const char *name, int64_t value);		/* a file of /sys/kernel/debug/vgpu, say fault/unmap_lost */
