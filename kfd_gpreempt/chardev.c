@@ -129,7 +129,7 @@ static int chardev_do_info(struct client *client, void *argument)
 	info->abi_version = GPREEMPT_ABI_VERSION;
 	info->features = GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP |
 			 GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT |
-			 GPREEMPT_FEATURE_INHERIT;
+			 GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_JOB;
 	info->nr_nodes = list.nr;
 	info->event_size = sizeof(struct gpreempt_event);
 	return r;
@@ -139,7 +139,8 @@ static int chardev_do_info(struct client *client, void *argument)
  * struct queue_list - queues being listed
  * @match: which
  * @queues: array
- * @max: its length
+ * @jobs: array of their jobs' ids; NULL: not asked for
+ * @max: length of both
  * @nr: queues there are
  * @gn: the node whose @leader is known
  * @leader: to which of its queues others yield; NULL: to none
@@ -147,6 +148,7 @@ static int chardev_do_info(struct client *client, void *argument)
 struct queue_list {
 	const struct gpreempt_target_match *match;
 	struct gpreempt_queue_info *queues;
+	u64 *jobs;
 	u32 max;
 	u32 nr;
 	const struct gpreempt_node *gn;
@@ -308,6 +310,8 @@ static int chardev_list_queue(struct gpreempt_queue *gq, void *arg)
 	if (!gpreempt_target_has(list->match, gq) || list->nr++ >= list->max)
 		return 0;
 	info = &list->queues[list->nr - 1];
+	if (list->jobs)
+		list->jobs[list->nr - 1] = READ_ONCE(gq->process->job.id);
 	chardev_describe(gq, list->match, info);
 	chardev_describe_verdict(gq, info);
 	chardev_describe_leader(list, gq, info);
@@ -329,6 +333,31 @@ static int chardev_count_queue(struct gpreempt_queue *gq, void *arg)
 	return 0;
 }
 
+/* Room for @list->max queues. */
+static int chardev_make_list(struct queue_list *list, bool jobs)
+{
+	if (!list->max)
+		return 0;
+	list->queues = kvcalloc(list->max, sizeof(*list->queues), GFP_KERNEL);
+	if (!list->queues)
+		return -ENOMEM;
+	if (jobs)
+		list->jobs = kvcalloc(list->max, sizeof(*list->jobs), GFP_KERNEL);
+	return jobs && !list->jobs ? -ENOMEM : 0;
+}
+
+static int chardev_copy_list(const struct gpreempt_list *cmd, const struct queue_list *list)
+{
+	u32 nr = min(list->nr, list->max);
+
+	if (copy_to_user(u64_to_user_ptr(cmd->queues), list->queues, nr * sizeof(*list->queues)))
+		return -EFAULT;
+	if (list->jobs &&
+	    copy_to_user(u64_to_user_ptr(cmd->jobs), list->jobs, nr * sizeof(*list->jobs)))
+		return -EFAULT;
+	return 0;
+}
+
 static int chardev_do_list(struct client *client, void *argument)
 {
 	struct gpreempt_list *cmd = argument;
@@ -337,7 +366,7 @@ static int chardev_do_list(struct client *client, void *argument)
 	u32 nr = 0;
 	int r;
 
-	if (cmd->flags || !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
+	if (cmd->flags || cmd->reserved)
 		return -EINVAL;
 	r = gpreempt_target_resolve(&cmd->target, &match);
 	if (r)
@@ -345,25 +374,20 @@ static int chardev_do_list(struct client *client, void *argument)
 	/* A length is no reason to allocate: no more than there are. */
 	gpreempt_node_walk(chardev_count_queue, &nr);
 	list.max = min(cmd->nr_queues, nr);
-	if (list.max) {
-		list.queues = kvcalloc(list.max, sizeof(*list.queues), GFP_KERNEL);
-		if (!list.queues) {
-			r = -ENOMEM;
-			goto out;
-		}
-	}
+	r = chardev_make_list(&list, cmd->jobs);
+	if (r)
+		goto out;
 	/* The last packet of a ring runs while the ring is empty: only the device knows. */
 	if (list.max)
 		gpreempt_node_find(chardev_see_node, &match);
 	gpreempt_node_walk(chardev_list_queue, &list);
-	if (copy_to_user(u64_to_user_ptr(cmd->queues), list.queues,
-			 min(list.nr, list.max) * sizeof(*list.queues)))
-		r = -EFAULT;
-	kvfree(list.queues);
+	r = chardev_copy_list(cmd, &list);
 	cmd->nr_queues = list.nr;
 	if (!r && !list.nr && match.scope == GPREEMPT_SCOPE_QUEUE)
 		r = -ENOENT;
 out:
+	kvfree(list.queues);
+	kvfree(list.jobs);
 	gpreempt_target_release(&match);
 	return r;
 }
@@ -375,6 +399,7 @@ out:
  * @inherit: it is inherited
  * @param: a parameter instead of the priority; -1: none
  * @value: of the parameter
+ * @job: a job instead of either; NULL: none
  * @privileged: the caller has CAP_SYS_NICE or CAP_SYS_ADMIN
  */
 struct setting_change {
@@ -383,6 +408,7 @@ struct setting_change {
 	bool inherit;
 	int param;
 	u64 value;
+	const struct gpreempt_membership *job;
 	bool privileged;
 };
 
@@ -391,6 +417,12 @@ static int chardev_change_setting(struct gpreempt_setting *setting, void *arg)
 {
 	const struct setting_change *change = arg;
 
+	if (change->job) {
+		if (setting->job.id && setting->job.privileged && !change->job->privileged)
+			return -EPERM;
+		setting->job = *change->job;
+		return 0;
+	}
 	if (change->param < 0) {
 		if (setting->has_priority && setting->privileged && !change->privileged)
 			return -EPERM;
@@ -436,6 +468,12 @@ static int chardev_change_queue(struct gpreempt_queue *gq, void *arg)
 	return gpreempt_priority_change_queue(gq, chardev_change_setting, qc->change);
 }
 
+/* The administrator's jobs have ids of their own: one that means one of them is told so. */
+static bool chardev_may_name(const struct gpreempt_membership *job)
+{
+	return job->privileged || !job->id || !gpreempt_job_is_privileged(job->id);
+}
+
 static int chardev_change_target(const struct gpreempt_target *target,
 				 struct setting_change *change)
 {
@@ -444,6 +482,8 @@ static int chardev_change_target(const struct gpreempt_target *target,
 	int r;
 
 	r = gpreempt_target_resolve(target, &match);
+	if (!r && change->job && !chardev_may_name(change->job))
+		r = -EPERM;
 	if (r)
 		goto out;
 	switch (match.scope) {
@@ -530,6 +570,37 @@ static int chardev_do_set_param(struct client *client, void *argument)
 	if (!capable(CAP_SYS_NICE))
 		return -EPERM;
 	return chardev_change_target(&cmd->target, &change);
+}
+
+static int chardev_do_set_job(struct client *client, void *argument)
+{
+	struct gpreempt_set_job *cmd = argument;
+	struct gpreempt_membership job = {
+		.id = cmd->job,
+		.owner = current_euid(),
+		/*
+		 * Processes of all users can be in such a job, so it takes more than CAP_SYS_NICE.
+		 */
+		.privileged = capable(CAP_SYS_ADMIN),
+		.inherit = cmd->flags & GPREEMPT_JOB_INHERIT,
+		.stay = cmd->flags & GPREEMPT_JOB_STAY,
+	};
+	struct setting_change change = { .param = -1, .job = &job };
+	int r;
+
+	if (cmd->flags & ~(GPREEMPT_JOB_CLEAR | GPREEMPT_JOB_INHERIT | GPREEMPT_JOB_STAY) ||
+	    cmd->reserved1 || !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
+		return -EINVAL;
+	if (cmd->flags & GPREEMPT_JOB_CLEAR ? cmd->job || cmd->flags != GPREEMPT_JOB_CLEAR : !cmd->job)
+		return -EINVAL;
+	if (cmd->target.scope != GPREEMPT_SCOPE_PROCESS && cmd->target.scope != GPREEMPT_SCOPE_CGROUP)
+		return -EINVAL;
+	if (job.inherit && cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
+		return -EINVAL;
+	r = chardev_change_target(&cmd->target, &change);
+	if (!r)
+		gpreempt_job_update_all();
+	return r;
 }
 
 static int chardev_resolve_hold(const struct gpreempt_hold *cmd,
@@ -648,6 +719,7 @@ static const struct command commands[] = {
 	{ GPREEMPT_IOC_PREEMPT, chardev_do_preempt },
 	{ GPREEMPT_IOC_RESUME, chardev_do_resume },
 	{ GPREEMPT_IOC_HINT, chardev_do_hint },
+	{ GPREEMPT_IOC_SET_JOB, chardev_do_set_job },
 };
 
 static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -659,6 +731,7 @@ static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		struct gpreempt_set_param set_param;
 		struct gpreempt_hold hold;
 		struct gpreempt_hint hint;
+		struct gpreempt_set_job set_job;
 	} copy;
 	void __user *user = (void __user *)arg;
 	unsigned int i;

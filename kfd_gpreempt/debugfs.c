@@ -6,9 +6,11 @@
  * queue:
  *
  * gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns effective_prio context
+ * job
  *
  * prio is the logical priority against other processes, effective_prio the same with ageing.
- * context: 1 in the first process that a program has of KFD's, from 2 on in its contexts. state:
+ * context: 1 in the first process that a program has of KFD's, from 2 on in its contexts. job: the
+ * id of its job; 0: it has none. state:
  * see gpreempt_queue_sysfs_state(). The pointers are read now, everything else is from the
  * monitor's last pass.
  */
@@ -32,13 +34,14 @@ static void debugfs_show_queue(struct seq_file *m, const struct gpreempt_queue *
 	u64 rptr, wptr, pending;
 
 	gpreempt_node_read(gq, &rptr, &wptr, &pending);
-	seq_printf(m, "%u %d %u %d %s %llu %llu %u %llu %llu %d %u\n", gq->gn->node->id,
+	seq_printf(m, "%u %d %u %d %s %llu %llu %u %llu %llu %d %u %llu\n", gq->gn->node->id,
 		   gpreempt_queue_pid(gq), gq->q->properties.queue_id,
 		   gpreempt_policy_read(gq->policy.set.priority),
 		   gpreempt_queue_sysfs_state(gq, pending), rptr, wptr,
 		   gpreempt_policy_read(gq->policy.seen.waves),
 		   READ_ONCE(gq->account.preempt_count), gpreempt_stats_preempted_ns(gq),
-		   gpreempt_policy_read(gq->policy.effective_priority), gq->process->context);
+		   gpreempt_policy_read(gq->policy.effective_priority), gq->process->context,
+		   READ_ONCE(gq->process->job.id));
 }
 
 static void debugfs_show_node(struct gpreempt_node *gn, void *arg)

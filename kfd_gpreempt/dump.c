@@ -28,6 +28,7 @@
  * @policy: what the policy knows
  * @pid: of the owner
  * @context: which of the owner's processes of KFD's
+ * @job: id of the owner's job
  * @qid: KFD's number
  * @doorbell: its doorbell, in dwords from the beginning of the device's
  * @doorbells: of the owner: can they be withdrawn, and are they
@@ -58,6 +59,7 @@ struct queue_copy {
 	struct gpreempt_policy_queue policy;
 	pid_t pid;
 	u16 context;
+	u64 job;
 	u32 qid;
 	u32 doorbell;
 	const char *doorbells;
@@ -173,6 +175,7 @@ static void dump_copy_queue(struct queue_copy *c, const struct gpreempt_queue *g
 	c->pid = gpreempt_queue_pid(gq);
 	c->qid = properties->queue_id;
 	c->context = gq->process->context;
+	c->job = READ_ONCE(gq->process->job.id);
 	c->doorbell = properties->doorbell_off;
 	c->doorbells = gpreempt_doorbell_state(gq->process);
 	c->nice = gq->process->priority.nice;
@@ -375,8 +378,8 @@ static void dump_print_queue_copy(struct drm_printer *p, const struct node_copy 
 
 	drm_printf(
 		p,
-		"queue: pid=%d qid=%u context=%u state=%s format=%s doorbell=%#x doorbells=%s priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d opt_out=%d weight=%u deadline_us=%u trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
-		c->pid, c->qid, c->context, c->state, c->aql ? "aql" : "pm4", c->doorbell, c->doorbells,
+		"queue: pid=%d qid=%u context=%u job=%llu state=%s format=%s doorbell=%#x doorbells=%s priority=%d own_priority=%d explicit=%d kfd_priority=%u nice=%d opt_out=%d weight=%u deadline_us=%u trusted=%d rptr=%llu wptr=%llu pending=%llu is_active=%d is_preempted=%d is_evicted=%d is_suspended=%d is_gws=%d debugged=%d reset=%d dead=%d preempt_count=%llu preempted_ns=%llu\n",
+		c->pid, c->qid, c->context, c->job, c->state, c->aql ? "aql" : "pm4", c->doorbell, c->doorbells,
 		q->set.priority, q->set.own_priority, q->set.explicit_priority, c->kfd_priority,
 		c->nice, c->opt_out, c->weight, c->deadline_us, c->trusted, c->rptr, c->wptr,
 		c->pending, c->is_active, c->is_preempted, c->is_evicted, c->is_suspended,

@@ -52,6 +52,7 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 
 	mutex_lock(&gpreempt_lifecycle);
 	gpreempt_tunables_init_node(gn);
+	gpreempt_job_init_node(gn);
 	if (ready)
 		gpreempt_sysfs_add(gn);
 	gpreempt_node_add(gn);
@@ -79,6 +80,7 @@ void kfd_gpreempt_node_fini(struct kfd_node *node)
 	gpreempt_life_remove(gn);
 	gpreempt_doorbell_fini_node(gn);
 	gpreempt_node_remove(gn);
+	gpreempt_job_free_node(gn);
 	gpreempt_sysfs_del(gn);
 	/* Runlists that are still sent until the queue manager goes look at it. */
 	dqm_lock(node->dqm);

@@ -145,6 +145,7 @@ static void monitor_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, 
 {
 	u32 found = gpreempt_priority_derive(gn, gq, now_ns);
 
+	gpreempt_job_derive(gq->process);
 	if (found & GPREEMPT_DERIVED_HINT)
 		gn->monitor.hinted = true;
 	if (found & GPREEMPT_DERIVED_MQD)
@@ -231,10 +232,15 @@ static void monitor_sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 {
 	/*
 	 * What takes a queue off the list kicks before it waits for readers. So while no kick is to
-	 * be seen from here, what the arrays point to stays there.
+	 * be seen from here, what the arrays point to stays there. The same goes for the job of a
+	 * process.
 	 */
-	if (READ_ONCE(gn->kick) || now_ns >= gn->monitor.all_due_ns ||
-	    !monitor_sample_awake(gn, anew, now_ns))
+	bool kicked = READ_ONCE(gn->kick);
+
+	anew |= kicked;
+	if (gpreempt_job_hear(gn, now_ns))
+		gn->monitor.all_due_ns = 0;
+	if (kicked || now_ns >= gn->monitor.all_due_ns || !monitor_sample_awake(gn, anew, now_ns))
 		monitor_sample_all(gn, anew, now_ns);
 	gn->policy.queues = gn->monitor.sampled;
 	gn->policy.nr = gn->monitor.nr_sampled;
@@ -404,6 +410,7 @@ static void monitor_resume_all(struct gpreempt_node *gn)
 	u64 deadline_ns;
 	int tries;
 
+	gpreempt_job_end(gn);
 	gn->monitor.level = GPREEMPT_LEVEL_NONE;
 	/* Switched off for good, not for a reset: MQDs get back what their programs asked for. */
 	if (!gn->backend->reprioritizes && !READ_ONCE(gn->life.thread) &&
@@ -573,6 +580,7 @@ static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *
 	gpreempt_stats_verdicts(gn, decision, now_ns);
 	if (gn->tun.params.observe)
 		monitor_observed(gn, decision, now_ns);
+	gpreempt_job_tell(gn, now_ns);
 }
 
 /* Carries the decision out, if it asks for anything. */
@@ -701,7 +709,7 @@ static u64 monitor_sleep_left(const struct gpreempt_node *gn, u64 until_ns, u64 
 		return U64_MAX;
 	if (READ_ONCE(gn->urgent) || READ_ONCE(gn->doorbell_ns))
 		return 0;
-	if (READ_ONCE(gn->kick))
+	if (READ_ONCE(gn->kick) || READ_ONCE(gn->told))
 		until_ns = min(until_ns,
 			       gn->monitor.looked_ns +
 				       min(gn->tun.params.poll_ns ?: MAX_NUDGE_NS, MAX_NUDGE_NS));
@@ -764,6 +772,7 @@ static u64 monitor_look(struct gpreempt_node *gn)
 	 * Before anything is looked at. Pairs with gpreempt_node_look(), which is called after the
 	 * reason was written.
 	 */
+	WRITE_ONCE(gn->told, false);
 	smp_store_mb(gn->urgent, false);
 	monitor_take_doorbell(gn);
 	if (gn->monitor.state == GPREEMPT_STATE_FAILED) {

@@ -313,6 +313,26 @@ void gpreempt_node_nudge(struct gpreempt_node *gn)
 		gpreempt_node_wake(gn);
 }
 
+/**
+ * gpreempt_node_tell() - another node has said something new: have the monitor look soon
+ * @gn: the node
+ *
+ * As gpreempt_node_nudge(), and nothing has changed that priorities come from. A full barrier, as
+ * is what the monitor does after it has put itself to sleep.
+ *
+ * Context: a reader of RCU, which keeps the node.
+ */
+void gpreempt_node_tell(struct gpreempt_node *gn)
+{
+	struct task_struct *thread;
+
+	if (xchg(&gn->told, true))
+		return;
+	thread = READ_ONCE(gn->life.thread);
+	if (thread)
+		wake_up_process(thread);
+}
+
 static int node_kick_one(struct gpreempt_node *gn, void *arg)
 {
 	gpreempt_node_kick(gn);

@@ -30,6 +30,7 @@
 #include "backend.h"
 #include "doorbell.h"
 #include "hold.h"
+#include "job.h"
 #include "life.h"
 #include "monitor.h"
 #include "mqd.h"
@@ -75,6 +76,8 @@ struct gpreempt_process {
 	struct gpreempt_process_doorbell doorbell;
 	/** @priority: priority.c */
 	struct gpreempt_process_priority priority;
+	/** @job: job.c */
+	struct gpreempt_process_job job;
 };
 
 /**
@@ -152,6 +155,8 @@ struct gpreempt_node {
 	bool kick;
 	/** @urgent: look at once */
 	bool urgent;
+	/** @told: another node has said something new of a job: look when @kick would */
+	bool told;
 	/**
 	 * @doorbell_ns: when an armed process first wrote a doorbell that no pass has taken in; 0:
 	 * none has
@@ -171,6 +176,8 @@ struct gpreempt_node {
 	struct gpreempt_node_sysfs sysfs;
 	/** @queues: queue.c */
 	struct gpreempt_node_queues queues;
+	/** @job: job.c */
+	struct gpreempt_node_job job;
 	/** @monitor: monitor.c */
 	struct gpreempt_node_monitor monitor;
 	/** @tunables: tunables.c */
@@ -236,6 +243,7 @@ void gpreempt_node_acted(void);
 unsigned int gpreempt_node_passes(void);
 void gpreempt_node_nudge(struct gpreempt_node *gn);
 void gpreempt_node_kick_all(void);
+void gpreempt_node_tell(struct gpreempt_node *gn);
 bool gpreempt_node_read_vram(const struct gpreempt_queue *gq, const struct gpreempt_view *view,
 			     u64 *rptr, u64 *wptr);
 int gpreempt_node_walk_locked(gpreempt_queue_fn fn, void *arg);

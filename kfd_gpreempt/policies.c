@@ -39,7 +39,9 @@ static const struct gpreempt_policy_ops hpf = {
 
 static struct gpreempt_policy_share *policies_share_of(const struct gpreempt_policy_queue *q)
 {
-	return q->set.weight ? (struct gpreempt_policy_share *)&q->share : &q->process->share;
+	if (q->set.weight)
+		return (struct gpreempt_policy_share *)&q->share;
+	return q->process->job ? &q->process->job->share : &q->process->share;
 }
 
 /*

@@ -158,6 +158,12 @@ void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted,
 	q->set.explicit_priority = kfd_priority != GPREEMPT_PRIORITY_NORMAL;
 }
 
+/* Neither by the driver nor by its owner's leave may it be taken off. */
+static bool policy_fixed(const struct gpreempt_policy_queue *q)
+{
+	return q->set.immovable || q->process->opt_out;
+}
+
 static bool policy_preempted_too_long(const struct gpreempt_policy_queue *q,
 				const struct gpreempt_policy_params *params, u64 now_ns)
 {
@@ -172,13 +178,21 @@ static bool policy_preempted_too_long(const struct gpreempt_policy_queue *q,
 static bool policy_starves(const struct gpreempt_policy_queue *q,
 			   const struct gpreempt_policy_params *params, u64 now_ns)
 {
-	return policy_preempted_too_long(q, params, now_ns) && !q->kept_off && !q->pass.relieved;
+	return policy_preempted_too_long(q, params, now_ns) && !q->kept_off && !q->pass.relieved &&
+	       !q->pass.spins;
 }
 
-/* Neither by the driver nor by its owner's leave may it be taken off. */
-static bool policy_fixed(const struct gpreempt_policy_queue *q)
+/* Its job has its turn on another node, and would wait for this queue there. */
+static bool policy_joins(const struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	return q->set.immovable || q->process->opt_out;
+	return q->process->job && now_ns < q->process->job->relief_until_ns &&
+	       demand_of_preempted(q) && !q->kept_off && !q->pass.relieved && !policy_fixed(q);
+}
+
+static bool policy_is_due(const struct gpreempt_policy_queue *q,
+			  const struct gpreempt_policy_params *params, u64 now_ns)
+{
+	return policy_starves(q, params, now_ns) || policy_joins(q, now_ns);
 }
 
 /*
@@ -255,6 +269,60 @@ static inline bool policy_is_off(const struct gpreempt_policy_queue *q)
 	return q->preempted || q->spared;
 }
 
+/* Overhead that time has not paid for yet. */
+static u64 policy_overhead_left(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 paid_ns = (now_ns - pn->overhead_at_ns) / 100 * pn->params.overhead_pct;
+
+	return pn->overhead_ns > paid_ns ? pn->overhead_ns - paid_ns : 0;
+}
+
+/* Time until the budget has room for a preemption, after @more_ns of overhead. */
+static u64 policy_budget_wait_after(const struct gpreempt_policy_node *pn, u64 more_ns, u64 now_ns)
+{
+	u32 pct = pn->params.overhead_pct;
+	u64 window_ns = GPREEMPT_OVERHEAD_WINDOW_NS / 100 * pct;
+	u64 left_ns = policy_overhead_left(pn, now_ns) + gpreempt_earlier(more_ns, window_ns / 2);
+
+	if (!pct || left_ns <= window_ns)
+		return 0;
+	return (left_ns - window_ns) * 100 / pct + 100;
+}
+
+/*
+ * Taking it off because of another node is no safety, so it never takes more than half of the
+ * budget: what is above on this node has the rest.
+ */
+static bool policy_budget_half_left(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	return !policy_budget_wait_after(pn, GPREEMPT_FOREVER_NS, now_ns);
+}
+
+/*
+ * One of a job: what other nodes say of the job counts as well. Work that no wave has been seen of
+ * for long is no news for them: otherwise queues that wait for each other on two nodes would keep
+ * each other at work for ever.
+ */
+static noinline enum demand policy_look_at_job(const struct gpreempt_policy_node *pn,
+					       struct gpreempt_policy_queue *q, enum demand demand,
+					       u64 now_ns)
+{
+	const struct gpreempt_policy_job *job = q->process->job;
+
+	q->pass.idle = demand == DEMAND_NONE;
+	if (policy_kept_off(q))
+		return demand;
+	q->pass.works = demand == DEMAND_SURE ||
+			(demand == DEMAND_MAYBE && demand_of_launch(q, now_ns) == DEMAND_SURE);
+	q->pass.spins = job->gang && now_ns < job->out_until_ns && !q->pass.relieved &&
+			!policy_fixed(q) && !pn->ops->rotates &&
+			(q->preempted || policy_budget_half_left(pn, now_ns));
+	q->pass.follows = demand != DEMAND_SURE && !q->seen.driver_off &&
+			  now_ns < job->wanted_until_ns && !pn->ops->rotates &&
+			  q->set.priority <= job->wanted_priority;
+	return q->pass.follows ? DEMAND_SURE : demand;
+}
+
 /* What all rules ask for, once per pass. */
 static __always_inline enum demand policy_look_at(const struct gpreempt_policy_node *pn,
 						  struct gpreempt_policy_queue *q, u64 now_ns)
@@ -271,6 +339,11 @@ static __always_inline enum demand policy_look_at(const struct gpreempt_policy_n
 	q->pass.age = policy_age_of(pn, q, now_ns);
 	if (policy_kept_off(q))
 		demand = DEMAND_NONE;
+	q->pass.works = false;
+	q->pass.follows = false;
+	q->pass.spins = false;
+	if (q->process->job)
+		demand = policy_look_at_job(pn, q, demand, now_ns);
 	q->pass.demand[0] = demand == DEMAND_SURE;
 	q->pass.demand[1] = demand != DEMAND_NONE;
 	return demand;
@@ -285,7 +358,9 @@ static void policy_make_busy(struct gpreempt_policy_node *pn, struct gpreempt_po
 /* In relief a queue is above all others: beside waves that fill the device it would not run. */
 static s64 policy_rank(const struct gpreempt_policy_queue *q)
 {
-	return q->pass.relieved ? GPREEMPT_RANK_RELIEF : q->rank;
+	if (q->pass.relieved)
+		return GPREEMPT_RANK_RELIEF;
+	return q->pass.spins ? GPREEMPT_RANK_SPINS : q->rank;
 }
 
 /*
@@ -370,6 +445,10 @@ static inline s64 policy_missing_rank(const struct gpreempt_policy_node *pn,
 	 */
 	if (p->level_mark == pn->mark)
 		return q->orders && p->top_mark == pn->mark ? p->own_top - q->own_rank : 0;
+	if (q->pass.spins)
+		return level->rank > GPREEMPT_RANK_SPINS ? GPREEMPT_RANK_RELIEF : 0;
+	if (level->rank == GPREEMPT_RANK_SPINS)
+		return 0;
 	return level->rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_RANK_RELIEF : level->rank - q->rank;
 }
 
@@ -389,26 +468,6 @@ static bool policy_in_min_run(const struct gpreempt_policy_queue *q,
 {
 	return params->min_run_ns && q->pass.demand[1] && level->rank != GPREEMPT_RANK_RELIEF &&
 	       now_ns - q->seen.run_ns < params->min_run_ns;
-}
-
-/* Overhead that time has not paid for yet. */
-static u64 policy_overhead_left(const struct gpreempt_policy_node *pn, u64 now_ns)
-{
-	u64 paid_ns = (now_ns - pn->overhead_at_ns) / 100 * pn->params.overhead_pct;
-
-	return pn->overhead_ns > paid_ns ? pn->overhead_ns - paid_ns : 0;
-}
-
-/* Time until the budget has room for a preemption, after @more_ns of overhead. */
-static u64 policy_budget_wait_after(const struct gpreempt_policy_node *pn, u64 more_ns, u64 now_ns)
-{
-	u32 pct = pn->params.overhead_pct;
-	u64 window_ns = GPREEMPT_OVERHEAD_WINDOW_NS / 100 * pct;
-	u64 left_ns = policy_overhead_left(pn, now_ns) + gpreempt_earlier(more_ns, window_ns / 2);
-
-	if (!pct || left_ns <= window_ns)
-		return 0;
-	return (left_ns - window_ns) * 100 / pct + 100;
 }
 
 static u64 policy_budget_wait(const struct gpreempt_policy_node *pn, u64 now_ns)
@@ -562,8 +621,9 @@ static inline enum gpreempt_verdict
 policy_verdict_of_outranked(const struct gpreempt_policy_node *pn,
 			    const struct gpreempt_policy_queue *q)
 {
-	return q->process->level_mark == pn->mark ? GPREEMPT_VERDICT_OWN_PROCESS :
-						    GPREEMPT_VERDICT_YIELDS;
+	if (q->process->level_mark == pn->mark)
+		return GPREEMPT_VERDICT_OWN_PROCESS;
+	return q->pass.spins ? GPREEMPT_VERDICT_JOB_YIELDS : GPREEMPT_VERDICT_YIELDS;
 }
 
 /*
@@ -657,6 +717,8 @@ static enum gpreempt_verdict policy_verdict_on_device(const struct gpreempt_poli
 		return policy_fixed(q) ? policy_verdict_of_fixed(q) : GPREEMPT_VERDICT_RELIEF;
 	if (demand_expected(q, now_ns))
 		return GPREEMPT_VERDICT_EXPECTED;
+	if (q->pass.follows)
+		return GPREEMPT_VERDICT_JOB;
 	if (q->set.unseen)
 		return GPREEMPT_VERDICT_UNSEEN;
 	return q->rank < level->rank ? GPREEMPT_VERDICT_SIBLING : GPREEMPT_VERDICT_RUNS;
@@ -668,7 +730,8 @@ static inline bool policy_runs_for_rank(const struct gpreempt_policy_queue *q,
 {
 	return q->missing <= 0 && !q->preempted && q->pass.demand[1] && q->rank == level->rank &&
 	       now_ns >= q->set.expected_until_ns &&
-	       !(q->set.hold | q->pass.relieved | q->set.unseen | q->seen.driver_off | q->spared);
+	       !(q->set.hold | q->pass.relieved | q->set.unseen | q->seen.driver_off | q->spared |
+		 q->pass.follows);
 }
 
 /* It need not yield any more: would it come back now, or as a preempted one wait for something? */
@@ -752,6 +815,7 @@ static enum rivals policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_n
 
 	for (i = 0; i < nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
+		s32 standing = q->pass.spins ? GPREEMPT_PRIORITY_MIN - 1 : q->standing;
 		struct gpreempt_policy_process *p = q->process;
 
 		if (whom == ACTIVE && !policy_recently_active(q, now_ns))
@@ -762,8 +826,8 @@ static enum rivals policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_n
 			p->level_mark = mark;
 			processes++;
 		}
-		min = q->standing < min ? q->standing : min;
-		max = q->standing > max ? q->standing : max;
+		min = standing < min ? standing : min;
+		max = standing > max ? standing : max;
 		if (processes > 1 && (min < max || (rotates && max > 0)))
 			return RIVALS;
 		if (!q->orders)
@@ -851,6 +915,8 @@ void gpreempt_policy_use(struct gpreempt_policy_node *pn, const struct gpreempt_
 
 		q->share = (struct gpreempt_policy_share){ 0 };
 		q->process->share = (struct gpreempt_policy_share){ 0 };
+		if (q->process->job)
+			q->process->job->share = (struct gpreempt_policy_share){ 0 };
 		q->due_ns = 0;
 		q->aged_until_ns = 0;
 	}
@@ -887,20 +953,33 @@ static u64 policy_next_turn(const struct gpreempt_policy_node *pn, bool under_wa
 	return until_ns + pn->params.max_hold_ns;
 }
 
+/* A job that waits for itself has its turn as one. */
+static bool policy_takes_turn_with(const struct gpreempt_policy_process *a,
+				   const struct gpreempt_policy_process *b)
+{
+	return a == b || (a->job && a->job == b->job);
+}
+
+/* @joined: it is another node's turn, which ends there then; 0: it is not. */
 static void policy_begin_turn(struct gpreempt_policy_node *pn,
-			      const struct gpreempt_policy_process *p, u64 now_ns)
+			      const struct gpreempt_policy_process *p, u64 joined_until_ns,
+			      u64 now_ns)
 {
 	u32 i;
 
 	if (now_ns >= pn->relief_until_ns)
-		pn->relief_until_ns = now_ns + pn->params.relief_ns;
+		pn->relief_until_ns =
+			gpreempt_earlier(now_ns + pn->params.relief_ns,
+					 joined_until_ns ? joined_until_ns : GPREEMPT_FOREVER_NS);
 	pn->turn_ns = now_ns;
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
-		if (q->process == p && policy_starves(q, &pn->params, now_ns)) {
+		if (policy_takes_turn_with(q->process, p) &&
+		    policy_is_due(q, &pn->params, now_ns)) {
 			q->relief_until_ns = pn->relief_until_ns;
 			q->pass.relieved = true;
+			q->pass.spins = false;
 			pn->nr_relief++;
 		} else if (q->pass.relieved) {
 			q->relief_until_ns = 0;
@@ -910,30 +989,72 @@ static void policy_begin_turn(struct gpreempt_policy_node *pn,
 }
 
 /*
+ * May a job have its turn here because it has one on another node? While this node has a relief,
+ * as everyone else. Between two of them once in the time of both, so that what is above keeps all
+ * but twice the time of a relief; from then on the reliefs of both nodes come at the same time.
+ */
+static bool policy_may_join(const struct gpreempt_policy_node *pn, u64 until_ns, u64 now_ns)
+{
+	u64 cycle_ns = pn->params.max_hold_ns + pn->params.relief_ns;
+
+	return now_ns + policy_least_turn(pn) <= until_ns && now_ns >= pn->relief_until_ns &&
+	       (!pn->joined_ns || now_ns - pn->joined_ns >= cycle_ns);
+}
+
+/* Is it the first one seen of its process, or of its job? */
+static bool policy_counts_anew(const struct gpreempt_policy_queue *q, u64 mark)
+{
+	u64 *counted = q->process->job ? &q->process->job->mark : &q->process->level_mark;
+	bool anew = *counted != mark;
+
+	*counted = mark;
+	return anew;
+}
+
+/*
+ * Does this one come before the other one? What has its turn elsewhere at the moment, then what has
+ * waited longest.
+ */
+static bool policy_due_before(const struct gpreempt_policy_queue *q,
+			      const struct gpreempt_policy_queue *other, u64 now_ns)
+{
+	bool joins = policy_joins(q, now_ns);
+
+	if (!other || joins != policy_joins(other, now_ns))
+		return !other || joins;
+	return q->seen.starved_ns < other->seen.starved_ns;
+}
+
+/*
  * May be called again when more is known of waves: only a turn without work ends before its time.
  */
 static void policy_share_relief(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	const struct gpreempt_policy_queue *q, *oldest = NULL;
-	u64 mark = ++pn->mark;
+	const struct gpreempt_policy_queue *q, *first = NULL;
+	u64 mark = ++pn->mark, joined_until_ns = 0;
 	bool under_way = false;
 	u32 nr = 0;
 
 	for (q = pn->busy; q; q = q->pass.next_busy) {
 		under_way |= q->pass.relieved;
-		if (!policy_starves(q, &pn->params, now_ns))
+		if (!policy_is_due(q, &pn->params, now_ns))
 			continue;
-		nr += q->process->level_mark != mark;
-		q->process->level_mark = mark;
-		if (!oldest || q->seen.starved_ns < oldest->seen.starved_ns)
-			oldest = q;
+		nr += policy_counts_anew(q, mark);
+		if (policy_due_before(q, first, now_ns))
+			first = q;
 	}
-	if (!oldest)
+	if (!first)
 		return;
 	pn->next_turn_ns = policy_next_turn(pn, under_way, nr, now_ns);
-	if (now_ns < pn->next_turn_ns)
-		return;
-	policy_begin_turn(pn, oldest->process, now_ns);
+	if (now_ns < pn->next_turn_ns) {
+		if (!policy_joins(first, now_ns))
+			return;
+		joined_until_ns = first->process->job->relief_until_ns;
+		if (!policy_may_join(pn, joined_until_ns, now_ns))
+			return;
+		pn->joined_ns = now_ns;
+	}
+	policy_begin_turn(pn, first->process, joined_until_ns, now_ns);
 	pn->next_turn_ns = policy_next_turn(pn, true, nr - 1, now_ns);
 }
 
@@ -966,12 +1087,14 @@ static bool policy_preempts_to_know(struct gpreempt_policy_node *pn, u64 now_ns)
  * @unknown: that has been so for long
  * @first: of each such queue nothing has been known before
  * @preempted: a queue is off the device, or to be taken off on request
+ * @told: a decision of another node may depend on it
  */
 struct policy_doubt {
 	bool matters;
 	bool unknown;
 	bool first;
 	bool preempted;
+	bool told;
 };
 
 /* Have the counters shown waves, of any queue whatsoever? */
@@ -1013,10 +1136,12 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 		if (demand == DEMAND_NONE)
 			continue;
 		policy_make_busy(pn, q);
-		starving |= q->preempted && now_ns - q->seen.starved_ns >= hold_ns;
+		starving |= q->preempted && (now_ns - q->seen.starved_ns >= hold_ns ||
+					     (q->process->job && policy_joins(q, now_ns)));
 		if (demand != DEMAND_MAYBE)
 			continue;
 		doubt.matters = true;
+		doubt.told |= q->process->job && q->process->job->asked_elsewhere;
 		doubt.unknown |= !pn->params.waves_saved &&
 				 demand_unknown_for_long(pn, q, now_ns);
 		doubt.first &= demand_first_look(q, now_ns);
@@ -1087,6 +1212,8 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 		return false;
 	if (pn->params.waves_saved && policy_preempts_to_know(pn, now_ns))
 		return false;
+	if (doubt.told && !pn->params.waves_saved)
+		return true;
 	if (doubt.unknown && policy_can_outrank(pn, now_ns, ALL))
 		return true;
 	/* Alone it is in no other's way. */
@@ -1270,7 +1397,7 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 		bool waits = q->preempted ? demand_of_preempted(q) :
 					    q->pass.demand[1] || q->set.hold;
 
-		if (waits && !(q->kept_off && q->set.hold_unbounded))
+		if (waits && !q->pass.spins && !(q->kept_off && q->set.hold_unbounded))
 			end_ns =
 				gpreempt_earlier(end_ns, policy_longest_hold(pn, since_ns, now_ns));
 		if (waits && params->aging_ns && pn->ops->ages)
@@ -1296,7 +1423,7 @@ static inline u64 policy_next_deadline(const struct gpreempt_policy_node *pn,
 	if (!q->preempted || q->action != GPREEMPT_KEEP || q->missing <= 0 || q->set.hold ||
 	    now_ns < q->relief_until_ns || now_ns < q->set.expected_until_ns)
 		return policy_first_deadline(pn, q, level, now_ns);
-	if (!demand_of_preempted(q))
+	if (!demand_of_preempted(q) || q->pass.spins)
 		return GPREEMPT_FOREVER_NS;
 	end_ns = policy_longest_hold(pn, q->seen.starved_ns, now_ns);
 	if (pn->params.aging_ns && pn->ops->ages)
@@ -1331,7 +1458,7 @@ static void policy_mark_restored(struct gpreempt_policy_node *pn, u64 now_ns)
 	pn->acting_ns = now_ns;
 	for (q = pn->busy; q; q = q->pass.next_busy)
 		if (q->pass.demand[q->set.unseen || (pn->asked && q->seen.waves_ns != now_ns)] &&
-		    !demand_expected(q, now_ns))
+		    !demand_expected(q, now_ns) && !q->pass.follows)
 			demand_await_waves(q, now_ns);
 }
 
@@ -1647,6 +1774,125 @@ static void policy_watch_requests(struct gpreempt_policy_node *pn, const struct 
 	}
 }
 
+/* The highest priority of a queue's job, on all nodes; its own, if it has no job. */
+static s32 policy_top_of(const struct gpreempt_policy_queue *q)
+{
+	const struct gpreempt_policy_job *job = q->process->job;
+
+	if (!job)
+		return q->set.priority;
+	return job->top > job->top_elsewhere ? job->top : job->top_elsewhere;
+}
+
+static void policy_begin_to_tell(struct gpreempt_policy_node *pn)
+{
+	struct gpreempt_policy_job *job;
+	u32 i;
+
+	for (job = pn->jobs; job; job = job->next) {
+		job->works = false;
+		job->works_priority = GPREEMPT_PRIORITY_MIN;
+		job->top = GPREEMPT_PRIORITY_MIN;
+		job->out = false;
+		job->turn_until_ns = 0;
+	}
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		job = q->process->job;
+		if (job && q->set.priority > job->top)
+			job->top = q->set.priority;
+	}
+}
+
+/* What has the highest rank by itself, whatever is in relief. NULL: none with work. */
+static const struct gpreempt_policy_queue *
+policy_first_by_rank(const struct gpreempt_policy_node *pn)
+{
+	const struct gpreempt_policy_queue *q, *first = NULL;
+
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (policy_makes_level(q, true) && !q->pass.spins && (!first || q->rank > first->rank))
+			first = q;
+	return first;
+}
+
+/*
+ * Is its job to leave the other nodes as well? Only if it comes after what is first here on all of
+ * them: otherwise two jobs could leave for each other, each on another node, and neither run.
+ */
+static bool policy_is_out(const struct gpreempt_policy_queue *q,
+			  const struct gpreempt_policy_queue *first)
+{
+	return q->verdict == GPREEMPT_VERDICT_YIELDS && !gpreempt_policy_stays(q) &&
+	       q->pass.demand[1] && !q->pass.idle && first && first->rank > q->rank &&
+	       policy_top_of(first) > policy_top_of(q);
+}
+
+/* What the other nodes of each job have to know of this decision. */
+static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn)
+{
+	const struct gpreempt_policy_queue *first = policy_first_by_rank(pn);
+	u32 i;
+
+	policy_begin_to_tell(pn);
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+		struct gpreempt_policy_job *job = q->process->job;
+
+		if (!job)
+			continue;
+		if (q->pass.works && !q->pass.spins && gpreempt_policy_stays(q)) {
+			job->works = true;
+			if (q->set.priority > job->works_priority)
+				job->works_priority = q->set.priority;
+		}
+		job->out |= !pn->ops->rotates && policy_is_out(q, first);
+		if (q->pass.relieved)
+			job->turn_until_ns = gpreempt_later(
+				job->turn_until_ns,
+				gpreempt_earlier(q->relief_until_ns, pn->next_turn_ns));
+	}
+}
+
+/* When what another node said of a job ends. */
+static u64 policy_jobs_deadline(const struct gpreempt_policy_node *pn, u64 end_ns, u64 now_ns)
+{
+	const struct gpreempt_policy_job *job;
+
+	for (job = pn->jobs; job; job = job->next) {
+		const u64 ends_ns[] = { job->wanted_until_ns, job->out_until_ns,
+					job->relief_until_ns };
+		u32 i;
+
+		for (i = 0; i < 3; i++)
+			if (ends_ns[i] > now_ns)
+				end_ns = gpreempt_earlier(end_ns, ends_ns[i]);
+		/* What is said holds for so long only. */
+		if (job->works || job->out)
+			end_ns = gpreempt_earlier(end_ns, now_ns + GPREEMPT_JOB_NS / 2);
+	}
+	return end_ns;
+}
+
+/*
+ * This node alone needs no look, if @park. May the monitor sleep for good? Not while others have to
+ * know what a job does here.
+ */
+static bool policy_jobs_park(const struct gpreempt_policy_node *pn, bool park, u64 now_ns)
+{
+	bool all_park = park;
+	struct gpreempt_policy_job *job;
+
+	for (job = pn->jobs; job; job = job->next) {
+		bool works = job->works || now_ns < job->wanted_until_ns;
+
+		job->asks = !park;
+		all_park &= !(job->asked_elsewhere && works);
+	}
+	return all_park;
+}
+
 /**
  * gpreempt_policy_decide() - who yields, who returns, when to look again
  * @pn: the node, after gpreempt_policy_needs_waves() of this pass
@@ -1704,6 +1950,11 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 		pn->contended_ns = now_ns;
 	decision->park = !decision->nr_preempted && !decision->nr_preempt && !decision->contended &&
 			 !policy_can_outrank(pn, now_ns, ALL);
+	if (pn->jobs) {
+		policy_tell_jobs(pn);
+		decision->park = policy_jobs_park(pn, decision->park, now_ns);
+		end_ns = policy_jobs_deadline(pn, end_ns, now_ns);
+	}
 	decision->next_ns = policy_time_to_next(pn, end_ns, decision->contended, now_ns);
 }
 
@@ -1731,7 +1982,7 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 	if (pn->ops->rotates || q->set.unseen ||
 	    (q->seen.driver_off && q->seen.driver_off_with_work) ||
 	    policy_recently_active(q, now_ns) || policy_is_off(q) || q->set.hold ||
-	    q->pass.demand[1] || q->request.since_ns > q->request.ended_ns ||
+	    q->pass.demand[1] || q->pass.spins || q->request.since_ns > q->request.ended_ns ||
 	    q->pass.relieved || now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
 		return false;
 	if (q->seen.used && pn->params.waves_known && !none_saved) {

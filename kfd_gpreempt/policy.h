@@ -175,6 +175,14 @@
 
 /* Rank of a queue in relief: above whatever a policy gives. */
 #define GPREEMPT_RANK_RELIEF		((s64)(~0ULL >> 1))
+/* Rank of a queue that only waits for its job on another node: below whatever one gives. */
+#define GPREEMPT_RANK_SPINS		(-GPREEMPT_RANK_RELIEF - 1)
+
+/*
+ * What one node says of a job holds on the others for so long, unless it says so again: no node
+ * waits longer for one that is slow. It says so again when half of the time is over.
+ */
+#define GPREEMPT_JOB_NS			10000000ULL
 
 /**
  * enum gpreempt_action - what a decision asks for
@@ -213,7 +221,51 @@ struct gpreempt_policy_share {
 };
 
 /**
+ * struct gpreempt_policy_job - a job on one node, as the policy sees it
+ * @next: the next one on the node; NULL: none
+ * @gang: its queues yield to any other work while it is off another node
+ * @top_elsewhere: highest priority of its queues on other nodes
+ * @wanted_until_ns: it works on another node, which holds until then; 0: on none
+ * @wanted_priority: highest priority of its queues that do
+ * @out_until_ns: on another node it is off the device because of its rank, which holds until then
+ * @relief_until_ns: on another node it has its turn in a relief until then
+ * @asked_elsewhere: on another node a decision may depend on whether it works
+ *
+ * @works: of the last decision: a queue of it works on this node, or has the device to begin
+ * @works_priority: the highest priority of those that do
+ * @top: highest priority of its queues on this node
+ * @out: it is off the device because of its rank, and comes after what it yields to on every node
+ * @turn_until_ns: until when it has its turn in a relief of this node; 0: it has none
+ * @asks: see @asked_elsewhere
+ * @mark: scratch: it has been counted, as &gpreempt_policy_process.level_mark
+ * @share: wfq: its account, of all its processes
+ *
+ * The caller provides the storage, zeroed, writes what is before @works, and has the other nodes
+ * learn the rest.
+ */
+struct gpreempt_policy_job {
+	struct gpreempt_policy_job *next;
+	bool gang;
+	s32 top_elsewhere;
+	u64 wanted_until_ns;
+	s32 wanted_priority;
+	u64 out_until_ns;
+	u64 relief_until_ns;
+	bool asked_elsewhere;
+
+	bool works;
+	s32 works_priority;
+	s32 top;
+	bool out;
+	u64 turn_until_ns;
+	bool asks;
+	u64 mark;
+	struct gpreempt_policy_share share;
+};
+
+/**
  * struct gpreempt_policy_process - a process on one node, as the policy sees it
+ * @job: the job that it belongs to; NULL: none. Set by the caller.
  * @opt_out: its queues are never taken off the device. Set by the caller.
  * @weight: wfq: its weight; 0: from the priority of its most urgent queue. Set by the caller.
  * @deadline_ns: edf: deadline of its queues' work; 0: none. Set by the caller.
@@ -230,6 +282,7 @@ struct gpreempt_policy_share {
  * The caller provides the storage, zeroed, and leaves what is after @armed alone.
  */
 struct gpreempt_policy_process {
+	struct gpreempt_policy_job *job;
 	bool opt_out;
 	u32 weight;
 	u64 deadline_ns;
@@ -340,6 +393,11 @@ struct gpreempt_policy_queue_seen {
  * @demand: it could use the device now; [0] if waves that are not known are
  *	none, [1] if they are some
  * @relieved: it is in relief
+ * @works: it has demand of its own, however little is known of waves
+ * @idle: of a job: it certainly has none of its own
+ * @follows: it has none, or that is not known, and its job works on another node: so it has demand
+ * @spins: its job is off another node: what it does here waits for that, and any other work comes
+ *	before it
  * @age: what ageing adds to both ranks
  *
  * A pass writes all of it for each queue that it looks at, before it reads any; so nothing has to
@@ -349,6 +407,10 @@ struct gpreempt_policy_queue_pass {
 	struct gpreempt_policy_queue *next_busy;
 	bool demand[2];
 	bool relieved;
+	bool works;
+	bool idle;
+	bool follows;
+	bool spins;
 	s32 age;
 };
 
@@ -541,6 +603,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  *	than VMIDs: so long may a queue wait for its turn; 0: it does not. Set by
  *	gpreempt_demand_turns() in each pass.
  * @changed: a queue came, or its priority changed. Set by the caller; a decision clears it.
+ * @jobs: that have processes on the node; NULL: none. Set by the caller before each pass.
  * @ops: who ranks, by gpreempt_policy_use(); read it freely
  *
  * @busy: queues that may have demand (@demand[1]), linked by next_busy: what most rules are about
@@ -571,6 +634,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @restore_ns: the same of bringing waves back that were saved
  * @starving: of this pass: some queue is due for a relief
  * @relief_until_ns: when the last relief of the node ends or ended; 0: there was none
+ * @joined_ns: when this node last began a relief because another one had; 0: never
  * @turn_ns: when the last turn in it began
  * @next_turn_ns: while @starving: when the next one may begin
  * @nr_relief: queues that were given relief since the last decision
@@ -591,6 +655,7 @@ struct gpreempt_policy_node {
 	struct gpreempt_policy_params params;
 	u64 turns_ns;
 	bool changed;
+	struct gpreempt_policy_job *jobs;
 	const struct gpreempt_policy_ops *ops;
 
 	struct gpreempt_policy_queue *busy;
@@ -616,6 +681,7 @@ struct gpreempt_policy_node {
 	u64 restore_ns;
 	bool starving;
 	u64 relief_until_ns;
+	u64 joined_ns;
 	u64 turn_ns;
 	u64 next_turn_ns;
 	u64 aged_until_ns;
@@ -705,6 +771,7 @@ static inline bool gpreempt_policy_should_yield(enum gpreempt_verdict verdict)
 	case GPREEMPT_VERDICT_OBSERVED:
 	case GPREEMPT_VERDICT_YIELDS:
 	case GPREEMPT_VERDICT_AGEING:
+	case GPREEMPT_VERDICT_JOB_YIELDS:
 		return true;
 	default:
 		return false;

@@ -11,6 +11,7 @@
  * setting alone.
  */
 #include <linux/cgroup.h>
+#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
@@ -83,6 +84,12 @@ static void priority_free_entry(struct entry *e)
 	kfree(e);
 }
 
+/* Do processes below have any of it? NULL: there is none. */
+static bool priority_is_inheritable(const struct entry *e)
+{
+	return e && (e->setting.inherit || e->setting.job.inherit);
+}
+
 /* One of them takes the place of the other; NULL: of none. */
 static void priority_replace_locked(struct entry *old, struct entry *new)
 {
@@ -93,8 +100,8 @@ static void priority_replace_locked(struct entry *old, struct entry *new)
 	if (new)
 		hash_add(table, &new->link, priority_key_of(new->pid, new->cgroup_id));
 	WRITE_ONCE(nr_entries, nr_entries + !!new - !!old);
-	WRITE_ONCE(nr_inheritable, nr_inheritable + (new && new->setting.inherit) -
-					   (old && old->setting.inherit));
+	WRITE_ONCE(nr_inheritable, nr_inheritable + priority_is_inheritable(new) -
+					   priority_is_inheritable(old));
 	spin_unlock(&settings_spinlock);
 	priority_free_entry(old);
 }
@@ -135,7 +142,7 @@ static DECLARE_DELAYED_WORK(drop_work, priority_drop_gone);
 
 static bool priority_says_nothing(const struct gpreempt_setting *s)
 {
-	return !s->has_priority && !s->exempt && !s->weight && !s->deadline_us;
+	return !s->has_priority && !s->exempt && !s->weight && !s->deadline_us && !s->job.id;
 }
 
 /**
@@ -289,10 +296,34 @@ static struct task_struct *priority_process_above(struct task_struct *leader)
 	return leader != reaper && task_active_pid_ns(parent) != ns ? reaper : parent;
 }
 
+/*
+ * The job of one that is further away takes the place of what was found: what the privileged set is
+ * not got around nearer to it.
+ */
+static void priority_inherit_job(struct gpreempt_membership *job,
+				 const struct gpreempt_membership *above)
+{
+	if (above->id && above->inherit && (!job->id || (above->privileged && !job->privileged)))
+		*job = *above;
+}
+
+static void priority_inherit(struct gpreempt_setting *setting, const struct gpreempt_setting *above)
+{
+	/* What the privileged let it inherit bounds what was set by others, nearer and further. */
+	if (!above->inherit || setting->privileged)
+		return;
+	if (!setting->has_priority)
+		setting->priority = above->priority;
+	else if (above->privileged)
+		setting->priority = min(setting->priority, above->priority);
+	setting->has_priority = true;
+	setting->privileged = above->privileged;
+}
+
 /**
  * gpreempt_priority_inherited() - what a process inherits now
  * @leader: the process's leader
- * @setting: receives it; without a priority: nothing
+ * @setting: receives it; without a priority and a job: nothing
  *
  * What the privileged let it inherit bounds what the unprivileged do nearer to it, as with settings
  * of different ranks.
@@ -303,7 +334,6 @@ static struct task_struct *priority_process_above(struct task_struct *leader)
  */
 void gpreempt_priority_inherited(struct task_struct *leader, struct gpreempt_setting *setting)
 {
-	const struct gpreempt_setting *s;
 	struct task_struct *task;
 	struct entry *e;
 	struct pid *pid;
@@ -316,17 +346,10 @@ void gpreempt_priority_inherited(struct task_struct *leader, struct gpreempt_set
 	for (task = priority_process_above(leader); task; task = priority_process_above(task)) {
 		pid = task_tgid(task);
 		e = pid ? priority_find(pid, 0) : NULL;
-		s = e ? &e->setting : NULL;
-		if (!s || !s->inherit)
+		if (!e)
 			continue;
-		if (!setting->has_priority)
-			setting->priority = s->priority;
-		else if (s->privileged)
-			setting->priority = min(setting->priority, s->priority);
-		setting->has_priority = true;
-		setting->privileged = s->privileged;
-		if (s->privileged)
-			break;
+		priority_inherit(setting, &e->setting);
+		priority_inherit_job(&setting->job, &e->setting.job);
 	}
 	rcu_read_unlock();
 	mutex_unlock(&settings_lock);
@@ -357,6 +380,67 @@ static void priority_get_cgroup(struct task_struct *leader, struct gpreempt_sett
 			return;
 		}
 	}
+}
+
+/* The job of the nearest cgroup that has one. */
+static void priority_get_cgroup_job(struct task_struct *leader, struct gpreempt_membership *job)
+{
+	struct cgroup *cgroup;
+	struct entry *e;
+
+	for (cgroup = task_dfl_cgroup(leader); cgroup && !job->id; cgroup = cgroup_parent(cgroup)) {
+		e = priority_find(NULL, cgroup_id(cgroup));
+		if (e)
+			*job = e->setting.job;
+	}
+}
+
+/*
+ * One of a higher rank counts, unless the privileged set the other one. What a user set holds for
+ * this user's processes alone: a program with more rights that it starts is in no job of its.
+ */
+static void priority_join(struct gpreempt_membership *job, const struct gpreempt_membership *with,
+			  kuid_t owner)
+{
+	if (!with->id || (!with->privileged && (job->privileged || !uid_eq(with->owner, owner))))
+		return;
+	*job = *with;
+}
+
+/**
+ * gpreempt_priority_membership() - which job a process is in: by its own setting, by what it
+ * inherits, or by its cgroup
+ * @process: the process
+ * @job: receives it; with id 0: none
+ *
+ * Context: any that may be a reader of RCU.
+ *
+ * Return: false if its program has ended: nothing is known any more
+ */
+bool gpreempt_priority_membership(const struct gpreempt_process *process,
+				  struct gpreempt_membership *job)
+{
+	struct task_struct *leader = process->p->lead_thread;
+	struct gpreempt_membership cgroup = { 0 };
+	struct entry *e = NULL;
+	struct pid *pid;
+	kuid_t owner;
+
+	memset(job, 0, sizeof(*job));
+	rcu_read_lock();
+	owner = task_cred_xxx(leader, euid);
+	pid = task_tgid(leader);
+	spin_lock(&settings_spinlock);
+	priority_get_cgroup_job(leader, &cgroup);
+	priority_join(job, &cgroup, owner);
+	priority_join(job, &process->priority.inherited.job, owner);
+	if (pid)
+		e = priority_find(pid, 0);
+	if (e)
+		priority_join(job, &e->setting.job, owner);
+	spin_unlock(&settings_spinlock);
+	rcu_read_unlock();
+	return pid;
 }
 
 /**

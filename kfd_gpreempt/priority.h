@@ -4,6 +4,7 @@
 #define GPREEMPT_PRIORITY_H
 
 #include <linux/types.h>
+#include <linux/uidgid.h>
 #include "uapi/linux/kfd_gpreempt.h"
 
 struct gpreempt_node;
@@ -14,6 +15,22 @@ struct task_struct;
 struct gpreempt_policy_queue;
 
 /**
+ * struct gpreempt_membership - a job, and who has put a process or a cgroup into it
+ * @id: of the job; 0: none
+ * @owner: who did: without @privileged it holds for this user's processes alone
+ * @privileged: with CAP_SYS_ADMIN
+ * @inherit: processes below it are in the job as well; of a process
+ * @stay: when it is off one node, its queues stay on the others
+ */
+struct gpreempt_membership {
+	u64 id;
+	kuid_t owner;
+	bool privileged;
+	bool inherit;
+	bool stay;
+};
+
+/**
  * struct gpreempt_setting - what was set for a queue, a process or a cgroup
  * @has_priority: @priority is set
  * @privileged: by a caller with CAP_SYS_NICE or CAP_SYS_ADMIN: others do not get around it
@@ -22,6 +39,7 @@ struct gpreempt_policy_queue;
  * @priority: logical priority
  * @weight: share under wfq; 0: by priority
  * @deadline_us: relative deadline under edf; 0: none
+ * @job: the job; of a process or a cgroup
  */
 struct gpreempt_setting {
 	bool has_priority;
@@ -31,6 +49,7 @@ struct gpreempt_setting {
 	s32 priority;
 	u32 weight;
 	u64 deadline_us;
+	struct gpreempt_membership job;
 };
 
 /**
@@ -90,6 +109,8 @@ int gpreempt_priority_change_queue(struct gpreempt_queue *gq, gpreempt_setting_f
 int gpreempt_priority_change_cgroup(u64 cgroup_id, gpreempt_setting_fn fn, void *arg);
 void gpreempt_priority_overrides(struct task_struct *leader, struct gpreempt_overrides *overrides);
 void gpreempt_priority_inherited(struct task_struct *leader, struct gpreempt_setting *setting);
+bool gpreempt_priority_membership(const struct gpreempt_process *process,
+				  struct gpreempt_membership *job);
 void gpreempt_priority_add(struct gpreempt_process *process,
 			   const struct gpreempt_setting *inherited);
 enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *overrides,

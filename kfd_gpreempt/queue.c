@@ -62,6 +62,7 @@ static void queue_renice_work(struct work_struct *work)
 	if (gn->life.accepting && READ_ONCE(gn->queues.tends))
 		gpreempt_queue_adopt_after(gn, 0);
 	mutex_unlock(&gpreempt_lock);
+	gpreempt_job_update_node(gn);
 }
 
 /**
@@ -95,6 +96,7 @@ static struct gpreempt_process *queue_get_process(struct gpreempt_node *gn, stru
 	process->pdd = pdd;
 	process->context = gpreempt_compat_context(p);
 	gpreempt_priority_add(process, inherited);
+	gpreempt_job_join(process);
 	INIT_LIST_HEAD(&process->doorbell.queues);
 	gpreempt_doorbell_add(process);
 	list_add_tail(&process->link, &gn->queues.processes);
@@ -120,6 +122,7 @@ static void queue_unlink(struct gpreempt_queue *gq)
 	gpreempt_node_acted();
 	if (!--gq->process->nr_queues) {
 		list_del(&gq->process->link);
+		gpreempt_job_leave(gq->process);
 		gpreempt_doorbell_del(gq->process);
 		WRITE_ONCE(gn->queues.nr_processes, gn->queues.nr_processes - 1);
 	}
@@ -129,8 +132,10 @@ static void queue_unlink(struct gpreempt_queue *gq)
 static void queue_free(struct gpreempt_queue *gq, bool last)
 {
 	gpreempt_view_drop(gq);
-	if (last)
+	if (last) {
+		gpreempt_job_free_process(gq->process);
 		kfree(gq->process);
+	}
 	gpreempt_mqd_free_queue(gq);
 	kfree(gq);
 }

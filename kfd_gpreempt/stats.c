@@ -77,12 +77,14 @@ const char *const gpreempt_verdict_names[] = {
 	[GPREEMPT_VERDICT_MIN_RUN] = "min_run",
 	[GPREEMPT_VERDICT_BUDGET] = "budget",
 	[GPREEMPT_VERDICT_OBSERVED] = "observed",
+	[GPREEMPT_VERDICT_JOB] = "job",
 	[GPREEMPT_VERDICT_YIELDS] = "yields",
 	[GPREEMPT_VERDICT_OWN_PROCESS] = "own_process",
 	[GPREEMPT_VERDICT_HOLD] = "hold",
 	[GPREEMPT_VERDICT_AGEING] = "ageing",
 	[GPREEMPT_VERDICT_RESUME_DELAYED] = "resume_delayed",
 	[GPREEMPT_VERDICT_LEFT_OFF] = "left_off",
+	[GPREEMPT_VERDICT_JOB_YIELDS] = "job_yields",
 };
 
 /* For the kernel log: what an administrator is told happened. */

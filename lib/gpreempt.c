@@ -118,10 +118,12 @@ out:
 	return error;
 }
 
-int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues)
+/* @jobs: NULL: they are not asked for */
+static int list_queues(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues, uint64_t **jobs)
 {
 	struct gpreempt_list arg = { .nr_queues = 0 };
 	struct gpreempt_queue_info *array = NULL, *grown;
+	uint64_t *ids = NULL, *grown_ids;
 	unsigned int room;
 	int error;
 
@@ -135,7 +137,15 @@ int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *
 			goto out;
 		}
 		array = grown;
-		arg = (struct gpreempt_list){ .target = *target, .queues = (uintptr_t)array, .nr_queues = room };
+		if (jobs) {
+			grown_ids = realloc(ids, room * sizeof(*ids));
+			if (!grown_ids) {
+				error = -ENOMEM;
+				goto out;
+			}
+			ids = grown_ids;
+		}
+		arg = (struct gpreempt_list){ .target = *target, .queues = (uintptr_t)array, .nr_queues = room, .jobs = (uintptr_t)ids };
 		error = command(handle, GPREEMPT_IOC_LIST, &arg);
 		if (error)
 			goto out;
@@ -144,10 +154,44 @@ int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *
 	if (!arg.nr_queues)
 		goto out;
 	*queues = array;
+	if (jobs)
+		*jobs = ids;
 	return arg.nr_queues;
 out:
 	free(array);
+	free(ids);
 	return error;
+}
+
+int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues)
+{
+	return list_queues(handle, target, queues, NULL);
+}
+
+int gpreempt_list_jobs(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues, uint64_t **jobs)
+{
+	struct gpreempt_info info;
+	struct gpreempt_node_info *nodes;
+	int error;
+
+	*queues = NULL;
+	*jobs = NULL;
+	error = gpreempt_list_nodes(handle, &info, &nodes);
+	if (error < 0)
+		return error;
+	free(nodes);
+	if (info.features & GPREEMPT_FEATURE_JOB)
+		return list_queues(handle, target, queues, jobs);
+	/* A module that knows of no jobs: there are none. */
+	error = list_queues(handle, target, queues, NULL);
+	if (error <= 0)
+		return error;
+	*jobs = calloc(error, sizeof(**jobs));
+	if (*jobs)
+		return error;
+	free(*queues);
+	*queues = NULL;
+	return -ENOMEM;
 }
 
 int gpreempt_find_queue(struct gpreempt *handle, pid_t pid, uint64_t ring_base, struct gpreempt_queue_info *queue)
@@ -291,6 +335,13 @@ int gpreempt_set_priority(struct gpreempt *handle, const struct gpreempt_target 
 	return command(handle, GPREEMPT_IOC_SET_PRIORITY, &arg);
 }
 
+int gpreempt_set_job(struct gpreempt *handle, const struct gpreempt_target *target, uint64_t job, unsigned int flags)
+{
+	struct gpreempt_set_job arg = { .target = *target, .job = job, .flags = flags };
+
+	return command(handle, GPREEMPT_IOC_SET_JOB, &arg);
+}
+
 int gpreempt_set_tree_priority(struct gpreempt *handle, const struct gpreempt_target *target, int priority)
 {
 	struct gpreempt_priority arg = { .target = *target, .priority = priority, .flags = GPREEMPT_PRIORITY_INHERIT };
@@ -428,12 +479,14 @@ const char *gpreempt_verdict_name(uint32_t verdict)
 		[GPREEMPT_VERDICT_MIN_RUN] = "min_run",
 		[GPREEMPT_VERDICT_BUDGET] = "budget",
 		[GPREEMPT_VERDICT_OBSERVED] = "observed",
+		[GPREEMPT_VERDICT_JOB] = "job",
 		[GPREEMPT_VERDICT_YIELDS] = "yields",
 		[GPREEMPT_VERDICT_OWN_PROCESS] = "own_process",
 		[GPREEMPT_VERDICT_HOLD] = "hold",
 		[GPREEMPT_VERDICT_AGEING] = "ageing",
 		[GPREEMPT_VERDICT_RESUME_DELAYED] = "resume_delayed",
 		[GPREEMPT_VERDICT_LEFT_OFF] = "left_off",
+		[GPREEMPT_VERDICT_JOB_YIELDS] = "job_yields",
 	};
 
 	return NAME(names, verdict);

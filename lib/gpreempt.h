@@ -70,6 +70,15 @@ int gpreempt_list_nodes(struct gpreempt *handle, struct gpreempt_info *info, str
 int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues);
 
 /**
+ * gpreempt_list_jobs() - the same with the job of each queue
+ * @jobs: out: array of ids as long as @queues, to be freed with free() by the caller; 0: the queue has no job. NULL after an error or when
+ *	there are no queues
+ *
+ * Return: length of both; as gpreempt_list_queues(). Of a module before version 5 all ids are 0.
+ */
+int gpreempt_list_jobs(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues, uint64_t **jobs);
+
+/**
  * gpreempt_find_queue() - the queue of a runtime, by the address of its ring
  * @pid: its process; 0: the caller's
  * @ring_base: what the runtime calls base address (hsa_queue_t.base_address)
@@ -118,6 +127,15 @@ int gpreempt_set_tree_priority(struct gpreempt *handle, const struct gpreempt_ta
 
 /** gpreempt_clear_priority() - forget what gpreempt_set_priority() or another program set. Return: as there. */
 int gpreempt_clear_priority(struct gpreempt *handle, const struct gpreempt_target *target);
+
+/**
+ * gpreempt_set_job() - put a process or the processes of a cgroup into a job, which is decided about as one on all of its nodes
+ * @job: its id, not 0; 0 with GPREEMPT_JOB_CLEAR
+ * @flags: GPREEMPT_JOB_*
+ *
+ * Return: 0; -EINVAL, -EPERM and those of the target: see &struct gpreempt_set_job; -ENOTTY: a module before version 5.
+ */
+int gpreempt_set_job(struct gpreempt *handle, const struct gpreempt_target *target, uint64_t job, unsigned int flags);
 
 /** gpreempt_set_param() - set a policy's parameter of a queue or process; see &enum gpreempt_param for units and bounds */
 int gpreempt_set_param(struct gpreempt *handle, const struct gpreempt_target *target, enum gpreempt_param param, uint64_t value);

@@ -51,6 +51,7 @@ enum {
 	GIVEN_PREEMPT		= 1 << 14,
 	GIVEN_SOCKET		= 1 << 15,
 	GIVEN_TREE		= 1 << 16,
+	GIVEN_STAY		= 1 << 17,
 };
 
 /**
@@ -73,6 +74,7 @@ enum {
  * @preempt: --preempt
  * @socket: --socket
  * @tree: --tree
+ * @stay: --stay
  * @args: the command's words
  * @nr_args: their number
  */
@@ -95,6 +97,7 @@ struct options {
 	bool preempt;
 	const char *socket;
 	bool tree;
+	bool stay;
 	char **args;
 	int nr_args;
 };
@@ -118,6 +121,9 @@ const char *command_of(pid_t pid, char *buffer, size_t size);
 bool is_below(pid_t pid, pid_t above);
 int set_tree(struct gpreempt *g, pid_t pid, int priority);
 int run_tree(struct gpreempt *g, int priority, char **args);
+
+/* job.c */
+int cgroup_job(int fd, uint64_t *job);
 
 /* list.c */
 int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, int *nr);
@@ -175,6 +181,7 @@ json_object *json_of_node(const struct gpreempt_node_info *n);
 
 /* the commands: return the exit status */
 int cmd_list(const struct options *o);
+int cmd_job(const struct options *o);
 int cmd_why(const struct options *o);
 int cmd_status(const struct options *o);
 int cmd_set(const struct options *o);

@@ -23,6 +23,10 @@ static const char doc[] =
 	"  set -p PID --tree PRIORITY|CLASS      and what is below it: a container's init\n"
 	"  set --cgroup DIR PRIORITY|CLASS|clear\n"
 	"  set -p PID [-g GPU -q QUEUE] weight=N|deadline_us=N|exempt=0|1...\n"
+	"  job set -p PID [--tree] [--stay] ID         processes of one ID are decided about as one\n"
+	"  job set --cgroup DIR [--stay] [ID]          those of a cgroup; ID: otherwise its inode\n"
+	"  job clear -p PID|--cgroup DIR\n"
+	"  job list [-p PID|--cgroup DIR]  queues of jobs\n"
 	"  run --priority N|--class C -- COMMAND...   with all its children\n"
 	"  preempt -p PID [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]\n"
 	"  resume -p PID [-g GPU -q QUEUE] whoever holds it\n"
@@ -60,6 +64,7 @@ enum {
 	OPT_PREEMPT,
 	OPT_SOCKET,
 	OPT_TREE,
+	OPT_STAY,
 };
 
 static const struct argp_option argp_options[] = {
@@ -78,7 +83,8 @@ static const struct argp_option argp_options[] = {
 	{ "bound-ms", OPT_BOUND_MS, "N", 0, "probe-hang: how long to watch, and how long a preemption may take", 0 },
 	{ "preempt", OPT_PREEMPT, NULL, 0, "probe-hang: preempt what shows nothing; if it hangs, the driver resets it or the GPU", 0 },
 	{ "socket", OPT_SOCKET, "PATH", 0, "daemon: where gpreemptd listens", 0 },
-	{ "tree", OPT_TREE, NULL, 0, "set: with all processes below it", 0 },
+	{ "tree", OPT_TREE, NULL, 0, "set, job set: with all processes below it", 0 },
+	{ "stay", OPT_STAY, NULL, 0, "job set: off one GPU, the job stays on the others", 0 },
 	{ "json", OPT_JSON, NULL, 0, "For programs; schema_version counts incompatible changes", 0 },
 	{ "prometheus", OPT_PROMETHEUS, NULL, 0, "stats: for Prometheus' textfile collector", 0 },
 	{ 0 }
@@ -87,7 +93,7 @@ static const struct argp_option argp_options[] = {
 /* Names of the bits GIVEN_*, in their order. */
 static const char *const option_names[] = {
 	"--pid", "--gpu", "--queue", "--cgroup", "--priority or --class", "--for", "--interval", "--unbounded", "--follow", "--check",
-	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--socket", "--tree",
+	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--socket", "--tree", "--stay",
 };
 
 #define TARGET	(GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE)
@@ -111,6 +117,7 @@ static const struct command {
 	{ "why", cmd_why, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, false },
 	{ "status", cmd_status, GIVEN_JSON, 0, false },
 	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, INT_MAX, false },
+	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, 2, false },
 	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },
 	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true },
 	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false },
@@ -360,6 +367,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_TREE:
 		o->given |= GIVEN_TREE;
 		o->tree = true;
+		break;
+	case OPT_STAY:
+		o->given |= GIVEN_STAY;
+		o->stay = true;
 		break;
 	case OPT_CHECK:
 		o->given |= GIVEN_CHECK;

@@ -61,12 +61,14 @@ static const struct {
 	[GPREEMPT_VERDICT_BUDGET] = { "yields to $to$left, when the overhead budget allows it", " in ", "" },
 	[GPREEMPT_VERDICT_OBSERVED] = {
 		.text = "stays on the device$since, because its node only observes (gpreempt_observe=1); it would yield to $to" },
+	[GPREEMPT_VERDICT_JOB] = { .text = "its job works on another GPU$since, and the device is kept clear for it" },
 	[GPREEMPT_VERDICT_YIELDS] = { "yields to $to$since$left", "; may be held ", " more" },
 	[GPREEMPT_VERDICT_OWN_PROCESS] = { "yields to a queue of its own process$since$left", "; may be held ", " more" },
 	[GPREEMPT_VERDICT_HOLD] = { "is held on request$since$left", "; may be held ", " more" },
 	[GPREEMPT_VERDICT_AGEING] = { "yields to $to$since; it waited for long, so it runs beside that soon$left", ", in ", "" },
 	[GPREEMPT_VERDICT_RESUME_DELAYED] = { "has the device back soon$left, unless more urgent work comes before", ", in ", "" },
 	[GPREEMPT_VERDICT_LEFT_OFF] = { .text = "has no work$since, and comes back when the runlist changes" },
+	[GPREEMPT_VERDICT_JOB_YIELDS] = { .text = "yields to $to$since, because its job is off another GPU and would wait for that here" },
 };
 
 /* A hold has no queue that the verdict could name. */

@@ -21,7 +21,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define GPREEMPT_ABI_VERSION		4
+#define GPREEMPT_ABI_VERSION		5
 
 #define GPREEMPT_PRIORITY_MIN		(-1023)
 #define GPREEMPT_PRIORITY_MAX		1023
@@ -37,6 +37,7 @@
  * @GPREEMPT_FEATURE_EVENTS: read() and poll()
  * @GPREEMPT_FEATURE_HINT: GPREEMPT_IOC_HINT
  * @GPREEMPT_FEATURE_INHERIT: GPREEMPT_PRIORITY_INHERIT
+ * @GPREEMPT_FEATURE_JOB: GPREEMPT_IOC_SET_JOB, and jobs in GPREEMPT_IOC_LIST. Since version 5
  */
 enum gpreempt_feature {
 	GPREEMPT_FEATURE_PREEMPT	= 1 << 0,
@@ -44,6 +45,7 @@ enum gpreempt_feature {
 	GPREEMPT_FEATURE_EVENTS		= 1 << 2,
 	GPREEMPT_FEATURE_HINT		= 1 << 3,
 	GPREEMPT_FEATURE_INHERIT	= 1 << 4,
+	GPREEMPT_FEATURE_JOB		= 1 << 5,
 };
 
 /**
@@ -193,6 +195,8 @@ enum gpreempt_queue_flag {
  * @GPREEMPT_VERDICT_BUDGET: it has to go when gpreempt_overhead_pct allows another preemption
  * @GPREEMPT_VERDICT_OBSERVED: it would have to go, and its node only observes (gpreempt_observe).
  *	Since version 4
+ * @GPREEMPT_VERDICT_JOB: its job works on another node, and the device is kept clear for it here. Since
+ *	version 5
  * @GPREEMPT_VERDICT_YIELDS: a queue with a higher rank has work
  * @GPREEMPT_VERDICT_OWN_PROCESS: a queue of its own process that was asked to come first has work
  * @GPREEMPT_VERDICT_HOLD: it is held on request
@@ -202,6 +206,8 @@ enum gpreempt_queue_flag {
  *	back soon (gpreempt_resume_delay_us, short gaps before, the overhead budget)
  * @GPREEMPT_VERDICT_LEFT_OFF: no queue with a higher rank has work, but neither has it: the next
  *	change of the runlist takes it along
+ * @GPREEMPT_VERDICT_JOB_YIELDS: its job is off another node, for which its work here would only wait, and
+ *	a queue of another process has work. Since version 5
  *
  * From 32 on it is off the device, or on its way.
  */
@@ -222,6 +228,7 @@ enum gpreempt_verdict {
 	GPREEMPT_VERDICT_MIN_RUN,
 	GPREEMPT_VERDICT_BUDGET,
 	GPREEMPT_VERDICT_OBSERVED,
+	GPREEMPT_VERDICT_JOB,
 
 	GPREEMPT_VERDICT_YIELDS		= 32,
 	GPREEMPT_VERDICT_OWN_PROCESS,
@@ -229,6 +236,7 @@ enum gpreempt_verdict {
 	GPREEMPT_VERDICT_AGEING,
 	GPREEMPT_VERDICT_RESUME_DELAYED,
 	GPREEMPT_VERDICT_LEFT_OFF,
+	GPREEMPT_VERDICT_JOB_YIELDS,
 };
 
 /**
@@ -339,6 +347,8 @@ struct gpreempt_target {
  * @queues: in: array of &struct gpreempt_queue_info; may be 0 if @nr_queues is
  * @nr_queues: in: length of the array; out: queues there are, which may be more than were filled in
  * @flags: in: 0
+ * @jobs: in: array of __u64, as long as @queues: receives the id of each queue's job; 0: it has none. May be 0: they are not asked for.
+ *	Since version 5
  * @reserved: 0
  *
  * Without CAP_SYS_ADMIN only queues of the caller's user are listed, others are not mentioned.
@@ -348,7 +358,8 @@ struct gpreempt_list {
 	__u64 queues;
 	__u32 nr_queues;
 	__u32 flags;
-	__u64 reserved[2];
+	__u64 jobs;
+	__u64 reserved;
 };
 
 #define GPREEMPT_PRIORITY_CLEAR		(1 << 0)
@@ -471,6 +482,41 @@ struct gpreempt_hint {
 	__u64 reserved[2];
 };
 
+#define GPREEMPT_JOB_CLEAR		(1 << 0)
+#define GPREEMPT_JOB_INHERIT		(1 << 1)
+#define GPREEMPT_JOB_STAY		(1 << 2)
+
+/**
+ * struct gpreempt_set_job - GPREEMPT_IOC_SET_JOB: processes that wait for each other. Since version 5
+ * @target: in: a process or a cgroup
+ * @job: in: id of the job, not 0; 0 with GPREEMPT_JOB_CLEAR
+ * @flags: in: GPREEMPT_JOB_CLEAR: forget what was set. GPREEMPT_JOB_INHERIT, of a process: processes below it
+ *	are in the job from their first queue on. GPREEMPT_JOB_STAY: when the job is off one node because of its
+ *	priority, its queues stay on the others; otherwise they yield to any other work there. What was set last
+ *	for any of its processes counts for all
+ * @reserved1: 0
+ * @reserved: 0
+ *
+ * Queues of a job have demand on all of its nodes while one of them works, and leave and come back together.
+ * It stays until cleared or until the process or cgroup ends, and counts at once for queues that are there.
+ * The setting of the process counts, then what it inherits, then that of the nearest cgroup, but none gets
+ * around what a caller with CAP_SYS_ADMIN set at a lower rank.
+ *
+ * A job belongs to who sets it. Ids are the user's own: the same id of two users is two jobs. Those of callers
+ * with CAP_SYS_ADMIN are another set of ids, and processes of any user may be in them. What a user sets holds
+ * for processes of this user alone, also where it is inherited.
+ *
+ * Errors: those of the target; EINVAL (0 without GPREEMPT_JOB_CLEAR, or anything else with it); EPERM, without
+ * CAP_SYS_ADMIN (a job of this id was set with it; a change of what was set with it; of a cgroup); ENOMEM.
+ */
+struct gpreempt_set_job {
+	struct gpreempt_target target;
+	__u64 job;
+	__u32 flags;
+	__u32 reserved1;
+	__u64 reserved[2];
+};
+
 /**
  * enum gpreempt_event_type - what happened
  * @GPREEMPT_EVENT_INVERSION: on the node, a queue has work and a lower one has the device; value:
@@ -536,6 +582,7 @@ struct gpreempt_event {
 #define GPREEMPT_IOC_PREEMPT		_IOWR('Y', 0x04, struct gpreempt_hold)
 #define GPREEMPT_IOC_RESUME		_IOWR('Y', 0x05, struct gpreempt_hold)
 #define GPREEMPT_IOC_HINT		_IOW('Y', 0x06, struct gpreempt_hint)
+#define GPREEMPT_IOC_SET_JOB		_IOW('Y', 0x07, struct gpreempt_set_job)
 
 /*
  * On /dev/kfd, for queues of the process or context that the file is of. Other drivers use the same numbers with other sizes: the whole

@@ -21,9 +21,9 @@ int main(void)
 	};
 	unsigned int i;
 
-	for (i = 0; i <= GPREEMPT_VERDICT_LEFT_OFF; i++) {
+	for (i = 0; i <= GPREEMPT_VERDICT_JOB_YIELDS; i++) {
 		/* One of those that are not there is enough. */
-		if (i > GPREEMPT_VERDICT_OBSERVED + 1 && i < GPREEMPT_VERDICT_YIELDS)
+		if (i > GPREEMPT_VERDICT_JOB + 1 && i < GPREEMPT_VERDICT_YIELDS)
 			continue;
 		q.verdict = i;
 		say(&q);
@@ -32,7 +32,7 @@ int main(void)
 	q.verdict_us = 0;
 	q.left_us = ~0U;
 	q.to_pending = 0;
-	for (i = GPREEMPT_VERDICT_YIELDS; i <= GPREEMPT_VERDICT_LEFT_OFF; i++) {
+	for (i = GPREEMPT_VERDICT_YIELDS; i <= GPREEMPT_VERDICT_JOB_YIELDS; i++) {
 		q.verdict = i;
 		say(&q);
 	}

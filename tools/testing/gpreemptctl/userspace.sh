@@ -72,6 +72,18 @@ wrong_usage_is_told()
 	wrong '--tree goes with a priority or a class, not with weight=5' set -p 1 --tree weight=5
 	wrong 'list does not take --tree' list --tree
 	wrong '-g goes with -q' set -p 1 -g 1 5
+	wrong 'job what?' job
+	wrong 'job what?' job make
+	wrong 'job set needs -p PID or --cgroup DIR' job set 5
+	wrong "needs the job's ID" job set -p 1
+	wrong "0 is not a job's id" job set -p 1 0
+	wrong "five is not a job's id" job set --cgroup / five
+	wrong 'without -g and -q' job set -p 1 -g 1 -q 1 5
+	wrong '--tree is for a process' job set --cgroup / --tree 5
+	wrong 'job clear takes no word 5' job clear -p 1 5
+	wrong '--tree and --stay go with job set' job clear -p 1 --stay
+	wrong '--json goes with job list' job set -p 1 5 --json
+	wrong 'set does not take --stay' set -p 1 --stay 5
 	wrong '1024 is neither a priority (-1023..1023) nor a class' set -p 1 1024
 	wrong '-1024 is neither a priority' set -p 1 -1024
 	wrong 'fast is neither a priority' set -p 1 fast
@@ -261,19 +273,22 @@ each_verdict_has_a_sentence()
 		min_run: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) in 997 ms, when it has run for its least time
 		budget: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) in 997 ms, when the overhead budget allows it
 		observed: stays on the device since 2.1 ms, because its node only observes (gpreempt_observe=1); it would yield to pid 4711 queue 2 (priority 100, 3 packets waiting)
-		?: verdict 16, which this program does not know
+		job: its job works on another GPU since 2.1 ms, and the device is kept clear for it
+		?: verdict 17, which this program does not know
 		yields: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) since 2.1 ms; may be held 997 ms more
 		own_process: yields to a queue of its own process since 2.1 ms; may be held 997 ms more
 		hold: is held on request since 2.1 ms; may be held 997 ms more
 		ageing: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) since 2.1 ms; it waited for long, so it runs beside that soon, in 997 ms
 		resume_delayed: has the device back soon, in 997 ms, unless more urgent work comes before
 		left_off: has no work since 2.1 ms, and comes back when the runlist changes
+		job_yields: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) since 2.1 ms, because its job is off another GPU and would wait for that here
 		yields: yields to pid 4711 queue 2 (priority 100)
 		own_process: yields to a queue of its own process
 		hold: is held on request
 		ageing: yields to pid 4711 queue 2 (priority 100); it waited for long, so it runs beside that soon
 		resume_delayed: has the device back soon, unless more urgent work comes before
 		left_off: has no work, and comes back when the runlist changes
+		job_yields: yields to pid 4711 queue 2 (priority 100), because its job is off another GPU and would wait for that here
 		relief: runs in its relief, because it was kept off for the longest time
 		exempt: stays on the device, because its process is exempt; it would yield to pid 4711 queue 2 (priority 100)
 		exempt: stays on the device, because its process is exempt; it would yield to a hold

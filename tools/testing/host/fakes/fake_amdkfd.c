@@ -898,7 +898,7 @@ void revoke_mappings(u32 node)
 void write_doorbell(struct sim_queue *sq)
 {
 	struct sim_process *process = process_of(sq);
-	u32 node = sq->q.device == &world.nodes[0].node ? 0 : 1;
+	u32 node = sq->q.device->node_id;
 
 	while (!READ_ONCE(process->doorbell_pages[node])) {
 		process->nr_faults++;
@@ -1070,7 +1070,7 @@ void destroy_queue(struct sim_queue *sq)
 {
 	struct device_queue_manager *dqm = sq->q.device->dqm;
 	struct sim_process *process = process_of(sq);
-	u32 node = sq->q.device == &world.nodes[0].node ? 0 : 1;
+	u32 node = sq->q.device->node_id;
 
 	BUG_ON(sq->gone);
 	mutex_lock(&process->p.mutex);

@@ -112,13 +112,13 @@ struct sim_process {
 	struct task_struct task;
 	struct pid pid;
 	struct mm_struct mm;
-	struct device_process_node dpn[2];
-	bool listed[2];
+	struct device_process_node dpn[NR_NODES_MAX];
+	bool listed[NR_NODES_MAX];
 	struct file kfd;
 	struct inode kfd_inode;
-	struct vm_area_struct doorbells[2];
-	bool doorbells_mapped[2];
-	u32 doorbell_pages[2];
+	struct vm_area_struct doorbells[NR_NODES_MAX];
+	bool doorbells_mapped[NR_NODES_MAX];
+	u32 doorbell_pages[NR_NODES_MAX];
 	u32 nr_faults;
 };
 
@@ -191,7 +191,7 @@ struct world {
 	struct amdgpu_device adev;
 	struct device dev;
 	struct amdgpu_reset_domain reset_domain;
-	struct sim_node nodes[2];
+	struct sim_node nodes[NR_NODES_MAX];
 	struct sim_queue *queues[NR_QUEUES_MAX];
 	u32 nr_queues;
 	struct sim_queue *there[NR_QUEUES_MAX];

@@ -13,6 +13,7 @@
 
 #define NR_XCC_MAX		4
 #define NR_SLOTS		32
+#define NR_NODES_MAX		8
 #define AMDGPU_MAX_QUEUES	128
 #define NUM_XCC(mask)		hweight32(mask)
 #define IP_VERSION(a, b, c)	((a) << 16 | (b) << 8 | (c))
@@ -132,7 +133,7 @@ struct amdgpu_device {
 	bool fatal;
 	bool in_suspend;
 	bool shutdown;
-	bool enforce_isolation[2];
+	bool enforce_isolation[NR_NODES_MAX];
 };
 #define AMD_IS_APU	0x00020000UL
 #define amdgpu_sriov_vf(adev)	((adev)->virtual_function)
@@ -177,7 +178,7 @@ struct kfd_dev {
 	} shared_resources;
 	bool cwsr_enabled;
 	unsigned int num_nodes;
-	struct kfd_node *nodes[2];
+	struct kfd_node *nodes[NR_NODES_MAX];
 };
 struct kfd_node {
 	u32 id;
@@ -344,7 +345,7 @@ struct kfd_process {
 	struct task_struct *lead_thread;
 	struct process_queue_manager pqm;
 	bool debug_trap_enabled;
-	struct kfd_process_device pdds[2];
+	struct kfd_process_device pdds[NR_NODES_MAX];
 	KFD_GPREEMPT_PROCESS
 };
 

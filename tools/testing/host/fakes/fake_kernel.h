@@ -500,6 +500,7 @@ extern __thread int shim_rcu_index;
 #define rcu_read_unlock()	srcu_read_unlock(&shim_rcu, shim_rcu_index)
 void call_rcu(struct rcu_head *head, void (*fn)(struct rcu_head *head));
 void rcu_barrier(void);
+#define synchronize_rcu()	synchronize_srcu_expedited(&shim_rcu)
 
 struct static_key_false {
 	bool on;
