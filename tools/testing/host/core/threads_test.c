@@ -99,8 +99,9 @@ static void be_client(struct file *file, u32 *state)
 	struct gpreempt_priority priority = { .target = any_target(state), .priority = next(state, 20) };
 	struct gpreempt_hold hold = { .target = any_target(state), .timeout_ms = 2 };
 	struct gpreempt_hint hint = { .target = any_target(state), .within_us = 500 };
+	struct gpreempt_set_job job = { .target = any_target(state), .job = 1 + next(state, 2), .flags = next(state, 2) ? GPREEMPT_JOB_STAY : 0 };
 
-	switch (next(state, 6)) {
+	switch (next(state, 7)) {
 	case 0:
 		command(file, GPREEMPT_IOC_LIST, &list);
 		break;
@@ -117,6 +118,9 @@ static void be_client(struct file *file, u32 *state)
 		command(file, GPREEMPT_IOC_HINT, &hint);
 		break;
 	case 5:
+		command(file, GPREEMPT_IOC_SET_JOB, &job);
+		break;
+	case 6:
 		shim_miscdevice->fops->poll(file, NULL);
 		shim_miscdevice->fops->read(file, (char *)events, sizeof(events), NULL);
 		break;

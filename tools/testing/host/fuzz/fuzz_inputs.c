@@ -54,7 +54,7 @@ static void fuzz_tunables(void)
 
 static const unsigned int known[] = {
 	GPREEMPT_IOC_INFO, GPREEMPT_IOC_LIST, GPREEMPT_IOC_SET_PRIORITY, GPREEMPT_IOC_SET_PARAM, GPREEMPT_IOC_PREEMPT, GPREEMPT_IOC_RESUME,
-	GPREEMPT_IOC_HINT,
+	GPREEMPT_IOC_HINT, GPREEMPT_IOC_SET_JOB,
 };
 
 /* Commands with anything in them, from anybody; an error leaves no hold behind that its file does not take along. */

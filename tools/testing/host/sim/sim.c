@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "demand.h"
+#include "news.h"
 #include "sim.h"
 
 /* As in the monitor: all queues are looked at so often. */
@@ -74,6 +75,7 @@ void (*sim_passed)(const struct gpreempt_policy_node *pn, u64 now_ns);
  * @nr_waiting: how many there are
  * @max_waiting: size of the ring, a power of two
  * @kernels_left: of the oldest one, that have not ended
+ * @arrived: of a collective: the number of the kernel whose own part is done
  */
 struct queue {
 	struct gpreempt_policy_queue policy;
@@ -100,6 +102,7 @@ struct queue {
 	u32 nr_waiting;
 	u32 max_waiting;
 	u32 kernels_left;
+	u64 arrived;
 };
 
 enum kind { BEGINNING, ARRIVAL, SUBMISSION, END, PASS, CARRY_OUT, CONTINUE };
@@ -112,8 +115,8 @@ struct event {
 	enum kind kind;
 };
 
-/* The node that is simulated. */
-static struct {
+/* The nodes that are simulated, and the one whose turn it is. */
+static struct state {
 	const struct sim_config *config;
 	struct sim_result *result;
 	u64 now_ns;
@@ -142,7 +145,21 @@ static struct {
 	u64 all_due_ns;
 	u64 inverted_ns;
 	bool inverted;
-} sim;
+
+	struct gpreempt_policy_job jobs[NR_JOBS_MAX];
+	u32 generation;
+	u64 looked_ns;
+	u64 busy_until_ns;
+	bool off;
+} nodes[NR_NODES_MAX], *current = nodes;
+#define sim	(*current)
+static u32 nr_nodes;
+/* What each node says of each job, and which have processes of it */
+static struct gpreempt_news news[NR_JOBS_MAX][GPREEMPT_NEWS_NODES];
+static u64 places[NR_JOBS_MAX];
+/* Since when some node has preempted, and how long it took until all had */
+static u64 first_off_ns;
+static struct sim_times *skew_times;
 
 static void __attribute__((format(printf, 1, 2))) wrong(const char *format, ...)
 {
@@ -349,7 +366,8 @@ static void leave_slots(struct queue *q)
 	q->in_slots = false;
 	q->ran_ns += ran_ns;
 	q->all_ran_ns += ran_ns;
-	q->left_ns -= ran_ns;
+	/* Its own part is done: it comes back to see whether the others' are. */
+	q->left_ns = q->arrived == q->rptr && q->class->collective ? 1 : q->left_ns - ran_ns;
 	q->launching++;
 	sim.free += q->class->units;
 	sim.running[q->running_at] = sim.running[--sim.nr_running];
@@ -463,7 +481,17 @@ static void add_request(struct queue *q)
 
 static void arrive(struct queue *q)
 {
+	struct state *own = current;
+	u32 i;
+
 	add_request(q);
+	for (i = 1; q->class->collective && i < nr_nodes; i++) {
+		current = &nodes[i];
+		sim.now_ns = own->now_ns;
+		add_request(&sim.queues[q - own->queues]);
+		dispatch();
+	}
+	current = own;
 	push(sim.now_ns + next_arrival_ns(q->class), ARRIVAL, q - sim.queues, 0);
 }
 
@@ -493,7 +521,7 @@ static void end_kernel(struct queue *q)
 {
 	struct sim_class_result *result = &sim.result->classes[q->number];
 
-	if (q->left_ns || q->ran_ns != q->length_ns)
+	if (!q->class->collective && (q->left_ns || q->ran_ns != q->length_ns))
 		wrong("a kernel of queue %zu ran for %llu ns instead of %llu", q - sim.queues, (unsigned long long)q->ran_ns,
 		      (unsigned long long)q->length_ns);
 	result->nr_done++;
@@ -506,7 +534,101 @@ static void end_kernel(struct queue *q)
 	make_ready(q);
 }
 
+/* It has done its own part. Returns whether all have. */
+static bool all_arrived(struct queue *q)
+{
+	u32 i, number = q - sim.queues;
+
+	q->arrived = q->rptr;
+	for (i = 0; i < nr_nodes; i++)
+		if (nodes[i].queues[number].arrived < q->rptr)
+			return false;
+	return true;
+}
+
+/* The last one has come: those that wait for it on the device go on. The others do when they are back. */
+static void release_all(u32 number)
+{
+	struct state *own = current;
+	u32 i;
+
+	for (i = 0; i < nr_nodes; i++) {
+		struct queue *q;
+
+		current = &nodes[i];
+		sim.now_ns = own->now_ns;
+		q = &sim.queues[number];
+		if (!q->in_slots || q->arrived != q->rptr)
+			continue;
+		leave_slots(q);
+		q->left_ns = 0;
+		end_kernel(q);
+		dispatch();
+	}
+	current = own;
+}
+
 /* ---- the monitor ---- */
+
+/* Another node has said something new of a job: no sooner than gpreempt_poll_us after the last look, nor while it is busy. */
+static void look_soon(u64 now_ns)
+{
+	u64 at_ns = gpreempt_later(now_ns, sim.looked_ns + sim.config->params.poll_ns);
+
+	push(gpreempt_later(at_ns, sim.busy_until_ns), PASS, NONE, ++sim.generation);
+}
+
+static void hear(void)
+{
+	u32 k, own = current - nodes;
+
+	sim.policy.jobs = NULL;
+	for (k = 1; k < NR_JOBS_MAX; k++) {
+		struct gpreempt_policy_job *job = &sim.jobs[k];
+
+		if (!(places[k] & 1ULL << own))
+			continue;
+		if (gpreempt_news_hear(job, news[k], places[k] & ~(1ULL << own), sim.now_ns))
+			sim.all_due_ns = 0;
+		job->next = sim.policy.jobs;
+		sim.policy.jobs = job;
+	}
+}
+
+static void tell(void)
+{
+	struct state *own = current;
+	u32 i, k;
+
+	for (k = 1; k < NR_JOBS_MAX; k++) {
+		if (!(places[k] & 1ULL << (own - nodes)) || !gpreempt_news_tell(&news[k][own - nodes], &own->jobs[k], own->now_ns))
+			continue;
+		for (i = 0; i < nr_nodes; i++) {
+			current = &nodes[i];
+			if (current != own && places[k] & 1ULL << i)
+				look_soon(own->now_ns);
+		}
+		current = own;
+	}
+}
+
+static void note_skew(void)
+{
+	u32 i, before = 0, after = 0;
+
+	for (i = 0; i < nr_nodes; i++)
+		before += nodes[i].off;
+	if (sim.decision.nr_preempt)
+		sim.off = true;
+	else if (sim.decision.nr_resume)
+		sim.off = false;
+	for (i = 0; i < nr_nodes; i++)
+		after += nodes[i].off;
+	if (!before && after)
+		first_off_ns = sim.now_ns;
+	if (skew_times && before < after && after == nr_nodes)
+		count_time(skew_times, sim.now_ns - first_off_ns);
+}
 
 static void sample(void)
 {
@@ -579,7 +701,7 @@ static void sleep_until_next_pass(u64 from_ns)
 		sim.result->nr_skipped_passes += passes;
 		from_ns += passes * next_ns;
 	}
-	push(from_ns + next_ns, PASS, NONE, 0);
+	push(from_ns + next_ns, PASS, NONE, ++sim.generation);
 }
 
 /* Everybody leaves the device. Those that come back do so in this order, before anybody new. Returns how many slots were left. */
@@ -652,6 +774,7 @@ static void carry_out(void)
 	sim.result->overhead_ns += save_ns + restore_ns;
 	sim.result->budgeted_ns += sim.decision.nr_preempt ? 2 * save_ns : save_ns;
 	sim.all_due_ns = 0;
+	sim.busy_until_ns = done_ns;
 	push(done_ns + restore_ns, CONTINUE, NONE, 0);
 	/* The monitor does not look while the device works on a runlist. */
 	if (sim.decision.next_ns < restore_ns)
@@ -709,7 +832,10 @@ static void pass(void)
 	bool asks;
 
 	sim.result->nr_passes++;
+	sim.result->parked = false;
+	sim.looked_ns = sim.now_ns;
 	sim.policy.params = sim.config->params;
+	hear();
 	sample();
 	asks = gpreempt_policy_needs_waves(&sim.policy, sim.now_ns);
 	if (asks)
@@ -719,6 +845,8 @@ static void pass(void)
 	gpreempt_policy_decide(&sim.policy, sim.now_ns, &sim.decision);
 	sim.result->nr_reliefs += sim.decision.nr_relief;
 	note_noticed();
+	note_skew();
+	tell();
 	if (sim_passed)
 		sim_passed(&sim.policy, sim.now_ns);
 	if (!sim.decision.nr_preempt && !sim.decision.nr_resume) {
@@ -757,6 +885,11 @@ static void make_queue(struct queue *q, const struct sim_class *class, u32 numbe
 	q->policy.process = &q->process;
 	q->policy.set.priority = class->priority;
 	q->policy.set.own_priority = class->priority;
+	if (class->job) {
+		q->process.job = &sim.jobs[class->job];
+		q->process.job->gang = !class->stay;
+		places[class->job] |= 1ULL << (current - nodes);
+	}
 	q->max_waiting = 4;
 	q->arrivals = allocate(q->max_waiting, sizeof(*q->arrivals));
 	sim.sampled[q->place] = &q->policy;
@@ -764,7 +897,7 @@ static void make_queue(struct queue *q, const struct sim_class *class, u32 numbe
 		begin_work(q);
 	} else if (class->arrivals == CONTINUOUS) {
 		push(1 + nth * class->apart_ns, BEGINNING, q->place, 0);
-	} else {
+	} else if (!class->collective || current == nodes) {
 		push(1 + (u64)(fraction() * class->period_ns), ARRIVAL, q->place, 0);
 	}
 }
@@ -796,7 +929,7 @@ static void make_node(const struct sim_config *config, struct sim_result *result
 	sim.policy.queues = sim.sampled;
 	sim.policy.nr = sim.nr_queues;
 	gpreempt_policy_use(&sim.policy, policy_named(config->policy));
-	push(sim.now_ns, PASS, NONE, 0);
+	push(sim.now_ns, PASS, NONE, ++sim.generation);
 }
 
 static void happen(const struct event *event)
@@ -816,11 +949,18 @@ static void happen(const struct event *event)
 	case END:
 		if (event->launching != q->launching)
 			break;
+		if (q->class->collective) {
+			if (all_arrived(q))
+				release_all(q - sim.queues);
+			break;
+		}
 		leave_slots(q);
 		end_kernel(q);
 		break;
 	case PASS:
-		pass();
+		/* A later one has taken its place. */
+		if (event->launching == sim.generation)
+			pass();
 		break;
 	case CARRY_OUT:
 		carry_out();
@@ -831,25 +971,22 @@ static void happen(const struct event *event)
 	}
 }
 
-/**
- * sim_run() - simulate a node
- * @config: the node
- * @result: receives what came of it
- */
-void sim_run(const struct sim_config *config, struct sim_result *result)
+/* The node at which something happens next; NULL: nothing does until then. */
+static struct state *next_node(u64 end_ns)
+{
+	struct state *next = NULL;
+	u32 i;
+
+	for (i = 0; i < nr_nodes; i++)
+		if (nodes[i].nr_events && nodes[i].events[0].at_ns <= end_ns && (!next || nodes[i].events[0].at_ns < next->events[0].at_ns))
+			next = &nodes[i];
+	return next;
+}
+
+static void end_node(const struct sim_config *config, struct sim_result *result)
 {
 	u32 i;
 
-	make_node(config, result);
-	dispatch();
-	while (sim.nr_events && sim.events[0].at_ns <= config->duration_ns) {
-		struct event event = pop();
-
-		sim.now_ns = event.at_ns;
-		result->nr_events++;
-		happen(&event);
-		dispatch();
-	}
 	sim.now_ns = config->duration_ns;
 	for (i = 0; i < sim.nr_queues; i++) {
 		struct queue *q = &sim.queues[i];
@@ -866,6 +1003,54 @@ void sim_run(const struct sim_config *config, struct sim_result *result)
 	free(sim.running);
 	free(sim.coming);
 	free(sim.events);
+}
+
+/**
+ * sim_run_nodes() - simulate nodes
+ * @configs: of each; all have the same duration, and the same classes at least as far as a collective one
+ * @results: receives what came of each
+ * @nr: how many
+ * @skew: added to: from the first to the last node that preempts; NULL: not asked for
+ */
+void sim_run_nodes(const struct sim_config *configs, struct sim_result *results, u32 nr, struct sim_times *skew)
+{
+	u32 i;
+
+	memset(news, 0, sizeof(news));
+	memset(places, 0, sizeof(places));
+	nr_nodes = nr;
+	skew_times = skew;
+	for (i = 0; i < nr; i++) {
+		current = &nodes[i];
+		make_node(&configs[i], &results[i]);
+	}
+	for (i = 0; i < nr; i++) {
+		current = &nodes[i];
+		dispatch();
+	}
+	while ((current = next_node(configs[0].duration_ns))) {
+		struct event event = pop();
+
+		sim.now_ns = event.at_ns;
+		sim.result->nr_events++;
+		happen(&event);
+		dispatch();
+	}
+	for (i = 0; i < nr; i++) {
+		current = &nodes[i];
+		end_node(&configs[i], &results[i]);
+	}
+	current = nodes;
+}
+
+/**
+ * sim_run() - simulate a node
+ * @config: the node
+ * @result: receives what came of it
+ */
+void sim_run(const struct sim_config *config, struct sim_result *result)
+{
+	sim_run_nodes(config, result, 1, NULL);
 }
 
 /**

@@ -10,7 +10,7 @@
  * of the occupied part. What is not modelled: queues beyond the hardware's slots for them, VMIDs, caches, memory bandwidth between kernels, the time
  * that the monitor itself takes.
  *
- * Nodes share nothing, as in the driver, so they are simulated one after the other.
+ * Nodes share nothing but what they tell each other of jobs, as in the driver. sim_run() is one node; sim_run_nodes() several, with the jobs on them.
  */
 #ifndef HOST_SIM_H
 #define HOST_SIM_H
@@ -31,6 +31,8 @@
 #define HIGH	7
 
 #define NR_CLASSES_MAX	8
+#define NR_NODES_MAX	8
+#define NR_JOBS_MAX	4
 
 /**
  * struct sim_device - the time model
@@ -74,6 +76,10 @@ enum sim_arrivals { CONTINUOUS, POISSON, PERIODIC, LOGNORMAL };
  * @gap_ns: the host submits the next kernel so long after the end of the one before; 0: all at once
  * @gap_most_ns: it takes any time from @gap_ns to this; 0: always the same
  * @apart_ns: with CONTINUOUS: each queue begins so long after the one before
+ * @collective: a kernel ends when those of the same class on all nodes are done: until then it keeps its slots, as kernels do that poll each other's
+ *	memory. Requests come to all nodes at once.
+ * @job: its processes belong to this job; 0: to none
+ * @stay: the job does not leave other nodes
  */
 struct sim_class {
 	const char *name;
@@ -88,6 +94,9 @@ struct sim_class {
 	u64 gap_ns;
 	u64 gap_most_ns;
 	u64 apart_ns;
+	bool collective;
+	u32 job;
+	bool stay;
 };
 
 /**
@@ -184,6 +193,8 @@ extern u64 sim_steps;
 /* Defaults as documented in design.rst. */
 void sim_defaults(struct sim_config *config);
 void sim_run(const struct sim_config *config, struct sim_result *result);
+/* Several nodes with one clock; @skew, which may be NULL: from the first to the last node that preempts, where all do. */
+void sim_run_nodes(const struct sim_config *configs, struct sim_result *results, u32 nr, struct sim_times *skew);
 u64 sim_quantile_ns(const struct sim_times *times, double quantile);
 
 /* What tests may look at after each pass; NULL: nobody does. */

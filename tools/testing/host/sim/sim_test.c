@@ -311,6 +311,154 @@ TEST(decoding_needs_no_tuning,
 	}
 }
 
+/* ---- jobs: eight nodes, on which a kernel of a job ends when all have done their part ---- */
+
+static struct sim_config eight[NR_NODES_MAX];
+static struct sim_result results[NR_NODES_MAX];
+static struct sim_times skew;
+
+/* A model at TP=8: requests of 200 layers of 100 us, ten a second */
+static const struct sim_class model = {
+	.name = "model", .nr_queues = 1, .priority = HIGH, .arrivals = POISSON, .period_ns = 100 * MS, .kernels = 200, .kernel_ns = 100 * US,
+	.units = 100, .collective = true,
+};
+
+static void simulate_eight(void)
+{
+	u32 i;
+
+	memset(&skew, 0, sizeof(skew));
+	for (i = 0; i < NR_NODES_MAX; i++) {
+		eight[i] = config;
+		eight[i].seed = config.seed + 100 * i;
+	}
+	sim_run_nodes(eight, results, NR_NODES_MAX, &skew);
+	for (i = 0; i < NR_NODES_MAX; i++)
+		if (results[i].wrong[0])
+			tap_fail(__FILE__, __LINE__, "node %u: %s", i, results[i].wrong);
+}
+
+static double ms_at(double quantile)
+{
+	return sim_quantile_ns(&results[0].classes[0].latency, quantile) / 1e6;
+}
+
+/* What the second class of all nodes has had of them, in percent. */
+static double background(void)
+{
+	double work = 0;
+	u32 i;
+
+	for (i = 0; i < NR_NODES_MAX; i++)
+		work += results[i].classes[1].work;
+	return 100 * work / ((double)config.duration_ns * config.device.slots * NR_NODES_MAX);
+}
+
+TEST(a_job_of_eight_nodes_is_served_as_one,
+     "requests of a model on eight nodes, each with a lower background, take at most 1.1 times as long as alone at p99 where the model is a job; the nodes preempt within 200 us of the first; and it is no worse than without the job")
+{
+	double alone_ms, job_ms, nodes_ms, job_background, nodes_background;
+	u64 skew_us;
+
+	begin(20 * SEC);
+	config.params.poll_ns = 80 * US;
+	config.classes[0] = model;
+	simulate_eight();
+	alone_ms = ms_at(.99);
+	config.classes[1] = sim_training;
+	simulate_eight();
+	nodes_ms = ms_at(.99);
+	nodes_background = background();
+	config.classes[0].job = 1;
+	simulate_eight();
+	job_ms = ms_at(.99);
+	job_background = background();
+	skew_us = sim_quantile_ns(&skew, .99) / US;
+	printf("# p99 of a request: %.2f ms alone, %.2f ms as a job, %.2f ms decided per node; the background has %.1f %% and %.1f %%; skew of a preemption p50 %llu us, p99 %llu us, max %llu us of %llu\n",
+	       alone_ms, job_ms, nodes_ms, job_background, nodes_background, (unsigned long long)sim_quantile_ns(&skew, .5) / US,
+	       (unsigned long long)skew_us, (unsigned long long)skew.max_ns / US, (unsigned long long)skew.count);
+	CHECK(skew.count > 100);
+	CHECK(skew_us <= 200);
+	CHECK(job_ms <= 1.1 * alone_ms);
+	CHECK(job_ms <= 1.02 * nodes_ms);
+}
+
+/* A higher queue on the first of eight nodes, a model as the background of all, and what is below it. */
+static void high_on_one(u32 job, bool stay)
+{
+	u32 i;
+
+	begin(20 * SEC);
+	config.params.poll_ns = 80 * US;
+	config.classes[0] = model;
+	config.classes[0].priority = LOW;
+	config.classes[0].arrivals = CONTINUOUS;
+	config.classes[0].job = job;
+	config.classes[0].stay = stay;
+	config.classes[1] = sim_training;
+	config.classes[1].priority = LOW - 10;
+	config.classes[2] = sim_inference;
+	memset(&skew, 0, sizeof(skew));
+	for (i = 0; i < NR_NODES_MAX; i++) {
+		eight[i] = config;
+		eight[i].seed = config.seed + 100 * i;
+		if (i)
+			eight[i].classes[2].nr_queues = 0;
+	}
+	sim_run_nodes(eight, results, NR_NODES_MAX, &skew);
+	for (i = 0; i < NR_NODES_MAX; i++)
+		if (results[i].wrong[0])
+			tap_fail(__FILE__, __LINE__, "node %u: %s", i, results[i].wrong);
+}
+
+TEST(a_job_that_waits_lends_its_nodes,
+     "while a high queue has one of eight nodes, a job that leaves the others gives most of that time to work below it, which has nothing otherwise, and loses no more than a twentieth by it")
+{
+	double without, stays, leaves, lent_stays, lent_leaves;
+
+	high_on_one(0, false);
+	without = results[0].classes[0].nr_done;
+	high_on_one(1, true);
+	stays = results[0].classes[0].nr_done;
+	lent_stays = background();
+	high_on_one(1, false);
+	leaves = results[0].classes[0].nr_done;
+	lent_leaves = background();
+	printf("# kernels of a low job beside a high queue at 20 %% of one node: %.0f decided per node, %.0f as a job that stays, %.0f as one that leaves; work below it has %.1f %% and %.1f %% of all nodes\n",
+	       without, stays, leaves, lent_stays, lent_leaves);
+	CHECK(leaves >= .95 * stays);
+	CHECK(lent_leaves > lent_stays + 5);
+}
+
+TEST(a_job_that_starves_goes_on, "a job below endless work of a higher one on all eight nodes goes on in its reliefs, which come to all nodes at the same time; without the job it does hardly")
+{
+	u64 done[2];
+	u32 job;
+
+	for (job = 0; job < 2; job++) {
+		u32 i;
+
+		begin(20 * SEC);
+		config.classes[0] = model;
+		config.classes[0].priority = LOW;
+		config.classes[0].arrivals = CONTINUOUS;
+		config.classes[0].job = job;
+		config.classes[1] = sim_training;
+		config.classes[1].priority = HIGH;
+		for (i = 0; i < NR_NODES_MAX; i++) {
+			eight[i] = config;
+			eight[i].seed = config.seed + 100 * i;
+			/* Reliefs of their own would not come together. */
+			eight[i].params.max_hold_ns = SEC + 30 * MS * i;
+		}
+		sim_run_nodes(eight, results, NR_NODES_MAX, NULL);
+		done[job] = results[0].classes[0].nr_done;
+	}
+	printf("# kernels of a job that starves: %llu, %llu without the job\n", (unsigned long long)done[1], (unsigned long long)done[0]);
+	CHECK(done[1] > 2 * config.params.relief_ns / model.kernel_ns);
+	CHECK(done[0] < done[1] / 10);
+}
+
 TEST(a_poll_costs_the_background_little, "with the defaults a background loses at most 5 % beyond the share of a foreground at 20 %")
 {
 	u64 all;
