@@ -28,6 +28,7 @@
 enum kind {
 	KIND_TUNABLE,
 	KIND_CGROUP,
+	KIND_JOB,
 	KIND_EXE,
 	KIND_USER,
 };
@@ -40,6 +41,7 @@ enum kind {
  * @value: of the tunable. Allocated
  * @uid: the user
  * @priority: of a class
+ * @stay: of a job: off one GPU, it stays on the others
  * @device: file system of the cgroup that has it, with @inode
  * @inode: of that cgroup; 0: none has it yet
  */
@@ -50,6 +52,7 @@ struct rule {
 	char *value;
 	uid_t uid;
 	int priority;
+	bool stay;
 	dev_t device;
 	ino_t inode;
 };
@@ -79,7 +82,7 @@ struct given {
 struct config {
 	const char *path;
 	unsigned int line;
-	enum { SECTION_NONE, SECTION_TUNABLES, SECTION_CLASSES, SECTION_UNKNOWN } section;
+	enum { SECTION_NONE, SECTION_TUNABLES, SECTION_CLASSES, SECTION_JOBS, SECTION_UNKNOWN } section;
 	struct rule *rules;
 	unsigned int nr_rules;
 	struct given *given;
@@ -193,28 +196,60 @@ static int read_class(struct config *c, char *left, const char *right)
 	return 0;
 }
 
+/* cgroup DIR = leave|stay */
+static int read_job(struct config *c, char *left, const char *right)
+{
+	char *name = strpbrk(left, " \t");
+	bool stay = !strcmp(right, "stay");
+
+	if (name)
+		*name++ = '\0';
+	if (!name || strcmp(left, "cgroup"))
+		return complain(c, c->line, "not `cgroup DIR`: ", left, IGNORED);
+	if (!stay && strcmp(right, "leave"))
+		return complain(c, c->line, "neither leave nor stay: ", right, IGNORED);
+	add_rule(c, KIND_JOB, trim(name))->stay = stay;
+	return 0;
+}
+
+static int read_section(struct config *c, const char *line)
+{
+	static const char *const names[] = {
+		[SECTION_TUNABLES] = "[tunables]", [SECTION_CLASSES] = "[classes]", [SECTION_JOBS] = "[jobs]",
+	};
+	unsigned int i;
+
+	for (i = SECTION_TUNABLES; i <= SECTION_JOBS; i++) {
+		if (strcmp(line, names[i]))
+			continue;
+		c->section = i;
+		return 0;
+	}
+	c->section = SECTION_UNKNOWN;
+	return complain(c, c->line, "neither [tunables] nor [classes] nor [jobs]: ", line, "all of the section is ignored");
+}
+
 static int read_line(struct config *c, char *line)
 {
 	char *equals;
 
 	if (!*line || *line == '#')
 		return 0;
-	if (*line == '[') {
-		c->section = !strcmp(line, "[tunables]") ? SECTION_TUNABLES : !strcmp(line, "[classes]") ? SECTION_CLASSES : SECTION_UNKNOWN;
-		return c->section == SECTION_UNKNOWN ?
-		       complain(c, c->line, "neither [tunables] nor [classes]: ", line, "all of the section is ignored") : 0;
-	}
+	if (*line == '[')
+		return read_section(c, line);
 	if (c->section == SECTION_UNKNOWN)
 		return 0;
 	if (c->section == SECTION_NONE)
 		return complain(c, c->line, "before the first section: ", line, IGNORED);
 	/* A path may have one in it, a priority has not. */
-	equals = c->section == SECTION_CLASSES ? strrchr(line, '=') : strchr(line, '=');
+	equals = c->section == SECTION_TUNABLES ? strchr(line, '=') : strrchr(line, '=');
 	if (!equals)
 		return complain(c, c->line, "there is no = in: ", line, IGNORED);
 	*equals = '\0';
 	if (c->section == SECTION_CLASSES)
 		return read_class(c, trim(line), trim(equals + 1));
+	if (c->section == SECTION_JOBS)
+		return read_job(c, trim(line), trim(equals + 1));
 	add_rule(c, KIND_TUNABLE, trim(line))->value = copy(trim(equals + 1));
 	return 0;
 }
@@ -272,10 +307,18 @@ static int apply_tunables(const struct config *c)
 	return status;
 }
 
+/* A cgroup's job is the cgroup. */
+static int set_cgroup(const struct rule *rule, struct gpreempt *g, int fd, ino_t inode)
+{
+	struct gpreempt_target target = gpreempt_target_cgroup(fd);
+
+	return rule->kind == KIND_JOB ? gpreempt_set_job(g, &target, inode, rule->stay ? GPREEMPT_JOB_STAY : 0) :
+					gpreempt_set_priority(g, &target, rule->priority);
+}
+
 /* Another cgroup in the same place is another cgroup, and has nothing yet. */
 static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreempt *g, bool wait_for_it)
 {
-	struct gpreempt_target target;
 	struct stat now;
 	int r, fd = open_cgroup(rule->name);
 
@@ -287,8 +330,7 @@ static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreem
 	if (fstat(fd, &now)) {
 		r = fail_system(-errno, "%s:%u: %s", c->path, rule->line, rule->name);
 	} else if (now.st_ino != rule->inode || now.st_dev != rule->device) {
-		target = gpreempt_target_cgroup(fd);
-		r = gpreempt_set_priority(g, &target, rule->priority);
+		r = set_cgroup(rule, g, fd, now.st_ino);
 		if (r)
 			r = fail_errno(r, "%s:%u: %s", c->path, rule->line, rule->name);
 		/* Also after an error: it would be the same again. */
@@ -299,13 +341,18 @@ static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreem
 	return r;
 }
 
+static bool is_of_cgroup(const struct rule *rule)
+{
+	return rule->kind == KIND_CGROUP || rule->kind == KIND_JOB;
+}
+
 static int apply_cgroups(struct config *c, struct gpreempt *g, bool wait_for_them)
 {
 	int status = EXIT_DONE;
 	unsigned int i;
 
 	for (i = 0; cgroups_are_v2() && i < c->nr_rules; i++)
-		if (c->rules[i].kind == KIND_CGROUP && apply_cgroup(c, &c->rules[i], g, wait_for_them))
+		if (is_of_cgroup(&c->rules[i]) && apply_cgroup(c, &c->rules[i], g, wait_for_them))
 			status = EXIT_FAILED;
 	return status;
 }
@@ -467,7 +514,11 @@ static void take_back_cgroup(const struct rule *rule, struct gpreempt *g)
 	if (fd < 0)
 		return;
 	target = gpreempt_target_cgroup(fd);
-	if (!fstat(fd, &now) && now.st_ino == rule->inode && now.st_dev == rule->device)
+	if (fstat(fd, &now) || now.st_ino != rule->inode || now.st_dev != rule->device)
+		;
+	else if (rule->kind == KIND_JOB)
+		gpreempt_set_job(g, &target, 0, GPREEMPT_JOB_CLEAR);
+	else
 		gpreempt_clear_priority(g, &target);
 	close(fd);
 }
@@ -492,7 +543,7 @@ static void take_back(struct config *c)
 
 	if (!gpreempt_open(&g)) {
 		for (r = 0; r < c->nr_rules; r++)
-			if (c->rules[r].kind == KIND_CGROUP && c->rules[r].inode)
+			if (is_of_cgroup(&c->rules[r]) && c->rules[r].inode)
 				take_back_cgroup(&c->rules[r], g);
 		nr = gpreempt_list_queues(g, &all, &queues);
 		for (i = 0; i < nr; i++)

@@ -216,7 +216,10 @@ bad_lines_are_told_one_by_one()
 		"13: neither exe nor user nor cgroup: group; the line is ignored" \
 		"14: not \`exe PATH\`, \`user NAME\` or \`cgroup DIR\`: exe; the line is ignored" \
 		"15: a program is named by its whole path, not: train; the line is ignored" \
-		"16: neither [tunables] nor [classes]: [class]; all of the section is ignored" <<-'END'
+		"16: neither [tunables] nor [classes] nor [jobs]: [class]; all of the section is ignored" \
+		"19: not \`cgroup DIR\`: cg; the line is ignored" \
+		"20: not \`cgroup DIR\`: cgroup; the line is ignored" \
+		"21: neither leave nor stay: go; the line is ignored" <<-'END'
 		poll_us = 5
 		[tunables]
 		poll_us = 5
@@ -234,6 +237,11 @@ bad_lines_are_told_one_by_one()
 		exe train = 5
 		[class]
 		anything
+		[jobs]
+		cg a = leave
+		cgroup = stay
+		cgroup a=b = go
+		cgroup a=b = stay
 	END
 	# A line that is longer than any buffer, without an end.
 	{ printf '[classes]\nexe /'; head -c 100000 /dev/zero | tr '\0' x; printf ' = 5\n[tunables]\n'; head -c 100000 /dev/zero | tr '\0' =; } >"$scratch/long"

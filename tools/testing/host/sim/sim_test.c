@@ -360,7 +360,7 @@ TEST(a_job_of_eight_nodes_is_served_as_one,
 	double alone_ms, job_ms, nodes_ms, job_background, nodes_background;
 	u64 skew_us;
 
-	begin(20 * SEC);
+	begin(8 * SEC);
 	config.params.poll_ns = 80 * US;
 	config.classes[0] = model;
 	simulate_eight();
@@ -377,7 +377,7 @@ TEST(a_job_of_eight_nodes_is_served_as_one,
 	printf("# p99 of a request: %.2f ms alone, %.2f ms as a job, %.2f ms decided per node; the background has %.1f %% and %.1f %%; skew of a preemption p50 %llu us, p99 %llu us, max %llu us of %llu\n",
 	       alone_ms, job_ms, nodes_ms, job_background, nodes_background, (unsigned long long)sim_quantile_ns(&skew, .5) / US,
 	       (unsigned long long)skew_us, (unsigned long long)skew.max_ns / US, (unsigned long long)skew.count);
-	CHECK(skew.count > 100);
+	CHECK(skew.count > 40);
 	CHECK(skew_us <= 200);
 	CHECK(job_ms <= 1.1 * alone_ms);
 	CHECK(job_ms <= 1.02 * nodes_ms);
@@ -388,7 +388,7 @@ static void high_on_one(u32 job, bool stay)
 {
 	u32 i;
 
-	begin(20 * SEC);
+	begin(8 * SEC);
 	config.params.poll_ns = 80 * US;
 	config.classes[0] = model;
 	config.classes[0].priority = LOW;
@@ -438,7 +438,7 @@ TEST(a_job_that_starves_goes_on, "a job below endless work of a higher one on al
 	for (job = 0; job < 2; job++) {
 		u32 i;
 
-		begin(20 * SEC);
+		begin(8 * SEC);
 		config.classes[0] = model;
 		config.classes[0].priority = LOW;
 		config.classes[0].arrivals = CONTINUOUS;
