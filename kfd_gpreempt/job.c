@@ -408,9 +408,10 @@ bool gpreempt_job_hear(struct gpreempt_node *gn, u64 now_ns)
 	list_for_each_entry_srcu(place, &gn->job.places, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
 		/* Pairs with the release where a node comes. */
-		nodes = smp_load_acquire(&place->job->nodes) & ~BIT_ULL(gn->job.slot);
+		nodes = smp_load_acquire(&place->job->nodes);
 		place->policy.gang = !READ_ONCE(place->job->as.stay);
-		news |= gpreempt_news_hear(&place->policy, place->job->news, nodes, now_ns);
+		news |= gpreempt_news_hear(&place->policy, place->job->news, nodes, gn->job.slot,
+					   now_ns);
 		place->policy.next = gn->policy.jobs;
 		gn->policy.jobs = &place->policy;
 	}

@@ -768,11 +768,11 @@ static u64 monitor_look(struct gpreempt_node *gn)
 	bool waits = false;
 	u64 nap_ns;
 
-	/*
-	 * Before anything is looked at. Pairs with gpreempt_node_look(), which is called after the
-	 * reason was written.
-	 */
 	WRITE_ONCE(gn->told, false);
+	/*
+	 * Before anything is looked at. Pairs with gpreempt_node_look() and gpreempt_node_tell(),
+	 * which are called after the reason was written.
+	 */
 	smp_store_mb(gn->urgent, false);
 	monitor_take_doorbell(gn);
 	if (gn->monitor.state == GPREEMPT_STATE_FAILED) {

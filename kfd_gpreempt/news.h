@@ -133,8 +133,9 @@ static inline bool gpreempt_news_end(struct gpreempt_news *news)
 	return look;
 }
 
+/* @before: it comes before this node. */
 static inline void news_hear_one(struct gpreempt_policy_job *job, const struct gpreempt_news *news,
-				 u64 now_ns)
+				 bool before, u64 now_ns)
 {
 	u64 wants = READ_ONCE(news->wants), until_ns = news_until(wants),
 	    out_ns = READ_ONCE(news->out_ns), relief_ns = READ_ONCE(news->relief_ns);
@@ -148,6 +149,7 @@ static inline void news_hear_one(struct gpreempt_policy_job *job, const struct g
 	}
 	if (out_ns > now_ns && out_ns > job->out_until_ns)
 		job->out_until_ns = out_ns;
+	job->begins_relief &= out_ns <= now_ns || !before;
 	if (relief_ns > now_ns && relief_ns > job->relief_until_ns)
 		job->relief_until_ns = relief_ns;
 	if (top > job->top_elsewhere)
@@ -159,27 +161,34 @@ static inline void news_hear_one(struct gpreempt_policy_job *job, const struct g
  * gpreempt_news_hear() - take in what the other nodes say of a job
  * @job: the job on this node
  * @news: what each node has said, of GPREEMPT_NEWS_NODES
- * @nodes: a bit for each of the others
+ * @nodes: a bit for each that has processes of the job
+ * @own: which of them this one is
  * @now_ns: time of the pass
  *
  * Return: true if that is something else than at the last time, other than for how long
  */
 static inline bool gpreempt_news_hear(struct gpreempt_policy_job *job,
-				      const struct gpreempt_news *news, u64 nodes, u64 now_ns)
+				      const struct gpreempt_news *news, u64 nodes, u32 own,
+				      u64 now_ns)
 {
 	const struct gpreempt_policy_job old = *job;
 
 	job->wanted_until_ns = 0;
 	job->wanted_priority = GPREEMPT_PRIORITY_MIN;
 	job->out_until_ns = 0;
+	job->begins_relief = true;
 	job->relief_until_ns = 0;
 	job->top_elsewhere = GPREEMPT_PRIORITY_MIN;
 	job->asked_elsewhere = false;
-	for (; nodes; nodes &= nodes - 1)
-		news_hear_one(job, &news[__builtin_ctzll(nodes)], now_ns);
+	for (nodes &= ~(1ULL << own); nodes; nodes &= nodes - 1) {
+		u32 node = __builtin_ctzll(nodes);
+
+		news_hear_one(job, &news[node], node < own, now_ns);
+	}
 	return !old.wanted_until_ns != !job->wanted_until_ns ||
 	       old.wanted_priority != job->wanted_priority ||
 	       !old.out_until_ns != !job->out_until_ns ||
+	       old.begins_relief != job->begins_relief ||
 	       !old.relief_until_ns != !job->relief_until_ns ||
 	       old.top_elsewhere != job->top_elsewhere;
 }

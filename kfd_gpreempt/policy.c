@@ -29,6 +29,7 @@
  *   second at most. An announcement for a process ends with work for any of its queues.
  *   ``hints_used`` and ``hints_expired`` count both. A queue that yields to announced work earns
  *   relief like any other.
+ * * A queue of a job has demand while the job works on another node (`Jobs`_).
  * * A queue on the device with pending packets, a still read pointer and no waves for
  *   ``gpreempt_blocked_us`` is *blocked*: it waits for a barrier, a signal or another queue,
  *   perhaps one that was preempted for it. It has no demand until its read pointer moves or waves
@@ -51,7 +52,8 @@
  *   pass.
  *
  * Each queue has a *rank*: how urgent it is. Under the default policy the rank is the logical
- * priority. The *level* is the highest rank with demand. Queues below it yield, the others run.
+ * priority. A queue whose job is off another node ranks below all others. The *level* is the
+ * highest rank with demand. Queues below it yield, the others run.
  *
  * A pass that preempts takes every queue that has to yield, idle ones too, so that their next
  * packet needs no second pass. Lower queues without work never cause a pass.
@@ -172,6 +174,17 @@ static bool policy_preempted_too_long(const struct gpreempt_policy_queue *q,
 }
 
 /*
+ * It waits for another node: a relief of this node alone is none. One of the nodes on which it is
+ * off for its rank begins.
+ */
+static bool policy_relief_is_elsewhere(const struct gpreempt_policy_queue *q)
+{
+	const struct gpreempt_policy_job *job = q->process->job;
+
+	return job && (q->out ? !job->begins_relief : q->pass.spins);
+}
+
+/*
  * Outranked for so long that it must run, however urgent others are: it is due for a relief. What
  * is held on request is not.
  */
@@ -179,7 +192,7 @@ static bool policy_starves(const struct gpreempt_policy_queue *q,
 			   const struct gpreempt_policy_params *params, u64 now_ns)
 {
 	return policy_preempted_too_long(q, params, now_ns) && !q->kept_off && !q->pass.relieved &&
-	       !q->pass.spins;
+	       !policy_relief_is_elsewhere(q);
 }
 
 /* Its job has its turn on another node, and would wait for this queue there. */
@@ -1397,7 +1410,7 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 		bool waits = q->preempted ? demand_of_preempted(q) :
 					    q->pass.demand[1] || q->set.hold;
 
-		if (waits && !q->pass.spins && !(q->kept_off && q->set.hold_unbounded))
+		if (waits && !policy_relief_is_elsewhere(q) && !(q->kept_off && q->set.hold_unbounded))
 			end_ns =
 				gpreempt_earlier(end_ns, policy_longest_hold(pn, since_ns, now_ns));
 		if (waits && params->aging_ns && pn->ops->ages)
@@ -1423,7 +1436,7 @@ static inline u64 policy_next_deadline(const struct gpreempt_policy_node *pn,
 	if (!q->preempted || q->action != GPREEMPT_KEEP || q->missing <= 0 || q->set.hold ||
 	    now_ns < q->relief_until_ns || now_ns < q->set.expected_until_ns)
 		return policy_first_deadline(pn, q, level, now_ns);
-	if (!demand_of_preempted(q) || q->pass.spins)
+	if (!demand_of_preempted(q) || policy_relief_is_elsewhere(q))
 		return GPREEMPT_FOREVER_NS;
 	end_ns = policy_longest_hold(pn, q->seen.starved_ns, now_ns);
 	if (pn->params.aging_ns && pn->ops->ages)
@@ -1819,12 +1832,16 @@ policy_first_by_rank(const struct gpreempt_policy_node *pn)
 
 /*
  * Is its job to leave the other nodes as well? Only if it comes after what is first here on all of
- * them: otherwise two jobs could leave for each other, each on another node, and neither run.
+ * them: otherwise two jobs could leave for each other, each on another node, and neither run. That
+ * it is off another node as well makes no difference: it comes back when the last one lets it.
  */
 static bool policy_is_out(const struct gpreempt_policy_queue *q,
 			  const struct gpreempt_policy_queue *first)
 {
-	return q->verdict == GPREEMPT_VERDICT_YIELDS && !gpreempt_policy_stays(q) &&
+	bool yields = q->verdict == GPREEMPT_VERDICT_YIELDS ||
+		      q->verdict == GPREEMPT_VERDICT_JOB_YIELDS;
+
+	return yields && !gpreempt_policy_stays(q) &&
 	       q->pass.demand[1] && !q->pass.idle && first && first->rank > q->rank &&
 	       policy_top_of(first) > policy_top_of(q);
 }
@@ -1837,7 +1854,7 @@ static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn)
 
 	policy_begin_to_tell(pn);
 	for (i = 0; i < pn->nr; i++) {
-		const struct gpreempt_policy_queue *q = pn->queues[i];
+		struct gpreempt_policy_queue *q = pn->queues[i];
 		struct gpreempt_policy_job *job = q->process->job;
 
 		if (!job)
@@ -1847,7 +1864,8 @@ static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn)
 			if (q->set.priority > job->works_priority)
 				job->works_priority = q->set.priority;
 		}
-		job->out |= !pn->ops->rotates && policy_is_out(q, first);
+		q->out = !pn->ops->rotates && policy_is_out(q, first);
+		job->out |= q->out;
 		if (q->pass.relieved)
 			job->turn_until_ns = gpreempt_later(
 				job->turn_until_ns,

@@ -228,6 +228,8 @@ struct gpreempt_policy_share {
  * @wanted_until_ns: it works on another node, which holds until then; 0: on none
  * @wanted_priority: highest priority of its queues that do
  * @out_until_ns: on another node it is off the device because of its rank, which holds until then
+ * @begins_relief: of the nodes that it is off this one comes first, or may if it is: this one gives
+ *	it a relief, and the others join
  * @relief_until_ns: on another node it has its turn in a relief until then
  * @asked_elsewhere: on another node a decision may depend on whether it works
  *
@@ -250,6 +252,7 @@ struct gpreempt_policy_job {
 	u64 wanted_until_ns;
 	s32 wanted_priority;
 	u64 out_until_ns;
+	bool begins_relief;
 	u64 relief_until_ns;
 	bool asked_elsewhere;
 
@@ -462,6 +465,7 @@ struct gpreempt_policy_request {
  * @in_the_way: result of the last decision: has work on the device and would have to yield
  *	if it were not @immovable
  * @effective_priority: priority with ageing, of the last decision
+ * @out: of the last decision: its job leaves other nodes because it is off this one
  * @leads: of the last decision: it stands for the level, that is for the queues that others yield
  *	to
  * @verdict: result of the last decision: why it has the device or does not
@@ -495,6 +499,7 @@ struct gpreempt_policy_queue {
 	bool came;
 	bool spared;
 	bool in_the_way;
+	bool out;
 	bool leads;
 	bool kept_off;
 	bool asked;

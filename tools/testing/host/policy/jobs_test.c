@@ -70,7 +70,7 @@ static void hear(void)
 
 		if (!(places[k] & 1ULL << here))
 			continue;
-		if (gpreempt_news_hear(job, news[k], places[k] & ~(1ULL << here), clock_ns))
+		if (gpreempt_news_hear(job, news[k], places[k], here, clock_ns))
 			node.all_due_ns = 0;
 		job->next = node.policy.jobs;
 		node.policy.jobs = job;
@@ -424,6 +424,55 @@ TEST(a_slow_node_keeps_no_job_off, "a job does not stay off others for longer th
 	CHECK(clock_ns - since_ns <= GPREEMPT_JOB_NS + 2 * POLL);
 }
 
+/* Nodes look at the same moment: none knows what the others decide. */
+static void all_pass_at_once(u64 ns)
+{
+	u32 i;
+
+	clock_ns += ns;
+	for (i = 0; i < nr_nodes; i++) {
+		go_to(i);
+		told[i] = false;
+		hear();
+		look();
+	}
+	for (i = 0; i < nr_nodes; i++) {
+		go_to(i);
+		tell();
+		act();
+	}
+}
+
+TEST(a_job_that_is_off_two_nodes, "nodes that take a job off at the same moment have nothing more to tell each other, and it comes back when the last of them lets it")
+{
+	u32 i, n, news_told = 0;
+
+	two_jobs_above_lowest(2);
+	for (i = 0; i < 2; i++) {
+		go_to(i);
+		high->process->policy.job = NULL;
+		start_hog(high);
+	}
+	places[0] = 0;
+	for (n = 0; n < 100; n++) {
+		all_pass_at_once(POLL);
+		for (i = 0; i < 2; i++)
+			news_told += n > 2 && told[i];
+	}
+	CHECK_EQ(news_told, 0);
+	CHECK_ON(low, 0);
+	high_ends_on(0);
+	for (n = 0; n < 100; n++)
+		all_pass_at_once(POLL);
+	CHECK_ON(low, 0);
+	go_to(0);
+	CHECK(on_device(lowest));
+	high_ends_on(1);
+	for (n = 0; n < 20; n++)
+		all_pass_at_once(POLL);
+	CHECK_ON(low, 2);
+}
+
 TEST(a_relief_of_others_brings_no_job_back, "a job that is off for its rank stays off elsewhere while a third one has its relief on that node")
 {
 	u32 i;
@@ -665,6 +714,25 @@ TEST(relief_of_a_job_is_on_all_nodes, "a job that starves on four nodes has its 
 	count_relief(3500 * MS, 4, &all_ns, &any_ns);
 	CHECK_WITHIN(all_ns, 3 * 15 * MS, 3 * 22 * MS);
 	CHECK(any_ns <= all_ns + 3 * 2 * MS);
+}
+
+TEST(one_node_begins_the_relief_of_a_job, "of nodes that would give a job its relief at different times one begins, and the others join, also where the job does not leave other nodes")
+{
+	u64 all_ns, any_ns;
+	u32 i;
+
+	EACH_ANEW(stay, 2, "stay %u: ", stay) {
+		high_holds_a_job(4);
+		for (i = 0; i < 4; i++) {
+			go_to(i);
+			jobs[i][1].gang = !stay;
+			node.params.max_hold_ns = SEC + 70 * MS * (3 - i);
+		}
+		high_hogs(0, 4);
+		count_relief(5 * SEC, 4, &all_ns, &any_ns);
+		CHECK(all_ns >= 3 * 15 * MS);
+		CHECK(any_ns <= all_ns + 2 * 25 * MS);
+	}
 }
 
 TEST(reliefs_of_a_job_come_together, "where a job began to starve on one node long after the others, and another one has had its relief there, it has its own on all at once all the same")

@@ -588,7 +588,7 @@ static void hear(void)
 
 		if (!(places[k] & 1ULL << own))
 			continue;
-		if (gpreempt_news_hear(job, news[k], places[k] & ~(1ULL << own), sim.now_ns))
+		if (gpreempt_news_hear(job, news[k], places[k], own, sim.now_ns))
 			sim.all_due_ns = 0;
 		job->next = sim.policy.jobs;
 		sim.policy.jobs = job;
