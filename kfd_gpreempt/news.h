@@ -124,7 +124,8 @@ static inline bool gpreempt_news_tell(struct gpreempt_news *news,
  */
 static inline bool gpreempt_news_end(struct gpreempt_news *news)
 {
-	bool look = news->wants || news->out_ns || news->relief_ns;
+	bool look = READ_ONCE(news->wants) || READ_ONCE(news->out_ns) ||
+		    READ_ONCE(news->relief_ns);
 
 	WRITE_ONCE(news->wants, 0);
 	WRITE_ONCE(news->out_ns, 0);

@@ -343,6 +343,33 @@ BOTH(victims_of_a_job_leave_together, "work of a job on one of eight nodes takes
 	CHECK_WITHIN(skew_ns, 0, bound_ns());
 }
 
+BOTH(a_doorbell_on_one_node_clears_all, "with doorbells instead of looks, the first work of an idle job on one of eight nodes takes its victims off all eight, though no doorbell is written on the others; and all sleep again after it")
+{
+	u64 skew_ns;
+	u32 i;
+
+	shim_param_set("gpreempt_wakeup", "doorbell");
+	eight_nodes(hws);
+	highs_are_a_job();
+	run(3 * SEC);
+	CHECK_EQ(nr_off(lows), 0);
+	for (i = 0; i < NR_NODES; i++)
+		submit(lows[i], 20);
+	run(100 * MS);
+	submit(highs[5], 1);
+	skew_ns = skew(lows, NR_NODES, true, 10 * MS);
+	CHECK_WITHIN(skew_ns, 0, bound_ns());
+	CHECK(run_until_idle(highs[5], SEC));
+	skew_ns = skew(lows, NR_NODES, false, 20 * MS);
+	CHECK_WITHIN(skew_ns, 0, bound_ns());
+	for (i = 0; i < NR_NODES; i++)
+		CHECK(run_until_idle(lows[i], 2 * SEC));
+	run(3 * SEC);
+	for (i = 0; i < NR_NODES; i++)
+		CHECK(!strcmp(gpreempt_node_state_name(node_of(i)), "armed"));
+	shim_param_set("gpreempt_wakeup", "poll");
+}
+
 BOTH(without_a_job_nodes_decide_alone, "without a job the same takes victims off one node")
 {
 	eight_nodes(hws);
