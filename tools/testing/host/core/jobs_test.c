@@ -174,6 +174,8 @@ TEST(jobs_are_inherited, "processes below one whose job is to be inherited are i
 	three_processes();
 	process_of(low)->task.euid.val = 1000;
 	become(1000, 0);
+	process_of(high)->task.euid.val = 1000;
+	CHECK_EQ(set_job(high, 9, GPREEMPT_JOB_INHERIT), 0);
 	CHECK_EQ(set_job(low, JOB, 0), 0);
 	CHECK_EQ(job_of(add_child_of(low, 1000)), 0);
 	CHECK_EQ(set_job(low, JOB, GPREEMPT_JOB_INHERIT), 0);
@@ -461,6 +463,44 @@ TEST(a_failed_node_delays_no_other, "a node that gives up in the middle of a dec
 	CHECK_EQ(nr_off(lows), NR_NODES);
 	for (i = 0; i < NR_NODES; i++)
 		CHECK(strcmp(gpreempt_node_state_name(node_of(i)), "failed"));
+}
+
+TEST(what_a_failed_node_said_ends, "a node that gives up while a job works there tells the others, and they do not wait until its word ends")
+{
+	eight_nodes(true);
+	highs_are_a_job();
+	submit(highs[4], 20);
+	run(30 * MS);
+	CHECK_EQ(nr_off(lows), NR_NODES);
+	world.nodes[4].nr_unmap_timeouts = 1;
+	low = add_queue_to(add_process(10), 4, NORMAL);
+	low->kernel_ns = 20 * MS;
+	submit(low, 20);
+	TIMES(1000) {
+		run(TICK_NS);
+		if (!strcmp(gpreempt_node_state_name(node_of(4)), "failed"))
+			break;
+	}
+	run(2 * MS);
+	CHECK_EQ(nr_off(lows), 0);
+	reset_gpu();
+}
+
+TEST(news_causes_no_more_looks_than_polling, "a node that others tell something new all the time looks no more often than it would poll")
+{
+	u64 checks;
+
+	eight_nodes(true);
+	highs_are_a_job();
+	run(10 * MS);
+	checks = atomic64_read(&node_of(7)->stats.checks);
+	TIMES(5000) {
+		rcu_read_lock();
+		gpreempt_node_tell(node_of(7));
+		rcu_read_unlock();
+		run(TICK_NS);
+	}
+	CHECK_WITHIN(atomic64_read(&node_of(7)->stats.checks) - checks, 500, 5000 * TICK_NS / (80 * US) + 10);
 }
 
 BOTH(a_slow_node_delays_no_other, "a node whose device does not answer for long holds the others for no longer than what it said")
