@@ -607,3 +607,118 @@ TEST(a_loop_of_jobs_costs_no_more_looks_than_polling, "a program that changes it
 	}
 	CHECK(atomic64_read(&stats()->checks) - checks <= 5000 * TICK_NS / (80 * US) + 30);
 }
+
+/* ---- chance ---- */
+
+static u64 random_state;
+
+static u32 random_below(u32 n)
+{
+	random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (random_state >> 33) % n;
+}
+
+static u64 held_since_ns[NR_QUEUES_MAX];
+
+/* Four reliefs that had to wait for others, and then some */
+#define STARVED_NS	(800 * MS)
+
+static void nobody_starves(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.nr_queues; i++) {
+		struct sim_queue *sq = world.queues[i];
+
+		if (sq->gone || !preempted(sq) || idle(sq))
+			held_since_ns[i] = ktime_get_ns();
+		if (ktime_get_ns() - held_since_ns[i] > STARVED_NS)
+			tap_fail(__FILE__, __LINE__, "queue %u (node %u, nice %d, job %llu, verdict %d) is held with work for %llu us", i,
+				 sq->q.device->node_id, process_of(sq)->task.nice, (unsigned long long)job_of(sq), sq->q.gpreempt->policy.verdict,
+				 (unsigned long long)(ktime_get_ns() - held_since_ns[i]) / US);
+	}
+}
+
+static void any_change(struct sim_queue *sq, bool calm)
+{
+	switch (random_below(calm ? 3 : 9)) {
+	case 0:
+		set_job(sq, 1 + random_below(3), random_below(2) ? GPREEMPT_JOB_STAY : 0);
+		break;
+	case 1:
+		set_job(sq, 0, GPREEMPT_JOB_CLEAR);
+		break;
+	case 2:
+		set_user_nice(&process_of(sq)->task, random_below(5) * 5 - 10);
+		break;
+	case 3:
+		if (world.nr_queues < 30)
+			add_queue_to(random_below(2) ? process_of(sq) : add_process(random_below(5) * 5 - 10), random_below(4), NORMAL);
+		break;
+	case 4:
+		destroy_queue(sq);
+		break;
+	case 5:
+		suspend();
+		resume();
+		break;
+	case 6:
+		CHECK_EQ(gpreempt_life_enable_node(node_of(random_below(4)), random_below(2)), 0);
+		break;
+	case 7:
+		shim_fail_alloc = random_below(6);
+		break;
+	case 8:
+		CHECK_EQ(shim_param_set("gpreempt_policy", random_below(2) ? "wfq" : "hpf"), 0);
+		break;
+	}
+}
+
+static void simulate(bool hws, u64 seed)
+{
+	bool calm = seed % 2;
+	u32 i;
+
+	tap_at("SEED=%llu COUNT=1: ", (unsigned long long)seed);
+	random_state = seed * 7919 + hws;
+	memset(held_since_ns, 0, sizeof(held_since_ns));
+	world_make(hws, 1, 4);
+	set("gpreempt_max_hold_ms", "40");
+	set("gpreempt_relief_ms", "5");
+	set("gpreempt_enable", "1");
+	open_own_file();
+	for (i = 0; i < 4; i++)
+		world.nodes[i].nr_wave_slots = 1;
+	for (i = 0; i < 10; i++)
+		set_job(add_queue_to(add_process(random_below(5) * 5 - 10), i % 4, NORMAL), 1 + random_below(3), 0);
+	TIMES(60) {
+		struct sim_queue *sq = world.queues[random_below(world.nr_queues)];
+
+		if (!sq->gone && sq->submitted - sq->done < 20) {
+			sq->kernel_ns = (1 + random_below(30)) * 100 * US;
+			submit(sq, 1 + random_below(8));
+		}
+		sq = world.queues[random_below(world.nr_queues)];
+		if (!sq->gone && !random_below(3))
+			any_change(sq, calm);
+		for (i = random_below(400); i; i--) {
+			run(TICK_NS);
+			if (calm)
+				nobody_starves();
+		}
+	}
+	shim_fail_alloc = 0;
+	set("gpreempt_policy", "hpf");
+	set("gpreempt_enable", "1");
+	run(20 * MS);
+	world_end();
+	shim_log[0] = 0;
+}
+
+BOTH(random_jobs, "whatever processes join and leave jobs on four nodes, their work is done once, none starves, and nothing stays behind")
+{
+	u64 seed, end = tap_setting("SEED", 1) + tap_setting("COUNT", 12);
+
+	for (seed = tap_setting("SEED", 1); seed < end; seed++)
+		simulate(hws, seed);
+}
