@@ -18,7 +18,8 @@
  *     for its rank. Its work on the other nodes would only wait, so any other queue with work comes
  *     before it there. Where there is none it stays. With ``GPREEMPT_JOB_STAY`` it always does.
  * *it has its turn in a relief here*
- *     The others give it one too, or its relief would be worth nothing to it.
+ *     The others give it one too, or its relief would be worth nothing to it. Of the nodes on which
+ *     it is off for its rank, the first one begins.
  *
  * What is said holds for 10 ms and is renewed after 5 ms. A node that is slow, fails, is paused or
  * removed delays no other one for longer. A change wakes the others, which then look as soon as
@@ -32,8 +33,9 @@
  * from, and is announced work otherwise: every user may announce work. A node preempts for a job
  * that is off elsewhere only as long as half of its overhead budget is left; the rest belongs to
  * its own decisions. It joins the relief of another node within its own, and else at most once in
- * the time between two of its own. So what is above all keeps 96 % instead of 98. From then on the
- * reliefs of both nodes come at the same time.
+ * the time between two of its own. So what is above all keeps 96 % instead of 98, and what else
+ * starves there may wait twice as long. From then on the reliefs of both nodes come at the same
+ * time.
  *
  * Under ``wfq`` a job has one share on each node. Apart from that nothing but reliefs goes from
  * node to node under ``wfq`` and ``edf``, where ranks move by themselves.

@@ -973,7 +973,7 @@ static bool policy_takes_turn_with(const struct gpreempt_policy_process *a,
 	return a == b || (a->job && a->job == b->job);
 }
 
-/* @joined: it is another node's turn, which ends there then; 0: it is not. */
+/* @joined_until_ns: a relief begins for a turn on another node, which ends then; 0: it does not. */
 static void policy_begin_turn(struct gpreempt_policy_node *pn,
 			      const struct gpreempt_policy_process *p, u64 joined_until_ns,
 			      u64 now_ns)
@@ -1159,8 +1159,8 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 				 demand_unknown_for_long(pn, q, now_ns);
 		doubt.first &= demand_first_look(q, now_ns);
 	}
-	pn->starving = starving;
-	if (starving)
+	pn->starving = starving && pn->params.max_hold_ns;
+	if (pn->starving)
 		policy_share_relief(pn, now_ns);
 	return doubt;
 }
@@ -1531,7 +1531,7 @@ static inline void policy_note_outranked(struct gpreempt_policy_node *pn,
 					 u64 now_ns)
 {
 	if (q->released) {
-		if (level->rank != GPREEMPT_RANK_RELIEF)
+		if (level->rank != GPREEMPT_RANK_RELIEF && !q->pass.spins)
 			policy_learn_gap(pn, q, now_ns - q->outranked_ns);
 		q->released = false;
 	}

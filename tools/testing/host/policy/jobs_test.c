@@ -817,6 +817,50 @@ TEST(members_of_a_job_have_one_turn, "processes of a job on one node have their 
 	CHECK_WITHIN(together_ns, 8 * MS, 12 * MS);
 }
 
+TEST(no_relief_is_joined_where_none_is_given, "a node that gives no reliefs (gpreempt_max_hold_ms is 0) joins none")
+{
+	u32 i;
+
+	high_holds_a_job(2);
+	go_to(0);
+	node.params.max_hold_ns = 0;
+	high_hogs(0, 1);
+	silent[1] = true;
+	for (i = 0; i < 200 * MS / POLL; i++) {
+		news[1][1].relief_ns = clock_ns + 10 * MS;
+		all_pass_after(POLL);
+		CHECK(i < 3 || on_device(high));
+	}
+}
+
+TEST(gaps_of_lower_work_are_none, "the gaps of lower work for which a job leaves do not delay its return")
+{
+	u32 i;
+
+	two_jobs_above_lowest(2);
+	for (i = 0; i < 2; i++) {
+		go_to(i);
+		high->process->policy.job = NULL;
+	}
+	places[0] = 0;
+	high_works_on(0);
+	go_to(1);
+	node.pass_takes_ns = 100 * US;
+	node.params.overhead_pct = 0;
+	TIMES(20) {
+		go_to(1);
+		drain(lowest);
+		for (i = 0; i < 20 && (go_to(1), !on_device(low)); i++)
+			all_pass_after(POLL);
+		CHECK(i < 20);
+		submit(lowest, 1);
+		all_pass_after(POLL);
+		go_to(1);
+		CHECK(on_device(lowest) && !on_device(low));
+	}
+	CHECK_EQ(low->policy.gaps, 0);
+}
+
 TEST(words_of_a_hostile_node, "however often another node says that a job has its turn in a relief, what is above keeps all but twice the time of a relief")
 {
 	u64 off_ns = 0;
