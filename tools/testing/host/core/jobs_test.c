@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* jobs_test.c - processes that belong together: who says so, and what the nodes make of it */
+#include "news.h"
 #include "rivals.h"
 
 #define NR_NODES	8
@@ -253,6 +254,37 @@ TEST(jobs_come_and_go, "processes change their job at work, die, and are switche
 	run(20 * MS);
 	CHECK_EQ(job_of(high), 2);
 	CHECK_EQ(set_job(high, 0, GPREEMPT_JOB_CLEAR), 0);
+}
+
+TEST(nodes_beyond_those_of_jobs, "of more nodes than jobs have room for, the last ones say so, and their processes are in no job")
+{
+	static struct gpreempt_node more[GPREEMPT_NEWS_NODES];
+	u32 i, slot;
+
+	three_processes();
+	slot = node_of(0)->job.slot;
+	mutex_lock(&gpreempt_lifecycle);
+	for (i = 0; i < GPREEMPT_NEWS_NODES; i++) {
+		more[i].node = node_of(0)->node;
+		gpreempt_job_init_node(&more[i]);
+	}
+	CHECK_EQ(more[GPREEMPT_NEWS_NODES - 2].job.slot, GPREEMPT_NEWS_NODES - 1);
+	CHECK_EQ(more[GPREEMPT_NEWS_NODES - 1].job.slot, GPREEMPT_NEWS_NODES);
+	CHECK(strstr(shim_log, "one more than jobs can use") != NULL);
+	for (i = 0; i < GPREEMPT_NEWS_NODES; i++)
+		gpreempt_job_free_node(&more[i]);
+	/* What was given back is given again. */
+	gpreempt_job_init_node(&more[0]);
+	CHECK_EQ(more[0].job.slot, 1);
+	gpreempt_job_free_node(&more[0]);
+	mutex_unlock(&gpreempt_lifecycle);
+	node_of(0)->job.slot = GPREEMPT_NEWS_NODES;
+	CHECK_EQ(set_job(low, JOB, 0), 0);
+	CHECK_EQ(job_of(low), 0);
+	run(10 * MS);
+	node_of(0)->job.slot = slot;
+	CHECK_EQ(set_job(low, JOB, 0), 0);
+	CHECK_EQ(job_of(low), JOB);
 }
 
 /* ---- nodes ---- */

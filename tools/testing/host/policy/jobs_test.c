@@ -303,6 +303,24 @@ TEST(work_is_not_its_own_echo, "nodes do not keep a job at work by telling each 
 	}
 }
 
+TEST(a_held_queue_does_not_follow, "a queue that is held on request does not come back because its job works elsewhere, and its own work is no news for the others")
+{
+	high_job_beside_low(2);
+	go_to(1);
+	high->policy.set.hold = true;
+	submit(high, 1);
+	all_pass_for(MS);
+	go_to(1);
+	CHECK(!on_device(high));
+	CHECK_EQ(news[0][1].wants, 0);
+	CHECK_ON(low, 2);
+	high_works_on(0);
+	all_pass_for(5 * MS);
+	go_to(1);
+	CHECK(!on_device(high) && on_device(low));
+	CHECK_EQ(high->policy.verdict, GPREEMPT_VERDICT_HOLD);
+}
+
 /* ---- the job that leaves ---- */
 
 TEST(a_job_leaves_as_one, "a job that is off one node because of its rank leaves the others to lower work, where it would only wait, and comes back to all with the next look")
