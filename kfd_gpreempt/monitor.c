@@ -255,11 +255,16 @@ static void monitor_make_dormant(struct gpreempt_node *gn, u64 now_ns)
 
 	while (i < gn->monitor.nr_sampled) {
 		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
-		/* Pairs with the release where it is published. */
-		const struct gpreempt_view *view = smp_load_acquire(&gq->view.pointers);
+		const struct gpreempt_view *view;
 
+		if (gq->policy.had_demand) {
+			i++;
+			continue;
+		}
+		/* Pairs with the release where it is published. */
+		view = smp_load_acquire(&gq->view.pointers);
 		/* Memory of the device is not read without a look at whether it answers. */
-		if (gq->policy.had_demand || !view || view->vram ||
+		if (!view || view->vram ||
 		    !gpreempt_policy_dormant(&gn->policy, &gq->policy, now_ns,
 					   &gn->monitor.all_due_ns)) {
 			i++;

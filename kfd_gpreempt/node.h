@@ -280,15 +280,19 @@ static inline bool gpreempt_node_read(const struct gpreempt_queue *gq, u64 *rptr
 	/* Pairs with the release where it is published. */
 	const struct gpreempt_view *view = smp_load_acquire(&gq->view.pointers);
 
-	*rptr = 0;
-	*wptr = 0;
-	*pending = 0;
-	if (unlikely(!view))
-		return false;
-	if (likely(!view->vram))
+	if (likely(view && !view->vram)) {
 		gpreempt_node_read_view(gq, view, rptr, wptr);
-	else if (!gpreempt_node_read_vram(gq, view, rptr, wptr))
-		return false;
+	} else {
+		/* Of the caller's variables no address goes out, so that they need no memory. */
+		u64 pointers[2] = { 0 };
+		bool read = view && gpreempt_node_read_vram(gq, view, &pointers[0], &pointers[1]);
+
+		*rptr = pointers[0];
+		*wptr = pointers[1];
+		*pending = 0;
+		if (!read)
+			return false;
+	}
 	if (gq->view.aql)
 		*pending = (s64)(*wptr - *rptr) > 0 ? *wptr - *rptr : 0;
 	else

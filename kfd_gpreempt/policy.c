@@ -347,15 +347,17 @@ static __always_inline enum demand policy_look_at(const struct gpreempt_policy_n
 	q->pass.relieved = now_ns < q->relief_until_ns;
 	if (q->pass.relieved && demand == DEMAND_NONE && policy_shows_none(pn, q))
 		demand_note_none(q);
-	if (q->set.hold || q->asked)
+	if (q->set.hold | q->asked)
 		policy_keep_off(&pn->params, q, now_ns);
 	q->pass.age = policy_age_of(pn, q, now_ns);
 	if (policy_kept_off(q))
 		demand = DEMAND_NONE;
+	/* Four bytes, one store */
 	q->pass.works = false;
+	q->pass.idle = false;
 	q->pass.follows = false;
 	q->pass.spins = false;
-	if (q->process->job)
+	if (pn->jobs && q->process->job)
 		demand = policy_look_at_job(pn, q, demand, now_ns);
 	q->pass.demand[0] = demand == DEMAND_SURE;
 	q->pass.demand[1] = demand != DEMAND_NONE;
@@ -371,9 +373,9 @@ static void policy_make_busy(struct gpreempt_policy_node *pn, struct gpreempt_po
 /* In relief a queue is above all others: beside waves that fill the device it would not run. */
 static s64 policy_rank(const struct gpreempt_policy_queue *q)
 {
-	if (q->pass.relieved)
-		return GPREEMPT_RANK_RELIEF;
-	return q->pass.spins ? GPREEMPT_RANK_SPINS : q->rank;
+	if (!(q->pass.relieved | q->pass.spins))
+		return q->rank;
+	return q->pass.relieved ? GPREEMPT_RANK_RELIEF : GPREEMPT_RANK_SPINS;
 }
 
 /*
@@ -405,14 +407,15 @@ static void policy_mark_process(const struct gpreempt_policy_node *pn,
 static struct level policy_find_level(struct gpreempt_policy_node *pn, bool assume)
 {
 	struct gpreempt_policy_queue *q;
-	struct level level = { 0 };
+	/* No rank is below. */
+	struct level level = { .rank = GPREEMPT_RANK_SPINS };
 
 	pn->mark++;
 
 	for (q = pn->busy; q; q = q->pass.next_busy) {
 		s64 own = policy_rank(q);
 
-		if (!policy_makes_level(q, assume) || (level.valid && own < level.rank))
+		if (!policy_makes_level(q, assume) || own < level.rank)
 			continue;
 		/* A higher one: the processes marked so far are not at the level. */
 		if (level.valid && own > level.rank)
@@ -458,10 +461,12 @@ static inline s64 policy_missing_rank(const struct gpreempt_policy_node *pn,
 	 */
 	if (p->level_mark == pn->mark)
 		return q->orders && p->top_mark == pn->mark ? p->own_top - q->own_rank : 0;
-	if (q->pass.spins)
-		return level->rank > GPREEMPT_RANK_SPINS ? GPREEMPT_RANK_RELIEF : 0;
-	if (level->rank == GPREEMPT_RANK_SPINS)
-		return 0;
+	if (pn->jobs) {
+		if (q->pass.spins)
+			return level->rank > GPREEMPT_RANK_SPINS ? GPREEMPT_RANK_RELIEF : 0;
+		if (level->rank == GPREEMPT_RANK_SPINS)
+			return 0;
+	}
 	return level->rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_RANK_RELIEF : level->rank - q->rank;
 }
 
@@ -636,7 +641,7 @@ policy_verdict_of_outranked(const struct gpreempt_policy_node *pn,
 {
 	if (q->process->level_mark == pn->mark)
 		return GPREEMPT_VERDICT_OWN_PROCESS;
-	return q->pass.spins ? GPREEMPT_VERDICT_JOB_YIELDS : GPREEMPT_VERDICT_YIELDS;
+	return pn->jobs && q->pass.spins ? GPREEMPT_VERDICT_JOB_YIELDS : GPREEMPT_VERDICT_YIELDS;
 }
 
 /*
@@ -828,7 +833,7 @@ static enum rivals policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_n
 
 	for (i = 0; i < nr; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
-		s32 standing = q->pass.spins ? GPREEMPT_PRIORITY_MIN - 1 : q->standing;
+		s32 standing = pn->jobs && q->pass.spins ? GPREEMPT_PRIORITY_MIN - 1 : q->standing;
 		struct gpreempt_policy_process *p = q->process;
 
 		if (whom == ACTIVE && !policy_recently_active(q, now_ns))
@@ -1132,12 +1137,20 @@ static bool policy_unproven(const struct gpreempt_policy_node *pn)
 	return false;
 }
 
+/* Has the node to look who is due for a relief? */
+static inline bool policy_may_be_due(const struct gpreempt_policy_node *pn,
+				     const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return now_ns - q->seen.starved_ns >= pn->params.max_hold_ns ||
+	       (pn->jobs && policy_joins(q, now_ns));
+}
+
 /* Looks at each queue, and makes the list of busy ones. */
 static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u64 now_ns)
 {
-	u64 hold_ns = pn->params.max_hold_ns ? pn->params.max_hold_ns : GPREEMPT_FOREVER_NS;
 	struct policy_doubt doubt = { .first = true };
-	bool starving = false;
+	u64 hold_ns = pn->params.max_hold_ns;
+	bool starving = false, off = false;
 	u32 i;
 
 	pn->busy = NULL;
@@ -1145,21 +1158,22 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 		struct gpreempt_policy_queue *q = pn->queues[i];
 		enum demand demand = policy_look_at(pn, q, now_ns);
 
-		doubt.preempted |= policy_is_off(q) || q->set.hold;
+		off |= q->preempted | q->spared | q->set.hold;
 		if (demand == DEMAND_NONE)
 			continue;
 		policy_make_busy(pn, q);
-		starving |= q->preempted && (now_ns - q->seen.starved_ns >= hold_ns ||
-					     (q->process->job && policy_joins(q, now_ns)));
+		if (hold_ns && q->preempted && policy_may_be_due(pn, q, now_ns))
+			starving = true;
 		if (demand != DEMAND_MAYBE)
 			continue;
 		doubt.matters = true;
-		doubt.told |= q->process->job && q->process->job->asked_elsewhere;
+		doubt.told |= pn->jobs && q->process->job && q->process->job->asked_elsewhere;
 		doubt.unknown |= !pn->params.waves_saved &&
 				 demand_unknown_for_long(pn, q, now_ns);
 		doubt.first &= demand_first_look(q, now_ns);
 	}
-	pn->starving = starving && pn->params.max_hold_ns;
+	doubt.preempted = off;
+	pn->starving = starving;
 	if (pn->starving)
 		policy_share_relief(pn, now_ns);
 	return doubt;
@@ -1410,7 +1424,8 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 		bool waits = q->preempted ? demand_of_preempted(q) :
 					    q->pass.demand[1] || q->set.hold;
 
-		if (waits && !policy_relief_is_elsewhere(q) && !(q->kept_off && q->set.hold_unbounded))
+		if (waits && !(pn->jobs && policy_relief_is_elsewhere(q)) &&
+		    !(q->kept_off && q->set.hold_unbounded))
 			end_ns =
 				gpreempt_earlier(end_ns, policy_longest_hold(pn, since_ns, now_ns));
 		if (waits && params->aging_ns && pn->ops->ages)
@@ -1426,17 +1441,16 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 	return end_ns;
 }
 
-/* The same: most often it is preempted for its rank, and has nothing else to wait for. */
-static inline u64 policy_next_deadline(const struct gpreempt_policy_node *pn,
-				       const struct gpreempt_policy_queue *q,
-				       const struct level *level, u64 now_ns)
+/* The same of one that stays preempted for its rank: most often it has nothing else to wait for. */
+static inline u64 policy_outranked_deadline(const struct gpreempt_policy_node *pn,
+					    const struct gpreempt_policy_queue *q,
+					    const struct level *level, u64 now_ns)
 {
 	u64 end_ns;
 
-	if (!q->preempted || q->action != GPREEMPT_KEEP || q->missing <= 0 || q->set.hold ||
-	    now_ns < q->relief_until_ns || now_ns < q->set.expected_until_ns)
+	if (q->set.hold || now_ns < q->relief_until_ns || now_ns < q->set.expected_until_ns)
 		return policy_first_deadline(pn, q, level, now_ns);
-	if (!demand_of_preempted(q) || policy_relief_is_elsewhere(q))
+	if (!demand_of_preempted(q) || (pn->jobs && policy_relief_is_elsewhere(q)))
 		return GPREEMPT_FOREVER_NS;
 	end_ns = policy_longest_hold(pn, q->seen.starved_ns, now_ns);
 	if (pn->params.aging_ns && pn->ops->ages)
@@ -1662,8 +1676,10 @@ static bool policy_on_request(const struct gpreempt_policy_queue *q)
 /* What is left of the last decision goes. */
 static inline void policy_begin_choice(struct gpreempt_policy_queue *q)
 {
-	q->came = q->pass.demand[1] && !q->had_demand;
-	q->had_demand = q->pass.demand[1];
+	bool demand = q->pass.demand[1];
+
+	q->came = demand & !q->had_demand;
+	q->had_demand = demand;
 	q->effective_priority = q->set.priority;
 	q->in_the_way = false;
 	q->leads = false;
@@ -1706,7 +1722,7 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 			if (q->pass.age)
 				policy_note_age(q, level);
 			nr_preempted++;
-			q->until_ns = policy_next_deadline(pn, q, level, now_ns);
+			q->until_ns = policy_outranked_deadline(pn, q, level, now_ns);
 			end_ns = gpreempt_earlier(end_ns, q->until_ns);
 			continue;
 		}
@@ -1723,7 +1739,7 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 		 */
 		nr_preempted += q->preempted || (q->set.hold && !q->process->opt_out);
 		nr_in_the_way += q->in_the_way;
-		q->until_ns = policy_next_deadline(pn, q, level, now_ns);
+		q->until_ns = policy_first_deadline(pn, q, level, now_ns);
 		end_ns = gpreempt_earlier(end_ns, q->until_ns);
 	}
 	if (level->leader)

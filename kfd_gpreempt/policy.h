@@ -465,9 +465,9 @@ struct gpreempt_policy_request {
  * @in_the_way: result of the last decision: has work on the device and would have to yield
  *	if it were not @immovable
  * @effective_priority: priority with ageing, of the last decision
- * @out: of the last decision: its job leaves other nodes because it is off this one
  * @leads: of the last decision: it stands for the level, that is for the queues that others yield
  *	to
+ * @out: of the last decision: its job leaves other nodes because it is off this one
  * @verdict: result of the last decision: why it has the device or does not
  * @verdict_ns: since when @verdict has been the same
  * @until_ns: of the last decision: when @verdict ends by itself at the latest; ~0: never. Of
@@ -499,8 +499,8 @@ struct gpreempt_policy_queue {
 	bool came;
 	bool spared;
 	bool in_the_way;
-	bool out;
 	bool leads;
+	bool out;
 	bool kept_off;
 	bool asked;
 	bool released;
