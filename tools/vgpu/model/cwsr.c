@@ -338,7 +338,7 @@ static void write_mqd(struct vgpu_model *m, const struct vgpu_queue *q, enum vgp
  */
 static void write_whole_hqd(struct vgpu_model *m, const struct vgpu_queue *q)
 {
-	u32 reg, value;
+	u32 written[VGPU_HQD_REGS], reg, value;
 
 	for (reg = 0; reg < VGPU_HQD_REGS; reg++) {
 		value = hqd(m, q, reg);
@@ -368,8 +368,9 @@ static void write_whole_hqd(struct vgpu_model *m, const struct vgpu_queue *q)
 			value = HQD_EOP_WPTR;
 			break;
 		}
-		vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD + reg * 4, value);
+		written[reg] = value;
 	}
+	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + HQD_IN_MQD, written, sizeof(written));
 }
 
 /* Device time of moving @bytes of wave state in or out */
