@@ -114,14 +114,20 @@ struct hog {
 	int chunks;
 };
 
-static inline uint64_t vram_bytes(void)
+/* @where: "vram", or "gtt" for what the driver lets programs have of the system's */
+static inline uint64_t memory_bytes(const char *where)
 {
 	char path[96];
 	int64_t bytes;
 
-	snprintf(path, sizeof(path), "/sys/class/drm/renderD%d/device/mem_info_vram_total", kfd_first_render_minor());
+	snprintf(path, sizeof(path), "/sys/class/drm/renderD%d/device/mem_info_%s_total", kfd_first_render_minor(), where);
 	bytes = kfd_file_number(path);
 	return bytes < 0 ? 0 : (uint64_t)bytes;
+}
+
+static inline uint64_t vram_bytes(void)
+{
+	return memory_bytes("vram");
 }
 
 static inline int hog_open(struct hog *h, size_t chunk)

@@ -114,10 +114,10 @@ TEST_F(doorbell, notice_takes_microseconds)
 {
 	int64_t count, sum, late = counter("doorbell_late");
 	/*
-	 * As many as the device brings back before the scheduler arms, however large it is: where none have shown since, it has to ask the
+	 * They are back before the scheduler arms: where none have shown since, it has to ask the
 	 * device whether the lower one is blocked.
 	 */
-	uint32_t waves = self->slots < 256 ? self->slots : 256;
+	uint32_t waves = few_waves(self->slots);
 	/* Its ring does not run empty: whether it has waves is no question. */
 	struct pair p = { .low = worker(_metadata, LOW_NICE, 2, waves, 100, 10 * MS) };
 	int64_t arms;

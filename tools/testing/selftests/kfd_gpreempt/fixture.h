@@ -186,6 +186,16 @@ static inline int wait_state(const struct actor *a, int queue, const char *state
 	return wait_queue_state(a->client.gpu_id, a->pid, a->queue[queue].id, state, timeout_ns);
 }
 
+/*
+ * Waves for a test of how soon something happens. All those of a large device are back on it only
+ * after the virtual GPU has spent milliseconds on them, and until then there is nothing to preempt;
+ * so many are back in time on any device.
+ */
+static inline uint32_t few_waves(uint32_t slots)
+{
+	return slots < 256 ? slots : 256;
+}
+
 /* Launches of its first work in its first queue, until that has begun, or until it has ended */
 static inline int launches_begin(struct actor *a, uint32_t launches, uint32_t flags)
 {

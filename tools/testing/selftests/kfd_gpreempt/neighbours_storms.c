@@ -65,6 +65,15 @@ struct phase {
 /* Shared with actors that are started later: those of one phase. */
 static struct phase *timed;
 
+/*
+ * So many times as long it is between requests, and works what is below them: the virtual GPU saves
+ * and restores one XCC after the other.
+ */
+static uint32_t pace(const struct kfd_client *c)
+{
+	return 1 + c->num_xcc / 4;
+}
+
 static int monitor_runs_where_programs_do(void)
 {
 	cpu_set_t cpus;
@@ -112,11 +121,11 @@ FIXTURE_TEARDOWN(storms)
 	scheduler_off();
 }
 
-/* Something that fills the device for as long as it takes, and something above it that comes and goes. */
+/* Something that works for as long as it takes, and something above it that comes and goes. */
 static void start_pair(struct __test_metadata *_metadata, FIXTURE_DATA(storms) *self, uint32_t steps, uint32_t requests)
 {
-	self->low = worker(_metadata, LOW_NICE, 1, self->slots, steps, 10 * MS);
-	self->high = worker(_metadata, 0, requests, self->slots, 1, MS);
+	self->low = worker(_metadata, LOW_NICE, 1, few_waves(self->slots), steps, 10 * MS);
+	self->high = worker(_metadata, 0, requests, few_waves(self->slots), 1, MS);
 	ASSERT_EQ(0, launch_begins(self->low));
 }
 
@@ -129,7 +138,7 @@ static void start_pair(struct __test_metadata *_metadata, FIXTURE_DATA(storms) *
 #define START_DECISIONS(requests) do { \
 	if (looks_rarely()) \
 		SKIP(return, "a look takes long on this kernel"); \
-	start_pair(_metadata, self, STEPS, requests); \
+	start_pair(_metadata, self, STEPS * pace(&self->stormers[0]->client), requests); \
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0)); \
 } while (0)
 
@@ -303,7 +312,7 @@ static int64_t actor_requests(struct actor *a, const int64_t *args)
 	for (timed->nr = 0; timed->nr < args[0] && !err; timed->nr++) {
 		struct request *r = &timed->request[timed->nr];
 
-		next_ns += PERIOD_NS + any() % PERIOD_MORE_NS;
+		next_ns += pace(&a->client) * PERIOD_NS + any() % PERIOD_MORE_NS;
 		kfd_signal_init(a->done[0], 1);
 		r->detect_ns = -1;
 		wait_until(next_ns);
@@ -433,7 +442,7 @@ TEST_F_TIMEOUT(storms, update_storm_stops_no_decision, 120)
 
 /* ---- reliefs of many, which begin one after the other ---- */
 
-#define VICTIMS		50
+#define VICTIM_QUEUES	10	/* of an actor, at most */
 #define VICTIM_ACTORS	5
 #define VICTIM_STEPS	100
 #define HIGH_STEPS	400
@@ -448,33 +457,51 @@ static int64_t actor_holds_its_queue(struct actor *a, const int64_t *args)
 	return ioctl(storm->gpreempt_fd, GPREEMPT_IOC_PREEMPT, &hold) ? -errno : 0;
 }
 
-/* Many low queues. Before the higher program works: what is below it does not make so many queues at once. */
-static void make_victims(struct __test_metadata *_metadata, struct actor **a)
+/*
+ * Queues of an actor: as many as there is room for their save areas, which are large where the
+ * device is. A tenth of the memory is for all else.
+ */
+static int victim_queues(const struct kfd_client *c)
 {
-	int i, q;
+	int64_t fit = (int64_t)(memory_bytes("gtt") / 10 * 9 / ((uint64_t)c->cwsr_size * c->num_xcc));
+
+	fit = (fit - STORMERS - 1 /* the higher one's */) / VICTIM_ACTORS;
+	return fit < VICTIM_QUEUES ? (int)fit : VICTIM_QUEUES;
+}
+
+/*
+ * Many low queues. Before the higher program works: what is below it does not make so many queues
+ * at once. Returns how many all actors have.
+ */
+static int make_victims(struct __test_metadata *_metadata, struct actor **a)
+{
+	int i, q, queues = 0;
 
 	for (i = 0; i < VICTIM_ACTORS; i++) {
 		a[i] = actor_start(LOW_NICE, ARENA);
 		ASSERT_ACTOR(a[i]);
-		for (q = 0; q < VICTIMS / VICTIM_ACTORS; q++) {
+		queues = victim_queues(&a[i]->client);
+		ASSERT_GT(queues, 0) TH_LOG("memory is too small for the save areas of so many queues");
+		for (q = 0; q < queues; q++) {
 			ASSERT_EQ(q, actor_queue(a[i], KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 			ASSERT_EQ(q, actor_work(a[i], 1, 4, VICTIM_STEPS, 500 * US));
 		}
 	}
+	return queues * VICTIM_ACTORS;
 }
 
 /* Each of them gets work, and with @held is held by its own process, one after the other: something is due all the time. */
-static void start_staggered(struct __test_metadata *_metadata, struct actor **a, bool held)
+static void start_staggered(struct __test_metadata *_metadata, struct actor **a, int victims, bool held)
 {
 	int i;
 
-	for (i = 0; i < VICTIMS; i++) {
+	for (i = 0; i < victims; i++) {
 		ASSERT_EQ(0, actor_submit(a[i % VICTIM_ACTORS], i / VICTIM_ACTORS, i / VICTIM_ACTORS, 1, 0));
 		kfd_sleep_ns(held ? 0 : RELIEF_MS * MS);
 	}
 	for (i = 0; i < VICTIM_ACTORS && held; i++)
 		ASSERT_EQ(0, actor_call(a[i], actor_becomes_nobody, 0, 0, 0, 0));
-	for (i = 0; i < VICTIMS && held; i++) {
+	for (i = 0; i < victims && held; i++) {
 		ASSERT_EQ(0, actor_call(a[i % VICTIM_ACTORS], actor_holds_its_queue, i / VICTIM_ACTORS, 0, 0, 0));
 		kfd_sleep_ns(RELIEF_MS * MS);
 	}
@@ -489,9 +516,9 @@ static void finish_staggered(struct __test_metadata *_metadata, struct actor **a
 }
 
 /* A process above them that always has work */
-static struct actor *start_higher(struct __test_metadata *_metadata, uint32_t slots)
+static struct actor *start_higher(struct __test_metadata *_metadata, uint32_t waves)
 {
-	struct actor *high = worker(_metadata, 0, 1, slots, HIGH_STEPS, 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, waves, HIGH_STEPS, 10 * MS);
 
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", HOLD_MS));
 	ASSERT_EQ(0, kfd_param_set("gpreempt_relief_ms", RELIEF_MS));
@@ -499,15 +526,15 @@ static struct actor *start_higher(struct __test_metadata *_metadata, uint32_t sl
 	return high;
 }
 
-/* From now on, for so long, it has at least 96 % of the device. */
-static void expect_share(struct __test_metadata *_metadata, const struct actor *high, uint32_t slots, uint64_t ns)
+/* From now on, for so long, it does at least 96 % of what it could alone. */
+static void expect_share(struct __test_metadata *_metadata, const struct actor *high, uint32_t waves, int victims, uint64_t ns)
 {
 	uint64_t began_ns = kfd_now_ns(), done = kfd_work_progress(&high->work[0]), possible;
 
 	kfd_sleep_ns(ns);
 	done = kfd_work_progress(&high->work[0]) - done;
-	possible = slots * (kfd_now_ns() - began_ns) / (10 * MS);
-	TH_LOG("beside %d of them the higher queue did %llu of %llu", VICTIMS, (unsigned long long)done, (unsigned long long)possible);
+	possible = waves * (kfd_now_ns() - began_ns) / (10 * MS);
+	TH_LOG("beside %d of them the higher queue did %llu of %llu", victims, (unsigned long long)done, (unsigned long long)possible);
 	EXPECT_GE(100 * done, 96 * possible);
 	EXPECT_FALSE(actor_done(high, 0));
 }
@@ -518,18 +545,19 @@ static void expect_share(struct __test_metadata *_metadata, const struct actor *
  */
 TEST_F_TIMEOUT(storms, staggered_victims_do_not_add_up, 300)
 {
-	uint64_t before[VICTIMS], bound_ns = (1 + (VICTIM_ACTORS + 18) / 19) * (HOLD_MS + RELIEF_MS) * MS;
+	uint64_t before[VICTIM_QUEUES * VICTIM_ACTORS], bound_ns = (1 + (VICTIM_ACTORS + 18) / 19) * (HOLD_MS + RELIEF_MS) * MS;
+	uint32_t waves = few_waves(self->slots);
 	struct actor *high, *a[VICTIM_ACTORS];
-	int i;
+	int i, victims;
 
-	make_victims(_metadata, a);
-	high = start_higher(_metadata, self->slots);
-	start_staggered(_metadata, a, false);
-	for (i = 0; i < VICTIMS; i++)
+	victims = make_victims(_metadata, a);
+	high = start_higher(_metadata, waves);
+	start_staggered(_metadata, a, victims, false);
+	for (i = 0; i < victims; i++)
 		before[i] = kfd_work_progress(&a[i % VICTIM_ACTORS]->work[i / VICTIM_ACTORS]);
 	if (!looks_rarely())
-		expect_share(_metadata, high, self->slots, 2 * bound_ns);
-	for (i = 0; i < VICTIMS && !looks_rarely(); i++) {
+		expect_share(_metadata, high, waves, victims, 2 * bound_ns);
+	for (i = 0; i < victims && !looks_rarely(); i++) {
 		const struct actor *victim = a[i % VICTIM_ACTORS];
 		int work = i / VICTIM_ACTORS;
 
@@ -541,14 +569,15 @@ TEST_F_TIMEOUT(storms, staggered_victims_do_not_add_up, 300)
 
 TEST_F_TIMEOUT(storms, own_holds_earn_no_relief, 300)
 {
+	uint32_t waves = few_waves(self->slots);
 	struct actor *high, *a[VICTIM_ACTORS];
 	struct gpreempt_target target;
-	int i;
+	int i, victims;
 
-	make_victims(_metadata, a);
-	high = start_higher(_metadata, self->slots);
-	start_staggered(_metadata, a, true);
-	expect_share(_metadata, high, self->slots, 3 * HOLD_MS * MS);
+	victims = make_victims(_metadata, a);
+	high = start_higher(_metadata, waves);
+	start_staggered(_metadata, a, victims, true);
+	expect_share(_metadata, high, waves, victims, 3 * HOLD_MS * MS);
 	for (i = 0; i < VICTIM_ACTORS; i++) {
 		target = gpreempt_target_process(a[i]->pid, 0);
 		ASSERT_LE(0, gpreempt_resume(self->g, &target));
