@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* isa.c - fetching and decoding instructions; branches, barriers, and what else SOPP has */
+/*
+ * isa.c - fetching and decoding instructions; branches, barriers, and what else SOPP has
+ *
+ * An instruction is decoded once, for as long as nothing else is at its place: before it is executed
+ * again its words are compared with those in memory. So no one has to say when code changes.
+ */
 #include "model.h"
 #include "isa.h"
 
@@ -62,17 +67,20 @@ void vgpu_isa_raise(struct vgpu_isa *x, struct vgpu_wave *w, u32 exception, cons
 void *vgpu_isa_ptr(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, u32 len, u32 access)
 {
 	u32 kind = access == VGPU_READ ? 0 : access == VGPU_WRITE ? 1 : 2, offset = va & (VGPU_PAGE - 1);
+	struct vgpu_isa_page *at = &x->page[kind][va / VGPU_PAGE % VGPU_ISA_PAGES];
 	u8 *page;
 
-	if (x->page[kind].cpu && x->page[kind].va == va - offset)
-		return x->page[kind].cpu + offset;
+	if (at->cpu && at->va == va - offset)
+		return at->cpu + offset;
 	page = x->ptr(x->ctx, va - offset, VGPU_PAGE, access);
 	if (!page) {
 		vgpu_isa_raise(x, w, VGPU_WAVE_MEMORY_VIOLATION, "memory violation");
 		return NULL;
 	}
-	x->page[kind].va = va - offset;
-	x->page[kind].cpu = page;
+	if (page != x->unkept) {
+		at->va = va - offset;
+		at->cpu = page;
+	}
 	(void)len;
 	return page + offset;
 }
@@ -86,32 +94,31 @@ static bool fetch(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc, u32 *word)
 	return p;
 }
 
-typedef void (*execute_fn)(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
-
 static void sopp(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
 
 /* By the highest bits of the first word, the longest ones first */
 static const struct {
 	u32 mask, value;
 	u8 words;
-	execute_fn execute;	/* NULL: not known */
+	vgpu_execute_fn execute;		/* NULL: not known, unless */
+	void (*decode)(struct vgpu_inst *i);	/* knows what does */
 	const char *unknown;
 } encodings[] = {
-	{ 0xff800000, 0xbe800000, 1, vgpu_isa_sop, "unknown SOP1 instruction" },
-	{ 0xff800000, 0xbf000000, 1, vgpu_isa_sop, "unknown SOPC instruction" },
-	{ 0xff800000, 0xbf800000, 1, sopp, "unknown SOPP instruction" },
-	{ 0xffc00000, 0xd3c00000, 2, vgpu_isa_vop3p, "unknown VOP3P instruction of the matrix cores (MFMA)" },
-	{ 0xff800000, 0xd3800000, 2, vgpu_isa_vop3p, "unknown VOP3P instruction" },
-	{ 0xfc000000, 0xd0000000, 2, vgpu_isa_vop, "unknown VOP3 instruction" },
-	{ 0xfc000000, 0xc0000000, 2, vgpu_isa_smem, "unknown SMEM instruction" },
-	{ 0xfc000000, 0xd8000000, 2, vgpu_isa_ds, "unknown DS instruction" },
-	{ 0xfc000000, 0xdc000000, 2, vgpu_isa_flat, "unknown FLAT instruction" },
-	{ 0xfc000000, 0xe0000000, 2, vgpu_isa_mubuf, "unknown MUBUF instruction" },
-	{ 0xfc000000, 0xe8000000, 2, NULL, "MTBUF instruction" },
-	{ 0xfc000000, 0xf0000000, 2, NULL, "MIMG instruction" },
-	{ 0xf0000000, 0xb0000000, 1, vgpu_isa_sop, "unknown SOPK instruction" },
-	{ 0xc0000000, 0x80000000, 1, vgpu_isa_sop, "unknown SOP2 instruction" },
-	{ 0x80000000, 0x00000000, 1, vgpu_isa_vop, "unknown VOP1, VOP2 or VOPC instruction" },
+	{ 0xff800000, 0xbe800000, 1, NULL, vgpu_isa_decode_sop, "unknown SOP1 instruction" },
+	{ 0xff800000, 0xbf000000, 1, NULL, vgpu_isa_decode_sop, "unknown SOPC instruction" },
+	{ 0xff800000, 0xbf800000, 1, sopp, NULL, "unknown SOPP instruction" },
+	{ 0xffc00000, 0xd3c00000, 2, vgpu_isa_vop3p, NULL, "unknown VOP3P instruction of the matrix cores (MFMA)" },
+	{ 0xff800000, 0xd3800000, 2, vgpu_isa_vop3p, NULL, "unknown VOP3P instruction" },
+	{ 0xfc000000, 0xd0000000, 2, NULL, vgpu_isa_decode_vop, "unknown VOP3 instruction" },
+	{ 0xfc000000, 0xc0000000, 2, vgpu_isa_smem, NULL, "unknown SMEM instruction" },
+	{ 0xfc000000, 0xd8000000, 2, vgpu_isa_ds, NULL, "unknown DS instruction" },
+	{ 0xfc000000, 0xdc000000, 2, vgpu_isa_flat, NULL, "unknown FLAT instruction" },
+	{ 0xfc000000, 0xe0000000, 2, vgpu_isa_mubuf, NULL, "unknown MUBUF instruction" },
+	{ 0xfc000000, 0xe8000000, 2, NULL, NULL, "MTBUF instruction" },
+	{ 0xfc000000, 0xf0000000, 2, NULL, NULL, "MIMG instruction" },
+	{ 0xf0000000, 0xb0000000, 1, NULL, vgpu_isa_decode_sop, "unknown SOPK instruction" },
+	{ 0xc0000000, 0x80000000, 1, NULL, vgpu_isa_decode_sop, "unknown SOP2 instruction" },
+	{ 0x80000000, 0x00000000, 1, NULL, vgpu_isa_decode_vop, "unknown VOP1, VOP2 or VOPC instruction" },
 };
 
 #define SRC_SDWA	0xf9u
@@ -149,27 +156,50 @@ void vgpu_isa_unknown(struct vgpu_isa *x, struct vgpu_wave *w)
 		       encodings[n].unknown : "unknown encoding");
 }
 
-static execute_fn decode(struct vgpu_isa *x, struct vgpu_wave *w, struct vgpu_inst *i)
+/* Instructions by their place. What is in memory decides whether it is the one that is there. */
+#define DECODED		2048u
+
+static struct vgpu_inst decoded[DECODED];
+
+/* The instruction at @pc, which is not the one that was decoded. Return: NULL, and the wave has halted, if it is not mapped. */
+static const struct vgpu_inst *decode(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc, struct vgpu_inst *i)
 {
-	execute_fn execute = NULL;
 	u32 n, words = 1;
 
-	if (!fetch(x, w, w->pc, &i->word[0]))
+	*i = (struct vgpu_inst) { .gfx942 = x->gfx942 };
+	if (!fetch(x, w, pc, &i->word[0]))
 		return NULL;
-	for (n = 0; n < ARRAY_SIZE(encodings); n++)
-		if ((i->word[0] & encodings[n].mask) == encodings[n].value) {
-			words = encodings[n].words;
-			execute = encodings[n].execute;
-			break;
-		}
-	if (words == 1 && execute && has_literal(i->word[0]))
-		words = 2;
+	for (n = 0; n < ARRAY_SIZE(encodings) && (i->word[0] & encodings[n].mask) != encodings[n].value; n++)
+		;
+	if (n < ARRAY_SIZE(encodings)) {
+		words = encodings[n].words;
+		if (words == 1 && (encodings[n].execute || encodings[n].decode) && has_literal(i->word[0]))
+			words = 2;
+	}
+	if (words == 2 && !fetch(x, w, pc + 4, &i->word[1]))
+		return NULL;
 	i->bytes = words * 4;
-	if (words == 2 && !fetch(x, w, w->pc + 4, &i->word[1]))
-		return NULL;
-	x->words[0] = i->word[0];
-	x->words[1] = words == 2 ? i->word[1] : 0;
-	return execute;
+	if (n < ARRAY_SIZE(encodings)) {
+		i->execute = encodings[n].execute;
+		if (encodings[n].decode)
+			encodings[n].decode(i);
+	}
+	return i;
+}
+
+/* The instruction at @pc. Return: NULL, and the wave has halted, if it is not mapped. */
+static const struct vgpu_inst *instruction(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc)
+{
+	const struct vgpu_isa_page *page = &x->page[2][pc / VGPU_PAGE % VGPU_ISA_PAGES];
+	struct vgpu_inst *i = &decoded[pc / 4 % DECODED];
+	u32 at = pc & (VGPU_PAGE - 4);
+
+	/* Length 0: nothing has been decoded there. */
+	if (page->cpu && page->va == (pc & ~(u64)(VGPU_PAGE - 1)) && READ_ONCE(*(u32 *)(page->cpu + at)) == i->word[0] &&
+	    i->gfx942 == x->gfx942 && (i->bytes == 4 ||
+	    (i->bytes == 8 && at < VGPU_PAGE - 4 && READ_ONCE(*(u32 *)(page->cpu + at + 4)) == i->word[1])))
+		return i;
+	return decode(x, w, pc, i);
 }
 
 static void branch(struct vgpu_wave *w, const struct vgpu_inst *i, bool taken)
@@ -245,14 +275,15 @@ static void sopp(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 static void step(struct vgpu_isa *x, struct vgpu_wave *w)
 {
 	u64 pc = w->pc;
-	struct vgpu_inst i = { .bytes = 4 };
-	execute_fn execute = decode(x, w, &i);
+	const struct vgpu_inst *i = instruction(x, w, pc);
 
-	if (w->state != VGPU_WAVE_RUNS)
+	if (!i)
 		return;
-	w->pc += i.bytes;
-	if (execute)
-		execute(x, w, &i);
+	x->words[0] = i->word[0];
+	x->words[1] = i->word[1];
+	w->pc = pc + i->bytes;
+	if (i->execute)
+		i->execute(x, w, i);
 	else
 		vgpu_isa_unknown(x, w);
 	if (w->state == VGPU_WAVE_HALTED)

@@ -6,6 +6,7 @@
  *   isa.c         fetch, decode, branches and messages (SOPP), the workgroup
  *   isa_scalar.c  SOP1, SOP2, SOPC, SOPK, SMEM
  *   isa_vector.c  VOP1, VOP2, VOP3, VOPC, VOP3P, with SDWA and DPP
+ *   isa_lanes.c   the common ones of these on all lanes at once
  *   isa_matrix.c  VOP3P's MFMA, the matrix cores
  *   isa_memory.c  FLAT, GLOBAL, SCRATCH, MUBUF, DS
  *   isa_object.c  kernel descriptors, and the registers that a wave starts with
@@ -24,6 +25,7 @@
 #define VGPU_WAVE_SGPRS		128u		/* by operand code: VCC, M0, EXEC and the trap registers are among them */
 #define VGPU_MAX_WG_WAVES	16u
 #define VGPU_NO_SLOT		U32_MAX
+#define VGPU_ISA_PAGES		8u		/* whose addresses are at hand, of each kind of access */
 #define VGPU_SCRATCH_SLOTS	4096u		/* waves of a queue that have scratch memory at a time */
 
 #define VGPU_S_FLAT_SCRATCH	102u
@@ -100,6 +102,9 @@ struct vgpu_wave {
  * @why: what is wrong with the instruction that raised an exception, for the log
  * @words: that instruction
  * @cycles: that the instructions so far took, of the SIMD
+ * @simd: vgpu_simd_begin() allows the CPU's vector registers: many lanes at once. Results are the same
+ *	without.
+ * @unkept: a page that @ptr answers for another thing at each call; NULL: none
  * @page: pages that were used last, of each kind of access
  */
 struct vgpu_isa {
@@ -115,20 +120,84 @@ struct vgpu_isa {
 	const char *why;
 	u32 words[2];
 	u64 cycles;
-	struct {
+	bool simd;
+	const void *unkept;
+	struct vgpu_isa_page {
 		u64 va;
 		u8 *cpu;
-	} page[3];
+	} page[3][VGPU_ISA_PAGES];
 };
 
+struct vgpu_lanes;
+
 /**
- * struct vgpu_inst - an instruction
- * @word: its words, and the literal or the SDWA or DPP word behind them
+ * struct vgpu_vop - a vector instruction with its modifiers, whatever the encoding
+ * @op: opcode in VOP3
+ * @src: operands as codes of 9 bits
+ * @dst: vector register, or scalar one for those that write one
+ * @sdst: where a carry or a comparison goes
+ * @neg: a bit for each operand
+ * @abs: the same
+ * @opsel: upper halves of 16 bit operands, bit 3: of the result
+ * @omod: the result is doubled, quadrupled or halved
+ * @clamp: the result is held in its range
+ * @carry_src: scalar register of the carry
+ * @has_sdwa: there is an SDWA word
+ * @has_dpp: there is a DPP word
+ * @sdwa: SDWA word
+ * @dpp: DPP word
+ * @cycles: clocks beyond the usual four
+ * @types: of the result and the operands, if there is @lanes
+ * @carries: which carries that has
+ * @lanes: does all lanes at once, see isa_lanes.h; NULL: nothing does
+ * @mode_mask: what that depends on in MODE
+ * @mode: what has to be there
+ * @top: one behind the highest vector register
+ * @gather: operands that it cannot take as they are in the registers, a bit for each
+ */
+struct vgpu_vop {
+	u32 op;
+	u32 src[3];
+	u32 dst;
+	u32 sdst;
+	u32 neg;
+	u32 abs;
+	u32 opsel;
+	u32 omod;
+	bool clamp;
+	u32 carry_src;
+	bool has_sdwa;
+	bool has_dpp;
+	u32 sdwa;
+	u32 dpp;
+	u32 cycles;
+	char types[5];
+	u8 carries;
+	bool (*lanes)(struct vgpu_lanes *l);
+	u32 mode_mask;
+	u32 mode;
+	u32 top;
+	u32 gather;
+};
+
+struct vgpu_inst;
+
+typedef void (*vgpu_execute_fn)(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
+
+/**
+ * struct vgpu_inst - an instruction, decoded
+ * @word: its words: the second one may be a literal, or the SDWA or DPP word; 0 if it has one only
  * @bytes: its length
+ * @gfx942: decoded for that device
+ * @execute: what it does; NULL: not known
+ * @v: of a vector instruction
  */
 struct vgpu_inst {
-	u32 word[3];
+	u32 word[2];
 	u32 bytes;
+	bool gfx942;
+	vgpu_execute_fn execute;
+	struct vgpu_vop v;
 };
 
 #define VGPU_INST_LITERAL(i)	((i)->word[(i)->bytes / 4 - 1])
@@ -158,12 +227,12 @@ static inline void vgpu_wave_set_scc(struct vgpu_wave *w, bool scc)
 /* isa_scalar.c */
 u64 vgpu_isa_scalar(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, u32 code, bool wide);
 void vgpu_isa_set_scalar(struct vgpu_wave *w, u32 code, u64 value, bool wide);
-void vgpu_isa_sop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
+void vgpu_isa_decode_sop(struct vgpu_inst *i);
 void vgpu_isa_smem(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
 
 /* isa_vector.c */
 u32 *vgpu_isa_vgprs(struct vgpu_isa *x, struct vgpu_wave *w, u32 first, u32 count);
-void vgpu_isa_vop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
+void vgpu_isa_decode_vop(struct vgpu_inst *i);
 void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
 
 /* isa_matrix.c */

@@ -587,19 +587,19 @@ static void sopc(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 	vgpu_wave_set_scc(w, scc);
 }
 
-/** vgpu_isa_sop() - execute SOP1, SOP2, SOPC or SOPK */
-void vgpu_isa_sop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+/** vgpu_isa_decode_sop() - what executes SOP1, SOP2, SOPC or SOPK */
+void vgpu_isa_decode_sop(struct vgpu_inst *i)
 {
 	u32 word = i->word[0];
 
 	if ((word & 0xff800000) == 0xbe800000)
-		sop1(x, w, i);
+		i->execute = sop1;
 	else if ((word & 0xff800000) == 0xbf000000)
-		sopc(x, w, i);
+		i->execute = sopc;
 	else if ((word & 0xf0000000) == 0xb0000000)
-		sopk(x, w, i);
+		i->execute = sopk;
 	else
-		sop2(x, w, i);
+		i->execute = sop2;
 }
 
 #define SMEM_IMM		0x20000u
@@ -644,8 +644,9 @@ void vgpu_isa_smem(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 	if (op & SMEM_BUFFER)			/* of a resource descriptor only the address counts */
 		va &= 0xffffffffffffULL;
 	va = (va + (u64)offset) & ~3ULL;
-	for (n = 0; n < count; n++, va += 4) {
-		p = vgpu_isa_ptr(x, w, va, 4, op & SMEM_STORE ? VGPU_WRITE : VGPU_READ);
+	for (n = 0, p = NULL; n < count; n++, va += 4, p++) {
+		if (!n || !(va & (VGPU_PAGE - 1)))
+			p = vgpu_isa_ptr(x, w, va, 4, op & SMEM_STORE ? VGPU_WRITE : VGPU_READ);
 		if (!p)
 			return;
 		if (op & SMEM_STORE)

@@ -8,6 +8,7 @@
  */
 #include "model.h"
 #include "isa.h"
+#include "isa_lanes.h"
 
 #define VOP2(op)		(0x100 + (op))		/* where an opcode is in VOP3 */
 #define VOP1(op)		(0x140 + (op))
@@ -44,14 +45,16 @@ typedef void (*lane_fn)(struct lane *l);
  * @name: mnemonic
  * @fn: what it computes
  * @types: of the result and the operands: u 32 bits, q 64 bits, w 16 bits; h, f, d floating point
- *	of 16, 32 and 64 bits; m a mask of lanes
+ *	of 16, 32 and 64 bits
  * @flags: see above
+ * @lanes: the same for all lanes at once; NULL: there is none
  */
 struct vop {
 	const char *name;
 	lane_fn fn;
 	char types[5];
 	u8 flags;
+	vgpu_lanes_fn lanes;
 };
 
 #define F16	(&l->f[VGPU_F16])
@@ -634,45 +637,51 @@ static void trig_preop_f64(struct lane *l)
 	l->d = vgpu_float_ldexp(&f, vgpu_float_from_int(&f, v >> 11, false), -53 - (s32)shift + (e >= 1968 ? 128 : 0));
 }
 
-/* Rows: opcode, mnemonic, function, types, flags */
-#define ROW(op, name, fn, types, flags)	[op] = { name, fn, types, flags }
+/* Rows: opcode, mnemonic, function, types, flags; ALL: isa_lanes.c has it, too */
+#define ROW(op, name, fn, types, flags)	[op] = { name, fn, types, flags, NULL }
+#ifdef VGPU_HAS_LANES
+#define ALL_AS(op, name, fn, types, flags, lanes)	[op] = { name, fn, types, flags, vgpu_lanes_##lanes }
+#else
+#define ALL_AS(op, name, fn, types, flags, lanes)	ROW(op, name, fn, types, flags)
+#endif
+#define ALL(op, name, fn, types, flags)	ALL_AS(op, name, fn, types, flags, fn)
 
 static const struct vop vops[VOPS] = {
-	ROW(VOP2(0x00), "v_cndmask_b32", cndmask, "uuu", CARRY_IN),
-	ROW(VOP2(0x01), "v_add_f32", add_f32, "fff", 0),
-	ROW(VOP2(0x02), "v_sub_f32", sub_f32, "fff", 0),
-	ROW(VOP2(0x03), "v_subrev_f32", subrev_f32, "fff", 0),
-	ROW(VOP2(0x04), "v_fmac_f64", fmac_f64, "ddd", KEEPS_OLD),
-	ROW(VOP2(0x05), "v_mul_f32", mul_f32, "fff", 0),
-	ROW(VOP2(0x06), "v_mul_i32_i24", mul_i32_i24, "uuu", 0),
+	ALL(VOP2(0x00), "v_cndmask_b32", cndmask, "uuu", CARRY_IN),
+	ALL(VOP2(0x01), "v_add_f32", add_f32, "fff", 0),
+	ALL(VOP2(0x02), "v_sub_f32", sub_f32, "fff", 0),
+	ALL(VOP2(0x03), "v_subrev_f32", subrev_f32, "fff", 0),
+	ALL(VOP2(0x04), "v_fmac_f64", fmac_f64, "ddd", KEEPS_OLD),
+	ALL(VOP2(0x05), "v_mul_f32", mul_f32, "fff", 0),
+	ALL(VOP2(0x06), "v_mul_i32_i24", mul_i32_i24, "uuu", 0),
 	ROW(VOP2(0x07), "v_mul_hi_i32_i24", mul_hi_i32_i24, "uuu", 0),
-	ROW(VOP2(0x08), "v_mul_u32_u24", mul_u32_u24, "uuu", 0),
+	ALL(VOP2(0x08), "v_mul_u32_u24", mul_u32_u24, "uuu", 0),
 	ROW(VOP2(0x09), "v_mul_hi_u32_u24", mul_hi_u32_u24, "uuu", 0),
-	ROW(VOP2(0x0a), "v_min_f32", min_f32, "fff", 0),
-	ROW(VOP2(0x0b), "v_max_f32", max_f32, "fff", 0),
-	ROW(VOP2(0x0c), "v_min_i32", min_i32, "uuu", 0),
-	ROW(VOP2(0x0d), "v_max_i32", max_i32, "uuu", 0),
-	ROW(VOP2(0x0e), "v_min_u32", min_u32, "uuu", 0),
-	ROW(VOP2(0x0f), "v_max_u32", max_u32, "uuu", 0),
-	ROW(VOP2(0x10), "v_lshrrev_b32", lshrrev_b32, "uuu", 0),
-	ROW(VOP2(0x11), "v_ashrrev_i32", ashrrev_i32, "uuu", 0),
-	ROW(VOP2(0x12), "v_lshlrev_b32", lshlrev_b32, "uuu", 0),
-	ROW(VOP2(0x13), "v_and_b32", and, "uuu", 0),
-	ROW(VOP2(0x14), "v_or_b32", or, "uuu", 0),
-	ROW(VOP2(0x15), "v_xor_b32", xor, "uuu", 0),
+	ALL(VOP2(0x0a), "v_min_f32", min_f32, "fff", 0),
+	ALL(VOP2(0x0b), "v_max_f32", max_f32, "fff", 0),
+	ALL(VOP2(0x0c), "v_min_i32", min_i32, "uuu", 0),
+	ALL(VOP2(0x0d), "v_max_i32", max_i32, "uuu", 0),
+	ALL(VOP2(0x0e), "v_min_u32", min_u32, "uuu", 0),
+	ALL(VOP2(0x0f), "v_max_u32", max_u32, "uuu", 0),
+	ALL(VOP2(0x10), "v_lshrrev_b32", lshrrev_b32, "uuu", 0),
+	ALL(VOP2(0x11), "v_ashrrev_i32", ashrrev_i32, "uuu", 0),
+	ALL(VOP2(0x12), "v_lshlrev_b32", lshlrev_b32, "uuu", 0),
+	ALL(VOP2(0x13), "v_and_b32", and, "uuu", 0),
+	ALL(VOP2(0x14), "v_or_b32", or, "uuu", 0),
+	ALL(VOP2(0x15), "v_xor_b32", xor, "uuu", 0),
 	ROW(VOP2(0x16), "v_mac_f32", mac_f32, "fff", KEEPS_OLD | GFX90A),
 	ROW(VOP2(0x17), "v_madmk_f32", mad_f32, "ffff", GFX90A),
 	ROW(VOP2(0x18), "v_madak_f32", mad_f32, "ffff", GFX90A),
-	ROW(VOP2(0x19), "v_add_co_u32", add_co, "uuu", CARRY_OUT),
-	ROW(VOP2(0x1a), "v_sub_co_u32", sub_co, "uuu", CARRY_OUT),
-	ROW(VOP2(0x1b), "v_subrev_co_u32", subrev_co, "uuu", CARRY_OUT),
-	ROW(VOP2(0x1c), "v_addc_co_u32", addc_co, "uuu", CARRY_IN | CARRY_OUT),
-	ROW(VOP2(0x1d), "v_subb_co_u32", subb_co, "uuu", CARRY_IN | CARRY_OUT),
-	ROW(VOP2(0x1e), "v_subbrev_co_u32", subbrev_co, "uuu", CARRY_IN | CARRY_OUT),
-	ROW(VOP2(0x1f), "v_add_f16", add_f16, "hhh", 0),
-	ROW(VOP2(0x20), "v_sub_f16", sub_f16, "hhh", 0),
+	ALL(VOP2(0x19), "v_add_co_u32", add_co, "uuu", CARRY_OUT),
+	ALL(VOP2(0x1a), "v_sub_co_u32", sub_co, "uuu", CARRY_OUT),
+	ALL(VOP2(0x1b), "v_subrev_co_u32", subrev_co, "uuu", CARRY_OUT),
+	ALL(VOP2(0x1c), "v_addc_co_u32", addc_co, "uuu", CARRY_IN | CARRY_OUT),
+	ALL(VOP2(0x1d), "v_subb_co_u32", subb_co, "uuu", CARRY_IN | CARRY_OUT),
+	ALL(VOP2(0x1e), "v_subbrev_co_u32", subbrev_co, "uuu", CARRY_IN | CARRY_OUT),
+	ALL(VOP2(0x1f), "v_add_f16", add_f16, "hhh", 0),
+	ALL(VOP2(0x20), "v_sub_f16", sub_f16, "hhh", 0),
 	ROW(VOP2(0x21), "v_subrev_f16", subrev_f16, "hhh", 0),
-	ROW(VOP2(0x22), "v_mul_f16", mul_f16, "hhh", 0),
+	ALL(VOP2(0x22), "v_mul_f16", mul_f16, "hhh", 0),
 	ROW(VOP2(0x23), "v_mac_f16", mac_f16, "hhh", KEEPS_OLD),
 	ROW(VOP2(0x24), "v_madmk_f16", mad_f16, "hhhh", 0),
 	ROW(VOP2(0x25), "v_madak_f16", mad_f16, "hhhh", 0),
@@ -690,57 +699,57 @@ static const struct vop vops[VOPS] = {
 	ROW(VOP2(0x31), "v_min_u16", min_u16, "www", 0),
 	ROW(VOP2(0x32), "v_min_i16", min_i16, "www", 0),
 	ROW(VOP2(0x33), "v_ldexp_f16", ldexp_f16, "hhw", 0),
-	ROW(VOP2(0x34), "v_add_u32", add_u32, "uuu", 0),
-	ROW(VOP2(0x35), "v_sub_u32", sub_u32, "uuu", 0),
-	ROW(VOP2(0x36), "v_subrev_u32", subrev_u32, "uuu", 0),
+	ALL(VOP2(0x34), "v_add_u32", add_u32, "uuu", 0),
+	ALL(VOP2(0x35), "v_sub_u32", sub_u32, "uuu", 0),
+	ALL(VOP2(0x36), "v_subrev_u32", subrev_u32, "uuu", 0),
 	ROW(VOP2(0x37), "v_dot2c_f32_f16", dot2c_f32_f16, "fuu", KEEPS_OLD),
 	ROW(VOP2(0x38), "v_dot2c_i32_i16", dot2c_i32_i16, "uuu", KEEPS_OLD),
 	ROW(VOP2(0x39), "v_dot4c_i32_i8", dot4c_i32_i8, "uuu", KEEPS_OLD),
 	ROW(VOP2(0x3a), "v_dot8c_i32_i4", dot8c_i32_i4, "uuu", KEEPS_OLD),
-	ROW(VOP2(0x3b), "v_fmac_f32", fmac_f32, "fff", KEEPS_OLD),
+	ALL(VOP2(0x3b), "v_fmac_f32", fmac_f32, "fff", KEEPS_OLD),
 	ROW(VOP2(0x3c), "v_pk_fmac_f16", pk_fmac_f16, "uuu", KEEPS_OLD),
-	ROW(VOP2(0x3d), "v_xnor_b32", xnor, "uuu", 0),
+	ALL(VOP2(0x3d), "v_xnor_b32", xnor, "uuu", 0),
 
-	ROW(VOP1(0x01), "v_mov_b32", mov, "uu", 0),
+	ALL(VOP1(0x01), "v_mov_b32", mov, "uu", 0),
 	ROW(VOP1(0x03), "v_cvt_i32_f64", cvt_i32_f64, "ud", 0),
-	ROW(VOP1(0x04), "v_cvt_f64_i32", cvt_f64_i32, "du", 0),
-	ROW(VOP1(0x05), "v_cvt_f32_i32", cvt_f32_i32, "fu", 0),
-	ROW(VOP1(0x06), "v_cvt_f32_u32", cvt_f32_u32, "fu", 0),
-	ROW(VOP1(0x07), "v_cvt_u32_f32", cvt_u32_f32, "uf", 0),
-	ROW(VOP1(0x08), "v_cvt_i32_f32", cvt_i32_f32, "uf", 0),
-	ROW(VOP1(0x0a), "v_cvt_f16_f32", cvt_f16_f32, "hf", 0),
-	ROW(VOP1(0x0b), "v_cvt_f32_f16", cvt_f32_f16, "fh", 0),
+	ALL(VOP1(0x04), "v_cvt_f64_i32", cvt_f64_i32, "du", 0),
+	ALL(VOP1(0x05), "v_cvt_f32_i32", cvt_f32_i32, "fu", 0),
+	ALL(VOP1(0x06), "v_cvt_f32_u32", cvt_f32_u32, "fu", 0),
+	ALL(VOP1(0x07), "v_cvt_u32_f32", cvt_u32_f32, "uf", 0),
+	ALL(VOP1(0x08), "v_cvt_i32_f32", cvt_i32_f32, "uf", 0),
+	ALL(VOP1(0x0a), "v_cvt_f16_f32", cvt_f16_f32, "hf", 0),
+	ALL(VOP1(0x0b), "v_cvt_f32_f16", cvt_f32_f16, "fh", 0),
 	ROW(VOP1(0x0c), "v_cvt_rpi_i32_f32", cvt_rpi_i32_f32, "uf", 0),
 	ROW(VOP1(0x0d), "v_cvt_flr_i32_f32", cvt_flr_i32_f32, "uf", 0),
-	ROW(VOP1(0x0f), "v_cvt_f32_f64", cvt_f32_f64, "fd", 0),
-	ROW(VOP1(0x10), "v_cvt_f64_f32", cvt_f64_f32, "df", 0),
-	ROW(VOP1(0x11), "v_cvt_f32_ubyte0", cvt_f32_ubyte0, "fu", 0),
-	ROW(VOP1(0x12), "v_cvt_f32_ubyte1", cvt_f32_ubyte1, "fu", 0),
-	ROW(VOP1(0x13), "v_cvt_f32_ubyte2", cvt_f32_ubyte2, "fu", 0),
-	ROW(VOP1(0x14), "v_cvt_f32_ubyte3", cvt_f32_ubyte3, "fu", 0),
+	ALL(VOP1(0x0f), "v_cvt_f32_f64", cvt_f32_f64, "fd", 0),
+	ALL(VOP1(0x10), "v_cvt_f64_f32", cvt_f64_f32, "df", 0),
+	ALL(VOP1(0x11), "v_cvt_f32_ubyte0", cvt_f32_ubyte0, "fu", 0),
+	ALL(VOP1(0x12), "v_cvt_f32_ubyte1", cvt_f32_ubyte1, "fu", 0),
+	ALL(VOP1(0x13), "v_cvt_f32_ubyte2", cvt_f32_ubyte2, "fu", 0),
+	ALL(VOP1(0x14), "v_cvt_f32_ubyte3", cvt_f32_ubyte3, "fu", 0),
 	ROW(VOP1(0x15), "v_cvt_u32_f64", cvt_u32_f64, "ud", 0),
-	ROW(VOP1(0x16), "v_cvt_f64_u32", cvt_f64_u32, "du", 0),
+	ALL(VOP1(0x16), "v_cvt_f64_u32", cvt_f64_u32, "du", 0),
 	ROW(VOP1(0x17), "v_trunc_f64", trunc_f64, "dd", 0),
 	ROW(VOP1(0x18), "v_ceil_f64", ceil_f64, "dd", 0),
 	ROW(VOP1(0x19), "v_rndne_f64", rndne_f64, "dd", 0),
 	ROW(VOP1(0x1a), "v_floor_f64", floor_f64, "dd", 0),
 	ROW(VOP1(0x1b), "v_fract_f32", fract_f32, "ff", 0),
-	ROW(VOP1(0x1c), "v_trunc_f32", trunc_f32, "ff", 0),
-	ROW(VOP1(0x1d), "v_ceil_f32", ceil_f32, "ff", 0),
-	ROW(VOP1(0x1e), "v_rndne_f32", rndne_f32, "ff", 0),
-	ROW(VOP1(0x1f), "v_floor_f32", floor_f32, "ff", 0),
+	ALL(VOP1(0x1c), "v_trunc_f32", trunc_f32, "ff", 0),
+	ALL(VOP1(0x1d), "v_ceil_f32", ceil_f32, "ff", 0),
+	ALL(VOP1(0x1e), "v_rndne_f32", rndne_f32, "ff", 0),
+	ALL(VOP1(0x1f), "v_floor_f32", floor_f32, "ff", 0),
 	ROW(VOP1(0x20), "v_exp_f32", exp_f32, "ff", 0),
 	ROW(VOP1(0x21), "v_log_f32", log_f32, "ff", 0),
-	ROW(VOP1(0x22), "v_rcp_f32", rcp_f32, "ff", 0),
-	ROW(VOP1(0x23), "v_rcp_iflag_f32", rcp_f32, "ff", 0),
+	ALL(VOP1(0x22), "v_rcp_f32", rcp_f32, "ff", 0),
+	ALL(VOP1(0x23), "v_rcp_iflag_f32", rcp_f32, "ff", 0),
 	ROW(VOP1(0x24), "v_rsq_f32", rsq_f32, "ff", 0),
 	ROW(VOP1(0x25), "v_rcp_f64", rcp_f64, "dd", 0),
 	ROW(VOP1(0x26), "v_rsq_f64", rsq_f64, "dd", 0),
-	ROW(VOP1(0x27), "v_sqrt_f32", sqrt_f32, "ff", 0),
+	ALL(VOP1(0x27), "v_sqrt_f32", sqrt_f32, "ff", 0),
 	ROW(VOP1(0x28), "v_sqrt_f64", sqrt_f64, "dd", 0),
 	ROW(VOP1(0x29), "v_sin_f32", sin_f32, "ff", 0),
 	ROW(VOP1(0x2a), "v_cos_f32", cos_f32, "ff", 0),
-	ROW(VOP1(0x2b), "v_not_b32", not, "uu", 0),
+	ALL(VOP1(0x2b), "v_not_b32", not, "uu", 0),
 	ROW(VOP1(0x2c), "v_bfrev_b32", bfrev_b32, "uu", 0),
 	ROW(VOP1(0x2d), "v_ffbh_u32", ffbh_u32, "uu", 0),
 	ROW(VOP1(0x2e), "v_ffbl_b32", ffbl_b32, "uu", 0),
@@ -750,7 +759,7 @@ static const struct vop vops[VOPS] = {
 	ROW(VOP1(0x32), "v_fract_f64", fract_f64, "dd", 0),
 	ROW(VOP1(0x33), "v_frexp_exp_i32_f32", exponent_f32, "uf", 0),
 	ROW(VOP1(0x34), "v_frexp_mant_f32", mantissa_f32, "ff", 0),
-	ROW(VOP1(0x38), "v_mov_b64", mov, "qq", GFX942),
+	ALL_AS(VOP1(0x38), "v_mov_b64", mov, "qq", GFX942, mov64),
 	ROW(VOP1(0x39), "v_cvt_f16_u16", cvt_f16_u16, "hw", 0),
 	ROW(VOP1(0x3a), "v_cvt_f16_i16", cvt_f16_i16, "hw", 0),
 	ROW(VOP1(0x3b), "v_cvt_u16_f16", cvt_u16_f16, "wh", 0),
@@ -769,42 +778,42 @@ static const struct vop vops[VOPS] = {
 	ROW(VOP1(0x48), "v_fract_f16", fract_f16, "hh", 0),
 	ROW(VOP1(0x49), "v_sin_f16", sin_f16, "hh", 0),
 	ROW(VOP1(0x4a), "v_cos_f16", cos_f16, "hh", 0),
-	ROW(VOP1(0x52), "v_accvgpr_mov_b32", mov, "uu", 0),
+	ALL(VOP1(0x52), "v_accvgpr_mov_b32", mov, "uu", 0),
 
 	ROW(0x1c0, "v_mad_legacy_f32", mad_legacy_f32, "ffff", 0),
 	ROW(0x1c1, "v_mad_f32", mad_f32, "ffff", GFX90A),
-	ROW(0x1c2, "v_mad_i32_i24", mad_i32_i24, "uuuu", 0),
-	ROW(0x1c3, "v_mad_u32_u24", mad_u32_u24, "uuuu", 0),
-	ROW(0x1c8, "v_bfe_u32", bfe_u32, "uuuu", 0),
-	ROW(0x1c9, "v_bfe_i32", bfe_i32, "uuuu", 0),
-	ROW(0x1ca, "v_bfi_b32", bfi_b32, "uuuu", 0),
-	ROW(0x1cb, "v_fma_f32", fma_f32, "ffff", 0),
-	ROW(0x1cc, "v_fma_f64", fma_f64, "dddd", 0),
-	ROW(0x1ce, "v_alignbit_b32", alignbit_b32, "uuuu", 0),
+	ALL(0x1c2, "v_mad_i32_i24", mad_i32_i24, "uuuu", 0),
+	ALL(0x1c3, "v_mad_u32_u24", mad_u32_u24, "uuuu", 0),
+	ALL(0x1c8, "v_bfe_u32", bfe_u32, "uuuu", 0),
+	ALL(0x1c9, "v_bfe_i32", bfe_i32, "uuuu", 0),
+	ALL(0x1ca, "v_bfi_b32", bfi_b32, "uuuu", 0),
+	ALL(0x1cb, "v_fma_f32", fma_f32, "ffff", 0),
+	ALL(0x1cc, "v_fma_f64", fma_f64, "dddd", 0),
+	ALL(0x1ce, "v_alignbit_b32", alignbit_b32, "uuuu", 0),
 	ROW(0x1cf, "v_alignbyte_b32", alignbyte_b32, "uuuu", 0),
 	ROW(0x1d0, "v_min3_f32", min3_f32, "ffff", 0),
-	ROW(0x1d1, "v_min3_i32", min3_i32, "uuuu", 0),
-	ROW(0x1d2, "v_min3_u32", min3_u32, "uuuu", 0),
+	ALL(0x1d1, "v_min3_i32", min3_i32, "uuuu", 0),
+	ALL(0x1d2, "v_min3_u32", min3_u32, "uuuu", 0),
 	ROW(0x1d3, "v_max3_f32", max3_f32, "ffff", 0),
-	ROW(0x1d4, "v_max3_i32", max3_i32, "uuuu", 0),
-	ROW(0x1d5, "v_max3_u32", max3_u32, "uuuu", 0),
+	ALL(0x1d4, "v_max3_i32", max3_i32, "uuuu", 0),
+	ALL(0x1d5, "v_max3_u32", max3_u32, "uuuu", 0),
 	ROW(0x1d6, "v_med3_f32", med3_f32, "ffff", 0),
 	ROW(0x1d7, "v_med3_i32", med3_i32, "uuuu", 0),
 	ROW(0x1d8, "v_med3_u32", med3_u32, "uuuu", 0),
 	ROW(0x1d9, "v_sad_u8", sad_u8, "uuuu", 0),
 	ROW(0x1dc, "v_sad_u32", sad_u32, "uuuu", 0),
-	ROW(0x1de, "v_div_fixup_f32", div_fixup_f32, "ffff", 0),
+	ALL(0x1de, "v_div_fixup_f32", div_fixup_f32, "ffff", 0),
 	ROW(0x1df, "v_div_fixup_f64", div_fixup_f64, "dddd", 0),
-	ROW(0x1e0, "v_div_scale_f32", div_scale_f32, "ffff", CARRY_OUT),
+	ALL(0x1e0, "v_div_scale_f32", div_scale_f32, "ffff", CARRY_OUT),
 	ROW(0x1e1, "v_div_scale_f64", div_scale_f64, "dddd", CARRY_OUT),
-	ROW(0x1e2, "v_div_fmas_f32", div_fmas_f32, "ffff", CARRY_IN),
+	ALL(0x1e2, "v_div_fmas_f32", div_fmas_f32, "ffff", CARRY_IN),
 	ROW(0x1e3, "v_div_fmas_f64", div_fmas_f64, "dddd", CARRY_IN),
-	ROW(0x1e8, "v_mad_u64_u32", mad_u64_u32, "quuq", CARRY_OUT),
+	ALL(0x1e8, "v_mad_u64_u32", mad_u64_u32, "quuq", CARRY_OUT),
 	ROW(0x1e9, "v_mad_i64_i32", mad_i64_i32, "quuq", CARRY_OUT),
 	ROW(0x1ed, "v_perm_b32", perm_b32, "uuuu", 0),
 	ROW(0x1f1, "v_mad_u32_u16", mad_u32_u16, "uwwu", 0),
 	ROW(0x1f2, "v_mad_i32_i16", mad_i32_i16, "uwwu", 0),
-	ROW(0x1f3, "v_xad_u32", xad_u32, "uuuu", 0),
+	ALL(0x1f3, "v_xad_u32", xad_u32, "uuuu", 0),
 	ROW(0x1f4, "v_min3_f16", min3_f16, "hhhh", 0),
 	ROW(0x1f5, "v_min3_i16", min3_i16, "wwww", 0),
 	ROW(0x1f6, "v_min3_u16", min3_u32, "wwww", 0),
@@ -814,45 +823,49 @@ static const struct vop vops[VOPS] = {
 	ROW(0x1fa, "v_med3_f16", med3_f16, "hhhh", 0),
 	ROW(0x1fb, "v_med3_i16", med3_i16, "wwww", 0),
 	ROW(0x1fc, "v_med3_u16", med3_u32, "wwww", 0),
-	ROW(0x1fd, "v_lshl_add_u32", lshl_add_u32, "uuuu", 0),
-	ROW(0x1fe, "v_add_lshl_u32", add_lshl_u32, "uuuu", 0),
-	ROW(0x1ff, "v_add3_u32", add3_u32, "uuuu", 0),
-	ROW(0x200, "v_lshl_or_b32", lshl_or_b32, "uuuu", 0),
-	ROW(0x201, "v_and_or_b32", and_or_b32, "uuuu", 0),
-	ROW(0x202, "v_or3_b32", or3_b32, "uuuu", 0),
+	ALL(0x1fd, "v_lshl_add_u32", lshl_add_u32, "uuuu", 0),
+	ALL(0x1fe, "v_add_lshl_u32", add_lshl_u32, "uuuu", 0),
+	ALL(0x1ff, "v_add3_u32", add3_u32, "uuuu", 0),
+	ALL(0x200, "v_lshl_or_b32", lshl_or_b32, "uuuu", 0),
+	ALL(0x201, "v_and_or_b32", and_or_b32, "uuuu", 0),
+	ALL(0x202, "v_or3_b32", or3_b32, "uuuu", 0),
 	ROW(0x203, "v_mad_f16", mad_f16, "hhhh", 0),
 	ROW(0x204, "v_mad_u16", mad_u16, "wwww", 0),
 	ROW(0x205, "v_mad_i16", mad_u16, "wwww", 0),
 	ROW(0x206, "v_fma_f16", fma_f16, "hhhh", 0),
 	ROW(0x207, "v_div_fixup_f16", div_fixup_f16, "hhhh", 0),
-	ROW(0x208, "v_lshl_add_u64", lshl_add_u64, "qquq", GFX942),
-	ROW(0x280, "v_add_f64", add_f64, "ddd", 0),
-	ROW(0x281, "v_mul_f64", mul_f64, "ddd", 0),
-	ROW(0x282, "v_min_f64", min_f64, "ddd", 0),
-	ROW(0x283, "v_max_f64", max_f64, "ddd", 0),
+	ALL(0x208, "v_lshl_add_u64", lshl_add_u64, "qquq", GFX942),
+	ALL(0x280, "v_add_f64", add_f64, "ddd", 0),
+	ALL(0x281, "v_mul_f64", mul_f64, "ddd", 0),
+	ALL(0x282, "v_min_f64", min_f64, "ddd", 0),
+	ALL(0x283, "v_max_f64", max_f64, "ddd", 0),
 	ROW(0x284, "v_ldexp_f64", ldexp_f64, "ddu", 0),
-	ROW(0x285, "v_mul_lo_u32", mul_lo_u32, "uuu", 0),
-	ROW(0x286, "v_mul_hi_u32", mul_hi_u32, "uuu", 0),
-	ROW(0x287, "v_mul_hi_i32", mul_hi_i32, "uuu", 0),
+	ALL(0x285, "v_mul_lo_u32", mul_lo_u32, "uuu", 0),
+	ALL(0x286, "v_mul_hi_u32", mul_hi_u32, "uuu", 0),
+	ALL(0x287, "v_mul_hi_i32", mul_hi_i32, "uuu", 0),
 	ROW(0x288, "v_ldexp_f32", ldexp_f32, "ffu", 0),
 	ROW(0x28b, "v_bcnt_u32_b32", bcnt_u32_b32, "uuu", 0),
-	ROW(0x28c, "v_mbcnt_lo_u32_b32", mbcnt_lo, "uuu", 0),
-	ROW(0x28d, "v_mbcnt_hi_u32_b32", mbcnt_hi, "uuu", 0),
-	ROW(0x28f, "v_lshlrev_b64", lshlrev_b64, "quq", 0),
-	ROW(0x290, "v_lshrrev_b64", lshrrev_b64, "quq", 0),
-	ROW(0x291, "v_ashrrev_i64", ashrrev_i64, "quq", 0),
+	ALL(0x28c, "v_mbcnt_lo_u32_b32", mbcnt_lo, "uuu", 0),
+	ALL(0x28d, "v_mbcnt_hi_u32_b32", mbcnt_hi, "uuu", 0),
+	ALL(0x28f, "v_lshlrev_b64", lshlrev_b64, "quq", 0),
+	ALL(0x290, "v_lshrrev_b64", lshrrev_b64, "quq", 0),
+	ALL(0x291, "v_ashrrev_i64", ashrrev_i64, "quq", 0),
 	ROW(0x292, "v_trig_preop_f64", trig_preop_f64, "ddu", 0),
 	ROW(0x293, "v_bfm_b32", bfm_b32, "uuu", 0),
 	ROW(0x296, "v_cvt_pkrtz_f16_f32", cvt_pkrtz_f16_f32, "uff", 0),
 	ROW(0x297, "v_cvt_pk_u16_u32", cvt_pk_u16_u32, "uuu", 0),
 	ROW(0x298, "v_cvt_pk_i16_i32", cvt_pk_i16_i32, "uuu", 0),
-	ROW(0x29c, "v_add_i32", add_u32, "uuu", 0),
-	ROW(0x29d, "v_sub_i32", sub_u32, "uuu", 0),
+	ALL(0x29c, "v_add_i32", add_u32, "uuu", 0),
+	ALL(0x29d, "v_sub_i32", sub_u32, "uuu", 0),
 	ROW(0x29e, "v_add_i16", add_u16, "www", 0),
 	ROW(0x29f, "v_sub_i16", sub_u16, "www", 0),
 	ROW(0x2a0, "v_pack_b32_f16", pack_b32_f16, "uhh", 0),
 	ROW(0x2a1, "v_mul_legacy_f32", mul_legacy_f32, "fff", 0),
 };
+
+/* Bits of MODE that arithmetic depends on, and what most kernels have there: round to nearest, denormals are numbers */
+#define MODE_FLOAT		0xffu
+#define MODE_NEAREST_DENORMALS	0xf0u
 
 /* Those that are not lane by lane */
 #define V_NOP			VOP1(0x00)
@@ -918,38 +931,6 @@ struct source {
 	bool neg;
 };
 
-/**
- * struct vop_inst - a vector instruction with its modifiers, whatever the encoding
- * @op: opcode in VOP3
- * @src: operands as codes of 9 bits
- * @dst: vector register, or scalar one for those that write one
- * @sdst: where a carry or a comparison goes
- * @neg: a bit for each operand
- * @abs: the same
- * @opsel: upper halves of 16 bit operands, bit 3: of the result
- * @omod: the result is doubled, quadrupled or halved
- * @clamp: the result is held in its range
- * @carry_src: scalar register of the carry
- * @sdwa: SDWA word, if @has_sdwa
- * @dpp: DPP word, if @has_dpp
- */
-struct vop_inst {
-	u32 op;
-	u32 src[3];
-	u32 dst;
-	u32 sdst;
-	u32 neg;
-	u32 abs;
-	u32 opsel;
-	u32 omod;
-	bool clamp;
-	u32 carry_src;
-	bool has_sdwa;
-	bool has_dpp;
-	u32 sdwa;
-	u32 dpp;
-};
-
 /** vgpu_isa_vgprs() - lanes of vector registers; NULL, and the wave has halted, if it does not have them */
 u32 *vgpu_isa_vgprs(struct vgpu_isa *x, struct vgpu_wave *w, u32 first, u32 count)
 {
@@ -987,7 +968,7 @@ static void modes_of(const struct vgpu_wave *w, struct vgpu_float_mode *f, struc
 /* The inline constants of 16 bit operands */
 static const u16 constants16[] = { 0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118 };
 
-static bool resolve(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, const struct vop_inst *v, u32 n, char type,
+static bool resolve(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, const struct vgpu_vop *v, u32 n, char type,
 		    struct source *s)
 {
 	u32 code = v->src[n];
@@ -1112,7 +1093,7 @@ static bool compare(const struct vgpu_float_mode *f, u32 op, char type, u64 a, u
 	return compare_int(op, (s64)a < (s64)b, a == b);
 }
 
-static void vopc(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, const struct vop_inst *v)
+static void vopc(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, const struct vgpu_vop *v)
 {
 	struct vgpu_float_mode f[VGPU_FLOAT_FORMATS], flat[VGPU_FLOAT_FORMATS];
 	char type = vopc_type(v->op);
@@ -1135,7 +1116,7 @@ static void vopc(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 		vgpu_isa_set_scalar(w, VGPU_S_EXEC, result, true);
 }
 
-static u64 modify(const struct lane *l, const struct vop_inst *v, char type, u64 d)
+static u64 modify(const struct lane *l, const struct vgpu_vop *v, char type, u64 d)
 {
 	static const struct {
 		u64 two, four, half;
@@ -1159,7 +1140,7 @@ static u64 modify(const struct lane *l, const struct vop_inst *v, char type, u64
 }
 
 /* A result of 16 bits, or one that SDWA places in a part of the register */
-static u32 place(const struct vop_inst *v, u32 bits, u32 old, u32 d)
+static u32 place(const struct vgpu_vop *v, u32 bits, u32 old, u32 d)
 {
 	u32 select = v->has_sdwa ? v->sdwa >> 8 & 7 : bits == 16 && (v->opsel & 8) ? SEL_WORD1 : SEL_DWORD;
 	u32 unused = v->has_sdwa ? v->sdwa >> 11 & 3 : 2, shift, mask;
@@ -1209,7 +1190,7 @@ static u64 saturate(u32 op, const struct lane *l)
 	}
 }
 
-static void swap_registers(struct vgpu_isa *x, struct vgpu_wave *w, const struct vop_inst *v)
+static void swap_registers(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_vop *v)
 {
 	u32 *a = vgpu_isa_vgprs(x, w, v->dst, 1), *b = vgpu_isa_vgprs(x, w, v->src[0] - SRC_VGPR, 1), lane, t;
 	u64 exec = vgpu_wave_exec(w);
@@ -1223,7 +1204,7 @@ static void swap_registers(struct vgpu_isa *x, struct vgpu_wave *w, const struct
 }
 
 /* v_readlane, v_readfirstlane, v_writelane, which take no heed of EXEC otherwise */
-static void cross_lane(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, const struct vop_inst *v)
+static void cross_lane(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, const struct vgpu_vop *v)
 {
 	u64 exec = vgpu_wave_exec(w);
 	u32 *reg, lane;
@@ -1253,12 +1234,16 @@ static void acc_mov(struct vgpu_isa *x, struct vgpu_wave *w, u32 to, u32 from)
 	u32 *d = vgpu_isa_vgprs(x, w, to, 1), *s = vgpu_isa_vgprs(x, w, from, 1), lane;
 	u64 exec = vgpu_wave_exec(w);
 
+	if (d && s && exec == U64_MAX) {
+		memcpy(d, s, VGPU_LANES * 4);
+		return;
+	}
 	for (lane = 0; d && s && lane < VGPU_LANES; lane++)
 		if (exec >> lane & 1)
 			d[lane] = s[lane];
 }
 
-static void lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, const struct vop_inst *v, const struct vop *row)
+static void lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, const struct vgpu_vop *v, const struct vop *row)
 {
 	struct vgpu_float_mode f[VGPU_FLOAT_FORMATS], flat[VGPU_FLOAT_FORMATS];
 	u32 bits = width_of(row->types[0]), lane, n, *d, moved[VGPU_LANES];
@@ -1345,11 +1330,11 @@ static u32 extra_cycles(u32 op)
 }
 
 /* The fields of an instruction in whatever encoding. Return: false if it is not one. */
-static bool decode(struct vop_inst *v, const struct vgpu_inst *i)
+static bool fields(struct vgpu_vop *v, const struct vgpu_inst *i)
 {
 	u32 word = i->word[0], next = i->word[1], op;
 
-	*v = (struct vop_inst) { .sdst = SRC_VCC, .carry_src = SRC_VCC };
+	*v = (struct vgpu_vop) { .sdst = SRC_VCC, .carry_src = SRC_VCC };
 	if (word >> 26 == 0x34) {
 		v->op = word >> 16 & 0x3ff;
 		v->dst = word & 0xff;
@@ -1418,41 +1403,239 @@ static bool decode(struct vop_inst *v, const struct vgpu_inst *i)
 	return true;
 }
 
-/** vgpu_isa_vop() - execute VOP1, VOP2, VOPC or VOP3 */
-void vgpu_isa_vop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+static void lane_by_lane(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
 {
-	struct vop_inst v;
+	const struct vgpu_vop *v = &i->v;
 
-	if (!decode(&v, i)) {
-		vgpu_isa_unknown(x, w);
+	if (v->op < VOPC_END) {
+		vopc(x, w, i, v);
 		return;
 	}
-	x->cycles += extra_cycles(v.op);
-	if (v.op < VOPC_END) {
-		vopc(x, w, i, &v);
-		return;
-	}
-	switch (v.op) {
+	switch (v->op) {
 	case V_NOP:
 	case V_CLREXCP:
 		return;
 	case V_SWAP:
-		swap_registers(x, w, &v);
+		swap_registers(x, w, v);
 		return;
 	case V_READFIRSTLANE:
 	case V_READLANE:
 	case V_WRITELANE:
-		cross_lane(x, w, i, &v);
+		cross_lane(x, w, i, v);
 		return;
 	case V_ACCVGPR_MOV:
-		acc_mov(x, w, w->acc + v.dst, w->acc + v.src[0] - SRC_VGPR);
+		acc_mov(x, w, w->acc + v->dst, w->acc + v->src[0] - SRC_VGPR);
 		return;
 	}
-	if (!vops[v.op].fn || (vops[v.op].flags & (x->gfx942 ? GFX90A : GFX942))) {
+	if (!vops[v->op].fn || (vops[v->op].flags & (x->gfx942 ? GFX90A : GFX942))) {
 		vgpu_isa_unknown(x, w);
 		return;
 	}
-	lanes(x, w, i, &v, &vops[v.op]);
+	lanes(x, w, i, v, &vops[v->op]);
+}
+
+static void vop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+{
+	x->cycles += i->v.cycles;
+	lane_by_lane(x, w, i);
+}
+
+#ifdef VGPU_HAS_LANES
+
+/* Operands of one instruction that are not in the registers as they are needed */
+struct gathered {
+	u32 v[3][2 * VGPU_LANES];
+};
+
+/* With what the sign bits of an operand become */
+static void change_sign(const struct vgpu_vop *v, u32 n, u32 *to, const u32 *from)
+{
+	u32 sign = width_of(v->types[n + 1]) == 16 ? 0x8000 : 0x80000000;
+
+	vgpu_lanes_copy(to, from, v->abs >> n & 1 ? ~sign : U32_MAX, v->neg >> n & 1 ? sign : 0);
+}
+
+/* The operand that DPP takes from other lanes; @exec loses those that are to stay as they are */
+static const u32 *from_other_lanes(const struct vgpu_wave *w, const struct vgpu_vop *v, u64 *exec, u32 *to)
+{
+	const u32 *from = w->v + (v->src[0] - SRC_VGPR) * VGPU_LANES;
+	u64 takes = *exec;
+	u32 lane;
+	int other;
+
+	for (lane = 0; lane < VGPU_LANES; lane++) {
+		other = dpp_lane(v->dpp >> 8 & 0x1ff, lane);
+		to[lane] = 0;
+		if (!(v->dpp >> (28 + lane / 16) & 1) || !(v->dpp >> (24 + lane / 4 % 4) & 1))
+			takes &= ~(1ULL << lane);
+		else if (other >= 0 && (*exec >> other & 1))
+			to[lane] = from[other];
+		else if (!(v->dpp >> 19 & 1))
+			takes &= ~(1ULL << lane);
+	}
+	*exec = takes;
+	change_sign(v, 0, to, to);
+	return to;
+}
+
+static const u32 *all_lanes_of(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, u32 n, u32 *to)
+{
+	const struct vgpu_vop *v = &i->v;
+	bool wide = width_of(v->types[n + 1]) == 64, gather = v->gather >> n & 1;
+	u32 code = v->src[n], lane;
+	struct source s;
+	u64 value;
+
+	if (code >= SRC_VGPR && !gather)
+		return w->v + (code - SRC_VGPR) * VGPU_LANES;
+	if (!gather) {
+		value = code < VGPU_WAVE_SGPRS && !wide ? w->s[code] : vgpu_isa_scalar(x, w, i, code, wide);
+		vgpu_lanes_fill(to, (u32)value);
+		if (wide)
+			vgpu_lanes_fill(to + VGPU_LANES, (u32)(value >> 32));
+		return to;
+	}
+	resolve(x, w, i, v, n, v->types[n + 1], &s);
+	if (!s.v) {
+		value = operand(&s, 0);
+		vgpu_lanes_fill(to, (u32)value);
+		if (wide)
+			vgpu_lanes_fill(to + VGPU_LANES, (u32)(value >> 32));
+	} else if (s.select != SEL_DWORD) {
+		for (lane = 0; lane < VGPU_LANES; lane++)
+			to[lane] = (u32)operand(&s, lane);
+	} else if (wide) {
+		vgpu_lanes_copy(to, s.v, U32_MAX, 0);
+		change_sign(v, n, to + VGPU_LANES, s.v + VGPU_LANES);
+	} else {
+		change_sign(v, n, to, s.v);
+	}
+	return to;
+}
+
+static void all_lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+{
+	const struct vgpu_vop *v = &i->v;
+	struct vgpu_lanes l = { .exec = vgpu_wave_exec(w) };
+	struct gathered g;
+	u64 result;
+	u32 n;
+
+	x->cycles += v->cycles;
+	if (!x->simd || (w->mode & v->mode_mask) != v->mode || v->top > w->vgprs) {
+		lane_by_lane(x, w, i);
+		return;
+	}
+	for (n = 0; v->types[n + 1]; n++)
+		l.src[n] = n || !v->has_dpp ? all_lanes_of(x, w, i, n, g.v[n]) : from_other_lanes(w, v, &l.exec, g.v[n]);
+	if (v->op < VOPC_END) {
+		v->lanes(&l);
+		result = (v->op & 1 ? l.less : 0) | (v->op & 2 ? l.equal : 0) | (v->op & 4 ? ~(l.less | l.equal | l.unordered) : 0) |
+			 (v->op & 8 ? l.unordered : 0);
+		result &= l.exec;
+		vgpu_isa_set_scalar(w, v->sdst, result, true);
+		if (v->op & 0x10)
+			vgpu_isa_set_scalar(w, VGPU_S_EXEC, result, true);
+		return;
+	}
+	l.d = w->v + v->dst * VGPU_LANES;
+	if (v->carries & CARRY_IN)
+		l.mask = vgpu_isa_scalar(x, w, i, v->carry_src, true);
+	if (!v->lanes(&l))
+		lane_by_lane(x, w, i);
+	else if (v->carries & CARRY_OUT)
+		vgpu_isa_set_scalar(w, v->sdst, l.mask, true);
+}
+
+/* Is it an operand that vgpu_isa_scalar() knows? */
+static bool is_scalar(u32 code)
+{
+	return code <= 208 || (code >= 235 && code <= 238) || (code >= 240 && code <= 248) || (code >= 251 && code <= 253) || code == SRC_LITERAL;
+}
+
+static vgpu_lanes_fn compares(u32 op, char type)
+{
+	if (op < 0x20)
+		return NULL;
+	switch (type) {
+	case 'f':
+		return vgpu_lanes_compare_f32;
+	case 'd':
+		return vgpu_lanes_compare_f64;
+	case 'u':
+		return op & 8 ? vgpu_lanes_compare_u32 : vgpu_lanes_compare_i32;
+	case 'q':
+		return op & 8 ? vgpu_lanes_compare_u64 : vgpu_lanes_compare_i64;
+	}
+	return NULL;
+}
+
+static void reaches(struct vgpu_vop *v, u32 reg, char type)
+{
+	u32 end = reg + (width_of(type) == 64 ? 2 : 1);
+
+	v->top = end > v->top ? end : v->top;
+}
+
+/* Can all lanes be done at once? */
+static bool prepare(struct vgpu_inst *i)
+{
+	struct vgpu_vop *v = &i->v;
+	const struct vop *row = &vops[v->op];
+	bool compare = v->op < VOPC_END;
+	u32 n;
+
+	if (compare) {
+		v->types[1] = v->types[2] = vopc_type(v->op);
+		v->lanes = compares(v->op, v->types[1]);
+		if (v->has_dpp || (v->types[1] != 'f' && v->types[1] != 'd' && (v->neg | v->abs)))
+			return false;
+	} else if (!row->fn || (row->flags & (i->gfx942 ? GFX90A : GFX942)) || v->op == V_ACCVGPR_MOV) {
+		return false;
+	} else {
+		memcpy(v->types, row->types, sizeof(v->types));
+		v->lanes = row->lanes;
+		v->carries = row->flags & (CARRY_IN | CARRY_OUT);
+		reaches(v, v->dst, v->types[0]);
+		if (width_of(v->types[0]) == 16 && (v->opsel & 8))
+			return false;
+	}
+	if (!v->lanes || v->clamp || v->omod || (v->has_sdwa && !compare && (v->sdwa >> 8 & 7) != SEL_DWORD) ||
+	    (v->carries & CARRY_IN && !is_scalar(v->carry_src)))
+		return false;
+	if (v->has_dpp && (v->src[0] < SRC_VGPR || width_of(v->types[1]) == 64 || dpp_lane(v->dpp >> 8 & 0x1ff, 0) == -2))
+		return false;
+	v->mode_mask = VGPU_MODE_GPR_IDX;
+	for (n = 0; n < 4 && (n == 0 || v->types[n]); n++)
+		if (is_float(v->types[n])) {
+			v->mode_mask |= MODE_FLOAT;
+			v->mode = MODE_NEAREST_DENORMALS;
+		}
+	for (n = 0; v->types[n + 1]; n++) {
+		if (v->src[n] >= SRC_VGPR)
+			reaches(v, v->src[n] - SRC_VGPR, v->types[n + 1]);
+		else if (!is_scalar(v->src[n]))
+			return false;
+		if ((v->abs | v->neg) >> n & 1 || (v->has_sdwa && n < 2) || (width_of(v->types[n + 1]) == 16 && v->src[n] < SRC_VGPR) ||
+		    (width_of(v->types[n + 1]) == 16 && (v->opsel >> n & 1)) || (v->types[n + 1] == 'd' && v->src[n] == SRC_LITERAL))
+			v->gather |= 1u << n;
+	}
+	return true;
+}
+
+#endif
+
+/** vgpu_isa_decode_vop() - what executes VOP1, VOP2, VOPC or VOP3 */
+void vgpu_isa_decode_vop(struct vgpu_inst *i)
+{
+	if (!fields(&i->v, i))
+		return;
+	i->v.cycles = extra_cycles(i->v.op);
+	i->execute = vop;
+#ifdef VGPU_HAS_LANES
+	if (prepare(i))
+		i->execute = all_lanes;
+#endif
 }
 
 /* ---- VOP3P ---- */
@@ -1486,9 +1669,9 @@ static const struct vop vop3ps[] = {
 	ROW(0x10, "v_pk_mul_f16", mul_f16, "hhh", PK16),
 	ROW(0x11, "v_pk_min_f16", min_f16, "hhh", PK16),
 	ROW(0x12, "v_pk_max_f16", max_f16, "hhh", PK16),
-	ROW(0x30, "v_pk_fma_f32", fma_f32, "ffff", PK32),
-	ROW(0x31, "v_pk_mul_f32", mul_f32, "fff", PK32),
-	ROW(0x32, "v_pk_add_f32", add_f32, "fff", PK32),
+	ALL(0x30, "v_pk_fma_f32", fma_f32, "ffff", PK32),
+	ALL(0x31, "v_pk_mul_f32", mul_f32, "fff", PK32),
+	ALL(0x32, "v_pk_add_f32", add_f32, "fff", PK32),
 	ROW(V_PK_MOV, "v_pk_mov_b32", mov, "uuu", PK32),
 	ROW(V_MIX_F32, "v_fma_mix_f32", fma_f32, "ffff", 0),
 	ROW(V_MIXLO_F16, "v_fma_mixlo_f16", fma_f32, "ffff", 0),
@@ -1547,7 +1730,7 @@ static void packed_lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct v
 {
 	struct vgpu_float_mode f[VGPU_FLOAT_FORMATS], flat[VGPU_FLOAT_FORMATS];
 	u32 lane, n, part, bits = row->flags & PK32 ? 32 : 16, *d = vgpu_isa_vgprs(x, w, dst, row->flags & PK32 ? 2 : 1);
-	const struct vop_inst clamp = { .clamp = p->clamp };
+	const struct vgpu_vop clamp = { .clamp = p->clamp };
 	struct lane l = { .w = w, .f = f, .flat = flat };
 	u64 exec = vgpu_wave_exec(w), v[3], h[3], r[2];
 
@@ -1608,7 +1791,7 @@ void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 		.neg_hi = word >> 8 & 7,
 		.clamp = word >> 15 & 1,
 	};
-	struct vop_inst v = { .src = { next & 0x1ff, next >> 9 & 0x1ff, next >> 18 & 0x1ff } };
+	struct vgpu_vop v = { .src = { next & 0x1ff, next >> 9 & 0x1ff, next >> 18 & 0x1ff } };
 	const struct vop *row = op < ARRAY_SIZE(vop3ps) ? &vop3ps[op] : NULL;
 	struct source src[3] = { 0 };
 
@@ -1624,7 +1807,7 @@ void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 		if (v.src[0] >= SRC_VGPR) {
 			acc_mov(x, w, w->acc + dst, v.src[0] - SRC_VGPR);
 		} else {
-			static const struct vop write = { "v_accvgpr_write_b32", mov, "uu", 0 };
+			static const struct vop write = { "v_accvgpr_write_b32", mov, "uu", 0, NULL };
 
 			v.dst = w->acc + dst;
 			lanes(x, w, i, &v, &write);

@@ -21,6 +21,10 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#ifdef CONFIG_X86_64
+#include <asm/cpufeature.h>
+#include <asm/fpu/api.h>
+#endif
 
 typedef raw_spinlock_t vgpu_lock_t;
 
@@ -41,6 +45,25 @@ static inline u32 vgpu_popcount(u64 v)
 {
 	return (u32)hweight64(v);
 }
+
+/*
+ * The CPU's vector registers of 256 bits, if it has them. Return: they may be used until
+ * vgpu_simd_end(), and nothing may sleep.
+ */
+#ifdef CONFIG_X86_64
+static inline bool vgpu_simd_begin(void)
+{
+	if (!boot_cpu_has(X86_FEATURE_AVX2) || !boot_cpu_has(X86_FEATURE_FMA) || !boot_cpu_has(X86_FEATURE_F16C) || !irq_fpu_usable())
+		return false;
+	kernel_fpu_begin();
+	return true;
+}
+
+#define vgpu_simd_end()			kernel_fpu_end()
+#else
+#define vgpu_simd_begin()		false
+#define vgpu_simd_end()			((void)0)
+#endif
 
 #else /* user space */
 
@@ -80,6 +103,13 @@ typedef int vgpu_lock_t;
 #define vgpu_lock_init(l)		(*(l) = 0)
 #define vgpu_lock(l)			({ if ((*(l))++) abort(); 0UL; })
 #define vgpu_unlock(l, flags)		do { (void)(flags); if (--(*(l))) abort(); } while (0)
+
+#ifdef __x86_64__
+#define vgpu_simd_begin()		(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))	/* what has these has F16C */
+#else
+#define vgpu_simd_begin()		false
+#endif
+#define vgpu_simd_end()			((void)0)
 
 #define vgpu_popcount(v)		__builtin_popcountll(v)
 #define vgpu_zalloc(bytes)		calloc(1, (bytes))

@@ -59,7 +59,7 @@ static void ok(bool passed, const char *format, ...)
 static struct vgpu_isa machine(u8 *lds, u32 lds_bytes)
 {
 	return (struct vgpu_isa) {
-		.gfx942 = gfx942, .ptr = ptr, .now_ns = 1000000, .clock = 5000, .lds = lds, .lds_bytes = lds_bytes, .shared_base = SHARED_BASE,
+		.gfx942 = gfx942, .ptr = ptr, .simd = vgpu_simd_begin(), .now_ns = 1000000, .clock = 5000, .lds = lds, .lds_bytes = lds_bytes, .shared_base = SHARED_BASE,
 		.private_base = PRIVATE_BASE,
 	};
 }

@@ -1,0 +1,613 @@
+// SPDX-License-Identifier: MIT
+/*
+ * isa_lanes.c - operations on all lanes at once, see isa_lanes.h
+ *
+ * Eight lanes in a vector of AVX2, whatever the rest of the model is compiled for. Results wait in
+ * registers until it is certain that they are right, because the destination may be an operand.
+ */
+#include "isa_lanes.h"
+
+#ifdef VGPU_HAS_LANES
+
+#pragma GCC target("avx2,fma,f16c")
+
+typedef u32 vu __attribute__((vector_size(32)));
+typedef s32 vs __attribute__((vector_size(32)));
+typedef float vf __attribute__((vector_size(32)));
+typedef u64 vq __attribute__((vector_size(32)));
+typedef s64 vl __attribute__((vector_size(32)));
+typedef double vd __attribute__((vector_size(32)));
+typedef u32 vu4 __attribute__((vector_size(16)));
+typedef s32 vs4 __attribute__((vector_size(16)));
+typedef float vf4 __attribute__((vector_size(16)));
+typedef short vh8 __attribute__((vector_size(16)));
+typedef vu vu_at __attribute__((aligned(4), may_alias));
+typedef vu4 vu4_at __attribute__((aligned(4), may_alias));
+
+#define PART		8u			/* lanes of a vector */
+#define PARTS		(VGPU_LANES / PART)
+#define PART64		4u
+#define PARTS64		(VGPU_LANES / PART64)
+#define INLINE		static inline __attribute__((always_inline))
+#define UNROLL		_Pragma("GCC unroll 16")
+#define EACH(k)		UNROLL for (k = 0; k < PARTS; k++)
+#define EACH64(k)	UNROLL for (k = 0; k < PARTS64; k++)
+
+INLINE vu load(const u32 *v, u32 k)
+{
+	return *(const vu_at *)(v + PART * k);
+}
+
+INLINE vu all(u32 value)
+{
+	return (vu) { 0 } + value;
+}
+
+/* All bits of the lanes that have theirs in @mask */
+INLINE vu bits_of(u64 mask, u32 k)
+{
+	const vu bit = { 1, 2, 4, 8, 16, 32, 64, 128 };
+
+	return (vu)((all((u32)(mask >> PART * k) & 0xff) & bit) == bit);
+}
+
+INLINE u64 mask_of(vu v, u32 k)
+{
+	return (u64)(u8)__builtin_ia32_movmskps256((vf)v) << PART * k;
+}
+
+INLINE void put(const struct vgpu_lanes *l, u32 *d, const vu *r)
+{
+	u32 k;
+
+	if (l->exec == U64_MAX) {
+		EACH(k)
+			*(vu_at *)(d + PART * k) = r[k];
+		return;
+	}
+	EACH(k) {
+		vu m = bits_of(l->exec, k), old = load(d, k);
+
+		*(vu_at *)(d + PART * k) = (r[k] & m) | (old & ~m);
+	}
+}
+
+INLINE vq widen(vu4 v)
+{
+	return __builtin_convertvector(v, vq);
+}
+
+INLINE vu4 narrow(vq v)
+{
+	return __builtin_convertvector(v, vu4);
+}
+
+INLINE vu4 load4(const u32 *v, u32 k)
+{
+	return *(const vu4_at *)(v + PART64 * k);
+}
+
+INLINE vq load64(const u32 *v, u32 k)
+{
+	return widen(load4(v, k)) | widen(load4(v + VGPU_LANES, k)) << 32;
+}
+
+/* Results of 64 bits, as far as lanes take part */
+INLINE void put64(const struct vgpu_lanes *l, const vq *r)
+{
+	u32 k;
+
+	if (l->exec == U64_MAX) {
+		EACH64(k) {
+			*(vu4_at *)(l->d + PART64 * k) = narrow(r[k]);
+			*(vu4_at *)(l->d + VGPU_LANES + PART64 * k) = narrow(r[k] >> 32);
+		}
+		return;
+	}
+	EACH64(k) {
+		vq m = (vq)((((vq) { 0 } + (l->exec >> PART64 * k)) & (vq) { 1, 2, 4, 8 }) != 0), old = load64(l->d, k);
+		vq new = (r[k] & m) | (old & ~m);
+
+		*(vu4_at *)(l->d + PART64 * k) = narrow(new);
+		*(vu4_at *)(l->d + VGPU_LANES + PART64 * k) = narrow(new >> 32);
+	}
+}
+
+INLINE u64 mask_of64(vq v, u32 k)
+{
+	return (u64)(u32)__builtin_ia32_movmskpd256((vd)v) << PART64 * k;
+}
+
+#define FN(name)	bool vgpu_lanes_##name(struct vgpu_lanes *l)
+#define SA		((vs)a)
+#define SB		((vs)b)
+#define SC		((vs)c)
+
+/* The result of an expression of operands a, b, c and of d, what was there before */
+#define OPERATION(name, operands, expression) \
+FN(name) { \
+	vu r[PARTS]; \
+	u32 k; \
+	EACH(k) { \
+		vu a = load(l->src[0], k), b = operands > 1 ? load(l->src[1], k) : a, c = operands > 2 ? load(l->src[2], k) : a; \
+		(void)b; (void)c; \
+		r[k] = (vu)(expression); \
+	} \
+	put(l, l->d, r); \
+	return true; \
+}
+#define OP1(name, expression)	OPERATION(name, 1, expression)
+#define OP2(name, expression)	OPERATION(name, 2, expression)
+#define OP3(name, expression)	OPERATION(name, 3, expression)
+
+INLINE vu pick(vu condition, vu yes, vu no)
+{
+	return (yes & condition) | (no & ~condition);
+}
+
+INLINE vu least(vu a, vu b)
+{
+	return pick((vu)(a < b), a, b);
+}
+
+INLINE vu most(vu a, vu b)
+{
+	return pick((vu)(a > b), a, b);
+}
+
+INLINE vs least_signed(vs a, vs b)
+{
+	return (vs)pick((vu)(a < b), (vu)a, (vu)b);
+}
+
+INLINE vs most_signed(vs a, vs b)
+{
+	return (vs)pick((vu)(a > b), (vu)a, (vu)b);
+}
+
+#define I24(v)	((vs)((v) << 8) >> 8)
+#define U24(v)	((v) & 0xffffff)
+
+OP1(mov, a)
+OP1(not, ~a)
+OP2(cndmask, pick(bits_of(l->mask, k), b, a))
+OP2(and, a & b)
+OP2(or, a | b)
+OP2(xor, a ^ b)
+OP2(xnor, ~(a ^ b))
+OP2(add_u32, a + b)
+OP2(sub_u32, a - b)
+OP2(subrev_u32, b - a)
+OP2(mul_lo_u32, a * b)
+OP2(mul_i32_i24, I24(a) * I24(b))
+OP2(mul_u32_u24, U24(a) * U24(b))
+OP3(mad_i32_i24, (vu)(I24(a) * I24(b)) + c)
+OP3(mad_u32_u24, U24(a) * U24(b) + c)
+OP2(min_i32, least_signed(SA, SB))
+OP2(max_i32, most_signed(SA, SB))
+OP2(min_u32, least(a, b))
+OP2(max_u32, most(a, b))
+OP3(min3_i32, least_signed(least_signed(SA, SB), SC))
+OP3(max3_i32, most_signed(most_signed(SA, SB), SC))
+OP3(min3_u32, least(least(a, b), c))
+OP3(max3_u32, most(most(a, b), c))
+OP2(lshrrev_b32, b >> (a & 31))
+OP2(ashrrev_i32, SB >> (vs)(a & 31))
+OP2(lshlrev_b32, b << (a & 31))
+OP3(bfi_b32, (a & b) | (~a & c))
+OP3(lshl_add_u32, (a << (b & 31)) + c)
+OP3(add_lshl_u32, (a + b) << (c & 31))
+OP3(add3_u32, a + b + c)
+OP3(lshl_or_b32, (a << (b & 31)) | c)
+OP3(and_or_b32, (a & b) | c)
+OP3(or3_b32, a | b | c)
+OP3(xad_u32, (a ^ b) + c)
+/* A shift by 32 is none: what it would bring is none, too. */
+OP3(alignbit_b32, (b >> (c & 31)) | pick((vu)((c & 31) == 0), all(0), a << (-c & 31)))
+
+/* A field of no bits is 0, and none reaches beyond the register */
+INLINE vu field(vu v, vu offset, vu width)
+{
+	return (v >> offset) & pick((vu)(offset + width < all(32)), (all(1) << (width & 31)) - 1, ~(vu) { 0 }) & (vu)(width != 0);
+}
+
+INLINE vu signed_field(vu v, vu offset, vu width)
+{
+	vu room = pick((vu)(offset + width < all(32)), width, all(32) - offset), spare = (all(32) - room) & 31;
+
+	return (vu)((vs)((v >> offset) << spare) >> (vs)spare) & (vu)(width != 0);
+}
+
+OP3(bfe_u32, field(a, b & 31, c & 31))
+OP3(bfe_i32, signed_field(a, b & 31, c & 31))
+
+INLINE vu high_product(vu a, vu b)
+{
+	vq even = (vq)__builtin_ia32_pmuludq256((vs)a, (vs)b);
+	vq odd = (vq)__builtin_ia32_pmuludq256((vs)((vq)a >> 32), (vs)((vq)b >> 32));
+
+	return (vu)(even >> 32 | (odd & 0xffffffff00000000ULL));
+}
+
+INLINE vu high_product_signed(vu a, vu b)
+{
+	vq even = (vq)__builtin_ia32_pmuldq256((vs)a, (vs)b);
+	vq odd = (vq)__builtin_ia32_pmuldq256((vs)((vq)a >> 32), (vs)((vq)b >> 32));
+
+	return (vu)(even >> 32 | (odd & 0xffffffff00000000ULL));
+}
+
+OP2(mul_hi_u32, high_product(a, b))
+OP2(mul_hi_i32, high_product_signed(a, b))
+
+INLINE vu ones_in(vu v)
+{
+	v = v - (v >> 1 & 0x55555555);
+	v = (v & 0x33333333) + (v >> 2 & 0x33333333);
+	v = (v + (v >> 4)) & 0x0f0f0f0f;
+	return v * 0x01010101 >> 24;
+}
+
+/* Bits below each lane's, of the lower or the upper half of the lanes */
+INLINE vu below(u32 k, u32 half)
+{
+	const vu lane = all(PART * (k % 4)) + (vu) { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+	if (k / 4 != half)
+		return all(k / 4 < half ? 0 : U32_MAX);
+	return (all(1) << lane) - 1;
+}
+
+OP2(mbcnt_lo, ones_in(a & below(k, 0)) + b)
+OP2(mbcnt_hi, ones_in(a & below(k, 1)) + b)
+
+/* The same with a carry of each lane: @in is all bits of a lane that has one */
+#define CARRY(name, expression, carries) \
+FN(name) { \
+	vu r[PARTS]; \
+	u64 mask = 0; \
+	u32 k; \
+	EACH(k) { \
+		vu a = load(l->src[0], k), b = load(l->src[1], k), in = bits_of(l->mask, k); \
+		(void)in; \
+		r[k] = expression; \
+		mask |= mask_of((vu)(carries), k); \
+	} \
+	put(l, l->d, r); \
+	l->mask = mask & l->exec; \
+	return true; \
+}
+
+CARRY(add_co, a + b, r[k] < a)
+CARRY(sub_co, a - b, b > a)
+CARRY(subrev_co, b - a, a > b)
+CARRY(addc_co, a + b - in, (vu)(a + b < a) | ((vu)(r[k] == 0) & in))
+CARRY(subb_co, a - b + in, (vu)(b > a) | (in & (vu)(a == b)))
+CARRY(subbrev_co, b - a + in, (vu)(a > b) | (in & (vu)(a == b)))
+
+/* ---- 64 bits ---- */
+
+#define OPERATION64(name, first, second, third, expression) \
+FN(name) { \
+	vq r[PARTS64]; \
+	u32 k; \
+	EACH64(k) { \
+		vq a = first(l->src[0], k), b = second(l->src[1], k), c = third(l->src[2], k); \
+		(void)b; (void)c; \
+		r[k] = (vq)(expression); \
+	} \
+	put64(l, r); \
+	return true; \
+}
+
+INLINE vq load32(const u32 *v, u32 k)
+{
+	return widen(load4(v, k));
+}
+
+INLINE vq none(const u32 *v, u32 k)
+{
+	(void)v;
+	(void)k;
+	return (vq) { 0 };
+}
+
+OPERATION64(mov64, load64, none, none, a)
+OPERATION64(lshlrev_b64, load32, load64, none, b << (a & 63))
+OPERATION64(lshrrev_b64, load32, load64, none, b >> (a & 63))
+OPERATION64(lshl_add_u64, load64, load32, load64, (a << (b & 7)) + c)
+
+FN(ashrrev_i64)
+{
+	vq r[PARTS64];
+	u32 k;
+
+	EACH64(k) {
+		vq a = load32(l->src[0], k) & 63, b = load64(l->src[1], k), sign = (vq)((vl)b < 0);
+
+		r[k] = ((b ^ sign) >> a) ^ sign;
+	}
+	put64(l, r);
+	return true;
+}
+
+FN(mad_u64_u32)
+{
+	vq r[PARTS64];
+	u64 mask = 0;
+	u32 k;
+
+	EACH64(k) {
+		vq product = (vq)__builtin_ia32_pmuludq256((vs)load32(l->src[0], k), (vs)load32(l->src[1], k));
+
+		r[k] = product + load64(l->src[2], k);
+		mask |= mask_of64((vq)(r[k] < product), k);
+	}
+	put64(l, r);
+	l->mask = mask & l->exec;
+	return true;
+}
+
+/* ---- comparisons ---- */
+
+#define COMPARE(name, type, parts, load_from, mask_from, is_float) \
+bool vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
+{ \
+	u64 less = 0, equal = 0, unordered = 0; \
+	u32 k; \
+	UNROLL for (k = 0; k < parts; k++) { \
+		type a = (type)load_from(l->src[0], k), b = (type)load_from(l->src[1], k); \
+		less |= mask_from((__typeof__(load_from(l->src[0], k)))(a < b), k); \
+		equal |= mask_from((__typeof__(load_from(l->src[0], k)))(a == b), k); \
+		if (is_float) \
+			unordered |= mask_from((__typeof__(load_from(l->src[0], k)))((a != a) | (b != b)), k); \
+	} \
+	l->less = less; \
+	l->equal = equal; \
+	l->unordered = unordered; \
+	return true; \
+}
+
+COMPARE(i32, vs, PARTS, load, mask_of, false)
+COMPARE(u32, vu, PARTS, load, mask_of, false)
+COMPARE(f32, vf, PARTS, load, mask_of, true)
+COMPARE(i64, vl, PARTS64, load64, mask_of64, false)
+COMPARE(u64, vq, PARTS64, load64, mask_of64, false)
+COMPARE(f64, vd, PARTS64, load64, mask_of64, true)
+
+/* ---- floating point of 32 bits ---- */
+
+#define FA	((vf)a)
+#define FB	((vf)b)
+#define FC	((vf)c)
+#define FD	((vf)load(l->d, k))
+
+/* Unless a lane's result, or what @otherwise says of it, is not what the GPU's would be */
+#define FLOATS(name, operands, expression, otherwise) \
+FN(name) { \
+	vu r[PARTS]; \
+	u64 bad = 0; \
+	u32 k; \
+	EACH(k) { \
+		vu a = load(l->src[0], k), b = operands > 1 ? load(l->src[1], k) : a, c = operands > 2 ? load(l->src[2], k) : a; \
+		(void)b; (void)c; \
+		r[k] = (vu)(expression); \
+		bad |= mask_of((vu)(otherwise), k); \
+	} \
+	if (bad & l->exec) \
+		return false; \
+	put(l, l->d, r); \
+	return true; \
+}
+#define IS_NAN	((vf)r[k] != (vf)r[k])
+
+/* The sign decides between zeros, and NaNs are not for here. */
+INLINE vu least_float(vu a, vu b)
+{
+	return pick((vu)((vf)a == (vf)b), a | b, pick((vu)((vf)a < (vf)b), a, b));
+}
+
+INLINE vu most_float(vu a, vu b)
+{
+	return pick((vu)((vf)a == (vf)b), a & b, pick((vu)((vf)a > (vf)b), a, b));
+}
+
+/* Of magnitudes: from here on normal, infinite */
+#define MAGNITUDE(v)	((vs)((v) & 0x7fffffff))
+#define NORMAL		0x00800000
+#define INF		0x7f800000
+
+FLOATS(add_f32, 2, FA + FB, IS_NAN)
+FLOATS(sub_f32, 2, FA - FB, IS_NAN)
+FLOATS(subrev_f32, 2, FB - FA, IS_NAN)
+FLOATS(mul_f32, 2, FA * FB, IS_NAN)
+FLOATS(min_f32, 2, least_float(a, b), (FA != FA) | (FB != FB))
+FLOATS(max_f32, 2, most_float(a, b), (FA != FA) | (FB != FB))
+FLOATS(fma_f32, 3, __builtin_ia32_vfmaddps256(FA, FB, FC), IS_NAN)
+FLOATS(fmac_f32, 2, __builtin_ia32_vfmaddps256(FA, FB, FD), IS_NAN)
+/* These know no denormals, neither as operands nor as results. */
+FLOATS(rcp_f32, 1, (vf)all(0x3f800000) / FA, (MAGNITUDE(a) < NORMAL) | (MAGNITUDE(a) >= INF) | (MAGNITUDE(r[k]) <= NORMAL))
+FLOATS(sqrt_f32, 1, __builtin_ia32_sqrtps256(FA), ((vs)a < NORMAL) | ((vs)a >= INF))
+FLOATS(trunc_f32, 1, __builtin_ia32_roundps256(FA, 3), IS_NAN)
+FLOATS(ceil_f32, 1, __builtin_ia32_roundps256(FA, 2), IS_NAN)
+FLOATS(floor_f32, 1, __builtin_ia32_roundps256(FA, 1), IS_NAN)
+FLOATS(rndne_f32, 1, __builtin_ia32_roundps256(FA, 0), IS_NAN)
+
+FLOATS(cvt_f32_i32, 1, __builtin_ia32_cvtdq2ps256((vs)a), (vu) { 0 })
+/* Both halves are exact, so what is rounded is their sum. */
+FLOATS(cvt_f32_u32, 1, __builtin_ia32_cvtdq2ps256((vs)(a >> 16)) * 65536.0f + __builtin_ia32_cvtdq2ps256((vs)(a & 0xffff)), (vu) { 0 })
+FLOATS(cvt_i32_f32, 1, __builtin_ia32_cvttps2dq256(FA), MAGNITUDE(a) >= 0x4f000000)
+FLOATS(cvt_u32_f32, 1, __builtin_ia32_cvttps2dq256(FA), ((vs)a < 0) | ((vs)a >= 0x4f000000))
+FLOATS(cvt_f32_ubyte0, 1, __builtin_ia32_cvtdq2ps256((vs)(a & 0xff)), (vu) { 0 })
+FLOATS(cvt_f32_ubyte1, 1, __builtin_ia32_cvtdq2ps256((vs)(a >> 8 & 0xff)), (vu) { 0 })
+FLOATS(cvt_f32_ubyte2, 1, __builtin_ia32_cvtdq2ps256((vs)(a >> 16 & 0xff)), (vu) { 0 })
+FLOATS(cvt_f32_ubyte3, 1, __builtin_ia32_cvtdq2ps256((vs)(a >> 24)), (vu) { 0 })
+
+/* Steps of a division, when nothing can go wrong on the way: see isa_vector.c for when it does */
+#define EXPONENT(v)	((vs)((v) >> 23 & 0xff))
+
+FLOATS(div_scale_f32, 3, a,
+       (EXPONENT(b) < 1) | (EXPONENT(b) > 250) | (EXPONENT(c) < 24) | (EXPONENT(c) > 254) | (EXPONENT(c) - EXPONENT(b) >= 96) |
+       (EXPONENT(c) - EXPONENT(b) < -120))
+FLOATS(div_fmas_f32, 3, __builtin_ia32_vfmaddps256(FA, FB, FC), (vu)IS_NAN | bits_of(l->mask, k))
+FLOATS(div_fixup_f32, 3, ((b ^ c) & 0x80000000) | (a & 0x7fffffff),
+       (EXPONENT(b) < 1) | (EXPONENT(b) > 254) | (EXPONENT(c) < 1) | (EXPONENT(c) > 254) | (EXPONENT(c) - EXPONENT(b) < -140) |
+       (MAGNITUDE(a) > INF))
+
+/* ---- 16 bits: computed in 32, which are more than twice as many and two, so that rounding twice is rounding once ---- */
+
+/* Eight numbers in the lower halves of words */
+INLINE vf from_half(vu v)
+{
+	vq packed = (vq)__builtin_ia32_packusdw256((vs)(v & 0xffff), (vs)(v & 0xffff));
+	typedef u64 pair __attribute__((vector_size(16)));
+
+	return __builtin_ia32_vcvtph2ps256((vh8)(pair) { packed[0], packed[2] });
+}
+
+INLINE vu to_half(vf v)
+{
+	typedef u16 halves __attribute__((vector_size(16)));
+
+	return __builtin_convertvector((halves)__builtin_ia32_vcvtps2ph256(v, 0), vu);
+}
+
+#define HALF_NAN(v)	((vs)((v) & 0x7fff) > 0x7c00)
+#define HALF2(name, operator) \
+FLOATS(name, 2, to_half(from_half(a) operator from_half(b)), HALF_NAN(r[k]))
+
+FLOATS(cvt_f16_f32, 1, to_half(FA), FA != FA)
+FLOATS(cvt_f32_f16, 1, from_half(a), IS_NAN)
+HALF2(add_f16, +)
+HALF2(sub_f16, -)
+HALF2(mul_f16, *)
+
+/* ---- floating point of 64 bits ---- */
+
+#define FLOATS64(name, first, second, third, expression, otherwise) \
+FN(name) { \
+	vq r[PARTS64]; \
+	u64 bad = 0; \
+	u32 k; \
+	EACH64(k) { \
+		vd a = (vd)first(l->src[0], k), b = (vd)second(l->src[1], k), c = (vd)third(l->src[2], k); \
+		(void)a; (void)b; (void)c; \
+		r[k] = (vq)(expression); \
+		bad |= mask_of64((vq)(otherwise), k); \
+	} \
+	if (bad & l->exec) \
+		return false; \
+	put64(l, r); \
+	return true; \
+}
+#define IS_NAN64	((vd)r[k] != (vd)r[k])
+
+INLINE vq pick64(vq condition, vq yes, vq no)
+{
+	return (yes & condition) | (no & ~condition);
+}
+
+INLINE vq least_double(vd a, vd b)
+{
+	return pick64((vq)(a == b), (vq)a | (vq)b, pick64((vq)(a < b), (vq)a, (vq)b));
+}
+
+INLINE vq most_double(vd a, vd b)
+{
+	return pick64((vq)(a == b), (vq)a & (vq)b, pick64((vq)(a > b), (vq)a, (vq)b));
+}
+
+FLOATS64(add_f64, load64, load64, none, a + b, IS_NAN64)
+FLOATS64(mul_f64, load64, load64, none, a * b, IS_NAN64)
+FLOATS64(fma_f64, load64, load64, load64, __builtin_ia32_vfmaddpd256(a, b, c), IS_NAN64)
+FLOATS64(fmac_f64, load64, load64, none, __builtin_ia32_vfmaddpd256(a, b, (vd)load64(l->d, k)), IS_NAN64)
+FLOATS64(min_f64, load64, load64, none, least_double(a, b), (a != a) | (b != b))
+FLOATS64(max_f64, load64, load64, none, most_double(a, b), (a != a) | (b != b))
+FLOATS64(cvt_f64_f32, none, none, none, __builtin_ia32_cvtps2pd256((vf4)load4(l->src[0], k)), IS_NAN64)
+FLOATS64(cvt_f64_i32, none, none, none, __builtin_ia32_cvtdq2pd256((vs4)load4(l->src[0], k)), (vq) { 0 })
+/* 2^52 with the number in its lowest bits, less 2^52 */
+FLOATS64(cvt_f64_u32, none, none, none, (vd)(load32(l->src[0], k) | 0x4330000000000000ULL) - 4503599627370496.0, (vq) { 0 })
+
+FN(cvt_f32_f64)
+{
+	vu r[PARTS];
+	u64 bad = 0;
+	u32 k;
+
+	EACH(k) {
+		vd a = (vd)load64(l->src[0], 2 * k), b = (vd)load64(l->src[0], 2 * k + 1);
+		vf4 low = __builtin_ia32_cvtpd2ps256(a), high = __builtin_ia32_cvtpd2ps256(b);
+
+		r[k] = (vu)(vf) { low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3] };
+		bad |= mask_of64((vq)(a != a), 2 * k) | mask_of64((vq)(b != b), 2 * k + 1);
+	}
+	if (bad & l->exec)
+		return false;
+	put(l, l->d, r);
+	return true;
+}
+
+/* ---- what others need ---- */
+
+void vgpu_lanes_fill(u32 *v, u32 value)
+{
+	u32 k;
+
+	EACH(k)
+		*(vu_at *)(v + PART * k) = all(value);
+}
+
+void vgpu_lanes_copy(u32 *v, const u32 *from, u32 keep, u32 change)
+{
+	u32 k;
+
+	EACH(k)
+		*(vu_at *)(v + PART * k) = (load(from, k) & keep) ^ change;
+}
+
+bool vgpu_lanes_consecutive(const u32 *v, u32 step)
+{
+	vu wrong = { 0 }, want = all(v[0]) + (vu) { 0, 1, 2, 3, 4, 5, 6, 7 } * step;
+	u32 k;
+
+	if (v[0] > U32_MAX - step * VGPU_LANES)
+		return false;
+	EACH(k) {
+		wrong |= load(v, k) ^ want;
+		want += step * PART;
+	}
+	return __builtin_ia32_ptestz256((vl)wrong, (vl)wrong);
+}
+
+bool vgpu_lanes_alike(const u32 *v)
+{
+	return vgpu_lanes_consecutive(v, 0);
+}
+
+typedef vf vf_at __attribute__((aligned(4), may_alias));
+
+/* Denormals, and what may have been one before it was rounded */
+#define NEARLY_DENORMAL(v)	((MAGNITUDE((vu)(v)) <= NORMAL) & (MAGNITUDE((vu)(v)) != 0))
+
+bool vgpu_lanes_row(u32 *d, const u32 *a, const u32 *b, u32 depth, u32 columns, bool flush)
+{
+	vs denormal = { 0 }, nan = { 0 };
+	u32 c, k;
+
+	for (c = 0; c < columns; c += PART) {
+		vf sum = *(vf_at *)(d + c);
+
+		denormal |= NEARLY_DENORMAL(sum);
+		for (k = 0; k < depth; k++) {
+			sum = __builtin_ia32_vfmaddps256((vf)all(a[k]), *(const vf_at *)(b + k * columns + c), sum);
+			denormal |= NEARLY_DENORMAL(sum);
+		}
+		nan |= sum != sum;
+		*(vf_at *)(d + c) = sum;
+	}
+	if (flush)
+		nan |= denormal;
+	return __builtin_ia32_ptestz256((vl)nan, (vl)nan);
+}
+
+#endif
