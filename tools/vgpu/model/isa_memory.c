@@ -6,6 +6,7 @@
  */
 #include "model.h"
 #include "isa.h"
+#include "isa_lanes.h"
 
 #define MAX_DWORDS		4u
 
@@ -239,6 +240,81 @@ static void put_lane(const struct access *a, u32 *v, u32 lane, const u32 *buf)
 		v[n * VGPU_LANES + lane] = buf[n];
 }
 
+/* The same with memory that lies in one page, or in LDS. What is aligned is one access for each dword or quadword: others may look at it. */
+static void move_lane(const struct access *a, void *p, u32 *v, u32 lane)
+{
+	u32 n, buf[1] = { 0 };
+	u64 pair;
+
+	if (a->bytes < 4) {
+		if (a->store) {
+			get_lane(a, v, lane, buf);
+			memcpy(p, buf, a->bytes == 1 ? 1 : 2);
+			return;
+		}
+		if (a->bytes == 1)
+			buf[0] = *(u8 *)p;
+		else
+			memcpy(buf, p, 2);
+		put_lane(a, v, lane, buf);
+		return;
+	}
+	v += lane;
+	if (a->bytes == 8 && !((uintptr_t)p & 7)) {
+		if (a->store) {
+			WRITE_ONCE(*(u64 *)p, v[0] | (u64)v[VGPU_LANES] << 32);
+			return;
+		}
+		pair = READ_ONCE(*(u64 *)p);
+		v[0] = (u32)pair;
+		v[VGPU_LANES] = (u32)(pair >> 32);
+		return;
+	}
+	for (n = 0; n < a->bytes / 4u; n++, p = (u8 *)p + 4, v += VGPU_LANES)
+		if ((uintptr_t)p & 3)
+			memcpy(a->store ? p : v, a->store ? v : p, 4);
+		else if (a->store)
+			WRITE_ONCE(*(u32 *)p, *v);
+		else
+			*v = READ_ONCE(*(u32 *)p);
+}
+
+/* A dword of each lane, beside each other from @va on, which is aligned. It ends where there is no memory, and the wave has halted. */
+static void move_beside(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, u32 *v, bool store)
+{
+	u32 lane, n, k, *p;
+
+	for (lane = 0; lane < VGPU_LANES; lane += n, va += 4 * n) {
+		n = (VGPU_PAGE - (va & (VGPU_PAGE - 1))) / 4;
+		n = n < VGPU_LANES - lane ? n : VGPU_LANES - lane;
+		p = vgpu_isa_ptr(x, w, va, 4 * n, store ? VGPU_WRITE : VGPU_READ);
+		if (!p)
+			return;
+#ifdef VGPU_HAS_LANES
+		if (n == VGPU_LANES && x->simd) {
+			vgpu_lanes_copy(store ? p : v, store ? v : p, U32_MAX, 0);
+			return;
+		}
+#endif
+		for (k = 0; k < n; k++)
+			if (store)
+				WRITE_ONCE(p[k], v[lane + k]);
+			else
+				v[lane + k] = READ_ONCE(p[k]);
+	}
+}
+
+/* Do all lanes have addresses of dwords beside each other? */
+static bool beside(const struct vgpu_isa *x, const struct vgpu_wave *w, const u32 *addr, bool pair)
+{
+#ifdef VGPU_HAS_LANES
+	return x->simd && vgpu_wave_exec(w) == U64_MAX && vgpu_lanes_consecutive(addr, 4) && (!pair || vgpu_lanes_alike(addr + VGPU_LANES));
+#else
+	(void)x; (void)w; (void)addr; (void)pair;
+	return false;
+#endif
+}
+
 #define ATOMIC_32		0x40u
 #define ATOMIC_64		0x60u
 
@@ -262,6 +338,41 @@ static void set_lane64(u32 *v, u32 lane, u64 value, bool wide)
 	v[lane] = (u32)value;
 	if (wide)
 		v[VGPU_LANES + lane] = (u32)(value >> 32);
+}
+
+/* Loads and stores of memory at @base and each lane's address. They end where there is none, and the wave has halted. */
+static void access_memory(struct vgpu_isa *x, struct vgpu_wave *w, const struct access *a, u64 base, const u32 *addr, bool pair, u32 *v)
+{
+	u64 exec = vgpu_wave_exec(w), va = base + lane64(addr, 0, pair), at = 1;
+	u32 lane, offset, buf[MAX_DWORDS];
+	u8 *page = NULL;
+
+	if (a->bytes == 4 && !(va & 3) && beside(x, w, addr, pair)) {
+		move_beside(x, w, va, v, a->store);
+		return;
+	}
+	for (; exec; exec &= exec - 1) {
+		lane = (u32)__builtin_ctzll(exec);
+		va = base + lane64(addr, lane, pair);
+		offset = va & (VGPU_PAGE - 1);
+		if (offset + a->bytes <= VGPU_PAGE) {
+			if (at != va - offset) {
+				at = va - offset;
+				page = vgpu_isa_ptr(x, w, at, VGPU_PAGE, a->store ? VGPU_WRITE : VGPU_READ);
+				if (!page)
+					return;
+			}
+			move_lane(a, page + offset, v, lane);
+			continue;
+		}
+		buf[0] = 0;
+		if (a->store)
+			get_lane(a, v, lane, buf);
+		if (!copy(x, w, va, buf, a->bytes, a->store))
+			return;
+		if (!a->store)
+			put_lane(a, v, lane, buf);
+	}
 }
 
 /* Memory for an atomic at a flat address; NULL: there is none */
@@ -305,6 +416,19 @@ static u32 data_base(const struct vgpu_wave *w, bool acc)
 #define GLC			0x10000u	/* gfx942: SC0 */
 #define SVE			0x2000u		/* gfx942's SCRATCH: there is a vector address */
 
+/* May a lane's flat address lead to LDS or scratch memory? An offset may take it over the edge. */
+static bool near_apertures(const struct vgpu_isa *x, u64 exec, const u32 *addr)
+{
+	u32 shared = (u32)(x->shared_base >> 32), private = (u32)(x->private_base >> 32), high;
+
+	for (; exec; exec &= exec - 1) {
+		high = addr[VGPU_LANES + __builtin_ctzll(exec)];
+		if (high - shared + 1 <= 2 || high - private + 1 <= 2)
+			return true;
+	}
+	return false;
+}
+
 /** vgpu_isa_flat() - execute FLAT, GLOBAL or SCRATCH */
 void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
 {
@@ -342,10 +466,15 @@ void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 	}
 	if (w->state != VGPU_WAVE_RUNS)
 		return;
+	base += (u64)(s64)offset;
+	if (a && seg != SEG_SCRATCH && (seg != SEG_FLAT || !near_apertures(x, exec, addr))) {
+		access_memory(x, w, a, base, addr, pair, a->store ? data : dst);
+		return;
+	}
 	for (lane = 0; lane < VGPU_LANES; lane++) {
 		if (!(exec >> lane & 1))
 			continue;
-		va = base + (u64)(s64)offset + (addr ? lane64(addr, lane, pair) : 0);
+		va = base + (addr ? lane64(addr, lane, pair) : 0);
 		if (!a) {
 			if (!atomic_lane(x, w, va, atomic, wide, data, lane, dst))
 				return;
@@ -356,8 +485,7 @@ void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 		else
 			buf[0] = 0;
 		if (!(seg == SEG_SCRATCH ? copy_scratch(x, w, (u32)va, lane, buf, a->bytes, a->store) :
-		      seg == SEG_FLAT ? copy_flat(x, w, va, lane, buf, a->bytes, a->store) :
-		      copy(x, w, va, buf, a->bytes, a->store)))
+		      copy_flat(x, w, va, lane, buf, a->bytes, a->store)))
 			return;
 		if (!a->store)
 			put_lane(a, dst, lane, buf);
@@ -579,16 +707,57 @@ static void ds_lanes(struct vgpu_isa *x, struct vgpu_wave *w, u32 op, u32 offset
 			dst[lane] = result[lane];
 }
 
+static void access_lds(struct vgpu_isa *x, struct vgpu_wave *w, const struct ds *ds, u32 offset, const u32 *addr, u32 *const data[2], u32 *dst)
+{
+	u32 lane, n, from = addr[0], at[2] = { offset, 0 }, *v[2] = { dst, dst };
+	const struct access *a = &ds->a;
+	u64 exec = vgpu_wave_exec(w);
+	u32 buf[MAX_DWORDS];
+
+	if (ds->accesses == 2) {
+		at[0] = (offset & 0xff) * a->bytes * (ds->st64 ? 64 : 1);
+		at[1] = (offset >> 8) * a->bytes * (ds->st64 ? 64 : 1);
+	}
+	for (n = 0; n < ds->accesses; n++)
+		v[n] = a->store ? data[n] : dst + n * (a->bytes + 3u) / 4 * VGPU_LANES;
+#ifdef VGPU_HAS_LANES
+	/* Stores at two places, lane after lane, are not one place after the other where they meet. */
+	if (a->bytes == 4 && beside(x, w, addr, false) && x->lds_bytes >= 4 * VGPU_LANES &&
+	    !(a->store && ds->accesses == 2 && at[0] - at[1] + 4 * VGPU_LANES < 8 * VGPU_LANES) && (u64)from + (at[0] > at[1] ? at[0] : at[1]) <= x->lds_bytes - 4 * VGPU_LANES) {
+		for (n = 0; n < ds->accesses; n++) {
+			u32 *p = (u32 *)(x->lds + from + at[n]);
+
+			vgpu_lanes_copy(a->store ? p : v[n], a->store ? v[n] : p, U32_MAX, 0);
+		}
+		return;
+	}
+#endif
+	for (; exec; exec &= exec - 1) {
+		lane = (u32)__builtin_ctzll(exec);
+		/* what is read may take the place of the address */
+		from = addr[lane];
+		for (n = 0; n < ds->accesses; n++) {
+			u32 place = from + at[n];
+
+			if (place <= x->lds_bytes && a->bytes <= x->lds_bytes - place) {
+				move_lane(a, x->lds + place, v[n], lane);
+			} else if (!a->store) {
+				memset(buf, 0, sizeof(buf));
+				put_lane(a, v[n], lane, buf);
+			}
+		}
+	}
+}
+
 /** vgpu_isa_ds() - execute DS */
 void vgpu_isa_ds(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
 {
-	u32 word = i->word[0], next = i->word[1], op = word >> 17 & 0xff, offset = word & 0xffff, lane, n, from;
+	u32 word = i->word[0], next = i->word[1], op = word >> 17 & 0xff, offset = word & 0xffff, lane, n;
 	bool acc = word >> 25 & 1, wide = false, rtn = false;
 	u32 base = data_base(w, acc), dwords, *addr, *data[2] = { NULL, NULL }, *dst = NULL;
 	const struct ds *ds = &dss[op];
 	u64 exec = vgpu_wave_exec(w);
 	enum atomic atomic = SWAP;
-	u32 buf[MAX_DWORDS];
 
 	if (op == DS_NOP)
 		return;
@@ -621,32 +790,23 @@ void vgpu_isa_ds(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 	}
 	if (w->state != VGPU_WAVE_RUNS)
 		return;
+	if (ds->accesses) {
+		access_lds(x, w, ds, offset, addr, data, dst);
+		return;
+	}
 	for (lane = 0; lane < VGPU_LANES; lane++) {
+		u32 at = addr[lane] + offset, bytes = wide ? 8 : 4;
+		u64 old = 0, v, second;
+
 		if (!(exec >> lane & 1))
 			continue;
-		if (!ds->accesses) {
-			u32 at = addr[lane] + offset, bytes = wide ? 8 : 4;
-			u64 old = 0, v = lane64(data[0], lane, wide), second = data[1] ? lane64(data[1], lane, wide) : 0;
-
-			/* the comparand comes first here, the value second */
-			if (!(at & (bytes - 1)) && at <= x->lds_bytes && bytes <= x->lds_bytes - at)
-				old = atomic == CMPSWAP || atomic == CMPSWAP_F ? atomic_at(x->lds + at, atomic, wide, second, v) :
-				      atomic_at(x->lds + at, atomic, wide, v, second);
-			if (dst)
-				set_lane64(dst, lane, old, wide);
-			continue;
-		}
-		/* what is read may take the place of the address */
-		for (n = 0, from = addr[lane]; n < ds->accesses; n++) {
-			u32 at = ds->accesses == 1 ? offset :
-				 (offset >> 8 * n & 0xff) * ds->a.bytes * (ds->st64 ? 64 : 1);
-
-			memset(buf, 0, sizeof(buf));
-			if (ds->a.store)
-				get_lane(&ds->a, data[n], lane, buf);
-			copy_lds(x, from + at, buf, ds->a.bytes, ds->a.store);
-			if (!ds->a.store)
-				put_lane(&ds->a, dst + n * dwords * VGPU_LANES, lane, buf);
-		}
+		v = lane64(data[0], lane, wide);
+		second = data[1] ? lane64(data[1], lane, wide) : 0;
+		/* the comparand comes first here, the value second */
+		if (!(at & (bytes - 1)) && at <= x->lds_bytes && bytes <= x->lds_bytes - at)
+			old = atomic == CMPSWAP || atomic == CMPSWAP_F ? atomic_at(x->lds + at, atomic, wide, second, v) :
+			      atomic_at(x->lds + at, atomic, wide, v, second);
+		if (dst)
+			set_lane64(dst, lane, old, wide);
 	}
 }

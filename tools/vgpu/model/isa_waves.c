@@ -4,13 +4,16 @@
  *
  * A workgroup runs a slice at a time, a few instructions of each of its waves; the next slice is
  * due when the device would have executed this one, or now, if the model is slower than that.
- * Between two slices a workgroup may be saved.
+ * Between two slices a workgroup may be saved. One that is due at once follows immediately, in the
+ * same event: events, and looking for a page, cost more than instructions.
  */
 #include "model.h"
 #include "isa.h"
 #include "save_area.h"
 
 #define SLICE			4u		/* instructions of a wave; interpreting them takes longer than they do, and none is saved meanwhile */
+#define LATE_SLICE		16u		/* the same of slices that follow immediately */
+#define LATE_SLICES		16u		/* how many of them; then it is another workgroup's turn */
 #define SHARED_BASE		(1ULL << 48)	/* apertures as amdkfd sets them up */
 #define PRIVATE_BASE		(2ULL << 48)
 #define VGPR_BYTES		(VGPU_LANES * 4)
@@ -137,8 +140,50 @@ static void report(struct vgpu_model *m, const struct vgpu_group *g, const struc
 		vgpu_queue_error(m, g->d->q, (enum vgpu_exception)w->exception, x->why, x->words[0] | (u64)x->words[1] << 32);
 }
 
+/* A slice of @count instructions of each wave. Return: the wave that halted, or NULL; the next slice is due at g->end_ns then. */
+static struct vgpu_wave *slice(struct vgpu_model *m, struct vgpu_group *g, struct vgpu_isa *x, u32 count, u32 *ended)
+{
+	u64 cost = 0, wake = U64_MAX, ns;
+	struct vgpu_workgroup *wg = g->wg;
+	u32 i, done;
+
+	*ended = 0;
+	x->now_ns = vgpu_now_ns(m);
+	x->clock = x->now_ns * m->config.sclk_mhz / 1000;
+	for (i = 0; i < wg->waves; i++) {
+		struct vgpu_wave *w = &wg->wave[i];
+
+		x->cycles = 0;
+		done = vgpu_isa_run(x, w, count);
+		m->stats.instructions += done;
+		m->executed += done;
+		m->budget -= m->budget < done * VGPU_INSTRUCTION_STEPS ? m->budget : done * VGPU_INSTRUCTION_STEPS;
+		if (w->state == VGPU_WAVE_HALTED)
+			return w;
+		*ended += w->state == VGPU_WAVE_ENDED;
+		ns = x->cycles * resident(m, g, i) * 1000 / m->config.sclk_mhz;
+		cost = ns > cost ? ns : cost;
+	}
+	vgpu_isa_barrier(wg->wave, wg->waves);
+	for (i = 0; i < wg->waves; i++)
+		if (wg->wave[i].state == VGPU_WAVE_RUNS && wg->wave[i].wake_ns < wake)
+			wake = wg->wave[i].wake_ns;
+	g->end_ns = x->now_ns + (cost ? cost : 1);
+	if (wake != U64_MAX && wake > g->end_ns)
+		g->end_ns = wake;
+	return NULL;
+}
+
+/* Is another slice of it due, and is there time for that? */
+static bool follows(struct vgpu_model *m, const struct vgpu_group *g)
+{
+	u64 now = vgpu_now_ns(m);
+
+	return g->end_ns <= now && now < m->run_until_ns && m->budget;
+}
+
 /**
- * vgpu_workgroup_run() - execute a slice of a workgroup
+ * vgpu_workgroup_run() - execute a slice of a workgroup, or more if they are due
  * @m: the device
  * @g: the group that it is; its next slice is due at g->end_ns then
  *
@@ -146,42 +191,28 @@ static void report(struct vgpu_model *m, const struct vgpu_group *g, const struc
  */
 enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_group *g)
 {
-	u64 now = vgpu_now_ns(m), cost = 0, wake = U64_MAX, ns;
+	u32 as = vgpu_queue_as(g->d->q), n = 0, ended, generation = vgpu_tlb_generation(m, VGPU_AS_HUB(as), VGPU_AS_VMID(as)), now;
 	struct vgpu_workgroup *wg = g->wg;
 	struct vgpu_isa x = {
-		.ctx = g, .gfx942 = m->config.asic->gfx942, .ptr = wave_ptr, .clock = 0, .lds = wg->lds, .lds_bytes = g->d->lds_bytes,
-		.shared_base = SHARED_BASE, .private_base = PRIVATE_BASE,
+		.ctx = g, .gfx942 = m->config.asic->gfx942, .ptr = wave_ptr, .lds = wg->lds, .lds_bytes = g->d->lds_bytes,
+		.shared_base = SHARED_BASE, .private_base = PRIVATE_BASE, .unkept = m->nothing, .simd = vgpu_simd_begin(),
 	};
-	u32 i, done, ended = 0;
+	struct vgpu_wave *halted;
 
-	x.now_ns = now;
-	for (i = 0; i < wg->waves; i++) {
-		struct vgpu_wave *w = &wg->wave[i];
-
-		x.cycles = 0;
-		x.clock = now * m->config.sclk_mhz / 1000;
-		done = vgpu_isa_run(&x, w, SLICE);
-		m->stats.instructions += done;
-		m->executed += done;
-		m->budget -= m->budget < done * VGPU_INSTRUCTION_STEPS ? m->budget : done * VGPU_INSTRUCTION_STEPS;
-		if (w->state == VGPU_WAVE_HALTED) {
-			report(m, g, w, &x);
-			return VGPU_WORKGROUP_HALTED;
-		}
-		ended += w->state == VGPU_WAVE_ENDED;
-		ns = x.cycles * resident(m, g, i) * 1000 / m->config.sclk_mhz;
-		cost = ns > cost ? ns : cost;
+	do {
+		halted = slice(m, g, &x, n ? LATE_SLICE : SLICE, &ended);
+		now = vgpu_tlb_generation(m, VGPU_AS_HUB(as), VGPU_AS_VMID(as));
+		if (now != generation)
+			memset(x.page, 0, sizeof(x.page));
+		generation = now;
+	} while (!halted && ended < wg->waves && n++ < LATE_SLICES && follows(m, g));
+	if (x.simd)
+		vgpu_simd_end();
+	if (halted) {
+		report(m, g, halted, &x);
+		return VGPU_WORKGROUP_HALTED;
 	}
-	if (ended == wg->waves)
-		return VGPU_WORKGROUP_ENDED;
-	vgpu_isa_barrier(wg->wave, wg->waves);
-	for (i = 0; i < wg->waves; i++)
-		if (wg->wave[i].state == VGPU_WAVE_RUNS && wg->wave[i].wake_ns < wake)
-			wake = wg->wave[i].wake_ns;
-	g->end_ns = now + (cost ? cost : 1);
-	if (wake != U64_MAX && wake > g->end_ns)
-		g->end_ns = wake;
-	return VGPU_WORKGROUP_RUNS;
+	return ended == wg->waves ? VGPU_WORKGROUP_ENDED : VGPU_WORKGROUP_RUNS;
 }
 
 /**

@@ -297,7 +297,7 @@ enum vgpu_workgroup_state {
 	VGPU_WORKGROUP_HALTED,
 };
 
-#define VGPU_INSTRUCTION_STEPS	1024u		/* what an instruction of a wave counts in vgpu_model.budget */
+#define VGPU_INSTRUCTION_STEPS	64u		/* what an instruction of a wave counts in vgpu_model.budget */
 
 /**
  * struct vgpu_queue - a mapped queue; one that runs on several XCCs is mapped on each of them
