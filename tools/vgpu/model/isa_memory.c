@@ -110,6 +110,7 @@ static u64 scratch_base(const struct vgpu_wave *w)
 
 static bool copy(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, void *buf, u32 len, bool write)
 {
+	u64 pair;
 	u32 n;
 	u8 *p;
 
@@ -125,10 +126,13 @@ static bool copy(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, void *buf, u32
 			else
 				*(u32 *)buf = READ_ONCE(*(u32 *)p);
 		} else if (n == 8 && !(va & 7)) {
-			if (write)
-				WRITE_ONCE(*(u64 *)p, *(u64 *)buf);
-			else
-				*(u64 *)buf = READ_ONCE(*(u64 *)p);
+			if (write) {
+				memcpy(&pair, buf, 8);
+				WRITE_ONCE(*(u64 *)p, pair);
+			} else {
+				pair = READ_ONCE(*(u64 *)p);
+				memcpy(buf, &pair, 8);
+			}
 		} else if (write) {
 			memcpy(p, buf, n);
 		} else {

@@ -357,7 +357,7 @@ FN(max_i16, HA > HB ? HA : HB)
 FN(min_u16, l->a < l->b ? l->a : l->b)
 FN(min_i16, HA < HB ? HA : HB)
 FN(mad_u32_u16, l->a * l->b + C)
-FN(mad_i32_i16, HA * HB + SC)
+FN(mad_i32_i16, (u32)(HA * HB) + C)
 
 static s64 lesser(s64 a, s64 b)
 {
@@ -1612,6 +1612,8 @@ static bool prepare(struct vgpu_inst *i)
 			v->mode = MODE_NEAREST_DENORMALS;
 		}
 	for (n = 0; v->types[n + 1]; n++) {
+		if (v->has_sdwa && width_of(v->types[n + 1]) == 64)
+			return false;
 		if (v->src[n] >= SRC_VGPR)
 			reaches(v, v->src[n] - SRC_VGPR, v->types[n + 1]);
 		else if (!is_scalar(v->src[n]))

@@ -24,7 +24,8 @@
 #define ACC		32u
 #define PAGE		4096u
 #define ROUND		64u		/* wave instructions between two looks at the clock */
-#define TIMED_NS	50000000ULL
+#define WINDOW_NS	1000000ULL
+#define TIMED_NS	100000000ULL
 
 static const char *const classes[] = {
 	"scalar", "vector-int", "vector-float", "vector-double", "functions", "half-of-the-lanes", "memory", "scattered-memory", "scalar-memory",
@@ -91,20 +92,28 @@ static u64 now_ns(void)
 	return (u64)t.tv_sec * 1000000000 + (u64)t.tv_nsec;
 }
 
-/* Wave instructions a second */
+/* Wave instructions a second, in the best of some short windows: others may have the CPU during the rest */
 static double speed(u32 class)
 {
-	u64 done = 0, begin, now;
+	u64 begin, now, from, done, end;
+	double rate, best = 0;
 
 	set_up(class);
 	run(ROUND);
 	begin = now_ns();
+	end = begin + TIMED_NS;
 	do {
-		run(ROUND);
-		done += ROUND;
-		now = now_ns();
-	} while (now - begin < TIMED_NS);
-	return (double)done * 1e9 / (double)(now - begin);
+		from = now_ns();
+		done = 0;
+		do {
+			run(ROUND);
+			done += ROUND;
+			now = now_ns();
+		} while (now - from < WINDOW_NS);
+		rate = (double)done * 1e9 / (double)(now - from);
+		best = rate > best ? rate : best;
+	} while (now < end);
+	return best;
 }
 
 /* Called once */

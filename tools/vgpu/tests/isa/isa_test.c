@@ -513,6 +513,222 @@ static void lanes(const struct program *p)
 	ok(good, "%s: from lane to lane", p->name);
 }
 
+/* ---- all lanes at once, against one after the other ---- */
+
+#define ROUNDS		6000u		/* of each kind; COUNT in the environment: so many times that */
+#define NEAR_MISS	1000u
+
+static u32 below(u32 n)
+{
+	return (u32)(random64() >> 20) % n;
+}
+
+static bool one_in(u32 n)
+{
+	return !below(n);
+}
+
+/* Mostly registers that a wave has */
+static u32 any_vgpr(void)
+{
+	return one_in(NEAR_MISS) ? below(256) : below(VGPRS - 3);
+}
+
+static u32 any_source(void)
+{
+	switch (below(8)) {
+	case 0:
+		return below(102);
+	case 1:
+		return one_in(4) ? below(256) : 128 + below(81);
+	case 2:
+		return one_in(2) ? 240 + below(9) : 255;
+	default:
+		return 256 + any_vgpr();
+	}
+}
+
+static void any_vop(u32 *code)
+{
+	static const u16 dpp[] = { 0x101, 0x103, 0x111, 0x118, 0x121, 0x128, 0x130, 0x134, 0x138, 0x13c, 0x140, 0x141, 0x142, 0x143, 0x152, 0x1b0 };
+	u32 op = below(0x40), source = any_source() & 0x1ff, control;
+
+	if (source == 249 || source == 250)
+		source = 256;
+	code[0] = op << 25 | any_vgpr() << 17 | (op == 0x3f ? below(0x56) : any_vgpr()) << 9 | source;
+	if (op == 0x3e)
+		code[0] = (code[0] & ~(0xffu << 17)) | below(256) << 17;
+	code[1] = (u32)random64();
+	if (one_in(4)) {
+		code[0] = (code[0] & ~0x1ffu) | 249;
+		code[1] = any_vgpr() | (one_in(2) ? 6 : below(7)) << 8 | below(3) << 11 | one_in(16) << 13 | below(7) << 16 | below(16) << 19 |
+			  (one_in(2) ? 6 : below(7)) << 24 | below(16) << 27;
+		if (op == 0x3e)
+			code[1] = (code[1] & ~0xff00u) | (one_in(2) ? 0x8000 | below(100) << 8 : 0);
+	} else if (one_in(3)) {
+		control = one_in(2) ? below(256) : dpp[below(ARRAY_SIZE(dpp))];
+		code[0] = (code[0] & ~0x1ffu) | 250;
+		code[1] = any_vgpr() | control << 8 | below(2) << 19 | (one_in(4) ? below(16) : 0) << 20 |
+			  (one_in(2) ? 0xff : below(256)) << 24;
+	}
+}
+
+static void any_vop3(u32 *code)
+{
+	code[0] = 0xd0000000 | below(0x2a2) << 16 | one_in(16) << 15 | (one_in(4) ? below(16) : 0) << 11 | (one_in(3) ? below(8) : 0) << 8 | any_vgpr();
+	code[1] = any_source() | any_source() << 9 | any_source() << 18 | (one_in(16) ? below(4) : 0) << 27 | (one_in(3) ? below(8) : 0) << 29;
+}
+
+static void any_vop3p(u32 *code)
+{
+	u32 op = below(0x34);
+
+	if (one_in(64))
+		op = 0x40 + below(0x30);
+	else if (one_in(16))
+		op = 0x58 + below(2);
+	code[0] = 0xd3800000 | op << 16 | one_in(16) << 15 | (one_in(2) ? below(16) : 8) << 11 | (one_in(3) ? below(8) : 0) << 8 | any_vgpr();
+	code[1] = any_source() | any_source() << 9 | any_source() << 18 | (one_in(2) ? below(4) : 3) << 27 | (one_in(3) ? below(8) : 0) << 29;
+	if (op >= 0x40) {		/* no modifiers, and registers of which there are enough */
+		code[0] = 0xd3800000 | op << 16 | below(2) << 15 | below(VGPRS - 32);
+		code[1] = (256 + below(VGPRS - 2 - ACC)) | (256 + below(VGPRS - 2 - ACC)) << 9 | (one_in(2) ? 128 : 256 + below(VGPRS - 32)) << 18 | below(4) << 27;
+	}
+}
+
+/* v0: any; v[2:3], v[4:5]: addresses of dwords beside each other, and here and there; v6, v7: the same offsets */
+static void any_flat(u32 *code)
+{
+	u32 segment = one_in(2) ? 0 : 2, scalar = segment && one_in(2), op = one_in(4) ? below(0x70) : 0x10 + below(0x16);
+
+	code[0] = 0xdc000000 | op << 18 | one_in(4) << 16 | segment << 14 | (one_in(2) ? below(0x800) & (one_in(2) ? ~3u : ~0u) : 0);
+	code[1] = (scalar ? 6 + below(2) : 2 + 2 * below(2)) | (8 + below(24)) << 8 | (scalar ? 0 : 0x7f) << 16 | one_in(4) << 23 | (one_in(8) ? below(8) : 8 + below(24)) << 24;
+}
+
+static void any_ds(u32 *code)
+{
+	code[0] = 0xd8000000 | below(256) << 17 | (one_in(2) ? below(0x400) : 4 * below(8)) | one_in(8) << 25;
+	code[1] = (6 + below(2)) | (8 + below(24)) << 8 | (8 + below(24)) << 16 | (one_in(8) ? below(8) : 8 + below(24)) << 24;
+}
+
+#define RANDOM_LDS	1024u
+#define RANDOM_BYTES	(3 * VGPU_PAGE)		/* of memory, behind which there is none */
+#define LAST_PAGES	(BASE + MEMORY_BYTES - RANDOM_BYTES)
+
+struct random_state {
+	struct vgpu_wave w;
+	u32 v[VGPRS * VGPU_LANES];
+	u8 lds[RANDOM_LDS];
+	u8 mem[RANDOM_BYTES];
+};
+
+static u64 any_exec(void)
+{
+	switch (below(6)) {
+	case 0:
+		return random64();
+	case 1:
+		return 1ULL << below(64);
+	case 2:
+		return one_in(4) ? 0 : random64() | random64();
+	default:
+		return U64_MAX;
+	}
+}
+
+static void fill_randomly(struct random_state *s)
+{
+	u32 i, lane, stride = one_in(4) ? below(64) : 4, first = 4 * below(200), kind;
+	u64 near = LAST_PAGES + (one_in(4) ? below(RANDOM_BYTES) : 4 * below(RANDOM_BYTES / 4 - 64)), va;
+
+	memset(s, 0, sizeof(*s));
+	s->w.vgprs = VGPRS;
+	s->w.acc = ACC;
+	s->w.pc = CODE;
+	s->w.mode = (one_in(8) ? below(256) : 0xf0) | (below(4) ? VGPU_MODE_IEEE : 0) | (below(4) ? VGPU_MODE_DX10_CLAMP : 0) |
+		    (one_in(50) ? VGPU_MODE_GPR_IDX : 0);
+	s->w.status = below(2);
+	for (i = 0; i < VGPU_WAVE_SGPRS; i++)
+		s->w.s[i] = (u32)operand((u32)random64());
+	s->w.s[VGPU_S_M0] = below(4) | below(16) << 12;
+	vgpu_isa_set_scalar(&s->w, 0, LAST_PAGES + 4 * below(1024), true);
+	vgpu_isa_set_scalar(&s->w, VGPU_S_EXEC, any_exec(), true);
+	for (i = 0; i < VGPRS; i++) {
+		kind = below(6);
+		for (lane = 0; lane < VGPU_LANES; lane++)
+			s->v[i * VGPU_LANES + lane] = kind == 5 ? 0x3f800000 + below(1 << 24) : (u32)operand(kind < 2 ? (u32)random64() : kind);
+	}
+	for (lane = 0; lane < VGPU_LANES; lane++) {
+		va = near + stride * lane;
+		s->v[2 * VGPU_LANES + lane] = (u32)va;
+		s->v[3 * VGPU_LANES + lane] = (u32)(va >> 32);
+		va = one_in(200) ? SHARED_BASE + below(RANDOM_LDS) : LAST_PAGES + below(RANDOM_BYTES - 64) + (one_in(NEAR_MISS) ? 128 : 0);
+		s->v[4 * VGPU_LANES + lane] = (u32)va;
+		s->v[5 * VGPU_LANES + lane] = (u32)(va >> 32);
+		s->v[6 * VGPU_LANES + lane] = first + stride * lane;
+		s->v[7 * VGPU_LANES + lane] = one_in(2) ? below(RANDOM_LDS + 16) : 4 * below(RANDOM_LDS / 4);
+	}
+	for (i = 0; i < RANDOM_LDS; i++)
+		s->lds[i] = (u8)random64();
+	for (i = 0; i < RANDOM_BYTES; i++)
+		s->mem[i] = (u8)(random64() >> 7);
+}
+
+/* Executes the instruction at CODE. Return: clocks that it took */
+static u64 execute(struct random_state *s, bool at_once)
+{
+	struct vgpu_isa x = machine(s->lds, RANDOM_LDS);
+
+	x.simd = at_once && x.simd;
+	s->w.v = s->v;
+	memcpy(at(LAST_PAGES), s->mem, RANDOM_BYTES);
+	vgpu_isa_run(&x, &s->w, 1);
+	memcpy(s->mem, at(LAST_PAGES), RANDOM_BYTES);
+	s->w.v = NULL;
+	return x.cycles;
+}
+
+static bool do_the_same(struct random_state *a, struct random_state *b, const u32 *code)
+{
+	u32 i;
+
+	*b = *a;
+	memcpy(at(CODE), code, 8);
+	if (execute(a, true) == execute(b, false) && !memcmp(a, b, sizeof(*a)))
+		return true;
+	printf("# %#x %#x: state %u, %u; pc +%u, +%u; mode %#x exec %#llx\n", code[0], code[1], a->w.state, b->w.state, (u32)(a->w.pc - CODE),
+	       (u32)(b->w.pc - CODE), b->w.mode, vgpu_wave_exec(&b->w));
+	for (i = 0; i < VGPU_WAVE_SGPRS; i++)
+		differ("s", i, 0, a->w.s[i], b->w.s[i]);
+	for (i = 0; i < VGPRS * VGPU_LANES; i++)
+		differ("v", i / VGPU_LANES, i % VGPU_LANES, a->v[i], b->v[i]);
+	return false;
+}
+
+/* Instructions with operands of any kind: the CPU's vector registers make no difference */
+static void random_instructions(void)
+{
+	static const struct {
+		const char *name;
+		void (*any)(u32 *code);
+	} kinds[] = {
+		{ "VOP1, VOP2 and VOPC", any_vop }, { "VOP3", any_vop3 }, { "VOP3P", any_vop3p }, { "FLAT and GLOBAL", any_flat }, { "DS", any_ds },
+	};
+	const char *times = getenv("COUNT");
+	u32 kind, round, code[2], known, rounds = ROUNDS * (times ? (u32)strtoul(times, NULL, 10) : 1);
+	static struct random_state a, b;
+	bool good;
+
+	for (kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
+		for (round = 0, known = 0, good = true; round < rounds && good; round++) {
+			fill_randomly(&a);
+			kinds[kind].any(code);
+			good = do_the_same(&a, &b, code);
+			known += b.w.state != VGPU_WAVE_HALTED;
+		}
+		ok(good && known > rounds / 4, "%s of any kind: all lanes at once do what they do one after the other", kinds[kind].name);
+	}
+}
+
 /* ---- exceptions ---- */
 
 /* Runs so many instructions of this code, at @pc. Return: it halted there because of an instruction that is none */
@@ -558,6 +774,7 @@ int main(int argc, char **argv)
 	device = argv[1];
 	gfx942 = !strcmp(device, "gfx942");
 	exceptions();
+	random_instructions();
 	run_table(argv[2], argv[3]);
 	for (i = 4; i < argc; i++) {
 		struct program p = { .name = strrchr(argv[i], '/') ? strrchr(argv[i], '/') + 1 : argv[i] };
