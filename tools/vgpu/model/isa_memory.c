@@ -726,8 +726,9 @@ static void access_lds(struct vgpu_isa *x, struct vgpu_wave *w, const struct ds 
 		v[n] = a->store ? data[n] : dst + n * (a->bytes + 3u) / 4 * VGPU_LANES;
 #ifdef VGPU_HAS_LANES
 	/* Stores at two places, lane after lane, are not one place after the other where they meet. */
-	if (a->bytes == 4 && beside(x, w, addr, false) && x->lds_bytes >= 4 * VGPU_LANES &&
-	    !(a->store && ds->accesses == 2 && at[0] - at[1] + 4 * VGPU_LANES < 8 * VGPU_LANES) && (u64)from + (at[0] > at[1] ? at[0] : at[1]) <= x->lds_bytes - 4 * VGPU_LANES) {
+	if (a->bytes == 4 && !((from | at[0] | at[1]) & 3) && beside(x, w, addr, false) && x->lds_bytes >= 4 * VGPU_LANES &&
+	    (u64)from + (at[0] > at[1] ? at[0] : at[1]) <= x->lds_bytes - 4 * VGPU_LANES &&
+	    !(a->store && ds->accesses == 2 && at[0] - at[1] + 4 * VGPU_LANES < 8 * VGPU_LANES)) {
 		for (n = 0; n < ds->accesses; n++) {
 			u32 *p = (u32 *)(x->lds + from + at[n]);
 

@@ -934,7 +934,7 @@ struct source {
 /** vgpu_isa_vgprs() - lanes of vector registers; NULL, and the wave has halted, if it does not have them */
 u32 *vgpu_isa_vgprs(struct vgpu_isa *x, struct vgpu_wave *w, u32 first, u32 count)
 {
-	if (first + count <= w->vgprs)
+	if (first < w->vgprs && count <= w->vgprs - first)
 		return w->v + first * VGPU_LANES;
 	vgpu_isa_raise(x, w, VGPU_WAVE_ILLEGAL_INSTRUCTION, "register was not allocated");
 	return NULL;
