@@ -52,6 +52,8 @@ void vgpu_isa_raise(struct vgpu_isa *x, struct vgpu_wave *w, u32 exception, cons
 	w->state = VGPU_WAVE_HALTED;
 	w->exception = exception;
 	x->why = why;
+	if (x->at)
+		memcpy(x->words, x->at->word, sizeof(x->words));
 }
 
 /**
@@ -150,9 +152,9 @@ void vgpu_isa_unknown(struct vgpu_isa *x, struct vgpu_wave *w)
 {
 	u32 n;
 
-	for (n = 0; n < ARRAY_SIZE(encodings) - 1 && (x->words[0] & encodings[n].mask) != encodings[n].value; n++)
+	for (n = 0; n < ARRAY_SIZE(encodings) - 1 && (x->at->word[0] & encodings[n].mask) != encodings[n].value; n++)
 		;
-	vgpu_isa_raise(x, w, VGPU_WAVE_ILLEGAL_INSTRUCTION, (x->words[0] & encodings[n].mask) == encodings[n].value ?
+	vgpu_isa_raise(x, w, VGPU_WAVE_ILLEGAL_INSTRUCTION, (x->at->word[0] & encodings[n].mask) == encodings[n].value ?
 		       encodings[n].unknown : "unknown encoding");
 }
 
@@ -279,8 +281,7 @@ static void step(struct vgpu_isa *x, struct vgpu_wave *w)
 
 	if (!i)
 		return;
-	x->words[0] = i->word[0];
-	x->words[1] = i->word[1];
+	x->at = i;
 	w->pc = pc + i->bytes;
 	if (i->execute)
 		i->execute(x, w, i);

@@ -87,6 +87,8 @@ struct vgpu_wave {
 	u32 *v;
 };
 
+struct vgpu_inst;
+
 /**
  * struct vgpu_isa - where a wave executes
  * @ctx: for @ptr
@@ -101,6 +103,7 @@ struct vgpu_wave {
  * @private_base: where a lane's scratch memory is in it
  * @why: what is wrong with the instruction that raised an exception, for the log
  * @words: that instruction
+ * @at: the instruction that is executed
  * @cycles: that the instructions so far took, of the SIMD
  * @simd: vgpu_simd_begin() allows the CPU's vector registers: many lanes at once. Results are the same
  *	without.
@@ -119,6 +122,7 @@ struct vgpu_isa {
 	u64 private_base;
 	const char *why;
 	u32 words[2];
+	const struct vgpu_inst *at;
 	u64 cycles;
 	bool simd;
 	const void *unkept;
@@ -129,6 +133,16 @@ struct vgpu_isa {
 };
 
 struct vgpu_lanes;
+
+/* How all lanes get an operand */
+enum vgpu_operand {
+	VGPU_OPERAND_VECTOR,	/* from a vector register */
+	VGPU_OPERAND_SCALAR,	/* from a scalar register of 32 bits */
+	VGPU_OPERAND_CONSTANT,
+	VGPU_OPERAND_OTHER,	/* see vgpu_isa_scalar() */
+	VGPU_OPERAND_MODIFIED,	/* not as it is there */
+	VGPU_OPERAND_DPP,	/* from other lanes */
+};
 
 /**
  * struct vgpu_vop - a vector instruction with its modifiers, whatever the encoding
@@ -153,7 +167,10 @@ struct vgpu_lanes;
  * @mode_mask: what that depends on in MODE
  * @mode: what has to be there
  * @top: one behind the highest vector register
- * @gather: operands that it cannot take as they are in the registers, a bit for each
+ * @sources: how many operands it has
+ * @wide: those of 64 bits, a bit for each
+ * @from: enum vgpu_operand of each
+ * @value: of a constant
  */
 struct vgpu_vop {
 	u32 op;
@@ -177,10 +194,11 @@ struct vgpu_vop {
 	u32 mode_mask;
 	u32 mode;
 	u32 top;
-	u32 gather;
+	u8 sources;
+	u8 wide;
+	u8 from[3];
+	u64 value[3];
 };
-
-struct vgpu_inst;
 
 typedef void (*vgpu_execute_fn)(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
 
@@ -225,6 +243,7 @@ static inline void vgpu_wave_set_scc(struct vgpu_wave *w, bool scc)
 }
 
 /* isa_scalar.c */
+bool vgpu_isa_constant(const struct vgpu_inst *i, u32 code, bool wide, u64 *value);
 u64 vgpu_isa_scalar(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, u32 code, bool wide);
 void vgpu_isa_set_scalar(struct vgpu_wave *w, u32 code, u64 value, bool wide);
 void vgpu_isa_decode_sop(struct vgpu_inst *i);

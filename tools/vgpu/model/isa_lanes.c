@@ -22,7 +22,6 @@ typedef s32 vs4 __attribute__((vector_size(16)));
 typedef float vf4 __attribute__((vector_size(16)));
 typedef short vh8 __attribute__((vector_size(16)));
 typedef vu vu_at __attribute__((aligned(4), may_alias));
-typedef vu4 vu4_at __attribute__((aligned(4), may_alias));
 
 #define PART		8u			/* lanes of a vector */
 #define PARTS		(VGPU_LANES / PART)
@@ -72,50 +71,61 @@ INLINE void put(const struct vgpu_lanes *l, u32 *d, const vu *r)
 	}
 }
 
-INLINE vq widen(vu4 v)
+/*
+ * Eight lanes of 64 bits are two vectors: lanes 0, 1, 4 and 5, then 2, 3, 6 and 7, because that is how
+ * their halves can be put together, and parted, in one step.
+ */
+INLINE vq pair(vu low, vu high, u32 k)
 {
-	return __builtin_convertvector(v, vq);
+	return k & 1 ? (vq)__builtin_ia32_punpckhdq256((vs)low, (vs)high) : (vq)__builtin_ia32_punpckldq256((vs)low, (vs)high);
 }
 
-INLINE vu4 narrow(vq v)
+INLINE vu halves(const vq *v, bool high)
 {
-	return __builtin_convertvector(v, vu4);
-}
-
-INLINE vu4 load4(const u32 *v, u32 k)
-{
-	return *(const vu4_at *)(v + PART64 * k);
+	return high ? (vu)__builtin_ia32_shufps256((vf)v[0], (vf)v[1], 0xdd) : (vu)__builtin_ia32_shufps256((vf)v[0], (vf)v[1], 0x88);
 }
 
 INLINE vq load64(const u32 *v, u32 k)
 {
-	return widen(load4(v, k)) | widen(load4(v + VGPU_LANES, k)) << 32;
+	return pair(load(v, k / 2), load(v + VGPU_LANES, k / 2), k);
+}
+
+INLINE vq load32(const u32 *v, u32 k)
+{
+	return pair(load(v, k / 2), (vu) { 0 }, k);
+}
+
+/* The same as four numbers of 32 bits */
+INLINE vu4 load4(const u32 *v, u32 k)
+{
+	vl parted = __builtin_ia32_permdi256((vl)load(v, k / 2), 0xd8);
+
+	return k & 1 ? (vu4)__builtin_ia32_extract128i256(parted, 1) : (vu4)__builtin_ia32_extract128i256(parted, 0);
 }
 
 /* Results of 64 bits, as far as lanes take part */
 INLINE void put64(const struct vgpu_lanes *l, const vq *r)
 {
+	vu low[PARTS], high[PARTS];
 	u32 k;
 
-	if (l->exec == U64_MAX) {
-		EACH64(k) {
-			*(vu4_at *)(l->d + PART64 * k) = narrow(r[k]);
-			*(vu4_at *)(l->d + VGPU_LANES + PART64 * k) = narrow(r[k] >> 32);
-		}
-		return;
+	EACH(k) {
+		low[k] = halves(r + 2 * k, false);
+		high[k] = halves(r + 2 * k, true);
 	}
-	EACH64(k) {
-		vq m = (vq)((((vq) { 0 } + (l->exec >> PART64 * k)) & (vq) { 1, 2, 4, 8 }) != 0), old = load64(l->d, k);
-		vq new = (r[k] & m) | (old & ~m);
-
-		*(vu4_at *)(l->d + PART64 * k) = narrow(new);
-		*(vu4_at *)(l->d + VGPU_LANES + PART64 * k) = narrow(new >> 32);
-	}
+	put(l, l->d, low);
+	put(l, l->d + VGPU_LANES, high);
 }
 
-INLINE u64 mask_of64(vq v, u32 k)
+/* Of all vectors */
+INLINE u64 mask_of64(const vq *v)
 {
-	return (u64)(u32)__builtin_ia32_movmskpd256((vd)v) << PART64 * k;
+	u64 mask = 0;
+	u32 k;
+
+	EACH(k)
+		mask |= mask_of(halves(v + 2 * k, true), k);
+	return mask;
 }
 
 #define FN(name)	bool vgpu_lanes_##name(struct vgpu_lanes *l)
@@ -300,11 +310,6 @@ FN(name) { \
 	return true; \
 }
 
-INLINE vq load32(const u32 *v, u32 k)
-{
-	return widen(load4(v, k));
-}
-
 INLINE vq none(const u32 *v, u32 k)
 {
 	(void)v;
@@ -333,47 +338,63 @@ FN(ashrrev_i64)
 
 FN(mad_u64_u32)
 {
-	vq r[PARTS64];
-	u64 mask = 0;
+	vq r[PARTS64], carry[PARTS64];
 	u32 k;
 
 	EACH64(k) {
 		vq product = (vq)__builtin_ia32_pmuludq256((vs)load32(l->src[0], k), (vs)load32(l->src[1], k));
 
 		r[k] = product + load64(l->src[2], k);
-		mask |= mask_of64((vq)(r[k] < product), k);
+		carry[k] = (vq)(r[k] < product);
 	}
 	put64(l, r);
-	l->mask = mask & l->exec;
+	l->mask = mask_of64(carry) & l->exec;
 	return true;
 }
 
 /* ---- comparisons ---- */
 
-#define COMPARE(name, type, parts, load_from, mask_from, is_float) \
+#define COMPARE(name, type, is_float) \
 bool vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
 { \
 	u64 less = 0, equal = 0, unordered = 0; \
 	u32 k; \
-	UNROLL for (k = 0; k < parts; k++) { \
-		type a = (type)load_from(l->src[0], k), b = (type)load_from(l->src[1], k); \
-		less |= mask_from((__typeof__(load_from(l->src[0], k)))(a < b), k); \
-		equal |= mask_from((__typeof__(load_from(l->src[0], k)))(a == b), k); \
+	EACH(k) { \
+		type a = (type)load(l->src[0], k), b = (type)load(l->src[1], k); \
+		less |= mask_of((vu)(a < b), k); \
+		equal |= mask_of((vu)(a == b), k); \
 		if (is_float) \
-			unordered |= mask_from((__typeof__(load_from(l->src[0], k)))((a != a) | (b != b)), k); \
+			unordered |= mask_of((vu)((a != a) | (b != b)), k); \
 	} \
 	l->less = less; \
 	l->equal = equal; \
 	l->unordered = unordered; \
 	return true; \
 }
+#define COMPARE64(name, type, is_float) \
+bool vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
+{ \
+	vq less[PARTS64], equal[PARTS64], unordered[PARTS64]; \
+	u32 k; \
+	EACH64(k) { \
+		type a = (type)load64(l->src[0], k), b = (type)load64(l->src[1], k); \
+		less[k] = (vq)(a < b); \
+		equal[k] = (vq)(a == b); \
+		if (is_float) \
+			unordered[k] = (vq)((a != a) | (b != b)); \
+	} \
+	l->less = mask_of64(less); \
+	l->equal = mask_of64(equal); \
+	l->unordered = is_float ? mask_of64(unordered) : 0; \
+	return true; \
+}
 
-COMPARE(i32, vs, PARTS, load, mask_of, false)
-COMPARE(u32, vu, PARTS, load, mask_of, false)
-COMPARE(f32, vf, PARTS, load, mask_of, true)
-COMPARE(i64, vl, PARTS64, load64, mask_of64, false)
-COMPARE(u64, vq, PARTS64, load64, mask_of64, false)
-COMPARE(f64, vd, PARTS64, load64, mask_of64, true)
+COMPARE(i32, vs, false)
+COMPARE(u32, vu, false)
+COMPARE(f32, vf, true)
+COMPARE64(i64, vl, false)
+COMPARE64(u64, vq, false)
+COMPARE64(f64, vd, true)
 
 /* ---- floating point of 32 bits ---- */
 
@@ -486,16 +507,15 @@ HALF2(mul_f16, *)
 
 #define FLOATS64(name, first, second, third, expression, otherwise) \
 FN(name) { \
-	vq r[PARTS64]; \
-	u64 bad = 0; \
+	vq r[PARTS64], bad[PARTS64]; \
 	u32 k; \
 	EACH64(k) { \
 		vd a = (vd)first(l->src[0], k), b = (vd)second(l->src[1], k), c = (vd)third(l->src[2], k); \
 		(void)a; (void)b; (void)c; \
 		r[k] = (vq)(expression); \
-		bad |= mask_of64((vq)(otherwise), k); \
+		bad[k] = (vq)(otherwise); \
 	} \
-	if (bad & l->exec) \
+	if (mask_of64(bad) & l->exec) \
 		return false; \
 	put64(l, r); \
 	return true; \
@@ -535,11 +555,11 @@ FN(cvt_f32_f64)
 	u32 k;
 
 	EACH(k) {
-		vd a = (vd)load64(l->src[0], 2 * k), b = (vd)load64(l->src[0], 2 * k + 1);
-		vf4 low = __builtin_ia32_cvtpd2ps256(a), high = __builtin_ia32_cvtpd2ps256(b);
+		vf4 low = __builtin_ia32_cvtpd2ps256((vd)load64(l->src[0], 2 * k));
+		vf4 high = __builtin_ia32_cvtpd2ps256((vd)load64(l->src[0], 2 * k + 1));
 
-		r[k] = (vu)(vf) { low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3] };
-		bad |= mask_of64((vq)(a != a), 2 * k) | mask_of64((vq)(b != b), 2 * k + 1);
+		r[k] = (vu)(vf) { low[0], low[1], high[0], high[1], low[2], low[3], high[2], high[3] };
+		bad |= mask_of((vu)((vf)r[k] != (vf)r[k]), k);
 	}
 	if (bad & l->exec)
 		return false;

@@ -10,7 +10,7 @@
 
 #include "isa.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__clang__)
 #define VGPU_HAS_LANES 1
 #endif
 

@@ -36,6 +36,32 @@ static const u64 constants64[] = {
 };
 
 /**
+ * vgpu_isa_constant() - value of an operand that is the same whenever the instruction is executed
+ * @i: the instruction
+ * @code: operand, below 256
+ * @wide: 64 bits are wanted
+ * @value: filled in
+ *
+ * Return: false if it is none.
+ */
+bool vgpu_isa_constant(const struct vgpu_inst *i, u32 code, bool wide, u64 *value)
+{
+	if (code < SRC_INT_0)
+		return false;
+	if (code <= SRC_INT_64)
+		*value = code - SRC_INT_0;
+	else if (code <= SRC_INT_MINUS_16)
+		*value = wide ? (u64)-(s64)(code - SRC_INT_64) : (u32)-(s32)(code - SRC_INT_64);
+	else if (code >= SRC_HALF && code <= SRC_INV_2PI)
+		*value = wide ? constants64[code - SRC_HALF] : constants[code - SRC_HALF];
+	else if (code == SRC_LITERAL)
+		*value = VGPU_INST_LITERAL(i);
+	else
+		return false;
+	return true;
+}
+
+/**
  * vgpu_isa_scalar() - value of a scalar operand
  * @x: where the wave executes
  * @w: the wave
@@ -47,14 +73,12 @@ static const u64 constants64[] = {
  */
 u64 vgpu_isa_scalar(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, u32 code, bool wide)
 {
+	u64 value;
+
 	if (code < VGPU_WAVE_SGPRS)
 		return w->s[code] | (wide && code + 1 < VGPU_WAVE_SGPRS ? (u64)w->s[code + 1] << 32 : 0);
-	if (code <= SRC_INT_64)
-		return code - SRC_INT_0;
-	if (code <= SRC_INT_MINUS_16)
-		return wide ? (u64)-(s64)(code - SRC_INT_64) : (u32)-(s32)(code - SRC_INT_64);
-	if (code >= SRC_HALF && code <= SRC_INV_2PI)
-		return wide ? constants64[code - SRC_HALF] : constants[code - SRC_HALF];
+	if (vgpu_isa_constant(i, code, wide, &value))
+		return value;
 	switch (code) {
 	case SRC_SHARED_BASE:
 		return wide ? x->shared_base : x->shared_base >> 32;
@@ -70,8 +94,6 @@ u64 vgpu_isa_scalar(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 		return !vgpu_wave_exec(w);
 	case SRC_SCC:
 		return w->status & VGPU_STATUS_SCC;
-	case SRC_LITERAL:
-		return VGPU_INST_LITERAL(i);
 	}
 	vgpu_isa_raise(x, w, VGPU_WAVE_ILLEGAL_INSTRUCTION, "unknown operand");
 	return 0;

@@ -1442,11 +1442,6 @@ static void vop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst 
 
 #ifdef VGPU_HAS_LANES
 
-/* Operands of one instruction that are not in the registers as they are needed */
-struct gathered {
-	u32 v[3][2 * VGPU_LANES];
-};
-
 /* With what the sign bits of an operand become */
 static void change_sign(const struct vgpu_vop *v, u32 n, u32 *to, const u32 *from)
 {
@@ -1456,7 +1451,7 @@ static void change_sign(const struct vgpu_vop *v, u32 n, u32 *to, const u32 *fro
 }
 
 /* The operand that DPP takes from other lanes; @exec loses those that are to stay as they are */
-static const u32 *from_other_lanes(const struct vgpu_wave *w, const struct vgpu_vop *v, u64 *exec, u32 *to)
+static void from_other_lanes(const struct vgpu_wave *w, const struct vgpu_vop *v, u64 *exec, u32 *to)
 {
 	const u32 *from = w->v + (v->src[0] - SRC_VGPR) * VGPU_LANES;
 	u64 takes = *exec;
@@ -1475,32 +1470,27 @@ static const u32 *from_other_lanes(const struct vgpu_wave *w, const struct vgpu_
 	}
 	*exec = takes;
 	change_sign(v, 0, to, to);
-	return to;
 }
 
-static const u32 *all_lanes_of(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, u32 n, u32 *to)
+/* The same value in each lane */
+static void fill(u32 *to, u64 value, bool wide)
+{
+	vgpu_lanes_fill(to, (u32)value);
+	if (wide)
+		vgpu_lanes_fill(to + VGPU_LANES, (u32)(value >> 32));
+}
+
+/* An operand with modifiers */
+static void modified(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, u32 n, u32 *to)
 {
 	const struct vgpu_vop *v = &i->v;
-	bool wide = width_of(v->types[n + 1]) == 64, gather = v->gather >> n & 1;
-	u32 code = v->src[n], lane;
+	bool wide = v->wide >> n & 1;
 	struct source s;
-	u64 value;
+	u32 lane;
 
-	if (code >= SRC_VGPR && !gather)
-		return w->v + (code - SRC_VGPR) * VGPU_LANES;
-	if (!gather) {
-		value = code < VGPU_WAVE_SGPRS && !wide ? w->s[code] : vgpu_isa_scalar(x, w, i, code, wide);
-		vgpu_lanes_fill(to, (u32)value);
-		if (wide)
-			vgpu_lanes_fill(to + VGPU_LANES, (u32)(value >> 32));
-		return to;
-	}
 	resolve(x, w, i, v, n, v->types[n + 1], &s);
 	if (!s.v) {
-		value = operand(&s, 0);
-		vgpu_lanes_fill(to, (u32)value);
-		if (wide)
-			vgpu_lanes_fill(to + VGPU_LANES, (u32)(value >> 32));
+		fill(to, operand(&s, 0), wide);
 	} else if (s.select != SEL_DWORD) {
 		for (lane = 0; lane < VGPU_LANES; lane++)
 			to[lane] = (u32)operand(&s, lane);
@@ -1510,24 +1500,43 @@ static const u32 *all_lanes_of(struct vgpu_isa *x, struct vgpu_wave *w, const st
 	} else {
 		change_sign(v, n, to, s.v);
 	}
-	return to;
 }
 
 static void all_lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
 {
 	const struct vgpu_vop *v = &i->v;
-	struct vgpu_lanes l = { .exec = vgpu_wave_exec(w) };
-	struct gathered g;
+	u32 n, made[3][2 * VGPU_LANES];
+	struct vgpu_lanes l;
 	u64 result;
-	u32 n;
 
 	x->cycles += v->cycles;
 	if (!x->simd || (w->mode & v->mode_mask) != v->mode || v->top > w->vgprs) {
 		lane_by_lane(x, w, i);
 		return;
 	}
-	for (n = 0; v->types[n + 1]; n++)
-		l.src[n] = n || !v->has_dpp ? all_lanes_of(x, w, i, n, g.v[n]) : from_other_lanes(w, v, &l.exec, g.v[n]);
+	l.exec = vgpu_wave_exec(w);
+	for (n = 0; n < v->sources; n++) {
+		l.src[n] = made[n];
+		switch (v->from[n]) {
+		case VGPU_OPERAND_VECTOR:
+			l.src[n] = w->v + (v->src[n] - SRC_VGPR) * VGPU_LANES;
+			break;
+		case VGPU_OPERAND_SCALAR:
+			vgpu_lanes_fill(made[n], w->s[v->src[n]]);
+			break;
+		case VGPU_OPERAND_CONSTANT:
+			fill(made[n], v->value[n], v->wide >> n & 1);
+			break;
+		case VGPU_OPERAND_OTHER:
+			fill(made[n], vgpu_isa_scalar(x, w, i, v->src[n], v->wide >> n & 1), v->wide >> n & 1);
+			break;
+		case VGPU_OPERAND_DPP:
+			from_other_lanes(w, v, &l.exec, made[n]);
+			break;
+		default:
+			modified(x, w, i, n, made[n]);
+		}
+	}
 	if (v->op < VOPC_END) {
 		v->lanes(&l);
 		result = (v->op & 1 ? l.less : 0) | (v->op & 2 ? l.equal : 0) | (v->op & 4 ? ~(l.less | l.equal | l.unordered) : 0) |
@@ -1539,8 +1548,7 @@ static void all_lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu
 		return;
 	}
 	l.d = w->v + v->dst * VGPU_LANES;
-	if (v->carries & CARRY_IN)
-		l.mask = vgpu_isa_scalar(x, w, i, v->carry_src, true);
+	l.mask = v->carries & CARRY_IN ? vgpu_isa_scalar(x, w, i, v->carry_src, true) : 0;
 	if (!v->lanes(&l))
 		lane_by_lane(x, w, i);
 	else if (v->carries & CARRY_OUT)
@@ -1611,16 +1619,30 @@ static bool prepare(struct vgpu_inst *i)
 			v->mode_mask |= MODE_FLOAT;
 			v->mode = MODE_NEAREST_DENORMALS;
 		}
-	for (n = 0; v->types[n + 1]; n++) {
-		if (v->has_sdwa && width_of(v->types[n + 1]) == 64)
+	for (n = 0; v->types[n + 1]; n++, v->sources++) {
+		char type = v->types[n + 1];
+		u32 code = v->src[n], bits = width_of(type);
+
+		v->wide |= (bits == 64) << n;
+		if (code >= SRC_VGPR)
+			reaches(v, code - SRC_VGPR, type);
+		else if (!is_scalar(code))
 			return false;
-		if (v->src[n] >= SRC_VGPR)
-			reaches(v, v->src[n] - SRC_VGPR, v->types[n + 1]);
-		else if (!is_scalar(v->src[n]))
+		if (v->has_sdwa && bits == 64)
 			return false;
-		if ((v->abs | v->neg) >> n & 1 || (v->has_sdwa && n < 2) || (width_of(v->types[n + 1]) == 16 && v->src[n] < SRC_VGPR) ||
-		    (width_of(v->types[n + 1]) == 16 && (v->opsel >> n & 1)) || (v->types[n + 1] == 'd' && v->src[n] == SRC_LITERAL))
-			v->gather |= 1u << n;
+		if (v->has_dpp && !n)
+			v->from[n] = VGPU_OPERAND_DPP;
+		else if ((v->abs | v->neg) >> n & 1 || (v->has_sdwa && n < 2) || (bits == 16 && (v->opsel >> n & 1 || code < SRC_VGPR)) ||
+			 (type == 'd' && code == SRC_LITERAL))
+			v->from[n] = VGPU_OPERAND_MODIFIED;
+		else if (code >= SRC_VGPR)
+			v->from[n] = VGPU_OPERAND_VECTOR;
+		else if (code < VGPU_WAVE_SGPRS && bits == 32)
+			v->from[n] = VGPU_OPERAND_SCALAR;
+		else if (vgpu_isa_constant(i, code, bits == 64, &v->value[n]))
+			v->from[n] = VGPU_OPERAND_CONSTANT;
+		else
+			v->from[n] = VGPU_OPERAND_OTHER;
 	}
 	return true;
 }
