@@ -103,7 +103,7 @@ static const struct {
 	u32 mask, value;
 	u8 words;
 	vgpu_execute_fn execute;		/* NULL: not known, unless */
-	void (*decode)(struct vgpu_inst *i);	/* knows what does */
+	void (*decode)(const struct vgpu_isa *x, struct vgpu_inst *i);	/* knows what does */
 	const char *unknown;
 } encodings[] = {
 	{ 0xff800000, 0xbe800000, 1, NULL, vgpu_isa_decode_sop, "unknown SOP1 instruction" },
@@ -162,15 +162,16 @@ void vgpu_isa_unknown(struct vgpu_isa *x, struct vgpu_wave *w)
 #define DECODED		2048u
 
 static struct vgpu_inst decoded[DECODED];
+static bool decoded_gfx942;
 
-/* The instruction at @pc, which is not the one that was decoded. Return: NULL, and the wave has halted, if it is not mapped. */
-static const struct vgpu_inst *decode(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc, struct vgpu_inst *i)
+/* Decodes the instruction at @pc. Return: false, and the wave has halted, if it is not mapped. */
+static bool decode(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc, struct vgpu_inst *i)
 {
 	u32 n, words = 1;
 
-	*i = (struct vgpu_inst) { .gfx942 = x->gfx942 };
+	*i = (struct vgpu_inst) { 0 };
 	if (!fetch(x, w, pc, &i->word[0]))
-		return NULL;
+		return false;
 	for (n = 0; n < ARRAY_SIZE(encodings) && (i->word[0] & encodings[n].mask) != encodings[n].value; n++)
 		;
 	if (n < ARRAY_SIZE(encodings)) {
@@ -179,29 +180,22 @@ static const struct vgpu_inst *decode(struct vgpu_isa *x, struct vgpu_wave *w, u
 			words = 2;
 	}
 	if (words == 2 && !fetch(x, w, pc + 4, &i->word[1]))
-		return NULL;
+		return false;
 	i->bytes = words * 4;
 	if (n < ARRAY_SIZE(encodings)) {
 		i->execute = encodings[n].execute;
 		if (encodings[n].decode)
-			encodings[n].decode(i);
+			encodings[n].decode(x, i);
 	}
-	return i;
+	return true;
 }
 
-/* The instruction at @pc. Return: NULL, and the wave has halted, if it is not mapped. */
-static const struct vgpu_inst *instruction(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc)
+/* Is it what these words say? The last one of a page cannot tell. */
+static bool is_decoded(const struct vgpu_inst *i, const u32 *words, bool last)
 {
-	const struct vgpu_isa_page *page = &x->page[2][pc / VGPU_PAGE % VGPU_ISA_PAGES];
-	struct vgpu_inst *i = &decoded[pc / 4 % DECODED];
-	u32 at = pc & (VGPU_PAGE - 4);
-
-	/* Length 0: nothing has been decoded there. */
-	if (page->cpu && page->va == (pc & ~(u64)(VGPU_PAGE - 1)) && READ_ONCE(*(u32 *)(page->cpu + at)) == i->word[0] &&
-	    i->gfx942 == x->gfx942 && (i->bytes == 4 ||
-	    (i->bytes == 8 && at < VGPU_PAGE - 4 && READ_ONCE(*(u32 *)(page->cpu + at + 4)) == i->word[1])))
-		return i;
-	return decode(x, w, pc, i);
+	if (READ_ONCE(words[0]) != i->word[0])
+		return false;
+	return i->bytes == 4 || (i->bytes == 8 && !last && READ_ONCE(words[1]) == i->word[1]);
 }
 
 static void branch(struct vgpu_wave *w, const struct vgpu_inst *i, bool taken)
@@ -274,24 +268,6 @@ static void sopp(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 	}
 }
 
-static void step(struct vgpu_isa *x, struct vgpu_wave *w)
-{
-	u64 pc = w->pc;
-	const struct vgpu_inst *i = instruction(x, w, pc);
-
-	if (!i)
-		return;
-	x->at = i;
-	w->pc = pc + i->bytes;
-	if (i->execute)
-		i->execute(x, w, i);
-	else
-		vgpu_isa_unknown(x, w);
-	if (w->state == VGPU_WAVE_HALTED)
-		w->pc = pc;
-	x->cycles += CYCLES;
-}
-
 /**
  * vgpu_isa_run() - execute some of a wave
  * @x: where
@@ -304,11 +280,37 @@ static void step(struct vgpu_isa *x, struct vgpu_wave *w)
  */
 u32 vgpu_isa_run(struct vgpu_isa *x, struct vgpu_wave *w, u32 count)
 {
-	u32 done = 0;
+	const u8 *code = NULL;
+	u64 page = 0, pc;
+	u32 done, at;
 
-	while (done < count && w->state == VGPU_WAVE_RUNS && w->wake_ns <= x->now_ns) {
-		step(x, w);
-		done++;
+	if (decoded_gfx942 != x->gfx942) {
+		decoded_gfx942 = x->gfx942;
+		memset(decoded, 0, sizeof(decoded));
+	}
+	for (done = 0; done < count && w->state == VGPU_WAVE_RUNS && w->wake_ns <= x->now_ns; done++) {
+		struct vgpu_inst *i;
+
+		pc = w->pc;
+		at = pc & (VGPU_PAGE - 4);
+		i = &decoded[pc / 4 % DECODED];
+		if (!code || pc - page >= VGPU_PAGE) {
+			page = pc & ~(u64)(VGPU_PAGE - 1);
+			code = vgpu_isa_ptr(x, w, page, VGPU_PAGE, VGPU_EXECUTE);
+			if (!code)
+				continue;
+		}
+		if (!is_decoded(i, (const u32 *)(code + at), at == VGPU_PAGE - 4) && !decode(x, w, pc, i))
+			continue;
+		x->at = i;
+		w->pc = pc + i->bytes;
+		if (i->execute)
+			i->execute(x, w, i);
+		else
+			vgpu_isa_unknown(x, w);
+		if (w->state == VGPU_WAVE_HALTED)
+			w->pc = pc;
+		x->cycles += CYCLES;
 	}
 	return done;
 }

@@ -163,38 +163,38 @@ enum vgpu_operand {
  * @cycles: clocks beyond the usual four
  * @types: of the result and the operands, if there is @lanes
  * @carries: which carries that has
+ * @sources: how many operands it has
  * @lanes: does all lanes at once, see isa_lanes.h; NULL: nothing does
  * @mode_mask: what that depends on in MODE
  * @mode: what has to be there
  * @top: one behind the highest vector register
- * @sources: how many operands it has
  * @wide: those of 64 bits, a bit for each
  * @from: enum vgpu_operand of each
  * @value: of a constant
  */
 struct vgpu_vop {
-	u32 op;
-	u32 src[3];
-	u32 dst;
-	u32 sdst;
-	u32 neg;
-	u32 abs;
-	u32 opsel;
-	u32 omod;
+	u16 op;
+	u16 src[3];
+	u16 dst;
+	u8 sdst;
+	u8 neg;
+	u8 abs;
+	u8 opsel;
+	u8 omod;
 	bool clamp;
-	u32 carry_src;
+	u16 carry_src;
 	bool has_sdwa;
 	bool has_dpp;
 	u32 sdwa;
 	u32 dpp;
-	u32 cycles;
+	u8 cycles;
 	char types[5];
 	u8 carries;
+	u8 sources;
 	bool (*lanes)(struct vgpu_lanes *l);
 	u32 mode_mask;
 	u32 mode;
-	u32 top;
-	u8 sources;
+	u16 top;
 	u8 wide;
 	u8 from[3];
 	u64 value[3];
@@ -206,17 +206,15 @@ typedef void (*vgpu_execute_fn)(struct vgpu_isa *x, struct vgpu_wave *w, const s
  * struct vgpu_inst - an instruction, decoded
  * @word: its words: the second one may be a literal, or the SDWA or DPP word; 0 if it has one only
  * @bytes: its length
- * @gfx942: decoded for that device
  * @execute: what it does; NULL: not known
  * @v: of a vector instruction
  */
 struct vgpu_inst {
 	u32 word[2];
 	u32 bytes;
-	bool gfx942;
 	vgpu_execute_fn execute;
 	struct vgpu_vop v;
-};
+} __attribute__((aligned(128)));
 
 #define VGPU_INST_LITERAL(i)	((i)->word[(i)->bytes / 4 - 1])
 
@@ -246,12 +244,12 @@ static inline void vgpu_wave_set_scc(struct vgpu_wave *w, bool scc)
 bool vgpu_isa_constant(const struct vgpu_inst *i, u32 code, bool wide, u64 *value);
 u64 vgpu_isa_scalar(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, u32 code, bool wide);
 void vgpu_isa_set_scalar(struct vgpu_wave *w, u32 code, u64 value, bool wide);
-void vgpu_isa_decode_sop(struct vgpu_inst *i);
+void vgpu_isa_decode_sop(const struct vgpu_isa *x, struct vgpu_inst *i);
 void vgpu_isa_smem(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
 
 /* isa_vector.c */
 u32 *vgpu_isa_vgprs(struct vgpu_isa *x, struct vgpu_wave *w, u32 first, u32 count);
-void vgpu_isa_decode_vop(struct vgpu_inst *i);
+void vgpu_isa_decode_vop(const struct vgpu_isa *x, struct vgpu_inst *i);
 void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i);
 
 /* isa_matrix.c */

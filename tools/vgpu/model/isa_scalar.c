@@ -610,10 +610,11 @@ static void sopc(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 }
 
 /** vgpu_isa_decode_sop() - what executes SOP1, SOP2, SOPC or SOPK */
-void vgpu_isa_decode_sop(struct vgpu_inst *i)
+void vgpu_isa_decode_sop(const struct vgpu_isa *x, struct vgpu_inst *i)
 {
 	u32 word = i->word[0];
 
+	(void)x;
 	if ((word & 0xff800000) == 0xbe800000)
 		i->execute = sop1;
 	else if ((word & 0xff800000) == 0xbf000000)

@@ -1586,7 +1586,7 @@ static void reaches(struct vgpu_vop *v, u32 reg, char type)
 }
 
 /* Can all lanes be done at once? */
-static bool prepare(struct vgpu_inst *i)
+static bool prepare(const struct vgpu_isa *x, struct vgpu_inst *i)
 {
 	struct vgpu_vop *v = &i->v;
 	const struct vop *row = &vops[v->op];
@@ -1598,7 +1598,7 @@ static bool prepare(struct vgpu_inst *i)
 		v->lanes = compares(v->op, v->types[1]);
 		if (v->has_dpp || (v->types[1] != 'f' && v->types[1] != 'd' && (v->neg | v->abs)))
 			return false;
-	} else if (!row->fn || (row->flags & (i->gfx942 ? GFX90A : GFX942)) || v->op == V_ACCVGPR_MOV) {
+	} else if (!row->fn || (row->flags & (x->gfx942 ? GFX90A : GFX942)) || v->op == V_ACCVGPR_MOV) {
 		return false;
 	} else {
 		memcpy(v->types, row->types, sizeof(v->types));
@@ -1650,14 +1650,14 @@ static bool prepare(struct vgpu_inst *i)
 #endif
 
 /** vgpu_isa_decode_vop() - what executes VOP1, VOP2, VOPC or VOP3 */
-void vgpu_isa_decode_vop(struct vgpu_inst *i)
+void vgpu_isa_decode_vop(const struct vgpu_isa *x, struct vgpu_inst *i)
 {
 	if (!fields(&i->v, i))
 		return;
-	i->v.cycles = extra_cycles(i->v.op);
+	i->v.cycles = (u8)extra_cycles(i->v.op);
 	i->execute = vop;
 #ifdef VGPU_HAS_LANES
-	if (prepare(i))
+	if (prepare(x, i))
 		i->execute = all_lanes;
 #endif
 }
