@@ -604,26 +604,61 @@ bool vgpu_lanes_alike(const u32 *v)
 	return vgpu_lanes_consecutive(v, 0);
 }
 
-typedef vf vf_at __attribute__((aligned(4), may_alias));
-
-/* Denormals, and what may have been one before it was rounded */
+/* Denormals; and what may have been one before it was rounded */
+#define DENORMAL(v)		((MAGNITUDE((vu)(v)) < NORMAL) & (MAGNITUDE((vu)(v)) != 0))
 #define NEARLY_DENORMAL(v)	((MAGNITUDE((vu)(v)) <= NORMAL) & (MAGNITUDE((vu)(v)) != 0))
 
-bool vgpu_lanes_row(u32 *d, const u32 *a, const u32 *b, u32 depth, u32 columns, bool flush)
+bool vgpu_lanes_elements(u32 *d, const u32 *v, enum vgpu_lanes_type type, u32 part, bool flush)
+{
+	vu bad = { 0 }, r;
+	u32 k;
+
+	for (k = 0; k < PARTS; k++) {
+		r = load(v, k);
+		switch (type) {
+		case VGPU_LANES_F16:
+			r = part ? r >> 16 : r & 0xffff;
+			if (flush)
+				bad |= (vu)((r & 0x7c00) == 0) & (vu)((r & 0x3ff) != 0);
+			r = (vu)from_half(r);
+			break;
+		case VGPU_LANES_BF16:
+			r = part ? r & 0xffff0000 : r << 16;
+			if (flush)
+				bad |= (vu)DENORMAL(r);
+			break;
+		case VGPU_LANES_I8:
+			r = (vu)((vs)(r << (24 - 8 * part)) >> 24);
+			break;
+		default:
+			if (flush)
+				bad |= (vu)DENORMAL(r);
+		}
+		*(vu_at *)(d + PART * k) = r;
+	}
+	return __builtin_ia32_ptestz256((vl)bad, (vl)bad);
+}
+
+bool vgpu_lanes_row(u32 *d, const u32 *const *a, const u32 *const *b, u32 row, u32 depth, u32 columns, enum vgpu_lanes_type type, bool flush)
 {
 	vs denormal = { 0 }, nan = { 0 };
 	u32 c, k;
 
 	for (c = 0; c < columns; c += PART) {
-		vf sum = *(vf_at *)(d + c);
+		vu sum = *(vu_at *)(d + c);
 
-		denormal |= NEARLY_DENORMAL(sum);
-		for (k = 0; k < depth; k++) {
-			sum = __builtin_ia32_vfmaddps256((vf)all(a[k]), *(const vf_at *)(b + k * columns + c), sum);
-			denormal |= NEARLY_DENORMAL(sum);
+		if (type == VGPU_LANES_I8) {
+			for (k = 0; k < depth; k++)
+				sum += all(a[k][row]) * *(const vu_at *)(b[k] + c);
+		} else {
+			denormal |= DENORMAL(sum);
+			for (k = 0; k < depth; k++) {
+				sum = (vu)__builtin_ia32_vfmaddps256((vf)all(a[k][row]), (vf)*(const vu_at *)(b[k] + c), (vf)sum);
+				denormal |= NEARLY_DENORMAL(sum);
+			}
+			nan |= (vf)sum != (vf)sum;
 		}
-		nan |= sum != sum;
-		*(vf_at *)(d + c) = sum;
+		*(vu_at *)(d + c) = sum;
 	}
 	if (flush)
 		nan |= denormal;

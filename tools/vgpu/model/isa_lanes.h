@@ -74,11 +74,22 @@ void vgpu_lanes_copy(u32 *v, const u32 *from, u32 keep, u32 change);
 bool vgpu_lanes_consecutive(const u32 *v, u32 step);
 bool vgpu_lanes_alike(const u32 *v);
 
+/* Elements of matrices, as the numbers of 32 bits that are multiplied. */
+enum vgpu_lanes_type {
+	VGPU_LANES_F32,
+	VGPU_LANES_F16,
+	VGPU_LANES_BF16,
+	VGPU_LANES_I8,
+};
+
+/* Part @part of a register's elements. @flush: denormals have to be zero. Return: false: do it one by one. */
+bool vgpu_lanes_elements(u32 *d, const u32 *v, enum vgpu_lanes_type type, u32 part, bool flush);
+
 /*
- * A row of a product of matrices of 32 bits: a[k] * b[k][c] is added to each d[c], in the order of k;
- * @columns is a multiple of 8. @flush: denormals have to be zero. Return: false: do it one by one.
+ * A row of a product of matrices: *a[k] * b[k][c] is added to each d[c], in the order of k; @columns
+ * is a multiple of 8. Return: false: do it one by one.
  */
-bool vgpu_lanes_row(u32 *d, const u32 *a, const u32 *b, u32 depth, u32 columns, bool flush);
+bool vgpu_lanes_row(u32 *d, const u32 *const *a, const u32 *const *b, u32 row, u32 depth, u32 columns, enum vgpu_lanes_type type, bool flush);
 
 #endif
 #endif /* VGPU_ISA_LANES_H */

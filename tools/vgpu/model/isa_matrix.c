@@ -9,6 +9,7 @@
  */
 #include "model.h"
 #include "isa.h"
+#include "isa_lanes.h"
 
 #define SRC_VGPR		256u
 #define SRC_FIRST_CONSTANT	128u
@@ -182,6 +183,55 @@ static void multiply(const struct vgpu_isa *x, const struct mfma *f, const struc
 			}
 }
 
+#ifdef VGPU_HAS_LANES
+
+#define MAX_PARTS	8u		/* elements of A or B in the registers of a lane */
+#define MAX_DEPTH	32u
+#define MAX_REGS	32u		/* of D */
+
+/* Too large for a stack. There is one model. */
+static struct {
+	u32 a[MAX_PARTS][VGPU_LANES], b[MAX_PARTS][VGPU_LANES], d[MAX_REGS * VGPU_LANES];
+} work;
+
+/* The same, a row of D at a time. Return: false: nothing was written, do it one by one */
+static bool multiply_rows(const struct vgpu_isa *x, const struct mfma *f, const struct matrix *a, const struct matrix *b, const u32 *c,
+			  u64 constant, u32 regs, u32 *d)
+{
+	static const u8 type_of[] = {
+		[TYPE_F32] = VGPU_LANES_F32, [TYPE_F16] = VGPU_LANES_F16, [TYPE_BF16] = VGPU_LANES_BF16, [TYPE_I8] = VGPU_LANES_I8,
+	};
+	u32 of_reg = 32 / types[f->type].bits, of_lane = f->regs * of_reg, depth = of_lane * (VGPU_LANES / f->size) / f->blocks;
+	u32 block, row, k, at, lane, reg;
+	bool flush = !x->gfx942 && (f->type == TYPE_F16 || f->type == TYPE_BF16);
+	const u32 *line_a[MAX_DEPTH], *line_b[MAX_DEPTH];
+
+	for (k = 0; k < of_lane; k++)
+		if (!vgpu_lanes_elements(work.a[k], a->v[k / of_reg], type_of[f->type], k % of_reg, flush) ||
+		    !vgpu_lanes_elements(work.b[k], b->v[k / of_reg], type_of[f->type], k % of_reg, flush))
+			return false;
+	if (c)
+		memcpy(work.d, c, regs * VGPU_LANES * 4);
+	for (at = 0; !c && at < regs * VGPU_LANES; at++)
+		work.d[at] = (u32)constant;
+	for (block = 0; block < f->blocks; block++) {
+		for (k = 0; k < depth; k++) {
+			at = f->size * (block + f->blocks * (k / of_lane));
+			line_a[k] = work.a[k % of_lane] + at;
+			line_b[k] = work.b[k % of_lane] + at;
+		}
+		for (row = 0; row < f->size; row++) {
+			place(f, block, row, 0, &lane, &reg);
+			if (!vgpu_lanes_row(work.d + reg * VGPU_LANES + lane, line_a, line_b, row, depth, f->size, type_of[f->type], flush))
+				return false;
+		}
+	}
+	memcpy(d, work.d, regs * VGPU_LANES * 4);
+	return true;
+}
+
+#endif
+
 /* A or B. Return: false, and the wave has halted, if it is none. */
 static bool matrix(struct vgpu_isa *x, struct vgpu_wave *w, u32 src, bool acc, u32 regs, struct matrix *m)
 {
@@ -225,5 +275,9 @@ void vgpu_isa_mfma(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 	if (!d || w->state != VGPU_WAVE_RUNS)
 		return;
 	x->cycles += f->cycles - 4;		/* and the four that each instruction takes */
+#ifdef VGPU_HAS_LANES
+	if (x->simd && f->type != TYPE_F64 && f->size >= 8 && multiply_rows(x, f, &a, &b, c, constant, regs, d))
+		return;
+#endif
 	multiply(x, f, &a, &b, c, constant, d);
 }

@@ -589,9 +589,11 @@ static void any_vop3p(u32 *code)
 		op = 0x58 + below(2);
 	code[0] = 0xd3800000 | op << 16 | one_in(16) << 15 | (one_in(2) ? below(16) : 8) << 11 | (one_in(3) ? below(8) : 0) << 8 | any_vgpr();
 	code[1] = any_source() | any_source() << 9 | any_source() << 18 | (one_in(2) ? below(4) : 3) << 27 | (one_in(3) ? below(8) : 0) << 29;
-	if (op >= 0x40) {		/* no modifiers, and registers of which there are enough */
-		code[0] = 0xd3800000 | op << 16 | below(2) << 15 | below(VGPRS - 32);
-		code[1] = (256 + below(VGPRS - 2 - ACC)) | (256 + below(VGPRS - 2 - ACC)) << 9 | (one_in(2) ? 128 : 256 + below(VGPRS - 32)) << 18 | below(4) << 27;
+	if (op >= 0x40) {		/* no modifiers, registers of which there are enough, and C where D is, or nowhere */
+		u32 d = below(VGPRS - 32);
+
+		code[0] = 0xd3800000 | op << 16 | below(2) << 15 | d;
+		code[1] = (256 + below(VGPRS - 2 - ACC)) | (256 + below(VGPRS - 2 - ACC)) << 9 | (one_in(2) ? 128 : 256 + d) << 18 | below(4) << 27;
 	}
 }
 
