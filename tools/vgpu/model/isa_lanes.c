@@ -567,6 +567,142 @@ FN(cvt_f32_f64)
 	return true;
 }
 
+FLOATS64(sqrt_f64, load64, none, none, __builtin_ia32_sqrtpd256(a), IS_NAN64)
+FLOATS64(rcp_f64, load64, none, none, ((vd) { 0 } + 1.0) / a, IS_NAN64)
+FLOATS64(floor_f64, load64, none, none, __builtin_ia32_roundpd256(a, 1), IS_NAN64)
+FLOATS64(ceil_f64, load64, none, none, __builtin_ia32_roundpd256(a, 2), IS_NAN64)
+FLOATS64(trunc_f64, load64, none, none, __builtin_ia32_roundpd256(a, 3), IS_NAN64)
+FLOATS64(rndne_f64, load64, none, none, __builtin_ia32_roundpd256(a, 0), IS_NAN64)
+
+/*
+ * ---- functions of 32 bits ----
+ *
+ * In isa_float.c they have errors far below that of a double, here a few times that. Where both round
+ * to the same number there is no difference; where that is not certain, near the middle of two, it
+ * is left to isa_float.c.
+ */
+#define UNCERTAIN	256u		/* of a double's last place, a thousand times as many as there are */
+
+INLINE vd number(double value)
+{
+	return (vd) { 0 } + value;
+}
+
+/* c[0] + x * (c[1] + x * ...) */
+INLINE vd polynomial(vd x, const double *c, u32 count)
+{
+	vd r = number(c[count - 1]);
+	u32 i;
+
+	for (i = count - 1; i--;)
+		r = __builtin_ia32_vfmaddpd256(r, x, number(c[i]));
+	return r;
+}
+
+INLINE vq middle(vd r)
+{
+	vq low = (vq)r & 0x1fffffff;
+
+	return (vq)((low > 0x10000000 - UNCERTAIN) & (low < 0x10000000 + UNCERTAIN));
+}
+
+INLINE vd exp2_of(vd x)
+{
+	/* ln(2)^n / n! */
+	static const double c[] = {
+		1.0, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a0c0p-5, 0x1.3b2ab6fba4e77p-7, 0x1.5d87fe78a6731p-10,
+		0x1.430912f86c787p-13, 0x1.ffcbfc588b0c7p-17, 0x1.62c0223a5c824p-20, 0x1.b5253d395e7c4p-24, 0x1.e4cf5158b8ecap-28,
+		0x1.e8cac7351bb25p-32, 0x1.c3bd650fc2986p-36, 0x1.816193166d0f9p-40,
+	};
+	vd whole = __builtin_ia32_roundpd256(x, 0), r = polynomial(x - whole, c, ARRAY_SIZE(c));
+	/* the number in the lowest bits of the mantissa goes to the exponent */
+	vq n = (vq)(whole + 0x1.8p52);
+
+	return (vd)((vq)r + (n << 52));
+}
+
+/* Of a positive normal number of 32 bits */
+INLINE vd log2_of(vd x)
+{
+	/* 2 / ln(2) / (2 n + 1) */
+	static const double c[] = {
+		0x1.71547652b82fep+1, 0x1.ec709dc3a03fdp-1, 0x1.2776c50ef9bfep-1, 0x1.a61762a7aded9p-2, 0x1.484b13d7c02a9p-2, 0x1.0c9a84994022dp-2,
+		0x1.c68f568d31760p-3, 0x1.89f3b1694cffep-3, 0x1.5b9ac9b743f0dp-3, 0x1.3703c1f4d0ffep-3, 0x1.1964ec6fc9491p-3, 0x1.00ecd7e080215p-3,
+	};
+	vq bits = (vq)x, e = bits >> 52, m = (bits & 0x000fffffffffffffULL) | 0x3ff0000000000000ULL, large = (vq)(m >= 0x3ff6a09e667f3bccULL);
+	vd z, exponent;
+
+	m -= large & 1ULL << 52;
+	e -= large;
+	exponent = (vd)(e | 0x4330000000000000ULL) - (0x1p52 + 1023.0);
+	z = ((vd)m - 1.0) / ((vd)m + 1.0);
+	return __builtin_ia32_vfmaddpd256(z, polynomial(z * z, c, ARRAY_SIZE(c)), exponent);
+}
+
+/* Of what is between -1/8 and 1/8 turns */
+INLINE vd sine_of(vd turns)
+{
+	static const double c[] = {
+		1.0, -0x1.5555555555555p-3, 0x1.1111111111111p-7, -0x1.a01a01a01a01ap-13, 0x1.71de3a556c734p-19, -0x1.ae64567f544e4p-26,
+		0x1.6124613a86d09p-33, -0x1.ae7f3e733b81fp-41, 0x1.952c77030ad4ap-49,
+	};
+	vd x = turns * 0x1.921fb54442d18p+2;
+
+	return x * polynomial(x * x, c, ARRAY_SIZE(c));
+}
+
+INLINE vd cosine_of(vd turns)
+{
+	static const double c[] = {
+		1.0, -0x1.0p-1, 0x1.5555555555555p-5, -0x1.6c16c16c16c17p-10, 0x1.a01a01a01a01ap-16, -0x1.27e4fb7789f5cp-22, 0x1.1eed8eff8d898p-29,
+		-0x1.93974a8c07c9dp-37, 0x1.ae7f3e733b81fp-45, -0x1.6827863b97d97p-53,
+	};
+	vd x = turns * 0x1.921fb54442d18p+2;
+
+	return polynomial(x * x, c, ARRAY_SIZE(c));
+}
+
+INLINE vd sine_or_cosine_of(vd turns, bool cosine)
+{
+	vd quarters = __builtin_ia32_roundpd256(turns * 4.0, 0), rest = turns - quarters * 0.25;
+	vq n = (vq)(quarters + 0x1.8p52) + (u64)cosine, odd = (vq)((n & 1) != 0), negative = (n & 2) << 62;
+
+	return (vd)(pick64(odd, (vq)cosine_of(rest), (vq)sine_of(rest)) ^ negative);
+}
+
+/* An operand of 32 bits and a result in 64; @bad: operands that are not for here */
+#define FUNCTION(name, expression, bad) \
+FN(name) { \
+	vu r[PARTS]; \
+	u64 wrong = 0; \
+	u32 k, h; \
+	for (k = 0; k < PARTS; k++) { \
+		vu a = load(l->src[0], k); \
+		vf4 half[2]; \
+		UNROLL for (h = 0; h < 2; h++) { \
+			vd x = __builtin_ia32_cvtps2pd256((vf4)__builtin_ia32_extract128i256((vl)a, 0)), result; \
+			if (h) \
+				x = __builtin_ia32_cvtps2pd256((vf4)__builtin_ia32_extract128i256((vl)a, 1)); \
+			result = expression; \
+			half[h] = __builtin_ia32_cvtpd2ps256(result); \
+			wrong |= (u64)(u32)__builtin_ia32_movmskpd256((vd)middle(result)) << (PART * k + PART64 * h); \
+		} \
+		r[k] = (vu)(vf) { half[0][0], half[0][1], half[0][2], half[0][3], half[1][0], half[1][1], half[1][2], half[1][3] }; \
+		wrong |= mask_of((vu)((bad) | (MAGNITUDE(r[k]) <= NORMAL) | (MAGNITUDE(r[k]) >= INF)), k); \
+	} \
+	if (wrong & l->exec) \
+		return false; \
+	put(l, l->d, r); \
+	return true; \
+}
+
+FUNCTION(exp_f32, exp2_of(x), (MAGNITUDE(a) > 0x42f00000) | ((MAGNITUDE(a) < NORMAL) & (MAGNITUDE(a) != 0)))
+FUNCTION(log_f32, log2_of(x), ((vs)a < NORMAL) | ((vs)a >= INF))
+FUNCTION(rsq_f32, number(1.0) / __builtin_ia32_sqrtpd256(x), ((vs)a < NORMAL) | ((vs)a >= INF))
+/* 2^20 turns */
+FUNCTION(sin_f32, sine_or_cosine_of(x, false), (MAGNITUDE(a) < NORMAL) | (MAGNITUDE(a) > 0x49800000))
+FUNCTION(cos_f32, sine_or_cosine_of(x, true), (MAGNITUDE(a) < NORMAL) | (MAGNITUDE(a) > 0x49800000))
+
 /* ---- what others need ---- */
 
 void vgpu_lanes_fill(u32 *v, u32 value)
