@@ -191,7 +191,7 @@ struct vgpu_vop {
 	char types[5];
 	u8 carries;
 	u8 sources;
-	bool (*lanes)(struct vgpu_lanes *l);
+	u64 (*lanes)(struct vgpu_lanes *l);
 	u32 mode_mask;
 	u32 mode;
 	u16 top;

@@ -128,7 +128,7 @@ INLINE u64 mask_of64(const vq *v)
 	return mask;
 }
 
-#define FN(name)	bool vgpu_lanes_##name(struct vgpu_lanes *l)
+#define FN(name)	u64 vgpu_lanes_##name(struct vgpu_lanes *l)
 #define SA		((vs)a)
 #define SB		((vs)b)
 #define SC		((vs)c)
@@ -144,7 +144,7 @@ FN(name) { \
 		r[k] = (vu)(expression); \
 	} \
 	put(l, l->d, r); \
-	return true; \
+	return 0; \
 }
 #define OP1(name, expression)	OPERATION(name, 1, expression)
 #define OP2(name, expression)	OPERATION(name, 2, expression)
@@ -285,7 +285,7 @@ FN(name) { \
 	} \
 	put(l, l->d, r); \
 	l->mask = mask & l->exec; \
-	return true; \
+	return 0; \
 }
 
 CARRY(add_co, a + b, r[k] < a)
@@ -307,7 +307,7 @@ FN(name) { \
 		r[k] = (vq)(expression); \
 	} \
 	put64(l, r); \
-	return true; \
+	return 0; \
 }
 
 INLINE vq none(const u32 *v, u32 k)
@@ -333,7 +333,7 @@ FN(ashrrev_i64)
 		r[k] = ((b ^ sign) >> a) ^ sign;
 	}
 	put64(l, r);
-	return true;
+	return 0;
 }
 
 FN(mad_u64_u32)
@@ -349,13 +349,13 @@ FN(mad_u64_u32)
 	}
 	put64(l, r);
 	l->mask = mask_of64(carry) & l->exec;
-	return true;
+	return 0;
 }
 
 /* ---- comparisons ---- */
 
 #define COMPARE(name, type, is_float) \
-bool vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
+u64 vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
 { \
 	u64 less = 0, equal = 0, unordered = 0; \
 	u32 k; \
@@ -369,10 +369,10 @@ bool vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
 	l->less = less; \
 	l->equal = equal; \
 	l->unordered = unordered; \
-	return true; \
+	return 0; \
 }
 #define COMPARE64(name, type, is_float) \
-bool vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
+u64 vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
 { \
 	vq less[PARTS64], equal[PARTS64], unordered[PARTS64]; \
 	u32 k; \
@@ -386,7 +386,7 @@ bool vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
 	l->less = mask_of64(less); \
 	l->equal = mask_of64(equal); \
 	l->unordered = is_float ? mask_of64(unordered) : 0; \
-	return true; \
+	return 0; \
 }
 
 COMPARE(i32, vs, false)
@@ -403,7 +403,16 @@ COMPARE64(f64, vd, true)
 #define FC	((vf)c)
 #define FD	((vf)load(l->d, k))
 
-/* Unless a lane's result, or what @otherwise says of it, is not what the GPU's would be */
+/* Results, but for those of @bad lanes. Return: these, as far as they take part */
+INLINE u64 put_good(struct vgpu_lanes *l, const vu *r, u64 bad)
+{
+	bad &= l->exec;
+	l->exec &= ~bad;
+	put(l, l->d, r);
+	return bad;
+}
+
+/* Unless it is not what the GPU's would be: @otherwise says in which lanes */
 #define FLOATS(name, operands, expression, otherwise) \
 FN(name) { \
 	vu r[PARTS]; \
@@ -415,10 +424,7 @@ FN(name) { \
 		r[k] = (vu)(expression); \
 		bad |= mask_of((vu)(otherwise), k); \
 	} \
-	if (bad & l->exec) \
-		return false; \
-	put(l, l->d, r); \
-	return true; \
+	return put_good(l, r, bad); \
 }
 #define IS_NAN	((vf)r[k] != (vf)r[k])
 
@@ -508,6 +514,7 @@ HALF2(mul_f16, *)
 #define FLOATS64(name, first, second, third, expression, otherwise) \
 FN(name) { \
 	vq r[PARTS64], bad[PARTS64]; \
+	u64 left; \
 	u32 k; \
 	EACH64(k) { \
 		vd a = (vd)first(l->src[0], k), b = (vd)second(l->src[1], k), c = (vd)third(l->src[2], k); \
@@ -515,10 +522,10 @@ FN(name) { \
 		r[k] = (vq)(expression); \
 		bad[k] = (vq)(otherwise); \
 	} \
-	if (mask_of64(bad) & l->exec) \
-		return false; \
+	left = mask_of64(bad) & l->exec; \
+	l->exec &= ~left; \
 	put64(l, r); \
-	return true; \
+	return left; \
 }
 #define IS_NAN64	((vd)r[k] != (vd)r[k])
 
@@ -561,10 +568,7 @@ FN(cvt_f32_f64)
 		r[k] = (vu)(vf) { low[0], low[1], high[0], high[1], low[2], low[3], high[2], high[3] };
 		bad |= mask_of((vu)((vf)r[k] != (vf)r[k]), k);
 	}
-	if (bad & l->exec)
-		return false;
-	put(l, l->d, r);
-	return true;
+	return put_good(l, r, bad);
 }
 
 FLOATS64(sqrt_f64, load64, none, none, __builtin_ia32_sqrtpd256(a), IS_NAN64)
@@ -690,10 +694,7 @@ FN(name) { \
 		r[k] = (vu)(vf) { half[0][0], half[0][1], half[0][2], half[0][3], half[1][0], half[1][1], half[1][2], half[1][3] }; \
 		wrong |= mask_of((vu)((bad) | (MAGNITUDE(r[k]) <= NORMAL) | (MAGNITUDE(r[k]) >= INF)), k); \
 	} \
-	if (wrong & l->exec) \
-		return false; \
-	put(l, l->d, r); \
-	return true; \
+	return put_good(l, r, wrong); \
 }
 
 FUNCTION(exp_f32, exp2_of(x), (MAGNITUDE(a) > 0x42f00000) | ((MAGNITUDE(a) < NORMAL) & (MAGNITUDE(a) != 0)))

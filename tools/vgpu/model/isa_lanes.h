@@ -2,8 +2,8 @@
 /*
  * isa_lanes.h - operations on all lanes at once, with the CPU's vector registers
  *
- * The same results as lane by lane, or none: what the CPU does in another way than a GPU (NaNs, what
- * saturates) is left to the functions for a lane. Callable only after vgpu_simd_begin() has said so.
+ * The same results as lane by lane, or none: lanes in which the CPU does something in another way than
+ * a GPU (NaNs, what saturates) are left to the functions for a lane. Callable only after vgpu_simd_begin() has said so.
  */
 #ifndef VGPU_ISA_LANES_H
 #define VGPU_ISA_LANES_H
@@ -35,8 +35,8 @@ struct vgpu_lanes {
 	u64 unordered;
 };
 
-/* Return: false: nothing was written, do it lane by lane */
-typedef bool (*vgpu_lanes_fn)(struct vgpu_lanes *l);
+/* Return: lanes that are left, as they were, because they have to be done on their own */
+typedef u64 (*vgpu_lanes_fn)(struct vgpu_lanes *l);
 
 #ifdef VGPU_HAS_LANES
 
@@ -60,8 +60,8 @@ typedef bool (*vgpu_lanes_fn)(struct vgpu_lanes *l);
 
 #define VGPU_LANES_COMPARE(X) X(i32) X(u32) X(i64) X(u64) X(f32) X(f64)
 
-#define VGPU_LANES_DECLARE(name)		bool vgpu_lanes_##name(struct vgpu_lanes *l);
-#define VGPU_LANES_DECLARE_COMPARE(name)	bool vgpu_lanes_compare_##name(struct vgpu_lanes *l);
+#define VGPU_LANES_DECLARE(name)		u64 vgpu_lanes_##name(struct vgpu_lanes *l);
+#define VGPU_LANES_DECLARE_COMPARE(name)	u64 vgpu_lanes_compare_##name(struct vgpu_lanes *l);
 
 VGPU_LANES_INTEGER(VGPU_LANES_DECLARE)
 VGPU_LANES_FLOAT(VGPU_LANES_DECLARE)

@@ -1243,11 +1243,12 @@ static void acc_mov(struct vgpu_isa *x, struct vgpu_wave *w, u32 to, u32 from)
 			d[lane] = s[lane];
 }
 
-static void lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, const struct vgpu_vop *v, const struct vop *row)
+/* Those of @exec */
+static void lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, const struct vgpu_vop *v, const struct vop *row, u64 exec)
 {
 	struct vgpu_float_mode f[VGPU_FLOAT_FORMATS], flat[VGPU_FLOAT_FORMATS];
 	u32 bits = width_of(row->types[0]), lane, n, *d, moved[VGPU_LANES];
-	u64 exec = vgpu_wave_exec(w), carry_in = 0, carry_out = 0;
+	u64 carry_in = 0, carry_out = 0;
 	struct lane l = { .w = w, .f = f, .flat = flat };
 	struct source src[3];
 
@@ -1403,7 +1404,8 @@ static bool fields(struct vgpu_vop *v, const struct vgpu_inst *i)
 	return true;
 }
 
-static void lane_by_lane(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+/* @exec is what lanes take part in what is done for each lane */
+static void lane_by_lane(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, u64 exec)
 {
 	const struct vgpu_vop *v = &i->v;
 
@@ -1431,13 +1433,13 @@ static void lane_by_lane(struct vgpu_isa *x, struct vgpu_wave *w, const struct v
 		vgpu_isa_unknown(x, w);
 		return;
 	}
-	lanes(x, w, i, v, &vops[v->op]);
+	lanes(x, w, i, v, &vops[v->op], exec);
 }
 
 static void vop(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
 {
 	x->cycles += i->v.cycles;
-	lane_by_lane(x, w, i);
+	lane_by_lane(x, w, i, vgpu_wave_exec(w));
 }
 
 #ifdef VGPU_HAS_LANES
@@ -1507,11 +1509,11 @@ static void all_lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu
 	const struct vgpu_vop *v = &i->v;
 	u32 n, made[3][2 * VGPU_LANES];
 	struct vgpu_lanes l;
-	u64 result;
+	u64 result, left;
 
 	x->cycles += v->cycles;
 	if (!x->simd || (w->mode & v->mode_mask) != v->mode || v->top > w->vgprs) {
-		lane_by_lane(x, w, i);
+		lane_by_lane(x, w, i, vgpu_wave_exec(w));
 		return;
 	}
 	l.exec = vgpu_wave_exec(w);
@@ -1549,8 +1551,20 @@ static void all_lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu
 	}
 	l.d = w->v + v->dst * VGPU_LANES;
 	l.mask = v->carries & CARRY_IN ? vgpu_isa_scalar(x, w, i, v->carry_src, true) : 0;
-	if (!v->lanes(&l))
-		lane_by_lane(x, w, i);
+	if (v->has_dpp) {		/* if one lane has to read others again, they must be as they were */
+		memcpy(made[2], l.d, sizeof(made[2][0]) * VGPU_LANES * (width_of(v->types[0]) == 64 ? 2 : 1));
+		l.d = made[2];
+	}
+	left = v->lanes(&l);
+	if (v->has_dpp) {
+		if (left)
+			left = vgpu_wave_exec(w);
+		else
+			memcpy(w->v + v->dst * VGPU_LANES, made[2], sizeof(made[2][0]) * VGPU_LANES * (width_of(v->types[0]) == 64 ? 2 : 1));
+	}
+	/* Others have no carry then. */
+	if (left)
+		lane_by_lane(x, w, i, left);
 	else if (v->carries & CARRY_OUT)
 		vgpu_isa_set_scalar(w, v->sdst, l.mask, true);
 }
@@ -1611,7 +1625,7 @@ static bool prepare(const struct vgpu_isa *x, struct vgpu_inst *i)
 	if (!v->lanes || v->clamp || v->omod || (v->has_sdwa && !compare && (v->sdwa >> 8 & 7) != SEL_DWORD) ||
 	    (v->carries & CARRY_IN && !is_scalar(v->carry_src)))
 		return false;
-	if (v->has_dpp && (v->src[0] < SRC_VGPR || width_of(v->types[1]) == 64 || dpp_lane(v->dpp >> 8 & 0x1ff, 0) == -2))
+	if (v->has_dpp && (v->src[0] < SRC_VGPR || v->types[3] || width_of(v->types[1]) == 64 || dpp_lane(v->dpp >> 8 & 0x1ff, 0) == -2))
 		return false;
 	v->mode_mask = VGPU_MODE_GPR_IDX;
 	for (n = 0; n < 4 && (n == 0 || v->types[n]); n++)
@@ -1834,7 +1848,7 @@ void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 			static const struct vop write = { "v_accvgpr_write_b32", mov, "uu", 0, NULL };
 
 			v.dst = w->acc + dst;
-			lanes(x, w, i, &v, &write);
+			lanes(x, w, i, &v, &write, vgpu_wave_exec(w));
 		}
 		return;
 	}
