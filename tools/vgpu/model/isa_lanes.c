@@ -23,6 +23,7 @@ typedef float vf4 __attribute__((vector_size(16)));
 typedef short vh8 __attribute__((vector_size(16)));
 typedef vu vu_at __attribute__((aligned(4), may_alias));
 
+#define VGPU_LANES_PAGE		4096u
 #define PART		8u			/* lanes of a vector */
 #define PARTS		(VGPU_LANES / PART)
 #define PART64		4u
@@ -739,6 +740,102 @@ bool vgpu_lanes_consecutive(const u32 *v, u32 step)
 bool vgpu_lanes_alike(const u32 *v)
 {
 	return vgpu_lanes_consecutive(v, 0);
+}
+
+bool vgpu_lanes_in_page(u32 *offset, const u32 *addr, bool wide, u32 base, u32 bytes, u64 exec)
+{
+	u32 k, first = (u32)__builtin_ctzll(exec), one = addr[first], high = addr[VGPU_LANES + (wide ? first : 0)];
+	vu wrong = { 0 };
+
+	EACH(k) {
+		vu a = load(addr, k), at = a + base, in_page = at & (VGPU_LANES_PAGE - 1), differs;
+
+		*(vu_at *)(offset + PART * k) = in_page;
+		/* Neither of them has an overflow that the others have not: they are in the same half of 4 GiB. */
+		differs = ((at ^ (one + base)) & -VGPU_LANES_PAGE) | ((a ^ one) & 0x80000000) | (vu)(in_page > all(VGPU_LANES_PAGE - bytes));
+		if (wide)
+			differs |= load(addr + VGPU_LANES, k) ^ high;
+		wrong |= differs & bits_of(exec, k);
+	}
+	return __builtin_ia32_ptestz256((vl)wrong, (vl)wrong);
+}
+
+bool vgpu_lanes_in_lds(u32 *offset, const u32 *addr, u32 base, u32 bytes, u32 lds_bytes, u64 exec)
+{
+	vu wrong = { 0 };
+	u32 k;
+
+	if (bytes > lds_bytes)
+		return false;
+	EACH(k) {
+		vu at = load(addr, k) + base;
+
+		*(vu_at *)(offset + PART * k) = at;
+		wrong |= (vu)(at > all(lds_bytes - bytes)) & bits_of(exec, k);
+	}
+	return __builtin_ia32_ptestz256((vl)wrong, (vl)wrong);
+}
+
+INLINE vu gather(vu old, const void *p, const u32 *offset, u32 k, u64 exec)
+{
+	return (vu)__builtin_ia32_gathersiv8si((vs)old, p, (vs)load(offset, k), (vs)bits_of(exec, k), 1);
+}
+
+void vgpu_lanes_load(u32 *v, const void *p, const u32 *offset, u32 dwords, u64 exec)
+{
+	u32 k;
+
+	for (; dwords--; v += VGPU_LANES, p = (const u32 *)p + 1)
+		EACH(k)
+			*(vu_at *)(v + PART * k) = gather(load(v, k), p, offset, k, exec);
+}
+
+void vgpu_lanes_load_part(u32 *v, const void *p, const u32 *offset, u32 bits, bool sext, u64 exec)
+{
+	u32 k;
+
+	EACH(k) {
+		vu r = gather((vu) { 0 }, p, offset, k, exec) << (32 - bits), m = bits_of(exec, k);
+
+		r = sext ? (vu)((vs)r >> (32 - bits)) : r >> (32 - bits);
+		*(vu_at *)(v + PART * k) = pick(m, r, load(v, k));
+	}
+}
+
+typedef u64 at64 __attribute__((aligned(1), may_alias));
+typedef vu4 vu4_at __attribute__((aligned(1), may_alias));
+
+void vgpu_lanes_store(const u32 *v, void *p, const u32 *offset, u32 dwords)
+{
+	u32 k, h;
+
+	for (k = 0; k < PARTS; k++, offset += PART) {
+		vu a = load(v, k), b = load(v + VGPU_LANES, k);
+		vq low = pair(a, b, 0), high = pair(a, b, 1), lanes[4];
+		vq low2, high2;
+
+		if (dwords == 2) {
+			UNROLL for (h = 0; h < 4; h += 2) {
+				*(at64 *)((u8 *)p + offset[2 * h]) = low[h];
+				*(at64 *)((u8 *)p + offset[2 * h + 1]) = low[h + 1];
+				*(at64 *)((u8 *)p + offset[2 * h + 2]) = high[h];
+				*(at64 *)((u8 *)p + offset[2 * h + 3]) = high[h + 1];
+			}
+			continue;
+		}
+		a = load(v + 2 * VGPU_LANES, k);
+		b = load(v + 3 * VGPU_LANES, k);
+		low2 = pair(a, b, 0);
+		high2 = pair(a, b, 1);
+		lanes[0] = (vq)__builtin_ia32_punpcklqdq256((vl)low, (vl)low2);
+		lanes[1] = (vq)__builtin_ia32_punpckhqdq256((vl)low, (vl)low2);
+		lanes[2] = (vq)__builtin_ia32_punpcklqdq256((vl)high, (vl)high2);
+		lanes[3] = (vq)__builtin_ia32_punpckhqdq256((vl)high, (vl)high2);
+		UNROLL for (h = 0; h < 4; h++)
+			*(vu4_at *)((u8 *)p + offset[h]) = (vu4)__builtin_ia32_extract128i256((vl)lanes[h], 0);
+		UNROLL for (h = 0; h < 4; h++)
+			*(vu4_at *)((u8 *)p + offset[4 + h]) = (vu4)__builtin_ia32_extract128i256((vl)lanes[h], 1);
+	}
 }
 
 /* Denormals; and what may have been one before it was rounded */

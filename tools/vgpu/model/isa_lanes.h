@@ -75,6 +75,18 @@ void vgpu_lanes_copy(u32 *v, const u32 *from, u32 keep, u32 change);
 bool vgpu_lanes_consecutive(const u32 *v, u32 step);
 bool vgpu_lanes_alike(const u32 *v);
 
+/*
+ * Are @bytes at @base and each lane's address in one page, for the lanes of @exec, which are some? @wide:
+ * addresses have 64 bits. Or in LDS? Return: true, and @offset is where in it.
+ */
+bool vgpu_lanes_in_page(u32 *offset, const u32 *addr, bool wide, u32 base, u32 bytes, u64 exec);
+bool vgpu_lanes_in_lds(u32 *offset, const u32 *addr, u32 base, u32 bytes, u32 lds_bytes, u64 exec);
+
+/* Dwords, or less, that are @offset bytes behind @p; stores are those of all lanes, 2 or 4 dwords each, one lane after the other */
+void vgpu_lanes_load(u32 *v, const void *p, const u32 *offset, u32 dwords, u64 exec);
+void vgpu_lanes_load_part(u32 *v, const void *p, const u32 *offset, u32 bits, bool sext, u64 exec);
+void vgpu_lanes_store(const u32 *v, void *p, const u32 *offset, u32 dwords);
+
 /* Elements of matrices, as the numbers of 32 bits that are multiplied. */
 enum vgpu_lanes_type {
 	VGPU_LANES_F32,

@@ -344,17 +344,49 @@ static void set_lane64(u32 *v, u32 lane, u64 value, bool wide)
 		v[VGPU_LANES + lane] = (u32)(value >> 32);
 }
 
+#ifdef VGPU_HAS_LANES
+
+/* What is @offset behind @p in the lanes of @exec, the same for all of them, is there. Return: false: nothing was done, do it lane by lane */
+static bool move_lanes(const struct access *a, u8 *p, const u32 *offset, u32 *v, u64 exec)
+{
+	if (a->store) {
+		if ((a->bytes != 8 && a->bytes != 16) || exec != U64_MAX)
+			return false;
+		vgpu_lanes_store(v, p, offset, a->bytes / 4);
+	} else if (a->bytes >= 4) {
+		vgpu_lanes_load(v, p, offset, a->bytes / 4, exec);
+	} else if (!a->d16) {
+		vgpu_lanes_load_part(v, p, offset, a->bytes * 8, a->sext, exec);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+#endif
+
 /* Loads and stores of memory at @base and each lane's address. They end where there is none, and the wave has halted. */
 static void access_memory(struct vgpu_isa *x, struct vgpu_wave *w, const struct access *a, u64 base, const u32 *addr, bool pair, u32 *v)
 {
 	u64 exec = vgpu_wave_exec(w), va = base + lane64(addr, 0, pair), at = 1;
-	u32 lane, offset, buf[MAX_DWORDS];
+	u32 lane, offset, buf[MAX_DWORDS], offsets[VGPU_LANES];
 	u8 *page = NULL;
 
+	(void)offsets;
 	if (a->bytes == 4 && !(va & 3) && beside(x, w, addr, pair)) {
 		move_beside(x, w, va, v, a->store);
 		return;
 	}
+#ifdef VGPU_HAS_LANES
+	/* A part of a dword is read with the rest of it. */
+	if (x->simd && exec && vgpu_lanes_in_page(offsets, addr, pair, (u32)base, a->bytes < 4 ? 4 : a->bytes, exec)) {
+		va = base + lane64(addr, (u32)__builtin_ctzll(exec), pair);
+		page = vgpu_isa_ptr(x, w, va & ~(u64)(VGPU_PAGE - 1), VGPU_PAGE, a->store ? VGPU_WRITE : VGPU_READ);
+		if (!page || move_lanes(a, page, offsets, v, exec))
+			return;
+		page = NULL;
+	}
+#endif
 	for (; exec; exec &= exec - 1) {
 		lane = (u32)__builtin_ctzll(exec);
 		va = base + lane64(addr, lane, pair);
@@ -716,8 +748,10 @@ static void access_lds(struct vgpu_isa *x, struct vgpu_wave *w, const struct ds 
 	u32 lane, n, from = addr[0], at[2] = { offset, 0 }, *v[2] = { dst, dst };
 	const struct access *a = &ds->a;
 	u64 exec = vgpu_wave_exec(w);
-	u32 buf[MAX_DWORDS];
+	u32 buf[MAX_DWORDS], offsets[2][VGPU_LANES], need;
 
+	(void)offsets;
+	(void)need;
 	if (ds->accesses == 2) {
 		at[0] = (offset & 0xff) * a->bytes * (ds->st64 ? 64 : 1);
 		at[1] = (offset >> 8) * a->bytes * (ds->st64 ? 64 : 1);
@@ -735,6 +769,14 @@ static void access_lds(struct vgpu_isa *x, struct vgpu_wave *w, const struct ds 
 			vgpu_lanes_copy(a->store ? p : v[n], a->store ? v[n] : p, U32_MAX, 0);
 		}
 		return;
+	}
+	need = a->bytes < 4 ? 4 : a->bytes;
+	if (x->simd && (ds->accesses == 1 || !a->store) && vgpu_lanes_in_lds(offsets[0], addr, at[0], need, x->lds_bytes, exec) &&
+	    (ds->accesses == 1 || vgpu_lanes_in_lds(offsets[1], addr, at[1], need, x->lds_bytes, exec))) {
+		for (n = 0; n < ds->accesses && move_lanes(a, x->lds, offsets[n], v[n], exec); n++)
+			;
+		if (n == ds->accesses)
+			return;
 	}
 #endif
 	for (; exec; exec &= exec - 1) {
