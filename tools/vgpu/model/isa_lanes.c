@@ -742,10 +742,10 @@ bool vgpu_lanes_alike(const u32 *v)
 	return vgpu_lanes_consecutive(v, 0);
 }
 
-bool vgpu_lanes_in_page(u32 *offset, const u32 *addr, bool wide, u32 base, u32 bytes, u64 exec)
+u64 vgpu_lanes_in_page(u32 *offset, const u32 *addr, bool wide, u32 base, u32 bytes, u64 exec)
 {
 	u32 k, first = (u32)__builtin_ctzll(exec), one = addr[first], high = addr[VGPU_LANES + (wide ? first : 0)];
-	vu wrong = { 0 };
+	u64 mask = 0;
 
 	EACH(k) {
 		vu a = load(addr, k), at = a + base, in_page = at & (VGPU_LANES_PAGE - 1), differs;
@@ -755,9 +755,9 @@ bool vgpu_lanes_in_page(u32 *offset, const u32 *addr, bool wide, u32 base, u32 b
 		differs = ((at ^ (one + base)) & -VGPU_LANES_PAGE) | ((a ^ one) & 0x80000000) | (vu)(in_page > all(VGPU_LANES_PAGE - bytes));
 		if (wide)
 			differs |= load(addr + VGPU_LANES, k) ^ high;
-		wrong |= differs & bits_of(exec, k);
+		mask |= mask_of((vu)(differs == 0), k);
 	}
-	return __builtin_ia32_ptestz256((vl)wrong, (vl)wrong);
+	return mask & exec;
 }
 
 bool vgpu_lanes_in_lds(u32 *offset, const u32 *addr, u32 base, u32 bytes, u32 lds_bytes, u64 exec)
@@ -781,12 +781,34 @@ INLINE vu gather(vu old, const void *p, const u32 *offset, u32 k, u64 exec)
 	return (vu)__builtin_ia32_gathersiv8si((vs)old, p, (vs)load(offset, k), (vs)bits_of(exec, k), 1);
 }
 
+/* Two dwords of each lane, which are one access */
+INLINE void load_pair(u32 *v, const void *p, const u32 *offset, u64 exec)
+{
+	u32 k;
+
+	EACH(k) {
+		vl at = (vl)load(offset, k), m = (vl)bits_of(exec, k);
+		vq r[2] = {
+			(vq)__builtin_ia32_gathersiv4di((vl) { 0 }, p, (vs4)__builtin_ia32_extract128i256(at, 0),
+							(vl)__builtin_ia32_pmovsxdq256((vs4)__builtin_ia32_extract128i256(m, 0)), 1),
+			(vq)__builtin_ia32_gathersiv4di((vl) { 0 }, p, (vs4)__builtin_ia32_extract128i256(at, 1),
+							(vl)__builtin_ia32_pmovsxdq256((vs4)__builtin_ia32_extract128i256(m, 1)), 1),
+		};
+		vu low = (vu)__builtin_ia32_permdi256((vl)halves(r, false), 0xd8), high = (vu)__builtin_ia32_permdi256((vl)halves(r, true), 0xd8);
+
+		*(vu_at *)(v + PART * k) = pick((vu)m, low, load(v, k));
+		*(vu_at *)(v + VGPU_LANES + PART * k) = pick((vu)m, high, load(v + VGPU_LANES, k));
+	}
+}
+
 void vgpu_lanes_load(u32 *v, const void *p, const u32 *offset, u32 dwords, u64 exec)
 {
 	u32 k;
 
-	for (; dwords--; v += VGPU_LANES, p = (const u32 *)p + 1)
-		EACH(k)
+	for (; dwords >= 2; dwords -= 2, v += 2 * VGPU_LANES, p = (const u64 *)p + 1)
+		load_pair(v, p, offset, exec);
+	EACH(k)
+		if (dwords)
 			*(vu_at *)(v + PART * k) = gather(load(v, k), p, offset, k, exec);
 }
 

@@ -76,10 +76,12 @@ bool vgpu_lanes_consecutive(const u32 *v, u32 step);
 bool vgpu_lanes_alike(const u32 *v);
 
 /*
- * Are @bytes at @base and each lane's address in one page, for the lanes of @exec, which are some? @wide:
- * addresses have 64 bits. Or in LDS? Return: true, and @offset is where in it.
+ * Which lanes of @exec, which has some, have @bytes in the same page as the first of them, at @base and
+ * their addresses? @wide: these have 64 bits. @offset is where in the page.
  */
-bool vgpu_lanes_in_page(u32 *offset, const u32 *addr, bool wide, u32 base, u32 bytes, u64 exec);
+u64 vgpu_lanes_in_page(u32 *offset, const u32 *addr, bool wide, u32 base, u32 bytes, u64 exec);
+
+/* Are they all in LDS? */
 bool vgpu_lanes_in_lds(u32 *offset, const u32 *addr, u32 base, u32 bytes, u32 lds_bytes, u64 exec);
 
 /* Dwords, or less, that are @offset bytes behind @p; stores are those of all lanes, 2 or 4 dwords each, one lane after the other */

@@ -9,6 +9,7 @@
 #include "isa_lanes.h"
 
 #define MAX_DWORDS		4u
+#define MAX_PAGES		4u		/* of the lanes' addresses, for all of them to be loaded at once */
 
 enum atomic {
 	SWAP, CMPSWAP, ADD, SUB, SMIN, UMIN, SMAX, UMAX, AND, OR, XOR, INC, DEC, ADD_F32, PK_ADD_F16, ADD_F64, MIN_F64, MAX_F64,
@@ -349,10 +350,20 @@ static void set_lane64(u32 *v, u32 lane, u64 value, bool wide)
 /* What is @offset behind @p in the lanes of @exec, the same for all of them, is there. Return: false: nothing was done, do it lane by lane */
 static bool move_lanes(const struct access *a, u8 *p, const u32 *offset, u32 *v, u64 exec)
 {
-	if (a->store) {
-		if ((a->bytes != 8 && a->bytes != 16) || exec != U64_MAX)
-			return false;
+	u32 lane;
+
+	if (a->store && exec == U64_MAX && (a->bytes == 8 || a->bytes == 16)) {
 		vgpu_lanes_store(v, p, offset, a->bytes / 4);
+	} else if (a->store && a->bytes == 4) {
+		for (; exec; exec &= exec - 1) {
+			lane = (u32)__builtin_ctzll(exec);
+			memcpy(p + offset[lane], v + lane, 4);
+		}
+	} else if (a->store) {
+		for (; exec; exec &= exec - 1) {
+			lane = (u32)__builtin_ctzll(exec);
+			move_lane(a, p + offset[lane], v, lane);
+		}
 	} else if (a->bytes >= 4) {
 		vgpu_lanes_load(v, p, offset, a->bytes / 4, exec);
 	} else if (!a->d16) {
@@ -363,29 +374,55 @@ static bool move_lanes(const struct access *a, u8 *p, const u32 *offset, u32 *v,
 	return true;
 }
 
+/* The same in memory, page by page if there are few. Return: false: nothing was done; true also after a fault */
+static bool access_pages(struct vgpu_isa *x, struct vgpu_wave *w, const struct access *a, u64 base, const u32 *addr, bool pair, u32 *v)
+{
+	struct {
+		u64 lanes;
+		u8 *p;
+	} pages[MAX_PAGES];
+	u64 exec = vgpu_wave_exec(w), left = exec, va;
+	u32 offset[VGPU_LANES], n = 0, i, lane;
+
+	for (; left; left &= ~pages[n++].lanes) {
+		if (n == MAX_PAGES)
+			return false;
+		/* A part of a dword is read with the rest of it. */
+		pages[n].lanes = vgpu_lanes_in_page(offset, addr, pair, (u32)base, a->bytes < 4 ? 4 : a->bytes, left);
+		/* Stores come in the order of lanes. */
+		if (!pages[n].lanes || a->d16 || (a->store && pages[n].lanes != exec))
+			return false;
+	}
+	for (i = 0; i < n; i++) {
+		lane = (u32)__builtin_ctzll(pages[i].lanes);
+		va = base + lane64(addr, lane, pair);
+		pages[i].p = vgpu_isa_ptr(x, w, va & ~(u64)(VGPU_PAGE - 1), VGPU_PAGE, a->store ? VGPU_WRITE : VGPU_READ);
+		if (!pages[i].p) {		/* lanes before that one have theirs */
+			exec &= (1ULL << lane) - 1;
+			break;
+		}
+	}
+	for (n = i, i = 0; i < n; i++)
+		move_lanes(a, pages[i].p, offset, v, pages[i].lanes & exec);
+	return true;
+}
+
 #endif
 
 /* Loads and stores of memory at @base and each lane's address. They end where there is none, and the wave has halted. */
 static void access_memory(struct vgpu_isa *x, struct vgpu_wave *w, const struct access *a, u64 base, const u32 *addr, bool pair, u32 *v)
 {
 	u64 exec = vgpu_wave_exec(w), va = base + lane64(addr, 0, pair), at = 1;
-	u32 lane, offset, buf[MAX_DWORDS], offsets[VGPU_LANES];
+	u32 lane, offset, buf[MAX_DWORDS];
 	u8 *page = NULL;
 
-	(void)offsets;
 	if (a->bytes == 4 && !(va & 3) && beside(x, w, addr, pair)) {
 		move_beside(x, w, va, v, a->store);
 		return;
 	}
 #ifdef VGPU_HAS_LANES
-	/* A part of a dword is read with the rest of it. */
-	if (x->simd && exec && vgpu_lanes_in_page(offsets, addr, pair, (u32)base, a->bytes < 4 ? 4 : a->bytes, exec)) {
-		va = base + lane64(addr, (u32)__builtin_ctzll(exec), pair);
-		page = vgpu_isa_ptr(x, w, va & ~(u64)(VGPU_PAGE - 1), VGPU_PAGE, a->store ? VGPU_WRITE : VGPU_READ);
-		if (!page || move_lanes(a, page, offsets, v, exec))
-			return;
-		page = NULL;
-	}
+	if (x->simd && access_pages(x, w, a, base, addr, pair, v))
+		return;
 #endif
 	for (; exec; exec &= exec - 1) {
 		lane = (u32)__builtin_ctzll(exec);
