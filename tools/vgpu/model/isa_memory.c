@@ -389,8 +389,10 @@ static bool access_pages(struct vgpu_isa *x, struct vgpu_wave *w, const struct a
 			return false;
 		/* A part of a dword is read with the rest of it. */
 		pages[n].lanes = vgpu_lanes_in_page(offset, addr, pair, (u32)base, a->bytes < 4 ? 4 : a->bytes, left);
-		/* Stores come in the order of lanes. */
-		if (!pages[n].lanes || a->d16 || (a->store && pages[n].lanes != exec))
+		if (!pages[n].lanes || a->d16)
+			return false;
+		/* Stores come in the order of lanes: none is left between those of this page. */
+		if (a->store && (left & ~pages[n].lanes) && __builtin_ctzll(left & ~pages[n].lanes) < 63 - __builtin_clzll(pages[n].lanes))
 			return false;
 	}
 	for (i = 0; i < n; i++) {
