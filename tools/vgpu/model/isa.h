@@ -170,7 +170,7 @@ enum vgpu_operand {
  * @top: one behind the highest vector register
  * @wide: those of 64 bits, a bit for each
  * @from: enum vgpu_operand of each
- * @value: of a constant
+ * @value: of a constant; for DPP the lanes of its rows and banks
  */
 struct vgpu_vop {
 	u16 op;

@@ -510,6 +510,40 @@ HALF2(add_f16, +)
 HALF2(sub_f16, -)
 HALF2(mul_f16, *)
 
+/*
+ * Products of 16 bits are exact in a double, and so is the sum, unless one of both is too small to
+ * matter. On the way to 32 bits what is lost goes to the lowest of them ("jam"), so that it is rounded once.
+ */
+INLINE vf4 jammed(vd v)
+{
+	vq rest = (vq)v & 0x1fffffff;
+
+	return __builtin_ia32_cvtpd2ps256((vd)(((vq)v & ~0x1fffffffULL) | ((vq)(rest != 0) & 0x20000000)));
+}
+
+INLINE vd doubles(vf v, u32 part)
+{
+	return part ? __builtin_ia32_cvtps2pd256((vf4)__builtin_ia32_extract128i256((vl)v, 1)) :
+	       __builtin_ia32_cvtps2pd256((vf4)__builtin_ia32_extract128i256((vl)v, 0));
+}
+
+INLINE vu fma_halves(vu a, vu b, vu c)
+{
+	vf x = from_half(a), y = from_half(b), z = from_half(c);
+	vf4 low = jammed(doubles(x, 0) * doubles(y, 0) + doubles(z, 0)), high = jammed(doubles(x, 1) * doubles(y, 1) + doubles(z, 1));
+
+	return to_half((vf) { low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3] });
+}
+
+INLINE vf dot_halves(vu a, vu b, vf c)
+{
+	c = __builtin_ia32_vfmaddps256(from_half(a), from_half(b), c);
+	return __builtin_ia32_vfmaddps256(from_half(a >> 16), from_half(b >> 16), c);
+}
+
+FLOATS(fma_f16, 3, fma_halves(a, b, c), HALF_NAN(r[k]))
+FLOATS(dot2_f32_f16, 3, dot_halves(a, b, FC), IS_NAN)
+
 /* ---- floating point of 64 bits ---- */
 
 #define FLOATS64(name, first, second, third, expression, otherwise) \
@@ -721,6 +755,33 @@ void vgpu_lanes_copy(u32 *v, const u32 *from, u32 keep, u32 change)
 
 	EACH(k)
 		*(vu_at *)(v + PART * k) = (load(from, k) & keep) ^ change;
+}
+
+void vgpu_lanes_field(u32 *v, const u32 *from, u32 shift, u32 bits, bool sext)
+{
+	u32 k;
+
+	EACH(k) {
+		vu high = load(from, k) << (32 - bits - shift);
+
+		*(vu_at *)(v + PART * k) = sext ? (vu)((vs)high >> (32 - bits)) : high >> (32 - bits);
+	}
+}
+
+void vgpu_lanes_half(u32 *v, const u32 *from, bool high, u32 change)
+{
+	u32 k;
+
+	EACH(k)
+		*(vu_at *)(v + PART * k) = (high ? load(from, k) >> 16 : load(from, k) & 0xffff) ^ change;
+}
+
+void vgpu_lanes_join(u32 *v, const u32 *low, const u32 *high)
+{
+	u32 k;
+
+	EACH(k)
+		*(vu_at *)(v + PART * k) = (load(low, k) & 0xffff) | load(high, k) << 16;
 }
 
 bool vgpu_lanes_consecutive(const u32 *v, u32 step)

@@ -53,7 +53,7 @@ typedef u64 (*vgpu_lanes_fn)(struct vgpu_lanes *l);
 #define VGPU_LANES_FLOAT(X) \
 	X(add_f32) X(sub_f32) X(subrev_f32) X(mul_f32) X(min_f32) X(max_f32) X(fma_f32) X(fmac_f32) X(rcp_f32) X(sqrt_f32) X(trunc_f32) \
 	X(ceil_f32) X(rndne_f32) X(floor_f32) X(cvt_f32_i32) X(cvt_f32_u32) X(cvt_i32_f32) X(cvt_u32_f32) X(cvt_f32_ubyte0) \
-	X(cvt_f32_ubyte1) X(cvt_f32_ubyte2) X(cvt_f32_ubyte3) X(cvt_f16_f32) X(cvt_f32_f16) X(add_f16) X(sub_f16) X(mul_f16) \
+	X(cvt_f32_ubyte1) X(cvt_f32_ubyte2) X(cvt_f32_ubyte3) X(cvt_f16_f32) X(cvt_f32_f16) X(add_f16) X(sub_f16) X(mul_f16) X(fma_f16) X(dot2_f32_f16) \
 	X(div_scale_f32) X(div_fmas_f32) X(div_fixup_f32) X(add_f64) X(mul_f64) X(fma_f64) X(fmac_f64) X(min_f64) X(max_f64) \
 	X(cvt_f64_f32) X(cvt_f32_f64) X(cvt_f64_i32) X(cvt_f64_u32) X(exp_f32) X(log_f32) X(rsq_f32) X(sin_f32) X(cos_f32) X(rcp_f64) X(sqrt_f64) \
 	X(floor_f64) X(ceil_f64) X(trunc_f64) X(rndne_f64)
@@ -70,6 +70,13 @@ VGPU_LANES_COMPARE(VGPU_LANES_DECLARE_COMPARE)
 /* A word, the same in all lanes; a register with bits removed and others changed */
 void vgpu_lanes_fill(u32 *v, u32 value);
 void vgpu_lanes_copy(u32 *v, const u32 *from, u32 keep, u32 change);
+
+/* @bits of a register from @shift on */
+void vgpu_lanes_field(u32 *v, const u32 *from, u32 shift, u32 bits, bool sext);
+
+/* The lower or upper halves, with bits changed, as words; two of them as a word */
+void vgpu_lanes_half(u32 *v, const u32 *from, bool high, u32 change);
+void vgpu_lanes_join(u32 *v, const u32 *low, const u32 *high);
 
 /* Are the words @step apart, from lane to lane, without an overflow? */
 bool vgpu_lanes_consecutive(const u32 *v, u32 step);

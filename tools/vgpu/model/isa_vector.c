@@ -832,7 +832,7 @@ static const struct vop vops[VOPS] = {
 	ROW(0x203, "v_mad_f16", mad_f16, "hhhh", 0),
 	ROW(0x204, "v_mad_u16", mad_u16, "wwww", 0),
 	ROW(0x205, "v_mad_i16", mad_u16, "wwww", 0),
-	ROW(0x206, "v_fma_f16", fma_f16, "hhhh", 0),
+	ALL(0x206, "v_fma_f16", fma_f16, "hhhh", 0),
 	ROW(0x207, "v_div_fixup_f16", div_fixup_f16, "hhhh", 0),
 	ALL(0x208, "v_lshl_add_u64", lshl_add_u64, "qquq", GFX942),
 	ALL(0x280, "v_add_f64", add_f64, "ddd", 0),
@@ -1452,25 +1452,46 @@ static void change_sign(const struct vgpu_vop *v, u32 n, u32 *to, const u32 *fro
 	vgpu_lanes_copy(to, from, v->abs >> n & 1 ? ~sign : U32_MAX, v->neg >> n & 1 ? sign : 0);
 }
 
+/* dpp_lane() of each lane, when it was needed once */
+static const s8 *dpp_lanes(u32 control)
+{
+	static s8 lanes[0x200][VGPU_LANES];
+	static bool known[0x200];
+	u32 lane;
+
+	for (lane = 0; !known[control] && lane < VGPU_LANES; lane++)
+		lanes[control][lane] = (s8)dpp_lane(control, lane);
+	known[control] = true;
+	return lanes[control];
+}
+
+/* Lanes of the rows and banks that DPP is for */
+static u64 dpp_mask(u32 dpp)
+{
+	u64 mask = 0;
+	u32 lane;
+
+	for (lane = 0; lane < VGPU_LANES; lane++)
+		mask |= (u64)(dpp >> (28 + lane / 16) & dpp >> (24 + lane / 4 % 4) & 1) << lane;
+	return mask;
+}
+
 /* The operand that DPP takes from other lanes; @exec loses those that are to stay as they are */
 static void from_other_lanes(const struct vgpu_wave *w, const struct vgpu_vop *v, u64 *exec, u32 *to)
 {
 	const u32 *from = w->v + (v->src[0] - SRC_VGPR) * VGPU_LANES;
-	u64 takes = *exec;
+	const s8 *other = dpp_lanes(v->dpp >> 8 & 0x1ff);
+	u64 found = 0;
 	u32 lane;
-	int other;
 
 	for (lane = 0; lane < VGPU_LANES; lane++) {
-		other = dpp_lane(v->dpp >> 8 & 0x1ff, lane);
 		to[lane] = 0;
-		if (!(v->dpp >> (28 + lane / 16) & 1) || !(v->dpp >> (24 + lane / 4 % 4) & 1))
-			takes &= ~(1ULL << lane);
-		else if (other >= 0 && (*exec >> other & 1))
-			to[lane] = from[other];
-		else if (!(v->dpp >> 19 & 1))
-			takes &= ~(1ULL << lane);
+		if (other[lane] >= 0 && (*exec >> other[lane] & 1)) {
+			to[lane] = from[other[lane]];
+			found |= 1ULL << lane;
+		}
 	}
-	*exec = takes;
+	*exec &= v->value[0] & (v->dpp >> 19 & 1 ? U64_MAX : found);
 	change_sign(v, 0, to, to);
 }
 
@@ -1488,14 +1509,17 @@ static void modified(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_
 	const struct vgpu_vop *v = &i->v;
 	bool wide = v->wide >> n & 1;
 	struct source s;
-	u32 lane;
+	u32 bits;
 
 	resolve(x, w, i, v, n, v->types[n + 1], &s);
 	if (!s.v) {
 		fill(to, operand(&s, 0), wide);
 	} else if (s.select != SEL_DWORD) {
-		for (lane = 0; lane < VGPU_LANES; lane++)
-			to[lane] = (u32)operand(&s, lane);
+		bits = s.select < SEL_WORD0 ? 8 : 16;
+		vgpu_lanes_field(to, s.v, bits * (s.select < SEL_WORD0 ? s.select : s.select - SEL_WORD0), bits, s.sext);
+		if (width_of(s.type) == 16)
+			vgpu_lanes_half(to, to, false, 0);
+		change_sign(v, n, to, to);
 	} else if (wide) {
 		vgpu_lanes_copy(to, s.v, U32_MAX, 0);
 		change_sign(v, n, to + VGPU_LANES, s.v + VGPU_LANES);
@@ -1644,19 +1668,21 @@ static bool prepare(const struct vgpu_isa *x, struct vgpu_inst *i)
 			return false;
 		if (v->has_sdwa && bits == 64)
 			return false;
-		if (v->has_dpp && !n)
+		if (v->has_dpp && !n) {
 			v->from[n] = VGPU_OPERAND_DPP;
-		else if ((v->abs | v->neg) >> n & 1 || (v->has_sdwa && n < 2) || (bits == 16 && (v->opsel >> n & 1 || code < SRC_VGPR)) ||
-			 (type == 'd' && code == SRC_LITERAL))
+			v->value[n] = dpp_mask(v->dpp);
+		} else if ((v->abs | v->neg) >> n & 1 || (v->has_sdwa && n < 2) || (bits == 16 && (v->opsel >> n & 1 || code < SRC_VGPR)) ||
+			 (type == 'd' && code == SRC_LITERAL)) {
 			v->from[n] = VGPU_OPERAND_MODIFIED;
-		else if (code >= SRC_VGPR)
+		} else if (code >= SRC_VGPR) {
 			v->from[n] = VGPU_OPERAND_VECTOR;
-		else if (code < VGPU_WAVE_SGPRS && bits == 32)
+		} else if (code < VGPU_WAVE_SGPRS && bits == 32) {
 			v->from[n] = VGPU_OPERAND_SCALAR;
-		else if (vgpu_isa_constant(i, code, bits == 64, &v->value[n]))
+		} else if (vgpu_isa_constant(i, code, bits == 64, &v->value[n])) {
 			v->from[n] = VGPU_OPERAND_CONSTANT;
-		else
+		} else {
 			v->from[n] = VGPU_OPERAND_OTHER;
+		}
 	}
 	return true;
 }
@@ -1702,19 +1728,19 @@ static const struct vop vop3ps[] = {
 	ROW(0x0b, "v_pk_sub_u16", sub_u16, "www", PK16),
 	ROW(0x0c, "v_pk_max_u16", max_u16, "www", PK16),
 	ROW(0x0d, "v_pk_min_u16", min_u16, "www", PK16),
-	ROW(0x0e, "v_pk_fma_f16", fma_f16, "hhhh", PK16),
-	ROW(0x0f, "v_pk_add_f16", add_f16, "hhh", PK16),
-	ROW(0x10, "v_pk_mul_f16", mul_f16, "hhh", PK16),
+	ALL(0x0e, "v_pk_fma_f16", fma_f16, "hhhh", PK16),
+	ALL(0x0f, "v_pk_add_f16", add_f16, "hhh", PK16),
+	ALL(0x10, "v_pk_mul_f16", mul_f16, "hhh", PK16),
 	ROW(0x11, "v_pk_min_f16", min_f16, "hhh", PK16),
 	ROW(0x12, "v_pk_max_f16", max_f16, "hhh", PK16),
 	ALL(0x30, "v_pk_fma_f32", fma_f32, "ffff", PK32),
 	ALL(0x31, "v_pk_mul_f32", mul_f32, "fff", PK32),
 	ALL(0x32, "v_pk_add_f32", add_f32, "fff", PK32),
 	ROW(V_PK_MOV, "v_pk_mov_b32", mov, "uuu", PK32),
-	ROW(V_MIX_F32, "v_fma_mix_f32", fma_f32, "ffff", 0),
-	ROW(V_MIXLO_F16, "v_fma_mixlo_f16", fma_f32, "ffff", 0),
-	ROW(V_MIXHI_F16, "v_fma_mixhi_f16", fma_f32, "ffff", 0),
-	ROW(V_DOT2_F32_F16, "v_dot2_f32_f16", fma_f32, "uuuf", 0),
+	ALL(V_MIX_F32, "v_fma_mix_f32", fma_f32, "ffff", 0),
+	ALL(V_MIXLO_F16, "v_fma_mixlo_f16", fma_f32, "ffff", 0),
+	ALL(V_MIXHI_F16, "v_fma_mixhi_f16", fma_f32, "ffff", 0),
+	ALL_AS(V_DOT2_F32_F16, "v_dot2_f32_f16", fma_f32, "uuuf", 0, dot2_f32_f16),
 	ROW(V_DOT2_I32_I16, "v_dot2_i32_i16", add_u32, "uuuu", 0),
 	ROW(V_DOT2_U32_U16, "v_dot2_u32_u16", add_u32, "uuuu", 0),
 	ROW(V_DOT4_I32_I8, "v_dot4_i32_i8", add_u32, "uuuu", 0),
@@ -1818,6 +1844,103 @@ static void packed_lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct v
 	}
 }
 
+#ifdef VGPU_HAS_LANES
+
+/* Operand @n of the lower or upper result, of all lanes */
+static const u32 *part_of(const struct vop3p_inst *p, const struct source *s, u32 n, u32 bits, u32 part, u32 *to)
+{
+	bool high = (part ? p->opsel_hi : p->opsel) >> n & 1, negate = (part ? p->neg_hi : p->neg) >> n & 1;
+
+	if (!s->v) {
+		vgpu_lanes_fill(to, (u32)half(s->value, bits, high, negate));
+		return to;
+	}
+	if (bits == 16) {
+		vgpu_lanes_half(to, s->v, high, negate ? 0x8000 : 0);
+		return to;
+	}
+	if (!negate)
+		return s->v + (high ? VGPU_LANES : 0);
+	vgpu_lanes_copy(to, s->v + (high ? VGPU_LANES : 0), U32_MAX, 0x80000000);
+	return to;
+}
+
+/* As mixed() */
+static bool mixed_lanes(const struct vop3p_inst *p, const struct source *s, u32 n, u32 *to)
+{
+	struct vgpu_lanes l = { .d = to, .src = { to }, .exec = U64_MAX };
+
+	if (s->v)
+		vgpu_lanes_copy(to, s->v, U32_MAX, 0);
+	else
+		vgpu_lanes_fill(to, (u32)s->value);
+	if (p->opsel_hi >> n & 1) {
+		vgpu_lanes_half(to, to, p->opsel >> n & 1, 0);
+		if (vgpu_lanes_cvt_f32_f16(&l))
+			return false;
+	}
+	vgpu_lanes_copy(to, to, p->neg_hi >> n & 1 ? 0x7fffffff : U32_MAX, p->neg >> n & 1 ? 0x80000000 : 0);
+	return true;
+}
+
+/* Results of all lanes, to those of EXEC */
+static void keep(const struct vgpu_wave *w, u32 *d, const u32 *from)
+{
+	struct vgpu_lanes l = { .d = d, .src = { from }, .exec = vgpu_wave_exec(w) };
+
+	vgpu_lanes_mov(&l);
+}
+
+/* Return: false: nothing was written, do it lane by lane */
+static bool packed_at_once(struct vgpu_isa *x, struct vgpu_wave *w, const struct vop3p_inst *p, const struct vop *row, u32 op, u32 dst,
+			   const struct source *src)
+{
+	u32 made[3][VGPU_LANES], r[2][VGPU_LANES], *d = w->v + dst * VGPU_LANES, bits = row->flags & PK32 ? 32 : 16, part, n;
+	bool wide = row->flags & PK32, pairs = row->flags & (PK16 | PK32), mix = op >= V_MIX_F32 && op <= V_MIXHI_F16;
+	u64 exec = vgpu_wave_exec(w);
+	struct vgpu_lanes l;
+
+	if (!x->simd || !row->lanes || p->clamp || (w->mode & (MODE_FLOAT | VGPU_MODE_GPR_IDX)) != MODE_NEAREST_DENORMALS ||
+	    dst + wide >= w->vgprs)
+		return false;
+	for (part = 0; part < (pairs ? 2 : 1); part++) {
+		l.exec = U64_MAX;
+		l.d = r[part];
+		for (n = 0; row->types[n + 1]; n++) {
+			l.src[n] = made[n];
+			if (mix) {
+				if (!mixed_lanes(p, &src[n], n, made[n]))
+					return false;
+			} else if (pairs) {
+				l.src[n] = part_of(p, &src[n], n, bits, part, made[n]);
+			} else if (src[n].v) {
+				l.src[n] = src[n].v;
+			} else {
+				vgpu_lanes_fill(made[n], (u32)src[n].value);
+			}
+		}
+		if (row->lanes(&l) & exec)
+			return false;
+	}
+	if (op == V_MIXLO_F16 || op == V_MIXHI_F16) {
+		l.exec = U64_MAX;
+		l.d = r[1];
+		l.src[0] = r[0];
+		if (vgpu_lanes_cvt_f16_f32(&l) & exec)
+			return false;
+		vgpu_lanes_half(r[0], d, op == V_MIXLO_F16, 0);
+		vgpu_lanes_join(r[0], r[op == V_MIXLO_F16], r[op != V_MIXLO_F16]);
+	} else if (row->flags & PK16) {
+		vgpu_lanes_join(r[0], r[0], r[1]);
+	} else if (wide) {
+		keep(w, d + VGPU_LANES, r[1]);
+	}
+	keep(w, d, r[0]);
+	return true;
+}
+
+#endif
+
 /** vgpu_isa_vop3p() - execute VOP3P */
 void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
 {
@@ -1861,5 +1984,9 @@ void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 		if (!resolve(x, w, i, &v, n, row->flags & PK32 && (v.src[n] < VGPU_WAVE_SGPRS || v.src[n] >= SRC_VGPR) ? 'q' :
 			     row->types[0] == 'h' ? 'h' : 'u', &src[n]))
 			return;
+#ifdef VGPU_HAS_LANES
+	if (packed_at_once(x, w, &p, row, op, dst, src))
+		return;
+#endif
 	packed_lanes(x, w, &p, row, op, dst, src);
 }
