@@ -837,56 +837,115 @@ bool vgpu_lanes_in_lds(u32 *offset, const u32 *addr, u32 base, u32 bytes, u32 ld
 	return __builtin_ia32_ptestz256((vl)wrong, (vl)wrong);
 }
 
-INLINE vu gather(vu old, const void *p, const u32 *offset, u32 k, u64 exec)
+typedef u16 at16 __attribute__((aligned(1), may_alias));
+typedef u32 at32 __attribute__((aligned(1), may_alias));
+typedef u64 at64 __attribute__((aligned(1), may_alias));
+typedef vu4 at128 __attribute__((aligned(1), may_alias));
+
+/*
+ * One load for each lane. The CPU's own instruction for that is the slowest where it is emulated. Lanes
+ * that take no part read what the first one of the others does.
+ */
+INLINE vu load_words(const u8 *p, const u32 *at)
 {
-	return (vu)__builtin_ia32_gathersiv8si((vs)old, p, (vs)load(offset, k), (vs)bits_of(exec, k), 1);
+	return (vu) {
+		*(const at32 *)(p + at[0]), *(const at32 *)(p + at[1]), *(const at32 *)(p + at[2]), *(const at32 *)(p + at[3]),
+		*(const at32 *)(p + at[4]), *(const at32 *)(p + at[5]), *(const at32 *)(p + at[6]), *(const at32 *)(p + at[7]),
+	};
 }
 
-/* Two dwords of each lane, which are one access */
-INLINE void load_pair(u32 *v, const void *p, const u32 *offset, u64 exec)
+INLINE vu load_shorts(const u8 *p, const u32 *at)
 {
+	return (vu) {
+		*(const at16 *)(p + at[0]), *(const at16 *)(p + at[1]), *(const at16 *)(p + at[2]), *(const at16 *)(p + at[3]),
+		*(const at16 *)(p + at[4]), *(const at16 *)(p + at[5]), *(const at16 *)(p + at[6]), *(const at16 *)(p + at[7]),
+	};
+}
+
+INLINE vu load_bytes(const u8 *p, const u32 *at)
+{
+	return (vu) { p[at[0]], p[at[1]], p[at[2]], p[at[3]], p[at[4]], p[at[5]], p[at[6]], p[at[7]] };
+}
+
+INLINE vu4 load_four(const u8 *p)
+{
+	return *(const at128 *)p;
+}
+
+INLINE vu both(vu4 low, vu4 high)
+{
+	typedef s64 half __attribute__((vector_size(16)));
+
+	return (vu)__builtin_ia32_insert128i256((vl)__builtin_ia32_si256_si((vs4)low), (half)high, 1);
+}
+
+/* Two or four dwords of eight lanes, by dword */
+INLINE void load_pairs(vu *r, const u8 *p, const u32 *at)
+{
+	vq v[2] = {
+		{ *(const at64 *)(p + at[0]), *(const at64 *)(p + at[1]), *(const at64 *)(p + at[4]), *(const at64 *)(p + at[5]) },
+		{ *(const at64 *)(p + at[2]), *(const at64 *)(p + at[3]), *(const at64 *)(p + at[6]), *(const at64 *)(p + at[7]) },
+	};
+
+	r[0] = halves(v, false);
+	r[1] = halves(v, true);
+}
+
+INLINE void load_fours(vu *r, const u8 *p, const u32 *at)
+{
+	vu lane[4];
+	vl a, b, c, d;
 	u32 k;
 
-	EACH(k) {
-		vl at = (vl)load(offset, k), m = (vl)bits_of(exec, k);
-		vq r[2] = {
-			(vq)__builtin_ia32_gathersiv4di((vl) { 0 }, p, (vs4)__builtin_ia32_extract128i256(at, 0),
-							(vl)__builtin_ia32_pmovsxdq256((vs4)__builtin_ia32_extract128i256(m, 0)), 1),
-			(vq)__builtin_ia32_gathersiv4di((vl) { 0 }, p, (vs4)__builtin_ia32_extract128i256(at, 1),
-							(vl)__builtin_ia32_pmovsxdq256((vs4)__builtin_ia32_extract128i256(m, 1)), 1),
-		};
-		vu low = (vu)__builtin_ia32_permdi256((vl)halves(r, false), 0xd8), high = (vu)__builtin_ia32_permdi256((vl)halves(r, true), 0xd8);
-
-		*(vu_at *)(v + PART * k) = pick((vu)m, low, load(v, k));
-		*(vu_at *)(v + VGPU_LANES + PART * k) = pick((vu)m, high, load(v + VGPU_LANES, k));
-	}
+	UNROLL for (k = 0; k < 4; k++)
+		lane[k] = both(load_four(p + at[k]), load_four(p + at[k + 4]));
+	a = (vl)pair(lane[0], lane[1], 0);
+	b = (vl)pair(lane[2], lane[3], 0);
+	c = (vl)pair(lane[0], lane[1], 1);
+	d = (vl)pair(lane[2], lane[3], 1);
+	r[0] = (vu)__builtin_ia32_punpcklqdq256(a, b);
+	r[1] = (vu)__builtin_ia32_punpckhqdq256(a, b);
+	r[2] = (vu)__builtin_ia32_punpcklqdq256(c, d);
+	r[3] = (vu)__builtin_ia32_punpckhqdq256(c, d);
 }
 
 void vgpu_lanes_load(u32 *v, const void *p, const u32 *offset, u32 dwords, u64 exec)
 {
-	u32 k;
+	u32 at[PART], k, n, somewhere = offset[exec ? __builtin_ctzll(exec) : 0];
 
-	for (; dwords >= 2; dwords -= 2, v += 2 * VGPU_LANES, p = (const u64 *)p + 1)
-		load_pair(v, p, offset, exec);
-	EACH(k)
-		if (dwords)
-			*(vu_at *)(v + PART * k) = gather(load(v, k), p, offset, k, exec);
+	for (k = 0; k < PARTS && exec; k++) {
+		vu m = bits_of(exec, k), r[4];
+
+		*(vu_at *)at = pick(m, load(offset, k), all(somewhere));
+		if (dwords == 4) {
+			load_fours(r, p, at);
+		} else {
+			if (dwords > 1)
+				load_pairs(r, p, at);
+			if (dwords & 1)
+				r[dwords - 1] = load_words((const u8 *)p + 4 * (dwords - 1), at);
+		}
+		for (n = 0; n < dwords; n++) {
+			u32 *to = v + n * VGPU_LANES;
+
+			*(vu_at *)(to + PART * k) = exec == U64_MAX ? r[n] : pick(m, r[n], load(to, k));
+		}
+	}
 }
 
 void vgpu_lanes_load_part(u32 *v, const void *p, const u32 *offset, u32 bits, bool sext, u64 exec)
 {
-	u32 k;
+	u32 at[PART], k, somewhere = offset[exec ? __builtin_ctzll(exec) : 0];
 
-	EACH(k) {
-		vu r = gather((vu) { 0 }, p, offset, k, exec) << (32 - bits), m = bits_of(exec, k);
+	for (k = 0; k < PARTS && exec; k++) {
+		vu m = bits_of(exec, k), r;
 
+		*(vu_at *)at = pick(m, load(offset, k), all(somewhere));
+		r = (bits == 8 ? load_bytes(p, at) : load_shorts(p, at)) << (32 - bits);
 		r = sext ? (vu)((vs)r >> (32 - bits)) : r >> (32 - bits);
 		*(vu_at *)(v + PART * k) = pick(m, r, load(v, k));
 	}
 }
-
-typedef u64 at64 __attribute__((aligned(1), may_alias));
-typedef vu4 vu4_at __attribute__((aligned(1), may_alias));
 
 void vgpu_lanes_store(const u32 *v, void *p, const u32 *offset, u32 dwords)
 {
@@ -915,9 +974,9 @@ void vgpu_lanes_store(const u32 *v, void *p, const u32 *offset, u32 dwords)
 		lanes[2] = (vq)__builtin_ia32_punpcklqdq256((vl)high, (vl)high2);
 		lanes[3] = (vq)__builtin_ia32_punpckhqdq256((vl)high, (vl)high2);
 		UNROLL for (h = 0; h < 4; h++)
-			*(vu4_at *)((u8 *)p + offset[h]) = (vu4)__builtin_ia32_extract128i256((vl)lanes[h], 0);
+			*(at128 *)((u8 *)p + offset[h]) = (vu4)__builtin_ia32_extract128i256((vl)lanes[h], 0);
 		UNROLL for (h = 0; h < 4; h++)
-			*(vu4_at *)((u8 *)p + offset[4 + h]) = (vu4)__builtin_ia32_extract128i256((vl)lanes[h], 1);
+			*(at128 *)((u8 *)p + offset[4 + h]) = (vu4)__builtin_ia32_extract128i256((vl)lanes[h], 1);
 	}
 }
 

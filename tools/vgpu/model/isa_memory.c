@@ -387,8 +387,7 @@ static bool access_pages(struct vgpu_isa *x, struct vgpu_wave *w, const struct a
 	for (; left; left &= ~pages[n++].lanes) {
 		if (n == MAX_PAGES)
 			return false;
-		/* A part of a dword is read with the rest of it. */
-		pages[n].lanes = vgpu_lanes_in_page(offset, addr, pair, (u32)base, a->bytes < 4 ? 4 : a->bytes, left);
+		pages[n].lanes = vgpu_lanes_in_page(offset, addr, pair, (u32)base, a->bytes, left);
 		if (!pages[n].lanes || a->d16)
 			return false;
 		/* Stores come in the order of lanes: none is left between those of this page. */
@@ -787,10 +786,9 @@ static void access_lds(struct vgpu_isa *x, struct vgpu_wave *w, const struct ds 
 	u32 lane, n, from = addr[0], at[2] = { offset, 0 }, *v[2] = { dst, dst };
 	const struct access *a = &ds->a;
 	u64 exec = vgpu_wave_exec(w);
-	u32 buf[MAX_DWORDS], offsets[2][VGPU_LANES], need;
+	u32 buf[MAX_DWORDS], offsets[2][VGPU_LANES];
 
 	(void)offsets;
-	(void)need;
 	if (ds->accesses == 2) {
 		at[0] = (offset & 0xff) * a->bytes * (ds->st64 ? 64 : 1);
 		at[1] = (offset >> 8) * a->bytes * (ds->st64 ? 64 : 1);
@@ -809,9 +807,8 @@ static void access_lds(struct vgpu_isa *x, struct vgpu_wave *w, const struct ds 
 		}
 		return;
 	}
-	need = a->bytes < 4 ? 4 : a->bytes;
-	if (x->simd && (ds->accesses == 1 || !a->store) && vgpu_lanes_in_lds(offsets[0], addr, at[0], need, x->lds_bytes, exec) &&
-	    (ds->accesses == 1 || vgpu_lanes_in_lds(offsets[1], addr, at[1], need, x->lds_bytes, exec))) {
+	if (x->simd && (ds->accesses == 1 || !a->store) && vgpu_lanes_in_lds(offsets[0], addr, at[0], a->bytes, x->lds_bytes, exec) &&
+	    (ds->accesses == 1 || vgpu_lanes_in_lds(offsets[1], addr, at[1], a->bytes, x->lds_bytes, exec))) {
 		for (n = 0; n < ds->accesses && move_lanes(a, x->lds, offsets[n], v[n], exec); n++)
 			;
 		if (n == ds->accesses)

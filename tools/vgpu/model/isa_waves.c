@@ -14,6 +14,7 @@
 #define SLICE			4u		/* instructions of a wave; interpreting them takes longer than they do, and none is saved meanwhile */
 #define LATE_SLICE		16u		/* the same of slices that follow immediately */
 #define LATE_SLICES		16u		/* how many of them; then it is another workgroup's turn */
+#define LATE_NS			4096u		/* when many are late, as many as can be are due at the same time: each time costs an event */
 #define SHARED_BASE		(1ULL << 48)	/* apertures as amdkfd sets them up */
 #define PRIVATE_BASE		(2ULL << 48)
 #define VGPR_BYTES		(VGPU_LANES * 4)
@@ -208,6 +209,8 @@ enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_g
 	} while (!halted && ended < wg->waves && n++ < LATE_SLICES && follows(m, g));
 	if (x.simd)
 		vgpu_simd_end();
+	if (n > 1)
+		g->end_ns = (g->end_ns + LATE_NS - 1) & ~(u64)(LATE_NS - 1);
 	if (halted) {
 		report(m, g, halted, &x);
 		return VGPU_WORKGROUP_HALTED;
