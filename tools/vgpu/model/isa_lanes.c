@@ -840,6 +840,7 @@ bool vgpu_lanes_in_lds(u32 *offset, const u32 *addr, u32 base, u32 bytes, u32 ld
 typedef u16 at16 __attribute__((aligned(1), may_alias));
 typedef u32 at32 __attribute__((aligned(1), may_alias));
 typedef u64 at64 __attribute__((aligned(1), may_alias));
+typedef vu vu_anywhere __attribute__((aligned(1), may_alias));
 typedef vu4 at128 __attribute__((aligned(1), may_alias));
 
 /*
@@ -879,6 +880,11 @@ INLINE vu both(vu4 low, vu4 high)
 	return (vu)__builtin_ia32_insert128i256((vl)__builtin_ia32_si256_si((vs4)low), (half)high, 1);
 }
 
+INLINE bool is_same(vu a, vu b)
+{
+	return __builtin_ia32_ptestz256((vl)(a ^ b), (vl)(a ^ b));
+}
+
 /* Two or four dwords of eight lanes, by dword */
 INLINE void load_pairs(vu *r, const u8 *p, const u32 *at)
 {
@@ -909,28 +915,53 @@ INLINE void load_fours(vu *r, const u8 *p, const u32 *at)
 	r[3] = (vu)__builtin_ia32_punpckhqdq256(c, d);
 }
 
-void vgpu_lanes_load(u32 *v, const void *p, const u32 *offset, u32 dwords, u64 exec)
+INLINE void load_lanes(u32 *v, const u8 *p, const u32 *offset, u32 dwords, u64 exec, bool every)
 {
-	u32 at[PART], k, n, somewhere = offset[exec ? __builtin_ctzll(exec) : 0];
+	u32 at[PART], k, n, somewhere = every ? 0 : offset[__builtin_ctzll(exec)];
 
-	for (k = 0; k < PARTS && exec; k++) {
-		vu m = bits_of(exec, k), r[4];
+	for (k = 0; k < PARTS; k++, v += PART, offset += PART) {
+		vu m = every ? (vu) { 0 } : bits_of(exec, k), r[4], places = load(offset, 0), apart;
 
-		*(vu_at *)at = pick(m, load(offset, k), all(somewhere));
-		if (dwords == 4) {
-			load_fours(r, p, at);
+		if (!every)
+			places = pick(m, places, all(somewhere));
+		apart = places - places[0];
+		if (dwords == 1 && is_same(apart, (vu) { 0, 4, 8, 12, 16, 20, 24, 28 })) {
+			r[0] = *(const vu_anywhere *)(p + places[0]);
+		} else if (is_same(apart, (vu) { 0 })) {
+			UNROLL for (n = 0; n < dwords; n++)
+				r[n] = all(*(const at32 *)(p + places[0] + 4 * n));
 		} else {
-			if (dwords > 1)
+			*(vu_at *)at = places;
+			if (dwords == 4)
+				load_fours(r, p, at);
+			else if (dwords > 1)
 				load_pairs(r, p, at);
 			if (dwords & 1)
-				r[dwords - 1] = load_words((const u8 *)p + 4 * (dwords - 1), at);
+				r[dwords - 1] = load_words(p + 4 * (dwords - 1), at);
 		}
-		for (n = 0; n < dwords; n++) {
-			u32 *to = v + n * VGPU_LANES;
-
-			*(vu_at *)(to + PART * k) = exec == U64_MAX ? r[n] : pick(m, r[n], load(to, k));
-		}
+		UNROLL for (n = 0; n < dwords; n++)
+			*(vu_at *)(v + n * VGPU_LANES) = every ? r[n] : pick(m, r[n], load(v + n * VGPU_LANES, 0));
 	}
+}
+
+void vgpu_lanes_load(u32 *v, const void *p, const u32 *offset, u32 dwords, u64 exec)
+{
+	bool every = exec == U64_MAX;
+
+	if (!exec)
+		return;
+	if (dwords == 1 && every)
+		load_lanes(v, p, offset, 1, exec, true);
+	else if (dwords == 1)
+		load_lanes(v, p, offset, 1, exec, false);
+	else if (dwords == 2)
+		load_lanes(v, p, offset, 2, exec, false);
+	else if (dwords == 3)
+		load_lanes(v, p, offset, 3, exec, false);
+	else if (every)
+		load_lanes(v, p, offset, 4, exec, true);
+	else
+		load_lanes(v, p, offset, 4, exec, false);
 }
 
 void vgpu_lanes_load_part(u32 *v, const void *p, const u32 *offset, u32 bits, bool sext, u64 exec)

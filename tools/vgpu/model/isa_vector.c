@@ -1844,6 +1844,14 @@ static void packed_lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct v
 	}
 }
 
+/* Type of an operand of VOP3P: constants stand in the lower half */
+static char packed_type(const struct vop *row, u32 src)
+{
+	if (row->flags & PK32 && (src < VGPU_WAVE_SGPRS || src >= SRC_VGPR))
+		return 'q';
+	return row->types[0] == 'h' ? 'h' : 'u';
+}
+
 #ifdef VGPU_HAS_LANES
 
 /* Operand @n of the lower or upper result, of all lanes */
@@ -1892,17 +1900,28 @@ static void keep(const struct vgpu_wave *w, u32 *d, const u32 *from)
 }
 
 /* Return: false: nothing was written, do it lane by lane */
-static bool packed_at_once(struct vgpu_isa *x, struct vgpu_wave *w, const struct vop3p_inst *p, const struct vop *row, u32 op, u32 dst,
-			   const struct source *src)
+static bool packed_at_once(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, const struct vop3p_inst *p,
+			   const struct vgpu_vop *v, const struct vop *row, u32 op, u32 dst)
 {
-	u32 made[3][VGPU_LANES], r[2][VGPU_LANES], *d = w->v + dst * VGPU_LANES, bits = row->flags & PK32 ? 32 : 16, part, n;
+	u32 made[3][VGPU_LANES], r[2][VGPU_LANES], *d = w->v + dst * VGPU_LANES, bits = row->flags & PK32 ? 32 : 16, part, n, code;
 	bool wide = row->flags & PK32, pairs = row->flags & (PK16 | PK32), mix = op >= V_MIX_F32 && op <= V_MIXHI_F16;
 	u64 exec = vgpu_wave_exec(w);
+	struct source src[3];
 	struct vgpu_lanes l;
 
 	if (!x->simd || !row->lanes || p->clamp || (w->mode & (MODE_FLOAT | VGPU_MODE_GPR_IDX)) != MODE_NEAREST_DENORMALS ||
 	    dst + wide >= w->vgprs)
 		return false;
+	for (n = 0; row->types[n + 1]; n++) {
+		code = v->src[n];
+		if (code >= SRC_VGPR) {
+			if (code - SRC_VGPR + wide >= w->vgprs)
+				return false;
+			src[n].v = w->v + (code - SRC_VGPR) * VGPU_LANES;
+		} else if (!is_scalar(code) || !resolve(x, w, i, v, n, packed_type(row, code), &src[n])) {
+			return false;
+		}
+	}
 	for (part = 0; part < (pairs ? 2 : 1); part++) {
 		l.exec = U64_MAX;
 		l.d = r[part];
@@ -1954,7 +1973,7 @@ void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 	};
 	struct vgpu_vop v = { .src = { next & 0x1ff, next >> 9 & 0x1ff, next >> 18 & 0x1ff } };
 	const struct vop *row = op < ARRAY_SIZE(vop3ps) ? &vop3ps[op] : NULL;
-	struct source src[3] = { 0 };
+	struct source src[3];
 
 	if (vgpu_isa_is_mfma(x, op)) {
 		vgpu_isa_mfma(x, w, i);
@@ -1979,14 +1998,13 @@ void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 		vgpu_isa_unknown(x, w);
 		return;
 	}
-	for (n = 0; row->types[n + 1]; n++)
-		/* constants stand in the lower half */
-		if (!resolve(x, w, i, &v, n, row->flags & PK32 && (v.src[n] < VGPU_WAVE_SGPRS || v.src[n] >= SRC_VGPR) ? 'q' :
-			     row->types[0] == 'h' ? 'h' : 'u', &src[n]))
-			return;
 #ifdef VGPU_HAS_LANES
-	if (packed_at_once(x, w, &p, row, op, dst, src))
+	if (packed_at_once(x, w, i, &p, &v, row, op, dst))
 		return;
 #endif
+	memset(src, 0, sizeof(src));
+	for (n = 0; row->types[n + 1]; n++)
+		if (!resolve(x, w, i, &v, n, packed_type(row, v.src[n]), &src[n]))
+			return;
 	packed_lanes(x, w, &p, row, op, dst, src);
 }
