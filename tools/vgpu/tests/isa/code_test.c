@@ -212,6 +212,53 @@ static bool matrices_survive_preemption(struct setup *s)
 	return true;
 }
 
+/* The same on a device whose model is slower than it, so that slices follow each other at once: still taken off in between */
+static bool matrices_survive_preemption_of_a_late_model(struct setup *s)
+{
+	const u32 n = 64, grid[3] = { n, n, 1 }, workgroup[3] = { 16, 16, 1 };
+	struct {
+		u64 out, x, y;
+		u32 n;
+	} args = { .n = n };
+	u32 i, j, k, preemptions = 0, most = 0;
+	float *out, *x, *y;
+
+	args.out = bed_alloc(s->b, s->p, n * n * 4, (void **)&out);
+	args.x = bed_alloc(s->b, s->p, n * n * 4, (void **)&x);
+	args.y = bed_alloc(s->b, s->p, n * n * 4, (void **)&y);
+	for (i = 0; i < n * n; i++) {
+		x[i] = (float)(i * 7 % 1000) / 7;
+		y[i] = (float)(i * 13 % 1000) / 11 - 40;
+	}
+	CHECK(start(s, "matrix_multiply", &args, sizeof(args), grid, workgroup, 0, 2048));
+	s->b->access_ns = 100;
+	while (!is_done(s->signal)) {
+		for (i = 0; i < 4 && !is_done(s->signal); i++) {
+			bed_run_for(s->b, 20 * US);
+			most = s->b->m->executed > most ? s->b->m->executed : most;
+		}
+		CHECK(bed_unmap(s->b, false));
+		CHECK(bed_stat(s->b, "slots_busy") == 0);
+		CHECK(bed_runlist(s->b, &s->q, 1));
+		CHECK(preemptions++ < MANY);
+	}
+	CHECK(preemptions > 3);
+	/* more than a slice of each of the 64 waves in one run of the model */
+	CHECK(most > 64 * 4);
+	CHECK(bed_stat(s->b, "waves_saved") > 0);
+	CHECK(bed_stat(s->b, "bad_records") == 0);
+	CHECK(bed_stat(s->b, "waves_done") == 64);
+	for (i = 0; i < n; i++)
+		for (j = 0; j < n; j++) {
+			float sum = 0;
+
+			for (k = 0; k < n; k++)
+				sum += x[i * n + k] * y[k * n + j];
+			CHECK(out[i * n + j] == sum);
+		}
+	return true;
+}
+
 static bool sums_survive_preemption(struct setup *s)
 {
 	const u32 n = 64 * WORKGROUP, grid[3] = { n, 1, 1 };
@@ -694,6 +741,7 @@ int main(int argc, char **argv)
 	BOTH(vector_add, bed_xccs_2);
 	BOTH(dispatches_follow_each_other, bed_xccs_2);
 	BOTH(matrices_survive_preemption, bed_xccs_2);
+	BOTH(matrices_survive_preemption_of_a_late_model, bed_xccs_2);
 	BOTH(sums_survive_preemption, bed_xccs_2);
 	BOTH(saved_waves_are_where_a_debugger_looks, bed_gfx942);
 	BOTH(barriers_are_met_again, bed_gfx942);
