@@ -118,15 +118,10 @@ INLINE void put64(const struct vgpu_lanes *l, const vq *r)
 	put(l, l->d + VGPU_LANES, high);
 }
 
-/* Of all vectors */
-INLINE u64 mask_of64(const vq *v)
+/* Of vectors @k - 1 and @k, if @k is odd */
+INLINE u64 mask_of64(const vq v[2], u32 k)
 {
-	u64 mask = 0;
-	u32 k;
-
-	EACH(k)
-		mask |= mask_of(halves(v + 2 * k, true), k);
-	return mask;
+	return k & 1 ? mask_of(halves(v, true), k / 2) : 0;
 }
 
 #define FN(name)	u64 vgpu_lanes_##name(struct vgpu_lanes *l)
@@ -339,17 +334,19 @@ FN(ashrrev_i64)
 
 FN(mad_u64_u32)
 {
-	vq r[PARTS64], carry[PARTS64];
+	vq r[PARTS64], carry[2];
+	u64 mask = 0;
 	u32 k;
 
 	EACH64(k) {
 		vq product = (vq)__builtin_ia32_pmuludq256((vs)load32(l->src[0], k), (vs)load32(l->src[1], k));
 
 		r[k] = product + load64(l->src[2], k);
-		carry[k] = (vq)(r[k] < product);
+		carry[k & 1] = (vq)(r[k] < product);
+		mask |= mask_of64(carry, k);
 	}
 	put64(l, r);
-	l->mask = mask_of64(carry) & l->exec;
+	l->mask = mask & l->exec;
 	return 0;
 }
 
@@ -375,18 +372,21 @@ u64 vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
 #define COMPARE64(name, type, is_float) \
 u64 vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
 { \
-	vq less[PARTS64], equal[PARTS64], unordered[PARTS64]; \
+	vq compared[3][2]; \
+	u64 less = 0, equal = 0, unordered = 0; \
 	u32 k; \
 	EACH64(k) { \
 		type a = (type)load64(l->src[0], k), b = (type)load64(l->src[1], k); \
-		less[k] = (vq)(a < b); \
-		equal[k] = (vq)(a == b); \
-		if (is_float) \
-			unordered[k] = (vq)((a != a) | (b != b)); \
+		compared[0][k & 1] = (vq)(a < b); \
+		compared[1][k & 1] = (vq)(a == b); \
+		compared[2][k & 1] = is_float ? (vq)((a != a) | (b != b)) : (vq) { 0 }; \
+		less |= mask_of64(compared[0], k); \
+		equal |= mask_of64(compared[1], k); \
+		unordered |= mask_of64(compared[2], k); \
 	} \
-	l->less = mask_of64(less); \
-	l->equal = mask_of64(equal); \
-	l->unordered = is_float ? mask_of64(unordered) : 0; \
+	l->less = less; \
+	l->equal = equal; \
+	l->unordered = unordered; \
 	return 0; \
 }
 
@@ -548,16 +548,17 @@ FLOATS(dot2_f32_f16, 3, dot_halves(a, b, FC), IS_NAN)
 
 #define FLOATS64(name, first, second, third, expression, otherwise) \
 FN(name) { \
-	vq r[PARTS64], bad[PARTS64]; \
-	u64 left; \
+	vq r[PARTS64], bad[2]; \
+	u64 left = 0; \
 	u32 k; \
 	EACH64(k) { \
 		vd a = (vd)first(l->src[0], k), b = (vd)second(l->src[1], k), c = (vd)third(l->src[2], k); \
 		(void)a; (void)b; (void)c; \
 		r[k] = (vq)(expression); \
-		bad[k] = (vq)(otherwise); \
+		bad[k & 1] = (vq)(otherwise); \
+		left |= mask_of64(bad, k); \
 	} \
-	left = mask_of64(bad) & l->exec; \
+	left &= l->exec; \
 	l->exec &= ~left; \
 	put64(l, r); \
 	return left; \
