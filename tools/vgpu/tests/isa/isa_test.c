@@ -515,7 +515,8 @@ static void lanes(const struct program *p)
 
 /* ---- all lanes at once, against one after the other ---- */
 
-#define ROUNDS		6000u		/* of each kind; COUNT in the environment: so many times that */
+#define ROUNDS		20000u		/* of each kind; COUNT in the environment: so many times that */
+#define REFILL		8u		/* so many go on with what the one before has left */
 #define NEAR_MISS	1000u
 
 static u32 below(u32 n)
@@ -657,7 +658,7 @@ static void fill_randomly(struct random_state *s)
 	for (i = 0; i < VGPRS; i++) {
 		kind = below(6);
 		for (lane = 0; lane < VGPU_LANES; lane++)
-			s->v[i * VGPU_LANES + lane] = kind == 5 ? 0x3f800000 + below(1 << 24) : (u32)operand(kind < 2 ? (u32)random64() : kind);
+			s->v[i * VGPU_LANES + lane] = kind == 5 ? 0x3f800000 + below(1 << 24) : (u32)operand(kind < 2 ? (u32)random64() : kind == 4 ? 0 : kind);
 	}
 	for (lane = 0; lane < VGPU_LANES; lane++) {
 		va = near + stride * lane;
@@ -722,7 +723,10 @@ static void random_instructions(void)
 
 	for (kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
 		for (round = 0, known = 0, good = true; round < rounds && good; round++) {
-			fill_randomly(&a);
+			if (round % REFILL == 0 || a.w.state != VGPU_WAVE_RUNS)
+				fill_randomly(&a);
+			a.w.pc = CODE;
+			vgpu_isa_set_scalar(&a.w, VGPU_S_EXEC, any_exec(), true);
 			kinds[kind].any(code);
 			good = do_the_same(&a, &b, code);
 			known += b.w.state != VGPU_WAVE_HALTED;
