@@ -32,6 +32,12 @@ static u32 tests, failures;
 static const char *device;
 static bool gfx942;
 
+/* Memory of random instructions, and whether there is none but that and their code */
+#define RANDOM_BYTES	(3 * VGPU_PAGE)
+#define LAST_PAGES	(BASE + MEMORY_BYTES - RANDOM_BYTES)
+
+static bool confined;
+
 static void *at(u64 va)
 {
 	return memory + (va - BASE);
@@ -41,6 +47,8 @@ static void *ptr(void *ctx, u64 va, u32 len, u32 access)
 {
 	(void)ctx;
 	(void)access;
+	if (confined && va < LAST_PAGES && va != CODE)
+		return NULL;
 	return va >= BASE && va + len <= BASE + MEMORY_BYTES ? at(va) : NULL;
 }
 
@@ -614,8 +622,6 @@ static void any_ds(u32 *code)
 }
 
 #define RANDOM_LDS	1024u
-#define RANDOM_BYTES	(3 * VGPU_PAGE)		/* of memory, behind which there is none */
-#define LAST_PAGES	(BASE + MEMORY_BYTES - RANDOM_BYTES)
 
 struct random_state {
 	struct vgpu_wave w;
@@ -721,6 +727,7 @@ static void random_instructions(void)
 	static struct random_state a, b;
 	bool good;
 
+	confined = true;
 	for (kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
 		for (round = 0, known = 0, good = true; round < rounds && good; round++) {
 			if (round % REFILL == 0 || a.w.state != VGPU_WAVE_RUNS)
@@ -731,8 +738,11 @@ static void random_instructions(void)
 			good = do_the_same(&a, &b, code);
 			known += b.w.state != VGPU_WAVE_HALTED;
 		}
-		ok(good && known > rounds / 4, "%s of any kind: all lanes at once do what they do one after the other", kinds[kind].name);
+		if (known <= rounds / 8)
+			printf("# %u of %u are instructions that can be executed\n", known, rounds);
+		ok(good && known > rounds / 8, "%s of any kind: all lanes at once do what they do one after the other", kinds[kind].name);
 	}
+	confined = false;
 }
 
 /* ---- exceptions ---- */
