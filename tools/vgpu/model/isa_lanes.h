@@ -55,8 +55,8 @@ typedef u64 (*vgpu_lanes_fn)(struct vgpu_lanes *l);
 	X(ceil_f32) X(rndne_f32) X(floor_f32) X(cvt_f32_i32) X(cvt_f32_u32) X(cvt_i32_f32) X(cvt_u32_f32) X(cvt_f32_ubyte0) \
 	X(cvt_f32_ubyte1) X(cvt_f32_ubyte2) X(cvt_f32_ubyte3) X(cvt_f16_f32) X(cvt_f32_f16) X(add_f16) X(sub_f16) X(mul_f16) X(fma_f16) X(dot2_f32_f16) \
 	X(div_scale_f32) X(div_fmas_f32) X(div_fixup_f32) X(add_f64) X(mul_f64) X(fma_f64) X(fmac_f64) X(min_f64) X(max_f64) \
-	X(cvt_f64_f32) X(cvt_f32_f64) X(cvt_f64_i32) X(cvt_f64_u32) X(exp_f32) X(log_f32) X(rsq_f32) X(sin_f32) X(cos_f32) X(rcp_f64) X(sqrt_f64) \
-	X(floor_f64) X(ceil_f64) X(trunc_f64) X(rndne_f64)
+	X(cvt_f64_f32) X(cvt_f32_f64) X(cvt_f64_i32) X(cvt_f64_u32) X(exp_f32) X(log_f32) X(rsq_f32) X(sin_f32) X(cos_f32) \
+	X(rcp_f64) X(sqrt_f64) X(floor_f64) X(ceil_f64) X(trunc_f64) X(rndne_f64)
 
 #define VGPU_LANES_COMPARE(X) X(i32) X(u32) X(i64) X(u64) X(f32) X(f64)
 

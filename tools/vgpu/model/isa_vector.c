@@ -1692,6 +1692,7 @@ static bool prepare(const struct vgpu_isa *x, struct vgpu_inst *i)
 /** vgpu_isa_decode_vop() - what executes VOP1, VOP2, VOPC or VOP3 */
 void vgpu_isa_decode_vop(const struct vgpu_isa *x, struct vgpu_inst *i)
 {
+	(void)x;
 	if (!fields(&i->v, i))
 		return;
 	i->v.cycles = (u8)extra_cycles(i->v.op);

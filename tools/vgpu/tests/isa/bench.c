@@ -58,7 +58,8 @@ static void set_up(u32 class)
 
 	memset(memory + (DATA - BASE), 0, 0x10000);
 	isa = (struct vgpu_isa) {
-		.ptr = ptr, .simd = vgpu_simd_begin(), .now_ns = 1000000, .lds = lds, .lds_bytes = LDS, .shared_base = 1ULL << 48, .private_base = 2ULL << 48,
+		.ptr = ptr, .simd = vgpu_simd_begin(), .now_ns = 1000000, .lds = lds, .lds_bytes = LDS,
+		.shared_base = 1ULL << 48, .private_base = 2ULL << 48,
 	};
 	wave.pc = BASE + class * PAGE;
 	wave.vgprs = VGPRS;

@@ -4,6 +4,7 @@
 # takes of the CPU's: counted by valgrind, so the same on each machine
 set -eu
 count=512
+command -v valgrind >/dev/null || { echo "bench.sh: no valgrind" >&2; exit 1; }
 
 # what CMD... executes in counted()
 collected()

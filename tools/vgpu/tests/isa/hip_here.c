@@ -325,7 +325,8 @@ static void gather(const u8 *kernel, void **args, u8 *kernargs)
 int hipLaunchKernel(const void *host, dim3 grid, dim3 block, void **args, size_t shared, void *stream)
 {
 	const struct vgpu_isa machine = {
-		.ptr = same_address, .simd = vgpu_simd_begin(), .now_ns = 1000000, .clock = 5000, .shared_base = SHARED_BASE, .private_base = PRIVATE_BASE,
+		.ptr = same_address, .simd = vgpu_simd_begin(), .now_ns = 1000000, .clock = 5000,
+		.shared_base = SHARED_BASE, .private_base = PRIVATE_BASE,
 	};
 	u32 packet[16] = {
 		0, block.x | block.y << 16, block.z, grid.x * block.x, grid.y * block.y, grid.z * block.z,

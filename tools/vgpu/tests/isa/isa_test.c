@@ -67,7 +67,8 @@ static void ok(bool passed, const char *format, ...)
 static struct vgpu_isa machine(u8 *lds, u32 lds_bytes)
 {
 	return (struct vgpu_isa) {
-		.gfx942 = gfx942, .ptr = ptr, .simd = vgpu_simd_begin(), .now_ns = 1000000, .clock = 5000, .lds = lds, .lds_bytes = lds_bytes, .shared_base = SHARED_BASE,
+		.gfx942 = gfx942, .ptr = ptr, .simd = vgpu_simd_begin(), .now_ns = 1000000, .clock = 5000,
+		.lds = lds, .lds_bytes = lds_bytes, .shared_base = SHARED_BASE,
 		.private_base = PRIVATE_BASE,
 	};
 }
@@ -602,7 +603,8 @@ static void any_vop3p(u32 *code)
 		u32 d = below(VGPRS - 32);
 
 		code[0] = 0xd3800000 | op << 16 | below(2) << 15 | d;
-		code[1] = (256 + below(VGPRS - 2 - ACC)) | (256 + below(VGPRS - 2 - ACC)) << 9 | (one_in(2) ? 128 : 256 + d) << 18 | below(4) << 27;
+		code[1] = (256 + below(VGPRS - 2 - ACC)) | (256 + below(VGPRS - 2 - ACC)) << 9 | (one_in(2) ? 128 : 256 + d) << 18 |
+			  below(4) << 27;
 	}
 }
 
@@ -612,7 +614,8 @@ static void any_flat(u32 *code)
 	u32 segment = one_in(2) ? 0 : 2, scalar = segment && one_in(2), op = one_in(4) ? below(0x70) : 0x10 + below(0x16);
 
 	code[0] = 0xdc000000 | op << 18 | one_in(4) << 16 | segment << 14 | (one_in(2) ? below(0x800) & (one_in(2) ? ~3u : ~0u) : 0);
-	code[1] = (scalar ? 6 + below(2) : 2 + 2 * below(2)) | (8 + below(24)) << 8 | (scalar ? 0 : 0x7f) << 16 | one_in(4) << 23 | (one_in(8) ? below(8) : 8 + below(24)) << 24;
+	code[1] = (scalar ? 6 + below(2) : 2 + 2 * below(2)) | (8 + below(24)) << 8 | (scalar ? 0 : 0x7f) << 16 | one_in(4) << 23 |
+		  (one_in(8) ? below(8) : 8 + below(24)) << 24;
 }
 
 static void any_ds(u32 *code)
@@ -664,7 +667,8 @@ static void fill_randomly(struct random_state *s)
 	for (i = 0; i < VGPRS; i++) {
 		kind = below(6);
 		for (lane = 0; lane < VGPU_LANES; lane++)
-			s->v[i * VGPU_LANES + lane] = kind == 5 ? 0x3f800000 + below(1 << 24) : (u32)operand(kind < 2 ? (u32)random64() : kind == 4 ? 0 : kind);
+			s->v[i * VGPU_LANES + lane] = kind == 5 ? 0x3f800000 + below(1 << 24) :
+						      (u32)operand(kind < 2 ? (u32)random64() : kind == 4 ? 0 : kind);
 	}
 	for (lane = 0; lane < VGPU_LANES; lane++) {
 		va = near + stride * lane;
