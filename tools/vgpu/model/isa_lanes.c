@@ -107,7 +107,7 @@ INLINE vu4 load4(const u32 *v, u32 k)
 /* Results of 64 bits, as far as lanes take part */
 INLINE void put64(const struct vgpu_lanes *l, const vq *r)
 {
-	vu low[PARTS], high[PARTS];
+	vu low[PARTS] VGPU_UNSET, high[PARTS] VGPU_UNSET;
 	u32 k;
 
 	EACH(k) {
@@ -132,7 +132,7 @@ INLINE u64 mask_of64(const vq v[2], u32 k)
 /* The result of an expression of operands a, b, c and of d, what was there before */
 #define OPERATION(name, operands, expression) \
 FN(name) { \
-	vu r[PARTS]; \
+	vu r[PARTS] VGPU_UNSET; \
 	u32 k; \
 	EACH(k) { \
 		vu a = load(l->src[0], k), b = operands > 1 ? load(l->src[1], k) : a, c = operands > 2 ? load(l->src[2], k) : a; \
@@ -270,7 +270,7 @@ OP2(mbcnt_hi, ones_in(a & below(k, 1)) + b)
 /* The same with a carry of each lane: @in is all bits of a lane that has one */
 #define CARRY(name, expression, carries) \
 FN(name) { \
-	vu r[PARTS]; \
+	vu r[PARTS] VGPU_UNSET; \
 	u64 mask = 0; \
 	u32 k; \
 	EACH(k) { \
@@ -295,7 +295,7 @@ CARRY(subbrev_co, b - a + in, (vu)(a > b) | (in & (vu)(a == b)))
 
 #define OPERATION64(name, first, second, third, expression) \
 FN(name) { \
-	vq r[PARTS64]; \
+	vq r[PARTS64] VGPU_UNSET; \
 	u32 k; \
 	EACH64(k) { \
 		vq a = first(l->src[0], k), b = second(l->src[1], k), c = third(l->src[2], k); \
@@ -320,7 +320,7 @@ OPERATION64(lshl_add_u64, load64, load32, load64, (a << (b & 7)) + c)
 
 FN(ashrrev_i64)
 {
-	vq r[PARTS64];
+	vq r[PARTS64] VGPU_UNSET;
 	u32 k;
 
 	EACH64(k) {
@@ -334,7 +334,7 @@ FN(ashrrev_i64)
 
 FN(mad_u64_u32)
 {
-	vq r[PARTS64], carry[2];
+	vq r[PARTS64] VGPU_UNSET, carry[2] VGPU_UNSET;
 	u64 mask = 0;
 	u32 k;
 
@@ -372,7 +372,7 @@ u64 vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
 #define COMPARE64(name, type, is_float) \
 u64 vgpu_lanes_compare_##name(struct vgpu_lanes *l) \
 { \
-	vq compared[3][2]; \
+	vq compared[3][2] VGPU_UNSET; \
 	u64 less = 0, equal = 0, unordered = 0; \
 	u32 k; \
 	EACH64(k) { \
@@ -416,7 +416,7 @@ INLINE u64 put_good(struct vgpu_lanes *l, const vu *r, u64 bad)
 /* Unless it is not what the GPU's would be: @otherwise says in which lanes */
 #define FLOATS(name, operands, expression, otherwise) \
 FN(name) { \
-	vu r[PARTS]; \
+	vu r[PARTS] VGPU_UNSET; \
 	u64 bad = 0; \
 	u32 k; \
 	EACH(k) { \
@@ -548,7 +548,7 @@ FLOATS(dot2_f32_f16, 3, dot_halves(a, b, FC), IS_NAN)
 
 #define FLOATS64(name, first, second, third, expression, otherwise) \
 FN(name) { \
-	vq r[PARTS64], bad[2]; \
+	vq r[PARTS64] VGPU_UNSET, bad[2] VGPU_UNSET; \
 	u64 left = 0; \
 	u32 k; \
 	EACH64(k) { \
@@ -593,7 +593,7 @@ FLOATS64(cvt_f64_u32, none, none, none, (vd)(load32(l->src[0], k) | 0x4330000000
 
 FN(cvt_f32_f64)
 {
-	vu r[PARTS];
+	vu r[PARTS] VGPU_UNSET;
 	u64 bad = 0;
 	u32 k;
 
@@ -713,12 +713,12 @@ INLINE vd sine_or_cosine_of(vd turns, bool cosine)
 /* An operand of 32 bits and a result in 64; @bad: operands that are not for here */
 #define FUNCTION(name, expression, bad) \
 FN(name) { \
-	vu r[PARTS]; \
+	vu r[PARTS] VGPU_UNSET; \
 	u64 wrong = 0; \
 	u32 k, h; \
 	for (k = 0; k < PARTS; k++) { \
 		vu a = load(l->src[0], k); \
-		vf4 half[2]; \
+		vf4 half[2] VGPU_UNSET; \
 		UNROLL for (h = 0; h < 2; h++) { \
 			vd x = __builtin_ia32_cvtps2pd256((vf4)__builtin_ia32_extract128i256((vl)a, 0)), result; \
 			if (h) \
@@ -900,7 +900,7 @@ INLINE void load_pairs(vu *r, const u8 *p, const u32 *at)
 
 INLINE void load_fours(vu *r, const u8 *p, const u32 *at)
 {
-	vu lane[4];
+	vu lane[4] VGPU_UNSET;
 	vl a, b, c, d;
 	u32 k;
 
@@ -918,10 +918,10 @@ INLINE void load_fours(vu *r, const u8 *p, const u32 *at)
 
 INLINE void load_lanes(u32 *v, const u8 *p, const u32 *offset, u32 dwords, u64 exec, bool every)
 {
-	u32 at[PART], k, n, somewhere = every ? 0 : offset[__builtin_ctzll(exec)];
+	u32 at[PART] VGPU_UNSET, k, n, somewhere = every ? 0 : offset[__builtin_ctzll(exec)];
 
 	for (k = 0; k < PARTS; k++, v += PART, offset += PART) {
-		vu m = every ? (vu) { 0 } : bits_of(exec, k), r[4], places = load(offset, 0), apart;
+		vu m = every ? (vu) { 0 } : bits_of(exec, k), r[4] VGPU_UNSET, places = load(offset, 0), apart;
 
 		if (!every)
 			places = pick(m, places, all(somewhere));
@@ -967,7 +967,7 @@ void vgpu_lanes_load(u32 *v, const void *p, const u32 *offset, u32 dwords, u64 e
 
 void vgpu_lanes_load_part(u32 *v, const void *p, const u32 *offset, u32 bits, bool sext, u64 exec)
 {
-	u32 at[PART], k, somewhere = offset[exec ? __builtin_ctzll(exec) : 0];
+	u32 at[PART] VGPU_UNSET, k, somewhere = offset[exec ? __builtin_ctzll(exec) : 0];
 
 	for (k = 0; k < PARTS && exec; k++) {
 		vu m = bits_of(exec, k), r;
@@ -985,7 +985,7 @@ void vgpu_lanes_store(const u32 *v, void *p, const u32 *offset, u32 dwords)
 
 	for (k = 0; k < PARTS; k++, offset += PART) {
 		vu a = load(v, k), b = load(v + VGPU_LANES, k);
-		vq low = pair(a, b, 0), high = pair(a, b, 1), lanes[4];
+		vq low = pair(a, b, 0), high = pair(a, b, 1), lanes[4] VGPU_UNSET;
 		vq low2, high2;
 
 		if (dwords == 2) {

@@ -14,6 +14,19 @@
 #define VGPU_HAS_LANES 1
 #endif
 
+/*
+ * Of a large variable that is written before it is read: the kernel's build sets others to zero first,
+ * which takes longer than what is done with them.
+ */
+#if defined(__has_attribute)
+#if __has_attribute(uninitialized)
+#define VGPU_UNSET	__attribute__((uninitialized))
+#endif
+#endif
+#ifndef VGPU_UNSET
+#define VGPU_UNSET
+#endif
+
 /**
  * struct vgpu_lanes - an operation
  * @d: where the result goes, a word of each lane; the upper halves of 64 bits follow behind the

@@ -204,7 +204,7 @@ static bool multiply_rows(const struct vgpu_isa *x, const struct mfma *f, const 
 	u32 of_reg = 32 / types[f->type].bits, of_lane = f->regs * of_reg, depth = of_lane * (VGPU_LANES / f->size) / f->blocks;
 	u32 block, row, k, at, lane, reg;
 	bool flush = !x->gfx942 && (f->type == TYPE_F16 || f->type == TYPE_BF16);
-	const u32 *line_a[MAX_DEPTH], *line_b[MAX_DEPTH];
+	const u32 *line_a[MAX_DEPTH] VGPU_UNSET, *line_b[MAX_DEPTH] VGPU_UNSET;
 
 	for (k = 0; k < of_lane; k++)
 		if (!vgpu_lanes_elements(work.a[k], a->v[k / of_reg], type_of[f->type], k % of_reg, flush) ||
@@ -254,7 +254,7 @@ void vgpu_isa_mfma(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 	const struct mfma *f = &mfmas[(word >> 16 & 0x7f) - FIRST_OP];
 	u32 base = word >> 15 & 1 ? w->acc : 0, *d;
 	const u32 *c = NULL;
-	struct matrix a, b;
+	struct matrix a VGPU_UNSET, b VGPU_UNSET;
 	u64 constant = 0;
 
 	/* CBSZ and ABID give one block's A to others, BLGP permutes B's lanes, or negates what has 64 bits. */

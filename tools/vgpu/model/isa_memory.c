@@ -380,9 +380,9 @@ static bool access_pages(struct vgpu_isa *x, struct vgpu_wave *w, const struct a
 	struct {
 		u64 lanes;
 		u8 *p;
-	} pages[MAX_PAGES];
+	} pages[MAX_PAGES] VGPU_UNSET;
 	u64 exec = vgpu_wave_exec(w), left = exec, va;
-	u32 offset[VGPU_LANES], n = 0, i, lane;
+	u32 offset[VGPU_LANES] VGPU_UNSET, n = 0, i, lane;
 
 	for (; left; left &= ~pages[n++].lanes) {
 		if (n == MAX_PAGES)
@@ -786,7 +786,7 @@ static void access_lds(struct vgpu_isa *x, struct vgpu_wave *w, const struct ds 
 	u32 lane, n, from = addr[0], at[2] = { offset, 0 }, *v[2] = { dst, dst };
 	const struct access *a = &ds->a;
 	u64 exec = vgpu_wave_exec(w);
-	u32 buf[MAX_DWORDS], offsets[2][VGPU_LANES];
+	u32 buf[MAX_DWORDS], offsets[2][VGPU_LANES] VGPU_UNSET;
 
 	(void)offsets;
 	if (ds->accesses == 2) {

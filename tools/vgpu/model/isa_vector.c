@@ -1531,8 +1531,8 @@ static void modified(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_
 static void all_lanes(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
 {
 	const struct vgpu_vop *v = &i->v;
-	u32 n, made[3][2 * VGPU_LANES];
-	struct vgpu_lanes l;
+	u32 made[3][2 * VGPU_LANES] VGPU_UNSET, n;
+	struct vgpu_lanes l VGPU_UNSET;
 	u64 result, left;
 
 	x->cycles += v->cycles;
@@ -1904,11 +1904,12 @@ static void keep(const struct vgpu_wave *w, u32 *d, const u32 *from)
 static bool packed_at_once(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, const struct vop3p_inst *p,
 			   const struct vgpu_vop *v, const struct vop *row, u32 op, u32 dst)
 {
-	u32 made[3][VGPU_LANES], r[2][VGPU_LANES], *d = w->v + dst * VGPU_LANES, bits = row->flags & PK32 ? 32 : 16, part, n, code;
+	u32 made[3][VGPU_LANES] VGPU_UNSET, r[2][VGPU_LANES] VGPU_UNSET;
+	u32 *d = w->v + dst * VGPU_LANES, bits = row->flags & PK32 ? 32 : 16, part, n, code;
 	bool wide = row->flags & PK32, pairs = row->flags & (PK16 | PK32), mix = op >= V_MIX_F32 && op <= V_MIXHI_F16;
 	u64 exec = vgpu_wave_exec(w);
-	struct source src[3];
-	struct vgpu_lanes l;
+	struct source src[3] VGPU_UNSET;
+	struct vgpu_lanes l VGPU_UNSET;
 
 	if (!x->simd || !row->lanes || p->clamp || (w->mode & (MODE_FLOAT | VGPU_MODE_GPR_IDX)) != MODE_NEAREST_DENORMALS ||
 	    dst + wide >= w->vgprs)
@@ -1974,7 +1975,7 @@ void vgpu_isa_vop3p(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 	};
 	struct vgpu_vop v = { .src = { next & 0x1ff, next >> 9 & 0x1ff, next >> 18 & 0x1ff } };
 	const struct vop *row = op < ARRAY_SIZE(vop3ps) ? &vop3ps[op] : NULL;
-	struct source src[3];
+	struct source src[3] VGPU_UNSET;
 
 	if (vgpu_isa_is_mfma(x, op)) {
 		vgpu_isa_mfma(x, w, i);
