@@ -1678,7 +1678,8 @@ static inline void policy_begin_choice(struct gpreempt_policy_queue *q)
 {
 	bool demand = q->pass.demand[1];
 
-	q->came = demand & !q->had_demand;
+	/* It has, and had not. */
+	q->came = demand > q->had_demand;
 	q->had_demand = demand;
 	q->effective_priority = q->set.priority;
 	q->in_the_way = false;
