@@ -8,8 +8,8 @@
  * measured as lines that tools/testing/bench/bench.py reads, one record each, and judges nothing but this: every item of work is done exactly
  * once, or the exit status is 1.
  *
- * A tenant is one program with one queue. It is a process of its own, except that the competitor "suspend-ioctl", which by its nature knows
- * the queues of one process only, has all tenants as threads of one.
+ * A tenant is one program with one queue. It is a process of its own unless its scenario says that it is a thread beside others. The
+ * competitor "suspend-ioctl" by its nature knows the queues of one process only: it has all tenants as threads of one.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -82,6 +82,7 @@ static const uint32_t level_kfd_priority[LEVELS] = { 0, 7, 15 };
  * @generations: of waves, one after the other, that a kernel has
  * @requests: at most so many; 0: as many as arrive
  * @warm: requests arrive before the window, too; those are not counted
+ * @joins: it is a thread of the process of the tenant before it
  */
 struct spec {
 	char name[32];
@@ -101,6 +102,7 @@ struct spec {
 	uint32_t generations;
 	uint32_t requests;
 	bool warm;
+	bool joins;
 };
 
 struct scenario {
@@ -251,7 +253,7 @@ static int index_of(const char *const *names, int count, const char *name)
 	return -1;
 }
 
-static void set(struct spec *s, uint32_t *count, const char *key, const char *value, const char *path)
+static void set(struct spec *s, uint32_t *count, bool *together, const char *key, const char *value, const char *path)
 {
 	double number = atof(value);
 	int i;
@@ -296,6 +298,8 @@ static void set(struct spec *s, uint32_t *count, const char *key, const char *va
 		s->warm = number;
 	} else if (!strcmp(key, "count")) {
 		*count = number;
+	} else if (!strcmp(key, "together")) {
+		*together = number;
 	} else {
 		die("%s: %s is unknown", path, key);
 	}
@@ -305,6 +309,7 @@ static void read_tenant(struct scenario *sc, char *words, const char *path)
 {
 	struct spec s = { .level = -1, .burst = 1, .kernels = 1, .steps = 1, .percent = 100, .generations = 1 };
 	char *word, *save = NULL;
+	bool together = false;
 	uint32_t count = 1;
 
 	for (word = strtok_r(words, " \t\n", &save); word; word = strtok_r(NULL, " \t\n", &save)) {
@@ -313,7 +318,7 @@ static void read_tenant(struct scenario *sc, char *words, const char *path)
 		if (!equal)
 			die("%s: '%s' is no KEY=VALUE", path, word);
 		*equal = '\0';
-		set(&s, &count, word, equal + 1, path);
+		set(&s, &count, &together, word, equal + 1, path);
 	}
 	if (s.level < 0 || !s.kernel_min_ns || !s.kernels || !s.steps || !s.burst || !s.generations || s.kernel_max_ns < s.kernel_min_ns ||
 	    s.gap_max_ns < s.gap_min_ns)
@@ -324,6 +329,7 @@ static void read_tenant(struct scenario *sc, char *words, const char *path)
 		if (sc->count == MAX_TENANTS)
 			die("%s: more than %d tenants", path, MAX_TENANTS);
 		sc->tenant[sc->count++] = s;
+		s.joins = together;
 	}
 }
 
@@ -683,7 +689,7 @@ static void process(struct tenant *first, uint32_t count)
 	int err;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpriority(PRIO_PROCESS, 0, count > 1 ? 0 : level_nice[first->spec.level]);
+	setpriority(PRIO_PROCESS, 0, competitor->suspend ? 0 : level_nice[first->spec.level]);
 	err = kfd_client_open(&client);
 	for (i = 0; i < count; i++) {
 		first[i].client = &client;
@@ -1015,13 +1021,16 @@ static void make_run(const struct scenario *sc, uint32_t slots)
 
 static void start_processes(void)
 {
-	uint32_t each = competitor->suspend ? shared->nr_tenants : 1, i;
 	uint64_t deadline = kfd_now_ns() + PATIENCE_NS;
+	uint32_t each, i;
 
 	fflush(stdout);
-	for (i = 0; i < shared->nr_tenants; i += each)
+	for (i = 0; i < shared->nr_tenants; i += each) {
+		for (each = 1; i + each < shared->nr_tenants && (competitor->suspend || shared->tenant[i + each].spec.joins); each++)
+			;
 		if (!fork())
 			process(&shared->tenant[i], each);
+	}
 	while (__atomic_load_n(&shared->ready, __ATOMIC_ACQUIRE) < shared->nr_tenants) {
 		for (i = 0; i < shared->nr_tenants; i++)
 			if (shared->tenant[i].err)

@@ -16,14 +16,17 @@ Touches: $BUILD (through make), DIR (default $BUILD/bench), with --document Docu
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
 
+import costs
 import document
 import results
 import svg
+import yardstick
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.abspath(os.path.join(HERE, "../../.."))
@@ -39,12 +42,15 @@ LATE_US = 5000
 VGPU = {"preset": "small", "vram_mb": 64, "hbm_bytes_per_us": 109000, "poll_ns": 50000, "tlb": "cached"}
 FULL_SAVE_US = 32 * (512 * 256 + 512 + 128) / VGPU["hbm_bytes_per_us"]
 TRAP_US, RUNLIST_US, DISPATCH_US = 10, 20, 2
+# What scenarios with the costs of an MI308X have instead
+LARGE_SAVE_US = FULL_SAVE_US * VGPU["hbm_bytes_per_us"] / 458000
 RING_US, LOOK_US = 1, VGPU["poll_ns"] / 1000
 MODEL = {
-    "device": "gfx90a, 8 compute units; hardware scheduler (HWS) unless the scenario says otherwise",
-    "saving or restoring a full device": f"{FULL_SAVE_US:.1f} us",
+    "device": "gfx90a, 8 compute units; hardware scheduler (HWS) unless the scenario says otherwise; some are like an MI308X in what saving takes",
+    "saving or restoring a full device": f"{FULL_SAVE_US:.1f} us; {LARGE_SAVE_US:.1f} us where it is like an MI308X",
     "trap handler, each way": f"{TRAP_US} us",
-    "a runlist or unmap request": f"{RUNLIST_US} us",
+    "an unmap request": f"{RUNLIST_US} us",
+    "a runlist until queues are connected": f"{costs.CONNECT_US[0]} us; {costs.CONNECT_US[1]} us for each process in scenarios whose name says slow-connect",
     "from a packet to its first waves": f"{DISPATCH_US} us",
     "until the driver's doorbell is seen": f"{RING_US} us",
     "until a program's doorbell is seen": f"{LOOK_US:.0f} us at most; less if the program sleeps before",
@@ -82,10 +88,11 @@ def build():
 
 
 def split(names, headers, jobs):
-    """As equal parts as it goes, the longest first. Those for which the driver has other parameters have guests of their own."""
-    special = sorted({headers[n].get("amdgpu", "") for n in names} - {""})
-    parts = [[n for n in names if headers[n].get("amdgpu", "") == s] for s in special]
-    names = [n for n in names if "amdgpu" not in headers[n]]
+    """As equal parts as it goes, the longest first. Those for which the driver or the device has other parameters have guests of their own."""
+    def modules(name):
+        return headers[name].get("amdgpu", ""), headers[name].get("vgpu", "")
+    parts = [[n for n in names if modules(n) == s] for s in sorted({modules(n) for n in names} - {("", "")})]
+    names = [n for n in names if modules(n) == ("", "")]
     return halve(names, headers, jobs) + parts if names else parts
 
 
@@ -102,7 +109,7 @@ def halve(names, headers, jobs):
 class Guest(threading.Thread):
     """One VM with some of the scenarios."""
 
-    def __init__(self, amdgpu, names, headers, out, reader, turn):
+    def __init__(self, amdgpu, names, headers, scenarios, out, reader, turn):
         super().__init__()
         self.turn = turn
         self.log = os.path.join(out, f"guest-{names[0]}")
@@ -110,7 +117,7 @@ class Guest(threading.Thread):
         arguments = " ".join(f"{k}={v}" for k, v in VGPU.items()) + " " + headers[names[0]].get("vgpu", "")
         timeout_s = max(TIMEOUT_S, LONG_FACTOR * sum(headers[n]["cost"] / 1000 for n in names if "long" in headers[n]))
         self.argv = [os.path.join(TOP, "tools/testing/vm/vm"), "run", "--gpu", "fast", "--vgpu-args", arguments, "--amdgpu", amdgpu, "--icount",
-                     "--amdgpu-args", headers[names[0]].get("amdgpu", ""), "--timeout", str(int(timeout_s)), "--out", self.log, "--add", f"{SCENARIOS}:/scenarios", "--",
+                     "--amdgpu-args", headers[names[0]].get("amdgpu", ""), "--timeout", str(int(timeout_s)), "--out", self.log, "--add", f"{scenarios}:/scenarios", "--",
                      "bench", *(f"/scenarios/{n}" for n in names)]
 
     def run(self):
@@ -121,7 +128,7 @@ class Guest(threading.Thread):
         self.status = vm.returncode
 
 
-def measure(amdgpu, names, headers, out, jobs):
+def measure(amdgpu, names, headers, scenarios, out, jobs):
     """{scenario: {competitor: Run}}; raw.txt"""
     begun = time.monotonic()
 
@@ -129,7 +136,7 @@ def measure(amdgpu, names, headers, out, jobs):
         what = "not in this build" if run.absent else "done" if run.good else f"WENT WRONG {' '.join(run.problems)}"
         say(f"  {time.monotonic() - begun:5.0f} s  {run.scenario}, {run.competitor}: {what}")
     turn = threading.Semaphore(jobs)
-    guests = [Guest(amdgpu, part, headers, out, results.Reader(tell), turn) for part in split(names, headers, jobs)]
+    guests = [Guest(amdgpu, part, headers, scenarios, out, results.Reader(tell), turn) for part in split(names, headers, jobs)]
     for g in guests:
         g.start()
     for g in guests:
@@ -182,8 +189,13 @@ def main():
     parser.add_argument("scenario", nargs="*", help="default: all of tools/testing/bench/scenarios that are not long")
     opts = parser.parse_args()
 
-    known = sorted(n for n in os.listdir(SCENARIOS) if n != "README")
-    headers = {n: header(os.path.join(SCENARIOS, n)) for n in known}
+    out = os.path.abspath(opts.out)
+    scenarios = os.path.join(out, "scenarios")
+    shutil.rmtree(scenarios, ignore_errors=True)
+    shutil.copytree(SCENARIOS, scenarios, ignore=shutil.ignore_patterns("README"))
+    costs.write(scenarios)
+    known = sorted(os.listdir(scenarios))
+    headers = {n: header(os.path.join(scenarios, n)) for n in known}
     usual = [n for n in known if "long" not in headers[n]]
     names = opts.scenario or usual
     for name in set(names) - set(known):
@@ -191,8 +203,6 @@ def main():
     if opts.document and set(names) != set(usual):
         fail("--document is for all scenarios that are not long")
     begun = time.monotonic()
-    out = os.path.abspath(opts.out)
-    os.makedirs(out, exist_ok=True)
     second = None
     if opts.again:
         runs, good = again(opts.again[0])
@@ -204,25 +214,34 @@ def main():
         except subprocess.CalledProcessError as e:
             fail(f"{' '.join(e.cmd)} failed with status {e.returncode}")
         say(f"bench: {len(names)} scenarios in {min(opts.jobs, len(names))} virtual machines")
-        runs, good = measure(amdgpu, names, headers, out, opts.jobs)
+        runs, good = measure(amdgpu, names, headers, scenarios, out, opts.jobs)
         if opts.twice or opts.document:
             os.makedirs(os.path.join(out, "second"), exist_ok=True)
-            second = measure(amdgpu, names, headers, os.path.join(out, "second"), opts.jobs)
+            second = measure(amdgpu, names, headers, scenarios, os.path.join(out, "second"), opts.jobs)
+    if opts.again:
+        runs = {n: of for n, of in runs.items() if n in names}
     unfinished = [f"{s} {c}" for s, of in runs.items() for c, r in of.items() if not (r.complete or r.absent)]
     if unfinished or set(names) - set(runs):
         fail(f"incomplete: {', '.join(unfinished) or 'no result'}")
 
-    figures = results.analyse(runs)
+    costs_of = costs.analyse(runs, results.summarise)
+    figures = {n: of for n, of in results.analyse(runs).items() if not n.startswith(costs.PREFIX)}
+    say("bench: the yardstick: the model alone, against what was measured on an MI308X")
+    measured, good_yardstick = yardstick.measure()
+    good &= good_yardstick
     bench = {
         "clock": "virtual", "device": "virtual", "model": MODEL, "vgpu": VGPU,
         "summary": results.summary(figures, RING_US),
+        "thresholds": results.thresholds(figures),
+        "yardstick": measured,
+        "preemption_cost": costs_of,
         "criteria": results.criteria(figures, {n: headers[n]["criteria"].split() for n in names if "criteria" in headers[n]}),
         "scenarios": {n: {"title": headers[n]["title"], "follows": headers[n].get("what", ""), "competitors": figures[n]}
                       for n in sorted(known, key=lambda n: (-headers[n]["cost"], n)) if n in figures and n != "timeline"},
     }
     if second:
         good &= second[1]
-        figures_second = results.analyse(second[0])
+        figures_second = {n: of for n, of in results.analyse(second[0]).items() if n in figures}
         bench["agreement"] = results.agreement(figures, figures_second)
         bench["summary_agreement"] = results.summary_agreement(figures, figures_second, RING_US)
         bench["summary_second"] = results.summary(figures_second, RING_US)

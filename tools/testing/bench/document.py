@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """document - bench.json as tables: for the terminal and for Documentation/performance.rst"""
 import results
+import yardstick
 
 COLUMNS = ("", "p50", "p99", "p99.9", "max", "p50/alone", "p99/alone", "loss", "CPU", "wake-ups/s")
 ABSENT = "not in this build"
@@ -121,6 +122,65 @@ def agreement_rows(agreement):
              f"{a['too_far']} of {a['count']}") for name, a in agreement.items()]
 
 
+THRESHOLD_HEAD = ("scenario", "figure", "at most", "reached")
+THRESHOLD_FIGURES = {"p99_over_alone": ("p99 over alone", ""), "be_loss_pct": ("loss beyond the foreground's share", " %")}
+
+
+def threshold_rows(thresholds):
+    return [(t["scenario"], THRESHOLD_FIGURES[t["figure"]][0], f"{t['bound']:g}{THRESHOLD_FIGURES[t['figure']][1]}",
+             f"{t['value']:g}{THRESHOLD_FIGURES[t['figure']][1]}" + ("" if t["met"] else " (missed)")) for t in thresholds]
+
+
+YARDSTICK_HEAD = ("scenario", "as", "figure", "measured", "model", "ratio")
+
+
+def yardstick_value(f, key):
+    return f"{f[key] / 10:g} %" if f["unit"] == "per mille" else ms(f[key]) + " ms"
+
+
+def yardstick_rows(section):
+    table = []
+    for f in section["figures"]:
+        figure = yardstick.FIGURES.get(f["figure"], f"{f['figure']} programs, an iteration of each")
+        table.append((f["scenario"], f["as"].replace("-", " "), figure, yardstick_value(f, "measured"), yardstick_value(f, "model"),
+                      f"{f['ratio']:.2f}" + (" (fitted)" if f["fitted"] else "" if f["within"] else f" ({f['why']})")))
+    return table
+
+
+BOTH_HEAD = ("", "p50", "p99", "p99/alone", "loss", "p50", "p99", "p99/alone", "loss")
+
+
+def both_costs(bench):
+    """Each scenario that there is at two costs of a runlist, one table each"""
+    out = []
+    for name, fast in bench["scenarios"].items():
+        slow = bench["scenarios"].get(name + results.SLOW)
+        if not slow:
+            continue
+        table = []
+        for competitor in results.COMPETITORS:
+            pair = [of["competitors"].get(competitor) for of in (fast, slow)]
+            if not all(pair) or any(r["absent"] for r in pair):
+                continue
+            cells = []
+            for r in pair:
+                least = ">" if r["unserved"] else ""
+                cells += [ms(r["latency"]["p50_us"]), least + ms(r["latency"]["p99_us"]), least + ratio(r["p99_over_alone"]), percent(r["be_loss_pct"])]
+            table.append((title_of(competitor, pair[0]), *cells))
+        out += [fast["title"] + ":", "", rst_table(BOTH_HEAD, table), ""]
+    return "\n".join(out).rstrip()
+
+
+COST_HEAD = ("processes", "queues of each", "of the device", "connect", "decision to saved", "decision to running", "device time lost")
+
+
+def cost_rows(costs):
+    def us_of(value):
+        return "-" if value is None else f"{value:.0f} us"
+    return [(str(c["processes"]), str(c["queues_each"]), f"{c['percent']} %", f"{c['connect_us']} us", us_of(c["save_us_p50"]), us_of(c["resume_us_p50"]),
+             us_of(c["lost_us"])) for c in costs]
+
+
 CRITERIA_HEAD = ("criteria", "scheduler", "", "value", "met")
 
 
@@ -139,6 +199,12 @@ def terminal(bench):
             out += [aligned(("phases, p50 / p99 in us", *PHASE_HEAD[1:]), phases), ""]
     if len(bench["summary"]) > 1:
         out += [aligned(("goals", *GOAL_HEAD[1:]), goal_rows(bench["summary"])), ""]
+    if bench.get("preemption_cost"):
+        out += ["what a preemption costs", aligned(COST_HEAD, cost_rows(bench["preemption_cost"])), ""]
+    if bench.get("yardstick"):
+        out += [aligned(("yardstick", *YARDSTICK_HEAD[1:]), yardstick_rows(bench["yardstick"])), ""]
+    if bench.get("thresholds"):
+        out += [aligned(("thresholds", *THRESHOLD_HEAD[1:]), threshold_rows(bench["thresholds"])), ""]
     if bench.get("criteria"):
         out += [aligned(CRITERIA_HEAD, criteria_rows(bench["criteria"])), ""]
     if "agreement" in bench:
@@ -166,6 +232,11 @@ def tables(bench):
     """Documentation/performance-tables.txt: parts that performance.rst includes by their names"""
     parts = {
         "GOALS": rst_table(GOAL_HEAD, goal_rows(bench["summary"])),
+        "THRESHOLDS": rst_table(THRESHOLD_HEAD, threshold_rows(bench["thresholds"])),
+        "YARDSTICK": rst_table(YARDSTICK_HEAD, yardstick_rows(bench["yardstick"])),
+        "BOTH": both_costs(bench),
+        "COSTS": rst_table(COST_HEAD, cost_rows(bench["preemption_cost"])),
+        "CRITERIA": rst_table(CRITERIA_HEAD, criteria_rows([c for c in bench["criteria"] if c["competitor"] in ("stock", "gpreempt", "doorbell")])),
         "MODEL": rst_table(("parameter", "value"), [(k, str(v)) for k, v in bench["model"].items()]),
         "SUMMARY": rst_table(SUMMARY_HEAD, summary_rows(bench["summary_agreement"])),
         "AGREEMENT": rst_table(AGREE_HEAD, agreement_rows(bench["agreement"])),

@@ -104,6 +104,21 @@ class Run:
         """Share of the device's waves in the window."""
         return sum(t["wave_ns"] for t in tenants) / (self.window["slots"] * self.elapsed())
 
+    def end_late(self):
+        """
+        For how long programs were kept waiting by the guest when the device had done their request: the scheduler gave the device back before. It is the most
+        that is known of it, for the end is seen later than it is.
+        """
+        decisions = sorted((ns - (v["elapsed_ns"] if name == "gpreempt_resume" else 0), name) for ns, name, v in self.events
+                           if name in ("gpreempt_resume", "gpreempt_inversion"))
+        late = []
+        for submit, _, done in self.submissions():
+            i = bisect.bisect_left(decisions, (done, "")) - 1
+            # The last one within the request, unless it was to preempt
+            if i >= 0 and decisions[i][0] > submit and decisions[i][1] == "gpreempt_resume":
+                late.append(done - decisions[i][0])
+        return late
+
     def items(self):
         return {k: sum(t[k] for t in self.tenants) for k in ("done", "lost", "twice")}
 
@@ -226,7 +241,8 @@ def summarise(run, alone, background):
     }
     # What the device took from seeing a request until it reported that the waves are saved
     result["device"] = {"saves": s.get("saves", 0), "save_us_mean": us(s["save_ns"] / s["saves"]) if s.get("saves") else None}
-    result["guest"] = {"device_cpu_pct": round(s.get("device_cpu_ns", 0) / run.elapsed() * 100, 1), "late_us_max": us(max(run.late(), default=None))}
+    result["guest"] = {"device_cpu_pct": round(s.get("device_cpu_ns", 0) / run.elapsed() * 100, 1), "late_us_max": us(max(run.late(), default=None)),
+                       "end_late_us_max": us(max(run.end_late(), default=None))}
     return result
 
 
@@ -282,6 +298,28 @@ def criteria(figures, wanted):
                 met = value is not None and (value >= bound if kind == "least" else value <= bound and not (r["unserved"] and what.startswith("online")))
                 result.append({"scenario": scenario, "competitor": competitor, "criterion": what, "bound": bound,
                                "value": None if value is None else round(value, 3), "met": met if value is not None else None})
+    return result
+
+
+# Of each scenario that is there with two costs of a runlist, the second one has this in its name.
+SLOW = "-slow-connect"
+# What is promised of the default on a model with the costs of an MI308X, for the lower and the higher cost: (scenario, figure, bound at each)
+THRESHOLDS = (
+    ("intensive", "p99_over_alone", (1.10, 1.35)),
+    ("intensive", "be_loss_pct", (5, 5)),
+    ("decode", "p99_over_alone", (1.3, 1.3)),
+    ("decode", "be_loss_pct", (10, 10)),
+)
+
+
+def thresholds(figures):
+    """[one entry for each that can be judged]"""
+    result = []
+    for scenario, figure, bounds in THRESHOLDS:
+        for name, bound in zip((scenario, scenario + SLOW), bounds):
+            r = get(figures, name, "gpreempt")
+            if r and r[figure] is not None:
+                result.append({"scenario": name, "figure": figure, "bound": bound, "value": r[figure], "met": r[figure] <= bound and not r["unserved"]})
     return result
 
 
