@@ -121,8 +121,11 @@ class Guest(threading.Thread):
                      "bench", *(f"/scenarios/{n}" for n in names)]
 
     def run(self):
-        with self.turn, subprocess.Popen(self.argv, stdout=subprocess.PIPE, text=True, errors="replace") as vm:
+        # Of a bench that is broken off there is at least this: --again takes it.
+        with self.turn, open(f"{self.log}.txt", "w", buffering=1) as log, \
+             subprocess.Popen(self.argv, stdout=subprocess.PIPE, text=True, errors="replace") as vm:
             for line in vm.stdout:
+                log.write(line)
                 self.lines.append(line)
                 self.reader.take(line)
         self.status = vm.returncode
