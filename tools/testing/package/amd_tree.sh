@@ -167,7 +167,7 @@ compile()
 	mkdir -p "$cache/build"
 	[ -e "$tree" ] || cp -rl "$cache/$2" "$tree"
 	rsync -rlp --checksum --delete --exclude='*.o' --exclude='*.cmd' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' \
-		--exclude='*.order' --exclude='*.symvers' --exclude='*.d' --exclude='.tmp_*' --exclude=/amd/dkms/config/config.h "$cache/$2/" "$tree/"
+		--exclude='*.order' --exclude='*.symvers' --exclude='*.d' --exclude='.tmp_*' --exclude=/amd/dkms/config/config.h "$cache/$2/" "$tree/" >&2
 	cmp -s "$3" "$tree/amd/dkms/config/config.h" || cp "$3" "$tree/amd/dkms/config/config.h"
 	follow "$tree"
 	if [ "$2" = test ]; then
