@@ -255,6 +255,8 @@ TEST_F_TIMEOUT(scheduler, maximum_hold_ends_a_wait_that_looks_like_work, 120)
 
 	*flag = 0;
 	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 50));
+	/* A preemption of the test before may have waited for the CPU, and have used the budget up. */
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
 	low = worker(_metadata, LOW_NICE, 1, self->slots / 2, 10, 5 * MS);
 	high = worker(_metadata, 0, 1, 8, 1, MS);
 	kfd_work_wait_for(&high->work[0], flag);
