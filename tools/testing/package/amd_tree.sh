@@ -357,6 +357,8 @@ untouched()
 	if ! release_for "$1" >"$scratch/release.$1"; then
 		head -n 2 "$scratch/release.$1" | paste -sd ' ' >"$scratch/why.$1"
 		grep '^it builds for none of .*error:' "$scratch/why.$1" || { cat "$scratch/release.$1"; return 1; }
+		# A package that is supported builds for some release of each kernel.
+		"$hooks_sh" --compiled | grep -xF "$series" >/dev/null || { cat "$scratch/release.$1"; return 1; }
 		: >"$scratch/release.$1"
 		skip "$(cat "$scratch/why.$1")"
 	fi
