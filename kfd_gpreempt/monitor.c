@@ -257,12 +257,8 @@ static void monitor_make_dormant(struct gpreempt_node *gn, u64 now_ns)
 		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
 		const struct gpreempt_view *view;
 
-		if (gq->policy.had_demand) {
-			i++;
-			continue;
-		}
 		/* Pairs with the release where it is published. */
-		view = smp_load_acquire(&gq->view.pointers);
+		view = gq->policy.had_demand ? NULL : smp_load_acquire(&gq->view.pointers);
 		/* Memory of the device is not read without a look at whether it answers. */
 		if (!view || view->vram ||
 		    !gpreempt_policy_dormant(&gn->policy, &gq->policy, now_ns,
