@@ -170,16 +170,14 @@ int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *
 
 int gpreempt_list_jobs(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues, uint64_t **jobs)
 {
-	struct gpreempt_info info;
-	struct gpreempt_node_info *nodes;
+	struct gpreempt_info info = { 0 };
 	int error;
 
 	*queues = NULL;
 	*jobs = NULL;
-	error = gpreempt_list_nodes(handle, &info, &nodes);
-	if (error < 0)
+	error = command(handle, GPREEMPT_IOC_INFO, &info);
+	if (error)
 		return error;
-	free(nodes);
 	if (info.features & GPREEMPT_FEATURE_JOB)
 		return list_queues(handle, target, queues, jobs);
 	/* A module that knows of no jobs: there are none. */
