@@ -122,9 +122,6 @@ bool is_below(pid_t pid, pid_t above);
 int set_tree(struct gpreempt *g, pid_t pid, int priority);
 int run_tree(struct gpreempt *g, int priority, char **args);
 
-/* job.c */
-int cgroup_job(int fd, uint64_t *job);
-
 /* list.c */
 int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, int *nr);
 int list_nodes(const char *command, struct gpreempt_info *info, struct gpreempt_node_info **nodes, int *nr);

@@ -8,23 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/**
- * cgroup_job() - the job that a cgroup is
- * @fd: its directory
- * @job: out: its id, which is the directory's inode: what the kernel calls the cgroup's id
- *
- * Return: 0, or a negative errno.
- */
-int cgroup_job(int fd, uint64_t *job)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return -errno;
-	*job = st.st_ino;
-	return 0;
-}
-
 static int check_target(const struct options *o)
 {
 	if (!(o->given & (GIVEN_PID | GIVEN_CGROUP)))
@@ -40,7 +23,7 @@ static int check_target(const struct options *o)
 static int find_id(const struct options *o, const struct gpreempt_target *target, uint64_t *job)
 {
 	unsigned long long id;
-	int error;
+	struct stat cgroup;
 
 	if (o->nr_args > 1) {
 		if (!parse_number(o->args[1], ~0ULL, &id) || !id)
@@ -50,8 +33,11 @@ static int find_id(const struct options *o, const struct gpreempt_target *target
 	}
 	if (target->scope != GPREEMPT_SCOPE_CGROUP)
 		return fail(EXIT_USAGE, "job set -p PID needs the job's ID, a number from 1");
-	error = cgroup_job(target->cgroup_fd, job);
-	return error ? fail_system(error, "%s", o->cgroup) : 0;
+	if (fstat(target->cgroup_fd, &cgroup))
+		return fail_system(-errno, "%s", o->cgroup);
+	/* What the kernel calls the cgroup's id */
+	*job = cgroup.st_ino;
+	return 0;
 }
 
 static int change(const struct options *o, bool clear)
