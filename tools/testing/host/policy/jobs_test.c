@@ -198,6 +198,18 @@ static void two_jobs_above_lowest(u32 nr)
 	CHECK_ON(lowest, 0);
 }
 
+/* High is in no job: what it is on one node is nothing to the others. */
+static void high_is_alone(void)
+{
+	u32 i;
+
+	for (i = 0; i < nr_nodes; i++) {
+		go_to(i);
+		high->process->policy.job = NULL;
+	}
+	places[0] = 0;
+}
+
 static void high_works_on(u32 i)
 {
 	go_to(i);
@@ -328,10 +340,7 @@ TEST(a_job_leaves_as_one, "a job that is off one node because of its rank leaves
 	u32 i;
 
 	two_jobs_above_lowest(4);
-	/* Alone: no node of it is wanted elsewhere. */
-	go_to(1);
-	high->process->policy.job = NULL;
-	places[0] = 0;
+	high_is_alone();
 	high_works_on(1);
 	CHECK_ON(low, 0);
 	CHECK_ON(lowest, 3);
@@ -356,12 +365,11 @@ TEST(a_job_stays_where_none_waits, "a job that is off one node stays on the othe
 	u32 i;
 
 	two_jobs_above_lowest(4);
+	high_is_alone();
 	for (i = 0; i < 4; i++) {
 		go_to(i);
-		high->process->policy.job = NULL;
 		finish_saved(lowest);
 	}
-	places[0] = 0;
 	all_pass_for(5 * MS);
 	high_works_on(1);
 	all_pass_for(50 * MS);
@@ -381,12 +389,9 @@ TEST(a_job_may_be_told_to_stay, "where a job is told to stay, it leaves only the
 	u32 i;
 
 	two_jobs_above_lowest(4);
-	for (i = 0; i < 4; i++) {
-		go_to(i);
-		high->process->policy.job = NULL;
+	high_is_alone();
+	for (i = 0; i < 4; i++)
 		jobs[i][1].gang = false;
-	}
-	places[0] = 0;
 	high_works_on(1);
 	all_pass_for(50 * MS);
 	CHECK_ON(low, 3);
@@ -430,9 +435,7 @@ TEST(a_slow_node_keeps_no_job_off, "a job does not stay off others for longer th
 	u64 since_ns;
 
 	two_jobs_above_lowest(3);
-	go_to(1);
-	high->process->policy.job = NULL;
-	places[0] = 0;
+	high_is_alone();
 	high_works_on(1);
 	CHECK_ON(low, 0);
 	since_ns = clock_ns;
@@ -466,12 +469,11 @@ TEST(a_job_that_is_off_two_nodes, "nodes that take a job off at the same moment 
 	u32 i, n, news_told = 0;
 
 	two_jobs_above_lowest(2);
+	high_is_alone();
 	for (i = 0; i < 2; i++) {
 		go_to(i);
-		high->process->policy.job = NULL;
 		start_hog(high);
 	}
-	places[0] = 0;
 	for (n = 0; n < 100; n++) {
 		all_pass_at_once(POLL);
 		for (i = 0; i < 2; i++)
@@ -493,14 +495,8 @@ TEST(a_job_that_is_off_two_nodes, "nodes that take a job off at the same moment 
 
 TEST(a_relief_of_others_brings_no_job_back, "a job that is off for its rank stays off elsewhere while a third one has its relief on that node")
 {
-	u32 i;
-
 	two_jobs_above_lowest(2);
-	for (i = 0; i < 2; i++) {
-		go_to(i);
-		high->process->policy.job = NULL;
-	}
-	places[0] = 0;
+	high_is_alone();
 	go_to(0);
 	/* It begins to starve before the job does. */
 	node.params.max_hold_ns = 50 * MS;
@@ -518,14 +514,8 @@ TEST(a_relief_of_others_brings_no_job_back, "a job that is off for its rank stay
 
 TEST(a_job_that_waits_has_no_relief_of_its_own, "where a job is off because of another node, its relief there comes with the one of that node, and not by itself")
 {
-	u32 i;
-
 	two_jobs_above_lowest(2);
-	for (i = 0; i < 2; i++) {
-		go_to(i);
-		high->process->policy.job = NULL;
-	}
-	places[0] = 0;
+	high_is_alone();
 	go_to(0);
 	node.params.max_hold_ns = 0;
 	high_works_on(0);
@@ -583,12 +573,11 @@ TEST(leaving_with_a_job_takes_half_of_the_budget, "what a job that leaves and re
 	u32 i;
 
 	two_jobs_above_lowest(2);
+	high_is_alone();
 	for (i = 0; i < 2; i++) {
 		go_to(i);
 		node.pass_takes_ns = 200 * US;
-		high->process->policy.job = NULL;
 	}
-	places[0] = 0;
 	/* The node of what is above has no such bound. */
 	go_to(0);
 	node.pass_takes_ns = 10 * US;
@@ -856,11 +845,7 @@ TEST(gaps_of_lower_work_are_none, "the gaps of lower work for which a job leaves
 	u32 i;
 
 	two_jobs_above_lowest(2);
-	for (i = 0; i < 2; i++) {
-		go_to(i);
-		high->process->policy.job = NULL;
-	}
-	places[0] = 0;
+	high_is_alone();
 	high_works_on(0);
 	go_to(1);
 	node.pass_takes_ns = 100 * US;
