@@ -177,27 +177,37 @@ static bool preempt_until_done(struct setup *s, u64 *preemptions)
 	return true;
 }
 
-static bool matrices_survive_preemption(struct setup *s)
+#define MATRIX		64u		/* rows, and columns */
+
+struct matrices {
+	float *out, *x, *y;
+};
+
+static bool multiply(struct setup *s, struct matrices *m)
 {
-	const u32 n = 64, grid[3] = { n, n, 1 }, workgroup[3] = { 16, 16, 1 };
+	const u32 n = MATRIX, grid[3] = { n, n, 1 }, workgroup[3] = { 16, 16, 1 };
 	struct {
 		u64 out, x, y;
 		u32 n;
 	} args = { .n = n };
-	float *out, *x, *y;
-	u64 preemptions;
+	u32 i;
+
+	args.out = bed_alloc(s->b, s->p, n * n * 4, (void **)&m->out);
+	args.x = bed_alloc(s->b, s->p, n * n * 4, (void **)&m->x);
+	args.y = bed_alloc(s->b, s->p, n * n * 4, (void **)&m->y);
+	for (i = 0; i < n * n; i++) {
+		m->x[i] = (float)(i * 7 % 1000) / 7;
+		m->y[i] = (float)(i * 13 % 1000) / 11 - 40;
+	}
+	return start(s, "matrix_multiply", &args, sizeof(args), grid, workgroup, 0, 2048);
+}
+
+/* It has been preempted, and the product is right. */
+static bool is_multiplied(struct setup *s, const struct matrices *m)
+{
+	const u32 n = MATRIX;
 	u32 i, j, k;
 
-	args.out = bed_alloc(s->b, s->p, n * n * 4, (void **)&out);
-	args.x = bed_alloc(s->b, s->p, n * n * 4, (void **)&x);
-	args.y = bed_alloc(s->b, s->p, n * n * 4, (void **)&y);
-	for (i = 0; i < n * n; i++) {
-		x[i] = (float)(i * 7 % 1000) / 7;
-		y[i] = (float)(i * 13 % 1000) / 11 - 40;
-	}
-	CHECK(start(s, "matrix_multiply", &args, sizeof(args), grid, workgroup, 0, 2048));
-	CHECK(preempt_until_done(s, &preemptions));
-	CHECK(preemptions > 5);
 	CHECK(bed_stat(s->b, "waves_saved") > 0);
 	CHECK(bed_stat(s->b, "bad_records") == 0);
 	CHECK(bed_stat(s->b, "waves_done") == 64);
@@ -206,31 +216,30 @@ static bool matrices_survive_preemption(struct setup *s)
 			float sum = 0;
 
 			for (k = 0; k < n; k++)
-				sum += x[i * n + k] * y[k * n + j];
-			CHECK(out[i * n + j] == sum);
+				sum += m->x[i * n + k] * m->y[k * n + j];
+			CHECK(m->out[i * n + j] == sum);
 		}
 	return true;
+}
+
+static bool matrices_survive_preemption(struct setup *s)
+{
+	struct matrices m;
+	u64 preemptions;
+
+	CHECK(multiply(s, &m));
+	CHECK(preempt_until_done(s, &preemptions));
+	CHECK(preemptions > 5);
+	return is_multiplied(s, &m);
 }
 
 /* The same on a device whose model is slower than it, so that slices follow each other at once: still taken off in between */
 static bool matrices_survive_preemption_of_a_late_model(struct setup *s)
 {
-	const u32 n = 64, grid[3] = { n, n, 1 }, workgroup[3] = { 16, 16, 1 };
-	struct {
-		u64 out, x, y;
-		u32 n;
-	} args = { .n = n };
-	u32 i, j, k, preemptions = 0, most = 0;
-	float *out, *x, *y;
+	u32 i, preemptions = 0, most = 0;
+	struct matrices m;
 
-	args.out = bed_alloc(s->b, s->p, n * n * 4, (void **)&out);
-	args.x = bed_alloc(s->b, s->p, n * n * 4, (void **)&x);
-	args.y = bed_alloc(s->b, s->p, n * n * 4, (void **)&y);
-	for (i = 0; i < n * n; i++) {
-		x[i] = (float)(i * 7 % 1000) / 7;
-		y[i] = (float)(i * 13 % 1000) / 11 - 40;
-	}
-	CHECK(start(s, "matrix_multiply", &args, sizeof(args), grid, workgroup, 0, 2048));
+	CHECK(multiply(s, &m));
 	s->b->access_ns = 100;
 	while (!is_done(s->signal)) {
 		for (i = 0; i < 4 && !is_done(s->signal); i++) {
@@ -245,18 +254,7 @@ static bool matrices_survive_preemption_of_a_late_model(struct setup *s)
 	CHECK(preemptions > 3);
 	/* more than a slice of each of the 64 waves in one run of the model */
 	CHECK(most > 64 * 4);
-	CHECK(bed_stat(s->b, "waves_saved") > 0);
-	CHECK(bed_stat(s->b, "bad_records") == 0);
-	CHECK(bed_stat(s->b, "waves_done") == 64);
-	for (i = 0; i < n; i++)
-		for (j = 0; j < n; j++) {
-			float sum = 0;
-
-			for (k = 0; k < n; k++)
-				sum += x[i * n + k] * y[k * n + j];
-			CHECK(out[i * n + j] == sum);
-		}
-	return true;
+	return is_multiplied(s, &m);
 }
 
 static bool sums_survive_preemption(struct setup *s)
