@@ -43,6 +43,7 @@ static const char *gpus_missing(void)
  * struct side - what is true of a device before a test, and who works there
  * @slots: waves that fill it
  * @health: what it complained about
+ * @resets: that it has had
  * @failures: of the scheduler, as all that follows
  * @preemptions: of queues
  * @resumes: of queues
@@ -54,7 +55,7 @@ static const char *gpus_missing(void)
 struct side {
 	uint32_t slots;
 	struct device_health health;
-	int64_t failures, preemptions, resumes, runlists, monitor_pid;
+	int64_t resets, failures, preemptions, resumes, runlists, monitor_pid;
 	struct actor *low, *high;
 };
 
@@ -82,6 +83,7 @@ FIXTURE_SETUP(several)
 		/* Of the node: two of them may be partitions of one device. */
 		s->slots = sizes.simd_count * sizes.max_waves_per_simd;
 		s->health = device_health();
+		s->resets = kfd_vgpu_stat("resets");
 		s->failures = counter("failures");
 		s->preemptions = counter("preemptions");
 		s->resumes = counter("resumes");
@@ -350,21 +352,17 @@ static int reset_device(void)
 TEST_F_TIMEOUT(several, reset_of_one_device_leaves_the_others_scheduler_alone, 120)
 {
 	struct side *near = &self->side[NEAR], *far = &self->side[FAR];
-	int64_t resets[2];
 
 	NEEDS(unless_virtual(recovery_missing()));
-	at(FAR);
-	resets[FAR] = kfd_vgpu_stat("resets");
 	ASSERT_HOGGED(FAR);
 	ASSERT_EQ(0, launch_preempts(far->high, far->low));
 	ASSERT_HOGGED(NEAR);
 	ASSERT_EQ(0, launch_preempts(near->high, near->low));
-	resets[NEAR] = kfd_vgpu_stat("resets");
 	ASSERT_EQ(0, reset_device());
-	EXPECT_EQ(resets[NEAR] + 1, kfd_vgpu_stat("resets"));
+	EXPECT_EQ(near->resets + 1, kfd_vgpu_stat("resets"));
 
 	at(FAR);
-	EXPECT_EQ(resets[FAR], kfd_vgpu_stat("resets"));
+	EXPECT_EQ(far->resets, kfd_vgpu_stat("resets"));
 	EXPECT_EQ(far->monitor_pid, counter("monitor_pid"));
 	EXPECT_FALSE(node_state_is("paused"));
 	EXPECT_FALSE(node_state_is("failed"));
@@ -385,24 +383,20 @@ TEST_F_TIMEOUT(several, reset_of_one_device_leaves_the_others_scheduler_alone, 1
 TEST_F_TIMEOUT(several, lost_device_is_reset_alone, 120)
 {
 	struct side *near = &self->side[NEAR], *far = &self->side[FAR];
-	int64_t resets[2];
 
 	NEEDS(unless_virtual(recovery_missing()));
-	at(FAR);
-	resets[FAR] = kfd_vgpu_stat("resets");
 	ASSERT_HOGGED(FAR);
 	ASSERT_HOGGED(NEAR);
-	resets[NEAR] = kfd_vgpu_stat("resets");
 	near->failures++;
 	ASSERT_EQ(0, kfd_param_set("queue_preemption_timeout_ms", 50));
 	ASSERT_EQ(0, kfd_vgpu_set("fault/unmap_lost", 1));
 	ASSERT_EQ(0, actor_submit(near->high, 0, 0, 1, 0));
-	ASSERT_EQ(0, KFD_WAIT(kfd_vgpu_stat("resets") > resets[NEAR], 5 * MS, LONG));
+	ASSERT_EQ(0, KFD_WAIT(kfd_vgpu_stat("resets") > near->resets, 5 * MS, LONG));
 	kfd_param_set("queue_preemption_timeout_ms", 9000);
 	EXPECT_EQ(0, wait_counter("failures", near->failures, LONG));
 
 	at(FAR);
-	EXPECT_EQ(resets[FAR], kfd_vgpu_stat("resets"));
+	EXPECT_EQ(far->resets, kfd_vgpu_stat("resets"));
 	EXPECT_EQ(far->failures, counter("failures"));
 	EXPECT_FALSE(node_state_is("failed"));
 	actor_forget_all();
