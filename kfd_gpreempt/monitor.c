@@ -36,8 +36,9 @@
  * The thread looks with the lowest real-time priority. A look is short and must not wait for a
  * program that keeps the CPU: a normal thread that wakes up waits until that program has used up
  * its time slice, some milliseconds, at any nice value. The driver waits for a runlist in a loop
- * that yields the CPU. After 200 us of it the thread goes on as a normal one at nice -20, so that a
- * device that does not answer keeps no CPU from others.
+ * that yields the CPU, which a real-time thread does not. After 200 us of it the thread sleeps 20 us
+ * between two rounds, so that a device that does not answer keeps no CPU from others. It stays a
+ * real-time thread: queues are mapped again when it has the CPU, and until then the device is idle.
  *
  * A change of a priority, a hold, announced work or a queue causes a pass: at once if the last one
  * was ``gpreempt_poll_us`` ago (a millisecond if that is longer or 0), otherwise when that time is
@@ -306,45 +307,34 @@ static void monitor_end_look(struct gpreempt_node *gn)
 }
 
 /*
- * For so long the monitor stays a real-time thread while the driver waits for a fence. The longest
- * step of a runlist that was timed on hardware, the connect of a queue on an MI308X, took 171 us.
- * Two changes of the class take 5 us, on the virtual GPU: short waits do without.
+ * For so long the monitor does not sleep while the driver waits for a fence. The longest step of a
+ * runlist that was timed on hardware, the connect of a queue on an MI308X, took 171 us.
  */
 #define MONITOR_SPIN_NS	(200 * NSEC_PER_USEC)
+/* So long it sleeps then: a tenth of that */
+#define MONITOR_WAIT_US	20
 
 /**
  * kfd_gpreempt_waits() - the driver waits for a fence, and is about to yield the CPU
  * @dqm: the queue manager
  *
- * A real-time thread that yields does not let normal ones run.
+ * A real-time thread that yields does not let normal ones run, so the monitor sleeps.
  *
- * Context: dqm_lock held; any thread.
+ * Context: dqm_lock held; any thread; may sleep.
  */
 void kfd_gpreempt_waits(struct device_queue_manager *dqm)
 {
 	struct gpreempt_node *gn = dqm->dev->gpreempt;
 	u64 now_ns;
 
-	/* Others that suspend or reset stay what they are. */
-	if (!gn || READ_ONCE(gn->monitor.task) != current || gn->monitor.yields)
+	/* Others that suspend or reset wait as they always do. */
+	if (!gn || READ_ONCE(gn->monitor.task) != current)
 		return;
 	now_ns = ktime_get_ns();
 	if (!gn->monitor.waits_ns)
 		gn->monitor.waits_ns = now_ns;
-	if (now_ns - gn->monitor.waits_ns < MONITOR_SPIN_NS)
-		return;
-	gn->monitor.yields = true;
-	sched_set_normal(current, MIN_NICE);
-}
-
-static void monitor_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
-{
-	gn->monitor.waits_ns = 0;
-	gn->backend->apply(gn, outcome);
-	if (!gn->monitor.yields)
-		return;
-	gn->monitor.yields = false;
-	sched_set_fifo_low(current);
+	if (now_ns - gn->monitor.waits_ns >= MONITOR_SPIN_NS)
+		usleep_range(MONITOR_WAIT_US, 2 * MONITOR_WAIT_US);
 }
 
 /* No read section: this waits for the hardware. */
@@ -354,7 +344,8 @@ static int monitor_carry_out(struct gpreempt_node *gn)
 
 	gn->monitor.reprioritize = false;
 	gpreempt_waves_acted(gn);
-	monitor_apply(gn, &outcome);
+	gn->monitor.waits_ns = 0;
+	gn->backend->apply(gn, &outcome);
 	gn->policy.connect_ns = gpreempt_stamps_median_ns(gn, GPREEMPT_STAMP_CONNECT);
 	gn->policy.restore_ns = gpreempt_stamps_median_ns(gn, GPREEMPT_STAMP_RESTORE);
 	/* A device that does not answer has wasted time, not spent it on preempting. */

@@ -81,8 +81,6 @@ struct gpreempt_node_monitor {
 	u64 looked_ns;
 	/** @waits_ns: since when the driver waits for a fence; 0: it did not; the monitor's */
 	u64 waits_ns;
-	/** @yields: it has waited for so long that it is no real-time thread now; the monitor's */
-	bool yields;
 	/** @state: what the monitor does; written by it */
 	enum gpreempt_state state;
 	/**

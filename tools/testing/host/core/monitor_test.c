@@ -55,8 +55,8 @@ BOTH(looks_wait_for_no_program, "the monitor is a real-time thread, and whoever 
 	CHECK_AFTER(5 * MS, thread->fifo);
 }
 
-/* The fake refuses a real-time thread that yields for longer. */
-TEST(long_waits_yield_the_cpu, "while a runlist takes long the monitor is the best of the normal threads, and a real-time one again after it")
+/* The fake refuses a real-time thread that yields for longer and does not sleep. */
+TEST(long_waits_yield_the_cpu, "while a runlist takes long the monitor sleeps, and stays a real-time thread: no program's time slice comes before the queues")
 {
 	struct task_struct *thread;
 
@@ -71,7 +71,7 @@ TEST(long_waits_yield_the_cpu, "while a runlist takes long the monitor is the be
 	submit(high, 1);
 	CHECK_AFTER(5 * MS, preempted(low));
 	CHECK(thread->fifo);
-	CHECK_EQ(thread->nice, MIN_NICE);
+	CHECK_EQ(thread->nice, 0);
 }
 
 /* ---- who is looked at ---- */

@@ -334,14 +334,15 @@ static bool over_subscribed(struct sim_node *sn, u32 nr_processes)
 	       sn->dqm.gws_queue_count > 1;
 }
 
-/* It yields the CPU in a loop: a real-time thread would keep it. */
+/* It yields the CPU in a loop: a real-time thread that does not sleep would keep it. */
 static void wait_for_fence(struct sim_node *sn)
 {
-	u64 end_ns = ktime_get_ns() + (sn->unmap_us ?: UNMAP_US) * US, begin_ns = ktime_get_ns();
+	u64 end_ns = ktime_get_ns() + (sn->unmap_us ?: UNMAP_US) * US, begin_ns = ktime_get_ns(), asked_ns;
 
 	while (ktime_get_ns() < end_ns) {
+		asked_ns = ktime_get_ns();
 		kfd_gpreempt_waits(&sn->dqm);
-		BUG_ON(current->fifo && ktime_get_ns() - begin_ns > 300 * US);
+		BUG_ON(current->fifo && asked_ns - begin_ns > 300 * US && ktime_get_ns() == asked_ns);
 		fsleep(UNMAP_US);
 	}
 }
