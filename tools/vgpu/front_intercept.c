@@ -18,40 +18,68 @@
 #undef writel
 #undef writeq
 
-/* Start of the driver's mapping of each register BAR, 0 while not seen. Read without a lock: a word, and set before it matters. */
-static unsigned long mmio_base[VGPU_MAX_DEVICES];
+/**
+ * struct mapping - where the driver has mapped a register BAR
+ * @start: its first address
+ * @bytes: its length; 0: not seen yet
+ *
+ * Read without a lock: @bytes is set when @start is, and before it matters.
+ */
+static struct mapping {
+	unsigned long start;
+	unsigned long bytes;
+} mappings[VGPU_MAX_DEVICES];
+
+/* No device is left whose mapping was not seen */
+static bool all_seen;
 
 static void intercept_bind(const struct vgpu *v)
 {
-	WRITE_ONCE(mmio_base[v->number], 0);
+	WRITE_ONCE(all_seen, false);
+	WRITE_ONCE(mappings[v->number].bytes, 0);
 }
 
-/* The device in whose register BAR @addr is, and its offset there; NULL: in none */
-static struct vgpu *find_register(const volatile void __iomem *addr, unsigned long *offset)
+static void note_mapping(const struct vgpu *v, unsigned long start)
 {
-	unsigned long va = (unsigned long)addr, base;
-	bool unseen = false;
-	phys_addr_t phys;
+	unsigned int i;
+
+	WRITE_ONCE(mappings[v->number].start, start);
+	smp_store_release(&mappings[v->number].bytes, vgpu_model_reg_bytes(v->model));
+	for (i = 0; i < vgpu_count && READ_ONCE(mappings[i].bytes); i++)
+		;
+	WRITE_ONCE(all_seen, i == vgpu_count);
+}
+
+static struct vgpu *find_unseen(unsigned long va, unsigned long *offset)
+{
+	phys_addr_t phys = slow_virt_to_phys((void *)va);
 	struct vgpu *v;
 
 	for_each_vgpu(v) {
-		base = READ_ONCE(mmio_base[v->number]);
-		*offset = va - base;
-		if (base && *offset < vgpu_model_reg_bytes(v->model))
-			return v;
-		unseen |= !base;
-	}
-	if (!unseen)
-		return NULL;
-	phys = slow_virt_to_phys((void *)va);
-	for_each_vgpu(v) {
 		*offset = phys - v->low_phys - VGPU_MMIO_OFFSET;
 		if (*offset < vgpu_model_reg_bytes(v->model)) {
-			WRITE_ONCE(mmio_base[v->number], va - *offset);
+			note_mapping(v, va - *offset);
 			return v;
 		}
 	}
 	return NULL;
+}
+
+/*
+ * The device in whose register BAR @addr is, and its offset there; NULL: in none. Short, because
+ * what it takes is time that the driver's accesses seem to take.
+ */
+static struct vgpu *find_register(const volatile void __iomem *addr, unsigned long *offset)
+{
+	unsigned long va = (unsigned long)addr;
+	unsigned int i;
+
+	for (i = 0; i < vgpu_count; i++) {
+		*offset = va - READ_ONCE(mappings[i].start);
+		if (*offset < READ_ONCE(mappings[i].bytes))
+			return &vgpus[i];
+	}
+	return READ_ONCE(all_seen) ? NULL : find_unseen(va, offset);
 }
 
 /* Many addresses are written that are neither: page tables, buffers. */
