@@ -12,11 +12,12 @@ struct gpreempt_queue;
 struct gpreempt_process;
 
 /*
- * A look costs register accesses under locks of the graphics engine: no more often than that, and
- * this part of the time at most.
+ * A look costs register accesses under locks of the graphics engine, for which a pass waits: no
+ * more often than that, and this part of the time at most. So fewer than one pass in a hundred
+ * meets one.
  */
 #define GPREEMPT_WAVES_SEE_NS		100000ULL
-#define GPREEMPT_WAVES_SEE_SHARE	16
+#define GPREEMPT_WAVES_SEE_SHARE	128
 
 struct kfd_cu_occupancy;
 
