@@ -67,11 +67,11 @@ static struct phase *timed;
 
 /*
  * So many times as long it is between requests, and works what is below them: the virtual GPU saves
- * and restores one XCC after the other.
+ * and restores one XCC after the other, and the scheduler gives no gap away that is not longer.
  */
 static uint32_t pace(const struct kfd_client *c)
 {
-	return 1 + c->num_xcc / 4;
+	return 1 + c->num_xcc / 2;
 }
 
 static int monitor_runs_where_programs_do(void)
