@@ -17,7 +17,7 @@ struct gpreempt_process;
  * meets one.
  */
 #define GPREEMPT_WAVES_SEE_NS		100000ULL
-#define GPREEMPT_WAVES_SEE_SHARE	128
+#define GPREEMPT_WAVES_SEE_SHARE	256
 
 struct kfd_cu_occupancy;
 
