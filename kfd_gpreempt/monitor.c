@@ -36,10 +36,10 @@
  * The thread looks with the lowest real-time priority. A look is short and must not wait for a
  * program that keeps the CPU: a normal thread that wakes up waits until that program has used up
  * its time slice, some milliseconds, at any nice value. The driver waits for a runlist in a loop
- * that yields the CPU, and a real-time thread yields to no normal one. After 200 us of it the thread
- * sleeps 20 us between two rounds, so that a device that does not answer keeps no CPU from others.
- * It stays a real-time thread: it maps the queues again, and until it has the CPU the device is
- * idle.
+ * that yields the CPU, and a real-time thread yields to no normal one. After 200 us of it the
+ * thread sleeps 20 us between two rounds, so that a device that does not answer keeps no CPU from
+ * others. It stays a real-time thread: it maps the queues again, and until it has the CPU the
+ * device is idle.
  *
  * A change of a priority, a hold, announced work or a queue causes a pass: at once if the last one
  * was ``gpreempt_poll_us`` ago (a millisecond if that is longer or 0), otherwise when that time is

@@ -261,6 +261,18 @@ static bool waves_move(struct gpreempt_node *gn, u64 now_ns)
 	       now_ns - READ_ONCE(gn->waves.moved_ns) < GPREEMPT_WAVES_RESTORE_NS;
 }
 
+/* see_lock held. Registers have been read from then to then. */
+static void waves_pay_for_look(struct gpreempt_node *gn, u64 began_ns, u64 seen_ns)
+{
+	u64 due_ns = seen_ns + GPREEMPT_WAVES_SEE_NS;
+
+	gn->waves.see_paid_ns = max(gn->waves.see_paid_ns, began_ns) +
+				GPREEMPT_WAVES_SEE_SHARE * (seen_ns - began_ns);
+	if (gn->waves.see_paid_ns > due_ns + GPREEMPT_WAVES_SEE_SAVED_NS)
+		due_ns = gn->waves.see_paid_ns - GPREEMPT_WAVES_SEE_SAVED_NS;
+	WRITE_ONCE(gn->waves.see_due_ns, due_ns);
+}
+
 /* see_lock held. */
 static void waves_see_locked(struct gpreempt_node *gn)
 {
@@ -275,9 +287,7 @@ static void waves_see_locked(struct gpreempt_node *gn)
 		return;
 	seen = waves_ask_seen(gn);
 	seen_ns = ktime_get_ns();
-	WRITE_ONCE(gn->waves.see_due_ns,
-		   seen_ns + max(GPREEMPT_WAVES_SEE_NS,
-				 GPREEMPT_WAVES_SEE_SHARE * (seen_ns - began_ns)));
+	waves_pay_for_look(gn, began_ns, seen_ns);
 	if (!seen || READ_ONCE(gn->waves.epoch) != epoch || waves_move(gn, seen_ns))
 		return;
 	idx = srcu_read_lock(&gn->queues.srcu);
@@ -295,12 +305,12 @@ static void waves_see_locked(struct gpreempt_node *gn)
  * gpreempt_waves_see() - ask the device for waves in flight, to show which queues work
  * @gn: the node
  *
- * The monitor asks only when it matters to a decision, and not at all while it is parked.
- * Its queues receive the answer in &gpreempt_queue_waves.seen. This does nothing while the monitor
- * asks, or while a runlist is under way or was a moment ago. It asks no more often than every
- * GPREEMPT_WAVES_SEE_NS, and for one part in GPREEMPT_WAVES_SEE_SHARE of the time, because any user
- * may want to see. Decisions do not use the answer, and a pass waits for it only at the index
- * locks, while the registers of one XCC are read.
+ * The monitor asks only when it matters to a decision, and not at all while it is parked. Its
+ * queues receive the answer in &gpreempt_queue_waves.seen. This does nothing while the monitor
+ * asks, or while a runlist is under way or was a moment ago. Any user may want to see, so it asks
+ * no more often than every GPREEMPT_WAVES_SEE_NS, and for one part in GPREEMPT_WAVES_SEE_SHARE of
+ * the time, counted over GPREEMPT_WAVES_SEE_SAVED_NS. Decisions do not use the answer, and a pass
+ * waits for it only at the index locks, while the registers of one XCC are read.
  *
  * Context: the node is kept by gpreempt_node_find(); may sleep.
  */

@@ -14,10 +14,12 @@ struct gpreempt_process;
 /*
  * A look costs register accesses under locks of the graphics engine, for which a pass waits: no
  * more often than that, and this part of the time at most. So fewer than one pass in a hundred
- * meets one.
+ * meets one. What was not used in this long may be used at once: a second list that follows soon
+ * shows what has changed.
  */
 #define GPREEMPT_WAVES_SEE_NS		100000ULL
 #define GPREEMPT_WAVES_SEE_SHARE	256
+#define GPREEMPT_WAVES_SEE_SAVED_NS	500000000ULL
 
 struct kfd_cu_occupancy;
 
@@ -54,6 +56,8 @@ struct gpreempt_node_waves {
 	u32 nr_seen;
 	/** @see_due_ns: when registers may be read for that again; written under @see_lock */
 	u64 see_due_ns;
+	/** @see_paid_ns: until then the share of the time is used; under @see_lock */
+	u64 see_paid_ns;
 	/** @asked_ns: what asking for waves in flight took in this pass; 0: the pass did not ask */
 	u64 asked_ns;
 	/**
