@@ -66,8 +66,8 @@ struct phase {
 static struct phase *timed;
 
 /*
- * So many times as long it is between requests, works what is below them, and are holds and reliefs: the virtual GPU saves and restores one XCC after the
- * other. The scheduler gives no gap away that is not longer than that, and a relief has to be longer for queues to work in it.
+ * So many times as long it is between requests, and works what is below them: the virtual GPU saves
+ * and restores one XCC after the other, and the scheduler gives no gap away that is not longer.
  */
 static uint32_t pace(const struct kfd_client *c)
 {
@@ -449,6 +449,12 @@ TEST_F_TIMEOUT(storms, update_storm_stops_no_decision, 120)
 #define HOLD_MS		400	/* the defaults are 1000 and 20: the same share */
 #define RELIEF_MS	8
 
+/* So many times as long are holds and reliefs: many queues are restored in a relief, one XCC after the other, and are to work in it. */
+static uint32_t turn_pace(const struct kfd_client *c)
+{
+	return c->num_xcc > 1 ? 1 + c->num_xcc : 1;
+}
+
 /* The queue of this number, through the descriptor that all share. */
 static int64_t actor_holds_its_queue(struct actor *a, const int64_t *args)
 {
@@ -497,13 +503,13 @@ static void start_staggered(struct __test_metadata *_metadata, struct actor **a,
 
 	for (i = 0; i < victims; i++) {
 		ASSERT_EQ(0, actor_submit(a[i % VICTIM_ACTORS], i / VICTIM_ACTORS, i / VICTIM_ACTORS, 1, 0));
-		kfd_sleep_ns(held ? 0 : pace(&a[0]->client) * RELIEF_MS * MS);
+		kfd_sleep_ns(held ? 0 : turn_pace(&a[0]->client) * RELIEF_MS * MS);
 	}
 	for (i = 0; i < VICTIM_ACTORS && held; i++)
 		ASSERT_EQ(0, actor_call(a[i], actor_becomes_nobody, 0, 0, 0, 0));
 	for (i = 0; i < victims && held; i++) {
 		ASSERT_EQ(0, actor_call(a[i % VICTIM_ACTORS], actor_holds_its_queue, i / VICTIM_ACTORS, 0, 0, 0));
-		kfd_sleep_ns(pace(&a[0]->client) * RELIEF_MS * MS);
+		kfd_sleep_ns(turn_pace(&a[0]->client) * RELIEF_MS * MS);
 	}
 }
 
@@ -518,10 +524,10 @@ static void finish_staggered(struct __test_metadata *_metadata, struct actor **a
 /* A process above them that always has work */
 static struct actor *start_higher(struct __test_metadata *_metadata, FIXTURE_DATA(storms) *self, uint32_t waves)
 {
-	struct actor *high = worker(_metadata, 0, 1, waves, HIGH_STEPS, pace(&self->stormers[0]->client) * 10 * MS);
+	struct actor *high = worker(_metadata, 0, 1, waves, HIGH_STEPS, turn_pace(&self->stormers[0]->client) * 10 * MS);
 
-	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", pace(&high->client) * HOLD_MS));
-	ASSERT_EQ(0, kfd_param_set("gpreempt_relief_ms", pace(&high->client) * RELIEF_MS));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", turn_pace(&high->client) * HOLD_MS));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_relief_ms", turn_pace(&high->client) * RELIEF_MS));
 	ASSERT_EQ(0, launch_begins(high));
 	return high;
 }
@@ -533,7 +539,7 @@ static void expect_share(struct __test_metadata *_metadata, const struct actor *
 
 	kfd_sleep_ns(ns);
 	done = kfd_work_progress(&high->work[0]) - done;
-	possible = waves * (kfd_now_ns() - began_ns) / (pace(&high->client) * 10 * MS);
+	possible = waves * (kfd_now_ns() - began_ns) / (turn_pace(&high->client) * 10 * MS);
 	TH_LOG("beside %d of them the higher queue did %llu of %llu", victims, (unsigned long long)done, (unsigned long long)possible);
 	EXPECT_GE(100 * done, 96 * possible);
 	EXPECT_FALSE(actor_done(high, 0));
@@ -545,7 +551,7 @@ static void expect_share(struct __test_metadata *_metadata, const struct actor *
  */
 TEST_F_TIMEOUT(storms, staggered_victims_do_not_add_up, 300)
 {
-	uint64_t before[VICTIM_QUEUES * VICTIM_ACTORS], turn_ns = pace(&self->stormers[0]->client) * (HOLD_MS + RELIEF_MS) * MS;
+	uint64_t before[VICTIM_QUEUES * VICTIM_ACTORS], turn_ns = turn_pace(&self->stormers[0]->client) * (HOLD_MS + RELIEF_MS) * MS;
 	uint64_t bound_ns = (1 + (VICTIM_ACTORS + 18) / 19) * turn_ns;
 	uint32_t waves = few_waves(self->slots);
 	struct actor *high, *a[VICTIM_ACTORS];
@@ -578,7 +584,7 @@ TEST_F_TIMEOUT(storms, own_holds_earn_no_relief, 300)
 	victims = make_victims(_metadata, a);
 	high = start_higher(_metadata, self, waves);
 	start_staggered(_metadata, a, victims, true);
-	expect_share(_metadata, high, waves, victims, 3 * pace(&high->client) * HOLD_MS * MS);
+	expect_share(_metadata, high, waves, victims, 3 * turn_pace(&high->client) * HOLD_MS * MS);
 	for (i = 0; i < VICTIM_ACTORS; i++) {
 		target = gpreempt_target_process(a[i]->pid, 0);
 		ASSERT_LE(0, gpreempt_resume(self->g, &target));
