@@ -183,17 +183,18 @@ TEST_F(gpreemptd, fifo_first_come_is_done_first)
 		EXPECT_EXACTLY_ONCE(a[i]);
 }
 
-/* Two that fill the device and begin together: how many of a hundred steps were the first one's, when that had done three quarters of its own? */
+/* Two with the same waves, which begin together: how many of a hundred steps were the first one's, when that had done three quarters of its own? */
 static uint64_t share(struct __test_metadata *_metadata, const FIXTURE_DATA(gpreemptd) *self, struct actor *a, struct actor *b)
 {
 	uint64_t first, second;
 
 	ASSERT_EQ(0, actor_submit(a, 0, 0, 1, 0));
 	ASSERT_EQ(0, actor_submit(b, 0, 0, 1, 0));
-	ASSERT_EQ(0, actor_wait_progress(a, 0, self->slots * STEPS * 3 / 4, LONG));
+	ASSERT_EQ(0, actor_wait_progress(a, 0, few_waves(self->slots) * STEPS * 3 / 4, LONG));
 	first = kfd_work_progress(&a->work[0]);
 	second = kfd_work_progress(&b->work[0]);
-	TH_LOG("%llu : %llu steps", (unsigned long long)(first / self->slots), (unsigned long long)(second / self->slots));
+	TH_LOG("%llu : %llu steps", (unsigned long long)(first / few_waves(self->slots)),
+	       (unsigned long long)(second / few_waves(self->slots)));
 	EXPECT_GE(preempt_count(a, 0), 3);
 	EXPECT_GE(preempt_count(b, 0), 3);
 	ASSERT_DONE_ONCE(a, b);
@@ -202,8 +203,8 @@ static uint64_t share(struct __test_metadata *_metadata, const FIXTURE_DATA(gpre
 
 TEST_F_TIMEOUT(gpreemptd, rr_gives_everybody_the_same, 120)
 {
-	struct actor *a = worker(_metadata, 0, 1, self->slots, STEPS, 10 * MS);
-	struct actor *b = worker(_metadata, 0, 1, self->slots, STEPS, 10 * MS);
+	struct actor *a = worker(_metadata, 0, 1, few_waves(self->slots), STEPS, 10 * MS);
+	struct actor *b = worker(_metadata, 0, 1, few_waves(self->slots), STEPS, 10 * MS);
 	uint64_t percent;
 
 	DAEMON("RR");
@@ -217,8 +218,8 @@ TEST_F_TIMEOUT(gpreemptd, rr_gives_everybody_the_same, 120)
 
 TEST_F_TIMEOUT(gpreemptd, fair_follows_weights, 120)
 {
-	struct actor *heavy = worker(_metadata, 0, 1, self->slots, STEPS, 10 * MS);
-	struct actor *light = worker(_metadata, 0, 1, self->slots, STEPS, 10 * MS);
+	struct actor *heavy = worker(_metadata, 0, 1, few_waves(self->slots), STEPS, 10 * MS);
+	struct actor *light = worker(_metadata, 0, 1, few_waves(self->slots), STEPS, 10 * MS);
 	uint64_t percent;
 
 	DAEMON("fair");
