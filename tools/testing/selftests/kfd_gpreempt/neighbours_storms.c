@@ -548,9 +548,9 @@ static void expect_share(struct __test_metadata *_metadata, const struct actor *
 /* How many turns there is time for in a relief: each lasts eight times what the longest pass took, or a millisecond. */
 static int64_t turns_of_relief(const struct kfd_client *c)
 {
-	int64_t turn_ns = 8 * counter("preempt_ns_max"), turns;
+	int64_t turn_ns = 8 * counter("preempt_ns_max"), least_ns = MS, relief_ns = turn_pace(c) * RELIEF_MS * MS;
+	int64_t turns = relief_ns / (turn_ns > least_ns ? turn_ns : least_ns);
 
-	turns = turn_pace(c) * RELIEF_MS * MS / (turn_ns > MS ? turn_ns : MS);
 	return turns ? turns : 1;
 }
 
