@@ -79,8 +79,6 @@ enum {
 #define INACTIVE_APERTURE	(1ULL << 29)
 #define INACTIVE_ILLEGAL	(1ULL << 30)
 #define INACTIVE_TRAP		(1ULL << 31)
-#define TMPRING_WAVES(t)	((t) & 0xfff)
-#define TMPRING_WAVE_BYTES(t)	(((t) >> 12 & 0x1fff) * 1024)
 
 static u64 get64(const u8 *p)
 {
@@ -405,8 +403,8 @@ bool vgpu_aql_scratch(struct vgpu_model *m, struct vgpu_queue *q, struct vgpu_di
 		return false;
 	}
 	d->launch.scratch_bytes = bytes;
-	d->scratch_waves = TMPRING_WAVES(tmpring);
-	d->scratch_wave_bytes = TMPRING_WAVE_BYTES(tmpring);
+	d->scratch_waves = VGPU_TMPRING_WAVES(tmpring);
+	d->scratch_wave_bytes = VGPU_TMPRING_WAVE_BYTES(tmpring);
 	if (d->scratch_waves && d->scratch_wave_bytes >= (u64)bytes * VGPU_LANES)
 		return true;
 	q->scratch_asked = tell_runtime(m, q, INACTIVE_SCRATCH);

@@ -53,7 +53,7 @@ struct saved_dispatch {
 	u8 xccs;
 	u8 xcc;
 	u32 chunk;
-	u32 reserved;
+	u32 packet_dwords;
 	union {
 		struct {
 			u64 counters;
@@ -65,6 +65,7 @@ struct saved_dispatch {
 		struct {
 			u32 scratch_waves;
 			u32 scratch_wave_bytes;
+			u32 start[3];
 		};
 	};
 };
@@ -301,11 +302,13 @@ static void save_dispatches(struct vgpu_model *m, struct cursor *c, const struct
 			.xccs = (u8)d->xccs,
 			.xcc = (u8)d->xcc,
 			.chunk = d->chunk,
+			.packet_dwords = d->packet_dwords,
 		};
 
 		if (d->machine_code) {
 			r.scratch_waves = d->scratch_waves;
 			r.scratch_wave_bytes = d->scratch_wave_bytes;
+			memcpy(r.start, d->start, sizeof(r.start));
 		} else {
 			r.counters = d->counters;
 			r.flag = d->flag;
@@ -540,7 +543,7 @@ static bool bad_dispatch(struct vgpu_model *m, const struct saved_dispatch *r)
 {
 	if (r->magic != RECORD_MAGIC || !r->xccs || r->xccs > VGPU_MAX_XCCS || r->xcc >= r->xccs || !r->chunk || !r->workgroups ||
 	    !r->groups[0] || !r->groups[1] || !r->wg_waves || r->wg_waves > VGPU_MAX_WG_WAVES || !r->last_wg_waves ||
-	    r->last_wg_waves > r->wg_waves || !r->vgprs || r->vgprs % 8 || r->acc % 4 ||
+	    r->last_wg_waves > r->wg_waves || r->packet_dwords > VGPU_DISPATCH_DWORDS || !r->vgprs || r->vgprs % 8 || r->acc % 4 ||
 	    r->lds_bytes % 512 || !vgpu_workgroup_fits(m, r->wg_waves, r->vgprs, r->lds_bytes))
 		return true;
 	return !(r->flags & RECORD_MACHINE_CODE) && !r->steps;
@@ -553,7 +556,7 @@ static bool bad_launch(const struct saved_launch *r, const struct vgpu_dispatch 
 	for (i = 0; i < 3; i++)
 		if (!r->launch.workgroup[i] || !r->launch.grid[i])
 			return true;
-	return vgpu_isa_vgpr_count(&r->code) > d->vgprs;
+	return vgpu_isa_vgpr_count(&r->code) > d->vgprs || r->launch.user_sgprs > VGPU_USER_SGPRS;
 }
 
 /* Return: NULL if that is no record of a dispatch. Its launch is at @launch, if it needs one. */
@@ -586,10 +589,12 @@ static struct vgpu_dispatch *restore_dispatch(struct vgpu_model *m, struct vgpu_
 	d->xccs = r->xccs;
 	d->xcc = r->xcc;
 	d->chunk = r->chunk;
+	d->packet_dwords = r->packet_dwords;
 	if (d->machine_code) {
 		d->steps = 1;
 		d->scratch_waves = r->scratch_waves;
 		d->scratch_wave_bytes = r->scratch_wave_bytes;
+		memcpy(d->start, r->start, sizeof(d->start));
 	} else {
 		d->counters = r->counters;
 		d->flag = r->flag;

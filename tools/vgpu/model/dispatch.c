@@ -15,6 +15,7 @@
 #define MAX_ARCH_VGPRS		256u
 #define LDS_GRANULE		512u
 #define PACKET_BYTES		64u
+#define RSRC2_SCRATCH_EN	1u
 
 /** vgpu_dispatch_slot() - where the packet of a dispatch is in the ring, in packets; a PM4 packet is nowhere */
 u32 vgpu_dispatch_slot(const struct vgpu_dispatch *d, const struct vgpu_queue *q)
@@ -33,21 +34,37 @@ void vgpu_dispatch_workgroup(const struct vgpu_dispatch *d, u32 own, u32 workgro
 {
 	u64 number = vgpu_dispatch_number(d, own);
 
-	workgroup[0] = (u32)(number % d->groups[0]);
-	workgroup[1] = (u32)(number / d->groups[0] % d->groups[1]);
-	workgroup[2] = (u32)(number / d->groups[0] / d->groups[1]);
+	workgroup[0] = d->start[0] + (u32)(number % d->groups[0]);
+	workgroup[1] = d->start[1] + (u32)(number / d->groups[0] % d->groups[1]);
+	workgroup[2] = d->start[2] + (u32)(number / d->groups[0] / d->groups[1]);
 }
 
 /** vgpu_dispatch_own_workgroup() - the reverse; Return: false if it is none of this XCC's */
 bool vgpu_dispatch_own_workgroup(const struct vgpu_dispatch *d, const u32 workgroup[3], u32 *own)
 {
-	u64 number = workgroup[0] + d->groups[0] * (workgroup[1] + (u64)d->groups[1] * workgroup[2]), n;
+	u32 x = workgroup[0] - d->start[0], y = workgroup[1] - d->start[1], z = workgroup[2] - d->start[2];
+	u64 number = x + d->groups[0] * (y + (u64)d->groups[1] * z), n;
 
-	if (workgroup[0] >= d->groups[0] || workgroup[1] >= d->groups[1] || workgroup[2] >= MAX_WORKGROUPS / d->groups[0] / d->groups[1])
+	if (x >= d->groups[0] || y >= d->groups[1] || z >= MAX_WORKGROUPS / d->groups[0] / d->groups[1])
 		return false;
 	n = d->xccs == 1 ? number : number / d->chunk / d->xccs * d->chunk + number % d->chunk;
 	*own = (u32)n;
 	return n < d->workgroups && vgpu_dispatch_number(d, *own) == number;
+}
+
+/* A launch by registers: they say what the scalar registers of its waves begin with, and where their scratch memory is */
+static void parse_registers(const u32 *r, struct vgpu_dispatch *d)
+{
+	u32 i;
+
+	d->launch.user_sgprs = vgpu_isa_user_sgprs(&d->code);
+	for (i = 0; i < d->launch.user_sgprs; i++)
+		d->launch.user[i] = r[VGPU_COMPUTE_USER_DATA_0 + i];
+	if (!(d->code.rsrc2 & RSRC2_SCRATCH_EN))
+		return;
+	d->scratch_waves = VGPU_TMPRING_WAVES(r[VGPU_COMPUTE_TMPRING_SIZE]);
+	d->scratch_wave_bytes = VGPU_TMPRING_WAVE_BYTES(r[VGPU_COMPUTE_TMPRING_SIZE]);
+	d->launch.scratch = (u64)r[VGPU_COMPUTE_SCRATCH_BASE_LO] << 8 | (u64)(r[VGPU_COMPUTE_SCRATCH_BASE_HI] & 0xff) << 40;
 }
 
 static void parse_machine_code(const struct vgpu_model *m, const struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_dispatch *d)
@@ -65,7 +82,48 @@ static void parse_machine_code(const struct vgpu_model *m, const struct vgpu_que
 	for (i = 0; i < 3; i++) {
 		d->launch.grid[i] = (u32)launch->grid[i];
 		d->launch.workgroup[i] = launch->workgroup[i];
+		d->start[i] = launch->start[i];
 	}
+	if (launch->registers)
+		parse_registers(launch->registers, d);
+}
+
+/*
+ * What is at the kernel's address. Code that is launched by registers is not read before its waves
+ * fetch it: if it is not there, it is they who find out. A model kernel is it only by its first
+ * eight bytes, which make two dot products as instructions. Return: false if that is no kernel, and
+ * the queue is in error.
+ */
+static bool find_kernel(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_launch *launch, struct vgpu_kernel *k,
+			struct vgpu_dispatch *d)
+{
+	const u32 *r = launch->registers;
+	u32 as = vgpu_queue_as(q);
+
+	if ((!r || vgpu_vm_mapped(m, as, launch->kernel)) && !vgpu_vm_read(m, as, launch->kernel, k, sizeof(*k))) {
+		vgpu_queue_error(m, q, VGPU_EC_NONE, "kernel is not mapped", launch->kernel);
+		return false;
+	}
+	/* As a kernel descriptor, a model kernel would want 1.8 GB of LDS. */
+	if (k->magic != VGPU_KERNEL_MAGIC && r) {
+		d->code = (struct vgpu_kernel_code) {
+			.entry = launch->kernel, .rsrc1 = r[VGPU_COMPUTE_PGM_RSRC1], .rsrc2 = r[VGPU_COMPUTE_PGM_RSRC2],
+			.rsrc3 = r[VGPU_COMPUTE_PGM_RSRC3],
+		};
+		d->machine_code = true;
+	} else if (k->magic != VGPU_KERNEL_MAGIC) {
+		d->machine_code = vgpu_isa_descriptor(k, launch->kernel, &d->code);
+	}
+	if (d->machine_code) {
+		memset(k, 0, sizeof(*k));
+		k->vgprs = vgpu_isa_vgpr_count(&d->code);
+		k->steps = 1;
+		d->acc = vgpu_isa_acc_offset(&d->code);
+	} else if (k->magic != VGPU_KERNEL_MAGIC || k->version != VGPU_KERNEL_VERSION || !k->steps) {
+		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_CODE, "no kernel", launch->kernel);
+		return false;
+	}
+	return true;
 }
 
 /**
@@ -82,24 +140,11 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 {
 	u32 as = vgpu_queue_as(q), i, workgroup = 1, last = 1, vgprs;
 	struct vgpu_kernargs args = { 0 };
-	struct vgpu_kernel k;
-	u64 groups = 1;
+	struct vgpu_kernel k = { 0 };
+	u64 groups = 1, count;
 
-	if (!vgpu_vm_read(m, as, launch->kernel, &k, sizeof(k))) {
-		vgpu_queue_error(m, q, VGPU_EC_NONE, "kernel is not mapped", launch->kernel);
+	if (!find_kernel(m, q, launch, &k, d))
 		return false;
-	}
-	/* As a kernel descriptor, a model kernel would want 1.8 GB of LDS. */
-	if (k.magic != VGPU_KERNEL_MAGIC && launch->packet && vgpu_isa_descriptor(&k, launch->kernel, &d->code)) {
-		d->machine_code = true;
-		memset(&k, 0, sizeof(k));
-		k.vgprs = vgpu_isa_vgpr_count(&d->code);
-		k.steps = 1;
-		d->acc = vgpu_isa_acc_offset(&d->code);
-	} else if (k.magic != VGPU_KERNEL_MAGIC || k.version != VGPU_KERNEL_VERSION || !k.steps) {
-		vgpu_queue_error(m, q, VGPU_EC_DISPATCH_CODE, "no kernel", launch->kernel);
-		return false;
-	}
 	for (i = 0; i < 3; i++) {
 		u64 grid = launch->grid[i];
 		u32 wg = launch->workgroup[i];
@@ -114,10 +159,11 @@ bool vgpu_dispatch_parse(struct vgpu_model *m, struct vgpu_queue *q, const struc
 		}
 		workgroup *= wg;
 		last *= !i && grid % wg ? (u32)(grid % wg) : wg;
+		count = (grid + wg - 1) / wg - launch->start[i];
 		if (i < 2)
-			d->groups[i] = (u32)((grid + wg - 1) / wg);
-		groups *= (grid + wg - 1) / wg;
-		if (groups >= MAX_WORKGROUPS) {
+			d->groups[i] = (u32)count;
+		groups *= count;
+		if (grid > U32_MAX || groups >= MAX_WORKGROUPS) {
 			vgpu_queue_error(m, q, VGPU_EC_DISPATCH_DIM, "grid is too large", grid);
 			return false;
 		}

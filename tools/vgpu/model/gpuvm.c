@@ -264,6 +264,14 @@ void *vgpu_vm_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, bool write)
 	return access_ptr(m, as, va, len, write ? VGPU_WRITE : VGPU_READ);
 }
 
+/** vgpu_vm_mapped() - is there anything at @va of a process? It is no access: nothing is reported. */
+bool vgpu_vm_mapped(struct vgpu_model *m, u32 as, u64 va)
+{
+	struct vgpu_translation t;
+
+	return translate(m, VGPU_AS_HUB(as), VGPU_AS_VMID(as), (va & VA_MASK) >> 12, &t) && (t.access & VGPU_READ);
+}
+
 /** vgpu_vm_executable() - may waves fetch instructions from @va? Return: false after a fault. */
 bool vgpu_vm_executable(struct vgpu_model *m, u32 as, u64 va)
 {

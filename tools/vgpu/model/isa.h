@@ -279,10 +279,11 @@ struct vgpu_kernel_code {
 };
 
 #define VGPU_DESCRIPTOR_BYTES	64u
+#define VGPU_USER_SGPRS		16u
 
 /**
  * struct vgpu_isa_launch - what the registers of a dispatch's waves begin with, beside the kernel's
- * code
+ * code; what the ABI of AQL wants is unused if packets say it register by register
  * @packet: address of the dispatch packet
  * @queue: address of amd_queue_t
  * @kernargs: address of the arguments
@@ -291,8 +292,10 @@ struct vgpu_kernel_code {
  * @segment: resource descriptor of the scratch memory
  * @scratch: address of the scratch memory of the queue
  * @scratch_bytes: of it that a lane has
+ * @user_sgprs: of a dispatch by registers: how many scalar registers its packets say the values of
+ * @user: these values
  * @gfx942: the device sets FLAT_SCRATCH itself, and there is no register with the wave's offset
- * @grid: work-items
+ * @grid: work-items, from workgroup 0 on even if it is another one that is launched first
  * @workgroup: work-items of a workgroup
  */
 struct vgpu_isa_launch {
@@ -304,6 +307,8 @@ struct vgpu_isa_launch {
 	u32 segment[4];
 	u64 scratch;
 	u32 scratch_bytes;
+	u32 user_sgprs;
+	u32 user[VGPU_USER_SGPRS];
 	u32 gfx942;
 	u32 grid[3];
 	u32 workgroup[3];
@@ -311,6 +316,7 @@ struct vgpu_isa_launch {
 
 /* isa_object.c */
 bool vgpu_isa_descriptor(const void *bytes, u64 va, struct vgpu_kernel_code *code);
+u32 vgpu_isa_user_sgprs(const struct vgpu_kernel_code *code);
 u32 vgpu_isa_vgpr_count(const struct vgpu_kernel_code *code);
 u32 vgpu_isa_acc_offset(const struct vgpu_kernel_code *code);
 void vgpu_isa_ttmps(u32 *ttmp, bool gfx942, u32 slot, const u32 workgroup[3], u32 wave);

@@ -75,6 +75,12 @@ bool vgpu_isa_descriptor(const void *bytes, u64 va, struct vgpu_kernel_code *cod
 	return offset && !(code->entry % ENTRY_ALIGN) && !(code->properties & WAVE32);
 }
 
+/** vgpu_isa_user_sgprs() - scalar registers that a dispatch says the values of */
+u32 vgpu_isa_user_sgprs(const struct vgpu_kernel_code *code)
+{
+	return USER_SGPRS(code->rsrc2) < VGPU_USER_SGPRS ? USER_SGPRS(code->rsrc2) : VGPU_USER_SGPRS;
+}
+
 /** vgpu_isa_vgpr_count() - vector registers of each lane, accumulation registers included */
 u32 vgpu_isa_vgpr_count(const struct vgpu_kernel_code *code)
 {
@@ -172,6 +178,7 @@ void vgpu_isa_start(struct vgpu_wave *w, const struct vgpu_kernel_code *code, co
 	for (d = 0; d < 3; d++)
 		if (code->properties & GRID_X << d)
 			put(w, &n, (launch->grid[d] + launch->workgroup[d] - 1) / launch->workgroup[d]);
+	memcpy(w->s, launch->user, launch->user_sgprs * 4);
 	n = USER_SGPRS(code->rsrc2);
 	for (d = 0; d < 3; d++)
 		if (code->rsrc2 & TGID_X_EN << d)

@@ -45,6 +45,25 @@
 #define VGPU_IB_LEVELS		2u		/* an indirect buffer may refer to another one */
 #define VGPU_QUEUE_RPTR		128u		/* read_dispatch_id in amd_queue_t */
 #define VGPU_COMPUTE_REGS	80u		/* COMPUTE_DISPATCH_INITIATOR to COMPUTE_USER_DATA_15 */
+#define VGPU_DISPATCH_DWORDS	5u		/* of a PM4 packet that launches something, at most */
+
+/* COMPUTE_* registers, from the first; the MQD has them in the same order behind its header */
+enum {
+	VGPU_COMPUTE_START_X		= 0x04,	/* workgroups */
+	VGPU_COMPUTE_NUM_THREAD_X	= 0x07,	/* work-items of a workgroup: 15:0, of the last one in a dimension: 31:16 */
+	VGPU_COMPUTE_PGM_LO		= 0x0c,	/* address >> 8 */
+	VGPU_COMPUTE_PGM_HI		= 0x0d,
+	VGPU_COMPUTE_SCRATCH_BASE_LO	= 0x10,	/* address >> 8 */
+	VGPU_COMPUTE_SCRATCH_BASE_HI	= 0x11,
+	VGPU_COMPUTE_PGM_RSRC1		= 0x12,	/* granules of 8 VGPRs - 1: 5:0 */
+	VGPU_COMPUTE_PGM_RSRC2		= 0x13,	/* granules of 512 bytes of LDS: 23:15 */
+	VGPU_COMPUTE_TMPRING_SIZE	= 0x18,	/* waves with scratch memory: 11:0, kilobytes of each: 24:12 */
+	VGPU_COMPUTE_PGM_RSRC3		= 0x2d,
+	VGPU_COMPUTE_USER_DATA_0	= 0x40,	/* what scalar registers begin with; model kernels: the address of their arguments */
+};
+
+#define VGPU_TMPRING_WAVES(t)		((t) & 0xfff)
+#define VGPU_TMPRING_WAVE_BYTES(t)	(((t) >> 12 & 0x1fff) * 1024)
 
 /* Counters, shown by vgpu_model_print_stats() under these names */
 struct vgpu_stats {
@@ -145,13 +164,16 @@ enum vgpu_exception {
 
 /**
  * struct vgpu_launch - a dispatch as its packet describes it
- * @kernel: address of struct vgpu_kernel, or of a kernel descriptor
+ * @kernel: address of struct vgpu_kernel, or of a kernel descriptor; without an AQL packet, of the
+ *	code itself
  * @kernargs: address of struct vgpu_kernargs, or of the arguments of a kernel in machine code; 0:
  *	none
- * @packet: address of an AQL packet, 0: it is none, and cannot start machine code
+ * @packet: address of an AQL packet, 0: it is none, and registers describe the dispatch
+ * @registers: these, COMPUTE_* from the first one on
  * @private_bytes: scratch memory of each lane
  * @signal: completion signal, 0: none
- * @grid: work-items
+ * @start: first workgroup in each dimension
+ * @grid: work-items, those in front of @start included
  * @workgroup: work-items of a workgroup
  * @vgprs: of each lane, at least
  * @lds_bytes: of each workgroup, at least
@@ -160,8 +182,10 @@ struct vgpu_launch {
 	u64 kernel;
 	u64 kernargs;
 	u64 packet;
+	const u32 *registers;
 	u32 private_bytes;
 	u64 signal;
+	u32 start[3];
 	u64 grid[3];
 	u32 workgroup[3];
 	u32 vgprs;
@@ -183,6 +207,7 @@ enum vgpu_leaving {
  * @link: in vgpu_queue.inflight
  * @q: its queue
  * @index: of its AQL packet; VGPU_NO_INDEX: a PM4 packet, which only the XCC that read it knows of
+ * @packet_dwords: length of that one
  * @signal: completion signal, 0: none
  * @counters: kernel argument
  * @flag: kernel argument
@@ -191,7 +216,9 @@ enum vgpu_leaving {
  * @vgprs: of each lane, as allocated
  * @acc: accumulation registers begin here
  * @lds_bytes: of each workgroup
- * @groups: workgroups of the whole grid, in the first two dimensions
+ * @start: number in each dimension of the first workgroup, if it executes machine code; waves of
+ *	other kernels are counted through
+ * @groups: workgroups from there to the end of the grid, in the first two dimensions
  * @xccs: that the grid is spread over
  * @xcc: which of them this is
  * @chunk: neighbouring workgroups that one of them takes before it is the next one's turn
@@ -216,6 +243,7 @@ struct vgpu_dispatch {
 	struct vgpu_list link;
 	struct vgpu_queue *q;
 	u64 index;
+	u32 packet_dwords;
 	u64 signal;
 	u64 counters;
 	u64 flag;
@@ -224,6 +252,7 @@ struct vgpu_dispatch {
 	u32 vgprs;
 	u32 acc;
 	u32 lds_bytes;
+	u32 start[3];
 	u32 groups[2];
 	u32 xccs;
 	u32 xcc;
@@ -703,6 +732,7 @@ bool vgpu_tlb_init(struct vgpu_model *m);
 void vgpu_tlb_fini(struct vgpu_model *m);
 void vgpu_tlb_invalidate_mm(struct vgpu_model *m, u32 vmids);
 void vgpu_tlb_invalidate_pasid(struct vgpu_model *m, u32 hub, bool all_hubs, u16 pasid);
+bool vgpu_vm_mapped(struct vgpu_model *m, u32 as, u64 va);
 bool vgpu_vm_executable(struct vgpu_model *m, u32 as, u64 va);
 void *vgpu_vm_fetch(struct vgpu_model *m, u32 as, u64 va, u32 len);
 void *vgpu_vm_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, bool write);

@@ -15,7 +15,7 @@
 #define PM4_NOP_SINGLE		0x3fff			/* this count of a NOP means: nothing follows */
 #define PM4_MAX_DWORDS		32			/* of a packet other than NOP and WRITE_DATA */
 #define PM4_IB_DWORDS		4
-#define PM4_DISPATCH_DWORDS	5
+#define PM4_INDIRECT_DWORDS	4			/* of DISPATCH_INDIRECT, as a compute engine reads it */
 #define PM4_IB_CHAIN		(1u << 20)		/* goes on in the other buffer and does not come back */
 #define RPTR_BLOCK		64u			/* dwords: what amdkfd's RPTR_BLOCK_SIZE of 5 stands for */
 #define CHAIN_NS		1000			/* fetching it; so even a chain that has no end lets time pass */
@@ -25,6 +25,7 @@ enum {
 	IT_NOP			= 0x10,
 	IT_CLEAR_STATE		= 0x12,
 	IT_DISPATCH_DIRECT	= 0x15,
+	IT_DISPATCH_INDIRECT	= 0x16,
 	IT_ATOMIC_MEM		= 0x1e,
 	IT_COND_EXEC		= 0x22,
 	IT_WRITE_DATA		= 0x37,
@@ -63,16 +64,20 @@ enum {
 #define SRC_CP_IB2_INTERRUPT	178
 #define SRC_CP_EOP		181
 
-/* COMPUTE_* registers, from the first; the MQD has them in the same order behind its header */
-enum {
-	COMPUTE_NUM_THREAD_X	= 0x07,
-	COMPUTE_PGM_LO		= 0x0c,			/* address >> 8 */
-	COMPUTE_PGM_HI		= 0x0d,
-	COMPUTE_PGM_RSRC1	= 0x12,			/* granules of 8 VGPRs - 1: 5:0 */
-	COMPUTE_PGM_RSRC2	= 0x13,			/* granules of 512 bytes of LDS: 23:15 */
-	COMPUTE_USER_DATA_0	= 0x40,			/* address of the kernel's arguments, by the convention of AQL */
+/* What a process may set of them: groups of neighbours, from the first to the last. All of it is saved with its queue. */
+static const struct {
+	u8 first, last;
+} own_regs[] = {
+	{ 0, VGPU_COMPUTE_PGM_RSRC2 },
+	{ VGPU_COMPUTE_TMPRING_SIZE, VGPU_COMPUTE_TMPRING_SIZE },
+	{ VGPU_COMPUTE_PGM_RSRC3, VGPU_COMPUTE_PGM_RSRC3 },
+	{ VGPU_COMPUTE_USER_DATA_0, VGPU_COMPUTE_REGS - 1 },
 };
+
+/* The initiator of a dispatch */
 #define COMPUTE_SHADER_EN	(1u << 0)
+#define PARTIAL_TG_EN		(1u << 1)		/* the last workgroup of a dimension has a size of its own */
+#define FORCE_START_AT_000	(1u << 2)		/* whatever COMPUTE_START_X and its neighbours say */
 #define USE_THREAD_DIMENSIONS	(1u << 5)		/* the grid counts work-items, not workgroups */
 
 /*
@@ -207,11 +212,13 @@ static u32 read_reg(struct vgpu_model *m, const struct vgpu_queue *q, u32 index)
 /* Registers belong to the kernel: packets of a process have no effect on them, beside those that describe its own dispatches. */
 static void write_reg(struct vgpu_model *m, struct vgpu_queue *q, u32 as, u32 index, u32 value)
 {
+	u32 i;
+
 	if (VGPU_AS_VMID(as)) {
 		index -= COMPUTE_REG_START;
-		if (index <= COMPUTE_PGM_HI || index == COMPUTE_PGM_RSRC1 || index == COMPUTE_PGM_RSRC2 ||
-		    (index >= COMPUTE_USER_DATA_0 && index < VGPU_COMPUTE_REGS))
-			q->compute[index] = value;
+		for (i = 0; i < ARRAY_SIZE(own_regs); i++)
+			if (index >= own_regs[i].first && index <= own_regs[i].last)
+				q->compute[index] = value;
 		return;
 	}
 	vgpu_model_reg_write(m, reg_index(m, q, index), value);
@@ -480,31 +487,71 @@ static bool indirect_buffer(struct vgpu_model *m, struct vgpu_queue *q, u32 as, 
 	return true;
 }
 
-static enum packet_result dispatch_direct(struct vgpu_model *m, struct vgpu_queue *q, const u32 *p, u32 dwords)
+/*
+ * A grid that ends at @end, in workgroups or work-items as the initiator says, and begins at a
+ * workgroup that registers name. Return: false if there is nothing to launch.
+ */
+static bool grid_of(const u32 *r, const u32 *end, u32 initiator, struct vgpu_launch *launch)
 {
-	const u32 *r = q->compute;
-	struct vgpu_dispatch d = { .index = VGPU_NO_INDEX, .xccs = 1, .chunk = 1 };
-	struct vgpu_launch launch = {
-		.kernel = (u64)r[COMPUTE_PGM_LO] << 8 | (u64)(r[COMPUTE_PGM_HI] & 0xff) << 40,
-		.kernargs = addr64(r + COMPUTE_USER_DATA_0),
-		.vgprs = ((r[COMPUTE_PGM_RSRC1] & 0x3f) + 1) * 8,
-		.lds_bytes = ((r[COMPUTE_PGM_RSRC2] >> 15) & 0x1ff) * 512,
-	};
 	u32 i;
 
-	if (dwords != PM4_DISPATCH_DWORDS || !vgpu_queue_is_user_compute(q))
+	if (!(initiator & COMPUTE_SHADER_EN))
+		return false;
+	for (i = 0; i < 3; i++) {
+		u32 threads = r[VGPU_COMPUTE_NUM_THREAD_X + i], whole = threads & 0xffff, partial = threads >> 16;
+		u32 start = initiator & FORCE_START_AT_000 ? 0 : r[VGPU_COMPUTE_START_X + i];
+
+		if (!end[i])
+			return false;
+		launch->workgroup[i] = whole;
+		launch->start[i] = start;
+		if (!whole) {
+			launch->start[i] = 0;
+			launch->grid[i] = 1;		/* refused for the workgroup */
+			continue;
+		}
+		if (initiator & USE_THREAD_DIMENSIONS)
+			launch->grid[i] = end[i];
+		else if ((initiator & PARTIAL_TG_EN) && partial && partial < whole)
+			launch->grid[i] = (u64)(end[i] - 1) * whole + partial;
+		else
+			launch->grid[i] = (u64)end[i] * whole;
+		if (start >= (launch->grid[i] + whole - 1) / whole)
+			return false;
+	}
+	return true;
+}
+
+/* A dispatch of a grid up to @end, by a packet of @dwords */
+static enum packet_result dispatch(struct vgpu_model *m, struct vgpu_queue *q, const u32 *end, u32 initiator, u32 dwords)
+{
+	const u32 *r = q->compute;
+	struct vgpu_dispatch d = { .index = VGPU_NO_INDEX, .packet_dwords = dwords, .xccs = 1, .chunk = 1 };
+	struct vgpu_launch launch = {
+		.kernel = (u64)r[VGPU_COMPUTE_PGM_LO] << 8 | (u64)(r[VGPU_COMPUTE_PGM_HI] & 0xff) << 40,
+		.kernargs = addr64(r + VGPU_COMPUTE_USER_DATA_0),
+		.registers = r,
+		.vgprs = ((r[VGPU_COMPUTE_PGM_RSRC1] & 0x3f) + 1) * 8,
+		.lds_bytes = ((r[VGPU_COMPUTE_PGM_RSRC2] >> 15) & 0x1ff) * 512,
+	};
+
+	if (!vgpu_queue_is_user_compute(q))
 		return PACKET_BAD;
-	if (!(p[4] & COMPUTE_SHADER_EN) || !p[1] || !p[2] || !p[3])
-		return PACKET_DONE;			/* nothing to launch */
+	if (!grid_of(r, end, initiator, &launch))
+		return PACKET_DONE;
 	if (q->inflight_count >= VGPU_MAX_INFLIGHT)
 		return PACKET_WAIT;
-	for (i = 0; i < 3; i++) {
-		launch.workgroup[i] = r[COMPUTE_NUM_THREAD_X + i] & 0xffff;
-		launch.grid[i] = p[4] & USE_THREAD_DIMENSIONS ? p[1 + i] : (u64)p[1 + i] * launch.workgroup[i];
-		if (!launch.workgroup[i])
-			launch.grid[i] = 1;		/* refused for the workgroup */
-	}
 	return vgpu_dispatch_parse(m, q, &launch, &d) && vgpu_dispatch_put(m, q, &d) ? PACKET_STAYS : PACKET_WAIT;
+}
+
+/* The grid is in memory. It is read when the packet is. */
+static enum packet_result dispatch_indirect(struct vgpu_model *m, struct vgpu_queue *q, u32 as, const u32 *p, u32 dwords)
+{
+	u32 end[3];
+
+	if (!vgpu_vm_read(m, as, addr64(p + 1) & ~3ULL, end, sizeof(end)))
+		return PACKET_BAD;
+	return dispatch(m, q, end, p[3], dwords);
 }
 
 static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, const struct vgpu_stream *s, const u32 *p,
@@ -551,7 +598,9 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 	case IT_ATOMIC_MEM:
 		return atomic_mem(m, s->as, p);
 	case IT_DISPATCH_DIRECT:
-		return dispatch_direct(m, q, p, dwords);
+		return dwords == VGPU_DISPATCH_DWORDS ? dispatch(m, q, p + 1, p[4], dwords) : PACKET_BAD;
+	case IT_DISPATCH_INDIRECT:
+		return dwords == PM4_INDIRECT_DWORDS ? dispatch_indirect(m, q, s->as, p, dwords) : PACKET_BAD;
 	case IT_INDIRECT_BUFFER:
 		return dwords == PM4_IB_DWORDS && indirect_buffer(m, q, s->as, p) ? PACKET_STAYS : PACKET_BAD;
 	case IT_RELEASE_MEM:
@@ -740,8 +789,10 @@ void vgpu_pm4_heard(struct vgpu_model *m, struct vgpu_queue *q)
 /** vgpu_pm4_launched() - the dispatch at the head has launched all its waves: on to the next packet */
 void vgpu_pm4_launched(struct vgpu_model *m, struct vgpu_queue *q)
 {
+	u32 dwords = q->head->packet_dwords;
+
 	q->head = NULL;
-	advance(q, PM4_DISPATCH_DWORDS);
+	advance(q, dwords);
 	if (!q->ib_depth)
 		report_rptr(m, q);
 }
@@ -801,8 +852,8 @@ void vgpu_pm4_save(struct vgpu_model *m, struct vgpu_queue *q)
 		p[3 + 4 * i] = (u32)q->ib[i].pos;
 		p[4 + 4 * i] = (u32)q->ib[i].end;
 	}
-	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + MQD_COMPUTE * 4, q->compute, (COMPUTE_PGM_RSRC2 + 1) * 4);
-	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + (MQD_COMPUTE + COMPUTE_USER_DATA_0) * 4, q->compute + COMPUTE_USER_DATA_0,
-		      (VGPU_COMPUTE_REGS - COMPUTE_USER_DATA_0) * 4);
+	for (i = 0; i < ARRAY_SIZE(own_regs); i++)
+		vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + (MQD_COMPUTE + own_regs[i].first) * 4, q->compute + own_regs[i].first,
+			      (own_regs[i].last - own_regs[i].first + 1) * 4);
 	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + MQD_IB_DEPTH * 4, p, sizeof(p));
 }

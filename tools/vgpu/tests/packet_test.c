@@ -617,7 +617,8 @@ TEST(bad_pm4_packets_are_reported)
 		{ { PM4(0xa3, 6), 0, 0, 0, 0, 0 }, 6, VGPU_EC_PACKET_UNSUPPORTED },
 		{ { PM4(0x1e, 9), 0 }, 9, VGPU_EC_PACKET_UNSUPPORTED },		/* no such atomic */
 		{ { PM4(0x3f, 4), 0, 0, 1u << 20 }, 4, VGPU_EC_PACKET_UNSUPPORTED },	/* a chain without a first buffer */
-		{ { PM4(0x15, 5), 1, 1, 1, 1 }, 5, VGPU_EC_DISPATCH_CODE },
+		{ { PM4(0x15, 5), 1, 1, 1, 1 }, 5, VGPU_EC_DISPATCH_WORK_GROUP },	/* no register says how large they are */
+		{ { PM4(0x16, 5), 0, 0, 1, 0 }, 5, VGPU_EC_PACKET_UNSUPPORTED },	/* that of a graphics ring */
 	};
 	struct bed_process *p;
 	struct bed_queue *q[2];
@@ -646,7 +647,6 @@ TEST(bad_pm4_packets_are_reported)
 
 		memset(&s, 0, sizeof(s));
 		put_write(&s, m.va, 1);
-		PUT(&s, PM4(0x76, 4), 0x20c, LO(m.va >> 8), HI(m.va >> 8));	/* there is no kernel */
 		memset(dwords, 0, sizeof(dwords));
 		memcpy(dwords, cases[i / 2].dwords, sizeof(cases[0].dwords));
 		put(&s, dwords, cases[i / 2].count);

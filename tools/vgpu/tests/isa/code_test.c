@@ -709,6 +709,394 @@ static bool scratch_memory_is_asked_for(struct setup *s)
 	return true;
 }
 
+/* ---- the same code by PM4 packets: what a kernel descriptor says is in registers ---- */
+
+#define PM4(op, n)		(3u << 30 | ((n) - 2) << 16 | (op) << 8)
+#define SET_SH_REG		0x76
+#define IN_WORK_ITEMS		0x20u		/* bits of the initiator */
+#define FROM_ORIGIN		0x04u
+#define LAST_IS_PARTIAL		0x02u
+#define RING_DWORDS		(BED_RING_PACKETS * 16)
+#define LO(v)			((u32)(v))
+#define HI(v)			((u32)((u64)(v) >> 32))
+
+struct packets {
+	u32 words[128];
+	u32 used;
+};
+
+static void put(struct packets *p, const u32 *words, u32 count)
+{
+	memcpy(p->words + p->used, words, count * 4);
+	p->used += count;
+}
+
+#define PUT(p, ...)	do { const u32 w_[] = { __VA_ARGS__ }; put((p), w_, sizeof(w_) / 4); } while (0)
+
+/* The process's queue is a PM4 queue from now on, and has not been mapped yet. */
+static void be_pm4(struct setup *s)
+{
+	u32 xcc;
+
+	for (xcc = 0; xcc < s->b->config.xccs; xcc++)
+		bed_part(s->b, s->q, xcc)[0x80 + VGPU_HQD_AQL_CONTROL] = 0;
+}
+
+static void send(struct setup *s, const struct packets *p)
+{
+	u32 i;
+
+	for (i = 0; i < p->used; i++)
+		((u32 *)s->q->ring)[(*s->q->write_index)++ % RING_DWORDS] = p->words[i];
+	s->b->doorbells[s->q->doorbell / 8] = *s->q->write_index;
+}
+
+/* Scratch memory of a dispatch by registers */
+struct scratch {
+	u64 va;
+	u32 waves, wave_kb;
+};
+
+/* Properties of a kernel descriptor, and the scalar registers that they take */
+enum { BUFFER = 1, PACKET = 2, QUEUE = 4, KERNARGS = 8, DISPATCH_ID = 16, FLAT_SCRATCH = 32, PRIVATE_SIZE = 64 };
+
+/* All registers of a kernel but the sizes of its grid. Return: false if it wants what only AQL has */
+static bool put_kernel(struct setup *s, struct packets *p, const char *kernel, u32 lds_bytes, const struct scratch *scratch)
+{
+	u32 *kd, user[16] = { 0 }, n = 0, rsrc2, properties;
+	u64 va, entry;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s.kd", kernel);
+	CHECK(object_symbol(s->file, name, &va));
+	va += s->code;
+	kd = word_of(s, va);
+	entry = va + (kd[4] | (u64)kd[5] << 32);
+	properties = kd[14] & 0xffff;
+	if (properties & BUFFER) {
+		memcpy(user, (u32[]) { LO(scratch->va), HI(scratch->va) | 1u << 31, U32_MAX, 3u << 21 | 1u << 23 }, 16);
+		n += 4;
+	}
+	n += properties & PACKET ? 2 : 0;
+	n += properties & QUEUE ? 2 : 0;
+	CHECK(properties & KERNARGS);
+	user[n++] = LO(s->args_va);
+	user[n++] = HI(s->args_va);
+	n += properties & DISPATCH_ID ? 2 : 0;
+	if (properties & FLAT_SCRATCH) {
+		user[n++] = LO(scratch->va);
+		user[n++] = HI(scratch->va);
+	}
+	rsrc2 = kd[13] | (lds_bytes + 511) / 512 << 15;
+	CHECK((rsrc2 >> 1 & 0x1f) >= n);
+	PUT(p, PM4(SET_SH_REG, 4), 0x20c, LO(entry >> 8), HI(entry >> 8), PM4(SET_SH_REG, 4), 0x212, kd[12], rsrc2,
+	    PM4(SET_SH_REG, 3), 0x22d, kd[11]);
+	PUT(p, PM4(SET_SH_REG, 4), 0x210, LO(scratch->va >> 8), HI(scratch->va >> 8),
+	    PM4(SET_SH_REG, 3), 0x218, scratch->waves | scratch->wave_kb << 12);
+	PUT(p, PM4(SET_SH_REG, 18), 0x240);
+	put(p, user, 16);
+	return true;
+}
+
+static const struct scratch no_scratch;
+
+static void put_sizes(struct packets *p, const u32 start[3], const u32 workgroup[3])
+{
+	PUT(p, PM4(SET_SH_REG, 8), 0x204, start[0], start[1], start[2], workgroup[0], workgroup[1], workgroup[2]);
+}
+
+static void put_dispatch(struct packets *p, const u32 end[3], u32 initiator)
+{
+	PUT(p, PM4(0x15, 5), end[0], end[1], end[2], 1 | initiator);
+}
+
+/* Behind all waves: 0 into the signal, and an interrupt */
+static void put_end(struct setup *s, struct packets *p)
+{
+	u64 va = s->signal_va + 8;
+
+	*s->signal = 1;
+	PUT(p, PM4(0x49, 8), 0x14, 2u << 29 | 2u << 24, LO(va), HI(va), 0, 0, 0x77);
+}
+
+static const u32 origin[3], one_group_of_256[3] = { WORKGROUP, 1, 1 };
+
+static bool pm4_dispatch_executes_code(struct setup *s)
+{
+	const u32 n = 20 * WORKGROUP, groups[3] = { 20, 1, 1 };
+	struct packets p = { .used = 0 };
+	u32 i, *sums, *in, want[20] = { 0 }, context, others = 0;
+	u64 args[2];
+
+	be_pm4(s);
+	args[0] = bed_alloc(s->b, s->p, 4096, (void **)&sums);
+	args[1] = bed_alloc(s->b, s->p, n * 4, (void **)&in);
+	for (i = 0; i < n; i++)
+		want[i / WORKGROUP] += in[i] = i * 2654435761u;
+	memcpy(s->args, args, sizeof(args));
+	CHECK(put_kernel(s, &p, "reduce", 1024, &no_scratch));
+	put_sizes(&p, origin, one_group_of_256);
+	put_dispatch(&p, groups, 0);
+	put_end(s, &p);
+	send(s, &p);
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(bed_run_until(s->b, is_done, s->signal, LONG));
+	CHECK(!memcmp(sums, want, sizeof(want)));
+	CHECK(bed_stat(s->b, "waves_done") == n / 64);
+	CHECK(bed_stat(s->b, "dispatches_done") == 1);
+	CHECK(bed_stat(s->b, "slots_busy") == 0);
+	CHECK(bed_stat(s->b, "bad_packets") == 0);
+	while (interrupt_of(s, 181, &context))
+		others += context == 0x77;
+	CHECK(others == 1);
+	return true;
+}
+
+/* A grid in three dimensions whose last workgroups are smaller, from a workgroup on that is not the first, in each way to say it */
+struct grid_case {
+	u32 end[3], start[3], partial[3], initiator;
+	bool indirect;
+	u32 first[3], last[3];		/* work-items that run: from, up to */
+};
+
+static const struct grid_case grids[] = {
+	{ { 19, 9, 5 }, { 0 }, { 0 }, IN_WORK_ITEMS, false, { 0 }, { 19, 9, 5 } },
+	{ { 19, 9, 5 }, { 1, 0, 1 }, { 0 }, IN_WORK_ITEMS, false, { 8, 0, 2 }, { 19, 9, 5 } },
+	{ { 19, 9, 5 }, { 1, 0, 1 }, { 0 }, IN_WORK_ITEMS | FROM_ORIGIN, false, { 0 }, { 19, 9, 5 } },
+	{ { 3, 3, 3 }, { 0 }, { 3, 1, 1 }, 0, false, { 0 }, { 24, 12, 6 } },
+	{ { 3, 3, 3 }, { 0 }, { 3, 1, 1 }, LAST_IS_PARTIAL, false, { 0 }, { 19, 9, 5 } },
+	{ { 3, 3, 3 }, { 2, 2, 2 }, { 3, 0, 1 }, LAST_IS_PARTIAL, false, { 16, 8, 4 }, { 19, 12, 5 } },
+	{ { 3, 3, 3 }, { 0, 3, 0 }, { 0 }, 0, false, { 0 }, { 0 } },
+	{ { 3, 0, 3 }, { 0 }, { 0 }, 0, true, { 0 }, { 0 } },
+	{ { 19, 9, 5 }, { 0 }, { 0 }, IN_WORK_ITEMS, true, { 0 }, { 19, 9, 5 } },
+	{ { 3, 3, 3 }, { 1, 1, 1 }, { 3, 1, 1 }, LAST_IS_PARTIAL, true, { 8, 4, 2 }, { 19, 9, 5 } },
+};
+
+#define WIDTH		24u		/* of what the numbers of work-items are written to */
+#define HEIGHT		12u
+#define DEPTH		6u
+
+/* Each work-item of the grid has run once, and no other one */
+static bool numbers_are_right(const struct grid_case *g, const u32 *out)
+{
+	u32 x, y, z;
+
+	for (z = 0; z < DEPTH; z++)
+		for (y = 0; y < HEIGHT; y++)
+			for (x = 0; x < WIDTH; x++) {
+				bool runs = x >= g->first[0] && y >= g->first[1] && z >= g->first[2] && x < g->last[0] &&
+					    y < g->last[1] && z < g->last[2];
+
+				CHECK(out[(z * HEIGHT + y) * WIDTH + x] == (runs ? x + y * 100 + z * 10000 + 1 : 0));
+			}
+	return true;
+}
+
+static bool pm4_grids(struct setup *s, bool preempted)
+{
+	u64 args[2] = { 0, WIDTH | (u64)HEIGHT << 32 }, preemptions, dims_va;
+	u32 i, d, *out, *dims;
+
+	be_pm4(s);
+	args[0] = bed_alloc(s->b, s->p, WIDTH * HEIGHT * DEPTH * 4, (void **)&out);
+	dims_va = bed_alloc(s->b, s->p, 4096, (void **)&dims);
+	memcpy(s->args, args, sizeof(args));
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	for (i = 0; i < ARRAY_SIZE(grids); i++) {
+		const struct grid_case *g = &grids[i];
+		u32 workgroup[3] = { 8, 4, 2 };
+		struct packets p = { .used = 0 };
+
+		memset(out, 0, WIDTH * HEIGHT * DEPTH * 4);
+		for (d = 0; d < 3; d++)
+			workgroup[d] |= g->partial[d] << 16;
+		CHECK(put_kernel(s, &p, "numbers", 0, &no_scratch));
+		put_sizes(&p, g->start, workgroup);
+		memcpy(dims, g->end, sizeof(g->end));
+		if (g->indirect)
+			PUT(&p, PM4(0x16, 4), LO(dims_va), HI(dims_va), 1 | g->initiator);
+		else
+			put_dispatch(&p, g->end, g->initiator);
+		put_end(s, &p);
+		send(s, &p);
+		if (preempted)
+			CHECK(preempt_until_done(s, &preemptions));
+		else
+			CHECK(bed_run_until(s->b, is_done, s->signal, LONG));
+		if (!numbers_are_right(g, out))
+			return fail("grid %u", i);
+	}
+	CHECK(*(u32 *)s->q->read_index == *s->q->write_index % RING_DWORDS);
+	CHECK(bed_stat(s->b, "bad_packets") == 0);
+	CHECK(bed_stat(s->b, "bad_records") == 0);
+	return !preempted || bed_stat(s->b, "waves_saved") > 0 || fail("nothing was preempted");
+}
+
+static bool pm4_grids_are_as_registers_say(struct setup *s)
+{
+	return pm4_grids(s, false);
+}
+
+static bool pm4_grids_survive_preemption(struct setup *s)
+{
+	return pm4_grids(s, true);
+}
+
+/* More workgroups than the device has room for: what was launched goes on, what was not is launched later, once */
+static bool pm4_half_launched_grid_goes_on(struct setup *s)
+{
+	const u32 groups[3] = { 1500, 1, 1 }, workgroup[3] = { 8, 4, 2 }, items = 1500 * 64;
+	u64 args[2] = { 0, 1500 * 8 | 4ULL << 32 }, launched;
+	u32 i, *out, half = 0, rounds = 0;
+	struct packets p = { .used = 0 };
+
+	be_pm4(s);
+	args[0] = bed_alloc(s->b, s->p, items * 4, (void **)&out);
+	memcpy(s->args, args, sizeof(args));
+	CHECK(put_kernel(s, &p, "numbers", 0, &no_scratch));
+	put_sizes(&p, origin, workgroup);
+	put_dispatch(&p, groups, 0);
+	put_end(s, &p);
+	send(s, &p);
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	while (!is_done(s->signal)) {
+		bed_run_for(s->b, RESTORE_NS + rounds % 7 * 100);
+		CHECK(bed_unmap(s->b, false));
+		launched = bed_stat(s->b, "waves_launched");
+		half += launched && launched < 1500;
+		/* the packet is left behind with the last of them */
+		CHECK(launched == 1500 || *(u32 *)s->q->read_index < p.used - 8);
+		CHECK(bed_runlist(s->b, &s->q, 1));
+		CHECK(rounds++ < MANY);
+	}
+	CHECK(half > 3);
+	CHECK(bed_stat(s->b, "waves_done") == 1500);
+	for (i = 0; i < items; i++)
+		CHECK(out[i] == i % 12000 + i / 12000 % 4 * 100 + i / 48000 * 10000 + 1);
+	return true;
+}
+
+/* Several dispatches of an indirect buffer, behind which the ring goes on when their waves have ended */
+static bool pm4_buffer_survives_preemption(struct setup *s)
+{
+	const u32 n = 8192, groups[3] = { 4, 1, 1 }, launches = 3;
+	struct packets p = { .used = 0 }, ib = { .used = 0 };
+	u64 args[3] = { 0, 0, n }, buffer_va, preemptions;
+	u32 i, *bins, want[256] = { 0 }, *buffer;
+	u8 *in;
+
+	be_pm4(s);
+	args[0] = bed_alloc(s->b, s->p, 4096, (void **)&bins);
+	args[1] = bed_alloc(s->b, s->p, n, (void **)&in);
+	for (i = 0; i < n; i++) {
+		in[i] = (u8)(i * 2654435761u >> 24);
+		want[in[i]] += launches;
+	}
+	memcpy(s->args, args, sizeof(args));
+	CHECK(put_kernel(s, &ib, "histogram", 1024, &no_scratch));
+	put_sizes(&ib, origin, one_group_of_256);
+	for (i = 0; i < launches; i++)
+		put_dispatch(&ib, groups, 0);
+	buffer_va = bed_alloc(s->b, s->p, 4096, (void **)&buffer);
+	memcpy(buffer, ib.words, ib.used * 4);
+	PUT(&p, PM4(0x3f, 4), LO(buffer_va), HI(buffer_va), ib.used | 1u << 23);
+	put_end(s, &p);
+	send(s, &p);
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	CHECK(preempt_until_done(s, &preemptions));
+	CHECK(preemptions > 3);
+	CHECK(!memcmp(bins, want, sizeof(want)));
+	CHECK(bed_stat(s->b, "dispatches_done") == launches);
+	CHECK(bed_stat(s->b, "bad_records") == 0);
+	return true;
+}
+
+/*
+ * Registers that were set before a preemption are set after it: those that say where scratch memory is, and for how many waves, and those that
+ * say which of a wave's registers are for accumulation
+ */
+static bool pm4_registers_outlive_preemption(struct setup *s)
+{
+	const u32 n = 8 * WORKGROUP, groups[3] = { 8, 1, 1 };
+	struct scratch scratch = { .waves = 16, .wave_kb = 4 };
+	struct packets p = { .used = 0 }, launch = { .used = 0 };
+	struct {
+		u64 out, in, flag;
+		u32 gone;
+	} args = { .gone = 0 };
+	u32 *out, *in, i, want[4];
+	u64 preemptions, *flag;
+
+	be_pm4(s);
+	args.out = bed_alloc(s->b, s->p, n * 16, (void **)&out);
+	args.in = bed_alloc(s->b, s->p, n * 4, (void **)&in);
+	args.flag = bed_alloc(s->b, s->p, 4096, (void **)&flag);
+	*flag = 1;
+	for (i = 0; i < n; i++)
+		in[i] = i * 2654435761u;
+	memcpy(s->args, &args, sizeof(args));
+	scratch.va = bed_alloc(s->b, s->p, scratch.waves * scratch.wave_kb * 1024, NULL);
+	CHECK(put_kernel(s, &p, "hold", 1024, &scratch));
+	put_sizes(&p, origin, one_group_of_256);
+	send(s, &p);
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	bed_run_for(s->b, 100 * US);
+	CHECK(*(u32 *)s->q->read_index == p.used);
+	CHECK(bed_unmap(s->b, false));
+	put_dispatch(&launch, groups, 0);
+	put_end(s, &launch);
+	send(s, &launch);
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	bed_run_for(s->b, 13 * US);
+	CHECK(bed_stat(s->b, "slots_busy") == scratch.waves);
+	CHECK(preempt_until_done(s, &preemptions));
+	for (i = 0; i < n; i++) {
+		want[0] = in[i];
+		want[1] = ~in[i];
+		want[2] = in[i] ^ 0x80000000;
+		want[3] = in[i] + 1;
+		CHECK(!memcmp(out + 4 * i, want, sizeof(want)));
+	}
+	CHECK(bed_stat(s->b, "gpuvm_faults") == 0);
+	return true;
+}
+
+/* It is waves that fetch code: the packets behind a dispatch whose code is not there are read, but for those that wait for its waves */
+static bool pm4_code_that_is_not_there_faults_in_its_waves(struct setup *s)
+{
+	const u32 groups[3] = { 2, 1, 1 };
+	struct packets p = { .used = 0 };
+	u32 *word, iv[VGPU_IV_DWORDS], context;
+	u64 va;
+
+	vgpu_quiet = true;
+	be_pm4(s);
+	va = bed_alloc(s->b, s->p, 4096, (void **)&word);
+	CHECK(put_kernel(s, &p, "store", 0, &no_scratch));
+	put_sizes(&p, origin, one_group_of_256);
+	PUT(&p, PM4(SET_SH_REG, 4), 0x20c, 0x12345600, 0);
+	put_dispatch(&p, groups, 0);
+	PUT(&p, PM4(0x37, 5), 5 << 8, LO(va), HI(va), 42);
+	put_end(s, &p);
+	send(s, &p);
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	while (bed_interrupt(s->b, iv))
+		;
+	bed_run_for(s->b, 1 * MS);
+	CHECK(*word == 42);
+	CHECK(!is_done(s->signal));
+	CHECK(bed_stat(s->b, "bad_packets") == 0);
+	CHECK(bed_stat(s->b, "slots_busy") == 8);
+	CHECK(interrupt_of(s, 0, &context));
+	CHECK(context == 0x1234560);
+	CHECK(bed_unmap(s->b, false) && bed_stat(s->b, "slots_busy") == 0);
+	CHECK(bed_runlist(s->b, &s->q, 1));
+	bed_run_for(s->b, 1 * MS);
+	CHECK(bed_stat(s->b, "slots_busy") == 8);		/* halted still */
+	CHECK(bed_unmap(s->b, true));
+	return true;
+}
+
 static void test(char *const *files, const char *name, bool (*f)(struct setup *s), void (*configure)(struct vgpu_config *c))
 {
 	size_t bytes;
@@ -748,6 +1136,13 @@ int main(int argc, char **argv)
 	BOTH(faults_halt_the_wave, bed_xccs_2);
 	BOTH(scratch_memory_is_asked_for, bed_xccs_2);
 	BOTH(signals_have_time_stamps, bed_xccs_2);
+	BOTH(pm4_dispatch_executes_code, bed_xccs_2);
+	BOTH(pm4_grids_are_as_registers_say, bed_xccs_2);
+	BOTH(pm4_grids_survive_preemption, bed_xccs_2);
+	BOTH(pm4_half_launched_grid_goes_on, bed_xccs_2);
+	BOTH(pm4_buffer_survives_preemption, bed_gfx942);
+	BOTH(pm4_registers_outlive_preemption, bed_gfx942);
+	BOTH(pm4_code_that_is_not_there_faults_in_its_waves, bed_xccs_2);
 	printf("1..%u\n", tests);
 	return failures ? 1 : 0;
 }
