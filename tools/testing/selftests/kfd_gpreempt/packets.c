@@ -3,14 +3,18 @@
  * packets.c - packets of user queues: AQL, PM4 and SDMA, good ones and bad ones, alone and under the scheduler
  *
  * The tests of "ring" write packets whose effects are in memory: they need no kernel and run on any gfx9 Instinct. The others
- * dispatch model kernels, or send what would disturb the users of a real device, and need the virtual GPU.
+ * dispatch model kernels and the machine code of work.cl, or send what would disturb the users of a real device, and need the
+ * virtual GPU.
  */
+#include <limits.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "kselftest_harness.h"
 
 #include "fixture.h"
 #include "worker.h"
+#include "../../../vgpu/tests/isa/object.h"
 
 #define MEMORY		(1u << 20)
 #define RING_BYTES	4096u
@@ -35,7 +39,7 @@ enum {
 /* PM4 */
 #define PM4(op, n)	(0xc0000000u | ((n) - 2) << 16 | (op) << 8)
 enum {
-	PM4_NOP = 0x10, PM4_DISPATCH_DIRECT = 0x15, PM4_ATOMIC_MEM = 0x1e, PM4_WRITE_DATA = 0x37, PM4_WAIT_REG_MEM = 0x3c,
+	PM4_NOP = 0x10, PM4_DISPATCH_DIRECT = 0x15, PM4_DISPATCH_INDIRECT = 0x16, PM4_ATOMIC_MEM = 0x1e, PM4_WRITE_DATA = 0x37, PM4_WAIT_REG_MEM = 0x3c,
 	PM4_INDIRECT_BUFFER = 0x3f, PM4_RELEASE_MEM = 0x49, PM4_ACQUIRE_MEM = 0x58, PM4_SET_SH_REG = 0x76,
 };
 #define PM4_ONE_NOP	0xffff1000u		/* a packet of a single dword */
@@ -117,6 +121,30 @@ static void pm4_launch(struct stream *s, struct kfd_work *w)
 	    PM4(PM4_DISPATCH_DIRECT, 5), w->waves, 1, 1, 1);
 }
 
+/* Kernel descriptors in words, and what in their properties says which registers a kernel finds its arguments in */
+enum { KD_ENTRY = 4, KD_RSRC3 = 11, KD_RSRC1 = 12, KD_RSRC2 = 13, KD_PROPERTIES = 14 };
+enum { PROPERTY_BUFFER = 1, PROPERTY_KERNARGS = 8, PROPERTIES_OF_REGISTERS = 0x7f };
+
+/*
+ * The same in machine code: what its descriptor says goes into registers, arguments behind a resource descriptor of scratch memory
+ * if the kernel reserves room for one. @grid is where the packet finds the grid; NULL: in itself
+ */
+static void pm4_launch_code(struct stream *s, struct kfd_work *w, const uint32_t *kd, const uint32_t *grid)
+{
+	const struct vgpu_kernargs *args = &w->args[w->submitted++];
+	uint64_t entry = ((uintptr_t)kd + kd[KD_ENTRY]) >> 8;
+
+	PUT(s, PM4(PM4_SET_SH_REG, 8), 0x204, 0, 0, 0, VGPU_WAVE_LANES, 1, 1,
+	    PM4(PM4_SET_SH_REG, 4), 0x20c, (uint32_t)entry, (uint32_t)(entry >> 32),
+	    PM4(PM4_SET_SH_REG, 4), 0x212, kd[KD_RSRC1], kd[KD_RSRC2],
+	    PM4(PM4_SET_SH_REG, 3), 0x22d, kd[KD_RSRC3],
+	    PM4(PM4_SET_SH_REG, 4), kd[KD_PROPERTIES] & PROPERTY_BUFFER ? 0x244 : 0x240, LO(args), HI(args));
+	if (grid)
+		PUT(s, PM4(PM4_DISPATCH_INDIRECT, 4), LO(grid), HI(grid), 1);
+	else
+		PUT(s, PM4(PM4_DISPATCH_DIRECT, 5), w->waves, 1, 1, 1);
+}
+
 static void sdma_write(struct stream *s, volatile void *at, uint32_t value)
 {
 	PUT(s, SDMA_FENCE, LO(at), HI(at), value);
@@ -179,6 +207,8 @@ struct host {
 	size_t used;
 	struct kfd_queue queue[8];
 	int queues;
+	struct kfd_buffer code;
+	const uint32_t *kd;		/* of work.cl's kernel, after host_code() */
 };
 
 static void *give(struct host *h, size_t bytes)
@@ -225,6 +255,26 @@ static struct kfd_signal *host_signal(struct host *h, int64_t value)
 static void host_work(struct host *h, struct kfd_work *w, uint32_t launches, uint32_t waves, uint32_t steps, uint64_t step_ns)
 {
 	kfd_work_init(w, give(h, kfd_work_bytes(launches, waves, steps)), launches, waves, steps, step_ns);
+}
+
+/* Machine code for what host_work() describes, in memory of the GPU. Return: false if it is not there. */
+static bool host_code(struct host *h)
+{
+	char path[PATH_MAX];
+	size_t bytes;
+	void *file;
+	u64 kernel;
+
+	kfd_code_path("work", h->client.gfx_target_version, path, sizeof(path));
+	if (access(path, R_OK))
+		return false;
+	file = object_file(path, &bytes);
+	if (!object_symbol(file, "work.kd", &kernel) || kfd_buffer_gtt(&h->client, object_memory(file), &h->code))
+		return false;
+	object_load(file, h->code.ptr);
+	munmap(file, bytes);
+	h->kd = (const uint32_t *)((uint8_t *)h->code.ptr + kernel);
+	return (h->kd[KD_PROPERTIES] & PROPERTIES_OF_REGISTERS & ~PROPERTY_BUFFER) == PROPERTY_KERNARGS;
 }
 
 static const void *host_stream(struct host *h, const struct stream *s)
@@ -635,6 +685,31 @@ TEST_F(device, pm4_queue_runs_kernels)
 	EXPECT_WORK_ONCE(&w);
 }
 
+/* From the ring, from a buffer, and with a grid that is in memory: each wave that registers describe executes its code once */
+TEST_F(device, pm4_queue_executes_machine_code)
+{
+	struct host *h = &self->host;
+	struct stream s = { .used = 0 }, buffer = { .used = 0 };
+	struct kfd_queue *q = host_queue(_metadata, h, KFD_QUEUE_PM4);
+	volatile uint64_t *done = give(h, 8);
+	uint32_t *grid = give(h, 12);
+	struct kfd_work w;
+
+	ASSERT_TRUE(host_code(h)) TH_LOG("machine code of work.cl");
+	host_work(h, &w, 3, 24, 4, 100 * US);
+	grid[0] = w.waves;
+	grid[1] = 1;
+	grid[2] = 1;
+	pm4_launch_code(&s, &w, h->kd, NULL);
+	pm4_launch_code(&buffer, &w, h->kd, grid);
+	pm4_buffer(&s, host_stream(h, &buffer), buffer.used);
+	pm4_launch_code(&s, &w, h->kd, grid);
+	pm4_release(&s, done, 9, 0);
+	ASSERT_EQ(0, submit(q, &s));
+	ASSERT_EQ(0, wait_equal(done, 9, LONG));
+	EXPECT_WORK_ONCE(&w);
+}
+
 TEST_F(device, aql_buffer_ends_behind_its_kernels)
 {
 	struct host *h = &self->host;
@@ -859,6 +934,17 @@ static int launch_pm4(struct host *h, struct kfd_queue *q, struct kfd_work *w, s
 	return submit(q, &s);
 }
 
+static int launch_pm4_code(struct host *h, struct kfd_queue *q, struct kfd_work *w, struct kfd_signal *done)
+{
+	struct stream s = { .used = 0 };
+
+	if (!host_code(h))
+		return -ENOENT;
+	pm4_launch_code(&s, w, h->kd, NULL);
+	pm4_release(&s, &done->value, 0, 0);
+	return submit(q, &s);
+}
+
 static int launch_in_buffers(struct host *h, struct kfd_queue *q, struct kfd_work *w, struct kfd_signal *done)
 {
 	struct stream inner = { .used = 0 }, outer = { .used = 0 };
@@ -912,6 +998,8 @@ TEST_F_CALLS(scheduled, aql_queue_is_preempted_in_the_middle_of_a_kernel,
 	     victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_AQL, launch_aql))
 TEST_F_CALLS(scheduled, pm4_queue_is_preempted_in_the_middle_of_a_kernel,
 	     victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_PM4, launch_pm4))
+TEST_F_CALLS(scheduled, pm4_queue_is_preempted_in_the_middle_of_machine_code,
+	     victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_PM4, launch_pm4_code))
 TEST_F_CALLS(scheduled, buffers_of_an_aql_packet_are_preempted_in_the_middle_of_a_kernel,
 	     victim_is_preempted(_metadata, &self->host, self->urgent, self->slots, KFD_QUEUE_AQL, launch_in_buffers))
 
