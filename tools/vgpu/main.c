@@ -113,14 +113,6 @@ static void sync_irq(void)
 		irq_work_sync(&v->irq_work);
 }
 
-static const struct vgpu_platform_ops platform_ops = {
-	.sys_ptr = sys_ptr,
-	.vram_ptr = vram_ptr,
-	.peer_ptr = peer_ptr,
-	.now_ns = now_ns,
-	.raise_irq = raise_irq,
-};
-
 /*
  * Doorbells are memory, and so is what packets wait for. On a CPU that runs a task which may write
  * there, the command processor looks after each poll_ns, and once more when that CPU becomes idle,
@@ -133,6 +125,7 @@ static const struct vgpu_platform_ops platform_ops = {
  */
 struct watch {
 	struct hrtimer timer;		/* of this CPU, runs while @rung */
+	bool busy;			/* it runs a task */
 	bool rung;			/* a task may have rung since this CPU was idle */
 	bool soon;			/* the timer is for something asked, or gives the turn away */
 };
@@ -246,8 +239,22 @@ void vgpu_rung(bool asks)
 /* Under the run queue's lock: no task can be woken here */
 static void watch_switch(void *unused, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
+	this_cpu_write(watch.busy, !is_idle_task(next));
 	if (may_ring(next))
 		watch_this_cpu();
+}
+
+/* The command processor has its CPU for itself; others may share a thread of the host with it. */
+static bool cpu_wanted(void *ctx)
+{
+	int cpu;
+
+	if (vgpu_settings.pauses_always)
+		return true;
+	for_each_online_cpu(cpu)
+		if (cpu != cp_cpu && READ_ONCE(per_cpu(watch, cpu).busy))
+			return true;
+	return false;
 }
 
 /*
@@ -260,6 +267,15 @@ static void watch_wake(void *unused, struct task_struct *task)
 	if (is_poller(task) && task_cpu(task) != smp_processor_id() && !is_idle_task(current))
 		expire_soon(TURN_NS);
 }
+
+static const struct vgpu_platform_ops platform_ops = {
+	.sys_ptr = sys_ptr,
+	.vram_ptr = vram_ptr,
+	.peer_ptr = peer_ptr,
+	.now_ns = now_ns,
+	.raise_irq = raise_irq,
+	.cpu_wanted = cpu_wanted,
+};
 
 /* In the idle task, without interrupts */
 static void watch_idle(void *unused, unsigned int state, unsigned int cpu)

@@ -46,6 +46,10 @@ static char *poller = "";
 module_param(poller, charp, 0444);
 MODULE_PARM_DESC(poller, "what the names of kernel threads begin with that look at the device often and seldom write to it (default: none)");
 
+static char *pauses = "always";
+module_param(pauses, charp, 0444);
+MODULE_PARM_DESC(pauses, "when devices that are late stand still for as long as they ran: always (default; as -icount needs), wanted (while a task runs on another CPU)");
+
 static char *tlb = "checked";
 module_param(tlb, charp, 0444);
 MODULE_PARM_DESC(tlb, "cached translations: checked (default; a stale one is counted and not used), cached (it is used), off (none)");
@@ -243,6 +247,15 @@ static bool parse_tlb(enum vgpu_tlb_mode *mode)
 	return true;
 }
 
+static bool parse_pauses(void)
+{
+	vgpu_settings.pauses_always = !strcmp(pauses, "always");
+	if (vgpu_settings.pauses_always || !strcmp(pauses, "wanted"))
+		return true;
+	pr_err("pauses=%s is not one of always, wanted\n", pauses);
+	return false;
+}
+
 static bool parse_units(struct vgpu_config *c)
 {
 	if (!is_power_of_2(c->xccs)) {
@@ -353,7 +366,7 @@ int vgpu_params_parse(void)
 		pr_err("front=%s is not one of intercept, kmmio, none\n", front);
 		return -EINVAL;
 	}
-	if (!valid("gpus", gpus, 1, VGPU_MAX_DEVICES) || !lists_fit() ||
+	if (!valid("gpus", gpus, 1, VGPU_MAX_DEVICES) || !lists_fit() || !parse_pauses() ||
 	    !vgpu_names_parse("fault", fault, vgpu_fault_name, VGPU_FAULTS, &vgpu_settings.faults))
 		return -EINVAL;
 	vgpu_settings.poller = poller;

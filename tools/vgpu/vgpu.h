@@ -94,6 +94,7 @@ extern const struct vgpu_front vgpu_front_none;
  * @poller: what the names of threads begin with that look often and seldom write
  * @poll_ns: time between looks at the doorbells; may change at any time
  * @ring_ns: from what the driver writes until a device looks
+ * @pauses_always: the models sleep half of the time even if no task waits for that
  * @faults: what always goes wrong, a bit for each enum vgpu_fault
  */
 struct vgpu_settings {
@@ -101,6 +102,7 @@ struct vgpu_settings {
 	const char *poller;
 	unsigned int poll_ns;
 	unsigned int ring_ns;
+	bool pauses_always;
 	u32 faults;
 };
 

@@ -578,7 +578,9 @@ def gpus_of(opts):
 
 
 def vgpu_args(opts):
-    return f"{DEBUG_VGPU_ARGS} {opts.vgpu_args}" if is_debug(opts.kver) else opts.vgpu_args
+    debug = DEBUG_VGPU_ARGS + " " if is_debug(opts.kver) else ""
+    # Pauses are time of the device: where time is counted, they do not depend on what else runs.
+    return f"{debug}{'' if opts.icount else 'pauses=wanted '}{opts.vgpu_args}"
 
 
 def is_debug(kver):

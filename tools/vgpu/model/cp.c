@@ -644,15 +644,16 @@ static u64 next_event(struct vgpu_model *m)
  * sleeps, and no longer. Waves of many queues that have been saved a few times end one by one, and
  * keep it busy for longer than there is time; without a sleep the device would never be relieved of
  * any. So it sleeps for half of the time. What is due meanwhile comes late, and is then done as of
- * its own time. Return: how long to sleep, whatever is due
+ * its own time. A run that took nothing from others is not counted. Return: how long to sleep,
+ * whatever is due
  */
-static u64 owed_sleep(struct vgpu_model *m, u64 begin, u64 end)
+static u64 owed_sleep(struct vgpu_model *m, u64 begin, u64 end, bool wanted)
 {
 	s64 slept = (s64)(begin - m->ran_ns), credit = m->credit_ns + slept;
 
-	m->credit_ns = (credit < CREDIT_NS ? credit : CREDIT_NS) - (s64)(end - begin);
+	m->credit_ns = (credit < CREDIT_NS ? credit : CREDIT_NS) - (wanted ? (s64)(end - begin) : 0);
 	m->ran_ns = end;
-	return m->credit_ns < 0 ? (u64)-m->credit_ns : 0;
+	return wanted && m->credit_ns < 0 ? (u64)-m->credit_ns : 0;
 }
 
 /* What has become due until @wall, each at its own time */
@@ -694,6 +695,7 @@ static void look(struct vgpu_model *m, u64 wall)
 u64 vgpu_model_run(struct vgpu_model *m)
 {
 	u64 begin = m->ops->now_ns(m->ctx), wall = begin, next, pause;
+	bool wanted;
 
 	m->budget = WAVE_STEPS_PER_RUN;
 	m->run_until_ns = begin + RUN_NS;
@@ -707,9 +709,10 @@ u64 vgpu_model_run(struct vgpu_model *m)
 		m->ops->raise_irq(m->ctx);
 	next = next_event(m);
 	wall = m->ops->now_ns(m->ctx);
-	pause = owed_sleep(m, begin, wall);
-	/* Code has no times of its own: it stands still for as long as others need to get at it. */
-	if (m->executed) {
+	wanted = !m->ops->cpu_wanted || m->ops->cpu_wanted(m->ctx);
+	pause = owed_sleep(m, begin, wall, wanted);
+	/* Code has no times of its own: it stands still for as long as others need to get at it, if there are any. */
+	if (m->executed && wanted) {
 		m->execute_ns = wall + (wall - begin);
 		pause = pause > EXECUTION_PAUSE_NS ? pause : EXECUTION_PAUSE_NS;
 	}

@@ -25,6 +25,8 @@ struct vgpu_model;
  * @now_ns: device time, monotonic; virtual time under -icount
  *	Called under the lock of the registers, too.
  * @raise_irq: the IH ring has entries; called from vgpu_model_run() only, without the model's lock
+ * @cpu_wanted: does anything else wait for the CPU time that the model takes? Asked after a run; the
+ *	model then sleeps for as long as it ran. NULL: it always may
  */
 struct vgpu_platform_ops {
 	void *(*sys_ptr)(void *ctx, u64 bus_addr, u32 len);
@@ -32,6 +34,7 @@ struct vgpu_platform_ops {
 	void *(*peer_ptr)(void *ctx, u32 node, u64 offset, u32 len);
 	u64 (*now_ns)(void *ctx);
 	void (*raise_irq)(void *ctx);
+	bool (*cpu_wanted)(void *ctx);
 };
 
 enum vgpu_tlb_mode {

@@ -59,8 +59,13 @@ static void raise_irq(void *ctx)
 	((struct bed *)ctx)->irqs++;
 }
 
+static bool cpu_wanted(void *ctx)
+{
+	return !((struct bed *)ctx)->idle;
+}
+
 static const struct vgpu_platform_ops ops = {
-	.sys_ptr = sys_ptr, .vram_ptr = vram_ptr, .peer_ptr = peer_ptr, .now_ns = now_ns, .raise_irq = raise_irq,
+	.sys_ptr = sys_ptr, .vram_ptr = vram_ptr, .peer_ptr = peer_ptr, .now_ns = now_ns, .raise_irq = raise_irq, .cpu_wanted = cpu_wanted,
 };
 
 static void *must(void *p)

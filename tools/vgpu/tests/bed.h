@@ -90,6 +90,7 @@ struct bed {
 	u8 *system;
 	u64 *doorbells;
 	u64 now;
+	bool idle;		/* nothing else wants the model's CPU */
 	u64 access_ns;		/* what it takes the model to find memory: how slow it is */
 	void (*meanwhile)(void);	/* happens once, when the model has read the clock */
 	u64 next;

@@ -16,6 +16,11 @@ printf '%-18s %14s %s\n' class instructions/s "CPU instructions of each"
 "$1" "$2" | while read -r class speed; do
 	printf '%-18s %14s %8d\n' "$class" "$speed" $(($(collected "$1" "$2" "$count" "$class") / count))
 done
-read -r done ns <<<"$("$3" "$4")"
-printf '%-18s %14s %8d\n' device $((done * 1000000000 / ns)) $(($(collected "$3" "$4") / done))
+for idle in '' idle; do
+	# shellcheck disable=SC2086 # none or one word
+	read -r done ns <<<"$("$3" "$4" $idle)"
+	# shellcheck disable=SC2086
+	printf '%-18s %14s %8d\n' "device${idle:+, $idle}" $((done * 1000000000 / ns)) $(($(collected "$3" "$4" $idle) / done))
+done
 echo "# device: a product of matrices with the model's events and pauses, on a machine that needs 400 ns for an instruction of a wave"
+echo "# idle: nothing else wants the CPU that the model runs on"

@@ -2,9 +2,9 @@
 /*
  * bench_device.c - a kernel in machine code on the whole device model, with its events and pauses
  *
- *	bench_device KERNELS.co
+ *	bench_device KERNELS.co [idle]
  *
- * Prints how many instructions its waves executed in counted(), for a program that counts the CPU's
+ * With "idle" nothing else wants the model's CPU. Prints how many instructions its waves executed in counted(), for a program that counts the CPU's
  * own there (bench.sh). The model's clock is one of a slow machine, so that it is late: it goes on by
  * what is executed.
  */
@@ -60,12 +60,13 @@ int main(int argc, char **argv)
 	size_t size;
 	u32 i;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: bench_device KERNELS.co\n");
+	if (argc != 2 && (argc != 3 || strcmp(argv[2], "idle"))) {
+		fprintf(stderr, "usage: bench_device KERNELS.co [idle]\n");
 		return 2;
 	}
 	file = object_file(argv[1], &size);
 	bed = bed_new(NULL);
+	bed->idle = argc == 3;
 	bed_driver_up(bed);
 	p = bed_process(bed);
 	q = bed_queue(bed, p);

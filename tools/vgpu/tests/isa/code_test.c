@@ -257,6 +257,43 @@ static bool matrices_survive_preemption_of_a_late_model(struct setup *s)
 	return is_multiplied(s, &m);
 }
 
+/*
+ * A model that is late stands still for as long as it ran, while others want its CPU. While nobody does it goes on at once, and is done in
+ * little more than half of the time.
+ */
+static bool pauses_are_for_others(struct setup *s)
+{
+	u64 begin, took[2], next, now, rested;
+	u32 i, runs[2] = { 0 };
+	struct matrices m;
+
+	for (i = 0; i < 2; i++) {
+		s->b->idle = i;
+		s->b->access_ns = 0;
+		CHECK(multiply(s, &m));
+		s->b->access_ns = 20 * US;	/* so late that it has slept too little */
+		begin = s->b->now;
+		rested = begin;
+		while (!is_done(s->signal)) {
+			now = s->b->now;
+			next = vgpu_model_run(s->b->m);
+			if (s->b->m->executed) {
+				runs[i]++;
+				CHECK(i || now >= rested);
+				CHECK(!i || is_done(s->signal) || next <= s->b->now);
+				rested = s->b->now + (s->b->now - now);
+			}
+			s->b->now = next > s->b->now && next != U64_MAX ? next : s->b->now + 1;
+		}
+		took[i] = s->b->now - begin;
+	}
+	CHECK(runs[0] > 3 && runs[1] > 3);
+	CHECK(took[1] * 3 < took[0] * 2);
+	/* and owes nobody the sleep that it did not take */
+	CHECK(took[1] > 2 * MS && s->b->m->credit_ns >= 0);
+	return true;
+}
+
 static bool sums_survive_preemption(struct setup *s)
 {
 	const u32 n = 64 * WORKGROUP, grid[3] = { n, 1, 1 };
@@ -1128,6 +1165,7 @@ int main(int argc, char **argv)
 	BOTH(dispatches_follow_each_other, bed_xccs_2);
 	BOTH(matrices_survive_preemption, bed_xccs_2);
 	BOTH(matrices_survive_preemption_of_a_late_model, bed_xccs_2);
+	BOTH(pauses_are_for_others, bed_gfx942);
 	BOTH(sums_survive_preemption, bed_xccs_2);
 	BOTH(saved_waves_are_where_a_debugger_looks, bed_gfx942);
 	BOTH(barriers_are_met_again, bed_gfx942);
