@@ -367,6 +367,7 @@ void vgpu_aql_report(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_excep
 	static const u64 bits[] = {
 		[VGPU_EC_PACKET_RESERVED] = INACTIVE_BAD_FORMAT, [VGPU_EC_WAVE_ILLEGAL] = INACTIVE_ILLEGAL,
 		[VGPU_EC_WAVE_APERTURE] = INACTIVE_APERTURE, [VGPU_EC_WAVE_TRAP] = INACTIVE_TRAP,
+		[VGPU_EC_WAVE_ABORT] = INACTIVE_TRAP,
 	};
 	u64 bit = code < ARRAY_SIZE(bits) ? bits[code] : 0;
 

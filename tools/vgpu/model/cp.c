@@ -102,6 +102,12 @@ void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 
 	vgpu_ih_push(m, iv);
 }
 
+/* Number of its doorbell among those of its process, by which the driver finds a queue */
+u32 vgpu_queue_doorbell_index(const struct vgpu_queue *q)
+{
+	return q->doorbell % PROCESS_DOORBELLS / 8;
+}
+
 /* Read pointer as the hardware keeps it and the MQD has it */
 u32 vgpu_queue_rptr_dwords(const struct vgpu_queue *q)
 {
@@ -112,7 +118,8 @@ u32 vgpu_queue_rptr_dwords(const struct vgpu_queue *q)
  * vgpu_queue_error() - a queue reads no more packets
  * @m: the device
  * @q: the queue
- * @code: what the driver is told; of kernel queues and SDMA it is told nothing
+ * @code: what the driver is told; of kernel queues and SDMA it is told nothing, and waves tell of
+ *	themselves
  * @what: for the log
  * @detail: for the log
  *
@@ -133,7 +140,8 @@ void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exce
 	vgpu_hqd_set(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_ERROR, code ? HQD_ERROR_AQL : HQD_ERROR_PQ_UTCL1);
 	if (!code)
 		return;
-	vgpu_queue_eop(m, q, SRC_CP_BAD_OPCODE, (u32)code << BAD_OPCODE_CODE | q->doorbell % PROCESS_DOORBELLS / 8);
+	if (code >= VGPU_EC_DISPATCH_DIM)
+		vgpu_queue_eop(m, q, SRC_CP_BAD_OPCODE, (u32)code << BAD_OPCODE_CODE | vgpu_queue_doorbell_index(q));
 	if (q->kind == VGPU_QUEUE_AQL)
 		vgpu_aql_report(m, q, code);
 }

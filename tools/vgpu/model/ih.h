@@ -12,6 +12,7 @@ struct vgpu_model;
 /* Client ids (SOC15) that the model raises interrupts for */
 #define VGPU_CLIENT_SDMA0	0x08
 #define VGPU_CLIENT_SDMA1	0x09
+#define VGPU_CLIENT_SE0SH	0x0a		/* the shaders of an engine; three more follow */
 #define VGPU_CLIENT_VMC		0x12
 #define VGPU_CLIENT_GRBM_CP	0x14
 #define VGPU_CLIENT_UTCL2	0x1b

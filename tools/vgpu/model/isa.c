@@ -10,6 +10,8 @@
 
 #define CYCLES			4u	/* a wave of 64 on a SIMD of 16 lanes */
 #define SLEEP_CYCLES		64u	/* unit of s_sleep */
+#define TRAP_ABORT		2u	/* of s_trap, by the ABI of AMDHSA: the program gives up */
+#define TRAP_DEBUGGER		3u	/* nothing, without a debugger */
 
 enum {
 	S_NOP		= 0x00,
@@ -243,7 +245,8 @@ static void sopp(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 		w->wake_ns = x->now_ns + (u64)(imm & 0x7f) * SLEEP_CYCLES * 10 / 17;
 		break;
 	case S_TRAP:
-		vgpu_isa_raise(x, w, VGPU_WAVE_TRAP, "s_trap");
+		if ((imm & 0xff) != TRAP_DEBUGGER)
+			vgpu_isa_raise(x, w, (imm & 0xff) == TRAP_ABORT ? VGPU_WAVE_ABORT : VGPU_WAVE_TRAP, "s_trap");
 		break;
 	case S_SETHALT:
 		if (imm & 1)

@@ -20,6 +20,17 @@
 #define VGPR_BYTES		(VGPU_LANES * 4)
 #define POISON			0x6b
 
+/* The interrupt of s_sendmsg: 24 bits of data in two words, and where the wave is */
+#define SRC_SQ_INTERRUPT_MSG	239
+#define MESSAGE_WORD0(data)	(((data) & 0xfff) | ((data) >> 12 & 0xf) << 28)
+#define MESSAGE_WORD1(data)	((data) >> 16)
+#define MESSAGE_PRIVILEGED	(1u << 13)	/* from a trap handler */
+#define MESSAGE_SIMD(simd)	((simd) << 18)
+#define MESSAGE_CU(cu)		(((cu) & 0xf) << 20)
+#define MESSAGE_SE(se)		(((se) & 3) << 24)
+#define MESSAGE_INSTRUCTION	(1u << 26)
+#define MESSAGE_EXCEPTION(e)	(1u << ((e) - 1 + 10))	/* as trap handlers do it, above the index of the doorbell */
+
 static void *wave_ptr(void *ctx, u64 va, u32 len, u32 access)
 {
 	const struct vgpu_group *g = ctx;
@@ -131,14 +142,31 @@ static u32 resident(struct vgpu_model *m, const struct vgpu_group *g, u32 wave)
 	return m->config.waves_per_simd - m->xcc[g->d->q->xcc].simd[g->simd[wave]].waves;
 }
 
+/* What the trap handler of the runtime would send */
+static void send_message(struct vgpu_model *m, const struct vgpu_group *g, const struct vgpu_wave *w)
+{
+	const struct vgpu_queue *q = g->d->q;
+	u32 simd = g->simd[w - g->wg->wave], cu = simd / m->config.simds_per_cu, se = cu % m->config.se, iv[VGPU_IV_DWORDS];
+	u32 data = vgpu_queue_doorbell_index(q) | MESSAGE_EXCEPTION(w->exception);
+
+	vgpu_iv_fill(iv, VGPU_CLIENT_SE0SH + (se & 3), SRC_SQ_INTERRUPT_MSG, 0, q->vmid, vgpu_ih_pasid(m, q->hub, q->vmid));
+	iv[3] |= vgpu_hub_node(m, q->hub) << 16;
+	iv[4] = MESSAGE_WORD0(data) | MESSAGE_PRIVILEGED | MESSAGE_SIMD(simd % m->config.simds_per_cu) | MESSAGE_CU(cu / m->config.se) |
+		MESSAGE_SE(se) | MESSAGE_INSTRUCTION;
+	iv[5] = MESSAGE_WORD1(data);
+	vgpu_ih_push(m, iv);
+}
+
 /* A wave raised an exception. Memory has been reported as a GPUVM fault; the rest stops the queue. */
 static void report(struct vgpu_model *m, const struct vgpu_group *g, const struct vgpu_wave *w, const struct vgpu_isa *x)
 {
 	m->stats.wave_exceptions++;
 	vgpu_err("wave at pc %#llx of pasid %u: %s: %#010x %#010x", (unsigned long long)w->pc, g->d->q->pasid, x->why, x->words[0],
 		 x->words[1]);
-	if (w->exception != VGPU_WAVE_MEMORY_VIOLATION)
-		vgpu_queue_error(m, g->d->q, (enum vgpu_exception)w->exception, x->why, x->words[0] | (u64)x->words[1] << 32);
+	if (w->exception == VGPU_WAVE_MEMORY_VIOLATION)
+		return;
+	send_message(m, g, w);
+	vgpu_queue_error(m, g->d->q, (enum vgpu_exception)w->exception, x->why, x->words[0] | (u64)x->words[1] << 32);
 }
 
 /* A slice of @count instructions of each wave. Return: the wave that halted, or NULL; the next slice is due at g->end_ns then. */

@@ -149,6 +149,7 @@ struct vgpu_saved_hwregs;
 /* Why a packet was refused, as amdkfd numbers the exceptions of a queue (enum kfd_dbg_trap_exception_code) */
 enum vgpu_exception {
 	VGPU_EC_NONE			= 0,	/* reported in another way, as a GPUVM fault is */
+	VGPU_EC_WAVE_ABORT		= VGPU_WAVE_ABORT,
 	VGPU_EC_WAVE_TRAP		= VGPU_WAVE_TRAP,
 	VGPU_EC_WAVE_ILLEGAL		= VGPU_WAVE_ILLEGAL_INSTRUCTION,
 	VGPU_EC_WAVE_APERTURE		= VGPU_WAVE_APERTURE_VIOLATION,
@@ -762,6 +763,7 @@ u64 vgpu_queue_unmap(struct vgpu_model *m, struct vgpu_queue *q, bool save);
 void vgpu_save_reported(struct vgpu_model *m, u64 asked_ns);
 bool vgpu_queue_hung(const struct vgpu_queue *q);
 void vgpu_queue_error(struct vgpu_model *m, struct vgpu_queue *q, enum vgpu_exception code, const char *what, u64 detail);
+u32 vgpu_queue_doorbell_index(const struct vgpu_queue *q);
 u32 vgpu_queue_rptr_dwords(const struct vgpu_queue *q);
 void vgpu_queue_eop(struct vgpu_model *m, struct vgpu_queue *q, u32 source, u32 context_id);
 

@@ -628,6 +628,24 @@ static bool interrupt_of(struct setup *s, u32 source, u32 *context)
 	return false;
 }
 
+/*
+ * Next message of a wave's trap handler. Return: a bit for each exception, by its number less one; 0: there is none, or it is not of this queue
+ */
+static u32 exception_of(struct setup *s)
+{
+	u32 iv[VGPU_IV_DWORDS], data;
+
+	while (bed_interrupt(s->b, iv)) {
+		if ((iv[0] >> 8 & 0xff) != 239)
+			continue;
+		data = (iv[4] & 0xfff) | (iv[4] >> 28) << 12 | (iv[5] & 0xff) << 16;
+		/* a shader engine, the process, an instruction of the trap handler, the queue */
+		return (iv[0] & 0xff) - 0x0a < 4 && (iv[3] & 0xffff) == s->p->pasid && (iv[4] >> 26 & 3) == 1 && (iv[4] >> 13 & 1) &&
+		       (data & 0x3ff) == s->q->doorbell % 8192 / 8 ? data >> 10 : 0;
+	}
+	return 0;
+}
+
 static bool unknown_instructions_stop_the_queue(struct setup *s)
 {
 	const u32 grid[3] = { 1, 1, 1 };
@@ -641,13 +659,43 @@ static bool unknown_instructions_stop_the_queue(struct setup *s)
 	CHECK(out[0] == 1 && !out[1] && !is_done(s->signal));
 	CHECK(bed_stat(s->b, "wave_exceptions") == 1);
 	CHECK(bed_stat(s->b, "slots_busy") == 1);
-	CHECK(interrupt_of(s, 183, &context));
-	CHECK(context >> 10 == VGPU_EC_WAVE_ILLEGAL);
+	CHECK(exception_of(s) == 1u << (VGPU_EC_WAVE_ILLEGAL - 1));
+	CHECK(!interrupt_of(s, 183, &context));		/* it is not a packet that is bad */
 	CHECK(bed_unmap(s->b, false) && bed_stat(s->b, "slots_busy") == 0);
 	CHECK(bed_runlist(s->b, &s->q, 1));
 	bed_run_for(s->b, 1 * MS);
 	CHECK(bed_stat(s->b, "slots_busy") == 1 && !out[1]);	/* halted still */
 	CHECK(bed_unmap(s->b, true) && bed_stat(s->b, "slots_busy") == 0);
+	return true;
+}
+
+/* Traps have the meaning that the ABI gives them: giving up, a break point without a debugger, anything else */
+static bool traps_are_told(struct setup *s)
+{
+	static const struct {
+		u32 number, exception;
+	} traps[] = { { 3, 0 }, { 2, VGPU_EC_WAVE_ABORT }, { 7, VGPU_EC_WAVE_TRAP } };
+	const u32 grid[3] = { 1, 1, 1 };
+	struct setup own = *s;
+	struct {
+		u64 out;
+		u32 number;
+	} args;
+	u32 *out, i;
+
+	vgpu_quiet = true;
+	for (i = 0; i < ARRAY_SIZE(traps); i++) {
+		add_process(&own);
+		args.out = bed_alloc(s->b, own.p, 4096, (void **)&out);
+		args.number = traps[i].number;
+		CHECK(start(&own, "trap", &args, sizeof(args), grid, group_of_256, 0, 0));
+		bed_run_for(s->b, 1 * MS);
+		CHECK(out[0] == 1 && out[1] == !traps[i].exception);
+		CHECK(is_done(own.signal) == !traps[i].exception);
+		CHECK(exception_of(&own) == (traps[i].exception ? 1u << (traps[i].exception - 1) : 0));
+		CHECK(bed_stat(s->b, "wave_exceptions") == i);
+		CHECK(bed_unmap(s->b, true));
+	}
 	return true;
 }
 
@@ -1171,6 +1219,7 @@ int main(int argc, char **argv)
 	BOTH(barriers_are_met_again, bed_gfx942);
 	BOTH(garbage_is_survived, bed_gfx942);
 	BOTH(unknown_instructions_stop_the_queue, bed_xccs_2);
+	BOTH(traps_are_told, bed_xccs_2);
 	BOTH(faults_halt_the_wave, bed_xccs_2);
 	BOTH(scratch_memory_is_asked_for, bed_xccs_2);
 	BOTH(signals_have_time_stamps, bed_xccs_2);

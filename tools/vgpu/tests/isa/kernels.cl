@@ -201,6 +201,19 @@ kernel void illegal(global uint *out)
 	out[1] = 1;
 }
 
+/* Traps by number */
+kernel void trap(global uint *out, uint number)
+{
+	out[0] = 1;
+	if (number == 2)
+		__asm__ volatile("s_trap 2" ::: "memory");
+	else if (number == 3)
+		__asm__ volatile("s_trap 3" ::: "memory");
+	else
+		__asm__ volatile("s_trap 7" ::: "memory");
+	out[1] = 1;
+}
+
 kernel void store(global uint *where)
 {
 	*where = 1;
