@@ -32,6 +32,7 @@ enum { CONDITION_EQ, CONDITION_NE, CONDITION_LT, CONDITION_GTE };
 /* Exceptions of a queue, enum kfd_dbg_trap_exception_code */
 #define EXCEPTION(code)	(1ull << ((code) - 1))
 enum {
+	WAVE_ABORT = 1, WAVE_TRAP = 2, WAVE_ILLEGAL_INSTRUCTION = 4,
 	DISPATCH_DIM_INVALID = 16, DISPATCH_CODE_INVALID = 18, PACKET_RESERVED = 19, PACKET_UNSUPPORTED = 20,
 	VENDOR_UNSUPPORTED = 23,
 };
@@ -39,7 +40,8 @@ enum {
 /* PM4 */
 #define PM4(op, n)	(0xc0000000u | ((n) - 2) << 16 | (op) << 8)
 enum {
-	PM4_NOP = 0x10, PM4_DISPATCH_DIRECT = 0x15, PM4_DISPATCH_INDIRECT = 0x16, PM4_ATOMIC_MEM = 0x1e, PM4_WRITE_DATA = 0x37, PM4_WAIT_REG_MEM = 0x3c,
+	PM4_NOP = 0x10, PM4_DISPATCH_DIRECT = 0x15, PM4_DISPATCH_INDIRECT = 0x16, PM4_ATOMIC_MEM = 0x1e,
+	PM4_WRITE_DATA = 0x37, PM4_WAIT_REG_MEM = 0x3c,
 	PM4_INDIRECT_BUFFER = 0x3f, PM4_RELEASE_MEM = 0x49, PM4_ACQUIRE_MEM = 0x58, PM4_SET_SH_REG = 0x76,
 };
 #define PM4_ONE_NOP	0xffff1000u		/* a packet of a single dword */
@@ -129,9 +131,8 @@ enum { PROPERTY_BUFFER = 1, PROPERTY_KERNARGS = 8, PROPERTIES_OF_REGISTERS = 0x7
  * The same in machine code: what its descriptor says goes into registers, arguments behind a resource descriptor of scratch memory
  * if the kernel reserves room for one. @grid is where the packet finds the grid; NULL: in itself
  */
-static void pm4_launch_code(struct stream *s, struct kfd_work *w, const uint32_t *kd, const uint32_t *grid)
+static void pm4_launch_code(struct stream *s, const uint32_t *kd, const void *args, uint32_t waves, const uint32_t *grid)
 {
-	const struct vgpu_kernargs *args = &w->args[w->submitted++];
 	uint64_t entry = ((uintptr_t)kd + kd[KD_ENTRY]) >> 8;
 
 	PUT(s, PM4(PM4_SET_SH_REG, 8), 0x204, 0, 0, 0, VGPU_WAVE_LANES, 1, 1,
@@ -142,7 +143,12 @@ static void pm4_launch_code(struct stream *s, struct kfd_work *w, const uint32_t
 	if (grid)
 		PUT(s, PM4(PM4_DISPATCH_INDIRECT, 4), LO(grid), HI(grid), 1);
 	else
-		PUT(s, PM4(PM4_DISPATCH_DIRECT, 5), w->waves, 1, 1, 1);
+		PUT(s, PM4(PM4_DISPATCH_DIRECT, 5), waves, 1, 1, 1);
+}
+
+static void pm4_launch_work(struct stream *s, struct kfd_work *w, const uint32_t *kd, const uint32_t *grid)
+{
+	pm4_launch_code(s, kd, &w->args[w->submitted++], w->waves, grid);
 }
 
 static void sdma_write(struct stream *s, volatile void *at, uint32_t value)
@@ -207,8 +213,6 @@ struct host {
 	size_t used;
 	struct kfd_queue queue[8];
 	int queues;
-	struct kfd_buffer code;
-	const uint32_t *kd;		/* of work.cl's kernel, after host_code() */
 };
 
 static void *give(struct host *h, size_t bytes)
@@ -257,24 +261,26 @@ static void host_work(struct host *h, struct kfd_work *w, uint32_t launches, uin
 	kfd_work_init(w, give(h, kfd_work_bytes(launches, waves, steps)), launches, waves, steps, step_ns);
 }
 
-/* Machine code for what host_work() describes, in memory of the GPU. Return: false if it is not there. */
-static bool host_code(struct host *h)
+/* A code object beside the program, in memory of the GPU. Return: a kernel's descriptor; NULL: there is none that registers can launch */
+static const uint32_t *host_code(struct host *h, const char *name, const char *kernel)
 {
+	struct kfd_buffer code;
+	const uint32_t *kd;
 	char path[PATH_MAX];
 	size_t bytes;
 	void *file;
-	u64 kernel;
+	u64 at;
 
-	kfd_code_path("work", h->client.gfx_target_version, path, sizeof(path));
+	kfd_code_path(name, h->client.gfx_target_version, path, sizeof(path));
 	if (access(path, R_OK))
-		return false;
+		return NULL;
 	file = object_file(path, &bytes);
-	if (!object_symbol(file, "work.kd", &kernel) || kfd_buffer_gtt(&h->client, object_memory(file), &h->code))
-		return false;
-	object_load(file, h->code.ptr);
+	if (!object_symbol(file, kernel, &at) || kfd_buffer_gtt(&h->client, object_memory(file), &code))
+		return NULL;
+	object_load(file, code.ptr);
 	munmap(file, bytes);
-	h->kd = (const uint32_t *)((uint8_t *)h->code.ptr + kernel);
-	return (h->kd[KD_PROPERTIES] & PROPERTIES_OF_REGISTERS & ~PROPERTY_BUFFER) == PROPERTY_KERNARGS;
+	kd = (const uint32_t *)((uint8_t *)code.ptr + at);
+	return (kd[KD_PROPERTIES] & PROPERTIES_OF_REGISTERS & ~PROPERTY_BUFFER) == PROPERTY_KERNARGS ? kd : NULL;
 }
 
 static const void *host_stream(struct host *h, const struct stream *s)
@@ -692,18 +698,19 @@ TEST_F(device, pm4_queue_executes_machine_code)
 	struct stream s = { .used = 0 }, buffer = { .used = 0 };
 	struct kfd_queue *q = host_queue(_metadata, h, KFD_QUEUE_PM4);
 	volatile uint64_t *done = give(h, 8);
+	const uint32_t *kd = host_code(h, "work", "work.kd");
 	uint32_t *grid = give(h, 12);
 	struct kfd_work w;
 
-	ASSERT_TRUE(host_code(h)) TH_LOG("machine code of work.cl");
+	ASSERT_NE(NULL, kd);
 	host_work(h, &w, 3, 24, 4, 100 * US);
 	grid[0] = w.waves;
 	grid[1] = 1;
 	grid[2] = 1;
-	pm4_launch_code(&s, &w, h->kd, NULL);
-	pm4_launch_code(&buffer, &w, h->kd, grid);
+	pm4_launch_work(&s, &w, kd, NULL);
+	pm4_launch_work(&buffer, &w, kd, grid);
 	pm4_buffer(&s, host_stream(h, &buffer), buffer.used);
-	pm4_launch_code(&s, &w, h->kd, grid);
+	pm4_launch_work(&s, &w, kd, grid);
 	pm4_release(&s, done, 9, 0);
 	ASSERT_EQ(0, submit(q, &s));
 	ASSERT_EQ(0, wait_equal(done, 9, LONG));
@@ -890,6 +897,52 @@ TEST_F(device, bad_streams_stop_their_queue)
 	bystanders_end(_metadata, &bystanders);
 }
 
+/* A wave that cannot go on tells its queue and why, as the runtime's trap handler does; other queues and processes do not notice. */
+TEST_F(device, exceptions_of_waves_are_told)
+{
+	static const struct {
+		const char *kernel;
+		uint32_t number;
+		int exception;
+	} bad[] = {
+		{ "illegal.kd", 0, WAVE_ILLEGAL_INSTRUCTION },
+		{ "trap.kd", 2, WAVE_ABORT },
+		{ "trap.kd", 7, WAVE_TRAP },
+	};
+	struct host *h = &self->host;
+	struct bystanders bystanders;
+	struct kfd_signal *event = host_signal(h, 1);
+	uint64_t *status = give(h, 8);
+	size_t i;
+
+	bystanders_start(_metadata, h, &bystanders);
+	ASSERT_EQ(0, kfd_signal_init_event(&h->client, event, 1));
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		const uint32_t *kd = host_code(h, "kernels", bad[i].kernel);
+		struct kfd_queue *q = host_queue(_metadata, h, KFD_QUEUE_PM4);
+		volatile uint32_t *out = give(h, 8);
+		struct {
+			uint64_t out;
+			uint32_t number;
+		} *args = give(h, sizeof(*args));
+		struct stream s = { .used = 0 };
+
+		ASSERT_NE(NULL, kd);
+		kfd_queue_catch(q, status, event->event_id);
+		args->out = (uintptr_t)out;
+		args->number = bad[i].number;
+		pm4_launch_code(&s, kd, args, 1, NULL);
+		ASSERT_EQ(0, submit(q, &s));
+		EXPECT_EQ(0, kfd_event_wait(&h->client, event->event_id, LONG)) TH_LOG("case %zu", i);
+		EXPECT_EQ(EXCEPTION(bad[i].exception), *status) TH_LOG("case %zu", i);
+		EXPECT_EQ(1, out[0]);
+		EXPECT_EQ(0, out[1]);
+		self->health.bad_packets++;
+		ASSERT_EQ(0, kfd_queue_destroy(&h->queue[--h->queues]));
+	}
+	bystanders_end(_metadata, &bystanders);
+}
+
 /* ---- under the scheduler: the test is the low process ---- */
 
 FIXTURE(scheduled) {
@@ -936,11 +989,12 @@ static int launch_pm4(struct host *h, struct kfd_queue *q, struct kfd_work *w, s
 
 static int launch_pm4_code(struct host *h, struct kfd_queue *q, struct kfd_work *w, struct kfd_signal *done)
 {
+	const uint32_t *kd = host_code(h, "work", "work.kd");
 	struct stream s = { .used = 0 };
 
-	if (!host_code(h))
+	if (!kd)
 		return -ENOENT;
-	pm4_launch_code(&s, w, h->kd, NULL);
+	pm4_launch_work(&s, w, kd, NULL);
 	pm4_release(&s, &done->value, 0, 0);
 	return submit(q, &s);
 }
