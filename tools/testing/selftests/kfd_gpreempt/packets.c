@@ -943,6 +943,55 @@ TEST_F(device, exceptions_of_waves_are_told)
 	bystanders_end(_metadata, &bystanders);
 }
 
+/* Many waves write where they must not: their process is told where and why, and another one does not notice. Return: faults of the device */
+static int64_t fault_is_reported(struct __test_metadata *_metadata, struct host *h, const volatile void *at, bool not_present)
+{
+	const uint32_t *kd = host_code(h, "kernels", "store.kd");
+	struct actor *other = worker(_metadata, 0, 1, 8, 20, MS);
+	struct kfd_queue *q = host_queue(_metadata, h, KFD_QUEUE_PM4);
+	uint64_t *args = give(h, 8);
+	struct kfd_memory_fault f = { 0 };
+	struct stream s = { .used = 0 };
+	uint32_t event;
+
+	EXPECT_NE(NULL, kd);
+	EXPECT_EQ(0, kfd_fault_event(&h->client, &event));
+	EXPECT_EQ(0, actor_submit(other, 0, 0, 1, 0));
+	*args = (uintptr_t)at;
+	if (kd)
+		pm4_launch_code(&s, kd, args, 64, NULL);
+	EXPECT_EQ(0, submit(q, &s));
+	EXPECT_EQ(0, kfd_fault_wait(&h->client, event, LONG, &f));
+	EXPECT_EQ((uintptr_t)at, f.va);
+	EXPECT_EQ(not_present, f.not_present);
+	EXPECT_EQ(true, f.read_only);
+	EXPECT_EQ(h->client.gpu_id, f.gpu_id);
+	EXPECT_EQ(0, actor_wait(other, 0, LONG));
+	EXPECT_EXACTLY_ONCE(other);
+	EXPECT_EQ(0, kfd_queue_destroy(&h->queue[--h->queues]));
+	return device_health().gpuvm_faults;
+}
+
+TEST_F(device, missing_page_of_pm4_code_is_reported)
+{
+	int64_t faults = fault_is_reported(_metadata, &self->host, (void *)0x123456789000, true);
+
+	EXPECT_GT(faults, self->health.gpuvm_faults);
+	self->health.gpuvm_faults = faults;
+}
+
+TEST_F(device, write_of_pm4_code_to_read_only_memory_is_reported)
+{
+	struct kfd_buffer b;
+	int64_t faults;
+
+	ASSERT_EQ(0, kfd_buffer_place(&self->host.client, KFD_IN_GTT, NULL, KFD_PAGE_BYTES, 0, &b));
+	faults = fault_is_reported(_metadata, &self->host, b.ptr, false);
+	EXPECT_GT(faults, self->health.gpuvm_faults);
+	self->health.gpuvm_faults = faults;
+	EXPECT_EQ(0, *(volatile uint32_t *)b.ptr);
+}
+
 /* ---- under the scheduler: the test is the low process ---- */
 
 FIXTURE(scheduled) {
