@@ -2,17 +2,13 @@
 /*
  * debugfs.c - /sys/kernel/debug/kfd/gpreempt and gpreempt_dump
  *
- * gpreempt_dump is all that is known of each node, see dump.c. gpreempt is a line per registered
- * queue:
- *
- * gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns effective_prio context
- * job
+ * gpreempt_dump is all that is known of each node, see dump.c. gpreempt is a line with the names of
+ * its columns, and one per registered queue.
  *
  * prio is the logical priority against other processes, effective_prio the same with ageing.
  * context: 1 in the first process that a program has of KFD's, from 2 on in its contexts. job: the
- * id of its job; 0: it has none. state:
- * see gpreempt_queue_sysfs_state(). The pointers are read now, everything else is from the
- * monitor's last pass.
+ * id of its job; 0: it has none. state: see gpreempt_queue_sysfs_state(). The pointers are read
+ * now, everything else is from the monitor's last pass.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -25,6 +21,9 @@
 #include "queue_sysfs.h"
 
 #ifdef CONFIG_DEBUG_FS
+
+static const char columns[] =
+	"gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns effective_prio context job\n";
 
 static struct dentry *queues_file;
 static struct dentry *dump_file;
@@ -57,6 +56,7 @@ static void debugfs_show_node(struct gpreempt_node *gn, void *arg)
 
 static int debugfs_queues_show(struct seq_file *m, void *unused)
 {
+	seq_puts(m, columns);
 	gpreempt_node_for_each(debugfs_show_node, m);
 	return 0;
 }

@@ -62,6 +62,16 @@ static ssize_t sysfs_queues_show(struct kobject *kobj, struct kobj_attribute *at
 	return sysfs_emit(buf, "%u\n", READ_ONCE(sysfs_node_of(kobj)->queues.nr));
 }
 
+/* The driver's own count. It changes it under its lock, in one store. */
+static ssize_t sysfs_active_queues_show(struct kobject *kobj, struct kobj_attribute *attr,
+					char *buf)
+{
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	return sysfs_emit(buf, "%u\n",
+			  READ_ONCE(sysfs_node_of(kobj)->node->dqm->active_cp_queue_count));
+}
+
 static ssize_t sysfs_failures_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	if (!capable(CAP_SYS_ADMIN))
@@ -104,6 +114,8 @@ NODE_ATTR(backend);
 NODE_ATTR(reason);
 NODE_ATTR(monitor_pid);
 static struct kobj_attribute attr_queues = __ATTR(queues, 0400, sysfs_queues_show, NULL);
+static struct kobj_attribute attr_active_queues =
+	__ATTR(active_queues, 0400, sysfs_active_queues_show, NULL);
 static struct kobj_attribute attr_observed_ns =
 	__ATTR(observed_ns, 0400, sysfs_observed_ns_show, NULL);
 static struct kobj_attribute attr_failures = __ATTR(failures, 0400, sysfs_failures_show, NULL);
@@ -168,6 +180,7 @@ static struct attribute *node_attrs[] = {
 	&attr_reason.attr,
 	&attr_monitor_pid.attr,
 	&attr_queues.attr,
+	&attr_active_queues.attr,
 	&attr_failures.attr,
 	&counter_checks.attr.attr,
 	&counter_wakeups.attr.attr,

@@ -60,7 +60,7 @@ TEST(node_files_show_one_value_each, "all of them can be read: a word or a numbe
 
 	for (k = 0; k < ARRAY_SIZE(hws); k++) {
 		preempted_pair(hws[k]);
-		CHECK_EQ(node_of(0)->sysfs.kobj.nr_files, 44 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 2);
+		CHECK_EQ(node_of(0)->sysfs.kobj.nr_files, 45 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 2);
 		EACH(i, node_of(0)->sysfs.kobj.nr_files, "%.40s: ", file_name(i)) {
 			const char *text = of_node(file_name(i));
 
@@ -73,6 +73,7 @@ TEST(node_files_show_one_value_each, "all of them can be read: a word or a numbe
 		CHECK(!strcmp(of_node("enabled"), "1"));
 		CHECK_EQ(number("monitor_pid"), node_of(0)->life.thread->pid);
 		CHECK_EQ(number("queues"), 2);
+		CHECK_EQ(number("active_queues"), 1);
 		CHECK_EQ(number("preemptions"), 1);
 		CHECK_EQ(number("resumes"), 0);
 		CHECK_EQ(number("failures"), 0);
@@ -293,18 +294,22 @@ TEST(queue_files_are_made_once, "files of a queue stay when scheduling is switch
 
 /* ---- debugfs ---- */
 
-TEST(line_of_a_queue_has_its_numbers, "gpreempt: a line per queue with node, process, number, priority, state, pointers and times off the device")
+TEST(line_of_a_queue_has_its_numbers, "gpreempt: names of columns, and a line per queue with node, process, number, priority, state, pointers and times off the device")
 {
-	unsigned int gpu, qid, waves;
-	unsigned long long rptr, wptr, count, ns;
+	static const char head[] =
+		"gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns effective_prio context job\n";
+	unsigned int gpu, qid, waves, context;
+	unsigned long long rptr, wptr, count, ns, job;
 	int pid, priority, effective;
 	char state[16];
 	const char *text;
 
 	preempted_pair(true);
 	text = shim_debugfs_read("gpreempt");
-	CHECK_EQ(sscanf(text, "%u %d %u %d %15s %llu %llu %u %llu %llu %d\n", &gpu, &pid, &qid, &priority, state, &rptr, &wptr, &waves, &count, &ns,
-			&effective), 11);
+	CHECK(!strncmp(text, head, strlen(head)));
+	text += strlen(head);
+	CHECK_EQ(sscanf(text, "%u %d %u %d %15s %llu %llu %u %llu %llu %d %u %llu\n", &gpu, &pid, &qid, &priority, state, &rptr, &wptr, &waves, &count, &ns,
+			&effective, &context, &job), 13);
 	CHECK(gpu == 1000 && pid == process_of(low)->task.pid && qid == low->q.properties.queue_id && priority == -3 && effective == -3);
 	CHECK(!strcmp(state, "preempted") && wptr == 200 && rptr < 200 && count == 1 && ns > 0);
 	CHECK(strchr(text, '\n') != strrchr(text, '\n'));

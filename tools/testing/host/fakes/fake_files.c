@@ -230,6 +230,11 @@ void seq_printf(struct seq_file *m, const char *format, ...)
 	va_end(args);
 }
 
+void seq_puts(struct seq_file *m, const char *text)
+{
+	seq_printf(m, "%s", text);
+}
+
 void seq_buf_printf(struct seq_buf *s, const char *format, ...)
 {
 	va_list args;

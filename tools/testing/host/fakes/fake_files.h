@@ -84,6 +84,7 @@ struct seq_file {
 	size_t length;
 };
 void seq_printf(struct seq_file *m, const char *format, ...);
+void seq_puts(struct seq_file *m, const char *text);
 #define DEFINE_SHOW_ATTRIBUTE(_name)	static const struct file_operations _name##_fops = { .show = _name##_show }
 
 struct file_operations;
