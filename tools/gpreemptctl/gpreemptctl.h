@@ -52,6 +52,7 @@ enum {
 	GIVEN_SOCKET		= 1 << 15,
 	GIVEN_TREE		= 1 << 16,
 	GIVEN_STAY		= 1 << 17,
+	GIVEN_BY		= 1 << 18,
 };
 
 /**
@@ -75,6 +76,7 @@ enum {
  * @socket: --socket
  * @tree: --tree
  * @stay: --stay
+ * @by_job: --by job
  * @args: the command's words
  * @nr_args: their number
  */
@@ -98,6 +100,7 @@ struct options {
 	const char *socket;
 	bool tree;
 	bool stay;
+	bool by_job;
 	char **args;
 	int nr_args;
 };
@@ -123,7 +126,7 @@ int set_tree(struct gpreempt *g, pid_t pid, int priority);
 int run_tree(struct gpreempt *g, int priority, char **args);
 
 /* list.c */
-int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, int *nr);
+int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, uint64_t **jobs, int *nr);
 int list_nodes(const char *command, struct gpreempt_info *info, struct gpreempt_node_info **nodes, int *nr);
 
 /* process.c */
@@ -134,12 +137,15 @@ void block_signals(void);
 int wait_for_signal(double seconds);
 
 /* sysfs.c: text is without its newline; sizes include the terminating NUL */
-#define NODES	"/sys/class/kfd/kfd/gpreempt"
+#define NODES		"/sys/class/kfd/kfd/gpreempt"
+/* KFD's own of each process, by its pid in the first namespace */
+#define PROCESSES	"/sys/class/kfd/kfd/proc"
 typedef int (*attribute_fn)(const char *name, const char *value, void *arg);
 int read_text(const char *path, char *buffer, size_t size);
 int write_text(const char *path, const char *text);
 int node_attribute(unsigned int gpu_id, const char *name, char *buffer, size_t size);
 int node_attributes(unsigned int gpu_id, const char *directory, attribute_fn fn, void *arg);
+uint64_t ring_bytes(const struct gpreempt_queue_info *q);
 
 /**
  * struct identity - names of a node's device outside of KFD; what is not known is empty
@@ -148,6 +154,8 @@ int node_attributes(unsigned int gpu_id, const char *directory, attribute_fn fn,
  * @unique_id: of the chip, as in amdgpu's file of that name
  * @uuid: the same as AMD SMI writes it
  * @serial_number: of the board
+ * @name: what it is sold as, by libdrm's table or the board; else the name of its instruction set
+ * @slots: compute queues that may be mapped at a time, on each XCC
  */
 struct identity {
 	char bdf[32];
@@ -155,12 +163,15 @@ struct identity {
 	char unique_id[32];
 	char uuid[48];
 	char serial_number[128];
+	char name[128];
+	unsigned int slots;
 };
 
 /* identity.c */
 #define TOPOLOGY	"/sys/class/kfd/kfd/topology/nodes"
 bool topology_of(const char *node, unsigned int *gpu_id, unsigned int *slots);
 void identify(unsigned int gpu_id, struct identity *id);
+const struct identity *identity_of(unsigned int gpu_id);
 
 /* tune.c: true, or false and in @why, which takes a line, what is wrong */
 bool check_tunable(const char *name, const char *value, char *why, size_t size);
@@ -173,6 +184,7 @@ void add_number(json_object *o, const char *name, uint64_t value);
 void add_signed(json_object *o, const char *name, int64_t value);
 void add_text(json_object *o, const char *name, const char *value);
 void add_flag(json_object *o, const char *name, bool value);
+void add_device(json_object *o, unsigned int gpu_id);
 json_object *json_of_queue(const struct gpreempt_queue_info *q);
 json_object *json_of_node(const struct gpreempt_node_info *n);
 

@@ -2,7 +2,8 @@
 /*
  * identity.c - which device a node is, by the names that other programs have for it
  *
- * From KFD's topology, which knows a node by its gpu_id, to PCI, where the rest is.
+ * From KFD's topology, which knows a node by its gpu_id, to PCI, where the rest is, and to the table by which libdrm names devices. That is
+ * a file: libdrm itself would open the device for it.
  */
 #include "gpreemptctl.h"
 
@@ -13,6 +14,9 @@
 #include <unistd.h>
 
 #define PCI		"/sys/bus/pci/devices"
+
+/* Debian's and the distributions', and AMD's own libdrm's */
+static const char *const tables[] = { "/usr/share/libdrm/amdgpu.ids", "/opt/amdgpu/share/libdrm/amdgpu.ids" };
 
 /* Partitions of a device have its PCI address with their own number as function. */
 #define PARTITION_MASK	7
@@ -81,6 +85,82 @@ static void set_bdf(struct identity *id, unsigned int domain, unsigned int locat
 	snprintf(id->bdf, sizeof(id->bdf), "%04x:%02x:%02x.%x", domain, location >> 8 & 0xff, location >> 3 & 0x1f, location & PARTITION_MASK);
 }
 
+/* A number of a file of a PCI device, "0x740f". */
+static bool pci_number(const char *bdf, const char *file, unsigned long *value)
+{
+	char path[128], text[32], *end;
+
+	snprintf(path, sizeof(path), PCI "/%s/%s", bdf, file);
+	if (read_text(path, text, sizeof(text)) < 0)
+		return false;
+	*value = strtoul(text, &end, 16);
+	return end != text && !*end;
+}
+
+/* Names are shown on terminals and in labels: what could steer either is left out. */
+static void clean(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++)
+		if (*text >= ' ' && *text <= '~' && *text != '"' && *text != '\\')
+			*to++ = *text;
+	*to = '\0';
+}
+
+/* A line of the table: DEVICE, tab, REVISION, tab, NAME, in hexadecimal digits. Return: is it that of the device? */
+static bool names_device(char *line, unsigned long device, unsigned long revision, char *name, size_t size)
+{
+	unsigned long number;
+	char *end;
+
+	line[strcspn(line, "\r\n")] = '\0';
+	number = strtoul(line, &end, 16);
+	if (end == line || *end != ',' || number != device)
+		return false;
+	line = end + 1;
+	number = strtoul(line, &end, 16);
+	if (end == line || *end != ',' || number != revision)
+		return false;
+	end++;
+	end += strspn(end, " \t");
+	snprintf(name, size, "%s", end);
+	return *name;
+}
+
+static bool name_in_table(const char *table, unsigned long device, unsigned long revision, char *name, size_t size)
+{
+	FILE *file = fopen(table, "re");
+	char *line = NULL;
+	bool found = false;
+	size_t room = 0;
+
+	while (file && !found && getline(&line, &room, file) > 0)
+		found = names_device(line, device, revision, name, size);
+	free(line);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* A version like 90402 is gfx942: steppings have a hexadecimal digit. */
+static void find_name(struct identity *id, unsigned int gfx_version)
+{
+	unsigned long device, revision;
+	char path[128];
+	size_t i;
+
+	if (pci_number(id->bdf, "device", &device) && pci_number(id->bdf, "revision", &revision))
+		for (i = 0; i < sizeof(tables) / sizeof(tables[0]) && !id->name[0]; i++)
+			name_in_table(tables[i], device, revision, id->name, sizeof(id->name));
+	snprintf(path, sizeof(path), PCI "/%s/product_name", id->bdf);
+	if (!id->name[0] && read_text(path, id->name, sizeof(id->name)) < 0)
+		id->name[0] = '\0';
+	clean(id->name);
+	if (!id->name[0] && gfx_version)
+		snprintf(id->name, sizeof(id->name), "gfx%u%u%x", gfx_version / 10000, gfx_version / 100 % 100, gfx_version % 100);
+}
+
 /**
  * identify() - find out what a node is called elsewhere
  * @gpu_id: the node
@@ -88,7 +168,7 @@ static void set_bdf(struct identity *id, unsigned int domain, unsigned int locat
  */
 void identify(unsigned int gpu_id, struct identity *id)
 {
-	unsigned int domain, location;
+	unsigned int domain, location, gfx_version;
 	char text[4096], path[128];
 	uint64_t unique;
 
@@ -98,6 +178,8 @@ void identify(unsigned int gpu_id, struct identity *id)
 	domain = property(text, "domain");
 	location = property(text, "location_id");
 	unique = property(text, "unique_id");
+	id->slots = property(text, "num_cp_queues");
+	gfx_version = property(text, "gfx_target_version");
 	set_bdf(id, domain, location);
 	snprintf(path, sizeof(path), PCI "/%s", id->bdf);
 	if (access(path, F_OK)) {
@@ -116,4 +198,36 @@ void identify(unsigned int gpu_id, struct identity *id)
 	if (read_text(path, id->serial_number, sizeof(id->serial_number)) < 0 || !strcmp(id->serial_number, "0"))
 		id->serial_number[0] = '\0';
 	id->serial_number[strcspn(id->serial_number, "\"\\\n")] = '\0';
+	find_name(id, gfx_version);
+}
+
+/**
+ * identity_of() - what a node is called elsewhere, asked once for a program that lists many queues
+ * @gpu_id: the node
+ *
+ * Return: its names, good until the next call
+ */
+const struct identity *identity_of(unsigned int gpu_id)
+{
+	static struct known {
+		unsigned int gpu_id;
+		struct identity id;
+	} *known;
+	static struct identity unknown;
+	static unsigned int nr;
+	struct known *more;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (known[i].gpu_id == gpu_id)
+			return &known[i].id;
+	more = realloc(known, (nr + 1) * sizeof(*known));
+	if (!more) {
+		identify(gpu_id, &unknown);
+		return &unknown;
+	}
+	known = more;
+	known[nr].gpu_id = gpu_id;
+	identify(gpu_id, &known[nr].id);
+	return &known[nr++].id;
 }

@@ -132,25 +132,12 @@ static int print_members(const struct options *o, const struct gpreempt_queue_in
 
 static int list(const struct options *o)
 {
-	struct gpreempt_queue_info *queues = NULL;
-	struct gpreempt_target target;
-	struct gpreempt *g;
-	uint64_t *jobs = NULL;
-	int nr = 0, status;
+	struct gpreempt_queue_info *queues;
+	uint64_t *jobs;
+	int nr, status = list_queues(o, "job list", &queues, &jobs, &nr);
 
-	status = get_target(o, &target);
 	if (status)
 		return status;
-	status = open_scheduler(&g);
-	if (!status) {
-		nr = gpreempt_list_jobs(g, &target, &queues, &jobs);
-		gpreempt_close(g);
-	}
-	put_target(&target);
-	if (status)
-		return status;
-	if (nr < 0)
-		return fail_errno(nr, "job list");
 	status = print_members(o, queues, jobs, nr);
 	free(queues);
 	free(jobs);

@@ -2,12 +2,35 @@
 /* list.c - gpreemptctl list, status */
 #include "gpreemptctl.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-static void print_queue(const struct gpreempt_queue_info *q)
+#include "workload.h"
+
+/* Of the least ring there is, which ROCr's own queues have (utility, copies by kernels). A program may ask for one as well: so it is a guess. */
+#define RUNTIME_RING	4096
+
+/* Size of a ring, with a question mark where it is as small as those of ROCr's own queues. */
+static const char *ring_of(const struct gpreempt_queue_info *q, char *buffer, size_t size)
 {
-	char command[32], queue[24], effective[16] = "", flags[8] = "";
+	uint64_t bytes = ring_bytes(q);
+
+	if (!bytes)
+		snprintf(buffer, size, "-");
+	else if (bytes == RUNTIME_RING)
+		snprintf(buffer, size, "4K:rocr?");
+	else if (bytes % (1 << 20))
+		snprintf(buffer, size, "%" PRIu64 "K", bytes >> 10);
+	else
+		snprintf(buffer, size, "%" PRIu64 "M", bytes >> 20);
+	return buffer;
+}
+
+static void print_queue(const struct member *m)
+{
+	char command[32], queue[24], effective[16] = "", flags[8] = "", job[24] = "-", nspid[16] = "-", ring[24], place[PLACE_WORDS];
+	const struct gpreempt_queue_info *q = m->queue;
 	int nr = 0;
 
 	if (q->context > 1)
@@ -31,21 +54,27 @@ static void print_queue(const struct gpreempt_queue_info *q)
 	if (q->flags & GPREEMPT_QUEUE_SUSPENDED)
 		flags[nr++] = 'S';
 	flags[nr] = '\0';
-	printf("%7d %-15.15s %7u %5s %5d%-7s %-8s%-10s%-4s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %s\n", q->pid,
+	if (m->job)
+		snprintf(job, sizeof(job), "%" PRIu64, m->job);
+	if (m->origin.nspid)
+		snprintf(nspid, sizeof(nspid), "%d", (int)m->origin.nspid);
+	printf("%7d %-15.15s %7u %5s %5d%-7s %-8s%-10s%-4s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %-14s %7s %-8s %12s %s\n", q->pid,
 	       command_of(q->pid, command, sizeof(command)), q->gpu_id, queue, q->logical_priority, effective,
 	       gpreempt_source_name(q->source), gpreempt_queue_state_name(q->state), flags, (uint64_t)q->pending,
-	       (uint64_t)q->preempt_count, (uint64_t)q->preempted_us / 1000, gpreempt_verdict_name(q->verdict));
+	       (uint64_t)q->preempt_count, (uint64_t)q->preempted_us / 1000, gpreempt_verdict_name(q->verdict), nspid,
+	       ring_of(q, ring, sizeof(ring)), job, place_words(&m->origin.place, place, sizeof(place)));
 }
 
 /**
  * list_queues() - the queues that the options name
  * @command: for messages
  * @queues: out: to be freed
+ * @jobs: out: the same, with the job of each; NULL: not asked for
  * @nr: out: their number
  *
  * Return: 0, or the exit status, said.
  */
-int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, int *nr)
+int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, uint64_t **jobs, int *nr)
 {
 	struct gpreempt_target target;
 	struct gpreempt *g;
@@ -57,7 +86,7 @@ int list_queues(const struct options *o, const char *command, struct gpreempt_qu
 		return status;
 	status = open_scheduler(&g);
 	if (!status)
-		*nr = gpreempt_list_queues(g, &target, queues);
+		*nr = jobs ? gpreempt_list_jobs(g, &target, queues, jobs) : gpreempt_list_queues(g, &target, queues);
 	gpreempt_close(g);
 	put_target(&target);
 	if (!status && *nr < 0)
@@ -87,29 +116,116 @@ int list_nodes(const char *command, struct gpreempt_info *info, struct gpreempt_
 	return *nr < 0 ? fail_errno(*nr, "%s", command) : 0;
 }
 
+/* By node and number, as the scheduler has them. */
+static int by_queue(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	return x->queue < y->queue ? -1 : x->queue > y->queue;
+}
+
+static json_object *json_of_member(const struct member *m)
+{
+	json_object *o = json_of_queue(m->queue);
+	uint64_t ring = ring_bytes(m->queue);
+
+	add_device(o, m->queue->gpu_id);
+	if (m->origin.nspid)
+		add_signed(o, "nspid", m->origin.nspid);
+	if (m->origin.uid != (uid_t)-1)
+		add_number(o, "uid", m->origin.uid);
+	if (m->job)
+		add_number(o, "job", m->job);
+	add_place(o, &m->origin.place);
+	if (ring) {
+		add_number(o, "ring_bytes", ring);
+		add_flag(o, "maybe_rocr", ring == RUNTIME_RING);
+	}
+	return o;
+}
+
+static void print_members(const struct options *o, struct member *members, int nr)
+{
+	json_object *document = new_document(), *array = json_object_new_array();
+	int i;
+
+	json_object_object_add(document, "queues", array);
+	qsort(members, nr, sizeof(*members), by_queue);
+	if (!o->json)
+		printf("%7s %-15s %7s %5s %5s%-7s %-8s%-10s%-4s %8s %9s %9s %-14s %7s %-8s %12s %s\n", "PID", "COMMAND", "GPU", "QUEUE", "PRIO", "(EFF)",
+		       "SOURCE", "STATE", "FLAG", "PENDING", "PREEMPTED", "OFF_MS", "VERDICT", "NSPID", "RING", "JOB", "PLACE");
+	for (i = 0; i < nr; i++) {
+		if (o->json)
+			json_object_array_add(array, json_of_member(&members[i]));
+		else
+			print_queue(&members[i]);
+	}
+	if (o->json)
+		print_json(document);
+	else
+		json_object_put(document);
+}
+
+static int print_workloads(const struct options *o, struct member *members, int nr)
+{
+	json_object *document, *array;
+	struct workload *workloads;
+	char line[WORKLOAD_LINE];
+	int i, n = add_up(members, nr, &workloads);
+
+	if (n < 0)
+		return n;
+	document = new_document();
+	array = json_object_new_array();
+	json_object_object_add(document, "workloads", array);
+	if (!o->json)
+		puts(workload_head());
+	for (i = 0; i < n; i++) {
+		if (o->json) {
+			json_object_array_add(array, json_of_workload(&workloads[i]));
+			continue;
+		}
+		workload_line(&workloads[i], line, sizeof(line));
+		puts(line);
+	}
+	if (o->json)
+		print_json(document);
+	else
+		json_object_put(document);
+	free(workloads);
+	return 0;
+}
+
 int cmd_list(const struct options *o)
 {
 	struct gpreempt_queue_info *queues;
-	json_object *document, *array;
-	int i, nr, status = list_queues(o, "list", &queues, &nr);
+	struct member *members;
+	uint64_t *jobs;
+	int nr, error = -ENOMEM, status = list_queues(o, "list", &queues, &jobs, &nr);
 
 	if (status)
 		return status;
-	if (o->json) {
-		document = new_document();
-		array = json_object_new_array();
-		for (i = 0; i < nr; i++)
-			json_object_array_add(array, json_of_queue(&queues[i]));
-		json_object_object_add(document, "queues", array);
-		print_json(document);
-	} else {
-		printf("%7s %-15s %7s %5s %5s%-7s %-8s%-10s%-4s %8s %9s %9s %s\n", "PID", "COMMAND", "GPU", "QUEUE", "PRIO", "(EFF)", "SOURCE",
-		       "STATE", "FLAG", "PENDING", "PREEMPTED", "OFF_MS", "VERDICT");
-		for (i = 0; i < nr; i++)
-			print_queue(&queues[i]);
+	members = find_members(queues, jobs, nr);
+	if (members && o->by_job) {
+		error = print_workloads(o, members, nr);
+	} else if (members) {
+		print_members(o, members, nr);
+		error = 0;
 	}
+	free(members);
 	free(queues);
-	return EXIT_DONE;
+	free(jobs);
+	return error ? fail_system(error, "list") : EXIT_DONE;
+}
+
+static void print_node(const struct gpreempt_node_info *n)
+{
+	const struct identity *id = identity_of(n->gpu_id);
+	char slots[40];
+
+	printf("%7u %-12s%-8s%-7s %7u %9u %12" PRIu64 " %12" PRIu64 " %9" PRIu64 " %7s %-13s %s\n", n->gpu_id, gpreempt_node_state_name(n->state),
+	       n->backend[0] ? n->backend : "-", n->policy, n->nr_queues, n->nr_preempted, (uint64_t)n->preemptions, (uint64_t)n->resumes,
+	       (uint64_t)n->failures, slots_of(n->gpu_id, slots, sizeof(slots)), id->bdf[0] ? id->bdf : "-", id->name[0] ? id->name : "-");
 }
 
 int cmd_status(const struct options *o)
@@ -130,13 +246,10 @@ int cmd_status(const struct options *o)
 		json_object_object_add(document, "nodes", array);
 		print_json(document);
 	} else {
-		printf("%7s %-12s%-8s%-7s %7s %9s %12s %12s %9s\n", "GPU", "STATE", "BACKEND", "POLICY", "QUEUES", "PREEMPTED",
-		       "PREEMPTIONS", "RESUMES", "FAILURES");
+		printf("%7s %-12s%-8s%-7s %7s %9s %12s %12s %9s %7s %-13s %s\n", "GPU", "STATE", "BACKEND", "POLICY", "QUEUES", "PREEMPTED",
+		       "PREEMPTIONS", "RESUMES", "FAILURES", "SLOTS", "PCI", "DEVICE");
 		for (i = 0; i < nr; i++)
-			printf("%7u %-12s%-8s%-7s %7u %9u %12" PRIu64 " %12" PRIu64 " %9" PRIu64 "\n", nodes[i].gpu_id,
-			       gpreempt_node_state_name(nodes[i].state), nodes[i].backend[0] ? nodes[i].backend : "-", nodes[i].policy,
-			       nodes[i].nr_queues, nodes[i].nr_preempted, (uint64_t)nodes[i].preemptions,
-			       (uint64_t)nodes[i].resumes, (uint64_t)nodes[i].failures);
+			print_node(&nodes[i]);
 	}
 	free(nodes);
 	return EXIT_DONE;

@@ -14,8 +14,8 @@ const char *argp_program_version = "gpreemptctl " VERSION " (kfd_gpreempt)";
 static const char doc[] =
 	"Shows and steers the preemptive scheduling of GPU compute queues.\v"
 	"Commands:\n"
-	"  list [-p PID [-g GPU -q QUEUE]|--cgroup DIR]\n"
-	"                                  queues: whose, how urgent, what they do\n"
+	"  list [-p PID [-g GPU -q QUEUE]|--cgroup DIR] [--by job]\n"
+	"                                  queues: whose, how urgent, what they do; or jobs\n"
 	"  why [-p PID [-g GPU -q QUEUE]|--cgroup DIR]\n"
 	"                                  a sentence per queue: why it runs or does not\n"
 	"  status                          nodes: what the scheduler does\n"
@@ -33,7 +33,7 @@ static const char doc[] =
 	"  hint -p PID [-g GPU -q QUEUE] [--for SECONDS]    its work comes soon: clear the device\n"
 	"  policy [NAME] [-g GPU]          show or choose how nodes decide\n"
 	"  tune [NAME[=VALUE]...] [-g GPU] show or change tunables\n"
-	"  top                             live view (keys: q, p priority, w work, t time off)\n"
+	"  top [--by job]                  live view (keys: q, p priority, w work, t time off, j jobs)\n"
 	"  events [-n N]                   what happens, line by line\n"
 	"  stats                           counters of all nodes\n"
 	"  report [-g GPU]                 of nodes that observe: would it help here, what would it cost?\n"
@@ -65,6 +65,7 @@ enum {
 	OPT_SOCKET,
 	OPT_TREE,
 	OPT_STAY,
+	OPT_BY,
 };
 
 static const struct argp_option argp_options[] = {
@@ -85,6 +86,7 @@ static const struct argp_option argp_options[] = {
 	{ "socket", OPT_SOCKET, "PATH", 0, "daemon: where gpreemptd listens", 0 },
 	{ "tree", OPT_TREE, NULL, 0, "set, job set: with all processes below it", 0 },
 	{ "stay", OPT_STAY, NULL, 0, "job set: off one GPU, the job stays on the others", 0 },
+	{ "by", OPT_BY, "KEY", 0, "list, top: a line for each job, user and place on each GPU (job), or for each queue (queue)", 0 },
 	{ "json", OPT_JSON, NULL, 0, "For programs; schema_version counts incompatible changes", 0 },
 	{ "prometheus", OPT_PROMETHEUS, NULL, 0, "stats: for Prometheus' textfile collector", 0 },
 	{ 0 }
@@ -93,7 +95,7 @@ static const struct argp_option argp_options[] = {
 /* Names of the bits GIVEN_*, in their order. */
 static const char *const option_names[] = {
 	"--pid", "--gpu", "--queue", "--cgroup", "--priority or --class", "--for", "--interval", "--unbounded", "--follow", "--check",
-	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--socket", "--tree", "--stay",
+	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--socket", "--tree", "--stay", "--by",
 };
 
 #define TARGET	(GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE)
@@ -113,7 +115,7 @@ static const struct command {
 	int most;
 	bool program;
 } commands[] = {
-	{ "list", cmd_list, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, false },
+	{ "list", cmd_list, TARGET | GIVEN_CGROUP | GIVEN_BY | GIVEN_JSON, 0, false },
 	{ "why", cmd_why, TARGET | GIVEN_CGROUP | GIVEN_JSON, 0, false },
 	{ "status", cmd_status, GIVEN_JSON, 0, false },
 	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, INT_MAX, false },
@@ -124,7 +126,7 @@ static const struct command {
 	{ "hint", cmd_hint, TARGET | GIVEN_FOR, 0, false },
 	{ "policy", cmd_policy, GIVEN_GPU | GIVEN_JSON, 1, false },
 	{ "tune", cmd_tune, GIVEN_GPU | GIVEN_JSON, INT_MAX, false },
-	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT, 0, false },
+	{ "top", cmd_top, GIVEN_INTERVAL | GIVEN_COUNT | GIVEN_BY, 0, false },
 	{ "events", cmd_events, GIVEN_COUNT | GIVEN_JSON, 0, false },
 	{ "stats", cmd_stats, GIVEN_JSON | GIVEN_PROMETHEUS, 0, false },
 	{ "report", cmd_report, GIVEN_GPU | GIVEN_JSON, 0, false },
@@ -371,6 +373,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_STAY:
 		o->given |= GIVEN_STAY;
 		o->stay = true;
+		break;
+	case OPT_BY:
+		o->given |= GIVEN_BY;
+		o->by_job = !strcmp(arg, "job");
+		if (!o->by_job && strcmp(arg, "queue"))
+			argp_error(state, "by=%s is neither job nor queue", arg);
 		break;
 	case OPT_CHECK:
 		o->given |= GIVEN_CHECK;

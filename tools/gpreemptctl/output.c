@@ -47,6 +47,17 @@ void add_flag(json_object *o, const char *name, bool value)
 	json_object_object_add(o, name, json_object_new_boolean(value));
 }
 
+/** add_device() - members of an object that say which device a node is */
+void add_device(json_object *o, unsigned int gpu_id)
+{
+	const struct identity *id = identity_of(gpu_id);
+
+	if (id->bdf[0])
+		add_text(o, "bdf", id->bdf);
+	if (id->name[0])
+		add_text(o, "device_name", id->name);
+}
+
 /* To whom it has to yield. */
 static json_object *json_of_other(const struct gpreempt_queue_info *q)
 {
@@ -108,8 +119,15 @@ json_object *json_of_queue(const struct gpreempt_queue_info *q)
 json_object *json_of_node(const struct gpreempt_node_info *n)
 {
 	json_object *o = json_object_new_object();
+	char active[24];
+	unsigned long long number;
 
 	add_number(o, "gpu_id", n->gpu_id);
+	add_device(o, n->gpu_id);
+	if (identity_of(n->gpu_id)->slots)
+		add_number(o, "slots", identity_of(n->gpu_id)->slots);
+	if (node_attribute(n->gpu_id, "active_queues", active, sizeof(active)) > 0 && parse_number(active, UINT32_MAX, &number))
+		add_number(o, "active_queues", number);
 	add_text(o, "state", gpreempt_node_state_name(n->state));
 	add_text(o, "backend", n->backend);
 	add_text(o, "policy", n->policy);

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROCESSES	"/sys/class/kfd/kfd/proc"
 #define PARAMETERS	"/sys/module/amdgpu/parameters"
 /* KFD's number of compute queues of either format */
 #define TYPE_COMPUTE	"0"

@@ -322,7 +322,7 @@ int cmd_report(const struct options *o)
 		return status == -ENOENT ? fail(EXIT_NO_MODULE, "report: the module is older than this program, and cannot observe") :
 					   fail(EXIT_DENIED, "report: counters tell when other users work: they are for root with CAP_SYS_ADMIN");
 	}
-	status = list_queues(&(struct options){ 0 }, "report", &queues, &nr_queues);
+	status = list_queues(&(struct options){ 0 }, "report", &queues, NULL, &nr_queues);
 	if (o->json) {
 		document = new_document();
 		list = json_object_new_array();

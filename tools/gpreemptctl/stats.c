@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "workload.h"
+
 #define LATENCY	"latency"
 #define FIRMWARE	"firmware"
 
@@ -77,6 +79,7 @@ static const struct metric {
 	const char *help;
 } metrics[] = {
 	{ "queues", "gpreempt_queues", "gauge", "Compute queues under scheduling." },
+	{ "active_queues", "gpreempt_active_queues", "gauge", "Compute queues that the device is given, each of which wants a slot." },
 	{ "checks", "gpreempt_checks_total", "counter", "Passes of the scheduler." },
 	{ "wakeups", "gpreempt_wakeups_total", "counter", "Wake-ups of the scheduler's thread." },
 	{ "inversions", "gpreempt_inversions_total", "counter", "Passes that found a lower queue in the way of a higher one." },
@@ -143,6 +146,17 @@ static const struct {
 	{ "count", "gpreempt_firmware_stamps_total", "counter", "Times that firmware noted and that were read, by step." },
 	{ "ns_p50", "gpreempt_firmware_median_seconds", "gauge", "Median of the last 31 of them; 0: firmware notes none." },
 	{ "ns_max", "gpreempt_firmware_max_seconds", "gauge", "The longest." },
+};
+
+/* Of jobs, by what their queues do now. Queues come and go, so these fall as well as rise: none is a counter. */
+static const struct {
+	const char *name;
+	const char *help;
+} of_workloads[] = {
+	{ "gpreempt_workload_processes", "Processes of a job, user and place that have queues on the node." },
+	{ "gpreempt_workload_queues", "Their queues on the node, by state." },
+	{ "gpreempt_workload_preemptions", "Preemptions of the queues that they have now." },
+	{ "gpreempt_workload_preempted_seconds", "Time that the queues that they have now spent off the device." },
 };
 
 /**
@@ -213,14 +227,86 @@ static void print_stamp(unsigned int gpu_id, size_t which)
 /* The labels by which AMD's exporter names a device, under its names for them, so that one can be joined with the other. */
 static void print_device(unsigned int gpu_id)
 {
+	const struct identity *id = identity_of(gpu_id);
 	char hostname[256] = "";
-	struct identity id;
 
-	identify(gpu_id, &id);
 	if (gethostname(hostname, sizeof(hostname) - 1))
 		hostname[0] = '\0';
-	printf("gpreempt_device_info{gpu_id=\"%u\",bdf=\"%s\",gpu_partition_id=\"%u\",gpu_uuid=\"%s\",hostname=\"%s\",serial_number=\"%s\",unique_id=\"%s\"} 1\n",
-	       gpu_id, id.bdf, id.partition, id.uuid, hostname, id.serial_number, id.unique_id);
+	printf("gpreempt_device_info{gpu_id=\"%u\",bdf=\"%s\",gpu_partition_id=\"%u\",gpu_uuid=\"%s\",hostname=\"%s\",serial_number=\"%s\",unique_id=\"%s\",device_name=\"%s\"} 1\n",
+	       gpu_id, id->bdf, id->partition, id->uuid, hostname, id->serial_number, id->unique_id, id->name);
+}
+
+/* Labels of a workload, without the last brace. Nothing in them is of a program's choice but the ids of cgroups, which are digits. */
+static void print_workload_labels(const char *name, const struct workload *w)
+{
+	const struct identity *id = identity_of(w->gpu_id);
+
+	printf("%s{gpu_id=\"%u\",bdf=\"%s\",device_name=\"%s\",gpreempt_job=\"", name, w->gpu_id, id->bdf, id->name);
+	if (w->job)
+		printf("%" PRIu64, w->job);
+	printf("\",uid=\"");
+	if (w->uid != (uid_t)-1)
+		printf("%lu", (unsigned long)w->uid);
+	printf("\",container_engine=\"%s\",container_id=\"%s\",pod_uid=\"%s\",slurm_job=\"%s\",slurm_step=\"%s\"", w->place.engine, w->place.container,
+	       w->place.pod, w->place.slurm_job, w->place.slurm_step);
+}
+
+static void print_workload_queues(const char *name, const struct workload *w)
+{
+	const struct {
+		const char *state;
+		unsigned int nr;
+	} states[] = {
+		{ "active", w->active }, { "idle", w->queues - w->active - w->preempted }, { "preempted", w->preempted },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		print_workload_labels(name, w);
+		printf(",state=\"%s\"} %u\n", states[i].state, states[i].nr);
+	}
+}
+
+static void print_workload(size_t which, const struct workload *w)
+{
+	if (which == 1) {
+		print_workload_queues(of_workloads[which].name, w);
+		return;
+	}
+	print_workload_labels(of_workloads[which].name, w);
+	if (which == 0)
+		printf("} %u\n", w->processes);
+	else if (which == 2)
+		printf("} %" PRIu64 "\n", w->preempt_count);
+	else
+		printf("} %" PRIu64 ".%06" PRIu64 "\n", w->preempted_us / 1000000, w->preempted_us % 1000000);
+}
+
+/* Return: 0, or the exit status, said. */
+static int print_workloads(void)
+{
+	struct gpreempt_queue_info *queues;
+	struct workload *workloads = NULL;
+	struct member *members;
+	uint64_t *jobs;
+	size_t m;
+	int i, nr, n = -ENOMEM, status = list_queues(&(struct options){ 0 }, "stats", &queues, &jobs, &nr);
+
+	if (status)
+		return status;
+	members = find_members(queues, jobs, nr);
+	if (members)
+		n = add_up(members, nr, &workloads);
+	for (m = 0; m < sizeof(of_workloads) / sizeof(of_workloads[0]) && n >= 0; m++) {
+		print_head(of_workloads[m].name, of_workloads[m].help, "gauge");
+		for (i = 0; i < n; i++)
+			print_workload(m, &workloads[i]);
+	}
+	free(workloads);
+	free(members);
+	free(queues);
+	free(jobs);
+	return n < 0 ? fail_system(n, "stats") : 0;
 }
 
 static void print_prometheus(const struct gpreempt_node_info *nodes, int nr)
@@ -255,6 +341,9 @@ static void print_prometheus(const struct gpreempt_node_info *nodes, int nr)
 	print_head("gpreempt_preempted_queues", "Queues off the device.", "gauge");
 	for (i = 0; i < nr; i++)
 		printf("gpreempt_preempted_queues{gpu_id=\"%u\"} %u\n", nodes[i].gpu_id, nodes[i].nr_preempted);
+	print_head("gpreempt_slots", "Slots for compute queues, on each XCC.", "gauge");
+	for (i = 0; i < nr; i++)
+		printf("gpreempt_slots{gpu_id=\"%u\"} %u\n", nodes[i].gpu_id, identity_of(nodes[i].gpu_id)->slots);
 	print_head("gpreempt_node_info", "State, backend and policy of a node.", "gauge");
 	for (i = 0; i < nr; i++)
 		printf("gpreempt_node_info{gpu_id=\"%u\",state=\"%s\",backend=\"%s\",policy=\"%s\"} 1\n", nodes[i].gpu_id,
@@ -281,8 +370,10 @@ int cmd_stats(const struct options *o)
 		free(nodes);
 		return fail(EXIT_DENIED, "stats: counters tell when other users work: they are for root with CAP_SYS_ADMIN");
 	}
+	status = EXIT_DONE;
 	if (o->prometheus) {
 		print_prometheus(nodes, nr);
+		status = print_workloads();
 	} else if (o->json) {
 		document = new_document();
 		list = json_object_new_array();
@@ -295,5 +386,5 @@ int cmd_stats(const struct options *o)
 			print_text(&nodes[i]);
 	}
 	free(nodes);
-	return EXIT_DONE;
+	return status;
 }

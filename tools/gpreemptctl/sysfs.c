@@ -87,3 +87,29 @@ int node_attributes(unsigned int gpu_id, const char *directory, attribute_fn fn,
 	free(entries);
 	return r;
 }
+
+/* Only there does the scheduler tell the same pids as KFD's files have. */
+static bool in_first_pid_namespace(void)
+{
+	static const char first[] = "pid:[4026531836]";
+	char link[64];
+	ssize_t length = readlink("/proc/self/ns/pid", link, sizeof(link));
+
+	return length == sizeof(first) - 1 && !memcmp(link, first, length);
+}
+
+/** ring_bytes() - size of a queue's ring, as the driver has it; 0: not known */
+uint64_t ring_bytes(const struct gpreempt_queue_info *q)
+{
+	unsigned long long size, gpu_id;
+	char path[512], text[64];
+
+	/* Contexts have their numbers elsewhere. */
+	if (q->pid <= 0 || q->context > 1 || !in_first_pid_namespace())
+		return 0;
+	snprintf(path, sizeof(path), PROCESSES "/%d/queues/%u/gpuid", (int)q->pid, q->queue_id);
+	if (read_text(path, text, sizeof(text)) < 0 || !parse_number(text, UINT32_MAX, &gpu_id) || gpu_id != q->gpu_id)
+		return 0;
+	snprintf(path, sizeof(path), PROCESSES "/%d/queues/%u/size", (int)q->pid, q->queue_id);
+	return read_text(path, text, sizeof(text)) >= 0 && parse_number(text, ~0ULL, &size) ? size : 0;
+}

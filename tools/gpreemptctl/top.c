@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* top.c - gpreemptctl top: queues, sorted, refreshed */
+/* top.c - gpreemptctl top: queues or jobs, sorted, refreshed */
 #include "gpreemptctl.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <ncurses.h>
 #include <stdarg.h>
@@ -9,6 +10,8 @@
 #include <string.h>
 #include <term.h>
 #include <unistd.h>
+
+#include "workload.h"
 
 #define REFRESH_S	1.0
 
@@ -52,12 +55,54 @@ static int by_time_off(const void *a, const void *b)
 	return r ? r : by_name(a, b);
 }
 
+static int workload_by_priority(const void *a, const void *b)
+{
+	const struct workload *x = a, *y = b;
+	int r = compare_s64(y->priority, x->priority);
+
+	return r ? r : compare_workloads(x, y);
+}
+
+static int workload_by_work(const void *a, const void *b)
+{
+	const struct workload *x = a, *y = b;
+	int r = compare_s64(y->pending, x->pending);
+
+	return r ? r : compare_workloads(x, y);
+}
+
+static int workload_by_time_off(const void *a, const void *b)
+{
+	const struct workload *x = a, *y = b;
+	int r = compare_s64(y->preempted_us, x->preempted_us);
+
+	return r ? r : compare_workloads(x, y);
+}
+
+typedef int (*compare_fn)(const void *a, const void *b);
+
+/**
+ * struct order - a way to sort
+ * @key: that chooses it
+ * @queues: of queues
+ * @workloads: of jobs
+ */
+static const struct order {
+	int key;
+	compare_fn queues;
+	compare_fn workloads;
+} orders[] = {
+	{ 'p', by_priority, workload_by_priority },
+	{ 'w', by_work, workload_by_work },
+	{ 't', by_time_off, workload_by_time_off },
+};
+
 /* A line that does not fit is cut, not continued on the next one. */
 static void print_row(int row, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static void print_row(int row, const char *format, ...)
 {
-	char text[256];
+	char text[WORKLOAD_LINE];
 	va_list args;
 
 	if (row >= LINES)
@@ -68,30 +113,13 @@ static void print_row(int row, const char *format, ...)
 	mvaddnstr(row, 0, text, COLS);
 }
 
-static int draw(struct gpreempt *g, int (*compare)(const void *a, const void *b))
+static void draw_queues(int row, struct gpreempt_queue_info *queues, int nr, const struct order *order)
 {
-	struct gpreempt_target all = gpreempt_target_all();
-	struct gpreempt_queue_info *queues;
-	struct gpreempt_node_info *nodes;
-	int i, nr_nodes, nr, row = 0;
 	char command[32];
+	int i;
 
-	nr_nodes = gpreempt_list_nodes(g, NULL, &nodes);
-	if (nr_nodes < 0)
-		return nr_nodes;
-	nr = gpreempt_list_queues(g, &all, &queues);
-	if (nr < 0) {
-		free(nodes);
-		return nr;
-	}
 	if (nr)
-		qsort(queues, nr, sizeof(*queues), compare);
-
-	erase();
-	for (i = 0; i < nr_nodes; i++)
-		print_row(row++, "gpu %u  %s  %s/%s  queues %u  off %u  preemptions %" PRIu64 "  failures %" PRIu64, nodes[i].gpu_id,
-			 gpreempt_node_state_name(nodes[i].state), nodes[i].backend[0] ? nodes[i].backend : "-", nodes[i].policy,
-			 nodes[i].nr_queues, nodes[i].nr_preempted, (uint64_t)nodes[i].preemptions, (uint64_t)nodes[i].failures);
+		qsort(queues, nr, sizeof(*queues), order->queues);
 	attron(A_REVERSE);
 	print_row(row++, "%7s %-15s %7s %5s %5s %-10s %9s %6s %9s %9s %s", "PID", "COMMAND", "GPU", "QUEUE", "PRIO", "STATE", "PENDING",
 		 "WAVES", "PREEMPTED", "OFF_MS", "VERDICT");
@@ -112,10 +140,69 @@ static int draw(struct gpreempt *g, int (*compare)(const void *a, const void *b)
 			 (uint64_t)q->preempted_us / 1000, gpreempt_verdict_name(q->verdict));
 		attrset(A_NORMAL);
 	}
+}
+
+static int draw_workloads(int row, const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr, const struct order *order)
+{
+	struct member *members = find_members(queues, jobs, nr);
+	struct workload *workloads = NULL;
+	char line[WORKLOAD_LINE];
+	int i, n = members ? add_up(members, nr, &workloads) : -ENOMEM;
+
+	free(members);
+	if (n < 0)
+		return n;
+	qsort(workloads, n, sizeof(*workloads), order->workloads);
+	attron(A_REVERSE);
+	print_row(row++, "%s", workload_head());
+	attroff(A_REVERSE);
+	for (i = 0; i < n && row < LINES; i++, row++) {
+		workload_line(&workloads[i], line, sizeof(line));
+		print_row(row, "%s", line);
+	}
+	free(workloads);
+	return 0;
+}
+
+static void draw_node(int row, const struct gpreempt_node_info *n)
+{
+	const struct identity *id = identity_of(n->gpu_id);
+	char slots[40];
+
+	print_row(row, "gpu %u  %s  %s/%s  queues %u  off %u  preemptions %" PRIu64 "  failures %" PRIu64 "  slots %s  %s  %s", n->gpu_id,
+		 gpreempt_node_state_name(n->state), n->backend[0] ? n->backend : "-", n->policy, n->nr_queues, n->nr_preempted,
+		 (uint64_t)n->preemptions, (uint64_t)n->failures, slots_of(n->gpu_id, slots, sizeof(slots)), id->bdf, id->name);
+}
+
+static int draw(struct gpreempt *g, const struct order *order, bool by_job)
+{
+	struct gpreempt_target all = gpreempt_target_all();
+	struct gpreempt_queue_info *queues;
+	struct gpreempt_node_info *nodes;
+	int i, nr_nodes, nr, row = 0, error = 0;
+	uint64_t *jobs;
+
+	nr_nodes = gpreempt_list_nodes(g, NULL, &nodes);
+	if (nr_nodes < 0)
+		return nr_nodes;
+	nr = gpreempt_list_jobs(g, &all, &queues, &jobs);
+	if (nr < 0) {
+		free(nodes);
+		return nr;
+	}
+	erase();
+	/* Lines of jobs have the node, and with many nodes there is room for one of the two. */
+	for (i = 0; i < nr_nodes && !by_job; i++)
+		draw_node(row++, &nodes[i]);
+	if (by_job)
+		error = draw_workloads(row, queues, jobs, nr, order);
+	else
+		draw_queues(row, queues, nr, order);
 	refresh();
 	free(queues);
+	free(jobs);
 	free(nodes);
-	return 0;
+	return error;
 }
 
 /* newterm() finds out by itself, but leaks memory then. */
@@ -129,13 +216,24 @@ static bool is_known_terminal(void)
 	return true;
 }
 
+static const struct order *order_of(int key, const struct order *before)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+		if (orders[i].key == key)
+			return &orders[i];
+	return before;
+}
+
 int cmd_top(const struct options *o)
 {
-	int (*compare)(const void *a, const void *b) = by_priority;
+	const struct order *order = &orders[0];
+	bool by_job = o->by_job;
 	SCREEN *screen = NULL;
 	unsigned long shown = 0;
 	struct gpreempt *g;
-	int error = 0, status;
+	int key, error = 0, status;
 
 	status = open_scheduler(&g);
 	if (status)
@@ -150,25 +248,14 @@ int cmd_top(const struct options *o)
 	noecho();
 	curs_set(0);
 	timeout((o->given & GIVEN_INTERVAL ? o->interval_s : REFRESH_S) * 1000);
-	while (!error) {
-		error = draw(g, compare);
+	do {
+		error = draw(g, order, by_job);
 		if (error || (o->count && ++shown == o->count))
 			break;
-		switch (getch()) {
-		case 'q':
-			goto out;
-		case 'p':
-			compare = by_priority;
-			break;
-		case 'w':
-			compare = by_work;
-			break;
-		case 't':
-			compare = by_time_off;
-			break;
-		}
-	}
-out:
+		key = getch();
+		by_job ^= key == 'j';
+		order = order_of(key, order);
+	} while (key != 'q');
 	endwin();
 	delscreen(screen);
 	gpreempt_close(g);

@@ -11,7 +11,7 @@ int cmd_why(const struct options *o)
 	struct gpreempt_queue_info *queues;
 	json_object *document, *array;
 	char command[32], text[256];
-	int i, nr, status = list_queues(o, "why", &queues, &nr);
+	int i, nr, status = list_queues(o, "why", &queues, NULL, &nr);
 
 	if (status)
 		return status;

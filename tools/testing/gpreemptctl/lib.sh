@@ -53,3 +53,20 @@ linted()
 	cd "$TOP"
 	shellcheck -S warning -x -P tools/testing/gpreemptctl -P tools/testing/package "$@"
 }
+
+# screen FILE ROWS COLUMNS: what a terminal shows after these bytes
+screen()
+{
+	local socket=$scratch/tmux
+
+	tmux -f /dev/null -S "$socket" new-session -d -x "$3" -y "$2" "cat '$1'; touch '$scratch/shown'; exec sleep 60"
+	for _ in $(seq 100); do
+		[ ! -e "$scratch/shown" ] || break
+		sleep 0.1
+	done
+	# The bytes are in the terminal's queue when cat has ended, and on the screen a little later.
+	sleep 0.3
+	tmux -S "$socket" capture-pane -p
+	tmux -S "$socket" kill-server
+	rm -f "$scratch/shown"
+}

@@ -84,6 +84,9 @@ wrong_usage_is_told()
 	wrong '--tree and --stay go with job set' job clear -p 1 --stay
 	wrong '--json goes with job list' job set -p 1 5 --json
 	wrong 'set does not take --stay' set -p 1 --stay 5
+	wrong 'by=pid is neither job nor queue' list --by pid
+	wrong 'by= is neither job nor queue' top --by=
+	wrong 'status does not take --by' status --by job
 	wrong '1024 is neither a priority (-1023..1023) nor a class' set -p 1 1024
 	wrong '-1024 is neither a priority' set -p 1 -1024
 	wrong 'fast is neither a priority' set -p 1 fast
@@ -372,6 +375,7 @@ completion_offers_what_there_is()
 	# shellcheck disable=SC2086 # words
 	is "commands" "$(complete_words '')" "$(printf '%s\n' $commands | sort)"
 	is "st" "$(complete_words st | tr '\n' ' ')" "stats status "
+	is "ways to list" "$(complete_words list --by '' | tr '\n' ' ')" "job queue "
 	is "classes" "$(complete_words run --class '' | tr '\n' ' ')" "batch latency normal "
 	is "words of daemon" "$(complete_words daemon '' | tr '\n' ' ')" "add policy remove status tune "
 	is "policies of daemon" "$(complete_words daemon policy '' | tr '\n' ' ')" "fair fifo hpf rr "
@@ -803,8 +807,8 @@ metrics_name_the_device_as_others_do()
 		"$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/gpreempt.c" -ldl
 	topology 0 0 "simd_count=0"
 	# Two partitions of one device; what AMD's exporter says of one with this unique id is known.
-	topology 1 51234 "location_id=49408 domain=0 device_id=29857 unique_id=14763018195029396870"
-	topology 2 51235 "location_id=49411 domain=0 device_id=29857 unique_id=14763018195029396870"
+	topology 1 51234 "location_id=49408 domain=0 device_id=29857 unique_id=14763018195029396870 gfx_target_version=90402"
+	topology 2 51235 "location_id=49411 domain=0 device_id=29857 unique_id=14763018195029396870 gfx_target_version=90402"
 	topology 3 7 "device_id=29710 location_id=9 domain=1"
 	mkdir -p "$pci/0000:c1:00.0" "$pci/0001:00:01.1"
 	echo 692409005408 >"$pci/0000:c1:00.0/serial_number"
@@ -812,9 +816,9 @@ metrics_name_the_device_as_others_do()
 	unshare --mount bash -c 'mount -t tmpfs fake /sys; cp -r "$0"/sys/. /sys/; LD_PRELOAD=$1 exec "$2" stats --prometheus' \
 		"$scratch/machine" "$scratch/device.so" "$prefix/usr/bin/gpreemptctl" >"$scratch/prom"
 	is "devices" "$(grep '^gpreempt_device_info{' "$scratch/prom" | sort)" "$(sort <<-END
-		gpreempt_device_info{gpu_id="51234",bdf="0000:c1:00.0",gpu_partition_id="0",gpu_uuid="ccff74a1-0000-1000-80e0-c6d49f5b0d86",hostname="$host",serial_number="692409005408",unique_id="cce0c6d49f5b0d86"} 1
-		gpreempt_device_info{gpu_id="51235",bdf="0000:c1:00.0",gpu_partition_id="3",gpu_uuid="ccff74a1-0000-1000-80e0-c6d49f5b0d86",hostname="$host",serial_number="692409005408",unique_id="cce0c6d49f5b0d86"} 1
-		gpreempt_device_info{gpu_id="7",bdf="0001:00:01.1",gpu_partition_id="0",gpu_uuid="",hostname="$host",serial_number="",unique_id=""} 1
+		gpreempt_device_info{gpu_id="51234",bdf="0000:c1:00.0",gpu_partition_id="0",gpu_uuid="ccff74a1-0000-1000-80e0-c6d49f5b0d86",hostname="$host",serial_number="692409005408",unique_id="cce0c6d49f5b0d86",device_name="gfx942"} 1
+		gpreempt_device_info{gpu_id="51235",bdf="0000:c1:00.0",gpu_partition_id="3",gpu_uuid="ccff74a1-0000-1000-80e0-c6d49f5b0d86",hostname="$host",serial_number="692409005408",unique_id="cce0c6d49f5b0d86",device_name="gfx942"} 1
+		gpreempt_device_info{gpu_id="7",bdf="0001:00:01.1",gpu_partition_id="0",gpu_uuid="",hostname="$host",serial_number="",unique_id="",device_name=""} 1
 	END
 	)"
 }

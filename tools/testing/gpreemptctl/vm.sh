@@ -57,7 +57,8 @@ json_has_what_the_manual_says()
 	json list.json 'len(d["queues"]) == 1 and {k: type(v) for k, v in d["queues"][0].items() if k not in ("waves", "left_us")} == dict(pid=int,
 		command=str, gpu_id=int, queue_id=int, context=int, ring_base=int, state=str, verdict=str, verdict_us=int, logical_priority=int, effective_priority=int, source=str,
 		kfd_priority=int, pending=int, preempt_count=int, preempted_us=int, weight=int, deadline_us=int, held=bool, blocked=bool,
-		exempt=bool, unscheduled=bool, evicted=bool, debugged=bool, suspended=bool) and d["queues"][0]["command"] == "training" and d["queues"][0]["kfd_priority"] == 7'
+		exempt=bool, unscheduled=bool, evicted=bool, debugged=bool, suspended=bool, bdf=str, device_name=str, uid=int, ring_bytes=int,
+		maybe_rocr=bool) and d["queues"][0]["command"] == "training" and d["queues"][0]["kfd_priority"] == 7'
 	json status.json 'd["abi_version"] == 5 and len(d["nodes"]) == 1 and d["nodes"][0]["backend"] == "hws" and d["nodes"][0]["queues"] == 1'
 	json doctor.json '(all(c["ok"] is True and c["check"] and c["found"] and "remedy" not in c for c in d["checks"]) and len(d["checks"]) > 5 and
 		{c["check"]: c["found"] for c in d["checks"]}["the kernel takes modules that DKMS signs"] == "modules need no signature")'
@@ -91,23 +92,6 @@ metrics_that_are_wrong_are_refused()
 	not "$promtool" check metrics <"$scratch/wrong"
 }
 
-# screen FILE ROWS COLUMNS: what a terminal shows after these bytes
-screen()
-{
-	local socket=$scratch/tmux-$1
-
-	tmux -f /dev/null -S "$socket" new-session -d -x "$3" -y "$2" "cat '$out/$1'; touch '$scratch/shown'; exec sleep 60"
-	for _ in $(seq 100); do
-		[ ! -e "$scratch/shown" ] || break
-		sleep 0.1
-	done
-	# The bytes are in the terminal's queue when cat has ended, and on the screen a little later.
-	sleep 0.3
-	tmux -S "$socket" capture-pane -p
-	tmux -S "$socket" kill-server
-	rm -f "$scratch/shown"
-}
-
 why_is_a_sentence()
 {
 	local first second gpu
@@ -126,9 +110,9 @@ top_is_a_table_sorted_by_priority()
 	local first second gpu
 
 	read -r first second gpu <"$out/top.pids"
-	screen top.priority 12 100 >"$built/top.txt"
+	screen "$out"/top.priority 12 100 >"$built/top.txt"
 	cat "$built/top.txt"
-	sed -n 1p "$built/top.txt" | grep -qE "^gpu $gpu  (polling|idle)  hws/hpf  queues 2  off 1  preemptions [1-9][0-9]*  failures 0$"
+	sed -n 1p "$built/top.txt" | grep -qE "^gpu $gpu  (polling|idle)  hws/hpf  queues 2  off 1  preemptions [1-9][0-9]*  failures 0  slots 1/[0-9]+( |$)"
 	sed -n 2p "$built/top.txt" | grep -qE '^ +PID COMMAND +GPU QUEUE +PRIO STATE +PENDING +WAVES PREEMPTED +OFF_MS VERDICT$'
 	sed -n 3p "$built/top.txt" | grep -qE "^ *$second training +$gpu +0 +7 active +[1-9][0-9]* "
 	sed -n 4p "$built/top.txt" | grep -qE "^ *$first training +$gpu +0 +-100 preempted +[1-9][0-9]* +[0-9-]+ +[1-9][0-9]* +[1-9][0-9]* yields$"
@@ -139,7 +123,7 @@ top_sorts_by_time_off_on_request()
 	local first second gpu
 
 	read -r first second gpu <"$out/top.pids"
-	screen top.time_off 12 100 >"$scratch/top"
+	screen "$out"/top.time_off 12 100 >"$scratch/top"
 	cat "$scratch/top"
 	sed -n 3p "$scratch/top" | grep -qE "^ *$first training "
 	sed -n 4p "$scratch/top" | grep -qE "^ *$second training "
@@ -147,10 +131,10 @@ top_sorts_by_time_off_on_request()
 
 top_cuts_what_does_not_fit()
 {
-	screen top.narrow 12 40 >"$scratch/top"
+	screen "$out"/top.narrow 12 40 >"$scratch/top"
 	cat "$scratch/top"
 	is "rows" "$(grep -c . "$scratch/top")" 4
-	screen top.low 2 100 >"$scratch/top"
+	screen "$out"/top.low 2 100 >"$scratch/top"
 	cat "$scratch/top"
 	is "rows" "$(grep -c . "$scratch/top")" 2
 }

@@ -51,7 +51,7 @@ metrics()
 {
 	{
 		grep -oE '"gpreempt_[a-z_]+"' "$TOP/tools/gpreemptctl/stats.c" | tr -d '"'
-		grep -oE 'gpreempt_(preempted_queues|node_info|device_info)' "$TOP/tools/gpreemptctl/stats.c"
+		grep -oE 'gpreempt_(preempted_queues|node_info|device_info|slots)' "$TOP/tools/gpreemptctl/stats.c"
 		sed -n '/^} latencies\[\]/,/^};/s/^	{ "\([a-z_]*\)", .*/gpreempt_\1_seconds/p' "$TOP/tools/gpreemptctl/stats.c"
 	} | grep -v 's_$' | sort -u
 }
@@ -168,6 +168,37 @@ joins()
 	"$promtool" test rules "$scratch/joins.yml"
 }
 
+# The query of Documentation/metrics.rst that finds a pod's name, beside what kube-state-metrics says of it
+pods()
+{
+	local query labels='bdf="0000:c1:00.0",container_engine="containerd"'
+
+	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
+	query=$(awk '/^By job/ { on = 1 } /^Beside AMD/ { on = 0 } on && /^    sum by/ { in_q = 1 } in_q && !/^    / { exit } in_q' "$TOP/Documentation/metrics.rst" |
+		tr -s '\n ' ' ')
+	cat >"$scratch/pods.yml" <<-END
+		evaluation_interval: 1m
+		tests:
+		  - interval: 1m
+		    input_series:
+		      - { series: 'gpreempt_workload_queues{instance="a",gpu_id="1",state="preempted",pod_uid="u1",container_id="c1",$labels}', values: "2+0x9" }
+		      - { series: 'gpreempt_workload_queues{instance="a",gpu_id="2",state="preempted",pod_uid="u1",container_id="c2",$labels}', values: "3+0x9" }
+		      - { series: 'gpreempt_workload_queues{instance="a",gpu_id="1",state="active",pod_uid="u1",container_id="c1",$labels}', values: "9+0x9" }
+		      - { series: 'gpreempt_workload_queues{instance="a",gpu_id="1",state="preempted",pod_uid="u2",container_id="c3",$labels}', values: "0+0x9" }
+		      - { series: 'gpreempt_workload_queues{instance="a",gpu_id="1",state="preempted",pod_uid="",container_id="",slurm_job="7"}', values: "4+0x9" }
+		      - { series: 'kube_pod_info{namespace="n",pod="train-0",uid="u1",node="a",instance="k"}', values: "1+0x9" }
+		      - { series: 'kube_pod_info{namespace="n",pod="chat-0",uid="u2",node="a",instance="k"}', values: "1+0x9" }
+		      - { series: 'kube_pod_info{namespace="n",pod="other",uid="u3",node="b",instance="k"}', values: "1+0x9" }
+		    promql_expr_test:
+		      - expr: '$query'
+		        eval_time: 5m
+		        exp_samples:
+		          - { labels: '{namespace="n",pod="train-0"}', value: 5 }
+		          - { labels: '{namespace="n",pod="chat-0"}', value: 0 }
+	END
+	"$promtool" test rules "$scratch/pods.yml"
+}
+
 # Names in rules and dashboard, without what Prometheus adds to summaries.
 known_metrics()
 {
@@ -197,13 +228,14 @@ licences()
 	done
 }
 
-plan 8
+plan 9
 must "the documentation builds without a warning" builds
 tap "a warning fails the build" warnings_count
 tap "every parameter, tunable, file, ioctl, option, function and metric is named in it" everything_is_named
 tap "something that is not would be missed" something_is_missed
 tap "the alert rules are right, and fire when they should" rules
 tap "queries that join with AMD's exporter find the same device there" joins
+tap "the query for pods finds their names" pods
 tap "rules and dashboard use metrics that there are" known_metrics
 tap "every file names a licence whose text is there" licences
 finish

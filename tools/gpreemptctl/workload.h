@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* workload.h - queues as an operator counts them: by job, user and place, on each node */
+#ifndef WORKLOAD_H
+#define WORKLOAD_H
+
+#include <json-c/json.h>
+
+#include "gpreempt.h"
+#include "origin.h"
+
+/**
+ * struct member - a queue, and whose it is
+ * @queue: what the scheduler knows of it
+ * @job: id of its job; 0: it has none
+ * @origin: where its process comes from
+ */
+struct member {
+	const struct gpreempt_queue_info *queue;
+	uint64_t job;
+	struct origin origin;
+};
+
+/**
+ * struct workload - queues of one job, user and place on one node
+ *
+ * Two users may have jobs of one id, and the scheduler does not tell whose a job is. Queues of different users are therefore not added up.
+ *
+ * @job: id; 0: queues without a job
+ * @uid: effective user of the processes; ~0: not known
+ * @place: container, pod and Slurm step of the processes
+ * @gpu_id: the node
+ * @processes: how many have queues here
+ * @queues: how many
+ * @active: of them, those that may run and have work
+ * @preempted: of them, those off the device
+ * @priority: the highest effective priority
+ * @pending: AQL packets or PM4 dwords that they have not read
+ * @preempt_count: preemptions of these queues so far
+ * @preempted_us: time that they spent off the device
+ */
+struct workload {
+	uint64_t job;
+	uid_t uid;
+	struct place place;
+	uint32_t gpu_id;
+	unsigned int processes;
+	unsigned int queues;
+	unsigned int active;
+	unsigned int preempted;
+	int priority;
+	uint64_t pending;
+	uint64_t preempt_count;
+	uint64_t preempted_us;
+};
+
+/* A line of the table, with its terminating NUL */
+#define WORKLOAD_LINE	352
+
+struct member *find_members(const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr);
+int add_up(struct member *members, int nr, struct workload **workloads);
+int compare_workloads(const struct workload *a, const struct workload *b);
+const char *workload_head(void);
+void workload_line(const struct workload *w, char *line, size_t size);
+json_object *json_of_workload(const struct workload *w);
+void add_place(json_object *o, const struct place *place);
+const char *slots_of(unsigned int gpu_id, char *buffer, size_t size);
+
+#endif /* WORKLOAD_H */

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+/*
+ * machine.c - a made-up machine for gpreemptctl, linked to it with --wrap: /proc and /sys are below $MACHINE, and so is libdrm's table
+ *
+ * Queues are lines of $MACHINE/queues: PID GPU QUEUE CONTEXT STATE(idle|active|preempted) PRIORITY PENDING PREEMPTIONS OFF_US JOB VERDICT.
+ * Nodes are the folders of /sys/class/kfd/kfd/gpreempt.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <linux/kfd_gpreempt.h>
+
+#define DEVICE	"/dev/kfd_gpreempt"
+
+int __real_open(const char *path, int flags, ...);
+FILE *__real_fopen(const char *path, const char *mode);
+DIR *__real_opendir(const char *path);
+int __real_scandir(const char *path, struct dirent ***entries, int (*filter)(const struct dirent *), int (*compare)(const struct dirent **, const struct dirent **));
+int __real_access(const char *path, int mode);
+ssize_t __real_readlink(const char *path, char *buffer, size_t size);
+
+static int scheduler = -1;
+
+/* The file of the machine that stands for one of the system's */
+static const char *at(const char *path, char *buffer)
+{
+	static const char *const places[] = { "/proc/", "/sys/", "/usr/share/libdrm/", "/opt/amdgpu/" };
+	const char *machine = getenv("MACHINE");
+	size_t i;
+
+	for (i = 0; machine && i < sizeof(places) / sizeof(places[0]); i++)
+		if (!strncmp(path, places[i], strlen(places[i])) && snprintf(buffer, PATH_MAX, "%s%s", machine, path) < PATH_MAX)
+			return buffer;
+	return path;
+}
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	char buffer[PATH_MAX];
+	mode_t mode = 0;
+	va_list list;
+
+	if (flags & (O_CREAT | __O_TMPFILE)) {
+		va_start(list, flags);
+		mode = va_arg(list, mode_t);
+		va_end(list);
+	}
+	if (strcmp(path, DEVICE))
+		return __real_open(at(path, buffer), flags, mode);
+	scheduler = memfd_create("scheduler", MFD_CLOEXEC);
+	return scheduler;
+}
+
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+	char buffer[PATH_MAX];
+
+	return __real_fopen(at(path, buffer), mode);
+}
+
+DIR *__wrap_opendir(const char *path)
+{
+	char buffer[PATH_MAX];
+
+	return __real_opendir(at(path, buffer));
+}
+
+int __wrap_scandir(const char *path, struct dirent ***entries, int (*filter)(const struct dirent *), int (*compare)(const struct dirent **, const struct dirent **))
+{
+	char buffer[PATH_MAX];
+
+	return __real_scandir(at(path, buffer), entries, filter, compare);
+}
+
+int __wrap_access(const char *path, int mode)
+{
+	char buffer[PATH_MAX];
+
+	return __real_access(at(path, buffer), mode);
+}
+
+ssize_t __wrap_readlink(const char *path, char *buffer, size_t size)
+{
+	char there[PATH_MAX];
+
+	return __real_readlink(at(path, there), buffer, size);
+}
+
+static uint32_t state_of(const char *word)
+{
+	return !strcmp(word, "preempted") ? GPREEMPT_QUEUE_PREEMPTED : !strcmp(word, "active") ? GPREEMPT_QUEUE_ACTIVE : GPREEMPT_QUEUE_IDLE;
+}
+
+static int list(struct gpreempt_list *l)
+{
+	struct gpreempt_queue_info *queues = (struct gpreempt_queue_info *)(uintptr_t)l->queues;
+	uint64_t *jobs = (uint64_t *)(uintptr_t)l->jobs;
+	struct gpreempt_queue_info q = { 0 };
+	unsigned long long job;
+	char path[PATH_MAX], word[16];
+	unsigned int n = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/queues", getenv("MACHINE"));
+	file = __real_fopen(path, "re");
+	while (file && fscanf(file, "%d %u %u %hu %15s %d %llu %llu %llu %llu %hu", &q.pid, &q.gpu_id, &q.queue_id, &q.context, word, &q.logical_priority,
+			      (unsigned long long *)&q.pending, (unsigned long long *)&q.preempt_count, (unsigned long long *)&q.preempted_us, &job,
+			      &q.verdict) == 11) {
+		q.state = state_of(word);
+		q.effective_priority = q.logical_priority;
+		q.waves = ~0U;
+		q.left_us = ~0U;
+		if (n < l->nr_queues) {
+			queues[n] = q;
+			if (jobs)
+				jobs[n] = job;
+		}
+		n++;
+	}
+	if (file)
+		fclose(file);
+	l->nr_queues = n;
+	return 0;
+}
+
+static int info(struct gpreempt_info *i)
+{
+	struct gpreempt_node_info *nodes = (struct gpreempt_node_info *)(uintptr_t)i->nodes;
+	DIR *folder = __wrap_opendir("/sys/class/kfd/kfd/gpreempt");
+	unsigned int n = 0;
+	struct dirent *d;
+
+	while (folder && (d = readdir(folder))) {
+		if (atoi(d->d_name) <= 0)
+			continue;
+		if (n < i->nr_nodes) {
+			nodes[n] = (struct gpreempt_node_info){ .gpu_id = atoi(d->d_name), .state = GPREEMPT_NODE_POLLING, .backend = "hws", .policy = "hpf" };
+			/* The folder is in no order. */
+			for (unsigned int k = n; k && nodes[k].gpu_id < nodes[k - 1].gpu_id; k--) {
+				struct gpreempt_node_info other = nodes[k];
+
+				nodes[k] = nodes[k - 1];
+				nodes[k - 1] = other;
+			}
+		}
+		n++;
+	}
+	if (folder)
+		closedir(folder);
+	i->abi_version = GPREEMPT_ABI_VERSION;
+	i->features = GPREEMPT_FEATURE_JOB;
+	i->nr_nodes = n;
+	return 0;
+}
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	void *argument;
+	va_list all;
+
+	va_start(all, request);
+	argument = va_arg(all, void *);
+	va_end(all);
+	if (fd == scheduler && request == GPREEMPT_IOC_LIST)
+		return list(argument);
+	if (fd == scheduler && request == GPREEMPT_IOC_INFO)
+		return info(argument);
+	errno = ENOTTY;
+	return -1;
+}

@@ -1,0 +1,606 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# view.sh - whose queues gpreemptctl says there are, with address and undefined-behaviour sanitizers: jobs, containers, pods, Slurm steps, users,
+# pids, devices, slots, on a made-up machine. TAP on stdout
+#
+# Builds into $BUILD/gpreemptctl-view.
+. "$(dirname "$0")/lib.sh"
+
+here=$TOP/tools/testing/gpreemptctl
+built=$BUILD/gpreemptctl-view
+export MACHINE=$scratch/machine
+sanitizers="-g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
+wrapped="open fopen opendir scandir access readlink ioctl"
+
+id=4f2a0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab
+other=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+uid=1b4e28ba-2fa1-11d2-883f-0016d3cca427
+slice_uid=1b4e28ba_2fa1_11d2_883f_0016d3cca427
+static_uid=9f86d081884c7d659a2feaa0c55ad015
+
+# shellcheck disable=SC2046,SC2086 # words
+builds_without_warnings()
+{
+	build_ctl "$built" sanitized
+	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/tools/gpreemptctl" -o "$built/origins" "$here/origins.c" "$TOP/tools/gpreemptctl/origin.c"
+	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/include/uapi" -o "$built/view" "$here/machine.c" "$built"/*.o \
+		$(printf -- '-Wl,--wrap=%s ' $wrapped) -ljson-c -lncurses -ltinfo
+	gcc -O2 -Wall -Wextra -Werror -o "$built/terminal" "$here/terminal.c" -lutil
+}
+
+# ---- cgroups ----
+
+# fill: ids for their short names
+fill()
+{
+	sed "s/@I/$id/g; s/@O/$other/g; s/@P/$uid/g; s/@U/$slice_uid/g; s/@S/$static_uid/g"
+}
+
+# says: lines "PATH -> WORDS" of stdin; each path is said in these words
+says()
+{
+	fill >"$scratch/table"
+	sed 's/ -> .*//' "$scratch/table" | "$built/origins" paths | sed 's/ |.*//' >"$scratch/said"
+	sed 's/ -> .*//' "$scratch/table" | paste -d '>' - "$scratch/said" | sed 's/>/ -> /' >"$scratch/out"
+	diff -u "$scratch/table" "$scratch/out"
+}
+
+cgroups_name_containers()
+{
+	says <<-'END'
+		/docker/@I -> docker:4f2a01234567
+		/system.slice/docker-@I.scope -> docker:4f2a01234567
+		/system.slice/docker-@I.scope/init.scope -> docker:4f2a01234567
+		/batch.slice/docker-@I.scope -> docker:4f2a01234567
+		/user.slice/user-1000.slice/user@1000.service/user.slice/docker-@I.scope -> docker:4f2a01234567
+		/system.slice:docker:@I -> docker:4f2a01234567
+		/machine.slice/libpod-@I.scope -> podman:4f2a01234567
+		/machine.slice/libpod-@I.scope/container -> podman:4f2a01234567
+		/machine.slice/libpod-@I.scope/container/train -> podman:4f2a01234567
+		/machine.slice/machine-libpod_pod_@O.slice/libpod-@I.scope/container -> podman:4f2a01234567
+		/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-@I.scope/container -> podman:4f2a01234567
+		/system.slice/chat.service/libpod-payload-@I -> podman:4f2a01234567
+		/libpod_parent/libpod-@I -> podman:4f2a01234567
+		/libpod_parent/@O/libpod-@I -> podman:4f2a01234567
+		/system.slice/nerdctl-@I.scope -> containerd:4f2a01234567
+		/system.slice/docker-@I.scope (deleted) -> docker:4f2a01234567
+		/../docker-@I.scope -> docker:4f2a01234567
+		/../../system.slice/docker-@I.scope -> docker:4f2a01234567
+	END
+}
+
+cgroups_name_pods()
+{
+	says <<-'END'
+		/kubepods/besteffort/pod@P/@I -> pod:1b4e28ba,containerd:4f2a01234567
+		/kubepods/burstable/pod@P/@I -> pod:1b4e28ba,containerd:4f2a01234567
+		/kubepods/pod@P/@I -> pod:1b4e28ba,containerd:4f2a01234567
+		/kubepods/pod@S/@I -> pod:9f86d081,containerd:4f2a01234567
+		/kubepods/besteffort/pod@P/crio-@I -> pod:1b4e28ba,crio:4f2a01234567
+		/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod@U.slice/cri-containerd-@I.scope -> pod:1b4e28ba,containerd:4f2a01234567
+		/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod@U.slice/crio-@I.scope -> pod:1b4e28ba,crio:4f2a01234567
+		/kubepods.slice/kubepods-pod@U.slice/crio-@I.scope/container -> pod:1b4e28ba,crio:4f2a01234567
+		/kubepods.slice/kubepods-pod@U.slice/docker-@I.scope -> pod:1b4e28ba,docker:4f2a01234567
+		/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod@S.slice/cri-containerd-@I.scope -> pod:9f86d081,containerd:4f2a01234567
+		/system.slice/containerd.service/kubepods-burstable-pod@U.slice:cri-containerd:@I -> pod:1b4e28ba,containerd:4f2a01234567
+		/system.slice/crio.service/kubepods-pod@U.slice:crio:@I -> pod:1b4e28ba,crio:4f2a01234567
+		/kubepods.slice/kubepods-pod@U.slice -> pod:1b4e28ba
+		/k8s.io/kubepods/pod@P/@I -> pod:1b4e28ba,containerd:4f2a01234567
+	END
+}
+
+cgroups_name_slurm_steps()
+{
+	says <<-'END'
+		/slurm/uid_1000/job_1234/step_0/task_0 -> slurm:1234.0
+		/slurm/uid_1000/job_1234/step_batch -> slurm:1234.batch
+		/slurm/uid_1000/job_1234/step_extern/task_special -> slurm:1234.extern
+		/slurm/uid_1000/job_1234/step_interactive -> slurm:1234.interactive
+		/slurm/uid_1000/job_1234 -> slurm:1234
+		/slurm_node7/uid_1000/job_1234/step_2 -> slurm:1234.2
+		/system.slice/slurmstepd.scope/job_1234/step_0/user/task_0 -> slurm:1234.0
+		/system.slice/slurmstepd.scope/job_1234/step_extern/user/task_special -> slurm:1234.extern
+		/system.slice/node7_slurmstepd.scope/job_1234/step_3/user/task_0 -> slurm:1234.3
+		/system.slice/slurmstepd.scope/job_12/step_0/user/task_0/libpod-@I.scope -> slurm:12.0,podman:4f2a01234567
+		/kfd_gpreempt/job_1234_step_0 -> slurm:1234.0
+		/kfd_gpreempt/job_1234_step_12/libpod-@I.scope -> slurm:1234.12,podman:4f2a01234567
+	END
+}
+
+# What is in a container is made by those who are in it.
+the_outermost_container_counts()
+{
+	says <<-'END'
+		/docker/@I/docker/@O -> docker:4f2a01234567
+		/system.slice/docker-@I.scope/kubelet.slice/kubelet-kubepods-pod@U.slice/cri-containerd-@O.scope -> docker:4f2a01234567
+		/system.slice/docker-@I.scope/system.slice/slurmstepd.scope/job_1/step_0 -> docker:4f2a01234567
+		/kubepods.slice/kubepods-pod@U.slice/crio-@I.scope/kubepods.slice/kubepods-pod@S.slice/crio-@O.scope -> pod:1b4e28ba,crio:4f2a01234567
+	END
+}
+
+other_cgroups_are_none_of_them()
+{
+	says <<-'END'
+		/ -> -
+		 -> -
+		// -> -
+		:: -> -
+		/:: -> -
+		relative -> -
+		/init.scope -> -
+		/user.slice/user-1000.slice/session-3.scope -> -
+		/system.slice/docker.service -> -
+		/system.slice/containerd.service -> -
+		/docker -> -
+		/docker/ -> -
+		/docker/buildkit/@I -> -
+		/docker/4f2a01234567 -> -
+		/docker/@Iab -> -
+		/docker/@I.slice -> -
+		/@I -> -
+		/machine.slice/libpod-conmon-@I.scope -> -
+		/kubepods.slice/kubepods-besteffort.slice/crio-conmon-@I.scope -> -
+		/machine.slice/libpod-@Iab.scope -> -
+		/machine.slice/libpod-.scope -> -
+		/machine.slice/LIBPOD-@I.scope -> -
+		/system.slice/docker-4F2A0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab.scope -> -
+		/system.slice/docker-"}4567890123456789abcdef0123456789abcdef0123456789abcdef012345678.scope -> -
+		/kubepods/pod -> -
+		/kubepods/podx/@I -> -
+		/kubepods/pod1b4e28ba-2fa1-11d2-883f-0016d3cca42/@I -> -
+		/kubepods/pod1b4e28ba.2fa1-11d2-883f-0016d3cca427 -> -
+		/pod@P -> -
+		/kubepods-podx.slice -> -
+		/kubepods-pod.slice -> -
+		/kubepods.slice -> -
+		/a:b:c -> -
+		/a:b:@O@I -> -
+		/@I:@I -> -
+		/slurm -> -
+		/slurm/uid_1000 -> -
+		/slurm/uid_1000/job_ -> -
+		/slurm/uid_1000/job_12x4/step_0 -> -
+		/slurm/uid_1000/job_1234567890123456 -> -
+		/user.slice/user-1000.slice/user@1000.service/slurmstepd.scope/job_1/step_0 -> -
+		/user.slice/slurm/uid_0/job_1/step_0 -> -
+		/system.slice/slurmd.service -> -
+		/kfd_gpreempt -> -
+		/kfd_gpreempt/job_1234 -> -
+		/kfd_gpreempt/job__step_1 -> -
+		/kfd_gpreempt/job_1_step_ -> -
+		/kfd_gpreempt/job_1x_step_1 -> -
+		/user.slice/kfd_gpreempt/job_1_step_1 -> -
+		/system.slice/slurmstepd.scope/system -> -
+		/slurm/uid_1000/job_5/step_"} -> slurm:5
+	END
+}
+
+# hierarchies TEXT...: what lines of a process's cgroups say
+hierarchies()
+{
+	printf '%s\n' "$@" | fill | "$built/origins" lines | sed 's/ |.*//'
+}
+
+any_hierarchy_says_it()
+{
+	is "version 1" "$(hierarchies 12:pids:/docker/@I 3:memory:/docker/@I 1:name=systemd:/docker/@I)" docker:4f2a01234567
+	is "hybrid" "$(hierarchies 9:devices:/user.slice 1:name=systemd:/system.slice/docker-@I.scope 0::/system.slice/docker-@I.scope)" docker:4f2a01234567
+	is "version 2" "$(hierarchies 0::/system.slice/docker-@I.scope)" docker:4f2a01234567
+	is "some hierarchies only" "$(hierarchies 4:freezer:/slurm/uid_0/job_7/step_1 3:memory:/ 1:name=systemd:/system.slice/slurmd.service 0::/)" slurm:7.1
+	is "job in one, container in another" "$(hierarchies 4:cpuset:/slurm/uid_0/job_7/step_1 0::/docker/@I)" slurm:7.1,docker:4f2a01234567
+	# The first one counts: what belongs together is of one hierarchy.
+	is "two" "$(hierarchies 4:cpuset:/docker/@I 0::/kubepods/pod@P/@O)" docker:4f2a01234567
+	is "a controller's name with a colon in the path" "$(hierarchies '0::/a:b/docker/@I')" docker:4f2a01234567
+	is "no cgroups" "$(hierarchies '')" -
+	is "bad lines" "$(hierarchies x 0: 1:2 ::: "$(printf '\001\377')")" -
+}
+
+ids_are_kept_whole()
+{
+	echo "/kubepods.slice/kubepods-pod@U.slice/crio-@I.scope" | fill | "$built/origins" paths >"$scratch/out"
+	is "all of it" "$(cat "$scratch/out")" "pod:1b4e28ba,crio:4f2a01234567 | crio $id $uid  "
+	echo "/slurm/uid_0/job_123456789012345/step_interactive/libpod-@I" | fill | "$built/origins" paths >"$scratch/out"
+	is "the longest" "$(cat "$scratch/out")" "slurm:123456789012345.interactive,podman:4f2a01234567 | podman $id  123456789012345 interactive"
+}
+
+# Parts of real paths in any order, and bytes of any kind: the sanitizers have nothing to say.
+any_text_is_read()
+{
+	python3 - "$id" "$slice_uid" <<-'END' >"$scratch/any"
+		import random, sys
+		random.seed(26)
+		parts = ["/", "docker", "-", sys.argv[1], "kubepods", "pod", sys.argv[2], ".slice", ".scope", ":", "slurm", "job_", "step_", "7", "crio", "libpod-",
+			 "cri-containerd-", " (deleted)", "system.slice", "slurmstepd.scope", "..", "batch", "payload-", "\x7f"]
+		for _ in range(20000):
+		    print("".join(random.choice(parts) for _ in range(random.randrange(12))))
+	END
+	head -c 200000 /dev/urandom | tr '\0' x >>"$scratch/any"
+	"$built/origins" paths <"$scratch/any" >"$scratch/out"
+	"$built/origins" lines <"$scratch/any" >"$scratch/out"
+	"$built/origins" status <"$scratch/any" >"$scratch/out"
+}
+
+# status_says WANTED TEXT: what is read from a process's status
+status_says()
+{
+	is "$2" "$(printf '%b' "$2" | "$built/origins" status)" "$1"
+}
+
+pids_are_those_of_the_innermost_namespace()
+{
+	status_says "uid 1001 nspid 17" "Name:\tserve\nUid:\t1000\t1001\t0\t0\nNStgid:\t3934101\t17\nNSpid:\t3934101\t17\n"
+	status_says "uid 0 nspid 3" "Name:\tserve\nUid:\t0\t0\t0\t0\nNSpid:\t3934101\t157868\t3\n"
+	status_says "uid 0 nspid 0" "Name:\tserve\nUid:\t0\t0\t0\t0\nNSpid:\t3934101\n"
+	# A kernel without namespaces or before 4.1, and what is no such file
+	status_says "uid 0 nspid 0" "Name:\tserve\nUid:\t0\t0\t0\t0\nNSsid:\t1\n"
+	status_says "uid -1 nspid 0" "Name:\tUid:\t7\t7\n"
+	status_says "uid -1 nspid 0" "Uid:\n\nUid:\nNSpid:\n"
+	status_says "uid -1 nspid 0" "\nNSpid:"
+	status_says "uid -1 nspid 0" "\nNSpid:\t\t\nUid:\tx\ty\n"
+	status_says "uid -1 nspid 0" ""
+	# Behind as many groups as a process may have
+	status_says "uid 5 nspid 9" "Name:\tserve\nUid:\t5\t5\nGroups:\t$(seq -s ' ' 20000)\nNSpid:\t3934101\t9\n"
+}
+
+# ---- a machine ----
+
+# node NUMBER GPU_ID BDF PROPERTIES [ACTIVE]: of KFD's, and how many queues want slots
+node()
+{
+	local kfd=$MACHINE/sys/class/kfd/kfd
+
+	mkdir -p "$kfd/topology/nodes/$1"
+	echo "$2" >"$kfd/topology/nodes/$1/gpu_id"
+	echo "$4" | tr ' =' '\n ' >"$kfd/topology/nodes/$1/properties"
+	[ "$2" != 0 ] || return 0
+	mkdir -p "$kfd/gpreempt/$2" "$MACHINE/sys/bus/pci/devices/$3"
+	[ -z "${5:-}" ] || echo "$5" >"$kfd/gpreempt/$2/active_queues"
+}
+
+# pci BDF FILE TEXT: a file of a PCI device
+pci()
+{
+	echo "$3" >"$MACHINE/sys/bus/pci/devices/$1/$2"
+}
+
+# process PID NSPIDS UID COMMAND CGROUPS: one that runs
+process()
+{
+	mkdir -p "$MACHINE/proc/$1"
+	echo "$4" >"$MACHINE/proc/$1/comm"
+	printf 'Name:\t%s\nUid:\t%s\t%s\t%s\t%s\nNSpid:\t%s\n' "$4" "$3" "$3" "$3" "$3" "$(echo "$1 $2" | tr ' ' '\t')" | sed 's/\t$//' >"$MACHINE/proc/$1/status"
+	echo "$5" | fill >"$MACHINE/proc/$1/cgroup"
+}
+
+# queue PID GPU QUEUE CONTEXT STATE PRIORITY PENDING PREEMPTIONS OFF_US JOB VERDICT [RING]: one that the scheduler has, with a ring of so many bytes
+queue()
+{
+	local folder=$MACHINE/sys/class/kfd/kfd/proc/$1/queues/$3
+
+	echo "${@:1:11}" >>"$MACHINE/queues"
+	[ -n "${12:-}" ] || return 0
+	mkdir -p "$folder"
+	echo "$2" >"$folder/gpuid"
+	echo "${12}" >"$folder/size"
+}
+
+new_machine()
+{
+	rm -rf "$MACHINE"
+	mkdir -p "$MACHINE/proc/self/ns" "$MACHINE/usr/share/libdrm"
+	ln -s 'pid:[4026531836]' "$MACHINE/proc/self/ns/pid"
+	: >"$MACHINE/queues"
+	printf '# device_id,\trevision_id,\tproduct_name\n\n1.0.0\n740C,\t01,\tAMD Instinct MI250X / MI250\n740F,\t02,\tAMD Instinct MI210\n' \
+		>"$MACHINE/usr/share/libdrm/amdgpu.ids"
+}
+
+# Two GPUs; a server in a container, a Slurm step of two processes, a pod, a process without all of that that has just ended
+busy_machine()
+{
+	new_machine
+	node 0 0 - "simd_count=0"
+	node 1 51234 0000:c1:00.0 "location_id=49408 domain=0 num_cp_queues=24 gfx_target_version=90010" 26
+	node 2 51235 0000:c6:00.0 "location_id=50688 domain=0 num_cp_queues=24 gfx_target_version=90402" 2
+	pci 0000:c1:00.0 device 0x740f
+	pci 0000:c1:00.0 revision 0x02
+	process 3934101 157868 0 serve '0::/system.slice/docker-@I.scope'
+	process 4001 "" 65001 train '0::/system.slice/slurmstepd.scope/job_1234/step_0/user/task_0'
+	process 4002 "" 65001 train '0::/system.slice/slurmstepd.scope/job_1234/step_0/user/task_1'
+	process 6000 "17 3" 65002 infer '0::/kubepods.slice/kubepods-pod@U.slice/cri-containerd-@O.scope'
+	queue 3934101 51234 0 1 active 100 3 0 0 7 1 1048576
+	queue 3934101 51234 1 1 idle 100 0 0 0 7 2 4096
+	queue 4001 51234 0 1 preempted -100 5 21 4100500 7 32 1048576
+	queue 4002 51234 0 1 preempted -100 2 20 1000000 7 32 16384
+	queue 5000 51234 9 1 idle 7 0 0 0 0 2
+	queue 4001 51235 4 1 active -50 8 2 1500 7 1
+	queue 6000 51235 2 2 active 7 1 0 0 0 1 1048576
+}
+
+# view ARGUMENTS: what gpreemptctl shows of it; messages in $err
+view()
+{
+	status 0 "$built/view" "$@" >"$scratch/out"
+	is "messages" "$(cat "$err")" ""
+}
+
+# shown: it is what stdin says, but for blanks at the end of lines
+shown()
+{
+	fill | diff -u - "$scratch/out"
+}
+
+list_says_whose_each_queue_is()
+{
+	busy_machine
+	view list
+	shown <<-'END'
+		    PID COMMAND             GPU QUEUE  PRIO(EFF)   SOURCE  STATE     FLAG  PENDING PREEMPTED    OFF_MS VERDICT          NSPID RING              JOB PLACE
+		3934101 serve             51234     0   100        kfd     active                3         0         0 runs            157868 1M                  7 docker:4f2a01234567
+		3934101 serve             51234     1   100        kfd     idle                  0         0         0 no_demand       157868 4K:rocr?            7 docker:4f2a01234567
+		   4001 train             51234     0  -100        kfd     preempted             5        21      4100 yields               - 1M                  7 slurm:1234.0
+		   4002 train             51234     0  -100        kfd     preempted             2        20      1000 yields               - 16K                 7 slurm:1234.0
+		   5000 ?                 51234     9     7        kfd     idle                  0         0         0 no_demand            - -                   - -
+		   4001 train             51235     4   -50        kfd     active                8         2         1 runs                 - -                   7 slurm:1234.0
+		   6000 infer             51235   2@2     7        kfd     active                1         0         0 runs                 3 -                   - pod:1b4e28ba,containerd:001122334455
+	END
+}
+
+# Two users may each have a job of the number 7: their queues are not one job's.
+jobs_are_added_up_by_user_place_and_gpu()
+{
+	busy_machine
+	view list --by job
+	shown <<-'END'
+		         JOB USER       PLACE                                            GPU PCI             SLOTS PROCS QUEUES ACTIVE   OFF  PRIO  PENDING PREEMPTED    OFF_MS DEVICE
+		           7 root       docker:4f2a01234567                            51234 0000:c1:00.0    26/24     1      2      1     0   100        3         0         0 AMD Instinct MI210
+		           7 65001      slurm:1234.0                                   51234 0000:c1:00.0    26/24     2      2      0     2  -100        7        41      5100 AMD Instinct MI210
+		           7 65001      slurm:1234.0                                   51235 0000:c6:00.0     2/24     1      1      1     0   -50        8         2         1 gfx942
+		           - 65002      pod:1b4e28ba,containerd:001122334455           51235 0000:c6:00.0     2/24     1      1      1     0     7        1         0         0 gfx942
+		           - ?          -                                              51234 0000:c1:00.0    26/24     1      1      0     0     7        0         0         0 AMD Instinct MI210
+	END
+	view list --by queue
+	cp "$scratch/out" "$scratch/queues"
+	view list
+	diff -u "$scratch/queues" "$scratch/out"
+}
+
+json_has_all_of_it()
+{
+	busy_machine
+	view list --json
+	python3 - "$scratch/out" "$id" "$uid" "$other" <<-'END'
+		import json, sys
+		d = json.load(open(sys.argv[1]))
+		ident, pod, other = sys.argv[2:5]
+		assert d["schema_version"] == 1 and len(d["queues"]) == 7
+		q = d["queues"]
+		names = ("bdf", "device_name", "nspid", "uid", "job", "container_engine", "container_id", "pod_uid", "slurm_job", "slurm_step", "ring_bytes", "maybe_rocr")
+		parts = [{k: x[k] for k in names if k in x} for x in q]
+		mi210 = dict(bdf="0000:c1:00.0", device_name="AMD Instinct MI210")
+		step = dict(uid=65001, job=7, slurm_job="1234", slurm_step="0")
+		assert parts[0] == dict(mi210, nspid=157868, uid=0, job=7, container_engine="docker", container_id=ident, ring_bytes=1048576, maybe_rocr=False), parts[0]
+		assert parts[1] == dict(parts[0], ring_bytes=4096, maybe_rocr=True), parts[1]
+		assert parts[2] == dict(mi210, ring_bytes=1048576, maybe_rocr=False, **step), parts[2]
+		assert parts[3] == dict(mi210, ring_bytes=16384, maybe_rocr=False, **step), parts[3]
+		assert parts[4] == mi210, parts[4]
+		assert parts[6] == dict(bdf="0000:c6:00.0", device_name="gfx942", nspid=3, uid=65002, container_engine="containerd", container_id=other, pod_uid=pod), parts[6]
+	END
+	view list --by job --json
+	python3 - "$scratch/out" "$id" <<-'END'
+		import json, sys
+		d = json.load(open(sys.argv[1]))
+		w = d["workloads"]
+		assert d["schema_version"] == 1 and len(w) == 5 and "queues" not in d
+		assert w[0] == dict(job=7, uid=0, container_engine="docker", container_id=sys.argv[2], gpu_id=51234, bdf="0000:c1:00.0", device_name="AMD Instinct MI210",
+				    processes=1, queues=2, active=1, preempted=0, effective_priority=100, pending=3, preempt_count=0, preempted_us=0), w[0]
+		assert w[1]["preempted_us"] == 5100500 and w[1]["processes"] == 2 and w[1]["slurm_step"] == "0"
+		assert "job" not in w[4] and "uid" not in w[4]
+	END
+	view status --json
+	python3 - "$scratch/out" <<-'END'
+		import json, sys
+		n = json.load(open(sys.argv[1]))["nodes"]
+		assert [(x["gpu_id"], x["bdf"], x["device_name"], x["slots"], x["active_queues"]) for x in n] == [
+			(51234, "0000:c1:00.0", "AMD Instinct MI210", 24, 26), (51235, "0000:c6:00.0", "gfx942", 24, 2)], n
+	END
+}
+
+nothing_to_list_is_a_table_without_lines()
+{
+	new_machine
+	view list --by job
+	is "lines" "$(wc -l <"$scratch/out")" 1
+	view list --by job --json
+	is "object" "$(tr -d ' \n' <"$scratch/out")" '{"schema_version":1,"workloads":[]}'
+	view list --json
+	is "object" "$(tr -d ' \n' <"$scratch/out")" '{"schema_version":1,"queues":[]}'
+}
+
+status_says_slots_and_devices()
+{
+	busy_machine
+	# A partition of a device, of which PCI knows the first
+	node 3 51236 0000:c6:00.0 "location_id=50691 domain=0 num_cp_queues=24 gfx_target_version=90402"
+	# What says nothing
+	node 4 51237 - "simd_count=1"
+	view status
+	shown <<-'END'
+		    GPU STATE       BACKEND POLICY   QUEUES PREEMPTED  PREEMPTIONS      RESUMES  FAILURES   SLOTS PCI           DEVICE
+		  51234 polling     hws     hpf           0         0            0            0         0   26/24 0000:c1:00.0  AMD Instinct MI210
+		  51235 polling     hws     hpf           0         0            0            0         0    2/24 0000:c6:00.0  gfx942
+		  51236 polling     hws     hpf           0         0            0            0         0    -/24 0000:c6:00.0  gfx942
+		  51237 polling     hws     hpf           0         0            0            0         0     -/- 0000:00:00.0  -
+	END
+}
+
+# named NAME: the device of the machine's one node
+named()
+{
+	view status --json
+	is "name" "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["nodes"][0].get("device_name", "-"))' <"$scratch/out")" "$1"
+}
+
+devices_have_the_names_that_they_are_sold_under()
+{
+	local table=$MACHINE/usr/share/libdrm/amdgpu.ids
+
+	new_machine
+	node 1 51234 0000:c1:00.0 "location_id=49408 num_cp_queues=24 gfx_target_version=90010"
+	named gfx90a
+	pci 0000:c1:00.0 product_name "Board of ours"
+	named "Board of ours"
+	pci 0000:c1:00.0 device 0x740f
+	named "Board of ours"
+	pci 0000:c1:00.0 revision 0x02
+	named "AMD Instinct MI210"
+	# Another revision is another device.
+	pci 0000:c1:00.0 revision 0x01
+	named "Board of ours"
+	pci 0000:c1:00.0 device 0x740c
+	named "AMD Instinct MI250X / MI250"
+	# AMD's own libdrm
+	mkdir -p "$MACHINE/opt/amdgpu/share/libdrm"
+	mv "$table" "$MACHINE/opt/amdgpu/share/libdrm/"
+	named "AMD Instinct MI250X / MI250"
+	# Lines that are none, one without an end, one that is cut
+	printf '740C\n740C,\n740C,01\n740C,\t01,\n,,\nx,\ty,\tz\n740C,\t01,\t%s' "$(head -c 5000 /dev/zero | tr '\0' x)" >"$table"
+	named "$(head -c 127 /dev/zero | tr '\0' x)"
+	# What would end a label or steer a terminal
+	printf '740C,\t01,\tA"}\\ \033[2Jb\303\244\r\n' >"$table"
+	named "A} [2Jb"
+	rm "$table"
+	head -c 300 /dev/urandom >"$MACHINE/opt/amdgpu/share/libdrm/amdgpu.ids"
+	pci 0000:c1:00.0 device nonsense
+	rm "$MACHINE/sys/bus/pci/devices/0000:c1:00.0/product_name"
+	named gfx90a
+}
+
+# Whoever is in a pid namespace is told other numbers than KFD's files have.
+rings_are_those_of_the_process_and_no_other()
+{
+	busy_machine
+	ln -sfn 'pid:[4026532000]' "$MACHINE/proc/self/ns/pid"
+	view list
+	not grep -E ' (1M|4K:rocr\?|16K) ' "$scratch/out"
+	ln -sfn 'pid:[4026531836]' "$MACHINE/proc/self/ns/pid"
+	echo nonsense >"$MACHINE/sys/class/kfd/kfd/proc/3934101/queues/1/size"
+	echo 51235 >"$MACHINE/sys/class/kfd/kfd/proc/4002/queues/0/gpuid"
+	view list
+	is "rings" "$(awk 'NR > 1 { print $(NF - 2) }' "$scratch/out" | tr '\n' ' ')" "1M - 1M - - - - "
+}
+
+metrics_have_the_labels_of_jobs()
+{
+	local a='bdf="0000:c1:00.0",device_name="AMD Instinct MI210"' b='bdf="0000:c6:00.0",device_name="gfx942"' none='container_engine="",container_id="",pod_uid=""'
+	local step="$none,slurm_job=\"1234\",slurm_step=\"0\"" promtool
+
+	busy_machine
+	view stats --prometheus
+	grep '^gpreempt_workload_queues' "$scratch/out" >"$scratch/queues"
+	is "series" "$(wc -l <"$scratch/queues")" 15
+	has "$scratch/queues" "{gpu_id=\"51234\",$a,gpreempt_job=\"7\",uid=\"0\",container_engine=\"docker\",container_id=\"$id\",pod_uid=\"\",slurm_job=\"\",slurm_step=\"\",state=\"idle\"} 1"
+	has "$scratch/queues" "{gpu_id=\"51234\",$a,gpreempt_job=\"7\",uid=\"65001\",$step,state=\"preempted\"} 2"
+	has "$scratch/queues" "{gpu_id=\"51235\",$b,gpreempt_job=\"7\",uid=\"65001\",$step,state=\"active\"} 1"
+	has "$scratch/queues" "gpreempt_job=\"\",uid=\"65002\",container_engine=\"containerd\",container_id=\"$other\",pod_uid=\"$uid\",slurm_job=\"\",slurm_step=\"\",state=\"active\"} 1"
+	has "$scratch/queues" "{gpu_id=\"51234\",$a,gpreempt_job=\"\",uid=\"\",$none,slurm_job=\"\",slurm_step=\"\",state=\"idle\"} 1"
+	has "$scratch/out" "gpreempt_workload_preempted_seconds{gpu_id=\"51234\",$a,gpreempt_job=\"7\",uid=\"65001\",$step} 5.100500"
+	has "$scratch/out" "gpreempt_workload_preemptions{gpu_id=\"51234\",$a,gpreempt_job=\"7\",uid=\"65001\",$step} 41"
+	has "$scratch/out" "gpreempt_workload_processes{gpu_id=\"51234\",$a,gpreempt_job=\"7\",uid=\"65001\",$step} 2"
+	has "$scratch/out" 'gpreempt_slots{gpu_id="51234"} 24'
+	has "$scratch/out" 'gpreempt_active_queues{gpu_id="51234"} 26'
+	has "$scratch/out" 'device_name="AMD Instinct MI210"} 1'
+	is "twice" "$(grep -v '^#' "$scratch/out" | sed 's/ [^ ]*$//' | sort | uniq -d)" ""
+	promtool=$(command -v promtool || echo "$GPREEMPT_CACHE/unpacked/$("$TOP/dkms/release.sh" promtool)/usr/bin/promtool")
+	[ ! -x "$promtool" ] || "$promtool" check metrics <"$scratch/out"
+}
+
+# As many series as there are jobs, places and users on GPUs, whatever their processes and queues are
+more_processes_are_no_more_series()
+{
+	local pid
+
+	busy_machine
+	view stats --prometheus
+	is "series" "$(grep -c '^gpreempt_workload_' "$scratch/out")" 30
+	for pid in $(seq 7000 7049); do
+		process "$pid" "" 65001 "p$pid" "0::/system.slice/slurmstepd.scope/job_1234/step_0/user/task_$pid"
+		queue "$pid" 51234 0 1 idle -100 0 0 0 7 2
+		queue "$pid" 51235 1 1 idle -100 0 0 0 7 2
+	done
+	view stats --prometheus
+	is "series" "$(grep -c '^gpreempt_workload_' "$scratch/out")" 30
+	grep '^gpreempt_workload_processes{gpu_id="51235".*slurm_job="1234"' "$scratch/out" | grep -q ' 51$'
+}
+
+# top ROWS COLUMNS KEYS ARGUMENTS...: what it leaves on a terminal
+top()
+{
+	local rows=$1 columns=$2 keys=$3
+
+	shift 3
+	TERM=linux "$built/terminal" "$rows" "$columns" "$keys" "$built/view" top "$@" >"$scratch/bytes"
+	screen "$scratch/bytes" "$rows" "$columns" | sed 's/ *$//' >"$scratch/out"
+}
+
+top_shows_jobs()
+{
+	busy_machine
+	top 8 210 '' --by job -n 1
+	cut -c 1-140 "$scratch/out" | sed 's/ *$//' | fill | diff -u - <(
+		cat <<-'END'
+			         JOB USER       PLACE                                            GPU PCI             SLOTS PROCS QUEUES ACTIVE   OFF  PRIO  PENDING
+			           7 root       docker:4f2a01234567                            51234 0000:c1:00.0    26/24     1      2      1     0   100        3
+			           - 65002      pod:1b4e28ba,containerd:001122334455           51235 0000:c6:00.0     2/24     1      1      1     0     7        1
+			           - ?          -                                              51234 0000:c1:00.0    26/24     1      1      0     0     7        0
+			           7 65001      slurm:1234.0                                   51235 0000:c6:00.0     2/24     1      1      1     0   -50        8
+			           7 65001      slurm:1234.0                                   51234 0000:c1:00.0    26/24     2      2      0     2  -100        7
+		END
+		printf '\n\n'
+	)
+	cp "$scratch/out" "$scratch/by_priority"
+	top 12 210 j -n 2
+	diff -u <(head -n 6 "$scratch/by_priority") <(head -n 6 "$scratch/out")
+	top 8 210 t --by job -n 2
+	is "first by time off" "$(awk 'NR == 2 { print $1, $2, $4 }' "$scratch/out")" "7 65001 51234"
+	# Back to queues, whose GPUs stand above them
+	top 12 150 j --by job -n 2
+	is "first line" "$(head -n 1 "$scratch/out")" "gpu 51234  polling  hws/hpf  queues 0  off 0  preemptions 0  failures 0  slots 26/24  0000:c1:00.0  AMD Instinct MI210"
+}
+
+top_cuts_jobs_that_do_not_fit()
+{
+	busy_machine
+	top 3 40 '' --by job -n 1
+	is "rows" "$(grep -c . "$scratch/out")" 3
+}
+
+scripts_are_clean()
+{
+	linted tools/testing/gpreemptctl/view.sh
+}
+
+plan 22
+must builds_without_warnings builds_without_warnings
+tap cgroups_name_containers cgroups_name_containers
+tap cgroups_name_pods cgroups_name_pods
+tap cgroups_name_slurm_steps cgroups_name_slurm_steps
+tap the_outermost_container_counts the_outermost_container_counts
+tap other_cgroups_are_none_of_them other_cgroups_are_none_of_them
+tap any_hierarchy_says_it any_hierarchy_says_it
+tap ids_are_kept_whole ids_are_kept_whole
+tap any_text_is_read any_text_is_read
+tap pids_are_those_of_the_innermost_namespace pids_are_those_of_the_innermost_namespace
+tap list_says_whose_each_queue_is list_says_whose_each_queue_is
+tap jobs_are_added_up_by_user_place_and_gpu jobs_are_added_up_by_user_place_and_gpu
+tap json_has_all_of_it json_has_all_of_it
+tap nothing_to_list_is_a_table_without_lines nothing_to_list_is_a_table_without_lines
+tap status_says_slots_and_devices status_says_slots_and_devices
+tap devices_have_the_names_that_they_are_sold_under devices_have_the_names_that_they_are_sold_under
+tap rings_are_those_of_the_process_and_no_other rings_are_those_of_the_process_and_no_other
+tap metrics_have_the_labels_of_jobs metrics_have_the_labels_of_jobs
+tap more_processes_are_no_more_series more_processes_are_no_more_series
+tap top_shows_jobs top_shows_jobs
+tap top_cuts_jobs_that_do_not_fit top_cuts_jobs_that_do_not_fit
+tap scripts_are_clean scripts_are_clean
+finish
