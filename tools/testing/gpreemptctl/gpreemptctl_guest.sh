@@ -184,6 +184,56 @@ list_shows_the_queue()
 		gpreemptctl status --json >/out/status.json && gpreemptctl status | grep -qE "^ *$gpu .* hpf +1 +0 "
 }
 
+debugfs_names_its_columns()
+{
+	awk -v gpu="$gpu" -v pid="$pid" 'NR == 1 { n = NF; ok = $1 == "gpu_id" && $NF == "job" }
+		NR == 2 { ok = ok && NF == n && $1 == gpu && $2 == pid } END { exit !(ok && NR == 2) }' /sys/kernel/debug/kfd/gpreempt
+}
+
+slots_are()	# pattern of queues that want one: of all there are, for the driver
+{
+	gpreemptctl status | grep -qE " $1/$slots +$bdf "
+}
+
+device_is()	# name
+{
+	gpreemptctl status | grep -qF " $bdf  $1"
+}
+
+in_container()	# finds its training: outside its pid is another one
+{
+	contained=$(gpreemptctl list | awk -v other="$pid" '$2 == "training" && $1 != other { print $1 }')
+	[ -n "$contained" ]
+}
+
+# As an engine makes it: a cgroup and a pid namespace, in which the program is the second process. Two queues of equal rank have both their slots.
+a_queue_is_known_by_container_job_and_device()
+{
+	container=4f2a0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab
+	cgroup=/sys/fs/cgroup/system.slice/docker-$container.scope
+	slots=$(cat /sys/class/kfd/kfd/topology/nodes/*/properties | awk '$1 == "num_cp_queues" && $2 { print $2 }')
+	bdf=$(cd /sys/bus/pci/drivers/amdgpu && echo *:*)
+	mkdir -p "$cgroup" /usr/share/libdrm && wait_until slots_are 1 && device_is gfx &&
+		echo "$(sed s/0x// "/sys/bus/pci/devices/$bdf/device"),	$(sed s/0x// "/sys/bus/pci/devices/$bdf/revision"),	Instinct of a table" \
+			>/usr/share/libdrm/amdgpu.ids && device_is "Instinct of a table" || return 1
+	unshare -p -f sh -c "echo 0 >$cgroup/cgroup.procs; training 8 >/dev/null; true" &
+	engine=$!
+	wait_until in_container && status 0 job set -p "$contained" 77 && wait_until slots_are 2 && gpreemptctl list -p "$contained" >"$work/list" &&
+		grep -qE "^ *$contained training .* 2 +[0-9]+[KM](:rocr\?)? +77 docker:4f2a01234567\$" "$work/list" &&
+		gpreemptctl list -p "$contained" --json | tr -d ' \n' >"$work/json" && grep -q '"container_id":"'$container'"' "$work/json" && grep -q '"nspid":2,' "$work/json" &&
+		grep -q '"ring_bytes":'"$(cat "/sys/class/kfd/kfd/proc/$contained/queues/0/size")"',' "$work/json" && gpreemptctl list --by job >"$work/jobs" &&
+		grep -qE "^ *77 +(root|0) +docker:4f2a01234567 +$gpu +$bdf +2/$slots +1 +1 .* Instinct of a table\$" "$work/jobs" &&
+		grep -qE "^ *- +(root|0) +- +$gpu +$bdf +2/$slots +1 +1 " "$work/jobs" && [ "$(wc -l <"$work/jobs")" = 3 ] &&
+		gpreemptctl preempt -p "$contained" -- gpreemptctl list --by job >"$work/jobs" 2>"$err" && grep -qE "^ *77 .* 1/$slots +1 +1 +0 +1 " "$work/jobs" &&
+		gpreemptctl stats --prometheus >/out/jobs.prom && terminal 12 200 '' gpreemptctl top --by job -n 1 >/out/top.jobs
+	result=$?
+	cat "$work/list" "$work/jobs" "$work/json"
+	kill -TERM "$contained"
+	wait $engine
+	rm /usr/share/libdrm/amdgpu.ids
+	wait_until rmdir "$cgroup" && rmdir "${cgroup%/*}" && return $result
+}
+
 set_changes_a_process_and_clear_forgets()
 {
 	status 0 set -p "$pid" batch && wait_until queue_is "$pid" '-100 process' && status 0 set -p "$pid" -5 &&
@@ -610,6 +660,8 @@ check a_cgroup_stays_as_long_as_it_is_needed
 begin training 25
 check list_shows_the_queue
 check doctor_sees_programs_and_slots
+check debugfs_names_its_columns
+check a_queue_is_known_by_container_job_and_device
 check set_changes_a_process_and_clear_forgets
 check set_changes_a_queue
 check set_changes_a_cgroup

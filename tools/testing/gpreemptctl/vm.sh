@@ -59,7 +59,8 @@ json_has_what_the_manual_says()
 		kfd_priority=int, pending=int, preempt_count=int, preempted_us=int, weight=int, deadline_us=int, held=bool, blocked=bool,
 		exempt=bool, unscheduled=bool, evicted=bool, debugged=bool, suspended=bool, bdf=str, device_name=str, uid=int, ring_bytes=int,
 		maybe_rocr=bool) and d["queues"][0]["command"] == "training" and d["queues"][0]["kfd_priority"] == 7'
-	json status.json 'd["abi_version"] == 5 and len(d["nodes"]) == 1 and d["nodes"][0]["backend"] == "hws" and d["nodes"][0]["queues"] == 1'
+	json status.json '(d["abi_version"] == 5 and len(d["nodes"]) == 1 and d["nodes"][0]["backend"] == "hws" and d["nodes"][0]["queues"] == 1 and
+		d["nodes"][0]["active_queues"] == 1 and d["nodes"][0]["slots"] > 1 and d["nodes"][0]["bdf"].endswith(":00.0"))'
 	json doctor.json '(all(c["ok"] is True and c["check"] and c["found"] and "remedy" not in c for c in d["checks"]) and len(d["checks"]) > 5 and
 		{c["check"]: c["found"] for c in d["checks"]}["the kernel takes modules that DKMS signs"] == "modules need no signature")'
 	json tune.json 'd["tunables"]["interval_ms"] == "5" and d["tunables"]["policy"] == "hpf"'
@@ -77,11 +78,29 @@ metrics_are_what_prometheus_expects()
 
 	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
 	"$promtool" check metrics <"$out/stats.prom"
-	for name in preemptions_total resumes_total failures_total skipped_total save_seconds_count node_info queues device_info; do
+	for name in preemptions_total resumes_total failures_total skipped_total save_seconds_count node_info queues device_info active_queues slots workload_queues workload_processes; do
 		grep -qE "^gpreempt_$name\{gpu_id=\"[0-9]+\"" "$out/stats.prom" || { echo "no gpreempt_$name"; return 1; }
 	done
 	grep -qE '^gpreempt_device_info\{.*,bdf="[0-9a-f]{4}(:[0-9a-f]{2}){2}\.0",gpu_partition_id="0",' "$out/stats.prom" ||
 		{ echo "no PCI address:"; grep device_info "$out/stats.prom"; return 1; }
+}
+
+metrics_name_a_job_and_its_container()
+{
+	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
+	"$promtool" check metrics <"$out/jobs.prom"
+	is "series of queues" "$(grep -c '^gpreempt_workload_queues{' "$out/jobs.prom")" 6
+	grep '^gpreempt_workload_queues{.*,device_name="Instinct of a table",gpreempt_job="77",uid="0",container_engine="docker",container_id="4f2a' "$out/jobs.prom" >"$scratch/job"
+	is "states" "$(sed 's/.*state="//; s/"} / /' "$scratch/job" | awk '{ n += $2 } END { print NR, n }')" "3 1"
+}
+
+top_adds_up_by_job()
+{
+	screen "$out/top.jobs" 12 200 >"$scratch/top"
+	cat "$scratch/top"
+	sed -n 1p "$scratch/top" | grep -qE '^ +JOB USER +PLACE +GPU PCI +SLOTS PROCS QUEUES ACTIVE +OFF +PRIO +PENDING PREEMPTED +OFF_MS DEVICE$'
+	is "lines" "$(grep -c '[0-9]/[0-9]' "$scratch/top")" 2
+	grep -qE '^ *77 .* docker:4f2a01234567 +.* 2/[0-9]+ +1 +1 .* Instinct of a table$' "$scratch/top"
 }
 
 # That the check can fail.
@@ -168,9 +187,11 @@ build >"$scratch/build" 2>&1 || { sed 's/^/# /' "$scratch/build"; echo "Bail out
 run_guest
 tap json_has_what_the_manual_says json_has_what_the_manual_says
 tap metrics_are_what_prometheus_expects metrics_are_what_prometheus_expects
+tap metrics_name_a_job_and_its_container metrics_name_a_job_and_its_container
 tap metrics_that_are_wrong_are_refused metrics_that_are_wrong_are_refused
 tap why_is_a_sentence why_is_a_sentence
 tap top_is_a_table_sorted_by_priority top_is_a_table_sorted_by_priority
+tap top_adds_up_by_job top_adds_up_by_job
 tap top_sorts_by_time_off_on_request top_sorts_by_time_off_on_request
 tap top_cuts_what_does_not_fit top_cuts_what_does_not_fit
 tap classes_give_what_nice_gives classes_give_what_nice_gives
