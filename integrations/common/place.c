@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gpreempt.h>
@@ -40,6 +41,20 @@ bool place_parse(const char *text, int *priority)
 		return false;
 	*priority = number;
 	return true;
+}
+
+bool place_parse_job(const char *text, enum place_job *job)
+{
+	static const char *const words[] = { [PLACE_JOB_NONE] = "none", [PLACE_JOB_LEAVE] = "leave", [PLACE_JOB_STAY] = "stay" };
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!strcmp(text, words[i])) {
+			*job = (enum place_job)i;
+			return true;
+		}
+	}
+	return false;
 }
 
 bool place_parse_bounds(const char *text, struct place_bounds *bounds)
@@ -117,33 +132,71 @@ int place_available(void)
 	return error;
 }
 
-int place_set_tree(pid_t pid, int priority)
+static int set_priority(const struct gpreempt_target *target, int priority, bool tree)
 {
-	struct gpreempt_target target = gpreempt_target_process(pid, 0);
 	struct gpreempt *g;
 	int error = gpreempt_open(&g);
 
 	if (error)
 		return error;
-	error = gpreempt_set_tree_priority(g, &target, priority);
+	error = tree ? gpreempt_set_tree_priority(g, target, priority) : gpreempt_set_priority(g, target, priority);
 	gpreempt_close(g);
 	return error;
 }
 
+static int set_job(const struct gpreempt_target *target, uint64_t id, enum place_job job, unsigned int flags)
+{
+	struct gpreempt *g;
+	int error = gpreempt_open(&g);
+
+	if (error)
+		return error;
+	error = gpreempt_set_job(g, target, id, flags | (job == PLACE_JOB_STAY ? GPREEMPT_JOB_STAY : 0));
+	gpreempt_close(g);
+	return error;
+}
+
+int place_set_tree(pid_t pid, int priority)
+{
+	struct gpreempt_target target = gpreempt_target_process(pid, 0);
+
+	return set_priority(&target, priority, true);
+}
+
+int place_set_tree_job(pid_t pid, uint64_t number, enum place_job job)
+{
+	struct gpreempt_target target = gpreempt_target_process(pid, 0);
+
+	return job == PLACE_JOB_NONE ? 0 : set_job(&target, PLACE_NUMBERS | number, job, GPREEMPT_JOB_INHERIT);
+}
+
 int place_set(const char *directory, int priority)
 {
-	struct gpreempt_target target;
-	struct gpreempt *g;
 	int error, fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct gpreempt_target target;
 
 	if (fd < 0)
 		return -errno;
-	error = gpreempt_open(&g);
-	if (!error) {
-		target = gpreempt_target_cgroup(fd);
-		error = gpreempt_set_priority(g, &target, priority);
-		gpreempt_close(g);
-	}
+	target = gpreempt_target_cgroup(fd);
+	error = set_priority(&target, priority, false);
+	close(fd);
+	return error;
+}
+
+int place_set_job(const char *directory, enum place_job job)
+{
+	struct gpreempt_target target;
+	struct stat cgroup;
+	int error, fd;
+
+	if (job == PLACE_JOB_NONE)
+		return 0;
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	target = gpreempt_target_cgroup(fd);
+	/* What the kernel calls the cgroup's id, as gpreemptctl does */
+	error = fstat(fd, &cgroup) ? -errno : set_job(&target, cgroup.st_ino, job, 0);
 	close(fd);
 	return error;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /** struct place_bounds - what an administrator allows; @floor and @ceiling are logical priorities and allowed themselves */
@@ -17,8 +18,19 @@ struct place_bounds {
 	int ceiling;
 };
 
+/**
+ * enum place_job - what processes of one cgroup are to each other
+ * @PLACE_JOB_NONE: nothing
+ * @PLACE_JOB_LEAVE: a job, which leaves all nodes when it is off one
+ * @PLACE_JOB_STAY: a job, which stays on the others
+ */
+enum place_job { PLACE_JOB_NONE, PLACE_JOB_LEAVE, PLACE_JOB_STAY };
+
 /** place_parse() - "latency", "normal", "batch" (the classes of gpreemptctl(1)) or a number. Return: is it one, within the ABI's bounds? */
 bool place_parse(const char *text, int *priority);
+
+/** place_parse_job() - "leave", "stay" (as in gpreempt.conf(5)) or "none". Return: is it one? */
+bool place_parse_job(const char *text, enum place_job *job);
 
 /** place_parse_bounds() - "FLOOR..CEILING", either as for place_parse(). Return: is it that, in this order? */
 bool place_parse_bounds(const char *text, struct place_bounds *bounds);
@@ -46,5 +58,18 @@ int place_set(const char *directory, int priority);
  * gpreempt_set_tree_priority().
  */
 int place_set_tree(pid_t pid, int priority);
+
+/**
+ * place_set_job() - make a job of the cgroup whose folder is @directory, and all below it: its id is the cgroup's. Nothing is done for
+ * PLACE_JOB_NONE. Return: 0; as gpreempt_set_job().
+ */
+int place_set_job(const char *directory, enum place_job job);
+
+/**
+ * place_set_tree_job() - put process @pid, and all below it from their first queue on, into the job of this number, of PLACE_NUMBERS at
+ * most, which no cgroup's is. Nothing is done for PLACE_JOB_NONE. Return: 0; as gpreempt_set_job().
+ */
+int place_set_tree_job(pid_t pid, uint64_t number, enum place_job job);
+#define PLACE_NUMBERS	(1ULL << 63)
 
 #endif

@@ -9,10 +9,15 @@
  *   kfd-gpreempt/priority         latency, normal, batch or a number
  *   kfd-gpreempt/priority-class   name of a PriorityClass, which the configuration maps
  *
- * Else the kubelet's QoS class by the cgroup's path, if the configuration maps it. Nothing of all this: nothing is done.
+ * Else the kubelet's QoS class by the cgroup's path, if the configuration maps it. Nothing of all this: no priority is set. Beside that,
+ *
+ *   kfd-gpreempt/job              leave, stay or none: are the container's processes a job?
+ *
+ * or else the configuration's line job.
  *
  * Usage: gpreempt-oci [--config FILE] (default /etc/gpreempt-oci.conf), with lines: bounds FLOOR..CEILING; class NAME = PRIORITY; qos
- * guaranteed|burstable|besteffort = PRIORITY. A priority beyond the bounds is refused: the container is not started, the reason is on stderr.
+ * guaranteed|burstable|besteffort = PRIORITY; job leave|stay|none. A priority beyond the bounds is refused: the container is not started, the
+ * reason is on stderr.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,11 +38,15 @@
 /**
  * struct wish - what a container is to have
  * @priority: that
- * @from: where it comes from, for messages; "" is nowhere
+ * @from: where it comes from, for messages; "" is nowhere, and no priority is set
+ * @job: what its processes are to each other
+ * @asks_for_job: its annotations say that, not the configuration
  */
 struct wish {
 	int priority;
 	char from[256];
+	enum place_job job;
+	bool asks_for_job;
 };
 
 /* The configuration's line "WORD NAME = PRIORITY". Return: 0 found, 1 not there, -1 wrong, which has been said. */
@@ -88,6 +97,29 @@ static bool bounds_of(const char *config, struct place_bounds *bounds)
 	return good;
 }
 
+/* Its line "job leave|stay|none". Return: false if it is wrong, which has been said. */
+static bool job_of(const char *config, enum place_job *job)
+{
+	char line[1024], value[64];
+	bool good = true;
+	int number = 0;
+	FILE *f;
+
+	*job = PLACE_JOB_NONE;
+	f = fopen(config, "re");
+	if (!f)
+		return errno == ENOENT;
+	while (good && fgets(line, sizeof(line), f)) {
+		number++;
+		if (sscanf(line, "job %63s", value) == 1 && !place_parse_job(value, job)) {
+			fprintf(stderr, ME "%s:%d: not job leave, job stay or job none\n", config, number);
+			good = false;
+		}
+	}
+	fclose(f);
+	return good;
+}
+
 static const char *annotation(json_object *state, const char *name)
 {
 	json_object *all, *one;
@@ -108,7 +140,21 @@ static const char *qos_of(const char *cgroup)
 }
 
 /* Return: 0, or -1 after the reason was said. */
-static int wish_of(json_object *state, const char *config, const char *cgroup, struct wish *wish)
+static int job_wish_of(json_object *state, const char *config, struct wish *wish)
+{
+	const char *text = annotation(state, "kfd-gpreempt/job");
+
+	wish->asks_for_job = text;
+	if (!text)
+		return job_of(config, &wish->job) ? 0 : -1;
+	if (place_parse_job(text, &wish->job))
+		return 0;
+	fprintf(stderr, ME "annotation kfd-gpreempt/job: %s is not leave, stay or none\n", text);
+	return -1;
+}
+
+/* Return: 0, or -1 after the reason was said. */
+static int priority_wish_of(json_object *state, const char *config, const char *cgroup, struct wish *wish)
 {
 	const char *text;
 	int status = 1;
@@ -150,9 +196,33 @@ static void find_kubepods(pid_t pid, char *path, size_t size)
 	f = fopen(name, "re");
 	while (f && !path[0] && fgets(line, sizeof(line), f))
 		if (strstr(line, "kubepods"))
-			snprintf(path, size, "%s", line);
+			snprintf(path, size, "%.*s", (int)size - 1, line);
 	if (f)
 		fclose(f);
+}
+
+static const char *reason(int error)
+{
+	return error == -ENOENT ? "there is no amdgpu with kfd_gpreempt" : error == -ENOTTY ? "the module knows of no jobs" : strerror(-error);
+}
+
+/* @directory: the container's cgroup; NULL: without cgroups, of process @pid. Return: false if it could not be, which has been said. */
+static bool fulfil(const struct wish *wish, pid_t pid, const char *directory)
+{
+	int error = 0;
+
+	if (wish->from[0])
+		error = directory ? place_set(directory, wish->priority) : place_set_tree(pid, wish->priority);
+	if (error) {
+		fprintf(stderr, ME "%s: priority %d could not be set: %s\n", wish->from, wish->priority, reason(error));
+		return false;
+	}
+	error = directory ? place_set_job(directory, wish->job) : place_set_tree_job(pid, (uint64_t)pid, wish->job);
+	/* A machine without jobs: whoever did not ask is not to suffer. */
+	if (!error || (!wish->asks_for_job && (error == -ENOENT || error == -ENOTTY)))
+		return true;
+	fprintf(stderr, ME "%s: the container could not become a job: %s\n", wish->asks_for_job ? "annotation kfd-gpreempt/job" : "job", reason(error));
+	return false;
 }
 
 static int run(json_object *state, const char *config)
@@ -176,30 +246,25 @@ static int run(json_object *state, const char *config)
 	if (error == -ENOENT)
 		find_kubepods(json_object_get_int(pid), path, sizeof(path));
 	/* Whoever asks for nothing is not to suffer from what this machine lacks. */
-	if (wish_of(state, config, error && error != -ENOENT ? "" : path, &wish) || !bounds_of(config, &bounds))
+	if (priority_wish_of(state, config, error && error != -ENOENT ? "" : path, &wish) || job_wish_of(state, config, &wish) ||
+	    !bounds_of(config, &bounds))
 		return EXIT_FAILURE;
-	if (!wish.from[0])
+	if (!wish.from[0] && wish.job == PLACE_JOB_NONE)
 		return EXIT_SUCCESS;
 	/* Without a hierarchy of version 2, -ENOENT. */
 	if (error && error != -ENOENT) {
+		if (!wish.from[0] && !wish.asks_for_job)
+			return EXIT_SUCCESS;
 		fprintf(stderr, ME "cgroup of process %d: %s\n", json_object_get_int(pid), strerror(-error));
 		return EXIT_FAILURE;
 	}
-	if (wish.priority != place_clamp(bounds, wish.priority)) {
+	if (wish.from[0] && wish.priority != place_clamp(bounds, wish.priority)) {
 		fprintf(stderr, ME "%s: %d is beyond the bounds of %s: %d to %d\n", wish.from, wish.priority, config, bounds.floor, bounds.ceiling);
 		return EXIT_FAILURE;
 	}
-	if (error) {
-		error = place_set_tree(json_object_get_int(pid), wish.priority);
-	} else {
-		snprintf(directory, sizeof(directory), "%s%s", root, path);
-		error = place_set(directory, wish.priority);
-	}
 	if (!error)
-		return EXIT_SUCCESS;
-	fprintf(stderr, ME "%s: priority %d could not be set: %s\n", wish.from, wish.priority,
-		error == -ENOENT ? "there is no amdgpu with kfd_gpreempt" : strerror(-error));
-	return EXIT_FAILURE;
+		snprintf(directory, sizeof(directory), "%s%s", root, path);
+	return fulfil(&wish, json_object_get_int(pid), error ? NULL : directory) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * spank_gpreempt.c - Slurm plugin: srun --gpu-priority=latency|normal|batch|N
+ * spank_gpreempt.c - Slurm plugin: srun --gpu-priority=latency|normal|batch|N --gpu-job=leave|stay|none
  *
  * In srun: refuses what cannot be, before anything is started, with the reason. On the node, as root: asks slurmctld for the job's partition and
  * QOS (the environment is the user's to write), looks at the administrator's bounds, and gives the step's cgroup its priority once its tasks are
- * in it. Without --gpu-priority a step has normal priority, moved into the bounds.
+ * in it. Without --gpu-priority a step has normal priority, moved into the bounds. With --gpu-job the tasks of a step are, on each node, a job of
+ * the scheduler's.
  *
  * With Slurm's cgroup v2 plugin that cgroup is the step's own, and the setting goes with it. Elsewhere the plugin makes a cgroup v2 for the
  * step below kfd_gpreempt/, moves the tasks there, and removes it when the step ends.
  *
- * plugstack.conf: required spank_gpreempt.so [all=FLOOR..CEILING] [partition:NAME=FLOOR..CEILING] [qos:NAME=FLOOR..CEILING]
+ * plugstack.conf: required spank_gpreempt.so [all=FLOOR..CEILING] [partition:NAME=FLOOR..CEILING] [qos:NAME=FLOOR..CEILING] [job=leave|stay|none]
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,11 +40,26 @@ SPANK_PLUGIN(gpreempt, 1);
 /* What was asked for; one step per process in srun and in slurmstepd. */
 static bool requested;
 static int request;
+static bool job_requested;
+static enum place_job job_request;
 /* On the node: may the step run, what it gets, and our own cgroup for it; "" is Slurm's, or none. */
 static bool allowed;
 static bool placed;
 static int placing;
+static enum place_job placing_job;
 static char own_cgroup[PATH_MAX];
+
+static int job_option(int value, const char *text, int remote)
+{
+	(void)value;
+	(void)remote;
+	if (!text || !place_parse_job(text, &job_request)) {
+		slurm_error(ME "--gpu-job=%s: not leave, stay or none", text ? text : "");
+		return -1;
+	}
+	job_requested = true;
+	return 0;
+}
 
 static int option(int value, const char *text, int remote)
 {
@@ -66,6 +82,13 @@ static struct spank_option options[] = {
 		.has_arg = 1,
 		.cb = option,
 	},
+	{
+		.name = "gpu-job",
+		.arginfo = "leave|stay|none",
+		.usage = "tasks of a step wait for each other: they leave GPUs with kfd_gpreempt and come back together",
+		.has_arg = 1,
+		.cb = job_option,
+	},
 	SPANK_OPTIONS_TABLE_END
 };
 
@@ -73,7 +96,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 {
 	(void)ac;
 	(void)av;
-	return spank_option_register(sp, &options[0]) == ESPANK_SUCCESS ? 0 : -1;
+	return spank_option_register(sp, &options[0]) == ESPANK_SUCCESS && spank_option_register(sp, &options[1]) == ESPANK_SUCCESS ? 0 : -1;
 }
 
 /* Does a word of plugstack.conf speak of this: "partition:" and its name? Return: what follows "=", or NULL. */
@@ -96,13 +119,30 @@ static bool bounds_of(const char *partition, const char *qos, int ac, char **av,
 	*bounds = (struct place_bounds){ GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX };
 	for (i = 0; i < ac; i++) {
 		text = strchr(av[i], '=');
+		if (!strncmp(av[i], "job=", 4))
+			continue;
 		if ((strncmp(av[i], "all=", 4) && strncmp(av[i], "partition:", 10) && strncmp(av[i], "qos:", 4)) || !text ||
 		    !place_parse_bounds(text + 1, &these)) {
-			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING", av[i]);
+			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING, or job=", av[i]);
 			return false;
 		}
 		if (about(av[i], "all", "") || about(av[i], "partition:", partition) || about(av[i], "qos:", qos))
 			*bounds = place_narrow(*bounds, these);
+	}
+	return true;
+}
+
+/* Are the tasks of a step a job, if nothing else was asked for? Return: false if plugstack.conf is wrong, which has been said. */
+static bool job_of(int ac, char **av, enum place_job *job)
+{
+	int i;
+
+	*job = PLACE_JOB_NONE;
+	for (i = 0; i < ac; i++) {
+		if (!strncmp(av[i], "job=", 4) && !place_parse_job(av[i] + 4, job)) {
+			slurm_error(ME "plugstack.conf: %s: not job=leave, job=stay or job=none", av[i]);
+			return false;
+		}
 	}
 	return true;
 }
@@ -116,8 +156,10 @@ static int decide(spank_t sp, int ac, char **av, int *priority)
 	uint32_t job;
 	int status = -1;
 
-	if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS)
+	if (!job_of(ac, av, &placing_job) || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS)
 		return -1;
+	if (job_requested)
+		placing_job = job_request;
 	if (slurm_load_job(&jobs, job, SHOW_ALL) || !jobs->record_count) {
 		slurm_error(ME "slurmctld does not tell what job %u is", job);
 		return -1;
@@ -159,6 +201,17 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	return 0;
 }
 
+static const char *reason(int error)
+{
+	return error == -ENOENT ? NO_MODULE : error == -ENOTTY ? "this node's module knows of no jobs" : strerror(-error);
+}
+
+/* For something that takes the module */
+static bool asked(void)
+{
+	return requested || (job_requested && placing_job != PLACE_JOB_NONE);
+}
+
 /* In slurmstepd, where a refusal ends the step alone. */
 int slurm_spank_user_init(spank_t sp, int ac, char **av)
 {
@@ -171,9 +224,9 @@ int slurm_spank_user_init(spank_t sp, int ac, char **av)
 	if (!allowed)
 		return -1;
 	placed = requested || placing != GPREEMPT_PRIORITY_NORMAL;
-	error = requested ? place_available() : 0;
+	error = asked() ? place_available() : 0;
 	if (error)
-		slurm_error(ME "--gpu-priority: %s", error == -ENOENT ? NO_MODULE : strerror(-error));
+		slurm_error(ME "%s: %s", requested ? "--gpu-priority" : "--gpu-job", reason(error));
 	return error ? -1 : 0;
 }
 
@@ -223,30 +276,51 @@ static int step_cgroup(spank_t sp, pid_t pid, char *directory, size_t size)
 	return (size_t)snprintf(directory, size, "%s", own_cgroup) < size ? 0 : -ENAMETOOLONG;
 }
 
+/* Without cgroup v2, what is below the task inherits its job, which has the step's number. */
+static int set_tree_job(spank_t sp, pid_t pid)
+{
+	uint32_t job, step;
+
+	if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS || spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
+		return -EINVAL;
+	return place_set_tree_job(pid, ((uint64_t)job << 32 | step) & (PLACE_NUMBERS - 1), placing_job);
+}
+
+/* @what: out: what could not be set, if it could not. Return: 0 or a negative errno. */
+static int give_place(spank_t sp, pid_t pid, const char **what)
+{
+	char directory[PATH_MAX];
+	int no_cgroup = step_cgroup(sp, pid, directory, sizeof(directory)), error = no_cgroup == -ENOENT ? 0 : no_cgroup;
+
+	*what = "the priority";
+	/* Without cgroup v2, what is below the task inherits it. */
+	if (!error && placed)
+		error = no_cgroup ? place_set_tree(pid, placing) : place_set(directory, placing);
+	if (error)
+		return error;
+	*what = "the step's job";
+	error = no_cgroup ? set_tree_job(sp, pid) : place_set_job(directory, placing_job);
+	/* A module that is older than jobs: what plugstack.conf says is no condition. */
+	return error == -ENOTTY && !job_requested ? 0 : error;
+}
+
 /* Still root, and the task waits until this returns. */
 int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 {
-	char directory[PATH_MAX];
+	const char *what;
 	pid_t pid;
 	int error;
 
 	(void)ac;
 	(void)av;
-	if (!placed || spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
+	if ((!placed && placing_job == PLACE_JOB_NONE) || spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
 		return 0;
-	error = step_cgroup(sp, pid, directory, sizeof(directory));
-	if (!error)
-		error = place_set(directory, placing);
-	else if (error == -ENOENT)
-		/* No cgroup v2: what is below the task inherits it. */
-		error = place_set_tree(pid, placing);
-	if (!error)
-		return 0;
+	error = give_place(sp, pid, &what);
 	/* A node without the module: who asked for nothing is not to suffer. */
-	if (error == -ENOENT && !requested)
+	if (!error || (error == -ENOENT && !asked()))
 		return 0;
-	slurm_error(ME "priority %d could not be set: %s", placing, error == -ENOENT ? NO_MODULE : strerror(-error));
-	return requested ? -1 : 0;
+	slurm_error(ME "%s could not be set: %s", what, reason(error));
+	return asked() ? -1 : 0;
 }
 
 int slurm_spank_exit(spank_t sp, int ac, char **av)

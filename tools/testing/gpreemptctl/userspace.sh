@@ -771,7 +771,7 @@ hook_needs_no_cgroup_v2()
 	make -s -C "$TOP/integrations" O="$scratch/integrations" oci
 	printf 'bounds -200..latency\n' >"$scratch/oci.conf"
 	for state in '{"pid":4711,"annotations":{"kfd-gpreempt/priority":"batch"}}' '{"pid":4712,"annotations":{}}' \
-		'{"pid":4713,"annotations":{"kfd-gpreempt/priority":"-300"}}'; do
+		'{"pid":4713,"annotations":{"kfd-gpreempt/priority":"-300"}}' '{"pid":4714,"annotations":{"kfd-gpreempt/job":"stay"}}'; do
 		echo "$state" | GPREEMPT_DEVICE=$set unshare --mount bash -c '
 			umount -l /sys/fs/cgroup 2>/dev/null
 			mount -t tmpfs fake /sys
@@ -781,6 +781,9 @@ hook_needs_no_cgroup_v2()
 			2>>"$scratch/oci.err" || echo failed >>"$set"
 	done
 	is "what was set" "$(cat "$set")" "$(printf '4711 -100\nfailed')"
+	# The number of the job is none that a cgroup has: its highest bit is set.
+	is "jobs" "$(cat "$set.jobs")" "4714 $((-9223372036854775807 - 1 + 4714))"
+	is "jobs that stay" "$(cat "$set.stay")" "$(cat "$set.jobs")"
 	is "messages" "$(wc -l <"$scratch/oci.err")" 1
 	has "$scratch/oci.err" "-300 is beyond the bounds of $scratch/oci.conf: -200 to 100"
 }

@@ -294,6 +294,48 @@ nonsense()
 	not_run "--gpu-priority=5000: not latency" srun --gpu-priority=5000 touch /tmp/ran
 }
 
+# jobs: of all queues of programs named so, "WHOSE STAYS"; WHOSE is step, container or other, by the cgroup that has the id
+jobs_of()
+{
+	in_root gpreemptctl job list --json >"$out"
+	python3 - "$out" "$cgroups" "$root/tmp/gpreempt-device.stay" "$1" <<-'END'
+		import json, os, sys
+		out, cgroups, stay, program = sys.argv[1:]
+		ids = {os.stat(at).st_ino: at for at, _, _ in os.walk(cgroups)}
+		staying = open(stay).read().split()[1::2] if os.path.exists(stay) else []
+		for q in json.load(open(out))["queues"]:
+		    if program not in open(f"/proc/{q['pid']}/cmdline").read():
+		        continue
+		    at = os.path.relpath(ids.get(q["job"], cgroups), cgroups)
+		    own = open(f"/proc/{q['pid']}/cgroup").read().split("0::/")[1].strip()
+		    print("own" if own == at else f"{at}, not {own}", "stays" if str(q["job"]) in staying else "leaves")
+	END
+}
+
+# step_job WANTED ARGUMENTS...: what the scheduler knows of a job of two tasks
+step_job()
+{
+	local want=$1 got
+
+	shift
+	rm -f "$root/tmp/gpreempt-device.stay" "$root/tmp/gpreempt-device.jobs"
+	job -n2 -O "$@" || { end_job; return 1; }
+	wait_for 60 two_listed || { end_job; return 1; }
+	got=$(jobs_of sleep | tr '\n' ,)
+	end_job
+	is "jobs of srun -n2 $*" "$got" "$want"
+	wait_for 20 nobody_left
+}
+
+steps_are_jobs()
+{
+	step_job "own leaves,own leaves," --gpu-job=leave
+	step_job "own stays,own stays," --gpu-job=stay --gpu-priority=batch
+	step_job "" --gpu-job=none
+	step_job ""
+	not_run "--gpu-job=together: not leave, stay or none" srun --gpu-job=together touch /tmp/ran
+}
+
 finished()
 {
 	! in_root scontrol -o show job "$1" | grep -qE 'JobState=(PENDING|RUNNING|CONFIGURING|COMPLETING)'
@@ -426,6 +468,32 @@ container_refused()
 	runtime delete -f "$1" >/dev/null 2>&1 || true
 }
 
+# container_is WANTED NAME CGROUP ANNOTATIONS [CONFIG]: what the scheduler knows of its job
+container_is()
+{
+	local want=$1 got
+
+	shift
+	rm -f "$root/tmp/gpreempt-device.stay" "$root/tmp/gpreempt-device.jobs"
+	container "$@" || { cat "$out"; return 1; }
+	wait_for 60 container_listed
+	got=$(jobs_of busybox)
+	runtime delete -f "$1"
+	wait_for 60 container_gone
+	is "job of container $1" "$got" "$want"
+}
+
+containers_are_jobs()
+{
+	runtime=$1
+	container_is "own leaves" c1 /test/c1 '"kfd-gpreempt/job": "leave"'
+	container_is "own stays" c2 /test/c2 '' 'job stay'
+	container_is "" c3 /test/c3 '"kfd-gpreempt/job": "none"' 'job leave'
+	container_is "" c4 /test/c4 ''
+	container_refused "annotation kfd-gpreempt/job: yes is not leave, stay or none" c5 /test/c5 '"kfd-gpreempt/job": "yes"'
+	container_refused "/etc/gpreempt-oci.conf:1: not job leave, job stay or job none" c6 /test/c6 '' 'job yes'
+}
+
 containers_refused()
 {
 	runtime=$1
@@ -436,7 +504,7 @@ containers_refused()
 	is "state that is none" "$(echo nonsense | chroot "$root" /usr/libexec/gpreempt/gpreempt-oci 2>&1)" "gpreempt-oci: what is on stdin is no container's state"
 }
 
-plan 18
+plan 21
 must "plugin, hook and stand-in compile without warnings, and their packages install" prepare
 trap 'stop; umount -l "$root/ccache" "$root/proc" "$root/dev" "$root" "$scratch/throwaway"; rm -rf "$scratch"' EXIT
 must "munge, slurmdbd, slurmctld and slurmd run with the plugin" start
@@ -449,10 +517,12 @@ tap "beyond ceiling or floor of the partition: refused with the reason, nothing 
 tap "the bounds of a QOS hold as well" bounds_of_a_qos
 tap "bounds that contradict each other leave the lower ceiling" bounds_that_contradict
 tap "what is no priority is refused" nonsense
+tap "srun --gpu-job makes a job of a step's cgroup, which leaves or stays; without it a step is none" steps_are_jobs
 tap "a batch script beyond the ceiling is refused by what slurmctld knows" batch_beyond_the_ceiling
 tap "on a node without the module a request fails and others run" without_the_module
 for runtime in crun runc; do
 	tap "$runtime: containers get their place by annotation, PriorityClass or QoS class" containers $runtime
+	tap "$runtime: containers are jobs by annotation or configuration" containers_are_jobs $runtime
 	tap "$runtime: beyond the bounds or with nonsense they are not started, and say why" containers_refused $runtime
 done
 tap "the packages' own tests pass" packaged_tests slurm oci

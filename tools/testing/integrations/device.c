@@ -2,7 +2,8 @@
 /*
  * device.c - stands for /dev/kfd_gpreempt where there is no GPU: a library to preload, which answers open() and ioctl() of that one device
  *
- * Priorities of cgroups are lines "PATH PRIORITY" of $GPREEMPT_DEVICE, those that processes let others inherit lines "PID PRIORITY". Every process with GPREEMPT_TEST_QUEUE in its environment has one queue, whose
+ * Priorities of cgroups are lines "PATH PRIORITY" of $GPREEMPT_DEVICE, those that processes let others inherit lines "PID PRIORITY". Jobs are lines
+ * "PATH ID" or "PID ID" of $GPREEMPT_DEVICE.jobs, and of $GPREEMPT_DEVICE.stay those that stay. Every process with GPREEMPT_TEST_QUEUE in its environment has one queue, whose
  * priority is that of the nearest cgroup, as in the kernel; the variable's value may be "debugged" or "suspended". Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Nothing else is known here: ENOTTY.
  */
 #define _GNU_SOURCE
@@ -26,11 +27,52 @@
 
 #define NAME	"kfd_gpreempt-test"
 
-static const char *settings(void)
+#define PRIORITIES	""
+#define JOBS		".jobs"
+#define STAYING		".stay"
+
+static FILE *settings(const char *which, const char *mode)
 {
 	const char *name = getenv("GPREEMPT_DEVICE");
+	char path[PATH_MAX];
 
-	return name ? name : "/tmp/gpreempt-device";
+	snprintf(path, sizeof(path), "%s%s", name ? name : "/tmp/gpreempt-device", which);
+	return fopen(path, mode);
+}
+
+static int add_line(const char *which, const char *name, uint64_t value)
+{
+	FILE *f = settings(which, "ae");
+
+	if (!f)
+		return -errno;
+	fprintf(f, "%s %lld\n", name, (long long)value);
+	return fclose(f) ? -errno : 0;
+}
+
+/* What a target's lines begin with, where it is one that lines are for: a cgroup, or a process that others inherit from */
+static int name_of(const struct gpreempt_target *target, bool inherit, char *name, size_t size)
+{
+	char link[64], path[PATH_MAX], root[PATH_MAX];
+	ssize_t length;
+
+	if (geteuid())
+		return -EPERM;
+	if (target->scope == GPREEMPT_SCOPE_PROCESS && inherit) {
+		snprintf(name, size, "%d", target->pid);
+		return 0;
+	}
+	if (target->scope != GPREEMPT_SCOPE_CGROUP)
+		return -ENOTTY;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", target->cgroup_fd);
+	length = readlink(link, path, sizeof(path) - 1);
+	if (length < 0 || place_cgroup_root(root, sizeof(root)))
+		return -EBADF;
+	path[length] = '\0';
+	if (strncmp(path, root, strlen(root)))
+		return -EBADF;
+	snprintf(name, size, "%s", path + strlen(root));
+	return 0;
 }
 
 int open(const char *path, int flags, ...)
@@ -53,59 +95,43 @@ int open(const char *path, int flags, ...)
 
 static int set_priority(const struct gpreempt_priority *p)
 {
-	char link[64], path[PATH_MAX], root[PATH_MAX];
-	ssize_t length;
-	FILE *f;
+	char name[PATH_MAX];
+	int error = name_of(&p->target, p->flags == GPREEMPT_PRIORITY_INHERIT, name, sizeof(name));
 
-	if (geteuid())
-		return -EPERM;
-	if (p->target.scope == GPREEMPT_SCOPE_PROCESS && p->flags == GPREEMPT_PRIORITY_INHERIT) {
-		f = fopen(settings(), "ae");
-		if (!f)
-			return -errno;
-		fprintf(f, "%d %d\n", p->target.pid, p->priority);
-		fclose(f);
-		return 0;
-	}
-	if (p->target.scope != GPREEMPT_SCOPE_CGROUP)
-		return -ENOTTY;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", p->target.cgroup_fd);
-	length = readlink(link, path, sizeof(path) - 1);
-	if (length < 0 || place_cgroup_root(root, sizeof(root)))
-		return -EBADF;
-	path[length] = '\0';
-	if (strncmp(path, root, strlen(root)))
-		return -EBADF;
-	f = fopen(settings(), "ae");
-	if (!f)
-		return -errno;
-	fprintf(f, "%s %d\n", path + strlen(root), p->priority);
-	fclose(f);
-	return 0;
+	return error ? error : add_line(PRIORITIES, name, p->priority);
 }
 
-/* The nearest cgroup above a path that has a setting; later lines count. */
-static bool nearest(const char *path, int *priority)
+static int set_job(const struct gpreempt_set_job *j)
 {
-	size_t best = 0;
 	char name[PATH_MAX];
-	bool found = false;
-	int value;
-	FILE *f;
+	int error = name_of(&j->target, j->flags & GPREEMPT_JOB_INHERIT, name, sizeof(name));
 
-	f = fopen(settings(), "re");
-	while (f && fscanf(f, "%4095s %d", name, &value) == 2) {
+	if (!error && j->flags & GPREEMPT_JOB_STAY)
+		error = add_line(STAYING, name, j->job);
+	return error ? error : add_line(JOBS, name, j->job);
+}
+
+/* What the nearest cgroup above a path has among these; later lines count. */
+static bool nearest(const char *which, const char *path, long long *found)
+{
+	FILE *f = settings(which, "re");
+	char name[PATH_MAX];
+	long long value;
+	size_t best = 0;
+	bool any = false;
+
+	while (f && fscanf(f, "%4095s %lld", name, &value) == 2) {
 		size_t length = strlen(name);
 
 		if (length >= best && !strncmp(path, name, length) && (!path[length] || path[length] == '/')) {
-			*priority = value;
+			*found = value;
 			best = length;
-			found = true;
+			any = true;
 		}
 	}
 	if (f)
 		fclose(f);
-	return found;
+	return any;
 }
 
 static bool has_queue(const char *pid, unsigned int *flags)
@@ -134,6 +160,8 @@ static bool has_queue(const char *pid, unsigned int *flags)
 static int list(struct gpreempt_list *l)
 {
 	struct gpreempt_queue_info *queues = (struct gpreempt_queue_info *)(uintptr_t)l->queues;
+	uint64_t *jobs = (uint64_t *)(uintptr_t)l->jobs;
+	long long priority, job;
 	char path[PATH_MAX];
 	unsigned int n = 0;
 	struct dirent *d;
@@ -146,11 +174,15 @@ static int list(struct gpreempt_list *l)
 		q.pid = atoi(d->d_name);
 		if (q.pid <= 0 || !has_queue(d->d_name, &q.flags) || place_cgroup_of(q.pid, path, sizeof(path)))
 			continue;
-		if (nearest(path, &q.logical_priority))
+		if (nearest(PRIORITIES, path, &priority)) {
+			q.logical_priority = (int)priority;
 			q.source = GPREEMPT_SOURCE_CGROUP;
+		}
 		q.effective_priority = q.logical_priority;
 		if (n < l->nr_queues)
 			queues[n] = q;
+		if (jobs && n < l->nr_queues)
+			jobs[n] = nearest(JOBS, path, &job) ? (uint64_t)job : 0;
 		n++;
 	}
 	if (proc)
@@ -177,6 +209,7 @@ static int info(struct gpreempt_info *i)
 	if (folder)
 		closedir(folder);
 	i->abi_version = GPREEMPT_ABI_VERSION;
+	i->features = GPREEMPT_FEATURE_JOB;
 	i->nr_nodes = n;
 	return 0;
 }
@@ -202,6 +235,8 @@ int ioctl(int fd, unsigned long request, ...)
 		error = info(argument);
 	} else if (request == GPREEMPT_IOC_SET_PRIORITY) {
 		error = set_priority(argument);
+	} else if (request == GPREEMPT_IOC_SET_JOB) {
+		error = set_job(argument);
 	} else if (request == GPREEMPT_IOC_LIST) {
 		error = list(argument);
 	} else {
