@@ -5,17 +5,12 @@
  * Needs two GPUs in a hive (vgpu.gpus=2 vgpu.xgmi=1).
  */
 #define _GNU_SOURCE
-#include <sys/ioctl.h>
-#include <linux/kfd_ioctl.h>
-
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "gpus.h"
 #include "worker.h"
 
-#define NODES		"/sys/devices/virtual/kfd/kfd/topology/nodes"
-#define MAX_NODES	66
-#define LINK_XGMI	11
 #define BYTES		(64u << 10)
 #define WORDS		(BYTES / 4)
 #define SDMA_COPY	1u
@@ -23,42 +18,11 @@
 #define LO(p)		((uint32_t)(uintptr_t)(p))
 #define HI(p)		((uint32_t)((uint64_t)(uintptr_t)(p) >> 32))
 
-static uint32_t ids[2];
-
-static int64_t property(const char *path, const char *name)
-{
-	char text[4096], *line;
-
-	if (kfd_file_read(path, text, sizeof(text)) < 0)
-		return -1;
-	line = strstr(text, name);
-	return line ? strtoll(line + strlen(name), NULL, 0) : -1;
-}
-
-/* Links of this type from one GPU's node to another's */
-static int links(void)
-{
-	char path[128];
-	int from, link, n = 0;
-
-	for (from = 0; from < MAX_NODES; from++) {
-		for (link = 0; link < MAX_NODES; link++) {
-			snprintf(path, sizeof(path), NODES "/%d/io_links/%d/properties", from, link);
-			if (access(path, F_OK))
-				break;
-			n += property(path, "\ntype ") == LINK_XGMI || property(path, "type ") == LINK_XGMI;
-		}
-	}
-	return n;
-}
-
 static const char *hive_missing(void)
 {
-	const char *missing = scheduler_missing();
+	const char *missing = gpus_missing();
 
-	if (missing)
-		return missing;
-	return kfd_gpu_ids(ids, 2) < 2 ? "there is one GPU" : links() ? NULL : "no xGMI link connects GPUs";
+	return missing || xgmi_links() ? missing : "no xGMI link connects GPUs";
 }
 
 FIXTURE(hive) {
@@ -92,22 +56,9 @@ static int open_both(struct kfd_client *client)
 	return err;
 }
 
-/* The other device of the process gets at it, too. */
-static int map_to_other(struct kfd_client *other, const struct kfd_buffer *b)
-{
-	struct kfd_ioctl_map_memory_to_gpu_args args = {
-		.handle = b->handle, .device_ids_array_ptr = (uintptr_t)&other->gpu_id, .n_devices = 1,
-	};
-
-	return ioctl(other->kfd_fd, AMDKFD_IOC_MAP_MEMORY_TO_GPU, &args) ? -errno : 0;
-}
-
 TEST_F(hive, links_connect_all_devices)
 {
-	uint32_t all[64];
-	int nr = kfd_gpu_ids(all, 64);
-
-	EXPECT_EQ(nr * (nr - 1), links());
+	EXPECT_EQ(nr_gpus * (nr_gpus - 1), xgmi_links());
 }
 
 /* Once each way: what is written by one is in the other's memory, and only there */

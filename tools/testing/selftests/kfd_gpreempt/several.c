@@ -13,31 +13,14 @@
 
 #include "fixture.h"
 #include "disturb.h"
+#include "gpus.h"
 #include "worker.h"
 
-#define MAX_GPUS	64
 #define NEAR		0
 #define FAR		1
 #define HOG_STEPS	100
 #define POLL_NS		200000		/* nothing here depends on how soon the device looks */
 #define PCI		"/sys/bus/pci"
-
-static uint32_t ids[MAX_GPUS];
-static int nr_gpus;
-
-/* From here on everything is about this device. */
-static void at(int gpu)
-{
-	kfd_wanted_gpu_id = ids[gpu];
-}
-
-static const char *gpus_missing(void)
-{
-	const char *missing = scheduler_missing();
-
-	nr_gpus = kfd_gpu_ids(ids, MAX_GPUS);
-	return missing ? missing : nr_gpus < 2 ? "there is one GPU" : NULL;
-}
 
 /**
  * struct side - what is true of a device before a test, and who works there
@@ -65,7 +48,6 @@ FIXTURE(several) {
 
 FIXTURE_SETUP(several)
 {
-	struct kfd_client sizes = { 0 };
 	int gpu;
 
 	kfd_wanted_gpu_id = 0;
@@ -79,9 +61,7 @@ FIXTURE_SETUP(several)
 		struct side *s = &self->side[gpu];
 
 		at(gpu);
-		ASSERT_EQ(0, kfd_client_sizes(&sizes));
-		/* Of the node: two of them may be partitions of one device. */
-		s->slots = sizes.simd_count * sizes.max_waves_per_simd;
+		s->slots = node_slots();
 		s->health = device_health();
 		s->resets = kfd_vgpu_stat("resets");
 		s->failures = counter("failures");
@@ -327,22 +307,6 @@ TEST_F_TIMEOUT(several, armed_nodes_never_wake, 300)
 }
 
 /* ---- resets ---- */
-
-static int reset_device(void)
-{
-	char pci[32], path[128], text[128];
-	int n;
-
-	if (kfd_pci_name(pci, sizeof(pci)))
-		return -ENODEV;
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%s/amdgpu_gpu_recover", pci);
-	n = kfd_file_read(path, text, sizeof(text));
-	if (n < 0)
-		return n;
-	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%s/amdgpu_test_ib", pci);
-	n = kfd_file_read(path, text, sizeof(text));
-	return n < 0 ? n : strstr(text, "passed") ? 0 : -EIO;
-}
 
 /*
  * The driver suspends all processes of KFD for a reset, on whatever device, and lets them be (driver-notes.rst): far's queues are off the
