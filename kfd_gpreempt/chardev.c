@@ -172,9 +172,7 @@ static void chardev_describe(const struct gpreempt_queue *gq,
 									     GPREEMPT_QUEUE_IDLE;
 	if (READ_ONCE(gq->hold.any))
 		info->flags |= GPREEMPT_QUEUE_HELD;
-	/* While its job works elsewhere it waits for that, and counts as working. */
-	if (gpreempt_policy_read(pq->seen.blocked) &&
-	    gpreempt_policy_read(pq->verdict) != GPREEMPT_VERDICT_JOB)
+	if (gpreempt_queue_blocked(gq))
 		info->flags |= GPREEMPT_QUEUE_BLOCKED;
 	if (gpreempt_policy_read(pq->process->opt_out))
 		info->flags |= GPREEMPT_QUEUE_EXEMPT;

@@ -222,6 +222,16 @@ static inline s32 gpreempt_queue_waves(const struct gpreempt_queue *gq)
 		       -1;
 }
 
+/*
+ * It waits for something else than the device. One whose job works elsewhere waits for that, and
+ * counts as working.
+ */
+static inline bool gpreempt_queue_blocked(const struct gpreempt_queue *gq)
+{
+	return gpreempt_policy_read(gq->policy.seen.blocked) &&
+	       gpreempt_policy_read(gq->policy.verdict) != GPREEMPT_VERDICT_JOB;
+}
+
 /* Called for each node or queue until one returns something else than 0. */
 typedef int (*gpreempt_node_fn)(struct gpreempt_node *gn, void *arg);
 typedef int (*gpreempt_queue_fn)(struct gpreempt_queue *gq, void *arg);

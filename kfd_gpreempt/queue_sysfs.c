@@ -41,7 +41,7 @@ const char *gpreempt_queue_sysfs_state(const struct gpreempt_queue *gq, u64 pend
 		return "suspended";
 	if (!READ_ONCE(gq->view.pointers))
 		return "unmapped";
-	if (gpreempt_policy_read(gq->policy.seen.blocked))
+	if (gpreempt_queue_blocked(gq))
 		return "blocked";
 	return pending || gpreempt_queue_waves(gq) > 0 ? "active" : "idle";
 }

@@ -92,6 +92,9 @@ BOTH(new_queues_say_what_they_are, "until the monitor has looked, a new queue sh
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 1), "active"));
 	low->q.gpreempt->policy.seen.blocked = true;
 	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 1), "blocked"));
+	/* It waits for its job's work on another node. */
+	low->q.gpreempt->policy.verdict = GPREEMPT_VERDICT_JOB;
+	CHECK(!strcmp(gpreempt_queue_sysfs_state(low->q.gpreempt, 1), "active"));
 	low->q.gpreempt->policy.seen.blocked = false;
 	low->q.gpreempt->policy.seen.waves_ns = 1;
 	low->q.gpreempt->policy.seen.waves = 0;
