@@ -284,7 +284,7 @@ static u64 mqd_ticks(const struct v9_mqd *m, size_t at)
  * @kind: what
  * @start: receives when it began, in ticks of the 100 MHz clock; 0: never, or this firmware notes
  *	nothing
- * @end: receives when it ended; the same
+ * @end: receives when it ended; the same; before @start while it goes on
  *
  * Context: dqm_lock held.
  */
@@ -305,8 +305,13 @@ void gpreempt_mqd_stamp(const struct queue *q, u32 xcc, enum gpreempt_stamp kind
 	struct queue_properties properties = q->properties;
 	const struct v9_mqd *m = q->mqd + mm->mqd_stride(mm, &properties) * xcc;
 
-	*start = mqd_ticks(m, starts[kind]);
+	/*
+	 * Firmware may be at it, and notes the beginning first. Read in this order, an end belongs
+	 * to its beginning or is before it.
+	 */
 	*end = mqd_ticks(m, ends[kind]);
+	dma_rmb();
+	*start = mqd_ticks(m, starts[kind]);
 }
 
 /* KFD's priorities: the index of pipe_priority_map. */

@@ -86,9 +86,9 @@ BOTH(medians_are_of_the_last, "a median is of the last 31, a maximum of all")
 	CHECK_EQ(stamps_of(GPREEMPT_STAMP_SAVE)->max_ns, 999 * US);
 }
 
-BOTH(what_is_no_stamp_is_left_out, "an end before its beginning, more than a second, and what was read before are no stamps")
+BOTH(what_is_no_stamp_is_left_out, "an end before its beginning, more than 20 ms, and what was read before are no stamps")
 {
-	static const u64 ticks[][2] = { { 0, 0 }, { 0, 100 }, { 500, 400 }, { 500, 500 + 100000001 }, { 500, 500 + 100000000 }, { 500, 600 }, { 400, 900 } };
+	static const u64 ticks[][2] = { { 0, 0 }, { 0, 100 }, { 500, 400 }, { 500, 500 + 2000001 }, { 500, 500 + 2000000 }, { 500, 600 }, { 400, 900 } };
 	static const u64 counts[] = { 0, 0, 0, 0, 1, 1, 1 };
 	struct gpreempt_queue *gq;
 
@@ -100,6 +100,34 @@ BOTH(what_is_no_stamp_is_left_out, "an end before its beginning, more than a sec
 		gpreempt_stamps_read(gq);
 		CHECK_EQ(stamps_of(GPREEMPT_STAMP_RESTORE)->count, counts[i]);
 	}
+	mutex_unlock(&node_of(0)->pass_lock);
+}
+
+/* The queue is connected again, 10 ms after the last time. */
+static void connects_meanwhile(void)
+{
+	static const u64 ticks[2] = { 1001000, 1002000 };
+
+	shim_at_dma_rmb = NULL;
+	memcpy(&mqd_on(low, 0)->cp_mqd_connect_start_time_lo, ticks, sizeof(ticks));
+}
+
+BOTH(what_is_noted_meanwhile_makes_no_pair, "a beginning and the end of a later time are not taken for one that lasted as long as the queue worked; the later time counts when it is read the next time")
+{
+	static const u64 ticks[2] = { 1000, 3000 };
+	struct gpreempt_queue *gq;
+
+	world_with_stamps(hws, 1);
+	gq = low->q.gpreempt;
+	mutex_lock(&node_of(0)->pass_lock);
+	memcpy(&mqd_on(low, 0)->cp_mqd_connect_start_time_lo, ticks, sizeof(ticks));
+	shim_at_dma_rmb = connects_meanwhile;
+	gpreempt_stamps_read(gq);
+	CHECK(!shim_at_dma_rmb);
+	CHECK_EQ(stamps_of(GPREEMPT_STAMP_CONNECT)->count, 0);
+	gpreempt_stamps_read(gq);
+	CHECK_EQ(stamps_of(GPREEMPT_STAMP_CONNECT)->count, 1);
+	CHECK_EQ(stamps_of(GPREEMPT_STAMP_CONNECT)->max_ns, 10 * US);
 	mutex_unlock(&node_of(0)->pass_lock);
 }
 

@@ -82,6 +82,8 @@ static bool may_run(struct task_struct *task)
 
 #ifdef HAS_ASAN
 #include <sanitizer/common_interface_defs.h>
+
+void (*shim_at_dma_rmb)(void);
 #else
 #define __sanitizer_start_switch_fiber(save, bottom, size)	do { } while (0)
 #define __sanitizer_finish_switch_fiber(save, bottom, size)	do { } while (0)

@@ -106,6 +106,9 @@ static inline u32 hweight32(u32 n) { return __builtin_popcount(n); }
 #define smp_store_release(p, value)	__atomic_store_n(p, value, __ATOMIC_RELEASE)
 #define smp_store_mb(x, value)	__atomic_store_n(&(x), value, __ATOMIC_SEQ_CST)
 #define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
+/* What the device does between two reads, if anything */
+extern void (*shim_at_dma_rmb)(void);
+#define dma_rmb()		do { if (shim_at_dma_rmb) shim_at_dma_rmb(); smp_mb(); } while (0)
 #define cmpxchg(p, before, value)						\
 	({ __typeof__(*(p)) _was = (before);					\
 	   __atomic_compare_exchange_n(p, &_was, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); _was; })
