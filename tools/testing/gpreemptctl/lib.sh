@@ -54,10 +54,10 @@ linted()
 	shellcheck -S warning -x -P tools/testing/gpreemptctl -P tools/testing/package "$@"
 }
 
-# screen FILE ROWS COLUMNS: what a terminal shows after these bytes
+# screen FILE ROWS COLUMNS: what a terminal shows after these bytes. A server of tmux that was told to end may take a moment: each has its own socket.
 screen()
 {
-	local socket=$scratch/tmux
+	local socket=$scratch/tmux-${1##*/} shown='' before
 
 	tmux -f /dev/null -S "$socket" new-session -d -x "$3" -y "$2" "cat '$1'; touch '$scratch/shown'; exec sleep 60"
 	for _ in $(seq 100); do
@@ -65,7 +65,12 @@ screen()
 		sleep 0.1
 	done
 	# The bytes are in the terminal's queue when cat has ended, and on the screen a little later.
-	sleep 0.3
+	for _ in $(seq 100); do
+		before=$shown
+		sleep 0.3
+		shown=$(tmux -S "$socket" capture-pane -p)
+		[ -z "$shown" ] || [ "$shown" != "$before" ] || break
+	done
 	tmux -S "$socket" capture-pane -p
 	tmux -S "$socket" kill-server
 	rm -f "$scratch/shown"
