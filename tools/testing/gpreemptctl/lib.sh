@@ -57,8 +57,9 @@ linted()
 # screen FILE ROWS COLUMNS: what a terminal shows after these bytes. A server of tmux that was told to end may take a moment: each has its own socket.
 screen()
 {
-	local socket=$scratch/tmux-${1##*/} shown='' before
+	local socket shown='' before
 
+	socket=$(mktemp -u "$scratch/tmux-XXXXXX")
 	tmux -f /dev/null -S "$socket" new-session -d -x "$3" -y "$2" "cat '$1'; touch '$scratch/shown'; exec sleep 60"
 	for _ in $(seq 100); do
 		[ ! -e "$scratch/shown" ] || break
