@@ -144,11 +144,16 @@ static json_object *json_of_member(const struct member *m)
 	return o;
 }
 
-static void print_members(const struct options *o, struct member *members, int nr)
+static int print_members(const struct options *o, const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr)
 {
-	json_object *document = new_document(), *array = json_object_new_array();
+	struct member *members = find_members(queues, jobs, nr);
+	json_object *document, *array;
 	int i;
 
+	if (!members)
+		return -ENOMEM;
+	document = new_document();
+	array = json_object_new_array();
 	json_object_object_add(document, "queues", array);
 	qsort(members, nr, sizeof(*members), by_queue);
 	if (!o->json)
@@ -164,14 +169,16 @@ static void print_members(const struct options *o, struct member *members, int n
 		print_json(document);
 	else
 		json_object_put(document);
+	free(members);
+	return 0;
 }
 
-static int print_workloads(const struct options *o, struct member *members, int nr)
+static int print_workloads(const struct options *o, const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr)
 {
 	json_object *document, *array;
 	struct workload *workloads;
 	char line[WORKLOAD_LINE];
-	int i, n = add_up(members, nr, &workloads);
+	int i, n = find_workloads(queues, jobs, nr, &workloads);
 
 	if (n < 0)
 		return n;
@@ -199,20 +206,12 @@ static int print_workloads(const struct options *o, struct member *members, int 
 int cmd_list(const struct options *o)
 {
 	struct gpreempt_queue_info *queues;
-	struct member *members;
 	uint64_t *jobs;
-	int nr, error = -ENOMEM, status = list_queues(o, "list", &queues, &jobs, &nr);
+	int nr, error, status = list_queues(o, "list", &queues, &jobs, &nr);
 
 	if (status)
 		return status;
-	members = find_members(queues, jobs, nr);
-	if (members && o->by_job) {
-		error = print_workloads(o, members, nr);
-	} else if (members) {
-		print_members(o, members, nr);
-		error = 0;
-	}
-	free(members);
+	error = o->by_job ? print_workloads(o, queues, jobs, nr) : print_members(o, queues, jobs, nr);
 	free(queues);
 	free(jobs);
 	return error ? fail_system(error, "list") : EXIT_DONE;

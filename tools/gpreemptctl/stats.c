@@ -148,17 +148,6 @@ static const struct {
 	{ "ns_max", "gpreempt_firmware_max_seconds", "gauge", "The longest." },
 };
 
-/* Of jobs, by what their queues do now. Queues come and go, so these fall as well as rise: none is a counter. */
-static const struct {
-	const char *name;
-	const char *help;
-} of_workloads[] = {
-	{ "gpreempt_workload_processes", "Processes of a job, user and place that have queues on the node." },
-	{ "gpreempt_workload_queues", "Their queues on the node, by state." },
-	{ "gpreempt_workload_preemptions", "Preemptions of the queues that they have now." },
-	{ "gpreempt_workload_preempted_seconds", "Time that the queues that they have now spent off the device." },
-};
-
 /**
  * struct samples - where a family's attributes go
  * @family: the family
@@ -251,6 +240,12 @@ static void print_workload_labels(const char *name, const struct workload *w)
 	       w->place.pod, w->place.slurm_job, w->place.slurm_step);
 }
 
+static void print_workload_processes(const char *name, const struct workload *w)
+{
+	print_workload_labels(name, w);
+	printf("} %u\n", w->processes);
+}
+
 static void print_workload_queues(const char *name, const struct workload *w)
 {
 	const struct {
@@ -267,43 +262,48 @@ static void print_workload_queues(const char *name, const struct workload *w)
 	}
 }
 
-static void print_workload(size_t which, const struct workload *w)
+static void print_workload_preemptions(const char *name, const struct workload *w)
 {
-	if (which == 1) {
-		print_workload_queues(of_workloads[which].name, w);
-		return;
-	}
-	print_workload_labels(of_workloads[which].name, w);
-	if (which == 0)
-		printf("} %u\n", w->processes);
-	else if (which == 2)
-		printf("} %" PRIu64 "\n", w->preempt_count);
-	else
-		printf("} %" PRIu64 ".%06" PRIu64 "\n", w->preempted_us / 1000000, w->preempted_us % 1000000);
+	print_workload_labels(name, w);
+	printf("} %" PRIu64 "\n", w->preempt_count);
 }
+
+static void print_workload_time_off(const char *name, const struct workload *w)
+{
+	print_workload_labels(name, w);
+	printf("} %" PRIu64 ".%06" PRIu64 "\n", w->preempted_us / 1000000, w->preempted_us % 1000000);
+}
+
+/* Of jobs, by what their queues do now. Queues come and go, so these fall as well as rise: none is a counter. */
+static const struct {
+	const char *name;
+	const char *help;
+	void (*print)(const char *name, const struct workload *w);
+} of_workloads[] = {
+	{ "gpreempt_workload_processes", "Processes of a job, user and place that have queues on the node.", print_workload_processes },
+	{ "gpreempt_workload_queues", "Their queues on the node, by state.", print_workload_queues },
+	{ "gpreempt_workload_preemptions", "Preemptions of the queues that they have now.", print_workload_preemptions },
+	{ "gpreempt_workload_preempted_seconds", "Time that the queues that they have now spent off the device.", print_workload_time_off },
+};
 
 /* Return: 0, or the exit status, said. */
 static int print_workloads(void)
 {
 	struct gpreempt_queue_info *queues;
-	struct workload *workloads = NULL;
-	struct member *members;
+	struct workload *workloads;
 	uint64_t *jobs;
 	size_t m;
-	int i, nr, n = -ENOMEM, status = list_queues(&(struct options){ 0 }, "stats", &queues, &jobs, &nr);
+	int i, nr, n, status = list_queues(&(struct options){ 0 }, "stats", &queues, &jobs, &nr);
 
 	if (status)
 		return status;
-	members = find_members(queues, jobs, nr);
-	if (members)
-		n = add_up(members, nr, &workloads);
+	n = find_workloads(queues, jobs, nr, &workloads);
 	for (m = 0; m < sizeof(of_workloads) / sizeof(of_workloads[0]) && n >= 0; m++) {
 		print_head(of_workloads[m].name, of_workloads[m].help, "gauge");
 		for (i = 0; i < n; i++)
-			print_workload(m, &workloads[i]);
+			of_workloads[m].print(of_workloads[m].name, &workloads[i]);
 	}
 	free(workloads);
-	free(members);
 	free(queues);
 	free(jobs);
 	return n < 0 ? fail_system(n, "stats") : 0;

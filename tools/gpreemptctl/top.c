@@ -2,7 +2,6 @@
 /* top.c - gpreemptctl top: queues or jobs, sorted, refreshed */
 #include "gpreemptctl.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <ncurses.h>
 #include <stdarg.h>
@@ -144,12 +143,10 @@ static void draw_queues(int row, struct gpreempt_queue_info *queues, int nr, con
 
 static int draw_workloads(int row, const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr, const struct order *order)
 {
-	struct member *members = find_members(queues, jobs, nr);
-	struct workload *workloads = NULL;
+	struct workload *workloads;
 	char line[WORKLOAD_LINE];
-	int i, n = members ? add_up(members, nr, &workloads) : -ENOMEM;
+	int i, n = find_workloads(queues, jobs, nr, &workloads);
 
-	free(members);
 	if (n < 0)
 		return n;
 	qsort(workloads, n, sizeof(*workloads), order->workloads);

@@ -107,20 +107,24 @@ static void add_member(struct workload *w, const struct member *m, bool first, b
 }
 
 /**
- * add_up() - what queues of one job, user and place do on each node
- * @members: the queues; sorted by it
+ * find_workloads() - what queues of one job, user and place do on each node
+ * @queues: the queues
+ * @jobs: their jobs
  * @nr: how many
- * @workloads: out: to be freed, by job, user, place and node; those without a job last
+ * @workloads: out: to be freed, by job, user, place and node; those without a job last. NULL after an error
  *
  * Return: length of @workloads, or a negative errno.
  */
-int add_up(struct member *members, int nr, struct workload **workloads)
+int find_workloads(const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr, struct workload **workloads)
 {
+	struct member *members = find_members(queues, jobs, nr);
 	int i, n = 0;
 
-	*workloads = calloc(nr ? nr : 1, sizeof(**workloads));
-	if (!*workloads)
+	*workloads = members ? calloc(nr ? nr : 1, sizeof(**workloads)) : NULL;
+	if (!*workloads) {
+		free(members);
 		return -ENOMEM;
+	}
 	qsort(members, nr, sizeof(*members), by_workload_and_pid);
 	for (i = 0; i < nr; i++) {
 		bool first = !i || by_workload(&members[i - 1], &members[i]);
@@ -128,6 +132,7 @@ int add_up(struct member *members, int nr, struct workload **workloads)
 		n += first;
 		add_member(&(*workloads)[n - 1], &members[i], first, first || by_pid(&members[i - 1], &members[i]));
 	}
+	free(members);
 	return n;
 }
 

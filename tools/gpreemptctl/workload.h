@@ -57,7 +57,7 @@ struct workload {
 #define WORKLOAD_LINE	352
 
 struct member *find_members(const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr);
-int add_up(struct member *members, int nr, struct workload **workloads);
+int find_workloads(const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr, struct workload **workloads);
 int compare_workloads(const struct workload *a, const struct workload *b);
 const char *workload_head(void);
 void workload_line(const struct workload *w, char *line, size_t size);
