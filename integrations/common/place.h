@@ -60,7 +60,7 @@ int place_set(const char *directory, int priority);
 int place_set_tree(pid_t pid, int priority);
 
 /**
- * place_set_job() - make a job of the cgroup whose folder is @directory, and all below it: its id is the cgroup's. Nothing is done for
+ * place_set_job() - make a job of the cgroup at @directory and of all below it. The job has the id of the cgroup. Nothing is done for
  * PLACE_JOB_NONE. Return: 0; as gpreempt_set_job().
  */
 int place_set_job(const char *directory, enum place_job job);

@@ -74,50 +74,49 @@ static int look_up(const char *config, const char *word, const char *name, int *
 	return status;
 }
 
-/* Its line "bounds FLOOR..CEILING". */
-static bool bounds_of(const char *config, struct place_bounds *bounds)
+static bool parse_bounds(const char *text, void *bounds)
 {
-	char line[1024], value[64];
-	bool good = true;
-	int number = 0;
-	FILE *f;
-
-	*bounds = (struct place_bounds){ GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX };
-	f = fopen(config, "re");
-	if (!f)
-		return errno == ENOENT;
-	while (good && fgets(line, sizeof(line), f)) {
-		number++;
-		if (sscanf(line, "bounds %63s", value) == 1 && !place_parse_bounds(value, bounds)) {
-			fprintf(stderr, ME "%s:%d: not bounds FLOOR..CEILING\n", config, number);
-			good = false;
-		}
-	}
-	fclose(f);
-	return good;
+	return place_parse_bounds(text, bounds);
 }
 
-/* Its line "job leave|stay|none". Return: false if it is wrong, which has been said. */
-static bool job_of(const char *config, enum place_job *job)
+static bool parse_job(const char *text, void *job)
 {
+	return place_parse_job(text, job);
+}
+
+/* Its line "WORD VALUE"; @good: what such lines look like. Return: false if it is wrong, which has been said. */
+static bool setting_of(const char *config, const char *word, bool (*parse)(const char *text, void *setting), void *setting, const char *good)
+{
+	size_t length = strlen(word);
 	char line[1024], value[64];
-	bool good = true;
+	bool fine = true;
 	int number = 0;
 	FILE *f;
 
-	*job = PLACE_JOB_NONE;
 	f = fopen(config, "re");
 	if (!f)
 		return errno == ENOENT;
-	while (good && fgets(line, sizeof(line), f)) {
+	while (fine && fgets(line, sizeof(line), f)) {
 		number++;
-		if (sscanf(line, "job %63s", value) == 1 && !place_parse_job(value, job)) {
-			fprintf(stderr, ME "%s:%d: not job leave, job stay or job none\n", config, number);
-			good = false;
+		if (!strncmp(line, word, length) && sscanf(line + length, "%63s", value) == 1 && !parse(value, setting)) {
+			fprintf(stderr, ME "%s:%d: not %s\n", config, number, good);
+			fine = false;
 		}
 	}
 	fclose(f);
-	return good;
+	return fine;
+}
+
+static bool bounds_of(const char *config, struct place_bounds *bounds)
+{
+	*bounds = (struct place_bounds){ GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX };
+	return setting_of(config, "bounds", parse_bounds, bounds, "bounds FLOOR..CEILING");
+}
+
+static bool job_of(const char *config, enum place_job *job)
+{
+	*job = PLACE_JOB_NONE;
+	return setting_of(config, "job", parse_job, job, "job leave, job stay or job none");
 }
 
 static const char *annotation(json_object *state, const char *name)
@@ -218,7 +217,7 @@ static bool fulfil(const struct wish *wish, pid_t pid, const char *directory)
 		return false;
 	}
 	error = directory ? place_set_job(directory, wish->job) : place_set_tree_job(pid, (uint64_t)pid, wish->job);
-	/* A machine without jobs: whoever did not ask is not to suffer. */
+	/* A machine without jobs: a container that did not ask for one starts all the same. */
 	if (!error || (!wish->asks_for_job && (error == -ENOENT || error == -ENOTTY)))
 		return true;
 	fprintf(stderr, ME "%s: the container could not become a job: %s\n", wish->asks_for_job ? "annotation kfd-gpreempt/job" : "job", reason(error));
