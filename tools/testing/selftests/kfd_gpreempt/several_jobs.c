@@ -54,6 +54,17 @@ FIXTURE_TEARDOWN(jobs)
 	} \
 } while (0)
 
+/* Without a job: high works on one node, and low goes on on the others. */
+#define ASSERT_EACH_DECIDES_ALONE() do { \
+	int alone_; \
+	ASSERT_EQ(0, launch_preempts(self->high[0], self->low[0])); \
+	ASSERT_EQ(0, all_go_on(self->low, 1, self->nr)); \
+	ASSERT_EQ(0, actor_wait(self->high[0], 0, LONG)); \
+	for (alone_ = 1; alone_ < self->nr; alone_++) \
+		EXPECT_EQ(0, preempt_count(self->low[alone_], 0)); \
+	ASSERT_EQ(0, WAIT_OFF(self->low, 0)); \
+} while (0)
+
 #define ASSERT_HIGHS_ARE_A_JOB() do { \
 	int highs_; \
 	EACH_NODE(highs_) \
@@ -132,12 +143,7 @@ TEST_F_TIMEOUT(jobs, high_job_at_work_on_one_device_has_all_of_them, 120)
 
 	ASSERT_HOGGED(HOG_STEPS, 1 + TURNS);
 	/* Without a job every node decides alone. */
-	ASSERT_EQ(0, launch_preempts(self->high[0], self->low[0]));
-	ASSERT_EQ(0, all_go_on(self->low, 1, self->nr));
-	ASSERT_EQ(0, actor_wait(self->high[0], 0, LONG));
-	for (i = 1; i < self->nr; i++)
-		EXPECT_EQ(0, preempt_count(self->low[i], 0));
-	ASSERT_EQ(0, WAIT_OFF(self->low, 0));
+	ASSERT_EACH_DECIDES_ALONE();
 
 	ASSERT_HIGHS_ARE_A_JOB();
 	for (i = 0; i < TURNS; i++) {
@@ -173,12 +179,7 @@ TEST_F_TIMEOUT(jobs, low_job_outranked_on_one_device_leaves_all, 120)
 	}
 	ASSERT_EQ(0, WAIT_OFF(lowest, self->nr));
 	/* Without a job it stays where nothing outranks it. */
-	ASSERT_EQ(0, launch_preempts(self->high[0], self->low[0]));
-	ASSERT_EQ(0, all_go_on(self->low, 1, self->nr));
-	ASSERT_EQ(0, actor_wait(self->high[0], 0, LONG));
-	for (i = 1; i < self->nr; i++)
-		EXPECT_EQ(0, preempt_count(self->low[i], 0));
-	ASSERT_EQ(0, WAIT_OFF(self->low, 0));
+	ASSERT_EACH_DECIDES_ALONE();
 
 	EACH_NODE(i)
 		ASSERT_EQ(0, set_job(self->g, self->low[i], LOW_JOB, 0));
