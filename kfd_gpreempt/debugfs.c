@@ -22,9 +22,6 @@
 
 #ifdef CONFIG_DEBUG_FS
 
-static const char columns[] =
-	"gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns effective_prio context job\n";
-
 static struct dentry *queues_file;
 static struct dentry *dump_file;
 
@@ -56,7 +53,8 @@ static void debugfs_show_node(struct gpreempt_node *gn, void *arg)
 
 static int debugfs_queues_show(struct seq_file *m, void *unused)
 {
-	seq_puts(m, columns);
+	seq_puts(m, "gpu_id pid qid prio state rptr wptr waves preempt_count preempted_ns ");
+	seq_puts(m, "effective_prio context job\n");
 	gpreempt_node_for_each(debugfs_show_node, m);
 	return 0;
 }
