@@ -53,7 +53,9 @@ struct call {
 
 /**
  * struct shared - what the processes of a row have in common
- * @ready: processes whose queues exist, and whose waves have been launched
+ * @created: processes whose queues exist
+ * @launch: all of them do
+ * @ready: processes whose waves have been launched
  * @go: the calls may begin
  * @finished: processes that have nothing to do any more
  * @stop: all may end
@@ -71,6 +73,8 @@ struct call {
  * @notes: of all waves, those of the first queue first
  */
 struct shared {
+	uint32_t created;
+	volatile bool launch;
 	uint32_t ready;
 	volatile bool go;
 	uint32_t finished;
@@ -265,6 +269,9 @@ static void process(const struct probe_machine *m, const struct probe_plan *plan
 		TRY(kfd_queue_create(&c, &work[i].queue, KFD_BACKING_GTT, KFD_PRIORITY_NORMAL, RING_PACKETS));
 	if (!p)
 		compare_clocks(&c);
+	/* A queue that is created makes the driver unmap all of them, and waves that it saves begin late. */
+	__atomic_add_fetch(&shared->created, 1, __ATOMIC_ACQ_REL);
+	wait_until(&shared->launch);
 	for (i = 0; i < queues && before + i < row->busy; i++) {
 		work[i].waves = part(row->waves, row->busy, before + i);
 		work[i].first = parts_before(row->waves, row->busy, before + i);
@@ -496,7 +503,9 @@ static void run(const struct probe_machine *m, const struct probe_plan *plan, st
 		if (!child[p])
 			process(m, plan, row, p);
 	}
-	good = wait_for_all(&shared->ready, row->processes, PATIENCE_NS);
+	good = wait_for_all(&shared->created, row->processes, PATIENCE_NS);
+	shared->launch = good;
+	good = good && wait_for_all(&shared->ready, row->processes, PATIENCE_NS);
 	if (good) {
 		/* Whoever came meanwhile is not disturbed. */
 		foreign = machine_foreign_queues(m, row->queues);
