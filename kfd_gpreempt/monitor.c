@@ -36,17 +36,18 @@
  * The thread looks with the lowest real-time priority. A look is short and must not wait for a
  * program that keeps the CPU: a normal thread that wakes up waits until that program has used up
  * its time slice, some milliseconds, at any nice value. The driver waits for a runlist in a loop
- * that yields the CPU, and a real-time thread yields to no normal one. After 200 us of it the
- * thread sleeps 20 us between two rounds, so that a device that does not answer keeps no CPU from
- * others. It stays a real-time thread: it maps the queues again, and until it has the CPU the
- * device is idle.
+ * that yields the CPU, and a real-time thread yields to no normal one. Monitors that share a CPU
+ * yield to each other, so that their devices work side by side. After 200 us of it the thread
+ * sleeps 20 us between two rounds, so that a device that does not answer keeps no CPU from others.
+ * It stays a real-time thread: it maps the queues again, and until it has the CPU the device is
+ * idle.
  *
  * A change of a priority, a hold, announced work or a queue causes a pass: at once if the last one
  * was ``gpreempt_poll_us`` ago (a millisecond if that is longer or 0), otherwise when that time is
  * over. A loop of such calls takes no privilege, but costs no more passes than polling, and only on
- * nodes on which the process has queues. Writes of parameters, switching and the end of a reset
- * cause a pass at once. No limit makes passes rarer than ``gpreempt_interval_ms``, or misses a
- * deadline.
+ * nodes on which the process has queues. News of a job causes a pass at once if the last one with
+ * news was so long ago. Writes of parameters, switching and the end of a reset cause a pass at
+ * once. No limit makes passes rarer than ``gpreempt_interval_ms``, or misses a deadline.
  *
  * A node on which processes of different priority have queues is not parked, even if none of them
  * works: a higher one may begin at any moment, and writes no more than its ring and its doorbell.
@@ -319,7 +320,10 @@ static void monitor_end_look(struct gpreempt_node *gn)
  * kfd_gpreempt_waits() - the driver waits for a fence, and is about to yield the CPU
  * @dqm: the queue manager
  *
- * A real-time thread that yields does not let normal ones run, so the monitor sleeps.
+ * Of real-time threads the driver's way of yielding lets none run, not even monitors of other
+ * nodes, which then would wait one after the other for what devices do side by side. This one does:
+ * where monitors share a CPU, all have sent their request before one is waited for. To normal
+ * threads no real-time thread yields, so after some time the monitor sleeps.
  *
  * Context: dqm_lock held; any thread; may sleep.
  */
@@ -334,7 +338,9 @@ void kfd_gpreempt_waits(struct device_queue_manager *dqm)
 	now_ns = ktime_get_ns();
 	if (!gn->monitor.waits_ns)
 		gn->monitor.waits_ns = now_ns;
-	if (now_ns - gn->monitor.waits_ns >= MONITOR_SPIN_NS)
+	if (now_ns - gn->monitor.waits_ns < MONITOR_SPIN_NS)
+		yield();
+	else
 		usleep_range(MONITOR_WAIT_US, 2 * MONITOR_WAIT_US);
 }
 
@@ -695,6 +701,8 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 /* For how long may the monitor sleep still? 0: it has to look. */
 static u64 monitor_sleep_left(const struct gpreempt_node *gn, u64 until_ns, u64 now_ns)
 {
+	u64 nudge_ns = min(gn->tun.params.poll_ns ?: MAX_NUDGE_NS, MAX_NUDGE_NS);
+
 	if (kthread_should_stop())
 		return 0;
 	/* The end of a pause wakes it. */
@@ -702,10 +710,10 @@ static u64 monitor_sleep_left(const struct gpreempt_node *gn, u64 until_ns, u64 
 		return U64_MAX;
 	if (READ_ONCE(gn->urgent) || READ_ONCE(gn->doorbell_ns))
 		return 0;
-	if (READ_ONCE(gn->kick) || READ_ONCE(gn->told))
-		until_ns = min(until_ns,
-			       gn->monitor.looked_ns +
-				       min(gn->tun.params.poll_ns ?: MAX_NUDGE_NS, MAX_NUDGE_NS));
+	if (READ_ONCE(gn->kick))
+		until_ns = min(until_ns, gn->monitor.looked_ns + nudge_ns);
+	if (READ_ONCE(gn->told))
+		until_ns = min(until_ns, gn->monitor.told_ns + nudge_ns);
 	if (until_ns == U64_MAX)
 		return U64_MAX;
 	return until_ns > now_ns ? until_ns - now_ns : 0;
@@ -761,7 +769,10 @@ static u64 monitor_look(struct gpreempt_node *gn)
 	bool waits = false;
 	u64 nap_ns;
 
-	WRITE_ONCE(gn->told, false);
+	if (READ_ONCE(gn->told)) {
+		WRITE_ONCE(gn->told, false);
+		gn->monitor.told_ns = ktime_get_ns();
+	}
 	/*
 	 * Before anything is looked at. Pairs with gpreempt_node_look() and gpreempt_node_tell(),
 	 * which are called after the reason was written.

@@ -66,6 +66,8 @@ checkpatch()
 			trace.h) run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO "$f" ;;
 			tunables_table.h) run_checkpatch EMBEDDED_FILENAME,COMPLEX_MACRO,TRAILING_SEMICOLON,MACRO_ARG_UNUSED "$f" ;;
 			compat.h) run_checkpatch EMBEDDED_FILENAME,LINUX_VERSION_CODE,CONSTANT_COMPARISON,MACRO_ARG_UNUSED "$f" ;;
+			# It is the real-time threads of other nodes that get the CPU, which they share with it.
+			monitor.c) run_checkpatch EMBEDDED_FILENAME,YIELD "$f" ;;
 			*) run_checkpatch EMBEDDED_FILENAME "$f" ;;
 			esac
 		done

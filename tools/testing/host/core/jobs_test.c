@@ -377,6 +377,27 @@ BOTH(victims_of_a_job_leave_together, "work of a job on one of eight nodes takes
 	CHECK_WITHIN(skew_ns, 0, bound_ns());
 }
 
+TEST(monitors_on_one_cpu_send_before_they_wait, "where the monitors of all nodes share a CPU, all have sent their requests before one waits for its device, not each when the one before it is done")
+{
+	u32 i;
+
+	eight_nodes(true);
+	highs_are_a_job();
+	for (i = 0; i < NR_NODES; i++)
+		world.nodes[i].unmap_us = 150;
+	shim_one_cpu = true;
+	submit(highs[2], 1);
+	run(30 * MS);
+	CHECK_EQ(nr_off(lows), 0);
+	TIMES(3) {
+		submit(highs[5], 1);
+		CHECK_WITHIN(skew(lows, NR_NODES, true, 10 * MS), 0, bound_ns());
+		CHECK(run_until_idle(highs[5], SEC));
+		CHECK_WITHIN(skew(lows, NR_NODES, false, 20 * MS), 0, bound_ns());
+	}
+	shim_one_cpu = false;
+}
+
 BOTH(a_doorbell_on_one_node_clears_all, "with doorbells instead of looks, the first work of an idle job on one of eight nodes takes its victims off all eight, though no doorbell is written on the others; and all sleep again after it")
 {
 	u64 skew_ns;
@@ -518,21 +539,29 @@ TEST(what_a_failed_node_said_ends, "a node that gives up while a job works there
 	reset_gpu();
 }
 
-TEST(news_causes_no_more_looks_than_polling, "a node that others tell something new all the time looks no more often than it would poll")
+TEST(news_causes_no_more_looks_than_polling, "a node that others tell something new all the time looks at most twice as often as it would poll, and at once if it was told nothing for that long")
 {
-	u64 checks;
+	u64 checks, tell_ns[] = { TICK_NS, 100 * US };
+	u32 i;
 
 	eight_nodes(true);
 	highs_are_a_job();
+	submit(highs[7], 20);
 	run(10 * MS);
-	checks = atomic64_read(&node_of(7)->stats.checks);
-	TIMES(5000) {
-		rcu_read_lock();
-		gpreempt_node_tell(node_of(7));
-		rcu_read_unlock();
-		run(TICK_NS);
+	EACH_CASE(k, tell_ns) {
+		run(MS);
+		checks = atomic64_read(&node_of(7)->stats.checks);
+		for (i = 0; i < 100 * MS / tell_ns[k]; i++) {
+			rcu_read_lock();
+			gpreempt_node_tell(node_of(7));
+			rcu_read_unlock();
+			run(5 * US);
+			/* It was told nothing for longer than it polls. */
+			CHECK(!k || !node_of(7)->told);
+			run(tell_ns[k] - 5 * US);
+		}
+		CHECK_WITHIN(atomic64_read(&node_of(7)->stats.checks) - checks, 500, 2 * 100 * MS / (80 * US) + 10);
 	}
-	CHECK_WITHIN(atomic64_read(&node_of(7)->stats.checks) - checks, 500, 5000 * TICK_NS / (80 * US) + 10);
 }
 
 BOTH(a_slow_node_delays_no_other, "a node whose device does not answer for long holds the others for no longer than what it said")

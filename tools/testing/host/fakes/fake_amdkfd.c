@@ -343,7 +343,10 @@ static void wait_for_fence(struct sim_node *sn)
 		asked_ns = ktime_get_ns();
 		kfd_gpreempt_waits(&sn->dqm);
 		BUG_ON(current->fifo && asked_ns - begin_ns > 300 * US && ktime_get_ns() == asked_ns);
-		fsleep(UNMAP_US);
+		if (shim_one_cpu && current->fifo && ktime_get_ns() == asked_ns)
+			shim_spin(US);
+		else if (!shim_one_cpu)
+			fsleep(UNMAP_US);
 	}
 }
 

@@ -211,6 +211,14 @@ void shim_yield(void)
 	shim_sleep_until(ktime_get_ns());
 }
 
+bool shim_one_cpu;
+
+void shim_spin(u64 ns)
+{
+	BUG_ON(shim_free_running);
+	WRITE_ONCE(now_ns, now_ns + ns);
+}
+
 static void wake_locked(struct task_struct *task)
 {
 	if (READ_ONCE(task->state) == TASK_ENDED)

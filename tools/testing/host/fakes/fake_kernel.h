@@ -236,6 +236,11 @@ void shim_wake_waiters(const void *what);
 void shim_wait_prepare(const void *what);
 /* Whoever can run does, and no time passes. */
 void shim_yield(void);
+static inline void yield(void) { shim_yield(); }
+/* A task that does not sleep: time passes, and none runs meanwhile that waits for its CPU. Virtual time only. */
+void shim_spin(u64 ns);
+/* All tasks share a CPU, of which the real-time ones let none have a part that they do not yield or sleep. */
+extern bool shim_one_cpu;
 
 #define set_current_state(value)	__atomic_store_n(&current->state, value, __ATOMIC_SEQ_CST)
 #define __set_current_state(value)	set_current_state(value)
