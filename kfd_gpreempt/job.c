@@ -39,8 +39,10 @@
  * starves there may wait twice as long. From then on the reliefs of both nodes come at the same
  * time.
  *
- * Under ``wfq`` a job has one share on each node. Apart from that nothing but reliefs goes from
- * node to node under ``wfq`` and ``edf``, where ranks move by themselves.
+ * Under ``wfq`` a job has one share on each node, and its turns at the same time on all of them: it
+ * leaves a node while it is off one that comes before this one, and the time is credited to it. So
+ * it has its share of the first node that others want as well, and no more of any. Demand goes from
+ * node to node neither there nor under ``edf``, and deadlines are those of a node.
  *
  * A node on which no decision is needed parks also with jobs. It looks every 5 ms while a job works
  * there and another node of it does not park.

@@ -150,6 +150,8 @@ static inline void news_hear_one(struct gpreempt_policy_job *job, const struct g
 	}
 	if (out_ns > now_ns && out_ns > job->out_until_ns)
 		job->out_until_ns = out_ns;
+	if (before && out_ns > now_ns && out_ns > job->out_before_until_ns)
+		job->out_before_until_ns = out_ns;
 	job->begins_relief &= out_ns <= now_ns || !before;
 	if (relief_ns > now_ns && relief_ns > job->relief_until_ns)
 		job->relief_until_ns = relief_ns;
@@ -177,6 +179,7 @@ static inline bool gpreempt_news_hear(struct gpreempt_policy_job *job,
 	job->wanted_until_ns = 0;
 	job->wanted_priority = GPREEMPT_PRIORITY_MIN;
 	job->out_until_ns = 0;
+	job->out_before_until_ns = 0;
 	job->begins_relief = true;
 	job->relief_until_ns = 0;
 	job->top_elsewhere = GPREEMPT_PRIORITY_MIN;
@@ -189,6 +192,7 @@ static inline bool gpreempt_news_hear(struct gpreempt_policy_job *job,
 	return !old.wanted_until_ns != !job->wanted_until_ns ||
 	       old.wanted_priority != job->wanted_priority ||
 	       !old.out_until_ns != !job->out_until_ns ||
+	       !old.out_before_until_ns != !job->out_before_until_ns ||
 	       old.begins_relief != job->begins_relief ||
 	       !old.relief_until_ns != !job->relief_until_ns ||
 	       old.top_elsewhere != job->top_elsewhere;

@@ -187,7 +187,8 @@ static u64 wfq_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 		const struct gpreempt_policy_share *s = policies_share_of(q);
 
-		if (!s->wanted)
+		/* What waits for its job elsewhere comes last, whatever its rank. */
+		if (!s->wanted || q->pass.spins)
 			continue;
 		if (s->turn && s->ran) {
 			running = s;
@@ -204,6 +205,7 @@ static u64 wfq_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 static const struct gpreempt_policy_ops wfq = {
 	.name = "wfq",
 	.rotates = true,
+	.credits = true,
 	.rank = wfq_rank,
 	.decided = wfq_decided,
 	.next_ns = wfq_next_ns,

@@ -312,6 +312,19 @@ static bool policy_budget_half_left(const struct gpreempt_policy_node *pn, u64 n
 }
 
 /*
+ * Until when is its job off other nodes that this one follows? Where ranks move by themselves these
+ * are the ones before it: a job leaves the later nodes for what takes it off the first one, and has
+ * its turn on all of them when it has it there. Two jobs cannot leave for each other so.
+ */
+static u64 policy_out_elsewhere(const struct gpreempt_policy_node *pn,
+				const struct gpreempt_policy_job *job)
+{
+	if (pn->ops->rotates)
+		return pn->ops->credits ? job->out_before_until_ns : 0;
+	return job->out_until_ns;
+}
+
+/*
  * One of a job: what other nodes say of the job counts as well. Work that no wave has been seen of
  * for long is no news for them: otherwise queues that wait for each other on two nodes would keep
  * each other at work for ever.
@@ -327,8 +340,8 @@ static noinline enum demand policy_look_at_job(const struct gpreempt_policy_node
 		return demand;
 	q->pass.works = demand == DEMAND_SURE ||
 			(demand == DEMAND_MAYBE && demand_of_launch(q, now_ns) == DEMAND_SURE);
-	q->pass.spins = job->gang && now_ns < job->out_until_ns && !q->pass.relieved &&
-			!policy_fixed(q) && !pn->ops->rotates &&
+	q->pass.spins = job->gang && now_ns < policy_out_elsewhere(pn, job) &&
+			!q->pass.relieved && !policy_fixed(q) &&
 			(q->preempted || policy_budget_half_left(pn, now_ns));
 	q->pass.follows = demand != DEMAND_SURE && !q->seen.driver_off &&
 			  now_ns < job->wanted_until_ns && !pn->ops->rotates &&
@@ -1851,16 +1864,20 @@ policy_first_by_rank(const struct gpreempt_policy_node *pn)
  * Is its job to leave the other nodes as well? Only if it comes after what is first here on all of
  * them: otherwise two jobs could leave for each other, each on another node, and neither run. That
  * it is off another node as well makes no difference: it comes back when the last one lets it.
+ *
+ * Where ranks move, the order of the nodes is that order. What it leaves for a node before this one
+ * is that node's word, which those behind this one hear as well.
  */
-static bool policy_is_out(const struct gpreempt_policy_queue *q,
+static bool policy_is_out(const struct gpreempt_policy_node *pn,
+			  const struct gpreempt_policy_queue *q,
 			  const struct gpreempt_policy_queue *first)
 {
-	bool yields = q->verdict == GPREEMPT_VERDICT_YIELDS ||
-		      q->verdict == GPREEMPT_VERDICT_JOB_YIELDS;
+	bool rotates = pn->ops->rotates, yields = q->verdict == GPREEMPT_VERDICT_YIELDS;
 
+	yields |= !rotates && q->verdict == GPREEMPT_VERDICT_JOB_YIELDS;
 	return yields && !gpreempt_policy_stays(q) &&
 	       q->pass.demand[1] && !q->pass.idle && first && first->rank > q->rank &&
-	       policy_top_of(first) > policy_top_of(q);
+	       (rotates || policy_top_of(first) > policy_top_of(q));
 }
 
 /* What the other nodes of each job have to know of this decision. */
@@ -1881,7 +1898,7 @@ static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn)
 			if (q->set.priority > job->works_priority)
 				job->works_priority = q->set.priority;
 		}
-		q->out = !pn->ops->rotates && policy_is_out(q, first);
+		q->out = (!pn->ops->rotates || pn->ops->credits) && policy_is_out(pn, q, first);
 		job->out |= q->out;
 		if (q->pass.relieved)
 			job->turn_until_ns = gpreempt_later(
@@ -1897,10 +1914,10 @@ static u64 policy_jobs_deadline(const struct gpreempt_policy_node *pn, u64 end_n
 
 	for (job = pn->jobs; job; job = job->next) {
 		const u64 ends_ns[] = { job->wanted_until_ns, job->out_until_ns,
-					job->relief_until_ns };
+					job->out_before_until_ns, job->relief_until_ns };
 		u32 i;
 
-		for (i = 0; i < 3; i++)
+		for (i = 0; i < 4; i++)
 			if (ends_ns[i] > now_ns)
 				end_ns = gpreempt_earlier(end_ns, ends_ns[i]);
 		/* What is said holds for so long only. */

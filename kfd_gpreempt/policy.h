@@ -228,6 +228,7 @@ struct gpreempt_policy_share {
  * @wanted_until_ns: it works on another node, which holds until then; 0: on none
  * @wanted_priority: highest priority of its queues that do
  * @out_until_ns: on another node it is off the device because of its rank, which holds until then
+ * @out_before_until_ns: the same of nodes that come before this one
  * @begins_relief: of the nodes that it is off this one comes first, or may if it is: this one gives
  *	it a relief, and the others join
  * @relief_until_ns: on another node it has its turn in a relief until then
@@ -252,6 +253,7 @@ struct gpreempt_policy_job {
 	u64 wanted_until_ns;
 	s32 wanted_priority;
 	u64 out_until_ns;
+	u64 out_before_until_ns;
 	bool begins_relief;
 	u64 relief_until_ns;
 	bool asked_elsewhere;
@@ -578,6 +580,8 @@ struct gpreempt_policy_node;
  *	before each other by turns. Otherwise the standing is the order: equals are equal for
  *	ever, and a node that has only equals needs no passes.
  * @ages: ranks are priorities, and ageing adds to them
+ * @credits: with @rotates: what is kept off with work comes before the others later, for as long
+ *	as it was. So a job can have its turns on all nodes when it has them on the first one.
  * @rank: give every queue its rank, own_rank, orders and standing. demand is known; may be
  *	called more than once for the same time, with more known of demand. A policy that does
  *	not rotate is asked only after &gpreempt_policy_node.changed.
@@ -589,6 +593,7 @@ struct gpreempt_policy_ops {
 	const char *name;
 	bool rotates;
 	bool ages;
+	bool credits;
 	void (*rank)(struct gpreempt_policy_node *pn, u64 now_ns);
 	void (*decided)(struct gpreempt_policy_node *pn, u64 now_ns);
 	u64 (*next_ns)(const struct gpreempt_policy_node *pn, u64 now_ns);

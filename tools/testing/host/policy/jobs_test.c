@@ -1026,3 +1026,110 @@ TEST(wfq_shares_by_job, "under wfq a job of three processes has the share of one
 	}
 	CHECK_WITHIN(had_ns * 100 / all_ns, 45, 55);
 }
+
+/* On each node a member of a job and a rival of equal rank, both with work without end, which begins on one node after the other. */
+static struct queue *member, *rival;
+
+static void works_for_ever(struct queue *q)
+{
+	if (on_device(q))
+		start_hog(q);
+	else
+		submit(q, 2);
+}
+
+static void equals_by_turns(u32 nr, bool gang)
+{
+	u32 i;
+
+	begin_jobs(nr);
+	for (i = 0; i < nr; i++) {
+		go_to(i);
+		use("wfq");
+		member = new_queue(new_process(), HIGH);
+		rival = new_queue(new_process(), HIGH);
+		join(member->process, 0);
+		jobs[i][0].gang = gang;
+	}
+	for (i = 0; i < nr; i++) {
+		go_to(i);
+		works_for_ever(i & 1 ? member : rival);
+		all_pass_for(1700 * US);
+		go_to(i);
+		works_for_ever(i & 1 ? rival : member);
+		all_pass_for(1100 * US);
+	}
+}
+
+TEST(turns_of_a_job_come_together, "under wfq a job has its turn on all four nodes at the same time, when it has it on the first one, and takes no more of any than it had alone")
+{
+	u64 together_ns[2], rival_ns[4];
+	u32 k;
+
+	EACH_ANEW(gang, 2, "gang %u: ", gang) {
+		equals_by_turns(4, gang);
+		together_ns[gang] = 0;
+		memset(rival_ns, 0, sizeof(rival_ns));
+		TIMES(20000) {
+			all_pass_after(POLL);
+			together_ns[gang] += nr_on_device(member) == 4 ? POLL : 0;
+			for (k = 0; k < 4; k++) {
+				go_to(k);
+				rival_ns[k] += on_device(rival) ? POLL : 0;
+			}
+		}
+	}
+	CHECK(together_ns[0] * 100 / (20000 * POLL) < 15);
+	CHECK_WITHIN(together_ns[1] * 100 / (20000 * POLL), 42, 55);
+	for (k = 0; k < 4; k++)
+		CHECK_WITHIN(rival_ns[k] * 100 / (20000 * POLL), 45, 58);
+}
+
+TEST(turns_of_jobs_that_cross, "under wfq, of two jobs on the same two nodes, which would have their turns at different times, one has both and then the other one, and neither waits for the other with a node in its hand")
+{
+	u64 both_ns[2] = { 0 };
+	u32 k;
+
+	equals_by_turns(2, true);
+	for (k = 0; k < 2; k++) {
+		go_to(k);
+		join(rival->process, 1);
+	}
+	TIMES(20000) {
+		all_pass_after(POLL);
+		both_ns[0] += nr_on_device(member) == 2 ? POLL : 0;
+		both_ns[1] += nr_on_device(rival) == 2 ? POLL : 0;
+	}
+	CHECK_WITHIN(both_ns[0] * 100 / (20000 * POLL), 42, 55);
+	CHECK_WITHIN(both_ns[1] * 100 / (20000 * POLL), 42, 55);
+}
+
+TEST(a_job_follows_the_nodes_before, "under wfq a job that has less of a later node loses nothing of the first one, and under edf it leaves no node for another one")
+{
+	u64 first_ns = 0, last_ns = 0;
+	u32 k;
+
+	equals_by_turns(2, true);
+	go_to(1);
+	rival->process->policy.weight = 300;
+	member->process->policy.weight = 100;
+	TIMES(20000) {
+		all_pass_after(POLL);
+		last_ns += on_device(member) ? POLL : 0;
+		go_to(0);
+		first_ns += on_device(member) ? POLL : 0;
+	}
+	CHECK_WITHIN(first_ns * 100 / (20000 * POLL), 45, 55);
+	CHECK_WITHIN(last_ns * 100 / (20000 * POLL), 15, 30);
+
+	for (k = 0; k < 2; k++) {
+		go_to(k);
+		use("edf");
+		member->process->policy.deadline_ns = 20 * MS;
+		rival->process->policy.deadline_ns = 10 * MS;
+	}
+	TIMES(200) {
+		all_pass_after(POLL);
+		CHECK(!jobs[0][0].out && !jobs[1][0].out && !member->policy.pass.spins);
+	}
+}
