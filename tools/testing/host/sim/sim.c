@@ -151,7 +151,7 @@ static struct state {
 	u64 looked_ns;
 	u64 busy_until_ns;
 	bool off;
-} nodes[NR_NODES_MAX], *current = nodes;
+} nodes[GPREEMPT_NEWS_NODES], *current = nodes;
 #define sim	(*current)
 static u32 nr_nodes;
 /* What each node says of each job, and which have processes of it */

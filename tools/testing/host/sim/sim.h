@@ -31,7 +31,7 @@
 #define HIGH	7
 
 #define NR_CLASSES_MAX	8
-#define NR_NODES_MAX	8
+#define NR_NODES_MAX	8	/* of sim_test.c; there may be GPREEMPT_NEWS_NODES */
 #define NR_JOBS_MAX	4
 
 /**
