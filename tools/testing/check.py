@@ -133,6 +133,8 @@ class Row:
                 options += ["--timeout", word[:-1]]
             elif word.startswith("add="):
                 options += ["--add", f'"$TOP/{word[4:]}"']
+            elif word.startswith("numa="):
+                options += ["--numa", word[5:]]
             elif parameter and module in args:
                 args[module].append(parameter)
             elif word not in ("gpu", "amdgpu"):

@@ -9,6 +9,7 @@
 
 #include <linux/log2.h>
 #include <linux/module.h>
+#include <linux/nodemask.h>
 #include <linux/sysfs.h>
 
 #include "compat.h"
@@ -87,6 +88,10 @@ MODULE_PARM_DESC(preset, "of each device, with commas: what the parameters below
 static char *asic;
 module_param(asic, charp, 0444);
 MODULE_PARM_DESC(asic, "of each device, with commas: gfx90a, gfx942 (default: the preset's; gfx90a if small)");
+
+static char *numa;
+module_param(numa, charp, 0444);
+MODULE_PARM_DESC(numa, "of each device, with commas: the NUMA node that it is at (default: none)");
 
 /* A number of each device, which the preset decides unless it is given */
 struct tunable {
@@ -189,7 +194,7 @@ static bool lists_fit(void)
 		pr_err("a parameter is a list for %u devices, gpus=%u\n", tunables[i]->given, gpus);
 		return false;
 	}
-	return list_fits("preset", preset) && (!asic || list_fits("asic", asic));
+	return list_fits("preset", preset) && (!asic || list_fits("asic", asic)) && (!numa || list_fits("numa", numa));
 }
 
 static const struct vgpu_product *find_preset(u32 device)
@@ -222,6 +227,20 @@ static const struct vgpu_asic *find_asic(const struct vgpu_product *p, u32 devic
 	if (!found)
 		pr_err("asic=%s is not one of gfx90a, gfx942\n", word);
 	return found;
+}
+
+static bool parse_numa(struct vgpu *v)
+{
+	char word[WORD_BYTES];
+
+	v->numa_node = NUMA_NO_NODE;
+	if (!numa)
+		return true;
+	word_of(numa, v->number, word);
+	if (!kstrtoint(word, 0, &v->numa_node) && v->numa_node >= 0 && v->numa_node < MAX_NUMNODES && node_online(v->numa_node))
+		return true;
+	pr_err("numa=%s is not a NUMA node of this machine\n", word);
+	return false;
 }
 
 /* What is given stays; @t then has a value of its own for this device */
@@ -281,7 +300,7 @@ static bool parse_device(struct vgpu *v)
 		return false;
 	v->preset = p->name;
 	c->asic = find_asic(p, i);
-	if (!c->asic)
+	if (!c->asic || !parse_numa(v))
 		return false;
 	c->xccs = choose(&xccs, i, p->xccs);
 	c->cus = choose(&cus, i, p->cus);

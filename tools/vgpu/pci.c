@@ -280,7 +280,7 @@ static struct pci_bus *bus_create(const struct vgpu *v)
 	LIST_HEAD(resources);
 	struct pci_bus *bus;
 
-	s->sysdata = (struct pci_sysdata){ .domain = VGPU_DOMAIN + v->number, .node = NUMA_NO_NODE };
+	s->sysdata = (struct pci_sysdata){ .domain = VGPU_DOMAIN + v->number, .node = v->numa_node };
 	s->window_vram = (struct resource){
 		.name = "vgpu vram", .start = v->vram_phys, .end = v->vram_phys + v->vram_bar_bytes - 1,
 		.flags = IORESOURCE_MEM | IORESOURCE_PREFETCH | IORESOURCE_MEM_64,

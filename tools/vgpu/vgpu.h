@@ -50,6 +50,7 @@
  * @vram_bar_bytes: size of the BAR, of which the device may have less
  * @doorbells: doorbell BAR
  * @low_phys: where that, VBIOS and registers are
+ * @numa_node: where it is
  * @irq: its interrupt line
  * @irq_call: tells the CPU that takes the interrupt
  * @irq_work: the interrupt by itself, where that CPU was not interrupted
@@ -64,6 +65,7 @@ struct vgpu {
 	u64 vram_bar_bytes;
 	void *doorbells;
 	u64 low_phys;
+	int numa_node;
 	int irq;
 	call_single_data_t irq_call;
 	struct irq_work irq_work;

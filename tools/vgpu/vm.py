@@ -90,6 +90,8 @@ CMDLINE = ("console=ttyS0 nokaslr mitigations=off tsc=reliable no_timer_check cr
 MAX_GPUS = 8
 LOW_MB = 8              # of the second range, for a virtual GPU
 LEAST_LOW_MB = 16       # one and two of them boot the same guest
+MAX_NUMA = 2
+NUMA_NODE_MB = 256
 
 HELP = """\
 vm.py run boots a stock Debian kernel under QEMU (software emulation, two CPUs), runs CMD in it through sh, prints what CMD prints and
@@ -102,6 +104,8 @@ exits with CMD's status.
   vm.py run --gpu fast --amdgpu KO -- ...                under a build of amdgpu with intercept.h: registers are function calls
   vm.py run --gpu fast --vgpu-args 'fault=stale_mqd' --amdgpu-args 'sched_policy=2' -- ...
   vm.py run --gpu fast --gpus 2 -- ...                   two virtual GPUs; VM_GPUS=2 says the same, unless --vgpu-args has gpus=
+  vm.py run --gpu fast --gpus 2 --numa 2 --vgpu-args numa=0,1 -- ...
+                                                         two NUMA nodes of two CPUs each, and a GPU at each
   VM_GPU=gfx942x2 vm.py run --gpu fast -- ...            another device than --gpu says: gfx90a, gfx942[xXCCS], a product, verbatim,
                                                          or several of them with commas; nothing changes without --gpu
   vm.py run --add ./prog --add ./data:/etc/data -- prog  extra files (a program brings the libraries it is linked with)
@@ -559,13 +563,27 @@ def qemu_command(opts, kernel, initrd):
     if is_kcsan(opts.kver):
         cmdline += KCSAN_CMDLINE
         cpus = 3
+    smp = str(cpus)
+    if opts.numa > 1:
+        smp = f"{cpus * opts.numa},sockets={opts.numa},cores={cpus}"
+        extra += numa(opts, cpus)
     if opts.append:
         cmdline += " " + opts.append
     if opts.gdb:
         extra += ["-gdb", f"tcp:127.0.0.1:{opts.gdb}", "-S"]
-    return ["qemu-system-x86_64", "-machine", "pc", "-accel", accel, "-cpu", cpu, "-smp", str(cpus), "-m", f"{opts.mem}M",
+    return ["qemu-system-x86_64", "-machine", "pc", "-accel", accel, "-cpu", cpu, "-smp", smp, "-m", f"{opts.mem}M",
             "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-kernel", kernel, "-initrd", initrd,
             "-append", cmdline] + extra
+
+
+def numa(opts, cpus):
+    """So many nodes, with so many CPUs each; all but the first have little memory, at its end, where the virtual GPU's is not."""
+    args = []
+    for node in range(opts.numa):
+        mb = NUMA_NODE_MB if node else opts.mem - NUMA_NODE_MB * (opts.numa - 1)
+        args += ["-object", f"memory-backend-ram,id=node{node},size={mb}M",
+                 "-numa", f"node,nodeid={node},cpus={cpus * node}-{cpus * (node + 1) - 1},memdev=node{node}"]
+    return args
 
 
 def die_with_parent():
@@ -1111,6 +1129,8 @@ def parse(argv):
                         help="virtual GPU and front end to bring up before CMD; a product: as large as that, fast if there is a build for it")
     parser.add_argument("--gpus", metavar="N", type=int, choices=range(1, MAX_GPUS + 1),
                         help=f"so many virtual GPUs, 1 to {MAX_GPUS} (1); --vgpu-args 'preset=mi210,mi308x' makes them different")
+    parser.add_argument("--numa", metavar="N", type=int, choices=range(1, MAX_NUMA + 1), default=1,
+                        help="NUMA nodes of two CPUs each, 1 or 2 (1); --vgpu-args numa=0,1 says where the GPUs are")
     parser.add_argument("--amdgpu", metavar="KO", help="module to take into the guest; `stock' is the kernel package's own")
     parser.add_argument("--vgpu", metavar="KO", help="virtual GPU's module (default $BUILD/vgpu/vgpu.ko)")
     parser.add_argument("--vgpu-args", metavar="S", default="", help="more parameters for vgpu.ko")
@@ -1134,7 +1154,7 @@ def parse(argv):
     if opts.gpu in PRODUCTS:
         opts.vgpu_args = f"preset={opts.gpu} {opts.vgpu_args}"
         opts.gpu = "fast" if opts.amdgpu or os.environ.get("AMDGPU_TEST_KO") else "verbatim"
-    if opts.mem < 5632:
+    if opts.mem - NUMA_NODE_MB * (opts.numa - 1) < 5632:
         parser.error("--mem: the virtual GPU's memory ends at 5 GiB, 5632 MB is the least")
     return opts
 
