@@ -14,6 +14,7 @@
 #include <linux/anon_inodes.h>
 #include <linux/capability.h>
 #include <linux/cgroup.h>
+#include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/file.h>
@@ -22,7 +23,10 @@
 #include <linux/kthread.h>
 #include <linux/list.h>
 #include <linux/mm.h>
+#include <linux/numa.h>
+#include <linux/sched/isolation.h>
 #include <linux/seq_buf.h>
+#include <linux/topology.h>
 #include <linux/version.h>
 
 #include "kfd_priv.h"
@@ -307,6 +311,8 @@ static inline bool gpreempt_compat_cpu_sees(struct amdgpu_bo *bo)
  * gpreempt_compat_cgroup_is_gone() - is there no cgroup of this id any more?
  * gpreempt_compat_text() - what was written to a buffer, as a string
  * gpreempt_compat_count() - how many there are on a list
+ * gpreempt_compat_keep_near() - a thread that was made for a NUMA node (or for NUMA_NO_NODE) and
+ * has not begun is to run on CPUs of that node. May sleep
  * gpreempt_compat_add_kobject() - make an object of the type, and its folder
  * GPREEMPT_COMPAT_ASSIGN_STR() - __assign_str(), of what __string() has been told
  */
@@ -517,6 +523,43 @@ static inline size_t gpreempt_compat_count(struct list_head *list)
 	list_for_each(node, list)
 		n++;
 	return n;
+}
+
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+
+/* The kernel keeps it there by itself, also when CPUs come and go. */
+static inline void gpreempt_compat_keep_near(struct task_struct *thread, int nid)
+{
+}
+
+#elif LINUX_VERSION_CODE < KERNEL_VERSION(5, 18, 0) && defined(RHEL_RELEASE_CODE)
+
+/* What tells which CPUs are isolated has one name or the other there. */
+static inline void gpreempt_compat_keep_near(struct task_struct *thread, int nid)
+{
+}
+
+#else
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
+#define GPREEMPT_COMPAT_NOT_ISOLATED	HK_TYPE_DOMAIN
+#else
+#define GPREEMPT_COMPAT_NOT_ISOLATED	HK_FLAG_DOMAIN
+#endif
+
+/* Not on CPUs that are isolated. Where no other one is near, it runs wherever it may. */
+static inline void gpreempt_compat_keep_near(struct task_struct *thread, int nid)
+{
+	cpumask_var_t cpus;
+
+	if (nid == NUMA_NO_NODE || !alloc_cpumask_var(&cpus, GFP_KERNEL))
+		return;
+	cpumask_and(cpus, cpumask_of_node(nid), thread->cpus_ptr);
+	if (cpumask_and(cpus, cpus, housekeeping_cpumask(GPREEMPT_COMPAT_NOT_ISOLATED)))
+		set_cpus_allowed_ptr(thread, cpus);
+	free_cpumask_var(cpus);
 }
 
 #endif

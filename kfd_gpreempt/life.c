@@ -16,6 +16,7 @@
 #include <linux/wait.h>
 
 #include "node.h"
+#include "compat.h"
 #include "amdgpu.h"
 #include "amdgpu_reset.h"
 #include "kfd_device_queue_manager.h"
@@ -48,6 +49,7 @@ static void life_begin_anew(struct gpreempt_node *gn)
 
 static void life_start(struct gpreempt_node *gn)
 {
+	int nid = dev_to_node(gn->node->adev->dev);
 	struct task_struct *thread;
 
 	if (!gn->backend) {
@@ -66,12 +68,14 @@ static void life_start(struct gpreempt_node *gn)
 	 */
 	static_branch_enable(&kfd_gpreempt_key);
 
-	thread = kthread_create(gpreempt_monitor, gn, "kfd_gpreempt_%u", gn->node->id);
+	thread = kthread_create_on_node(gpreempt_monitor, gn, nid, "kfd_gpreempt_%u", gn->node->id);
 	if (IS_ERR(thread)) {
 		dev_err(gn->node->adev->dev, "gpreempt: gpu %u is not scheduled: no thread (%ld)\n", gn->node->id,
 			PTR_ERR(thread));
 		return;
 	}
+	/* Registers are nearest there, as are programs that feed the device. */
+	gpreempt_compat_keep_near(thread, nid);
 
 	mutex_lock(&gn->pass_lock);
 	life_begin_anew(gn);

@@ -9,9 +9,11 @@
 #include <linux/ratelimit.h>
 
 #include "node.h"
+#include "compat.h"
 #include "event.h"
 #include "obstacle.h"
 
+/* Headers that have some of their own are included by now: it would make those as well. */
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 

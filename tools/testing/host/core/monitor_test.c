@@ -55,6 +55,32 @@ BOTH(looks_wait_for_no_program, "the monitor is a real-time thread, and whoever 
 	CHECK_AFTER(5 * MS, thread->fifo);
 }
 
+static u64 monitor_cpus(void)
+{
+	u64 cpus;
+
+	switch_off_and_on();
+	cpus = node_of(0)->life.thread->cpus.bits;
+	/* Nor does a pass change what was set by hand. */
+	node_of(0)->life.thread->cpus.bits = 1;
+	run(20 * MS);
+	CHECK_EQ(node_of(0)->life.thread->cpus.bits, 1);
+	return cpus;
+}
+
+BOTH(monitors_are_near_their_device,
+     "the monitor of a device with a NUMA node may use the CPUs of that but for isolated ones, or all where there is no other; set by hand it stays there")
+{
+	low_runs(hws);
+	CHECK_EQ(monitor_cpus(), ~0ULL);
+	world.dev.numa_node = 1;
+	CHECK_EQ(monitor_cpus(), 0xff00);
+	shim_not_isolated.bits = ~0x0f00ULL;
+	CHECK_EQ(monitor_cpus(), 0xf000);
+	shim_not_isolated.bits = ~0xff00ULL;
+	CHECK_EQ(monitor_cpus(), ~0ULL);
+}
+
 /* The fake refuses a real-time thread that yields for longer and does not sleep. */
 TEST(long_waits_yield_the_cpu, "while a runlist takes long the monitor sleeps, and stays a real-time thread: no program's time slice comes before the queues")
 {

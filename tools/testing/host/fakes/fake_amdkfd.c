@@ -1322,6 +1322,7 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 	world.nr_allocated = shim_allocated;
 	kfd_gpreempt_init();
 	world.adev = (struct amdgpu_device){ .dev = &world.dev, .reset_domain = &world.reset_domain, .gc_version = IP_VERSION(9, 4, 2) };
+	world.dev.numa_node = NUMA_NO_NODE;
 	world.adev.gfx.mec.num_pipe_per_mec = world.adev.gfx.mec.num_queue_per_pipe = 8;
 	world.adev.mman.bdev.adev = &world.adev;
 	mutex_init(&world.reset_domain.sem.lock);

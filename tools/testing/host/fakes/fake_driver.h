@@ -110,7 +110,9 @@ struct mqd_manager;
 
 struct device {
 	struct kobject kobj;
+	int numa_node;
 };
+static inline int dev_to_node(const struct device *dev) { return dev->numa_node; }
 extern struct device *kfd_device;
 struct amdgpu_reset_domain {
 	struct rw_semaphore sem;

@@ -333,7 +333,26 @@ static void make_fiber(struct task_struct *task)
 	task->fiber = fiber;
 }
 
-struct task_struct *kthread_create(int (*fn)(void *data), void *data, const char *name, ...)
+/* As with isolcpus= */
+struct cpumask shim_not_isolated = { ~0ULL };
+
+const struct cpumask *cpumask_of_node(int nid)
+{
+	static struct cpumask nodes[8];
+
+	BUG_ON(nid < 0 || nid >= 8);
+	nodes[nid].bits = 0xffULL << 8 * nid;
+	return &nodes[nid];
+}
+
+int set_cpus_allowed_ptr(struct task_struct *task, const struct cpumask *mask)
+{
+	BUG_ON(!mask->bits);
+	task->cpus = *mask;
+	return 0;
+}
+
+struct task_struct *kthread_create_on_node(int (*fn)(void *data), void *data, int nid, const char *name, ...)
 {
 	struct task_struct *task = shim_alloc(sizeof(*task));
 
@@ -345,6 +364,8 @@ struct task_struct *kthread_create(int (*fn)(void *data), void *data, const char
 	task->fn = fn;
 	task->data = data;
 	task->state = TASK_IDLE;
+	task->cpus.bits = ~0ULL;
+	task->cpus_ptr = &task->cpus;
 	pthread_mutex_lock(&big);
 	task->next = tasks->next;
 	tasks->next = task;
@@ -418,9 +439,13 @@ void mutex_destroy(struct mutex *lock)
 	BUG_ON(lock->owner);
 }
 
+void (*shim_at_lock)(const struct mutex *lock);
+
 void mutex_lock(struct mutex *lock)
 {
 	BUG_ON(READ_ONCE(lock->owner) == current);
+	if (shim_at_lock)
+		shim_at_lock(lock);
 	if (shim_free_running) {
 		pthread_mutex_lock(&lock->real);
 	} else if (lock->owner) {

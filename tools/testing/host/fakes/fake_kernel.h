@@ -118,6 +118,7 @@ typedef struct { int counter; } atomic_t;
 typedef struct { s64 counter; } atomic64_t;
 #define atomic_inc(a)		((void)__atomic_add_fetch(&(a)->counter, 1, __ATOMIC_RELAXED))
 #define atomic_read(a)		READ_ONCE((a)->counter)
+#define atomic_dec(a)		((void)__atomic_sub_fetch(&(a)->counter, 1, __ATOMIC_RELAXED))
 #define atomic64_dec(a)		((void)__atomic_sub_fetch(&(a)->counter, 1, __ATOMIC_RELAXED))
 #define atomic64_inc_return(a)	__atomic_add_fetch(&(a)->counter, 1, __ATOMIC_RELAXED)
 #define atomic64_inc(a)		((void)__atomic_add_fetch(&(a)->counter, 1, __ATOMIC_RELAXED))
@@ -197,6 +198,23 @@ static inline bool uid_eq(kuid_t a, kuid_t b) { return a.val == b.val; }
  * @waits_for: an object whose wakers are to wake it
  * @work: that it carries out; NULL: none, or one that is freed
  */
+/* A bit for each CPU; NUMA nodes have eight. */
+struct cpumask {
+	u64 bits;
+};
+typedef struct cpumask cpumask_var_t[1];
+#define HK_TYPE_DOMAIN	0
+extern struct cpumask shim_not_isolated;
+const struct cpumask *cpumask_of_node(int nid);
+static inline const struct cpumask *housekeeping_cpumask(int type) { return &shim_not_isolated; }
+static inline bool alloc_cpumask_var(cpumask_var_t *mask, gfp_t flags) { return true; }
+static inline void free_cpumask_var(cpumask_var_t mask) { }
+static inline bool cpumask_and(struct cpumask *to, const struct cpumask *a, const struct cpumask *b)
+{
+	to->bits = a->bits & b->bits;
+	return to->bits;
+}
+
 struct task_struct {
 	pid_t pid;
 	struct task_struct *group_leader;
@@ -226,6 +244,8 @@ struct task_struct {
 	bool started;
 	bool ended;
 	bool should_stop;
+	const struct cpumask *cpus_ptr;
+	struct cpumask cpus;
 };
 
 extern __thread struct task_struct *current;
@@ -247,7 +267,10 @@ extern bool shim_one_cpu;
 void schedule(void);
 int schedule_hrtimeout_range(ktime_t *expires, u64 slack_ns, int mode);
 int wake_up_process(struct task_struct *task);
-struct task_struct *kthread_create(int (*fn)(void *data), void *data, const char *name, ...);
+#define NUMA_NO_NODE	(-1)
+struct task_struct *kthread_create_on_node(int (*fn)(void *data), void *data, int nid, const char *name, ...);
+#define kthread_create(fn, data, ...)	kthread_create_on_node(fn, data, NUMA_NO_NODE, __VA_ARGS__)
+int set_cpus_allowed_ptr(struct task_struct *task, const struct cpumask *mask);
 int kthread_stop(struct task_struct *task);
 bool kthread_should_stop(void);
 static inline void set_user_nice(struct task_struct *task, int nice) { WRITE_ONCE(task->nice, nice); }
@@ -447,6 +470,8 @@ struct mutex {
 	struct task_struct *owner;
 };
 
+/* Told of each lock that is taken */
+extern void (*shim_at_lock)(const struct mutex *lock);
 #define DEFINE_MUTEX(name)	struct mutex name = { .real = PTHREAD_MUTEX_INITIALIZER }
 void mutex_init(struct mutex *lock);
 void mutex_destroy(struct mutex *lock);
