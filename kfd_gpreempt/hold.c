@@ -212,7 +212,7 @@ static int hold_count_one(struct gpreempt_queue *gq, void *arg)
 /*
  * Until every queue is saved. Looking takes a mutex, so it is not done as the condition of a wait.
  */
-static int hold_wait_until_off(struct hold_request *request, u32 timeout_ms)
+static int hold_await_off(struct hold_request *request, u32 timeout_ms)
 {
 	/* One more, because the first has begun already. */
 	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms) + 1;
@@ -238,6 +238,16 @@ static int hold_wait_until_off(struct hold_request *request, u32 timeout_ms)
 		if (left < 0)
 			return left;
 	}
+}
+
+static int hold_wait_until_off(struct hold_request *request, u32 timeout_ms)
+{
+	int r;
+
+	gpreempt_node_await();
+	r = hold_await_off(request, timeout_ms);
+	gpreempt_node_await_end();
+	return r;
 }
 
 /**

@@ -18,10 +18,11 @@ DEFINE_MUTEX(gpreempt_lock);
 
 /*
  * Woken when a monitor has acted, or has nothing to act on any more; gpreempt_node_passes() tells
- * that it was.
+ * that it was. Monitors of all nodes write both, so they do it for those alone who wait.
  */
 DECLARE_WAIT_QUEUE_HEAD(gpreempt_acted);
 static atomic_t passes;
+static atomic_t waiting;
 
 /*
  * Outermost lock: serialises everything that starts, stops, adds or removes nodes. Removing a node
@@ -282,12 +283,40 @@ bool gpreempt_node_enabled(u32 gpu_id)
  */
 void gpreempt_node_acted(void)
 {
+	/* Pairs with gpreempt_node_await(): either the caller sees what was done, or we see it. */
+	smp_mb();
+	if (likely(!atomic_read(&waiting)))
+		return;
 	atomic_inc(&passes);
 	wake_up_all(&gpreempt_acted);
 }
 
 /**
- * gpreempt_node_passes() - how often gpreempt_node_acted() was called
+ * gpreempt_node_await() - monitors are to tell when they have acted
+ *
+ * Before gpreempt_node_passes() is asked; gpreempt_node_await_end() ends it.
+ *
+ * Context: any.
+ */
+void gpreempt_node_await(void)
+{
+	atomic_inc(&waiting);
+	/* Pairs with gpreempt_node_acted(). */
+	smp_mb();
+}
+
+/**
+ * gpreempt_node_await_end() - one caller less that waits for monitors
+ *
+ * Context: any.
+ */
+void gpreempt_node_await_end(void)
+{
+	atomic_dec(&waiting);
+}
+
+/**
+ * gpreempt_node_passes() - how often gpreempt_node_acted() was called while a caller waited
  *
  * Return: their number, which may wrap
  */

@@ -267,9 +267,9 @@ int gpreempt_priority_change_queue(struct gpreempt_queue *gq, gpreempt_setting_f
 	r = fn(&setting, arg);
 	if (r)
 		return r;
-	spin_lock(&settings_spinlock);
+	spin_lock(&gq->priority.lock);
 	gq->priority.setting = setting;
-	spin_unlock(&settings_spinlock);
+	spin_unlock(&gq->priority.lock);
 	gpreempt_node_nudge(gq->gn);
 	return 0;
 }
@@ -608,9 +608,9 @@ static bool priority_derive_overrides(const struct gpreempt_process *process,
 	bool hinted;
 	s32 before;
 
-	spin_lock(&settings_spinlock);
+	spin_lock(&gq->priority.lock);
 	setting = gq->priority.setting;
-	spin_unlock(&settings_spinlock);
+	spin_unlock(&gq->priority.lock);
 	WRITE_ONCE(gq->priority.source,
 		   gpreempt_priority_apply(&process->priority.overrides,
 					   &process->priority.inherited, &setting,
@@ -671,6 +671,17 @@ u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq
 	    !process->policy.opt_out && gpreempt_mqd_priority_stale(gq))
 		found |= GPREEMPT_DERIVED_MQD;
 	return found;
+}
+
+/**
+ * gpreempt_priority_init_queue() - a queue is about to be registered
+ * @gq: the queue, new
+ *
+ * Context: any.
+ */
+void gpreempt_priority_init_queue(struct gpreempt_queue *gq)
+{
+	spin_lock_init(&gq->priority.lock);
 }
 
 /**

@@ -3,6 +3,7 @@
 #ifndef GPREEMPT_PRIORITY_H
 #define GPREEMPT_PRIORITY_H
 
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include "uapi/linux/kfd_gpreempt.h"
@@ -84,9 +85,11 @@ struct gpreempt_queue_priority {
 	enum gpreempt_source source;
 	/** @derived: its priority has been derived; the monitor's alone */
 	bool derived;
+	/** @lock: keeps @setting for its monitor, which shares it with no other one */
+	spinlock_t lock;
 	/**
-	 * @setting: what was set for it from outside; written under gpreempt_lock and the spinlock
-	 * of priority.c, read under either
+	 * @setting: what was set for it from outside; written under gpreempt_lock and @lock, read
+	 * under either
 	 */
 	struct gpreempt_setting setting;
 };
@@ -120,6 +123,7 @@ enum gpreempt_source gpreempt_priority_apply(const struct gpreempt_overrides *ov
 					     bool *explicit_priority);
 void gpreempt_priority_exit(void);
 bool gpreempt_priority_reniced(struct gpreempt_node *gn);
+void gpreempt_priority_init_queue(struct gpreempt_queue *gq);
 void gpreempt_priority_asked(struct gpreempt_queue *gq, bool trusted);
 u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_ns);
 

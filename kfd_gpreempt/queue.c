@@ -159,6 +159,7 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 	gq->q = q;
 	gpreempt_backend_init_queue(gq);
 	gpreempt_hold_init_queue(gq);
+	gpreempt_priority_init_queue(gq);
 	gpreempt_priority_asked(gq, trusted);
 	/* To be shown until the monitor has derived it. */
 	gq->policy.set.priority = gq->priority.kfd;

@@ -147,6 +147,71 @@ BOTH(slow_device_delays_its_own_node, "while a pass waits for one device, the ot
 	CHECK_AFTER(600 * MS, preempted(lows[0]) && !on_device(lows[0]));
 }
 
+#define MAX_LOCKS	64
+static const struct mutex *taken[2][MAX_LOCKS];
+static u32 nr_taken[2];
+
+/* What a monitor takes, but for what RCU is made of here */
+static void note_lock(const struct mutex *lock)
+{
+	u32 i, k;
+
+	if (lock == &shim_rcu.lock)
+		return;
+	for (i = 0; i < 2; i++) {
+		if (current != READ_ONCE(node_of(i)->life.thread))
+			continue;
+		for (k = 0; k < nr_taken[i] && taken[i][k] != lock; k++)
+			;
+		if (k < nr_taken[i])
+			continue;
+		CHECK(nr_taken[i] < MAX_LOCKS);
+		taken[i][nr_taken[i]++] = lock;
+	}
+}
+
+/* Of which these two are nodes: locks of the driver's */
+static bool is_of_the_device(const struct mutex *lock)
+{
+	return lock == &world.slot_lock || lock == &world.index_lock || lock == &world.reset_domain.sem.lock;
+}
+
+BOTH(passes_share_no_lock, "monitors of two nodes that sample, derive priorities, decide, preempt and resume take no lock in common, and wake nobody where nobody waits")
+{
+	struct sim_queue *lows[2], *highs[2];
+	unsigned int passes;
+	u32 i;
+
+	world_on_nodes(hws, 2);
+	for (i = 0; i < 2; i++) {
+		world.nodes[i].nr_wave_slots = 1;
+		lows[i] = add_queue_to(add_process(10), i, NORMAL);
+		highs[i] = add_queue_to(add_process(0), i, NORMAL);
+		lows[i]->kernel_ns = 30 * MS;
+		highs[i]->kernel_ns = 3 * MS;
+		submit(lows[i], 40);
+	}
+	set("gpreempt_overhead_pct", "0");
+	passes = gpreempt_node_passes();
+	shim_at_lock = note_lock;
+	EACH(k, 4, "request %u: ", k) {
+		run(40 * MS);
+		submit(highs[0], 1);
+		submit(highs[1], 1);
+		run(40 * MS);
+	}
+	shim_at_lock = NULL;
+	for (i = 0; i < 2; i++) {
+		CHECK(atomic64_read(&node_of(i)->stats.preemptions) >= 2);
+		CHECK(atomic64_read(&node_of(i)->stats.resumes) >= 2);
+	}
+	CHECK(nr_taken[0] > 2 && nr_taken[1] > 2);
+	EACH(k, nr_taken[0], "lock %u of %u: ", k, nr_taken[0])
+		for (i = 0; i < nr_taken[1]; i++)
+			CHECK(taken[0][k] != taken[1][i] || is_of_the_device(taken[0][k]));
+	CHECK_EQ(gpreempt_node_passes(), passes);
+}
+
 TEST(a_node_less, "where there was no memory for one node, the other one is scheduled, and queues of the first are left alone")
 {
 	world_make(true, 1, 2);
