@@ -45,6 +45,17 @@ static void add(json_object *o, const char *name, json_object *value)
 	json_object_object_add(o, name, value);
 }
 
+/* json-c of an EL8 has no unsigned numbers of 64 bits. */
+static json_object *number(uint64_t value)
+{
+	char digits[24];
+
+	if (value <= INT64_MAX)
+		return json_object_new_int64((int64_t)value);
+	snprintf(digits, sizeof(digits), "%" PRIu64, value);
+	return json_object_new_double_s((double)value, digits);
+}
+
 static json_object *answer(int status)
 {
 	json_object *o = json_object_new_object();
@@ -101,13 +112,13 @@ static bool number_of(json_object *request, const char *name, int64_t least, int
 
 static const char *state_of(const struct client *c)
 {
-	if (c->sched.relief)
+	if (c->relief)
 		return "relief";
 	if (c->held)
 		return "held";
 	if (c->seen.fixed || c->error)
 		return "fixed";
-	return c->sched.wants ? "active" : c->seen.off ? "elsewhere" : "idle";
+	return c->wants ? "active" : c->seen.off ? "elsewhere" : "idle";
 }
 
 static json_object *json_of_client(const struct client *c)
@@ -118,7 +129,7 @@ static json_object *json_of_client(const struct client *c)
 	add(o, "state", json_object_new_string(state_of(c)));
 	add(o, "queues", json_object_new_int64(c->seen.queues));
 	add(o, "holds", json_object_new_int64(c->holds));
-	add(o, "ran_us", json_object_new_int64(c->sched.ran_ns / NS_PER_US));
+	add(o, "ran_us", json_object_new_int64(c->ran_ns / NS_PER_US));
 	return o;
 }
 
@@ -131,6 +142,7 @@ static json_object *json_of_process(const struct engine *e, const struct process
 	add(o, "uid", json_object_new_int64(process->uid));
 	add(o, "priority", json_object_new_int(process->priority));
 	add(o, "weight", json_object_new_int64(process->weight));
+	add(o, "job", number(process->job));
 	for (i = 0; i < e->nr_nodes; i++)
 		for (k = 0; k < e->nodes[i]->nr_clients; k++)
 			if (e->nodes[i]->clients[k]->process == process)

@@ -4,7 +4,8 @@
  *
  * The kernel tells what becomes of queues, not that work comes or is done: that is looked for, as often as it can matter. A process that is
  * held counts as one with work, since only one with work is ever taken off. A hold is of a process on a node, so that it costs one pass of
- * the hardware, whatever number of queues it has.
+ * the hardware, whatever number of queues it has. What is decided about is a party: that, or a job. A job has work while one of its processes
+ * has some, for the others wait for that one; off the device are those that work.
  */
 #include "gpreemptd.h"
 
@@ -152,7 +153,6 @@ static void give_back(struct engine *e, struct client *c)
 
 static void drop_client(struct node *node, size_t i)
 {
-	sched_forget(&node->sched, &node->clients[i]->sched);
 	free(node->clients[i]);
 	node->nr_clients--;
 	memmove(&node->clients[i], &node->clients[i + 1], (node->nr_clients - i) * sizeof(node->clients[0]));
@@ -163,6 +163,19 @@ static void drop_node(struct engine *e, size_t i)
 	free(e->nodes[i]);
 	e->nr_nodes--;
 	memmove(&e->nodes[i], &e->nodes[i + 1], (e->nr_nodes - i) * sizeof(e->nodes[0]));
+}
+
+/* The policy's part comes first in it. */
+static struct party *party_at(const struct engine *e, size_t i)
+{
+	return (struct party *)e->parties[i];
+}
+
+static void drop_party(struct engine *e, size_t i)
+{
+	free(party_at(e, i));
+	e->nr_parties--;
+	memmove(&e->parties[i], &e->parties[i + 1], (e->nr_parties - i) * sizeof(e->parties[0]));
 }
 
 /**
@@ -200,8 +213,12 @@ void engine_exit(struct engine *e)
 		engine_remove(e, e->processes[0]);
 	while (e->nr_nodes)
 		drop_node(e, 0);
+	while (e->nr_parties)
+		drop_party(e, 0);
 	free(e->nodes);
+	free(e->parties);
 	e->nodes = NULL;
+	e->parties = NULL;
 }
 
 static struct node *node_of(struct engine *e, uint32_t gpu_id)
@@ -212,6 +229,8 @@ static struct node *node_of(struct engine *e, uint32_t gpu_id)
 	for (i = 0; i < e->nr_nodes; i++)
 		if (e->nodes[i]->gpu_id == gpu_id)
 			return e->nodes[i];
+	if (e->nr_nodes == SCHED_MAX_NODES)
+		return NULL;
 	grown = realloc(e->nodes, (e->nr_nodes + 1) * sizeof(*grown));
 	if (!grown)
 		return NULL;
@@ -258,7 +277,42 @@ static void take_in(struct seen *seen, const struct gpreempt_queue_info *q)
 	}
 }
 
-/* What was found, for the policy. */
+/* NULL: no memory. */
+static struct party *party_of(struct engine *e, const struct process *process)
+{
+	struct sched_client **grown;
+	struct party *party;
+	size_t i;
+
+	for (i = 0; process->job && i < e->nr_parties; i++)
+		if (party_at(e, i)->job == process->job && party_at(e, i)->uid == process->uid)
+			return party_at(e, i);
+	grown = realloc(e->parties, (e->nr_parties + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	e->parties = grown;
+	party = calloc(1, sizeof(*party));
+	if (!party)
+		return NULL;
+	party->job = process->job;
+	party->uid = process->uid;
+	e->parties[e->nr_parties++] = &party->sched;
+	return party;
+}
+
+/* Into its job, or out of it. */
+static void join(struct engine *e, struct client *c)
+{
+	struct party *party;
+
+	if (c->party && c->party->job == c->process->job && c->party->uid == c->process->uid)
+		return;
+	party = party_of(e, c->process);
+	if (party)
+		c->party = party;
+}
+
+/* What was found. */
 static void conclude(struct client *c, uint64_t now_ns)
 {
 	bool was_idle = c->idle;
@@ -274,21 +328,56 @@ static void conclude(struct client *c, uint64_t now_ns)
 	if (!c->idle)
 		c->active_ns = now_ns;
 	/* Looks may be further apart than that: one that falls into a runlist proves nothing. */
-	c->sched.wants = c->active_ns && (now_ns - c->active_ns < LINGER_NS || (!was_idle && !c->seen.off));
-	c->sched.relief = c->held && c->seen.relieved;
-	c->sched.priority = c->process->priority;
-	c->sched.weight = c->process->weight;
+	c->wants = c->active_ns && (now_ns - c->active_ns < LINGER_NS || (!was_idle && !c->seen.off));
+	c->relief = c->held && c->seen.relieved;
 }
 
-static int look_at_queues(struct engine *e, uint64_t now_ns)
+/*
+ * A client's part in what the policy is told of its party. The least of the processes' priorities and weights: a user may put a process
+ * beside one to which an administrator has given more.
+ */
+static void contribute(const struct client *c, size_t node)
 {
-	struct gpreempt_target all = gpreempt_target_all();
-	struct gpreempt_queue_info *queues;
-	size_t n, k;
-	int i, nr = gpreempt_list_queues(e->g, &all, &queues);
+	struct party *party = c->party;
+	struct sched_client *s = &party->sched;
+	bool first = !s->nodes;
 
-	if (nr < 0)
-		return nr;
+	s->nodes |= 1ull << node;
+	s->wants |= c->wants;
+	s->relief |= c->relief;
+	if (first || c->process->priority < s->priority)
+		s->priority = c->process->priority;
+	if (first || c->process->weight < s->weight)
+		s->weight = c->process->weight;
+	if (c->active_ns > party->active_ns)
+		party->active_ns = c->active_ns;
+}
+
+/* Those without a client go. */
+static void sum_up(struct engine *e)
+{
+	size_t i, k;
+
+	for (i = 0; i < e->nr_parties; i++) {
+		e->parties[i]->nodes = 0;
+		e->parties[i]->wants = false;
+		e->parties[i]->relief = false;
+	}
+	for (i = 0; i < e->nr_nodes; i++)
+		for (k = 0; k < e->nodes[i]->nr_clients; k++)
+			contribute(e->nodes[i]->clients[k], i);
+	for (i = e->nr_parties; i-- > 0;)
+		if (!e->parties[i]->nodes)
+			drop_party(e, i);
+}
+
+static void take_in_all(struct engine *e, const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr)
+{
+	size_t n, k;
+	int i;
+
+	for (n = 0; n < e->nr_processes; n++)
+		e->processes[n]->job = 0;
 	for (n = 0; n < e->nr_nodes; n++)
 		for (k = 0; k < e->nodes[n]->nr_clients; k++)
 			e->nodes[n]->clients[k]->seen = (struct seen){ 0 };
@@ -297,15 +386,32 @@ static int look_at_queues(struct engine *e, uint64_t now_ns)
 		struct node *node = process ? node_of(e, queues[i].gpu_id) : NULL;
 		struct client *c = node ? client_of(node, process) : NULL;
 
-		if (c)
-			take_in(&c->seen, &queues[i]);
+		if (!c)
+			continue;
+		process->job = jobs[i];
+		join(e, c);
+		take_in(&c->seen, &queues[i]);
 	}
+}
+
+static int look_at_queues(struct engine *e, uint64_t now_ns)
+{
+	struct gpreempt_target all = gpreempt_target_all();
+	struct gpreempt_queue_info *queues;
+	uint64_t *jobs;
+	size_t n, k;
+	int nr = gpreempt_list_jobs(e->g, &all, &queues, &jobs);
+
+	if (nr < 0)
+		return nr;
+	take_in_all(e, queues, jobs, nr);
 	free(queues);
+	free(jobs);
 	for (n = e->nr_nodes; n-- > 0;) {
 		struct node *node = e->nodes[n];
 
 		for (k = node->nr_clients; k-- > 0;) {
-			if (node->clients[k]->seen.queues)
+			if (node->clients[k]->seen.queues && node->clients[k]->party)
 				conclude(node->clients[k], now_ns);
 			else
 				drop_client(node, k);
@@ -313,13 +419,20 @@ static int look_at_queues(struct engine *e, uint64_t now_ns)
 		if (!node->nr_clients)
 			drop_node(e, n);
 	}
+	sum_up(e);
 	return 0;
+}
+
+/* Has it work, and is its party to be off? */
+static bool is_to_leave(const struct client *c)
+{
+	return c->party->sched.off && c->wants;
 }
 
 /* It is to be off the device and is not, or not with all queues that work. */
 static bool has_to_be_held(const struct client *c, uint64_t now_ns)
 {
-	return c->sched.off && !c->seen.fixed && (!c->held || c->seen.loose) && now_ns >= c->retry_ns;
+	return is_to_leave(c) && !c->seen.fixed && (!c->held || c->seen.loose) && now_ns >= c->retry_ns;
 }
 
 static void hold(struct engine *e, struct client *c, uint64_t now_ns)
@@ -345,17 +458,19 @@ static void hold(struct engine *e, struct client *c, uint64_t now_ns)
 	c->error = error;
 }
 
-/* First off, then on: otherwise both would be on the device for a moment. */
-static void act(struct engine *e, struct node *node, uint64_t now_ns)
+/* First off, then on, on all nodes: otherwise two would be on a device for a moment, or a job on one and not yet on another. */
+static void act(struct engine *e, uint64_t now_ns)
 {
-	size_t i;
+	size_t n, i;
 
-	for (i = 0; i < node->nr_clients; i++)
-		if (has_to_be_held(node->clients[i], now_ns))
-			hold(e, node->clients[i], now_ns);
-	for (i = 0; i < node->nr_clients; i++)
-		if (!node->clients[i]->sched.off)
-			give_back(e, node->clients[i]);
+	for (n = 0; n < e->nr_nodes; n++)
+		for (i = 0; i < e->nodes[n]->nr_clients; i++)
+			if (has_to_be_held(e->nodes[n]->clients[i], now_ns))
+				hold(e, e->nodes[n]->clients[i], now_ns);
+	for (n = 0; n < e->nr_nodes; n++)
+		for (i = 0; i < e->nodes[n]->nr_clients; i++)
+			if (!is_to_leave(e->nodes[n]->clients[i]))
+				give_back(e, e->nodes[n]->clients[i]);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -363,31 +478,53 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* How soon a change on this node can matter. */
-static uint64_t pace(const struct engine *e, const struct node *node, uint64_t now_ns)
+/* How soon a change can matter: is there a node with two parties, or with two that have worked? */
+static uint64_t pace(const struct engine *e, uint64_t now_ns)
 {
-	size_t i, recent = 0;
-
-	if (node->nr_clients < 2)
-		return SCHED_NEVER;
-	for (i = 0; i < node->nr_clients; i++)
-		recent += node->clients[i]->active_ns && now_ns - node->clients[i]->active_ns < RECENT_NS;
-	return recent > 1 ? e->values[POLL_US] * NS_PER_US : e->values[INTERVAL_MS] * NS_PER_MS;
-}
-
-static uint64_t look_at_node(struct engine *e, struct node *node, uint64_t now_ns)
-{
-	struct sched_client *clients[MAX_PROCESSES];
-	uint64_t next_ns;
+	uint64_t all = 0, shared = 0, recent = 0, contested = 0;
 	size_t i;
 
-	for (i = 0; i < node->nr_clients; i++)
-		clients[i] = &node->clients[i]->sched;
-	node->sched.policy = e->policy;
-	node->sched.slice_ns = e->values[SLICE_US] * NS_PER_US;
-	next_ns = sched_look(&node->sched, clients, node->nr_clients, now_ns);
-	act(e, node, now_ns);
-	return earlier(next_ns, pace(e, node, now_ns));
+	for (i = 0; i < e->nr_parties; i++) {
+		const struct party *party = party_at(e, i);
+
+		shared |= all & party->sched.nodes;
+		all |= party->sched.nodes;
+		if (!party->active_ns || now_ns - party->active_ns >= RECENT_NS)
+			continue;
+		contested |= recent & party->sched.nodes;
+		recent |= party->sched.nodes;
+	}
+	if (contested)
+		return e->values[POLL_US] * NS_PER_US;
+	return shared ? e->values[INTERVAL_MS] * NS_PER_MS : SCHED_NEVER;
+}
+
+/* Time on the device: @passed_ns of it before the decision, and who has it now. */
+static void account(struct engine *e, uint64_t passed_ns)
+{
+	size_t n, i;
+
+	for (n = 0; n < e->nr_nodes; n++) {
+		for (i = 0; i < e->nodes[n]->nr_clients; i++) {
+			struct client *c = e->nodes[n]->clients[i];
+
+			if (c->ran)
+				c->ran_ns += passed_ns;
+			c->ran = c->wants && (!c->party->sched.off || c->relief);
+		}
+	}
+}
+
+static uint64_t decide(struct engine *e, uint64_t now_ns)
+{
+	uint64_t next_ns, before_ns = e->sched.looked_ns;
+
+	e->sched.policy = e->policy;
+	e->sched.slice_ns = e->values[SLICE_US] * NS_PER_US;
+	next_ns = sched_look(&e->sched, e->parties, e->nr_parties, now_ns);
+	account(e, now_ns - before_ns);
+	act(e, now_ns);
+	return earlier(next_ns, pace(e, now_ns));
 }
 
 /**
@@ -400,7 +537,6 @@ static uint64_t look_at_node(struct engine *e, struct node *node, uint64_t now_n
 uint64_t engine_look(struct engine *e, uint64_t now_ns)
 {
 	uint64_t next_ns;
-	size_t i;
 	int error;
 
 	/* A process that is alone is in no other's way, and need not be looked for. */
@@ -413,11 +549,7 @@ uint64_t engine_look(struct engine *e, uint64_t now_ns)
 		say("queues cannot be listed: %s", strerror(-error));
 	e->list_error = error;
 	next_ns = e->nr_processes < 2 ? SCHED_NEVER : SCAN_NS;
-	if (error)
-		return next_ns;
-	for (i = 0; i < e->nr_nodes; i++)
-		next_ns = earlier(next_ns, look_at_node(e, e->nodes[i], now_ns));
-	return next_ns;
+	return error ? next_ns : earlier(next_ns, decide(e, now_ns));
 }
 
 /**

@@ -82,25 +82,47 @@ struct seen {
 };
 
 /**
- * struct client - a process on a node
+ * struct party - what is decided about as one: a process on a node, or a job on all of its nodes
  * @sched: what the policy knows of it
+ * @job: id of the job; 0: it is none
+ * @uid: the job's processes are this user's, for each user has ids of its own
+ * @active_ns: when one of its processes was last seen to have work; 0: never
+ */
+struct party {
+	struct sched_client sched;
+	uint64_t job;
+	uid_t uid;
+	uint64_t active_ns;
+};
+
+/**
+ * struct client - a process on a node
+ * @party: what it belongs to
  * @process: the process
  * @gpu_id: the node
  * @seen: what the last look found
  * @active_ns: when it was last seen to have work; 0: never
  * @idle: the last look found none
+ * @wants: it has work, on the device or held
+ * @relief: it runs although we hold it
+ * @ran: it had the device since the last look
+ * @ran_ns: time on the device with work
  * @held: we hold it
  * @retry_ns: it could not be held; not to be tried again before this
  * @error: why, negative errno; 0: it could
  * @holds: how often it was taken off the device
  */
 struct client {
-	struct sched_client sched;
+	struct party *party;
 	struct process *process;
 	uint32_t gpu_id;
 	struct seen seen;
 	uint64_t active_ns;
 	bool idle;
+	bool wants;
+	bool relief;
+	bool ran;
+	uint64_t ran_ns;
 	bool held;
 	uint64_t retry_ns;
 	int error;
@@ -111,10 +133,11 @@ struct client {
  * struct process - a process that was registered
  * @pid: its pid
  * @pidfd: readable when it has ended
- * @uid: the client'sse it is
+ * @uid: whose it is
  * @privileged: an administrator registered it
  * @priority: larger is more urgent
  * @weight: share under SCHED_FAIR
+ * @job: id of its job, as the last look found it; 0: none, or it has no queue
  */
 struct process {
 	pid_t pid;
@@ -123,18 +146,17 @@ struct process {
 	bool privileged;
 	int priority;
 	unsigned int weight;
+	uint64_t job;
 };
 
 /**
  * struct node - a node on which a registered process has queues
  * @gpu_id: which
- * @sched: who has it
  * @clients: by the order in which they were first seen
  * @nr_clients: their number
  */
 struct node {
 	uint32_t gpu_id;
-	struct sched sched;
 	struct client *clients[MAX_PROCESSES];
 	size_t nr_clients;
 };
@@ -142,6 +164,7 @@ struct node {
 /**
  * struct engine - the scheduler
  * @policy: of all nodes
+ * @sched: when it last decided
  * @values: of the settings
  * @g: the kernel's side; NULL as long as no process is registered: an open device keeps the driver
  *	loaded
@@ -149,6 +172,8 @@ struct node {
  * @nr_processes: their number
  * @nodes: where they have queues
  * @nr_nodes: their number
+ * @parties: their clients', in the order in which the policy has brought them
+ * @nr_parties: their number
  * @looked_ns: time of the last look
  * @looks: how many there were
  * @failures: FAILED events
@@ -156,12 +181,15 @@ struct node {
  */
 struct engine {
 	enum sched_policy policy;
+	struct sched sched;
 	uint64_t values[NR_SETTINGS];
 	struct gpreempt *g;
 	struct process *processes[MAX_PROCESSES];
 	size_t nr_processes;
 	struct node **nodes;
 	size_t nr_nodes;
+	struct sched_client **parties;
+	size_t nr_parties;
 	uint64_t looked_ns;
 	uint64_t looks;
 	uint64_t failures;

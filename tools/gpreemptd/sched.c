@@ -2,115 +2,227 @@
 /*
  * sched.c - the policies of gpreemptd
  *
- * Under all of them but SCHED_HPF one client has the device at a time: time is then what it gets, whatever its kernels occupy. A client
- * without work is never told to leave: nothing is gained by it, and its next packet would find it gone.
+ * Under all of them but SCHED_HPF one client has a node at a time: time is then what it gets, whatever its kernels occupy. A client without
+ * work is never told to leave: nothing is gained by it, and its next packet would find it gone. A client on several nodes has all of them or
+ * none: on some of them its kernels would only wait for those on the others.
  */
 #include "sched.h"
 
 #include <strings.h>
 
-/* Time since the last look, to those who had the device. */
+/* Time since the last look, to those who had their nodes. */
 static void account(const struct sched *s, struct sched_client *const *clients, size_t nr, uint64_t now_ns)
 {
+	size_t i;
+
+	for (i = 0; i < nr && s->looked_ns; i++)
+		if (clients[i]->ran)
+			clients[i]->virtual_ns += (now_ns - s->looked_ns) * SCHED_WEIGHT_NORMAL / clients[i]->weight;
+}
+
+static unsigned int first_of(uint64_t nodes)
+{
+	return (unsigned int)__builtin_ctzll(nodes);
+}
+
+/* Nodes that clients with work connect: @group: of each node, all of those. */
+static void find_groups(struct sched_client *const *clients, size_t nr, uint64_t group[SCHED_MAX_NODES])
+{
+	uint64_t left, all;
+	size_t i;
+
+	for (i = 0; i < SCHED_MAX_NODES; i++)
+		group[i] = 1ull << i;
+	for (i = 0; i < nr; i++) {
+		/* One bit connects nothing. */
+		if (!clients[i]->wants || !(clients[i]->nodes & (clients[i]->nodes - 1)))
+			continue;
+		for (all = 0, left = clients[i]->nodes; left; left &= left - 1)
+			all |= group[first_of(left)];
+		for (left = all; left; left &= left - 1)
+			group[first_of(left)] = all;
+	}
+}
+
+/*
+ * Of neighbours that want their nodes one has had the least, and that counts as nothing: so time without work earns no credit, and nodes
+ * that a job begins to connect count from the same.
+ */
+static void level(struct sched_client *const *clients, size_t nr)
+{
+	uint64_t group[SCHED_MAX_NODES], least_ns[SCHED_MAX_NODES];
+	size_t i;
+
+	find_groups(clients, nr, group);
+	for (i = 0; i < SCHED_MAX_NODES; i++)
+		least_ns[i] = SCHED_NEVER;
+	for (i = 0; i < nr; i++) {
+		uint64_t *least = &least_ns[first_of(group[first_of(clients[i]->nodes)])];
+
+		if (clients[i]->wants && clients[i]->virtual_ns < *least)
+			*least = clients[i]->virtual_ns;
+	}
+	for (i = 0; i < nr; i++) {
+		uint64_t least = least_ns[first_of(group[first_of(clients[i]->nodes)])];
+
+		/* None wants: nobody gets ahead. */
+		if (least != SCHED_NEVER)
+			clients[i]->virtual_ns -= clients[i]->virtual_ns < least ? clients[i]->virtual_ns : least;
+	}
+}
+
+static bool comes_before(enum sched_policy policy, const struct sched_client *a, const struct sched_client *b)
+{
+	switch (policy) {
+	case SCHED_HPF:
+		return a->priority > b->priority;
+	case SCHED_FIFO:
+		return a->since_ns < b->since_ns;
+	case SCHED_FAIR:
+		if (a->virtual_ns != b->virtual_ns)
+			return a->virtual_ns < b->virtual_ns;
+		break;
+	default:
+		break;
+	}
+	return a->waits_ns < b->waits_ns;
+}
+
+/* The order changes little from one look to the next. Equals stay as they were. */
+static void sort(enum sched_policy policy, struct sched_client **clients, size_t nr)
+{
+	size_t i, k;
+
+	for (i = 1; i < nr; i++) {
+		struct sched_client *c = clients[i];
+
+		for (k = i; k && comes_before(policy, c, clients[k - 1]); k--)
+			clients[k] = clients[k - 1];
+		clients[k] = c;
+	}
+}
+
+static bool has_turns(enum sched_policy policy)
+{
+	return policy == SCHED_RR || policy == SCHED_FAIR;
+}
+
+/* Turns that are over; a client that begins to want waits from then on. */
+static void end_turns(const struct sched *s, struct sched_client *const *clients, size_t nr, uint64_t now_ns)
+{
+	uint64_t taken = 0;
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
 		struct sched_client *c = clients[i];
 
-		if (!c->ran || !s->looked_ns)
+		if (c->wants && !c->wanted)
+			c->since_ns = c->waits_ns = now_ns;
+		if (!c->ends_ns)
 			continue;
-		c->ran_ns += now_ns - s->looked_ns;
-		c->virtual_ns += (now_ns - s->looked_ns) * SCHED_WEIGHT_NORMAL / c->weight;
+		/* Two have turns on one node when a job got there: one of them goes on. */
+		if (has_turns(s->policy) && c->wants && now_ns < c->ends_ns && !(c->nodes & taken)) {
+			taken |= c->nodes;
+			continue;
+		}
+		c->ends_ns = 0;
+		c->waits_ns = now_ns;
 	}
 }
 
-/*
- * Time without work is no credit: a client that comes back starts where the one is that is furthest
- * behind.
+/**
+ * struct plan - nodes while turns are given
+ * @taken: those that a client has
+ * @ends_ns: when its turn ends, of each; of the others, what it may last at most
  */
-static void begin(struct sched_client *client, struct sched_client *const *clients, size_t nr, uint64_t now_ns)
+struct plan {
+	uint64_t taken;
+	uint64_t ends_ns[SCHED_MAX_NODES];
+};
+
+static void take(struct plan *plan, uint64_t nodes, uint64_t ends_ns)
 {
-	uint64_t least_ns = SCHED_NEVER;
+	plan->taken |= nodes;
+	for (; nodes; nodes &= nodes - 1)
+		plan->ends_ns[first_of(nodes)] = ends_ns;
+}
+
+/* When all of these nodes are free, or if they are, until when. */
+static uint64_t ends_of(const struct plan *plan, uint64_t nodes, bool taken)
+{
+	uint64_t ends_ns = taken ? 0 : SCHED_NEVER;
+
+	for (; nodes; nodes &= nodes - 1) {
+		uint64_t one_ns = plan->ends_ns[first_of(nodes)];
+
+		if (taken ? one_ns > ends_ns : one_ns < ends_ns)
+			ends_ns = one_ns;
+	}
+	return ends_ns;
+}
+
+/* A job waits until the last of its nodes is free: until then the others may be had, and no longer. */
+static void reserve(struct plan *plan, uint64_t nodes)
+{
+	uint64_t when_ns = ends_of(plan, nodes & plan->taken, true);
+
+	for (nodes &= ~plan->taken; nodes; nodes &= nodes - 1)
+		if (plan->ends_ns[first_of(nodes)] > when_ns)
+			plan->ends_ns[first_of(nodes)] = when_ns;
+}
+
+/* Returns when the first turn ends for which another client waits. */
+static uint64_t take_turns(struct sched *s, struct sched_client **clients, size_t nr, uint64_t now_ns)
+{
+	struct plan plan = { 0 };
+	uint64_t next_ns = SCHED_NEVER, ends_ns;
 	size_t i;
 
-	client->since_ns = now_ns;
+	for (i = 0; i < SCHED_MAX_NODES; i++)
+		plan.ends_ns[i] = SCHED_NEVER;
 	for (i = 0; i < nr; i++)
-		if (clients[i]->wants && clients[i]->wanted && clients[i]->virtual_ns < least_ns)
-			least_ns = clients[i]->virtual_ns;
-	if (least_ns != SCHED_NEVER && client->virtual_ns < least_ns)
-		client->virtual_ns = least_ns;
-}
-
-static bool comes_before(const struct sched *s, const struct sched_client *a, const struct sched_client *b)
-{
-	switch (s->policy) {
-	case SCHED_FIFO:
-		return a->since_ns < b->since_ns;
-	case SCHED_FAIR:
-		return a->virtual_ns < b->virtual_ns;
-	default:
-		return false;
-	}
-}
-
-/* From the one after whose turn it was, so that it is the last to be chosen among equals. */
-static const struct sched_client *choose(const struct sched *s, struct sched_client *const *clients, size_t nr)
-{
-	const struct sched_client *best = NULL;
-	size_t i, first = 0;
-
-	if (s->policy != SCHED_FIFO)
-		for (i = 0; i < nr; i++)
-			if (clients[i] == s->turn)
-				first = i + 1;
+		if (clients[i]->ends_ns)
+			take(&plan, clients[i]->nodes, clients[i]->ends_ns);
 	for (i = 0; i < nr; i++) {
-		const struct sched_client *c = clients[(first + i) % nr];
+		struct sched_client *c = clients[i];
 
-		if (c->wants && (!best || comes_before(s, c, best)))
-			best = c;
-	}
-	return best;
-}
-
-static bool turn_is_over(const struct sched *s, uint64_t now_ns)
-{
-	return !s->turn || !s->turn->wants || s->policy == SCHED_FIFO || now_ns - s->turn_began_ns >= s->slice_ns;
-}
-
-/* Returns when the turn ends. */
-static uint64_t take_turns(struct sched *s, struct sched_client *const *clients, size_t nr, uint64_t now_ns)
-{
-	bool others = false;
-	size_t i;
-
-	if (turn_is_over(s, now_ns)) {
-		s->turn = choose(s, clients, nr);
-		s->turn_began_ns = now_ns;
+		c->off = c->wants && !c->ends_ns && (c->nodes & plan.taken);
+		if (c->off) {
+			reserve(&plan, c->nodes);
+		} else if (c->wants && !c->ends_ns) {
+			ends_ns = ends_of(&plan, c->nodes, false);
+			if (has_turns(s->policy))
+				c->ends_ns = ends_ns < now_ns + s->slice_ns ? ends_ns : now_ns + s->slice_ns;
+			take(&plan, c->nodes, has_turns(s->policy) ? c->ends_ns : SCHED_NEVER);
+		}
 	}
 	for (i = 0; i < nr; i++) {
-		clients[i]->off = clients[i]->wants && clients[i] != s->turn;
-		others |= clients[i]->off;
+		ends_ns = clients[i]->off ? ends_of(&plan, clients[i]->nodes & plan.taken, true) : SCHED_NEVER;
+		next_ns = ends_ns < next_ns ? ends_ns : next_ns;
 	}
-	return others && s->policy != SCHED_FIFO ? s->turn_began_ns + s->slice_ns - now_ns : SCHED_NEVER;
+	return next_ns == SCHED_NEVER ? SCHED_NEVER : next_ns - now_ns;
 }
 
-static void highest_first(struct sched *s, struct sched_client *const *clients, size_t nr)
+/* Whoever is off because of a higher one keeps no lower one off its other nodes. */
+static void highest_first(struct sched_client *const *clients, size_t nr)
 {
-	const struct sched_client *highest = NULL;
+	uint64_t higher = 0, equal = 0;
 	size_t i;
 
-	s->turn = NULL;
-	for (i = 0; i < nr; i++)
-		if (clients[i]->wants && (!highest || clients[i]->priority > highest->priority))
-			highest = clients[i];
-	for (i = 0; i < nr; i++)
-		clients[i]->off = clients[i]->wants && clients[i]->priority < highest->priority;
+	for (i = 0; i < nr; i++) {
+		if (i && clients[i]->priority < clients[i - 1]->priority)
+			higher |= equal;
+		clients[i]->off = clients[i]->wants && (clients[i]->nodes & higher);
+		if (clients[i]->wants && !clients[i]->off)
+			equal |= clients[i]->nodes;
+	}
 }
 
 /**
  * sched_look() - who has to be off the device from now on
- * @s: the node
- * @clients: all of them, always in the same order; what is marked as in is up to date
+ * @s: the nodes
+ * @clients: all clients; what is marked as in is up to date. They are brought into the order in which they come first, and are to stay in it
+ *	until the next look
  * @nr: their number
  * @now_ns: the time, which never goes back
  *
@@ -118,17 +230,17 @@ static void highest_first(struct sched *s, struct sched_client *const *clients, 
  *
  * Return: after how many nanoseconds to look again although nothing has changed; SCHED_NEVER
  */
-uint64_t sched_look(struct sched *s, struct sched_client *const *clients, size_t nr, uint64_t now_ns)
+uint64_t sched_look(struct sched *s, struct sched_client **clients, size_t nr, uint64_t now_ns)
 {
 	uint64_t next_ns = SCHED_NEVER;
 	size_t i;
 
 	account(s, clients, nr, now_ns);
-	for (i = 0; i < nr; i++)
-		if (clients[i]->wants && !clients[i]->wanted)
-			begin(clients[i], clients, nr, now_ns);
+	level(clients, nr);
+	end_turns(s, clients, nr, now_ns);
+	sort(s->policy, clients, nr);
 	if (s->policy == SCHED_HPF)
-		highest_first(s, clients, nr);
+		highest_first(clients, nr);
 	else
 		next_ns = take_turns(s, clients, nr, now_ns);
 	for (i = 0; i < nr; i++) {
@@ -137,17 +249,6 @@ uint64_t sched_look(struct sched *s, struct sched_client *const *clients, size_t
 	}
 	s->looked_ns = now_ns;
 	return next_ns;
-}
-
-/**
- * sched_forget() - a client goes
- * @s: the node
- * @client: not in the next look any more
- */
-void sched_forget(struct sched *s, const struct sched_client *client)
-{
-	if (s->turn == client)
-		s->turn = NULL;
 }
 
 static const char *const names[] = {

@@ -69,17 +69,20 @@ struct gpreempt_target gpreempt_target_all(void)
 	return (struct gpreempt_target){ .scope = GPREEMPT_SCOPE_ALL };
 }
 
-int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues)
+int gpreempt_list_jobs(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues, uint64_t **jobs)
 {
 	(void)handle;
 	(void)target;
 	*queues = NULL;
+	*jobs = NULL;
 	if (fake.list_error)
 		return fake.list_error;
 	if (!fake.nr)
 		return 0;
 	*queues = malloc(fake.nr * sizeof(**queues));
+	*jobs = malloc(fake.nr * sizeof(**jobs));
 	memcpy(*queues, fake.queues, fake.nr * sizeof(**queues));
+	memcpy(*jobs, fake.jobs, fake.nr * sizeof(**jobs));
 	return (int)fake.nr;
 }
 
@@ -121,6 +124,7 @@ int gpreempt_resume(struct gpreempt *handle, const struct gpreempt_target *targe
 {
 	(void)handle;
 	fake.resumes++;
+	fake.holds_at_resume = fake.holds;
 	return each(target, false);
 }
 

@@ -10,20 +10,23 @@
 /**
  * struct fake - the kernel's side
  * @queues: that there are
+ * @jobs: the job of each; 0: none
  * @nr: their number
  * @open_error: of gpreempt_open()
- * @list_error: of gpreempt_list_queues()
+ * @list_error: of gpreempt_list_jobs()
  * @hold_error: of gpreempt_preempt()
  * @opened: handles that are open
  * @holds: calls of gpreempt_preempt()
  * @resumes: calls of gpreempt_resume()
+ * @holds_at_resume: @holds at the last of those
  * @timeout_ms: of the last hold
  * @flags: of the last hold
  * @event: what gpreempt_read_events() gives
  * @nr_events: how often
  */
 struct fake {
-	struct gpreempt_queue_info queues[16];
+	struct gpreempt_queue_info queues[80];
+	uint64_t jobs[80];
 	unsigned int nr;
 	int open_error;
 	int list_error;
@@ -31,6 +34,7 @@ struct fake {
 	int opened;
 	unsigned int holds;
 	unsigned int resumes;
+	unsigned int holds_at_resume;
 	unsigned int timeout_ms;
 	unsigned int flags;
 	struct gpreempt_event event;

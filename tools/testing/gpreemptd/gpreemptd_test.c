@@ -45,7 +45,7 @@ static void check(bool good, const char *text, int line)
 	printf("# %s, line %d: not so: %s\n", running, line, text);
 }
 
-#define MAX_TESTS	64
+#define MAX_TESTS	96
 
 static struct test {
 	const char *name;
@@ -59,14 +59,15 @@ static size_t nr_tests;
 	__attribute__((constructor)) static void name##_registers(void) { tests[nr_tests++] = (struct test){ #name, name }; } \
 	static void name(void)
 
-/* ---- policies: clients with work on a device that whoever is not off shares ---- */
+/* ---- policies: clients with work on devices that whoever is not off shares ---- */
 
 /**
- * struct world - a node and its clients
- * @sched: the node
- * @c: the clients
+ * struct world - nodes and their clients
+ * @sched: the nodes
+ * @c: the clients; each is on the first node alone, unless the test says otherwise
  * @list: pointers to them
  * @work_ns: what each has left to do
+ * @ran_ns: time that each had its nodes with work
  * @nr: their number
  * @now_ns: the time
  */
@@ -75,6 +76,7 @@ struct world {
 	struct sched_client c[MAX_CLIENTS];
 	struct sched_client *list[MAX_CLIENTS];
 	uint64_t work_ns[MAX_CLIENTS];
+	uint64_t ran_ns[MAX_CLIENTS];
 	size_t nr;
 	uint64_t now_ns;
 };
@@ -84,26 +86,44 @@ static struct world world(enum sched_policy policy, size_t nr)
 	struct world w = { .sched = { .policy = policy, .slice_ns = SLICE_NS }, .nr = nr, .now_ns = NS_PER_S };
 	size_t i;
 
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
+		w.c[i].nodes = 1;
 		w.c[i].weight = SCHED_WEIGHT_NORMAL;
+	}
 	return w;
 }
 
-/* One look, then the device works until the next one. */
+static bool is_on(const struct world *w, size_t i)
+{
+	return w->c[i].wants && !w->c[i].off;
+}
+
+static uint64_t at_most(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* One look, then the devices work until the next one. Who shares a device is slower. */
 static void step(struct world *w)
 {
-	size_t i, on = 0;
+	size_t i, k;
 
 	for (i = 0; i < w->nr; i++) {
-		w->list[i] = &w->c[i];
+		if (!w->list[i])
+			w->list[i] = &w->c[i];
 		w->c[i].wants = w->work_ns[i];
 	}
 	sched_look(&w->sched, w->list, w->nr, w->now_ns);
-	for (i = 0; i < w->nr; i++)
-		on += w->c[i].wants && !w->c[i].off;
-	for (i = 0; i < w->nr; i++)
-		if (w->c[i].wants && !w->c[i].off)
-			w->work_ns[i] -= w->work_ns[i] < STEP_NS / on ? w->work_ns[i] : STEP_NS / on;
+	for (i = 0; i < w->nr; i++) {
+		uint64_t sharing = 0;
+
+		if (!is_on(w, i))
+			continue;
+		for (k = 0; k < w->nr; k++)
+			sharing += is_on(w, k) && w->c[k].nodes & w->c[i].nodes;
+		w->ran_ns[i] += STEP_NS;
+		w->work_ns[i] -= at_most(w->work_ns[i], STEP_NS / sharing);
+	}
 	w->now_ns += STEP_NS;
 }
 
@@ -128,7 +148,7 @@ TEST(hpf_lower_yields_and_comes_back)
 	CHECK(w.c[0].off && !w.c[1].off);
 	run_for(&w, 10 * NS_PER_MS);
 	CHECK(!w.work_ns[1] && !w.c[0].off);
-	CHECK(w.c[1].ran_ns == 10 * NS_PER_MS);
+	CHECK(w.ran_ns[1] == 10 * NS_PER_MS);
 }
 
 TEST(hpf_equals_share)
@@ -187,22 +207,22 @@ TEST(rr_gives_everybody_the_same)
 	CHECK(w.c[0].off + w.c[1].off + w.c[2].off == 2);
 	run_for(&w, 300 * NS_PER_MS);
 	for (i = 0; i < 3; i++)
-		CHECK(w.c[i].ran_ns >= 95 * NS_PER_MS && w.c[i].ran_ns <= 106 * NS_PER_MS);
+		CHECK(w.ran_ns[i] >= 95 * NS_PER_MS && w.ran_ns[i] <= 106 * NS_PER_MS);
 }
 
 TEST(rr_turns_are_of_a_slice)
 {
 	struct world w = world(SCHED_RR, 2);
-	const struct sched_client *turn;
 	int turns = 0;
 	uint64_t end_ns;
+	bool off;
 
 	w.work_ns[0] = w.work_ns[1] = NS_PER_S;
 	step(&w);
-	turn = w.sched.turn;
+	off = w.c[0].off;
 	for (end_ns = w.now_ns + 100 * NS_PER_MS; w.now_ns < end_ns; step(&w)) {
-		turns += w.sched.turn != turn;
-		turn = w.sched.turn;
+		turns += w.c[0].off != off;
+		off = w.c[0].off;
 	}
 	CHECK(turns >= 19 && turns <= 20);
 }
@@ -215,7 +235,7 @@ TEST(a_turn_without_work_is_the_next_ones)
 	w.work_ns[1] = NS_PER_S;
 	run_for(&w, 2 * NS_PER_MS);
 	CHECK(!w.work_ns[0] && !w.c[1].off);
-	CHECK(w.c[1].ran_ns > 0);
+	CHECK(w.ran_ns[1] > 0);
 }
 
 TEST(fair_follows_weights)
@@ -225,8 +245,8 @@ TEST(fair_follows_weights)
 	w.c[0].weight = 300;
 	w.work_ns[0] = w.work_ns[1] = 10 * NS_PER_S;
 	run_for(&w, 2 * NS_PER_S);
-	CHECK(w.c[0].ran_ns * 100 >= 2 * NS_PER_S * 74 && w.c[0].ran_ns * 100 <= 2 * NS_PER_S * 76);
-	CHECK(w.c[1].ran_ns * 100 >= 2 * NS_PER_S * 24 && w.c[1].ran_ns * 100 <= 2 * NS_PER_S * 26);
+	CHECK(w.ran_ns[0] * 100 >= 2 * NS_PER_S * 74 && w.ran_ns[0] * 100 <= 2 * NS_PER_S * 76);
+	CHECK(w.ran_ns[1] * 100 >= 2 * NS_PER_S * 24 && w.ran_ns[1] * 100 <= 2 * NS_PER_S * 26);
 }
 
 TEST(time_without_work_is_no_credit)
@@ -238,10 +258,10 @@ TEST(time_without_work_is_no_credit)
 	run_for(&w, NS_PER_S);
 	w.work_ns[1] = NS_PER_S;
 	step(&w);
-	before_ns = w.c[0].ran_ns;
+	before_ns = w.ran_ns[0];
 	run_for(&w, 200 * NS_PER_MS);
-	CHECK(w.c[0].ran_ns - before_ns >= 90 * NS_PER_MS);
-	CHECK(w.c[1].ran_ns >= 90 * NS_PER_MS);
+	CHECK(w.ran_ns[0] - before_ns >= 90 * NS_PER_MS);
+	CHECK(w.ran_ns[1] >= 90 * NS_PER_MS);
 }
 
 static uint64_t seed;
@@ -252,37 +272,205 @@ static unsigned int random_below(unsigned int n)
 	return (unsigned int)(seed >> 33) % n;
 }
 
-/* What has to hold whatever happens: one that works has the device, one without work is never off, and nobody waits for ever. */
+/* ---- jobs: clients on several nodes ---- */
+
+#define BOTH	3	/* the first node and the second */
+
+TEST(job_has_all_of_its_nodes_or_none)
+{
+	int policy;
+
+	for (policy = 0; policy < SCHED_NR_POLICIES; policy++) {
+		struct world w = world((enum sched_policy)policy, 3);
+		unsigned int i;
+
+		w.c[0].nodes = BOTH;
+		w.c[0].priority = 1;
+		w.c[2].nodes = 2;
+		w.work_ns[0] = w.work_ns[1] = w.work_ns[2] = 50 * NS_PER_MS;
+		for (i = 0; i < 300; i++) {
+			step(&w);
+			CHECK(!is_on(&w, 0) || (!is_on(&w, 1) && !is_on(&w, 2)));
+			/* Who is not in each other's way runs beside each other. */
+			CHECK(is_on(&w, 0) || is_on(&w, 1) == w.c[1].wants);
+			CHECK(is_on(&w, 0) || is_on(&w, 2) == w.c[2].wants);
+		}
+		CHECK(!w.work_ns[0] && !w.work_ns[1] && !w.work_ns[2]);
+	}
+}
+
+TEST(hpf_job_that_yields_on_one_node_leaves_the_others_to_lower_ones)
+{
+	struct world w = world(SCHED_HPF, 3);
+
+	w.c[0].nodes = BOTH;
+	w.c[1].priority = 1;
+	w.c[2].nodes = 2;
+	w.c[2].priority = -1;
+	w.work_ns[0] = w.work_ns[2] = NS_PER_S;
+	step(&w);
+	CHECK(is_on(&w, 0) && w.c[2].off);
+	w.work_ns[1] = NS_PER_MS;
+	step(&w);
+	CHECK(w.c[0].off && is_on(&w, 1) && is_on(&w, 2));
+	run_for(&w, 5 * NS_PER_MS);
+	CHECK(is_on(&w, 0) && w.c[2].off);
+}
+
+TEST(fifo_job_that_came_first_is_done_first_on_all_nodes)
+{
+	struct world w = world(SCHED_FIFO, 3);
+
+	w.work_ns[1] = 10 * NS_PER_MS;
+	step(&w);
+	w.c[0].nodes = BOTH;
+	w.work_ns[0] = 10 * NS_PER_MS;
+	step(&w);
+	w.c[2].nodes = 2;
+	w.work_ns[2] = 50 * NS_PER_MS;
+	step(&w);
+	CHECK(is_on(&w, 1) && w.c[0].off && is_on(&w, 2));
+	run_for(&w, 10 * NS_PER_MS);
+	CHECK(is_on(&w, 0) && w.c[2].off);
+	run_for(&w, 10 * NS_PER_MS);
+	CHECK(!w.work_ns[0] && is_on(&w, 2));
+}
+
+/* Its nodes' turns end at different times: none of them is had again and again while it waits for another one. */
+TEST(rr_job_comes_to_its_turn_among_those_on_one_node)
+{
+	struct world w = world(SCHED_RR, 5);
+	size_t i;
+
+	w.c[2].nodes = w.c[3].nodes = 2;
+	w.c[4].nodes = BOTH;
+	w.work_ns[0] = w.work_ns[1] = NS_PER_S;
+	run_for(&w, 2 * NS_PER_MS);
+	w.work_ns[2] = w.work_ns[3] = NS_PER_S;
+	run_for(&w, 11 * NS_PER_MS);
+	w.work_ns[4] = NS_PER_S;
+	for (i = 0; i < w.nr; i++)
+		w.ran_ns[i] = 0;
+	run_for(&w, 300 * NS_PER_MS);
+	for (i = 0; i < w.nr; i++)
+		CHECK(w.ran_ns[i] >= 90 * NS_PER_MS && w.ran_ns[i] <= 110 * NS_PER_MS);
+}
+
+/* One node's time has gone to two, the other's to nobody. */
+TEST(fair_nodes_that_a_job_connects_count_from_the_same)
+{
+	struct world w = world(SCHED_FAIR, 4);
+	size_t i;
+
+	w.work_ns[0] = w.work_ns[1] = 10 * NS_PER_S;
+	run_for(&w, NS_PER_S);
+	w.c[2].nodes = 2;
+	w.c[3].nodes = BOTH;
+	w.work_ns[2] = 10 * NS_PER_S;
+	run_for(&w, 100 * NS_PER_MS);
+	w.work_ns[3] = 10 * NS_PER_S;
+	for (i = 0; i < w.nr; i++)
+		w.ran_ns[i] = 0;
+	run_for(&w, 300 * NS_PER_MS);
+	CHECK(w.ran_ns[0] >= 80 * NS_PER_MS && w.ran_ns[1] >= 80 * NS_PER_MS && w.ran_ns[3] >= 80 * NS_PER_MS);
+	CHECK(w.ran_ns[2] >= 160 * NS_PER_MS && w.ran_ns[2] + w.ran_ns[3] == 300 * NS_PER_MS);
+}
+
+TEST(fair_job_has_its_share_once_whatever_its_nodes)
+{
+	struct world w = world(SCHED_FAIR, 3);
+
+	w.c[0].nodes = BOTH;
+	w.c[0].weight = 300;
+	w.c[2].nodes = 2;
+	w.work_ns[0] = w.work_ns[1] = w.work_ns[2] = 10 * NS_PER_S;
+	run_for(&w, 2 * NS_PER_S);
+	CHECK(w.ran_ns[0] * 100 >= 2 * NS_PER_S * 74 && w.ran_ns[0] * 100 <= 2 * NS_PER_S * 76);
+}
+
+TEST(nodes_without_a_job_do_not_concern_each_other)
+{
+	int policy;
+
+	for (policy = 0; policy < SCHED_NR_POLICIES; policy++) {
+		struct world one = world((enum sched_policy)policy, 2), both = world((enum sched_policy)policy, 4);
+		size_t i, k;
+
+		both.c[1].nodes = both.c[3].nodes = 2;
+		for (i = 0; i < 2; i++) {
+			one.c[i].priority = both.c[2 * i].priority = (int)i;
+			both.c[2 * i + 1].priority = 5 - (int)i;
+			one.work_ns[i] = both.work_ns[2 * i] = 40 * NS_PER_MS;
+			both.work_ns[2 * i + 1] = (7 + i) * NS_PER_MS;
+		}
+		for (k = 0; k < 200; k++) {
+			step(&one);
+			step(&both);
+			CHECK(one.c[0].off == both.c[0].off && one.c[1].off == both.c[2].off);
+			/* One of them ends early, in the middle of the others' turn. */
+			if (k % 13 == 7)
+				both.work_ns[1] += 3 * NS_PER_MS;
+		}
+	}
+}
+
+/* Is it off for a reason: does a client that counts for more have one of its nodes? */
+static bool has_to_wait(const struct world *w, size_t i)
+{
+	size_t k;
+
+	for (k = 0; k < w->nr; k++)
+		if (is_on(w, k) && w->c[k].nodes & w->c[i].nodes && (w->sched.policy != SCHED_HPF || w->c[k].priority > w->c[i].priority))
+			return true;
+	return false;
+}
+
+/* Does another one have one of its nodes that must not at the same time? */
+static bool is_disturbed(const struct world *w, size_t i)
+{
+	size_t k;
+
+	for (k = 0; k < w->nr; k++)
+		if (k != i && is_on(w, k) && w->c[k].nodes & w->c[i].nodes && (w->sched.policy != SCHED_HPF || w->c[k].priority != w->c[i].priority))
+			return true;
+	return false;
+}
+
+static uint64_t random_nodes(unsigned int nodes)
+{
+	return 1 + random_below((1u << nodes) - 1);
+}
+
+/* What has to hold whatever happens: nobody is off for nothing, one without work never is, and nobody waits for ever. */
 TEST(any_history_leaves_nobody_behind)
 {
 	unsigned int round, i, steps;
 
-	for (round = 0; round < 200; round++) {
+	for (round = 0; round < 300; round++) {
 		struct world w = world(SCHED_HPF, 2 + random_below(MAX_CLIENTS - 1));
+		unsigned int nodes = 1 + round % 3;
 		bool left = true;
 
 		for (i = 0; i < w.nr; i++) {
+			w.c[i].nodes = random_nodes(nodes);
 			w.c[i].priority = (int)random_below(3);
 			w.c[i].weight = 1 + random_below(300);
 		}
 		for (steps = 0; left && steps < 4000; steps++) {
-			unsigned int on = 0, wants = 0;
-
 			if (steps < 400 && !random_below(10))
 				w.work_ns[random_below((unsigned int)w.nr)] += random_below(20) * NS_PER_MS;
 			if (!random_below(50))
 				w.sched.policy = (enum sched_policy)random_below(SCHED_NR_POLICIES);
 			if (!random_below(100))
-				sched_forget(&w.sched, &w.c[random_below((unsigned int)w.nr)]);
+				w.c[random_below((unsigned int)w.nr)].nodes = random_nodes(nodes);
 			step(&w);
 			left = steps < 400;
 			for (i = 0; i < w.nr; i++) {
-				wants += w.c[i].wants;
-				on += w.c[i].wants && !w.c[i].off;
 				left |= w.work_ns[i];
 				CHECK(w.c[i].wants || !w.c[i].off);
+				CHECK(!w.c[i].off || has_to_wait(&w, i));
+				CHECK(!is_on(&w, i) || !is_disturbed(&w, i));
 			}
-			CHECK(w.sched.policy == SCHED_HPF ? on >= (wants > 0) : on == (wants > 0));
 		}
 		CHECK(!left);
 	}
@@ -539,7 +727,7 @@ TEST(hold_that_somebody_ended_says_nothing_of_work)
 	works(10, 2);
 	look_later();
 	CHECK(!off(low) && fake.holds == 1);
-	CHECK(!e.nodes[0]->clients[1]->sched.wants);
+	CHECK(!e.nodes[0]->clients[1]->wants);
 }
 
 TEST(new_queue_of_a_held_process_is_held)
@@ -560,7 +748,7 @@ TEST(relief_is_left_alone_and_counts)
 	look();
 	look();
 	CHECK(fake.holds == 1 && !fake.resumes);
-	CHECK(e.nodes[0]->clients[0]->sched.ran_ns == NS_PER_MS);
+	CHECK(e.nodes[0]->clients[0]->ran_ns == NS_PER_MS && e.nodes[0]->clients[0]->party->sched.ran);
 }
 
 TEST(who_is_removed_gets_its_queues_back)
@@ -648,6 +836,215 @@ TEST(nodes_do_not_concern_each_other)
 	look();
 	CHECK(!fake.holds);
 }
+
+/* ---- jobs ---- */
+
+/* A queue with work on any node, of a process in a job; 0: in none. */
+static struct gpreempt_queue_info *works_in(uint64_t job, pid_t pid, uint32_t gpu_id)
+{
+	struct gpreempt_queue_info *q = fake_queue(pid, gpu_id, 0);
+
+	fake.jobs[q - fake.queues] = job;
+	q->state = GPREEMPT_QUEUE_ACTIVE;
+	q->pending = 1;
+	return q;
+}
+
+/* Processes 10 and 11 of job 5, one on each of two nodes; 20 on the first. */
+static struct gpreempt_queue_info *member, *other_member, *single;
+
+static void job_and_single(int priority)
+{
+	add(10, 0);
+	add(11, 0);
+	add(20, priority);
+	member = works_in(5, 10, 1);
+	other_member = works_in(5, 11, 2);
+	single = works_in(0, 20, 1);
+}
+
+TEST(turn_is_a_jobs)
+{
+	job_and_single(0);
+	e.policy = SCHED_RR;
+	look();
+	CHECK(!off(member) && !off(other_member) && off(single));
+	now_ns += SLICE_NS;
+	look();
+	CHECK(off(member) && off(other_member) && !off(single));
+	/* Nobody came before all had left. */
+	CHECK(fake.holds == 3 && fake.resumes == 1 && fake.holds_at_resume == 3);
+	now_ns += SLICE_NS;
+	look();
+	CHECK(!off(member) && !off(other_member) && off(single));
+}
+
+TEST(job_comes_first_in_first_out_as_one)
+{
+	job_and_single(0);
+	e.policy = SCHED_FIFO;
+	idles(other_member);
+	idles(single);
+	look();
+	works_in(0, 20, 1);
+	look();
+	CHECK(off(single));
+	/* The one that began has nothing left, the other one has. */
+	idles(member);
+	works_in(5, 11, 2);
+	look_later();
+	CHECK(off(single) && !off(other_member));
+	idles(other_member);
+	look_later();
+	CHECK(!off(single));
+}
+
+TEST(job_yields_on_all_nodes_and_leaves_them_to_others)
+{
+	struct gpreempt_queue_info *lowest;
+
+	job_and_single(1);
+	add(30, -1);
+	lowest = works_in(0, 30, 2);
+	look();
+	CHECK(off(member) && off(other_member) && !off(single) && !off(lowest));
+	idles(single);
+	look_later();
+	CHECK(!off(member) && !off(other_member) && off(lowest));
+}
+
+TEST(job_works_while_one_of_its_processes_does)
+{
+	job_and_single(-1);
+	idles(member);
+	look();
+	CHECK(off(single));
+	idles(other_member);
+	look_later();
+	CHECK(!off(single));
+}
+
+/* There is nothing to take off, and it is when there is. */
+TEST(idle_process_of_a_job_is_not_held_until_it_works)
+{
+	job_and_single(1);
+	idles(other_member);
+	look();
+	CHECK(off(member) && fake.holds == 1);
+	works_in(5, 11, 2);
+	look();
+	CHECK(off(other_member) && fake.holds == 2);
+}
+
+TEST(the_same_job_of_two_users_is_two)
+{
+	struct process new = { .pid = 11, .pidfd = open("/dev/null", O_RDONLY | O_CLOEXEC), .uid = 1000, .weight = SCHED_WEIGHT_NORMAL };
+
+	add(10, 0);
+	CHECK(!engine_add(&e, &new));
+	add(20, 1);
+	member = works_in(5, 10, 1);
+	other_member = works_in(5, 11, 2);
+	single = works_in(0, 20, 1);
+	look();
+	CHECK(off(member) && !off(other_member));
+}
+
+TEST(who_leaves_a_job_is_decided_about_alone)
+{
+	job_and_single(1);
+	look();
+	CHECK(off(other_member));
+	works_in(0, 11, 2);
+	other_member->state = GPREEMPT_QUEUE_PREEMPTED;
+	look();
+	CHECK(!off(other_member) && off(member));
+	works_in(6, 11, 2);
+	look();
+	works_in(0, 10, 1);
+	member->state = GPREEMPT_QUEUE_PREEMPTED;
+	look();
+	CHECK(!off(other_member) && off(member));
+	/* And who comes back. */
+	works_in(6, 10, 1);
+	member->state = GPREEMPT_QUEUE_PREEMPTED;
+	look();
+	CHECK(off(other_member) && off(member));
+	CHECK(e.nr_parties == 2);
+}
+
+/* Two of one job on one node are not in each other's way, and need not be looked after as if they were. */
+TEST(processes_of_a_job_share_a_node)
+{
+	int policy;
+
+	for (policy = 0; policy < SCHED_NR_POLICIES; policy++) {
+		begin();
+		add(10, 0);
+		add(11, 5);
+		e.policy = (enum sched_policy)policy;
+		member = works_in(5, 10, 1);
+		other_member = works_in(5, 11, 1);
+		CHECK(look() == 50 * NS_PER_MS);
+		now_ns += SLICE_NS;
+		look();
+		CHECK(!off(member) && !off(other_member) && !fake.holds);
+		if (policy < SCHED_NR_POLICIES - 1)
+			end();
+	}
+}
+
+/* A process of one's own beside one to which an administrator has given more gains nothing. */
+TEST(job_is_as_urgent_as_the_least_of_it)
+{
+	job_and_single(3);
+	engine_find(&e, 10)->priority = 5;
+	engine_find(&e, 10)->weight = 400;
+	engine_find(&e, 11)->weight = 50;
+	look();
+	CHECK(off(member) && off(other_member));
+	CHECK(e.nodes[0]->clients[0]->party->sched.weight == 50);
+	engine_find(&e, 11)->priority = 4;
+	look();
+	CHECK(!off(member) && !off(other_member) && off(single));
+}
+
+TEST(job_whose_process_ends_goes_on)
+{
+	job_and_single(1);
+	look();
+	engine_remove(&e, engine_find(&e, 10));
+	CHECK(!off(member) && off(other_member));
+	look();
+	CHECK(!off(other_member) && !off(single));
+}
+
+/* What cannot be held runs beside the others, and the rest of the job is held all the same. */
+TEST(exempt_process_of_a_job_is_left_alone)
+{
+	job_and_single(1);
+	member->flags = GPREEMPT_QUEUE_EXEMPT;
+	look();
+	CHECK(!off(member) && off(other_member) && !off(single));
+}
+
+/* As many as the policy has bits for. */
+TEST(so_many_nodes_and_no_more)
+{
+	uint32_t gpu_id;
+
+	add(10, 0);
+	add(20, 1);
+	for (gpu_id = 1; gpu_id <= SCHED_MAX_NODES + 1; gpu_id++)
+		works_in(0, 10, gpu_id);
+	works_in(0, 20, SCHED_MAX_NODES);
+	works_in(0, 20, SCHED_MAX_NODES + 1);
+	look();
+	CHECK(e.nr_nodes == SCHED_MAX_NODES && fake.holds == 1);
+	CHECK(off(fake_queue(10, SCHED_MAX_NODES, 0)) && !off(fake_queue(10, SCHED_MAX_NODES + 1, 0)));
+}
+
+/* ---- events, bounds ---- */
 
 TEST(failures_are_told_and_looked_after)
 {
@@ -805,6 +1202,30 @@ static bool sees(uid_t uid, size_t processes)
 
 	json_object_put(reply);
 	return good;
+}
+
+TEST(status_tells_each_processs_job)
+{
+	json_object *reply, *list, *job;
+	static const char *const ids[] = { "0", "18446744073709551615" };
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		add(10, 0);
+		add(20, 0);
+		works_in(i ? ~0ull : 0, 10, 1);
+		works_in(i ? ~0ull : 0, 20, 1);
+		look();
+		reply = control_answer(&e, 0, getpid(), "{\"command\":\"status\"}");
+		CHECK(json_object_object_get_ex(reply, "processes", &list) && json_object_array_length(list) == 2);
+		CHECK(json_object_object_get_ex(json_object_array_get_idx(list, 0), "job", &job) && !strcmp(json_object_to_json_string(job), ids[i]));
+		json_object_put(reply);
+		fake.nr = 0;
+		look();
+		CHECK(!engine_find(&e, 10)->job);
+		engine_remove(&e, engine_find(&e, 10));
+		engine_remove(&e, engine_find(&e, 20));
+	}
 }
 
 TEST(users_see_and_register_their_own_at_normal_most)

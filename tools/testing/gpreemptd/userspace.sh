@@ -130,7 +130,8 @@ ctl_asks_it_everything()
 	ask status --json | python3 -c 'import json, sys
 d = json.load(sys.stdin)
 assert d["schema_version"] == 1 and d["status"] == 0 and d["policy"] == "fair" and d["settings"]["slice_us"] == 8000, d
-assert d["settings"]["poll_us"] == 300 and d["processes"][0]["priority"] == -5 and d["processes"][0]["nodes"] == [], d'
+assert d["settings"]["poll_us"] == 300 and d["processes"][0]["priority"] == -5 and d["processes"][0]["nodes"] == [], d
+assert d["processes"][0]["job"] == 0, d'
 	status 1 ask policy best
 	has "$err" "gpreemptctl: there is no policy best (hpf fifo rr fair); kept fair"
 	status 1 ask tune slice_us=1
