@@ -45,6 +45,7 @@ EXIT_LOG = 99           # the kernel complained, or the guest died before it had
 EXIT_TIMEOUT = 124      # as timeout(1)
 
 DISK_BYTES = 1 << 30    # of a waiting guest's job
+MAX_SOCKET_PATH = 107   # of a Unix socket
 SMALL_BYTES = 64 << 10  # a file of $BUILD/guest that always goes along
 
 # Devices as large as a product: presets of vgpu.ko
@@ -109,6 +110,7 @@ exits with CMD's status.
   VM_GPU=gfx942x2 vm.py run --gpu fast -- ...            another device than --gpu says: gfx90a, gfx942[xXCCS], a product, verbatim,
                                                          or several of them with commas; nothing changes without --gpu
   vm.py run --add ./prog --add ./data:/etc/data -- prog  extra files (a program brings the libraries it is linked with)
+  vm.py run --net a:b -- ... & vm.py run --net b:a       two machines with a cable between them (eth0, without an address; not with --icount)
   vm.py run --out DIR -- 'dmesg > /out/dmesg'            files of /out come back to DIR, the kernel log is DIR/console.log
   vm.py run --icount -- ...                              guest time is counted instructions: figures repeat, one CPU at a time
   vm.py shell --gpu mi210                                look around on a machine with a virtual MI210 (or another product): rocminfo,
@@ -533,6 +535,12 @@ def run_initramfs(opts, command):
         if not os.path.exists(host):
             raise Failure(f"--add {host}: no such file")
         cpio.add(host, guest or f"{PROGRAMS}/{os.path.basename(os.path.normpath(host))}")
+    if opts.net:
+        tree = ModuleTree(opts.kver)
+        cable = tree.closure(["virtio_net"])
+        for path in cable:
+            cpio.file(f"gpu/net/{tree.name(path)}.ko", tree.read(path))
+        cpio.file("gpu/net.list", "".join(f"{tree.name(path)}\n" for path in cable).encode())
     if command is not None:
         cpio.file("run/command", ((COUNTED if os.environ.get("GCDA") else "") + (OFF_CPU_0 if is_debug(opts.kver) else "") +
                                    command + "\n").encode())
@@ -569,6 +577,8 @@ def qemu_command(opts, kernel, initrd):
         extra += numa(opts, cpus)
     if opts.append:
         cmdline += " " + opts.append
+    if opts.net:
+        extra += network(opts.net)
     if opts.gdb:
         extra += ["-gdb", f"tcp:127.0.0.1:{opts.gdb}", "-S"]
     return ["qemu-system-x86_64", "-machine", "pc", "-accel", accel, "-cpu", cpu, "-smp", smp, "-m", f"{opts.mem}M",
@@ -584,6 +594,14 @@ def numa(opts, cpus):
         args += ["-object", f"memory-backend-ram,id=node{node},size={mb}M",
                  "-numa", f"node,nodeid={node},cpus={cpus * node}-{cpus * (node + 1) - 1},memdev=node{node}"]
     return args
+
+
+def network(net):
+    """An Ethernet device at a cable of two ends, which are Unix sockets. Its address follows from its own end. Without firmware to boot from."""
+    here, there = net
+    mac = "52:54:00:" + ":".join(f"{byte:02x}" for byte in hashlib.sha256(here.encode()).digest()[:3])
+    return ["-netdev", f"dgram,id=cable,local.type=unix,local.path={here},remote.type=unix,remote.path={there}",
+            "-device", f"virtio-net-pci,netdev=cable,mac={mac},romfile=,addr=1e"]
 
 
 def die_with_parent():
@@ -903,7 +921,8 @@ def may_wait(opts):
     kernel and options continues there. VM_BOOT=1 boots each time. The debug kernel has no disks: its guest reads the job from the port
     on which it waits.
     """
-    return (opts.icount or not is_debug(opts.kver)) and not opts.append and not opts.gdb and not os.environ.get("VM_BOOT")
+    return ((opts.icount or not is_debug(opts.kver)) and not opts.append and not opts.gdb and not opts.net and
+            not os.environ.get("VM_BOOT"))
 
 
 def waiting_guest(opts, kernel, base):
@@ -1142,6 +1161,7 @@ def parse(argv):
     parser.add_argument("--append", metavar="CMDLINE", default="", help="more kernel parameters")
     parser.add_argument("--add", metavar="HOST[:GUEST]", action="append", default=[],
                         help=f"file or folder for the guest (default place: {PROGRAMS})")
+    parser.add_argument("--net", metavar="HERE:THERE", help="a network device eth0 on a cable to the VM that says --net THERE:HERE: paths of two Unix sockets")
     parser.add_argument("--out", metavar="DIR", help="where console.log and the guest's /out go")
     parser.add_argument("--gdb", metavar="PORT", type=int, help="wait for gdb at this port; no timeout")
     parser.usage = "vm.py run [options] -- CMD...  |  vm.py shell [options]  |  vm.py kver  |  vm.py fetch"
@@ -1154,6 +1174,10 @@ def parse(argv):
     if opts.gpu in PRODUCTS:
         opts.vgpu_args = f"preset={opts.gpu} {opts.vgpu_args}"
         opts.gpu = "fast" if opts.amdgpu or os.environ.get("AMDGPU_TEST_KO") else "verbatim"
+    if opts.net:
+        opts.net = [os.path.abspath(path) for path in opts.net.split(":")]
+        if len(opts.net) != 2 or any(len(path) > MAX_SOCKET_PATH or "," in path for path in opts.net):
+            parser.error(f"--net: two paths of at most {MAX_SOCKET_PATH} bytes, without commas, with a colon between them")
     if opts.mem - NUMA_NODE_MB * (opts.numa - 1) < 5632:
         parser.error("--mem: the virtual GPU's memory ends at 5 GiB, 5632 MB is the least")
     return opts

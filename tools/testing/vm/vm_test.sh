@@ -89,6 +89,11 @@ a_process_left_behind_does_not_hang_the_run()
 	status added 0
 }
 
+two_machines_reach_each_other()
+{
+	status asks 0 && status answers 0 && [ "$(cat "$scratch/asks.out")" = "from the other one" ]
+}
+
 # The same loop in two boots: guest time under -icount is a function of the instructions, whatever this machine does.
 guest_time_repeats_within_2_percent()
 {
@@ -136,7 +141,7 @@ t=$(now); i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; echo $(($(now) - t
 printf '#!/bin/sh\necho "added program: $1"\nsleep 1000 &\n' >"$scratch/program"
 chmod +x "$scratch/program"
 
-plan 12
+plan 13
 told only_allowed_reports_pass
 # Two at a time: that also shows that runs do not get in each other's way. One boots, the others go on from a saved guest.
 vm plain -- 'mkdir /out/sub; echo content > /out/sub/file; echo complaint >&2
@@ -170,6 +175,11 @@ vm panic -- 'echo c > /proc/sysrq-trigger' &
 wait $trace $!
 told a_trace_in_the_kernel_log_fails_the_run
 told a_panic_fails_the_run
+net='ip link set eth0 up; ip address add'
+vm answers --net "$scratch/a:$scratch/b" -- "$net 10.0.0.1/24 dev eth0; echo from the other one | nc -l -p 99" &
+vm asks --net "$scratch/b:$scratch/a" -- "$net 10.0.0.2/24 dev eth0; until nc 10.0.0.1 99 </dev/null; do usleep 100000; done" &
+wait
+told two_machines_reach_each_other
 vm icount1 --icount -- "$loop"
 vm icount2 --icount -- "$loop"
 wait
