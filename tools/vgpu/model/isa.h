@@ -26,6 +26,7 @@
 #define VGPU_MAX_WG_WAVES	16u
 #define VGPU_NO_SLOT		U32_MAX
 #define VGPU_ISA_PAGES		8u		/* whose addresses are at hand, of each kind of access */
+#define VGPU_GWS		64u		/* resources of the global wave sync */
 #define VGPU_SCRATCH_SLOTS	4096u		/* waves of a queue that have scratch memory at a time */
 
 #define VGPU_S_FLAT_SCRATCH	102u
@@ -101,6 +102,7 @@ struct vgpu_inst;
  * @lds_bytes: its size
  * @shared_base: where LDS is in the flat address space, 4 GiB of it
  * @private_base: where a lane's scratch memory is in it
+ * @gws: counters of the global wave sync, VGPU_GWS of them; NULL: it is not the queue's
  * @why: what is wrong with the instruction that raised an exception, for the log
  * @words: that instruction
  * @at: the instruction that is executed
@@ -120,6 +122,7 @@ struct vgpu_isa {
 	u32 lds_bytes;
 	u64 shared_base;
 	u64 private_base;
+	u32 *gws;
 	const char *why;
 	u32 words[2];
 	const struct vgpu_inst *at;

@@ -670,6 +670,13 @@ void vgpu_isa_mubuf(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 #define DS_64			0x40u
 #define DS_ADD_F32		0x15u
 #define DS_ADD_F64		0x5cu
+#define DS_GDS			0x10000u	/* not LDS but global memory of the device, or its wave sync */
+#define DS_GWS_FIRST		0x98u
+#define DS_GWS_INIT		0x99u
+#define DS_GWS_SEMA_V		0x9au
+#define DS_GWS_SEMA_P		0x9cu
+#define GWS_COUNTER		0x1fffu
+#define GWS_AGAIN_NS		200u
 
 /**
  * struct ds - an LDS instruction that reads or writes
@@ -832,6 +839,42 @@ static void access_lds(struct vgpu_isa *x, struct vgpu_wave *w, const struct ds 
 	}
 }
 
+/*
+ * Semaphores of the global wave sync. While one is 0 a wave asks again and again, so it can be saved in front of the instruction like anywhere
+ * else. What barriers among them do needs more than a counter, so they are not known.
+ */
+static void gws(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, u32 op, u32 offset)
+{
+	u64 exec = vgpu_wave_exec(w);
+	u32 *counter, *value;
+
+	if (!x->gws) {
+		vgpu_isa_raise(x, w, VGPU_WAVE_ILLEGAL_INSTRUCTION, "the queue has no global wave sync");
+		return;
+	}
+	counter = &x->gws[((w->s[VGPU_S_M0] >> 16) + offset) % VGPU_GWS];
+	switch (op) {
+	case DS_GWS_INIT:				/* from the first lane */
+		value = vgpu_isa_vgprs(x, w, i->word[1] & 0xff, 1);
+		if (w->state == VGPU_WAVE_RUNS)
+			*counter = value[exec ? __builtin_ctzll(exec) : 0] & GWS_COUNTER;
+		break;
+	case DS_GWS_SEMA_V:
+		*counter = (*counter + 1) & GWS_COUNTER;
+		break;
+	case DS_GWS_SEMA_P:
+		if (*counter) {
+			--*counter;
+			break;
+		}
+		w->pc -= i->bytes;
+		w->wake_ns = x->now_ns + GWS_AGAIN_NS;
+		break;
+	default:
+		vgpu_isa_unknown(x, w);
+	}
+}
+
 /** vgpu_isa_ds() - execute DS */
 void vgpu_isa_ds(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
 {
@@ -844,7 +887,11 @@ void vgpu_isa_ds(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 
 	if (op == DS_NOP)
 		return;
-	if ((!ds->accesses && (op < DS_SWIZZLE || op > DS_BPERMUTE) && !ds_atomic_of(op, &atomic, &wide, &rtn)) || word & 0x10000) {
+	if (word & DS_GDS && op >= DS_GWS_FIRST) {
+		gws(x, w, i, op, offset);
+		return;
+	}
+	if ((!ds->accesses && (op < DS_SWIZZLE || op > DS_BPERMUTE) && !ds_atomic_of(op, &atomic, &wide, &rtn)) || word & DS_GDS) {
 		vgpu_isa_unknown(x, w);
 		return;
 	}

@@ -224,7 +224,8 @@ enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_g
 	struct vgpu_workgroup *wg = g->wg;
 	struct vgpu_isa x = {
 		.ctx = g, .gfx942 = m->config.asic->gfx942, .ptr = wave_ptr, .lds = wg->lds, .lds_bytes = g->d->lds_bytes,
-		.shared_base = SHARED_BASE, .private_base = PRIVATE_BASE, .unkept = m->nothing, .simd = vgpu_simd_begin(),
+		.shared_base = SHARED_BASE, .private_base = PRIVATE_BASE, .unkept = m->nothing,
+		.gws = g->d->q->gws ? m->xcc[g->d->q->xcc].gws : NULL, .simd = vgpu_simd_begin(),
 	};
 	struct vgpu_wave *halted;
 

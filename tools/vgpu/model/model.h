@@ -584,6 +584,7 @@ struct vgpu_simd {
  * @cu_started: waves that each compute unit was given, restored ones included
  * @slots_busy: wave slots in use
  * @next_cu: where the next search for room begins
+ * @gws: counters of the global wave sync
  */
 struct vgpu_xcc {
 	struct vgpu_vmid vmid[VGPU_VMIDS];
@@ -595,6 +596,7 @@ struct vgpu_xcc {
 	u64 cu_started[VGPU_MAX_CUS];
 	u32 slots_busy;
 	u32 next_cu;
+	u32 gws[VGPU_GWS];
 };
 
 /**

@@ -699,6 +699,33 @@ static bool traps_are_told(struct setup *s)
 	return true;
 }
 
+/* One wave at a time is between P and V, whatever becomes of its queue there; without the global wave sync the instructions are not known */
+static bool semaphores_let_one_pass(struct setup *s)
+{
+	const u32 one[3] = { 64, 1, 1 }, all[3] = { 24 * 64, 1, 1 }, group[3] = { 64, 1, 1 }, value[1] = { 1 };
+	u64 args[1], preemptions;
+	u32 *sum;
+
+	args[0] = bed_alloc(s->b, s->p, 4096, (void **)&sum);
+	s->q->gws = true;
+	CHECK(start(s, "sema_init", value, sizeof(value), one, group, 0, 0));
+	bed_run_for(s->b, 1 * MS);
+	CHECK(is_done(s->signal));
+	*s->signal = 1;
+	CHECK(start(s, "sema_count", args, sizeof(args), all, group, 0, 0));
+	CHECK(preempt_until_done(s, &preemptions));
+	CHECK(preemptions > 5);
+	CHECK(sum[0] == 24 && !sum[1] && !sum[2]);
+	CHECK(!bed_stat(s->b, "wave_exceptions"));
+	CHECK(bed_unmap(s->b, true));
+	vgpu_quiet = true;
+	add_process(s);
+	CHECK(start(s, "sema_init", value, sizeof(value), one, group, 0, 0));
+	bed_run_for(s->b, 1 * MS);
+	CHECK(!is_done(s->signal) && bed_stat(s->b, "wave_exceptions") == 1);
+	return true;
+}
+
 static bool faults_halt_the_wave(struct setup *s)
 {
 	const u32 grid[3] = { 1, 1, 1 };
@@ -1220,6 +1247,7 @@ int main(int argc, char **argv)
 	BOTH(garbage_is_survived, bed_gfx942);
 	BOTH(unknown_instructions_stop_the_queue, bed_xccs_2);
 	BOTH(traps_are_told, bed_xccs_2);
+	BOTH(semaphores_let_one_pass, bed_gfx942);
 	BOTH(faults_halt_the_wave, bed_xccs_2);
 	BOTH(scratch_memory_is_asked_for, bed_xccs_2);
 	BOTH(signals_have_time_stamps, bed_xccs_2);

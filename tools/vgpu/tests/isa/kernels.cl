@@ -214,6 +214,31 @@ kernel void trap(global uint *out, uint number)
 	out[1] = 1;
 }
 
+/* The counter of semaphore 5 */
+kernel void sema_init(uint value)
+{
+	__builtin_amdgcn_ds_gws_init(value, 5);
+}
+
+/* Each wave adds one to @sum[0], which takes long, while it alone is between two calls; @sum[1] is how many were there together */
+kernel void sema_count(volatile global uint *sum)
+{
+	uint first = __builtin_amdgcn_workitem_id_x() % 64 == 0, seen = 0, inside = 0;
+
+	__builtin_amdgcn_ds_gws_sema_p(5);
+	if (first) {
+		inside = sum[2]++;
+		seen = sum[0];
+	}
+	__builtin_amdgcn_s_sleep(1);
+	if (first) {
+		sum[0] = seen + 1;
+		sum[1] += inside;
+		sum[2]--;
+	}
+	__builtin_amdgcn_ds_gws_sema_v(5);
+}
+
 kernel void store(global uint *where)
 {
 	*where = 1;
