@@ -4,12 +4,14 @@
  *
  *	pulse <pid> <time on the device in us>
  *
- * Prints "ready" when it has done so once. When it is told to end (SIGTERM), or the process has, it prints how often, and in which time. No
+ * With 0 as the pid: those of every process that has some, and it goes on when there is none. Prints "ready" when it has done so once, or
+ * looked for processes in vain. When it is told to end (SIGTERM), or the process has, it prints how often, and in which time. No
  * test, a helper of tests.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -19,6 +21,8 @@
 
 #include "kfdlib.h"
 
+#define QUEUES	64u
+
 static volatile sig_atomic_t end;
 
 static void told_to_end(int signal)
@@ -26,13 +30,48 @@ static void told_to_end(int signal)
 	end = signal;
 }
 
+/* turn() - all queues of a process off and on again. Return: whether there were any; -errno */
+static int turn(int fd, int32_t pid)
+{
+	struct gpreempt_hold hold = { .target = { .scope = GPREEMPT_SCOPE_PROCESS, .pid = pid } }, release = hold;
+
+	if (ioctl(fd, GPREEMPT_IOC_PREEMPT, &hold) && errno != EINTR && errno != EBUSY)
+		return errno == ESRCH ? 0 : -errno;
+	if (ioctl(fd, GPREEMPT_IOC_RESUME, &release) && errno != ESRCH)
+		return -errno;
+	return 1;
+}
+
+/* everyone() - the same of each process. Return: how many had any; -errno */
+static int everyone(int fd)
+{
+	struct gpreempt_queue_info queues[QUEUES];
+	struct gpreempt_list list = {
+		.target = { .scope = GPREEMPT_SCOPE_ALL }, .queues = (uint64_t)(uintptr_t)queues, .nr_queues = QUEUES,
+	};
+	int done = 0, err;
+	uint32_t i, j;
+
+	if (ioctl(fd, GPREEMPT_IOC_LIST, &list))
+		return -errno;
+	for (i = 0; i < list.nr_queues && i < QUEUES; i++) {
+		for (j = 0; j < i && queues[j].pid != queues[i].pid; j++)
+			;
+		err = j == i ? turn(fd, queues[i].pid) : 0;
+		if (err < 0)
+			return err;
+		done += err;
+	}
+	return done;
+}
+
 int main(int argc, char **argv)
 {
-	const struct gpreempt_target target = { .scope = GPREEMPT_SCOPE_PROCESS, .pid = argc > 1 ? atoi(argv[1]) : 0 };
 	uint64_t run_ns = (argc > 2 ? (uint64_t)atoi(argv[2]) : 200) * KFD_NS_PER_US, start;
+	int fd = open("/dev/kfd_gpreempt", O_RDWR), pid = argc > 1 ? atoi(argv[1]) : -1, done;
 	struct sigaction action = { .sa_handler = told_to_end };
-	int fd = open("/dev/kfd_gpreempt", O_RDWR);
 	unsigned int times = 0;
+	bool ready = false;
 
 	if (fd < 0) {
 		perror("pulse: /dev/kfd_gpreempt");
@@ -42,21 +81,18 @@ int main(int argc, char **argv)
 	prctl(PR_SET_TIMERSLACK, 1UL);		/* or each sleep is 50 us longer */
 	start = kfd_now_ns();
 	while (!end) {
-		struct gpreempt_hold hold = { .target = target }, release = hold;
-
-		if (ioctl(fd, GPREEMPT_IOC_PREEMPT, &hold) && errno != EINTR && errno != EBUSY) {
-			if (errno == ESRCH)
-				break;
-			perror("pulse: preempt");
+		done = pid ? turn(fd, pid) : everyone(fd);
+		if (done < 0) {
+			fprintf(stderr, "pulse: error %d\n", -done);
 			return 1;
 		}
-		if (ioctl(fd, GPREEMPT_IOC_RESUME, &release) && errno != ESRCH) {
-			perror("pulse: resume");
-			return 1;
-		}
-		if (!times++) {
+		if (!done && pid)
+			break;
+		times += (unsigned int)done;
+		if (!ready) {
 			printf("ready\n");
 			fflush(stdout);
+			ready = true;
 		}
 		kfd_sleep_ns(run_ns);
 	}
