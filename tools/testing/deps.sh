@@ -42,7 +42,7 @@ build="$headers $source $(named kernel-compiler) gcc libc6-dev binutils make bc 
 # every history of a model; coverage-guided fuzzing
 proof="spin clang-$fuzz_llvm libclang-rt-$fuzz_llvm-dev"
 # the test guest and the programs in it
-guest="qemu-system-x86 mmdebstrap busybox-static libhsa-runtime-dev libhsa-runtime64-1 bpftrace"
+guest="qemu-system-x86 mmdebstrap e2fsprogs busybox-static libhsa-runtime-dev libhsa-runtime64-1 bpftrace"
 # kernels for the virtual GPU: compiler, linker and assembler for gfx90a; HIP
 shader="clang-$llvm lld-$llvm llvm-$llvm hipcc $(named rocm-device-libs) libamdhip64-dev libamd-comgr-dev rocminfo"
 # gpreemptctl and the library, and what looks at them

@@ -111,6 +111,7 @@ exits with CMD's status.
                                                          or several of them with commas; nothing changes without --gpu
   vm.py run --add ./prog --add ./data:/etc/data -- prog  extra files (a program brings the libraries it is linked with)
   vm.py run --net a:b -- ... & vm.py run --net b:a       two machines with a cable between them (eth0, without an address; not with --icount)
+  vm.py run --disk IMAGE:/mnt -- 'enter /mnt ls'         a file system (ext4) that is read from a disk: memory holds what is used of it
   vm.py run --out DIR -- 'dmesg > /out/dmesg'            files of /out come back to DIR, the kernel log is DIR/console.log
   vm.py run --icount -- ...                              guest time is counted instructions: figures repeat, one CPU at a time
   vm.py shell --gpu mi210                                look around on a machine with a virtual MI210 (or another product): rocminfo,
@@ -126,6 +127,7 @@ exit status: that of CMD; 99 the kernel log holds a WARN, BUG, Oops, lockup or t
 124 timeout; 2 usage.
 
 in the guest: busybox, PATH with $VM_PROGRAMS (of $BUILD/guest what CMD or an added file names), proc sysfs debugfs tracefs mounted, /out.
+enter FOLDER COMMAND... runs COMMAND in a system of its own below FOLDER, as of a disk, with this guest's devices, /tmp and /out.
 gpu-up none|fast|verbatim [--vgpu-args S] [--amdgpu-args S] loads the stock dependencies of amdgpu, then vgpu.ko, then what lies beside
 amdgpu.ko on the host and is asked for by it (AMD's driver package has such), then amdgpu.ko, and waits for the KFD node;
 `--gpu fast|verbatim` calls it before CMD, otherwise CMD may. `gpu-up none` loads amdgpu without a
@@ -526,6 +528,8 @@ def run_initramfs(opts, command):
     if opts.vgpu:
         with open(opts.vgpu, "rb") as f:
             cpio.file("gpu/vgpu.ko", edited(f.read(), ["--strip-debug"]))
+    if opts.disk:
+        add_disks(cpio, opts)
     for name in guest_programs(opts, command):
         cpio.add(f"{BUILD}/guest/{name}", f"{PROGRAMS}/{name}")
     if os.path.isdir(f"{BUILD}/firmware"):
@@ -548,6 +552,19 @@ def run_initramfs(opts, command):
     cpio.file("run/settings", "".join(f"{k}={shlex.quote(v)}\n" for k, v in (
         ("GPU", gpu), ("VGPU_ARGS", vgpu_args(opts)), ("AMDGPU_ARGS", opts.amdgpu_args))).encode())
     return cpio.bytes()
+
+
+def add_disks(cpio, opts):
+    """What the guest needs to mount its disks: modules in loading order, and which disk goes where."""
+    if is_debug(opts.kver):
+        raise Failure("--disk: a kernel that looks for mistakes has no disks")
+    tree = ModuleTree(opts.kver)
+    # A file system's checksums come from a module that depmod knows nothing of, if they are not in the kernel itself.
+    modules = tree.closure(["virtio_blk"] + [n for n in ("crc32c_generic",) if n in tree.files] + ["ext4"])
+    for path in modules:
+        cpio.file(f"gpu/disks/{tree.name(path)}.ko", tree.read(path))
+    cpio.file("gpu/disks.modules", "".join(f"{tree.name(path)}\n" for path in modules).encode())
+    cpio.file("gpu/disks.list", "".join(f"disk{n} {folder}\n" for n, (_, folder) in enumerate(opts.disk)).encode())
 
 
 # ------------------------------------------------------------------------------------------------------------------ QEMU
@@ -761,10 +778,11 @@ def cmd_run(opts):
             saved = waiting_guest(opts, kernel, base)
             shutil.copyfile(f"{saved}.console", console)
             argv = qemu_command(opts, kernel, base)
-            rest = disk(opts, folder, job) + ["-incoming", f"exec:cat {shlex.quote(saved)}"]
+            rest = disk(opts, folder, job) + disks(opts) + ["-incoming", f"exec:cat {shlex.quote(saved)}"]
         else:
             open(console, "w").close()
-            argv, rest = qemu_command(opts, kernel, joined(folder, base, job)), ports.monitor() if needs_turns(opts) else []
+            argv = qemu_command(opts, kernel, joined(folder, base, job))
+            rest = disks(opts) + (ports.monitor() if needs_turns(opts) else [])
         qemu = start_qemu(argv, console, ports, rest)
         if "qmp" in ports.ours:
             threading.Thread(target=give_turns, args=(monitor_of(ports.ours["qmp"]), console, opts.timeout), daemon=True).start()
@@ -929,6 +947,8 @@ def waiting_guest(opts, kernel, base):
     """File with the state of a guest that waits for its job; beside it, FILE.console, what its kernel has said so far."""
     folder = os.path.join(CACHE, "vm")
     key = hashlib.sha256(repr(qemu_command(opts, "", "")).encode())
+    for image, _ in opts.disk:
+        key.update(b"disk %d" % os.path.getsize(image))
     key.update(subprocess.run(["qemu-system-x86_64", "--version"], stdout=subprocess.PIPE, check=True).stdout)
     for path in (kernel, base):
         with open(path, "rb") as f:
@@ -947,6 +967,15 @@ def waiting_guest(opts, kernel, base):
             boot_waiting_guest(opts, kernel, base, saved)
             prune(folder, "guest-", keep=10)
     return saved
+
+
+def disks(opts):
+    """Those of --disk. The guest knows them by their serial numbers."""
+    args = []
+    for n, (image, _) in enumerate(opts.disk):
+        args += ["-drive", f"file={image.replace(',', ',,')},format=raw,if=none,readonly=on,id=disk{n}",
+                 "-device", f"virtio-blk-pci,drive=disk{n},serial=disk{n}"]
+    return args
 
 
 def disk(opts, folder, job):
@@ -968,7 +997,7 @@ def boot_waiting_guest(opts, kernel, base, saved):
     console = os.path.join(work, "console")
     open(console, "w").close()
     qemu = start_qemu(qemu_command(opts, kernel, base), console, ports,
-                      disk(opts, work, b"") + ports.monitor() + ["-global", "migration.store-global-state=off"])
+                      disk(opts, work, b"") + disks(opts) + ports.monitor() + ["-global", "migration.store-global-state=off"])
     try:
         ports.close_theirs()
         for ours in ports.ours.values():
@@ -1051,9 +1080,9 @@ def cmd_shell(opts):
     with prepared(opts, None) as (kernel, base, job, folder):
         argv = qemu_command(opts, kernel, joined(folder, base, job)) + ["-serial", "mon:stdio"]
         if not opts.out:
-            return subprocess.run(argv, preexec_fn=die_with_parent).returncode
+            return subprocess.run(argv + disks(opts), preexec_fn=die_with_parent).returncode
         ports = Ports()
-        with subprocess.Popen(argv + ["-device", "virtio-serial-pci"] + ports.args, preexec_fn=die_with_parent,
+        with subprocess.Popen(argv + ["-device", "virtio-serial-pci"] + ports.args + disks(opts), preexec_fn=die_with_parent,
                               pass_fds=[t.fileno() for t in ports.theirs]) as qemu:
             ports.start()
         ports.finish()
@@ -1162,6 +1191,8 @@ def parse(argv):
     parser.add_argument("--add", metavar="HOST[:GUEST]", action="append", default=[],
                         help=f"file or folder for the guest (default place: {PROGRAMS})")
     parser.add_argument("--net", metavar="HERE:THERE", help="a network device eth0 on a cable to the VM that says --net THERE:HERE: paths of two Unix sockets")
+    parser.add_argument("--disk", metavar="IMAGE:FOLDER", action="append", default=[],
+                        help="file system (ext4) to mount there, read-only; several runs may share it")
     parser.add_argument("--out", metavar="DIR", help="where console.log and the guest's /out go")
     parser.add_argument("--gdb", metavar="PORT", type=int, help="wait for gdb at this port; no timeout")
     parser.usage = "vm.py run [options] -- CMD...  |  vm.py shell [options]  |  vm.py kver  |  vm.py fetch"
@@ -1178,6 +1209,10 @@ def parse(argv):
         opts.net = [os.path.abspath(path) for path in opts.net.split(":")]
         if len(opts.net) != 2 or any(len(path) > MAX_SOCKET_PATH or "," in path for path in opts.net):
             parser.error(f"--net: two paths of at most {MAX_SOCKET_PATH} bytes, without commas, with a colon between them")
+    opts.disk = [spec.rpartition(":")[::2] for spec in opts.disk]
+    for image, folder in opts.disk:
+        if not os.path.isfile(image) or not folder.startswith("/"):
+            parser.error(f"--disk {image}:{folder}: it takes a file and a folder of the guest, as in system.ext4:/mnt")
     if opts.mem - NUMA_NODE_MB * (opts.numa - 1) < 5632:
         parser.error("--mem: the virtual GPU's memory ends at 5 GiB, 5632 MB is the least")
     return opts

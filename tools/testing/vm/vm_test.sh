@@ -64,6 +64,16 @@ added_files_are_there_and_run()
 	grep -qx 'added program: with space' "$scratch/added.out"
 }
 
+disk_is_mounted_read_only()
+{
+	status disk 0 && [ "$(cat "$scratch/disk.out")" = "on the disk, and of the guest" ]
+}
+
+file_that_is_no_disk_fails_the_run()
+{
+	status no_disk 98 && grep -q 'init: no file system of --disk IMAGE:/mnt/second' "$scratch/no_disk.err"
+}
+
 one_guest_does_many_runs()
 {
 	status batch 1 && [ "$(grep -E '^(not )?ok|^1\.\.' "$scratch/batch.out" | tr '\n' ,)" = 'ok 1 with space,not ok 2 bad,ok 3 first,1..3,' ]
@@ -141,7 +151,13 @@ t=$(now); i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; echo $(($(now) - t
 printf '#!/bin/sh\necho "added program: $1"\nsleep 1000 &\n' >"$scratch/program"
 chmod +x "$scratch/program"
 
-plan 13
+mkdir -p "$scratch/system/usr/bin" "$scratch/system/bin" "$scratch/system/tmp"
+cp "$(command -v busybox)" "$scratch/system/bin/sh"
+echo "on the disk" >"$scratch/system/usr/file"
+mke2fs -q -t ext4 -d "$scratch/system" "$scratch/system.ext4" 8M >/dev/null
+head -c 8388608 /dev/zero >"$scratch/empty"
+
+plan 15
 told only_allowed_reports_pass
 # Two at a time: that also shows that runs do not get in each other's way. One boots, the others go on from a saved guest.
 vm plain -- 'mkdir /out/sub; echo content > /out/sub/file; echo complaint >&2
@@ -164,6 +180,14 @@ echo "ok 1 with space" >"$scratch/text"
 "$VM" batch "$scratch/batch" "$scratch/batch.dir" >"$scratch/batch.out" 2>"$scratch/batch.err"
 echo $? >"$scratch/batch.status"
 told one_guest_does_many_runs
+# One goes on from a saved guest, the other one boots; a disk is shared.
+# shellcheck disable=SC2016 # of that shell
+vm disk --icount --disk "$scratch/system.ext4:/mnt" -- 'echo "of the guest" >/tmp/file
+	enter /mnt sh -c "read -r a </usr/file; read -r b </tmp/file; echo \"\$a, and \$b\""; ! touch /mnt/usr/file 2>/dev/null' &
+VM_BOOT=1 vm no_disk --disk "$scratch/system.ext4:/mnt/first" --disk "$scratch/empty:/mnt/second" -- true
+wait
+told disk_is_mounted_read_only
+told file_that_is_no_disk_fails_the_run
 # A host so slow that the guest has not begun when the time is over gives it more.
 for seconds in 4 60; do
 	vm hang --timeout $seconds -- 'echo begun; sleep 1000'
