@@ -585,8 +585,13 @@ struct buffer {
 	bool add_tid;
 };
 
-/* Where a dword of a lane is. Return: false if it lies outside. */
-static bool buffer_at(const struct buffer *b, u32 lane, u32 index, u32 offset, u32 soffset, u32 bytes, u64 *va)
+/*
+ * Where a dword of a lane is. Code gives lanes that are to have none an @offset just below 4 GiB: what is
+ * added to it makes it larger, not small.
+ *
+ * Return: false if it lies outside.
+ */
+static bool buffer_at(const struct buffer *b, u32 lane, u32 index, u64 offset, u32 soffset, u32 bytes, u64 *va)
 {
 	if (b->add_tid)
 		index += lane;
@@ -597,7 +602,7 @@ static bool buffer_at(const struct buffer *b, u32 lane, u32 index, u32 offset, u
 	}
 	*va = b->base + soffset + (u64)index * b->stride + offset;
 	if (!b->stride || b->add_tid)
-		return (u64)offset + bytes <= b->records;
+		return offset + bytes <= b->records;
 	return index < b->records && offset + bytes <= b->stride;
 }
 
@@ -605,11 +610,11 @@ static bool buffer_at(const struct buffer *b, u32 lane, u32 index, u32 offset, u
 void vgpu_isa_mubuf(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
 {
 	u32 word = i->word[0], next = i->word[1], op = word >> 18 & 0x7f, srsrc = (next >> 16 & 0x1f) * 4, lane, n, soffset;
-	u32 buf[MAX_DWORDS] = { 0 }, count, *addr = NULL, *data, index, offset;
+	u32 buf[MAX_DWORDS] = { 0 }, count, *addr = NULL, *data, index;
 	const u32 *r = &w->s[srsrc % VGPU_WAVE_SGPRS];
 	const struct access *a = access_of(op);
 	bool acc = next >> 23 & 1, wide = false;
-	u64 exec = vgpu_wave_exec(w), va;
+	u64 exec = vgpu_wave_exec(w), offset, va;
 	enum atomic atomic = SWAP;
 	struct buffer b;
 
@@ -651,7 +656,7 @@ void vgpu_isa_mubuf(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 		for (n = 0; n < count; n++) {		/* interleaved ones are apart */
 			u32 bytes = a->bytes < 4 ? a->bytes : 4;
 
-			if (buffer_at(&b, lane, index, offset + 4 * n, soffset, bytes, &va) &&
+			if (buffer_at(&b, lane, index, offset + 4ULL * n, soffset, bytes, &va) &&
 			    !copy(x, w, va, &buf[n], bytes, a->store))
 				return;
 		}
