@@ -165,17 +165,22 @@ static void put_blocks(struct writer *w, const struct vgpu_config *c)
 	finish_table(w, TABLE_IP, start, w->pos - start);
 }
 
-/* What one XCC is made of; fuses say which of its CUs are missing */
+/*
+ * What one XCC is made of; fuses say which of its CUs are missing. Caches are those of CDNA 3: 32 KiB
+ * of a CU; 64 KiB for code and 16 KiB for scalars of two CUs; 4096 KiB of an XCC. ROCr ends if there
+ * are none.
+ */
 static void put_gc(struct writer *w, const struct vgpu_config *c)
 {
 	const u32 info[] = {
 		c->se, (c->cus + c->se - 1) / c->se, 1, 4, 16, 512, 32, 32, 16, 0, 1, 64, c->waves_per_simd, 32, 64, 1, 4,
+		(c->cus + c->se - 1) / c->se, 32, 16, 2, 64, 16, 4096,
 	};
 	u32 start = w->pos, i, bytes = 12 + sizeof(info);
 
 	put(w, GC_SIGNATURE, 4);
-	put(w, 2, 2);				/* version 2.0 */
-	put(w, 0, 2);
+	put(w, 2, 2);				/* version 2.1 */
+	put(w, 1, 2);
 	put(w, bytes, 4);
 	for (i = 0; i < ARRAY_SIZE(info); i++)
 		put(w, info[i], 4);

@@ -467,6 +467,13 @@ TEST(discovery_table_is_what_the_driver_expects)
 	CHECK_EQ(get(t, 22, 2), sum(t, at, at + get(t, at + 8, 4)));
 	CHECK_EQ(get(t, at + 12, 4), 4);
 	CHECK_EQ(get(t, at + 16, 4), 2);
+	/* caches: of a CU, for code and scalars of two, of an XCC, KiB */
+	CHECK_EQ(get(t, at + 4, 4), 0x10002);
+	CHECK_EQ(get(t, at + 84, 4), 32);
+	CHECK_EQ(get(t, at + 92, 4), 2);
+	CHECK_EQ(get(t, at + 96, 4), 64);
+	CHECK_EQ(get(t, at + 100, 4), 16);
+	CHECK_EQ(get(t, at + 104, 4), 4096);
 	CHECK_EQ(vgpu_discovery_build(&b->config, small, sizeof(small)), 0);
 	/* before the driver has mapped VRAM it has a window */
 	*(u32 *)(b->vram + 0x123450) = 0xabcdef01;
