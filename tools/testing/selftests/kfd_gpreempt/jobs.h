@@ -7,6 +7,10 @@
 #ifndef JOBS_H
 #define JOBS_H
 
+#include <dirent.h>
+#include <sched.h>
+#include <sys/sysinfo.h>
+
 #include <gpreempt.h>
 
 #define JOB_GPUS	8
@@ -62,11 +66,38 @@ static inline const char *jobs_missing(void)
 	return info.features & GPREEMPT_FEATURE_JOB ? NULL : "the module knows of no jobs";
 }
 
+/*
+ * CPU 0 is the virtual GPU's own, of which no GPU takes a part. A real-time thread goes there all the same when another CPU is busy, and then waits
+ * for what the device does in the time of the model: so monitors stay away from it.
+ */
+static inline int keep_monitors_off_the_device(void)
+{
+	struct dirent *entry;
+	char path[300], comm[32];
+	cpu_set_t cpus;
+	int cpu, err = 0;
+	DIR *dir;
+
+	if (!kfd_client_is_virtual())
+		return 0;
+	CPU_ZERO(&cpus);
+	for (cpu = 1; cpu < get_nprocs(); cpu++)
+		CPU_SET(cpu, &cpus);
+	dir = opendir("/proc");
+	while (dir && (entry = readdir(dir)) && !err) {
+		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
+		if (atoi(entry->d_name) && kfd_file_read(path, comm, sizeof(comm)) > 0 && !strncmp(comm, "kfd_gpreempt_", 13))
+			err = sched_setaffinity(atoi(entry->d_name), sizeof(cpus), &cpus) ? -errno : 0;
+	}
+	return dir ? closedir(dir), err : -errno;
+}
+
 #define SETUP_JOBS() do { \
 	int gpu_; \
 	kfd_wanted_gpu_id = 0; \
 	NEEDS(jobs_missing()); \
 	ASSERT_EQ(0, scheduler_fresh(NULL, 0)); \
+	ASSERT_EQ(0, keep_monitors_off_the_device()); \
 	/* Preemptions wait for the CPU, too, where many processes keep it. */ \
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0)); \
 	ASSERT_EQ(0, gpreempt_open(&self->g)); \
@@ -119,42 +150,51 @@ static inline const char *jobs_missing(void)
 
 /* ---- when did which node do it? ---- */
 
+/* As much of the trace as is read at once */
+#define TRACE_BYTES	(4u << 20)
+
 static inline void trace_off(void)
 {
 	kfd_file_write(TRACING "/events/gpreempt/enable", "0");
 	kfd_file_empty(TRACING "/trace");
 }
 
-/* From here on, preemptions and resumes */
+/* From here on: runlists, and what they took off and gave back */
 static inline int trace_moves(void)
 {
-	int err;
+	static const char *const events[] = { "gpreempt_runlist", "gpreempt_preempt_end", "gpreempt_resume" };
+	char path[128];
+	size_t i;
+	int err = 0;
 
 	trace_off();
-	err = kfd_file_write(TRACING "/events/gpreempt/gpreempt_preempt_end/enable", "1");
-	return err ? err : kfd_file_write(TRACING "/events/gpreempt/gpreempt_resume/enable", "1");
+	for (i = 0; i < sizeof(events) / sizeof(events[0]) && !err; i++) {
+		snprintf(path, sizeof(path), TRACING "/events/gpreempt/%s/enable", events[i]);
+		err = kfd_file_write(path, "1");
+	}
+	return err;
 }
 
+/* What is measured of a move: when its node decided, when it sent its request, and when the queue was off the device, or mapped again */
+enum moment { DECIDED, SENT, DONE, NR_MOMENTS };
+
+#define MOMENT_NAMES	{ "decided", "sent", "done" }
+
 /**
- * struct moves - the events of one kind that some processes had
- * @nr: how many
- * @first_us: time of the first one, by the clock of the trace
- * @last_us: and of the last one
+ * struct move - a queue leaves the device, or comes back
+ * @pid: its process
+ * @at_us: by the clock of the trace
  */
-struct moves {
-	int nr;
-	int64_t first_us, last_us;
+struct move {
+	int pid;
+	int64_t at_us[NR_MOMENTS];
 };
 
-static inline bool move_is(const char *line, const char *event, struct actor *const *a, int nr)
+static inline int64_t move_field(const char *line, const char *name)
 {
-	const char *at = strstr(line, event), *pid = at ? strstr(at, " pid=") : NULL;
-	int i;
+	const char *at = strstr(line, name);
 
-	for (i = 0; pid && i < nr; i++)
-		if (a[i] && strtol(pid + 5, NULL, 10) == a[i]->pid)
-			return true;
-	return false;
+	return at ? strtoll(at + strlen(name), NULL, 10) : -1;
 }
 
 /* "THREAD-PID [CPU] FLAGS SECONDS.MICROSECONDS: EVENT: ..." */
@@ -168,23 +208,131 @@ static inline int64_t move_us(const char *line)
 	return sscanf(at, "%lld.%lld", &seconds, &us) == 2 ? seconds * 1000000 + us : -1;
 }
 
-/* @event: "gpreempt_preempt_end" or "gpreempt_resume" */
-static inline struct moves moves_of(const char *event, struct actor *const *a, int nr)
+/* The runlist is traced once it has been sent and the device has answered. */
+static inline struct move move_by(const char *runlist)
 {
-	static char text[1 << 20];
-	struct moves m = { 0 };
+	int64_t sent_us = move_us(runlist) - move_field(runlist, " elapsed_ns=") / 1000;
+	bool off = move_field(runlist, " preempted=");
+
+	return (struct move){ .at_us = {
+		[DECIDED] = sent_us - move_field(runlist, " wait_ns=") / 1000,
+		[SENT] = sent_us,
+		[DONE] = off ? sent_us + move_field(runlist, " saved_ns=") / 1000 : move_us(runlist),
+	} };
+}
+
+/* Without the hardware scheduler there is no runlist: each queue is a request of its own. */
+static inline struct move move_alone(const char *line)
+{
+	int64_t done_us = move_us(line), decided_us = done_us - move_field(line, " elapsed_ns=") / 1000;
+
+	return (struct move){ .at_us = { [DECIDED] = decided_us, [SENT] = decided_us, [DONE] = done_us } };
+}
+
+static inline bool move_is_of(const struct move *m, struct actor *const *a, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++)
+		if (a[i] && a[i]->pid == m->pid)
+			return true;
+	return false;
+}
+
+/**
+ * moves_of() - the moves of some processes' queues, in their order
+ * @event: "gpreempt_preempt_end" or "gpreempt_resume"
+ *
+ * Return: how many, at most @max
+ */
+static inline int moves_of(const char *event, struct actor *const *a, int nr, struct move *moves, int max)
+{
+	static char text[TRACE_BYTES];
+	static struct move runlists[JOB_GPUS];
+	int64_t gpus[JOB_GPUS] = { 0 };
 	char *line, *save = NULL;
+	int n = 0, gpu;
 
 	if (kfd_file_read(TRACING "/trace", text, sizeof(text)) <= 0)
-		return m;
-	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (*line == '#' || !move_is(line, event, a, nr))
+		return 0;
+	for (line = strtok_r(text, "\n", &save); line && n < max; line = strtok_r(NULL, "\n", &save)) {
+		int64_t gpu_id = *line == '#' ? -1 : move_field(line, " gpu_id=");
+
+		if (gpu_id < 0)
 			continue;
-		m.last_us = move_us(line);
-		if (!m.nr++)
-			m.first_us = m.last_us;
+		for (gpu = 0; gpu < JOB_GPUS - 1 && gpus[gpu] && gpus[gpu] != gpu_id; gpu++)
+			;
+		if (strstr(line, ": gpreempt_runlist:")) {
+			gpus[gpu] = gpu_id;
+			runlists[gpu] = move_by(line);
+			continue;
+		}
+		if (!strstr(line, event))
+			continue;
+		moves[n] = gpus[gpu] ? runlists[gpu] : move_alone(line);
+		moves[n].pid = (int)move_field(line, " pid=");
+		n += move_is_of(&moves[n], a, nr);
 	}
-	return m;
+	return n;
 }
+
+static inline int by_us(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Of decisions that each moved a queue on @nr nodes: how far the first and the last node are apart, sorted. Returns how many decisions. */
+static inline int skews_of(const struct move *moves, int nr_moves, int nr, enum moment moment, int64_t *skews_us)
+{
+	int i, k;
+
+	for (i = 0; i + nr <= nr_moves; i += nr) {
+		int64_t first = INT64_MAX, last = INT64_MIN;
+
+		for (k = i; k < i + nr; k++) {
+			first = moves[k].at_us[moment] < first ? moves[k].at_us[moment] : first;
+			last = moves[k].at_us[moment] > last ? moves[k].at_us[moment] : last;
+		}
+		skews_us[i / nr] = last - first;
+	}
+	qsort(skews_us, (size_t)(i / nr), sizeof(*skews_us), by_us);
+	return i / nr;
+}
+
+/* Of sorted ones: the least that so many percent do not exceed */
+static inline int64_t percentile(const int64_t *sorted, int nr, int percent)
+{
+	return nr ? sorted[(nr * percent + 99) / 100 - 1] : -1;
+}
+
+/*
+ * From a node of a decision to the next one: the monitors of all nodes share a CPU of the guest, and what each does takes time of all (icount). With a
+ * CPU for each it is from the first one to the last. And of so many decisions at most
+ */
+#define SKEW_US		200
+#define DECISIONS	64
+
+/* Prints how far the nodes of so many decisions are apart. @bound: it holds for decisions and requests; what devices make of them takes its own time. */
+#define PRINT_MOVES(event, who, decisions, bound) do { \
+	static const char *const names_[] = MOMENT_NAMES; \
+	static struct move moves_[DECISIONS * JOB_GPUS + 1]; \
+	static int64_t skews_[DECISIONS]; \
+	int nr_moves_ = moves_of(event, who, self->nr, moves_, DECISIONS * JOB_GPUS + 1), moment_, nr_; \
+	EXPECT_EQ((decisions) * self->nr, nr_moves_) TH_LOG("%s", event); \
+	for (moment_ = DECIDED; moment_ < NR_MOMENTS && nr_moves_ == (decisions) * self->nr; moment_++) { \
+		nr_ = skews_of(moves_, nr_moves_, self->nr, moment_, skews_); \
+		TH_LOG("virtual GPU: %s on %d nodes, %d times, %s: the last node after the first %lld us at p50, %lld us at p99, %lld us at most", \
+		       event, self->nr, nr_, names_[moment_], (long long)percentile(skews_, nr_, 50), \
+		       (long long)percentile(skews_, nr_, 99), (long long)skews_[nr_ - 1]); \
+		if ((bound) && moment_ != DONE) \
+			EXPECT_LE(percentile(skews_, nr_, 99), SKEW_US * (self->nr - 1)) TH_LOG("%s: %s", event, names_[moment_]); \
+	} \
+} while (0)
+
+#define EXPECT_MOVED_TOGETHER(event, who, decisions)	PRINT_MOVES(event, who, decisions, true)
+/* Of one decision: each moved once. */
+#define EXPECT_MOVED_ONCE(event, who)			PRINT_MOVES(event, who, 1, false)
 
 #endif /* JOBS_H */
