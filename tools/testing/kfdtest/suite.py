@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""suite.py - AMD's kfdtest on the virtual GPU: without the scheduler, with it, and preempted all the time. TAP and a table
+
+    KFDTEST=PROGRAM tools/testing/kfdtest/suite.py [--ways off,on,competitor] [--tests REGEX] [--seconds N] [--again]
+
+Runs every test of PROGRAM in a process of its own (guest). What the guest's end leaves over is run in the next one. build/kfdtest/WAY has what
+each test said that did not pass, build/kfdtest/WAY.verdicts the verdicts, build/kfdtest/table all of them.
+
+--seconds: of virtual time for a test. --again: nothing is run; the verdicts are those of the last run.
+
+A test that says it skips has not passed, although kfdtest counts it. `reasons' has why a test does not pass. Nothing of kfdtest is part
+of this tree: without KFDTEST all of this is skipped.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOP = os.environ.get("TOP") or os.path.realpath(f"{HERE}/../../..")
+BUILD = os.environ.get("BUILD") or f"{TOP}/build"
+VM = os.environ.get("VM") or f"{TOP}/tools/testing/vm/vm"
+OUT = f"{BUILD}/kfdtest"
+WAYS = ("off", "on", "competitor")
+SECONDS = 60
+PROMISED = 120                          # so many are to pass without the scheduler
+BOOTS = 8                               # a guest that dies this often is no accident of one test
+VERDICTS = ("pass", "skip", "fail", "timeout", "crash")
+
+
+def tests_of(program):
+    """Names of all tests, in the order of the program."""
+    said = subprocess.run([program, "--gtest_list_tests"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+    group, names = "", []
+    for line in said.splitlines():
+        if line.startswith("  "):
+            names.append(group + line.split()[0])
+        elif re.match(r"\S+\.$", line.split("#")[0].strip()):
+            group = line.split("#")[0].strip()
+    return names
+
+
+def parse_reasons(text):
+    """{name: reason}; names may end in *. Comments and empty lines are nothing."""
+    reasons = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        line = re.sub(r"(^|\s)#.*", "", line).strip()
+        if not line:
+            continue
+        name, bar, reason = (part.strip() for part in line.partition("|"))
+        if not bar or not reason or name in reasons:
+            raise ValueError(f"line {number}: {line!r}")
+        reasons[name] = reason
+    return reasons
+
+
+def reason_for(name, reasons):
+    """The one of the longest name that fits"""
+    fitting = [key for key in reasons if key == name or (key.endswith("*") and name.startswith(key[:-1]))]
+    return reasons[max(fitting, key=lambda key: len(key.rstrip("*")))] if fitting else None
+
+
+def read_lines(lines):
+    """What a guest said: verdicts, the test that it was at when it ended, and figures of the competitor."""
+    verdicts, at, figures = {}, None, {}
+    for line in lines:
+        word = line.split()
+        if len(word) == 2 and word[0] == "RUN":
+            at = word[1]
+        elif len(word) == 4 and word[0] == "VERDICT" and word[2] in VERDICTS:
+            verdicts[word[1]] = word[2]
+            at = None
+        elif len(word) == 3 and word[0] == "FIGURE":
+            figures[word[1]] = figures.get(word[1], 0) + int(word[2])
+    return verdicts, at, figures
+
+
+def guest(program, way, names, seconds):
+    """A guest runs these tests. Return: its lines."""
+    out = f"{OUT}/{way}"
+    os.makedirs(out, exist_ok=True)
+    with open(f"{OUT}/{way}.tests", "w") as f:
+        f.write("\n".join(names) + "\n")
+    argv = [VM, "run", "--gpu", "fast", "--icount", "--timeout", "7200", "--amdgpu-args", "gpu_recovery=0", "--out", out,
+            "--add", f"{program}:/opt/gpreempt/kfdtest", "--add", f"{OUT}/{way}.tests:/opt/gpreempt/kfdtest-tests",
+            "--add", f"{HERE}/guest:/opt/gpreempt/kfdtest-guest", "--", f"kfdtest-guest {way} {seconds}"]
+    lines = []
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, errors="replace") as vm:
+        for line in vm.stdout:
+            lines.append(line.rstrip("\n"))
+            if not line.startswith("RUN "):
+                print(f"# {way}: {lines[-1]}", flush=True)
+    return lines
+
+
+def run(program, way, names, seconds):
+    """All tests of a way, in as many guests as it takes. Return: what read_lines() does, without the middle."""
+    verdicts, figures = {}, {"deaths": 0}
+    for _ in range(BOOTS):
+        left = [name for name in names if name not in verdicts]
+        if not left:
+            break
+        more, at, numbers = read_lines(guest(program, way, left, seconds))
+        for name, number in numbers.items():
+            figures[name] = figures.get(name, 0) + number
+        verdicts.update(more)
+        if at:                          # the guest did not survive it
+            verdicts[at] = "crash"
+            figures["deaths"] += 1
+        elif not more:
+            break
+    return verdicts, figures
+
+
+def keep(way, verdicts, figures):
+    with open(f"{OUT}/{way}.verdicts", "w") as f:
+        f.writelines(f"VERDICT {name} {verdict} 0\n" for name, verdict in verdicts.items())
+        f.writelines(f"FIGURE {name} {number}\n" for name, number in figures.items())
+
+
+def kept(way):
+    with open(f"{OUT}/{way}.verdicts") as f:
+        verdicts, _, figures = read_lines(f)
+    return verdicts, figures
+
+
+def judge(names, verdicts, figures, reasons, whole):
+    """Return: (what must hold, the complaints) of each, and (what is not judged, why)."""
+    ways = [way for way in WAYS if way in verdicts]
+    passed = {way: {n for n, v in verdicts[way].items() if v == "pass"} for way in ways}
+    other = {n for n in names if any(verdicts[way].get(n) != "pass" for way in ways)}
+    holds = []
+    for way in ways:
+        holds.append((f"every test has a verdict, {way}", [n for n in names if n not in verdicts[way]]))
+        holds.append((f"no test crashes, {way}",
+                      [n for n in names if verdicts[way].get(n) == "crash"] + ["the guest"] * bool(figures[way].get("deaths"))))
+    for way in ways[1:]:
+        first = ways[0]
+        holds.append((f"what passes with {first} passes with {way}", sorted(passed[first] - passed[way])))
+        holds.append((f"what passes with {way} passes with {first}", sorted(passed[way] - passed[first])))
+    if "competitor" in ways:
+        holds.append(("queues were preempted all the time", [] if figures["competitor"].get("preemptions", 0) >= 100 else ["hardly ever"]))
+        holds.append(("whoever preempts does so to the end", ["pulse"] * figures["competitor"].get("broken", 0)))
+    holds.append(("each test that does not pass has a reason", sorted(n for n in other if not reason_for(n, reasons))))
+    if whole:
+        holds.append(("no reason is left of a test that passes",
+                      sorted(key for key in reasons if not any(reason_for(n, {key: "-"}) for n in other))))
+        if len(passed.get("off", ())) >= PROMISED or "off" not in ways:
+            holds.append((f"{PROMISED} tests pass or more", []))
+    return holds
+
+
+def table(names, verdicts, reasons):
+    ways = [way for way in WAYS if way in verdicts]
+    wide = max(len(n) for n in names)
+    rows = [f"{'test':{wide}}  " + "  ".join(f"{way:10}" for way in ways) + "  reason"]
+    for n in names:
+        got = [verdicts[way].get(n, "-") for way in ways]
+        why = "" if set(got) == {"pass"} else reason_for(n, reasons) or "?"
+        rows.append((f"{n:{wide}}  " + "  ".join(f"{v:10}" for v in got) + f"  {why}").rstrip())
+    for verdict in VERDICTS:
+        rows.append((f"{verdict:{wide}}  " + "  ".join(f"{sum(v == verdict for v in verdicts[way].values()):<10}" for way in ways)).rstrip())
+    return rows
+
+
+BY_HAND = """
+RUN A.a
+VERDICT A.a pass 0.5
+RUN A.b
+VERDICT A.b skip 0.1
+VERDICT A.c what 1
+FIGURE preemptions 60
+FIGURE preemptions 50
+RUN A.d
+"""
+
+
+def by_hand():
+    """The judgement of runs made up here; the differences, if there are any."""
+    verdicts, at, figures = read_lines(BY_HAND.strip().splitlines())
+    reasons = parse_reasons("# one\nA.* | all of A\nA.b | b alone # and why\n")
+    other = {"A.a": "pass", "A.b": "pass", "A.d": "crash"}
+    bad = dict(judge(["A.a", "A.b", "A.d", "B.a"], {"off": verdicts, "competitor": other}, {"off": {}, "competitor": figures}, reasons, True))
+    got = {"verdicts": verdicts, "at": at, "figures": figures, "longest": [reason_for(n, reasons) for n in ("A.a", "A.b", "B.a")],
+           "bad": {what: why for what, why in bad.items() if why}}
+    due = {"verdicts": {"A.a": "pass", "A.b": "skip"}, "at": "A.d", "figures": {"preemptions": 110}, "longest": ["all of A", "b alone", None],
+           "bad": {"every test has a verdict, off": ["A.d", "B.a"], "every test has a verdict, competitor": ["B.a"],
+                   "no test crashes, competitor": ["A.d"], "what passes with competitor passes with off": ["A.b"],
+                   "each test that does not pass has a reason": ["B.a"]}}
+    return [f"{key}: got {got[key]!r}, due {due[key]!r}" for key in due if got[key] != due[key]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--tests", default=os.environ.get("TESTS", ""))
+    parser.add_argument("--seconds", type=int, default=SECONDS)
+    parser.add_argument("--again", action="store_true")
+    opts = parser.parse_args()
+    with open(f"{HERE}/reasons") as f:
+        reasons = parse_reasons(f.read())
+    program = os.environ.get("KFDTEST")
+    holds = [("verdicts are judged as by hand", by_hand())]
+    if not program:
+        print(f"1..2\n{'not ' if holds[0][1] else ''}ok 1 - {holds[0][0]}\nok 2 - kfdtest # SKIP KFDTEST, a kfdtest program, is not set")
+        return bool(holds[0][1])
+    everything = tests_of(program)
+    names = [n for n in everything if re.search(opts.tests, n)]
+    os.makedirs(OUT, exist_ok=True)
+    verdicts, figures = {}, {}
+    for way in opts.ways.split(","):
+        if not opts.again:
+            keep(way, *run(os.path.realpath(program), way, names, opts.seconds))
+        verdicts[way], figures[way] = kept(way)
+    holds += judge(names, verdicts, figures, reasons, names == everything and set(verdicts) == set(WAYS))
+    rows = table(names, verdicts, reasons)
+    with open(f"{OUT}/table", "w") as f:
+        f.write("\n".join(rows) + "\n")
+    for row in rows:
+        print(f"# {row}")
+    for way, numbers in figures.items():
+        print(f"# {way}: " + ", ".join(f"{number} {name}" for name, number in numbers.items()))
+    for number, (what, why) in enumerate(holds, 1):
+        for line in why:
+            print(f"# {line}")
+        print(f"{'not ' if why else ''}ok {number} - {what}")
+    print(f"1..{len(holds)}")
+    return any(why for _, why in holds)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
