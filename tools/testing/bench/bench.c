@@ -31,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gpreempt.h"
 #include "kfdlib.h"
 
 #define MS		KFD_NS_PER_MS
@@ -83,6 +84,7 @@ static const uint32_t level_kfd_priority[LEVELS] = { 0, 7, 15 };
  * @requests: at most so many; 0: as many as arrive
  * @warm: requests arrive before the window, too; those are not counted
  * @joins: it is a thread of the process of the tenant before it
+ * @bystander: the scheduler does not preempt it (it is exempt)
  */
 struct spec {
 	char name[32];
@@ -103,6 +105,7 @@ struct spec {
 	uint32_t requests;
 	bool warm;
 	bool joins;
+	bool bystander;
 };
 
 struct scenario {
@@ -298,6 +301,8 @@ static void set(struct spec *s, uint32_t *count, bool *together, const char *key
 		s->warm = number;
 	} else if (!strcmp(key, "count")) {
 		*count = number;
+	} else if (!strcmp(key, "bystander")) {
+		s->bystander = number;
 	} else if (!strcmp(key, "together")) {
 		*together = number;
 	} else {
@@ -660,7 +665,7 @@ static void *poller(void *arg)
 		shared->poller_looks++;
 		for (i = 0; i < shared->nr_tenants; i++) {
 			struct tenant *t = &shared->tenant[i];
-			bool want = outranked(t->spec.level);
+			bool want = !t->spec.bystander && outranked(t->spec.level);
 			uint64_t begin_ns;
 
 			if (off[i] == want)
@@ -1041,6 +1046,29 @@ static void start_processes(void)
 	}
 }
 
+/* Bystanders to the scheduler are what their scenario says. */
+static void exempt_bystanders(void)
+{
+	struct gpreempt *g = NULL;
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < shared->nr_tenants; i++) {
+		const struct tenant *t = &shared->tenant[i];
+		struct gpreempt_target target = gpreempt_target_process(t->pid, 0);
+
+		if (!t->spec.bystander)
+			continue;
+		err = g ? 0 : gpreempt_open(&g);
+		if (!err)
+			err = gpreempt_set_param(g, &target, GPREEMPT_PARAM_EXEMPT, 1);
+		if (err)
+			die("%s: exempting it: error %d", t->spec.name, -err);
+	}
+	if (g)
+		gpreempt_close(g);
+}
+
 static bool wait_processes(void)
 {
 	bool good = true;
@@ -1058,8 +1086,8 @@ static void print_tenant(const struct tenant *t, uint32_t index, uint64_t in_win
 
 	for (i = 0; i < t->classes; i++)
 		kfd_work_tally(&t->work[i], &tally);
-	printf("tenant %u name=%s level=%d arrival=%s done=%llu lost=%llu twice=%llu wave_ns=%llu\n", index, t->spec.name, t->spec.level,
-	       arrival_names[t->spec.arrival], (unsigned long long)tally.done, (unsigned long long)tally.lost,
+	printf("tenant %u name=%s level=%d bystander=%d arrival=%s done=%llu lost=%llu twice=%llu wave_ns=%llu\n", index, t->spec.name, t->spec.level,
+	       t->spec.bystander, arrival_names[t->spec.arrival], (unsigned long long)tally.done, (unsigned long long)tally.lost,
 	       (unsigned long long)tally.twice, (unsigned long long)in_window);
 	for (i = 0; i < t->nr_requests; i++)
 		printf("request %u %llu %llu %llu %llu\n", index, (unsigned long long)t->request[i].arrival_ns,
@@ -1095,6 +1123,8 @@ static bool run(const struct scenario *sc, uint32_t gpu, uint32_t slots)
 	if (competitor->enable)
 		place_monitor(gpu);
 	start_processes();
+	if (competitor->enable)
+		exempt_bystanders();
 	/* Before times are set: the first time it takes longer than programs settle. */
 	if (competitor->enable)
 		trace(true);

@@ -87,6 +87,12 @@ def build():
     return out.stdout.strip().splitlines()[-1]
 
 
+def device(words):
+    """What the device of a scenario takes, in microseconds, by the words of its file"""
+    given = dict(w.split("=") for w in words.get("vgpu", "").split())
+    return {"unmap_us": int(given.get("runlist_ns", RUNLIST_US * 1000)) / 1000, "connect_us": int(given.get("connect_ns", costs.CONNECT_US[0] * 1000)) / 1000}
+
+
 def split(names, headers, jobs):
     """As equal parts as it goes, the longest first. Those for which the driver or the device has other parameters have guests of their own."""
     def modules(name):
@@ -228,7 +234,8 @@ def main():
         fail(f"incomplete: {', '.join(unfinished) or 'no result'}")
 
     costs_of = costs.analyse(runs, results.summarise)
-    figures = {n: of for n, of in results.analyse(runs).items() if not n.startswith(costs.PREFIX)}
+    devices = {n: device(headers[n]) for n in names}
+    figures = {n: of for n, of in results.analyse(runs, devices).items() if not n.startswith(costs.PREFIX)}
     say("bench: the yardstick: the model alone, against what was measured on an MI308X")
     measured, good_yardstick = yardstick.measure()
     good &= good_yardstick
@@ -244,7 +251,7 @@ def main():
     }
     if second:
         good &= second[1]
-        figures_second = {n: of for n, of in results.analyse(second[0]).items() if n in figures}
+        figures_second = {n: of for n, of in results.analyse(second[0], devices).items() if n in figures}
         bench["agreement"] = results.agreement(figures, figures_second)
         bench["summary_agreement"] = results.summary_agreement(figures, figures_second, RING_US)
         bench["summary_second"] = results.summary(figures_second, RING_US)

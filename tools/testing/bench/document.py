@@ -171,6 +171,38 @@ def both_costs(bench):
     return "\n".join(out).rstrip()
 
 
+FLOOR_HEAD = ("scenario", "scheduler", "floor p50", "p50/floor", "floor p99", "p99/floor", "floor of loss", "loss")
+
+
+def floor_rows(bench):
+    table = []
+    for name, scenario in bench["scenarios"].items():
+        for competitor in ("suspend-ioctl", "gpreempt", "doorbell"):
+            r = scenario["competitors"].get(competitor)
+            f = r and not r["absent"] and r["floor"]
+            if f:
+                least = ">" if r["unserved"] else ""
+                table.append((name, competitor, ms(f["p50_us"]), ratio(f["p50_over"]), ms(f["p99_us"]), least + ratio(f["p99_over"]),
+                              f"{f['loss_pct']:g} %", "-" if r["be_loss_pct"] is None else f"{r['be_loss_pct']:g} %"))
+    return table
+
+
+BYSTANDER_HEAD = ("scenario", "scheduler", "preemptions", "loses", "for each preemption")
+
+
+def bystander_rows(bench):
+    table = []
+    for name, scenario in bench["scenarios"].items():
+        for competitor in results.COMPETITORS:
+            r = scenario["competitors"].get(competitor)
+            b = r and not r["absent"] and r["bystanders"]
+            if b and competitor not in results.WITHOUT_A_SCHEDULER:
+                each_us = b["lost_us_per_preemption"]
+                table.append((name, title_of(competitor, r), str(r["scheduler"]["preemptions"]), f"{b['loss_pct']:g} %",
+                              "-" if each_us is None else f"{each_us:g} us"))
+    return table
+
+
 COST_HEAD = ("processes", "queues of each", "of the device", "connect", "decision to saved", "decision to running", "device time lost")
 
 
@@ -201,6 +233,9 @@ def terminal(bench):
         out += [aligned(("goals", *GOAL_HEAD[1:]), goal_rows(bench["summary"])), ""]
     if bench.get("preemption_cost"):
         out += ["what a preemption costs", aligned(COST_HEAD, cost_rows(bench["preemption_cost"])), ""]
+    for title, head, table in (("floor", FLOOR_HEAD, floor_rows(bench)), ("bystanders", BYSTANDER_HEAD, bystander_rows(bench))):
+        if table:
+            out += [title, aligned(head, table), ""]
     if bench.get("yardstick"):
         out += [aligned(("yardstick", *YARDSTICK_HEAD[1:]), yardstick_rows(bench["yardstick"])), ""]
     if bench.get("thresholds"):
@@ -236,6 +271,8 @@ def tables(bench):
         "YARDSTICK": rst_table(YARDSTICK_HEAD, yardstick_rows(bench["yardstick"])),
         "BOTH": both_costs(bench),
         "COSTS": rst_table(COST_HEAD, cost_rows(bench["preemption_cost"])),
+        "FLOOR": rst_table(FLOOR_HEAD, floor_rows(bench)),
+        "BYSTANDERS": rst_table(BYSTANDER_HEAD, bystander_rows(bench)),
         "CRITERIA": rst_table(CRITERIA_HEAD, criteria_rows([c for c in bench["criteria"] if c["competitor"] in ("stock", "gpreempt", "doorbell")])),
         "MODEL": rst_table(("parameter", "value"), [(k, str(v)) for k, v in bench["model"].items()]),
         "SUMMARY": rst_table(SUMMARY_HEAD, summary_rows(bench["summary_agreement"])),

@@ -81,8 +81,9 @@ class Run:
     # ---- what follows ----
 
     def level(self, which):
-        found = which(t["level"] for t in self.tenants)
-        return [t for t in self.tenants if t["level"] == found]
+        ranked = [t for t in self.tenants if not t["bystander"]]
+        found = which((t["level"] for t in ranked), default=None)
+        return [t for t in ranked if t["level"] == found]
 
     def elapsed(self):
         return self.window["end"] - self.window["begin"]
@@ -206,7 +207,39 @@ def loss_pct(run, alone, background):
     return 100 * (1 - run.used(lowest) / expected)
 
 
-def summarise(run, alone, background):
+def bystanders(run, stock):
+    """What was taken from those that neither yield nor gain, against the driver that takes nothing off the device"""
+    tenants = [t for t in run.tenants if t["bystander"]]
+    reference = stock and [t for t in stock.tenants if t["bystander"]]
+    if not tenants or not reference:
+        return None
+    lost = 1 - run.used(tenants) / stock.used(reference)
+    preemptions = run.scheduler["preemptions"] or sum(off for _, off, _, _ in run.suspends)
+    return {"loss_pct": round(100 * lost, 2), "lost_us_per_preemption": us(lost * run.elapsed() / preemptions) if preemptions else None}
+
+
+def floor(run, alone, save_us, device):
+    """
+    What the device takes at least for the same requests. Before a request that preempts: unmap, save, connect. From the background, beyond the request: the
+    same, and connect and restore afterwards. A restore takes what a save takes. DEVICE: its unmap_us and connect_us. Beside bystanders there is none: a
+    request shares the device with them.
+    """
+    latencies, reference = run.latencies(), alone.latencies() if alone and alone.tenants else []
+    preemptions = run.scheduler["preemptions"]
+    if not latencies or not reference or save_us is None or not preemptions or any(t["bystander"] for t in run.tenants):
+        return None
+    before_us = save_us + device["connect_us"]
+    after_us = device["connect_us"] + save_us - device["unmap_us"]
+    # No more than one for each request is needed.
+    needed = min(preemptions, len(latencies))
+    result = {"before_us": round(before_us, 1), "loss_pct": round(100 * needed * (before_us + after_us) * 1000 / run.elapsed(), 2)}
+    for name, p in (("p50", 50), ("p99", 99)):
+        least = percentile(reference, p) + (1000 * before_us if needed >= len(latencies) * (100 - p) / 100 else 0)
+        result[f"{name}_us"], result[f"{name}_over"] = us(least), round(percentile(latencies, p) / least, 3)
+    return result
+
+
+def summarise(run, alone, background, stock=None, device=None):
     """Everything about one run that goes into bench.json."""
     if run.absent:
         return {"absent": True}
@@ -241,6 +274,8 @@ def summarise(run, alone, background):
     }
     # What the device took from seeing a request until it reported that the waves are saved
     result["device"] = {"saves": s.get("saves", 0), "save_us_mean": us(s["save_ns"] / s["saves"]) if s.get("saves") else None}
+    result["bystanders"] = bystanders(run, stock)
+    result["floor"] = floor(run, alone, result["device"]["save_us_mean"], device) if device else None
     result["guest"] = {"device_cpu_pct": round(s.get("device_cpu_ns", 0) / run.elapsed() * 100, 1), "late_us_max": us(max(run.late(), default=None)),
                        "end_late_us_max": us(max(run.end_late(), default=None))}
     return result
@@ -264,10 +299,10 @@ class Reader:
                 self.tell(self.current)
 
 
-def analyse(runs):
-    """{scenario: {competitor: result}}"""
-    return {scenario: {c: summarise(r, of.get("alone"), of.get("background")) for c, r in of.items() if c != "background"}
-            for scenario, of in runs.items()}
+def analyse(runs, devices=None):
+    """{scenario: {competitor: result}}; DEVICES: {scenario: what its device takes}"""
+    return {scenario: {c: summarise(r, of.get("alone"), of.get("background"), of.get("stock"), (devices or {}).get(scenario))
+                       for c, r in of.items() if c != "background"} for scenario, of in runs.items()}
 
 
 # What the owner of a machine asks for who holds offline work while a request is served: name -> figures, each with its bound; what is wished
