@@ -59,11 +59,12 @@ static int64_t rank_has_mailbox(struct actor *a, const int64_t *args)
 {
 	struct kfd_ioctl_export_dmabuf_args export = { .flags = O_CLOEXEC | O_RDWR };
 	struct rank *r = (struct rank *)(uintptr_t)args[0];
-	int err = kfd_buffer_place(&a->client, (enum kfd_domain)args[1], NULL, kfd_work_bytes(ROUNDS, 1, 2), KFD_ACCESS_ALL, &mailbox);
+	uint32_t rounds = (uint32_t)args[2];
+	int err = kfd_buffer_place(&a->client, (enum kfd_domain)args[1], NULL, kfd_work_bytes(rounds, 1, 2), KFD_ACCESS_ALL, &mailbox);
 
 	if (err)
 		return err;
-	kfd_work_init(&say, mailbox.ptr, ROUNDS, 1, 2, SAY_NS);
+	kfd_work_init(&say, mailbox.ptr, rounds, 1, 2, SAY_NS);
 	export.handle = mailbox.handle;
 	if (ioctl(a->client.kfd_fd, AMDKFD_IOC_EXPORT_DMABUF, &export))
 		return -errno;
@@ -136,7 +137,7 @@ static int64_t rank_said_once(struct actor *a, const int64_t *args)
 
 FIXTURE(collective) {
 	BEFORE_JOBS;
-	struct actor *ring[RINGS][JOB_GPUS], *low[JOB_GPUS];
+	struct actor *ring[RINGS][JOB_GPUS], *low[JOB_GPUS], *lowest[JOB_GPUS];
 };
 
 FIXTURE_SETUP(collective)
@@ -156,32 +157,36 @@ FIXTURE_TEARDOWN(collective)
 
 #define EACH_NODE(i)	for (i = 0; i < self->nr; i++)
 
-/* A ring of processes that are a job, if there is to be one, of kernels of so many waves */
-#define ASSERT_RING(which, nice, job, waves) do { \
+#define ASSERT_RING(which, nice, job, waves)	ASSERT_RING_OF(which, nice, job, waves, ROUNDS)
+
+/* A ring of processes that are a job, if there is to be one, with room for so many kernels of so many waves */
+#define ASSERT_RING_OF(which, nice, job, waves, rounds) do { \
 	enum kfd_domain where_ = xgmi_links() ? KFD_IN_VRAM : KFD_IN_GTT; \
 	int ring_i_; \
 	EACH_NODE(ring_i_) { \
 		struct actor *a_; \
 		at(ring_i_); \
-		a_ = worker(_metadata, nice, ROUNDS, waves, ROUND_STEPS, STEP_NS); \
+		a_ = worker(_metadata, nice, rounds, waves, ROUND_STEPS, STEP_NS); \
 		self->ring[which][ring_i_] = a_; \
-		ASSERT_EQ(0, actor_call(a_, rank_has_mailbox, (intptr_t)rank_of(which, ring_i_), where_, 0, 0)); \
+		ASSERT_EQ(0, actor_call(a_, rank_has_mailbox, (intptr_t)rank_of(which, ring_i_), where_, rounds, 0)); \
 		if (job) \
 			ASSERT_EQ(0, set_job(self->g, a_, JOB + (which), 0)); \
 	} \
 	EACH_NODE(ring_i_) { \
 		int of_ = (ring_i_ + self->nr - 1) % self->nr; \
 		ASSERT_EQ(0, actor_call(self->ring[which][ring_i_], rank_listens, (intptr_t)rank_of(which, of_), ids[of_], \
-					kfd_work_bytes(ROUNDS, 1, 2), 0)); \
+					kfd_work_bytes(rounds, 1, 2), 0)); \
 	} \
 } while (0)
 
-#define ASSERT_RING_BEGINS(which) do { \
+#define ASSERT_RING_BEGINS(which)	ASSERT_RING_DOES(which, ROUNDS)
+
+#define ASSERT_RING_DOES(which, rounds) do { \
 	int begins_i_; \
 	EACH_NODE(begins_i_) { \
 		struct actor *a_ = self->ring[which][begins_i_]; \
-		__atomic_fetch_add(&a_->done[0]->value, ROUNDS, __ATOMIC_SEQ_CST); \
-		ASSERT_EQ(0, actor_call(a_, rank_works, ROUNDS, 0, 0, 0)); \
+		__atomic_fetch_add(&a_->done[0]->value, rounds, __ATOMIC_SEQ_CST); \
+		ASSERT_EQ(0, actor_call(a_, rank_works, rounds, 0, 0, 0)); \
 	} \
 } while (0)
 
@@ -444,6 +449,116 @@ TEST_F_TIMEOUT(collective, reset_of_one_device_leaves_nothing_of_it_held, 120)
 	EACH_NODE(i) {
 		EXPECT_FALSE(actor_done(self->low[i], 0));
 		ASSERT_DONE_ONCE(self->low[i]);
+	}
+}
+
+/* ---- a model at TP=8, or of as many ranks as there are GPUs ---- */
+
+#define REQUESTS	6
+#define REQUEST_ROUNDS	8	/* of 4 ms each */
+#define TRAINED		40
+
+/* Requests one after the other, with pauses: the time of the slowest one */
+#define ASSERT_SERVES(slowest_ns) do { \
+	uint64_t served_; \
+	int request_, rank_; \
+	for (request_ = 0; request_ < REQUESTS; request_++) { \
+		kfd_sleep_ns(10 * MS); \
+		served_ = kfd_now_ns(); \
+		ASSERT_RING_DOES(0, REQUEST_ROUNDS); \
+		EACH_NODE(rank_) \
+			ASSERT_EQ(0, actor_wait(self->ring[0][rank_], 0, LONG)); \
+		served_ = kfd_now_ns() - served_; \
+		(slowest_ns) = request_ && (slowest_ns) > served_ ? (slowest_ns) : served_; \
+	} \
+} while (0)
+
+TEST_F_TIMEOUT(collective, requests_beside_a_low_job_take_as_long_as_alone, 600)
+{
+	uint64_t alone_ns = 0, nodes_ns = 0, job_ns = 0;
+	int i;
+
+	ASSERT_RING_OF(0, 0, false, self->node[0].slots, 3 * REQUESTS * REQUEST_ROUNDS);
+	ASSERT_SERVES(alone_ns);
+	EACH_NODE(i) {
+		at(i);
+		self->low[i] = worker(_metadata, LOW_NICE, 1, self->node[i].slots, 60, 10 * MS);
+		ASSERT_EQ(0, launch_begins(self->low[i]));
+		ASSERT_EQ(0, set_job(self->g, self->low[i], JOB + 1, 0));
+	}
+	ASSERT_SERVES(nodes_ns);
+	EACH_NODE(i)
+		ASSERT_EQ(0, set_job(self->g, self->ring[0][i], JOB, 0));
+	ASSERT_EQ(0, trace_moves());
+	ASSERT_SERVES(job_ns);
+	ASSERT_EQ(0, KFD_WAIT(!state_is(self->low[0], 0, "preempted"), 200 * US, LONG));
+	EACH_NODE(i)
+		ASSERT_EQ(0, goes_on(&self->low[i]->work[0]));
+	TH_LOG("virtual GPU: the slowest of %d requests on %d GPUs: %llu us alone, %llu us beside a low job (%.3f), %llu us decided per node (%.3f)",
+	       REQUESTS, self->nr, (unsigned long long)(alone_ns / US), (unsigned long long)(job_ns / US), (double)job_ns / (double)alone_ns,
+	       (unsigned long long)(nodes_ns / US), (double)nodes_ns / (double)alone_ns);
+	EXPECT_LE(job_ns, alone_ns / 100 * 110);
+	PRINT_MOVES("gpreempt_preempt_end", self->low, REQUESTS, false);
+	PRINT_MOVES("gpreempt_resume", self->low, REQUESTS, false);
+	ASSERT_RING_ENDS(0);
+	EACH_NODE(i)
+		ASSERT_DONE_ONCE(self->low[i]);
+}
+
+static uint64_t progress_of(struct actor *const *a, int nr)
+{
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < nr; i++)
+		sum += kfd_work_progress(&a[i]->work[0]);
+	return sum;
+}
+
+TEST_F_TIMEOUT(collective, low_job_that_leaves_other_devices_loses_little_and_lends_them, 600)
+{
+	static const char *const how[] = { "decided per node", "a job that stays", "a job that leaves" };
+	uint64_t took_ns[3], lent[3];
+	struct actor *high;
+	int i, mode;
+
+	ASSERT_RING_OF(0, LOW_NICE, false, self->node[0].slots, 3 * TRAINED);
+	at(0);
+	high = worker(_metadata, 0, 100, self->node[0].slots, 2, 5 * MS);
+	EACH_NODE(i) {
+		at(i);
+		self->lowest[i] = worker(_metadata, 2 * LOW_NICE - 1, 1, self->node[i].slots, 1000, 5 * MS);
+		ASSERT_EQ(0, launch_begins(self->lowest[i]));
+	}
+	for (mode = 0; mode < 3; mode++) {
+		EACH_NODE(i)
+			if (mode)
+				ASSERT_EQ(0, set_job(self->g, self->ring[0][i], JOB, mode == 1 ? GPREEMPT_JOB_STAY : 0));
+		lent[mode] = progress_of(self->lowest, self->nr);
+		took_ns[mode] = kfd_now_ns();
+		ASSERT_RING_DOES(0, TRAINED);
+		while (!actor_done(self->ring[0][0], 0)) {
+			ASSERT_EQ(0, launch_completes(high));
+			kfd_sleep_ns(20 * MS);
+		}
+		EACH_NODE(i)
+			ASSERT_EQ(0, actor_wait(self->ring[0][i], 0, LONG));
+		took_ns[mode] = kfd_now_ns() - took_ns[mode];
+		lent[mode] = progress_of(self->lowest, self->nr) - lent[mode];
+		TH_LOG("virtual GPU: a low model of %d rounds on %d GPUs beside a high process on one of them, %s: %llu ms, and %llu items of work below it",
+		       TRAINED, self->nr, how[mode], (unsigned long long)(took_ns[mode] / MS), (unsigned long long)lent[mode]);
+	}
+	EXPECT_LE(took_ns[2], took_ns[0] / 100 * 115);
+	EXPECT_GT(lent[2], 2 * lent[0]);
+	EXPECT_GT(lent[2], 2 * lent[1]);
+	ASSERT_RING_ENDS(0);
+	ASSERT_DONE_ONCE(high);
+	EACH_NODE(i) {
+		struct kfd_tally t;
+
+		actor_kill(self->lowest[i]);
+		t = actor_tally(self->lowest[i]);
+		EXPECT_EQ(0, t.twice);
 	}
 }
 
