@@ -22,7 +22,8 @@ lists what SUITE runs in its own guest.
 gfx942x2 (two XCCs), gfx942x4, mi308x (or another product that tools/vgpu/vm.py knows), verbatim (the
 release build of amdgpu instead of the test build), or gfx942x2,verbatim.
 
---gpus does the same in guests with N GPUs, of which most suites look at the first. --gpu goes with it.
+--gpus does the same in guests with N GPUs, of which most suites look at the first. Those that say `one-gpu'
+are left out: what they compare is of a machine with one. --gpu goes with it.
 
 --kernel runs the suites that need amdgpu, or those of them that are named, on another KERNEL of Debian:
 a name of tools/testing/vm/kernels, or a release. Logs are in $BUILD/KERNEL/check. --gpu goes with it, and
@@ -113,7 +114,7 @@ class Row:
 
     def fits(self, opts):
         """Whether it is among what --gpu and --gpus are about."""
-        return (not opts.gpu or self.fits_gpu()) and (not opts.gpus or "gpu" in self.where)
+        return (not opts.gpu or self.fits_gpu()) and (not opts.gpus or "gpu" in self.where and "one-gpu" not in self.where)
 
     def fits_kernel(self, kernel):
         return kernel in self.when if kernel else bool({"check", "extended", "package"} & set(self.when))
@@ -137,7 +138,7 @@ class Row:
                 options += ["--numa", word[5:]]
             elif parameter and module in args:
                 args[module].append(parameter)
-            elif word not in ("gpu", "amdgpu"):
+            elif word not in ("gpu", "one-gpu", "amdgpu"):
                 die(f"{self.name}: no such word for a guest: {word}")
         for module, parameters in args.items():
             if parameters:
