@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# cluster.sh - Slurm's and the container runtimes' way to a priority: Debian's slurmctld, slurmd, slurmdbd with MariaDB, munge, crun and runc on one
-# machine, in a throw-away system
+# cluster.sh - Slurm's and the container runtimes' way to a priority: Debian's slurmctld, slurmd, slurmdbd with MariaDB, munge, crun, runc, containerd
+# and podman on one machine, in a throw-away system
 #
 # There is no GPU: device.c beside this stands for /dev/kfd_gpreempt, for every program in there. The plugin, the hook and gpreemptctl are the
 # real ones, from our packages, and the cgroups are real as well.
 . "$(dirname "$0")/../package/lib.sh"
 . "$(dirname "$0")/../package/throwaway.sh"
 
-throwaway "slurmctld slurmd slurmdbd slurm-client munge mariadb-server-core mariadb-client-core libjson-c5 libncurses6 crun runc procps" "$@"
+throwaway "slurmctld slurmd slurmdbd slurm-client munge mariadb-server-core mariadb-client-core libjson-c5 libncurses6 crun runc containerd podman procps" "$@"
 
 out=$scratch/out
 built=$BUILD/integrations
@@ -379,34 +379,91 @@ without_the_module()
 # Containers
 #
 
-# runtime COMMAND...: the one under test
-runtime()
+# What starts containers: a runtime by itself, containerd, or podman with a runtime. Podman finds the hook in hooks.d, the others in the bundle.
+engines=(crun runc containerd podman-crun podman-runc)
+
+# containerd without what takes an image or a network: its plugin for Kubernetes, and what it asks of file systems
+start_containerd()
 {
-	case $runtime in
-	crun)	in_root crun --cgroup-manager=cgroupfs "$@" ;;
-	runc)	in_root runc "$@" ;;
-	esac
+	cat >"$root/etc/containerd/config.toml" <<-END
+		version = 2
+		disabled_plugins = ["io.containerd.grpc.v1.cri"]
+	END
+	in_root containerd >"$root/var/log/containerd.log" 2>&1 &
+	wait_for 100 in_root ctr version || { tail -n 20 "$root/var/log/containerd.log"; return 1; }
+	# In the system there are no systemd, no journal and no controllers of cgroups. It is no mount namespace of its own.
+	cat >"$root/etc/containers/containers.conf" <<-END
+		[containers]
+		log_driver = "k8s-file"
+		netns = "host"
+		pids_limit = 0
+		[engine]
+		cgroup_manager = "cgroupfs"
+		events_logger = "file"
+		no_pivot_root = true
+	END
 }
 
-# container NAME CGROUP ANNOTATIONS [CONFIG]: runs one that waits, with our hook; 0 if it started
-container()
+podman()
+{
+	in_root podman --storage-driver=vfs "--runtime=${engine#podman-}" "$@"
+}
+
+# bundle NAME CGROUP ANNOTATIONS: what a runtime wants to be told, in /tmp/bundle-NAME
+bundle()
 {
 	local bundle=$root/tmp/bundle-$1 hook
 
 	hook=$(sed -n 's/.*"path": "\([^"]*\)".*/\1/p' "$root/usr/share/containers/oci/hooks.d/gpreempt.json")
-	mkdir -p "$bundle/rootfs"/{bin,dev,proc,sys}
+	mkdir -p "$bundle/rootfs"/{bin,dev,etc,proc,run,sys,tmp}
 	cp /bin/busybox "$bundle/rootfs/bin/busybox"
-	printf '%s\n' "${4:-}" >"$root/etc/gpreempt-oci.conf"
 	cat >"$bundle/config.json" <<-END
-		{ "ociVersion": "1.0.0", "root": { "path": "rootfs" }, "annotations": { ${3:+$3, }"run.oci.hooks.stderr": "/tmp/hook.log" },
+		{ "ociVersion": "1.0.0", "root": { "path": "/tmp/bundle-$1/rootfs" },
+		  "annotations": { ${3:+$3, }"run.oci.hooks.stderr": "/tmp/hook.log" },
 		  "process": { "cwd": "/", "args": ["/bin/busybox", "sleep", "1000"], "env": ["GPREEMPT_TEST_QUEUE=1"], "user": { "uid": 0, "gid": 0 } },
 		  "mounts": [ { "destination": "/proc", "type": "proc", "source": "proc" } ],
 		  "hooks": { "createRuntime": [ { "path": "$hook" } ] },
 		  "linux": { "cgroupsPath": "$2", "namespaces": [ { "type": "mount" }, { "type": "pid" } ] } }
 	END
+}
+
+# run_container NAME CGROUP ANNOTATIONS: by $engine. Podman's are privileged, which is without a list of devices: crun would want a BPF program.
+run_container()
+{
+	local annotation=()
+
+	case $engine in
+	crun)		in_root crun --cgroup-manager=cgroupfs run --no-pivot --detach -b "/tmp/bundle-$1" "$1" ;;
+	runc)		in_root runc run --no-pivot --detach -b "/tmp/bundle-$1" "$1" ;;
+	containerd)	in_root ctr run --no-pivot --detach --config "/tmp/bundle-$1/config.json" "$1" ;;
+	podman-*)
+		[ -z "$3" ] || annotation=(--annotation "$(echo "$3" | sed 's/^"\(.*\)": "\(.*\)"$/\1=\2/')")
+		podman run --detach --privileged --ulimit host --name "$1" --cgroup-parent "$(dirname "$2")" "${annotation[@]}" \
+			--annotation run.oci.hooks.stderr=/tmp/hook.log -e GPREEMPT_TEST_QUEUE=1 --rootfs "/tmp/bundle-$1/rootfs" /bin/busybox sleep 1000 ;;
+	esac
+}
+
+# remove_container NAME: whatever has become of it
+remove_container()
+{
+	case $engine in
+	crun)		in_root crun --cgroup-manager=cgroupfs delete -f "$1" ;;
+	runc)		in_root runc delete -f "$1" ;;
+	containerd)
+		in_root ctr task delete --force "$1" || true
+		in_root ctr container delete "$1" ;;
+	podman-*)	podman rm -f -t 0 "$1" ;;
+	esac >/dev/null 2>&1
+}
+
+# container NAME CGROUP ANNOTATIONS [CONFIG]: runs one that waits, with our hook; 0 if it started
+container()
+{
+	bundle "$@"
+	printf '%s\n' "${4:-}" >"$root/etc/gpreempt-oci.conf"
 	: >"$root/tmp/gpreempt-device"
 	: >"$root/tmp/hook.log"
-	runtime run --no-pivot --detach -b "/tmp/bundle-$1" "$1" >"$out" 2>&1
+	run_container "$@" >"$out" 2>&1
 }
 
 container_priorities()
@@ -436,20 +493,22 @@ container_has()
 	container "$@" || { cat "$out"; return 1; }
 	wait_for 60 container_listed
 	got=$(container_priorities)
-	runtime delete -f "$1"
+	remove_container "$1"
 	wait_for 60 container_gone
 	is "queues of container $1" "$got" "$want"
 }
 
 containers()
 {
-	runtime=$1
+	engine=$1
 	container_has "100 cgroup" a1 /test/a1 '"kfd-gpreempt/priority": "latency"'
 	container_has "-7 cgroup" a2 /test/a2 '"kfd-gpreempt/priority": "-7"'
 	container_has "300 cgroup" a3 /test/a3 '"kfd-gpreempt/priority-class": "urgent"' 'class urgent = 300'
 	container_has "-100 cgroup" a4 /kubepods/besteffort/a4 '' 'qos besteffort = batch'
 	container_has "7 kfd" a5 /kubepods/burstable/a5 '' 'qos besteffort = batch'
 	container_has "7 kfd" a6 /test/a6 ''
+	# Podman takes no slices without systemd.
+	case $engine in podman-*) return ;; esac
 	# As the kubelet names them with systemd, and a class that nobody mapped.
 	container_has "-20 cgroup" a7 /kubepods.slice/kubepods-burstable.slice/a7 '"kfd-gpreempt/priority-class": "other"' 'qos burstable = -20'
 	container_has "50 cgroup" a8 /kubepods.slice/kubepods-pod1.slice/a8 '' 'qos guaranteed = 50'
@@ -461,11 +520,11 @@ container_refused()
 	local reason=$1
 
 	shift
-	! container "$@" || { echo "it runs"; runtime delete -f "$1"; return 1; }
+	! container "$@" || { echo "it runs"; remove_container "$1"; return 1; }
 	cat "$out" >>"$root/tmp/hook.log"
 	has "$root/tmp/hook.log" "$reason"
 	is "containers" "$(container_priorities)" ""
-	runtime delete -f "$1" >/dev/null 2>&1 || true
+	remove_container "$1" || true
 }
 
 # container_is WANTED NAME CGROUP ANNOTATIONS [CONFIG]: what the scheduler knows of its job
@@ -478,14 +537,14 @@ container_is()
 	container "$@" || { cat "$out"; return 1; }
 	wait_for 60 container_listed
 	got=$(jobs_of busybox)
-	runtime delete -f "$1"
+	remove_container "$1"
 	wait_for 60 container_gone
 	is "job of container $1" "$got" "$want"
 }
 
 containers_are_jobs()
 {
-	runtime=$1
+	engine=$1
 	container_is "own leaves" c1 /test/c1 '"kfd-gpreempt/job": "leave"'
 	container_is "own stays" c2 /test/c2 '' 'job stay'
 	container_is "" c3 /test/c3 '"kfd-gpreempt/job": "none"' 'job leave'
@@ -496,7 +555,7 @@ containers_are_jobs()
 
 containers_refused()
 {
-	runtime=$1
+	engine=$1
 	container_refused "annotation kfd-gpreempt/priority: 100 is beyond the bounds of /etc/gpreempt-oci.conf: -1023 to 7" b1 /test/b1 \
 		'"kfd-gpreempt/priority": "latency"' 'bounds -1023..normal'
 	container_refused "annotation kfd-gpreempt/priority: fast is not latency" b2 /test/b2 '"kfd-gpreempt/priority": "fast"'
@@ -504,7 +563,7 @@ containers_refused()
 	is "state that is none" "$(echo nonsense | chroot "$root" /usr/libexec/gpreempt/gpreempt-oci 2>&1)" "gpreempt-oci: what is on stdin is no container's state"
 }
 
-plan 21
+plan 31
 must "plugin, hook and stand-in compile without warnings, and their packages install" prepare
 trap 'stop; umount -l "$root/ccache" "$root/proc" "$root/dev" "$root" "$scratch/throwaway"; rm -rf "$scratch"' EXIT
 must "munge, slurmdbd, slurmctld and slurmd run with the plugin" start
@@ -520,10 +579,11 @@ tap "what is no priority is refused" nonsense
 tap "srun --gpu-job makes a job of a step's cgroup, which leaves or stays; without it a step is none" steps_are_jobs
 tap "a batch script beyond the ceiling is refused by what slurmctld knows" batch_beyond_the_ceiling
 tap "on a node without the module a request fails and others run" without_the_module
-for runtime in crun runc; do
-	tap "$runtime: containers get their place by annotation, PriorityClass or QoS class" containers $runtime
-	tap "$runtime: containers are jobs by annotation or configuration" containers_are_jobs $runtime
-	tap "$runtime: beyond the bounds or with nonsense they are not started, and say why" containers_refused $runtime
+must "containerd runs" start_containerd
+for engine in "${engines[@]}"; do
+	tap "$engine: containers get their place by annotation, PriorityClass or QoS class" containers "$engine"
+	tap "$engine: containers are jobs by annotation or configuration" containers_are_jobs "$engine"
+	tap "$engine: beyond the bounds or with nonsense they are not started, and say why" containers_refused "$engine"
 done
 tap "the packages' own tests pass" packaged_tests slurm oci
 finish
