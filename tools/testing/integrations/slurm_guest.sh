@@ -3,39 +3,10 @@
 #
 # slurm_guest.sh - jobs of Debian's Slurm on the scheduler itself: what their queues get, and who goes first (runs in the guest; TAP)
 #
-# Expects a GPU, and /slurm/system.tar: a Debian system with Slurm, munge, our plugin and gpreemptctl in it (slurm-vm.sh makes it).
+# Expects a GPU.
 
-n=0
-system=/system
-out=/tmp/out
-sysfs=/sys/class/kfd/kfd/gpreempt
-
-tap()		# name, function: its output is shown when it fails
-{
-	n=$((n + 1))
-	if "$2" >/tmp/log 2>&1; then
-		echo "ok $n - $1"
-	else
-		sed 's/^/# /' /tmp/log
-		tail -n 5 $system/var/log/slurm*.log | sed 's/^/# /'
-		echo "not ok $n - $1"
-	fi
-}
-
-inside()	# command: there
-{
-	env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin:/opt/gpreempt HOME=/root LC_ALL=C chroot $system "$@" </dev/null
-}
-
-soon()		# command: becomes true within 30 s of guest time
-{
-	i=0
-	until "$@" >$out.last 2>&1; do
-		i=$((i + 1))
-		[ $i -lt 300 ] || { echo "never true: $*"; cat $out.last; return 1; }
-		usleep 100000
-	done
-}
+# shellcheck source=tools/testing/integrations/slurm_guest_lib.sh
+. /opt/gpreempt/slurm-guest-lib
 
 idle()
 {
@@ -44,7 +15,7 @@ idle()
 
 preemptions()
 {
-	cat $sysfs/*/preemptions | awk '{ sum += $1 } END { print sum }'
+	cat /sys/class/kfd/kfd/gpreempt/*/preemptions | awk '{ sum += $1 } END { print sum }'
 }
 
 # What gpreemptctl says of the queues of a program: "PRIORITY SOURCE", a line each
@@ -68,11 +39,6 @@ no_cgroup()
 	[ -z "$(find /sys/fs/cgroup/kfd_gpreempt -mindepth 1 -type d 2>/dev/null)" ]
 }
 
-whole()		# file: each item of the work was done once
-{
-	grep -q ' lost=0 twice=0 ' "$1" || { cat "$1"; return 1; }
-}
-
 trains()	# option...: srun of the training in the background
 {
 	inside srun "$@" training 60 >/tmp/training 2>&1 &
@@ -80,26 +46,35 @@ trains()	# option...: srun of the training in the background
 	soon grep -q ^ready /tmp/training || { cat /tmp/training; return 1; }
 }
 
-ends()
+ends()		# number of tasks, or one
 {
-	kill -TERM "$(sed -n 's/^ready \([0-9]*\) .*/\1/p' /tmp/training)"
+	sed -n 's/^ready \([0-9]*\) .*/\1/p' /tmp/training | xargs kill -TERM
 	wait "$srun"
-	whole /tmp/training
+	whole /tmp/training "${1:-1}"
+}
+
+ready()		# number
+{
+	[ "$(grep -c ^ready /tmp/training)" = "$1" ]
+}
+
+# Queues of jobs, as gpreemptctl has them: "NUMBER JOBS", all of programs named so
+members_of()
+{
+	inside gpreemptctl job list | awk -v name="$1" '$3 == name { n++; jobs[$1] } END { for (j in jobs) k++; print n + 0, k + 0 }'
+}
+
+no_member()
+{
+	[ "$(members_of training)" = "0 0" ]
 }
 
 starts()
 {
-	mkdir -p $system && tar -C $system -xf /slurm/system.tar || return 1
 	hostname node
 	# An address that is not the loopback's: without one, getaddrinfo(AI_ADDRCONFIG) knows no address to listen on.
 	ip address add 10.0.0.1/32 dev lo
-	mkdir -p $system/proc $system/sys $system/dev $system/opt/gpreempt $system/run/munge $system/var/spool/slurmctld $system/var/spool/slurmd
-	for d in proc sys dev dev/pts dev/shm sys/fs/cgroup opt/gpreempt; do
-		mount -o bind /$d $system/$d || return 1
-	done
-	inside chown munge:munge /run/munge
-	chmod 755 $system/run/munge
-	inside runuser -u munge -- munged && inside slurmctld && inside slurmd && soon idle
+	unpack && inside runuser -u munge -- munged && inside slurmctld && inside slurmd && soon idle
 }
 
 a_job_has_what_srun_was_told()
@@ -128,7 +103,7 @@ a_latency_job_preempts_a_batch_job()
 	has training "-100 cgroup" || status=1
 	ends || status=1
 	cat /tmp/inference
-	whole /tmp/inference || status=1
+	whole /tmp/inference 1 || status=1
 	after=$(preemptions)
 	echo "preemptions: $before, then $after"
 	[ $((after - before)) -ge 10 ] || status=1
@@ -143,11 +118,36 @@ equals_do_not()
 	inside srun --gpu-priority=batch inference 3 >/tmp/inference 2>&1
 	status=$?
 	ends || status=1
-	whole /tmp/inference || status=1
+	whole /tmp/inference 1 || status=1
 	after=$(preemptions)
 	echo "preemptions: $before, then $after"
 	[ "$after" = "$before" ] || status=1
 	return $status
+}
+
+# Two steps are two jobs; the cgroup that has the id of each goes with its step.
+a_step_is_a_job()
+{
+	trains -n2 -O --gpu-job=leave && soon ready 2 || return 1
+	[ "$(members_of training)" = "2 1" ] || { echo "one step: $(members_of training) are members and jobs"; inside gpreemptctl job list; return 1; }
+	inside srun --gpu-job=stay --gpu-priority=latency training 60 >/tmp/another 2>&1 &
+	another=$!
+	soon grep -q ^ready /tmp/another
+	status=$?
+	[ "$(members_of training)" = "3 2" ] || { echo "two steps: $(members_of training) are members and jobs"; inside gpreemptctl job list; status=1; }
+	kill -TERM "$(sed -n 's/^ready \([0-9]*\) .*/\1/p' /tmp/another)"
+	wait $another
+	whole /tmp/another 1 || status=1
+	ends 2 && soon no_member && soon no_cgroup && return $status
+}
+
+without_the_option_a_step_is_no_job()
+{
+	trains -n2 -O --gpu-priority=latency && soon ready 2 || return 1
+	no_member
+	status=$?
+	inside gpreemptctl job list
+	ends 2 && soon nobody training && soon no_cgroup && return $status
 }
 
 beyond_the_ceiling_nothing_runs()
@@ -163,5 +163,7 @@ tap "srun --gpu-priority=latency is what gpreemptctl lists for the job's queue, 
 tap "without the option a job has what it always had" without_the_option_it_has_what_it_always_had
 tap "a latency job preempts a batch job at each request, and both do all of their work once" a_latency_job_preempts_a_batch_job
 tap "jobs of one class do not preempt each other" equals_do_not
+tap "srun --gpu-job makes one job of a step's tasks, which ends with the step" a_step_is_a_job
+tap "without the option a step's tasks are no job" without_the_option_a_step_is_no_job
 tap "beyond the partition's ceiling a job is refused with the reason" beyond_the_ceiling_nothing_runs
 echo "1..$n"
