@@ -22,10 +22,11 @@
  *     it is off for its rank, the first one begins.
  *
  * What is said holds for 10 ms and is renewed after 5 ms. A node that is slow, fails, is paused or
- * removed delays no other one for longer. A change wakes the others. They look at once, or
- * ``gpreempt_poll_us`` after the last look that news has caused: news makes looks at most twice as
- * many. A node tells before it carries its decision out, and no monitor keeps the CPU from another
- * one while it waits for its device. So the requests of all nodes go out side by side.
+ * removed delays no other one for longer. A change wakes the others, which then look as soon as
+ * after a change of a setting: at once, or ``gpreempt_poll_us`` after their last look. Looks any
+ * sooner would see a job between two kernels, and give its devices away. A node tells before it
+ * carries its decision out, and no monitor keeps the CPU from another one while it waits for its
+ * device. So the requests of all nodes go out side by side.
  *
  * *Two jobs never wait for each other.* A job leaves other nodes only for what has a queue of a
  * higher priority than any of its own, on all nodes together. So what a job waits for always comes

@@ -79,8 +79,6 @@ struct gpreempt_node_monitor {
 	u32 ended;
 	/** @looked_ns: when the last look began; the monitor's alone */
 	u64 looked_ns;
-	/** @told_ns: when the last look began that took in news of jobs; the monitor's alone */
-	u64 told_ns;
 	/** @waits_ns: since when the driver waits for a fence; 0: it did not; the monitor's */
 	u64 waits_ns;
 	/** @state: what the monitor does; written by it */

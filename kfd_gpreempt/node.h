@@ -155,10 +155,7 @@ struct gpreempt_node {
 	bool kick;
 	/** @urgent: look at once */
 	bool urgent;
-	/**
-	 * @told: another node has said something new of a job: look as for @kick, but for that it
-	 * is the last look with news which has to be so long ago
-	 */
+	/** @told: another node has said something new of a job: look when @kick would */
 	bool told;
 	/**
 	 * @doorbell_ns: when an armed process first wrote a doorbell that no pass has taken in; 0:

@@ -539,29 +539,21 @@ TEST(what_a_failed_node_said_ends, "a node that gives up while a job works there
 	reset_gpu();
 }
 
-TEST(news_causes_no_more_looks_than_polling, "a node that others tell something new all the time looks at most twice as often as it would poll, and at once if it was told nothing for that long")
+TEST(news_causes_no_more_looks_than_polling, "a node that others tell something new all the time looks no more often than it would poll")
 {
-	u64 checks, tell_ns[] = { TICK_NS, 100 * US };
-	u32 i;
+	u64 checks;
 
 	eight_nodes(true);
 	highs_are_a_job();
-	submit(highs[7], 20);
 	run(10 * MS);
-	EACH_CASE(k, tell_ns) {
-		run(MS);
-		checks = atomic64_read(&node_of(7)->stats.checks);
-		for (i = 0; i < 100 * MS / tell_ns[k]; i++) {
-			rcu_read_lock();
-			gpreempt_node_tell(node_of(7));
-			rcu_read_unlock();
-			run(5 * US);
-			/* It was told nothing for longer than it polls. */
-			CHECK(!k || !node_of(7)->told);
-			run(tell_ns[k] - 5 * US);
-		}
-		CHECK_WITHIN(atomic64_read(&node_of(7)->stats.checks) - checks, 500, 2 * 100 * MS / (80 * US) + 10);
+	checks = atomic64_read(&node_of(7)->stats.checks);
+	TIMES(5000) {
+		rcu_read_lock();
+		gpreempt_node_tell(node_of(7));
+		rcu_read_unlock();
+		run(TICK_NS);
 	}
+	CHECK_WITHIN(atomic64_read(&node_of(7)->stats.checks) - checks, 500, 5000 * TICK_NS / (80 * US) + 10);
 }
 
 BOTH(a_slow_node_delays_no_other, "a node whose device does not answer for long holds the others for no longer than what it said")
