@@ -327,7 +327,7 @@ static inline int64_t percentile(const int64_t *sorted, int nr, int percent)
 		       event, self->nr, nr_, names_[moment_], (long long)percentile(skews_, nr_, 50), \
 		       (long long)percentile(skews_, nr_, 99), (long long)skews_[nr_ - 1]); \
 		if ((bound) && moment_ != DONE) \
-			EXPECT_LE(percentile(skews_, nr_, 99), SKEW_US * (self->nr - 1)) TH_LOG("%s: %s", event, names_[moment_]); \
+			EXPECT_LE(percentile(skews_, nr_, 95), SKEW_US * (self->nr - 1)) TH_LOG("%s: %s", event, names_[moment_]); \
 	} \
 } while (0)
 
