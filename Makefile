@@ -21,6 +21,7 @@ help:
 	@echo "No AMD GPU needed, as root on Debian 12 or 13 (adds Debian packages, runs everything else in a virtual machine):"
 	@echo "  make demo  [OUT=dir] [BY=class]    two programs on a virtual GPU, without and with scheduling; table, demo.json"
 	@echo "  make demo  KERNELS=hip             the same with HIP programs, whose code the virtual GPU executes"
+	@echo "  make demo  KERNELS=llm             the same with Debian's llama.cpp beside its rocBLAS, of today: some gigabytes"
 	@echo "  make demo  KERNEL=7.3              the same on another kernel: tools/testing/vm/kernels"
 	@echo "  make bench [OUT=dir] [DOCUMENT=1]  schedulers compared on published workloads; tables, bench.json, plots; figures of performance.rst"
 	@echo "  make check [OUT=dir] [SUITE='..']  all tests, or the named suites; check.json"

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# demo_phases.sh - in the VM: the phases of the demonstration with HIP programs
+# demo_phases.sh - in the VM: the phases of the demonstration with HIP programs, or with a language model
 #
-#	phases <requests> nice|class
+#	phases <requests> nice|class hip|llm
 #
 # As demo-phases: inference alone, training beside it with scheduling off, the same with scheduling on; prints what they print with the phase's
 # name in front, and the scheduler's numbers. The overhead budget is off. Both programs run from the first phase to the last, because HIP takes longer to start than a
@@ -13,16 +13,29 @@ set -eu
 pids=''
 requests=$1
 by=$2
+programs=$3
 sysfs=$(echo /sys/class/kfd/kfd/gpreempt/*)
+
+# command_of PROGRAM
+command_of()
+{
+	case $programs:$1 in
+	llm:inference) echo "enter /mnt python3 /run/rocm/llm_inference.py /run/rocm/tiny.gguf" ;;
+	llm:training) echo "enter /mnt /run/rocm/blas_training" ;;
+	*) echo "hip_$1" ;;
+	esac
+}
 
 # start PROGRAM NICE CLASS: with pipes to and from it; "ready" is the first that it says
 start()
 {
 	mkfifo "/tmp/$1.in" "/tmp/$1.out"
+	command=$(command_of "$1")
+	# shellcheck disable=SC2086 # words
 	if [ "$by" = class ]; then
-		gpreemptctl run --class "$3" -- "hip_$1" <"/tmp/$1.in" >"/tmp/$1.out" 2>"/tmp/$1.err" &
+		gpreemptctl run --class "$3" -- $command <"/tmp/$1.in" >"/tmp/$1.out" 2>"/tmp/$1.err" &
 	else
-		"hip_$1" <"/tmp/$1.in" >"/tmp/$1.out" 2>"/tmp/$1.err" &
+		$command <"/tmp/$1.in" >"/tmp/$1.out" 2>"/tmp/$1.err" &
 		[ "$2" = 0 ] || renice -n "$2" -p $! >/dev/null
 	fi
 	pids="$pids $!"
@@ -85,6 +98,8 @@ echo never >/sys/kernel/mm/transparent_hugepage/enabled
 # A preemption takes the 9 to 16 ms that the interpreter needs to leave, and to come back is taken to cost as much again: of 250 ms about the
 # budget's 10 %, so that now and then a request would rightly wait for it.
 echo 0 >/sys/module/amdgpu/parameters/gpreempt_overhead_pct
+# One of them prepares the system on the disk, not both at the same time.
+[ "$programs" != llm ] || enter /mnt true
 start inference 0 latency
 start training 10 batch
 exec 3>/tmp/inference.in 4</tmp/inference.out 5>/tmp/training.in 6</tmp/training.out
