@@ -72,7 +72,7 @@ def read_lines(lines):
         elif len(word) == 4 and word[0] == "VERDICT" and word[2] in VERDICTS:
             verdicts[word[1]] = word[2]
             at = None
-        elif len(word) == 3 and word[0] == "FIGURE":
+        elif len(word) == 3 and word[0] == "FIGURE" and word[2].isdigit():
             figures[word[1]] = figures.get(word[1], 0) + int(word[2])
     return verdicts, at, figures
 
@@ -173,6 +173,7 @@ VERDICT A.b skip 0.1
 VERDICT A.c what 1
 FIGURE preemptions 60
 FIGURE preemptions 50
+FIGURE preemptions ready
 RUN A.d
 """
 

@@ -30,14 +30,20 @@ static void told_to_end(int signal)
 	end = signal;
 }
 
+/* gone() - the process, or its last queue, went away meanwhile */
+static bool gone(void)
+{
+	return errno == ESRCH || errno == ENOENT;
+}
+
 /* turn() - all queues of a process off and on again. Return: whether there were any; -errno */
 static int turn(int fd, int32_t pid)
 {
 	struct gpreempt_hold hold = { .target = { .scope = GPREEMPT_SCOPE_PROCESS, .pid = pid } }, release = hold;
 
 	if (ioctl(fd, GPREEMPT_IOC_PREEMPT, &hold) && errno != EINTR && errno != EBUSY)
-		return errno == ESRCH ? 0 : -errno;
-	if (ioctl(fd, GPREEMPT_IOC_RESUME, &release) && errno != ESRCH)
+		return gone() ? 0 : -errno;
+	if (ioctl(fd, GPREEMPT_IOC_RESUME, &release) && !gone())
 		return -errno;
 	return 1;
 }
