@@ -12,11 +12,9 @@
  *
  * Knows nothing of the scheduler; nice value as inherited.
  */
-#include <poll.h>
-
 #include <rocblas/rocblas.h>
 
-#include "demo_hip.h"
+#include "demo_training.h"
 
 #define ROCBLAS(call)	do { rocblas_status s_ = (call); if (s_ != rocblas_status_success) { \
 				fprintf(stderr, "%s: %s\n", #call, rocblas_status_to_string(s_)); exit(1); } } while (0)
@@ -25,7 +23,6 @@
 #define WEIGHTS		(WIDTH * WIDTH)
 #define COUNTED		4096
 #define EPOCH		4u
-#define IN_FLIGHT	2u
 #define RATE		0.002f
 
 struct model {
@@ -142,50 +139,23 @@ static unsigned int wrong_weights(struct model &m, unsigned int iterations)
 /* Until there is a line to read, or no input any more */
 static void train_for_a_while(struct model &m)
 {
-	demo_clock::time_point submitted[IN_FLIGHT], start;
-	struct pollfd input = { 0, POLLIN, 0 };
-	unsigned int begun = 0, ended = 0, i;
-	uint64_t elapsed_us, done = 0, lost = 0, twice = 0;
-	std::vector<uint64_t> latency;
+	uint64_t done = 0, lost = 0, twice = 0;
 	std::vector<float> counts;
-	bool stop = false;
+	unsigned int i;
+	trained t;
 
 	begin(m);
-	start = demo_clock::now();
-	while (!stop || ended < begun) {
-		while (!stop && begun - ended < IN_FLIGHT) {
-			submitted[begun % IN_FLIGHT] = demo_clock::now();
-			submit_iteration(m, begun++);
-		}
-		HIP(hipEventSynchronize(m.event[ended % IN_FLIGHT]));
-		latency.push_back(us_since(submitted[ended % IN_FLIGHT]));
-		if (++ended == 1)
-			printf("going\n");
-		stop = stop || poll(&input, 1, 0);
-	}
-	elapsed_us = us_since(start);
+	t = train_until_told(m.event, [&](unsigned int iteration) { submit_iteration(m, iteration); });
 	counts = back(m.counts, COUNTED);
 	for (i = 0; i < COUNTED; i++) {
 		unsigned int seen = (unsigned int)counts[i];
 
 		done += seen;
-		lost += seen < ended ? ended - seen : 0;
-		twice += seen > ended ? seen - ended : 0;
+		lost += seen < t.iterations ? t.iterations - seen : 0;
+		twice += seen > t.iterations ? seen - t.iterations : 0;
 	}
-	printf("training done=%llu lost=%llu twice=%llu wrong=%u elapsed_us=%llu iterations=%u p50_us=%llu\n", (unsigned long long)done,
-	       (unsigned long long)lost, (unsigned long long)twice, wrong_weights(m, ended), (unsigned long long)elapsed_us, ended,
-	       (unsigned long long)demo_percentile(latency.data(), latency.size(), 50));
-}
-
-/* A line from the standard input, byte by byte: poll() is to see all that is left. Return: false at its end. */
-static bool line()
-{
-	char c;
-
-	while (read(0, &c, 1) == 1)
-		if (c == '\n')
-			return true;
-	return false;
+	printf("training done=%llu lost=%llu twice=%llu", (unsigned long long)done, (unsigned long long)lost, (unsigned long long)twice);
+	print_trained(t, wrong_weights(m, t.iterations));
 }
 
 int main()
@@ -194,10 +164,6 @@ int main()
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	set_up(m);
-	printf("ready\n");
-	while (line()) {
-		train_for_a_while(m);
-		line();
-	}
+	train_when_told([&] { train_for_a_while(m); });
 	return 0;
 }

@@ -13,9 +13,7 @@
  *
  * Knows nothing of the scheduler; nice value as inherited.
  */
-#include <poll.h>
-
-#include "demo_hip.h"
+#include "demo_training.h"
 
 #define SAMPLES		60	/* of a batch */
 #define STEPS		5	/* of a launch: a twelfth of them, in turn */
@@ -23,7 +21,6 @@
 #define BATCHES		4u
 #define WAVES		(BLOCK / 64)
 #define LAUNCHES	4u
-#define IN_FLIGHT	2u
 #define RATE		0.003f
 
 /* What a weight is multiplied with in sample @s of a batch: four samples are together */
@@ -154,45 +151,15 @@ static unsigned int wrong_weights(struct model &m, unsigned int launches)
 /* Until there is a line to read, or no input any more */
 static void train_for_a_while(struct model &m)
 {
-	demo_clock::time_point submitted[IN_FLIGHT], start;
-	struct pollfd input = { 0, POLLIN, 0 };
-	unsigned int begun = 0, ended = 0, wrong;
-	std::vector<uint64_t> latency;
-	uint64_t elapsed_us;
-	bool stop = false;
+	trained t;
 
 	HIP(hipMemcpy(m.dweights, m.weights.data(), m.weights.size() * 4, hipMemcpyHostToDevice));
 	HIP(hipMemset(m.runs, 0, m.weights.size() * 4));
 	HIP(hipDeviceSynchronize());
-	start = demo_clock::now();
-	while (!stop || ended < begun) {
-		while (!stop && begun - ended < IN_FLIGHT) {
-			submitted[begun % IN_FLIGHT] = demo_clock::now();
-			submit_iteration(m, begun++);
-		}
-		HIP(hipEventSynchronize(m.event[ended % IN_FLIGHT]));
-		latency.push_back(us_since(submitted[ended % IN_FLIGHT]));
-		if (++ended == 1)
-			printf("going\n");
-		stop = stop || poll(&input, 1, 0);
-	}
-	elapsed_us = us_since(start);
-	wrong = wrong_weights(m, ended * LAUNCHES);
+	t = train_until_told(m.event, [&](unsigned int i) { submit_iteration(m, i); });
 	printf("training ");
-	print_tally(m.runs, m.weights.size(), ended * LAUNCHES);
-	printf(" wrong=%u elapsed_us=%llu iterations=%u p50_us=%llu\n", wrong, (unsigned long long)elapsed_us, ended,
-	       (unsigned long long)demo_percentile(latency.data(), latency.size(), 50));
-}
-
-/* A line from the standard input, byte by byte: poll() is to see all that is left. Return: false at its end. */
-static bool line()
-{
-	char c;
-
-	while (read(0, &c, 1) == 1)
-		if (c == '\n')
-			return true;
-	return false;
+	print_tally(m.runs, m.weights.size(), t.iterations * LAUNCHES);
+	print_trained(t, wrong_weights(m, t.iterations * LAUNCHES));
 }
 
 int main()
@@ -201,10 +168,6 @@ int main()
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	set_up(m);
-	printf("ready\n");
-	while (line()) {
-		train_for_a_while(m);
-		line();
-	}
+	train_when_told([&] { train_for_a_while(m); });
 	return 0;
 }
