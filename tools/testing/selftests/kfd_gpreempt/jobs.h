@@ -7,11 +7,12 @@
 #ifndef JOBS_H
 #define JOBS_H
 
-#include <dirent.h>
 #include <sched.h>
 #include <sys/sysinfo.h>
 
 #include <gpreempt.h>
+
+#include "../../bench/demo/percentile.h"
 
 #define JOB_GPUS	8
 #define TRACING		"/sys/kernel/tracing"
@@ -68,28 +69,19 @@ static inline const char *jobs_missing(void)
 
 /*
  * CPU 0 is the virtual GPU's own, of which no GPU takes a part. A real-time thread goes there all the same when another CPU is busy, and then waits
- * for what the device does in the time of the model: so monitors stay away from it.
+ * for what the device does in the time of the model: so the monitor of the GPU that at() has chosen stays away from it.
  */
-static inline int keep_monitors_off_the_device(void)
+static inline int keep_monitor_off_the_device(void)
 {
-	struct dirent *entry;
-	char path[300], comm[32];
 	cpu_set_t cpus;
-	int cpu, err = 0;
-	DIR *dir;
+	int cpu;
 
 	if (!kfd_client_is_virtual())
 		return 0;
 	CPU_ZERO(&cpus);
 	for (cpu = 1; cpu < get_nprocs(); cpu++)
 		CPU_SET(cpu, &cpus);
-	dir = opendir("/proc");
-	while (dir && (entry = readdir(dir)) && !err) {
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		if (atoi(entry->d_name) && kfd_file_read(path, comm, sizeof(comm)) > 0 && !strncmp(comm, "kfd_gpreempt_", 13))
-			err = sched_setaffinity(atoi(entry->d_name), sizeof(cpus), &cpus) ? -errno : 0;
-	}
-	return dir ? closedir(dir), err : -errno;
+	return sched_setaffinity((pid_t)counter("monitor_pid"), sizeof(cpus), &cpus) ? -errno : 0;
 }
 
 #define SETUP_JOBS() do { \
@@ -97,7 +89,6 @@ static inline int keep_monitors_off_the_device(void)
 	kfd_wanted_gpu_id = 0; \
 	NEEDS(jobs_missing()); \
 	ASSERT_EQ(0, scheduler_fresh(NULL, 0)); \
-	ASSERT_EQ(0, keep_monitors_off_the_device()); \
 	/* Preemptions wait for the CPU, too, where many processes keep it. */ \
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0)); \
 	ASSERT_EQ(0, gpreempt_open(&self->g)); \
@@ -106,6 +97,7 @@ static inline int keep_monitors_off_the_device(void)
 	for (gpu_ = 0; gpu_ < self->nr; gpu_++) { \
 		struct job_node *n_ = &self->node[gpu_]; \
 		at(gpu_); \
+		ASSERT_EQ(0, keep_monitor_off_the_device()); \
 		n_->slots = node_slots(); \
 		n_->health = device_health(); \
 		n_->failures = counter("failures"); \
@@ -276,15 +268,8 @@ static inline int moves_of(const char *event, struct actor *const *a, int nr, st
 	return n;
 }
 
-static inline int by_us(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-/* Of decisions that each moved a queue on @nr nodes: how far the first and the last node are apart, sorted. Returns how many decisions. */
-static inline int skews_of(const struct move *moves, int nr_moves, int nr, enum moment moment, int64_t *skews_us)
+/* Of decisions that each moved a queue on @nr nodes: how far the first and the last node are apart. Returns how many decisions. */
+static inline int skews_of(const struct move *moves, int nr_moves, int nr, enum moment moment, uint64_t *skews_us)
 {
 	int i, k;
 
@@ -295,16 +280,9 @@ static inline int skews_of(const struct move *moves, int nr_moves, int nr, enum 
 			first = moves[k].at_us[moment] < first ? moves[k].at_us[moment] : first;
 			last = moves[k].at_us[moment] > last ? moves[k].at_us[moment] : last;
 		}
-		skews_us[i / nr] = last - first;
+		skews_us[i / nr] = (uint64_t)(last - first);
 	}
-	qsort(skews_us, (size_t)(i / nr), sizeof(*skews_us), by_us);
 	return i / nr;
-}
-
-/* Of sorted ones: the least that so many percent do not exceed */
-static inline int64_t percentile(const int64_t *sorted, int nr, int percent)
-{
-	return nr ? sorted[(nr * percent + 99) / 100 - 1] : -1;
 }
 
 /*
@@ -318,16 +296,16 @@ static inline int64_t percentile(const int64_t *sorted, int nr, int percent)
 #define PRINT_MOVES(event, who, decisions, bound) do { \
 	static const char *const names_[] = MOMENT_NAMES; \
 	static struct move moves_[DECISIONS * JOB_GPUS + 1]; \
-	static int64_t skews_[DECISIONS]; \
+	static uint64_t skews_[DECISIONS]; \
 	int nr_moves_ = moves_of(event, who, self->nr, moves_, DECISIONS * JOB_GPUS + 1), moment_, nr_; \
 	EXPECT_EQ((decisions) * self->nr, nr_moves_) TH_LOG("%s", event); \
 	for (moment_ = DECIDED; moment_ < NR_MOMENTS && nr_moves_ == (decisions) * self->nr; moment_++) { \
 		nr_ = skews_of(moves_, nr_moves_, self->nr, moment_, skews_); \
-		TH_LOG("virtual GPU: %s on %d nodes, %d times, %s: the last node after the first %lld us at p50, %lld us at p99, %lld us at most", \
-		       event, self->nr, nr_, names_[moment_], (long long)percentile(skews_, nr_, 50), \
-		       (long long)percentile(skews_, nr_, 99), (long long)skews_[nr_ - 1]); \
+		TH_LOG("virtual GPU: %s on %d nodes, %d times, %s: the last node after the first %llu us at p50, %llu us at p99, %llu us at most", \
+		       event, self->nr, nr_, names_[moment_], (unsigned long long)demo_percentile(skews_, nr_, 50), \
+		       (unsigned long long)demo_percentile(skews_, nr_, 99), (unsigned long long)demo_percentile(skews_, nr_, 100)); \
 		if ((bound) && moment_ != DONE) \
-			EXPECT_LE(percentile(skews_, nr_, 95), SKEW_US * (self->nr - 1)) TH_LOG("%s: %s", event, names_[moment_]); \
+			EXPECT_LE(demo_percentile(skews_, nr_, 95), (uint64_t)SKEW_US * (self->nr - 1)) TH_LOG("%s: %s", event, names_[moment_]); \
 	} \
 } while (0)
 

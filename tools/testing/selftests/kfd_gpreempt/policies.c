@@ -11,6 +11,7 @@
 #include "fixture.h"
 #include "gpreempt.h"
 #include "worker.h"
+#include "../../bench/demo/percentile.h"
 
 SCHEDULER_FIXTURE(policies, kfd_longest_poll_ns = MS)
 
@@ -265,13 +266,6 @@ static bool default_policy_is(const char *name)
 
 enum { REQUESTS = 10 };
 
-static int compare(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /*
  * args: how many requests, REQUESTS at most, how many ns before it each is announced (0: not at all), preemptions and resumes while nobody was preempted.
  * Returns the median of what they took, from the doorbell to their end on the device, in ns: now and then one waits for a time slice of the guest's
@@ -305,10 +299,7 @@ static int64_t timed_requests(struct actor *a, const int64_t *args)
 		took_ns[i] = (int64_t)a->done[0]->end_ts * KFD_TICK_NS + offset_ns - (int64_t)start;
 	}
 	gpreempt_close(g);
-	if (err)
-		return err;
-	qsort(took_ns, args[0], sizeof(took_ns[0]), compare);
-	return took_ns[(args[0] - 1) / 2];
+	return err ? err : (int64_t)demo_percentile((uint64_t *)took_ns, args[0], 50);
 }
 
 static int64_t average(const char *what)

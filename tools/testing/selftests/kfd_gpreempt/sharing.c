@@ -14,6 +14,7 @@
 
 #include "fixture.h"
 #include "worker.h"
+#include "../../bench/demo/percentile.h"
 
 #define STREAMS		16
 #define MAX_REQUESTS	256
@@ -253,22 +254,9 @@ static int run(void)
 	return (int)err;
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Nearest rank */
 static uint64_t percentile(struct stream *s, uint32_t percent)
 {
-	uint32_t count = s->done < MAX_REQUESTS ? s->done : MAX_REQUESTS;
-
-	if (!count)
-		return 0;
-	qsort(s->latency_ns, count, sizeof(s->latency_ns[0]), compare);
-	return s->latency_ns[(count * percent + 99) / 100 - 1];
+	return demo_percentile(s->latency_ns, s->done < MAX_REQUESTS ? s->done : MAX_REQUESTS, percent);
 }
 
 static double rate(const struct stream *s)
