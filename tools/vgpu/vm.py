@@ -415,18 +415,12 @@ def base_initramfs(kver, deps):
     for name in sorted(os.listdir(guest)):
         with open(f"{guest}/{name}", "rb") as f:
             cpio.file("init" if name == "init" else f"bin/{name}", f.read(), 0o755)
-    names = []
-    for path in modules:
-        cpio.file(f"gpu/deps/{tree.name(path)}.ko", tree.read(path))
-        names.append(tree.name(path))
+    add_modules(cpio, tree, "deps", modules)
     ports = tree.closure(["virtio_pci", "virtio_console"])
-    for path in ports:
-        cpio.file(f"gpu/ports/{tree.name(path)}.ko", tree.read(path))
-    cpio.file("gpu/ports.list", "".join(f"{tree.name(path)}\n" for path in ports).encode())
+    add_modules(cpio, tree, "ports", ports)
     for path in [] if is_debug(kver) else tree.closure(["virtio_blk"]):
         if path not in ports:
             cpio.file("gpu/job-disk.ko", tree.read(path))
-    cpio.file("gpu/deps.list", "".join(f"{n}\n" for n in names).encode())
     data = cpio.bytes()
     os.makedirs(os.path.dirname(cached), exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=os.path.dirname(cached), delete=False) as f:
@@ -434,6 +428,13 @@ def base_initramfs(kver, deps):
     os.replace(f.name, cached)
     prune(os.path.dirname(cached), "base-", keep=4)
     return cached
+
+
+def add_modules(cpio, tree, place, paths):
+    """Modules at PATHS, which are in loading order, to gpu/PLACE; their names to gpu/PLACE.list."""
+    for path in paths:
+        cpio.file(f"gpu/{place}/{tree.name(path)}.ko", tree.read(path))
+    cpio.file(f"gpu/{place}.list", "".join(f"{tree.name(path)}\n" for path in paths).encode())
 
 
 def prune(folder, prefix, keep):
@@ -541,10 +542,7 @@ def run_initramfs(opts, command):
         cpio.add(host, guest or f"{PROGRAMS}/{os.path.basename(os.path.normpath(host))}")
     if opts.net:
         tree = ModuleTree(opts.kver)
-        cable = tree.closure(["virtio_net"])
-        for path in cable:
-            cpio.file(f"gpu/net/{tree.name(path)}.ko", tree.read(path))
-        cpio.file("gpu/net.list", "".join(f"{tree.name(path)}\n" for path in cable).encode())
+        add_modules(cpio, tree, "net", tree.closure(["virtio_net"]))
     if command is not None:
         cpio.file("run/command", ((COUNTED if os.environ.get("GCDA") else "") + (OFF_CPU_0 if is_debug(opts.kver) else "") +
                                    command + "\n").encode())
@@ -555,16 +553,13 @@ def run_initramfs(opts, command):
 
 
 def add_disks(cpio, opts):
-    """What the guest needs to mount its disks: modules in loading order, and which disk goes where."""
+    """What the guest needs to mount its disks: modules, and which disk goes where."""
     if is_debug(opts.kver):
         raise Failure("--disk: a kernel that looks for mistakes has no disks")
     tree = ModuleTree(opts.kver)
     # A file system's checksums come from a module that depmod knows nothing of, if they are not in the kernel itself.
-    modules = tree.closure(["virtio_blk"] + [n for n in ("crc32c_generic",) if n in tree.files] + ["ext4"])
-    for path in modules:
-        cpio.file(f"gpu/disks/{tree.name(path)}.ko", tree.read(path))
-    cpio.file("gpu/disks.modules", "".join(f"{tree.name(path)}\n" for path in modules).encode())
-    cpio.file("gpu/disks.list", "".join(f"disk{n} {folder}\n" for n, (_, folder) in enumerate(opts.disk)).encode())
+    add_modules(cpio, tree, "disks", tree.closure(["virtio_blk"] + [n for n in ("crc32c_generic",) if n in tree.files] + ["ext4"]))
+    cpio.file("gpu/mounts", "".join(f"disk{n} {folder}\n" for n, (_, folder) in enumerate(opts.disk)).encode())
 
 
 # ------------------------------------------------------------------------------------------------------------------ QEMU
