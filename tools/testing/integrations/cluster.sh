@@ -6,8 +6,8 @@
 #
 # There is no GPU: device.c beside this stands for /dev/kfd_gpreempt, for every program in there. The plugin, the hook and gpreemptctl are the
 # real ones, from our packages, and the cgroups are real as well.
-. "$(dirname "$0")/../package/lib.sh"
-. "$(dirname "$0")/../package/throwaway.sh"
+# shellcheck source=tools/testing/integrations/slurm_system.sh
+. "$(dirname "$0")/slurm_system.sh"
 
 throwaway "slurmctld slurmd slurmdbd slurm-client munge mariadb-server-core mariadb-client-core libjson-c5 libncurses6 crun runc containerd podman procps" "$@"
 
@@ -24,53 +24,22 @@ clear_cgroups()
 
 prepare()
 {
-	local arch package
-
 	make -s -C "$TOP/integrations" O="$built" CFLAGS="-O2 -g -Werror"
 	gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I"$TOP/include/uapi" -I"$TOP/integrations/common" -I"$TOP/lib" -o "$root/opt/device.so" \
 		"$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/gpreempt.c" -ldl
-	"$TOP/dist/deb"
-	arch=$(dpkg-architecture -qDEB_HOST_ARCH)
-	for package in slurm-gpreempt-plugin gpreempt-oci-hook gpreempt-tools; do
-		cp "$BUILD/deb/${package}_"*"_$arch.deb" "$root/tmp/$package.deb"
-	done
-	in_root dpkg -i /tmp/slurm-gpreempt-plugin.deb /tmp/gpreempt-oci-hook.deb /tmp/gpreempt-tools.deb
+	install_ours slurm-gpreempt-plugin gpreempt-oci-hook gpreempt-tools
 	echo /opt/device.so >"$root/etc/ld.so.preload"
 	mkdir -p "$cgroups" "$root/sys/devices"
 	mount -t cgroup2 cgroup2 "$cgroups"
 	clear_cgroups
 	# Slurm counts processors there.
 	mount --bind /sys/devices "$root/sys/devices"
-	cat >"$root/etc/slurm/slurm.conf" <<-END
-		ClusterName=test
-		SlurmctldHost=$node(127.0.0.1)
-		SlurmctldPort=26817
-		SlurmdPort=26818
-		CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
-		AuthType=auth/munge
-		SlurmUser=root
-		ProctrackType=proctrack/linuxproc
-		TaskPlugin=task/none
-		JobAcctGatherType=jobacct_gather/none
-		ReturnToService=2
-		SlurmctldPidFile=/run/slurmctld.pid
-		SlurmdPidFile=/run/slurmd.pid
-		StateSaveLocation=/var/spool/slurmctld
-		SlurmdSpoolDir=/var/spool/slurmd
-		SlurmctldLogFile=/var/log/slurmctld.log
-		SlurmdLogFile=/var/log/slurmd.log
-		SlurmdParameters=config_overrides
-		AccountingStorageType=accounting_storage/slurmdbd
-		AccountingStorageHost=127.0.0.1
-		AccountingStoragePort=26819
-		AccountingStorageEnforce=associations,qos
-		SelectType=select/cons_tres
-		SelectTypeParameters=CR_Core
-		GresTypes=gpu,shard
-		NodeName=$node NodeAddr=127.0.0.1 CPUs=$(nproc) Gres=gpu:1,shard:4 State=UNKNOWN
-		PartitionName=interactive Nodes=$node Default=YES OverSubscribe=FORCE:4
-		PartitionName=night Nodes=$node OverSubscribe=FORCE:4
-	END
+	slurm_conf "SlurmctldHost=$node(127.0.0.1)" "SlurmctldPort=26817" "SlurmdPort=26818" \
+		"CommunicationParameters=NoCtldInAddrAny,NoInAddrAny" "SlurmctldPidFile=/run/slurmctld.pid" "SlurmdPidFile=/run/slurmd.pid" \
+		"AccountingStorageType=accounting_storage/slurmdbd" "AccountingStorageHost=127.0.0.1" "AccountingStoragePort=26819" \
+		"AccountingStorageEnforce=associations,qos" "GresTypes=gpu,shard" \
+		"NodeName=$node NodeAddr=127.0.0.1 CPUs=$(nproc) Gres=gpu:1,shard:4 State=UNKNOWN" \
+		"PartitionName=interactive Nodes=$node Default=YES OverSubscribe=FORCE:4" "PartitionName=night Nodes=$node OverSubscribe=FORCE:4"
 	cat >"$root/etc/slurm/slurmdbd.conf" <<-END
 		AuthType=auth/munge
 		DbdHost=localhost

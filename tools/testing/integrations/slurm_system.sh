@@ -1,28 +1,35 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154
 #
-# slurm_system.sh - a Debian system with Slurm, our plugin and gpreemptctl in it, for guests; sourced by the suites that run jobs on the driver
+# slurm_system.sh - a Debian system with Slurm, our plugin and gpreemptctl in it; sourced by the suites that run Slurm's jobs
 #
-# "slurm_system ARGUMENTS..." comes first, with the script's own arguments: as throwaway() it runs the script once more. $root is the system
-# then; what a suite has to say there it says in $root/etc/slurm. "slurm_conf LINE..." writes slurm.conf, of what all suites share and these
-# lines. "slurm_tar" packs it: $scratch/system.tar. "slurm_vm ARGUMENTS..." runs a VM with that and what the guests' scripts share.
+# "install_ours PACKAGE..." builds these packages of ours and installs them in the throw-away system $root. "slurm_conf LINE..." writes
+# $root/etc/slurm/slurm.conf, of what all suites share and these lines. The rest is for guests: "slurm_system ARGUMENTS..." comes first, with the
+# script's own arguments; as throwaway() it runs the script once more. "slurm_tar" packs $root: $scratch/system.tar. "slurm_vm ARGUMENTS..." runs
+# a VM with that and what the guests' scripts share.
 # shellcheck source=tools/testing/package/lib.sh
 . "$(dirname "$0")/../package/lib.sh"
 # shellcheck source=tools/testing/package/throwaway.sh
 . "$(dirname "$0")/../package/throwaway.sh"
 
-slurm_system()
+install_ours()
 {
 	local arch package
 
-	throwaway "slurmctld slurmd slurm-client munge libjson-c5 libncurses6 procps" "$@"
+	"$TOP/dist/deb"
 	arch=$(dpkg-architecture -qDEB_HOST_ARCH)
+	for package; do
+		cp "$BUILD/deb/${package}_"*"_$arch.deb" "$root/tmp/$package.deb"
+	done
+	set -- "${@/#//tmp/}"
+	in_root dpkg -i "${@/%/.deb}"
+}
+
+slurm_system()
+{
+	throwaway "slurmctld slurmd slurm-client munge libjson-c5 libncurses6 procps" "$@"
 	{
-		"$TOP/dist/deb"
-		for package in slurm-gpreempt-plugin gpreempt-tools; do
-			cp "$BUILD/deb/${package}_"*"_$arch.deb" "$root/tmp/$package.deb"
-		done
-		in_root dpkg -i /tmp/slurm-gpreempt-plugin.deb /tmp/gpreempt-tools.deb && rm "$root"/tmp/*.deb
+		install_ours slurm-gpreempt-plugin gpreempt-tools && rm "$root"/tmp/*.deb
 	} >"$scratch/install" 2>&1 || { cat "$scratch/install" >&2; echo "Bail out! the packages cannot be installed"; exit 1; }
 	echo "CgroupPlugin=cgroup/v1" >"$root/etc/slurm/cgroup.conf"
 }
