@@ -6,7 +6,8 @@
 
 sysfs=/sys/class/kfd/kfd/gpreempt
 param=/sys/module/amdgpu/parameters/gpreempt_enable
-n=0
+# shellcheck source=tools/testing/vm/guest_lib.sh
+. /opt/gpreempt/guest-lib
 # On average, by the kernel's series
 turn_us=$(awk -F '|' -v release="$(uname -r)" '
 	function number(series, part) { split(series, part, "."); return part[1] * 1000 + part[2] }
@@ -14,21 +15,6 @@ turn_us=$(awk -F '|' -v release="$(uname -r)" '
 	END { print us }' /opt/gpreempt/hip-turns)
 # Wave instructions between two times that waves are saved. Most turns find none: the programs are on the CPU.
 save_instructions=1000
-
-# ok TEXT COMMAND...
-ok()
-{
-	text=$1
-	shift
-	"$@"
-	status=$?
-	n=$((n + 1))
-	if [ $status = 0 ]; then
-		echo "ok $n - $text"
-	else
-		echo "not ok $n - $text"
-	fi
-}
 
 # pass_on MARK: passes on what the programs print, which is TAP without numbers, as far as the line MARK
 pass_on()
@@ -44,11 +30,6 @@ pass_on()
 		esac
 	done
 	return 1
-}
-
-stat()
-{
-	awk -v name="$1" '$1 == name { print $2 }' /sys/kernel/debug/vgpu/stats
 }
 
 if ! grep -qs '^gfx_target_version 90010$' /sys/devices/virtual/kfd/kfd/topology/nodes/*/properties; then

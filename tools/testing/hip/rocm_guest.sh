@@ -9,27 +9,8 @@
 
 sysfs=$(echo /sys/class/kfd/kfd/gpreempt/*)
 param=/sys/module/amdgpu/parameters/gpreempt_enable
-n=0
-
-# ok TEXT COMMAND...
-ok()
-{
-	text=$1
-	shift
-	"$@"
-	status=$?
-	n=$((n + 1))
-	if [ $status = 0 ]; then
-		echo "ok $n - $text"
-	else
-		echo "not ok $n - $text"
-	fi
-}
-
-stat()
-{
-	awk -v name="$1" '$1 == name { print $2 }' /sys/kernel/debug/vgpu/stats
-}
+# shellcheck source=tools/testing/vm/guest_lib.sh
+. /opt/gpreempt/guest-lib
 
 # The device's number that KFD and all tools know; the scheduler's folder is named after it
 tools()

@@ -23,6 +23,7 @@ one()
 	[ "$1" = tools ] || program="--add $BUILD/rocm/$device/$1:/run/rocm/$1"
 	# shellcheck disable=SC2086 # words; more devices than the one that the caller has are not needed
 	VM_GPU=$device "${VM:-$top/tools/testing/vm/vm}" run --gpu fast --icount --timeout 5000 --disk "$("$rocm" --image):/mnt" $program \
+		--add "$top/tools/testing/vm/guest_lib.sh:/opt/gpreempt/guest-lib" \
 		--add "$here/rocm_guest.sh:/opt/gpreempt/rocm-guest" -- rocm-guest "$@" | tee "$BUILD/rocm/out-$1-$device"
 	sed -n 's/^# preempted .*; \([0-9]*\) times in waves.*/\1/p' "$BUILD/rocm/out-$1-$device" >>"$noted"
 }
