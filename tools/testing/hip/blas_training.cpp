@@ -139,22 +139,12 @@ static unsigned int wrong_weights(struct model &m, unsigned int iterations)
 /* Until there is a line to read, or no input any more */
 static void train_for_a_while(struct model &m)
 {
-	uint64_t done = 0, lost = 0, twice = 0;
-	std::vector<float> counts;
-	unsigned int i;
 	trained t;
 
 	begin(m);
 	t = train_until_told(m.event, [&](unsigned int iteration) { submit_iteration(m, iteration); });
-	counts = back(m.counts, COUNTED);
-	for (i = 0; i < COUNTED; i++) {
-		unsigned int seen = (unsigned int)counts[i];
-
-		done += seen;
-		lost += seen < t.iterations ? t.iterations - seen : 0;
-		twice += seen > t.iterations ? seen - t.iterations : 0;
-	}
-	printf("training done=%llu lost=%llu twice=%llu", (unsigned long long)done, (unsigned long long)lost, (unsigned long long)twice);
+	printf("training ");
+	print_tally(m.counts, COUNTED, t.iterations);
 	print_trained(t, wrong_weights(m, t.iterations));
 }
 

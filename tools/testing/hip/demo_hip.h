@@ -30,17 +30,18 @@ static inline uint64_t us_since(demo_clock::time_point begin)
 }
 
 /* Each work-item counts its launches; what a result cannot show, a launch that was done again from its beginning, shows here */
-static inline void print_tally(const unsigned int *runs, size_t work_items, uint64_t launches)
+template <typename NUMBER> static void print_tally(const NUMBER *runs, size_t work_items, uint64_t launches)
 {
-	uint64_t done = 0, lost = 0, twice = 0;
-	std::vector<unsigned int> seen(work_items);
+	uint64_t done = 0, lost = 0, twice = 0, times;
+	std::vector<NUMBER> seen(work_items);
 	size_t i;
 
 	HIP(hipMemcpy(seen.data(), runs, work_items * sizeof(*runs), hipMemcpyDeviceToHost));
 	for (i = 0; i < work_items; i++) {
-		done += seen[i];
-		lost += seen[i] < launches ? launches - seen[i] : 0;
-		twice += seen[i] > launches ? seen[i] - launches : 0;
+		times = (uint64_t)seen[i];
+		done += times;
+		lost += times < launches ? launches - times : 0;
+		twice += times > launches ? times - launches : 0;
 	}
 	printf("done=%llu lost=%llu twice=%llu", (unsigned long long)done, (unsigned long long)lost, (unsigned long long)twice);
 }

@@ -12,8 +12,9 @@ By nice: training has nice value 10. By class: both programs have nice value 0 a
 `gpreemptctl run --class batch` and `--class latency`.
 
 Kernels of the model have a duration and no code; they take no time to emulate. With hip both programs are HIP programs, compiled by hipcc,
-on Debian's HIP and ROCr, and the virtual GPU executes their instructions: fewer requests, on a device of four compute units. With llm they are Debian's llama.cpp of today and gradient descent by its rocBLAS, from a disk
-(tools/testing/vm/rocm.sh); a latency is the time of a token.
+on Debian's HIP and ROCr, and the virtual GPU executes their instructions: fewer requests, on a device of four compute units.
+With llm they are Debian's llama.cpp of today and gradient descent by its rocBLAS, from a disk (tools/testing/vm/rocm.sh); a latency is the time
+of a token.
 
 --kernel runs it on another kernel of Debian than the machine's: a name of tools/testing/vm/kernels, or a release. --amdgpu has a test build
 for it already, as of AMD's own driver package.
@@ -81,12 +82,9 @@ def build(module, kernel, by, kernels):
     say("demo: building (first time: the driver, many minutes; later: seconds)")
     compile_in = other_kernel(kernel) if kernel else []
     subprocess.run(["make", "-s", f"-j{os.cpu_count()}", "-C", TOP, "testbed"] + (["tools"] if by == "class" else []), check=True, stdout=sys.stderr)
-    if kernels == "hip":
-        subprocess.run(["make", "-s", "-C", os.path.join(TOP, "tools/testing/hip"), f"BUILD={os.path.abspath(BUILD)}"], check=True,
-                       stdout=sys.stderr)
-    if kernels == "llm":
-        subprocess.run(["make", "-s", "-C", os.path.join(TOP, "tools/testing/hip"), f"BUILD={os.path.abspath(BUILD)}", "llm"], check=True,
-                       stdout=sys.stderr)
+    if kernels != "model":
+        subprocess.run(["make", "-s", "-C", os.path.join(TOP, "tools/testing/hip"), f"BUILD={os.path.abspath(BUILD)}",
+                        {"hip": "all", "llm": "llm"}[kernels]], check=True, stdout=sys.stderr)
     if module:
         return module
     if kernel:
@@ -133,16 +131,18 @@ def boot(amdgpu, out, results, opts):
           "--amdgpu", amdgpu, "--icount", "--timeout", str(TIMEOUT_S), "--out", out]
     if opts.by == "class":
         vm += ["--add", os.path.join(BUILD, "gpreemptctl/gpreemptctl")]
+    phases = ["demo-phases", str(results.requests), opts.by]
+    if opts.kernels != "model":
+        phases = ["hip-phases", str(results.requests), opts.by, opts.kernels]
+        vm += ["--vgpu-args", "cus=4", "--add", f"{TOP}/tools/testing/hip/demo_phases.sh:/opt/gpreempt/hip-phases"]
     if opts.kernels == "hip":
-        vm += ["--vgpu-args", "cus=4", "--add", f"{BUILD}/hip:/opt/gpreempt",
-               "--add", f"{TOP}/tools/testing/hip/demo_phases.sh:/opt/gpreempt/hip-phases"]
+        vm += ["--add", f"{BUILD}/hip:/opt/gpreempt"]
     if opts.kernels == "llm":
-        tests, there = os.path.join(TOP, "tools/testing/hip"), "/run/rocm"
-        vm += ["--vgpu-args", "cus=4", "--disk", last_line([os.path.join(TOP, "tools/testing/vm/rocm.sh"), "--image"]) + ":/mnt",
+        there = "/run/rocm"
+        vm += ["--disk", last_line([os.path.join(TOP, "tools/testing/vm/rocm.sh"), "--image"]) + ":/mnt",
                "--add", f"{BUILD}/rocm/gfx90a/blas_training:{there}/blas_training", "--add", f"{BUILD}/rocm/tiny.gguf:{there}/tiny.gguf",
-               "--add", f"{tests}/llm_inference.py:{there}/llm_inference.py", "--add", f"{tests}/demo_phases.sh:/opt/gpreempt/hip-phases"]
-    vm += ["--", *(["demo-phases"] if opts.kernels == "model" else ["hip-phases"]), str(results.requests), opts.by,
-           *([] if opts.kernels == "model" else [opts.kernels])]
+               "--add", f"{TOP}/tools/testing/hip/llm_inference.py:{there}/llm_inference.py"]
+    vm += ["--", *phases]
     with subprocess.Popen(vm, stdout=subprocess.PIPE, text=True, errors="replace") as guest:
         for line in guest.stdout:
             results.take(line.rstrip())
