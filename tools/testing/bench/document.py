@@ -177,7 +177,7 @@ FLOOR_HEAD = ("scenario", "scheduler", "floor p50", "p50/floor", "floor p99", "p
 def floor_rows(bench):
     table = []
     for name, scenario in bench["scenarios"].items():
-        for competitor in ("suspend-ioctl", "gpreempt", "doorbell"):
+        for competitor in ("gpreempt", "doorbell"):
             r = scenario["competitors"].get(competitor)
             f = r and not r["absent"] and r["floor"]
             if f:

@@ -98,6 +98,10 @@ class Run:
         end = self.window["end"]
         return [(done or max(end, arrival)) - arrival for t in self.level(min) for arrival, _, done in t["requests"]]
 
+    def preemptions(self):
+        """By the scheduler, or by the program that suspends queues in its place"""
+        return self.scheduler["preemptions"] if self.scheduler["checks"] else sum(off for _, off, _, _ in self.suspends)
+
     def unserved(self):
         return sum(not done for t in self.level(max) for _, _, done in t["requests"])
 
@@ -214,7 +218,7 @@ def bystanders(run, stock):
     if not tenants or not reference:
         return None
     lost = 1 - run.used(tenants) / stock.used(reference)
-    preemptions = run.scheduler["preemptions"] or sum(off for _, off, _, _ in run.suspends)
+    preemptions = run.preemptions()
     return {"loss_pct": round(100 * lost, 2), "lost_us_per_preemption": us(lost * run.elapsed() / preemptions) if preemptions else None}
 
 
@@ -265,11 +269,10 @@ def summarise(run, alone, background, stock=None, device=None):
     result["be_loss_pct"] = None if loss is None else round(loss, 2)
     result["phases"] = {k: spread(v) for k, v in run.phases().items()}
     s = run.scheduler
-    ours = s["checks"] > 0
     result["scheduler"] = {
         "cpu_pct": round((s["cpu_ns"] + s["poller_cpu_ns"]) / run.elapsed() * 100, 3),
         "wakeups_per_s": round((s["wakeups"] + s["poller_looks"]) / seconds, 1),
-        "preemptions": s["preemptions"] if ours else sum(off for _, off, _, _ in run.suspends),
+        "preemptions": run.preemptions(),
         "failures": s["failures"],
     }
     # What the device took from seeing a request until it reported that the waves are saved
