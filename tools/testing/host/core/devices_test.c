@@ -119,9 +119,9 @@ BOTH(one_node_of_two, "what one node is told is not what the other one does, and
 	CHECK(!static_branch_unlikely(&kfd_gpreempt_key));
 }
 
-BOTH(slow_device_delays_its_own_node, "while a pass waits for one device, the other node decides, acts, and takes new queues and lets them go")
+/* On each of two nodes with room for one wave: a low queue with work, and a high one */
+static void rivals_on_two_nodes(bool hws, struct sim_queue **lows, struct sim_queue **highs, u64 low_ns, u64 high_ns)
 {
-	struct sim_queue *lows[2], *highs[2], *late;
 	u32 i;
 
 	world_on_nodes(hws, 2);
@@ -129,9 +129,17 @@ BOTH(slow_device_delays_its_own_node, "while a pass waits for one device, the ot
 		world.nodes[i].nr_wave_slots = 1;
 		lows[i] = add_queue_to(add_process(10), i, NORMAL);
 		highs[i] = add_queue_to(add_process(0), i, NORMAL);
-		lows[i]->kernel_ns = highs[i]->kernel_ns = 50 * MS;
+		lows[i]->kernel_ns = low_ns;
+		highs[i]->kernel_ns = high_ns;
 		submit(lows[i], 40);
 	}
+}
+
+BOTH(slow_device_delays_its_own_node, "while a pass waits for one device, the other node decides, acts, and takes new queues and lets them go")
+{
+	struct sim_queue *lows[2], *highs[2], *late;
+
+	rivals_on_two_nodes(hws, lows, highs, 50 * MS, 50 * MS);
 	run(2 * MS);
 	world.nodes[0].unmap_us = 500000;
 	lows[0]->stuck_ns = 500 * MS;
@@ -182,15 +190,7 @@ BOTH(passes_share_no_lock, "monitors of two nodes that sample, derive priorities
 	unsigned int passes;
 	u32 i;
 
-	world_on_nodes(hws, 2);
-	for (i = 0; i < 2; i++) {
-		world.nodes[i].nr_wave_slots = 1;
-		lows[i] = add_queue_to(add_process(10), i, NORMAL);
-		highs[i] = add_queue_to(add_process(0), i, NORMAL);
-		lows[i]->kernel_ns = 30 * MS;
-		highs[i]->kernel_ns = 3 * MS;
-		submit(lows[i], 40);
-	}
+	rivals_on_two_nodes(hws, lows, highs, 30 * MS, 3 * MS);
 	set("gpreempt_overhead_pct", "0");
 	passes = gpreempt_node_passes();
 	shim_at_lock = note_lock;
