@@ -63,6 +63,6 @@ slurm_tar()
 
 slurm_vm()
 {
-	"${VM:-$TOP/tools/testing/vm/vm}" run --gpu fast --vgpu-args tlb=cached --amdgpu-args gpreempt_enable=1 --add "$scratch/system.tar:slurm/system.tar" \
+	"${VM:-$TOP/tools/testing/vm/vm}" run --gpu fast --amdgpu-args gpreempt_enable=1 --add "$scratch/system.tar:slurm/system.tar" \
 		--add "$TOP/tools/testing/integrations/slurm_guest_lib.sh:opt/gpreempt/slurm-guest-lib" "$@"
 }
