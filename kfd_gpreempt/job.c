@@ -20,6 +20,12 @@
  * *it has its turn in a relief here*
  *     The others give it one too, or its relief would be worth nothing to it. Of the nodes on which
  *     it is off for its rank, the first one begins.
+ * *the overhead budget has no room for it here*
+ *     The others preempt nothing for it either until there is room. It would only wait for this
+ *     node with theirs. With ``GPREEMPT_JOB_STAY`` each node begins by itself.
+ * *its work here is due at this time*, under ``edf``
+ *     Its work on the others is due then as well, if not sooner, also where its processes have no
+ *     deadline. So two jobs have the same order on all nodes.
  *
  * What is said holds for 10 ms and is renewed after 5 ms. A node that is slow, fails, is paused or
  * removed delays no other one for longer. A change wakes the others, which then look as soon as
@@ -43,7 +49,7 @@
  * Under ``wfq`` a job has one share on each node, and its turns at the same time on all of them: it
  * leaves a node while it is off one that comes before this one, and the time is credited to it. So
  * it has its share of the first node that others want as well, and no more of any. Demand goes from
- * node to node neither there nor under ``edf``, and deadlines are those of a node.
+ * node to node neither there nor under ``edf``, and under ``edf`` a job leaves no node for another.
  *
  * A node on which no decision is needed parks also with jobs. It looks every 5 ms while a job works
  * there and another node of it does not park.

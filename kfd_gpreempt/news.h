@@ -27,15 +27,23 @@
  *	with which priority, counted from GPREEMPT_PRIORITY_MIN; 0: it does not
  * @out_ns: it is off the device there because of its rank, which holds until then; 0: it is not
  * @relief_ns: it has its turn in a relief there until then; 0: it has none
+ * @shut_ns: the overhead budget there has no room to preempt for it until then; 0: it has
+ * @due_ns: the first of its work there is due then (edf); 0: none is
+ * @due_until_ns: @due_ns holds until then
  * @top: the highest priority of its queues there
  * @asks: decisions there may depend on whether it works elsewhere
+ * @dated: a process of it has a deadline there (edf)
  */
 struct gpreempt_news {
 	u64 wants;
 	u64 out_ns;
 	u64 relief_ns;
+	u64 shut_ns;
+	u64 due_ns;
+	u64 due_until_ns;
 	s32 top;
 	u32 asks;
+	u32 dated;
 };
 
 /* What was said lasts for more than half of its time still. */
@@ -86,6 +94,33 @@ static inline bool news_tell_out(struct gpreempt_news *news, const struct gpreem
 	return !held;
 }
 
+static inline bool news_tell_shut(struct gpreempt_news *news, const struct gpreempt_policy_job *job,
+				  u64 now_ns)
+{
+	u64 until_ns = now_ns + GPREEMPT_JOB_NS;
+	bool held = news->shut_ns > now_ns;
+
+	if (job->shut_until_ns < until_ns)
+		until_ns = job->shut_until_ns;
+	if (news->shut_ns != until_ns &&
+	    (until_ns < news->shut_ns || !news_fresh(news->shut_ns, now_ns)))
+		WRITE_ONCE(news->shut_ns, until_ns);
+	return held != (until_ns > now_ns);
+}
+
+static inline bool news_tell_due(struct gpreempt_news *news, const struct gpreempt_policy_job *job,
+				 u64 now_ns)
+{
+	u64 due_ns = job->due_ns;
+	bool same = due_ns == news->due_ns && (!due_ns || news->due_until_ns > now_ns);
+
+	if (due_ns && !news_fresh(news->due_until_ns, now_ns))
+		WRITE_ONCE(news->due_until_ns, now_ns + GPREEMPT_JOB_NS);
+	if (due_ns != news->due_ns)
+		WRITE_ONCE(news->due_ns, due_ns);
+	return !same;
+}
+
 /**
  * gpreempt_news_tell() - say what a decision means for the other nodes of a job
  * @news: what this node has said
@@ -101,6 +136,8 @@ static inline bool gpreempt_news_tell(struct gpreempt_news *news,
 	bool look = news_tell_wants(news, job, now_ns);
 
 	look |= news_tell_out(news, job, now_ns);
+	look |= news_tell_shut(news, job, now_ns);
+	look |= news_tell_due(news, job, now_ns);
 	if (news->relief_ns != job->turn_until_ns) {
 		look |= job->turn_until_ns > now_ns;
 		WRITE_ONCE(news->relief_ns, job->turn_until_ns);
@@ -112,6 +149,10 @@ static inline bool gpreempt_news_tell(struct gpreempt_news *news,
 	if (news->asks != job->asks) {
 		look |= job->asks;
 		WRITE_ONCE(news->asks, job->asks);
+	}
+	if (news->dated != job->dated) {
+		look = true;
+		WRITE_ONCE(news->dated, job->dated);
 	}
 	return look;
 }
@@ -125,13 +166,35 @@ static inline bool gpreempt_news_tell(struct gpreempt_news *news,
 static inline bool gpreempt_news_end(struct gpreempt_news *news)
 {
 	bool look = READ_ONCE(news->wants) || READ_ONCE(news->out_ns) ||
-		    READ_ONCE(news->relief_ns);
+		    READ_ONCE(news->relief_ns) || READ_ONCE(news->shut_ns) ||
+		    READ_ONCE(news->due_ns);
 
 	WRITE_ONCE(news->wants, 0);
 	WRITE_ONCE(news->out_ns, 0);
 	WRITE_ONCE(news->relief_ns, 0);
+	WRITE_ONCE(news->shut_ns, 0);
+	WRITE_ONCE(news->due_ns, 0);
 	WRITE_ONCE(news->asks, 0);
+	WRITE_ONCE(news->dated, 0);
 	return look;
+}
+
+/* Of the budget, and of deadlines */
+static inline void news_hear_times(struct gpreempt_policy_job *job,
+				   const struct gpreempt_news *news, u64 now_ns)
+{
+	u64 shut_ns = READ_ONCE(news->shut_ns), due_ns = READ_ONCE(news->due_ns),
+	    until_ns = READ_ONCE(news->due_until_ns);
+
+	if (shut_ns > now_ns && shut_ns > job->shut_elsewhere_ns)
+		job->shut_elsewhere_ns = shut_ns;
+	job->dated_elsewhere |= READ_ONCE(news->dated);
+	if (due_ns <= now_ns || until_ns <= now_ns)
+		return;
+	if (!job->due_elsewhere_ns || due_ns < job->due_elsewhere_ns) {
+		job->due_elsewhere_ns = due_ns;
+		job->due_elsewhere_until_ns = until_ns;
+	}
 }
 
 /* @before: it comes before this node. */
@@ -158,6 +221,7 @@ static inline void news_hear_one(struct gpreempt_policy_job *job, const struct g
 	if (top > job->top_elsewhere)
 		job->top_elsewhere = top;
 	job->asked_elsewhere |= READ_ONCE(news->asks);
+	news_hear_times(job, news, now_ns);
 }
 
 /**
@@ -184,6 +248,10 @@ static inline bool gpreempt_news_hear(struct gpreempt_policy_job *job,
 	job->relief_until_ns = 0;
 	job->top_elsewhere = GPREEMPT_PRIORITY_MIN;
 	job->asked_elsewhere = false;
+	job->shut_elsewhere_ns = 0;
+	job->dated_elsewhere = false;
+	job->due_elsewhere_ns = 0;
+	job->due_elsewhere_until_ns = 0;
 	for (nodes &= ~(1ULL << own); nodes; nodes &= nodes - 1) {
 		u32 node = __builtin_ctzll(nodes);
 
@@ -195,7 +263,10 @@ static inline bool gpreempt_news_hear(struct gpreempt_policy_job *job,
 	       !old.out_before_until_ns != !job->out_before_until_ns ||
 	       old.begins_relief != job->begins_relief ||
 	       !old.relief_until_ns != !job->relief_until_ns ||
-	       old.top_elsewhere != job->top_elsewhere;
+	       old.top_elsewhere != job->top_elsewhere ||
+	       !old.shut_elsewhere_ns != !job->shut_elsewhere_ns ||
+	       old.dated_elsewhere != job->dated_elsewhere ||
+	       old.due_elsewhere_ns != job->due_elsewhere_ns;
 }
 
 #endif /* GPREEMPT_NEWS_H */

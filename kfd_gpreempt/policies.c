@@ -238,19 +238,31 @@ static u64 policies_due(struct gpreempt_policy_queue *q, u64 deadline_ns, u64 no
 	return q->due_ns;
 }
 
+/* A job is due on all of its nodes when the first of its work is. */
+static u64 policies_due_of_job(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	const struct gpreempt_policy_job *job = q->process->job;
+	u64 deadline_ns = policies_deadline_of(q),
+	    due_ns = deadline_ns ? policies_due(q, deadline_ns, now_ns) : GPREEMPT_FOREVER_NS;
+
+	return job && job->due_elsewhere_ns && job->due_elsewhere_ns < due_ns ?
+		       job->due_elsewhere_ns :
+		       due_ns;
+}
+
 static void edf_rank(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	u32 i;
 
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
-		u64 deadline_ns = policies_deadline_of(q);
+		const struct gpreempt_policy_job *job = q->process->job;
+		u64 due_ns = policies_due_of_job(q, now_ns);
 
-		q->rank = deadline_ns ? -(s64)policies_due(q, deadline_ns, now_ns) :
-					-GPREEMPT_RANK_RELIEF;
+		q->rank = due_ns == GPREEMPT_FOREVER_NS ? -GPREEMPT_RANK_RELIEF : -(s64)due_ns;
 		q->own_rank = q->rank;
 		q->orders = q->set.deadline_ns;
-		q->standing = !!deadline_ns;
+		q->standing = policies_deadline_of(q) || (job && job->dated_elsewhere);
 	}
 }
 
@@ -272,6 +284,7 @@ static u64 edf_next_ns(const struct gpreempt_policy_node *pn, u64 now_ns)
 static const struct gpreempt_policy_ops edf = {
 	.name = "edf",
 	.rotates = true,
+	.dated = true,
 	.rank = edf_rank,
 	.next_ns = edf_next_ns,
 };

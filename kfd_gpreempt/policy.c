@@ -507,6 +507,28 @@ static u64 policy_budget_wait(const struct gpreempt_policy_node *pn, u64 now_ns)
 }
 
 /*
+ * Until when has another node no room in its budget for what is at the level here? A job that it
+ * does not let begin there would only wait here. 0: not all of the level is of such jobs.
+ */
+static noinline u64 policy_level_is_shut(const struct gpreempt_policy_node *pn,
+					 const struct level *level, bool assume, u64 now_ns)
+{
+	const struct gpreempt_policy_queue *q;
+	u64 until_ns = 0;
+
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		const struct gpreempt_policy_job *job = q->process->job;
+
+		if (policy_rank(q) != level->rank || !policy_makes_level(q, assume))
+			continue;
+		if (!job || !job->gang || now_ns >= job->shut_elsewhere_ns)
+			return 0;
+		until_ns = gpreempt_later(until_ns, job->shut_elsewhere_ns);
+	}
+	return until_ns;
+}
+
+/*
  * Is a queue in the way? Lower queues without work take nothing from others: only one with work
  * causes a pass. The processes at the level are marked.
  */
@@ -528,7 +550,8 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
 	}
 	/* Safety is not for sale. */
 	if (level->preempts && level->rank != GPREEMPT_RANK_RELIEF &&
-	    policy_budget_wait(pn, now_ns))
+	    (policy_budget_wait(pn, now_ns) ||
+	     (pn->jobs && policy_level_is_shut(pn, level, assume, now_ns))))
 		level->preempts = false;
 }
 
@@ -1838,13 +1861,19 @@ static void policy_begin_to_tell(struct gpreempt_policy_node *pn)
 		job->top = GPREEMPT_PRIORITY_MIN;
 		job->out = false;
 		job->turn_until_ns = 0;
+		job->dated = false;
+		job->shut_until_ns = 0;
+		job->due_ns = 0;
 	}
 	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
 		const struct gpreempt_policy_queue *q = pn->queues[i];
 
 		job = q->process->job;
-		if (job && q->set.priority > job->top)
+		if (!job)
+			continue;
+		if (q->set.priority > job->top)
 			job->top = q->set.priority;
+		job->dated |= pn->ops->dated && (q->set.deadline_ns || q->process->deadline_ns);
 	}
 }
 
@@ -1881,7 +1910,7 @@ static bool policy_is_out(const struct gpreempt_policy_node *pn,
 }
 
 /* What the other nodes of each job have to know of this decision. */
-static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn)
+static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	const struct gpreempt_policy_queue *first = policy_first_by_rank(pn);
 	u32 i;
@@ -1900,6 +1929,12 @@ static noinline void policy_tell_jobs(struct gpreempt_policy_node *pn)
 		}
 		q->out = (!pn->ops->rotates || pn->ops->credits) && policy_is_out(pn, q, first);
 		job->out |= q->out;
+		if (pn->saving && policy_makes_level(q, true) && policy_rank(q) == pn->level_rank)
+			job->shut_until_ns = now_ns + policy_budget_wait(pn, now_ns);
+		/* What waits here for another node is due there. */
+		if (pn->ops->dated && q->pass.works && q->due_ns > now_ns &&
+		    (!job->due_ns || q->due_ns < job->due_ns))
+			job->due_ns = q->due_ns;
 		if (q->pass.relieved)
 			job->turn_until_ns = gpreempt_later(
 				job->turn_until_ns,
@@ -1914,14 +1949,15 @@ static u64 policy_jobs_deadline(const struct gpreempt_policy_node *pn, u64 end_n
 
 	for (job = pn->jobs; job; job = job->next) {
 		const u64 ends_ns[] = { job->wanted_until_ns, job->out_until_ns,
-					job->out_before_until_ns, job->relief_until_ns };
+					job->out_before_until_ns, job->relief_until_ns,
+					job->shut_elsewhere_ns, job->due_elsewhere_until_ns };
 		u32 i;
 
-		for (i = 0; i < 4; i++)
+		for (i = 0; i < 6; i++)
 			if (ends_ns[i] > now_ns)
 				end_ns = gpreempt_earlier(end_ns, ends_ns[i]);
 		/* What is said holds for so long only. */
-		if (job->works || job->out)
+		if (job->works || job->out || job->due_ns)
 			end_ns = gpreempt_earlier(end_ns, now_ns + GPREEMPT_JOB_NS / 2);
 	}
 	return end_ns;
@@ -1945,6 +1981,21 @@ static bool policy_jobs_park(const struct gpreempt_policy_node *pn, bool park, u
 	return all_park;
 }
 
+/* For which time does a budget make preemptions wait? */
+static void policy_find_wait(struct gpreempt_policy_node *pn, const struct level *level,
+			     u64 now_ns, struct gpreempt_decision *decision)
+{
+	bool waits = level->inversion && !level->preempts;
+	u64 wait_ns = waits ? policy_budget_wait(pn, now_ns) : 0;
+
+	pn->paid_ns = now_ns + wait_ns;
+	if (pn->jobs && waits)
+		pn->paid_ns = gpreempt_later(pn->paid_ns,
+					     policy_level_is_shut(pn, level, true, now_ns));
+	decision->over_budget = wait_ns && !pn->saving;
+	pn->saving = wait_ns;
+}
+
 /**
  * gpreempt_policy_decide() - who yields, who returns, when to look again
  * @pn: the node, after gpreempt_policy_needs_waves() of this pass
@@ -1956,7 +2007,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 {
 	enum rivals rivals;
 	struct level level;
-	u64 end_ns, wait_ns;
+	u64 end_ns;
 
 	*decision = (struct gpreempt_decision){ 0 };
 
@@ -1977,10 +2028,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 	decision->level = level.rank == GPREEMPT_RANK_RELIEF ? GPREEMPT_PRIORITY_RELIEF :
 							       level.priority;
 	decision->inversion = level.inversion;
-	wait_ns = level.inversion && !level.preempts ? policy_budget_wait(pn, now_ns) : 0;
-	pn->paid_ns = now_ns + wait_ns;
-	decision->over_budget = wait_ns && !pn->saving;
-	pn->saving = wait_ns;
+	policy_find_wait(pn, &level, now_ns, decision);
 
 	end_ns = policy_choose_all(pn, &level, now_ns, decision);
 	pn->observed = pn->params.observe;
@@ -2003,7 +2051,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 	decision->park = !decision->nr_preempted && !decision->nr_preempt && !decision->contended &&
 			 !policy_can_outrank(pn, now_ns, ALL);
 	if (pn->jobs) {
-		policy_tell_jobs(pn);
+		policy_tell_jobs(pn, now_ns);
 		decision->park = policy_jobs_park(pn, decision->park, now_ns);
 		end_ns = policy_jobs_deadline(pn, end_ns, now_ns);
 	}

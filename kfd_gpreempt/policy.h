@@ -233,6 +233,12 @@ struct gpreempt_policy_share {
  *	it a relief, and the others join
  * @relief_until_ns: on another node it has its turn in a relief until then
  * @asked_elsewhere: on another node a decision may depend on whether it works
+ * @shut_elsewhere_ns: until then the overhead budget of another node has no room to preempt for it;
+ *	0: of none
+ * @dated_elsewhere: edf: a process of it has a deadline on another node
+ * @due_elsewhere_ns: edf: when the first of its work on other nodes is due, as long as
+ *	@due_elsewhere_until_ns; 0: none is
+ * @due_elsewhere_until_ns: until when that holds
  *
  * @works: of the last decision: a queue of it works on this node, or has the device to begin
  * @works_priority: the highest priority of those that do
@@ -240,6 +246,10 @@ struct gpreempt_policy_share {
  * @out: it is off the device because of its rank, and comes after what it yields to on every node
  * @turn_until_ns: until when it has its turn in a relief of this node; 0: it has none
  * @asks: see @asked_elsewhere
+ * @shut_until_ns: until then the overhead budget of this node has no room to preempt for it; 0: it
+ *	has, or need not
+ * @dated: edf: a process of it has a deadline on this node
+ * @due_ns: edf: when the first of its work on this node is due; 0: none is
  * @mark: scratch: it has been counted, as &gpreempt_policy_process.level_mark
  * @share: wfq: its account, of all its processes
  *
@@ -257,6 +267,10 @@ struct gpreempt_policy_job {
 	bool begins_relief;
 	u64 relief_until_ns;
 	bool asked_elsewhere;
+	bool dated_elsewhere;
+	u64 shut_elsewhere_ns;
+	u64 due_elsewhere_ns;
+	u64 due_elsewhere_until_ns;
 
 	bool works;
 	s32 works_priority;
@@ -264,6 +278,9 @@ struct gpreempt_policy_job {
 	bool out;
 	u64 turn_until_ns;
 	bool asks;
+	bool dated;
+	u64 shut_until_ns;
+	u64 due_ns;
 	u64 mark;
 	struct gpreempt_policy_share share;
 };
@@ -582,6 +599,7 @@ struct gpreempt_policy_node;
  * @ages: ranks are priorities, and ageing adds to them
  * @credits: with @rotates: what is kept off with work comes before the others later, for as long
  *	as it was. So a job can have its turns on all nodes when it has them on the first one.
+ * @dated: ranks are the times at which work is due
  * @rank: give every queue its rank, own_rank, orders and standing. demand is known; may be
  *	called more than once for the same time, with more known of demand. A policy that does
  *	not rotate is asked only after &gpreempt_policy_node.changed.
@@ -594,6 +612,7 @@ struct gpreempt_policy_ops {
 	bool rotates;
 	bool ages;
 	bool credits;
+	bool dated;
 	void (*rank)(struct gpreempt_policy_node *pn, u64 now_ns);
 	void (*decided)(struct gpreempt_policy_node *pn, u64 now_ns);
 	u64 (*next_ns)(const struct gpreempt_policy_node *pn, u64 now_ns);
@@ -650,7 +669,8 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @nr_relief: queues that were given relief since the last decision
  * @aged_until_ns: until when the last queues were let in by their age; 0: none was
  * @saving: the budget makes a preemption wait
- * @paid_ns: of the last decision: when the budget has room for a preemption
+ * @paid_ns: of the last decision: when the budget has room for a preemption, here and on the other
+ *	nodes of the job that it is for
  * @on_request: of the last decision: all that it has carried out is that holds begin or end
  * @ranked_ns: wfq: until when device time has been accounted
  * @vtime_ns: wfq: the least that a share with demand has had; where those begin that come

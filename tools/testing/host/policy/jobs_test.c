@@ -1104,10 +1104,9 @@ TEST(turns_of_jobs_that_cross, "under wfq, of two jobs on the same two nodes, wh
 	CHECK_WITHIN(both_ns[1] * 100 / (20000 * POLL), 42, 55);
 }
 
-TEST(a_job_follows_the_nodes_before, "under wfq a job that has less of a later node loses nothing of the first one, and under edf it leaves no node for another one")
+TEST(a_job_follows_the_nodes_before, "under wfq a job that has less of a later node loses nothing of the first one")
 {
 	u64 first_ns = 0, last_ns = 0;
-	u32 k;
 
 	equals_by_turns(2, true);
 	go_to(1);
@@ -1121,15 +1120,220 @@ TEST(a_job_follows_the_nodes_before, "under wfq a job that has less of a later n
 	}
 	CHECK_WITHIN(first_ns * 100 / (20000 * POLL), 45, 55);
 	CHECK_WITHIN(last_ns * 100 / (20000 * POLL), 15, 30);
+}
 
+/* On two nodes a queue of job 0 and a rival, under edf, all of them with work that does not end; the first node has the job's deadline. */
+static void members_beside_rivals_by_deadline(u64 deadline_ns, u64 rivals_ns)
+{
+	u32 k;
+
+	begin_jobs(2);
 	for (k = 0; k < 2; k++) {
 		go_to(k);
 		use("edf");
-		member->process->policy.deadline_ns = 20 * MS;
-		rival->process->policy.deadline_ns = 10 * MS;
+		member = new_queue(new_process(), HIGH);
+		rival = new_queue(new_process(), HIGH);
+		join(member->process, 0);
+		rival->process->policy.deadline_ns = rivals_ns;
 	}
-	TIMES(200) {
+	go_to(0);
+	member->process->policy.deadline_ns = deadline_ns;
+}
+
+TEST(a_job_has_one_deadline, "under edf work of a job is due on all nodes when the first of it is, also where its processes have no deadline, and as long as that node says so")
+{
+	u32 k;
+
+	members_beside_rivals_by_deadline(20 * MS, 50 * MS);
+	for (k = 0; k < 2; k++) {
+		go_to(k);
+		start_hog(rival);
+	}
+	all_pass_for(2 * MS);
+	CHECK_ON(rival, 2);
+	for (k = 0; k < 2; k++) {
+		go_to(k);
+		start_hog(member);
+	}
+	all_pass_after(POLL);
+	CHECK_ON(member, 2);
+	CHECK_ON(rival, 0);
+	/* Later work of it makes nothing later. */
+	go_to(0);
+	middle = new_queue(member->process, HIGH);
+	middle->policy.set.deadline_ns = 40 * MS;
+	start_hog(middle);
+	all_pass_after(POLL);
+	CHECK_EQ(jobs[1][0].due_elsewhere_ns, nodes[0].queues[0].policy.due_ns);
+	/* The node that has the deadline looks no more. */
+	silent[0] = true;
+	all_pass_for(GPREEMPT_JOB_NS + POLL);
+	go_to(1);
+	CHECK(on_device(rival));
+	CHECK(!on_device(member));
+}
+
+TEST(a_job_without_work_is_due_nowhere, "under edf the deadline of a job ends with its work")
+{
+	u32 k;
+
+	members_beside_rivals_by_deadline(20 * MS, 50 * MS);
+	for (k = 0; k < 2; k++) {
+		go_to(k);
+		start_hog(rival);
+		if (!k)
+			start_hog(member);
+	}
+	all_pass_for(2 * MS);
+	go_to(0);
+	drain(member);
+	all_pass_for(2 * MS);
+	CHECK_EQ(jobs[1][0].due_elsewhere_ns, 0);
+	CHECK_ON(rival, 2);
+	go_to(1);
+	start_hog(member);
+	all_pass_for(2 * MS);
+	go_to(1);
+	CHECK(on_device(rival));
+	CHECK(!on_device(member));
+}
+
+TEST(jobs_share_by_deadline, "under edf two jobs with work without end on the same nodes have them both by turns, together, and in the proportion of their periods' number")
+{
+	u64 both_ns[2] = { 0 }, apart_ns = 0;
+	u32 k;
+
+	members_beside_rivals_by_deadline(20 * MS, 20 * MS);
+	for (k = 0; k < 2; k++) {
+		go_to(k);
+		join(rival->process, 1);
+		start_hog(member);
+	}
+	all_pass_for(10 * MS);
+	for (k = 0; k < 2; k++) {
+		go_to(k);
+		start_hog(rival);
+	}
+	TIMES(10000) {
+		u32 nr[2];
+
 		all_pass_after(POLL);
-		CHECK(!jobs[0][0].out && !jobs[1][0].out && !member->policy.pass.spins);
+		CHECK(!jobs[0][0].out && !jobs[1][0].out);
+		nr[0] = nr_on_device(member);
+		nr[1] = nr_on_device(rival);
+		for (k = 0; k < 2; k++)
+			both_ns[k] += nr[k] == 2 ? POLL : 0;
+		apart_ns += nr[0] == 1 ? POLL : 0;
 	}
+	CHECK_WITHIN(both_ns[0] * 100 / (10000 * POLL), 35, 65);
+	CHECK_WITHIN(both_ns[1] * 100 / (10000 * POLL), 35, 65);
+	CHECK(apart_ns < 5 * 10000 * POLL / 100);
+}
+
+TEST(deadlines_wake_parked_nodes, "under edf a node without deadlines of its own looks when a job of it gets work that is due, though all were parked")
+{
+	members_beside_rivals_by_deadline(20 * MS, 0);
+	go_to(1);
+	start_hog(rival);
+	all_pass_for(2 * SEC);
+	go_to(1);
+	CHECK(!node.decision.park);
+	start_hog(member);
+	go_to(0);
+	start_hog(member);
+	all_pass_after(POLL);
+	go_to(1);
+	CHECK(on_device(member));
+	CHECK(!on_device(rival));
+}
+
+/* The budget of the first node is used up. */
+static void spend_budget(void)
+{
+	go_to(0);
+	gpreempt_policy_overhead(&node.policy, GPREEMPT_OVERHEAD_WINDOW_NS, true, clock_ns);
+}
+
+TEST(a_job_begins_on_all_nodes_within_the_budget, "where the overhead budget of one node has no room to preempt for a job, the others do not preempt for it either, and all do when it has")
+{
+	u32 i, waited = 0;
+
+	high_job_beside_low(4);
+	spend_budget();
+	for (i = 0; i < 4; i++) {
+		go_to(i);
+		start_hog(high);
+	}
+	all_pass_after(POLL);
+	for (i = 1; i < 4; i++) {
+		go_to(i);
+		CHECK(on_device(low));
+		CHECK_EQ(low->policy.verdict, GPREEMPT_VERDICT_BUDGET);
+		CHECK(node.policy.paid_ns > clock_ns);
+	}
+	while (nr_on_device(low) == 4 && waited++ < 10000)
+		all_pass_after(POLL);
+	CHECK(waited * POLL > 2 * GPREEMPT_JOB_NS);
+	CHECK_ON(low, 0);
+	CHECK_ON(high, 4);
+}
+
+TEST(a_job_that_stays_does_not_wait_for_budgets, "a job that does not leave other nodes begins on each as soon as that one's own budget has room")
+{
+	u32 i;
+
+	high_job_beside_low(2);
+	spend_budget();
+	for (i = 0; i < 2; i++) {
+		go_to(i);
+		jobs[i][0].gang = false;
+		start_hog(high);
+	}
+	all_pass_for(2 * POLL);
+	CHECK_ON(low, 1);
+}
+
+TEST(what_shares_its_level_does_not_wait_for_its_budget, "where another process works at the level of a job that waits for another node's budget, lower work yields to both")
+{
+	high_job_beside_low(2);
+	spend_budget();
+	go_to(0);
+	start_hog(high);
+	go_to(1);
+	start_hog(high);
+	middle = new_queue(new_process(), HIGH);
+	start_hog(middle);
+	all_pass_for(2 * POLL);
+	CHECK_ON(low, 1);
+}
+
+TEST(a_slow_node_shuts_for_no_longer, "a node that looks no more keeps a job from preempting elsewhere for no longer than what it said holds")
+{
+	u32 i;
+
+	high_job_beside_low(2);
+	spend_budget();
+	for (i = 0; i < 2; i++) {
+		go_to(i);
+		start_hog(high);
+	}
+	all_pass_for(2 * POLL);
+	CHECK_ON(low, 2);
+	silent[0] = true;
+	all_pass_for(GPREEMPT_JOB_NS + POLL);
+	CHECK_ON(low, 1);
+}
+
+TEST(a_due_time_is_renewed, "a node that seldom looks says again in time when work of a job is due that has to wait there")
+{
+	members_beside_rivals_by_deadline(4 * SEC, 3 * SEC);
+	go_to(0);
+	node.params.poll_ns = 0;
+	node.params.interval_ns = 5 * SEC;
+	start_hog(rival);
+	start_hog(member);
+	all_pass_for(2 * POLL);
+	go_to(0);
+	CHECK(!on_device(member));
+	CHECK(node.decision.next_ns <= GPREEMPT_JOB_NS / 2);
 }
