@@ -20,6 +20,8 @@
 #define LOOK_AWAKE_NS	300
 #define LOOK_RESTING_NS	8
 #define ASK_NS		10000
+/* From the word of another node to the look at it: a CPU leaves its sleep state and comes to the monitor. Assumed. */
+#define WAKE_NS		20000
 
 #define NONE		(~0U)
 
@@ -149,6 +151,7 @@ static struct state {
 	struct gpreempt_policy_job jobs[NR_JOBS_MAX];
 	u32 generation;
 	u64 looked_ns;
+	u64 next_look_ns;
 	u64 busy_until_ns;
 	bool off;
 } nodes[GPREEMPT_NEWS_NODES], *current = nodes;
@@ -570,12 +573,21 @@ static void release_all(u32 number)
 
 /* ---- the monitor ---- */
 
+/* And not at what was the next time before. */
+static void look_at(u64 at_ns)
+{
+	sim.next_look_ns = at_ns;
+	push(at_ns, PASS, NONE, ++sim.generation);
+}
+
 /* Another node has said something new of a job: no sooner than gpreempt_poll_us after the last look, nor while it is busy. */
 static void look_soon(u64 now_ns)
 {
-	u64 at_ns = gpreempt_later(now_ns, sim.looked_ns + sim.config->params.poll_ns);
+	u64 at_ns = gpreempt_later(now_ns + WAKE_NS, sim.looked_ns + sim.config->params.poll_ns);
 
-	push(gpreempt_later(at_ns, sim.busy_until_ns), PASS, NONE, ++sim.generation);
+	at_ns = gpreempt_later(at_ns, sim.busy_until_ns);
+	if (sim.looked_ns >= sim.next_look_ns || at_ns < sim.next_look_ns)
+		look_at(at_ns);
 }
 
 static void hear(void)
@@ -701,7 +713,7 @@ static void sleep_until_next_pass(u64 from_ns)
 		sim.result->nr_skipped_passes += passes;
 		from_ns += passes * next_ns;
 	}
-	push(from_ns + next_ns, PASS, NONE, ++sim.generation);
+	look_at(from_ns + next_ns);
 }
 
 /* Everybody leaves the device. Those that come back do so in this order, before anybody new. Returns how many slots were left. */
@@ -929,7 +941,7 @@ static void make_node(const struct sim_config *config, struct sim_result *result
 	sim.policy.queues = sim.sampled;
 	sim.policy.nr = sim.nr_queues;
 	gpreempt_policy_use(&sim.policy, policy_named(config->policy));
-	push(sim.now_ns, PASS, NONE, ++sim.generation);
+	look_at(sim.now_ns);
 }
 
 static void happen(const struct event *event)

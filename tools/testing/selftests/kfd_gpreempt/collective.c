@@ -25,7 +25,7 @@
 #define RINGS		2
 #define ROUNDS		40	/* 80 packets: in a ring at once */
 #define ROUND_STEPS	4
-#define STEP_NS		MS
+#define STEP_NS		(MS * jobs_slower())
 #define SAY_NS		(10 * US)
 #define JOB		10	/* and that of the second ring */
 
@@ -246,7 +246,7 @@ static void ring_is_preempted(struct __test_metadata *_metadata, FIXTURE_DATA(co
 
 	ASSERT_RING(0, LOW_NICE, job, self->node[0].slots);
 	at(0);
-	high = worker(_metadata, 0, 3, self->node[0].slots, 20, 5 * MS);
+	high = worker(_metadata, 0, 3, self->node[0].slots, 20, 5 * MS * jobs_slower());
 	ASSERT_RING_BEGINS(0);
 	for (turn = 0; turn < 3; turn++) {
 		ASSERT_EQ(0, wait_rounds(self->ring[0], self->nr, 4 + 10 * (uint32_t)turn));
@@ -457,13 +457,14 @@ TEST_F_TIMEOUT(collective, reset_of_one_device_leaves_nothing_of_it_held, 120)
 #define REQUESTS	6
 #define REQUEST_ROUNDS	8	/* of 4 ms each */
 #define TRAINED		40
+#define LOWEST_STEP_NS	(5 * MS * jobs_slower())
 
 /* Requests one after the other, with pauses: the time of the slowest one */
 #define ASSERT_SERVES(slowest_ns) do { \
 	uint64_t served_; \
 	int request_, rank_; \
 	for (request_ = 0; request_ < REQUESTS; request_++) { \
-		kfd_sleep_ns(10 * MS); \
+		kfd_sleep_ns(10 * MS * jobs_slower()); \
 		served_ = kfd_now_ns(); \
 		ASSERT_RING_DOES(0, REQUEST_ROUNDS); \
 		EACH_NODE(rank_) \
@@ -482,7 +483,7 @@ TEST_F_TIMEOUT(collective, requests_beside_a_low_job_take_as_long_as_alone, 600)
 	ASSERT_SERVES(alone_ns);
 	EACH_NODE(i) {
 		at(i);
-		self->low[i] = worker(_metadata, LOW_NICE, 1, self->node[i].slots, 60, 10 * MS);
+		self->low[i] = worker(_metadata, LOW_NICE, 1, self->node[i].slots, 60, 10 * MS * jobs_slower());
 		ASSERT_EQ(0, launch_begins(self->low[i]));
 		ASSERT_EQ(0, set_job(self->g, self->low[i], JOB + 1, 0));
 	}
@@ -521,10 +522,10 @@ TEST_F_TIMEOUT(collective, low_job_that_leaves_other_devices_loses_little_and_le
 
 	ASSERT_RING_OF(0, LOW_NICE, false, self->node[0].slots, 3 * TRAINED);
 	at(0);
-	high = worker(_metadata, 0, 100, self->node[0].slots, 2, 5 * MS);
+	high = worker(_metadata, 0, 100, self->node[0].slots, 2, 5 * MS * jobs_slower());
 	EACH_NODE(i) {
 		at(i);
-		self->lowest[i] = worker(_metadata, 2 * LOW_NICE - 1, 1, self->node[i].slots, 1000, 5 * MS);
+		self->lowest[i] = worker(_metadata, 2 * LOW_NICE - 1, 1, self->node[i].slots, 1000, LOWEST_STEP_NS);
 		ASSERT_EQ(0, launch_begins(self->lowest[i]));
 	}
 	for (mode = 0; mode < 3; mode++) {
@@ -536,7 +537,7 @@ TEST_F_TIMEOUT(collective, low_job_that_leaves_other_devices_loses_little_and_le
 		ASSERT_RING_DOES(0, TRAINED);
 		while (!actor_done(self->ring[0][0], 0)) {
 			ASSERT_EQ(0, launch_completes(high));
-			kfd_sleep_ns(20 * MS);
+			kfd_sleep_ns(20 * MS * jobs_slower());
 		}
 		EACH_NODE(i)
 			ASSERT_EQ(0, actor_wait(self->ring[0][i], 0, LONG));
@@ -545,7 +546,10 @@ TEST_F_TIMEOUT(collective, low_job_that_leaves_other_devices_loses_little_and_le
 		TH_LOG("virtual GPU: a low model of %d rounds on %d GPUs beside a high process on one of them, %s: %llu ms, and %llu items of work below it",
 		       TRAINED, self->nr, how[mode], (unsigned long long)(took_ns[mode] / MS), (unsigned long long)lent[mode]);
 	}
-	EXPECT_LE(took_ns[2], took_ns[0] / 100 * 115);
+	/* Seven others to save and to restore, one after the other, take that much of the CPU on which all virtual devices are. */
+	EXPECT_LE(took_ns[2], took_ns[0] / 100 * (self->nr > 2 ? 130 : 115));
+	/* Why it is the default: the devices do more for others than the job loses. */
+	EXPECT_GT((int64_t)((lent[2] - lent[0]) / self->node[0].slots * LOWEST_STEP_NS), ((int64_t)took_ns[2] - (int64_t)took_ns[0]) * self->nr);
 	EXPECT_GT(lent[2], 2 * lent[0]);
 	EXPECT_GT(lent[2], 2 * lent[1]);
 	ASSERT_RING_ENDS(0);

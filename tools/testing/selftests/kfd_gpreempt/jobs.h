@@ -84,6 +84,16 @@ static inline int keep_monitor_off_the_device(void)
 	return sched_setaffinity((pid_t)counter("monitor_pid"), sizeof(cpus), &cpus) ? -errno : 0;
 }
 
+/*
+ * All virtual devices and all monitors of a guest share the time of one CPU (icount). A pass and the wake-up before it take ten of its microseconds:
+ * those of eight nodes, each every 80 us, would leave programs nothing. So with more than two devices everything else is slower by this factor:
+ * kernels, pauses, how often nodes look, and after which time there are reliefs.
+ */
+static inline uint64_t jobs_slower(void)
+{
+	return nr_gpus > 2 && kfd_client_is_virtual() ? (uint64_t)nr_gpus / 2 : 1;
+}
+
 #define SETUP_JOBS() do { \
 	int gpu_; \
 	kfd_wanted_gpu_id = 0; \
@@ -92,6 +102,10 @@ static inline int keep_monitor_off_the_device(void)
 	/* Preemptions wait for the CPU, too, where many processes keep it. */ \
 	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0)); \
 	ASSERT_EQ(0, gpreempt_open(&self->g)); \
+	if (jobs_slower() > 1) { \
+		ASSERT_EQ(0, kfd_param_set("gpreempt_poll_us", 80 * (int64_t)jobs_slower())); \
+		ASSERT_EQ(0, kfd_param_set("gpreempt_max_hold_ms", 1000 * (int64_t)jobs_slower())); \
+	} \
 	kfd_longest_poll_ns = MS; \
 	self->nr = nr_gpus < JOB_GPUS ? nr_gpus : JOB_GPUS; \
 	for (gpu_ = 0; gpu_ < self->nr; gpu_++) { \
@@ -305,7 +319,7 @@ static inline int skews_of(const struct move *moves, int nr_moves, int nr, enum 
 		       event, self->nr, nr_, names_[moment_], (unsigned long long)demo_percentile(skews_, nr_, 50), \
 		       (unsigned long long)demo_percentile(skews_, nr_, 99), (unsigned long long)demo_percentile(skews_, nr_, 100)); \
 		if ((bound) && moment_ != DONE) \
-			EXPECT_LE(demo_percentile(skews_, nr_, 95), (uint64_t)SKEW_US * (self->nr - 1)) TH_LOG("%s: %s", event, names_[moment_]); \
+			EXPECT_LE(demo_percentile(skews_, nr_, 95), SKEW_US * jobs_slower() * (uint64_t)(self->nr - 1)) TH_LOG("%s: %s", event, names_[moment_]); \
 	} \
 } while (0)
 

@@ -43,15 +43,15 @@ FIXTURE_TEARDOWN(jobs)
 
 #define EACH_NODE(i)	for (i = 0; i < self->nr; i++)
 
-#define HOG_STEPS	100	/* of 10 ms */
+#define HOG_STEPS	100	/* of 10 ms, or longer: jobs_slower() */
 
-/* On each node: a low process that fills it for so many steps, and a high one that has @launches to do, of 100 ms each */
+/* On each node: a low process that fills it for so many steps, and a high one that has @launches to do, of ten steps */
 #define ASSERT_HOGGED(hog_steps, launches) do { \
 	int hogged_; \
 	EACH_NODE(hogged_) { \
 		at(hogged_); \
-		self->low[hogged_] = worker(_metadata, LOW_NICE, 1, self->node[hogged_].slots, hog_steps, 10 * MS); \
-		self->high[hogged_] = worker(_metadata, 0, launches, self->node[hogged_].slots, 10, 10 * MS); \
+		self->low[hogged_] = worker(_metadata, LOW_NICE, 1, self->node[hogged_].slots, hog_steps, 10 * MS * jobs_slower()); \
+		self->high[hogged_] = worker(_metadata, 0, launches, self->node[hogged_].slots, 10, 10 * MS * jobs_slower()); \
 		ASSERT_EQ(0, launch_begins(self->low[hogged_])); \
 	} \
 } while (0)
@@ -168,8 +168,8 @@ TEST_F_TIMEOUT(jobs, nodes_of_a_job_follow_each_other_within_200_us, 120)
 
 	EACH_NODE(i) {
 		at(i);
-		self->low[i] = worker(_metadata, LOW_NICE, 1, SKEW_WAVES, 4 * HOG_STEPS, 2 * MS);
-		self->high[i] = worker(_metadata, 0, BURSTS, SKEW_WAVES, 1, 2 * MS);
+		self->low[i] = worker(_metadata, LOW_NICE, 1, SKEW_WAVES, 4 * HOG_STEPS, 2 * MS * jobs_slower());
+		self->high[i] = worker(_metadata, 0, BURSTS, SKEW_WAVES, 1, 2 * MS * jobs_slower());
 		ASSERT_EQ(0, launch_begins(self->low[i]));
 	}
 	ASSERT_HIGHS_ARE_A_JOB();
@@ -178,7 +178,7 @@ TEST_F_TIMEOUT(jobs, nodes_of_a_job_follow_each_other_within_200_us, 120)
 		ASSERT_EQ(0, launch_completes(self->high[i % self->nr]));
 		ASSERT_EQ(0, WAIT_OFF(self->low, 0));
 		/* No short gap, after which each node would wait for the next one. */
-		kfd_sleep_ns(3 * MS);
+		kfd_sleep_ns(3 * MS * jobs_slower());
 	}
 	EXPECT_MOVED_TOGETHER("gpreempt_preempt_end", self->low, BURSTS);
 	EXPECT_MOVED_TOGETHER("gpreempt_resume", self->low, BURSTS);
@@ -194,7 +194,7 @@ TEST_F_TIMEOUT(jobs, low_job_outranked_on_one_device_leaves_all, 120)
 	ASSERT_HOGGED(HOG_STEPS, 1 + TURNS);
 	EACH_NODE(i) {
 		at(i);
-		lowest[i] = worker(_metadata, LOWEST_NICE, 1, self->node[i].slots, 100, 5 * MS);
+		lowest[i] = worker(_metadata, LOWEST_NICE, 1, self->node[i].slots, 100, 5 * MS * jobs_slower());
 		ASSERT_EQ(0, actor_submit(lowest[i], 0, 0, 1, 0));
 	}
 	ASSERT_EQ(0, WAIT_OFF(lowest, self->nr));
