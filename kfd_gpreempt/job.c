@@ -30,9 +30,11 @@
  * What is said holds for 10 ms and is renewed after 5 ms. A node that is slow, fails, is paused or
  * removed delays no other one for longer. A change wakes the others, which then look as soon as
  * after a change of a setting: at once, or ``gpreempt_poll_us`` after their last look. Looks any
- * sooner would see a job between two kernels, and give its devices away. A node tells before it
- * carries its decision out, and no monitor keeps the CPU from another one while it waits for its
- * device. So the requests of all nodes go out side by side.
+ * sooner at an end would see a job between two kernels, and give its devices away. Where a job
+ * begins to work, or is taken off, it is the last look for that reason which has to be so long ago:
+ * that makes looks at most twice as many. A node tells before it carries its decision out, and no
+ * monitor keeps the CPU from another one while it waits for its device. So the requests of all
+ * nodes go out side by side.
  *
  * *Two jobs never wait for each other.* A job leaves other nodes only for what has a queue of a
  * higher priority than any of its own, on all nodes together. So what a job waits for always comes
@@ -130,7 +132,7 @@ static struct job *job_find_locked(const struct gpreempt_membership *as)
 }
 
 /* Have the other nodes of a job look. */
-static void job_tell_others(const struct job *job, u32 slot)
+static void job_tell_others(const struct job *job, u32 slot, bool begins)
 {
 	u64 nodes = READ_ONCE(job->nodes) & ~BIT_ULL(slot);
 	struct gpreempt_node *gn;
@@ -139,7 +141,7 @@ static void job_tell_others(const struct job *job, u32 slot)
 	for (; nodes; nodes &= nodes - 1) {
 		gn = READ_ONCE(job->at[__builtin_ctzll(nodes)]);
 		if (gn)
-			gpreempt_node_tell(gn);
+			gpreempt_node_tell(gn, begins);
 	}
 	rcu_read_unlock();
 }
@@ -226,7 +228,7 @@ static void job_unlink_place_locked(struct gpreempt_node *gn, struct gpreempt_jo
 	if (!--job->nr_places)
 		hash_del(&job->link);
 	/* Its words are not read any more. */
-	job_tell_others(job, slot);
+	job_tell_others(job, slot, false);
 }
 
 /* Returns what is to be freed when no reader is left; NULL: nothing. */
@@ -441,12 +443,15 @@ bool gpreempt_job_hear(struct gpreempt_node *gn, u64 now_ns)
 void gpreempt_job_tell(struct gpreempt_node *gn, u64 now_ns)
 {
 	struct gpreempt_job_place *place;
+	enum gpreempt_news_change change;
 	u32 slot = gn->job.slot;
 
 	list_for_each_entry_srcu(place, &gn->job.places, link,
-				 srcu_read_lock_held(&gn->queues.srcu))
-		if (gpreempt_news_tell(&place->job->news[slot], &place->policy, now_ns))
-			job_tell_others(place->job, slot);
+				 srcu_read_lock_held(&gn->queues.srcu)) {
+		change = gpreempt_news_tell(&place->job->news[slot], &place->policy, now_ns);
+		if (change != GPREEMPT_NEWS_SAME)
+			job_tell_others(place->job, slot, change == GPREEMPT_NEWS_BEGINS);
+	}
 }
 
 /**
@@ -466,7 +471,7 @@ void gpreempt_job_end(struct gpreempt_node *gn)
 	list_for_each_entry_srcu(place, &gn->job.places, link,
 				 srcu_read_lock_held(&gn->queues.srcu))
 		if (gpreempt_news_end(&place->job->news[slot]))
-			job_tell_others(place->job, slot);
+			job_tell_others(place->job, slot, false);
 	srcu_read_unlock(&gn->queues.srcu, idx);
 }
 

@@ -45,9 +45,10 @@
  * A change of a priority, a hold, announced work or a queue causes a pass: at once if the last one
  * was ``gpreempt_poll_us`` ago (a millisecond if that is longer or 0), otherwise when that time is
  * over. A loop of such calls takes no privilege, but costs no more passes than polling, and only on
- * nodes on which the process has queues. News of a job causes a pass in the same way. Writes of
- * parameters, switching and the end of a reset cause a pass at once. No limit makes passes rarer
- * than ``gpreempt_interval_ms``, or misses a deadline.
+ * nodes on which the process has queues. News of a job causes a pass in the same way. That it
+ * begins elsewhere, or is taken off, does so at once if the last pass for such news was so long
+ * ago. Writes of parameters, switching and the end of a reset cause a pass at once. No limit makes
+ * passes rarer than ``gpreempt_interval_ms``, or misses a deadline.
  *
  * A node on which processes of different priority have queues is not parked, even if none of them
  * works: a higher one may begin at any moment, and writes no more than its ring and its doorbell.
@@ -701,6 +702,8 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 /* For how long may the monitor sleep still? 0: it has to look. */
 static u64 monitor_sleep_left(const struct gpreempt_node *gn, u64 until_ns, u64 now_ns)
 {
+	u64 nudge_ns = min(gn->tun.params.poll_ns ?: MAX_NUDGE_NS, MAX_NUDGE_NS);
+
 	if (kthread_should_stop())
 		return 0;
 	/* The end of a pause wakes it. */
@@ -709,9 +712,9 @@ static u64 monitor_sleep_left(const struct gpreempt_node *gn, u64 until_ns, u64 
 	if (READ_ONCE(gn->urgent) || READ_ONCE(gn->doorbell_ns))
 		return 0;
 	if (READ_ONCE(gn->kick) || READ_ONCE(gn->told))
-		until_ns = min(until_ns,
-			       gn->monitor.looked_ns +
-				       min(gn->tun.params.poll_ns ?: MAX_NUDGE_NS, MAX_NUDGE_NS));
+		until_ns = min(until_ns, gn->monitor.looked_ns + nudge_ns);
+	if (READ_ONCE(gn->begins))
+		until_ns = min(until_ns, gn->monitor.begins_ns + nudge_ns);
 	if (until_ns == U64_MAX)
 		return U64_MAX;
 	return until_ns > now_ns ? until_ns - now_ns : 0;
@@ -768,6 +771,10 @@ static u64 monitor_look(struct gpreempt_node *gn)
 	u64 nap_ns;
 
 	WRITE_ONCE(gn->told, false);
+	if (READ_ONCE(gn->begins)) {
+		WRITE_ONCE(gn->begins, false);
+		gn->monitor.begins_ns = ktime_get_ns();
+	}
 	/*
 	 * Before anything is looked at. Pairs with gpreempt_node_look() and gpreempt_node_tell(),
 	 * which are called after the reason was written.

@@ -79,6 +79,8 @@ struct gpreempt_node_monitor {
 	u32 ended;
 	/** @looked_ns: when the last look began; the monitor's alone */
 	u64 looked_ns;
+	/** @begins_ns: when the last look began because a job begins elsewhere; the monitor's */
+	u64 begins_ns;
 	/** @waits_ns: since when the driver waits for a fence; 0: it did not; the monitor's */
 	u64 waits_ns;
 	/** @state: what the monitor does; written by it */

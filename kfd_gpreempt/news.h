@@ -122,17 +122,31 @@ static inline bool news_tell_due(struct gpreempt_news *news, const struct gpreem
 }
 
 /**
+ * enum gpreempt_news_change - what is new in what a node says
+ * @GPREEMPT_NEWS_SAME: at most, what holds was renewed
+ * @GPREEMPT_NEWS_OTHER: something else
+ * @GPREEMPT_NEWS_BEGINS: the job begins to work there, or to be off the device
+ */
+enum gpreempt_news_change {
+	GPREEMPT_NEWS_SAME,
+	GPREEMPT_NEWS_OTHER,
+	GPREEMPT_NEWS_BEGINS,
+};
+
+/**
  * gpreempt_news_tell() - say what a decision means for the other nodes of a job
  * @news: what this node has said
  * @job: the job on this node, after gpreempt_policy_decide()
  * @now_ns: time of the decision
  *
- * Return: true if the other nodes have to look at once; otherwise at most what holds has been
- * renewed
+ * Return: what is new; the other nodes have to look if anything is
  */
-static inline bool gpreempt_news_tell(struct gpreempt_news *news,
-				      const struct gpreempt_policy_job *job, u64 now_ns)
+static inline enum gpreempt_news_change gpreempt_news_tell(struct gpreempt_news *news,
+							   const struct gpreempt_policy_job *job,
+							   u64 now_ns)
 {
+	bool begins = (job->works && news_until(news->wants) <= now_ns) ||
+		      (job->out && news->out_ns <= now_ns);
 	bool look = news_tell_wants(news, job, now_ns);
 
 	look |= news_tell_out(news, job, now_ns);
@@ -154,7 +168,9 @@ static inline bool gpreempt_news_tell(struct gpreempt_news *news,
 		look = true;
 		WRITE_ONCE(news->dated, job->dated);
 	}
-	return look;
+	if (begins)
+		return GPREEMPT_NEWS_BEGINS;
+	return look ? GPREEMPT_NEWS_OTHER : GPREEMPT_NEWS_SAME;
 }
 
 /**

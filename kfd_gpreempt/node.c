@@ -345,17 +345,18 @@ void gpreempt_node_nudge(struct gpreempt_node *gn)
 /**
  * gpreempt_node_tell() - another node has said something new: have the monitor look soon
  * @gn: the node
+ * @begins: see &gpreempt_node.begins
  *
  * As gpreempt_node_nudge(), and nothing has changed that priorities come from. A full barrier, as
  * is what the monitor does after it has put itself to sleep.
  *
  * Context: a reader of RCU, which keeps the node.
  */
-void gpreempt_node_tell(struct gpreempt_node *gn)
+void gpreempt_node_tell(struct gpreempt_node *gn, bool begins)
 {
 	struct task_struct *thread;
 
-	if (xchg(&gn->told, true))
+	if (begins ? xchg(&gn->begins, true) : xchg(&gn->told, true))
 		return;
 	thread = READ_ONCE(gn->life.thread);
 	if (thread)

@@ -158,6 +158,11 @@ struct gpreempt_node {
 	/** @told: another node has said something new of a job: look when @kick would */
 	bool told;
 	/**
+	 * @begins: a job begins there, or is taken off: look as for @told, but for that it is the
+	 * last look for this reason which has to be so long ago
+	 */
+	bool begins;
+	/**
 	 * @doorbell_ns: when an armed process first wrote a doorbell that no pass has taken in; 0:
 	 * none has
 	 */
@@ -255,7 +260,7 @@ void gpreempt_node_await_end(void);
 unsigned int gpreempt_node_passes(void);
 void gpreempt_node_nudge(struct gpreempt_node *gn);
 void gpreempt_node_kick_all(void);
-void gpreempt_node_tell(struct gpreempt_node *gn);
+void gpreempt_node_tell(struct gpreempt_node *gn, bool begins);
 bool gpreempt_node_read_vram(const struct gpreempt_queue *gq, const struct gpreempt_view *view,
 			     u64 *rptr, u64 *wptr);
 int gpreempt_node_walk_locked(gpreempt_queue_fn fn, void *arg);

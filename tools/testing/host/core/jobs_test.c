@@ -539,21 +539,49 @@ TEST(what_a_failed_node_said_ends, "a node that gives up while a job works there
 	reset_gpu();
 }
 
-TEST(news_causes_no_more_looks_than_polling, "a node that others tell something new all the time looks no more often than it would poll")
+static void tell_last_node(bool begins)
 {
+	rcu_read_lock();
+	gpreempt_node_tell(node_of(7), begins);
+	rcu_read_unlock();
+}
+
+TEST(news_causes_no_more_looks_than_polling, "a node that others tell something new all the time looks no more often than it would poll, and twice as often if jobs begin all the time")
+{
+	bool begins[] = { false, true };
 	u64 checks;
 
 	eight_nodes(true);
 	highs_are_a_job();
 	run(10 * MS);
-	checks = atomic64_read(&node_of(7)->stats.checks);
-	TIMES(5000) {
-		rcu_read_lock();
-		gpreempt_node_tell(node_of(7));
-		rcu_read_unlock();
-		run(TICK_NS);
+	EACH_CASE(k, begins) {
+		checks = atomic64_read(&node_of(7)->stats.checks);
+		TIMES(5000) {
+			tell_last_node(begins[k]);
+			run(TICK_NS);
+		}
+		CHECK_WITHIN(atomic64_read(&node_of(7)->stats.checks) - checks, 500, (1 + k) * 5000 * TICK_NS / (80 * US) + 10);
 	}
-	CHECK_WITHIN(atomic64_read(&node_of(7)->stats.checks) - checks, 500, 5000 * TICK_NS / (80 * US) + 10);
+}
+
+TEST(a_begin_elsewhere_is_looked_at_at_once, "a node that has just looked looks at once when a job begins elsewhere, if it did not for the same reason within gpreempt_poll_us")
+{
+	u64 checks;
+	u32 i;
+
+	eight_nodes(true);
+	highs_are_a_job();
+	submit(highs[7], 20);
+	run(10 * MS);
+	for (i = 0; i < 100; i++) {
+		checks = atomic64_read(&node_of(7)->stats.checks);
+		while (atomic64_read(&node_of(7)->stats.checks) == checks)
+			run(TICK_NS);
+		tell_last_node(true);
+		run(2 * TICK_NS);
+		CHECK(!node_of(7)->begins);
+		run(100 * US);
+	}
 }
 
 BOTH(a_slow_node_delays_no_other, "a node whose device does not answer for long holds the others for no longer than what it said")

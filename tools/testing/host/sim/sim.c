@@ -152,6 +152,8 @@ static struct state {
 	u32 generation;
 	u64 looked_ns;
 	u64 next_look_ns;
+	bool begins;
+	u64 begins_ns;
 	u64 busy_until_ns;
 	bool off;
 } nodes[GPREEMPT_NEWS_NODES], *current = nodes;
@@ -580,11 +582,16 @@ static void look_at(u64 at_ns)
 	push(at_ns, PASS, NONE, ++sim.generation);
 }
 
-/* Another node has said something new of a job: no sooner than gpreempt_poll_us after the last look, nor while it is busy. */
-static void look_soon(u64 now_ns)
+/*
+ * Another node has said something new of a job: no sooner than gpreempt_poll_us after the last look, or the last one for a job that begins, nor while
+ * it is busy.
+ */
+static void look_soon(u64 now_ns, bool begins)
 {
-	u64 at_ns = gpreempt_later(now_ns + WAKE_NS, sim.looked_ns + sim.config->params.poll_ns);
+	u64 last_ns = begins ? sim.begins_ns : sim.looked_ns;
+	u64 at_ns = gpreempt_later(now_ns + WAKE_NS, last_ns + sim.config->params.poll_ns);
 
+	sim.begins |= begins;
 	at_ns = gpreempt_later(at_ns, sim.busy_until_ns);
 	if (sim.looked_ns >= sim.next_look_ns || at_ns < sim.next_look_ns)
 		look_at(at_ns);
@@ -610,15 +617,19 @@ static void hear(void)
 static void tell(void)
 {
 	struct state *own = current;
+	enum gpreempt_news_change change;
 	u32 i, k;
 
 	for (k = 1; k < NR_JOBS_MAX; k++) {
-		if (!(places[k] & 1ULL << (own - nodes)) || !gpreempt_news_tell(&news[k][own - nodes], &own->jobs[k], own->now_ns))
+		if (!(places[k] & 1ULL << (own - nodes)))
+			continue;
+		change = gpreempt_news_tell(&news[k][own - nodes], &own->jobs[k], own->now_ns);
+		if (change == GPREEMPT_NEWS_SAME)
 			continue;
 		for (i = 0; i < nr_nodes; i++) {
 			current = &nodes[i];
 			if (current != own && places[k] & 1ULL << i)
-				look_soon(own->now_ns);
+				look_soon(own->now_ns, change == GPREEMPT_NEWS_BEGINS);
 		}
 		current = own;
 	}
@@ -846,6 +857,9 @@ static void pass(void)
 	sim.result->nr_passes++;
 	sim.result->parked = false;
 	sim.looked_ns = sim.now_ns;
+	if (sim.begins)
+		sim.begins_ns = sim.now_ns;
+	sim.begins = false;
 	sim.policy.params = sim.config->params;
 	hear();
 	sample();

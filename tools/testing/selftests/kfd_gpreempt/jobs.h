@@ -319,7 +319,7 @@ static inline int skews_of(const struct move *moves, int nr_moves, int nr, enum 
 		       event, self->nr, nr_, names_[moment_], (unsigned long long)demo_percentile(skews_, nr_, 50), \
 		       (unsigned long long)demo_percentile(skews_, nr_, 99), (unsigned long long)demo_percentile(skews_, nr_, 100)); \
 		if ((bound) && moment_ != DONE) \
-			EXPECT_LE(demo_percentile(skews_, nr_, 95), SKEW_US * jobs_slower() * (uint64_t)(self->nr - 1)) TH_LOG("%s: %s", event, names_[moment_]); \
+			EXPECT_LE(demo_percentile(skews_, nr_, 99), SKEW_US * jobs_slower() * (uint64_t)(self->nr - 1)) TH_LOG("%s: %s", event, names_[moment_]); \
 	} \
 } while (0)
 
