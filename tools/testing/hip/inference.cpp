@@ -16,7 +16,7 @@
 
 #define WIDTH		32
 #define ROWS		8
-#define LAYERS		3
+#define LAYERS		16
 #define INPUTS		8u	/* different ones */
 #define PERIOD_MS	250
 

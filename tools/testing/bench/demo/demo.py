@@ -41,10 +41,10 @@ REQUESTS = {"model": 200, "hip": 20, "llm": 3}
 WORK = {
     "model": ("A request is 20 ms of own work every 100 ms, from arrival to wake-up. A training iteration is 8 grids of 5 ms, two",
               "in flight, from submission to completion. An item is one step of one wave."),
-    "hip": ("HIP programs by Debian's hipcc on its HIP and ROCr; the device executes their gfx90a code. A request is three dense layers,",
+    "hip": ("HIP programs by Debian's hipcc on its HIP and ROCr; the device executes their gfx90a code. A request is 16 dense layers,",
             "one every 250 ms, from arrival to the result; a training iteration four launches of gradient descent, two in flight.",
             "An item is a launch of one work-item. Results are compared bit by bit with a CPU's. What a request waits for training to be saved",
-            "takes about 10 ms by interpreter: that is in its latency, and gpreempt_overhead_pct is 0 because of it. Transparent huge pages",
+            "takes 2 to 6 ms by interpreter: that is in its latency, and gpreempt_overhead_pct is 0 because of it. Transparent huge pages",
             "are off, because the driver evicts whoever's pages are collapsed."),
     "llm": ("llama-server of Debian's llama.cpp with its HIP backend answers a prompt with a tiny model of random weights; a request is a",
             "token after the first one of an answer, from the one before. A training iteration is two products of matrices and an addition by",
