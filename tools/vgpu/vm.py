@@ -110,7 +110,8 @@ exits with CMD's status.
   VM_GPU=gfx942x2 vm.py run --gpu fast -- ...            another device than --gpu says: gfx90a, gfx942[xXCCS], a product, verbatim,
                                                          or several of them with commas; nothing changes without --gpu
   vm.py run --add ./prog --add ./data:/etc/data -- prog  extra files (a program brings the libraries it is linked with)
-  vm.py run --net a:b -- ... & vm.py run --net b:a       two machines with a cable between them (eth0, without an address; not with --icount)
+  vm.py run --net a:b -- ... & vm.py run --net b:a       two machines with a cable between them (eth0, without an address); while
+                                                         one has nothing to do its time is the host's, also with --icount
   vm.py run --disk IMAGE:/mnt -- 'enter /mnt ls'         a file system (ext4) that is read from a disk: memory holds what is used of it
   vm.py run --out DIR -- 'dmesg > /out/dmesg'            files of /out come back to DIR, the kernel log is DIR/console.log
   vm.py run --icount -- ...                              guest time is counted instructions: figures repeat, one CPU at a time
@@ -575,7 +576,8 @@ def qemu_command(opts, kernel, initrd):
     if opts.icount:
         # Time counted in instructions, no source of entropy or host time: a run is a function of its input.
         cpu += ",-rdrand,-rdseed"
-        extra = ["-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm"]
+        # A machine with a cable waits for another one: while it has nothing to do its time passes as the host's, not at once.
+        extra = ["-icount", f"shift=0,sleep={'on' if opts.net else 'off'}", "-rtc", "base=2026-01-01,clock=vm"]
         cmdline += " norandmaps random.trust_cpu=off"
     if is_debug(opts.kver):
         cmdline += DEBUG_CMDLINE

@@ -200,8 +200,8 @@ wait $trace $!
 told a_trace_in_the_kernel_log_fails_the_run
 told a_panic_fails_the_run
 net='ip link set eth0 up; ip address add'
-vm answers --net "$scratch/a:$scratch/b" -- "$net 10.0.0.1/24 dev eth0; echo from the other one | nc -l -p 99" &
-vm asks --net "$scratch/b:$scratch/a" -- "$net 10.0.0.2/24 dev eth0; until nc 10.0.0.1 99 </dev/null; do usleep 100000; done" &
+vm answers --icount --net "$scratch/a:$scratch/b" -- "$net 10.0.0.1/24 dev eth0; echo from the other one | nc -l -p 99" &
+vm asks --icount --net "$scratch/b:$scratch/a" -- "$net 10.0.0.2/24 dev eth0; until nc 10.0.0.1 99 </dev/null; do usleep 100000; done" &
 wait
 told two_machines_reach_each_other
 vm icount1 --icount -- "$loop"
