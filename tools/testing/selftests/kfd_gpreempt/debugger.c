@@ -15,6 +15,7 @@
 #include "kselftest_harness.h"
 
 #include "outside.h"
+#include "gpus.h"
 
 FIXTURE(debugger) {
 	OUTSIDE;
@@ -49,6 +50,7 @@ static struct actor *worker_with_runtime(struct __test_metadata *_metadata, int 
 	struct actor *a = actor_start(nice, ARENA);
 
 	ASSERT_ACTOR(a);
+	ASSERT_EQ(0, uses_all_devices(a));
 	ASSERT_EQ(0, actor_call(a, do_enable_runtime, 0, 0, 0, 0));
 	ASSERT_EQ(0, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
 	ASSERT_EQ(0, actor_work(a, launches, waves, steps, 5 * MS));

@@ -74,16 +74,25 @@ static int behind(const char *line, const char *word)
 	return at ? atoi(at + strlen(word)) : -1;
 }
 
+/* A line of a file that goes through all nodes; false: the first one's part is over */
+static bool next_line(FILE *f, char *line, int size, int *nodes)
+{
+	if (!f || !fgets(line, size, f))
+		return false;
+	*nodes += !strncmp(line, "Node ", 5);
+	return *nodes < 2;
+}
+
 static bool read_hqds(void)
 {
 	FILE *f = fopen(DEBUGFS "hqds", "r");
 	struct slot *now = NULL;
 	char line[256], *at;
-	int xcc, pipe, slot, engine = -1;
+	int xcc, pipe, slot, engine = -1, nodes = 0;
 	unsigned int n = 0;
 
 	memset(&hqds, 0, sizeof(hqds));
-	while (f && fgets(line, sizeof(line), f)) {
+	while (next_line(f, line, sizeof(line), &nodes)) {
 		if (strchr(line, ',') || strstr(line, "SDMA")) {
 			xcc = behind(line, "Inst ");
 			pipe = behind(line, "Pipe ");
@@ -164,9 +173,10 @@ static void read_runlist(void)
 	FILE *f = fopen(DEBUGFS "rls", "r");
 	unsigned int first, n;
 	char line[256];
+	int nodes = 0;
 
 	list_dwords = 0;
-	while (f && fgets(line, sizeof(line), f))
+	while (next_line(f, line, sizeof(line), &nodes))
 		if (dump_line(line, list, sizeof(list) / sizeof(*list), &first, &n))
 			list_dwords = first + n;
 	if (f)

@@ -40,6 +40,31 @@ static inline uint32_t node_slots(void)
 	return kfd_client_sizes(&sizes) ? 0 : sizes.simd_count * sizes.max_waves_per_simd;
 }
 
+static inline int64_t actor_uses_all_devices(struct actor *a, const int64_t *args)
+{
+	static struct kfd_client others[MAX_GPUS];
+	int gpu, err = 0;
+
+	nr_gpus = kfd_gpu_ids(ids, MAX_GPUS);
+	for (gpu = 0; gpu < nr_gpus && !err; gpu++) {
+		if (ids[gpu] == a->client.gpu_id)
+			continue;
+		at(gpu);
+		err = kfd_client_open(&others[gpu]);
+	}
+	kfd_wanted_gpu_id = a->client.gpu_id;
+	return err;
+}
+
+/*
+ * The process has an address space on each device, as ROCr's have. Those whose queues the driver suspends (debugger, CRIU) need one
+ * (driver-notes.rst).
+ */
+static inline int uses_all_devices(struct actor *a)
+{
+	return (int)actor_call(a, actor_uses_all_devices, 0, 0, 0, 0);
+}
+
 /* ---- memory of each other ---- */
 
 static inline int64_t node_property(const char *path, const char *name)

@@ -17,6 +17,7 @@
 
 #include "fixture.h"
 #include "disturb.h"
+#include "gpus.h"
 #include "worker.h"
 
 #define FAULTS		"/sys/kernel/debug/vgpu/fault"
@@ -290,6 +291,7 @@ TEST_F(lifecycle, criu_checkpoint_of_preempted_process)
 	ASSERT_NE(MAP_FAILED, blob);
 	actor_kill(idle);	/* its memory did not have the mapping of @blob */
 	idle = worker(_metadata, LOW_NICE, 1, 1, 1, MS);
+	ASSERT_EQ(0, uses_all_devices(idle));
 	ASSERT_EQ(0, launch_completes(idle));
 	before = actor_call(idle, do_checkpoint, (int64_t)(uintptr_t)blob, 0, 0, 0);
 	if (before == -ENOTTY || before == -EPERM)
@@ -308,6 +310,7 @@ TEST_F(lifecycle, criu_checkpoint_of_preempted_process)
 	EXPECT_TRUE(state_is(idle, 0, "preempted"));
 
 	/* The one with saved waves. */
+	ASSERT_EQ(0, uses_all_devices(p.low));
 	EXPECT_GT(actor_call(p.low, do_checkpoint, (int64_t)(uintptr_t)blob, 0, 0, 0), 0);
 	EXPECT_TRUE(state_is(p.low, 0, "preempted"));
 	EXPECT_FALSE(actor_done(p.high, 0));

@@ -37,17 +37,18 @@ static bool is(uint32_t gpu_id, const char *file, const char *value)
 
 TEST_F(node_files, a_node_is_switched_alone)
 {
-	struct gpreempt_target all = gpreempt_target_all();
+	struct gpreempt_target all = gpreempt_target_all(), here;
 	struct gpreempt_queue_info *queues;
 	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
 
+	here = gpreempt_target_process(a->pid, self->gpu_id);
 	ASSERT_TRUE(is(self->gpu_id, "enabled", "1"));
 	ASSERT_EQ(0, kfd_gpreempt_set_text(self->gpu_id, "enabled", "0"));
 	EXPECT_TRUE(is(self->gpu_id, "enabled", "0"));
 	EXPECT_TRUE(is(self->gpu_id, "state", "off"));
 	EXPECT_EQ(1, kfd_param_get("gpreempt_enable"));
 	EXPECT_EQ(0, gpreempt_list_queues(self->g, &all, &queues));
-	EXPECT_EQ(-EOPNOTSUPP, gpreempt_preempt(self->g, AT(process_of(a)), 0, 0));
+	EXPECT_EQ(-EOPNOTSUPP, gpreempt_preempt(self->g, &here, 0, 0));
 
 	/* The parameter is for all nodes. */
 	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));

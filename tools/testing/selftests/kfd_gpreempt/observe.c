@@ -228,7 +228,7 @@ TEST_F(observe, traces_and_counters_agree)
 	for (k = 0; k < ARRAY_SIZE(traced); k++) {
 		seen = 0;
 		for (i = 0; i < n; i++)
-			seen += !strcmp(events[i].name, traced[k][0]) &&
+			seen += !strcmp(events[i].name, traced[k][0]) && field(events[i].fields, "gpu_id") == kfd_first_gpu_id() &&
 				(!traced[k][2] || field_is(events[i].fields, "reason", traced[k][2]));
 		EXPECT_EQ(counter(traced[k][1]) - before[k], seen)
 			TH_LOG("%s", traced[k][0]);
@@ -449,6 +449,7 @@ TEST_F_TIMEOUT(observe, dumps_are_consistent, 120)
 TEST_F(observe, dump_has_tunables_and_queues)
 {
 	struct actor *a = actor_start(0, ARENA);
+	uint32_t ids[64];
 	char pid[32];
 
 	ASSERT_ACTOR(a);
@@ -457,7 +458,7 @@ TEST_F(observe, dump_has_tunables_and_queues)
 	kfd_sleep_ns(20 * MS);
 	ASSERT_GT(kfd_file_read(DUMP, text, sizeof(text)), 0);
 	snprintf(pid, sizeof(pid), "queue: pid=%d ", a->pid);
-	EXPECT_EQ(1, dump_lines(text, "tunables:", " interval_us=7000 "));
+	EXPECT_EQ(kfd_gpu_ids(ids, ARRAY_SIZE(ids)), dump_lines(text, "tunables:", " interval_us=7000 "));
 	EXPECT_EQ(1, dump_lines(text, pid, " kfd_priority=9 "));
 	EXPECT_EQ(1, dump_lines(text, pid, " state=idle "));
 	EXPECT_EQ(kfd_first_gpu_id(), field(strstr(text, "node:"), "gpu_id"));

@@ -25,6 +25,9 @@ static const char *partitions_missing(void)
 
 	if (glob("/sys/class/drm/card*/device/available_compute_partition", 0, NULL, &found))
 		return "no device with compute partitions";
+	/* What comes anew comes last: from then on another one would be first for the tests that follow as well. */
+	if (found.gl_pathc > 1)
+		return "there are several devices: gpu-partition divides all of them";
 	kfd_file_read(found.gl_pathv[0], modes, sizeof(modes));
 	snprintf(mode_path, sizeof(mode_path), "%.*s/current_compute_partition",
 		 (int)(strrchr(found.gl_pathv[0], '/') - found.gl_pathv[0]), found.gl_pathv[0]);

@@ -120,14 +120,16 @@ TEST_F(uapi, what_is_not_defined_is_refused)
 /* A length is no promise, and no reason to allocate. */
 TEST_F(uapi, huge_counts_do_no_harm)
 {
+	uint32_t ids[64];
+	int nr_gpus = kfd_gpu_ids(ids, 64);
 	struct actor *a = worker(_metadata, 0, 1, 1, 1, MS);
-	struct gpreempt_node_info *nodes = page_end() - sizeof(*nodes);
+	struct gpreempt_node_info *nodes = page_end() - nr_gpus * sizeof(*nodes);
 	struct gpreempt_queue_info *queue = page_end() - sizeof(*queue);
 	struct gpreempt_info info = { .nodes = (uintptr_t)nodes, .nr_nodes = ~0U };
 	struct gpreempt_list list = { .target = process_of(a), .queues = (uintptr_t)queue, .nr_queues = ~0U };
 
 	EXPECT_EQ(0, raw(self->fd, GPREEMPT_IOC_INFO, &info));
-	EXPECT_EQ(1, info.nr_nodes);
+	EXPECT_EQ(nr_gpus, (int)info.nr_nodes);
 	EXPECT_EQ(self->gpu_id, nodes->gpu_id);
 	EXPECT_EQ(0, raw(self->fd, GPREEMPT_IOC_LIST, &list));
 	EXPECT_EQ(1, list.nr_queues);
