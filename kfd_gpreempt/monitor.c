@@ -39,8 +39,9 @@
  * that yields the CPU, and a real-time thread yields to no normal one. Monitors that share a CPU
  * yield to each other, so that their devices work side by side. After 200 us of it the thread
  * sleeps 20 us between two rounds, so that a device that does not answer keeps no CPU from others.
- * It stays a real-time thread: it maps the queues again, and until it has the CPU the device is
- * idle.
+ * It stays a real-time thread, also in its last pass: it maps the queues again, and until it has
+ * the CPU the device is idle. Where monitors of many nodes keep a CPU busy, a normal thread could
+ * wait there for a second.
  *
  * A change of a priority, a hold, announced work or a queue causes a pass: at once if the last one
  * was ``gpreempt_poll_us`` ago (a millisecond if that is longer or 0), otherwise when that time is
@@ -881,11 +882,11 @@ int gpreempt_monitor(void *data)
 		monitor_dump_if_asked(gn);
 		monitor_nap(gn, nap_ns);
 	}
-	WRITE_ONCE(gn->monitor.task, NULL);
-	sched_set_normal(current, MIN_NICE);
 	mutex_lock(&gn->pass_lock);
+	gn->monitor.waits_ns = 0;
 	gpreempt_monitor_last_pass(gn);
 	mutex_unlock(&gn->pass_lock);
+	WRITE_ONCE(gn->monitor.task, NULL);
 	monitor_dump_if_asked(gn);
 	return 0;
 }

@@ -100,6 +100,16 @@ TEST(long_waits_yield_the_cpu, "while a runlist takes long the monitor sleeps, a
 	CHECK_EQ(thread->nice, 0);
 }
 
+TEST(its_last_pass_waits_for_no_program, "switched off, a node gives queues back by its real-time thread, which sleeps where that takes long")
+{
+	low_runs(true);
+	high_preempts_low();
+	world.nodes[0].unmap_us = 2000;
+	set("gpreempt_enable", "0");
+	CHECK(on_device(low));
+	CHECK(world.nodes[0].real_time);
+}
+
 /* ---- who is looked at ---- */
 
 BOTH(idle_queues_are_dormant, "of queues that have been idle for long two words are read, and nothing else for a second")

@@ -339,6 +339,7 @@ static void wait_for_fence(struct sim_node *sn)
 {
 	u64 end_ns = ktime_get_ns() + (sn->unmap_us ?: UNMAP_US) * US, begin_ns = ktime_get_ns(), asked_ns;
 
+	sn->real_time = current->fifo;
 	while (ktime_get_ns() < end_ns) {
 		asked_ns = ktime_get_ns();
 		kfd_gpreempt_waits(&sn->dqm);

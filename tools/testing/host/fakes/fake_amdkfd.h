@@ -134,6 +134,7 @@ struct sim_process {
  * @error: of every runlist; 0: none
  * @nr_send_fails: so many requests to unmap cannot be sent
  * @unmap_us: a runlist is waited for so long; 0: 30 us
+ * @real_time: the last one was, by a real-time thread
  * @nr_unmap_timeouts: so many are not acknowledged
  * @nr_requests: how often something was sent to be unmapped
  * @nr_map_fails: so many runlists cannot be mapped after the unmap
@@ -172,6 +173,7 @@ struct sim_node {
 	int error;
 	int nr_send_fails;
 	u32 unmap_us;
+	bool real_time;
 	int nr_unmap_timeouts;
 	u32 nr_requests;
 	int nr_map_fails;

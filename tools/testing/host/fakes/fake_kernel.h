@@ -157,7 +157,6 @@ static inline void usleep_range(unsigned long least_us, unsigned long most_us) {
 #define TASK_RUNNING	0
 #define TASK_IDLE	1
 #define HRTIMER_MODE_REL	0
-#define MIN_NICE	(-20)
 
 struct cgroup {
 	u64 id;
@@ -275,11 +274,6 @@ int kthread_stop(struct task_struct *task);
 bool kthread_should_stop(void);
 static inline void set_user_nice(struct task_struct *task, int nice) { WRITE_ONCE(task->nice, nice); }
 static inline void sched_set_fifo_low(struct task_struct *task) { WRITE_ONCE(task->fifo, true); }
-static inline void sched_set_normal(struct task_struct *task, int nice)
-{
-	WRITE_ONCE(task->fifo, false);
-	set_user_nice(task, nice);
-}
 
 static inline int task_nice(const struct task_struct *task) { return READ_ONCE(task->nice); }
 
