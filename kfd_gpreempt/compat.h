@@ -309,6 +309,7 @@ static inline bool gpreempt_compat_cpu_sees(struct amdgpu_bo *bo)
  * held, by a thread that has no memory of its own
  * gpreempt_compat_map_no_pages() - what maps nothing around a fault
  * gpreempt_compat_cgroup_is_gone() - is there no cgroup of this id any more?
+ * gpreempt_compat_is_frozen() - is a task frozen, by a cgroup of version 1 or with the machine?
  * gpreempt_compat_text() - what was written to a buffer, as a string
  * gpreempt_compat_count() - how many there are on a list
  * gpreempt_compat_keep_near() - a thread that was made for a NUMA node (or for NUMA_NO_NODE) and
@@ -491,6 +492,22 @@ static inline bool gpreempt_compat_cgroup_is_gone(u64 id)
 		gone &= !(css->flags & CSS_ONLINE) || cgroup_id(css->cgroup) != id;
 	rcu_read_unlock();
 	return gone;
+}
+
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
+
+static inline bool gpreempt_compat_is_frozen(struct task_struct *task)
+{
+	return READ_ONCE(task->__state) & TASK_FROZEN;
+}
+
+#else
+
+static inline bool gpreempt_compat_is_frozen(struct task_struct *task)
+{
+	return READ_ONCE(task->flags) & PF_FROZEN;
 }
 
 #endif

@@ -81,6 +81,7 @@
 #include "node.h"
 #include "demand.h"
 #include "dump.h"
+#include "stopped.h"
 #include "amdgpu.h"
 #include "kfd_device_queue_manager.h"
 
@@ -617,7 +618,8 @@ static bool monitor_derives_anew(struct gpreempt_node *gn, u64 now_ns)
 	 */
 	if (gn->monitor.doorbell_ns && gn->monitor.derived_ns)
 		return false;
-	if (now_ns - gn->monitor.derived_ns < gn->tun.params.interval_ns)
+	if (now_ns - gn->monitor.derived_ns <
+	    gpreempt_stopped_within_ns(gn, gn->tun.params.interval_ns))
 		return false;
 	gn->monitor.derived_ns = now_ns;
 	/* Pairs with a new hold: either it is seen from here on, or it waits for the next one. */
@@ -812,6 +814,7 @@ static u64 monitor_look(struct gpreempt_node *gn)
 	/* The end of a rivalry is the end of what it took from programs. */
 	if (gn->mqd.rivalry)
 		nap_ns = min(nap_ns, GPREEMPT_CONTENDED_NS);
+	nap_ns = gpreempt_stopped_within_ns(gn, nap_ns);
 	monitor_set_state(gn, decision->park ? GPREEMPT_STATE_PARKED :
 			      waits	     ? GPREEMPT_STATE_ARMED :
 			      decision->contended && gn->tun.params.poll_ns ?

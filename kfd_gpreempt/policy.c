@@ -690,7 +690,7 @@ static noinline enum gpreempt_verdict policy_judge(const struct gpreempt_policy_
 						   const struct level *level, u64 now_ns)
 {
 	if (policy_kept_off(q))
-		return GPREEMPT_VERDICT_HOLD;
+		return q->set.stopped ? GPREEMPT_VERDICT_STOPPED : GPREEMPT_VERDICT_HOLD;
 	if (q->missing <= 0)
 		return GPREEMPT_VERDICT_RUNS;
 	if (policy_fixed(q))

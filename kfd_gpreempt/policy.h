@@ -330,6 +330,7 @@ struct gpreempt_policy_process {
  * @hold: its preemption was asked for; it is off the device, but for relief_ns after each
  *	max_hold_ns, where it has its own rank.
  * @hold_unbounded: with @hold: at no time
+ * @stopped: with both: because its process is stopped
  * @expected_until_ns: its work was announced: it has demand until then, or until the work came; 0:
  *	not announced. A new announcement has a new time, and one for several queues of a process
  *	has the same.
@@ -346,6 +347,7 @@ struct gpreempt_policy_queue_set {
 	bool unseen;
 	bool hold;
 	bool hold_unbounded;
+	bool stopped;
 	u32 weight;
 	u64 deadline_ns;
 	u64 expected_until_ns;

@@ -28,6 +28,7 @@
 #include "compat.h"
 #include "event.h"
 #include "obstacle.h"
+#include "stopped.h"
 
 /**
  * struct entry - a setting and what it is of
@@ -592,6 +593,7 @@ static void priority_derive_process(struct gpreempt_process *process)
 	WRITE_ONCE(process->priority.nice, task_nice(process->p->lead_thread));
 	priority_overrides_of(process, &overrides);
 	process->priority.overrides = overrides;
+	process->priority.stopped = gpreempt_stopped(process);
 	WRITE_ONCE(pp->opt_out, process->priority.overrides.process.exempt);
 	WRITE_ONCE(pp->weight, process->priority.overrides.process.weight);
 	WRITE_ONCE(pp->deadline_ns,
@@ -626,8 +628,9 @@ static bool priority_derive_overrides(const struct gpreempt_process *process,
 	gq->priority.derived = true;
 	WRITE_ONCE(pq->set.weight, setting.weight);
 	WRITE_ONCE(pq->set.deadline_ns, setting.deadline_us * NSEC_PER_USEC);
-	pq->set.hold = READ_ONCE(gq->hold.any);
-	pq->set.hold_unbounded = READ_ONCE(gq->hold.unbounded);
+	pq->set.stopped = process->priority.stopped;
+	pq->set.hold = READ_ONCE(gq->hold.any) || pq->set.stopped;
+	pq->set.hold_unbounded = READ_ONCE(gq->hold.unbounded) || pq->set.stopped;
 	hinted = pq->set.expected_until_ns != READ_ONCE(gq->expected_until_ns);
 	pq->set.expected_until_ns = READ_ONCE(gq->expected_until_ns);
 	return hinted;

@@ -104,6 +104,8 @@ struct gpreempt_process_priority {
 	struct gpreempt_setting inherited;
 	/** @derived_ns: when that was last done; the monitor's alone */
 	u64 derived_ns;
+	/** @stopped: it was stopped or frozen then, and has to leave; the monitor's alone */
+	bool stopped;
 };
 
 bool gpreempt_priority_is_below(struct task_struct *leader, u64 id);

@@ -87,6 +87,7 @@ const char *const gpreempt_verdict_names[] = {
 	[GPREEMPT_VERDICT_RESUME_DELAYED] = "resume_delayed",
 	[GPREEMPT_VERDICT_LEFT_OFF] = "left_off",
 	[GPREEMPT_VERDICT_JOB_YIELDS] = "job_yields",
+	[GPREEMPT_VERDICT_STOPPED] = "stopped",
 };
 
 /* For the kernel log: what an administrator is told happened. */

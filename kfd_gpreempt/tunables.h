@@ -68,6 +68,7 @@ enum gpreempt_tunable_file {
  * @trust: KFD priorities above normal count without CAP_SYS_NICE
  * @hw_priority: what the hardware is told, an &enum gpreempt_hw_priority
  * @verify: MQDs of preempted queues are compared with snapshots
+ * @follow_stop: queues of stopped processes leave the device
  * @wakeup: how new work is noticed, an &enum gpreempt_wakeup
  */
 struct gpreempt_tunables {
@@ -77,6 +78,7 @@ struct gpreempt_tunables {
 	bool trust;
 	u32 hw_priority;
 	bool verify;
+	bool follow_stop;
 	u32 wakeup;
 };
 

@@ -73,6 +73,8 @@
 	SWITCH(VERIFY, verify, TUNABLES, 0, verify,										\
 	       "Look whether anything writes to the MQDs of preempted queues, and report it (without the hardware "		\
 	       "scheduler always on)")												\
+	SWITCH(FOLLOW_STOP, follow_stop, TUNABLES, 0, follow_stop,								\
+	       "Queues of a process that is stopped or frozen leave the device until it goes on")				\
 	WORDS(WAKEUP, wakeup, TUNABLES, "poll doorbell", wakeup,								\
 	      "How new work is noticed: poll, by looking for it; doorbell, by withdrawing the doorbells of idle "		\
 	      "processes")

@@ -485,6 +485,7 @@ const char *gpreempt_verdict_name(uint32_t verdict)
 		[GPREEMPT_VERDICT_RESUME_DELAYED] = "resume_delayed",
 		[GPREEMPT_VERDICT_LEFT_OFF] = "left_off",
 		[GPREEMPT_VERDICT_JOB_YIELDS] = "job_yields",
+		[GPREEMPT_VERDICT_STOPPED] = "stopped",
 	};
 
 	return NAME(names, verdict);

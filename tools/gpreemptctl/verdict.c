@@ -69,6 +69,7 @@ static const struct {
 	[GPREEMPT_VERDICT_RESUME_DELAYED] = { "has the device back soon$left, unless more urgent work comes before", ", in ", "" },
 	[GPREEMPT_VERDICT_LEFT_OFF] = { .text = "has no work$since, and comes back when the runlist changes" },
 	[GPREEMPT_VERDICT_JOB_YIELDS] = { .text = "yields to $to$since, because its job is off another GPU and would wait for that here" },
+	[GPREEMPT_VERDICT_STOPPED] = { .text = "is off the device$since, because its process is stopped" },
 };
 
 /* A hold has no queue that the verdict could name. */

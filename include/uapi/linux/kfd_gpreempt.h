@@ -21,7 +21,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define GPREEMPT_ABI_VERSION		5
+#define GPREEMPT_ABI_VERSION		6
 
 #define GPREEMPT_PRIORITY_MIN		(-1023)
 #define GPREEMPT_PRIORITY_MAX		1023
@@ -208,6 +208,7 @@ enum gpreempt_queue_flag {
  *	change of the runlist takes it along
  * @GPREEMPT_VERDICT_JOB_YIELDS: its job is off another node, for which its work here would only wait, and
  *	a queue of another process has work. Since version 5
+ * @GPREEMPT_VERDICT_STOPPED: its process is stopped or frozen (gpreempt_follow_stop). Since version 6
  *
  * From 32 on it is off the device, or on its way.
  */
@@ -237,6 +238,7 @@ enum gpreempt_verdict {
 	GPREEMPT_VERDICT_RESUME_DELAYED,
 	GPREEMPT_VERDICT_LEFT_OFF,
 	GPREEMPT_VERDICT_JOB_YIELDS,
+	GPREEMPT_VERDICT_STOPPED,
 };
 
 /**

@@ -293,6 +293,7 @@ each_verdict_has_a_sentence()
 		resume_delayed: has the device back soon, in 997 ms, unless more urgent work comes before
 		left_off: has no work since 2.1 ms, and comes back when the runlist changes
 		job_yields: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) since 2.1 ms, because its job is off another GPU and would wait for that here
+		stopped: is off the device since 2.1 ms, because its process is stopped
 		yields: yields to pid 4711 queue 2 (priority 100)
 		own_process: yields to a queue of its own process
 		hold: is held on request
@@ -300,6 +301,7 @@ each_verdict_has_a_sentence()
 		resume_delayed: has the device back soon, unless more urgent work comes before
 		left_off: has no work, and comes back when the runlist changes
 		job_yields: yields to pid 4711 queue 2 (priority 100), because its job is off another GPU and would wait for that here
+		stopped: is off the device, because its process is stopped
 		relief: runs in its relief, because it was kept off for the longest time
 		exempt: stays on the device, because its process is exempt; it would yield to pid 4711 queue 2 (priority 100)
 		exempt: stays on the device, because its process is exempt; it would yield to a hold

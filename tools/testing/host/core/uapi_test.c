@@ -1759,6 +1759,7 @@ TEST(tunables_reach_the_monitor, "each parameter is what the next pass works wit
 		IS("gpreempt_nice", "0", "N\n", 0, nice),
 		IS("gpreempt_trust_kfd_priority", "1", "Y\n", 1, trust),
 		IS("gpreempt_verify", "1", "Y\n", 1, verify),
+		IS("gpreempt_follow_stop", "1", "Y\n", 1, follow_stop),
 		IS("gpreempt_observe", "1", "Y\n", 1, params.observe),
 #undef IS
 	};

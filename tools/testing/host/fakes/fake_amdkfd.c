@@ -928,6 +928,7 @@ struct sim_process *add_process(int nice)
 	process->p.ref.count = 1;
 	mutex_init(&process->p.mutex);
 	process->p.mm = &process->mm;
+	process->task.signal = &process->signal;
 	process->p.lead_thread = &process->task;
 	INIT_LIST_HEAD(&process->p.pqm.queues);
 	for (i = 0; i < world.kfd.num_nodes; i++) {

@@ -110,6 +110,7 @@ struct sim_queue {
 struct sim_process {
 	struct kfd_process p;
 	struct task_struct task;
+	struct signal_struct signal;
 	struct pid pid;
 	struct mm_struct mm;
 	struct device_process_node dpn[NR_NODES_MAX];

@@ -214,6 +214,12 @@ static inline bool cpumask_and(struct cpumask *to, const struct cpumask *a, cons
 	return to->bits;
 }
 
+#define SIGNAL_STOP_STOPPED	1U
+#define TASK_FROZEN		0x8000U
+struct signal_struct {
+	unsigned int flags;
+};
+
 struct task_struct {
 	pid_t pid;
 	struct task_struct *group_leader;
@@ -222,6 +228,9 @@ struct task_struct {
 	kuid_t euid;
 	unsigned int caps;
 	struct task_struct *tracer;
+	struct signal_struct *signal;
+	bool frozen;
+	unsigned int __state;
 	int nice;
 	bool fifo;
 	struct cgroup *cgroup;
@@ -285,6 +294,7 @@ static inline unsigned long task_rlimit(const struct task_struct *task, unsigned
 	return (task->memlock_pages ?: 2048) * PAGE_SIZE;
 }
 static inline bool has_capability_noaudit(const struct task_struct *task, unsigned int cap) { return task->caps & cap; }
+static inline bool cgroup_task_frozen(const struct task_struct *task) { return READ_ONCE(task->frozen); }
 static inline struct task_struct *ptrace_parent(struct task_struct *task) { return READ_ONCE(task->tracer); }
 #define task_cred_xxx(task, member)	((task)->member)
 static inline kuid_t current_euid(void) { return current->euid; }

@@ -74,6 +74,7 @@ static const struct gpreempt_default gpreempt_defaults[] = {
 	{ "gpreempt_nice", 1 },
 	{ "gpreempt_trust_kfd_priority", 0 },
 	{ "gpreempt_verify", 0 },
+	{ "gpreempt_follow_stop", 0 },
 	{ "gpreempt_observe", 0 },
 };
 

@@ -126,6 +126,7 @@ static const struct {
 	{ "wakeup", "doorbell", "doorbell", "poll", "both", "gpreempt: wakeup=both is neither poll nor doorbell; kept doorbell" },
 	{ "observe", "1", "1", "0", "maybe", "gpreempt: observe=maybe is neither 0 nor 1; kept 1" },
 	{ "verify", "1", "1", "0", "", "gpreempt: verify= is neither 0 nor 1; kept 1" },
+	{ "follow_stop", "1", "1", "0", "2", "gpreempt: follow_stop=2 is neither 0 nor 1; kept 1" },
 };
 
 #define NR_TUNABLES	(sizeof(tunables) / sizeof(tunables[0]))

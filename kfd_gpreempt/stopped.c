@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/*
+ * stopped.c - is a process stopped or frozen? Then its queues leave the device
+ *
+ * Reads tasks and nothing of ours but the tunable.
+ */
+
+/**
+ * DOC: stopped processes
+ *
+ * SIGSTOP and a frozen cgroup stop the threads of a process, and not what the device does for it.
+ * With ``gpreempt_follow_stop`` its queues are off the device as long as it is stopped, as if that
+ * had been asked for by PREEMPT without a bound, and come back at the same instruction. Batch
+ * systems and containers are suspended in these ways (``scontrol suspend``, ``docker pause``). Its
+ * memory stays where it is, on the device as well.
+ *
+ * No event tells of a stop, so the monitor looks: every 10 ms at the latest while the node has
+ * processes, which are 100 looks a second on a node that otherwise is parked.
+ *
+ * A stop by a debugger is none: who debugs a program may want to see what it does on the device. An
+ * exempt process stays on the device.
+ */
+#include <linux/cgroup.h>
+#include <linux/minmax.h>
+#include <linux/sched/signal.h>
+
+#include "node.h"
+#include "compat.h"
+#include "stopped.h"
+
+/* Half of the 20 ms within which a queue has left. */
+#define STOPPED_LOOK_NS	10000000ULL
+
+/**
+ * gpreempt_stopped() - is a process stopped or frozen, and its node to follow that?
+ * @process: the process
+ *
+ * Context: the monitor.
+ *
+ * Return: true if its queues are to be off the device
+ */
+bool gpreempt_stopped(const struct gpreempt_process *process)
+{
+	struct task_struct *leader = process->p->lead_thread;
+
+	if (!process->gn->tun.follow_stop)
+		return false;
+	return READ_ONCE(leader->signal->flags) & SIGNAL_STOP_STOPPED ||
+	       cgroup_task_frozen(leader) || gpreempt_compat_is_frozen(leader);
+}
+
+/**
+ * gpreempt_stopped_within_ns() - how long may a node not look whether a process is stopped?
+ * @gn: the node
+ * @ns: so long it may for other reasons
+ *
+ * Context: the monitor.
+ *
+ * Return: the time
+ */
+u64 gpreempt_stopped_within_ns(const struct gpreempt_node *gn, u64 ns)
+{
+	return gn->tun.follow_stop && READ_ONCE(gn->queues.nr) ? min(ns, STOPPED_LOOK_NS) : ns;
+}
