@@ -593,9 +593,14 @@ apply_does_what_the_file_says_and_tells_what_is_wrong()
 		wait_until queue_is "$pid" '7 kfd' && gpreemptctl set --cgroup service clear && rmdir /sys/fs/cgroup/service
 }
 
+job_is()	# pid, id; "": none
+{
+	[ "$(gpreemptctl job list -p "$1" | awk 'NR > 1 { print $1 }')" = "$2" ]
+}
+
 apply_follows_what_comes_and_takes_back_what_it_gave()
 {
-	printf '[classes]\ncgroup service = 33\nexe /opt/gpreempt/training = -77\n' >"$conf"
+	printf '[classes]\ncgroup service = 33\nexe /opt/gpreempt/training = -77\n[jobs]\ncgroup service = leave\n' >"$conf"
 	gpreemptctl apply --follow -i 0.02 "$conf" 2>"$err" &
 	service=$!
 	mkdir /sys/fs/cgroup/service
@@ -605,19 +610,22 @@ apply_follows_what_comes_and_takes_back_what_it_gave()
 	other=$!
 	wait_until queue_is $other '-77 process' && gpreemptctl set -p $other -20 && wait_until queue_is $other '-20 process' || return 1
 	# A cgroup that comes later, and comes again.
-	for _ in 1 2; do
-		sh -c 'echo $$ >/sys/fs/cgroup/service/cgroup.procs; exec inference 30' >/dev/null &
+	for turn in 1 2; do
+		sh -c 'echo $$ >/sys/fs/cgroup/service/cgroup.procs; exec inference 100' >/dev/null &
 		served=$!
-		wait_until queue_is $served '33 cgroup' || return 1
+		wait_until queue_is $served '33 cgroup' && wait_until job_is $served "$(stat -c %i /sys/fs/cgroup/service)" || return 1
+		[ $turn = 1 ] || break
 		kill $served
 		wait $served
 		wait_until rmdir /sys/fs/cgroup/service && mkdir /sys/fs/cgroup/service || return 1
 	done
 	printf '[classes]\nexe /opt/gpreempt/training = -66\n' >"$conf"
-	kill -HUP $service && wait_until queue_is "$pid" '-66 process' && kill -TERM $service && wait $service &&
-		wait_until queue_is "$pid" '7 kfd' && queue_is $other '-20 process' && [ ! -s "$err" ] || return 1
+	kill -HUP $service && wait_until queue_is "$pid" '-66 process' && wait_until queue_is $served '7 kfd' && wait_until job_is $served '' &&
+		kill -TERM $service && wait $service && wait_until queue_is "$pid" '7 kfd' && queue_is $other '-20 process' && [ ! -s "$err" ] || return 1
+	kill $served
+	wait $served
 	kill -TERM $other
-	wait $other && rmdir /sys/fs/cgroup/service
+	wait $other && wait_until rmdir /sys/fs/cgroup/service
 }
 
 every_item_was_done_once()
