@@ -150,6 +150,27 @@ without_the_option_a_step_is_no_job()
 	ends 2 && soon nobody training && soon no_cgroup && return $status
 }
 
+# The state of the training's queue, and why
+is()		# state
+{
+	inside gpreemptctl list | awk '$2 == "training" { print $7 }' | grep -qx "$1"
+}
+
+# scontrol stops the job's processes, and no more.
+a_suspended_job_leaves_the_device()
+{
+	echo 1 >/sys/module/amdgpu/parameters/gpreempt_follow_stop
+	trains || return 1
+	job=$(inside squeue -h -o %i)
+	inside scontrol suspend "$job" && soon is preempted && inside gpreemptctl why | grep "its process is stopped"
+	status=$?
+	inside gpreemptctl list
+	inside scontrol resume "$job" && soon is active || status=1
+	ends && soon nobody training || status=1
+	echo 0 >/sys/module/amdgpu/parameters/gpreempt_follow_stop
+	return $status
+}
+
 beyond_the_ceiling_nothing_runs()
 {
 	! inside srun -p night --gpu-priority=latency touch /tmp/ran >$out 2>&1 || return 1
@@ -165,5 +186,6 @@ tap "a latency job preempts a batch job at each request, and both do all of thei
 tap "jobs of one class do not preempt each other" equals_do_not
 tap "srun --gpu-job makes one job of a step's tasks, which ends with the step" a_step_is_a_job
 tap "without the option a step's tasks are no job" without_the_option_a_step_is_no_job
+tap "scontrol suspend takes a job off the device with gpreempt_follow_stop, and scontrol resume brings it back" a_suspended_job_leaves_the_device
 tap "beyond the partition's ceiling a job is refused with the reason" beyond_the_ceiling_nothing_runs
 echo "1..$n"
