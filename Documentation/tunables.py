@@ -19,7 +19,7 @@ ABI_MODULE = os.path.join(HERE, "ABI/testing/sysfs-module-amdgpu-gpreempt")
 ABI_NODE = os.path.join(HERE, "ABI/testing/sysfs-class-kfd-gpreempt")
 MODULE = "/sys/module/amdgpu/parameters/gpreempt_"
 NODE = "/sys/class/kfd/kfd/gpreempt/<gpu_id>/"
-WIDTHS = 22, 7, 17
+WIDTHS = 22, 7, 20
 WIDTH = 100
 
 

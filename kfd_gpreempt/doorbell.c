@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * doorbell.c - gpreempt_wakeup=doorbell: told of a process's first doorbell write after idleness,
- * instead of looking for it
+ * doorbell.c - gpreempt_wakeup=doorbell or auto: told of a process's first doorbell write after
+ * idleness, instead of looking for it
  *
  * While a process has nothing to do, the page table entries of its doorbells are withdrawn: it is
  * armed. The first access faults, the handler wakes the monitors and puts the entries back, and the
@@ -25,6 +25,11 @@
  * revokes them. It finds those in its own address space only. Those in ours go by a work item of
  * each process, for the same reason, and the reset waits for all of them for a moment. What has
  * been revoked does not come back by a fault: its program gets a SIGBUS, as with the driver's.
+ *
+ * What arming a process and its next write cost would pay for some looks. With auto a process is
+ * armed only where it saves looks, and where its last times have paid. Programs decide when they
+ * write, so how often they are armed is bounded: for each process by what withdrawing its entries
+ * took, for all of a node by a budget. Who waits for that is looked at, as with poll.
  *
  * AMD's driver package can withdraw the doorbells of a process that it has evicted and that is idle
  * (amdgpu.keep_idle_process_evicted): their first write brings the process back. Then it alone
@@ -55,6 +60,19 @@
  * pieces of work.
  */
 #define ARM_LATE_AFTER_NS	GPREEMPT_CONTENDED_NS
+/*
+ * To arm a process, its fault, and to wake the monitor cost 12,000 instructions, a look 7,400: it
+ * pays if it saves so many looks. As long as it does not, its process is armed later.
+ */
+#define ARM_PAYS_LOOKS		2
+/*
+ * With auto a node arms one process in so long, after so many at once: faults cost a twentieth of a
+ * core at most, as looks do.
+ */
+#define ARM_EVERY_NS		250000ULL
+#define ARM_BURST		32
+/* With auto withdrawing takes this part of the time at most, for each process. */
+#define WITHDRAW_SHARE		24
 /*
  * While lower work runs, work that came without a fault (a GPU can write doorbells as well) waits
  * at most for so long.
@@ -102,6 +120,11 @@ enum doorbells_state {
  * @withdraw: the work item that withdraws the entries
  * @busy: it is under way
  * @asker: the node whose monitor asked for it; only to compare with
+ * @armed_ns: when they were last about to be withdrawn; the work item's
+ * @pays_ns: being armed for so long pays; 0: always. Written under @lock
+ * @wait_ns: idleness after which it is armed where that saves looks; written when @state is set
+ *	back
+ * @rest_until_ns: withdrawing took long: not again before; the work item's
  * @peer: among all of them; as what follows, under doorbell_lock
  * @revoke: the work item that takes away what has been revoked
  * @revoking: it is queued, and has not begun
@@ -120,6 +143,10 @@ struct gpreempt_doorbells {
 	struct work_struct withdraw;
 	bool busy;
 	const struct gpreempt_node *asker;
+	u64 armed_ns;
+	u64 pays_ns;
+	u64 wait_ns;
+	u64 rest_until_ns;
 	struct list_head peer;
 	struct work_struct revoke;
 	bool revoking;
@@ -185,6 +212,7 @@ static struct gpreempt_doorbells *doorbell_new(void)
 	kref_init(&d->ref);
 	spin_lock_init(&d->lock);
 	INIT_LIST_HEAD(&d->processes);
+	d->wait_ns = ARM_AFTER_NS;
 	INIT_WORK(&d->withdraw, doorbell_withdraw);
 	INIT_WORK(&d->revoke, doorbell_revoke);
 	d->inode = doorbell_new_inode_alone();
@@ -220,13 +248,15 @@ static void doorbell_free(struct kref *ref)
  */
 void kfd_gpreempt_opened(struct kfd_process *p, struct file *filp)
 {
+	bool on = static_branch_unlikely(&kfd_gpreempt_key);
 	struct gpreempt_doorbells *d = READ_ONCE(p->gpreempt);
 
-	if (!withdrawals || !gpreempt_tunables_wants_doorbells())
+	if (!withdrawals || !gpreempt_tunables_wants_doorbells(on))
 		return;
 	/* One withdraws, and only the driver brings back what it keeps evicted. */
 	if (gpreempt_compat_withdraws()) {
-		pr_warn_once("gpreempt: gpreempt_wakeup=doorbell is as poll: amdgpu.keep_idle_process_evicted withdraws doorbells itself\n");
+		if (gpreempt_tunables_wants_doorbells(false))
+			pr_warn_once("gpreempt: gpreempt_wakeup=doorbell is as poll: amdgpu.keep_idle_process_evicted withdraws doorbells itself\n");
 		return;
 	}
 	if (!d) {
@@ -278,6 +308,18 @@ static void doorbell_wake(struct gpreempt_node *gn, u64 now_ns)
 	gpreempt_node_wake(gn);
 }
 
+/* The time for which it was armed is over: did it pay? */
+static void doorbell_learn(struct gpreempt_doorbells *d, u64 now_ns)
+{
+	u64 wait_ns = READ_ONCE(d->wait_ns);
+
+	if (now_ns - READ_ONCE(d->armed_ns) >= READ_ONCE(d->pays_ns))
+		wait_ns = max(wait_ns / 2, ARM_AFTER_NS);
+	else
+		wait_ns = min(wait_ns * 2, ARM_LATE_AFTER_NS);
+	WRITE_ONCE(d->wait_ns, wait_ns);
+}
+
 /*
  * Armed no more: a monitor that relies on it has to look. Context: process context, so also a page
  * fault; does not sleep.
@@ -292,11 +334,12 @@ static void doorbell_disarm(struct gpreempt_doorbells *d, bool written)
 		return;
 	now_ns = ktime_get_ns();
 	WRITE_ONCE(d->written_ns, now_ns);
+	doorbell_learn(d, now_ns);
 	spin_lock(&d->lock);
 	list_for_each_entry(process, &d->processes, doorbell.peer) {
 		if (written)
 			gpreempt_stats_doorbell(process);
-		if (READ_ONCE(process->gn->tun.wakeup) == GPREEMPT_WAKEUP_DOORBELL)
+		if (READ_ONCE(process->gn->tun.wakeup) != GPREEMPT_WAKEUP_POLL)
 			doorbell_wake(process->gn, now_ns);
 	}
 	spin_unlock(&d->lock);
@@ -457,9 +500,7 @@ static bool doorbell_can_withdraw(const struct kfd_process_device *pdd,
 	const struct gpreempt_doorbells *d = READ_ONCE(pdd->process->gpreempt);
 	const struct gpreempt_node *gn = pdd->dev->gpreempt;
 
-	return gn &&
-	       READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_WAKEUP]) == GPREEMPT_WAKEUP_DOORBELL &&
-	       d && vma->vm_file->f_mapping == d->inode->i_mapping && (vma->vm_flags & VM_SHARED);
+	return gn && gpreempt_tunables_tells_doorbells(gn) && d && vma->vm_file->f_mapping == d->inode->i_mapping && (vma->vm_flags & VM_SHARED);
 }
 
 /**
@@ -707,11 +748,12 @@ static void doorbell_withdrawn(struct gpreempt_doorbells *d, bool tried, bool la
 static void doorbell_withdraw(struct work_struct *work)
 {
 	struct gpreempt_doorbells *d = container_of(work, struct gpreempt_doorbells, withdraw);
+	u64 before, after, begun_ns = ktime_get_ns();
 	bool tried, late = false;
-	u64 before, after;
 
 	tried = doorbell_all_idle(d, &before);
 	if (tried) {
+		WRITE_ONCE(d->armed_ns, begun_ns);
 		/*
 		 * A full barrier: a handler that puts entries back after they have been withdrawn
 		 * here finds it going.
@@ -728,24 +770,69 @@ static void doorbell_withdraw(struct work_struct *work)
 			cmpxchg(&d->state, DOORBELLS_GOING, DOORBELLS_ARMED);
 		else
 			doorbell_disarm(d, false);
+		/* A program may have mapped its doorbells ten thousand times. */
+		WRITE_ONCE(d->rest_until_ns,
+			   begun_ns + WITHDRAW_SHARE * (ktime_get_ns() - begun_ns));
 	}
 	doorbell_withdrawn(d, tried, late);
 	kref_put(&d->ref, doorbell_free);
+}
+
+static bool doorbell_counts_costs(const struct gpreempt_node *gn)
+{
+	return gn->tun.wakeup == GPREEMPT_WAKEUP_AUTO;
+}
+
+/* When the budget of a node has room: not after now, or there is none. */
+static u64 doorbell_budget_from(const struct gpreempt_node *gn, u64 now_ns)
+{
+	u64 burst_ns = min(now_ns, ARM_BURST * ARM_EVERY_NS);
+
+	return max(READ_ONCE(gn->doorbell.due_ns), now_ns - burst_ns);
+}
+
+/*
+ * The first write wakes the monitors of all its nodes, so each of them pays. Monitors of two nodes
+ * may take from a third one at once, which then pays for one of them.
+ */
+static bool doorbell_pay_locked(const struct gpreempt_doorbells *d, u64 now_ns)
+{
+	struct gpreempt_process *process;
+
+	lockdep_assert_held(&d->lock);
+	list_for_each_entry(process, &d->processes, doorbell.peer)
+		if (doorbell_counts_costs(process->gn) &&
+		    doorbell_budget_from(process->gn, now_ns) > now_ns)
+			return false;
+	list_for_each_entry(process, &d->processes, doorbell.peer)
+		WRITE_ONCE(process->gn->doorbell.due_ns,
+			   doorbell_budget_from(process->gn, now_ns) + ARM_EVERY_NS);
+	return true;
+}
+
+/* What looks at it would cost until then is what its being armed has to save. */
+static u64 doorbell_pays_ns(const struct gpreempt_node *gn)
+{
+	u64 look_ns = gn->tun.params.poll_ns ?: gn->tun.params.interval_ns;
+
+	return doorbell_counts_costs(gn) ? ARM_PAYS_LOOKS * max(look_ns, gn->policy.cost_ns) : 0;
 }
 
 /*
  * Read section held, which keeps the process. It is armed some time after this, if it is still idle
  * then.
  */
-static void doorbell_begin_to_arm(struct gpreempt_node *gn, struct gpreempt_process *process)
+static void doorbell_begin_to_arm(struct gpreempt_node *gn, struct gpreempt_process *process,
+				  u64 now_ns)
 {
 	struct gpreempt_doorbells *d = process->doorbell.doorbells;
 	u64 moved;
 
 	spin_lock(&d->lock);
-	if (!d->busy && doorbell_all_idle_locked(gn, d, &moved)) {
+	if (!d->busy && doorbell_all_idle_locked(gn, d, &moved) && doorbell_pay_locked(d, now_ns)) {
 		d->busy = true;
 		d->asker = gn;
+		WRITE_ONCE(d->pays_ns, doorbell_pays_ns(gn));
 		kref_get(&d->ref);
 		queue_work(withdrawals, &d->withdraw);
 	}
@@ -781,6 +868,12 @@ static s32 doorbell_survey(struct gpreempt_node *gn)
 		process->doorbell.standing = max(process->doorbell.standing, q->standing);
 		lowest = min(lowest, q->standing);
 	}
+	for (i = 0; i < nr; i++) {
+		struct gpreempt_process *process =
+			gpreempt_queue_of(gn->monitor.sampled[i])->process;
+
+		process->policy.armed = process->doorbell.idle && doorbell_is_armed(process);
+	}
 	return lowest;
 }
 
@@ -796,11 +889,32 @@ static void doorbell_count_fallback(struct gpreempt_node *gn, struct gpreempt_qu
  * struct arming - what became of it
  * @next_ns: time until another process may be armed
  * @all: every process is armed
+ * @waits: no process that is not armed could outrank another one
  */
 struct arming {
 	u64 next_ns;
 	bool all;
+	bool waits;
 };
+
+/*
+ * When may an idle process be armed? Soon if that may end looks for its work, or for that of the
+ * one that it could outrank. With auto a program that has the device for itself writes its doorbell
+ * as ever, however short its gaps are.
+ */
+static u64 doorbell_due_ns(const struct gpreempt_node *gn, const struct gpreempt_process *process,
+			   s32 lowest, bool waits)
+{
+	bool outranks = gn->policy.ops->rotates || process->doorbell.standing > lowest;
+	const struct gpreempt_doorbells *d = process->doorbell.doorbells;
+	u64 active_ns = process->doorbell.active_ns, from_ns;
+
+	if (!doorbell_counts_costs(gn))
+		return active_ns + (outranks ? ARM_AFTER_NS : ARM_LATE_AFTER_NS);
+	from_ns = max(READ_ONCE(d->rest_until_ns), READ_ONCE(gn->doorbell.due_ns));
+	return max(active_ns + (outranks && !waits ? READ_ONCE(d->wait_ns) : ARM_LATE_AFTER_NS),
+		   from_ns);
+}
 
 /*
  * Read section held. Has armed what is idle, and tells the policy which queues will announce their
@@ -812,33 +926,33 @@ static void doorbell_arm_idle(struct gpreempt_node *gn, u64 now_ns, struct armin
 	u32 i, nr = gn->monitor.nr_sampled + gn->monitor.nr_dormant;
 
 	*result = (struct arming){ .next_ns = U64_MAX, .all = true };
+	result->waits = !gpreempt_policy_can_outrank(&gn->policy);
 	for (i = 0; i < nr; i++) {
 		struct gpreempt_queue *gq = gpreempt_queue_of(gn->monitor.sampled[i]);
 		struct gpreempt_process *process = gq->process;
-		bool outranks = gn->policy.ops->rotates || process->doorbell.standing > lowest;
-		u64 due_ns =
-			process->doorbell.active_ns + (outranks ? ARM_AFTER_NS : ARM_LATE_AFTER_NS);
+		u64 due_ns;
 
 		if (process->doorbell.handled)
 			continue;
 		process->doorbell.handled = true;
-		process->policy.armed = false;
-		if (process->doorbell.idle && !doorbell_can_arm(process)) {
-			if (outranks)
-				doorbell_count_fallback(gn, gq);
-		} else if (process->doorbell.idle && doorbell_is_armed(process)) {
-			process->policy.armed = true;
-		} else if (process->doorbell.idle && now_ns < due_ns) {
-			result->next_ns = min(result->next_ns, due_ns - now_ns);
-		} else if (process->doorbell.idle) {
-			doorbell_begin_to_arm(gn, process);
-		}
 		result->all &= process->policy.armed;
+		if (process->policy.armed || !process->doorbell.idle)
+			continue;
+		if (!doorbell_can_arm(process)) {
+			if (gn->policy.ops->rotates || process->doorbell.standing > lowest)
+				doorbell_count_fallback(gn, gq);
+			continue;
+		}
+		due_ns = doorbell_due_ns(gn, process, lowest, result->waits);
+		if (now_ns < due_ns)
+			result->next_ns = min(result->next_ns, due_ns - now_ns);
+		else
+			doorbell_begin_to_arm(gn, process, now_ns);
 	}
 }
 
 /**
- * gpreempt_doorbell_wait() - how long may the monitor sleep in the mode doorbell?
+ * gpreempt_doorbell_wait() - how long may the monitor sleep if it is told of doorbell writes?
  * @gn: the node
  * @decision: that of this pass, carried out
  * @waits: receives whether it is woken for whatever could need a decision, so that it need not look
@@ -870,7 +984,7 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 		return decision->next_ns;
 	}
 	doorbell_arm_idle(gn, now_ns, &arming);
-	*waits = !gpreempt_policy_can_outrank(&gn->policy);
+	*waits = arming.waits;
 	srcu_read_unlock(&gn->queues.srcu, idx);
 	if (!*waits)
 		return min(decision->next_ns, arming.next_ns);

@@ -20,6 +20,11 @@ struct gpreempt_node_doorbell {
 	struct list_head peer;
 	/** @revoked: which revocation was the last of its doorbells; 0: none */
 	u32 revoked;
+	/**
+	 * @due_ns: when the next process may be armed for which it pays, after a burst of them;
+	 * monitors write it, each under the lock of the process's doorbells
+	 */
+	u64 due_ns;
 };
 
 /* What doorbell.c keeps of a process on a node, and writes alone. */
@@ -30,8 +35,8 @@ struct gpreempt_process_doorbell {
 	 */
 	struct list_head queues;
 	/**
-	 * @doorbells: its doorbells, on all nodes; NULL: it opened /dev/kfd while gpreempt_wakeup
-	 * was poll
+	 * @doorbells: its doorbells, on all nodes; NULL: it opened /dev/kfd while no node
+	 * wanted to be told of them
 	 */
 	struct gpreempt_doorbells *doorbells;
 	/** @peer: in the list of @doorbells */

@@ -808,8 +808,7 @@ static u64 monitor_look(struct gpreempt_node *gn)
 		return gn->monitor.again ? gn->tun.params.interval_ns : U64_MAX;
 	}
 	nap_ns = decision->park ? U64_MAX : decision->next_ns;
-	if (!decision->park && gn->tun.wakeup == GPREEMPT_WAKEUP_DOORBELL &&
-	    !gn->tun.params.observe)
+	if (!decision->park && gn->tun.wakeup != GPREEMPT_WAKEUP_POLL && !gn->tun.params.observe)
 		nap_ns = gpreempt_doorbell_wait(gn, decision, &waits);
 	/* The end of a rivalry is the end of what it took from programs. */
 	if (gn->mqd.rivalry)

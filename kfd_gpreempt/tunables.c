@@ -399,23 +399,43 @@ bool gpreempt_tunables_observes(const struct gpreempt_node *gn)
 	return READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_OBSERVE]);
 }
 
+/**
+ * gpreempt_tunables_tells_doorbells() - is a node told of doorbell writes?
+ * @gn: the node
+ *
+ * Context: any.
+ *
+ * Return: true unless its gpreempt_wakeup is poll
+ */
+bool gpreempt_tunables_tells_doorbells(const struct gpreempt_node *gn)
+{
+	return READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_WAKEUP]) != GPREEMPT_WAKEUP_POLL;
+}
+
+static bool tunables_wakeup_wants(u32 wakeup, bool on)
+{
+	return wakeup == GPREEMPT_WAKEUP_DOORBELL || (on && wakeup == GPREEMPT_WAKEUP_AUTO);
+}
+
 static int tunables_want_doorbells(struct gpreempt_node *gn, void *arg)
 {
-	return READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_WAKEUP]) == GPREEMPT_WAKEUP_DOORBELL;
+	return tunables_wakeup_wants(READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_WAKEUP]),
+				     *(const bool *)arg);
 }
 
 /**
  * gpreempt_tunables_wants_doorbells() - does any node want to be told of doorbell writes, or would
  * a new one?
+ * @on: some node is scheduled: otherwise auto leaves programs alone
  *
  * Context: gpreempt_lifecycle and gpreempt_lock not held; may sleep.
  *
  * Return: true if one does
  */
-bool gpreempt_tunables_wants_doorbells(void)
+bool gpreempt_tunables_wants_doorbells(bool on)
 {
-	return gpreempt_tunables_default(GPREEMPT_TUNABLE_WAKEUP) == GPREEMPT_WAKEUP_DOORBELL ||
-	       gpreempt_node_find_locked(tunables_want_doorbells, NULL);
+	return tunables_wakeup_wants(gpreempt_tunables_default(GPREEMPT_TUNABLE_WAKEUP), on) ||
+	       gpreempt_node_find_locked(tunables_want_doorbells, &on);
 }
 
 /**

@@ -31,10 +31,12 @@ enum gpreempt_hw_priority {
  * @GPREEMPT_WAKEUP_POLL: it looks for it
  * @GPREEMPT_WAKEUP_DOORBELL: it is told of a process's first doorbell write after idleness,
  *	where that is possible
+ * @GPREEMPT_WAKEUP_AUTO: the same where that costs less than to look
  */
 enum gpreempt_wakeup {
 	GPREEMPT_WAKEUP_POLL,
 	GPREEMPT_WAKEUP_DOORBELL,
+	GPREEMPT_WAKEUP_AUTO,
 };
 
 /* enum gpreempt_tunable - GPREEMPT_TUNABLE_<id> for each row of the table */
@@ -108,7 +110,8 @@ bool gpreempt_tunables_copy(struct gpreempt_node *gn);
 void gpreempt_tunables_list(const struct gpreempt_tunables *tun, struct seq_buf *s);
 bool gpreempt_tunables_verify(const struct gpreempt_node *gn);
 bool gpreempt_tunables_observes(const struct gpreempt_node *gn);
-bool gpreempt_tunables_wants_doorbells(void);
+bool gpreempt_tunables_tells_doorbells(const struct gpreempt_node *gn);
+bool gpreempt_tunables_wants_doorbells(bool on);
 const struct gpreempt_policy_ops *gpreempt_tunables_policy(const struct gpreempt_node *gn);
 
 #endif /* GPREEMPT_TUNABLES_H */
