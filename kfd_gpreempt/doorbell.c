@@ -968,12 +968,13 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 			   bool *waits)
 {
 	u64 now_ns = ktime_get_ns(), backstop_ns = max(BACKSTOP_NS, gn->tun.params.interval_ns);
+	bool off = decision->nr_preempted > decision->nr_resume;
 	struct arming arming;
+	u64 end_ns = 0;
 	int idx;
 
 	*waits = false;
-	/* No doorbell tells of the end of higher work. */
-	if (decision->nr_preempt || gn->monitor.again || decision->nr_preempted > decision->nr_resume)
+	if (decision->nr_preempt || gn->monitor.again || (off && decision->nr_resume))
 		return decision->next_ns;
 	if (decision->nr_resume)
 		return min(decision->next_ns, ARM_AFTER_NS);
@@ -984,8 +985,14 @@ u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decis
 		return decision->next_ns;
 	}
 	doorbell_arm_idle(gn, now_ns, &arming);
-	*waits = arming.waits;
+	if (off)
+		end_ns = gpreempt_policy_end_wait(&gn->policy, now_ns);
 	srcu_read_unlock(&gn->queues.srcu, idx);
+	/* No doorbell tells of the end of higher work. */
+	if (off)
+		return min(end_ns ? min(end_ns, decision->until_ns) : decision->next_ns,
+			   arming.next_ns);
+	*waits = arming.waits;
 	if (!*waits)
 		return min(decision->next_ns, arming.next_ns);
 	return arming.all ? U64_MAX : min(backstop_ns, arming.next_ns);

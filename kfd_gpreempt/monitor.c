@@ -53,8 +53,8 @@
  *
  * A node on which processes of different priority have queues is not parked, even if none of them
  * works: a higher one may begin at any moment, and writes no more than its ring and its doorbell.
- * That is 200 passes a second. A node with one process, or with processes of one priority, has no
- * wake-ups.
+ * Where doorbells are not withdrawn that is 200 passes a second. A node with one process, or with
+ * processes of one priority, has no wake-ups.
  *
  * A queue is *dormant* when it has had no work for a second, is neither preempted nor held, and is
  * believed to have no waves. No decision depends on it. The monitor only compares its two pointers
@@ -62,8 +62,8 @@
  * anything changes, and after a second at the latest. Ranks that move by themselves (``wfq``,
  * ``edf``) make no queue dormant.
  *
- * In every state a program submits by writing its ring and its doorbell. Nothing traps and nothing
- * is copied, as long as ``gpreempt_wakeup`` is ``poll``, the default.
+ * In every state a program submits by writing its ring and its doorbell, and nothing is copied. The
+ * first doorbell after a pause may trap (doorbell.c), never with ``gpreempt_wakeup=poll``.
  *
  * Locks: the common pass takes none. It reads the list of queues and their pointers under SRCU of
  * the node, and holds ``pass_lock``, for which nothing but a suspend, a reset and readers of its
@@ -635,8 +635,10 @@ static void monitor_end_pass(struct gpreempt_node *gn, struct gpreempt_pass *pas
 
 	gn->monitor.decided_ns = ktime_get_ns();
 	took_ns = gn->monitor.decided_ns - pass->now_ns;
-	gpreempt_policy_cost(&gn->policy, took_ns - derive_ns - gn->waves.asked_ns,
+	gpreempt_policy_cost(&gn->policy,
+			     took_ns - derive_ns - gn->waves.asked_ns + gn->monitor.arming_ns,
 			     gn->waves.asked_ns);
+	gn->monitor.arming_ns = 0;
 	gn->monitor.level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
 	gpreempt_stats_pass(gn, decision, pass->now_ns, gn->monitor.decided_ns);
 	gn->monitor.doorbell_ns = 0;
@@ -766,6 +768,15 @@ static void monitor_take_doorbell(struct gpreempt_node *gn)
 		gn->monitor.clear_ns = doorbell_ns;
 }
 
+static u64 monitor_wait_for_doorbells(struct gpreempt_node *gn,
+				      const struct gpreempt_decision *decision, bool *waits)
+{
+	u64 begun_ns = ktime_get_ns(), nap_ns = gpreempt_doorbell_wait(gn, decision, waits);
+
+	gn->monitor.arming_ns = ktime_get_ns() - begun_ns;
+	return nap_ns;
+}
+
 static u64 monitor_look(struct gpreempt_node *gn)
 {
 	struct gpreempt_pass pass;
@@ -809,7 +820,7 @@ static u64 monitor_look(struct gpreempt_node *gn)
 	}
 	nap_ns = decision->park ? U64_MAX : decision->next_ns;
 	if (!decision->park && gn->tun.wakeup != GPREEMPT_WAKEUP_POLL && !gn->tun.params.observe)
-		nap_ns = gpreempt_doorbell_wait(gn, decision, &waits);
+		nap_ns = monitor_wait_for_doorbells(gn, decision, &waits);
 	/* The end of a rivalry is the end of what it took from programs. */
 	if (gn->mqd.rivalry)
 		nap_ns = min(nap_ns, GPREEMPT_CONTENDED_NS);

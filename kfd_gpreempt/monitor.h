@@ -137,6 +137,11 @@ struct gpreempt_node_monitor {
 	 * woken from parking
 	 */
 	u64 clear_ns;
+	/**
+	 * @arming_ns: what it took after the last look to see who may be armed, and for how long to
+	 * sleep; the monitor's alone. It counts as a part of the next look.
+	 */
+	u64 arming_ns;
 	/** @decided_ns: when what is being carried out was decided */
 	u64 decided_ns;
 };

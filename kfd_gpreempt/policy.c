@@ -1653,9 +1653,14 @@ void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_
 	pn->last_cost_ns = cost_ns;
 }
 
+static u64 policy_sleep(u64 ns)
+{
+	return gpreempt_later(ns, GPREEMPT_SLEEP_MIN_NS);
+}
+
 /* @end_ns: the first deadline of a queue. */
-static u64 policy_time_to_next(const struct gpreempt_policy_node *pn, u64 end_ns, bool contended,
-			       u64 now_ns)
+static void policy_time_to_next(const struct gpreempt_policy_node *pn, u64 end_ns, u64 now_ns,
+				struct gpreempt_decision *decision)
 {
 	u64 next_ns = end_ns > now_ns ? end_ns - now_ns : 0;
 
@@ -1664,9 +1669,11 @@ static u64 policy_time_to_next(const struct gpreempt_policy_node *pn, u64 end_ns
 		next_ns = gpreempt_earlier(next_ns, policy_budget_wait(pn, now_ns));
 	if (pn->ops->next_ns)
 		next_ns = gpreempt_earlier(next_ns, pn->ops->next_ns(pn, now_ns));
+	decision->until_ns = policy_sleep(next_ns);
 	if (pn->params.poll_ns)
-		next_ns = gpreempt_earlier(next_ns, policy_time_to_poll(pn, contended, now_ns));
-	return next_ns < GPREEMPT_SLEEP_MIN_NS ? GPREEMPT_SLEEP_MIN_NS : next_ns;
+		next_ns = gpreempt_earlier(
+			next_ns, policy_time_to_poll(pn, decision->contended, now_ns));
+	decision->next_ns = policy_sleep(next_ns);
 }
 
 /*
@@ -1709,14 +1716,30 @@ static bool policy_on_request(const struct gpreempt_policy_queue *q)
 	return q->action == GPREEMPT_PREEMPT ? policy_kept_off(q) : !q->outranked_ns;
 }
 
+/* Its work begins or ends. Of what ends, what is short counts at once, what is long by and by. */
+static noinline void policy_note_demand(struct gpreempt_policy_queue *q, bool demand, u64 now_ns)
+{
+	u64 work_ns = now_ns - q->work_from_ns;
+
+	q->came = demand;
+	q->had_demand = demand;
+	if (demand) {
+		q->work_from_ns = now_ns;
+		return;
+	}
+	if (q->work_ns && work_ns > q->work_ns)
+		work_ns = q->work_ns + (work_ns - q->work_ns) / GPREEMPT_WORK_FADE_SHARE;
+	q->work_ns = work_ns;
+}
+
 /* What is left of the last decision goes. */
-static inline void policy_begin_choice(struct gpreempt_policy_queue *q)
+static inline void policy_begin_choice(struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	bool demand = q->pass.demand[1];
 
-	/* It has, and had not. */
-	q->came = demand > q->had_demand;
-	q->had_demand = demand;
+	q->came = false;
+	if (q->had_demand != demand)
+		policy_note_demand(q, demand, now_ns);
 	q->effective_priority = q->set.priority;
 	q->in_the_way = false;
 	q->leads = false;
@@ -1744,7 +1767,7 @@ static u64 policy_choose_all(struct gpreempt_policy_node *pn, const struct level
 	for (i = 0; i < nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
 
-		policy_begin_choice(q);
+		policy_begin_choice(q, now_ns);
 		if (policy_unconcerned(q, level)) {
 			q->until_ns = GPREEMPT_FOREVER_NS;
 			policy_give_verdict(q, policy_verdict_of_idle(q), now_ns);
@@ -2055,7 +2078,7 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 		decision->park = policy_jobs_park(pn, decision->park, now_ns);
 		end_ns = policy_jobs_deadline(pn, end_ns, now_ns);
 	}
-	decision->next_ns = policy_time_to_next(pn, end_ns, decision->contended, now_ns);
+	policy_time_to_next(pn, end_ns, now_ns, decision);
 }
 
 /**
@@ -2106,6 +2129,59 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 bool gpreempt_policy_can_outrank(struct gpreempt_policy_node *pn)
 {
 	return policy_can_outrank(pn, 0, UNARMED);
+}
+
+/* May its next work lead to another decision while the level of this rank lasts? */
+static bool policy_may_interfere(const struct gpreempt_policy_node *pn,
+				 const struct gpreempt_policy_queue *q, s32 standing)
+{
+	bool at_level = q->process->level_mark == pn->mark;
+
+	if (q->process->armed || q->preempted || q->pass.demand[1])
+		return false;
+	return at_level ? q->orders || q->standing > standing : q->standing != standing;
+}
+
+/**
+ * gpreempt_policy_end_wait() - how long may the end of higher work not be looked for?
+ * @pn: the node, after the decision has been carried out; &gpreempt_policy_process.armed of each
+ *	process is set
+ * @now_ns: now
+ *
+ * Something is off the device until the level ends. How long its queues worked of late says when
+ * that is to be expected.
+ *
+ * Return: a time; 0: it has to be looked for as ever
+ */
+u64 gpreempt_policy_end_wait(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 from_ns = now_ns + 2 * gpreempt_later(pn->params.poll_ns, pn->cost_ns), end_ns = 0;
+	const struct gpreempt_policy_queue *q;
+	s32 standing = GPREEMPT_PRIORITY_MIN;
+	u32 i;
+
+	/*
+	 * Where ranks move, the end of a turn counts. What a job's other nodes say has no
+	 * beginning.
+	 */
+	if (!pn->level_valid || pn->level_rank == GPREEMPT_RANK_RELIEF || pn->jobs ||
+	    pn->ops->rotates || !pn->params.poll_ns)
+		return 0;
+	pn->mark++;
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		if (policy_rank(q) != pn->level_rank || !q->pass.demand[1])
+			continue;
+		q->process->level_mark = pn->mark;
+		standing = q->standing > standing ? q->standing : standing;
+		if (q->work_ns)
+			end_ns = gpreempt_later(end_ns, q->work_from_ns + q->work_ns);
+	}
+	if (end_ns <= from_ns)
+		return 0;
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++)
+		if (policy_may_interfere(pn, pn->queues[i], standing))
+			return 0;
+	return gpreempt_earlier((end_ns - now_ns) / 2, GPREEMPT_END_WAIT_MAX_NS);
 }
 
 /**

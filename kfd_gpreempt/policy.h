@@ -74,6 +74,14 @@
  */
 #define GPREEMPT_FADE_SHARE		2000
 /*
+ * While lower work is off the device and no look could find work that outranks the level, the end
+ * of the level is looked for when it is to be expected: after half of what is left of the least
+ * that its queues worked for of late, and after so long at the latest. So much later may those
+ * below come back. A longer work adds this part of the difference to what is remembered.
+ */
+#define GPREEMPT_END_WAIT_MAX_NS	1000000ULL
+#define GPREEMPT_WORK_FADE_SHARE	8
+/*
  * "No waves" is believed beyond the pass only when it is read again this much later: a runlist
  * takes waves off and brings them back behind our back, in tens of microseconds for a full device.
  */
@@ -471,6 +479,8 @@ struct gpreempt_policy_request {
  * @would: result of the last decision of a node that only observes: what would be done
  * @request: while its node only observes: work of it, beside lower one
  * @preempted_at_ns: when it was preempted, while @preempted
+ * @work_from_ns: since when it has had demand, while @had_demand
+ * @work_ns: for how long it had demand of late, at the least; 0: not known
  * @outranked_ns: when it last had to stay off for a higher one, while @preempted or @spared;
  *	0: it was taken off on request
  * @gaps: how many short gaps those above it had of late, between two times for which it was
@@ -532,6 +542,8 @@ struct gpreempt_policy_queue {
 	struct gpreempt_policy_request request;
 	s32 effective_priority;
 	u64 preempted_at_ns;
+	u64 work_from_ns;
+	u64 work_ns;
 	u64 outranked_ns;
 	u64 gap_ns;
 	u64 relief_until_ns;
@@ -746,6 +758,7 @@ struct gpreempt_policy_node {
  * @contended: a lower and a higher queue have both had work within GPREEMPT_CONTENDED_NS
  * @rivals: so have two of different processes
  * @next_ns: time from this pass to the next one, unless @park
+ * @until_ns: the same if no work has to be looked for: the first deadline, and the interval
  */
 struct gpreempt_decision {
 	u32 nr_preempt;
@@ -764,6 +777,7 @@ struct gpreempt_decision {
 	bool contended;
 	bool rivals;
 	u64 next_ns;
+	u64 until_ns;
 };
 
 void gpreempt_policy_priority(u32 kfd_priority, int nice, bool trusted,
@@ -778,6 +792,7 @@ void gpreempt_policy_cost(struct gpreempt_policy_node *pn, u64 look_ns, u64 ask_
 bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
 			   u64 now_ns, u64 *until_ns);
 bool gpreempt_policy_can_outrank(struct gpreempt_policy_node *pn);
+u64 gpreempt_policy_end_wait(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_policy_resume_all(const struct gpreempt_policy_node *pn,
 				struct gpreempt_decision *decision);
 void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves, u64 now_ns);

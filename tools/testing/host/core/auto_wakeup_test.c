@@ -265,3 +265,73 @@ TEST(auto_wants_nothing_while_off, "without a scheduled node auto gives no progr
 	set("gpreempt_wakeup", "doorbell");
 	CHECK(add_process(0)->p.gpreempt);
 }
+
+/* ---- the end of what others are off the device for ---- */
+
+/* Returns looks until the end of a kernel of that length, and how long after it low is back. */
+static u64 looks_during(u64 kernel_ns, u64 *late_ns)
+{
+	u64 before = looks(), end_ns;
+
+	high->kernel_ns = kernel_ns;
+	submit(high, 1);
+	CHECK(run_until_idle(high, SEC));
+	end_ns = ktime_get_ns();
+	before = looks() - before;
+	CHECK(preempted(low));
+	while (preempted(low) && ktime_get_ns() - end_ns < 10 * MS)
+		run(10 * US);
+	*late_ns = ktime_get_ns() - end_ns;
+	run(20 * MS);
+	return before;
+}
+
+BOTH(ends_are_expected, "of higher work that takes as long as before there are few looks, and no later ones; one that ends before that is found a millisecond later at most")
+{
+	u64 late_ns, known_late_ns;
+
+	low_works(hws);
+	set("gpreempt_overhead_pct", "0");
+	CHECK(looks_during(20 * MS, &late_ns) > 100);
+	EACH(i, 4, "time %u: ", i) {
+		CHECK(looks_during(20 * MS, &known_late_ns) < 45);
+		CHECK(known_late_ns <= late_ns + 200 * US);
+	}
+	looks_during(7 * MS, &known_late_ns);
+	CHECK(known_late_ns <= late_ns + 1100 * US);
+}
+
+TEST(polled_ends_are_looked_for, "in the mode poll the end of higher work is looked for all the time")
+{
+	u64 late_ns;
+
+	low_works(true);
+	set("gpreempt_wakeup", "poll");
+	looks_during(20 * MS, &late_ns);
+	CHECK(looks_during(20 * MS, &late_ns) > 100);
+}
+
+TEST(who_outranks_both_is_told_of, "while the end of higher work is waited for, a still higher program is noticed by its doorbell, and one that tells of nothing as if polled")
+{
+	struct sim_queue *top;
+	u64 late_ns;
+
+	low_works(true);
+	top = add_queue(-5);
+	top->kernel_ns = MS;
+	run(3 * SEC);
+	looks_during(20 * MS, &late_ns);
+	looks_during(20 * MS, &late_ns);
+	high->kernel_ns = 20 * MS;
+	submit_and_run(high, 1, 5 * MS);
+	CHECK(preempted(low) && !preempted(high));
+	submit_and_run(top, 1, 50 * US);
+	CHECK(preempted(high));
+	CHECK(run_until_idle(high, SEC));
+	run(20 * MS);
+	process_of(top)->p.gpreempt_fixed = true;
+	submit_and_run(high, 1, 5 * MS);
+	CHECK(preempted(low));
+	write_packets(top, 1);
+	CHECK_AFTER(200 * US, preempted(high));
+}
