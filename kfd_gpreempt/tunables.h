@@ -28,15 +28,15 @@ enum gpreempt_hw_priority {
 
 /**
  * enum gpreempt_wakeup - gpreempt_wakeup: how the monitor notices new work
+ * @GPREEMPT_WAKEUP_AUTO: it is told of a process's first doorbell write after idleness, where that
+ *	is possible and costs less than to look
  * @GPREEMPT_WAKEUP_POLL: it looks for it
- * @GPREEMPT_WAKEUP_DOORBELL: it is told of a process's first doorbell write after idleness,
- *	where that is possible
- * @GPREEMPT_WAKEUP_AUTO: the same where that costs less than to look
+ * @GPREEMPT_WAKEUP_DOORBELL: it is told wherever that is possible
  */
 enum gpreempt_wakeup {
+	GPREEMPT_WAKEUP_AUTO,
 	GPREEMPT_WAKEUP_POLL,
 	GPREEMPT_WAKEUP_DOORBELL,
-	GPREEMPT_WAKEUP_AUTO,
 };
 
 /* enum gpreempt_tunable - GPREEMPT_TUNABLE_<id> for each row of the table */

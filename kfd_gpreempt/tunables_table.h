@@ -75,9 +75,9 @@
 	       "scheduler always on)")												\
 	SWITCH(FOLLOW_STOP, follow_stop, TUNABLES, 0, follow_stop,								\
 	       "Queues of a process that is stopped or frozen leave the device until it goes on")				\
-	WORDS(WAKEUP, wakeup, TUNABLES, "poll doorbell auto", wakeup,								\
+	WORDS(WAKEUP, wakeup, TUNABLES, "auto poll doorbell", wakeup,								\
 	      "How new work is noticed: poll, by looking for it; doorbell, by withdrawing the doorbells of idle "		\
-	      "processes; auto, by the cheaper one for each process")
+	      "processes; auto, by what is cheaper for each process")
 
 /*
  * Rows as parameters of the module, for params.c, which says what gpreempt_params_ops are.

@@ -183,7 +183,7 @@ struct competitor {
 	struct {
 		const char *name;
 		const char *value;
-	} param[2];
+	} param[3];
 };
 
 static const struct competitor competitors[] = {
@@ -193,9 +193,10 @@ static const struct competitor competitors[] = {
 	{ .name = "kfd-priority", .kfd_priority = true },
 	{ .name = "launch-gap", .launch_gap = true },
 	{ .name = "suspend-ioctl", .suspend = true },
-	{ .name = "poll-5ms", .enable = true, .param = { { "gpreempt_poll_us", "0" }, { "gpreempt_interval_ms", "5" } } },
-	{ .name = "poll-200us", .enable = true, .param = { { "gpreempt_poll_us", "200" } } },
-	{ .name = "poll-50us", .enable = true, .param = { { "gpreempt_poll_us", "50" } } },
+	{ .name = "poll-5ms", .enable = true, .param = { { "gpreempt_wakeup", "poll" }, { "gpreempt_poll_us", "0" }, { "gpreempt_interval_ms", "5" } } },
+	{ .name = "poll-200us", .enable = true, .param = { { "gpreempt_wakeup", "poll" }, { "gpreempt_poll_us", "200" } } },
+	{ .name = "poll-50us", .enable = true, .param = { { "gpreempt_wakeup", "poll" }, { "gpreempt_poll_us", "50" } } },
+	{ .name = "poll", .enable = true, .named = true, .param = { { "gpreempt_wakeup", "poll" } } },
 	{ .name = "gpreempt", .enable = true },
 	{ .name = "delay-300us", .enable = true, .named = true, .param = { { "gpreempt_resume_delay_us", "300" } } },
 	{ .name = "delay-1ms", .enable = true, .named = true, .param = { { "gpreempt_resume_delay_us", "1000" } } },
@@ -936,7 +937,7 @@ struct saved {
 	char value[64];
 };
 
-static struct saved saved[COMPETITORS * 2];
+static struct saved saved[COMPETITORS * 3];
 static uint32_t nr_saved;
 
 static void save_params(void)
@@ -944,7 +945,7 @@ static void save_params(void)
 	size_t i, k;
 
 	for (i = 0; i < COMPETITORS; i++)
-		for (k = 0; k < 2 && competitors[i].param[k].name; k++) {
+		for (k = 0; k < 3 && competitors[i].param[k].name; k++) {
 			struct saved *s = &saved[nr_saved];
 
 			snprintf(s->name, sizeof(s->name), "%s", competitors[i].param[k].name);
@@ -971,7 +972,7 @@ static bool set_scheduler(void)
 	err = kfd_param_set("gpreempt_enable", 0);
 	for (i = 0; i < nr_saved && !err; i++)
 		err = kfd_param_set_text(saved[i].name, saved[i].value);
-	for (i = 0; i < 2 && competitor->param[i].name; i++) {
+	for (i = 0; i < 3 && competitor->param[i].name; i++) {
 		if (!has_param(competitor->param[i].name))
 			return false;
 		if (!err)

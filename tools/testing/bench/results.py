@@ -17,6 +17,7 @@ COMPETITORS = {
     "poll-5ms": "gpreempt, 5 ms",
     "poll-200us": "gpreempt, 200 us",
     "poll-50us": "gpreempt, 50 us",
+    "poll": "gpreempt, polling",
     "gpreempt": "gpreempt, default",
     "delay-300us": "gpreempt, resume delay 300 us",
     "delay-1ms": "gpreempt, resume delay 1 ms",

@@ -84,7 +84,7 @@ TEST(contexts_without_doorbells, "a context of a program that is polled is polle
 {
 	static struct kfd_process context;
 
-	world_on(true);
+	world_polled(true);
 	add_rivals(10, 0);
 	context = (struct kfd_process){};
 	kfd_gpreempt_replaced(&process_of(high)->p, &context);
@@ -187,7 +187,7 @@ BOTH(processes_of_the_mode_poll_are_looked_at, "who opened /dev/kfd while nobody
 {
 	u64 skips;
 
-	world_on(hws);
+	world_polled(hws);
 	add_rivals(10, 0);
 	low->kernel_ns = 2 * SEC;
 	high->kernel_ns = 20 * MS;

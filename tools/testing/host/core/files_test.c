@@ -122,7 +122,7 @@ TEST(tunables_of_a_node_are_set_by_its_files, "what a parameter takes a node's f
 	CHECK(!strcmp(of_node("tunables/interval_ms"), "7"));
 	CHECK_EQ(shim_file_store(kobj, "tunables/hw_priority", "follow\n"), 7);
 	CHECK(!strcmp(of_node("tunables/hw_priority"), "follow"));
-	CHECK(!strcmp(of_node("tunables/wakeup"), "poll"));
+	CHECK(!strcmp(of_node("tunables/wakeup"), "auto"));
 	CHECK_EQ(shim_file_store(kobj, "policy", "wfq\n"), 4);
 	CHECK(!strcmp(of_node("policy"), "wfq"));
 	CHECK_EQ(shim_file_store(kobj, "policy", "fifo"), -EINVAL);
@@ -373,8 +373,7 @@ TEST(dump_says_what_is_known, "node, driver, tunables, counters and queues, each
 		CHECK(strstr(dump, "\n  verdict: yields leads=0 age_us=") < strstr(dump + 1, "\nqueue: "));
 		CHECK(strtoll(value(dump, "age_us"), NULL, 10) > 0);
 		CHECK(strtoll(value(dump, "left_us"), NULL, 10) > 900000);
-		/* The first one's program was there before anybody thought of doorbells. */
-		CHECK(!strcmp(value(dump, "doorbells"), k ? "mapped" : "fixed"));
+		CHECK(!strcmp(value(dump, "doorbells"), "mapped"));
 		dump = strstr(dump + 1, "\nqueue: ");
 		CHECK(!strcmp(value(dump, "priority"), "7"));
 		CHECK(!strcmp(value(dump, "is_active"), "1"));

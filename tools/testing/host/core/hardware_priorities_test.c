@@ -29,7 +29,7 @@ TEST(priorities_without_hws, "a queue leaves once for the priority that it shoul
 
 TEST(obstacles_to_priorities, "a queue that may not be taken off is not taken off for its priority either")
 {
-	world_on(false);
+	world_polled(false);
 	set("gpreempt_hw_priority", "follow");
 	add_rivals(3, 0);
 	debug_process(process_of(low), true);

@@ -7,7 +7,7 @@ static struct sim_queue *first, *last;
 /* First's and last's work is long done, low's never: two are dormant, and where the one that does not is among them. */
 static void two_dormant_beside(bool hws, u32 place)
 {
-	world_on(hws);
+	world_polled(hws);
 	low = place == 0 ? add_queue(10) : NULL;
 	first = add_queue(0);
 	low = place == 1 ? add_queue(10) : low;
@@ -277,7 +277,7 @@ BOTH(room_for_queues, "without memory for more, as many queues are looked at as 
 	int n;
 	u32 i;
 
-	world_on(hws);
+	world_polled(hws);
 	add_queue(3);
 	TIMES(7)
 		add_queue(0);
@@ -471,7 +471,7 @@ static void driver_takes_its_lock(void)
 /* High's last kernel runs, its ring is empty: each pass asks. */
 static void waves_decide(bool hws)
 {
-	low_is_preempted(hws);
+	low_is_preempted_polled(hws);
 	CHECK_AFTER(50 * MS, high->in_slot && !gpreempt_node_pending(high->q.gpreempt) && preempted(low));
 }
 
@@ -567,7 +567,7 @@ BOTH(the_drivers_runlists_are_known, "a runlist that the driver sends by itself 
 {
 	u64 before_ns;
 
-	low_is_preempted(hws);
+	low_is_preempted_polled(hws);
 	/* Nobody has to ask for waves, which would end the wait for them. */
 	submit(high, 2);
 	before_ns = ktime_get_ns();
@@ -819,6 +819,7 @@ TEST(doubt_about_counters_is_bounded, "where no kernel is long enough to be seen
 	u64 checks;
 
 	world_on_xccs(true, 2);
+	set("gpreempt_wakeup", "poll");
 	/* As if all looks came between kernels. */
 	world.nodes[0].waves_lag_ns = SEC;
 	add_rivals(10, 0);

@@ -584,7 +584,7 @@ BOTH(list_storm_delays_no_preemption, "neighbours who list queues in a loop hold
 	u64 quiet_ns, loud_ns, began_ns;
 	u32 looks;
 
-	low_runs(hws);
+	low_runs_polled(hws);
 	open_file();
 	world.nodes[0].ask_us = 20;
 	high->kernel_ns = MS;

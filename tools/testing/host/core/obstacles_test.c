@@ -114,7 +114,7 @@ TEST(suspended_by_its_debugger, "what a debugger suspends, preempted or not, sta
 	struct task_struct child = { .pid = 98 };
 
 	/* Of a debugger without the right, the process is preempted as ever. */
-	low_is_preempted(true);
+	low_is_preempted_polled(true);
 	debug_process_by(process_of(low), &child);
 	run(20 * MS);
 	CHECK(preempted(low));

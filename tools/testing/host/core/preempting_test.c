@@ -23,7 +23,7 @@ BOTH(preempting_is_counted, "counters, histograms and the queue's own numbers sa
 	low_is_preempted(hws);
 	EACH(i, GPREEMPT_NR_LATENCIES, "case %u: ", i) {
 		const struct gpreempt_histogram *h = &stats()->latency[i];
-		bool yet = i != GPREEMPT_LATENCY_RESUME && i != GPREEMPT_LATENCY_HOLD && i < GPREEMPT_LATENCY_NOTICE;
+		bool yet = i != GPREEMPT_LATENCY_RESUME && i != GPREEMPT_LATENCY_HOLD && i <= GPREEMPT_LATENCY_NOTICE;
 
 		CHECK_EQ(atomic64_read(&h->count) != 0, yet);
 		CHECK_EQ(gpreempt_stats_quantile_us(h, 99) != 0, yet);

@@ -108,15 +108,34 @@ static inline void world_on_nodes(bool hws, u32 nr_nodes)
 	set("gpreempt_enable", "1");
 }
 
-/* Low fills the device for 50 ms; high is idle. */
-static inline void low_runs(bool hws)
+/* Every node looks for work. */
+static inline void world_polled(bool hws)
 {
 	world_on(hws);
+	set("gpreempt_wakeup", "poll");
+}
+
+/* Low fills the device for 50 ms; high is idle. */
+static inline void low_runs_in(void)
+{
 	add_rivals(10, 0);
 	low->kernel_ns = 50 * MS;
 	world.nodes[0].nr_wave_slots = 1;
 	submit_and_run(low, 10, 2 * MS);
 	CHECK(low->in_slot);
+}
+
+static inline void low_runs(bool hws)
+{
+	world_on(hws);
+	low_runs_in();
+	CHECK_STATE("armed");
+}
+
+static inline void low_runs_polled(bool hws)
+{
+	world_polled(hws);
+	low_runs_in();
 	CHECK_STATE("idle");
 }
 
@@ -146,12 +165,23 @@ static inline void low_resumes_after_high(u64 ns)
 	CHECK(!preempted(low));
 }
 
-static inline void low_is_preempted(bool hws)
+static inline void high_comes_before_low(void)
 {
-	low_runs(hws);
 	high_comes();
 	CHECK(preempted(low) && !on_device(low));
 	CHECK(high->in_slot);
+}
+
+static inline void low_is_preempted(bool hws)
+{
+	low_runs(hws);
+	high_comes_before_low();
+}
+
+static inline void low_is_preempted_polled(bool hws)
+{
+	low_runs_polled(hws);
+	high_comes_before_low();
 }
 
 /* One pass of the backend, for low alone. */

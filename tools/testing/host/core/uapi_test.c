@@ -25,7 +25,7 @@ static const struct {
 	{ "gpreempt_trust_kfd_priority", { "1", "0" }, { "x" } },
 	{ "gpreempt_verify", { "1", "0" }, { "x" } },
 	{ "gpreempt_hw_priority", { "follow", "normal\n" }, { "", "Normal", "normally" } },
-	{ "gpreempt_wakeup", { "doorbell", "auto", "poll\n" }, { "", "Poll", "doorbells" } },
+	{ "gpreempt_wakeup", { "doorbell", "poll", "auto\n" }, { "", "Poll", "doorbells" } },
 	{ "gpreempt_policy", { "wfq", "edf\n", "hpf" }, { "", "fifo", "hpf " } },
 	{ "gpreempt_enable", { "0", "1", "N", "Y" }, { "2", "" } },
 };
@@ -64,7 +64,7 @@ TEST(bad_parameters_do_not_cost_the_driver, "while the module loads a bad value 
 	CHECK_EQ(shim_param_set("gpreempt_poll_us", NULL), 0);
 	CHECK(strstr(shim_log, "poll_us= is not a number; kept 80") != NULL);
 	CHECK_EQ(shim_param_set("gpreempt_wakeup", NULL), 0);
-	CHECK(strstr(shim_log, "wakeup= is none of poll, doorbell, auto; kept poll") != NULL);
+	CHECK(strstr(shim_log, "wakeup= is none of auto, poll, doorbell; kept auto") != NULL);
 	set("gpreempt_enable", "perhaps");
 	CHECK(strstr(shim_log, "below 1; kept 5") != NULL);
 	set("gpreempt_enable", "1");

@@ -533,7 +533,7 @@ TEST_F_TIMEOUT(contexts, write_doorbells_that_are_noticed, 120)
 	}
 	ASSERT_DONE_ONCE(low, high);
 	actor_forget_all();
-	ASSERT_EQ(0, kfd_param_set_text("gpreempt_wakeup", "poll"));
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_wakeup", "auto"));
 }
 
 /* Under wfq each context has a share, as each program has: a program gets no less by contexts than by processes. */

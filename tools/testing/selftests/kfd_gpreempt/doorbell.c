@@ -36,7 +36,7 @@ FIXTURE_SETUP(doorbell)
 FIXTURE_TEARDOWN(doorbell)
 {
 	TEARDOWN_SCHEDULER();
-	kfd_param_set_text("gpreempt_wakeup", "poll");
+	kfd_param_set_text("gpreempt_wakeup", "auto");
 }
 
 /* From now on 10 s pass between two looks, 1 s while two sides work. */

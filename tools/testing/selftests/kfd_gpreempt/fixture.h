@@ -123,6 +123,8 @@ static inline int scheduler_defaults(void)
 
 	for (i = 0; i < sizeof(gpreempt_defaults) / sizeof(gpreempt_defaults[0]) && !err; i++)
 		err = kfd_param_set(gpreempt_defaults[i].name, gpreempt_defaults[i].value);
+	if (!err)
+		err = kfd_param_set_text("gpreempt_wakeup", "auto");
 	return err ? err : kfd_param_set_text("gpreempt_policy", "hpf");
 }
 

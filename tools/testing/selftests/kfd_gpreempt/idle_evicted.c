@@ -117,7 +117,7 @@ TEST_F(idle_evicted, doorbell_mode_polls_and_says_so_once)
 	EXPECT_EQ(0, counter("doorbell_arms"));
 	EXPECT_EQ(1, times_in_log(POLLS));
 	ASSERT_DONE_ONCE(low);
-	kfd_param_set_text("gpreempt_wakeup", "poll");
+	kfd_param_set_text("gpreempt_wakeup", "auto");
 }
 
 /* Who is below goes on. (A doorbell would bring it back, but in 6.12.12 its writer faults for ever: driver-notes.rst.) */

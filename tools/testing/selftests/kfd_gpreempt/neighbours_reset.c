@@ -34,7 +34,7 @@ FIXTURE_SETUP(neighbour)
 FIXTURE_TEARDOWN(neighbour)
 {
 	TEARDOWN_SCHEDULER();
-	kfd_param_set_text("gpreempt_wakeup", "poll");
+	kfd_param_set_text("gpreempt_wakeup", "auto");
 }
 
 static int map_va(int fd, uint32_t handle, uint64_t va, uint64_t bytes)

@@ -123,7 +123,7 @@ static const struct {
 	{ "nice", "0", "0", "1", "2", "gpreempt: nice=2 is neither 0 nor 1; kept 0" },
 	{ "trust_kfd_priority", "1", "1", "0", "maybe", "gpreempt: trust_kfd_priority=maybe is neither 0 nor 1; kept 1" },
 	{ "hw_priority", "follow", "follow", "normal", "high", "gpreempt: hw_priority=high is neither normal nor follow; kept follow" },
-	{ "wakeup", "doorbell", "doorbell", "poll", "both", "gpreempt: wakeup=both is none of poll, doorbell, auto; kept doorbell" },
+	{ "wakeup", "doorbell", "poll", "auto", "both", "gpreempt: wakeup=both is none of auto, poll, doorbell; kept doorbell" },
 	{ "observe", "1", "1", "0", "maybe", "gpreempt: observe=maybe is neither 0 nor 1; kept 1" },
 	{ "verify", "1", "1", "0", "", "gpreempt: verify= is neither 0 nor 1; kept 1" },
 	{ "follow_stop", "1", "1", "0", "2", "gpreempt: follow_stop=2 is neither 0 nor 1; kept 1" },
