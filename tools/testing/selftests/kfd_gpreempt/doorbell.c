@@ -159,6 +159,77 @@ TEST_F(doorbell, notice_takes_microseconds)
 	finish_pair(_metadata, &p, waves, 40);
 }
 
+/* ---- what it costs programs ---- */
+
+#define SUBMISSIONS	20
+
+/* The fewest instructions that one submission took: ring, write pointer, doorbell. args: pause before each, ns */
+static int64_t cheapest_submission(struct actor *a, const int64_t *args)
+{
+	int64_t least = INT64_MAX;
+	int i, err;
+
+	for (i = 0; i < SUBMISSIONS; i++) {
+		uint64_t begun_ns;
+		int64_t took_ns;
+
+		kfd_sleep_ns((uint64_t)args[0]);
+		kfd_signal_reset(a->done[0], 1);
+		begun_ns = kfd_now_ns();
+		err = kfd_work_submit(&a->queue[0], &a->work[0], a->done[0], 0);
+		took_ns = (int64_t)(kfd_now_ns() - begun_ns);
+		if (!err)
+			err = kfd_signal_poll(a->done[0], 4 * SECOND);
+		if (err)
+			return err;
+		least = took_ns < least ? took_ns : least;
+	}
+	return least;
+}
+
+static struct actor *submitter(struct __test_metadata *_metadata)
+{
+	struct actor *a = worker(_metadata, 0, 3 * SUBMISSIONS + 1, 1, 1, 20 * US);
+
+	EXPECT_EQ(0, launch_completes(a));
+	/* What is only done once has been done. */
+	EXPECT_LT(0, actor_call(a, cheapest_submission, 0, 0, 0, 0));
+	return a;
+}
+
+/* By default. The other program has no work: a pause makes nothing that has to be noticed. */
+TEST_F_TIMEOUT(doorbell, submissions_of_a_busy_program_cost_what_they_did, 120)
+{
+	struct actor *stock, *low, *busy;
+	int64_t faults, before, after;
+
+	if (kfd_vgpu_look_every(0))
+		SKIP(return, "needs time that counts instructions: the virtual GPU under --icount");
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_wakeup", "auto"));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	stock = submitter(_metadata);
+	before = actor_call(stock, cheapest_submission, 300 * US, 0, 0, 0);
+	ASSERT_DONE_ONCE(stock);
+	actor_forget_all();
+	ASSERT_EQ(0, wait_no_queues());
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	low = worker(_metadata, LOW_NICE, 1, 1, 1, 20 * US);
+	ASSERT_EQ(0, launch_completes(low));
+	busy = submitter(_metadata);
+	/* Both are armed by now. */
+	kfd_sleep_ns(2500 * MS);
+	ASSERT_EQ(0, wait_node_state("armed"));
+	EXPECT_LT(0, actor_call(busy, cheapest_submission, 0, 0, 0, 0));
+	faults = counter("doorbell_faults");
+	after = actor_call(busy, cheapest_submission, 300 * US, 0, 0, 0);
+	TH_LOG("a submission: %lld instructions, %lld without the scheduler", (long long)after, (long long)before);
+	EXPECT_EQ(faults, counter("doorbell_faults"));
+	EXPECT_GT(before, 0);
+	EXPECT_EQ(before, after);
+	ASSERT_DONE_ONCE(busy, low);
+}
+
 /* ---- doorbells that race with arming ---- */
 
 #define ROUNDS	60

@@ -20,6 +20,9 @@
 #define PASS_LIMIT_NS		20000
 #define ROTATING_PASS_LIMIT_NS	40000
 #define MANY_LIMIT_NS		40000
+/* What the scheduler adds to a command that creates a queue, and to one that changes one: a runlist, and a look */
+#define CREATE_LIMIT_NS		60000
+#define CHANGE_LIMIT_NS		60000
 
 FIXTURE(endurance) {
 	BEFORE_TEST;
@@ -50,6 +53,7 @@ static int64_t pass_median_ns(struct __test_metadata *_metadata, const char *wha
 	int64_t checks;
 	int i;
 
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_wakeup", "poll"));
 	kfd_sleep_ns(5 * MS);
 	ASSERT_EQ(0, kfd_vgpu_look_every(10 * MS));
 	checks = counter("checks");
@@ -191,6 +195,58 @@ TEST_F_TIMEOUT(endurance, pass_over_1024_queues_takes_40_us, 600)
 	EXPECT_EQ(PROCESSES * QUEUES, counter("queues"));
 	EXPECT_LT(pass_median_ns(_metadata, "1024 queues, one busy"), MANY_LIMIT_NS);
 	ASSERT_DONE_ONCE(a[7], a[0]);
+}
+
+enum command { CREATES, CHANGES };
+
+/* args: an enum command. The fewest ns that one of twenty takes; the queue goes again, or is as before. */
+static int64_t cheapest_command(struct actor *a, const int64_t *args)
+{
+	int64_t least = INT64_MAX;
+	int i, err = 0;
+
+	for (i = 0; i < 20 && !err; i++) {
+		struct kfd_queue *q = &a->queue[args[0] == CREATES];
+		uint64_t begun_ns = kfd_now_ns();
+		int64_t took_ns;
+
+		if (args[0] == CREATES)
+			err = kfd_queue_create(&a->client, q, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL, 64);
+		else
+			err = kfd_queue_update(q, i % 2 ? KFD_PRIORITY_NORMAL : KFD_PRIORITY_NORMAL - 1, 100);
+		took_ns = (int64_t)(kfd_now_ns() - begun_ns);
+		if (!err && args[0] == CREATES)
+			err = kfd_queue_destroy(q);
+		least = took_ns < least ? took_ns : least;
+	}
+	return err ? err : least;
+}
+
+/* Guest time goes on with the instructions of both CPUs: the monitor's look after each of them is in it. */
+TEST_F_TIMEOUT(endurance, commands_pay_little_for_the_scheduler, 300)
+{
+	static const char *const names[] = { "creating a queue", "changing a queue" };
+	static const int64_t limits[] = { CREATE_LIMIT_NS, CHANGE_LIMIT_NS };
+	int64_t ns[2][2];
+	int on, i;
+
+	SKIP_UNLESS_PASSES_CAN_BE_MEASURED();
+	for (on = 0; on < 2; on++) {
+		struct actor *a;
+
+		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", on));
+		a = with_queue(_metadata, 0);
+		for (i = CREATES; i <= CHANGES; i++) {
+			ns[on][i] = actor_call(a, cheapest_command, i, 0, 0, 0);
+			ASSERT_GT(ns[on][i], 0);
+		}
+		actor_forget_all();
+		ASSERT_EQ(0, wait_no_queues());
+	}
+	for (i = CREATES; i <= CHANGES; i++) {
+		TH_LOG("%s: %lld ns, %lld without the scheduler", names[i], (long long)ns[1][i], (long long)ns[0][i]);
+		EXPECT_LE(ns[1][i] - ns[0][i], limits[i]) TH_LOG("%s", names[i]);
+	}
 }
 
 /* Times that the monitor slept and was woken */
