@@ -850,6 +850,7 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 		{ "wave_exceptions", s->wave_exceptions },
 		{ "dispatches_done", s->dispatches_done },
 		{ "gpuvm_faults", s->gpuvm_faults },
+		{ "retry_faults", s->retry_faults },
 		{ "tlb_hits", s->tlb_hits },
 		{ "tlb_misses", s->tlb_misses },
 		{ "tlb_invalidations", m->regs.tlb_invalidations },

@@ -23,6 +23,7 @@
 #define PTE_PRT			(1ULL << 51)	/* without PTE_VALID: nothing is there, and that is no fault */
 #define PDE_IS_PTE		(1ULL << 54)
 #define PTE_FURTHER		(1ULL << 56)	/* not a page but a table of smaller ones */
+#define NEVER			(PTE_EXECUTABLE | PDE_IS_PTE | PTE_FURTHER)	/* without PTE_VALID: no page will ever be there */
 #define PDE_FRAGMENT(e)		((e) >> 59)	/* log2 of the pages that an entry of the table below stands for */
 #define PDE_ADDR(e)		((e) & 0x0000ffffffffffc0ULL)
 #define PTE_ADDR(e)		((e) & 0x0000fffffffff000ULL)
@@ -39,6 +40,7 @@
 #define STATUS_WRITE		0x40000u
 #define STATUS_VMID(v)		((v) << 20)
 #define IV_RING_PERMISSION(v)	((v) << 3)
+#define IV_RETRY		0x80u
 #define IV_WRITE		0x20u		/* in dword 5, beside bits 47:44 of the address */
 #define IV_SOURCE_MM_HUB	0x80000000u
 #define SRC_VM_FAULT		0
@@ -112,6 +114,7 @@ static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct vgpu_
 			return false;
 		entry = READ_ONCE(*p);
 		if (!(entry & PTE_VALID)) {
+			t->refused = (entry & NEVER) == NEVER;
 			t->nothing = entry & PTE_PRT;
 			t->access = t->nothing ? VGPU_READ | VGPU_WRITE : 0;
 			return t->nothing;
@@ -131,6 +134,8 @@ static bool walk(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct vgpu_
 	}
 	t->access = (entry & PTE_READABLE ? VGPU_READ : 0) | (entry & PTE_WRITEABLE ? VGPU_WRITE : 0) |
 		    (entry & PTE_EXECUTABLE ? VGPU_EXECUTE : 0);
+	/* the driver's other way to say it, where an entry of the lowest table may lead further */
+	t->refused = entry & PTE_PRT;
 	t->system = entry & PTE_SYSTEM;
 	t->phys = PTE_ADDR(entry) + ((page & ((1ULL << shift) - 1)) << 12);
 	return true;
@@ -192,32 +197,54 @@ static bool translate(struct vgpu_model *m, u32 hub, u32 vmid, u64 page, struct 
 	return found;
 }
 
+#define TOLD_NS			1000000u	/* the driver is told again that a page is waited for */
+
+/* Has the driver been told lately that this page is waited for? What waits asks far more often than a driver can answer. */
+static bool is_told(struct vgpu_model *m, u32 hub, u32 vmid, u64 page)
+{
+	/* Buffers that are copied to each other begin at addresses that are alike: the upper bits of a product are not */
+	struct vgpu_told *told = &m->told[page * 0x9e3779b97f4a7c15ULL >> (64 - VGPU_TOLD_BITS)];
+
+	if (told->page == page && told->hub == hub && told->vmid == vmid && m->now_ns < told->ns + TOLD_NS)
+		return true;
+	*told = (struct vgpu_told){ .page = page, .ns = m->now_ns, .hub = hub, .vmid = vmid };
+	return false;
+}
+
 /* Several accesses to a page at the same instant are one interrupt; the status register keeps the first until it is cleared. */
-static void fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, u32 access, u32 permission)
+static void fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, u32 access, u32 permission, bool again)
 {
 	u32 iv[VGPU_IV_DWORDS], pasid = vgpu_ih_pasid(m, hub, vmid);
 	bool write = access == VGPU_WRITE;
 	u64 page = va >> 12;
 
-	m->stats.gpuvm_faults++;
-	vgpu_regs_fault(m, hub, page, STATUS_PERMISSION(permission) | (permission ? 0 : STATUS_MAPPING_ERROR) |
-			STATUS_CLIENT(m->client) | (write ? STATUS_WRITE : 0) | STATUS_VMID(vmid));
-	if (m->last_fault.page == page && m->last_fault.hub == hub && m->last_fault.vmid == vmid &&
+	if (again) {
+		m->stats.retry_faults++;
+		m->retried = true;
+		if (is_told(m, hub, vmid, page))
+			return;
+	} else {
+		m->stats.gpuvm_faults++;
+		vgpu_regs_fault(m, hub, page, STATUS_PERMISSION(permission) | (permission ? 0 : STATUS_MAPPING_ERROR) |
+				STATUS_CLIENT(m->client) | (write ? STATUS_WRITE : 0) | STATUS_VMID(vmid));
+	}
+	if (!again && m->last_fault.page == page && m->last_fault.hub == hub && m->last_fault.vmid == vmid &&
 	    m->last_fault.ns == m->now_ns)
 		return;
 	m->last_fault.page = page;
 	m->last_fault.hub = hub;
 	m->last_fault.vmid = vmid;
 	m->last_fault.ns = m->now_ns;
-	vgpu_err("GPUVM fault: %s %#llx, hub %u, vmid %u, pasid %u, permission %#x", write ? "write" :
-		 access == VGPU_READ ? "read" : "fetch", (unsigned long long)va, hub, vmid, pasid, permission);
+	if (!again)
+		vgpu_err("GPUVM fault: %s %#llx, hub %u, vmid %u, pasid %u, permission %#x", write ? "write" :
+			 access == VGPU_READ ? "read" : "fetch", (unsigned long long)va, hub, vmid, pasid, permission);
 	vgpu_iv_fill(iv, hub >= VGPU_HUB_MM ? VGPU_CLIENT_VMC : VGPU_CLIENT_UTCL2, SRC_VM_FAULT, IV_RING_PERMISSION(permission),
 		     vmid, pasid);
 	if (hub >= VGPU_HUB_MM)
 		iv[0] |= IV_SOURCE_MM_HUB;
 	iv[3] |= vgpu_hub_node(m, hub) << 16;
 	iv[4] = (u32)page;
-	iv[5] = ((page >> 32) & 0xf) | (write ? IV_WRITE : 0);
+	iv[5] = ((page >> 32) & 0xf) | (write ? IV_WRITE : 0) | (again ? IV_RETRY : 0);
 	vgpu_ih_push(m, iv);
 }
 
@@ -225,7 +252,7 @@ static void fault(struct vgpu_model *m, u32 hub, u32 vmid, u64 va, u32 access, u
 static void *access_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, u32 access)
 {
 	u32 hub = VGPU_AS_HUB(as), vmid = VGPU_AS_VMID(as), permission = 0;
-	struct vgpu_translation t;
+	struct vgpu_translation t = { 0 };
 	void *p = NULL;
 
 	va &= VA_MASK;
@@ -242,7 +269,7 @@ static void *access_ptr(struct vgpu_model *m, u32 as, u64 va, u32 len, u32 acces
 			p = phys_ptr(m, t.system, t.phys + (va & (VGPU_PAGE - 1)), len);
 	}
 	if (!p || (va & (VGPU_PAGE - 1)) + len > VGPU_PAGE) {
-		fault(m, hub, vmid, va, access, permission);
+		fault(m, hub, vmid, va, access, permission, m->retry && permission && !t.refused);
 		return NULL;
 	}
 	return p;

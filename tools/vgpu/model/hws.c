@@ -21,6 +21,8 @@
 #define RUN_LIST_CHAIN		(1u << 20)
 #define RUN_LIST_PROCESSES(p)	((p)[3] >> 24 & 0xf)	/* that are to be mapped together */
 #define MAX_CHAINED		16		/* lists in a chain before it is taken for an endless one */
+#define SH_MEM_CONFIG		5		/* in MAP_PROCESS */
+#define RETRY_DISABLE		(1u << 12)	/* in SH_MEM_CONFIG */
 #define HWS_ME			1
 #define MAP_DWORDS		7
 #define FAILED_DOORBELL_IN_MQD	0x3c0		/* queue_doorbell_id0 in the MQD of the HIQ */
@@ -40,6 +42,7 @@ static void set_vmid(struct vgpu_model *m, u32 xcc, u32 vmid, const struct vgpu_
 
 	m->xcc[xcc].vmid[vmid].used = true;
 	m->xcc[xcc].vmid[vmid].pasid = p->pasid;
+	m->xcc[xcc].vmid[vmid].retry = p->retry;
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
 		if (!vgpu_hub_exists(m, hub) || (hub < VGPU_HUB_MM && hub != VGPU_HUB_GFX + xcc))
 			continue;
@@ -360,6 +363,7 @@ static bool parse_process(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
 		.pasid = (u16)p[1],
 		.quantum = p[1] >> 25,
 		.pt_base = p[2] | (u64)p[3] << 32,
+		.retry = dwords > SH_MEM_CONFIG && !(p[SH_MEM_CONFIG] & RETRY_DISABLE),
 	};
 	return true;
 }

@@ -77,8 +77,8 @@ void *vgpu_isa_ptr(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, u32 len, u32
 	if (at->cpu && at->va == va - offset)
 		return at->cpu + offset;
 	page = x->ptr(x->ctx, va - offset, VGPU_PAGE, access);
-	if (!page) {
-		vgpu_isa_raise(x, w, VGPU_WAVE_MEMORY_VIOLATION, "memory violation");
+	if (!page || page == VGPU_ISA_AGAIN) {
+		vgpu_isa_raise(x, w, page ? VGPU_WAVE_AGAIN : VGPU_WAVE_MEMORY_VIOLATION, "memory violation");
 		return NULL;
 	}
 	if (page != x->unkept) {
@@ -314,6 +314,11 @@ u32 vgpu_isa_run(struct vgpu_isa *x, struct vgpu_wave *w, u32 count)
 		if (w->state == VGPU_WAVE_HALTED)
 			w->pc = pc;
 		x->cycles += CYCLES;
+	}
+	if (w->state == VGPU_WAVE_HALTED && w->exception == VGPU_WAVE_AGAIN) {
+		w->state = VGPU_WAVE_RUNS;
+		w->exception = VGPU_WAVE_OK;
+		w->wake_ns = x->now_ns + VGPU_AGAIN_NS;
 	}
 	return done;
 }

@@ -24,6 +24,7 @@
 #define VGPU_LANES		64u
 #define VGPU_WAVE_SGPRS		128u		/* by operand code: VCC, M0, EXEC and the trap registers are among them */
 #define VGPU_MAX_WG_WAVES	16u
+#define VGPU_ISA_AGAIN		((void *)1)	/* what struct vgpu_isa.ptr answers for a page that may come later */
 #define VGPU_NO_SLOT		U32_MAX
 #define VGPU_ISA_PAGES		8u		/* whose addresses are at hand, of each kind of access */
 #define VGPU_GWS		64u		/* resources of the global wave sync */
@@ -57,6 +58,7 @@ enum vgpu_wave_exception {
 	VGPU_WAVE_ILLEGAL_INSTRUCTION	= 4,
 	VGPU_WAVE_MEMORY_VIOLATION	= 5,
 	VGPU_WAVE_APERTURE_VIOLATION	= 6,
+	VGPU_WAVE_AGAIN			= 0x100,	/* none of these: within an instruction that has to be tried again */
 };
 
 /**
@@ -95,7 +97,8 @@ struct vgpu_inst;
  * @ctx: for @ptr
  * @gfx942: the device is one: a few instructions differ
  * @ptr: CPU pointer to @len bytes at an address of the process, never across a page; NULL after a
- *	fault, which it has reported
+ *	fault, which it has reported; VGPU_ISA_AGAIN: the instruction is to be tried again
+ * @retry: @ptr may answer that: what an instruction accesses is looked at before it has any effect
  * @now_ns: device time
  * @clock: shader clocks since a moment in the past
  * @lds: of the workgroup
@@ -116,6 +119,7 @@ struct vgpu_isa {
 	void *ctx;
 	bool gfx942;
 	void *(*ptr)(void *ctx, u64 va, u32 len, u32 access);
+	bool retry;
 	u64 now_ns;
 	u64 clock;
 	u8 *lds;

@@ -503,6 +503,25 @@ static bool near_apertures(const struct vgpu_isa *x, u64 exec, const u32 *addr)
 	return false;
 }
 
+/*
+ * Is all memory there that the lanes access? An instruction that is tried again must not have done a part: it may overwrite its own
+ * addresses, or count twice.
+ */
+static bool all_there(struct vgpu_isa *x, struct vgpu_wave *w, u64 base, const u32 *addr, bool pair, u32 bytes, bool write)
+{
+	u64 exec = vgpu_wave_exec(w), va;
+
+	for (; exec; exec &= exec - 1) {
+		va = base + lane64(addr, (u32)__builtin_ctzll(exec), pair);
+		if (APERTURE(va) == x->shared_base || APERTURE(va) == x->private_base)
+			continue;
+		if (!vgpu_isa_ptr(x, w, va, 1, write ? VGPU_WRITE : VGPU_READ) ||
+		    !vgpu_isa_ptr(x, w, va + bytes - 1, 1, write ? VGPU_WRITE : VGPU_READ))
+			return false;
+	}
+	return true;
+}
+
 /** vgpu_isa_flat() - execute FLAT, GLOBAL or SCRATCH */
 void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
 {
@@ -541,6 +560,8 @@ void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 	if (w->state != VGPU_WAVE_RUNS)
 		return;
 	base += (u64)(s64)offset;
+	if (x->retry && seg != SEG_SCRATCH && !all_there(x, w, base, addr, pair, a ? a->bytes : wide ? 8 : 4, !a || a->store))
+		return;
 	if (a && seg != SEG_SCRATCH && (seg != SEG_FLAT || !near_apertures(x, exec, addr))) {
 		access_memory(x, w, a, base, addr, pair, a->store ? data : dst);
 		return;

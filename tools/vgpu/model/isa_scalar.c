@@ -667,6 +667,8 @@ void vgpu_isa_smem(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 	if (op & SMEM_BUFFER)			/* of a resource descriptor only the address counts */
 		va &= 0xffffffffffffULL;
 	va = (va + (u64)offset) & ~3ULL;
+	if (x->retry && !vgpu_isa_ptr(x, w, va + 4 * (count - 1), 4, op & SMEM_STORE ? VGPU_WRITE : VGPU_READ))
+		return;
 	for (n = 0, p = NULL; n < count; n++, va += 4, p++) {
 		if (!n || !(va & (VGPU_PAGE - 1)))
 			p = vgpu_isa_ptr(x, w, va, 4, op & SMEM_STORE ? VGPU_WRITE : VGPU_READ);

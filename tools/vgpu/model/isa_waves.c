@@ -38,12 +38,15 @@ static void *wave_ptr(void *ctx, u64 va, u32 len, u32 access)
 	void *p;
 
 	m->client = access == VGPU_EXECUTE ? VGPU_UTCL2_SQC_INST : VGPU_UTCL2_TCP;
+	m->retry = vgpu_queue_retries(m, g->d->q);
+	m->retried = false;
 	if (access == VGPU_EXECUTE)
 		p = vgpu_vm_fetch(m, vgpu_queue_as(g->d->q), va, len);
 	else
 		p = vgpu_vm_ptr(m, vgpu_queue_as(g->d->q), va, len, access == VGPU_WRITE);
 	m->client = VGPU_UTCL2_CPC;
-	return p;
+	m->retry = false;
+	return m->retried ? VGPU_ISA_AGAIN : p;
 }
 
 /**
@@ -223,7 +226,8 @@ enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_g
 	u32 as = vgpu_queue_as(g->d->q), n = 0, ended, generation = vgpu_tlb_generation(m, VGPU_AS_HUB(as), VGPU_AS_VMID(as)), now;
 	struct vgpu_workgroup *wg = g->wg;
 	struct vgpu_isa x = {
-		.ctx = g, .gfx942 = m->config.asic->gfx942, .ptr = wave_ptr, .lds = wg->lds, .lds_bytes = g->d->lds_bytes,
+		.ctx = g, .gfx942 = m->config.asic->gfx942, .ptr = wave_ptr, .retry = vgpu_queue_retries(m, g->d->q),
+		.lds = wg->lds, .lds_bytes = g->d->lds_bytes,
 		.shared_base = SHARED_BASE, .private_base = PRIVATE_BASE, .unkept = m->nothing,
 		.gws = g->d->q->gws ? m->xcc[g->d->q->xcc].gws : NULL, .simd = vgpu_simd_begin(),
 	};

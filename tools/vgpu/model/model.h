@@ -41,6 +41,7 @@
 #define VGPU_MAX_SIMDS		(VGPU_MAX_CUS * 4)
 #define VGPU_PAGE		4096u
 #define VGPU_NO_INDEX		U64_MAX
+#define VGPU_AGAIN_NS		20000u		/* until what waits for a page is tried again */
 #define VGPU_REFERENCE_NS	10u		/* of a tick of the reference clock, 100 MHz */
 #define VGPU_IB_LEVELS		2u		/* an indirect buffer may refer to another one */
 #define VGPU_QUEUE_RPTR		128u		/* read_dispatch_id in amd_queue_t */
@@ -83,6 +84,7 @@ struct vgpu_stats {
 	u64 wave_exceptions;
 	u64 dispatches_done;
 	u64 gpuvm_faults;
+	u64 retry_faults;
 	u64 tlb_hits;
 	u64 tlb_misses;
 	u64 stale_translations;
@@ -123,6 +125,7 @@ struct vgpu_translation {
 	u64 phys;
 	bool system;
 	bool nothing;
+	bool refused;		/* no page will come, whoever waits */
 	u8 access;
 };
 
@@ -134,6 +137,16 @@ struct vgpu_tlb_entry {
 	struct vgpu_translation t;
 	u32 generation;
 	u16 pasid;
+};
+
+#define VGPU_TOLD_BITS		6u
+
+/* A page that something waits for, and when the driver was told so */
+struct vgpu_told {
+	u64 page;
+	u64 ns;
+	u32 hub;
+	u32 vmid;
 };
 
 /* How a queue's ring is read */
@@ -389,6 +402,7 @@ enum vgpu_workgroup_state {
  * @scratch_asked: the runtime was asked for more scratch memory and has not answered
  * @engine: SDMA engine
  * @ring_id: of its interrupts (SDMA)
+ * @done: SDMA: bytes of the packet at the head that are copied or filled, while it waits for a page
  * @closing: SDMA: finishes the indirect buffer that it is in and takes nothing more from its ring
  * @regs: first register of an SDMA ring or queue that registers describe, 0: an MQD does
  */
@@ -448,6 +462,7 @@ struct vgpu_queue {
 	bool scratch_asked;
 	u32 engine;
 	u32 ring_id;
+	u64 done;
 	bool closing;
 	u32 regs;
 };
@@ -488,6 +503,7 @@ struct vgpu_map_request {
 struct vgpu_vmid {
 	u16 pasid;
 	bool used;
+	bool retry;		/* waves wait for pages that are not there: XNACK */
 };
 
 /**
@@ -519,11 +535,13 @@ struct vgpu_rl_entry {
  * @pt_base: root of its page tables, as PAGE_TABLE_BASE takes it
  * @pasid: process
  * @quantum: time slice, in units of vgpu_config.quantum_ns
+ * @retry: its waves wait for pages that are not there
  */
 struct vgpu_rl_process {
 	u64 pt_base;
 	u16 pasid;
 	u8 quantum;
+	bool retry;
 };
 
 #define VGPU_RL_ENTRIES		2048
@@ -628,6 +646,9 @@ struct vgpu_xcc {
  * @tlb: translations of each hub, VGPU_TLB_ENTRIES of them
  * @client: who accesses memory now, as a fault tells it (VGPU_UTCL2_*)
  * @nothing: what is behind a PRT mapping, until the next access
+ * @retry: who accesses memory now waits for a page if there is none
+ * @retried: it has to
+ * @told: pages that are waited for
  * @last_fault: a fault that repeats at the same instant is counted but reported once
  * @fault_left: how many more times a fault happens
  * @fault_value: numbers that belong to faults
@@ -670,6 +691,9 @@ struct vgpu_model {
 	u32 sdma_rlcs;
 	u32 slots;
 	struct vgpu_tlb_entry *tlb[VGPU_HUBS];
+	bool retry;
+	bool retried;
+	struct vgpu_told told[1u << VGPU_TOLD_BITS];
 	u32 client;
 	u64 nothing[VGPU_PAGE / sizeof(u64)];
 	struct {
@@ -728,6 +752,12 @@ static inline u64 vgpu_now_ns(const struct vgpu_model *m)
 static inline bool vgpu_queue_is_user_compute(const struct vgpu_queue *q)
 {
 	return q->kind != VGPU_QUEUE_SDMA && q->vmid;
+}
+
+/* Does its process want what it does to wait for pages? Only the hardware scheduler is told. */
+static inline bool vgpu_queue_retries(const struct vgpu_model *m, const struct vgpu_queue *q)
+{
+	return q->from_runlist && m->xcc[q->xcc].vmid[q->vmid].retry;
 }
 
 /* gpuvm.c */

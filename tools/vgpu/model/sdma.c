@@ -50,6 +50,7 @@ enum {
 /* Dwords of the SDMA MQD that differ from the order of the registers */
 #define SDMA_MQD_CONTEXT_STATUS	 17
 #define SDMA_MQD_DOORBELL_OFFSET 22
+#define SDMA_MQD_DONE		 32		/* MIDCMD_DATA0 and 1: bytes of the packet that was interrupted */
 
 #define SDMA_USER_RING_ID	2
 #define SDMA_INDIRECT_DWORDS	6
@@ -108,44 +109,47 @@ static void copy_words(u64 *to, const u64 *from, u32 words)
 		WRITE_ONCE(to[i], READ_ONCE(from[i]));
 }
 
-static bool copy_linear(struct vgpu_model *m, u32 as, u64 src, u64 dst, u64 bytes)
+/* @done: bytes of it that an earlier try has copied, and this one */
+static bool copy_linear(struct vgpu_model *m, u32 as, u64 src, u64 dst, u64 bytes, u64 *done)
 {
-	while (bytes) {
-		u32 n = VGPU_PAGE - (src & (VGPU_PAGE - 1)), room = VGPU_PAGE - (dst & (VGPU_PAGE - 1));
+	while (*done < bytes) {
+		u64 s = src + *done, d = dst + *done, left = bytes - *done;
+		u32 n = VGPU_PAGE - (s & (VGPU_PAGE - 1)), room = VGPU_PAGE - (d & (VGPU_PAGE - 1));
 		void *from, *to;
 
 		n = n < room ? n : room;
-		n = n < bytes ? n : (u32)bytes;
-		from = vgpu_vm_ptr(m, as, src, n, false);
-		to = vgpu_vm_ptr(m, as, dst, n, true);
+		n = n < left ? n : (u32)left;
+		from = vgpu_vm_ptr(m, as, s, n, false);
+		to = vgpu_vm_ptr(m, as, d, n, true);
 		if (!from || !to)
 			return false;
 		if (!(((uintptr_t)to | (uintptr_t)from | n) & 7))
 			copy_words(to, from, n / 8);
 		else
 			memmove(to, from, n);
-		src += n;
-		dst += n;
-		bytes -= n;
+		*done += n;
 	}
+	*done = 0;
 	return true;
 }
 
-static bool const_fill(struct vgpu_model *m, u32 as, u64 dst, u32 value, u64 bytes)
+/* @done: as in copy_linear() */
+static bool const_fill(struct vgpu_model *m, u32 as, u64 dst, u32 value, u64 bytes, u64 *done)
 {
-	for (dst &= ~3ULL, bytes &= ~3ULL; bytes;) {
-		u32 n = VGPU_PAGE - (dst & (VGPU_PAGE - 1)), i;
+	for (dst &= ~3ULL, bytes &= ~3ULL; *done < bytes;) {
+		u64 d = dst + *done, left = bytes - *done;
+		u32 n = VGPU_PAGE - (d & (VGPU_PAGE - 1)), i;
 		u32 *to;
 
-		n = n < bytes ? n : (u32)bytes;
-		to = vgpu_vm_ptr(m, as, dst, n, true);
+		n = n < left ? n : (u32)left;
+		to = vgpu_vm_ptr(m, as, d, n, true);
 		if (!to)
 			return false;
 		for (i = 0; i < n / 4; i++)
 			to[i] = value;
-		dst += n;
-		bytes -= n;
+		*done += n;
 	}
+	*done = 0;
 	return true;
 }
 
@@ -262,9 +266,17 @@ static void advance(struct vgpu_queue *q, u32 dwords)
 		q->rptr += dwords * 4ULL;
 }
 
-/* Not to be continued, also not after it is mapped again: SDMA has no way to tell a process */
+/*
+ * Not to be continued, also not after it is mapped again: SDMA has no way to tell a process. But what failed for a page that may come is
+ * tried again: copies and fills go on where they were,
+ * other packets may begin anew.
+ */
 static void failed(struct vgpu_model *m, struct vgpu_queue *q, const char *what, u64 detail)
 {
+	if (m->retried) {
+		q->ready_ns = m->now_ns + VGPU_AGAIN_NS;
+		return;
+	}
 	vgpu_queue_error(m, q, VGPU_EC_NONE, what, detail);
 	if (q->regs)
 		vgpu_reg_set(m, q->regs + VGPU_SDMA_CONTEXT_STATUS,
@@ -304,7 +316,7 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 	}
 	switch (SDMA_OP(p[0])) {
 	case SDMA_COPY:
-		ok = copy_linear(m, s.as, addr64(p + 3), addr64(p + 5), (u64)(p[1] & 0x3fffffff) + 1);
+		ok = copy_linear(m, s.as, addr64(p + 3), addr64(p + 5), (u64)(p[1] & 0x3fffffff) + 1, &q->done);
 		break;
 	case SDMA_WRITE:
 		ok = write_linear(m, &s, addr64(p + 1), (p[3] & 0xfffff) + 1);
@@ -341,7 +353,7 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 		holds = atomic_packet(m, s.as, p);
 		break;
 	case SDMA_FILL:
-		ok = const_fill(m, s.as, addr64(p + 1), p[3], (u64)(p[4] & 0x3fffffff) + 1);
+		ok = const_fill(m, s.as, addr64(p + 1), p[3], (u64)(p[4] & 0x3fffffff) + 1, &q->done);
 		break;
 	case SDMA_PTEPDE:
 		ok = write_ptes(m, s.as, p);
@@ -377,10 +389,12 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 	bool progress = false;
 
 	m->client = VGPU_UTCL2_SDMA0 + q->engine;
+	m->retried = false;
 	/* Packets of an earlier lap would be executed again, with what is in their buffers by now. */
 	if (!q->stuck && q->wptr > q->rptr && q->wptr - q->rptr > q->ring_bytes)
 		failed(m, q, "write pointer is beyond the ring", q->wptr);
-	while (!q->stuck) {
+	m->retry = vgpu_queue_retries(m, q);
+	while (!q->stuck && !m->retried) {
 		if (q->ib_depth && q->ib[0].pos >= q->ib[0].end) {
 			q->ib_depth = 0;
 			advance(q, SDMA_INDIRECT_DWORDS);
@@ -389,6 +403,7 @@ bool vgpu_sdma_run(struct vgpu_model *m, struct vgpu_queue *q)
 		}
 		progress = true;
 	}
+	m->retry = false;
 	if (q->rptr != start) {
 		if (q->rptr_addr)
 			vgpu_vm_write64(m, vgpu_queue_as(q), q->rptr_addr, q->rptr);
@@ -527,7 +542,7 @@ void vgpu_sdma_reset(struct vgpu_model *m)
  */
 struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_request *request)
 {
-	u32 mqd[SDMA_MQD_DOORBELL_OFFSET + 1];
+	u32 mqd[SDMA_MQD_DONE + 2];
 	struct vgpu_queue *q;
 
 	if (request->engine >= engines(m) || !vgpu_vm_read(m, VGPU_AS_KERNEL, request->mqd, mqd, sizeof(mqd)))
@@ -560,6 +575,7 @@ struct vgpu_queue *vgpu_sdma_map(struct vgpu_model *m, const struct vgpu_map_req
 			.end = mqd[SDMA_RB_IB_SIZE],
 		};
 	}
+	q->done = addr64(mqd + SDMA_MQD_DONE);
 	vgpu_queue_fetch_wptr(m, q, request->wptr_addr);
 	return q;
 }
@@ -571,9 +587,10 @@ void vgpu_sdma_save(struct vgpu_model *m, struct vgpu_queue *q)
 		q->ib_depth ? SDMA_IB_ENABLE : 0, 0, (u32)q->ib[0].pos, (u32)q->ib[0].base, (u32)(q->ib[0].base >> 32),
 		(u32)q->ib[0].end,
 	};
-	const u32 rptr[] = { (u32)q->rptr, (u32)(q->rptr >> 32) };
+	const u32 rptr[] = { (u32)q->rptr, (u32)(q->rptr >> 32) }, done[] = { (u32)q->done, (u32)(q->done >> 32) };
 
 	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_RB_RPTR * 4, rptr, sizeof(rptr));
 	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_RB_IB_CNTL * 4, ib, sizeof(ib));
+	vgpu_vm_write(m, VGPU_AS_KERNEL, q->mqd + SDMA_MQD_DONE * 4, done, sizeof(done));
 	vgpu_vm_write32(m, VGPU_AS_KERNEL, q->mqd + SDMA_MQD_CONTEXT_STATUS * 4, q->stuck ? SDMA_CONTEXT_EXCEPTION : 0);
 }

@@ -675,7 +675,8 @@ u32 bed_list(struct bed_queue **queues, u32 count, u32 *list)
 		if (j < i)
 			continue;
 		memcpy(list + n, (u32[21]) { PM4(0xa1, 21), queues[i]->p->pasid | queues[i]->p->quantum << 25,
-					     LO(queues[i]->p->root | PTE_V), HI(queues[i]->p->root) }, 84);
+					     LO(queues[i]->p->root | PTE_V), HI(queues[i]->p->root), 0,
+					     queues[i]->p->retry ? 0 : 1u << 12 }, 84);
 		n += 21;
 		for (j = i; j < count; j++) {
 			const struct bed_queue *q = queues[j];

@@ -48,6 +48,7 @@ struct bed_process {
 	u64 root;
 	u16 pasid;
 	u8 quantum;		/* 10, as amdkfd asks for */
+	bool retry;		/* XNACK */
 	u64 next_va;
 };
 

@@ -834,6 +834,54 @@ TEST(sdma_doorbells_are_edges)
 	CHECK_EQ(*r->read_index, 16);
 }
 
+/* Interrupts for a page of which the driver is to know that SDMA waits for it, since the last call */
+static u32 waited_for(u64 va)
+{
+	u32 iv[VGPU_IV_DWORDS], n = 0;
+
+	while (bed_interrupt(b, iv))
+		n += !(iv[0] >> 8 & 0xff) && iv[4] == (u32)(va >> 12) && iv[5] & 0x80;
+	return n;
+}
+
+/* With XNACK a copy to where it reads from waits for each of its pages, preempted meanwhile or not; what it has copied it does not copy again */
+TEST(sdma_waits_for_pages)
+{
+	struct buffer s = { 0 };
+	struct bed_queue *q = sdma_up(0);
+	const u64 va = q->p->next_va + 0x100000, offset = bed_system(b, 5 * VGPU_PAGE);
+	struct page m = page_of(q->p, 4096);
+	u8 *memory = b->system + offset;
+	u32 i;
+
+	q->p->retry = true;
+	for (i = 0; i < 5; i++)
+		memset(memory + i * VGPU_PAGE, i, VGPU_PAGE);
+	bed_map(b, q->p, va, BED_SYSTEM_BASE + offset, PTE_V | PTE_S | PTE_RW);
+	CHECK(bed_runlist(b, &q, 1));
+	PUT(&s, 1, 4 * VGPU_PAGE - 1, 0, LO(va + VGPU_PAGE), HI(va), LO(va), HI(va));
+	PUT(&s, 11, LO(va + 2 * VGPU_PAGE), HI(va), 0x07070707, 3 * VGPU_PAGE - 1);
+	put_sdma_fence(&s, m.va, 1);
+	run_stream(q, &s);
+	for (i = 1; i < 5; i++) {
+		CHECK_EQ(waited_for(va + i * VGPU_PAGE), 1);
+		CHECK_EQ(memory[(i - 1) * VGPU_PAGE], i == 1 ? 0 : i - 1);
+		CHECK_REMAP(&q, 1);
+		bed_run_for(b, 1 * MS);
+		CHECK_EQ(waited_for(va + i * VGPU_PAGE), 1);
+		bed_map(b, q->p, va + i * VGPU_PAGE, BED_SYSTEM_BASE + offset + i * VGPU_PAGE, PTE_V | PTE_S | PTE_RW);
+		bed_run_for(b, 100 * US);
+		CHECK_EQ(memory[(i - 1) * VGPU_PAGE + 1], i < 4 ? i : 7);
+	}
+	bed_run_for(b, 100 * US);
+	CHECK_EQ(m.words[0], 1);
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(memory[i * VGPU_PAGE + 2], i < 2 ? i + 1 : 7);
+	CHECK(bed_stat(b, "retry_faults"));
+	CHECK_EQ(bed_stat(b, "gpuvm_faults"), 0);
+	CHECK_EQ(bed_stat(b, "bad_packets"), 0);
+}
+
 /* All of the ring may be due, and no more: what lies behind is what was there a lap before. */
 TEST(sdma_write_pointer_beyond_the_ring_stops_the_queue)
 {

@@ -726,6 +726,49 @@ static bool semaphores_let_one_pass(struct setup *s)
 	return true;
 }
 
+/* Is there an interrupt for a page of which the driver is to know that a wave waits for it? */
+static bool is_waited_for(struct setup *s, u64 va)
+{
+	u32 iv[VGPU_IV_DWORDS];
+
+	while (bed_interrupt(s->b, iv))
+		if (!(iv[0] >> 8 & 0xff) && iv[4] == (u32)(va >> 12) && (iv[5] & 0x80) && (iv[3] & 0xffff) == s->p->pasid)
+			return true;
+	return false;
+}
+
+/* With XNACK a wave waits for a page, preempted meanwhile or not, and does nothing twice; for one that never comes it does not wait */
+static bool waves_wait_for_pages(struct setup *s)
+{
+	const u64 va = s->p->next_va + 0x100000, offset = bed_system(s->b, 4 * VGPU_PAGE), never = va + 0x100000, args[2] = { va, never };
+	const u32 grid[3] = { 64, 1, 1 }, group[3] = { 64, 1, 1 };
+	const u32 *counters = (u32 *)(s->b->system + offset);
+	u32 i;
+
+	s->p->retry = true;
+	CHECK(start(s, "count_once", args, sizeof(u64), grid, group, 0, 0));
+	for (i = 0; i < 4; i++) {
+		bed_run_for(s->b, 500 * US);
+		CHECK(!is_done(s->signal) && !counters[0]);
+		CHECK(is_waited_for(s, va + i * VGPU_PAGE));
+		CHECK(bed_unmap(s->b, false) && bed_stat(s->b, "slots_busy") == 0);
+		bed_map(s->b, s->p, va + i * VGPU_PAGE, BED_SYSTEM_BASE + offset + i * VGPU_PAGE, PTE_V | PTE_S | PTE_RW);
+		CHECK(bed_runlist(s->b, &s->q, 1));
+	}
+	bed_run_for(s->b, 500 * US);
+	CHECK(is_done(s->signal));
+	for (i = 0; i < 64; i++)
+		CHECK(counters[i * 64] == 1);
+	CHECK(!bed_stat(s->b, "gpuvm_faults") && bed_stat(s->b, "retry_faults") && !bed_stat(s->b, "wave_exceptions"));
+	vgpu_quiet = true;
+	bed_map(s->b, s->p, never, 0, PTE_X | 1ULL << 54 | PTE_TF);
+	*s->signal = 1;
+	CHECK(start(s, "count_once", args + 1, sizeof(u64), grid, group, 0, 0));
+	bed_run_for(s->b, 500 * US);
+	CHECK(bed_stat(s->b, "gpuvm_faults") == 1 && !is_waited_for(s, never) && !is_done(s->signal));
+	return true;
+}
+
 static bool faults_halt_the_wave(struct setup *s)
 {
 	const u32 grid[3] = { 1, 1, 1 };
@@ -1248,6 +1291,7 @@ int main(int argc, char **argv)
 	BOTH(unknown_instructions_stop_the_queue, bed_xccs_2);
 	BOTH(traps_are_told, bed_xccs_2);
 	BOTH(semaphores_let_one_pass, bed_gfx942);
+	BOTH(waves_wait_for_pages, bed_gfx942);
 	BOTH(faults_halt_the_wave, bed_xccs_2);
 	BOTH(scratch_memory_is_asked_for, bed_xccs_2);
 	BOTH(signals_have_time_stamps, bed_xccs_2);

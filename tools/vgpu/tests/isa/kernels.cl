@@ -214,6 +214,12 @@ kernel void trap(global uint *out, uint number)
 	out[1] = 1;
 }
 
+/* A counter for each work-item, 16 of them on a page */
+kernel void count_once(global uint *counters)
+{
+	__atomic_fetch_add(&counters[ID() * 64], 1, __ATOMIC_RELAXED);
+}
+
 /* The counter of semaphore 5 */
 kernel void sema_init(uint value)
 {
