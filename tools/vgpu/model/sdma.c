@@ -10,6 +10,7 @@
 #define SDMA_OP(h)		((h) & 0xff)
 #define SDMA_SUBOP(h)		(((h) >> 8) & 0xff)
 #define SDMA_MAX_DWORDS		10		/* of a packet without its data */
+#define SDMA_BROADCAST		(1u << 27)	/* of a copy: there are two destinations */
 #define SDMA_CHUNK_DWORDS	64
 
 enum {
@@ -109,24 +110,38 @@ static void copy_words(u64 *to, const u64 *from, u32 words)
 		WRITE_ONCE(to[i], READ_ONCE(from[i]));
 }
 
-/* @done: bytes of it that an earlier try has copied, and this one */
-static bool copy_linear(struct vgpu_model *m, u32 as, u64 src, u64 dst, u64 bytes, u64 *done)
+static void copy(void *to, const void *from, u32 n)
+{
+	if (!(((uintptr_t)to | (uintptr_t)from | n) & 7))
+		copy_words(to, from, n / 8);
+	else
+		memmove(to, from, n);
+}
+
+static u32 to_page_end(u64 va, u32 most)
+{
+	u32 n = VGPU_PAGE - (va & (VGPU_PAGE - 1));
+
+	return n < most ? n : most;
+}
+
+/* @dst: one or two; @done: bytes of it that an earlier try has copied, and this one */
+static bool copy_linear(struct vgpu_model *m, u32 as, u64 src, const u64 *dst, u32 dsts, u64 bytes, u64 *done)
 {
 	while (*done < bytes) {
-		u64 s = src + *done, d = dst + *done, left = bytes - *done;
-		u32 n = VGPU_PAGE - (s & (VGPU_PAGE - 1)), room = VGPU_PAGE - (d & (VGPU_PAGE - 1));
-		void *from, *to;
+		u64 left = bytes - *done;
+		u32 n = to_page_end(src + *done, left < VGPU_PAGE ? (u32)left : VGPU_PAGE), i;
+		void *from, *to[2];
 
-		n = n < room ? n : room;
-		n = n < left ? n : (u32)left;
-		from = vgpu_vm_ptr(m, as, s, n, false);
-		to = vgpu_vm_ptr(m, as, d, n, true);
-		if (!from || !to)
+		for (i = 0; i < dsts; i++)
+			n = to_page_end(dst[i] + *done, n);
+		from = vgpu_vm_ptr(m, as, src + *done, n, false);
+		for (i = 0; i < dsts; i++)
+			to[i] = vgpu_vm_ptr(m, as, dst[i] + *done, n, true);
+		if (!from || !to[0] || !to[dsts - 1])
 			return false;
-		if (!(((uintptr_t)to | (uintptr_t)from | n) & 7))
-			copy_words(to, from, n / 8);
-		else
-			memmove(to, from, n);
+		for (i = 0; i < dsts; i++)
+			copy(to[i], from, n);
 		*done += n;
 	}
 	*done = 0;
@@ -241,6 +256,8 @@ static u32 packet_dwords(const u32 *p)
 		return 1 + ((p[0] >> 16) & 0x3fff);
 	if (op == SDMA_WRITE)
 		return 4 + (p[3] & 0xfffff) + 1;
+	if (op == SDMA_COPY && p[0] & SDMA_BROADCAST)
+		return 9;
 	return op < ARRAY_SIZE(dwords) ? dwords[op] : 0;
 }
 
@@ -316,7 +333,8 @@ static bool step(struct vgpu_model *m, struct vgpu_queue *q)
 	}
 	switch (SDMA_OP(p[0])) {
 	case SDMA_COPY:
-		ok = copy_linear(m, s.as, addr64(p + 3), addr64(p + 5), (u64)(p[1] & 0x3fffffff) + 1, &q->done);
+		ok = copy_linear(m, s.as, addr64(p + 3), (const u64[]){ addr64(p + 5), addr64(p + 7) }, p[0] & SDMA_BROADCAST ? 2 : 1,
+				 (u64)(p[1] & 0x3fffffff) + 1, &q->done);
 		break;
 	case SDMA_WRITE:
 		ok = write_linear(m, &s, addr64(p + 1), (p[3] & 0xfffff) + 1);

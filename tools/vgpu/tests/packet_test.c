@@ -834,6 +834,27 @@ TEST(sdma_doorbells_are_edges)
 	CHECK_EQ(*r->read_index, 16);
 }
 
+TEST(sdma_copies_to_two_places)
+{
+	struct buffer s = { 0 };
+	struct bed_queue *q = sdma_up(0);
+	struct page from = page_of(q->p, 8192), first = page_of(q->p, 8192), second = page_of(q->p, 8192);
+	u32 i;
+
+	CHECK(bed_runlist(b, &q, 1));
+	for (i = 0; i < 2048; i++)
+		from.words[i] = i;
+	PUT(&s, 1 | 1u << 27, 4095, 0, LO(from.va + 1024), HI(from.va), LO(first.va + 2048), HI(first.va), LO(second.va + 4), HI(second.va));
+	put_sdma_fence(&s, first.va, 1);
+	run_stream(q, &s);
+	CHECK_EQ(first.words[0], 1);
+	for (i = 0; i < 1024; i++) {
+		CHECK_EQ(first.words[512 + i], 256 + i);
+		CHECK_EQ(second.words[1 + i], 256 + i);
+	}
+	CHECK_EQ(first.words[511] | first.words[1536] | second.words[0] | second.words[1025], 0);
+}
+
 /* Interrupts for a page of which the driver is to know that SDMA waits for it, since the last call */
 static u32 waited_for(u64 va)
 {
