@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: MIT
 """suite.py - AMD's kfdtest on the virtual GPU: without the scheduler, with it, and preempted all the time. TAP and a table
 
-    KFDTEST=PROGRAM tools/testing/kfdtest/suite.py [--ways off,on,competitor] [--tests REGEX] [--seconds N] [--again]
+    KFDTEST=PROGRAM tools/testing/kfdtest/suite.py [--ways off,on,competitor] [--tests REGEX] [--seconds N] [--long] [--resume] [--again]
 
-Runs every test of PROGRAM in a process of its own (guest). What the guest's end leaves over is run in the next one. build/kfdtest/WAY has what
-each test said that did not pass, build/kfdtest/WAY.verdicts the verdicts, build/kfdtest/table all of them.
+Runs every test of PROGRAM in a process of its own (guest), in a guest with one GPU or, if `pairs' names it, with two that xGMI links. What the
+guest's end leaves over is run in the next one. build/kfdtest/WAY has what each test said that did not pass, build/kfdtest/WAY.verdicts
+the verdicts, build/kfdtest/table all of them.
 
---seconds: of virtual time for a test. --again: nothing is run; the verdicts are those of the last run.
+--seconds: of virtual time for a test. --long: tests as well whose reason says that they take longer. --resume: verdicts of earlier runs count,
+and only what has none is run; so a run may be cut, or made in parts by --tests. --again: nothing is run, the verdicts are those of earlier runs.
 
-A test that says it skips has not passed, although kfdtest counts it. `reasons' has why a test does not pass. Nothing of kfdtest is part
-of this tree: without KFDTEST all of this is skipped.
+A test that says it skips has not passed, although kfdtest counts it; nor has one that is not run for its length. `reasons' has why a test does
+not pass. Nothing of kfdtest is part of this tree: without KFDTEST all of this is skipped.
 """
 import argparse
 import os
@@ -26,7 +28,9 @@ OUT = f"{BUILD}/kfdtest"
 WAYS = ("off", "on", "competitor")
 SECONDS = 60
 BOOTS = 8                               # a guest that dies this often is no accident of one test
-VERDICTS = ("pass", "skip", "fail", "timeout", "crash")
+VERDICTS = ("pass", "skip", "fail", "timeout", "crash", "long")
+LONG = "too long: "                     # how the reason of a test begins that is not run
+PAIR = ("--gpus", "2", "--vgpu-args", "xgmi=1")
 
 
 def tests_of(program):
@@ -55,9 +59,13 @@ def parse_reasons(text):
     return reasons
 
 
+def fits(name, key):
+    return key == name or (key.endswith("*") and name.startswith(key[:-1]))
+
+
 def reason_for(name, reasons):
     """The one of the longest name that fits"""
-    fitting = [key for key in reasons if key == name or (key.endswith("*") and name.startswith(key[:-1]))]
+    fitting = [key for key in reasons if fits(name, key)]
     return reasons[max(fitting, key=lambda key: len(key.rstrip("*")))] if fitting else None
 
 
@@ -76,13 +84,13 @@ def read_lines(lines):
     return verdicts, at, figures
 
 
-def guest(program, way, names, seconds):
-    """A guest runs these tests. Return: its lines."""
+def guest(program, way, names, seconds, pair):
+    """A guest runs these tests. Return: its lines. Verdicts and figures are kept as they come."""
     out = f"{OUT}/{way}"
     os.makedirs(out, exist_ok=True)
     with open(f"{OUT}/{way}.tests", "w") as f:
         f.write("\n".join(names) + "\n")
-    argv = [VM, "run", "--gpu", "fast", "--icount", "--timeout", "7200", "--amdgpu-args", "gpu_recovery=0", "--out", out,
+    argv = [VM, "run", "--gpu", "fast", "--icount", "--timeout", "7200", "--amdgpu-args", "gpu_recovery=0", "--out", out, *(PAIR if pair else ()),
             "--add", f"{program}:/opt/gpreempt/kfdtest", "--add", f"{OUT}/{way}.tests:/opt/gpreempt/kfdtest-tests",
             "--add", f"{TOP}/tools/testing/vm/guest_lib.sh:/opt/gpreempt/guest-lib",
             "--add", f"{HERE}/guest:/opt/gpreempt/kfdtest-guest", "--", f"kfdtest-guest {way} {seconds}"]
@@ -92,32 +100,28 @@ def guest(program, way, names, seconds):
             lines.append(line.rstrip("\n"))
             if not line.startswith("RUN "):
                 print(f"# {way}: {lines[-1]}", flush=True)
+            keep(way, [line for line in lines[-1:] if line.startswith(("VERDICT ", "FIGURE "))])
     return lines
 
 
-def run(program, way, names, seconds):
-    """All tests of a way, in as many guests as it takes. Return: what read_lines() does, without the middle."""
-    verdicts, figures = {}, {"deaths": 0}
-    for _ in range(BOOTS):
-        left = [name for name in names if name not in verdicts]
-        if not left:
-            break
-        more, at, numbers = read_lines(guest(program, way, left, seconds))
-        for name, number in numbers.items():
-            figures[name] = figures.get(name, 0) + number
-        verdicts.update(more)
-        if at:                          # the guest did not survive it
-            verdicts[at] = "crash"
-            figures["deaths"] += 1
-        elif not more:
-            break
-    return verdicts, figures
+def run(program, way, names, seconds, pairs):
+    """All tests of a way that have no verdict yet, in as many guests as it takes."""
+    for pair in (False, True):
+        group = [name for name in names if any(fits(name, key) for key in pairs) == pair]
+        for _ in range(BOOTS):
+            left = [name for name in group if name not in kept(way)[0]]
+            if not left:
+                break
+            more, at, _ = read_lines(guest(program, way, left, seconds, pair))
+            if at:                      # the guest did not survive it
+                keep(way, [f"VERDICT {at} crash 0", "FIGURE deaths 1"])
+            elif not more:
+                break
 
 
-def keep(way, verdicts, figures):
-    with open(f"{OUT}/{way}.verdicts", "w") as f:
-        f.writelines(f"VERDICT {name} {verdict} 0\n" for name, verdict in verdicts.items())
-        f.writelines(f"FIGURE {name} {number}\n" for name, number in figures.items())
+def keep(way, lines):
+    with open(f"{OUT}/{way}.verdicts", "a") as f:
+        f.writelines(f"{line}\n" for line in lines)
 
 
 def kept(way):
@@ -169,6 +173,7 @@ VERDICT A.a pass 0.5
 RUN A.b
 VERDICT A.b skip 0.1
 VERDICT A.c what 1
+VERDICT A.e long 0
 FIGURE preemptions 60
 FIGURE preemptions 50
 FIGURE preemptions ready
@@ -184,7 +189,7 @@ def by_hand():
     bad = dict(judge(["A.a", "A.b", "A.d", "B.a"], {"off": verdicts, "competitor": other}, {"off": {}, "competitor": figures}, reasons, True))
     got = {"verdicts": verdicts, "at": at, "figures": figures, "longest": [reason_for(n, reasons) for n in ("A.a", "A.b", "B.a")],
            "bad": {what: why for what, why in bad.items() if why}}
-    due = {"verdicts": {"A.a": "pass", "A.b": "skip"}, "at": "A.d", "figures": {"preemptions": 110}, "longest": ["all of A", "b alone", None],
+    due = {"verdicts": {"A.a": "pass", "A.b": "skip", "A.e": "long"}, "at": "A.d", "figures": {"preemptions": 110}, "longest": ["all of A", "b alone", None],
            "bad": {"every test has a verdict, off": ["A.d", "B.a"], "every test has a verdict, competitor": ["B.a"],
                    "no test crashes, competitor": ["A.d"], "what passes with competitor passes with off": ["A.b"],
                    "each test that does not pass has a reason": ["B.a"]}}
@@ -196,10 +201,14 @@ def main():
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--tests", default=os.environ.get("TESTS", ""))
     parser.add_argument("--seconds", type=int, default=SECONDS)
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--again", action="store_true")
     opts = parser.parse_args()
     with open(f"{HERE}/reasons") as f:
         reasons = parse_reasons(f.read())
+    with open(f"{HERE}/pairs") as f:
+        pairs = [line.strip() for line in f if line.strip() and not line.startswith("#")]
     program = os.environ.get("KFDTEST")
     holds = [("verdicts are judged as by hand", by_hand())]
     if not program:
@@ -207,12 +216,18 @@ def main():
         return bool(holds[0][1])
     everything = tests_of(program)
     names = [n for n in everything if re.search(opts.tests, n)]
+    long = [] if opts.long else [n for n in names if (reason_for(n, reasons) or "").startswith(LONG)]
     os.makedirs(OUT, exist_ok=True)
     verdicts, figures = {}, {}
     for way in opts.ways.split(","):
+        if not (opts.again or opts.resume):
+            open(f"{OUT}/{way}.verdicts", "w", encoding="utf-8").close()
+        keep(way, [])
+        keep(way, [f"VERDICT {name} long 0" for name in long if name not in kept(way)[0]])
         if not opts.again:
-            keep(way, *run(os.path.realpath(program), way, names, opts.seconds))
+            run(os.path.realpath(program), way, names, opts.seconds, pairs)
         verdicts[way], figures[way] = kept(way)
+        verdicts[way] = {name: verdict for name, verdict in verdicts[way].items() if name in names}
     holds += judge(names, verdicts, figures, reasons, names == everything and set(verdicts) == set(WAYS))
     rows = table(names, verdicts, reasons)
     with open(f"{OUT}/table", "w") as f:
