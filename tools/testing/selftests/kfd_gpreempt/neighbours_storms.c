@@ -372,11 +372,13 @@ static void measure_beside(struct __test_metadata *_metadata, FIXTURE_DATA(storm
 	memset(storm->calls, 0, sizeof(storm->calls));
 }
 
-/* Preemptions come as soon, requests are done as soon, and what the monitor costs at most doubles. */
+/*
+ * Preemptions come as soon, or at most as much later as polling notices work. Requests are done as soon, and what the monitor costs at most doubles.
+ */
 static void expect_undelayed(struct __test_metadata *_metadata, const struct phase *calm, const struct phase *storm, const char *what)
 {
 	EXPECT_GE(storm->detected, storm->nr * 9 / 10) TH_LOG("%s: requests that preempted nobody", what);
-	EXPECT_LE(2 * took_ns(storm, DETECTED, 99), 3 * took_ns(calm, DETECTED, 99)) TH_LOG("%s: detection", what);
+	EXPECT_LE(took_ns(storm, DETECTED, 99), took_ns(calm, DETECTED, 99) + 80 * US) TH_LOG("%s: detection", what);
 	EXPECT_LE(2 * took_ns(storm, DONE, 99), 3 * took_ns(calm, DONE, 99)) TH_LOG("%s: requests", what);
 	/* In microseconds: the product of seconds in nanoseconds has more than 63 bits. */
 	EXPECT_LE(storm->monitor_ns / US * (calm->elapsed_ns / US), 2 * (calm->monitor_ns / US) * (storm->elapsed_ns / US)) TH_LOG("%s: CPU of the monitor", what);
