@@ -620,7 +620,7 @@ apply_follows_what_comes_and_takes_back_what_it_gave()
 		wait_until rmdir /sys/fs/cgroup/service && mkdir /sys/fs/cgroup/service || return 1
 	done
 	printf '[classes]\nexe /opt/gpreempt/training = -66\n' >"$conf"
-	kill -HUP $service && wait_until queue_is "$pid" '-66 process' && wait_until queue_is $served '7 kfd' && wait_until job_is $served '' &&
+	kill -HUP $service && wait_until queue_is "$pid" '-66 process' && wait_until job_is $served '' && wait_until queue_is $served '7 kfd' &&
 		kill -TERM $service && wait $service && wait_until queue_is "$pid" '7 kfd' && queue_is $other '-20 process' && [ ! -s "$err" ] || return 1
 	kill $served
 	wait $served
