@@ -455,7 +455,7 @@ TEST_F_TIMEOUT(collective, reset_of_one_device_leaves_nothing_of_it_held, 120)
 /* ---- a model at TP=8, or of as many ranks as there are GPUs ---- */
 
 #define REQUESTS	6
-#define REQUEST_ROUNDS	8	/* of 4 ms each */
+#define REQUEST_ROUNDS	16	/* of 4 ms each */
 #define TRAINED		40
 #define LOWEST_STEP_NS	(5 * MS * jobs_slower())
 

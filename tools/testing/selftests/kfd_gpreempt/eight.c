@@ -106,7 +106,7 @@ FIXTURE_TEARDOWN(eight)
 	}
 	scheduler_off();
 	kfd_vgpu_look_every(0);
-	kfd_param_set_text("gpreempt_wakeup", "poll");
+	kfd_param_set_text("gpreempt_wakeup", "auto");
 	kfd_wanted_gpu_id = 0;
 }
 
@@ -251,6 +251,7 @@ TEST_F_TIMEOUT(eight, passes_of_others_make_one_no_dearer, 300)
 	int i;
 
 	NEEDS_VGPU();
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_wakeup", "poll"));
 	EACH(i) {
 		at(i);
 		self->side[i].low = worker(_metadata, LOW_NICE, 1, self->side[i].slots, 40, 10 * MS);
