@@ -1122,6 +1122,17 @@ TEST(a_job_follows_the_nodes_before, "under wfq a job that has less of a later n
 	CHECK_WITHIN(last_ns * 100 / (20000 * POLL), 15, 30);
 }
 
+/* The same queue of each node gets work without end. */
+static void all_start(struct queue *q)
+{
+	u32 i;
+
+	for (i = 0; i < nr_nodes; i++) {
+		go_to(i);
+		start_hog(q);
+	}
+}
+
 /* On two nodes a queue of job 0 and a rival, under edf, all of them with work that does not end; the first node has the job's deadline. */
 static void members_beside_rivals_by_deadline(u64 deadline_ns, u64 rivals_ns)
 {
@@ -1142,19 +1153,11 @@ static void members_beside_rivals_by_deadline(u64 deadline_ns, u64 rivals_ns)
 
 TEST(a_job_has_one_deadline, "under edf work of a job is due on all nodes when the first of it is, also where its processes have no deadline, and as long as that node says so")
 {
-	u32 k;
-
 	members_beside_rivals_by_deadline(20 * MS, 50 * MS);
-	for (k = 0; k < 2; k++) {
-		go_to(k);
-		start_hog(rival);
-	}
+	all_start(rival);
 	all_pass_for(2 * MS);
 	CHECK_ON(rival, 2);
-	for (k = 0; k < 2; k++) {
-		go_to(k);
-		start_hog(member);
-	}
+	all_start(member);
 	all_pass_after(POLL);
 	CHECK_ON(member, 2);
 	CHECK_ON(rival, 0);
@@ -1175,15 +1178,10 @@ TEST(a_job_has_one_deadline, "under edf work of a job is due on all nodes when t
 
 TEST(a_job_without_work_is_due_nowhere, "under edf the deadline of a job ends with its work")
 {
-	u32 k;
-
 	members_beside_rivals_by_deadline(20 * MS, 50 * MS);
-	for (k = 0; k < 2; k++) {
-		go_to(k);
-		start_hog(rival);
-		if (!k)
-			start_hog(member);
-	}
+	all_start(rival);
+	go_to(0);
+	start_hog(member);
 	all_pass_for(2 * MS);
 	go_to(0);
 	drain(member);
@@ -1210,10 +1208,7 @@ TEST(jobs_share_by_deadline, "under edf two jobs with work without end on the sa
 		start_hog(member);
 	}
 	all_pass_for(10 * MS);
-	for (k = 0; k < 2; k++) {
-		go_to(k);
-		start_hog(rival);
-	}
+	all_start(rival);
 	TIMES(10000) {
 		u32 nr[2];
 
@@ -1260,10 +1255,7 @@ TEST(a_job_begins_on_all_nodes_within_the_budget, "where the overhead budget of 
 
 	high_job_beside_low(4);
 	spend_budget();
-	for (i = 0; i < 4; i++) {
-		go_to(i);
-		start_hog(high);
-	}
+	all_start(high);
 	all_pass_after(POLL);
 	for (i = 1; i < 4; i++) {
 		go_to(i);
@@ -1309,14 +1301,9 @@ TEST(what_shares_its_level_does_not_wait_for_its_budget, "where another process 
 
 TEST(a_slow_node_shuts_for_no_longer, "a node that looks no more keeps a job from preempting elsewhere for no longer than what it said holds")
 {
-	u32 i;
-
 	high_job_beside_low(2);
 	spend_budget();
-	for (i = 0; i < 2; i++) {
-		go_to(i);
-		start_hog(high);
-	}
+	all_start(high);
 	all_pass_for(2 * POLL);
 	CHECK_ON(low, 2);
 	silent[0] = true;
