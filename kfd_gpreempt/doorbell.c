@@ -500,7 +500,8 @@ static bool doorbell_can_withdraw(const struct kfd_process_device *pdd,
 	const struct gpreempt_doorbells *d = READ_ONCE(pdd->process->gpreempt);
 	const struct gpreempt_node *gn = pdd->dev->gpreempt;
 
-	return gn && gpreempt_tunables_tells_doorbells(gn) && d && vma->vm_file->f_mapping == d->inode->i_mapping && (vma->vm_flags & VM_SHARED);
+	return gn && d && gpreempt_tunables_tells_doorbells(gn) &&
+	       vma->vm_file->f_mapping == d->inode->i_mapping && (vma->vm_flags & VM_SHARED);
 }
 
 /**

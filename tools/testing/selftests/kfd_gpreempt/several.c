@@ -93,7 +93,7 @@ FIXTURE_TEARDOWN(several)
 	}
 	scheduler_off();
 	kfd_vgpu_look_every(0);
-	kfd_param_set_text("gpreempt_wakeup", "poll");
+	kfd_param_set_text("gpreempt_wakeup", "auto");
 	kfd_wanted_gpu_id = 0;
 }
 
