@@ -23,45 +23,12 @@
 #define POLL_NS		200000		/* nothing here depends on how soon the device looks */
 #define PCI		"/sys/bus/pci"
 
-/**
- * struct side - what is true of a node before a test, and who works there
- * @slots: waves that fill it
- * @health: what the device complained about
- * @resets: that it has had
- * @failures: of the scheduler, as all that follows
- * @preemptions: of queues
- * @resumes: of queues
- * @destroyed: queues that ended while they were preempted
- * @monitor_pid: its thread
- * @low: a process that fills the device
- * @high: one that comes first
- */
-struct side {
-	uint32_t slots;
-	struct device_health health;
-	int64_t resets, failures, preemptions, resumes, destroyed, monitor_pid;
-	struct actor *low, *high;
-};
-
 FIXTURE(eight) {
 	struct side side[MAX_WORKING];
 	int nr;
 };
 
 #define EACH(i)		for (i = 0; i < self->nr; i++)
-
-static void remember(struct side *s, int gpu)
-{
-	at(gpu);
-	s->slots = node_slots();
-	s->health = device_health();
-	s->resets = kfd_vgpu_stat("resets");
-	s->failures = counter("failures");
-	s->preemptions = counter("preemptions");
-	s->resumes = counter("resumes");
-	s->destroyed = counter("destroyed_preempted");
-	s->monitor_pid = counter("monitor_pid");
-}
 
 FIXTURE_SETUP(eight)
 {
@@ -78,7 +45,7 @@ FIXTURE_SETUP(eight)
 	kfd_vgpu_look_every(POLL_NS);
 	self->nr = nr_gpus < MAX_WORKING ? nr_gpus : MAX_WORKING;
 	EACH(i) {
-		remember(&self->side[i], i);
+		remember_side(&self->side[i], i);
 		ASSERT_GT((int)self->side[i].slots, 0);
 		ASSERT_LE(0, self->side[i].failures);
 		ASSERT_LT(0, self->side[i].monitor_pid);
@@ -92,17 +59,12 @@ FIXTURE_TEARDOWN(eight)
 	actor_forget_all();
 	EACH(i) {
 		const struct side *s = &self->side[i];
-		struct device_health health;
 
 		at(i);
 		EXPECT_EQ(0, wait_no_queues()) TH_LOG("node %d", i);
-		EXPECT_EQ(s->failures, counter("failures")) TH_LOG("node %d", i);
 		EXPECT_EQ(counter("preemptions") - s->preemptions, counter("resumes") - s->resumes + counter("destroyed_preempted") - s->destroyed)
 			TH_LOG("node %d holds a queue that has ended", i);
-		health = device_health();
-		EXPECT_EQ(s->health.gpuvm_faults, health.gpuvm_faults) TH_LOG("node %d", i);
-		EXPECT_EQ(s->health.bad_packets, health.bad_packets) TH_LOG("node %d", i);
-		EXPECT_EQ(s->health.stale_translations, health.stale_translations) TH_LOG("node %d", i);
+		EXPECT_SIDE_UNHARMED(*s, i);
 	}
 	scheduler_off();
 	kfd_vgpu_look_every(0);
@@ -568,7 +530,7 @@ TEST_F_TIMEOUT(eight, one_is_unplugged_and_the_others_stay_as_they_are, 300)
 		at(i);
 		ASSERT_EQ(0, wait_no_queues());
 		ASSERT_EQ(0, kfd_gpreempt_set_text(ids[i], "tunables/interval_ms", "7"));
-		remember(&self->side[i], i);
+		remember_side(&self->side[i], i);
 	}
 	at(gone);
 	ASSERT_EQ(0, kfd_pci_name(pci, sizeof(pci)));
@@ -592,7 +554,7 @@ TEST_F_TIMEOUT(eight, one_is_unplugged_and_the_others_stay_as_they_are, 300)
 	EXPECT_LT(0, counter("monitor_pid"));
 	EXPECT_EQ(5, counter("tunables/interval_ms"));
 	/* Its counts begin anew. */
-	remember(&self->side[gone], gone);
+	remember_side(&self->side[gone], gone);
 	EXPECT_EQ(0, self->side[gone].preemptions);
 	if (kfd_kernel_since(7, 0))
 		ASSERT_ALL_SCHEDULED();

@@ -40,6 +40,53 @@ static inline uint32_t node_slots(void)
 	return kfd_client_sizes(&sizes) ? 0 : sizes.simd_count * sizes.max_waves_per_simd;
 }
 
+/**
+ * struct side - what is true of a node before a test, and who works there
+ * @slots: waves that fill it
+ * @health: what the device complained about
+ * @resets: that it has had
+ * @runlists: that it sent
+ * @failures: of the scheduler, as all that follows
+ * @preemptions: of queues
+ * @resumes: of queues
+ * @destroyed: queues that ended while they were preempted
+ * @monitor_pid: its thread
+ * @low: a process that fills the device
+ * @high: one that comes first
+ */
+struct side {
+	uint32_t slots;
+	struct device_health health;
+	int64_t resets, runlists, failures, preemptions, resumes, destroyed, monitor_pid;
+	struct actor *low, *high;
+};
+
+/* Those who work there stay as they are. */
+static inline void remember_side(struct side *s, int gpu)
+{
+	at(gpu);
+	s->slots = node_slots();
+	s->health = device_health();
+	s->resets = kfd_vgpu_stat("resets");
+	s->runlists = counter("runlists");
+	s->failures = counter("failures");
+	s->preemptions = counter("preemptions");
+	s->resumes = counter("resumes");
+	s->destroyed = counter("destroyed_preempted");
+	s->monitor_pid = counter("monitor_pid");
+}
+
+/* Neither the device nor the scheduler has anything to complain about that was not there before. */
+#define EXPECT_SIDE_UNHARMED(side, gpu) do { \
+	struct device_health health_; \
+	at(gpu); \
+	health_ = device_health(); \
+	EXPECT_EQ((side).failures, counter("failures")) TH_LOG("node %d", gpu); \
+	EXPECT_EQ((side).health.gpuvm_faults, health_.gpuvm_faults) TH_LOG("node %d", gpu); \
+	EXPECT_EQ((side).health.bad_packets, health_.bad_packets) TH_LOG("node %d", gpu); \
+	EXPECT_EQ((side).health.stale_translations, health_.stale_translations) TH_LOG("node %d", gpu); \
+} while (0)
+
 static inline int64_t actor_uses_all_devices(struct actor *a, const int64_t *args)
 {
 	static struct kfd_client others[MAX_GPUS];

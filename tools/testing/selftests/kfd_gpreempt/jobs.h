@@ -17,25 +17,10 @@
 #define JOB_GPUS	8
 #define TRACING		"/sys/kernel/tracing"
 
-/**
- * struct job_node - what is true of a node before a test
- * @slots: waves that fill it
- * @health: what the device complained about
- * @failures: of the scheduler, as all that follows
- * @preemptions: of queues
- * @resumes: of queues
- * @destroyed: queues that ended while they were preempted
- */
-struct job_node {
-	uint32_t slots;
-	struct device_health health;
-	int64_t failures, preemptions, resumes, destroyed;
-};
-
 /* Members of a fixture. @nr: so many of the GPUs take part. */
 #define BEFORE_JOBS \
 	struct gpreempt *g; \
-	struct job_node node[JOB_GPUS]; \
+	struct side node[JOB_GPUS]; \
 	int nr
 
 static inline int set_job(struct gpreempt *g, const struct actor *a, uint64_t job, unsigned int flags)
@@ -109,15 +94,10 @@ static inline uint64_t jobs_slower(void)
 	kfd_longest_poll_ns = MS; \
 	self->nr = nr_gpus < JOB_GPUS ? nr_gpus : JOB_GPUS; \
 	for (gpu_ = 0; gpu_ < self->nr; gpu_++) { \
-		struct job_node *n_ = &self->node[gpu_]; \
+		struct side *n_ = &self->node[gpu_]; \
 		at(gpu_); \
 		ASSERT_EQ(0, keep_monitor_off_the_device()); \
-		n_->slots = node_slots(); \
-		n_->health = device_health(); \
-		n_->failures = counter("failures"); \
-		n_->preemptions = counter("preemptions"); \
-		n_->resumes = counter("resumes"); \
-		n_->destroyed = counter("destroyed_preempted"); \
+		remember_side(n_, gpu_); \
 		ASSERT_GT((int)n_->slots, 0); \
 		ASSERT_LE(0, n_->failures); \
 	} \
@@ -127,7 +107,7 @@ static inline uint64_t jobs_slower(void)
 #define EXPECT_NO_NODE_HOLDS() do { \
 	int gpu_; \
 	for (gpu_ = 0; gpu_ < self->nr; gpu_++) { \
-		const struct job_node *n_ = &self->node[gpu_]; \
+		const struct side *n_ = &self->node[gpu_]; \
 		at(gpu_); \
 		EXPECT_EQ(0, wait_no_queues()) TH_LOG("node %d", gpu_); \
 		EXPECT_EQ(counter("preemptions") - n_->preemptions, counter("resumes") - n_->resumes + \
@@ -139,15 +119,8 @@ static inline uint64_t jobs_slower(void)
 	int gpu_; \
 	actor_forget_all(); \
 	EXPECT_NO_NODE_HOLDS(); \
-	for (gpu_ = 0; gpu_ < self->nr; gpu_++) { \
-		struct device_health health_; \
-		at(gpu_); \
-		health_ = device_health(); \
-		EXPECT_EQ(self->node[gpu_].failures, counter("failures")) TH_LOG("node %d", gpu_); \
-		EXPECT_EQ(self->node[gpu_].health.gpuvm_faults, health_.gpuvm_faults) TH_LOG("node %d", gpu_); \
-		EXPECT_EQ(self->node[gpu_].health.bad_packets, health_.bad_packets) TH_LOG("node %d", gpu_); \
-		EXPECT_EQ(self->node[gpu_].health.stale_translations, health_.stale_translations) TH_LOG("node %d", gpu_); \
-	} \
+	for (gpu_ = 0; gpu_ < self->nr; gpu_++) \
+		EXPECT_SIDE_UNHARMED(self->node[gpu_], gpu_); \
 	trace_off(); \
 	scheduler_off(); \
 	gpreempt_close(self->g); \

@@ -22,26 +22,6 @@
 #define POLL_NS		200000		/* nothing here depends on how soon the device looks */
 #define PCI		"/sys/bus/pci"
 
-/**
- * struct side - what is true of a device before a test, and who works there
- * @slots: waves that fill it
- * @health: what it complained about
- * @resets: that it has had
- * @failures: of the scheduler, as all that follows
- * @preemptions: of queues
- * @resumes: of queues
- * @runlists: that it sent
- * @monitor_pid: its thread
- * @low: a process that fills the device for seconds
- * @high: one that comes first
- */
-struct side {
-	uint32_t slots;
-	struct device_health health;
-	int64_t resets, failures, preemptions, resumes, runlists, monitor_pid;
-	struct actor *low, *high;
-};
-
 FIXTURE(several) {
 	struct side side[2];
 };
@@ -60,15 +40,7 @@ FIXTURE_SETUP(several)
 	for (gpu = NEAR; gpu <= FAR; gpu++) {
 		struct side *s = &self->side[gpu];
 
-		at(gpu);
-		s->slots = node_slots();
-		s->health = device_health();
-		s->resets = kfd_vgpu_stat("resets");
-		s->failures = counter("failures");
-		s->preemptions = counter("preemptions");
-		s->resumes = counter("resumes");
-		s->runlists = counter("runlists");
-		s->monitor_pid = counter("monitor_pid");
+		remember_side(s, gpu);
 		ASSERT_GT((int)s->slots, 0);
 		ASSERT_LE(0, s->failures);
 		ASSERT_LT(0, s->monitor_pid);
@@ -81,15 +53,9 @@ FIXTURE_TEARDOWN(several)
 
 	actor_forget_all();
 	for (gpu = NEAR; gpu <= FAR; gpu++) {
-		struct device_health health;
-
 		at(gpu);
 		EXPECT_EQ(0, wait_no_queues());
-		EXPECT_EQ(self->side[gpu].failures, counter("failures"));
-		health = device_health();
-		EXPECT_EQ(self->side[gpu].health.gpuvm_faults, health.gpuvm_faults);
-		EXPECT_EQ(self->side[gpu].health.bad_packets, health.bad_packets);
-		EXPECT_EQ(self->side[gpu].health.stale_translations, health.stale_translations);
+		EXPECT_SIDE_UNHARMED(self->side[gpu], gpu);
 	}
 	scheduler_off();
 	kfd_vgpu_look_every(0);
