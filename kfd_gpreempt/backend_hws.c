@@ -326,6 +326,20 @@ static void hws_leave(struct gpreempt_node *gn)
 	dqm_unlock(dqm);
 }
 
+/*
+ * dqm_lock held. Firmware begins a new runlist with its first entries, and a pass ends the turn of
+ * those that are on the device. Where passes come more often than turns, the last entries would
+ * never have one: each list begins with others.
+ */
+static void hws_begin_with_others(struct device_queue_manager *dqm)
+{
+	struct device_process_node *cur;
+
+	list_rotate_left(&dqm->queues);
+	list_for_each_entry(cur, &dqm->queues, list)
+		list_rotate_left(&cur->qpd->queues_list);
+}
+
 static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
@@ -348,6 +362,8 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 		/* One that only observes gives back what it had taken off, and leaves no trace. */
 		if (!gn->tun.params.observe)
 			hws_shorten_grace(gn);
+		if (gn->hw.turns)
+			hws_begin_with_others(dqm);
 		r = execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0,
 					 USE_DEFAULT_GRACE_PERIOD);
 		gn->hw.grace_epoch = gn->waves.epoch;

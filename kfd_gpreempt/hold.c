@@ -190,12 +190,14 @@ static int hold_one(struct gpreempt_queue *gq, void *arg)
 
 /*
  * gpreempt_lock held. Off the device, and not about to come back because of what was before it was
- * held.
+ * held. One that the driver keeps off (evicted after a memory violation, disabled) is off: when the
+ * driver gives it back, the next pass takes it off.
  */
 static bool hold_is_off(const struct gpreempt_queue *gq)
 {
 	return (s32)(READ_ONCE(gq->gn->monitor.ended) - gq->hold.from) >= 0 &&
-	       gpreempt_policy_read(gq->policy.preempted);
+	       (gpreempt_policy_read(gq->policy.preempted) ||
+		gpreempt_policy_read(gq->policy.seen.driver_off));
 }
 
 static int hold_count_one(struct gpreempt_queue *gq, void *arg)

@@ -709,8 +709,8 @@ static int hold_high_again_and_again(void *unused)
 
 	open_file(&other);
 	while (!kthread_should_stop()) {
-		file_command(&other, GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(high), .timeout_ms = 1));
-		file_command(&other, GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(high)));
+		file_command(&other, GPREEMPT_IOC_PREEMPT, HOLD(.target = process_target(high), .timeout_ms = 1));
+		file_command(&other, GPREEMPT_IOC_RESUME, HOLD(.target = process_target(high)));
 		fsleep(10);
 	}
 	close_file(&other);
@@ -723,9 +723,16 @@ TEST(a_hold_times_out_on_a_busy_node, "a hold that cannot be carried out ends in
 	unsigned int passes;
 	u64 began_ns;
 
-	begin();
+	/* High is on another node: what wakes those who wait is of all nodes. */
+	world_on_nodes(true, 2);
+	low = add_queue_to(add_process(0), 0, NORMAL);
+	high = add_queue_to(add_process(0), 1, NORMAL);
+	low->kernel_ns = high->kernel_ns = MS;
+	run(20 * MS);
+	open_own_file();
+	submit(low, 50);
 	submit(high, 100);
-	evict_queue(low, true);
+	dqm_lock(&world.nodes[0].dqm);
 	task = kthread_create(hold_high_again_and_again, NULL, "neighbour");
 	wake_up_process(task);
 	run(5 * MS);
@@ -736,7 +743,18 @@ TEST(a_hold_times_out_on_a_busy_node, "a hold that cannot be carried out ends in
 	/* Each ends the sleep of the one who waits, before the clock of its wait has advanced. */
 	CHECK(gpreempt_node_passes() - passes > 20);
 	kthread_stop(task);
+	dqm_unlock(&world.nodes[0].dqm);
+}
+
+TEST(a_hold_finds_a_queue_off, "a queue that the driver keeps off is held at once, and leaves when the driver gives it back")
+{
+	begin();
+	submit_and_run(low, 50, MS);
+	evict_queue(low, true);
+	CHECK_EQ(command(GPREEMPT_IOC_PREEMPT, HOLD(.target = queue_target(low), .timeout_ms = 5)), 0);
 	evict_queue(low, false);
+	CHECK_AFTER(10 * MS, preempted(low));
+	CHECK_EQ(command(GPREEMPT_IOC_RESUME, HOLD(.target = queue_target(low))), 0);
 }
 
 TEST(own_holds, "a program preempts and resumes its own queues through /dev/kfd")

@@ -387,6 +387,15 @@ static inline void list_del(struct list_head *entry)
 	list_del_rcu(entry);
 	entry->next = NULL;
 }
+static inline void list_rotate_left(struct list_head *list)
+{
+	struct list_head *first = list->next;
+
+	if (first == list)
+		return;
+	list_del(first);
+	list_add_tail(first, list);
+}
 static inline size_t list_count_nodes(const struct list_head *list)
 {
 	const struct list_head *entry;

@@ -17,6 +17,8 @@
 #include "outside.h"
 #include "disturb.h"
 
+#define MORE_THAN_VMIDS	20
+
 OUTSIDE_FIXTURE(uapi)
 
 /* The end of a page of zeroes; nothing is mapped after it. */
@@ -325,6 +327,45 @@ TEST_F(uapi, held_queue_stands_still_until_resumed)
 	ASSERT_EQ(1, gpreempt_resume(self->g, AT(queue_of(a))));
 	ASSERT_EQ(0, gpreempt_resume(self->g, AT(queue_of(a))));
 	ASSERT_DONE_ONCE(a);
+}
+
+/* Disabled by its program, it has left already; given back while it is held, it leaves again. */
+TEST_F(uapi, queue_that_the_driver_keeps_off_is_held_at_once)
+{
+	struct actor *a = worker(_metadata, 0, 1, self->slots, 50, 5 * MS);
+
+	ASSERT_EQ(0, launch_begins(a));
+	ASSERT_EQ(0, actor_queue_update(a, 0, KFD_PRIORITY_NORMAL, 0));
+	ASSERT_EQ(1, gpreempt_preempt(self->g, AT(queue_of(a)), 1000, 0));
+	ASSERT_EQ(0, actor_queue_update(a, 0, KFD_PRIORITY_NORMAL, 100));
+	ASSERT_EQ(0, wait_state(a, 0, "preempted", LONG));
+	EXPECT_TRUE(stands_still(&a->work[0], 100 * MS));
+	ASSERT_EQ(1, gpreempt_resume(self->g, AT(queue_of(a))));
+	ASSERT_DONE_ONCE(a);
+}
+
+/* More processes than VMIDs, and a new runlist, twice, in much less than a turn of theirs. */
+TEST_F_TIMEOUT(uapi, short_holds_leave_each_process_its_turn, 120)
+{
+	struct actor *held = worker(_metadata, 0, 1, 1, 1, MS), *a[MORE_THAN_VMIDS];
+	uint32_t waves = self->slots / 16, i, done = 0;
+
+	for (i = 0; i < MORE_THAN_VMIDS; i++)
+		a[i] = worker(_metadata, 0, 1, waves, 20, 5 * MS);
+	for (i = 0; i < MORE_THAN_VMIDS; i++)
+		ASSERT_EQ(0, actor_submit(a[i], 0, 0, 1, 0));
+	while (!done) {
+		ASSERT_EQ(1, gpreempt_preempt(self->g, AT(queue_of(held)), 0, 0));
+		ASSERT_EQ(1, gpreempt_resume(self->g, AT(queue_of(held))));
+		kfd_sleep_ns(MS);
+		for (i = 0; i < MORE_THAN_VMIDS; i++)
+			done += actor_done(a[i], 0);
+	}
+	for (i = 0; i < MORE_THAN_VMIDS; i++)
+		EXPECT_GE(kfd_work_progress(&a[i]->work[0]), waves * 20 / 3);
+	EXPECT_EQ(1, kfd_vgpu_stat("runlist_chained"));
+	for (i = 0; i < MORE_THAN_VMIDS; i++)
+		ASSERT_DONE_ONCE(a[i]);
 }
 
 TEST_F(uapi, holds_end_with_their_descriptor)
