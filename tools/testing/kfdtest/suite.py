@@ -12,7 +12,9 @@ the verdicts, build/kfdtest/table all of them.
 and only what has none is run; so a run may be cut, or made in parts by --tests. --again: nothing is run, the verdicts are those of earlier runs.
 
 A test that says it skips has not passed, although kfdtest counts it; nor has one that is not run for its length. `reasons' has why a test does
-not pass. Nothing of kfdtest is part of this tree: without KFDTEST all of this is skipped.
+not pass; the ways are not compared by a test that passes or not by a race of its own.
+
+Nothing of kfdtest is part of this tree: without KFDTEST all of this is skipped.
 """
 import argparse
 import os
@@ -30,6 +32,7 @@ SECONDS = 60
 BOOTS = 8                               # a guest that dies this often is no accident of one test
 VERDICTS = ("pass", "skip", "fail", "timeout", "crash", "long")
 LONG = "too long: "                     # how the reason of a test begins that is not run
+RACE = "race: "                         # and of one whose verdict is its own luck: ways are not compared by it
 PAIR = ("--gpus", "2", "--vgpu-args", "xgmi=1")
 
 
@@ -140,10 +143,11 @@ def judge(names, verdicts, figures, reasons, whole):
         holds.append((f"every test has a verdict, {way}", [n for n in names if n not in verdicts[way]]))
         holds.append((f"no test crashes, {way}",
                       [n for n in names if verdicts[way].get(n) == "crash"] + ["the guest"] * bool(figures[way].get("deaths"))))
+    races = {n for n in names if (reason_for(n, reasons) or "").startswith(RACE)}
     for way in ways[1:]:
         first = ways[0]
-        holds.append((f"what passes with {first} passes with {way}", sorted(passed[first] - passed[way])))
-        holds.append((f"what passes with {way} passes with {first}", sorted(passed[way] - passed[first])))
+        holds.append((f"what passes with {first} passes with {way}", sorted(passed[first] - passed[way] - races)))
+        holds.append((f"what passes with {way} passes with {first}", sorted(passed[way] - passed[first] - races)))
     if "competitor" in ways:
         holds.append(("queues were preempted all the time", [] if figures["competitor"].get("preemptions", 0) >= 100 else ["hardly ever"]))
         holds.append(("whoever preempts does so to the end", ["pulse"] * figures["competitor"].get("broken", 0)))
@@ -174,6 +178,7 @@ RUN A.b
 VERDICT A.b skip 0.1
 VERDICT A.c what 1
 VERDICT A.e long 0
+VERDICT A.f pass 0.2
 FIGURE preemptions 60
 FIGURE preemptions 50
 FIGURE preemptions ready
@@ -184,12 +189,13 @@ RUN A.d
 def by_hand():
     """The judgement of runs made up here; the differences, if there are any."""
     verdicts, at, figures = read_lines(BY_HAND.strip().splitlines())
-    reasons = parse_reasons("# one\nA.* | all of A\nA.b | b alone # and why\n")
-    other = {"A.a": "pass", "A.b": "pass", "A.d": "crash"}
-    bad = dict(judge(["A.a", "A.b", "A.d", "B.a"], {"off": verdicts, "competitor": other}, {"off": {}, "competitor": figures}, reasons, True))
+    reasons = parse_reasons("# one\nA.* | all of A\nA.b | b alone # and why\nA.f | race: with itself\n")
+    other = {"A.a": "pass", "A.b": "pass", "A.d": "crash", "A.f": "fail"}
+    bad = dict(judge(["A.a", "A.b", "A.d", "A.f", "B.a"], {"off": verdicts, "competitor": other}, {"off": {}, "competitor": figures}, reasons, True))
     got = {"verdicts": verdicts, "at": at, "figures": figures, "longest": [reason_for(n, reasons) for n in ("A.a", "A.b", "B.a")],
            "bad": {what: why for what, why in bad.items() if why}}
-    due = {"verdicts": {"A.a": "pass", "A.b": "skip", "A.e": "long"}, "at": "A.d", "figures": {"preemptions": 110}, "longest": ["all of A", "b alone", None],
+    due = {"verdicts": {"A.a": "pass", "A.b": "skip", "A.e": "long", "A.f": "pass"}, "at": "A.d", "figures": {"preemptions": 110},
+           "longest": ["all of A", "b alone", None],
            "bad": {"every test has a verdict, off": ["A.d", "B.a"], "every test has a verdict, competitor": ["B.a"],
                    "no test crashes, competitor": ["A.d"], "what passes with competitor passes with off": ["A.b"],
                    "each test that does not pass has a reason": ["B.a"]}}
