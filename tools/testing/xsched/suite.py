@@ -14,6 +14,7 @@ All ways run in one guest (see `guest'), with today's ROCm from a disk. build/xs
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -39,6 +40,11 @@ SMALLER = [(r"^#define VECTOR_SIZE .*", "#define VECTOR_SIZE (1 << 16)"), (r"^#d
            (r"^    prepare\(\);", "    setvbuf(stdout, nullptr, _IOLBF, 0);\n    prepare();")]
 TASKS = 8
 ENDING = [(r"^#define M .*", f"#define M {TASKS}")]
+# Its third: of two streams the high one ends, and the program with it. The level is asked for in the program.
+STREAMS_EXAMPLE = "examples/Linux/3_intra_process_sched/app_concurrent.hip"
+STREAM_TASKS = 16
+STREAMS = [*SMALLER[:2], (r"kPreemptLevelBlock", "kPreemptLevelInterrupt"), (r"i < M;", f"i < (priority == 2 ? {STREAM_TASKS} : M);"),
+           (r"^    thread_hp\.join\(\);", "    thread_hp.join();\n    fflush(stdout);\n    _Exit(0);")]
 ERRORS = ("gpuvm_faults", "stale_translations", "bad_packets", "bad_records", "wave_exceptions")
 
 
@@ -93,6 +99,7 @@ def unless(holds, why):
 def judge(said, figures, requests):
     """Return: (what must hold, the complaints) of each"""
     one, three = said.get("example-1", {}), said.get("example-3", {})
+    streams = [said.get(f"streams-{level}", {}) for level in (1, 3)]
     saves = {way: of.get("scheduler", {}).get("saves", -1) for way, of in said.items()}
     figure = figures.get
     return [
@@ -109,13 +116,19 @@ def judge(said, figures, requests):
          unless(all(len(of.get("alone", [])) == len(of.get("high", [])) == TASKS and of.get("low") for of in (one, three)), f"{one} {three}")),
         ("the example with the higher priority is nearer to what it is alone at level 3 than at level 1",
          unless(of_alone(three) < of_alone(one), f"{one} {three}")),
-        ("a program is suspended while it is killed", unless(figure("held-before-low-is-killed", 0) > 0, "none was")),
+        ("of two streams of a process the tasks of the high one take less time at level 3 than at level 1",
+         unless(all(len(of.get("high", [])) == STREAM_TASKS - 4 and of.get("low") for of in streams) and
+                median(streams[1]["high"]) < median(streams[0]["high"]) and saves.get("streams-3", 0) > 0, str(streams))),
+        ("a program is suspended while it is killed, its stream's queue alone",
+         unless(figure("held-before-low-is-killed", 0) == 1, str(figure("held-before-low-is-killed", 0)))),
         ("a program that is killed while it is suspended leaves nothing held",
          unless(figure("held-after-low-was-killed") == 0, str(figure("held-after-low-was-killed")))),
         ("the one that had suspended it goes on", unless(figure("tasks-beside-the-killed") == TASKS, str(figure("tasks-beside-the-killed")))),
         ("started again, its results are right", wrong_of(said, ["restarted"], requests)),
         ("a program that is killed lets go what it had suspended",
          unless(figure("held-after-high-was-killed") == 0, str(figure("held-after-high-was-killed"))) + wrong_of(said, ["orphaned"], requests)),
+        ("with its server killed and started again, programs are scheduled, and their results are right",
+         wrong_of(said, ["served"], requests) + unless(saves.get("served", 0) > 0, f"saves: {saves}")),
         ("nothing is held at the end", unless(figure("held-at-the-end") == 0, str(figure("held-at-the-end")))),
         ("the device has no error", [f"{name}: {figure(name)}" for name in ERRORS if figure(name) != 0]),
     ]
@@ -137,8 +150,11 @@ def table(said):
     for level in (1, 3):
         of = said.get(f"example-{level}", {})
         if of:
-            rows.append(f"its example, level {level}: half of the high one's tasks took {median(of['high'])} ms or less, alone {median(of['alone'])} ms; "
-                        f"the low one's longest {max(of['low'])} ms")
+            rows.append(f"its first example, level {level}: half of the high one's tasks took {median(of['high'])} ms or less, "
+                        f"alone {median(of['alone'])} ms; the low one's longest {max(of['low'])} ms")
+        of = said.get(f"streams-{level}", {})
+        if of:
+            rows.append(f"its third, two streams of a process, level {level}: half of the high one's tasks took {median(of['high'])} ms or less")
     return rows
 
 
@@ -157,8 +173,10 @@ def by_hand():
     said, figures = read_lines(BY_HAND.strip().splitlines())
     good = {way: {"inference": {"done": 1, "requests": 1, "p50_us": us}, "training": {"done": 1}, "scheduler": {"saves": saves}}
             for way, us, saves in (("alone", 1, 0), ("stock", 9, 0), ("xsched-1", 8, 0), ("xsched-3", 4, 5), ("suspend-ioctl", 5, 5),
-                                   ("gpreempt", 3, 5), ("restarted", 3, 5), ("orphaned", 3, 5))}
+                                   ("gpreempt", 3, 5), ("restarted", 3, 5), ("orphaned", 3, 5), ("served", 3, 5))}
     good.update({f"example-{level}": {"alone": [10] * 8, "high": [20 - level] * 8, "low": [30] * 8} for level in (1, 3)})
+    good.update({f"streams-{level}": {"high": [20 - level] * 12, "low": [30], "scheduler": {"saves": level}}
+                 for level in (1, 3)})
     fine = dict.fromkeys(("held-after-low-was-killed", "held-after-high-was-killed", "held-at-the-end") + ERRORS, 0)
     fine.update({"finished": 1, "held-before-low-is-killed": 1, "tasks-beside-the-killed": 8})
     bad = dict(good, **{"xsched-1": dict(good["xsched-3"]), "restarted": {}})
@@ -182,24 +200,29 @@ def compile_all(xsched):
     way = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{TOP}/include/uapi", f"-I{TOP}/lib"]
     run(*way, "-o", f"{OUT}/gpreempt_way", f"{HERE}/gpreempt_way.c", f"{BUILD}/lib/libgpreempt.a", "-pthread")
     run(*way, "-DPRELOADED", "-shared", "-fPIC", "-o", f"{OUT}/libgpreempt_way.so", f"{HERE}/gpreempt_way.c")
-    with open(f"{xsched}/{EXAMPLE}") as f:
-        source = f.read()
-    for name, changes in (("app", SMALLER + ENDING), ("app-endless", SMALLER)):
-        text = source
+    # The compiler sees no other folder.
+    for folder in ("include", "lib"):
+        shutil.copytree(f"{xsched}/{folder}", f"{OUT}/{folder}", dirs_exist_ok=True)
+    libraries = [f"-I{OUT}/include", f"-L{OUT}/lib", f"-Wl,-rpath-link={OUT}/lib", "-lpreempt", "-lhalhip"]
+    for name, example, changes, more in (("app", EXAMPLE, SMALLER + ENDING, []), ("app-endless", EXAMPLE, SMALLER, []),
+                                         ("app-streams", STREAMS_EXAMPLE, STREAMS, libraries)):
+        with open(f"{xsched}/{example}") as f:
+            text = f.read()
         for old, new in changes:
             text, times = re.subn(old, new, text, flags=re.M)
             if times != 1:
-                sys.exit(f"{EXAMPLE} is not that of XSched 1.2: {old}")
+                sys.exit(f"{example} is not that of XSched 1.2: {old}")
         with open(f"{OUT}/{name}.hip", "w") as f:
             f.write(text)
-        run(ROCM, "--in", "hipcc", "--offload-arch=gfx90a", "-O3", "-std=c++17", "-w", "-o", f"{OUT}/{name}", f"{OUT}/{name}.hip")
+        run(ROCM, "--in", "hipcc", "--offload-arch=gfx90a", "-O3", "-std=c++17", "-w", "-o", f"{OUT}/{name}", f"{OUT}/{name}.hip", *more)
 
 
 def guest(xsched, image, requests):
     """All ways. Return: what the guest said."""
     compile_all(xsched)
     there = {f"{xsched}/lib": "/run/xsched/lib", f"{xsched}/bin": "/run/xsched/bin", f"{OUT}/app": "/run/rocm/app",
-             f"{OUT}/app-endless": "/run/rocm/app-endless", f"{OUT}/libgpreempt_way.so": "/run/rocm/libgpreempt_way.so",
+             f"{OUT}/app-endless": "/run/rocm/app-endless", f"{OUT}/app-streams": "/run/rocm/app-streams",
+             f"{OUT}/libgpreempt_way.so": "/run/rocm/libgpreempt_way.so",
              f"{BUILD}/rocm/gfx90a/inference": "/run/rocm/inference", f"{BUILD}/rocm/gfx90a/training": "/run/rocm/training",
              f"{OUT}/gpreempt_way": "/opt/gpreempt/gpreempt_way", f"{BUILD}/gpreemptctl/gpreemptctl": "/opt/gpreempt/gpreemptctl",
              f"{TOP}/tools/testing/vm/guest_lib.sh": "/opt/gpreempt/guest-lib", f"{HERE}/guest": "/opt/gpreempt/xsched-guest"}

@@ -79,20 +79,30 @@ bool CanInterrupt(uint32_t gpu_id)
     return able;
 }
 
-// A packet for the stream's queue: the device writes a byte that nobody reads. Never freed: hipFree() waits for all streams, also for those
-// that are suspended.
-void *ProbeMemory()
+// What a packet for a stream's queue takes. Memory of the device: HIP fills host memory on the CPU, without a packet.
+struct Probe
 {
-    static void *const memory = []() -> void * {
-        void *allocated;
-        return Driver::HostMalloc(&allocated, 1, hipHostMallocPortable) == hipSuccess ? allocated : nullptr;
-    }();
+    void *memory;
+    hipStream_t stream;
+};
+
+// A byte of the current device that nobody reads. Never freed: hipFree() waits for all streams, also for those that are suspended.
+void *ProbeMemory(XDevice device)
+{
+    static std::mutex mutex;
+    static std::map<XDevice, void *> memories;
+    std::lock_guard<std::mutex> lock(mutex);
+    void *&memory = memories[device];
+
+    if (memory == nullptr && Driver::Malloc(&memory, 1) != hipSuccess) memory = nullptr;
     return memory;
 }
 
-int PutPacket(void *stream)
+int PutPacket(void *arg)
 {
-    return Driver::MemsetAsync(ProbeMemory(), 0, 1, static_cast<hipStream_t>(stream)) == hipSuccess ? 0 : -EIO;
+    const Probe *probe = static_cast<Probe *>(arg);
+
+    return Driver::MemsetAsync(probe->memory, 0, 1, probe->stream) == hipSuccess ? 0 : -EIO;
 }
 
 } // namespace
@@ -191,11 +201,12 @@ std::shared_ptr<Stop> Stop::Get(const gpreempt_target &target)
 HipQueueLv3::HipQueueLv3(hipStream_t stream): HipQueue(stream)
 {
     uint32_t gpu_id = GpuId(device_);
+    Probe probe = { ProbeMemory(device_), stream };
     gpreempt_queue_info queue;
 
     process_ = Stop::Get(gpreempt_target_process(0, gpu_id));
     if (process_ == nullptr) return;
-    if (ProbeMemory() != nullptr && gpreempt_find_stream(gpu_id, PutPacket, stream, &queue) == 0)
+    if (probe.memory != nullptr && gpreempt_find_stream(gpu_id, PutPacket, &probe, &queue) == 0)
         queue_ = Stop::Get(gpreempt_target_queue(0, queue.gpu_id, queue.queue_id));
     process_->Join(queue_ == nullptr);
     if (queue_ != nullptr) queue_->Join(true);
