@@ -23,6 +23,8 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import tap  # noqa: E402  # pylint: disable=wrong-import-position
 TOP = os.environ.get("TOP") or os.path.realpath(f"{HERE}/../../..")
 BUILD = os.environ.get("BUILD") or f"{TOP}/build"
 VM = os.environ.get("VM") or f"{TOP}/tools/testing/vm/vm"
@@ -242,12 +244,7 @@ def main():
         print(f"# {row}")
     for way, numbers in figures.items():
         print(f"# {way}: " + ", ".join(f"{number} {name}" for name, number in numbers.items()))
-    for number, (what, why) in enumerate(holds, 1):
-        for line in why:
-            print(f"# {line}")
-        print(f"{'not ' if why else ''}ok {number} - {what}")
-    print(f"1..{len(holds)}")
-    return any(why for _, why in holds)
+    return tap.report(holds)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,9 @@ import re
 import sys
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
+sys.path.insert(0, os.path.join(TOP, "tools/testing"))
+import tap  # noqa: E402  # pylint: disable=wrong-import-position
+
 MAX_COLUMNS = 100
 MAX_LINES = 60
 # A file that is a part of another one: what it calls, and what it is called by, is that file's.
@@ -204,21 +207,10 @@ def with_mistake(tree, number):
 
 def main():
     tree = Tree(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, "kfd_gpreempt"))
-    print("TAP version 13")
-    print(f"1..{len(CHECKS) + 1}")
-    failed = 0
-    for number, (text, check) in enumerate(CHECKS, 1):
-        found = check(tree)
-        for line in found:
-            print(f"# {line}")
-        print(f"{'not ok' if found else 'ok'} {number} {text}")
-        failed += bool(found)
+    holds = [(text, check(tree)) for text, check in CHECKS]
     missed = [text for number, (text, check) in enumerate(CHECKS)
               if len(check(with_mistake(tree, number))) <= len(check(tree))]
-    for text in missed:
-        print(f"# a mistake was not found: {text}")
-    print(f"{'not ok' if missed else 'ok'} {len(CHECKS) + 1} a mistake of each kind would be found")
-    return 1 if failed or missed else 0
+    return tap.report([*holds, ("a mistake of each kind would be found", [f"a mistake was not found: {text}" for text in missed])])
 
 
 sys.exit(main())
