@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* environment.c - GPREEMPT_PRIORITY and HSA_QUEUE_PRIORITY; see environment.h */
+/* environment.c - GPREEMPT_PRIORITY, HSA_QUEUE_PRIORITY and GPREEMPT_QUEUE_CLASS; see environment.h */
 #include "environment.h"
 
 #include <errno.h>
@@ -15,6 +15,7 @@
 /* The first queue's thread applies, the others wait. After fork() the child is a process of its own. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool applied;
+static bool has_module;
 static bool has_kfd_priority;
 static uint32_t kfd_priority;
 
@@ -80,7 +81,8 @@ static void apply(void)
 	long value;
 
 	has_kfd_priority = false;
-	if (gpreempt_open(&g))
+	has_module = !gpreempt_open(&g);
+	if (!has_module)
 		return;
 	set_process_priority(g);
 	gpreempt_close(g);
@@ -88,6 +90,7 @@ static void apply(void)
 				       "queues keep the priority that the program asks for", &value);
 	if (has_kfd_priority)
 		kfd_priority = (uint32_t)value;
+	classes_read();
 }
 
 bool environment_apply(uint32_t *priority)
@@ -104,4 +107,14 @@ bool environment_apply(uint32_t *priority)
 	pthread_mutex_unlock(&lock);
 	errno = saved;
 	return result;
+}
+
+struct queue_class environment_class(uint32_t gpu_id)
+{
+	struct queue_class class = { .has = false };
+	uint32_t priority;
+
+	environment_apply(&priority);
+	/* Only written before the first queue, under the lock that was just taken. */
+	return has_module ? classes_next(gpu_id) : class;
 }

@@ -59,6 +59,18 @@ uint64_t gpreempt_seen_mark(void);
  */
 unsigned int gpreempt_seen_queues(uint64_t mark, pid_t tid, struct gpreempt_seen *queues, unsigned int max);
 
+/**
+ * gpreempt_queue_class() - the class of the compute queues that the calling thread makes from now on
+ * @class_name: latency, normal, batch or a logical priority, -1023 to 1023; NULL: none, as before
+ *
+ * For the time in which a thread makes a stream and uses it for the first time. Where the runtime
+ * gives the stream a queue that is there already, nothing is changed: gpreempt_seen_queues() tells.
+ * It counts more than GPREEMPT_QUEUE_CLASS, and than the priority that the program asks KFD for.
+ *
+ * Return: 0; -EINVAL: no class, and nothing has changed.
+ */
+int gpreempt_queue_class(const char *class_name);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,7 +3,7 @@
  * hsa.c - libgpreempt-hsa.so: what libgpreempt-preload.so does, as a tools library of ROCr (HSA_TOOLS_LIB)
  *
  * ROCr calls OnLoad() with the table through which programs reach its functions. Queues that ROCr makes for itself do not go through it;
- * the process's priority holds for them, HSA_QUEUE_PRIORITY does not.
+ * the process's priority holds for them, HSA_QUEUE_PRIORITY and GPREEMPT_QUEUE_CLASS do not.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -55,15 +55,21 @@ static uint32_t queue_create(uint64_t agent, uint32_t size, uint32_t type, void 
 {
 	struct gpreempt_queue_info info;
 	uint32_t status, priority;
+	struct queue_class class;
 	bool asked = environment_apply(&priority);
 
 	status = next_create(agent, size, type, callback, data, private_size, group_size, queue);
 	if (status != HSA_SUCCESS || find((uintptr_t)(*queue)->base_address, &info))
 		return status;
-	if (!asked || info.kfd_priority != KFD_PRIORITY_NORMAL ||
+	class = environment_class(info.gpu_id);
+	if (class.has)
+		priority = classes_kfd_priority(&class);
+	if ((!asked && !class.has) || info.kfd_priority != KFD_PRIORITY_NORMAL ||
 	    update_priority(&info, (*queue)->size * AQL_PACKET_BYTES, priority))
 		priority = info.kfd_priority;
 	seen_add(info.gpu_id, info.queue_id, info.ring_base, priority);
+	if (class.has)
+		classes_give(info.gpu_id, info.queue_id, &class);
 	return status;
 }
 
@@ -71,8 +77,10 @@ static uint32_t queue_destroy(struct hsa_queue *queue)
 {
 	struct gpreempt_queue_info info;
 
-	if (queue && !find((uintptr_t)queue->base_address, &info))
+	if (queue && !find((uintptr_t)queue->base_address, &info)) {
 		seen_remove(info.queue_id);
+		classes_forget(info.queue_id);
+	}
 	return next_destroy(queue);
 }
 

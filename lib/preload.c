@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "classes.h"
 #include "environment.h"
 #include "kfd.h"
 #include "seen.h"
@@ -53,21 +54,38 @@ static bool is_compute(uint32_t type)
 	return type == KFD_QUEUE_COMPUTE || type == KFD_QUEUE_COMPUTE_AQL;
 }
 
+/* What KFD is told: a class, or else HSA_QUEUE_PRIORITY where the program asks for nothing. */
+static uint32_t priority_of(uint32_t asked, const struct queue_class *class)
+{
+	uint32_t priority;
+	bool from_environment = environment_apply(&priority);
+
+	if (class->has && (class->named || asked == KFD_PRIORITY_NORMAL))
+		return classes_kfd_priority(class);
+	return from_environment && asked == KFD_PRIORITY_NORMAL ? priority : asked;
+}
+
 static int create_queue(int fd, unsigned long request, struct kfd_create_queue *args)
 {
 	uint32_t asked = args->priority, priority;
+	struct queue_class class;
 	int result, saved;
 
 	if (!is_compute(args->type))
 		return next_ioctl(fd, request, args);
-	if (!environment_apply(&priority) || asked != KFD_PRIORITY_NORMAL)
-		priority = asked;
+	class = environment_class(args->gpu_id);
+	class.has &= class.named || asked == KFD_PRIORITY_NORMAL;
+	priority = priority_of(asked, &class);
 	args->priority = priority;
 	result = next_ioctl(fd, request, args);
 	saved = errno;
 	args->priority = asked;
-	if (!result)
+	if (result)
+		classes_not_made(args->gpu_id);
+	else
 		seen_add(args->gpu_id, args->queue_id, args->ring_base, priority);
+	if (!result && class.has)
+		classes_give(args->gpu_id, args->queue_id, &class);
 	errno = saved;
 	return result;
 }
@@ -75,17 +93,18 @@ static int create_queue(int fd, unsigned long request, struct kfd_create_queue *
 /* ROCr says the normal priority again when it only changes something else. */
 static int update_queue(int fd, unsigned long request, struct kfd_update_queue *args)
 {
-	uint32_t asked = args->priority, priority;
+	struct queue_class class = classes_of(args->queue_id);
+	uint32_t asked = args->priority, priority = priority_of(asked, &class);
 	int result, saved;
 
-	if (!environment_apply(&priority) || asked != KFD_PRIORITY_NORMAL)
-		priority = asked;
 	args->priority = priority;
 	result = next_ioctl(fd, request, args);
 	saved = errno;
 	args->priority = asked;
 	if (!result)
 		seen_priority(args->queue_id, priority);
+	if (!result && class.has && !class.named && asked != KFD_PRIORITY_NORMAL)
+		classes_take_back(args->queue_id);
 	errno = saved;
 	return result;
 }
@@ -94,6 +113,7 @@ static int destroy_queue(int fd, unsigned long request, struct kfd_of_queue *arg
 {
 	/* Before: KFD may give the number to another thread's queue at once. */
 	seen_remove(args->queue_id);
+	classes_forget(args->queue_id);
 	return next_ioctl(fd, request, args);
 }
 

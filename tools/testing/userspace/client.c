@@ -2,7 +2,7 @@
 /*
  * client.c - a program that makes queues, for the tests of libgpreempt-preload.so
  *
- *	client queues | fork | threads
+ *	client queues | fork | threads | classes | thread
  *
  * Says nothing and returns 0 if what it sees of its own calls is as if nobody stood between; else a line, and 1.
  */
@@ -45,7 +45,9 @@ struct create {
 
 static typeof(gpreempt_seen_mark) *seen_mark;
 static typeof(gpreempt_seen_queues) *seen_queues;
+static typeof(gpreempt_queue_class) *queue_class;
 static int fd;
+static uint32_t gpu = 77;
 
 static uint32_t create(uint32_t type, uint32_t priority, uint64_t ring, size_t bytes)
 {
@@ -54,7 +56,7 @@ static uint32_t create(uint32_t type, uint32_t priority, uint64_t ring, size_t b
 
 	memset(&args, 0x5a, sizeof(args));
 	args.begin = (struct kfd_create_queue){
-		.ring_base = ring, .ring_bytes = 4096, .gpu_id = 77, .type = type, .percentage = 100, .priority = priority,
+		.ring_base = ring, .ring_bytes = 4096, .gpu_id = gpu, .type = type, .percentage = 100, .priority = priority,
 	};
 	before = args;
 	errno = NO_ERROR;
@@ -171,6 +173,42 @@ static void threads(void)
 		EXPECT(seen_queues(0, 0, NULL, 0) == 0);
 }
 
+/* Queues 0 to 3 of one GPU, of which number 2 asks for something; two of another GPU, one of which is refused first */
+static void classes(void)
+{
+	struct create bad = { .begin = { .gpu_id = 78, .type = KFD_QUEUE_COMPUTE_AQL, .priority = KFD_PRIORITY_NORMAL } };
+	uint32_t id[5], i;
+
+	for (i = 0; i < 4; i++)
+		id[i] = create(KFD_QUEUE_COMPUTE_AQL, i == 2 ? 11 : KFD_PRIORITY_NORMAL, 0x1000 * (i + 1), sizeof(struct create));
+	for (i = 0; i < 4; i++)
+		update(id[i], KFD_PRIORITY_NORMAL);
+	update(id[0], 15);
+	update(id[3], 15);
+	update(id[3], KFD_PRIORITY_NORMAL);
+	gpu = 78;
+	EXPECT(ioctl(fd, CREATE(sizeof(bad)), &bad) == -1 && errno == EINVAL);
+	create(1 /* SDMA */, KFD_PRIORITY_NORMAL, 0x8000, sizeof(struct create));
+	id[4] = create(KFD_QUEUE_COMPUTE_AQL, KFD_PRIORITY_NORMAL, 0x9000, sizeof(struct create));
+	of_queue(DESTROY, id[4]);
+	update(id[4], KFD_PRIORITY_NORMAL);
+}
+
+/* One queue while the thread has a class, and one after it */
+static void of_a_thread(void)
+{
+	uint32_t id;
+
+	EXPECT(queue_class && queue_class("fast") == -EINVAL && queue_class("1024") == -EINVAL && queue_class("") == -EINVAL);
+	create(KFD_QUEUE_COMPUTE_AQL, KFD_PRIORITY_NORMAL, 0x1000, sizeof(struct create));
+	EXPECT(!queue_class("latency"));
+	EXPECT(queue_class("fast") == -EINVAL);
+	id = create(KFD_QUEUE_COMPUTE_AQL, KFD_PRIORITY_NORMAL, 0x2000, sizeof(struct create));
+	EXPECT(!queue_class(NULL));
+	update(id, 3);
+	create(KFD_QUEUE_COMPUTE_AQL, KFD_PRIORITY_NORMAL, 0x3000, sizeof(struct create));
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc == 2 ? argv[1] : "";
@@ -178,6 +216,7 @@ int main(int argc, char **argv)
 	alarm(120);
 	seen_mark = dlsym(RTLD_DEFAULT, "gpreempt_seen_mark");
 	seen_queues = dlsym(RTLD_DEFAULT, "gpreempt_seen_queues");
+	queue_class = dlsym(RTLD_DEFAULT, "gpreempt_queue_class");
 	fd = open("/dev/kfd", O_RDWR);
 	EXPECT(fd >= 0);
 	if (!strcmp(what, "queues")) {
@@ -187,8 +226,12 @@ int main(int argc, char **argv)
 		in_child();
 	} else if (!strcmp(what, "threads")) {
 		threads();
+	} else if (!strcmp(what, "classes")) {
+		classes();
+	} else if (!strcmp(what, "thread")) {
+		of_a_thread();
 	} else {
-		printf("usage: client queues|fork|threads\n");
+		printf("usage: client queues|fork|threads|classes|thread\n");
 		return 2;
 	}
 	return 0;

@@ -116,7 +116,11 @@ static int gpreempt_command(unsigned long request, void *argument)
 	}
 	if (request != GPREEMPT_IOC_SET_PRIORITY)
 		abort();
-	note("set_priority scope=%u pid=%d priority=%d\n", priority->target.scope, priority->target.pid, priority->priority);
+	if (priority->target.scope == GPREEMPT_SCOPE_QUEUE)
+		note("%s gpu=%u queue=%u priority=%d\n", priority->flags & GPREEMPT_PRIORITY_CLEAR ? "clear_priority" : "set_priority",
+		     priority->target.gpu_id, priority->target.queue_id, priority->priority);
+	else
+		note("set_priority scope=%u pid=%d priority=%d\n", priority->target.scope, priority->target.pid, priority->priority);
 	if (getenv("FAKE_EPERM")) {
 		errno = EPERM;
 		return -1;

@@ -124,6 +124,92 @@ lacking_rights_are_told()
 	grep -q '^create type=2 priority=3 ' "$log"
 }
 
+# logged: what became of queues, without what is not about priorities
+logged()
+{
+	grep -E '^(create type=[02]|update|set_priority|clear_priority)' "$log" | sed 's/ bytes=.*//; s/^create type=2/create/'
+}
+
+# Number 2 asks for 11, which counts more than "*" and less than its number. So does what the program asks for later.
+queues_get_classes_by_their_number_on_their_gpu()
+{
+	run classes FAKE_MODULE=1 "GPREEMPT_QUEUE_CLASS=1:batch,0:latency,*:-3"
+	quiet
+	logged | diff -u - /dev/fd/3 3<<-'END'
+		create priority=15
+		set_priority gpu=77 queue=0 priority=100
+		create priority=0
+		set_priority gpu=77 queue=1 priority=-100
+		create priority=11
+		create priority=0
+		set_priority gpu=77 queue=3 priority=-3
+		update queue=0 priority=15
+		update queue=1 priority=0
+		update queue=2 priority=7
+		update queue=3 priority=0
+		update queue=0 priority=15
+		update queue=3 priority=15
+		clear_priority gpu=77 queue=3 priority=0
+		update queue=3 priority=7
+		create priority=15
+		set_priority gpu=78 queue=5 priority=100
+		update queue=5 priority=7
+	END
+	run classes FAKE_MODULE=1 GPREEMPT_QUEUE_CLASS=2:normal HSA_QUEUE_PRIORITY=3
+	is "number 2" "$(logged | grep -c 'set_priority gpu=77 queue=2 priority=7')" 1
+	is "classes" "$(logged | grep -c set_priority)" 1
+	is "others" "$(logged | grep -c '^create priority=3$')" 4
+	is "what it asks for" "$(logged | grep -c '^create priority=11$')" 0
+}
+
+a_thread_names_the_class_of_queues_that_it_makes()
+{
+	run thread FAKE_MODULE=1 "GPREEMPT_QUEUE_CLASS=*:batch"
+	quiet
+	logged | diff -u - /dev/fd/3 3<<-'END'
+		create priority=0
+		set_priority gpu=77 queue=0 priority=-100
+		create priority=15
+		set_priority gpu=77 queue=1 priority=100
+		update queue=1 priority=15
+		create priority=0
+		set_priority gpu=77 queue=2 priority=-100
+	END
+}
+
+bad_classes_are_told_once_and_ignored()
+{
+	local kept="queues keep the priority that the program asks for" value
+
+	run_alone
+	while IFS='|' read -r value bad; do
+		run queues FAKE_MODULE=1 "GPREEMPT_QUEUE_CLASS=$value"
+		is "messages" "$(cat "$err")" "gpreempt: GPREEMPT_QUEUE_CLASS=$value: $bad; $kept"
+		same_as_alone
+	done <<-'END'
+		latency|latency is not NUMBER:CLASS or *:CLASS
+		0:latency,1|1 is not NUMBER:CLASS or *:CLASS
+		0:latency,x:batch|x:batch has no number from 0 to 1023 and no * before its colon
+		-1:batch|-1:batch has no number from 0 to 1023 and no * before its colon
+		1024:batch|1024:batch has no number from 0 to 1023 and no * before its colon
+		:batch|:batch has no number from 0 to 1023 and no * before its colon
+		0:fast|0:fast has no latency, normal, batch or number from -1023 to 1023 behind its colon
+		*:1024|*:1024 has no latency, normal, batch or number from -1023 to 1023 behind its colon
+		0:|0: has no latency, normal, batch or number from -1023 to 1023 behind its colon
+	END
+	run queues GPREEMPT_QUEUE_CLASS=0:fast
+	quiet
+	same_as_alone
+}
+
+# It takes no right to order the queues of one process.
+without_rights_classes_count_within_the_process()
+{
+	run classes FAKE_MODULE=1 FAKE_EPERM=1 GPREEMPT_QUEUE_CLASS=0:latency
+	is "messages" "$(cat "$err")" "gpreempt: class 100 of a queue: above 7 takes CAP_SYS_NICE; it counts within the process only"
+	is "queue 0" "$(logged | head -n 1)" "create priority=15"
+}
+
 child_is_a_process_of_its_own()
 {
 	run fork FAKE_MODULE=1 GPREEMPT_PRIORITY=-5
@@ -174,8 +260,8 @@ exported()
 libraries_show_nothing_else_and_go_again()
 {
 	make -s -C "$TOP/lib" O="$lib" DESTDIR="$prefix" PREFIX=/usr install
-	is "libgpreempt-preload.so" "$(exported libgpreempt-preload.so)" "gpreempt_preload gpreempt_seen_mark gpreempt_seen_queues ioctl "
-	is "libgpreempt-hsa.so" "$(exported libgpreempt-hsa.so)" "OnLoad OnUnload gpreempt_seen_mark gpreempt_seen_queues "
+	is "libgpreempt-preload.so" "$(exported libgpreempt-preload.so)" "gpreempt_preload gpreempt_queue_class gpreempt_seen_mark gpreempt_seen_queues ioctl "
+	is "libgpreempt-hsa.so" "$(exported libgpreempt-hsa.so)" "OnLoad OnUnload gpreempt_queue_class gpreempt_seen_mark gpreempt_seen_queues "
 	not grep -q libgpreempt.so <<<"$(readelf -d "$prefix"/usr/lib/libgpreempt-*.so | grep NEEDED)"
 	echo '#include <gpreempt-preload.h>' | gcc -Wall -Werror -fsyntax-only -I"$prefix/usr/include" -x c -
 	echo '#include <gpreempt-preload.h>' | g++ -Wall -Werror -fsyntax-only -I"$prefix/usr/include" -x c++ -
@@ -183,10 +269,12 @@ libraries_show_nothing_else_and_go_again()
 	is "left" "$(find "$prefix" -type f -o -type l)" ""
 }
 
-plan 11
+plan 15
 must "builds without warnings" builds_without_warnings
 for t in without_variables_nothing_changes without_the_module_nothing_changes queues_that_ask_for_nothing_get_the_variables_priority \
 	process_gets_its_priority_before_its_first_queue bad_values_are_told_once_and_ignored lacking_rights_are_told \
+	queues_get_classes_by_their_number_on_their_gpu a_thread_names_the_class_of_queues_that_it_makes bad_classes_are_told_once_and_ignored \
+	without_rights_classes_count_within_the_process \
 	child_is_a_process_of_its_own threads_and_forks_do_not_disturb_each_other tables_are_rocrs libraries_show_nothing_else_and_go_again; do
 	tap $t $t
 done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # vm.sh - what a scheduler in user space relies on: interrupt and restore of units, and their price; XSched's queue class on top; Debian's
-# ROCr with the libraries that give it priorities from the environment, and without (TAP)
+# ROCr with the libraries that give it priorities from the environment, and without; classes of the queues of one process (TAP)
 
 lib=$BUILD/lib
 make -s -C "$TOP/lib" O="$lib" >/dev/null || { echo "Bail out! lib/ does not build"; exit 1; }
@@ -11,4 +11,4 @@ set -- env GPREEMPT_PRIORITY=-5 HSA_QUEUE_PRIORITY=3
 one="rocr_priority -t queue_has_what_the_environment_says"
 exec "$VM" run --gpu fast --icount --timeout 900 --add "$lib/libgpreempt-preload.so" --add "$lib/libgpreempt-hsa.so" -- \
 	tap userspace xsched "$* $one" "$* LD_PRELOAD=/opt/gpreempt/libgpreempt-preload.so rocr_priority" \
-	"$* HSA_TOOLS_LIB=/opt/gpreempt/libgpreempt-hsa.so $one"
+	"$* HSA_TOOLS_LIB=/opt/gpreempt/libgpreempt-hsa.so $one" "env LD_PRELOAD=/opt/gpreempt/libgpreempt-preload.so queue_class"
