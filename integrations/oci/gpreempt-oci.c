@@ -13,10 +13,15 @@
  *
  *   kfd-gpreempt/job              leave, stay or none: are the container's processes a job?
  *
- * or else the configuration's line job.
+ * or else the configuration's line job, and
+ *
+ *   kfd-gpreempt/memory-low, -max how much of each GPU's memory is protected, and is allowed: 4096, 512M, 25%, max
+ *
+ * or else the configuration's lines memory, which bound the annotations as well.
  *
  * Usage: gpreempt-oci [--config FILE] (default /etc/gpreempt-oci.conf), with lines: bounds FLOOR..CEILING; class NAME = PRIORITY; qos
- * guaranteed|burstable|besteffort = PRIORITY; job leave|stay|none. A priority beyond the bounds is refused: the container is not started, the
+ * guaranteed|burstable|besteffort = PRIORITY; job leave|stay|none; memory
+ * CLASS = low=SIZE max=SIZE. A priority or memory beyond the bounds is refused: the container is not started, the
  * reason is on stderr.
  */
 #define _GNU_SOURCE
@@ -29,6 +34,7 @@
 #include <json-c/json.h>
 
 #include "gpreempt.h"
+#include "memory.h"
 #include "place.h"
 
 #define ME		"gpreempt-oci: "
@@ -41,12 +47,14 @@
  * @from: where it comes from, for messages; "" is nowhere, and no priority is set
  * @job: what its processes are to each other
  * @asks_for_job: its annotations say that, not the configuration
+ * @memory: what it is to have of the GPUs' memory
  */
 struct wish {
 	int priority;
 	char from[256];
 	enum place_job job;
 	bool asks_for_job;
+	struct memory memory;
 };
 
 /* The configuration's line "WORD NAME = PRIORITY". Return: 0 found, 1 not there, -1 wrong, which has been said. */
@@ -102,6 +110,36 @@ static bool setting_of(const char *config, const char *word, bool (*parse)(const
 			fprintf(stderr, ME "%s:%d: not %s\n", config, number, good);
 			fine = false;
 		}
+	}
+	fclose(f);
+	return fine;
+}
+
+/* Its lines "memory CLASS = low=SIZE max=SIZE" for this priority; of each value the first counts. Return: false if one is wrong, which has been said. */
+static bool memory_of(const char *config, int priority, struct dmem_wish *given)
+{
+	char line[1024], class[64], sizes[128];
+	struct dmem_wish wish;
+	bool fine = true;
+	int number = 0;
+	FILE *f;
+
+	memset(given, 0, sizeof(*given));
+	f = fopen(config, "re");
+	if (!f)
+		return errno == ENOENT;
+	while (fine && fgets(line, sizeof(line), f)) {
+		number++;
+		line[strcspn(line, "#\n")] = '\0';
+		if (sscanf(line, "%63s", class) != 1 || strcmp(class, "memory"))
+			continue;
+		fine = sscanf(line, "%*s %63s = %127[^\n]", class, sizes) == 2 && memory_is_class(class) && dmem_parse_wish(sizes, &wish);
+		if (!fine)
+			fprintf(stderr, ME "%s:%d: not memory CLASS = low=SIZE max=SIZE\n", config, number);
+		else if (memory_is_for(class, priority) && given->low.kind == DMEM_ABSENT)
+			given->low = wish.low;
+		if (fine && memory_is_for(class, priority) && given->max.kind == DMEM_ABSENT)
+			given->max = wish.max;
 	}
 	fclose(f);
 	return fine;
@@ -184,6 +222,27 @@ static int priority_wish_of(json_object *state, const char *config, const char *
 	return status < 0 ? -1 : 0;
 }
 
+/* Return: false if it is wrong, which has been said. */
+static bool size_of(json_object *state, const char *name, struct dmem_value *size)
+{
+	const char *text = annotation(state, name);
+
+	if (!text || dmem_parse(text, size))
+		return true;
+	fprintf(stderr, ME "annotation %s: %s is not a number of bytes, with K, M, G or T, 0%% to 100%% of a GPU's memory, or max\n", name, text);
+	return false;
+}
+
+/* Of the priority that it has, which is normal if it asks for none. Return: 0, or -1 after the reason was said. */
+static int memory_wish_of(json_object *state, const char *config, struct wish *wish)
+{
+	int priority = wish->from[0] ? wish->priority : GPREEMPT_PRIORITY_NORMAL;
+
+	memset(&wish->memory, 0, sizeof(wish->memory));
+	return size_of(state, "kfd-gpreempt/memory-low", &wish->memory.asked.low) && size_of(state, "kfd-gpreempt/memory-max", &wish->memory.asked.max) &&
+	       memory_of(config, priority, &wish->memory.given) ? 0 : -1;
+}
+
 /* A cgroup of the kubelet's in any hierarchy; "" without one */
 static void find_kubepods(pid_t pid, char *path, size_t size)
 {
@@ -205,6 +264,17 @@ static const char *reason(int error)
 	return error == -ENOENT ? "there is no amdgpu with kfd_gpreempt" : error == -ENOTTY ? "the module knows of no jobs" : strerror(-error);
 }
 
+/* Return: false if it could not be, and the container asked for it. What is wrong has been said. */
+static bool bound_memory(const struct wish *wish, const char *directory)
+{
+	char why[DMEM_WHY];
+	int error = memory_set(directory, &wish->memory, why);
+
+	if (error)
+		fprintf(stderr, ME "%s: %s\n", dmem_is_empty(&wish->memory.asked) ? "memory" : "annotation kfd-gpreempt/memory-low or -max", why);
+	return !memory_matters(&wish->memory, error);
+}
+
 /* @directory: the container's cgroup; NULL: without cgroups, of process @pid. Return: false if it could not be, which has been said. */
 static bool fulfil(const struct wish *wish, pid_t pid, const char *directory)
 {
@@ -219,7 +289,7 @@ static bool fulfil(const struct wish *wish, pid_t pid, const char *directory)
 	error = directory ? place_set_job(directory, wish->job) : place_set_tree_job(pid, (uint64_t)pid, wish->job);
 	/* A machine without jobs: a container that did not ask for one starts all the same. */
 	if (!error || (!wish->asks_for_job && (error == -ENOENT || error == -ENOTTY)))
-		return true;
+		return bound_memory(wish, directory);
 	fprintf(stderr, ME "%s: the container could not become a job: %s\n", wish->asks_for_job ? "annotation kfd-gpreempt/job" : "job", reason(error));
 	return false;
 }
@@ -246,13 +316,13 @@ static int run(json_object *state, const char *config)
 		find_kubepods(json_object_get_int(pid), path, sizeof(path));
 	/* Whoever asks for nothing is not to suffer from what this machine lacks. */
 	if (priority_wish_of(state, config, error && error != -ENOENT ? "" : path, &wish) || job_wish_of(state, config, &wish) ||
-	    !bounds_of(config, &bounds))
+	    memory_wish_of(state, config, &wish) || !bounds_of(config, &bounds))
 		return EXIT_FAILURE;
-	if (!wish.from[0] && wish.job == PLACE_JOB_NONE)
+	if (!wish.from[0] && wish.job == PLACE_JOB_NONE && dmem_is_empty(&wish.memory.asked) && dmem_is_empty(&wish.memory.given))
 		return EXIT_SUCCESS;
 	/* Without a hierarchy of version 2, -ENOENT. */
 	if (error && error != -ENOENT) {
-		if (!wish.from[0] && !wish.asks_for_job)
+		if (!wish.from[0] && !wish.asks_for_job && dmem_is_empty(&wish.memory.asked))
 			return EXIT_SUCCESS;
 		fprintf(stderr, ME "cgroup of process %d: %s\n", json_object_get_int(pid), strerror(-error));
 		return EXIT_FAILURE;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * spank_gpreempt.c - Slurm plugin: srun --gpu-priority=latency|normal|batch|N --gpu-job=leave|stay|none
+ * spank_gpreempt.c - Slurm plugin: srun --gpu-priority=latency|normal|batch|N --gpu-job=leave|stay|none --gpu-memory-low=SIZE --gpu-memory-max=SIZE
  *
  * In srun: refuses what cannot be, before anything is started, with the reason. On the node, as root: asks slurmctld for the job's partition and
  * QOS (the environment is the user's to write), looks at the administrator's bounds, and gives the step's cgroup its priority once its tasks are
  * in it. Without --gpu-priority a step has normal priority, moved into the bounds. With --gpu-job the tasks of a step are, on each node, a job of
- * the scheduler's.
+ * the scheduler's. With --gpu-memory-low and -max so much of each GPU's memory is protected for the step, and allowed to it.
  *
  * With Slurm's cgroup v2 plugin that cgroup is the step's own, and the setting goes with it. Elsewhere the plugin makes a cgroup v2 for the
  * step below kfd_gpreempt/, moves the tasks there, and removes it when the step ends.
  *
  * plugstack.conf: required spank_gpreempt.so [all=FLOOR..CEILING] [partition:NAME=FLOOR..CEILING] [qos:NAME=FLOOR..CEILING] [job=leave|stay|none]
+ *	[memory:CLASS=low=SIZE,max=SIZE]
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,6 +27,7 @@
 #include <slurm/spank.h>
 
 #include "gpreempt.h"
+#include "memory.h"
 #include "place.h"
 
 SPANK_PLUGIN(gpreempt, 1);
@@ -42,6 +44,8 @@ static bool requested;
 static int request;
 static bool job_requested;
 static enum place_job job_request;
+/* Of both sides; what is allowed is known on the node alone. */
+static struct memory memory;
 /* On the node: may the step run, what it gets, and our own cgroup for it; "" is Slurm's, or none. */
 static bool allowed;
 static bool placed;
@@ -59,6 +63,28 @@ static int job_option(int value, const char *text, int remote)
 	}
 	job_requested = true;
 	return 0;
+}
+
+static int size_option(struct dmem_value *size, const char *name, const char *text)
+{
+	if (text && dmem_parse(text, size))
+		return 0;
+	slurm_error(ME "--%s=%s: not a number of bytes, with K, M, G or T, 0%% to 100%% of a GPU's memory, or max", name, text ? text : "");
+	return -1;
+}
+
+static int low_option(int value, const char *text, int remote)
+{
+	(void)value;
+	(void)remote;
+	return size_option(&memory.asked.low, "gpu-memory-low", text);
+}
+
+static int max_option(int value, const char *text, int remote)
+{
+	(void)value;
+	(void)remote;
+	return size_option(&memory.asked.max, "gpu-memory-max", text);
 }
 
 static int option(int value, const char *text, int remote)
@@ -89,14 +115,33 @@ static struct spank_option options[] = {
 		.has_arg = 1,
 		.cb = job_option,
 	},
+	{
+		.name = "gpu-memory-low",
+		.arginfo = "SIZE|N%",
+		.usage = "so much of each GPU's memory is taken from a step last: 512M, 25%",
+		.has_arg = 1,
+		.cb = low_option,
+	},
+	{
+		.name = "gpu-memory-max",
+		.arginfo = "SIZE|N%",
+		.usage = "so much of each GPU's memory a step may have: 8G, 50%",
+		.has_arg = 1,
+		.cb = max_option,
+	},
 	SPANK_OPTIONS_TABLE_END
 };
 
 int slurm_spank_init(spank_t sp, int ac, char **av)
 {
+	size_t i;
+
 	(void)ac;
 	(void)av;
-	return spank_option_register(sp, &options[0]) == ESPANK_SUCCESS && spank_option_register(sp, &options[1]) == ESPANK_SUCCESS ? 0 : -1;
+	for (i = 0; options[i].name; i++)
+		if (spank_option_register(sp, &options[i]) != ESPANK_SUCCESS)
+			return -1;
+	return 0;
 }
 
 /* Does a word of plugstack.conf speak of this: "partition:" and its name? Return: what follows "=", or NULL. */
@@ -119,11 +164,11 @@ static bool bounds_of(const char *partition, const char *qos, int ac, char **av,
 	*bounds = (struct place_bounds){ GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX };
 	for (i = 0; i < ac; i++) {
 		text = strchr(av[i], '=');
-		if (!strncmp(av[i], "job=", 4))
+		if (!strncmp(av[i], "job=", 4) || !strncmp(av[i], "memory:", 7))
 			continue;
 		if ((strncmp(av[i], "all=", 4) && strncmp(av[i], "partition:", 10) && strncmp(av[i], "qos:", 4)) || !text ||
 		    !place_parse_bounds(text + 1, &these)) {
-			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING, or job=", av[i]);
+			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING, job= or memory:CLASS=", av[i]);
 			return false;
 		}
 		if (about(av[i], "all", "") || about(av[i], "partition:", partition) || about(av[i], "qos:", qos))
@@ -143,6 +188,32 @@ static bool job_of(int ac, char **av, enum place_job *job)
 			slurm_error(ME "plugstack.conf: %s: not job=leave, job=stay or job=none", av[i]);
 			return false;
 		}
+	}
+	return true;
+}
+
+/* Words memory:CLASS=low=SIZE,max=SIZE for this priority; of each value the first counts. Return: false if one is wrong, which has been said. */
+static bool memory_of(int ac, char **av, int priority, struct dmem_wish *given)
+{
+	struct dmem_wish wish;
+	char class[64];
+	int i, length;
+
+	memset(given, 0, sizeof(*given));
+	for (i = 0; i < ac; i++) {
+		if (strncmp(av[i], "memory:", 7))
+			continue;
+		length = 0;
+		if (sscanf(av[i], "memory:%63[^=]=%n", class, &length) != 1 || !length || !memory_is_class(class) || !dmem_parse_wish(av[i] + length, &wish)) {
+			slurm_error(ME "plugstack.conf: %s: not memory:CLASS=low=SIZE,max=SIZE", av[i]);
+			return false;
+		}
+		if (!memory_is_for(class, priority))
+			continue;
+		if (given->low.kind == DMEM_ABSENT)
+			given->low = wish.low;
+		if (given->max.kind == DMEM_ABSENT)
+			given->max = wish.max;
 	}
 	return true;
 }
@@ -176,7 +247,7 @@ static int decide(spank_t sp, int ac, char **av, int *priority)
 		goto out;
 	}
 	*priority = place_clamp(bounds, *priority);
-	status = 0;
+	status = memory_of(ac, av, *priority, &memory.given) ? 0 : -1;
 out:
 	slurm_free_job_info_msg(jobs);
 	return status;
@@ -304,6 +375,27 @@ static int give_place(spank_t sp, pid_t pid, const char **what)
 	return error == -ENOTTY && !job_requested ? 0 : error;
 }
 
+static bool asked_for_memory(void)
+{
+	return !dmem_is_empty(&memory.asked);
+}
+
+/* Return: 0; -1: the step asked for it, and does not get it, which has been said. */
+static int bound_memory(spank_t sp, pid_t pid)
+{
+	char directory[PATH_MAX], why[DMEM_WHY];
+	int no_cgroup = step_cgroup(sp, pid, directory, sizeof(directory)), error;
+
+	if (no_cgroup && no_cgroup != -ENOENT) {
+		slurm_error(ME "the step's cgroup: %s", strerror(-no_cgroup));
+		return asked_for_memory() ? -1 : 0;
+	}
+	error = memory_set(no_cgroup ? NULL : directory, &memory, why);
+	if (error && memory_matters(&memory, error))
+		slurm_error(ME "%s: %s", asked_for_memory() ? "--gpu-memory-low or -max" : "memory", why);
+	return error && asked_for_memory() ? -1 : 0;
+}
+
 /* Still root, and the task waits until this returns. */
 int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 {
@@ -313,7 +405,11 @@ int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 
 	(void)ac;
 	(void)av;
-	if ((!placed && placing_job == PLACE_JOB_NONE) || spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
+	if (spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
+		return 0;
+	if ((asked_for_memory() || !dmem_is_empty(&memory.given)) && bound_memory(sp, pid))
+		return -1;
+	if (!placed && placing_job == PLACE_JOB_NONE)
 		return 0;
 	error = give_place(sp, pid, &what);
 	/* A node without the module: who asked for nothing is not to suffer. */

@@ -29,6 +29,8 @@ enum kind {
 	KIND_TUNABLE,
 	KIND_CGROUP,
 	KIND_JOB,
+	KIND_MEMORY,
+	KIND_CLASS_MEMORY,
 	KIND_EXE,
 	KIND_USER,
 };
@@ -40,8 +42,11 @@ enum kind {
  * @name: of the tunable; directory of the cgroup; path of the program. Allocated
  * @value: of the tunable. Allocated
  * @uid: the user
- * @priority: of a class
+ * @priority: of a class; of which classes the memory is
+ * @memory: of a cgroup, or of those of a class
+ * @saved: what the cgroup had before; NULL: nothing was changed. Allocated
  * @stay: of a job: off one GPU, it stays on the others
+ * @told: that its memory cannot be bounded here
  * @device: file system of the cgroup that has it, with @inode
  * @inode: of that cgroup; 0: none has it yet
  */
@@ -52,7 +57,10 @@ struct rule {
 	char *value;
 	uid_t uid;
 	int priority;
+	struct dmem_wish memory;
+	struct dmem_saved *saved;
 	bool stay;
+	bool told;
 	dev_t device;
 	ino_t inode;
 };
@@ -82,7 +90,7 @@ struct given {
 struct config {
 	const char *path;
 	unsigned int line;
-	enum { SECTION_NONE, SECTION_TUNABLES, SECTION_CLASSES, SECTION_JOBS, SECTION_UNKNOWN } section;
+	enum { SECTION_NONE, SECTION_TUNABLES, SECTION_CLASSES, SECTION_JOBS, SECTION_MEMORY, SECTION_UNKNOWN } section;
 	struct rule *rules;
 	unsigned int nr_rules;
 	struct given *given;
@@ -131,6 +139,7 @@ static void forget_rules(struct config *c)
 	for (i = 0; i < c->nr_rules; i++) {
 		free(c->rules[i].name);
 		free(c->rules[i].value);
+		free(c->rules[i].saved);
 	}
 	free(c->rules);
 	c->rules = NULL;
@@ -212,21 +221,62 @@ static int read_job(struct config *c, char *left, const char *right)
 	return 0;
 }
 
+/* The equals sign before low= or max=: those have signs of their own, and so may a path. NULL: there is none */
+static char *find_sizes(char *line)
+{
+	char *equals, *after;
+
+	for (equals = strchr(line, '='); equals; equals = strchr(equals + 1, '=')) {
+		after = equals + 1 + strspn(equals + 1, " \t");
+		if (!strncmp(after, "low=", 4) || !strncmp(after, "max=", 4))
+			break;
+	}
+	return equals;
+}
+
+/* cgroup DIR = low=SIZE max=SIZE, or class CLASS = low=SIZE max=SIZE */
+static int read_memory(struct config *c, char *line)
+{
+	char *equals = find_sizes(line), *name;
+	struct dmem_wish wish;
+	struct rule *rule;
+	bool of_class;
+	int priority = 0;
+
+	if (!equals || !dmem_parse_wish(equals + 1, &wish))
+		return complain(c, c->line, "not `= low=SIZE max=SIZE` at the end (SIZE: bytes, with K, M, G or T, 0% to 100%, max): ", line, IGNORED);
+	*equals = '\0';
+	line = trim(line);
+	name = line + strcspn(line, " \t");
+	if (*name)
+		*name++ = '\0';
+	name = trim(name);
+	of_class = !strcmp(line, "class");
+	if (!*name || (!of_class && strcmp(line, "cgroup")))
+		return complain(c, c->line, "not `cgroup DIR` or `class CLASS`: ", line, IGNORED);
+	if (of_class && !parse_priority(name, &priority))
+		return complain(c, c->line, "neither a priority (-1023..1023) nor a class (latency, normal, batch): ", name, IGNORED);
+	rule = add_rule(c, of_class ? KIND_CLASS_MEMORY : KIND_MEMORY, name);
+	rule->priority = priority;
+	rule->memory = wish;
+	return 0;
+}
+
 static int read_section(struct config *c, const char *line)
 {
 	static const char *const names[] = {
-		[SECTION_TUNABLES] = "[tunables]", [SECTION_CLASSES] = "[classes]", [SECTION_JOBS] = "[jobs]",
+		[SECTION_TUNABLES] = "[tunables]", [SECTION_CLASSES] = "[classes]", [SECTION_JOBS] = "[jobs]", [SECTION_MEMORY] = "[memory]",
 	};
 	unsigned int i;
 
-	for (i = SECTION_TUNABLES; i <= SECTION_JOBS; i++) {
+	for (i = SECTION_TUNABLES; i <= SECTION_MEMORY; i++) {
 		if (strcmp(line, names[i]))
 			continue;
 		c->section = i;
 		return 0;
 	}
 	c->section = SECTION_UNKNOWN;
-	return complain(c, c->line, "neither [tunables] nor [classes] nor [jobs]: ", line, "all of the section is ignored");
+	return complain(c, c->line, "neither [tunables] nor [classes] nor [jobs] nor [memory]: ", line, "all of the section is ignored");
 }
 
 static int read_line(struct config *c, char *line)
@@ -241,6 +291,8 @@ static int read_line(struct config *c, char *line)
 		return 0;
 	if (c->section == SECTION_NONE)
 		return complain(c, c->line, "before the first section: ", line, IGNORED);
+	if (c->section == SECTION_MEMORY)
+		return read_memory(c, line);
 	/* A path may have one in it, a priority has not. */
 	equals = c->section == SECTION_TUNABLES ? strchr(line, '=') : strrchr(line, '=');
 	if (!equals)
@@ -307,6 +359,40 @@ static int apply_tunables(const struct config *c)
 	return status;
 }
 
+/* What a line says of the memory of its cgroup; of a class, unless there is a line about the cgroup itself. NULL: nothing */
+static const struct rule *memory_of(const struct config *c, const struct rule *rule)
+{
+	const struct rule *found = rule->kind == KIND_MEMORY ? rule : NULL;
+	unsigned int i;
+
+	for (i = 0; rule->kind == KIND_CGROUP && i < c->nr_rules; i++) {
+		if (c->rules[i].kind == KIND_MEMORY && !strcmp(c->rules[i].name, rule->name))
+			return NULL;
+		if (c->rules[i].kind == KIND_CLASS_MEMORY && c->rules[i].priority == rule->priority)
+			found = &c->rules[i];
+	}
+	return found;
+}
+
+/* Return: the exit status, said. */
+static int set_memory(const struct config *c, struct rule *rule)
+{
+	const struct rule *memory = memory_of(c, rule);
+	char directory[PATH_MAX], why[DMEM_WHY];
+	int error;
+
+	if (!memory)
+		return EXIT_DONE;
+	if (!rule->saved)
+		rule->saved = grow(NULL, 0, sizeof(*rule->saved));
+	rule->saved->nr = 0;
+	error = cgroup_directory(rule->name, directory, sizeof(directory));
+	if (error)
+		return fail_system(error, "%s:%u: %s", c->path, memory->line, rule->name);
+	error = dmem_set(directory, NULL, &memory->memory, rule->saved, why, sizeof(why));
+	return error ? complain(c, memory->line, rule->name, "", why) : EXIT_DONE;
+}
+
 /* A cgroup's job is the cgroup. */
 static int set_cgroup(const struct rule *rule, struct gpreempt *g, int fd, ino_t inode)
 {
@@ -330,9 +416,11 @@ static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreem
 	if (fstat(fd, &now)) {
 		r = fail_system(-errno, "%s:%u: %s", c->path, rule->line, rule->name);
 	} else if (now.st_ino != rule->inode || now.st_dev != rule->device) {
-		r = set_cgroup(rule, g, fd, now.st_ino);
+		r = rule->kind == KIND_MEMORY ? 0 : set_cgroup(rule, g, fd, now.st_ino);
 		if (r)
 			r = fail_errno(r, "%s:%u: %s", c->path, rule->line, rule->name);
+		if (set_memory(c, rule))
+			r = EXIT_FAILED;
 		/* Also after an error: it would be the same again. */
 		rule->device = now.st_dev;
 		rule->inode = now.st_ino;
@@ -343,7 +431,16 @@ static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreem
 
 static bool is_of_cgroup(const struct rule *rule)
 {
-	return rule->kind == KIND_CGROUP || rule->kind == KIND_JOB;
+	return rule->kind == KIND_CGROUP || rule->kind == KIND_JOB || rule->kind == KIND_MEMORY;
+}
+
+/* Once. Return: the exit status, said. */
+static int refuse_memory(const struct config *c, struct rule *rule)
+{
+	if ((rule->kind != KIND_MEMORY && rule->kind != KIND_CLASS_MEMORY) || rule->told)
+		return EXIT_DONE;
+	rule->told = true;
+	return complain(c, rule->line, rule->name, "", "memory is bounded by cgroups of version 2, which this machine has not; no bound is in force");
 }
 
 static int apply_cgroups(struct config *c, struct gpreempt *g, bool wait_for_them)
@@ -351,6 +448,9 @@ static int apply_cgroups(struct config *c, struct gpreempt *g, bool wait_for_the
 	int status = EXIT_DONE;
 	unsigned int i;
 
+	for (i = 0; !cgroups_are_v2() && i < c->nr_rules; i++)
+		if (refuse_memory(c, &c->rules[i]))
+			status = EXIT_FAILED;
 	for (i = 0; cgroups_are_v2() && i < c->nr_rules; i++)
 		if (is_of_cgroup(&c->rules[i]) && apply_cgroup(c, &c->rules[i], g, wait_for_them))
 			status = EXIT_FAILED;
@@ -508,18 +608,21 @@ static int apply_rules(struct config *c, bool follow)
 static void take_back_cgroup(const struct rule *rule, struct gpreempt *g)
 {
 	struct gpreempt_target target;
+	char directory[PATH_MAX];
 	struct stat now;
 	int fd = open_cgroup(rule->name);
 
 	if (fd < 0)
 		return;
 	target = gpreempt_target_cgroup(fd);
-	if (fstat(fd, &now) || now.st_ino != rule->inode || now.st_dev != rule->device)
-		;
-	else if (rule->kind == KIND_JOB)
-		gpreempt_set_job(g, &target, 0, GPREEMPT_JOB_CLEAR);
-	else
-		gpreempt_clear_priority(g, &target);
+	if (!fstat(fd, &now) && now.st_ino == rule->inode && now.st_dev == rule->device) {
+		if (rule->kind == KIND_JOB)
+			gpreempt_set_job(g, &target, 0, GPREEMPT_JOB_CLEAR);
+		else if (rule->kind == KIND_CGROUP)
+			gpreempt_clear_priority(g, &target);
+		if (rule->saved && !cgroup_directory(rule->name, directory, sizeof(directory)))
+			dmem_restore(directory, rule->saved);
+	}
 	close(fd);
 }
 

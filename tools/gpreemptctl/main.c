@@ -27,6 +27,8 @@ static const char doc[] =
 	"  job set --cgroup DIR [--stay] [ID]          those of a cgroup; ID: otherwise its inode\n"
 	"  job clear -p PID|--cgroup DIR\n"
 	"  job list [-p PID|--cgroup DIR]  queues of jobs\n"
+	"  memory [--cgroup DIR] [-g GPU]  memory of GPUs: what a cgroup has, is protected and may have\n"
+	"  memory --cgroup DIR [-g GPU] [low=SIZE] [max=SIZE]     SIZE: 4096, 512M, 25%, max\n"
 	"  run --priority N|--class C -- COMMAND...   with all its children\n"
 	"  preempt -p PID [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]\n"
 	"  resume -p PID [-g GPU -q QUEUE] whoever holds it\n"
@@ -120,6 +122,7 @@ static const struct command {
 	{ "status", cmd_status, GIVEN_JSON, 0, false },
 	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, INT_MAX, false },
 	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, 2, false },
+	{ "memory", cmd_memory, GIVEN_GPU | GIVEN_CGROUP | GIVEN_JSON, 2, false },
 	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },
 	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true },
 	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false },

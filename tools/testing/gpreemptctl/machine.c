@@ -3,7 +3,7 @@
  * machine.c - a made-up machine for gpreemptctl, linked to it with --wrap: /proc and /sys are below $MACHINE, and so is libdrm's table
  *
  * Queues are lines of $MACHINE/queues: PID GPU QUEUE CONTEXT STATE(idle|active|preempted) PRIORITY PENDING PREEMPTIONS OFF_US JOB VERDICT.
- * Nodes are the folders of /sys/class/kfd/kfd/gpreempt.
+ * Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Priorities and jobs may be set, and change nothing.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -174,6 +174,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 		return list(argument);
 	if (fd == scheduler && request == GPREEMPT_IOC_INFO)
 		return info(argument);
+	if (fd == scheduler && (request == GPREEMPT_IOC_SET_PRIORITY || request == GPREEMPT_IOC_SET_JOB))
+		return 0;
 	errno = ENOTTY;
 	return -1;
 }
