@@ -97,8 +97,8 @@ int gpreempt_find_queue(struct gpreempt *handle, pid_t pid, uint64_t ring_base, 
  *
  * Takes the queues of the calling process off the device for a moment, has @submit put a packet,
  * and looks where it stays; several times, as other threads may submit work as well. A program asks
- * this once, when it makes the stream: later the runtime may let other streams use the same queue,
- * but this one keeps it.
+ * this once, when it makes the stream: later the runtime may let other streams use the same queue.
+ * This one keeps it, unless HIP moves streams between queues (DEBUG_HIP_DYNAMIC_QUEUES).
  *
  * Return: 0; -ENOENT: the packet is in no queue under scheduling; -EAGAIN: it cannot be told from others' work; what @submit returned; as
  * gpreempt_open() and gpreempt_preempt().
