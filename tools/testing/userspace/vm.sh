@@ -10,5 +10,8 @@ set -- env GPREEMPT_PRIORITY=-5 HSA_QUEUE_PRIORITY=3
 # Starting ROCr takes longer than any of the tests: all of them once, elsewhere what differs.
 one="rocr_priority -t queue_has_what_the_environment_says"
 exec "$VM" run --gpu fast --icount --timeout 900 --add "$lib/libgpreempt-preload.so" --add "$lib/libgpreempt-hsa.so" -- \
-	tap userspace xsched "$* $one" "$* LD_PRELOAD=/opt/gpreempt/libgpreempt-preload.so rocr_priority" \
-	"$* HSA_TOOLS_LIB=/opt/gpreempt/libgpreempt-hsa.so $one" "env LD_PRELOAD=/opt/gpreempt/libgpreempt-preload.so queue_class"
+	tap userspace xsched "$* $one" \
+	"$* LD_PRELOAD=/opt/gpreempt/libgpreempt-preload.so rocr_priority -T queue_has_the_class_of_its_number" \
+	"$* HSA_TOOLS_LIB=/opt/gpreempt/libgpreempt-hsa.so $one" \
+	"env GPREEMPT_QUEUE_CLASS=0:-7 HSA_TOOLS_LIB=/opt/gpreempt/libgpreempt-hsa.so rocr_priority -t queue_has_the_class_of_its_number" \
+	"env LD_PRELOAD=/opt/gpreempt/libgpreempt-preload.so queue_class"

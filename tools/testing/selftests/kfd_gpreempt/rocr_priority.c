@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * rocr_priority.c - what becomes of GPREEMPT_PRIORITY and HSA_QUEUE_PRIORITY in a program on Debian's unmodified ROCr, and of its queue in the
- * hands of a scheduler in user space
+ * rocr_priority.c - what becomes of GPREEMPT_PRIORITY, HSA_QUEUE_PRIORITY and GPREEMPT_QUEUE_CLASS in a program on Debian's unmodified ROCr, and
+ * of its queue in the hands of a scheduler in user space
  *
  * Run as it is, with libgpreempt-preload.so in LD_PRELOAD, or with libgpreempt-hsa.so in HSA_TOOLS_LIB: what has to hold follows from the
  * environment. Without the libraries the variables do nothing.
@@ -105,6 +105,24 @@ static struct gpreempt_seen seen_of(typeof(gpreempt_seen_queues) *seen_queues, u
 		if (seen[i].ring_base == ring)
 			return seen[i];
 	return (struct gpreempt_seen){ .sequence = 0 };
+}
+
+/* Of the only queue that it makes itself, which is number 0 of a tools library: what KFD is told of a class below 0 is 0. */
+TEST_F(rocr_priority, queue_has_the_class_of_its_number)
+{
+	const char *text = getenv("GPREEMPT_QUEUE_CLASS");
+	uint64_t deadline = kfd_now_ns() + LONG;
+	int class;
+
+	if (!self->seen_queues || !text || sscanf(text, "0:%d", &class) != 1)
+		SKIP(return, "GPREEMPT_QUEUE_CLASS=0:N is not set, or there is no library");
+	EXPECT_EQ(0, self->info.kfd_priority);
+	while (self->info.logical_priority != class && kfd_now_ns() < deadline) {
+		kfd_sleep_ns(MS);
+		ASSERT_EQ(0, gpreempt_find_queue(self->g, 0, (uintptr_t)self->queue->base_address, &self->info));
+	}
+	EXPECT_EQ(class, self->info.logical_priority);
+	EXPECT_EQ(GPREEMPT_SOURCE_QUEUE, self->info.source);
 }
 
 TEST_F(rocr_priority, queue_has_what_the_environment_says)
