@@ -369,6 +369,38 @@ int dmem_set(const char *directory, const char *device, const struct dmem_wish *
 	return error;
 }
 
+static uint64_t low_of(const char *directory, const char *region)
+{
+	char text[24];
+
+	if (dmem_read(directory, "low", region, text, sizeof(text)))
+		return 0;
+	return strcmp(text, "max") ? strtoull(text, NULL, 10) : UINT64_MAX;
+}
+
+bool dmem_is_unprotected(const char *directory, char *why, size_t size)
+{
+	struct dmem_region regions[DMEM_REGIONS];
+	char root[PATH_MAX], path[PATH_MAX];
+	uint64_t low, above;
+	int i, nr;
+
+	nr = dmem_root(directory, root, sizeof(root)) ? 0 : dmem_regions(root, NULL, regions);
+	for (i = 0; i < nr && realpath(directory, path); i++) {
+		low = low_of(path, regions[i].name);
+		*strrchr(path, '/') = '\0';
+		for (; strlen(path) > strlen(root); *strrchr(path, '/') = '\0') {
+			above = low_of(path, regions[i].name);
+			if (above >= low)
+				continue;
+			complain(0, why, size, "low of %s counts up to %" PRIu64 " bytes on %s, which is what %s protects", directory, above,
+				 regions[i].name, path);
+			return true;
+		}
+	}
+	return false;
+}
+
 void dmem_restore(const char *directory, const struct dmem_saved *saved)
 {
 	char now[24], line[160];

@@ -116,6 +116,14 @@ int dmem_check(const char *directory, const char *device, const struct dmem_wish
  */
 int dmem_set(const char *directory, const char *device, const struct dmem_wish *wish, struct dmem_saved *saved, char *why, size_t size);
 
+/**
+ * dmem_is_unprotected() - is less of a cgroup protected than its low says, because one above it protects less?
+ * @why: receives which one, and how much
+ *
+ * For the topmost cgroups and without low it is not.
+ */
+bool dmem_is_unprotected(const char *directory, char *why, size_t size);
+
 /** dmem_restore() - take back a change, but for values that have been changed since */
 void dmem_restore(const char *directory, const struct dmem_saved *saved);
 

@@ -47,6 +47,7 @@ enum kind {
  * @saved: what the cgroup had before; NULL: nothing was changed. Allocated
  * @stay: of a job: off one GPU, it stays on the others
  * @told: that its memory cannot be bounded here
+ * @fresh: its memory has just been set
  * @device: file system of the cgroup that has it, with @inode
  * @inode: of that cgroup; 0: none has it yet
  */
@@ -61,6 +62,7 @@ struct rule {
 	struct dmem_saved *saved;
 	bool stay;
 	bool told;
+	bool fresh;
 	dev_t device;
 	ino_t inode;
 };
@@ -390,6 +392,7 @@ static int set_memory(const struct config *c, struct rule *rule)
 	if (error)
 		return fail_system(error, "%s:%u: %s", c->path, memory->line, rule->name);
 	error = dmem_set(directory, NULL, &memory->memory, rule->saved, why, sizeof(why));
+	rule->fresh = !error && memory->memory.low.kind != DMEM_ABSENT;
 	return error ? complain(c, memory->line, rule->name, "", why) : EXIT_DONE;
 }
 
@@ -443,6 +446,16 @@ static int refuse_memory(const struct config *c, struct rule *rule)
 	return complain(c, rule->line, rule->name, "", "memory is bounded by cgroups of version 2, which this machine has not; no bound is in force");
 }
 
+/* After all lines: one about the cgroup above may come later. */
+static void tell_unprotected(const struct config *c, struct rule *rule)
+{
+	char directory[PATH_MAX], why[DMEM_WHY];
+
+	if (rule->fresh && !cgroup_directory(rule->name, directory, sizeof(directory)) && dmem_is_unprotected(directory, why, sizeof(why)))
+		complain(c, memory_of(c, rule)->line, why, "", "");
+	rule->fresh = false;
+}
+
 static int apply_cgroups(struct config *c, struct gpreempt *g, bool wait_for_them)
 {
 	int status = EXIT_DONE;
@@ -454,6 +467,8 @@ static int apply_cgroups(struct config *c, struct gpreempt *g, bool wait_for_the
 	for (i = 0; cgroups_are_v2() && i < c->nr_rules; i++)
 		if (is_of_cgroup(&c->rules[i]) && apply_cgroup(c, &c->rules[i], g, wait_for_them))
 			status = EXIT_FAILED;
+	for (i = 0; i < c->nr_rules; i++)
+		tell_unprotected(c, &c->rules[i]);
 	return status;
 }
 

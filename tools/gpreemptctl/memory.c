@@ -151,5 +151,7 @@ int cmd_memory(const struct options *o)
 	error = dmem_set(directory, device, &wish, NULL, why, sizeof(why));
 	if (error)
 		return fail(error == -EACCES || error == -EPERM ? EXIT_DENIED : EXIT_FAILED, "memory: %s", why);
+	if (wish.low.kind != DMEM_ABSENT && dmem_is_unprotected(directory, why, sizeof(why)))
+		fail(0, "memory: %s", why);
 	return EXIT_DONE;
 }

@@ -199,13 +199,13 @@ classes_and_cgroups_have_memory()
 		class batch = low=1M max=25%
 		class 3 = max=1K
 		cgroup batch.slice = max=4G
-		cgroup system.slice = max=60G low=1G
+		cgroup system.slice = max=60G low=55%
 	END
 	is "messages" "$(cat "$err")" ""
 	is "latency" "$(value system.slice/a.service low) $(value system.slice/a.service max)" "34351349760 max"
 	is "batch" "$(value system.slice/b.service low) $(value system.slice/b.service max)" "1048576 17175674880"
 	is "its own line" "$(value batch.slice low) $(value batch.slice max)" "0 4294967296"
-	is "no class" "$(value system.slice low) $(value system.slice max)" "1073741824 64424509440"
+	is "no class" "$(value system.slice low) $(value system.slice max)" "37786484736 64424509440"
 }
 
 lines_that_cannot_be_are_told()
@@ -237,6 +237,33 @@ lines_that_cannot_be_are_told()
 	is "max" "$(value "a=b" max) $(value batch.slice max)" "5368709120 max"
 }
 
+protection_that_those_above_do_not_give_is_told()
+{
+	machine
+	status 0 ctl memory --cgroup system.slice/a.service low=2K
+	is "message" "$(cat "$err")" \
+		"gpreemptctl: memory: low of /sys/fs/cgroup/system.slice/a.service counts up to 0 bytes on $first, which is what $top/system.slice protects"
+	status 0 ctl memory --cgroup system.slice low=1K
+	is "of the topmost" "$(cat "$err")" ""
+	status 0 ctl memory --cgroup system.slice/a.service low=2K
+	has "$err" "counts up to 1024 bytes"
+	status 0 ctl memory --cgroup system.slice/a.service max=4K
+	status 0 ctl memory --cgroup system.slice low=max
+	status 0 ctl memory --cgroup system.slice/a.service low=3K
+	is "protected" "$(cat "$err")" ""
+	machine
+	apply 0 <<-'END'
+		[classes]
+		cgroup system.slice/a.service = latency
+		[memory]
+		class latency = low=1M
+		cgroup system.slice/b.service = low=4M
+		cgroup system.slice = low=2M
+	END
+	is "messages" "$(cat "$err")" \
+		"gpreemptctl: $conf:5: low of /sys/fs/cgroup/system.slice/b.service counts up to 2097152 bytes on $first, which is what $top/system.slice protects"
+}
+
 becomes()
 {
 	for _ in $(seq 100); do
@@ -256,8 +283,8 @@ the_service_takes_back_what_it_gave()
 		[classes]
 		cgroup system.slice/a.service = batch
 		[memory]
-		class batch = low=1G max=2G
-		cgroup batch.slice = max=3G
+		class batch = max=2G
+		cgroup batch.slice = max=3G low=1G
 	END
 	status 0 ctl memory --cgroup system.slice/a.service max=40G
 	"$built/ctl" apply --follow -i 0.05 "$conf" 2>"$err" &
@@ -411,10 +438,10 @@ steps_have_memory_by_option_or_class()
 	has "$err" "gpreempt: --gpu-memory-low or -max: this kernel has no dmem controller"
 }
 
-plan 14
+plan 15
 must "builds without warnings" builds_without_warnings
 for t in sizes_are_bytes_or_parts_of_each_gpu a_cgroup_gets_the_controller_from_all_above one_gpu_alone what_a_cgroup_has_is_shown \
-	what_cannot_be_says_value_bound_and_what_is_kept classes_and_cgroups_have_memory lines_that_cannot_be_are_told the_service_takes_back_what_it_gave \
+	what_cannot_be_says_value_bound_and_what_is_kept classes_and_cgroups_have_memory lines_that_cannot_be_are_told protection_that_those_above_do_not_give_is_told the_service_takes_back_what_it_gave \
 	without_the_controller_priorities_are_given_all_the_same containers_have_memory_by_annotation_or_class containers_may_not_have_more_than_is_allowed \
 	containers_that_ask_need_the_controller steps_have_memory_by_option_or_class; do
 	tap $t $t

@@ -207,7 +207,7 @@ a_good_configuration_is_not_mentioned()
 	config 0 <"$TOP/dist/gpreempt.conf"
 	# With all that it suggests, for a user that is here.
 	sed -E 's/^#([a-z])/\1/; s/^user training/user root/' "$TOP/dist/gpreempt.conf" >"$scratch/all"
-	is "suggestions" "$(grep -cE '^(poll_us|cgroup|exe|user) ' "$scratch/all")" 4
+	is "suggestions" "$(grep -cE '^(poll_us|cgroup|exe|user) ' "$scratch/all")" 5
 	config 0 <"$scratch/all"
 	config 0 </dev/null
 	printf '\t[classes]  \n\n  exe   /opt/a b=c/train =  -5 \n\tuser\t12345 = latency\n#x\n[tunables]\ngpreempt_enable=Y\npolicy = edf' | config 0
