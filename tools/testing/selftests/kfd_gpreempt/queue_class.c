@@ -43,14 +43,15 @@ static bool drop_nice(void)
 	return !syscall(SYS_capset, &header, data);
 }
 
-/* A process with two queues, which ask for nothing themselves. Its first one fills the device when the other one gets work. */
-static struct actor *two_queues(struct __test_metadata *_metadata, uint32_t slots, const char *classes)
+/* A process with two queues, of which the second one asks for @priority after it was made, as ROCr does. Its first one is at work when that gets some. */
+static struct actor *two_queues(struct __test_metadata *_metadata, uint32_t slots, const char *classes, uint32_t priority)
 {
 	struct actor *a;
 
 	setenv("GPREEMPT_QUEUE_CLASS", classes, 1);
 	a = worker(_metadata, 0, 1, slots, 50, 10 * MS);
 	ASSERT_EQ(1, actor_queue(a, KFD_BACKING_USERPTR, KFD_PRIORITY_NORMAL));
+	ASSERT_EQ(0, actor_queue_update(a, 1, priority, 100));
 	ASSERT_EQ(1, actor_work(a, 1, 8, 5, MS));
 	ASSERT_EQ(0, launch_begins(a));
 	ASSERT_EQ(0, actor_submit(a, 1, 1, 1, 0));
@@ -59,7 +60,7 @@ static struct actor *two_queues(struct __test_metadata *_metadata, uint32_t slot
 
 TEST_F(queue_class, urgent_queue_preempts_one_of_its_own_process)
 {
-	struct actor *a = two_queues(_metadata, self->slots, "0:batch,1:latency");
+	struct actor *a = two_queues(_metadata, self->slots, "0:batch,1:latency", KFD_PRIORITY_NORMAL);
 
 	ASSERT_EQ(0, actor_wait(a, 1, LONG));
 	EXPECT_FALSE(actor_done(a, 0));
@@ -74,7 +75,19 @@ TEST_F(queue_class, order_within_a_process_takes_no_right)
 	struct actor *a;
 
 	ASSERT_TRUE(drop_nice());
-	a = two_queues(_metadata, self->slots, "*:normal,1:latency");
+	a = two_queues(_metadata, self->slots, "*:normal,1:latency", KFD_PRIORITY_NORMAL);
+	ASSERT_EQ(0, actor_wait(a, 1, LONG));
+	EXPECT_FALSE(actor_done(a, 0));
+	EXPECT_LE(1, preempt_count(a, 0));
+	EXPECT_EQ(0, preempt_count(a, 1));
+	ASSERT_DONE_ONCE(a);
+}
+
+/* What becomes of a HIP stream of high priority, where that arrives. */
+TEST_F(queue_class, priority_that_arrives_preempts_normal_ones)
+{
+	struct actor *a = two_queues(_metadata, self->slots, "*:normal", 11);
+
 	ASSERT_EQ(0, actor_wait(a, 1, LONG));
 	EXPECT_FALSE(actor_done(a, 0));
 	EXPECT_LE(1, preempt_count(a, 0));
@@ -85,7 +98,7 @@ TEST_F(queue_class, order_within_a_process_takes_no_right)
 /* The urgent queue might wait for it. */
 TEST_F(queue_class, queue_without_a_class_stays)
 {
-	struct actor *a = two_queues(_metadata, self->slots / 2, "1:latency");
+	struct actor *a = two_queues(_metadata, self->slots / 2, "1:latency", KFD_PRIORITY_NORMAL);
 
 	ASSERT_EQ(0, actor_wait(a, 1, LONG));
 	EXPECT_FALSE(actor_done(a, 0));
