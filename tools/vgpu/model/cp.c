@@ -832,6 +832,8 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 	} line[] = {
 		{ "runlists", s->runlists },
 		{ "unmaps", s->unmaps },
+		{ "unmaps_named", s->unmaps_named },
+		{ "maps_named", s->maps_named },
 		{ "rotations", s->rotations },
 		{ "runlist_processes", m->xcc[0].runlist.processes },
 		{ "runlist_announced", m->xcc[0].runlist.max_processes },

@@ -19,6 +19,7 @@ static const char *const names[VGPU_FIRMWARES] = {
 	[VGPU_FIRMWARE_ZERO_WAVES]		= "zero-waves",
 	[VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK]	= "whole-hqd-writeback",
 	[VGPU_FIRMWARE_NO_STAMPS]		= "no-stamps",
+	[VGPU_FIRMWARE_MAPPED_AGAIN]		= "mapped-again",
 };
 
 /* Two answers to the same question */

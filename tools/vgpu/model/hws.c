@@ -7,6 +7,9 @@
  * the chain bit at its end) goes round: the window of mapped entries moves on every quantum, with
  * wave save and restore as for any other unmap. Of a list that ends, what does not fit is never
  * mapped; no driver wants that, so it is reported.
+ *
+ * Queues of a list that does not go round can also be unmapped by their doorbells, and mapped by
+ * MAP_PROCESS and MAP_QUEUES in the HIQ itself. All others keep their slots and their waves.
  */
 #include "model.h"
 
@@ -25,10 +28,12 @@
 #define RETRY_DISABLE		(1u << 12)	/* in SH_MEM_CONFIG */
 #define HWS_ME			1
 #define MAP_DWORDS		7
+#define DOORBELL_MASK		0x0ffffffcu
 #define FAILED_DOORBELL_IN_MQD	0x3c0		/* queue_doorbell_id0 in the MQD of the HIQ */
 #define CRUMB_UNMAP		0xa1a2a3a4u	/* what firmware leaves in CP_HQD_ATOMIC0_PREOP_LO of the HIQ's slot: how far it has come */
 #define CRUMB_RUNLIST		0xa2a2a2a2u
 #define PREEMPTION_TIMEOUT_NS	10000000ull	/* then the scheduler gives up on a queue */
+#define MAPPED_AGAIN_NS		2000000ull	/* after so long firmware maps again what was unmapped by its name, if it does */
 
 void vgpu_hws_set_resources(struct vgpu_model *m, u32 xcc, u32 vmid_mask, u64 queue_mask)
 {
@@ -76,18 +81,30 @@ static u32 vmid_of(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_process *
 	return free;
 }
 
-/* Is a queue of the runlist still in a slot, because it could not be preempted? */
-static bool is_mapped(struct vgpu_model *m, u32 xcc, bool sdma, u64 mqd)
+/* The queue of an entry if it is in a slot, otherwise NULL */
+static struct vgpu_queue *mapped_queue(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry *e)
 {
 	struct vgpu_list *l;
 
 	for (l = m->queues.next; l != &m->queues; l = l->next) {
-		const struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
 
-		if (q->from_runlist && q->xcc == xcc && (sdma ? q->mqd : q->group) == mqd)
-			return true;
+		if (q->from_runlist && q->xcc == xcc && (e->sdma ? q->mqd : q->group) == e->mqd)
+			return q;
 	}
-	return false;
+	return NULL;
+}
+
+/* What was unmapped by its name is not in the list any more. */
+static void forget_entry(struct vgpu_runlist *rl, const struct vgpu_queue *q)
+{
+	u32 i, kept = 0;
+
+	for (i = 0; i < rl->entries; i++)
+		if (!rl->entry[i].is_queue || rl->entry[i].mqd != (q->kind == VGPU_QUEUE_SDMA ? q->mqd : q->group))
+			rl->entry[kept++] = rl->entry[i];
+	rl->entries = kept;
+	rl->mapped = kept;
 }
 
 /* A free slot, on the pipe with the fewest queues. Return: false if there is none. */
@@ -170,7 +187,8 @@ static bool map_entry(struct vgpu_model *m, u32 xcc, const struct vgpu_rl_entry 
 	};
 	struct vgpu_queue *q;
 
-	if (e->is_queue && is_mapped(m, xcc, e->sdma, e->mqd))
+	/* It could not be preempted. */
+	if (e->is_queue && mapped_queue(m, xcc, e))
 		return true;
 	if (e->is_queue && !e->sdma && !find_slot(m, xcc, &request.pipe, &request.slot))
 		return false;
@@ -347,7 +365,58 @@ void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_t
 		rl->pos = 0;
 	}
 	rl->entries = kept;
+	rl->again_ns = 0;
 	rl->oversubscribed &= kept > 0;
+	if (vgpu_fault_on(m, VGPU_FAULT_UNMAP_LATE, hiq->xcc))
+		ns += m->fault_value[VGPU_FAULT_UNMAP_LATE] * 1000;
+	hiq->busy_until_ns = m->now_ns + m->config.runlist_ns + ns;
+}
+
+/**
+ * vgpu_hws_unmap_named() - UNMAP_QUEUES with doorbells, for queues that the scheduler mapped
+ * @m: the device
+ * @hiq: queue that the packet came from; it is busy until the waves are saved
+ * @doorbells: as the packet has them, byte offsets
+ * @count: how many
+ * @save: preempt; otherwise reset
+ *
+ * An unmap request takes its time however many queues it names. What was unmapped is no longer in
+ * the list, unless firmware maps it again.
+ */
+void vgpu_hws_unmap_named(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 *doorbells, u32 count, bool save)
+{
+	struct vgpu_runlist *rl = &m->xcc[hiq->xcc].runlist;
+	u64 bytes = 0, ns = 0, waves = m->stats.waves_saved;
+	struct vgpu_list *l, *next;
+	u32 vmids = 0, i;
+
+	m->stats.unmaps_named++;
+	for (l = m->queues.next; l != &m->queues; l = next) {
+		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		next = l->next;
+		for (i = 0; i < count && q->doorbell != (doorbells[i] & DOORBELL_MASK); i++)
+			;
+		if (i == count || !q->from_runlist || q->xcc != hiq->xcc || !q->has_doorbell)
+			continue;
+		if (save && fails(m, q, BY_REQUEST)) {
+			ns += PREEMPTION_TIMEOUT_NS;
+			continue;
+		}
+		vmids |= 1u << q->vmid;
+		if (vgpu_firmware(m, VGPU_FIRMWARE_MAPPED_AGAIN))
+			rl->again_ns = m->now_ns + MAPPED_AGAIN_NS;
+		else
+			forget_entry(rl, q);
+		bytes += vgpu_queue_unmap(m, q, save);
+	}
+	vgpu_tlb_invalidate(m, VGPU_HUB_GFX + hiq->xcc, vmids);
+	vgpu_tlb_invalidate_mm(m, vmids);
+	drop_crumb(m, hiq, CRUMB_UNMAP);
+	if (m->stats.waves_saved != waves)
+		hiq->save_asked_ns = hiq->rung_ns;
+	ns += vgpu_cwsr_ns(m, bytes);
+	vgpu_cwsr_saved(m, m->now_ns + ns);
 	if (vgpu_fault_on(m, VGPU_FAULT_UNMAP_LATE, hiq->xcc))
 		ns += m->fault_value[VGPU_FAULT_UNMAP_LATE] * 1000;
 	hiq->busy_until_ns = m->now_ns + m->config.runlist_ns + ns;
@@ -382,7 +451,7 @@ static bool parse_queue(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
 		.engine = extended ? engine + 8 * (extended - 1) : engine - 2,
 		.is_static = type == 2 || type == 3,
 		.gws = p[1] >> 12 & 1,
-		.doorbell = p[2] & 0x0ffffffc,
+		.doorbell = p[2] & DOORBELL_MASK,
 		.mqd = p[3] | (u64)p[4] << 32,
 		.wptr_addr = p[5] | (u64)p[6] << 32,
 	};
@@ -474,6 +543,8 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 	rl->mapped = 0;
 	rl->chained = false;
 	rl->oversubscribed = false;
+	rl->added = VGPU_RL_PROCESSES;
+	rl->again_ns = 0;
 	rl->max_processes = process_count;
 	rl->hiq_mqd = hiq->mqd;
 	if (!parse_runlist(m, rl, ib, dwords)) {
@@ -487,6 +558,79 @@ bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 
 	return true;
 }
 
+/**
+ * vgpu_hws_map_process() - MAP_PROCESS in the HIQ: of the MAP_QUEUES that follow
+ * @m: the device
+ * @hiq: queue that the packet came from; it is busy until the process is connected
+ * @p: the packet
+ * @dwords: its size
+ *
+ * A process that is in the list already stays the same one. No driver knows what comes of a list
+ * that goes round, so that is refused.
+ *
+ * Return: false if it is no process, or there is no room
+ */
+bool vgpu_hws_map_process(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 *p, u32 dwords)
+{
+	struct vgpu_runlist *rl = &m->xcc[hiq->xcc].runlist;
+	u32 i;
+
+	if (rl->chained)
+		return false;
+	for (i = 0; i < rl->processes && rl->process[i].pasid != (u16)p[1]; i++)
+		;
+	if (i == rl->processes && !parse_process(rl, p, dwords))
+		return false;
+	rl->added = i;
+	rl->added_bytes = 0;
+	rl->added_ns = m->now_ns;
+	hiq->busy_until_ns = m->now_ns + m->config.connect_ns;
+	return true;
+}
+
+/**
+ * vgpu_hws_map_queue() - MAP_QUEUES in the HIQ, for a slot that the scheduler chooses
+ * @m: the device
+ * @hiq: queue that the packet came from
+ * @p: the packet
+ * @dwords: its size
+ *
+ * The queue belongs to the process of the last MAP_PROCESS, and is connected already. It becomes
+ * the last one of the list.
+ *
+ * Return: false if there was no process, or there is no room
+ */
+bool vgpu_hws_map_queue(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 *p, u32 dwords)
+{
+	struct vgpu_runlist *rl = &m->xcc[hiq->xcc].runlist;
+	struct window w = { .start_ns = rl->added_ns };
+	struct vgpu_queue *q;
+
+	if (rl->chained || rl->added >= rl->processes || !parse_queue(rl, p, dwords))
+		return false;
+	rl->entry[rl->entries - 1].process = rl->added;
+	if (!map_entry(m, hiq->xcc, &rl->entry[rl->entries - 1], &w)) {
+		vgpu_err("no room for a queue that is added to the runlist");
+		return false;
+	}
+	rl->mapped = rl->entries;
+	m->stats.maps_named++;
+	q = mapped_queue(m, hiq->xcc, &rl->entry[rl->entries - 1]);
+	if (!q || !q->connected_ns)
+		return true;
+	rl->added_bytes += w.restored;
+	if (q->inflight_count) {
+		q->ready_ns += vgpu_cwsr_ns(m, rl->added_bytes);
+		vgpu_stamp(m, q->mqd, VGPU_STAMP_RESTORE, q->connected_ns, q->ready_ns);
+	}
+	q->connected_ns = 0;
+	if (w.restored && q->head)
+		q->head_ready_ns = q->ready_ns;
+	if (q->kind == VGPU_QUEUE_AQL)
+		vgpu_aql_joined(m, q);
+	return true;
+}
+
 /* Moves the window of mapped entries of an XCC on */
 static void rotate(struct vgpu_model *m, u32 xcc)
 {
@@ -497,6 +641,16 @@ static void rotate(struct vgpu_model *m, u32 xcc)
 	free_vmids(m, xcc);
 	rl->pos = (rl->pos + (rl->mapped ? rl->mapped : 1)) % rl->entries;
 	map_window(m, xcc, m->now_ns + ns);
+}
+
+/* Firmware that does not know what was unmapped by its name goes through its list. */
+static void map_again(struct vgpu_model *m, u32 xcc)
+{
+	struct vgpu_runlist *rl = &m->xcc[xcc].runlist;
+
+	rl->again_ns = 0;
+	if (rl->entries)
+		map_window(m, xcc, m->now_ns);
 }
 
 /* The XCCs of a partition take turns together, when the last one's quantum is over. Return: when, U64_MAX: never */
@@ -526,6 +680,9 @@ u64 vgpu_hws_next_event(struct vgpu_model *m)
 		if (end < next)
 			next = end;
 	}
+	for (xcc = 0; xcc < m->config.xccs; xcc++)
+		if (m->xcc[xcc].runlist.again_ns && m->xcc[xcc].runlist.again_ns < next)
+			next = m->xcc[xcc].runlist.again_ns;
 	return next;
 }
 
@@ -534,6 +691,9 @@ void vgpu_hws_quantum(struct vgpu_model *m)
 {
 	u32 first, xcc, n;
 
+	for (xcc = 0; xcc < m->config.xccs; xcc++)
+		if (m->xcc[xcc].runlist.again_ns && m->now_ns >= m->xcc[xcc].runlist.again_ns)
+			map_again(m, xcc);
 	for (first = 0; first < m->config.xccs; first += n) {
 		n = vgpu_xccs_in_partition(m, first);
 		if (m->now_ns < partition_quantum_end(m, first, n))

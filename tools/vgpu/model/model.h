@@ -70,6 +70,8 @@ enum {
 struct vgpu_stats {
 	u64 runlists;
 	u64 unmaps;
+	u64 unmaps_named;
+	u64 maps_named;
 	u64 rotations;
 	u64 cwsr_saves;
 	u64 cwsr_restores;
@@ -353,6 +355,7 @@ enum vgpu_workgroup_state {
  * @slot: queue of the pipe
  * @from_runlist: mapped by the scheduler (HIQ), not by the driver through registers or KIQ
  * @is_static: not touched by an unmap of the non-static queues
+ * @is_hiq: the scheduler's own
  * @gws: it has the global wave sync, which only one process has at a time
  * @pipe_priority: pipes that have more dispatch first: 0 low, 1 medium, 2 high
  * @queue_priority: queues of the same pipe that have more dispatch first: 0..15
@@ -416,6 +419,7 @@ struct vgpu_queue {
 	u8 slot;
 	bool from_runlist;
 	bool is_static;
+	bool is_hiq;
 	bool gws;
 	u8 pipe_priority;
 	u8 queue_priority;
@@ -561,6 +565,10 @@ struct vgpu_rl_process {
  * @hiq_mqd: MQD of the HIQ
  * @oversubscribed: the window moves every quantum
  * @quantum_end_ns: when
+ * @added: process that MAP_QUEUES in the HIQ are of; VGPU_RL_PROCESSES: there is none
+ * @added_ns: since when that has been connected
+ * @added_bytes: that its queues restore
+ * @again_ns: when firmware maps all of the list that is not mapped; 0: it does not
  */
 struct vgpu_runlist {
 	struct vgpu_rl_process process[VGPU_RL_PROCESSES];
@@ -575,6 +583,10 @@ struct vgpu_runlist {
 	bool chained;
 	bool oversubscribed;
 	u64 quantum_end_ns;
+	u32 added;
+	u64 added_ns;
+	u64 added_bytes;
+	u64 again_ns;
 };
 
 /* What firmware leaves the times of in the MQD */
@@ -875,6 +887,9 @@ void vgpu_sdma_save(struct vgpu_model *m, struct vgpu_queue *q);
 void vgpu_hws_set_resources(struct vgpu_model *m, u32 xcc, u32 vmid_mask, u64 queue_mask);
 bool vgpu_hws_runlist(struct vgpu_model *m, struct vgpu_queue *hiq, u64 ib, u32 dwords, u32 process_count);
 void vgpu_hws_unmap(struct vgpu_model *m, struct vgpu_queue *hiq, bool statics_too, bool by_pasid, u16 pasid, bool save);
+void vgpu_hws_unmap_named(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 *doorbells, u32 count, bool save);
+bool vgpu_hws_map_process(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 *p, u32 dwords);
+bool vgpu_hws_map_queue(struct vgpu_model *m, struct vgpu_queue *hiq, const u32 *p, u32 dwords);
 void vgpu_hws_quantum(struct vgpu_model *m);
 u64 vgpu_hws_next_event(struct vgpu_model *m);
 

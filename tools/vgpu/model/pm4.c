@@ -343,7 +343,7 @@ static enum packet_result release_mem(struct vgpu_model *m, struct vgpu_queue *q
 	return PACKET_DONE;
 }
 
-static enum packet_result map_queues(struct vgpu_model *m, const struct vgpu_queue *engine, const u32 *p)
+static enum packet_result map_queues(struct vgpu_model *m, struct vgpu_queue *engine, const u32 *p, u32 dwords)
 {
 	struct vgpu_map_request request = {
 		.xcc = engine->xcc,
@@ -355,10 +355,16 @@ static enum packet_result map_queues(struct vgpu_model *m, const struct vgpu_que
 		.mqd = addr64(p + 3),
 		.wptr_addr = addr64(p + 5),
 	};
+	struct vgpu_queue *q;
 
+	if (((p[1] >> 4) & 3) == 1)		/* the scheduler chooses the slot */
+		return engine->is_hiq && vgpu_hws_map_queue(m, engine, p, dwords) ? PACKET_DONE : PACKET_BAD;
 	if (((p[1] >> 26) & 7) > 1)		/* 0 compute, 1 HIQ; the rest is not on this device */
 		return PACKET_BAD;
-	return vgpu_queue_map(m, &request) ? PACKET_DONE : PACKET_BAD;
+	q = vgpu_queue_map(m, &request);
+	if (q)
+		q->is_hiq = ((p[1] >> 26) & 7) == 1;
+	return q ? PACKET_DONE : PACKET_BAD;
 }
 
 /* What memory is told of a read pointer */
@@ -414,7 +420,7 @@ static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *
 	bool save = action != 1;
 	struct vgpu_list *l, *next;
 
-	if (sel) {
+	if (sel || engine->is_hiq) {
 		if (vgpu_fault_on(m, VGPU_FAULT_UNMAP_LOST, engine->xcc)) {
 			engine->stuck = true;
 			return PACKET_WAIT;
@@ -424,7 +430,10 @@ static enum packet_result unmap_queues(struct vgpu_model *m, struct vgpu_queue *
 			m->state_lost = true;
 			return PACKET_WAIT;
 		}
-		vgpu_hws_unmap(m, engine, sel == 2, sel == 1, (u16)p[2], save);
+		if (sel)
+			vgpu_hws_unmap(m, engine, sel == 2, sel == 1, (u16)p[2], save);
+		else
+			vgpu_hws_unmap_named(m, engine, p + 2, count < 4 ? count : 4, save);
 		return PACKET_DONE;
 	}
 	for (i = 0; i < count && i < 4; i++)
@@ -617,8 +626,10 @@ static enum packet_result execute(struct vgpu_model *m, struct vgpu_queue *q, co
 		if (p[1] >> 29)			/* KIQ's own resources do not matter here */
 			vgpu_hws_set_resources(m, q->xcc, p[1] & 0xffff, addr64(p + 2));
 		return PACKET_DONE;
+	case IT_MAP_PROCESS:
+		return q->is_hiq && vgpu_hws_map_process(m, q, p, dwords) ? PACKET_DONE : PACKET_BAD;
 	case IT_MAP_QUEUES:
-		return map_queues(m, q, p);
+		return map_queues(m, q, p, dwords);
 	case IT_UNMAP_QUEUES:
 		return unmap_queues(m, q, p);
 	case IT_QUERY_STATUS:

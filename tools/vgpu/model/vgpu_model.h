@@ -230,6 +230,8 @@ struct vgpu_product {
  *	with the VMID and what the hardware set in them
  * @VGPU_FIRMWARE_NO_STAMPS: the times of connecting, saving and restoring in the MQD stay what they
  *	were
+ * @VGPU_FIRMWARE_MAPPED_AGAIN: a queue that was unmapped by its doorbell is mapped again two
+ *	milliseconds later, as its runlist says
  * @VGPU_FIRMWARES: how many there are
  */
 enum vgpu_firmware {
@@ -241,6 +243,7 @@ enum vgpu_firmware {
 	VGPU_FIRMWARE_ZERO_WAVES,
 	VGPU_FIRMWARE_WHOLE_HQD_WRITEBACK,
 	VGPU_FIRMWARE_NO_STAMPS,
+	VGPU_FIRMWARE_MAPPED_AGAIN,
 	VGPU_FIRMWARES,
 };
 

@@ -758,6 +758,25 @@ bool bed_unmap_pasid(struct bed *b, u16 pasid)
 	return bed_hiq_fence(b);
 }
 
+bool bed_unmap_named(struct bed *b, struct bed_queue **queues, u32 count)
+{
+	u32 p[6] = { PM4(0xa3, 6), count << 29 }, i;
+
+	for (i = 0; i < count; i++)
+		p[2 + i] = queues[i]->doorbell;
+	bed_hiq(b, p, 6);
+	return bed_hiq_fence(b);
+}
+
+/* The same packets as in a list, and no list around them */
+bool bed_map_named(struct bed *b, struct bed_queue **queues, u32 count)
+{
+	u32 list[BED_LIST_DWORDS], n = bed_list(queues, count, list);
+
+	bed_hiq(b, list, n);
+	return bed_hiq_fence(b);
+}
+
 u64 bed_stat(struct bed *b, const char *name)
 {
 	char text[4096], *at;

@@ -162,6 +162,8 @@ u32 bed_chain(u32 *packet, u64 va, u32 dwords);
 void bed_send_runlist(struct bed *b, u64 va, const u32 *list, u32 dwords);
 bool bed_unmap(struct bed *b, bool reset);		/* non-static queues */
 bool bed_unmap_pasid(struct bed *b, u16 pasid);
+bool bed_unmap_named(struct bed *b, struct bed_queue **queues, u32 count);	/* four at most */
+bool bed_map_named(struct bed *b, struct bed_queue **queues, u32 count);
 bool bed_hiq_fence(struct bed *b);
 
 /* Next entry of the interrupt ring, false if there is none */

@@ -233,6 +233,25 @@ static void hung(void)
 	CHECK_EQ(active_slots(), 1);
 }
 
+/* The same of those that a packet names. */
+TEST(failed_preemption_by_name_is_logged)
+{
+	u32 kept;
+
+	two_queues();
+	fault(VGPU_FAULT_PREEMPT_FAIL, 1);
+	CHECK(bed_unmap_named(b, q, 2));
+	kept = failed_doorbell() * 4 == q[1]->doorbell;
+	CHECK_EQ(active_slots(), 1);
+	CHECK_DONE(w[kept]);
+	CHECK(bed_work_lost(w[!kept]) > 0);
+	/* It is in its slot: it is not mapped a second time. */
+	CHECK(bed_map_named(b, &q[kept], 1));
+	CHECK(bed_map_named(b, &q[!kept], 1));
+	CHECK_DONE(w[!kept]);
+	CHECK_ONCE(w[kept]);
+}
+
 /* Waves that do not let themselves be saved stay through any number of unmaps and rotations, until their queue is reset. */
 TEST(hung_wave_needs_a_queue_reset)
 {

@@ -380,6 +380,33 @@ TEST(times_of_a_queue_that_registers_move_are_in_its_mqd)
 	CHECK_DONE(w);
 }
 
+/* It is in a slot once at most, so nothing is done twice. */
+TEST(what_is_unmapped_by_name_may_be_mapped_again)
+{
+	struct bed_queue *q[2];
+	struct bed_work *w[2];
+	u32 again;
+
+	for (again = 0; again < 2; again++) {
+		up_otherwise(again << VGPU_FIRMWARE_MAPPED_AGAIN, NULL);
+		add_queues(q, w, 2, 16, 1, 10, 100 * US);
+		run_all(q, w, 2);
+		bed_run_for(b, 300 * US);
+		CHECK(bed_unmap_named(b, q, 1));
+		bed_run_for(b, 5 * MS);
+		CHECK_EQ(*w[0]->signal == 1, !again);
+		CHECK_DONE(w[1]);
+		CHECK(bed_map_named(b, q, 1));
+		CHECK_DONE(w[0]);
+		/* All leave together: then nobody comes back. */
+		w[0] = submit_work(q[0], 16, 1, 10, 100 * US);
+		CHECK(bed_unmap_named(b, q, 1));
+		CHECK(bed_unmap(b, false));
+		bed_run_for(b, 5 * MS);
+		CHECK(*w[0]->signal == 1);
+	}
+}
+
 /* The random lives of model_test.c know nothing of this: all that excludes nothing, together, and each step of each wave once. */
 TEST(all_of_it_together_loses_nothing)
 {

@@ -1531,6 +1531,80 @@ static void random_life_by_registers(u32 seed)
 	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
 }
 
+/* Two processes, three queues with work, for a moment on the device */
+static void three_queues(struct bed_queue **q, struct bed_work **w)
+{
+	struct bed_process *p[2] = { bed_process(b), bed_process(b) };
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		q[i] = bed_queue(b, p[i / 2]);
+		w[i] = bed_work(b, p[i / 2], 16, 1, 10, 100 * US);
+	}
+	run_all(q, w, 3);
+	bed_run_for(b, 300 * US);
+}
+
+/* UNMAP_QUEUES with doorbells, and MAP_PROCESS with MAP_QUEUES in the HIQ: nothing else stands still, not for an instant. */
+static void leave_and_return_by_name(void (*configure)(struct vgpu_config *c))
+{
+	struct bed_queue *q[3];
+	struct bed_work *w[3];
+	u32 xccs;
+
+	up_as(configure);
+	xccs = b->config.xccs;
+	three_queues(q, w);
+	CHECK(bed_unmap_named(b, &q[1], 2));
+	CHECK_EQ(bed_stat(b, "cwsr_saves"), 2 * xccs);
+	CHECK_EQ(bed_stat(b, "unmaps_named"), xccs);
+	CHECK_EQ(bed_waves_by_register(b, q[0]->doorbell), 16);
+	CHECK_EQ(bed_waves_by_register(b, q[1]->doorbell), 0);
+	CHECK_EQ(bed_waves_by_register(b, q[2]->doorbell), 0);
+	/* for longer than a quantum */
+	CHECK_DONE(w[0]);
+	bed_run_for(b, 30 * MS);
+	CHECK(*w[1]->signal == 1 && *w[2]->signal == 1);
+	w[0] = submit_work(q[0], 16, 1, 10, 100 * US);
+	bed_run_for(b, 300 * US);
+	CHECK(bed_map_named(b, &q[1], 2));
+	CHECK_EQ(bed_stat(b, "cwsr_saves"), 2 * xccs);
+	CHECK_EQ(bed_stat(b, "maps_named"), 2 * xccs);
+	CHECK_EQ(bed_waves_by_register(b, q[0]->doorbell), 16);
+	CHECK_ALL_DONE(w, 3);
+	/* what is on the device, however it came there, a runlist takes off */
+	w[2] = submit_work(q[2], 16, 1, 10, 100 * US);
+	bed_run_for(b, 300 * US);
+	CHECK(bed_unmap(b, false));
+	CHECK_EQ(bed_waves_by_register(b, q[2]->doorbell), 0);
+	CHECK(bed_runlist(b, q, 3));
+	CHECK_DONE(w[2]);
+	CHECK_EQ(bed_stat(b, "waves_saved"), bed_stat(b, "waves_restored"));
+}
+
+TEST(unmap_and_map_by_name)
+{
+	leave_and_return_by_name(NULL);
+	leave_and_return_by_name(bed_gfx942);
+	leave_and_return_by_name(bed_xccs_2);
+}
+
+TEST(a_queue_is_mapped_by_name_only_into_a_list_that_ends)
+{
+	enum { N = 12 };
+	struct bed_queue *q[N];
+	u32 i;
+
+	up();
+	bed_hiq(b, (u32[]) { PM4(0xa0, 8), 0x18 | 1u << 29, 0x14, 0, 0, 0, 0, 0 }, 8);
+	for (i = 0; i < N; i++)
+		q[i] = bed_queue(b, bed_process(b));
+	CHECK(bed_runlist(b, q, N));
+	vgpu_quiet = true;
+	CHECK(!bed_map_named(b, q, 1));
+	CHECK(bed_stat(b, "bad_packets") > 0);
+}
+
 /* ---- anything, at any time ---- */
 
 static void random_life(u32 seed)
@@ -1540,10 +1614,11 @@ static void random_life(u32 seed)
 	struct bed_work *w[WORKS];
 	struct bed_process *p[3];
 	u32 i, n = 0, count, wg;
-	bool submitted[WORKS] = { 0 };
+	bool submitted[WORKS] = { 0 }, listed[3] = { 0 }, roomy;
 
 	draw_device(seed);
-	if (rand() % 2)			/* two VMIDs, so that processes rotate */
+	roomy = rand() % 2;
+	if (!roomy)			/* two VMIDs, so that processes rotate */
 		bed_hiq(b, (u32[]) { PM4(0xa0, 8), 0x18 | 1u << 29, 0x14, 0, 0, 0, 0, 0 }, 8);
 	for (i = 0; i < 3; i++)
 		p[i] = bed_process(b);
@@ -1554,7 +1629,7 @@ static void random_life(u32 seed)
 		w[i] = bed_work(b, p[i % 3], 1 + (u32)rand() % 300, wg, 1 + (u32)rand() % 6, 1 + (u32)rand() % (300 * US));
 	}
 	while (n < WORKS || rand() % 20) {
-		switch (rand() % 6) {
+		switch (rand() % 7) {
 		case 0:
 			if (n < WORKS) {
 				i = n % 3 + 3 * ((u32)rand() % 2);
@@ -1568,10 +1643,21 @@ static void random_life(u32 seed)
 		case 2:
 			CHECK(bed_unmap_pasid(b, p[rand() % 3]->pasid));
 			break;
+		case 4:
+			/* Nothing is added to a list that goes round, nor a process for which it has no place. */
+			i = (u32)rand() % N;
+			if (rand() % 2)
+				CHECK(bed_unmap_named(b, q + i, 1 + (u32)rand() % (N - i < 4 ? N - i : 4)));
+			else if (roomy && listed[i % 3])
+				CHECK(bed_map_named(b, q + i, 1));
+			break;
 		case 3:
+			memset(listed, 0, sizeof(listed));
 			for (i = count = 0; i < N; i++)
-				if (rand() % 2)
+				if (rand() % 2) {
+					listed[i % 3] = true;
 					some[count++] = q[i];
+				}
 			CHECK_REMAP(some, count);
 			break;
 		default:
