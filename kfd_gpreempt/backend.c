@@ -14,6 +14,7 @@
 #include "../kfd_gpreempt/obstacle.h"
 #include "amdgpu_reset.h"
 #include "v9_structs.h"
+#include "kfd_pm4_headers_ai.h"
 
 /**
  * kfd_gpreempt_is_full() - would no slot be left, were the preempted queues on the device?
@@ -103,6 +104,11 @@ static bool backend_saved_waves(struct device_queue_manager *dqm, struct queue *
  * @changed: the hardware has to follow, or did
  * @mapped: a runlist saved all queues and maps those that are not preempted (hws)
  * @preempting: a queue is taken off the device
+ * @whole: a runlist has to do it (hws)
+ * @left: victims have left the device, by their names (hws)
+ * @named: all was done without a runlist, and no other queue left the device (hws)
+ * @nr_named: queues that packets name so far (hws)
+ * @packet: the next one, in the HIQ (hws)
  * @victim: the first such queue, to name in messages
  * @nr_stamped: queues whose stamps have been read
  * @parking: the driver is about to suspend or reset the device (mqd)
@@ -119,6 +125,11 @@ struct backend_pass {
 	bool changed;
 	bool mapped;
 	bool preempting;
+	bool whole;
+	bool left;
+	bool named;
+	u32 nr_named;
+	u32 *packet;
 	struct gpreempt_queue *victim;
 	u32 nr_stamped;
 	bool parking;
@@ -188,6 +199,7 @@ static void backend_for_each(struct backend_pass *pass, backend_fn fn)
 	}
 }
 
+#include "../kfd_gpreempt/backend_named.c"
 #include "../kfd_gpreempt/backend_hws.c"
 #include "../kfd_gpreempt/backend_mqd.c"
 

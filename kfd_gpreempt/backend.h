@@ -84,6 +84,15 @@ struct gpreempt_node_hw {
 	bool grace_set;
 	/** @grace_epoch: &gpreempt_node_waves.epoch when that was so last */
 	u32 grace_epoch;
+	/** @lists: runlists that were built, from 1; written under dqm_lock */
+	u32 lists;
+	/** @behind: not all that the flags say was sent since the last runlist; under dqm_lock */
+	bool behind;
+	/**
+	 * @unnamed: firmware does not leave queues off that were unmapped by their names; under
+	 * dqm_lock
+	 */
+	bool unnamed;
 };
 
 /* What backend.c keeps of a queue, and writes alone. */
@@ -92,6 +101,13 @@ struct gpreempt_queue_hw {
 	enum gpreempt_action done;
 	/** @may_hide: waves may be saved until it is the queue's turn; under dqm_lock (hws) */
 	bool may_hide;
+	/**
+	 * @named_list: &gpreempt_node_hw.lists when it was unmapped by its name; 0: it was not
+	 * (hws; under dqm_lock)
+	 */
+	u32 named_list;
+	/** @named_rptr: its read pointer then */
+	u64 named_rptr;
 	/**
 	 * @leaving: preempted, but the device was seen to hold it still (mqd backend, as the four
 	 * below; under dqm_lock)

@@ -4,7 +4,7 @@
  *
  * Part of backend.c. A queue is preempted by leaving it out of the runlist: unmapping saves its
  * waves (CWSR), mapping it again continues them. Each pass unmaps every queue of every process
- * once, so a whole decision is carried out by one pass.
+ * once, so a whole decision is carried out by one pass. backend_named.c has the other way.
  */
 /*
  * The CP gives waves this many times 1000 clocks to end by themselves before it saves them; 0 means
@@ -105,6 +105,9 @@ void kfd_gpreempt_runlist_built(struct device_queue_manager *dqm, bool over_subs
 		return;
 	/* In this order: who reads counters after the move knows whether they leave queues out. */
 	WRITE_ONCE(gn->hw.turns, hws_turns(dqm, over_subscribed));
+	/* 0 is none. */
+	gn->hw.lists = gn->hw.lists + 1 ?: 1;
+	gn->hw.behind = false;
 	gpreempt_waves_moved(gn);
 	WRITE_ONCE(gn->hw.unmapped_ns, ktime_get_ns());
 	/* Everything has been unmapped: the only moment at which an MQD may be written. */
@@ -251,7 +254,7 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 			backend_read_stamps(pass, gq);
 		gpreempt_stats_resumed(gq, pass->now_ns);
 		gpreempt_policy_resumed(&gq->policy, pass->now_ns);
-	} else if (pass->changed && hws_counters_lag(pass, q, gq)) {
+	} else if (pass->changed && !pass->named && hws_counters_lag(pass, q, gq)) {
 		gpreempt_waves_lag(pass->gn);
 		dev_info(pass->gn->node->adev->dev, "gpreempt: gpu %u: waves are counted late; a launch counts for %llu us from now on\n",
 			 pass->gn->node->id, GPREEMPT_WAVES_LAG_NS / NSEC_PER_USEC);
@@ -262,8 +265,8 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 
 /*
  * What an error of a hardware pass means:
- * - there is no runlist on the device: the unmap was acknowledged, everything is saved, mapping
- * failed. Try again.
+ * - there is no runlist on the device, or victims left it by their names: the unmap was
+ * acknowledged, they are saved, mapping failed. Try again.
  * - -ETIME: unmapping was not acknowledged. The driver has marked every process as reset, so the
  * victims are neither preempted any more nor mapped: they belong to its recovery.
  * - -EIO after a fatal error (RAS): the driver waits for no answer, but all else is as with -ETIME.
@@ -278,7 +281,8 @@ static void hws_error(struct backend_pass *pass, int error, struct gpreempt_outc
 		      (error == -EIO && amdgpu_amdkfd_is_fed(pass->dqm->dev->adev));
 	enum gpreempt_failure cause = GPREEMPT_FAILURE_MAP;
 
-	if (pass->dqm->active_runlist) {
+	pass->gn->hw.behind = true;
+	if (pass->dqm->active_runlist && !pass->left) {
 		backend_for_each(pass, hws_undo_preemption);
 		cause = silent ? GPREEMPT_FAILURE_UNMAP_TIMEOUT : GPREEMPT_FAILURE_SEND;
 	}
@@ -340,6 +344,15 @@ static void hws_begin_with_others(struct device_queue_manager *dqm)
 		list_rotate_left(&cur->qpd->queues_list);
 }
 
+/* Everything leaves the device, and what the flags leave active comes back. */
+static int hws_runlist(struct backend_pass *pass)
+{
+	if (pass->gn->hw.turns)
+		hws_begin_with_others(pass->dqm);
+	return execute_queues_cpsch(pass->dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0,
+				    USE_DEFAULT_GRACE_PERIOD);
+}
+
 static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)
 {
 	struct device_queue_manager *dqm = gn->node->dqm;
@@ -362,10 +375,7 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 		/* One that only observes gives back what it had taken off, and leaves no trace. */
 		if (!gn->tun.params.observe)
 			hws_shorten_grace(gn);
-		if (gn->hw.turns)
-			hws_begin_with_others(dqm);
-		r = execute_queues_cpsch(dqm, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES, 0,
-					 USE_DEFAULT_GRACE_PERIOD);
+		r = named_apply(&pass) ? 0 : hws_runlist(&pass);
 		gn->hw.grace_epoch = gn->waves.epoch;
 		pass.now_ns = ktime_get_ns();
 		/* The driver builds no runlist for a device without queues. */
@@ -380,7 +390,7 @@ static void hws_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome
 		gpreempt_stats_runlist(gn, &request);
 		if (r)
 			hws_error(&pass, r, outcome);
-		pass.mapped = !r;
+		pass.mapped = !r && !pass.named;
 	}
 	backend_for_each(&pass, hws_confirm);
 	dqm_unlock(dqm);

@@ -31,6 +31,7 @@
 
 #include "kfd_priv.h"
 #include "kfd_device_queue_manager.h"
+#include "kfd_kernel_queue.h"
 #include "kfd_mqd_manager.h"
 #include "v9_structs.h"
 
@@ -49,6 +50,9 @@
  * gpreempt_compat_context() - which of a program's processes of KFD's is it? 1: the first one
  * gpreempt_compat_withdraws() - does the driver withdraw doorbells of idle processes itself?
  * gpreempt_compat_isolates() - is one process at a time on the device?
+ * gpreempt_compat_names() - can we tell firmware which queues are to leave and to return?
+ * gpreempt_compat_abandoned() - did firmware give up on a queue at the last unmap? Asked once.
+ * dqm_lock held
  * gpreempt_compat_is_halted() - has the driver halted its scheduler? dqm_lock held, or as a hint
  * gpreempt_compat_counts_waves() - does the driver count waves in flight of each queue?
  * gpreempt_compat_count_waves() - those of one XCC, an entry of the buffer for each HQD
@@ -148,11 +152,34 @@ static inline bool gpreempt_compat_withdraws(void)
 	return keep_idle_process_evicted;
 }
 
+/* How firmware is asked whether it gave up differs between its releases. */
+static inline bool gpreempt_compat_names(void)
+{
+	return false;
+}
+
+static inline bool gpreempt_compat_abandoned(struct device_queue_manager *dqm)
+{
+	return true;
+}
+
 #else
 
 static inline bool gpreempt_compat_withdraws(void)
 {
 	return false;
+}
+
+static inline bool gpreempt_compat_names(void)
+{
+	return true;
+}
+
+static inline bool gpreempt_compat_abandoned(struct device_queue_manager *dqm)
+{
+	struct mqd_manager *mm = dqm->mqd_mgrs[KFD_MQD_TYPE_HIQ];
+
+	return mm->check_preemption_failed(mm, dqm->packet_mgr.priv_queue->queue->mqd);
 }
 
 #endif

@@ -39,6 +39,16 @@ enum gpreempt_wakeup {
 	GPREEMPT_WAKEUP_DOORBELL,
 };
 
+/**
+ * enum gpreempt_unmap - gpreempt_unmap: what leaves the device with a preemption or a resume
+ * @GPREEMPT_UNMAP_ALL: all queues, for a moment
+ * @GPREEMPT_UNMAP_NAMED: those that it is about, if nothing speaks against it
+ */
+enum gpreempt_unmap {
+	GPREEMPT_UNMAP_ALL,
+	GPREEMPT_UNMAP_NAMED,
+};
+
 /* enum gpreempt_tunable - GPREEMPT_TUNABLE_<id> for each row of the table */
 #define GPREEMPT_TUNABLE_ID(_id, ...) GPREEMPT_TUNABLE_##_id,
 enum gpreempt_tunable {
@@ -72,6 +82,7 @@ enum gpreempt_tunable_file {
  * @verify: MQDs of preempted queues are compared with snapshots
  * @follow_stop: queues of stopped processes leave the device
  * @wakeup: how new work is noticed, an &enum gpreempt_wakeup
+ * @unmap: what leaves the device with a preemption, an &enum gpreempt_unmap (hws)
  */
 struct gpreempt_tunables {
 	struct gpreempt_policy_params params;
@@ -82,6 +93,7 @@ struct gpreempt_tunables {
 	bool verify;
 	bool follow_stop;
 	u32 wakeup;
+	u32 unmap;
 };
 
 /* What tunables.c keeps of a node, and writes alone. */

@@ -77,7 +77,10 @@
 	       "Queues of a process that is stopped or frozen leave the device until it goes on")				\
 	WORDS(WAKEUP, wakeup, TUNABLES, "auto poll doorbell", wakeup,								\
 	      "How new work is noticed: poll, by looking for it; doorbell, by withdrawing the doorbells of idle "		\
-	      "processes; auto, by what is cheaper for each process")
+	      "processes; auto, by what is cheaper for each process")							\
+	WORDS(UNMAP, unmap, TUNABLES, "all named", unmap,									\
+	      "What leaves the device for a moment with each preemption and each resume: all queues; named, only "		\
+	      "those that it is about, where firmware can do that")
 
 /*
  * Rows as parameters of the module, for params.c, which says what gpreempt_params_ops are.

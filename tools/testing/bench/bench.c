@@ -201,6 +201,7 @@ static const struct competitor competitors[] = {
 	{ .name = "delay-300us", .enable = true, .named = true, .param = { { "gpreempt_resume_delay_us", "300" } } },
 	{ .name = "delay-1ms", .enable = true, .named = true, .param = { { "gpreempt_resume_delay_us", "1000" } } },
 	{ .name = "doorbell", .enable = true, .param = { { "gpreempt_wakeup", "doorbell" } } },
+	{ .name = "named", .enable = true, .param = { { "gpreempt_unmap", "named" } } },
 };
 
 #define COMPETITORS	(sizeof(competitors) / sizeof(competitors[0]))

@@ -22,6 +22,7 @@ COMPETITORS = {
     "delay-300us": "gpreempt, resume delay 300 us",
     "delay-1ms": "gpreempt, resume delay 1 ms",
     "doorbell": "gpreempt, doorbell",
+    "named": "gpreempt, only victims leave",
 }
 # Of a preemption, in this order
 PHASES = {"notice": "doorbell to decision", "save": "decision to saved", "end_noticed": "last kernel's end to decision",

@@ -118,7 +118,7 @@ static void any_trouble(bool hws)
 
 	if (!sq)
 		return;
-	switch (random_below(17)) {
+	switch (random_below(18)) {
 	case 0:
 		if (world.nr_queues < 24)
 			add_queue_to(one_in(2) ? process_of(sq) : add_process(random_below(5) * 5 - 10), 0, NORMAL);
@@ -187,6 +187,10 @@ static void any_trouble(bool hws)
 	case 16:
 		CHECK_EQ(shim_param_set("gpreempt_wakeup", one_in(3) ? "poll" : "doorbell"), 0);
 		break;
+	case 17:
+		CHECK_EQ(shim_param_set("gpreempt_unmap", one_in(3) ? "all" : "named"), 0);
+		sn->nr_deaf = hws && one_in(4);
+		break;
 	case 15:
 		shim_fail_alloc = random_below(6);
 		break;
@@ -199,7 +203,7 @@ static void calm_down(void)
 
 	shim_fail_alloc = 0;
 	CHECK_EQ(shim_param_set("gpreempt_observe", "0"), 0);
-	sn->nr_send_fails = sn->nr_map_fails = sn->nr_load_fails = sn->nr_refusals = 0;
+	sn->nr_send_fails = sn->nr_map_fails = sn->nr_load_fails = sn->nr_refusals = sn->nr_deaf = 0;
 	EACH_QUEUE(sq) {
 		if (sq->gone)
 			continue;
@@ -223,6 +227,8 @@ static void simulate(bool hws)
 	CHECK_EQ(shim_param_set("gpreempt_max_hold_ms", "40"), 0);
 	CHECK_EQ(shim_param_set("gpreempt_relief_ms", "5"), 0);
 	CHECK_EQ(shim_param_set("gpreempt_enable", "1"), 0);
+	if (one_in(2))
+		CHECK_EQ(shim_param_set("gpreempt_unmap", "named"), 0);
 	TIMES(3 + random_below(5))
 		add_queue(random_below(5) * 5 - 10);
 	TIMES(events) {

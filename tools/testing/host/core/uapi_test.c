@@ -26,6 +26,7 @@ static const struct {
 	{ "gpreempt_verify", { "1", "0" }, { "x" } },
 	{ "gpreempt_hw_priority", { "follow", "normal\n" }, { "", "Normal", "normally" } },
 	{ "gpreempt_wakeup", { "doorbell", "poll", "auto\n" }, { "", "Poll", "doorbells" } },
+	{ "gpreempt_unmap", { "named", "all\n" }, { "", "none", "Named" } },
 	{ "gpreempt_policy", { "wfq", "edf\n", "hpf" }, { "", "fifo", "hpf " } },
 	{ "gpreempt_enable", { "0", "1", "N", "Y" }, { "2", "" } },
 };
@@ -1771,6 +1772,7 @@ TEST(tunables_reach_the_monitor, "each parameter is what the next pass works wit
 		IS("gpreempt_slice_us", "1800", 1800 * US, params.slice_ns),
 		IS("gpreempt_hw_priority", "follow", GPREEMPT_HW_PRIORITY_FOLLOW, hw_priority),
 		IS("gpreempt_wakeup", "doorbell", GPREEMPT_WAKEUP_DOORBELL, wakeup),
+		IS("gpreempt_unmap", "named", GPREEMPT_UNMAP_NAMED, unmap),
 #undef IS
 #define IS(name, value, text, expected, member) \
 	{ name, value, text, expected, offsetof(struct gpreempt_tunables, member), sizeof(((struct gpreempt_tunables *)0)->member) }

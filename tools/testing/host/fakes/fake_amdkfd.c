@@ -407,6 +407,150 @@ static int execute_queues_cpsch(struct device_queue_manager *dqm, enum kfd_unmap
 	return 0;
 }
 
+/* ---- packets in the HIQ, without a list ---- */
+
+enum { FAKE_UNMAP = 1, FAKE_FENCE, FAKE_PROCESS, FAKE_QUEUE };
+
+struct fake_packet {
+	u32 header;
+	u32 pad;
+	void *object;
+	u64 value;
+};
+
+static int fake_packet(u32 *buffer, u32 header, void *object, u64 value)
+{
+	struct fake_packet packet = { header, 0, object, value };
+
+	memcpy(buffer, &packet, sizeof(packet));
+	return 0;
+}
+
+static int map_process(struct packet_manager *pm, u32 *buffer, struct qcm_process_device *qpd)
+{
+	return fake_packet(buffer, FAKE_PROCESS, qpd, 0);
+}
+
+static int map_queues(struct packet_manager *pm, u32 *buffer, struct queue *q, bool is_static)
+{
+	BUG_ON(is_static);
+	return fake_packet(buffer, FAKE_QUEUE, q, 0);
+}
+
+static int unmap_queues(struct packet_manager *pm, u32 *buffer, enum kfd_unmap_queues_filter filter, u32 param, bool reset)
+{
+	BUG_ON(reset || param);
+	memset(buffer, 0, sizeof(struct pm4_mes_unmap_queues));
+	*(struct pm4_mes_unmap_queues *)buffer = (struct pm4_mes_unmap_queues){
+		.header = FAKE_UNMAP, .bitfields2 = { queue_sel__mes_unmap_queues__unmap_all_non_static_queues, 0 },
+	};
+	return 0;
+}
+
+static int query_status(struct packet_manager *pm, u32 *buffer, u64 fence_address, u64 value)
+{
+	return fake_packet(buffer, FAKE_FENCE, (void *)fence_address, value);
+}
+
+static const struct packet_manager_funcs packets = {
+	.map_process = map_process, .map_queues = map_queues, .unmap_queues = unmap_queues, .query_status = query_status,
+	.map_process_size = sizeof(struct fake_packet), .map_queues_size = sizeof(struct fake_packet),
+	.unmap_queues_size = 8 * sizeof(u32), .query_status_size = sizeof(struct fake_packet),
+};
+
+static bool check_preemption_failed(struct mqd_manager *mm, void *mqd)
+{
+	struct sim_node *sn = sim_of(mm->dqm);
+	bool gave_up = sn->gave_up;
+
+	sn->gave_up = false;
+	return gave_up;
+}
+
+int kq_acquire_packet_buffer(struct kernel_queue *kq, size_t dwords, unsigned int **buffer)
+{
+	struct sim_node *sn = container_of(kq, struct sim_node, hiq);
+
+	lockdep_assert_held(&sn->dqm.lock_hidden);
+	lockdep_assert_held(&sn->dqm.packet_mgr.lock);
+	BUG_ON(!sn->dqm.sched_running || !READ_ONCE(world.reset_domain.sem.readers) || sn->reserved);
+	*buffer = NULL;
+	if (dwords > ARRAY_SIZE(sn->packets) || take_failure(&sn->nr_send_fails) || ktime_get_ns() < sn->full_until_ns)
+		return -ENOMEM;
+	sn->reserved = dwords;
+	*buffer = sn->packets;
+	return 0;
+}
+
+static void unmap_named(struct sim_node *sn, u32 doorbell)
+{
+	EACH_QUEUE(sq) {
+		if (sq->gone || sq->q.properties.doorbell_off != doorbell)
+			continue;
+		BUG_ON(!sq->mapped || !sq->q.properties.is_preempted);
+		sn->nr_named++;
+		if (sq->abandoned)
+			sn->gave_up = true;
+		else
+			unmap_one(sq);
+	}
+}
+
+static void do_packet(struct sim_node *sn, const u32 *at, struct qcm_process_device **qpd)
+{
+	const struct pm4_mes_unmap_queues *u = (const void *)at;
+	struct fake_packet p;
+	u32 i;
+
+	switch (*at) {
+	case FAKE_UNMAP:
+		BUG_ON(u->bitfields2.queue_sel || !u->bitfields2.num_queues || u->bitfields2.num_queues > 4);
+		sn->nr_unmaps_named++;
+		for (i = 0; i < u->bitfields2.num_queues; i++)
+			unmap_named(sn, (u32[]){ u->bitfields3b.doorbell_offset0, u->bitfields4.doorbell_offset1,
+						 u->bitfields5.doorbell_offset2, u->bitfields6.doorbell_offset3 }[i]);
+		return;
+	}
+	memcpy(&p, at, sizeof(p));
+	switch (p.header) {
+	case FAKE_FENCE:
+		WRITE_ONCE(*(u64 *)p.object, p.value);
+		return;
+	case FAKE_PROCESS:
+		*qpd = p.object;
+		return;
+	case FAKE_QUEUE:
+		BUG_ON(!*qpd || kfd_get_process_device_data(((struct queue *)p.object)->device, ((struct queue *)p.object)->process) != qpd_to_pdd(*qpd));
+		BUG_ON(!sn->dqm.active_runlist || over_subscribed(sn, sn->dqm.processes_count - kfd_gpreempt_left_out(&sn->dqm)));
+		sn->nr_returned++;
+		restore(sim_queue_of(p.object));
+		return;
+	}
+	BUG_ON(true);
+}
+
+int kq_submit_packet(struct kernel_queue *kq)
+{
+	struct sim_node *sn = container_of(kq, struct sim_node, hiq);
+	struct qcm_process_device *qpd = NULL;
+	u32 at, dwords = sn->reserved;
+
+	BUG_ON(!dwords);
+	sn->reserved = 0;
+	WRITE_ONCE(kq->pending_wptr, kq->pending_wptr + dwords);
+	WRITE_ONCE(sn->unread_until_ns, ktime_get_ns() + sn->read_us * US);
+	if (sn->packets[0] == FAKE_UNMAP && take_failure(&sn->nr_deaf)) {
+		sn->late_answer = ((struct fake_packet *)(sn->packets + dwords))[-1].value;
+		return 0;
+	}
+	for (at = 0; at < dwords; at += sn->packets[at] == FAKE_UNMAP ? 8 : sizeof(struct fake_packet) / sizeof(u32))
+		do_packet(sn, sn->packets + at, &qpd);
+	/* Each dword that was asked for has been written, and no other. */
+	BUG_ON(at != dwords);
+	memset(sn->packets, 0, sizeof(sn->packets));
+	return 0;
+}
+
 /* ---- without it ---- */
 
 static NO_TSAN struct sim_queue *slot_queue(struct amdgpu_device *adev, const void *mqd, u32 pipe, u32 queue)
@@ -1339,13 +1483,16 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 		sn->node = (struct kfd_node){ .id = 1000 + i, .xcc_mask = (1U << nr_xcc) - 1, .adev = &world.adev, .kfd = &world.kfd, .dqm = &sn->dqm,
 					      .kfd2kgd = &calls };
 		sn->mm = (struct mqd_manager){ .mqd_size = sizeof(struct v9_mqd), .mqd_stride = mqd_stride, .load_mqd = load_mqd, .update_mqd = update_mqd,
+					       .check_preemption_failed = check_preemption_failed,
 					       .dqm = &sn->dqm };
 		sn->hiq_queue.properties.queue_size = 4096;
 		sn->hiq = (struct kernel_queue){ .queue = &sn->hiq_queue, .rptr_kernel = &sn->hiq_rptr };
-		sn->dqm = (struct device_queue_manager){ .dev = &sn->node, .mqd_mgrs[KFD_MQD_TYPE_CP] = &sn->mm, .packet_mgr.priv_queue = &sn->hiq,
+		sn->dqm = (struct device_queue_manager){ .dev = &sn->node, .mqd_mgrs[KFD_MQD_TYPE_CP] = &sn->mm, .packet_mgr = { .priv_queue = &sn->hiq, .pmf = &packets },
+							 .mqd_mgrs[KFD_MQD_TYPE_HIQ] = &sn->mm, .fence_addr = &sn->fence, .fence_gpu_addr = (u64)&sn->fence,
 							 .sched_policy = hws ? KFD_SCHED_POLICY_HWS : KFD_SCHED_POLICY_NO_HWS,
 							 .sched_running = true };
 		mutex_init(&sn->dqm.lock_hidden);
+		mutex_init(&sn->dqm.packet_mgr.lock);
 		INIT_LIST_HEAD(&sn->dqm.queues);
 		sn->node.max_proc_per_quantum = 8;
 		sn->node.node_id = i;

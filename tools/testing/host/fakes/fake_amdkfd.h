@@ -151,6 +151,11 @@ struct sim_process {
  * @nr_queue_slots: more active queues than this take turns
  * @announced: so many processes the last runlist said to be run at a time
  * @listed: so many were in it
+ * @nr_named: queues that were unmapped by their names, @nr_unmaps_named: by so many packets
+ * @nr_returned: queues that were mapped without a runlist
+ * @nr_deaf: so many requests by name are not heard, and
+ * @late_answer: what the last of them would write in the end
+ * @gave_up: firmware gave up on a queue that was named, and the driver has not asked yet
  */
 struct sim_node {
 	struct kfd_node node;
@@ -187,6 +192,15 @@ struct sim_node {
 	u32 nr_queue_slots;
 	u32 announced;
 	u32 listed;
+	u32 packets[512];
+	u32 reserved;
+	u64 fence;
+	u32 nr_named;
+	u32 nr_unmaps_named;
+	u32 nr_returned;
+	int nr_deaf;
+	u64 late_answer;
+	bool gave_up;
 };
 
 struct world {

@@ -279,6 +279,7 @@ struct mqd_manager {
 	u32 mqd_size;
 	u64 (*mqd_stride)(struct mqd_manager *mm, struct queue_properties *q);
 	int (*load_mqd)(struct mqd_manager *mm, void *mqd, u32 pipe, u32 queue, struct queue_properties *p, struct mm_struct *mms);
+	bool (*check_preemption_failed)(struct mqd_manager *mm, void *mqd);
 	void (*update_mqd)(struct mqd_manager *mm, void *mqd, struct queue_properties *q, struct mqd_update_info *minfo);
 	struct device_queue_manager *dqm;
 };
@@ -287,15 +288,42 @@ struct kernel_queue {
 	u64 pending_wptr;
 	u32 *rptr_kernel;
 };
+int kq_acquire_packet_buffer(struct kernel_queue *kq, size_t dwords, unsigned int **buffer);
+int kq_submit_packet(struct kernel_queue *kq);
+enum kfd_unmap_queues_filter { KFD_UNMAP_QUEUES_FILTER_ALL_QUEUES, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES };
+struct packet_manager;
+struct packet_manager_funcs {
+	int (*map_process)(struct packet_manager *pm, u32 *buffer, struct qcm_process_device *qpd);
+	int (*map_queues)(struct packet_manager *pm, u32 *buffer, struct queue *q, bool is_static);
+	int (*unmap_queues)(struct packet_manager *pm, u32 *buffer, enum kfd_unmap_queues_filter filter, u32 param, bool reset);
+	int (*query_status)(struct packet_manager *pm, u32 *buffer, u64 fence_address, u64 value);
+	int map_process_size;
+	int map_queues_size;
+	int unmap_queues_size;
+	int query_status_size;
+};
 struct packet_manager {
 	struct kernel_queue *priv_queue;
+	struct mutex lock;
+	const struct packet_manager_funcs *pmf;
 };
+/* Only what is written into a packet after the driver has built it */
+enum { queue_sel__mes_unmap_queues__perform_request_on_specified_queues, queue_sel__mes_unmap_queues__unmap_all_non_static_queues = 3 };
+struct pm4_mes_unmap_queues {
+	u32 header;
+	struct { u32 queue_sel, num_queues; } bitfields2;
+	struct { u32 doorbell_offset0; } bitfields3b;
+	struct { u32 doorbell_offset1; } bitfields4;
+	struct { u32 doorbell_offset2; } bitfields5;
+	struct { u32 doorbell_offset3; } bitfields6;
+};
+#define KFD_FENCE_COMPLETED	100
+#define KFD_FENCE_INIT		10
 struct device_process_node {
 	struct qcm_process_device *qpd;
 	struct list_head list;
 };
 enum { KFD_SCHED_POLICY_HWS, KFD_SCHED_POLICY_HWS_NO_OVERSUBSCRIPTION, KFD_SCHED_POLICY_NO_HWS };
-enum kfd_unmap_queues_filter { KFD_UNMAP_QUEUES_FILTER_ALL_QUEUES, KFD_UNMAP_QUEUES_FILTER_DYNAMIC_QUEUES };
 #define USE_DEFAULT_GRACE_PERIOD	0xffffffff
 #define KFD_UNMAP_LATENCY_MS		4000
 struct device_queue_manager {
@@ -309,6 +337,8 @@ struct device_queue_manager {
 	bool sched_halt;
 	bool is_hws_hang;
 	bool active_runlist;
+	u64 *fence_addr;
+	u64 fence_gpu_addr;
 	int detect_hang_count;
 	int active_queue_count;
 	int active_cp_queue_count;

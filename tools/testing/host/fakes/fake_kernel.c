@@ -247,9 +247,13 @@ int wake_up_process(struct task_struct *task)
 	return 1;
 }
 
+/* Who has not said that it sleeps waits in a loop, for something that takes time. */
 void schedule(void)
 {
-	shim_sleep_until(U64_MAX);
+	if (READ_ONCE(current->state) == TASK_RUNNING)
+		fsleep(1);
+	else
+		shim_sleep_until(U64_MAX);
 }
 
 int schedule_hrtimeout_range(ktime_t *expires, u64 slack_ns, int mode)

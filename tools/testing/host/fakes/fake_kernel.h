@@ -711,6 +711,7 @@ extern char shim_log[4096];
 void shim_say(const char *format, ...);
 #define dev_err(dev, ...)		((void)(dev), shim_say(__VA_ARGS__))
 #define dev_err_ratelimited(dev, ...)	dev_err(dev, __VA_ARGS__)
+#define dev_warn(dev, ...)	dev_info(dev, __VA_ARGS__)
 #define dev_info(dev, ...)		dev_err(dev, __VA_ARGS__)
 #define dev_dbg(dev, ...)		dev_err(dev, __VA_ARGS__)
 #define pr_err(...)			shim_say(__VA_ARGS__)

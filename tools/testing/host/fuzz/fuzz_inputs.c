@@ -29,7 +29,7 @@ static u64 take(unsigned int bytes)
 static const char *const names[] = {
 	"gpreempt_interval_ms", "gpreempt_poll_us", "gpreempt_max_hold_ms", "gpreempt_relief_ms", "gpreempt_blocked_us", "gpreempt_overhead_pct",
 	"gpreempt_aging_ms", "gpreempt_min_run_us", "gpreempt_resume_delay_us", "gpreempt_slice_us", "gpreempt_nice", "gpreempt_trust_kfd_priority",
-	"gpreempt_hw_priority", "gpreempt_verify", "gpreempt_wakeup", "gpreempt_policy", "gpreempt_enable",
+	"gpreempt_hw_priority", "gpreempt_verify", "gpreempt_wakeup", "gpreempt_unmap", "gpreempt_policy", "gpreempt_enable",
 };
 
 /* A value is taken or refused; what is in force can be read, and written back. */

@@ -265,7 +265,7 @@ static void use_kfd(void)
 static const char *const parameters[] = {
 	"gpreempt_interval_ms", "gpreempt_poll_us", "gpreempt_max_hold_ms", "gpreempt_relief_ms", "gpreempt_blocked_us", "gpreempt_overhead_pct",
 	"gpreempt_aging_ms", "gpreempt_min_run_us", "gpreempt_resume_delay_us", "gpreempt_slice_us", "gpreempt_nice", "gpreempt_trust_kfd_priority",
-	"gpreempt_hw_priority", "gpreempt_verify", "gpreempt_wakeup", "gpreempt_policy",
+	"gpreempt_hw_priority", "gpreempt_verify", "gpreempt_wakeup", "gpreempt_unmap", "gpreempt_policy",
 };
 
 static const char *some_value(void)

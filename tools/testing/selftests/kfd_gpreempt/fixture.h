@@ -125,6 +125,8 @@ static inline int scheduler_defaults(void)
 		err = kfd_param_set(gpreempt_defaults[i].name, gpreempt_defaults[i].value);
 	if (!err)
 		err = kfd_param_set_text("gpreempt_wakeup", "auto");
+	if (!err)
+		err = kfd_param_set_text("gpreempt_unmap", "all");
 	return err ? err : kfd_param_set_text("gpreempt_policy", "hpf");
 }
 

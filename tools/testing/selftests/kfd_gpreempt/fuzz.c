@@ -371,7 +371,7 @@ static void write_node_file(void)
 {
 	static const char *const files[] = {
 		"tunables/interval_ms", "tunables/poll_us", "tunables/max_hold_ms", "tunables/aging_ms", "tunables/min_run_us",
-		"tunables/wakeup", "tunables/nice", "tunables/verify", "tunables/hw_priority", "policy", "enabled",
+		"tunables/wakeup", "tunables/unmap", "tunables/nice", "tunables/verify", "tunables/hw_priority", "policy", "enabled",
 	};
 	static const char *const values[] = { "0", "1", "10", "200", "1000", "follow", "normal", "doorbell", "poll", "wfq", "edf", "hpf", "default", "" };
 

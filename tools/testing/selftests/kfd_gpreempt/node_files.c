@@ -124,6 +124,7 @@ static const struct {
 	{ "trust_kfd_priority", "1", "1", "0", "maybe", "gpreempt: trust_kfd_priority=maybe is neither 0 nor 1; kept 1" },
 	{ "hw_priority", "follow", "follow", "normal", "high", "gpreempt: hw_priority=high is neither normal nor follow; kept follow" },
 	{ "wakeup", "doorbell", "poll", "auto", "both", "gpreempt: wakeup=both is none of auto, poll, doorbell; kept doorbell" },
+	{ "unmap", "named", "named", "all", "some", "gpreempt: unmap=some is neither all nor named; kept named" },
 	{ "observe", "1", "1", "0", "maybe", "gpreempt: observe=maybe is neither 0 nor 1; kept 1" },
 	{ "verify", "1", "1", "0", "", "gpreempt: verify= is neither 0 nor 1; kept 1" },
 	{ "follow_stop", "1", "1", "0", "2", "gpreempt: follow_stop=2 is neither 0 nor 1; kept 1" },
