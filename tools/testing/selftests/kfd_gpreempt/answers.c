@@ -246,4 +246,40 @@ TEST_F_TIMEOUT(answers, saved_again_and_again, 600)
 	ANSWER("H1 saved_again_and_again", "%d times in %llu us, nothing lost or done twice", unmaps, (unsigned long long)elapsed_ns / US);
 }
 
+/*
+ * Does a queue that was unmapped by its doorbell stay off the device, and come back by MAP_PROCESS and MAP_QUEUES in the HIQ? amdkfd never sends that to
+ * this firmware, so it is the last question.
+ */
+TEST_F_TIMEOUT(answers, unmap_by_name, 240)
+{
+	struct actor *low = worker(_metadata, LOW_NICE, 100, self->slots / 2, 1, 2 * MS), *high = with_queue(_metadata, 0);
+	uint64_t before, after;
+	int64_t resumes;
+	int i, work;
+
+	if (scheduler_missing())
+		SKIP(return, "%s", scheduler_missing());
+	ASSERT_EQ(0, scheduler_defaults());
+	ASSERT_EQ(0, kfd_param_set_text("gpreempt_unmap", "named"));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_enable", 1));
+	ASSERT_EQ(0, actor_submit(low, 0, 0, 100, KFD_PACKET_BARRIER));
+	/* What comes first may be a runlist. */
+	for (i = 0, before = after = 0; i < 3 && before == after; i++) {
+		resumes = counter("resumes");
+		work = actor_work(high, 1, self->slots / 4, 10, 2 * MS);
+		ASSERT_LE(0, work);
+		ASSERT_EQ(0, actor_submit(high, 0, work, 1, 0));
+		ASSERT_EQ(0, KFD_WAIT(preempt_count(low, 0) > i, 200 * US, LONG));
+		before = kfd_work_progress(&low->work[0]);
+		ASSERT_EQ(0, actor_wait_progress(high, work, self->slots / 4 * 9, LONG));
+		after = kfd_work_progress(&low->work[0]);
+		ASSERT_EQ(0, actor_wait(high, work, LONG));
+		ASSERT_EQ(0, wait_counter("resumes", resumes + 1, LONG));
+	}
+	EXPECT_EQ(0, kfd_param_set("gpreempt_enable", 0));
+	EXPECT_EQ(0, kfd_param_set_text("gpreempt_unmap", "all"));
+	ANSWER("H15 unmap_by_name", "%s", before == after ? "stays off" : "is mapped again");
+	ASSERT_DONE_ONCE(low, high);
+}
+
 TEST_HARNESS_MAIN
