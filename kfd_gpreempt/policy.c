@@ -106,6 +106,7 @@
  */
 
 #include "demand.h"
+#include "share.h"
 
 #define GPREEMPT_FOREVER_NS	(~0ULL)
 
@@ -217,18 +218,19 @@ static bool policy_is_due(const struct gpreempt_policy_queue *q,
 static void policy_keep_off(const struct gpreempt_policy_params *params,
 			    struct gpreempt_policy_queue *q, u64 now_ns)
 {
-	bool kept_off;
+	bool held = q->kept_off & GPREEMPT_KEPT_HOLD, kept_off;
 
-	if (q->kept_off && !q->set.hold_unbounded && policy_preempted_too_long(q, params, now_ns))
+	if (held && !q->set.hold_unbounded && policy_preempted_too_long(q, params, now_ns))
 		q->let_go_until_ns = now_ns + params->relief_ns;
 	if (!q->set.hold)
 		q->let_go_until_ns = 0;
 	q->asked = q->set.hold;
 	kept_off = q->set.hold && !params->observe && !policy_fixed(q) &&
 		   now_ns >= q->let_go_until_ns;
-	if (kept_off != q->kept_off)
-		demand_starve_anew(q, now_ns);
-	q->kept_off = kept_off;
+	if (kept_off == held)
+		return;
+	demand_starve_anew(q, now_ns);
+	q->kept_off ^= GPREEMPT_KEPT_HOLD;
 }
 
 /* It has no demand: those below it need not wait for what may not run. */
@@ -680,6 +682,15 @@ policy_verdict_of_outranked(const struct gpreempt_policy_node *pn,
 	return pn->jobs && q->pass.spins ? GPREEMPT_VERDICT_JOB_YIELDS : GPREEMPT_VERDICT_YIELDS;
 }
 
+static noinline enum gpreempt_verdict
+policy_verdict_of_kept_off(const struct gpreempt_policy_queue *q)
+{
+	if (q->kept_off & GPREEMPT_KEPT_HOLD)
+		return q->set.stopped ? GPREEMPT_VERDICT_STOPPED : GPREEMPT_VERDICT_HOLD;
+	return q->kept_off & GPREEMPT_KEPT_MAXIMUM ? GPREEMPT_VERDICT_MAXIMUM :
+						     GPREEMPT_VERDICT_SHARE;
+}
+
 /*
  * When something is preempted at all, idle lower queues go along: their next packet shall not cost
  * another pass. One that is on the device without work is in no queue's way: see
@@ -690,7 +701,7 @@ static noinline enum gpreempt_verdict policy_judge(const struct gpreempt_policy_
 						   const struct level *level, u64 now_ns)
 {
 	if (policy_kept_off(q))
-		return q->set.stopped ? GPREEMPT_VERDICT_STOPPED : GPREEMPT_VERDICT_HOLD;
+		return policy_verdict_of_kept_off(q);
 	if (q->missing <= 0)
 		return GPREEMPT_VERDICT_RUNS;
 	if (policy_fixed(q))
@@ -864,6 +875,7 @@ static enum rivals policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_n
 	u64 mark = ++pn->mark;
 	/* What is dormant has not been active for long. */
 	u32 nr = whom == ACTIVE ? pn->nr : pn->nr + pn->nr_dormant;
+	const struct gpreempt_policy_process *first = NULL;
 	u32 i, processes = 0;
 	enum rivals rivals = NO_RIVALS;
 
@@ -884,6 +896,9 @@ static enum rivals policy_can_outrank(struct gpreempt_policy_node *pn, u64 now_n
 		max = standing > max ? standing : max;
 		if (processes > 1 && (min < max || (rotates && max > 0)))
 			return RIVALS;
+		if (pn->nr_entities && gpreempt_share_rivals(pn, first ? first : p, p))
+			return RIVALS;
+		first = p;
 		if (!q->orders)
 			continue;
 		/* The second one that asked for its place, and another one. */
@@ -1181,6 +1196,19 @@ static inline bool policy_may_be_due(const struct gpreempt_policy_node *pn,
 	       (pn->jobs && policy_joins(q, now_ns));
 }
 
+/* Whose turn is it? What is kept off for that has no demand. */
+static noinline void policy_look_at_shares(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	if (!gpreempt_share_look(pn, now_ns))
+		return;
+	pn->busy = NULL;
+	for (i = 0; i < pn->nr; i++)
+		if (policy_look_at(pn, pn->queues[i], now_ns) != DEMAND_NONE)
+			policy_make_busy(pn, pn->queues[i]);
+}
+
 /* Looks at each queue, and makes the list of busy ones. */
 static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -1209,6 +1237,8 @@ static struct policy_doubt policy_look_at_all(struct gpreempt_policy_node *pn, u
 		doubt.first &= demand_first_look(q, now_ns);
 	}
 	doubt.preempted = off;
+	if (pn->nr_entities)
+		policy_look_at_shares(pn, now_ns);
 	pn->starving = starving;
 	if (pn->starving)
 		policy_share_relief(pn, now_ns);
@@ -1275,12 +1305,12 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 		return false;
 	if (pn->params.waves_saved && policy_preempts_to_know(pn, now_ns))
 		return false;
-	if (doubt.told && !pn->params.waves_saved)
+	if ((doubt.told && !pn->params.waves_saved) || pn->share_doubt)
 		return true;
 	if (doubt.unknown && policy_can_outrank(pn, now_ns, ALL))
 		return true;
 	/* Alone it is in no other's way. */
-	if (!doubt.preempted && !pn->busy->pass.next_busy)
+	if (!doubt.preempted && (!pn->busy || !pn->busy->pass.next_busy))
 		return false;
 
 	/*
@@ -1436,6 +1466,12 @@ static inline u64 policy_longest_hold(const struct gpreempt_policy_node *pn, u64
 	return due_ns > now_ns ? due_ns : pn->next_turn_ns;
 }
 
+/* No time ends that: a hold without bound, or what share.c decides. */
+static bool policy_kept_off_unbounded(const struct gpreempt_policy_queue *q)
+{
+	return q->kept_off && (q->set.hold_unbounded || !(q->kept_off & GPREEMPT_KEPT_HOLD));
+}
+
 /* When a time of this queue ends that may change what becomes of it. */
 static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 					  const struct gpreempt_policy_queue *q,
@@ -1461,9 +1497,11 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 					    q->pass.demand[1] || q->set.hold;
 
 		if (waits && !(pn->jobs && policy_relief_is_elsewhere(q)) &&
-		    !(q->kept_off && q->set.hold_unbounded))
+		    !policy_kept_off_unbounded(q))
 			end_ns =
 				gpreempt_earlier(end_ns, policy_longest_hold(pn, since_ns, now_ns));
+		if (q->kept_off & GPREEMPT_KEPT_MAXIMUM)
+			end_ns = gpreempt_earlier(end_ns, gpreempt_share_until(pn, q));
 		if (waits && params->aging_ns && pn->ops->ages)
 			end_ns = gpreempt_earlier(end_ns,
 						  policy_old_enough(pn, q, since_ns, now_ns));
@@ -1571,8 +1609,8 @@ static void policy_drop_idle_resumes(const struct gpreempt_policy_node *pn,
  */
 static bool policy_unconcerned(const struct gpreempt_policy_queue *q, const struct level *level)
 {
-	return !q->pass.demand[1] && !policy_is_off(q) && !q->set.hold && !level->preempts &&
-	       !q->pass.relieved && !q->pass.age && !q->seen.blocked;
+	return !q->pass.demand[1] && !policy_is_off(q) && !(q->set.hold | q->kept_off) &&
+	       !level->preempts && !q->pass.relieved && !q->pass.age && !q->seen.blocked;
 }
 
 /* A higher one has work, which it is not old enough to run beside. */
@@ -1669,6 +1707,8 @@ static void policy_time_to_next(const struct gpreempt_policy_node *pn, u64 end_n
 		next_ns = gpreempt_earlier(next_ns, policy_budget_wait(pn, now_ns));
 	if (pn->ops->next_ns)
 		next_ns = gpreempt_earlier(next_ns, pn->ops->next_ns(pn, now_ns));
+	if (pn->nr_entities)
+		next_ns = gpreempt_earlier(next_ns, gpreempt_share_next_ns(pn, now_ns));
 	decision->until_ns = policy_sleep(next_ns);
 	if (pn->params.poll_ns)
 		next_ns = gpreempt_earlier(
@@ -1706,6 +1746,8 @@ static void policy_look_again(struct gpreempt_policy_node *pn, u64 now_ns)
 		if (q->pass.demand[1])
 			policy_make_busy(pn, q);
 	}
+	if (pn->nr_entities)
+		policy_look_at_shares(pn, now_ns);
 	if (pn->starving)
 		policy_share_relief(pn, now_ns);
 }
@@ -2004,6 +2046,16 @@ static bool policy_jobs_park(const struct gpreempt_policy_node *pn, bool park, u
 	return all_park;
 }
 
+static noinline void policy_tell_shares(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	const struct gpreempt_policy_queue *q;
+
+	gpreempt_share_decided(pn, now_ns);
+	for (q = pn->busy; q; q = q->pass.next_busy)
+		if (q->pass.demand[1] && gpreempt_policy_stays(q) && !q->spared)
+			gpreempt_share_runs(pn, q);
+}
+
 /* For which time does a budget make preemptions wait? */
 static void policy_find_wait(struct gpreempt_policy_node *pn, const struct level *level,
 			     u64 now_ns, struct gpreempt_decision *decision)
@@ -2064,6 +2116,8 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 		policy_mark_restored(pn, now_ns);
 	if (pn->ops->decided)
 		pn->ops->decided(pn, now_ns);
+	if (pn->nr_entities)
+		policy_tell_shares(pn, now_ns);
 
 	/* Contended says already that a queue can. */
 	rivals = policy_can_outrank(pn, now_ns, ACTIVE);
@@ -2102,7 +2156,7 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 	bool none_saved = pn->params.waves_saved && q->seen.waves_ns && !q->seen.waves;
 
 	/* A queue with packets is active. A queue that comes back with work is not announced. */
-	if (pn->ops->rotates || q->set.unseen ||
+	if (pn->ops->rotates || pn->nr_entities || q->set.unseen ||
 	    (q->seen.driver_off && q->seen.driver_off_with_work) ||
 	    policy_recently_active(q, now_ns) || policy_is_off(q) || q->set.hold ||
 	    q->pass.demand[1] || q->pass.spins || q->request.since_ns > q->request.ended_ns ||
@@ -2165,7 +2219,7 @@ u64 gpreempt_policy_end_wait(struct gpreempt_policy_node *pn, u64 now_ns)
 	 * beginning.
 	 */
 	if (!pn->level_valid || pn->level_rank == GPREEMPT_RANK_RELIEF || pn->jobs ||
-	    pn->ops->rotates || !pn->params.poll_ns)
+	    pn->nr_entities || pn->ops->rotates || !pn->params.poll_ns)
 		return 0;
 	pn->mark++;
 	for (q = pn->busy; q; q = q->pass.next_busy) {

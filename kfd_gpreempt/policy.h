@@ -11,7 +11,8 @@
  * 1. gpreempt_demand_driver_off() for each queue that the driver has taken off the device, or had
  *    and has not any more
  * 2. gpreempt_demand_sample() for each queue
- * 3. gpreempt_policy_use() if another policy shall decide from now on
+ * 3. gpreempt_policy_use() if another policy shall decide from now on, gpreempt_share_use() if
+ *    groups have come, gone or changed
  * 4. gpreempt_demand_runlist_changed() if the driver may have changed the runlist by itself
  * 5. if gpreempt_policy_needs_waves(), either gpreempt_demand_counted() for each mapped queue, or
  *    for none if they cannot be read: then what is unknown has waves. Or gpreempt_policy_put_off(),
@@ -192,6 +193,28 @@
  */
 #define GPREEMPT_JOB_NS			10000000ULL
 
+/*
+ * Shares: so many groups may have one, the root group included. Each has two entities: itself, as
+ * a child of the group above it, and the processes that are directly in it.
+ */
+#define GPREEMPT_GROUPS_MAX		128
+#define GPREEMPT_GROUP_ENTITIES		(2 * GPREEMPT_GROUPS_MAX)
+/* No entity */
+#define GPREEMPT_ENTITY_NONE		0xffff
+/*
+ * A turn lasts slice_ns, and so many times what the longest of the last passes took: switching
+ * shall not take more than a twentieth of it.
+ */
+#define GPREEMPT_SHARE_TURN_SHARE	20
+
+/*
+ * Why a queue is kept off the device other than for its rank: on request, because it is the turn of
+ * another group, because its group has used its maximum
+ */
+#define GPREEMPT_KEPT_HOLD		1
+#define GPREEMPT_KEPT_SHARE		2
+#define GPREEMPT_KEPT_MAXIMUM		4
+
 /**
  * enum gpreempt_action - what a decision asks for
  * @GPREEMPT_KEEP: leave the queue as it is
@@ -226,6 +249,69 @@ struct gpreempt_policy_share {
 	bool wanted;
 	bool ran;
 	bool turn;
+};
+
+/**
+ * struct gpreempt_policy_entity - what share.c divides device time among: a group of processes, or
+ * the processes that are directly in a group
+ * @used: it exists
+ * @parent: its parent, by place in &gpreempt_policy_node.entities
+ * @weight: its part of what its parent has, against its siblings with work
+ * @min_pct: so much of the device's time it has at least while it has work, in percent
+ * @quota_ns: so long it may have the device in each period; 0: for as long as its share lets it
+ * @period_ns: length of a period
+ *
+ * @wants: of the last look: it has work at the level
+ * @sure: with @wants: that is certain
+ * @full: of the last look: it has used its quota of the period
+ * @wanted: it had work at @level when a decision was last about that
+ * @level: see @wanted
+ * @ran: of the last decision: one of its queues has work and the device, or has its turn
+ * @turn: of the processes that are directly in a group: it is their turn at @turn_level
+ * @turn_level: see @turn
+ * @gaps: how many short gaps they had of late in their turns; a long one halves it
+ * @next: scratch: the next one with @wants, by place
+ * @share: of the last look: its part of the device's time, in 1 / 2^20
+ * @counts: of the last look: its weight, or what its minimum makes of it, in 1 / 256
+ * @vtime_ns: device time that it has had, at a weight of 100, over what it counts
+ * @served_ns: device time that it has had
+ * @turn_ns: how much of that in this turn
+ * @used_ns: how much of that in this period
+ * @period_at_ns: when the period began
+ * @charged_ns: time of the last look that charged it
+ * @idle_at_ns: since when it has been without work in its turn; 0: it has some
+ * @gap_ns: how long the longest of its last short gaps was
+ *
+ * The caller provides the storage, zeroed, and writes what is before @wants.
+ */
+struct gpreempt_policy_entity {
+	bool used;
+	u16 parent;
+	u32 weight;
+	u32 min_pct;
+	u64 quota_ns;
+	u64 period_ns;
+
+	bool wants;
+	bool sure;
+	bool full;
+	bool wanted;
+	bool ran;
+	bool turn;
+	u8 gaps;
+	u16 next;
+	s32 level;
+	s32 turn_level;
+	u32 share;
+	u32 counts;
+	u64 vtime_ns;
+	u64 served_ns;
+	u64 turn_ns;
+	u64 used_ns;
+	u64 period_at_ns;
+	u64 charged_ns;
+	u64 idle_at_ns;
+	u64 gap_ns;
 };
 
 /**
@@ -299,6 +385,7 @@ struct gpreempt_policy_job {
  * @opt_out: its queues are never taken off the device. Set by the caller.
  * @weight: wfq: its weight; 0: from the priority of its most urgent queue. Set by the caller.
  * @deadline_ns: edf: deadline of its queues' work; 0: none. Set by the caller.
+ * @group: the group that it is in, by number; 0: the root. Set by the caller.
  * @armed: none of its queues has work, and the caller is told when one gets some. Set by
  *	the caller.
  *
@@ -316,6 +403,7 @@ struct gpreempt_policy_process {
 	bool opt_out;
 	u32 weight;
 	u64 deadline_ns;
+	u16 group;
 	bool armed;
 
 	u64 expected_met_ns;
@@ -488,7 +576,9 @@ struct gpreempt_policy_request {
  * @gap_ns: how long the longest of these was
  * @released: it has not been outranked since @outranked_ns
  * @relief_until_ns: until when it may not be preempted; 0: no relief
- * @kept_off: at the last look: it is held on request
+ * @kept_off: at the last look: why it is kept off other than for its rank, GPREEMPT_KEPT_*;
+ *	0: it is not
+ * @demands: shares: of the last look: the demand that it has, whatever keeps it off
  * @asked: @hold at the last look
  * @let_go_until_ns: until when @hold does not count, because it was held on request for
  *	max_hold_ns; 0: it counts
@@ -532,8 +622,9 @@ struct gpreempt_policy_queue {
 	bool in_the_way;
 	bool leads;
 	bool out;
-	bool kept_off;
+	u8 kept_off;
 	bool asked;
+	u8 demands;
 	bool released;
 	u8 gaps;
 	enum gpreempt_verdict verdict;
@@ -647,6 +738,9 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  *	gpreempt_demand_turns() in each pass.
  * @changed: a queue came, or its priority changed. Set by the caller; a decision clears it.
  * @jobs: that have processes on the node; NULL: none. Set by the caller before each pass.
+ * @entities: shares: among which device time is divided; the first one is the whole device. Set by
+ *	gpreempt_share_use()
+ * @nr_entities: how many places @entities has; 0: nothing has a share
  * @ops: who ranks, by gpreempt_policy_use(); read it freely
  *
  * @busy: queues that may have demand (@demand[1]), linked by next_busy: what most rules are about
@@ -688,6 +782,13 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @on_request: of the last decision: all that it has carried out is that holds begin or end
  * @ranked_ns: wfq: until when device time has been accounted
  * @vtime_ns: wfq: the least that a share with demand has had; where those begin that come
+ * @shared_ns: shares: until when device time has been charged
+ * @share_level: of the last look: the highest priority with work
+ * @share_first: scratch: the first of the entities with @wants, parents before children
+ * @share_turn: of the last look: whose turn it is at @share_level; GPREEMPT_ENTITY_NONE: nothing
+ *	waits for a turn
+ * @share_waits: of the last look: others wait for theirs
+ * @share_doubt: and it is not known whether those that have it, or wait for it, have work
  * @observed: the last decision was one of a node that only observes
  *
  * The caller provides the storage, zeroed.
@@ -700,6 +801,8 @@ struct gpreempt_policy_node {
 	u64 turns_ns;
 	bool changed;
 	struct gpreempt_policy_job *jobs;
+	struct gpreempt_policy_entity *entities;
+	u32 nr_entities;
 	const struct gpreempt_policy_ops *ops;
 
 	struct gpreempt_policy_queue *busy;
@@ -735,6 +838,12 @@ struct gpreempt_policy_node {
 	bool on_request;
 	u64 ranked_ns;
 	u64 vtime_ns;
+	u64 shared_ns;
+	s32 share_level;
+	u16 share_first;
+	u16 share_turn;
+	bool share_waits;
+	bool share_doubt;
 	bool observed;
 };
 

@@ -88,6 +88,8 @@ const char *const gpreempt_verdict_names[] = {
 	[GPREEMPT_VERDICT_LEFT_OFF] = "left_off",
 	[GPREEMPT_VERDICT_JOB_YIELDS] = "job_yields",
 	[GPREEMPT_VERDICT_STOPPED] = "stopped",
+	[GPREEMPT_VERDICT_SHARE] = "share",
+	[GPREEMPT_VERDICT_MAXIMUM] = "maximum",
 };
 
 /* For the kernel log: what an administrator is told happened. */

@@ -486,6 +486,8 @@ const char *gpreempt_verdict_name(uint32_t verdict)
 		[GPREEMPT_VERDICT_LEFT_OFF] = "left_off",
 		[GPREEMPT_VERDICT_JOB_YIELDS] = "job_yields",
 		[GPREEMPT_VERDICT_STOPPED] = "stopped",
+		[GPREEMPT_VERDICT_SHARE] = "share",
+		[GPREEMPT_VERDICT_MAXIMUM] = "maximum",
 	};
 
 	return NAME(names, verdict);

@@ -70,6 +70,8 @@ static const struct {
 	[GPREEMPT_VERDICT_LEFT_OFF] = { .text = "has no work$since, and comes back when the runlist changes" },
 	[GPREEMPT_VERDICT_JOB_YIELDS] = { .text = "yields to $to$since, because its job is off another GPU and would wait for that here" },
 	[GPREEMPT_VERDICT_STOPPED] = { .text = "is off the device$since, because its process is stopped" },
+	[GPREEMPT_VERDICT_SHARE] = { .text = "waits$since for the turn of its group: another one's share comes first" },
+	[GPREEMPT_VERDICT_MAXIMUM] = { "is off the device$since, because its group has had its maximum$left", "; it may come back in ", "" },
 };
 
 /* A hold has no queue that the verdict could name. */

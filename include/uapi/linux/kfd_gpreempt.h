@@ -21,7 +21,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define GPREEMPT_ABI_VERSION		6
+#define GPREEMPT_ABI_VERSION		7
 
 #define GPREEMPT_PRIORITY_MIN		(-1023)
 #define GPREEMPT_PRIORITY_MAX		1023
@@ -209,6 +209,9 @@ enum gpreempt_queue_flag {
  * @GPREEMPT_VERDICT_JOB_YIELDS: its job is off another node, for which its work here would only wait, and
  *	a queue of another process has work. Since version 5
  * @GPREEMPT_VERDICT_STOPPED: its process is stopped or frozen (gpreempt_follow_stop). Since version 6
+ * @GPREEMPT_VERDICT_SHARE: it is the turn of another group (GPREEMPT_IOC_SET_SHARE). Since version 7
+ * @GPREEMPT_VERDICT_MAXIMUM: its group has had its quota of this period (GPREEMPT_IOC_SET_SHARE). Since
+ *	version 7
  *
  * From 32 on it is off the device, or on its way.
  */
@@ -239,6 +242,8 @@ enum gpreempt_verdict {
 	GPREEMPT_VERDICT_LEFT_OFF,
 	GPREEMPT_VERDICT_JOB_YIELDS,
 	GPREEMPT_VERDICT_STOPPED,
+	GPREEMPT_VERDICT_SHARE,
+	GPREEMPT_VERDICT_MAXIMUM,
 };
 
 /**

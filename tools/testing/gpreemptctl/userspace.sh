@@ -303,6 +303,8 @@ each_verdict_has_a_sentence()
 		left_off: has no work since 2.1 ms, and comes back when the runlist changes
 		job_yields: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) since 2.1 ms, because its job is off another GPU and would wait for that here
 		stopped: is off the device since 2.1 ms, because its process is stopped
+		share: waits since 2.1 ms for the turn of its group: another one's share comes first
+		maximum: is off the device since 2.1 ms, because its group has had its maximum; it may come back in 997 ms
 		yields: yields to pid 4711 queue 2 (priority 100)
 		own_process: yields to a queue of its own process
 		hold: is held on request
@@ -311,6 +313,8 @@ each_verdict_has_a_sentence()
 		left_off: has no work, and comes back when the runlist changes
 		job_yields: yields to pid 4711 queue 2 (priority 100), because its job is off another GPU and would wait for that here
 		stopped: is off the device, because its process is stopped
+		share: waits for the turn of its group: another one's share comes first
+		maximum: is off the device, because its group has had its maximum
 		relief: runs in its relief, because it was kept off for the longest time
 		exempt: stays on the device, because its process is exempt; it would yield to pid 4711 queue 2 (priority 100)
 		exempt: stays on the device, because its process is exempt; it would yield to a hold

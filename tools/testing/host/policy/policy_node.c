@@ -9,6 +9,7 @@
 
 #include "demand.h"
 #include "policy_node.h"
+#include "share.h"
 #include "tap.h"
 
 struct node node;
@@ -52,6 +53,34 @@ struct queue *new_queue(struct process *process, s32 priority)
 	q->policy.set.priority = priority;
 	q->policy.set.own_priority = priority;
 	node.policies[node.nr_queues++] = &q->policy;
+	return q;
+}
+
+static void make_group(u16 parent, u32 weight)
+{
+	u32 at = 2 * node.nr_groups++;
+
+	CHECK(at < 2 * NR_GROUPS_MAX);
+	node.entities[at] = (struct gpreempt_policy_entity){ .used = true, .parent = 2 * parent, .weight = weight };
+	node.entities[at + 1] = (struct gpreempt_policy_entity){ .used = true, .parent = at, .weight = GPREEMPT_WEIGHT_NORMAL };
+}
+
+/* Below another one, by number; the root group is 0, and the first one made is 1. */
+struct gpreempt_policy_entity *new_group(u16 parent, u32 weight)
+{
+	if (!node.nr_groups)
+		make_group(0, GPREEMPT_WEIGHT_NORMAL);
+	make_group(parent, weight);
+	gpreempt_share_use(&node.policy, node.entities, 2 * node.nr_groups);
+	return &node.entities[2 * node.nr_groups - 2];
+}
+
+/* Of a process of its own, in this group. */
+struct queue *new_queue_in(u16 group, s32 priority)
+{
+	struct queue *q = new_queue(new_process(), priority);
+
+	q->process->policy.group = group;
 	return q;
 }
 
@@ -343,7 +372,7 @@ void look(void)
 		const struct gpreempt_policy_queue *q = node.policies[i];
 
 		CHECK(q->action != GPREEMPT_PREEMPT || (!q->preempted && !q->set.immovable && !q->process->opt_out));
-		held |= q->set.hold;
+		held |= q->set.hold || q->kept_off;
 		CHECK(q->action != GPREEMPT_RESUME || q->preempted);
 		CHECK(q->verdict != GPREEMPT_VERDICT_NONE);
 		CHECK_EQ(q->verdict < GPREEMPT_VERDICT_OFF, gpreempt_policy_stays(q));

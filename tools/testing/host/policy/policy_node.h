@@ -19,6 +19,7 @@
 #define SEC	1000000000ULL
 
 #define NR_QUEUES_MAX	64
+#define NR_GROUPS_MAX	8
 
 /* Two levels that most tests need: nice 10, and unmodified. */
 #define LOW		(-3)
@@ -81,6 +82,8 @@ struct queue {
  * @nr_would_resume: likewise: resumed
  * @nr_would_act: likewise: passes that would have done either
  * @nr_requests: likewise: work beside which such a queue ran
+ * @nr_groups: that new_group() has made, with the root group
+ * @entities: their own
  */
 struct node {
 	struct gpreempt_policy_node policy;
@@ -111,6 +114,8 @@ struct node {
 	u32 nr_would_act;
 	u32 nr_requests;
 
+	u32 nr_groups;
+	struct gpreempt_policy_entity entities[2 * NR_GROUPS_MAX];
 	u32 nr_processes;
 	struct process processes[NR_QUEUES_MAX];
 	u32 nr_created;
@@ -126,6 +131,8 @@ extern struct queue *low, *middle, *high;
 
 struct process *new_process(void);
 struct queue *new_queue(struct process *process, s32 priority);
+struct gpreempt_policy_entity *new_group(u16 parent, u32 weight);
+struct queue *new_queue_in(u16 group, s32 priority);
 struct queue *new_explicit_queue(struct process *process, s32 priority);
 
 /* What programs and the device do. */

@@ -7,6 +7,7 @@
 
 #include "demand.h"
 #include "news.h"
+#include "share.h"
 #include "sim.h"
 
 /* As in the monitor: all queues are looked at so often. */
@@ -50,6 +51,7 @@ void __sanitizer_cov_trace_pc(void)
 }
 
 void (*sim_passed)(const struct gpreempt_policy_node *pn, u64 now_ns);
+void (*sim_ran)(u32 class, u64 from_ns, u64 to_ns);
 
 /**
  * struct queue - a queue, its program, and what the policy knows
@@ -149,6 +151,7 @@ static struct state {
 	bool inverted;
 
 	struct gpreempt_policy_job jobs[NR_JOBS_MAX];
+	struct gpreempt_policy_entity entities[2 * NR_GROUPS_MAX];
 	u32 generation;
 	u64 looked_ns;
 	u64 next_look_ns;
@@ -368,6 +371,8 @@ static void leave_slots(struct queue *q)
 {
 	u64 ran_ns = sim.now_ns - q->started_ns;
 
+	if (sim_ran)
+		sim_ran(q->number, q->started_ns, sim.now_ns);
 	q->in_slots = false;
 	q->ran_ns += ran_ns;
 	q->all_ran_ns += ran_ns;
@@ -916,6 +921,7 @@ static void make_queue(struct queue *q, const struct sim_class *class, u32 numbe
 		q->process.job->gang = !class->stay;
 		places[class->job] |= 1ULL << (current - nodes);
 	}
+	q->process.group = class->group;
 	q->max_waiting = 4;
 	q->arrivals = allocate(q->max_waiting, sizeof(*q->arrivals));
 	sim.sampled[q->place] = &q->policy;
@@ -926,6 +932,24 @@ static void make_queue(struct queue *q, const struct sim_class *class, u32 numbe
 	} else if (!class->collective || current == nodes) {
 		push(1 + (u64)(fraction() * class->period_ns), ARRIVAL, q->place, 0);
 	}
+}
+
+static void make_groups(const struct sim_config *config)
+{
+	u32 i;
+
+	for (i = 0; i < NR_GROUPS_MAX && (!i || config->groups[i].weight); i++) {
+		const struct sim_group *g = &config->groups[i];
+
+		sim.entities[2 * i] = (struct gpreempt_policy_entity){
+			.used = true, .parent = 2 * g->parent, .weight = g->weight, .min_pct = g->min_pct, .quota_ns = g->quota_ns,
+			.period_ns = g->period_ns,
+		};
+		sim.entities[2 * i + 1] = (struct gpreempt_policy_entity){
+			.used = true, .parent = 2 * i, .weight = GPREEMPT_WEIGHT_NORMAL,
+		};
+	}
+	gpreempt_share_use(&sim.policy, sim.entities, i > 1 ? 2 * i : 0);
 }
 
 static void make_node(const struct sim_config *config, struct sim_result *result)
@@ -955,6 +979,7 @@ static void make_node(const struct sim_config *config, struct sim_result *result
 	sim.policy.queues = sim.sampled;
 	sim.policy.nr = sim.nr_queues;
 	gpreempt_policy_use(&sim.policy, policy_named(config->policy));
+	make_groups(config);
 	look_at(sim.now_ns);
 }
 

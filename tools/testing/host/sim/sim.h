@@ -33,6 +33,7 @@
 #define NR_CLASSES_MAX	8
 #define NR_NODES_MAX	8	/* of sim_test.c; there may be GPREEMPT_NEWS_NODES */
 #define NR_JOBS_MAX	4
+#define NR_GROUPS_MAX	8
 
 /**
  * struct sim_device - the time model
@@ -80,6 +81,7 @@ enum sim_arrivals { CONTINUOUS, POISSON, PERIODIC, LOGNORMAL };
  *	memory. Requests come to all nodes at once.
  * @job: its processes belong to this job; 0: to none
  * @stay: the job does not leave other nodes
+ * @group: its processes are in this group, by place in &sim_config.groups; 0: in none
  */
 struct sim_class {
 	const char *name;
@@ -97,12 +99,30 @@ struct sim_class {
 	bool collective;
 	u32 job;
 	bool stay;
+	u16 group;
+};
+
+/**
+ * struct sim_group - a group with a share; of policy.h, but for the first one, which is not used
+ * @parent: by place
+ * @weight: 0 ends the list, but for the first one
+ * @min_pct: see &struct gpreempt_policy_entity
+ * @quota_ns: likewise
+ * @period_ns: likewise
+ */
+struct sim_group {
+	u16 parent;
+	u32 weight;
+	u32 min_pct;
+	u64 quota_ns;
+	u64 period_ns;
 };
 
 /**
  * struct sim_config - what is simulated
  * @device: the time model
  * @classes: of queues; @nr_queues of 0 ends the list
+ * @groups: with shares; from the second one on
  * @params: tunables
  * @policy: by name; NULL: nobody schedules
  * @duration_ns: so long
@@ -111,6 +131,7 @@ struct sim_class {
 struct sim_config {
 	struct sim_device device;
 	struct sim_class classes[NR_CLASSES_MAX];
+	struct sim_group groups[NR_GROUPS_MAX];
 	struct gpreempt_policy_params params;
 	const char *policy;
 	u64 duration_ns;
@@ -199,5 +220,8 @@ u64 sim_quantile_ns(const struct sim_times *times, double quantile);
 
 /* What tests may look at after each pass; NULL: nobody does. */
 extern void (*sim_passed)(const struct gpreempt_policy_node *pn, u64 now_ns);
+
+/* A queue of this class had its slots for this time; NULL: it is not asked for. */
+extern void (*sim_ran)(u32 class, u64 from_ns, u64 to_ns);
 
 #endif /* HOST_SIM_H */
