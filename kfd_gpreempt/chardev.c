@@ -129,7 +129,7 @@ static int chardev_do_info(struct client *client, void *argument)
 	info->abi_version = GPREEMPT_ABI_VERSION;
 	info->features = GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP |
 			 GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT |
-			 GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_JOB;
+			 GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_JOB | GPREEMPT_FEATURE_SHARE;
 	info->nr_nodes = list.nr;
 	info->event_size = sizeof(struct gpreempt_event);
 	return r;
@@ -603,6 +603,129 @@ static int chardev_do_set_job(struct client *client, void *argument)
 	return r;
 }
 
+/* Is it within its bounds? */
+static int chardev_check_share(const struct gpreempt_set_share *cmd)
+{
+	if (cmd->flags & GPREEMPT_SHARE_CLEAR)
+		return cmd->weight || cmd->min_pct || cmd->quota_us || cmd->period_us ? -EINVAL : 0;
+	if (!cmd->quota_us != !cmd->period_us)
+		return -EINVAL;
+	if (cmd->weight < GPREEMPT_WEIGHT_MIN || cmd->weight > GPREEMPT_WEIGHT_MAX ||
+	    cmd->min_pct > 100)
+		return -ERANGE;
+	if (cmd->quota_us &&
+	    (cmd->period_us < GPREEMPT_PERIOD_US_MIN || cmd->period_us > GPREEMPT_PERIOD_US_MAX ||
+	     cmd->quota_us < GPREEMPT_QUOTA_US_MIN || cmd->quota_us > cmd->period_us))
+		return -ERANGE;
+	return 0;
+}
+
+static int chardev_do_set_share(struct client *client, void *argument)
+{
+	struct gpreempt_set_share *cmd = argument;
+	struct gpreempt_target_match match = { 0 };
+	struct gpreempt_group group = {
+		.job = cmd->job,
+		.weight = cmd->weight,
+		.min_pct = cmd->min_pct,
+		.quota_us = cmd->quota_us,
+		.period_us = cmd->period_us,
+	};
+	int r;
+
+	if (cmd->flags & ~GPREEMPT_SHARE_CLEAR ||
+	    !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
+		return -EINVAL;
+	if (cmd->target.scope != (cmd->job ? GPREEMPT_SCOPE_ALL : GPREEMPT_SCOPE_CGROUP))
+		return -EINVAL;
+	r = chardev_check_share(cmd);
+	if (r)
+		return r;
+	/* A share is taken from the others. */
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	r = gpreempt_target_resolve(&cmd->target, &match);
+	group.cgroup_id = match.cgroup_id;
+	if (!r && cmd->flags & GPREEMPT_SHARE_CLEAR)
+		gpreempt_group_clear(group.cgroup_id, group.job);
+	else if (!r)
+		r = gpreempt_group_set(&group);
+	gpreempt_target_release(&match);
+	return r;
+}
+
+/**
+ * struct share_list - groups being listed
+ * @shares: array
+ * @seen: room for those of a node
+ * @max: length of @shares
+ * @nr: groups there are, on all nodes
+ */
+struct share_list {
+	struct gpreempt_share_info *shares;
+	struct gpreempt_group_seen *seen;
+	u32 max;
+	u32 nr;
+};
+
+static int chardev_list_shares_of(struct gpreempt_node *gn, void *arg)
+{
+	struct share_list *list = arg;
+	u32 i, nr = gpreempt_group_read(gn, list->seen, GPREEMPT_GROUPS_MAX);
+
+	for (i = 0; i < nr; i++, list->nr++) {
+		const struct gpreempt_group_seen *seen = &list->seen[i];
+		const struct gpreempt_group *above = &list->seen[seen->parent].group;
+
+		if (list->nr >= list->max)
+			continue;
+		list->shares[list->nr] = (struct gpreempt_share_info){
+			.cgroup_id = seen->group.cgroup_id,
+			.job = seen->group.job,
+			.parent_id = above->cgroup_id,
+			.gpu_id = gn->node->id,
+			.flags = (seen->runs ? GPREEMPT_SHARE_RUNS : 0) |
+				 (seen->full ? GPREEMPT_SHARE_FULL : 0),
+			.weight = seen->group.weight,
+			.min_pct = seen->group.min_pct,
+			.quota_us = seen->group.quota_us,
+			.period_us = seen->group.period_us,
+			.served_us = div_u64(seen->served_ns, NSEC_PER_USEC),
+		};
+	}
+	return 0;
+}
+
+static int chardev_do_list_shares(struct client *client, void *argument)
+{
+	struct gpreempt_list_shares *cmd = argument;
+	struct share_list list = { 0 };
+	int r = -ENOMEM;
+
+	if (cmd->flags || !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
+		return -EINVAL;
+	/* They tell when others work. */
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	/* No machine has more nodes than KFD's topology has entries for. */
+	list.max = min(cmd->nr_shares, 256U * GPREEMPT_GROUPS_MAX);
+	list.seen = kvcalloc(GPREEMPT_GROUPS_MAX, sizeof(*list.seen), GFP_KERNEL);
+	if (list.max)
+		list.shares = kvcalloc(list.max, sizeof(*list.shares), GFP_KERNEL);
+	if (!list.seen || (list.max && !list.shares))
+		goto out;
+	gpreempt_node_find(chardev_list_shares_of, &list);
+	r = 0;
+	if (copy_to_user(u64_to_user_ptr(cmd->shares), list.shares,
+			 min(list.nr, list.max) * sizeof(*list.shares)))
+		r = -EFAULT;
+	cmd->nr_shares = list.nr;
+out:
+	kvfree(list.seen);
+	kvfree(list.shares);
+	return r;
+}
+
 static int chardev_resolve_hold(const struct gpreempt_hold *cmd,
 				struct gpreempt_target_match *match)
 {
@@ -720,6 +843,8 @@ static const struct command commands[] = {
 	{ GPREEMPT_IOC_RESUME, chardev_do_resume },
 	{ GPREEMPT_IOC_HINT, chardev_do_hint },
 	{ GPREEMPT_IOC_SET_JOB, chardev_do_set_job },
+	{ GPREEMPT_IOC_SET_SHARE, chardev_do_set_share },
+	{ GPREEMPT_IOC_LIST_SHARES, chardev_do_list_shares },
 };
 
 static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -732,6 +857,8 @@ static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		struct gpreempt_hold hold;
 		struct gpreempt_hint hint;
 		struct gpreempt_set_job set_job;
+		struct gpreempt_set_share set_share;
+		struct gpreempt_list_shares list_shares;
 	} copy;
 	void __user *user = (void __user *)arg;
 	unsigned int i;
@@ -948,4 +1075,5 @@ void gpreempt_chardev_exit(void)
 	registered = false;
 	gpreempt_events_exit();
 	gpreempt_priority_exit();
+	gpreempt_group_exit();
 }

@@ -390,6 +390,22 @@ bool gpreempt_job_is_privileged(u64 id)
 }
 
 /**
+ * gpreempt_job_privileged_id() - which of the administrator's jobs a process is in
+ * @process: the process
+ *
+ * Context: the monitor, in the read section of its pass; or gpreempt_lock held.
+ *
+ * Return: the id; 0: it is in none of these
+ */
+u64 gpreempt_job_privileged_id(const struct gpreempt_process *process)
+{
+	/* Pairs with the release where it is published. */
+	const struct gpreempt_job_place *place = smp_load_acquire(&process->job.place);
+
+	return place && place->job->as.privileged ? place->job->as.id : 0;
+}
+
+/**
  * gpreempt_job_derive() - let the policy know the job of a process
  * @process: the process
  *

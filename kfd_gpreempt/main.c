@@ -18,6 +18,7 @@ static bool ready;
 static void main_free_node(struct gpreempt_node *gn)
 {
 	gpreempt_monitor_free_node(gn);
+	gpreempt_group_free_node(gn);
 	gpreempt_waves_free_node(gn);
 	gpreempt_queue_free_node(gn);
 	mutex_destroy(&gn->pass_lock);

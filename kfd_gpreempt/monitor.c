@@ -152,6 +152,7 @@ static void monitor_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, 
 	u32 found = gpreempt_priority_derive(gn, gq, now_ns);
 
 	gpreempt_job_derive(gq->process);
+	gpreempt_group_derive(gq->process, now_ns);
 	if (found & GPREEMPT_DERIVED_HINT)
 		gn->monitor.hinted = true;
 	if (found & GPREEMPT_DERIVED_MQD)
@@ -244,6 +245,10 @@ static void monitor_sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	bool kicked = READ_ONCE(gn->kick);
 
 	anew |= kicked;
+	if (gpreempt_group_take(gn)) {
+		anew = true;
+		gn->monitor.all_due_ns = 0;
+	}
 	if (gpreempt_job_hear(gn, now_ns))
 		gn->monitor.all_due_ns = 0;
 	if (kicked || now_ns >= gn->monitor.all_due_ns || !monitor_sample_awake(gn, anew, now_ns))
@@ -251,6 +256,7 @@ static void monitor_sample(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	gn->policy.queues = gn->monitor.sampled;
 	gn->policy.nr = gn->monitor.nr_sampled;
 	gn->policy.nr_dormant = gn->monitor.nr_dormant;
+	gpreempt_group_use(gn);
 	gpreempt_stats_samples(gn);
 }
 
@@ -571,7 +577,7 @@ static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *
 		gn->monitor.again |= !gn->backend->reprioritizes;
 	}
 	/* Those for which there was no room have not been heard. */
-	if (READ_ONCE(gn->queues.nr) > gn->monitor.max_sampled)
+	if (READ_ONCE(gn->queues.nr) > gn->monitor.max_sampled || gpreempt_group_waits(gn))
 		decision->park = false;
 	/* What is preempted takes those that are dormant along. */
 	if (decision->nr_preempt || decision->nr_resume || decision->nr_would_preempt ||
@@ -886,6 +892,7 @@ int gpreempt_monitor(void *data)
 		if (nap_ns == U64_MAX)
 			woken_ns = ktime_get_ns();
 		monitor_make_room(gn);
+		gpreempt_group_make_room(gn);
 		mutex_lock(&gn->pass_lock);
 		/* While it was parked no queue could have outranked another. */
 		if (nap_ns == U64_MAX)

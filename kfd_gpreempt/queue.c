@@ -56,7 +56,7 @@ static void queue_renice_work(struct work_struct *work)
 
 	mutex_lock(&gpreempt_lock);
 	if ((state == GPREEMPT_STATE_PARKED || state == GPREEMPT_STATE_ARMED) &&
-	    gpreempt_priority_reniced(gn))
+	    (gpreempt_priority_reniced(gn) || gpreempt_group_moved(gn)))
 		gpreempt_node_kick(gn);
 	gpreempt_queue_watch_nice(gn);
 	if (gn->life.accepting && READ_ONCE(gn->queues.tends))

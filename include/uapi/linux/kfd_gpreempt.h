@@ -38,6 +38,7 @@
  * @GPREEMPT_FEATURE_HINT: GPREEMPT_IOC_HINT
  * @GPREEMPT_FEATURE_INHERIT: GPREEMPT_PRIORITY_INHERIT
  * @GPREEMPT_FEATURE_JOB: GPREEMPT_IOC_SET_JOB, and jobs in GPREEMPT_IOC_LIST. Since version 5
+ * @GPREEMPT_FEATURE_SHARE: GPREEMPT_IOC_SET_SHARE and GPREEMPT_IOC_LIST_SHARES. Since version 7
  */
 enum gpreempt_feature {
 	GPREEMPT_FEATURE_PREEMPT	= 1 << 0,
@@ -46,6 +47,7 @@ enum gpreempt_feature {
 	GPREEMPT_FEATURE_HINT		= 1 << 3,
 	GPREEMPT_FEATURE_INHERIT	= 1 << 4,
 	GPREEMPT_FEATURE_JOB		= 1 << 5,
+	GPREEMPT_FEATURE_SHARE		= 1 << 6,
 };
 
 /**
@@ -524,6 +526,94 @@ struct gpreempt_set_job {
 	__u64 reserved[2];
 };
 
+#define GPREEMPT_SHARE_CLEAR		(1 << 0)
+
+/* Bounds of a maximum */
+#define GPREEMPT_PERIOD_US_MIN		10000
+#define GPREEMPT_PERIOD_US_MAX		1000000
+#define GPREEMPT_QUOTA_US_MIN		1000
+
+/**
+ * struct gpreempt_set_share - GPREEMPT_IOC_SET_SHARE: device time of a group of processes. Since version 7
+ * @target: in: the cgroup whose processes it is, with those below it; GPREEMPT_SCOPE_ALL with @job
+ * @job: in: id of a job that a caller with CAP_SYS_ADMIN sets; 0: the cgroup's
+ * @weight: in: its part of what the group above it has, against the other groups with work: 1..10000; 100 is what processes have
+ *	that are in no group
+ * @min_pct: in: so much of each device's time it has at least while it has work, whatever the weights of others, 0..100 percent
+ * @quota_us: in: so long it may have each device in each period, GPREEMPT_QUOTA_US_MIN..@period_us; 0: no maximum
+ * @period_us: in: GPREEMPT_PERIOD_US_MIN..GPREEMPT_PERIOD_US_MAX; 0 without @quota_us
+ * @flags: in: GPREEMPT_SHARE_CLEAR: it has no share of its own any more. The numbers are 0 then
+ * @reserved: 0
+ *
+ * The whole of it replaces what was set before. Of a cgroup it stays until cleared or until the cgroup goes, of a job until cleared.
+ * A process is in the group of its job, otherwise in that of the nearest cgroup that has a share. Above a cgroup's group is that of the
+ * next cgroup above it that has one. On each node groups divide the time by themselves, among processes of the same priority; the
+ * maximum holds for all priorities.
+ *
+ * Errors: those of the target; EINVAL (another scope; a quota without a period, or a period without a quota; a number with
+ * GPREEMPT_SHARE_CLEAR); ERANGE (out of bounds); EPERM (without CAP_SYS_ADMIN); ENOSPC (127 groups have a share). After an error what
+ * was set before stays.
+ */
+struct gpreempt_set_share {
+	struct gpreempt_target target;
+	__u64 job;
+	__u32 weight;
+	__u32 min_pct;
+	__u64 quota_us;
+	__u64 period_us;
+	__u64 flags;
+	__u64 reserved[2];
+};
+
+#define GPREEMPT_SHARE_RUNS		(1 << 0)
+#define GPREEMPT_SHARE_FULL		(1 << 1)
+
+/**
+ * struct gpreempt_share_info - a group on a node
+ * @cgroup_id: its cgroup, which is the inode number of the directory; 0: it is a job, or the root group with all processes of the node
+ * @job: id of its job; 0: it is none
+ * @parent_id: cgroup of the group above it; 0: the root group
+ * @gpu_id: the node
+ * @flags: GPREEMPT_SHARE_RUNS: it has the device, or its turn. GPREEMPT_SHARE_FULL: it has had its quota of this period
+ * @weight: as set; 0: the root group
+ * @min_pct: as set
+ * @quota_us: as set
+ * @period_us: as set
+ * @served_us: device time that it has had since it has a share, with the groups below it
+ * @reserved: 0
+ */
+struct gpreempt_share_info {
+	__u64 cgroup_id;
+	__u64 job;
+	__u64 parent_id;
+	__u32 gpu_id;
+	__u32 flags;
+	__u32 weight;
+	__u32 min_pct;
+	__u64 quota_us;
+	__u64 period_us;
+	__u64 served_us;
+	__u64 reserved[2];
+};
+
+/**
+ * struct gpreempt_list_shares - GPREEMPT_IOC_LIST_SHARES. Since version 7
+ * @shares: in: array of &struct gpreempt_share_info; may be 0 if @nr_shares is
+ * @nr_shares: in: length of the array; out: groups there are, on all nodes, which may be more than were filled in
+ * @flags: in: 0
+ * @reserved: 0
+ *
+ * A node lists its groups when its monitor has taken them in.
+ *
+ * Errors: EPERM (without CAP_SYS_ADMIN); ENOMEM.
+ */
+struct gpreempt_list_shares {
+	__u64 shares;
+	__u32 nr_shares;
+	__u32 flags;
+	__u64 reserved[2];
+};
+
 /**
  * enum gpreempt_event_type - what happened
  * @GPREEMPT_EVENT_INVERSION: on the node, a queue has work and a lower one has the device; value:
@@ -590,6 +680,8 @@ struct gpreempt_event {
 #define GPREEMPT_IOC_RESUME		_IOWR('Y', 0x05, struct gpreempt_hold)
 #define GPREEMPT_IOC_HINT		_IOW('Y', 0x06, struct gpreempt_hint)
 #define GPREEMPT_IOC_SET_JOB		_IOW('Y', 0x07, struct gpreempt_set_job)
+#define GPREEMPT_IOC_SET_SHARE		_IOW('Y', 0x08, struct gpreempt_set_share)
+#define GPREEMPT_IOC_LIST_SHARES	_IOWR('Y', 0x09, struct gpreempt_list_shares)
 
 /*
  * On /dev/kfd, for queues of the process or context that the file is of. Other drivers use the same numbers with other sizes: the whole

@@ -54,7 +54,7 @@ static void fuzz_tunables(void)
 
 static const unsigned int known[] = {
 	GPREEMPT_IOC_INFO, GPREEMPT_IOC_LIST, GPREEMPT_IOC_SET_PRIORITY, GPREEMPT_IOC_SET_PARAM, GPREEMPT_IOC_PREEMPT, GPREEMPT_IOC_RESUME,
-	GPREEMPT_IOC_HINT, GPREEMPT_IOC_SET_JOB,
+	GPREEMPT_IOC_HINT, GPREEMPT_IOC_SET_JOB, GPREEMPT_IOC_SET_SHARE, GPREEMPT_IOC_LIST_SHARES,
 };
 
 /* Commands with anything in them, from anybody; an error leaves no hold behind that its file does not take along. */
@@ -83,6 +83,9 @@ static void fuzz_commands(void)
 			((struct gpreempt_list *)argument)->queues = ((struct gpreempt_list *)argument)->nr_queues > 8 ? 0 : (unsigned long)array;
 		if (cmd == GPREEMPT_IOC_INFO)
 			((struct gpreempt_info *)argument)->nodes = ((struct gpreempt_info *)argument)->nr_nodes > 8 ? 0 : (unsigned long)array;
+		if (cmd == GPREEMPT_IOC_LIST_SHARES)
+			((struct gpreempt_list_shares *)argument)->shares =
+				((struct gpreempt_list_shares *)argument)->nr_shares > 8 ? 0 : (unsigned long)array;
 		if (cmd == GPREEMPT_IOC_PREEMPT)
 			((struct gpreempt_hold *)argument)->timeout_ms %= 50;
 		fops->unlocked_ioctl(&file, take(1) % 16 ? cmd : cmd ^ 1 << take(1) % 16, (unsigned long)argument);
