@@ -340,6 +340,39 @@ int gpreempt_set_job(struct gpreempt *handle, const struct gpreempt_target *targ
 	return command(handle, GPREEMPT_IOC_SET_JOB, &arg);
 }
 
+int gpreempt_set_share(struct gpreempt *handle, const struct gpreempt_set_share *share)
+{
+	struct gpreempt_set_share arg = *share;
+
+	return command(handle, GPREEMPT_IOC_SET_SHARE, &arg);
+}
+
+int gpreempt_list_shares(struct gpreempt *handle, struct gpreempt_share_info **shares)
+{
+	struct gpreempt_list_shares arg;
+	struct gpreempt_share_info *array;
+	uint32_t room = 64;
+	int error;
+
+	*shares = NULL;
+	for (;;) {
+		array = calloc(room, sizeof(*array));
+		if (!array)
+			return -ENOMEM;
+		arg = (struct gpreempt_list_shares){ .shares = (uintptr_t)array, .nr_shares = room };
+		error = command(handle, GPREEMPT_IOC_LIST_SHARES, &arg);
+		if (!error && arg.nr_shares && arg.nr_shares <= room) {
+			*shares = array;
+			return arg.nr_shares;
+		}
+		free(array);
+		if (error || !arg.nr_shares)
+			return error;
+		/* More of them since. */
+		room = arg.nr_shares + 64;
+	}
+}
+
 int gpreempt_set_tree_priority(struct gpreempt *handle, const struct gpreempt_target *target, int priority)
 {
 	struct gpreempt_priority arg = { .target = *target, .priority = priority, .flags = GPREEMPT_PRIORITY_INHERIT };

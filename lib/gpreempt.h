@@ -137,6 +137,22 @@ int gpreempt_clear_priority(struct gpreempt *handle, const struct gpreempt_targe
  */
 int gpreempt_set_job(struct gpreempt *handle, const struct gpreempt_target *target, uint64_t job, unsigned int flags);
 
+/**
+ * gpreempt_set_share() - give a cgroup or a job a share of each device's time, or take it back
+ * @share: which and what; it is what the kernel gets
+ *
+ * Return: 0; -EINVAL, -ERANGE, -EPERM, -ENOSPC and those of the target: see &struct gpreempt_set_share; -ENOTTY: a module before version 7.
+ */
+int gpreempt_set_share(struct gpreempt *handle, const struct gpreempt_set_share *share);
+
+/**
+ * gpreempt_list_shares() - the groups that have a share, on each node, and what they have had
+ * @shares: out: array, to be freed with free() by the caller; NULL after an error or when there are none
+ *
+ * Return: its length; -EPERM: without CAP_SYS_ADMIN; -ENOTTY: a module before version 7; -ENOMEM.
+ */
+int gpreempt_list_shares(struct gpreempt *handle, struct gpreempt_share_info **shares);
+
 /** gpreempt_set_param() - set a policy's parameter of a queue or process; see &enum gpreempt_param for units and bounds */
 int gpreempt_set_param(struct gpreempt *handle, const struct gpreempt_target *target, enum gpreempt_param param, uint64_t value);
 

@@ -31,6 +31,7 @@ enum kind {
 	KIND_JOB,
 	KIND_MEMORY,
 	KIND_CLASS_MEMORY,
+	KIND_SHARE,
 	KIND_EXE,
 	KIND_USER,
 };
@@ -48,6 +49,7 @@ enum kind {
  * @stay: of a job: off one GPU, it stays on the others
  * @told: that its memory cannot be bounded here
  * @fresh: its memory has just been set
+ * @share: of a cgroup: what it has of each device's time
  * @device: file system of the cgroup that has it, with @inode
  * @inode: of that cgroup; 0: none has it yet
  */
@@ -63,6 +65,7 @@ struct rule {
 	bool stay;
 	bool told;
 	bool fresh;
+	struct gpreempt_set_share share;
 	dev_t device;
 	ino_t inode;
 };
@@ -92,7 +95,7 @@ struct given {
 struct config {
 	const char *path;
 	unsigned int line;
-	enum { SECTION_NONE, SECTION_TUNABLES, SECTION_CLASSES, SECTION_JOBS, SECTION_MEMORY, SECTION_UNKNOWN } section;
+	enum { SECTION_NONE, SECTION_TUNABLES, SECTION_CLASSES, SECTION_JOBS, SECTION_MEMORY, SECTION_SHARES, SECTION_UNKNOWN } section;
 	struct rule *rules;
 	unsigned int nr_rules;
 	struct given *given;
@@ -264,21 +267,54 @@ static int read_memory(struct config *c, char *line)
 	return 0;
 }
 
+/* cgroup DIR = weight=N min=PERCENT max=PERCENT */
+static int read_share(struct config *c, char *left, char *right)
+{
+	char *name = strpbrk(left, " \t"), why[256];
+	struct gpreempt_set_share share;
+
+	if (name)
+		*name++ = '\0';
+	if (!name || strcmp(left, "cgroup"))
+		return complain(c, c->line, "not `cgroup DIR`: ", left, IGNORED);
+	if (!parse_share(right, &share, why, sizeof(why)))
+		return complain(c, c->line, why, "", IGNORED);
+	add_rule(c, KIND_SHARE, trim(name))->share = share;
+	return 0;
+}
+
 static int read_section(struct config *c, const char *line)
 {
 	static const char *const names[] = {
 		[SECTION_TUNABLES] = "[tunables]", [SECTION_CLASSES] = "[classes]", [SECTION_JOBS] = "[jobs]", [SECTION_MEMORY] = "[memory]",
+		[SECTION_SHARES] = "[shares]",
 	};
 	unsigned int i;
 
-	for (i = SECTION_TUNABLES; i <= SECTION_MEMORY; i++) {
+	for (i = SECTION_TUNABLES; i <= SECTION_SHARES; i++) {
 		if (strcmp(line, names[i]))
 			continue;
 		c->section = i;
 		return 0;
 	}
 	c->section = SECTION_UNKNOWN;
-	return complain(c, c->line, "neither [tunables] nor [classes] nor [jobs] nor [memory]: ", line, "all of the section is ignored");
+	return complain(c, c->line, "neither [tunables] nor [classes] nor [jobs] nor [memory] nor [shares]: ", line, "all of the section is ignored");
+}
+
+/* A path may have one in it, a priority has not. Of a share each word has one: the first of them has spaces beside it. */
+static char *find_equals(const struct config *c, char *line)
+{
+	char *at;
+
+	switch (c->section) {
+	case SECTION_TUNABLES:
+		return strchr(line, '=');
+	case SECTION_SHARES:
+		at = strstr(line, " = ");
+		return at ? at + 1 : NULL;
+	default:
+		return strrchr(line, '=');
+	}
 }
 
 static int read_line(struct config *c, char *line)
@@ -295,15 +331,17 @@ static int read_line(struct config *c, char *line)
 		return complain(c, c->line, "before the first section: ", line, IGNORED);
 	if (c->section == SECTION_MEMORY)
 		return read_memory(c, line);
-	/* A path may have one in it, a priority has not. */
-	equals = c->section == SECTION_TUNABLES ? strchr(line, '=') : strrchr(line, '=');
+	equals = find_equals(c, line);
 	if (!equals)
-		return complain(c, c->line, "there is no = in: ", line, IGNORED);
+		return complain(c, c->line, c->section == SECTION_SHARES ? "there is no = with spaces beside it in: " : "there is no = in: ", line,
+				IGNORED);
 	*equals = '\0';
 	if (c->section == SECTION_CLASSES)
 		return read_class(c, trim(line), trim(equals + 1));
 	if (c->section == SECTION_JOBS)
 		return read_job(c, trim(line), trim(equals + 1));
+	if (c->section == SECTION_SHARES)
+		return read_share(c, trim(line), trim(equals + 1));
 	add_rule(c, KIND_TUNABLE, trim(line))->value = copy(trim(equals + 1));
 	return 0;
 }
@@ -400,7 +438,12 @@ static int set_memory(const struct config *c, struct rule *rule)
 static int set_cgroup(const struct rule *rule, struct gpreempt *g, int fd, ino_t inode)
 {
 	struct gpreempt_target target = gpreempt_target_cgroup(fd);
+	struct gpreempt_set_share share = rule->share;
 
+	if (rule->kind == KIND_SHARE) {
+		share.target = target;
+		return gpreempt_set_share(g, &share);
+	}
 	return rule->kind == KIND_JOB ? gpreempt_set_job(g, &target, inode, rule->stay ? GPREEMPT_JOB_STAY : 0) :
 					gpreempt_set_priority(g, &target, rule->priority);
 }
@@ -434,7 +477,7 @@ static int apply_cgroup(const struct config *c, struct rule *rule, struct gpreem
 
 static bool is_of_cgroup(const struct rule *rule)
 {
-	return rule->kind == KIND_CGROUP || rule->kind == KIND_JOB || rule->kind == KIND_MEMORY;
+	return rule->kind == KIND_CGROUP || rule->kind == KIND_JOB || rule->kind == KIND_MEMORY || rule->kind == KIND_SHARE;
 }
 
 /* Once. Return: the exit status, said. */
@@ -622,6 +665,7 @@ static int apply_rules(struct config *c, bool follow)
 
 static void take_back_cgroup(const struct rule *rule, struct gpreempt *g)
 {
+	struct gpreempt_set_share share = { .flags = GPREEMPT_SHARE_CLEAR };
 	struct gpreempt_target target;
 	char directory[PATH_MAX];
 	struct stat now;
@@ -630,9 +674,12 @@ static void take_back_cgroup(const struct rule *rule, struct gpreempt *g)
 	if (fd < 0)
 		return;
 	target = gpreempt_target_cgroup(fd);
+	share.target = target;
 	if (!fstat(fd, &now) && now.st_ino == rule->inode && now.st_dev == rule->device) {
 		if (rule->kind == KIND_JOB)
 			gpreempt_set_job(g, &target, 0, GPREEMPT_JOB_CLEAR);
+		else if (rule->kind == KIND_SHARE)
+			gpreempt_set_share(g, &share);
 		else if (rule->kind == KIND_CGROUP)
 			gpreempt_clear_priority(g, &target);
 		if (rule->saved && !cgroup_directory(rule->name, directory, sizeof(directory)))

@@ -133,6 +133,10 @@ int run_tree(struct gpreempt *g, int priority, char **args);
 int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, uint64_t **jobs, int *nr);
 int list_nodes(const char *command, struct gpreempt_info *info, struct gpreempt_node_info **nodes, int *nr);
 
+/* share.c */
+bool parse_share_word(const char *word, struct gpreempt_set_share *share, char *why, size_t size);
+bool parse_share(char *text, struct gpreempt_set_share *share, char *why, size_t size);
+
 /* process.c */
 pid_t start_child(char **args, const int *gate);
 void pass_signals_to(pid_t pid);
@@ -195,6 +199,7 @@ json_object *json_of_node(const struct gpreempt_node_info *n);
 /* the commands: return the exit status */
 int cmd_list(const struct options *o);
 int cmd_job(const struct options *o);
+int cmd_share(const struct options *o);
 int cmd_why(const struct options *o);
 int cmd_status(const struct options *o);
 int cmd_set(const struct options *o);

@@ -29,6 +29,9 @@ static const char doc[] =
 	"  job list [-p PID|--cgroup DIR]  queues of jobs\n"
 	"  memory [--cgroup DIR] [-g GPU]  memory of GPUs: what a cgroup has, is protected and may have\n"
 	"  memory --cgroup DIR [-g GPU] [low=SIZE] [max=SIZE]     SIZE: 4096, 512M, 25%, max\n"
+	"  share set --cgroup DIR|job=ID weight=N|min=PERCENT|max=PERCENT...   of each device's time\n"
+	"  share clear --cgroup DIR|job=ID\n"
+	"  share list                      groups: what is set, and what they have had\n"
 	"  run --priority N|--class C -- COMMAND...   with all its children\n"
 	"  preempt -p PID [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]\n"
 	"  resume -p PID [-g GPU -q QUEUE] whoever holds it\n"
@@ -123,6 +126,7 @@ static const struct command {
 	{ "set", cmd_set, TARGET | GIVEN_CGROUP | GIVEN_TREE, INT_MAX, false },
 	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, 2, false },
 	{ "memory", cmd_memory, GIVEN_GPU | GIVEN_CGROUP | GIVEN_JSON, 2, false },
+	{ "share", cmd_share, GIVEN_CGROUP | GIVEN_JSON, INT_MAX, false },
 	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },
 	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true },
 	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false },

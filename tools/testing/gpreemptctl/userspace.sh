@@ -11,7 +11,7 @@ built=$BUILD/gpreemptctl-asan
 lib=$BUILD/lib
 prefix=$scratch/prefix
 conf=$scratch/gpreempt.conf
-commands="list why status set job memory run preempt resume hint policy tune top events stats report apply doctor daemon probe-hang"
+commands="list why status set job memory share run preempt resume hint policy tune top events stats report apply doctor daemon probe-hang"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 
 builds_without_warnings()
@@ -83,6 +83,24 @@ wrong_usage_is_told()
 	wrong 'job clear takes no word 5' job clear -p 1 5
 	wrong '--tree and --stay go with job set' job clear -p 1 --stay
 	wrong '--json goes with job list' job set -p 1 5 --json
+	wrong 'share what?' share
+	wrong 'share what?' share make
+	wrong 'needs --cgroup DIR or job=ID' share set weight=5
+	wrong 'needs --cgroup DIR or job=ID' share set --cgroup / job=5 weight=5
+	wrong 'needs weight=N, min=PERCENT or max=PERCENT' share set job=5
+	wrong "job=0 is not a job's id" share set job=0 weight=5
+	wrong 'weight=0 is not in 1..10000; nothing changed' share set job=5 weight=0
+	wrong 'weight=10001 is not in 1..10000; nothing changed' share set job=5 weight=10001
+	wrong 'min=101 is not in 0..100 percent; nothing changed' share set job=5 min=101
+	wrong 'max=101 is neither 5..100 percent nor QUOTA_US/PERIOD_US nor none; nothing changed' share set job=5 max=101
+	wrong 'max=4 is neither 5..100 percent' share set job=5 max=4
+	wrong 'max=5000/9999: a period of 9999 us is not in 10000..1000000; nothing changed' share set job=5 max=5000/9999
+	wrong 'max=999/10000: a quota of 999 us is not in 1000..10000; nothing changed' share set job=5 max=999/10000
+	wrong 'max=10001/10000: a quota of 10001 us is not in 1000..10000' share set job=5 max=10001/10000
+	wrong 'speed=5 is neither weight=N nor min=PERCENT nor max=PERCENT; nothing changed' share set job=5 speed=5
+	wrong 'share clear takes no word weight=5' share clear job=5 weight=5
+	wrong 'share list is of all groups' share list job=5
+	wrong '--json goes with share list' share set job=5 weight=5 --json
 	wrong 'set does not take --stay' set -p 1 --stay 5
 	wrong 'memory: whose? --cgroup DIR' memory low=5
 	wrong 'memory takes no word more' memory --cgroup / low=5 max=6 more
@@ -207,7 +225,7 @@ a_good_configuration_is_not_mentioned()
 	config 0 <"$TOP/dist/gpreempt.conf"
 	# With all that it suggests, for a user that is here.
 	sed -E 's/^#([a-z])/\1/; s/^user training/user root/' "$TOP/dist/gpreempt.conf" >"$scratch/all"
-	is "suggestions" "$(grep -cE '^(poll_us|cgroup|exe|user) ' "$scratch/all")" 5
+	is "suggestions" "$(grep -cE '^(poll_us|cgroup|exe|user) ' "$scratch/all")" 7
 	config 0 <"$scratch/all"
 	config 0 </dev/null
 	printf '\t[classes]  \n\n  exe   /opt/a b=c/train =  -5 \n\tuser\t12345 = latency\n#x\n[tunables]\ngpreempt_enable=Y\npolicy = edf' | config 0
@@ -228,10 +246,15 @@ bad_lines_are_told_one_by_one()
 		"13: neither exe nor user nor cgroup: group; the line is ignored" \
 		"14: not \`exe PATH\`, \`user NAME\` or \`cgroup DIR\`: exe; the line is ignored" \
 		"15: a program is named by its whole path, not: train; the line is ignored" \
-		"16: neither [tunables] nor [classes] nor [jobs] nor [memory]: [class]; all of the section is ignored" \
+		"16: neither [tunables] nor [classes] nor [jobs] nor [memory] nor [shares]: [class]; all of the section is ignored" \
 		"19: not \`cgroup DIR\`: cg; the line is ignored" \
 		"20: not \`cgroup DIR\`: cgroup; the line is ignored" \
-		"21: neither leave nor stay: go; the line is ignored" <<-'END'
+		"21: neither leave nor stay: go; the line is ignored" \
+		"24: weight=0 is not in 1..10000; the line is ignored" \
+		"25: max=2 is neither 5..100 percent nor QUOTA_US/PERIOD_US nor none; the line is ignored" \
+		"26: there is no = with spaces beside it in: cgroup a=weight=5; the line is ignored" \
+		"27: not \`cgroup DIR\`: exe; the line is ignored" \
+		"28: there is no = with spaces beside it in: cgroup a =; the line is ignored" <<-'END'
 		poll_us = 5
 		[tunables]
 		poll_us = 5
@@ -254,6 +277,13 @@ bad_lines_are_told_one_by_one()
 		cgroup = stay
 		cgroup a=b = go
 		cgroup a=b = stay
+		[shares]
+		cgroup a=b = weight=0
+		cgroup a = weight=5 max=2
+		cgroup a=weight=5
+		exe /bin/a = weight=5
+		cgroup a =
+		cgroup a=b = weight=300 min=20 max=5000/20000
 	END
 	# A line that is longer than any buffer, without an end.
 	{ printf '[classes]\nexe /'; head -c 100000 /dev/zero | tr '\0' x; printf ' = 5\n[tunables]\n'; head -c 100000 /dev/zero | tr '\0' =; } >"$scratch/long"

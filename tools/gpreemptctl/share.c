@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+/* share.c - gpreemptctl share: device time of cgroups and jobs by weight, minimum and maximum */
+#include "gpreemptctl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_WEIGHT		100
+/* Of a maximum in percent. So no second has more than a point above it: see the manual page. */
+#define DEFAULT_PERIOD_US	20000
+#define MAX_WEIGHT		10000
+
+/* PERCENT, QUOTA/PERIOD in microseconds, or none */
+static bool parse_maximum(const char *word, struct gpreempt_set_share *share, char *why, size_t size)
+{
+	unsigned long long quota = 0, period = 0;
+	const char *slash = strchr(word, '/');
+	char number[24];
+
+	share->quota_us = 0;
+	share->period_us = 0;
+	if (!strcmp(word, "none"))
+		return true;
+	if (!slash) {
+		if (!parse_number(word, 100, &quota) || quota < 5) {
+			snprintf(why, size, "max=%s is neither 5..100 percent nor QUOTA_US/PERIOD_US nor none", word);
+			return false;
+		}
+		share->quota_us = quota * DEFAULT_PERIOD_US / 100;
+		share->period_us = DEFAULT_PERIOD_US;
+		return true;
+	}
+	snprintf(number, sizeof(number), "%.*s", (int)(slash - word), word);
+	if (!parse_number(slash + 1, GPREEMPT_PERIOD_US_MAX, &period) || period < GPREEMPT_PERIOD_US_MIN) {
+		snprintf(why, size, "max=%s: a period of %s us is not in %u..%u", word, slash + 1, GPREEMPT_PERIOD_US_MIN, GPREEMPT_PERIOD_US_MAX);
+		return false;
+	}
+	if ((size_t)(slash - word) >= sizeof(number) || !parse_number(number, period, &quota) || quota < GPREEMPT_QUOTA_US_MIN) {
+		snprintf(why, size, "max=%s: a quota of %s us is not in %u..%llu", word, number, GPREEMPT_QUOTA_US_MIN, period);
+		return false;
+	}
+	share->quota_us = quota;
+	share->period_us = period;
+	return true;
+}
+
+/**
+ * parse_share_word() - take in weight=N, min=PERCENT or max=PERCENT|QUOTA_US/PERIOD_US|none
+ * @word: the word
+ * @share: what it changes
+ * @why: out: what is wrong with it
+ * @size: of @why
+ *
+ * Return: false: something is.
+ */
+bool parse_share_word(const char *word, struct gpreempt_set_share *share, char *why, size_t size)
+{
+	unsigned long long value;
+
+	if (!strncmp(word, "weight=", 7)) {
+		if (parse_number(word + 7, MAX_WEIGHT, &value) && value) {
+			share->weight = value;
+			return true;
+		}
+		snprintf(why, size, "%s is not in 1..%d", word, MAX_WEIGHT);
+		return false;
+	}
+	if (!strncmp(word, "min=", 4)) {
+		if (parse_number(word + 4, 100, &value)) {
+			share->min_pct = value;
+			return true;
+		}
+		snprintf(why, size, "%s is not in 0..100 percent", word);
+		return false;
+	}
+	if (!strncmp(word, "max=", 4))
+		return parse_maximum(word + 4, share, why, size);
+	snprintf(why, size, "%s is neither weight=N nor min=PERCENT nor max=PERCENT", word);
+	return false;
+}
+
+/**
+ * parse_share() - take in words with spaces between
+ * @text: the words; changed
+ * @share: out: the share, with defaults for what is not named
+ * @why: out: what is wrong
+ * @size: of @why
+ *
+ * Return: false: something is.
+ */
+bool parse_share(char *text, struct gpreempt_set_share *share, char *why, size_t size)
+{
+	char *rest = NULL, *word = strtok_r(text, " \t", &rest);
+
+	*share = (struct gpreempt_set_share){ .weight = DEFAULT_WEIGHT };
+	if (!word) {
+		snprintf(why, size, "there is no share: weight=N, min=PERCENT, max=PERCENT");
+		return false;
+	}
+	for (; word; word = strtok_r(NULL, " \t", &rest))
+		if (!parse_share_word(word, share, why, size))
+			return false;
+	return true;
+}
+
+static bool is_job(const char *word)
+{
+	return !strncmp(word, "job=", 4);
+}
+
+/* Which: --cgroup DIR, or a word job=ID. What it is to have: the other words. */
+static int read_words(const struct options *o, bool clear, struct gpreempt_set_share *share)
+{
+	unsigned long long job = 0;
+	int i, nr_words = 0;
+	char why[256];
+
+	*share = (struct gpreempt_set_share){ .weight = clear ? 0 : DEFAULT_WEIGHT, .flags = clear ? GPREEMPT_SHARE_CLEAR : 0 };
+	for (i = 1; i < o->nr_args; i++) {
+		if (is_job(o->args[i])) {
+			if (!parse_number(o->args[i] + 4, ~0ULL, &job) || !job)
+				return fail(EXIT_USAGE, "%s is not a job's id: a number from 1 to %llu; nothing changed", o->args[i], ~0ULL);
+			continue;
+		}
+		nr_words++;
+		if (clear)
+			return fail(EXIT_USAGE, "share clear takes no word %s", o->args[i]);
+		if (!parse_share_word(o->args[i], share, why, sizeof(why)))
+			return fail(EXIT_USAGE, "%s; nothing changed", why);
+	}
+	if (!job == !(o->given & GIVEN_CGROUP))
+		return fail(EXIT_USAGE, "share %s needs --cgroup DIR or job=ID, one of them", o->args[0]);
+	if (!clear && !nr_words)
+		return fail(EXIT_USAGE, "share set needs weight=N, min=PERCENT or max=PERCENT; what is not named is weight=%d min=0 max=none", DEFAULT_WEIGHT);
+	share->job = job;
+	return 0;
+}
+
+static int change(const struct options *o, bool clear)
+{
+	struct gpreempt_set_share share;
+	struct gpreempt *g;
+	int error, status = read_words(o, clear, &share);
+
+	if (!status && share.job)
+		share.target = gpreempt_target_all();
+	else if (!status)
+		status = get_target(o, &share.target);
+	if (status)
+		return status;
+	status = open_scheduler(&g);
+	if (!status) {
+		error = gpreempt_set_share(g, &share);
+		gpreempt_close(g);
+		if (error == -ENOTTY)
+			status = fail(EXIT_NO_MODULE, "the module knows of no shares; update it");
+		else if (error == -EPERM)
+			status = fail(EXIT_DENIED, "share %s: not allowed; shares take CAP_SYS_ADMIN", o->args[0]);
+		else if (error == -ENOSPC)
+			status = fail(EXIT_FAILED, "share set: 127 groups have a share, and there is room for no more; nothing changed");
+		else if (error)
+			status = fail_errno(error, "share %s", o->args[0]);
+	}
+	if (!share.job)
+		put_target(&share.target);
+	return status;
+}
+
+static json_object *json_of_share(const struct gpreempt_share_info *s)
+{
+	json_object *object = json_object_new_object();
+
+	add_number(object, "gpu_id", s->gpu_id);
+	add_number(object, "cgroup", s->cgroup_id);
+	add_number(object, "job", s->job);
+	add_number(object, "parent", s->parent_id);
+	add_number(object, "weight", s->weight);
+	add_number(object, "min_pct", s->min_pct);
+	add_number(object, "quota_us", s->quota_us);
+	add_number(object, "period_us", s->period_us);
+	add_number(object, "served_us", s->served_us);
+	json_object_object_add(object, "runs", json_object_new_boolean(s->flags & GPREEMPT_SHARE_RUNS));
+	json_object_object_add(object, "full", json_object_new_boolean(s->flags & GPREEMPT_SHARE_FULL));
+	return object;
+}
+
+/* @all_us: what all have had on its node */
+static void print_share(const struct gpreempt_share_info *s, uint64_t all_us)
+{
+	char group[32], maximum[48];
+
+	if (s->job)
+		snprintf(group, sizeof(group), "job %llu", (unsigned long long)s->job);
+	else if (s->cgroup_id)
+		snprintf(group, sizeof(group), "cgroup %llu", (unsigned long long)s->cgroup_id);
+	else
+		snprintf(group, sizeof(group), "all");
+	if (s->quota_us)
+		snprintf(maximum, sizeof(maximum), "%" PRIu64 "/%" PRIu64, (uint64_t)s->quota_us, (uint64_t)s->period_us);
+	else
+		snprintf(maximum, sizeof(maximum), "none");
+	printf("%7u %-24s %8" PRIu64 " %6u %4u %15s %14" PRIu64 " %5.1f %s\n", s->gpu_id, group, (uint64_t)s->parent_id, s->weight, s->min_pct, maximum,
+	       (uint64_t)s->served_us, all_us ? 100.0 * s->served_us / all_us : 0.0,
+	       s->flags & GPREEMPT_SHARE_FULL ? "full" : s->flags & GPREEMPT_SHARE_RUNS ? "runs" : "");
+}
+
+static void print_shares(const struct options *o, const struct gpreempt_share_info *shares, int nr)
+{
+	json_object *document, *array;
+	uint64_t all_us = 0;
+	int i;
+
+	if (o->json) {
+		document = new_document();
+		array = json_object_new_array();
+		for (i = 0; i < nr; i++)
+			json_object_array_add(array, json_of_share(&shares[i]));
+		json_object_object_add(document, "shares", array);
+		print_json(document);
+		return;
+	}
+	printf("%7s %-24s %8s %6s %4s %15s %14s %5s %s\n", "GPU", "GROUP", "PARENT", "WEIGHT", "MIN", "MAX_US", "SERVED_US", "PCT", "STATE");
+	for (i = 0; i < nr; i++) {
+		/* The first of a node's is the root group. */
+		if (!shares[i].cgroup_id && !shares[i].job)
+			all_us = shares[i].served_us;
+		print_share(&shares[i], all_us);
+	}
+}
+
+static int list(const struct options *o)
+{
+	struct gpreempt_share_info *shares;
+	struct gpreempt *g;
+	int nr, status = open_scheduler(&g);
+
+	if (status)
+		return status;
+	nr = gpreempt_list_shares(g, &shares);
+	gpreempt_close(g);
+	if (nr == -ENOTTY)
+		return fail(EXIT_NO_MODULE, "the module knows of no shares; update it");
+	if (nr == -EPERM)
+		return fail(EXIT_DENIED, "share list: not allowed; shares take CAP_SYS_ADMIN");
+	if (nr < 0)
+		return fail_errno(nr, "share list");
+	print_shares(o, shares, nr);
+	free(shares);
+	return EXIT_DONE;
+}
+
+int cmd_share(const struct options *o)
+{
+	const char *what = o->nr_args ? o->args[0] : "";
+	bool set = !strcmp(what, "set"), clear = !strcmp(what, "clear");
+
+	if (!set && !clear && strcmp(what, "list"))
+		return fail(EXIT_USAGE, "share what? set --cgroup DIR|job=ID weight=N min=PERCENT max=PERCENT, clear or list");
+	if (!set && !clear && (o->nr_args > 1 || o->given & GIVEN_CGROUP))
+		return fail(EXIT_USAGE, "share list is of all groups, without words and --cgroup");
+	if ((set || clear) && o->json)
+		return fail(EXIT_USAGE, "--json goes with share list");
+	return set || clear ? change(o, clear) : list(o);
+}
