@@ -272,7 +272,7 @@ static const char *some_value(void)
 {
 	static const char *const values[] = {
 		"0", "1", "2", "5", "10\n", "40", "80", "200", "1000", "10000", "1000001", "-1", "", "x", "hpf", "wfq\n", "edf", "poll", "doorbell\n", "follow",
-		"normal", "default\n", "clear", "-1023", "1023", "1024", "99999999999999999999",
+		"named\n", "normal", "default\n", "clear", "-1023", "1023", "1024", "99999999999999999999",
 	};
 
 	return values[any(ARRAY_SIZE(values))];
@@ -454,7 +454,7 @@ static void calm_down(void)
 static void default_parameters(void)
 {
 	static const char *const values[] = {
-		"5", "80", "1000", "20", "2000", "10", "0", "0", "0", "5000", "1", "0", "normal", "0", "poll", "hpf",
+		"5", "80", "1000", "20", "2000", "10", "0", "0", "0", "5000", "1", "0", "normal", "0", "poll", "all", "hpf",
 	};
 	u32 i;
 
