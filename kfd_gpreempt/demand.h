@@ -272,13 +272,27 @@ static __always_inline enum demand demand_of(const struct gpreempt_policy_node *
 	return q->seen.waves || !q->seen.blocked ? DEMAND_SURE : DEMAND_NONE;
 }
 
+/*
+ * How long may it be unknown whether a queue has waves? To find that none show in any turn of
+ * firmware's, looks for them must not be further apart than a turn.
+ */
+static inline u64 demand_unknown_at_most(const struct gpreempt_policy_node *pn,
+					 const struct gpreempt_policy_queue *q)
+{
+	if (!pn->idle_ns)
+		return GPREEMPT_WAVES_UNKNOWN_NS;
+	if (q->seen.waves_ns && !q->seen.waves && !demand_had_its_turn(pn, q))
+		return GPREEMPT_TURN_NS / 4;
+	return gpreempt_earlier(GPREEMPT_WAVES_UNKNOWN_NS, pn->idle_ns);
+}
+
 static inline bool demand_unknown_for_long(const struct gpreempt_policy_node *pn,
 					   const struct gpreempt_policy_queue *q, u64 now_ns)
 {
 	u64 since_ns = q->seen.waves_ns > q->seen.moved_ns ? q->seen.waves_ns : q->seen.moved_ns;
 
 	return !q->preempted && !q->seen.pending && !demand_waves_fresh(pn, q, now_ns) &&
-	       now_ns - since_ns >= GPREEMPT_WAVES_UNKNOWN_NS;
+	       now_ns - since_ns >= demand_unknown_at_most(pn, q);
 }
 
 /* A queue whose runlist is sent now has its waves back only later. */

@@ -637,7 +637,15 @@ static bool doorbell_can_arm(const struct gpreempt_process *process)
 	return process->doorbell.doorbells && !READ_ONCE(process->p->gpreempt_fixed);
 }
 
-static bool doorbell_is_armed(const struct gpreempt_process *process)
+/**
+ * gpreempt_doorbell_tells() - will the next doorbell that a process writes wake the monitors?
+ * @process: the process
+ *
+ * Context: the process has registered queues.
+ *
+ * Return: true if it is armed; when it was, none of its queues had work, on any node
+ */
+bool gpreempt_doorbell_tells(const struct gpreempt_process *process)
 {
 	return doorbell_can_arm(process) &&
 	       READ_ONCE(process->doorbell.doorbells->state) == DOORBELLS_ARMED;
@@ -658,7 +666,7 @@ const char *gpreempt_doorbell_state(const struct gpreempt_process *process)
 		return "fixed";
 	if (!process->doorbell.doorbells)
 		return "plain";
-	return doorbell_is_armed(process) ? "armed" : "mapped";
+	return gpreempt_doorbell_tells(process) ? "armed" : "mapped";
 }
 
 /*
@@ -862,8 +870,8 @@ static s32 doorbell_survey(struct gpreempt_node *gn)
 			process->doorbell.standing = GPREEMPT_PRIORITY_MIN;
 			process->doorbell.handled = false;
 		}
-		if (q->had_demand || q->preempted || q->set.hold || q->seen.pending ||
-		    q->set.unseen)
+		if (q->had_demand || ((q->preempted || q->set.hold) && !q->set.idle) ||
+		    q->seen.pending || q->set.unseen)
 			process->doorbell.idle = false;
 		process->doorbell.active_ns = max(process->doorbell.active_ns, q->seen.active_ns);
 		process->doorbell.standing = max(process->doorbell.standing, q->standing);
@@ -873,7 +881,7 @@ static s32 doorbell_survey(struct gpreempt_node *gn)
 		struct gpreempt_process *process =
 			gpreempt_queue_of(gn->monitor.sampled[i])->process;
 
-		process->policy.armed = process->doorbell.idle && doorbell_is_armed(process);
+		process->policy.armed = process->doorbell.idle && gpreempt_doorbell_tells(process);
 	}
 	return lowest;
 }
@@ -908,13 +916,15 @@ static u64 doorbell_due_ns(const struct gpreempt_node *gn, const struct gpreempt
 {
 	bool outranks = gn->policy.ops->rotates || process->doorbell.standing > lowest;
 	const struct gpreempt_doorbells *d = process->doorbell.doorbells;
-	u64 active_ns = process->doorbell.active_ns, from_ns;
+	u64 active_ns = process->doorbell.active_ns, late_ns = ARM_LATE_AFTER_NS, from_ns;
 
+	/* Armed it may leave a crowded device. */
+	if (gn->policy.idle_ns)
+		late_ns = min(late_ns, gn->policy.idle_ns);
 	if (!doorbell_counts_costs(gn))
-		return active_ns + (outranks ? ARM_AFTER_NS : ARM_LATE_AFTER_NS);
+		return active_ns + (outranks ? ARM_AFTER_NS : late_ns);
 	from_ns = max(READ_ONCE(d->rest_until_ns), READ_ONCE(gn->doorbell.due_ns));
-	return max(active_ns + (outranks && !waits ? READ_ONCE(d->wait_ns) : ARM_LATE_AFTER_NS),
-		   from_ns);
+	return max(active_ns + (outranks && !waits ? READ_ONCE(d->wait_ns) : late_ns), from_ns);
 }
 
 /*

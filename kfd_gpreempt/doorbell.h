@@ -65,6 +65,7 @@ void gpreempt_doorbell_del(struct gpreempt_process *process);
 void gpreempt_doorbell_add_queue(struct gpreempt_queue *gq);
 void gpreempt_doorbell_del_queue(struct gpreempt_queue *gq);
 void gpreempt_doorbell_wait_readers(const struct gpreempt_queue *gq);
+bool gpreempt_doorbell_tells(const struct gpreempt_process *process);
 const char *gpreempt_doorbell_state(const struct gpreempt_process *process);
 u64 gpreempt_doorbell_wait(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
 			   bool *waits);

@@ -101,6 +101,8 @@
  * was sent before: it has no room for more.
  */
 #define MAX_FULL_NS		100000000ULL
+/* Looks for idle processes while all fit that are on the device, but not those that have left */
+#define MONITOR_IDLE_NAP_NS	100000000ULL
 /* A change is looked at after this time at the latest, however rare looks are. */
 #define MAX_NUDGE_NS		1000000ULL
 /*
@@ -287,6 +289,25 @@ static void monitor_make_dormant(struct gpreempt_node *gn, u64 now_ns)
 		monitor_swap_places(gn, i, --gn->monitor.nr_sampled);
 		gn->monitor.nr_dormant++;
 	}
+}
+
+/* Something is off for idleness, or may leave, for which it has to be looked. */
+static inline bool monitor_watches_idle(const struct gpreempt_node *gn)
+{
+	return unlikely(gn->crowd.nr_off || (gn->tun.idle_ns && READ_ONCE(gn->hw.turns)));
+}
+
+/* May more processes leave for idleness? */
+static bool monitor_awaits_idle(const struct gpreempt_node *gn)
+{
+	return monitor_watches_idle(gn) && gn->crowd.waits;
+}
+
+/* When nothing waits for slots, there is time to find those that are idle. */
+static u64 monitor_idle_nap(const struct gpreempt_node *gn)
+{
+	return gn->crowd.crowded ? gn->tun.params.interval_ns :
+				   max(gn->tun.params.interval_ns, MONITOR_IDLE_NAP_NS);
 }
 
 static void monitor_set_state(struct gpreempt_node *gn, enum gpreempt_state state)
@@ -487,6 +508,7 @@ static bool monitor_decide(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 		gpreempt_demand_miscounted(&gn->policy, pass->now_ns);
 	gn->policy.params.waves_saved = saved;
 	gn->policy.params.waves_counted = READ_ONCE(gn->waves.counted);
+	gn->policy.idle_ns = monitor_awaits_idle(gn) ? gn->tun.idle_ns : 0;
 	if (!monitor_know_waves(gn, pass)) {
 		gpreempt_policy_put_off(&gn->policy);
 		return false;
@@ -577,7 +599,8 @@ static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *
 		gn->monitor.again |= !gn->backend->reprioritizes;
 	}
 	/* Those for which there was no room have not been heard. */
-	if (READ_ONCE(gn->queues.nr) > gn->monitor.max_sampled || gpreempt_group_waits(gn))
+	if (READ_ONCE(gn->queues.nr) > gn->monitor.max_sampled || gpreempt_group_waits(gn) ||
+	    gn->policy.idle_ns)
 		decision->park = false;
 	/* What is preempted takes those that are dormant along. */
 	if (decision->nr_preempt || decision->nr_resume || decision->nr_would_preempt ||
@@ -688,6 +711,8 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	anew = monitor_derives_anew(gn, pass->now_ns);
 
 	idx = srcu_read_lock(&gn->queues.srcu);
+	if (monitor_watches_idle(gn) && gpreempt_crowd_look(gn, pass->now_ns))
+		gn->monitor.all_due_ns = 0;
 	monitor_sample(gn, anew, pass->now_ns);
 	/*
 	 * Programs can ask for this in a loop: it makes looks no rarer, or work would be noticed
@@ -831,6 +856,8 @@ static u64 monitor_look(struct gpreempt_node *gn)
 	if (gn->mqd.rivalry)
 		nap_ns = min(nap_ns, GPREEMPT_CONTENDED_NS);
 	nap_ns = gpreempt_stopped_within_ns(gn, nap_ns);
+	if (gn->policy.idle_ns)
+		nap_ns = min(nap_ns, monitor_idle_nap(gn));
 	monitor_set_state(gn, decision->park ? GPREEMPT_STATE_PARKED :
 			      waits	     ? GPREEMPT_STATE_ARMED :
 			      decision->contended && gn->tun.params.poll_ns ?

@@ -28,6 +28,7 @@
 
 #include "kfd_priv.h"
 #include "backend.h"
+#include "crowd.h"
 #include "doorbell.h"
 #include "group.h"
 #include "hold.h"
@@ -81,6 +82,8 @@ struct gpreempt_process {
 	struct gpreempt_process_job job;
 	/** @group: group.c */
 	struct gpreempt_process_group group;
+	/** @crowd: crowd.c */
+	struct gpreempt_process_crowd crowd;
 };
 
 /**
@@ -206,6 +209,8 @@ struct gpreempt_node {
 	struct gpreempt_node_pace pace;
 	/** @stamps: stamps.c */
 	struct gpreempt_node_stamps stamps;
+	/** @crowd: crowd.c */
+	struct gpreempt_node_crowd crowd;
 };
 
 static inline struct gpreempt_queue *gpreempt_queue_of(struct gpreempt_policy_queue *pq)

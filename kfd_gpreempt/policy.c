@@ -685,6 +685,8 @@ policy_verdict_of_outranked(const struct gpreempt_policy_node *pn,
 static noinline enum gpreempt_verdict
 policy_verdict_of_kept_off(const struct gpreempt_policy_queue *q)
 {
+	if (q->kept_off & GPREEMPT_KEPT_HOLD && q->set.idle)
+		return GPREEMPT_VERDICT_IDLE;
 	if (q->kept_off & GPREEMPT_KEPT_HOLD)
 		return q->set.stopped ? GPREEMPT_VERDICT_STOPPED : GPREEMPT_VERDICT_HOLD;
 	return q->kept_off & GPREEMPT_KEPT_MAXIMUM ? GPREEMPT_VERDICT_MAXIMUM :
@@ -1307,7 +1309,7 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 		return false;
 	if ((doubt.told && !pn->params.waves_saved) || pn->share_doubt)
 		return true;
-	if (doubt.unknown && policy_can_outrank(pn, now_ns, ALL))
+	if (doubt.unknown && (pn->idle_ns || policy_can_outrank(pn, now_ns, ALL)))
 		return true;
 	/* Alone it is in no other's way. */
 	if (!doubt.preempted && (!pn->busy || !pn->busy->pass.next_busy))
@@ -2135,6 +2137,12 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 	policy_time_to_next(pn, end_ns, now_ns, decision);
 }
 
+/* It is off the device for idleness alone, and nothing was saved. */
+static bool policy_left_idle(const struct gpreempt_policy_queue *q)
+{
+	return q->set.idle && q->kept_off && q->preempted && !demand_of_preempted(q);
+}
+
 /**
  * gpreempt_policy_dormant() - does a queue mean nothing to any decision until its pointers move?
  * @pn: the node
@@ -2142,9 +2150,9 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
  * @now_ns: time of the samples
  * @until_ns: lowered to the time from which it has to be sampled again, even if they do not move
  *
- * That is so when it has had no work for long, is neither preempted nor was, and has no waves for
- * as long as that is believed. It has to be sampled again as well when anything changes that the
- * caller sets: its priority, a hold, announced work.
+ * That is so when it has had no work for long, is neither preempted nor was, but for idleness, and
+ * has no waves for as long as that is believed. It has to be sampled again as well when anything
+ * changes that the caller sets: its priority, a hold, announced work.
  *
  * Return: true if it may follow the sampled ones as one of &gpreempt_policy_node.nr_dormant
  */
@@ -2154,15 +2162,16 @@ bool gpreempt_policy_dormant(const struct gpreempt_policy_node *pn, struct gpree
 	u64 believed_until_ns = q->seen.waves_ns + demand_believed_for(q);
 	/* A runlist told: without packets it stays so. */
 	bool none_saved = pn->params.waves_saved && q->seen.waves_ns && !q->seen.waves;
+	bool left = policy_left_idle(q);
 
 	/* A queue with packets is active. A queue that comes back with work is not announced. */
 	if (pn->ops->rotates || pn->nr_entities || q->set.unseen ||
 	    (q->seen.driver_off && q->seen.driver_off_with_work) ||
-	    policy_recently_active(q, now_ns) || policy_is_off(q) || q->set.hold ||
+	    policy_recently_active(q, now_ns) || (!left && (policy_is_off(q) || q->set.hold)) ||
 	    q->pass.demand[1] || q->pass.spins || q->request.since_ns > q->request.ended_ns ||
 	    q->pass.relieved || now_ns < q->relief_until_ns || now_ns < q->aged_until_ns)
 		return false;
-	if (q->seen.used && pn->params.waves_known && !none_saved) {
+	if (q->seen.used && pn->params.waves_known && !none_saved && !left) {
 		if (pn->params.waves_saved || believed_until_ns <= now_ns)
 			return false;
 		*until_ns = gpreempt_earlier(*until_ns, believed_until_ns);

@@ -427,6 +427,7 @@ struct gpreempt_policy_process {
  *	max_hold_ns, where it has its own rank.
  * @hold_unbounded: with @hold: at no time
  * @stopped: with both: because its process is stopped
+ * @idle: with both, and alone: because its process is idle, and the device too small for all
  * @expected_until_ns: its work was announced: it has demand until then, or until the work came; 0:
  *	not announced. A new announcement has a new time, and one for several queues of a process
  *	has the same.
@@ -444,6 +445,7 @@ struct gpreempt_policy_queue_set {
 	bool hold;
 	bool hold_unbounded;
 	bool stopped;
+	bool idle;
 	u32 weight;
 	u64 deadline_ns;
 	u64 expected_until_ns;
@@ -736,6 +738,8 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @turns_ns: firmware takes turns, because there are more queues than slots or more processes
  *	than VMIDs: so long may a queue wait for its turn; 0: it does not. Set by
  *	gpreempt_demand_turns() in each pass.
+ * @idle_ns: the caller wants to know which queues are idle, if a decision depends on it or not:
+ *	waves are asked for after so long; 0: it does not. Set by the caller before each pass.
  * @changed: a queue came, or its priority changed. Set by the caller; a decision clears it.
  * @jobs: that have processes on the node; NULL: none. Set by the caller before each pass.
  * @entities: shares: among which device time is divided; the first one is the whole device. Set by
@@ -799,6 +803,7 @@ struct gpreempt_policy_node {
 	u32 nr_dormant;
 	struct gpreempt_policy_params params;
 	u64 turns_ns;
+	u64 idle_ns;
 	bool changed;
 	struct gpreempt_policy_job *jobs;
 	struct gpreempt_policy_entity *entities;

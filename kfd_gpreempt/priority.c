@@ -600,6 +600,23 @@ static void priority_derive_process(struct gpreempt_process *process)
 		   process->priority.overrides.process.deadline_us * NSEC_PER_USEC);
 }
 
+/**
+ * gpreempt_priority_hold() - derive whether a queue has to be off the device, whatever its rank
+ * @gq: the queue: it is held on request, or its process is stopped, or idle on a crowded device
+ *
+ * Context: the monitor, in the read section of its pass.
+ */
+void gpreempt_priority_hold(struct gpreempt_queue *gq)
+{
+	struct gpreempt_policy_queue_set *set = &gq->policy.set;
+	bool asked = READ_ONCE(gq->hold.any);
+
+	set->stopped = gq->process->priority.stopped;
+	set->idle = gq->process->crowd.idle.off && !asked && !set->stopped;
+	set->hold = asked || set->stopped || set->idle;
+	set->hold_unbounded = READ_ONCE(gq->hold.unbounded) || set->stopped || set->idle;
+}
+
 /* What was set from outside. */
 static bool priority_derive_overrides(const struct gpreempt_process *process,
 				    struct gpreempt_queue *gq, int nice,
@@ -628,9 +645,7 @@ static bool priority_derive_overrides(const struct gpreempt_process *process,
 	gq->priority.derived = true;
 	WRITE_ONCE(pq->set.weight, setting.weight);
 	WRITE_ONCE(pq->set.deadline_ns, setting.deadline_us * NSEC_PER_USEC);
-	pq->set.stopped = process->priority.stopped;
-	pq->set.hold = READ_ONCE(gq->hold.any) || pq->set.stopped;
-	pq->set.hold_unbounded = READ_ONCE(gq->hold.unbounded) || pq->set.stopped;
+	gpreempt_priority_hold(gq);
 	hinted = pq->set.expected_until_ns != READ_ONCE(gq->expected_until_ns);
 	pq->set.expected_until_ns = READ_ONCE(gq->expected_until_ns);
 	return hinted;

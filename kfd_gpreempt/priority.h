@@ -127,6 +127,7 @@ void gpreempt_priority_exit(void);
 bool gpreempt_priority_reniced(struct gpreempt_node *gn);
 void gpreempt_priority_init_queue(struct gpreempt_queue *gq);
 void gpreempt_priority_asked(struct gpreempt_queue *gq, bool trusted);
+void gpreempt_priority_hold(struct gpreempt_queue *gq);
 u32 gpreempt_priority_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, u64 now_ns);
 
 #endif /* GPREEMPT_PRIORITY_H */

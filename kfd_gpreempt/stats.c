@@ -90,6 +90,7 @@ const char *const gpreempt_verdict_names[] = {
 	[GPREEMPT_VERDICT_STOPPED] = "stopped",
 	[GPREEMPT_VERDICT_SHARE] = "share",
 	[GPREEMPT_VERDICT_MAXIMUM] = "maximum",
+	[GPREEMPT_VERDICT_IDLE] = "idle",
 };
 
 /* For the kernel log: what an administrator is told happened. */

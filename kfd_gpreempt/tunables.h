@@ -81,6 +81,8 @@ enum gpreempt_tunable_file {
  * @hw_priority: what the hardware is told, an &enum gpreempt_hw_priority
  * @verify: MQDs of preempted queues are compared with snapshots
  * @follow_stop: queues of stopped processes leave the device
+ * @idle_ns: an idle process leaves a device that is too small for all queues after so long; 0:
+ *	none does
  * @wakeup: how new work is noticed, an &enum gpreempt_wakeup
  * @unmap: what leaves the device with a preemption, an &enum gpreempt_unmap (hws)
  */
@@ -92,6 +94,7 @@ struct gpreempt_tunables {
 	u32 hw_priority;
 	bool verify;
 	bool follow_stop;
+	u64 idle_ns;
 	u32 wakeup;
 	u32 unmap;
 };

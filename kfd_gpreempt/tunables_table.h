@@ -75,6 +75,9 @@
 	       "scheduler always on)")												\
 	SWITCH(FOLLOW_STOP, follow_stop, TUNABLES, 0, follow_stop,								\
 	       "Queues of a process that is stopped or frozen leave the device until it goes on")				\
+	NUMBER(IDLE_EVICT_US, idle_evict_us, TUNABLES, US, 20000, 1000, 10000000, "; 0: never", idle_ns,				\
+	       "Microseconds after which an idle process leaves the runlist, while it has more queues than slots or more "	\
+	       "processes than VMIDs, until its next doorbell")									\
 	WORDS(WAKEUP, wakeup, TUNABLES, "auto poll doorbell", wakeup,								\
 	      "How new work is noticed: poll, by looking for it; doorbell, by withdrawing the doorbells of idle "		\
 	      "processes; auto, by what is cheaper for each process")							\

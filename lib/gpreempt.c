@@ -521,6 +521,7 @@ const char *gpreempt_verdict_name(uint32_t verdict)
 		[GPREEMPT_VERDICT_STOPPED] = "stopped",
 		[GPREEMPT_VERDICT_SHARE] = "share",
 		[GPREEMPT_VERDICT_MAXIMUM] = "maximum",
+		[GPREEMPT_VERDICT_IDLE] = "idle",
 	};
 
 	return NAME(names, verdict);

@@ -72,6 +72,8 @@ static const struct {
 	[GPREEMPT_VERDICT_STOPPED] = { .text = "is off the device$since, because its process is stopped" },
 	[GPREEMPT_VERDICT_SHARE] = { .text = "waits$since for the turn of its group: another one's share comes first" },
 	[GPREEMPT_VERDICT_MAXIMUM] = { "is off the device$since, because its group has had its maximum$left", "; it may come back in ", "" },
+	[GPREEMPT_VERDICT_IDLE] = {
+		.text = "is off the device$since, because its process is idle and there is no room for all; its next doorbell brings it back" },
 };
 
 /* A hold has no queue that the verdict could name. */

@@ -214,6 +214,8 @@ enum gpreempt_queue_flag {
  * @GPREEMPT_VERDICT_SHARE: it is the turn of another group (GPREEMPT_IOC_SET_SHARE). Since version 7
  * @GPREEMPT_VERDICT_MAXIMUM: its group has had its quota of this period (GPREEMPT_IOC_SET_SHARE). Since
  *	version 7
+ * @GPREEMPT_VERDICT_IDLE: its process is idle, and there are more queues than slots or more processes
+ *	than VMIDs: it comes back with the next doorbell (gpreempt_idle_evict_us). Since version 7
  *
  * From 32 on it is off the device, or on its way.
  */
@@ -246,6 +248,7 @@ enum gpreempt_verdict {
 	GPREEMPT_VERDICT_STOPPED,
 	GPREEMPT_VERDICT_SHARE,
 	GPREEMPT_VERDICT_MAXIMUM,
+	GPREEMPT_VERDICT_IDLE,
 };
 
 /**

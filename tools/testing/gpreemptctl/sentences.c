@@ -21,7 +21,7 @@ int main(void)
 	};
 	unsigned int i;
 
-	for (i = 0; i <= GPREEMPT_VERDICT_MAXIMUM; i++) {
+	for (i = 0; i <= GPREEMPT_VERDICT_IDLE; i++) {
 		/* One of those that are not there is enough. */
 		if (i > GPREEMPT_VERDICT_JOB + 1 && i < GPREEMPT_VERDICT_YIELDS)
 			continue;
@@ -32,7 +32,7 @@ int main(void)
 	q.verdict_us = 0;
 	q.left_us = ~0U;
 	q.to_pending = 0;
-	for (i = GPREEMPT_VERDICT_YIELDS; i <= GPREEMPT_VERDICT_MAXIMUM; i++) {
+	for (i = GPREEMPT_VERDICT_YIELDS; i <= GPREEMPT_VERDICT_IDLE; i++) {
 		q.verdict = i;
 		say(&q);
 	}

@@ -335,6 +335,7 @@ each_verdict_has_a_sentence()
 		stopped: is off the device since 2.1 ms, because its process is stopped
 		share: waits since 2.1 ms for the turn of its group: another one's share comes first
 		maximum: is off the device since 2.1 ms, because its group has had its maximum; it may come back in 997 ms
+		idle: is off the device since 2.1 ms, because its process is idle and there is no room for all; its next doorbell brings it back
 		yields: yields to pid 4711 queue 2 (priority 100)
 		own_process: yields to a queue of its own process
 		hold: is held on request
@@ -345,6 +346,7 @@ each_verdict_has_a_sentence()
 		stopped: is off the device, because its process is stopped
 		share: waits for the turn of its group: another one's share comes first
 		maximum: is off the device, because its group has had its maximum
+		idle: is off the device, because its process is idle and there is no room for all; its next doorbell brings it back
 		relief: runs in its relief, because it was kept off for the longest time
 		exempt: stays on the device, because its process is exempt; it would yield to pid 4711 queue 2 (priority 100)
 		exempt: stays on the device, because its process is exempt; it would yield to a hold

@@ -163,7 +163,7 @@ TEST(a_missing_folder_costs_its_files_only, "whichever folder or file cannot be 
 {
 	u32 away;
 
-	for (away = 1; away < 130; away++) {
+	for (away = 1; away < 200; away++) {
 		tap_at("%u. file: ", away);
 		shim_log[0] = 0;
 		shim_fail_file = (int)away;

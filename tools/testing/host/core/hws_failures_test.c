@@ -245,6 +245,7 @@ TEST(turns_are_known_from_the_runlist, "firmware takes turns while more is in th
 static void high_takes_turns(u64 kernel_ns)
 {
 	set("gpreempt_max_hold_ms", "0");
+	set("gpreempt_idle_evict_us", "0");
 	low_runs(true);
 	add_queue_to(process_of(high), 0, NORMAL);
 	world.nodes[0].nr_queue_slots = 1;

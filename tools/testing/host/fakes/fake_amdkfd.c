@@ -322,7 +322,7 @@ int pm_update_grace_period(struct packet_manager *pm, u32 grace_period)
 	return 0;
 }
 
-static unsigned int get_cp_queues_num(struct device_queue_manager *dqm)
+unsigned int get_cp_queues_num(struct device_queue_manager *dqm)
 {
 	return sim_of(dqm)->nr_queue_slots;
 }

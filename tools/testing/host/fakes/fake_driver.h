@@ -396,6 +396,7 @@ extern int queue_preemption_timeout_ms;
 struct kfd_process_device *kfd_get_process_device_data(struct kfd_node *node, struct kfd_process *p);
 void kfd_unref_process(struct kfd_process *p);
 int pm_update_grace_period(struct packet_manager *pm, u32 grace_period);
+unsigned int get_cp_queues_num(struct device_queue_manager *dqm);
 void kfd_signal_reset_event(struct kfd_node *node);
 void amdgpu_amdkfd_gpu_reset(struct amdgpu_device *adev);
 void dbgdev_wave_reset_wavefronts(struct kfd_node *node, struct kfd_process *p);

@@ -717,6 +717,7 @@ void shim_say(const char *format, ...);
 #define pr_err(...)			shim_say(__VA_ARGS__)
 #define pr_warn(...)			shim_say(__VA_ARGS__)
 #define pr_warn_once(...)		pr_warn(__VA_ARGS__)
+#define pr_info_once(...)		pr_warn(__VA_ARGS__)
 int scnprintf(char *buf, size_t size, const char *format, ...);
 #define sysfs_emit(buf, ...)		scnprintf(buf, PAGE_SIZE, __VA_ARGS__)
 bool sysfs_streq(const char *a, const char *b);

@@ -184,6 +184,27 @@ TEST(asking_for_what_is_long_unknown, "waves that nothing depends on are asked f
 	CHECK_EQ_AFTER(0, asked_in(SEC), 0);
 }
 
+TEST(asking_who_is_idle, "where the caller wants to know which queues are idle, waves are asked for that often among equals as well, and never where it does not")
+{
+	struct queue *equal = new_queue(new_process(), HIGH);
+
+	high = new_queue(new_process(), HIGH);
+	past_kernel(equal);
+	past_kernel(high);
+	high->waves = 8;
+	CHECK_EQ(asked_in(SEC), 0);
+	node.policy.idle_ns = 20 * MS;
+	CHECK_WITHIN(asked_in(SEC), SEC / (22 * MS), SEC / (20 * MS) + 1);
+	CHECK(high->policy.had_demand && !equal->policy.had_demand);
+	/* While firmware takes turns, a queue is idle when all of them have shown none. */
+	node.turns_ns = 40 * MS;
+	finish(high);
+	passes_for(100 * MS, 5 * MS);
+	CHECK(!high->policy.had_demand && !equal->policy.had_demand);
+	node.policy.idle_ns = 0;
+	CHECK_EQ(asked_in(SEC), 0);
+}
+
 TEST(no_waves_are_believed_as_long_as_seen, "that there are no waves has to be seen for 1 ms, and is believed for as long again")
 {
 	static const struct { u64 seen_ns, ago_ns; bool asks; } cases[] = {

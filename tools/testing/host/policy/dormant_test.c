@@ -62,6 +62,9 @@ TEST(what_keeps_from_being_dormant, "a queue is dormant when nothing about it ca
 #define LONG_IDLE	.seen.used = true, .seen.active_ns = now_ns - SEC
 #define NO_WAVES(since)	.seen.zero_ns = now_ns - (since), .seen.waves_ns = now_ns - 5 * MS
 #define IDLE		LONG_IDLE, NO_WAVES(20 * MS)
+#define LEFT_BY(_idle, _kept_off, _preempted) \
+	LONG_IDLE, .set.hold = true, .set.hold_unbounded = true, .set.idle = _idle, .kept_off = _kept_off, .preempted = _preempted
+#define LEFT		LEFT_BY(true, true, true)
 	const struct {
 		struct gpreempt_policy_queue q;
 		/* 0: it is awake. */
@@ -74,6 +77,13 @@ TEST(what_keeps_from_being_dormant, "a queue is dormant when nothing about it ca
 		{ .q = { NO_WAVES(20 * MS), .seen.used = true, .seen.active_ns = now_ns - SEC + 1 } },
 		{ .q = { IDLE, .preempted = true } },
 		{ .q = { IDLE, .set.hold = true } },
+		{ .q = { LEFT }, .until_ns = forever_ns },
+		{ .q = { LEFT_BY(false, true, true) } },
+		{ .q = { LEFT_BY(true, false, true) } },
+		{ .q = { LEFT_BY(true, true, false) } },
+		{ .q = { LEFT, .seen.pending = 1 } },
+		{ .q = { LEFT, .saved_waves = true } },
+		{ .q = { LEFT }, .policy = "wfq" },
 		{ .q = { IDLE, .pass.demand[1] = true } },
 		{ .q = { IDLE, .pass.relieved = true } },
 		{ .q = { IDLE, .relief_until_ns = now_ns + 1 } },
@@ -89,6 +99,8 @@ TEST(what_keeps_from_being_dormant, "a queue is dormant when nothing about it ca
 #undef LONG_IDLE
 #undef NO_WAVES
 #undef IDLE
+#undef LEFT_BY
+#undef LEFT
 	struct gpreempt_policy_process process = { 0 };
 	u64 until_ns;
 

@@ -239,6 +239,9 @@ TEST(a_hold_is_a_verdict, "a queue that is held on request says so, whoever else
 	high->policy.set.stopped = true;
 	CHECK_VERDICT_AFTER(POLL, high, STOPPED);
 	high->policy.set.stopped = false;
+	high->policy.set.idle = true;
+	CHECK_VERDICT_AFTER(POLL, high, IDLE);
+	high->policy.set.idle = false;
 	/* Of one that is below it is what it was asked for. */
 	high->policy.set.hold = false;
 	low->policy.set.hold = true;

@@ -75,6 +75,7 @@ static const struct gpreempt_default gpreempt_defaults[] = {
 	{ "gpreempt_trust_kfd_priority", 0 },
 	{ "gpreempt_verify", 0 },
 	{ "gpreempt_follow_stop", 0 },
+	{ "gpreempt_idle_evict_us", 20000 },
 	{ "gpreempt_observe", 0 },
 };
 
