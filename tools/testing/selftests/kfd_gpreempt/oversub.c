@@ -4,8 +4,8 @@
  * masks, GWS
  *
  * Each test of the fixture runs with the scheduler off and on: the device shares by turns in both cases, and the
- * scheduler has no reason to do anything among equals. Numbers of processes and queues are for a device with up to 16
- * VMIDs and 32 slots.
+ * scheduler has no reason to do anything among equals. Idle processes stay: suite idle is about those that leave.
+ * Numbers of processes and queues are for a device with up to 16 VMIDs and 32 slots.
  */
 #include "kselftest_harness.h"
 
@@ -39,6 +39,7 @@ FIXTURE_SETUP(oversub)
 	if (!scheduler_missing()) {
 		ASSERT_EQ(0, scheduler_off());
 		ASSERT_EQ(0, scheduler_defaults());
+		ASSERT_EQ(0, kfd_param_set("gpreempt_idle_evict_us", 0));
 		ASSERT_EQ(0, kfd_param_set("gpreempt_enable", variant->scheduler));
 	}
 	REMEMBER_BEFORE_TEST();
@@ -265,7 +266,7 @@ TEST_F_TIMEOUT(oversub, gws_queues_take_turns, 120)
 
 /* ---- with the scheduler ---- */
 
-SCHEDULER_FIXTURE(preempting, NEEDS_VGPU())
+SCHEDULER_FIXTURE(preempting, NEEDS_VGPU(); ASSERT_EQ(0, kfd_param_set("gpreempt_idle_evict_us", 0)))
 
 static struct actor *worker(struct __test_metadata *_metadata, int nice, uint32_t waves, uint32_t steps,
 			    uint64_t step_ns)
