@@ -48,6 +48,7 @@ static const struct vgpu_asic asics[] = {
 		},
 		.sdma_client = { VGPU_CLIENT_SDMA0, VGPU_CLIENT_SDMA1, VGPU_CLIENT_SDMA2, VGPU_CLIENT_SDMA3, VGPU_CLIENT_SDMA4 },
 		.sdma_page_ring = 0xe0,
+		.watch_shift = 6,
 	},
 	{
 		.name = "gfx942",
@@ -73,6 +74,7 @@ static const struct vgpu_asic asics[] = {
 		},
 		.sdma_client = { VGPU_CLIENT_SDMA0, VGPU_CLIENT_SDMA1, VGPU_CLIENT_SDMA2, VGPU_CLIENT_SDMA3 },
 		.sdma_page_ring = 0xd8,
+		.watch_shift = 7,
 		.power_on = {
 			{ GFX942_MP0_C2PMSG_33, GFX942_BOOTED },	/* the discovery table is in VRAM */
 			{ GFX942_STRAP0, GFX942_REVISION(1) },

@@ -710,7 +710,7 @@ static bool restore_registers(struct vgpu_model *m, const struct cursor *c, u64 
 	} else if (g->step != s->step || g->left_ns != s->left_ns) {
 		return false;
 	}
-	g->halted |= (s->r.status & VGPU_STATUS_HALT) != 0;
+	g->halted |= (s->r.status & (VGPU_STATUS_HALT | VGPU_STATUS_PRIV)) == VGPU_STATUS_HALT;
 	return true;
 }
 

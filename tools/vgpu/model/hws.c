@@ -25,6 +25,10 @@
 #define RUN_LIST_PROCESSES(p)	((p)[3] >> 24 & 0xf)	/* that are to be mapped together */
 #define MAX_CHAINED		16		/* lists in a chain before it is taken for an endless one */
 #define SH_MEM_CONFIG		5		/* in MAP_PROCESS */
+#define SHADER_TMA		8
+#define GDBG_CNTL		14
+#define WATCH_CNTL		15
+#define PROCESS_DWORDS		21
 #define RETRY_DISABLE		(1u << 12)	/* in SH_MEM_CONFIG */
 #define HWS_ME			1
 #define MAP_DWORDS		7
@@ -43,11 +47,18 @@ void vgpu_hws_set_resources(struct vgpu_model *m, u32 xcc, u32 vmid_mask, u64 qu
 
 static void set_vmid(struct vgpu_model *m, u32 xcc, u32 vmid, const struct vgpu_rl_process *p)
 {
-	u32 hub, base;
+	u32 hub, base, n;
 
 	m->xcc[xcc].vmid[vmid].used = true;
 	m->xcc[xcc].vmid[vmid].pasid = p->pasid;
 	m->xcc[xcc].vmid[vmid].retry = p->retry;
+	m->xcc[xcc].vmid[vmid].traps = p->traps;
+	m->xcc[xcc].vmid[vmid].watched = false;
+	for (n = 0; n < VGPU_WATCHES; n++) {
+		m->xcc[xcc].vmid[vmid].watch[n] = p->watch[n];
+		m->xcc[xcc].vmid[vmid].watched |= (p->watch[n] & VGPU_WATCH_VALID) != 0;
+	}
+	vgpu_regs_set_tma(m, xcc, vmid, p->tma);
 	for (hub = 0; hub < VGPU_HUBS; hub++) {
 		if (!vgpu_hub_exists(m, hub) || (hub < VGPU_HUB_MM && hub != VGPU_HUB_GFX + xcc))
 			continue;
@@ -425,15 +436,23 @@ void vgpu_hws_unmap_named(struct vgpu_model *m, struct vgpu_queue *hiq, const u3
 /* Return: false if that is no process, or there are too many. */
 static bool parse_process(struct vgpu_runlist *rl, const u32 *p, u32 dwords)
 {
+	struct vgpu_rl_process *process;
+
 	if (dwords < 4 || rl->processes == VGPU_RL_PROCESSES || rl->entries == VGPU_RL_ENTRIES)
 		return false;
 	rl->entry[rl->entries++] = (struct vgpu_rl_entry) { .process = rl->processes };
-	rl->process[rl->processes++] = (struct vgpu_rl_process) {
+	process = &rl->process[rl->processes++];
+	*process = (struct vgpu_rl_process) {
 		.pasid = (u16)p[1],
 		.quantum = p[1] >> 25,
 		.pt_base = p[2] | (u64)p[3] << 32,
 		.retry = dwords > SH_MEM_CONFIG && !(p[SH_MEM_CONFIG] & RETRY_DISABLE),
 	};
+	if (dwords >= PROCESS_DWORDS) {
+		memcpy(process->tma, p + SHADER_TMA, sizeof(process->tma));
+		process->traps = p[GDBG_CNTL];
+		memcpy(process->watch, p + WATCH_CNTL, sizeof(process->watch));
+	}
 	return true;
 }
 
@@ -480,13 +499,13 @@ static bool lists_enough(const struct vgpu_runlist *rl, u32 announced)
 static bool parse_runlist(struct vgpu_model *m, struct vgpu_runlist *rl, u64 ib, u32 dwords)
 {
 	struct vgpu_stream s = { .as = VGPU_AS_KERNEL, .base = ib, .mask = ~0ULL, .end = dwords };
-	u32 p[MAP_DWORDS], n, chained = 0, most = rl->max_processes;
+	u32 p[PROCESS_DWORDS], n, chained = 0, most = rl->max_processes;
 
 	for (s.pos = 0; s.pos < s.end; s.pos += n) {
 		if (!vgpu_stream_read(m, &s, 0, p, 1))
 			return false;
 		n = PACKET_DWORDS(p[0]);
-		if (PACKET_TYPE(p[0]) != 3 || n > s.end - s.pos || !vgpu_stream_read(m, &s, 0, p, n < MAP_DWORDS ? n : MAP_DWORDS))
+		if (PACKET_TYPE(p[0]) != 3 || n > s.end - s.pos || !vgpu_stream_read(m, &s, 0, p, n < PROCESS_DWORDS ? n : PROCESS_DWORDS))
 			return false;
 		switch (PACKET_OPCODE(p[0])) {
 		case IT_MAP_PROCESS:

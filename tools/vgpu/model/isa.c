@@ -53,7 +53,12 @@ void vgpu_isa_raise(struct vgpu_isa *x, struct vgpu_wave *w, u32 exception, cons
 		return;
 	w->state = VGPU_WAVE_HALTED;
 	w->exception = exception;
+	if (exception == VGPU_WAVE_MEMORY_VIOLATION || exception == VGPU_WAVE_APERTURE_VIOLATION)
+		w->trapsts |= VGPU_TRAPSTS_MEM_VIOL;
+	else if (exception == VGPU_WAVE_ILLEGAL_INSTRUCTION)
+		w->trapsts |= VGPU_TRAPSTS_ILLEGAL_INST;
 	x->why = why;
+	memset(x->words, 0, sizeof(x->words));
 	if (x->at)
 		memcpy(x->words, x->at->word, sizeof(x->words));
 }
@@ -172,6 +177,7 @@ static bool decode(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc, struct vgpu_
 	u32 n, words = 1;
 
 	*i = (struct vgpu_inst) { 0 };
+	x->at = NULL;
 	if (!fetch(x, w, pc, &i->word[0]))
 		return false;
 	for (n = 0; n < ARRAY_SIZE(encodings) && (i->word[0] & encodings[n].mask) != encodings[n].value; n++)
@@ -204,6 +210,28 @@ static void branch(struct vgpu_wave *w, const struct vgpu_inst *i, bool taken)
 {
 	if (taken)
 		w->pc += (u64)(s64)(s16)i->word[0] * 4;
+}
+
+/* What is for trap handlers, and leads to them. On its own, as branches are much more frequent. */
+static __attribute__((__noinline__)) void of_traps(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+{
+	u32 imm = i->word[0] & 0xffff;
+
+	switch (i->word[0] >> 16 & 0x7f) {
+	case S_TRAP:
+		if (!vgpu_isa_trap(x, w, w->pc - i->bytes, imm & 0xff) && (imm & 0xff) != TRAP_DEBUGGER)
+			vgpu_isa_raise(x, w, (imm & 0xff) == TRAP_ABORT ? VGPU_WAVE_ABORT : VGPU_WAVE_TRAP, "s_trap");
+		break;
+	case S_SETHALT:
+		if (w->status & VGPU_STATUS_PRIV)
+			w->status = (w->status & ~VGPU_STATUS_HALT) | (imm & 1 ? VGPU_STATUS_HALT : 0);
+		else if (imm & 1)
+			vgpu_isa_raise(x, w, VGPU_WAVE_TRAP, "s_sethalt");
+		break;
+	default:
+		if (w->status & VGPU_STATUS_PRIV)
+			vgpu_isa_message(x, w, imm & 15);
+	}
 }
 
 static void sopp(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
@@ -245,12 +273,9 @@ static void sopp(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 		w->wake_ns = x->now_ns + (u64)(imm & 0x7f) * SLEEP_CYCLES * 10 / 17;
 		break;
 	case S_TRAP:
-		if ((imm & 0xff) != TRAP_DEBUGGER)
-			vgpu_isa_raise(x, w, (imm & 0xff) == TRAP_ABORT ? VGPU_WAVE_ABORT : VGPU_WAVE_TRAP, "s_trap");
-		break;
 	case S_SETHALT:
-		if (imm & 1)
-			vgpu_isa_raise(x, w, VGPU_WAVE_TRAP, "s_sethalt");
+	case S_SENDMSG:
+		of_traps(x, w, i);
 		break;
 	case S_GPR_IDX_OFF:
 		w->mode &= ~VGPU_MODE_GPR_IDX;
@@ -260,7 +285,6 @@ static void sopp(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 		break;
 	case S_WAITCNT:				/* memory is accessed at once */
 	case S_SETPRIO:
-	case S_SENDMSG:
 	case S_ICACHE_INV:
 	case S_INCPERFLEVEL:
 	case S_DECPERFLEVEL:
@@ -268,6 +292,20 @@ static void sopp(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 		break;
 	default:
 		vgpu_isa_unknown(x, w);
+	}
+}
+
+/* Of a wave that has just halted: at @pc, unless its trap handler or a watch point wants it to */
+static __attribute__((__noinline__)) void halted(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc)
+{
+	if (w->exception)
+		w->pc = pc;
+	if (w->exception == VGPU_WAVE_AGAIN) {
+		w->state = VGPU_WAVE_RUNS;
+		w->exception = VGPU_WAVE_OK;
+		w->wake_ns = x->now_ns + VGPU_AGAIN_NS;
+	} else if (w->exception) {
+		vgpu_isa_exception(x, w);
 	}
 }
 
@@ -284,7 +322,7 @@ static void sopp(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 u32 vgpu_isa_run(struct vgpu_isa *x, struct vgpu_wave *w, u32 count)
 {
 	const u8 *code = NULL;
-	u64 page = 0, pc;
+	u64 page = 0, pc = 0;
 	u32 done, at;
 
 	if (decoded_gfx942 != x->gfx942) {
@@ -299,6 +337,7 @@ u32 vgpu_isa_run(struct vgpu_isa *x, struct vgpu_wave *w, u32 count)
 		i = &decoded[pc / 4 % DECODED];
 		if (!code || pc - page >= VGPU_PAGE) {
 			page = pc & ~(u64)(VGPU_PAGE - 1);
+			x->at = NULL;
 			code = vgpu_isa_ptr(x, w, page, VGPU_PAGE, VGPU_EXECUTE);
 			if (!code)
 				continue;
@@ -311,15 +350,10 @@ u32 vgpu_isa_run(struct vgpu_isa *x, struct vgpu_wave *w, u32 count)
 			i->execute(x, w, i);
 		else
 			vgpu_isa_unknown(x, w);
-		if (w->state == VGPU_WAVE_HALTED)
-			w->pc = pc;
 		x->cycles += CYCLES;
 	}
-	if (w->state == VGPU_WAVE_HALTED && w->exception == VGPU_WAVE_AGAIN) {
-		w->state = VGPU_WAVE_RUNS;
-		w->exception = VGPU_WAVE_OK;
-		w->wake_ns = x->now_ns + VGPU_AGAIN_NS;
-	}
+	if (w->state == VGPU_WAVE_HALTED && done)
+		halted(x, w, pc);
 	return done;
 }
 

@@ -10,6 +10,7 @@
  *   isa_matrix.c  VOP3P's MFMA, the matrix cores
  *   isa_memory.c  FLAT, GLOBAL, SCRATCH, MUBUF, DS
  *   isa_object.c  kernel descriptors, and the registers that a wave starts with
+ *   isa_trap.c    into trap handlers and out of them, watch points
  *   isa_float.c   arithmetic
  *
  * Nothing here knows of queues or of time but through struct vgpu_isa. What is not known stops the
@@ -37,10 +38,25 @@
 #define VGPU_S_M0		124u
 #define VGPU_S_EXEC		126u
 
-/* STATUS, MODE */
+/* STATUS: what a wave is doing; EXECZ, VCCZ and VALID follow from other state and are in no struct vgpu_wave */
 #define VGPU_STATUS_SCC		1u
+#define VGPU_STATUS_PRIV	0x20u		/* it is in a trap handler */
+#define VGPU_STATUS_EXECZ	0x200u
+#define VGPU_STATUS_VCCZ	0x400u
+#define VGPU_STATUS_HALT	0x2000u		/* in a trap handler: it will halt when it returns */
+#define VGPU_STATUS_VALID	0x10000u
+#define VGPU_STATUS_DERIVED	(VGPU_STATUS_EXECZ | VGPU_STATUS_VCCZ | VGPU_STATUS_VALID)
+
+/* TRAPSTS: exceptions that have happened */
+#define VGPU_TRAPSTS_WATCH(n)	((n) ? 0x800u << (n) : 0x80u)
+#define VGPU_TRAPSTS_MEM_VIOL	0x100u
+#define VGPU_TRAPSTS_ILLEGAL_INST 0x800u
+
+/* MODE */
 #define VGPU_MODE_DX10_CLAMP	0x100u
 #define VGPU_MODE_IEEE		0x200u
+#define VGPU_MODE_EXCEPTIONS_SHIFT 12u		/* which of the first nine of TRAPSTS are traps */
+#define VGPU_MODE_WATCH		0x80000u
 #define VGPU_MODE_GPR_IDX	0x08000000u
 
 enum vgpu_wave_state {
@@ -67,6 +83,7 @@ enum vgpu_wave_exception {
  * @pc: address of the next instruction
  * @wake_ns: it sleeps until then
  * @status: STATUS
+ * @trapsts: TRAPSTS
  * @mode: MODE
  * @state: enum vgpu_wave_state
  * @exception: enum vgpu_wave_exception
@@ -80,6 +97,7 @@ struct vgpu_wave {
 	u64 pc;
 	u64 wake_ns;
 	u32 status;
+	u32 trapsts;
 	u32 mode;
 	u32 state;
 	u32 exception;
@@ -91,6 +109,43 @@ struct vgpu_wave {
 };
 
 struct vgpu_inst;
+struct vgpu_isa;
+
+/**
+ * struct vgpu_handler - the second level of a process's trap handlers
+ * @code: its address
+ * @memory: address of what it works with
+ * @debugged: the process has a debugger
+ */
+struct vgpu_handler {
+	u64 code;
+	u64 memory;
+	bool debugged;
+};
+
+#define VGPU_WATCHES		4u
+
+/* Accesses that a watch point is about; the last two are both more than the second one */
+enum vgpu_watch_mode {
+	VGPU_WATCH_READS,
+	VGPU_WATCH_OTHERS,	/* writes and atomics */
+	VGPU_WATCH_ATOMICS,
+	VGPU_WATCH_ALL,
+};
+
+/**
+ * struct vgpu_watch - a watch point
+ * @va: address
+ * @mask: bits of addresses that are compared
+ * @mode: enum vgpu_watch_mode
+ * @trapsts: bit of TRAPSTS that tells of it
+ */
+struct vgpu_watch {
+	u64 va;
+	u64 mask;
+	u32 mode;
+	u32 trapsts;
+};
 
 /**
  * struct vgpu_isa - where a wave executes
@@ -106,9 +161,15 @@ struct vgpu_inst;
  * @shared_base: where LDS is in the flat address space, 4 GiB of it
  * @private_base: where a lane's scratch memory is in it
  * @gws: counters of the global wave sync, VGPU_GWS of them; NULL: it is not the queue's
+ * @handler: what the process has as second level of its trap handlers; false: nothing. NULL: as false. @w: what traps
+ * @message: an interrupt with 24 bits of data, which a trap handler has sent
+ * @doorbell: index of the queue's doorbell, for trap handlers
+ * @watch: watch points
+ * @watches: how many; accesses are not looked at if there is none
+ * @hits: bits of TRAPSTS that belong to those that the instruction has met
  * @why: what is wrong with the instruction that raised an exception, for the log
  * @words: that instruction
- * @at: the instruction that is executed
+ * @at: the instruction that is executed; NULL: one is being fetched
  * @cycles: that the instructions so far took, of the SIMD
  * @simd: vgpu_simd_begin() allows the CPU's vector registers: many lanes at once. Results are the same
  *	without.
@@ -127,6 +188,12 @@ struct vgpu_isa {
 	u64 shared_base;
 	u64 private_base;
 	u32 *gws;
+	bool (*handler)(void *ctx, const struct vgpu_isa *x, const struct vgpu_wave *w, struct vgpu_handler *h);
+	void (*message)(void *ctx, const struct vgpu_wave *w, u32 data);
+	u32 doorbell;
+	struct vgpu_watch watch[VGPU_WATCHES];
+	u32 watches;
+	u32 hits;
 	const char *why;
 	u32 words[2];
 	const struct vgpu_inst *at;
@@ -247,6 +314,12 @@ static inline void vgpu_wave_set_scc(struct vgpu_wave *w, bool scc)
 	w->status = (w->status & ~VGPU_STATUS_SCC) | scc;
 }
 
+/* STATUS as instructions and debuggers read it */
+static inline u32 vgpu_wave_status(const struct vgpu_wave *w)
+{
+	return w->status | VGPU_STATUS_VALID | (vgpu_wave_exec(w) ? 0 : VGPU_STATUS_EXECZ) | (vgpu_wave_vcc(w) ? 0 : VGPU_STATUS_VCCZ);
+}
+
 /* isa_scalar.c */
 bool vgpu_isa_constant(const struct vgpu_inst *i, u32 code, bool wide, u64 *value);
 u64 vgpu_isa_scalar(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i, u32 code, bool wide);
@@ -329,5 +402,14 @@ u32 vgpu_isa_acc_offset(const struct vgpu_kernel_code *code);
 void vgpu_isa_ttmps(u32 *ttmp, bool gfx942, u32 slot, const u32 workgroup[3], u32 wave);
 void vgpu_isa_start(struct vgpu_wave *w, const struct vgpu_kernel_code *code, const struct vgpu_isa_launch *launch,
 		    const u32 workgroup[3], u32 wave, u32 scratch_offset);
+
+/* isa_trap.c */
+u32 vgpu_isa_exceptions(const struct vgpu_kernel_code *code, u32 control);
+bool vgpu_isa_trap(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc, u32 id);
+void vgpu_isa_exception(struct vgpu_isa *x, struct vgpu_wave *w);
+void vgpu_isa_return(struct vgpu_isa *x, struct vgpu_wave *w, u64 pc);
+void vgpu_isa_message(struct vgpu_isa *x, struct vgpu_wave *w, u32 message);
+void vgpu_isa_watch(struct vgpu_isa *x, u64 va, u32 bytes, enum vgpu_watch_mode access);
+void vgpu_isa_watched(struct vgpu_isa *x, struct vgpu_wave *w);
 
 #endif /* VGPU_ISA_H */

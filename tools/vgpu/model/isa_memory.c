@@ -115,6 +115,8 @@ static bool copy(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, void *buf, u32
 	u32 n;
 	u8 *p;
 
+	if (x->watches)
+		vgpu_isa_watch(x, va, len, write ? VGPU_WATCH_OTHERS : VGPU_WATCH_READS);
 	for (; len; len -= n, va += n, buf = (u8 *)buf + n) {
 		n = VGPU_PAGE - (va & (VGPU_PAGE - 1));
 		n = n < len ? n : len;
@@ -417,6 +419,11 @@ static void access_memory(struct vgpu_isa *x, struct vgpu_wave *w, const struct 
 	u32 lane, offset, buf[MAX_DWORDS];
 	u8 *page = NULL;
 
+	if (x->watches)
+		for (; exec; exec &= exec - 1)
+			vgpu_isa_watch(x, base + lane64(addr, (u32)__builtin_ctzll(exec), pair), a->bytes,
+				       a->store ? VGPU_WATCH_OTHERS : VGPU_WATCH_READS);
+	exec = vgpu_wave_exec(w);
 	if (a->bytes == 4 && !(va & 3) && beside(x, w, addr, pair)) {
 		move_beside(x, w, va, v, a->store);
 		return;
@@ -462,6 +469,8 @@ static void *atomic_ptr(struct vgpu_isa *x, struct vgpu_wave *w, u64 va, u32 byt
 		vgpu_isa_raise(x, w, VGPU_WAVE_APERTURE_VIOLATION, "atomic behind the end of LDS");
 		return NULL;
 	}
+	if (x->watches)
+		vgpu_isa_watch(x, va, bytes, VGPU_WATCH_ATOMICS);
 	return vgpu_isa_ptr(x, w, va, bytes, VGPU_WRITE);
 }
 
@@ -522,8 +531,7 @@ static bool all_there(struct vgpu_isa *x, struct vgpu_wave *w, u64 base, const u
 	return true;
 }
 
-/** vgpu_isa_flat() - execute FLAT, GLOBAL or SCRATCH */
-void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+static void flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
 {
 	u32 word = i->word[0], next = i->word[1], op = word >> 18 & 0x7f, seg = word >> 14 & 3, saddr = next >> 16 & 0x7f;
 	s32 offset = seg == SEG_FLAT ? (s32)(word & 0xfff) : (s32)(word << 19) >> 19;
@@ -587,6 +595,14 @@ void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_in
 	}
 }
 
+/** vgpu_isa_flat() - execute FLAT, GLOBAL or SCRATCH */
+void vgpu_isa_flat(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+{
+	flat(x, w, i);
+	if (x->hits)
+		vgpu_isa_watched(x, w);
+}
+
 /* ---- MUBUF ---- */
 
 #define BUF_WBL2		0x28u
@@ -627,8 +643,7 @@ static bool buffer_at(const struct buffer *b, u32 lane, u32 index, u64 offset, u
 	return index < b->records && offset + bytes <= b->stride;
 }
 
-/** vgpu_isa_mubuf() - execute MUBUF */
-void vgpu_isa_mubuf(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+static void mubuf(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
 {
 	u32 word = i->word[0], next = i->word[1], op = word >> 18 & 0x7f, srsrc = (next >> 16 & 0x1f) * 4, lane, n, soffset;
 	u32 buf[MAX_DWORDS] = { 0 }, count, *addr = NULL, *data, index;
@@ -684,6 +699,14 @@ void vgpu_isa_mubuf(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_i
 		if (!a->store)
 			put_lane(a, data, lane, buf);
 	}
+}
+
+/** vgpu_isa_mubuf() - execute MUBUF */
+void vgpu_isa_mubuf(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
+{
+	mubuf(x, w, i);
+	if (x->hits)
+		vgpu_isa_watched(x, w);
 }
 
 /* ---- DS ---- */

@@ -23,6 +23,7 @@
 #define HWREG_HW_ID		4u
 #define HWREG_GPR_ALLOC		5u
 #define HWREG_LDS_ALLOC		6u
+#define HWREG_IB_STS		7u
 #define HWREG_SH_MEM_BASES	15u
 
 /* 0.5, 1, 2, 4 with either sign, and 1 / (2 pi) */
@@ -332,9 +333,11 @@ static u32 read_hwreg(struct vgpu_isa *x, struct vgpu_wave *w, u32 reg)
 	case HWREG_MODE:
 		return w->mode;
 	case HWREG_STATUS:
-		return w->status;
+		return vgpu_wave_status(w);
 	case HWREG_TRAPSTS:
+		return w->trapsts;
 	case HWREG_HW_ID:
+	case HWREG_IB_STS:			/* nothing is outstanding, or is done again */
 		return 0;
 	case HWREG_GPR_ALLOC:
 		return (w->vgprs / 8 - 1) << 8;
@@ -345,6 +348,19 @@ static u32 read_hwreg(struct vgpu_isa *x, struct vgpu_wave *w, u32 reg)
 	}
 	vgpu_isa_raise(x, w, VGPU_WAVE_ILLEGAL_INSTRUCTION, "unknown hardware register");
 	return 0;
+}
+
+/* MODE is the only one that a kernel may write. */
+static void write_hwreg(struct vgpu_wave *w, u32 reg, u32 value)
+{
+	const u32 kept = VGPU_STATUS_PRIV | VGPU_STATUS_DERIVED;
+
+	if (reg == HWREG_MODE)
+		w->mode = value;
+	else if (reg == HWREG_STATUS && w->status & VGPU_STATUS_PRIV)
+		w->status = (value & ~kept) | (w->status & kept);
+	else if (reg == HWREG_TRAPSTS && w->status & VGPU_STATUS_PRIV)
+		w->trapsts = value;
 }
 
 static void sopk(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst *i)
@@ -387,9 +403,7 @@ static void sopk(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 			w->s[dst] = v >> offset & mask;
 			return;
 		}
-		/* The only one that a kernel may write. */
-		if ((uimm & 63) == HWREG_MODE)
-			w->mode = (v & ~(mask << offset)) | ((op == 0x14 ? VGPU_INST_LITERAL(i) : w->s[dst]) & mask) << offset;
+		write_hwreg(w, uimm & 63, (v & ~(mask << offset)) | ((op == 0x14 ? VGPU_INST_LITERAL(i) : w->s[dst]) & mask) << offset);
 		return;
 	case 0x15: /* s_call_b64 */
 		vgpu_isa_set_scalar(w, dst, w->pc, true);
@@ -420,7 +434,7 @@ static const u8 sop1_flags[64] = {
 	[0x07] = NZ | W64, [0x08] = KEEP, [0x09] = KEEP | W64, [0x0a] = NZ, [0x0b] = NZ | S064, [0x0c] = NZ, [0x0d] = NZ | S064,
 	[0x0e] = KEEP, [0x0f] = KEEP | S064, [0x10] = KEEP, [0x11] = KEEP | S064, [0x12] = KEEP, [0x13] = KEEP | S064,
 	[0x14] = KEEP, [0x15] = KEEP | S064, [0x16] = KEEP, [0x17] = KEEP, [0x18] = KEEP, [0x19] = KEEP | SD64, [0x1a] = KEEP,
-	[0x1b] = KEEP | SD64, [0x1c] = KEEP | SD64, [0x1d] = KEEP | S064, [0x1e] = KEEP | W64, [0x20] = NZ | W64, [0x21] = NZ | W64,
+	[0x1b] = KEEP | SD64, [0x1c] = KEEP | SD64, [0x1d] = KEEP | S064, [0x1e] = KEEP | W64, [0x1f] = KEEP | S064, [0x20] = NZ | W64, [0x21] = NZ | W64,
 	[0x22] = NZ | W64, [0x23] = NZ | W64, [0x24] = NZ | W64, [0x25] = NZ | W64, [0x26] = NZ | W64, [0x27] = NZ | W64,
 	[0x30] = NZ, [0x33] = NZ | W64, [0x34] = NZ | W64, [0x35] = NZ | W64, [0x36] = NZ | W64, [0x37] = KEEP | SD64,
 	[0x2a] = KEEP, [0x2b] = KEEP | W64, [0x2c] = KEEP, [0x2d] = KEEP | W64,
@@ -538,6 +552,9 @@ static void sop1(struct vgpu_isa *x, struct vgpu_wave *w, const struct vgpu_inst
 		d = w->pc;
 		w->pc = a & ~3ULL;
 		break;
+	case 0x1f: /* s_rfe_b64 */
+		vgpu_isa_return(x, w, a);
+		return;
 	case 0x20 ... 0x27: /* s_*_saveexec_b64 */
 	case 0x33 ... 0x34:
 		d = vgpu_wave_exec(w);

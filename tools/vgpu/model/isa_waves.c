@@ -128,6 +128,7 @@ struct vgpu_workgroup *vgpu_workgroup_start(struct vgpu_model *m, struct vgpu_di
 			return NULL;
 		}
 		vgpu_isa_start(w, &d->code, &d->launch, workgroup, i, d->scratch_waves ? w->scratch_slot * d->scratch_wave_bytes : 0);
+		w->mode |= vgpu_isa_exceptions(&d->code, m->xcc[d->q->xcc].vmid[d->q->vmid].traps);
 	}
 	return wg;
 }
@@ -145,12 +146,13 @@ static u32 resident(struct vgpu_model *m, const struct vgpu_group *g, u32 wave)
 	return m->config.waves_per_simd - m->xcc[g->d->q->xcc].simd[g->simd[wave]].waves;
 }
 
-/* What the trap handler of the runtime would send */
-static void send_message(struct vgpu_model *m, const struct vgpu_group *g, const struct vgpu_wave *w)
+/* From a trap handler */
+static void send_message(void *ctx, const struct vgpu_wave *w, u32 data)
 {
+	const struct vgpu_group *g = ctx;
 	const struct vgpu_queue *q = g->d->q;
+	struct vgpu_model *m = g->wg->m;
 	u32 simd = g->simd[w - g->wg->wave], cu = simd / m->config.simds_per_cu, se = cu % m->config.se, iv[VGPU_IV_DWORDS];
-	u32 data = vgpu_queue_doorbell_index(q) | MESSAGE_EXCEPTION(w->exception);
 
 	vgpu_iv_fill(iv, VGPU_CLIENT_SE0SH + (se & 3), SRC_SQ_INTERRUPT_MSG, 0, q->vmid, vgpu_ih_pasid(m, q->hub, q->vmid));
 	iv[3] |= vgpu_hub_node(m, q->hub) << 16;
@@ -160,15 +162,49 @@ static void send_message(struct vgpu_model *m, const struct vgpu_group *g, const
 	vgpu_ih_push(m, iv);
 }
 
-/* A wave raised an exception. Memory has been reported as a GPUVM fault; the rest stops the queue. */
-static void report(struct vgpu_model *m, const struct vgpu_group *g, const struct vgpu_wave *w, const struct vgpu_isa *x)
+static void log_exception(struct vgpu_model *m, const struct vgpu_group *g, const struct vgpu_wave *w, const struct vgpu_isa *x)
 {
 	m->stats.wave_exceptions++;
 	vgpu_err("wave at pc %#llx of pasid %u: %s: %#010x %#010x", (unsigned long long)w->pc, g->d->q->pasid, x->why, x->words[0],
 		 x->words[1]);
+}
+
+/*
+ * The first level is the driver's, which does the same for each process: its memory says where the
+ * second level is. Without the place for saved waves the driver has no first level.
+ */
+static bool trap_handler(void *ctx, const struct vgpu_isa *x, const struct vgpu_wave *w, struct vgpu_handler *h)
+{
+	const struct vgpu_group *g = ctx;
+	const struct vgpu_queue *q = g->d->q;
+	struct vgpu_model *m = g->wg->m;
+	u64 memory = vgpu_regs_tma(m, q->xcc, q->vmid), words[3];
+	u32 as = vgpu_queue_as(q);
+
+	if (!memory || !vgpu_hqd_get(m, q->xcc, q->me, q->pipe, q->slot, VGPU_HQD_CNTL_STACK_SIZE) || !vgpu_vm_mapped(m, as, memory) ||
+	    !vgpu_vm_read(m, as, memory, words, sizeof(words)) || !words[0])
+		return false;
+	if (w->exception)
+		log_exception(m, g, w, x);
+	h->code = words[0];
+	h->memory = words[1];
+	h->debugged = words[2] & 1;
+	return true;
+}
+
+/*
+ * A wave has halted after an exception, or because its trap handler wants that. What no trap handler
+ * has seen is told as the runtime's would: memory has been reported as a GPUVM fault; the rest stops
+ * the queue.
+ */
+static void report(struct vgpu_model *m, struct vgpu_group *g, const struct vgpu_wave *w, const struct vgpu_isa *x)
+{
+	if (!w->exception)
+		return;
+	log_exception(m, g, w, x);
 	if (w->exception == VGPU_WAVE_MEMORY_VIOLATION)
 		return;
-	send_message(m, g, w);
+	send_message(g, w, x->doorbell | MESSAGE_EXCEPTION(w->exception));
 	vgpu_queue_error(m, g->d->q, (enum vgpu_exception)w->exception, x->why, x->words[0] | (u64)x->words[1] << 32);
 }
 
@@ -206,6 +242,22 @@ static struct vgpu_wave *slice(struct vgpu_model *m, struct vgpu_group *g, struc
 	return NULL;
 }
 
+/* Watch points of a queue's process */
+static void find_watches(struct vgpu_model *m, const struct vgpu_queue *q, struct vgpu_isa *x)
+{
+	const struct vgpu_vmid *v = &m->xcc[q->xcc].vmid[q->vmid];
+	u32 reg = vgpu_xcc_regs(&m->config, q->xcc) + VGPU_TCP_WATCH0_ADDR_HI, n;
+
+	for (n = 0; n < VGPU_WATCHES; n++, reg += VGPU_TCP_WATCH_REGS)
+		if (v->watch[n] & VGPU_WATCH_VALID)
+			x->watch[x->watches++] = (struct vgpu_watch) {
+				.va = (u64)(vgpu_reg(m, reg) & 0xffff) << 32 | vgpu_reg(m, reg + 1),
+				.mask = VGPU_WATCH_MASK(v->watch[n], m->config.asic->watch_shift),
+				.mode = VGPU_WATCH_MODE(v->watch[n]),
+				.trapsts = VGPU_TRAPSTS_WATCH(n),
+			};
+}
+
 /* Is another slice of it due, and is there time for that? */
 static bool follows(struct vgpu_model *m, const struct vgpu_group *g)
 {
@@ -230,9 +282,12 @@ enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_g
 		.lds = wg->lds, .lds_bytes = g->d->lds_bytes,
 		.shared_base = SHARED_BASE, .private_base = PRIVATE_BASE, .unkept = m->nothing,
 		.gws = g->d->q->gws ? m->xcc[g->d->q->xcc].gws : NULL, .simd = vgpu_simd_begin(),
+		.handler = trap_handler, .message = send_message, .doorbell = vgpu_queue_doorbell_index(g->d->q),
 	};
 	struct vgpu_wave *halted;
 
+	if (m->xcc[g->d->q->xcc].vmid[g->d->q->vmid].watched)
+		find_watches(m, g->d->q, &x);
 	do {
 		halted = slice(m, g, &x, n ? LATE_SLICE : SLICE, &ended);
 		now = vgpu_tlb_generation(m, VGPU_AS_HUB(as), VGPU_AS_VMID(as));
@@ -260,7 +315,7 @@ enum vgpu_workgroup_state vgpu_workgroup_run(struct vgpu_model *m, struct vgpu_g
  * @w: the wave
  *
  * A wave that sleeps wakes up for that. One at a barrier will come there again: the others of its
- * workgroup cannot have left it.
+ * workgroup cannot have left it. One in a trap handler is saved there.
  *
  * Return: false if that is not mapped.
  */
@@ -269,21 +324,13 @@ bool vgpu_wave_save(struct vgpu_model *m, u32 as, u64 va, const struct vgpu_disp
 	u64 pc = w->state == VGPU_WAVE_BARRIER ? w->pc - 4 : w->pc;
 	struct vgpu_saved_hwregs r = {
 		.m0 = w->s[VGPU_S_M0], .pc = { (u32)pc, (u32)(pc >> 32) }, .exec = { w->s[VGPU_S_EXEC], w->s[VGPU_S_EXEC + 1] },
-		.status = w->status | VGPU_STATUS_VALID, .xnack_mask = { w->s[VGPU_S_XNACK_MASK], w->s[VGPU_S_XNACK_MASK + 1] },
+		.status = vgpu_wave_status(w), .trapsts = w->trapsts, .xnack_mask = { w->s[VGPU_S_XNACK_MASK], w->s[VGPU_S_XNACK_MASK + 1] },
 		.mode = w->mode,
 	};
 	u32 s[VGPU_SAVED_SGPRS] = { 0 };
 
-	if (!vgpu_wave_exec(w))
-		r.status |= VGPU_STATUS_EXECZ;
-	if (!vgpu_wave_vcc(w))
-		r.status |= VGPU_STATUS_VCCZ;
 	if (w->state == VGPU_WAVE_HALTED)
 		r.status |= VGPU_STATUS_HALT;
-	if (w->exception == VGPU_WAVE_MEMORY_VIOLATION || w->exception == VGPU_WAVE_APERTURE_VIOLATION)
-		r.trapsts = VGPU_TRAPSTS_MEM_VIOL;
-	else if (w->exception == VGPU_WAVE_ILLEGAL_INSTRUCTION)
-		r.trapsts = VGPU_TRAPSTS_ILLEGAL_INST;
 	memcpy(r.ttmp, w->s + VGPU_S_TTMP, sizeof(r.ttmp));
 	memcpy(s, w->s, VGPU_NUMBERED_SGPRS * 4);
 	return vgpu_vm_write(m, as, va, w->v, (u64)d->vgprs * VGPU_SAVED_VGPR_BYTES) &&
@@ -316,14 +363,15 @@ bool vgpu_wave_restore(struct vgpu_model *m, u32 as, u64 va, const struct vgpu_d
 	memcpy(w->s + VGPU_S_EXEC, r->exec, sizeof(r->exec));
 	w->s[VGPU_S_M0] = r->m0;
 	w->pc = r->pc[0] | (u64)r->pc[1] << 32;
-	w->status = r->status & VGPU_STATUS_SCC;
+	w->status = r->status & ~VGPU_STATUS_DERIVED;
+	w->trapsts = r->trapsts;
 	w->mode = r->mode;
-	w->state = r->status & VGPU_STATUS_HALT ? VGPU_WAVE_HALTED : VGPU_WAVE_RUNS;
+	w->state = VGPU_WAVE_RUNS;
 	w->exception = VGPU_WAVE_OK;
-	if (r->trapsts & VGPU_TRAPSTS_MEM_VIOL)
-		w->exception = VGPU_WAVE_MEMORY_VIOLATION;
-	else if (r->trapsts & VGPU_TRAPSTS_ILLEGAL_INST)
-		w->exception = VGPU_WAVE_ILLEGAL_INSTRUCTION;
+	if ((w->status & VGPU_STATUS_HALT) && !(w->status & VGPU_STATUS_PRIV)) {
+		w->status &= ~VGPU_STATUS_HALT;
+		w->state = VGPU_WAVE_HALTED;
+	}
 	w->vgprs = d->vgprs;
 	w->acc = d->acc;
 	return true;

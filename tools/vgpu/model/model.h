@@ -508,6 +508,9 @@ struct vgpu_vmid {
 	u16 pasid;
 	bool used;
 	bool retry;		/* waves wait for pages that are not there: XNACK */
+	bool watched;		/* there is a watch point */
+	u32 traps;		/* SPI_GDBG_PER_VMID_CNTL, see vgpu_isa_exceptions() */
+	u32 watch[VGPU_WATCHES];	/* TCP_WATCHn_CNTL */
 };
 
 /**
@@ -540,12 +543,18 @@ struct vgpu_rl_entry {
  * @pasid: process
  * @quantum: time slice, in units of vgpu_config.quantum_ns
  * @retry: its waves wait for pages that are not there
+ * @tma: SQ_SHADER_TMA, low and high word
+ * @traps: SPI_GDBG_PER_VMID_CNTL
+ * @watch: TCP_WATCHn_CNTL
  */
 struct vgpu_rl_process {
 	u64 pt_base;
 	u16 pasid;
 	u8 quantum;
 	bool retry;
+	u32 tma[2];
+	u32 traps;
+	u32 watch[VGPU_WATCHES];
 };
 
 #define VGPU_RL_ENTRIES		2048

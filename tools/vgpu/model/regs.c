@@ -9,6 +9,7 @@
 
 #define GFX_CNTL_PIPE(v)	((v) & 3)
 #define GFX_CNTL_ME(v)		(((v) >> 2) & 3)
+#define GFX_CNTL_VMID(v)	(((v) >> 4) & 0xf)
 #define GFX_CNTL_QUEUE(v)	(((v) >> 8) & 7)
 #define GFX_INDEX_SE(v)		(((v) >> 16) & 0xff)
 #define GFX_INDEX_ALL_SE	0x80000000u
@@ -389,6 +390,9 @@ static u32 reg_read(struct vgpu_model *m, u32 index)
 	case VGPU_PCIE_DATA2:
 		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], false);
 		return slot < VGPU_INDIRECT_SLOTS ? r->indirect_value[slot] : 0;
+	case VGPU_SQ_SHADER_TMA_LO:
+	case VGPU_SQ_SHADER_TMA_HI:
+		return r->xcc[xcc].tma[GFX_CNTL_VMID(*gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL))][reg - VGPU_SQ_SHADER_TMA_LO];
 	case VGPU_CC_SHADER_ARRAY:
 		return fused_off(m, xcc);
 	case VGPU_USER_SHADER_ARRAY:
@@ -538,6 +542,10 @@ static void reg_write(struct vgpu_model *m, u32 index, u32 value)
 		slot = indirect_slot(r, r->ram[VGPU_PCIE_INDEX2], true);
 		if (slot < VGPU_INDIRECT_SLOTS)
 			r->indirect_value[slot] = value;
+		return;
+	case VGPU_SQ_SHADER_TMA_LO:
+	case VGPU_SQ_SHADER_TMA_HI:
+		r->xcc[xcc].tma[GFX_CNTL_VMID(*gc_reg(m, xcc, VGPU_GRBM_GFX_CNTL))][reg - VGPU_SQ_SHADER_TMA_LO] = value;
 		return;
 	case VGPU_USER_SHADER_ARRAY:
 		user_cu_write(m, xcc, value);
@@ -701,6 +709,26 @@ bool vgpu_wptr_poll_take(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 qu
 	r->xcc[xcc].wptr_poll &= ~bit;
 	vgpu_unlock(&r->lock, flags);
 	return asked;
+}
+
+/** vgpu_regs_tma() - address of what the trap handler of a process works with, 0: it has none */
+u64 vgpu_regs_tma(struct vgpu_model *m, u32 xcc, u32 vmid)
+{
+	const u32 *tma = m->regs.xcc[xcc].tma[vmid];
+	unsigned long flags = vgpu_lock(&m->regs.lock);
+	u64 va = ((u64)tma[1] << 32 | tma[0]) << 8;
+
+	vgpu_unlock(&m->regs.lock, flags);
+	return va;
+}
+
+/** vgpu_regs_set_tma() - the same, set by the scheduler: low and high word of SQ_SHADER_TMA */
+void vgpu_regs_set_tma(struct vgpu_model *m, u32 xcc, u32 vmid, const u32 tma[2])
+{
+	unsigned long flags = vgpu_lock(&m->regs.lock);
+
+	memcpy(m->regs.xcc[xcc].tma[vmid], tma, sizeof(m->regs.xcc[xcc].tma[vmid]));
+	vgpu_unlock(&m->regs.lock, flags);
 }
 
 /**

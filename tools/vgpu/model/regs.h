@@ -102,6 +102,8 @@
 #define VGPU_GRBM_GFX_INDEX	(VGPU_BASE_GC1 + 0x2200u)	/* 23:16 shader engine, 31: all of them */
 #define VGPU_CC_SHADER_ARRAY	(VGPU_BASE_GC0 + 0x026fu)	/* 31:16 CUs of the engine that are off */
 #define VGPU_USER_SHADER_ARRAY	(VGPU_BASE_GC0 + 0x0270u)
+#define VGPU_SQ_SHADER_TMA_LO	(VGPU_BASE_GC0 + 0x031eu)	/* of the VMID in GRBM_GFX_CNTL: address >> 8 of what trap handlers work with */
+#define VGPU_SQ_SHADER_TMA_HI	(VGPU_BASE_GC0 + 0x031fu)
 #define VGPU_SPI_CSQ_STATUS	(VGPU_BASE_GC0 + 0x04dbu)
 #define VGPU_SPI_CSQ_COUNT_0	(VGPU_BASE_GC0 + 0x04dcu)	/* + queue; of the pipe in GRBM_GFX_CNTL */
 #define VGPU_GB_ADDR_CONFIG	(VGPU_BASE_GC0 + 0x063eu)
@@ -115,6 +117,13 @@
 #define VGPU_SPI_QUEUE_RESET	(VGPU_BASE_GC0 + 0x11dbu)	/* bit 0: kill the waves of the queue in GRBM_GFX_CNTL */
 
 #define VGPU_CP_PQ_WPTR_POLL	(VGPU_BASE_GC0 + 0x1084u)	/* CNTL1, bit pipe * 8 + queue: fetch once */
+
+#define VGPU_TCP_WATCH0_ADDR_HI	(VGPU_BASE_GC0 + 0x12a0u)	/* 15:0; LO and CNTL follow, of which the packets say what is in it */
+#define VGPU_TCP_WATCH_REGS	3u				/* from one watch point to the next */
+#define VGPU_WATCH_VALID	0x80000000u			/* of TCP_WATCHn_CNTL */
+#define VGPU_WATCH_MODE(v)	((v) >> 29 & 3)
+/* 24 bits of addresses are compared if they are in 23:0, those above always, those below never */
+#define VGPU_WATCH_MASK(v, shift) (((u64)((v) & 0xffffff) << (shift)) | (0xffffffffffffULL & ~0ULL << (24 + (shift))))
 
 /* Banked by me, pipe and queue in GRBM_GFX_CNTL: the hardware queue descriptor, in the order of its copy in the MQD */
 #define VGPU_HQD_FIRST		(VGPU_BASE_GC0 + 0x1245u)
@@ -192,6 +201,7 @@ struct vgpu_waves_seen {
  * @seen: what they were, if the registers lag behind
  * @mapped: queues that occupy a slot of MEC1, a bit each (pipe * 8 + queue)
  * @user_cu_mask: GC_USER_SHADER_ARRAY_CONFIG by shader engine
+ * @tma: SQ_SHADER_TMA_LO and HI by VMID
  */
 struct vgpu_xcc_regs {
 	u32 hqd[VGPU_MES][VGPU_PIPES][VGPU_QUEUES][VGPU_HQD_REGS];
@@ -201,6 +211,7 @@ struct vgpu_xcc_regs {
 	struct vgpu_waves_seen seen[VGPU_PIPES][VGPU_QUEUES];
 	u32 mapped;
 	u32 user_cu_mask[8];
+	u32 tma[VGPU_VMIDS][2];
 };
 
 /**
@@ -255,6 +266,8 @@ u32 vgpu_hqd_get(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue, enu
 void vgpu_hqd_set(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue, enum vgpu_hqd_reg reg, u32 value);
 bool vgpu_hqd_take(struct vgpu_model *m, u32 *xcc, u32 *me, u32 *pipe, u32 *queue, enum vgpu_hqd_event *event);
 bool vgpu_wptr_poll_take(struct vgpu_model *m, u32 xcc, u32 me, u32 pipe, u32 queue);
+u64 vgpu_regs_tma(struct vgpu_model *m, u32 xcc, u32 vmid);
+void vgpu_regs_set_tma(struct vgpu_model *m, u32 xcc, u32 vmid, const u32 tma[2]);
 void vgpu_regs_fault(struct vgpu_model *m, u32 hub, u64 page, u32 status);
 void vgpu_tlb_invalidate(struct vgpu_model *m, u32 hub, u32 vmids);
 u32 vgpu_tlb_generation(struct vgpu_model *m, u32 hub, u32 vmid);

@@ -53,14 +53,6 @@
 #define VGPU_SAVED_VGPR_BYTES		256u
 #define VGPU_SAVED_GAP_BYTES		64u
 
-/* TRAPSTS, and what is only in the saved STATUS */
-#define VGPU_TRAPSTS_MEM_VIOL		0x100u
-#define VGPU_TRAPSTS_ILLEGAL_INST	0x800u
-#define VGPU_STATUS_EXECZ		0x200u
-#define VGPU_STATUS_VCCZ		0x400u
-#define VGPU_STATUS_HALT		0x2000u
-#define VGPU_STATUS_VALID		0x10000u
-
 /* Trap temporaries that are saved */
 #define VGPU_TTMP_WAVE_ID		4	/* two words, the debugger's */
 #define VGPU_TTMP_PACKET		6	/* gfx90a: packet in the ring, bits 0 to 24 */
@@ -71,7 +63,10 @@
 #define VGPU_TTMP_PACKET_SHIFT		6
 #define VGPU_TTMPS			16u
 
-/* Hardware registers and trap temporaries of a saved wave */
+/*
+ * Hardware registers and trap temporaries of a saved wave. Words 0 to 3, 12, 14 and 15 of the trap
+ * temporaries are a trap handler's, which a device lets return before it saves; here they are saved.
+ */
 struct vgpu_saved_hwregs {
 	u32 m0;
 	u32 pc[2];

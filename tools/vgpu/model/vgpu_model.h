@@ -93,6 +93,7 @@ struct vgpu_layout {
  * @layout: where the registers of several dies are, unless a product says otherwise
  * @sdma_client: of the interrupts of an I/O die's SDMA engines, by place
  * @sdma_page_ring: offset of the ring for page tables
+ * @watch_shift: lowest bit of addresses that watch points compare
  * @power_on: registers that are not 0 after power-on
  * @power_on.reg: dword index, 0: end
  * @power_on.value: what it holds
@@ -118,6 +119,7 @@ struct vgpu_asic {
 	struct vgpu_layout layout;
 	u8 sdma_client[VGPU_AID_ENGINES];
 	u32 sdma_page_ring;
+	u32 watch_shift;
 	struct {
 		u32 reg, value;
 	} power_on[VGPU_POWER_ON];

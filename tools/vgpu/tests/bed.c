@@ -676,7 +676,9 @@ u32 bed_list(struct bed_queue **queues, u32 count, u32 *list)
 			continue;
 		memcpy(list + n, (u32[21]) { PM4(0xa1, 21), queues[i]->p->pasid | queues[i]->p->quantum << 25,
 					     LO(queues[i]->p->root | PTE_V), HI(queues[i]->p->root), 0,
-					     queues[i]->p->retry ? 0 : 1u << 12 }, 84);
+					     queues[i]->p->retry ? 0 : 1u << 12, 0, 0, LO(queues[i]->p->tma >> 8),
+					     HI(queues[i]->p->tma >> 8), 0, 0, 0, 0, queues[i]->p->traps, queues[i]->p->watch[0],
+					     queues[i]->p->watch[1], queues[i]->p->watch[2], queues[i]->p->watch[3] }, 84);
 		n += 21;
 		for (j = i; j < count; j++) {
 			const struct bed_queue *q = queues[j];

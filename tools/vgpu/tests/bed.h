@@ -49,6 +49,9 @@ struct bed_process {
 	u16 pasid;
 	u8 quantum;		/* 10, as amdkfd asks for */
 	bool retry;		/* XNACK */
+	u64 tma;		/* what its trap handler works with */
+	u32 traps;		/* what its debugger wants of exceptions, SPI_GDBG_PER_VMID_CNTL */
+	u32 watch[4];		/* TCP_WATCHn_CNTL */
 	u64 next_va;
 };
 

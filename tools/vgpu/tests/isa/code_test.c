@@ -699,6 +699,280 @@ static bool traps_are_told(struct setup *s)
 	return true;
 }
 
+/* What the second level of trap handlers works with, as the kernel "handler" writes it */
+struct trapped {
+	u32 counted[64];
+	u32 pc[2];
+	u32 kept[2];		/* trap temporaries 11 and 13 */
+	u32 status;
+	u32 trapsts;
+	u32 exceptions;
+};
+
+#define STATUS_PRIV	0x20u
+#define DEBUGGED	0x800000u
+#define FROM_HANDLER	0xabc123u
+
+/* The process has "handler": what amdkfd does for AMDKFD_IOC_SET_TRAP_HANDLER, and for a debugger */
+static bool set_handler(struct setup *s, struct trapped **t, bool debugged)
+{
+	u64 *memory, handler, va;
+
+	CHECK(object_symbol(s->file, "handler", &handler));
+	va = bed_alloc(s->b, s->p, 4096, (void **)t);
+	s->p->tma = bed_alloc(s->b, s->p, 4096, (void **)&memory) + 2048;
+	memory += 2048 / 8;
+	memory[0] = s->code + handler;
+	memory[1] = va;
+	memory[2] = debugged;
+	return true;
+}
+
+/* Data of the next message of a trap handler, 0: there is none, or it is not of this process */
+static u32 message_of(struct setup *s)
+{
+	u32 iv[VGPU_IV_DWORDS];
+
+	while (bed_interrupt(s->b, iv))
+		if ((iv[0] >> 8 & 0xff) == 239)
+			return (iv[3] & 0xffff) == s->p->pasid && iv[4] >> 26 == 1 + (iv[4] >> 28 << 2) && (iv[4] >> 13 & 1) ?
+			       (iv[4] & 0xfff) | (iv[4] >> 28) << 12 | (iv[5] & 0xff) << 16 : 0;
+	return 0;
+}
+
+#define TRAPS		5u
+#define TRAPPED_WAVES	4u
+#define HANDLER_COUNTS	40u
+
+/* All of it has happened once, and the waves have what they had. */
+static bool is_trapped(struct setup *s, const struct trapped *t, const u32 *out)
+{
+	u32 i, k, v, messages = 0, interrupt;
+
+	CHECK(is_done(s->signal));
+	for (i = 0; i < 64; i++)
+		CHECK(t->counted[i] == TRAPPED_WAVES * TRAPS * HANDLER_COUNTS);
+	for (i = 0; i < TRAPPED_WAVES * 64; i++) {
+		for (k = 0, v = i; k < TRAPS; k++)
+			v = v * 3 + 1;
+		CHECK(out[2 * i] == v && out[2 * i + 1] == TRAPS);
+	}
+	for (; (interrupt = message_of(s)); messages++)
+		CHECK(interrupt == FROM_HANDLER);
+	CHECK(messages == TRAPPED_WAVES * TRAPS);
+	CHECK(!bed_stat(s->b, "wave_exceptions") && !bed_stat(s->b, "bad_records"));
+	return true;
+}
+
+static bool start_trapped(struct setup *s, u32 **out)
+{
+	const u32 grid[3] = { TRAPPED_WAVES * 64, 1, 1 };
+	struct {
+		u64 out;
+		u32 n;
+	} args = { .n = TRAPS };
+
+	args.out = bed_alloc(s->b, s->p, 4096, (void **)out);
+	return start(s, "trapped", &args, sizeof(args), grid, group_of_256, 0, 0);
+}
+
+/* The second level of trap handlers is code of the process: it finds what the first level hands over, and returns to behind s_trap */
+static bool trap_handlers_return(struct setup *s)
+{
+	u32 *out, kept = s->b->config.asic->gfx942;
+	struct trapped *t;
+
+	CHECK(set_handler(s, &t, true));
+	CHECK(start_trapped(s, &out));
+	CHECK(bed_run_until(s->b, is_done, s->signal, LONG));
+	CHECK(is_trapped(s, t, out));
+	CHECK(t->pc[1] >> 16 == 5);
+	CHECK((t->pc[0] | (u64)(t->pc[1] & 0xffff) << 32) - s->code < s->code_bytes && !(t->pc[0] % 4));
+	CHECK(*word_of(s, t->pc[0] | (u64)(t->pc[1] & 0xffff) << 32) == 0xbf920005);
+	CHECK((t->kept[kept] & ~0x7fffffu) == DEBUGGED && !(t->kept[!kept] & DEBUGGED));
+	CHECK((t->status & (STATUS_PRIV | 1)) == (STATUS_PRIV | 1));
+	return true;
+}
+
+/* Wherever a wave is taken off the device, it goes on there: in the handler, too */
+static bool trap_handlers_survive_preemption(struct setup *s)
+{
+	u32 *out, i, n = 0, inside = 0;
+	struct held h = { NULL };
+	struct trapped *t;
+
+	CHECK(set_handler(s, &t, false));
+	CHECK(start_trapped(s, &out));
+	while (!is_done(s->signal)) {
+		bed_run_for(s->b, RESTORE_NS + n % 7 * 100);
+		CHECK(bed_unmap(s->b, false));
+		CHECK(bed_stat(s->b, "slots_busy") == 0);
+		if (!is_done(s->signal) && s->b->config.xccs == 1) {
+			CHECK(read_waves(s, &h));
+			for (i = 0; i < (u32)h.waves; i++)
+				inside += (word_at(s, reader_hwreg(&h.wave[i], READER_HWREG_STATUS)) & STATUS_PRIV) != 0;
+		}
+		CHECK(bed_runlist(s->b, &s->q, 1));
+		CHECK(n++ < MANY);
+	}
+	CHECK(n > 5 && inside > 5);
+	return is_trapped(s, t, out);
+}
+
+/* Without the scheduler registers say where the handler is. */
+static bool trap_handlers_are_found_by_register(struct setup *s)
+{
+	const u32 vmid = 8;
+	struct trapped *t;
+	u32 *out, tma;
+
+	CHECK(set_handler(s, &t, false));
+	CHECK(start_trapped(s, &out) && bed_unmap(s->b, true));
+	memset(t, 0, sizeof(*t));
+	while (message_of(s))
+		;
+	*s->signal = 1;
+	*s->q->read_index = 0;
+	tma = (u32)(s->p->tma >> 8);
+	bed_vmid(s->b, vmid, s->p);
+	vgpu_model_reg_write(s->b->m, VGPU_GRBM_GFX_CNTL, vmid << 4);
+	vgpu_model_reg_write(s->b->m, VGPU_SQ_SHADER_TMA_LO, tma);
+	vgpu_model_reg_write(s->b->m, VGPU_SQ_SHADER_TMA_HI, (u32)(s->p->tma >> 40));
+	CHECK(vgpu_model_reg_read(s->b->m, VGPU_SQ_SHADER_TMA_LO) == tma);
+	vgpu_model_reg_write(s->b->m, VGPU_GRBM_GFX_CNTL, (vmid + 1) << 4);
+	vgpu_model_reg_write(s->b->m, VGPU_SQ_SHADER_TMA_LO, 0);
+	bed_hqd_load(s->b, s->q, 0, 0, vmid);
+	CHECK(bed_run_until(s->b, is_done, s->signal, LONG));
+	return is_trapped(s, t, out);
+}
+
+#define ILLEGAL		4u		/* for the kernel "touch" */
+
+static bool start_touch(struct setup *s, u64 at, u32 what, u32 **out)
+{
+	const u32 grid[3] = { 1, 1, 1 };
+	struct {
+		u64 at;
+		u32 what;
+		u64 out;
+	} args = { .at = at, .what = what };
+
+	args.out = bed_alloc(s->b, s->p, 4096, (void **)out);
+	*s->signal = 1;
+	return start(s, "touch", &args, sizeof(args), grid, group_of_256, 0, 0);
+}
+
+/* A handler is told of exceptions, and the wave stays halted if it wants that; the runtime hears of it by the handler alone */
+static bool trap_handlers_halt_waves(struct setup *s)
+{
+	static const struct {
+		u32 what, trapsts, exception;
+		u64 at;
+	} kinds[] = { { ILLEGAL, 0x800, 4, 0 }, { 1, 0x100, 4, 0x123456789000 } };
+	u32 *out, i, status;
+	struct setup own = *s;
+	struct held h = { NULL };
+	struct trapped *t;
+
+	vgpu_quiet = true;
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		add_process(&own);
+		CHECK(set_handler(&own, &t, false));
+		CHECK(start_touch(&own, kinds[i].at, kinds[i].what, &out));
+		bed_run_for(s->b, 1 * MS);
+		CHECK(!out[0] && !is_done(own.signal) && bed_stat(s->b, "wave_exceptions") == i + 1);
+		CHECK(t->exceptions == 1 && t->trapsts == kinds[i].trapsts && !(t->pc[1] >> 16) && !t->counted[0]);
+		CHECK(exception_of(&own) == 1u << (kinds[i].exception - 1));
+		CHECK(bed_stat(s->b, "bad_packets") == 0);
+		CHECK(bed_unmap(s->b, false) && bed_stat(s->b, "slots_busy") == 0);
+		if (s->b->config.xccs == 1) {
+			CHECK(read_waves(&own, &h) && h.waves == 1);
+			status = word_at(&own, reader_hwreg(h.wave, READER_HWREG_STATUS));
+			CHECK((status & READER_STATUS_HALT) && !(status & STATUS_PRIV));
+			CHECK(word_at(&own, reader_hwreg(h.wave, READER_HWREG_TRAPSTS)) == kinds[i].trapsts);
+		}
+		CHECK(bed_runlist(s->b, &own.q, 1));
+		bed_run_for(s->b, 1 * MS);
+		CHECK(bed_stat(s->b, "slots_busy") == 1 && !out[0] && t->exceptions == 1);
+		CHECK(bed_unmap(s->b, true));
+	}
+	return true;
+}
+
+#define WATCH_VALID	(1u << 31)
+#define WATCH_MODE(m)	((m) << 29)
+#define WATCHED		(1u << 3 | 0x80u << 4)	/* traps are enabled, and watch points are traps */
+
+/* Sets watch point @n for what the process's queues map from now on. */
+static void watch(struct setup *s, u32 n, u64 va, u32 mode, u32 mask)
+{
+	u32 reg, xcc;
+
+	for (xcc = 0; xcc < s->b->config.xccs; xcc++) {
+		reg = vgpu_xcc_regs(&s->b->config, xcc) + VGPU_TCP_WATCH0_ADDR_HI + 3 * n;
+		vgpu_model_reg_write(s->b->m, reg, (u32)(va >> 32) & 0xffff);
+		vgpu_model_reg_write(s->b->m, reg + 1, (u32)va);
+	}
+	s->p->watch[n] = WATCH_VALID | WATCH_MODE(mode) | (mask & 0xffffff);
+}
+
+/* An access that meets a watch point is a trap behind it: by address, by what it does, and for the process that has a debugger alone */
+static bool watch_points_trap(struct setup *s)
+{
+	/* accesses by kind: a load, a store, an atomic, a flat load; watch points by what they are about */
+	static const bool meets[4][4] = {
+		{ true, false, false, true }, { false, true, true, false }, { false, false, true, false }, { true, true, true, true },
+	};
+	const u32 shift = s->b->config.asic->gfx942 ? 7 : 6;
+	struct setup own = *s;
+	u32 *out, *memory, mode, what, n = 0;
+	struct trapped *t;
+	u64 va;
+
+	add_process(&own);
+	va = bed_alloc(s->b, own.p, 4096, (void **)&memory);
+	CHECK(set_handler(&own, &t, false));
+	own.p->traps = WATCHED;
+	for (mode = 0; mode < 4; mode++) {
+		watch(&own, 0, va + 512, mode, ~0u);
+		for (what = 0; what < 4; what++) {
+			memory[128] = 7;
+			t->trapsts = 0;
+			CHECK(start_touch(&own, va + 512, what, &out));
+			CHECK(bed_run_until(s->b, is_done, own.signal, LONG));
+			n += meets[mode][what];
+			CHECK(t->exceptions == n && t->trapsts == (meets[mode][what] ? 0x80u : 0));
+			/* done once, and the wave has gone on */
+			CHECK(out[0] == 1 && memory[128] == (what == 1 ? 1 : what == 2 ? 8 : 7));
+		}
+	}
+	/* beside it; then in what the mask leaves out, by another watch point */
+	CHECK(start_touch(&own, va + 512 + (1u << shift), 0, &out) && bed_run_until(s->b, is_done, own.signal, LONG));
+	CHECK(start_touch(&own, va + 512 - 4, 0, &out) && bed_run_until(s->b, is_done, own.signal, LONG));
+	CHECK(t->exceptions == n);
+	watch(&own, 2, va + 1024, 3, ~1u);
+	CHECK(start_touch(&own, va + 1024 + (1u << shift), 0, &out) && bed_run_until(s->b, is_done, own.signal, LONG));
+	CHECK(t->exceptions == n + 1 && t->trapsts == 0x2000);
+	/* Watched, but no trap; without a handler the wave halts. */
+	own.p->traps = 0;
+	CHECK(start_touch(&own, va + 512, 0, &out) && bed_run_until(s->b, is_done, own.signal, LONG));
+	CHECK(t->exceptions == n + 1);
+	own.p->traps = WATCHED;
+	own.p->tma = 0;
+	CHECK(start_touch(&own, va + 512, 0, &out));
+	bed_run_for(s->b, 1 * MS);
+	CHECK(!is_done(own.signal) && bed_stat(s->b, "slots_busy") == 1 && !bed_stat(s->b, "wave_exceptions"));
+	CHECK(bed_unmap(s->b, true));
+	/* another process, at an address that is watched for the first one */
+	va = bed_alloc(s->b, s->p, 4096, (void **)&memory);
+	CHECK(set_handler(s, &t, false));
+	s->p->traps = WATCHED;
+	watch(&own, 0, va, 3, ~0u);
+	CHECK(start_touch(s, va, 0, &out) && bed_run_until(s->b, is_done, s->signal, LONG));
+	CHECK(!t->exceptions && out[0] == 1);
+	return true;
+}
+
 /* One wave at a time is between P and V, whatever becomes of its queue there; without the global wave sync the instructions are not known */
 static bool semaphores_let_one_pass(struct setup *s)
 {
@@ -1290,6 +1564,11 @@ int main(int argc, char **argv)
 	BOTH(garbage_is_survived, bed_gfx942);
 	BOTH(unknown_instructions_stop_the_queue, bed_xccs_2);
 	BOTH(traps_are_told, bed_xccs_2);
+	BOTH(trap_handlers_return, bed_xccs_2);
+	BOTH(trap_handlers_survive_preemption, bed_gfx942);
+	test(argv, "trap_handlers_are_found_by_register", trap_handlers_are_found_by_register, NULL);
+	BOTH(trap_handlers_halt_waves, bed_gfx942);
+	BOTH(watch_points_trap, bed_xccs_2);
 	BOTH(semaphores_let_one_pass, bed_gfx942);
 	BOTH(waves_wait_for_pages, bed_gfx942);
 	BOTH(faults_halt_the_wave, bed_xccs_2);

@@ -249,3 +249,117 @@ kernel void store(global uint *where)
 {
 	*where = 1;
 }
+
+/*
+ * A trap handler. What it works with begins with a counter for each lane, to which each s_trap adds
+ * 40, one by one; behind them are the registers that it finds, and how many lanes have had an exception. It tells the
+ * driver of traps and exceptions, halts a wave after a memory violation or an illegal instruction, and lets the others go on.
+ */
+#define HANDLER_USES "v10", "v11", "v12", "v13"
+__asm__(".text\n"
+	".globl handler\n"
+	".p2align 8\n"
+	".type handler,@function\n"
+	"handler:\n"
+	"	v_mov_b32 v10, 0\n"
+	"	v_mov_b32 v12, ttmp0\n"
+	"	global_store_dword v10, v12, ttmp[14:15] offset:256\n"
+	"	v_mov_b32 v12, ttmp1\n"
+	"	global_store_dword v10, v12, ttmp[14:15] offset:260\n"
+	"	v_mov_b32 v12, ttmp11\n"
+	"	global_store_dword v10, v12, ttmp[14:15] offset:264\n"
+	"	v_mov_b32 v12, ttmp13\n"
+	"	global_store_dword v10, v12, ttmp[14:15] offset:268\n"
+	"	v_mov_b32 v12, ttmp12\n"
+	"	global_store_dword v10, v12, ttmp[14:15] offset:272\n"
+	"	s_and_b32 ttmp2, ttmp1, 0xff0000\n"
+	"	s_cbranch_scc0 exception_\n"
+	"	s_movk_i32 ttmp3, 40\n"
+	"again_:\n"
+	"	v_add_u32 v10, 1, v10\n"
+	"	s_sub_u32 ttmp3, ttmp3, 1\n"
+	"	s_cmp_lg_u32 ttmp3, 0\n"
+	"	s_cbranch_scc1 again_\n"
+	"	v_mbcnt_lo_u32_b32 v11, -1, 0\n"
+	"	v_mbcnt_hi_u32_b32 v11, -1, v11\n"
+	"	v_lshlrev_b32 v11, 2, v11\n"
+	"	global_atomic_add v11, v10, ttmp[14:15]\n"
+	"	s_add_u32 ttmp0, ttmp0, 4\n"
+	"	s_addc_u32 ttmp1, ttmp1, 0\n"
+	"	s_mov_b32 ttmp2, m0\n"
+	"	s_mov_b32 m0, 0xabc123\n"
+	"	s_nop 0\n"
+	"	s_sendmsg sendmsg(MSG_INTERRUPT)\n"
+	"	s_mov_b32 m0, ttmp2\n"
+	"	s_branch leave_\n"
+	"exception_:\n"
+	"	v_mov_b32 v11, 1\n"
+	"	global_atomic_add v10, v11, ttmp[14:15] offset:280\n"
+	"	s_getreg_b32 ttmp3, hwreg(HW_REG_TRAPSTS)\n"
+	"	v_mov_b32 v12, ttmp3\n"
+	"	global_store_dword v10, v12, ttmp[14:15] offset:276\n"
+	"	s_mov_b32 ttmp2, 0\n"
+	"	s_setreg_b32 hwreg(HW_REG_TRAPSTS, 0, 8), ttmp2\n"
+	"	s_setreg_b32 hwreg(HW_REG_TRAPSTS, 12, 3), ttmp2\n"
+	"	s_and_b32 ttmp3, ttmp3, 0x900\n"
+	"	s_cbranch_scc0 leave_\n"
+	"	s_or_b32 ttmp12, ttmp12, 0x2000\n"
+	"	s_mov_b32 ttmp2, exec_lo\n"
+	"	s_mov_b32 exec_lo, 0x80000000\n"
+	"	s_sendmsg sendmsg(10)\n"
+	"wait_:\n"
+	"	s_nop 7\n"
+	"	s_bitcmp0_b32 exec_lo, 31\n"
+	"	s_cbranch_scc0 wait_\n"
+	"	s_and_b32 ttmp3, exec_lo, 0x3ff\n"
+	"	s_mov_b32 exec_lo, ttmp2\n"
+	"	s_or_b32 ttmp3, ttmp3, 0x2000\n"
+	"	s_mov_b32 ttmp2, m0\n"
+	"	s_mov_b32 m0, ttmp3\n"
+	"	s_nop 0\n"
+	"	s_sendmsg sendmsg(MSG_INTERRUPT)\n"
+	"	s_mov_b32 m0, ttmp2\n"
+	"leave_:\n"
+	"	s_and_b32 ttmp1, ttmp1, 0xffff\n"
+	"	s_and_b64 exec, exec, exec\n"
+	"	s_and_b64 vcc, vcc, vcc\n"
+	"	s_setreg_b32 hwreg(HW_REG_STATUS), ttmp12\n"
+	"	s_rfe_b64 ttmp[0:1]\n");
+
+/* Traps between which values and SCC have to stay what they are: 1 for each */
+kernel void trapped(global uint *out, uint n)
+{
+	uint i = ID(), v = i, sum = 0, k, scc;
+
+	for (k = 0; k < n; k++) {
+		v = v * 3 + 1;
+		__asm__ volatile("s_cmp_eq_u32 0, 0\n\ts_trap 5\n\ts_cselect_b32 %1, 1, 0" : "+v"(v), "=s"(scc) : : "memory", "scc", HANDLER_USES);
+		sum += scc;
+	}
+	out[2 * i] = v;
+	out[2 * i + 1] = sum;
+}
+
+/* An access of one kind, and whether the wave has gone on */
+kernel void touch(global uint *at, uint what, global uint *out)
+{
+	uint v = 1;
+
+	switch (what) {
+	case 0:
+		__asm__ volatile("global_load_dword %0, %1, off\n\ts_waitcnt vmcnt(0)" : "=&v"(v) : "v"(at) : "memory", HANDLER_USES);
+		break;
+	case 1:
+		__asm__ volatile("global_store_dword %1, %0, off\n\ts_waitcnt vmcnt(0)" : : "v"(v), "v"(at) : "memory", HANDLER_USES);
+		break;
+	case 2:
+		__asm__ volatile("global_atomic_add %1, %0, off\n\ts_waitcnt vmcnt(0)" : : "v"(v), "v"(at) : "memory", HANDLER_USES);
+		break;
+	case 3:
+		__asm__ volatile("flat_load_dword %0, %1\n\ts_waitcnt vmcnt(0)" : "=&v"(v) : "v"(at) : "memory", HANDLER_USES);
+		break;
+	default:
+		__asm__ volatile(".long 0xd3ff1234\n\t.long 0x12345678" : : : "memory", HANDLER_USES);
+	}
+	out[0] = 1;
+}
