@@ -1,33 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* jobs_test.c - processes that belong together: who says so, and what the nodes make of it */
 #include "news.h"
+#include "own_file.h"
 #include "rivals.h"
 
 #define NR_NODES	8
 #define JOB		4711
 
-static const struct cred own_cred;
-static struct file file;
-
 /* One low and one high process per node. */
 static struct sim_queue *lows[NR_NODES], *highs[NR_NODES];
-
-static void close_own_file(void)
-{
-	CHECK_EQ(shim_miscdevice->fops->release(NULL, &file), 0);
-}
-
-static void open_own_file(void)
-{
-	file = (struct file){ .f_cred = &own_cred };
-	CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
-	world.before_end = close_own_file;
-}
-
-static long command(unsigned int cmd, void *argument)
-{
-	return shim_miscdevice->fops->unlocked_ioctl(&file, cmd, (unsigned long)argument);
-}
 
 static long set_job_of(struct gpreempt_target target, u64 job, u32 flags)
 {

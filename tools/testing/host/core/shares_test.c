@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: MIT
 /* shares_test.c - shares of cgroups and jobs: who sets them, which processes they are for, and what comes of them */
+#include "own_file.h"
 #include "rivals.h"
 
 #define JOB		4711
 
-static const struct cred own_cred;
-static struct file file;
 static struct gpreempt_share_info infos[8];
-
-static void close_own_file(void)
-{
-	CHECK_EQ(shim_miscdevice->fops->release(NULL, &file), 0);
-}
-
-static void open_own_file(void)
-{
-	file = (struct file){ .f_cred = &own_cred };
-	CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
-	world.before_end = close_own_file;
-}
-
-static long command(unsigned int cmd, void *argument)
-{
-	return shim_miscdevice->fops->unlocked_ioctl(&file, cmd, (unsigned long)argument);
-}
 
 /* Of a cgroup by its number, a share without minimum and maximum */
 static struct gpreempt_set_share share_of(int cgroup, u32 weight)

@@ -58,15 +58,21 @@ static struct actor *two_queues(struct __test_metadata *_metadata, uint32_t slot
 	return a;
 }
 
-TEST_F(queue_class, urgent_queue_preempts_one_of_its_own_process)
+/* Its second queue ends while the first is preempted, and both do their work once. */
+static void expect_second_first(struct __test_metadata *_metadata, struct actor *a)
 {
-	struct actor *a = two_queues(_metadata, self->slots, "0:batch,1:latency", KFD_PRIORITY_NORMAL);
-
 	ASSERT_EQ(0, actor_wait(a, 1, LONG));
 	EXPECT_FALSE(actor_done(a, 0));
 	EXPECT_LE(1, preempt_count(a, 0));
 	EXPECT_EQ(0, preempt_count(a, 1));
 	ASSERT_DONE_ONCE(a);
+}
+
+TEST_F(queue_class, urgent_queue_preempts_one_of_its_own_process)
+{
+	struct actor *a = two_queues(_metadata, self->slots, "0:batch,1:latency", KFD_PRIORITY_NORMAL);
+
+	expect_second_first(_metadata, a);
 }
 
 /* Without the right to come before others it comes before its own. */
@@ -76,11 +82,7 @@ TEST_F(queue_class, order_within_a_process_takes_no_right)
 
 	ASSERT_TRUE(drop_nice());
 	a = two_queues(_metadata, self->slots, "*:normal,1:latency", KFD_PRIORITY_NORMAL);
-	ASSERT_EQ(0, actor_wait(a, 1, LONG));
-	EXPECT_FALSE(actor_done(a, 0));
-	EXPECT_LE(1, preempt_count(a, 0));
-	EXPECT_EQ(0, preempt_count(a, 1));
-	ASSERT_DONE_ONCE(a);
+	expect_second_first(_metadata, a);
 }
 
 /* What becomes of a HIP stream of high priority, where that arrives. */
@@ -88,11 +90,7 @@ TEST_F(queue_class, priority_that_arrives_preempts_normal_ones)
 {
 	struct actor *a = two_queues(_metadata, self->slots, "*:normal", 11);
 
-	ASSERT_EQ(0, actor_wait(a, 1, LONG));
-	EXPECT_FALSE(actor_done(a, 0));
-	EXPECT_LE(1, preempt_count(a, 0));
-	EXPECT_EQ(0, preempt_count(a, 1));
-	ASSERT_DONE_ONCE(a);
+	expect_second_first(_metadata, a);
 }
 
 /* The urgent queue might wait for it. */
