@@ -40,10 +40,10 @@ static bool life_any_wanted(void)
 	return false;
 }
 
-/* pass_lock held. Whatever was wrong before. */
-static void life_begin_anew(struct gpreempt_node *gn)
+/* pass_lock held. Whatever was wrong before. @set_up: the driver has set the device up anew. */
+static void life_begin_anew(struct gpreempt_node *gn, bool set_up)
 {
-	gpreempt_monitor_begin(gn);
+	gpreempt_monitor_begin(gn, set_up);
 	gpreempt_stats_begin(gn);
 }
 
@@ -78,7 +78,7 @@ static void life_start(struct gpreempt_node *gn)
 	gpreempt_compat_keep_near(thread, nid);
 
 	mutex_lock(&gn->pass_lock);
-	life_begin_anew(gn);
+	life_begin_anew(gn, false);
 	gn->revive = false;
 	mutex_unlock(&gn->pass_lock);
 	mutex_lock(&gpreempt_lock);
@@ -321,9 +321,8 @@ void kfd_gpreempt_unpause(struct kfd_dev *kfd)
 		if (!gn)
 			continue;
 		mutex_lock(&gn->pass_lock);
-		/* The device has been set up anew. */
 		if (gn->life.paused)
-			life_begin_anew(gn);
+			life_begin_anew(gn, true);
 		WRITE_ONCE(gn->life.paused, false);
 		/* Under the lock, for life_stop(): without a thread it is not scheduled. */
 		if (READ_ONCE(gn->life.thread) && READ_ONCE(gn->queues.tends))

@@ -942,14 +942,16 @@ int gpreempt_monitor(void *data)
  * gpreempt_monitor_begin() - a node is switched on, or its device has been set up anew: forget what
  * went wrong before
  * @gn: the node
+ * @set_up: its device has been set up anew: the driver has mapped what is active, and nothing is
+ *	left unfinished. Otherwise what switching off could not map is still to be mapped.
  *
  * Context: pass_lock held.
  */
-void gpreempt_monitor_begin(struct gpreempt_node *gn)
+void gpreempt_monitor_begin(struct gpreempt_node *gn, bool set_up)
 {
 	lockdep_assert_held(&gn->pass_lock);
 	gn->monitor.errors = 0;
-	gn->monitor.again = false;
+	gn->monitor.again &= !set_up;
 	gn->monitor.observes = false;
 	gn->monitor.clear_ns = ktime_get_ns();
 	WRITE_ONCE(gn->monitor.state, GPREEMPT_STATE_IDLE);

@@ -148,7 +148,7 @@ struct gpreempt_node_monitor {
 
 void gpreempt_monitor_last_pass(struct gpreempt_node *gn);
 int gpreempt_monitor(void *data);
-void gpreempt_monitor_begin(struct gpreempt_node *gn);
+void gpreempt_monitor_begin(struct gpreempt_node *gn, bool set_up);
 void gpreempt_monitor_free_node(struct gpreempt_node *gn);
 
 #endif /* GPREEMPT_MONITOR_H */

@@ -184,7 +184,7 @@ CHECKS = [
 ]
 # Each is put into a copy of the sources, and has to be found.
 MISTAKES = [
-    ("node.c", "\nvoid gpreempt_node_mistake(void)\n{\n\tgpreempt_monitor_begin(NULL);\n}\n"),
+    ("node.c", "\nvoid gpreempt_node_mistake(void)\n{\n\tgpreempt_monitor_begin(NULL, true);\n}\n"),
     ("node.c", "\nvoid gpreempt_node_mistake(struct gpreempt_node *gn)\n{\n\tgn->waves.asking = true;\n}\n"),
     ("policy.c", "\nstatic void policy_mistake(struct gpreempt_policy_queue *q)\n{\n\tq->seen.pending = 1;\n}\n"),
     ("node.c", "\nstatic void mistake(void)\n{\n}\n"),

@@ -51,6 +51,25 @@ TEST(map_fails_for_long, "a node that gave up goes on sending the runlist until 
 	CHECK(on_device(low) && on_device(high));
 }
 
+TEST(map_fails_while_switching_off, "what switching off could not map is mapped when the node is switched on again, though nobody else sends a runlist")
+{
+	u64 runlists;
+
+	low_is_preempted(true);
+	world.nodes[0].nr_map_fails = 3;
+	set("gpreempt_enable", "0");
+	CHECK_EQ(world.nodes[0].nr_map_fails, 0);
+	CHECK_EQ(nr_preempted(), 0);
+	CHECK(!on_device(low) && !on_device(high));
+	/* Equals: no decision sends a runlist. */
+	set_user_nice(&process_of(low)->task, 0);
+	runlists = world.nodes[0].runlists;
+	set("gpreempt_enable", "1");
+	CHECK_AFTER(5 * MS, on_device(low) && on_device(high));
+	CHECK_EQ(world.nodes[0].runlists, runlists + 1);
+	CHECK_EQ(preemptions(), 1);
+}
+
 TEST(unmap_times_out, "an unmap that is not acknowledged ends scheduling at once; a reset of the GPU begins it anew")
 {
 	low_runs(true);
