@@ -253,7 +253,7 @@ static void simulate(bool hws)
 
 BOTH(random, "whatever happens, everybody's work is done once and nobody stays held; without trouble nobody is preempted for nothing or starves")
 {
-	u64 end = tap_setting("SEED", 1) + tap_setting("COUNT", 30);
+	u64 end = tap_setting("SEED", 1) + tap_setting("COUNT", 140);
 
 	for (seed = tap_setting("SEED", 1); seed < end; seed++)
 		simulate(hws);

@@ -641,7 +641,10 @@ int kgd_gfx_v9_hqd_destroy(struct amdgpu_device *adev, void *mqd, enum kfd_preem
 	if (amdgpu_in_reset(adev))
 		return -EIO;
 	BUG_ON(type == KFD_PREEMPT_TYPE_WAVEFRONT_SAVE && !sq->asked_closely);
-	if (take_failure(&sn->nr_refusals))
+	/* The reset that it is for does not end before the other XCCs have been asked. */
+	if (!xcc)
+		sq->refuses = take_failure(&sn->nr_refusals);
+	if (sq->refuses)
 		return -EIO;
 	sq->asked = __atomic_fetch_add(&world.nr_asked, 1, __ATOMIC_RELAXED);
 	sq->asked_ms = timeout_ms;

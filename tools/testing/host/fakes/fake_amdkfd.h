@@ -63,6 +63,7 @@
  * @gone: destroyed
  * @abandoned: the next unmap loses its waves, which the driver finds out and returns 0
  * @stubborn: it takes a reset of all waves of its process to make it leave
+ * @refuses: no slot of it is asked, for that failed with the first one
  * @asked: how many slots had been asked to leave before its own was
  * @asked_ms: so long the last request to leave would wait
  * @asked_closely: it was asked by register before
@@ -92,6 +93,7 @@ struct sim_queue {
 	bool gone;
 	bool abandoned;
 	bool stubborn;
+	bool refuses;
 	u32 asked;
 	u32 asked_ms;
 	bool asked_closely;
@@ -146,7 +148,7 @@ struct sim_process {
  * @read_us: a runlist is read so long after it was sent
  * @unread_until_ns: so long the last one is not
  * @nr_load_fails: so many load_mqd() reach one XCC only
- * @nr_refusals: so many hqd_destroy() fail without asking
+ * @nr_refusals: so many queues are not asked to leave: hqd_destroy() fails on each of their XCCs
  * @ask_us: so long it takes to ask for waves in flight
  * @nr_queue_slots: more active queues than this take turns
  * @announced: so many processes the last runlist said to be run at a time
