@@ -43,6 +43,8 @@
 
 /* What a runlist is taken to cost until one has been timed. */
 #define CROWD_ASSUMED_PASS_NS	320000ULL
+/* A process that has come back is soon looked at for so long: others may need its place. */
+#define CROWD_SETTLE_NS		2000000000ULL
 
 static bool crowd_is_kept_otherwise(const struct gpreempt_queue *gq, u64 now_ns)
 {
@@ -121,6 +123,7 @@ static u64 crowd_idle_ns(const struct gpreempt_node *gn)
  * @processes: all
  * @nr_off: processes that are off for idleness
  * @stays: one is not, and may be idle by now
+ * @settles: one has come back of late, and its doorbells are not withdrawn yet
  */
 struct crowd {
 	struct gpreempt_idle_look look;
@@ -128,6 +131,7 @@ struct crowd {
 	u32 processes;
 	u32 nr_off;
 	bool stays;
+	bool settles;
 };
 
 static void crowd_look_at(struct crowd *crowd, const struct gpreempt_process *process)
@@ -164,6 +168,8 @@ static void crowd_leave(struct gpreempt_node *gn, struct crowd *crowd,
 		crowd->nr_off++;
 	}
 	crowd->stays |= !idle->off;
+	crowd->settles |= !idle->off && !crowd->look.told && idle->changed_ns &&
+			  now_ns - idle->changed_ns < CROWD_SETTLE_NS;
 }
 
 typedef void (*crowd_fn)(struct gpreempt_node *gn, struct crowd *crowd,
@@ -234,5 +240,6 @@ bool gpreempt_crowd_look(struct gpreempt_node *gn, u64 now_ns)
 	gn->crowd.nr_off = crowd.nr_off;
 	gn->crowd.waits = crowd.look.idle_ns && !crowd.look.fits && crowd.stays;
 	gn->crowd.crowded = crowd.look.crowded;
+	gn->crowd.settles = crowd.settles;
 	return crowd_apply(gn);
 }

@@ -17,6 +17,8 @@ struct gpreempt_node_crowd {
 	bool waits;
 	/** @crowded: not everything that is on the device does */
 	bool crowded;
+	/** @settles: a process has come back of late, and cannot leave at once yet */
+	bool settles;
 	/** @steps: number of the last step of a look */
 	u64 steps;
 	/** @looks: number of the last look */

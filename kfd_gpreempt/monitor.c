@@ -101,8 +101,12 @@
  * was sent before: it has no room for more.
  */
 #define MAX_FULL_NS		100000000ULL
-/* Looks for idle processes while all fit that are on the device, but not those that have left */
-#define MONITOR_IDLE_NAP_NS	100000000ULL
+/*
+ * Between looks for idle processes while all fit that are on the device, but not those that have
+ * left; and while one of them has just come back
+ */
+#define MONITOR_IDLE_NAP_NS	1000000000ULL
+#define MONITOR_SETTLE_NAP_NS	50000000ULL
 /* A change is looked at after this time at the latest, however rare looks are. */
 #define MAX_NUDGE_NS		1000000ULL
 /*
@@ -303,11 +307,15 @@ static bool monitor_awaits_idle(const struct gpreempt_node *gn)
 	return monitor_watches_idle(gn) && gn->crowd.waits;
 }
 
-/* When nothing waits for slots, there is time to find those that are idle. */
+/* So long a node sleeps that looks for idle processes. */
 static u64 monitor_idle_nap(const struct gpreempt_node *gn)
 {
-	return gn->crowd.crowded ? gn->tun.params.interval_ns :
-				   max(gn->tun.params.interval_ns, MONITOR_IDLE_NAP_NS);
+	u64 interval_ns = gn->tun.params.interval_ns;
+
+	if (gn->crowd.crowded)
+		return interval_ns;
+	/* Nothing waits for slots: there is time to find those that are idle. */
+	return max(interval_ns, gn->crowd.settles ? MONITOR_SETTLE_NAP_NS : MONITOR_IDLE_NAP_NS);
 }
 
 static void monitor_set_state(struct gpreempt_node *gn, enum gpreempt_state state)
@@ -599,8 +607,10 @@ static void monitor_decided(struct gpreempt_node *gn, struct gpreempt_decision *
 		gn->monitor.again |= !gn->backend->reprioritizes;
 	}
 	/* Those for which there was no room have not been heard. */
-	if (READ_ONCE(gn->queues.nr) > gn->monitor.max_sampled || gpreempt_group_waits(gn) ||
-	    gn->policy.idle_ns)
+	if (READ_ONCE(gn->queues.nr) > gn->monitor.max_sampled || gpreempt_group_waits(gn))
+		decision->park = false;
+	gn->monitor.parks = decision->park;
+	if (gn->policy.idle_ns)
 		decision->park = false;
 	/* What is preempted takes those that are dormant along. */
 	if (decision->nr_preempt || decision->nr_resume || decision->nr_would_preempt ||
@@ -808,6 +818,26 @@ static u64 monitor_wait_for_doorbells(struct gpreempt_node *gn,
 	return nap_ns;
 }
 
+/* How long may the monitor sleep after this decision, which has been carried out? */
+static u64 monitor_nap_after(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
+			     bool *waits)
+{
+	u64 nap_ns = decision->park ? U64_MAX : decision->next_ns;
+
+	if (!decision->park && gn->tun.wakeup != GPREEMPT_WAKEUP_POLL && !gn->tun.params.observe)
+		nap_ns = monitor_wait_for_doorbells(gn, decision, waits);
+	/* No work, and no arming either, is urgent. */
+	if (gn->monitor.parks)
+		nap_ns = U64_MAX;
+	/* The end of a rivalry is the end of what it took from programs. */
+	if (gn->mqd.rivalry)
+		nap_ns = min(nap_ns, GPREEMPT_CONTENDED_NS);
+	nap_ns = gpreempt_stopped_within_ns(gn, nap_ns);
+	if (gn->policy.idle_ns)
+		nap_ns = min(nap_ns, monitor_idle_nap(gn));
+	return nap_ns;
+}
+
 static u64 monitor_look(struct gpreempt_node *gn)
 {
 	struct gpreempt_pass pass;
@@ -849,15 +879,7 @@ static u64 monitor_look(struct gpreempt_node *gn)
 		monitor_resume_all(gn);
 		return gn->monitor.again ? gn->tun.params.interval_ns : U64_MAX;
 	}
-	nap_ns = decision->park ? U64_MAX : decision->next_ns;
-	if (!decision->park && gn->tun.wakeup != GPREEMPT_WAKEUP_POLL && !gn->tun.params.observe)
-		nap_ns = monitor_wait_for_doorbells(gn, decision, &waits);
-	/* The end of a rivalry is the end of what it took from programs. */
-	if (gn->mqd.rivalry)
-		nap_ns = min(nap_ns, GPREEMPT_CONTENDED_NS);
-	nap_ns = gpreempt_stopped_within_ns(gn, nap_ns);
-	if (gn->policy.idle_ns)
-		nap_ns = min(nap_ns, monitor_idle_nap(gn));
+	nap_ns = monitor_nap_after(gn, decision, &waits);
 	monitor_set_state(gn, decision->park ? GPREEMPT_STATE_PARKED :
 			      waits	     ? GPREEMPT_STATE_ARMED :
 			      decision->contended && gn->tun.params.poll_ns ?

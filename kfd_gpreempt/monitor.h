@@ -123,6 +123,8 @@ struct gpreempt_node_monitor {
 	u32 errors;
 	/** @failed_ns: when the last of them failed */
 	u64 failed_ns;
+	/** @parks: the last decision parks it, unless idle processes may leave; the monitor's */
+	bool parks;
 	/** @dump: the node was given up: a dump goes to the kernel log after the pass */
 	bool dump;
 	/** @level: of the last decision; GPREEMPT_LEVEL_NONE: no queue had work */

@@ -103,11 +103,11 @@ TEST(idle_processes_leave_a_crowded_device, "idle processes leave the device whe
 	CHECK_EQ(world.nodes[0].listed, 1 + OTHERS - nr_off());
 	CHECK_EQ(preemptions(), nr_off() * QUEUES_EACH);
 	/* One second later they are dormant. The busy one may become idle. */
-	run(1200 * MS);
+	run(5 * SEC);
 	CHECK_EQ(nr_off(), OTHERS);
 	wakeups = atomic64_read(&stats()->wakeups);
 	run(SEC);
-	CHECK_WITHIN(atomic64_read(&stats()->wakeups), wakeups + 10, wakeups + 21);
+	CHECK_WITHIN(atomic64_read(&stats()->wakeups), wakeups + 1, wakeups + 2);
 	CHECK_EQ(resumes(), 0);
 	nothing_lost();
 }
@@ -216,7 +216,7 @@ TEST(waves_are_no_idleness, "a process whose last kernel runs on with an empty r
 	run(SEC);
 	CHECK_EQ(of_others[3][0]->pointers[0], of_others[3][0]->pointers[1]);
 	CHECK(there_is_room() && all_of(3, true));
-	run(2 * SEC);
+	run(8 * SEC);
 	CHECK_EQ(of_others[3][0]->done, 2);
 	CHECK(all_of(3, false));
 	nothing_lost();
