@@ -439,3 +439,23 @@ void gpreempt_demand_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 	q->seen.run_ns = now_ns;
 	q->seen.stalled_ns = q->seen.pending ? now_ns : 0;
 }
+
+/**
+ * gpreempt_demand_learn_gap() - work is back after a gap
+ * @gaps: the gaps before this one
+ * @gap_ns: how long it was
+ * @short_ns: no switch to others and back is worth one that is no longer
+ *
+ * What is long counts more than what is short, and lets the lengths of the short ones fade.
+ */
+void gpreempt_demand_learn_gap(struct gpreempt_policy_gaps *gaps, u64 gap_ns, u64 short_ns)
+{
+	if (gap_ns > short_ns) {
+		gaps->nr /= 2;
+		return;
+	}
+	if (gaps->nr < GPREEMPT_GAPS_MOST)
+		gaps->nr++;
+	gaps->longest_ns = gpreempt_later(
+		gap_ns, gaps->longest_ns - gaps->longest_ns / GPREEMPT_GAP_FADE_SHARE);
+}

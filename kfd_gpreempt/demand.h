@@ -37,6 +37,7 @@ void gpreempt_demand_saw(struct gpreempt_policy_queue *q,
 			 const struct gpreempt_policy_params *params, bool saved_waves, u64 now_ns);
 void gpreempt_demand_preempted(struct gpreempt_policy_queue *q, u64 now_ns);
 void gpreempt_demand_resumed(struct gpreempt_policy_queue *q, u64 now_ns);
+void gpreempt_demand_learn_gap(struct gpreempt_policy_gaps *gaps, u64 gap_ns, u64 short_ns);
 
 static inline u64 gpreempt_earlier(u64 a, u64 b)
 {
@@ -46,6 +47,14 @@ static inline u64 gpreempt_earlier(u64 a, u64 b)
 static inline u64 gpreempt_later(u64 a, u64 b)
 {
 	return a > b ? a : b;
+}
+
+/* So long it pays to wait for those that have been without work so often for a short time. */
+static inline u64 demand_gap_wait_ns(const struct gpreempt_policy_gaps *gaps, u64 short_ns)
+{
+	if (gaps->nr < GPREEMPT_GAPS_LEAST)
+		return 0;
+	return GPREEMPT_GAP_SHARE * gpreempt_earlier(gaps->longest_ns, short_ns);
 }
 
 /* A queue that cannot be looked at may have got packets since it was taken off. */

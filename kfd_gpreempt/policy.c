@@ -574,7 +574,7 @@ static u64 policy_switch_cost(const struct gpreempt_policy_node *pn)
 }
 
 /* A gap that is worth no switch: there would be nothing left of it. */
-static u64 policy_short_gap(const struct gpreempt_policy_node *pn)
+static noinline u64 policy_short_gap(const struct gpreempt_policy_node *pn)
 {
 	/*
 	 * What firmware noted of a restore is its own part of it: the host's time of a pass that
@@ -598,10 +598,7 @@ static u64 policy_resume_from(const struct gpreempt_policy_node *pn,
 	u64 wait_ns = policy_budget_wait_after(pn, policy_switch_cost(pn), now_ns),
 	    delay_ns = pn->params.resume_delay_ns, from_ns;
 
-	if (q->gaps >= GPREEMPT_GAPS_LEAST)
-		delay_ns = gpreempt_later(
-			delay_ns,
-			GPREEMPT_GAP_SHARE * gpreempt_earlier(q->gap_ns, policy_short_gap(pn)));
+	delay_ns = gpreempt_later(delay_ns, demand_gap_wait_ns(&q->gaps, policy_short_gap(pn)));
 	from_ns = q->outranked_ns + delay_ns;
 	if (wait_ns)
 		from_ns = gpreempt_later(
@@ -616,22 +613,6 @@ static noinline bool policy_resume_delayed(const struct gpreempt_policy_node *pn
 {
 	return !pn->ops->rotates && !q->pass.relieved && !policy_fixed(q) &&
 	       now_ns < policy_resume_from(pn, q, now_ns);
-}
-
-/*
- * Those above it are back after @gap_ns: what is long counts more than what is short, and lets the
- * lengths of the short ones fade.
- */
-static noinline void policy_learn_gap(const struct gpreempt_policy_node *pn,
-				      struct gpreempt_policy_queue *q, u64 gap_ns)
-{
-	if (gap_ns > policy_short_gap(pn)) {
-		q->gaps /= 2;
-		return;
-	}
-	if (q->gaps < GPREEMPT_GAPS_MOST)
-		q->gaps++;
-	q->gap_ns = gpreempt_later(gap_ns, q->gap_ns - q->gap_ns / GPREEMPT_GAP_FADE_SHARE);
 }
 
 /* The least time that is worth switching for. */
@@ -1622,7 +1603,8 @@ static inline void policy_note_outranked(struct gpreempt_policy_node *pn,
 {
 	if (q->released) {
 		if (level->rank != GPREEMPT_RANK_RELIEF && !q->pass.spins)
-			policy_learn_gap(pn, q, now_ns - q->outranked_ns);
+			gpreempt_demand_learn_gap(&q->gaps, now_ns - q->outranked_ns,
+						  policy_short_gap(pn));
 		q->released = false;
 	}
 	q->outranked_ns = now_ns;

@@ -149,9 +149,10 @@
 
 /*
  * A queue that was outranked comes back later where those above it had short gaps before: after so
- * many times the longest of the last gaps. A gap is short when switching to and fro would take all
- * of it, and when it is no longer than this. It takes so many of them to begin with that. A long
- * one halves what they count: three waits in a row may be in vain.
+ * many times the longest of the last gaps. So long does a group keep its turn without work. A gap
+ * is short when switching to and fro would take all of it, and when it is no longer than this. It
+ * takes so many of them to begin with that. A long one halves what they count: three waits in a row
+ * may be in vain.
  */
 #define GPREEMPT_GAP_MAX_NS		1000000ULL
 #define GPREEMPT_GAP_SHARE		2
@@ -252,6 +253,16 @@ struct gpreempt_policy_share {
 };
 
 /**
+ * struct gpreempt_policy_gaps - the gaps in work, as far as no switch was worth them
+ * @nr: how many short ones there were of late; a long one halves it
+ * @longest_ns: how long the longest of the last short ones was; it fades
+ */
+struct gpreempt_policy_gaps {
+	u8 nr;
+	u64 longest_ns;
+};
+
+/**
  * struct gpreempt_policy_entity - what share.c divides device time among: a group of processes, or
  * the processes that are directly in a group
  * @used: it exists
@@ -269,7 +280,6 @@ struct gpreempt_policy_share {
  * @ran: of the last decision: one of its queues has work and the device, or has its turn
  * @turn: of the processes that are directly in a group: it is their turn at @turn_level
  * @turn_level: see @turn
- * @gaps: how many short gaps they had of late in their turns; a long one halves it
  * @next: scratch: the next one with @wants, by place
  * @share: of the last look: its part of the device's time, in 1 / 2^20
  * @counts: of the last look: its weight, or what its minimum makes of it, in 1 / 256
@@ -280,7 +290,7 @@ struct gpreempt_policy_share {
  * @period_at_ns: when the period began
  * @charged_ns: time of the last look that charged it
  * @idle_at_ns: since when it has been without work in its turn; 0: it has some
- * @gap_ns: how long the longest of its last short gaps was
+ * @gaps: those in its turns
  *
  * The caller provides the storage, zeroed, and writes what is before @wants.
  */
@@ -298,7 +308,6 @@ struct gpreempt_policy_entity {
 	bool wanted;
 	bool ran;
 	bool turn;
-	u8 gaps;
 	u16 next;
 	s32 level;
 	s32 turn_level;
@@ -311,7 +320,7 @@ struct gpreempt_policy_entity {
 	u64 period_at_ns;
 	u64 charged_ns;
 	u64 idle_at_ns;
-	u64 gap_ns;
+	struct gpreempt_policy_gaps gaps;
 };
 
 /**
@@ -573,9 +582,7 @@ struct gpreempt_policy_request {
  * @work_ns: for how long it had demand of late, at the least; 0: not known
  * @outranked_ns: when it last had to stay off for a higher one, while @preempted or @spared;
  *	0: it was taken off on request
- * @gaps: how many short gaps those above it had of late, between two times for which it was
- *	outranked; a long one halves it
- * @gap_ns: how long the longest of these was
+ * @gaps: those of the ones above it, between two times for which it was outranked
  * @released: it has not been outranked since @outranked_ns
  * @relief_until_ns: until when it may not be preempted; 0: no relief
  * @kept_off: at the last look: why it is kept off other than for its rank, GPREEMPT_KEPT_*;
@@ -628,7 +635,6 @@ struct gpreempt_policy_queue {
 	bool asked;
 	u8 demands;
 	bool released;
-	u8 gaps;
 	enum gpreempt_verdict verdict;
 	enum gpreempt_action action;
 	enum gpreempt_action would;
@@ -638,7 +644,7 @@ struct gpreempt_policy_queue {
 	u64 work_from_ns;
 	u64 work_ns;
 	u64 outranked_ns;
-	u64 gap_ns;
+	struct gpreempt_policy_gaps gaps;
 	u64 relief_until_ns;
 	u64 let_go_until_ns;
 	u64 aged_until_ns;

@@ -393,9 +393,9 @@ static u64 share_short_gap_ns(const struct gpreempt_policy_node *pn)
 static u64 share_grace_ns(const struct gpreempt_policy_node *pn,
 			  const struct gpreempt_policy_entity *e)
 {
-	if (e->gaps < GPREEMPT_GAPS_LEAST)
-		return 0;
-	return gpreempt_earlier(GPREEMPT_GAP_SHARE * e->gap_ns, share_short_gap_ns(pn));
+	u64 short_ns = share_short_gap_ns(pn);
+
+	return gpreempt_earlier(demand_gap_wait_ns(&e->gaps, short_ns), short_ns);
 }
 
 static bool share_in_grace(const struct gpreempt_policy_node *pn,
@@ -559,26 +559,14 @@ bool gpreempt_share_look(struct gpreempt_policy_node *pn, u64 now_ns)
 	return share_keep_off(pn, now_ns);
 }
 
-/* It has work again. */
-static void share_learn_gap(const struct gpreempt_policy_node *pn,
-			    struct gpreempt_policy_entity *e, u64 gap_ns)
-{
-	if (gap_ns > share_short_gap_ns(pn)) {
-		e->gaps /= 2;
-		return;
-	}
-	if (e->gaps < GPREEMPT_GAPS_MOST)
-		e->gaps++;
-	e->gap_ns = gpreempt_later(gap_ns, e->gap_ns - e->gap_ns / GPREEMPT_GAP_FADE_SHARE);
-}
-
 /* What of it was so at this decision. */
 static void share_note(const struct gpreempt_policy_node *pn, struct gpreempt_policy_entity *e,
 		       u64 now_ns)
 {
 	if (e->wants) {
 		if (e->idle_at_ns)
-			share_learn_gap(pn, e, now_ns - e->idle_at_ns);
+			gpreempt_demand_learn_gap(&e->gaps, now_ns - e->idle_at_ns,
+						  share_short_gap_ns(pn));
 		e->idle_at_ns = 0;
 		e->level = pn->share_level;
 	} else if (share_stayed(pn, e) && !e->idle_at_ns) {

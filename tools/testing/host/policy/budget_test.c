@@ -225,7 +225,7 @@ static bool gaps_are_short(u64 pass_ns, u64 connect_ns, u64 restore_ns)
 		finish(high);
 		passes_for(320 * US, 80 * US);
 	}
-	return low->policy.gaps >= GPREEMPT_GAPS_LEAST;
+	return low->policy.gaps.nr >= GPREEMPT_GAPS_LEAST;
 }
 
 TEST(a_gap_that_connecting_fills_is_short, "where connecting takes long, a gap is short that would be worth a switch otherwise; that firmware restores quickly makes none long")

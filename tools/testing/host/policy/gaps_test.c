@@ -55,7 +55,7 @@ TEST(long_gaps_bring_back_at_once, "where gaps are long, none is waited out; aft
 	}
 	TIMES(20)
 		high_works(MS, 400 * US);
-	CHECK_EQ(low->policy.gaps, GPREEMPT_GAPS_MOST);
+	CHECK_EQ(low->policy.gaps.nr, GPREEMPT_GAPS_MOST);
 	EACH(i, 10, "case %u: ", i) {
 		u64 waited_ns;
 
@@ -81,7 +81,7 @@ TEST(gaps_that_are_worth_a_switch_are_used, "a gap that is longer than switching
 	node.pass_takes_ns = 100 * MS;
 	TIMES(20)
 		high_works(10 * MS, 1400 * US);
-	CHECK_EQ(low->policy.gaps, 0);
+	CHECK_EQ(low->policy.gaps.nr, 0);
 }
 
 TEST(requests_wait_behind_nobody_for_the_budget,

@@ -861,7 +861,7 @@ TEST(gaps_of_lower_work_are_none, "the gaps of lower work for which a job leaves
 		go_to(1);
 		CHECK(on_device(lowest) && !on_device(low));
 	}
-	CHECK_EQ(low->policy.gaps, 0);
+	CHECK_EQ(low->policy.gaps.nr, 0);
 }
 
 TEST(words_of_a_hostile_node, "however often another node says that a job has its turn in a relief, what is above keeps all but twice the time of a relief")

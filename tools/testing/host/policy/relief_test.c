@@ -453,7 +453,7 @@ TEST(reliefs_are_no_gaps, "what yields to two turns of a relief shortly after ea
 	victims[1]->policy.seen.starved_ns = node.now_ns - node.params.max_hold_ns;
 	node.policy.pass_ns = MS;
 	CHECK_AFTER(POLL, on_device(victims[1]) && !on_device(high));
-	CHECK_EQ(high->policy.gaps, 0);
+	CHECK_EQ(high->policy.gaps.nr, 0);
 }
 
 /* ---- age ---- */
