@@ -11,7 +11,6 @@
  * Nothing here knows of the scheduler or of the virtual GPU.
  */
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -20,57 +19,13 @@
 
 #include <unistd.h>
 
-#include <hip/hip_runtime.h>
-
-#define HIP(call)	do { hipError_t e_ = (call); if (e_ != hipSuccess) { \
-				printf("%s: %s\n", #call, hipGetErrorString(e_)); fflush(stdout); return 1; } } while (0)
-
-#define BLOCK	256
-
-/* A step depends on the one before: what is lost, or done twice, shows in the sum. */
-__global__ void count_up(unsigned int *counters, unsigned int rounds)
-{
-	unsigned int i = blockIdx.x * blockDim.x + threadIdx.x, value = counters[i], r;
-
-	for (r = 0; r < rounds; r++)
-		value = value * 3 + r + i;
-	counters[i] = value;
-}
-
-static double now_us()
-{
-	return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+#include "count_up.h"
 
 static volatile std::sig_atomic_t ended;
 
 static void end(int)
 {
 	ended = 1;
-}
-
-/* What @rounds steps make of a counter, as value * factor + constant + i * slope */
-struct launch {
-	unsigned int factor = 1, constant = 0, slope = 0;
-
-	explicit launch(unsigned int rounds)
-	{
-		for (unsigned int r = 0; r < rounds; r++) {
-			factor *= 3;
-			constant = constant * 3 + r;
-			slope = slope * 3 + 1;
-		}
-	}
-};
-
-/* What @kernels launches make of the counters */
-static void done(std::vector<unsigned int> &want, unsigned int rounds, unsigned int kernels)
-{
-	const launch one(rounds);
-
-	for (unsigned int i = 0; i < want.size(); i++)
-		for (unsigned int k = 0; k < kernels; k++)
-			want[i] = want[i] * one.factor + one.constant + i * one.slope;
 }
 
 /* So many kernels of the hog are in its queue. */
@@ -101,7 +56,7 @@ static int hog(unsigned int ms)
 		HIP(hipGetLastError());
 		HIP(hipDeviceSynchronize());
 		took_us = now_us() - took_us;
-		done(want, rounds, 1);
+		count(want, rounds, 1);
 		if (took_us >= 250.0 * ms || rounds >= 1u << 30)
 			break;
 		rounds *= 2;
@@ -123,7 +78,7 @@ static int hog(unsigned int ms)
 	}
 	HIP(hipDeviceSynchronize());
 	total_us = now_us() - began_us;
-	done(want, rounds, kernels);
+	count(want, rounds, kernels);
 	HIP(hipMemcpy(out.data(), counters, n * 4, hipMemcpyDeviceToHost));
 	printf("hog kernels=%u ms=%.3f %s\n", kernels, kernels ? total_us / kernels / 1000 : 0, out == want ? "right" : "WRONG");
 	return out == want ? 0 : 1;

@@ -8,43 +8,16 @@
  *
  * Nothing here knows of the scheduler or of the virtual GPU.
  */
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
 #include <unistd.h>
 
-#include <hip/hip_runtime.h>
+#include "count_up.h"
 
-#define HIP(call)	do { hipError_t e_ = (call); if (e_ != hipSuccess) { \
-				printf("%s: %s\n", #call, hipGetErrorString(e_)); return 1; } } while (0)
-
-#define BLOCK	256
 /* As much as a CU of the gfx9 family takes at a time, or more: 40 waves of 64 */
 #define BLOCKS_PER_CU	(40 * 64 / BLOCK)
-
-/* A step depends on the one before: what is lost, or done twice, shows in the result. */
-__global__ void count_up(unsigned int *counters, unsigned int rounds)
-{
-	unsigned int i = blockIdx.x * blockDim.x + threadIdx.x, value = counters[i], r;
-
-	for (r = 0; r < rounds; r++)
-		value = value * 3 + r + i;
-	counters[i] = value;
-}
-
-static double now_us()
-{
-	return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-static void count(std::vector<unsigned int> &want, unsigned int rounds)
-{
-	for (unsigned int i = 0; i < want.size(); i++)
-		for (unsigned int r = 0; r < rounds; r++)
-			want[i] = want[i] * 3 + r + i;
-}
 
 static int launch(hipStream_t stream, unsigned int *counters, const std::vector<unsigned int> &want, unsigned int rounds)
 {
@@ -90,8 +63,8 @@ int main(int argc, char **argv)
 	if (launch(high, high_counters, high_want, 1) || launch(low, low_counters, low_want, 1))
 		return 1;
 	HIP(hipDeviceSynchronize());
-	count(high_want, 1);
-	count(low_want, 1);
+	count(high_want, 1, 1);
+	count(low_want, 1, 1);
 	do {
 		rounds *= 2;
 		took_us = now_us();
@@ -99,7 +72,7 @@ int main(int argc, char **argv)
 			return 1;
 		HIP(hipStreamSynchronize(low));
 		took_us = now_us() - took_us;
-		count(low_want, rounds);
+		count(low_want, rounds, 1);
 	} while (took_us < 1000 * ms);
 
 	low_us = now_us();
@@ -113,8 +86,8 @@ int main(int argc, char **argv)
 	high_us = now_us() - high_us;
 	HIP(hipDeviceSynchronize());
 	low_us = now_us() - low_us;
-	count(low_want, 2 * rounds);
-	count(high_want, 10);
+	count(low_want, 2 * rounds, 1);
+	count(high_want, 10, 1);
 	if (right(low_counters, low_want, &low_right) || right(high_counters, high_want, &high_right))
 		return 1;
 	printf("urgent=%.0f%% %s\n", 100 * high_us / low_us, low_right && high_right ? "right" : "WRONG");
