@@ -26,6 +26,24 @@ static void two_groups(u32 first, u32 second)
 	q[B] = new_queue_in(2, HIGH);
 }
 
+static struct gpreempt_policy_entity *group(u32 number)
+{
+	return &node.entities[gpreempt_share_members(number) - 1];
+}
+
+/* Groups 1 and 2 of these weights, 3 and 4 below the first one, and a queue in each of those that have none below: 2, 3, 4 */
+static void tree_of_groups(u32 first, u32 second, u32 third, u32 fourth)
+{
+	u32 i;
+
+	new_group(0, first);
+	new_group(0, second);
+	new_group(1, third);
+	new_group(1, fourth);
+	for (i = 0; i < 3; i++)
+		q[i] = new_queue_in(i + 2, HIGH);
+}
+
 /* In passes, of work without end of @nr queues; at each time one has the device. */
 static void run_for(u32 nr, u64 ns)
 {
@@ -251,7 +269,7 @@ TEST(share_debt_has_a_bound, "a group that comes back is a slice ahead of the ot
 	start_hog(q[B]);
 	passes_for(100 * MS, POLL);
 	/* As if it had worked for days before the others came */
-	node.entities[2].vtime_ns += 10 * SEC;
+	group(1)->vtime_ns += 10 * SEC;
 	start_hog(q[A]);
 	pass();
 	run_for(2, 200 * MS);
@@ -304,7 +322,7 @@ TEST(share_minimum_comes_before_weights, "a minimum of 20 percent is kept beside
 TEST(share_minimum_is_no_maximum, "a group with a minimum of 20 percent and most of the weight has what its weight gives")
 {
 	two_groups(300, 100);
-	node.entities[2].min_pct = 20;
+	group(1)->min_pct = 20;
 	start_all(2);
 	run_for(2, 2 * SEC);
 	CHECK_WITHIN(part(A, 2 * SEC), 74, 76);
@@ -313,8 +331,8 @@ TEST(share_minimum_is_no_maximum, "a group with a minimum of 20 percent and most
 TEST(share_minima_are_scaled, "minima of 90 and 60 percent give three fifths and two fifths")
 {
 	two_groups(100, 100);
-	node.entities[2].min_pct = 90;
-	node.entities[4].min_pct = 60;
+	group(1)->min_pct = 90;
+	group(2)->min_pct = 60;
 	start_all(2);
 	run_for(2, 2 * SEC);
 	CHECK_WITHIN(part(A, 2 * SEC), 58, 62);
@@ -322,14 +340,8 @@ TEST(share_minima_are_scaled, "minima of 90 and 60 percent give three fifths and
 
 TEST(share_minimum_is_of_the_device, "a minimum is a part of the whole device also for a group below another one")
 {
-	u32 i;
-
-	new_group(0, 100);
-	new_group(0, 100);
-	new_group(1, 100)->min_pct = 20;
-	new_group(1, 10000);
-	for (i = 0; i < 3; i++)
-		q[i] = new_queue_in(i + 2, HIGH);
+	tree_of_groups(100, 100, 100, 10000);
+	group(3)->min_pct = 20;
 	start_all(3);
 	run_for(3, 4 * SEC);
 	CHECK_WITHIN(part(0, 4 * SEC), 48, 52);
@@ -339,14 +351,10 @@ TEST(share_minimum_is_of_the_device, "a minimum is a part of the whole device al
 
 TEST(share_minima_below_scaled_ones, "what is promised below a group is measured by what that group has, where minima had to be scaled")
 {
-	u32 i;
-
-	new_group(0, 100)->min_pct = 90;
-	new_group(0, 100)->min_pct = 60;
-	new_group(1, 100)->min_pct = 50;
-	new_group(1, 100);
-	for (i = 0; i < 3; i++)
-		q[i] = new_queue_in(i + 2, HIGH);
+	tree_of_groups(100, 100, 100, 100);
+	group(1)->min_pct = 90;
+	group(2)->min_pct = 60;
+	group(3)->min_pct = 50;
 	start_all(3);
 	run_for(3, 4 * SEC);
 	CHECK_WITHIN(part(1, 4 * SEC), 48, 52);
@@ -355,14 +363,7 @@ TEST(share_minima_below_scaled_ones, "what is promised below a group is measured
 
 TEST(share_is_of_the_group_above, "groups below a group divide what that has")
 {
-	u32 i;
-
-	new_group(0, 300);
-	new_group(0, 100);
-	new_group(1, 100);
-	new_group(1, 100);
-	for (i = 0; i < 3; i++)
-		q[i] = new_queue_in(i + 2, HIGH);
+	tree_of_groups(300, 100, 100, 100);
 	start_all(3);
 	run_for(3, 4 * SEC);
 	CHECK_WITHIN(part(0, 4 * SEC), 23.5, 26.5);
@@ -384,8 +385,8 @@ TEST(share_of_those_directly_in_a_group, "processes directly in a group compete 
 static void one_with_a_maximum(u64 quota_ns, u64 period_ns)
 {
 	two_groups(100, 100);
-	node.entities[2].quota_ns = quota_ns;
-	node.entities[2].period_ns = period_ns;
+	group(1)->quota_ns = quota_ns;
+	group(1)->period_ns = period_ns;
 }
 
 TEST(share_maximum_holds_alone, "a group with 6 of each 20 ms has no more, though nothing else works, and says when it comes back")
@@ -409,8 +410,8 @@ TEST(share_maximum_of_the_only_process, "a node with one process does not park w
 	q[A] = new_queue_in(1, HIGH);
 	start_hog(q[A]);
 	CHECK_AFTER(POLL, node.decision.park);
-	node.entities[2].quota_ns = 6 * MS;
-	node.entities[2].period_ns = 20 * MS;
+	group(1)->quota_ns = 6 * MS;
+	group(1)->period_ns = 20 * MS;
 	CHECK_AFTER(POLL, !node.decision.park);
 }
 
@@ -449,7 +450,7 @@ TEST(share_pays_for_no_time_unseen, "a node that did not look for an hour charge
 	node.now_ns += 3600 * SEC;
 	pass();
 	CHECK(time_until(q[A], true, SEC) < 100 * MS);
-	CHECK(node.entities[2].served_ns < SEC);
+	CHECK(group(1)->served_ns < SEC);
 }
 
 TEST(share_maximum_takes_those_below_along, "the maximum of a group holds for the groups below it together")
