@@ -11,6 +11,9 @@ import os
 import re
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import tap  # noqa: E402  # pylint: disable=wrong-import-position
+
 folder, wanted = sys.argv[1], sys.argv[2:]
 
 
@@ -59,8 +62,4 @@ checks = {
 if not all(checks.values()):
     for line in (text("tap") + text("stderr")).splitlines():
         print(f"# {line}")
-print("TAP version 13")
-for number, (name, good) in enumerate(checks.items(), 1):
-    print(f"{'ok' if good else 'not ok'} {number} {name}")
-print(f"1..{len(checks)}")
-sys.exit(not all(checks.values()))
+sys.exit(tap.report_checks(checks.items()))

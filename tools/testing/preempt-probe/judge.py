@@ -12,9 +12,11 @@ import re
 import subprocess
 import sys
 
-COMPARE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../hardware")
-sys.path.insert(0, COMPARE)
+TESTING = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
+COMPARE = os.path.join(TESTING, "hardware")
+sys.path[:0] = [TESTING, COMPARE]
 import compare  # noqa: E402  # pylint: disable=wrong-import-position
+import tap  # noqa: E402  # pylint: disable=wrong-import-position
 
 FOLDER = sys.argv[1]
 # The driver's and the guest's part of a call: thread, interrupt, wake-up
@@ -143,15 +145,12 @@ def main():
              beside.status == "4" and "queues of other programs" in beside.err and not beside.json and not beside.txt),
             ("it makes none if the driver does not save waves", unsaved.status == "4" and "cwsr_enable" in unsaved.err and not unsaved.json),
         ]
-    print("TAP version 13")
-    for number, (name, good) in enumerate(checks, 1):
-        print(f"{'ok' if good else 'not ok'} {number} {name}")
-    print(f"1..{len(checks)}")
-    if not all(good for _, good in checks):
+    failed = tap.report_checks(checks)
+    if failed:
         for name in ("base", "double", "again", "beside", "unsaved"):
             for line in (text(f"{name}.txt") + text(f"{name}.err")).splitlines():
                 print(f"# {name}: {line}")
-    return 0 if all(good for _, good in checks) else 1
+    return failed
 
 
 sys.exit(main())

@@ -22,6 +22,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../.."))
+import tap  # noqa: E402  # pylint: disable=wrong-import-position
+
 
 class Stale(Exception):
     """Counted of other sources than those that are looked at, or of another build than its notes."""
@@ -141,10 +144,7 @@ def main():
     checks = {f"lines_{options.lines:.0f}_percent": percent[0] >= options.lines, f"branches_{options.branches:.0f}_percent": percent[1] >= options.branches}
     if options.all:
         checks["each_file_is_among_it"] = not uncompiled
-    print(f"TAP version 13\n1..{len(checks)}")
-    for number, (what, is_so) in enumerate(checks.items(), 1):
-        print(f"{'ok' if is_so else 'not ok'} {number} {what}")
-    return not all(checks.values())
+    return tap.report_checks(checks.items())
 
 
 if __name__ == "__main__":
