@@ -12,6 +12,7 @@
 #include "gpreempt.h"
 #include "gpreempt-preload.h"
 #include "kfd.h"
+#include "parse.h"
 
 #define VARIABLE	"GPREEMPT_QUEUE_CLASS"
 #define KEPT		"queues keep the priority that the program asks for"
@@ -94,32 +95,7 @@ static void *grow(void *array, unsigned int nr, size_t size)
 	return realloc(array, (nr + 1) * size);
 }
 
-/* Numbers as in gpreemptctl(1), which documents the classes. */
-static bool parse_class(const char *text, int *priority)
-{
-	static const struct {
-		const char *name;
-		int priority;
-	} classes[] = { { "latency", 100 }, { "normal", GPREEMPT_PRIORITY_NORMAL }, { "batch", -100 } };
-	char *end;
-	long number;
-	size_t i;
-
-	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		if (!strcmp(text, classes[i].name)) {
-			*priority = classes[i].priority;
-			return true;
-		}
-	}
-	errno = 0;
-	number = strtol(text, &end, 10);
-	if (errno || end == text || *end || number < GPREEMPT_PRIORITY_MIN || number > GPREEMPT_PRIORITY_MAX)
-		return false;
-	*priority = (int)number;
-	return true;
-}
-
-static bool parse_number(const char *text, int *number)
+static bool parse_queue(const char *text, int *number)
 {
 	char *end;
 	long value;
@@ -143,12 +119,12 @@ static const char *add_rule(char *text)
 	if (!colon)
 		return "is not NUMBER:CLASS or *:CLASS";
 	*colon = '\0';
-	if (!parse_number(text, &rule.number)) {
+	if (!parse_queue(text, &rule.number)) {
 		*colon = ':';
 		return "has no number from 0 to 1023 and no * before its colon";
 	}
 	*colon = ':';
-	if (!parse_class(colon + 1, &rule.priority))
+	if (!parse_priority(colon + 1, &rule.priority))
 		return "has no latency, normal, batch or number from -1023 to 1023 behind its colon";
 	grown = grow(rules, nr_rules, sizeof(*rules));
 	if (!grown)
@@ -351,7 +327,7 @@ __attribute__((visibility("default"))) int gpreempt_queue_class(const char *clas
 
 	if (!class_name)
 		of_thread.has = false;
-	else if (!parse_class(class_name, &wanted.priority))
+	else if (!parse_priority(class_name, &wanted.priority))
 		return -EINVAL;
 	else
 		of_thread = wanted;

@@ -270,14 +270,14 @@ static int read_memory(struct config *c, char *line)
 /* cgroup DIR = weight=N min=PERCENT max=PERCENT */
 static int read_share(struct config *c, char *left, char *right)
 {
-	char *name = strpbrk(left, " \t"), why[256];
+	char *name = strpbrk(left, " \t"), why[PARSE_WHY];
 	struct gpreempt_set_share share;
 
 	if (name)
 		*name++ = '\0';
 	if (!name || strcmp(left, "cgroup"))
 		return complain(c, c->line, "not `cgroup DIR`: ", left, IGNORED);
-	if (!parse_share(right, &share, why, sizeof(why)))
+	if (!parse_share(right, &share, why))
 		return complain(c, c->line, why, "", IGNORED);
 	add_rule(c, KIND_SHARE, trim(name))->share = share;
 	return 0;

@@ -11,6 +11,7 @@
 
 #include "dmem.h"
 #include "gpreempt.h"
+#include "parse.h"
 #include "verdict.h"
 
 /* Exit statuses, as the manual page lists them. */
@@ -28,10 +29,6 @@ enum {
 
 /* Of the JSON output; counts incompatible changes. */
 #define SCHEMA_VERSION	1
-
-/* Priorities of the classes. Far enough from normal that nice values do not reach them. */
-#define CLASS_LATENCY	100
-#define CLASS_BATCH	(-100)
 
 /* Options, as bits: which were given, which a command takes. */
 enum {
@@ -111,8 +108,6 @@ int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3
 int fail_errno(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fail_system(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int open_scheduler(struct gpreempt **g);
-bool parse_priority(const char *text, int *priority);
-bool parse_number(const char *text, unsigned long long max, unsigned long long *value);
 
 /* target.c: the queues that -p, -g, -q and --cgroup name */
 int open_cgroup(const char *name);
@@ -132,10 +127,6 @@ int run_tree(struct gpreempt *g, int priority, char **args);
 /* list.c */
 int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, uint64_t **jobs, int *nr);
 int list_nodes(const char *command, struct gpreempt_info *info, struct gpreempt_node_info **nodes, int *nr);
-
-/* share.c */
-bool parse_share_word(const char *word, struct gpreempt_set_share *share, char *why, size_t size);
-bool parse_share(char *text, struct gpreempt_set_share *share, char *why, size_t size);
 
 /* process.c */
 pid_t start_child(char **args, const int *gate);

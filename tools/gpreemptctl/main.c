@@ -260,43 +260,6 @@ int open_scheduler(struct gpreempt **g)
 	return fail(EXIT_FAILED, "/dev/kfd_gpreempt: %s", strerror(-error));
 }
 
-/** parse_number() - a number from 0 to @max, in decimal or with 0x. Return: is it one? */
-bool parse_number(const char *text, unsigned long long max, unsigned long long *value)
-{
-	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*value = strtoull(text, &end, hex ? 16 : 10);
-	return !errno && !*end && *value <= max;
-}
-
-/** parse_priority() - a number in bounds or the name of a class. Return: is it one? */
-bool parse_priority(const char *text, int *priority)
-{
-	char *end;
-	long value;
-
-	if (!strcmp(text, "latency"))
-		value = CLASS_LATENCY;
-	else if (!strcmp(text, "normal"))
-		value = GPREEMPT_PRIORITY_NORMAL;
-	else if (!strcmp(text, "batch"))
-		value = CLASS_BATCH;
-	else {
-		errno = 0;
-		value = strtol(text, &end, 10);
-		if (errno || end == text || *end)
-			return false;
-	}
-	if (value < GPREEMPT_PRIORITY_MIN || value > GPREEMPT_PRIORITY_MAX)
-		return false;
-	*priority = value;
-	return true;
-}
-
 static unsigned long long need_number(struct argp_state *state, const char *what, const char *text, unsigned long long min,
 				      unsigned long long max)
 {

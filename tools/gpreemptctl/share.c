@@ -7,104 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_WEIGHT		100
-/* Of a maximum in percent. So no second has more than a point above it: see the manual page. */
-#define DEFAULT_PERIOD_US	20000
-#define MAX_WEIGHT		10000
-
-/* PERCENT, QUOTA/PERIOD in microseconds, or none */
-static bool parse_maximum(const char *word, struct gpreempt_set_share *share, char *why, size_t size)
-{
-	unsigned long long quota = 0, period = 0;
-	const char *slash = strchr(word, '/');
-	char number[24];
-
-	share->quota_us = 0;
-	share->period_us = 0;
-	if (!strcmp(word, "none"))
-		return true;
-	if (!slash) {
-		if (!parse_number(word, 100, &quota) || quota < 5) {
-			snprintf(why, size, "max=%s is neither 5..100 percent nor QUOTA_US/PERIOD_US nor none", word);
-			return false;
-		}
-		share->quota_us = quota * DEFAULT_PERIOD_US / 100;
-		share->period_us = DEFAULT_PERIOD_US;
-		return true;
-	}
-	snprintf(number, sizeof(number), "%.*s", (int)(slash - word), word);
-	if (!parse_number(slash + 1, GPREEMPT_PERIOD_US_MAX, &period) || period < GPREEMPT_PERIOD_US_MIN) {
-		snprintf(why, size, "max=%s: a period of %s us is not in %u..%u", word, slash + 1, GPREEMPT_PERIOD_US_MIN, GPREEMPT_PERIOD_US_MAX);
-		return false;
-	}
-	if ((size_t)(slash - word) >= sizeof(number) || !parse_number(number, period, &quota) || quota < GPREEMPT_QUOTA_US_MIN) {
-		snprintf(why, size, "max=%s: a quota of %s us is not in %u..%llu", word, number, GPREEMPT_QUOTA_US_MIN, period);
-		return false;
-	}
-	share->quota_us = quota;
-	share->period_us = period;
-	return true;
-}
-
-/**
- * parse_share_word() - take in weight=N, min=PERCENT or max=PERCENT|QUOTA_US/PERIOD_US|none
- * @word: the word
- * @share: what it changes
- * @why: out: what is wrong with it
- * @size: of @why
- *
- * Return: false: something is.
- */
-bool parse_share_word(const char *word, struct gpreempt_set_share *share, char *why, size_t size)
-{
-	unsigned long long value;
-
-	if (!strncmp(word, "weight=", 7)) {
-		if (parse_number(word + 7, MAX_WEIGHT, &value) && value) {
-			share->weight = value;
-			return true;
-		}
-		snprintf(why, size, "%s is not in 1..%d", word, MAX_WEIGHT);
-		return false;
-	}
-	if (!strncmp(word, "min=", 4)) {
-		if (parse_number(word + 4, 100, &value)) {
-			share->min_pct = value;
-			return true;
-		}
-		snprintf(why, size, "%s is not in 0..100 percent", word);
-		return false;
-	}
-	if (!strncmp(word, "max=", 4))
-		return parse_maximum(word + 4, share, why, size);
-	snprintf(why, size, "%s is neither weight=N nor min=PERCENT nor max=PERCENT", word);
-	return false;
-}
-
-/**
- * parse_share() - take in words with spaces between
- * @text: the words; changed
- * @share: out: the share, with defaults for what is not named
- * @why: out: what is wrong
- * @size: of @why
- *
- * Return: false: something is.
- */
-bool parse_share(char *text, struct gpreempt_set_share *share, char *why, size_t size)
-{
-	char *rest = NULL, *word = strtok_r(text, " \t", &rest);
-
-	*share = (struct gpreempt_set_share){ .weight = DEFAULT_WEIGHT };
-	if (!word) {
-		snprintf(why, size, "there is no share: weight=N, min=PERCENT, max=PERCENT");
-		return false;
-	}
-	for (; word; word = strtok_r(NULL, " \t", &rest))
-		if (!parse_share_word(word, share, why, size))
-			return false;
-	return true;
-}
-
 static bool is_job(const char *word)
 {
 	return !strncmp(word, "job=", 4);
@@ -115,9 +17,9 @@ static int read_words(const struct options *o, bool clear, struct gpreempt_set_s
 {
 	unsigned long long job = 0;
 	int i, nr_words = 0;
-	char why[256];
+	char why[PARSE_WHY];
 
-	*share = (struct gpreempt_set_share){ .weight = clear ? 0 : DEFAULT_WEIGHT, .flags = clear ? GPREEMPT_SHARE_CLEAR : 0 };
+	*share = (struct gpreempt_set_share){ .weight = clear ? 0 : SHARE_WEIGHT, .flags = clear ? GPREEMPT_SHARE_CLEAR : 0 };
 	for (i = 1; i < o->nr_args; i++) {
 		if (is_job(o->args[i])) {
 			if (!parse_number(o->args[i] + 4, ~0ULL, &job) || !job)
@@ -127,13 +29,13 @@ static int read_words(const struct options *o, bool clear, struct gpreempt_set_s
 		nr_words++;
 		if (clear)
 			return fail(EXIT_USAGE, "share clear takes no word %s", o->args[i]);
-		if (!parse_share_word(o->args[i], share, why, sizeof(why)))
+		if (!parse_share_word(o->args[i], share, why))
 			return fail(EXIT_USAGE, "%s; nothing changed", why);
 	}
 	if (!job == !(o->given & GIVEN_CGROUP))
 		return fail(EXIT_USAGE, "share %s needs --cgroup DIR or job=ID, one of them", o->args[0]);
 	if (!clear && !nr_words)
-		return fail(EXIT_USAGE, "share set needs weight=N, min=PERCENT or max=PERCENT; what is not named is weight=%d min=0 max=none", DEFAULT_WEIGHT);
+		return fail(EXIT_USAGE, "share set needs weight=N, min=PERCENT or max=PERCENT; what is not named is weight=%d min=0 max=none", SHARE_WEIGHT);
 	share->job = job;
 	return 0;
 }
