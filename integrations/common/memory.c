@@ -7,20 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "place.h"
-
-bool memory_is_class(const char *class)
+bool memory_give(struct memory *memory, const char *words, bool fits)
 {
-	int priority;
+	struct dmem_wish wish;
 
-	return !strcmp(class, "any") || place_parse(class, &priority);
-}
-
-bool memory_is_for(const char *class, int priority)
-{
-	int of;
-
-	return !strcmp(class, "any") || (place_parse(class, &of) && of == priority);
+	if (!dmem_parse_wish(words, &wish))
+		return false;
+	if (fits && memory->given.low.kind == DMEM_ABSENT)
+		memory->given.low = wish.low;
+	if (fits && memory->given.max.kind == DMEM_ABSENT)
+		memory->given.max = wish.max;
+	return true;
 }
 
 /* Return: 0, or -ERANGE, and @why says which value and which bound. */

@@ -17,11 +17,14 @@ struct memory {
 	struct dmem_wish given;
 };
 
-/** memory_is_for() - does a setting of the administrator's for @class concern a cgroup of this priority? "any" concerns all. */
-bool memory_is_for(const char *class, int priority);
-
-/** memory_is_class() - is it latency, normal, batch, a priority or any? */
-bool memory_is_class(const char *class);
+/**
+ * memory_give() - a line of the administrator's about cgroups of one class; of each value the first counts
+ * @words: low=SIZE, max=SIZE
+ * @fits: this cgroup is one of them
+ *
+ * Return: is the line good?
+ */
+bool memory_give(struct memory *memory, const char *words, bool fits);
 
 /**
  * memory_set() - let the cgroup at @directory have it

@@ -6,41 +6,26 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <gpreempt.h>
 
-/* Numbers as in gpreemptctl(1), which documents the classes. */
-static const struct {
-	const char *name;
-	int priority;
-} classes[] = {
-	{ "latency", 100 },
-	{ "normal", GPREEMPT_PRIORITY_NORMAL },
-	{ "batch", -100 },
-};
+#include "parse.h"
 
-bool place_parse(const char *text, int *priority)
+bool place_is_class(const char *class)
 {
-	char *end;
-	long number;
-	size_t i;
+	int priority;
 
-	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
-		if (!strcmp(text, classes[i].name)) {
-			*priority = classes[i].priority;
-			return true;
-		}
-	}
-	errno = 0;
-	number = strtol(text, &end, 10);
-	if (errno || end == text || *end || number < GPREEMPT_PRIORITY_MIN || number > GPREEMPT_PRIORITY_MAX)
-		return false;
-	*priority = number;
-	return true;
+	return !strcmp(class, "any") || parse_priority(class, &priority);
+}
+
+bool place_is_of(int priority, const char *class)
+{
+	int of;
+
+	return !strcmp(class, "any") || (parse_priority(class, &of) && of == priority);
 }
 
 bool place_parse_job(const char *text, enum place_job *job)
@@ -66,7 +51,7 @@ bool place_parse_bounds(const char *text, struct place_bounds *bounds)
 		return false;
 	memcpy(floor, text, dots - text);
 	floor[dots - text] = '\0';
-	return place_parse(floor, &bounds->floor) && place_parse(dots + 2, &bounds->ceiling) && bounds->floor <= bounds->ceiling;
+	return parse_priority(floor, &bounds->floor) && parse_priority(dots + 2, &bounds->ceiling) && bounds->floor <= bounds->ceiling;
 }
 
 struct place_bounds place_narrow(struct place_bounds a, struct place_bounds b)

@@ -26,13 +26,16 @@ struct place_bounds {
  */
 enum place_job { PLACE_JOB_NONE, PLACE_JOB_LEAVE, PLACE_JOB_STAY };
 
-/** place_parse() - "latency", "normal", "batch" (the classes of gpreemptctl(1)) or a number. Return: is it one, within the ABI's bounds? */
-bool place_parse(const char *text, int *priority);
+/** place_is_class() - is it latency, normal, batch, a priority, or "any", which all are of? */
+bool place_is_class(const char *class);
+
+/** place_is_of() - does what an administrator says of @class concern a cgroup of this priority? */
+bool place_is_of(int priority, const char *class);
 
 /** place_parse_job() - "leave", "stay" (as in gpreempt.conf(5)) or "none". Return: is it one? */
 bool place_parse_job(const char *text, enum place_job *job);
 
-/** place_parse_bounds() - "FLOOR..CEILING", either as for place_parse(). Return: is it that, in this order? */
+/** place_parse_bounds() - "FLOOR..CEILING", either as for parse_priority(). Return: is it that, in this order? */
 bool place_parse_bounds(const char *text, struct place_bounds *bounds);
 
 /** place_narrow() - what two administrators' bounds both allow; if that is nothing, the lower of the ceilings alone */

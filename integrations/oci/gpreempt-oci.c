@@ -17,12 +17,14 @@
  *
  *   kfd-gpreempt/memory-low, -max how much of each GPU's memory is protected, and is allowed: 4096, 512M, 25%, max
  *
- * or else the configuration's lines memory, which bound the annotations as well.
+ *   kfd-gpreempt/share-weight, -min, -max
+ *                                 its part of the GPUs' time: 300; so much at least: 20; so much at most: 30, 5000/50000, none
+ *
+ * or else the configuration's lines memory and share, which bound the annotations as well.
  *
  * Usage: gpreempt-oci [--config FILE] (default /etc/gpreempt-oci.conf), with lines: bounds FLOOR..CEILING; class NAME = PRIORITY; qos
- * guaranteed|burstable|besteffort = PRIORITY; job leave|stay|none; memory
- * CLASS = low=SIZE max=SIZE. A priority or memory beyond the bounds is refused: the container is not started, the
- * reason is on stderr.
+ * guaranteed|burstable|besteffort = PRIORITY; job leave|stay|none; memory CLASS = low=SIZE max=SIZE; share CLASS = weight=N min=PERCENT
+ * max=PERCENT. What is beyond the bounds is refused: the container is not started, the reason is on stderr.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,7 +37,9 @@
 
 #include "gpreempt.h"
 #include "memory.h"
+#include "parse.h"
 #include "place.h"
+#include "share.h"
 
 #define ME		"gpreempt-oci: "
 #define UNIFIED		"/sys/fs/cgroup"
@@ -48,6 +52,7 @@
  * @job: what its processes are to each other
  * @asks_for_job: its annotations say that, not the configuration
  * @memory: what it is to have of the GPUs' memory
+ * @share: what it is to have of their time
  */
 struct wish {
 	int priority;
@@ -55,6 +60,7 @@ struct wish {
 	enum place_job job;
 	bool asks_for_job;
 	struct memory memory;
+	struct share share;
 };
 
 /* The configuration's line "WORD NAME = PRIORITY". Return: 0 found, 1 not there, -1 wrong, which has been said. */
@@ -71,7 +77,7 @@ static int look_up(const char *config, const char *word, const char *name, int *
 		line[strcspn(line, "#\n")] = '\0';
 		if (sscanf(line, "%63s", first) != 1 || strcmp(first, word))
 			continue;
-		if (sscanf(line, "%*s %255s = %63s", second, third) != 2 || !place_parse(third, priority)) {
+		if (sscanf(line, "%*s %255s = %63s", second, third) != 2 || !parse_priority(third, priority)) {
 			fprintf(stderr, ME "%s:%d: not %s NAME = PRIORITY\n", config, number, word);
 			status = -1;
 		} else if (!strcmp(second, name)) {
@@ -115,34 +121,45 @@ static bool setting_of(const char *config, const char *word, bool (*parse)(const
 	return fine;
 }
 
-/* Its lines "memory CLASS = low=SIZE max=SIZE" for this priority; of each value the first counts. Return: false if one is wrong, which has been said. */
-static bool memory_of(const char *config, int priority, struct dmem_wish *given)
+/* What a line says of the class that the container is of, if it @fits. Return: NULL, or what such lines look like, and @why may say more. */
+static const char *give_memory(struct wish *wish, const char *words, bool fits, char *why)
 {
-	char line[1024], class[64], sizes[128];
-	struct dmem_wish wish;
-	bool fine = true;
-	int number = 0;
+	*why = '\0';
+	return memory_give(&wish->memory, words, fits) ? NULL : "memory CLASS = low=SIZE max=SIZE";
+}
+
+static const char *give_share(struct wish *wish, const char *words, bool fits, char *why)
+{
+	return share_give(&wish->share, words, fits, why) ? NULL : "share CLASS = weight=N min=PERCENT max=PERCENT";
+}
+
+/* Its lines "WORD CLASS = WORDS". Return: false if one is wrong, which has been said. */
+static bool give_by_class(const char *config, const char *word, struct wish *wish,
+			  const char *(*give)(struct wish *wish, const char *words, bool fits, char *why))
+{
+	int priority = wish->from[0] ? wish->priority : GPREEMPT_PRIORITY_NORMAL, number = 0;
+	char line[1024], class[64], words[128], why[PARSE_WHY];
+	const char *good = NULL;
 	FILE *f;
 
-	memset(given, 0, sizeof(*given));
 	f = fopen(config, "re");
 	if (!f)
 		return errno == ENOENT;
-	while (fine && fgets(line, sizeof(line), f)) {
+	while (!good && fgets(line, sizeof(line), f)) {
 		number++;
 		line[strcspn(line, "#\n")] = '\0';
-		if (sscanf(line, "%63s", class) != 1 || strcmp(class, "memory"))
+		if (sscanf(line, "%63s", class) != 1 || strcmp(class, word))
 			continue;
-		fine = sscanf(line, "%*s %63s = %127[^\n]", class, sizes) == 2 && memory_is_class(class) && dmem_parse_wish(sizes, &wish);
-		if (!fine)
-			fprintf(stderr, ME "%s:%d: not memory CLASS = low=SIZE max=SIZE\n", config, number);
-		else if (memory_is_for(class, priority) && given->low.kind == DMEM_ABSENT)
-			given->low = wish.low;
-		if (fine && memory_is_for(class, priority) && given->max.kind == DMEM_ABSENT)
-			given->max = wish.max;
+		/* Without words the line is none that anything can be given by. */
+		class[0] = words[0] = '\0';
+		if (sscanf(line, "%*s %63s = %127[^\n]", class, words) != 2 || !place_is_class(class))
+			words[0] = '\0';
+		good = give(wish, words, place_is_of(priority, class), why);
+		if (good)
+			fprintf(stderr, ME "%s:%d: not %s%s%s\n", config, number, good, words[0] && why[0] ? ": " : "", words[0] ? why : "");
 	}
 	fclose(f);
-	return fine;
+	return !good;
 }
 
 static bool bounds_of(const char *config, struct place_bounds *bounds)
@@ -199,7 +216,7 @@ static int priority_wish_of(json_object *state, const char *config, const char *
 	wish->from[0] = '\0';
 	text = annotation(state, "kfd-gpreempt/priority");
 	if (text) {
-		if (!place_parse(text, &wish->priority)) {
+		if (!parse_priority(text, &wish->priority)) {
 			fprintf(stderr, ME "annotation kfd-gpreempt/priority: %s is not latency, normal, batch or a number from %d to %d\n", text,
 				GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
 			return -1;
@@ -233,14 +250,32 @@ static bool size_of(json_object *state, const char *name, struct dmem_value *siz
 	return false;
 }
 
-/* Of the priority that it has, which is normal if it asks for none. Return: 0, or -1 after the reason was said. */
+/* Return: 0, or -1 after the reason was said. */
 static int memory_wish_of(json_object *state, const char *config, struct wish *wish)
 {
-	int priority = wish->from[0] ? wish->priority : GPREEMPT_PRIORITY_NORMAL;
-
 	memset(&wish->memory, 0, sizeof(wish->memory));
 	return size_of(state, "kfd-gpreempt/memory-low", &wish->memory.asked.low) && size_of(state, "kfd-gpreempt/memory-max", &wish->memory.asked.max) &&
-	       memory_of(config, priority, &wish->memory.given) ? 0 : -1;
+	       give_by_class(config, "memory", wish, give_memory) ? 0 : -1;
+}
+
+/* Return: 0, or -1 after the reason was said. */
+static int share_wish_of(json_object *state, const char *config, struct wish *wish)
+{
+	static const char *const names[] = { "weight", "min", "max" };
+	char name[64], why[PARSE_WHY];
+	const char *text;
+	size_t i;
+
+	memset(&wish->share, 0, sizeof(wish->share));
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(name, sizeof(name), "kfd-gpreempt/share-%s", names[i]);
+		text = annotation(state, name);
+		if (text && !share_ask(&wish->share, names[i], text, why)) {
+			fprintf(stderr, ME "annotation %s: %s\n", name, why);
+			return -1;
+		}
+	}
+	return give_by_class(config, "share", wish, give_share) ? 0 : -1;
 }
 
 /* A cgroup of the kubelet's in any hierarchy; "" without one */
@@ -275,6 +310,17 @@ static bool bound_memory(const struct wish *wish, const char *directory)
 	return !memory_matters(&wish->memory, error);
 }
 
+/* Return: false if it could not be, and the container asked for it. What is wrong has been said. */
+static bool give_time(const struct wish *wish, const char *directory)
+{
+	char why[SHARE_WHY];
+	int error = share_set(directory, &wish->share, why);
+
+	if (error)
+		fprintf(stderr, ME "%s: %s\n", share_is_asked_for(&wish->share) ? "annotation kfd-gpreempt/share-weight, -min or -max" : "share", why);
+	return !share_matters(&wish->share, error);
+}
+
 /* @directory: the container's cgroup; NULL: without cgroups, of process @pid. Return: false if it could not be, which has been said. */
 static bool fulfil(const struct wish *wish, pid_t pid, const char *directory)
 {
@@ -289,7 +335,7 @@ static bool fulfil(const struct wish *wish, pid_t pid, const char *directory)
 	error = directory ? place_set_job(directory, wish->job) : place_set_tree_job(pid, (uint64_t)pid, wish->job);
 	/* A machine without jobs: a container that did not ask for one starts all the same. */
 	if (!error || (!wish->asks_for_job && (error == -ENOENT || error == -ENOTTY)))
-		return bound_memory(wish, directory);
+		return bound_memory(wish, directory) && give_time(wish, directory);
 	fprintf(stderr, ME "%s: the container could not become a job: %s\n", wish->asks_for_job ? "annotation kfd-gpreempt/job" : "job", reason(error));
 	return false;
 }
@@ -316,13 +362,14 @@ static int run(json_object *state, const char *config)
 		find_kubepods(json_object_get_int(pid), path, sizeof(path));
 	/* Whoever asks for nothing is not to suffer from what this machine lacks. */
 	if (priority_wish_of(state, config, error && error != -ENOENT ? "" : path, &wish) || job_wish_of(state, config, &wish) ||
-	    memory_wish_of(state, config, &wish) || !bounds_of(config, &bounds))
+	    memory_wish_of(state, config, &wish) || share_wish_of(state, config, &wish) || !bounds_of(config, &bounds))
 		return EXIT_FAILURE;
-	if (!wish.from[0] && wish.job == PLACE_JOB_NONE && dmem_is_empty(&wish.memory.asked) && dmem_is_empty(&wish.memory.given))
+	if (!wish.from[0] && wish.job == PLACE_JOB_NONE && dmem_is_empty(&wish.memory.asked) && dmem_is_empty(&wish.memory.given) &&
+	    !wish.share.asked.named && !wish.share.given.named)
 		return EXIT_SUCCESS;
 	/* Without a hierarchy of version 2, -ENOENT. */
 	if (error && error != -ENOENT) {
-		if (!wish.from[0] && !wish.asks_for_job && dmem_is_empty(&wish.memory.asked))
+		if (!wish.from[0] && !wish.asks_for_job && dmem_is_empty(&wish.memory.asked) && !share_is_asked_for(&wish.share))
 			return EXIT_SUCCESS;
 		fprintf(stderr, ME "cgroup of process %d: %s\n", json_object_get_int(pid), strerror(-error));
 		return EXIT_FAILURE;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
  * spank_gpreempt.c - Slurm plugin: srun --gpu-priority=latency|normal|batch|N --gpu-job=leave|stay|none --gpu-memory-low=SIZE --gpu-memory-max=SIZE
+ *	--gpu-share-weight=N --gpu-share-min=PERCENT --gpu-share-max=PERCENT|QUOTA_US/PERIOD_US
  *
  * In srun: refuses what cannot be, before anything is started, with the reason. On the node, as root: asks slurmctld for the job's partition and
  * QOS (the environment is the user's to write), looks at the administrator's bounds, and gives the step's cgroup its priority once its tasks are
  * in it. Without --gpu-priority a step has normal priority, moved into the bounds. With --gpu-job the tasks of a step are, on each node, a job of
- * the scheduler's. With --gpu-memory-low and -max so much of each GPU's memory is protected for the step, and allowed to it.
+ * the scheduler's. With --gpu-memory-low and -max so much of each GPU's memory is protected for the step, and allowed to it. With
+ * --gpu-share-weight, -min and -max it has this share of each GPU's time.
  *
  * With Slurm's cgroup v2 plugin that cgroup is the step's own, and the setting goes with it. Elsewhere the plugin makes a cgroup v2 for the
  * step below kfd_gpreempt/, moves the tasks there, and removes it when the step ends.
  *
  * plugstack.conf: required spank_gpreempt.so [all=FLOOR..CEILING] [partition:NAME=FLOOR..CEILING] [qos:NAME=FLOOR..CEILING] [job=leave|stay|none]
- *	[memory:CLASS=low=SIZE,max=SIZE]
+ *	[memory:CLASS=low=SIZE,max=SIZE] [share:CLASS=weight=N,min=PERCENT,max=PERCENT]
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,11 +30,14 @@
 
 #include "gpreempt.h"
 #include "memory.h"
+#include "parse.h"
 #include "place.h"
+#include "share.h"
 
 SPANK_PLUGIN(gpreempt, 1);
 
 #define ME		"gpreempt: "
+#define SHARE_OPTIONS	"--gpu-share-weight, -min or -max"
 #define NO_MODULE	"this node has no amdgpu with kfd_gpreempt"
 
 /* Tasks that were killed leave their cgroup a moment later. */
@@ -46,6 +51,7 @@ static bool job_requested;
 static enum place_job job_request;
 /* Of both sides; what is allowed is known on the node alone. */
 static struct memory memory;
+static struct share share;
 /* On the node: may the step run, what it gets, and our own cgroup for it; "" is Slurm's, or none. */
 static bool allowed;
 static bool placed;
@@ -87,11 +93,42 @@ static int max_option(int value, const char *text, int remote)
 	return size_option(&memory.asked.max, "gpu-memory-max", text);
 }
 
+static int share_option(const char *name, const char *text)
+{
+	char why[PARSE_WHY];
+
+	if (share_ask(&share, name, text ? text : "", why))
+		return 0;
+	slurm_error(ME "--gpu-share-%s: %s", name, why);
+	return -1;
+}
+
+static int weight_option(int value, const char *text, int remote)
+{
+	(void)value;
+	(void)remote;
+	return share_option("weight", text);
+}
+
+static int least_option(int value, const char *text, int remote)
+{
+	(void)value;
+	(void)remote;
+	return share_option("min", text);
+}
+
+static int most_option(int value, const char *text, int remote)
+{
+	(void)value;
+	(void)remote;
+	return share_option("max", text);
+}
+
 static int option(int value, const char *text, int remote)
 {
 	(void)value;
 	(void)remote;
-	if (!text || !place_parse(text, &request)) {
+	if (!text || !parse_priority(text, &request)) {
 		slurm_error(ME "--gpu-priority=%s: not latency, normal, batch or a number from %d to %d", text ? text : "",
 			    GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
 		return -1;
@@ -129,6 +166,27 @@ static struct spank_option options[] = {
 		.has_arg = 1,
 		.cb = max_option,
 	},
+	{
+		.name = "gpu-share-weight",
+		.arginfo = "N",
+		.usage = "a step's part of each GPU's time beside other groups: 1..10000, 100 is normal",
+		.has_arg = 1,
+		.cb = weight_option,
+	},
+	{
+		.name = "gpu-share-min",
+		.arginfo = "PERCENT",
+		.usage = "so much of each GPU's time a step with work has at least: 20",
+		.has_arg = 1,
+		.cb = least_option,
+	},
+	{
+		.name = "gpu-share-max",
+		.arginfo = "PERCENT|QUOTA_US/PERIOD_US|none",
+		.usage = "so much of each GPU's time a step has at most: 30, 5000/50000",
+		.has_arg = 1,
+		.cb = most_option,
+	},
 	SPANK_OPTIONS_TABLE_END
 };
 
@@ -164,11 +222,11 @@ static bool bounds_of(const char *partition, const char *qos, int ac, char **av,
 	*bounds = (struct place_bounds){ GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX };
 	for (i = 0; i < ac; i++) {
 		text = strchr(av[i], '=');
-		if (!strncmp(av[i], "job=", 4) || !strncmp(av[i], "memory:", 7))
+		if (!strncmp(av[i], "job=", 4) || !strncmp(av[i], "memory:", 7) || !strncmp(av[i], "share:", 6))
 			continue;
 		if ((strncmp(av[i], "all=", 4) && strncmp(av[i], "partition:", 10) && strncmp(av[i], "qos:", 4)) || !text ||
 		    !place_parse_bounds(text + 1, &these)) {
-			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING, job= or memory:CLASS=", av[i]);
+			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING, job=, memory:CLASS= or share:CLASS=", av[i]);
 			return false;
 		}
 		if (about(av[i], "all", "") || about(av[i], "partition:", partition) || about(av[i], "qos:", qos))
@@ -192,28 +250,29 @@ static bool job_of(int ac, char **av, enum place_job *job)
 	return true;
 }
 
-/* Words memory:CLASS=low=SIZE,max=SIZE for this priority; of each value the first counts. Return: false if one is wrong, which has been said. */
-static bool memory_of(int ac, char **av, int priority, struct dmem_wish *given)
+/* Words memory:CLASS=low=SIZE,max=SIZE and share:CLASS=weight=N,min=PERCENT,max=PERCENT. Return: false if one is wrong, which has been said. */
+static bool by_class(int ac, char **av, int priority)
 {
-	struct dmem_wish wish;
-	char class[64];
-	int i, length;
+	char class[64], why[PARSE_WHY];
+	const char *words;
+	int i;
 
-	memset(given, 0, sizeof(*given));
+	memset(&memory.given, 0, sizeof(memory.given));
+	memset(&share.given, 0, sizeof(share.given));
 	for (i = 0; i < ac; i++) {
-		if (strncmp(av[i], "memory:", 7))
+		if (strncmp(av[i], "memory:", 7) && strncmp(av[i], "share:", 6))
 			continue;
-		length = 0;
-		if (sscanf(av[i], "memory:%63[^=]=%n", class, &length) != 1 || !length || !memory_is_class(class) || !dmem_parse_wish(av[i] + length, &wish)) {
+		words = strchr(av[i], '=');
+		words = words && sscanf(av[i], "%*[^:]:%63[^=]=", class) == 1 && place_is_class(class) ? words + 1 : NULL;
+		why[0] = '\0';
+		if (av[i][0] == 'm' && (!words || !memory_give(&memory, words, place_is_of(priority, class)))) {
 			slurm_error(ME "plugstack.conf: %s: not memory:CLASS=low=SIZE,max=SIZE", av[i]);
 			return false;
 		}
-		if (!memory_is_for(class, priority))
-			continue;
-		if (given->low.kind == DMEM_ABSENT)
-			given->low = wish.low;
-		if (given->max.kind == DMEM_ABSENT)
-			given->max = wish.max;
+		if (av[i][0] == 's' && (!words || !share_give(&share, words, place_is_of(priority, class), why))) {
+			slurm_error(ME "plugstack.conf: %s: not share:CLASS=weight=N,min=PERCENT,max=PERCENT%s%s", av[i], why[0] ? ": " : "", why);
+			return false;
+		}
 	}
 	return true;
 }
@@ -247,7 +306,7 @@ static int decide(spank_t sp, int ac, char **av, int *priority)
 		goto out;
 	}
 	*priority = place_clamp(bounds, *priority);
-	status = memory_of(ac, av, *priority, &memory.given) ? 0 : -1;
+	status = by_class(ac, av, *priority) ? 0 : -1;
 out:
 	slurm_free_job_info_msg(jobs);
 	return status;
@@ -280,7 +339,7 @@ static const char *reason(int error)
 /* For something that takes the module */
 static bool asked(void)
 {
-	return requested || (job_requested && placing_job != PLACE_JOB_NONE);
+	return requested || (job_requested && placing_job != PLACE_JOB_NONE) || share_is_asked_for(&share);
 }
 
 /* In slurmstepd, where a refusal ends the step alone. */
@@ -297,7 +356,7 @@ int slurm_spank_user_init(spank_t sp, int ac, char **av)
 	placed = requested || placing != GPREEMPT_PRIORITY_NORMAL;
 	error = asked() ? place_available() : 0;
 	if (error)
-		slurm_error(ME "%s: %s", requested ? "--gpu-priority" : "--gpu-job", reason(error));
+		slurm_error(ME "%s: %s", requested ? "--gpu-priority" : share_is_asked_for(&share) ? SHARE_OPTIONS : "--gpu-job", reason(error));
 	return error ? -1 : 0;
 }
 
@@ -381,19 +440,38 @@ static bool asked_for_memory(void)
 }
 
 /* Return: 0; -1: the step asked for it, and does not get it, which has been said. */
-static int bound_memory(spank_t sp, pid_t pid)
+static int bound_memory(const char *directory)
 {
-	char directory[PATH_MAX], why[DMEM_WHY];
-	int no_cgroup = step_cgroup(sp, pid, directory, sizeof(directory)), error;
+	char why[DMEM_WHY];
+	int error = memory_set(directory, &memory, why);
+
+	if (memory_matters(&memory, error))
+		slurm_error(ME "%s: %s", asked_for_memory() ? "--gpu-memory-low or -max" : "memory", why);
+	return error && asked_for_memory() ? -1 : 0;
+}
+
+/* As bound_memory() */
+static int give_time(const char *directory)
+{
+	char why[SHARE_WHY];
+	int error = share_set(directory, &share, why);
+
+	if (share_matters(&share, error))
+		slurm_error(ME "%s: %s", share_is_asked_for(&share) ? SHARE_OPTIONS : "share", why);
+	return error && share_is_asked_for(&share) ? -1 : 0;
+}
+
+/* What its cgroup has of the GPUs beside a priority. Return: as bound_memory(). */
+static int give_parts(spank_t sp, pid_t pid)
+{
+	char directory[PATH_MAX];
+	int no_cgroup = step_cgroup(sp, pid, directory, sizeof(directory));
 
 	if (no_cgroup && no_cgroup != -ENOENT) {
 		slurm_error(ME "the step's cgroup: %s", strerror(-no_cgroup));
-		return asked_for_memory() ? -1 : 0;
+		return asked_for_memory() || share_is_asked_for(&share) ? -1 : 0;
 	}
-	error = memory_set(no_cgroup ? NULL : directory, &memory, why);
-	if (error && memory_matters(&memory, error))
-		slurm_error(ME "%s: %s", asked_for_memory() ? "--gpu-memory-low or -max" : "memory", why);
-	return error && asked_for_memory() ? -1 : 0;
+	return bound_memory(no_cgroup ? NULL : directory) || give_time(no_cgroup ? NULL : directory) ? -1 : 0;
 }
 
 /* Still root, and the task waits until this returns. */
@@ -407,7 +485,7 @@ int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 	(void)av;
 	if (spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
 		return 0;
-	if ((asked_for_memory() || !dmem_is_empty(&memory.given)) && bound_memory(sp, pid))
+	if ((asked_for_memory() || !dmem_is_empty(&memory.given) || share.asked.named || share.given.named) && give_parts(sp, pid))
 		return -1;
 	if (!placed && placing_job == PLACE_JOB_NONE)
 		return 0;

@@ -3,7 +3,8 @@
  * machine.c - a made-up machine for gpreemptctl, linked to it with --wrap: /proc and /sys are below $MACHINE, and so is libdrm's table
  *
  * Queues are lines of $MACHINE/queues: PID GPU QUEUE CONTEXT STATE(idle|active|preempted) PRIORITY PENDING PREEMPTIONS OFF_US JOB VERDICT.
- * Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Priorities and jobs may be set, and change nothing.
+ * Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Priorities and jobs may be set, and change nothing. Shares of cgroups that are set become
+ * lines of $MACHINE/shares: DIRECTORY WEIGHT MIN QUOTA/PERIOD; or fail with the errno in /sys/share-errno. With /sys/no-module there is none.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -56,6 +57,10 @@ int __wrap_open(const char *path, int flags, ...)
 	}
 	if (strcmp(path, DEVICE))
 		return __real_open(at(path, buffer), flags, mode);
+	if (!__real_access(at("/sys/no-module", buffer), F_OK)) {
+		errno = ENOENT;
+		return -1;
+	}
 	scheduler = memfd_create("scheduler", MFD_CLOEXEC);
 	return scheduler;
 }
@@ -162,6 +167,32 @@ static int info(struct gpreempt_info *i)
 	return 0;
 }
 
+static int set_share(const struct gpreempt_set_share *s)
+{
+	char path[PATH_MAX], link[64], directory[PATH_MAX] = "";
+	FILE *file = __wrap_fopen("/sys/share-errno", "re");
+	int error = 0;
+
+	if (file) {
+		if (fscanf(file, "%d", &error) != 1)
+			abort();
+		fclose(file);
+		errno = error;
+		return -1;
+	}
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", s->target.cgroup_fd);
+	if (s->target.scope != GPREEMPT_SCOPE_CGROUP || s->job || s->flags || __real_readlink(link, directory, sizeof(directory) - 1) < 0)
+		abort();
+	snprintf(path, sizeof(path), "%s/shares", getenv("MACHINE"));
+	file = __real_fopen(path, "ae");
+	if (!file)
+		abort();
+	fprintf(file, "%s %u %u %llu/%llu\n", strstr(directory, "/cgroup/") + 8, s->weight, s->min_pct, (unsigned long long)s->quota_us,
+		(unsigned long long)s->period_us);
+	fclose(file);
+	return 0;
+}
+
 int __wrap_ioctl(int fd, unsigned long request, ...)
 {
 	void *argument;
@@ -176,6 +207,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 		return info(argument);
 	if (fd == scheduler && (request == GPREEMPT_IOC_SET_PRIORITY || request == GPREEMPT_IOC_SET_JOB))
 		return 0;
+	if (fd == scheduler && request == GPREEMPT_IOC_SET_SHARE)
+		return set_share(argument);
 	errno = ENOTTY;
 	return -1;
 }

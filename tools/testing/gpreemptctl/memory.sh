@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# memory.sh - what gpreemptctl, the OCI hook and the Slurm plugin write to dmem.low and dmem.max, with address and undefined-behaviour sanitizers, on a made-up
+# memory.sh - what gpreemptctl, the OCI hook and the Slurm plugin write to dmem.low and dmem.max, and what shares hook and plugin set, with address and undefined-behaviour sanitizers, on a made-up
 # machine whose cgroups are folders. TAP on stdout
 #
 # Builds into $BUILD/gpreemptctl-memory.
@@ -29,7 +29,7 @@ builds_without_warnings()
 	gcc $sanitizers -c -o "$built/fakes/fake_cgroup.o" "$here/fake_cgroup.c"
 	gcc $sanitizers -o "$built/ctl" "$built"/fakes/*.o "$built"/*.o $wrap -ljson-c -lncurses -ltinfo
 	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/hook" "$built"/fakes/*.o \
-		"$TOP/integrations/oci/gpreempt-oci.c" "$TOP"/integrations/common/*.c "$TOP/lib/gpreempt.c" "$TOP/lib/dmem.c" $wrap -ljson-c
+		"$TOP/integrations/oci/gpreempt-oci.c" "$TOP"/integrations/common/*.c "$TOP/lib/gpreempt.c" "$TOP/lib/dmem.c" "$TOP/lib/parse.c" $wrap -ljson-c
 }
 
 ctl()
@@ -388,6 +388,86 @@ containers_that_ask_need_the_controller()
 	has "$err" "cgroups of version 2, which this machine has not"
 }
 
+# has_share WANTED: what was set for the container's cgroup, and nothing else
+has_share()
+{
+	is "shares" "$(cat "$MACHINE/shares" 2>/dev/null)" "${1:+system.slice/a.service $1}"
+}
+
+containers_have_a_share_by_annotation_or_class()
+{
+	container_machine
+	hook 0 '"kfd-gpreempt/share-weight": "300", "kfd-gpreempt/share-min": "20", "kfd-gpreempt/share-max": "5000/50000"' ''
+	has_share "300 20 5000/50000"
+	container_machine
+	hook 0 '"kfd-gpreempt/share-max": "30"' ''
+	has_share "100 0 6000/20000"
+	container_machine
+	hook 0 '"kfd-gpreempt/priority": "batch"' 'share batch = weight=50\nshare latency = min=80\nshare any = max=25 weight=70\n'
+	has_share "50 0 5000/20000"
+	container_machine
+	hook 0 '"kfd-gpreempt/share-weight": "40"' 'share normal = weight=50, min=10\n'
+	has_share "40 10 0/0"
+	container_machine
+	hook 0 '"kfd-gpreempt/priority": "batch"' 'share normal = weight=50\n'
+	has_share ""
+	is "messages" "$(cat "$err")" ""
+}
+
+# share_refused MESSAGE ANNOTATIONS CONFIG: the container does not start, and has none
+share_refused()
+{
+	hook 1 "$2" "$3"
+	is "message" "$(cat "$err")" "gpreempt-oci: $1"
+	has_share ""
+}
+
+containers_may_not_have_more_than_their_share()
+{
+	local which="annotation kfd-gpreempt/share-weight, -min or -max"
+
+	container_machine
+	share_refused "$which: weight=300 is more than the administrator allows, which is 100; no share is in force" '"kfd-gpreempt/share-weight": "300"' \
+		'share any = weight=100\n'
+	share_refused "$which: min=30 is more than the administrator allows, which is 0; no share is in force" '"kfd-gpreempt/share-min": "30"' \
+		'share any = min=0\n'
+	share_refused "$which: max=5000/16000 is more than the administrator allows, which is 6000/20000; no share is in force" \
+		'"kfd-gpreempt/share-max": "5000/16000"' 'share any = max=30\n'
+	share_refused "$which: max=none is more than the administrator allows, which is 6000/20000; no share is in force" \
+		'"kfd-gpreempt/share-max": "none"' 'share any = max=30\n'
+	share_refused "annotation kfd-gpreempt/share-weight: weight=0 is not in 1..10000" '"kfd-gpreempt/share-weight": "0"' ''
+	share_refused "annotation kfd-gpreempt/share-min: min=101 is not in 0..100 percent" '"kfd-gpreempt/share-min": "101"' ''
+	share_refused "annotation kfd-gpreempt/share-max: max=999/10000: a quota of 999 us is not in 1000..10000" '"kfd-gpreempt/share-max": "999/10000"' ''
+	share_refused "$conf:2: not share CLASS = weight=N min=PERCENT max=PERCENT: weight=10001 is not in 1..10000" '' '#\nshare any = weight=10001\n'
+	share_refused "$conf:1: not share CLASS = weight=N min=PERCENT max=PERCENT: 5 is neither weight=N nor min=PERCENT nor max=PERCENT" '' 'share any = 5\n'
+	share_refused "$conf:1: not share CLASS = weight=N min=PERCENT max=PERCENT" '' 'share any weight=5\n'
+	share_refused "$conf:1: not share CLASS = weight=N min=PERCENT max=PERCENT" '' 'share fast = weight=5\n'
+	hook 0 '"kfd-gpreempt/share-max": "7500/25000"' 'share any = max=30\n'
+	has_share "100 0 7500/25000"
+}
+
+# Who asks for nothing starts all the same, but where the administrator's share has no room.
+containers_that_ask_need_shares()
+{
+	local which="annotation kfd-gpreempt/share-weight, -min or -max" none="; no share is in force"
+
+	container_machine
+	touch "$MACHINE/sys/no-module"
+	hook 0 '' 'share any = weight=50\n'
+	is "message" "$(cat "$err")" "gpreempt-oci: share: there is no amdgpu with kfd_gpreempt$none"
+	share_refused "$which: there is no amdgpu with kfd_gpreempt$none" '"kfd-gpreempt/share-weight": "50"' ''
+	rm "$MACHINE/sys/no-module"
+	echo 25 >"$MACHINE/sys/share-errno"
+	hook 0 '' 'share any = weight=50\n'
+	share_refused "$which: the module knows of no shares$none" '"kfd-gpreempt/share-weight": "50"' ''
+	echo 28 >"$MACHINE/sys/share-errno"
+	share_refused "share: 127 groups have a share, and there is room for no more$none" '' 'share any = weight=50\n'
+	rm "$MACHINE/sys/share-errno"
+	: >"$MACHINE/proc/self/mounts"
+	hook 0 '' 'share any = weight=50\n'
+	share_refused "$which: shares are those of cgroups of version 2, which this machine has not$none" '"kfd-gpreempt/share-weight": "50"' ''
+}
+
 # step STATUS ARGUMENTS...: of step.c
 step()
 {
@@ -397,7 +477,8 @@ step()
 	container_machine
 	cgroup system.slice/slurmstepd.scope system.slice/slurmstepd.scope/job_5 system.slice/slurmstepd.scope/job_5/step_0
 	echo "0::/system.slice/slurmstepd.scope/job_5/step_0/user/task_0" >"$MACHINE/proc/4711/cgroup"
-	[ -z "$without" ] || rm "$top/dmem.capacity"
+	[ "$without" != controller ] || rm "$top/dmem.capacity"
+	[ "$without" != module ] || touch "$MACHINE/sys/no-module"
 	status "$wanted" "$built/step" "$@"
 }
 
@@ -407,15 +488,23 @@ step_has()
 	is "low and max" "$(value system.slice/slurmstepd.scope/job_5/step_0 low) $(value system.slice/slurmstepd.scope/job_5/step_0 max)" "$1 $2"
 }
 
-steps_have_memory_by_option_or_class()
+# With what Slurm gives a plugin
+step_builds()
 {
-	local wrap word without=
+	local wrap
 
 	echo '#include <slurm/spank.h>' | gcc -E - >/dev/null 2>&1 || skip "libslurm-dev is not installed"
 	wrap=$(printf -- '-Wl,--wrap=%s ' $wrapped)
 	# shellcheck disable=SC2086 # words
 	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/step" "$built"/fakes/*.o "$TOP/tools/testing/integrations/step.c" \
-		"$TOP/integrations/slurm/spank_gpreempt.c" "$TOP"/integrations/common/*.c "$TOP/lib/gpreempt.c" "$TOP/lib/dmem.c" $wrap
+		"$TOP/integrations/slurm/spank_gpreempt.c" "$TOP"/integrations/common/*.c "$TOP/lib/gpreempt.c" "$TOP/lib/dmem.c" "$TOP/lib/parse.c" $wrap
+}
+
+steps_have_memory_by_option_or_class()
+{
+	local word without=
+
+	step_builds
 	step 0 --gpu-memory-low=1G --gpu-memory-max=25%
 	step_has 1073741824 17175674880
 	step 0 --gpu-priority=batch job=leave memory:batch=max=10% memory:any=low=1M,max=50%
@@ -438,12 +527,52 @@ steps_have_memory_by_option_or_class()
 	has "$err" "gpreempt: --gpu-memory-low or -max: this kernel has no dmem controller"
 }
 
-plan 15
+# step_has_share WANTED
+step_has_share()
+{
+	is "shares" "$(cat "$MACHINE/shares" 2>/dev/null)" "${1:+system.slice/slurmstepd.scope/job_5/step_0 $1}"
+}
+
+steps_have_a_share_by_option_or_class()
+{
+	local word without=
+
+	step_builds
+	step 0 --gpu-share-weight=300 --gpu-share-min=20 --gpu-share-max=5000/50000
+	step_has_share "300 20 5000/50000"
+	step 0 --gpu-priority=batch all=-500..500 memory:any=max=50% share:batch=weight=50 share:latency=min=80 share:any=max=25,weight=70
+	step_has_share "50 0 5000/20000"
+	step 0 share:batch=weight=50
+	step_has_share ""
+	is "messages" "$(cat "$err")" ""
+	step 3 --gpu-share-max=60 share:any=max=50
+	is "message" "$(cat "$err")" \
+		"gpreempt: --gpu-share-weight, -min or -max: max=12000/20000 is more than the administrator allows, which is 10000/20000; no share is in force"
+	step_has_share ""
+	step 1 --gpu-share-weight=much
+	is "message" "$(cat "$err")" "gpreempt: --gpu-share-weight: weight=much is not in 1..10000"
+	step 1 --gpu-share-min=200
+	is "message" "$(cat "$err")" "gpreempt: --gpu-share-min: min=200 is not in 0..100 percent"
+	for word in share:any share:fast=weight=5 share:=weight=5; do
+		step 2 "$word"
+		is "message" "$(cat "$err")" "gpreempt: plugstack.conf: $word: not share:CLASS=weight=N,min=PERCENT,max=PERCENT"
+	done
+	step 2 share:any=5
+	has "$err" "share:any=5: not share:CLASS=weight=N,min=PERCENT,max=PERCENT: 5 is neither weight=N nor min=PERCENT nor max=PERCENT"
+	without=module
+	step 0 share:any=max=50
+	is "messages" "$(cat "$err")" ""
+	step 2 --gpu-share-max=50
+	is "message" "$(cat "$err")" "gpreempt: --gpu-share-weight, -min or -max: this node has no amdgpu with kfd_gpreempt"
+}
+
+plan 19
 must "builds without warnings" builds_without_warnings
 for t in sizes_are_bytes_or_parts_of_each_gpu a_cgroup_gets_the_controller_from_all_above one_gpu_alone what_a_cgroup_has_is_shown \
 	what_cannot_be_says_value_bound_and_what_is_kept classes_and_cgroups_have_memory lines_that_cannot_be_are_told protection_that_those_above_do_not_give_is_told the_service_takes_back_what_it_gave \
 	without_the_controller_priorities_are_given_all_the_same containers_have_memory_by_annotation_or_class containers_may_not_have_more_than_is_allowed \
-	containers_that_ask_need_the_controller steps_have_memory_by_option_or_class; do
+	containers_that_ask_need_the_controller containers_have_a_share_by_annotation_or_class containers_may_not_have_more_than_their_share \
+	containers_that_ask_need_shares steps_have_memory_by_option_or_class steps_have_a_share_by_option_or_class; do
 	tap $t $t
 done
 finish

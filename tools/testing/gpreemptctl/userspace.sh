@@ -598,7 +598,7 @@ can_make_up_a_machine()
 {
 	unshare --mount true 2>/dev/null || skip "no mount namespace can be made here"
 	[ -e "$scratch/device.so" ] || gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I"$TOP/include/uapi" -I"$TOP/integrations/common" -I"$TOP/lib" \
-		-o "$scratch/device.so" "$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/gpreempt.c" -ldl
+		-o "$scratch/device.so" "$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/parse.c" "$TOP/lib/gpreempt.c" -ldl
 }
 
 doctor_knows_whose_driver_it_is()
@@ -871,7 +871,7 @@ metrics_name_the_device_as_others_do()
 	host=$(hostname)
 	mkdir -p "$scratch/machine"
 	gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I"$TOP/include/uapi" -I"$TOP/integrations/common" -I"$TOP/lib" -o "$scratch/device.so" \
-		"$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/gpreempt.c" -ldl
+		"$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/parse.c" "$TOP/lib/gpreempt.c" -ldl
 	topology 0 0 "simd_count=0"
 	# Two partitions of one device; what AMD's exporter says of one with this unique id is known.
 	topology 1 51234 "location_id=49408 domain=0 device_id=29857 unique_id=14763018195029396870 gfx_target_version=90402"

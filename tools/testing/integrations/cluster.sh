@@ -26,7 +26,7 @@ prepare()
 {
 	make -s -C "$TOP/integrations" O="$built" CFLAGS="-O2 -g -Werror"
 	gcc -O2 -Wall -Wextra -Werror -shared -fPIC -I"$TOP/include/uapi" -I"$TOP/integrations/common" -I"$TOP/lib" -o "$root/opt/device.so" \
-		"$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/gpreempt.c" -ldl
+		"$TOP/tools/testing/integrations/device.c" "$TOP/integrations/common/place.c" "$TOP/lib/parse.c" "$TOP/lib/gpreempt.c" -ldl
 	install_ours slurm-gpreempt-plugin gpreempt-oci-hook gpreempt-tools
 	echo /opt/device.so >"$root/etc/ld.so.preload"
 	mkdir -p "$cgroups" "$root/sys/devices"
@@ -57,7 +57,7 @@ prepare()
 	printf 'Name=gpu File=/dev/null\nName=shard Count=4\n' >"$root/etc/slurm/gres.conf"
 	# Never used with these plugins, but looked for: a machine with both kinds of cgroups would be refused.
 	echo "CgroupPlugin=cgroup/v1" >"$root/etc/slurm/cgroup.conf"
-	echo "required spank_gpreempt.so all=-500..500 partition:night=batch..-50 partition:other=0..0 qos:low=-500..-10 qos:urgent=latency..500" \
+	echo "required spank_gpreempt.so all=-500..500 partition:night=batch..-50 partition:other=0..0 qos:low=-500..-10 qos:urgent=latency..500 share:batch=max=30" \
 		>"$root/etc/slurm/plugstack.conf"
 	printf '127.0.0.1 localhost %s\n' "$node" >"$root/etc/hosts"
 	mkdir -p "$root/var/spool/slurmctld" "$root/var/spool/slurmd" "$root/run/munge" "$root/dev/pts"
@@ -305,6 +305,52 @@ steps_are_jobs()
 	not_run "--gpu-job=together: not leave, stay or none" srun --gpu-job=together touch /tmp/ran
 }
 
+# shares_of PROGRAM: what was set for the cgroup that its processes are in, "WEIGHT MIN QUOTA/PERIOD"; any other line as it is
+shares_of()
+{
+	python3 - "$root/tmp/gpreempt-device.shares" "$1" <<-'END'
+		import os, sys
+		def own(pid):
+		    try:
+		        return sys.argv[2] in open(f"/proc/{pid}/cmdline").read() and open(f"/proc/{pid}/cgroup").read().split("0::")[1].strip()
+		    except OSError:
+		        return None
+		cgroups = {own(pid) for pid in os.listdir("/proc") if pid.isdigit()} - {None, False}
+		lines = open(sys.argv[1]).read().splitlines() if os.path.exists(sys.argv[1]) else []
+		for line in sorted(set(lines)):
+		    path, share = line.split(" ", 1)
+		    print(share if any(c == path or c.startswith(path + "/") for c in cgroups) else line)
+	END
+}
+
+# step_share WANTED ARGUMENTS...
+step_share()
+{
+	local want=$1 got
+
+	shift
+	rm -f "$root/tmp/gpreempt-device.shares"
+	job "$@" || { end_job; return 1; }
+	got=$(shares_of sleep)
+	end_job
+	is "share of srun $*" "$got" "$want"
+	wait_for 20 nobody_left
+}
+
+steps_have_shares()
+{
+	step_share "300 20 5000/50000" --gpu-share-weight=300 --gpu-share-min=20 --gpu-share-max=5000/50000
+	step_share "40 0 6000/20000" --gpu-priority=batch --gpu-share-weight=40
+	step_share ""
+	not_run "--gpu-share-weight: weight=0 is not in 1..10000" srun --gpu-share-weight=0 touch /tmp/ran
+	# This srun reports a task that was not started and may exit with 0.
+	rm -f "$root/tmp/ran"
+	in_root timeout 100 srun --gpu-priority=batch --gpu-share-max=31 touch /tmp/ran >"$out" 2>&1 || true
+	has "$out" "max=6200/20000 is more than the administrator allows, which is 6000/20000; no share is in force"
+	[ ! -e "$root/tmp/ran" ] || { echo "it ran all the same"; return 1; }
+	wait_for 60 ready
+}
+
 finished()
 {
 	! in_root scontrol -o show job "$1" | grep -qE 'JobState=(PENDING|RUNNING|CONFIGURING|COMPLETING)'
@@ -522,6 +568,31 @@ containers_are_jobs()
 	container_refused "/etc/gpreempt-oci.conf:1: not job leave, job stay or job none" c6 /test/c6 '' 'job yes'
 }
 
+# container_share WANTED NAME CGROUP ANNOTATIONS [CONFIG]: what was set for its cgroup
+container_share()
+{
+	local want=$1 got
+
+	shift
+	rm -f "$root/tmp/gpreempt-device.shares"
+	container "$@" || { cat "$out"; return 1; }
+	wait_for 60 container_listed
+	got=$(shares_of busybox)
+	remove_container "$1"
+	wait_for 60 container_gone
+	is "share of container $1" "$got" "$want"
+}
+
+containers_have_shares()
+{
+	engine=$1
+	container_share "300 0 0/0" d1 /test/d1 '"kfd-gpreempt/share-weight": "300"'
+	container_share "100 20 5000/50000" d2 /test/d2 '"kfd-gpreempt/share-max": "5000/50000"' 'share any = min=20'
+	container_share "" d3 /test/d3 '' 'share batch = weight=20'
+	container_refused "annotation kfd-gpreempt/share-weight, -min or -max: max=12000/20000 is more than the administrator allows, which is 10000/20000" d4 \
+		/test/d4 '"kfd-gpreempt/share-max": "60"' 'share normal = max=50'
+}
+
 containers_refused()
 {
 	engine=$1
@@ -532,7 +603,7 @@ containers_refused()
 	is "state that is none" "$(echo nonsense | chroot "$root" /usr/libexec/gpreempt/gpreempt-oci 2>&1)" "gpreempt-oci: what is on stdin is no container's state"
 }
 
-plan 31
+plan 37
 must "plugin, hook and stand-in compile without warnings, and their packages install" prepare
 trap 'stop; umount -l "$root/ccache" "$root/proc" "$root/dev" "$root" "$scratch/throwaway"; rm -rf "$scratch"' EXIT
 must "munge, slurmdbd, slurmctld and slurmd run with the plugin" start
@@ -546,12 +617,14 @@ tap "the bounds of a QOS hold as well" bounds_of_a_qos
 tap "bounds that contradict each other leave the lower ceiling" bounds_that_contradict
 tap "what is no priority is refused" nonsense
 tap "srun --gpu-job makes a job of a step's cgroup, which leaves or stays; without it a step is none" steps_are_jobs
+tap "srun --gpu-share-weight, -min and -max set the share of a step's cgroup, up to what plugstack.conf gives the class" steps_have_shares
 tap "a batch script beyond the ceiling is refused by what slurmctld knows" batch_beyond_the_ceiling
 tap "on a node without the module a request fails and others run" without_the_module
 must "containerd runs" start_containerd
 for engine in "${engines[@]}"; do
 	tap "$engine: containers get their place by annotation, PriorityClass or QoS class" containers "$engine"
 	tap "$engine: containers are jobs by annotation or configuration" containers_are_jobs "$engine"
+	tap "$engine: containers have a share by annotation or configuration" containers_have_shares "$engine"
 	tap "$engine: beyond the bounds or with nonsense they are not started, and say why" containers_refused "$engine"
 done
 tap "the packages' own tests pass" packaged_tests slurm oci

@@ -3,7 +3,8 @@
  * device.c - stands for /dev/kfd_gpreempt where there is no GPU: a library to preload, which answers open() and ioctl() of that one device
  *
  * Priorities of cgroups are lines "PATH PRIORITY" of $GPREEMPT_DEVICE, those that processes let others inherit lines "PID PRIORITY". Jobs are lines
- * "PATH ID" or "PID ID" of $GPREEMPT_DEVICE.jobs, and of $GPREEMPT_DEVICE.stay those that stay. Every process with GPREEMPT_TEST_QUEUE in its environment has one queue, whose
+ * "PATH ID" or "PID ID" of $GPREEMPT_DEVICE.jobs, and of $GPREEMPT_DEVICE.stay those that stay. Shares of cgroups are lines "PATH WEIGHT MIN QUOTA/PERIOD" of
+ * $GPREEMPT_DEVICE.shares. Every process with GPREEMPT_TEST_QUEUE in its environment has one queue, whose
  * priority is that of the nearest cgroup, as in the kernel; the variable's value may be "debugged" or "suspended". Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Nothing else is known here: ENOTTY.
  */
 #define _GNU_SOURCE
@@ -30,6 +31,7 @@
 #define PRIORITIES	""
 #define JOBS		".jobs"
 #define STAYING		".stay"
+#define SHARES		".shares"
 
 static FILE *settings(const char *which, const char *mode)
 {
@@ -109,6 +111,18 @@ static int set_job(const struct gpreempt_set_job *j)
 	if (!error && j->flags & GPREEMPT_JOB_STAY)
 		error = add_line(STAYING, name, j->job);
 	return error ? error : add_line(JOBS, name, j->job);
+}
+
+static int set_share(const struct gpreempt_set_share *s)
+{
+	char name[PATH_MAX];
+	int error = name_of(&s->target, false, name, sizeof(name));
+	FILE *f = error ? NULL : settings(SHARES, "ae");
+
+	if (!f)
+		return error ? error : -errno;
+	fprintf(f, "%s %u %u %llu/%llu\n", name, s->weight, s->min_pct, (unsigned long long)s->quota_us, (unsigned long long)s->period_us);
+	return fclose(f) ? -errno : 0;
 }
 
 /* What the nearest cgroup above a path has among these; later lines count. */
@@ -237,6 +251,8 @@ int ioctl(int fd, unsigned long request, ...)
 		error = set_priority(argument);
 	} else if (request == GPREEMPT_IOC_SET_JOB) {
 		error = set_job(argument);
+	} else if (request == GPREEMPT_IOC_SET_SHARE) {
+		error = set_share(argument);
 	} else if (request == GPREEMPT_IOC_LIST) {
 		error = list(argument);
 	} else {
