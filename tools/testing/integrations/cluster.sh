@@ -593,6 +593,56 @@ containers_have_shares()
 		/test/d4 '"kfd-gpreempt/share-max": "60"' 'share normal = max=50'
 }
 
+# pause_container NAME pause|resume
+pause_container()
+{
+	local how=$2
+
+	case $engine in
+	crun)		in_root crun --cgroup-manager=cgroupfs "$how" "$1" ;;
+	runc)		in_root runc "$how" "$1" ;;
+	containerd)	in_root ctr task "$how" "$1" ;;
+	podman-*)	podman "${how/resume/unpause}" "$1" ;;
+	esac
+}
+
+# Of the processes in containers, "PID FROZEN" with what the kernel says of their cgroup or of one above it
+frozen()
+{
+	python3 - "$cgroups" <<-'END'
+		import os, sys
+		for pid in filter(str.isdigit, os.listdir("/proc")):
+		    try:
+		        if "busybox\0sleep" not in open(f"/proc/{pid}/cmdline").read():
+		            continue
+		        at = sys.argv[1] + open(f"/proc/{pid}/cgroup").read().split("0::")[1].strip()
+		        print(pid, dict(line.split() for line in open(at + "/cgroup.events"))["frozen"])
+		    except OSError:
+		        pass
+	END
+}
+
+is_frozen()
+{
+	[ "$(frozen | cut -d' ' -f2)" = "$1" ]
+}
+
+# What the scheduler looks at (gpreempt_follow_stop): is the process's own cgroup frozen?
+pauses_freeze_cgroups()
+{
+	local status=0
+
+	engine=$1
+	container e1 /test/e1 '' || { cat "$out"; return 1; }
+	wait_for 60 container_listed
+	is_frozen 0 || status=1
+	{ pause_container e1 pause && wait_for 20 is_frozen 1 && pause_container e1 resume && wait_for 20 is_frozen 0; } >"$out" 2>&1 || status=1
+	[ $status = 0 ] || { cat "$out"; frozen; }
+	remove_container e1
+	wait_for 60 container_gone
+	return $status
+}
+
 containers_refused()
 {
 	engine=$1
@@ -603,7 +653,7 @@ containers_refused()
 	is "state that is none" "$(echo nonsense | chroot "$root" /usr/libexec/gpreempt/gpreempt-oci 2>&1)" "gpreempt-oci: what is on stdin is no container's state"
 }
 
-plan 37
+plan 42
 must "plugin, hook and stand-in compile without warnings, and their packages install" prepare
 trap 'stop; umount -l "$root/ccache" "$root/proc" "$root/dev" "$root" "$scratch/throwaway"; rm -rf "$scratch"' EXIT
 must "munge, slurmdbd, slurmctld and slurmd run with the plugin" start
@@ -625,6 +675,7 @@ for engine in "${engines[@]}"; do
 	tap "$engine: containers get their place by annotation, PriorityClass or QoS class" containers "$engine"
 	tap "$engine: containers are jobs by annotation or configuration" containers_are_jobs "$engine"
 	tap "$engine: containers have a share by annotation or configuration" containers_have_shares "$engine"
+	tap "$engine: a container that is paused is frozen in its own cgroup until it is resumed" pauses_freeze_cgroups "$engine"
 	tap "$engine: beyond the bounds or with nonsense they are not started, and say why" containers_refused "$engine"
 done
 tap "the packages' own tests pass" packaged_tests slurm oci
