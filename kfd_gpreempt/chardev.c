@@ -442,6 +442,9 @@ static int chardev_change_setting(struct gpreempt_setting *setting, void *arg)
 	case GPREEMPT_PARAM_EXEMPT:
 		setting->exempt = change->value;
 		break;
+	case GPREEMPT_PARAM_FOLLOW_STOP:
+		setting->follow_stop = change->value;
+		break;
 	}
 	return 0;
 }
@@ -555,17 +558,19 @@ static int chardev_do_set_param(struct client *client, void *argument)
 			return -ERANGE;
 		break;
 	case GPREEMPT_PARAM_EXEMPT:
+	case GPREEMPT_PARAM_FOLLOW_STOP:
 		if (cmd->target.scope != GPREEMPT_SCOPE_PROCESS)
 			return -EINVAL;
-		if (cmd->value > 1)
+		if (cmd->value > (cmd->param == GPREEMPT_PARAM_EXEMPT ? 1 :
+								  GPREEMPT_FOLLOW_STOP_NEVER))
 			return -ERANGE;
 		break;
 	default:
 		return -EINVAL;
 	}
 	/*
-	 * A share, a deadline and an exemption are taken from the others; a small share may have
-	 * been meant as a limit.
+	 * A share, a deadline, an exemption and the device during a stop are taken from the others;
+	 * a small share may have been meant as a limit.
 	 */
 	if (!capable(CAP_SYS_NICE))
 		return -EPERM;

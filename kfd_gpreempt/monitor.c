@@ -161,6 +161,8 @@ static void monitor_derive(struct gpreempt_node *gn, struct gpreempt_queue *gq, 
 	gpreempt_group_derive(gq->process, now_ns);
 	if (found & GPREEMPT_DERIVED_HINT)
 		gn->monitor.hinted = true;
+	if (gpreempt_stopped_matters(gq->process))
+		gn->monitor.stops_matter = true;
 	if (found & GPREEMPT_DERIVED_MQD)
 		gn->monitor.reprioritize = true;
 }
@@ -186,6 +188,9 @@ static void monitor_sample_all(struct gpreempt_node *gn, bool anew, u64 now_ns)
 	u32 n = 0;
 
 	gn->monitor.all_due_ns = now_ns + MAX_DORMANT_NS;
+	/* Derived anew as well: one that goes, and each change, kicks. */
+	if (anew)
+		gn->monitor.stops_matter = false;
 	list_for_each_entry_srcu(gq, &gn->queues.list, link,
 				 srcu_read_lock_held(&gn->queues.srcu)) {
 		if (n == gn->monitor.max_sampled) {

@@ -108,6 +108,11 @@ struct gpreempt_node_monitor {
 	 */
 	bool hinted;
 	/**
+	 * @stops_matter: one of its processes leaves the device when it is stopped; the monitor's
+	 * alone
+	 */
+	bool stops_matter;
+	/**
 	 * @again: the backend left something unfinished: the next pass calls it, even without an
 	 * action
 	 */

@@ -143,7 +143,8 @@ static DECLARE_DELAYED_WORK(drop_work, priority_drop_gone);
 
 static bool priority_says_nothing(const struct gpreempt_setting *s)
 {
-	return !s->has_priority && !s->exempt && !s->weight && !s->deadline_us && !s->job.id;
+	return !s->has_priority && !s->exempt && !s->weight && !s->deadline_us && !s->job.id &&
+	       s->follow_stop == GPREEMPT_FOLLOW_STOP_NODE;
 }
 
 /**

@@ -39,6 +39,7 @@ struct gpreempt_membership {
  * @inherit: processes below it have @priority as well; of a process
  * @priority: logical priority
  * @weight: share under wfq; 0: by priority
+ * @follow_stop: &enum gpreempt_follow_stop; of a process
  * @deadline_us: relative deadline under edf; 0: none
  * @job: the job; of a process or a cgroup
  */
@@ -49,6 +50,7 @@ struct gpreempt_setting {
 	bool inherit;
 	s32 priority;
 	u32 weight;
+	u8 follow_stop;
 	u64 deadline_us;
 	struct gpreempt_membership job;
 };

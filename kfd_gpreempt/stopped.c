@@ -2,7 +2,7 @@
 /*
  * stopped.c - is a process stopped or frozen? Then its queues leave the device
  *
- * Reads tasks and nothing of ours but the tunable.
+ * Reads tasks, and of ours what was asked for.
  */
 
 /**
@@ -14,8 +14,11 @@
  * systems and containers are suspended in these ways (``scontrol suspend``, ``docker pause``). Its
  * memory stays where it is, on the device as well.
  *
- * No event tells of a stop, so the monitor looks: every 10 ms at the latest while the node has
- * processes, which are 100 looks a second on a node that otherwise is parked.
+ * GPREEMPT_PARAM_FOLLOW_STOP of a process is another word than its nodes': it leaves them all, or
+ * none.
+ *
+ * No event tells of a stop, so the monitor looks: every 10 ms at the latest while the node has a
+ * process that would leave, which are 100 looks a second on a node that otherwise is parked.
  *
  * A stop by a debugger is none: who debugs a program may want to see what it does on the device. An
  * exempt process stays on the device.
@@ -32,7 +35,27 @@
 #define STOPPED_LOOK_NS	10000000ULL
 
 /**
- * gpreempt_stopped() - is a process stopped or frozen, and its node to follow that?
+ * gpreempt_stopped_matters() - would a process leave the device if it were stopped or frozen?
+ * @process: the process, whose settings have been taken in
+ *
+ * Context: the monitor.
+ *
+ * Return: true if it would
+ */
+bool gpreempt_stopped_matters(const struct gpreempt_process *process)
+{
+	switch (process->priority.overrides.process.follow_stop) {
+	case GPREEMPT_FOLLOW_STOP_ALWAYS:
+		return true;
+	case GPREEMPT_FOLLOW_STOP_NEVER:
+		return false;
+	default:
+		return process->gn->tun.follow_stop;
+	}
+}
+
+/**
+ * gpreempt_stopped() - is a process stopped or frozen, and has to leave the device for it?
  * @process: the process
  *
  * Context: the monitor.
@@ -43,14 +66,14 @@ bool gpreempt_stopped(const struct gpreempt_process *process)
 {
 	struct task_struct *leader = process->p->lead_thread;
 
-	if (!process->gn->tun.follow_stop)
+	if (!gpreempt_stopped_matters(process))
 		return false;
 	return READ_ONCE(leader->signal->flags) & SIGNAL_STOP_STOPPED ||
 	       cgroup_task_frozen(leader) || gpreempt_compat_is_frozen(leader);
 }
 
 /**
- * gpreempt_stopped_within_ns() - how long may a node not look whether a process is stopped?
+ * gpreempt_stopped_within_ns() - how long may a node not look whether its processes are stopped?
  * @gn: the node
  * @ns: so long it may for other reasons
  *
@@ -60,5 +83,5 @@ bool gpreempt_stopped(const struct gpreempt_process *process)
  */
 u64 gpreempt_stopped_within_ns(const struct gpreempt_node *gn, u64 ns)
 {
-	return gn->tun.follow_stop && READ_ONCE(gn->queues.nr) ? min(ns, STOPPED_LOOK_NS) : ns;
+	return gn->monitor.stops_matter ? min(ns, STOPPED_LOOK_NS) : ns;
 }

@@ -22,7 +22,7 @@ static const char doc[] =
 	"  set -p PID [-g GPU -q QUEUE] PRIORITY|CLASS|clear\n"
 	"  set -p PID --tree PRIORITY|CLASS      and what is below it: a container's init\n"
 	"  set --cgroup DIR PRIORITY|CLASS|clear\n"
-	"  set -p PID [-g GPU -q QUEUE] weight=N|deadline_us=N|exempt=0|1...\n"
+	"  set -p PID [-g GPU -q QUEUE] weight=N|deadline_us=N|exempt=0|1|follow_stop=always|never|node...\n"
 	"  job set -p PID [--tree] [--stay] ID         processes of one ID are decided about as one\n"
 	"  job set --cgroup DIR [--stay] [ID]          those of a cgroup; ID: otherwise its inode\n"
 	"  job clear -p PID|--cgroup DIR\n"
@@ -196,7 +196,7 @@ int fail_errno(int error, const char *format, ...)
 		{ -ENODEV, "no such GPU; gpreemptctl status lists them" },
 		{ -EBADF, "not a directory of the cgroup v2 file system; without one: set -p PID --tree, or a line `cgroup' of /etc/gpreempt.conf" },
 		{ -EACCES, "another user's; this takes CAP_SYS_ADMIN" },
-		{ -EPERM, "not allowed; raising above 7 or above what an administrator set, weights, deadlines and exemptions take CAP_SYS_NICE, cgroups and unbounded holds CAP_SYS_ADMIN" },
+		{ -EPERM, "not allowed; raising above 7 or above what an administrator set, weights, deadlines, exemptions and follow_stop take CAP_SYS_NICE, cgroups and unbounded holds CAP_SYS_ADMIN" },
 		{ -ERANGE, "out of bounds" },
 		{ -EBUSY, "the driver does not let it go now (debugger, cooperative groups or a reset)" },
 		{ -EOPNOTSUPP, "scheduling is switched off, only observes (observe=1) or is not possible on this node; try: gpreemptctl doctor" },

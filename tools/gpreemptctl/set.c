@@ -37,6 +37,25 @@ static const struct {
 	{ "exempt", GPREEMPT_PARAM_EXEMPT },
 };
 
+#define FOLLOW_STOP	"follow_stop="
+
+static bool parse_follow_stop(const char *word, struct change *change)
+{
+	static const char *const words[] = {
+		[GPREEMPT_FOLLOW_STOP_NODE] = "node", [GPREEMPT_FOLLOW_STOP_ALWAYS] = "always", [GPREEMPT_FOLLOW_STOP_NEVER] = "never",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!strcmp(word, words[i])) {
+			change->param = GPREEMPT_PARAM_FOLLOW_STOP;
+			change->value = i;
+			return true;
+		}
+	}
+	return false;
+}
+
 static bool parse_change(const char *word, struct change *change)
 {
 	const char *equals = strchr(word, '=');
@@ -51,6 +70,8 @@ static bool parse_change(const char *word, struct change *change)
 		return parse_priority(word, &change->priority);
 	}
 	change->kind = CHANGE_PARAM;
+	if (!strncmp(word, FOLLOW_STOP, strlen(FOLLOW_STOP)))
+		return parse_follow_stop(equals + 1, change);
 	length = equals - word;
 	for (i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
 		if (strlen(params[i].name) == length && !strncmp(params[i].name, word, length)) {
@@ -80,7 +101,7 @@ static int check_words(const struct options *o)
 	int i;
 
 	if (!o->nr_args)
-		return fail(EXIT_USAGE, "set what? a priority (%d..%d), a class (latency, normal, batch), clear, weight=N, deadline_us=N or exempt=0|1",
+		return fail(EXIT_USAGE, "set what? a priority (%d..%d), a class (latency, normal, batch), clear, weight=N, deadline_us=N, exempt=0|1 or follow_stop=always|never|node",
 			    GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
 	if (!(o->given & (GIVEN_PID | GIVEN_CGROUP)))
 		return fail(EXIT_USAGE, "set needs -p PID or --cgroup DIR");
@@ -91,7 +112,7 @@ static int check_words(const struct options *o)
 	for (i = 0; i < o->nr_args; i++) {
 		if (!parse_change(o->args[i], &change))
 			return fail(EXIT_USAGE,
-				    "%s is neither a priority (%d..%d) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N or exempt=0|1; nothing changed",
+				    "%s is neither a priority (%d..%d) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, exempt=0|1 or follow_stop=always|never|node; nothing changed",
 				    o->args[i], GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX);
 		if (o->tree && change.kind != CHANGE_PRIORITY)
 			return fail(EXIT_USAGE, "--tree goes with a priority or a class, not with %s: processes keep what they have inherited; nothing changed",
@@ -99,7 +120,8 @@ static int check_words(const struct options *o)
 		if (change.kind == CHANGE_PARAM && o->given & GIVEN_CGROUP)
 			return fail(EXIT_USAGE, "%s is for a process or a queue: a cgroup has a priority only; nothing changed",
 				    o->args[i]);
-		if (change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_EXEMPT && o->given & GIVEN_QUEUE)
+		if (change.kind == CHANGE_PARAM && (change.param == GPREEMPT_PARAM_EXEMPT || change.param == GPREEMPT_PARAM_FOLLOW_STOP) &&
+		    o->given & GIVEN_QUEUE)
 			return fail(EXIT_USAGE, "%s is for a process, not for one of its queues; nothing changed", o->args[i]);
 	}
 	return 0;
@@ -124,7 +146,9 @@ int cmd_set(const struct options *o)
 			continue;
 		}
 		error = carry_out(g, &target, &change);
-		if (error)
+		if (error == -EINVAL && change.kind == CHANGE_PARAM && change.param == GPREEMPT_PARAM_FOLLOW_STOP)
+			status = fail(EXIT_NO_MODULE, "set %s: the module knows this of no single process; update it; kept %snode", o->args[i], FOLLOW_STOP);
+		else if (error)
 			status = fail_errno(error, "set %s", o->args[i]);
 	}
 	gpreempt_close(g);

@@ -21,7 +21,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define GPREEMPT_ABI_VERSION		7
+#define GPREEMPT_ABI_VERSION		9
 
 #define GPREEMPT_PRIORITY_MIN		(-1023)
 #define GPREEMPT_PRIORITY_MAX		1023
@@ -210,7 +210,8 @@ enum gpreempt_queue_flag {
  *	change of the runlist takes it along
  * @GPREEMPT_VERDICT_JOB_YIELDS: its job is off another node, for which its work here would only wait, and
  *	a queue of another process has work. Since version 5
- * @GPREEMPT_VERDICT_STOPPED: its process is stopped or frozen (gpreempt_follow_stop). Since version 6
+ * @GPREEMPT_VERDICT_STOPPED: its process is stopped or frozen (gpreempt_follow_stop,
+ *	GPREEMPT_PARAM_FOLLOW_STOP). Since version 6
  * @GPREEMPT_VERDICT_SHARE: it is the turn of another group (GPREEMPT_IOC_SET_SHARE). Since version 7
  * @GPREEMPT_VERDICT_MAXIMUM: its group has had its quota of this period (GPREEMPT_IOC_SET_SHARE). Since
  *	version 7
@@ -412,15 +413,29 @@ struct gpreempt_priority {
 };
 
 /**
+ * enum gpreempt_follow_stop - values of GPREEMPT_PARAM_FOLLOW_STOP: where are its queues while a process is stopped or frozen?
+ * @GPREEMPT_FOLLOW_STOP_NODE: where gpreempt_follow_stop of each node says
+ * @GPREEMPT_FOLLOW_STOP_ALWAYS: off the device
+ * @GPREEMPT_FOLLOW_STOP_NEVER: on the device
+ */
+enum gpreempt_follow_stop {
+	GPREEMPT_FOLLOW_STOP_NODE,
+	GPREEMPT_FOLLOW_STOP_ALWAYS,
+	GPREEMPT_FOLLOW_STOP_NEVER,
+};
+
+/**
  * enum gpreempt_param - parameters of policies, of a queue or a process
  * @GPREEMPT_PARAM_WEIGHT: share under "wfq", 1..10000; 0: by priority
  * @GPREEMPT_PARAM_DEADLINE_US: relative deadline under "edf", up to an hour; 0: none
  * @GPREEMPT_PARAM_EXEMPT: 1: never a victim; of a process only. 0: like every other
+ * @GPREEMPT_PARAM_FOLLOW_STOP: &enum gpreempt_follow_stop; of a process only. Since version 9
  */
 enum gpreempt_param {
 	GPREEMPT_PARAM_WEIGHT,
 	GPREEMPT_PARAM_DEADLINE_US,
 	GPREEMPT_PARAM_EXEMPT,
+	GPREEMPT_PARAM_FOLLOW_STOP,
 };
 
 /**

@@ -121,6 +121,9 @@ wrong_usage_is_told()
 	wrong 'wait=5 is neither' set -p 1 wait=5
 	wrong 'a cgroup has a priority only' set --cgroup / weight=5
 	wrong 'for a process, not for one of its queues' set -p 1 -g 1 -q 1 exempt=1
+	wrong 'for a process, not for one of its queues' set -p 1 -g 1 -q 1 follow_stop=never
+	wrong 'follow_stop=1 is neither a priority (-1023..1023) nor a class (latency, normal, batch) nor clear, weight=N, deadline_us=N, exempt=0|1 or follow_stop=always|never|node; nothing changed' set -p 1 follow_stop=1
+	wrong 'a cgroup has a priority only' set --cgroup / follow_stop=always
 	wrong 'run --priority N|--class C -- COMMAND' run -- true
 	wrong 'run --priority N|--class C -- COMMAND' run --class batch
 	wrong 'fast is neither a priority' run --class fast -- true
@@ -429,7 +432,7 @@ completion_offers_what_there_is()
 	is "settings of daemon" "$(complete_words daemon tune s | tr '\n' ' ')" "slice_us= "
 	is "words of memory" "$(complete_words memory --cgroup / '' | tr '\n' ' ')" "low= max= "
 	is "policies" "$(complete_words policy '' | tr '\n' ' ')" "edf hpf wfq "
-	is "words of set" "$(complete_words set -p 1 '' | tr '\n' ' ')" "batch clear deadline_us= exempt= latency normal weight= "
+	is "words of set" "$(complete_words set -p 1 '' | tr '\n' ' ')" "batch clear deadline_us= exempt= follow_stop= latency normal weight= "
 	is "options" "$(complete_words list -- | grep -v '^--\(help\|version\|usage\)$' | tr '\n' ' ')" \
 		"$(ctl --help | grep -oE -- '--[a-z-]+' | grep -vE -- '--(help|usage|version)' | sort -u | tr '\n' ' ')"
 	complete_words -p '' | grep -qx $$

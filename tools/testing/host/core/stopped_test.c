@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* stopped_test.c - gpreempt_follow_stop: queues of a stopped or frozen process are off the device until it goes on */
+/* stopped_test.c - gpreempt_follow_stop, of a node or a process: queues of a stopped or frozen process are off the device until it goes on */
 #include "rivals.h"
 
 enum how { STOPPED, FROZEN, FROZEN_V1, NR_HOW };
@@ -128,6 +128,112 @@ BOTH(work_of_others_has_the_device, "while a high process is stopped in the midd
 	stop(process_of(high), STOPPED, false);
 	CHECK(run_until_idle(high, SEC));
 	CHECK_EQ(high->done, 1);
+}
+
+static int set_follow_stop(struct gpreempt_setting *setting, void *value)
+{
+	setting->follow_stop = *(const enum gpreempt_follow_stop *)value;
+	return 0;
+}
+
+static void follow(struct sim_queue *queue, enum gpreempt_follow_stop value)
+{
+	CHECK_EQ(gpreempt_priority_change_process(&process_of(queue)->pid, set_follow_stop, &value), 0);
+}
+
+/* Another process that works beside the first */
+static struct sim_queue *other_works(void)
+{
+	struct sim_queue *other = add_queue(0);
+
+	other->kernel_ns = 50 * MS;
+	world.nodes[0].nr_wave_slots = 2;
+	submit_and_run(other, 10, 30 * MS);
+	return other;
+}
+
+BOTH(process_may_follow_where_its_node_does_not, "a process that always leaves when it is stopped does so on a node that follows no stops, and no other process does")
+{
+	struct sim_queue *other;
+
+	low_works_alone(hws, "0");
+	follow(low, GPREEMPT_FOLLOW_STOP_ALWAYS);
+	other = other_works();
+	CHECK(on_device(low) && on_device(other));
+	stop(process_of(low), STOPPED, true);
+	stop(process_of(other), STOPPED, true);
+	run(20 * MS);
+	CHECK(!on_device(low) && preempted(low));
+	CHECK_EQ(low->q.gpreempt->policy.verdict, GPREEMPT_VERDICT_STOPPED);
+	CHECK(on_device(other));
+	follow(low, GPREEMPT_FOLLOW_STOP_NODE);
+	run(20 * MS);
+	CHECK(on_device(low));
+	follow(low, GPREEMPT_FOLLOW_STOP_ALWAYS);
+	run(20 * MS);
+	CHECK(!on_device(low));
+	stop(process_of(low), STOPPED, false);
+	CHECK(run_until_idle(other, 2 * SEC));
+	low_has_ended();
+}
+
+BOTH(process_may_stay_where_its_node_follows, "a process that never leaves when it is stopped stays on a node that follows stops, and others leave")
+{
+	struct sim_queue *other;
+
+	low_works_alone(hws, "1");
+	follow(low, GPREEMPT_FOLLOW_STOP_NEVER);
+	other = other_works();
+	stop(process_of(low), STOPPED, true);
+	stop(process_of(other), STOPPED, true);
+	run(20 * MS);
+	CHECK(on_device(low) && !preempted(low));
+	CHECK(!on_device(other));
+	follow(low, GPREEMPT_FOLLOW_STOP_NODE);
+	run(20 * MS);
+	CHECK(!on_device(low));
+	stop(process_of(low), STOPPED, false);
+	stop(process_of(other), STOPPED, false);
+	CHECK(run_until_idle(other, 2 * SEC));
+	low_has_ended();
+}
+
+/* How many looks a node makes in 200 ms */
+static u64 looks(void)
+{
+	u64 before = atomic64_read(&stats()->wakeups);
+
+	run(200 * MS);
+	return atomic64_read(&stats()->wakeups) - before;
+}
+
+BOTH(only_who_would_leave_costs_looks, "a parked node looks for stops while one of its processes would leave, and not a look longer")
+{
+	struct sim_queue *other;
+
+	low_works_alone(hws, "0");
+	CHECK_EQ(looks(), 0);
+	follow(low, GPREEMPT_FOLLOW_STOP_ALWAYS);
+	run(20 * MS);
+	CHECK_WITHIN(looks(), 20, 21);
+	/* Also when it has long had no work. */
+	CHECK(run_until_idle(low, 2 * SEC));
+	run(3 * SEC);
+	CHECK_WITHIN(looks(), 20, 21);
+	follow(low, GPREEMPT_FOLLOW_STOP_NODE);
+	run(20 * MS);
+	CHECK_EQ(looks(), 0);
+	other = add_queue(0);
+	follow(other, GPREEMPT_FOLLOW_STOP_ALWAYS);
+	run(20 * MS);
+	CHECK_WITHIN(looks(), 20, 21);
+	kill_process(process_of(other));
+	run(20 * MS);
+	CHECK_EQ(looks(), 0);
+	set("gpreempt_follow_stop", "1");
+	follow(low, GPREEMPT_FOLLOW_STOP_NEVER);
+	run(20 * MS);
+	CHECK_EQ(looks(), 0);
 }
 
 static int set_exempt(struct gpreempt_setting *setting, void *arg)

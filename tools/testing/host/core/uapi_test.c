@@ -305,6 +305,8 @@ TEST(commands_are_checked, "unknown commands, flags, reserved members and values
 	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_DEADLINE_US, 3600000001ULL), -ERANGE);
 	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_EXEMPT, 2), -ERANGE);
 	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_EXEMPT, 1), -EINVAL);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NEVER + 1), -ERANGE);
+	CHECK_EQ(set_param(queue_target(low), GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_ALWAYS), -EINVAL);
 	CHECK_EQ(set_param((struct gpreempt_target){ .scope = GPREEMPT_SCOPE_CGROUP, .cgroup_fd = 2 }, GPREEMPT_PARAM_WEIGHT, 3), -EINVAL);
 	param = (struct gpreempt_set_param){ .target = process_target(low), .param = GPREEMPT_PARAM_WEIGHT, .flags = 1 };
 	CHECK_EQ(command(GPREEMPT_IOC_SET_PARAM, &param), -EINVAL);
@@ -617,6 +619,25 @@ TEST(parameters_from_outside, "weights, deadlines and exemptions reach the polic
 	submit(low, 20);
 	submit_and_run(high, 20, 10 * MS);
 	CHECK(!preempted(low));
+}
+
+TEST(stops_are_followed_by_command, "a process is told to leave or to stay when it is stopped, which takes a right")
+{
+	begin();
+	submit_and_run(low, 200, MS);
+	current->caps = CAP_SYS_ADMIN;
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_ALWAYS), -EPERM);
+	current->caps |= CAP_SYS_NICE;
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_ALWAYS), 0);
+	WRITE_ONCE(process_of(low)->signal.flags, SIGNAL_STOP_STOPPED);
+	CHECK_EQ_AFTER(20 * MS, preempted(low), true);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NEVER), 0);
+	CHECK_EQ_AFTER(20 * MS, preempted(low), false);
+	CHECK_EQ(set_param(process_target(low), GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NODE), 0);
+	set("gpreempt_follow_stop", "1");
+	CHECK_EQ_AFTER(20 * MS, preempted(low), true);
+	WRITE_ONCE(process_of(low)->signal.flags, 0);
+	CHECK_EQ_AFTER(20 * MS, preempted(low), false);
 }
 
 TEST(holds, "a held queue is off the device until everybody who holds it lets it go, or his file is closed")

@@ -80,6 +80,7 @@ TEST_F(rights, privileges_are_asked_for)
 	/* A small weight may have been given to it as a limit. */
 	EXPECT_EQ(-EPERM, AS_NOBODY(gpreempt_set_param(self->g, &itself, GPREEMPT_PARAM_WEIGHT, 0)));
 	EXPECT_EQ(-EPERM, AS_NOBODY(gpreempt_set_param(self->g, &itself, GPREEMPT_PARAM_EXEMPT, 1)));
+	EXPECT_EQ(-EPERM, AS_NOBODY(gpreempt_set_param(self->g, &itself, GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NEVER)));
 	EXPECT_EQ(-EPERM, AS_NOBODY(gpreempt_preempt(self->g, &itself, 0, GPREEMPT_HOLD_UNBOUNDED)));
 	if (access("/sys/fs/cgroup/cgroup.procs", F_OK) == 0)
 		EXPECT_EQ(-EPERM, AS_NOBODY(gpreempt_set_priority(self->g, AT(gpreempt_target_cgroup(cgroup)), 0)));

@@ -689,6 +689,10 @@ TEST_F(uapi, params_are_checked)
 	EXPECT_EQ(0, gpreempt_set_param(self->g, &process, GPREEMPT_PARAM_EXEMPT, 1));
 	EXPECT_EQ(-ERANGE, gpreempt_set_param(self->g, &process, GPREEMPT_PARAM_EXEMPT, 2));
 	EXPECT_EQ(-EINVAL, gpreempt_set_param(self->g, &queue, GPREEMPT_PARAM_EXEMPT, 1));
+	EXPECT_EQ(0, gpreempt_set_param(self->g, &process, GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NEVER));
+	EXPECT_EQ(0, gpreempt_set_param(self->g, &process, GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NODE));
+	EXPECT_EQ(-ERANGE, gpreempt_set_param(self->g, &process, GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_NEVER + 1));
+	EXPECT_EQ(-EINVAL, gpreempt_set_param(self->g, &queue, GPREEMPT_PARAM_FOLLOW_STOP, GPREEMPT_FOLLOW_STOP_ALWAYS));
 	EXPECT_EQ(-EINVAL, gpreempt_set_param(self->g, &process, 99, 1));
 	EXPECT_EQ(-EINVAL, gpreempt_set_param(self->g, &all, GPREEMPT_PARAM_WEIGHT, 1));
 }
