@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * stopped.c - gpreempt_follow_stop: a process that is stopped or frozen is off the device, and goes on at the same instruction
+ * stopped.c - gpreempt_follow_stop, of a node or a process: who is stopped or frozen is off the device, and goes on at the same instruction
  *
  * Needs a cgroup file system of version 2 for what is frozen.
  */
@@ -11,14 +11,24 @@
 #include "kselftest_harness.h"
 
 #include "fixture.h"
+#include "gpreempt.h"
 #include "worker.h"
 
 #define CGROUPS		"/sys/fs/cgroup"
-#define CGROUP		CGROUPS "/gpreempt-stopped"
+#define CGROUP		CGROUPS "/gpreempt-stopped-%d"
 #define WITHIN_NS	(20 * MS)
-#define STORM		1000
+#define STORM		2000
 #define KILLED_EVERY	100
 #define WORKERS		3
+
+/* Of the cgroup of a worker */
+static const char *cgroup_file(int k, const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), CGROUP "%s", k, name);
+	return path;
+}
 
 FIXTURE(stopped) {
 	BEFORE_TEST;
@@ -37,7 +47,8 @@ FIXTURE_TEARDOWN(stopped)
 	actor_forget_all();
 	EXPECT_NOTHING_LEFT();
 	EXPECT_EQ(counter("preemptions") - self->preemptions, counter("resumes") - self->resumes + counter("destroyed_preempted") - self->destroyed);
-	rmdir(CGROUP);
+	for (int k = 0; k < WORKERS; k++)
+		rmdir(cgroup_file(k, ""));
 	scheduler_off();
 }
 
@@ -46,19 +57,32 @@ static bool no_cgroups(void)
 	return access(CGROUPS "/cgroup.procs", F_OK);
 }
 
-static int into_cgroup(const struct actor *a)
+static int into_cgroup(const struct actor *a, int k)
 {
 	char pid[16];
 
-	if (mkdir(CGROUP, 0755) && errno != EEXIST)
+	if (mkdir(cgroup_file(k, ""), 0755) && errno != EEXIST)
 		return -errno;
 	snprintf(pid, sizeof(pid), "%d", a->pid);
-	return kfd_file_write(CGROUP "/cgroup.procs", pid);
+	return kfd_file_write(cgroup_file(k, "/cgroup.procs"), pid);
 }
 
-static int freeze(bool on)
+static int freeze(int k, bool on)
 {
-	return kfd_file_write(CGROUP "/cgroup.freeze", on ? "1" : "0");
+	return kfd_file_write(cgroup_file(k, "/cgroup.freeze"), on ? "1" : "0");
+}
+
+static int follow(const struct actor *a, enum gpreempt_follow_stop value)
+{
+	struct gpreempt_target target = gpreempt_target_process(a->pid, 0);
+	struct gpreempt *g;
+	int error = gpreempt_open(&g);
+
+	if (!error) {
+		error = gpreempt_set_param(g, &target, GPREEMPT_PARAM_FOLLOW_STOP, value);
+		gpreempt_close(g);
+	}
+	return error;
 }
 
 static int stop(const struct actor *a, bool on)
@@ -98,10 +122,10 @@ TEST_F_TIMEOUT(stopped, frozen_cgroup_is_off_the_device_and_goes_on, 120)
 	if (no_cgroups())
 		SKIP(return, "no cgroup v2 file system at " CGROUPS);
 	a = worker(_metadata, 0, 1, self->slots, 100, 10 * MS);
-	ASSERT_EQ(0, into_cgroup(a));
+	ASSERT_EQ(0, into_cgroup(a, 0));
 	ASSERT_EQ(0, launch_begins(a));
 	for (turn = 0; turn < 3; turn++)
-		ASSERT_FOLLOWED(a, freeze(true), freeze(false));
+		ASSERT_FOLLOWED(a, freeze(0, true), freeze(0, false));
 	EXPECT_EQ(3, preempt_count(a, 0));
 	ASSERT_DONE_ONCE(a);
 }
@@ -135,6 +159,31 @@ TEST_F_TIMEOUT(stopped, without_it_a_stopped_process_keeps_the_device, 60)
 	EXPECT_EQ(0, preempt_count(a, 0));
 }
 
+/* Two at the same time, of which the node follows none, or both. */
+TEST_F_TIMEOUT(stopped, a_process_may_do_something_else_than_its_node, 120)
+{
+	struct actor *a = worker(_metadata, 0, 1, self->slots / 2, 100, 10 * MS), *b = worker(_metadata, 0, 1, self->slots / 2, 100, 10 * MS);
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_follow_stop", 0));
+	ASSERT_EQ(0, follow(a, GPREEMPT_FOLLOW_STOP_ALWAYS));
+	ASSERT_EQ(0, launch_begins(a));
+	ASSERT_EQ(0, launch_begins(b));
+	ASSERT_EQ(0, stop(b, true));
+	ASSERT_FOLLOWED(a, stop(a, true), stop(a, false));
+	EXPECT_EQ(0, goes_on(&b->work[0]));
+	EXPECT_EQ(0, preempt_count(b, 0));
+	ASSERT_EQ(0, follow(a, GPREEMPT_FOLLOW_STOP_NEVER));
+	ASSERT_EQ(0, stop(a, true));
+	ASSERT_EQ(0, kfd_param_set("gpreempt_follow_stop", 1));
+	ASSERT_EQ(0, wait_state(b, 0, "preempted", LONG));
+	kfd_sleep_ns(WITHIN_NS);
+	EXPECT_EQ(0, goes_on(&a->work[0]));
+	EXPECT_EQ(1, preempt_count(a, 0));
+	ASSERT_EQ(0, stop(a, false));
+	ASSERT_EQ(0, stop(b, false));
+	ASSERT_DONE_ONCE(a, b);
+}
+
 TEST_F_TIMEOUT(stopped, switched_off_it_gives_back_what_is_stopped, 60)
 {
 	struct actor *a = worker(_metadata, 0, 1, self->slots, 30, 10 * MS);
@@ -150,38 +199,70 @@ TEST_F_TIMEOUT(stopped, switched_off_it_gives_back_what_is_stopped, 60)
 	ASSERT_DONE_ONCE(a);
 }
 
-/* Stops in any order and for any time, of processes of different priority, and some are killed while they are stopped. */
+/* Stopped, frozen, both or neither: a worker has to be off the device but for the last. */
+struct stormy {
+	struct actor *a;
+	bool is_stopped;
+	bool is_frozen;
+};
+
+static int change(struct stormy *s, int k, bool how)
+{
+	if (how) {
+		s->is_frozen = !s->is_frozen;
+		return freeze(k, s->is_frozen);
+	}
+	s->is_stopped = !s->is_stopped;
+	return stop(s->a, s->is_stopped);
+}
+
+/* A new worker, that has work for as long as the storm takes. */
+static void begin_stormy(struct __test_metadata *_metadata, struct stormy *s, int k, int slots, uint32_t steps)
+{
+	*s = (struct stormy){ .a = worker(_metadata, 5 * k, 1, slots, steps, 10 * MS) };
+	if (!no_cgroups())
+		ASSERT_EQ(0, into_cgroup(s->a, k));
+	ASSERT_EQ(0, actor_submit(s->a, 0, 0, 1, 0));
+}
+
+static int calm(struct stormy *s, int k)
+{
+	int error = s->is_frozen ? change(s, k, true) : 0;
+
+	return error || !s->is_stopped ? error : change(s, k, false);
+}
+
+/*
+ * Stops in any order, in both ways and for any time, of processes of different priority. Some are killed: off the device, or on their way from
+ * or to it.
+ */
 TEST_F_TIMEOUT(stopped, storm_of_stops_and_kills_leaves_nothing_stuck, 900)
 {
-	struct actor *a[WORKERS];
-	bool is[WORKERS] = { false };
+	struct stormy w[WORKERS];
 	uint32_t seed = 12345;
-	int i, k;
+	int i, j, k;
 
-	for (k = 0; k < WORKERS; k++) {
-		a[k] = worker(_metadata, 5 * k, 1, self->slots, 1000, 10 * MS);
-		ASSERT_EQ(0, actor_submit(a[k], 0, 0, 1, 0));
-	}
+	for (k = 0; k < WORKERS; k++)
+		begin_stormy(_metadata, &w[k], k, self->slots, 1000);
 	for (i = 1; i <= STORM; i++) {
 		seed = seed * 1103515245 + 12345;
 		k = (int)(seed >> 16) % WORKERS;
-		is[k] = !is[k];
-		ASSERT_EQ(0, stop(a[k], is[k]));
+		ASSERT_EQ(0, change(&w[k], k, !no_cgroups() && seed >> 27 & 1));
 		kfd_sleep_ns((seed >> 20) % 12 * MS);
 		if (i % KILLED_EVERY)
 			continue;
-		ASSERT_EQ(0, stop(a[k], true));
-		if (i % (2 * KILLED_EVERY))
-			ASSERT_EQ(0, wait_state(a[k], 0, "preempted", LONG));
-		actor_kill(a[k]);
-		EXPECT_EQ(0, actor_tally(a[k]).twice);
-		is[k] = false;
-		a[k] = worker(_metadata, 5 * k, 1, self->slots, 100, 10 * MS);
-		ASSERT_EQ(0, actor_submit(a[k], 0, 0, 1, 0));
+		for (j = 0; i % (2 * KILLED_EVERY) && j < WORKERS; j++)
+			if (w[j].is_stopped || w[j].is_frozen)
+				ASSERT_EQ(0, wait_state(w[j].a, 0, "preempted", LONG));
+		actor_kill(w[k].a);
+		EXPECT_EQ(0, actor_tally(w[k].a).twice);
+		if (w[k].is_frozen)
+			ASSERT_EQ(0, freeze(k, false));
+		begin_stormy(_metadata, &w[k], k, self->slots, 100);
 	}
 	for (k = 0; k < WORKERS; k++)
-		ASSERT_EQ(0, stop(a[k], false));
-	ASSERT_DONE_ONCE(a[0], a[1], a[2]);
+		ASSERT_EQ(0, calm(&w[k], k));
+	ASSERT_DONE_ONCE(w[0].a, w[1].a, w[2].a);
 }
 
 TEST_HARNESS_MAIN
