@@ -82,14 +82,14 @@ static bool may_run(struct task_struct *task)
 
 #ifdef HAS_ASAN
 #include <sanitizer/common_interface_defs.h>
-
-void (*shim_at_dma_rmb)(void);
 #else
 #define __sanitizer_start_switch_fiber(save, bottom, size)	do { } while (0)
 #define __sanitizer_finish_switch_fiber(save, bottom, size)	do { } while (0)
 #endif
 
 #define STACK_BYTES	(512 * 1024)
+
+void (*shim_at_dma_rmb)(void);
 
 /* What swapcontext() does as well, which the sanitizer takes for something else, and with two system calls. */
 extern void shim_swap_stacks(void **from, void *to);
