@@ -2277,6 +2277,7 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->aged_until_ns = 0;
 	q->action = GPREEMPT_KEEP;
 	gpreempt_demand_preempted(q, now_ns);
+	gpreempt_account_moved(q, saved_waves, now_ns);
 }
 
 /**
@@ -2297,10 +2298,13 @@ void gpreempt_policy_saved(struct gpreempt_policy_queue *q, bool saved_waves)
  */
 void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 {
+	bool saved_waves = q->saved_waves;
+
 	gpreempt_demand_resumed(q, now_ns);
 	q->preempted = false;
 	q->saved_waves = false;
 	q->action = GPREEMPT_KEEP;
+	gpreempt_account_moved(q, saved_waves, now_ns);
 }
 
 /**

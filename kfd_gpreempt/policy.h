@@ -14,12 +14,14 @@
  * 3. gpreempt_policy_use() if another policy shall decide from now on, gpreempt_share_use() if
  *    groups have come, gone or changed
  * 4. gpreempt_demand_runlist_changed() if the driver may have changed the runlist by itself
- * 5. if gpreempt_policy_needs_waves(), either gpreempt_demand_counted() for each mapped queue, or
- *    for none if they cannot be read: then what is unknown has waves. Or gpreempt_policy_put_off(),
- *    which ends the pass
+ * 5. if gpreempt_policy_needs_waves(), or if gpreempt_account_due(), either
+ *    gpreempt_demand_counted() for each mapped queue, or for none if they cannot be read: then what
+ *    is unknown has waves. Or gpreempt_policy_put_off(), which ends the pass
  * 6. if gpreempt_policy_needs_runlist(), gpreempt_policy_put_off() and a runlist, which ends the
  *    pass
- * 7. gpreempt_policy_decide(), and gpreempt_policy_cost() with what that took
+ * 7. gpreempt_policy_decide(), and gpreempt_policy_cost() with what that took. If it is due and
+ *    waves were read, or cannot be read at all, gpreempt_account_look(), and after each decision
+ *    gpreempt_account_decided()
  * 8. carry out the action of each queue in one hardware pass. Confirm each with
  *    gpreempt_policy_preempted() or gpreempt_policy_resumed(), then gpreempt_policy_overhead() with
  *    the time that it took
@@ -36,6 +38,7 @@
 
 #include <linux/types.h>
 
+#include "account.h"
 #include "uapi/linux/kfd_gpreempt.h"
 
 /*
@@ -569,6 +572,7 @@ struct gpreempt_policy_request {
  * @set: written by the caller
  * @seen: written by demand.c
  * @pass: of one pass
+ * @time: what it has used; account.c alone writes it
  * @preempted: off the device, by gpreempt_policy_preempted()
  * @saved_waves: it was taken in the middle of a kernel (control stack in use)
  * @had_demand: it had demand at the last decision
@@ -622,6 +626,7 @@ struct gpreempt_policy_queue {
 	struct gpreempt_policy_queue_set set;
 	struct gpreempt_policy_queue_seen seen;
 	struct gpreempt_policy_queue_pass pass;
+	struct gpreempt_account time;
 
 	bool preempted;
 	bool saved_waves;
@@ -751,6 +756,7 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @entities: shares: among which device time is divided; the first one is the whole device. Set by
  *	gpreempt_share_use()
  * @nr_entities: how many places @entities has; 0: nothing has a share
+ * @account: see account.h
  * @ops: who ranks, by gpreempt_policy_use(); read it freely
  *
  * @busy: queues that may have demand (@demand[1]), linked by next_busy: what most rules are about
@@ -814,6 +820,7 @@ struct gpreempt_policy_node {
 	struct gpreempt_policy_job *jobs;
 	struct gpreempt_policy_entity *entities;
 	u32 nr_entities;
+	struct gpreempt_account_node account;
 	const struct gpreempt_policy_ops *ops;
 
 	struct gpreempt_policy_queue *busy;

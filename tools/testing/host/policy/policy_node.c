@@ -50,6 +50,7 @@ struct queue *new_queue(struct process *process, s32 priority)
 	q = &node.queues[node.nr_created++];
 	q->process = process;
 	q->policy.process = &process->policy;
+	gpreempt_account_begin(&q->policy, node.now_ns);
 	q->policy.set.priority = priority;
 	q->policy.set.own_priority = priority;
 	node.policies[node.nr_queues++] = &q->policy;
@@ -253,7 +254,10 @@ static void ask_runlist(u32 nr)
 /* The nr first ones are looked at, the others are dormant. */
 static void decide(u32 nr)
 {
+	bool reads;
 	u32 i;
+
+	node.policy.account.tells = node.params.waves_known && !node.params.waves_saved;
 
 	for (i = 0; i < nr; i++)
 		sample(queue_of(node.policies[i]));
@@ -268,7 +272,9 @@ static void decide(u32 nr)
 	node.asked = gpreempt_policy_needs_waves(&node.policy, node.now_ns);
 	if (node.asked && node.params.waves_saved)
 		ask_runlist(nr);
-	for (i = 0; node.asked && !node.silent && !node.params.waves_saved && i < nr; i++) {
+	reads = node.asked || (node.accounts && node.params.waves_known &&
+			       gpreempt_account_due(&node.policy, node.now_ns));
+	for (i = 0; reads && !node.silent && !node.params.waves_saved && i < nr; i++) {
 		struct queue *q = queue_of(node.policies[i]);
 
 		if (on_device(q))
@@ -276,6 +282,12 @@ static void decide(u32 nr)
 						q->invisible ? q->waves : node.stack_kept, node.now_ns);
 	}
 	gpreempt_policy_decide(&node.policy, node.now_ns, &node.decision);
+	if (!node.accounts)
+		return;
+	if (gpreempt_account_due(&node.policy, node.now_ns) && !node.silent)
+		gpreempt_account_look(&node.policy, node.now_ns);
+	gpreempt_account_decided(&node.policy, node.told_ns, node.now_ns);
+	node.told_ns = 0;
 }
 
 static void swap_places(u32 a, u32 b)

@@ -72,6 +72,8 @@ struct queue {
  * @all_due_ns: when all queues are looked at again
  * @nr_awake: so many of them are looked at before; the others follow, and are dormant
  * @nr_spared: looks that queues were spared
+ * @accounts: passes also look for the account of device time
+ * @told_ns: a doorbell told at this time of work that the next pass takes in; 0: none did
  * @asked: the last pass asked for waves in flight
  * @nr_asked: passes that did
  * @nr_acting: passes that preempted or resumed
@@ -103,6 +105,8 @@ struct node {
 	u64 all_due_ns;
 	u32 nr_awake;
 	u64 nr_spared;
+	bool accounts;
+	u64 told_ns;
 	bool asked;
 	u32 nr_asked;
 	u32 nr_acting;

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+/*
+ * account.c - for how long has a queue used the device?
+ *
+ * Pure code: see policy.h for what may be used here.
+ */
+
+/**
+ * DOC: account
+ *
+ * A queue *runs* while it has work on the device, and *waits* while it has work and is off the
+ * device, or has packets there and no wave. Packets that wait for a barrier are no work once the
+ * queue is found blocked.
+ *
+ * * Exact are a preemption, a resume, the beginning and the end of a queue, and the beginning of
+ *   work that a doorbell told of.
+ * * Everything else is found by looks, which read waves as well. Half of the time between two looks
+ *   counts as the first of them found it, half as the second did. So a change is off by half of
+ *   that time at most, to either side alike. Looks are spread at random, and their times do not
+ *   follow what queues do. So errors of many changes cancel out, and kernels that are shorter than
+ *   the time between looks are right on average.
+ * * Looks come after an eighth of the time for which nothing has changed, give or take a quarter of
+ *   that: from every 0.5 ms up to every 10 ms while a queue works, and for a 24th of the time at
+ *   most.
+ * * Where waves cannot be read a launch counts for 2 ms.
+ * * While no queue works looks become rarer, up to one in a second. After 8 seconds the node
+ *   sleeps. Then a doorbell tells of new work, or it is noticed within a second.
+ *
+ * This does not depend on the policy, nor on whether the node acts or only observes. Passes between
+ * two looks do nothing for it.
+ */
+
+#include "policy.h"
+
+#define GPREEMPT_FOREVER_NS	(~0ULL)
+
+static u64 account_later(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+static u64 account_earlier(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static u64 account_middle(u64 from_ns, u64 now_ns)
+{
+	return from_ns < now_ns ? from_ns + (now_ns - from_ns) / 2 : now_ns;
+}
+
+static enum gpreempt_account_state account_state_off(const struct gpreempt_policy_queue *q)
+{
+	bool works = q->preempted ? q->seen.pending || (q->saved_waves && !q->seen.showed_none) :
+				    q->seen.driver_off_with_work;
+
+	return works ? GPREEMPT_ACCOUNT_WAITS : GPREEMPT_ACCOUNT_IDLE;
+}
+
+/* Of a queue on the device whose waves have just been read, if they can be. */
+static enum gpreempt_account_state account_state_on(const struct gpreempt_policy_queue *q,
+						    u64 now_ns)
+{
+	bool read = q->seen.waves_ns == now_ns;
+
+	if (q->seen.blocked)
+		return GPREEMPT_ACCOUNT_IDLE;
+	if (read && q->seen.waves)
+		return GPREEMPT_ACCOUNT_RUNS;
+	if (!q->seen.pending)
+		return GPREEMPT_ACCOUNT_IDLE;
+	return read ? GPREEMPT_ACCOUNT_WAITS : GPREEMPT_ACCOUNT_RUNS;
+}
+
+/* Where waves cannot be read. */
+static enum gpreempt_account_state account_state_launched(const struct gpreempt_policy_queue *q,
+							  u64 now_ns)
+{
+	bool fresh = q->seen.used && q->seen.launched_ns &&
+		     now_ns - q->seen.launched_ns < GPREEMPT_LAUNCHED_NS;
+
+	return !q->seen.blocked && (q->seen.pending || fresh) ? GPREEMPT_ACCOUNT_RUNS :
+								GPREEMPT_ACCOUNT_IDLE;
+}
+
+static enum gpreempt_account_state account_state_of(const struct gpreempt_policy_node *pn,
+						    const struct gpreempt_policy_queue *q,
+						    u64 now_ns)
+{
+	if (q->preempted || q->seen.driver_off)
+		return account_state_off(q);
+	return pn->account.tells ? account_state_on(q, now_ns) : account_state_launched(q, now_ns);
+}
+
+/* Its present state has lasted until then. */
+static void account_close(struct gpreempt_account *a, u64 at_ns)
+{
+	if (at_ns <= a->since_ns)
+		return;
+	if (a->state == GPREEMPT_ACCOUNT_RUNS)
+		a->busy_ns += at_ns - a->since_ns;
+	else if (a->state == GPREEMPT_ACCOUNT_WAITS)
+		a->waiting_ns += at_ns - a->since_ns;
+	a->since_ns = at_ns;
+}
+
+static void account_enter(struct gpreempt_account *a, enum gpreempt_account_state state, u64 at_ns,
+			  u64 now_ns)
+{
+	account_close(a, at_ns);
+	a->state = state;
+	a->sure_ns = now_ns;
+	a->began = false;
+}
+
+static u64 account_sure(const struct gpreempt_account *a)
+{
+	return account_later(a->since_ns, a->sure_ns);
+}
+
+/*
+ * It changed between the time at which its state was last certain, and now. Of kernels whose
+ * beginning is known exactly the first look misses those alone that have ended already: the shorter
+ * ones.
+ */
+static u64 account_change(const struct gpreempt_account *a, u64 now_ns)
+{
+	u64 sure_ns = account_sure(a);
+
+	return a->began && sure_ns < now_ns ? sure_ns + (now_ns - sure_ns) / 4 :
+					      account_middle(sure_ns, now_ns);
+}
+
+/* Waves that were last read have run for as long as the queue has since. */
+static void account_waves_until(struct gpreempt_account *a, u32 waves)
+{
+	u64 ran_ns = a->busy_ns - a->read_busy_ns;
+	u64 mean = a->waves && waves ? ((u64)a->waves + waves) / 2 : a->waves + waves;
+
+	a->wave_us += mean * ran_ns / 1000;
+	a->read_busy_ns = a->busy_ns;
+	a->waves = waves;
+}
+
+/**
+ * gpreempt_account_begin() - a queue begins
+ * @q: the queue, zeroed
+ * @now_ns: when
+ */
+void gpreempt_account_begin(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->time.since_ns = now_ns;
+	q->time.sure_ns = now_ns;
+}
+
+/**
+ * gpreempt_account_moved() - a queue has left the device, or has got it back
+ * @q: the queue, as it is now
+ * @ran: it was seen to run until then
+ * @now_ns: when
+ */
+void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_ns)
+{
+	enum gpreempt_account_state state = GPREEMPT_ACCOUNT_IDLE;
+	bool had_work = q->seen.pending || ran;
+	struct gpreempt_account *a = &q->time;
+
+	if (had_work)
+		state = q->preempted ? GPREEMPT_ACCOUNT_WAITS : GPREEMPT_ACCOUNT_RUNS;
+	/* One in the middle of a kernel ran until then, whatever the last look found. */
+	if (q->preempted && (a->state == GPREEMPT_ACCOUNT_RUNS) != ran)
+		account_enter(a, ran ? GPREEMPT_ACCOUNT_RUNS : state,
+			      account_change(a, now_ns), now_ns);
+	account_enter(a, state, now_ns, now_ns);
+	a->began = state == GPREEMPT_ACCOUNT_RUNS;
+	account_waves_until(a, 0);
+}
+
+/**
+ * gpreempt_account_end() - a queue has ended
+ * @q: the queue; nothing else has to do with it any more
+ * @now_ns: when
+ */
+void gpreempt_account_end(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	struct gpreempt_account *a = &q->time;
+	bool doubtful = a->state == GPREEMPT_ACCOUNT_RUNS && !q->seen.pending;
+
+	account_enter(a, GPREEMPT_ACCOUNT_IDLE,
+		      doubtful ? account_change(a, now_ns) : now_ns, now_ns);
+	account_waves_until(a, 0);
+}
+
+/* After a part of the time for which nothing has changed, from 3/4 to 5/4 of that. */
+static u64 account_gap(struct gpreempt_account_node *node, u64 now_ns)
+{
+	u64 least_ns = account_later(GPREEMPT_ACCOUNT_LOOK_MIN_NS,
+				     GPREEMPT_ACCOUNT_COST_SHARE * node->read_cost_ns);
+	u64 most_ns = account_later(least_ns, node->nr_open ? GPREEMPT_ACCOUNT_LOOK_MAX_NS :
+							      GPREEMPT_ACCOUNT_QUIET_MAX_NS);
+	u64 gap_ns = (now_ns - node->changed_ns) / GPREEMPT_ACCOUNT_LOOK_SHARE;
+
+	gap_ns = account_earlier(account_later(gap_ns, least_ns), most_ns);
+	node->random = node->random * 1664525 + 1013904223;
+	return gap_ns - gap_ns / 4 + gap_ns / 512 * (node->random >> 24);
+}
+
+/**
+ * gpreempt_account_due() - is it time to look for the account?
+ * @pn: the node, sampled
+ * @now_ns: time of the samples
+ *
+ * Return: true if so: waves of all queues on the device are to be read, if they can be, and
+ * gpreempt_account_look() to be called
+ */
+bool gpreempt_account_due(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	return now_ns >= pn->account.due_ns;
+}
+
+static void account_look_at(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			    u64 now_ns)
+{
+	enum gpreempt_account_state state = account_state_of(pn, q, now_ns);
+	struct gpreempt_account_node *node = &pn->account;
+	struct gpreempt_account *a = &q->time;
+	bool on = !q->preempted && !q->seen.driver_off, launched;
+
+	launched = q->seen.used && q->seen.launched_ns > node->look_ns;
+	if (state != GPREEMPT_ACCOUNT_IDLE || launched)
+		node->worked_ns = now_ns;
+	if (state != a->state || (launched && !q->seen.pending))
+		node->changed_ns = now_ns;
+	node->nr_open += state != GPREEMPT_ACCOUNT_IDLE;
+	node->nr_busy += state == GPREEMPT_ACCOUNT_RUNS;
+	if (state != a->state)
+		account_enter(a, state, account_change(a, now_ns), now_ns);
+	else
+		account_close(a, now_ns);
+	a->sure_ns = now_ns;
+	a->began = false;
+	if (on)
+		account_waves_until(a, q->seen.waves_ns == now_ns ? q->seen.waves : 0);
+}
+
+/**
+ * gpreempt_account_look() - take in what queues do
+ * @pn: the node, sampled, and waves of its queues have been read, if they can be
+ * @now_ns: time of the samples
+ *
+ * Walks all sampled queues; dormant ones do not work. Once in each pass in which
+ * gpreempt_account_due(), unless waves could not be read this time.
+ */
+void gpreempt_account_look(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	struct gpreempt_account_node *node = &pn->account;
+	u32 i, was_busy = node->nr_busy;
+
+	node->nr_busy = 0;
+	node->nr_open = 0;
+	for (i = 0; i < pn->nr; i++)
+		account_look_at(pn, pn->queues[i], now_ns);
+	if (was_busy && node->nr_busy)
+		node->used_ns += now_ns - node->look_ns;
+	else if (was_busy || node->nr_busy)
+		node->used_ns += (now_ns - node->look_ns) / 2;
+	node->look_ns = now_ns;
+	node->due_ns = now_ns + account_gap(node, now_ns);
+}
+
+/* A queue that was idle has work. */
+static void account_came(struct gpreempt_policy_node *pn, u64 at_ns, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+		struct gpreempt_account *a = &q->time;
+
+		if (a->state != GPREEMPT_ACCOUNT_IDLE || at_ns < account_sure(a) || q->preempted ||
+		    q->seen.driver_off || (!q->seen.pending && q->seen.launched_ns != now_ns))
+			continue;
+		account_enter(a, GPREEMPT_ACCOUNT_RUNS, at_ns, now_ns);
+		a->began = true;
+		pn->account.changed_ns = now_ns;
+		pn->account.worked_ns = now_ns;
+		pn->account.nr_open++;
+	}
+}
+
+/**
+ * gpreempt_account_decided() - a pass has decided: was it the first one that found work?
+ * @pn: the node
+ * @told_ns: when a doorbell told of work that the pass takes in; 0: none did
+ * @now_ns: time of the samples
+ */
+void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, u64 now_ns)
+{
+	struct gpreempt_account_node *node = &pn->account;
+	u64 soon_ns = now_ns + GPREEMPT_ACCOUNT_LOOK_MIN_NS;
+	bool late = node->due_ns > now_ns + 2 * GPREEMPT_ACCOUNT_LOOK_MIN_NS;
+
+	if (!pn->level_valid) {
+		node->idle_ns = now_ns;
+		return;
+	}
+	/* Between looks that follow each other soon, what comes is theirs to find. */
+	if (!told_ns && (node->nr_open || !late))
+		return;
+	if (!told_ns)
+		told_ns = account_middle(account_later(node->idle_ns, node->look_ns), now_ns);
+	account_came(pn, told_ns, now_ns);
+	node->due_ns = account_earlier(node->due_ns, soon_ns);
+}
+
+/**
+ * gpreempt_account_stop() - nothing runs from now on that will be looked at: the node is paused,
+ * gave up, or is switched off
+ * @pn: the node, with all its queues
+ * @now_ns: when
+ *
+ * The first pass after that looks anew.
+ */
+void gpreempt_account_stop(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i;
+
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
+		struct gpreempt_account *a = &pn->queues[i]->time;
+
+		/* What the next look finds has begun then. */
+		account_enter(a, GPREEMPT_ACCOUNT_IDLE, now_ns, GPREEMPT_FOREVER_NS);
+		account_waves_until(a, 0);
+	}
+	if (pn->account.nr_busy)
+		pn->account.used_ns += now_ns - pn->account.look_ns;
+	pn->account.nr_busy = 0;
+	pn->account.nr_open = 0;
+	pn->account.due_ns = 0;
+}
+
+/**
+ * gpreempt_account_nap() - how long may the node sleep, as far as the account is concerned?
+ * @pn: the node
+ * @told: a doorbell tells of whatever work comes
+ * @now_ns: now
+ *
+ * Return: nanoseconds; ~0: for ever
+ */
+u64 gpreempt_account_nap(const struct gpreempt_policy_node *pn, bool told, u64 now_ns)
+{
+	const struct gpreempt_account_node *node = &pn->account;
+	u64 silence_ns = GPREEMPT_ACCOUNT_LOOK_SHARE * GPREEMPT_ACCOUNT_QUIET_MAX_NS;
+
+	if (!node->nr_open &&
+	    (told || !node->worked_ns || now_ns - node->worked_ns > silence_ns))
+		return GPREEMPT_FOREVER_NS;
+	return node->due_ns > now_ns + GPREEMPT_SLEEP_MIN_NS ? node->due_ns - now_ns :
+							       GPREEMPT_ACCOUNT_LOOK_MIN_NS;
+}

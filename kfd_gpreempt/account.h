@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * account.h - for how long has a queue used the device?
+ *
+ * Every moment of a queue is one of three: it *runs* (it has work and the device), it *waits* (it
+ * has work and no device, or no wave of it gets a slot), or it has no work. policy.h includes this
+ * for what it embeds; account.c alone writes it.
+ *
+ * Pure code: see policy.h for what may be used here.
+ */
+#ifndef GPREEMPT_ACCOUNT_H
+#define GPREEMPT_ACCOUNT_H
+
+#include <linux/types.h>
+
+struct gpreempt_policy_node;
+struct gpreempt_policy_queue;
+
+/*
+ * The next look for the account comes after this part of the time for which nothing has changed,
+ * between these bounds; while no queue works, up to another one. After so many times that the node
+ * sleeps. A reading of waves is paid for by so many times what it took.
+ */
+#define GPREEMPT_ACCOUNT_LOOK_SHARE	8
+#define GPREEMPT_ACCOUNT_LOOK_MIN_NS	500000ULL
+#define GPREEMPT_ACCOUNT_LOOK_MAX_NS	10000000ULL
+#define GPREEMPT_ACCOUNT_QUIET_MAX_NS	1000000000ULL
+#define GPREEMPT_ACCOUNT_COST_SHARE	24
+
+/**
+ * enum gpreempt_account_state - what a queue does
+ * @GPREEMPT_ACCOUNT_IDLE: it has no work, or its packets wait for something else than the device
+ * @GPREEMPT_ACCOUNT_RUNS: it has work and the device
+ * @GPREEMPT_ACCOUNT_WAITS: it has work, and is off the device or has no wave there
+ */
+enum gpreempt_account_state {
+	GPREEMPT_ACCOUNT_IDLE,
+	GPREEMPT_ACCOUNT_RUNS,
+	GPREEMPT_ACCOUNT_WAITS,
+};
+
+/**
+ * struct gpreempt_account - what a queue has used so far, in nanoseconds of the caller's clock
+ * @state: &enum gpreempt_account_state, as of the last look
+ * @waves: in flight when they were last read
+ * @since_ns: until when time has been accounted
+ * @sure_ns: when @state was last seen to be so. What follows is accounted when it is known how it
+ *	ended
+ * @began: it began to run at @since_ns, and no look has found it so yet
+ * @busy_ns: time that it ran, until @since_ns
+ * @waiting_ns: time that it waited, until @since_ns
+ * @read_busy_ns: @busy_ns when @waves were read
+ * @wave_us: waves in flight times microseconds, until @waves were read
+ *
+ * Read it by the functions below: what they say never becomes less.
+ */
+struct gpreempt_account {
+	u8 state;
+	bool began;
+	u32 waves;
+	u64 since_ns;
+	u64 sure_ns;
+	u64 busy_ns;
+	u64 waiting_ns;
+	u64 read_busy_ns;
+	u64 wave_us;
+};
+
+/**
+ * struct gpreempt_account_node - what all queues of a node together need for that
+ * @look_ns: time of the last look
+ * @due_ns: time of the next one
+ * @idle_ns: the last pass in which no queue had demand
+ * @changed_ns: when a queue was last found to do something else than before
+ * @worked_ns: when one was last found at work; 0: never
+ * @used_ns: time that some queue ran, until @look_ns
+ * @nr_busy: queues that ran at the last look
+ * @nr_open: of that look: queues with work
+ * @random: spreads looks, so that they do not follow the rhythm of what they look at
+ * @tells: waves in flight can be read. Set by the caller
+ * @read_cost_ns: what reading them took the last time. Set by the caller
+ */
+struct gpreempt_account_node {
+	u64 look_ns;
+	u64 due_ns;
+	u64 idle_ns;
+	u64 changed_ns;
+	u64 worked_ns;
+	u64 used_ns;
+	u32 nr_busy;
+	u32 nr_open;
+	u32 random;
+	bool tells;
+	u64 read_cost_ns;
+};
+
+/**
+ * gpreempt_account_busy_ns() - for how long has a queue had work and the device?
+ * @a: its account
+ *
+ * Lags behind by one look of the account at most, GPREEMPT_ACCOUNT_LOOK_MAX_NS unless waves cannot
+ * be read.
+ *
+ * Return: nanoseconds since it was created, never less than before
+ */
+static inline u64 gpreempt_account_busy_ns(const struct gpreempt_account *a)
+{
+	bool runs = a->state == GPREEMPT_ACCOUNT_RUNS && a->sure_ns > a->since_ns;
+
+	return a->busy_ns + (runs ? a->sure_ns - a->since_ns : 0);
+}
+
+/**
+ * gpreempt_account_waiting_ns() - for how long has a queue had work and not the device?
+ * @a: its account
+ *
+ * Return: as gpreempt_account_busy_ns()
+ */
+static inline u64 gpreempt_account_waiting_ns(const struct gpreempt_account *a)
+{
+	bool waits = a->state == GPREEMPT_ACCOUNT_WAITS && a->sure_ns > a->since_ns;
+
+	return a->waiting_ns + (waits ? a->sure_ns - a->since_ns : 0);
+}
+
+void gpreempt_account_begin(struct gpreempt_policy_queue *q, u64 now_ns);
+void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_ns);
+void gpreempt_account_end(struct gpreempt_policy_queue *q, u64 now_ns);
+bool gpreempt_account_due(const struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_account_look(struct gpreempt_policy_node *pn, u64 now_ns);
+void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, u64 now_ns);
+void gpreempt_account_stop(struct gpreempt_policy_node *pn, u64 now_ns);
+u64 gpreempt_account_nap(const struct gpreempt_policy_node *pn, bool told, u64 now_ns);
+
+#endif /* GPREEMPT_ACCOUNT_H */

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+/*
+ * account_test.c - what queues have used of the device: exact where something changes, and right on average between
+ *
+ * A small device counts for each queue for how long it really had waves, and for how long it had work without them. Looks come when the
+ * account asks for them.
+ */
+#include <string.h>
+
+#include "policy_node.h"
+#include "tap.h"
+
+static u64 busy(const struct queue *q)
+{
+	return gpreempt_account_busy_ns(&q->policy.time);
+}
+
+static u64 waiting(const struct queue *q)
+{
+	return gpreempt_account_waiting_ns(&q->policy.time);
+}
+
+/* Until the account is due, and then the pass that it asked for. */
+static void look_for_account(void)
+{
+	pass_after(gpreempt_account_nap(&node.policy, false, node.now_ns));
+}
+
+static void looks_for(u64 ns)
+{
+	u64 end_ns = node.now_ns + ns;
+
+	while (node.now_ns < end_ns)
+		look_for_account();
+}
+
+TEST(a_doorbell_begins_busy_time, "work that a doorbell told of is accounted from then on, other work from the middle between two looks")
+{
+	u64 told_ns;
+
+	EACH_ANEW(told, 2, "told %u: ", told) {
+		node.accounts = true;
+		two_processes();
+		pass();
+		pass_after(80 * US);
+		told_ns = node.now_ns + 10 * US;
+		node.told_ns = told ? told_ns : 0;
+		start_hog(high);
+		pass_after(80 * US);
+		CHECK_EQ(high->policy.time.state, GPREEMPT_ACCOUNT_RUNS);
+		CHECK_EQ(busy(high), told ? 70 * US : 40 * US);
+		CHECK_EQ(busy(low), 0);
+	}
+}
+
+TEST(a_preemption_ends_busy_time, "a preempted queue was busy until it left, waits until it comes back, and is busy from then on")
+{
+	u64 began_ns, left_ns, back_ns;
+
+	node.accounts = true;
+	low_works();
+	began_ns = low->policy.time.since_ns;
+	passes_for(5 * MS, POLL);
+	last_kernel(high);
+	CHECK_AFTER(POLL, !on_device(low));
+	left_ns = node.now_ns;
+	CHECK_EQ(busy(low), left_ns - began_ns);
+	CHECK_EQ(waiting(low), 0);
+	passes_for(5 * MS, POLL);
+	drain(high);
+	time_until(low, true, 10 * MS);
+	back_ns = node.now_ns;
+	CHECK_EQ(waiting(low), back_ns - left_ns);
+	CHECK_EQ(busy(low), left_ns - began_ns);
+	low->policy.set.hold = true;
+	CHECK_AFTER(3 * MS, !on_device(low));
+	CHECK_EQ(busy(low), left_ns - began_ns + 3 * MS);
+}
+
+TEST(an_idle_queue_does_not_wait, "a queue that is taken off the device without work is neither busy nor waits there")
+{
+	struct queue *idle = new_queue(new_process(), LOW);
+
+	node.accounts = true;
+	hog_preempts_low();
+	CHECK(!on_device(idle));
+	looks_for(20 * MS);
+	CHECK_EQ(busy(idle) + waiting(idle), 0);
+	CHECK(waiting(low) >= 19 * MS);
+}
+
+TEST(one_without_waves_waits, "a queue whose packets get no wave waits, until it has some")
+{
+	u64 began_ns;
+
+	node.accounts = true;
+	low = new_queue(new_process(), HIGH);
+	high = new_queue(new_process(), HIGH);
+	start_both();
+	high->waves = 0;
+	pass();
+	began_ns = node.now_ns;
+	node.params.blocked_ns = 0;
+	looks_for(40 * MS);
+	CHECK_WITHIN(waiting(high), 38 * MS, node.now_ns - began_ns);
+	CHECK_EQ(busy(low), node.now_ns - began_ns);
+	high->waves = 8;
+	looks_for(40 * MS);
+	CHECK_WITHIN(busy(high), 35 * MS, 55 * MS);
+	CHECK(busy(high) + waiting(high) <= node.now_ns - began_ns);
+}
+
+TEST(a_barrier_is_no_work, "a queue that is found blocked is neither busy nor waits")
+{
+	u64 before_ns;
+
+	node.accounts = true;
+	two_processes();
+	submit(high, 1);
+	start_hog(low);
+	pass();
+	passes_for(10 * MS, POLL);
+	CHECK(high->policy.seen.blocked);
+	before_ns = busy(high) + waiting(high);
+	CHECK(before_ns <= 4 * MS);
+	passes_for(50 * MS, POLL);
+	CHECK_EQ(busy(high) + waiting(high), before_ns);
+}
+
+TEST(an_end_is_found_by_waves, "the last kernel of a request counts until the middle between two looks of the account")
+{
+	u64 began_ns, ended_ns;
+
+	node.accounts = true;
+	low = new_queue(new_process(), HIGH);
+	pass();
+	last_kernel(low);
+	node.told_ns = node.now_ns;
+	pass();
+	began_ns = node.now_ns;
+	looks_for(8 * MS);
+	ended_ns = node.now_ns;
+	finish(low);
+	look_for_account();
+	CHECK_EQ(low->policy.time.state, GPREEMPT_ACCOUNT_IDLE);
+	CHECK_EQ(busy(low), (ended_ns + node.now_ns) / 2 - began_ns);
+	/* A quarter of what it took, and a quarter more of that at most. */
+	CHECK(node.now_ns - ended_ns <= (ended_ns - began_ns) / 4 * 5 / 4 + 1);
+}
+
+TEST(without_wave_counts_a_launch_counts, "where waves cannot be read, a launch counts for a while")
+{
+	u64 began_ns;
+
+	node.accounts = true;
+	node.params.waves_known = false;
+	low = new_queue(new_process(), HIGH);
+	pass();
+	last_kernel(low);
+	node.told_ns = node.now_ns;
+	pass();
+	began_ns = node.now_ns;
+	looks_for(20 * MS);
+	CHECK_WITHIN(busy(low), GPREEMPT_LAUNCHED_NS * 3 / 4, GPREEMPT_LAUNCHED_NS * 5 / 4);
+	submit(low, 2);
+	launch(low, 1, 1);
+	pass();
+	looks_for(20 * MS);
+	CHECK_WITHIN(busy(low), 19 * MS, node.now_ns - began_ns);
+}
+
+TEST(waves_are_multiplied_by_time, "waves in flight times the time for which they ran are summed up")
+{
+	u64 began_ns;
+
+	node.accounts = true;
+	low_works();
+	began_ns = node.now_ns;
+	looks_for(50 * MS);
+	CHECK_WITHIN(low->policy.time.wave_us, 64 * 40000, 64 * ((node.now_ns - began_ns) / US + 1));
+	low->policy.set.hold = true;
+	CHECK_AFTER(POLL, !on_device(low));
+	CHECK_WITHIN(low->policy.time.wave_us, 64 * (busy(low) / US) * 99 / 100, 64 * (busy(low) / US + 1));
+}
+
+TEST(the_end_closes_an_account, "a queue that ends in the middle of its work was busy until then")
+{
+	node.accounts = true;
+	low_works();
+	passes_for(5 * MS, POLL);
+	node.now_ns += 123 * US;
+	gpreempt_account_end(&low->policy, node.now_ns);
+	CHECK_EQ(busy(low), 5 * MS + 123 * US);
+	gpreempt_account_end(&low->policy, node.now_ns + SEC);
+	CHECK_EQ(busy(low), 5 * MS + 123 * US);
+}
+
+TEST(nothing_runs_while_a_node_is_stopped, "from a stop of the node on no queue is busy, and what works afterwards is found by the next pass")
+{
+	u64 before_ns;
+
+	node.accounts = true;
+	low_works();
+	passes_for(5 * MS, POLL);
+	gpreempt_account_stop(&node.policy, node.now_ns);
+	before_ns = busy(low);
+	CHECK_EQ(before_ns, 5 * MS);
+	node.now_ns += SEC;
+	pass();
+	CHECK_EQ(busy(low), before_ns);
+	pass_after(MS);
+	look_for_account();
+	CHECK(busy(low) > before_ns);
+	CHECK(busy(low) < before_ns + 20 * MS);
+}
+
+TEST(an_idle_node_sleeps, "a node on which nothing has ever worked is not looked at, and one on which nothing works ever more rarely, until it sleeps")
+{
+	u32 looks;
+
+	node.accounts = true;
+	low = new_queue(new_process(), HIGH);
+	pass();
+	CHECK_EQ(gpreempt_account_nap(&node.policy, false, node.now_ns), ~0ULL);
+	last_kernel(low);
+	pass();
+	drain(low);
+	for (looks = 0; gpreempt_account_nap(&node.policy, false, node.now_ns) != ~0ULL; looks++)
+		look_for_account();
+	CHECK_WITHIN(looks, 50, 200);
+	CHECK_EQ(gpreempt_account_nap(&node.policy, true, node.now_ns), ~0ULL);
+}
+
+/* ---- a device that counts ---- */
+
+/**
+ * struct worker - a program: it works for a while and pauses for a while, again and again
+ * @q: its queue
+ * @work_ns: mean length of its kernels
+ * @pause_ns: mean pause
+ * @left_ns: of the kernel that runs; or of the pause
+ * @busy_ns: for so long it has really had waves
+ * @waiting_ns: it has had work, and been off the device
+ */
+struct worker {
+	struct queue *q;
+	u64 work_ns;
+	u64 pause_ns;
+	u64 left_ns;
+	u64 busy_ns;
+	u64 waiting_ns;
+};
+
+#define WORKERS	6
+#define STEP_NS	(10 * US)
+
+static struct worker workers[WORKERS];
+static u64 seed;
+
+static u64 drawn(u64 mean_ns)
+{
+	seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+	return STEP_NS + (seed >> 33) % (2 * mean_ns);
+}
+
+/* The step that ends now, and what changes at its end. */
+static void work(struct worker *w)
+{
+	struct queue *q = w->q;
+	bool runs = q->waves && on_device(q);
+
+	w->busy_ns += runs ? STEP_NS : 0;
+	w->waiting_ns += has_work(q) && !runs ? STEP_NS : 0;
+	if (has_work(q) && !runs) {
+		if (on_device(q)) {
+			launch(q, 1, 16);
+			w->left_ns = drawn(w->work_ns);
+		}
+		return;
+	}
+	w->left_ns -= w->left_ns > STEP_NS ? STEP_NS : w->left_ns;
+	if (w->left_ns)
+		return;
+	if (runs) {
+		finish(q);
+		w->left_ns = drawn(w->pause_ns);
+	} else {
+		submit(q, 1);
+	}
+}
+
+/* Doorbells tell of no work; the policy and the account alone say when to look. */
+static void work_for(u64 ns)
+{
+	static u64 shown_ns[WORKERS];
+	u64 end_ns = node.now_ns + ns, due_ns = 0, nap_ns;
+	u32 i;
+
+	memset(shown_ns, 0, sizeof(shown_ns));
+	for (; node.now_ns < end_ns; node.now_ns += STEP_NS) {
+		for (i = 0; i < WORKERS; i++)
+			work(&workers[i]);
+		if (node.now_ns < due_ns)
+			continue;
+		pass();
+		nap_ns = gpreempt_account_nap(&node.policy, false, node.now_ns);
+		if (!node.decision.park && node.decision.next_ns < nap_ns)
+			nap_ns = node.decision.next_ns;
+		due_ns = node.now_ns + (nap_ns < SEC ? nap_ns : SEC);
+		for (i = 0; i < WORKERS; i++) {
+			u64 now_ns = busy(workers[i].q) + waiting(workers[i].q);
+
+			CHECK(now_ns >= shown_ns[i]);
+			shown_ns[i] = now_ns;
+		}
+	}
+}
+
+static void make_workers(bool ranks)
+{
+	static const u64 works[WORKERS] = { 200 * US, 500 * US, MS, 3 * MS, 10 * MS, 30 * MS };
+	u32 i;
+
+	node.accounts = true;
+	seed = tap_setting("SEED", 1);
+	for (i = 0; i < WORKERS; i++)
+		workers[i] = (struct worker){
+			.q = new_queue(new_process(), ranks ? LOW + i : HIGH),
+			.work_ns = works[ranks ? WORKERS - 1 - i : i],
+			.pause_ns = (ranks ? 8 : 3) * works[ranks ? WORKERS - 1 - i : i],
+		};
+}
+
+static void check_account(u32 within)
+{
+	u64 sum_ns = 0, true_ns = 0;
+	u32 i;
+
+	for (i = 0; i < WORKERS; i++) {
+		const struct worker *w = &workers[i];
+
+		tap_at("worker %u, busy %llu us of %llu, waiting %llu us of %llu: ", i, busy(w->q) / US, w->busy_ns / US,
+		       waiting(w->q) / US, w->waiting_ns / US);
+		CHECK_WITHIN(busy(w->q) * 1000 / w->busy_ns, 1000 - within, 1000 + within);
+		sum_ns += busy(w->q);
+		true_ns += w->busy_ns;
+	}
+	tap_at("all, %llu us of %llu: ", sum_ns / US, true_ns / US);
+	CHECK_WITHIN(sum_ns * 1000 / true_ns, 990, 1010);
+}
+
+TEST(equals_are_accounted, "where nothing is preempted, kernels of 0.2 ms and more are accounted within 2 % each, and together within 1 %")
+{
+	make_workers(false);
+	work_for(60 * SEC);
+	check_account(20);
+}
+
+TEST(ranks_are_accounted, "where queues preempt each other, kernels of 0.2 ms and more are accounted within 2 % each, and together within 1 %")
+{
+	make_workers(true);
+	work_for(60 * SEC);
+	check_account(20);
+}
