@@ -8,25 +8,26 @@
 /**
  * DOC: account
  *
- * A queue *runs* while it has work on the device, and *waits* while it has work and is off the
- * device, or has packets there and no wave. Packets that wait for a barrier are no work once the
- * queue is found blocked.
+ * How exact the account is:
  *
  * * Exact are a preemption, a resume, the beginning and the end of a queue, and the beginning of
- *   work that a doorbell told of.
+ *   work that a doorbell told of. Packets that wait for a barrier are no work once the queue is
+ *   found blocked.
  * * Everything else is found by looks, which read waves as well. Half of the time between two looks
  *   counts as the first of them found it, half as the second did. So a change is off by half of
  *   that time at most, to either side alike. Looks are spread at random, and their times do not
  *   follow what queues do. So errors of many changes cancel out, and kernels that are shorter than
  *   the time between looks are right on average.
- * * Looks come after an eighth of the time for which nothing has changed, give or take a quarter of
- *   that: from every 0.5 ms up to every 10 ms while a queue works, and for a 24th of the time at
- *   most.
+ * * Looks come every 0.5 ms. When nothing has changed for 100 ms they come after an eighth of the
+ *   time since the last change: every 10 ms at the latest while a queue works, every second
+ *   otherwise. Waves are read for a 24th of the time at most.
+ * * After 8 seconds without work the node sleeps. Then a doorbell tells of new work, or it is
+ *   noticed within a second.
+ * * Of kernels that come after a long silence, of which no doorbell told, and that are shorter than
+ *   the time between looks by then, too few are found.
  * * Where waves cannot be read a launch counts for 2 ms.
- * * While no queue works looks become rarer, up to one in a second. After 8 seconds the node
- *   sleeps. Then a doorbell tells of new work, or it is noticed within a second.
  *
- * This does not depend on the policy, nor on whether the node acts or only observes. Passes between
+ * It does not depend on the policy, nor on whether the node acts or only observes. Passes between
  * two looks do nothing for it.
  */
 
@@ -95,12 +96,18 @@ static enum gpreempt_account_state account_state_of(const struct gpreempt_policy
 /* Its present state has lasted until then. */
 static void account_close(struct gpreempt_account *a, u64 at_ns)
 {
-	if (at_ns <= a->since_ns)
+	u64 ns = at_ns > a->since_ns ? at_ns - a->since_ns : 0;
+	u64 lost_ns = account_earlier(a->lost_ns, ns);
+
+	if (!ns)
 		return;
-	if (a->state == GPREEMPT_ACCOUNT_RUNS)
-		a->busy_ns += at_ns - a->since_ns;
-	else if (a->state == GPREEMPT_ACCOUNT_WAITS)
-		a->waiting_ns += at_ns - a->since_ns;
+	if (a->state == GPREEMPT_ACCOUNT_RUNS) {
+		a->busy_ns += ns - lost_ns;
+		a->waiting_ns += lost_ns;
+	} else if (a->state == GPREEMPT_ACCOUNT_WAITS) {
+		a->waiting_ns += ns;
+	}
+	a->lost_ns = 0;
 	a->since_ns = at_ns;
 }
 
@@ -127,6 +134,9 @@ static u64 account_change(const struct gpreempt_account *a, u64 now_ns)
 {
 	u64 sure_ns = account_sure(a);
 
+	/* After a long sleep it is not known at all. */
+	if (sure_ns < now_ns && now_ns - sure_ns > GPREEMPT_ACCOUNT_QUIET_MAX_NS)
+		sure_ns = now_ns - GPREEMPT_ACCOUNT_QUIET_MAX_NS;
 	return a->began && sure_ns < now_ns ? sure_ns + (now_ns - sure_ns) / 4 :
 					      account_middle(sure_ns, now_ns);
 }
@@ -154,6 +164,18 @@ void gpreempt_account_begin(struct gpreempt_policy_queue *q, u64 now_ns)
 }
 
 /**
+ * gpreempt_account_expect() - queues have come, which may soon have work
+ * @pn: the node
+ * @now_ns: time of the samples
+ */
+void gpreempt_account_expect(struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	pn->account.worked_ns = now_ns;
+	pn->account.changed_ns = now_ns;
+	pn->account.due_ns = account_earlier(pn->account.due_ns, now_ns);
+}
+
+/**
  * gpreempt_account_moved() - a queue has left the device, or has got it back
  * @q: the queue, as it is now
  * @ran: it was seen to run until then
@@ -165,6 +187,9 @@ void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_n
 	bool had_work = q->seen.pending || ran;
 	struct gpreempt_account *a = &q->time;
 
+	if (a->sure_ns == GPREEMPT_FOREVER_NS)
+		return;
+
 	if (had_work)
 		state = q->preempted ? GPREEMPT_ACCOUNT_WAITS : GPREEMPT_ACCOUNT_RUNS;
 	/* One in the middle of a kernel ran until then, whatever the last look found. */
@@ -174,6 +199,17 @@ void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_n
 	account_enter(a, state, now_ns, now_ns);
 	a->began = state == GPREEMPT_ACCOUNT_RUNS;
 	account_waves_until(a, 0);
+}
+
+/**
+ * gpreempt_account_interrupted() - a hardware pass took a queue off for a moment that stays
+ * @q: the queue
+ * @lost_ns: for so long
+ */
+void gpreempt_account_interrupted(struct gpreempt_policy_queue *q, u64 lost_ns)
+{
+	if (q->time.state == GPREEMPT_ACCOUNT_RUNS)
+		q->time.lost_ns += lost_ns;
 }
 
 /**
@@ -198,7 +234,9 @@ static u64 account_gap(struct gpreempt_account_node *node, u64 now_ns)
 				     GPREEMPT_ACCOUNT_COST_SHARE * node->read_cost_ns);
 	u64 most_ns = account_later(least_ns, node->nr_open ? GPREEMPT_ACCOUNT_LOOK_MAX_NS :
 							      GPREEMPT_ACCOUNT_QUIET_MAX_NS);
-	u64 gap_ns = (now_ns - node->changed_ns) / GPREEMPT_ACCOUNT_LOOK_SHARE;
+	u64 same_ns = now_ns - node->changed_ns;
+	u64 gap_ns = same_ns > GPREEMPT_ACCOUNT_LIVELY_NS ? same_ns / GPREEMPT_ACCOUNT_LOOK_SHARE :
+							    0;
 
 	gap_ns = account_earlier(account_later(gap_ns, least_ns), most_ns);
 	node->random = node->random * 1664525 + 1013904223;
@@ -210,12 +248,33 @@ static u64 account_gap(struct gpreempt_account_node *node, u64 now_ns)
  * @pn: the node, sampled
  * @now_ns: time of the samples
  *
- * Return: true if so: waves of all queues on the device are to be read, if they can be, and
- * gpreempt_account_look() to be called
+ * Return: true if so: gpreempt_account_look() is to be called
  */
 bool gpreempt_account_due(const struct gpreempt_policy_node *pn, u64 now_ns)
 {
 	return now_ns >= pn->account.due_ns;
+}
+
+/**
+ * gpreempt_account_wants_waves() - are waves to be read before that?
+ * @pn: the node, sampled
+ *
+ * Return: true if some queue on the device works, or has launched since the last look, and waves
+ * can be read at all
+ */
+bool gpreempt_account_wants_waves(const struct gpreempt_policy_node *pn)
+{
+	u32 i;
+
+	for (i = 0; pn->account.tells && i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+		bool works = q->time.state == GPREEMPT_ACCOUNT_RUNS || q->seen.pending ||
+			     (q->seen.used && q->seen.launched_ns > pn->account.look_ns);
+
+		if (!q->preempted && !q->seen.driver_off && (works || q->set.unseen))
+			return true;
+	}
+	return false;
 }
 
 static void account_look_at(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
@@ -226,6 +285,9 @@ static void account_look_at(struct gpreempt_policy_node *pn, struct gpreempt_pol
 	struct gpreempt_account *a = &q->time;
 	bool on = !q->preempted && !q->seen.driver_off, launched;
 
+	/* One that was dormant at the last look did not work. */
+	if (a->state == GPREEMPT_ACCOUNT_IDLE)
+		a->sure_ns = account_later(a->sure_ns, node->look_ns);
 	launched = q->seen.used && q->seen.launched_ns > node->look_ns;
 	if (state != GPREEMPT_ACCOUNT_IDLE || launched)
 		node->worked_ns = now_ns;
@@ -245,11 +307,11 @@ static void account_look_at(struct gpreempt_policy_node *pn, struct gpreempt_pol
 
 /**
  * gpreempt_account_look() - take in what queues do
- * @pn: the node, sampled, and waves of its queues have been read, if they can be
+ * @pn: the node, sampled; if it wants waves, they have been read
  * @now_ns: time of the samples
  *
- * Walks all sampled queues; dormant ones do not work. Once in each pass in which
- * gpreempt_account_due(), unless waves could not be read this time.
+ * Walks all sampled queues; dormant ones do not work. If waves could not be read this time it is
+ * not called, and stays due.
  */
 void gpreempt_account_look(struct gpreempt_policy_node *pn, u64 now_ns)
 {
@@ -268,10 +330,10 @@ void gpreempt_account_look(struct gpreempt_policy_node *pn, u64 now_ns)
 	node->due_ns = now_ns + account_gap(node, now_ns);
 }
 
-/* A queue that was idle has work. */
-static void account_came(struct gpreempt_policy_node *pn, u64 at_ns, u64 now_ns)
+/* Queues that were idle and have work. Returns how many. */
+static u32 account_came(struct gpreempt_policy_node *pn, u64 at_ns, u64 now_ns)
 {
-	u32 i;
+	u32 i, nr = 0;
 
 	for (i = 0; i < pn->nr; i++) {
 		struct gpreempt_policy_queue *q = pn->queues[i];
@@ -284,8 +346,10 @@ static void account_came(struct gpreempt_policy_node *pn, u64 at_ns, u64 now_ns)
 		a->began = true;
 		pn->account.changed_ns = now_ns;
 		pn->account.worked_ns = now_ns;
-		pn->account.nr_open++;
+		nr++;
 	}
+	pn->account.nr_open += nr;
+	return nr;
 }
 
 /**
@@ -297,7 +361,6 @@ static void account_came(struct gpreempt_policy_node *pn, u64 at_ns, u64 now_ns)
 void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, u64 now_ns)
 {
 	struct gpreempt_account_node *node = &pn->account;
-	u64 soon_ns = now_ns + GPREEMPT_ACCOUNT_LOOK_MIN_NS;
 	bool late = node->due_ns > now_ns + 2 * GPREEMPT_ACCOUNT_LOOK_MIN_NS;
 
 	if (!pn->level_valid) {
@@ -309,8 +372,8 @@ void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, u64 
 		return;
 	if (!told_ns)
 		told_ns = account_middle(account_later(node->idle_ns, node->look_ns), now_ns);
-	account_came(pn, told_ns, now_ns);
-	node->due_ns = account_earlier(node->due_ns, soon_ns);
+	if (account_came(pn, told_ns, now_ns))
+		node->due_ns = account_earlier(node->due_ns, now_ns + GPREEMPT_ACCOUNT_LOOK_MIN_NS);
 }
 
 /**
@@ -352,6 +415,8 @@ u64 gpreempt_account_nap(const struct gpreempt_policy_node *pn, bool told, u64 n
 	const struct gpreempt_account_node *node = &pn->account;
 	u64 silence_ns = GPREEMPT_ACCOUNT_LOOK_SHARE * GPREEMPT_ACCOUNT_QUIET_MAX_NS;
 
+	if (!(pn->nr + pn->nr_dormant))
+		return GPREEMPT_FOREVER_NS;
 	if (!node->nr_open &&
 	    (told || !node->worked_ns || now_ns - node->worked_ns > silence_ns))
 		return GPREEMPT_FOREVER_NS;

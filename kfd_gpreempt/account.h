@@ -17,10 +17,12 @@ struct gpreempt_policy_node;
 struct gpreempt_policy_queue;
 
 /*
- * The next look for the account comes after this part of the time for which nothing has changed,
- * between these bounds; while no queue works, up to another one. After so many times that the node
- * sleeps. A reading of waves is paid for by so many times what it took.
+ * The next look for the account comes after the least of these times. When nothing has changed for
+ * a while it comes after this part of what has passed since then, up to a bound; while no queue
+ * works, up to another one. After so many times that the node sleeps. A reading of waves is paid
+ * for by so many times what it took.
  */
+#define GPREEMPT_ACCOUNT_LIVELY_NS	100000000ULL
 #define GPREEMPT_ACCOUNT_LOOK_SHARE	8
 #define GPREEMPT_ACCOUNT_LOOK_MIN_NS	500000ULL
 #define GPREEMPT_ACCOUNT_LOOK_MAX_NS	10000000ULL
@@ -47,12 +49,14 @@ enum gpreempt_account_state {
  * @sure_ns: when @state was last seen to be so. What follows is accounted when it is known how it
  *	ended
  * @began: it began to run at @since_ns, and no look has found it so yet
+ * @lost_ns: of the time since @since_ns, what hardware passes took, while it was off the device
  * @busy_ns: time that it ran, until @since_ns
  * @waiting_ns: time that it waited, until @since_ns
  * @read_busy_ns: @busy_ns when @waves were read
  * @wave_us: waves in flight times microseconds, until @waves were read
  *
- * Read it by the functions below: what they say never becomes less.
+ * Read it by the functions below, in any context: what they say never becomes less. Each is one
+ * word, so that readers need no lock.
  */
 struct gpreempt_account {
 	u8 state;
@@ -60,6 +64,7 @@ struct gpreempt_account {
 	u32 waves;
 	u64 since_ns;
 	u64 sure_ns;
+	u64 lost_ns;
 	u64 busy_ns;
 	u64 waiting_ns;
 	u64 read_busy_ns;
@@ -98,16 +103,13 @@ struct gpreempt_account_node {
  * gpreempt_account_busy_ns() - for how long has a queue had work and the device?
  * @a: its account
  *
- * Lags behind by one look of the account at most, GPREEMPT_ACCOUNT_LOOK_MAX_NS unless waves cannot
- * be read.
+ * Lags behind by two looks of the account at most.
  *
  * Return: nanoseconds since it was created, never less than before
  */
 static inline u64 gpreempt_account_busy_ns(const struct gpreempt_account *a)
 {
-	bool runs = a->state == GPREEMPT_ACCOUNT_RUNS && a->sure_ns > a->since_ns;
-
-	return a->busy_ns + (runs ? a->sure_ns - a->since_ns : 0);
+	return a->busy_ns;
 }
 
 /**
@@ -118,15 +120,16 @@ static inline u64 gpreempt_account_busy_ns(const struct gpreempt_account *a)
  */
 static inline u64 gpreempt_account_waiting_ns(const struct gpreempt_account *a)
 {
-	bool waits = a->state == GPREEMPT_ACCOUNT_WAITS && a->sure_ns > a->since_ns;
-
-	return a->waiting_ns + (waits ? a->sure_ns - a->since_ns : 0);
+	return a->waiting_ns;
 }
 
 void gpreempt_account_begin(struct gpreempt_policy_queue *q, u64 now_ns);
+void gpreempt_account_expect(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_account_moved(struct gpreempt_policy_queue *q, bool ran, u64 now_ns);
+void gpreempt_account_interrupted(struct gpreempt_policy_queue *q, u64 lost_ns);
 void gpreempt_account_end(struct gpreempt_policy_queue *q, u64 now_ns);
 bool gpreempt_account_due(const struct gpreempt_policy_node *pn, u64 now_ns);
+bool gpreempt_account_wants_waves(const struct gpreempt_policy_node *pn);
 void gpreempt_account_look(struct gpreempt_policy_node *pn, u64 now_ns);
 void gpreempt_account_decided(struct gpreempt_policy_node *pn, u64 told_ns, u64 now_ns);
 void gpreempt_account_stop(struct gpreempt_policy_node *pn, u64 now_ns);

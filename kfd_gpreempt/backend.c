@@ -181,6 +181,18 @@ static void backend_verify(struct backend_pass *pass, struct gpreempt_queue *gq)
 	gpreempt_mqd_snapshot_forget(gq);
 }
 
+/* What firmware takes to connect it, and to bring its waves back, is no time on the device. */
+static void backend_resumed(struct backend_pass *pass, struct gpreempt_queue *gq)
+{
+	bool saved_waves = gq->policy.saved_waves;
+
+	gpreempt_stats_resumed(gq, pass->now_ns);
+	gpreempt_policy_resumed(&gq->policy, pass->now_ns);
+	gpreempt_account_interrupted(&gq->policy,
+				     pass->gn->policy.connect_ns +
+					     (saved_waves ? pass->gn->policy.restore_ns : 0));
+}
+
 typedef void (*backend_fn)(struct backend_pass *pass, struct qcm_process_device *qpd,
 			   struct queue *q, struct gpreempt_queue *gq);
 

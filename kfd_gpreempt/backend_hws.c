@@ -227,6 +227,20 @@ static void hws_saw(struct backend_pass *pass, struct queue *q, struct gpreempt_
 	gpreempt_demand_saw(policy, params, saved, pass->saved_ns);
 }
 
+/* It stays where it is. With a runlist, what is mapped was off the device for the pass. */
+static void hws_confirm_other(struct backend_pass *pass, struct queue *q, struct gpreempt_queue *gq)
+{
+	if (pass->mapped && !pass->named && q->properties.is_active)
+		gpreempt_account_interrupted(&gq->policy, pass->now_ns - pass->saved_ns);
+	if (pass->changed && !pass->named && hws_counters_lag(pass, q, gq)) {
+		gpreempt_waves_lag(pass->gn);
+		dev_info(pass->gn->node->adev->dev, "gpreempt: gpu %u: waves are counted late; a launch counts for %llu us from now on\n",
+			 pass->gn->node->id, GPREEMPT_WAVES_LAG_NS / NSEC_PER_USEC);
+	} else if (pass->mapped) {
+		hws_saw(pass, q, gq);
+	}
+}
+
 static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qpd, struct queue *q,
 			struct gpreempt_queue *gq)
 {
@@ -252,14 +266,9 @@ static void hws_confirm(struct backend_pass *pass, struct qcm_process_device *qp
 	} else if (gq->hw.done == GPREEMPT_RESUME) {
 		if (gq->policy.saved_waves || !gq->stamps.seen[GPREEMPT_STAMP_CONNECT])
 			backend_read_stamps(pass, gq);
-		gpreempt_stats_resumed(gq, pass->now_ns);
-		gpreempt_policy_resumed(&gq->policy, pass->now_ns);
-	} else if (pass->changed && !pass->named && hws_counters_lag(pass, q, gq)) {
-		gpreempt_waves_lag(pass->gn);
-		dev_info(pass->gn->node->adev->dev, "gpreempt: gpu %u: waves are counted late; a launch counts for %llu us from now on\n",
-			 pass->gn->node->id, GPREEMPT_WAVES_LAG_NS / NSEC_PER_USEC);
-	} else if (pass->mapped) {
-		hws_saw(pass, q, gq);
+		backend_resumed(pass, gq);
+	} else {
+		hws_confirm_other(pass, q, gq);
 	}
 }
 

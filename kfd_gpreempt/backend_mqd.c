@@ -337,8 +337,7 @@ static void mqd_resumed(struct backend_pass *pass, struct qcm_process_device *qp
 	if (gq->hw.done != GPREEMPT_RESUME)
 		return;
 	backend_read_stamps(pass, gq);
-	gpreempt_stats_resumed(gq, pass->now_ns);
-	gpreempt_policy_resumed(&gq->policy, pass->now_ns);
+	backend_resumed(pass, gq);
 }
 
 static void mqd_apply(struct gpreempt_node *gn, struct gpreempt_outcome *outcome)

@@ -129,7 +129,8 @@ static int chardev_do_info(struct client *client, void *argument)
 	info->abi_version = GPREEMPT_ABI_VERSION;
 	info->features = GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP |
 			 GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT |
-			 GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_JOB | GPREEMPT_FEATURE_SHARE;
+			 GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_JOB | GPREEMPT_FEATURE_SHARE |
+			 GPREEMPT_FEATURE_USAGE;
 	info->nr_nodes = list.nr;
 	info->event_size = sizeof(struct gpreempt_event);
 	return r;
@@ -140,7 +141,8 @@ static int chardev_do_info(struct client *client, void *argument)
  * @match: which
  * @queues: array
  * @jobs: array of their jobs' ids; NULL: not asked for
- * @max: length of both
+ * @usage: array of what they have used; NULL: not asked for
+ * @max: length of all of them
  * @nr: queues there are
  * @gn: the node whose @leader is known
  * @leader: to which of its queues others yield; NULL: to none
@@ -149,6 +151,7 @@ struct queue_list {
 	const struct gpreempt_target_match *match;
 	struct gpreempt_queue_info *queues;
 	u64 *jobs;
+	struct gpreempt_queue_usage *usage;
 	u32 max;
 	u32 nr;
 	const struct gpreempt_node *gn;
@@ -312,6 +315,8 @@ static int chardev_list_queue(struct gpreempt_queue *gq, void *arg)
 	info = &list->queues[list->nr - 1];
 	if (list->jobs)
 		list->jobs[list->nr - 1] = READ_ONCE(gq->process->job.id);
+	if (list->usage)
+		gpreempt_usage_of(gq, &list->usage[list->nr - 1]);
 	chardev_describe(gq, list->match, info);
 	chardev_describe_verdict(gq, info);
 	chardev_describe_leader(list, gq, info);
@@ -334,7 +339,7 @@ static int chardev_count_queue(struct gpreempt_queue *gq, void *arg)
 }
 
 /* Room for @list->max queues. */
-static int chardev_make_list(struct queue_list *list, bool jobs)
+static int chardev_make_list(struct queue_list *list, bool jobs, bool usage)
 {
 	if (!list->max)
 		return 0;
@@ -343,7 +348,9 @@ static int chardev_make_list(struct queue_list *list, bool jobs)
 		return -ENOMEM;
 	if (jobs)
 		list->jobs = kvcalloc(list->max, sizeof(*list->jobs), GFP_KERNEL);
-	return jobs && !list->jobs ? -ENOMEM : 0;
+	if (usage)
+		list->usage = kvcalloc(list->max, sizeof(*list->usage), GFP_KERNEL);
+	return (jobs && !list->jobs) || (usage && !list->usage) ? -ENOMEM : 0;
 }
 
 static int chardev_copy_list(const struct gpreempt_list *cmd, const struct queue_list *list)
@@ -354,6 +361,9 @@ static int chardev_copy_list(const struct gpreempt_list *cmd, const struct queue
 		return -EFAULT;
 	if (list->jobs &&
 	    copy_to_user(u64_to_user_ptr(cmd->jobs), list->jobs, nr * sizeof(*list->jobs)))
+		return -EFAULT;
+	if (list->usage &&
+	    copy_to_user(u64_to_user_ptr(cmd->usage), list->usage, nr * sizeof(*list->usage)))
 		return -EFAULT;
 	return 0;
 }
@@ -366,7 +376,7 @@ static int chardev_do_list(struct client *client, void *argument)
 	u32 nr = 0;
 	int r;
 
-	if (cmd->flags || cmd->reserved)
+	if (cmd->flags)
 		return -EINVAL;
 	r = gpreempt_target_resolve(&cmd->target, &match);
 	if (r)
@@ -374,7 +384,7 @@ static int chardev_do_list(struct client *client, void *argument)
 	/* A length is no reason to allocate: no more than there are. */
 	gpreempt_node_walk(chardev_count_queue, &nr);
 	list.max = min(cmd->nr_queues, nr);
-	r = chardev_make_list(&list, cmd->jobs);
+	r = chardev_make_list(&list, cmd->jobs, cmd->usage);
 	if (r)
 		goto out;
 	/* The last packet of a ring runs while the ring is empty: only the device knows. */
@@ -388,7 +398,47 @@ static int chardev_do_list(struct client *client, void *argument)
 out:
 	kvfree(list.queues);
 	kvfree(list.jobs);
+	kvfree(list.usage);
 	gpreempt_target_release(&match);
+	return r;
+}
+
+static int chardev_is_node(struct gpreempt_node *gn, void *arg)
+{
+	return gn->node->id == *(const u32 *)arg;
+}
+
+static int chardev_do_usage(struct client *client, void *argument)
+{
+	struct gpreempt_usage *cmd = argument;
+	const struct gpreempt_target everything = { .scope = GPREEMPT_SCOPE_ALL };
+	struct gpreempt_target_match match;
+	struct gpreempt_usage_list list = { .match = &match, .kinds = cmd->kinds ?: ~0U };
+	int r = 0;
+
+	if (cmd->flags || cmd->time_ns || cmd->kinds >> (GPREEMPT_USAGE_PROCESS + 1) ||
+	    !chardev_is_zero(cmd->reserved, sizeof(cmd->reserved)))
+		return -EINVAL;
+	gpreempt_target_resolve(&everything, &match);
+	match.gpu_id = cmd->gpu_id;
+	if (match.gpu_id && !gpreempt_node_find(chardev_is_node, &match.gpu_id))
+		return -ENODEV;
+	/* A length is no reason to allocate: no more than there are. */
+	gpreempt_node_find_locked(gpreempt_usage_list_node, &list);
+	list.max = min(cmd->nr_entries, list.nr);
+	if (list.max) {
+		list.entries = kvcalloc(list.max, sizeof(*list.entries), GFP_KERNEL);
+		if (!list.entries)
+			return -ENOMEM;
+		list.nr = 0;
+		gpreempt_node_find_locked(gpreempt_usage_list_node, &list);
+		if (copy_to_user(u64_to_user_ptr(cmd->entries), list.entries,
+				 min(list.nr, list.max) * sizeof(*list.entries)))
+			r = -EFAULT;
+		kvfree(list.entries);
+	}
+	cmd->nr_entries = list.nr;
+	cmd->time_ns = ktime_get_ns();
 	return r;
 }
 
@@ -850,6 +900,7 @@ static const struct command commands[] = {
 	{ GPREEMPT_IOC_SET_JOB, chardev_do_set_job },
 	{ GPREEMPT_IOC_SET_SHARE, chardev_do_set_share },
 	{ GPREEMPT_IOC_LIST_SHARES, chardev_do_list_shares },
+	{ GPREEMPT_IOC_USAGE, chardev_do_usage },
 };
 
 static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -864,6 +915,7 @@ static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		struct gpreempt_set_job set_job;
 		struct gpreempt_set_share set_share;
 		struct gpreempt_list_shares list_shares;
+		struct gpreempt_usage usage;
 	} copy;
 	void __user *user = (void __user *)arg;
 	unsigned int i;

@@ -259,6 +259,7 @@ static void job_join_locked(struct gpreempt_process *process, const struct gpree
 	place->nr_processes++;
 	WRITE_ONCE(place->job->as.stay, as->stay);
 	WRITE_ONCE(process->job.id, as->id);
+	gpreempt_usage_job(process, as);
 	/* Pairs with the acquire of the monitor. */
 	smp_store_release(&process->job.place, place);
 }
@@ -317,6 +318,7 @@ static bool job_change_locked(struct gpreempt_process *process, struct list_head
 	if (!place && !as.id)
 		return false;
 	left = job_leave_locked(process);
+	gpreempt_usage_job(process, NULL);
 	if (left)
 		list_add_tail(&left->gone, gone);
 	job_join_locked(process, &as);

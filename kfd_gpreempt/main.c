@@ -20,6 +20,7 @@ static void main_free_node(struct gpreempt_node *gn)
 	gpreempt_monitor_free_node(gn);
 	gpreempt_group_free_node(gn);
 	gpreempt_waves_free_node(gn);
+	gpreempt_usage_free_node(gn);
 	gpreempt_queue_free_node(gn);
 	mutex_destroy(&gn->pass_lock);
 	kfree(gn);
@@ -41,6 +42,7 @@ void kfd_gpreempt_node_init(struct kfd_node *node)
 	mutex_init(&gn->pass_lock);
 	gpreempt_pace_init_node(gn);
 	gpreempt_life_init_node(gn);
+	gpreempt_usage_init_node(gn);
 	if (gpreempt_queue_init_node(gn)) {
 		mutex_destroy(&gn->pass_lock);
 		kfree(gn);

@@ -446,7 +446,7 @@ static u32 monitor_decide_resumes(struct gpreempt_node *gn)
 }
 
 /* pass_lock held. */
-static void monitor_resume_all(struct gpreempt_node *gn)
+static void monitor_try_to_resume_all(struct gpreempt_node *gn)
 {
 	u32 nr_resume = monitor_decide_resumes(gn);
 	u64 deadline_ns;
@@ -486,15 +486,69 @@ static void monitor_resume_all(struct gpreempt_node *gn)
 	}
 }
 
+/* pass_lock held. From then on nothing is looked at. */
+static void monitor_resume_all(struct gpreempt_node *gn)
+{
+	u64 now_ns;
+	int idx;
+
+	monitor_try_to_resume_all(gn);
+	idx = srcu_read_lock(&gn->queues.srcu);
+	now_ns = ktime_get_ns();
+	gn->monitor.all_due_ns = 0;
+	monitor_sample(gn, true, now_ns);
+	gpreempt_account_stop(&gn->policy, now_ns);
+	srcu_read_unlock(&gn->queues.srcu, idx);
+}
+
+/* Waves in flight matter to no decision, and yet they are worth to be known. */
+static bool monitor_welcomes_waves(const struct gpreempt_node *gn, const struct gpreempt_pass *pass)
+{
+	return (gn->policy.unproven && gn->backend->tells) ||
+	       (gn->tun.account && gpreempt_account_due(&gn->policy, pass->now_ns) &&
+		gpreempt_account_wants_waves(&gn->policy));
+}
+
+/* Read section held. Something has changed, perhaps queues have come. */
+static void monitor_account_anew(struct gpreempt_node *gn, u64 now_ns)
+{
+	u32 nr = gn->monitor.nr_sampled + gn->monitor.nr_dormant;
+
+	if (!gn->tun.account)
+		gpreempt_account_stop(&gn->policy, now_ns);
+	else if (nr > gn->monitor.nr_accounted)
+		gpreempt_account_expect(&gn->policy, now_ns);
+	gn->monitor.nr_accounted = nr;
+}
+
+/*
+ * Read section held. Looks for the account, if that is due. If waves cannot be read it stays due.
+ */
+static void monitor_account(struct gpreempt_node *gn, const struct gpreempt_pass *pass)
+{
+	bool read = gn->waves.read_ns == pass->now_ns;
+
+	if (!gn->tun.account)
+		return;
+	if (gpreempt_account_due(&gn->policy, pass->now_ns) &&
+	    (read || !gpreempt_account_wants_waves(&gn->policy))) {
+		if (read)
+			gn->policy.account.read_cost_ns = gn->waves.asked_ns;
+		gpreempt_account_look(&gn->policy, pass->now_ns);
+	}
+	gpreempt_account_decided(&gn->policy, gn->monitor.doorbell_ns, pass->now_ns);
+}
+
 /* Read section held. False: the decision is put off until waves are known. */
 static bool monitor_know_waves(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 {
 	if (!gpreempt_policy_needs_waves(&gn->policy, pass->now_ns)) {
 		/* No decision waits for that. */
-		if (gn->policy.unproven && gn->backend->tells && gpreempt_waves_quiescent(gn))
+		if (monitor_welcomes_waves(gn, pass) && gpreempt_waves_quiescent(gn))
 			gpreempt_waves_read(gn, pass->quiescent, pass->now_ns);
 		return true;
 	}
+	pass->needs_waves = true;
 	if (!gn->waves.saved && !gpreempt_waves_read(gn, pass->quiescent, pass->now_ns))
 		return false;
 	pass->asks_runlist = gn->backend->tells &&
@@ -522,11 +576,15 @@ static bool monitor_decide(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	gn->policy.params.waves_saved = saved;
 	gn->policy.params.waves_counted = READ_ONCE(gn->waves.counted);
 	gn->policy.idle_ns = monitor_awaits_idle(gn) ? gn->tun.idle_ns : 0;
+	/* Counters that have never shown a wave may not count at all. */
+	gn->policy.account.tells = gn->policy.params.waves_known && !saved &&
+				    gn->policy.params.waves_counted;
 	if (!monitor_know_waves(gn, pass)) {
 		gpreempt_policy_put_off(&gn->policy);
 		return false;
 	}
 	gpreempt_policy_decide(&gn->policy, pass->now_ns, &pass->decision);
+	monitor_account(gn, pass);
 	if (pass->decision.over_budget)
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_BUDGET);
 	return true;
@@ -679,9 +737,10 @@ static void monitor_end_pass(struct gpreempt_node *gn, struct gpreempt_pass *pas
 
 	gn->monitor.decided_ns = ktime_get_ns();
 	took_ns = gn->monitor.decided_ns - pass->now_ns;
+	/* Waves that no decision asked for are paid for by those who want them. */
 	gpreempt_policy_cost(&gn->policy,
 			     took_ns - derive_ns - gn->waves.asked_ns + gn->monitor.arming_ns,
-			     gn->waves.asked_ns);
+			     pass->needs_waves ? gn->waves.asked_ns : 0);
 	gn->monitor.arming_ns = 0;
 	gn->monitor.level = decision->level_valid ? decision->level : GPREEMPT_LEVEL_NONE;
 	gpreempt_stats_pass(gn, decision, pass->now_ns, gn->monitor.decided_ns);
@@ -702,6 +761,7 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 
 	pass->now_ns = ktime_get_ns();
 	pass->asks_runlist = false;
+	pass->needs_waves = false;
 	gn->monitor.looked_ns = pass->now_ns;
 	/* Every change kicks, except for nice values and the driver's own obstacles. */
 	if (xchg(&gn->kick, false) || gn->policy.ops != gpreempt_tunables_policy(gn))
@@ -729,6 +789,8 @@ static bool monitor_pass(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	if (monitor_watches_idle(gn) && gpreempt_crowd_look(gn, pass->now_ns))
 		gn->monitor.all_due_ns = 0;
 	monitor_sample(gn, anew, pass->now_ns);
+	if (anew)
+		monitor_account_anew(gn, pass->now_ns);
 	/*
 	 * Programs can ask for this in a loop: it makes looks no rarer, or work would be noticed
 	 * later for it.
@@ -823,6 +885,17 @@ static u64 monitor_wait_for_doorbells(struct gpreempt_node *gn,
 	return nap_ns;
 }
 
+/* For how long may it sleep for the account? @told: a doorbell tells of all work that comes. */
+static u64 monitor_account_nap(struct gpreempt_node *gn, bool told)
+{
+	if (!gn->tun.account)
+		return U64_MAX;
+	/* Counters that have shown no wave yet are asked without telling decisions. */
+	if (gn->policy.account.nr_open && !gn->policy.account.tells)
+		gpreempt_waves_see(gn);
+	return gpreempt_account_nap(&gn->policy, told, ktime_get_ns());
+}
+
 /* How long may the monitor sleep after this decision, which has been carried out? */
 static u64 monitor_nap_after(struct gpreempt_node *gn, const struct gpreempt_decision *decision,
 			     bool *waits)
@@ -840,7 +913,7 @@ static u64 monitor_nap_after(struct gpreempt_node *gn, const struct gpreempt_dec
 	nap_ns = gpreempt_stopped_within_ns(gn, nap_ns);
 	if (gn->policy.idle_ns)
 		nap_ns = min(nap_ns, monitor_idle_nap(gn));
-	return nap_ns;
+	return min(nap_ns, monitor_account_nap(gn, *waits && nap_ns == U64_MAX));
 }
 
 static u64 monitor_look(struct gpreempt_node *gn)

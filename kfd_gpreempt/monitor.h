@@ -53,6 +53,7 @@ struct gpreempt_watch {
  * struct gpreempt_pass - what one pass knows, on the stack of the monitor
  * @now_ns: time of the samples
  * @quiescent: dqm_lock is held, so that the runlist stays as it is
+ * @needs_waves: the decision depends on waves in flight
  * @asks_runlist: the decision is put off, and a runlist is sent to know what has waves
  * @decision: what was decided, unless it was put off
  *
@@ -61,6 +62,7 @@ struct gpreempt_watch {
 struct gpreempt_pass {
 	u64 now_ns;
 	bool quiescent;
+	bool needs_waves;
 	bool asks_runlist;
 	struct gpreempt_decision decision;
 };
@@ -149,6 +151,8 @@ struct gpreempt_node_monitor {
 	 * sleep; the monitor's alone. It counts as a part of the next look.
 	 */
 	u64 arming_ns;
+	/** @nr_accounted: how many queues there were when priorities were derived last */
+	u32 nr_accounted;
 	/** @decided_ns: when what is being carried out was decided */
 	u64 decided_ns;
 };

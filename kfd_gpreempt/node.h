@@ -44,6 +44,7 @@
 #include "stats.h"
 #include "sysfs.h"
 #include "tunables.h"
+#include "usage.h"
 #include "view.h"
 #include "waves.h"
 
@@ -84,6 +85,8 @@ struct gpreempt_process {
 	struct gpreempt_process_group group;
 	/** @crowd: crowd.c */
 	struct gpreempt_process_crowd crowd;
+	/** @usage: usage.c */
+	struct gpreempt_process_usage usage;
 };
 
 /**
@@ -191,6 +194,8 @@ struct gpreempt_node {
 	struct gpreempt_node_job job;
 	/** @group: group.c */
 	struct gpreempt_node_group group;
+	/** @usage: usage.c */
+	struct gpreempt_node_usage usage;
 	/** @monitor: monitor.c */
 	struct gpreempt_node_monitor monitor;
 	/** @tunables: tunables.c */

@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
@@ -43,6 +44,21 @@ static void queue_adopt_work(struct work_struct *work)
 		gpreempt_queue_adopt_after(gn, ADOPT_RETRY_MS);
 }
 
+/* gpreempt_lock held. Has work come of which no doorbell told, and which is to be accounted? */
+static bool queue_works_unseen(const struct gpreempt_node *gn)
+{
+	struct gpreempt_queue *gq;
+	u64 rptr, wptr, pending;
+
+	if (!READ_ONCE(gn->tun.account))
+		return false;
+	list_for_each_entry(gq, &gn->queues.list, link)
+		if (gpreempt_node_read(gq, &rptr, &wptr, &pending) &&
+		    (rptr != gpreempt_policy_read(gq->policy.seen.rptr) || pending))
+			return true;
+	return false;
+}
+
 /*
  * setpriority() has no hook, and a monitor that is parked or waits for doorbells does not look. So
  * this looks for new nice values, at a rate and in a way that wakes no sleeping CPU. The same goes
@@ -58,6 +74,8 @@ static void queue_renice_work(struct work_struct *work)
 	if ((state == GPREEMPT_STATE_PARKED || state == GPREEMPT_STATE_ARMED) &&
 	    (gpreempt_priority_reniced(gn) || gpreempt_group_moved(gn)))
 		gpreempt_node_kick(gn);
+	else if (state == GPREEMPT_STATE_PARKED && queue_works_unseen(gn))
+		gpreempt_node_look(gn);
 	gpreempt_queue_watch_nice(gn);
 	if (gn->life.accepting && READ_ONCE(gn->queues.tends))
 		gpreempt_queue_adopt_after(gn, 0);
@@ -96,6 +114,7 @@ static struct gpreempt_process *queue_get_process(struct gpreempt_node *gn, stru
 	process->pdd = pdd;
 	process->context = gpreempt_compat_context(p);
 	gpreempt_priority_add(process, inherited);
+	gpreempt_usage_join(process);
 	gpreempt_job_join(process);
 	INIT_LIST_HEAD(&process->doorbell.queues);
 	gpreempt_doorbell_add(process);
@@ -107,8 +126,11 @@ found:
 	return process;
 }
 
-/* gpreempt_lock held. The process's last queue takes it along when it is freed. */
-static void queue_unlink(struct gpreempt_queue *gq)
+/*
+ * gpreempt_lock held. The process's last queue takes it along when it is freed. @taken receives
+ * what the queue has used so far.
+ */
+static void queue_unlink(struct gpreempt_queue *gq, struct gpreempt_queue_usage *taken)
 {
 	struct gpreempt_node *gn = gq->gn;
 
@@ -116,6 +138,7 @@ static void queue_unlink(struct gpreempt_queue *gq)
 	if (gq->policy.preempted)
 		atomic64_inc(&gn->stats.destroyed_preempted);
 	list_del_rcu(&gq->link);
+	gpreempt_usage_end(gq, taken);
 	gpreempt_doorbell_del_queue(gq);
 	WRITE_ONCE(gn->queues.nr, gn->queues.nr - 1);
 	gpreempt_hold_forget_locked(gq);
@@ -127,6 +150,19 @@ static void queue_unlink(struct gpreempt_queue *gq)
 		WRITE_ONCE(gn->queues.nr_processes, gn->queues.nr_processes - 1);
 	}
 	gpreempt_node_nudge(gn);
+}
+
+/*
+ * gpreempt_lock held, and no pass looks at it any more: its account is closed. What a pass has
+ * added since it was unlinked is taken as well.
+ */
+static void queue_close_account(struct gpreempt_queue *gq, struct gpreempt_queue_usage *taken,
+				bool last)
+{
+	gpreempt_account_end(&gq->policy, ktime_get_ns());
+	gpreempt_usage_end(gq, taken);
+	if (last)
+		gpreempt_usage_leave(gq->process);
 }
 
 static void queue_free(struct gpreempt_queue *gq, bool last)
@@ -164,6 +200,7 @@ static void queue_register(const struct gpreempt_mapper *m, struct queue *q, boo
 	/* To be shown until the monitor has derived it. */
 	gq->policy.set.priority = gq->priority.kfd;
 	gq->policy.effective_priority = gq->priority.kfd;
+	gpreempt_account_begin(&gq->policy, ktime_get_ns());
 	gpreempt_view_init_queue(gq, m);
 	gpreempt_mqd_init_queue(gq, gpreempt_tunables_verify(gn));
 	gpreempt_queue_sysfs_add(q);
@@ -228,6 +265,7 @@ void __kfd_gpreempt_queue_created(struct queue *q)
  */
 void __kfd_gpreempt_queue_destroyed(struct queue *q)
 {
+	struct gpreempt_queue_usage taken = { 0 };
 	struct gpreempt_queue *gq;
 	bool last = false;
 
@@ -240,7 +278,7 @@ void __kfd_gpreempt_queue_destroyed(struct queue *q)
 	mutex_lock(&gpreempt_lock);
 	gq = q->gpreempt;
 	if (gq) {
-		queue_unlink(gq);
+		queue_unlink(gq, &taken);
 		last = !gq->process->nr_queues;
 		WRITE_ONCE(q->gpreempt, NULL);
 	}
@@ -248,6 +286,9 @@ void __kfd_gpreempt_queue_destroyed(struct queue *q)
 	if (!gq)
 		return;
 	synchronize_srcu_expedited(&gq->gn->queues.srcu);
+	mutex_lock(&gpreempt_lock);
+	queue_close_account(gq, &taken, last);
+	mutex_unlock(&gpreempt_lock);
 	queue_free(gq, last);
 }
 
@@ -391,10 +432,12 @@ void gpreempt_queue_unregister_all(struct gpreempt_node *gn)
 	bool last;
 
 	do {
+		struct gpreempt_queue_usage taken = { 0 };
+
 		mutex_lock(&gpreempt_lock);
 		gq = list_first_entry_or_null(&gn->queues.list, struct gpreempt_queue, link);
 		if (gq) {
-			queue_unlink(gq);
+			queue_unlink(gq, &taken);
 			last = !gq->process->nr_queues;
 			synchronize_srcu_expedited(&gn->queues.srcu);
 			/*
@@ -407,6 +450,7 @@ void gpreempt_queue_unregister_all(struct gpreempt_node *gn)
 			/* Pairs with the acquire where one is unregistered. */
 			smp_store_release(&gq->q->gpreempt, NULL);
 			dqm_unlock(gn->node->dqm);
+			queue_close_account(gq, &taken, last);
 			queue_free(gq, last);
 		}
 		mutex_unlock(&gpreempt_lock);

@@ -83,6 +83,7 @@ enum gpreempt_tunable_file {
  * @follow_stop: queues of stopped processes leave the device
  * @idle_ns: an idle process leaves a device that is too small for all queues after so long; 0:
  *	none does
+ * @account: device time is accounted, with looks of its own
  * @wakeup: how new work is noticed, an &enum gpreempt_wakeup
  * @unmap: what leaves the device with a preemption, an &enum gpreempt_unmap (hws)
  */
@@ -95,6 +96,7 @@ struct gpreempt_tunables {
 	bool verify;
 	bool follow_stop;
 	u64 idle_ns;
+	bool account;
 	u32 wakeup;
 	u32 unmap;
 };

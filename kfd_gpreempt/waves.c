@@ -190,6 +190,7 @@ static bool waves_read(struct gpreempt_node *gn, bool quiescent, u64 now_ns)
 	if (!quiescent && !gpreempt_waves_quiescent(gn))
 		return waves_waited_enough(gn, now_ns);
 	gn->waves.unread_ns = 0;
+	gn->waves.read_ns = now_ns;
 	looked = gn->policy.turns_ns && gn->backend->look_for_saved &&
 		 gn->backend->look_for_saved(gn, quiescent);
 	for (i = 0; i < gn->monitor.nr_sampled; i++) {

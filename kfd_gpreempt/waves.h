@@ -58,6 +58,8 @@ struct gpreempt_node_waves {
 	u64 see_due_ns;
 	/** @see_paid_ns: until then the share of the time is used; under @see_lock */
 	u64 see_paid_ns;
+	/** @read_ns: time of the last pass that could read waves in flight */
+	u64 read_ns;
 	/** @asked_ns: what asking for waves in flight took in this pass; 0: the pass did not ask */
 	u64 asked_ns;
 	/**

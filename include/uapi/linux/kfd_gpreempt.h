@@ -39,6 +39,7 @@
  * @GPREEMPT_FEATURE_INHERIT: GPREEMPT_PRIORITY_INHERIT
  * @GPREEMPT_FEATURE_JOB: GPREEMPT_IOC_SET_JOB, and jobs in GPREEMPT_IOC_LIST. Since version 5
  * @GPREEMPT_FEATURE_SHARE: GPREEMPT_IOC_SET_SHARE and GPREEMPT_IOC_LIST_SHARES. Since version 7
+ * @GPREEMPT_FEATURE_USAGE: GPREEMPT_IOC_USAGE, and usage in GPREEMPT_IOC_LIST. Since version 8
  */
 enum gpreempt_feature {
 	GPREEMPT_FEATURE_PREEMPT	= 1 << 0,
@@ -48,6 +49,7 @@ enum gpreempt_feature {
 	GPREEMPT_FEATURE_INHERIT	= 1 << 4,
 	GPREEMPT_FEATURE_JOB		= 1 << 5,
 	GPREEMPT_FEATURE_SHARE		= 1 << 6,
+	GPREEMPT_FEATURE_USAGE		= 1 << 7,
 };
 
 /**
@@ -355,6 +357,22 @@ struct gpreempt_target {
 };
 
 /**
+ * struct gpreempt_queue_usage - what a queue has used so far, or several have together. Since version 8
+ * @busy_ns: time with work and the device. It lags behind by 10 ms at most, unless waves cannot be read
+ * @waiting_ns: time with work and without the device, or without any wave there
+ * @preempted_ns: time that the scheduler kept it off the device, with work or without
+ * @wave_us: waves in flight times microseconds
+ *
+ * Documentation/admin-guide.rst says how exact that is.
+ */
+struct gpreempt_queue_usage {
+	__u64 busy_ns;
+	__u64 waiting_ns;
+	__u64 preempted_ns;
+	__u64 wave_us;
+};
+
+/**
  * struct gpreempt_list - GPREEMPT_IOC_LIST: which queues there are
  * @target: in: any scope
  * @queues: in: array of &struct gpreempt_queue_info; may be 0 if @nr_queues is
@@ -362,7 +380,8 @@ struct gpreempt_target {
  * @flags: in: 0
  * @jobs: in: array of __u64, as long as @queues: receives the id of each queue's job; 0: it has none. May be 0: they are not asked for.
  *	Since version 5
- * @reserved: 0
+ * @usage: in: array of &struct gpreempt_queue_usage, as long as @queues: receives what each queue has used. May be 0: it is not asked
+ *	for. Since version 8
  *
  * Without CAP_SYS_ADMIN only queues of the caller's user are listed, others are not mentioned.
  */
@@ -372,7 +391,72 @@ struct gpreempt_list {
 	__u32 nr_queues;
 	__u32 flags;
 	__u64 jobs;
-	__u64 reserved;
+	__u64 usage;
+};
+
+/**
+ * enum gpreempt_usage_kind - whose usage a &struct gpreempt_usage_info is
+ * @GPREEMPT_USAGE_NODE: of all processes, those that have ended included
+ * @GPREEMPT_USAGE_CGROUP: of processes that made their first queue on the node while they were in this cgroup, not in one below it
+ * @GPREEMPT_USAGE_JOB: of a job
+ * @GPREEMPT_USAGE_PROCESS: of a process, while it lives
+ */
+enum gpreempt_usage_kind {
+	GPREEMPT_USAGE_NODE,
+	GPREEMPT_USAGE_CGROUP,
+	GPREEMPT_USAGE_JOB,
+	GPREEMPT_USAGE_PROCESS,
+};
+
+/**
+ * struct gpreempt_usage_info - what has been used of a node
+ * @kind: &enum gpreempt_usage_kind
+ * @gpu_id: the node
+ * @cgroup: id of the cgroup, which is the inode number of its directory; of a process, of the one that it counts for
+ * @job: id of the job; of a process, of the one that it is in; 0: none
+ * @pid: the process, in the caller's namespace
+ * @nr_processes: processes with queues on the node now
+ * @usage: it never becomes less while @kind, @gpu_id and what says whose it is stay the same
+ * @used_ns: of a node: time for which some queue ran. The sum of @usage.busy_ns is larger where kernels run side by side
+ * @reserved: 0
+ */
+struct gpreempt_usage_info {
+	__u32 kind;
+	__u32 gpu_id;
+	__u64 cgroup;
+	__u64 job;
+	__s32 pid;
+	__u32 nr_processes;
+	struct gpreempt_queue_usage usage;
+	__u64 used_ns;
+	__u64 reserved[2];
+};
+
+/**
+ * struct gpreempt_usage - GPREEMPT_IOC_USAGE: who has used how much. Since version 8
+ * @entries: in: array of &struct gpreempt_usage_info; may be 0 if @nr_entries is
+ * @nr_entries: in: length of the array; out: entries there are, which may be more than were filled in
+ * @kinds: in: bits 1 << &enum gpreempt_usage_kind; 0: all
+ * @gpu_id: in: the node; 0: all
+ * @flags: in: 0
+ * @time_ns: out: CLOCK_MONOTONIC of the answer
+ * @reserved: 0
+ *
+ * A node's counters begin when the driver is loaded. They stand still while scheduling is switched off or gpreempt_account is 0. Of processes that
+ * have ended their job, their cgroup and their node keep what they used: 1024 of those without a process on each node, the last ones.
+ *
+ * Without CAP_SYS_ADMIN only processes of the caller's user are told, and jobs that this user has set.
+ *
+ * Errors: ENODEV (no such node); ENOMEM.
+ */
+struct gpreempt_usage {
+	__u64 entries;
+	__u32 nr_entries;
+	__u32 kinds;
+	__u32 gpu_id;
+	__u32 flags;
+	__u64 time_ns;
+	__u64 reserved[2];
 };
 
 #define GPREEMPT_PRIORITY_CLEAR		(1 << 0)
@@ -700,6 +784,7 @@ struct gpreempt_event {
 #define GPREEMPT_IOC_SET_JOB		_IOW('Y', 0x07, struct gpreempt_set_job)
 #define GPREEMPT_IOC_SET_SHARE		_IOW('Y', 0x08, struct gpreempt_set_share)
 #define GPREEMPT_IOC_LIST_SHARES	_IOWR('Y', 0x09, struct gpreempt_list_shares)
+#define GPREEMPT_IOC_USAGE		_IOWR('Y', 0x0a, struct gpreempt_usage)
 
 /*
  * On /dev/kfd, for queues of the process or context that the file is of. Other drivers use the same numbers with other sizes: the whole

@@ -99,7 +99,7 @@ TEST(jobs_are_listed, "LIST tells the job of each queue to those who ask for it,
 	shim_fail_alloc = 2;
 	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), -ENOMEM);
 	shim_fail_alloc = 0;
-	list.reserved = 1;
+	list.flags = 1;
 	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), -EINVAL);
 }
 

@@ -422,8 +422,10 @@ TEST(priorities_from_outside, "a queue's setting outranks its process's, that on
 	CHECK_EQ(priority_of(low), -3);
 	/* What belongs to those who are gone is dropped. */
 	CHECK_EQ(set_priority(process_target(high), 1, 0), 0);
-	CHECK_EQ(process_of(high)->pid.references, 2);
+	CHECK_EQ(process_of(high)->pid.references, 3);
 	kill_process(process_of(high));
+	/* What it used is forgotten when another program comes. */
+	add_queue(0);
 	CHECK_EQ(set_priority(process_target(low), 1, 0), 0);
 	CHECK_EQ_AFTER(1100 * MS, process_of(high)->pid.references, 1);
 }
@@ -1292,7 +1294,8 @@ TEST(lists_are_as_long_as_asked, "no more is written than there is room for, and
 	}
 	CHECK_EQ(info.abi_version, GPREEMPT_ABI_VERSION);
 	CHECK_EQ(info.features, GPREEMPT_FEATURE_PREEMPT | GPREEMPT_FEATURE_CGROUP | GPREEMPT_FEATURE_EVENTS | GPREEMPT_FEATURE_HINT |
-				GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_JOB | GPREEMPT_FEATURE_SHARE);
+				GPREEMPT_FEATURE_INHERIT | GPREEMPT_FEATURE_JOB | GPREEMPT_FEATURE_SHARE |
+				GPREEMPT_FEATURE_USAGE);
 	CHECK_EQ(nodes[0].state, gpreempt_node_state(node_of(0)));
 	CHECK(nodes[0].nr_queues == 3 && nodes[0].nr_preempted == 1 && nodes[0].preemptions == 1 && nodes[0].resumes == 0);
 	CHECK_EQ(nodes[0].failures, 0);
@@ -1803,6 +1806,7 @@ TEST(tunables_reach_the_monitor, "each parameter is what the next pass works wit
 		IS("gpreempt_trust_kfd_priority", "1", "Y\n", 1, trust),
 		IS("gpreempt_verify", "1", "Y\n", 1, verify),
 		IS("gpreempt_follow_stop", "1", "Y\n", 1, follow_stop),
+		IS("gpreempt_account", "1", "Y\n", 1, account),
 		IS("gpreempt_observe", "1", "Y\n", 1, params.observe),
 #undef IS
 	};

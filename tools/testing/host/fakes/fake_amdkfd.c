@@ -772,6 +772,7 @@ static void tick_queue(struct sim_queue *sq)
 	leave_if_due(sq);
 	if (!sq->mapped || !sq->in_slot)
 		return;
+	sq->busy_ns += ticked_ns;
 	sq->left_ns -= ticked_ns;
 	if (sq->left_ns > 0)
 		return;
@@ -1470,6 +1471,8 @@ void world_make(bool hws, u32 nr_xcc, u32 nr_nodes)
 
 	world.nr_allocated = shim_allocated;
 	kfd_gpreempt_init();
+	/* Most tests count looks: none are made for the account, unless they ask for it. */
+	shim_param_set("gpreempt_account", "0");
 	world.adev = (struct amdgpu_device){ .dev = &world.dev, .reset_domain = &world.reset_domain, .gc_version = IP_VERSION(9, 4, 2) };
 	world.dev.numa_node = NUMA_NO_NODE;
 	world.adev.gfx.mec.num_pipe_per_mec = world.adev.gfx.mec.num_queue_per_pipe = 8;

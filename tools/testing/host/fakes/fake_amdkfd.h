@@ -64,6 +64,7 @@
  * @abandoned: the next unmap loses its waves, which the driver finds out and returns 0
  * @stubborn: it takes a reset of all waves of its process to make it leave
  * @refuses: no slot of it is asked, for that failed with the first one
+ * @busy_ns: for so long a kernel of it has had the device
  * @asked: how many slots had been asked to leave before its own was
  * @asked_ms: so long the last request to leave would wait
  * @asked_closely: it was asked by register before
@@ -94,6 +95,7 @@ struct sim_queue {
 	bool abandoned;
 	bool stubborn;
 	bool refuses;
+	u64 busy_ns;
 	u32 asked;
 	u32 asked_ms;
 	bool asked_closely;

@@ -272,8 +272,8 @@ static void decide(u32 nr)
 	node.asked = gpreempt_policy_needs_waves(&node.policy, node.now_ns);
 	if (node.asked && node.params.waves_saved)
 		ask_runlist(nr);
-	reads = node.asked || (node.accounts && node.params.waves_known &&
-			       gpreempt_account_due(&node.policy, node.now_ns));
+	reads = node.asked || (node.accounts && gpreempt_account_due(&node.policy, node.now_ns) &&
+			       gpreempt_account_wants_waves(&node.policy));
 	for (i = 0; reads && !node.silent && !node.params.waves_saved && i < nr; i++) {
 		struct queue *q = queue_of(node.policies[i]);
 

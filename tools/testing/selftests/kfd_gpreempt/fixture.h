@@ -77,6 +77,8 @@ static const struct gpreempt_default gpreempt_defaults[] = {
 	{ "gpreempt_follow_stop", 0 },
 	{ "gpreempt_idle_evict_us", 20000 },
 	{ "gpreempt_observe", 0 },
+	/* Most tests count looks, or measure what they take. */
+	{ "gpreempt_account", 0 },
 };
 
 /* NULL, or why no kernel can run here. */

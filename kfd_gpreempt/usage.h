@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* usage.h - who has used how much of a node, those that have ended included */
+#ifndef GPREEMPT_USAGE_H
+#define GPREEMPT_USAGE_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include "uapi/linux/kfd_gpreempt.h"
+
+struct gpreempt_membership;
+struct gpreempt_node;
+struct gpreempt_process;
+struct gpreempt_queue;
+struct gpreempt_target_match;
+struct gpreempt_usage_entry;
+
+/*
+ * So many jobs and cgroups without a process are remembered on a node. Of more, those that ended
+ * first are forgotten. What they used stays in the sum of the node.
+ */
+#define GPREEMPT_USAGE_ENDED_MAX	1024
+
+/* What usage.c keeps of a node, and writes alone, under gpreempt_lock. */
+struct gpreempt_node_usage {
+	/** @entries: its processes, jobs and cgroups */
+	struct list_head entries;
+	/** @ended: what queues that have ended have used, all together */
+	struct gpreempt_queue_usage ended;
+	/** @nr_ended: entries without a process */
+	u32 nr_ended;
+};
+
+/* What usage.c keeps of a process on a node, and writes alone, under gpreempt_lock. */
+struct gpreempt_process_usage {
+	/** @process: where its queues are summed up; NULL: there was no memory */
+	struct gpreempt_usage_entry *process;
+	/** @cgroup: the same for the cgroup that it was in when it made its first queue */
+	struct gpreempt_usage_entry *cgroup;
+	/** @job: the same for its job; NULL also: it has none */
+	struct gpreempt_usage_entry *job;
+};
+
+/**
+ * struct gpreempt_usage_list - what is told to a caller
+ * @match: what it may see
+ * @kinds: bits of &enum gpreempt_usage_kind
+ * @entries: array
+ * @max: its length
+ * @nr: entries there are
+ */
+struct gpreempt_usage_list {
+	const struct gpreempt_target_match *match;
+	u32 kinds;
+	struct gpreempt_usage_info *entries;
+	u32 max;
+	u32 nr;
+};
+
+void gpreempt_usage_of(const struct gpreempt_queue *gq, struct gpreempt_queue_usage *usage);
+void gpreempt_usage_end(struct gpreempt_queue *gq, struct gpreempt_queue_usage *taken);
+void gpreempt_usage_join(struct gpreempt_process *process);
+void gpreempt_usage_leave(struct gpreempt_process *process);
+void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_membership *as);
+int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg);
+void gpreempt_usage_init_node(struct gpreempt_node *gn);
+void gpreempt_usage_free_node(struct gpreempt_node *gn);
+
+#endif /* GPREEMPT_USAGE_H */

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+/* account_test.c - who has used how much of a device: as the device counts it, and kept when programs end */
+#include "rivals.h"
+
+#define JOB	4711
+
+static const struct cred own_cred;
+static struct file file;
+
+static void close_own_file(void)
+{
+	CHECK_EQ(shim_miscdevice->fops->release(NULL, &file), 0);
+}
+
+static void open_own_file(void)
+{
+	file = (struct file){ .f_cred = &own_cred };
+	CHECK_EQ(shim_miscdevice->fops->open(NULL, &file), 0);
+	world.before_end = close_own_file;
+}
+
+static long command(unsigned int cmd, void *argument)
+{
+	return shim_miscdevice->fops->unlocked_ioctl(&file, cmd, (unsigned long)argument);
+}
+
+static void world_accounts(bool hws)
+{
+	world_make(hws, 1, 1);
+	set("gpreempt_account", "1");
+	set("gpreempt_enable", "1");
+	open_own_file();
+}
+
+static struct gpreempt_usage_info infos[64];
+static u32 nr_infos;
+
+static void ask_for(u32 kinds)
+{
+	struct gpreempt_usage usage = { .entries = (uintptr_t)infos, .nr_entries = ARRAY_SIZE(infos), .kinds = kinds };
+
+	memset(infos, 0, sizeof(infos));
+	CHECK_EQ(command(GPREEMPT_IOC_USAGE, &usage), 0);
+	CHECK(usage.nr_entries <= ARRAY_SIZE(infos));
+	CHECK_EQ(usage.time_ns, ktime_get_ns());
+	nr_infos = usage.nr_entries;
+}
+
+/* Of all of a kind */
+static struct gpreempt_queue_usage sum_of(u32 kind)
+{
+	struct gpreempt_queue_usage sum = { 0 };
+	u32 i;
+
+	ask_for(1U << kind);
+	for (i = 0; i < nr_infos; i++) {
+		CHECK_EQ(infos[i].kind, kind);
+		sum.busy_ns += infos[i].usage.busy_ns;
+		sum.waiting_ns += infos[i].usage.waiting_ns;
+		sum.preempted_ns += infos[i].usage.preempted_ns;
+		sum.wave_us += infos[i].usage.wave_us;
+	}
+	return sum;
+}
+
+static u64 busy_of(const struct sim_queue *sq)
+{
+	return gpreempt_account_busy_ns(&sq->q.gpreempt->policy.time);
+}
+
+static u64 true_busy(void)
+{
+	u64 sum_ns = 0;
+
+	EACH_QUEUE(sq)
+		sum_ns += sq->busy_ns;
+	return sum_ns;
+}
+
+static u32 drawn(u32 below)
+{
+	static u64 state = 88172645463325252ULL;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (state >> 20) % below;
+}
+
+/* For so long each of them has work now and then: kernels of 1 to 9 ms. */
+static void all_work_for(u64 ns)
+{
+	u64 end_ns = ktime_get_ns() + ns;
+
+	while (ktime_get_ns() < end_ns) {
+		EACH_QUEUE(sq) {
+			if (sq->gone || sq->reset || !idle(sq) || drawn(8))
+				continue;
+			sq->kernel_ns = (1000 + drawn(1 + 1000 * (sq->q.properties.queue_id % 8 + 1))) * US;
+			submit(sq, 1 + drawn(3));
+		}
+		run((100 + drawn(6000)) * US);
+	}
+}
+
+static void four_programs(void)
+{
+	u32 i;
+
+	world.nodes[0].nr_wave_slots = 2;
+	for (i = 0; i < 4; i++)
+		add_queue(10 - 3 * (int)i);
+}
+
+static void check_each_queue(void)
+{
+	EACH_QUEUE(sq) {
+		if (sq->gone)
+			continue;
+		tap_at("queue %u, %llu of %llu us: ", sq->q.properties.queue_id, busy_of(sq) / US, sq->busy_ns / US);
+		CHECK_WITHIN(busy_of(sq) * 1000 / sq->busy_ns, 980, 1020);
+	}
+	tap_at("%s", "");
+}
+
+static void check_sums_within(u32 permille)
+{
+	struct gpreempt_queue_usage node = sum_of(GPREEMPT_USAGE_NODE), cgroups = sum_of(GPREEMPT_USAGE_CGROUP);
+
+	tap_at("%llu of %llu us: ", node.busy_ns / US, true_busy() / US);
+	CHECK_WITHIN(node.busy_ns * 1000 / true_busy(), 1000 - permille, 1000 + permille);
+	tap_at("%s", "");
+	CHECK_EQ(node.busy_ns, cgroups.busy_ns);
+	CHECK_EQ(node.waiting_ns, cgroups.waiting_ns);
+	CHECK_EQ(node.preempted_ns, cgroups.preempted_ns);
+	CHECK_EQ(node.wave_us, cgroups.wave_us);
+}
+
+static void check_sums(void)
+{
+	check_sums_within(10);
+}
+
+BOTH(each_queue_is_accounted, "each queue is accounted within 2 % of what the device counts, and all together within 1 %, while they preempt each other")
+{
+	world_accounts(hws);
+	four_programs();
+	all_work_for(40 * SEC);
+	check_each_queue();
+	check_sums();
+	CHECK(preemptions() > 1000);
+}
+
+BOTH(observing_accounts, "a node that only observes accounts as one that acts, under each policy")
+{
+	EACH_ANEW(i, 3, "policy %u: ", i) {
+		world_accounts(hws);
+		set("gpreempt_observe", "1");
+		set("gpreempt_policy", i == 0 ? "hpf" : i == 1 ? "wfq" : "edf");
+		four_programs();
+		all_work_for(12 * SEC);
+		check_each_queue();
+		check_sums();
+		CHECK_EQ(preemptions(), 0);
+	}
+}
+
+TEST(one_program_alone_is_accounted, "a program that has the node for itself is accounted, though no decision needs a look, and an idle one costs none")
+{
+	u64 looks;
+
+	world_accounts(true);
+	low = add_queue(0);
+	all_work_for(40 * SEC);
+	check_each_queue();
+	CHECK(run_until_idle(low, SEC));
+	run(10 * SEC);
+	CHECK_STATE("parked");
+	looks = atomic64_read(&stats()->checks);
+	CHECK_EQ_AFTER(20 * SEC, atomic64_read(&stats()->checks), looks);
+	/* The shorter kernels are beside a long silence, the more of them looks miss. */
+	check_sums_within(20);
+}
+
+/* In the middle of their work */
+BOTH(nothing_is_lost, "what a queue or a program used that ends in the middle of its work stays in the sums, which never become less, also over a suspend and a reset")
+{
+	u64 shown_ns = 0;
+	u32 round;
+
+	world_accounts(hws);
+	world.nodes[0].nr_wave_slots = 2;
+	for (round = 0; round < 30; round++) {
+		struct sim_process *process = add_process(0);
+		struct sim_queue *first = add_queue_to(process, 0, NORMAL), *second = add_queue_to(process, 0, NORMAL);
+		u64 busy_ns;
+
+		all_work_for(SEC);
+		if (round == 7 || round == 15) {
+			suspend();
+			resume();
+		} else if (round == 19) {
+			reset_gpu();
+		} else if (round % 3 == 0) {
+			destroy_queue(first);
+		}
+		busy_ns = sum_of(GPREEMPT_USAGE_NODE).busy_ns;
+		CHECK(busy_ns >= shown_ns);
+		if (round % 3)
+			kill_process(process);
+		else
+			destroy_queue(second);
+		CHECK(sum_of(GPREEMPT_USAGE_NODE).busy_ns >= busy_ns);
+		shown_ns = sum_of(GPREEMPT_USAGE_NODE).busy_ns;
+	}
+	run(10 * MS);
+	check_sums();
+}
+
+TEST(a_program_keeps_its_sum, "a program without queues keeps what it used until it ends, and its cgroup after that")
+{
+	struct gpreempt_usage_info before;
+
+	world_accounts(true);
+	low = add_queue(0);
+	all_work_for(SEC);
+	ask_for(1U << GPREEMPT_USAGE_PROCESS);
+	CHECK_EQ(nr_infos, 1);
+	CHECK_EQ(infos[0].pid, process_of(low)->pid.nr);
+	CHECK_EQ(infos[0].cgroup, 3);
+	CHECK_EQ(infos[0].nr_processes, 1);
+	destroy_queue(low);
+	ask_for(1U << GPREEMPT_USAGE_PROCESS);
+	CHECK_EQ(nr_infos, 1);
+	before = infos[0];
+	CHECK_EQ(before.nr_processes, 0);
+	CHECK(before.usage.busy_ns > 100 * MS);
+	low = add_queue_to(process_of(low), 0, NORMAL);
+	all_work_for(SEC);
+	ask_for(1U << GPREEMPT_USAGE_PROCESS);
+	CHECK_EQ(nr_infos, 1);
+	CHECK(infos[0].usage.busy_ns > before.usage.busy_ns + 100 * MS);
+	before = infos[0];
+	kill_process(process_of(low));
+	ask_for(1U << GPREEMPT_USAGE_PROCESS);
+	CHECK_EQ(nr_infos, 0);
+	CHECK(sum_of(GPREEMPT_USAGE_CGROUP).busy_ns >= before.usage.busy_ns);
+}
+
+TEST(a_job_has_what_was_used_in_it, "a job is told what its processes used while they were in it, also when they have left or ended")
+{
+	struct gpreempt_set_job in = { .target = { .scope = GPREEMPT_SCOPE_PROCESS }, .job = JOB },
+				out = { .target = { .scope = GPREEMPT_SCOPE_PROCESS }, .flags = GPREEMPT_JOB_CLEAR };
+	u64 before_ns, joined_ns, left_ns;
+
+	world_accounts(true);
+	low = add_queue(0);
+	in.target.pid = out.target.pid = process_of(low)->pid.nr;
+	all_work_for(SEC);
+	before_ns = sum_of(GPREEMPT_USAGE_NODE).busy_ns;
+	CHECK_EQ(command(GPREEMPT_IOC_SET_JOB, &in), 0);
+	all_work_for(SEC);
+	joined_ns = sum_of(GPREEMPT_USAGE_JOB).busy_ns;
+	CHECK_EQ(nr_infos, 1);
+	CHECK_EQ(infos[0].job, JOB);
+	CHECK_EQ(sum_of(GPREEMPT_USAGE_NODE).busy_ns, before_ns + joined_ns);
+	CHECK_EQ(command(GPREEMPT_IOC_SET_JOB, &out), 0);
+	left_ns = sum_of(GPREEMPT_USAGE_JOB).busy_ns;
+	all_work_for(SEC);
+	CHECK_EQ(sum_of(GPREEMPT_USAGE_JOB).busy_ns, left_ns);
+	CHECK(sum_of(GPREEMPT_USAGE_NODE).busy_ns > before_ns + joined_ns + 100 * MS);
+	CHECK_EQ(command(GPREEMPT_IOC_SET_JOB, &in), 0);
+	all_work_for(SEC);
+	kill_process(process_of(low));
+	CHECK(sum_of(GPREEMPT_USAGE_JOB).busy_ns > left_ns + 100 * MS);
+}
+
+TEST(others_usage_is_the_administrators, "without CAP_SYS_ADMIN the caller's own processes and jobs are told, and neither nodes nor cgroups")
+{
+	u32 i;
+
+	world_accounts(true);
+	add_rivals(10, 0);
+	process_of(low)->task.euid.val = 1000;
+	process_of(high)->task.euid.val = 1001;
+	all_work_for(SEC);
+	ask_for(0);
+	CHECK_EQ(nr_infos, 4);
+	current->euid.val = 1000;
+	current->caps = 0;
+	CHECK_EQ(command(GPREEMPT_IOC_SET_JOB, &(struct gpreempt_set_job){
+		.target = { .scope = GPREEMPT_SCOPE_PROCESS, .pid = process_of(low)->pid.nr }, .job = JOB }), 0);
+	ask_for(0);
+	CHECK_EQ(nr_infos, 2);
+	for (i = 0; i < nr_infos; i++)
+		CHECK(infos[i].kind == GPREEMPT_USAGE_JOB || infos[i].pid == process_of(low)->pid.nr);
+	current->euid.val = 1002;
+	ask_for(0);
+	CHECK_EQ(nr_infos, 0);
+	current->euid.val = 0;
+	current->caps = ~0U;
+}
+
+TEST(usage_is_listed_by_queue, "LIST tells what each queue has used, if it is asked for, and bad questions about usage are refused")
+{
+	struct gpreempt_queue_info queues[4];
+	struct gpreempt_queue_usage usage[4];
+	struct gpreempt_list list = { .target.scope = GPREEMPT_SCOPE_ALL, .queues = (uintptr_t)queues, .nr_queues = 4, .usage = (uintptr_t)usage };
+
+	world_accounts(true);
+	low = add_queue(0);
+	all_work_for(SEC);
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), 0);
+	CHECK_EQ(list.nr_queues, 1);
+	CHECK_EQ(usage[0].busy_ns, busy_of(low));
+	CHECK(usage[0].wave_us >= usage[0].busy_ns / 1000 * 9 / 10);
+	list.nr_queues = 4;
+	list.usage = 1;
+	CHECK_EQ(command(GPREEMPT_IOC_LIST, &list), -EFAULT);
+	CHECK_EQ(command(GPREEMPT_IOC_USAGE, &(struct gpreempt_usage){ .kinds = 16 }), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_USAGE, &(struct gpreempt_usage){ .flags = 1 }), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_USAGE, &(struct gpreempt_usage){ .reserved = { 0, 1 } }), -EINVAL);
+	CHECK_EQ(command(GPREEMPT_IOC_USAGE, &(struct gpreempt_usage){ .gpu_id = 7 }), -ENODEV);
+	CHECK_EQ(command(GPREEMPT_IOC_USAGE, &(struct gpreempt_usage){ .entries = 1, .nr_entries = 1 }), -EFAULT);
+}
+
+TEST(an_account_stands_still_while_it_is_off, "with gpreempt_account=0 nothing is accounted and no look is made for it")
+{
+	u64 shown_ns;
+
+	world_accounts(true);
+	low = add_queue(0);
+	all_work_for(SEC);
+	set("gpreempt_account", "0");
+	run(10 * MS);
+	shown_ns = sum_of(GPREEMPT_USAGE_NODE).busy_ns;
+	all_work_for(SEC);
+	CHECK_EQ(sum_of(GPREEMPT_USAGE_NODE).busy_ns, shown_ns);
+	set("gpreempt_account", "1");
+	all_work_for(SEC);
+	CHECK(sum_of(GPREEMPT_USAGE_NODE).busy_ns > shown_ns + 100 * MS);
+}
