@@ -192,6 +192,39 @@ int gpreempt_list_jobs(struct gpreempt *handle, const struct gpreempt_target *ta
 	return -ENOMEM;
 }
 
+int gpreempt_list_usage(struct gpreempt *handle, unsigned int kinds, unsigned int gpu_id, struct gpreempt_usage_info **entries, uint64_t *time_ns)
+{
+	struct gpreempt_usage arg = { .nr_entries = 0 };
+	struct gpreempt_usage_info *array = NULL, *grown;
+	unsigned int room;
+	int error;
+
+	*entries = NULL;
+	do {
+		/* A few more than there were: others come meanwhile. */
+		room = arg.nr_entries + 8;
+		grown = realloc(array, room * sizeof(*array));
+		if (!grown) {
+			error = -ENOMEM;
+			goto out;
+		}
+		array = grown;
+		arg = (struct gpreempt_usage){ .entries = (uintptr_t)array, .nr_entries = room, .kinds = kinds, .gpu_id = gpu_id };
+		error = command(handle, GPREEMPT_IOC_USAGE, &arg);
+		if (error)
+			goto out;
+	} while (arg.nr_entries > room);
+	if (time_ns)
+		*time_ns = arg.time_ns;
+	if (!arg.nr_entries)
+		goto out;
+	*entries = array;
+	return arg.nr_entries;
+out:
+	free(array);
+	return error;
+}
+
 int gpreempt_find_queue(struct gpreempt *handle, pid_t pid, uint64_t ring_base, struct gpreempt_queue_info *queue)
 {
 	struct gpreempt_target target = gpreempt_target_process(pid, 0);

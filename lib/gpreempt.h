@@ -129,6 +129,17 @@ int gpreempt_set_tree_priority(struct gpreempt *handle, const struct gpreempt_ta
 int gpreempt_clear_priority(struct gpreempt *handle, const struct gpreempt_target *target);
 
 /**
+ * gpreempt_list_usage() - who has used how much of each node, those that have ended included
+ * @kinds: bits 1 << &enum gpreempt_usage_kind; 0: all
+ * @gpu_id: the node; 0: all
+ * @entries: out: array to be freed with free() by the caller; NULL after an error or when there are none
+ * @time_ns: out: CLOCK_MONOTONIC of the answer; may be NULL
+ *
+ * Return: how many there are; -EINVAL, -ENODEV: see &struct gpreempt_usage; -ENOMEM; -ENOTTY: a module before version 7.
+ */
+int gpreempt_list_usage(struct gpreempt *handle, unsigned int kinds, unsigned int gpu_id, struct gpreempt_usage_info **entries, uint64_t *time_ns);
+
+/**
  * gpreempt_set_job() - put a process or the processes of a cgroup into a job, which is decided about as one on all of its nodes
  * @job: its id, not 0; 0 with GPREEMPT_JOB_CLEAR
  * @flags: GPREEMPT_JOB_*

@@ -51,6 +51,8 @@ enum {
 	GIVEN_TREE		= 1 << 16,
 	GIVEN_STAY		= 1 << 17,
 	GIVEN_BY		= 1 << 18,
+	GIVEN_CSV		= 1 << 19,
+	GIVEN_SINCE		= 1 << 20,
 };
 
 /**
@@ -75,6 +77,8 @@ enum {
  * @tree: --tree
  * @stay: --stay
  * @by_job: --by job
+ * @csv: --csv
+ * @since: --since
  * @args: the command's words
  * @nr_args: their number
  */
@@ -99,6 +103,8 @@ struct options {
 	bool tree;
 	bool stay;
 	bool by_job;
+	bool csv;
+	const char *since;
 	char **args;
 	int nr_args;
 };
@@ -191,6 +197,7 @@ json_object *json_of_node(const struct gpreempt_node_info *n);
 int cmd_list(const struct options *o);
 int cmd_job(const struct options *o);
 int cmd_share(const struct options *o);
+int cmd_account(const struct options *o);
 int cmd_why(const struct options *o);
 int cmd_status(const struct options *o);
 int cmd_set(const struct options *o);

@@ -32,6 +32,8 @@ static const char doc[] =
 	"  share set --cgroup DIR|job=ID weight=N|min=PERCENT|max=PERCENT...   of each device's time\n"
 	"  share clear --cgroup DIR|job=ID\n"
 	"  share list                      groups: what is set, and what they have had\n"
+	"  account [node|cgroup|job|process]... [-g GPU] [--csv] [--since FILE]\n"
+	"                                  who has used how much, those that have ended included\n"
 	"  run --priority N|--class C -- COMMAND...   with all its children\n"
 	"  preempt -p PID [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]\n"
 	"  resume -p PID [-g GPU -q QUEUE] whoever holds it\n"
@@ -71,6 +73,8 @@ enum {
 	OPT_TREE,
 	OPT_STAY,
 	OPT_BY,
+	OPT_CSV,
+	OPT_SINCE,
 };
 
 static const struct argp_option argp_options[] = {
@@ -92,6 +96,8 @@ static const struct argp_option argp_options[] = {
 	{ "tree", OPT_TREE, NULL, 0, "set, job set: with all processes below it", 0 },
 	{ "stay", OPT_STAY, NULL, 0, "job set: off one GPU, the job stays on the others", 0 },
 	{ "by", OPT_BY, "KEY", 0, "list, top: a line for each job, user and place on each GPU (job), or for each queue (queue)", 0 },
+	{ "csv", OPT_CSV, NULL, 0, "account: a table for programs", 0 },
+	{ "since", OPT_SINCE, "FILE", 0, "account: only what came after this output of account --json", 0 },
 	{ "json", OPT_JSON, NULL, 0, "For programs; schema_version counts incompatible changes", 0 },
 	{ "prometheus", OPT_PROMETHEUS, NULL, 0, "stats: for Prometheus' textfile collector", 0 },
 	{ 0 }
@@ -101,6 +107,7 @@ static const struct argp_option argp_options[] = {
 static const char *const option_names[] = {
 	"--pid", "--gpu", "--queue", "--cgroup", "--priority or --class", "--for", "--interval", "--unbounded", "--follow", "--check",
 	"--count", "--json", "--prometheus", "--bound-ms", "--preempt", "--socket", "--tree", "--stay", "--by",
+	"--csv", "--since",
 };
 
 #define TARGET	(GIVEN_PID | GIVEN_GPU | GIVEN_QUEUE)
@@ -127,6 +134,7 @@ static const struct command {
 	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, 2, false },
 	{ "memory", cmd_memory, GIVEN_GPU | GIVEN_CGROUP | GIVEN_JSON, 2, false },
 	{ "share", cmd_share, GIVEN_CGROUP | GIVEN_JSON, INT_MAX, false },
+	{ "account", cmd_account, GIVEN_GPU | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON, 4, false },
 	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },
 	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true },
 	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false },
@@ -349,6 +357,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->by_job = !strcmp(arg, "job");
 		if (!o->by_job && strcmp(arg, "queue"))
 			argp_error(state, "by=%s is neither job nor queue", arg);
+		break;
+	case OPT_CSV:
+		o->given |= GIVEN_CSV;
+		o->csv = true;
+		break;
+	case OPT_SINCE:
+		o->given |= GIVEN_SINCE;
+		o->since = arg;
 		break;
 	case OPT_CHECK:
 		o->given |= GIVEN_CHECK;

@@ -193,6 +193,30 @@ static int set_share(const struct gpreempt_set_share *s)
 	return 0;
 }
 
+/* A node, a job and a process of it; $USAGE seconds of each. */
+static int usage(struct gpreempt_usage *u)
+{
+	struct gpreempt_usage_info *to = (struct gpreempt_usage_info *)(uintptr_t)u->entries;
+	unsigned long long s = strtoull(getenv("USAGE"), NULL, 10), ns = s * 1000000000;
+	const struct gpreempt_usage_info all[] = {
+		{ .kind = GPREEMPT_USAGE_NODE, .gpu_id = 1000, .nr_processes = 1, .usage = { 3 * ns, 2 * ns, ns, 64000000 * s }, .used_ns = 2 * ns },
+		{ .kind = GPREEMPT_USAGE_JOB, .gpu_id = 1000, .job = 4711, .nr_processes = 1, .usage = { 2 * ns, ns, ns, 64000000 * s } },
+		{ .kind = GPREEMPT_USAGE_PROCESS, .gpu_id = 1000, .job = 4711, .cgroup = 77, .pid = 1, .nr_processes = 1, .usage = { ns, 0, 0, 0 } },
+	};
+	unsigned int i, n = 0;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (u->kinds && !(u->kinds & 1U << all[i].kind))
+			continue;
+		if (n < u->nr_entries)
+			to[n] = all[i];
+		n++;
+	}
+	u->nr_entries = n;
+	u->time_ns = ns;
+	return 0;
+}
+
 int __wrap_ioctl(int fd, unsigned long request, ...)
 {
 	void *argument;
@@ -209,6 +233,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 		return 0;
 	if (fd == scheduler && request == GPREEMPT_IOC_SET_SHARE)
 		return set_share(argument);
+	if (fd == scheduler && request == GPREEMPT_IOC_USAGE)
+		return usage(argument);
 	errno = ENOTTY;
 	return -1;
 }

@@ -11,7 +11,7 @@ built=$BUILD/gpreemptctl-asan
 lib=$BUILD/lib
 prefix=$scratch/prefix
 conf=$scratch/gpreempt.conf
-commands="list why status set job memory share run preempt resume hint policy tune top events stats report apply doctor daemon probe-hang"
+commands="list why status set job memory share account run preempt resume hint policy tune top events stats report apply doctor daemon probe-hang"
 version=$(sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$TOP/dkms.conf")
 
 builds_without_warnings()
@@ -101,6 +101,10 @@ wrong_usage_is_told()
 	wrong 'share clear takes no word weight=5' share clear job=5 weight=5
 	wrong 'share list is of all groups' share list job=5
 	wrong '--json goes with share list' share set job=5 weight=5 --json
+	wrong 'queue is none of node, cgroup, job, process' account queue
+	wrong '--csv or --json' account --csv --json
+	wrong 'list does not take --csv' list --csv
+	wrong 'top does not take --since' top --since /dev/null
 	wrong 'set does not take --stay' set -p 1 --stay 5
 	wrong 'memory: whose? --cgroup DIR' memory low=5
 	wrong 'memory takes no word more' memory --cgroup / low=5 max=6 more

@@ -575,12 +575,39 @@ top_cuts_jobs_that_do_not_fit()
 	is "rows" "$(grep -c . "$scratch/out")" 3
 }
 
+# Only what came since: as a program would ask that bills by the hour.
+the_account_says_who_used_how_much()
+{
+	new_machine
+	export USAGE=10
+	view account
+	shown <<-'END'
+		WHOSE       GPU                   ID COMMAND               BUSY s    WAITING s  PREEMPTED s      WAVES x s
+		node       1000                 1000                       30.000       20.000       10.000          640.0
+		job        1000                 4711                       20.000       10.000       10.000          640.0
+		process    1000                    1 ?                     10.000        0.000        0.000            0.0
+	END
+	view account --json
+	cp "$scratch/out" "$scratch/before"
+	USAGE=13
+	view account job node --csv --since "$scratch/before"
+	shown <<-'END'
+		kind,gpu_id,id,cgroup,job,processes,busy_ns,waiting_ns,preempted_ns,wave_us,used_ns
+		node,1000,1000,0,0,1,9000000000,6000000000,3000000000,192000000,6000000000
+		job,1000,4711,0,4711,1,6000000000,3000000000,3000000000,192000000,0
+	END
+	view account process --json --since "$scratch/before"
+	is "busy" "$(grep -c '"busy_ns":3000000000' "$scratch/out")" 1
+	status 1 "$built/view" account --since /dev/null
+	is "message" "$(cat "$err")" "gpreemptctl: /dev/null is no output of: gpreemptctl account --json"
+}
+
 scripts_are_clean()
 {
 	linted tools/testing/gpreemptctl/view.sh
 }
 
-plan 22
+plan 23
 must builds_without_warnings builds_without_warnings
 tap cgroups_name_containers cgroups_name_containers
 tap cgroups_name_pods cgroups_name_pods
@@ -602,5 +629,6 @@ tap metrics_have_the_labels_of_jobs metrics_have_the_labels_of_jobs
 tap more_processes_are_no_more_series more_processes_are_no_more_series
 tap top_shows_jobs top_shows_jobs
 tap top_cuts_jobs_that_do_not_fit top_cuts_jobs_that_do_not_fit
+tap the_account_says_who_used_how_much the_account_says_who_used_how_much
 tap scripts_are_clean scripts_are_clean
 finish
