@@ -17,17 +17,21 @@ struct gpreempt_policy_node;
 struct gpreempt_policy_queue;
 
 /*
- * The next look for the account comes after the least of these times. When nothing has changed for
- * a while it comes after this part of what has passed since then, up to a bound; while no queue
- * works, up to another one. After so many times that the node sleeps. A reading of waves is paid
- * for by so many times what it took.
+ * The next look for the account comes after this part of the time for which nothing has changed,
+ * between these bounds; while no queue works, up to another one. After so many times that the node
+ * sleeps. A reading of waves is paid for by so many times what it took; if waves cannot be read, it
+ * is tried again soon.
  */
-#define GPREEMPT_ACCOUNT_LIVELY_NS	100000000ULL
 #define GPREEMPT_ACCOUNT_LOOK_SHARE	8
-#define GPREEMPT_ACCOUNT_LOOK_MIN_NS	500000ULL
-#define GPREEMPT_ACCOUNT_LOOK_MAX_NS	10000000ULL
-#define GPREEMPT_ACCOUNT_QUIET_MAX_NS	1000000000ULL
-#define GPREEMPT_ACCOUNT_COST_SHARE	24
+#define GPREEMPT_ACCOUNT_LOOK_MIN_NS	5000000ULL
+#define GPREEMPT_ACCOUNT_LOOK_MAX_NS	60000000ULL
+#define GPREEMPT_ACCOUNT_QUIET_MAX_NS	125000000ULL
+#define GPREEMPT_ACCOUNT_COST_SHARE	200
+#define GPREEMPT_ACCOUNT_RETRY_NS	500000ULL
+/* Passes that follow each other so closely see when a queue begins. */
+#define GPREEMPT_ACCOUNT_CLOSE_NS	1000000ULL
+/* What a look finds after a longer sleep has not begun before. */
+#define GPREEMPT_ACCOUNT_UNKNOWN_NS	1000000000ULL
 
 /**
  * enum gpreempt_account_state - what a queue does
@@ -48,7 +52,8 @@ enum gpreempt_account_state {
  * @since_ns: until when time has been accounted
  * @sure_ns: when @state was last seen to be so. What follows is accounted when it is known how it
  *	ended
- * @began: it began to run at @since_ns, and no look has found it so yet
+ * @began: all is known until @since_ns, and it runs; no look that was due has come since
+ * @part: of the time between the looks before and after a change, in 256ths, what counts as before
  * @lost_ns: of the time since @since_ns, what hardware passes took, while it was off the device
  * @busy_ns: time that it ran, until @since_ns
  * @waiting_ns: time that it waited, until @since_ns
@@ -61,6 +66,7 @@ enum gpreempt_account_state {
 struct gpreempt_account {
 	u8 state;
 	bool began;
+	u8 part;
 	u32 waves;
 	u64 since_ns;
 	u64 sure_ns;
@@ -74,8 +80,10 @@ struct gpreempt_account {
 /**
  * struct gpreempt_account_node - what all queues of a node together need for that
  * @look_ns: time of the last look
- * @due_ns: time of the next one
- * @idle_ns: the last pass in which no queue had demand
+ * @due_ns: time of the next one that is made for the account
+ * @gap_ns: the time of that was drawn from so long
+ * @pass_ns: the last pass
+ * @close_ns: since when passes follow each other closely
  * @changed_ns: when a queue was last found to do something else than before
  * @worked_ns: when one was last found at work; 0: never
  * @used_ns: time that some queue ran, until @look_ns
@@ -88,7 +96,9 @@ struct gpreempt_account {
 struct gpreempt_account_node {
 	u64 look_ns;
 	u64 due_ns;
-	u64 idle_ns;
+	u64 gap_ns;
+	u64 pass_ns;
+	u64 close_ns;
 	u64 changed_ns;
 	u64 worked_ns;
 	u64 used_ns;

@@ -522,21 +522,23 @@ static void monitor_account_anew(struct gpreempt_node *gn, u64 now_ns)
 }
 
 /*
- * Read section held. Looks for the account, if that is due. If waves cannot be read it stays due.
+ * Read section held. Looks for the account, if that is due, or costs no reading of waves. If waves
+ * cannot be read it stays due.
  */
 static void monitor_account(struct gpreempt_node *gn, const struct gpreempt_pass *pass)
 {
-	bool read = gn->waves.read_ns == pass->now_ns;
+	bool read = gn->waves.read_ns == pass->now_ns, due;
 
 	if (!gn->tun.account)
 		return;
-	if (gpreempt_account_due(&gn->policy, pass->now_ns) &&
-	    (read || !gpreempt_account_wants_waves(&gn->policy))) {
+	gpreempt_account_decided(&gn->policy, gn->monitor.doorbell_ns, pass->now_ns);
+	due = gpreempt_account_due(&gn->policy, pass->now_ns);
+	if (read ? due || pass->needs_waves :
+		   due && !gpreempt_account_wants_waves(&gn->policy)) {
 		if (read)
 			gn->policy.account.read_cost_ns = gn->waves.asked_ns;
 		gpreempt_account_look(&gn->policy, pass->now_ns);
 	}
-	gpreempt_account_decided(&gn->policy, gn->monitor.doorbell_ns, pass->now_ns);
 }
 
 /* Read section held. False: the decision is put off until waves are known. */

@@ -19,9 +19,9 @@
  *    is unknown has waves. Or gpreempt_policy_put_off(), which ends the pass
  * 6. if gpreempt_policy_needs_runlist(), gpreempt_policy_put_off() and a runlist, which ends the
  *    pass
- * 7. gpreempt_policy_decide(), and gpreempt_policy_cost() with what that took. If it is due and
- *    waves were read, or cannot be read at all, gpreempt_account_look(), and after each decision
- *    gpreempt_account_decided()
+ * 7. gpreempt_policy_decide(), and gpreempt_policy_cost() with what that took. Then
+ *    gpreempt_account_decided(), and gpreempt_account_look() if waves were read, or if it is due
+ *    and they cannot be read at all
  * 8. carry out the action of each queue in one hardware pass. Confirm each with
  *    gpreempt_policy_preempted() or gpreempt_policy_resumed(), then gpreempt_policy_overhead() with
  *    the time that it took

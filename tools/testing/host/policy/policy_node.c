@@ -284,10 +284,10 @@ static void decide(u32 nr)
 	gpreempt_policy_decide(&node.policy, node.now_ns, &node.decision);
 	if (!node.accounts)
 		return;
-	if (gpreempt_account_due(&node.policy, node.now_ns) && !node.silent)
-		gpreempt_account_look(&node.policy, node.now_ns);
 	gpreempt_account_decided(&node.policy, node.told_ns, node.now_ns);
 	node.told_ns = 0;
+	if ((node.asked || gpreempt_account_due(&node.policy, node.now_ns)) && !node.silent)
+		gpreempt_account_look(&node.policy, node.now_ns);
 }
 
 static void swap_places(u32 a, u32 b)
