@@ -118,12 +118,23 @@ out:
 	return error;
 }
 
-/* @jobs: NULL: they are not asked for */
-static int list_queues(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues, uint64_t **jobs)
+/* An array that is as long as that of queues, if it is asked for. False: no memory. */
+static bool grow(void **array, bool wanted, size_t size)
 {
+	void *grown = wanted ? realloc(*array, size) : *array;
+
+	if (wanted && !grown)
+		return false;
+	*array = grown;
+	return true;
+}
+
+/* @jobs, @usage: NULL: they are not asked for */
+static int list_queues(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues, uint64_t **jobs,
+		       struct gpreempt_queue_usage **usage)
+{
+	void *array = NULL, *ids = NULL, *used = NULL;
 	struct gpreempt_list arg = { .nr_queues = 0 };
-	struct gpreempt_queue_info *array = NULL, *grown;
-	uint64_t *ids = NULL, *grown_ids;
 	unsigned int room;
 	int error;
 
@@ -131,21 +142,13 @@ static int list_queues(struct gpreempt *handle, const struct gpreempt_target *ta
 	do {
 		/* A few more than there were: others open queues meanwhile. */
 		room = arg.nr_queues + 8;
-		grown = realloc(array, room * sizeof(*array));
-		if (!grown) {
+		if (!grow(&array, true, room * sizeof(**queues)) || !grow(&ids, jobs, room * sizeof(**jobs)) ||
+		    !grow(&used, usage, room * sizeof(**usage))) {
 			error = -ENOMEM;
 			goto out;
 		}
-		array = grown;
-		if (jobs) {
-			grown_ids = realloc(ids, room * sizeof(*ids));
-			if (!grown_ids) {
-				error = -ENOMEM;
-				goto out;
-			}
-			ids = grown_ids;
-		}
-		arg = (struct gpreempt_list){ .target = *target, .queues = (uintptr_t)array, .nr_queues = room, .jobs = (uintptr_t)ids };
+		arg = (struct gpreempt_list){ .target = *target, .queues = (uintptr_t)array, .nr_queues = room, .jobs = (uintptr_t)ids,
+					      .usage = (uintptr_t)used };
 		error = command(handle, GPREEMPT_IOC_LIST, &arg);
 		if (error)
 			goto out;
@@ -156,40 +159,57 @@ static int list_queues(struct gpreempt *handle, const struct gpreempt_target *ta
 	*queues = array;
 	if (jobs)
 		*jobs = ids;
+	if (usage)
+		*usage = used;
 	return arg.nr_queues;
 out:
 	free(array);
 	free(ids);
+	free(used);
 	return error;
 }
 
 int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues)
 {
-	return list_queues(handle, target, queues, NULL);
+	return list_queues(handle, target, queues, NULL, NULL);
+}
+
+int gpreempt_list_queue_usage(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues, uint64_t **jobs,
+			      struct gpreempt_queue_usage **usage)
+{
+	struct gpreempt_info info = { 0 };
+	int nr;
+
+	*queues = NULL;
+	*jobs = NULL;
+	if (usage)
+		*usage = NULL;
+	nr = command(handle, GPREEMPT_IOC_INFO, &info);
+	if (nr)
+		return nr;
+	if (!(info.features & GPREEMPT_FEATURE_USAGE))
+		usage = NULL;
+	if (info.features & GPREEMPT_FEATURE_JOB)
+		return list_queues(handle, target, queues, jobs, usage);
+	/* A module that knows of no jobs: there are none. */
+	nr = list_queues(handle, target, queues, NULL, usage);
+	if (nr <= 0)
+		return nr;
+	*jobs = calloc(nr, sizeof(**jobs));
+	if (*jobs)
+		return nr;
+	free(*queues);
+	*queues = NULL;
+	if (usage) {
+		free(*usage);
+		*usage = NULL;
+	}
+	return -ENOMEM;
 }
 
 int gpreempt_list_jobs(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues, uint64_t **jobs)
 {
-	struct gpreempt_info info = { 0 };
-	int error;
-
-	*queues = NULL;
-	*jobs = NULL;
-	error = command(handle, GPREEMPT_IOC_INFO, &info);
-	if (error)
-		return error;
-	if (info.features & GPREEMPT_FEATURE_JOB)
-		return list_queues(handle, target, queues, jobs);
-	/* A module that knows of no jobs: there are none. */
-	error = list_queues(handle, target, queues, NULL);
-	if (error <= 0)
-		return error;
-	*jobs = calloc(error, sizeof(**jobs));
-	if (*jobs)
-		return error;
-	free(*queues);
-	*queues = NULL;
-	return -ENOMEM;
+	return gpreempt_list_queue_usage(handle, target, queues, jobs, NULL);
 }
 
 int gpreempt_list_usage(struct gpreempt *handle, unsigned int kinds, unsigned int gpu_id, struct gpreempt_usage_info **entries, uint64_t *time_ns)

@@ -79,6 +79,15 @@ int gpreempt_list_queues(struct gpreempt *handle, const struct gpreempt_target *
 int gpreempt_list_jobs(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues, uint64_t **jobs);
 
 /**
+ * gpreempt_list_queue_usage() - the same with what each queue has used
+ * @usage: out: as @jobs; NULL also: the module tells none (before version 8)
+ *
+ * Return: as there.
+ */
+int gpreempt_list_queue_usage(struct gpreempt *handle, const struct gpreempt_target *target, struct gpreempt_queue_info **queues, uint64_t **jobs,
+			      struct gpreempt_queue_usage **usage);
+
+/**
  * gpreempt_find_queue() - the queue of a runtime, by the address of its ring
  * @pid: its process; 0: the caller's
  * @ring_base: what the runtime calls base address (hsa_queue_t.base_address)

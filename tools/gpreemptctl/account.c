@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* account.c - gpreemptctl account: who has used how much of a node */
+/* account.c - gpreemptctl account: who has used how much of each GPU, as a table, CSV or JSON */
 #include "gpreemptctl.h"
 
 #include <errno.h>
@@ -7,174 +7,214 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = {
-	[GPREEMPT_USAGE_NODE] = "node",
-	[GPREEMPT_USAGE_CGROUP] = "cgroup",
-	[GPREEMPT_USAGE_JOB] = "job",
-	[GPREEMPT_USAGE_PROCESS] = "process",
-};
-
-#define NR_KINDS	(sizeof(kinds) / sizeof(kinds[0]))
+#include "usage.h"
+#include "workload.h"
 
 /* The words of the command: which kinds; none: all. */
 static int find_kinds(const struct options *o, unsigned int *bits)
 {
-	size_t k;
+	unsigned int k;
 	int i;
 
 	*bits = 0;
 	for (i = 0; i < o->nr_args; i++) {
-		for (k = 0; k < NR_KINDS && strcmp(o->args[i], kinds[k]); k++)
+		for (k = 0; usage_kind_name(k) && strcmp(o->args[i], usage_kind_name(k)); k++)
 			;
-		if (k == NR_KINDS)
+		if (!usage_kind_name(k))
 			return fail(EXIT_USAGE, "account of what? %s is none of node, cgroup, job, process", o->args[i]);
 		*bits |= 1U << k;
 	}
 	return 0;
 }
 
+/* Nodes in their order, and of each what it is made of: who has used most comes first. */
+static int by_node_and_kind(const void *a, const void *b)
+{
+	const struct gpreempt_usage_info *x = &((const struct usage_entry *)a)->info, *y = &((const struct usage_entry *)b)->info;
+	uint64_t i = usage_id(x), j = usage_id(y);
+
+	if (x->gpu_id != y->gpu_id)
+		return x->gpu_id < y->gpu_id ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->usage.busy_ns != y->usage.busy_ns)
+		return x->usage.busy_ns > y->usage.busy_ns ? -1 : 1;
+	return i < j ? -1 : i > j;
+}
+
+/* By its text: numbers of 64 bits without a sign are not in every json-c. */
 static uint64_t number_of(json_object *o, const char *name)
 {
 	json_object *member;
 
-	return json_object_object_get_ex(o, name, &member) ? json_object_get_int64(member) : 0;
+	return json_object_object_get_ex(o, name, &member) ? strtoull(json_object_get_string(member), NULL, 10) : 0;
 }
 
-static bool is_same(json_object *before, const struct gpreempt_usage_info *u)
+static bool is_text(json_object *o, const char *name, const char *text)
 {
-	json_object *kind;
+	json_object *member;
 
-	return json_object_object_get_ex(before, "kind", &kind) && !strcmp(json_object_get_string(kind), kinds[u->kind]) &&
-	       number_of(before, "gpu_id") == u->gpu_id &&
+	return json_object_object_get_ex(o, name, &member) && !strcmp(json_object_get_string(member), text);
+}
+
+static bool is_same(json_object *before, const struct usage_entry *e)
+{
+	const struct gpreempt_usage_info *u = &e->info;
+
+	return is_text(before, "kind", usage_kind_name(u->kind)) && number_of(before, "gpu_id") == u->gpu_id &&
 	       (u->kind != GPREEMPT_USAGE_CGROUP || number_of(before, "cgroup") == u->cgroup) &&
 	       (u->kind != GPREEMPT_USAGE_JOB || number_of(before, "job") == u->job) &&
-	       (u->kind != GPREEMPT_USAGE_PROCESS || (pid_t)number_of(before, "pid") == u->pid);
+	       (u->kind != GPREEMPT_USAGE_PROCESS || ((pid_t)number_of(before, "pid") == u->pid && number_of(before, "started") == e->started));
 }
 
-/* Another boot, or another process with the same PID: it began at 0 since. */
-static uint64_t less(uint64_t now, uint64_t before)
+/* What came since; unless it began anew, as when the driver was loaded again. */
+static void subtract_entry(struct gpreempt_usage_info *u, json_object *before)
 {
-	return now >= before ? now - before : now;
+	struct gpreempt_queue_usage then = {
+		.busy_ns = number_of(before, "busy_ns"),
+		.waiting_ns = number_of(before, "waiting_ns"),
+		.preempted_ns = number_of(before, "preempted_ns"),
+		.wave_us = number_of(before, "wave_us"),
+	};
+	uint64_t used_ns = number_of(before, "used_ns");
+
+	if (u->usage.busy_ns < then.busy_ns || u->usage.waiting_ns < then.waiting_ns || u->usage.preempted_ns < then.preempted_ns ||
+	    u->usage.wave_us < then.wave_us || u->used_ns < used_ns)
+		return;
+	u->usage.busy_ns -= then.busy_ns;
+	u->usage.waiting_ns -= then.waiting_ns;
+	u->usage.preempted_ns -= then.preempted_ns;
+	u->usage.wave_us -= then.wave_us;
+	u->used_ns -= used_ns;
 }
 
-/* Only what came since an earlier answer of --json */
-static int subtract(const char *path, struct gpreempt_usage_info *entries, int nr)
+static const char *this_boot(char *buffer, size_t size)
+{
+	if (read_text("/proc/sys/kernel/random/boot_id", buffer, size) < 0)
+		buffer[0] = '\0';
+	return buffer;
+}
+
+/* Only what came since an earlier answer of --json; @over_ns: out: time since then, 0: the machine has booted since. Return: the exit status, said. */
+static int subtract(const char *path, struct usage *usage, uint64_t *over_ns)
 {
 	json_object *document = json_object_from_file(path), *array = NULL;
-	size_t k;
+	char boot[64];
+	size_t k, nr;
 	int i;
 
-	if (!document || !json_object_object_get_ex(document, "usage", &array)) {
+	if (!document || !json_object_object_get_ex(document, "usage", &array) || !json_object_is_type(array, json_type_array)) {
 		json_object_put(document);
 		return fail(EXIT_FAILED, "%s is no output of: gpreemptctl account --json", path);
 	}
-	for (i = 0; i < nr; i++) {
-		for (k = 0; k < json_object_array_length(array); k++) {
-			json_object *before = json_object_array_get_idx(array, k);
-			struct gpreempt_usage_info *u = &entries[i];
-
-			if (!is_same(before, u))
-				continue;
-			u->usage.busy_ns = less(u->usage.busy_ns, number_of(before, "busy_ns"));
-			u->usage.waiting_ns = less(u->usage.waiting_ns, number_of(before, "waiting_ns"));
-			u->usage.preempted_ns = less(u->usage.preempted_ns, number_of(before, "preempted_ns"));
-			u->usage.wave_us = less(u->usage.wave_us, number_of(before, "wave_us"));
-			u->used_ns = less(u->used_ns, number_of(before, "used_ns"));
-			break;
-		}
+	nr = is_text(document, "boot_id", this_boot(boot, sizeof(boot))) ? json_object_array_length(array) : 0;
+	*over_ns = nr ? counted_since(usage->time_ns, number_of(document, "time_ns")) : 0;
+	for (i = 0; i < usage->nr; i++) {
+		for (k = 0; k < nr && !is_same(json_object_array_get_idx(array, k), &usage->entries[i]); k++)
+			;
+		if (k < nr)
+			subtract_entry(&usage->entries[i].info, json_object_array_get_idx(array, k));
 	}
 	json_object_put(document);
 	return 0;
 }
 
-static json_object *json_of_usage(const struct gpreempt_usage_info *u)
+static json_object *json_of_entry(const struct usage_entry *e)
 {
+	const struct gpreempt_usage_info *u = &e->info;
 	json_object *o = json_object_new_object();
-	char command[64];
 
-	add_text(o, "kind", kinds[u->kind]);
+	add_text(o, "kind", usage_kind_name(u->kind));
 	add_number(o, "gpu_id", u->gpu_id);
+	add_device(o, u->gpu_id);
 	if (u->cgroup)
 		add_number(o, "cgroup", u->cgroup);
+	if (u->kind == GPREEMPT_USAGE_CGROUP && e->name[0])
+		add_text(o, "cgroup_path", e->name);
 	if (u->job)
 		add_number(o, "job", u->job);
 	if (u->kind == GPREEMPT_USAGE_PROCESS) {
 		add_signed(o, "pid", u->pid);
-		add_text(o, "command", command_of(u->pid, command, sizeof(command)));
+		add_number(o, "started", e->started);
+		add_text(o, "command", e->name);
+		if (e->origin.uid != (uid_t)-1)
+			add_number(o, "uid", e->origin.uid);
 	}
+	add_place(o, &e->origin.place);
 	add_number(o, "processes", u->nr_processes);
-	add_number(o, "busy_ns", u->usage.busy_ns);
-	add_number(o, "waiting_ns", u->usage.waiting_ns);
+	add_usage(o, &u->usage);
 	add_number(o, "preempted_ns", u->usage.preempted_ns);
-	add_number(o, "wave_us", u->usage.wave_us);
 	if (u->kind == GPREEMPT_USAGE_NODE)
 		add_number(o, "used_ns", u->used_ns);
 	return o;
 }
 
-static void print_document(const struct gpreempt_usage_info *entries, int nr, uint64_t time_ns)
+static void print_document(const struct usage *usage, uint64_t over_ns)
 {
 	json_object *document = new_document(), *array = json_object_new_array();
+	char boot[64];
 	int i;
 
-	for (i = 0; i < nr; i++)
-		json_object_array_add(array, json_of_usage(&entries[i]));
-	add_number(document, "time_ns", time_ns);
+	for (i = 0; i < usage->nr; i++)
+		json_object_array_add(array, json_of_entry(&usage->entries[i]));
+	add_text(document, "boot_id", this_boot(boot, sizeof(boot)));
+	add_number(document, "time_ns", usage->time_ns);
+	if (over_ns)
+		add_number(document, "interval_ns", over_ns);
 	json_object_object_add(document, "usage", array);
 	print_json(document);
 }
 
-static uint64_t id_of(const struct gpreempt_usage_info *u)
-{
-	switch (u->kind) {
-	case GPREEMPT_USAGE_CGROUP:
-		return u->cgroup;
-	case GPREEMPT_USAGE_JOB:
-		return u->job;
-	case GPREEMPT_USAGE_PROCESS:
-		return u->pid;
-	default:
-		return u->gpu_id;
-	}
-}
-
-static void print_csv(const struct gpreempt_usage_info *entries, int nr)
+/* Nothing in a line is of a program's choice, so nothing needs quotes. */
+static void print_csv(const struct usage *usage)
 {
 	int i;
 
-	puts("kind,gpu_id,id,cgroup,job,processes,busy_ns,waiting_ns,preempted_ns,wave_us,used_ns");
-	for (i = 0; i < nr; i++) {
-		const struct gpreempt_usage_info *u = &entries[i];
+	puts("kind,gpu_id,bdf,id,cgroup,job,uid,container_id,pod_uid,slurm_job,slurm_step,processes,busy_ns,waiting_ns,preempted_ns,wave_us,used_ns");
+	for (i = 0; i < usage->nr; i++) {
+		const struct usage_entry *e = &usage->entries[i];
+		const struct gpreempt_usage_info *u = &e->info;
+		const struct place *place = &e->origin.place;
+		char uid[24] = "", used[24] = "";
 
-		printf("%s,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
-		       kinds[u->kind], u->gpu_id, id_of(u), (uint64_t)u->cgroup, (uint64_t)u->job, u->nr_processes, (uint64_t)u->usage.busy_ns,
-		       (uint64_t)u->usage.waiting_ns, (uint64_t)u->usage.preempted_ns, (uint64_t)u->usage.wave_us, (uint64_t)u->used_ns);
+		if (e->origin.uid != (uid_t)-1)
+			snprintf(uid, sizeof(uid), "%lu", (unsigned long)e->origin.uid);
+		if (u->kind == GPREEMPT_USAGE_NODE)
+			snprintf(used, sizeof(used), "%" PRIu64, (uint64_t)u->used_ns);
+		printf("%s,%u,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s,%s,%s,%s,%s,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s\n",
+		       usage_kind_name(u->kind), u->gpu_id, identity_of(u->gpu_id)->bdf, usage_id(u), (uint64_t)u->cgroup, (uint64_t)u->job, uid,
+		       place->container, place->pod, place->slurm_job, place->slurm_step, u->nr_processes, (uint64_t)u->usage.busy_ns,
+		       (uint64_t)u->usage.waiting_ns, (uint64_t)u->usage.preempted_ns, (uint64_t)u->usage.wave_us, used);
 	}
 }
 
-static void print_table(const struct gpreempt_usage_info *entries, int nr)
+static void print_table(const struct usage *usage)
 {
-	char command[32];
+	char place[PLACE_WORDS], used[24];
 	int i;
 
-	printf("%-7s %7s %20s %-15s %12s %12s %12s %14s\n", "WHOSE", "GPU", "ID", "COMMAND", "BUSY s", "WAITING s", "PREEMPTED s", "WAVES x s");
-	for (i = 0; i < nr; i++) {
-		const struct gpreempt_usage_info *u = &entries[i];
-		bool process = u->kind == GPREEMPT_USAGE_PROCESS;
+	printf("%-7s %7s %20s %5s %12s %12s %12s %12s %14s %-44s %s\n", "WHOSE", "GPU", "ID", "PROCS", "USED_S", "BUSY_S", "WAIT_S", "OFF_S", "WAVE_S", "PLACE",
+	       "NAME");
+	for (i = 0; i < usage->nr; i++) {
+		const struct usage_entry *e = &usage->entries[i];
+		const struct gpreempt_usage_info *u = &e->info;
 
-		printf("%-7s %7u %20" PRIu64 " %-15.15s %12.3f %12.3f %12.3f %14.1f\n", kinds[u->kind], u->gpu_id, id_of(u),
-		       process ? command_of(u->pid, command, sizeof(command)) : "", u->usage.busy_ns / 1e9, u->usage.waiting_ns / 1e9,
-		       u->usage.preempted_ns / 1e9, u->usage.wave_us / 1e6);
+		snprintf(used, sizeof(used), "-");
+		if (u->kind == GPREEMPT_USAGE_NODE)
+			snprintf(used, sizeof(used), "%.3f", u->used_ns / 1e9);
+		printf("%-7s %7u %20" PRIu64 " %5u %12s %12.3f %12.3f %12.3f %14.1f %-44s %s\n", usage_kind_name(u->kind), u->gpu_id, usage_id(u),
+		       u->nr_processes, used, u->usage.busy_ns / 1e9, u->usage.waiting_ns / 1e9, u->usage.preempted_ns / 1e9, u->usage.wave_us / 1e6,
+		       place_words(&e->origin.place, place, sizeof(place)), e->name[0] ? e->name : "-");
 	}
 }
 
 int cmd_account(const struct options *o)
 {
-	struct gpreempt_usage_info *entries;
-	uint64_t time_ns = 0;
+	struct usage usage;
 	struct gpreempt *g;
+	uint64_t over_ns = 0;
 	unsigned int bits;
-	int nr, status = find_kinds(o, &bits);
+	int error, status = find_kinds(o, &bits);
 
 	if (!status && o->csv && o->json)
 		status = fail(EXIT_USAGE, "account: --csv or --json");
@@ -182,20 +222,22 @@ int cmd_account(const struct options *o)
 		status = open_scheduler(&g);
 	if (status)
 		return status;
-	nr = gpreempt_list_usage(g, bits, o->gpu_id, &entries, &time_ns);
+	error = read_usage(g, bits, o->gpu_id, &usage);
 	gpreempt_close(g);
-	if (nr == -ENOTTY)
+	if (error == -ENOTTY)
 		return fail(EXIT_NO_MODULE, "the module keeps no account; update it");
-	if (nr < 0)
-		return fail_errno(nr, "account");
+	if (error)
+		return fail_errno(error, "account");
 	if (o->since)
-		status = subtract(o->since, entries, nr);
+		status = subtract(o->since, &usage, &over_ns);
+	if (usage.nr)
+		qsort(usage.entries, usage.nr, sizeof(*usage.entries), by_node_and_kind);
 	if (!status && o->json)
-		print_document(entries, nr, time_ns);
+		print_document(&usage, over_ns);
 	else if (!status && o->csv)
-		print_csv(entries, nr);
+		print_csv(&usage);
 	else if (!status)
-		print_table(entries, nr);
-	free(entries);
+		print_table(&usage);
+	free_usage(&usage);
 	return status;
 }

@@ -109,6 +109,20 @@ struct options {
 	int nr_args;
 };
 
+/**
+ * struct queue_list - queues, each with what is known of it
+ * @queues: what the scheduler knows of them
+ * @jobs: ids of their jobs; 0: none
+ * @usage: what they have used; NULL: the module does not tell
+ * @nr: how many
+ */
+struct queue_list {
+	struct gpreempt_queue_info *queues;
+	uint64_t *jobs;
+	struct gpreempt_queue_usage *usage;
+	int nr;
+};
+
 /* main.c: messages go to stderr with the program's name in front; the functions return what they were given or found */
 int fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fail_errno(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -131,7 +145,8 @@ int set_tree(struct gpreempt *g, pid_t pid, int priority);
 int run_tree(struct gpreempt *g, int priority, char **args);
 
 /* list.c */
-int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, uint64_t **jobs, int *nr);
+int list_queues(const struct options *o, const char *command, struct queue_list *list);
+void free_queues(struct queue_list *list);
 int list_nodes(const char *command, struct gpreempt_info *info, struct gpreempt_node_info **nodes, int *nr);
 
 /* process.c */

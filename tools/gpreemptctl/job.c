@@ -132,15 +132,13 @@ static int print_members(const struct options *o, const struct gpreempt_queue_in
 
 static int list(const struct options *o)
 {
-	struct gpreempt_queue_info *queues;
-	uint64_t *jobs;
-	int nr, status = list_queues(o, "job list", &queues, &jobs, &nr);
+	struct queue_list queues;
+	int status = list_queues(o, "job list", &queues);
 
 	if (status)
 		return status;
-	status = print_members(o, queues, jobs, nr);
-	free(queues);
-	free(jobs);
+	status = print_members(o, queues.queues, queues.jobs, queues.nr);
+	free_queues(&queues);
 	return status;
 }
 

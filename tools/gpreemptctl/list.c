@@ -29,7 +29,7 @@ static const char *ring_of(const struct gpreempt_queue_info *q, char *buffer, si
 
 static void print_queue(const struct member *m)
 {
-	char command[32], queue[24], effective[16] = "", flags[8] = "", job[24] = "-", nspid[16] = "-", ring[24], place[PLACE_WORDS];
+	char command[32], queue[24], effective[16] = "", flags[8] = "", job[24] = "-", nspid[16] = "-", ring[24], place[PLACE_WORDS], busy[24], waiting[24];
 	const struct gpreempt_queue_info *q = m->queue;
 	int nr = 0;
 
@@ -58,40 +58,48 @@ static void print_queue(const struct member *m)
 		snprintf(job, sizeof(job), "%" PRIu64, m->job);
 	if (m->origin.nspid)
 		snprintf(nspid, sizeof(nspid), "%d", (int)m->origin.nspid);
-	printf("%7d %-15.15s %7u %5s %5d%-7s %-8s%-10s%-4s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %-14s %7s %-8s %12s %s\n", q->pid,
+	printf("%7d %-15.15s %7u %5s %5d%-7s %-8s%-10s%-4s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9s %9s %-14s %7s %-8s %12s %s\n", q->pid,
 	       command_of(q->pid, command, sizeof(command)), q->gpu_id, queue, q->logical_priority, effective,
 	       gpreempt_source_name(q->source), gpreempt_queue_state_name(q->state), flags, (uint64_t)q->pending,
-	       (uint64_t)q->preempt_count, (uint64_t)q->preempted_us / 1000, gpreempt_verdict_name(q->verdict), nspid,
+	       (uint64_t)q->preempt_count, (uint64_t)q->preempted_us / 1000,
+	       m->usage ? usage_word(m->usage->busy_ns, 0, busy, sizeof(busy)) : "-",
+	       m->usage ? usage_word(m->usage->waiting_ns, 0, waiting, sizeof(waiting)) : "-", gpreempt_verdict_name(q->verdict), nspid,
 	       ring_of(q, ring, sizeof(ring)), job, place_words(&m->origin.place, place, sizeof(place)));
 }
 
 /**
  * list_queues() - the queues that the options name
  * @command: for messages
- * @queues: out: to be freed
- * @jobs: out: the same, with the job of each; NULL: not asked for
- * @nr: out: their number
+ * @list: out: to be given to free_queues(), unless it failed
  *
  * Return: 0, or the exit status, said.
  */
-int list_queues(const struct options *o, const char *command, struct gpreempt_queue_info **queues, uint64_t **jobs, int *nr)
+int list_queues(const struct options *o, const char *command, struct queue_list *list)
 {
 	struct gpreempt_target target;
 	struct gpreempt *g;
 	int status;
 
-	*nr = 0;
+	*list = (struct queue_list){ 0 };
 	status = get_target(o, &target);
 	if (status)
 		return status;
 	status = open_scheduler(&g);
 	if (!status)
-		*nr = jobs ? gpreempt_list_jobs(g, &target, queues, jobs) : gpreempt_list_queues(g, &target, queues);
+		list->nr = gpreempt_list_queue_usage(g, &target, &list->queues, &list->jobs, &list->usage);
 	gpreempt_close(g);
 	put_target(&target);
-	if (!status && *nr < 0)
-		return fail_errno(*nr, "%s", command);
+	if (!status && list->nr < 0)
+		return fail_errno(list->nr, "%s", command);
 	return status;
+}
+
+/** free_queues() - what list_queues() gave */
+void free_queues(struct queue_list *list)
+{
+	free(list->queues);
+	free(list->jobs);
+	free(list->usage);
 }
 
 /**
@@ -137,6 +145,8 @@ static json_object *json_of_member(const struct member *m)
 	if (m->job)
 		add_number(o, "job", m->job);
 	add_place(o, &m->origin.place);
+	if (m->usage)
+		add_usage(o, m->usage);
 	if (ring) {
 		add_number(o, "ring_bytes", ring);
 		add_flag(o, "maybe_rocr", ring == RUNTIME_RING);
@@ -144,9 +154,9 @@ static json_object *json_of_member(const struct member *m)
 	return o;
 }
 
-static int print_members(const struct options *o, const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr)
+static int print_members(const struct options *o, const struct queue_list *list)
 {
-	struct member *members = find_members(queues, jobs, nr);
+	struct member *members = find_members(list);
 	json_object *document, *array;
 	int i;
 
@@ -155,11 +165,11 @@ static int print_members(const struct options *o, const struct gpreempt_queue_in
 	document = new_document();
 	array = json_object_new_array();
 	json_object_object_add(document, "queues", array);
-	qsort(members, nr, sizeof(*members), by_queue);
+	qsort(members, list->nr, sizeof(*members), by_queue);
 	if (!o->json)
-		printf("%7s %-15s %7s %5s %5s%-7s %-8s%-10s%-4s %8s %9s %9s %-14s %7s %-8s %12s %s\n", "PID", "COMMAND", "GPU", "QUEUE", "PRIO", "(EFF)",
-		       "SOURCE", "STATE", "FLAG", "PENDING", "PREEMPTED", "OFF_MS", "VERDICT", "NSPID", "RING", "JOB", "PLACE");
-	for (i = 0; i < nr; i++) {
+		printf("%7s %-15s %7s %5s %5s%-7s %-8s%-10s%-4s %8s %9s %9s %9s %9s %-14s %7s %-8s %12s %s\n", "PID", "COMMAND", "GPU", "QUEUE", "PRIO",
+		       "(EFF)", "SOURCE", "STATE", "FLAG", "PENDING", "PREEMPTED", "OFF_MS", "BUSY_MS", "WAIT_MS", "VERDICT", "NSPID", "RING", "JOB", "PLACE");
+	for (i = 0; i < list->nr; i++) {
 		if (o->json)
 			json_object_array_add(array, json_of_member(&members[i]));
 		else
@@ -173,12 +183,12 @@ static int print_members(const struct options *o, const struct gpreempt_queue_in
 	return 0;
 }
 
-static int print_workloads(const struct options *o, const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr)
+static int print_workloads(const struct options *o, const struct queue_list *list)
 {
 	json_object *document, *array;
 	struct workload *workloads;
 	char line[WORKLOAD_LINE];
-	int i, n = find_workloads(queues, jobs, nr, &workloads);
+	int i, n = find_workloads(list, &workloads);
 
 	if (n < 0)
 		return n;
@@ -186,13 +196,13 @@ static int print_workloads(const struct options *o, const struct gpreempt_queue_
 	array = json_object_new_array();
 	json_object_object_add(document, "workloads", array);
 	if (!o->json)
-		puts(workload_head());
+		puts(workload_head(false));
 	for (i = 0; i < n; i++) {
 		if (o->json) {
 			json_object_array_add(array, json_of_workload(&workloads[i]));
 			continue;
 		}
-		workload_line(&workloads[i], line, sizeof(line));
+		workload_line(&workloads[i], 0, line, sizeof(line));
 		puts(line);
 	}
 	if (o->json)
@@ -205,15 +215,13 @@ static int print_workloads(const struct options *o, const struct gpreempt_queue_
 
 int cmd_list(const struct options *o)
 {
-	struct gpreempt_queue_info *queues;
-	uint64_t *jobs;
-	int nr, error, status = list_queues(o, "list", &queues, &jobs, &nr);
+	struct queue_list list;
+	int error, status = list_queues(o, "list", &list);
 
 	if (status)
 		return status;
-	error = o->by_job ? print_workloads(o, queues, jobs, nr) : print_members(o, queues, jobs, nr);
-	free(queues);
-	free(jobs);
+	error = o->by_job ? print_workloads(o, &list) : print_members(o, &list);
+	free_queues(&list);
 	return error ? fail_system(error, "list") : EXIT_DONE;
 }
 

@@ -306,10 +306,10 @@ static json_object *json_of_page(const struct page *p, const struct gpreempt_que
 
 int cmd_report(const struct options *o)
 {
-	struct gpreempt_queue_info *queues = NULL;
 	json_object *document = NULL, *list = NULL;
 	struct gpreempt_node_info *nodes;
-	int i, nr, nr_queues = 0, status = list_nodes("report", NULL, &nodes, &nr);
+	struct queue_list queues;
+	int i, nr, status = list_nodes("report", NULL, &nodes, &nr);
 	bool found = false;
 	struct page page;
 	char text[64];
@@ -322,7 +322,7 @@ int cmd_report(const struct options *o)
 		return status == -ENOENT ? fail(EXIT_NO_MODULE, "report: the module is older than this program, and cannot observe") :
 					   fail(EXIT_DENIED, "report: counters tell when other users work: they are for root with CAP_SYS_ADMIN");
 	}
-	status = list_queues(&(struct options){ 0 }, "report", &queues, NULL, &nr_queues);
+	status = list_queues(&(struct options){ 0 }, "report", &queues);
 	if (o->json) {
 		document = new_document();
 		list = json_object_new_array();
@@ -334,11 +334,11 @@ int cmd_report(const struct options *o)
 		found = true;
 		page = read_page(nodes[i].gpu_id);
 		if (o->json)
-			json_object_array_add(list, json_of_page(&page, queues, nr_queues));
+			json_object_array_add(list, json_of_page(&page, queues.queues, queues.nr));
 		else
-			print_page(&page, queues, nr_queues);
+			print_page(&page, queues.queues, queues.nr);
 	}
-	free(queues);
+	free_queues(&queues);
 	free(nodes);
 	if (!status && !found && o->given & GIVEN_GPU)
 		status = fail_errno(-ENODEV, "report: gpu %u", o->gpu_id);

@@ -289,23 +289,21 @@ static const struct {
 /* Return: 0, or the exit status, said. */
 static int print_workloads(void)
 {
-	struct gpreempt_queue_info *queues;
 	struct workload *workloads;
-	uint64_t *jobs;
+	struct queue_list list;
 	size_t m;
-	int i, nr, n, status = list_queues(&(struct options){ 0 }, "stats", &queues, &jobs, &nr);
+	int i, n, status = list_queues(&(struct options){ 0 }, "stats", &list);
 
 	if (status)
 		return status;
-	n = find_workloads(queues, jobs, nr, &workloads);
+	n = find_workloads(&list, &workloads);
 	for (m = 0; m < sizeof(of_workloads) / sizeof(of_workloads[0]) && n >= 0; m++) {
 		print_head(of_workloads[m].name, of_workloads[m].help, "gauge");
 		for (i = 0; i < n; i++)
 			of_workloads[m].print(of_workloads[m].name, &workloads[i]);
 	}
 	free(workloads);
-	free(queues);
-	free(jobs);
+	free_queues(&list);
 	return n < 0 ? fail_system(n, "stats") : 0;
 }
 

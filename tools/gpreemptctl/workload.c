@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpreemptctl.h"
-
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
@@ -23,24 +21,22 @@ static int by_pid(const void *a, const void *b)
 
 /**
  * find_members() - find out whose queues are
- * @queues: the queues; have to stay
- * @jobs: their jobs
- * @nr: how many
+ * @list: the queues; have to stay
  *
  * Return: as many, to be freed, by pid; NULL: no memory.
  */
-struct member *find_members(const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr)
+struct member *find_members(const struct queue_list *list)
 {
-	struct member *members = calloc(nr ? nr : 1, sizeof(*members));
+	struct member *members = calloc(list->nr ? list->nr : 1, sizeof(*members));
 	int i;
 
 	if (!members)
 		return NULL;
-	for (i = 0; i < nr; i++)
-		members[i] = (struct member){ .queue = &queues[i], .job = jobs[i] };
+	for (i = 0; i < list->nr; i++)
+		members[i] = (struct member){ .queue = &list->queues[i], .job = list->jobs[i], .usage = list->usage ? &list->usage[i] : NULL };
 	/* Each process is looked at once. */
-	qsort(members, nr, sizeof(*members), by_pid);
-	for (i = 0; i < nr; i++) {
+	qsort(members, list->nr, sizeof(*members), by_pid);
+	for (i = 0; i < list->nr; i++) {
 		if (i && members[i].queue->pid == members[i - 1].queue->pid)
 			members[i].origin = members[i - 1].origin;
 		else
@@ -104,21 +100,25 @@ static void add_member(struct workload *w, const struct member *m, bool first, b
 	w->pending += q->pending;
 	w->preempt_count += q->preempt_count;
 	w->preempted_us += q->preempted_us;
+	if (!m->usage)
+		return;
+	w->told = true;
+	w->usage.busy_ns += m->usage->busy_ns;
+	w->usage.waiting_ns += m->usage->waiting_ns;
+	w->usage.wave_us += m->usage->wave_us;
 }
 
 /**
  * find_workloads() - what queues of one job, user and place do on each node
- * @queues: the queues
- * @jobs: their jobs
- * @nr: how many
+ * @list: the queues
  * @workloads: out: to be freed, by job, user, place and node; those without a job last. NULL after an error
  *
  * Return: length of @workloads, or a negative errno.
  */
-int find_workloads(const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr, struct workload **workloads)
+int find_workloads(const struct queue_list *list, struct workload **workloads)
 {
-	struct member *members = find_members(queues, jobs, nr);
-	int i, n = 0;
+	struct member *members = find_members(list);
+	int i, n = 0, nr = list->nr;
 
 	*workloads = members ? calloc(nr ? nr : 1, sizeof(**workloads)) : NULL;
 	if (!*workloads) {
@@ -155,30 +155,64 @@ const char *slots_of(unsigned int gpu_id, char *buffer, size_t size)
 	return buffer;
 }
 
-#define HEAD	"%12s %-10.10s %-44.44s %7s %-13s %7s %5s %6s %6s %5s %5s %8s %9s %9s %s"
+/** counted_since() - what a counter has counted since; one that became less began anew */
+uint64_t counted_since(uint64_t now, uint64_t before)
+{
+	return now >= before ? now - before : now;
+}
 
-/** workload_head() - names of the columns */
-const char *workload_head(void)
+/**
+ * usage_word() - a time in milliseconds, or in percent
+ * @ns: the time
+ * @over_ns: of so much time; 0: in milliseconds
+ *
+ * Return: @buffer.
+ */
+const char *usage_word(uint64_t ns, uint64_t over_ns, char *buffer, size_t size)
+{
+	if (over_ns)
+		snprintf(buffer, size, "%.0f", 100.0 * ns / over_ns);
+	else
+		snprintf(buffer, size, "%" PRIu64, ns / 1000000);
+	return buffer;
+}
+
+#define HEAD	"%12s %-10.10s %-44.44s %7s %-13s %7s %5s %6s %6s %5s %5s %8s %9s %9s %9s %9s %s"
+
+/** workload_head() - names of the columns; @shares: times used are parts of the time */
+const char *workload_head(bool shares)
 {
 	static char head[WORKLOAD_LINE];
 
 	snprintf(head, sizeof(head), HEAD, "JOB", "USER", "PLACE", "GPU", "PCI", "SLOTS", "PROCS", "QUEUES", "ACTIVE", "OFF", "PRIO", "PENDING", "PREEMPTED",
-		 "OFF_MS", "DEVICE");
+		 "OFF_MS", shares ? "BUSY%" : "BUSY_MS", shares ? "WAIT%" : "WAIT_MS", "DEVICE");
 	return head;
 }
 
-/** workload_line() - one as a line of the table */
-void workload_line(const struct workload *w, char *line, size_t size)
+/** workload_line() - one as a line of the table; @over_ns: see usage_word() */
+void workload_line(const struct workload *w, uint64_t over_ns, char *line, size_t size)
 {
-	char job[24] = "-", user[40], place[PLACE_WORDS], slots[40];
+	char job[24] = "-", user[40], place[PLACE_WORDS], slots[40], busy[24] = "-", waiting[24] = "-";
 	const struct identity *id = identity_of(w->gpu_id);
 
 	if (w->job)
 		snprintf(job, sizeof(job), "%" PRIu64, w->job);
-	snprintf(line, size, "%12s %-10.10s %-44.44s %7u %-13s %7s %5u %6u %6u %5u %5d %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %s", job,
+	if (w->told) {
+		usage_word(w->usage.busy_ns, over_ns, busy, sizeof(busy));
+		usage_word(w->usage.waiting_ns, over_ns, waiting, sizeof(waiting));
+	}
+	snprintf(line, size, "%12s %-10.10s %-44.44s %7u %-13s %7s %5u %6u %6u %5u %5d %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %9s %9s %s", job,
 		 user_of(w->uid, user, sizeof(user)), place_words(&w->place, place, sizeof(place)), w->gpu_id, id->bdf[0] ? id->bdf : "-",
 		 slots_of(w->gpu_id, slots, sizeof(slots)), w->processes, w->queues, w->active, w->preempted, w->priority, w->pending, w->preempt_count,
-		 w->preempted_us / 1000, id->name[0] ? id->name : "-");
+		 w->preempted_us / 1000, busy, waiting, id->name[0] ? id->name : "-");
+}
+
+/** add_usage() - members of an object that say what has been used; time off the device is not among them */
+void add_usage(json_object *o, const struct gpreempt_queue_usage *usage)
+{
+	add_number(o, "busy_ns", usage->busy_ns);
+	add_number(o, "waiting_ns", usage->waiting_ns);
+	add_number(o, "wave_us", usage->wave_us);
 }
 
 /** add_place() - members of an object that say where a process comes from; none for what is not known */
@@ -216,5 +250,7 @@ json_object *json_of_workload(const struct workload *w)
 	add_number(o, "pending", w->pending);
 	add_number(o, "preempt_count", w->preempt_count);
 	add_number(o, "preempted_us", w->preempted_us);
+	if (w->told)
+		add_usage(o, &w->usage);
 	return o;
 }

@@ -6,17 +6,20 @@
 #include <json-c/json.h>
 
 #include "gpreempt.h"
+#include "gpreemptctl.h"
 #include "origin.h"
 
 /**
  * struct member - a queue, and whose it is
  * @queue: what the scheduler knows of it
  * @job: id of its job; 0: it has none
+ * @usage: what it has used; NULL: the module does not tell
  * @origin: where its process comes from
  */
 struct member {
 	const struct gpreempt_queue_info *queue;
 	uint64_t job;
+	const struct gpreempt_queue_usage *usage;
 	struct origin origin;
 };
 
@@ -37,6 +40,8 @@ struct member {
  * @pending: AQL packets or PM4 dwords that they have not read
  * @preempt_count: preemptions of these queues so far
  * @preempted_us: time that they spent off the device
+ * @told: @usage is known
+ * @usage: what these queues have used, added up
  */
 struct workload {
 	uint64_t job;
@@ -51,16 +56,21 @@ struct workload {
 	uint64_t pending;
 	uint64_t preempt_count;
 	uint64_t preempted_us;
+	bool told;
+	struct gpreempt_queue_usage usage;
 };
 
 /* A line of the table, with its terminating NUL */
-#define WORKLOAD_LINE	352
+#define WORKLOAD_LINE	384
 
-struct member *find_members(const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr);
-int find_workloads(const struct gpreempt_queue_info *queues, const uint64_t *jobs, int nr, struct workload **workloads);
+struct member *find_members(const struct queue_list *list);
+int find_workloads(const struct queue_list *list, struct workload **workloads);
 int compare_workloads(const struct workload *a, const struct workload *b);
-const char *workload_head(void);
-void workload_line(const struct workload *w, char *line, size_t size);
+const char *workload_head(bool shares);
+void workload_line(const struct workload *w, uint64_t over_ns, char *line, size_t size);
+uint64_t counted_since(uint64_t now, uint64_t before);
+const char *usage_word(uint64_t ns, uint64_t over_ns, char *buffer, size_t size);
+void add_usage(json_object *o, const struct gpreempt_queue_usage *usage);
 json_object *json_of_workload(const struct workload *w);
 void add_place(json_object *o, const struct place *place);
 const char *slots_of(unsigned int gpu_id, char *buffer, size_t size);

@@ -408,7 +408,7 @@ top_shows_queues()
 	second=$!
 	gpreemptctl set -p "$pid" batch
 	wait_until queue_is "$pid" '-100 process preempted' && wait_until queue_is $second '7 kfd active' &&
-		terminal 12 100 '' gpreemptctl top -n 1 >/out/top.priority && terminal 12 100 t gpreemptctl top -n 2 >/out/top.time_off &&
+		terminal 12 120 '' gpreemptctl top -i 0.5 -n 2 >/out/top.priority && terminal 12 100 t gpreemptctl top -n 2 >/out/top.time_off &&
 		terminal 12 40 '' gpreemptctl top -n 1 >/out/top.narrow && terminal 2 100 '' gpreemptctl top -n 1 >/out/top.low &&
 		terminal 12 100 q gpreemptctl top >/dev/null && gpreemptctl why -p "$pid" >/out/why &&
 		gpreemptctl why -p "$pid" --json >/out/why.json && echo "$pid $second $gpu" >/out/top.pids

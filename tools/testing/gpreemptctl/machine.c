@@ -5,12 +5,17 @@
  * Queues are lines of $MACHINE/queues: PID GPU QUEUE CONTEXT STATE(idle|active|preempted) PRIORITY PENDING PREEMPTIONS OFF_US JOB VERDICT.
  * Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Priorities and jobs may be set, and change nothing. Shares of cgroups that are set become
  * lines of $MACHINE/shares: DIRECTORY WEIGHT MIN QUOTA/PERIOD; or fail with the errno in /sys/share-errno. With /sys/no-module there is none.
+ *
+ * With $MACHINE/usage the module tells what was used: a line for each line of queues, BUSY_MS WAITING_MS WAVES, is what its queue uses in a second.
+ * A look at the queues takes a second. Lines of $MACHINE/account are what is told of users: KIND GPU CGROUP JOB PID PROCESSES BUSY_MS WAITING_MS
+ * PREEMPTED_MS WAVES USED_MS, in each of so many seconds as there were looks, or $USAGE.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,16 +110,45 @@ static uint32_t state_of(const char *word)
 	return !strcmp(word, "preempted") ? GPREEMPT_QUEUE_PREEMPTED : !strcmp(word, "active") ? GPREEMPT_QUEUE_ACTIVE : GPREEMPT_QUEUE_IDLE;
 }
 
+static FILE *usage_file(void)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/usage", getenv("MACHINE"));
+	return __real_fopen(path, "re");
+}
+
+/* Looks so far, and seconds */
+static unsigned int looks;
+
+static bool next_usage(FILE *file, struct gpreempt_queue_usage *usage)
+{
+	unsigned long long busy, waiting, waves;
+
+	if (!file || fscanf(file, "%llu %llu %llu", &busy, &waiting, &waves) != 3)
+		return false;
+	*usage = (struct gpreempt_queue_usage){ .busy_ns = looks * busy * 1000000, .waiting_ns = looks * waiting * 1000000, .wave_us = looks * waves * 1000000 };
+	return true;
+}
+
 static int list(struct gpreempt_list *l)
 {
 	struct gpreempt_queue_info *queues = (struct gpreempt_queue_info *)(uintptr_t)l->queues;
+	struct gpreempt_queue_usage *usage = (struct gpreempt_queue_usage *)(uintptr_t)l->usage, used = { 0 };
 	uint64_t *jobs = (uint64_t *)(uintptr_t)l->jobs;
+	FILE *usages = usage_file();
 	struct gpreempt_queue_info q = { 0 };
 	unsigned long long job;
 	char path[PATH_MAX], word[16];
 	unsigned int n = 0;
 	FILE *file;
 
+	/* A module before version 8 refuses it. */
+	if (usage && !usages) {
+		errno = EINVAL;
+		return -1;
+	}
+	looks++;
 	snprintf(path, sizeof(path), "%s/queues", getenv("MACHINE"));
 	file = __real_fopen(path, "re");
 	while (file && fscanf(file, "%d %u %u %hu %15s %d %llu %llu %llu %llu %hu", &q.pid, &q.gpu_id, &q.queue_id, &q.context, word, &q.logical_priority,
@@ -124,15 +158,20 @@ static int list(struct gpreempt_list *l)
 		q.effective_priority = q.logical_priority;
 		q.waves = ~0U;
 		q.left_us = ~0U;
+		next_usage(usages, &used);
 		if (n < l->nr_queues) {
 			queues[n] = q;
 			if (jobs)
 				jobs[n] = job;
+			if (usage)
+				usage[n] = used;
 		}
 		n++;
 	}
 	if (file)
 		fclose(file);
+	if (usages)
+		fclose(usages);
 	l->nr_queues = n;
 	return 0;
 }
@@ -143,6 +182,7 @@ static int info(struct gpreempt_info *i)
 	DIR *folder = __wrap_opendir("/sys/class/kfd/kfd/gpreempt");
 	unsigned int n = 0;
 	struct dirent *d;
+	FILE *usages;
 
 	while (folder && (d = readdir(folder))) {
 		if (atoi(d->d_name) <= 0)
@@ -163,6 +203,11 @@ static int info(struct gpreempt_info *i)
 		closedir(folder);
 	i->abi_version = GPREEMPT_ABI_VERSION;
 	i->features = GPREEMPT_FEATURE_JOB;
+	usages = usage_file();
+	if (usages) {
+		i->features |= GPREEMPT_FEATURE_USAGE;
+		fclose(usages);
+	}
 	i->nr_nodes = n;
 	return 0;
 }
@@ -193,27 +238,37 @@ static int set_share(const struct gpreempt_set_share *s)
 	return 0;
 }
 
-/* A node, a job and a process of it; $USAGE seconds of each. */
 static int usage(struct gpreempt_usage *u)
 {
-	struct gpreempt_usage_info *to = (struct gpreempt_usage_info *)(uintptr_t)u->entries;
-	unsigned long long s = strtoull(getenv("USAGE"), NULL, 10), ns = s * 1000000000;
-	const struct gpreempt_usage_info all[] = {
-		{ .kind = GPREEMPT_USAGE_NODE, .gpu_id = 1000, .nr_processes = 1, .usage = { 3 * ns, 2 * ns, ns, 64000000 * s }, .used_ns = 2 * ns },
-		{ .kind = GPREEMPT_USAGE_JOB, .gpu_id = 1000, .job = 4711, .nr_processes = 1, .usage = { 2 * ns, ns, ns, 64000000 * s } },
-		{ .kind = GPREEMPT_USAGE_PROCESS, .gpu_id = 1000, .job = 4711, .cgroup = 77, .pid = 1, .nr_processes = 1, .usage = { ns, 0, 0, 0 } },
-	};
-	unsigned int i, n = 0;
+	struct gpreempt_usage_info *to = (struct gpreempt_usage_info *)(uintptr_t)u->entries, e = { 0 };
+	unsigned long long seconds = getenv("USAGE") ? strtoull(getenv("USAGE"), NULL, 10) : looks, busy, waiting, preempted, waves, used;
+	static const char *const kinds[] = { "node", "cgroup", "job", "process" };
+	char path[PATH_MAX], kind[16];
+	unsigned int n = 0;
+	FILE *file;
 
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		if (u->kinds && !(u->kinds & 1U << all[i].kind))
+	snprintf(path, sizeof(path), "%s/account", getenv("MACHINE"));
+	file = __real_fopen(path, "re");
+	if (!file) {
+		errno = ENOTTY;
+		return -1;
+	}
+	while (fscanf(file, "%15s %u %llu %llu %d %u %llu %llu %llu %llu %llu", kind, &e.gpu_id, (unsigned long long *)&e.cgroup, (unsigned long long *)&e.job,
+		      &e.pid, &e.nr_processes, &busy, &waiting, &preempted, &waves, &used) == 11) {
+		for (e.kind = 0; e.kind < 3 && strcmp(kind, kinds[e.kind]); e.kind++)
+			;
+		if ((u->kinds && !(u->kinds & 1U << e.kind)) || (u->gpu_id && u->gpu_id != e.gpu_id))
 			continue;
+		e.usage = (struct gpreempt_queue_usage){ seconds * busy * 1000000, seconds * waiting * 1000000, seconds * preempted * 1000000,
+							 seconds * waves * 1000000 };
+		e.used_ns = seconds * used * 1000000;
 		if (n < u->nr_entries)
-			to[n] = all[i];
+			to[n] = e;
 		n++;
 	}
+	fclose(file);
 	u->nr_entries = n;
-	u->time_ns = ns;
+	u->time_ns = seconds * 1000000000;
 	return 0;
 }
 

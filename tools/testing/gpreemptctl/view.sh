@@ -335,14 +335,14 @@ list_says_whose_each_queue_is()
 	busy_machine
 	view list
 	shown <<-'END'
-		    PID COMMAND             GPU QUEUE  PRIO(EFF)   SOURCE  STATE     FLAG  PENDING PREEMPTED    OFF_MS VERDICT          NSPID RING              JOB PLACE
-		3934101 serve             51234     0   100        kfd     active                3         0         0 runs            157868 1M                  7 docker:4f2a01234567
-		3934101 serve             51234     1   100        kfd     idle                  0         0         0 no_demand       157868 4K:rocr?            7 docker:4f2a01234567
-		   4001 train             51234     0  -100        kfd     preempted             5        21      4100 yields               - 1M                  7 slurm:1234.0
-		   4002 train             51234     0  -100        kfd     preempted             2        20      1000 yields               - 16K                 7 slurm:1234.0
-		   5000 ?                 51234     9     7        kfd     idle                  0         0         0 no_demand            - -                   - -
-		   4001 train             51235     4   -50        kfd     active                8         2         1 runs                 - -                   7 slurm:1234.0
-		   6000 infer             51235   2@2     7        kfd     active                1         0         0 runs                 3 -                   - pod:1b4e28ba,containerd:001122334455
+		    PID COMMAND             GPU QUEUE  PRIO(EFF)   SOURCE  STATE     FLAG  PENDING PREEMPTED    OFF_MS   BUSY_MS   WAIT_MS VERDICT          NSPID RING              JOB PLACE
+		3934101 serve             51234     0   100        kfd     active                3         0         0         -         - runs            157868 1M                  7 docker:4f2a01234567
+		3934101 serve             51234     1   100        kfd     idle                  0         0         0         -         - no_demand       157868 4K:rocr?            7 docker:4f2a01234567
+		   4001 train             51234     0  -100        kfd     preempted             5        21      4100         -         - yields               - 1M                  7 slurm:1234.0
+		   4002 train             51234     0  -100        kfd     preempted             2        20      1000         -         - yields               - 16K                 7 slurm:1234.0
+		   5000 ?                 51234     9     7        kfd     idle                  0         0         0         -         - no_demand            - -                   - -
+		   4001 train             51235     4   -50        kfd     active                8         2         1         -         - runs                 - -                   7 slurm:1234.0
+		   6000 infer             51235   2@2     7        kfd     active                1         0         0         -         - runs                 3 -                   - pod:1b4e28ba,containerd:001122334455
 	END
 }
 
@@ -352,12 +352,12 @@ jobs_are_added_up_by_user_place_and_gpu()
 	busy_machine
 	view list --by job
 	shown <<-'END'
-		         JOB USER       PLACE                                            GPU PCI             SLOTS PROCS QUEUES ACTIVE   OFF  PRIO  PENDING PREEMPTED    OFF_MS DEVICE
-		           7 root       docker:4f2a01234567                            51234 0000:c1:00.0    26/24     1      2      1     0   100        3         0         0 AMD Instinct MI210
-		           7 65001      slurm:1234.0                                   51234 0000:c1:00.0    26/24     2      2      0     2  -100        7        41      5100 AMD Instinct MI210
-		           7 65001      slurm:1234.0                                   51235 0000:c6:00.0     2/24     1      1      1     0   -50        8         2         1 gfx942
-		           - 65002      pod:1b4e28ba,containerd:001122334455           51235 0000:c6:00.0     2/24     1      1      1     0     7        1         0         0 gfx942
-		           - ?          -                                              51234 0000:c1:00.0    26/24     1      1      0     0     7        0         0         0 AMD Instinct MI210
+		         JOB USER       PLACE                                            GPU PCI             SLOTS PROCS QUEUES ACTIVE   OFF  PRIO  PENDING PREEMPTED    OFF_MS   BUSY_MS   WAIT_MS DEVICE
+		           7 root       docker:4f2a01234567                            51234 0000:c1:00.0    26/24     1      2      1     0   100        3         0         0         -         - AMD Instinct MI210
+		           7 65001      slurm:1234.0                                   51234 0000:c1:00.0    26/24     2      2      0     2  -100        7        41      5100         -         - AMD Instinct MI210
+		           7 65001      slurm:1234.0                                   51235 0000:c6:00.0     2/24     1      1      1     0   -50        8         2         1         -         - gfx942
+		           - 65002      pod:1b4e28ba,containerd:001122334455           51235 0000:c6:00.0     2/24     1      1      1     0     7        1         0         0         -         - gfx942
+		           - ?          -                                              51234 0000:c1:00.0    26/24     1      1      0     0     7        0         0         0         -         - AMD Instinct MI210
 	END
 	view list --by queue
 	cp "$scratch/out" "$scratch/queues"
@@ -565,7 +565,55 @@ top_shows_jobs()
 	is "first by time off" "$(awk 'NR == 2 { print $1, $2, $4 }' "$scratch/out")" "7 65001 51234"
 	# Back to queues, whose GPUs stand above them
 	top 12 150 j --by job -n 2
-	is "first line" "$(head -n 1 "$scratch/out")" "gpu 51234  polling  hws/hpf  queues 0  off 0  preemptions 0  failures 0  slots 26/24  0000:c1:00.0  AMD Instinct MI210"
+	is "first line" "$(head -n 1 "$scratch/out")" "gpu 51234  polling  hws/hpf  used -  queues 0  off 0  preemptions 0  failures 0  slots 26/24  0000:c1:00.0  AMD Instinct MI210"
+}
+
+# used_machine: the busy one, whose module tells what each queue uses in a second
+used_machine()
+{
+	busy_machine
+	printf '%s\n' '250 0 64' '0 0 0' '0 1000 0' '100 900 8' '0 0 0' '1000 0 416' '333 0 1' >"$MACHINE/usage"
+	printf '%s\n' 'node 51234 0 0 0 3 350 1900 1000 72 340' 'node 51235 0 0 0 2 1333 0 0 417 1000' >"$MACHINE/account"
+}
+
+list_says_how_much_each_queue_has_used()
+{
+	used_machine
+	view list
+	is "busy and waiting" "$(awk '{ print $1, $3, $(NF - 6), $(NF - 5) }' "$scratch/out" | tr '\n' ,)" \
+		"PID GPU BUSY_MS WAIT_MS,3934101 51234 250 0,3934101 51234 0 0,4001 51234 0 1000,4002 51234 100 900,5000 51234 0 0,4001 51235 1000 0,6000 51235 333 0,"
+	view list --by job
+	is "of jobs" "$(awk '{ print $2, $4, $15, $16 }' "$scratch/out" | tr '\n' ,)" \
+		"USER GPU BUSY_MS WAIT_MS,root 51234 250 0,65001 51234 100 1900,65001 51235 1000 0,65002 51235 333 0,? 51234 0 0,"
+	view list --json
+	python3 - "$scratch/out" <<-'END'
+		import json, sys
+		q = json.load(open(sys.argv[1]))["queues"]
+		assert [(x["busy_ns"], x["waiting_ns"], x["wave_us"]) for x in q[2:4]] == [(0, 1000000000, 0), (100000000, 900000000, 8000000)], q
+	END
+	view list --by job --json
+	python3 - "$scratch/out" <<-'END'
+		import json, sys
+		w = json.load(open(sys.argv[1]))["workloads"][1]
+		assert (w["busy_ns"], w["waiting_ns"], w["wave_us"]) == (100000000, 1900000000, 8000000), w
+	END
+}
+
+# Parts of the time since the look before: 100 is a queue that works all the time.
+top_shows_what_was_used_since_the_look_before()
+{
+	used_machine
+	top 12 150 '' -n 1
+	is "no look before" "$(awk 'NR > 3 && NF { print $7, $8 }' "$scratch/out" | sort -u)" "- -"
+	top 12 150 x -n 2
+	is "of nodes" "$(awk 'NR <= 2 { print $2, $5, $6 }' "$scratch/out" | tr '\n' ,)" "51234 used 34%,51235 used 100%,"
+	is "of queues" "$(awk 'NR > 2 && NF { print $1, $3, $7, $8 }' "$scratch/out" | tr '\n' ,)" \
+		"PID GPU BUSY% WAIT%,3934101 51234 25 0,3934101 51234 0 0,5000 51234 0 0,6000 51235 33 0,4001 51235 100 0,4001 51234 0 100,4002 51234 10 90,"
+	top 12 150 bx -n 3
+	is "the busiest first" "$(awk 'NR > 3 && NF { print $7 }' "$scratch/out" | tr '\n' ' ')" "100 33 25 10 0 0 0 "
+	top 12 230 bx --by job -n 3
+	is "of jobs" "$(awk 'NF { print $2, $4, $15, $16 }' "$scratch/out" | tr '\n' ,)" \
+		"USER GPU BUSY% WAIT%,65001 51235 100 0,65002 51235 33 0,root 51234 25 0,65001 51234 10 190,? 51234 0 0,"
 }
 
 top_cuts_jobs_that_do_not_fit()
@@ -575,31 +623,138 @@ top_cuts_jobs_that_do_not_fit()
 	is "rows" "$(grep -c . "$scratch/out")" 3
 }
 
-# Only what came since: as a program would ask that bills by the hour.
+# cgroup PATH: makes it; its number on stdout
+cgroup()
+{
+	mkdir -p "$MACHINE/sys/fs/cgroup$1"
+	touch "$MACHINE/sys/fs/cgroup/cgroup.procs"
+	stat -c %i "$MACHINE/sys/fs/cgroup$1"
+}
+
+# began PID TICKS: a process began so long after boot
+began()
+{
+	echo "$1 (a ) b) S 1 1 1 0 -1 4194304 1 0 0 0 5 6 0 0 20 0 1 0 $2 1000 20 18446744073709551615" >"$MACHINE/proc/$1/stat"
+}
+
+# accounted_machine: the busy one, whose module has an account. $step and $pod are the numbers of cgroups.
+accounted_machine()
+{
+	busy_machine
+	mkdir -p "$MACHINE/proc/sys/kernel/random"
+	echo 6d3c5a5e-0000-4000-8000-000000000001 >"$MACHINE/proc/sys/kernel/random/boot_id"
+	step=$(cgroup /system.slice/slurmstepd.scope/job_1234/step_0/user/task_0)
+	pod=$(cgroup "/kubepods.slice/kubepods-pod$slice_uid.slice/cri-containerd-$other.scope")
+	began 4001 500
+	cat >"$MACHINE/account" <<-END
+		node 51235 0 0 0 2 1333 0 0 417 1000
+		cgroup 51235 $pod 0 0 1 333 0 0 1 0
+		node 51234 0 0 0 3 350 1900 1000 72 340
+		cgroup 51234 18446744073709551000 0 0 0 50 1 0 9 0
+		cgroup 51234 $step 0 0 1 100 900 800 8 0
+		job 51234 0 7 0 2 100 1900 1000 8 0
+		job 51234 0 7 0 1 250 0 0 64 0
+		process 51234 $step 7 4001 1 0 1000 900 0 0
+	END
+}
+
+# Two users have set a job of the number 7.
 the_account_says_who_used_how_much()
 {
-	new_machine
-	export USAGE=10
-	view account
-	shown <<-'END'
-		WHOSE       GPU                   ID COMMAND               BUSY s    WAITING s  PREEMPTED s      WAVES x s
-		node       1000                 1000                       30.000       20.000       10.000          640.0
-		job        1000                 4711                       20.000       10.000       10.000          640.0
-		process    1000                    1 ?                     10.000        0.000        0.000            0.0
+	local step pod
+
+	accounted_machine
+	USAGE=10 view account
+	sed "s/ $step / @STEP /; s/ $pod / @POD /" "$scratch/out" | tr -s ' ' >"$scratch/account"
+	diff -u - "$scratch/account" <<-END
+		WHOSE GPU ID PROCS USED_S BUSY_S WAIT_S OFF_S WAVE_S PLACE NAME
+		node 51234 51234 3 3.400 3.500 19.000 10.000 720.0 - AMD Instinct MI210
+		cgroup 51234 @STEP 1 - 1.000 9.000 8.000 80.0 slurm:1234.0 /system.slice/slurmstepd.scope/job_1234/step_0/user/task_0
+		cgroup 51234 18446744073709551000 0 - 0.500 0.010 0.000 90.0 - -
+		job 51234 7 3 - 3.500 19.000 10.000 720.0 - -
+		process 51234 4001 1 - 0.000 10.000 9.000 0.0 slurm:1234.0 train
+		node 51235 51235 2 10.000 13.330 0.000 0.000 4170.0 - gfx942
+		cgroup 51235 @POD 1 - 3.330 0.000 0.000 10.0 pod:1b4e28ba,containerd:001122334455 /kubepods.slice/kubepods-pod$slice_uid.slice/cri-containerd-$other.scope
 	END
-	view account --json
+	USAGE=10 view account node -g 51235
+	is "lines" "$(wc -l <"$scratch/out")" 2
+}
+
+the_account_is_for_programs_as_well()
+{
+	local step pod
+
+	accounted_machine
+	USAGE=2 view account --json
+	python3 - "$scratch/out" "$step" "$pod" "$uid" "$other" <<-'END'
+		import json, sys
+		d = json.load(open(sys.argv[1]))
+		step, pod = int(sys.argv[2]), int(sys.argv[3])
+		assert d["schema_version"] == 1 and d["time_ns"] == 2000000000 and d["boot_id"].endswith("1") and "interval_ns" not in d
+		mi210 = dict(gpu_id=51234, bdf="0000:c1:00.0", device_name="AMD Instinct MI210")
+		u = d["usage"]
+		assert u[0] == dict(mi210, kind="node", processes=3, busy_ns=700000000, waiting_ns=3800000000, wave_us=144000000, preempted_ns=2000000000,
+				    used_ns=680000000), u[0]
+		assert u[1] == dict(mi210, kind="cgroup", cgroup=step, cgroup_path="/system.slice/slurmstepd.scope/job_1234/step_0/user/task_0", slurm_job="1234",
+				    slurm_step="0", processes=1, busy_ns=200000000, waiting_ns=1800000000, wave_us=16000000, preempted_ns=1600000000), u[1]
+		assert u[2]["cgroup"] == 18446744073709551000 and "cgroup_path" not in u[2], u[2]
+		assert u[3] == dict(mi210, kind="job", job=7, processes=3, busy_ns=700000000, waiting_ns=3800000000, wave_us=144000000, preempted_ns=2000000000), u[3]
+		assert u[4] == dict(mi210, kind="process", cgroup=step, job=7, pid=4001, started=500, command="train", uid=65001, slurm_job="1234", slurm_step="0",
+				    processes=1, busy_ns=0, waiting_ns=2000000000, wave_us=0, preempted_ns=1800000000), u[4]
+		assert u[6]["container_id"] == sys.argv[5] and u[6]["pod_uid"] == sys.argv[4] and u[6]["container_engine"] == "containerd", u[6]
+	END
+	USAGE=2 view account node cgroup process --csv
+	shown <<-END
+		kind,gpu_id,bdf,id,cgroup,job,uid,container_id,pod_uid,slurm_job,slurm_step,processes,busy_ns,waiting_ns,preempted_ns,wave_us,used_ns
+		node,51234,0000:c1:00.0,51234,0,0,,,,,,3,700000000,3800000000,2000000000,144000000,680000000
+		cgroup,51234,0000:c1:00.0,$step,$step,0,,,,1234,0,1,200000000,1800000000,1600000000,16000000,
+		cgroup,51234,0000:c1:00.0,18446744073709551000,18446744073709551000,0,,,,,,0,100000000,2000000,0,18000000,
+		process,51234,0000:c1:00.0,4001,$step,7,65001,,,1234,0,1,0,2000000000,1800000000,0,
+		node,51235,0000:c6:00.0,51235,0,0,,,,,,2,2666000000,0,0,834000000,2000000000
+		cgroup,51235,0000:c6:00.0,$pod,$pod,0,,$other,$uid,,,1,666000000,0,0,2000000,
+	END
+}
+
+# waited: seconds that each has waited, in the order of the table
+waited()
+{
+	awk 'NR > 1 { print $1, $2, $7 }' "$scratch/out" | tr '\n' ,
+}
+
+# As who bills by the hour would ask
+the_account_is_told_since_an_earlier_one()
+{
+	local step pod all="node 51234 57.000,cgroup 51234 27.000,cgroup 51234 0.030,job 51234 57.000,process 51234 30.000,node 51235 0.000,cgroup 51235 0.000,"
+
+	accounted_machine
+	USAGE=10 view account --json
 	cp "$scratch/out" "$scratch/before"
-	USAGE=13
-	view account job node --csv --since "$scratch/before"
-	shown <<-'END'
-		kind,gpu_id,id,cgroup,job,processes,busy_ns,waiting_ns,preempted_ns,wave_us,used_ns
-		node,1000,1000,0,0,1,9000000000,6000000000,3000000000,192000000,6000000000
-		job,1000,4711,0,4711,1,6000000000,3000000000,3000000000,192000000,0
-	END
-	view account process --json --since "$scratch/before"
-	is "busy" "$(grep -c '"busy_ns":3000000000' "$scratch/out")" 1
+	USAGE=13 view account --since "$scratch/before"
+	is "three seconds" "$(waited)" "node 51234 5.700,cgroup 51234 2.700,cgroup 51234 0.003,job 51234 5.700,process 51234 3.000,node 51235 0.000,cgroup 51235 0.000,"
+	USAGE=13 view account node --json --since "$scratch/before"
+	is "interval and used" "$(tr -d ' ,' <"$scratch/out" | grep -E 'interval_ns|used_ns' | tr '\n' ' ')" '"interval_ns":3000000000 "used_ns":1020000000 "used_ns":3000000000 '
+	# Another process of the same number has used what it has used.
+	began 4001 600
+	USAGE=30 view account process --since "$scratch/before"
+	is "another process" "$(waited)" "process 51234 30.000,"
+	# The driver was loaded again: what has become less began anew.
+	USAGE=5 view account node --since "$scratch/before"
+	is "loaded again" "$(waited)" "node 51234 9.500,node 51235 0.000,"
+	# The machine was booted again
+	echo 6d3c5a5e-0000-4000-8000-000000000002 >"$MACHINE/proc/sys/kernel/random/boot_id"
+	USAGE=30 view account --since "$scratch/before"
+	is "booted again" "$(waited)" "$all"
 	status 1 "$built/view" account --since /dev/null
 	is "message" "$(cat "$err")" "gpreemptctl: /dev/null is no output of: gpreemptctl account --json"
+	echo '{"usage":3}' >"$scratch/before"
+	status 1 "$built/view" account --since "$scratch/before"
+}
+
+without_an_account_that_is_said()
+{
+	busy_machine
+	status 3 "$built/view" account
+	is "message" "$(cat "$err")" "gpreemptctl: the module keeps no account; update it"
 }
 
 scripts_are_clean()
@@ -607,7 +762,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/view.sh
 }
 
-plan 23
+plan 28
 must builds_without_warnings builds_without_warnings
 tap cgroups_name_containers cgroups_name_containers
 tap cgroups_name_pods cgroups_name_pods
@@ -628,7 +783,12 @@ tap rings_are_those_of_the_process_and_no_other rings_are_those_of_the_process_a
 tap metrics_have_the_labels_of_jobs metrics_have_the_labels_of_jobs
 tap more_processes_are_no_more_series more_processes_are_no_more_series
 tap top_shows_jobs top_shows_jobs
+tap list_says_how_much_each_queue_has_used list_says_how_much_each_queue_has_used
+tap top_shows_what_was_used_since_the_look_before top_shows_what_was_used_since_the_look_before
 tap top_cuts_jobs_that_do_not_fit top_cuts_jobs_that_do_not_fit
 tap the_account_says_who_used_how_much the_account_says_who_used_how_much
+tap the_account_is_for_programs_as_well the_account_is_for_programs_as_well
+tap the_account_is_told_since_an_earlier_one the_account_is_told_since_an_earlier_one
+tap without_an_account_that_is_said without_an_account_that_is_said
 tap scripts_are_clean scripts_are_clean
 finish

@@ -98,7 +98,7 @@ top_adds_up_by_job()
 {
 	screen "$out/top.jobs" 12 200 >"$scratch/top"
 	cat "$scratch/top"
-	sed -n 1p "$scratch/top" | grep -qE '^ +JOB USER +PLACE +GPU PCI +SLOTS PROCS QUEUES ACTIVE +OFF +PRIO +PENDING PREEMPTED +OFF_MS DEVICE$'
+	sed -n 1p "$scratch/top" | grep -qE '^ +JOB USER +PLACE +GPU PCI +SLOTS PROCS QUEUES ACTIVE +OFF +PRIO +PENDING PREEMPTED +OFF_MS +BUSY% +WAIT% DEVICE$'
 	is "lines" "$(grep -c '[0-9]/[0-9]' "$scratch/top")" 2
 	grep -qE '^ *77 .* docker:4f2a01234567 +.* 2/[0-9]+ +1 +1 .* Instinct of a table$' "$scratch/top"
 }
@@ -129,12 +129,14 @@ top_is_a_table_sorted_by_priority()
 	local first second gpu
 
 	read -r first second gpu <"$out/top.pids"
-	screen "$out"/top.priority 12 100 >"$built/top.txt"
+	screen "$out"/top.priority 12 120 >"$built/top.txt"
 	cat "$built/top.txt"
-	sed -n 1p "$built/top.txt" | grep -qE "^gpu $gpu  (polling|idle)  hws/hpf  queues 2  off 1  preemptions [1-9][0-9]*  failures 0  slots 1/[0-9]+( |$)"
-	sed -n 2p "$built/top.txt" | grep -qE '^ +PID COMMAND +GPU QUEUE +PRIO STATE +PENDING +WAVES PREEMPTED +OFF_MS VERDICT$'
-	sed -n 3p "$built/top.txt" | grep -qE "^ *$second training +$gpu +0 +7 active +[1-9][0-9]* "
-	sed -n 4p "$built/top.txt" | grep -qE "^ *$first training +$gpu +0 +-100 preempted +[1-9][0-9]* +[0-9-]+ +[1-9][0-9]* +[1-9][0-9]* yields$"
+	sed -n 1p "$built/top.txt" | grep -qE "^gpu $gpu  (polling|idle)  hws/hpf  used [0-9]+%  queues 2  off 1  preemptions [1-9][0-9]*  failures 0  slots 1/[0-9]+( |$)"
+	sed -n 2p "$built/top.txt" | grep -qE '^ +PID COMMAND +GPU QUEUE +PRIO STATE +BUSY% WAIT% +PENDING +WAVES PREEMPTED +OFF_MS VERDICT$'
+	sed -n 3p "$built/top.txt" | grep -qE "^ *$second training +$gpu +0 +7 active +[0-9]+ +[0-9]+ +[1-9][0-9]* "
+	sed -n 4p "$built/top.txt" | grep -qE "^ *$first training +$gpu +0 +-100 preempted +[0-9]+ +[0-9]+ +[1-9][0-9]* +[0-9-]+ +[1-9][0-9]* +[1-9][0-9]* yields$"
+	# Both have work all the time, and one of them the device.
+	awk 'NR == 3 { busy = $7 } NR == 4 { waits = $8 } END { exit !(busy >= 50 && waits >= 50) }' "$built/top.txt"
 }
 
 top_sorts_by_time_off_on_request()
