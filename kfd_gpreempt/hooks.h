@@ -18,6 +18,7 @@ struct kfd_process;
 struct kobject;
 struct queue;
 struct file;
+struct seq_file;
 struct kfd_process_device;
 struct vm_area_struct;
 struct device_queue_manager;
@@ -40,6 +41,7 @@ struct gpreempt_queue;
 #define KFD_GPREEMPT_PROPERTIES		bool is_preempted;
 #define KFD_GPREEMPT_QUEUE		struct gpreempt_queue *gpreempt; bool gpreempt_files;
 #define KFD_GPREEMPT_QUEUE_STORE	.store = kfd_gpreempt_queue_store,
+#define KFD_GPREEMPT_FDINFO		.show_fdinfo = kfd_gpreempt_show_fdinfo,
 #define KFD_GPREEMPT_NODE		struct gpreempt_node *gpreempt;
 #define KFD_GPREEMPT_PROCESS		struct gpreempt_doorbells *gpreempt; bool gpreempt_fixed;
 #define KFD_GPREEMPT_RUNNABLE(q)	&& !(q).is_preempted
@@ -156,6 +158,8 @@ bool kfd_gpreempt_maps_doorbells(struct kfd_process_device *pdd, struct vm_area_
 				 phys_addr_t address);
 /* Context: a reset of the GPU, before it begins; may sleep, for a bounded time. */
 void kfd_gpreempt_revoked(u64 offset);
+/* Context: a read of /proc/PID/fdinfo, with the file held; no lock held; may sleep. */
+void kfd_gpreempt_show_fdinfo(struct seq_file *m, struct file *filp);
 /* Context: work item that frees the process; may sleep. No file has a reference to it any more. */
 void kfd_gpreempt_released(struct kfd_process *p);
 
@@ -164,6 +168,7 @@ void kfd_gpreempt_released(struct kfd_process *p);
 #define KFD_GPREEMPT_PROPERTIES
 #define KFD_GPREEMPT_QUEUE
 #define KFD_GPREEMPT_QUEUE_STORE
+#define KFD_GPREEMPT_FDINFO
 #define KFD_GPREEMPT_NODE
 #define KFD_GPREEMPT_PROCESS
 #define KFD_GPREEMPT_RUNNABLE(q)

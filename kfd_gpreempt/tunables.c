@@ -385,6 +385,21 @@ bool gpreempt_tunables_verify(const struct gpreempt_node *gn)
 }
 
 /**
+ * gpreempt_tunables_accounts() - does a node account for how long it is used?
+ * @gn: the node
+ *
+ * Its monitor follows with its next pass.
+ *
+ * Context: any.
+ *
+ * Return: its gpreempt_account
+ */
+bool gpreempt_tunables_accounts(const struct gpreempt_node *gn)
+{
+	return READ_ONCE(gn->tunables.tuned[GPREEMPT_TUNABLE_ACCOUNT]);
+}
+
+/**
  * gpreempt_tunables_observes() - does a node only observe?
  * @gn: the node
  *

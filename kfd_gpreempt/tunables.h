@@ -126,6 +126,7 @@ void gpreempt_tunables_set(struct gpreempt_node *gn, enum gpreempt_tunable which
 bool gpreempt_tunables_copy(struct gpreempt_node *gn);
 void gpreempt_tunables_list(const struct gpreempt_tunables *tun, struct seq_buf *s);
 bool gpreempt_tunables_verify(const struct gpreempt_node *gn);
+bool gpreempt_tunables_accounts(const struct gpreempt_node *gn);
 bool gpreempt_tunables_observes(const struct gpreempt_node *gn);
 bool gpreempt_tunables_tells_doorbells(const struct gpreempt_node *gn);
 bool gpreempt_tunables_wants_doorbells(bool on);

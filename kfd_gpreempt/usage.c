@@ -387,6 +387,40 @@ int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg)
 }
 
 /**
+ * gpreempt_usage_of_program() - what has a program used of a node?
+ * @gn: the node
+ * @pid: the program
+ * @usage: receives it
+ *
+ * Context: gpreempt_lock held.
+ *
+ * Return: false: it has made no queue there
+ */
+bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
+			       struct gpreempt_queue_usage *usage)
+{
+	struct gpreempt_usage_entry *e;
+	struct gpreempt_queue *gq;
+
+	lockdep_assert_held(&gpreempt_lock);
+	list_for_each_entry(e, &gn->usage.entries, link)
+		if (e->pid && e->pid == pid)
+			goto found;
+	return false;
+found:
+	*usage = e->ended;
+	list_for_each_entry(gq, &gn->queues.list, link) {
+		struct gpreempt_queue_usage now;
+
+		if (gq->process->usage.process != e)
+			continue;
+		gpreempt_usage_of(gq, &now);
+		usage_add(usage, &now);
+	}
+	return true;
+}
+
+/**
  * gpreempt_usage_init_node() - nothing has been used of a node yet
  * @gn: the node, new
  *

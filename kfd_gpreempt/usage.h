@@ -13,6 +13,7 @@ struct gpreempt_process;
 struct gpreempt_queue;
 struct gpreempt_target_match;
 struct gpreempt_usage_entry;
+struct pid;
 
 /*
  * So many jobs and cgroups without a process are remembered on a node. Of more, those that ended
@@ -61,6 +62,8 @@ void gpreempt_usage_end(struct gpreempt_queue *gq, struct gpreempt_queue_usage *
 void gpreempt_usage_join(struct gpreempt_process *process);
 void gpreempt_usage_leave(struct gpreempt_process *process);
 void gpreempt_usage_job(struct gpreempt_process *process, const struct gpreempt_membership *as);
+bool gpreempt_usage_of_program(struct gpreempt_node *gn, const struct pid *pid,
+			       struct gpreempt_queue_usage *usage);
 int gpreempt_usage_list_node(struct gpreempt_node *gn, void *arg);
 void gpreempt_usage_init_node(struct gpreempt_node *gn);
 void gpreempt_usage_free_node(struct gpreempt_node *gn);

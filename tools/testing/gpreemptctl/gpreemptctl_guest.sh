@@ -285,6 +285,73 @@ set_changes_parameters_of_policies()
 		wait_until has_params "$pid" '[0-9]*' 0 && status 1 set -p "$pid" weight=10001 && says 'weight=10001: out of bounds'
 }
 
+# used KIND ID NUMBER: what the account says of it, by the number of a column
+used()
+{
+	gpreemptctl account "$1" --csv | awk -F, -v id="$2" -v column="$3" 'NR > 1 && $4 == id { print $column }'
+}
+
+busy()		# pid: for how long, in ns
+{
+	used process "$1" 13
+}
+
+# The process works all the time, so it has been busy for most of what passes.
+account_says_what_is_used()
+{
+	status 0 account --json >"$work/before" && sleep 1 && status 0 account --json --since "$work/before" >"$work/since" || return 1
+	cat "$work/since"
+	tr -d ' \n' <"$work/since" | tr '{}' '\n\n' >"$work/entries"
+	interval=$(sed -n 's/.*"interval_ns":\([0-9]*\).*/\1/p' "$work/entries")
+	ns=$(sed -n "s/.*\"kind\":\"process\".*\"pid\":$pid,.*\"busy_ns\":\([0-9]*\).*/\1/p" "$work/entries")
+	[ "$interval" -ge 1000000000 ] && [ "$ns" -gt $((interval / 2)) ] && [ "$ns" -le $((interval * 11 / 10)) ] || return 1
+	grep '"kind":"node"' "$work/entries" | grep -q '"used_ns":[1-9]' && grep '"kind":"cgroup"' "$work/entries" | grep -q '"cgroup_path":"/' &&
+		gpreemptctl list -p "$pid" --json | tr -d ' \n' | grep -q '"busy_ns":[1-9]'
+}
+
+kfd_file()	# pid: the number of its /dev/kfd
+{
+	for fd in /proc/"$1"/fd/*; do
+		[ "$(readlink "$fd")" != /dev/kfd ] || echo "${fd##*/}"
+	done | head -n 1
+}
+
+fdinfo_is_in_drms_form()
+{
+	file=/proc/$pid/fdinfo/$(kfd_file "$pid")
+	before=$(busy "$pid")
+	cp "$file" "$work/fdinfo"
+	after=$(busy "$pid")
+	cat "$work/fdinfo"
+	value=$(sed -n 's/^drm-engine-compute:\t\([0-9]*\) ns$/\1/p' "$work/fdinfo")
+	[ "$before" -le "$value" ] && [ "$value" -le "$after" ] && grep -qx "drm-client-id:	$((2147483648 + pid))" "$work/fdinfo" &&
+		grep -qx "drm-driver:	amdgpu" "$work/fdinfo" && grep -qx "gpreempt-pdev-$gpu:	$(sed -n 's/^drm-pdev:\t//p' "$work/fdinfo")" "$work/fdinfo" &&
+		[ -e "/sys/bus/pci/devices/$(sed -n 's/^drm-pdev:\t//p' "$work/fdinfo")" ] && [ -z "$(cut -d : -f 1 "$work/fdinfo" | sort | uniq -d)" ]
+}
+
+fdinfo_is_not_for_others()
+{
+	fd=$(kfd_file "$pid")
+	su nobody -s /bin/sh -c "cat /proc/$pid/fdinfo/$fd" >"$work/fdinfo" 2>"$err"
+	[ $? != 0 ] && says 'Permission denied' && [ ! -s "$work/fdinfo" ]
+}
+
+account_keeps_what_has_ended()
+{
+	[ -z "$(busy "$pid")" ] && ns=$(used node "$gpu" 13) && echo "$ns of the node, $last of the process" && [ "$ns" -ge "$last" ] &&
+		[ "$(gpreemptctl account cgroup --csv | awk -F, 'NR > 1 { sum += $13 } END { printf "%.0f", sum }')" = "$ns" ]
+}
+
+account_is_for_the_administrator()
+{
+	chmod 666 /dev/kfd_gpreempt
+	su nobody -s /bin/sh -c 'gpreemptctl account --csv' >"$work/account" 2>"$err"
+	result=$?
+	chmod 660 /dev/kfd_gpreempt
+	cat "$work/account"
+	[ $result = 0 ] && [ "$(wc -l <"$work/account")" = 1 ]
+}
+
 rights_are_the_drivers()
 {
 	su nobody -s /bin/sh -c 'gpreemptctl list' 2>"$err"
@@ -667,6 +734,10 @@ check run_includes_grandchildren
 check a_cgroup_stays_as_long_as_it_is_needed
 begin training 25
 check list_shows_the_queue
+check account_says_what_is_used
+check fdinfo_is_in_drms_form
+check fdinfo_is_not_for_others
+check account_is_for_the_administrator
 check doctor_sees_programs_and_slots
 check debugfs_names_its_columns
 check a_queue_is_known_by_container_job_and_device
@@ -689,7 +760,9 @@ check top_shows_queues
 check top_needs_a_terminal
 check apply_does_what_the_file_says_and_tells_what_is_wrong
 check apply_follows_what_comes_and_takes_back_what_it_gave
+last=$(busy "$pid")
 check every_item_was_done_once
+check account_keeps_what_has_ended
 check begin_cgroup_v1
 check run_without_cgroups_includes_grandchildren
 check run_without_cgroups_includes_orphans

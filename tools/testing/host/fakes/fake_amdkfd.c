@@ -1269,6 +1269,7 @@ void kill_process(struct sim_process *process)
 			destroy_queue(sq);
 	hash_del_rcu(&process->p.kfd_processes);
 	process->pid.task = NULL;
+	process->task.tgid = NULL;
 }
 
 static void change_queue(struct sim_queue *sq, bool evicted, u32 priority)

@@ -111,7 +111,9 @@ struct mqd_manager;
 struct device {
 	struct kobject kobj;
 	int numa_node;
+	const char *name;
 };
+static inline const char *dev_name(const struct device *dev) { return dev->name; }
 static inline int dev_to_node(const struct device *dev) { return dev->numa_node; }
 extern struct device *kfd_device;
 struct amdgpu_reset_domain {

@@ -421,7 +421,7 @@ pid_t pid_nr_ns(const struct pid *pid, const struct pid_namespace *ns)
 {
 	if (shim_watched && current == shim_watched)
 		shim_named_by_watched++;
-	return pid ? pid->nr : 0;
+	return pid && !ns->empty ? pid->nr : 0;
 }
 
 struct pid *find_vpid(int nr)

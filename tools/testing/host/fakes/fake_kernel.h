@@ -169,6 +169,8 @@ struct pid_namespace {
 	struct pid_namespace *parent;
 	struct task_struct *child_reaper;
 	int references;
+	/* No process of the world is in it. */
+	bool empty;
 };
 
 struct task_struct;
