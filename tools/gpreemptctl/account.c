@@ -216,12 +216,16 @@ int cmd_account(const struct options *o)
 	unsigned int bits;
 	int error, status = find_kinds(o, &bits);
 
-	if (!status && o->csv && o->json)
-		status = fail(EXIT_USAGE, "account: --csv or --json");
+	if (!status && o->csv + o->json + o->prometheus > 1)
+		status = fail(EXIT_USAGE, "account: --csv, --json or --prometheus");
+	if (!status && o->since && o->prometheus)
+		status = fail(EXIT_USAGE, "account: counters for Prometheus are not since a time: --prometheus goes without --since");
 	if (!status)
 		status = open_scheduler(&g);
 	if (status)
 		return status;
+	if (o->prometheus && !bits)
+		bits = USAGE_OF_GROUPS;
 	error = read_usage(g, bits, o->gpu_id, &usage);
 	gpreempt_close(g);
 	if (error == -ENOTTY)
@@ -230,10 +234,12 @@ int cmd_account(const struct options *o)
 		return fail_errno(error, "account");
 	if (o->since)
 		status = subtract(o->since, &usage, &over_ns);
-	if (usage.nr)
+	if (usage.nr && !o->prometheus)
 		qsort(usage.entries, usage.nr, sizeof(*usage.entries), by_node_and_kind);
 	if (!status && o->json)
 		print_document(&usage, over_ns);
+	else if (!status && o->prometheus)
+		print_usage_metrics(&usage, bits);
 	else if (!status && o->csv)
 		print_csv(&usage);
 	else if (!status)

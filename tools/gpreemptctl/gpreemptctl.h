@@ -197,6 +197,9 @@ const struct identity *identity_of(unsigned int gpu_id);
 bool check_tunable(const char *name, const char *value, char *why, size_t size);
 int change_tunable(unsigned int gpu_id, const char *name, const char *value, char *why, size_t size);
 
+/* stats.c */
+void print_metric_head(const char *name, const char *help, const char *type);
+
 /* output.c */
 void print_json(json_object *object);
 json_object *new_document(void);

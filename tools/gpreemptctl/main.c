@@ -32,7 +32,7 @@ static const char doc[] =
 	"  share set --cgroup DIR|job=ID weight=N|min=PERCENT|max=PERCENT...   of each device's time\n"
 	"  share clear --cgroup DIR|job=ID\n"
 	"  share list                      groups: what is set, and what they have had\n"
-	"  account [node|cgroup|job|process]... [-g GPU] [--csv] [--since FILE]\n"
+	"  account [node|cgroup|job|process]... [-g GPU] [--csv|--prometheus] [--since FILE]\n"
 	"                                  who has used how much, those that have ended included\n"
 	"  run --priority N|--class C -- COMMAND...   with all its children\n"
 	"  preempt -p PID [-g GPU -q QUEUE] [--unbounded] [--for SECONDS | -- COMMAND...]\n"
@@ -99,7 +99,7 @@ static const struct argp_option argp_options[] = {
 	{ "csv", OPT_CSV, NULL, 0, "account: a table for programs", 0 },
 	{ "since", OPT_SINCE, "FILE", 0, "account: only what came after this output of account --json", 0 },
 	{ "json", OPT_JSON, NULL, 0, "For programs; schema_version counts incompatible changes", 0 },
-	{ "prometheus", OPT_PROMETHEUS, NULL, 0, "stats: for Prometheus' textfile collector", 0 },
+	{ "prometheus", OPT_PROMETHEUS, NULL, 0, "stats, account: for Prometheus' textfile collector", 0 },
 	{ 0 }
 };
 
@@ -134,7 +134,7 @@ static const struct command {
 	{ "job", cmd_job, TARGET | GIVEN_CGROUP | GIVEN_TREE | GIVEN_STAY | GIVEN_JSON, 2, false },
 	{ "memory", cmd_memory, GIVEN_GPU | GIVEN_CGROUP | GIVEN_JSON, 2, false },
 	{ "share", cmd_share, GIVEN_CGROUP | GIVEN_JSON, INT_MAX, false },
-	{ "account", cmd_account, GIVEN_GPU | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON, 4, false },
+	{ "account", cmd_account, GIVEN_GPU | GIVEN_CSV | GIVEN_SINCE | GIVEN_JSON | GIVEN_PROMETHEUS, 4, false },
 	{ "run", cmd_run, GIVEN_PRIORITY, INT_MAX, true },
 	{ "preempt", cmd_preempt, TARGET | GIVEN_FOR | GIVEN_UNBOUNDED, INT_MAX, true },
 	{ "resume", cmd_resume, TARGET | GIVEN_JSON, 0, false },

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "usage.h"
 #include "workload.h"
 
 #define LATENCY	"latency"
@@ -168,7 +169,8 @@ static int print_sample(const char *name, const char *value, void *arg)
 	return 0;
 }
 
-static void print_head(const char *name, const char *help, const char *type)
+/** print_metric_head() - what Prometheus is told of a metric before its numbers */
+void print_metric_head(const char *name, const char *help, const char *type)
 {
 	printf("# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -298,13 +300,32 @@ static int print_workloads(void)
 		return status;
 	n = find_workloads(&list, &workloads);
 	for (m = 0; m < sizeof(of_workloads) / sizeof(of_workloads[0]) && n >= 0; m++) {
-		print_head(of_workloads[m].name, of_workloads[m].help, "gauge");
+		print_metric_head(of_workloads[m].name, of_workloads[m].help, "gauge");
 		for (i = 0; i < n; i++)
 			of_workloads[m].print(of_workloads[m].name, &workloads[i]);
 	}
 	free(workloads);
 	free_queues(&list);
 	return n < 0 ? fail_system(n, "stats") : 0;
+}
+
+/* Return: 0, or the exit status, said. */
+static int print_account(void)
+{
+	struct usage usage;
+	struct gpreempt *g;
+	int error, status = open_scheduler(&g);
+
+	if (status)
+		return status;
+	error = read_usage(g, USAGE_OF_GROUPS, 0, &usage);
+	gpreempt_close(g);
+	/* A module before version 8 keeps none. */
+	if (error)
+		return error == -ENOTTY ? 0 : fail_errno(error, "stats");
+	print_usage_metrics(&usage, USAGE_OF_GROUPS);
+	free_usage(&usage);
+	return 0;
 }
 
 static void print_prometheus(const struct gpreempt_node_info *nodes, int nr)
@@ -314,39 +335,39 @@ static void print_prometheus(const struct gpreempt_node_info *nodes, int nr)
 	int i;
 
 	for (m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++) {
-		print_head(metrics[m].name, metrics[m].help, metrics[m].type);
+		print_metric_head(metrics[m].name, metrics[m].help, metrics[m].type);
 		for (i = 0; i < nr; i++)
 			if (node_attribute(nodes[i].gpu_id, metrics[m].attribute, value, sizeof(value)) > 0)
 				printf("%s{gpu_id=\"%u\"} %s\n", metrics[m].name, nodes[i].gpu_id, value);
 	}
 	for (m = 0; m < sizeof(families) / sizeof(families[0]); m++) {
-		print_head(families[m].name, families[m].help, "counter");
+		print_metric_head(families[m].name, families[m].help, "counter");
 		for (i = 0; i < nr; i++)
 			node_attributes(nodes[i].gpu_id, "", print_sample,
 					&(struct samples){ .family = &families[m], .gpu_id = nodes[i].gpu_id });
 	}
 	for (m = 0; m < sizeof(latencies) / sizeof(latencies[0]); m++) {
 		snprintf(name, sizeof(name), "gpreempt_%s_seconds", latencies[m].kind);
-		print_head(name, latencies[m].help, "summary");
+		print_metric_head(name, latencies[m].help, "summary");
 		for (i = 0; i < nr; i++)
 			print_latency(nodes[i].gpu_id, latencies[m].kind);
 	}
 	for (m = 0; m < sizeof(stamps) / sizeof(stamps[0]); m++) {
-		print_head(stamps[m].name, stamps[m].help, stamps[m].type);
+		print_metric_head(stamps[m].name, stamps[m].help, stamps[m].type);
 		for (i = 0; i < nr; i++)
 			print_stamp(nodes[i].gpu_id, m);
 	}
-	print_head("gpreempt_preempted_queues", "Queues off the device.", "gauge");
+	print_metric_head("gpreempt_preempted_queues", "Queues off the device.", "gauge");
 	for (i = 0; i < nr; i++)
 		printf("gpreempt_preempted_queues{gpu_id=\"%u\"} %u\n", nodes[i].gpu_id, nodes[i].nr_preempted);
-	print_head("gpreempt_slots", "Slots for compute queues, on each XCC.", "gauge");
+	print_metric_head("gpreempt_slots", "Slots for compute queues, on each XCC.", "gauge");
 	for (i = 0; i < nr; i++)
 		printf("gpreempt_slots{gpu_id=\"%u\"} %u\n", nodes[i].gpu_id, identity_of(nodes[i].gpu_id)->slots);
-	print_head("gpreempt_node_info", "State, backend and policy of a node.", "gauge");
+	print_metric_head("gpreempt_node_info", "State, backend and policy of a node.", "gauge");
 	for (i = 0; i < nr; i++)
 		printf("gpreempt_node_info{gpu_id=\"%u\",state=\"%s\",backend=\"%s\",policy=\"%s\"} 1\n", nodes[i].gpu_id,
 		       gpreempt_node_state_name(nodes[i].state), nodes[i].backend, nodes[i].policy);
-	print_head("gpreempt_device_info", "What the device of a node is called elsewhere.", "gauge");
+	print_metric_head("gpreempt_device_info", "What the device of a node is called elsewhere.", "gauge");
 	for (i = 0; i < nr; i++)
 		print_device(nodes[i].gpu_id);
 }
@@ -372,6 +393,8 @@ int cmd_stats(const struct options *o)
 	if (o->prometheus) {
 		print_prometheus(nodes, nr);
 		status = print_workloads();
+		if (!status)
+			status = print_account();
 	} else if (o->json) {
 		document = new_document();
 		list = json_object_new_array();

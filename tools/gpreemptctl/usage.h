@@ -37,4 +37,8 @@ void free_usage(struct usage *usage);
 uint64_t usage_id(const struct gpreempt_usage_info *info);
 const char *usage_kind_name(unsigned int kind);
 
+/* All but processes, of which there may be any number. */
+#define USAGE_OF_GROUPS	(1U << GPREEMPT_USAGE_NODE | 1U << GPREEMPT_USAGE_CGROUP | 1U << GPREEMPT_USAGE_JOB)
+void print_usage_metrics(const struct usage *usage, unsigned int wanted);
+
 #endif /* USAGE_H */

@@ -102,7 +102,9 @@ wrong_usage_is_told()
 	wrong 'share list is of all groups' share list job=5
 	wrong '--json goes with share list' share set job=5 weight=5 --json
 	wrong 'queue is none of node, cgroup, job, process' account queue
-	wrong '--csv or --json' account --csv --json
+	wrong '--csv, --json or --prometheus' account --csv --json
+	wrong '--csv, --json or --prometheus' account --prometheus --csv
+	wrong '--prometheus goes without --since' account --prometheus --since /dev/null
 	wrong 'list does not take --csv' list --csv
 	wrong 'top does not take --since' top --since /dev/null
 	wrong 'set does not take --stay' set -p 1 --stay 5

@@ -750,6 +750,52 @@ the_account_is_told_since_an_earlier_one()
 	status 1 "$built/view" account --since "$scratch/before"
 }
 
+metrics_have_what_was_used()
+{
+	local step pod promtool
+
+	accounted_machine
+	# On both nodes
+	echo "cgroup 51235 $step 0 0 1 5 0 0 1 0" >>"$MACHINE/account"
+	USAGE=3 view stats --prometheus
+	has "$scratch/out" 'gpreempt_node_used_seconds_total{gpu_id="51234"} 1.020000000'
+	has "$scratch/out" 'gpreempt_node_wave_seconds_total{gpu_id="51235"} 1251.000000'
+	has "$scratch/out" "gpreempt_cgroup_preempted_seconds_total{gpu_id=\"51234\",bdf=\"0000:c1:00.0\",cgroup=\"$step\"} 2.400000000"
+	has "$scratch/out" "gpreempt_cgroup_info{cgroup=\"$step\",container_engine=\"\",container_id=\"\",pod_uid=\"\",slurm_job=\"1234\",slurm_step=\"0\"} 1"
+	has "$scratch/out" "gpreempt_cgroup_info{cgroup=\"$pod\",container_engine=\"containerd\",container_id=\"$other\",pod_uid=\"$uid\",slurm_job=\"\",slurm_step=\"\"} 1"
+	has "$scratch/out" 'gpreempt_job_waiting_seconds_total{gpu_id="51234",bdf="0000:c1:00.0",gpreempt_job="7"} 5.700000000'
+	not grep gpreempt_process_ "$scratch/out"
+	is "twice" "$(grep -v '^#' "$scratch/out" | sed 's/ [^ ]*$//' | sort | uniq -d)" ""
+	grep -E '^gpreempt_(node_(used|busy|waiting|preempted|wave)_|cgroup_|job_)' "$scratch/out" >"$scratch/in_stats"
+	USAGE=3 view account --prometheus
+	diff -u "$scratch/in_stats" <(grep -v '^#' "$scratch/out")
+	USAGE=3 view account process --prometheus
+	is "of a process" "$(grep '^gpreempt_process_waiting' "$scratch/out")" \
+		"gpreempt_process_waiting_seconds_total{gpu_id=\"51234\",bdf=\"0000:c1:00.0\",cgroup=\"$step\",gpreempt_job=\"7\",pid=\"4001\",uid=\"65001\",container_engine=\"\",container_id=\"\",pod_uid=\"\",slurm_job=\"1234\",slurm_step=\"0\"} 3.000000000"
+	is "series" "$(grep -vc '^#' "$scratch/out")" 4
+	promtool=$(command -v promtool || echo "$GPREEMPT_CACHE/unpacked/$("$TOP/dkms/release.sh" promtool)/usr/bin/promtool")
+	USAGE=3 view account node cgroup job process --prometheus
+	[ ! -x "$promtool" ] || "$promtool" check metrics <"$scratch/out"
+}
+
+# As many series as there are cgroups and jobs with processes, and some that have ended: the last of them
+what_has_ended_is_a_bounded_number_of_series()
+{
+	local step pod n
+
+	accounted_machine
+	for n in $(seq 1000 1199); do
+		echo "cgroup 51234 $n 0 0 0 1 0 0 0 0"
+		echo "job 51235 0 $n 0 0 1 0 0 0 0"
+	done >>"$MACHINE/account"
+	echo "cgroup 51234 2000 0 0 1 1 0 0 0 0" >>"$MACHINE/account"
+	USAGE=1 view account --prometheus
+	grep '^gpreempt_cgroup_busy.*gpu_id="51234"' "$scratch/out" | sed 's/.*cgroup="//; s/".*//' | grep -v '^1[01]..$' | sort >"$scratch/others"
+	is "cgroups with processes" "$(tr '\n' ' ' <"$scratch/others")" "$(printf '%s\n' "$step" 2000 | sort | tr '\n' ' ')"
+	is "cgroups without" "$(grep '^gpreempt_cgroup_busy' "$scratch/out" | grep -oE 'cgroup="1[01][0-9]{2}"' | tr -dc '0-9\n' | awk 'NR == 1 { print $1 } END { print NR, $1 }' | tr '\n' ' ')" "1136 64 1199 "
+	is "jobs without" "$(grep -c '^gpreempt_job_busy.*gpu_id="51235"' "$scratch/out")" 64
+}
+
 without_an_account_that_is_said()
 {
 	busy_machine
@@ -762,7 +808,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/view.sh
 }
 
-plan 28
+plan 30
 must builds_without_warnings builds_without_warnings
 tap cgroups_name_containers cgroups_name_containers
 tap cgroups_name_pods cgroups_name_pods
@@ -789,6 +835,8 @@ tap top_cuts_jobs_that_do_not_fit top_cuts_jobs_that_do_not_fit
 tap the_account_says_who_used_how_much the_account_says_who_used_how_much
 tap the_account_is_for_programs_as_well the_account_is_for_programs_as_well
 tap the_account_is_told_since_an_earlier_one the_account_is_told_since_an_earlier_one
+tap metrics_have_what_was_used metrics_have_what_was_used
+tap what_has_ended_is_a_bounded_number_of_series what_has_ended_is_a_bounded_number_of_series
 tap without_an_account_that_is_said without_an_account_that_is_said
 tap scripts_are_clean scripts_are_clean
 finish

@@ -50,7 +50,7 @@ all_there()
 metrics()
 {
 	{
-		grep -oE '"gpreempt_[a-z_]+"' "$TOP/tools/gpreemptctl/stats.c" | tr -d '"'
+		grep -hoE '"gpreempt_[a-z_]+"' "$TOP"/tools/gpreemptctl/{stats,usage_metrics}.c | tr -d '"'
 		grep -oE 'gpreempt_(preempted_queues|node_info|device_info|slots)' "$TOP/tools/gpreemptctl/stats.c"
 		sed -n '/^} latencies\[\]/,/^};/s/^	{ "\([a-z_]*\)", .*/gpreempt_\1_seconds/p' "$TOP/tools/gpreemptctl/stats.c"
 	} | grep -v 's_$' | sort -u
@@ -199,6 +199,42 @@ pods()
 	"$promtool" test rules "$scratch/pods.yml"
 }
 
+# The queries of Documentation/metrics.rst for time used: by pod, and by Slurm job, of which one has ended
+used()
+{
+	local queries none='container_engine="",container_id=""'
+
+	[ -x "$promtool" ] || skip "promtool is not there: tools/testing/deps.sh"
+	mapfile -t queries < <(awk '/^Time used/ { on = 1 } /^Beside AMD/ { on = 0 } on && /^    sum by/ { q = "" ; in_q = 1 }
+		on && in_q && /^    / { q = q " " $0 } on && in_q && !/^    / { print q; in_q = 0 }' "$TOP/Documentation/metrics.rst" | tr -s ' ')
+	is "queries" "${#queries[@]}" 2
+	cat >"$scratch/used.yml" <<-END
+		evaluation_interval: 1m
+		tests:
+		  - interval: 1m
+		    input_series:
+		      - { series: 'gpreempt_cgroup_busy_seconds_total{instance="a",gpu_id="1",bdf="x",cgroup="11"}', values: "0+30x60" }
+		      - { series: 'gpreempt_cgroup_busy_seconds_total{instance="a",gpu_id="2",bdf="y",cgroup="11"}', values: "0+60x60" }
+		      - { series: 'gpreempt_cgroup_busy_seconds_total{instance="b",gpu_id="1",bdf="x",cgroup="11"}', values: "0+6x60" }
+		      - { series: 'gpreempt_cgroup_busy_seconds_total{instance="a",gpu_id="1",bdf="x",cgroup="12"}', values: "0+60x60" }
+		      - { series: 'gpreempt_cgroup_info{instance="a",cgroup="11",$none,pod_uid="u1",slurm_job="",slurm_step=""}', values: "1+0x60" }
+		      - { series: 'gpreempt_cgroup_info{instance="b",cgroup="11",$none,pod_uid="",slurm_job="7",slurm_step="0"}', values: "1+0x60" }
+		      - { series: 'gpreempt_cgroup_info{instance="a",cgroup="12",$none,pod_uid="",slurm_job="8",slurm_step="0"}', values: "1+0x30" }
+		      - { series: 'kube_pod_info{namespace="n",pod="train-0",uid="u1",node="a",instance="k"}', values: "1+0x60" }
+		    promql_expr_test:
+		      - expr: '${queries[0]}'
+		        eval_time: 60m
+		        exp_samples:
+		          - { labels: '{namespace="n",pod="train-0"}', value: 1.5 }
+		      - expr: '${queries[1]}'
+		        eval_time: 60m
+		        exp_samples:
+		          - { labels: '{slurm_job="7"}', value: 360 }
+		          - { labels: '{slurm_job="8"}', value: 3600 }
+	END
+	"$promtool" test rules "$scratch/used.yml"
+}
+
 # Names in rules and dashboard, without what Prometheus adds to summaries.
 known_metrics()
 {
@@ -228,7 +264,7 @@ licences()
 	done
 }
 
-plan 9
+plan 10
 must "the documentation builds without a warning" builds
 tap "a warning fails the build" warnings_count
 tap "every parameter, tunable, file, ioctl, option, function and metric is named in it" everything_is_named
@@ -236,6 +272,7 @@ tap "something that is not would be missed" something_is_missed
 tap "the alert rules are right, and fire when they should" rules
 tap "queries that join with AMD's exporter find the same device there" joins
 tap "the query for pods finds their names" pods
+tap "the queries for time used find pods and Slurm jobs" used
 tap "rules and dashboard use metrics that there are" known_metrics
 tap "every file names a licence whose text is there" licences
 finish
