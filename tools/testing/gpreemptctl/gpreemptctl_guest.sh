@@ -305,7 +305,7 @@ account_says_what_is_used()
 	interval=$(sed -n 's/.*"interval_ns":\([0-9]*\).*/\1/p' "$work/entries")
 	ns=$(sed -n "s/.*\"kind\":\"process\".*\"pid\":$pid,.*\"busy_ns\":\([0-9]*\).*/\1/p" "$work/entries")
 	[ "$interval" -ge 1000000000 ] && [ "$ns" -gt $((interval / 2)) ] && [ "$ns" -le $((interval * 11 / 10)) ] || return 1
-	grep '"kind":"node"' "$work/entries" | grep -q '"used_ns":[1-9]' && grep '"kind":"cgroup"' "$work/entries" | grep -q '"cgroup_path":"/' &&
+	grep '"kind":"node"' "$work/entries" | grep -q '"used_ns":[1-9]' && grep '"kind":"cgroup"' "$work/entries" | grep -q '"cgroup_path":' &&
 		gpreemptctl list -p "$pid" --json | tr -d ' \n' | grep -q '"busy_ns":[1-9]'
 }
 
