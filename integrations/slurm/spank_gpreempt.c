@@ -12,16 +12,23 @@
  * With Slurm's cgroup v2 plugin that cgroup is the step's own, and the setting goes with it. Elsewhere the plugin makes a cgroup v2 for the
  * step below kfd_gpreempt/, moves the tasks there, and removes it when the step ends.
  *
+ * With account=admincomment what the tasks of a step have used of GPUs is added to the job's AdminComment when the last of them on the node ends. It
+ * is asked for by cgroup, so each step has one, and what its processes have used is known when they are gone.
+ *
  * plugstack.conf: required spank_gpreempt.so [all=FLOOR..CEILING] [partition:NAME=FLOOR..CEILING] [qos:NAME=FLOOR..CEILING] [job=leave|stay|none]
  *	[memory:CLASS=low=SIZE,max=SIZE] [share:CLASS=weight=N,min=PERCENT,max=PERCENT]
+ *	[account=admincomment|none]
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +37,7 @@
 
 #include "gpreempt.h"
 #include "memory.h"
+#include "note.h"
 #include "parse.h"
 #include "place.h"
 #include "share.h"
@@ -43,6 +51,14 @@ SPANK_PLUGIN(gpreempt, 1);
 /* Tasks that were killed leave their cgroup a moment later. */
 #define LEAVE_TRIES	500
 #define LEAVE_WAIT_US	10000
+
+/* Steps of a node add to a comment one after the other. Nodes cannot, so each looks whether another one has written over it meanwhile. */
+#define NOTE_LOCK	"/run/gpreempt-slurm.lock"
+#define NOTE_TRIES	5
+#define NOTE_WAIT_US	300000
+
+/* Cgroups of a step that are looked for: of its tasks, and what these have made below */
+#define CGROUPS_MAX	1024
 
 /* What was asked for; one step per process in srun and in slurmstepd. */
 static bool requested;
@@ -58,6 +74,13 @@ static bool placed;
 static int placing;
 static enum place_job placing_job;
 static char own_cgroup[PATH_MAX];
+/* What the step's cgroups have used is added to the job's comment; what has been, and how many tasks have not ended yet. */
+static bool accounting;
+static char step_directory[PATH_MAX];
+static uint64_t cgroups[CGROUPS_MAX];
+static int nr_cgroups;
+static struct gpreempt_queue_usage noted;
+static uint32_t nr_tasks;
 
 static int job_option(int value, const char *text, int remote)
 {
@@ -222,11 +245,12 @@ static bool bounds_of(const char *partition, const char *qos, int ac, char **av,
 	*bounds = (struct place_bounds){ GPREEMPT_PRIORITY_MIN, GPREEMPT_PRIORITY_MAX };
 	for (i = 0; i < ac; i++) {
 		text = strchr(av[i], '=');
-		if (!strncmp(av[i], "job=", 4) || !strncmp(av[i], "memory:", 7) || !strncmp(av[i], "share:", 6))
+		if (!strncmp(av[i], "job=", 4) || !strncmp(av[i], "memory:", 7) || !strncmp(av[i], "share:", 6) ||
+		    !strncmp(av[i], "account=", 8))
 			continue;
 		if ((strncmp(av[i], "all=", 4) && strncmp(av[i], "partition:", 10) && strncmp(av[i], "qos:", 4)) || !text ||
 		    !place_parse_bounds(text + 1, &these)) {
-			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING, job=, memory:CLASS= or share:CLASS=", av[i]);
+			slurm_error(ME "plugstack.conf: %s: not all=, partition:NAME= or qos:NAME= with FLOOR..CEILING, job=, memory:CLASS=, share:CLASS= or account=", av[i]);
 			return false;
 		}
 		if (about(av[i], "all", "") || about(av[i], "partition:", partition) || about(av[i], "qos:", qos))
@@ -244,6 +268,24 @@ static bool job_of(int ac, char **av, enum place_job *job)
 	for (i = 0; i < ac; i++) {
 		if (!strncmp(av[i], "job=", 4) && !place_parse_job(av[i] + 4, job)) {
 			slurm_error(ME "plugstack.conf: %s: not job=leave, job=stay or job=none", av[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Is it noted what a step uses? Return: false if plugstack.conf is wrong, which has been said. */
+static bool accounting_of(int ac, char **av, bool *on)
+{
+	int i;
+
+	*on = false;
+	for (i = 0; i < ac; i++) {
+		if (strncmp(av[i], "account=", 8))
+			continue;
+		*on = !strcmp(av[i] + 8, "admincomment");
+		if (!*on && strcmp(av[i] + 8, "none")) {
+			slurm_error(ME "plugstack.conf: %s: not account=admincomment or account=none", av[i]);
 			return false;
 		}
 	}
@@ -286,7 +328,7 @@ static int decide(spank_t sp, int ac, char **av, int *priority)
 	uint32_t job;
 	int status = -1;
 
-	if (!job_of(ac, av, &placing_job) || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS)
+	if (!job_of(ac, av, &placing_job) || !accounting_of(ac, av, &accounting) || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS)
 		return -1;
 	if (job_requested)
 		placing_job = job_request;
@@ -474,6 +516,160 @@ static int give_parts(spank_t sp, pid_t pid)
 	return bound_memory(no_cgroup ? NULL : directory) || give_time(no_cgroup ? NULL : directory) ? -1 : 0;
 }
 
+static void know_cgroup(uint64_t id)
+{
+	int i;
+
+	for (i = 0; i < nr_cgroups && cgroups[i] != id; i++)
+		;
+	if (i == nr_cgroups && nr_cgroups < CGROUPS_MAX)
+		cgroups[nr_cgroups++] = id;
+}
+
+/* A cgroup's number is the inode of its directory. */
+static void know_cgroups_below(const char *directory)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	DIR *folder = opendir(directory);
+	struct stat stat;
+
+	if (folder && !fstat(dirfd(folder), &stat))
+		know_cgroup(stat.st_ino);
+	while (folder && (entry = readdir(folder)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name) < sizeof(path))
+			know_cgroups_below(path);
+	if (folder)
+		closedir(folder);
+}
+
+/* A task's cgroup may be gone when the task is. */
+static void account_for(spank_t sp, pid_t pid)
+{
+	int error = step_cgroup(sp, pid, step_directory, sizeof(step_directory));
+
+	nr_tasks++;
+	if (error) {
+		slurm_error(ME "account=: this node has no cgroup for the step: %s", strerror(-error));
+		accounting = false;
+		return;
+	}
+	know_cgroups_below(step_directory);
+}
+
+static void add_usage(struct gpreempt_queue_usage *sum, const struct gpreempt_queue_usage *usage)
+{
+	sum->busy_ns += usage->busy_ns;
+	sum->waiting_ns += usage->waiting_ns;
+	sum->preempted_ns += usage->preempted_ns;
+	sum->wave_us += usage->wave_us;
+}
+
+/* What the step has used of all GPUs since that was noted last. Return: is it anything? */
+static bool unnoted(struct gpreempt_queue_usage *used)
+{
+	struct gpreempt_usage_info *entries = NULL;
+	struct gpreempt *g;
+	int i, k, nr;
+
+	*used = (struct gpreempt_queue_usage){ 0 };
+	/* A node without the module has no GPU to account for. */
+	if (gpreempt_open(&g))
+		return false;
+	nr = gpreempt_list_usage(g, 1U << GPREEMPT_USAGE_CGROUP, 0, &entries, NULL);
+	gpreempt_close(g);
+	for (i = 0; i < nr; i++) {
+		for (k = 0; k < nr_cgroups && cgroups[k] != entries[i].cgroup; k++)
+			;
+		if (k < nr_cgroups)
+			add_usage(used, &entries[i].usage);
+	}
+	free(entries);
+	used->busy_ns -= noted.busy_ns;
+	used->waiting_ns -= noted.waiting_ns;
+	used->preempted_ns -= noted.preempted_ns;
+	used->wave_us -= noted.wave_us;
+	return used->busy_ns || used->waiting_ns;
+}
+
+/* A job's comment, to be freed; NULL: slurmctld does not tell. */
+static char *comment_of(uint32_t job)
+{
+	job_info_msg_t *jobs;
+	char *comment;
+
+	if (slurm_load_job(&jobs, job, SHOW_ALL))
+		return NULL;
+	comment = strdup(jobs->record_count && jobs->job_array[0].admin_comment ? jobs->job_array[0].admin_comment : "");
+	slurm_free_job_info_msg(jobs);
+	return comment;
+}
+
+static bool set_comment(uint32_t job, char *comment)
+{
+	job_desc_msg_t change;
+
+	slurm_init_job_desc_msg(&change);
+	change.job_id = job;
+	change.admin_comment = comment;
+	return !slurm_update_job(&change);
+}
+
+/* Has another node, which had read the comment before, written over ours? @text: what was written */
+static bool written_over(uint32_t job, const char *node, const char *text)
+{
+	char *comment;
+	bool there;
+
+	usleep(NOTE_WAIT_US);
+	comment = comment_of(job);
+	there = !comment || note_has(comment, node, text);
+	free(comment);
+	return !there;
+}
+
+/* Return: was it added? */
+static bool add_note(uint32_t job, const char *node, bool alone, const struct gpreempt_queue_usage *used)
+{
+	bool good = true, lost = true;
+	char *comment, *text;
+	int tries;
+
+	for (tries = 0; good && lost && tries < NOTE_TRIES; tries++) {
+		comment = comment_of(job);
+		text = comment ? note_add(comment, node, used) : NULL;
+		good = text && set_comment(job, text);
+		lost = good && !alone && written_over(job, node, text);
+		free(comment);
+		free(text);
+	}
+	return good && !lost;
+}
+
+/* Before slurmctld is told that the tasks have ended: a job that has is not changed any more. */
+static void note_usage(spank_t sp)
+{
+	struct gpreempt_queue_usage used;
+	uint32_t job, nr_nodes = 1;
+	char node[HOST_NAME_MAX + 1];
+	int lock;
+
+	if (!accounting || !unnoted(&used) || spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS || gethostname(node, sizeof(node)))
+		return;
+	node[strcspn(node, ".: ")] = '\0';
+	spank_get_item(sp, S_JOB_NNODES, &nr_nodes);
+	lock = open(NOTE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (lock >= 0)
+		flock(lock, LOCK_EX);
+	if (add_note(job, node, nr_nodes == 1, &used))
+		add_usage(&noted, &used);
+	else
+		slurm_error(ME "AdminComment of job %u does not say what it has used of GPUs here: %s", job, slurm_strerror(errno));
+	if (lock >= 0)
+		close(lock);
+}
+
 /* Still root, and the task waits until this returns. */
 int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 {
@@ -485,6 +681,8 @@ int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 	(void)av;
 	if (spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
 		return 0;
+	if (accounting)
+		account_for(sp, pid);
 	if ((asked_for_memory() || !dmem_is_empty(&memory.given) || share.asked.named || share.given.named) && give_parts(sp, pid))
 		return -1;
 	if (!placed && placing_job == PLACE_JOB_NONE)
@@ -495,6 +693,18 @@ int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
 		return 0;
 	slurm_error(ME "%s could not be set: %s", what, reason(error));
 	return asked() ? -1 : 0;
+}
+
+/* In slurmstepd, as root; a task has ended. */
+int slurm_spank_task_exit(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	if (!accounting || !nr_tasks || --nr_tasks)
+		return 0;
+	know_cgroups_below(step_directory);
+	note_usage(sp);
+	return 0;
 }
 
 int slurm_spank_exit(spank_t sp, int ac, char **av)

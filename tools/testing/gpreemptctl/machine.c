@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * machine.c - a made-up machine for gpreemptctl, linked to it with --wrap: /proc and /sys are below $MACHINE, and so is libdrm's table
+ * machine.c - a made-up machine for gpreemptctl, linked to it with --wrap: /proc, /sys and /run are below $MACHINE, and so is libdrm's table
  *
  * Queues are lines of $MACHINE/queues: PID GPU QUEUE CONTEXT STATE(idle|active|preempted) PRIORITY PENDING PREEMPTIONS OFF_US JOB VERDICT.
  * Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Priorities and jobs may be set, and change nothing. Shares of cgroups that are set become
@@ -39,7 +39,7 @@ static int scheduler = -1;
 /* The file of the machine that stands for one of the system's */
 static const char *at(const char *path, char *buffer)
 {
-	static const char *const places[] = { "/proc/", "/sys/", "/usr/share/libdrm/", "/opt/amdgpu/" };
+	static const char *const places[] = { "/proc/", "/sys/", "/run/", "/usr/share/libdrm/", "/opt/amdgpu/" };
 	const char *machine = getenv("MACHINE");
 	size_t i;
 

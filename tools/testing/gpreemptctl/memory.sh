@@ -497,7 +497,7 @@ step_builds()
 	wrap=$(printf -- '-Wl,--wrap=%s ' $wrapped)
 	# shellcheck disable=SC2086 # words
 	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/step" "$built"/fakes/*.o "$TOP/tools/testing/integrations/step.c" \
-		"$TOP/integrations/slurm/spank_gpreempt.c" "$TOP"/integrations/common/*.c "$TOP/lib/gpreempt.c" "$TOP/lib/dmem.c" "$TOP/lib/parse.c" $wrap
+		"$TOP"/integrations/slurm/*.c "$TOP"/integrations/common/*.c "$TOP/lib/gpreempt.c" "$TOP/lib/dmem.c" "$TOP/lib/parse.c" $wrap
 }
 
 steps_have_memory_by_option_or_class()

@@ -803,12 +803,103 @@ without_an_account_that_is_said()
 	is "message" "$(cat "$err")" "gpreemptctl: the module keeps no account; update it"
 }
 
+# ---- what a Slurm step has used ----
+
+# step_machine: one whose module has seen a step: with cgroups of two tasks, of a container in one of them, and another step's
+step_machine()
+{
+	local top=/system.slice/slurmstepd.scope/job_5
+
+	new_machine
+	mkdir -p "$MACHINE/run" "$MACHINE/proc/4711"
+	echo "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0" >"$MACHINE/proc/self/mounts"
+	echo "0::$top/step_0/user/task_0" >"$MACHINE/proc/4711/cgroup"
+	cat >"$MACHINE/account" <<-END
+		cgroup 51234 $(cgroup $top/step_0/user/task_0) 0 0 0 1500 250 200 64 0
+		cgroup 51235 $(cgroup $top/step_0/user/task_0) 0 0 0 500 0 0 64 0
+		cgroup 51234 $(cgroup $top/step_0/user/task_1/nested) 0 0 0 1000 0 0 0 0
+		cgroup 51234 $(cgroup $top/step_1/user/task_0) 0 0 0 7000 0 0 0 0
+		node 51234 0 0 0 0 9500 250 200 64 9000
+	END
+	: >"$scratch/comment"
+}
+
+# step STATUS WORD...: of step.c, with tasks that end
+step()
+{
+	local wanted=$1
+
+	shift
+	COMMENT=$scratch/comment USAGE=${USAGE:-1} status "$wanted" "$built/step" "$@"
+}
+
+a_step_notes_what_it_has_used()
+{
+	local node wrap
+
+	echo '#include <slurm/spank.h>' | gcc -E - >/dev/null 2>&1 || skip "libslurm-dev is not installed"
+	wrap=$(printf -- '-Wl,--wrap=%s ' $wrapped)
+	# shellcheck disable=SC2086 # words
+	gcc $sanitizers -D_GNU_SOURCE -I"$TOP/include/uapi" -c -o "$scratch/machine.o" "$here/machine.c"
+	# shellcheck disable=SC2086 # words
+	gcc $sanitizers -I"$TOP/include/uapi" -I"$TOP/lib" -I"$TOP/integrations/common" -o "$built/step" "$scratch/machine.o" \
+		"$TOP/tools/testing/integrations/step.c" "$TOP"/integrations/slurm/*.c "$TOP"/integrations/common/*.c "$TOP"/lib/{gpreempt,dmem,parse}.c $wrap
+	node=$(hostname -s)
+	step_machine
+	step 0 all=-500..500
+	is "without the word" "$(cat "$scratch/comment")" ""
+	step 0 account=none
+	is "with none" "$(cat "$scratch/comment")" ""
+	TASKS=2 step 0 account=admincomment
+	is "messages" "$(cat "$err")" ""
+	is "with it" "$(cat "$scratch/comment")" "gpreempt:$node:busy=3.000000,waiting=0.250000,preempted=0.200000,waves=128.000000"
+	# Another step, and what others have written
+	echo "site=7 $(cat "$scratch/comment") gpreempt:x$node:busy=1.000000,waiting=0.000000,preempted=0.000000,waves=0.000000 end" | tr -d '\n' >"$scratch/before"
+	cp "$scratch/before" "$scratch/comment"
+	USAGE=2 step 0 account=admincomment
+	is "added" "$(cat "$scratch/comment")" \
+		"site=7 gpreempt:$node:busy=9.000000,waiting=0.750000,preempted=0.600000,waves=384.000000 gpreempt:x$node:busy=1.000000,waiting=0.000000,preempted=0.000000,waves=0.000000 end"
+	# What is no note of ours
+	echo "gpreempt:$node:busy=x gpreempt: gpreempt:$node" | tr -d '\n' >"$scratch/comment"
+	step 0 account=admincomment
+	is "nonsense" "$(cat "$scratch/comment")" "gpreempt:$node:busy=3.000000,waiting=0.250000,preempted=0.200000,waves=128.000000 gpreempt: gpreempt:$node"
+	# One that has used nothing
+	: >"$scratch/comment"
+	rm "$MACHINE/account"
+	step 0 account=admincomment
+	is "nothing" "$(cat "$scratch/comment")" ""
+	step 2 account=yes
+	has "$err" "gpreempt: plugstack.conf: account=yes: not account=admincomment or account=none"
+}
+
+# Steps of a node at once, and another node that has read the comment before and writes later
+no_note_is_lost()
+{
+	local node n
+
+	[ -x "$built/step" ] || skip "libslurm-dev is not installed"
+	node=$(hostname -s)
+	step_machine
+	for n in 1 2 3 4 5 6 7 8; do
+		step 0 account=admincomment &
+	done
+	wait
+	is "eight steps" "$(cat "$scratch/comment")" "gpreempt:$node:busy=24.000000,waiting=2.000000,preempted=1.600000,waves=1024.000000"
+	: >"$scratch/comment"
+	NODES=2 OTHER="gpreempt:other:busy=1.000000,waiting=0.000000,preempted=0.000000,waves=0.000000" step 0 account=admincomment
+	is "two nodes" "$(tr ' ' '\n' <"$scratch/comment" | cut -d, -f1 | tr '\n' ' ')" "gpreempt:other:busy=1.000000 gpreempt:$node:busy=3.000000 "
+	is "messages" "$(cat "$err")" ""
+	: >"$scratch/comment"
+	REFUSES=1 step 0 account=admincomment
+	has "$err" "gpreempt: AdminComment of job 5 does not say what it has used of GPUs here: Operation not permitted"
+}
+
 scripts_are_clean()
 {
 	linted tools/testing/gpreemptctl/view.sh
 }
 
-plan 30
+plan 32
 must builds_without_warnings builds_without_warnings
 tap cgroups_name_containers cgroups_name_containers
 tap cgroups_name_pods cgroups_name_pods
@@ -838,5 +929,7 @@ tap the_account_is_told_since_an_earlier_one the_account_is_told_since_an_earlie
 tap metrics_have_what_was_used metrics_have_what_was_used
 tap what_has_ended_is_a_bounded_number_of_series what_has_ended_is_a_bounded_number_of_series
 tap without_an_account_that_is_said without_an_account_that_is_said
+tap a_step_notes_what_it_has_used a_step_notes_what_it_has_used
+tap no_note_is_lost no_note_is_lost
 tap scripts_are_clean scripts_are_clean
 finish

@@ -15,6 +15,7 @@ out=$scratch/out
 built=$BUILD/integrations
 node=$(hostname -s)
 cgroups=$root/sys/fs/cgroup
+plugstack="required spank_gpreempt.so all=-500..500 partition:night=batch..-50 partition:other=0..0 qos:low=-500..-10 qos:urgent=latency..500 share:batch=max=30"
 
 # The cgroups are the machine's: a run that was killed leaves its own.
 clear_cgroups()
@@ -57,8 +58,7 @@ prepare()
 	printf 'Name=gpu File=/dev/null\nName=shard Count=4\n' >"$root/etc/slurm/gres.conf"
 	# Never used with these plugins, but looked for: a machine with both kinds of cgroups would be refused.
 	echo "CgroupPlugin=cgroup/v1" >"$root/etc/slurm/cgroup.conf"
-	echo "required spank_gpreempt.so all=-500..500 partition:night=batch..-50 partition:other=0..0 qos:low=-500..-10 qos:urgent=latency..500 share:batch=max=30" \
-		>"$root/etc/slurm/plugstack.conf"
+	echo "$plugstack" >"$root/etc/slurm/plugstack.conf"
 	printf '127.0.0.1 localhost %s\n' "$node" >"$root/etc/hosts"
 	mkdir -p "$root/var/spool/slurmctld" "$root/var/spool/slurmd" "$root/run/munge" "$root/dev/pts"
 	in_root chown munge:munge /run/munge
@@ -375,6 +375,69 @@ batch_beyond_the_ceiling()
 	[ -e "$root/tmp/ran" ] || { echo "one within the bounds did not run"; return 1; }
 }
 
+# comment_of ID: AdminComment of a job that has ended, as accounting has it
+comment_of()
+{
+	in_root sacct -n -X -P -j "$1" -o AdminComment
+}
+
+has_comment()
+{
+	[ -n "$(comment_of "$1")" ]
+}
+
+# ended_as NAME: number of the last job of this name, once accounting knows its end
+ended_as()
+{
+	in_root sacct -n -X -P --name="$1" --state=COMPLETED -S now-1hour -E now -o JobID | tail -n 1
+}
+
+has_ended_as()
+{
+	[ -n "$(ended_as "$1")" ]
+}
+
+# A task uses what its arguments say: busy, waiting and preempted milliseconds, waves
+usage_is_noted()
+{
+	local id
+
+	cat >"$root/tmp/uses" <<-'END'
+		#!/bin/sh
+		path=$(sed -n 's/^0:://p' /proc/self/cgroup)
+		echo "$(stat -c %i "/sys/fs/cgroup$path") $*" >>/tmp/gpreempt-device.usage
+	END
+	printf '#!/bin/sh\nsrun /tmp/uses 1500 250 200 64\nsrun -n2 -O /tmp/uses 500 0 0 32\n' >"$root/tmp/script"
+	chmod 755 "$root/tmp/uses" "$root/tmp/script"
+	: >"$root/tmp/gpreempt-device.usage"
+	in_root srun -J before /tmp/uses 1000 0 0 0
+	is "who has used something" "$(wc -l <"$root/tmp/gpreempt-device.usage")" 1
+	echo "$plugstack account=admincomment" >"$root/etc/slurm/plugstack.conf"
+	id=$(in_root sbatch --parsable -H -o /dev/null /tmp/script)
+	in_root scontrol update job="$id" admincomment="site=7"
+	in_root scontrol release "$id"
+	wait_for 100 finished "$id"
+	wait_for 60 has_comment "$id"
+	is "two steps, one of two tasks" "$(comment_of "$id")" "site=7 gpreempt:$node:busy=2.500000,waiting=0.250000,preempted=0.200000,waves=128.000000"
+	# One step, right before the end of its job
+	: >"$root/tmp/gpreempt-device.usage"
+	in_root srun -J one /tmp/uses 42 0 0 0
+	wait_for 60 has_ended_as one
+	id=$(ended_as one)
+	wait_for 60 has_comment "$id"
+	is "one step" "$(comment_of "$id")" "gpreempt:$node:busy=0.042000,waiting=0.000000,preempted=0.000000,waves=0.000000"
+	# One that uses nothing
+	in_root srun -J nothing true
+	wait_for 60 has_ended_as nothing
+	id=$(ended_as nothing)
+	is "nothing" "$(comment_of "$id")" ""
+	echo "$plugstack" >"$root/etc/slurm/plugstack.conf"
+	wait_for 20 nobody_left
+	# And before that there was no word of it.
+	wait_for 60 has_ended_as before
+	is "without the word" "$(comment_of "$(ended_as before)")" ""
+}
+
 without_the_module()
 {
 	rm "$root/etc/ld.so.preload"
@@ -653,7 +716,7 @@ containers_refused()
 	is "state that is none" "$(echo nonsense | chroot "$root" /usr/libexec/gpreempt/gpreempt-oci 2>&1)" "gpreempt-oci: what is on stdin is no container's state"
 }
 
-plan 42
+plan 43
 must "plugin, hook and stand-in compile without warnings, and their packages install" prepare
 trap 'stop; umount -l "$root/ccache" "$root/proc" "$root/dev" "$root" "$scratch/throwaway"; rm -rf "$scratch"' EXIT
 must "munge, slurmdbd, slurmctld and slurmd run with the plugin" start
@@ -669,6 +732,7 @@ tap "what is no priority is refused" nonsense
 tap "srun --gpu-job makes a job of a step's cgroup, which leaves or stays; without it a step is none" steps_are_jobs
 tap "srun --gpu-share-weight, -min and -max set the share of a step's cgroup, up to what plugstack.conf gives the class" steps_have_shares
 tap "a batch script beyond the ceiling is refused by what slurmctld knows" batch_beyond_the_ceiling
+tap "with account=admincomment accounting has what a job's steps have used of GPUs" usage_is_noted
 tap "on a node without the module a request fails and others run" without_the_module
 must "containerd runs" start_containerd
 for engine in "${engines[@]}"; do

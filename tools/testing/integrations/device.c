@@ -5,7 +5,8 @@
  * Priorities of cgroups are lines "PATH PRIORITY" of $GPREEMPT_DEVICE, those that processes let others inherit lines "PID PRIORITY". Jobs are lines
  * "PATH ID" or "PID ID" of $GPREEMPT_DEVICE.jobs, and of $GPREEMPT_DEVICE.stay those that stay. Shares of cgroups are lines "PATH WEIGHT MIN QUOTA/PERIOD" of
  * $GPREEMPT_DEVICE.shares. Every process with GPREEMPT_TEST_QUEUE in its environment has one queue, whose
- * priority is that of the nearest cgroup, as in the kernel; the variable's value may be "debugged" or "suspended". Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Nothing else is known here: ENOTTY.
+ * priority is that of the nearest cgroup, as in the kernel; the variable's value may be "debugged" or "suspended". Lines "ID BUSY_MS WAITING_MS
+ * PREEMPTED_MS WAVES" of $GPREEMPT_DEVICE.usage are what cgroups have used. Nodes are the folders of /sys/class/kfd/kfd/gpreempt. Nothing else is known here: ENOTTY.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -32,6 +33,7 @@
 #define JOBS		".jobs"
 #define STAYING		".stay"
 #define SHARES		".shares"
+#define USAGE		".usage"
 
 static FILE *settings(const char *which, const char *mode)
 {
@@ -205,6 +207,25 @@ static int list(struct gpreempt_list *l)
 	return 0;
 }
 
+static int usage(struct gpreempt_usage *u)
+{
+	struct gpreempt_usage_info *entries = (struct gpreempt_usage_info *)(uintptr_t)u->entries;
+	unsigned long long id, busy, waiting, preempted, waves;
+	FILE *f = settings(USAGE, "re");
+	unsigned int n = 0;
+
+	while (f && fscanf(f, "%llu %llu %llu %llu %llu", &id, &busy, &waiting, &preempted, &waves) == 5) {
+		if (n < u->nr_entries)
+			entries[n] = (struct gpreempt_usage_info){ .kind = GPREEMPT_USAGE_CGROUP, .gpu_id = 1, .cgroup = id,
+				.usage = { busy * 1000000, waiting * 1000000, preempted * 1000000, waves * 1000000 } };
+		n++;
+	}
+	if (f)
+		fclose(f);
+	u->nr_entries = n;
+	return 0;
+}
+
 static int info(struct gpreempt_info *i)
 {
 	struct gpreempt_node_info *nodes = (struct gpreempt_node_info *)(uintptr_t)i->nodes;
@@ -255,6 +276,8 @@ int ioctl(int fd, unsigned long request, ...)
 		error = set_share(argument);
 	} else if (request == GPREEMPT_IOC_LIST) {
 		error = list(argument);
+	} else if (request == GPREEMPT_IOC_USAGE) {
+		error = usage(argument);
 	} else {
 		error = -ENOTTY;
 	}

@@ -171,6 +171,25 @@ a_suspended_job_leaves_the_device()
 	return $status
 }
 
+# The account lags behind, so its last moment may not be in the comment.
+a_job_says_what_it_has_used()
+{
+	sed -i 's/$/ account=admincomment/' $system/etc/slurm/plugstack.conf
+	trains || return 1
+	job=$(inside squeue -h -o %i)
+	usleep 2000000
+	ends
+	status=$?
+	sed -i 's/ account=admincomment$//' $system/etc/slurm/plugstack.conf
+	comment=$(inside scontrol show job "$job" | sed -n 's/.*AdminComment=//p')
+	echo "job $job: $comment"
+	us=$(echo "$comment" | sed -n 's/^gpreempt:node:busy=\([0-9]*\)\.\([0-9]\{6\}\),waiting=.*,waves=[1-9].*/\1\2/p')
+	inside gpreemptctl account cgroup
+	[ "$us" -ge 1000000 ] && inside gpreemptctl account cgroup --csv |
+		awk -F, -v us="$us" 'NR > 1 && $12 == 0 && $13 / 1000 >= us + 0 && $13 / 1000 <= us + 100000 { n++ } END { exit n != 1 }' &&
+		soon nobody training && soon no_cgroup && return $status
+}
+
 beyond_the_ceiling_nothing_runs()
 {
 	! inside srun -p night --gpu-priority=latency touch /tmp/ran >$out 2>&1 || return 1
@@ -187,5 +206,6 @@ tap "jobs of one class do not preempt each other" equals_do_not
 tap "srun --gpu-job makes one job of a step's tasks, which ends with the step" a_step_is_a_job
 tap "without the option a step's tasks are no job" without_the_option_a_step_is_no_job
 tap "scontrol suspend takes a job off the device with gpreempt_follow_stop, and scontrol resume brings it back" a_suspended_job_leaves_the_device
+tap "with account=admincomment a job says what its step has used of the GPU, as the account has it" a_job_says_what_it_has_used
 tap "beyond the partition's ceiling a job is refused with the reason" beyond_the_ceiling_nothing_runs
 echo "1..$n"
