@@ -469,17 +469,7 @@ start_containerd()
 	END
 	in_root containerd >"$root/var/log/containerd.log" 2>&1 &
 	wait_for 100 in_root ctr version || { tail -n 20 "$root/var/log/containerd.log"; return 1; }
-	# In the system there are no systemd, no journal and no controllers of cgroups. It is no mount namespace of its own.
-	cat >"$root/etc/containers/containers.conf" <<-END
-		[containers]
-		log_driver = "k8s-file"
-		netns = "host"
-		pids_limit = 0
-		[engine]
-		cgroup_manager = "cgroupfs"
-		events_logger = "file"
-		no_pivot_root = true
-	END
+	containers_conf
 }
 
 podman()

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# slurm_guest.sh - jobs of Debian's Slurm on the scheduler itself: what their queues get, and who goes first (runs in the guest; TAP)
+# slurm_guest.sh - jobs of Debian's Slurm and a container on the scheduler itself: what their queues get, and who goes first (runs in the guest; TAP)
 #
 # Expects a GPU.
 
@@ -190,6 +190,58 @@ a_job_says_what_it_has_used()
 		soon nobody training && soon no_cgroup && return $status
 }
 
+# Groups with this share, as gpreemptctl has them
+groups_with()	# weight, minimum, maximum
+{
+	inside gpreemptctl share list | awk -v share="$1 $2 $3" '$5 " " $6 " " $7 == share { n++ } END { print n + 0 }'
+}
+
+groups_are()	# number, share
+{
+	[ "$(groups_with "$2" "$3" "$4")" = "$1" ]
+}
+
+a_step_has_a_share()
+{
+	trains --gpu-share-weight=300 --gpu-share-min=20 --gpu-share-max=15000/50000 || return 1
+	soon groups_are 1 300 20 15000/50000
+	status=$?
+	inside gpreemptctl share list
+	ends && soon nobody training && soon no_cgroup && soon groups_are 0 300 20 15000/50000 && return $status
+}
+
+podman()	# argument...
+{
+	inside podman --storage-driver=vfs --runtime=crun "$@"
+}
+
+container_is_ready()
+{
+	podman logs trainer >/tmp/training 2>&1 && grep -q "^ready" /tmp/training
+}
+
+# Pausing has ended when podman ends: what it took off is off by then.
+a_paused_container_leaves_the_device()
+{
+	echo 1 >/sys/module/amdgpu/parameters/gpreempt_follow_stop
+	for d in dev etc opt proc run sys tmp; do
+		mkdir -p $system/container/$d
+	done
+	podman run --detach --privileged --ulimit host --name trainer --cgroup-parent /containers --annotation kfd-gpreempt/share-weight=200 \
+		--annotation run.oci.hooks.stderr=/tmp/hook.log -v /opt/gpreempt:/opt/gpreempt -v /sys/kernel/debug:/sys/kernel/debug \
+		--rootfs /container /opt/gpreempt/training 60 && soon container_is_ready && soon is active || { cat $system/tmp/hook.log; podman logs trainer; return 1; }
+	status=0
+	for turn in 1 2 3; do
+		podman pause trainer && is preempted && inside gpreemptctl why | grep "its process is stopped" && podman unpause trainer && soon is active || status=1
+	done
+	inside gpreemptctl list
+	soon groups_are 1 200 0 none || status=1
+	podman kill --signal TERM trainer && podman wait trainer && podman logs trainer >/tmp/training 2>&1 && whole /tmp/training 1 || status=1
+	podman rm -f trainer && soon nobody training && soon groups_are 0 200 0 none || status=1
+	echo 0 >/sys/module/amdgpu/parameters/gpreempt_follow_stop
+	return $status
+}
+
 beyond_the_ceiling_nothing_runs()
 {
 	! inside srun -p night --gpu-priority=latency touch /tmp/ran >$out 2>&1 || return 1
@@ -205,7 +257,9 @@ tap "a latency job preempts a batch job at each request, and both do all of thei
 tap "jobs of one class do not preempt each other" equals_do_not
 tap "srun --gpu-job makes one job of a step's tasks, which ends with the step" a_step_is_a_job
 tap "without the option a step's tasks are no job" without_the_option_a_step_is_no_job
+tap "srun --gpu-share-weight, -min and -max are what gpreemptctl lists as a share, and go with the step" a_step_has_a_share
 tap "scontrol suspend takes a job off the device with gpreempt_follow_stop, and scontrol resume brings it back" a_suspended_job_leaves_the_device
 tap "with account=admincomment a job says what its step has used of the GPU, as the account has it" a_job_says_what_it_has_used
+tap "podman pause takes a container off the device with gpreempt_follow_stop, unpause brings it back, and all of its work is done once" a_paused_container_leaves_the_device
 tap "beyond the partition's ceiling a job is refused with the reason" beyond_the_ceiling_nothing_runs
 echo "1..$n"

@@ -43,7 +43,8 @@ whole()		# file, number: each item of so many programs' work was done once
 
 unpack()	# the system, with what it takes from this one
 {
-	mkdir -p $system && tar -C $system -xf /slurm/system.tar && rm /slurm/system.tar || return 1
+	# Containers want their root to be a mount.
+	mkdir -p $system && mount -o bind $system $system && tar -C $system -xf /slurm/system.tar && rm /slurm/system.tar || return 1
 	mkdir -p $system/proc $system/sys $system/dev $system/opt/gpreempt $system/run/munge $system/var/spool/slurmctld $system/var/spool/slurmd
 	# Test programs know the virtual GPU by its debugfs. Without it they bring machine code, which it executes twenty times as slowly.
 	for d in proc sys dev dev/pts dev/shm sys/fs/cgroup sys/kernel/debug opt/gpreempt; do

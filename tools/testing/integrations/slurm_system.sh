@@ -4,8 +4,9 @@
 # slurm_system.sh - a Debian system with Slurm, our plugin and gpreemptctl in it; sourced by the suites that run Slurm's jobs
 #
 # "install_ours PACKAGE..." builds these packages of ours and installs them in the throw-away system $root. "slurm_conf LINE..." writes
-# $root/etc/slurm/slurm.conf, of what all suites share and these lines. The rest is for guests: "slurm_system ARGUMENTS..." comes first, with the
-# script's own arguments; as throwaway() it runs the script once more. "slurm_tar" packs $root: $scratch/system.tar. "slurm_vm ARGUMENTS..." runs
+# $root/etc/slurm/slurm.conf, of what all suites share and these lines, "containers_conf" what podman needs there. The rest is for guests:
+# "slurm_system ARGUMENTS..." comes first, with the script's own arguments; as throwaway() it runs the script once more. The system has the packages
+# $also of Debian and $ours of ours as well. "slurm_tar" packs $root: $scratch/system.tar. "slurm_vm ARGUMENTS..." runs
 # a VM with that and what the guests' scripts share.
 # shellcheck source=tools/testing/package/lib.sh
 . "$(dirname "$0")/../package/lib.sh"
@@ -27,9 +28,10 @@ install_ours()
 
 slurm_system()
 {
-	throwaway "slurmctld slurmd slurm-client munge libjson-c5 libncurses6 procps" "$@"
+	throwaway "slurmctld slurmd slurm-client munge libjson-c5 libncurses6 procps${also:+ $also}" "$@"
 	{
-		install_ours slurm-gpreempt-plugin gpreempt-tools && rm "$root"/tmp/*.deb
+		# shellcheck disable=SC2086 # names
+		install_ours slurm-gpreempt-plugin gpreempt-tools ${ours:-} && rm "$root"/tmp/*.deb
 	} >"$scratch/install" 2>&1 || { cat "$scratch/install" >&2; echo "Bail out! the packages cannot be installed"; exit 1; }
 	echo "CgroupPlugin=cgroup/v1" >"$root/etc/slurm/cgroup.conf"
 }
@@ -53,6 +55,22 @@ slurm_conf()
 		SelectTypeParameters=CR_Core
 	END
 	printf '%s\n' "$@" >>"$root/etc/slurm/slurm.conf"
+}
+
+# Here are no systemd, no journal and no controllers of cgroups. The system is no mount namespace of its own.
+containers_conf()
+{
+	mkdir -p "$root/etc/containers"
+	cat >"$root/etc/containers/containers.conf" <<-END
+		[containers]
+		log_driver = "k8s-file"
+		netns = "host"
+		pids_limit = 0
+		[engine]
+		cgroup_manager = "cgroupfs"
+		events_logger = "file"
+		no_pivot_root = true
+	END
 }
 
 slurm_tar()
