@@ -102,21 +102,21 @@ struct gpreempt_queue_hw {
 	/** @may_hide: waves may be saved until it is the queue's turn; under dqm_lock (hws) */
 	bool may_hide;
 	/**
-	 * @named_list: &gpreempt_node_hw.lists when it was unmapped by its name; 0: it was not
-	 * (hws; under dqm_lock)
-	 */
-	u32 named_list;
-	/** @named_rptr: its read pointer then */
-	u64 named_rptr;
-	/**
-	 * @leaving: preempted, but the device was seen to hold it still (mqd backend, as the four
-	 * below; under dqm_lock)
+	 * @leaving: preempted, but the device was seen to hold it still (mqd backend, as @killed,
+	 * @lost, @leaving_ring and @leaving_ns; under dqm_lock)
 	 */
 	bool leaving;
 	/** @killed: its waves have been reset, and it still did not leave */
 	bool killed;
 	/** @lost: its waves have been reset; it never runs again */
 	bool lost;
+	/**
+	 * @named_list: &gpreempt_node_hw.lists when it was unmapped by its name; 0: it was not
+	 * (hws; under dqm_lock)
+	 */
+	u32 named_list;
+	/** @named_rptr: its read pointer then */
+	u64 named_rptr;
 	/** @leaving_ring: address of its ring when it was asked to leave */
 	u64 leaving_ring;
 	/** @leaving_ns: when that was */

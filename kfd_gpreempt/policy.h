@@ -507,6 +507,7 @@ struct gpreempt_policy_queue_seen {
 	u64 rptr;
 	u64 wptr;
 	u32 waves;
+	u32 tries;
 	u64 waves_ns;
 	u64 zero_ns;
 	u64 expected_met_ns;
@@ -515,7 +516,6 @@ struct gpreempt_policy_queue_seen {
 	u64 restore_since_ns;
 	u64 stalled_ns;
 	u64 try_ns;
-	u32 tries;
 	u64 active_ns;
 	u64 run_ns;
 	u64 starved_ns;
@@ -643,8 +643,10 @@ struct gpreempt_policy_queue {
 	enum gpreempt_verdict verdict;
 	enum gpreempt_action action;
 	enum gpreempt_action would;
+	s32 standing;
 	struct gpreempt_policy_request request;
 	s32 effective_priority;
+	bool orders;
 	u64 preempted_at_ns;
 	u64 work_from_ns;
 	u64 work_ns;
@@ -655,8 +657,6 @@ struct gpreempt_policy_queue {
 	u64 aged_until_ns;
 	u64 verdict_ns;
 	u64 until_ns;
-	bool orders;
-	s32 standing;
 	s64 rank;
 	s64 own_rank;
 	s64 missing;

@@ -70,6 +70,8 @@ struct gpreempt_queue_view {
 	 * the ring
 	 */
 	bool aql;
+	/** @maps_again: without @view: what forbade it may be over; written under gpreempt_lock */
+	bool maps_again;
 	/**
 	 * @pointers: its ring pointers; NULL: they cannot be read, it is *unseen*: it yields, and
 	 * no queue yields to it. Written under gpreempt_lock, read as gpreempt_node_read() says;
@@ -77,8 +79,6 @@ struct gpreempt_queue_view {
 	 * readers.
 	 */
 	struct gpreempt_view *pointers;
-	/** @maps_again: without @view: what forbade it may be over; written under gpreempt_lock */
-	bool maps_again;
 };
 
 void gpreempt_view_resized(struct gpreempt_queue *gq);
