@@ -104,8 +104,10 @@ void gpreempt_demand_sample(struct gpreempt_policy_queue *q, u64 rptr, u64 wptr,
 	if (pending || moved) {
 		q->seen.showed_none = false;
 		demand_meet(q);
-		if (!q->preempted && !q->had_demand)
+		if (!q->preempted && !q->had_demand) {
+			demand_count_launches(q, now_ns);
 			q->seen.run_ns = now_ns;
+		}
 	}
 	q->seen.used |= rptr || pending;
 	if (pending || moved || wptr != q->seen.wptr)
@@ -436,6 +438,7 @@ void gpreempt_demand_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 		q->seen.waves_ns = now_ns;
 	else
 		demand_forget_waves(q, now_ns);
+	demand_count_launches(q, now_ns);
 	q->seen.run_ns = now_ns;
 	q->seen.stalled_ns = q->seen.pending ? now_ns : 0;
 }

@@ -316,6 +316,13 @@ static inline void demand_starve_anew(struct gpreempt_policy_queue *q, u64 now_n
 	q->seen.starved_ns = now_ns;
 }
 
+/* From now on: what it launched before took its time beside others. */
+static inline void demand_count_launches(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->seen.counted_ns = now_ns;
+	q->seen.counted_rptr = q->seen.rptr;
+}
+
 /* It has work, whether a pointer moved or not. */
 static inline void demand_note_active(struct gpreempt_policy_queue *q, u64 now_ns)
 {

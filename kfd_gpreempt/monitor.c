@@ -589,6 +589,8 @@ static bool monitor_decide(struct gpreempt_node *gn, struct gpreempt_pass *pass)
 	monitor_account(gn, pass);
 	if (pass->decision.over_budget)
 		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_BUDGET);
+	if (pass->decision.drained)
+		gpreempt_stats_skip(gn, NULL, GPREEMPT_SKIP_DRAINED);
 	return true;
 }
 

@@ -93,10 +93,11 @@
  * could give them the same through the raised queue itself. Without that demand they have their own
  * rank.
  *
- * Three settings only say *when* rules 5 to 7 act. They delay nothing that rules 1 to 4 ask for:
+ * Four settings only say *when* rules 5 to 7 act. They delay nothing that rules 1 to 4 ask for:
  *
  * * the overhead budget delays preemptions (``gpreempt_overhead_pct``),
  * * the minimum run delays the preemption of one queue (``gpreempt_min_run_us``),
+ * * work that is about to end is waited for instead of being preempted (``gpreempt_drain_us``),
  * * the resume delay delays resumes (``gpreempt_resume_delay_us``). So do short gaps and the
  *   overhead budget, under ``hpf`` only: where queues take turns, a gap is another queue's turn.
  *
@@ -121,6 +122,8 @@
  * @leader: one of these queues
  * @inversion: a queue below has demand and the device
  * @preempts: one of these may be taken off now
+ * @drains: one may, and all that may are about to end by themselves
+ * @unstarted: with @drains: none of them has waves yet
  */
 struct level {
 	bool valid;
@@ -129,6 +132,8 @@ struct level {
 	struct gpreempt_policy_queue *leader;
 	bool inversion;
 	bool preempts;
+	bool drains;
+	bool unstarted;
 };
 
 static s32 policy_clamp_priority(s64 priority)
@@ -530,6 +535,192 @@ static noinline u64 policy_level_is_shut(const struct gpreempt_policy_node *pn,
 	return until_ns;
 }
 
+/* It waits for slots that others have: nothing of it is on the device yet. */
+static bool policy_unstarted(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	return q->seen.pending && q->seen.waves_ns == now_ns && !q->seen.waves &&
+	       !q->seen.restore_since_ns;
+}
+
+/* So long victims may be waited for: what a save takes. 0: none was timed. */
+static u64 policy_drain_most(const struct gpreempt_policy_node *pn)
+{
+	return gpreempt_earlier(pn->params.drain_ns, pn->save_ns);
+}
+
+/* The mean length of its kernels while no queue was above it. 0: it is not known. */
+static u64 policy_kernel_ns(const struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	u64 launches = q->seen.rptr - q->seen.counted_rptr;
+
+	if (q->drains)
+		return q->drain_kernel_ns;
+	return launches < GPREEMPT_DRAIN_LAUNCHES ? 0 : (now_ns - q->seen.counted_ns) / launches;
+}
+
+/*
+ * By its past it is about to end, or its kernels are so short that those above hardly notice them.
+ * What has been running for longer is something else.
+ */
+static bool policy_may_drain(const struct gpreempt_policy_queue *q, u64 most_ns, u64 now_ns)
+{
+	u64 began_ns = gpreempt_later(q->seen.launched_ns, q->seen.run_ns), kernel_ns;
+
+	if (q->drain_skip || q->set.unseen ||
+	    (now_ns - began_ns >= most_ns && !policy_unstarted(q, now_ns)))
+		return false;
+	if (q->seen.pending <= GPREEMPT_DRAIN_PACKETS)
+		return true;
+	kernel_ns = policy_kernel_ns(q, now_ns);
+	return kernel_ns && kernel_ns <= most_ns / GPREEMPT_DRAIN_SHORT_SHARE;
+}
+
+/*
+ * How much of the time since the last decision had those that are waited for? Of kernels whose
+ * length is known it is as much as began.
+ */
+static u64 policy_drain_charge(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u64 span_ns = now_ns - pn->drain.at_ns, sum_ns = 0;
+	u32 i;
+
+	if (!pn->drain.at_ns)
+		return 0;
+	for (i = 0; i < pn->nr; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+		u32 launches = (u32)q->seen.rptr - q->drain_rptr;
+
+		if (!q->drains_now)
+			continue;
+		if (q->drain_kernel_ns && (launches || policy_unstarted(q, now_ns)))
+			sum_ns += (u64)launches * q->drain_kernel_ns;
+		else if (!policy_unstarted(q, now_ns))
+			return span_ns;
+	}
+	return gpreempt_earlier(sum_ns, span_ns);
+}
+
+/* For how much longer may those at this level wait? */
+static u64 policy_drain_left(const struct gpreempt_policy_node *pn, const struct level *level,
+			     u64 now_ns)
+{
+	u64 most_ns = policy_drain_most(pn), waited_ns = 0;
+
+	if (pn->drain.begun && pn->drain.rank == level->rank)
+		waited_ns = pn->drain.waited_ns + policy_drain_charge(pn, now_ns);
+	return waited_ns < most_ns ? most_ns - waited_ns : 0;
+}
+
+/* It has work on the device, and so has a higher one. */
+static bool policy_has_to_go(const struct gpreempt_policy_queue *q, bool assume)
+{
+	return !policy_is_off(q) && q->pass.demand[assume] && policy_outranked(q);
+}
+
+/*
+ * A hardware pass takes the device from everyone. Do those that it would be for take less of it by
+ * themselves? What has not begun is in no one's way, so until then there is no hurry.
+ */
+static noinline void policy_find_drain(const struct gpreempt_policy_node *pn, struct level *level,
+				       u64 now_ns, bool assume)
+{
+	u64 most_ns = policy_drain_most(pn);
+	const struct gpreempt_policy_queue *q;
+
+	/* Where waves do not show, neither does their end. Nodes of a job preempt together. */
+	if (!most_ns || !pn->params.waves_known || pn->params.waves_saved || !pn->waves_seen ||
+	    pn->turns_ns || pn->ops->rotates || pn->jobs || level->rank == GPREEMPT_RANK_RELIEF ||
+	    now_ns < pn->drain.rest_until_ns)
+		return;
+	level->unstarted = true;
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		if (!policy_has_to_go(q, assume) ||
+		    policy_in_min_run(q, &pn->params, level, now_ns))
+			continue;
+		if (!policy_may_drain(q, most_ns, now_ns))
+			return;
+		level->unstarted &= policy_unstarted(q, now_ns);
+	}
+	level->drains = policy_drain_left(pn, level, now_ns);
+	level->preempts = !level->drains;
+}
+
+/* It was waited for in vain: it has to be taken off all the same. */
+static void policy_learn_drain(struct gpreempt_policy_node *pn, struct gpreempt_policy_queue *q,
+			       u64 now_ns)
+{
+	q->drain_misses = gpreempt_earlier(q->drain_misses + GPREEMPT_DRAIN_MISS,
+					   GPREEMPT_DRAIN_MISSES_MAX);
+	q->drain_skip = (1 << q->drain_misses) - 1;
+	q->drains = false;
+	pn->drain.rest_until_ns = now_ns + GPREEMPT_DRAIN_REST_SHARE * pn->drain.waited_ns;
+}
+
+/*
+ * The level is over: what was not taken off in its time need not have been. Returns whether there
+ * was something.
+ */
+static bool policy_end_drain(struct gpreempt_policy_node *pn, const struct level *level,
+			     u64 now_ns)
+{
+	bool over = !level->valid || level->rank < pn->drain.rank, drained = false;
+	u32 i;
+
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
+		struct gpreempt_policy_queue *q = pn->queues[i];
+
+		if (!q->drains)
+			continue;
+		drained |= over;
+		q->drain_misses -= over && q->drain_misses;
+		q->drains = false;
+		demand_count_launches(q, now_ns);
+	}
+	pn->drain = (struct gpreempt_policy_drain){ .rest_until_ns = pn->drain.rest_until_ns };
+	return drained;
+}
+
+/* It is waited for from now on, or still. */
+static void policy_drain(struct gpreempt_policy_queue *q, u64 now_ns)
+{
+	q->drain_kernel_ns = policy_kernel_ns(q, now_ns);
+	q->drain_rptr = q->seen.rptr;
+	q->drains = true;
+	q->drains_now = true;
+}
+
+/* Takes in what the level waits for, and what came of what it waited for before. */
+static noinline void policy_note_drain(struct gpreempt_policy_node *pn, const struct level *level,
+				       u64 now_ns, struct gpreempt_decision *decision)
+{
+	u64 look_ns = policy_drain_most(pn) / GPREEMPT_DRAIN_LOOK_SHARE;
+	struct gpreempt_policy_drain *drain = &pn->drain;
+	struct gpreempt_policy_queue *q;
+	u32 i;
+
+	if (drain->begun && (!level->valid || level->rank != drain->rank))
+		decision->drained = policy_end_drain(pn, level, now_ns);
+	drain->waited_ns += policy_drain_charge(pn, now_ns);
+	drain->at_ns = level->drains ? now_ns : 0;
+	for (i = 0; i < pn->nr; i++)
+		pn->queues[i]->drains_now = false;
+	for (q = pn->busy; q; q = q->pass.next_busy) {
+		if (!policy_has_to_go(q, true))
+			continue;
+		if (level->drains)
+			policy_drain(q, now_ns);
+		else if (level->preempts && q->drains)
+			policy_learn_drain(pn, q, now_ns);
+	}
+	if (!level->drains)
+		return;
+	drain->begun = true;
+	drain->rank = level->rank;
+	drain->until_ns = level->unstarted ? GPREEMPT_FOREVER_NS :
+					     now_ns + policy_drain_left(pn, level, now_ns);
+	drain->next_ns = gpreempt_later(look_ns, pn->cost_ns);
+}
+
 /*
  * Is a queue in the way? Lower queues without work take nothing from others: only one with work
  * causes a pass. The processes at the level are marked.
@@ -541,6 +732,7 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
 
 	level->inversion = false;
 	level->preempts = false;
+	level->drains = false;
 	for (q = pn->busy; q; q = q->pass.next_busy) {
 		if (policy_is_off(q) || !q->pass.demand[assume])
 			continue;
@@ -555,6 +747,8 @@ static void policy_find_inversion(const struct gpreempt_policy_node *pn, struct 
 	    (policy_budget_wait(pn, now_ns) ||
 	     (pn->jobs && policy_level_is_shut(pn, level, assume, now_ns))))
 		level->preempts = false;
+	if (level->preempts && pn->params.drain_ns)
+		policy_find_drain(pn, level, now_ns, assume);
 }
 
 /*
@@ -697,6 +891,8 @@ static noinline enum gpreempt_verdict policy_judge(const struct gpreempt_policy_
 		return GPREEMPT_VERDICT_YIELDS;
 	if (policy_in_min_run(q, &pn->params, level, now_ns))
 		return GPREEMPT_VERDICT_MIN_RUN;
+	if (level->drains)
+		return GPREEMPT_VERDICT_DRAINS;
 	if (!level->preempts)
 		return GPREEMPT_VERDICT_BUDGET;
 	return policy_verdict_of_outranked(pn, q);
@@ -1263,6 +1459,14 @@ static bool policy_waves_change(struct gpreempt_policy_node *pn, const struct le
 	return policy_differs(pn, &level, now_ns);
 }
 
+/* Has what is waited for ended, or begun? If there is no answer in time, it goes without. */
+static inline bool policy_drain_asks(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	const struct gpreempt_policy_drain *drain = &pn->drain;
+
+	return drain->at_ns && now_ns - drain->at_ns < drain->next_ns + policy_drain_most(pn);
+}
+
 /*
  * Would an answer about waves in flight change the decision? Asking takes register reads, so it is
  * done only then.
@@ -1277,6 +1481,8 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	else if (pn->params.waves_saved)
 		gpreempt_demand_block_saved(pn, now_ns);
 	doubt = policy_look_at_all(pn, now_ns);
+	if (policy_drain_asks(pn, now_ns))
+		return true;
 	if (!doubt.matters)
 		return false;
 	policy_rank_all(pn, now_ns);
@@ -1310,6 +1516,8 @@ static bool policy_waves_matter(struct gpreempt_policy_node *pn, u64 now_ns)
 	 */
 	policy_mark_processes(pn, &level, false);
 	policy_find_inversion(pn, &level, now_ns, true);
+	if (level.drains)
+		return true;
 	if (!doubt.preempted && !level.inversion &&
 	    !(pn->params.blocked_ns && policy_level_stalls(pn, &level)))
 		return false;
@@ -1492,6 +1700,8 @@ static noinline u64 policy_first_deadline(const struct gpreempt_policy_node *pn,
 			end_ns = gpreempt_earlier(end_ns, policy_resume_from(pn, q, now_ns));
 	} else if (policy_outranked(q) && policy_in_min_run(q, params, level, now_ns)) {
 		end_ns = gpreempt_earlier(end_ns, q->seen.run_ns + params->min_run_ns);
+	} else if (q->verdict == GPREEMPT_VERDICT_DRAINS) {
+		end_ns = gpreempt_earlier(end_ns, pn->drain.until_ns);
 	} else if (q->spared && q->missing <= 0 && policy_resume_delayed(pn, q, now_ns)) {
 		end_ns = gpreempt_earlier(end_ns, policy_resume_from(pn, q, now_ns));
 	}
@@ -1689,6 +1899,8 @@ static void policy_time_to_next(const struct gpreempt_policy_node *pn, u64 end_n
 	next_ns = gpreempt_earlier(next_ns, pn->params.interval_ns);
 	if (pn->saving)
 		next_ns = gpreempt_earlier(next_ns, policy_budget_wait(pn, now_ns));
+	if (pn->drain.at_ns)
+		next_ns = gpreempt_earlier(next_ns, pn->drain.next_ns);
 	if (pn->ops->next_ns)
 		next_ns = gpreempt_earlier(next_ns, pn->ops->next_ns(pn, now_ns));
 	if (pn->nr_entities)
@@ -2077,6 +2289,8 @@ void gpreempt_policy_decide(struct gpreempt_policy_node *pn, u64 now_ns,
 
 	level = policy_find_level(pn, true);
 	policy_find_inversion(pn, &level, now_ns, true);
+	if (level.drains || pn->drain.begun)
+		policy_note_drain(pn, &level, now_ns, decision);
 	pn->level_valid = level.valid;
 	pn->level_rank = level.rank;
 	if (level.valid)
@@ -2275,6 +2489,8 @@ void gpreempt_policy_preempted(struct gpreempt_policy_queue *q, bool saved_waves
 	q->outranked_ns = q->kept_off ? 0 : now_ns;
 	q->relief_until_ns = 0;
 	q->aged_until_ns = 0;
+	q->drain_skip -= !!q->drain_skip;
+	q->drains = false;
 	q->action = GPREEMPT_KEEP;
 	gpreempt_demand_preempted(q, now_ns);
 	gpreempt_account_moved(q, saved_waves, now_ns);
@@ -2307,6 +2523,15 @@ void gpreempt_policy_resumed(struct gpreempt_policy_queue *q, u64 now_ns)
 	gpreempt_account_moved(q, saved_waves, now_ns);
 }
 
+/* One that had to wait for something else says little. */
+static void policy_note_save(struct gpreempt_policy_node *pn, u64 took_ns)
+{
+	if (!pn->save_ns)
+		pn->save_ns = took_ns;
+	took_ns = gpreempt_earlier(took_ns, 2 * pn->save_ns);
+	pn->save_ns += took_ns / GPREEMPT_SAVE_FADE_SHARE - pn->save_ns / GPREEMPT_SAVE_FADE_SHARE;
+}
+
 /**
  * gpreempt_policy_overhead() - a hardware pass has ended: account it to the overhead budget
  * @pn: the node
@@ -2336,6 +2561,8 @@ void gpreempt_policy_overhead(struct gpreempt_policy_node *pn, u64 elapsed_ns, b
 				  0;
 	pn->overhead_at_ns = now_ns;
 
+	if (preempted && elapsed_ns)
+		policy_note_save(pn, elapsed_ns);
 	pn->acted_ns = now_ns;
 	pn->pass_ns =
 		gpreempt_later(elapsed_ns, pn->pass_ns - pn->pass_ns / GPREEMPT_PASS_FADE_SHARE);

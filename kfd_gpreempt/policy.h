@@ -163,6 +163,28 @@
 #define GPREEMPT_GAPS_LEAST		2
 #define GPREEMPT_GAPS_MOST		8
 /*
+ * A victim is waited for if it has no more packets in its ring than a kernel and the barrier behind
+ * it, or if its kernels have been so much shorter than what it is waited for at most. That is known
+ * from so many launches on. While one is waited for, looks come after a part of that time.
+ */
+#define GPREEMPT_DRAIN_PACKETS		2
+#define GPREEMPT_DRAIN_LAUNCHES		4
+#define GPREEMPT_DRAIN_SHORT_SHARE	2
+#define GPREEMPT_DRAIN_LOOK_SHARE	4
+/*
+ * Waiting for a queue in vain counts so much more than not in vain, up to a bound: 2 to the power
+ * of that, less 1, preemptions later it is waited for again.
+ */
+#define GPREEMPT_DRAIN_MISS		2
+#define GPREEMPT_DRAIN_MISSES_MAX	8
+/*
+ * After a wait in vain for any queue there is none for so many times as long: new queues, of which
+ * nothing is known, cannot have higher work wait all the time.
+ */
+#define GPREEMPT_DRAIN_REST_SHARE	32
+/* How fast the mean of what preemptions take follows them; a longer one counts twice the mean. */
+#define GPREEMPT_SAVE_FADE_SHARE	8
+/*
  * So long a resume waits at most for the budget to have room for the preemption that may follow:
  * the device may be idle meanwhile.
  */
@@ -491,6 +513,9 @@ struct gpreempt_policy_queue_set {
  *	packets since
  * @active_ns: when it last had work; 0: never
  * @run_ns: when it last got the device, or work while it had the device; 0: never
+ * @counted_ns: since when its launches have been counted: it got the device, or work, or the level
+ *	that waited for it is over
+ * @counted_rptr: its read pointer then
  * @starved_ns: since when it has been preempted for the present reason (its rank, or a request)
  *	and had work, while @preempted
  *
@@ -518,6 +543,8 @@ struct gpreempt_policy_queue_seen {
 	u64 try_ns;
 	u64 active_ns;
 	u64 run_ns;
+	u64 counted_ns;
+	u64 counted_rptr;
 	u64 starved_ns;
 };
 
@@ -588,6 +615,12 @@ struct gpreempt_policy_request {
  *	0: it was taken off on request
  * @gaps: those of the ones above it, between two times for which it was outranked
  * @released: it has not been outranked since @outranked_ns
+ * @drains: since the level began it was waited for, and not taken off yet
+ * @drains_now: with @drains: it still is, or has ended since the last decision
+ * @drain_misses: how often it was taken off all the same, counted by GPREEMPT_DRAIN_MISS
+ * @drain_skip: so many more preemptions it is not waited for
+ * @drain_rptr: while @drains: its read pointer at the last decision, the lower half
+ * @drain_kernel_ns: while @drains: how long its kernels have been; 0: not known
  * @relief_until_ns: until when it may not be preempted; 0: no relief
  * @kept_off: at the last look: why it is kept off other than for its rank, GPREEMPT_KEPT_*;
  *	0: it is not
@@ -640,6 +673,12 @@ struct gpreempt_policy_queue {
 	bool asked;
 	u8 demands;
 	bool released;
+	bool drains;
+	bool drains_now;
+	u8 drain_misses;
+	u8 drain_skip;
+	u32 drain_rptr;
+	u32 drain_kernel_ns;
 	enum gpreempt_verdict verdict;
 	enum gpreempt_action action;
 	enum gpreempt_action would;
@@ -679,6 +718,8 @@ struct gpreempt_policy_queue {
  * @min_run_ns: a queue that got the device or work is not preempted before; 0: at once
  * @resume_delay_ns: a preempted queue stays preempted for so long after the last queue that
  *	outranks it; 0: not at all
+ * @drain_ns: so long at most those above wait for work that is about to end, instead of having it
+ *	taken off the device; 0: never
  * @slice_ns: wfq: how long a share has the device before another one that is behind gets it
  * @waves_lag_ns: "no waves" is not believed for so long after a launch; 0: it is at once
  * @overhead_pct: saving and restoring may take this share of time, in percent; 0: any
@@ -697,6 +738,7 @@ struct gpreempt_policy_params {
 	u64 aging_ns;
 	u64 min_run_ns;
 	u64 resume_delay_ns;
+	u64 drain_ns;
 	u64 slice_ns;
 	u64 waves_lag_ns;
 	u32 overhead_pct;
@@ -704,6 +746,26 @@ struct gpreempt_policy_params {
 	bool waves_saved;
 	bool waves_counted;
 	bool observe;
+};
+
+/**
+ * struct gpreempt_policy_drain - what the level waits for that need not be taken off
+ * @begun: it has, since the level began
+ * @rank: while @begun: of that level
+ * @waited_ns: while @begun: how long it has
+ * @at_ns: of the last decision: it waits since then; 0: it does not
+ * @until_ns: with @at_ns: no longer than until then; ~0: nothing is in its way yet
+ * @next_ns: with @at_ns: time until the next look
+ * @rest_until_ns: it waits for nothing until then, after a wait in vain
+ */
+struct gpreempt_policy_drain {
+	bool begun;
+	s64 rank;
+	u64 waited_ns;
+	u64 at_ns;
+	u64 until_ns;
+	u64 next_ns;
+	u64 rest_until_ns;
 };
 
 struct gpreempt_policy_node;
@@ -782,6 +844,8 @@ extern const struct gpreempt_policy_ops *const gpreempt_policies[];
  * @acting_ns: time of the last decision that had something carried out
  * @acted_ns: when a hardware pass last ended
  * @pass_ns: the longest of the last hardware passes, see GPREEMPT_PASS_FADE_SHARE
+ * @save_ns: what hardware passes that preempted took of late, in the mean; 0: there was none
+ * @drain: victims that are waited for
  * @connect_ns: what firmware takes to connect a queue after a hardware pass, as it says; 0: it does
  *	not. Set by the caller.
  * @restore_ns: the same of bringing waves back that were saved
@@ -842,6 +906,8 @@ struct gpreempt_policy_node {
 	u64 acting_ns;
 	u64 acted_ns;
 	u64 pass_ns;
+	u64 save_ns;
+	struct gpreempt_policy_drain drain;
 	u64 connect_ns;
 	u64 restore_ns;
 	bool starving;
@@ -876,6 +942,7 @@ struct gpreempt_policy_node {
  * @nr_would_resume: likewise: queues that would be given back
  * @nr_requests: likewise: queues whose @request has ended
  * @over_budget: from this decision on a preemption waits for the overhead budget
+ * @drained: work of a level is done, and what was in its way was waited for, not preempted
  * @inversion: a lower queue had the device while a higher one had work
  * @level_valid: some queue has work, @level is set
  * @level: the highest priority of a queue with work that has the highest rank;
@@ -897,6 +964,7 @@ struct gpreempt_decision {
 	u32 nr_would_resume;
 	u32 nr_requests;
 	bool over_budget;
+	bool drained;
 	bool inversion;
 	bool level_valid;
 	s32 level;
@@ -943,6 +1011,7 @@ static inline bool gpreempt_policy_should_yield(enum gpreempt_verdict verdict)
 	case GPREEMPT_VERDICT_MIN_RUN:
 	case GPREEMPT_VERDICT_BUDGET:
 	case GPREEMPT_VERDICT_OBSERVED:
+	case GPREEMPT_VERDICT_DRAINS:
 	case GPREEMPT_VERDICT_YIELDS:
 	case GPREEMPT_VERDICT_AGEING:
 	case GPREEMPT_VERDICT_JOB_YIELDS:

@@ -37,6 +37,7 @@ const char *const gpreempt_skip_names[GPREEMPT_NR_SKIPS] = {
 	[GPREEMPT_SKIP_NO_MEMORY] = "no_memory",
 	[GPREEMPT_SKIP_BUDGET] = "budget",
 	[GPREEMPT_SKIP_DOORBELL] = "doorbell",
+	[GPREEMPT_SKIP_DRAINED] = "drained",
 };
 
 /* The same for failed_<name>. */
@@ -80,6 +81,7 @@ const char *const gpreempt_verdict_names[] = {
 	[GPREEMPT_VERDICT_BUDGET] = "budget",
 	[GPREEMPT_VERDICT_OBSERVED] = "observed",
 	[GPREEMPT_VERDICT_JOB] = "job",
+	[GPREEMPT_VERDICT_DRAINS] = "drains",
 	[GPREEMPT_VERDICT_YIELDS] = "yields",
 	[GPREEMPT_VERDICT_OWN_PROCESS] = "own_process",
 	[GPREEMPT_VERDICT_HOLD] = "hold",

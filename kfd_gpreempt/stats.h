@@ -25,6 +25,8 @@
  * @GPREEMPT_SKIP_DOORBELL: a process is looked at although gpreempt_wakeup is doorbell: it
  *	opened /dev/kfd, or mapped its doorbells, in a way that does not allow to withdraw them.
  *	Once per process.
+ * @GPREEMPT_SKIP_DRAINED: higher work came and ended, and what was in its way was waited for
+ *	instead of being preempted, for gpreempt_drain_us
  * @GPREEMPT_NR_SKIPS: number of reasons
  */
 enum gpreempt_skip {
@@ -40,6 +42,7 @@ enum gpreempt_skip {
 	GPREEMPT_SKIP_NO_MEMORY,
 	GPREEMPT_SKIP_BUDGET,
 	GPREEMPT_SKIP_DOORBELL,
+	GPREEMPT_SKIP_DRAINED,
 	GPREEMPT_NR_SKIPS,
 };
 

@@ -230,6 +230,7 @@ static struct counter_attribute skipped[GPREEMPT_NR_SKIPS] = {
 	SKIPPED(GPREEMPT_SKIP_NO_MEMORY, no_memory),
 	SKIPPED(GPREEMPT_SKIP_BUDGET, budget),
 	SKIPPED(GPREEMPT_SKIP_DOORBELL, doorbell),
+	SKIPPED(GPREEMPT_SKIP_DRAINED, drained),
 };
 
 #define FAILED(_cause, _name)								\

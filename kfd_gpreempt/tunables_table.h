@@ -61,6 +61,9 @@
 	       "Microseconds that a queue runs at least before it may be preempted")						\
 	NUMBER(RESUME_DELAY_US, resume_delay_us, TUNABLES, US, 0, 10, 1000000, "; 0: none", params.resume_delay_ns,		\
 	       "Microseconds between the end of higher work and the return of what it preempted")				\
+	NUMBER(DRAIN_US, drain_us, TUNABLES, US, 200, 10, 1000000, "; 0: they never wait", params.drain_ns,			\
+	       "Microseconds that higher work waits at most for lower kernels that are about to end, and no longer "		\
+	       "than taking them off the device takes")										\
 	NUMBER(SLICE_US, slice_us, TUNABLES, US, 5000, 500, 1000000, "", params.slice_ns,					\
 	       "Microseconds that a process has the device under the policy wfq before one that is behind gets it")		\
 	SWITCH(NICE, nice, TUNABLES, 1, nice,											\

@@ -564,6 +564,7 @@ const char *gpreempt_verdict_name(uint32_t verdict)
 		[GPREEMPT_VERDICT_BUDGET] = "budget",
 		[GPREEMPT_VERDICT_OBSERVED] = "observed",
 		[GPREEMPT_VERDICT_JOB] = "job",
+		[GPREEMPT_VERDICT_DRAINS] = "drains",
 		[GPREEMPT_VERDICT_YIELDS] = "yields",
 		[GPREEMPT_VERDICT_OWN_PROCESS] = "own_process",
 		[GPREEMPT_VERDICT_HOLD] = "hold",

@@ -62,6 +62,7 @@ static const struct {
 	[GPREEMPT_VERDICT_OBSERVED] = {
 		.text = "stays on the device$since, because its node only observes (gpreempt_observe=1); it would yield to $to" },
 	[GPREEMPT_VERDICT_JOB] = { .text = "its job works on another GPU$since, and the device is kept clear for it" },
+	[GPREEMPT_VERDICT_DRAINS] = { "yields to $to$left, unless it ends before", " in ", "" },
 	[GPREEMPT_VERDICT_YIELDS] = { "yields to $to$since$left", "; may be held ", " more" },
 	[GPREEMPT_VERDICT_OWN_PROCESS] = { "yields to a queue of its own process$since$left", "; may be held ", " more" },
 	[GPREEMPT_VERDICT_HOLD] = { "is held on request$since$left", "; may be held ", " more" },

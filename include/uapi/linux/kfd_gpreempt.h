@@ -201,6 +201,8 @@ enum gpreempt_queue_flag {
  *	Since version 4
  * @GPREEMPT_VERDICT_JOB: its job works on another node, and the device is kept clear for it here. Since
  *	version 5
+ * @GPREEMPT_VERDICT_DRAINS: it has to go, unless its work ends within the time that a save takes, as
+ *	it did before (gpreempt_drain_us). Since version 9
  * @GPREEMPT_VERDICT_YIELDS: a queue with a higher rank has work
  * @GPREEMPT_VERDICT_OWN_PROCESS: a queue of its own process that was asked to come first has work
  * @GPREEMPT_VERDICT_HOLD: it is held on request
@@ -240,6 +242,7 @@ enum gpreempt_verdict {
 	GPREEMPT_VERDICT_BUDGET,
 	GPREEMPT_VERDICT_OBSERVED,
 	GPREEMPT_VERDICT_JOB,
+	GPREEMPT_VERDICT_DRAINS,
 
 	GPREEMPT_VERDICT_YIELDS		= 32,
 	GPREEMPT_VERDICT_OWN_PROCESS,

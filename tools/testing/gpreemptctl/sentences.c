@@ -23,7 +23,7 @@ int main(void)
 
 	for (i = 0; i <= GPREEMPT_VERDICT_IDLE; i++) {
 		/* One of those that are not there is enough. */
-		if (i > GPREEMPT_VERDICT_JOB + 1 && i < GPREEMPT_VERDICT_YIELDS)
+		if (i > GPREEMPT_VERDICT_DRAINS + 1 && i < GPREEMPT_VERDICT_YIELDS)
 			continue;
 		q.verdict = i;
 		say(&q);

@@ -333,7 +333,8 @@ each_verdict_has_a_sentence()
 		budget: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) in 997 ms, when the overhead budget allows it
 		observed: stays on the device since 2.1 ms, because its node only observes (gpreempt_observe=1); it would yield to pid 4711 queue 2 (priority 100, 3 packets waiting)
 		job: its job works on another GPU since 2.1 ms, and the device is kept clear for it
-		?: verdict 17, which this program does not know
+		drains: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) in 997 ms, unless it ends before
+		?: verdict 18, which this program does not know
 		yields: yields to pid 4711 queue 2 (priority 100, 3 packets waiting) since 2.1 ms; may be held 997 ms more
 		own_process: yields to a queue of its own process since 2.1 ms; may be held 997 ms more
 		hold: is held on request since 2.1 ms; may be held 997 ms more

@@ -596,6 +596,28 @@ BOTH(the_budget_is_counted, "what a pass took is held against the budget, twice 
 	kill_process(process_of(high));
 }
 
+TEST(what_ends_by_itself_is_counted, "a request that waits for a lower kernel that ends by itself, or for none that has begun, preempts nothing, and is counted once; with gpreempt_drain_us=0 each preempts")
+{
+	low_is_preempted(true);
+	low_resumes_after_high(10 * MS);
+	CHECK(run_until_idle(low, SEC));
+	run(MS);
+	low->kernel_ns = 30 * US;
+	high->kernel_ns = 500 * US;
+	EACH(i, 2, "gpreempt_drain_us %s: ", i ? "0" : "200") {
+		u64 before = preemptions(), counted = skipped(GPREEMPT_SKIP_DRAINED);
+
+		set("gpreempt_drain_us", i ? "0" : "200");
+		TIMES(5) {
+			submit_and_run(high, 1, 100 * US);
+			submit_and_run(low, 1, 10 * MS);
+			CHECK(low->done == low->submitted && !preempted(low));
+		}
+		CHECK_EQ(preemptions() - before, i ? 5 : 0);
+		CHECK_EQ(skipped(GPREEMPT_SKIP_DRAINED) - counted, i ? 0 : 5);
+	}
+}
+
 TEST(failures_cost_nothing, "what a device in trouble took is not held against the budget")
 {
 	low_runs(true);

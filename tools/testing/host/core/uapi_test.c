@@ -20,6 +20,7 @@ static const struct {
 	{ "gpreempt_aging_ms", { "0", "1", "3600000" }, { "3600001" } },
 	{ "gpreempt_min_run_us", { "0", "10", "1000000" }, { "9", "1000001" } },
 	{ "gpreempt_resume_delay_us", { "0", "10", "1000000" }, { "9", "1000001" } },
+	{ "gpreempt_drain_us", { "0", "10", "1000000" }, { "9", "1000001" } },
 	{ "gpreempt_idle_evict_us", { "0", "1000", "10000000" }, { "999", "10000001" } },
 	{ "gpreempt_slice_us", { "500", "1000000" }, { "0", "499", "1000001" } },
 	{ "gpreempt_nice", { "0", "1", "Y\n", "off" }, { "2", "maybe", "" } },
@@ -1114,7 +1115,7 @@ TEST(list_tells_why, "a listed queue has its verdict, since when, for how much l
 {
 	static const enum gpreempt_verdict yielding[] = {
 		GPREEMPT_VERDICT_EXEMPT, GPREEMPT_VERDICT_OBSTACLE, GPREEMPT_VERDICT_MIN_RUN, GPREEMPT_VERDICT_BUDGET, GPREEMPT_VERDICT_OBSERVED,
-		GPREEMPT_VERDICT_YIELDS, GPREEMPT_VERDICT_AGEING,
+		GPREEMPT_VERDICT_DRAINS, GPREEMPT_VERDICT_YIELDS, GPREEMPT_VERDICT_AGEING,
 	};
 	struct gpreempt_policy_queue *pq;
 	struct gpreempt_queue_info info;
@@ -1794,6 +1795,7 @@ TEST(tunables_reach_the_monitor, "each parameter is what the next pass works wit
 		IS("gpreempt_aging_ms", "15", 15 * MS, params.aging_ns),
 		IS("gpreempt_min_run_us", "16", 16 * US, params.min_run_ns),
 		IS("gpreempt_resume_delay_us", "17", 17 * US, params.resume_delay_ns),
+		IS("gpreempt_drain_us", "19", 19 * US, params.drain_ns),
 		IS("gpreempt_slice_us", "1800", 1800 * US, params.slice_ns),
 		IS("gpreempt_idle_evict_us", "1900", 1900 * US, idle_ns),
 		IS("gpreempt_hw_priority", "follow", GPREEMPT_HW_PRIORITY_FOLLOW, hw_priority),

@@ -29,7 +29,7 @@ static u64 take(unsigned int bytes)
 static const char *const names[] = {
 	"gpreempt_interval_ms", "gpreempt_poll_us", "gpreempt_max_hold_ms", "gpreempt_relief_ms", "gpreempt_blocked_us", "gpreempt_overhead_pct",
 	"gpreempt_aging_ms", "gpreempt_min_run_us", "gpreempt_resume_delay_us", "gpreempt_slice_us", "gpreempt_nice", "gpreempt_trust_kfd_priority",
-	"gpreempt_hw_priority", "gpreempt_verify", "gpreempt_wakeup", "gpreempt_unmap", "gpreempt_policy", "gpreempt_enable",
+	"gpreempt_hw_priority", "gpreempt_verify", "gpreempt_wakeup", "gpreempt_unmap", "gpreempt_policy", "gpreempt_enable", "gpreempt_drain_us",
 };
 
 /* A value is taken or refused; what is in force can be read, and written back. */
@@ -149,7 +149,7 @@ static void fuzz_policy(void)
 		case 10: pn.params.max_hold_ns = value * US * 100; break;
 		case 11: pn.params.blocked_ns = value * US; pn.params.aging_ns = (value & 7) * MS; break;
 		case 12: pn.params.min_run_ns = value * US / 10; pn.params.overhead_pct = value % 51; break;
-		case 13: pn.params.resume_delay_ns = value * US / 10; break;
+		case 13: pn.params.resume_delay_ns = value * US / 10; pn.params.drain_ns = (value >> 3) * US; break;
 		case 14: gpreempt_policy_use(&pn, any_policy(value)); break;
 		}
 		now_ns += take(1) * 50 * US;

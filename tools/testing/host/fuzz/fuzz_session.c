@@ -265,7 +265,7 @@ static void use_kfd(void)
 static const char *const parameters[] = {
 	"gpreempt_interval_ms", "gpreempt_poll_us", "gpreempt_max_hold_ms", "gpreempt_relief_ms", "gpreempt_blocked_us", "gpreempt_overhead_pct",
 	"gpreempt_aging_ms", "gpreempt_min_run_us", "gpreempt_resume_delay_us", "gpreempt_slice_us", "gpreempt_nice", "gpreempt_trust_kfd_priority",
-	"gpreempt_hw_priority", "gpreempt_verify", "gpreempt_wakeup", "gpreempt_unmap", "gpreempt_policy",
+	"gpreempt_hw_priority", "gpreempt_verify", "gpreempt_wakeup", "gpreempt_unmap", "gpreempt_policy", "gpreempt_drain_us",
 };
 
 static const char *some_value(void)
@@ -454,7 +454,7 @@ static void calm_down(void)
 static void default_parameters(void)
 {
 	static const char *const values[] = {
-		"5", "80", "1000", "20", "2000", "10", "0", "0", "0", "5000", "1", "0", "normal", "0", "poll", "all", "hpf",
+		"5", "80", "1000", "20", "2000", "10", "0", "0", "0", "5000", "1", "0", "normal", "0", "poll", "all", "hpf", "200",
 	};
 	u32 i;
 

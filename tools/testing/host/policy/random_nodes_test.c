@@ -232,6 +232,7 @@ static void make_wild(void)
 	node.params.aging_ns = one_in(2) ? random_below(3 * MS) : 0;
 	node.params.min_run_ns = one_in(2) ? random_below(3 * MS) : 0;
 	node.params.resume_delay_ns = one_in(2) ? random_below(3 * MS) : 0;
+	node.params.drain_ns = one_in(2) ? random_below(MS) : 0;
 	node.params.slice_ns = 500 * US + random_below(5 * MS);
 	node.params.overhead_pct = one_in(3) ? 0 : 1 + random_below(50);
 	node.params.waves_known = !one_in(5);

@@ -674,6 +674,7 @@ static void tune(void)
 		{ "gpreempt_aging_ms", { 0, 1, 20, 500 } },
 		{ "gpreempt_min_run_us", { 0, 100, 5000, 50000 } },
 		{ "gpreempt_resume_delay_us", { 0, 100, 5000, 50000 } },
+		{ "gpreempt_drain_us", { 0, 100, 200, 50000 } },
 		{ "gpreempt_slice_us", { 500, 2000, 5000, 50000 } },
 		{ "gpreempt_nice", { 0, 1, 1, 1 } },
 		{ "gpreempt_trust_kfd_priority", { 0, 0, 1, 1 } },

@@ -70,6 +70,7 @@ static const struct gpreempt_default gpreempt_defaults[] = {
 	{ "gpreempt_aging_ms", 0 },
 	{ "gpreempt_min_run_us", 0 },
 	{ "gpreempt_resume_delay_us", 0 },
+	{ "gpreempt_drain_us", 200 },
 	{ "gpreempt_slice_us", 5000 },
 	{ "gpreempt_nice", 1 },
 	{ "gpreempt_trust_kfd_priority", 0 },

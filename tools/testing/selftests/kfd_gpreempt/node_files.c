@@ -119,6 +119,7 @@ static const struct {
 	{ "aging_ms", "1", "2", "0", "-1", "gpreempt: aging_ms=-1 is not a number; kept 1" },
 	{ "min_run_us", "10", "20", "0", "9", "gpreempt: min_run_us=9 is below 10; kept 10" },
 	{ "resume_delay_us", "1000000", "10", "0", "1000001", "gpreempt: resume_delay_us=1000001 is above 1000000; kept 1000000" },
+	{ "drain_us", "10", "0", "200", "9", "gpreempt: drain_us=9 is below 10; kept 10" },
 	{ "slice_us", "500", "600", "5000", "499", "gpreempt: slice_us=499 is below 500; kept 500" },
 	{ "nice", "0", "0", "1", "2", "gpreempt: nice=2 is neither 0 nor 1; kept 0" },
 	{ "trust_kfd_priority", "1", "1", "0", "maybe", "gpreempt: trust_kfd_priority=maybe is neither 0 nor 1; kept 1" },

@@ -220,6 +220,43 @@ TEST_F_TIMEOUT(policies, resume_delay_spans_gaps, 120)
 	ASSERT_DONE_ONCE(low, high);
 }
 
+/* A single kernel of low comes while a request has the device, and is over soon after that: there is nothing to save. */
+TEST_F_TIMEOUT(policies, what_ends_soon_is_waited_for, 120)
+{
+	enum { ROUNDS = 10 };
+	struct actor *low = worker(_metadata, LOW_NICE, 3 * ROUNDS, self->slots, 1, 50 * US);
+	struct actor *high = worker(_metadata, 0, 3 * ROUNDS, self->slots, 1, 3 * MS / 2);
+	static const int drain_us[] = { 0, 200, 0 };
+	int64_t preempted[3], drained[3];
+	uint32_t i, k;
+
+	ASSERT_EQ(0, kfd_param_set("gpreempt_overhead_pct", 0));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, kfd_param_set("gpreempt_drain_us", drain_us[i]));
+		preempted[i] = preempt_count(low, 0);
+		drained[i] = counter("skipped_drained");
+		for (k = 0; k < ROUNDS; k++) {
+			ASSERT_EQ(0, actor_submit(high, 0, 0, 1, 0));
+			ASSERT_EQ(0, actor_submit(low, 0, 0, 1, 0));
+			ASSERT_EQ(0, actor_wait(high, 0, LONG));
+			ASSERT_EQ(0, actor_wait(low, 0, LONG));
+			ASSERT_EQ(0, wait_all_resumed(self->preemptions, self->resumes));
+			kfd_sleep_ns(5 * MS);
+		}
+		preempted[i] = preempt_count(low, 0) - preempted[i];
+		drained[i] = counter("skipped_drained") - drained[i];
+		TH_LOG("gpreempt_drain_us=%d: %d requests, %lld preemptions, %lld waited", drain_us[i], ROUNDS, (long long)preempted[i],
+		       (long long)drained[i]);
+	}
+	EXPECT_GE(preempted[0], ROUNDS / 2);
+	EXPECT_EQ(0, drained[0]);
+	EXPECT_LE(preempted[1], ROUNDS / 5);
+	EXPECT_GE(drained[1], ROUNDS / 2);
+	EXPECT_GE(preempted[2], ROUNDS / 2);
+	EXPECT_EQ(0, drained[2]);
+	ASSERT_DONE_ONCE(low, high);
+}
+
 TEST_F_TIMEOUT(policies, opt_out_process_is_never_a_victim, 120)
 {
 	struct actor *out = worker(_metadata, LOW_NICE, 1, self->slots / 4, 60, 10 * MS);
