@@ -1118,6 +1118,7 @@ void sim_defaults(struct sim_config *config)
 		.max_hold_ns = SEC,
 		.relief_ns = 20 * MS,
 		.blocked_ns = 2 * MS,
+		.drain_ns = 200 * US,
 		.slice_ns = 5 * MS,
 		.overhead_pct = 10,
 		.waves_known = true,

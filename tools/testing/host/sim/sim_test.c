@@ -147,10 +147,11 @@ static void look_for_inversion(const struct gpreempt_policy_node *pn, u64 now_ns
 		longest_ns = now_ns - inverted_ns;
 }
 
-TEST(the_highest_owns_the_device, "as decided, a queue with work never stays on the device beside a higher one that has work, but in a relief")
+TEST(the_highest_owns_the_device, "as decided, and with nothing to be waited for, a queue with work never stays on the device beside a higher one that has work, but in a relief")
 {
 	many_classes(30 * SEC);
 	config.params.overhead_pct = 0;
+	config.params.drain_ns = 0;
 	sim_passed = look_for_inversion;
 	simulate();
 	CHECK_EQ(longest_ns, 0);
@@ -309,6 +310,100 @@ TEST(decoding_needs_no_tuning,
 			CHECK(loss <= lost() + 0.5);
 		}
 	}
+}
+
+/* Requests of so many kernels of 500 us beside kernels of 20 us without end; what preemptions are replaced by, and by how much a request is longer. */
+static double beside_short_kernels(u32 kernels, u64 drain_us, u64 *latest_us)
+{
+	two_classes(20 * SEC);
+	config.params.poll_ns = 80 * US;
+	config.params.drain_ns = drain_us * US;
+	config.classes[0].arrivals = PERIODIC;
+	config.classes[0].kernels = kernels;
+	config.classes[0].kernel_ns = 500 * US;
+	config.classes[0].period_ns = 20013 * US;
+	config.classes[1].kernel_ns = 20 * US;
+	simulate();
+	*latest_us = latency_us(0, 1);
+	printf("# %2u kernels, drain_us %3llu: p50 %llu us, p99 %llu us, longest %llu us; the background loses %.2f %%; %llu requests, %llu runlists\n", kernels,
+	       (unsigned long long)drain_us, (unsigned long long)latency_us(0, .5), (unsigned long long)latency_us(0, .99), (unsigned long long)*latest_us, lost(),
+	       (unsigned long long)result.classes[0].nr_requests, (unsigned long long)result.nr_acting);
+	return lost();
+}
+
+TEST(what_ends_soon_is_waited_for,
+     "beside kernels shorter than a save, requests of one kernel cost nearly no runlist, are shorter, and the background loses less; those of many kernels take their two runlists and lose no more than a save")
+{
+	double always, choosing;
+	u64 longest_us, latest_us, p99_us;
+
+	always = beside_short_kernels(1, 0, &longest_us);
+	p99_us = latency_us(0, .99);
+	CHECK(result.nr_acting >= 2 * result.classes[0].nr_requests - 2);
+	choosing = beside_short_kernels(1, 200, &latest_us);
+	CHECK(result.nr_acting < result.classes[0].nr_requests / 20);
+	CHECK(choosing < always / 4);
+	CHECK(latency_us(0, .99) < p99_us);
+	/* 20 and 10 and 44 us: a runlist, the trap handler, a full device */
+	CHECK(latest_us <= longest_us + 74);
+	always = beside_short_kernels(20, 0, &longest_us);
+	choosing = beside_short_kernels(20, 200, &latest_us);
+	CHECK(choosing < always + .05);
+	CHECK(latest_us <= longest_us + 74 + config.params.poll_ns / US);
+	CHECK(result.nr_acting <= 2 * result.classes[0].nr_requests + 2);
+}
+
+/* Passes that change the runlist: all, those in both directions, and those that only bring back queues without work */
+static u64 nr_changes, nr_both_ways, nr_for_nothing;
+
+static void count_changes(const struct gpreempt_policy_node *pn, u64 now_ns)
+{
+	u32 i, off = 0, back = 0, back_with_work = 0;
+
+	for (i = 0; i < pn->nr + pn->nr_dormant; i++) {
+		const struct gpreempt_policy_queue *q = pn->queues[i];
+
+		off += q->action == GPREEMPT_PREEMPT;
+		back += q->action == GPREEMPT_RESUME;
+		back_with_work += q->action == GPREEMPT_RESUME && q->pass.demand[1];
+	}
+	nr_changes += off || back;
+	nr_both_ways += off && back;
+	nr_for_nothing += !off && back && !back_with_work;
+}
+
+static void simulate_changes(void)
+{
+	nr_changes = 0;
+	nr_both_ways = 0;
+	nr_for_nothing = 0;
+	sim_passed = count_changes;
+	simulate();
+	sim_passed = NULL;
+	printf("# %llu changes of the runlist, %llu both ways, %llu only for queues without work\n", (unsigned long long)nr_changes,
+	       (unsigned long long)nr_both_ways, (unsigned long long)nr_for_nothing);
+}
+
+TEST(no_runlist_is_for_nothing,
+     "hardly any change of the runlist only brings back queues without work, also with queues of three levels that come and go; what takes turns goes and comes with one")
+{
+	two_classes(40 * SEC);
+	config.params.poll_ns = 80 * US;
+	simulate_changes();
+	CHECK(nr_changes > 1000);
+	CHECK_EQ(nr_for_nothing, 0);
+	many_classes(40 * SEC);
+	config.params.poll_ns = 80 * US;
+	simulate_changes();
+	CHECK(nr_changes > 1000);
+	CHECK(nr_for_nothing * 100 <= nr_changes);
+	two_classes(40 * SEC);
+	config.policy = "wfq";
+	config.classes[0] = sim_training;
+	config.classes[1].nr_queues = 3;
+	simulate_changes();
+	CHECK(nr_changes > 1000);
+	CHECK_EQ(nr_both_ways, nr_changes - 1);
 }
 
 /* ---- jobs: eight nodes, on which a kernel of a job ends when all have done their part ---- */

@@ -177,6 +177,40 @@ static void table_grace(void)
 	}
 }
 
+/* Requests of so many kernels, beside short ones that never end. */
+static void table_drain(void)
+{
+	static const struct {
+		u32 kernels;
+		u64 kernel_us, runlist_us;
+		bool exponential;
+	} cases[] = {
+		{ 1, 20, 20, false }, { 1, 20, 20, true }, { 3, 20, 20, false }, { 20, 20, 20, false },
+		{ 1, 50, 160, false }, { 1, 50, 160, true }, { 20, 50, 160, false },
+	};
+	char about[128];
+	u64 us;
+	u32 i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		begin(&sim_inference);
+		config.device.runlist_ns = cases[i].runlist_us * US;
+		config.params.poll_ns = 80 * US;
+		config.classes[0].kernels = cases[i].kernels;
+		config.classes[0].kernel_ns = 500 * US;
+		config.classes[0].period_ns = 25 * MS;
+		config.classes[1].kernel_ns = cases[i].kernel_us * US;
+		config.classes[1].exponential = cases[i].exponential;
+		snprintf(about, sizeof(about), "gpreempt_drain_us: requests of %u x 500 us beside %skernels of %llu us, a runlist of %llu us", cases[i].kernels,
+			 cases[i].exponential ? "exponential " : "", (unsigned long long)cases[i].kernel_us, (unsigned long long)cases[i].runlist_us);
+		print_head(about);
+		FOR_EACH(us, 0, 50, 100, 200, 500) {
+			config.params.drain_ns = us * US;
+			print_us(us, 200);
+		}
+	}
+}
+
 static void table_relief(void)
 {
 	u64 hold_ms, relief_ms;
@@ -290,6 +324,7 @@ int main(int argc, char **argv)
 	table_min_run();
 	table_overhead();
 	table_grace();
+	table_drain();
 	table_relief();
 	table_growth();
 	table_cost();
