@@ -200,6 +200,7 @@ static const struct competitor competitors[] = {
 	{ .name = "gpreempt", .enable = true },
 	{ .name = "delay-300us", .enable = true, .named = true, .param = { { "gpreempt_resume_delay_us", "300" } } },
 	{ .name = "delay-1ms", .enable = true, .named = true, .param = { { "gpreempt_resume_delay_us", "1000" } } },
+	{ .name = "always-save", .enable = true, .named = true, .param = { { "gpreempt_drain_us", "0" } } },
 	{ .name = "doorbell", .enable = true, .param = { { "gpreempt_wakeup", "doorbell" } } },
 	{ .name = "named", .enable = true, .param = { { "gpreempt_unmap", "named" } } },
 };

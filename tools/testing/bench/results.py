@@ -21,6 +21,7 @@ COMPETITORS = {
     "gpreempt": "gpreempt, default",
     "delay-300us": "gpreempt, resume delay 300 us",
     "delay-1ms": "gpreempt, resume delay 1 ms",
+    "always-save": "gpreempt, saves always",
     "doorbell": "gpreempt, doorbell",
     "named": "gpreempt, only victims leave",
 }
