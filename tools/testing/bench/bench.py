@@ -6,10 +6,11 @@ Builds what is missing, boots VMs whose clock counts instructions (one for each 
 all competitors of a scenario are in one), prints tables, writes bench.json, two plots and the whole of what the guests said.
 
     tools/testing/bench/bench.py [--out DIR] [--jobs N] [--twice] [--document] [SCENARIO...]
+    tools/testing/bench/bench.py --compare FIRST SECOND
 
 --twice: a second time, and how far the two agree. --document: that, and writes the tables and plots of Documentation/performance.rst; needs all
 scenarios. --again FILE: no VM, the figures of FILE (raw.txt); a second FILE: those of the second time, of whatever
-was done twice.
+was done twice. --compare: no VM, do two bench.json agree in what the text of performance.rst relies on? Exit status 1 if not.
 
 Touches: $BUILD (through make), DIR (default $BUILD/bench), with --document Documentation/performance*.
 """
@@ -80,11 +81,12 @@ def header(path):
     return words
 
 
-def build():
+def build(out):
+    """The module, kept in OUT: the folder that it is built in is that of other clones as well, and guests begin one after the other."""
     say("bench: building (first time: the driver, many minutes; later: seconds)")
     subprocess.run(["make", "-s", "-C", TOP, "testbed"], check=True, stdout=sys.stderr)
-    out = subprocess.run(["make", "-s", "-C", TOP, "modules", "FLAVOUR=test"], check=True, stdout=subprocess.PIPE, text=True)
-    return out.stdout.strip().splitlines()[-1]
+    made = subprocess.run(["make", "-s", "-C", TOP, "modules", "FLAVOUR=test"], check=True, stdout=subprocess.PIPE, text=True)
+    return shutil.copy(made.stdout.strip().splitlines()[-1], out)
 
 
 def device(words):
@@ -188,6 +190,20 @@ def plots(runs):
     return out
 
 
+def compare(paths):
+    pair = []
+    for path in paths:
+        with open(path) as f:
+            pair.append(json.load(f))
+    rows = results.compare(*pair)
+    far = sum(row[-1] for row in rows)
+    if not rows:
+        fail("nothing to compare: no figure is in both")
+    say(document.aligned(document.SUMMARY_HEAD, document.summary_rows(rows)))
+    say(f"bench: {len(rows) - far} of {len(rows)} figures agree within {results.AGREE_PCT} %, shares of the device or of a CPU within {results.AGREE_SHARE} of a percent")
+    return 1 if far else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", default=os.path.join(BUILD, "bench"), help="folder for bench.json, plots, logs")
@@ -195,8 +211,11 @@ def main():
     parser.add_argument("--twice", action="store_true", help="measure twice, and say how far the two agree")
     parser.add_argument("--document", action="store_true", help="the same, and write tables and plots of Documentation/performance.rst")
     parser.add_argument("--again", metavar="FILE", nargs="+", help="no VM: what guests said then")
+    parser.add_argument("--compare", metavar="FILE", nargs=2, help="no VM: two bench.json")
     parser.add_argument("scenario", nargs="*", help="default: all of tools/testing/bench/scenarios that are not long")
     opts = parser.parse_args()
+    if opts.compare:
+        return compare(opts.compare)
 
     out = os.path.abspath(opts.out)
     scenarios = os.path.join(out, "scenarios")
@@ -219,7 +238,7 @@ def main():
             second = again(opts.again[1])
     else:
         try:
-            amdgpu = build()
+            amdgpu = build(out)
         except subprocess.CalledProcessError as e:
             fail(f"{' '.join(e.cmd)} failed with status {e.returncode}")
         say(f"bench: {len(names)} scenarios in {min(opts.jobs, len(names))} virtual machines")
@@ -239,21 +258,22 @@ def main():
     say("bench: the yardstick: the model alone, against what was measured on an MI308X")
     measured, good_yardstick = yardstick.measure()
     good &= good_yardstick
-    bench = {
-        "clock": "virtual", "device": "virtual", "model": MODEL, "vgpu": VGPU,
-        "summary": results.summary(figures, RING_US),
-        "thresholds": results.thresholds(figures),
-        "yardstick": measured,
-        "preemption_cost": costs_of,
-        "criteria": results.criteria(figures, {n: headers[n]["criteria"].split() for n in names if "criteria" in headers[n]}),
-        "scenarios": {n: {"title": headers[n]["title"], "follows": headers[n].get("what", ""), "competitors": figures[n]}
-                      for n in sorted(known, key=lambda n: (-headers[n]["cost"], n)) if n in figures and n != "timeline"},
-    }
+    order = [n for n in sorted(known, key=lambda n: (-headers[n]["cost"], n)) if n in figures and n != "timeline"]
+
+    def sections(of):
+        return {
+            "summary": results.summary(of, RING_US),
+            "thresholds": results.thresholds(of),
+            "criteria": results.criteria(of, {n: headers[n]["criteria"].split() for n in names if "criteria" in headers[n]}),
+            "scenarios": {n: {"title": headers[n]["title"], "follows": headers[n].get("what", ""), "competitors": of[n]} for n in order if n in of},
+        }
+    bench = {"clock": "virtual", "device": "virtual", "model": MODEL, "vgpu": VGPU, "yardstick": measured, "preemption_cost": costs_of, **sections(figures)}
+    bench["missed"] = results.missed(bench)
     if second:
         good &= second[1]
         figures_second = {n: of for n, of in results.analyse(second[0], devices).items() if n in figures}
         bench["agreement"] = results.agreement(figures, figures_second)
-        bench["summary_agreement"] = results.summary_agreement(figures, figures_second, RING_US)
+        bench["summary_agreement"] = results.compare(bench, sections(figures_second))
         bench["summary_second"] = results.summary(figures_second, RING_US)
     drawn = plots(runs)
     for folder in [out] + ([os.path.join(TOP, "Documentation")] if opts.document else []):
@@ -271,6 +291,8 @@ def main():
         for competitor, r in of.items():
             if not r["absent"] and (r["guest"]["late_us_max"] or 0) > LATE_US:
                 say(f"  {scenario}, {competitor}: the guest kept programs waiting for up to {r['guest']['late_us_max'] / 1000:.1f} ms: not the device's doing")
+    for what in bench["missed"]:
+        say(f"  goal missed: {what}")
     say("  Virtual GPU, virtual time: this compares schedulers on one model. It says nothing about the speed of hardware.")
     say()
     say(f"bench: {'every item was done exactly once' if good else 'SOMETHING WENT WRONG'}; {out}/bench.json ({time.monotonic() - begun:.0f} s)")

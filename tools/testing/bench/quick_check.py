@@ -73,6 +73,9 @@ def by_hand():
     figures = results.analyse(reader.runs, {"s": {"unmap_us": 20, "connect_us": 20}})
     r = figures["s"]["gpreempt"]
     against = yardstick.parse(["# yardstick s queues p50 measured=100 model=74 no-spread", "# yardstick s queues p99 measured=100 model=133 within"])
+    # A goal that is reached, one that is missed, and a floor that is; a second time the loss is apart by less than a window tells, and the latency is not
+    bench = {"summary": {"notice_us_p50": 10, "cpu_pct": 1.6, "be_loss_pct": 1.0}, "thresholds": [], "scenarios": {"s": {"competitors": figures["s"]}}}
+    again = dict(bench, summary={"notice_us_p50": 10.1, "cpu_pct": 1.7, "be_loss_pct": 1.04})
     met = [c["met"] for c in results.criteria(figures, {"s": list(results.CRITERIA)}) if c["competitor"] == "gpreempt"]
     seen = {"p50": r["latency"]["p50_us"], "max": r["latency"]["max_us"], "over": r["p99_over_alone"], "loss": r["be_loss_pct"],
             "unserved": r["unserved"], "notice": r["phases"]["notice"]["p50_us"], "save": r["phases"]["save"]["p50_us"],
@@ -80,6 +83,7 @@ def by_hand():
             "lost": r["items"]["lost"], "overhead": results.save_overhead(r, 1), "good": reader.runs["s"]["gpreempt"].good,
             "criteria": met, "thresholds": [t["met"] for t in results.thresholds({"intensive": figures["s"], "decode": figures["s"]})],
             "lost": costs.lost_us(reader.runs["s"]["gpreempt"], reader.runs["s"]["background"]),
+            "missed": results.missed(bench), "apart": {row[0]: row[-1] for row in results.compare(bench, again)},
             "floor": r["floor"], "bystanders": figures["b"]["gpreempt"]["bystanders"],
             "yardstick": [(f["ratio"], f["within"], f["why"]) for f in against]}
     due = {"p50": 2200, "max": 4000, "over": 2.0, "loss": 10.0, "unserved": 1, "notice": 80, "save": 50, "end": 40, "wakeups": 2000.0,
@@ -89,7 +93,10 @@ def by_hand():
            # p99 and loss of two scenarios; of decoding, as much may be lost, but one was not served
            "thresholds": [False, False, False, False],
            # Before the request 30 and 20 us, after it 20 and 10: of 10 ms
-           "floor": {"before_us": 50.0, "loss_pct": 0.8, "p50_us": 1050.0, "p50_over": 2.095, "p99_us": 2050.0, "p99_over": 1.951},
+           "floor": {"before_us": 50.0, "loss_pct": 0.8, "judged": True, "p50_us": 1050.0, "p50_over": 2.095, "p50_over_alone": 1.05,
+                     "p99_us": 2050.0, "p99_over": 1.951, "p99_over_alone": 1.025},
+           "missed": ["CPU of the monitor beside the foreground: 1.6 %, not 1.5", "s, p50 over the floor: 2.095, not 1.05", "s, p99 over the floor: 1.951, not 1.1"],
+           "apart": {"notice_us_p50": False, "cpu_pct": True, "be_loss_pct": False, "floor_p50_over": False, "floor_p99_over": False},
            "bystanders": {"loss_pct": 2.0, "lost_us_per_preemption": 100.0},
            # 8 % of the window, in two requests
            "lost": 400.0, "yardstick": [(0.74, False, "no-spread"), (1.33, True, None)]}
@@ -144,7 +151,7 @@ def main():
          ours["p99_over_alone"] <= 1.10 + save_share and gap["p99_over_alone"] > 2, (ours["p99_over_alone"], save_share, gap["p99_over_alone"])),
         # Half a look and a pass are 50 us; that the median is below 60, and saving within 50 of what the device takes, is for the requests of "make bench"
         # to show.
-        ("doorbell to decision: median below a look, of 80 us by default", below(ours["phases"]["notice"]["p50_us"], 80 + look_us),
+        ("doorbell to decision: median below a look, which is 80 us where it looks", below(ours["phases"]["notice"]["p50_us"], 80 + look_us),
          (ours["phases"]["notice"], look_us)),
         ("decision to saved: median below 1.75 of what the model takes", below(ours["phases"]["save"]["p50_us"], 1.75 * (ours["device"]["save_us_mean"] or 0)),
          (ours["phases"]["save"], ours["device"])),
