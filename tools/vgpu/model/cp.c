@@ -864,6 +864,7 @@ u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size)
 		{ "faults", s->faults },
 		{ "queue_resets", s->queue_resets },
 		{ "resets", s->resets },
+		{ "busy_ns", s->busy_ns },
 		{ "irqs", m->ih.pushed },
 		{ "irqs_lost", m->ih.lost },
 		{ "wave_slots", m->slots * m->config.xccs },

@@ -97,6 +97,7 @@ struct vgpu_stats {
 	u64 faults;
 	u64 queue_resets;
 	u64 resets;
+	u64 busy_ns;
 };
 
 /* Doubly linked list, as the kernel's */
@@ -342,6 +343,7 @@ enum vgpu_workgroup_state {
 	VGPU_WORKGROUP_HALTED,
 };
 
+#define VGPU_PASIDS		1024u		/* PASIDs whose work is counted apart */
 #define VGPU_INSTRUCTION_STEPS	64u		/* what an instruction of a wave counts in vgpu_model.budget */
 
 /**
@@ -401,6 +403,7 @@ enum vgpu_workgroup_state {
  * @pending: saved waves that wait for slots; they precede everything else
  * @frozen: waves that were saved and still hold their slots
  * @waves: waves in slots
+ * @works_ns: since when it has had any, while it has
  * @scratch_used: parts of the scratch memory that waves have, a bit each
  * @scratch_asked: the runtime was asked for more scratch memory and has not answered
  * @engine: SDMA engine
@@ -462,6 +465,7 @@ struct vgpu_queue {
 	struct vgpu_list pending;
 	struct vgpu_list frozen;
 	u32 waves;
+	u64 works_ns;
 	u64 scratch_used[VGPU_SCRATCH_SLOTS / 64];
 	bool scratch_asked;
 	u32 engine;
@@ -682,6 +686,7 @@ struct vgpu_xcc {
  * @reported: that waves are saved was reported last; what else was to be done at @now_ns is done in
  *	the next run
  * @stats: counters
+ * @busy_ns: of each PASID: time for which its compute queues had waves, added up; those of PASIDs that are larger are at 0
  */
 struct vgpu_model {
 	struct vgpu_config config;
@@ -733,6 +738,7 @@ struct vgpu_model {
 	bool state_lost;
 	bool reported;
 	struct vgpu_stats stats;
+	u64 busy_ns[VGPU_PASIDS];
 };
 
 static inline void vgpu_list_init(struct vgpu_list *head)

@@ -372,5 +372,7 @@ u64 vgpu_model_run(struct vgpu_model *m);
 u32 vgpu_model_print_stats(struct vgpu_model *m, char *buf, u32 size);
 u32 vgpu_model_print_queues(struct vgpu_model *m, char *buf, u32 size);
 u32 vgpu_model_print_cus(struct vgpu_model *m, char *buf, u32 size);
+/* Lines "pasid ns": time for which its compute queues had waves, added up */
+u32 vgpu_model_print_busy(struct vgpu_model *m, char *buf, u32 size);
 
 #endif /* VGPU_MODEL_H */

@@ -116,6 +116,38 @@ static bool take_slots(struct vgpu_model *m, struct vgpu_xcc *x, u32 cu, u32 wav
 	return false;
 }
 
+/* Its last wave has gone, or it goes with all of them. */
+static void add_busy(struct vgpu_model *m, const struct vgpu_queue *q)
+{
+	u64 ns = m->now_ns - q->works_ns;
+
+	if (!vgpu_queue_is_user_compute(q))
+		return;
+	m->stats.busy_ns += ns;
+	m->busy_ns[q->pasid < VGPU_PASIDS ? q->pasid : 0] += ns;
+}
+
+/* See vgpu_model.h */
+u32 vgpu_model_print_busy(struct vgpu_model *m, char *buf, u32 size)
+{
+	u32 n = 0, pasid;
+	struct vgpu_list *l;
+
+	/* What runs now is counted as far as it has come. */
+	for (l = m->queues.next; l != &m->queues; l = l->next) {
+		struct vgpu_queue *q = container_of(l, struct vgpu_queue, link);
+
+		if (!q->waves)
+			continue;
+		add_busy(m, q);
+		q->works_ns = m->now_ns;
+	}
+	for (pasid = 0; pasid < VGPU_PASIDS; pasid++)
+		if (m->busy_ns[pasid])
+			n += vgpu_snprintf(buf + n, size - n, "%u %llu\n", pasid, (unsigned long long)m->busy_ns[pasid]);
+	return n;
+}
+
 /** vgpu_waves_release() - give back the slots of a group */
 void vgpu_waves_release(struct vgpu_model *m, struct vgpu_group *g)
 {
@@ -131,6 +163,8 @@ void vgpu_waves_release(struct vgpu_model *m, struct vgpu_group *g)
 	}
 	x->slots_busy -= g->waves;
 	d->q->waves -= g->waves;
+	if (!d->q->waves)
+		add_busy(m, d->q);
 	show_waves(m, d->q);
 	m->place = true;
 }
@@ -203,6 +237,8 @@ static bool start_workgroup(struct vgpu_model *m, struct vgpu_dispatch *d, u32 w
 		return false;
 	}
 	g->waves += waves;
+	if (!d->q->waves)
+		d->q->works_ns = m->now_ns;
 	d->q->waves += waves;
 	if (d->machine_code) {
 		g->wg = wg ? wg : vgpu_workgroup_start(m, d, workgroup, waves);
