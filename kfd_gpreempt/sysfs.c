@@ -401,6 +401,50 @@ static struct attribute *stamp_attrs[] = {
 };
 
 /**
+ * struct usage_attribute - a file that shows what has been used of the node
+ * @attr: the file
+ * @offset: of the sum, in struct gpreempt_queue_usage; beyond it: time for which some queue ran
+ */
+struct usage_attribute {
+	struct kobj_attribute attr;
+	size_t offset;
+};
+
+static ssize_t sysfs_usage_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	size_t offset = container_of(attr, struct usage_attribute, attr)->offset;
+	struct gpreempt_queue_usage usage;
+	u64 used_ns;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	used_ns = gpreempt_usage_of_node(sysfs_node_of(kobj), &usage);
+	return sysfs_emit(buf, "%llu\n", offset < sizeof(usage) ?
+			  *(const u64 *)((const void *)&usage + offset) : used_ns);
+}
+
+#define USAGE_AT(_name, _offset)						\
+	static struct usage_attribute usage_##_name = {				\
+		.attr = __ATTR(_name, 0400, sysfs_usage_show, NULL),		\
+		.offset = _offset,						\
+	}
+#define USAGE(_name) USAGE_AT(_name, offsetof(struct gpreempt_queue_usage, _name))
+USAGE(busy_ns);
+USAGE(waiting_ns);
+USAGE(preempted_ns);
+USAGE(wave_us);
+USAGE_AT(used_ns, sizeof(struct gpreempt_queue_usage));
+
+static struct attribute *usage_attrs[] = {
+	&usage_busy_ns.attr.attr,
+	&usage_waiting_ns.attr.attr,
+	&usage_preempted_ns.attr.attr,
+	&usage_wave_us.attr.attr,
+	&usage_used_ns.attr.attr,
+	NULL
+};
+
+/**
  * struct tunable_attribute - a file that shows and sets a tunable of the node
  * @attr: the file
  * @which: the tunable
@@ -466,6 +510,11 @@ static const struct attribute_group stamp_group = {
 	.attrs = stamp_attrs,
 };
 
+static const struct attribute_group usage_group = {
+	.name = "usage",
+	.attrs = usage_attrs,
+};
+
 static const struct attribute_group tunable_group = {
 	.name = "tunables",
 	.attrs = tunable_attrs,
@@ -477,6 +526,7 @@ static const struct attribute_group *node_groups[] = {
 	&tunable_group,
 	&latency_group,
 	&stamp_group,
+	&usage_group,
 	NULL
 };
 

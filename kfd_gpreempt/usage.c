@@ -355,6 +355,23 @@ static void usage_sum_up(struct gpreempt_node *gn, struct gpreempt_queue_usage *
 }
 
 /**
+ * gpreempt_usage_of_node() - what has been used of a node?
+ * @gn: the node
+ * @usage: receives what all processes together have used, those that have ended included
+ *
+ * Context: gpreempt_lock not held; may sleep.
+ *
+ * Return: time for which some queue ran, in nanoseconds
+ */
+u64 gpreempt_usage_of_node(struct gpreempt_node *gn, struct gpreempt_queue_usage *usage)
+{
+	mutex_lock(&gpreempt_lock);
+	usage_sum_up(gn, usage);
+	mutex_unlock(&gpreempt_lock);
+	return gpreempt_policy_read(gn->policy.account.used_ns);
+}
+
+/**
  * gpreempt_usage_list_node() - tell what has been used of a node
  * @gn: the node
  * @arg: struct gpreempt_usage_list

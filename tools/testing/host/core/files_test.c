@@ -60,7 +60,7 @@ TEST(node_files_show_one_value_each, "all of them can be read: a word or a numbe
 
 	for (k = 0; k < ARRAY_SIZE(hws); k++) {
 		preempted_pair(hws[k]);
-		CHECK_EQ(node_of(0)->sysfs.kobj.nr_files, 45 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 2);
+		CHECK_EQ(node_of(0)->sysfs.kobj.nr_files, 50 + GPREEMPT_NR_SKIPS + GPREEMPT_NR_FAILURES + 5 * GPREEMPT_NR_LATENCIES + GPREEMPT_NR_TUNABLES - 2);
 		EACH(i, node_of(0)->sysfs.kobj.nr_files, "%.40s: ", file_name(i)) {
 			const char *text = of_node(file_name(i));
 

@@ -8,7 +8,7 @@
 #define FAKES_FAKE_FILES_H
 
 #define CONFIG_DEBUG_FS		1
-#define SHIM_FILES_MAX		144
+#define SHIM_FILES_MAX		160
 #define SHIM_TEXT_BYTES		65536
 
 /* The folder or file that is this many away cannot be made; 0: none. */
