@@ -389,6 +389,18 @@ int64_t kfd_vgpu_stat(const char *name)
 	return number_in_lines(text, name);
 }
 
+int64_t kfd_vgpu_busy_ns(int64_t pasid)
+{
+	char text[32768], name[32];
+	int64_t ns;
+
+	if (kfd_file_read(of_vgpu("busy"), text, sizeof(text)) < 0)
+		return -1;
+	snprintf(name, sizeof(name), "%lld", (long long)pasid);
+	ns = number_in_lines(text, name);
+	return ns < 0 ? 0 : ns;
+}
+
 int kfd_vgpu_cus(struct kfd_vgpu_cu *cu, int max)
 {
 	static char text[65536];
