@@ -81,7 +81,7 @@
 	NUMBER(IDLE_EVICT_US, idle_evict_us, TUNABLES, US, 20000, 1000, 10000000, "; 0: never", idle_ns,				\
 	       "Microseconds after which an idle process leaves the runlist, while it has more queues than slots or more "	\
 	       "processes than VMIDs, until its next doorbell")									\
-	SWITCH(ACCOUNT, account, TUNABLES, 1, account,										\
+	SWITCH(ACCOUNT, account, TUNABLES, 0, account,										\
 	       "Look at queues also where no decision depends on it, to account for how long each uses the device")		\
 	WORDS(WAKEUP, wakeup, TUNABLES, "auto poll doorbell", wakeup,								\
 	      "How new work is noticed: poll, by looking for it; doorbell, by withdrawing the doorbells of idle "		\

@@ -732,6 +732,7 @@ check run_passes_the_exit_status_on
 check run_passes_signals_on
 check run_includes_grandchildren
 check a_cgroup_stays_as_long_as_it_is_needed
+echo 1 >/sys/module/amdgpu/parameters/gpreempt_account
 begin training 25
 check list_shows_the_queue
 check account_says_what_is_used

@@ -174,6 +174,7 @@ a_suspended_job_leaves_the_device()
 # The account lags behind, so its last moment may not be in the comment.
 a_job_says_what_it_has_used()
 {
+	echo 1 >/sys/module/amdgpu/parameters/gpreempt_account
 	sed -i 's/$/ account=admincomment/' $system/etc/slurm/plugstack.conf
 	trains || return 1
 	job=$(inside squeue -h -o %i)

@@ -128,7 +128,7 @@ static const struct {
 	{ "unmap", "named", "named", "all", "some", "gpreempt: unmap=some is neither all nor named; kept named" },
 	{ "observe", "1", "1", "0", "maybe", "gpreempt: observe=maybe is neither 0 nor 1; kept 1" },
 	{ "verify", "1", "1", "0", "", "gpreempt: verify= is neither 0 nor 1; kept 1" },
-	{ "account", "0", "1", "1", "2", "gpreempt: account=2 is neither 0 nor 1; kept 0" },
+	{ "account", "1", "1", "0", "2", "gpreempt: account=2 is neither 0 nor 1; kept 1" },
 	{ "follow_stop", "1", "1", "0", "2", "gpreempt: follow_stop=2 is neither 0 nor 1; kept 1" },
 	{ "idle_evict_us", "1000", "0", "20000", "999", "gpreempt: idle_evict_us=999 is below 1000; kept 1000" },
 };
