@@ -208,6 +208,22 @@ static void print_table(const struct usage *usage)
 	}
 }
 
+/* Numbers that stand still look like those of programs that do nothing. @usage: by node. */
+static void tell_who_keeps_none(const struct usage *usage)
+{
+	char value[8];
+	int i;
+
+	for (i = 0; i < usage->nr; i++) {
+		uint32_t gpu_id = usage->entries[i].info.gpu_id;
+
+		if (i && gpu_id == usage->entries[i - 1].info.gpu_id)
+			continue;
+		if (node_attribute(gpu_id, "tunables/account", value, sizeof(value)) > 0 && !strcmp(value, "0"))
+			fprintf(stderr, "gpreemptctl: gpu %u keeps no account now; gpreemptctl tune account=1, or with -g for this GPU alone\n", gpu_id);
+	}
+}
+
 int cmd_account(const struct options *o)
 {
 	struct usage usage;
@@ -236,6 +252,8 @@ int cmd_account(const struct options *o)
 		status = subtract(o->since, &usage, &over_ns);
 	if (usage.nr && !o->prometheus)
 		qsort(usage.entries, usage.nr, sizeof(*usage.entries), by_node_and_kind);
+	if (!o->prometheus)
+		tell_who_keeps_none(&usage);
 	if (!status && o->json)
 		print_document(&usage, over_ns);
 	else if (!status && o->prometheus)

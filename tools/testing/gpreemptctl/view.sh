@@ -680,6 +680,19 @@ the_account_says_who_used_how_much()
 	is "lines" "$(wc -l <"$scratch/out")" 2
 }
 
+a_node_without_an_account_is_named()
+{
+	local step pod gpu
+
+	accounted_machine
+	for gpu in 51234 51235; do
+		mkdir -p "$MACHINE/sys/class/kfd/kfd/gpreempt/$gpu/tunables"
+		echo $((gpu % 2)) >"$MACHINE/sys/class/kfd/kfd/gpreempt/$gpu/tunables/account"
+	done
+	USAGE=10 status 0 "$built/view" account cgroup >"$scratch/out"
+	is "said" "$(cat "$err")" "gpreemptctl: gpu 51234 keeps no account now; gpreemptctl tune account=1, or with -g for this GPU alone"
+}
+
 the_account_is_for_programs_as_well()
 {
 	local step pod
@@ -899,7 +912,7 @@ scripts_are_clean()
 	linted tools/testing/gpreemptctl/view.sh
 }
 
-plan 32
+plan 33
 must builds_without_warnings builds_without_warnings
 tap cgroups_name_containers cgroups_name_containers
 tap cgroups_name_pods cgroups_name_pods
@@ -924,6 +937,7 @@ tap list_says_how_much_each_queue_has_used list_says_how_much_each_queue_has_use
 tap top_shows_what_was_used_since_the_look_before top_shows_what_was_used_since_the_look_before
 tap top_cuts_jobs_that_do_not_fit top_cuts_jobs_that_do_not_fit
 tap the_account_says_who_used_how_much the_account_says_who_used_how_much
+tap a_node_without_an_account_is_named a_node_without_an_account_is_named
 tap the_account_is_for_programs_as_well the_account_is_for_programs_as_well
 tap the_account_is_told_since_an_earlier_one the_account_is_told_since_an_earlier_one
 tap metrics_have_what_was_used metrics_have_what_was_used
